@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* act: the only code that changes the process: limits, environment, exec. */
+#ifndef NCCL_INIT_ACT_H
+#define NCCL_INIT_ACT_H
+
+#include "nccl_init/core.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/plan.h"
+
+/* Raises RLIMIT_MEMLOCK as the plan says, never lowers it; re-reads it into *ret_soft and *ret_hard
+   (bytes, NI_UNLIMITED; -1: cannot be read). Failure is a finding, never fatal. */
+void ni_memlock_raise(const struct ni_plan *plan, int64_t *ret_soft, int64_t *ret_hard,
+                      struct ni_findings *f);
+
+/* Makes a permitted capability (core.h) effective, or not. false: it was so already, or cannot be.
+ */
+bool ni_cap_switch(unsigned cap, bool on);
+/* No capability is effective any more; what is permitted stays so. */
+void ni_caps_calm(void);
+/* Keeps and drops as the plan says. What the kernel refuses is a finding, never fatal. Nothing is
+   touched when both sets are empty. */
+void ni_caps_apply(const struct ni_caps *want, struct ni_findings *f);
+/* Whether that capability will be effective in the command. */
+bool ni_command_has_cap(unsigned cap);
+
+/* At 9 bytes each, 6 MiB of argument space (fs/exec.c bprm_stack_limits) hold fewer. */
+enum { NI_MAX_ENV = 1 << 20 };
+
+/* The command's environment: every entry of env in its order, byte for byte, duplicates and entries
+   without '=' too, less NCCLINIT_*; then the plan's own settings. Static memory, valid until the
+   next call. NULL when env has more than NI_MAX_ENV entries. */
+char *const *ni_command_env(const struct ni_env *env, const struct ni_plan *plan);
+
+enum { NI_EXIT_REFUSED = 125, NI_EXIT_NOT_EXECUTABLE = 126, NI_EXIT_NOT_FOUND = 127 };
+
+/* Replaces the process by the command, looked up in PATH of envp as execvp(3) does, but never
+   through a shell. Returns only on failure: 126 or 127; *why then holds one line without newline:
+   what, why and what to do. Nothing of the process is changed before the execve. */
+int ni_exec(char *const argv[], char *const envp[], struct ni_text *why);
+
+/* Kubelet shows the last so many bytes (pkg/kubelet/container/runtime.go
+   MaxContainerTerminationMessageLength). */
+enum { NI_TERMINATION_MAX = 4096 };
+
+/* Writes text to the pod's termination log if that file exists (Kubernetes terminationMessagePath),
+   cut to NI_TERMINATION_MAX bytes. 0 or -errno. */
+int ni_termination_log(const char *path, const char *text);
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd: the command line. One file per verb; the only room that prints. */
+#ifndef NCCL_INIT_CMD_H
+#define NCCL_INIT_CMD_H
+
+#include "nccl_init/core.h"
+#include "nccl_init/facts.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/report.h"
+
+/* ---- options ---- */
+
+enum {
+    NI_VERB_RUN = 1 << 0,
+    NI_VERB_ENV = 1 << 1,
+    NI_VERB_PLAN = 1 << 2,
+    NI_VERB_SNAPSHOT = 1 << 3,
+    NI_VERB_TOPO = 1 << 4,
+    NI_VERB_DOCTOR = 1 << 5
+};
+
+enum { NI_MAX_WAIT = 3600 };
+
+enum ni_log_level { NI_LOG_ERROR, NI_LOG_WARN, NI_LOG_INFO, NI_LOG_DEBUG };
+
+struct ni_options {
+    struct ni_policy policy;
+    const char *root;
+    const char *output; /* file, NULL: standard output */
+    const char *termination_log;
+    enum ni_format format;
+    enum ni_log_level log_level;
+    bool log_json;
+    unsigned wait; /* seconds */
+    bool json;
+    bool rules;
+    bool dot;
+    bool mask;
+    bool strict;
+    bool secure; /* the program has file capabilities or the like (AT_SECURE, see ld.so(8)) */
+    uint32_t
+        ignored; /* options whose variables were left alone for that; bit per row of the table */
+    char hcas[NI_VALUE], sockets[NI_VALUE]; /* what policy.hcas and .sockets point to */
+    char network_status[NI_PATH]; /* variable, or path below the root; "": the usual places */
+};
+
+/* One option: `--name` and `NCCLINIT_...`. */
+struct ni_option {
+    const char *name;
+    const char *env;
+    char letter;     /* 'o' for -o, or 0 */
+    bool policy;     /* part of the plan: a recorded value counts when the recording is replayed */
+    bool file;       /* names a file: not from the environment in secure execution */
+    unsigned verbs;  /* NI_VERB_* that take it */
+    const char *arg; /* its values, for people; NULL: a switch, which the variable sets by 1 or 0 */
+    int (*parse)(const char *value, struct ni_options *ret); /* 0, or -EINVAL and *ret unchanged */
+    const char *help;
+};
+
+extern const struct ni_option ni_options_table[];
+extern const unsigned ni_options_count;
+
+void ni_options_init(struct ni_options *ret);
+
+/* What the command line said beyond option values. */
+struct ni_given {
+    uint32_t options; /* bit per row of the table */
+    bool help;
+    bool separator; /* the operands stand behind `--` */
+    int operand;    /* index of the first operand, argc if none */
+};
+
+/* Reads options from argv[first] on, up to `--` or the first operand. 0, or -EINVAL with one line
+   in err. */
+int ni_args_parse(unsigned verb, int first, int argc, char *const argv[], struct ni_options *ret,
+                  struct ni_given *given, struct ni_text *err);
+
+/* Reads NCCLINIT_* for the options that *taken lacks, and adds them there. With f, what is wrong
+   becomes a finding and is ignored; without, -EINVAL with one line in err. recorded: only options
+   of the plan. */
+int ni_args_env(unsigned verb, const struct ni_env *env, bool recorded, uint32_t *taken,
+                struct ni_options *ret, struct ni_findings *f, struct ni_text *err);
+
+/* ---- one invocation ---- */
+
+enum { NI_RECORDED_TEXT = 1 << 21, NI_RECORDED_ENTRIES = 1 << 16 };
+
+/* All state of the program. Zeroed at start; what is not touched costs nothing. */
+struct ni_context {
+    struct ni_options options;
+    uint32_t taken;      /* options that the command line or the caller's environment gave */
+    unsigned verb;       /* NI_VERB_* */
+    struct ni_env own;   /* the caller's environment */
+    struct ni_env env;   /* the pod's: the caller's, or the one that the root records */
+    struct ni_root root; /* opened by ni_flow_open */
+    bool opened;         /* the root is */
+    bool stderr_dead;    /* nobody reads it: say no more */
+    struct ni_inventory inventory;
+    struct ni_plan plan;
+    struct ni_findings findings;
+    struct ni_diagnosis diagnosis; /* of doctor */
+    char *recorded_entry[NI_RECORDED_ENTRIES + 1];
+    char recorded_text[NI_RECORDED_TEXT];
+};
+
+struct ni_verb {
+    const char *name;
+    unsigned bit;
+    bool operands;
+    const char *synopsis;
+    const char *help;
+    int (*run)(struct ni_context *ctx, char *const operands[]); /* exit status */
+};
+
+extern const struct ni_verb ni_verbs_table[];
+extern const unsigned ni_verbs_count;
+
+/* The program behind main. Returns the exit status; does not return when a command was started. */
+int ni_main(struct ni_context *ctx, int argc, char *argv[], char *envp[]);
+
+/* ---- the road that all verbs share ---- */
+
+/* Exit status of a verb other than `run` whose output could not be made. */
+enum { NI_EXIT_FAILED = 1 };
+
+/* Opens the root and chooses the environment. 0, or an exit status after saying why; for `run`
+   always 0. */
+int ni_flow_open(struct ni_context *ctx);
+/* Gathers and decides. */
+void ni_flow_decide(struct ni_context *ctx);
+/* ni_gather, again and again while --wait allows and something is missing. */
+void ni_wait_and_gather(struct ni_context *ctx, const struct ni_ask *ask);
+void ni_flow_close(struct ni_context *ctx);
+struct ni_view ni_flow_view(const struct ni_context *ctx);
+
+/* ---- talking ---- */
+
+/* One line on standard error, if the log level wants it. Bytes that do not print are escaped. */
+void ni_say(struct ni_context *ctx, enum ni_log_level level, const char *fmt, ...) NI_PRINTF(3, 4);
+/* The same for wrong usage. Returns NI_EXIT_REFUSED. */
+int ni_usage(struct ni_context *ctx, const char *fmt, ...) NI_PRINTF(2, 3);
+/* Whether a line can be written to standard error now: no SIGPIPE, no endless wait. */
+bool ni_stderr_ready(struct ni_context *ctx);
+/* The findings that the log level wants. */
+void ni_say_findings(struct ni_context *ctx);
+/* Why the command does not run: the line on standard error; that and, if asked for, the warnings
+   and errors in the termination log. Both in the form of --log-format. */
+void ni_last_words(struct ni_context *ctx, const char *line, bool findings);
+
+/* Writes to --output or standard output. 0, or -errno after saying what failed (not for a reader
+   that went away; -EILSEQ is left to the caller). */
+int ni_output(struct ni_context *ctx, int (*write)(int fd, void *arg), void *arg);
+/* The same for text. Returns the exit status. */
+int ni_print(struct ni_context *ctx, const struct ni_text *text);
+
+/* ---- verbs ---- */
+
+int ni_cmd_run(struct ni_context *ctx, char *const operands[]);
+int ni_cmd_env(struct ni_context *ctx, char *const operands[]);
+int ni_cmd_plan(struct ni_context *ctx, char *const operands[]);
+int ni_cmd_doctor(struct ni_context *ctx, char *const operands[]);
+int ni_cmd_topo(struct ni_context *ctx, char *const operands[]);
+int ni_cmd_snapshot(struct ni_context *ctx, char *const operands[]);
+int ni_cmd_help(struct ni_context *ctx, const struct ni_verb *verb); /* NULL: of the program */
+int ni_cmd_version(struct ni_context *ctx);
+
+#endif

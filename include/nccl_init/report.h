@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report: the plan as text, JSON or an environment file. Writes to a descriptor, keeps nothing. */
+#ifndef NCCL_INIT_REPORT_H
+#define NCCL_INIT_REPORT_H
+
+#include "nccl_init/core.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/plan.h"
+
+/* All that a report may tell. */
+struct ni_view {
+    const struct ni_inventory *inv;
+    const struct ni_plan *plan;
+    const struct ni_findings *findings;
+    const char *root; /* as given: "/" or a path */
+    bool colour;
+    const struct ni_diagnosis *diagnosis; /* of doctor, else NULL */
+};
+
+enum ni_format { NI_FMT_SH, NI_FMT_K8S, NI_FMT_DOCKER, NI_FMT_CONF, NI_FMT_JSON };
+
+enum { NI_JSON_SCHEMA = 1 };
+
+/* Buffered writing to fd; every function below returns 0 or -errno of the first write that failed.
+   */
+
+/* The settings that rules decided, one per line in the given form. -EILSEQ, and nothing written,
+   when a value cannot be carried by the format; *ret_bad is the setting then. */
+int ni_write_env(int fd, const struct ni_plan *plan, enum ni_format format,
+                 const struct ni_setting **ret_bad);
+/* Tables for people. */
+int ni_write_plan(int fd, const struct ni_view *view);
+/* The same for programs: one object, "schema": NI_JSON_SCHEMA. */
+int ni_write_plan_json(int fd, const struct ni_view *view);
+/* What doctor found, worst first, and what it checked. */
+int ni_write_doctor(int fd, const struct ni_view *view);
+int ni_write_doctor_json(int fd, const struct ni_view *view);
+/* GPUs against HCAs as `nvidia-smi topo -m` draws it; the same as one JSON object; the PCI tree for
+   Graphviz. */
+int ni_write_topo(int fd, const struct ni_view *view);
+int ni_write_topo_json(int fd, const struct ni_view *view);
+int ni_write_topo_dot(int fd, const struct ni_view *view);
+/* The one line of `run`: "nccl-init: auto-detected ...". memlock: the soft limit in force, -1 if
+   unknown. */
+int ni_write_summary(int fd, const struct ni_view *view, int64_t memlock);
+int ni_write_summary_json(int fd, const struct ni_view *view, int64_t memlock);
+/* One line for a finding, text or JSON: "nccl-init: warning: gid.v1-only: mlx5_6/1: message. hint"
+   */
+int ni_write_finding(int fd, const struct ni_finding *finding, bool json);
+
+/* Replaces the file at path by what `write` puts out: temporary file in the same directory (O_EXCL
+   | O_NOFOLLOW), mode 0644, fsync, rename, fsync of the directory. On any error the old file stays
+   whole, the temporary one is removed, and the result is -errno of the failing step. */
+int ni_replace_file(const char *path, int (*write)(int fd, void *ctx), void *ctx);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The finding catalogue and the list that facts, rules and actions append to. */
+#include "nccl_init/findings.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct ni_finding_kind catalogue[] = {
+#define NI_FINDING_KIND(name, id, severity, hint) {id, severity, hint},
+    NI_FINDINGS(NI_FINDING_KIND)
+#undef NI_FINDING_KIND
+};
+_Static_assert(NI_COUNT(catalogue) == NI_F_COUNT, "one entry for each id");
+
+const struct ni_finding_kind *ni_finding_kind(enum ni_finding_id id)
+{
+    return &catalogue[id];
+}
+
+const char *ni_severity_text(enum ni_severity severity)
+{
+    static const char *const text[] = {"info", "warning", "error"};
+    return text[severity];
+}
+
+static void make_printable(char *s)
+{
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        if (c < 0x20 || c >= 0x7f)
+            *s = '?';
+    }
+}
+
+static bool is_known(const struct ni_findings *f, const struct ni_finding *it)
+{
+    for (unsigned i = 0; i < f->n; i++) {
+        const struct ni_finding *old = &f->at[i];
+        if (old->id == it->id && strcmp(old->subject, it->subject) == 0 &&
+            strcmp(old->message, it->message) == 0)
+            return true;
+    }
+    return false;
+}
+
+void ni_report(struct ni_findings *f, enum ni_finding_id id, const char *subject, const char *fmt,
+               ...)
+{
+    struct ni_finding it = {.id = id};
+    struct ni_text s = ni_text_on(it.subject, sizeof(it.subject));
+    ni_put_quoted(&s, subject, strlen(subject), sizeof(it.subject));
+    struct ni_text m = ni_text_on(it.message, sizeof(it.message));
+    va_list ap;
+    va_start(ap, fmt);
+    ni_vputf(&m, fmt, ap);
+    va_end(ap);
+    make_printable(it.message);
+    if (is_known(f, &it))
+        return;
+    if (f->n < NI_MAX_FINDINGS)
+        f->at[f->n++] = it;
+    else
+        f->dropped++;
+}
+
+unsigned ni_findings_count(const struct ni_findings *f, enum ni_severity severity)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < f->n; i++)
+        n += catalogue[f->at[i].id].severity == severity;
+    return n;
+}
+
+bool ni_findings_has(const struct ni_findings *f, enum ni_finding_id id)
+{
+    for (unsigned i = 0; i < f->n; i++) {
+        if (f->at[i].id == id)
+            return true;
+    }
+    return false;
+}

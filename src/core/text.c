@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bounded text, spans, and the order of names. */
+#include <stdio.h>
+#include <string.h>
+
+#include "nccl_init/core.h"
+
+struct ni_text ni_text_on(char *buf, size_t cap)
+{
+    buf[0] = '\0';
+    return (struct ni_text){.buf = buf, .cap = cap, .len = 0, .cut = false};
+}
+
+void ni_putn(struct ni_text *t, const char *s, size_t n)
+{
+    size_t room = t->cap - 1 - t->len;
+    if (n > room) {
+        n = room;
+        t->cut = true;
+    }
+    memcpy(t->buf + t->len, s, n);
+    t->len += n;
+    t->buf[t->len] = '\0';
+}
+
+void ni_put(struct ni_text *t, const char *s)
+{
+    ni_putn(t, s, strlen(s));
+}
+
+void ni_put_u64(struct ni_text *t, uint64_t v)
+{
+    char digits[20];
+    size_t at = sizeof(digits);
+    do {
+        digits[--at] = (char)('0' + v % 10);
+        v /= 10;
+    } while (v > 0);
+    ni_putn(t, digits + at, sizeof(digits) - at);
+}
+
+void ni_vputf(struct ni_text *t, const char *fmt, va_list ap)
+{
+    size_t room = t->cap - t->len;
+    int n = vsnprintf(t->buf + t->len, room, fmt, ap);
+    if (n < 0) { /* an encoding error: only %ls can give one */
+        t->buf[t->len] = '\0';
+        t->cut = true;
+    } else if ((size_t)n >= room) {
+        t->len = t->cap - 1;
+        t->cut = true;
+    } else {
+        t->len += (size_t)n;
+    }
+}
+
+void ni_putf(struct ni_text *t, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    ni_vputf(t, fmt, ap);
+    va_end(ap);
+}
+
+void ni_put_quoted(struct ni_text *t, const char *s, size_t n, size_t max)
+{
+    size_t shown = n < max ? n : max;
+    for (size_t i = 0; i < shown; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (c >= 0x20 && c < 0x7f)
+            ni_putn(t, s + i, 1);
+        else
+            ni_putf(t, "\\x%02x", c);
+    }
+    if (shown < n)
+        ni_put(t, "...");
+}
+
+bool ni_copyn(char *buf, size_t cap, const char *s, size_t n)
+{
+    if (n >= cap) {
+        buf[0] = '\0';
+        return false;
+    }
+    memcpy(buf, s, n);
+    buf[n] = '\0';
+    return true;
+}
+
+bool ni_copy(char *buf, size_t cap, const char *s)
+{
+    return ni_copyn(buf, cap, s, strlen(s));
+}
+
+bool ni_has_prefix(const char *s, const char *prefix)
+{
+    return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+struct ni_span ni_span_of(const char *s)
+{
+    return (struct ni_span){s, strlen(s)};
+}
+
+bool ni_split(const char **cursor, char sep, struct ni_span *ret)
+{
+    const char *p = *cursor;
+    if (!p)
+        return false;
+    const char *end = strchr(p, sep);
+    *ret = (struct ni_span){p, end ? (size_t)(end - p) : strlen(p)};
+    *cursor = end ? end + 1 : NULL;
+    return true;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+struct ni_span ni_trim(struct ni_span s)
+{
+    while (s.n > 0 && is_blank(s.p[0])) {
+        s.p++;
+        s.n--;
+    }
+    while (s.n > 0 && is_blank(s.p[s.n - 1]))
+        s.n--;
+    return s;
+}
+
+bool ni_span_is(struct ni_span s, const char *text)
+{
+    return strlen(text) == s.n && memcmp(s.p, text, s.n) == 0;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Compares the runs of digits at a and b by value, of any length; moves both behind them. */
+static int cmp_digits(const char **a, const char **b)
+{
+    const char *x = *a, *y = *b;
+    while (*x == '0')
+        x++;
+    while (*y == '0')
+        y++;
+    size_t nx = 0, ny = 0;
+    while (is_digit(x[nx]))
+        nx++;
+    while (is_digit(y[ny]))
+        ny++;
+    *a = x + nx;
+    *b = y + ny;
+    if (nx != ny)
+        return nx < ny ? -1 : 1;
+    return memcmp(x, y, nx);
+}
+
+int ni_natural_cmp(const char *a, const char *b)
+{
+    const char *x = a, *y = b;
+    while (*x && *y) {
+        if (is_digit(*x) && is_digit(*y)) {
+            int d = cmp_digits(&x, &y);
+            if (d != 0)
+                return d;
+        } else if (*x != *y) {
+            break;
+        } else {
+            x++;
+            y++;
+        }
+    }
+    if (*x != *y)
+        return (unsigned char)*x < (unsigned char)*y ? -1 : 1;
+    return strcmp(a, b); /* equal but for leading zeros */
+}

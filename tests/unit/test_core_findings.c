@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of findings: bounded, without repetitions, printable whatever comes in. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "nccl_init/findings.h"
+
+static struct ni_findings f;
+
+static int reset(void **state)
+{
+    (void)state;
+    memset(&f, 0, sizeof(f));
+    return 0;
+}
+
+static void test_kept_in_order_and_once(void **state)
+{
+    (void)state;
+    ni_report(&f, NI_F_GID_NONE, "mlx5_6/1", "message %d", 1);
+    ni_report(&f, NI_F_HCA_NONE, "mlx5_6/1", "message %d", 1);
+    ni_report(&f, NI_F_GID_NONE, "mlx5_7/1", "message %d", 1);
+    ni_report(&f, NI_F_GID_NONE, "mlx5_6/1", "message %d", 2);
+    for (int i = 0; i < 3; i++) {
+        ni_report(&f, NI_F_GID_NONE, "mlx5_6/1", "message %d", 1);
+        ni_report(&f, NI_F_GID_NONE, "mlx5_6/1", "message %d", 2);
+    }
+    assert_int_equal(f.n, 4);
+    assert_int_equal(f.dropped, 0);
+    assert_int_equal(f.at[1].id, NI_F_HCA_NONE);
+    assert_string_equal(f.at[2].subject, "mlx5_7/1");
+    assert_string_equal(f.at[3].message, "message 2");
+    assert_true(ni_findings_has(&f, NI_F_GID_NONE));
+    assert_false(ni_findings_has(&f, NI_F_GID_V1_ONLY));
+    assert_int_equal(ni_findings_count(&f, NI_WARNING), 3);
+    assert_int_equal(ni_findings_count(&f, NI_INFO), 1);
+    assert_int_equal(ni_findings_count(&f, NI_ERROR), 0);
+}
+
+static void test_overflow_is_counted(void **state)
+{
+    (void)state;
+    for (int i = 0; i < NI_MAX_FINDINGS + 7; i++)
+        ni_report(&f, NI_F_GID_NONE, "port", "%d", i);
+    assert_int_equal(f.n, NI_MAX_FINDINGS);
+    assert_int_equal(f.dropped, 7);
+    assert_string_equal(f.at[NI_MAX_FINDINGS - 1].message, "255");
+    assert_int_equal(ni_findings_count(&f, NI_WARNING), NI_MAX_FINDINGS);
+}
+
+static bool printable(const char *s)
+{
+    for (; *s; s++) {
+        if ((unsigned char)*s < 0x20 || (unsigned char)*s >= 0x7f)
+            return false;
+    }
+    return true;
+}
+
+static void test_printable_and_bounded(void **state)
+{
+    char every[256], longest[1000];
+    (void)state;
+    for (int i = 0; i < 255; i++)
+        every[i] = (char)(i + 1);
+    every[255] = '\0';
+    memset(longest, 'x', sizeof(longest) - 1);
+    longest[sizeof(longest) - 1] = '\0';
+    ni_report(&f, NI_F_GID_NONE, "a\nb\x1b[31m\xff", "%s", "a\nb\x1b[31m\xff");
+    assert_string_equal(f.at[0].subject, "a\\x0ab\\x1b[31m\\xff");
+    assert_string_equal(f.at[0].message, "a?b?[31m?");
+    ni_report(&f, NI_F_GID_NONE, every, "%s", every);
+    ni_report(&f, NI_F_GID_NONE, longest, "%s", longest);
+    ni_report(&f, NI_F_GID_NONE, "%s%n", "%s", "%s%n");
+    assert_int_equal(f.n, 4);
+    for (unsigned i = 0; i < f.n; i++) {
+        assert_true(printable(f.at[i].subject));
+        assert_true(printable(f.at[i].message));
+    }
+    assert_int_equal(strlen(f.at[2].subject), sizeof(f.at[2].subject) - 1);
+    assert_int_equal(strlen(f.at[2].message), sizeof(f.at[2].message) - 1);
+    assert_string_equal(f.at[3].subject, "%s%n");
+    ni_report(&f, NI_F_GID_NONE, longest, "%s", longest); /* the same, cut at the same place */
+    assert_int_equal(f.n, 4);
+}
+
+/* Permanent ids: dotted, lower case, unique, in order; a hint for each. */
+static void test_catalogue(void **state)
+{
+    (void)state;
+    for (int i = 0; i < NI_F_COUNT; i++) {
+        const struct ni_finding_kind *k = ni_finding_kind((enum ni_finding_id)i);
+        assert_true(strspn(k->id, "abcdefghijklmnopqrstuvwxyz0123456789-.") == strlen(k->id));
+        assert_non_null(strchr(k->id, '.'));
+        assert_true(strlen(k->hint) > 10);
+        assert_true(printable(k->hint));
+        assert_non_null(ni_severity_text(k->severity));
+        for (int j = 0; j < i; j++)
+            assert_string_not_equal(k->id, ni_finding_kind((enum ni_finding_id)j)->id);
+    }
+    assert_string_equal(ni_severity_text(NI_INFO), "info");
+    assert_string_equal(ni_severity_text(NI_WARNING), "warning");
+    assert_string_equal(ni_severity_text(NI_ERROR), "error");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_kept_in_order_and_once, reset),
+        cmocka_unit_test_setup(test_overflow_is_counted, reset),
+        cmocka_unit_test_setup(test_printable_and_bounded, reset),
+        cmocka_unit_test(test_catalogue),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
