@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* facts: the door's calls, answered from a tree in memory. */
+#include <errno.h>
+#include <string.h>
+
+#include "door.h"
+
+/* The node, links followed, or the error that opening it gives. */
+static int open_node(const struct ni_tree *t, const char *path, uint32_t *ret)
+{
+    int r = ni_tree_find(t, path, true, ret);
+
+    if (r < 0)
+        return r;
+    return t->node[*ret].kind == NI_NODE_ERR ? -(int)t->node[*ret].value : 0;
+}
+
+ssize_t ni_tree_read(const struct ni_tree *t, const char *path, char *buf, size_t cap)
+{
+    uint32_t at;
+    int r = open_node(t, path, &at);
+
+    if (r < 0)
+        return r;
+    if (t->node[at].kind == NI_NODE_DIR)
+        return -EISDIR;
+    struct ni_span value = ni_tree_value(t, at);
+    if (value.n >= cap)
+        return -EOVERFLOW;
+    memcpy(buf, value.p, value.n);
+    return (ssize_t)value.n;
+}
+
+ssize_t ni_tree_readlink(const struct ni_tree *t, const char *path, char *buf, size_t cap)
+{
+    uint32_t at;
+    int r = ni_tree_find(t, path, false, &at);
+
+    if (r < 0)
+        return r;
+    if (t->node[at].kind == NI_NODE_ERR)
+        return -(ssize_t)t->node[at].value;
+    if (t->node[at].kind != NI_NODE_LINK)
+        return -EINVAL;
+    struct ni_span target = ni_tree_value(t, at);
+    if (target.n >= cap)
+        return -EOVERFLOW;
+    memcpy(buf, target.p, target.n);
+    return (ssize_t)target.n;
+}
+
+int ni_tree_exists(const struct ni_tree *t, const char *path, bool *ret_dir)
+{
+    uint32_t at;
+    int r = open_node(t, path, &at);
+
+    /* A file that cannot be opened is there all the same. */
+    if (r < 0 && r != -ENOENT && ni_tree_find(t, path, true, &at) == 0)
+        r = 0;
+    if (r < 0)
+        return r;
+    *ret_dir = t->node[at].kind == NI_NODE_DIR;
+    return 0;
+}
+
+int ni_tree_openable(const struct ni_tree *t, const char *path)
+{
+    uint32_t at;
+
+    return open_node(t, path, &at);
+}
+
+int ni_tree_lines(const struct ni_tree *t, const char *path, struct ni_liner *l)
+{
+    uint32_t at;
+    int r = open_node(t, path, &at);
+
+    if (r < 0)
+        return r;
+    if (t->node[at].kind == NI_NODE_DIR)
+        return -EISDIR;
+    struct ni_span value = ni_tree_value(t, at);
+    if (value.n == 0)
+        return 0;
+    r = ni_liner_feed(l, value.p, value.n);
+    return r < 0 ? r : ni_liner_feed(l, "\n", 1); /* the form leaves the last newline off */
+}
+
+int ni_tree_list(const struct ni_tree *t, const char *path, ni_name_fn *name, void *ctx)
+{
+    uint32_t at;
+    int r = open_node(t, path, &at);
+
+    if (r < 0)
+        return r;
+    if (t->node[at].kind != NI_NODE_DIR)
+        return -ENOTDIR;
+    for (uint32_t child = t->node[at].first; child; child = t->node[child].next)
+        name(ctx, ni_tree_name(t, child));
+    return 0;
+}

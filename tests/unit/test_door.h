@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tests of the door share: trees from text, without files, and records that are opened
+   again. */
+#ifndef TEST_DOOR_H
+#define TEST_DOOR_H
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "facts/door.h"
+
+static inline int text_fd(const char *text, size_t n)
+{
+    int fd = memfd_create("tree", MFD_CLOEXEC);
+
+    assert_true(fd >= 0);
+    for (size_t at = 0; at < n;) {
+        ssize_t done = write(fd, text + at, n - at);
+        assert_true(done > 0);
+        at += (size_t)done;
+    }
+    return fd;
+}
+
+/* Opens the content of fd as a root and closes fd. */
+static inline int open_fd(struct ni_root *root, int fd, unsigned *line)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    int r = ni_root_open(path, root, line);
+    close(fd);
+    return r;
+}
+
+static inline int open_text(struct ni_root *root, const char *text, unsigned *line)
+{
+    return open_fd(root, text_fd(text, strlen(text)), line);
+}
+
+static inline struct ni_root tree_of(const char *text)
+{
+    struct ni_root root;
+    unsigned line;
+
+    assert_int_equal(open_text(&root, text, &line), 0);
+    return root;
+}
+
+/* What ni_record_write writes, as text. */
+static inline const char *written(const struct ni_root *root, bool mask)
+{
+    static char buf[1 << 20];
+    int fd = memfd_create("record", MFD_CLOEXEC);
+
+    assert_true(fd >= 0);
+    assert_int_equal(ni_record_write(root, fd, NULL, mask), 0);
+    ssize_t n = pread(fd, buf, sizeof(buf) - 1, 0);
+    assert_in_range(n, 0, sizeof(buf) - 2);
+    buf[n] = '\0';
+    close(fd);
+    return buf;
+}
+
+/* The text of a file or link, or the name of the error. */
+static inline const char *read_of(const struct ni_root *root, const char *path)
+{
+    static char buf[65536];
+    ssize_t n = ni_read(root, buf, sizeof(buf), "%s", path);
+
+    return n < 0 ? ni_errno_name((int)-n) : buf;
+}
+
+static inline const char *link_of(const struct ni_root *root, const char *path)
+{
+    static char buf[NI_TREE_PATH];
+    ssize_t n = ni_readlink(root, buf, sizeof(buf), "%s", path);
+
+    return n < 0 ? ni_errno_name((int)-n) : buf;
+}
+
+/* The names with blanks between, or the name of the error. */
+static inline const char *list_of(const struct ni_root *root, const char *path)
+{
+    static struct ni_names names;
+    static char buf[2 * NI_NAMES_TEXT];
+    struct ni_text text = ni_text_on(buf, sizeof(buf));
+    int r = ni_list(root, &names, "%s", path);
+
+    if (r < 0)
+        return ni_errno_name(-r);
+    for (unsigned i = 0; i < names.n; i++)
+        ni_putf(&text, "%s%s", i > 0 ? " " : "", names.name[i]);
+    return buf;
+}
+
+/* The lines with '|' behind each, and the name of the error if there is one. */
+static inline void add_line(void *ctx, const char *line)
+{
+    ni_putf(ctx, "%s|", line);
+}
+
+static inline const char *lines_of(const struct ni_root *root, const char *path)
+{
+    static char buf[65536];
+    struct ni_text text = ni_text_on(buf, sizeof(buf));
+    int r = ni_lines(root, add_line, &text, "%s", path);
+
+    if (r < 0)
+        ni_put(&text, ni_errno_name(-r));
+    return buf;
+}
+
+#endif

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Directory roots and "/": nothing of the host is seen through a directory, nothing is opened that
+   would notice. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+
+#include "test_door.h"
+
+static char base[] = "/tmp/ni-door-XXXXXX";
+static int base_fd;
+
+static void put_file(const char *path, const char *text, size_t n)
+{
+    int fd = openat(base_fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, n), n);
+    close(fd);
+}
+
+static void put_text(const char *path, const char *text)
+{
+    put_file(path, text, strlen(text));
+}
+
+static void put_dir(const char *path)
+{
+    assert_int_equal(mkdirat(base_fd, path, 0755), 0);
+}
+
+static void put_link(const char *path, const char *target)
+{
+    assert_int_equal(symlinkat(target, base_fd, path), 0);
+}
+
+static struct ni_root dir_root(void)
+{
+    struct ni_root root;
+    unsigned line;
+
+    assert_int_equal(ni_root_open(base, &root, &line), 0);
+    assert_int_equal(root.kind, NI_ROOT_DIR);
+    return root;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    strcpy(base + sizeof(base) - 7, "XXXXXX");
+    assert_non_null(mkdtemp(base));
+    base_fd = open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return base_fd < 0 ? -1 : 0;
+}
+
+static int tear_down(void **state)
+{
+    char command[64];
+
+    (void)state;
+    close(base_fd);
+    snprintf(command, sizeof(command), "rm -rf %s", base);
+    return system(command); /* NOLINT(bugprone-command-processor): a path that mkdtemp made */
+}
+
+static int open_fds(void)
+{
+    int n = 0;
+    DIR *d = opendir("/proc/self/fd");
+
+    assert_non_null(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+/* ---- what there is ---- */
+
+static void test_reads(void **state)
+{
+    (void)state;
+    char buf[9];
+    int before = open_fds();
+
+    put_dir("sys");
+    put_dir("sys/dir");
+    put_text("sys/seven", "1234567\n");
+    put_text("sys/eight", "12345678");
+    put_text("sys/nine", "123456789");
+    put_text("eight", "12345678\n");
+    put_text("eight+2", "12345678\n\n");
+    put_text("empty", "");
+    put_text("newline", "\n");
+    put_file("nul", "a\0b\n", 4);
+    put_link("link", "sys/seven");
+    struct ni_root root = dir_root();
+
+    assert_int_equal(ni_read(&root, buf, sizeof(buf), "sys/%s", "seven"), 7);
+    assert_string_equal(buf, "1234567");
+    assert_int_equal(ni_read(&root, buf, sizeof(buf), "sys/eight"), 8);
+    assert_string_equal(buf, "12345678");
+    assert_int_equal(ni_read(&root, buf, sizeof(buf), "eight"), 8); /* the newline is not counted */
+    assert_int_equal(ni_read(&root, buf, sizeof(buf), "sys/nine"), -EOVERFLOW);
+    assert_int_equal(ni_read(&root, buf, sizeof(buf), "eight+2"), -EOVERFLOW);
+    assert_string_equal(buf, "");
+    assert_int_equal(ni_read(&root, buf, 1, "newline"), 0);
+    assert_string_equal(read_of(&root, "empty"), "");
+    assert_string_equal(read_of(&root, "nul"), "EILSEQ");
+    assert_string_equal(read_of(&root, "eight+2"), "12345678\n");
+    assert_string_equal(read_of(&root, "sys/dir"), "EISDIR");
+    assert_string_equal(read_of(&root, "sys/none"), "ENOENT");
+    assert_string_equal(read_of(&root, "eight/x"), "ENOTDIR");
+    assert_string_equal(link_of(&root, "link"), "sys/seven");
+    assert_string_equal(link_of(&root, "eight"), "EINVAL");
+    assert_string_equal(link_of(&root, "none"), "ENOENT");
+    assert_int_equal(ni_readlink(&root, buf, sizeof(buf), "link"), -EOVERFLOW);
+    assert_int_equal(ni_exists(&root, "link"), 0);
+    assert_int_equal(ni_exists(&root, "sys/dir"), 0);
+    assert_int_equal(ni_exists(&root, "none"), -ENOENT);
+    assert_int_equal(ni_openable(&root, "eight"), 0);
+    assert_int_equal(ni_openable(&root, "none"), -ENOENT);
+    assert_string_equal(list_of(&root, "eight"), "ENOTDIR");
+    assert_string_equal(list_of(&root, "sys"), "dir eight nine seven");
+    assert_string_equal(list_of(&root, "sys/dir"), "");
+    ni_root_close(&root);
+    assert_int_equal(open_fds(), before);
+}
+
+static void test_big_file(void **state)
+{
+    (void)state;
+    static char text[3 * NI_PAGE], buf[4 * NI_PAGE];
+
+    put_dir("sys");
+    for (size_t n = NI_PAGE - 1; n <= sizeof(text); n += n < NI_PAGE + 1 ? 1 : NI_PAGE - 1) {
+        memset(text, 'x', n);
+        put_file("file", text, n);
+        put_file("sys/file", text, n);
+        struct ni_root root = dir_root();
+        assert_int_equal(ni_read(&root, buf, sizeof(buf), "file"), n);
+        assert_int_equal(ni_read(&root, buf, sizeof(buf), "sys/file"), n);
+        assert_int_equal(ni_read(&root, buf, n, "sys/file"), -EOVERFLOW);
+        ni_root_close(&root);
+    }
+}
+
+/* ---- what there is not: the host ---- */
+
+static void test_no_way_out(void **state)
+{
+    (void)state;
+    char up[512] = "";
+
+    for (int i = 0; i < 100; i++)
+        strcat(up, "../");
+    put_text("inside", "inside\n");
+    put_dir("proc");
+    put_dir("deep");
+    put_dir("deep/er");
+    put_link("absolute", "/proc/self/status");
+    put_link("root", "/proc/self/root/proc/self/status");
+    put_link("back", "/inside");
+    put_link("deep/er/back", "../../../../inside");
+    strcat(up, "proc/self/status");
+    put_link("dots", up);
+    strcpy(up + strlen(up) - strlen("proc/self/status"), "inside");
+    put_link("stays", up);
+    struct ni_root root = dir_root();
+
+    assert_string_equal(read_of(&root, "absolute"), "ENOENT");
+    assert_string_equal(read_of(&root, "root"), "ENOENT");
+    assert_string_equal(read_of(&root, "dots"), "ENOENT");
+    assert_int_equal(ni_exists(&root, "dots"), -ENOENT);
+    assert_string_equal(list_of(&root, "../../../../.."), list_of(&root, ""));
+    assert_string_equal(read_of(&root, "../../../../proc/self/status"), "ENOENT");
+    assert_string_equal(read_of(&root, "back"), "inside");
+    assert_string_equal(read_of(&root, "stays"), "inside");
+    assert_string_equal(read_of(&root, "deep/er/back"), "inside");
+    ni_root_close(&root);
+}
+
+/* A procfs below the root: its links that jump somewhere lead nowhere. */
+static void test_no_magic_links(void **state)
+{
+    (void)state;
+    struct ni_root root;
+    unsigned line;
+
+    assert_int_equal(ni_root_open("//", &root, &line), 0);
+    assert_int_equal(root.kind, NI_ROOT_DIR); /* only "/" itself may be acted on */
+    assert_string_equal(read_of(&root, "proc/self/root/proc/self/status"), "ELOOP");
+    assert_string_equal(read_of(&root, "proc/self/exe"), "ELOOP");
+    assert_true(strstr(read_of(&root, "proc/self/status"), "Name:\t") != NULL);
+    assert_true(strstr(link_of(&root, "proc/self/ns/net"), "net:[") != NULL);
+    ni_root_close(&root);
+}
+
+static void test_no_devices(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifoat(base_fd, "fifo", 0644), 0);
+    bool device = mknodat(base_fd, "device", S_IFCHR | 0644, makedev(1, 5)) == 0; /* zero */
+    int before = open_fds();
+    struct ni_root root = dir_root();
+
+    assert_string_equal(read_of(&root, "fifo"), "ENXIO"); /* and does not wait */
+    assert_string_equal(lines_of(&root, "fifo"), "ENXIO");
+    assert_string_equal(list_of(&root, "fifo"), "ENOTDIR");
+    assert_int_equal(ni_exists(&root, "fifo"), 0);
+    if (device) {
+        assert_string_equal(read_of(&root, "device"), "ENXIO");
+        assert_int_equal(ni_exists(&root, "device"), 0);
+    }
+    ni_root_close(&root);
+    assert_int_equal(open_fds(), before);
+}
+
+/* ---- what is no root ---- */
+
+static void test_no_root(void **state)
+{
+    (void)state;
+    char path[64];
+    struct ni_root root;
+    unsigned line = 7;
+    int before = open_fds();
+
+    assert_int_equal(mkfifoat(base_fd, "fifo", 0644), 0);
+    put_text("text", "f a 1\nwhat\n");
+    snprintf(path, sizeof(path), "%s/none", base);
+    assert_int_equal(ni_root_open(path, &root, &line), -ENOENT);
+    assert_int_equal(line, 0);
+    snprintf(path, sizeof(path), "%s/fifo", base);
+    assert_int_equal(ni_root_open(path, &root, &line), -ENXIO);
+    assert_int_equal(ni_root_open("/dev/null", &root, &line), -ENXIO);
+    snprintf(path, sizeof(path), "%s/text", base);
+    assert_int_equal(ni_root_open(path, &root, &line), -EINVAL);
+    assert_int_equal(line, 2);
+    assert_int_equal(open_fds(), before);
+}
+
+/* linux/filter.h and linux/seccomp.h, which musl-gcc does not see. */
+struct insn {
+    uint16_t code;
+    uint8_t jt, jf;
+    uint32_t k;
+};
+
+/* In a child whose filter refuses openat2 with `err`: the exit status is what opening the directory
+   gave. */
+static int open_without_openat2(int err)
+{
+    enum { LOAD = 0x20, JUMP_EQUAL = 0x15, RETURN = 0x06, FILTER_MODE = 2 };
+    struct insn code[] = {
+        {LOAD, 0, 0, 0}, /* the number of the call */
+        {JUMP_EQUAL, 0, 1, 437},
+        {RETURN, 0, 0, 0x00050000U | (uint32_t)err}, /* SECCOMP_RET_ERRNO */
+        {RETURN, 0, 0, 0x7fff0000U},                 /* SECCOMP_RET_ALLOW */
+    };
+    struct {
+        unsigned short len;
+        struct insn *filter;
+    } program = {NI_COUNT(code), code};
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        struct ni_root root;
+        unsigned line;
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+            prctl(PR_SET_SECCOMP, FILTER_MODE, &program) < 0)
+            _exit(255);
+        _exit(-ni_root_open(base, &root, &line));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void test_no_openat2(void **state)
+{
+    (void)state;
+    if (open_without_openat2(0) == 255)
+        skip();
+    assert_int_equal(open_without_openat2(ENOSYS), ENOSYS);
+    assert_int_equal(open_without_openat2(EPERM), ENOSYS);
+}
+
+/* ---- "/" ---- */
+
+static void test_live(void **state)
+{
+    (void)state;
+    char path[64];
+    struct ni_root root;
+    unsigned line;
+    int before = open_fds();
+
+    assert_int_equal(ni_root_open("/", &root, &line), 0);
+    assert_int_equal(root.kind, NI_ROOT_LIVE);
+    assert_true(strstr(read_of(&root, "proc/self/status"), "Name:\t") != NULL);
+    assert_true(strstr(lines_of(&root, "proc/self/limits"), "Max locked memory") != NULL);
+    assert_true(strstr(list_of(&root, "proc/self/ns"), "net") != NULL);
+    assert_string_equal(read_of(&root, "proc/self"), "EISDIR");
+    assert_string_equal(read_of(&root, "dev/zero"), "ENXIO");
+    assert_int_equal(ni_exists(&root, "dev/null"), 0);
+    assert_int_equal(ni_openable(&root, "dev/null"), 0);
+    assert_int_equal(ni_openable(&root, "dev/nothing"), -ENOENT);
+    assert_int_equal(ni_exists(&root, "proc/self/nothing"), -ENOENT);
+
+    /* What is in a pipe is for the program that comes after us. */
+    int pipes[2];
+    assert_int_equal(pipe(pipes), 0);
+    assert_int_equal(write(pipes[1], "for NCCL\n", 9), 9);
+    snprintf(path, sizeof(path), "dev/fd/%d", pipes[0]);
+    assert_string_equal(read_of(&root, path), "ENXIO");
+    snprintf(path, sizeof(path), "proc/self/fd/%d", pipes[0]);
+    assert_string_equal(lines_of(&root, path), "ENXIO");
+    close(pipes[0]);
+    close(pipes[1]);
+    ni_root_close(&root);
+    assert_int_equal(open_fds(), before);
+}
+
+int main(void)
+{
+#define IN_DIR(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        IN_DIR(test_reads),          IN_DIR(test_big_file),   IN_DIR(test_no_way_out),
+        IN_DIR(test_no_magic_links), IN_DIR(test_no_devices), IN_DIR(test_no_root),
+        IN_DIR(test_no_openat2),     IN_DIR(test_live),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

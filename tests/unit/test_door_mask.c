@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Masked records: nothing is left that says which machine it was, and what belonged together still
+   does. */
+#include "test_door.h"
+
+/* Reads every file of a tree, and gives the masked record. */
+static const char *mask_of(const char *text)
+{
+    struct ni_root root = tree_of(text);
+    char path[NI_TREE_PATH];
+
+    assert_int_equal(ni_root_record(&root), 0);
+    for (uint32_t at = 1; at < root.tree->n; at++) {
+        const struct ni_node *node = &root.tree->node[at];
+        assert_true(
+            ni_tree_path(root.tree, node->parent, ni_span_of(ni_tree_name(root.tree, at)), path));
+        if (node->kind == NI_NODE_LINK)
+            link_of(&root, path + 1);
+        else
+            read_of(&root, path + 1);
+    }
+    const char *masked = written(&root, true);
+    ni_root_close(&root);
+    return masked;
+}
+
+/* ---- one thing at a time ---- */
+
+static void check(const char *path, const char *value, const char *want)
+{
+    static char text[8192], expect[8192];
+
+    snprintf(text, sizeof(text), "f %s %s\n", path, value);
+    snprintf(expect, sizeof(expect), "f %s %s\n", path, want);
+    assert_string_equal(mask_of(text), expect);
+}
+
+/* What stays is what a plan is made of, and what is no name of a machine. */
+static void test_stays(void **state)
+{
+    (void)state;
+    static const char *const same[] = {
+        "4: ACTIVE",
+        "0000:3b:00.2,0000:3b:00.3",
+        "10002:3b:00.2",
+        "PCIDEVICE_X=0000:ca:fe.1",
+        "10.0.103.6/24",
+        "12:34:56",
+        "2024-01-02T03:04:05",
+        "00:00:00:00:00:00",
+        "ff:ff:ff:ff:ff:ff",
+        "0000:0000:0000:0000:0000:0000:0000:0000",
+        "fe80:0000:0000:0000:0000:0000:0000:0000",
+        "0000:0000:0000:0000:0000:ffff:0a00:6706",
+        "0000:0000:0000:0000",
+        "0000:0000:0000:0005",
+        "::1 ::ffff:10.0.103.6 fd00::5 fe80::1%eth0 2001:db8::/32 ::",
+        "fd00:0:0:1:10:244:1:5",
+        "00000000-0000-0000-0000-000000000000",
+        "CapEff:\\t000001ffffffffff",
+        "0x00000000c0000000 0x00000000c1ffffff 0x0000000000040200",
+        "ffffffff,ffffffff",
+        "ffffffffffffffffffffffffffffffffffffffffffffffff",
+        "PCI_ID=15B3:101E PCI_SUBSYS_ID=15B3:0008",
+        "pci:v000015B3d0000101Esv000015B3sd00000008bc02sc00i00",
+        "std::vector a::b :: ::: 1: :1 a: -",
+        "de:ad:be:ef",
+        "aa:bb:cc:dd:ee:fg",
+        "aa-bb-cc-dd-ee",
+        "g0b0f8c1c-1234-4321-abcd-0123456789abc",
+        "localhost HOSTNAME=localhost hostname=7 hostname= hostname",
+    };
+
+    for (size_t i = 0; i < NI_COUNT(same); i++)
+        check("etc/file", same[i], same[i]);
+    check("sys/ports/1/gids/1", "0000:0000:0000:0000:0000:ffff:0a00:6706",
+          "0000:0000:0000:0000:0000:ffff:0a00:6706");
+}
+
+static void test_goes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *value, *want;
+    } cases[] = {
+        {"a", "0C:42:a1:00:00:01", "02:00:00:00:00:01"},
+        {"a", "mac=0c:42:a1:00:00:01,0c:42:a1:00:00:02;0c:42:a1:00:00:01",
+         "mac=02:00:00:00:00:01,02:00:00:00:00:02;02:00:00:00:00:01"},
+        {"a", "mac:0c:42:a1:00:00:01:", "mac:02:00:00:00:00:01:"},
+        {"a", "bad:0c:42:a1:00:00:01", "bad:02:00:00:00:00:01"},
+        {"a", "{\"mac\":\"0c:42:a1:00:00:01\"}", "{\"mac\":\"02:00:00:00:00:01\"}"},
+        {"a", "BOOTIF=01-0c-42-a1-00-00-01", "BOOTIF=01-02-00-00-00-00-01"},
+        {"a", "0c-42-a1-00-00-01", "02-00-00-00-00-01"},
+        {"a", "80:00:02:08:fe:80:00:00:00:00:00:00:a0:88:c2:03:00:27:c4:18",
+         "80:00:02:08:fe:80:00:00:00:00:00:00:02:00:00:03:00:00:00:01"},
+        {"a", "a0:88:c2:03:00:27:c4:18", "02:00:00:03:00:00:00:01"},
+        {"a", "a088:c203:0027:c418", "0200:0003:0000:0001"},
+        {"a", "fe80::e42:a1ff:fe00:1/64", "fe80::ff:fe00:1/64"},
+        {"a", "2001:db8:0:0:e42:a1ff:fe00:1", "2001:db8::ff:fe00:1"},
+        {"sys/ports/1/gids/0", "fe80:0000:0000:0000:a088:c203:0027:c418",
+         "fe80:0000:0000:0000:0200:0003:0000:0001"},
+        {"proc/net/if_inet6", "fe800000000000000e42a1fffe000001 02 40 20 80 eth0",
+         "fe80000000000000000000fffe000001 02 40 20 80 eth0"},
+        {"a", "GPU-0b0f8c1c-1234-4321-ABCD-0123456789ab",
+         "GPU-00000000-0000-4000-8000-000000000001"},
+        {"a", "root=UUID=0b0f8c1c-1234-4321-abcd-0123456789ab ro",
+         "root=UUID=00000000-0000-4000-8000-000000000001 ro"},
+        {"a", "/pod0b0f8c1c_1234_4321_abcd_0123456789ab.slice",
+         "/pod00000000_0000_4000_8000_000000000001.slice"},
+        {"a", "cri-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope",
+         "cri-0000000000000000000000000000000000000000000000000000000000000001.scope"},
+        {"etc/machine-id", "x", "masked-1"},
+        {"sys/class/net/eth0/phys_switch_id", "c418270003c288a0", "masked-1"},
+        {"sys/class/dmi/id/product_serial", "MT2234X01234", "masked-1"},
+        {"proc/sys/kernel/hostname", "node", "masked-host-1"},
+        {"proc/cmdline", "x hostname=gpu07.example.org y gpu07 gpu070 xgpu07 gpu07-eth",
+         "x hostname=masked-host-1 y masked-host-2 gpu070 xgpu07 masked-host-2-eth"},
+        {"env", "A=1\\x00HOSTNAME=train-0\\x00B=train-0", /* several in one file */
+         "A=1\\x00HOSTNAME=masked-host-1\\x00B=masked-host-1"},
+    };
+
+    for (size_t i = 0; i < NI_COUNT(cases); i++)
+        check(cases[i].path, cases[i].value, cases[i].want);
+}
+
+/* ---- a node ---- */
+
+static const char node[] =
+    "# RoCE and InfiniBand; the GIDs are made of the addresses of eth0 and ib0\n"
+    "f sys/class/infiniband/mlx5_0/node_guid a088:c203:0027:c418\n"
+    "f sys/class/infiniband/mlx5_0/node_desc h100-01 mlx5_0\n"
+    "f sys/class/infiniband/mlx5_0/ports/1/link_layer Ethernet\n"
+    "f sys/class/infiniband/mlx5_0/ports/1/gids/0 fe80:0000:0000:0000:2492:eeff:fee7:ad9d\n"
+    "f sys/class/infiniband/mlx5_0/ports/1/gids/1 0000:0000:0000:0000:0000:ffff:0a00:6706\n"
+    "f sys/class/infiniband/mlx5_0/ports/1/gids/2 fd00:0000:0000:0000:1111:2222:3333:4444\n"
+    "f sys/class/infiniband/mlx5_0/ports/1/gids/3 2001:0db8:0000:0000:2492:eeff:fee7:ad9d\n"
+    "f sys/class/infiniband/mlx5_1/ports/1/link_layer InfiniBand\n"
+    "f sys/class/infiniband/mlx5_1/ports/1/gids/0 fe80:0000:0000:0000:a088:c203:0027:c420\n"
+    "f sys/class/net/eth0/address 26:92:ee:e7:ad:9d\n"
+    "f sys/class/net/ib0/address 80:00:02:08:fe:80:00:00:00:00:00:00:a0:88:c2:03:00:27:c4:20\n"
+    "f sys/class/net/eth1/address 26:92:ee:e7:ad:9e\n"
+    "f sys/class/net/eth1/operstate up\n"
+    "f proc/net/if_inet6 fe800000000000002492eefffee7ad9d 04 40 20 80 eth0\\n"
+    "20010db8000000002492eefffee7ad9d 04 40 00 80 eth0\\n"
+    "fe80000000000000a288c2030027c420 05 40 20 80 ib0\\n"
+    "fd000000000000001111222233334444 04 40 00 80 eth0\n"
+    "f proc/sys/kernel/hostname up\n"
+    "f proc/self/mountinfo server:/export/h100-01/up rw\n"
+    "f home/h100-01/.nccl.conf NCCL_X=h100-01\n"
+    "l home/me /home/h100-01\n"
+    "f env UUID=GPU-0b0f8c1c-1234-4321-abcd-0123456789ab "
+    "MAC=26:92:ee:e7:ad:9e LL=fe80::2492:eeff:fee7:ad9d\n";
+
+static void test_node(void **state)
+{
+    (void)state;
+    static const char *const gone[] = {"26:92", "2492",  "a088",    "a288", "c203", "27c4",
+                                       "e7ad",  "e7:ad", "h100-01", "0b0f", "a0:88"};
+    char text[8192];
+
+    assert_true(ni_copy(text, sizeof(text), mask_of(node)));
+    for (size_t i = 0; i < NI_COUNT(gone); i++)
+        if (strstr(text, gone[i]))
+            fail_msg("%s in\n%s", gone[i], text);
+
+    struct ni_root root = tree_of(text);
+    const char *dev = "sys/class/infiniband/mlx5_0/ports/1/gids";
+    char mac[64], path[NI_PATH];
+    uint8_t gid[NI_GID_BYTES], ip[NI_GID_BYTES];
+    assert_true(ni_copy(mac, sizeof(mac), read_of(&root, "sys/class/net/eth0/address")));
+    assert_string_equal(mac, "02:00:00:00:00:01");
+    assert_true(ni_copy(mac, sizeof(mac), read_of(&root, "sys/class/net/eth1/address")));
+    assert_string_equal(mac, "02:00:00:00:00:02");
+    assert_non_null(strstr(read_of(&root, "env"), mac));
+    assert_string_equal(read_of(&root, "sys/class/net/eth1/operstate"), "up");
+
+    /* GID 0 is still the address of eth0, GID 3 too, and 1 and 2 are what they were. */
+    for (int i = 0; i < 4; i++) {
+        static const char *const line[] = {"fe80000000000000", NULL, "fd00", "20010db8"};
+        snprintf(path, sizeof(path), "%s/%d", dev, i);
+        assert_int_equal(ni_parse_gid(ni_span_of(read_of(&root, path)), gid), 0);
+        if (!line[i]) {
+            assert_true(ni_ip_is_v4(gid));
+            continue;
+        }
+        const char *found = strstr(read_of(&root, "proc/net/if_inet6"), line[i]);
+        assert_non_null(found);
+        assert_int_equal(ni_parse_hex_ip((struct ni_span){found, 32}, ip), 0);
+        assert_memory_equal(gid, ip, sizeof(ip));
+    }
+    assert_non_null(strstr(read_of(&root, "sys/class/infiniband/mlx5_1/ports/1/gids/0"),
+                           "fe80:0000:0000:0000:0200:0003:"));
+    assert_string_equal(read_of(&root, "sys/class/infiniband/mlx5_0/ports/1/gids/2"),
+                        "fd00:0000:0000:0000:1111:2222:3333:4444");
+    assert_string_equal(link_of(&root, "home/me"), "/home/masked-host-1");
+    assert_string_equal(read_of(&root, "home/me/.nccl.conf"), "NCCL_X=masked-host-1");
+    assert_string_equal(read_of(&root, "proc/self/mountinfo"),
+                        "server:/export/masked-host-1/masked-host-2 rw");
+    ni_root_close(&root);
+}
+
+/* The masked record of a masked record has the same form: masks are things to mask as well. */
+static void test_twice(void **state)
+{
+    (void)state;
+    char once[8192], twice[8192];
+
+    assert_true(ni_copy(once, sizeof(once), mask_of(node)));
+    assert_true(ni_copy(twice, sizeof(twice), mask_of(once)));
+    assert_int_equal(strlen(once), strlen(twice));
+}
+
+/* Different originals, different masks; the same, the same. */
+static void test_no_collision(void **state)
+{
+    (void)state;
+    enum { N = 3000 };
+    static char text[N * 96], seen[2][N][32];
+    struct ni_text out = ni_text_on(text, sizeof(text));
+
+    for (unsigned i = 0; i < N; i++)
+        ni_putf(&out, "f m/%u 0c:42:a1:%02x:%02x:%02x\nf g/%u a088:c2%02x:%04x:c4%02x\n", i, i % 7,
+                i / 7 % 256, i / 7 / 256 + 1, i, i % 5, i / 5, i % 5);
+    assert_false(out.cut);
+    struct ni_root root = tree_of(mask_of(text));
+    for (unsigned i = 0; i < N; i++)
+        for (unsigned kind = 0; kind < 2; kind++) {
+            char path[32];
+            snprintf(path, sizeof(path), "%c/%u", "mg"[kind], i);
+            assert_true(ni_copy(seen[kind][i], sizeof(seen[kind][i]), read_of(&root, path)));
+            assert_int_equal(strlen(seen[kind][i]), kind == 0 ? 17 : 19);
+            for (unsigned k = 0; k < i; k++)
+                if (strcmp(seen[kind][i], seen[kind][k]) == 0)
+                    fail_msg("%s: both of %u and %u", seen[kind][i], i, k);
+        }
+    ni_root_close(&root);
+}
+
+/* More than there is room for: an error, no half-masked file. */
+static void test_too_many(void **state)
+{
+    (void)state;
+    enum { N = 17000 };
+    static char text[N * 20 + 64];
+    struct ni_text out = ni_text_on(text, sizeof(text));
+    struct ni_root root = tree_of("f a 1\n");
+
+    for (unsigned i = 1; i <= N; i++)
+        ni_putf(&out, "0c:42:a1:00:%02x:%02x ", i / 256, i % 256);
+    assert_false(out.cut);
+    assert_int_equal(ni_root_record(&root), 0);
+    assert_int_equal(ni_record_add(&root, "macs", text, out.len), 0);
+    int fd = memfd_create("record", MFD_CLOEXEC);
+    assert_int_equal(ni_record_write(&root, fd, "header", true), -ENOSPC);
+    assert_int_equal(lseek(fd, 0, SEEK_END), 0);
+    close(fd);
+    ni_root_close(&root);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stays),        cmocka_unit_test(test_goes),
+        cmocka_unit_test(test_node),         cmocka_unit_test(test_twice),
+        cmocka_unit_test(test_no_collision), cmocka_unit_test(test_too_many),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
