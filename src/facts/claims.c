@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Claims: the device ids and names that somebody gave the pod, as each source adds them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "probe.h"
+
+/* The id as the kernel spells it: lower case, four digits of domain. What is no PCI address is
+   shown quoted. */
+static void canonical(struct ni_span id, char buf[NI_DEV_NAME])
+{
+    struct ni_bdf bdf;
+    struct ni_text t = ni_text_on(buf, NI_DEV_NAME);
+    if (ni_parse_bdf(id, &bdf) == 0)
+        ni_bdf_text(bdf, buf);
+    else
+        ni_put_quoted(&t, id.p, id.n, NI_DEV_NAME - 8);
+}
+
+struct ni_claim *ni_find_claim(struct ni_inventory *inv, enum ni_source source, struct ni_span id)
+{
+    char text[NI_DEV_NAME];
+    canonical(id, text);
+    for (unsigned i = 0; i < inv->n_claim; i++) {
+        if (inv->claim[i].source == source && strcmp(text, inv->claim[i].id) == 0)
+            return &inv->claim[i];
+    }
+    return NULL;
+}
+
+static struct ni_claim *new_claim(struct ni_probe *p, enum ni_source source, const char *from)
+{
+    struct ni_inventory *inv = p->inv;
+    if (inv->n_claim == NI_MAX_CLAIM) {
+        ni_report(p->f, NI_F_ALLOC_TOO_MANY, from,
+                  "more than %d device ids; the rest is not looked at", NI_MAX_CLAIM);
+        return NULL;
+    }
+    struct ni_claim *c = &inv->claim[inv->n_claim++];
+    *c = (struct ni_claim){.source = source, .state = NI_CLAIM_OK, .hca = -1};
+    struct ni_text t = ni_text_on(c->from, sizeof(c->from));
+    ni_put_quoted(&t, from, strlen(from), sizeof(c->from) - 8);
+    return c;
+}
+
+struct ni_claim *ni_add_claim(struct ni_probe *p, enum ni_source source, const char *from,
+                              struct ni_span id)
+{
+    struct ni_claim *c = new_claim(p, source, from);
+    if (!c)
+        return NULL;
+    canonical(id, c->id);
+    struct ni_bdf bdf;
+    c->state = ni_parse_bdf(id, &bdf) == 0 || ni_is_aux_id(id) ? NI_CLAIM_OK : NI_CLAIM_BAD_ID;
+    if (c->state == NI_CLAIM_BAD_ID)
+        ni_report(p->f, NI_F_ALLOC_ID_INVALID, c->from,
+                  "`%s` is no PCI address and no auxiliary name", c->id);
+    return c;
+}
+
+void ni_add_claim_name(struct ni_probe *p, enum ni_source source, const char *from,
+                       const char *name)
+{
+    if (!ni_is_name(ni_span_of(name), NI_DEV_NAME))
+        return;
+    for (unsigned i = 0; i < p->inv->n_claim; i++) {
+        if (p->inv->claim[i].source == source && strcmp(p->inv->claim[i].id, name) == 0)
+            return;
+    }
+    struct ni_claim *c = new_claim(p, source, from);
+    if (c)
+        ni_copy(c->id, sizeof(c->id), name);
+}
+
+/* "0000:03:00.2,0000:23:00.2". The separator was a blank, then ';', in the first versions of the
+   plugin. */
+void ni_add_claims(struct ni_probe *p, enum ni_source source, const char *from, const char *list)
+{
+    static const char separators[] = ",; ";
+    while (*list) {
+        size_t n = strcspn(list, separators);
+        struct ni_span id = ni_trim((struct ni_span){list, n});
+        list += n + (list[n] != '\0');
+        if (id.n == 0)
+            continue;
+        struct ni_claim *old = ni_find_claim(p->inv, source, id);
+        if (!old) {
+            if (!ni_add_claim(p, source, from, id))
+                return; /* no room: the rest would only cost time */
+            continue;
+        }
+        if (old->state != NI_CLAIM_BAD_ID)
+            ni_report(p->f, NI_F_ALLOC_DUPLICATE, old->id, "named by %s and again by %s", old->from,
+                      from);
+    }
+}
+
+void ni_note_rdma_dev(struct ni_probe *p, struct ni_claim *c, const char *from, const char *name)
+{
+    if (name && ni_is_name(ni_span_of(name), NI_DEV_NAME)) {
+        ni_copy(c->rdma_dev, sizeof(c->rdma_dev), name);
+        return;
+    }
+    char shown[NI_DEV_NAME];
+    struct ni_text t = ni_text_on(shown, sizeof(shown));
+    if (name)
+        ni_put_quoted(&t, name, strlen(name), 40);
+    ni_report(p->f, NI_F_ALLOC_INFO_INVALID, from, "RDMA device of %s is %s%s%s", c->id,
+              name ? "no device name: `" : "no text", shown, name ? "`" : "");
+}
+
+static bool is_listed(const char *const vars[], unsigned n, const char *entry)
+{
+    size_t name = strcspn(entry, "=") + 1;
+    for (unsigned i = 0; i < n; i++) {
+        if (strncmp(vars[i], entry, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The variables by name, so that the answer does not depend on their order: the kubelet merges them
+   through a Go map. */
+unsigned ni_sorted_vars(struct ni_probe *p, const char *prefix, const char *vars[NI_MAX_VARS])
+{
+    unsigned n = 0;
+    for (char *const *e = p->env->entry; *e; e++) {
+        if (!ni_has_prefix(*e, prefix) || !strchr(*e, '='))
+            continue;
+        if (is_listed(vars, n, *e)) /* the first entry of a name counts */
+            continue;
+        if (n == NI_MAX_VARS) {
+            ni_report(p->f, NI_F_ALLOC_TOO_MANY, prefix,
+                      "more than %d variables; the rest is not read", NI_MAX_VARS);
+            break;
+        }
+        unsigned at = n++;
+        while (at > 0 && strcmp(vars[at - 1], *e) > 0) {
+            vars[at] = vars[at - 1];
+            at--;
+        }
+        vars[at] = *e;
+    }
+    return n;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ordered list of probes, and what is read only when it is needed. */
+#include <string.h>
+
+#include "probe.h"
+
+static bool has_active_ib(const struct ni_inventory *inv)
+{
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        const struct ni_port *port = &inv->port[i];
+        if (inv->hca[port->hca].claim >= 0 && port->link == NI_LINK_IB &&
+            port->state.v == NI_PORT_ACTIVE)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the RoCE ports alone tell the socket interfaces: each own GID has its address and an
+   interface that runs, and the user has not chosen otherwise. Else the IPv6 side of the pod's own
+   interface is needed. */
+static bool rails_tell(const struct ni_probe *p)
+{
+    static const char *const chosen_by_user[] = {"NCCL_IB_HCA", "NCCL_IB_DISABLE", "NCCL_NET",
+                                                 "NCCL_SOCKET_IFNAME", "NCCL_SOCKET_FAMILY"};
+    const struct ni_inventory *inv = p->inv;
+    for (unsigned i = 0; i < NI_COUNT(chosen_by_user); i++) {
+        if (ni_users(p, chosen_by_user[i]))
+            return false;
+    }
+    if (p->ask->pod_interface || p->ask->sockets || has_active_ib(inv))
+        return false;
+    for (unsigned i = 0; i < inv->n_netdev; i++) {
+        if (!inv->netdev[i].running)
+            return false;
+    }
+    return inv->n_netdev > 0;
+}
+
+/* The interfaces that the socket rule may name. */
+static void probe_netdevs(struct ni_probe *p)
+{
+    struct ni_inventory *inv = p->inv;
+    for (unsigned i = 0; i < inv->n_gid; i++) {
+        if (inv->gid[i].own == NI_OWN_OURS && inv->gid[i].ndev[0])
+            ni_add_netdev(p, inv->gid[i].ndev);
+    }
+    /* IPoIB interfaces hang below the function; their addresses tell whether they serve. */
+    if (has_active_ib(inv)) {
+        for (unsigned i = 0; i < inv->n_hca; i++) {
+            if (inv->hca[i].claim >= 0)
+                ni_probe_own_netdev(p, &inv->hca[i]);
+        }
+    }
+    if (!rails_tell(p))
+        ni_probe_ipv6(p);
+    if (inv->net.default_if[0])
+        ni_add_netdev(p, inv->net.default_if);
+}
+
+/* What a list without '=' takes is seen only among all names. */
+static void probe_users_hcas(struct ni_probe *p)
+{
+    const char *list = ni_users(p, "NCCL_IB_HCA");
+    struct ni_inventory *inv = p->inv;
+    if (!list || !*list || *list == '=' || *list == '^' ||
+        ni_list(p->root, &p->names, "sys/class/infiniband") < 0)
+        return;
+    for (unsigned i = 0; i < p->names.n && !inv->users_foreign_hca[0]; i++) {
+        bool mine = false;
+        const char *name = p->names.name[i];
+        for (unsigned h = 0; h < inv->n_hca; h++)
+            mine = mine || (inv->hca[h].claim >= 0 && strcmp(inv->hca[h].name, name) == 0);
+        if (!mine && ni_is_name(ni_span_of(name), NI_DEV_NAME) && ni_nccl_match(list, name, -1))
+            ni_copy(inv->users_foreign_hca, sizeof(inv->users_foreign_hca), name);
+    }
+}
+
+/* The user's NCCL_TOPO_FILE, and the interfaces that the user's NCCL_SOCKET_IFNAME may mean. */
+static void probe_user_values(struct ni_probe *p)
+{
+    const char *topo = ni_users(p, "NCCL_TOPO_FILE");
+    const char *sockets = ni_users(p, "NCCL_SOCKET_IFNAME");
+    if (topo && *topo)
+        p->inv->topo_file = ni_probe_readable(p, topo);
+    if (!sockets || !*sockets || ni_list(p->root, &p->names, "sys/class/net") < 0)
+        return;
+    for (unsigned i = 0; i < p->names.n; i++) {
+        if (ni_nccl_match(sockets, p->names.name[i], -1))
+            ni_add_netdev(p, p->names.name[i]);
+    }
+}
+
+static void probe_named_sockets(struct ni_probe *p)
+{
+    const char *list = p->ask->sockets;
+    struct ni_span name;
+    char buf[NI_IF_NAME];
+    while (ni_split(&list, ',', &name)) {
+        if (ni_copyn(buf, sizeof(buf), name.p, name.n))
+            ni_add_netdev(p, buf);
+    }
+}
+
+void ni_gather(const struct ni_root *root, const struct ni_env *env, const struct ni_ask *ask,
+               struct ni_inventory *inv, struct ni_findings *f)
+{
+    struct ni_probe p;
+    p.root = root;
+    p.env = env;
+    p.ask = ask;
+    p.inv = inv;
+    p.f = f;
+    p.ipv6_read = p.settled = false;
+    p.names.n = 0;
+    if (ask->off)
+        return;
+    ni_probe_conf(&p);
+    ni_probe_self(&p);
+    ni_probe_addresses(&p);
+    ni_probe_routes(&p);
+    ni_probe_sources(&p);
+    ni_probe_gids(&p);
+    probe_netdevs(&p);
+    probe_named_sockets(&p);
+    probe_user_values(&p);
+    probe_users_hcas(&p);
+    if (inv->n_hca > 0 || ask->all_hcas || ask->gpus)
+        ni_probe_gpus(&p);
+    if (ask->all_hcas)
+        ni_probe_visible(&p);
+    ni_probe_physfns(&p);
+    ni_probe_rates(&p);
+    ni_probe_numa(&p);
+    if (ask->health)
+        ni_probe_health(&p);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The GID tables of the active RoCE ports. A table has up to 1,024 entries, an answer needs four:
+   each port is read up to its first entry that is right without doubt (RoCE v2, IPv4, of an address
+   of this namespace), and to the end only when that does not settle it. Ascending and lowest first,
+   as NCCL searches (2.30.7 transport/net_ib/connect.cc ncclUpdateGidIndex), so what lies behind
+   cannot change the answer. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "probe.h"
+
+/* One entry of a table; an error other than "no such entry" and EINVAL is noted. */
+static ssize_t read_entry(struct ni_probe *p, const char *dir, const char *table, unsigned index,
+                          char *buf, size_t cap)
+{
+    ssize_t n = ni_read(p->root, buf, cap, "%s/%s/%u", dir, table, index);
+    if (n < 0 && n != -EINVAL) {
+        char path[NI_PATH + 64];
+        snprintf(path, sizeof(path), "%s/%s/%u", dir, table, index);
+        ni_note_unreadable(p, path, (int)n);
+    }
+    return n;
+}
+
+static void note_odd(struct ni_probe *p, const char *dir, const char *table, unsigned index,
+                     const char *text)
+{
+    char path[NI_PATH + 64];
+    snprintf(path, sizeof(path), "%s/%s/%u", dir, table, index);
+    ni_report(p->f, NI_F_FACT_UNREADABLE, path, "`%s` is not what the kernel writes there", text);
+}
+
+/* gid_attrs/types/N reads "IB/RoCE v1" or "RoCE v2", and fails with EINVAL for an entry that is
+   empty or not visible in this namespace (drivers/infiniband/core/sysfs.c _show_port_gid_attr). */
+static enum ni_gid_type read_type(struct ni_probe *p, const char *dir, unsigned index)
+{
+    static const char table[] = "gid_attrs/types";
+    char buf[64];
+    if (read_entry(p, dir, table, index, buf, sizeof(buf)) < 0)
+        return NI_GID_UNREAD;
+    if (strcmp(buf, "RoCE v2") == 0)
+        return NI_GID_V2;
+    if (strcmp(buf, "IB/RoCE v1") == 0 || strcmp(buf, "RoCE v1") == 0)
+        return NI_GID_V1;
+    note_odd(p, dir, table, index, buf);
+    return NI_GID_UNREAD;
+}
+
+static void read_ndev(struct ni_probe *p, const char *dir, struct ni_gid *g)
+{
+    char buf[64];
+    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s/gid_attrs/ndevs/%u", dir, g->index);
+    if (n < 0 || !ni_is_name(ni_span_of(buf), NI_IF_NAME))
+        return;
+    ni_copy(g->ndev, sizeof(g->ndev), buf);
+}
+
+static void port_dir(const struct ni_probe *p, const struct ni_port *port, char buf[NI_PATH + 32])
+{
+    char dir[NI_PATH];
+    snprintf(buf, NI_PATH + 32, "%s/ports/%u", ni_hca_dir(p->inv, &p->inv->hca[port->hca], dir),
+             port->num);
+}
+
+/* An entry of its own for the port at the end of the pool; NULL when there is no room. */
+static struct ni_gid *new_gid(struct ni_probe *p, struct ni_port *port)
+{
+    struct ni_inventory *inv = p->inv;
+    if (inv->n_gid == NI_MAX_GID) {
+        ni_report(p->f, NI_F_FACT_TRUNCATED, inv->hca[port->hca].name,
+                  "more than %d GID entries on the node", NI_MAX_GID);
+        return NULL;
+    }
+    if (port->n_gid == 0)
+        port->first_gid = (int)inv->n_gid;
+    port->n_gid++;
+    return &inv->gid[inv->n_gid++];
+}
+
+enum entry { ENTRY_END, ENTRY_EMPTY, ENTRY_BAD, ENTRY_GID };
+
+static enum entry read_gid(struct ni_probe *p, const char *dir, unsigned index,
+                           uint8_t ip[NI_GID_BYTES])
+{
+    static const char table[] = "gids";
+    char buf[64];
+    ssize_t n = read_entry(p, dir, table, index, buf, sizeof(buf));
+    if (n < 0)
+        return n == -ENOENT ? ENTRY_END : ENTRY_BAD;
+    if (ni_parse_gid(ni_span_of(buf), ip) < 0) {
+        note_odd(p, dir, table, index, buf);
+        return ENTRY_BAD;
+    }
+    return ni_ip_is_zero(ip) ? ENTRY_EMPTY : ENTRY_GID;
+}
+
+/* Whose entry it is. The address decides; a link-local one, which every namespace may have, goes by
+   the function's own netdev: that directory lists only netdevs of this namespace (fs/sysfs, net_ns
+   tag). */
+static enum ni_own whose(const struct ni_probe *p, const struct ni_port *port,
+                         const struct ni_gid *g)
+{
+    const struct ni_inventory *inv = p->inv;
+    const struct ni_hca *h = &inv->hca[port->hca];
+    bool v4 = ni_ip_is_v4(g->ip);
+    if (ni_is_local(inv, g->ip))
+        return NI_OWN_OURS;
+    if (v4 && inv->net.v4_known == NI_KNOWN)
+        return NI_OWN_FOREIGN;
+    if (!v4 && !ni_ip_is_link_local(g->ip) && inv->net.v6_known == NI_KNOWN)
+        return NI_OWN_FOREIGN;
+    if (h->netdev >= 0 && strcmp(inv->netdev[h->netdev].name, g->ndev) == 0)
+        return NI_OWN_OURS;
+    if (!g->ndev[0])
+        return NI_OWN_UNKNOWN;
+    /* An interface that is not here is somebody else's; one of that name may be. */
+    bool here = ni_exists(p->root, "sys/class/net/%s", g->ndev) == 0;
+    return here && !ni_ip_is_link_local(g->ip) ? NI_OWN_UNKNOWN : NI_OWN_FOREIGN;
+}
+
+static bool settles(const struct ni_gid *g)
+{
+    return g->type == NI_GID_V2 && g->own == NI_OWN_OURS && ni_ip_is_v4(g->ip) && g->ndev[0];
+}
+
+/* Reads on from port->gids_read. Stops behind the first GID that settles it unless `to_end`. */
+static void scan(struct ni_probe *p, struct ni_port *port, bool to_end)
+{
+    char dir[NI_PATH + 32];
+    port_dir(p, port, dir);
+    while (port->gids_read < NI_GID_TABLE) {
+        uint8_t ip[NI_GID_BYTES];
+        enum entry e = read_gid(p, dir, port->gids_read, ip);
+        if (e == ENTRY_END) {
+            port->gids_complete = true;
+            return;
+        }
+        unsigned index = port->gids_read++;
+        if (e != ENTRY_GID)
+            continue;
+        struct ni_gid *g = new_gid(p, port);
+        if (!g)
+            return;
+        memcpy(g->ip, ip, sizeof(g->ip));
+        g->index = (uint16_t)index;
+        if (!to_end && !ni_ip_is_v4(ip))
+            continue; /* its type matters only where no IPv4 entry is right: see complete() */
+        g->type = read_type(p, dir, index);
+        if (g->type == NI_GID_V2 || to_end) {
+            read_ndev(p, dir, g);
+            g->own = whose(p, port, g);
+        }
+        if (!to_end && settles(g))
+            return;
+    }
+    ni_report(p->f, NI_F_FACT_TRUNCATED, dir, "GID table longer than %d", NI_GID_TABLE);
+}
+
+/* The whole table of one port: what the first scan passed over, then the rest. Moves the port's
+   entries to the end of the pool, so that they stay consecutive. */
+static void complete(struct ni_probe *p, struct ni_port *port)
+{
+    char dir[NI_PATH + 32];
+    port_dir(p, port, dir);
+    int from = port->first_gid;
+    unsigned n = port->n_gid;
+    if (n > NI_MAX_GID - p->inv->n_gid) {
+        ni_report(p->f, NI_F_FACT_TRUNCATED, dir, "more than %d GID entries on the node",
+                  NI_MAX_GID);
+        return; /* what was read stays */
+    }
+    port->n_gid = 0;
+    for (unsigned i = 0; i < n; i++) {
+        struct ni_gid *g = new_gid(p, port);
+        if (!g)
+            return;
+        *g = p->inv->gid[from + (int)i];
+        if (g->type == NI_GID_UNREAD)
+            g->type = read_type(p, dir, g->index);
+        if (!g->ndev[0])
+            read_ndev(p, dir, g);
+        g->own = whose(p, port, g);
+    }
+    if (!port->gids_complete)
+        scan(p, port, true);
+}
+
+static bool wants_gids(const struct ni_inventory *inv, const struct ni_port *port)
+{
+    return inv->hca[port->hca].claim >= 0 && port->link == NI_LINK_ROCE &&
+           port->state.known == NI_KNOWN && port->state.v == NI_PORT_ACTIVE;
+}
+
+/* Whether each port ended on a right GID, all at the same index. */
+static bool settled(const struct ni_inventory *inv)
+{
+    int index = -1;
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        const struct ni_port *port = &inv->port[i];
+        if (!wants_gids(inv, port))
+            continue;
+        const struct ni_gid *last =
+            port->n_gid ? &inv->gid[port->first_gid + (int)port->n_gid - 1] : NULL;
+        if (!last || !settles(last) || (index >= 0 && index != last->index))
+            return false;
+        index = last->index;
+    }
+    return true;
+}
+
+/* The user's own index, or own search, may end on an entry behind what settled it. */
+static bool user_decides(const struct ni_probe *p)
+{
+    static const char *const names[] = {"NCCL_IB_GID_INDEX", "NCCL_IB_ADDR_FAMILY",
+                                        "NCCL_IB_ADDR_RANGE", "NCCL_IB_ROCE_VERSION_NUM"};
+    for (unsigned i = 0; i < NI_COUNT(names); i++) {
+        if (ni_users(p, names[i]))
+            return true;
+    }
+    return false;
+}
+
+void ni_probe_gids(struct ni_probe *p)
+{
+    struct ni_inventory *inv = p->inv;
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        if (wants_gids(inv, &inv->port[i]))
+            scan(p, &inv->port[i], false);
+    }
+    p->settled = settled(inv);
+    if (p->settled && !p->ask->all_gids && !user_decides(p))
+        return;
+    ni_probe_ipv6(p);
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        struct ni_port *port = &inv->port[i];
+        if (!wants_gids(inv, port))
+            continue;
+        ni_probe_own_netdev(p, &inv->hca[port->hca]);
+        complete(p, port);
+    }
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pod's GPUs, and what GPUDirect RDMA needs of the node. sysfs shows every GPU of the host; the
+   pod's are those with a device node. */
+#include <stdio.h>
+#include <string.h>
+
+#include "probe.h"
+
+static void add_gpu(struct ni_probe *p, const char *id, int minor, bool amd)
+{
+    struct ni_inventory *inv = p->inv;
+    struct ni_bdf bdf;
+    char text[NI_BDF_TEXT];
+    if (ni_parse_bdf(ni_span_of(id), &bdf) < 0)
+        return;
+    if (inv->n_gpu == NI_MAX_GPU) {
+        ni_report(p->f, NI_F_FACT_TRUNCATED, "proc/driver/nvidia/gpus", "more than %d GPUs",
+                  NI_MAX_GPU);
+        return;
+    }
+    unsigned at = inv->n_gpu++;
+    while (at > 0 && ni_bdf_cmp(inv->gpu[at - 1].bdf, bdf) > 0) {
+        inv->gpu[at] = inv->gpu[at - 1];
+        at--;
+    }
+    struct ni_gpu *g = &inv->gpu[at];
+    *g = (struct ni_gpu){.bdf = bdf, .minor = minor, .amd = amd};
+    ni_probe_chain(p, &g->pci, "sys/bus/pci/devices/%s", ni_bdf_text(bdf, text));
+}
+
+/* Which /dev/nvidiaN are in the container, as bits; how many. */
+static unsigned nvidia_nodes(struct ni_probe *p, uint64_t *ret_minors)
+{
+    unsigned n = 0;
+    *ret_minors = 0;
+    if (ni_list(p->root, &p->names, "dev") < 0)
+        return 0;
+    for (unsigned i = 0; i < p->names.n; i++) {
+        uint64_t minor;
+        const char *name = p->names.name[i];
+        if (ni_has_prefix(name, "nvidia") && ni_parse_u64(ni_span_of(name + 6), 63, &minor) == 0) {
+            *ret_minors |= UINT64_C(1) << minor;
+            n++;
+        }
+    }
+    return n;
+}
+
+/* "Device Minor: \t 3" of proc/driver/nvidia/gpus/BDF/information. */
+static void minor_line(void *ctx, const char *line)
+{
+    int *minor = ctx;
+    uint64_t v;
+    if (ni_has_prefix(line, "Device Minor:") &&
+        ni_parse_u64(ni_trim(ni_span_of(line + 13)), 63, &v) == 0)
+        *minor = (int)v;
+}
+
+/* Leaves only PCI addresses of a listing: a driver's directory also has bind, unbind, new_id, ...
+   */
+static unsigned keep_addresses(struct ni_names *names)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < names->n; i++) {
+        struct ni_bdf bdf;
+        if (ni_parse_bdf(ni_span_of(names->name[i]), &bdf) == 0)
+            names->name[n++] = names->name[i];
+    }
+    names->n = n;
+    return n;
+}
+
+/* The NVIDIA driver lists its GPUs under /proc; the container toolkit leaves only the pod's there
+   in some modes, all in others. As many as there are device nodes: all are the pod's. Else each
+   one's minor number tells. */
+static bool probe_nvidia(struct ni_probe *p)
+{
+    static const char gpus[] = "proc/driver/nvidia/gpus";
+    uint64_t minors;
+    unsigned nodes = nvidia_nodes(p, &minors);
+    if (nodes == 0)
+        return false;
+    const char *dir = gpus;
+    int err = ni_list(p->root, &p->names, "%s", dir);
+    if (err < 0 || p->names.n == 0) {
+        dir = "sys/bus/pci/drivers/nvidia";
+        err = ni_list(p->root, &p->names, "%s", dir);
+    }
+    if (err < 0) {
+        ni_note_unreadable(p, dir, err);
+        return false;
+    }
+    unsigned gpus_there = keep_addresses(&p->names);
+    bool all = dir != gpus || nodes >= gpus_there;
+    if (dir != gpus && nodes < gpus_there)
+        ni_report(p->f, NI_F_FACT_UNREADABLE, gpus,
+                  "which of %u GPUs the %u device nodes are is not told; all count", gpus_there,
+                  nodes);
+    for (unsigned i = 0; i < p->names.n; i++) {
+        int minor = -1;
+        if (dir == gpus && (!all || p->ask->all_hcas))
+            ni_lines(p->root, minor_line, &minor, "%s/%s/information", dir, p->names.name[i]);
+        if (all || (minor >= 0 && minors >> minor & 1))
+            add_gpu(p, p->names.name[i], minor, false);
+    }
+    return true;
+}
+
+static void probe_amd(struct ni_probe *p)
+{
+    /* amdgpu's compute node is one for all GPUs; without it ROCm has none. */
+    if (ni_exists(p->root, "dev/kfd") < 0 ||
+        ni_list(p->root, &p->names, "sys/bus/pci/drivers/amdgpu") < 0)
+        return;
+    for (unsigned i = 0; i < p->names.n; i++)
+        add_gpu(p, p->names.name[i], -1, true);
+}
+
+static void open_driver_line(void *ctx, const char *line)
+{
+    enum ni_known *known = ctx;
+    if (strstr(line, "Open Kernel Module"))
+        *known = NI_KNOWN;
+}
+
+static enum ni_known is_there(struct ni_probe *p, const char *path)
+{
+    int err = ni_exists(p->root, "%s", path);
+    return ni_known_of(err < 0 ? ni_note_unreadable(p, path, err) : 0);
+}
+
+/* Peer memory before nvidia-peermem: the files NCCL looks at (2.30.7 transport/net_ib/gdr.cc
+   ncclIbGdrModuleLoad), and RCCL. */
+static enum ni_known probe_old_peermem(struct ni_probe *p, enum ni_known known)
+{
+    static const char *const file[] = {
+        "sys/kernel/mm/memory_peers/nv_mem/version",
+        "sys/kernel/mm/memory_peers/nv_mem_nc/version",
+        "sys/kernel/mm/memory_peers/amdkfd/version",
+    };
+    for (unsigned i = 0; i < NI_COUNT(file) && known != NI_KNOWN; i++) {
+        enum ni_known this = is_there(p, file[i]);
+        known = this == NI_ABSENT ? known : this;
+    }
+    return known;
+}
+
+static void probe_kernel(struct ni_probe *p)
+{
+    char buf[128];
+    uint64_t major, minor;
+    ssize_t n = ni_read(p->root, buf, sizeof(buf), "proc/sys/kernel/osrelease");
+    if (n < 0) {
+        ni_note_unreadable(p, "proc/sys/kernel/osrelease", (int)n);
+        return;
+    }
+    size_t a = strspn(buf, "0123456789");
+    size_t b = buf[a] == '.' ? strspn(buf + a + 1, "0123456789") : 0;
+    if (ni_parse_u64((struct ni_span){buf, a}, 999, &major) < 0 ||
+        ni_parse_u64((struct ni_span){buf + a + 1, b}, 9999, &minor) < 0)
+        return;
+    p->inv->self.kernel_major = (unsigned)major;
+    p->inv->self.kernel_minor = (unsigned)minor;
+}
+
+/* The CPUs that are one piece with their GPU, by implementer and part (arch/arm64/include/asm/
+   cputype.h): Neoverse V2 (Grace), NVIDIA's Olympus (Vera), Cortex-X925 and A725 (GB10). Only
+   arm64 kernels have the file. */
+static void probe_cpu(struct ni_probe *p)
+{
+    enum { NEOVERSE_V2 = 0x41d4f, CORTEX_X925 = 0x41d85, CORTEX_A725 = 0x41d87, OLYMPUS = 0x4e010 };
+    char buf[64];
+    uint64_t midr;
+    ssize_t n = ni_read(p->root, buf, sizeof(buf),
+                        "sys/devices/system/cpu/cpu0/regs/identification/midr_el1");
+    if (n < 3 || !ni_has_prefix(buf, "0x") ||
+        ni_parse_hex(ni_span_of(buf + 2), UINT64_MAX, &midr) < 0)
+        return;
+    uint64_t cpu = (midr >> 24 & 0xff) << 12 | (midr >> 4 & 0xfff);
+    p->inv->gdr.c2c = cpu == NEOVERSE_V2 || cpu == OLYMPUS;
+    p->inv->gdr.gb10 = cpu == CORTEX_X925 || cpu == CORTEX_A725;
+}
+
+/* One way to GPUDirect RDMA is enough for the rule; people see all. */
+void ni_probe_gpus(struct ni_probe *p)
+{
+    struct ni_gdr *gdr = &p->inv->gdr;
+    if (!probe_nvidia(p))
+        probe_amd(p);
+    if (p->inv->n_gpu == 0)
+        return;
+    probe_cpu(p);
+    gdr->peermem = is_there(p, "sys/module/nvidia_peermem/version");
+    if (gdr->peermem == NI_KNOWN && !p->ask->all_hcas)
+        return;
+    gdr->open_driver = NI_ABSENT;
+    int err = ni_lines(p->root, open_driver_line, &gdr->open_driver, "proc/driver/nvidia/version");
+    if (err < 0)
+        gdr->open_driver = ni_known_of(ni_note_unreadable(p, "proc/driver/nvidia/version", err));
+    probe_kernel(p);
+    bool dmabuf = gdr->open_driver == NI_KNOWN && ni_kernel_has_dmabuf(&p->inv->self) &&
+                  !ni_users(p, "NCCL_DMABUF_ENABLE");
+    if (gdr->peermem != NI_KNOWN && (!dmabuf || p->ask->all_hcas))
+        gdr->peermem = probe_old_peermem(p, gdr->peermem);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Health of the pod's RDMA devices: device nodes, physical port states, firmware, own interfaces,
+   RDMA cgroup. */
+#include <stdio.h>
+#include <string.h>
+
+#include "probe.h"
+
+/* The function's directory; false for a device without a parent on a bus: SoftRoCE. */
+static bool function_dir(const struct ni_hca *h, char dir[NI_PATH])
+{
+    char bdf[NI_BDF_TEXT];
+    if (h->aux[0])
+        snprintf(dir, NI_PATH, "sys/bus/auxiliary/devices/%s", h->aux);
+    else if (h->has_bdf)
+        snprintf(dir, NI_PATH, "sys/bus/pci/devices/%s", ni_bdf_text(h->bdf, bdf));
+    else
+        return false;
+    return true;
+}
+
+static bool is_node_of(struct ni_probe *p, const char *name, const struct ni_hca *h)
+{
+    char buf[NI_DEV_NAME];
+    uint64_t n;
+    return ni_has_prefix(name, "uverbs") &&
+           ni_parse_u64(ni_span_of(name + strlen("uverbs")), UINT32_MAX, &n) == 0 &&
+           ni_read(p->root, buf, sizeof(buf), "sys/class/infiniband_verbs/%s/ibdev", name) > 0 &&
+           strcmp(buf, h->name) == 0;
+}
+
+/* uverbsN of one HCA; N need not be that of mlx5_N. Below the function where there is one: the
+   class lists the whole host. */
+static void probe_uverbs(struct ni_probe *p, const struct ni_hca *h, struct ni_health_hca *ret)
+{
+    char dir[NI_PATH];
+    int err = function_dir(h, dir) ? ni_list(p->root, &p->names, "%s/infiniband_verbs", dir)
+                                   : ni_list(p->root, &p->names, "sys/class/infiniband_verbs");
+    ret->uverbs_known = err < 0 ? ni_known_of(err) : NI_ABSENT;
+    for (unsigned i = 0; err == 0 && i < p->names.n; i++) {
+        if (is_node_of(p, p->names.name[i], h) &&
+            ni_copy(ret->uverbs, sizeof(ret->uverbs), p->names.name[i])) {
+            ret->uverbs_known = NI_KNOWN;
+            ret->uverbs_err = ni_openable(p->root, "dev/infiniband/%s", ret->uverbs);
+            return;
+        }
+    }
+}
+
+static void probe_netdev(struct ni_probe *p, const struct ni_hca *h, struct ni_health_hca *ret)
+{
+    char dir[NI_PATH], path[NI_PATH];
+    if (!function_dir(h, dir))
+        return;
+    int err = ni_list(p->root, &p->names, "%s/net", dir);
+    ret->netdev_known = err < 0 ? ni_known_of(err) : NI_ABSENT;
+    for (unsigned i = 0; err == 0 && i < p->names.n; i++) {
+        if (!ni_is_name(ni_span_of(p->names.name[i]), NI_IF_NAME))
+            continue;
+        ni_copy(ret->netdev, sizeof(ret->netdev), p->names.name[i]);
+        ret->netdev_known = NI_KNOWN;
+        snprintf(path, sizeof(path), "sys/class/net/%s/mtu", ret->netdev);
+        ret->mtu = ni_read_num(p->root, path);
+        return;
+    }
+}
+
+static void read_word(struct ni_probe *p, const char *dir, const char *file, char *buf, size_t cap)
+{
+    if (ni_read(p->root, buf, cap, "%s/%s", dir, file) < 0)
+        buf[0] = '\0';
+}
+
+/* "3: Disabled" (drivers/infiniband/core/sysfs.c phys_state_show). */
+static struct ni_num read_phys_state(struct ni_probe *p, const char *dir, unsigned port)
+{
+    char buf[64];
+    uint64_t v;
+    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s/ports/%u/phys_state", dir, port);
+    if (n < 0)
+        return (struct ni_num){0, ni_known_of((int)n)};
+    if (ni_parse_u64((struct ni_span){buf, strcspn(buf, ":")}, 15, &v) < 0)
+        return (struct ni_num){0, NI_BAD};
+    return (struct ni_num){(int64_t)v, NI_KNOWN};
+}
+
+static struct ni_num cgroup_value(struct ni_span s)
+{
+    uint64_t v;
+    if (ni_span_is(s, "max"))
+        return (struct ni_num){NI_UNLIMITED, NI_KNOWN};
+    if (ni_parse_u64(s, INT64_MAX, &v) < 0)
+        return (struct ni_num){0, NI_BAD};
+    return (struct ni_num){(int64_t)v, NI_KNOWN};
+}
+
+/* "mlx5_0 hca_handle=2 hca_object=2000" (kernel/cgroup/rdma.c rdmacg_resource_read). */
+static void cgroup_line(void *ctx, const char *line)
+{
+    static const char handle[] = "hca_handle=", object[] = "hca_object=";
+    struct ni_inventory *inv = ctx;
+    struct ni_health_hca *to = NULL;
+    struct ni_span word;
+    while (ni_split(&line, ' ', &word)) {
+        for (unsigned i = 0; !to && i < inv->n_hca; i++) {
+            if (ni_span_is(word, inv->hca[i].name))
+                to = &inv->health.hca[i];
+        }
+        if (!to)
+            return;
+        if (ni_has_prefix(word.p, handle))
+            to->handles = cgroup_value(
+                (struct ni_span){word.p + sizeof(handle) - 1, word.n - (sizeof(handle) - 1)});
+        else if (ni_has_prefix(word.p, object))
+            to->objects = cgroup_value(
+                (struct ni_span){word.p + sizeof(object) - 1, word.n - (sizeof(object) - 1)});
+    }
+}
+
+static void probe_netns_mode(struct ni_probe *p)
+{
+    char buf[16];
+    if (ni_read(p->root, buf, sizeof(buf), "sys/module/ib_core/parameters/netns_mode") < 0)
+        return;
+    if (strcmp(buf, "Y") == 0 || strcmp(buf, "1") == 0)
+        p->inv->health.netns_mode = NI_NETNS_SHARED;
+    else if (strcmp(buf, "N") == 0 || strcmp(buf, "0") == 0)
+        p->inv->health.netns_mode = NI_NETNS_EXCLUSIVE;
+}
+
+void ni_health_hcas(struct ni_probe *p)
+{
+    struct ni_inventory *inv = p->inv;
+    char dir[NI_PATH];
+    for (unsigned i = 0; i < inv->n_hca; i++) {
+        const struct ni_hca *h = &inv->hca[i];
+        struct ni_health_hca *to = &inv->health.hca[i];
+        if (h->claim < 0)
+            continue;
+        probe_uverbs(p, h, to);
+        probe_netdev(p, h, to);
+        ni_hca_dir(inv, h, dir);
+        read_word(p, dir, "fw_ver", to->fw, sizeof(to->fw));
+        read_word(p, dir, "hca_type", to->type, sizeof(to->type));
+        for (unsigned k = 0; k < h->n_port; k++) {
+            unsigned at = (unsigned)h->first_port + k;
+            inv->health.phys_state[at] = read_phys_state(p, dir, inv->port[at].num);
+        }
+    }
+    if (ni_lines(p->root, cgroup_line, inv, "sys/fs/cgroup/rdma.max") < 0)
+        (void)ni_lines(p->root, cgroup_line, inv, "sys/fs/cgroup/rdma/rdma.max"); /* version 1 */
+    inv->health.rdma_cm = ni_known_of(ni_openable(p->root, "dev/infiniband/rdma_cm"));
+    probe_netns_mode(p);
+    int err = ni_list(p->root, &p->names, "sys/class/infiniband");
+    inv->health.visible = err < 0 ? ni_known_of(err) : p->names.n > 0 ? NI_KNOWN : NI_ABSENT;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a PCI function sits: the chain of bridges above it, one readlink, and where it matters its
+   NUMA node. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "door.h"
+#include "probe.h"
+
+struct ni_num ni_read_num(const struct ni_root *root, const char *path)
+{
+    char buf[64];
+    ssize_t n = ni_read(root, buf, sizeof(buf), "%s", path);
+    if (n < 0)
+        return (struct ni_num){0, ni_known_of((int)n)};
+    struct ni_span s = ni_trim(ni_span_of(buf));
+    bool minus = s.n > 0 && s.p[0] == '-';
+    uint64_t v;
+    if (ni_parse_u64((struct ni_span){s.p + minus, s.n - minus}, INT64_MAX, &v) < 0)
+        return (struct ni_num){0, NI_BAD};
+    return (struct ni_num){minus ? -(int64_t)v : (int64_t)v, NI_KNOWN};
+}
+
+const char *ni_err_text(int err)
+{
+    static const struct {
+        int err;
+        const char *text;
+    } words[] = {
+        {EACCES, "permission denied"},
+        {EPERM, "not permitted"},
+        {EIO, "I/O error"},
+        {EINVAL, "invalid argument"},
+        {EOVERFLOW, "longer than it can be"},
+        {EILSEQ, "it holds a NUL byte"},
+    };
+    for (unsigned i = 0; i < NI_COUNT(words); i++) {
+        if (words[i].err == -err)
+            return words[i].text;
+    }
+    const char *name = ni_errno_name(-err);
+    return name ? name : "unknown error";
+}
+
+int ni_note_unreadable(struct ni_probe *p, const char *path, int err)
+{
+    if (ni_known_of(err) != NI_ABSENT)
+        ni_report(p->f, NI_F_FACT_UNREADABLE, path, "reading failed: %s", ni_err_text(err));
+    return err;
+}
+
+/* "pci0000:00" is a host bridge (drivers/pci/probe.c pci_register_host_bridge). */
+static bool parse_host_bridge(struct ni_span s, struct ni_pci *pci)
+{
+    if (s.n < 7 || memcmp(s.p, "pci", 3) != 0)
+        return false;
+    const char *colon = memchr(s.p, ':', s.n);
+    if (!colon)
+        return false;
+    uint64_t domain, bus;
+    if (ni_parse_hex((struct ni_span){s.p + 3, (size_t)(colon - s.p) - 3}, UINT32_MAX, &domain) <
+            0 ||
+        ni_parse_hex((struct ni_span){colon + 1, s.n - (size_t)(colon + 1 - s.p)}, 0xff, &bus) < 0)
+        return false;
+    pci->root_domain = (uint32_t)domain;
+    pci->root_bus = (uint8_t)bus;
+    return true;
+}
+
+/* ".../devices/pci0000:00/0000:00:01.1/0000:01:00.0[/more]": the functions below the last host
+   bridge. VMD and Hyper-V put a host bridge below other devices, so the last one counts. */
+static void parse_chain(const char *target, struct ni_pci *pci)
+{
+    bool under_bridge = false;
+    struct ni_span part;
+    while (ni_split(&target, '/', &part)) {
+        struct ni_bdf bdf;
+        if (parse_host_bridge(part, pci)) {
+            under_bridge = true;
+            pci->depth = 0;
+        } else if (under_bridge && ni_parse_bdf(part, &bdf) == 0) {
+            if (pci->depth == NI_MAX_DEPTH) {
+                pci->known = NI_BAD;
+                return;
+            }
+            pci->at[pci->depth++] = bdf;
+        } else if (under_bridge && pci->depth > 0) {
+            break; /* below the function: infiniband/, net/, an auxiliary device */
+        }
+    }
+    pci->known = pci->depth > 0 ? NI_KNOWN : NI_BAD;
+}
+
+void ni_probe_chain(struct ni_probe *p, struct ni_pci *pci, const char *fmt, ...)
+{
+    char path[NI_PATH], target[NI_PAGE];
+    struct ni_text t = ni_text_on(path, sizeof(path));
+    va_list ap;
+    va_start(ap, fmt);
+    ni_vputf(&t, fmt, ap);
+    va_end(ap);
+    ssize_t n = ni_readlink(p->root, target, sizeof(target), "%s", path);
+    if (n < 0)
+        pci->known = ni_known_of((int)n);
+    else
+        parse_chain(target, pci);
+}
+
+struct ni_bdf ni_class_bdf(struct ni_probe *p, const char *name)
+{
+    struct ni_pci pci = {.known = NI_UNSET};
+    ni_probe_chain(p, &pci, "sys/class/infiniband/%s", name);
+    return pci.known == NI_KNOWN ? pci.at[pci.depth - 1]
+                                 : (struct ni_bdf){UINT32_MAX, 0xff, 0xff, 0xff};
+}
+
+static void read_numa(struct ni_probe *p, struct ni_pci *pci)
+{
+    char bdf[NI_BDF_TEXT], path[NI_PATH];
+    if (pci->known != NI_KNOWN || pci->numa.known != NI_UNSET)
+        return;
+    snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/numa_node",
+             ni_bdf_text(pci->at[pci->depth - 1], bdf));
+    pci->numa = ni_read_num(p->root, path);
+}
+
+static bool shares_switch(const struct ni_inventory *inv, const struct ni_gpu *g)
+{
+    for (unsigned i = 0; i < inv->n_hca; i++) {
+        if (inv->hca[i].claim >= 0 && ni_pci_switch(&inv->hca[i].pci, &g->pci))
+            return true;
+    }
+    return false;
+}
+
+/* Whether it is plain that every HCA of the pod will be used. */
+static bool all_in_use(const struct ni_probe *p)
+{
+    const struct ni_inventory *inv = p->inv;
+    bool seen[3] = {false};
+    if (inv->source >= NI_SRC_UVERBS || p->ask->hcas)
+        return false; /* slow ports may be left out, ports be named */
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        const struct ni_port *port = &inv->port[i];
+        if (inv->hca[port->hca].claim >= 0 && port->state.v != NI_PORT_ACTIVE)
+            return false;
+        seen[port->link] = true;
+    }
+    return p->settled && !(seen[NI_LINK_IB] && seen[NI_LINK_ROCE]) && !seen[NI_LINK_UNKNOWN] &&
+           !ni_users(p, "NCCL_IB_HCA");
+}
+
+/* The NUMA node tells PHB from SYS. Where each GPU has an HCA in use below a switch of its own,
+   nothing depends on that. */
+void ni_probe_numa(struct ni_probe *p)
+{
+    struct ni_inventory *inv = p->inv;
+    bool need = p->ask->all_hcas || !all_in_use(p);
+    for (unsigned i = 0; i < inv->n_gpu; i++)
+        need = need || !shares_switch(inv, &inv->gpu[i]);
+    for (unsigned i = 0; need && i < inv->n_gpu; i++)
+        read_numa(p, &inv->gpu[i].pci);
+    for (unsigned i = 0; need && i < inv->n_hca; i++)
+        read_numa(p, &inv->hca[i].pci);
+}

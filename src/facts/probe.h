@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the probers of this room share. Each prober reads one subject and fills its part of the
+   inventory. */
+#ifndef NCCL_INIT_FACTS_PROBE_H
+#define NCCL_INIT_FACTS_PROBE_H
+
+#include "nccl_init/facts.h"
+
+struct ni_probe {
+    const struct ni_root *root;
+    const struct ni_env *env;
+    const struct ni_ask *ask;
+    struct ni_inventory *inv;
+    struct ni_findings *f;
+    bool ipv6_read;
+    bool settled; /* gid.c: each RoCE port has a right GID, all at one index */
+    struct ni_names names, inner, files; /* listings, so that no prober keeps 80 KiB of its own */
+};
+
+/* sources.c: which HCAs are the pod's; the first source that yields one decides, the others
+   cross-check. */
+void ni_probe_sources(struct ni_probe *p);
+
+/* The sources, in design 4.1's order. Each adds claims; the ones that know HCAs only by name add
+   those. */
+void ni_source_option(struct ni_probe *p);
+void ni_source_pcidevice(struct ni_probe *p); /* alloc.c, alloc_json.c */
+void ni_source_sriovnet(struct ni_probe *p);
+void ni_source_dra(struct ni_probe *p);
+void ni_source_netstatus(struct ni_probe *p);
+void ni_source_uverbs(struct ni_probe *p);
+void ni_source_netdevs(struct ni_probe *p);
+void ni_source_host(struct ni_probe *p);
+
+/* A source's claim by its id, however spelt; NULL. */
+struct ni_claim *ni_find_claim(struct ni_inventory *inv, enum ni_source source, struct ni_span id);
+/* Adds one id; an id of no known form is reported and kept as such. NULL when there is no room. */
+struct ni_claim *ni_add_claim(struct ni_probe *p, enum ni_source source, const char *from,
+                              struct ni_span id);
+/* Ids of a list, separated by `,`, `;` or blanks. */
+void ni_add_claims(struct ni_probe *p, enum ni_source source, const char *from, const char *list);
+/* A device that the source knows by its RDMA name. */
+void ni_add_claim_name(struct ni_probe *p, enum ni_source source, const char *from,
+                       const char *name);
+/* What the source calls the RDMA device of a claim; a value that is no device name is reported. */
+void ni_note_rdma_dev(struct ni_probe *p, struct ni_claim *c, const char *from, const char *name);
+/* Whether the source tells PCI addresses or auxiliary names; else RDMA device names. */
+bool ni_source_has_ids(enum ni_source source);
+
+/* The entries of the environment that begin with prefix, sorted; how many. */
+enum { NI_MAX_VARS = 256 };
+unsigned ni_sorted_vars(struct ni_probe *p, const char *prefix, const char *vars[NI_MAX_VARS]);
+
+/* json.c: untrusted JSON. The parsed text, to be given to json_decref, or NULL after a finding
+   about `subject`. */
+struct json_t;
+struct json_t *ni_parse_json(struct ni_probe *p, const char *subject, const char *text);
+
+/* rdma.c: claims to HCAs and ports; gid.c: the GID tables. */
+void ni_resolve_claim(struct ni_probe *p, int claim);
+void ni_probe_visible(struct ni_probe *p);
+void ni_probe_physfns(struct ni_probe *p);
+/* Rates of ports, where a choice depends on them. */
+void ni_probe_rates(struct ni_probe *p);
+/* Adds the HCA `name` with its ports, or finds it. Index, or -1 when there is no room. `claim`: who
+   asked, -1. */
+int ni_add_hca(struct ni_probe *p, const char *name, int claim);
+/* The directory of one HCA below the root. */
+const char *ni_hca_dir(const struct ni_inventory *inv, const struct ni_hca *hca, char buf[NI_PATH]);
+void ni_probe_gids(struct ni_probe *p);
+/* The function's own netdev, if it is in this namespace; once. */
+void ni_probe_own_netdev(struct ni_probe *p, struct ni_hca *hca);
+
+/* pci.c: the chain of functions that a link below sys/ spells. */
+void ni_probe_chain(struct ni_probe *p, struct ni_pci *pci, const char *fmt, ...) NI_PRINTF(3, 4);
+/* The PCI address of an RDMA device; the highest there is when it has none, so that it sorts last.
+   */
+struct ni_bdf ni_class_bdf(struct ni_probe *p, const char *name);
+/* NUMA nodes, where a distance depends on them; after HCAs and GPUs. */
+void ni_probe_numa(struct ni_probe *p);
+
+/* net.c */
+void ni_probe_addresses(struct ni_probe *p); /* IPv4 of this namespace */
+void ni_probe_routes(
+    struct ni_probe *p); /* IPv4 routes, and by them the interfaces of the addresses */
+void ni_probe_ipv6(struct ni_probe *p); /* IPv6 addresses and default route; once */
+int ni_add_netdev(struct ni_probe *p, const char *name);
+bool ni_is_local(const struct ni_inventory *inv, const uint8_t ip[NI_GID_BYTES]);
+
+void ni_probe_gpus(struct ni_probe *p); /* gpu.c */
+void ni_probe_self(struct ni_probe *p); /* self.c */
+/* What only doctor asks for: health*.c, one file per subject. */
+void ni_probe_health(struct ni_probe *p);
+void ni_health_hcas(struct ni_probe *p);
+void ni_health_iommu(struct ni_probe *p);
+void ni_health_drivers(struct ni_probe *p);
+void ni_health_process(struct ni_probe *p);
+void ni_probe_conf(struct ni_probe *p); /* conf.c */
+/* Whether a file that the user names can be read. */
+enum ni_known ni_probe_readable(struct ni_probe *p, const char *path);
+/* The user's own value: of the environment, else of an nccl.conf that was read; NULL. */
+const char *ni_users(const struct ni_probe *p, const char *name);
+
+/* One small text file as a number; base 10, a sign allowed. */
+struct ni_num ni_read_num(const struct ni_root *root, const char *path);
+/* An errno of the door in words, the same with every libc. */
+const char *ni_err_text(int err);
+/* A finding FACT_UNREADABLE unless the file is just absent. Returns err. */
+int ni_note_unreadable(struct ni_probe *p, const char *path, int err);
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RDMA devices: from the ids that the pod was given to HCAs and their ports. Names are read from
+   sysfs, never assumed: udev renames devices, and mlx5_N differs from node to node. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "probe.h"
+
+const char *ni_hca_dir(const struct ni_inventory *inv, const struct ni_hca *hca, char buf[NI_PATH])
+{
+    /* Through the function where it is known: that is the path that was listed. */
+    if (hca->claim >= 0 && ni_source_has_ids(inv->claim[hca->claim].source))
+        snprintf(buf, NI_PATH, "sys/bus/%s/devices/%s/infiniband/%s",
+                 hca->aux[0] ? "auxiliary" : "pci", inv->claim[hca->claim].id, hca->name);
+    else
+        snprintf(buf, NI_PATH, "sys/class/infiniband/%s", hca->name);
+    return buf;
+}
+
+/* "4: ACTIVE" (drivers/infiniband/core/sysfs.c state_show). */
+static struct ni_num read_state(struct ni_probe *p, const char *dir)
+{
+    char path[NI_PATH + 64], buf[64];
+    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s/state", dir);
+    if (n == -ENOENT)
+        return (struct ni_num){0, NI_ABSENT};
+    snprintf(path, sizeof(path), "%s/state", dir);
+    if (n < 0)
+        return (struct ni_num){0, ni_known_of(ni_note_unreadable(p, path, (int)n))};
+    const char *colon = strchr(buf, ':');
+    uint64_t v;
+    if (!colon || ni_parse_u64((struct ni_span){buf, (size_t)(colon - buf)}, 6, &v) < 0) {
+        ni_report(p->f, NI_F_FACT_UNREADABLE, path, "`%s` is no port state", buf);
+        return (struct ni_num){0, NI_BAD};
+    }
+    return (struct ni_num){(int64_t)v, NI_KNOWN};
+}
+
+static enum ni_link read_link(struct ni_probe *p, const char *dir)
+{
+    char path[NI_PATH + 64], buf[64];
+    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s/link_layer", dir);
+    if (n >= 0 && strcmp(buf, "InfiniBand") == 0)
+        return NI_LINK_IB;
+    if (n >= 0 && strcmp(buf, "Ethernet") == 0)
+        return NI_LINK_ROCE;
+    snprintf(path, sizeof(path), "%s/link_layer", dir);
+    if (n < 0)
+        ni_note_unreadable(p, path, (int)n);
+    return NI_LINK_UNKNOWN;
+}
+
+/* "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)" (rate_show): one decimal at most. */
+static struct ni_num read_rate(struct ni_probe *p, const char *dir)
+{
+    char buf[64];
+    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s/rate", dir);
+    if (n < 0)
+        return (struct ni_num){0, ni_known_of((int)n)};
+    size_t digits = strspn(buf, "0123456789");
+    uint64_t gb = 0, tenth = 0;
+    const char *rest = buf + digits;
+    if (ni_parse_u64((struct ni_span){buf, digits}, 1000000, &gb) < 0)
+        return (struct ni_num){0, NI_BAD};
+    if (rest[0] == '.' && rest[1] >= '0' && rest[1] <= '9') {
+        tenth = (uint64_t)(rest[1] - '0');
+        rest += 2;
+    }
+    if (!ni_has_prefix(rest, " Gb/sec"))
+        return (struct ni_num){0, NI_BAD};
+    return (struct ni_num){(int64_t)(gb * 1000 + tenth * 100), NI_KNOWN};
+}
+
+/* Amazon's vendor id; the link layer of an EFA reads "Unspecified". */
+static bool is_efa(struct ni_probe *p, const struct ni_hca *h)
+{
+    char bdf[NI_BDF_TEXT], buf[32];
+    return h->has_bdf &&
+           ni_read(p->root, buf, sizeof(buf), "sys/bus/pci/devices/%s/vendor",
+                   ni_bdf_text(h->bdf, bdf)) > 0 &&
+           strcmp(buf, "0x1d0f") == 0;
+}
+
+/* false: there is no such port. */
+static bool add_port(struct ni_probe *p, int hca, const char *dir, unsigned num)
+{
+    struct ni_inventory *inv = p->inv;
+    struct ni_hca *h = &inv->hca[hca];
+    char path[NI_PATH + 32];
+    snprintf(path, sizeof(path), "%s/ports/%u", dir, num);
+    struct ni_num state = read_state(p, path);
+    if (state.known == NI_ABSENT)
+        return false;
+    if (inv->n_port == NI_MAX_PORT) {
+        ni_report(p->f, NI_F_FACT_TRUNCATED, h->name, "more than %d ports on the node",
+                  NI_MAX_PORT);
+        return false;
+    }
+    struct ni_port *port = &inv->port[inv->n_port++];
+    port->hca = hca;
+    port->num = num;
+    port->first_gid = -1;
+    port->state = state;
+    port->link = read_link(p, path);
+    if (port->link == NI_LINK_UNKNOWN)
+        h->efa = is_efa(p, h);
+    h->n_port++;
+    return true;
+}
+
+/* Ports of an HCA are numbered from 1 without a gap (include/rdma/ib_verbs.h rdma_start_port), so
+   they are not listed. */
+static void add_ports(struct ni_probe *p, int hca)
+{
+    char dir[NI_PATH];
+    unsigned num = 1;
+    ni_hca_dir(p->inv, &p->inv->hca[hca], dir);
+    /* One that cannot be read may stand for a directory that cannot: the next would say the same.
+       */
+    while (num <= 255 && add_port(p, hca, dir, num) &&
+           p->inv->port[p->inv->n_port - 1].state.known != NI_DENIED)
+        num++;
+}
+
+/* Rates decide only where link layers mix, or where nothing named the HCAs and slow ports are left
+   out. */
+void ni_probe_rates(struct ni_probe *p)
+{
+    struct ni_inventory *inv = p->inv;
+    bool seen[3] = {false};
+    for (unsigned i = 0; i < inv->n_port; i++)
+        seen[inv->port[i].link] = true;
+    if (!p->ask->all_hcas && inv->source < NI_SRC_UVERBS &&
+        !(seen[NI_LINK_IB] && seen[NI_LINK_ROCE]))
+        return;
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        char dir[NI_PATH], path[NI_PATH + 32];
+        struct ni_port *port = &inv->port[i];
+        snprintf(path, sizeof(path), "%s/ports/%u", ni_hca_dir(inv, &inv->hca[port->hca], dir),
+                 port->num);
+        port->mbps = read_rate(p, path);
+    }
+}
+
+/* What is at an address that NCCL would take for the HCA's: class 0x02 is a network controller
+   (include/linux/pci_ids.h). */
+static enum ni_at what_is_at(struct ni_probe *p, const struct ni_hca *h, struct ni_bdf at)
+{
+    char path[NI_PATH], bdf[NI_BDF_TEXT], buf[32];
+    if (ni_bdf_cmp(at, h->bdf) == 0)
+        return NI_AT_ITSELF;
+    snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/class", ni_bdf_text(at, bdf));
+    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s", path);
+    if (n < 0)
+        return ni_known_of(ni_note_unreadable(p, path, (int)n)) == NI_ABSENT ? NI_AT_NOTHING
+                                                                             : NI_AT_UNREAD;
+    return ni_has_prefix(buf, "0x02") ? NI_AT_NIC : NI_AT_OTHER;
+}
+
+static void place(struct ni_probe *p, struct ni_hca *h)
+{
+    if (h->claim >= 0 && ni_source_has_ids(p->inv->claim[h->claim].source))
+        ni_probe_chain(p, &h->pci, "sys/bus/%s/devices/%s", h->aux[0] ? "auxiliary" : "pci",
+                       p->inv->claim[h->claim].id);
+    else
+        ni_probe_chain(p, &h->pci, "sys/class/infiniband/%s", h->name);
+    if (h->pci.known == NI_KNOWN) {
+        h->has_bdf = true;
+        h->bdf = h->pci.at[h->pci.depth - 1];
+    }
+    if (!h->has_bdf || h->claim < 0)
+        return;
+    h->place.merged = what_is_at(p, h, (struct ni_bdf){h->bdf.domain, h->bdf.bus, 0, 0});
+    if (h->place.merged == NI_AT_OTHER || h->place.merged == NI_AT_NOTHING)
+        h->place.unmerged =
+            what_is_at(p, h, (struct ni_bdf){h->bdf.domain, h->bdf.bus, h->bdf.dev, 0});
+}
+
+int ni_add_hca(struct ni_probe *p, const char *name, int claim)
+{
+    struct ni_inventory *inv = p->inv;
+    for (unsigned i = 0; i < inv->n_hca; i++) {
+        if (strcmp(inv->hca[i].name, name) == 0)
+            return (int)i;
+    }
+    if (inv->n_hca == NI_MAX_HCA) {
+        ni_report(p->f, NI_F_FACT_TRUNCATED, "sys/class/infiniband", "more than %d RDMA devices",
+                  NI_MAX_HCA);
+        return -1;
+    }
+    int at = (int)inv->n_hca++;
+    struct ni_hca *h = &inv->hca[at];
+    ni_copy(h->name, sizeof(h->name), name);
+    h->claim = claim;
+    h->netdev = -1;
+    h->first_port = (int)inv->n_port;
+    if (claim >= 0 && ni_source_has_ids(inv->claim[claim].source)) {
+        const char *id = inv->claim[claim].id;
+        h->has_bdf = ni_parse_bdf(ni_span_of(id), &h->bdf) == 0;
+        if (!h->has_bdf)
+            ni_copy(h->aux, sizeof(h->aux), id);
+    }
+    place(p, h);
+    add_ports(p, at);
+    return at;
+}
+
+/* The devices under one claimed function. */
+void ni_resolve_claim(struct ni_probe *p, int claim)
+{
+    struct ni_names *names = &p->names;
+    struct ni_claim *c = &p->inv->claim[claim];
+    char dir[NI_PATH], shown[NI_DEV_NAME * 4];
+    const char *bus = ni_is_aux_id(ni_span_of(c->id)) ? "auxiliary" : "pci";
+    snprintf(dir, sizeof(dir), "sys/bus/%s/devices/%s", bus, c->id);
+    int err = ni_list(p->root, names, "%s/infiniband", dir);
+    if (err < 0 || names->n == 0) {
+        if (err < 0)
+            ni_note_unreadable(p, dir, err);
+        bool there = ni_exists(p->root, "%s", dir) == 0;
+        c->state = there ? NI_CLAIM_NOT_RDMA : NI_CLAIM_NO_DEVICE;
+        ni_report(p->f, there ? NI_F_ALLOC_NOT_RDMA : NI_F_ALLOC_NO_DEVICE, c->id,
+                  there ? "given by %s, has no RDMA device" : "given by %s, is not in sysfs",
+                  c->from);
+        return;
+    }
+    for (unsigned i = 0; i < names->n; i++) {
+        if (!ni_is_name(ni_span_of(names->name[i]), NI_DEV_NAME)) {
+            struct ni_text t = ni_text_on(shown, sizeof(shown));
+            ni_put_quoted(&t, names->name[i], strlen(names->name[i]), NI_DEV_NAME);
+            ni_report(p->f, NI_F_HCA_NAME_INVALID, c->id, "RDMA device name `%s`", shown);
+            continue;
+        }
+        int hca = ni_add_hca(p, names->name[i], claim);
+        if (c->hca < 0)
+            c->hca = hca;
+    }
+    if (c->rdma_dev[0] && c->hca >= 0 && strcmp(c->rdma_dev, p->inv->hca[c->hca].name) != 0)
+        ni_report(p->f, NI_F_ALLOC_RDMA_DEV_DIFFERS, c->id, "%s says rdma_dev %s, sysfs says %s",
+                  c->from, c->rdma_dev, p->inv->hca[c->hca].name);
+}
+
+void ni_probe_own_netdev(struct ni_probe *p, struct ni_hca *h)
+{
+    if (h->netdev >= 0)
+        return;
+    char dev[NI_PATH], bdf[NI_BDF_TEXT];
+    if (h->aux[0])
+        snprintf(dev, sizeof(dev), "sys/bus/auxiliary/devices/%s", h->aux);
+    else if (h->has_bdf)
+        snprintf(dev, sizeof(dev), "sys/bus/pci/devices/%s", ni_bdf_text(h->bdf, bdf));
+    else
+        return;
+    if (ni_list(p->root, &p->names, "%s/net", dev) < 0)
+        return;
+    for (unsigned i = 0; i < p->names.n && h->netdev < 0; i++) {
+        if (ni_is_name(ni_span_of(p->names.name[i]), NI_IF_NAME))
+            h->netdev = ni_add_netdev(p, p->names.name[i]);
+    }
+}
+
+/* The PF of a VF: physfn -> ../0000:03:00.0. */
+static void read_physfn(struct ni_probe *p, struct ni_hca *h)
+{
+    char target[NI_PATH], bdf[NI_BDF_TEXT];
+    ssize_t n = ni_readlink(p->root, target, sizeof(target), "sys/bus/pci/devices/%s/physfn",
+                            ni_bdf_text(h->bdf, bdf));
+    if (n < 0)
+        return;
+    const char *slash = strrchr(target, '/');
+    h->is_vf = ni_parse_bdf(ni_span_of(slash ? slash + 1 : target), &h->pf) == 0;
+}
+
+/* Functions that share a bus are fused by NCCL; whether they are VFs of one port is in physfn. */
+void ni_probe_physfns(struct ni_probe *p)
+{
+    struct ni_inventory *inv = p->inv;
+    for (unsigned i = 0; i < inv->n_hca; i++) {
+        bool shared = false;
+        for (unsigned k = 0; k < inv->n_hca; k++)
+            shared = shared ||
+                     (k != i && inv->hca[k].has_bdf && inv->hca[k].bdf.bus == inv->hca[i].bdf.bus &&
+                      inv->hca[k].bdf.domain == inv->hca[i].bdf.domain);
+        if (inv->hca[i].has_bdf && (shared || p->ask->all_hcas || p->ask->pfs))
+            read_physfn(p, &inv->hca[i]);
+    }
+}
+
+/* The class by PCI address, then by name: `order` holds indexes of p->names. */
+static unsigned sort_visible(struct ni_probe *p, uint16_t order[NI_MAX_NAMES])
+{
+    struct ni_bdf bdf[NI_MAX_NAMES];
+    unsigned n = 0;
+    for (unsigned i = 0; i < p->names.n; i++) {
+        if (!ni_is_name(ni_span_of(p->names.name[i]), NI_DEV_NAME))
+            continue;
+        bdf[i] = ni_class_bdf(p, p->names.name[i]);
+        unsigned at = n++;
+        while (at > 0 && ni_bdf_cmp(bdf[order[at - 1]], bdf[i]) > 0) {
+            order[at] = order[at - 1];
+            at--;
+        }
+        order[at] = (uint16_t)i;
+    }
+    return n;
+}
+
+/* All that the class shows: in the shared RDMA namespace mode these are the host's
+   (drivers/infiniband/core/device.c). */
+void ni_probe_visible(struct ni_probe *p)
+{
+    struct ni_names *names = &p->names;
+    uint16_t order[NI_MAX_NAMES];
+    int err = ni_list(p->root, names, "sys/class/infiniband");
+    if (err < 0)
+        ni_note_unreadable(p, "sys/class/infiniband", err);
+    if (names->cut)
+        ni_report(p->f, NI_F_FACT_TRUNCATED, "sys/class/infiniband", "more than %d entries",
+                  NI_MAX_NAMES);
+    unsigned n = sort_visible(p, order);
+    for (unsigned i = 0; i < n && p->inv->n_hca < NI_MAX_HCA; i++)
+        ni_add_hca(p, names->name[order[i]], -1);
+    if (n > p->inv->n_hca)
+        ni_report(p->f, NI_F_HCA_NOT_SHOWN, "sys/class/infiniband", "%u RDMA devices, %d are shown",
+                  n, NI_MAX_HCA);
+}

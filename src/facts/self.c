@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* This process as the kernel tells it in /proc/self: the locked-memory limit and the capabilities.
+   */
+#include <string.h>
+
+#include "probe.h"
+
+static struct ni_num limit_value(struct ni_span s)
+{
+    uint64_t v;
+    if (ni_span_is(s, "unlimited"))
+        return (struct ni_num){NI_UNLIMITED, NI_KNOWN};
+    if (ni_parse_u64(s, INT64_MAX, &v) < 0)
+        return (struct ni_num){0, NI_BAD};
+    return (struct ni_num){(int64_t)v, NI_KNOWN};
+}
+
+static void limit(const char *line, const char *name, struct ni_num *soft, struct ni_num *hard)
+{
+    if (!ni_has_prefix(line, name))
+        return;
+    const char *p = line + strlen(name);
+    struct ni_num *const out[] = {soft, hard};
+    for (unsigned i = 0; i < NI_COUNT(out); i++) {
+        p += strspn(p, " ");
+        size_t n = strcspn(p, " ");
+        *out[i] = limit_value((struct ni_span){p, n});
+        p += n;
+    }
+}
+
+/* "Max locked memory         8388608              8388608              bytes" (fs/proc/base.c
+   proc_pid_limits). */
+static void limit_line(void *ctx, const char *line)
+{
+    struct ni_self *self = ctx;
+    limit(line, "Max locked memory", &self->memlock_soft, &self->memlock_hard);
+    limit(line, "Max open files", &self->nofile_soft, &self->nofile_hard);
+}
+
+/* The word of that index, from 0, behind the name; -1: the last. */
+static struct ni_num status_number(const char *line, const char *name, int index)
+{
+    const char *p = line + strlen(name);
+    struct ni_num ret = {0, NI_BAD};
+    for (int i = 0; index < 0 || i <= index; i++) {
+        uint64_t v;
+        p += strspn(p, "\t ");
+        size_t n = strcspn(p, "\t ");
+        if (n == 0)
+            break;
+        if ((index < 0 || i == index) && ni_parse_u64((struct ni_span){p, n}, INT64_MAX, &v) == 0)
+            ret = (struct ni_num){(int64_t)v, NI_KNOWN};
+        p += n;
+    }
+    return ret;
+}
+
+/* "CapEff:\t00000000a80425fb" (fs/proc/array.c task_cap), "Uid:\t" real, effective, saved, of the
+   file system, "NSpid:\t" from the namespace of this /proc to the process's own. */
+static void status_line(void *ctx, const char *line)
+{
+    struct ni_self *self = ctx;
+    const struct {
+        const char *name;
+        uint64_t *set;
+    } caps[] = {
+        {"CapInh:", &self->cap_inh}, {"CapPrm:", &self->cap_prm}, {"CapEff:", &self->cap_eff},
+        {"CapBnd:", &self->cap_bnd}, {"CapAmb:", &self->cap_amb},
+    };
+    const struct {
+        const char *name;
+        int index;
+        struct ni_num *num;
+    } nums[] = {
+        {"Uid:", 1, &self->uid},         {"Pid:", 0, &self->pid},
+        {"NSpid:", -1, &self->pid},      {"NoNewPrivs:", 0, &self->no_new_privs},
+        {"Seccomp:", 0, &self->seccomp},
+    };
+    for (unsigned i = 0; i < NI_COUNT(nums); i++) {
+        if (ni_has_prefix(line, nums[i].name))
+            *nums[i].num = status_number(line, nums[i].name, nums[i].index);
+    }
+    for (unsigned i = 0; i < NI_COUNT(caps); i++) {
+        if (ni_has_prefix(line, caps[i].name) &&
+            ni_parse_hex(ni_trim(ni_span_of(line + strlen(caps[i].name))), UINT64_MAX,
+                         caps[i].set) == 0)
+            self->caps_known = NI_KNOWN;
+    }
+}
+
+struct uid_map {
+    unsigned lines;
+    bool whole; /* the one line that maps each id to itself */
+};
+
+/* "         0          0 4294967295" in the initial namespace (kernel/user_namespace.c uid_m_show).
+   */
+static void uid_map_line(void *ctx, const char *line)
+{
+    struct uid_map *map = ctx;
+    map->whole = status_number(line, "", 0).v == 0 && status_number(line, "", 1).v == 0 &&
+                 status_number(line, "", 2).v == UINT32_MAX;
+    map->lines++;
+}
+
+/* Only who is short of locked memory need know why. */
+static void probe_user_namespace(struct ni_probe *p)
+{
+    struct ni_self *self = &p->inv->self;
+    struct uid_map map = {0, false};
+    if (!p->ask->health &&
+        (self->memlock_soft.known != NI_KNOWN || self->memlock_soft.v == NI_UNLIMITED))
+        return;
+    if (ni_lines(p->root, uid_map_line, &map, "proc/self/uid_map") == 0 && map.lines > 0)
+        self->user_namespace = map.lines == 1 && map.whole ? NI_USERNS_INITIAL : NI_USERNS_OWN;
+}
+
+void ni_probe_self(struct ni_probe *p)
+{
+    struct ni_self *self = &p->inv->self;
+    int err = ni_lines(p->root, limit_line, self, "proc/self/limits");
+    if (err < 0)
+        self->memlock_soft.known = self->memlock_hard.known =
+            ni_known_of(ni_note_unreadable(p, "proc/self/limits", err));
+    err = ni_lines(p->root, status_line, self, "proc/self/status");
+    if (err < 0)
+        self->caps_known = ni_known_of(ni_note_unreadable(p, "proc/self/status", err));
+    probe_user_namespace(p);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the sources say of each other, variables that are there twice, and JSON of the greatest
+   size. */
+#include "test_facts_tree.h"
+
+static void node(void)
+{
+    pod_reset(NULL);
+    fib("10.0.1.6");
+    roce("0000:03:00.2", "mlx5_9");
+    roce("0000:a3:00.2", "mlx5_6");
+}
+
+static unsigned count(enum ni_finding_id id)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < pod.f.n; i++)
+        n += pod.f.at[i].id == id;
+    return n;
+}
+
+/* ---- the cross-check ---- */
+
+static void test_variables_differ(void **state)
+{
+    (void)state;
+    node();
+    set_env("PCIDEVICE_A=0000:03:00.2");
+    set_env("SRIOVNETWORK_PCI_ADDRESSES=0000:03:00.2,0000:a3:00.2");
+    gather();
+    assert_int_equal(pod.inv.source, NI_SRC_PCIDEVICE);
+    assert_int_equal(pod.inv.n_hca, 1); /* the first source decides */
+    assert_string_equal(subject_of(NI_F_ALLOC_SOURCES_DIFFER), "0000:a3:00.2");
+    assert_int_equal(pod.f.n, 1);
+    assert_int_equal(pod.inv.n_claim, 3);
+    assert_int_equal(pod.inv.claim[1].hca, 0);
+    assert_int_equal(pod.inv.claim[2].hca, -1);
+    assert_non_null(strstr(pod.f.at[0].message, "PCIDEVICE_A"));
+}
+
+/* Files are opened for the comparison only where people look. */
+static void test_files_differ(void **state)
+{
+    (void)state;
+    for (int all = 0; all <= 1; all++) {
+        node();
+        pod.ask.all_hcas = all;
+        set_env("PCIDEVICE_A=0000:03:00.2");
+        line("f etc/podinfo/network-status [{\"device-info\":{\"pci\":{\"pci-address\":"
+             "\"0000:a3:00.2\"}}}]");
+        line("f var/run/dra-device-attributes/c/r/d-metadata.json {\"requests\":[{\"devices\":[{"
+             "\"attributes\":{\"resource.kubernetes.io/pciBusID\":{\"string\":\"0000:07:00.0\"}}}]"
+             "}]}");
+        gather();
+        assert_int_equal(count(NI_F_ALLOC_SOURCES_DIFFER), all ? 2 : 0);
+        assert_int_equal(pod.inv.n_claim, all ? 3 : 1);
+        assert_int_equal(pod.inv.source, NI_SRC_PCIDEVICE);
+    }
+}
+
+/* Sources that know names see more in a container with more rights: no contradiction. Ids of no
+   known form are told as such. */
+static void test_no_difference(void **state)
+{
+    (void)state;
+    node();
+    pod.ask.all_hcas = true;
+    set_env("PCIDEVICE_A=0000:03:00.2");
+    set_env("SRIOVNETWORK_PCI_ADDRESSES=nonsense,0000:03:00.2");
+    line("f proc/sys/net/core/netdev_max_backlog 1000");
+    for (unsigned i = 0; i < 2; i++) {
+        line("f dev/infiniband/uverbs%u", i);
+        line("f sys/class/infiniband_verbs/uverbs%u/ibdev mlx5_%s", i, i ? "6" : "9");
+    }
+    gather();
+    assert_int_equal(count(NI_F_ALLOC_SOURCES_DIFFER), 0);
+    assert_int_equal(count(NI_F_ALLOC_ID_INVALID), 1);
+    assert_int_equal(pod.f.n, 1);
+    assert_int_equal(pod.inv.hca[1].claim, -1); /* mlx5_6 stays visible only */
+    unsigned by_name = 0;
+    for (unsigned i = 0; i < pod.inv.n_claim; i++) {
+        if (pod.inv.claim[i].source == NI_SRC_UVERBS && strcmp(pod.inv.claim[i].id, "mlx5_9") == 0)
+            by_name += pod.inv.claim[i].hca == 0;
+    }
+    assert_int_equal(by_name, 1);
+}
+
+static void test_subfunctions_agree(void **state)
+{
+    (void)state;
+    pod_reset(NULL);
+    fib("10.0.1.6");
+    set_env("PCIDEVICE_A=mlx5_core.sf.4");
+    set_env("SRIOVNETWORK_PCI_ADDRESSES=mlx5_core.sf.4");
+    line("d sys/bus/auxiliary/devices/mlx5_core.sf.4/infiniband/mlx5_6/ports/1");
+    active("Ethernet", "400 Gb/sec (4X NDR)");
+    gather();
+    assert_int_equal(pod.inv.n_hca, 1);
+    assert_int_equal(pod.inv.claim[1].hca, 0);
+    assert_int_equal(pod.f.n, 0);
+}
+
+/* A name that the second source gives is held against sysfs too. */
+static void test_names_differ(void **state)
+{
+    (void)state;
+    node();
+    set_env("PCIDEVICE_A=0000:03:00.2");
+    set_env("SRIOVNETWORK_VF_DEVICE_a=0000:03:00.2");
+    set_env("SRIOVNETWORK_a_RDMA_DEVICE=mlx5_3");
+    gather();
+    assert_string_equal(subject_of(NI_F_ALLOC_RDMA_DEV_DIFFERS), "0000:03:00.2");
+    assert_int_equal(pod.f.n, 1);
+}
+
+/* ---- variables that are there twice: the first counts, as in getenv(3) ---- */
+
+static void test_twice(void **state)
+{
+    static const char *const cases[][2] = {
+        {"PCIDEVICE_A=0000:03:00.2", "PCIDEVICE_A=0000:a3:00.2"},
+        {"PCIDEVICE_A=0000:03:00.2", "PCIDEVICE_A={\"0000:a3:00.2\":{}}"},
+        {"PCIDEVICE_A={\"0000:03:00.2\":{}}", "PCIDEVICE_A=0000:a3:00.2"},
+        {"SRIOVNETWORK_PCI_ADDRESSES=0000:03:00.2", "SRIOVNETWORK_PCI_ADDRESSES=0000:a3:00.2"},
+        {"SRIOVNETWORK_VF_DEVICE_a=0000:03:00.2", "SRIOVNETWORK_VF_DEVICE_a=0000:a3:00.2"},
+        {"NETWORK_STATUS=[{\"device-info\":{\"pci\":{\"pci-address\":\"0000:03:00.2\"}}}]",
+         "NETWORK_STATUS=[{\"device-info\":{\"pci\":{\"pci-address\":\"0000:a3:00.2\"}}}]"},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        node();
+        set_env("PCIDEVICE_A_NO_SIGN");
+        set_env("PCIDEVICE_A.B=");
+        set_env(cases[i][0]);
+        set_env(cases[i][1]);
+        gather();
+        assert_int_equal(pod.inv.n_hca, 1);
+        if (strcmp(pod.inv.hca[0].name, "mlx5_9") != 0)
+            fail_msg("%s", cases[i][1]);
+        assert_int_equal(pod.f.n, 0);
+    }
+    node(); /* an empty one hides what follows */
+    set_env("PCIDEVICE_A=");
+    set_env("PCIDEVICE_A=0000:03:00.2");
+    gather();
+    assert_int_equal(pod.inv.n_hca, 0);
+    node(); /* names that begin alike are not the same */
+    set_env("PCIDEVICE_AB=0000:03:00.2");
+    set_env("PCIDEVICE_A=0000:a3:00.2");
+    gather();
+    assert_int_equal(pod.inv.n_hca, 2);
+}
+
+/* ---- JSON of the greatest size ---- */
+
+enum { LONGEST = (128 << 10) - 1 }; /* of one environment entry: MAX_ARG_STRLEN with its NUL */
+
+/* PCIDEVICE_A_INFO={"0000:03:00.2":{"x":[UNIT,UNIT,...]}} as long as the kernel lets it be. */
+static void fill(const char *head, const char *unit, const char *tail)
+{
+    static char entry[LONGEST + 1];
+    struct ni_text t = ni_text_on(entry, sizeof(entry));
+    ni_put(&t, head);
+    while (t.len + strlen(unit) + 1 + strlen(tail) <= LONGEST - strlen(unit)) {
+        ni_put(&t, unit);
+        ni_put(&t, ",");
+    }
+    ni_put(&t, unit);
+    ni_put(&t, tail);
+    assert_false(t.cut);
+    set_env(entry);
+}
+
+/* Small objects cost the most memory for a byte of text. What has no room is a finding, the rest
+   goes on, and the memory is there again for the next text. */
+static void test_json_exhausted(void **state)
+{
+    static const char info[] = "PCIDEVICE_A_INFO={\"0000:a3:00.2\":{\"x\":[";
+    static const char *const units[] = {"{}", "[]", "\"\"", "{\"\":{}}", "[[]]", "{\"a\":1}"};
+    unsigned failed = 0;
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(units); i++) {
+        for (int again = 0; again <= 1; again++) {
+            node();
+            set_env("PCIDEVICE_A=0000:03:00.2");
+            set_env("PCIDEVICE_B_INFO={\"0000:a3:00.2\":{\"rdma\":{\"rdma_dev\":\"mlx5_6\"}}}");
+            fill(info, units[i], "]}}");
+            gather();
+            bool bad = found(NI_F_ALLOC_INFO_INVALID);
+            if (bad)
+                assert_string_equal(subject_of(NI_F_ALLOC_INFO_INVALID), "PCIDEVICE_A_INFO");
+            failed += bad;
+            assert_int_equal(pod.f.n, bad);
+            assert_int_equal(pod.inv.n_hca, 2); /* B is read after A: the memory is free again */
+            assert_string_equal(pod.inv.claim[1].rdma_dev, "mlx5_6");
+        }
+    }
+    assert_true(failed > 0); /* there is a text that does not fit */
+}
+
+/* What a plugin writes for as many devices as an entry holds does fit. */
+static void test_json_fits(void **state)
+{
+    static char entry[LONGEST + 1];
+    unsigned n = 0;
+    (void)state;
+    node();
+    struct ni_text t = ni_text_on(entry, sizeof(entry));
+    ni_put(&t, "PCIDEVICE_A_INFO={");
+    while (n < 600) {
+        ni_putf(
+            &t,
+            "%s\"0000:%02x:%02x.%u\":{\"generic\":{\"deviceID\":\"0000:%02x:%02x.%u\"},\"rdma\":{"
+            "\"rdma_cm\":\"/dev/infiniband/rdma_cm\",\"rdma_dev\":\"mlx5_%u\",\"uverbs\":"
+            "\"/dev/infiniband/uverbs%u\"},\"extra\":{\"a\":\"b\"}}",
+            n ? "," : "", n >> 8, n >> 3 & 31, n & 7, n >> 8, n >> 3 & 31, n & 7, n, n);
+        n++;
+    }
+    ni_put(&t, "}");
+    assert_false(t.cut);
+    set_env(entry);
+    gather();
+    assert_true(t.len > LONGEST * 3 / 4);
+    assert_false(found(NI_F_ALLOC_INFO_INVALID));
+    assert_int_equal(pod.inv.n_claim, n);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_variables_differ), cmocka_unit_test(test_files_differ),
+        cmocka_unit_test(test_no_difference),    cmocka_unit_test(test_subfunctions_agree),
+        cmocka_unit_test(test_names_differ),     cmocka_unit_test(test_twice),
+        cmocka_unit_test(test_json_exhausted),   cmocka_unit_test(test_json_fits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
