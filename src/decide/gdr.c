@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gdr.level: NCCL_NET_GDR_LEVEL, how far a GPU may be from the HCA that reads its memory. Unset,
+   NCCL stops at PXB, so that a GPU behind the CPU loses GPUDirect (NCCL 2.30.7 graph/paths.cc
+   ncclTopoCheckGdr). */
+#include <string.h>
+
+#include "rule.h"
+
+static const char rule[] = "gdr.level", variable[] = "NCCL_NET_GDR_LEVEL";
+
+static bool is_nearer(enum ni_distance d, const struct ni_near *than)
+{
+    return d != NI_DIST_UNKNOWN && (than->gpu < 0 || d < than->distance);
+}
+
+/* The nearest GPU of each of the pod's HCAs, the nearest kept HCA of each GPU. */
+static void pair(const struct ni_inventory *inv, struct ni_plan *plan)
+{
+    bool kept[NI_MAX_HCA] = {false};
+    for (unsigned i = 0; i < plan->n_chosen; i++)
+        kept[inv->port[plan->chosen[i]].hca] = true;
+    for (unsigned h = 0; h < inv->n_hca; h++) {
+        for (unsigned g = 0; g < inv->n_gpu; g++) {
+            enum ni_distance d = ni_pci_distance(&inv->hca[h].pci, &inv->gpu[g].pci);
+            plan->distance[g][h] = (uint8_t)d;
+            if (is_nearer(d, &plan->near[h]))
+                plan->near[h] = (struct ni_near){(int)g, d};
+            if (kept[h] && is_nearer(d, &plan->nearest[g]))
+                plan->nearest[g] = (struct ni_near){(int)h, d};
+        }
+    }
+}
+
+static bool has_dmabuf(const struct ni_inventory *inv)
+{
+    return inv->gdr.open_driver == NI_KNOWN && ni_kernel_has_dmabuf(&inv->self);
+}
+
+bool ni_can_gdr(const struct ni_facts *facts, struct ni_findings *f, const char **ret_why)
+{
+    const struct ni_inventory *inv = facts->inv;
+    *ret_why = NULL;
+    if (inv->gdr.peermem == NI_KNOWN)
+        return true;
+    const char *dmabuf = ni_user_value(facts, "NCCL_DMABUF_ENABLE", NULL);
+    if (dmabuf && *dmabuf && ni_user_int(facts, "NCCL_DMABUF_ENABLE", 1) == 0) {
+        *ret_why = "NCCL_DMABUF_ENABLE=0 and no nvidia-peermem";
+        ni_report(f, NI_F_GDR_DMABUF_OFF, "NCCL_DMABUF_ENABLE",
+                  "DMA-BUF is switched off and nvidia-peermem is not loaded: every byte goes "
+                  "through host memory");
+        return false;
+    }
+    if (has_dmabuf(inv) || inv->gpu[0].amd)
+        return true;
+    *ret_why = "neither nvidia-peermem nor DMA-BUF (open GPU kernel modules, kernel 5.12) is there";
+    ni_report(f, NI_F_GDR_UNAVAILABLE, variable,
+              "nvidia-peermem %s, open GPU kernel modules %s, kernel %u.%u",
+              ni_known_text(inv->gdr.peermem), ni_known_text(inv->gdr.open_driver),
+              inv->self.kernel_major, inv->self.kernel_minor);
+    return false;
+}
+
+/* A GPU on the root bus itself, without a root port: the tree that virtualisation shows is flat,
+   and distances mean nothing. */
+static int flat_gpu(const struct ni_inventory *inv)
+{
+    for (unsigned g = 0; g < inv->n_gpu; g++) {
+        if (inv->gpu[g].pci.known == NI_KNOWN && inv->gpu[g].pci.depth == 1)
+            return (int)g;
+    }
+    return -1;
+}
+
+static void decide_level(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+{
+    const struct ni_inventory *inv = facts->inv;
+    char bdf[NI_BDF_TEXT];
+    int flat = flat_gpu(inv);
+    if (flat >= 0) {
+        ni_decide_value(
+            facts, plan, rule, variable, "SYS", f,
+            "GPU %s is on the root bus: the PCI tree is flattened, distances tell nothing",
+            ni_bdf_text(inv->gpu[flat].bdf, bdf));
+        return;
+    }
+    enum ni_distance level = NI_DIST_PXB;
+    unsigned farthest = 0;
+    for (unsigned g = 0; g < inv->n_gpu; g++) {
+        if (plan->nearest[g].gpu < 0) {
+            ni_decide_value(
+                facts, plan, rule, variable, NULL, f, "where GPU %s sits on the PCI tree is %s",
+                ni_bdf_text(inv->gpu[g].bdf, bdf), ni_known_text(inv->gpu[g].pci.known));
+            return;
+        }
+        if (plan->nearest[g].distance > level)
+            level = plan->nearest[g].distance;
+        if (plan->nearest[g].distance > plan->nearest[farthest].distance)
+            farthest = g;
+    }
+    const struct ni_near *near = &plan->nearest[farthest];
+    ni_decide_value(facts, plan, rule, variable, ni_distance_text(level), f,
+                    "lets each GPU reach its nearest HCA (farthest: %s to %s, %s)",
+                    ni_bdf_text(inv->gpu[farthest].bdf, bdf), inv->hca[near->gpu].name,
+                    ni_distance_text(near->distance));
+}
+
+void ni_rule_gdr(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+{
+    const struct ni_inventory *inv = facts->inv;
+    const struct ni_policy *policy = facts->policy;
+    const char *why;
+    pair(inv, plan);
+    if (plan->n_chosen == 0)
+        return;
+    if (policy->gdr == NI_GDR_OFF)
+        ni_decide_value(facts, plan, rule, variable, "LOC", f, "--gdr=off: never");
+    else if (policy->gdr == NI_GDR_LEVEL)
+        ni_decide_value(facts, plan, rule, variable, ni_distance_text(policy->gdr_level), f,
+                        "--gdr");
+    else if (inv->n_gpu == 0)
+        ni_decide_value(facts, plan, rule, variable, NULL, f, "the pod has no GPU");
+    else if (inv->gdr.gb10)
+        ni_decide_value(facts, plan, rule, variable, NULL, f,
+                        "a GB10 has no GPUDirect RDMA: CPU and GPU share one memory");
+    else if (inv->gdr.c2c)
+        ni_decide_value(
+            facts, plan, rule, variable, NULL, f,
+            "CPU and GPU share NVLink-C2C: a level below P2C would switch C2C GPUDirect off");
+    else if (!ni_can_gdr(facts, f, &why))
+        ni_decide_value(facts, plan, rule, variable, NULL, f, "%s", why);
+    else
+        decide_level(facts, plan, f);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hca.ports: which ports of the pod's HCAs NCCL may use. hca.list: NCCL_IB_HCA, spelt so that every
+   NCCL since 2.5.6 reads the same: `=` for exact names, an explicit port, PCI order, never empty
+   (an empty list means all). */
+#include <string.h>
+
+#include "rule.h"
+
+static const char rule_ports[] = "hca.ports";
+
+/* "port is DOWN", "port state denied" */
+static const char *state_text(const struct ni_num *state, char buf[48])
+{
+    static const char *const text[] = {"NOP", "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER"};
+    struct ni_text t = ni_text_on(buf, 48);
+    if (state->known == NI_KNOWN && state->v >= 0 && state->v < (int64_t)NI_COUNT(text))
+        ni_putf(&t, "port is %s", text[state->v]);
+    else if (state->known == NI_KNOWN)
+        ni_putf(&t, "port is in state %lld", (long long)state->v);
+    else
+        ni_putf(&t, "port state cannot be read (%s)", ni_known_text(state->known));
+    return buf;
+}
+
+/* The port by itself: state and link. */
+static void judge_port(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
+                       int at)
+{
+    const struct ni_inventory *inv = facts->inv;
+    const struct ni_port *port = &inv->port[at];
+    char name[NI_DEV_NAME + 8], state[48], option[NI_VALUE + 2];
+    struct ni_text hcas = ni_text_on(option, sizeof(option));
+    if (facts->policy->hcas)
+        ni_putf(&hcas, "=%s", facts->policy->hcas);
+    const char *list = ni_user_value(facts, "NCCL_IB_HCA", NULL);
+    if (inv->hca[port->hca].claim < 0)
+        ni_drop(plan, at, rule_ports, "not the pod's");
+    else if (hcas.len > 0 && !ni_nccl_match(option, inv->hca[port->hca].name, (int)port->num))
+        ni_drop(plan, at, rule_ports, "not in --hcas");
+    else if (plan->transport == NI_NET_TCP)
+        ni_drop(plan, at, rule_ports, "TCP was chosen");
+    else if (plan->transport == NI_NET_OTHER)
+        ni_drop(plan, at, rule_ports, "another network plugin is in use");
+    else if (port->state.known != NI_KNOWN || port->state.v != NI_PORT_ACTIVE) {
+        ni_drop(plan, at, rule_ports, "%s", state_text(&port->state, state));
+        ni_report(f, NI_F_HCA_PORT_DOWN, ni_port_text(inv, at, name), "%s; left out", state);
+    } else if (port->link == NI_LINK_UNKNOWN)
+        ni_drop(plan, at, rule_ports, "link layer is neither InfiniBand nor Ethernet");
+    else if (list && *list && !ni_nccl_match(list, inv->hca[port->hca].name, (int)port->num))
+        ni_drop(plan, at, rule_ports, "not in your NCCL_IB_HCA");
+    else
+        ni_keep(plan, at, rule_ports, "given by %s, port ACTIVE",
+                inv->claim[inv->hca[port->hca].claim].from);
+}
+
+/* InfiniBand and RoCE together kill a job (NCCL 2.30.7 transport/net_ib/connect.cc: incompatible
+   link layers, no fallback). The set with more bandwidth stays, InfiniBand when equal. */
+static void one_link(const struct ni_inventory *inv, struct ni_plan *plan, struct ni_findings *f)
+{
+    int64_t mbps[3] = {0};
+    unsigned n[3] = {0};
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        if (plan->pick[i].kept) {
+            n[inv->port[i].link]++;
+            mbps[inv->port[i].link] +=
+                inv->port[i].mbps.known == NI_KNOWN ? inv->port[i].mbps.v : 0;
+        }
+    }
+    if (!n[NI_LINK_IB] || !n[NI_LINK_ROCE])
+        return;
+    enum ni_link loser = mbps[NI_LINK_ROCE] > mbps[NI_LINK_IB] ? NI_LINK_IB : NI_LINK_ROCE;
+    const char *name = loser == NI_LINK_IB ? "InfiniBand" : "RoCE";
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        if (plan->pick[i].kept && inv->port[i].link == loser)
+            ni_drop(plan, (int)i, rule_ports, "%s, while the faster set is %s", name,
+                    loser == NI_LINK_IB ? "RoCE" : "InfiniBand");
+    }
+    ni_report(f, NI_F_HCA_LINK_MIXED, name, "%u %s port%s left out: %lld against %lld Gb/s",
+              n[loser], name, n[loser] == 1 ? "" : "s", (long long)(mbps[loser] / 1000),
+              (long long)(mbps[loser == NI_LINK_IB ? NI_LINK_ROCE : NI_LINK_IB] / 1000));
+}
+
+/* Where nothing named the HCAs of the pod, a port of less than half the fastest one's rate is the
+   management or storage port; a collective runs at the pace of the slowest. */
+static void one_speed(const struct ni_inventory *inv, struct ni_plan *plan, struct ni_findings *f)
+{
+    int64_t fastest = 0;
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        if (plan->pick[i].kept && inv->port[i].mbps.known == NI_KNOWN &&
+            inv->port[i].mbps.v > fastest)
+            fastest = inv->port[i].mbps.v;
+    }
+    for (unsigned i = 0; inv->source >= NI_SRC_UVERBS && i < inv->n_port; i++) {
+        const struct ni_num *mbps = &inv->port[i].mbps;
+        char name[NI_DEV_NAME + 8];
+        if (!plan->pick[i].kept || mbps->known != NI_KNOWN || mbps->v * 2 >= fastest)
+            continue;
+        ni_drop(plan, (int)i, rule_ports, "%lld Gb/s, while the fastest has %lld",
+                (long long)(mbps->v / 1000), (long long)(fastest / 1000));
+        ni_report(f, NI_F_HCA_PORT_SLOW, ni_port_text(inv, (int)i, name),
+                  "%lld Gb/s against %lld; left out", (long long)(mbps->v / 1000),
+                  (long long)(fastest / 1000));
+    }
+}
+
+/* The user's list names nothing that the pod has. */
+static void check_user_list(const struct ni_facts *facts, const struct ni_plan *plan,
+                            struct ni_findings *f)
+{
+    const char *list = ni_user_value(facts, "NCCL_IB_HCA", NULL);
+    if (!list || !*list || plan->transport != NI_NET_RDMA)
+        return;
+    for (unsigned i = 0; i < facts->inv->n_port; i++) {
+        if (plan->pick[i].kept)
+            return;
+    }
+    ni_report(f, NI_F_USER_HCA_NONE, "NCCL_IB_HCA", "`%.120s` names no usable port of this pod",
+              list);
+}
+
+void ni_rule_ports(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+{
+    for (unsigned i = 0; i < facts->inv->n_port; i++)
+        judge_port(facts, plan, f, (int)i);
+    one_speed(facts->inv, plan, f);
+    one_link(facts->inv, plan, f);
+    check_user_list(facts, plan, f);
+}
+
+void ni_rule_hca_list(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+{
+    static const char rule[] = "hca.list", name[] = "NCCL_IB_HCA";
+    const struct ni_inventory *inv = facts->inv;
+    if (plan->n_chosen == 0)
+        return;
+    char value[NI_VALUE];
+    struct ni_text t = ni_text_on(value, sizeof(value));
+    for (unsigned i = 0; i < plan->n_chosen; i++) {
+        const struct ni_port *port = &inv->port[plan->chosen[i]];
+        ni_putf(&t, "%s%s:%u", i ? "," : "=", inv->hca[port->hca].name, port->num);
+    }
+    ni_decide_value(facts, plan, rule, name, value, f,
+                    "the pod's ACTIVE %s port%s, exact names, PCI order",
+                    inv->port[plan->chosen[0]].link == NI_LINK_IB ? "InfiniBand" : "RoCE",
+                    plan->n_chosen == 1 ? "" : "s");
+}

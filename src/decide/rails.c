@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rail.cross: NCCL_CROSS_NIC=0 where each rail is a subnet of its own and no route leads from one
+   to another: NCCL's default of 2 lets a ring leave on one rail and arrive on another, which there
+   hangs in ibv_modify_qp until ETIMEDOUT. */
+#include <string.h>
+
+#include "rule.h"
+
+static const char rule[] = "rail.cross", variable[] = "NCCL_CROSS_NIC";
+
+struct rail {
+    const struct ni_gid *gid;
+    const struct ni_route *subnet; /* the connected route of its address */
+};
+
+/* The most specific connected route of the rail's interface that holds its address; NULL. */
+static const struct ni_route *subnet_of(const struct ni_net *net, const struct ni_gid *g)
+{
+    const struct ni_route *best = NULL;
+    for (unsigned i = 0; i < net->n_route; i++) {
+        const struct ni_route *r = &net->route[i];
+        if (!r->gateway && strcmp(r->ifname, g->ndev) == 0 &&
+            ni_ip_same_prefix(r->dest, g->ip, 96u + r->bits) && (!best || r->bits > best->bits))
+            best = r;
+    }
+    return best;
+}
+
+/* Whether a router on `from`'s interface leads to `to`'s subnet. */
+static bool is_routed(const struct ni_net *net, const struct rail *from, const struct rail *to)
+{
+    for (unsigned i = 0; i < net->n_route; i++) {
+        const struct ni_route *r = &net->route[i];
+        if (r->gateway && strcmp(r->ifname, from->gid->ndev) == 0 &&
+            ni_ip_same_prefix(r->dest, to->gid->ip, 96u + r->bits))
+            return true;
+    }
+    return false;
+}
+
+static bool overlap(const struct rail *a, const struct rail *b)
+{
+    unsigned bits = a->subnet->bits < b->subnet->bits ? a->subnet->bits : b->subnet->bits;
+    return ni_ip_same_prefix(a->subnet->dest, b->subnet->dest, 96u + bits);
+}
+
+static bool isolated(const struct ni_net *net, const struct rail *rail, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        for (unsigned k = 0; k < n; k++) {
+            if (i != k && (overlap(&rail[i], &rail[k]) || is_routed(net, &rail[i], &rail[k])))
+                return false;
+        }
+    }
+    return true;
+}
+
+void ni_rule_rails(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+{
+    const struct ni_inventory *inv = facts->inv;
+    struct rail rail[NI_MAX_CHOSEN];
+    if (plan->n_chosen < 2 || inv->net.route_known != NI_KNOWN)
+        return;
+    for (unsigned i = 0; i < plan->n_chosen; i++) {
+        int gid = plan->pick[plan->chosen[i]].gid;
+        if (gid < 0 || !ni_ip_is_v4(inv->gid[gid].ip))
+            return; /* InfiniBand, or IPv6: not told by the IPv4 routes */
+        rail[i].gid = &inv->gid[gid];
+        rail[i].subnet = subnet_of(&inv->net, rail[i].gid);
+        if (!rail[i].subnet)
+            return; /* source routing keeps its routes in tables that /proc does not show */
+    }
+    if (isolated(&inv->net, rail, plan->n_chosen))
+        ni_decide_value(
+            facts, plan, rule, variable, "0", f,
+            "each of %u rails is a subnet of its own and no route leads from one to another",
+            plan->n_chosen);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the rules of this room share. */
+#ifndef NCCL_INIT_DECIDE_RULE_H
+#define NCCL_INIT_DECIDE_RULE_H
+
+#include "nccl_init/decide.h"
+
+/* The user's own value: of the environment, else of the first nccl.conf that has it; NULL.
+   *ret_file: that file, NULL for the environment. Set but empty counts as set, and hides the conf
+   files (NCCL 2.30.7 misc/param.cc). */
+const char *ni_user_value(const struct ni_facts *facts, const char *name, const char **ret_file);
+/* That value as NCCL reads an integer: strtoll base 0, garbage is 0, empty or unset is `otherwise`
+   (misc/param.cc). */
+int64_t ni_user_int(const struct ni_facts *facts, const char *name, int64_t otherwise);
+
+/* Decides one variable. value NULL: better left unset. Where the user or a conf file has set it,
+   that stays, and the plan says what the rule would have said. The one place of the precedence. */
+void ni_decide_value(const struct ni_facts *facts, struct ni_plan *plan, const char *rule,
+                     const char *name, const char *value, struct ni_findings *f, const char *fmt,
+                     ...) NI_PRINTF(7, 8);
+
+void ni_keep(struct ni_plan *plan, int port, const char *rule, const char *fmt, ...)
+    NI_PRINTF(4, 5);
+void ni_drop(struct ni_plan *plan, int port, const char *rule, const char *fmt, ...)
+    NI_PRINTF(4, 5);
+/* "mlx5_6/1", the subject of findings about a port. Returns buf. */
+const char *ni_port_text(const struct ni_inventory *inv, int port, char buf[NI_DEV_NAME + 8]);
+const struct ni_gid *ni_port_gid(const struct ni_inventory *inv, const struct ni_port *port,
+                                 unsigned i);
+
+/* How far apart NCCL will see two functions (distance.c). */
+enum ni_distance ni_pci_distance(const struct ni_pci *a, const struct ni_pci *b);
+
+/* Whether the node can do GPUDirect RDMA at all, given a GPU and a port; *ret_why where not, with a
+   finding (gdr.c). */
+bool ni_can_gdr(const struct ni_facts *facts, struct ni_findings *f, const char **ret_why);
+
+/* NCCL's settings of its GID search (gid_search.c). */
+struct ni_gid_search {
+    bool v6;      /* NCCL_IB_ADDR_FAMILY=AF_INET6 */
+    bool ranged;  /* NCCL_IB_ADDR_RANGE */
+    bool nothing; /* ... that no entry is in */
+    uint8_t range[NI_GID_BYTES];
+    unsigned bits;   /* of the 128 */
+    int64_t version; /* NCCL_IB_ROCE_VERSION_NUM */
+};
+
+/* The user's own settings of that search; false when there are none. */
+bool ni_user_search(const struct ni_facts *facts, struct ni_gid_search *ret);
+
+/* The index on which NCCL 2.21.5 and later end for that port; always one, 0 when nothing fits. */
+unsigned ni_nccl_gid_search(const struct ni_inventory *inv, const struct ni_port *port,
+                            const struct ni_gid_search *how);
+
+/* The variable of NCCL's that `name` is one or two letters off, less "NCCL_"; NULL when it is
+   known, or far from all. */
+const char *ni_near_name(struct ni_span name);
+
+/* The interface has an address that peers can use, of the family the user asked for. An IPv4
+   address whose interface the route table does not tell (a /32, or source routing in other tables)
+   may be its own: or_unknown. */
+bool ni_has_address(const struct ni_facts *facts, const char *ifname, bool or_unknown);
+
+/* The rules, in the files of their subjects. */
+void ni_rule_transport(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
+void ni_rule_ports(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
+void ni_rule_gids(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
+void ni_rule_ib_disable(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
+void ni_rule_hca_list(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
+void ni_rule_gid_index(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
+void ni_rule_sockets(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
+void ni_rule_rails(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
+void ni_rule_vf_merge(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
+void ni_rule_nic_merge(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
+void ni_rule_gdr(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
+void ni_rule_targets(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
+void ni_rule_user(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
+void ni_rule_memlock(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
+void ni_rule_caps(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
+void ni_rule_require(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rail.cross, vf.merge and nic.merge: what NCCL has to be told because it reads addresses as text.
+   */
+#include "test_decide_node.h"
+
+static void route(const char *dest, unsigned bits, bool gateway, const char *ifname)
+{
+    struct ni_route *r = &node.inv.net.route[node.inv.net.n_route++];
+    node_ip(dest, r->dest);
+    r->bits = (uint8_t)bits;
+    r->gateway = gateway;
+    ni_copy(r->ifname, sizeof(r->ifname), ifname);
+}
+
+static void two_rails(const char *a, const char *b)
+{
+    node_reset(NULL);
+    node_rail("mlx5_6", 3, a, "net1");
+    node_rail("mlx5_7", 3, b, "net2");
+    node_eth0();
+    route("10.128.0.0", 14, false, "eth0");
+    route("0.0.0.0", 0, true, "eth0");
+}
+
+static void test_rails_are_islands(void **state)
+{
+    static const char var[] = "NCCL_CROSS_NIC";
+    (void)state;
+    two_rails("10.0.1.6", "10.0.2.6");
+    node_decide();
+    assert_setting(var, "none", ""); /* no connected route is known */
+    route("10.0.1.0", 24, false, "net1");
+    node_decide();
+    assert_setting(var, "none", "");
+    route("10.0.2.0", 24, false, "net2");
+    node_decide();
+    assert_setting(var, "rule", "0");
+    route("192.168.0.0", 16, true, "net1"); /* leads elsewhere */
+    node_decide();
+    assert_setting(var, "rule", "0");
+    route("10.0.2.0", 23, true, "net1"); /* from one rail to the other */
+    node_decide();
+    assert_setting(var, "none", "");
+    two_rails("10.0.1.6", "10.0.1.7");
+    route("10.0.1.0", 24, false, "net1");
+    route("10.0.1.0", 24, false, "net2");
+    node_decide();
+    assert_setting(var, "none", ""); /* one subnet */
+    two_rails("10.0.1.6", "10.0.2.6");
+    route("10.0.0.0", 16, false, "net1"); /* one holds the other */
+    route("10.0.2.0", 24, false, "net2");
+    node_decide();
+    assert_setting(var, "none", "");
+    for (int swap = 0; swap <= 1; swap++) { /* the longest prefix is the rail's subnet */
+        two_rails("10.0.1.6", "10.0.2.6");
+        route(swap ? "10.0.0.0" : "10.0.1.0", swap ? 16 : 24, false, "net1");
+        route(swap ? "10.0.1.0" : "10.0.0.0", swap ? 24 : 16, false, "net1");
+        route("10.0.2.0", 24, false, "net2");
+        node_decide();
+        assert_setting(var, "rule", "0");
+    }
+    two_rails("fd00:1::6", "fd00:2::6");
+    node_decide();
+    assert_setting(var, "none", "");
+    two_rails("10.0.1.6", "10.0.2.6");
+    route("10.0.1.0", 24, false, "net1");
+    route("10.0.2.0", 24, false, "net2");
+    node.inv.port[1].state.v = NI_PORT_DOWN;
+    node_decide();
+    assert_setting(var, "none", ""); /* one rail */
+}
+
+static void test_vf_merge(void **state)
+{
+    static const struct {
+        enum ni_at merged, unmerged;
+        const char *origin;
+        bool lost;
+    } cases[] = {
+        {NI_AT_ITSELF, NI_AT_UNREAD, "none", false},  {NI_AT_NIC, NI_AT_UNREAD, "none", false},
+        {NI_AT_UNREAD, NI_AT_UNREAD, "none", false},  {NI_AT_OTHER, NI_AT_ITSELF, "rule", false},
+        {NI_AT_OTHER, NI_AT_NIC, "rule", false},      {NI_AT_NOTHING, NI_AT_NIC, "rule", false},
+        {NI_AT_NOTHING, NI_AT_NOTHING, "none", true}, {NI_AT_OTHER, NI_AT_OTHER, "none", true},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        two_rails("10.0.1.6", "10.0.2.6");
+        node.inv.hca[0].place = (struct ni_nccl_place){NI_AT_ITSELF, NI_AT_UNREAD};
+        node.inv.hca[1].place = (struct ni_nccl_place){cases[i].merged, cases[i].unmerged};
+        node_decide();
+        assert_setting("NCCL_IB_MERGE_VFS", cases[i].origin, cases[i].origin[0] == 'r' ? "0" : "");
+        assert_int_equal(has(NI_F_HCA_PLACE_LOST), cases[i].lost);
+    }
+    two_rails("10.0.1.6", "10.0.2.6"); /* a port that is not used needs nothing */
+    node.inv.hca[1].place = (struct ni_nccl_place){NI_AT_OTHER, NI_AT_ITSELF};
+    node.inv.port[1].state.v = NI_PORT_DOWN;
+    node_decide();
+    assert_setting("NCCL_IB_MERGE_VFS", "none", "");
+}
+
+static void test_nic_merge(void **state)
+{
+    static const struct ni_bdf pf = {0, 3, 0, 0}, other = {0, 3, 0, 1};
+    (void)state;
+    for (int vf = 0; vf < 8; vf++) {
+        for (int same = 0; same <= 1; same++) {
+            uint8_t bus = vf & 4 ? 3 : 4; /* NCCL fuses what is 03:00.0 to it: one bus */
+            two_rails("10.0.1.6", "10.0.2.6");
+            node.inv.hca[0].bdf = (struct ni_bdf){0, 3, 0, 2};
+            node.inv.hca[1].bdf = (struct ni_bdf){0, bus, 0, 3};
+            node.inv.hca[0].is_vf = vf & 1;
+            node.inv.hca[1].is_vf = vf & 2;
+            node.inv.hca[0].pf = pf;
+            node.inv.hca[1].pf = same ? pf : other;
+            node_decide();
+            bool want = vf == 7 && same;
+            assert_setting("NCCL_IB_MERGE_NICS", want ? "rule" : "none", want ? "0" : "");
+        }
+    }
+    node_reset(NULL); /* two ports of one device are no two VFs */
+    node_hca("mlx4_0");
+    node_gid(3, "10.0.1.6", NI_GID_V2, NI_OWN_OURS, "net1");
+    node_port(0, 2);
+    node_gid(3, "10.0.2.6", NI_GID_V2, NI_OWN_OURS, "net2");
+    node.inv.hca[0].is_vf = true;
+    node_decide();
+    assert_setting("NCCL_IB_MERGE_NICS", "none", "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rails_are_islands),
+        cmocka_unit_test(test_vf_merge),
+        cmocka_unit_test(test_nic_merge),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --require and --mode=rdma: what holds, what does not, and the reason. */
+#include "test_decide_node.h"
+
+/* Two RoCE rails, a GPU below each one's switch, peermem: all holds. */
+static int good_node(void **state)
+{
+    node_reset(state);
+    node_rail("mlx5_0", 3, "10.0.1.1", "net1");
+    node_rail("mlx5_1", 3, "10.0.2.1", "net2");
+    node_chain(&node.inv.hca[0].pci, "0000:00:01.0 0000:01:00.0 0000:02:00.0 0000:03:00.2", 0);
+    node_chain(&node.inv.hca[1].pci, "0000:00:02.0 0000:05:00.0 0000:06:00.0 0000:07:00.2", 0);
+    for (unsigned i = 0; i < 2; i++) {
+        node.inv.gpu[i].bdf = (struct ni_bdf){0, (uint8_t)(0x10 + i), 0, 0};
+        node.inv.gpu[i].minor = (int)i;
+    }
+    node_chain(&node.inv.gpu[0].pci, "0000:00:01.0 0000:01:00.0 0000:02:01.0 0000:10:00.0", 0);
+    node_chain(&node.inv.gpu[1].pci, "0000:00:02.0 0000:05:00.0 0000:06:01.0 0000:11:00.0", 0);
+    node.inv.n_gpu = 2;
+    node.inv.gdr.peermem = NI_KNOWN;
+    node.policy.require =
+        NI_REQUIRE_RDMA | NI_REQUIRE_GDR | NI_REQUIRE_ROCE_V2 | NI_REQUIRE_RAILS | NI_REQUIRE_GPUS;
+    node.policy.rails = 2;
+    return 0;
+}
+
+/* Only this is demanded, and it does not hold; `why` is in the reason and in the finding. */
+static void refused(unsigned bit, enum ni_finding_id id, const char *why)
+{
+    node.policy.require = bit;
+    node_decide();
+    assert_true(node.plan.refuse);
+    assert_true(has(id));
+    if (!strstr(node.plan.refuse_why, why))
+        fail_msg("`%s` is not in `%s`", why, node.plan.refuse_why);
+    assert_true(ni_has_prefix(node.plan.refuse_why, "--require="));
+}
+
+static void holds(unsigned bits)
+{
+    node.policy.require = bits;
+    node_decide();
+    assert_string_equal(node.plan.refuse_why, "");
+    assert_false(node.plan.refuse);
+}
+
+static void test_all_hold(void **state)
+{
+    (void)state;
+    holds(node.policy.require);
+    node.policy.require = 0;
+    node.inv.n_hca = node.inv.n_port = node.inv.n_gpu = 0;
+    node_decide();
+    assert_false(node.plan.refuse);
+}
+
+static void test_no_rdma(void **state)
+{
+    (void)state;
+    node.inv.port[0].state.v = node.inv.port[1].state.v = NI_PORT_DOWN;
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "none of the 2 RDMA devices given is usable");
+    refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "none of the 2");
+    refused(NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "none of the 2");
+    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "none of the 2");
+    assert_false(has(NI_F_REQUIRE_RDMA));
+    holds(NI_REQUIRE_GPUS);
+    node.policy.mode = NI_MODE_TCP;
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "--mode=tcp");
+    /* Both ways of asking: told once. */
+    node.policy.mode = NI_MODE_RDMA;
+    node_decide();
+    assert_true(ni_has_prefix(node.plan.refuse_why, "--mode=rdma, but none of the 2"));
+}
+
+static void test_users_choices(void **state)
+{
+    (void)state;
+    node_env("NCCL_IB_DISABLE=1");
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "NCCL_IB_DISABLE is set");
+    node.n_env = 0;
+    memset(node.entry, 0, sizeof(node.entry));
+    node_env("NCCL_NET=AWS Libfabric");
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "another network, which cannot be judged");
+    /* --mode=rdma leaves it at that, as it always did. */
+    node.policy.mode = NI_MODE_RDMA;
+    holds(0);
+}
+
+static void test_off(void **state)
+{
+    (void)state;
+    node.policy.mode = NI_MODE_OFF;
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "--mode=off");
+    refused(NI_REQUIRE_GPUS, NI_F_REQUIRE_GPUS, "--mode=off");
+    holds(0);
+    assert_int_equal(node.plan.n_setting, 0);
+}
+
+static void test_gpus(void **state)
+{
+    (void)state;
+    node.inv.n_gpu = 0;
+    refused(NI_REQUIRE_GPUS, NI_F_REQUIRE_GPUS, "the pod has no GPU");
+    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "the pod has no GPU");
+    holds(NI_REQUIRE_RDMA);
+}
+
+static void test_rails(void **state)
+{
+    (void)state;
+    node.policy.rails = 3;
+    refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS,
+            "rails=3, but only 2 usable rails of 2 given HCAs");
+    node.policy.rails = 1;
+    holds(NI_REQUIRE_RAILS);
+    node.policy.rails = 2;
+    holds(NI_REQUIRE_RAILS);
+    /* Two VFs of one port of one NIC are one rail. */
+    for (unsigned i = 0; i < 2; i++) {
+        node.inv.hca[i].is_vf = true;
+        node.inv.hca[i].pf = (struct ni_bdf){0, 3, 0, 0};
+    }
+    refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "only 1 usable rail of 2 given HCAs");
+    node.inv.hca[1].pf.fn = 1;
+    holds(NI_REQUIRE_RAILS);
+}
+
+static void test_roce_v2(void **state)
+{
+    (void)state;
+    node.inv.port[0].link = node.inv.port[1].link = NI_LINK_IB;
+    refused(NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "mlx5_0/1 is an InfiniBand port");
+    good_node(state);
+    for (unsigned i = 0; i < node.inv.n_gid; i++)
+        node.inv.gid[i].type = NI_GID_V1;
+    refused(NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "mlx5_0/1 has no RoCE v2 GID");
+    good_node(state);
+    node_env("NCCL_IB_GID_INDEX=2"); /* the v1 entry */
+    refused(NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "another GID");
+}
+
+static void test_gdr(void **state)
+{
+    (void)state;
+    node.policy.gdr = NI_GDR_OFF;
+    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "--gdr=off");
+    good_node(state);
+    node.inv.gdr.peermem = NI_ABSENT;
+    node.inv.gdr.open_driver = NI_ABSENT;
+    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "neither nvidia-peermem nor DMA-BUF");
+    good_node(state);
+    /* Where the rule decides, the level reaches the farthest one. */
+    node_chain(&node.inv.gpu[1].pci, "0000:00:03.0 0000:11:00.0", 0);
+    holds(NI_REQUIRE_GDR);
+    assert_setting("NCCL_NET_GDR_LEVEL", "rule", "PHB");
+    /* The user's own does not. */
+    static const char *const near[] = {"NCCL_NET_GDR_LEVEL=LOC", "NCCL_NET_GDR_LEVEL=PXB",
+                                       "NCCL_NET_GDR_LEVEL=2", "NCCL_NET_GDR_LEVEL=nonsense"};
+    static const char *const far[] = {"NCCL_NET_GDR_LEVEL=PHB", "NCCL_NET_GDR_LEVEL=3",
+                                      "NCCL_NET_GDR_LEVEL=SYS"};
+    for (unsigned i = 0; i < NI_COUNT(near); i++) {
+        node.n_env = 0;
+        node_env(near[i]);
+        refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "beyond NCCL_NET_GDR_LEVEL");
+    }
+    for (unsigned i = 0; i < NI_COUNT(far); i++) {
+        node.n_env = 0;
+        node_env(far[i]);
+        holds(NI_REQUIRE_GDR);
+    }
+}
+
+static void test_gdr_unknown_place(void **state)
+{
+    (void)state;
+    node.inv.gpu[1].pci.known = NI_DENIED;
+    node.inv.gpu[1].pci.depth = 0;
+    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "sits on the PCI tree is denied");
+    node.inv.gdr.c2c = true; /* no tree needed */
+    holds(NI_REQUIRE_GDR);
+}
+
+static void test_all_fail(void **state)
+{
+    (void)state;
+    node.inv.n_hca = node.inv.n_port = node.inv.n_gpu = node.inv.n_claim = 0;
+    node_decide();
+    assert_true(has(NI_F_REQUIRE_RDMA) && has(NI_F_REQUIRE_GPUS) && has(NI_F_REQUIRE_RAILS) &&
+                has(NI_F_REQUIRE_ROCE_V2) && has(NI_F_REQUIRE_GDR));
+    /* As many as fit, each whole. */
+    assert_true(
+        ni_has_prefix(node.plan.refuse_why,
+                      "--require=rdma, but the pod was given no RDMA device; --require=gpus"));
+    size_t n = strlen(node.plan.refuse_why);
+    assert_string_equal(node.plan.refuse_why + n - 6, "device");
+}
+
+static const struct ni_facts *facts(void)
+{
+    static struct ni_env env;
+    static struct ni_facts all;
+    env.entry = node.entry;
+    all = (struct ni_facts){&node.inv, &env, &node.policy};
+    return &all;
+}
+
+static int64_t planned; /* what the soft limit should have become */
+
+static bool memlock_holds(int64_t soft, bool may_lock)
+{
+    memset(&node.plan, 0, sizeof(node.plan));
+    node.plan.memlock.soft = planned;
+    memset(&node.findings, 0, sizeof(node.findings));
+    node.plan.transport = NI_NET_TCP;
+    ni_require_memlock(facts(), &node.plan, soft, may_lock, &node.findings);
+    assert_int_equal(has(NI_F_REQUIRE_MEMLOCK), node.plan.refuse);
+    return !node.plan.refuse;
+}
+
+static void test_memlock(void **state)
+{
+    const int64_t gib = INT64_C(1) << 30;
+    (void)state;
+    node.policy.require = 0;
+    assert_true(memlock_holds(0, false));
+    node.policy.require = NI_REQUIRE_MEMLOCK;
+    assert_true(memlock_holds(gib, false));
+    assert_true(memlock_holds(NI_UNLIMITED, false));
+    assert_false(memlock_holds(gib - 1, false));
+    assert_non_null(strstr(node.plan.refuse_why, "only 1048575 KiB can be locked: whether"));
+    assert_true(memlock_holds(0, true));
+    assert_false(memlock_holds(-1, false));
+    assert_non_null(strstr(node.plan.refuse_why, "is not known"));
+    /* A capability of another user namespace does not count (can_do_mlock). */
+    node.inv.self.user_namespace = NI_USERNS_OWN;
+    assert_false(memlock_holds(0, true));
+    /* The kernel refused what looked possible. */
+    node.inv.self = (struct ni_self){.caps_known = NI_KNOWN, .cap_prm = 1 << NI_CAP_SYS_RESOURCE};
+    planned = NI_UNLIMITED;
+    assert_false(memlock_holds(65536, false));
+    assert_non_null(strstr(node.plan.refuse_why, "raising it failed"));
+    node.policy.memlock = NI_MEMLOCK_BYTES;
+    planned = node.policy.memlock_bytes = 2 * gib;
+    assert_false(memlock_holds(65536, false));
+    assert_non_null(strstr(node.plan.refuse_why, "raising it failed"));
+    planned = node.policy.memlock_bytes = gib / 2;
+    assert_false(memlock_holds(gib / 2, false));
+    assert_non_null(strstr(node.plan.refuse_why, "asks for no more"));
+}
+
+static void test_planned_memlock(void **state)
+{
+    (void)state;
+    node.policy.require = NI_REQUIRE_MEMLOCK;
+    node_decide();
+    ni_require_planned_memlock(facts(), &node.plan, &node.findings);
+    assert_false(node.plan.refuse); /* unlimited */
+    /* The plan raises the soft limit. */
+    node.inv.self.memlock_soft.v = 65536;
+    node_decide();
+    ni_require_planned_memlock(facts(), &node.plan, &node.findings);
+    assert_false(node.plan.refuse);
+    node.inv.self.memlock_hard.v = 65536;
+    node_decide();
+    ni_require_planned_memlock(facts(), &node.plan, &node.findings);
+    assert_true(node.plan.refuse);
+    node.inv.self.memlock_hard.known = NI_DENIED;
+    node_decide();
+    ni_require_planned_memlock(facts(), &node.plan, &node.findings);
+    assert_non_null(strstr(node.plan.refuse_why, "not known"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_all_hold, good_node),
+        cmocka_unit_test_setup(test_no_rdma, good_node),
+        cmocka_unit_test_setup(test_users_choices, good_node),
+        cmocka_unit_test_setup(test_off, good_node),
+        cmocka_unit_test_setup(test_gpus, good_node),
+        cmocka_unit_test_setup(test_rails, good_node),
+        cmocka_unit_test_setup(test_roce_v2, good_node),
+        cmocka_unit_test_setup(test_gdr, good_node),
+        cmocka_unit_test_setup(test_gdr_unknown_place, good_node),
+        cmocka_unit_test_setup(test_all_fail, good_node),
+        cmocka_unit_test_setup(test_memlock, node_reset),
+        cmocka_unit_test_setup(test_planned_memlock, good_node),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

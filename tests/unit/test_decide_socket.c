@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* socket.ifname: every name written is up with an address, since NCCL dies on any other list. */
+#include "test_decide_node.h"
+
+static const char var[] = "NCCL_SOCKET_IFNAME";
+
+static void two_rails(void)
+{
+    node_reset(NULL);
+    node_rail("mlx5_6", 3, "10.0.1.6", "net1");
+    node_rail("mlx5_7", 3, "10.0.2.6", "net2");
+    node_eth0();
+}
+
+static void test_rails(void **state)
+{
+    (void)state;
+    two_rails();
+    node_decide();
+    assert_setting(var, "rule", "=net1,net2");
+    node.inv.netdev[0].running = false;
+    node_decide();
+    assert_setting(var, "rule", "=net2");
+    node.inv.netdev[1].running = false;
+    node_decide();
+    assert_setting(var, "rule", "=eth0");
+    node.inv.netdev[2].running = false;
+    node_decide();
+    assert_setting(var, "unset", "");
+}
+
+static void test_rail_not_in_this_namespace(void **state)
+{
+    (void)state;
+    two_rails();
+    ni_copy(node.inv.netdev[0].name, NI_IF_NAME, "other");
+    node_decide();
+    assert_setting(var, "rule", "=net2");
+}
+
+static void test_same_interface_once(void **state)
+{
+    (void)state;
+    node_reset(NULL);
+    node_rail("mlx5_6", 3, "10.0.1.6", "bond0");
+    node_hca("mlx5_7");
+    node_gid(3, "10.0.1.6", NI_GID_V2, NI_OWN_OURS, "bond0");
+    node_decide();
+    assert_setting(var, "rule", "=bond0");
+}
+
+/* An entry of which nobody knows whose it is: its interface must have an address by the tables. */
+static void test_rail_of_unknown_owner(void **state)
+{
+    (void)state;
+    node_reset(NULL);
+    node_hca("mlx5_6");
+    node_gid(3, "10.0.1.6", NI_GID_V2, NI_OWN_UNKNOWN, "net1");
+    node_netdev("net1", true);
+    node_eth0();
+    node_decide();
+    assert_setting(var, "rule", "=eth0");
+    node_addr("fe80::6", "net1");
+    node_decide();
+    assert_setting(var, "rule", "=eth0"); /* link-local serves no peer */
+    node_addr("10.0.1.6", "");
+    node_decide();
+    assert_setting(var, "rule", "=eth0"); /* an address of some interface is not one of this */
+    node_addr("10.0.1.6", "net1");
+    node_decide();
+    assert_setting(var, "rule", "=net1");
+}
+
+static void test_link_local_rail(void **state)
+{
+    (void)state;
+    node_reset(NULL);
+    node_rail("mlx5_6", 1, "fe80::6", "net1");
+    node_eth0();
+    node_decide();
+    assert_setting("NCCL_IB_HCA", "rule", "=mlx5_6:1");
+    assert_setting(var, "rule", "=eth0");
+}
+
+static void test_infiniband(void **state)
+{
+    (void)state;
+    node_reset(NULL);
+    node_hca("mlx5_6");
+    node.inv.port[0].link = NI_LINK_IB;
+    node_eth0();
+    node_decide();
+    assert_setting(var, "rule", "=eth0");
+    node.inv.hca[0].netdev = node_netdev("ibp3s0", true);
+    node_decide();
+    assert_setting(var, "rule", "=eth0"); /* no address */
+    node_addr("10.5.0.6", "ibp3s0");
+    node_decide();
+    assert_setting(var, "rule", "=ibp3s0");
+}
+
+static void test_pod_interface(void **state)
+{
+    (void)state;
+    node_reset(NULL);
+    node_eth0();
+    node_decide();
+    assert_setting(var, "rule", "=eth0");
+    node.inv.net.addr[0].ifname[0] = '\0'; /* Calico: a /32, no connected route */
+    node_decide();
+    assert_setting(var, "rule", "=eth0");
+    node.inv.netdev[0].running = false; /* no /sys/class/net: the route table is believed */
+    node.inv.netdev[0].known = NI_DENIED;
+    node_decide();
+    assert_setting(var, "rule", "=eth0");
+    node.inv.netdev[0].known = NI_KNOWN;
+    node_decide();
+    assert_setting(var, "unset", "");
+    assert_false(has(NI_F_SOCKET_NONE)); /* there is an address, on whatever */
+}
+
+static void test_no_address(void **state)
+{
+    (void)state;
+    node_reset(NULL);
+    node_eth0();
+    node.inv.net.n_addr = 0;
+    node_decide();
+    assert_setting(var, "unset", "");
+    assert_true(has(NI_F_SOCKET_NONE));
+    node.inv.net.v4_known = NI_DENIED; /* not known is not none */
+    node_decide();
+    assert_false(has(NI_F_SOCKET_NONE));
+    node.inv.net.v4_known = NI_KNOWN;
+    node.inv.net.v6_known = NI_UNSET;
+    node_decide();
+    assert_false(has(NI_F_SOCKET_NONE));
+    node.inv.net.v6_known = NI_KNOWN;
+    node_addr("fe80::2", "eth0");
+    node_decide();
+    assert_setting(var, "unset", "");
+}
+
+static void test_option(void **state)
+{
+    static const struct {
+        const char *option, *want;
+        bool unusable;
+    } cases[] = {
+        {"net1", "=net1", false},      {"net2,net1", "=net2,net1", false},
+        {"net1,net1", "=net1", false}, {"pod", "=eth0", false},
+        {"down", "=net1,net2", true},  {"down,net2", "=net2", true},
+        {"bare", "=net1,net2", true},  {"missing", "=net1,net2", true},
+        {"net", "=net1,net2", true},   {"net1,missing,eth0", "=net1,eth0", true},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        two_rails();
+        node_netdev("down", false);
+        node_addr("10.7.0.1", "down");
+        node_netdev("bare", true);
+        node.policy.sockets = cases[i].option;
+        node_decide();
+        const struct ni_setting *s = ni_plan_get(&node.plan, var);
+        if (strcmp(s->value, cases[i].want) != 0 || has(NI_F_SOCKET_UNUSABLE) != cases[i].unusable)
+            fail_msg("`%s`: %s", cases[i].option, s->value);
+    }
+}
+
+static void test_sixteen(void **state)
+{
+    char list[512];
+    (void)state;
+    node_reset(NULL);
+    struct ni_text t = ni_text_on(list, sizeof(list));
+    for (unsigned i = 0; i < 20; i++) {
+        char name[16], ip[16], ndev[NI_IF_NAME];
+        snprintf(name, sizeof(name), "mlx5_%u", i);
+        snprintf(ip, sizeof(ip), "10.0.%u.6", i);
+        snprintf(ndev, sizeof(ndev), "a23456789012_%02u", i);
+        node_rail(name, 3, ip, ndev);
+        ni_putf(&t, "%s%s", i ? "," : "", ndev);
+    }
+    for (int option = 0; option <= 1; option++) {
+        node.policy.sockets = option ? list : NULL;
+        node_decide();
+        const struct ni_setting *s = ni_plan_get(&node.plan, var);
+        assert_int_equal(node.plan.n_chosen, 20);
+        assert_string_equal(s->value + strlen(s->value) - 16, ",a23456789012_15");
+        assert_int_equal(strlen(s->value), 16 * 16);
+    }
+}
+
+static void test_gid_without_interface(void **state)
+{
+    (void)state;
+    node_reset(NULL);
+    node_hca("mlx5_6");
+    node_gid(3, "10.0.1.6", NI_GID_V2, NI_OWN_OURS, ""); /* ndevs could not be read */
+    node_eth0();
+    node_decide();
+    assert_setting(var, "rule", "=eth0");
+    node.inv.hca[0].netdev = node_netdev("net1", true);
+    node_addr("10.0.1.6", "net1");
+    node_decide();
+    assert_setting(var, "rule", "=net1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rails),
+        cmocka_unit_test(test_rail_not_in_this_namespace),
+        cmocka_unit_test(test_same_interface_once),
+        cmocka_unit_test(test_rail_of_unknown_owner),
+        cmocka_unit_test(test_link_local_rail),
+        cmocka_unit_test(test_infiniband),
+        cmocka_unit_test(test_pod_interface),
+        cmocka_unit_test(test_no_address),
+        cmocka_unit_test(test_option),
+        cmocka_unit_test(test_sixteen),
+        cmocka_unit_test(test_gid_without_interface),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

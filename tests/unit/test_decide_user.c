@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* user.values: what NCCL takes silently, said aloud; nothing is changed. */
+#include "test_decide_node.h"
+
+static void begin(void)
+{
+    node_reset(NULL);
+    node_rail("mlx5_1", 3, "10.0.1.6", "net1");
+    node_rail("mlx5_6", 3, "10.0.2.6", "net2");
+    node_eth0();
+}
+
+/* The user's entry as such, and what is said of it. */
+static void decide_with(const char *entry)
+{
+    begin();
+    node_env(entry);
+    node_decide();
+}
+
+static const struct ni_finding *finding(enum ni_finding_id id)
+{
+    for (unsigned i = 0; i < node.findings.n; i++) {
+        if (node.findings.at[i].id == id)
+            return &node.findings.at[i];
+    }
+    return NULL;
+}
+
+/* ---- names ---- */
+
+static void test_near_name(void **state)
+{
+    static const char *const cases[][2] = {
+        {"NCCL_IB_HCA", NULL},
+        {"NCCL_NET", NULL},
+        {"NCCL_IB_HC", "IB_HCA"},
+        {"NCCL_IB_HCAS", "IB_HCA"},
+        {"NCCL_IB-HCA", "IB_HCA"},
+        {"NCCL_IB_HAC", NULL}, /* two edits: too many for a short name */
+        {"NCCL_SOCKET_IFNMAE", "SOCKET_IFNAME"},
+        {"NCCL_SOKET_IFNAMES", "SOCKET_IFNAME"},
+        {"NCCL_SOKET_IFNAMESS", NULL},
+        {"NCCL_socket_ifname", NULL},
+        {"NCCL_IB_GID_INDX", "IB_GID_INDEX"},
+        {"NCCL_DEBUGG", "DEBUG"},
+        {"NCCL_MIN_CTA", "MIN_CTAS"},
+        {"NCCL_NETT", "NET"},
+        {"NCCL_NE", NULL}, /* three letters may be anything */
+        {"NCCL_", NULL},
+        {"NCCL", NULL},
+        {"NCLC_IB_HC", NULL}, /* not NCCL's at all */
+        {"NCCL_OTHER_PLUGINS_OWN", NULL},
+    };
+    static char longest[100] = "NCCL_";
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        const char *near = ni_near_name(ni_span_of(cases[i][0]));
+        if (!near != !cases[i][1] || (near && strcmp(near, cases[i][1]) != 0))
+            fail_msg("%s: %s", cases[i][0], near ? near : "-");
+    }
+    for (size_t n = 5; n < sizeof(longest) - 1; n++) {
+        longest[n] = 'X';
+        assert_null(ni_near_name(ni_span_of(longest)));
+    }
+}
+
+static void test_names(void **state)
+{
+    static const struct {
+        const char *entry;
+        enum ni_finding_id want; /* NI_F_COUNT: none */
+    } cases[] = {
+        {"NCCL_DEBUG=INFO", NI_F_COUNT},
+        {"NCCL_OTHER_PLUGINS_OWN=1", NI_F_COUNT},
+        {"NCCL_IB_GID_INDX=3", NI_F_USER_NAME_MISSPELT},
+        {"NCCL_PLUGIN.OPTION=1", NI_F_USER_NAME_MISSPELT},
+        {"NCCL_plugin_option=1", NI_F_USER_NAME_MISSPELT},
+        {"NCCL_IB_CUDA_SUPPORT=1", NI_F_USER_NAME_OBSOLETE},
+        {"NCCL_IB_GDR_LEVEL=2", NI_F_USER_NAME_OBSOLETE},
+        {"NCCL_DEBUG=", NI_F_USER_VALUE_EMPTY},
+        {"NCCL_NO_SIGN_BUT_ODD.", NI_F_COUNT},
+        {"XNCCL_IB_GID_INDX=3", NI_F_COUNT},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        decide_with(cases[i].entry);
+        bool ok = cases[i].want == NI_F_COUNT ? node.findings.n == 0
+                                              : node.findings.n == 1 && has(cases[i].want);
+        if (!ok)
+            fail_msg("%s: %u findings", cases[i].entry, node.findings.n);
+        if (node.findings.n)
+            assert_int_equal(
+                strncmp(node.findings.at[0].subject, cases[i].entry, strcspn(cases[i].entry, "=")),
+                0);
+    }
+    decide_with("NCCL_IB_GID_INDX=3");
+    assert_non_null(strstr(node.findings.at[0].message, "NCCL_IB_GID_INDEX?"));
+}
+
+/* ---- values ---- */
+
+static void test_levels(void **state)
+{
+    static const struct {
+        const char *value;
+        bool ignored, c2c; /* the latter on a machine with NVLink-C2C */
+    } cases[] = {
+        {"LOC", false, true},  {"PIX", false, true},  {"PXB", false, true},  {"PHB", false, false},
+        {"SYS", false, false}, {"P2C", false, false}, {"C2C", false, false}, {"NVL", false, false},
+        {"0", false, false},   {"4", false, false},   {"pix", true, false},  {"PIXX", true, false},
+        {"PI", true, false},   {" PIX", true, false}, {"-1", true, false},   {"SYS ", true, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        for (int c2c = 0; c2c <= 1; c2c++) {
+            char entry[64];
+            begin();
+            node.inv.gdr.c2c = c2c;
+            snprintf(entry, sizeof(entry), "NCCL_NET_GDR_LEVEL=%s", cases[i].value);
+            node_env(entry);
+            node_decide();
+            if (has(NI_F_USER_VALUE_IGNORED) != cases[i].ignored ||
+                has(NI_F_USER_GDR_C2C) != (c2c && cases[i].c2c))
+                fail_msg("%s", entry);
+        }
+    }
+}
+
+static void test_numbers(void **state)
+{
+    static const struct {
+        const char *entry;
+        bool ignored;
+    } cases[] = {
+        {"NCCL_IB_TC=106", false},
+        {"NCCL_IB_TC=0x6a", false},
+        {"NCCL_IB_TC=-1", false},
+        {"NCCL_IB_TC= 1", false},
+        {"NCCL_IB_TC=106 ", true},
+        {"NCCL_IB_TC=0xg", true},
+        {"NCCL_IB_TIMEOUT=22s", true},
+        {"NCCL_IB_DISABLE=no", true},
+        {"NCCL_IB_GID_INDEX=three", true},
+        {"NCCL_CROSS_NIC=auto", true},
+        {"NCCL_DMABUF_ENABLE=true", true},
+        {"NCCL_IB_MERGE_VFS=on", true},
+        {"NCCL_IB_MERGE_NICS=on", true},
+        {"NCCL_ALGO=Ring", false}, /* no number to NCCL either */
+        {"NCCL_SOCKET_FAMILY=AF_INET", false},
+        {"NCCL_SOCKET_FAMILY=AF_INET6", false},
+        {"NCCL_SOCKET_FAMILY=AF_INET4", true},
+        {"NCCL_SOCKET_FAMILY=inet", true},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        decide_with(cases[i].entry);
+        if (has(NI_F_USER_VALUE_IGNORED) != cases[i].ignored)
+            fail_msg("%s", cases[i].entry);
+    }
+    decide_with("NCCL_IB_TIMEOUT=22s");
+    assert_non_null(strstr(finding(NI_F_USER_VALUE_IGNORED)->message, "NCCL reads 22"));
+    begin(); /* of a file as well */
+    node_conf("NCCL_IB_TC", "high");
+    node_decide();
+    assert_true(has(NI_F_USER_VALUE_IGNORED));
+}
+
+/* ---- NCCL_IB_HCA ---- */
+
+static void test_hca_list(void **state)
+{
+    static const struct {
+        const char *value;
+        bool foreign, prefix;
+    } cases[] = {
+        {"=mlx5_1,mlx5_6", false, false},
+        {"=mlx5_1:1,mlx5_6:1", false, false},
+        {"mlx5_6", false, false},
+        {"mlx5_1", false, true}, /* mlx5_10 is the pod's too */
+        {"mlx5_1:1", false, true},
+        {"mlx5_6,mlx5_1", false, true},
+        {"=mlx5_1", false, false},
+        {"mlx5", false, false}, /* as meant: all of them */
+        {"mlx", false, false},
+        {"^mlx5_9", false, false},
+        {"^=mlx5_9", false, false},
+        {"=mlx5_6,mlx5_9", true, false},
+        {"mlx5_6,ib", true, false},
+        {"=mlx5_6, mlx5_1", true, false},
+        {"=mlx5", true, false},
+        {"=mlx5_6,,mlx5_1", false, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        for (int swap = 0; swap <= 1; swap++) { /* in whatever PCI order */
+            char entry[64];
+            node_reset(NULL);
+            node_rail(swap ? "mlx5_10" : "mlx5_1", 3, "10.0.1.6", "net1");
+            node_rail("mlx5_6", 3, "10.0.2.6", "net2");
+            node_rail(swap ? "mlx5_1" : "mlx5_10", 3, "10.0.3.6", "net3");
+            snprintf(entry, sizeof(entry), "NCCL_IB_HCA=%s", cases[i].value);
+            node_env(entry);
+            node_decide();
+            if ((has(NI_F_USER_HCA_FOREIGN) || has(NI_F_USER_HCA_NONE)) != cases[i].foreign ||
+                has(NI_F_USER_HCA_PREFIX) != cases[i].prefix)
+                fail_msg("%s (%d)", entry, swap);
+        }
+    }
+}
+
+/* NCCL has room for 32 and drops the rest silently. */
+static void test_hca_list_too_long(void **state)
+{
+    (void)state;
+    for (unsigned n = NI_MAX_CHOSEN; n <= NI_MAX_CHOSEN + 1; n++) {
+        char entry[256];
+        struct ni_text t = ni_text_on(entry, sizeof(entry));
+        ni_put(&t, "NCCL_IB_HCA==mlx5_6");
+        for (unsigned i = 1; i < n; i++)
+            ni_put(&t, ",mlx5_6");
+        decide_with(entry);
+        assert_int_equal(has(NI_F_USER_HCA_FOREIGN), n > NI_MAX_CHOSEN);
+    }
+}
+
+/* ---- NCCL_SOCKET_IFNAME, NCCL_TOPO_FILE ---- */
+
+static void test_sockets(void **state)
+{
+    static const struct {
+        const char *value;
+        bool none;
+    } cases[] = {
+        {"eth0", false}, {"=eth0", false}, {"eth", false},     {"=eth", true},
+        {"ib0", true},   {"^eth", false},  {"ib0,net", false}, {"^eth,net", true},
+        {"down0", true}, {"bare0", true},  {"i", false}, /* as good as unset */
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        for (int conf = 0; conf <= 1; conf++) {
+            char entry[64];
+            begin();
+            node_netdev("down0", false);
+            node_addr("10.0.9.6", "down0");
+            node_netdev("bare0", true);
+            snprintf(entry, sizeof(entry), "NCCL_SOCKET_IFNAME=%s", cases[i].value);
+            if (conf)
+                node_conf("NCCL_SOCKET_IFNAME", cases[i].value);
+            else
+                node_env(entry);
+            if (strcmp(cases[i].value, "^eth,net") == 0)
+                node.inv.netdev[4].running = false;
+            node_decide();
+            if (has(NI_F_USER_SOCKET_NONE) != cases[i].none)
+                fail_msg("%s", entry);
+        }
+    }
+}
+
+static void test_topo_file(void **state)
+{
+    static const enum ni_known known[] = {NI_UNSET, NI_ABSENT, NI_DENIED, NI_KNOWN};
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(known); i++) {
+        begin();
+        node_env("NCCL_TOPO_FILE=/topo.xml");
+        node.inv.topo_file = known[i];
+        node_decide();
+        assert_int_equal(has(NI_F_USER_TOPO_UNREADABLE), i == 1 || i == 2);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_near_name), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_levels),    cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_hca_list),  cmocka_unit_test(test_hca_list_too_long),
+        cmocka_unit_test(test_sockets),   cmocka_unit_test(test_topo_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

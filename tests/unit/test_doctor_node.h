@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A healthy node with two rails and two GPUs, to be broken in one place, and what doctor says of it. For the tests of its checks. */
+#ifndef NCCL_INIT_TEST_DOCTOR_NODE_H
+#define NCCL_INIT_TEST_DOCTOR_NODE_H
+
+#include "test_decide_node.h"
+
+#include "decide/check.h"
+
+static struct ni_diagnosis diagnosis;
+
+static inline void diagnose(void)
+{
+    const struct ni_env env = {node.entry};
+    const struct ni_facts facts = {&node.inv, &env, &node.policy};
+    node.inv.health.asked = true;
+    node_decide();
+    ni_diagnose(&facts, &node.plan, &node.findings, &diagnosis);
+}
+
+static inline enum ni_outcome outcome(const char *id)
+{
+    for (unsigned i = 0; i < diagnosis.n; i++) {
+        if (strcmp(diagnosis.at[i].id, id) == 0)
+            return diagnosis.at[i].outcome;
+    }
+    fail_msg("no check %s", id);
+    return NI_CHECK_IDLE;
+}
+
+static inline struct ni_num known(int64_t v)
+{
+    return (struct ni_num){v, NI_KNOWN};
+}
+
+static inline const struct ni_finding *finding(enum ni_finding_id id)
+{
+    for (unsigned i = 0; i < node.findings.n; i++) {
+        if (node.findings.at[i].id == id)
+            return &node.findings.at[i];
+    }
+    fail_msg("no finding %s", ni_finding_kind(id)->id);
+    return NULL;
+}
+
+static inline void assert_found(enum ni_finding_id id, const char *subject, const char *words)
+{
+    const struct ni_finding *it = finding(id);
+    assert_string_equal(it->subject, subject);
+    if (!strstr(it->message, words))
+        fail_msg("`%s` lacks `%s`", it->message, words);
+    assert_true(strlen(it->message) + 1 < sizeof(it->message)); /* not cut */
+}
+
+/* Two healthy rails, a GPU beside each. */
+static inline void healthy(void)
+{
+    static const char *const ip[] = {"10.0.1.5", "10.0.2.5"}, *const ndev[] = {"net1", "net2"};
+    static const char *const name[] = {"mlx5_6", "mlx5_7"};
+    static const char *const hca_at[] = {"0000:00:01.0 0000:01:00.0 0000:02:00.0 0000:03:00.2",
+                                         "0000:10:01.0 0000:11:00.0 0000:12:00.0 0000:13:00.2"};
+    static const char *const gpu_at[] = {"0000:00:01.0 0000:01:00.0 0000:02:01.0 0000:04:00.0",
+                                         "0000:10:01.0 0000:11:00.0 0000:12:01.0 0000:14:00.0"};
+    struct ni_health *health = &node.inv.health;
+    for (int i = 0; i < 2; i++) {
+        node_rail(name[i], 3, ip[i], ndev[i]);
+        struct ni_health_hca *h = &health->hca[i];
+        node.inv.hca[i].is_vf = true;
+        node_chain(&node.inv.hca[i].pci, hca_at[i], i);
+        snprintf(h->uverbs, sizeof(h->uverbs), "uverbs%d", i);
+        h->uverbs_known = h->netdev_known = NI_KNOWN;
+        ni_copy(h->netdev, sizeof(h->netdev), ndev[i]);
+        h->mtu = known(9000);
+        ni_copy(h->fw, sizeof(h->fw), "28.37.1014");
+        ni_copy(h->type, sizeof(h->type), "MT4126");
+        h->handles = h->objects = known(NI_UNLIMITED);
+        h->iommu = (struct ni_iommu){known(31 + i), NI_KNOWN, "identity"};
+        health->phys_state[i] = known(5);
+        struct ni_gpu *g = &node.inv.gpu[node.inv.n_gpu++];
+        node_chain(&g->pci, gpu_at[i], i);
+        g->bdf = g->pci.at[g->pci.depth - 1];
+        health->gpu[i] = (struct ni_iommu){known(41 + i), NI_KNOWN, "identity"};
+    }
+    node_eth0();
+    node.inv.gdr = (struct ni_gdr){.peermem = NI_ABSENT, .open_driver = NI_KNOWN};
+    node.inv.self.kernel_major = 6;
+    node.inv.self.pid = known(7);
+    health->cmdline_known = health->rdma_cm = health->nvidiactl = health->uvm = NI_KNOWN;
+    health->nvidia = health->visible = health->init_known = NI_KNOWN;
+    health->netns_mode = NI_NETNS_SHARED;
+    health->peermem_module = health->ofed = health->peer_api = health->peer_client = NI_ABSENT;
+    health->shm = known(INT64_C(16) << 30);
+    ni_copy(health->init, sizeof(health->init), "tini");
+}
+
+static inline int set_up(void **state)
+{
+    node_reset(state);
+    healthy();
+    return 0;
+}
+
+#endif
