@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* doctor for people: what was looked at, what is wrong, worst first, and what was checked at all.
+   */
+#include <string.h>
+
+#include "finding_text.h"
+#include "nccl_init/report.h"
+#include "out.h"
+#include "table.h"
+#include "words.h"
+
+enum { INDENT = 6 };
+
+/* ---- what was looked at ---- */
+
+static unsigned count_ours(const struct ni_inventory *inv)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < inv->n_hca; i++)
+        n += inv->hca[i].claim >= 0;
+    return n;
+}
+
+static const char *plural(unsigned n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void write_looked_at(struct ni_out *o, const struct ni_view *view)
+{
+    const struct ni_inventory *inv = view->inv;
+    unsigned ours = count_ours(inv), others = inv->n_hca - ours;
+    ni_out_putf(o, "Doctor: looked at %u HCA%s", ours, plural(ours));
+    if (others > 0)
+        ni_out_putf(o, " of the pod (%u more on the node)", others);
+    ni_out_putf(o, ", %u GPU%s; %s", inv->n_gpu, plural(inv->n_gpu), ni_say_source(inv->source));
+    if (strcmp(view->root, "/") != 0) {
+        ni_out_put(o, "; root ");
+        ni_out_quoted(o, view->root);
+    }
+    ni_out_put(o, "\n");
+}
+
+static void put_word(struct ni_out *o, bool *first, const char *what, const char *word)
+{
+    ni_out_putf(o, "%s%s", *first ? "  " : ", ", what);
+    ni_out_quoted(o, word);
+    *first = false;
+}
+
+/* The node in one line; what is not known is left out. */
+static void write_node(struct ni_out *o, const struct ni_view *view)
+{
+    const struct ni_health *h = &view->inv->health;
+    const enum ni_known open_driver = view->inv->gdr.open_driver;
+    bool first = true;
+    if (h->kernel[0])
+        put_word(o, &first, "kernel ", h->kernel);
+    if (h->nvidia_version[0])
+        put_word(o, &first, "NVIDIA driver ", h->nvidia_version);
+    if (h->nvidia_version[0] && (open_driver == NI_KNOWN || open_driver == NI_ABSENT))
+        ni_out_put(o, open_driver == NI_KNOWN ? " (open)" : " (closed)");
+    if (h->peermem_module == NI_KNOWN)
+        put_word(o, &first, "", "nvidia-peermem");
+    if (h->ofed == NI_KNOWN)
+        put_word(o, &first, h->mlx5_version[0] ? "MLNX_OFED or DOCA " : "MLNX_OFED or DOCA",
+                 h->mlx5_version);
+    if (h->netns_mode != NI_NETNS_UNKNOWN)
+        put_word(o, &first, "RDMA devices ",
+                 h->netns_mode == NI_NETNS_SHARED ? "shared by network namespaces"
+                                                  : "separated by network namespaces");
+    if (!first)
+        ni_out_put(o, "\n");
+}
+
+/* ---- findings ---- */
+
+static void write_findings(struct ni_out *o, const struct ni_view *view)
+{
+    static const struct {
+        enum ni_severity severity;
+        const char *title;
+    } group[] = {
+        {NI_ERROR, "Errors: the job fails, or loses RDMA or GPUDirect without a word"},
+        {NI_WARNING, "Warnings: slow, or fragile"},
+        {NI_INFO, "Worth knowing"},
+    };
+    const struct ni_findings *all = view->findings;
+    for (size_t k = 0; k < NI_COUNT(group); k++) {
+        if (ni_findings_count(all, group[k].severity) == 0)
+            continue;
+        ni_out_putf(o, "\n%s\n", group[k].title);
+        for (unsigned i = 0; i < all->n; i++) {
+            if (ni_finding_kind(all->at[i].id)->severity == group[k].severity)
+                ni_say_finding(o, &all->at[i], view->colour);
+        }
+    }
+}
+
+/* ---- what was checked ---- */
+
+static void write_checked(struct ni_out *o, const struct ni_view *view)
+{
+    static const struct {
+        enum ni_outcome outcome;
+        const char *title;
+    } group[] = {
+        {NI_CHECK_FOUND, "with findings"},
+        {NI_CHECK_OK, "ok"},
+        {NI_CHECK_UNKNOWN, "cannot be told from here"},
+        {NI_CHECK_IDLE, "nothing to check"},
+    };
+    const struct ni_diagnosis *d = view->diagnosis;
+    ni_out_put(o, "\nChecked\n");
+    for (size_t k = 0; k < NI_COUNT(group); k++) {
+        char buf[2048];
+        struct ni_text t = ni_text_on(buf, sizeof(buf));
+        for (unsigned i = 0; i < d->n; i++) {
+            if (d->at[i].outcome == group[k].outcome)
+                ni_putf(&t, "%s%s", t.len > 0 ? ", " : "", d->at[i].id);
+        }
+        if (t.len == 0)
+            continue;
+        ni_out_putf(o, "  %s: ", group[k].title);
+        ni_out_wrapped(o, strlen(group[k].title) + 4, INDENT, buf);
+        ni_out_put(o, "\n");
+    }
+}
+
+static void write_verdict(struct ni_out *o, const struct ni_view *view)
+{
+    const struct ni_findings *all = view->findings;
+    unsigned errors = ni_findings_count(all, NI_ERROR);
+    unsigned warnings = ni_findings_count(all, NI_WARNING);
+    unsigned infos = ni_findings_count(all, NI_INFO);
+    enum ni_tint tint = errors > 0 ? NI_RED : warnings > 0 ? NI_YELLOW : NI_GREEN;
+    ni_out_put(o, "\n");
+    ni_tint_on(o, view->colour, tint);
+    if (errors + warnings == 0)
+        ni_out_put(o, "Healthy: ");
+    ni_out_putf(o, "%u error%s, %u warning%s, %u worth knowing", errors, plural(errors), warnings,
+                plural(warnings), infos);
+    ni_tint_off(o, view->colour, tint);
+    if (all->dropped > 0)
+        ni_out_putf(o, "; %u more findings than there is room for", all->dropped);
+    ni_out_put(o, "\n");
+}
+
+int ni_write_doctor(int fd, const struct ni_view *view)
+{
+    struct ni_out o;
+    ni_out_on(&o, fd);
+    write_looked_at(&o, view);
+    write_node(&o, view);
+    write_findings(&o, view);
+    write_checked(&o, view);
+    write_verdict(&o, view);
+    return ni_out_end(&o);
+}

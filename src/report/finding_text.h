@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report, private: a finding for people, the same in every report. */
+#ifndef NCCL_INIT_REPORT_FINDING_TEXT_H
+#define NCCL_INIT_REPORT_FINDING_TEXT_H
+
+#include "nccl_init/findings.h"
+#include "out.h"
+
+void ni_say_finding(struct ni_out *o, const struct ni_finding *f, bool colour);
+
+#endif

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What doctor reads, from trees: each fact known, absent, denied and malformed. */
+#include "test_door.h"
+
+static struct ni_inventory inv;
+static struct ni_findings findings;
+
+/* One VF given by PCIDEVICE_X, and what the test adds. */
+#define FN "sys/devices/pci0000:00/0000:00:01.0/0000:03:00.2"
+#define VF                                                                                       \
+    "d " FN "\n"                                                                                 \
+    "l sys/bus/pci/devices/0000:03:00.2 ../../../devices/pci0000:00/0000:00:01.0/0000:03:00.2\n" \
+    "l sys/class/infiniband/mlx5_6 ../../devices/pci0000:00/0000:00:01.0/0000:03:00.2/"          \
+    "infiniband/mlx5_6\n"                                                                        \
+    "l " FN "/infiniband/mlx5_6/device ../../../0000:03:00.2\n"                                  \
+    "f " FN "/infiniband/mlx5_6/ports/1/state 1: DOWN\n"                                         \
+    "f " FN "/infiniband/mlx5_6/ports/1/link_layer Ethernet\n"
+
+static void gather(const char *text, bool health)
+{
+    static char given[] = "PCIDEVICE_X=0000:03:00.2";
+    char *const entry[] = {given, NULL};
+    const struct ni_env env = {entry};
+    const struct ni_ask ask = {.all_hcas = health, .all_gids = health, .health = health};
+    struct ni_root root = tree_of(text);
+    memset(&inv, 0, sizeof(inv));
+    memset(&findings, 0, sizeof(findings));
+    ni_gather(&root, &env, &ask, &inv, &findings);
+    ni_root_close(&root);
+}
+
+static const struct ni_health_hca *hca_of(const char *more)
+{
+    static char text[65536];
+    snprintf(text, sizeof(text), "%s%s", VF, more);
+    gather(text, true);
+    assert_int_equal(inv.n_hca, 1);
+    assert_string_equal(inv.hca[0].name, "mlx5_6");
+    return &inv.health.hca[0];
+}
+
+static const struct ni_health *health_of(const char *text)
+{
+    gather(text, true);
+    return &inv.health;
+}
+
+static void assert_num(struct ni_num n, int64_t v)
+{
+    assert_int_equal(n.known, NI_KNOWN);
+    assert_true(n.v == v);
+}
+
+/* ---- RDMA ---- */
+
+#define UVERBS                                                                                 \
+    "l sys/class/infiniband_verbs/uverbs9 ../../devices/pci0000:00/0000:00:01.0/0000:03:00.2/" \
+    "infiniband_verbs/uverbs9\n"                                                               \
+    "f " FN "/infiniband_verbs/uverbs9/ibdev mlx5_6\n"
+
+static void test_uverbs(void **state)
+{
+    (void)state;
+    const struct ni_health_hca *h = hca_of(UVERBS "f dev/infiniband/uverbs9\n");
+    assert_int_equal(h->uverbs_known, NI_KNOWN);
+    assert_string_equal(h->uverbs, "uverbs9"); /* not uverbs6 */
+    assert_int_equal(h->uverbs_err, 0);
+    h = hca_of(UVERBS "d dev/infiniband\n");
+    assert_int_equal(h->uverbs_err, -ENOENT);
+    h = hca_of(UVERBS "e dev/infiniband/uverbs9 EPERM\n");
+    assert_int_equal(h->uverbs_err, -EPERM);
+    h = hca_of("d dev/infiniband\n");
+    assert_int_equal(h->uverbs_known, NI_ABSENT);
+    h = hca_of("e " FN "/infiniband_verbs EACCES\n");
+    assert_int_equal(h->uverbs_known, NI_DENIED);
+    /* another device's node below the same function */
+    h = hca_of("l sys/class/infiniband_verbs/uverbs9 ../../devices/pci0000:00/0000:00:01.0/"
+               "0000:03:00.2/infiniband_verbs/uverbs9\n"
+               "f " FN "/infiniband_verbs/uverbs9/ibdev mlx5_7\n");
+    assert_int_equal(h->uverbs_known, NI_ABSENT);
+}
+
+static void test_hca(void **state)
+{
+    (void)state;
+    const struct ni_health_hca *h =
+        hca_of("f " FN "/infiniband/mlx5_6/fw_ver 28.37.1014\n"
+               "f " FN "/infiniband/mlx5_6/hca_type MT4126\n"
+               "f " FN "/infiniband/mlx5_6/ports/1/phys_state 3: Disabled\n"
+               "d " FN "/net/net1\n"
+               "f sys/class/net/net1/mtu 9000\n"
+               "f sys/fs/cgroup/rdma.max mlx5_6 hca_handle=2 hca_object=max\\nmlx5_7 hca_handle=1 "
+               "hca_object=1\n"
+               "f dev/infiniband/rdma_cm\n"
+               "f sys/module/ib_core/parameters/netns_mode N\n");
+    assert_string_equal(h->fw, "28.37.1014");
+    assert_string_equal(h->type, "MT4126");
+    assert_num(inv.health.phys_state[0], 3);
+    assert_int_equal(h->netdev_known, NI_KNOWN);
+    assert_string_equal(h->netdev, "net1");
+    assert_num(h->mtu, 9000);
+    assert_num(h->handles, 2);
+    assert_num(h->objects, NI_UNLIMITED);
+    assert_int_equal(inv.health.rdma_cm, NI_KNOWN);
+    assert_int_equal(inv.health.netns_mode, NI_NETNS_EXCLUSIVE);
+    assert_int_equal(inv.health.visible, NI_KNOWN);
+}
+
+static void test_hca_unknown(void **state)
+{
+    (void)state;
+    const struct ni_health_hca *h = hca_of("");
+    assert_string_equal(h->fw, "");
+    assert_int_equal(h->netdev_known, NI_ABSENT);
+    assert_int_equal(h->handles.known, NI_UNSET);
+    assert_int_equal(inv.health.phys_state[0].known, NI_ABSENT);
+    assert_int_equal(inv.health.rdma_cm, NI_ABSENT);
+    assert_int_equal(inv.health.netns_mode, NI_NETNS_UNKNOWN);
+    h = hca_of("f " FN "/infiniband/mlx5_6/ports/1/phys_state LinkUp\n"
+               "e " FN "/net EIO\n"
+               "f sys/module/ib_core/parameters/netns_mode maybe\n"
+               "f sys/fs/cgroup/rdma/rdma.max mlx5_6 hca_handle=x hca_object=7 new=1\n");
+    assert_int_equal(inv.health.phys_state[0].known, NI_BAD);
+    assert_int_equal(h->netdev_known, NI_DENIED);
+    assert_int_equal(inv.health.netns_mode, NI_NETNS_UNKNOWN);
+    assert_int_equal(h->handles.known, NI_BAD);
+    assert_num(h->objects, 7); /* of cgroup version 1 */
+}
+
+/* `run` and `env` pay for none of it. */
+static void test_not_asked(void **state)
+{
+    (void)state;
+    gather(VF UVERBS "f dev/infiniband/uverbs9\nf proc/cmdline iommu=pt\n", false);
+    assert_int_equal(inv.n_hca, 1);
+    assert_false(inv.health.asked);
+    assert_int_equal(inv.health.hca[0].uverbs_known, NI_UNSET);
+    assert_int_equal(inv.health.cmdline_known, NI_UNSET);
+}
+
+/* ---- IOMMU ---- */
+
+static void test_iommu(void **state)
+{
+    (void)state;
+    const struct ni_health_hca *h =
+        hca_of("l " FN "/iommu_group ../../../../kernel/iommu_groups/31\n"
+               "f sys/kernel/iommu_groups/31/type DMA-FQ\n"
+               "f proc/cmdline BOOT_IMAGE=/vmlinuz ro intel_iommu=on quiet iommu=pt\n");
+    assert_num(h->iommu.group, 31);
+    assert_int_equal(h->iommu.type_known, NI_KNOWN);
+    assert_string_equal(h->iommu.type, "DMA-FQ");
+    assert_string_equal(inv.health.cmdline, "intel_iommu=on iommu=pt");
+    h = hca_of("f proc/cmdline ro\n");
+    assert_int_equal(h->iommu.group.known, NI_ABSENT);
+    assert_int_equal(inv.health.cmdline_known, NI_KNOWN);
+    assert_string_equal(inv.health.cmdline, "");
+    h = hca_of("l " FN "/iommu_group ../../../../kernel/iommu_groups/31\n");
+    assert_num(h->iommu.group, 31);
+    assert_int_equal(h->iommu.type_known, NI_ABSENT);
+    assert_int_equal(inv.health.cmdline_known, NI_ABSENT);
+    h = hca_of("l " FN "/iommu_group elsewhere\n");
+    assert_int_equal(h->iommu.group.known, NI_BAD);
+    h = hca_of("l " FN "/iommu_group ../../../../kernel/iommu_groups/31\n"
+               "f sys/kernel/iommu_groups/31/type a-type-that-is-far-too-long\n");
+    assert_int_not_equal(h->iommu.type_known, NI_KNOWN);
+    assert_string_equal(h->iommu.type, "");
+}
+
+/* ---- drivers ---- */
+
+static void test_drivers(void **state)
+{
+    (void)state;
+    const struct ni_health *h = health_of(
+        "f proc/driver/nvidia/version NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  "
+        "570.124.06  Release Build  (root@)\\nGCC version:  gcc version 11.5.0\n"
+        "d sys/module/nvidia_peermem\n"
+        "d sys/module/mlx_compat\n"
+        "f sys/module/mlx5_core/version 24.10-1.1.4\n"
+        "d sys/kernel/mm/memory_peers/nv_mem\n"
+        "f proc/sys/kernel/osrelease 5.14.0-570.el9\n"
+        "f dev/nvidiactl\n");
+    assert_string_equal(h->nvidia_version, "570.124.06");
+    assert_int_equal(h->nvidia, NI_KNOWN);
+    assert_int_equal(h->peermem_module, NI_KNOWN);
+    assert_int_equal(h->ofed, NI_KNOWN);
+    assert_string_equal(h->mlx5_version, "24.10-1.1.4");
+    assert_int_equal(h->peer_api, NI_KNOWN);
+    assert_int_equal(h->peer_client, NI_KNOWN);
+    assert_string_equal(h->kernel, "5.14.0-570.el9");
+    assert_int_equal(h->nvidiactl, NI_KNOWN);
+    assert_int_equal(h->uvm, NI_ABSENT);
+    h = health_of("f sys/module/nvidia/version 535.183.01\n"
+                  "f proc/driver/nvidia/version NVRM version: 64 bit\n"
+                  "d sys/module/nv_peer_mem\n"
+                  "d sys/kernel/mm/memory_peers/nv_mem_nc\n");
+    assert_string_equal(h->nvidia_version, "535.183.01");
+    assert_int_equal(h->peermem_module, NI_KNOWN);
+    assert_int_equal(h->peer_client, NI_KNOWN);
+    assert_int_equal(h->ofed, NI_ABSENT);
+    h = health_of("f proc/driver/nvidia/version nothing of the kind\n");
+    assert_string_equal(h->nvidia_version, "");
+    assert_int_equal(h->peermem_module, NI_ABSENT);
+}
+
+/* ---- the process ---- */
+
+#define MOUNT(line) \
+    "f proc/self/mountinfo 1 0 0:1 / / rw,relatime - overlay overlay rw\\n" line "\n"
+
+static void test_shm(void **state)
+{
+    (void)state;
+    assert_num(health_of(MOUNT("9 1 0:9 / /dev/shm rw,nosuid shared:5 master:6 - tmpfs shm "
+                               "rw,size=65536k,inode64"))
+                   ->shm,
+               INT64_C(64) << 20);
+    /* the one on top */
+    assert_num(health_of(MOUNT("9 1 0:9 / /dev/shm rw - tmpfs shm rw,size=65536k\\n"
+                               "10 9 0:10 / /dev/shm rw - tmpfs tmpfs rw,size=2097152k"))
+                   ->shm,
+               INT64_C(2) << 30);
+    assert_num(health_of(MOUNT("9 1 0:9 / /dev/shm rw - tmpfs tmpfs rw"))->shm, NI_UNLIMITED);
+    assert_num(health_of(MOUNT("9 1 0:9 / /dev/shm rw - xfs /dev/sda rw,size=1k"))->shm,
+               NI_UNLIMITED);
+    assert_int_equal(health_of(MOUNT("9 1 0:9 / /dev/shmem rw - tmpfs shm rw,size=1k"))->shm.known,
+                     NI_ABSENT);
+    assert_int_equal(health_of(MOUNT("9 1 0:9 / /dev/shm rw - tmpfs shm rw,size=50%"))->shm.known,
+                     NI_BAD);
+    assert_int_equal(
+        health_of(MOUNT("9 1 0:9 / /dev/shm rw - tmpfs shm rw,size=99999999999999999999k"))
+            ->shm.known,
+        NI_BAD);
+    assert_int_equal(health_of("f proc/self/mountinfo 9 1 /dev/shm\n")->shm.known, NI_ABSENT);
+    assert_int_equal(health_of("d proc/self\n")->shm.known, NI_UNSET);
+}
+
+static void test_nosuid(void **state)
+{
+    (void)state;
+    static const char exe[] = "l proc/self/exe /shared/bin/nccl-init\n";
+    char text[1024];
+    static const struct {
+        const char *point, *options;
+        enum ni_known want;
+    } row[] = {
+        {"/shared", "rw,nosuid,nodev", NI_KNOWN}, {"/shared", "rw,nodev", NI_ABSENT},
+        {"/share", "rw,nosuid", NI_ABSENT},       {"/shared/bin/nccl-init", "nosuid", NI_KNOWN},
+        {"/shared", "rw,nosuidx", NI_ABSENT},     {"/", "rw,nosuid", NI_KNOWN},
+    };
+    for (unsigned i = 0; i < NI_COUNT(row); i++) {
+        snprintf(text, sizeof(text),
+                 "%sf proc/self/mountinfo 1 0 0:1 / / rw - overlay o rw\\n2 1 0:2 / %s %s - ext4 "
+                 "/dev/sdb rw\n",
+                 exe, row[i].point, row[i].options);
+        if (health_of(text)->nosuid != row[i].want)
+            fail_msg("%s %s", row[i].point, row[i].options);
+    }
+    /* the nearest mount counts, in whatever order they are listed */
+    snprintf(text, sizeof(text),
+             "%sf proc/self/mountinfo 2 1 0:2 / /shared nosuid - ext4 d rw\\n1 0 0:1 / / rw - "
+             "overlay o rw\n",
+             exe);
+    assert_int_equal(health_of(text)->nosuid, NI_KNOWN);
+    assert_int_equal(health_of(MOUNT("2 1 0:2 / /x nosuid - ext4 d rw"))->nosuid, NI_UNSET);
+}
+
+static void test_init(void **state)
+{
+    (void)state;
+    const struct ni_health *h =
+        health_of("f proc/1/comm dumb-init\nf proc/self/status Pid:\\t7\\nNSpid:\\t4711\\t7\n");
+    assert_int_equal(h->init_known, NI_KNOWN);
+    assert_string_equal(h->init, "dumb-init");
+    assert_num(inv.self.pid, 7);
+    /* seen from the host, but PID 1 of its own namespace */
+    h = health_of("f proc/1/comm systemd\nf proc/self/status Pid:\\t4711\\nNSpid:\\t4711\\t1\n");
+    assert_num(inv.self.pid, 1);
+    assert_int_equal(h->init_known, NI_UNSET);
+    h = health_of("e proc/1/comm EACCES\nf proc/self/status Pid:\\t7\n");
+    assert_int_equal(h->init_known, NI_DENIED);
+    assert_string_equal(h->init, "");
+}
+
+static void test_self(void **state)
+{
+    (void)state;
+    health_of(
+        "f proc/self/status Name:\\tx\\nPid:\\t7\\nPPid:\\t3\\nUid:\\t1000\\t0\\t1\\t2\\n"
+        "CapInh:\\t0000000000000001\\nCapPrm:\\t0000000000000002\\nCapEff:"
+        "\\t0000000000000004\\nCapBnd:\\t000001ffffffffff\\nCapAmb:\\t0000000000000010\\n"
+        "NoNewPrivs:\\t1\\nSeccomp:\\t2\n"
+        "f proc/self/limits Max open files            1024                 524288               "
+        "files\\nMax locked memory         65536                unlimited            bytes\n"
+        "f proc/self/uid_map          0          0 4294967295\n");
+    assert_num(inv.self.uid, 0); /* effective */
+    assert_num(inv.self.pid, 7);
+    assert_true(inv.self.cap_inh == 1 && inv.self.cap_prm == 2 && inv.self.cap_eff == 4);
+    assert_true(inv.self.cap_bnd == 0x1ffffffffff && inv.self.cap_amb == 0x10);
+    assert_num(inv.self.no_new_privs, 1);
+    assert_num(inv.self.seccomp, 2);
+    assert_num(inv.self.nofile_soft, 1024);
+    assert_num(inv.self.nofile_hard, 524288);
+    assert_num(inv.self.memlock_soft, 65536);
+    assert_int_equal(inv.self.user_namespace, NI_USERNS_INITIAL);
+}
+
+static void test_user_namespace(void **state)
+{
+    (void)state;
+    static const char limited[] = "f proc/self/limits Max locked memory  65536  65536  bytes\n";
+    static const char unlimited[] =
+        "f proc/self/limits Max locked memory  unlimited  unlimited  bytes\n";
+    static const char own[] = "f proc/self/uid_map          0     100000      65536\n";
+    static const char *const maps[] = {
+        "f proc/self/uid_map 1 1 1\\n         0          0 4294967295\n",
+        "f proc/self/uid_map       1000          0 4294967295\n",
+        "f proc/self/uid_map          0          0 4294967294\n",
+    };
+    char text[512];
+    for (unsigned i = 0; i < NI_COUNT(maps); i++) {
+        health_of(maps[i]);
+        assert_int_equal(inv.self.user_namespace, NI_USERNS_OWN);
+    }
+    health_of("d proc/self\n");
+    assert_int_equal(inv.self.user_namespace, NI_USERNS_UNKNOWN);
+    /* `run` looks only when it will have to explain */
+    snprintf(text, sizeof(text), "%s%s", limited, own);
+    gather(text, false);
+    assert_int_equal(inv.self.user_namespace, NI_USERNS_OWN);
+    snprintf(text, sizeof(text), "%s%s", unlimited, own);
+    gather(text, false);
+    assert_int_equal(inv.self.user_namespace, NI_USERNS_UNKNOWN);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_uverbs),
+        cmocka_unit_test(test_hca),
+        cmocka_unit_test(test_hca_unknown),
+        cmocka_unit_test(test_not_asked),
+        cmocka_unit_test(test_iommu),
+        cmocka_unit_test(test_drivers),
+        cmocka_unit_test(test_shm),
+        cmocka_unit_test(test_nosuid),
+        cmocka_unit_test(test_init),
+        cmocka_unit_test(test_self),
+        cmocka_unit_test(test_user_namespace),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

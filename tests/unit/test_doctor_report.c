@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* doctor as text and JSON, of a node built by hand. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <jansson.h>
+#include <cmocka.h>
+
+#include "test_report_node.h"
+
+static struct ni_diagnosis diagnosis;
+
+static int setup(void **state)
+{
+    (void)state;
+    struct ni_health *h = &node.inv.health;
+    build_node();
+    diagnosis = (struct ni_diagnosis){.at = {{"hca.node", NI_CHECK_OK},
+                                             {"hca.port", NI_CHECK_FOUND},
+                                             {"pci.acs", NI_CHECK_UNKNOWN},
+                                             {"rdma.cm", NI_CHECK_IDLE},
+                                             {"rail.mtu", NI_CHECK_OK}},
+                                      .n = 5};
+    node.view.diagnosis = &diagnosis;
+    ni_copy(h->kernel, sizeof(h->kernel), "5.14.0");
+    ni_copy(h->nvidia_version, sizeof(h->nvidia_version), "570.124.06");
+    h->netns_mode = NI_NETNS_SHARED;
+    h->ofed = NI_KNOWN;
+    h->hca[0].iommu = (struct ni_iommu){{31, NI_KNOWN}, NI_KNOWN, "identity"};
+    h->hca[0].uverbs_known = NI_KNOWN;
+    h->hca[0].uverbs_err = -EPERM;
+    ni_copy(h->hca[0].uverbs, sizeof(h->hca[0].uverbs), "uverbs6");
+    h->hca[0].objects = known(NI_UNLIMITED);
+    h->phys_state[0] = known(5);
+    h->shm = known(64 << 20);
+    node.inv.self.caps_known = NI_KNOWN;
+    node.inv.self.cap_bnd = UINT64_MAX;
+    return 0;
+}
+
+static const char text[] =
+    "Doctor: looked at 3 HCAs of the pod (3 more on the node), 3 GPUs; HCAs given by PCIDEVICE_* "
+    "(SR-IOV device plugin); root h100.tree\n"
+    "  kernel 5.14.0, NVIDIA driver 570.124.06 (open), MLNX_OFED or DOCA, RDMA devices shared by "
+    "network namespaces\n"
+    "\n"
+    "Errors: the job fails, or loses RDMA or GPUDirect without a word\n"
+    "  error: gdr.dmabuf.off: NCCL_DMABUF_ENABLE\n"
+    "      0, and no nvidia-peermem\n"
+    "      Remove NCCL_DMABUF_ENABLE=0: without nvidia-peermem it is the only way to GPUDirect "
+    "RDMA.\n"
+    "\n"
+    "Warnings: slow, or fragile\n"
+    "  warning: hca.port.down: mlx5_8/1\n"
+    "      port is DOWN, not ACTIVE; left out\n"
+    "      User: is the device attached to the pod's network? Cluster admin: link, cable, switch "
+    "port,\n"
+    "      subnet manager.\n"
+    "\n"
+    "Worth knowing\n"
+    "  info: alloc.not-rdma: 0000:65:00.0\n"
+    "      has no RDMA device\n"
+    "      Nothing to do if the device is no NIC (accelerator, vfio). For a NIC: the cluster admin "
+    "sets\n"
+    "      isRdma and a kernel driver with RDMA for the resource.\n"
+    "\n"
+    "Checked\n"
+    "  with findings: hca.port\n"
+    "  ok: hca.node, rail.mtu\n"
+    "  cannot be told from here: pci.acs\n"
+    "  nothing to check: rdma.cm\n"
+    "\n"
+    "1 error, 1 warning, 1 worth knowing\n";
+
+static void test_text(void **state)
+{
+    (void)state;
+    assert_string_equal(written(ni_write_doctor), text);
+}
+
+static void test_healthy(void **state)
+{
+    (void)state;
+    memset(&node.inv, 0, sizeof(node.inv));
+    memset(&node.findings, 0, sizeof(node.findings));
+    node.view.root = "/";
+    diagnosis.at[1].outcome = NI_CHECK_OK;
+    assert_string_equal(written(ni_write_doctor),
+                        "Doctor: looked at 0 HCAs, 0 GPUs; nothing gives this pod an HCA\n"
+                        "\n"
+                        "Checked\n"
+                        "  ok: hca.node, hca.port, rail.mtu\n"
+                        "  cannot be told from here: pci.acs\n"
+                        "  nothing to check: rdma.cm\n"
+                        "\n"
+                        "Healthy: 0 errors, 0 warnings, 0 worth knowing\n");
+}
+
+static void test_dropped_and_colour(void **state)
+{
+    (void)state;
+    node.findings.dropped = 7;
+    node.view.colour = true;
+    const char *out = written(ni_write_doctor);
+    assert_non_null(strstr(out, "; 7 more findings than there is room for\n"));
+    assert_non_null(strstr(out, "\033["));
+    node.view.root = "a\033[31mb";
+    node.view.colour = false;
+    assert_null(strchr(written(ni_write_doctor), '\033'));
+}
+
+static json_t *parse(void)
+{
+    json_error_t err;
+    json_t *j = json_loads(written(ni_write_doctor_json), JSON_REJECT_DUPLICATES, &err);
+    if (!j)
+        fail_msg("%s", err.text);
+    return j;
+}
+
+static const char *text_at(json_t *j, const char *key)
+{
+    return json_string_value(json_object_get(j, key));
+}
+
+static int64_t int_at(json_t *j, const char *key)
+{
+    json_t *v = json_object_get(j, key);
+    assert_true(json_is_integer(v));
+    return json_integer_value(v);
+}
+
+static void test_json_findings(void **state)
+{
+    static const char *const ids[] = {"gdr.dmabuf.off", "hca.port.down", "alloc.not-rdma"};
+    json_t *j = parse(), *findings = json_object_get(j, "findings");
+    json_t *checks = json_object_get(j, "checks");
+    (void)state;
+    assert_int_equal(int_at(j, "schema"), NI_JSON_SCHEMA);
+    assert_string_equal(text_at(j, "root"), "h100.tree");
+    assert_int_equal(int_at(j, "errors"), 1);
+    assert_int_equal(int_at(j, "warnings"), 1);
+    assert_int_equal(int_at(j, "infos"), 1);
+    assert_int_equal(json_array_size(findings), NI_COUNT(ids));
+    for (size_t i = 0; i < NI_COUNT(ids); i++) /* worst first */
+        assert_string_equal(text_at(json_array_get(findings, i), "id"), ids[i]);
+    assert_non_null(text_at(json_array_get(findings, 0), "hint"));
+    assert_int_equal(json_array_size(checks), 5);
+    assert_string_equal(text_at(json_array_get(checks, 1), "outcome"), "findings");
+    assert_string_equal(text_at(json_array_get(checks, 2), "outcome"), "unknown");
+    assert_string_equal(text_at(json_array_get(checks, 3), "outcome"), "idle");
+    json_decref(j);
+}
+
+static void test_json_facts(void **state)
+{
+    json_t *j = parse();
+    json_t *hcas = json_object_get(j, "hcas"), *first = json_array_get(hcas, 0);
+    json_t *second = json_array_get(hcas, 1), *process = json_object_get(j, "process");
+    json_t *iommu = json_object_get(first, "iommu");
+    (void)state;
+    assert_int_equal(json_array_size(hcas), 3); /* the pod's */
+    assert_string_equal(text_at(first, "name"), "mlx5_6");
+    assert_string_equal(text_at(first, "uverbs"), "uverbs6");
+    assert_true(json_is_false(json_object_get(first, "opens")));
+    assert_true(json_is_null(json_object_get(second, "opens")));
+    assert_string_equal(text_at(first, "cgroup_objects"), "unlimited");
+    assert_string_equal(text_at(iommu, "type"), "identity");
+    assert_int_equal(int_at(iommu, "group"), 31);
+    assert_int_equal(int_at(json_array_get(json_object_get(first, "ports"), 0), "phys_state"), 5);
+    assert_int_equal(json_array_size(json_object_get(j, "gpus")), 3);
+    assert_string_equal(text_at(json_object_get(j, "node"), "rdma_netns"), "shared");
+    assert_true(json_is_true(json_object_get(json_object_get(j, "node"), "nvidia_open")));
+    assert_string_equal(text_at(json_object_get(process, "capabilities"), "bounding"),
+                        "ffffffffffffffff");
+    assert_int_equal(int_at(process, "shm"), 64 << 20);
+    assert_true(json_is_null(json_object_get(process, "user_namespace")));
+    json_decref(j);
+}
+
+static void test_full_disk(void **state)
+{
+    int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(ni_write_doctor(fd, &node.view), -ENOSPC);
+    assert_int_equal(ni_write_doctor_json(fd, &node.view), -ENOSPC);
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_text, setup),
+        cmocka_unit_test_setup(test_healthy, setup),
+        cmocka_unit_test_setup(test_dropped_and_colour, setup),
+        cmocka_unit_test_setup(test_json_findings, setup),
+        cmocka_unit_test_setup(test_json_facts, setup),
+        cmocka_unit_test_setup(test_full_disk, setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The topology as text, JSON and graph, of nodes built by hand. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <jansson.h>
+#include <cmocka.h>
+
+#include "test_report_node.h"
+
+/* path: "0000:00:01.1 0000:03:00.2", from the host bridge of that bus down. */
+static void place(struct ni_pci *p, uint8_t root_bus, int64_t numa, const char *path)
+{
+    struct ni_span bdf;
+    *p = (struct ni_pci){.known = NI_KNOWN, .root_bus = root_bus, .numa = known(numa)};
+    while (ni_split(&path, ' ', &bdf))
+        assert_int_equal(ni_parse_bdf(bdf, &p->at[p->depth++]), 0);
+}
+
+static void distances(unsigned g, const enum ni_distance *d)
+{
+    for (unsigned h = 0; h < node.inv.n_hca; h++)
+        node.plan.distance[g][h] = (uint8_t)d[h];
+}
+
+/* Two GPUs and a third whose place is unknown; two HCAs of the pod that serve, one that is down, a
+   PF of the host, SoftRoCE. */
+static void build_hcas_of_tree(void)
+{
+    node.inv.source = NI_SRC_PCIDEVICE;
+    struct ni_hca *h = hca("mlx5_6", "0000:03:00.2", "0000:03:00.0", true);
+    place(&h->pci, 0x00, 0, "0000:00:01.1 0000:01:00.0 0000:02:00.0 0000:03:00.2");
+    pick(true, "port ACTIVE", gid("10.0.103.6", 3, "net1"));
+    h = hca("mlx5_10", "0000:a3:00.2", "0000:a3:00.0", true);
+    place(&h->pci, 0xa0, 1, "0000:a0:01.1 0000:a3:00.2");
+    h->netdev = netdev("net3", true);
+    pick(true, "port ACTIVE", -1);
+    h = hca("mlx5_8", "0000:23:00.2", "0000:23:00.0", true);
+    place(&h->pci, 0x20, 0, "0000:20:01.1 0000:23:00.2");
+    pick(false, "port is DOWN", -1);
+    h = hca("mlx5_3", "0000:03:00.0", NULL, false);
+    place(&h->pci, 0x00, 0, "0000:00:01.1 0000:01:00.0 0000:02:00.0 0000:03:00.0");
+    pick(false, "not the pod's", -1);
+    hca("rxe0", NULL, NULL, false)->n_port = 0;
+}
+
+static int setup(void **state)
+{
+    static const enum ni_distance near_0[] = {NI_DIST_PIX, NI_DIST_SYS, NI_DIST_PHB, NI_DIST_PIX,
+                                              NI_DIST_UNKNOWN};
+    static const enum ni_distance near_1[] = {NI_DIST_SYS, NI_DIST_PHB, NI_DIST_SYS, NI_DIST_SYS,
+                                              NI_DIST_UNKNOWN};
+    (void)state;
+    memset(&node, 0, sizeof(node));
+    node.plan.transport = NI_NET_RDMA;
+    build_hcas_of_tree();
+    gpu("0000:06:00.0", 0, "mlx5_6", NI_DIST_PIX);
+    place(&node.inv.gpu[0].pci, 0x00, 0, "0000:00:01.1 0000:01:00.0 0000:02:01.0 0000:06:00.0");
+    gpu("0000:a6:00.0", 1, "mlx5_10", NI_DIST_PHB);
+    place(&node.inv.gpu[1].pci, 0xa0, 1, "0000:a0:03.1 0000:a6:00.0");
+    gpu("0000:c6:00.0", -1, NULL, NI_DIST_UNKNOWN);
+    node.inv.gpu[2].pci = (struct ni_pci){.known = NI_DENIED};
+    distances(0, near_0);
+    distances(1, near_1);
+    node.plan.near[2] = (struct ni_near){0, NI_DIST_PHB};
+    node.plan.near[3] = (struct ni_near){0, NI_DIST_PIX};
+    node.view = (struct ni_view){
+        .inv = &node.inv, .plan = &node.plan, .findings = &node.findings, .root = "two.tree"};
+    return 0;
+}
+
+/* ---- text ---- */
+
+static void test_text(void **state)
+{
+    (void)state;
+    assert_string_equal(
+        written(ni_write_topo),
+        "Topology: 3 GPUs, 5 HCAs, 2 kept; HCAs given by PCIDEVICE_* (SR-IOV device plugin); root "
+        "two.tree\n"
+        "\n"
+        "  GPU   ADDRESS       NUMA  mlx5_6  mlx5_10  mlx5_8  mlx5_3  rxe0\n"
+        "  GPU0  0000:06:00.0  0     PIX*    SYS      NODE    PIX     -\n"
+        "  GPU1  0000:a6:00.0  1     SYS     PHB*     SYS     SYS     -\n"
+        "  GPU2  0000:c6:00.0  -     -       -        -       -       -\n"
+        "\n"
+        "  HCA      ADDRESS       NUMA  NETDEV  NEAREST GPU  KEPT\n"
+        "  mlx5_6   0000:03:00.2  0     net1    GPU0 PIX     yes\n"
+        "  mlx5_10  0000:a3:00.2  1     net3    GPU1 PHB     yes\n"
+        "  mlx5_8   0000:23:00.2  0     -       GPU0 NODE    no: port is DOWN\n"
+        "  mlx5_3   0000:03:00.0  0     -       GPU0 PIX     no: not the pod's\n"
+        "  rxe0     -             -     -       -            no: sysfs shows no port\n"
+        "\n"
+        "  PIX   through one PCIe switch at most\n"
+        "  PHB   through the CPU's host bridge\n"
+        "  NODE  through two host bridges of one NUMA node; NCCL counts it as PHB\n"
+        "  SYS   from one NUMA node to another\n"
+        "  -     not known: sysfs does not tell where one of the two sits\n"
+        "  *     the nearest of the kept HCAs, as NCCL counts\n");
+}
+
+static void test_colour(void **state)
+{
+    (void)state;
+    node.view.colour = true;
+    const char *text = written(ni_write_topo);
+    assert_non_null(strstr(text, "\n  GPU1  0000:a6:00.0  1     SYS     \033[32mPHB*\033[0m     "
+                                 "SYS     \033[2mSYS\033[0m     \033[2m-\033[0m\n"));
+    assert_non_null(strstr(text, "  \033[32mmlx5_6   0000:03:00.2"));
+    assert_non_null(strstr(text, "  \033[2mmlx5_8   0000:23:00.2"));
+}
+
+static void others(unsigned n, const char *name)
+{
+    for (unsigned i = 0; i < n && node.inv.n_hca < NI_MAX_HCA; i++) {
+        hca(name, "0000:99:00.1", NULL, false);
+        pick(false, "not the pod's", -1);
+    }
+}
+
+/* What stands beside the matrix' NUMA column, in its n-th piece. */
+static void check_piece(unsigned n, const char *columns)
+{
+    const char *at = written(ni_write_topo);
+    for (unsigned i = 0; i <= n; i++) {
+        at = strstr(at, "\n  GPU   ADDRESS       NUMA  ");
+        assert_non_null(at);
+        at += strlen("\n  GPU   ADDRESS       NUMA  ");
+    }
+    assert_memory_equal(at, columns, strlen(columns));
+}
+
+static void test_wide(void **state)
+{
+    (void)state;
+    others(6, "mlx5_bond_12");
+    check_piece(0, "mlx5_6  mlx5_10\n");
+    check_piece(1, "mlx5_8  mlx5_3  rxe0   mlx5_bond_12  mlx5_bond_12  mlx5_bond_12\n");
+    check_piece(2, "mlx5_bond_12  mlx5_bond_12  mlx5_bond_12\n");
+    node.plan.n_chosen = 0; /* nothing kept: the pod's together */
+    check_piece(0, "mlx5_6  mlx5_10  mlx5_8\n");
+    node.plan.n_chosen = 2;
+    others(1, "mlx5_bond_12"); /* one too many */
+    check_piece(0, "mlx5_6  mlx5_10  mlx5_8\n");
+    const char *text = written(ni_write_topo);
+    assert_null(strstr(text, "mlx5_bond_12"));
+    assert_non_null(strstr(text, "port is DOWN\n  and 9 others that are not the pod's: see --json"
+                                 "\n"));
+    assert_non_null(strstr(written(ni_write_topo_dot), "\\n9 other HCAs are left out\";\n"));
+    assert_null(strstr(text, " \n"));
+}
+
+static void test_ties(void **state)
+{
+    static const enum ni_distance same[] = {NI_DIST_PHB, NI_DIST_PHB, NI_DIST_PHB, NI_DIST_PHB,
+                                            NI_DIST_UNKNOWN};
+    (void)state;
+    for (unsigned g = 2; g < 6; g++) {
+        if (g > 2)
+            gpu("0000:c7:00.0", -1, NULL, NI_DIST_UNKNOWN);
+        place(&node.inv.gpu[g].pci, 0xa0, 1, "0000:c7:00.0");
+    }
+    for (unsigned g = 0; g < 6; g++) {
+        distances(g, same);
+        node.plan.nearest[g] = (struct ni_near){0, NI_DIST_PHB};
+    }
+    node.plan.near[0] = node.plan.near[1] = (struct ni_near){0, NI_DIST_PHB};
+    node.inv.gdr.c2c = true;
+    const char *text = written(ni_write_topo);
+    assert_non_null(strstr(text, "  GPU0  0000:06:00.0  0     PHB*    NODE*    NODE    PHB     "));
+    assert_non_null(strstr(text, "GPU0,GPU1,GPU2,GPU3 and 2 more PHB   yes\n"));
+    assert_non_null(strstr(text, "as NCCL counts; equally near ones are all marked\n"));
+    assert_non_null(strstr(text, "\nGPU2 is on the root bus: the PCI tree is flattened"));
+    assert_null(strstr(text, "\nGPU3 is on the root bus"));
+    assert_non_null(strstr(text, "\nCPU and GPU share NVLink-C2C: "));
+    /* through the CPU the picture shows one each */
+    text = written(ni_write_topo_dot);
+    assert_non_null(strstr(text, "\n  gpu1 -- hca0 [style=dotted"));
+    assert_null(strstr(text, "\n  gpu1 -- hca1 [style=dotted"));
+}
+
+static void test_ports(void **state)
+{
+    (void)state;
+    struct ni_hca *h = hca("mlx4_0", "0000:05:00.0", NULL, true);
+    pick(true, "port ACTIVE", gid("10.0.1.1", 1, "net7"));
+    node.inv.port[node.inv.n_port++] = (struct ni_port){.hca = (int)node.inv.n_hca - 1, .num = 2};
+    pick(false, "port is DOWN", gid("10.0.2.1", 1, "net8"));
+    h->n_port = 2;
+    node.inv.port[node.inv.n_port++] = (struct ni_port){.hca = (int)node.inv.n_hca - 1, .num = 3};
+    pick(true, "port ACTIVE", gid("10.0.3.1", 1, "net7"));
+    h->n_port = 3;
+    const char *text = written(ni_write_topo);
+    assert_non_null(strstr(text, "  mlx4_0   0000:05:00.0  0     net7,net8  -            yes, 2 of "
+                                 "3 ports\n"));
+}
+
+static void test_without(void **state)
+{
+    (void)state;
+    node.inv.n_gpu = 0;
+    for (unsigned i = 0; i < node.inv.n_hca; i++)
+        node.plan.near[i].gpu = -1;
+    const char *text = written(ni_write_topo);
+    assert_non_null(strstr(text, "Topology: no GPU, 5 HCAs, 2 kept; "));
+    assert_non_null(strstr(text, "\n\nNo GPU was found.\n\n  HCA      ADDRESS"));
+    assert_non_null(strstr(text, "no: sysfs shows no port\n"));
+    assert_string_equal(strstr(text, "sysfs shows no port\n"), "sysfs shows no port\n");
+    setup(NULL);
+    node.inv.n_hca = node.plan.n_chosen = 0;
+    node.inv.source = NI_SRC_NONE;
+    node.view.root = "/";
+    for (unsigned i = 0; i < node.inv.n_gpu; i++)
+        node.plan.nearest[i].gpu = -1;
+    assert_string_equal(written(ni_write_topo),
+                        "Topology: 3 GPUs, no HCA; nothing gives this pod an HCA\n"
+                        "\n"
+                        "  GPU   ADDRESS       NUMA\n"
+                        "  GPU0  0000:06:00.0  0\n"
+                        "  GPU1  0000:a6:00.0  1\n"
+                        "  GPU2  0000:c6:00.0  -\n"
+                        "\n"
+                        "No HCA was found.\n");
+    node.inv.n_gpu = 0;
+    assert_string_equal(written(ni_write_topo),
+                        "Topology: no GPU, no HCA; nothing gives this pod an HCA\n"
+                        "\nNo GPU was found.\n"
+                        "\nNo HCA was found.\n");
+    assert_non_null(strstr(written(ni_write_topo_dot), "label=\"no GPU and no HCA\";\n"));
+    node.plan.transport = NI_NET_OFF;
+    assert_string_equal(written(ni_write_topo), "Topology: nothing is read (mode off)\n");
+}
+
+/* A node without HCAs of the pod shows the host's, however many. */
+static void test_of_host(void **state)
+{
+    (void)state;
+    node.plan.n_chosen = 0;
+    others(20, "mlx5_20");
+    for (unsigned i = 0; i < node.inv.n_hca; i++)
+        node.inv.hca[i].claim = -1;
+    const char *text = written(ni_write_topo);
+    assert_non_null(strstr(text, "mlx5_20"));
+    assert_null(strstr(text, "others"));
+}
+
+/* ---- JSON ---- */
+
+static const char *text_at(json_t *obj, const char *key)
+{
+    const char *s = json_string_value(json_object_get(obj, key));
+    return s ? s : "(none)";
+}
+
+static bool null_at(json_t *obj, const char *key)
+{
+    return json_is_null(json_object_get(obj, key));
+}
+
+static void check_gpus(json_t *gpus)
+{
+    json_t *gpu0 = json_array_get(gpus, 0), *gpu2 = json_array_get(gpus, 2);
+    json_t *all = json_object_get(gpu0, "distances"), *path = json_object_get(gpu0, "path");
+    assert_int_equal(json_array_size(gpus), 3);
+    assert_string_equal(text_at(gpu0, "pci"), "0000:06:00.0");
+    assert_int_equal(json_integer_value(json_object_get(gpu0, "numa")), 0);
+    assert_int_equal(json_array_size(path), 5);
+    assert_string_equal(json_string_value(json_array_get(path, 0)), "pci0000:00");
+    assert_string_equal(json_string_value(json_array_get(path, 4)), "0000:06:00.0");
+    assert_int_equal(json_array_size(all), 5);
+    assert_string_equal(text_at(json_array_get(all, 0), "hca"), "mlx5_6");
+    assert_string_equal(text_at(json_array_get(all, 0), "distance"), "PIX");
+    assert_true(json_is_true(json_object_get(json_array_get(all, 0), "nearest")));
+    assert_string_equal(text_at(json_array_get(all, 2), "distance"), "PHB");
+    assert_string_equal(text_at(json_array_get(all, 2), "nvidia_smi"), "NODE");
+    assert_true(json_is_false(json_object_get(json_array_get(all, 3), "nearest")));
+    assert_true(null_at(json_array_get(all, 4), "distance"));
+    assert_true(null_at(json_array_get(all, 4), "nvidia_smi"));
+    assert_true(null_at(gpu2, "minor"));
+    assert_true(null_at(gpu2, "numa"));
+    assert_true(null_at(gpu2, "path"));
+}
+
+static void check_hcas(json_t *hcas)
+{
+    json_t *vf = json_array_get(hcas, 0), *rxe = json_array_get(hcas, 4);
+    json_t *near = json_object_get(vf, "nearest_gpus");
+    assert_int_equal(json_array_size(hcas), 5);
+    assert_string_equal(text_at(vf, "name"), "mlx5_6");
+    assert_string_equal(text_at(vf, "parent"), "0000:03:00.0");
+    assert_true(json_is_true(json_object_get(vf, "kept")));
+    assert_true(json_is_false(json_object_get(json_array_get(hcas, 2), "kept")));
+    assert_true(json_is_true(json_object_get(json_array_get(hcas, 2), "claimed")));
+    assert_string_equal(text_at(near, "distance"), "PIX");
+    assert_int_equal(json_array_size(json_object_get(near, "gpus")), 1);
+    assert_string_equal(json_string_value(json_array_get(json_object_get(vf, "netdevs"), 0)),
+                        "net1");
+    assert_true(null_at(rxe, "pci"));
+    assert_true(null_at(rxe, "path"));
+    assert_true(null_at(rxe, "nearest_gpus"));
+    assert_int_equal(json_array_size(json_object_get(rxe, "netdevs")), 0);
+}
+
+static void test_json(void **state)
+{
+    (void)state;
+    const char *text = written(ni_write_topo_json);
+    assert_true(ni_has_prefix(text, "{\n  \"schema\": 1,\n  \"root\": \"two.tree\",\n"));
+    json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(j);
+    assert_string_equal(text_at(j, "transport"), "rdma");
+    assert_string_equal(text_at(j, "source"), "pcidevice");
+    check_gpus(json_object_get(j, "gpus"));
+    check_hcas(json_object_get(j, "hcas"));
+    json_decref(j);
+}
+
+/* ---- graph ---- */
+
+#define BRIDGE(bdf) "    \"" bdf "\" [label=\"" bdf "\", style=rounded, fontsize=9, height=0.25];\n"
+#define HOST(id)    "    \"" id "\" [label=\"host bridge\\n" id "\", style=\"rounded,bold\"];\n"
+#define EDGE(a, b)  "    \"" a "\" -- " b ";\n"
+#define GPU(n, bdf) \
+    "    gpu" n " [label=\"GPU" n "\\n" bdf "\", style=filled, fillcolor=\"#d5e8c8\"];\n"
+#define POD(n, label) "    hca" n " [label=\"" label "\", style=filled, fillcolor=\"#cfe0f5\"];\n"
+#define OTHER         ", style=dashed, fontcolor=\"#606060\"];\n"
+#define PAIR(gpu, hca, word)                                                    \
+    "  gpu" gpu " -- hca" hca " [style=dotted, penwidth=2, color=\"#c04000\", " \
+    "fontcolor=\"#c04000\", constraint=false, label=\"" word "\"];\n"
+
+static const char *const tree[] = {
+    "  subgraph cluster0 {\n",
+    "    label=\"NUMA node 0\";\n", /* the last host bridge first */
+    HOST("pci0000:20"),
+    BRIDGE("0000:20:01.1"),
+    EDGE("pci0000:20", "\"0000:20:01.1\""),
+    POD("2", "mlx5_8\\n0000:23:00.2"),
+    EDGE("0000:20:01.1", "hca2"),
+    HOST("pci0000:00"),
+    BRIDGE("0000:00:01.1"),
+    EDGE("pci0000:00", "\"0000:00:01.1\""),
+    BRIDGE("0000:01:00.0"),
+    EDGE("0000:00:01.1", "\"0000:01:00.0\""),
+    BRIDGE("0000:02:00.0"),
+    EDGE("0000:01:00.0", "\"0000:02:00.0\""),
+    "    hca3 [label=\"mlx5_3\\n0000:03:00.0\"" OTHER,
+    EDGE("0000:02:00.0", "hca3"),
+    POD("0", "mlx5_6\\n0000:03:00.2\\nnet1"),
+    EDGE("0000:02:00.0", "hca0"),
+    BRIDGE("0000:02:01.0"),
+    EDGE("0000:01:00.0", "\"0000:02:01.0\""),
+    GPU("0", "0000:06:00.0"),
+    EDGE("0000:02:01.0", "gpu0"),
+    "  }\n",
+    "  subgraph cluster1 {\n",
+    "    label=\"NUMA node 1\";\n",
+    HOST("pci0000:a0"),
+    BRIDGE("0000:a0:01.1"),
+    EDGE("pci0000:a0", "\"0000:a0:01.1\""),
+    POD("1", "mlx5_10\\n0000:a3:00.2\\nnet3"),
+    EDGE("0000:a0:01.1", "hca1"),
+    BRIDGE("0000:a0:03.1"),
+    EDGE("pci0000:a0", "\"0000:a0:03.1\""),
+    GPU("1", "0000:a6:00.0"),
+    EDGE("0000:a0:03.1", "gpu1"),
+    "  }\n",
+    "  gpu2 [label=\"GPU2\\n0000:c6:00.0\", style=filled, fillcolor=\"#d5e8c8\"];\n",
+    "  hca4 [label=\"rxe0\"" OTHER,
+    PAIR("0", "0", "PIX"),
+    PAIR("1", "1", "PHB"),
+    "}\n",
+};
+
+static void test_dot(void **state)
+{
+    (void)state;
+    const char *text = written(ni_write_topo_dot);
+    assert_true(ni_has_prefix(text, "graph topo {\n  label=\"two.tree\\n"));
+    text = strstr(text, "  subgraph ");
+    for (size_t i = 0; i < NI_COUNT(tree); i++) {
+        assert_non_null(text);
+        size_t n = strcspn(text, "\n") + 1;
+        assert_int_equal(n, strlen(tree[i]));
+        assert_memory_equal(text, tree[i], n);
+        text += n;
+    }
+    assert_string_equal(text, "");
+}
+
+static void test_dot_numa_untold(void **state)
+{
+    (void)state;
+    node.inv.gpu[1].pci.numa = known(-1); /* its HCA tells */
+    assert_null(strstr(written(ni_write_topo_dot), "NUMA node not told"));
+    node.inv.hca[1].pci.numa = (struct ni_num){0, NI_DENIED};
+    const char *text = written(ni_write_topo_dot);
+    assert_non_null(strstr(text, "  subgraph cluster0 {\n    label=\"NUMA node not told\";\n"));
+    assert_non_null(strstr(text, "  subgraph cluster1 {\n    label=\"NUMA node 0\";\n"));
+    assert_null(strstr(text, "cluster2"));
+}
+
+/* ---- what a node may do to a report ---- */
+
+static void test_hostile(void **state)
+{
+    (void)state;
+    struct ni_hca *h = &node.inv.hca[0];
+    ni_copy(h->name, sizeof(h->name), "a\"];b\\\n\033[31m\xff");
+    ni_copy(node.inv.gid[0].ndev, sizeof(node.inv.gid[0].ndev), "n\"\\,\t");
+    node.view.root = "r\"\n";
+    static const enum { TEXT, JSON, DOT } forms[] = {TEXT, JSON, DOT};
+    for (size_t i = 0; i < NI_COUNT(forms); i++) {
+        const char *text = written(forms[i] == TEXT   ? ni_write_topo
+                                   : forms[i] == JSON ? ni_write_topo_json
+                                                      : ni_write_topo_dot);
+        for (const char *c = text; *c; c++)
+            assert_true(*c == '\n' || (*c >= ' ' && *c <= '~'));
+    }
+    const char *dot = written(ni_write_topo_dot);
+    assert_non_null(strstr(dot, "hca0 [label=\"a\\\"];b\\\\\\\\x0a\\\\x1b[31m\\\\xff\\n0000:03:00.2"
+                                "\\nn\\\"\\\\,\\\\x09\", style=filled"));
+    assert_non_null(strstr(dot, "  label=\"r\\\"\\\\x0a\\n"));
+    json_t *j = json_loads(written(ni_write_topo_json), JSON_REJECT_DUPLICATES, NULL);
+    json_t *vf = json_array_get(json_object_get(j, "hcas"), 0);
+    assert_string_equal(json_string_value(json_array_get(json_object_get(vf, "netdevs"), 0)),
+                        "n\"\\,\t");
+    json_decref(j);
+}
+
+/* All pools full, all names as long as they can be. */
+static void test_full(void **state)
+{
+    char name[NI_DEV_NAME];
+    (void)state;
+    memset(name, '\001', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    while (node.inv.n_hca < NI_MAX_HCA) {
+        hca(name, "ffffffff:ff:1f.7", NULL, true)->netdev = netdev(name, true);
+        pick(node.plan.n_chosen < NI_MAX_CHOSEN, "", -1);
+        ni_copy(node.inv.netdev[node.inv.n_netdev - 1].name, NI_IF_NAME, "\1\1\1\1\1\1\1\1\1\1");
+    }
+    while (node.inv.n_gpu < NI_MAX_GPU)
+        gpu("ffffffff:ff:1f.7", -1, NULL, NI_DIST_UNKNOWN);
+    for (unsigned i = 0; i < NI_MAX_HCA; i++) {
+        struct ni_pci *p = &node.inv.hca[i].pci;
+        p->known = NI_KNOWN;
+        p->depth = NI_MAX_DEPTH;
+        p->numa = known(i % 3 == 0 ? INT64_MAX : (int64_t)i);
+        p->root_domain = UINT32_MAX - i % 7;
+        p->root_bus = 0;
+        for (unsigned k = 0; k + 1 < NI_MAX_DEPTH; k++)
+            p->at[k] = (struct ni_bdf){p->root_domain, (uint8_t)k, 0, (uint8_t)(i % 2)};
+        p->at[NI_MAX_DEPTH - 1] = (struct ni_bdf){p->root_domain, 99, (uint8_t)(i / 8), 0};
+    }
+    const char *text = written(ni_write_topo);
+    assert_non_null(strstr(text, "\n  GPU31  ffffffff:ff:1f.7  "));
+    text = written(ni_write_topo_dot);
+    assert_string_equal(text + strlen(text) - 2, "}\n");
+    unsigned roots = 0;
+    for (const char *c = text; (c = strstr(c, "host bridge")) != NULL; c++)
+        roots++;
+    assert_int_equal(roots, 7 + 2); /* those of the first GPUs */
+    int fd = memfd_create("report", MFD_CLOEXEC);
+    assert_int_equal(ni_write_topo_json(fd, &node.view), 0);
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    json_t *j = json_loadfd(fd, JSON_REJECT_DUPLICATES, NULL);
+    close(fd);
+    assert_int_equal(json_array_size(json_object_get(j, "hcas")), NI_MAX_HCA);
+    json_decref(j);
+}
+
+static void test_subfunction(void **state)
+{
+    (void)state;
+    struct ni_hca *h = &node.inv.hca[0];
+    h->is_vf = false;
+    ni_copy(h->aux, sizeof(h->aux), "mlx5_core.sf.4");
+    assert_non_null(strstr(written(ni_write_topo), "\n  mlx5_6   mlx5_core.sf.4  0     net1"));
+    assert_non_null(strstr(written(ni_write_topo_dot), "\"mlx5_6\\nmlx5_core.sf.4\\nnet1\""));
+}
+
+/* The node of the plan's tests has no PCI chains. */
+static void test_full_disk(void **state)
+{
+    int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    (void)state;
+    build_node();
+    assert_non_null(strstr(written(ni_write_topo_dot), "  hca0 [label=\"mlx5_6\\n"));
+    assert_true(fd >= 0);
+    assert_int_equal(ni_write_topo(fd, &node.view), -ENOSPC);
+    assert_int_equal(ni_write_topo_json(fd, &node.view), -ENOSPC);
+    assert_int_equal(ni_write_topo_dot(fd, &node.view), -ENOSPC);
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_text, setup),
+        cmocka_unit_test_setup(test_colour, setup),
+        cmocka_unit_test_setup(test_wide, setup),
+        cmocka_unit_test_setup(test_ties, setup),
+        cmocka_unit_test_setup(test_ports, setup),
+        cmocka_unit_test_setup(test_without, setup),
+        cmocka_unit_test_setup(test_of_host, setup),
+        cmocka_unit_test_setup(test_json, setup),
+        cmocka_unit_test_setup(test_dot, setup),
+        cmocka_unit_test_setup(test_dot_numa_untold, setup),
+        cmocka_unit_test_setup(test_hostile, setup),
+        cmocka_unit_test_setup(test_full, setup),
+        cmocka_unit_test_setup(test_subfunction, setup),
+        cmocka_unit_test_setup(test_full_disk, setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
