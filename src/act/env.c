@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command's environment. */
+#include "nccl_init/act.h"
+
+static const char own_prefix[] = "NCCLINIT_";
+
+/* Each setting as NAME=VALUE; the rest of the list points into the caller's environment. */
+static char setting_text[NI_MAX_SETTING][NI_DEV_NAME + NI_VALUE];
+static char *entries[NI_MAX_ENV + NI_MAX_SETTING + 1];
+
+/* An entry without '=' is no variable, so it is none of ours and stays. */
+static bool is_own(const char *entry)
+{
+    struct ni_span name;
+    const char *value;
+
+    return ni_has_prefix(entry, own_prefix) && ni_env_split(entry, &name, &value);
+}
+
+char *const *ni_command_env(const struct ni_env *env, const struct ni_plan *plan)
+{
+    size_t n = 0;
+
+    for (char *const *e = env->entry; *e; e++) {
+        if (is_own(*e))
+            continue;
+        if (n == NI_MAX_ENV)
+            return NULL;
+        entries[n++] = *e;
+    }
+    for (unsigned i = 0; i < plan->n_setting; i++) {
+        const struct ni_setting *s = &plan->setting[i];
+        struct ni_text t = ni_text_on(setting_text[i], sizeof(setting_text[i]));
+
+        if (s->origin != NI_FROM_RULE)
+            continue;
+        ni_putf(&t, "%s=%s", s->name, s->value);
+        entries[n++] = setting_text[i];
+    }
+    entries[n] = NULL;
+    return entries;
+}

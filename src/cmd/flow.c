@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The road that all verbs share: root, environment, facts, decisions. */
+#include "nccl_init/act.h"
+#include "nccl_init/cmd.h"
+#include "nccl_init/decide.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* In a root that is not this machine: the environment of the pod that was recorded. */
+static const char recorded_environ[] = "proc/self/environ";
+
+/* NAME=VALUE, each ended by NUL, as the kernel writes it. */
+static bool split_recorded(struct ni_context *ctx, size_t len)
+{
+    size_t n = 0;
+
+    for (char *p = ctx->recorded_text; p < ctx->recorded_text + len; p += strlen(p) + 1) {
+        if (n == NI_RECORDED_ENTRIES)
+            return false;
+        ctx->recorded_entry[n++] = p;
+    }
+    ctx->recorded_entry[n] = NULL;
+    return true;
+}
+
+static int use_recorded(struct ni_context *ctx)
+{
+    ssize_t n = ni_read_raw(&ctx->root, ctx->recorded_text, sizeof(ctx->recorded_text), "%s",
+                            recorded_environ);
+
+    if (n == -ENOENT)
+        return 0; /* a tree without one: the caller's environment plays the pod's */
+    if (n >= 0 && !split_recorded(ctx, (size_t)n))
+        n = -EOVERFLOW;
+    if (n < 0)
+        return ni_usage(ctx, "%s: %s: %s", ctx->options.root, recorded_environ, strerror((int)-n));
+    ctx->env.entry = ctx->recorded_entry;
+    /* As `run` took them on the recorded node: what is wrong is a finding. */
+    return ni_args_env(ctx->verb, &ctx->env, true, &ctx->taken, &ctx->options, &ctx->findings,
+                       NULL);
+}
+
+/* What of the environment named a file, in secure execution. */
+static void note_ignored(struct ni_context *ctx)
+{
+    for (unsigned i = 0; i < ni_options_count; i++)
+        if ((ctx->options.ignored >> i & 1) != 0)
+            ni_report(&ctx->findings, NI_F_OPTION_INVALID, ni_options_table[i].env,
+                      "nccl-init has file capabilities: only --%s may name a file",
+                      ni_options_table[i].name);
+}
+
+int ni_flow_open(struct ni_context *ctx)
+{
+    unsigned line = 0;
+    int r = ni_root_open(ctx->options.root, &ctx->root, &line);
+
+    note_ignored(ctx);
+    ctx->opened = r == 0;
+    if (r == 0)
+        return ctx->root.kind == NI_ROOT_LIVE ? 0 : use_recorded(ctx);
+    if (ctx->verb == NI_VERB_RUN) {
+        /* No descriptor left, say. Nothing is known then, but the command still runs. */
+        ni_report(&ctx->findings, NI_F_FACT_UNREADABLE, ctx->options.root, "%s", strerror(-r));
+        return 0;
+    }
+    if (r == -EINVAL && line > 0)
+        return ni_usage(ctx, "%s:%u: not of the form of a .tree file", ctx->options.root, line);
+    if (r == -ENOSYS)
+        return ni_usage(ctx, "--root needs openat2, which this kernel or a seccomp filter lacks");
+    return ni_usage(ctx, "%s: %s", ctx->options.root, strerror(-r));
+}
+
+void ni_flow_decide(struct ni_context *ctx)
+{
+    const struct ni_policy *policy = &ctx->options.policy;
+    const struct ni_facts facts = {&ctx->inventory, &ctx->env, policy};
+    /* `run` and `env` pay for what the pod was given; the others show all there is. */
+    const bool all = (ctx->verb & ~(unsigned)(NI_VERB_RUN | NI_VERB_ENV)) != 0;
+    const bool pod = policy->sockets && strcmp(policy->sockets, "pod") == 0;
+    const struct ni_ask ask = {
+        .hcas = policy->hcas,
+        .own_conf = ctx->verb == NI_VERB_ENV ? ctx->options.output : NULL,
+        .network_status =
+            ctx->options.network_status[0] != '\0' ? ctx->options.network_status : NULL,
+        .sockets = pod ? NULL : policy->sockets,
+        .pfs = (policy->require & NI_REQUIRE_RAILS) != 0,
+        .gpus = (policy->require & (NI_REQUIRE_GPUS | NI_REQUIRE_GDR)) != 0,
+        .pod_interface = pod || policy->mode == NI_MODE_TCP,
+        .all_hcas = all,
+        .all_gids = all,
+        .health = (ctx->verb & (NI_VERB_DOCTOR | NI_VERB_SNAPSHOT)) != 0,
+        .off = policy->mode == NI_MODE_OFF &&
+               (ctx->verb & ~(unsigned)(NI_VERB_DOCTOR | NI_VERB_SNAPSHOT)) != 0,
+    };
+
+    if (ctx->opened)
+        ni_wait_and_gather(ctx, &ask);
+    ni_decide(&facts, &ctx->plan, &ctx->findings);
+    if (ctx->verb != NI_VERB_RUN)
+        ni_require_planned_memlock(&facts, &ctx->plan, &ctx->findings);
+}
+
+/* https://no-color.org: set and not empty */
+static bool wants_colour(const struct ni_env *env)
+{
+    const char *no_color = ni_env_get(env, "NO_COLOR");
+    const char *term = ni_env_get(env, "TERM");
+
+    return (!no_color || *no_color == '\0') && (!term || strcmp(term, "dumb") != 0) &&
+           isatty(STDOUT_FILENO) == 1;
+}
+
+void ni_flow_close(struct ni_context *ctx)
+{
+    if (ctx->opened)
+        ni_root_close(&ctx->root);
+    ctx->opened = false;
+}
+
+struct ni_view ni_flow_view(const struct ni_context *ctx)
+{
+    return (struct ni_view){
+        .inv = &ctx->inventory,
+        .plan = &ctx->plan,
+        .findings = &ctx->findings,
+        .diagnosis = &ctx->diagnosis,
+        .root = ctx->options.root,
+        .colour = ctx->verb != NI_VERB_RUN && wants_colour(&ctx->own),
+    };
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists of demands and of capabilities. `none` takes back what a variable asks for. */
+#include "lists.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int parse_rails(struct ni_span item, unsigned *ret)
+{
+    static const char name[] = "rails=";
+    const size_t n = sizeof(name) - 1;
+    uint64_t rails;
+
+    if (item.n <= n || memcmp(item.p, name, n) != 0 ||
+        ni_parse_u64((struct ni_span){item.p + n, item.n - n}, NI_MAX_CHOSEN, &rails) < 0 ||
+        rails == 0)
+        return -EINVAL;
+    *ret = (unsigned)rails;
+    return 0;
+}
+
+int ni_parse_require(const char *value, struct ni_options *ret)
+{
+    static const struct {
+        const char *word;
+        unsigned bit;
+    } words[] = {
+        {"rdma", NI_REQUIRE_RDMA},       {"gdr", NI_REQUIRE_GDR},   {"memlock", NI_REQUIRE_MEMLOCK},
+        {"roce-v2", NI_REQUIRE_ROCE_V2}, {"gpus", NI_REQUIRE_GPUS},
+    };
+    unsigned require = 0, rails = 0;
+    struct ni_span item;
+
+    if (strcmp(value, "none") == 0) {
+        ret->policy.require = 0;
+        return 0;
+    }
+    while (ni_split(&value, ',', &item)) {
+        unsigned i = 0;
+
+        while (i < NI_COUNT(words) && !ni_span_is(item, words[i].word))
+            i++;
+        if (i < NI_COUNT(words))
+            require |= words[i].bit;
+        else if (parse_rails(item, &rails) == 0)
+            require |= NI_REQUIRE_RAILS;
+        else
+            return -EINVAL;
+    }
+    ret->policy.require = require;
+    ret->policy.rails = rails;
+    return 0;
+}
+
+static int parse_caps(const char *value, uint64_t *ret)
+{
+    struct ni_span item;
+    uint64_t set = 0;
+    unsigned cap;
+
+    if (strcmp(value, "none") != 0) {
+        while (ni_split(&value, ',', &item)) {
+            if (ni_parse_cap(item, &cap) < 0)
+                return -EINVAL;
+            set |= UINT64_C(1) << cap;
+        }
+    }
+    *ret = set;
+    return 0;
+}
+
+int ni_parse_keep_caps(const char *value, struct ni_options *ret)
+{
+    return parse_caps(value, &ret->policy.keep_caps);
+}
+
+int ni_parse_drop_caps(const char *value, struct ni_options *ret)
+{
+    const bool unneeded = strcmp(value, "unneeded") == 0;
+    int r = parse_caps(unneeded ? "none" : value, &ret->policy.drop_caps);
+
+    if (r == 0)
+        ret->policy.drop_unneeded = unneeded;
+    return r;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan: what would be done, and why. */
+#include "nccl_init/cmd.h"
+#include "nccl_init/decide.h"
+
+static int write_plan(int fd, void *arg)
+{
+    const struct ni_context *ctx = arg;
+    const struct ni_view view = ni_flow_view(ctx);
+
+    return ctx->options.json ? ni_write_plan_json(fd, &view) : ni_write_plan(fd, &view);
+}
+
+/* The table as it is run, for people who look for the rule that decided. */
+static int list_rules(struct ni_context *ctx)
+{
+    char buf[8192];
+    struct ni_text t = ni_text_on(buf, sizeof(buf));
+    unsigned n;
+    const struct ni_rule *rules = ni_rules(&n);
+
+    for (unsigned i = 0; i < n; i++)
+        ni_putf(&t, "%s%s\n    reads  %s\n    sets   %s\n", i ? "\n" : "", rules[i].id,
+                rules[i].reads, rules[i].sets);
+    return ni_print(ctx, &t);
+}
+
+int ni_cmd_plan(struct ni_context *ctx, char *const operands[])
+{
+    int r;
+
+    (void)operands;
+    if (ctx->options.rules)
+        return list_rules(ctx);
+    r = ni_flow_open(ctx);
+    if (r != 0)
+        return r;
+    ni_flow_decide(ctx);
+    return ni_output(ctx, write_plan, ctx) == 0 ? 0 : NI_EXIT_FAILED;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* snapshot: this node as a .tree file, with what of the environment the plan depends on. */
+#include "nccl_init/cmd.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* What probers and rules look at; the rest of an environment may hold secrets. */
+static bool is_relevant(const struct ni_context *ctx, const char *entry)
+{
+    static const char *const prefixes[] = {
+        "PCIDEVICE_", "SRIOVNETWORK_", "NETWORK_STATUS=", "NCCL_", "NCCLINIT_",
+        "UCX_",       "NVSHMEM_",      "GLOO_",           "HOME=",
+    };
+    const char *named = ctx->options.network_status;
+
+    if (*named != '\0' && ni_has_prefix(entry, named) && entry[strlen(named)] == '=')
+        return true;
+    for (size_t i = 0; i < NI_COUNT(prefixes); i++)
+        if (ni_has_prefix(entry, prefixes[i]))
+            return true;
+    return false;
+}
+
+/* The environment in the kernel's form. The buffer is free: on a live root nothing was recorded,
+   and on another the entries, which lie in it, only move down. */
+static int record_environ(struct ni_context *ctx)
+{
+    char *buf = ctx->recorded_text;
+    size_t len = 0;
+
+    for (char *const *e = ctx->env.entry; *e; e++) {
+        size_t n = strlen(*e) + 1;
+
+        if (!is_relevant(ctx, *e))
+            continue;
+        if (n > sizeof(ctx->recorded_text) - len)
+            return -EOVERFLOW;
+        memmove(buf + len, *e, n);
+        len += n;
+    }
+    return ni_record_add(&ctx->root, "proc/self/environ", buf, len);
+}
+
+static int write_record(int fd, void *arg)
+{
+    const struct ni_context *ctx = arg;
+
+    return ni_record_write(&ctx->root, fd, "recorded by nccl-init " NCCL_INIT_VERSION,
+                           ctx->options.mask);
+}
+
+int ni_cmd_snapshot(struct ni_context *ctx, char *const operands[])
+{
+    int r = ni_flow_open(ctx);
+
+    (void)operands;
+    if (r != 0)
+        return r;
+    r = ni_root_record(&ctx->root);
+    if (r == 0) {
+        ni_flow_decide(ctx);
+        r = record_environ(ctx);
+    }
+    if (r < 0) {
+        ni_say(ctx, NI_LOG_ERROR, "cannot record: %s", strerror(-r));
+        return NI_EXIT_FAILED;
+    }
+    return ni_output(ctx, write_record, ctx) == 0 ? 0 : NI_EXIT_FAILED;
+}

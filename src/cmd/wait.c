@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --wait: gathers again until link, address and GID of the pod's HCAs are there, or the time is
+   over. The files are the only thing asked; a look every 50 ms costs less than what is waited for.
+   */
+#include "nccl_init/cmd.h"
+#include "nccl_init/decide.h"
+
+#include <string.h>
+#include <time.h>
+
+enum { LOOK_MS = 50 };
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+
+    if (clock_gettime(CLOCK_MONOTONIC, &t) < 0)
+        return INT64_MAX; /* no clock: every deadline is over */
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void sleep_ms(int64_t ms)
+{
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+    (void)nanosleep(&t, NULL); /* woken early by a signal: looks earlier */
+}
+
+static void gather_anew(struct ni_context *ctx, const struct ni_ask *ask, unsigned findings,
+                        unsigned dropped)
+{
+    memset(&ctx->inventory, 0, sizeof(ctx->inventory));
+    ctx->findings.n = findings;
+    ctx->findings.dropped = dropped;
+    ni_gather(&ctx->root, &ctx->env, ask, &ctx->inventory, &ctx->findings);
+}
+
+void ni_wait_and_gather(struct ni_context *ctx, const struct ni_ask *ask)
+{
+    char first[512], buf[512];
+    struct ni_text missing = ni_text_on(first, sizeof(first));
+    unsigned findings = ctx->findings.n, dropped = ctx->findings.dropped;
+    int64_t start = now_ms(), waited = 0, limit = (int64_t)ctx->options.wait * 1000;
+
+    buf[0] = '\0';
+    ni_gather(&ctx->root, &ctx->env, ask, &ctx->inventory, &ctx->findings);
+    if (limit == 0 || ctx->root.kind != NI_ROOT_LIVE || ctx->options.policy.mode == NI_MODE_TCP ||
+        ni_is_ready(&ctx->inventory, &missing))
+        return;
+    for (;;) {
+        waited = now_ms() - start;
+        if (waited >= limit)
+            break;
+        sleep_ms(limit - waited < LOOK_MS ? limit - waited : LOOK_MS);
+        gather_anew(ctx, ask, findings, dropped);
+        missing = ni_text_on(buf, sizeof(buf));
+        if (ni_is_ready(&ctx->inventory, &missing)) {
+            ni_say(ctx, NI_LOG_INFO, "waited %lld ms for %s", (long long)(now_ms() - start), first);
+            return;
+        }
+    }
+    ni_report(&ctx->findings, NI_F_WAIT_OVER, "--wait", "after %u s still missing: %s",
+              ctx->options.wait, buf[0] ? buf : first);
+}

@@ -1,0 +1,93 @@
+#!/bin/sh
+# env: forms, and the file that is replaced as a whole or not at all.
+# SPDX-License-Identifier: Apache-2.0
+set -u
+# shellcheck source=/dev/null
+. "$(dirname -- "$0")/lib"
+bin=$(program)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+mkdir node
+export NCCLINIT_ROOT="$dir/node" NCCLINIT_MODE=tcp NCCLINIT_LOG_LEVEL=error
+unset NCCL_IB_DISABLE NCCL_SOCKET_IFNAME 2>/dev/null || :
+
+# ---- forms: how their readers read them is in tests/unit/test_report_env.c -------------------------
+
+has() { # FORMAT LINE
+    same "$1" 1 "$("$bin" env --format="$1" 2>/dev/null | grep -cxF -- "$2")"
+}
+has sh "export NCCL_IB_DISABLE='1'"
+has k8s "NCCL_IB_DISABLE='1'"
+has docker "NCCL_IB_DISABLE=1"
+has nccl.conf "NCCL_IB_DISABLE=1"
+matches json '{*"NCCL_IB_DISABLE"*"1"*}' "$("$bin" env --format=json 2>/dev/null)"
+same "default is sh" "$("$bin" env --format=sh 2>/dev/null)" "$("$bin" env 2>/dev/null)"
+same "a user's value is not repeated" 0 \
+    "$(NCCL_IB_DISABLE=0 "$bin" env --format=docker 2>/dev/null | grep -c NCCL_IB_DISABLE)"
+same "mode=off: nothing" "" "$("$bin" env --mode=off)"
+
+# ---- -o --------------------------------------------------------------------------------------
+
+"$bin" env --format=docker >expected 2>/dev/null
+for arg in "-o file" "-ofile" "--output file" "--output=file" "-o ./file" "-o $dir/file"; do
+    echo old >file
+    chmod 600 file
+    # shellcheck disable=SC2086 # words
+    out=$("$bin" env --format=docker $arg 2>/dev/null) && status=0 || status=$?
+    same "$arg: status, stdout" "0 " "$status $out"
+    same "$arg: content" "$(cat expected)" "$(cat file)"
+    same "$arg: mode" 644 "$(stat -c %a file)"
+done
+same "-o -" "$(cat expected)" "$("$bin" env --format=docker -o - 2>/dev/null)"
+(umask 077 && "$bin" env -o private 2>/dev/null)
+same "mode 0644 under any umask" 644 "$(stat -c %a private)"
+NCCLINIT_OUTPUT=byenv "$bin" env --format=docker 2>/dev/null
+same "NCCLINIT_OUTPUT" "$(cat expected)" "$(cat byenv)"
+same "no temporary file is left" "./byenv ./expected ./file ./node ./private" \
+    "$(find . -mindepth 1 | sort | xargs)"
+
+# fails NAME PATTERN ARG...: status 1, one line, the old file is whole
+fails() {
+    name=$1 pattern=$2
+    shift 2
+    "$bin" env "$@" >out 2>err && status=0 || status=$?
+    same "$name: status" 1 "$status"
+    matches "$name: message" "nccl-init: error: $pattern" "$(grep -v socket.none err)"
+    same "$name: stdout" "" "$(cat out)"
+}
+fails "-o in no directory" "none/file: No such file or directory" -o none/file
+fails "-o on a directory" "node: Is a directory" -o node
+"$bin" env >/dev/full 2>err && status=0 || status=$?
+same "full standard output: status" 1 "$status"
+matches "full standard output: message" "*standard output: No space left on device" "$(cat err)"
+"$bin" env >&- 2>err && status=0 || status=$?
+same "closed standard output: status" 1 "$status"
+
+if unshare -m mount -t tmpfs none "$dir/node" 2>/dev/null; then
+    mkdir small
+    unshare -m sh -c "mount -t tmpfs -o size=16k none small && cd small && echo old >file &&
+        { cat /dev/zero >fill; '$bin' env -o file; echo \"status \$?\"; cat file; ls; }" >out 2>err
+    same "full disk: status" "status 1" "$(grep status out)"
+    matches "full disk: message" "*file: No space left on device*" "$(cat err)"
+    same "full disk: old file whole, nothing left" "old file fill" "$(grep -v status out | xargs)"
+    unshare -m sh -c "mount -t tmpfs none small && cd small && echo old >file &&
+        mount -o remount,ro . && { '$bin' env -o file; echo \"status \$?\"; cat file; ls; }" \
+        >out 2>err
+    same "read-only mount: status" "status 1" "$(grep status out)"
+    matches "read-only mount: message" "*file: Read-only file system*" "$(cat err)"
+    same "read-only mount: old file whole" "old file" "$(grep -v status out | xargs)"
+else
+    skip "full disk, read-only mount" "unshare or mount is not allowed"
+fi
+
+# ---- refusals --------------------------------------------------------------------------------
+
+: >log
+"$bin" env --mode=rdma --termination-log="$dir/log" -o refused >out 2>err && status=0 || status=$?
+same "mode=rdma without a usable HCA: status" 125 "$status"
+matches "mode=rdma: message" "*nccl-init: error: *" "$(cat err)"
+same "mode=rdma: nothing is written" "" "$(cat out; ls refused 2>/dev/null)"
+same "mode=rdma on another root: no termination log" "" "$(cat log)"
+
+finish

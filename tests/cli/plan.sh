@@ -1,0 +1,74 @@
+#!/bin/sh
+# plan: its output as a stream (acceptance case C5), colour. What it says is in tests/golden.
+# SPDX-License-Identifier: Apache-2.0
+set -u
+# shellcheck source=/dev/null
+. "$(dirname -- "$0")/lib"
+bin=$(program)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+tree=$(nodes)/h100-12dev.tree
+[ -r "$tree" ] || skip_all "there is no node h100-12dev"
+escape=$(printf '\033')
+
+"$bin" plan --root "$tree" >"$dir/out" 2>"$dir/err" && status=0 || status=$?
+same "status" 0 "$status"
+same "nothing on stderr" "" "$(cat "$dir/err")"
+same "no colour in a file" 0 "$(grep -c "$escape" "$dir/out")"
+same "options from variables" "$(cat "$dir/out")" "$(NCCLINIT_ROOT="$tree" "$bin" plan)"
+"$bin" plan --root "$tree" --json >"$dir/json"
+matches "--json" '{*"schema": [0-9]*}' "$(cat "$dir/json")"
+NCCLINIT_JSON=1 "$bin" plan --root "$tree" | cmp -s - "$dir/json"
+same "NCCLINIT_JSON=1" 0 $?
+
+# A reader that has enough: the writer dies or ends, and says nothing.
+"$bin" plan --root "$tree" 2>"$dir/err" | head -n 1 >/dev/null
+same "plan | head: silent" "" "$(cat "$dir/err")"
+mkfifo "$dir/pipe"
+(sh -c 'exec 3<"$0"' "$dir/pipe" &)
+(
+    exec 4>"$dir/pipe"
+    sleep 0.2
+    trap '' PIPE
+    "$bin" plan --root "$tree" >&4 2>"$dir/err"
+    echo $? >"$dir/status"
+)
+same "EPIPE where SIGPIPE is ignored: status" 1 "$(cat "$dir/status")"
+same "EPIPE where SIGPIPE is ignored: silent" "" "$(cat "$dir/err")"
+"$bin" plan --root "$tree" >/dev/full 2>"$dir/err" && status=0 || status=$?
+same "full disk: status" 1 "$status"
+matches "full disk: message" "nccl-init: error: standard output: No space*" "$(cat "$dir/err")"
+
+# Held up in a full pipe, it shows its descriptors: none of its files took the place of a closed one.
+if [ -d /proc/self/fd ]; then
+    mkdir "$dir/node"
+    # shellcheck disable=SC2094 # opened for both, so that nothing blocks
+    exec 4<>"$dir/pipe"
+    timeout 1 sh -c 'while :; do echo 0123456789012345678901234567890123456789; done' >&4 2>/dev/null
+    "$bin" plan --root "$dir/node" <&- >&4 2>/dev/null 4>&- &
+    pid=$!
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        sleep 0.1
+        [ -e "/proc/$pid/fd/3" ] && break # the root is open
+    done
+    same "the place of a closed descriptor is kept" "/" "$(readlink "/proc/$pid/fd/0")"
+    kill "$pid" 2>/dev/null
+    wait "$pid" 2>/dev/null
+    exec 4>&-
+fi
+
+# script(1) gives it a terminal.
+if command -v script >/dev/null; then
+    on_tty() { # K=V...: 1 if there is colour
+        script -qec "env -u NO_COLOR TERM=xterm $* '$bin' plan --root '$tree'" /dev/null \
+            </dev/null | grep -q "$escape\\[" && echo 1 || echo 0
+    }
+    same "colour on a terminal" 1 "$(on_tty)"
+    same "NO_COLOR" 0 "$(on_tty NO_COLOR=1)"
+    same "NO_COLOR that is empty does not count" 1 "$(on_tty NO_COLOR=)"
+    same "TERM=dumb" 0 "$(on_tty TERM=dumb)"
+else
+    skip "colour" "script (bsdutils) is not installed"
+fi
+
+finish

@@ -1,0 +1,79 @@
+#!/bin/sh
+# snapshot: what is recorded gives the same plan again, here and on a recorded node.
+# SPDX-License-Identifier: Apache-2.0
+set -u
+# shellcheck source=/dev/null
+. "$(dirname -- "$0")/lib"
+bin=$(program)
+nodes=$(nodes)
+withenv=$(tool withenv)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+export NCCLINIT_LOG_LEVEL=error
+
+plan() { # ROOT...: without the root's name
+    "$bin" plan --json "$@" 2>&1 | grep -v '^ *"root":'
+}
+
+# ---- this machine ------------------------------------------------------------------------------
+
+export PCIDEVICE_EXAMPLE_COM_NIC=0000:ff:1f.7 NCCL_DEBUG=INFO SECRET_TOKEN=hunter2
+"$bin" snapshot >live.tree 2>err && status=0 || status=$?
+same "status" 0 "$status"
+same "nothing on stderr" "" "$(cat err)"
+same "replay gives the same plan" "$(plan)" "$(env -i "$bin" plan --json --root live.tree |
+    grep -v '^ *"root":')"
+same "other variables are not recorded" 0 "$(grep -c hunter2 live.tree)"
+same "what the plan depends on is recorded" 1 \
+    "$(grep -c '^f .*/environ .*PCIDEVICE_EXAMPLE_COM_NIC=0000:ff:1f.7' live.tree)"
+"$bin" snapshot -o file.tree
+same "-o" "$(grep -vc '^#' live.tree)" "$(grep -vc '^#' file.tree)"
+"$bin" snapshot >/dev/full 2>err && status=0 || status=$?
+same "full disk" 1 "$status"
+
+# ---- options of the recorded pod -----------------------------------------------------------------
+
+NCCLINIT_MODE=tcp "$bin" snapshot -o tcp.tree
+same "a recorded option counts" "$(NCCLINIT_MODE=tcp "$bin" plan --json | grep -v '^ *"root":')" \
+    "$(plan --root tcp.tree)"
+same "the command line wins over it" "$(plan --root live.tree --mode=off)" \
+    "$(plan --root tcp.tree --mode=off)"
+same "the caller's variable wins over it" "$(plan --root live.tree --mode=off)" \
+    "$(NCCLINIT_MODE=off "$bin" plan --json --root tcp.tree | grep -v '^ *"root":')"
+NCCLINIT_OUTPUT=$dir/hijacked "$bin" snapshot -o - >out.tree
+same "NCCLINIT_OUTPUT is recorded" 1 "$(grep -c NCCLINIT_OUTPUT= out.tree)"
+env -i "$bin" env --root out.tree >/dev/null 2>&1
+same "but does not count on replay" "" "$(ls hijacked 2>/dev/null)"
+sed 's/NCCLINIT_MODE=tcp/NCCLINIT_MODE=ucp/' tcp.tree >wrong.tree
+matches "a recorded wrong value is a finding" "*option.invalid*NCCLINIT_MODE*" \
+    "$(env -i "$bin" plan --root wrong.tree 2>&1)"
+
+# ---- the golden cases, recorded and replayed -----------------------------------------------------
+
+if [ -x "$withenv" ] && [ -d "$nodes/../golden" ]; then
+    for case in "$nodes"/../golden/*/case; do
+        golden=$(dirname "$case")
+        tree=$nodes/$(sed -n 's/^node //p' "$case").tree
+        args=$(sed -n 's/^args //p' "$case")
+        environment=$golden/env
+        [ -r "$environment" ] || environment=/dev/null
+        # shellcheck disable=SC2086 # words
+        "$withenv" "$environment" "$bin" plan --json --root "$tree" $args >before 2>/dev/null ||
+            continue # refused: nothing to record
+        # shellcheck disable=SC2086
+        "$withenv" "$environment" "$bin" snapshot --root "$tree" $args -o again.tree 2>err
+        # shellcheck disable=SC2086
+        same "$(basename "$golden")" "$(grep -v '^ *"root":' before)" \
+            "$(env -i "$bin" plan --json --root again.tree $args 2>&1 | grep -v '^ *"root":')"
+        [ "$(basename "$golden")" = h100-12dev ] || continue
+        # shellcheck disable=SC2086
+        "$withenv" "$environment" "$bin" snapshot --root "$tree" $args --mask -o again.tree 2>err
+        env -i "$bin" plan --root again.tree >/dev/null 2>err
+        same "$(basename "$golden"), masked, can be read" "0 " "$? $(cat err)"
+    done
+else
+    skip "golden cases" "there is no $withenv"
+fi
+
+finish

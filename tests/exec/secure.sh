@@ -1,0 +1,113 @@
+#!/bin/sh
+# Secure execution: nccl-init with file capabilities, started by a user who has none. Nothing of the environment leads it
+# to a file, and nothing at all to one that the user could not reach.
+# SPDX-License-Identifier: Apache-2.0
+set -u
+# shellcheck source=/dev/null
+. "$(dirname -- "$0")/../cli/lib"
+PATH=$PATH:/usr/sbin:/sbin
+if is_sanitized; then
+    skip_all "sanitizers do not run in secure execution"
+fi
+[ "$(id -u)" -eq 0 ] || skip_all "not root: file capabilities cannot be given"
+for need in setpriv setcap; do
+    command -v "$need" >/dev/null || skip_all "$need is not installed"
+done
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+chmod 755 "$dir"
+cp "$(program)" "$dir/plain" && cp "$dir/plain" "$dir/with" && cp "$dir/plain" "$dir/strong" || exit 1
+cp "$(nodes)/h100-12dev.tree" "$dir/node.tree"
+chmod 755 "$dir/plain" "$dir/with" "$dir/strong"
+setcap cap_ipc_lock=p "$dir/with" 2>"$dir/err" || skip_all "setcap: $(cat "$dir/err")"
+# What nobody should do: capabilities that open files, effective.
+setcap cap_dac_override,cap_dac_read_search,cap_ipc_lock=ep "$dir/strong" || exit 1
+user='setpriv --reuid=1000 --regid=1000 --clear-groups'
+$user true 2>/dev/null || skip_all "setpriv cannot change the user"
+mkdir "$dir/open" "$dir/closed"
+chmod 1777 "$dir/open"
+chmod 700 "$dir/closed"
+cp "$dir/node.tree" "$dir/closed/node.tree"
+echo NCCL_DEBUG=SECRET >"$dir/closed/nccl.conf"
+export HOME=/ NCCLINIT_MODE=tcp NCCLINIT_LOG_LEVEL=warn
+
+# as PROGRAM ARG...: as uid 1000 from nothing, so that the file alone gives capabilities (setpriv keeps what is permitted)
+as() {
+    program=$1
+    shift
+    # shellcheck disable=SC2086 # words
+    $user setpriv "$dir/$program" "$@"
+}
+
+given() { # NAME=VALUE PROGRAM ARG...
+    set_to=$1 program=$2
+    shift 2
+    # shellcheck disable=SC2086 # words
+    $user env "$set_to" "$dir/$program" "$@"
+}
+
+# ---- variables that name files ---------------------------------------------------------------
+
+given NCCLINIT_OUTPUT="$dir/open/out" plain env >"$dir/out" 2>"$dir/err"
+same "without file capabilities NCCLINIT_OUTPUT counts" "there " "$(ls "$dir/open/out" >/dev/null && echo there) $(cat "$dir/out")"
+rm -f "$dir/open/out"
+given NCCLINIT_OUTPUT="$dir/open/out" with env >"$dir/out" 2>"$dir/err"
+same "NCCLINIT_OUTPUT: not written" "" "$(ls "$dir/open")"
+matches "NCCLINIT_OUTPUT: standard output" "*NCCL_IB_DISABLE=*" "$(cat "$dir/out")"
+matches "NCCLINIT_OUTPUT: told" "*option.invalid: NCCLINIT_OUTPUT: *only --output may name a file*" "$(cat "$dir/err")"
+out=$(given NCCLINIT_ROOT="$dir/node.tree" with plan 2>&1)
+same "NCCLINIT_ROOT: not read" 0 "$(printf '%s\n' "$out" | grep -c mlx5_6)"
+matches "NCCLINIT_ROOT: told" "*option.invalid: NCCLINIT_ROOT*" "$out"
+out=$(given NCCLINIT_ROOT="$dir/node.tree" plain plan 2>&1)
+matches "without file capabilities it is read" "*root $dir/node.tree*" "$out"
+: >"$dir/open/log"
+chmod 666 "$dir/open/log"
+given NCCLINIT_TERMINATION_LOG="$dir/open/log" with --require=gpus --mode=off -- true 2>/dev/null
+same "NCCLINIT_TERMINATION_LOG: refused, but not written" "125 " "$? $(cat "$dir/open/log")"
+as with --termination-log="$dir/open/log" --require=gpus --mode=off -- true 2>/dev/null
+matches "--termination-log: written" "nccl-init: --require=gpus*" "$(cat "$dir/open/log")"
+printf '[{"name": "x", "device-info": {"type": "pci", "pci": {"pci-address": "0000:99:00.7"}}}]' >"$dir/open/status"
+out=$(given NCCLINIT_NETWORK_STATUS="$dir/open/status" with plan 2>&1)
+matches "NCCLINIT_NETWORK_STATUS: told" "*option.invalid: NCCLINIT_NETWORK_STATUS*" "$out"
+same "NCCLINIT_NETWORK_STATUS: not read" 0 "$(printf '%s\n' "$out" | grep -c 99:00.7)"
+out=$(given NCCLINIT_ROOT="$dir/node.tree" with -- echo ran 2>&1)
+matches "run says it and runs" "*option.invalid: NCCLINIT_ROOT*ran" "$out"
+
+# ---- files out of the user's reach, also where the command line names them -----------------------
+
+for program in with strong; do
+    echo old >"$dir/closed/target"
+    as "$program" env -o "$dir/closed/target" >/dev/null 2>"$dir/err"
+    same "$program: -o where the user may not write" "1 old" "$? $(cat "$dir/closed/target")"
+    matches "$program: -o, the reason" "*Permission denied*" "$(cat "$dir/err")"
+    out=$(as "$program" plan --root="$dir/closed/node.tree" 2>&1) && status=0 || status=$?
+    same "$program: --root where the user may not read" 125 "$status"
+    matches "$program: --root, the reason" "*Permission denied*" "$out"
+    out=$(given NCCL_CONF_FILE="$dir/closed/nccl.conf" "$program" plan 2>&1)
+    matches "$program: NCCL_CONF_FILE where the user may not read" "*conf.unreadable: $dir/closed/nccl.conf*" "$out"
+    same "$program: NCCL_CONF_FILE, nothing of it is shown" 0 "$(printf '%s\n' "$out" | grep -c SECRET)"
+    echo >"$dir/closed/log"
+    chmod 666 "$dir/closed/log"
+    as "$program" --termination-log="$dir/closed/log" --require=gpus --mode=off -- true 2>/dev/null
+    same "$program: --termination-log where the user may not write" "125 " "$? $(cat "$dir/closed/log")"
+done
+echo NCCL_IB_DISABLE=0 >"$dir/open/nccl.conf"
+out=$(given NCCL_CONF_FILE="$dir/open/nccl.conf" with plan 2>&1)
+matches "a conf file that the user may read counts" "*$dir/open/nccl.conf, rule ib.disable*" "$out"
+
+# ---- what libc does before main ------------------------------------------------------------------
+
+# Documented in nccl-init(8): closed descriptors 0 to 2 are open on /dev/null, for libc opens it there.
+if [ -r /proc/self/fd ]; then
+    same "without file capabilities fd 0 stays closed" closed \
+        "$(as plain -- sh -c 'readlink /proc/$$/fd/0 || echo closed' <&- 2>/dev/null)"
+    # glibc: /dev/full
+    matches "fd 0 closed: the command finds /dev/null" "/dev/[nf]ull" \
+        "$(as with -- sh -c 'readlink /proc/$$/fd/0 || echo closed' <&- 2>/dev/null)"
+    as with -- sh -c "readlink /proc/\$\$/fd/1 >'$dir/open/fd'" >&- 2>/dev/null
+    same "fd 1 closed: the command runs" 0 $?
+    as with -- sh -c "readlink /proc/\$\$/fd/2 >'$dir/open/fd'" 2>&-
+    same "fd 2 closed: the command finds /dev/null" /dev/null "$(cat "$dir/open/fd")"
+fi
+
+finish

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of options, and how the command line and NCCLINIT_* are read by it. */
+#include <ctype.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "nccl_init/cmd.h"
+
+enum { ARGS = 16 };
+
+static struct ni_options options;
+static struct ni_given given;
+static struct ni_findings findings;
+static char err_buf[512];
+
+static int reset(void **state)
+{
+    (void)state;
+    ni_options_init(&options);
+    memset(&findings, 0, sizeof(findings));
+    return 0;
+}
+
+/* Parses words, separated by blanks, behind argv[0]; `_` is an empty word. */
+static int parse(unsigned verb, const char *line)
+{
+    static char text[1024];
+    static char *argv[ARGS + 1];
+    struct ni_text err = ni_text_on(err_buf, sizeof(err_buf));
+    int argc = 1;
+
+    assert_true(ni_copy(text, sizeof(text), line));
+    argv[0] = text + sizeof(text) - 1;
+    for (char *p = strtok(text, " "); p && argc < ARGS; p = strtok(NULL, " ")) {
+        if (strcmp(p, "_") == 0)
+            *p = '\0';
+        argv[argc++] = p;
+    }
+    argv[argc] = NULL;
+    return ni_args_parse(verb, 1, argc, argv, &options, &given, &err);
+}
+
+static int parse_env(unsigned verb, char *const entry[], bool recorded, uint32_t *taken,
+                     struct ni_findings *f)
+{
+    const struct ni_env env = {entry};
+    struct ni_text err = ni_text_on(err_buf, sizeof(err_buf));
+
+    return ni_args_env(verb, &env, recorded, taken, &options, f, &err);
+}
+
+static const struct ni_option *option(const char *name)
+{
+    for (unsigned i = 0; i < ni_options_count; i++)
+        if (strcmp(ni_options_table[i].name, name) == 0)
+            return &ni_options_table[i];
+    fail_msg("no option %s", name);
+    return NULL;
+}
+
+static uint32_t bit(const char *name)
+{
+    return UINT32_C(1) << (option(name) - ni_options_table);
+}
+
+/* ---- the table --------------------------------------------------------------------------------
+   */
+
+static void test_names(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < ni_options_count; i++) {
+        const struct ni_option *o = &ni_options_table[i];
+        char name[64];
+        struct ni_text t = ni_text_on(name, sizeof(name));
+
+        ni_put(&t, "NCCLINIT_");
+        for (const char *p = o->name; *p; p++)
+            ni_putf(&t, "%c", *p == '-' ? '_' : toupper((unsigned char)*p));
+        assert_string_equal(o->env, name);
+        assert_ptr_equal(option(o->name), o); /* no name twice */
+        for (unsigned k = 0; k < i; k++)
+            assert_true(o->letter == 0 || o->letter != ni_options_table[k].letter);
+        assert_true(o->verbs != 0);
+        assert_true(strlen(o->help) > 0);
+    }
+}
+
+/* Each value that the help names is taken, and what it calls the default changes nothing. */
+static void test_values(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < ni_options_count; i++) {
+        const struct ni_option *o = &ni_options_table[i];
+        const char *cursor = o->arg;
+        struct ni_span s;
+        bool first = true;
+
+        while (cursor && ni_split(&cursor, '|', &s)) {
+            static struct ni_options got;
+            char value[64], *more;
+
+            ni_options_init(&got);
+            assert_true(ni_copyn(value, sizeof(value), s.p, s.n));
+            more = strstr(value, ",...");
+            if (more)
+                *more = '\0';
+            if (strcmp(value, "BYTES") == 0 || strcmp(value, "SECONDS") == 0)
+                assert_int_equal(o->parse("1234", &got), 0);
+            else if (strcmp(value, "rails=N") == 0)
+                assert_int_equal(o->parse("rails=4", &got), 0);
+            else if (strcmp(value, "NAME") == 0)
+                assert_int_equal(o->parse("ipc_lock", &got), 0);
+            else if (strchr(value, ':')) /* NAME[:PORT],... */
+                assert_int_equal(o->parse("mlx5_0:1,mlx5_1", &got), 0);
+            else
+                assert_int_equal(o->parse(value, &got), 0);
+            if (first && strcmp(value, "FILE") != 0 && o->letter == 0 &&
+                islower((unsigned char)value[0]))
+                assert_memory_equal(&got, &options, sizeof(got));
+            first = false;
+        }
+        if (o->arg)
+            assert_int_equal(o->parse("", &options), -EINVAL);
+    }
+}
+
+/* ---- the command line ---------------------------------------------------------------------------
+   */
+
+static void test_stops(void **state)
+{
+    (void)state;
+    assert_int_equal(parse(NI_VERB_RUN, "--mode=tcp -- cmd --mode=off"), 0);
+    assert_int_equal(given.operand, 3);
+    assert_true(given.separator);
+    assert_int_equal(options.policy.mode, NI_MODE_TCP);
+    assert_int_equal(parse(NI_VERB_RUN, "cmd --mode=off -- x"), 0);
+    assert_int_equal(given.operand, 1);
+    assert_false(given.separator);
+    assert_int_equal(given.options, 0);
+    assert_int_equal(parse(NI_VERB_RUN, "--mode off -"), 0);
+    assert_int_equal(given.operand, 3); /* a lone dash is an operand */
+    assert_int_equal(given.options, bit("mode"));
+    assert_int_equal(parse(NI_VERB_RUN, "--"), 0);
+    assert_int_equal(given.operand, 2);
+    assert_int_equal(parse(NI_VERB_RUN, "-- -- x"), 0);
+    assert_int_equal(given.operand, 2);
+    assert_int_equal(parse(NI_VERB_RUN, "--help --nonsense"), 0);
+    assert_true(given.help);
+}
+
+static void test_forms(void **state)
+{
+    (void)state;
+    assert_int_equal(parse(NI_VERB_ENV, "-o a"), 0);
+    assert_string_equal(options.output, "a");
+    assert_int_equal(parse(NI_VERB_ENV, "-ob"), 0);
+    assert_string_equal(options.output, "b");
+    assert_int_equal(parse(NI_VERB_ENV, "--output=c"), 0);
+    assert_string_equal(options.output, "c");
+    assert_int_equal(parse(NI_VERB_ENV, "--output d=e"), 0);
+    assert_string_equal(options.output, "d=e");
+    assert_int_equal(parse(NI_VERB_ENV, "--output=--"), 0);
+    assert_string_equal(options.output, "--");
+    assert_int_equal(parse(NI_VERB_ENV, "--mode=tcp --mode=rdma"), 0);
+    assert_int_equal(options.policy.mode, NI_MODE_RDMA);
+    assert_int_equal(parse(NI_VERB_PLAN, "--json"), 0);
+    assert_true(options.json);
+}
+
+static void test_wrong(void **state)
+{
+    static const struct {
+        unsigned verb;
+        const char *line, *message;
+    } cases[] = {
+        {NI_VERB_RUN, "--frob", "unknown option `--frob`; see `nccl-init run --help`"},
+        {NI_VERB_PLAN, "--frob=1", "unknown option `--frob`; see `nccl-init plan --help`"},
+        {NI_VERB_RUN, "--mod=tcp", "unknown option `--mod`; see `nccl-init run --help`"},
+        {NI_VERB_RUN, "-x", "unknown option `-x`; see `nccl-init run --help`"},
+        {NI_VERB_RUN, "--=x", "unknown option `--`; see `nccl-init run --help`"},
+        {NI_VERB_RUN, "---mode=tcp", "unknown option `---mode`; see `nccl-init run --help`"},
+        {NI_VERB_RUN, "-o f", "`-o` is no option of `run`; see `nccl-init run --help`"},
+        {NI_VERB_ENV, "--strict", "`--strict` is no option of `env`; see `nccl-init env --help`"},
+        {NI_VERB_PLAN, "--json=1", "`--json` takes no value"},
+        {NI_VERB_RUN, "--mode", "`--mode` needs a value: auto|rdma|tcp|off"},
+        {NI_VERB_RUN, "--mode=x", "--mode: `x` is not auto|rdma|tcp|off"},
+        {NI_VERB_RUN, "--mode TCP", "--mode: `TCP` is not auto|rdma|tcp|off"},
+        {NI_VERB_RUN, "--mode --", "--mode: `--` is not auto|rdma|tcp|off"},
+        {NI_VERB_RUN, "--mode= x", "--mode: `` is not auto|rdma|tcp|off"},
+        {NI_VERB_RUN, "--memlock _", "--memlock: `` is not max|keep|BYTES"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        assert_int_equal(parse(cases[i].verb, cases[i].line), -EINVAL);
+        assert_string_equal(err_buf, cases[i].message);
+    }
+    assert_int_equal(options.policy.mode, NI_MODE_AUTO);
+}
+
+static void test_policy(void **state)
+{
+    (void)state;
+    assert_int_equal(parse(NI_VERB_RUN, "--memlock=2G --gdr=PHB --hcas=a:1,b --sockets=pod"), 0);
+    assert_int_equal(options.policy.memlock, NI_MEMLOCK_BYTES);
+    assert_true(options.policy.memlock_bytes == INT64_C(2) << 30);
+    assert_int_equal(options.policy.gdr, NI_GDR_LEVEL);
+    assert_int_equal(options.policy.gdr_level, NI_DIST_PHB);
+    assert_string_equal(options.policy.hcas, "a:1,b");
+    assert_string_equal(options.policy.sockets, "pod");
+    assert_int_equal(parse(NI_VERB_RUN, "--memlock=keep --gdr=off --hcas=auto --sockets=auto"), 0);
+    assert_int_equal(options.policy.memlock, NI_MEMLOCK_KEEP);
+    assert_int_equal(options.policy.gdr, NI_GDR_OFF);
+    assert_null(options.policy.hcas);
+    assert_null(options.policy.sockets);
+}
+
+static void test_for(void **state)
+{
+    static const struct {
+        const char *value;
+        unsigned want; /* 0: refused */
+    } cases[] = {
+        {"nccl", NI_FOR_NCCL},
+        {"nvshmem", NI_FOR_NVSHMEM},
+        {"ucx,gloo", NI_FOR_UCX | NI_FOR_GLOO},
+        {"gloo,nccl,nccl", NI_FOR_NCCL | NI_FOR_GLOO},
+        {"nccl,", 0},
+        {",nccl", 0},
+        {"NCCL", 0},
+        {"nccl ucx", 0},
+        {"nccl, ucx", 0},
+        {"ncc", 0},
+        {"nccl|ucx", 0},
+    };
+
+    (void)state;
+    assert_int_equal(options.policy.targets, NI_FOR_NCCL);
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        ni_options_init(&options);
+        assert_int_equal(option("for")->parse(cases[i].value, &options),
+                         cases[i].want ? 0 : -EINVAL);
+        assert_int_equal(options.policy.targets, cases[i].want ? cases[i].want : NI_FOR_NCCL);
+    }
+}
+
+static void test_wait(void **state)
+{
+    static const struct {
+        const char *value;
+        int want; /* -1: refused */
+    } cases[] = {
+        {"0", 0},
+        {"10", 10},
+        {"3600", NI_MAX_WAIT},
+        {"3601", -1},
+        {"-1", -1},
+        {"1s", -1},
+        {"", -1},
+        {" 1", -1},
+        {"0x1", -1},
+        {"99999999999999999999", -1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        options.wait = 7;
+        assert_int_equal(option("wait")->parse(cases[i].value, &options),
+                         cases[i].want < 0 ? -EINVAL : 0);
+        assert_int_equal(options.wait, cases[i].want < 0 ? 7 : cases[i].want);
+    }
+    assert_int_equal(parse(NI_VERB_SNAPSHOT, "--wait=1"), 0);
+    assert_int_equal(options.wait, 1);
+    assert_int_equal(parse(NI_VERB_DOCTOR, "--wait 2"), 0);
+    assert_int_equal(options.wait, 2);
+}
+
+/* A variable's name or an absolute path, whole or not at all. */
+static void test_network_status(void **state)
+{
+    static const char *const good[] = {"STATUS", "/etc/podinfo/x", "/", "A.b-C"};
+    static const char *const bad[] = {"", "etc/podinfo", "A=b", "./x"};
+    static char longest[NI_PATH + 1];
+
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(good); i++) {
+        assert_int_equal(option("network-status")->parse(good[i], &options), 0);
+        assert_string_equal(options.network_status, good[i]);
+    }
+    for (size_t i = 0; i < NI_COUNT(bad); i++)
+        assert_int_equal(option("network-status")->parse(bad[i], &options), -EINVAL);
+    memset(longest, 'A', NI_PATH);
+    assert_int_equal(option("network-status")->parse(longest, &options), -EINVAL);
+    assert_string_equal(options.network_status, "A.b-C");
+    assert_int_equal(option("network-status")->parse(longest + 1, &options), 0);
+    assert_string_equal(options.network_status, longest + 1);
+}
+
+static void test_rules(void **state)
+{
+    (void)state;
+    assert_int_equal(parse(NI_VERB_PLAN, "--rules"), 0);
+    assert_true(options.rules);
+    assert_int_equal(parse(NI_VERB_RUN, "--rules"), -EINVAL);
+    assert_int_equal(parse(NI_VERB_PLAN, "--rules=1"), -EINVAL);
+}
+
+/* ---- variables
+   ----------------------------------------------------------------------------------- */
+
+static void test_variables(void **state)
+{
+    char *entry[] = {(char[]){"NCCLINIT_MODE=tcp"}, (char[]){"NCCLINIT_MODE=off"},
+                     (char[]){"NCCLINIT_HCAS=x"},   (char[]){"NCCLINIT_FORMAT=nonsense"},
+                     (char[]){"NCCLINIT_STRICT=1"}, (char[]){"NCCLINIT_BARE"},
+                     (char[]){"NCCLINIT=1"},        NULL};
+    uint32_t taken = bit("hcas");
+
+    (void)state;
+    assert_int_equal(parse_env(NI_VERB_RUN, entry, false, &taken, NULL), 0);
+    assert_int_equal(options.policy.mode, NI_MODE_TCP); /* the first, as getenv */
+    assert_null(options.policy.hcas);                   /* the command line had it */
+    assert_true(options.strict);
+    assert_int_equal(taken, bit("hcas") | bit("mode") | bit("strict"));
+    /* A wrong value counts where the option belongs to the verb. */
+    taken = 0;
+    assert_int_equal(parse_env(NI_VERB_ENV, entry, false, &taken, NULL), -EINVAL);
+    assert_string_equal(err_buf, "NCCLINIT_FORMAT: `nonsense` is not sh|k8s|docker|nccl.conf|json");
+}
+
+static void test_wrong_variables(void **state)
+{
+    char *entry[] = {(char[]){"NCCLINIT_FROB=1"},     (char[]){"NCCLINIT_=1"},
+                     (char[]){"NCCLINIT_STRICT=yes"}, (char[]){"NCCLINIT_mode=tcp"},
+                     (char[]){"NCCLINIT_MODE=tcp"},   NULL};
+    char *unknown[] = {entry[0], NULL};
+    uint32_t taken = 0;
+
+    (void)state;
+    assert_int_equal(parse_env(NI_VERB_RUN, entry, false, &taken, &findings), 0);
+    assert_int_equal(findings.n, 4);
+    for (unsigned i = 0; i < findings.n; i++)
+        assert_int_equal(findings.at[i].id, NI_F_OPTION_INVALID);
+    assert_string_equal(findings.at[0].subject, "NCCLINIT_FROB");
+    assert_string_equal(findings.at[2].message, "`yes` is not 0 or 1");
+    assert_int_equal(options.policy.mode, NI_MODE_TCP); /* the rest is still read */
+    assert_false(options.strict);
+    assert_int_equal(parse_env(NI_VERB_PLAN, unknown, false, &taken, NULL), -EINVAL);
+    assert_string_equal(err_buf, "NCCLINIT_FROB: there is no such option");
+}
+
+/* Of a recording only what belongs to the plan: not where to write, for one. */
+static void test_recorded(void **state)
+{
+    char *entry[] = {(char[]){"NCCLINIT_OUTPUT=x"},        (char[]){"NCCLINIT_ROOT=/x"},
+                     (char[]){"NCCLINIT_FORMAT=nonsense"}, (char[]){"NCCLINIT_MODE=tcp"},
+                     (char[]){"NCCLINIT_GDR=off"},         NULL};
+    uint32_t taken = bit("gdr");
+
+    (void)state;
+    assert_int_equal(parse_env(NI_VERB_ENV, entry, true, &taken, &findings), 0);
+    assert_int_equal(findings.n, 0);
+    assert_null(options.output);
+    assert_string_equal(options.root, "/");
+    assert_int_equal(options.policy.mode, NI_MODE_TCP);
+    assert_int_equal(options.policy.gdr, NI_GDR_AUTO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_names, reset),
+        cmocka_unit_test_setup(test_values, reset),
+        cmocka_unit_test_setup(test_stops, reset),
+        cmocka_unit_test_setup(test_forms, reset),
+        cmocka_unit_test_setup(test_wrong, reset),
+        cmocka_unit_test_setup(test_policy, reset),
+        cmocka_unit_test_setup(test_for, reset),
+        cmocka_unit_test_setup(test_wait, reset),
+        cmocka_unit_test_setup(test_network_status, reset),
+        cmocka_unit_test_setup(test_rules, reset),
+        cmocka_unit_test_setup(test_variables, reset),
+        cmocka_unit_test_setup(test_wrong_variables, reset),
+        cmocka_unit_test_setup(test_recorded, reset),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --require, --keep-caps, --drop-caps; and which variables are left alone in secure execution. */
+#include <errno.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "nccl_init/cmd.h"
+
+static struct ni_options options;
+
+static int reset(void **state)
+{
+    (void)state;
+    ni_options_init(&options);
+    return 0;
+}
+
+static int set(const char *name, const char *value)
+{
+    for (unsigned i = 0; i < ni_options_count; i++)
+        if (strcmp(ni_options_table[i].name, name) == 0)
+            return ni_options_table[i].parse(value, &options);
+    fail_msg("no option %s", name);
+    return 0;
+}
+
+static void test_require(void **state)
+{
+    static const char *const bad[] = {"",         "all",    "rdma,",   "rdma,none", "none,rdma",
+                                      "rails",    "rails=", "rails=0", "rails=x",   "rails=33",
+                                      "rails=-1", "Rdma",   "gpus=2",  " rdma",     "rdma memlock"};
+
+    (void)state;
+    assert_int_equal(options.policy.require, 0);
+    assert_int_equal(set("require", "rdma"), 0);
+    assert_int_equal(options.policy.require, NI_REQUIRE_RDMA);
+    assert_int_equal(set("require", "gpus,gdr,memlock,roce-v2,rails=32,rdma"), 0);
+    assert_int_equal(options.policy.require, NI_REQUIRE_RDMA | NI_REQUIRE_GDR | NI_REQUIRE_MEMLOCK |
+                                                 NI_REQUIRE_ROCE_V2 | NI_REQUIRE_RAILS |
+                                                 NI_REQUIRE_GPUS);
+    assert_int_equal(options.policy.rails, 32);
+    for (size_t i = 0; i < NI_COUNT(bad); i++) {
+        assert_int_equal(set("require", bad[i]), -EINVAL);
+        assert_int_equal(options.policy.rails, 32);
+    }
+    assert_int_equal(set("require", "none"), 0);
+    assert_int_equal(options.policy.require, 0);
+}
+
+static void test_caps(void **state)
+{
+    static const char *const bad[] = {"",    "ipc_lock,", "cap_ipc_lock",
+                                      "ALL", "14",        "none,ipc_lock"};
+
+    (void)state;
+    assert_int_equal(set("keep-caps", "ipc_lock"), 0);
+    assert_int_equal(options.policy.keep_caps, 1 << NI_CAP_IPC_LOCK);
+    assert_int_equal(set("keep-caps", "IPC_LOCK,Sys_Resource"), 0);
+    assert_int_equal(options.policy.keep_caps, 1 << NI_CAP_IPC_LOCK | 1 << NI_CAP_SYS_RESOURCE);
+    assert_int_equal(set("drop-caps", "setpcap"), 0);
+    assert_int_equal(options.policy.drop_caps, 1 << NI_CAP_SETPCAP);
+    assert_false(options.policy.drop_unneeded);
+    for (size_t i = 0; i < NI_COUNT(bad); i++) {
+        assert_int_equal(set("keep-caps", bad[i]), -EINVAL);
+        assert_int_equal(set("drop-caps", bad[i]), -EINVAL);
+    }
+    assert_int_equal(set("keep-caps", "unneeded"), -EINVAL);
+    assert_int_equal(options.policy.drop_caps, 1 << NI_CAP_SETPCAP);
+    assert_int_equal(set("drop-caps", "unneeded"), 0);
+    assert_true(options.policy.drop_unneeded);
+    assert_int_equal(options.policy.drop_caps, 0);
+    assert_int_equal(set("drop-caps", "none"), 0);
+    assert_false(options.policy.drop_unneeded);
+}
+
+/* What names a file; nothing else is left alone. */
+static void test_secure(void **state)
+{
+    static char root[] = "NCCLINIT_ROOT=/r", output[] = "NCCLINIT_OUTPUT=/o";
+    static char log[] = "NCCLINIT_TERMINATION_LOG=/t", status[] = "NCCLINIT_NETWORK_STATUS=/n";
+    static char mode[] = "NCCLINIT_MODE=tcp";
+    static char *entries[] = {root, output, log, status, mode, NULL};
+    const struct ni_env env = {entries};
+    char buf[64];
+    struct ni_text err = ni_text_on(buf, sizeof(buf));
+
+    (void)state;
+    for (int secure = 0; secure < 2; secure++) {
+        uint32_t taken = 0;
+
+        ni_options_init(&options);
+        options.secure = secure == 1;
+        assert_int_equal(ni_args_env(NI_VERB_ENV, &env, false, &taken, &options, NULL, &err), 0);
+        assert_int_equal(options.policy.mode, NI_MODE_TCP);
+        assert_string_equal(options.root, secure ? "/" : "/r");
+        assert_string_equal(options.termination_log, secure ? "/dev/termination-log" : "/t");
+        assert_string_equal(options.network_status, secure ? "" : "/n");
+        assert_string_equal(options.output ? options.output : "-", secure ? "-" : "/o");
+        assert_int_equal(__builtin_popcount(options.ignored), secure ? 4 : 0);
+    }
+    /* The command line may. */
+    assert_int_equal(set("root", "/r"), 0);
+    assert_string_equal(options.root, "/r");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_require, reset),
+        cmocka_unit_test_setup(test_caps, reset),
+        cmocka_unit_test_setup(test_secure, reset),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

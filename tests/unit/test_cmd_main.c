@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program as a whole, for what a shell cannot ask: argument vectors without a name, texts that
+   must not be cut. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "nccl_init/act.h"
+#include "nccl_init/cmd.h"
+
+static struct ni_context context;
+
+/* The program with these arguments; what it writes goes nowhere. */
+static int call(int argc, char *argv[])
+{
+    static char *envp[] = {NULL};
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC), out = dup(1), err = dup(2), status;
+
+    (void)fflush(NULL);
+    memset(&context, 0, sizeof(context));
+    (void)dup2(null, 1);
+    (void)dup2(null, 2);
+    status = ni_main(&context, argc, argv, envp);
+    (void)dup2(out, 1);
+    (void)dup2(err, 2);
+    close(null);
+    close(out);
+    close(err);
+    return status;
+}
+
+/* X9; and Linux 5.18 and later make one empty argument of an empty vector. */
+static void test_empty_vector(void **state)
+{
+    char *nothing[] = {NULL}, *one[] = {(char[]){""}, NULL};
+    char *empty_verb[] = {(char[]){"nccl-init"}, (char[]){""}, NULL};
+
+    (void)state;
+    assert_int_equal(call(0, nothing), NI_EXIT_REFUSED);
+    assert_int_equal(call(1, one), NI_EXIT_REFUSED);
+    assert_int_equal(call(2, empty_verb), NI_EXIT_REFUSED);
+}
+
+static void test_help_fits(void **state)
+{
+    char name[32], help[] = "--help", version[] = "--version";
+    char *of_verb[] = {(char[]){"nccl-init"}, name, help, NULL};
+    char *of_program[] = {of_verb[0], help, NULL}, *of_version[] = {of_verb[0], version, NULL};
+
+    (void)state;
+    for (unsigned i = 0; i < ni_verbs_count; i++) {
+        assert_true(ni_copy(name, sizeof(name), ni_verbs_table[i].name));
+        assert_int_equal(call(3, of_verb), 0); /* 1 if the text was cut */
+    }
+    assert_int_equal(call(2, of_program), 0);
+    assert_int_equal(call(2, of_version), 0);
+}
+
+/* A verb has one bit of its own, and each option is one of some verb. */
+static void test_verbs(void **state)
+{
+    unsigned all = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < ni_verbs_count; i++) {
+        unsigned bit = ni_verbs_table[i].bit;
+
+        assert_true(bit != 0 && (bit & (bit - 1)) == 0);
+        assert_int_equal(all & bit, 0);
+        all |= bit;
+    }
+    for (unsigned i = 0; i < ni_options_count; i++)
+        assert_int_equal(ni_options_table[i].verbs & ~all, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_empty_vector),
+        cmocka_unit_test(test_help_fits),
+        cmocka_unit_test(test_verbs),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --wait: how often it looks, what is left of earlier looks, and when it gives up. The looks are
+   this file's own: its ni_gather is linked instead of the archive's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "nccl_init/cmd.h"
+
+static struct ni_context context;
+static const struct ni_ask question;
+
+static struct {
+    unsigned looks;
+    unsigned ready_at;  /* the look that finds all there; 0: none does */
+    unsigned findings;  /* of each look that does not */
+    bool address_later; /* from the second look on only the address is missing */
+} node;
+
+void ni_gather(const struct ni_root *root, const struct ni_env *env, const struct ni_ask *ask,
+               struct ni_inventory *inv, struct ni_findings *f)
+{
+    static const struct ni_inventory zero;
+
+    assert_ptr_equal(root, &context.root);
+    assert_ptr_equal(env, &context.env);
+    assert_ptr_equal(ask, &question);
+    assert_memory_equal(inv, &zero, sizeof(zero));
+    node.looks++;
+    inv->n_hca = inv->n_port = 1;
+    inv->hca[0].netdev = -1;
+    (void)ni_copy(inv->hca[0].name, sizeof(inv->hca[0].name), "mlx5_6");
+    inv->port[0] = (struct ni_port){.num = 1, .link = NI_LINK_IB, .first_gid = -1};
+    inv->port[0].state = (struct ni_num){NI_PORT_ACTIVE, NI_KNOWN};
+    if (node.looks == node.ready_at)
+        return;
+    if (node.address_later && node.looks > 1)
+        inv->port[0].link = NI_LINK_ROCE;
+    else
+        inv->port[0].state.v = NI_PORT_DOWN;
+    for (unsigned i = 0; i < node.findings; i++)
+        ni_report(f, NI_F_HCA_PORT_DOWN, "mlx5_6/1", "look %u, %u", node.looks, i);
+}
+
+/* Waits on a live node that is ready at that look. The milliseconds it took. */
+static int64_t wait_for(unsigned seconds, unsigned ready_at, unsigned findings)
+{
+    struct timespec a, b;
+
+    memset(&context, 0, sizeof(context));
+    ni_options_init(&context.options);
+    context.options.wait = seconds;
+    context.options.log_level = NI_LOG_ERROR;
+    context.root.kind = NI_ROOT_LIVE;
+    node.looks = 0;
+    node.ready_at = ready_at;
+    node.findings = findings;
+    ni_report(&context.findings, NI_F_OPTION_INVALID, "NCCLINIT_X", "from before");
+    assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &a), 0);
+    ni_wait_and_gather(&context, &question);
+    assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &b), 0);
+    return (b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000;
+}
+
+static int reset(void **state)
+{
+    (void)state;
+    node.address_later = false;
+    return 0;
+}
+
+static bool gave_up(void)
+{
+    return ni_findings_has(&context.findings, NI_F_WAIT_OVER);
+}
+
+static void test_no_wait(void **state)
+{
+    (void)state;
+    (void)wait_for(0, 0, 1); /* not asked to wait: not ready is no finding either */
+    assert_int_equal(node.looks, 1);
+    assert_int_equal(context.findings.n, 2);
+    assert_false(gave_up());
+    (void)wait_for(60, 1, 1); /* ready at once */
+    assert_int_equal(node.looks, 1);
+    assert_int_equal(context.findings.n, 1);
+}
+
+/* The second look of a recording sees what the first saw. */
+static void test_recording(void **state)
+{
+    (void)state;
+    for (int tree = 0; tree <= 1; tree++) {
+        memset(&context, 0, sizeof(context));
+        ni_options_init(&context.options);
+        context.options.wait = 60;
+        context.root.kind = tree ? NI_ROOT_TREE : NI_ROOT_DIR;
+        node.looks = node.ready_at = 0;
+        ni_wait_and_gather(&context, &question);
+        assert_int_equal(node.looks, 1);
+        assert_false(gave_up());
+    }
+}
+
+/* Only the last look counts, beside what was said before all of them. */
+static void test_ready_later(void **state)
+{
+    int64_t took;
+
+    (void)state;
+    took = wait_for(60, 4, 3);
+    assert_int_equal(node.looks, 4);
+    assert_true(took >= 100 && took < 10000);
+    assert_int_equal(context.findings.n, 1);
+    assert_string_equal(context.findings.at[0].subject, "NCCLINIT_X");
+    assert_int_equal(context.inventory.port[0].state.v, NI_PORT_ACTIVE);
+}
+
+static void test_full_table(void **state)
+{
+    (void)state;
+    (void)wait_for(60, 3, NI_MAX_FINDINGS);
+    assert_int_equal(node.looks, 3);
+    assert_int_equal(context.findings.n, 1);
+    assert_int_equal(context.findings.dropped, 0); /* of the last look nothing was */
+}
+
+static void test_over(void **state)
+{
+    const struct ni_finding *last;
+    int64_t took;
+
+    (void)state;
+    node.address_later = true;
+    took = wait_for(1, 0, 1);
+    assert_true(took >= 1000 && took < 10000);
+    assert_true(node.looks >= 3 && node.looks <= 22);
+    assert_int_equal(context.findings.n, 3);
+    last = &context.findings.at[2];
+    assert_int_equal(last->id, NI_F_WAIT_OVER);
+    assert_string_equal(last->subject, "--wait");
+    /* of the last look, not of the first */
+    assert_string_equal(last->message, "after 1 s still missing: mlx5_6/1: address and GID");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_no_wait, reset),
+        cmocka_unit_test_setup(test_recording, reset),
+        cmocka_unit_test_setup(test_ready_later, reset),
+        cmocka_unit_test_setup(test_full_table, reset),
+        cmocka_unit_test_setup(test_over, reset),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
