@@ -1,0 +1,220 @@
+#!/bin/sh
+# Holds documents, program and golden tests together: findings, rules, checks, options, links, the README's samples.
+# SPDX-License-Identifier: Apache-2.0
+set -euf
+
+program=${NCCL_INIT:-$PWD/build/static/nccl-init}
+case $program in
+/*) ;;
+*) program=$PWD/$program ;;
+esac
+cd "$(dirname "$0")/../.."
+
+catalogue=include/nccl_init/findings.h
+rules=src/decide/rules.c
+man=docs/nccl-init.8
+
+# What no golden output names by its id: "ID|FILE|PATTERN|why". The pattern must stand in a golden case's FILE, or,
+# where FILE is a path, in that file.
+not_in_goldens='
+net.transport|expected.plan|^Plan: TCP sockets|its decision is the first line of a plan, which names no rule
+user.values|expected.plan|^  error: user\.|it decides nothing, its findings are checked one by one
+caps.command|expected.plan|^  warning: caps\.|it sets no variable, its findings are checked one by one
+require|expected.plan|^The command would not be started: --require=|its decision is a line of its own, which names no rule
+memlock.raise|expected.plan|^Locked memory: .* raised to |its decision is a line of its own, which names no rule
+wait.over|tests/unit/test_cmd_wait.c|NI_F_WAIT_OVER|only a live root is waited for, and a golden case has a recorded one
+'
+# Options of other programs that the documents name.
+foreign_options='--env-file --ulimit --init --bless'
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+bad=0
+
+complain() {
+	echo "docs: $1"
+	bad=1
+}
+
+# same WHAT LEFT RIGHT: two sorted lists; names what only one of them has (a name twice counts as such)
+same() {
+	if ! [ -s "$tmp/$2" ]; then
+		complain "$1: nothing found"
+	fi
+	diff "$tmp/$2" "$tmp/$3" >"$tmp/diff" || {
+		complain "$1:"
+		sed -n "s/^</  only in $2:/p; s/^>/  only in $3:/p" "$tmp/diff"
+	}
+}
+
+# ids in headings of the form "## `id`"
+headings() {
+	# shellcheck disable=SC2016 # the backquotes are Markdown's
+	sed -n 's/^## `\(.*\)`$/\1/p' "$1"
+}
+
+# ---- findings and rules have a heading each, and only they ---------------------------------------
+
+# "id SEVERITY", from X(NAME, "id", NI_SEVERITY, ...)
+sed -n 's/^ *X([A-Z0-9_]*, "\([^"]*\)", NI_\([A-Z]*\),.*/\1 \2/p' "$catalogue" |
+	tr '[:upper:]' '[:lower:]' >"$tmp/severities"
+cut -d ' ' -f 1 "$tmp/severities" >"$tmp/findings.h"
+headings docs/findings.md >"$tmp/findings.md"
+same "findings, in the order of the catalogue" findings.h findings.md
+if [ "$(grep -c '^ *X(' "$catalogue")" != "$(wc -l <"$tmp/findings.h")" ]; then
+	complain "$catalogue: a finding that this script cannot read"
+fi
+
+sed -n 's/^    {"\([a-z.-]*\)", .*/\1/p' "$rules" | sort >"$tmp/rules.c"
+headings docs/rules.md | sort >"$tmp/rules.md"
+same "rules" rules.c rules.md
+
+sed -n 's/^    {"\([a-z0-9.-]*\)", .*/\1/p' src/decide/check.c >"$tmp/check.c"
+# shellcheck disable=SC2016 # the backquotes are Markdown's
+sed -n '/^## Checks/,$ s/^| `\([a-z0-9.-]*\)` | .*/\1/p' docs/rules.md >"$tmp/checks.md"
+same "doctor's checks" check.c checks.md
+# shellcheck disable=SC2016
+sed -n '/^## Checks/,$ s/^- `\([a-z0-9.-]*\)`: `.*/\1/p; /^## Checks/,$ s/^- `\(pci.acs\)`: none$/\1/p' docs/rules.md >"$tmp/checks.md"
+same "the findings of doctor's checks" check.c checks.md
+
+awk '/^## `/ { id = substr($2, 2, length($2) - 2) }
+     /^Severity: / { print id, $2 }' docs/findings.md | sort >"$tmp/findings.md"
+sort "$tmp/severities" >"$tmp/findings.h"
+same "severities" findings.h findings.md
+
+# ---- the program's options are the manual's ------------------------------------------------------
+
+if [ -x "$program" ]; then
+	"$program" --help >"$tmp/help"
+	verbs=$(sed -n 's/^       nccl-init \([a-z]*\) .*/\1/p' "$tmp/help")
+	[ -n "$verbs" ] || complain "$program --help names no verb"
+	for verb in $verbs; do
+		"$program" "$verb" --help >>"$tmp/help"
+		grep -q "^\.B nccl-init $verb\$" "$man" || complain "$man: the synopsis lacks $verb"
+	done
+	# --version stands in the usage only
+	grep -o -e '--[a-z][a-z-]*' "$tmp/help" | sort -u >"$tmp/help-options"
+	grep -o 'NCCLINIT_[A-Z_]*' "$tmp/help" | sort -u >"$tmp/help-variables"
+	# shellcheck disable=SC2016 # `\f.` is roff's
+	sed 's/\\-/-/g; s/\\f[BIRP]//g' "$man" >"$tmp/man"
+	grep -o -e '--[a-z][a-z-]*' "$tmp/man" | sort -u >"$tmp/man-options"
+	grep -o 'NCCLINIT_[A-Z_][A-Z_]*' "$tmp/man" | sort -u >"$tmp/man-variables"
+	same "options" help-options man-options
+	same "variables" help-variables man-variables
+
+	find README.md docs -name '*.md' -exec grep -ohE -e '(^|[^a-z-])--[a-z][a-z-]*' {} + |
+		grep -o -e '--[a-z-]*' | sort -u >"$tmp/used"
+	while read -r option; do
+		case " $foreign_options " in
+		*" $option "*) ;;
+		*) grep -qxF -e "$option" "$tmp/help-options" || complain "the documents name $option, which is no option" ;;
+		esac
+	done <"$tmp/used"
+else
+	complain "$program is not there: build it, or set NCCL_INIT"
+fi
+
+# ---- the manual is clean roff --------------------------------------------------------------------
+
+if command -v groff >/dev/null; then
+	LC_ALL=C.UTF-8 groff -man -Tutf8 -ww "$man" 2>&1 >/dev/null | sed 's/^/docs: /' >"$tmp/roff"
+	cat "$tmp/roff"
+	[ ! -s "$tmp/roff" ] || bad=1
+fi
+if command -v mandoc >/dev/null; then
+	mandoc -Tlint -W warning "$man" || bad=1
+fi
+
+# ---- links lead somewhere ------------------------------------------------------------------------
+
+set +f
+for file in README.md docs/*.md; do
+	sed -n 's/\](/\n](/gp' "$file" | sed -n 's/^](\([^)]*\)).*/\1/p' >"$tmp/links"
+	while IFS= read -r link; do
+		case $link in
+		*://* | '#'* | mailto:*) continue ;;
+		esac
+		[ -e "$(dirname "$file")/${link%%#*}" ] || complain "$file: no $link"
+	done <"$tmp/links"
+done
+set -f
+
+# ---- lines are not too long to read side by side with something else ------------------------------
+
+find README.md docs -type f -exec awk '
+	length($0) > 120 { print "docs: " FILENAME ":" FNR ": " length($0) " characters" }' {} + >"$tmp/long"
+cat "$tmp/long"
+[ ! -s "$tmp/long" ] || bad=1
+
+# ---- each id occurs in a golden plan or doctor ---------------------------------------------------
+
+find tests/golden -name expected.plan -exec cat {} + >"$tmp/expected.plan"
+find tests/golden -name expected.doctor -exec cat {} + >"$tmp/expected.doctor"
+if [ -s "$tmp/expected.plan" ]; then
+	# "  warning: gid.none: mlx5_6/1", "rule gid.index: ...", "mlx5_6/1  kept  hca.ports  ..."
+	grep -ohE '^  (error|warning|info): [^ :]+' "$tmp/expected.plan" "$tmp/expected.doctor" |
+		sed 's/.*: //' | sort -u >"$tmp/seen"
+	grep -oE '(^|, | )rule [a-z.-]+' "$tmp/expected.plan" | sed 's/.*rule //' | sort -u >>"$tmp/seen"
+	grep -oE ' (kept|dropped) +[a-z.-]+' "$tmp/expected.plan" | awk '{ print $2 }' | sort -u >>"$tmp/seen"
+	cut -d ' ' -f 1 "$tmp/severities" | cat - "$tmp/rules.c" >"$tmp/ids"
+	while read -r id; do
+		exception=$(printf '%s' "$not_in_goldens" | grep "^$id|") || exception=
+		if grep -qxF -e "$id" "$tmp/seen"; then
+			[ -z "$exception" ] || complain "$id occurs in golden outputs: its exception is not needed"
+		elif [ -z "$exception" ]; then
+			complain "$id occurs in no golden plan or doctor"
+		fi
+	done <"$tmp/ids"
+	printf '%s' "$not_in_goldens" | sed '/^$/d' >"$tmp/exceptions"
+	while IFS='|' read -r id file pattern why; do
+		grep -qxF -e "$id" "$tmp/ids" || complain "an exception for $id, which does not exist"
+		[ -n "$why" ] || complain "an exception for $id without a reason"
+		case $file in
+		*/*) ;;
+		*) file=$tmp/$file ;;
+		esac
+		grep -qE -e "$pattern" "$file" || complain "$id: no line like '$pattern' in ${file#"$tmp/"}"
+	done <"$tmp/exceptions"
+else
+	complain "no golden plan: tests/golden/run --bless"
+fi
+
+# ---- the samples in the README are what the program says -----------------------------------------
+
+# A sample begins with "$ nccl-init VERB --root tests/nodes/NAME.tree", ends at the next prompt or at the block's end,
+# and is the golden case NAME's expected.VERB, line by line in that order. A line "..." stands for lines left out, and
+# " ..." at the end of a line for the rest of it. `./dev demo`, a doctor and a topo must be among them.
+sed -n 's|^\$ nccl-init \([a-z]*\) --root tests/nodes/\([a-z0-9-]*\)\.tree$|\1 \2|p' README.md >"$tmp/samples"
+for must in 'plan h100-12dev' 'doctor ' 'topo '; do
+	grep -q "^$must" "$tmp/samples" || complain "README.md: no sample of $must"
+done
+while read -r verb node; do
+	expected=tests/golden/$node/expected.$verb
+	if ! [ -r "$expected" ]; then
+		complain "README.md: a sample of $verb on $node, but no $expected"
+		continue
+	fi
+	awk -v command="\$ nccl-init $verb --root tests/nodes/$node.tree" '
+		$0 == command { on = 1; next }
+		on && (/^\$ / || /^```/) { exit }
+		on && !/^ *\.\.\.$/ && NF { print }' README.md >"$tmp/sample"
+	[ -s "$tmp/sample" ] || complain "README.md: the sample of $verb on $node is empty"
+	awk -v expected="$expected" '
+		function fits(line) { return cut ? index(line, want) == 1 : line == want }
+		{
+			want = $0
+			cut = sub(/ \.\.\.$/, " ", want)
+			do {
+				got = getline line <expected
+			} while (got > 0 && !fits(line))
+			if (got <= 0) {
+				print "docs: README.md differs from " expected " at: " $0
+				exit 1
+			}
+		}' "$tmp/sample" || bad=1
+done <"$tmp/samples"
+
+[ "$bad" = 0 ] && echo "docs: $(wc -l <"$tmp/findings.h") findings, $(wc -l <"$tmp/rules.c") rules, $(wc -l <"$tmp/help-options") options"
+exit "$bad"
