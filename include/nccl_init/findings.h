@@ -10,213 +10,226 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
 
 /* X(name, "permanent.id", severity, "hint: an action, and whose"). Ids are never renamed or reused.
    Kept in the order of the ids. */
-#define NI_FINDINGS(X)                                                                             \
-    X(ALLOC_DUPLICATE, "alloc.duplicate", NI_INFO, "Nothing to do: each device is used once.")     \
-    X(ALLOC_ID_INVALID, "alloc.id.invalid", NI_WARNING,                                            \
-      "Look at what sets the variable: a device plugin writes PCI addresses (0000:3b:00.2) or "    \
-      "auxiliary names (mlx5_core.sf.4).")                                                         \
-    X(ALLOC_INFO_INVALID, "alloc.info.invalid", NI_WARNING,                                        \
-      "The JSON is ignored; the plain list decides. Look at what writes the variable.")            \
-    X(ALLOC_NO_DEVICE, "alloc.no-device", NI_WARNING,                                              \
-      "The address is not on this node: was the variable copied from another pod or node? "        \
-      "Restart the pod so that the device plugin allocates anew.")                                 \
-    X(ALLOC_NOT_RDMA, "alloc.not-rdma", NI_INFO,                                                   \
-      "Nothing to do if the device is no NIC (accelerator, vfio). For a NIC: the cluster admin "   \
-      "sets isRdma and a kernel driver with RDMA for the resource.")                               \
-    X(ALLOC_NO_UVERBS, "alloc.no-uverbs", NI_WARNING,                                              \
-      "Request an RDMA resource in the pod spec: it brings the device nodes. Without them NCCL "   \
-      "says `NET/IB : Unable to open device`.")                                                    \
-    X(ALLOC_RDMA_DEV_DIFFERS, "alloc.rdma-dev.differs", NI_WARNING,                                \
-      "The name from sysfs is used. The pod's variables are older than the node's last driver "    \
-      "reload or reboot: restart the pod.")                                                        \
-    X(ALLOC_SOURCES_DIFFER, "alloc.sources.differ", NI_WARNING,                                    \
-      "The first source decides. If the device is the pod's, its allocation and its network "      \
-      "attachment disagree: restart the pod; cluster admin: look at the device plugin.")           \
-    X(ALLOC_TOO_MANY, "alloc.too-many", NI_WARNING,                                                \
-      "More than any plugin gives: look at what sets the variable.")                               \
-    X(CAPS_DROP_BOUNDING, "caps.drop.bounding", NI_WARNING,                                        \
-      "User: leave the capability out of securityContext.capabilities, or add SETPCAP there, so "  \
-      "that it can be dropped.")                                                                   \
-    X(CAPS_KEEP_MISSING, "caps.keep.missing", NI_WARNING,                                          \
-      "User: add it to securityContext.capabilities; for another user than root also `setcap "     \
-      "cap_ipc_lock=p nccl-init` in the image, without no_new_privs.")                             \
-    X(CONF_UNREADABLE, "conf.unreadable", NI_WARNING,                                              \
-      "Make the file readable for the user of the pod, or remove it: NCCL reads it too.")          \
-    X(EXEC_PID1_NO_INIT, "exec.pid1.no-init", NI_INFO,                                             \
-      "User: put an init in front, `tini -g -- nccl-init -- COMMAND` (docker: --init), "           \
-      "or share the pod's PID namespace.")                                                         \
-    X(FACT_TRUNCATED, "fact.truncated", NI_WARNING,                                                \
-      "Those beyond are not looked at. Tell the developers, with a `nccl-init snapshot --mask`.")  \
-    X(FACT_UNREADABLE, "fact.unreadable", NI_WARNING,                                              \
-      "The rule that needs this file went without it. Give the pod read access to it.")            \
-    X(GDR_DMABUF_OFF, "gdr.dmabuf.off", NI_ERROR,                                                  \
-      "Remove NCCL_DMABUF_ENABLE=0: without nvidia-peermem it is the only way to GPUDirect RDMA.") \
-    X(GDR_DRIVER_ORDER, "gdr.driver.order", NI_WARNING,                                            \
-      "Cluster admin: install MLNX_OFED or DOCA first, then build and install the GPU "            \
-      "driver anew, then load nvidia-peermem; or use the open GPU kernel modules.")                \
-    X(GDR_PEERMEM_BOTH, "gdr.peermem.both", NI_INFO,                                               \
-      "Nothing to do: NCCL uses DMA-BUF where both are there.")                                    \
-    X(GDR_PEERMEM_HIDDEN, "gdr.peermem.hidden", NI_INFO,                                           \
-      "User: use NCCL 2.23.4 or later; older ones do not see this nvidia-peermem.")                \
-    X(GDR_UNAVAILABLE, "gdr.unavailable", NI_WARNING,                                              \
-      "Cluster admin: load nvidia-peermem, or install the open GPU kernel modules (DMA-BUF, "      \
-      "kernel 5.12 or later).")                                                                    \
-    X(GID_INDEX_DIFFERS, "gid.index.differs", NI_INFO,                                             \
-      "NCCL 2.21.5 and later search per HCA and find them; use no older NCCL in this pod.")        \
-    X(GID_LINK_LOCAL, "gid.link-local", NI_WARNING,                                                \
-      "Give the interface an IPv4 or a routable IPv6 address (network attachment, IPAM).")         \
-    X(GID_NONE, "gid.none", NI_WARNING,                                                            \
-      "Give the port's interface an address (network attachment, IPAM); without one there is no "  \
-      "RoCE GID.")                                                                                 \
-    X(GID_OWNER_UNKNOWN, "gid.owner.unknown", NI_WARNING,                                          \
-      "Let the pod read /proc/net/fib_trie, or look at the address yourself: in a shared RDMA "    \
-      "namespace the entry may be another pod's.")                                                 \
-    X(GID_SEARCH_WRONG, "gid.search.wrong", NI_ERROR,                                              \
-      "No single index and no search setting of NCCL is right for all ports. Give each port one "  \
-      "address, or one subnet that only this pod uses.")                                           \
-    X(GID_V1_ONLY, "gid.v1-only", NI_WARNING,                                                      \
-      "Cluster admin: enable RoCE v2 on the port (cma_roce_mode, firmware); RoCE v1 does not "     \
-      "cross subnets.")                                                                            \
-    X(GPU_HCA_FAR, "gpu.hca.far", NI_WARNING,                                                      \
-      "Cluster admin: allocate GPUs and HCAs of one NUMA node together (Topology "                 \
-      "Manager single-numa-node, DRA); user: request an HCA for each GPU.")                        \
-    X(GPU_NODE_MISSING, "gpu.node.missing", NI_ERROR,                                              \
-      "User: request the GPU by its resource (nvidia.com/gpu) or "                                 \
-      "NVIDIA_VISIBLE_DEVICES; cluster admin: look at the container toolkit. CUDA does "           \
-      "not start without the node.")                                                               \
-    X(HCA_LINK_MIXED, "hca.link.mixed", NI_WARNING,                                                \
-      "A job that uses InfiniBand and RoCE ports together dies in NCCL; request devices of one "   \
-      "kind.")                                                                                     \
-    X(HCA_NAME_INVALID, "hca.name.invalid", NI_ERROR,                                              \
-      "NCCL_IB_HCA cannot carry this name; cluster admin: rename the device (rdma dev set name).") \
-    X(HCA_NETDEV_NONE, "hca.netdev.none", NI_WARNING,                                              \
-      "User: add the network attachment (k8s.v1.cni.cncf.io/networks) that belongs to "            \
-      "the resource; a RoCE device without an interface in the pod has no GID.")                   \
-    X(HCA_NODE_DENIED, "hca.node.denied", NI_ERROR,                                                \
-      "User: request the device by its resource instead of mounting /dev/infiniband, so"           \
-      " that the runtime also opens it in the device cgroup.")                                     \
-    X(HCA_NODE_MISSING, "hca.node.missing", NI_ERROR,                                              \
-      "Cluster admin: the device plugin must hand out the device's uverbs node (isRdma:"           \
-      " true), and ib_uverbs must be loaded on the node.")                                         \
-    X(HCA_NONE, "hca.none", NI_INFO,                                                               \
-      "For RDMA, request an SR-IOV or RDMA resource in the pod spec.")                             \
-    X(HCA_NONE_USABLE, "hca.none-usable", NI_ERROR,                                                \
-      "NCCL goes over TCP, far slower. Look at each device's reason in `nccl-init plan`.")         \
-    X(HCA_NOT_SHOWN, "hca.not-shown", NI_INFO,                                                     \
-      "Nothing to do: those the pod was given are all there; the list of the others is cut.")      \
-    X(HCA_PLACE_LOST, "hca.place.lost", NI_INFO,                                                   \
-      "NCCL attaches such an HCA to the first CPU; with GPUs elsewhere give NCCL_TOPO_FILE.")      \
-    X(HCA_PORT_DISABLED, "hca.port.disabled", NI_WARNING,                                          \
-      "User: add this device's network attachment to the pod; cluster admin: link state auto for " \
-      "the VF, and the PF's interface up, with cable and switch port.")                            \
-    X(HCA_PORT_DOWN, "hca.port.down", NI_WARNING,                                                  \
-      "User: is the device attached to the pod's network? Cluster admin: link, cable, switch "     \
-      "port, "                                                                                     \
-      "subnet manager.")                                                                           \
-    X(HCA_PORT_NO_SM, "hca.port.no-sm", NI_WARNING,                                                \
-      "Cluster admin: see that a subnet manager runs in the fabric, and on virtual "               \
-      "functions that it knows their GUIDs.")                                                      \
-    X(HCA_PORT_POLLING, "hca.port.polling", NI_WARNING,                                            \
-      "Cluster admin: look at cable, transceiver and switch port; the physical link "              \
-      "does not come up.")                                                                         \
-    X(HCA_PORT_SLOW, "hca.port.slow", NI_INFO,                                                     \
-      "Nothing to do if it is the management or storage port; to use it, name it in --hcas.")      \
-    X(HCA_TOO_MANY, "hca.too-many", NI_WARNING,                                                    \
-      "NCCL uses 32 ports at most; those beyond, in PCI order, are left out.")                     \
-    X(IOMMU_SLOW, "iommu.slow", NI_WARNING,                                                        \
-      "Cluster admin: boot the node with iommu=pt (OpenShift: a MachineConfig); the "              \
-      "group's type then reads identity.")                                                         \
-    X(IOMMU_TRANSLATED, "iommu.translated", NI_ERROR,                                              \
-      "Cluster admin: boot the node with iommu=pt (OpenShift: a MachineConfig); the "              \
-      "group's type then reads identity. Raising the memlock limit does not help.")                \
-    X(MEMLOCK_HARMLESS, "memlock.harmless", NI_INFO,                                               \
-      "Nothing to do: CAP_IPC_LOCK lifts the limit for the command.")                              \
-    X(MEMLOCK_LOW, "memlock.low", NI_WARNING,                                                      \
-      "Cluster admin, for all pods: memlock=-1:-1 in CRI-O's default_ulimits, "                    \
-      "LimitMEMLOCK=infinity in a drop-in of containerd; else ibv_reg_mr may fail with ENOMEM.")   \
-    X(MEMLOCK_TOO_LOW, "memlock.too-low", NI_ERROR,                                                \
-      "Cluster admin, for all pods: memlock=-1:-1 in CRI-O's default_ulimits, "                    \
-      "LimitMEMLOCK=infinity in a drop-in of containerd, or ulimits in the pod's "                 \
-      "securityContext (KEP-5758).")                                                               \
-    X(NET_EFA, "net.efa", NI_INFO,                                                                 \
-      "Nothing to do where the image has the OFI plugin (aws-ofi-nccl); else NCCL goes over TCP.") \
-    X(OPTION_INVALID, "option.invalid", NI_WARNING,                                                \
-      "It is ignored; see `nccl-init --help` for what it may be.")                                 \
-    X(RAIL_FIRMWARE_DIFFERS, "rail.firmware.differs", NI_WARNING,                                  \
-      "Cluster admin: bring the NICs of the node to one firmware version.")                        \
-    X(RAIL_MTU_DIFFERS, "rail.mtu.differs", NI_WARNING,                                            \
-      "Cluster admin: one MTU for all rails, in the network attachments, on the PFs and"           \
-      " on the switches.")                                                                         \
-    X(RAIL_MTU_SMALL, "rail.mtu.small", NI_INFO,                                                   \
-      "Cluster admin: an MTU of 9000 on PF, VF and switch lets RoCE send packets of "              \
-      "4096 bytes.")                                                                               \
-    X(RAIL_RATE_DIFFERS, "rail.rate.differs", NI_WARNING,                                          \
-      "Cluster admin: look at cable, transceiver and switch port of the slow rail; "               \
-      "user: a slower kind of NIC is better left out with --hcas.")                                \
-    X(RDMA_CGROUP_LOW, "rdma.cgroup.low", NI_WARNING,                                              \
-      "Cluster admin: raise rdma.max of the pod's cgroup, or leave it at max.")                    \
-    X(RDMA_CM_MISSING, "rdma.cm.missing", NI_INFO,                                                 \
-      "Nothing to do for NCCL. For programs that use librdmacm, cluster admin: let the "           \
-      "device plugin hand out /dev/infiniband/rdma_cm.")                                           \
-    X(RDMA_NETNS_EXCLUSIVE, "rdma.netns.exclusive", NI_ERROR,                                      \
-      "Cluster admin: chain the rdma CNI plugin behind sriov in the network attachment,"           \
-      " or set the node to shared mode (rdma system set netns shared).")                           \
-    X(REQUIRE_GDR, "require.gdr", NI_ERROR,                                                        \
-      "The command is not started. Cluster admin: nvidia-peermem or the open GPU kernel modules; " \
-      "user: request GPU and HCA close to each other.")                                            \
-    X(REQUIRE_GPUS, "require.gpus", NI_ERROR,                                                      \
-      "The command is not started. User: request GPUs by their resource (nvidia.com/gpu, "         \
-      "amd.com/gpu).")                                                                             \
-    X(REQUIRE_MEMLOCK, "require.memlock", NI_ERROR,                                                \
-      "The command is not started. Cluster admin: memlock=-1:-1 in CRI-O's default_ulimits, "      \
-      "LimitMEMLOCK=infinity for containerd; user: --keep-caps=ipc_lock.")                         \
-    X(REQUIRE_RAILS, "require.rails", NI_ERROR,                                                    \
-      "The command is not started. User: request more RDMA devices; `nccl-init plan` tells why "   \
-      "one was left out.")                                                                         \
-    X(REQUIRE_RDMA, "require.rdma", NI_ERROR,                                                      \
-      "The command is not started. User: request an RDMA resource, or leave the demand out.")      \
-    X(REQUIRE_ROCE_V2, "require.roce-v2", NI_ERROR,                                                \
-      "The command is not started. User: give each interface an address (network attachment, "     \
-      "IPAM); cluster admin: RoCE v2 on the port (cma_roce_mode).")                                \
-    X(SHM_DEFAULT, "shm.default", NI_ERROR,                                                        \
-      "User: mount an emptyDir with medium Memory at /dev/shm (docker: --shm-size=1g or"           \
-      " more).")                                                                                   \
-    X(SHM_SMALL, "shm.small", NI_WARNING,                                                          \
-      "User: give the emptyDir at /dev/shm 1 GiB or more (sizeLimit, or docker --shm-"             \
-      "size).")                                                                                    \
-    X(SOCKET_NONE, "socket.none", NI_ERROR,                                                        \
-      "NCCL dies with `no socket interface found` where no interface has an address: give the "    \
-      "pod a network.")                                                                            \
-    X(SOCKET_UNUSABLE, "socket.unusable", NI_WARNING,                                              \
-      "Name interfaces of the pod that are up and have an address, or leave --sockets=auto.")      \
-    X(USER_GDR_C2C, "user.gdr-level.c2c", NI_WARNING,                                              \
-      "Unset NCCL_NET_GDR_LEVEL on machines with NVLink-C2C.")                                     \
-    X(USER_GID_WRONG, "user.gid-index.wrong", NI_ERROR,                                            \
-      "Unset NCCL_IB_GID_INDEX, or name an index that holds a RoCE v2 GID of this pod.")           \
-    X(USER_HCA_FOREIGN, "user.ib-hca.foreign", NI_WARNING,                                         \
-      "Unset NCCL_IB_HCA, or name devices of this pod; use '=' for exact names.")                  \
-    X(USER_HCA_NONE, "user.ib-hca.none", NI_ERROR,                                                 \
-      "Unset NCCL_IB_HCA, or name devices of this pod: NCCL falls back to TCP without a word.")    \
-    X(USER_HCA_PREFIX, "user.ib-hca.prefix", NI_WARNING,                                           \
-      "Begin the list with '=': NCCL_IB_HCA==mlx5_1 is exact, NCCL_IB_HCA=mlx5_1 is a prefix.")    \
-    X(USER_NAME_MISSPELT, "user.name.misspelt", NI_WARNING,                                        \
-      "Correct the name in the pod spec or env file; as it is, it has no effect.")                 \
-    X(USER_NAME_OBSOLETE, "user.name.obsolete", NI_INFO,                                           \
-      "Remove it from the pod spec or env file.")                                                  \
-    X(USER_NET_OTHER, "user.net.other", NI_INFO,                                                   \
-      "Nothing to do: the plugin has its own settings.")                                           \
-    X(USER_SOCKET_NONE, "user.socket-ifname.none", NI_ERROR,                                       \
-      "Unset NCCL_SOCKET_IFNAME, or name an interface of the pod that has an address: NCCL dies "  \
-      "on this one.")                                                                              \
-    X(USER_TOPO_UNREADABLE, "user.topo-file.unreadable", NI_WARNING,                               \
-      "Unset NCCL_TOPO_FILE, or mount the file into the pod.")                                     \
-    X(USER_VALUE_EMPTY, "user.value.empty", NI_WARNING,                                            \
-      "Remove the variable, or give it a value: set but empty it hides NCCL's own choice and the " \
-      "conf files.")                                                                               \
-    X(USER_VALUE_IGNORED, "user.value.ignored", NI_WARNING,                                        \
-      "Correct the value, or remove the variable.")                                                \
-    X(WAIT_OVER, "wait.over", NI_WARNING,                                                          \
-      "Wait longer (--wait), or look at what should set it up: network attachment, IPAM, link.")
+#define NI_FINDINGS(X)                                                                         \
+    X(ALLOC_DUPLICATE, "alloc.duplicate", NI_INFO, "Nothing to do: each device is used once.") \
+    X(ALLOC_ID_INVALID, "alloc.id.invalid", NI_WARNING,                                        \
+      "Cluster admin: look at what sets the variable: a device plugin writes PCI addresses "   \
+      "(0000:3b:00.2) or auxiliary names (mlx5_core.sf.4).")                                   \
+    X(ALLOC_INFO_INVALID, "alloc.info.invalid", NI_WARNING,                                    \
+      "The JSON is ignored; the plain list decides. Cluster admin: look at what writes the "   \
+      "variable.")                                                                             \
+    X(ALLOC_NO_DEVICE, "alloc.no-device", NI_WARNING,                                          \
+      "The address is not on this node: was the variable copied from another pod or node? "    \
+      "User: restart the pod so that the device plugin allocates anew.")                       \
+    X(ALLOC_NOT_RDMA, "alloc.not-rdma", NI_INFO,                                               \
+      "Nothing to do if the device is no NIC (accelerator, vfio). For a NIC: the cluster "     \
+      "admin sets isRdma and a kernel driver with RDMA for the resource.")                     \
+    X(ALLOC_NO_UVERBS, "alloc.no-uverbs", NI_WARNING,                                          \
+      "User: request an RDMA resource in the pod spec: it brings the device nodes. Without "   \
+      "them NCCL says `NET/IB : Unable to open device`.")                                      \
+    X(ALLOC_RDMA_DEV_DIFFERS, "alloc.rdma-dev.differs", NI_WARNING,                            \
+      "The name from sysfs is used. The pod's variables are older than the node's last "       \
+      "driver reload or reboot: user: restart the pod.")                                       \
+    X(ALLOC_SOURCES_DIFFER, "alloc.sources.differ", NI_WARNING,                                \
+      "The first source decides. If the device is the pod's, its allocation and its network "  \
+      "attachment disagree: restart the pod; cluster admin: look at the device plugin.")       \
+    X(ALLOC_TOO_MANY, "alloc.too-many", NI_WARNING,                                            \
+      "More than any plugin gives: user: look at what sets the variable.")                     \
+    X(CAPS_DROP_BOUNDING, "caps.drop.bounding", NI_WARNING,                                    \
+      "User: leave the capability out of securityContext.capabilities, or add SETPCAP there, " \
+      "so that it can be dropped.")                                                            \
+    X(CAPS_KEEP_MISSING, "caps.keep.missing", NI_WARNING,                                      \
+      "User: add it to securityContext.capabilities; for another user than root also `setcap " \
+      "cap_ipc_lock=p nccl-init` in the image, without no_new_privs.")                         \
+    X(CONF_UNREADABLE, "conf.unreadable", NI_WARNING,                                          \
+      "Make the file readable for the user of the pod, or remove it: NCCL reads it too.")      \
+    X(EXEC_PID1_NO_INIT, "exec.pid1.no-init", NI_INFO,                                         \
+      "User: put an init in front, `tini -g -- nccl-init -- COMMAND` (docker: --init), or "    \
+      "share the pod's PID namespace.")                                                        \
+    X(FACT_TRUNCATED, "fact.truncated", NI_WARNING,                                            \
+      "Those beyond are not looked at. User: tell the developers, with a `nccl-init snapshot " \
+      "--mask`.")                                                                              \
+    X(FACT_UNREADABLE, "fact.unreadable", NI_WARNING,                                          \
+      "The rule that needs this file went without it. Cluster admin: give the pod read "       \
+      "access to it.")                                                                         \
+    X(GDR_DMABUF_OFF, "gdr.dmabuf.off", NI_ERROR,                                              \
+      "User: remove NCCL_DMABUF_ENABLE=0: without nvidia-peermem it is the only way to "       \
+      "GPUDirect RDMA.")                                                                       \
+    X(GDR_DRIVER_ORDER, "gdr.driver.order", NI_WARNING,                                        \
+      "Cluster admin: install MLNX_OFED or DOCA first, then build and install the GPU driver " \
+      "anew, then load nvidia-peermem; or use the open GPU kernel modules.")                   \
+    X(GDR_PEERMEM_BOTH, "gdr.peermem.both", NI_INFO,                                           \
+      "Nothing to do: NCCL uses DMA-BUF where both are there.")                                \
+    X(GDR_PEERMEM_HIDDEN, "gdr.peermem.hidden", NI_INFO,                                       \
+      "User: use NCCL 2.23.4 or later; older ones do not see this nvidia-peermem.")            \
+    X(GDR_UNAVAILABLE, "gdr.unavailable", NI_WARNING,                                          \
+      "Cluster admin: load nvidia-peermem, or install the open GPU kernel modules (DMA-BUF, "  \
+      "kernel 5.12 or later).")                                                                \
+    X(GID_INDEX_DIFFERS, "gid.index.differs", NI_INFO,                                         \
+      "User: NCCL 2.21.5 and later search per HCA and find them; use no older NCCL in this "   \
+      "pod.")                                                                                  \
+    X(GID_LINK_LOCAL, "gid.link-local", NI_WARNING,                                            \
+      "Cluster admin: give the interface an IPv4 or a routable IPv6 address (network "         \
+      "attachment, IPAM).")                                                                    \
+    X(GID_NONE, "gid.none", NI_WARNING,                                                        \
+      "Cluster admin: give the port's interface an address (network attachment, IPAM); "       \
+      "without one there is no RoCE GID.")                                                     \
+    X(GID_OWNER_UNKNOWN, "gid.owner.unknown", NI_WARNING,                                      \
+      "Cluster admin: let the pod read /proc/net/fib_trie, or look at the address yourself: "  \
+      "in a shared RDMA namespace the entry may be another pod's.")                            \
+    X(GID_SEARCH_WRONG, "gid.search.wrong", NI_ERROR,                                          \
+      "No single index and no search setting of NCCL is right for all ports. Cluster admin: "  \
+      "give each port one address, or one subnet that only this pod uses.")                    \
+    X(GID_V1_ONLY, "gid.v1-only", NI_WARNING,                                                  \
+      "Cluster admin: enable RoCE v2 on the port (cma_roce_mode, firmware); RoCE v1 does not " \
+      "cross subnets.")                                                                        \
+    X(GPU_HCA_FAR, "gpu.hca.far", NI_WARNING,                                                  \
+      "Cluster admin: allocate GPUs and HCAs of one NUMA node together (Topology Manager "     \
+      "single-numa-node, DRA); user: request an HCA for each GPU.")                            \
+    X(GPU_NODE_MISSING, "gpu.node.missing", NI_ERROR,                                          \
+      "User: request the GPU by its resource (nvidia.com/gpu) or NVIDIA_VISIBLE_DEVICES; "     \
+      "cluster admin: look at the container toolkit. CUDA does not start without the node.")   \
+    X(HCA_LINK_MIXED, "hca.link.mixed", NI_WARNING,                                            \
+      "A job that uses InfiniBand and RoCE ports together dies in NCCL; user: request "        \
+      "devices of one kind.")                                                                  \
+    X(HCA_NAME_INVALID, "hca.name.invalid", NI_ERROR,                                          \
+      "NCCL_IB_HCA cannot carry this name; cluster admin: rename the device (rdma dev set "    \
+      "name).")                                                                                \
+    X(HCA_NETDEV_NONE, "hca.netdev.none", NI_WARNING,                                          \
+      "User: add the network attachment (k8s.v1.cni.cncf.io/networks) that belongs to the "    \
+      "resource; a RoCE device without an interface in the pod has no GID.")                   \
+    X(HCA_NODE_DENIED, "hca.node.denied", NI_ERROR,                                            \
+      "User: request the device by its resource instead of mounting /dev/infiniband, so that " \
+      "the runtime also opens it in the device cgroup.")                                       \
+    X(HCA_NODE_MISSING, "hca.node.missing", NI_ERROR,                                          \
+      "Cluster admin: the device plugin must hand out the device's uverbs node (isRdma: "      \
+      "true), and ib_uverbs must be loaded on the node.")                                      \
+    X(HCA_NONE, "hca.none", NI_INFO,                                                           \
+      "For RDMA, user: request an SR-IOV or RDMA resource in the pod spec.")                   \
+    X(HCA_NONE_USABLE, "hca.none-usable", NI_ERROR,                                            \
+      "NCCL goes over TCP, far slower. User: look at each device's reason in `nccl-init "      \
+      "plan`.")                                                                                \
+    X(HCA_NOT_SHOWN, "hca.not-shown", NI_INFO,                                                 \
+      "Nothing to do: those the pod was given are all there; the list of the others is cut.")  \
+    X(HCA_PLACE_LOST, "hca.place.lost", NI_INFO,                                               \
+      "NCCL attaches such an HCA to the first CPU; user: with GPUs elsewhere, give "           \
+      "NCCL_TOPO_FILE.")                                                                       \
+    X(HCA_PORT_DISABLED, "hca.port.disabled", NI_WARNING,                                      \
+      "User: add this device's network attachment to the pod; cluster admin: link state auto " \
+      "for the VF, and the PF's interface up, with cable and switch port.")                    \
+    X(HCA_PORT_DOWN, "hca.port.down", NI_WARNING,                                              \
+      "User: is the device attached to the pod's network? Cluster admin: link, cable, switch " \
+      "port, subnet manager.")                                                                 \
+    X(HCA_PORT_NO_SM, "hca.port.no-sm", NI_WARNING,                                            \
+      "Cluster admin: see that a subnet manager runs in the fabric, and on virtual functions " \
+      "that it knows their GUIDs.")                                                            \
+    X(HCA_PORT_POLLING, "hca.port.polling", NI_WARNING,                                        \
+      "Cluster admin: look at cable, transceiver and switch port; the physical link does not " \
+      "come up.")                                                                              \
+    X(HCA_PORT_SLOW, "hca.port.slow", NI_INFO,                                                 \
+      "Nothing to do if it is the management or storage port; to use it, name it in --hcas.")  \
+    X(HCA_TOO_MANY, "hca.too-many", NI_WARNING,                                                \
+      "NCCL uses 32 ports at most; those beyond, in PCI order, are left out. User: request "   \
+      "fewer.")                                                                                \
+    X(IOMMU_SLOW, "iommu.slow", NI_WARNING,                                                    \
+      "Cluster admin: boot the node with iommu=pt (OpenShift: a MachineConfig); the group's "  \
+      "type then reads identity.")                                                             \
+    X(IOMMU_TRANSLATED, "iommu.translated", NI_ERROR,                                          \
+      "Cluster admin: boot the node with iommu=pt (OpenShift: a MachineConfig); the group's "  \
+      "type then reads identity. Raising the memlock limit does not help.")                    \
+    X(MEMLOCK_HARMLESS, "memlock.harmless", NI_INFO,                                           \
+      "Nothing to do: CAP_IPC_LOCK lifts the limit for the command.")                          \
+    X(MEMLOCK_LOW, "memlock.low", NI_WARNING,                                                  \
+      "Cluster admin, for all pods: memlock=-1:-1 in CRI-O's default_ulimits, "                \
+      "LimitMEMLOCK=infinity in a drop-in of containerd; else ibv_reg_mr may fail with "       \
+      "ENOMEM.")                                                                               \
+    X(MEMLOCK_TOO_LOW, "memlock.too-low", NI_ERROR,                                            \
+      "Cluster admin, for all pods: memlock=-1:-1 in CRI-O's default_ulimits, "                \
+      "LimitMEMLOCK=infinity in a drop-in of containerd, or ulimits in the pod's "             \
+      "securityContext (KEP-5758).")                                                           \
+    X(NET_EFA, "net.efa", NI_INFO,                                                             \
+      "Nothing to do where the image has the OFI plugin (aws-ofi-nccl); else NCCL goes over "  \
+      "TCP.")                                                                                  \
+    X(OPTION_INVALID, "option.invalid", NI_WARNING,                                            \
+      "It is ignored. User: see `nccl-init --help` for what it may be.")                       \
+    X(RAIL_FIRMWARE_DIFFERS, "rail.firmware.differs", NI_WARNING,                              \
+      "Cluster admin: bring the NICs of the node to one firmware version.")                    \
+    X(RAIL_MTU_DIFFERS, "rail.mtu.differs", NI_WARNING,                                        \
+      "Cluster admin: one MTU for all rails, in the network attachments, on the PFs and on "   \
+      "the switches.")                                                                         \
+    X(RAIL_MTU_SMALL, "rail.mtu.small", NI_INFO,                                               \
+      "Cluster admin: an MTU of 9000 on PF, VF and switch lets RoCE send packets of 4096 "     \
+      "bytes.")                                                                                \
+    X(RAIL_RATE_DIFFERS, "rail.rate.differs", NI_WARNING,                                      \
+      "Cluster admin: look at cable, transceiver and switch port of the slow rail; user: a "   \
+      "slower kind of NIC is better left out with --hcas.")                                    \
+    X(RDMA_CGROUP_LOW, "rdma.cgroup.low", NI_WARNING,                                          \
+      "Cluster admin: raise rdma.max of the pod's cgroup, or leave it at max.")                \
+    X(RDMA_CM_MISSING, "rdma.cm.missing", NI_INFO,                                             \
+      "Nothing to do for NCCL. For programs that use librdmacm, cluster admin: let the "       \
+      "device plugin hand out /dev/infiniband/rdma_cm.")                                       \
+    X(RDMA_NETNS_EXCLUSIVE, "rdma.netns.exclusive", NI_ERROR,                                  \
+      "Cluster admin: chain the rdma CNI plugin behind sriov in the network attachment, or "   \
+      "set the node to shared mode (rdma system set netns shared).")                           \
+    X(REQUIRE_GDR, "require.gdr", NI_ERROR,                                                    \
+      "The command is not started. Cluster admin: nvidia-peermem or the open GPU kernel "      \
+      "modules; user: request GPU and HCA close to each other.")                               \
+    X(REQUIRE_GPUS, "require.gpus", NI_ERROR,                                                  \
+      "The command is not started. User: request GPUs by their resource (nvidia.com/gpu, "     \
+      "amd.com/gpu).")                                                                         \
+    X(REQUIRE_MEMLOCK, "require.memlock", NI_ERROR,                                            \
+      "The command is not started. Cluster admin: memlock=-1:-1 in CRI-O's default_ulimits, "  \
+      "LimitMEMLOCK=infinity for containerd; user: --keep-caps=ipc_lock.")                     \
+    X(REQUIRE_RAILS, "require.rails", NI_ERROR,                                                \
+      "The command is not started. User: request more RDMA devices; `nccl-init plan` tells "   \
+      "why one was left out.")                                                                 \
+    X(REQUIRE_RDMA, "require.rdma", NI_ERROR,                                                  \
+      "The command is not started. User: request an RDMA resource, or leave the demand out.")  \
+    X(REQUIRE_ROCE_V2, "require.roce-v2", NI_ERROR,                                            \
+      "The command is not started. User: give each interface an address (network attachment, " \
+      "IPAM); cluster admin: RoCE v2 on the port (cma_roce_mode).")                            \
+    X(SHM_DEFAULT, "shm.default", NI_ERROR,                                                    \
+      "User: mount an emptyDir with medium Memory at /dev/shm (docker: --shm-size=1g or "      \
+      "more).")                                                                                \
+    X(SHM_SMALL, "shm.small", NI_WARNING,                                                      \
+      "User: give the emptyDir at /dev/shm 1 GiB or more (sizeLimit, or docker --shm-size).")  \
+    X(SOCKET_NONE, "socket.none", NI_ERROR,                                                    \
+      "NCCL dies with `no socket interface found` where no interface has an address: cluster " \
+      "admin: give the pod a network.")                                                        \
+    X(SOCKET_UNUSABLE, "socket.unusable", NI_WARNING,                                          \
+      "User: name interfaces of the pod that are up and have an address, or leave "            \
+      "--sockets=auto.")                                                                       \
+    X(USER_GDR_C2C, "user.gdr-level.c2c", NI_WARNING,                                          \
+      "User: unset NCCL_NET_GDR_LEVEL on machines with NVLink-C2C.")                           \
+    X(USER_GID_WRONG, "user.gid-index.wrong", NI_ERROR,                                        \
+      "User: unset NCCL_IB_GID_INDEX, or name an index that holds a RoCE v2 GID of this pod.") \
+    X(USER_HCA_FOREIGN, "user.ib-hca.foreign", NI_WARNING,                                     \
+      "User: unset NCCL_IB_HCA, or name devices of this pod; use '=' for exact names.")        \
+    X(USER_HCA_NONE, "user.ib-hca.none", NI_ERROR,                                             \
+      "User: unset NCCL_IB_HCA, or name devices of this pod: NCCL falls back to TCP without "  \
+      "a word.")                                                                               \
+    X(USER_HCA_PREFIX, "user.ib-hca.prefix", NI_WARNING,                                       \
+      "User: begin the list with '=': NCCL_IB_HCA==mlx5_1 is exact, NCCL_IB_HCA=mlx5_1 is a "  \
+      "prefix.")                                                                               \
+    X(USER_NAME_MISSPELT, "user.name.misspelt", NI_WARNING,                                    \
+      "User: correct the name in the pod spec or env file; as it is, it has no effect.")       \
+    X(USER_NAME_OBSOLETE, "user.name.obsolete", NI_INFO,                                       \
+      "User: remove it from the pod spec or env file.")                                        \
+    X(USER_NET_OTHER, "user.net.other", NI_INFO,                                               \
+      "Nothing to do: the plugin has its own settings.")                                       \
+    X(USER_SOCKET_NONE, "user.socket-ifname.none", NI_ERROR,                                   \
+      "User: unset NCCL_SOCKET_IFNAME, or name an interface of the pod that has an address: "  \
+      "NCCL dies on this one.")                                                                \
+    X(USER_TOPO_UNREADABLE, "user.topo-file.unreadable", NI_WARNING,                           \
+      "User: unset NCCL_TOPO_FILE, or mount the file into the pod.")                           \
+    X(USER_VALUE_EMPTY, "user.value.empty", NI_WARNING,                                        \
+      "User: remove the variable, or give it a value: set but empty it hides NCCL's own "      \
+      "choice and the conf files.")                                                            \
+    X(USER_VALUE_IGNORED, "user.value.ignored", NI_WARNING,                                    \
+      "User: correct the value, or remove the variable.")                                      \
+    X(WAIT_OVER, "wait.over", NI_WARNING,                                                      \
+      "User: wait longer (--wait), or look at what should set it up: network attachment, "     \
+      "IPAM, link.")
 
 enum ni_finding_id {
 #define NI_FINDING_ENUM(name, id, severity, hint) NI_F_##name,
