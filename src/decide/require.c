@@ -54,7 +54,7 @@ static bool has_gpus(const struct ni_facts *facts, const struct ni_plan *plan,
 /* NCCL's level in force, as the farthest of our distances that it lets through. Names between two
    of ours count as the nearer one; digits are older NCCL's (2.30.7 graph/paths.cc ncclGetLevel).
    What NCCL does not know it ignores, and goes up to PXB. */
-static enum ni_distance level_in_force(const struct ni_plan *plan)
+static enum ni_distance level_in_force(const struct ni_facts *facts, const struct ni_plan *plan)
 {
     static const struct {
         const char *name;
@@ -68,8 +68,10 @@ static enum ni_distance level_in_force(const struct ni_plan *plan)
         {"5", NI_DIST_SYS},
     };
     const struct ni_setting *s = ni_plan_get(plan, "NCCL_NET_GDR_LEVEL");
-    for (unsigned i = 0; s && i < NI_COUNT(levels); i++) {
-        if (strcmp(s->value, levels[i].name) == 0)
+    /* with --for of other libraries only, NCCL's settings are in no plan */
+    const char *value = s ? s->value : ni_user_value(facts, "NCCL_NET_GDR_LEVEL", NULL);
+    for (unsigned i = 0; value && i < NI_COUNT(levels); i++) {
+        if (strcmp(value, levels[i].name) == 0)
             return levels[i].reach;
     }
     return NI_DIST_PXB;
@@ -80,7 +82,7 @@ static bool is_too_far(const struct ni_facts *facts, const struct ni_plan *plan,
                        struct ni_text *why)
 {
     const struct ni_inventory *inv = facts->inv;
-    const enum ni_distance level = level_in_force(plan);
+    const enum ni_distance level = level_in_force(facts, plan);
     char bdf[NI_BDF_TEXT];
     /* NVLink-C2C leads past the PCI tree, and so does a level of ours on a flattened one. */
     if (level == NI_DIST_SYS || (inv->gdr.c2c && level == NI_DIST_PXB))

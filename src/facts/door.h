@@ -46,8 +46,7 @@ struct ni_tree {
 
 enum ni_tree_slot { NI_SLOT_ROOT, NI_SLOT_RECORD };
 
-/* An empty tree in the memory of the slot. 0, -EBUSY when it is in use, -ENOMEM. hint: entries to
-   expect. */
+/* An empty tree in the memory of the slot. 0, -EBUSY when it is in use, -ENOMEM. */
 int ni_tree_new(enum ni_tree_slot slot, struct ni_tree **ret);
 void ni_tree_free(struct ni_tree *t);
 

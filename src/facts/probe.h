@@ -24,7 +24,7 @@ void ni_probe_sources(struct ni_probe *p);
 /* The sources, in design 4.1's order. Each adds claims; the ones that know HCAs only by name add
    those. */
 void ni_source_option(struct ni_probe *p);
-void ni_source_pcidevice(struct ni_probe *p); /* alloc.c, alloc_json.c */
+void ni_source_pcidevice(struct ni_probe *p);
 void ni_source_sriovnet(struct ni_probe *p);
 void ni_source_dra(struct ni_probe *p);
 void ni_source_netstatus(struct ni_probe *p);
