@@ -69,6 +69,9 @@ void ni_vputf(struct ni_text *t, const char *fmt, va_list ap) NI_PRINTF(2, 0);
    bytes, then "...". */
 void ni_put_quoted(struct ni_text *t, const char *s, size_t n, size_t max);
 
+/* Text made anew in buf. false: cut. */
+bool ni_format(char *buf, size_t cap, const char *fmt, ...) NI_PRINTF(3, 4);
+
 /* Copies s whole into buf; false, and buf empty, when it does not fit. */
 bool ni_copy(char *buf, size_t cap, const char *s);
 bool ni_copyn(char *buf, size_t cap, const char *s, size_t n);

@@ -5,7 +5,6 @@
    as NCCL searches (2.30.7 transport/net_ib/connect.cc ncclUpdateGidIndex), so what lies behind
    cannot change the answer. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "probe.h"
@@ -17,7 +16,7 @@ static ssize_t read_entry(struct ni_probe *p, const char *dir, const char *table
     ssize_t n = ni_read(p->root, buf, cap, "%s/%s/%u", dir, table, index);
     if (n < 0 && n != -EINVAL) {
         char path[NI_PATH + 64];
-        snprintf(path, sizeof(path), "%s/%s/%u", dir, table, index);
+        (void)ni_format(path, sizeof(path), "%s/%s/%u", dir, table, index);
         ni_note_unreadable(p, path, (int)n);
     }
     return n;
@@ -27,7 +26,7 @@ static void note_odd(struct ni_probe *p, const char *dir, const char *table, uns
                      const char *text)
 {
     char path[NI_PATH + 64];
-    snprintf(path, sizeof(path), "%s/%s/%u", dir, table, index);
+    (void)ni_format(path, sizeof(path), "%s/%s/%u", dir, table, index);
     ni_report(p->f, NI_F_FACT_UNREADABLE, path, "`%s` is not what the kernel writes there", text);
 }
 
@@ -59,8 +58,8 @@ static void read_ndev(struct ni_probe *p, const char *dir, struct ni_gid *g)
 static void port_dir(const struct ni_probe *p, const struct ni_port *port, char buf[NI_PATH + 32])
 {
     char dir[NI_PATH];
-    snprintf(buf, NI_PATH + 32, "%s/ports/%u", ni_hca_dir(p->inv, &p->inv->hca[port->hca], dir),
-             port->num);
+    (void)ni_format(buf, NI_PATH + 32, "%s/ports/%u",
+                    ni_hca_dir(p->inv, &p->inv->hca[port->hca], dir), port->num);
 }
 
 /* An entry of its own for the port at the end of the pool; NULL when there is no room. */

@@ -2,7 +2,6 @@
 /* Addresses, routes and interfaces of this network namespace, all from files: /proc/net belongs to
    the namespace of the reader, /sys/class/net to the one sysfs was mounted in, which in a pod is
    the same. */
-#include <stdio.h>
 #include <string.h>
 
 #include "probe.h"
@@ -251,7 +250,7 @@ int ni_add_netdev(struct ni_probe *p, const char *name)
     d->running = n >= 0 && (strcmp(buf, "up") == 0 || strcmp(buf, "unknown") == 0);
     if (p->ask->all_hcas) { /* for people; no rule needs it */
         char path[NI_PATH];
-        snprintf(path, sizeof(path), "sys/class/net/%s/mtu", name);
+        (void)ni_format(path, sizeof(path), "sys/class/net/%s/mtu", name);
         d->mtu = ni_read_num(p->root, path);
     }
     return (int)inv->n_netdev++;

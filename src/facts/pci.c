@@ -2,7 +2,6 @@
 /* Where a PCI function sits: the chain of bridges above it, one readlink, and where it matters its
    NUMA node. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "door.h"
@@ -120,8 +119,8 @@ static void read_numa(struct ni_probe *p, struct ni_pci *pci)
     char bdf[NI_BDF_TEXT], path[NI_PATH];
     if (pci->known != NI_KNOWN || pci->numa.known != NI_UNSET)
         return;
-    snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/numa_node",
-             ni_bdf_text(pci->at[pci->depth - 1], bdf));
+    (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/numa_node",
+                    ni_bdf_text(pci->at[pci->depth - 1], bdf));
     pci->numa = ni_read_num(p->root, path);
 }
 

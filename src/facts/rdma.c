@@ -2,7 +2,6 @@
 /* RDMA devices: from the ids that the pod was given to HCAs and their ports. Names are read from
    sysfs, never assumed: udev renames devices, and mlx5_N differs from node to node. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "probe.h"
@@ -11,10 +10,10 @@ const char *ni_hca_dir(const struct ni_inventory *inv, const struct ni_hca *hca,
 {
     /* Through the function where it is known: that is the path that was listed. */
     if (hca->claim >= 0 && ni_source_has_ids(inv->claim[hca->claim].source))
-        snprintf(buf, NI_PATH, "sys/bus/%s/devices/%s/infiniband/%s",
-                 hca->aux[0] ? "auxiliary" : "pci", inv->claim[hca->claim].id, hca->name);
+        (void)ni_format(buf, NI_PATH, "sys/bus/%s/devices/%s/infiniband/%s",
+                        hca->aux[0] ? "auxiliary" : "pci", inv->claim[hca->claim].id, hca->name);
     else
-        snprintf(buf, NI_PATH, "sys/class/infiniband/%s", hca->name);
+        (void)ni_format(buf, NI_PATH, "sys/class/infiniband/%s", hca->name);
     return buf;
 }
 
@@ -25,7 +24,7 @@ static struct ni_num read_state(struct ni_probe *p, const char *dir)
     ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s/state", dir);
     if (n == -ENOENT)
         return (struct ni_num){0, NI_ABSENT};
-    snprintf(path, sizeof(path), "%s/state", dir);
+    (void)ni_format(path, sizeof(path), "%s/state", dir);
     if (n < 0)
         return (struct ni_num){0, ni_known_of(ni_note_unreadable(p, path, (int)n))};
     const char *colon = strchr(buf, ':');
@@ -45,7 +44,7 @@ static enum ni_link read_link(struct ni_probe *p, const char *dir)
         return NI_LINK_IB;
     if (n >= 0 && strcmp(buf, "Ethernet") == 0)
         return NI_LINK_ROCE;
-    snprintf(path, sizeof(path), "%s/link_layer", dir);
+    (void)ni_format(path, sizeof(path), "%s/link_layer", dir);
     if (n < 0)
         ni_note_unreadable(p, path, (int)n);
     return NI_LINK_UNKNOWN;
@@ -88,7 +87,7 @@ static bool add_port(struct ni_probe *p, int hca, const char *dir, unsigned num)
     struct ni_inventory *inv = p->inv;
     struct ni_hca *h = &inv->hca[hca];
     char path[NI_PATH + 32];
-    snprintf(path, sizeof(path), "%s/ports/%u", dir, num);
+    (void)ni_format(path, sizeof(path), "%s/ports/%u", dir, num);
     struct ni_num state = read_state(p, path);
     if (state.known == NI_ABSENT)
         return false;
@@ -137,8 +136,8 @@ void ni_probe_rates(struct ni_probe *p)
     for (unsigned i = 0; i < inv->n_port; i++) {
         char dir[NI_PATH], path[NI_PATH + 32];
         struct ni_port *port = &inv->port[i];
-        snprintf(path, sizeof(path), "%s/ports/%u", ni_hca_dir(inv, &inv->hca[port->hca], dir),
-                 port->num);
+        (void)ni_format(path, sizeof(path), "%s/ports/%u",
+                        ni_hca_dir(inv, &inv->hca[port->hca], dir), port->num);
         port->mbps = read_rate(p, path);
     }
 }
@@ -150,7 +149,7 @@ static enum ni_at what_is_at(struct ni_probe *p, const struct ni_hca *h, struct 
     char path[NI_PATH], bdf[NI_BDF_TEXT], buf[32];
     if (ni_bdf_cmp(at, h->bdf) == 0)
         return NI_AT_ITSELF;
-    snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/class", ni_bdf_text(at, bdf));
+    (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/class", ni_bdf_text(at, bdf));
     ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s", path);
     if (n < 0)
         return ni_known_of(ni_note_unreadable(p, path, (int)n)) == NI_ABSENT ? NI_AT_NOTHING
@@ -213,7 +212,7 @@ void ni_resolve_claim(struct ni_probe *p, int claim)
     struct ni_claim *c = &p->inv->claim[claim];
     char dir[NI_PATH], shown[NI_DEV_NAME * 4];
     const char *bus = ni_is_aux_id(ni_span_of(c->id)) ? "auxiliary" : "pci";
-    snprintf(dir, sizeof(dir), "sys/bus/%s/devices/%s", bus, c->id);
+    (void)ni_format(dir, sizeof(dir), "sys/bus/%s/devices/%s", bus, c->id);
     int err = ni_list(p->root, names, "%s/infiniband", dir);
     if (err < 0 || names->n == 0) {
         if (err < 0)
@@ -247,9 +246,9 @@ void ni_probe_own_netdev(struct ni_probe *p, struct ni_hca *h)
         return;
     char dev[NI_PATH], bdf[NI_BDF_TEXT];
     if (h->aux[0])
-        snprintf(dev, sizeof(dev), "sys/bus/auxiliary/devices/%s", h->aux);
+        (void)ni_format(dev, sizeof(dev), "sys/bus/auxiliary/devices/%s", h->aux);
     else if (h->has_bdf)
-        snprintf(dev, sizeof(dev), "sys/bus/pci/devices/%s", ni_bdf_text(h->bdf, bdf));
+        (void)ni_format(dev, sizeof(dev), "sys/bus/pci/devices/%s", ni_bdf_text(h->bdf, bdf));
     else
         return;
     if (ni_list(p->root, &p->names, "%s/net", dev) < 0)

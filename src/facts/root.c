@@ -95,27 +95,12 @@ struct path {
     char text[NI_PATH + 1];
 };
 
-/* Paths are made of %s and %u only. By hand, because each read begins here: with vsnprintf it was a
-   tenth of all instructions. */
 static int NI_PRINTF(2, 0) format_path(struct path *p, const char *fmt, va_list ap)
 {
     struct ni_text t = ni_text_on(p->text, sizeof(p->text));
 
     ni_put(&t, "/");
-    while (*fmt) {
-        size_t plain = strcspn(fmt, "%");
-        ni_putn(&t, fmt, plain);
-        fmt += plain;
-        if (fmt[0] == '\0')
-            break;
-        if (fmt[1] == 's')
-            ni_put(&t, va_arg(ap, const char *));
-        else if (fmt[1] == 'u')
-            ni_put_u64(&t, va_arg(ap, unsigned));
-        else
-            return -EINVAL;
-        fmt += 2;
-    }
+    ni_vputf(&t, fmt, ap);
     return t.cut ? -ENAMETOOLONG : 0;
 }
 
