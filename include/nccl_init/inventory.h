@@ -258,9 +258,6 @@ struct ni_health {
     char init[16]; /* the command name of PID 1 */
 };
 
-/* dma-buf memory regions came with Linux 5.12 (drivers/infiniband/core/umem_dmabuf.c). */
-bool ni_kernel_has_dmabuf(const struct ni_self *self);
-
 /* ---- nccl.conf ---- */
 
 struct ni_conf_entry {
@@ -288,5 +285,23 @@ struct ni_inventory {
     struct ni_self self;
     struct ni_health health;
 };
+
+/* ---- looking things up; what is returned lies in the inventory or the environment ---- */
+
+/* The interface of that name, among those looked at; NULL. */
+const struct ni_netdev *ni_find_netdev(const struct ni_inventory *inv, const char *name);
+
+/* How many of the HCAs are the pod's, usable or not. */
+unsigned ni_given_hcas(const struct ni_inventory *inv);
+
+/* Whether GPU memory can be registered as a DMA-BUF: the open GPU kernel modules, and Linux 5.12
+   (drivers/infiniband/core/umem_dmabuf.c). false also where either is not known. */
+bool ni_has_dmabuf(const struct ni_inventory *inv);
+
+/* The user's own value: of the environment, else of the first nccl.conf that has it; NULL.
+   *ret_file: that file, NULL for the environment and for none; ret_file may be NULL. Set but empty
+   counts as set, and hides the conf files (NCCL 2.30.7 misc/param.cc). */
+const char *ni_find_user_value(const struct ni_env *env, const struct ni_inventory *inv,
+                               const char *name, const char **ret_file);
 
 #endif

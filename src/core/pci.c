@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places on the PCI tree, and what a kernel can do. */
+/* Places on the PCI tree. */
 #include "nccl_init/inventory.h"
 
 /* Index of the switch above at[i], -1: the CPU. */
@@ -47,9 +47,4 @@ const char *ni_bdf_text(struct ni_bdf bdf, char buf[NI_BDF_TEXT])
     p = put_hex(p, bdf.fn & 7u, 1);
     *p = '\0';
     return buf;
-}
-
-bool ni_kernel_has_dmabuf(const struct ni_self *self)
-{
-    return self->kernel_major > 5 || (self->kernel_major == 5 && self->kernel_minor >= 12);
 }

@@ -66,7 +66,7 @@ enum ni_outcome ni_check_gpu_place(const struct ni_facts *facts, const struct ni
 static void judge_loaded(const struct ni_inventory *inv, struct ni_findings *f)
 {
     const struct ni_health *h = &inv->health;
-    bool dmabuf = inv->gdr.open_driver == NI_KNOWN && ni_kernel_has_dmabuf(&inv->self);
+    bool dmabuf = ni_has_dmabuf(inv);
     if (h->peer_api == NI_KNOWN && h->peer_client == NI_ABSENT)
         ni_report(f, NI_F_GDR_DRIVER_ORDER, "nvidia_peermem",
                   "the module is loaded, but the RDMA drivers do not know it "

@@ -51,12 +51,11 @@ static struct ni_num port_mtu(const struct ni_inventory *inv, const struct ni_pl
     *ret_ifname = h->netdev;
     if (h->netdev_known == NI_KNOWN)
         return h->mtu;
-    for (unsigned i = 0; gid >= 0 && i < inv->n_netdev; i++) {
-        *ret_ifname = inv->netdev[i].name;
-        if (strcmp(inv->netdev[i].name, inv->gid[gid].ndev) == 0)
-            return inv->netdev[i].mtu;
-    }
-    return (struct ni_num){0, NI_UNSET};
+    const struct ni_netdev *d = gid < 0 ? NULL : ni_find_netdev(inv, inv->gid[gid].ndev);
+    if (!d)
+        return (struct ni_num){0, NI_UNSET};
+    *ret_ifname = d->name;
+    return d->mtu;
 }
 
 enum ni_outcome ni_check_mtu(const struct ni_facts *facts, const struct ni_plan *plan,

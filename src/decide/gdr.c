@@ -31,18 +31,13 @@ static void pair(const struct ni_inventory *inv, struct ni_plan *plan)
     }
 }
 
-static bool has_dmabuf(const struct ni_inventory *inv)
-{
-    return inv->gdr.open_driver == NI_KNOWN && ni_kernel_has_dmabuf(&inv->self);
-}
-
 bool ni_can_gdr(const struct ni_facts *facts, struct ni_findings *f, const char **ret_why)
 {
     const struct ni_inventory *inv = facts->inv;
     *ret_why = NULL;
     if (inv->gdr.peermem == NI_KNOWN)
         return true;
-    const char *dmabuf = ni_user_value(facts, "NCCL_DMABUF_ENABLE", NULL);
+    const char *dmabuf = ni_user_value(facts, "NCCL_DMABUF_ENABLE");
     if (dmabuf && *dmabuf && ni_user_int(facts, "NCCL_DMABUF_ENABLE", 1) == 0) {
         *ret_why = "NCCL_DMABUF_ENABLE=0 and no nvidia-peermem";
         ni_report(f, NI_F_GDR_DMABUF_OFF, "NCCL_DMABUF_ENABLE",
@@ -50,7 +45,7 @@ bool ni_can_gdr(const struct ni_facts *facts, struct ni_findings *f, const char 
                   "through host memory");
         return false;
     }
-    if (has_dmabuf(inv) || inv->gpu[0].amd)
+    if (ni_has_dmabuf(inv) || inv->gpu[0].amd)
         return true;
     *ret_why = "neither nvidia-peermem nor DMA-BUF (open GPU kernel modules, kernel 5.12) is there";
     ni_report(f, NI_F_GDR_UNAVAILABLE, variable,

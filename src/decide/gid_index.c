@@ -197,7 +197,7 @@ static void decide_search(const struct ni_facts *facts, struct ni_plan *plan, st
 static bool check_user_index(const struct ni_facts *facts, struct ni_plan *plan,
                              struct ni_findings *f)
 {
-    const char *user = ni_user_value(facts, "NCCL_IB_GID_INDEX", NULL);
+    const char *user = ni_user_value(facts, "NCCL_IB_GID_INDEX");
     if (!user || !*user)
         return false;
     int64_t index = ni_user_int(facts, "NCCL_IB_GID_INDEX", -1);

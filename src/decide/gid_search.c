@@ -97,9 +97,9 @@ static void parse_range(const char *text, struct ni_gid_search *how)
 
 bool ni_user_search(const struct ni_facts *facts, struct ni_gid_search *ret)
 {
-    const char *family = ni_user_value(facts, "NCCL_IB_ADDR_FAMILY", NULL);
-    const char *range = ni_user_value(facts, "NCCL_IB_ADDR_RANGE", NULL);
-    const char *version = ni_user_value(facts, "NCCL_IB_ROCE_VERSION_NUM", NULL);
+    const char *family = ni_user_value(facts, "NCCL_IB_ADDR_FAMILY");
+    const char *range = ni_user_value(facts, "NCCL_IB_ADDR_RANGE");
+    const char *version = ni_user_value(facts, "NCCL_IB_ROCE_VERSION_NUM");
     *ret = (struct ni_gid_search){.v6 = family && strcmp(family, "AF_INET6") == 0,
                                   .version = ni_user_int(facts, "NCCL_IB_ROCE_VERSION_NUM", 2)};
     if (range && *range)

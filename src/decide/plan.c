@@ -5,27 +5,14 @@
 
 #include "rule.h"
 
-const char *ni_user_value(const struct ni_facts *facts, const char *name, const char **ret_file)
+const char *ni_user_value(const struct ni_facts *facts, const char *name)
 {
-    if (ret_file)
-        *ret_file = NULL;
-    const char *value = ni_env_get(facts->env, name);
-    if (value)
-        return value;
-    for (unsigned i = 0; i < facts->inv->n_conf; i++) {
-        const struct ni_conf_entry *e = &facts->inv->conf[i];
-        if (strcmp(e->name, name) == 0) {
-            if (ret_file)
-                *ret_file = e->file;
-            return e->value;
-        }
-    }
-    return NULL;
+    return ni_find_user_value(facts->env, facts->inv, name, NULL);
 }
 
 int64_t ni_user_int(const struct ni_facts *facts, const char *name, int64_t otherwise)
 {
-    const char *value = ni_user_value(facts, name, NULL);
+    const char *value = ni_user_value(facts, name);
     if (!value || !*value)
         return otherwise;
     return strtoll(value, NULL, 0);
@@ -51,7 +38,7 @@ void ni_decide_value(const struct ni_facts *facts, struct ni_plan *plan, const c
     unsigned targets = facts->policy->targets;
     if (ni_has_prefix(name, "NCCL_") && targets && !(targets & NI_FOR_NCCL))
         return;
-    const char *user = ni_user_value(facts, name, &file);
+    const char *user = ni_find_user_value(facts->env, facts->inv, name, &file);
     struct ni_setting *s = new_setting(plan, rule, name);
     if (!s)
         return;

@@ -32,7 +32,7 @@ static void judge_port(const struct ni_facts *facts, struct ni_plan *plan, struc
     struct ni_text hcas = ni_text_on(option, sizeof(option));
     if (facts->policy->hcas)
         ni_putf(&hcas, "=%s", facts->policy->hcas);
-    const char *list = ni_user_value(facts, "NCCL_IB_HCA", NULL);
+    const char *list = ni_user_value(facts, "NCCL_IB_HCA");
     if (inv->hca[port->hca].claim < 0)
         ni_drop(plan, at, rule_ports, "not the pod's");
     else if (hcas.len > 0 && !ni_nccl_match(option, inv->hca[port->hca].name, (int)port->num))
@@ -107,7 +107,7 @@ static void one_speed(const struct ni_inventory *inv, struct ni_plan *plan, stru
 static void check_user_list(const struct ni_facts *facts, const struct ni_plan *plan,
                             struct ni_findings *f)
 {
-    const char *list = ni_user_value(facts, "NCCL_IB_HCA", NULL);
+    const char *list = ni_user_value(facts, "NCCL_IB_HCA");
     if (!list || !*list || plan->transport != NI_NET_RDMA)
         return;
     for (unsigned i = 0; i < facts->inv->n_port; i++) {

@@ -5,14 +5,6 @@
 
 #include "check.h"
 
-static unsigned given_hcas(const struct ni_inventory *inv)
-{
-    unsigned n = 0;
-    for (unsigned i = 0; i < inv->n_hca; i++)
-        n += inv->hca[i].claim >= 0;
-    return n;
-}
-
 /* Each holds, or says on `why` what is missing. */
 typedef bool demand_fn(const struct ni_facts *, const struct ni_plan *, struct ni_findings *,
                        struct ni_text *why);
@@ -20,7 +12,7 @@ typedef bool demand_fn(const struct ni_facts *, const struct ni_plan *, struct n
 static bool has_rdma(const struct ni_facts *facts, const struct ni_plan *plan,
                      struct ni_findings *f, struct ni_text *why)
 {
-    unsigned given = given_hcas(facts->inv);
+    unsigned given = ni_given_hcas(facts->inv);
     (void)f;
     if (plan->n_chosen > 0)
         return true;
@@ -30,7 +22,7 @@ static bool has_rdma(const struct ni_facts *facts, const struct ni_plan *plan,
         ni_put(why, "--mode=tcp switches it off");
     else if (ni_user_int(facts, "NCCL_IB_DISABLE", 0) != 0)
         ni_put(why, "NCCL_IB_DISABLE is set");
-    else if (plan->transport == NI_NET_TCP && given && ni_user_value(facts, "NCCL_NET", NULL))
+    else if (plan->transport == NI_NET_TCP && given && ni_user_value(facts, "NCCL_NET"))
         ni_put(why, "NCCL_NET chooses sockets");
     else if (plan->transport == NI_NET_RDMA)
         ni_put(why, "your NCCL_IB_HCA names no usable port of this pod");
@@ -69,7 +61,7 @@ static enum ni_distance level_in_force(const struct ni_facts *facts, const struc
     };
     const struct ni_setting *s = ni_plan_get(plan, "NCCL_NET_GDR_LEVEL");
     /* with --for of other libraries only, NCCL's settings are in no plan */
-    const char *value = s ? s->value : ni_user_value(facts, "NCCL_NET_GDR_LEVEL", NULL);
+    const char *value = s ? s->value : ni_user_value(facts, "NCCL_NET_GDR_LEVEL");
     for (unsigned i = 0; value && i < NI_COUNT(levels); i++) {
         if (strcmp(value, levels[i].name) == 0)
             return levels[i].reach;
@@ -173,7 +165,7 @@ static bool has_rails(const struct ni_facts *facts, const struct ni_plan *plan,
         return false;
     if (n < facts->policy->rails)
         ni_putf(why, "only %u usable rail%s of %u given HCA%s", n, n == 1 ? "" : "s",
-                given_hcas(facts->inv), given_hcas(facts->inv) == 1 ? "" : "s");
+                ni_given_hcas(facts->inv), ni_given_hcas(facts->inv) == 1 ? "" : "s");
     return n >= facts->policy->rails;
 }
 

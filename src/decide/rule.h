@@ -5,10 +5,8 @@
 
 #include "nccl_init/decide.h"
 
-/* The user's own value: of the environment, else of the first nccl.conf that has it; NULL.
-   *ret_file: that file, NULL for the environment. Set but empty counts as set, and hides the conf
-   files (NCCL 2.30.7 misc/param.cc). */
-const char *ni_user_value(const struct ni_facts *facts, const char *name, const char **ret_file);
+/* ni_find_user_value, whatever its file. */
+const char *ni_user_value(const struct ni_facts *facts, const char *name);
 /* That value as NCCL reads an integer: strtoll base 0, garbage is 0, empty or unset is `otherwise`
    (misc/param.cc). */
 int64_t ni_user_int(const struct ni_facts *facts, const char *name, int64_t otherwise);

@@ -23,32 +23,32 @@ static void add(struct list *l, const char *name)
         l->name[l->n++] = name;
 }
 
-static const struct ni_netdev *find(const struct ni_inventory *inv, const char *name)
-{
-    for (unsigned i = 0; i < inv->n_netdev; i++) {
-        if (strcmp(inv->netdev[i].name, name) == 0)
-            return &inv->netdev[i];
-    }
-    return NULL;
-}
+enum family { ANY_FAMILY, ONLY_V4, ONLY_V6 };
 
 /* NCCL looks at one family only where NCCL_SOCKET_FAMILY says so (misc/socket.cc, os/linux.cc). */
-static bool fits_family(const struct ni_facts *facts, const uint8_t ip[NI_GID_BYTES])
+static enum family users_family(const struct ni_facts *facts)
 {
-    const char *family = ni_user_value(facts, "NCCL_SOCKET_FAMILY", NULL);
-    if (!family || (strcmp(family, "AF_INET") != 0 && strcmp(family, "AF_INET6") != 0))
-        return true;
-    return ni_ip_is_v4(ip) == (strcmp(family, "AF_INET") == 0);
+    const char *family = ni_user_value(facts, "NCCL_SOCKET_FAMILY");
+    if (family && strcmp(family, "AF_INET") == 0)
+        return ONLY_V4;
+    return family && strcmp(family, "AF_INET6") == 0 ? ONLY_V6 : ANY_FAMILY;
+}
+
+/* Not link-local, and of that family. */
+static bool serves_peers(const uint8_t ip[NI_GID_BYTES], enum family family)
+{
+    return !ni_ip_is_link_local(ip) &&
+           (family == ANY_FAMILY || ni_ip_is_v4(ip) == (family == ONLY_V4));
 }
 
 bool ni_has_address(const struct ni_facts *facts, const char *ifname, bool or_unknown)
 {
     const struct ni_net *net = &facts->inv->net;
+    enum family family = users_family(facts);
     for (unsigned i = 0; i < net->n_addr; i++) {
         const struct ni_addr *a = &net->addr[i];
-        if (ni_ip_is_link_local(a->ip) || !fits_family(facts, a->ip))
-            continue;
-        if (strcmp(a->ifname, ifname) == 0 || (or_unknown && !a->ifname[0]))
+        if (serves_peers(a->ip, family) &&
+            (strcmp(a->ifname, ifname) == 0 || (or_unknown && !a->ifname[0])))
             return true;
     }
     return false;
@@ -60,6 +60,7 @@ static void rail_interfaces(const struct ni_facts *facts, const struct ni_plan *
                             struct list *l)
 {
     const struct ni_inventory *inv = facts->inv;
+    enum family family = users_family(facts);
     for (unsigned i = 0; i < plan->n_chosen; i++) {
         const struct ni_port *port = &inv->port[plan->chosen[i]];
         int gid = plan->pick[plan->chosen[i]].gid;
@@ -67,10 +68,8 @@ static void rail_interfaces(const struct ni_facts *facts, const struct ni_plan *
         const struct ni_netdev *d = NULL;
         bool addressed = false;
         if (gid >= 0 && inv->gid[gid].ndev[0]) {
-            d = find(inv, inv->gid[gid].ndev);
-            addressed = inv->gid[gid].own == NI_OWN_OURS &&
-                        !ni_ip_is_link_local(inv->gid[gid].ip) &&
-                        fits_family(facts, inv->gid[gid].ip);
+            d = ni_find_netdev(inv, inv->gid[gid].ndev);
+            addressed = inv->gid[gid].own == NI_OWN_OURS && serves_peers(inv->gid[gid].ip, family);
         } else if (own >= 0) {
             d = &inv->netdev[own];
         }
@@ -87,7 +86,7 @@ static const char *pod_interface(const struct ni_facts *facts)
     const char *name = inv->net.default_if;
     if (!name[0])
         return NULL;
-    const struct ni_netdev *d = find(inv, name);
+    const struct ni_netdev *d = ni_find_netdev(inv, name);
     bool down = d && d->known == NI_KNOWN && !d->running;
     return !down && ni_has_address(facts, name, true) ? name : NULL;
 }
@@ -102,7 +101,7 @@ static void option_list(const struct ni_facts *facts, struct list *l, char (*nam
         char *name = names[l->n];
         if (!ni_copyn(name, NI_IF_NAME, s.p, s.n))
             continue;
-        const struct ni_netdev *d = find(facts->inv, name);
+        const struct ni_netdev *d = ni_find_netdev(facts->inv, name);
         if (d && d->running && ni_has_address(facts, name, true))
             add(l, name);
         else
@@ -123,7 +122,7 @@ static void put_names(const struct list *l, struct ni_text *t)
 static void users_interfaces(const struct ni_facts *facts, struct list *l)
 {
     const struct ni_inventory *inv = facts->inv;
-    const char *user = ni_user_value(facts, variable, NULL);
+    const char *user = ni_user_value(facts, variable);
     if (!user || strlen(user) < 2)
         return;
     l->n = 0;

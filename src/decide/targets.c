@@ -3,6 +3,8 @@
    them. None of them knows NCCL's `=`. */
 #include "rule.h"
 
+static const char rule[] = "for.libraries";
+
 /* name:port,... of the chosen ports */
 static void put_ports(const struct ni_facts *facts, const struct ni_plan *plan, struct ni_text *t)
 {
@@ -13,7 +15,7 @@ static void put_ports(const struct ni_facts *facts, const struct ni_plan *plan, 
 }
 
 static void set_index(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
-                      const char *rule, const char *name)
+                      const char *name)
 {
     char value[16];
     struct ni_text t = ni_text_on(value, sizeof(value));
@@ -29,11 +31,10 @@ static void set_index(const struct ni_facts *facts, struct ni_plan *plan, struct
 static void for_nvshmem(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
                         const char *ports)
 {
-    static const char rule[] = "for.libraries";
     const char *sockets = plan->sockets;
     if (*ports) {
         ni_decide_value(facts, plan, rule, "NVSHMEM_HCA_LIST", ports, f, "the chosen ports");
-        set_index(facts, plan, f, rule, "NVSHMEM_IB_GID_INDEX");
+        set_index(facts, plan, f, "NVSHMEM_IB_GID_INDEX");
     }
     if (*sockets)
         ni_decide_value(facts, plan, rule, "NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME", sockets, f,
@@ -43,11 +44,10 @@ static void for_nvshmem(const struct ni_facts *facts, struct ni_plan *plan, stru
 static void for_ucx(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
                     const char *ports)
 {
-    static const char rule[] = "for.libraries";
     const char *sockets = plan->sockets;
     if (*ports) {
         ni_decide_value(facts, plan, rule, "UCX_NET_DEVICES", ports, f, "the chosen ports");
-        set_index(facts, plan, f, rule, "UCX_IB_GID_INDEX");
+        set_index(facts, plan, f, "UCX_IB_GID_INDEX");
     } else if (*sockets) {
         ni_decide_value(facts, plan, rule, "UCX_NET_DEVICES", sockets, f,
                         "no RDMA port: the socket interface");
@@ -66,6 +66,6 @@ void ni_rule_targets(const struct ni_facts *facts, struct ni_plan *plan, struct 
     if (targets & NI_FOR_NVSHMEM)
         for_nvshmem(facts, plan, f, ports);
     if ((targets & NI_FOR_GLOO) && *sockets)
-        ni_decide_value(facts, plan, "for.libraries", "GLOO_SOCKET_IFNAME", sockets, f,
+        ni_decide_value(facts, plan, rule, "GLOO_SOCKET_IFNAME", sockets, f,
                         "as NCCL_SOCKET_IFNAME");
 }

@@ -18,7 +18,7 @@ static const char *other_network(const struct ni_facts *facts, const char **ret_
 {
     static const char *const vars[] = {"NCCL_NET", "NCCL_NET_PLUGIN"};
     for (unsigned i = 0; i < NI_COUNT(vars); i++) {
-        const char *v = ni_user_value(facts, vars[i], NULL);
+        const char *v = ni_user_value(facts, vars[i]);
         if (!v || !*v || strcasecmp(v, "none") == 0 || strcasecmp(v, "socket") == 0 ||
             is_ib_family(v))
             continue;
@@ -49,7 +49,7 @@ void ni_rule_transport(const struct ni_facts *facts, struct ni_plan *plan, struc
         return;
     }
     const char *var, *other = other_network(facts, &var);
-    const char *net = ni_user_value(facts, "NCCL_NET", NULL);
+    const char *net = ni_user_value(facts, "NCCL_NET");
     plan->transport = NI_NET_RDMA;
     const char *efa = only_efa(facts->inv);
     if (efa && !other && facts->policy->mode != NI_MODE_TCP) {
@@ -67,18 +67,10 @@ void ni_rule_transport(const struct ni_facts *facts, struct ni_plan *plan, struc
     }
 }
 
-static unsigned given_hcas(const struct ni_inventory *inv)
-{
-    unsigned n = 0;
-    for (unsigned i = 0; i < inv->n_hca; i++)
-        n += inv->hca[i].claim >= 0;
-    return n;
-}
-
 /* No port is left: was there none, or is none usable? */
 static void note_no_port(const struct ni_facts *facts, struct ni_findings *f)
 {
-    unsigned given = given_hcas(facts->inv);
+    unsigned given = ni_given_hcas(facts->inv);
     if (given)
         ni_report(f, NI_F_HCA_NONE_USABLE, "NCCL_IB_HCA",
                   "%u RDMA device%s given, none usable: `NET/IB : No device found`, TCP is used",
@@ -91,7 +83,7 @@ static void note_no_port(const struct ni_facts *facts, struct ni_findings *f)
    switch off. */
 static bool users_own_devices(const struct ni_facts *facts, const struct ni_plan *plan)
 {
-    const char *list = ni_user_value(facts, "NCCL_IB_HCA", NULL);
+    const char *list = ni_user_value(facts, "NCCL_IB_HCA");
     return plan->transport == NI_NET_RDMA && plan->n_chosen == 0 && list && *list;
 }
 

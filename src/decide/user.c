@@ -9,7 +9,7 @@
 /* A value that NCCL would take as set: empty ones are spoken of by check_names. */
 static const char *value_of(const struct ni_facts *facts, const char *name)
 {
-    const char *v = ni_user_value(facts, name, NULL);
+    const char *v = ni_user_value(facts, name);
     return v && *v ? v : NULL;
 }
 

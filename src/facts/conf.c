@@ -101,10 +101,5 @@ void ni_probe_conf(struct ni_probe *p)
 
 const char *ni_users(const struct ni_probe *p, const char *name)
 {
-    const char *value = ni_env_get(p->env, name);
-    for (unsigned i = 0; !value && i < p->inv->n_conf; i++) {
-        if (strcmp(p->inv->conf[i].name, name) == 0)
-            value = p->inv->conf[i].value;
-    }
-    return value;
+    return ni_find_user_value(p->env, p->inv, name, NULL);
 }

@@ -55,13 +55,6 @@ static void read_ndev(struct ni_probe *p, const char *dir, struct ni_gid *g)
     ni_copy(g->ndev, sizeof(g->ndev), buf);
 }
 
-static void port_dir(const struct ni_probe *p, const struct ni_port *port, char buf[NI_PATH + 32])
-{
-    char dir[NI_PATH];
-    (void)ni_format(buf, NI_PATH + 32, "%s/ports/%u",
-                    ni_hca_dir(p->inv, &p->inv->hca[port->hca], dir), port->num);
-}
-
 /* An entry of its own for the port at the end of the pool; NULL when there is no room. */
 static struct ni_gid *new_gid(struct ni_probe *p, struct ni_port *port)
 {
@@ -126,8 +119,8 @@ static bool settles(const struct ni_gid *g)
 /* Reads on from port->gids_read. Stops behind the first GID that settles it unless `to_end`. */
 static void scan(struct ni_probe *p, struct ni_port *port, bool to_end)
 {
-    char dir[NI_PATH + 32];
-    port_dir(p, port, dir);
+    char dir[NI_PORT_PATH];
+    ni_port_dir(p->inv, port->hca, port->num, dir);
     while (port->gids_read < NI_GID_TABLE) {
         uint8_t ip[NI_GID_BYTES];
         enum entry e = read_gid(p, dir, port->gids_read, ip);
@@ -160,8 +153,8 @@ static void scan(struct ni_probe *p, struct ni_port *port, bool to_end)
    entries to the end of the pool, so that they stay consecutive. */
 static void complete(struct ni_probe *p, struct ni_port *port)
 {
-    char dir[NI_PATH + 32];
-    port_dir(p, port, dir);
+    char dir[NI_PORT_PATH];
+    ni_port_dir(p->inv, port->hca, port->num, dir);
     int from = port->first_gid;
     unsigned n = port->n_gid;
     if (n > NI_MAX_GID - p->inv->n_gid) {

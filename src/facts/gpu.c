@@ -198,8 +198,7 @@ void ni_probe_gpus(struct ni_probe *p)
     if (err < 0)
         gdr->open_driver = ni_known_of(ni_note_unreadable(p, "proc/driver/nvidia/version", err));
     probe_kernel(p);
-    bool dmabuf = gdr->open_driver == NI_KNOWN && ni_kernel_has_dmabuf(&p->inv->self) &&
-                  !ni_users(p, "NCCL_DMABUF_ENABLE");
+    bool dmabuf = ni_has_dmabuf(p->inv) && !ni_users(p, "NCCL_DMABUF_ENABLE");
     if (gdr->peermem != NI_KNOWN && (!dmabuf || p->ask->all_hcas))
         gdr->peermem = probe_old_peermem(p, gdr->peermem);
 }

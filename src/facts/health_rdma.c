@@ -72,11 +72,11 @@ static void read_word(struct ni_probe *p, const char *dir, const char *file, cha
 }
 
 /* "3: Disabled" (drivers/infiniband/core/sysfs.c phys_state_show). */
-static struct ni_num read_phys_state(struct ni_probe *p, const char *dir, unsigned port)
+static struct ni_num read_phys_state(struct ni_probe *p, const char *dir)
 {
     char buf[64];
     uint64_t v;
-    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s/ports/%u/phys_state", dir, port);
+    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s/phys_state", dir);
     if (n < 0)
         return (struct ni_num){0, ni_known_of((int)n)};
     if (ni_parse_u64((struct ni_span){buf, strcspn(buf, ":")}, 15, &v) < 0)
@@ -131,7 +131,7 @@ static void probe_netns_mode(struct ni_probe *p)
 void ni_health_hcas(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
-    char dir[NI_PATH];
+    char dir[NI_PATH], port_dir[NI_PORT_PATH];
     for (unsigned i = 0; i < inv->n_hca; i++) {
         const struct ni_hca *h = &inv->hca[i];
         struct ni_health_hca *to = &inv->health.hca[i];
@@ -144,7 +144,8 @@ void ni_health_hcas(struct ni_probe *p)
         read_word(p, dir, "hca_type", to->type, sizeof(to->type));
         for (unsigned k = 0; k < h->n_port; k++) {
             unsigned at = (unsigned)h->first_port + k;
-            inv->health.phys_state[at] = read_phys_state(p, dir, inv->port[at].num);
+            ni_port_dir(inv, (int)i, inv->port[at].num, port_dir);
+            inv->health.phys_state[at] = read_phys_state(p, port_dir);
         }
     }
     if (ni_lines(p->root, cgroup_line, inv, "sys/fs/cgroup/rdma.max") < 0)

@@ -231,10 +231,9 @@ void ni_probe_ipv6(struct ni_probe *p)
 int ni_add_netdev(struct ni_probe *p, const char *name)
 {
     struct ni_inventory *inv = p->inv;
-    for (unsigned i = 0; i < inv->n_netdev; i++) {
-        if (strcmp(inv->netdev[i].name, name) == 0)
-            return (int)i;
-    }
+    const struct ni_netdev *known = ni_find_netdev(inv, name);
+    if (known)
+        return (int)(known - inv->netdev);
     if (!ni_is_name(ni_span_of(name), NI_IF_NAME))
         return -1;
     if (inv->n_netdev == NI_MAX_NETDEV) {

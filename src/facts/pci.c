@@ -110,8 +110,7 @@ struct ni_bdf ni_class_bdf(struct ni_probe *p, const char *name)
 {
     struct ni_pci pci = {.known = NI_UNSET};
     ni_probe_chain(p, &pci, "sys/class/infiniband/%s", name);
-    return pci.known == NI_KNOWN ? pci.at[pci.depth - 1]
-                                 : (struct ni_bdf){UINT32_MAX, 0xff, 0xff, 0xff};
+    return pci.known == NI_KNOWN ? pci.at[pci.depth - 1] : NI_LAST_BDF;
 }
 
 static void read_numa(struct ni_probe *p, struct ni_pci *pci)
@@ -137,17 +136,16 @@ static bool shares_switch(const struct ni_inventory *inv, const struct ni_gpu *g
 static bool all_in_use(const struct ni_probe *p)
 {
     const struct ni_inventory *inv = p->inv;
-    bool seen[3] = {false};
     if (inv->source >= NI_SRC_UVERBS || p->ask->hcas)
         return false; /* slow ports may be left out, ports be named */
     for (unsigned i = 0; i < inv->n_port; i++) {
         const struct ni_port *port = &inv->port[i];
         if (inv->hca[port->hca].claim >= 0 && port->state.v != NI_PORT_ACTIVE)
             return false;
-        seen[port->link] = true;
+        if (port->link == NI_LINK_UNKNOWN)
+            return false;
     }
-    return p->settled && !(seen[NI_LINK_IB] && seen[NI_LINK_ROCE]) && !seen[NI_LINK_UNKNOWN] &&
-           !ni_users(p, "NCCL_IB_HCA");
+    return p->settled && !ni_links_mix(inv) && !ni_users(p, "NCCL_IB_HCA");
 }
 
 /* The NUMA node tells PHB from SYS. Where each GPU has an HCA in use below a switch of its own,

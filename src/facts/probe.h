@@ -67,14 +67,21 @@ void ni_probe_rates(struct ni_probe *p);
 int ni_add_hca(struct ni_probe *p, const char *name, int claim);
 /* The directory of one HCA below the root. */
 const char *ni_hca_dir(const struct ni_inventory *inv, const struct ni_hca *hca, char buf[NI_PATH]);
+/* The directory of a port of inv->hca[hca]. */
+enum { NI_PORT_PATH = NI_PATH + 32 };
+const char *ni_port_dir(const struct ni_inventory *inv, int hca, unsigned port,
+                        char buf[NI_PORT_PATH]);
+/* Whether there are both InfiniBand and RoCE ports. */
+bool ni_links_mix(const struct ni_inventory *inv);
 void ni_probe_gids(struct ni_probe *p);
 /* The function's own netdev, if it is in this namespace; once. */
 void ni_probe_own_netdev(struct ni_probe *p, struct ni_hca *hca);
 
 /* pci.c: the chain of functions that a link below sys/ spells. */
 void ni_probe_chain(struct ni_probe *p, struct ni_pci *pci, const char *fmt, ...) NI_PRINTF(3, 4);
-/* The PCI address of an RDMA device; the highest there is when it has none, so that it sorts last.
-   */
+/* The highest PCI address there is: stands for none, and sorts last. */
+#define NI_LAST_BDF ((struct ni_bdf){UINT32_MAX, 0xff, 0xff, 0xff})
+/* The PCI address of an RDMA device; NI_LAST_BDF when it has none. */
 struct ni_bdf ni_class_bdf(struct ni_probe *p, const char *name);
 /* NUMA nodes, where a distance depends on them; after HCAs and GPUs. */
 void ni_probe_numa(struct ni_probe *p);
@@ -98,7 +105,7 @@ void ni_health_process(struct ni_probe *p);
 void ni_probe_conf(struct ni_probe *p); /* conf.c */
 /* Whether a file that the user names can be read. */
 enum ni_known ni_probe_readable(struct ni_probe *p, const char *path);
-/* The user's own value: of the environment, else of an nccl.conf that was read; NULL. */
+/* ni_find_user_value, once the nccl.conf files were read. */
 const char *ni_users(const struct ni_probe *p, const char *name);
 
 /* One small text file as a number; base 10, a sign allowed. */

@@ -17,6 +17,14 @@ const char *ni_hca_dir(const struct ni_inventory *inv, const struct ni_hca *hca,
     return buf;
 }
 
+const char *ni_port_dir(const struct ni_inventory *inv, int hca, unsigned port,
+                        char buf[NI_PORT_PATH])
+{
+    char dir[NI_PATH];
+    (void)ni_format(buf, NI_PORT_PATH, "%s/ports/%u", ni_hca_dir(inv, &inv->hca[hca], dir), port);
+    return buf;
+}
+
 /* "4: ACTIVE" (drivers/infiniband/core/sysfs.c state_show). */
 static struct ni_num read_state(struct ni_probe *p, const char *dir)
 {
@@ -82,13 +90,13 @@ static bool is_efa(struct ni_probe *p, const struct ni_hca *h)
 }
 
 /* false: there is no such port. */
-static bool add_port(struct ni_probe *p, int hca, const char *dir, unsigned num)
+static bool add_port(struct ni_probe *p, int hca, unsigned num)
 {
     struct ni_inventory *inv = p->inv;
     struct ni_hca *h = &inv->hca[hca];
-    char path[NI_PATH + 32];
-    (void)ni_format(path, sizeof(path), "%s/ports/%u", dir, num);
-    struct ni_num state = read_state(p, path);
+    char dir[NI_PORT_PATH];
+    ni_port_dir(inv, hca, num, dir);
+    struct ni_num state = read_state(p, dir);
     if (state.known == NI_ABSENT)
         return false;
     if (inv->n_port == NI_MAX_PORT) {
@@ -101,7 +109,7 @@ static bool add_port(struct ni_probe *p, int hca, const char *dir, unsigned num)
     port->num = num;
     port->first_gid = -1;
     port->state = state;
-    port->link = read_link(p, path);
+    port->link = read_link(p, dir);
     if (port->link == NI_LINK_UNKNOWN)
         h->efa = is_efa(p, h);
     h->n_port++;
@@ -112,14 +120,20 @@ static bool add_port(struct ni_probe *p, int hca, const char *dir, unsigned num)
    they are not listed. */
 static void add_ports(struct ni_probe *p, int hca)
 {
-    char dir[NI_PATH];
     unsigned num = 1;
-    ni_hca_dir(p->inv, &p->inv->hca[hca], dir);
     /* One that cannot be read may stand for a directory that cannot: the next would say the same.
        */
-    while (num <= 255 && add_port(p, hca, dir, num) &&
+    while (num <= 255 && add_port(p, hca, num) &&
            p->inv->port[p->inv->n_port - 1].state.known != NI_DENIED)
         num++;
+}
+
+bool ni_links_mix(const struct ni_inventory *inv)
+{
+    bool seen[3] = {false};
+    for (unsigned i = 0; i < inv->n_port; i++)
+        seen[inv->port[i].link] = true;
+    return seen[NI_LINK_IB] && seen[NI_LINK_ROCE];
 }
 
 /* Rates decide only where link layers mix, or where nothing named the HCAs and slow ports are left
@@ -127,18 +141,12 @@ static void add_ports(struct ni_probe *p, int hca)
 void ni_probe_rates(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
-    bool seen[3] = {false};
-    for (unsigned i = 0; i < inv->n_port; i++)
-        seen[inv->port[i].link] = true;
-    if (!p->ask->all_hcas && inv->source < NI_SRC_UVERBS &&
-        !(seen[NI_LINK_IB] && seen[NI_LINK_ROCE]))
+    if (!p->ask->all_hcas && inv->source < NI_SRC_UVERBS && !ni_links_mix(inv))
         return;
     for (unsigned i = 0; i < inv->n_port; i++) {
-        char dir[NI_PATH], path[NI_PATH + 32];
+        char dir[NI_PORT_PATH];
         struct ni_port *port = &inv->port[i];
-        (void)ni_format(path, sizeof(path), "%s/ports/%u",
-                        ni_hca_dir(inv, &inv->hca[port->hca], dir), port->num);
-        port->mbps = read_rate(p, path);
+        port->mbps = read_rate(p, ni_port_dir(inv, port->hca, port->num, dir));
     }
 }
 

@@ -41,9 +41,7 @@ static struct ni_bdf sort_key(struct ni_probe *p, const struct source *s, const 
     struct ni_bdf bdf;
     if (!s->ids)
         return ni_class_bdf(p, c->id);
-    return ni_parse_bdf(ni_span_of(c->id), &bdf) == 0
-               ? bdf
-               : (struct ni_bdf){UINT32_MAX, 0xff, 0xff, 0xff};
+    return ni_parse_bdf(ni_span_of(c->id), &bdf) == 0 ? bdf : NI_LAST_BDF;
 }
 
 /* NCCL sorts its devices by PCI address (2.29.7 NCCL_IB_DEVICE_PCI_ORDER); all that follows keeps

@@ -15,7 +15,8 @@ static int open_node(const struct ni_tree *t, const char *path, uint32_t *ret)
     return t->node[*ret].kind == NI_NODE_ERR ? -(int)t->node[*ret].value : 0;
 }
 
-ssize_t ni_tree_read(const struct ni_tree *t, const char *path, char *buf, size_t cap)
+/* What the file holds, links followed, or the error that reading it gives. */
+static int open_file(const struct ni_tree *t, const char *path, struct ni_span *ret)
 {
     uint32_t at;
     int r = open_node(t, path, &at);
@@ -24,11 +25,24 @@ ssize_t ni_tree_read(const struct ni_tree *t, const char *path, char *buf, size_
         return r;
     if (t->node[at].kind == NI_NODE_DIR)
         return -EISDIR;
-    struct ni_span value = ni_tree_value(t, at);
+    *ret = ni_tree_value(t, at);
+    return 0;
+}
+
+static ssize_t copy_out(struct ni_span value, char *buf, size_t cap)
+{
     if (value.n >= cap)
         return -EOVERFLOW;
     memcpy(buf, value.p, value.n);
     return (ssize_t)value.n;
+}
+
+ssize_t ni_tree_read(const struct ni_tree *t, const char *path, char *buf, size_t cap)
+{
+    struct ni_span value;
+    int r = open_file(t, path, &value);
+
+    return r < 0 ? r : copy_out(value, buf, cap);
 }
 
 ssize_t ni_tree_readlink(const struct ni_tree *t, const char *path, char *buf, size_t cap)
@@ -42,11 +56,7 @@ ssize_t ni_tree_readlink(const struct ni_tree *t, const char *path, char *buf, s
         return -(ssize_t)t->node[at].value;
     if (t->node[at].kind != NI_NODE_LINK)
         return -EINVAL;
-    struct ni_span target = ni_tree_value(t, at);
-    if (target.n >= cap)
-        return -EOVERFLOW;
-    memcpy(buf, target.p, target.n);
-    return (ssize_t)target.n;
+    return copy_out(ni_tree_value(t, at), buf, cap);
 }
 
 int ni_tree_exists(const struct ni_tree *t, const char *path, bool *ret_dir)
@@ -72,16 +82,11 @@ int ni_tree_openable(const struct ni_tree *t, const char *path)
 
 int ni_tree_lines(const struct ni_tree *t, const char *path, struct ni_liner *l)
 {
-    uint32_t at;
-    int r = open_node(t, path, &at);
+    struct ni_span value;
+    int r = open_file(t, path, &value);
 
-    if (r < 0)
+    if (r < 0 || value.n == 0)
         return r;
-    if (t->node[at].kind == NI_NODE_DIR)
-        return -EISDIR;
-    struct ni_span value = ni_tree_value(t, at);
-    if (value.n == 0)
-        return 0;
     r = ni_liner_feed(l, value.p, value.n);
     return r < 0 ? r : ni_liner_feed(l, "\n", 1); /* the form leaves the last newline off */
 }

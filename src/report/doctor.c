@@ -13,14 +13,6 @@ enum { INDENT = 6 };
 
 /* ---- what was looked at ---- */
 
-static unsigned count_ours(const struct ni_inventory *inv)
-{
-    unsigned n = 0;
-    for (unsigned i = 0; i < inv->n_hca; i++)
-        n += inv->hca[i].claim >= 0;
-    return n;
-}
-
 static const char *plural(unsigned n)
 {
     return n == 1 ? "" : "s";
@@ -29,7 +21,7 @@ static const char *plural(unsigned n)
 static void write_looked_at(struct ni_out *o, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;
-    unsigned ours = count_ours(inv), others = inv->n_hca - ours;
+    unsigned ours = ni_given_hcas(inv), others = inv->n_hca - ours;
     ni_out_putf(o, "Doctor: looked at %u HCA%s", ours, plural(ours));
     if (others > 0)
         ni_out_putf(o, " of the pod (%u more on the node)", others);

@@ -93,21 +93,12 @@ static void say_address(struct ni_row *row, const struct ni_hca *hca)
         ni_put(&row->cell[H_PARENT], ni_bdf_text(hca->pf, bdf));
 }
 
-static const struct ni_netdev *find_netdev(const struct ni_inventory *inv, const char *name)
-{
-    for (unsigned i = 0; i < inv->n_netdev; i++) {
-        if (strcmp(inv->netdev[i].name, name) == 0)
-            return &inv->netdev[i];
-    }
-    return NULL;
-}
-
 /* The interface of the port's GID, which for a macvlan or VLAN is not the function's own; else
    that. */
 static void say_netdev(struct ni_text *t, const struct ni_inventory *inv, const struct ni_hca *hca,
                        int gid)
 {
-    const struct ni_netdev *dev = gid < 0 ? NULL : find_netdev(inv, inv->gid[gid].ndev);
+    const struct ni_netdev *dev = gid < 0 ? NULL : ni_find_netdev(inv, inv->gid[gid].ndev);
     if (!dev && hca->netdev >= 0)
         dev = &inv->netdev[hca->netdev];
     if (!dev)

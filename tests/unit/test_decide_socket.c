@@ -206,6 +206,33 @@ static void test_gid_without_interface(void **state)
     assert_setting(var, "rule", "=net1");
 }
 
+/* NCCL_SOCKET_FAMILY: of the GIDs, and of the addresses of an interface. */
+static void test_family(void **state)
+{
+    static const struct {
+        const char *family, *rails, *pod;
+    } cases[] = {
+        {"NCCL_SOCKET_FAMILY=AF_INET", "=net1", "=eth0"},
+        {"NCCL_SOCKET_FAMILY=AF_INET6", "=net2", ""},
+        {"NCCL_SOCKET_FAMILY=AF_INET4", "=net1,net2", "=eth0"}, /* NCCL knows no such */
+        {"NCCL_SOCKET_FAMILY=", "=net1,net2", "=eth0"},
+        {"NCCL_DEBUG=INFO", "=net1,net2", "=eth0"},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        node_reset(NULL);
+        node_env(cases[i].family);
+        node_rail("mlx5_6", 3, "10.0.1.6", "net1");
+        node_rail("mlx5_7", 3, "fd00::6", "net2");
+        node_eth0();
+        node_decide();
+        assert_setting(var, "rule", cases[i].rails);
+        node.inv.n_hca = node.inv.n_port = 0;
+        node_decide();
+        assert_setting(var, cases[i].pod[0] ? "rule" : "unset", cases[i].pod);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +247,7 @@ int main(void)
         cmocka_unit_test(test_option),
         cmocka_unit_test(test_sixteen),
         cmocka_unit_test(test_gid_without_interface),
+        cmocka_unit_test(test_family),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

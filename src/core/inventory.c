@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looking things up in an inventory. */
+#include <string.h>
+
+#include "nccl_init/inventory.h"
+
+const struct ni_netdev *ni_find_netdev(const struct ni_inventory *inv, const char *name)
+{
+    for (unsigned i = 0; i < inv->n_netdev; i++) {
+        if (strcmp(inv->netdev[i].name, name) == 0)
+            return &inv->netdev[i];
+    }
+    return NULL;
+}
+
+unsigned ni_given_hcas(const struct ni_inventory *inv)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < inv->n_hca; i++)
+        n += inv->hca[i].claim >= 0;
+    return n;
+}
+
+bool ni_has_dmabuf(const struct ni_inventory *inv)
+{
+    const struct ni_self *self = &inv->self;
+    return inv->gdr.open_driver == NI_KNOWN &&
+           (self->kernel_major > 5 || (self->kernel_major == 5 && self->kernel_minor >= 12));
+}
+
+const char *ni_find_user_value(const struct ni_env *env, const struct ni_inventory *inv,
+                               const char *name, const char **ret_file)
+{
+    const char *value = ni_env_get(env, name), *file = NULL;
+    for (unsigned i = 0; !value && i < inv->n_conf; i++) {
+        if (strcmp(inv->conf[i].name, name) == 0) {
+            value = inv->conf[i].value;
+            file = inv->conf[i].file;
+        }
+    }
+    if (ret_file)
+        *ret_file = file;
+    return value;
+}
