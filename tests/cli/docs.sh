@@ -25,7 +25,7 @@ memlock.raise|expected.plan|^Locked memory: .* raised to |its decision is a line
 wait.over|tests/unit/test_cmd_wait.c|NI_F_WAIT_OVER|only a live root is waited for, and a golden case has a recorded one
 '
 # Options of other programs that the documents name.
-foreign_options='--env-file --ulimit --init --bless'
+foreign_options='--env-file --ulimit --init --bless --preset --shell --device --cap --no-cap --env --user'
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

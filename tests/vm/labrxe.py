@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Make labrxe of Debian's rxe: a SoftRoCE provider whose sysfs has the shape of a mlx5 VF's.
+
+usage: labrxe.py DIR    edits the driver's sources in DIR, made for Linux 6.1
+
+Everything is off until a module parameter asks for it, but that it works in network namespaces:
+  lab_pci_parent=1    the device hangs below the PCI function of its netdev
+  lab_roce_v1=1       a RoCE v1 entry before each RoCE v2 entry of the GID table, as real NICs have it
+  lab_gid_tbl_len=N   length of the GID table
+
+ib_core, ib_uverbs and the accounting of locked memory stay Debian's. An edit that does not find its place stops:
+then the kernel has changed, and somebody has to look.
+"""
+
+# SPDX-License-Identifier: Apache-2.0
+import pathlib
+import sys
+
+directory = pathlib.Path(sys.argv[1])
+
+
+def edit(name, *changes):
+    path = directory / name
+    text = path.read_text()
+    for old, new in changes:
+        if text.count(old) != 1:
+            sys.exit(f"labrxe: {name}: not once but {text.count(old)} times: {old!r}")
+        text = text.replace(old, new)
+    path.write_text(text)
+
+
+def replace_rest(name, start, new):
+    path = directory / name
+    text = path.read_text()
+    if text.count(start) != 1:
+        sys.exit(f"labrxe: {name}: not once but {text.count(start)} times: {start!r}")
+    path.write_text(text[: text.index(start)] + new)
+
+
+PARAMETERS = """\
+static bool lab_pci_parent;
+module_param(lab_pci_parent, bool, 0644);
+MODULE_PARM_DESC(lab_pci_parent, "hang the device below its netdev's PCI function");
+static bool lab_roce_v1;
+module_param(lab_roce_v1, bool, 0644);
+MODULE_PARM_DESC(lab_roce_v1, "list RoCE v1 GIDs besides RoCE v2");
+static int lab_gid_tbl_len;
+module_param(lab_gid_tbl_len, int, 0644);
+MODULE_PARM_DESC(lab_gid_tbl_len, "length of the GID table");
+
+"""
+
+# `rdma dev set NAME netns` wants it
+DISASSOCIATE = """\
+static void lab_disassociate(struct ib_ucontext *context)
+{
+}
+
+"""
+
+IMMUTABLE = """\
+	if (lab_roce_v1)
+		immutable->core_cap_flags |= RDMA_CORE_PORT_IBA_ROCE;
+	if (lab_gid_tbl_len > 0)
+		to_rdev(dev)->port.attr.gid_tbl_len = lab_gid_tbl_len;
+"""
+
+REGISTER = """\
+	write_pnet(&dev->coredev.rdma_net, dev_net(rxe->ndev));
+	if (lab_pci_parent) {
+		struct device *parent = rxe->ndev->dev.parent;
+
+		while (parent && !dev_is_pci(parent))
+			parent = parent->parent;
+		if (parent)
+			dev->dev.parent = parent;
+	}
+"""
+
+# rxe routes and listens in the initial network namespace only; here each has a pair of UDP sockets
+PERNET = """\
+static int __net_init lab_pernet_init(struct net *net)
+{
+	struct rxe_recv_sockets *sockets = net_generic(net, lab_pernet_id);
+	struct socket *sk;
+
+	sk = rxe_setup_udp_tunnel(net, htons(ROCE_V2_UDP_DPORT), false);
+	if (IS_ERR(sk))
+		return PTR_ERR(sk);
+	sockets->sk4 = sk;
+	sk = rxe_setup_udp_tunnel(net, htons(ROCE_V2_UDP_DPORT), true);
+	if (IS_ERR(sk)) {
+		rxe_release_udp_tunnel(sockets->sk4);
+		sockets->sk4 = NULL;
+		return PTR_ERR(sk);
+	}
+	sockets->sk6 = sk;
+	return 0;
+}
+
+static void __net_exit lab_pernet_exit(struct net *net)
+{
+	struct rxe_recv_sockets *sockets = net_generic(net, lab_pernet_id);
+
+	rxe_release_udp_tunnel(sockets->sk6);
+	rxe_release_udp_tunnel(sockets->sk4);
+}
+
+static struct pernet_operations lab_pernet_ops = {
+	.init = lab_pernet_init,
+	.exit = lab_pernet_exit,
+	.id = &lab_pernet_id,
+	.size = sizeof(struct rxe_recv_sockets),
+};
+
+void rxe_net_exit(void)
+{
+	unregister_netdevice_notifier(&rxe_net_notifier);
+	unregister_pernet_subsys(&lab_pernet_ops);
+}
+
+int rxe_net_init(void)
+{
+	int err = register_pernet_subsys(&lab_pernet_ops);
+
+	if (err)
+		return err;
+	err = register_netdevice_notifier(&rxe_net_notifier);
+	if (err)
+		unregister_pernet_subsys(&lab_pernet_ops);
+	return err;
+}
+"""
+
+
+def after(text, addition):
+    return text, text + addition
+
+
+def before(text, addition):
+    return text, addition + text
+
+
+edit(
+    "rxe_verbs.c",
+    before('#include "rxe.h"', "#include <linux/pci.h>\n"),
+    before("static int rxe_port_immutable(", PARAMETERS),
+    after("	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;\n", IMMUTABLE),
+    after("	ib_set_device_ops(dev, &rxe_dev_ops);\n", REGISTER),
+    (
+        "static const struct ib_device_ops rxe_dev_ops = {\n",
+        DISASSOCIATE
+        + "static const struct ib_device_ops rxe_dev_ops = {\n"
+        + "	.disassociate_ucontext = lab_disassociate,\n",
+    ),
+)
+edit(
+    "rxe_net.c",
+    (
+        "static struct rxe_recv_sockets recv_sockets;",
+        "#include <net/netns/generic.h>\n\nstatic unsigned int lab_pernet_id;",
+    ),
+    ("ip_route_output_key(&init_net, &fl)", "ip_route_output_key(dev_net(ndev), &fl)"),
+    ("sock_net(recv_sockets.sk6->sk)", "dev_net(ndev)"),
+    (
+        "recv_sockets.sk6->sk, &fl6,",
+        "((struct rxe_recv_sockets *)net_generic(dev_net(ndev), lab_pernet_id))->sk6->sk, &fl6,",
+    ),
+)
+replace_rest("rxe_net.c", "static int rxe_net_ipv4_init(void)", PERNET)
+edit("rxe_qp.c", ("sock_create_kern(&init_net,", "sock_create_kern(dev_net(rxe->ndev),"))
