@@ -2,7 +2,7 @@
 # VFs of an emulated igb as the HCAs of two pods, both with an interface net1: named by PCIDEVICE_*, in network
 # namespaces and in OCI containers. The devices and indexes that nccl-init chose carry traffic; another index does not.
 # hardware: igb
-# seconds: 25
+# seconds: 22
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source=/dev/null
 . /lab/lib
