@@ -9,6 +9,7 @@
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/report.h"
+#include "nccl_init/trial.h"
 
 /* ---- options ---- */
 
@@ -18,10 +19,14 @@ enum {
     NI_VERB_PLAN = 1 << 2,
     NI_VERB_SNAPSHOT = 1 << 3,
     NI_VERB_TOPO = 1 << 4,
-    NI_VERB_DOCTOR = 1 << 5
+    NI_VERB_DOCTOR = 1 << 5,
+    NI_VERB_SELFTEST = 1 << 6
 };
 
 enum { NI_MAX_WAIT = 3600 };
+
+/* --selftest of `run`: what a port that fails means. */
+enum ni_selftest_policy { NI_SELFTEST_OFF, NI_SELFTEST_WARN, NI_SELFTEST_REQUIRE };
 
 enum ni_log_level { NI_LOG_ERROR, NI_LOG_WARN, NI_LOG_INFO, NI_LOG_DEBUG };
 
@@ -34,6 +39,10 @@ struct ni_options {
     enum ni_log_level log_level;
     bool log_json;
     unsigned wait; /* seconds */
+    enum ni_selftest_policy selftest;
+    int64_t size, bytes; /* of the self-test: registered, moved */
+    unsigned deadline;   /* of the self-test: seconds */
+    bool probe;
     bool json;
     bool rules;
     bool dot;
@@ -97,10 +106,12 @@ struct ni_context {
     struct ni_root root; /* opened by ni_flow_open */
     bool opened;         /* the root is */
     bool stderr_dead;    /* nobody reads it: say no more */
+    bool progress;       /* a line of progress stands on it */
     struct ni_inventory inventory;
     struct ni_plan plan;
     struct ni_findings findings;
     struct ni_diagnosis diagnosis; /* of doctor */
+    struct ni_trials *trials;      /* of selftest and doctor --probe: mapped by ni_try_ports */
     char *recorded_entry[NI_RECORDED_ENTRIES + 1];
     char recorded_text[NI_RECORDED_TEXT];
 };
@@ -133,7 +144,21 @@ void ni_flow_decide(struct ni_context *ctx);
 /* ni_gather, again and again while --wait allows and something is missing. */
 void ni_wait_and_gather(struct ni_context *ctx, const struct ni_ask *ask);
 void ni_flow_close(struct ni_context *ctx);
+/* NI_EXIT_FAILED when there is an error among the findings, with --strict also a warning; else 0. */
+int ni_verdict(const struct ni_context *ctx);
 struct ni_view ni_flow_view(const struct ni_context *ctx);
+
+/* ---- trying the ports ---- */
+
+/* Tries what `plan` says (ni_plan_trials, ni_plan_probes), judges it, and leaves ctx->trials for the
+   report. 0; -ENOSYS: built without libibverbs; another -errno: no memory. The latter two are
+   findings already. */
+int ni_try_ports(struct ni_context *ctx,
+                 void (*plan)(const struct ni_context *ctx, struct ni_trials *ret));
+/* Gives ctx->trials back. */
+void ni_forget_trials(struct ni_context *ctx);
+/* --selftest of `run`. false: it was demanded and does not hold; *why tells. */
+bool ni_selftest_allows(struct ni_context *ctx, struct ni_text *why);
 
 /* ---- talking ---- */
 
@@ -141,6 +166,9 @@ struct ni_view ni_flow_view(const struct ni_context *ctx);
 void ni_say(struct ni_context *ctx, enum ni_log_level level, const char *fmt, ...) NI_PRINTF(3, 4);
 /* The same for wrong usage. Returns NI_EXIT_REFUSED. */
 int ni_usage(struct ni_context *ctx, const char *fmt, ...) NI_PRINTF(2, 3);
+/* A line of progress on standard error, which the next one replaces and "" removes; only where that
+   is a terminal. */
+void ni_say_progress(struct ni_context *ctx, const char *line);
 /* Whether a line can be written to standard error now: no SIGPIPE, no endless wait. */
 bool ni_stderr_ready(struct ni_context *ctx);
 /* The findings that the log level wants. */
@@ -162,6 +190,7 @@ int ni_cmd_env(struct ni_context *ctx, char *const operands[]);
 int ni_cmd_plan(struct ni_context *ctx, char *const operands[]);
 int ni_cmd_doctor(struct ni_context *ctx, char *const operands[]);
 int ni_cmd_topo(struct ni_context *ctx, char *const operands[]);
+int ni_cmd_selftest(struct ni_context *ctx, char *const operands[]);
 int ni_cmd_snapshot(struct ni_context *ctx, char *const operands[]);
 int ni_cmd_help(struct ni_context *ctx, const struct ni_verb *verb); /* NULL: of the program */
 int ni_cmd_version(struct ni_context *ctx);

@@ -138,6 +138,13 @@ const char *ni_ip_text(const uint8_t ip[NI_GID_BYTES], char buf[NI_IP_TEXT]);
 /* The first `bits` (0..128) bits of a and b are equal. */
 bool ni_ip_same_prefix(const uint8_t a[NI_GID_BYTES], const uint8_t b[NI_GID_BYTES], unsigned bits);
 
+/* ---- names of errors: numbers differ between architectures, and people know the names ---- */
+
+/* "EINVAL" -> 22; 0 for an unknown name. */
+int ni_errno_of(struct ni_span name);
+/* NULL for an unknown number. */
+const char *ni_errno_name(int err);
+
 /* ---- names ---- */
 
 /* A device or interface name that NCCL's lists can carry: 1 to max-1 bytes of [A-Za-z0-9_.-], not

@@ -8,6 +8,7 @@
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
+#include "nccl_init/trial.h"
 
 /* All that a rule may look at. */
 struct ni_facts {
@@ -54,6 +55,22 @@ const struct ni_check *ni_checks(unsigned *ret_n);
 /* Runs the table on an inventory whose health was gathered, after ni_decide. */
 void ni_diagnose(const struct ni_facts *facts, const struct ni_plan *plan, struct ni_findings *f,
                  struct ni_diagnosis *ret);
+
+/* Whether NCCL will use RDMA if it can; false where the user chose something else. */
+bool ni_wants_trials(const struct ni_facts *facts, const struct ni_plan *plan);
+/* What a self-test is to try after ni_decide: the chosen ports with the index that NCCL will use,
+   then ports that were given to the pod by name and cannot be used. Fills ret->at and ret->n. */
+void ni_plan_trials(const struct ni_facts *facts, const struct ni_plan *plan,
+                    struct ni_trials *ret);
+/* The same for `doctor --probe`: one for each HCA of the pod. */
+void ni_plan_probes(const struct ni_facts *facts, struct ni_trials *ret);
+/* What ended trials mean: a finding for each that did not pass, and for what the device says
+   otherwise than sysfs. The inventory's health tells more, if gathered. */
+void ni_judge_trials(const struct ni_facts *facts, const struct ni_trials *trials,
+                     struct ni_findings *f);
+/* What the probes looked at, for doctor's list; after ni_judge_trials. */
+void ni_diagnose_probes(const struct ni_trials *trials, const struct ni_findings *f,
+                        struct ni_diagnosis *ret);
 
 /* For `run`: the finding about PID 1 when this process is it. */
 void ni_note_pid1(const struct ni_facts *facts, struct ni_findings *f);

@@ -227,6 +227,51 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "choice and the conf files.")                                                            \
     X(USER_VALUE_IGNORED, "user.value.ignored", NI_WARNING,                                    \
       "User: correct the value, or remove the variable.")                                      \
+    X(VERBS_CONNECT, "verbs.connect", NI_ERROR,                                                \
+      "User: leave NCCL_IB_GID_INDEX unset, so that nccl-init chooses. Cluster admin: "        \
+      "look at the interface's address and routes. NCCL fails with the same number.")          \
+    X(VERBS_CRASH, "verbs.crash", NI_ERROR,                                                    \
+      "User: is the container's memory limit below --size? Cluster admin: look at the "        \
+      "node's kernel log.")                                                                    \
+    X(VERBS_DATA, "verbs.data", NI_ERROR,                                                      \
+      "Cluster admin: take the HCA out of service; look at its firmware and at memory "        \
+      "errors.")                                                                               \
+    X(VERBS_DMABUF, "verbs.dmabuf.none", NI_WARNING,                                           \
+      "Cluster admin: load nvidia-peermem, or install an RDMA driver that has DMA-BUF.")       \
+    X(VERBS_GID, "verbs.gid", NI_ERROR,                                                        \
+      "User: leave NCCL_IB_GID_INDEX unset, so that nccl-init chooses. Cluster admin: "        \
+      "give the port's interface an address (network attachment, IPAM).")                      \
+    X(VERBS_GID_DIFFERS, "verbs.gid.differs", NI_WARNING,                                      \
+      "An address came or went in between: try again. If it stays so, /sys is another "        \
+      "network namespace's; cluster admin: mount the pod's own.")                              \
+    X(VERBS_HANG, "verbs.hang", NI_ERROR,                                                      \
+      "Cluster admin: look at the node's kernel log (hung task, firmware command); reset "     \
+      "the device or reboot the node. User: give a slow device more time (--deadline).")       \
+    X(VERBS_MEMLOCK, "verbs.memlock", NI_ERROR,                                                \
+      "User: start the job with `nccl-init -- COMMAND`, with the right to raise the "          \
+      "limit. Cluster admin: memlock=-1:-1 in CRI-O's default_ulimits, "                       \
+      "LimitMEMLOCK=infinity for containerd.")                                                 \
+    X(VERBS_OPEN, "verbs.open", NI_ERROR,                                                      \
+      "User: request the device by its resource. Cluster admin: the device plugin must "       \
+      "hand out the uverbs node of a device of the pod's own network namespace.")              \
+    X(VERBS_PORT, "verbs.port", NI_ERROR,                                                      \
+      "User: is the device attached to the pod's network? Cluster admin: link, cable, "        \
+      "switch port, subnet manager.")                                                          \
+    X(VERBS_PROCESS, "verbs.process", NI_ERROR,                                                \
+      "User: raise the pod's limit of processes, or its memory; each port is tried by a "      \
+      "process of its own.")                                                                   \
+    X(VERBS_PROTECTION, "verbs.protection", NI_ERROR,                                          \
+      "Cluster admin: boot the node with iommu=pt (OpenShift: a MachineConfig). Raising "      \
+      "the memlock limit does not help.")                                                      \
+    X(VERBS_PROVIDER, "verbs.provider", NI_WARNING,                                            \
+      "Nothing to do for NCCL, which uses the image's libibverbs. User: try the port "         \
+      "with `ib_write_bw` of the image.")                                                      \
+    X(VERBS_RESOURCES, "verbs.resources", NI_ERROR,                                            \
+      "Cluster admin: look at the pod's memory limit, its RDMA cgroup (rdma.max), and at "     \
+      "who else uses the device.")                                                             \
+    X(VERBS_TRANSFER, "verbs.transfer", NI_ERROR,                                              \
+      "Cluster admin: look at the node's kernel log, at firewall and spoof check, and "        \
+      "whether the interface carries traffic from its own address to itself.")                 \
     X(WAIT_OVER, "wait.over", NI_WARNING,                                                      \
       "User: wait longer (--wait), or look at what should set it up: network attachment, "     \
       "IPAM, link.")

@@ -7,6 +7,7 @@
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
+#include "nccl_init/trial.h"
 
 /* All that a report may tell. */
 struct ni_view {
@@ -16,6 +17,7 @@ struct ni_view {
     const char *root; /* as given: "/" or a path */
     bool colour;
     const struct ni_diagnosis *diagnosis; /* of doctor, else NULL */
+    const struct ni_trials *trials;       /* of selftest and doctor --probe, else NULL */
 };
 
 enum ni_format { NI_FMT_SH, NI_FMT_K8S, NI_FMT_DOCKER, NI_FMT_CONF, NI_FMT_JSON };
@@ -36,6 +38,9 @@ int ni_write_plan_json(int fd, const struct ni_view *view);
 /* What doctor found, worst first, and what it checked. */
 int ni_write_doctor(int fd, const struct ni_view *view);
 int ni_write_doctor_json(int fd, const struct ni_view *view);
+/* What the self-test tried, what went wrong, how fast it was. */
+int ni_write_selftest(int fd, const struct ni_view *view);
+int ni_write_selftest_json(int fd, const struct ni_view *view);
 /* GPUs against HCAs as `nvidia-smi topo -m` draws it; the same as one JSON object; the PCI tree for
    Graphviz. */
 int ni_write_topo(int fd, const struct ni_view *view);

@@ -21,6 +21,10 @@ const struct ni_verb ni_verbs_table[] = {
      ni_cmd_doctor},
     {"topo", NI_VERB_TOPO, false, "[OPTION...]",
      "Shows how far each GPU is from each HCA, as `nvidia-smi topo -m` does.", ni_cmd_topo},
+    {"selftest", NI_VERB_SELFTEST, false, "[OPTION...]",
+     "Tries each port with itself, as the job will use it: registers memory, connects two queue "
+     "pairs over the port's own GID, writes, reads back, compares. Exit status 1 when one fails.",
+     ni_cmd_selftest},
     {"snapshot", NI_VERB_SNAPSHOT, false, "[OPTION...]",
      "Records what was read, so that `plan --root=FILE.tree` says elsewhere what it says here.",
      ni_cmd_snapshot},

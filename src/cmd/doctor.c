@@ -3,6 +3,8 @@
 #include "nccl_init/cmd.h"
 #include "nccl_init/decide.h"
 
+#include <string.h>
+
 static int write_doctor(int fd, void *arg)
 {
     const struct ni_context *ctx = arg;
@@ -11,20 +13,29 @@ static int write_doctor(int fd, void *arg)
     return ctx->options.json ? ni_write_doctor_json(fd, &view) : ni_write_doctor(fd, &view);
 }
 
+static void plan_probes(const struct ni_context *ctx, struct ni_trials *ret)
+{
+    const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
+
+    ni_plan_probes(&facts, ret);
+}
+
 int ni_cmd_doctor(struct ni_context *ctx, char *const operands[])
 {
     const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
-    int r = ni_flow_open(ctx);
+    int r;
 
     (void)operands;
+    if (ctx->options.probe && strcmp(ctx->options.root, "/") != 0)
+        return ni_usage(ctx, "--probe asks the devices of this machine; a recorded node has none");
+    r = ni_flow_open(ctx);
     if (r != 0)
         return r;
     ni_flow_decide(ctx);
     ni_diagnose(&facts, &ctx->plan, &ctx->findings, &ctx->diagnosis);
+    if (ctx->options.probe && ni_try_ports(ctx, plan_probes) == 0)
+        ni_diagnose_probes(ctx->trials, &ctx->findings, &ctx->diagnosis);
     if (ni_output(ctx, write_doctor, ctx) != 0)
         return NI_EXIT_FAILED;
-    return ni_findings_count(&ctx->findings, NI_ERROR) > 0 ||
-                   (ctx->options.strict && ni_findings_count(&ctx->findings, NI_WARNING) > 0)
-               ? NI_EXIT_FAILED
-               : 0;
+    return ni_verdict(ctx);
 }

@@ -92,7 +92,8 @@ void ni_flow_decide(struct ni_context *ctx)
         .pod_interface = pod || policy->mode == NI_MODE_TCP,
         .all_hcas = all,
         .all_gids = all,
-        .health = (ctx->verb & (NI_VERB_DOCTOR | NI_VERB_SNAPSHOT)) != 0,
+        .health = (ctx->verb & (NI_VERB_DOCTOR | NI_VERB_SNAPSHOT | NI_VERB_SELFTEST)) != 0 ||
+                  ctx->options.selftest != NI_SELFTEST_OFF,
         .off = policy->mode == NI_MODE_OFF &&
                (ctx->verb & ~(unsigned)(NI_VERB_DOCTOR | NI_VERB_SNAPSHOT)) != 0,
     };
@@ -102,6 +103,14 @@ void ni_flow_decide(struct ni_context *ctx)
     ni_decide(&facts, &ctx->plan, &ctx->findings);
     if (ctx->verb != NI_VERB_RUN)
         ni_require_planned_memlock(&facts, &ctx->plan, &ctx->findings);
+}
+
+int ni_verdict(const struct ni_context *ctx)
+{
+    const bool bad = ni_findings_count(&ctx->findings, NI_ERROR) > 0 ||
+                     (ctx->options.strict && ni_findings_count(&ctx->findings, NI_WARNING) > 0);
+
+    return bad ? NI_EXIT_FAILED : 0;
 }
 
 /* https://no-color.org: set and not empty */
@@ -128,6 +137,7 @@ struct ni_view ni_flow_view(const struct ni_context *ctx)
         .plan = &ctx->plan,
         .findings = &ctx->findings,
         .diagnosis = &ctx->diagnosis,
+        .trials = ctx->trials,
         .root = ctx->options.root,
         .colour = ctx->verb != NI_VERB_RUN && wants_colour(&ctx->own),
     };

@@ -1,9 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of demands and of capabilities. `none` takes back what a variable asks for. */
+/* Lists of targets, of demands and of capabilities. `none` takes back what a variable asks for. */
 #include "lists.h"
 
 #include <errno.h>
 #include <string.h>
+
+int ni_parse_for(const char *value, struct ni_options *ret)
+{
+    static const char *const words[] = {"nccl", "nvshmem", "ucx", "gloo"};
+    static const unsigned bits[] = {NI_FOR_NCCL, NI_FOR_NVSHMEM, NI_FOR_UCX, NI_FOR_GLOO};
+    struct ni_span item;
+    unsigned targets = 0;
+
+    while (ni_split(&value, ',', &item)) {
+        unsigned i = 0;
+
+        while (i < NI_COUNT(words) && !ni_span_is(item, words[i]))
+            i++;
+        if (i == NI_COUNT(words))
+            return -EINVAL;
+        targets |= bits[i];
+    }
+    ret->policy.targets = targets;
+    return 0;
+}
 
 static int parse_rails(struct ni_span item, unsigned *ret)
 {

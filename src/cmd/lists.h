@@ -5,6 +5,7 @@
 
 #include "nccl_init/cmd.h"
 
+int ni_parse_for(const char *value, struct ni_options *ret);
 int ni_parse_require(const char *value, struct ni_options *ret);
 int ni_parse_keep_caps(const char *value, struct ni_options *ret);
 int ni_parse_drop_caps(const char *value, struct ni_options *ret);

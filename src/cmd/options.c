@@ -134,6 +134,49 @@ static int parse_memlock(const char *value, struct ni_options *ret)
     return 0;
 }
 
+static int parse_size(const char *value, struct ni_options *ret)
+{
+    int64_t bytes;
+
+    if (parse_bytes(value, &bytes) < 0 || bytes < NI_TRIAL_SIZE_MIN || bytes > NI_TRIAL_SIZE_MAX)
+        return -EINVAL;
+    ret->size = bytes;
+    return 0;
+}
+
+static int parse_moved(const char *value, struct ni_options *ret)
+{
+    int64_t bytes;
+
+    if (parse_bytes(value, &bytes) < 0 || bytes < 1 || bytes > NI_TRIAL_BYTES_MAX)
+        return -EINVAL;
+    ret->bytes = bytes;
+    return 0;
+}
+
+static int parse_deadline(const char *value, struct ni_options *ret)
+{
+    uint64_t seconds;
+
+    if (ni_parse_u64(ni_span_of(value), NI_TRIAL_SECONDS_MAX, &seconds) < 0 || seconds == 0)
+        return -EINVAL;
+    ret->deadline = (unsigned)seconds;
+    return 0;
+}
+
+static int parse_selftest(const char *value, struct ni_options *ret)
+{
+    static const char *const words[] = {"off", "warn", "require"};
+    static const enum ni_selftest_policy policies[] = {NI_SELFTEST_OFF, NI_SELFTEST_WARN,
+                                                       NI_SELFTEST_REQUIRE};
+    unsigned i;
+
+    if (word(value, words, NI_COUNT(words), &i) < 0)
+        return -EINVAL;
+    ret->selftest = policies[i];
+    return 0;
+}
+
 static int parse_format(const char *value, struct ni_options *ret)
 {
     static const char *const words[] = {"sh", "k8s", "docker", "nccl.conf", "json"};
@@ -168,26 +211,6 @@ static int parse_log_format(const char *value, struct ni_options *ret)
     if (word(value, words, NI_COUNT(words), &i) < 0)
         return -EINVAL;
     ret->log_json = i == 1;
-    return 0;
-}
-
-static int parse_for(const char *value, struct ni_options *ret)
-{
-    static const char *const words[] = {"nccl", "nvshmem", "ucx", "gloo"};
-    static const unsigned bits[] = {NI_FOR_NCCL, NI_FOR_NVSHMEM, NI_FOR_UCX, NI_FOR_GLOO};
-    struct ni_span item;
-    unsigned targets = 0;
-
-    while (ni_split(&value, ',', &item)) {
-        unsigned i = 0;
-
-        while (i < NI_COUNT(words) && !ni_span_is(item, words[i]))
-            i++;
-        if (i == NI_COUNT(words))
-            return -EINVAL;
-        targets |= bits[i];
-    }
-    ret->policy.targets = targets;
     return 0;
 }
 
@@ -265,23 +288,29 @@ static int parse_mask(const char *value, struct ni_options *ret)
     return parse_switch(value, &ret->mask);
 }
 
+static int parse_probe(const char *value, struct ni_options *ret)
+{
+    return parse_switch(value, &ret->probe);
+}
+
 static int parse_strict(const char *value, struct ni_options *ret)
 {
     return parse_switch(value, &ret->strict);
 }
 
 enum {
-    ALL =
-        NI_VERB_DOCTOR | NI_VERB_TOPO | NI_VERB_RUN | NI_VERB_ENV | NI_VERB_PLAN | NI_VERB_SNAPSHOT,
-    DECIDING = NI_VERB_RUN | NI_VERB_ENV | NI_VERB_PLAN
+    ALL = NI_VERB_DOCTOR | NI_VERB_TOPO | NI_VERB_RUN | NI_VERB_ENV | NI_VERB_PLAN |
+          NI_VERB_SNAPSHOT | NI_VERB_SELFTEST,
+    DECIDING = NI_VERB_RUN | NI_VERB_ENV | NI_VERB_PLAN,
+    TRYING = NI_VERB_RUN | NI_VERB_SELFTEST
 };
 
-/* In the order of the help. `run` knows --root only to refuse it with a reason. */
+/* In the order of the help. `run` and `selftest` know --root only to refuse it with a reason. */
 const struct ni_option ni_options_table[] = {
     {"mode", "NCCLINIT_MODE", 0, true, false, ALL, "auto|rdma|tcp|off", parse_mode,
      "rdma: refuse to start without a usable HCA; tcp: no RDMA, sockets over the pod's interface; "
      "off: decide nothing, only start the command"},
-    {"for", "NCCLINIT_FOR", 0, true, false, ALL, "nccl|nvshmem|ucx|gloo,...", parse_for,
+    {"for", "NCCLINIT_FOR", 0, true, false, ALL, "nccl|nvshmem|ucx|gloo,...", ni_parse_for,
      "whose variables are written; any of them, separated by commas"},
     {"hcas", "NCCLINIT_HCAS", 0, true, false, ALL, "auto|NAME[:PORT],...", parse_hcas,
      "these RDMA devices instead of the ones given to the pod"},
@@ -307,16 +336,30 @@ const struct ni_option ni_options_table[] = {
      "/etc/podinfo/network-status"},
     {"wait", "NCCLINIT_WAIT", 0, false, false, ALL, "SECONDS", parse_wait,
      "how long to wait for link, address and GID of the pod's HCAs; default 0"},
-    {"strict", "NCCLINIT_STRICT", 0, false, false, NI_VERB_RUN | NI_VERB_DOCTOR, NULL, parse_strict,
-     "a warning counts as an error: `run` does not start the command, `doctor` exits with 1"},
+    {"selftest", "NCCLINIT_SELFTEST", 0, false, false, NI_VERB_RUN, "off|warn|require",
+     parse_selftest,
+     "try each port before the command starts (see `nccl-init selftest --help`); warn: say what "
+     "fails; require: do not start the command then, nor when there is no port to try"},
+    {"size", "NCCLINIT_SIZE", 0, false, false, TRYING, "BYTES", parse_size,
+     "of the self-test: memory registered for each port, default 64M"},
+    {"bytes", "NCCLINIT_BYTES", 0, false, false, TRYING, "BYTES", parse_moved,
+     "of the self-test: how much is written and read back, default 16M"},
+    {"probe", "NCCLINIT_PROBE", 0, false, false, NI_VERB_DOCTOR, NULL, parse_probe,
+     "open the devices and ask them, through libibverbs, what sysfs cannot tell"},
+    {"deadline", "NCCLINIT_DEADLINE", 0, false, false, TRYING | NI_VERB_DOCTOR, "SECONDS",
+     parse_deadline, "how long the self-test or --probe may take in all, default 10"},
+    {"strict", "NCCLINIT_STRICT", 0, false, false, TRYING | NI_VERB_DOCTOR, NULL, parse_strict,
+     "a warning counts as an error: `run` does not start the command, `doctor` and `selftest` exit "
+     "with 1"},
     {"root", "NCCLINIT_ROOT", 0, false, true, ALL, "/|DIR|FILE.tree", parse_root,
-     "read another node: a directory or a snapshot; `run` takes only /"},
+     "read another node: a directory or a snapshot; `run` and `selftest` take only /"},
     {"format", "NCCLINIT_FORMAT", 0, false, false, NI_VERB_ENV, "sh|k8s|docker|nccl.conf|json",
      parse_format, "the form in which the settings are written"},
     {"output", "NCCLINIT_OUTPUT", 'o', false, true, NI_VERB_ENV | NI_VERB_SNAPSHOT, "FILE",
      parse_output, "write to FILE, replaced as a whole, instead of standard output"},
-    {"json", "NCCLINIT_JSON", 0, false, false, NI_VERB_DOCTOR | NI_VERB_PLAN | NI_VERB_TOPO, NULL,
-     parse_json, "for programs: one JSON object"},
+    {"json", "NCCLINIT_JSON", 0, false, false,
+     NI_VERB_DOCTOR | NI_VERB_PLAN | NI_VERB_TOPO | NI_VERB_SELFTEST, NULL, parse_json,
+     "for programs: one JSON object"},
     {"dot", "NCCLINIT_DOT", 0, false, false, NI_VERB_TOPO, NULL, parse_dot,
      "the PCI tree as a picture for Graphviz"},
     {"rules", "NCCLINIT_RULES", 0, false, false, NI_VERB_PLAN, NULL, parse_rules,
@@ -342,5 +385,8 @@ void ni_options_init(struct ni_options *ret)
                                .termination_log = "/dev/termination-log",
                                .format = NI_FMT_SH,
                                .log_level = NI_LOG_INFO,
+                               .size = NI_TRIAL_SIZE,
+                               .bytes = NI_TRIAL_BYTES,
+                               .deadline = NI_TRIAL_SECONDS,
                                .secure = getauxval(AT_SECURE) != 0};
 }

@@ -48,6 +48,18 @@ static void say_summary(struct ni_context *ctx, int64_t memlock)
     say_settings(ctx);
 }
 
+/* --selftest, with limits and capabilities as the command will have them. 0 or an exit status. */
+static int try_ports(struct ni_context *ctx)
+{
+    char buf[NI_REASON];
+    struct ni_text why = ni_text_on(buf, sizeof(buf));
+
+    if (ni_selftest_allows(ctx, &why))
+        return 0;
+    ni_say_findings(ctx);
+    return refuse(ctx, buf);
+}
+
 /* The plan, put into force as far as it concerns this process. 0 or an exit status. */
 static int prepare(struct ni_context *ctx)
 {
@@ -74,7 +86,7 @@ static int prepare(struct ni_context *ctx)
     }
     if (!off)
         say_summary(ctx, soft);
-    return 0;
+    return try_ports(ctx);
 }
 
 static int start(struct ni_context *ctx, char *const argv[])

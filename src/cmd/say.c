@@ -82,6 +82,19 @@ void ni_say(struct ni_context *ctx, enum ni_log_level level, const char *fmt, ..
     say(ctx, level, buf);
 }
 
+void ni_say_progress(struct ni_context *ctx, const char *line)
+{
+    char buf[LINE];
+    struct ni_text t = ni_text_on(buf, sizeof(buf));
+
+    if (ctx->options.log_level < NI_LOG_INFO || ctx->options.log_json ||
+        (!*line && !ctx->progress) || !isatty(STDERR_FILENO))
+        return;
+    ctx->progress = *line != '\0';
+    ni_putf(&t, "\r%s\033[K", line); /* ECMA-48: erase to the end of the line */
+    write_line(ctx, t.buf, t.len);
+}
+
 int ni_usage(struct ni_context *ctx, const char *fmt, ...)
 {
     char buf[LINE];

@@ -61,7 +61,8 @@ static void drop_without_gid(const struct ni_inventory *inv, struct ni_plan *pla
     ni_drop(plan, at, rule, "no RoCE GID of this pod among %u entries", port->n_gid);
     if (foreign)
         ni_report(f, NI_F_GID_NONE, ni_port_text(inv, at, name),
-                  "all %u GIDs belong to other network namespaces; left out", foreign);
+                  "none of the %u GIDs is an address of this network namespace; left out",
+                  port->n_gid);
     else
         ni_report(f, NI_F_GID_NONE, ni_port_text(inv, at, name),
                   "the GID table holds no usable entry; left out");

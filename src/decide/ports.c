@@ -22,20 +22,36 @@ static const char *state_text(const struct ni_num *state, char buf[48])
     return buf;
 }
 
+static bool is_in_option(const struct ni_facts *facts, int at)
+{
+    const struct ni_port *port = &facts->inv->port[at];
+    char option[NI_VALUE + 2];
+    return !facts->policy->hcas || !ni_format(option, sizeof(option), "=%s", facts->policy->hcas) ||
+           ni_nccl_match(option, facts->inv->hca[port->hca].name, (int)port->num);
+}
+
+static bool is_in_users_list(const struct ni_facts *facts, int at)
+{
+    const struct ni_port *port = &facts->inv->port[at];
+    const char *list = ni_user_value(facts, "NCCL_IB_HCA");
+    return !list || !*list || ni_nccl_match(list, facts->inv->hca[port->hca].name, (int)port->num);
+}
+
+bool ni_is_listed(const struct ni_facts *facts, int port)
+{
+    return is_in_option(facts, port) && is_in_users_list(facts, port);
+}
+
 /* The port by itself: state and link. */
 static void judge_port(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
                        int at)
 {
     const struct ni_inventory *inv = facts->inv;
     const struct ni_port *port = &inv->port[at];
-    char name[NI_DEV_NAME + 8], state[48], option[NI_VALUE + 2];
-    struct ni_text hcas = ni_text_on(option, sizeof(option));
-    if (facts->policy->hcas)
-        ni_putf(&hcas, "=%s", facts->policy->hcas);
-    const char *list = ni_user_value(facts, "NCCL_IB_HCA");
+    char name[NI_DEV_NAME + 8], state[48];
     if (inv->hca[port->hca].claim < 0)
         ni_drop(plan, at, rule_ports, "not the pod's");
-    else if (hcas.len > 0 && !ni_nccl_match(option, inv->hca[port->hca].name, (int)port->num))
+    else if (!is_in_option(facts, at))
         ni_drop(plan, at, rule_ports, "not in --hcas");
     else if (plan->transport == NI_NET_TCP)
         ni_drop(plan, at, rule_ports, "TCP was chosen");
@@ -46,7 +62,7 @@ static void judge_port(const struct ni_facts *facts, struct ni_plan *plan, struc
         ni_report(f, NI_F_HCA_PORT_DOWN, ni_port_text(inv, at, name), "%s; left out", state);
     } else if (port->link == NI_LINK_UNKNOWN)
         ni_drop(plan, at, rule_ports, "link layer is neither InfiniBand nor Ethernet");
-    else if (list && *list && !ni_nccl_match(list, inv->hca[port->hca].name, (int)port->num))
+    else if (!is_in_users_list(facts, at))
         ni_drop(plan, at, rule_ports, "not in your NCCL_IB_HCA");
     else
         ni_keep(plan, at, rule_ports, "given by %s, port ACTIVE",

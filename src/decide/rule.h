@@ -26,6 +26,11 @@ const char *ni_port_text(const struct ni_inventory *inv, int port, char buf[NI_D
 const struct ni_gid *ni_port_gid(const struct ni_inventory *inv, const struct ni_port *port,
                                  unsigned i);
 
+/* Sockets by the user's own choice: --mode, NCCL_IB_DISABLE, NCCL_NET (transport.c). */
+bool ni_wants_tcp(const struct ni_facts *facts);
+/* Left in by --hcas and by the user's NCCL_IB_HCA, where there are such (ports.c). */
+bool ni_is_listed(const struct ni_facts *facts, int port);
+
 /* How far apart NCCL will see two functions (distance.c). */
 enum ni_distance ni_pci_distance(const struct ni_pci *a, const struct ni_pci *b);
 

@@ -42,6 +42,13 @@ static const char *only_efa(const struct ni_inventory *inv)
     return name;
 }
 
+bool ni_wants_tcp(const struct ni_facts *facts)
+{
+    const char *net = ni_user_value(facts, "NCCL_NET");
+    return facts->policy->mode == NI_MODE_TCP || ni_user_int(facts, "NCCL_IB_DISABLE", 0) != 0 ||
+           (net && strcasecmp(net, "socket") == 0);
+}
+
 void ni_rule_transport(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     if (facts->policy->mode == NI_MODE_OFF) {
@@ -49,7 +56,6 @@ void ni_rule_transport(const struct ni_facts *facts, struct ni_plan *plan, struc
         return;
     }
     const char *var, *other = other_network(facts, &var);
-    const char *net = ni_user_value(facts, "NCCL_NET");
     plan->transport = NI_NET_RDMA;
     const char *efa = only_efa(facts->inv);
     if (efa && !other && facts->policy->mode != NI_MODE_TCP) {
@@ -60,9 +66,7 @@ void ni_rule_transport(const struct ni_facts *facts, struct ni_plan *plan, struc
         plan->transport = NI_NET_OTHER;
         ni_report(f, NI_F_USER_NET_OTHER, var, "%.64s is in use; no InfiniBand setting is made",
                   other);
-    } else if (facts->policy->mode == NI_MODE_TCP ||
-               ni_user_int(facts, "NCCL_IB_DISABLE", 0) != 0 ||
-               (net && strcasecmp(net, "socket") == 0)) {
+    } else if (ni_wants_tcp(facts)) {
         plan->transport = NI_NET_TCP;
     }
 }

@@ -87,10 +87,6 @@ int ni_tree_find(const struct ni_tree *t, const char *path, bool follow, uint32_
 int ni_tree_parse(struct ni_tree *t, size_t n, unsigned *ret_line);
 /* Replaces escapes in place; *len shrinks. false: malformed. */
 bool ni_tree_unescape(char *s, size_t *len);
-/* "EINVAL" -> 22; 0 for an unknown name. */
-int ni_errno_of(struct ni_span name);
-/* NULL for an unknown number. */
-const char *ni_errno_name(int err);
 
 /* ---- listings: root_names.c ---- */
 

@@ -6,6 +6,7 @@
 #include "finding_text.h"
 #include "nccl_init/report.h"
 #include "out.h"
+#include "selftest.h"
 #include "table.h"
 #include "words.h"
 
@@ -65,30 +66,6 @@ static void write_node(struct ni_out *o, const struct ni_view *view)
         ni_out_put(o, "\n");
 }
 
-/* ---- findings ---- */
-
-static void write_findings(struct ni_out *o, const struct ni_view *view)
-{
-    static const struct {
-        enum ni_severity severity;
-        const char *title;
-    } group[] = {
-        {NI_ERROR, "Errors: the job fails, or loses RDMA or GPUDirect without a word"},
-        {NI_WARNING, "Warnings: slow, or fragile"},
-        {NI_INFO, "Worth knowing"},
-    };
-    const struct ni_findings *all = view->findings;
-    for (size_t k = 0; k < NI_COUNT(group); k++) {
-        if (ni_findings_count(all, group[k].severity) == 0)
-            continue;
-        ni_out_putf(o, "\n%s\n", group[k].title);
-        for (unsigned i = 0; i < all->n; i++) {
-            if (ni_finding_kind(all->at[i].id)->severity == group[k].severity)
-                ni_say_finding(o, &all->at[i], view->colour);
-        }
-    }
-}
-
 /* ---- what was checked ---- */
 
 static void write_checked(struct ni_out *o, const struct ni_view *view)
@@ -144,7 +121,8 @@ int ni_write_doctor(int fd, const struct ni_view *view)
     ni_out_on(&o, fd);
     write_looked_at(&o, view);
     write_node(&o, view);
-    write_findings(&o, view);
+    ni_say_probes(&o, view);
+    ni_say_findings_from(&o, view->findings, NI_INFO, view->colour);
     write_checked(&o, view);
     write_verdict(&o, view);
     return ni_out_end(&o);

@@ -8,6 +8,7 @@
 #include "json.h"
 #include "nccl_init/report.h"
 #include "out.h"
+#include "selftest.h"
 #include "words.h"
 
 struct build {
@@ -223,6 +224,8 @@ int ni_write_doctor_json(int fd, const struct ni_view *view)
     ni_json_put(&b.bad, j, "gpus", gpus_json(&b));
     ni_json_put(&b.bad, j, "node", node_json(&b));
     ni_json_put(&b.bad, j, "process", process_json(&b));
+    if (view->trials)
+        ni_json_put(&b.bad, j, "probes", ni_json_trials(&b.bad, view->trials));
     struct ni_out o;
     ni_out_on(&o, fd);
     ni_json_write(&o, j, b.bad, 2);

@@ -29,3 +29,25 @@ void ni_say_finding(struct ni_out *o, const struct ni_finding *f, bool colour)
     say_line(o, kind->hint);
     ni_out_put(o, "\n");
 }
+
+void ni_say_findings_from(struct ni_out *o, const struct ni_findings *f, enum ni_severity least,
+                          bool colour)
+{
+    static const struct {
+        enum ni_severity severity;
+        const char *title;
+    } group[] = {
+        {NI_ERROR, "Errors: the job fails, or loses RDMA or GPUDirect without a word"},
+        {NI_WARNING, "Warnings: slow, or fragile"},
+        {NI_INFO, "Worth knowing"},
+    };
+    for (size_t k = 0; k < NI_COUNT(group) && group[k].severity >= least; k++) {
+        if (ni_findings_count(f, group[k].severity) == 0)
+            continue;
+        ni_out_putf(o, "\n%s\n", group[k].title);
+        for (unsigned i = 0; i < f->n; i++) {
+            if (ni_finding_kind(f->at[i].id)->severity == group[k].severity)
+                ni_say_finding(o, &f->at[i], colour);
+        }
+    }
+}

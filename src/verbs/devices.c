@@ -1,22 +1,74 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nccl_init/verbs.h"
-
+/* libibverbs' list of devices, and one of them opened. */
 #include <errno.h>
-#include <infiniband/verbs.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "try.h"
+
+/* libibverbs lets it redirect all its reading (ibv_get_sysfs_path); here only this machine counts.
+   */
+static struct ibv_device **list_devices(int *ret_n)
+{
+    *ret_n = 0;
+    (void)unsetenv("SYSFS_PATH");
+    errno = 0;
+    return ibv_get_device_list(ret_n);
+}
 
 int ni_verbs_devices(void)
 {
-    struct ibv_device **list;
-    int n = 0;
+    int n;
+    struct ibv_device **list = list_devices(&n);
 
-    /* libibverbs lets it redirect all its reading (ibv_get_sysfs_path); here only this machine
-       counts. */
-    (void)unsetenv("SYSFS_PATH");
-    errno = 0;
-    list = ibv_get_device_list(&n);
     if (!list)
         return errno != 0 ? -errno : -EIO;
     ibv_free_device_list(list);
     return n;
+}
+
+/* Where it cannot be opened, ibv_open_device waits 5 s for udev to make it (rdma-core 56.1
+   util/open_cdev.c), and its errno is that of the wait. */
+static int try_node(const char *uverbs)
+{
+    char path[NI_PATH];
+    int fd;
+
+    if (!ni_format(path, sizeof(path), "/dev/infiniband/%s", uverbs))
+        return ENAMETOOLONG;
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    (void)close(fd);
+    return 0;
+}
+
+struct ibv_context *ni_open_device(struct ni_trial *t)
+{
+    struct ibv_context *context = NULL;
+    struct ibv_device **list;
+    int n;
+
+    t->step = NI_STEP_FIND;
+    list = list_devices(&n);
+    if (!list) {
+        (void)ni_failed(t, errno);
+        return NULL;
+    }
+    t->err = ENODEV;
+    for (int i = 0; i < n; i++) {
+        if (strcmp(ibv_get_device_name(list[i]), t->hca) != 0)
+            continue;
+        t->step = NI_STEP_OPEN;
+        t->err = try_node(list[i]->dev_name);
+        errno = 0;
+        context = t->err == 0 ? ibv_open_device(list[i]) : NULL;
+        if (!context && t->err == 0)
+            (void)ni_failed(t, errno);
+        break;
+    }
+    ibv_free_device_list(list);
+    return context;
 }

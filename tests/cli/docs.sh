@@ -23,6 +23,21 @@ caps.command|expected.plan|^  warning: caps\.|it sets no variable, its findings 
 require|expected.plan|^The command would not be started: --require=|its decision is a line of its own, which names no rule
 memlock.raise|expected.plan|^Locked memory: .* raised to |its decision is a line of its own, which names no rule
 wait.over|tests/unit/test_cmd_wait.c|NI_F_WAIT_OVER|only a live root is waited for, and a golden case has a recorded one
+verbs.connect|tests/unit/test_decide_trials.c|NI_F_VERBS_CONNECT[^A-Z_]|only a device can say so, and a golden case has none
+verbs.crash|tests/unit/test_decide_trials.c|NI_F_VERBS_CRASH[^A-Z_]|only a device can say so, and a golden case has none
+verbs.data|tests/unit/test_decide_trials.c|NI_F_VERBS_DATA[^A-Z_]|only a device can say so, and a golden case has none
+verbs.dmabuf.none|tests/unit/test_decide_trials.c|NI_F_VERBS_DMABUF[^A-Z_]|only a device can say so, and a golden case has none
+verbs.gid|tests/unit/test_decide_trials.c|NI_F_VERBS_GID[^A-Z_]|only a device can say so, and a golden case has none
+verbs.gid.differs|tests/unit/test_decide_trials.c|NI_F_VERBS_GID_DIFFERS[^A-Z_]|only a device can say so, and a golden case has none
+verbs.hang|tests/unit/test_decide_trials.c|NI_F_VERBS_HANG[^A-Z_]|only a device can say so, and a golden case has none
+verbs.memlock|tests/unit/test_decide_trials.c|NI_F_VERBS_MEMLOCK[^A-Z_]|only a device can say so, and a golden case has none
+verbs.open|tests/unit/test_decide_trials.c|NI_F_VERBS_OPEN[^A-Z_]|only a device can say so, and a golden case has none
+verbs.port|tests/unit/test_decide_trials.c|NI_F_VERBS_PORT[^A-Z_]|only a device can say so, and a golden case has none
+verbs.process|tests/unit/test_decide_trials.c|NI_F_VERBS_PROCESS[^A-Z_]|only a device can say so, and a golden case has none
+verbs.protection|tests/unit/test_decide_trials.c|NI_F_VERBS_PROTECTION[^A-Z_]|only a device can say so, and a golden case has none
+verbs.provider|tests/unit/test_decide_trials.c|NI_F_VERBS_PROVIDER[^A-Z_]|only a device can say so, and a golden case has none
+verbs.resources|tests/unit/test_decide_trials.c|NI_F_VERBS_RESOURCES[^A-Z_]|only a device can say so, and a golden case has none
+verbs.transfer|tests/unit/test_decide_trials.c|NI_F_VERBS_TRANSFER[^A-Z_]|only a device can say so, and a golden case has none
 '
 # Options of other programs that the documents name.
 foreign_options='--env-file --ulimit --init --bless --preset --shell --device --cap --no-cap --env --user'
@@ -71,6 +86,7 @@ sed -n 's/^    {"\([a-z.-]*\)", .*/\1/p' "$rules" | sort >"$tmp/rules.c"
 headings docs/rules.md | sort >"$tmp/rules.md"
 same "rules" rules.c rules.md
 
+# the checks of --probe stand in a table of their own, below that of the others
 sed -n 's/^    {"\([a-z0-9.-]*\)", .*/\1/p' src/decide/check.c >"$tmp/check.c"
 # shellcheck disable=SC2016 # the backquotes are Markdown's
 sed -n '/^## Checks/,$ s/^| `\([a-z0-9.-]*\)` | .*/\1/p' docs/rules.md >"$tmp/checks.md"

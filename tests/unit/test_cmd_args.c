@@ -111,7 +111,9 @@ static void test_values(void **state)
             more = strstr(value, ",...");
             if (more)
                 *more = '\0';
-            if (strcmp(value, "BYTES") == 0 || strcmp(value, "SECONDS") == 0)
+            if (strcmp(value, "BYTES") == 0)
+                assert_int_equal(o->parse("1234K", &got), 0);
+            else if (strcmp(value, "SECONDS") == 0)
                 assert_int_equal(o->parse("1234", &got), 0);
             else if (strcmp(value, "rails=N") == 0)
                 assert_int_equal(o->parse("rails=4", &got), 0);
@@ -374,6 +376,51 @@ static void test_recorded(void **state)
     assert_int_equal(options.policy.gdr, NI_GDR_AUTO);
 }
 
+static void test_selftest(void **state)
+{
+    static const char *const wrong[] = {"--size=0",
+                                        "--size=12287",
+                                        "--size=65G",
+                                        "--size=64",
+                                        "--size=-1M",
+                                        "--size=64MiB",
+                                        "--bytes=0",
+                                        "--bytes=-1",
+                                        "--bytes=1025G",
+                                        "--bytes=1T",
+                                        "--deadline=0",
+                                        "--deadline=3601",
+                                        "--deadline=",
+                                        "--deadline=1.5",
+                                        "--deadline=10s",
+                                        "--selftest=on",
+                                        "--selftest=require,warn"};
+
+    (void)state;
+    assert_int_equal(options.selftest, NI_SELFTEST_OFF);
+    assert_int_equal(options.size, 64 << 20);
+    assert_int_equal(options.bytes, 16 << 20);
+    assert_int_equal(options.deadline, 10);
+    assert_int_equal(parse(NI_VERB_RUN, "--selftest=require --size=12K --bytes=1 --deadline=1"), 0);
+    assert_int_equal(options.selftest, NI_SELFTEST_REQUIRE);
+    assert_int_equal(options.size, 12288);
+    assert_int_equal(options.bytes, 1);
+    assert_int_equal(options.deadline, 1);
+    assert_int_equal(parse(NI_VERB_SELFTEST, "--size=64G --bytes=1024G --deadline=3600"), 0);
+    assert_true(options.size == INT64_C(64) << 30);
+    assert_true(options.bytes == INT64_C(1) << 40);
+    assert_int_equal(options.deadline, 3600);
+    for (unsigned i = 0; i < NI_COUNT(wrong); i++)
+        assert_int_equal(parse(NI_VERB_RUN, wrong[i]), -EINVAL);
+    assert_int_equal(parse(NI_VERB_RUN, "--selftest=warn"), 0);
+    assert_int_equal(options.selftest, NI_SELFTEST_WARN);
+    assert_int_equal(parse(NI_VERB_SELFTEST, "--selftest=warn"), -EINVAL);
+    assert_int_equal(parse(NI_VERB_PLAN, "--size=64M"), -EINVAL);
+    assert_int_equal(parse(NI_VERB_DOCTOR, "--probe --deadline=2"), 0);
+    assert_true(options.probe);
+    assert_int_equal(parse(NI_VERB_RUN, "--probe"), -EINVAL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -385,6 +432,7 @@ int main(void)
         cmocka_unit_test_setup(test_policy, reset),
         cmocka_unit_test_setup(test_for, reset),
         cmocka_unit_test_setup(test_wait, reset),
+        cmocka_unit_test_setup(test_selftest, reset),
         cmocka_unit_test_setup(test_network_status, reset),
         cmocka_unit_test_setup(test_rules, reset),
         cmocka_unit_test_setup(test_variables, reset),

@@ -1,0 +1,119 @@
+#!/bin/sh
+# The self-test where there is no RDMA: what it says, when `run` starts the command, what the command gets.
+# SPDX-License-Identifier: Apache-2.0
+set -u
+# shellcheck source=/dev/null
+. "$(dirname -- "$0")/lib"
+bin=$(program)
+sanitized=
+is_sanitized && sanitized=yes
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+export NCCLINIT_TERMINATION_LOG="$dir/none"
+
+ls /sys/class/infiniband/* >/dev/null 2>&1 && skip_all "this machine has HCAs"
+
+# ---- the verb --------------------------------------------------------------------------------
+
+out=$("$bin" selftest 2>err) && status=0 || status=$?
+same "nothing to try" 0 "$status"
+matches "nothing to try: stdout" "Self-test: no port to try; *Nothing was tried." "$out"
+same "nothing to try: stderr" "" "$(grep -v sanitizer err)"
+out=$(NCCLINIT_STRICT=1 NCCLINIT_DEADLINE=1 "$bin" selftest --size=12K --bytes=1 2>err) && status=0 || status=$?
+matches "with options" "0 Self-test: no port to try; *" "$status $out"
+"$bin" selftest --json >json 2>err && status=0 || status=$?
+same "JSON: status" 0 "$status"
+matches "JSON" '{*"schema": 1,*"tried": 0,*"ports": \[\],*}' "$(cat json)"
+if command -v python3 >/dev/null; then
+    said=$(python3 -c 'import json; j = json.load(open("json")); print(j["size"], j["bytes"], j["passed"])')
+    same "JSON: parses" "67108864 16777216 0" "$said"
+fi
+"$bin" selftest >/dev/full 2>err && status=0 || status=$?
+same "full disk" 1 "$status"
+"$bin" doctor --probe >out 2>err
+matches "doctor --probe" "*probe.device, probe.dmabuf, probe.gid*" "$(cat out)"
+
+# usage NAME PATTERN ARG...: refused with 125, one line
+usage() {
+    name=$1 pattern=$2
+    shift 2
+    out=$("$bin" "$@" 2>err) && status=0 || status=$?
+    same "$name" "125  1" "$status $out $(wc -l <err | tr -d ' ')"
+    matches "$name: message" "nccl-init: error: $pattern" "$(cat err)"
+}
+usage "a recorded node" "*selftest*devices of this machine*doctor --root=*" selftest --root="$(nodes)/h100-12dev.tree"
+usage "a recorded node: --probe" "*--probe*this machine*" doctor --probe --root="$(nodes)/h100-12dev.tree"
+usage "an operand" "*takes no operand*" selftest mlx5_6
+usage "--selftest of the verb" "*is no option of \`selftest\`*" selftest --selftest=warn
+for wrong in size=0 size=12287 size=65G size=x bytes=0 bytes=1025G bytes=-1 deadline=0 deadline=3601 deadline=1s; do
+    usage "--$wrong" "--${wrong%%=*}: \`${wrong#*=}\` is not *" selftest "--$wrong"
+    usage "run --$wrong" "--${wrong%%=*}: \`${wrong#*=}\` is not *" run "--$wrong" -- true
+done
+usage "--selftest=on" "--selftest: \`on\` is not off|warn|require" --selftest=on -- true
+NCCLINIT_SIZE=1 usage "NCCLINIT_SIZE" "NCCLINIT_SIZE: \`1\` is not *" selftest
+
+# ---- before a command ------------------------------------------------------------------------
+
+# starts NAME ARG...: the command runs
+starts() {
+    name=$1
+    shift
+    out=$("$bin" "$@" -- echo ran 2>err) && status=0 || status=$?
+    same "$name" "0 ran" "$status $out"
+}
+# refused NAME ARG...: 125, the command does not run, the reason is said and in the termination log
+refused() {
+    name=$1
+    shift
+    : >log
+    out=$("$bin" --termination-log="$dir/log" "$@" -- echo ran 2>err) && status=0 || status=$?
+    same "$name" "125 " "$status $out"
+    matches "$name: stderr" "*nccl-init: error: not started: --selftest=require, and there is no port to try" "$(cat err)"
+    matches "$name: termination log" "nccl-init: not started: --selftest=require, and there is no port to try*" "$(cat log)"
+}
+starts "off" --selftest=off
+starts "warn" --selftest=warn
+refused "require" --selftest=require
+NCCLINIT_SELFTEST=require refused "NCCLINIT_SELFTEST"
+NCCLINIT_SELFTEST=require starts "the command line wins" --selftest=off
+NCCLINIT_SELFTEST=on starts "a wrong variable stops nothing"
+matches "a wrong variable: finding" "*option.invalid: NCCLINIT_SELFTEST*" "$(cat err)"
+for mode in tcp off; do
+    starts "mode=$mode" --mode=$mode --selftest=require
+done
+for own in NCCL_IB_DISABLE=1 NCCL_NET=Socket NCCL_NET=ofi; do
+    out=$(env "$own" "$bin" --selftest=require -- echo ran 2>err) && status=0 || status=$?
+    same "$own is a choice" "0 ran" "$status $out"
+done
+: >log
+"$bin" --termination-log="$dir/log" --selftest=require --log-format=json -- echo ran >out 2>err
+same "JSON: each line an object" "$(wc -l <err)" "$(grep -c '^{.*}$' err)"
+matches "JSON: termination log" '{*"message": "not started: --selftest=require, *}' "$(cat log)"
+
+# ---- what the command gets -------------------------------------------------------------------
+
+# The same with and without; a child that is left would be the command's.
+# shellcheck disable=SC2016 # for the command's shell
+look='
+for fd in /proc/self/fd/*; do echo "${fd##*/} $(readlink "$fd")"; done | sed "s/ .*\(pipe\|proc\).*/ \1/"
+grep -E "^(SigBlk|SigIgn|SigPnd|ShdPnd|Threads|Cpus_allowed|Cap[A-Z][a-z]*|NoNewPrivs):" /proc/self/status
+wc -w </proc/$$/task/$$/children
+ulimit -c; ulimit -l; umask; env | grep -v -e "^_=" | sort'
+"$bin" --log-level=error -- sh -c "$look" >plain 2>err
+for how in warn "warn --deadline=1 --size=1M --bytes=1K"; do
+    # shellcheck disable=SC2086 # words
+    "$bin" --log-level=error --selftest=$how -- sh -c "$look" >tested 2>err
+    same "$how: the command finds all as it was" "" "$(diff plain tested)"
+done
+NCCLINIT_SELFTEST=warn NCCLINIT_SIZE=1M NCCLINIT_BYTES=1M NCCLINIT_DEADLINE=1 "$bin" -- env >out 2>err
+same "no NCCLINIT_ variable" 0 "$(grep -c '^NCCLINIT_' out)"
+same "the variables are known" 0 "$(grep -c 'option.invalid' err)"
+# Nothing is read or started for it where it is off.
+if command -v strace >/dev/null && [ -z "$sanitized" ] && strace -o /dev/null true 2>/dev/null; then
+    strace -f -o trace "$bin" -- true 2>err
+    same "off: no process" 0 "$(grep -c -E '(fork|clone3?)\(' trace)"
+    same "off: no shared memory" 0 "$(grep -c MAP_SHARED trace)"
+fi
+
+finish
