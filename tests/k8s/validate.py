@@ -129,9 +129,9 @@ def image_faults(image):
         return
     name, at, digest = image.partition("@")
     tag = re.search(r":([^/:]+)$", name)
-    if not tag:
+    if not tag and not at:
         yield f"image {image} has no tag"
-    elif tag[1] == "latest":
+    elif tag and tag[1] == "latest":
         yield f"image {image}: latest is no version"
     if at and not re.fullmatch(r"sha256:[0-9a-f]{64}", digest):
         yield f"image {image}: the digest is malformed"

@@ -1,0 +1,491 @@
+#!/bin/sh
+# Deploys training pods with nccl-init. Thin over kustomize: it writes a kustomization of this folder's base and
+# components, as you could by hand, and applies what that renders. `deploy.sh --help`.
+# SPDX-License-Identifier: Apache-2.0
+set -eu
+here=$(cd "$(dirname "$0")" && pwd -P)
+
+usage() {
+    cat <<'EOF'
+usage: deploy.sh --namespace NS [OPTION...]
+
+  --namespace NS      where to; it has to exist
+  --mode rdma|tcp     RDMA, or sockets over the pod network (default: rdma)
+  --type multi|single two pods, or one (default: multi)
+  --nodes N1,N2       one pod on each of these nodes
+  --fabric FABRIC     how the cluster gives HCAs to pods: openshift-sriov, sriov-device-plugin,
+                      shared-device-plugin, dra (default: what the cluster has; with --dry-run openshift-sriov)
+  --networks nad|operator
+                      openshift-sriov: networks of your own, or those that the operator wrote (default: nad)
+  --inject entrypoint|image|env-file
+                      nccl-init by an init container, from the training image, or as a writer of an environment
+                      file, Kubernetes 1.35 (default: entrypoint)
+  --memlock caps|node locked memory by the pod's capabilities, or by the node's runtime (default: caps)
+  --gpus N            GPUs of each pod (default: 4)
+  --image IMAGE       the training image
+  --nccl-init-image IMAGE
+  --run training|allreduce|doctor
+                      the training pods, the benchmark, or `nccl-init doctor` on each GPU node
+  --wait SECONDS      until the pods run, or the job has ended
+  --admin             the cluster's part of the fabric instead, for an administrator: policies, SCC, RoleBinding
+  --delete            take away what the same options deployed
+  --dry-run           print the objects; needs no cluster
+
+Environment: KUBECTL (default: kubectl, else oc), KUSTOMIZE (default: kustomize, else `KUBECTL kustomize`).
+Exit status: 0 done, 1 a prerequisite is missing or the cluster refused, 2 wrong usage.
+EOF
+}
+
+say() { echo "deploy.sh: $*" >&2; }
+wrong() {
+    say "$*; see --help"
+    exit 2
+}
+fail() {
+    say "$*"
+    exit 1
+}
+
+# ---- options -----------------------------------------------------------------------------------------
+
+namespace='' mode=rdma type=multi nodes='' fabric='' networks=nad inject=entrypoint memlock=caps gpus=''
+image='' init_image='' run=training wait='' admin='' delete='' dry_run=''
+
+one_of() { # OPTION VALUE ALLOWED...
+    option=$1 value=$2
+    shift 2
+    for allowed in "$@"; do
+        if [ "$value" = "$allowed" ]; then return; fi
+    done
+    wrong "$option is one of: $*; not '$value'"
+}
+
+number() { # OPTION VALUE
+    case $2 in
+    '' | *[!0-9]* | 0*) wrong "$1 takes a number of 1 or more, not '$2'" ;;
+    esac
+}
+
+# Names go into YAML and onto command lines: letters, digits and what a host name or an image may have besides.
+plain() { # OPTION VALUE EXTRA-CHARACTERS
+    case $2 in
+    '' | -* | *[!a-zA-Z0-9"$3"]*) wrong "$1: '$2' is no such name" ;;
+    esac
+}
+
+while [ $# -gt 0 ]; do
+    option=$1
+    shift
+    case $option in
+    --*=*)
+        value=${option#*=}
+        option=${option%%=*}
+        ;;
+    --admin | --delete | --dry-run | --help | -h) value= ;;
+    --*)
+        [ $# -gt 0 ] || wrong "$option takes a value"
+        value=$1
+        shift
+        ;;
+    *) wrong "'$option' is no option" ;;
+    esac
+    case $option in
+    --namespace) namespace=$value && plain "$option" "$value" - ;;
+    --mode) mode=$value && one_of "$option" "$value" rdma tcp ;;
+    --type) type=$value && one_of "$option" "$value" multi single ;;
+    --nodes) nodes=$value && plain "$option" "$value" ,.- ;;
+    --fabric)
+        fabric=$value
+        one_of "$option" "$value" openshift-sriov sriov-device-plugin shared-device-plugin dra
+        ;;
+    --networks) networks=$value && one_of "$option" "$value" nad operator ;;
+    --inject) inject=$value && one_of "$option" "$value" entrypoint image env-file ;;
+    --memlock) memlock=$value && one_of "$option" "$value" caps node ;;
+    --gpus) gpus=$value && number "$option" "$value" ;;
+    --image) image=$value && plain "$option" "$value" './:@_-' ;;
+    --nccl-init-image) init_image=$value && plain "$option" "$value" './:@_-' ;;
+    --run) run=$value && one_of "$option" "$value" training allreduce doctor ;;
+    --wait) wait=$value && number "$option" "$value" ;;
+    --admin) admin=1 ;;
+    --delete) delete=1 ;;
+    --dry-run) dry_run=1 ;;
+    --help | -h)
+        usage
+        exit 0
+        ;;
+    *) wrong "'$option' is no option" ;;
+    esac
+done
+
+[ -n "$namespace" ] || wrong "--namespace is missing"
+if [ "$mode" = tcp ]; then
+    [ -z "$fabric" ] || wrong "--fabric is for --mode rdma"
+    [ "$inject" != env-file ] || wrong "--inject env-file is for --mode rdma"
+    [ -z "$admin" ] || wrong "--mode tcp needs nothing of the cluster"
+fi
+if [ "$networks" = operator ] && [ "${fabric:-openshift-sriov}" != openshift-sriov ]; then
+    wrong "--networks operator is for --fabric openshift-sriov"
+fi
+if [ "$inject" = env-file ] && [ "$run" != training ]; then
+    wrong "--inject env-file is for --run training"
+fi
+count=$(echo "$nodes" | tr , '\n' | grep -c . || true)
+if [ "$type" = single ] && [ "$count" -gt 1 ] && [ "$run" != doctor ]; then
+    wrong "--type single is one pod, but --nodes names $count"
+fi
+if [ "$type" = multi ] && [ "$count" = 1 ] && [ "$run" != doctor ]; then
+    wrong "--type multi is more than one pod, one per node, but --nodes names one"
+fi
+
+# ---- programs ----------------------------------------------------------------------------------------
+
+if [ -z "${KUBECTL:-}" ]; then
+    if command -v kubectl >/dev/null; then KUBECTL=kubectl; else KUBECTL=oc; fi
+fi
+kube() { "$KUBECTL" "$@"; }
+
+render() { # DIR
+    if [ -n "${KUSTOMIZE:-}" ]; then
+        "$KUSTOMIZE" build "$1"
+    elif command -v kustomize >/dev/null; then
+        kustomize build "$1"
+    elif command -v "$KUBECTL" >/dev/null; then
+        kube kustomize "$1"
+    else
+        fail "neither kustomize nor kubectl nor oc is there to render with"
+    fi
+}
+
+if [ -z "$dry_run" ] && ! command -v "$KUBECTL" >/dev/null; then
+    fail "no kubectl or oc; --dry-run does without"
+fi
+
+# ---- the cluster -------------------------------------------------------------------------------------
+
+problems=0
+problem() { # WHAT, and what to do about it
+    say "$1"
+    say "  $2"
+    problems=$((problems + 1))
+}
+
+served() { printf '%s\n' "$api" | grep -qx -e "$1"; }
+
+# 0 it is there, 1 it is not, 2 this account may not know
+exists() { # KIND NAME [ARG...]
+    if answer=$(kube get "$@" -o name 2>&1); then return 0; fi
+    case $answer in
+    *NotFound* | *'not found'*) return 1 ;;
+    *) return 2 ;;
+    esac
+}
+
+missing() { ! exists "$@" && case $answer in *NotFound* | *'not found'*) ;; *) false ;; esac }
+
+look_at_cluster() {
+    api=$(kube api-resources -o name 2>/dev/null || true)
+    [ -n "$api" ] || fail "no answer from the cluster: $KUBECTL api-resources"
+    if missing namespace "$namespace"; then
+        problem "the namespace $namespace does not exist" "make it: $KUBECTL create namespace $namespace"
+    fi
+    if [ "$mode" = rdma ] && [ -z "$fabric" ]; then
+        if served sriovnetworknodepolicies.sriovnetwork.openshift.io &&
+            served securitycontextconstraints.security.openshift.io; then
+            fabric=openshift-sriov
+        else
+            fail "which fabric? This is no OpenShift with the SR-IOV operator; name one with --fabric, or use --mode tcp"
+        fi
+        say "fabric: $fabric"
+    fi
+}
+
+# What the pods need of the cluster.
+check_for_pods() {
+    [ "$mode" = rdma ] || return 0
+    served network-attachment-definitions.k8s.cni.cncf.io ||
+        problem "the cluster has no NetworkAttachmentDefinition" "an administrator installs Multus and its CRD"
+    case $fabric in
+    openshift-sriov)
+        served securitycontextconstraints.security.openshift.io ||
+            problem "the cluster has no SecurityContextConstraints" \
+                "this is no OpenShift; choose another --fabric"
+        served sriovnetworknodepolicies.sriovnetwork.openshift.io ||
+            problem "the CRD SriovNetworkNodePolicy is missing" "an administrator installs the SR-IOV Network Operator"
+        by_admin="an administrator runs: deploy.sh --admin --namespace $namespace --mode rdma --fabric $fabric"
+        if missing securitycontextconstraints nccl-rdma-scc; then
+            problem "the SCC nccl-rdma-scc is missing" "$by_admin"
+        elif missing rolebinding nccl-rdma-scc -n "$namespace"; then
+            problem "the SCC nccl-rdma-scc is not granted in $namespace" "$by_admin"
+        fi
+        if [ "$networks" = operator ] && missing network-attachment-definition eno5np0-network -n "$namespace"; then
+            problem "the operator wrote no network eno5np0-network into $namespace" "$by_admin --networks operator"
+        fi
+        offered openshift.io/eno5np0rdma
+        ;;
+    sriov-device-plugin) offered nvidia.com/eno5np0rdma ;;
+    shared-device-plugin) offered rdma/hca_shared_rails ;;
+    dra)
+        if ! served resourceclaimtemplates.resource.k8s.io; then
+            problem "the cluster has no ResourceClaimTemplate" "dynamic resource allocation needs Kubernetes 1.34"
+        elif missing deviceclass sriovnetwork.k8snetworkplumbingwg.io; then
+            problem "the DeviceClass sriovnetwork.k8snetworkplumbingwg.io is missing" \
+                "an administrator installs dra-driver-sriov"
+        fi
+        ;;
+    esac
+    if [ "$memlock" = caps ]; then
+        level=$(kube get namespace "$namespace" \
+            -o 'jsonpath={.metadata.labels.pod-security\.kubernetes\.io/enforce}' 2>/dev/null || true)
+        case $level in
+        baseline | restricted)
+            problem "$namespace enforces the pod security level $level, which knows neither IPC_LOCK nor SYS_RESOURCE" \
+                "label it pod-security.kubernetes.io/enforce=privileged, or let the nodes set the limit: --memlock node"
+            ;;
+        esac
+    fi
+    if [ "$inject" = env-file ]; then
+        minor=$(kube get --raw /version 2>/dev/null | sed -n 's/.*"minor": *"\([0-9]*\).*/\1/p')
+        if [ "${minor:-35}" -lt 35 ]; then
+            problem "Kubernetes 1.$minor does not make variables of this file (fileKeyRef, 1.35)" \
+                "use --inject entrypoint"
+        fi
+    fi
+}
+
+# Some node must offer RESOURCE. Nothing is said where this account may not read nodes.
+offered() { # RESOURCE
+    capacity=$(kube get nodes -o 'jsonpath={range .items[*]}{.status.allocatable}{"\n"}{end}' 2>/dev/null) || return 0
+    printf '%s\n' "$capacity" | grep -q "\"$1\":\"[1-9]" ||
+        problem "no node offers $1" "an administrator looks at the device plugin and at k8s/admin/$fabric"
+}
+
+# What the cluster's part of a fabric needs.
+check_for_admin() {
+    case $fabric in
+    openshift-sriov)
+        served sriovnetworknodepolicies.sriovnetwork.openshift.io ||
+            problem "the CRD SriovNetworkNodePolicy is missing" "install the SR-IOV Network Operator first"
+        served securitycontextconstraints.security.openshift.io ||
+            problem "the cluster has no SecurityContextConstraints" "this is no OpenShift; choose another --fabric"
+        if [ "$networks" = operator ]; then
+            for rail in eno5np0 eno6np0 eno7np0 eno8np0; do
+                other=$(kube get sriovnetwork "$rail-network" -n openshift-sriov-network-operator \
+                    -o 'jsonpath={.spec.networkNamespace}' 2>/dev/null || true)
+                if [ -n "$other" ] && [ "$other" != "$namespace" ]; then
+                    problem "the SriovNetwork $rail-network belongs to $other, which would lose it" \
+                        "leave --networks operator out: $namespace gets networks of its own"
+                fi
+            done
+        fi
+        ;;
+    dra)
+        served sriovresourcepolicies.sriovnetwork.k8snetworkplumbingwg.io ||
+            problem "the CRD SriovResourcePolicy is missing" "install dra-driver-sriov first"
+        ;;
+    *)
+        # One configuration for all nodes: never write over somebody else's.
+        if [ "$fabric" = sriov-device-plugin ]; then map=sriovdp-config; else map=rdma-devices; fi
+        if exists configmap "$map" -n kube-system; then
+            if kube get configmap "$map" -n kube-system -o yaml | grep -q 'eno5np0rdma\|hca_shared_rails'; then
+                say "kube-system/$map names the resources already; left as it is"
+                exit 0
+            fi
+            problem "kube-system/$map is there, with other resources" \
+                "add those of k8s/admin/$fabric/configmap.yaml to it by hand"
+        fi
+        ;;
+    esac
+}
+
+if [ -n "$dry_run" ]; then
+    if [ "$mode" = rdma ]; then fabric=${fabric:-openshift-sriov}; fi
+else
+    look_at_cluster
+    if [ -z "$delete" ]; then
+        if [ -n "$admin" ]; then check_for_admin; else check_for_pods; fi
+    fi
+    [ "$problems" -eq 0 ] || fail "nothing was changed"
+fi
+
+# ---- the kustomization -------------------------------------------------------------------------------
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+ln -s "$here" "$tmp/k8s" # kustomize takes relative paths only
+
+# An image in the form of kustomize's `images:`.
+image_entry() { # NAME IMAGE
+    echo "  - name: $1"
+    rest=$2
+    case $rest in
+    *@*)
+        echo "    digest: ${rest#*@}"
+        rest=${rest%%@*}
+        case ${rest##*/} in *:*) rest=${rest%:*} ;; esac
+        ;;
+    *)
+        case ${rest##*/} in
+        *:*) echo "    newTag: \"${rest##*:}\"" ;;
+        *) wrong "$2 has no tag" ;;
+        esac
+        rest=${rest%:*}
+        ;;
+    esac
+    echo "    newName: $rest"
+}
+
+write_admin() {
+    echo 'resources:'
+    echo "  - k8s/admin/$fabric"
+    if [ "$networks" = operator ]; then echo '  - k8s/admin/openshift-sriov-networks'; fi
+    [ "$fabric" = openshift-sriov ] || return 0
+    cat <<EOF
+patches:
+  - target:
+      kind: RoleBinding
+    patch: |
+      - op: replace
+        path: /metadata/namespace
+        value: $namespace
+      - op: replace
+        path: /subjects/0/namespace
+        value: $namespace
+EOF
+    [ "$networks" = operator ] || return 0
+    cat <<EOF
+  - target:
+      kind: SriovNetwork
+    patch: |
+      - op: replace
+        path: /spec/networkNamespace
+        value: $namespace
+EOF
+}
+
+write_pods() {
+    echo "namespace: $namespace"
+    echo 'resources:'
+    case $run in
+    training) echo '  - k8s/base' ;;
+    allreduce) echo '  - k8s/bench' ;;
+    doctor) echo '  - k8s/doctor' ;;
+    esac
+    echo 'components:'
+    if [ "$run" != doctor ] && [ "$inject" != env-file ]; then echo "  - k8s/components/$inject"; fi
+    if [ "$mode" = tcp ]; then
+        echo '  - k8s/components/tcp'
+    else
+        if [ "$memlock" = caps ]; then echo '  - k8s/components/caps'; fi
+        if [ "$inject" != env-file ]; then echo '  - k8s/components/rdma'; fi
+        echo "  - k8s/components/fabric/$fabric"
+        if [ "$networks" = operator ]; then echo '  - k8s/components/networks-by-operator'; fi
+        if [ "$inject" = env-file ]; then echo '  - k8s/components/env-file'; fi
+    fi
+    echo 'patches:'
+    echo '  - target: {labelSelector: app.kubernetes.io/component=worker}'
+    echo '    patch: |'
+    if [ "$run" = training ]; then
+        patch replace /spec/replicas "$pods"
+    else
+        patch replace /spec/completions "$pods"
+        patch replace /spec/parallelism "$pods"
+    fi
+    if [ "$run" != doctor ]; then
+        patch test /spec/template/spec/containers/0/env/0/name NNODES
+        patch replace /spec/template/spec/containers/0/env/0/value "\"$pods\""
+        if [ -n "$gpus" ]; then
+            patch replace /spec/template/spec/containers/0/resources/limits/nvidia.com~1gpu "\"$gpus\""
+            if [ "$inject" = env-file ]; then
+                patch replace /spec/template/spec/initContainers/0/resources/limits/nvidia.com~1gpu "\"$gpus\""
+            fi
+        fi
+    fi
+    if [ "$mode" = rdma ] && [ "$memlock" = node ] && [ "$fabric" = openshift-sriov ]; then
+        patch remove /spec/template/metadata/annotations/openshift.io~1required-scc
+    fi
+    if [ -n "$nodes" ]; then
+        patch add /spec/template/spec/affinity/nodeAffinity "
+          requiredDuringSchedulingIgnoredDuringExecution:
+            nodeSelectorTerms:
+              - matchExpressions:
+                  - key: kubernetes.io/hostname
+                    operator: In
+                    values: [$nodes]"
+    fi
+    if [ -n "$image$init_image" ]; then
+        echo 'images:'
+        if [ -n "$image" ]; then image_entry nvcr.io/nvidia/pytorch "$image"; fi
+        if [ -n "$init_image" ]; then image_entry ghcr.io/nccl-init/nccl-init "$init_image"; fi
+    fi
+}
+
+patch() { # OP PATH [VALUE]
+    echo "      - op: $1"
+    echo "        path: $2"
+    if [ $# -gt 2 ]; then echo "        value: $3"; fi
+}
+
+pods=$count
+if [ "$pods" = 0 ]; then
+    pods=2
+    if [ "$run" = doctor ]; then
+        if [ -z "$dry_run" ]; then
+            pods=$(kube get nodes -l nvidia.com/gpu.present=true -o name | grep -c . || true)
+            [ "$pods" -gt 0 ] || fail "no node has the label nvidia.com/gpu.present=true; name them: --nodes"
+        fi
+    elif [ "$type" = single ]; then
+        pods=1
+    fi
+fi
+
+{
+    echo 'apiVersion: kustomize.config.k8s.io/v1beta1'
+    echo 'kind: Kustomization'
+    if [ -n "$admin" ]; then write_admin; else write_pods; fi
+} >"$tmp/kustomization.yaml"
+render "$tmp" >"$tmp/objects.yaml" || fail "the manifests do not render; kustomize 5 or kubectl 1.27 is needed"
+
+if [ -n "$dry_run" ]; then
+    cat "$tmp/objects.yaml"
+    exit 0
+fi
+
+# ---- act ---------------------------------------------------------------------------------------------
+
+case $run in
+training) job='' ;;
+allreduce) job=nccl-allreduce ;;
+doctor) job=nccl-doctor ;;
+esac
+
+if [ -n "$delete" ]; then
+    kube delete --ignore-not-found -f "$tmp/objects.yaml"
+    exit 0
+fi
+# A job's pods cannot be changed: a new run is a new job.
+if [ -n "$job" ] && [ -z "$admin" ]; then
+    kube delete job "$job" -n "$namespace" --ignore-not-found
+fi
+kube apply -f "$tmp/objects.yaml"
+[ -z "$admin" ] || exit 0
+
+if [ -n "$wait" ]; then
+    if [ -z "$job" ]; then
+        kube rollout status statefulset/trainer -n "$namespace" --timeout="${wait}s"
+    else
+        # complete or failed: whichever comes
+        end=$(($(date +%s) + wait))
+        until [ -n "$(kube get job "$job" -n "$namespace" \
+            -o 'jsonpath={.status.conditions[?(@.status=="True")].type}')" ]; do
+            [ "$(date +%s)" -lt "$end" ] || fail "the job $job has not ended after $wait s"
+            sleep 2
+        done
+    fi
+fi
+case $run in
+training) say "next: $KUBECTL logs -n $namespace trainer-0 | grep nccl-init" ;;
+allreduce) say "next: $KUBECTL logs -n $namespace job/nccl-allreduce" ;;
+doctor) say "next: $here/doctor/results.sh --namespace $namespace" ;;
+esac
