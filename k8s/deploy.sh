@@ -212,7 +212,9 @@ check_for_pods() {
         served sriovnetworknodepolicies.sriovnetwork.openshift.io ||
             problem "the CRD SriovNetworkNodePolicy is missing" "an administrator installs the SR-IOV Network Operator"
         by_admin="an administrator runs: deploy.sh --admin --namespace $namespace --mode rdma --fabric $fabric"
-        if missing securitycontextconstraints nccl-rdma-scc; then
+        if [ "$memlock" = node ]; then
+            : # such pods pass restricted-v2
+        elif missing securitycontextconstraints nccl-rdma-scc; then
             problem "the SCC nccl-rdma-scc is missing" "$by_admin"
         elif missing rolebinding nccl-rdma-scc -n "$namespace"; then
             problem "the SCC nccl-rdma-scc is not granted in $namespace" "$by_admin"
@@ -348,10 +350,10 @@ patches:
     patch: |
       - op: replace
         path: /metadata/namespace
-        value: $namespace
+        value: "$namespace"
       - op: replace
         path: /subjects/0/namespace
-        value: $namespace
+        value: "$namespace"
 EOF
     [ "$networks" = operator ] || return 0
     cat <<EOF
@@ -360,12 +362,12 @@ EOF
     patch: |
       - op: replace
         path: /spec/networkNamespace
-        value: $namespace
+        value: "$namespace"
 EOF
 }
 
 write_pods() {
-    echo "namespace: $namespace"
+    echo "namespace: \"$namespace\""
     echo 'resources:'
     case $run in
     training) echo '  - k8s/base' ;;
@@ -402,9 +404,6 @@ write_pods() {
             fi
         fi
     fi
-    if [ "$mode" = rdma ] && [ "$memlock" = node ] && [ "$fabric" = openshift-sriov ]; then
-        patch remove /spec/template/metadata/annotations/openshift.io~1required-scc
-    fi
     if [ -n "$nodes" ]; then
         patch add /spec/template/spec/affinity/nodeAffinity "
           requiredDuringSchedulingIgnoredDuringExecution:
@@ -412,7 +411,7 @@ write_pods() {
               - matchExpressions:
                   - key: kubernetes.io/hostname
                     operator: In
-                    values: [$nodes]"
+                    values: [\"$(echo "$nodes" | sed 's/,/", "/g')\"]"
     fi
     if [ -n "$image$init_image" ]; then
         echo 'images:'
@@ -454,6 +453,8 @@ fi
 
 # ---- act ---------------------------------------------------------------------------------------------
 
+say "cluster: $(kube config current-context 2>/dev/null || echo unknown)"
+
 case $run in
 training) job='' ;;
 allreduce) job=nccl-allreduce ;;
@@ -461,7 +462,11 @@ doctor) job=nccl-doctor ;;
 esac
 
 if [ -n "$delete" ]; then
-    kube delete --ignore-not-found -f "$tmp/objects.yaml"
+    if [ -n "$job" ] && [ -z "$admin" ]; then # account and networks stay: the training pods have the same
+        kube delete jobs,services,configmaps -n "$namespace" -l "app.kubernetes.io/name=$job"
+    else
+        kube delete --ignore-not-found -f "$tmp/objects.yaml"
+    fi
     exit 0
 fi
 # A job's pods cannot be changed: a new run is a new job.
@@ -475,10 +480,17 @@ if [ -n "$wait" ]; then
     if [ -z "$job" ]; then
         kube rollout status statefulset/trainer -n "$namespace" --timeout="${wait}s"
     else
-        # complete or failed: whichever comes
         end=$(($(date +%s) + wait))
-        until [ -n "$(kube get job "$job" -n "$namespace" \
-            -o 'jsonpath={.status.conditions[?(@.status=="True")].type}')" ]; do
+        while :; do
+            ended=$(kube get job "$job" -n "$namespace" -o 'jsonpath={.status.conditions[?(@.status=="True")].type}')
+            case " $ended " in
+            *' Complete '*) break ;;
+            *' Failed '*)
+                # of doctor that is a result: a node is not healthy
+                [ "$run" = doctor ] || fail "the job failed: $KUBECTL logs -n $namespace job/$job"
+                break
+                ;;
+            esac
             [ "$(date +%s)" -lt "$end" ] || fail "the job $job has not ended after $wait s"
             sleep 2
         done

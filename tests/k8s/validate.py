@@ -143,9 +143,11 @@ def privilege_faults(key, container, partial):
     allowed = set(CAPABILITIES)
     if key[0] == "initContainers" and container.get("command", [])[1:2] == ["install"]:
         allowed = INSTALL_CAPABILITIES
-    extra = set(capabilities.get("add") or []) - allowed
-    if extra:
-        yield f"adds {', '.join(sorted(extra))}"
+    added = set(capabilities.get("add") or [])
+    if added - allowed:
+        yield f"adds {', '.join(sorted(added - allowed))}"
+    elif added and added != allowed:
+        yield f"adds {', '.join(sorted(added))} without {', '.join(sorted(allowed - added))}"
     if security.get("privileged"):
         yield "is privileged"
     if partial:  # the rest is in what this is merged into
@@ -236,7 +238,7 @@ def special_faults(kind, obj):
     if kind == "NetworkAttachmentDefinition":
         config = obj["spec"]["config"]
         yield from ((("spec", "config"), f) for f in json_faults(config, ["cniVersion", "name", "type", "ipam"]))
-        if json.loads(config).get("name") != obj["metadata"]["name"]:
+        if f'"name": "{obj["metadata"]["name"]}"' not in config:
             yield ("spec", "config"), "another name than the object's"
     if kind == "SriovNetwork":
         yield from ((("spec", "ipam"), f) for f in json_faults(obj["spec"]["ipam"], ["type"]))
@@ -252,8 +254,8 @@ def special_faults(kind, obj):
             if not text.endswith("\n"):
                 yield ("spec", "config"), f"{file['path']} does not end with a line's end"
     if kind == "SecurityContextConstraints":
-        if set(obj.get("allowedCapabilities") or []) - CAPABILITIES or obj.get("defaultAddCapabilities"):
-            yield ("allowedCapabilities",), f"more than {', '.join(sorted(CAPABILITIES))}"
+        if set(obj.get("allowedCapabilities") or []) != CAPABILITIES or obj.get("defaultAddCapabilities"):
+            yield ("allowedCapabilities",), f"other than {', '.join(sorted(CAPABILITIES))}"
         if obj.get("requiredDropCapabilities") != ["ALL"]:
             yield ("requiredDropCapabilities",), "not ALL"
         if obj.get("users") or obj.get("groups"):
