@@ -41,6 +41,8 @@ verbs.transfer|tests/unit/test_decide_trials.c|NI_F_VERBS_TRANSFER[^A-Z_]|only a
 '
 # Options of other programs that the documents name.
 foreign_options='--env-file --ulimit --init --bless --preset --shell --device --cap --no-cap --env --user'
+foreign_options="$foreign_options --type --dry-run --now --op --report"
+foreign_options="$foreign_options --nnodes --node-rank --nproc-per-node --master-addr"
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -120,8 +122,12 @@ if [ -x "$program" ]; then
 	same "options" help-options man-options
 	same "variables" help-variables man-variables
 
-	find README.md docs -name '*.md' -exec grep -ohE -e '(^|[^a-z-])--[a-z][a-z-]*' {} + |
-		grep -o -e '--[a-z-]*' | sort -u >"$tmp/used"
+	# in a block of code only lines with nccl-init count; deploy.sh's options are guides.sh's
+	find README.md docs -name '*.md' -exec awk '
+		FNR == 1 { block = 0 }
+		/^ *```/ { block = !block }
+		(!block || /nccl-init/) && !/deploy\.sh/' {} + |
+		grep -ohE -e '(^|[^a-z-])--[a-z][a-z-]*' | grep -o -e '--[a-z-]*' | sort -u >"$tmp/used"
 	while read -r option; do
 		case " $foreign_options " in
 		*" $option "*) ;;

@@ -1,0 +1,165 @@
+#!/bin/sh
+# Holds the guides in docs/ to what they say: shell blocks parse, samples are what the program prints, the ids of
+# findings, rules and checks exist, manifests and deploy.sh's options are there, each guide has its sections.
+# SPDX-License-Identifier: Apache-2.0
+set -u
+# shellcheck source=/dev/null
+. "$(dirname -- "$0")/lib"
+program=$(program)
+withenv=$(tool withenv)
+cd "$(dirname -- "$0")/../.." || exit 1
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+changing='openshift iommu memlock sriov softroce drivers gpudirect passthrough migrate'
+guides="$changing verify troubleshooting"
+
+# ---- sections, and the way to each guide from the README -----------------------------------------
+
+for guide in $guides; do
+    file=docs/$guide.md
+    wrong=
+    for words in '**For whom**' 'When it is wrong'; do
+        case $guide-$words in
+        troubleshooting-When*) continue ;; # all of it is
+        esac
+        grep -qF "$words" "$file" || wrong="$wrong no '$words';"
+    done
+    case " $changing " in
+    *" $guide "*)
+        grep -q '^## .*Verify' "$file" || wrong="$wrong no section Verify;"
+        grep -q '^## Roll back' "$file" || wrong="$wrong no section Roll back;"
+        ;;
+    esac
+    grep -qF "($file)" README.md || wrong="$wrong no link in README.md;"
+    same "$file: sections" "" "$wrong"
+done
+
+# ---- blocks ----------------------------------------------------------------------------------------
+
+# blocks KIND FILE: the fenced blocks of that kind, without their indentation, each after a line "@ LINE"
+blocks() {
+    awk -v kind="$1" '
+        match($0, /^ *```/) {
+            if (on) { on = 0; next }
+            if (!inside && substr($0, RLENGTH + 1) == kind) { on = 1; indent = RLENGTH - 3; print "@ " FNR; next }
+            inside = !inside
+            next
+        }
+        on { print substr($0, indent + 1) }' "$2"
+}
+
+parsed=0
+for guide in $guides; do
+    blocks sh "docs/$guide.md" >"$tmp/blocks"
+    [ -s "$tmp/blocks" ] || continue
+    awk -v base="$tmp/block" '/^@ [0-9]+$/ { close(out); out = base "." $2; next } { print >out }' "$tmp/blocks"
+    for block in "$tmp"/block.*; do
+        parsed=$((parsed + 1))
+        sh -n "$block" 2>"$tmp/err" || fail "docs/$guide.md:${block##*.}: does not parse" "$(cat "$tmp/err")"
+        rm "$block"
+    done
+done
+matches "shell blocks that parse" "[1-9][0-9]*" "$parsed"
+
+# A sample begins with "$ [NAME=VALUE...] nccl-init VERB [OPTION...] --root tests/nodes/NODE.tree". It is run with the
+# environment of the golden case NODE and these variables; the lines of the sample must stand in the output in that
+# order. A line "..." stands for lines left out.
+sampled=0
+for guide in $guides; do
+    blocks console "docs/$guide.md" | grep '^\$ ' >"$tmp/samples"
+    while read -r _ command; do
+        node=${command##*tests/nodes/}
+        case=tests/golden/${node%.tree}
+        : >"$tmp/env"
+        [ ! -e "$case/env" ] || cat "$case/env" >"$tmp/env"
+        arguments=$command
+        while :; do
+            case $arguments in
+            nccl-init\ *) break ;;
+            [A-Z]*=*\ *)
+                printf '%s\n' "${arguments%% *}" >>"$tmp/env"
+                arguments=${arguments#* }
+                ;;
+            *) break ;;
+            esac
+        done
+        # shellcheck disable=SC2086 # words
+        "$withenv" "$tmp/env" "$program" ${arguments#nccl-init } >"$tmp/out" 2>"$tmp/err"
+        blocks console "docs/$guide.md" | awk -v command="\$ $command" '
+            $0 == command { on = 1; next }
+            on && (/^\$ / || /^@ /) { exit }
+            on && $0 != "..." && NF { print }' >"$tmp/want"
+        missing=$(awk -v output="$tmp/out" '
+            {
+                do
+                    got = getline line <output
+                while (got > 0 && line != $0)
+                if (got <= 0) {
+                    print
+                    exit
+                }
+            }' "$tmp/want")
+        same "docs/$guide.md: $command" "" "$missing"
+        [ -s "$tmp/want" ] || fail "docs/$guide.md: $command" "the sample is empty"
+        sampled=$((sampled + 1))
+    done <"$tmp/samples"
+done
+matches "samples" "[1-9]*" "$sampled"
+
+# ---- ids ---------------------------------------------------------------------------------------------
+
+sed -n 's/^ *X([A-Z0-9_]*, "\([^"]*\)", NI_.*/\1/p' include/nccl_init/findings.h >"$tmp/findings"
+sed -n 's/^    {"\([a-z0-9.-]*\)", .*/\1/p' src/decide/rules.c src/decide/check.c | cat - "$tmp/findings" >"$tmp/ids"
+areas=$(sed 's/\..*//' "$tmp/ids" | sort -u | tr '\n' '|')
+
+# what stands in backquotes and begins like an id; rdma.max is a file of the cgroup
+for guide in $guides; do
+    # shellcheck disable=SC2016 # the backquotes are Markdown's
+    grep -o '`[^`]*`' "docs/$guide.md" | tr -d '`' |
+        grep -E "^(${areas%|})\.[a-z0-9.-]+\$" | grep -vxF -e rdma.max | sort -u >"$tmp/used"
+    same "docs/$guide.md: ids that do not exist" "" "$(grep -vxF -f "$tmp/ids" "$tmp/used")"
+done
+
+# each entry of the index: the text, cause, findings or why none, what to do
+awk '
+    function done() {
+        if (entry != "" && !(cause && findings && action))
+            print entry ": " (cause ? "" : "no cause ") (findings ? "" : "no findings ") (action ? "" : "nothing to do")
+    }
+    /^##/ { done(); entry = "" }
+    /^### / {
+        entry = substr($0, 5)
+        cause = findings = action = 0
+        if (entry !~ /^`.*`$/) print entry ": not the text that people see"
+    }
+    /^Cause: ./ { cause = 1 }
+    /^Findings: (none: .|`)/ { findings = 1 }
+    /^Do: ./ { action = 1 }
+    END { done() }' docs/troubleshooting.md >"$tmp/entries"
+same "docs/troubleshooting.md: entries" "" "$(cat "$tmp/entries")"
+# shellcheck disable=SC2016
+grep '^Findings: `' docs/troubleshooting.md | grep -o '`[^`]*`' | tr -d '`' | sort -u >"$tmp/used"
+same "docs/troubleshooting.md: what is no finding" "" "$(grep -vxF -f "$tmp/findings" "$tmp/used")"
+
+# ---- manifests ---------------------------------------------------------------------------------------
+
+if [ -d k8s/overlays ]; then
+    for guide in $guides; do
+        grep -oE '(^|[^A-Za-z0-9./-])k8s/[A-Za-z0-9@._/-]*[A-Za-z0-9]' "docs/$guide.md" | grep -o 'k8s/.*' | sort -u |
+            while read -r path; do [ -e "$path" ] || echo "$path"; done >"$tmp/missing"
+        same "docs/$guide.md: manifests that are not there" "" "$(cat "$tmp/missing")"
+    done
+    sh k8s/deploy.sh --help >"$tmp/deploy" 2>&1
+    for guide in $guides; do
+        sed -n 's/.*k8s\/deploy\.sh//p' "docs/$guide.md" | sed 's/`.*//' | grep -oE -e '--[a-z][a-z-]*' | sort -u |
+            while read -r option; do grep -qF -e "$option" "$tmp/deploy" || echo "$option"; done >"$tmp/missing"
+        same "docs/$guide.md: options that k8s/deploy.sh does not have" "" "$(cat "$tmp/missing")"
+    done
+else
+    skip "manifests" "there is no k8s/overlays"
+fi
+
+finish
