@@ -20,7 +20,8 @@ enum {
     NI_VERB_SNAPSHOT = 1 << 3,
     NI_VERB_TOPO = 1 << 4,
     NI_VERB_DOCTOR = 1 << 5,
-    NI_VERB_SELFTEST = 1 << 6
+    NI_VERB_SELFTEST = 1 << 6,
+    NI_VERB_INSTALL = 1 << 7
 };
 
 enum { NI_MAX_WAIT = 3600 };
@@ -180,7 +181,9 @@ void ni_last_words(struct ni_context *ctx, const char *line, bool findings);
 /* Writes to --output or standard output. 0, or -errno after saying what failed (not for a reader
    that went away; -EILSEQ is left to the caller). */
 int ni_output(struct ni_context *ctx, int (*write)(int fd, void *arg), void *arg);
-/* The same for text. Returns the exit status. */
+/* 0 or -errno. */
+int ni_write_all(int fd, const char *p, size_t n);
+/* ni_output of text. Returns the exit status. */
 int ni_print(struct ni_context *ctx, const struct ni_text *text);
 
 /* ---- verbs ---- */
@@ -192,6 +195,7 @@ int ni_cmd_doctor(struct ni_context *ctx, char *const operands[]);
 int ni_cmd_topo(struct ni_context *ctx, char *const operands[]);
 int ni_cmd_selftest(struct ni_context *ctx, char *const operands[]);
 int ni_cmd_snapshot(struct ni_context *ctx, char *const operands[]);
+int ni_cmd_install(struct ni_context *ctx, char *const operands[]);
 int ni_cmd_help(struct ni_context *ctx, const struct ni_verb *verb); /* NULL: of the program */
 int ni_cmd_version(struct ni_context *ctx);
 

@@ -9,6 +9,8 @@
 #include "nccl_init/plan.h"
 #include "nccl_init/trial.h"
 
+#include <sys/types.h>
+
 /* All that a report may tell. */
 struct ni_view {
     const struct ni_inventory *inv;
@@ -55,8 +57,8 @@ int ni_write_summary_json(int fd, const struct ni_view *view, int64_t memlock);
 int ni_write_finding(int fd, const struct ni_finding *finding, bool json);
 
 /* Replaces the file at path by what `write` puts out: temporary file in the same directory (O_EXCL
-   | O_NOFOLLOW), mode 0644, fsync, rename, fsync of the directory. On any error the old file stays
+   | O_NOFOLLOW), that mode, fsync, rename, fsync of the directory. On any error the old file stays
    whole, the temporary one is removed, and the result is -errno of the failing step. */
-int ni_replace_file(const char *path, int (*write)(int fd, void *ctx), void *ctx);
+int ni_replace_file(const char *path, mode_t mode, int (*write)(int fd, void *ctx), void *ctx);
 
 #endif

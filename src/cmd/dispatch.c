@@ -28,6 +28,10 @@ const struct ni_verb ni_verbs_table[] = {
     {"snapshot", NI_VERB_SNAPSHOT, false, "[OPTION...]",
      "Records what was read, so that `plan --root=FILE.tree` says elsewhere what it says here.",
      ni_cmd_snapshot},
+    {"install", NI_VERB_INSTALL, true, "[OPTION...] DIR|FILE",
+     "Copies this program into a directory, or as FILE, such as a volume that an init container "
+     "shares. A file of that name is replaced as a whole.",
+     ni_cmd_install},
 };
 const unsigned ni_verbs_count = NI_COUNT(ni_verbs_table);
 

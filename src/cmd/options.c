@@ -302,7 +302,8 @@ enum {
     ALL = NI_VERB_DOCTOR | NI_VERB_TOPO | NI_VERB_RUN | NI_VERB_ENV | NI_VERB_PLAN |
           NI_VERB_SNAPSHOT | NI_VERB_SELFTEST,
     DECIDING = NI_VERB_RUN | NI_VERB_ENV | NI_VERB_PLAN,
-    TRYING = NI_VERB_RUN | NI_VERB_SELFTEST
+    TRYING = NI_VERB_RUN | NI_VERB_SELFTEST,
+    ANY = ALL | NI_VERB_INSTALL
 };
 
 /* In the order of the help. `run` and `selftest` know --root only to refuse it with a reason. */
@@ -366,12 +367,12 @@ const struct ni_option ni_options_table[] = {
      "list the rules: id, what each reads and what it may set"},
     {"mask", "NCCLINIT_MASK", 0, false, false, NI_VERB_SNAPSHOT, NULL, parse_mask,
      "replace GUIDs, MAC addresses, serials and host names, the same by the same"},
-    {"log-level", "NCCLINIT_LOG_LEVEL", 0, false, false, ALL, "info|error|warn|debug",
+    {"log-level", "NCCLINIT_LOG_LEVEL", 0, false, false, ANY, "info|error|warn|debug",
      parse_log_level, "what is said on standard error"},
-    {"log-format", "NCCLINIT_LOG_FORMAT", 0, false, false, ALL, "text|json", parse_log_format,
+    {"log-format", "NCCLINIT_LOG_FORMAT", 0, false, false, ANY, "text|json", parse_log_format,
      "how it is said"},
-    {"termination-log", "NCCLINIT_TERMINATION_LOG", 0, false, true, DECIDING, "FILE",
-     parse_termination_log,
+    {"termination-log", "NCCLINIT_TERMINATION_LOG", 0, false, true, DECIDING | NI_VERB_INSTALL,
+     "FILE", parse_termination_log,
      "where a refusal is also written, if the file exists; default /dev/termination-log"},
 };
 const unsigned ni_options_count = NI_COUNT(ni_options_table);

@@ -12,7 +12,7 @@ int ni_output(struct ni_context *ctx, int (*write)(int fd, void *arg), void *arg
     int r;
 
     if (path && strcmp(path, "-") != 0) {
-        r = ni_replace_file(path, write, arg);
+        r = ni_replace_file(path, 0644, write, arg);
     } else {
         path = "standard output";
         r = write(STDOUT_FILENO, arg);
@@ -25,12 +25,8 @@ int ni_output(struct ni_context *ctx, int (*write)(int fd, void *arg), void *arg
     return r;
 }
 
-static int write_text(int fd, void *arg)
+int ni_write_all(int fd, const char *p, size_t n)
 {
-    const struct ni_text *text = arg;
-    const char *p = text->buf;
-    size_t n = text->len;
-
     while (n > 0) {
         ssize_t done = write(fd, p, n);
 
@@ -41,7 +37,15 @@ static int write_text(int fd, void *arg)
         p += done;
         n -= (size_t)done;
     }
-    return text->cut ? -EOVERFLOW : 0;
+    return 0;
+}
+
+static int write_text(int fd, void *arg)
+{
+    const struct ni_text *text = arg;
+    int r = ni_write_all(fd, text->buf, text->len);
+
+    return r == 0 && text->cut ? -EOVERFLOW : r;
 }
 
 int ni_print(struct ni_context *ctx, const struct ni_text *text)

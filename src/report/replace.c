@@ -66,10 +66,10 @@ static int create_temp(int dir, char name[TEMP_NAME])
 }
 
 /* Writes, settles mode and contents on the disk, and closes fd in any case. */
-static int fill(int fd, int (*write)(int fd, void *ctx), void *ctx)
+static int fill(int fd, mode_t mode, int (*write)(int fd, void *ctx), void *ctx)
 {
     int err = write(fd, ctx);
-    if (err == 0 && fchmod(fd, 0644) < 0) /* not by open's mode: the umask would cut it */
+    if (err == 0 && fchmod(fd, mode) < 0) /* not by open's mode: the umask would cut it */
         err = -errno;
     if (err == 0 && fsync(fd) < 0)
         err = -errno;
@@ -79,7 +79,7 @@ static int fill(int fd, int (*write)(int fd, void *ctx), void *ctx)
     return err;
 }
 
-int ni_replace_file(const char *path, int (*write)(int fd, void *ctx), void *ctx)
+int ni_replace_file(const char *path, mode_t mode, int (*write)(int fd, void *ctx), void *ctx)
 {
     const char *slash = strrchr(path, '/');
     const char *base = slash ? slash + 1 : path;
@@ -90,7 +90,7 @@ int ni_replace_file(const char *path, int (*write)(int fd, void *ctx), void *ctx
     int err = check_target(dir, base);
     if (err == 0) {
         int fd = create_temp(dir, temp);
-        err = fd < 0 ? fd : fill(fd, write, ctx);
+        err = fd < 0 ? fd : fill(fd, mode, write, ctx);
         if (err == 0 && renameat(dir, temp, dir, base) < 0)
             err = -errno;
         if (err != 0 && fd >= 0)

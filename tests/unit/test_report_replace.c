@@ -147,12 +147,26 @@ static void test_new_file(void **state)
     struct stat st;
     (void)state;
     mode_t old = umask(0777);
-    int err = ni_replace_file("env", put, new_text);
+    int err = ni_replace_file("env", 0644, put, new_text);
     umask(old);
     assert_int_equal(err, 0);
     assert_content("env", "new\n");
     assert_int_equal(stat("env", &st), 0);
     assert_int_equal(st.st_mode, S_IFREG | 0644);
+    assert_names(1);
+}
+
+/* Exactly that mode, no bit less and none more. */
+static void test_mode(void **state)
+{
+    static const mode_t modes[] = {0755, 0700, 0444, 0600};
+    struct stat st;
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(modes); i++) {
+        assert_int_equal(ni_replace_file("env", modes[i], put, new_text), 0);
+        assert_int_equal(stat("env", &st), 0);
+        assert_int_equal(st.st_mode, S_IFREG | modes[i]);
+    }
     assert_names(1);
 }
 
@@ -164,13 +178,13 @@ static void test_replaces(void **state)
     make_file("env", "old and longer\n");
     assert_int_equal(link("env", "kept"), 0);
     snprintf(path, sizeof(path), "%s/env", dir);
-    assert_int_equal(ni_replace_file(path, put, new_text), 0);
+    assert_int_equal(ni_replace_file(path, 0644, put, new_text), 0);
     assert_content("env", "new\n");
     assert_content("kept", "old and longer\n"); /* another file, not the same written over */
     assert_int_equal(stat("env", &st), 0);
     assert_int_equal(st.st_mode, S_IFREG | 0644);
     assert_names(2);
-    assert_int_equal(ni_replace_file("./env", put, (char[]){""}), 0);
+    assert_int_equal(ni_replace_file("./env", 0644, put, (char[]){""}), 0);
     assert_content("env", "");
 }
 
@@ -190,7 +204,7 @@ static void test_old_until_the_end(void **state)
 {
     (void)state;
     make_file("env", "old\n");
-    assert_int_equal(ni_replace_file("env", look_around, new_text), 0);
+    assert_int_equal(ni_replace_file("env", 0644, look_around, new_text), 0);
     assert_content("env", "new\n");
 }
 
@@ -198,7 +212,7 @@ static int file_in_root(void)
 {
     if (chroot(".") < 0)
         return 77;
-    return ni_replace_file("/env", put, new_text) == 0 ? 0 : 1;
+    return ni_replace_file("/env", 0644, put, new_text) == 0 ? 0 : 1;
 }
 
 static void test_file_in_root(void **state)
@@ -219,7 +233,7 @@ static void test_symlink_is_replaced(void **state)
     assert_int_equal(mkdir("folder", 0755), 0);
     for (size_t i = 0; i < NI_COUNT(targets); i++) {
         assert_int_equal(symlink(targets[i], "env"), 0);
-        assert_int_equal(ni_replace_file("env", put, new_text), 0);
+        assert_int_equal(ni_replace_file("env", 0644, put, new_text), 0);
         assert_int_equal(lstat("env", &st), 0);
         assert_true(S_ISREG(st.st_mode));
         assert_content("env", "new\n");
@@ -235,9 +249,9 @@ static void test_devices_stay(void **state)
     struct stat st;
     (void)state;
     assert_int_equal(mkfifo("fifo", 0600), 0);
-    assert_int_equal(ni_replace_file("fifo", put, new_text), -EINVAL);
+    assert_int_equal(ni_replace_file("fifo", 0644, put, new_text), -EINVAL);
     assert_int_equal(symlink("/dev/null", "link"), 0);
-    assert_int_equal(ni_replace_file("link", put, new_text), -EINVAL);
+    assert_int_equal(ni_replace_file("link", 0644, put, new_text), -EINVAL);
     assert_int_equal(lstat("link", &st), 0);
     assert_true(S_ISLNK(st.st_mode));
     assert_names(2);
@@ -247,12 +261,12 @@ static void test_directories(void **state)
 {
     (void)state;
     assert_int_equal(mkdir("folder", 0755), 0);
-    assert_int_equal(ni_replace_file("folder", put, new_text), -EISDIR);
-    assert_int_equal(ni_replace_file("folder/", put, new_text), -EISDIR);
-    assert_int_equal(ni_replace_file("env/", put, new_text), -EISDIR);
-    assert_int_equal(ni_replace_file(".", put, new_text), -EISDIR);
-    assert_int_equal(ni_replace_file("folder/..", put, new_text), -EISDIR);
-    assert_int_equal(ni_replace_file("/", put, new_text), -EISDIR);
+    assert_int_equal(ni_replace_file("folder", 0644, put, new_text), -EISDIR);
+    assert_int_equal(ni_replace_file("folder/", 0644, put, new_text), -EISDIR);
+    assert_int_equal(ni_replace_file("env/", 0644, put, new_text), -EISDIR);
+    assert_int_equal(ni_replace_file(".", 0644, put, new_text), -EISDIR);
+    assert_int_equal(ni_replace_file("folder/..", 0644, put, new_text), -EISDIR);
+    assert_int_equal(ni_replace_file("/", 0644, put, new_text), -EISDIR);
     assert_names(1);
 }
 
@@ -261,16 +275,16 @@ static void test_bad_paths(void **state)
     static char longest[5000];
     (void)state;
     make_file("plain", "x");
-    assert_int_equal(ni_replace_file("", put, new_text), -ENOENT);
-    assert_int_equal(ni_replace_file("missing/env", put, new_text), -ENOENT);
-    assert_int_equal(ni_replace_file("plain/env", put, new_text), -ENOTDIR);
+    assert_int_equal(ni_replace_file("", 0644, put, new_text), -ENOENT);
+    assert_int_equal(ni_replace_file("missing/env", 0644, put, new_text), -ENOENT);
+    assert_int_equal(ni_replace_file("plain/env", 0644, put, new_text), -ENOTDIR);
     memset(longest, 'x', 256);
-    assert_int_equal(ni_replace_file(longest, put, new_text), -ENAMETOOLONG);
+    assert_int_equal(ni_replace_file(longest, 0644, put, new_text), -ENAMETOOLONG);
     longest[255] = '\0';
-    assert_int_equal(ni_replace_file(longest, put, new_text), 0);
+    assert_int_equal(ni_replace_file(longest, 0644, put, new_text), 0);
     memset(longest, '/', sizeof(longest) - 2);
     longest[sizeof(longest) - 2] = 'x';
-    assert_int_equal(ni_replace_file(longest, put, new_text), -ENAMETOOLONG);
+    assert_int_equal(ni_replace_file(longest, 0644, put, new_text), -ENAMETOOLONG);
     assert_names(2);
 }
 
@@ -280,7 +294,7 @@ static void test_writer_fails(void **state)
 {
     (void)state;
     make_file("env", "old\n");
-    assert_int_equal(ni_replace_file("env", put_then_fail, new_text), -EILSEQ);
+    assert_int_equal(ni_replace_file("env", 0644, put_then_fail, new_text), -EILSEQ);
     assert_content("env", "old\n");
     assert_names(1);
 }
@@ -294,7 +308,7 @@ static int put_and_block(int fd, void *ctx)
 static void test_rename_fails(void **state)
 {
     (void)state;
-    assert_int_equal(ni_replace_file("env", put_and_block, new_text), -EISDIR);
+    assert_int_equal(ni_replace_file("env", 0644, put_and_block, new_text), -EISDIR);
     assert_names(1);
 }
 
@@ -306,7 +320,7 @@ static int with_small_limit(void)
     signal(SIGXFSZ, SIG_IGN);
     if (setrlimit(RLIMIT_FSIZE, &limit) < 0)
         return 77;
-    return ni_replace_file("env", put, big_text) == -EFBIG ? 0 : 1;
+    return ni_replace_file("env", 0644, put, big_text) == -EFBIG ? 0 : 1;
 }
 
 static void test_file_too_big(void **state)
@@ -325,14 +339,14 @@ static int on_full_disk(void)
     if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
         mount("tmpfs", dir, "tmpfs", 0, "size=8k") < 0 || chdir(dir) < 0)
         return 77;
-    if (ni_replace_file("env", put, (char[]){"old\n"}) != 0)
+    if (ni_replace_file("env", 0644, put, (char[]){"old\n"}) != 0)
         return 1;
-    if (ni_replace_file("env", put, big_text) != -ENOSPC || !holds("env", "old\n") ||
+    if (ni_replace_file("env", 0644, put, big_text) != -ENOSPC || !holds("env", "old\n") ||
         for_names(ignore_name) != 1)
         return 2;
     if (mount(NULL, dir, NULL, MS_REMOUNT | MS_RDONLY, "size=8k") < 0)
         return 77;
-    if (ni_replace_file("env", put, new_text) != -EROFS || !holds("env", "old\n") ||
+    if (ni_replace_file("env", 0644, put, new_text) != -EROFS || !holds("env", "old\n") ||
         for_names(ignore_name) != 1)
         return 3;
     return 0;
@@ -351,7 +365,7 @@ static int as_nobody(void)
         return 77;
     int before = dup(1);
     close(before);
-    if (ni_replace_file("env", put, new_text) != -EACCES)
+    if (ni_replace_file("env", 0644, put, new_text) != -EACCES)
         return 1;
     return dup(1) == before ? 0 : 2; /* no descriptor is left open */
 }
@@ -371,19 +385,13 @@ static void test_directory_not_writable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_DIR(test_new_file),
-        IN_DIR(test_replaces),
-        IN_DIR(test_old_until_the_end),
-        IN_DIR(test_file_in_root),
-        IN_DIR(test_symlink_is_replaced),
-        IN_DIR(test_devices_stay),
-        IN_DIR(test_directories),
-        IN_DIR(test_bad_paths),
-        IN_DIR(test_writer_fails),
-        IN_DIR(test_rename_fails),
-        IN_DIR(test_file_too_big),
-        IN_DIR(test_full_disk),
-        IN_DIR(test_directory_not_writable),
+        IN_DIR(test_new_file),     IN_DIR(test_mode),
+        IN_DIR(test_replaces),     IN_DIR(test_old_until_the_end),
+        IN_DIR(test_file_in_root), IN_DIR(test_symlink_is_replaced),
+        IN_DIR(test_devices_stay), IN_DIR(test_directories),
+        IN_DIR(test_bad_paths),    IN_DIR(test_writer_fails),
+        IN_DIR(test_rename_fails), IN_DIR(test_file_too_big),
+        IN_DIR(test_full_disk),    IN_DIR(test_directory_not_writable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
