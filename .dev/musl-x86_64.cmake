@@ -1,4 +1,4 @@
-# Static build with musl. Another architecture is a file like this one and a recipe in .dev/deps.
+# Static build with musl. Another architecture is a file like musl-aarch64.cmake and a recipe in .dev/deps.
 set(NI_TRIPLE x86_64-linux-musl)
 set(NI_DEPS_DIR ${CMAKE_CURRENT_LIST_DIR}/../build/deps/${NI_TRIPLE})
 cmake_path(NORMAL_PATH NI_DEPS_DIR)
