@@ -139,7 +139,7 @@ static bool has_roce_v2(const struct ni_facts *facts, const struct ni_plan *plan
     return !wrong;
 }
 
-/* VFs of one port of a NIC share its cable: one rail. */
+/* HCAs that share a port of a NIC share its cable: one rail. */
 static unsigned rails(const struct ni_inventory *inv, const struct ni_plan *plan)
 {
     unsigned n = 0;
@@ -148,9 +148,8 @@ static unsigned rails(const struct ni_inventory *inv, const struct ni_plan *plan
         bool again = false;
         for (unsigned k = 0; k < i; k++) {
             const struct ni_port *b = &inv->port[plan->chosen[k]];
-            const struct ni_hca *x = &inv->hca[a->hca], *y = &inv->hca[b->hca];
-            again = again || (a->hca != b->hca && a->num == b->num && x->is_vf && y->is_vf &&
-                              ni_bdf_cmp(x->pf, y->pf) == 0);
+            again =
+                again || (a->num == b->num && ni_share_port(&inv->hca[a->hca], &inv->hca[b->hca]));
         }
         n += !again;
     }

@@ -64,6 +64,9 @@ const char *ni_near_name(struct ni_span name);
    may be its own: or_unknown. */
 bool ni_has_address(const struct ni_facts *facts, const char *ifname, bool or_unknown);
 
+/* VFs of one port, or PF and VF of one. Needs what ni_probe_physfns read. */
+bool ni_share_port(const struct ni_hca *a, const struct ni_hca *b);
+
 /* The rules, in the files of their subjects. */
 void ni_rule_transport(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
 void ni_rule_ports(const struct ni_facts *, struct ni_plan *, struct ni_findings *);

@@ -117,6 +117,25 @@ static void test_nic_merge(void **state)
             assert_setting("NCCL_IB_MERGE_NICS", want ? "rule" : "none", want ? "0" : "");
         }
     }
+    for (int first = 0; first <= 1; first++) { /* a PF and its VF, in either order */
+        for (int own = 0; own <= 1; own++) {
+            two_rails("10.0.1.6", "10.0.2.6");
+            node.inv.hca[first].bdf = own ? pf : other;
+            node.inv.hca[!first].bdf = (struct ni_bdf){0, 3, 2, 2};
+            node.inv.hca[!first].is_vf = true;
+            node.inv.hca[!first].pf = pf;
+            node_decide();
+            assert_setting("NCCL_IB_MERGE_NICS", own ? "rule" : "none", own ? "0" : "");
+        }
+    }
+    two_rails("10.0.1.6", "10.0.2.6"); /* a sub-function has its parent's address */
+    node.inv.hca[0].bdf = pf;
+    ni_copy(node.inv.hca[0].aux, sizeof(node.inv.hca[0].aux), "mlx5_core.sf.4");
+    node.inv.hca[1].bdf = (struct ni_bdf){0, 3, 0, 2};
+    node.inv.hca[1].is_vf = true;
+    node.inv.hca[1].pf = pf;
+    node_decide();
+    assert_setting("NCCL_IB_MERGE_NICS", "none", "");
     node_reset(NULL); /* two ports of one device are no two VFs */
     node_hca("mlx4_0");
     node_gid(3, "10.0.1.6", NI_GID_V2, NI_OWN_OURS, "net1");

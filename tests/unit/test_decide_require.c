@@ -123,6 +123,10 @@ static void test_rails(void **state)
     refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "only 1 usable rail of 2 given HCAs");
     node.inv.hca[1].pf.fn = 1;
     holds(NI_REQUIRE_RAILS);
+    /* So are a PF and its VF. */
+    node.inv.hca[1].is_vf = false;
+    node.inv.hca[1].bdf = (struct ni_bdf){0, 3, 0, 0};
+    refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "only 1 usable rail of 2 given HCAs");
 }
 
 static void test_roce_v2(void **state)
