@@ -21,6 +21,18 @@ bool ni_command_may_lock(const struct ni_facts *facts)
            facts->inv->self.user_namespace != NI_USERNS_OWN;
 }
 
+/* The soft limit goes up to the hard one without any right, and the user has it otherwise. */
+static bool is_asked_for(const struct ni_facts *facts)
+{
+    const struct ni_self *s = &facts->inv->self;
+    const struct ni_policy *p = facts->policy;
+    if (s->memlock_hard.known != NI_KNOWN || s->memlock_soft.known != NI_KNOWN ||
+        s->memlock_hard.v <= s->memlock_soft.v)
+        return false;
+    return p->memlock == NI_MEMLOCK_KEEP ||
+           (p->memlock == NI_MEMLOCK_BYTES && p->memlock_bytes < s->memlock_hard.v);
+}
+
 static void say_non_root(const struct ni_inventory *inv, struct ni_text *t)
 {
     const struct ni_self *s = &inv->self;
@@ -39,14 +51,14 @@ static void say_non_root(const struct ni_inventory *inv, struct ni_text *t)
 void ni_memlock_why(const struct ni_facts *facts, struct ni_text *t)
 {
     const struct ni_self *s = &facts->inv->self;
-    if (s->caps_known != NI_KNOWN)
+    if (is_asked_for(facts) || ni_may_raise_memlock(s))
+        ni_put(t, facts->policy->memlock == NI_MEMLOCK_KEEP ? "--memlock=keep leaves it so"
+                                                            : "--memlock asks for no more");
+    else if (s->caps_known != NI_KNOWN)
         ni_put(t, "whether CAP_SYS_RESOURCE is there is unknown (/proc/self/status)");
     else if (s->user_namespace == NI_USERNS_OWN)
         ni_put(t, "capabilities do not count: the pod has a user namespace of its own "
                   "(hostUsers: false)");
-    else if (ni_may_raise_memlock(s))
-        ni_put(t, facts->policy->memlock == NI_MEMLOCK_KEEP ? "--memlock=keep leaves it so"
-                                                            : "--memlock asks for no more");
     else if (!has(s->cap_bnd, NI_CAP_SYS_RESOURCE))
         ni_put(t, "CAP_SYS_RESOURCE is not in the bounding set: add it in "
                   "securityContext.capabilities; OpenShift: the SCC's allowedCapabilities");

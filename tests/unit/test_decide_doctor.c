@@ -158,6 +158,29 @@ static void test_memlock_asked(void **state)
     assert_int_equal(node.findings.n, 0);
 }
 
+/* Without any right the soft limit could have gone up to the hard one. */
+static void test_memlock_asked_below_hard(void **state)
+{
+    (void)state;
+    node.policy.memlock = NI_MEMLOCK_KEEP;
+    low_limit(0, 0, 0, 1000);
+    assert_why("CAP_SYS_RESOURCE is not in the bounding set");
+    node.inv.self.memlock_hard.v = NI_UNLIMITED;
+    diagnose();
+    assert_why("--memlock=keep leaves it so");
+    node.inv.self.user_namespace = NI_USERNS_OWN;
+    diagnose();
+    assert_why("--memlock=keep leaves it so");
+    node.policy.memlock = NI_MEMLOCK_BYTES;
+    node.policy.memlock_bytes = 8 << 20;
+    diagnose();
+    assert_why("--memlock asks for no more");
+    node.policy.memlock_bytes = 32 << 20;
+    node.inv.self.memlock_hard.v = 32 << 20; /* all that there is */
+    diagnose();
+    assert_found(NI_F_MEMLOCK_TOO_LOW, "RLIMIT_MEMLOCK", "capabilities do not count");
+}
+
 /* Permitted is enough: it can be made effective. */
 static void test_memlock_permitted(void **state)
 {
@@ -234,6 +257,7 @@ int main(void)
         CASE(test_memlock_why),
         CASE(test_memlock_user_namespace),
         CASE(test_memlock_asked),
+        CASE(test_memlock_asked_below_hard),
         CASE(test_memlock_permitted),
         CASE(test_memlock_harmless),
         CASE(test_init),
