@@ -104,6 +104,15 @@ static void uid_map_line(void *ctx, const char *line)
     map->lines++;
 }
 
+/* The initial namespace has a number of its own (include/linux/proc_ns.h PROC_USER_INIT_INO): what
+   has another one is not it, even if it maps each id to itself. */
+static bool is_numbered_otherwise(struct ni_probe *p)
+{
+    char link[64];
+    return ni_readlink(p->root, link, sizeof(link), "proc/self/ns/user") > 0 &&
+           strcmp(link, "user:[4026531837]") != 0;
+}
+
 /* Only who is short of locked memory need know why. */
 static void probe_user_namespace(struct ni_probe *p)
 {
@@ -113,7 +122,9 @@ static void probe_user_namespace(struct ni_probe *p)
         (self->memlock_soft.known != NI_KNOWN || self->memlock_soft.v == NI_UNLIMITED))
         return;
     if (ni_lines(p->root, uid_map_line, &map, "proc/self/uid_map") == 0 && map.lines > 0)
-        self->user_namespace = map.lines == 1 && map.whole ? NI_USERNS_INITIAL : NI_USERNS_OWN;
+        self->user_namespace = map.lines == 1 && map.whole && !is_numbered_otherwise(p)
+                                   ? NI_USERNS_INITIAL
+                                   : NI_USERNS_OWN;
 }
 
 void ni_probe_self(struct ni_probe *p)

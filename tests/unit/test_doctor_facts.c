@@ -317,12 +317,18 @@ static void test_user_namespace(void **state)
         "f proc/self/uid_map 1 1 1\\n         0          0 4294967295\n",
         "f proc/self/uid_map       1000          0 4294967295\n",
         "f proc/self/uid_map          0          0 4294967294\n",
+        /* systemd's PrivateUsers=full maps so */
+        "f proc/self/uid_map          0          0 4294967295\n"
+        "l proc/self/ns/user user:[4026532217]\n",
     };
     char text[512];
     for (unsigned i = 0; i < NI_COUNT(maps); i++) {
         health_of(maps[i]);
         assert_int_equal(inv.self.user_namespace, NI_USERNS_OWN);
     }
+    health_of("f proc/self/uid_map          0          0 4294967295\n"
+              "l proc/self/ns/user user:[4026531837]\n");
+    assert_int_equal(inv.self.user_namespace, NI_USERNS_INITIAL);
     health_of("d proc/self\n");
     assert_int_equal(inv.self.user_namespace, NI_USERNS_UNKNOWN);
     /* `run` looks only when it will have to explain */
