@@ -87,17 +87,30 @@ static enum entry read_gid(struct ni_probe *p, const char *dir, unsigned index,
     return ni_ip_is_zero(ip) ? ENTRY_EMPTY : ENTRY_GID;
 }
 
+/* The interface of that name here is another function's. Where nobody named the pod's HCAs, those of
+   other pods may be among them, and in networks that are kept apart these may have our addresses. */
+static bool is_anothers(struct ni_probe *p, const struct ni_hca *h, const char *ndev)
+{
+    if (p->inv->source < NI_SRC_UVERBS || !ndev[0] ||
+        ni_list(p->root, &p->names, "sys/class/net/%s/device/infiniband", ndev) < 0)
+        return false;
+    for (unsigned i = 0; i < p->names.n; i++) {
+        if (strcmp(p->names.name[i], h->name) == 0)
+            return false;
+    }
+    return p->names.n > 0;
+}
+
 /* Whose entry it is. The address decides; a link-local one, which every namespace may have, goes by
    the function's own netdev: that directory lists only netdevs of this namespace (fs/sysfs, net_ns
    tag). */
-static enum ni_own whose(const struct ni_probe *p, const struct ni_port *port,
-                         const struct ni_gid *g)
+static enum ni_own whose(struct ni_probe *p, const struct ni_port *port, const struct ni_gid *g)
 {
     const struct ni_inventory *inv = p->inv;
     const struct ni_hca *h = &inv->hca[port->hca];
     bool v4 = ni_ip_is_v4(g->ip);
     if (ni_is_local(inv, g->ip))
-        return NI_OWN_OURS;
+        return is_anothers(p, h, g->ndev) ? NI_OWN_FOREIGN : NI_OWN_OURS;
     if (v4 && inv->net.v4_known == NI_KNOWN)
         return NI_OWN_FOREIGN;
     if (!v4 && !ni_ip_is_link_local(g->ip) && inv->net.v6_known == NI_KNOWN)

@@ -203,6 +203,39 @@ static void test_owners(void **state)
     assert_int_equal(entry(0, 4)->own, NI_OWN_FOREIGN);
 }
 
+/* Two pods in networks that are kept apart, with the same address on a net1 each: which net1 is here
+   tells its own function. */
+static void same_address(const char *env)
+{
+    static const char *const bdf[] = {"0000:03:00.2", "0000:04:00.2"},
+                             *const name[] = {"mlx5_6", "mlx5_7"};
+    pod_reset(NULL);
+    if (env)
+        set_env(env);
+    fib("10.0.1.6");
+    netdev("net1", "up");
+    line("l sys/class/net/net1/device ../../../devices/pci0000:00/0000:00:01.0/0000:03:00.2");
+    for (unsigned i = 0; i < 2; i++) {
+        line("f dev/infiniband/uverbs%u", i);
+        line("f sys/class/infiniband_verbs/uverbs%u/ibdev %s", i, name[i]);
+        roce(bdf[i], name[i]);
+        usual(V4("0a00:0106"), "net1");
+    }
+    gather();
+}
+
+static void test_owners_same_address(void **state)
+{
+    (void)state;
+    same_address(NULL);
+    assert_int_equal(pod.inv.source, NI_SRC_UVERBS);
+    assert_int_equal(entry(0, 3)->own, NI_OWN_OURS);
+    assert_int_equal(entry(1, 3)->own, NI_OWN_FOREIGN);
+    /* what the pod was given by name is not doubted */
+    same_address("PCIDEVICE_A=0000:04:00.2");
+    assert_int_equal(entry(0, 3)->own, NI_OWN_OURS);
+}
+
 static void test_owners_unknown(void **state)
 {
     (void)state;
@@ -283,6 +316,7 @@ int main(void)
         cmocka_unit_test(test_holes),
         cmocka_unit_test(test_unreadable),
         cmocka_unit_test(test_owners),
+        cmocka_unit_test(test_owners_same_address),
         cmocka_unit_test(test_owners_unknown),
         cmocka_unit_test(test_not_where_it_is_useless),
         cmocka_unit_test(test_longest_table),
