@@ -48,8 +48,8 @@ section "as OCI containers"
 same "in its container podA sees its own node" mlx5_2 \
     "$(container podA --device=uverbs0 -- "$P" plan --json | jq -r '.hcas[] | select(.ports[0].kept).name')"
 same "... and is told by it" uverbs "$(container podA --device=uverbs0 -- "$P" plan --json | jq -r .source)"
-fails "the other pod's node gives it nothing" "*No such device*" container podA --device=uverbs1 -- /lab/mr mlx5_2 64
+fails "the other pod's node gives it nothing" "*No such device*" container podA --device=uverbs1 -- mr mlx5_2 64
 same "64 KiB of locked memory" "64 KiB: ok
-16384 KiB: errno 12" "$(container podA --device=uverbs0 --memlock=65536 -- bash -c '/lab/mr mlx5_2 64 16384 || true')"
-works "with CAP_IPC_LOCK there is no limit" container podA --device=uverbs0 --memlock=65536 --cap=IPC_LOCK -- /lab/mr mlx5_2 16384
+16384 KiB: errno 12" "$(container podA --device=uverbs0 --memlock=65536 -- bash -c 'mr mlx5_2 64 16384 || true')"
+works "with CAP_IPC_LOCK there is no limit" container podA --device=uverbs0 --memlock=65536 --cap=IPC_LOCK -- mr mlx5_2 16384
 finish
