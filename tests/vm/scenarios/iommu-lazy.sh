@@ -1,7 +1,7 @@
 #!/bin/bash
 # An IOMMU as the kernel uses it when nobody says anything: it translates. Two cards, each on a NUMA node.
 # hardware: igb=2 iommu=lazy numa
-# seconds: 17
+# seconds: 19
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source=/dev/null
 . /lab/lib

@@ -1,7 +1,7 @@
 #!/bin/bash
 # An IOMMU that flushes at each unmap, and one group that does not.
 # hardware: igb iommu=strict
-# seconds: 15
+# seconds: 17
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source=/dev/null
 . /lab/lib

@@ -2,7 +2,7 @@
 # NCCL reads neither where a VF's card is nor what shares a port: it looks at BUS:00.0, or with NCCL_IB_MERGE_VFS=0 at
 # BUS:DEV.0, and takes HCAs whose card is the same for ports of one. The decisions, against what the kernel has there.
 # hardware: nics=1 igb
-# seconds: 16
+# seconds: 20
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source=/dev/null
 . /lab/lib

@@ -2,7 +2,7 @@
 # Two pods whose RDMA devices are not separated: each sees both HCAs, and in both tables the interface is called net1.
 # As OCI containers with the node of their own HCA, told by PCIDEVICE_*, then by less. Their indexes differ.
 # hardware: igb wire
-# seconds: 30
+# seconds: 55
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck source=/dev/null
 . /lab/lib
