@@ -707,9 +707,11 @@ static void test_parent_dies(void **state)
     all->n = 1;
     all->limit_ms = 60000;
     pid = in_process(run_hanging);
-    for (unsigned i = 0; i < 5000 && all->at[0].step != NI_STEP_REGISTER; i++)
+    orphan = 0; /* the trial may run before its parent has noted its number */
+    for (unsigned i = 0; i < 5000 && (orphan <= 0 || all->at[0].step != NI_STEP_REGISTER); i++) {
         nanosleep(&look, NULL);
-    orphan = *(volatile int *)&all->at[0].pid;
+        orphan = *(volatile int *)&all->at[0].pid;
+    }
     assert_true(orphan > 0);
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, &status, 0), pid);
