@@ -50,16 +50,21 @@ static int best_gid(const struct ni_inventory *inv, const struct ni_port *port, 
     return best;
 }
 
+static unsigned count_foreign(const struct ni_inventory *inv, const struct ni_port *port)
+{
+    unsigned foreign = 0;
+    for (unsigned i = 0; i < port->n_gid; i++)
+        foreign += ni_port_gid(inv, port, i)->own == NI_OWN_FOREIGN;
+    return foreign;
+}
+
 static void drop_without_gid(const struct ni_inventory *inv, struct ni_plan *plan,
                              struct ni_findings *f, int at)
 {
     const struct ni_port *port = &inv->port[at];
     char name[NI_DEV_NAME + 8];
-    unsigned foreign = 0;
-    for (unsigned i = 0; i < port->n_gid; i++)
-        foreign += ni_port_gid(inv, port, i)->own == NI_OWN_FOREIGN;
     ni_drop(plan, at, rule, "no RoCE GID of this pod among %u entries", port->n_gid);
-    if (foreign)
+    if (count_foreign(inv, port) > 0)
         ni_report(f, NI_F_GID_NONE, ni_port_text(inv, at, name),
                   "none of the %u GIDs is an address of this network namespace; left out",
                   port->n_gid);
@@ -132,6 +137,14 @@ static void choose(const struct ni_inventory *inv, struct ni_plan *plan, struct 
     }
 }
 
+/* Where nobody named the pod's HCAs, one beside them whose GIDs are all of other network namespaces
+   is another pod's, as each sees in the kernel's default mode: no fault. */
+static bool is_anothers(const struct ni_inventory *inv, const struct ni_port *port, enum rank best)
+{
+    return inv->source >= NI_SRC_UVERBS && best > RANK_NONE && port->n_gid > 0 &&
+           count_foreign(inv, port) == port->n_gid;
+}
+
 void ni_rule_gids(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     const struct ni_inventory *inv = facts->inv;
@@ -141,17 +154,19 @@ void ni_rule_gids(const struct ni_facts *facts, struct ni_plan *plan, struct ni_
         if (!plan->pick[i].kept || inv->port[i].link != NI_LINK_ROCE)
             continue;
         plan->pick[i].gid = best_gid(inv, &inv->port[i], &rank[i]);
-        if (rank[i] == RANK_NONE)
-            drop_without_gid(inv, plan, f, (int)i);
-        else if (inv->gid[plan->pick[i].gid].own == NI_OWN_UNKNOWN)
+        if (rank[i] != RANK_NONE && inv->gid[plan->pick[i].gid].own == NI_OWN_UNKNOWN)
             note_owner(inv, plan, f, (int)i);
-        if (rank[i] == RANK_NONE)
-            continue;
         if (rank[i] > best)
             best = rank[i];
     }
     for (unsigned i = 0; i < inv->n_port; i++) {
-        if (plan->pick[i].kept && (rank[i] == RANK_V1 || rank[i] == RANK_LINK_LOCAL))
+        if (!plan->pick[i].kept || inv->port[i].link != NI_LINK_ROCE)
+            continue;
+        if (rank[i] == RANK_NONE && is_anothers(inv, &inv->port[i], best))
+            ni_drop(plan, (int)i, rule, "another pod's: all its GIDs are of other namespaces");
+        else if (rank[i] == RANK_NONE)
+            drop_without_gid(inv, plan, f, (int)i);
+        else if (rank[i] == RANK_V1 || rank[i] == RANK_LINK_LOCAL)
             judge_weak(inv, plan, f, (int)i, rank[i], best);
     }
     choose(inv, plan, f);

@@ -105,6 +105,31 @@ static void test_no_gid(void **state)
     }
 }
 
+/* In a pod that sees those of others too; named by somebody, or alone, it is a fault. */
+static void test_other_pods_hca(void **state)
+{
+    (void)state;
+    node_reset(NULL);
+    node_rail("mlx5_6", 3, "10.0.1.6", "net1");
+    node_hca("mlx5_7");
+    gid(0, "10.9.9.9", V2, ALIEN);
+    gid(1, "fe80::9", V2, ALIEN);
+    node.inv.source = NI_SRC_UVERBS;
+    node_decide();
+    assert_setting("NCCL_IB_HCA", "rule", "=mlx5_6:1");
+    assert_false(has(NI_F_GID_NONE));
+    assert_non_null(strstr(node.plan.pick[1].why, "another pod's"));
+    node.inv.source = NI_SRC_PCIDEVICE;
+    node_decide();
+    assert_true(has(NI_F_GID_NONE));
+    node_reset(NULL);
+    node_hca("mlx5_7");
+    gid(0, "10.9.9.9", V2, ALIEN);
+    node.inv.source = NI_SRC_UVERBS;
+    node_decide();
+    assert_true(has(NI_F_GID_NONE));
+}
+
 static void test_v1_only(void **state)
 {
     (void)state;
@@ -376,6 +401,7 @@ int main(void)
         cmocka_unit_test(test_one_port),
         cmocka_unit_test(test_preference),
         cmocka_unit_test(test_no_gid),
+        cmocka_unit_test(test_other_pods_hca),
         cmocka_unit_test(test_v1_only),
         cmocka_unit_test(test_v1_among_v2),
         cmocka_unit_test(test_link_local),

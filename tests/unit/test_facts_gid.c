@@ -207,8 +207,8 @@ static void test_owners(void **state)
    tells its own function. */
 static void same_address(const char *env)
 {
-    static const char *const bdf[] = {"0000:03:00.2", "0000:04:00.2"},
-                             *const name[] = {"mlx5_6", "mlx5_7"};
+    static const char *const bdf[] = {"0000:03:00.2", "0000:04:00.2"};
+    static const char *const name[] = {"mlx5_6", "mlx5_7"};
     pod_reset(NULL);
     if (env)
         set_env(env);
