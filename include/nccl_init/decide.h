@@ -65,9 +65,9 @@ void ni_plan_trials(const struct ni_facts *facts, const struct ni_plan *plan,
 /* The same for `doctor --probe`: one for each HCA of the pod. */
 void ni_plan_probes(const struct ni_facts *facts, struct ni_trials *ret);
 /* What ended trials mean: a finding for each that did not pass, and for what the device says
-   otherwise than sysfs. The inventory's health tells more, if gathered. */
-void ni_judge_trials(const struct ni_facts *facts, const struct ni_trials *trials,
-                     struct ni_findings *f);
+   otherwise than sysfs. Marks those that could not be tried. The inventory's health tells more, if
+   gathered. */
+void ni_judge_trials(const struct ni_facts *facts, struct ni_trials *trials, struct ni_findings *f);
 /* What the probes looked at, for doctor's list; after ni_judge_trials. */
 void ni_diagnose_probes(const struct ni_trials *trials, const struct ni_findings *f,
                         struct ni_diagnosis *ret);

@@ -251,6 +251,9 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: start the job with `nccl-init -- COMMAND`, with the right to raise the "          \
       "limit. Cluster admin: memlock=-1:-1 in CRI-O's default_ulimits, "                       \
       "LimitMEMLOCK=infinity for containerd.")                                                 \
+    X(VERBS_NONE, "verbs.none", NI_WARNING,                                                    \
+      "User: request an RDMA resource in the pod spec; `nccl-init plan` tells why a device "   \
+      "was left out. Where TCP is meant: --mode=tcp.")                                         \
     X(VERBS_OPEN, "verbs.open", NI_ERROR,                                                      \
       "User: request the device by its resource. Cluster admin: the device plugin must "       \
       "hand out the uverbs node of a device of the pod's own network namespace.")              \

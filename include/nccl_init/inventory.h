@@ -195,6 +195,9 @@ struct ni_gdr {
 
 #define NI_UNLIMITED INT64_MAX
 
+/* "unlimited", "64 KiB"; the largest unit that leaves no fraction. */
+void ni_put_bytes(struct ni_text *t, int64_t bytes);
+
 /* Whether capabilities count: the kernel asks for them in the initial user namespace. */
 enum ni_userns { NI_USERNS_UNKNOWN, NI_USERNS_INITIAL, NI_USERNS_OWN };
 

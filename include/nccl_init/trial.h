@@ -68,9 +68,10 @@ struct ni_trial {
     /* How it went, filled by verbs/. */
     enum ni_step step;
     enum ni_trial_end end;
+    bool untried;               /* by decide/: there is no provider for it here */
     int err;                    /* errno of that step; 0: none */
     int signal;                 /* that ended the process; 0: none */
-    int pid;                    /* of the process */
+    int pid;                    /* of the process; 0: it is gone */
     int qp_state;               /* of a queue pair when connecting failed: enum ibv_qp_state */
     int wc_status, vendor_err;  /* of the completion that failed a write or read; 0: none */
     int port_state, phys_state; /* enum ni_port_state, enum ib_port_phys_state */
@@ -93,7 +94,7 @@ struct ni_trial {
 #define NI_TRIAL_SIZE_MAX  (INT64_C(64) << 30)
 #define NI_TRIAL_BYTES     (INT64_C(16) << 20)
 #define NI_TRIAL_BYTES_MAX (INT64_C(1) << 40)
-enum { NI_TRIAL_SECONDS = 10, NI_TRIAL_SECONDS_MAX = 3600, NI_MAX_TRIAL = 64 };
+enum { NI_TRIAL_SECONDS = 10, NI_TRIAL_SECONDS_MAX = 3600, NI_MAX_TRIAL = NI_MAX_PORT };
 
 /* All trials of one run. */
 struct ni_trials {
@@ -122,7 +123,8 @@ const char *ni_wc_name(int status);
 
 /* Whether the port did all that was asked. */
 bool ni_trial_passed(const struct ni_trial *trial);
-/* How many did. */
+/* How many could be tried at all, and how many of them passed. */
+unsigned ni_trials_tried(const struct ni_trials *trials);
 unsigned ni_trials_passed(const struct ni_trials *trials);
 /* "register", "connect"; one word for each step. */
 const char *ni_step_text(enum ni_step step);

@@ -85,10 +85,14 @@ void ni_say(struct ni_context *ctx, enum ni_log_level level, const char *fmt, ..
 void ni_say_progress(struct ni_context *ctx, const char *line)
 {
     char buf[LINE];
+    struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
     struct ni_text t = ni_text_on(buf, sizeof(buf));
 
     if (ctx->options.log_level < NI_LOG_INFO || ctx->options.log_json ||
         (!*line && !ctx->progress) || !isatty(STDERR_FILENO))
+        return;
+    /* never at the cost of time: on a stopped terminal it is left out */
+    if (poll(&ready, 1, 0) != 1 || (ready.revents & POLLOUT) == 0)
         return;
     ctx->progress = *line != '\0';
     ni_putf(&t, "\r%s\033[K", line); /* ECMA-48: erase to the end of the line */

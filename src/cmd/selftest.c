@@ -14,6 +14,17 @@ static void plan_trials(const struct ni_context *ctx, struct ni_trials *ret)
     ni_plan_trials(&facts, &ctx->plan, ret);
 }
 
+/* 0, or -errno and a finding; nothing to try is one, too. */
+static int try_all(struct ni_context *ctx)
+{
+    const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
+    int r = ni_try_ports(ctx, plan_trials);
+
+    if (r == 0 && ctx->trials->n == 0 && ni_wants_trials(&facts, &ctx->plan))
+        ni_report(&ctx->findings, NI_F_VERBS_NONE, "self-test", "there is no port to try");
+    return r;
+}
+
 static int write_selftest(int fd, void *arg)
 {
     const struct ni_context *ctx = arg;
@@ -39,7 +50,7 @@ int ni_cmd_selftest(struct ni_context *ctx, char *const operands[])
     /* What a command started by `run` would have. */
     ni_memlock_raise(&ctx->plan, &soft, &hard, &ctx->findings);
     ni_caps_apply(&ctx->plan.caps, &ctx->findings);
-    if (ni_try_ports(ctx, plan_trials) != 0) {
+    if (try_all(ctx) != 0) {
         ni_say_findings(ctx);
         return NI_EXIT_FAILED;
     }
@@ -48,42 +59,46 @@ int ni_cmd_selftest(struct ni_context *ctx, char *const operands[])
     return ni_verdict(ctx);
 }
 
-/* The first that failed; "": none did. */
-static void say_failed(const struct ni_trials *trials, struct ni_text *t)
+/* Why --selftest=require does not start the command, "" where it does. */
+static void judge(const struct ni_trials *trials, struct ni_text *why)
 {
-    for (unsigned i = 0; i < trials->n; i++) {
+    const unsigned tried = ni_trials_tried(trials), failed = tried - ni_trials_passed(trials);
+
+    if (trials->n == 0)
+        ni_put(why, "there is no port to try");
+    else if (failed > 0)
+        ni_putf(why, "%u of %u ports failed", failed, tried);
+    else if (tried < trials->n)
+        ni_putf(why, "%u of %u ports could not be tried: nccl-init has no provider for them",
+                trials->n - tried, trials->n);
+    for (unsigned i = 0; failed > 0 && i < trials->n; i++) {
         const struct ni_trial *it = &trials->at[i];
 
-        if (ni_trial_passed(it))
+        if (ni_trial_passed(it) || it->untried)
             continue;
-        ni_putf(t, ": %s/%u in step `%s`", it->hca, it->port, ni_step_text(it->step));
+        ni_putf(why, ": %s/%u in step `%s`", it->hca, it->port, ni_step_text(it->step));
         return;
     }
 }
 
 bool ni_selftest_allows(struct ni_context *ctx, struct ni_text *why)
 {
+    static const char refused[] = "not started: --selftest=require, and ";
     const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
-    const bool demanded = ctx->options.selftest == NI_SELFTEST_REQUIRE;
-    bool good = false;
+    size_t prefix;
 
     if (ctx->options.selftest == NI_SELFTEST_OFF || !ni_wants_trials(&facts, &ctx->plan))
         return true;
-    if (ni_try_ports(ctx, plan_trials) != 0) {
-        ni_put(why, "not started: --selftest=require, and no self-test could be made");
-    } else if (ctx->trials->n == 0) {
-        ni_put(why, "not started: --selftest=require, and there is no port to try");
-        ni_say(ctx, NI_LOG_INFO, "self-test: no port to try");
-    } else {
-        unsigned passed = ni_trials_passed(ctx->trials);
-
-        good = passed == ctx->trials->n;
-        ni_say(ctx, good ? NI_LOG_INFO : NI_LOG_WARN, "self-test: %u of %u ports passed in %lld ms",
-               passed, ctx->trials->n, (long long)ctx->trials->took_ms);
-        ni_putf(why, "not started: --selftest=require, and %u of %u ports failed",
-                ctx->trials->n - passed, ctx->trials->n);
-        say_failed(ctx->trials, why);
-    }
+    ni_put(why, refused);
+    prefix = why->len;
+    if (try_all(ctx) != 0)
+        ni_put(why, "no self-test could be made");
+    else
+        judge(ctx->trials, why);
+    if (ctx->trials && ctx->trials->n > 0)
+        ni_say(ctx, why->len == prefix ? NI_LOG_INFO : NI_LOG_WARN,
+               "self-test: %u of %u ports passed in %lld ms", ni_trials_passed(ctx->trials),
+               ctx->trials->n, (long long)ctx->trials->took_ms);
     ni_forget_trials(ctx);
-    return good || !demanded;
+    return why->len == prefix || ctx->options.selftest != NI_SELFTEST_REQUIRE;
 }

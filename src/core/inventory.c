@@ -42,3 +42,18 @@ const char *ni_find_user_value(const struct ni_env *env, const struct ni_invento
         *ret_file = file;
     return value;
 }
+
+void ni_put_bytes(struct ni_text *t, int64_t bytes)
+{
+    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    size_t u = 0;
+    if (bytes == NI_UNLIMITED) {
+        ni_put(t, "unlimited");
+        return;
+    }
+    while (bytes != 0 && bytes % 1024 == 0 && u + 1 < NI_COUNT(unit)) {
+        bytes /= 1024;
+        u++;
+    }
+    ni_putf(t, "%lld %s", (long long)bytes, unit[u]);
+}

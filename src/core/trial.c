@@ -7,6 +7,14 @@ bool ni_trial_passed(const struct ni_trial *trial)
     return trial->step == NI_STEP_DONE && trial->end == NI_TRIAL_ENDED;
 }
 
+unsigned ni_trials_tried(const struct ni_trials *trials)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < trials->n; i++)
+        n += !trials->at[i].untried;
+    return n;
+}
+
 unsigned ni_trials_passed(const struct ni_trials *trials)
 {
     unsigned n = 0;

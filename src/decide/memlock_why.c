@@ -51,7 +51,10 @@ static void say_non_root(const struct ni_inventory *inv, struct ni_text *t)
 void ni_memlock_why(const struct ni_facts *facts, struct ni_text *t)
 {
     const struct ni_self *s = &facts->inv->self;
-    if (is_asked_for(facts) || ni_may_raise_memlock(s))
+    if (ni_may_raise_memlock(s) && facts->policy->memlock == NI_MEMLOCK_MAX)
+        ni_put(t, "CAP_SYS_RESOURCE is there, but the kernel or a seccomp filter did not let the "
+                  "limit be raised");
+    else if (is_asked_for(facts) || ni_may_raise_memlock(s))
         ni_put(t, facts->policy->memlock == NI_MEMLOCK_KEEP ? "--memlock=keep leaves it so"
                                                             : "--memlock asks for no more");
     else if (s->caps_known != NI_KNOWN)

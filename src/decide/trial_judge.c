@@ -27,15 +27,10 @@ static const struct ni_health_hca *health_of(const struct judge *j)
     return &inv->health.hca[inv->port[j->t->at].hca];
 }
 
-/* "64 MiB"; what is no whole number of them as KiB. */
 static const char *size_text(int64_t bytes, char buf[32])
 {
-    const bool mib = bytes % (1 << 20) == 0;
-    if (bytes == NI_UNLIMITED)
-        (void)ni_format(buf, 32, "unlimited");
-    else
-        (void)ni_format(buf, 32, "%lld %s", (long long)(bytes / (mib ? 1 << 20 : 1024)),
-                        mib ? "MiB" : "KiB");
+    struct ni_text t = ni_text_on(buf, 32);
+    ni_put_bytes(&t, bytes);
     return buf;
 }
 
@@ -43,10 +38,17 @@ static const char *size_text(int64_t bytes, char buf[32])
 
 /* A device whose node opens and which libibverbs does not list has a driver of which this program
    has no provider. */
+static bool has_no_provider(const struct judge *j)
+{
+    const struct ni_health_hca *h = health_of(j);
+    return j->t->end == NI_TRIAL_ENDED && j->t->step == NI_STEP_FIND && j->t->err == ENODEV &&
+           h->uverbs_known == NI_KNOWN && h->uverbs_err == 0;
+}
+
 static void judge_find(struct judge *j)
 {
     const struct ni_health_hca *h = health_of(j);
-    if (j->t->err == ENODEV && h->uverbs_known == NI_KNOWN && h->uverbs_err == 0)
+    if (j->t->untried)
         ni_report(j->f, NI_F_VERBS_PROVIDER, j->subject,
                   "/dev/infiniband/%s opens, but none of the providers in nccl-init (mlx5, rxe, "
                   "siw) drives it: not tried",
@@ -70,6 +72,7 @@ static void judge_open(struct judge *j)
         {EPERM, ": the device cgroup forbids it, or the device is another network namespace's"},
         {EACCES, ": the node's permissions forbid it"},
         {ENOENT, ": the node is not in the container"},
+        {EAGAIN, ": the RDMA cgroup's limit (rdma.max)"},
         {ENOMEM, ": the kernel has no memory for a context"},
     };
     const char *why = "";
@@ -117,7 +120,9 @@ static void judge_gid(struct judge *j)
 static bool is_limited(const struct judge *j)
 {
     enum { QUEUES = 1 << 20 }; /* more than those of a trial take */
-    return j->t->err == ENOMEM && j->t->memlock >= 0 && j->t->memlock < j->all->size + QUEUES &&
+    /* a limit of 0 is EPERM (mm/mlock.c can_do_mlock) */
+    return (j->t->err == ENOMEM || (j->t->err == EPERM && j->t->memlock == 0)) &&
+           j->t->memlock >= 0 && j->t->memlock < j->all->size + QUEUES &&
            !ni_command_may_lock(j->facts);
 }
 
@@ -125,24 +130,27 @@ static void judge_memory(struct judge *j)
 {
     const struct ni_trial *t = j->t;
     char size[32], limit[32], buf[240];
+    static const char *const what[NI_STEP_N] = {
+        [NI_STEP_DEVICE] = "querying the device",
+        [NI_STEP_ALLOCATE] = "mmap",
+        [NI_STEP_REGISTER] = "ibv_reg_mr",
+        [NI_STEP_QUEUES] = "creating queues",
+    };
+    const bool sized = t->step == NI_STEP_ALLOCATE || t->step == NI_STEP_REGISTER;
     struct ni_text why = ni_text_on(buf, sizeof(buf));
     size_text(j->all->size, size);
     if (is_limited(j) && (t->step == NI_STEP_REGISTER || t->step == NI_STEP_QUEUES)) {
         ni_memlock_why(j->facts, &why);
         /* of the process, so one for all ports */
-        ni_report(j->f, NI_F_VERBS_MEMLOCK, "RLIMIT_MEMLOCK", "%s %s: ENOMEM; the limit is %s: %s",
+        ni_report(j->f, NI_F_VERBS_MEMLOCK, "RLIMIT_MEMLOCK", "%s %s: %s; the limit is %s: %s",
                   t->step == NI_STEP_QUEUES ? "creating queues beside" : "ibv_reg_mr of", size,
-                  size_text(t->memlock, limit), buf);
-    } else if (t->step == NI_STEP_QUEUES) {
-        ni_report(j->f, NI_F_VERBS_RESOURCES, j->subject, "creating queues: %s%s",
-                  errno_text(t->err),
-                  t->err == ENOMEM ? ": RDMA cgroup, or the device is full" : "");
-    } else if (t->step == NI_STEP_DEVICE) {
-        ni_report(j->f, NI_F_VERBS_RESOURCES, j->subject, "querying the device: %s",
-                  errno_text(t->err));
+                  errno_text(t->err), size_text(t->memlock, limit), buf);
     } else {
-        ni_report(j->f, NI_F_VERBS_RESOURCES, j->subject, "%s of %s: %s",
-                  t->step == NI_STEP_ALLOCATE ? "mmap" : "ibv_reg_mr", size, errno_text(t->err));
+        ni_report(j->f, NI_F_VERBS_RESOURCES, j->subject, "%s%s%s: %s%s", what[t->step],
+                  sized ? " of " : "", sized ? size : "", errno_text(t->err),
+                  t->err == EAGAIN   ? ": the RDMA cgroup's limit (rdma.max), or the device is full"
+                  : t->err == ENOMEM ? ": the kernel or the device has no more memory"
+                                     : "");
     }
 }
 
@@ -252,7 +260,13 @@ static void judge_end(struct judge *j)
 {
     const struct ni_trial *t = j->t;
     const long long ms = (long long)j->all->limit_ms;
-    if (t->end == NI_TRIAL_STUCK)
+    if (t->end == NI_TRIAL_STUCK && t->step == NI_STEP_DONE)
+        ni_report(
+            j->f, NI_F_VERBS_HANG, j->subject,
+            "passed, but hangs while the kernel takes back what was registered: its process %d "
+            "is left",
+            t->pid);
+    else if (t->end == NI_TRIAL_STUCK)
         ni_report(j->f, NI_F_VERBS_HANG, j->subject,
                   "hangs in the kernel in step `%s`: its process %d does not die of SIGKILL and is "
                   "left",
@@ -273,8 +287,13 @@ static void judge_step(struct judge *j)
 {
     switch (j->t->step) {
     case NI_STEP_START:
-        ni_report(j->f, NI_F_VERBS_PROCESS, j->subject, "no process could be started: %s",
-                  errno_text(j->t->err));
+        if (j->t->err == EXDEV)
+            ni_report(j->f, NI_F_VERBS_PROCESS, j->subject,
+                      "not tried: a process of its own would be PID 1 of a new PID namespace and "
+                      "end it (unshare or nsenter without --fork)");
+        else
+            ni_report(j->f, NI_F_VERBS_PROCESS, j->subject, "no process could be started: %s",
+                      errno_text(j->t->err));
         break;
     case NI_STEP_FIND:
         judge_find(j);
@@ -312,75 +331,7 @@ static void judge_step(struct judge *j)
     }
 }
 
-/* ---- what the device says, against what sysfs says ---- */
-
-static const struct ni_trial_gid *told(const struct ni_trial *t, unsigned port, unsigned index)
-{
-    for (unsigned i = 0; i < t->n_gid; i++) {
-        if (t->table[i].port == port && t->table[i].index == index)
-            return &t->table[i];
-    }
-    return NULL;
-}
-
-/* Entries of the port that one of the two lacks, or that differ. sysfs is whole only where it was
-   read to the end. *ret_first: of the first such index, -1. */
-static unsigned count_different(const struct ni_inventory *inv, const struct ni_port *port,
-                                const struct ni_trial *t, int *ret_first)
-{
-    unsigned n = 0, same = 0, total = 0;
-    *ret_first = -1;
-    for (unsigned i = 0; i < port->n_gid; i++) {
-        const struct ni_gid *g = ni_port_gid(inv, port, i);
-        const struct ni_trial_gid *its = told(t, port->num, g->index);
-        const bool type = !its || g->type == NI_GID_UNREAD || port->link != NI_LINK_ROCE ||
-                          its->v2 == (g->type == NI_GID_V2);
-        if (its && type && memcmp(its->ip, g->ip, NI_GID_BYTES) == 0) {
-            same++;
-            continue;
-        }
-        if (n++ == 0)
-            *ret_first = g->index;
-    }
-    for (unsigned i = 0; i < t->n_gid; i++)
-        total += t->table[i].port == port->num;
-    return port->gids_complete && total > same + n ? total - same : n;
-}
-
-static void compare_gids(struct judge *j)
-{
-    const struct ni_inventory *inv = j->facts->inv;
-    const struct ni_hca *hca = &inv->hca[inv->port[j->t->at].hca];
-    if (j->t->gid_err != 0 || j->t->device.dmabuf == NI_UNSET)
-        return;
-    for (unsigned i = 0; i < hca->n_port; i++) {
-        const struct ni_port *port = &inv->port[hca->first_port + (int)i];
-        int first;
-        unsigned n = count_different(inv, port, j->t, &first);
-        char name[NI_DEV_NAME + 8], where[40] = "";
-        if (n == 0 || port->link != NI_LINK_ROCE) /* InfiniBand's are not read */
-            continue;
-        if (first >= 0)
-            (void)ni_format(where, sizeof(where), ", first at index %d", first);
-        ni_report(j->f, NI_F_VERBS_GID_DIFFERS, ni_port_text(inv, hca->first_port + (int)i, name),
-                  "%u GID entr%s between sysfs and the device%s", n,
-                  n == 1 ? "y differs" : "ies differ", where);
-    }
-}
-
-/* The plan counted on DMA-BUF, and the device's driver has none. */
-static void compare_dmabuf(struct judge *j)
-{
-    const struct ni_inventory *inv = j->facts->inv;
-    if (j->t->device.dmabuf == NI_ABSENT && inv->n_gpu > 0 && inv->gdr.peermem != NI_KNOWN &&
-        ni_has_dmabuf(inv))
-        ni_report(j->f, NI_F_VERBS_DMABUF, j->subject,
-                  "ibv_reg_dmabuf_mr is not supported, and nvidia-peermem is not loaded: no "
-                  "GPUDirect RDMA through this HCA");
-}
-
-void ni_judge_trials(const struct ni_facts *facts, const struct ni_trials *trials,
-                     struct ni_findings *f)
+void ni_judge_trials(const struct ni_facts *facts, struct ni_trials *trials, struct ni_findings *f)
 {
     for (unsigned i = 0; i < trials->n; i++) {
         struct judge j = {.facts = facts, .all = trials, .t = &trials->at[i], .f = f};
@@ -388,11 +339,11 @@ void ni_judge_trials(const struct ni_facts *facts, const struct ni_trials *trial
             ni_copy(j.subject, sizeof(j.subject), j.t->hca);
         else
             ni_port_text(facts->inv, j.t->at, j.subject);
+        trials->at[i].untried = has_no_provider(&j);
         if (j.t->end != NI_TRIAL_ENDED)
             judge_end(&j);
         else if (!ni_trial_passed(j.t))
             judge_step(&j);
-        compare_gids(&j);
-        compare_dmabuf(&j);
+        ni_compare_trial(facts, j.t, j.subject, f);
     }
 }

@@ -61,6 +61,11 @@ static bool is_missed(const struct ni_facts *facts, const struct ni_plan *plan, 
     if (hca->claim < 0 || inv->source >= NI_SRC_UVERBS || plan->pick[at].kept || !rule ||
         !ni_is_listed(facts, at))
         return false;
+    /* of a card with two ports one may be without a cable */
+    for (unsigned i = 0; i < hca->n_port; i++) {
+        if (plan->pick[hca->first_port + (int)i].kept)
+            return false;
+    }
     bool down = port->state.known == NI_KNOWN && port->state.v != NI_PORT_ACTIVE;
     return down ||
            (port->link == NI_LINK_ROCE && plan->pick[at].gid < 0 && strcmp(rule, "gid.pick") == 0);

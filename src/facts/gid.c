@@ -88,10 +88,11 @@ static enum entry read_gid(struct ni_probe *p, const char *dir, unsigned index,
 }
 
 /* The interface of that name here is another function's. Where nobody named the pod's HCAs, those of
-   other pods may be among them, and in networks that are kept apart these may have our addresses. */
+   other pods may be among them, and in networks that are kept apart these may have our addresses.
+   SoftRoCE is of no function, whatever else its interface's function has. */
 static bool is_anothers(struct ni_probe *p, const struct ni_hca *h, const char *ndev)
 {
-    if (p->inv->source < NI_SRC_UVERBS || !ndev[0] ||
+    if (p->inv->source < NI_SRC_UVERBS || !ndev[0] || (!h->has_bdf && !h->aux[0]) ||
         ni_list(p->root, &p->names, "sys/class/net/%s/device/infiniband", ndev) < 0)
         return false;
     for (unsigned i = 0; i < p->names.n; i++) {

@@ -111,12 +111,12 @@ static void write_settings(struct ni_out *o, const struct ni_view *view)
 static void put_limit(struct ni_text *t, struct ni_num now, bool raise, int64_t to)
 {
     if (now.known == NI_KNOWN)
-        ni_say_bytes(t, now.v);
+        ni_put_bytes(t, now.v);
     else
         ni_say_num(t, now);
     if (raise) {
         ni_put(t, ", raised to ");
-        ni_say_bytes(t, to);
+        ni_put_bytes(t, to);
     }
 }
 

@@ -68,8 +68,10 @@ static void say_dmabuf(struct ni_text *t, const struct ni_trial *trial)
 static void say_result(struct ni_row *row, unsigned column, const struct ni_trial *trial)
 {
     const char *step = ni_step_text(trial->step);
-    row->tint = ni_trial_passed(trial) ? NI_GREEN : NI_RED;
-    if (ni_trial_passed(trial))
+    row->tint = ni_trial_passed(trial) ? NI_GREEN : trial->untried ? NI_YELLOW : NI_RED;
+    if (trial->untried)
+        ni_put(&row->cell[column], "not tried: no provider");
+    else if (ni_trial_passed(trial))
         ni_put(&row->cell[column], "passed");
     else if (trial->end == NI_TRIAL_ENDED)
         ni_putf(&row->cell[column], "FAILED: %s", step);
@@ -108,8 +110,8 @@ static void say_head(struct ni_out *o, const struct ni_view *view)
     const struct ni_trials *all = view->trials;
     char size[32], bytes[32];
     struct ni_text s = ni_text_on(size, sizeof(size)), b = ni_text_on(bytes, sizeof(bytes));
-    ni_say_bytes(&s, all->size);
-    ni_say_bytes(&b, all->bytes);
+    ni_put_bytes(&s, all->size);
+    ni_put_bytes(&b, all->bytes);
     if (all->n == 0) {
         ni_out_putf(o, "Self-test: no port to try; %s\n", ni_say_source(view->inv->source));
         return;
@@ -123,12 +125,17 @@ static void say_head(struct ni_out *o, const struct ni_view *view)
 /* "4 of 4 ports passed in 0.31 s" */
 static void say_count(struct ni_out *o, const struct ni_trials *all)
 {
-    if (all->n == 0)
+    unsigned tried = ni_trials_tried(all);
+    if (tried == 0)
         ni_out_put(o, "\nNothing was tried.\n");
     else
-        ni_out_putf(o, "\n%u of %u port%s passed in %lld.%02lld s\n", ni_trials_passed(all), all->n,
-                    all->n == 1 ? "" : "s", (long long)(all->took_ms / 1000),
+        ni_out_putf(o, "\n%u of %u port%s passed in %lld.%02lld s", ni_trials_passed(all), tried,
+                    tried == 1 ? "" : "s", (long long)(all->took_ms / 1000),
                     (long long)(all->took_ms % 1000 / 10));
+    if (tried > 0 && tried < all->n)
+        ni_out_putf(o, "; %u not tried", all->n - tried);
+    if (tried > 0)
+        ni_out_put(o, "\n");
 }
 
 int ni_write_selftest(int fd, const struct ni_view *view)

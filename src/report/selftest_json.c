@@ -49,6 +49,7 @@ static json_t *trial_json(bool *bad, const struct ni_trials *all, const struct n
     json_t *j = json_object();
     ni_json_put(bad, j, "name", ni_json_text(t->hca));
     ni_json_put(bad, j, "port", json_integer(t->port));
+    ni_json_put(bad, j, "tried", json_boolean(!t->untried));
     ni_json_put(bad, j, "passed", json_boolean(ni_trial_passed(t)));
     ni_json_put(bad, j, "step", json_string(ni_step_text(t->step)));
     ni_json_put(bad, j, "end", json_string(end_text(t)));
@@ -94,7 +95,7 @@ int ni_write_selftest_json(int fd, const struct ni_view *view)
     ni_json_put(&bad, j, "size", json_integer(all->size));
     ni_json_put(&bad, j, "bytes", json_integer(all->bytes));
     ni_json_put(&bad, j, "took_ms", json_integer(all->took_ms));
-    ni_json_put(&bad, j, "tried", json_integer(all->n));
+    ni_json_put(&bad, j, "tried", json_integer(ni_trials_tried(all)));
     ni_json_put(&bad, j, "passed", json_integer(ni_trials_passed(all)));
     ni_json_put(&bad, j, "ports", ni_json_trials(&bad, all));
     ni_json_put(&bad, j, "findings", findings);

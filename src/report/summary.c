@@ -161,7 +161,7 @@ static void put_summary(struct ni_out *o, const struct ni_view *view, int64_t me
     if (memlock < 0)
         ni_put(&t, "unknown");
     else
-        ni_say_bytes(&t, memlock);
+        ni_put_bytes(&t, memlock);
     ni_out_put(o, "auto-detected ");
     put_detected(o, view);
     put_others(o, view);

@@ -159,21 +159,6 @@ void ni_say_rate(struct ni_text *t, struct ni_num mbps)
         ni_putf(t, "%" PRId64 ".%" PRId64 "G", mbps.v / 1000, mbps.v % 1000 / 100);
 }
 
-void ni_say_bytes(struct ni_text *t, int64_t bytes)
-{
-    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    size_t u = 0;
-    if (bytes == NI_UNLIMITED) {
-        ni_put(t, "unlimited");
-        return;
-    }
-    while (bytes != 0 && bytes % 1024 == 0 && u + 1 < NI_COUNT(unit)) {
-        bytes /= 1024;
-        u++;
-    }
-    ni_putf(t, "%" PRId64 " %s", bytes, unit[u]);
-}
-
 void ni_say_port(struct ni_text *t, const struct ni_hca *hca, unsigned port)
 {
     ni_put_quoted(t, hca->name, strlen(hca->name), sizeof(hca->name));

@@ -28,8 +28,6 @@ const char *ni_say_link(enum ni_link link);             /* "RoCE" */
 void ni_say_num(struct ni_text *t, struct ni_num n);
 void ni_say_state(struct ni_text *t, struct ni_num state);
 void ni_say_rate(struct ni_text *t, struct ni_num mbps); /* "400G", "2.5G" */
-/* "unlimited", "64 KiB"; the largest unit that leaves no fraction. */
-void ni_say_bytes(struct ni_text *t, int64_t bytes);
 /* "mlx5_6/1"; port 0: the name only. */
 void ni_say_port(struct ni_text *t, const struct ni_hca *hca, unsigned port);
 

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -67,8 +68,14 @@ static void run_child(const struct ni_trials *all, struct ni_trial *t, pid_t par
     _exit(0); /* the kernel takes back what was opened and registered */
 }
 
+/* What the parent alone knows and believes: a trial may scribble over the memory they share. */
+struct child {
+    pid_t pid; /* 0: none, or gone */
+    bool killed;
+};
+
 static void start(struct ni_trials *all, struct ni_trial *t, const struct ni_trial_hooks *hooks,
-                  ni_try_fn *try)
+                  ni_try_fn *try, struct child *child)
 {
     const pid_t parent = getpid();
     pid_t pid;
@@ -78,50 +85,58 @@ static void start(struct ni_trials *all, struct ni_trial *t, const struct ni_tri
     pid = fork();
     if (pid == 0)
         run_child(all, t, parent, hooks, try);
-    t->pid = pid;
     if (pid < 0) {
         t->err = errno;
         t->end = NI_TRIAL_ENDED;
+        return;
+    }
+    t->pid = pid;
+    child->pid = pid;
+}
+
+/* How a trial ended whose process is gone. */
+static void settle(struct ni_trial *t, const struct child *child, int status)
+{
+    t->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    if (t->end != NI_TRIAL_ENDED)
+        t->end = child->killed ? NI_TRIAL_KILLED : NI_TRIAL_DIED;
+    if ((unsigned)t->step >= NI_STEP_N || t->n_gid > NI_TRIAL_GIDS) {
+        t->step = NI_STEP_START;
+        t->end = NI_TRIAL_DIED;
+        t->n_gid = 0;
     }
 }
 
 /* true: its process is gone. Where SIGCHLD is ignored there is no status to be had (wait(2)). */
-static bool is_gone(struct ni_trial *t)
+static bool is_gone(struct ni_trial *t, struct child *child)
 {
     int status = 0;
     pid_t r;
 
-    if (t->pid <= 0)
+    if (child->pid == 0)
         return true;
-    r = waitpid(t->pid, &status, WNOHANG);
+    r = waitpid(child->pid, &status, WNOHANG);
     if (r == 0 || (r < 0 && errno == EINTR))
         return false;
-    t->pid = 0;
-    if (r > 0 && WIFSIGNALED(status))
-        t->signal = WTERMSIG(status);
+    child->pid = 0;
+    settle(t, child, r > 0 ? status : 0);
     return true;
 }
 
-static unsigned count_alive(struct ni_trials *trials)
-{
-    unsigned alive = 0;
-
-    for (unsigned i = 0; i < trials->n; i++)
-        alive += !is_gone(&trials->at[i]);
-    return alive;
-}
-
 /* Until all are gone or the time is over. */
-static void wait_until(struct ni_trials *trials, int64_t deadline_ns,
-                       const struct ni_trial_hooks *hooks)
+static void wait_until(struct ni_trials *trials, struct child child[], unsigned n,
+                       int64_t deadline_ns, const struct ni_trial_hooks *hooks)
 {
     const struct timespec look = {.tv_nsec = LOOK_MS * 1000000};
     int64_t told = ni_now_ns();
 
-    while (count_alive(trials) > 0) {
+    for (;;) {
         int64_t now = ni_now_ns();
+        unsigned alive = 0;
 
-        if (now >= deadline_ns)
+        for (unsigned i = 0; i < n; i++)
+            alive += !is_gone(&trials->at[i], &child[i]);
+        if (alive == 0 || now >= deadline_ns)
             return;
         if (hooks->progress && now - told >= PROGRESS_MS * INT64_C(1000000)) {
             hooks->progress(trials, hooks->arg);
@@ -132,10 +147,21 @@ static void wait_until(struct ni_trials *trials, int64_t deadline_ns,
 }
 
 /* Until it is gone, a child may still say how it went. */
-static void kill_left(const struct ni_trials *trials, bool killed[])
+static void kill_left(struct child child[], unsigned n)
 {
-    for (unsigned i = 0; i < trials->n; i++)
-        killed[i] = trials->at[i].pid > 0 && kill(trials->at[i].pid, SIGKILL) == 0;
+    for (unsigned i = 0; i < n; i++)
+        child[i].killed = child[i].pid > 0 && kill(child[i].pid, SIGKILL) == 0;
+}
+
+/* Whether children come into another PID namespace (unshare or nsenter without a fork): the first
+   would be its init, and when that ends nobody there can fork any more, the command neither. */
+static bool has_foreign_children(void)
+{
+    struct stat own, theirs;
+
+    return stat("/proc/self/ns/pid", &own) == 0 &&
+           stat("/proc/self/ns/pid_for_children", &theirs) == 0 &&
+           (own.st_dev != theirs.st_dev || own.st_ino != theirs.st_ino);
 }
 
 static bool is_sigchld_pending(void)
@@ -157,25 +183,41 @@ static void take_sigchld(void)
         (void)sigtimedwait(&chld, NULL, &now);
 }
 
+/* false: none was started. */
+static bool start_all(struct ni_trials *trials, unsigned n, const struct ni_trial_hooks *hooks,
+                      ni_try_fn *try, struct child child[])
+{
+    const bool foreign = has_foreign_children();
+
+    for (unsigned i = 0; i < n; i++) {
+        if (!foreign) {
+            start(trials, &trials->at[i], hooks, try, &child[i]);
+            continue;
+        }
+        trials->at[i].err = EXDEV;
+        trials->at[i].end = NI_TRIAL_ENDED;
+    }
+    return n > 0 && !foreign;
+}
+
 void ni_children_run(struct ni_trials *trials, const struct ni_trial_hooks *hooks, ni_try_fn *try)
 {
-    const int64_t begin = ni_now_ns();
+    const int64_t begin = ni_now_ns(), limit = trials->limit_ms * 1000000;
     const bool pending = is_sigchld_pending();
-    bool killed[NI_MAX_TRIAL] = {false};
+    const unsigned n = trials->n;
+    struct child child[NI_MAX_TRIAL] = {0};
 
-    for (unsigned i = 0; i < trials->n; i++)
-        start(trials, &trials->at[i], hooks, try);
-    wait_until(trials, begin + trials->limit_ms * 1000000, hooks);
-    kill_left(trials, killed);
-    wait_until(trials, ni_now_ns() + DEATH_MS * INT64_C(1000000), hooks);
-    for (unsigned i = 0; i < trials->n; i++) {
-        struct ni_trial *t = &trials->at[i];
-
-        if (t->pid > 0)
-            t->end = NI_TRIAL_STUCK;
-        else if (t->end == NI_TRIAL_RUNNING)
-            t->end = killed[i] ? NI_TRIAL_KILLED : NI_TRIAL_DIED;
+    if (start_all(trials, n, hooks, try, child)) {
+        wait_until(trials, child, n, begin + limit, hooks);
+        kill_left(child, n);
+        wait_until(trials, child, n, ni_now_ns() + DEATH_MS * INT64_C(1000000), hooks);
     }
+    for (unsigned i = 0; i < n; i++) {
+        trials->at[i].pid = child[i].pid;
+        if (child[i].pid > 0)
+            trials->at[i].end = NI_TRIAL_STUCK;
+    }
+    trials->n = n;
     if (!pending)
         take_sigchld();
     trials->took_ms = (ni_now_ns() - begin) / 1000000;

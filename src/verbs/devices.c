@@ -8,12 +8,13 @@
 
 #include "try.h"
 
-/* libibverbs lets it redirect all its reading (ibv_get_sysfs_path); here only this machine counts.
-   */
+/* libibverbs lets the first redirect all its reading (ibv_get_sysfs_path); here only this machine
+   counts. To the file that the second names mlx5 appends (providers/mlx5/mlx5.c open_debug_file). */
 static struct ibv_device **list_devices(int *ret_n)
 {
     *ret_n = 0;
     (void)unsetenv("SYSFS_PATH");
+    (void)unsetenv("MLX5_DEBUG_FILE");
     errno = 0;
     return ibv_get_device_list(ret_n);
 }

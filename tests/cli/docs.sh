@@ -31,6 +31,7 @@ verbs.gid|tests/unit/test_decide_trials.c|NI_F_VERBS_GID[^A-Z_]|only a device ca
 verbs.gid.differs|tests/unit/test_decide_trials.c|NI_F_VERBS_GID_DIFFERS[^A-Z_]|only a device can say so, and a golden case has none
 verbs.hang|tests/unit/test_decide_trials.c|NI_F_VERBS_HANG[^A-Z_]|only a device can say so, and a golden case has none
 verbs.memlock|tests/unit/test_decide_trials.c|NI_F_VERBS_MEMLOCK[^A-Z_]|only a device can say so, and a golden case has none
+verbs.none|tests/cli/selftest.sh|verbs.none|only a live root is tried, and a golden case has a recorded one
 verbs.open|tests/unit/test_decide_trials.c|NI_F_VERBS_OPEN[^A-Z_]|only a device can say so, and a golden case has none
 verbs.port|tests/unit/test_decide_trials.c|NI_F_VERBS_PORT[^A-Z_]|only a device can say so, and a golden case has none
 verbs.process|tests/unit/test_decide_trials.c|NI_F_VERBS_PROCESS[^A-Z_]|only a device can say so, and a golden case has none

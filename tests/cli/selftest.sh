@@ -21,7 +21,9 @@ same "nothing to try" 0 "$status"
 matches "nothing to try: stdout" "Self-test: no port to try; *Nothing was tried." "$out"
 same "nothing to try: stderr" "" "$(grep -v sanitizer err)"
 out=$(NCCLINIT_STRICT=1 NCCLINIT_DEADLINE=1 "$bin" selftest --size=12K --bytes=1 2>err) && status=0 || status=$?
-matches "with options" "0 Self-test: no port to try; *" "$status $out"
+matches "with --strict nothing to try is a fault" "1 Self-test: no port to try; *warning: verbs.none: self-test*" "$status $out"
+out=$("$bin" selftest --strict --mode=tcp 2>err) && status=0 || status=$?
+matches "but where TCP was chosen" "0 Self-test: no port to try; *" "$status $out"
 "$bin" selftest --json >json 2>err && status=0 || status=$?
 same "JSON: status" 0 "$status"
 matches "JSON" '{*"schema": 1,*"tried": 0,*"ports": \[\],*}' "$(cat json)"

@@ -194,7 +194,20 @@ static void test_many(void **state)
             break;
     }
     plan();
-    assert_int_equal(trials.n, NI_MAX_TRIAL);
+    assert_int_equal(trials.n, node.inv.n_port); /* none is left out */
+}
+
+/* Of a card with two ports one may be without a cable. */
+static void test_second_port(void **state)
+{
+    int last = (int)node.inv.n_hca - 1; /* its ports lie together */
+    (void)state;
+    node_port(last, 2)->state.v = NI_PORT_DOWN;
+    plan();
+    assert_int_equal(trials.n, 2);
+    node.inv.port[node.inv.hca[last].first_port].state.v = NI_PORT_DOWN;
+    plan();
+    assert_int_equal(trials.n, 3);
 }
 
 static void test_probes(void **state)
@@ -395,12 +408,50 @@ static void test_memlock_of_queues(void **state)
     assert_means(NI_F_VERBS_MEMLOCK,
                  "creating queues beside 64 MiB: ENOMEM; the limit is 64 MiB: ");
     t->memlock = NI_TRIAL_SIZE * 2;
-    assert_means(NI_F_VERBS_RESOURCES, "creating queues: ENOMEM: RDMA cgroup");
+    assert_means(NI_F_VERBS_RESOURCES,
+                 "creating queues: ENOMEM: the kernel or the device has no more memory");
     t->memlock = -1;
-    assert_means(NI_F_VERBS_RESOURCES, "creating queues: ENOMEM: RDMA cgroup");
+    assert_means(NI_F_VERBS_RESOURCES,
+                 "creating queues: ENOMEM: the kernel or the device has no more memory");
     t->err = EINVAL;
     assert_means(NI_F_VERBS_RESOURCES, "creating queues: EINVAL");
     assert_lacks("cgroup");
+}
+
+/* kernel/cgroup/rdma.c rdmacg_try_charge */
+static void test_cgroup(void **state)
+{
+    (void)state;
+    failed(NI_STEP_QUEUES, EAGAIN);
+    assert_means(NI_F_VERBS_RESOURCES, "creating queues: EAGAIN: the RDMA cgroup's limit");
+    failed(NI_STEP_REGISTER, EAGAIN);
+    assert_means(NI_F_VERBS_RESOURCES, "ibv_reg_mr of 64 MiB: EAGAIN: the RDMA cgroup's limit");
+    failed(NI_STEP_OPEN, EAGAIN);
+    assert_means(NI_F_VERBS_OPEN, "EAGAIN: the RDMA cgroup's limit");
+}
+
+/* mm/mlock.c can_do_mlock: nothing at all may be locked. */
+static void test_memlock_of_nothing(void **state)
+{
+    struct ni_trial *t = failed(NI_STEP_REGISTER, EPERM);
+    (void)state;
+    t->memlock = 0;
+    assert_means(NI_F_VERBS_MEMLOCK, "ibv_reg_mr of 64 MiB: EPERM; the limit is 0 B: ");
+    t->memlock = 65536;
+    assert_means(NI_F_VERBS_RESOURCES, "ibv_reg_mr of 64 MiB: EPERM");
+}
+
+/* Counted apart: that it was not tried says nothing about it. */
+static void test_untried(void **state)
+{
+    (void)state;
+    failed(NI_STEP_FIND, ENODEV);
+    node.inv.health.hca[0].uverbs_known = NI_KNOWN;
+    assert_means(NI_F_VERBS_PROVIDER, "not tried");
+    assert_int_equal(ni_trials_tried(&trials), 1); /* the other one */
+    node.inv.health.hca[0].uverbs_err = -ENOENT;
+    assert_means(NI_F_VERBS_OPEN, "libibverbs does not list it");
+    assert_int_equal(ni_trials_tried(&trials), 2);
 }
 
 static void test_other_memory(void **state)
@@ -695,6 +746,7 @@ int main(void)
         CASE(test_left_out_by_link),
         CASE(test_not_wanted),
         CASE(test_many),
+        CASE(test_second_port),
         CASE(test_probes),
         CASE(test_passed),
         CASE(test_process),
@@ -704,6 +756,9 @@ int main(void)
         CASE(test_gid),
         CASE(test_memlock),
         CASE(test_memlock_of_queues),
+        CASE(test_cgroup),
+        CASE(test_memlock_of_nothing),
+        CASE(test_untried),
         CASE(test_other_memory),
         CASE(test_connect),
         CASE(test_protection),

@@ -318,8 +318,8 @@ static void test_user_namespace(void **state)
         "f proc/self/uid_map       1000          0 4294967295\n",
         "f proc/self/uid_map          0          0 4294967294\n",
         /* systemd's PrivateUsers=full maps so */
-        "f proc/self/uid_map          0          0 4294967295\n"
-        "l proc/self/ns/user user:[4026532217]\n",
+        ("f proc/self/uid_map          0          0 4294967295\n"
+         "l proc/self/ns/user user:[4026532217]\n"),
     };
     char text[512];
     for (unsigned i = 0; i < NI_COUNT(maps); i++) {

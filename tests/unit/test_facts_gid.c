@@ -236,6 +236,26 @@ static void test_owners_same_address(void **state)
     assert_int_equal(entry(0, 3)->own, NI_OWN_OURS);
 }
 
+/* SoftRoCE above a NIC that has an RDMA function of its own is ours. */
+static void test_owners_softroce(void **state)
+{
+    (void)state;
+    pod_reset(NULL);
+    fib("10.0.1.6");
+    netdev("eth0", "up");
+    line("l sys/class/net/eth0/device ../../../devices/pci0000:00/0000:03:00.0");
+    line("d sys/devices/pci0000:00/0000:03:00.0/infiniband/bnxt_re0");
+    line("f dev/infiniband/uverbs0");
+    line("f sys/class/infiniband_verbs/uverbs0/ibdev rxe0");
+    line("l sys/class/infiniband/rxe0 ../../devices/virtual/infiniband/rxe0");
+    line("d sys/devices/virtual/infiniband/rxe0/ports/1");
+    active("Ethernet", "2.5 Gb/sec (1X SDR)");
+    usual(V4("0a00:0106"), "eth0");
+    gather();
+    assert_int_equal(pod.inv.source, NI_SRC_UVERBS);
+    assert_int_equal(entry(0, 3)->own, NI_OWN_OURS);
+}
+
 static void test_owners_unknown(void **state)
 {
     (void)state;
@@ -317,6 +337,7 @@ int main(void)
         cmocka_unit_test(test_unreadable),
         cmocka_unit_test(test_owners),
         cmocka_unit_test(test_owners_same_address),
+        cmocka_unit_test(test_owners_softroce),
         cmocka_unit_test(test_owners_unknown),
         cmocka_unit_test(test_not_where_it_is_useless),
         cmocka_unit_test(test_longest_table),

@@ -276,10 +276,11 @@ static void test_json(void **state)
     assert_int(j, "passed", 1);
     assert_int_equal(json_array_size(json_object_get(j, "ports")), 6);
     assert_int_equal(json_array_size(json_object_get(j, "findings")), 3);
-    assert_string_equal(types(port),
-                        "name:s port:i passed:b step:s end:s errno:0 signal:0 device:o gid_index:i "
-                        "gid:s gid_sysfs:s roce_v2:b memlock:s wc_status:0 vendor_err:0 "
-                        "register_us:i write_mbps:i read_mbps:i latency_ns:i");
+    assert_string_equal(
+        types(port),
+        "name:s port:i tried:b passed:b step:s end:s errno:0 signal:0 device:o gid_index:i "
+        "gid:s gid_sysfs:s roce_v2:b memlock:s wc_status:0 vendor_err:0 "
+        "register_us:i write_mbps:i read_mbps:i latency_ns:i");
     assert_text(port, "name", "mlx5_6");
     assert_true(json_is_true(json_object_get(port, "passed")));
     assert_true(json_is_true(json_object_get(port, "roce_v2")));
@@ -323,10 +324,11 @@ static void test_json_failed(void **state)
     assert_text(p, "end", "died");
     assert_int(p, "signal", SIGSEGV);
     assert_int(p, "errno", 12345);
-    assert_string_equal(types(p),
-                        "name:s port:i passed:b step:s end:s errno:i signal:i device:0 gid_index:i "
-                        "gid:0 gid_sysfs:s roce_v2:0 memlock:s wc_status:0 vendor_err:0 "
-                        "register_us:0 write_mbps:0 read_mbps:0 latency_ns:0");
+    assert_string_equal(
+        types(p),
+        "name:s port:i tried:b passed:b step:s end:s errno:i signal:i device:0 gid_index:i "
+        "gid:0 gid_sysfs:s roce_v2:0 memlock:s wc_status:0 vendor_err:0 "
+        "register_us:0 write_mbps:0 read_mbps:0 latency_ns:0");
     p = json_array_get(ports, 4);
     assert_text(p, "end", "stuck");
     assert_true(json_is_null(json_object_get(p, "gid_index")));
@@ -406,7 +408,8 @@ static void test_probes_json(void **state)
     json_t *j = parsed(ni_write_doctor_json), *p;
     assert_int_equal(json_array_size(json_object_get(j, "probes")), 6);
     p = json_array_get(json_object_get(j, "probes"), 0);
-    assert_string_equal(types(p), "name:s port:i passed:b step:s end:s errno:0 signal:0 device:o");
+    assert_string_equal(types(p),
+                        "name:s port:i tried:b passed:b step:s end:s errno:0 signal:0 device:o");
     p = json_array_get(json_object_get(j, "probes"), 2);
     assert_text(p, "errno", "EPERM");
     assert_true(json_is_null(json_object_get(p, "device")));
