@@ -139,6 +139,14 @@ else
 	complain "$program is not there: build it, or set NCCL_INIT"
 fi
 
+# ---- the lab's scenarios are those of its document -----------------------------------------------
+
+find tests/vm/scenarios -name '*.sh' -exec basename {} .sh \; | sort >"$tmp/tests-vm"
+# shellcheck disable=SC2016 # the backquotes are Markdown's
+sed -n '/^## Scenarios/,/^## /s/^- \(`[^:]*`\): .*/\1/p' docs/lab.md | tr -d '`' | tr ',' '\n' | tr -d ' ' |
+	sort >"$tmp/lab.md"
+same "the lab's scenarios" tests-vm lab.md
+
 # ---- the manual is clean roff --------------------------------------------------------------------
 
 if command -v groff >/dev/null; then

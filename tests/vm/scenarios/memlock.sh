@@ -171,5 +171,5 @@ tested() { # WHAT PATTERN WAY...: of a registration of 4 MiB
 tested "neither" '"verbs.memlock"*ENOMEM; the limit is 64 KiB: CAP_SYS_RESOURCE is not in the bounding set' limited 64 $neither 0 "$P"
 tested "a user namespace" '"verbs.memlock"*capabilities do not count' limited 64 none 0 unshare -Ur "$P"
 tested "IPC_LOCK not passed on" '"verbs.memlock"*in the bounding set only' limited 64 none 1000 /tmp/lock
-works "both permitted" limited 64 none 1000 /tmp/may selftest --size=4M --bytes=64K
+passes "both permitted" 1 limited 64 none 1000 /tmp/may selftest --size=4M --bytes=64K
 finish

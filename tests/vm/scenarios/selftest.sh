@@ -27,7 +27,7 @@ words() {
 }
 
 section 'all is well'
-works 'defaults' "$P" selftest
+passes 'defaults' 2 "$P" selftest
 "$P" selftest --json $small >/tmp/json
 same 'both ports passed' '2 2' "$(jq -r '"\(.tried) \(.passed)"' /tmp/json)"
 same 'with the address of the pod' '10.1.0.1 10.2.0.1' "$(jq -r '[.ports[].gid] | join(" ")' /tmp/json)"
@@ -63,7 +63,7 @@ same 'a user namespace shows CAP_IPC_LOCK' 1 "$(userns sh -c 'e=$(sed -n "s/^Cap
 fails 'which the kernel does not count' '65536 KiB: errno 12' userns /lab/mr rxe0 65536
 words 'a user namespace' 'capabilities do not count: the pod has a user namespace of its own' userns "$P" selftest
 raised() { (ulimit -l 64 && "$@"); }
-works 'with the right to raise it' raised "$P" selftest --bytes=1M
+passes 'with the right to raise it' 2 raised "$P" selftest --bytes=1M
 
 section 'a link that is down'
 ip link set eth1 down
@@ -98,7 +98,7 @@ gone() { ! [ -e "/proc/$1" ]; }
 works 'a trial does not outlive its parent' wait_for 5 gone "$child"
 
 section 'before the command'
-left() { # OPTION...: what the command finds: descriptors, its own children, limit of core files
+left() { # OPTION...: what the command finds: descriptors, children, signals, capabilities, limits, variables
     "$P" --log-level=error "$@" -- bash -c '
         echo /proc/self/fd/*
         for status in /proc/[0-9]*/status; do # by builtins: a program would be a child itself
@@ -106,7 +106,12 @@ left() { # OPTION...: what the command finds: descriptors, its own children, lim
                 if [ "$key $value" = "PPid: $$" ]; then echo "child: $status"; fi
             done <"$status"
         done 2>/dev/null
-        ulimit -c' 2>&1
+        while read -r key value; do
+            case $key in
+            SigBlk: | SigIgn: | SigCgt: | SigPnd: | ShdPnd: | Cap* | NoNewPrivs:) echo "$key $value" ;;
+            esac
+        done </proc/self/status
+        ulimit -c; ulimit -l; umask; export -p' 2>&1
 }
 same 'nothing is left of it' "$(left --hcas=rxe0)" "$(left --hcas=rxe0 --selftest=require $small)"
 started() { "$P" --hcas=rxe0 $small "$@" -- echo started; }
