@@ -121,14 +121,35 @@ for words in sorted(commands):
         status, out, _ = run(*words[1:], f"--root={NODE}")
         check(f"{shown}: a result", (True, True), (status in (0, 1), out.startswith("{")))
 
+# ---- the image ------------------------------------------------------------------------------------------
+
+recipe = text("container/Containerfile").rpartition("\nFROM ")[2]  # the last stage: what the image has
+shipped = re.findall(r"^COPY (?:--\S+ )*\S+ (\S+)$", recipe, re.MULTILINE)
+entry = re.findall(r'^ENTRYPOINT \["([^"]+)"', recipe, re.MULTILINE)
+check("the image has one file, its entry point", (1, shipped), (len(shipped), entry))
+OURS = re.compile(r"^ghcr\.io/nccl-init/nccl-init[:@]")
+own = [(f, c) for f, _, c in containers if OURS.match(c.get("image", ""))]
+check("containers of the image", True, len(own) >= 10)
+for file, container in own:
+    check(f"{file}: {container['name']} starts what the image has", entry, container.get("command", entry)[:1])
+recipes = [p for p in sources if os.path.basename(p) == "Dockerfile"] + ["k8s/README.md", "README.md"]
+for path in recipes:
+    copied = re.findall(r"^COPY --from=(?:nccl-init|ghcr\.io/nccl-init/\S+) (\S+) ", text(path), re.MULTILINE)
+    check(f"{path} copies what the image has", set(shipped), set(copied))
+
+for path in [p for p in sources if p.endswith((".yaml", ".md"))] + ["README.md", *glob.glob("docs/*.md")]:
+    names = set(re.findall(r"command: \[(\S*nccl-init), (?:install|env|doctor)\b", text(path)))
+    if names:
+        check(f"{path}: commands of the image", set(entry), names)
+
 # ---- the volume with the program ----------------------------------------------------------------------
 
 for file, pod, container in containers:
     words = container.get("command") or []
-    if words[:1] and words[0].startswith("/") and words[0].endswith("/nccl-init"):
+    if words[:1] and words[0].endswith("/nccl-init") and not OURS.match(container.get("image", "")):
         folder = os.path.dirname(words[0])
         mount = next((m for m in container["volumeMounts"] if m["mountPath"] == folder), {})
-        init = [c for c in pod.get("initContainers", []) if c["command"] == ["nccl-init", "install", folder]]
+        init = [c for c in pod.get("initContainers", []) if c["command"] == [*entry, "install", folder]]
         volume = [m["name"] for c in init for m in c["volumeMounts"] if m["mountPath"] == folder]
         check(f"{file}: {words[0]} is where the init container installs it", [mount.get("name")], volume)
         check(f"{file}: and is not for writing", True, mount.get("readOnly", False))
