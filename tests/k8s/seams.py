@@ -154,6 +154,21 @@ for file, pod, container in containers:
         check(f"{file}: {words[0]} is where the init container installs it", [mount.get("name")], volume)
         check(f"{file}: and is not for writing", True, mount.get("readOnly", False))
 
+# ---- KServe's shell -------------------------------------------------------------------------------------
+
+_, main = of("examples-kserve-llminferenceserviceconfig")
+shell = main["command"][main["command"].index("--") + 1 :]
+shell = [re.sub(r"{{.*?}}", "x", word) for word in shell]
+extra = "--additional '{\"a\": [1, 2]}'"
+with tempfile.TemporaryDirectory() as folder:
+    vllm = os.path.join(folder, "vllm")
+    with open(vllm, "w", encoding="utf-8") as file:
+        file.write('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    os.chmod(vllm, 0o755)
+    env = {"PATH": folder + ":" + os.environ["PATH"], "VLLM_ADDITIONAL_ARGS": extra}
+    out = subprocess.run([*shell, "--seed", "'a  b'"], env=env, capture_output=True, text=True, check=False).stdout
+check("KServe: quotes in VLLM_ADDITIONAL_ARGS and args count", ["--additional", '{"a": [1, 2]}', "--seed", "a  b"], out.splitlines()[-4:])
+
 # ---- the environment file -----------------------------------------------------------------------------
 
 writable = set()
