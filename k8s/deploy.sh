@@ -162,6 +162,8 @@ fi
 
 # ---- the cluster -------------------------------------------------------------------------------------
 
+sccs=securitycontextconstraints.security.openshift.io
+label=app.kubernetes.io/managed-by # on all that is written here; what lacks it is somebody else's
 problems=0
 problem() { # WHAT, and what to do about it
     say "$1"
@@ -190,7 +192,7 @@ look_at_cluster() {
     fi
     if [ "$mode" = rdma ] && [ -z "$fabric" ]; then
         if served sriovnetworknodepolicies.sriovnetwork.openshift.io &&
-            served securitycontextconstraints.security.openshift.io; then
+            served $sccs; then
             fabric=openshift-sriov
         else
             fail "which fabric? This is no OpenShift with the SR-IOV operator; name one with --fabric, or use --mode tcp"
@@ -202,23 +204,29 @@ look_at_cluster() {
 # What the pods need of the cluster.
 check_for_pods() {
     [ "$mode" = rdma ] || return 0
-    served network-attachment-definitions.k8s.cni.cncf.io ||
+    by_admin="an administrator runs: deploy.sh --admin --namespace $namespace --mode rdma --fabric $fabric"
+    nads=network-attachment-definitions.k8s.cni.cncf.io
+    if ! served $nads; then
         problem "the cluster has no NetworkAttachmentDefinition" "an administrator installs Multus and its CRD"
+    elif [ "$networks" = nad ] && [ "$(kube auth can-i create $nads -n "$namespace" 2>/dev/null)" = no ]; then
+        remedy='an administrator runs the same, or lets editors write networks: apply -k k8s/admin/network-editors'
+        if [ "$fabric" = openshift-sriov ]; then remedy="$remedy, or: --networks operator"; fi
+        problem "this account may not create a NetworkAttachmentDefinition in $namespace" "$remedy"
+    fi
+    if [ "$memlock" = node ] || ! served $sccs; then
+        : # such pods pass restricted-v2, or there is none
+    elif missing securitycontextconstraints nccl-rdma-scc; then
+        problem "the SCC nccl-rdma-scc is missing" "$by_admin; it is in k8s/admin/scc"
+    elif missing rolebinding nccl-rdma-scc -n "$namespace"; then
+        problem "the SCC nccl-rdma-scc is not granted in $namespace" "$by_admin; it is in k8s/admin/scc"
+    fi
     case $fabric in
     openshift-sriov)
-        served securitycontextconstraints.security.openshift.io ||
+        served $sccs ||
             problem "the cluster has no SecurityContextConstraints" \
                 "this is no OpenShift; choose another --fabric"
         served sriovnetworknodepolicies.sriovnetwork.openshift.io ||
             problem "the CRD SriovNetworkNodePolicy is missing" "an administrator installs the SR-IOV Network Operator"
-        by_admin="an administrator runs: deploy.sh --admin --namespace $namespace --mode rdma --fabric $fabric"
-        if [ "$memlock" = node ]; then
-            : # such pods pass restricted-v2
-        elif missing securitycontextconstraints nccl-rdma-scc; then
-            problem "the SCC nccl-rdma-scc is missing" "$by_admin"
-        elif missing rolebinding nccl-rdma-scc -n "$namespace"; then
-            problem "the SCC nccl-rdma-scc is not granted in $namespace" "$by_admin"
-        fi
         if [ "$networks" = operator ] && missing network-attachment-definition eno5np0-network -n "$namespace"; then
             problem "the operator wrote no network eno5np0-network into $namespace" "$by_admin --networks operator"
         fi
@@ -261,24 +269,49 @@ offered() { # RESOURCE
         problem "no node offers $1" "an administrator looks at the device plugin and at k8s/admin/$fabric"
 }
 
+# A SriovNetwork serves one namespace.
+networks_of_others() {
+    for rail in eno5np0 eno6np0 eno7np0 eno8np0; do
+        other=$(kube get sriovnetwork "$rail-network" -n openshift-sriov-network-operator \
+            -o 'jsonpath={.spec.networkNamespace}' 2>/dev/null || true)
+        if [ -n "$other" ] && [ "$other" != "$namespace" ]; then
+            problem "the SriovNetwork $rail-network belongs to $other, which would lose it" \
+                "leave --networks operator out: $namespace gets networks of its own"
+        fi
+    done
+}
+
+# Two policies for one PF: the operator takes the one of higher priority, or refuses.
+policies_of_others() {
+    policies=$(kube get sriovnetworknodepolicies -n openshift-sriov-network-operator -o "jsonpath={range .items[*]}\
+{.metadata.labels.app\\.kubernetes\\.io/managed-by}|{.metadata.name}|{.spec.nicSelector.pfNames}{\"\\n\"}{end}" 2>/dev/null || true)
+    while IFS='|' read -r by name pfs; do
+        [ "$by" != nccl-init ] || continue
+        for rail in eno5np0 eno6np0 eno7np0 eno8np0; do
+            case "$name $pfs" in
+            "$rail-rdma "* | *"\"$rail\""* | *"\"$rail#"*)
+                problem "the SriovNetworkNodePolicy $name is not of deploy.sh, and is for $rail or has our name" \
+                    "use its resource in components/fabric, or hand it over: $KUBECTL label sriovnetworknodepolicy $name \
+-n openshift-sriov-network-operator $label=nccl-init"
+                break
+                ;;
+            esac
+        done
+    done <<EOF
+$policies
+EOF
+}
+
 # What the cluster's part of a fabric needs.
 check_for_admin() {
     case $fabric in
     openshift-sriov)
         served sriovnetworknodepolicies.sriovnetwork.openshift.io ||
             problem "the CRD SriovNetworkNodePolicy is missing" "install the SR-IOV Network Operator first"
-        served securitycontextconstraints.security.openshift.io ||
+        served $sccs ||
             problem "the cluster has no SecurityContextConstraints" "this is no OpenShift; choose another --fabric"
-        if [ "$networks" = operator ]; then
-            for rail in eno5np0 eno6np0 eno7np0 eno8np0; do
-                other=$(kube get sriovnetwork "$rail-network" -n openshift-sriov-network-operator \
-                    -o 'jsonpath={.spec.networkNamespace}' 2>/dev/null || true)
-                if [ -n "$other" ] && [ "$other" != "$namespace" ]; then
-                    problem "the SriovNetwork $rail-network belongs to $other, which would lose it" \
-                        "leave --networks operator out: $namespace gets networks of its own"
-                fi
-            done
-        fi
+        policies_of_others
+        if [ "$networks" = operator ]; then networks_of_others; fi
         ;;
     dra)
         served sriovresourcepolicies.sriovnetwork.k8snetworkplumbingwg.io ||
@@ -288,25 +321,37 @@ check_for_admin() {
         # One configuration for all nodes: never write over somebody else's.
         if [ "$fabric" = sriov-device-plugin ]; then map=sriovdp-config; else map=rdma-devices; fi
         if exists configmap "$map" -n kube-system; then
-            if kube get configmap "$map" -n kube-system -o yaml | grep -q 'eno5np0rdma\|hca_shared_rails'; then
+            config=$(kube get configmap "$map" -n kube-system -o yaml)
+            case $config in
+            *"$label: nccl-init"*) ;;
+            *eno5np0rdma* | *hca_shared_rails*)
                 say "kube-system/$map names the resources already; left as it is"
-                exit 0
-            fi
-            problem "kube-system/$map is there, with other resources" \
-                "add those of k8s/admin/$fabric/configmap.yaml to it by hand"
+                skip_fabric=1
+                ;;
+            *)
+                problem "kube-system/$map is there, with other resources" \
+                    "add those of k8s/admin/$fabric/configmap.yaml to it by hand"
+                ;;
+            esac
         fi
         ;;
     esac
 }
 
+skip_fabric='' scc=''
 if [ -n "$dry_run" ]; then
     if [ "$mode" = rdma ]; then fabric=${fabric:-openshift-sriov}; fi
+    if [ "$fabric" = openshift-sriov ] && [ "$memlock" = caps ]; then scc=1; fi
 else
     look_at_cluster
-    if [ -z "$delete" ]; then
+    if [ "$memlock" = caps ] && served $sccs; then scc=1; fi
+    if [ -n "$delete" ]; then
+        if [ "$networks" = operator ] && [ -n "$admin" ]; then networks_of_others; fi
+    else
         if [ -n "$admin" ]; then check_for_admin; else check_for_pods; fi
     fi
     [ "$problems" -eq 0 ] || fail "nothing was changed"
+    if [ -n "$skip_fabric" ] && [ -z "$scc" ]; then exit 0; fi
 fi
 
 # ---- the kustomization -------------------------------------------------------------------------------
@@ -340,11 +385,11 @@ image_entry() { # NAME IMAGE
 
 write_admin() {
     echo 'resources:'
-    echo "  - k8s/admin/$fabric"
+    if [ -z "$skip_fabric" ]; then echo "  - k8s/admin/$fabric"; fi
+    if [ -n "$scc" ]; then echo '  - k8s/admin/scc'; fi
     if [ "$networks" = operator ]; then echo '  - k8s/admin/openshift-sriov-networks'; fi
-    [ "$fabric" = openshift-sriov ] || return 0
-    cat <<EOF
-patches:
+    echo 'patches:'
+    [ -z "$scc" ] || cat <<EOF
   - target:
       kind: RoleBinding
     patch: |
@@ -442,6 +487,7 @@ fi
 {
     echo 'apiVersion: kustomize.config.k8s.io/v1beta1'
     echo 'kind: Kustomization'
+    echo "labels: [{pairs: {$label: nccl-init}}]"
     if [ -n "$admin" ]; then write_admin; else write_pods; fi
 } >"$tmp/kustomization.yaml"
 render "$tmp" >"$tmp/objects.yaml" || fail "the manifests do not render; kustomize 5 or kubectl 1.27 is needed"
@@ -452,6 +498,43 @@ if [ -n "$dry_run" ]; then
 fi
 
 # ---- act ---------------------------------------------------------------------------------------------
+
+# Of the objects: what deploy.sh wrote, and what no other namespace needs.
+delete_objects() {
+    kube get --ignore-not-found --no-headers -f "$tmp/objects.yaml" -o "custom-columns=A:.kind,B:.metadata.name,\
+C:.metadata.namespace,D:.metadata.labels.app\\.kubernetes\\.io/managed-by" >"$tmp/live" ||
+        fail "cannot see what is there; nothing was deleted"
+    others=''
+    if [ -n "$admin" ] && served $sccs; then
+        granted=$(kube get rolebindings -A \
+            -o 'jsonpath={range .items[?(@.roleRef.name=="nccl-rdma-scc")]}{.metadata.namespace}{"\n"}{end}') ||
+            fail "cannot see which namespaces use the SCC; nothing was deleted"
+        others=$(printf '%s\n' "$granted" | grep -vx -e "$namespace" -e '' | tr '\n' ' ' || true)
+        [ -z "$others" ] || say "the rest stays, for the other namespaces that have the SCC: $others"
+    fi
+    left=0
+    while read -r kind name space by; do
+        [ -n "$kind" ] || continue
+        if [ "$by" != nccl-init ]; then
+            say "left: $kind $name in $space: deploy.sh did not write it, it lacks the label $label=nccl-init"
+            left=1
+        elif [ -z "$others" ] || [ "$kind" = RoleBinding ] || [ "$kind" = SriovNetwork ]; then
+            echo "$kind $name"
+        fi >&3
+    done 3>"$tmp/ours" <"$tmp/live"
+    # kustomize writes the kind and the name of an object at the same depth always
+    awk '
+        function end() { if ((kind " " name) in ours) printf "---\n%s", text; kind = name = text = "" }
+        NR == FNR { ours[$0] = 1; next }
+        $0 == "---" { end(); next }
+        { text = text $0 "\n" }
+        /^[a-z]/ { top = $1 }
+        /^kind: / { kind = $2 }
+        top == "metadata:" && /^  name: / { name = $2 }
+        END { end() }' "$tmp/ours" "$tmp/objects.yaml" >"$tmp/gone.yaml"
+    if [ -s "$tmp/gone.yaml" ]; then kube delete --ignore-not-found -f "$tmp/gone.yaml"; fi
+    [ "$left" = 0 ] || fail "some objects were left"
+}
 
 say "cluster: $(kube config current-context 2>/dev/null || echo unknown)"
 
@@ -465,7 +548,7 @@ if [ -n "$delete" ]; then
     if [ -n "$job" ] && [ -z "$admin" ]; then # account and networks stay: the training pods have the same
         kube delete jobs,services,configmaps -n "$namespace" -l "app.kubernetes.io/name=$job"
     else
-        kube delete --ignore-not-found -f "$tmp/objects.yaml"
+        delete_objects
     fi
     exit 0
 fi

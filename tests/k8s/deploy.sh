@@ -27,6 +27,11 @@ case $* in
 "get nodes "*) cat "$CLUSTER/nodes" ;;
 "get pods "*) cat "$CLUSTER/pods" ;;
 "get job "*) cat "$CLUSTER/job" ;;
+"get --ignore-not-found --no-headers -f "*) cat "$CLUSTER/live" ;;
+"get rolebindings -A "*) cat "$CLUSTER/granted" ;;
+"get sriovnetworknodepolicies -n "*) cat "$CLUSTER/policies" ;;
+"auth can-i "*) cat "$CLUSTER/can-i" ;;
+"delete --ignore-not-found -f "*) cp "$4" "$CLUSTER/deleted" ;;
 "config current-context") echo lab ;;
 "get "*)
     if [ -f "$CLUSTER/forbidden.$2" ]; then
@@ -54,6 +59,10 @@ cluster() {
         sriovnetworknodepolicies.sriovnetwork.openshift.io network-attachment-definitions.k8s.cni.cncf.io \
         resourceclaimtemplates.resource.k8s.io >"$CLUSTER/api"
     : >"$CLUSTER/namespace.ml"
+    : >"$CLUSTER/live"
+    : >"$CLUSTER/policies"
+    echo ml >"$CLUSTER/granted"
+    echo yes >"$CLUSTER/can-i"
     : >"$CLUSTER/securitycontextconstraints.nccl-rdma-scc"
     : >"$CLUSTER/rolebinding.nccl-rdma-scc"
     : >"$CLUSTER/deviceclass.sriovnetwork.k8snetworkplumbingwg.io"
@@ -87,9 +96,17 @@ done
 same "--dry-run asks no cluster" "" "$(cat "$CLUSTER/calls")"
 
 deploy --namespace ml --dry-run
-same "the default is the overlay openshift-sriov" \
-    "$(.dev/k8s render k8s/overlays/openshift-sriov | grep -v '^  namespace: ')" \
-    "$(grep -v '^  namespace: ml$' "$tmp/objects.yaml")"
+mkdir "$tmp/overlay"
+ln -s "$PWD/k8s" "$tmp/overlay/k8s"
+cat >"$tmp/overlay/kustomization.yaml" <<'EOF'
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+namespace: ml
+resources: [k8s/overlays/openshift-sriov]
+labels: [{pairs: {app.kubernetes.io/managed-by: nccl-init}}]
+EOF
+same "the default is the overlay openshift-sriov, with the label of what deploy.sh writes" \
+    "$(.dev/k8s render "$tmp/overlay")" "$(cat "$tmp/objects.yaml")"
 same "each namespaced object is in ml" 8 "$(grep -c '^  namespace: ml$' "$tmp/objects.yaml")"
 deploy --namespace=ml --dry-run --nodes=n1,n2,n3 --gpus=8 --image=reg:5000/x/y:1.2 --nccl-init-image=reg/n@sha256:"$(printf %064d 0)"
 same "nodes and replicas" "3 n1 n2 n3" "$(awk '/replicas:/ { r = $2 } /^ *- "?n[0-9]"?$/ { n = n " " $2 } END { print r n }' "$tmp/objects.yaml")"
@@ -173,8 +190,41 @@ deploy --namespace ml --run doctor --delete
 same "doctor: --delete leaves account and networks" 1 \
     "$(called '^delete jobs,services,configmaps -n ml -l app.kubernetes.io/name=nccl-doctor$')"
 cluster
+printf '%s ml nccl-init\n' 'Service trainer' 'StatefulSet trainer' >"$CLUSTER/live"
 deploy --namespace ml --delete
 same "--delete" "0 1 0" "$status $(called '^delete --ignore-not-found -f ') $(called ^apply)"
+same "--delete: what is there" "Service StatefulSet" "$(sed -n 's/^kind: //p' "$CLUSTER/deleted" | xargs)"
+cluster
+echo 'NetworkAttachmentDefinition eno5np0-network ml <none>' >"$CLUSTER/live"
+deploy --namespace ml --delete
+matches "--delete: not what somebody else wrote" "1 *left: NetworkAttachmentDefinition eno5np0-network*some objects were left" "$status $said"
+same "--delete: nothing of ours, no delete" 0 "$(called ^delete)"
+for by in nccl-init '<none>'; do
+    cluster
+    echo "ConfigMap sriovdp-config kube-system $by" >"$CLUSTER/live"
+    deploy --namespace ml --admin --fabric sriov-device-plugin --delete
+    same "--admin --delete: the plugin's configuration written by $by" \
+        "$([ "$by" = nccl-init ] && echo "0 1 ConfigMap" || echo "1 0 ")" \
+        "$status $(called ^delete) $(sed -n 's/^kind: //p' "$CLUSTER/deleted" 2>/dev/null)"
+done
+administered() {
+    cluster
+    printf '%s nccl-init\n' 'SecurityContextConstraints nccl-rdma-scc <none>' 'ClusterRole nccl-rdma-scc <none>' \
+        'RoleBinding nccl-rdma-scc ml' 'SriovNetworkNodePolicy eno5np0-rdma sriov' >"$CLUSTER/live"
+}
+administered
+deploy --namespace ml --admin --fabric openshift-sriov --delete
+same "--admin --delete: the last namespace" "0 ClusterRole RoleBinding SecurityContextConstraints SriovNetworkNodePolicy" \
+    "$status $(sed -n 's/^kind: //p' "$CLUSTER/deleted" | sort | xargs)"
+administered
+printf 'ml\nother\n' >"$CLUSTER/granted"
+deploy --namespace ml --admin --fabric openshift-sriov --delete
+same "--admin --delete: not the last namespace" "0 RoleBinding" "$status $(sed -n 's/^kind: //p' "$CLUSTER/deleted" | xargs)"
+matches "--admin --delete: and says so" "*the rest stays, for the other namespaces that have the SCC: other*" "$said"
+administered
+for rail in eno5np0 eno6np0 eno7np0 eno8np0; do echo other >"$CLUSTER/sriovnetwork.$rail-network"; done
+deploy --namespace ml --admin --networks operator --delete
+matches "--admin --delete: networks of another namespace" "1 *belongs to other*nothing was changed" "$status $said"
 cluster
 deploy --namespace ml --admin --fabric openshift-sriov
 same "--admin" "0 1" "$status $(grep -c '^kind: SecurityContextConstraints' "$CLUSTER/applied")"
@@ -209,6 +259,18 @@ drop securitycontextconstraints
 lacks OpenShift "the cluster has no SecurityContextConstraints*choose another --fabric" --fabric openshift-sriov
 echo '{"cpu":"64","openshift.io/eno5np0rdma":"0"}' >"$CLUSTER/nodes"
 lacks rails "no node offers openshift.io/eno5np0rdma*admin/openshift-sriov"
+for fabric in sriov-device-plugin dra; do
+    rm "$CLUSTER/securitycontextconstraints.nccl-rdma-scc"
+    echo '{"nvidia.com/eno5np0rdma":"4"}' >"$CLUSTER/nodes"
+    lacks "SCC for $fabric" "the SCC nccl-rdma-scc is missing*--fabric $fabric; it is in k8s/admin/scc" --fabric $fabric
+done
+echo no >"$CLUSTER/can-i"
+lacks "the right to write networks" \
+    "this account may not create a NetworkAttachmentDefinition in ml*k8s/admin/network-editors, or: --networks operator"
+echo '|rdma-nics|["eno4np0","eno6np0#0-3"]' >"$CLUSTER/policies"
+lacks "a policy of another owner for the PF" "the SriovNetworkNodePolicy rdma-nics is not of deploy.sh, and is for eno6np0" --admin
+echo 'helm|eno7np0-rdma|["eno1"]' >"$CLUSTER/policies"
+lacks "a policy of another owner with the name" "the SriovNetworkNodePolicy eno7np0-rdma *hand it over: * label" --admin
 lacks "networks of the operator" "the operator wrote no network eno5np0-network into ml*--networks operator" --networks operator
 drop resourceclaimtemplates
 lacks DRA "the cluster has no ResourceClaimTemplate*Kubernetes 1.34" --fabric dra
@@ -229,9 +291,23 @@ lacks "room for a plugin's configuration" "kube-system/sriovdp-config is there*b
 rm "$CLUSTER/namespace.ml" "$CLUSTER/rolebinding.nccl-rdma-scc"
 lacks "two things, both named" "the namespace ml*the SCC nccl-rdma-scc is not granted"
 
+printf '%s\n' 'nccl-init|eno5np0-rdma|["eno5np0"]' '|others|["eno1","eno55np0"]' >"$CLUSTER/policies"
+deploy --namespace ml --admin
+same "policies of our own, and for other PFs" 0 "$status"
+cluster
 echo eno5np0rdma >"$CLUSTER/configmap.sriovdp-config"
 deploy --namespace ml --admin --fabric sriov-device-plugin
 matches "a plugin's configuration that is right" "0 *left as it is*" "$status $said"
+same "but the SCC is granted, on OpenShift" "ClusterRole RoleBinding SecurityContextConstraints" \
+    "$(sed -n 's/^kind: //p' "$CLUSTER/applied" | sort | xargs)"
+cluster
+drop securitycontextconstraints
+deploy --namespace ml --admin --fabric sriov-device-plugin
+same "elsewhere there is none" "0 ConfigMap" "$status $(sed -n 's/^kind: //p' "$CLUSTER/applied" | xargs)"
+echo 'app.kubernetes.io/managed-by: nccl-init' >"$CLUSTER/configmap.sriovdp-config"
+deploy --namespace ml --admin --fabric sriov-device-plugin
+same "a plugin's configuration of our own is written again" "0 2" "$status $(called ^apply)"
+cluster
 : >"$CLUSTER/api"
 deploy --namespace ml
 matches "no cluster" "1 deploy.sh: no answer from the cluster*" "$status $said"

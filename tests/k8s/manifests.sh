@@ -61,7 +61,9 @@ done
 # ---- faults that must be seen --------------------------------------------------------------------------
 
 pods=$tmp/all/overlays-openshift-sriov.yaml
-admin=$tmp/all/admin-openshift-sriov.yaml
+policies=$tmp/all/admin-openshift-sriov.yaml
+admin=$tmp/all/admin-scc.yaml
+same "the SCC comes without policies" 0 "$(grep -c '^kind: SriovNetworkNodePolicy' "$admin")"
 refused "an unknown field" "$pods" 's/^  serviceName: trainer$/&\n  serviceNam: trainer/' "'serviceNam' was unexpected"
 refused "an unknown field in a container" "$pods" 's/^        terminationMessagePolicy:/        terminationPolicy:/' "'terminationPolicy' was unexpected"
 refused "an unknown kind" "$pods" 's/^kind: Service$/kind: Servic/' "is no kind"
@@ -95,10 +97,10 @@ refused "an SCC with privileged containers" "$admin" 's/allowPrivilegedContainer
 refused "an SCC with host paths" "$admin" 's/^- emptyDir$/&\n- hostPath/' "'hostPath' is not one of"
 refused "an SCC without a field it needs" "$admin" '/^priority: null$/d' "'priority' is a required property"
 refused "a binding to nothing" "$admin" '/^roleRef:/,/^subjects/ s/name: nccl-rdma-scc/name: nccl-scc/' "binds nccl-scc"
-refused "a policy's unknown field" "$admin" 's/isRdma: true/isRDMA: true/' "'isRDMA' was unexpected"
-refused "a policy's wrong type" "$admin" 's/isRdma: true/isRdma: "true"/' "is not of type 'boolean'"
-refused "a policy's vendor as a number" "$admin" "s/vendor: 15b3/vendor: 1583/" "1583 is not of type 'string'"
-refused "the PF's name in the singular" "$admin" 's/pfNames:/pfName:/' "'pfName' was unexpected"
+refused "a policy's unknown field" "$policies" 's/isRdma: true/isRDMA: true/' "'isRDMA' was unexpected"
+refused "a policy's wrong type" "$policies" 's/isRdma: true/isRdma: "true"/' "is not of type 'boolean'"
+refused "a policy's vendor as a number" "$policies" "s/vendor: 15b3/vendor: 1583/" "1583 is not of type 'string'"
+refused "the PF's name in the singular" "$policies" 's/pfNames:/pfName:/' "'pfName' was unexpected"
 refused "a claim of another class field" "$tmp/all/overlays-dra.yaml" 's/deviceClassName:/deviceClass:/' "'deviceClass' was unexpected"
 refused "a VF's unknown parameter" "$tmp/all/overlays-dra.yaml" 's/ifName:/interface:/' "'interface' was unexpected"
 refused "a claim that is not there" "$tmp/all/overlays-dra.yaml" 's/resourceClaimTemplateName: rails/resourceClaimTemplateName: rail/' "claims rail,"

@@ -31,7 +31,7 @@ parted "a program that the image does not have" $pods 's/- \/nccl-init$/- nccl-i
 parted "another place for the file" $pods-env-file 's/- \/run\/nccl\/env/- \/run\/nccl\/envs/' "the file is the one"
 parted "a variable that is not read" $pods-env-file 's/key: NCCL_CROSS_NIC/key: NCCL_CROSSNIC/' "fileKeyRef names each"
 parted "a missing capability" $pods '/^            - SYS_RESOURCE$/d' "openshift-sriov: the container asks"
-parted "an SCC with another capability" admin-openshift-sriov 's/^- SYS_RESOURCE$/- SYS_NICE/' "the SCC allows"
+parted "an SCC with another capability" admin-scc 's/^- SYS_RESOURCE$/- SYS_NICE/' "the SCC allows"
 parted "another place for network-status" $pods 's/path: network-status/path: networks/' "$pods: network-status"
 parted "another resource" $pods 's/openshift.io\/eno8np0rdma: "1"/openshift.io\/eno9np0rdma: "1"/' "resources are those"
 
