@@ -12,16 +12,16 @@ usage: deploy.sh --namespace NS [OPTION...]
   --namespace NS      where to; it has to exist
   --mode rdma|tcp     RDMA, or sockets over the pod network (default: rdma)
   --type multi|single two pods, or one (default: multi)
-  --nodes N1,N2       one pod on each of these nodes
+  --nodes N1,N2       one pod on each of these nodes, by the names of `kubectl get nodes`
   --fabric FABRIC     how the cluster gives HCAs to pods: openshift-sriov, sriov-device-plugin,
                       shared-device-plugin, dra (default: what the cluster has; with --dry-run openshift-sriov)
   --networks nad|operator
                       openshift-sriov: networks of your own, or those that the operator wrote (default: nad)
-  --inject entrypoint|image|env-file
-                      nccl-init by an init container, from the training image, or as a writer of an environment
-                      file, Kubernetes 1.35 (default: entrypoint)
+  --inject entrypoint|image|env-file|none
+                      nccl-init by an init container, from the training image, as a writer of an environment
+                      file, Kubernetes 1.35, or not at all, to compare (default: entrypoint)
   --memlock caps|node locked memory by the pod's capabilities, or by the node's runtime (default: caps)
-  --gpus N            GPUs of each pod (default: 4)
+  --gpus N            GPUs of each pod (default: 4; doctor: 0, and with that no check of GPUs)
   --image IMAGE       the training image
   --nccl-init-image IMAGE
   --run training|allreduce|doctor
@@ -93,15 +93,22 @@ while [ $# -gt 0 ]; do
     --namespace) namespace=$value && plain "$option" "$value" - ;;
     --mode) mode=$value && one_of "$option" "$value" rdma tcp ;;
     --type) type=$value && one_of "$option" "$value" multi single ;;
-    --nodes) nodes=$value && plain "$option" "$value" ,.- ;;
+    --nodes)
+        nodes=$value
+        plain "$option" "$value" ,.-
+        case ,$value, in *,,*) wrong "--nodes: an entry of '$value' is empty" ;; esac
+        ;;
     --fabric)
         fabric=$value
         one_of "$option" "$value" openshift-sriov sriov-device-plugin shared-device-plugin dra
         ;;
     --networks) networks=$value && one_of "$option" "$value" nad operator ;;
-    --inject) inject=$value && one_of "$option" "$value" entrypoint image env-file ;;
+    --inject) inject=$value && one_of "$option" "$value" entrypoint image env-file none ;;
     --memlock) memlock=$value && one_of "$option" "$value" caps node ;;
-    --gpus) gpus=$value && number "$option" "$value" ;;
+    --gpus)
+        gpus=$value
+        [ "$value" = 0 ] || number "$option" "$value"
+        ;;
     --image) image=$value && plain "$option" "$value" './:@_-' ;;
     --nccl-init-image) init_image=$value && plain "$option" "$value" './:@_-' ;;
     --run) run=$value && one_of "$option" "$value" training allreduce doctor ;;
@@ -129,6 +136,8 @@ fi
 if [ "$inject" = env-file ] && [ "$run" != training ]; then
     wrong "--inject env-file is for --run training"
 fi
+if [ "$gpus" = 0 ] && [ "$run" != doctor ]; then wrong "--gpus 0 is for --run doctor"; fi
+if [ "$inject" = none ] && [ "$run" = doctor ]; then wrong "--inject none is for pods that run a command"; fi
 count=$(echo "$nodes" | tr , '\n' | grep -c . || true)
 if [ "$type" = single ] && [ "$count" -gt 1 ] && [ "$run" != doctor ]; then
     wrong "--type single is one pod, but --nodes names $count"
@@ -190,6 +199,11 @@ look_at_cluster() {
     if missing namespace "$namespace"; then
         problem "the namespace $namespace does not exist" "make it: $KUBECTL create namespace $namespace"
     fi
+    for node in $(echo "$nodes" | tr , ' '); do
+        if missing node "$node"; then
+            problem "there is no node $node" "their names: $KUBECTL get nodes"
+        fi
+    done
     if [ "$mode" = rdma ] && [ -z "$fabric" ]; then
         if served sriovnetworknodepolicies.sriovnetwork.openshift.io &&
             served $sccs; then
@@ -420,12 +434,15 @@ write_pods() {
     doctor) echo '  - k8s/doctor' ;;
     esac
     echo 'components:'
-    if [ "$run" != doctor ] && [ "$inject" != env-file ]; then echo "  - k8s/components/$inject"; fi
+    case $run,$inject in
+    doctor,* | *,env-file | *,none) ;;
+    *) echo "  - k8s/components/$inject" ;;
+    esac
     if [ "$mode" = tcp ]; then
-        echo '  - k8s/components/tcp'
+        if [ "$inject" != none ]; then echo '  - k8s/components/tcp'; fi
     else
         if [ "$memlock" = caps ]; then echo '  - k8s/components/caps'; fi
-        if [ "$inject" != env-file ]; then echo '  - k8s/components/rdma'; fi
+        case $inject in entrypoint | image) echo '  - k8s/components/rdma' ;; esac
         echo "  - k8s/components/fabric/$fabric"
         if [ "$networks" = operator ]; then echo '  - k8s/components/networks-by-operator'; fi
         if [ "$inject" = env-file ]; then echo '  - k8s/components/env-file'; fi
@@ -439,7 +456,11 @@ write_pods() {
         patch replace /spec/completions "$pods"
         patch replace /spec/parallelism "$pods"
     fi
-    if [ "$run" != doctor ]; then
+    if [ "$run" = doctor ]; then
+        if [ "${gpus:-0}" != 0 ]; then
+            patch add /spec/template/spec/containers/0/resources/limits/nvidia.com~1gpu "\"$gpus\""
+        fi
+    else
         patch test /spec/template/spec/containers/0/env/0/name NNODES
         patch replace /spec/template/spec/containers/0/env/0/value "\"$pods\""
         if [ -n "$gpus" ]; then
@@ -452,11 +473,9 @@ write_pods() {
     if [ -n "$nodes" ]; then
         patch add /spec/template/spec/affinity/nodeAffinity "
           requiredDuringSchedulingIgnoredDuringExecution:
-            nodeSelectorTerms:
-              - matchExpressions:
-                  - key: kubernetes.io/hostname
-                    operator: In
-                    values: [\"$(echo "$nodes" | sed 's/,/", "/g')\"]"
+            nodeSelectorTerms:$(for node in $(echo "$nodes" | tr , ' '); do
+            printf '\n              - matchFields: [{key: metadata.name, operator: In, values: ["%s"]}]' "$node"
+        done)"
     fi
     if [ -n "$image$init_image" ]; then
         echo 'images:'
@@ -540,9 +559,39 @@ say "cluster: $(kube config current-context 2>/dev/null || echo unknown)"
 
 case $run in
 training) job='' ;;
-allreduce) job=nccl-allreduce ;;
+allreduce)
+    job=nccl-allreduce
+    logs="$KUBECTL logs -n $namespace --tail=-1 -l"
+    logs="$logs app.kubernetes.io/name=nccl-allreduce,batch.kubernetes.io/job-completion-index=0"
+    ;;
 doctor) job=nccl-doctor ;;
 esac
+
+# What a user would ask for next when pods do not come up.
+explain() {
+    kube get pods -n "$namespace" -l "app.kubernetes.io/name=${job:-trainer}" \
+        -o 'jsonpath={range .items[*]}{.metadata.name}: {.status.phase} {.spec.nodeName}{"\n"}{end}' >&2 || true
+    kube get events -n "$namespace" --field-selector reason=FailedScheduling --sort-by=.metadata.creationTimestamp \
+        -o 'jsonpath={range .items[*]}{.involvedObject.name}: {.message}{"\n"}{end}' 2>/dev/null |
+        grep -e "^${job:-trainer}-" | tail -n 1 >&2 || true
+    if grep -q 'image: nvcr.io/nvidia/pytorch:25.06-py3$' "$tmp/objects.yaml"; then
+        say "the training image is still the placeholder: --image"
+    fi
+    if grep -q 'image: ghcr.io/nccl-init/nccl-init:' "$tmp/objects.yaml"; then
+        say "nccl-init's image is still the placeholder: --nccl-init-image"
+    fi
+    trainer_holds_gpus
+}
+
+# The benchmark asks for GPUs that the training pods may have.
+trainer_holds_gpus() {
+    [ "$run" = allreduce ] || return 0
+    holding=$(kube get statefulset trainer -n "$namespace" -o 'jsonpath={.status.replicas}' 2>/dev/null || true)
+    if [ "${holding:-0}" != 0 ]; then
+        say "the training pods hold GPUs; scale them down first: \
+$KUBECTL scale statefulset/trainer -n $namespace --replicas=0"
+    fi
+}
 
 if [ -n "$delete" ]; then
     if [ -n "$job" ] && [ -z "$admin" ]; then # account and networks stay: the training pods have the same
@@ -556,12 +605,16 @@ fi
 if [ -n "$job" ] && [ -z "$admin" ]; then
     kube delete job "$job" -n "$namespace" --ignore-not-found
 fi
+if [ -z "$admin" ]; then trainer_holds_gpus; fi
 kube apply -f "$tmp/objects.yaml"
 [ -z "$admin" ] || exit 0
 
 if [ -n "$wait" ]; then
     if [ -z "$job" ]; then
-        kube rollout status statefulset/trainer -n "$namespace" --timeout="${wait}s"
+        if ! kube rollout status statefulset/trainer -n "$namespace" --timeout="${wait}s"; then
+            explain
+            fail "the pods do not run after $wait s"
+        fi
     else
         end=$(($(date +%s) + wait))
         while :; do
@@ -570,17 +623,25 @@ if [ -n "$wait" ]; then
             *' Complete '*) break ;;
             *' Failed '*)
                 # of doctor that is a result: a node is not healthy
-                [ "$run" = doctor ] || fail "the job failed: $KUBECTL logs -n $namespace job/$job"
-                break
+                [ "$run" != doctor ] || break
+                explain
+                fail "the job failed: $logs"
                 ;;
             esac
-            [ "$(date +%s)" -lt "$end" ] || fail "the job $job has not ended after $wait s"
+            if [ "$(date +%s)" -ge "$end" ]; then
+                explain
+                fail "the job $job has not ended after $wait s"
+            fi
             sleep 2
         done
     fi
 fi
 case $run in
-training) say "next: $KUBECTL logs -n $namespace trainer-0 | grep nccl-init" ;;
-allreduce) say "next: $KUBECTL logs -n $namespace job/nccl-allreduce" ;;
+training)
+    next="$KUBECTL logs -n $namespace trainer-0"
+    if [ "$inject" != none ]; then next="$next | grep nccl-init"; fi
+    say "next: $next"
+    ;;
+allreduce) say "next: $logs" ;;
 doctor) say "next: $here/doctor/results.sh --namespace $namespace" ;;
 esac

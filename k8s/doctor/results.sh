@@ -1,7 +1,7 @@
 #!/bin/sh
 # What `nccl-init doctor` said on each node: results.sh --namespace NS [--all]
-# One line per node, and below it the ids of its findings; --all adds what they say. Exit status 1 when a node has an
-# error or no result. Reads the logs of the Job nccl-doctor, which deploy.sh --run doctor starts.
+# One line per node, and below it the ids of its findings and whether GPUs were checked; --all adds what findings say.
+# Exit status 1 when a node has an error or no result. Reads the logs of the Job nccl-doctor, which deploy.sh --run doctor starts.
 # SPDX-License-Identifier: Apache-2.0
 set -eu
 
@@ -39,7 +39,9 @@ table() {
         /^  "errors":/ { errors = value($0); known = 1 }
         /^  "warnings":/ { warnings = value($0) }
         /^  "findings":/ { inside = 1 }
-        /^  "checks":/ { inside = 0 }
+        /^  "checks":/ { inside = 0; checks = 1 }
+        checks && /^      "id":/ { id = value($0) }
+        checks && /^      "outcome":/ && id == "gdr.driver" { gpus = value($0) }
         inside && /^      "id":/ { id = value($0) }
         inside && /^      "severity":/ { severity = value($0) }
         inside && /^      "subject":/ { subject = value($0) }
@@ -51,6 +53,7 @@ table() {
             if (!known) { printf "%-32s no result\n", node; exit 1 }
             printf "%-32s %s error%s, %s warning%s\n%s", node, errors, errors == 1 ? "" : "s",
                 warnings, warnings == 1 ? "" : "s", text
+            print "    GPU checks: " (gpus == "idle" ? "not made, no GPU in the pod: --gpus" : gpus == "" ? "unknown" : "made")
             exit errors > 0
         }'
 }

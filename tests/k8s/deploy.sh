@@ -26,6 +26,9 @@ case $* in
 "get nodes -l "*) cat "$CLUSTER/gpu-nodes" ;;
 "get nodes "*) cat "$CLUSTER/nodes" ;;
 "get pods "*) cat "$CLUSTER/pods" ;;
+"get events "*) cat "$CLUSTER/events" ;;
+"get statefulset "*) cat "$CLUSTER/statefulset" 2>/dev/null ;;
+"rollout status "*) exit "$(cat "$CLUSTER/rollout")" ;;
 "get job "*) cat "$CLUSTER/job" ;;
 "get --ignore-not-found --no-headers -f "*) cat "$CLUSTER/live" ;;
 "get rolebindings -A "*) cat "$CLUSTER/granted" ;;
@@ -60,6 +63,10 @@ cluster() {
         resourceclaimtemplates.resource.k8s.io >"$CLUSTER/api"
     : >"$CLUSTER/namespace.ml"
     : >"$CLUSTER/live"
+    : >"$CLUSTER/pods"
+    : >"$CLUSTER/events"
+    echo 0 >"$CLUSTER/rollout"
+    for node in a b c; do : >"$CLUSTER/node.$node"; done
     : >"$CLUSTER/policies"
     echo ml >"$CLUSTER/granted"
     echo yes >"$CLUSTER/can-i"
@@ -86,7 +93,7 @@ bench=
 for options in '' '--type single' '--mode tcp' '--mode tcp --type single' '--fabric dra' '--fabric sriov-device-plugin' \
     '--fabric shared-device-plugin' '--networks operator' '--inject image' '--inject env-file' '--memlock node' \
     '--inject env-file --gpus 8' '--nodes a,b,c --gpus 8' '--run doctor' '--run doctor --fabric dra' \
-    '--run doctor --nodes a' '--admin' '--admin --networks operator' '--admin --fabric dra' \
+    '--run doctor --nodes a' '--run doctor --gpus 1' '--run doctor --gpus 0' '--inject none' '--inject none --mode tcp' '--admin' '--admin --networks operator' '--admin --fabric dra' \
     '--admin --fabric shared-device-plugin' "$bench" "$bench --type single --mode tcp"; do
     # shellcheck disable=SC2086 # words
     deploy --namespace ml --dry-run $options
@@ -110,10 +117,20 @@ same "the default is the overlay openshift-sriov, with the label of what deploy.
 same "each namespaced object is in ml" 8 "$(grep -c '^  namespace: ml$' "$tmp/objects.yaml")"
 deploy --namespace=ml --dry-run --nodes=n1,n2,n3 --gpus=8 --image=reg:5000/x/y:1.2 --nccl-init-image=reg/n@sha256:"$(printf %064d 0)"
 same "nodes and replicas" "3 n1 n2 n3" "$(awk '/replicas:/ { r = $2 } /^ *- "?n[0-9]"?$/ { n = n " " $2 } END { print r n }' "$tmp/objects.yaml")"
+same "nodes by name, and each a term of its own" "3 3 3" "$(for word in matchFields: 'key: metadata.name$' values:; do
+    sed -n '/nodeSelectorTerms:/,/podAntiAffinity:/p' "$tmp/objects.yaml" | grep -c "$word"
+done | xargs)"
 same "NNODES" 1 "$(grep -c 'value: "3"' "$tmp/objects.yaml")"
 same "GPUs" 1 "$(grep -c 'nvidia.com/gpu: "8"' "$tmp/objects.yaml")"
 same "images" "reg:5000/x/y:1.2 reg/n@sha256:$(printf %064d 0)" "$(awk '/ image:/ { printf sep $2; sep = " " }' "$tmp/objects.yaml")"
 valid "images of other registries" "$tmp/objects.yaml"
+deploy --namespace ml --dry-run --run doctor --gpus 1
+same "doctor with a GPU" 1 "$(grep -c 'nvidia.com/gpu: "1"' "$tmp/objects.yaml")"
+deploy --namespace ml --dry-run --run doctor
+same "doctor without" 0 "$(grep -c 'nvidia.com/gpu: ' "$tmp/objects.yaml")"
+deploy --namespace ml --dry-run --inject none
+same "--inject none: rails, and no nccl-init" "1 0" \
+    "$(grep -c '  openshift.io/eno5np0rdma: ' "$tmp/objects.yaml") $(grep -cE 'NCCLINIT|/nccl-init|command:' "$tmp/objects.yaml")"
 deploy --namespace other --dry-run --admin --networks operator
 same "--admin: the namespace in binding, subject and networks" 6 "$(grep -cE '^ +(namespace|networkNamespace): other$' "$tmp/objects.yaml")"
 deploy --namespace ml --dry-run --memlock node
@@ -144,13 +161,17 @@ usage "is one of: multi single" --namespace ml --type many
 usage "is one of: openshift-sriov" --namespace ml --fabric sriov
 usage "is no option" --namespace ml --privileged x
 usage "is no option" --namespace ml rdma
-usage "a number of 1 or more" --namespace ml --gpus 0
+usage "a number of 1 or more" --namespace ml --gpus 01
 usage "--fabric is for --mode rdma" --namespace ml --mode tcp --fabric dra
 usage "needs nothing of the cluster" --namespace ml --mode tcp --admin
 usage "--nodes names one" --namespace ml --nodes a
 usage "--nodes names 2" --namespace ml --type single --nodes a,b
 usage "is for --fabric openshift-sriov" --namespace ml --fabric dra --networks operator
 usage "is for --run training" --namespace ml --inject env-file --run doctor
+usage "is empty" --namespace ml --nodes a,,b
+usage "is empty" --namespace ml --nodes a,b,
+usage "--gpus 0 is for --run doctor" --namespace ml --gpus 0 --mode tcp
+usage "--inject none is for" --namespace ml --inject none --run doctor
 usage "has no tag" --namespace ml --dry-run --image foo
 same "usage: nothing was asked of the cluster" "" "$(cat "$CLUSTER/calls")"
 matches "--help" "usage: deploy.sh*" "$(k8s/deploy.sh --help)"
@@ -179,8 +200,25 @@ deploy --namespace ml --run doctor --wait 5
 same "doctor: an unhealthy node is a result" 0 "$status"
 if [ -n "$bench" ]; then
     deploy --namespace ml --run allreduce --wait 5
-    matches "allreduce: a failed job" "1 *the job failed: * logs -n ml job/nccl-allreduce" "$status $said"
+    rank0='-l app.kubernetes.io/name=nccl-allreduce,batch.kubernetes.io/job-completion-index=0'
+    matches "allreduce: a failed job" "1 *the job failed: * logs -n ml --tail=-1 $rank0" "$status $said"
+    case $said in *scale*) fail "allreduce: no training pods" "$said" ;; esac
+    cluster
+    echo 2 >"$CLUSTER/statefulset"
+    deploy --namespace ml --run allreduce --wait 5
+    matches "allreduce: beside training pods" "0 *scale them down first: * scale statefulset/trainer -n ml --replicas=0*$rank0" \
+        "$status $said"
 fi
+cluster
+echo 1 >"$CLUSTER/rollout"
+printf '%s: Pending \n' trainer-0 trainer-1 >"$CLUSTER/pods"
+printf '%s\n' 'trainer-1: 0/9 nodes: old' 'trainer-0: 0/9 nodes: 9 Insufficient nvidia.com/gpu' 'web-1: no' >"$CLUSTER/events"
+deploy --namespace ml --wait 1
+matches "pods that do not start: phases" "1 *trainer-0: Pending*trainer-1: Pending*do not run after 1 s" "$status $said"
+same "pods that do not start: the last event" "trainer-0: 0/9 nodes: 9 Insufficient nvidia.com/gpu" "$(printf '%s\n' "$said" | grep 0/9)"
+matches "pods that do not start: placeholders" "*placeholder: --image*placeholder: --nccl-init-image*" "$said"
+deploy --namespace ml --wait 1 --image reg/x:1 --nccl-init-image reg/y:1
+case $said in *placeholder*) fail "images of one's own are no placeholders" "$said" ;; esac
 cluster
 deploy --namespace ml --run doctor --wait 5
 same "doctor: as many as GPU nodes" "0 3" "$status $(sed -n 's/^  completions: //p' "$CLUSTER/applied")"
@@ -247,6 +285,8 @@ drop() { grep -v "^$1" "$CLUSTER/api" >"$CLUSTER/new" && mv "$CLUSTER/new" "$CLU
 cluster
 rm "$CLUSTER/namespace.ml"
 lacks namespace "the namespace ml does not exist*make it: * create namespace ml"
+rm "$CLUSTER/node.b"
+lacks "a node" "there is no node b*get nodes" --nodes a,b
 rm "$CLUSTER/securitycontextconstraints.nccl-rdma-scc"
 lacks SCC "the SCC nccl-rdma-scc is missing*an administrator runs: deploy.sh --admin --namespace ml --mode rdma"
 rm "$CLUSTER/rolebinding.nccl-rdma-scc"
@@ -338,8 +378,14 @@ found=$(k8s/doctor/results.sh --namespace ml) && status=0 || status=$?
 same "results: an unhealthy node: status" 1 "$status"
 matches "results: its findings" "gpu-1 * 1 error, 0 warnings
     error    iommu.translated: mlx5_bond_0, 0000:3d:00.0
-gpu-2 * 0 errors, 0 warnings" "$found"
+    GPU checks: made
+gpu-2 * 0 errors, 0 warnings
+    GPU checks: made" "$found"
 matches "results: --all" "*info     gdr.peermem.hidden*nvidia-peermem is loaded*" "$(k8s/doctor/results.sh --namespace ml --all)"
+"$bin" doctor --json --root tests/nodes/no-rdma.tree >"$CLUSTER/log.p5" 2>/dev/null
+echo 'p5 Succeeded gpu-5' >"$CLUSTER/pods"
+matches "results: no GPU in the pod" "gpu-5 *
+    GPU checks: not made, no GPU in the pod: --gpus" "$(k8s/doctor/results.sh --namespace ml)"
 echo 'p2 Succeeded gpu-2' >"$CLUSTER/pods"
 k8s/doctor/results.sh --namespace ml >/dev/null && status=0 || status=$?
 same "results: healthy" 0 "$status"
