@@ -1,6 +1,6 @@
 #!/bin/sh
 # Holds the guides in docs/ to what they say: shell blocks parse, samples are what the program prints, the ids of
-# findings, rules and checks exist, manifests and deploy.sh's options are there, each guide has its sections.
+# findings, rules and checks exist, manifests are there and deploy.sh's commands run, each guide has its sections.
 # SPDX-License-Identifier: Apache-2.0
 set -u
 # shellcheck source=/dev/null
@@ -152,12 +152,44 @@ if [ -d k8s/overlays ]; then
             while read -r path; do [ -e "$path" ] || echo "$path"; done >"$tmp/missing"
         same "docs/$guide.md: manifests that are not there" "" "$(cat "$tmp/missing")"
     done
-    sh k8s/deploy.sh --help >"$tmp/deploy" 2>&1
-    for guide in $guides; do
-        sed -n 's/.*k8s\/deploy\.sh//p' "docs/$guide.md" | sed 's/`.*//' | grep -oE -e '--[a-z][a-z-]*' | sort -u |
-            while read -r option; do grep -qF -e "$option" "$tmp/deploy" || echo "$option"; done >"$tmp/missing"
-        same "docs/$guide.md: options that k8s/deploy.sh does not have" "" "$(cat "$tmp/missing")"
+
+    # What the guides tell people to type must run. A command ends at a pipe, at && and at a comment.
+    : >"$tmp/commands"
+    for file in $(for guide in $guides; do echo "docs/$guide.md"; done) k8s/README.md; do
+        {
+            blocks sh "$file" | sed -e :a -e '/\\$/N; s/\\\n//; ta'
+            # in the text, between backquotes, maybe over two lines
+            # shellcheck disable=SC2016
+            awk '/^ *```/ { block = !block; next } !block' "$file" | tr '\n' ' ' | grep -o '`[^`]*`' | tr -d '`'
+        } | grep -E '^ *(k8s/)?deploy\.sh -' | sed -e 's/^[^-]*//' -e 's/[|&;#].*//' -e "s|^|$file |" >>"$tmp/commands"
     done
+    matches "commands of k8s/deploy.sh" "[1-9][0-9]*" "$(wc -l <"$tmp/commands" | tr -d ' ')"
+    { echo --help && sh k8s/deploy.sh --help 2>&1; } | grep -oE -e '--[a-z][a-z-]*' | sort -u >"$tmp/options"
+    while read -r file command; do
+        echo "$command" | grep -oE -e '--[a-z][a-z-]*' | grep -vxF -f "$tmp/options" | sed "s|^|$file: |"
+    done <"$tmp/commands" >"$tmp/missing"
+    same "options that k8s/deploy.sh does not have" "" "$(cat "$tmp/missing")"
+
+    if why=$(.dev/k8s tools 2>&1); then
+        export KUSTOMIZE="$PWD/build/k8s/kustomize"
+        while read -r file command; do
+            case $command in
+            *--namespace*) ;;
+            *) continue ;; # names an option only
+            esac
+            # shellcheck disable=SC2086 # words
+            sh k8s/deploy.sh $command --dry-run >"$tmp/out" 2>"$tmp/err" </dev/null
+            same "$file: k8s/deploy.sh $command --dry-run" "0 " "$? $(cat "$tmp/err")"
+            [ -s "$tmp/out" ] || fail "$file: k8s/deploy.sh $command" "it renders to nothing"
+        done <"$tmp/commands"
+        cat k8s/README.md docs/*.md | grep -oE -e '-k k8s/[A-Za-z0-9_/-]*' | sort -u >"$tmp/used"
+        while read -r _ path; do
+            "$KUSTOMIZE" build "$path" >"$tmp/out" 2>"$tmp/err"
+            same "-k $path" 0 "$?"
+        done <"$tmp/used"
+    else
+        skip "commands of k8s/deploy.sh, and what -k names" "$(printf '%s\n' "$why" | tail -n 1)"
+    fi
 else
     skip "manifests" "there is no k8s/overlays"
 fi
