@@ -111,6 +111,11 @@ refused "fileKeyRef without its key" "$tmp/all/overlays-openshift-sriov-env-file
 refused "fileKeyRef outside of the volume" "$tmp/all/overlays-openshift-sriov-env-file.yaml" 's/path: env$/path: ..\/env/' "does not match"
 refused "JobSet: a Job's field" "$tmp/all/examples-jobset.yaml" 's/completionMode:/completionsMode:/' "'completionsMode' was unexpected"
 refused "JobSet: a field of its own" "$tmp/all/examples-jobset.yaml" 's/replicatedJobs:/replicatedJob:/' "'replicatedJob' was unexpected"
+for example in jobset leaderworkerset mpijob pytorchjob trainjob; do
+    refused "$example: no account" "$tmp/all/examples-$example.yaml" '/serviceAccountName:/d' "does not run as trainer"
+    refused "$example: another account" "$tmp/all/examples-$example.yaml" 's/serviceAccountName: .*/serviceAccountName: train/' "runs as train,"
+    refused "$example: no SCC" "$tmp/all/examples-$example.yaml" '/required-scc:/d' "not for the SCC nccl-rdma-scc"
+done
 refused "TrainJob" "$tmp/all/examples-trainjob.yaml" 's/numProcPerNode: 4/numProcPerNode: gpu/' "is not of type 'integer'"
 refused "PyTorchJob" "$tmp/all/examples-pytorchjob.yaml" 's/pytorchReplicaSpecs/replicaSpecs/' "'replicaSpecs' was unexpected"
 refused "MPIJob" "$tmp/all/examples-mpijob.yaml" 's/slotsPerWorker: 4/slotsPerWorker: "4"/' "is not of type 'integer'"

@@ -16,6 +16,8 @@ import yaml
 # The only capabilities that a container may add, and the only one of the init container that copies the binary.
 CAPABILITIES = {"IPC_LOCK", "SYS_RESOURCE"}
 INSTALL_CAPABILITIES = {"SETFCAP"}
+# Who may have them on OpenShift, and by what: k8s/account, k8s/admin/scc.
+ACCOUNT, SCC = "trainer", "nccl-rdma-scc"
 
 
 class Loader(yaml.SafeLoader):
@@ -122,6 +124,10 @@ def containers_of(spec):
     for key in ("initContainers", "containers"):
         for i, container in enumerate(spec.get(key) or []):
             yield (key, i), container
+
+
+def capabilities_of(container):
+    return ((container.get("securityContext") or {}).get("capabilities") or {}).get("add") or []
 
 
 def image_faults(image):
@@ -324,8 +330,16 @@ def together(objects):
                 if ("ResourceClaimTemplate", claim.get("resourceClaimTemplateName")) not in named:
                     yield obj, f"claims {claim.get('resourceClaimTemplateName')}, which is not there"
             account = pod.get("serviceAccountName")
-            if account and account not in names("ServiceAccount"):
+            accounts = names("ServiceAccount")
+            if not accounts and not names("StatefulSet") and not names("Job"):
+                accounts = {ACCOUNT}  # an example, applied beside k8s/account
+            if account and account not in accounts:
                 yield obj, f"runs as {account}, which is not there"
+            added = {c for _, part in containers_of(pod) for c in capabilities_of(part)}
+            if added & CAPABILITIES and account != ACCOUNT:
+                yield obj, f"asks for {', '.join(sorted(added))}, but does not run as {ACCOUNT}"
+            if added & CAPABILITIES and notes.get("openshift.io/required-scc") != SCC:
+                yield obj, f"asks for {', '.join(sorted(added))}, but not for the SCC {SCC}"
             for volume in pod.get("volumes") or []:
                 config = (volume.get("configMap") or {}).get("name")
                 if config and config not in names("ConfigMap"):
