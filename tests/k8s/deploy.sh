@@ -30,7 +30,10 @@ case $* in
 "get statefulset "*) cat "$CLUSTER/statefulset" 2>/dev/null ;;
 "rollout status "*) exit "$(cat "$CLUSTER/rollout")" ;;
 "get job "*) cat "$CLUSTER/job" ;;
-"get --ignore-not-found --no-headers -f "*) cat "$CLUSTER/live" ;;
+"get --ignore-not-found --no-headers -f "*)
+    cat "$CLUSTER/live"
+    [ ! -f "$CLUSTER/unknown-kind" ] || exit 1
+    ;;
 "get rolebindings -A "*) cat "$CLUSTER/granted" ;;
 "get sriovnetworknodepolicies -n "*) cat "$CLUSTER/policies" ;;
 "auth can-i "*) cat "$CLUSTER/can-i" ;;
@@ -232,10 +235,14 @@ printf '%s ml nccl-init\n' 'Service trainer' 'StatefulSet trainer' >"$CLUSTER/li
 deploy --namespace ml --delete
 same "--delete" "0 1 0" "$status $(called '^delete --ignore-not-found -f ') $(called ^apply)"
 same "--delete: what is there" "Service StatefulSet" "$(sed -n 's/^kind: //p' "$CLUSTER/deleted" | xargs)"
+: >"$CLUSTER/unknown-kind"
+rm "$CLUSTER/node.b"
+deploy --namespace ml --delete --nodes a,b
+matches "--delete: a kind that is gone, a node that is gone: the rest" "1 2 *not all was deleted" "$status $(called ^delete) $said"
 cluster
 echo 'NetworkAttachmentDefinition eno5np0-network ml <none>' >"$CLUSTER/live"
 deploy --namespace ml --delete
-matches "--delete: not what somebody else wrote" "1 *left: NetworkAttachmentDefinition eno5np0-network*some objects were left" "$status $said"
+matches "--delete: not what somebody else wrote" "1 *left: NetworkAttachmentDefinition eno5np0-network*not all was deleted" "$status $said"
 same "--delete: nothing of ours, no delete" 0 "$(called ^delete)"
 for by in nccl-init '<none>'; do
     cluster
