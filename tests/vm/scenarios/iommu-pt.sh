@@ -26,4 +26,6 @@ up "$(netdev_of "$vf")" 10.7.0.1/24
 rdma link add mlx5_1 type rxe netdev "$(netdev_of "$vf")"
 judged "one VF" identity DMA
 matches "doctor knows the command line" "*(although the kernel command line says intel_iommu=on iommu=pt)*" "$(</tmp/doctor)"
+wait_for 20 active mlx5_0
+record iommu-pt
 finish

@@ -168,8 +168,11 @@ tested() { # WHAT PATTERN WAY...: of a registration of 4 MiB
     out=$("$@" selftest --json --size=4M --bytes=64K 2>&1 || true)
     matches "$what" "*$pattern*" "$out"
 }
-tested "neither" '"verbs.memlock"*ENOMEM; the limit is 64 KiB: CAP_SYS_RESOURCE is not in the bounding set' limited 64 $neither 0 "$P"
+tested "neither" '"verbs.memlock"*ENOMEM; the limit is 64 KiB: CAP_SYS_RESOURCE is not in the bounding set' limited 64 "$neither" 0 "$P"
 tested "a user namespace" '"verbs.memlock"*capabilities do not count' limited 64 none 0 unshare -Ur "$P"
 tested "IPC_LOCK not passed on" '"verbs.memlock"*in the bounding set only' limited 64 none 1000 /tmp/lock
 passes "both permitted" 1 limited 64 none 1000 /tmp/may selftest --size=4M --bytes=64K
+
+record_as memlock limited 64 "$neither" 0
+record_as memlock-userns limited 64 none 0 unshare -Ur
 finish
