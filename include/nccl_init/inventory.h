@@ -88,6 +88,9 @@ enum ni_port_state {
     NI_PORT_ACTIVE_DEFER
 };
 
+/* "ACTIVE"; NULL: a number that IB does not define. */
+const char *ni_port_state_text(int64_t state);
+
 enum ni_gid_type { NI_GID_UNREAD, NI_GID_V1, NI_GID_V2 };
 
 /* Whether an entry of the table belongs to this network namespace. */

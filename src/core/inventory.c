@@ -57,3 +57,13 @@ void ni_put_bytes(struct ni_text *t, int64_t bytes)
     }
     ni_putf(t, "%lld %s", (long long)bytes, unit[u]);
 }
+
+const char *ni_port_state_text(int64_t state)
+{
+    static const char *const word[] = {
+        [NI_PORT_NOP] = "NOP",       [NI_PORT_DOWN] = "DOWN",
+        [NI_PORT_INIT] = "INIT",     [NI_PORT_ARMED] = "ARMED",
+        [NI_PORT_ACTIVE] = "ACTIVE", [NI_PORT_ACTIVE_DEFER] = "ACTIVE_DEFER",
+    };
+    return state >= 0 && (size_t)state < NI_COUNT(word) ? word[state] : NULL;
+}

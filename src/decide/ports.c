@@ -11,10 +11,10 @@ static const char rule_ports[] = "hca.ports";
 /* "port is DOWN", "port state denied" */
 static const char *state_text(const struct ni_num *state, char buf[48])
 {
-    static const char *const text[] = {"NOP", "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER"};
+    const char *word = state->known == NI_KNOWN ? ni_port_state_text(state->v) : NULL;
     struct ni_text t = ni_text_on(buf, 48);
-    if (state->known == NI_KNOWN && state->v >= 0 && state->v < (int64_t)NI_COUNT(text))
-        ni_putf(&t, "port is %s", text[state->v]);
+    if (word)
+        ni_putf(&t, "port is %s", word);
     else if (state->known == NI_KNOWN)
         ni_putf(&t, "port is in state %lld", (long long)state->v);
     else

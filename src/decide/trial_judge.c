@@ -63,23 +63,31 @@ static void judge_find(struct judge *j)
                   h->uverbs_known == NI_ABSENT ? ": it has no uverbs device in this pod" : "");
 }
 
+/* What an errno means in one place. */
+struct reason {
+    int err;
+    const char *why;
+};
+
+static const char *why_of(const struct reason *reasons, size_t n, int err, const char *otherwise)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (reasons[i].err == err)
+            return reasons[i].why;
+    }
+    return otherwise;
+}
+
 static void judge_open(struct judge *j)
 {
-    static const struct {
-        int err;
-        const char *why;
-    } reasons[] = {
+    static const struct reason reasons[] = {
         {EPERM, ": the device cgroup forbids it, or the device is another network namespace's"},
         {EACCES, ": the node's permissions forbid it"},
         {ENOENT, ": the node is not in the container"},
         {EAGAIN, ": the RDMA cgroup's limit (rdma.max)"},
         {ENOMEM, ": the kernel has no memory for a context"},
     };
-    const char *why = "";
-    for (unsigned i = 0; i < NI_COUNT(reasons); i++) {
-        if (reasons[i].err == j->t->err)
-            why = reasons[i].why;
-    }
+    const char *why = why_of(reasons, NI_COUNT(reasons), j->t->err, "");
     ni_report(j->f, NI_F_VERBS_OPEN, j->subject, "opening /dev/infiniband/%s: %s%s",
               health_of(j)->uverbs[0] ? health_of(j)->uverbs : "uverbsN", errno_text(j->t->err),
               why);
@@ -87,17 +95,14 @@ static void judge_open(struct judge *j)
 
 static void judge_port(struct judge *j)
 {
-    static const char *const state[] = {"NOP", "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER"};
     const struct ni_trial *t = j->t;
+    const char *state = ni_port_state_text(t->port_state);
     if (t->err != 0)
         ni_report(j->f, NI_F_VERBS_PORT, j->subject, "ibv_query_port: %s", errno_text(t->err));
     else
         ni_report(j->f, NI_F_VERBS_PORT, j->subject,
                   "the port is %s (physical state %d): NCCL leaves it out",
-                  t->port_state >= 0 && t->port_state < (int)NI_COUNT(state)
-                      ? state[t->port_state]
-                      : "in an unknown state",
-                  t->phys_state);
+                  state ? state : "in an unknown state", t->phys_state);
 }
 
 static void judge_gid(struct judge *j)
@@ -159,10 +164,7 @@ static void judge_memory(struct judge *j)
 static void judge_connect(struct judge *j)
 {
     static const char *const next[] = {"INIT", "RTR", "RTS"};
-    static const struct {
-        int err;
-        const char *why;
-    } reasons[] = {
+    static const struct reason reasons[] = {
         {EINVAL, "the GID at that index cannot be used so"},
         {ENODEV, "the GID's interface is not in this network namespace"},
         {ENETUNREACH, "there is no route to the GID"},
@@ -170,12 +172,8 @@ static void judge_connect(struct judge *j)
         {ETIMEDOUT, "the GID's address does not resolve"},
     };
     const struct ni_trial *t = j->t;
-    const char *why = "the driver refuses";
+    const char *why = why_of(reasons, NI_COUNT(reasons), t->err, "the driver refuses");
     char ip[NI_IP_TEXT], where[96] = "";
-    for (unsigned i = 0; i < NI_COUNT(reasons); i++) {
-        if (reasons[i].err == t->err)
-            why = reasons[i].why;
-    }
     if (t->roce)
         (void)ni_format(where, sizeof(where), "; index %d holds %s, RoCE %s", t->index,
                         ni_ip_text(t->seen, ip), t->seen_v2 ? "v2" : "v1");

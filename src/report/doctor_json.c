@@ -79,7 +79,7 @@ static json_t *iommu_json(struct build *b, const struct ni_iommu *iommu)
 static json_t *port_json(struct build *b, unsigned at)
 {
     const struct ni_port *port = &b->view->inv->port[at];
-    const char *state = port->state.known == NI_KNOWN ? ni_word_state(port->state.v) : NULL;
+    const char *state = port->state.known == NI_KNOWN ? ni_port_state_text(port->state.v) : NULL;
     json_t *j = json_object();
     ni_json_put(&b->bad, j, "port", json_integer(port->num));
     ni_json_put(&b->bad, j, "state", ni_json_text_or_null(state));

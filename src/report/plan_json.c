@@ -49,7 +49,7 @@ static json_t *gid_json(struct build *b, const struct ni_pick *pick)
 
 static json_t *state_json(struct ni_num state)
 {
-    const char *word = state.known == NI_KNOWN ? ni_word_state(state.v) : NULL;
+    const char *word = state.known == NI_KNOWN ? ni_port_state_text(state.v) : NULL;
     return word ? json_string(word) : ni_json_num(state);
 }
 

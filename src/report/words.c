@@ -122,16 +122,6 @@ const char *ni_word_origin(enum ni_origin origin)
     return word[origin];
 }
 
-const char *ni_word_state(int64_t state)
-{
-    static const char *const word[] = {
-        [NI_PORT_NOP] = "NOP",       [NI_PORT_DOWN] = "DOWN",
-        [NI_PORT_INIT] = "INIT",     [NI_PORT_ARMED] = "ARMED",
-        [NI_PORT_ACTIVE] = "ACTIVE", [5] = "ACTIVE_DEFER", /* include/rdma/ib_verbs.h */
-    };
-    return state >= 0 && (size_t)state < NI_COUNT(word) ? word[state] : NULL;
-}
-
 void ni_say_num(struct ni_text *t, struct ni_num n)
 {
     if (n.known == NI_KNOWN)
@@ -142,7 +132,7 @@ void ni_say_num(struct ni_text *t, struct ni_num n)
 
 void ni_say_state(struct ni_text *t, struct ni_num state)
 {
-    const char *word = state.known == NI_KNOWN ? ni_word_state(state.v) : NULL;
+    const char *word = state.known == NI_KNOWN ? ni_port_state_text(state.v) : NULL;
     if (word)
         ni_put(t, word);
     else

@@ -15,7 +15,6 @@ const char *ni_word_link(enum ni_link link);                /* "roce", "unknown"
 const char *ni_word_gid_type(enum ni_gid_type type);        /* "v2", "unread" */
 const char *ni_word_transport(enum ni_transport transport); /* "rdma" */
 const char *ni_word_origin(enum ni_origin origin);          /* "rule", "user", "conf", "unset" */
-const char *ni_word_state(int64_t state); /* "ACTIVE"; NULL: a number that IB does not define */
 
 /* For people. */
 const char *ni_say_source(

@@ -22,6 +22,12 @@ enum {
     SPINS = 256 /* empty looks before the processor is offered to others: SoftRoCE needs it */
 };
 
+/* core/ and decide/ know the numbers without this library. */
+_Static_assert((int)IBV_WC_LOC_QP_OP_ERR == NI_WC_LOC_QP_OP_ERR, "enum ibv_wc_status");
+_Static_assert((int)IBV_WC_LOC_PROT_ERR == NI_WC_LOC_PROT_ERR, "enum ibv_wc_status");
+_Static_assert((int)IBV_WC_RETRY_EXC_ERR == NI_WC_RETRY_EXC_ERR, "enum ibv_wc_status");
+_Static_assert((int)IBV_WC_GENERAL_ERR == NI_WC_GENERAL_ERR, "enum ibv_wc_status");
+
 int64_t ni_now_ns(void)
 {
     struct timespec now = {0};
