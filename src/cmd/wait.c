@@ -40,7 +40,8 @@ void ni_wait_and_gather(struct ni_context *ctx, const struct ni_ask *ask)
     char first[512], buf[512];
     struct ni_text missing = ni_text_on(first, sizeof(first));
     unsigned findings = ctx->findings.n, dropped = ctx->findings.dropped;
-    int64_t start = now_ms(), waited = 0, limit = (int64_t)ctx->options.wait * 1000;
+    int64_t limit = (int64_t)ctx->options.wait * 1000;
+    int64_t start = limit > 0 ? now_ms() : 0, waited = 0;
 
     buf[0] = '\0';
     ni_gather(&ctx->root, &ctx->env, ask, &ctx->inventory, &ctx->findings);
