@@ -8,11 +8,31 @@
 
 #include "try.h"
 
+/* What registers the providers and libnl's parts: constructors of the static libraries that .dev/deps has deferred. None with
+   shared ones, which run them at the start. */
+typedef void ni_constructor_fn(void);
+extern ni_constructor_fn
+    *const __start_ni_verbs_init[] /* NOLINT(bugprone-reserved-identifier): the linker's */
+    __attribute__((weak));
+extern ni_constructor_fn *const __stop_ni_verbs_init[] /* NOLINT(bugprone-reserved-identifier) */
+    __attribute__((weak));
+
+static void construct_libraries(void)
+{
+    static bool done; /* as the state of the libraries, of the process */
+
+    for (ni_constructor_fn *const *c = __start_ni_verbs_init; !done && c < __stop_ni_verbs_init;
+         c++)
+        (*c)();
+    done = true;
+}
+
 /* libibverbs lets the first redirect all its reading (ibv_get_sysfs_path); here only this machine
    counts. To the file that the second names mlx5 appends (providers/mlx5/mlx5.c open_debug_file). */
 static struct ibv_device **list_devices(int *ret_n)
 {
     *ret_n = 0;
+    construct_libraries();
     (void)unsetenv("SYSFS_PATH");
     (void)unsetenv("MLX5_DEBUG_FILE");
     errno = 0;
