@@ -51,6 +51,12 @@ bool ni_source_has_ids(enum ni_source source);
 enum { NI_MAX_VARS = 256 };
 unsigned ni_sorted_vars(struct ni_probe *p, const char *prefix, const char *vars[NI_MAX_VARS]);
 
+/* plugin_json.c: the devices in the JSON of the device plugin, each with its `rdma_dev` (p NULL: not
+   told). false from the taker: enough. */
+typedef bool ni_device_fn(void *ctx, struct ni_span id, struct ni_span rdma_dev);
+/* false: not of the form in which the plugin writes it, and nothing was taken. */
+bool ni_read_plugin_json(const char *text, ni_device_fn *device, void *ctx);
+
 /* json.c: untrusted JSON. The parsed text, to be given to json_decref, or NULL after a finding
    about `subject`. */
 struct json_t;

@@ -13,25 +13,51 @@ static bool looks_like_json(const char *value)
     return s.n > 0 && s.p[0] == '{';
 }
 
-static void read_info(struct ni_probe *p, const char *var, const char *text)
+struct info {
+    struct ni_probe *p;
+    const char *var;
+};
+
+static struct ni_claim *claim_of(const struct info *info, struct ni_span id)
 {
-    json_t *top = ni_parse_json(p, var, text), *providers;
+    struct ni_claim *c = ni_find_claim(info->p->inv, NI_SRC_PCIDEVICE, id);
+    return c ? c : ni_add_claim(info->p, NI_SRC_PCIDEVICE, info->var, id);
+}
+
+static bool take_device(void *ctx, struct ni_span id, struct ni_span rdma_dev)
+{
+    struct info *info = ctx;
+    struct ni_claim *c = claim_of(info, id);
+    char name[2 * NI_DEV_NAME];
+    if (!c)
+        return false;
+    if (rdma_dev.p) { /* one that is cut is too long to be a name, and is not shown to its end */
+        ni_copyn(name, sizeof(name), rdma_dev.p,
+                 rdma_dev.n < sizeof(name) ? rdma_dev.n : sizeof(name) - 1);
+        ni_note_rdma_dev(info->p, c, info->var, name);
+    }
+    return true;
+}
+
+static void read_info(struct info *info, const char *text)
+{
+    if (ni_read_plugin_json(text, take_device, info))
+        return;
+    json_t *top = ni_parse_json(info->p, info->var, text), *providers;
     const char *key;
     json_object_foreach(top, key, providers)
     {
         if (!json_is_object(providers)) {
-            ni_report(p->f, NI_F_ALLOC_INFO_INVALID, var, "value of `%.40s` is no object", key);
+            ni_report(info->p->f, NI_F_ALLOC_INFO_INVALID, info->var,
+                      "value of `%.40s` is no object", key);
             continue;
         }
-        struct ni_span id = ni_span_of(key);
-        struct ni_claim *c = ni_find_claim(p->inv, NI_SRC_PCIDEVICE, id);
-        if (!c)
-            c = ni_add_claim(p, NI_SRC_PCIDEVICE, var, id);
+        struct ni_claim *c = claim_of(info, ni_span_of(key));
         if (!c)
             break;
         json_t *dev = json_object_get(json_object_get(providers, "rdma"), "rdma_dev");
         if (dev)
-            ni_note_rdma_dev(p, c, var, json_string_value(dev));
+            ni_note_rdma_dev(info->p, c, info->var, json_string_value(dev));
     }
     json_decref(top);
 }
@@ -52,7 +78,7 @@ void ni_source_pcidevice(struct ni_probe *p)
             struct ni_text t = ni_text_on(var, sizeof(var));
             ni_put_quoted(&t, name.p, name.n, sizeof(var) - 8);
             if (json)
-                read_info(p, var, value);
+                read_info(&(struct info){p, var}, value);
             else
                 ni_add_claims(p, NI_SRC_PCIDEVICE, var, value);
         }
