@@ -19,12 +19,25 @@ enum ni_root_kind {
     NI_ROOT_TREE  /* a .tree file */
 };
 
+/* A directory that stays open, and its path with the slash of the root. fd -1: none. */
+struct ni_held_dir {
+    int fd;
+    size_t len;
+    char path[NI_PATH + 1];
+};
+
+/* What ni_hold keeps open, and the directory of the last link that was read. */
+struct ni_held {
+    struct ni_held_dir dir, links;
+};
+
 /* Every fact is a file below one root. Paths have no leading slash. */
 struct ni_root {
     enum ni_root_kind kind;
     int fd;                 /* of a directory root, O_PATH; else -1 */
     struct ni_tree *tree;   /* of a tree */
     struct ni_tree *record; /* snapshot: every path that passes is written here; NULL: none */
+    struct ni_held *held;   /* the gatherer's; NULL: each path is walked from the root */
 };
 
 /* Opens "/", a directory, or a regular file in .tree form. 0 or -errno; -EINVAL: the file is no
@@ -33,6 +46,14 @@ struct ni_root {
    -EBUSY: one tree at a time. */
 int ni_root_open(const char *path, struct ni_root *ret, unsigned *ret_line);
 void ni_root_close(struct ni_root *root);
+/* Keeps a directory open, in place of the one before: what is opened below it next is opened from
+   there. The kernel then need not walk the whole path each time, in sysfs through links that it
+   spells out anew (fs/kernfs/symlink.c). Answers are the same with and without; nothing is said
+   where it cannot be opened, or where the root holds nothing (a tree, held is NULL). */
+void ni_hold(const struct ni_root *root, const char *fmt, ...) NI_PRINTF(2, 3);
+void ni_held_init(struct ni_held *held);
+void ni_held_close(struct ni_held *held);
+
 /* From now on, record what passes the door. 0 or -errno. */
 int ni_root_record(struct ni_root *root);
 
@@ -66,9 +87,9 @@ enum { NI_MAX_NAMES = 2048, NI_NAMES_TEXT = 65536 };
 
 /* Names of a directory, natural order, without "." and "..". */
 struct ni_names {
-    const char *name[NI_MAX_NAMES];
     unsigned n;
     bool cut; /* more than fit: the rest is missing */
+    const char *name[NI_MAX_NAMES];
     char text[NI_NAMES_TEXT];
 };
 

@@ -140,6 +140,7 @@ int ni_tree_list(const struct ni_tree *t, const char *path, ni_name_fn *name, vo
 /* root_sys.c: "/" and directories */
 /* A directory, or a file whose text is then in ret->tree, *ret_len bytes, not parsed. */
 int ni_sys_open(const char *path, struct ni_root *ret, size_t *ret_len);
+void ni_sys_hold(const struct ni_root *root, const char *path);
 ssize_t ni_sys_read(const struct ni_root *root, const char *path, char *buf, size_t cap);
 ssize_t ni_sys_readlink(const struct ni_root *root, const char *path, char *buf, size_t cap);
 int ni_sys_exists(const struct ni_root *root, const char *path, bool *ret_dir);

@@ -104,8 +104,11 @@ static void probe_named_sockets(struct ni_probe *p)
 void ni_gather(const struct ni_root *root, const struct ni_env *env, const struct ni_ask *ask,
                struct ni_inventory *inv, struct ni_findings *f)
 {
+    struct ni_root from = *root;
     struct ni_probe p;
-    p.root = root;
+    ni_held_init(&p.held);
+    from.held = &p.held;
+    p.root = &from;
     p.env = env;
     p.ask = ask;
     p.inv = inv;
@@ -133,4 +136,5 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
     ni_probe_numa(&p);
     if (ask->health)
         ni_probe_health(&p);
+    ni_held_close(&p.held);
 }

@@ -92,14 +92,14 @@ static enum entry read_gid(struct ni_probe *p, const char *dir, unsigned index,
    SoftRoCE is of no function, whatever else its interface's function has. */
 static bool is_anothers(struct ni_probe *p, const struct ni_hca *h, const char *ndev)
 {
-    if (p->inv->source < NI_SRC_UVERBS || !ndev[0] || (!h->has_bdf && !h->aux[0]) ||
-        ni_list(p->root, &p->names, "sys/class/net/%s/device/infiniband", ndev) < 0)
+    if (p->inv->claim[h->claim].source < NI_SRC_UVERBS || !ndev[0] || (!h->has_bdf && !h->aux[0]) ||
+        ni_list(p->root, &p->inner, "sys/class/net/%s/device/infiniband", ndev) < 0)
         return false;
-    for (unsigned i = 0; i < p->names.n; i++) {
-        if (strcmp(p->names.name[i], h->name) == 0)
+    for (unsigned i = 0; i < p->inner.n; i++) {
+        if (strcmp(p->inner.name[i], h->name) == 0)
             return false;
     }
-    return p->names.n > 0;
+    return p->inner.n > 0;
 }
 
 /* Whose entry it is. The address decides; a link-local one, which every namespace may have, goes by
@@ -227,13 +227,18 @@ static bool user_decides(const struct ni_probe *p)
     return false;
 }
 
+void ni_probe_first_gids(struct ni_probe *p, const struct ni_hca *h)
+{
+    for (unsigned i = 0; i < h->n_port; i++) {
+        struct ni_port *port = &p->inv->port[h->first_port + (int)i];
+        if (wants_gids(p->inv, port))
+            scan(p, port, false);
+    }
+}
+
 void ni_probe_gids(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
-    for (unsigned i = 0; i < inv->n_port; i++) {
-        if (wants_gids(inv, &inv->port[i]))
-            scan(p, &inv->port[i], false);
-    }
     p->settled = settled(inv);
     if (p->settled && !p->ask->all_gids && !user_decides(p))
         return;
@@ -242,6 +247,7 @@ void ni_probe_gids(struct ni_probe *p)
         struct ni_port *port = &inv->port[i];
         if (!wants_gids(inv, port))
             continue;
+        ni_hold_hca(p, &inv->hca[port->hca]);
         ni_probe_own_netdev(p, &inv->hca[port->hca]);
         complete(p, port);
     }

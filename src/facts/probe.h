@@ -13,7 +13,8 @@ struct ni_probe {
     struct ni_inventory *inv;
     struct ni_findings *f;
     bool ipv6_read;
-    bool settled; /* gid.c: each RoCE port has a right GID, all at one index */
+    bool settled;        /* gid.c: each RoCE port has a right GID, all at one index */
+    struct ni_held held; /* of *root */
     struct ni_names names, inner, files; /* listings, so that no prober keeps 80 KiB of its own */
 };
 
@@ -79,6 +80,11 @@ const char *ni_port_dir(const struct ni_inventory *inv, int hca, unsigned port,
                         char buf[NI_PORT_PATH]);
 /* Whether there are both InfiniBand and RoCE ports. */
 bool ni_links_mix(const struct ni_inventory *inv);
+/* Keeps its directory open: see ni_hold. */
+void ni_hold_hca(struct ni_probe *p, const struct ni_hca *hca);
+/* The tables of an HCA of the pod, each up to the first right GID. */
+void ni_probe_first_gids(struct ni_probe *p, const struct ni_hca *hca);
+/* ... and to their ends, where that did not settle it; once all HCAs are there. */
 void ni_probe_gids(struct ni_probe *p);
 /* The function's own netdev, if it is in this namespace; once. */
 void ni_probe_own_netdev(struct ni_probe *p, struct ni_hca *hca);

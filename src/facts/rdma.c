@@ -6,10 +6,25 @@
 
 #include "probe.h"
 
+/* Whether the function is known by which it was found. */
+static bool is_by_function(const struct ni_inventory *inv, const struct ni_hca *hca)
+{
+    return hca->claim >= 0 && ni_source_has_ids(inv->claim[hca->claim].source);
+}
+
+void ni_hold_hca(struct ni_probe *p, const struct ni_hca *hca)
+{
+    if (is_by_function(p->inv, hca))
+        ni_hold(p->root, "sys/bus/%s/devices/%s", hca->aux[0] ? "auxiliary" : "pci",
+                p->inv->claim[hca->claim].id);
+    else
+        ni_hold(p->root, "sys/class/infiniband/%s", hca->name);
+}
+
 const char *ni_hca_dir(const struct ni_inventory *inv, const struct ni_hca *hca, char buf[NI_PATH])
 {
     /* Through the function where it is known: that is the path that was listed. */
-    if (hca->claim >= 0 && ni_source_has_ids(inv->claim[hca->claim].source))
+    if (is_by_function(inv, hca))
         (void)ni_format(buf, NI_PATH, "sys/bus/%s/devices/%s/infiniband/%s",
                         hca->aux[0] ? "auxiliary" : "pci", inv->claim[hca->claim].id, hca->name);
     else
@@ -167,7 +182,7 @@ static enum ni_at what_is_at(struct ni_probe *p, const struct ni_hca *h, struct 
 
 static void place(struct ni_probe *p, struct ni_hca *h)
 {
-    if (h->claim >= 0 && ni_source_has_ids(p->inv->claim[h->claim].source))
+    if (is_by_function(p->inv, h))
         ni_probe_chain(p, &h->pci, "sys/bus/%s/devices/%s", h->aux[0] ? "auxiliary" : "pci",
                        p->inv->claim[h->claim].id);
     else
@@ -202,14 +217,17 @@ int ni_add_hca(struct ni_probe *p, const char *name, int claim)
     h->claim = claim;
     h->netdev = -1;
     h->first_port = (int)inv->n_port;
-    if (claim >= 0 && ni_source_has_ids(inv->claim[claim].source)) {
+    if (is_by_function(inv, h)) {
         const char *id = inv->claim[claim].id;
         h->has_bdf = ni_parse_bdf(ni_span_of(id), &h->bdf) == 0;
         if (!h->has_bdf)
             ni_copy(h->aux, sizeof(h->aux), id);
     }
     place(p, h);
+    if (!is_by_function(inv, h)) /* else ni_resolve_claim holds it */
+        ni_hold_hca(p, h);
     add_ports(p, at);
+    ni_probe_first_gids(p, h);
     return at;
 }
 
@@ -221,6 +239,7 @@ void ni_resolve_claim(struct ni_probe *p, int claim)
     char dir[NI_PATH], shown[NI_DEV_NAME * 4];
     const char *bus = ni_is_aux_id(ni_span_of(c->id)) ? "auxiliary" : "pci";
     (void)ni_format(dir, sizeof(dir), "sys/bus/%s/devices/%s", bus, c->id);
+    ni_hold(p->root, "%s", dir);
     int err = ni_list(p->root, names, "%s/infiniband", dir);
     if (err < 0 || names->n == 0) {
         if (err < 0)

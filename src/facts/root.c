@@ -115,6 +115,34 @@ static struct ni_root source_of(const struct ni_root *root, const struct path *p
     return *root;
 }
 
+void ni_held_init(struct ni_held *held)
+{
+    held->dir.fd = held->links.fd = -1;
+}
+
+void ni_held_close(struct ni_held *held)
+{
+    if (held->dir.fd >= 0)
+        (void)close(held->dir.fd);
+    if (held->links.fd >= 0)
+        (void)close(held->links.fd);
+    ni_held_init(held);
+}
+
+void ni_hold(const struct ni_root *root, const char *fmt, ...)
+{
+    struct path p;
+    va_list ap;
+
+    if (!root->held || root->kind == NI_ROOT_TREE)
+        return;
+    va_start(ap, fmt);
+    int r = format_path(&p, fmt, ap);
+    va_end(ap);
+    if (r == 0)
+        ni_sys_hold(root, p.text);
+}
+
 ssize_t ni_read(const struct ni_root *root, char *buf, size_t cap, const char *fmt, ...)
 {
     struct path p;

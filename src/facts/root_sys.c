@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* facts: the only file that opens files. One open, one read (a second only where the first may not
-   be all), one close; nothing stays open. */
+   be all), one close; only directories that files are opened from stay open (struct ni_held). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdalign.h>
@@ -17,6 +17,7 @@
 #endif
 #ifndef RESOLVE_IN_ROOT
 #define RESOLVE_NO_MAGICLINKS 0x02
+#define RESOLVE_BENEATH       0x08
 #define RESOLVE_IN_ROOT       0x10
 #endif
 struct how {
@@ -26,19 +27,73 @@ struct how {
 /* A FIFO must not make us wait, a terminal not become ours. */
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 
-static int open_in_root(int root, const char *path, int flags)
+static int open_resolved(int dir, const char *path, int flags, uint64_t resolve)
 {
-    struct how how = {.flags = (uint64_t)flags, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+    struct how how = {.flags = (uint64_t)flags, .resolve = resolve};
     long fd = -1;
 
     /* EAGAIN: something was renamed while ".." was resolved (openat2(2)). */
     for (int tries = 0; tries < 16; tries++) {
-        fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
+        fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
         if (fd >= 0 || errno != EAGAIN)
             break;
     }
     return fd < 0 ? -errno : (int)fd;
 }
+
+/* ---- from the root, or from the directory that is held ---- */
+
+/* From the root itself. */
+static int open_whole(const struct ni_root *root, const char *path, int flags)
+{
+    if (root->kind == NI_ROOT_DIR)
+        return open_resolved(root->fd, path, flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+    int fd = openat(AT_FDCWD, path, flags);
+    return fd < 0 ? -errno : fd;
+}
+
+/* What is left of the path from there; NULL: it leads elsewhere. */
+static const char *below(const struct ni_held_dir *dir, const char *path)
+{
+    bool is_below = dir->fd >= 0 && ni_has_prefix(path, dir->path) && path[dir->len] == '/';
+
+    return is_below ? path + dir->len + 1 : NULL;
+}
+
+/* In a directory root nothing may lead out of what is held: links that do are EXDEV, and are walked
+   from the root, where they may go on. */
+static int open_path(const struct ni_root *root, const char *path, int flags)
+{
+    const char *rest = root->held ? below(&root->held->dir, path) : NULL;
+    int fd;
+
+    if (!rest)
+        return open_whole(root, path, flags);
+    if (root->kind == NI_ROOT_LIVE) {
+        fd = openat(root->held->dir.fd, rest, flags);
+        return fd < 0 ? -errno : fd;
+    }
+    fd = open_resolved(root->held->dir.fd, rest, flags, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+    return fd == -EXDEV ? open_whole(root, path, flags) : fd;
+}
+
+/* path is no longer than NI_PATH and the slash. */
+static void hold(const struct ni_root *root, struct ni_held_dir *dir, const char *path, size_t len)
+{
+    if (dir->fd >= 0)
+        (void)close(dir->fd);
+    memcpy(dir->path, path, len);
+    dir->path[len] = '\0';
+    dir->len = len;
+    dir->fd = open_whole(root, dir->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+void ni_sys_hold(const struct ni_root *root, const char *path)
+{
+    hold(root, &root->held->dir, path, strlen(path));
+}
+
+/* ---- files ---- */
 
 /* What is neither file nor directory is not opened for reading where its driver or its other end
    would notice. */
@@ -53,7 +108,7 @@ static bool is_kernel_file(const char *path)
     return ni_has_prefix(path, "/sys/") || (ni_has_prefix(path, "/proc/") && !strstr(path, "/fd/"));
 }
 
-static int open_live(const char *path)
+static int open_live(const struct ni_root *root, const char *path)
 {
     struct stat st;
 
@@ -65,8 +120,7 @@ static int open_live(const char *path)
         if (r < 0)
             return r;
     }
-    int fd = openat(AT_FDCWD, path, READ_FLAGS);
-    return fd < 0 ? -errno : fd;
+    return open_path(root, path, READ_FLAGS);
 }
 
 static int open_file(const struct ni_root *root, const char *path)
@@ -74,8 +128,8 @@ static int open_file(const struct ni_root *root, const char *path)
     struct stat st;
 
     if (root->kind == NI_ROOT_LIVE)
-        return open_live(path);
-    int fd = open_in_root(root->fd, path, READ_FLAGS);
+        return open_live(root, path);
+    int fd = open_path(root, path, READ_FLAGS);
     if (fd < 0 || is_kernel_file(path)) /* O_NONBLOCK: what only poses as one cannot hold us */
         return fd;
     int r = fstat(fd, &st) < 0 ? -errno : check_mode(st.st_mode);
@@ -154,27 +208,50 @@ int ni_sys_lines(const struct ni_root *root, const char *path, struct ni_liner *
     return (int)n;
 }
 
+/* Links of one directory are read one after the other, so the directory stays open: the last name of
+   a path is not followed, and cannot lead anywhere. false: there is none to read it from. */
+static bool hold_links(const struct ni_root *root, const char *path, size_t len)
+{
+    struct ni_held_dir *dir = root->held ? &root->held->links : NULL;
+
+    if (!dir || len == 0 || len > NI_PATH)
+        return false;
+    if (dir->fd < 0 || dir->len != len || memcmp(dir->path, path, len) != 0)
+        hold(root, dir, path, len);
+    return dir->fd >= 0;
+}
+
+static ssize_t readlink_in_root(const struct ni_root *root, const char *path, char *buf, size_t cap)
+{
+    const char *slash = strrchr(path, '/');
+    ssize_t n;
+
+    if (hold_links(root, path, (size_t)(slash - path))) {
+        n = readlinkat(root->held->links.fd, slash + 1, buf, cap);
+        return n < 0 ? -errno : n;
+    }
+    int fd = open_whole(root, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return fd;
+    n = readlinkat(fd, "", buf, cap);
+    /* The empty path of something that is no link gives ENOENT (fs/stat.c do_readlinkat). */
+    if (n < 0)
+        n = errno == ENOENT ? -EINVAL : -errno;
+    (void)close(fd);
+    return n;
+}
+
 ssize_t ni_sys_readlink(const struct ni_root *root, const char *path, char *buf, size_t cap)
 {
     ssize_t n;
 
     if (root->kind == NI_ROOT_LIVE) {
         n = readlinkat(AT_FDCWD, path, buf, cap);
-        if (n < 0)
-            return -errno;
+        n = n < 0 ? -errno : n;
     } else {
-        int fd = open_in_root(root->fd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-        if (fd < 0)
-            return fd;
-        n = readlinkat(fd, "", buf, cap);
-        /* The empty path of something that is no link gives ENOENT (fs/stat.c do_readlinkat). */
-        if (n < 0)
-            n = errno == ENOENT ? -EINVAL : -errno;
-        (void)close(fd);
-        if (n < 0)
-            return n;
+        n = readlink_in_root(root, path, buf, cap);
     }
-    return (size_t)n >= cap ? -EOVERFLOW : n;
+    return n >= 0 && (size_t)n >= cap ? -EOVERFLOW : n;
 }
 
 int ni_sys_exists(const struct ni_root *root, const char *path, bool *ret_dir)
@@ -186,7 +263,7 @@ int ni_sys_exists(const struct ni_root *root, const char *path, bool *ret_dir)
         if (fstatat(AT_FDCWD, path, &st, 0) < 0)
             return -errno;
     } else {
-        int fd = open_in_root(root->fd, path, O_PATH | O_CLOEXEC);
+        int fd = open_path(root, path, O_PATH | O_CLOEXEC);
         if (fd < 0)
             return fd;
         if (fstat(fd, &st) < 0)
@@ -230,16 +307,10 @@ static void each_name(const char *buf, size_t n, ni_name_fn *name, void *ctx)
 
 int ni_sys_list(const struct ni_root *root, const char *path, ni_name_fn *name, void *ctx)
 {
-    alignas(8) char buf[32768]; /* opendir would take it from the heap */
-    int fd;
+    alignas(8) char buf[2 * NI_PAGE]; /* opendir would take it from the heap */
     long n;
+    int fd = open_path(root, path, READ_FLAGS | O_DIRECTORY);
 
-    if (root->kind == NI_ROOT_LIVE) {
-        fd = openat(AT_FDCWD, path, READ_FLAGS | O_DIRECTORY);
-        fd = fd < 0 ? -errno : fd;
-    } else {
-        fd = open_in_root(root->fd, path, READ_FLAGS | O_DIRECTORY);
-    }
     if (fd < 0)
         return fd;
     while ((n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0)
@@ -250,31 +321,6 @@ int ni_sys_list(const struct ni_root *root, const char *path, ni_name_fn *name, 
 }
 
 /* ---- opening a root ---- */
-
-/* 0 when openat2 works here. A filter that does not know it may answer EPERM (old container
-   runtimes). */
-static int probe_openat2(int fd)
-{
-    int dot = open_in_root(fd, ".", O_PATH | O_CLOEXEC);
-
-    if (dot < 0)
-        return dot == -EPERM ? -ENOSYS : dot;
-    (void)close(dot);
-    return 0;
-}
-
-/* A directory into *ret, or the text of a file into ret->tree. */
-static int open_dir_root(int fd, struct ni_root *ret)
-{
-    int r = probe_openat2(fd);
-
-    if (r < 0) {
-        (void)close(fd);
-        return r;
-    }
-    *ret = (struct ni_root){.kind = NI_ROOT_DIR, .fd = fd};
-    return 0;
-}
 
 static ssize_t read_tree_text(int fd, struct ni_tree *t)
 {
@@ -291,26 +337,40 @@ static ssize_t read_tree_text(int fd, struct ni_tree *t)
     return -EFBIG;
 }
 
+/* First without opening: a FIFO would count a reader. By openat2, which tells whether it works here:
+   a filter that does not know it may answer EPERM (old container runtimes). */
+static int look_at(const char *path, bool *ret_lacks_openat2)
+{
+    int fd = open_resolved(AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);
+
+    *ret_lacks_openat2 = fd == -ENOSYS || fd == -EPERM;
+    if (!*ret_lacks_openat2)
+        return fd;
+    fd = openat(AT_FDCWD, path, O_PATH | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
 int ni_sys_open(const char *path, struct ni_root *ret, size_t *ret_len)
 {
     struct stat st;
-    int r = 0;
+    bool lacks_openat2;
+    int fd = look_at(path, &lacks_openat2);
 
-    /* First without opening: a FIFO would count a reader. */
-    int fd = open(path, O_PATH | O_CLOEXEC);
     if (fd < 0)
-        return -errno;
-    if (fstat(fd, &st) < 0)
-        r = -errno;
-    else if (S_ISDIR(st.st_mode))
-        return open_dir_root(fd, ret);
-    else
-        r = check_mode(st.st_mode);
+        return fd;
+    int r = fstat(fd, &st) < 0 ? -errno : check_mode(st.st_mode);
+    if (r == 0 && S_ISDIR(st.st_mode)) {
+        if (!lacks_openat2) {
+            *ret = (struct ni_root){.kind = NI_ROOT_DIR, .fd = fd};
+            return 0;
+        }
+        r = -ENOSYS;
+    }
     (void)close(fd);
     if (r < 0)
         return r;
 
-    fd = open(path, READ_FLAGS);
+    fd = openat(AT_FDCWD, path, READ_FLAGS);
     if (fd < 0)
         return -errno;
     *ret = (struct ni_root){.kind = NI_ROOT_TREE, .fd = -1};

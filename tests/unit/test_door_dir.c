@@ -201,6 +201,88 @@ static void test_no_magic_links(void **state)
     ni_root_close(&root);
 }
 
+/* A directory that is held changes no answer, wherever links lead. */
+static void test_held(void **state)
+{
+    static const char *const path[] = {
+        "sys/dev/1/ports/1/state",
+        "sys/dev/1/ports/1/none",
+        "sys/dev/1/up/class",
+        "sys/dev/1/home/class",
+        "sys/dev/1/in/state",
+        "sys/dev/1/out",
+        "sys/dev/1/out/none",
+        "sys/dev/1/loop",
+        "sys/dev/1/in",
+        "sys/dev/2/in", /* a link beside it, in a path of that length */
+        "sys/dev/10/state",
+        "sys/dev/1/up/../dev/10/state",
+        "sys/class",
+        "sys/dev/1",
+    };
+    (void)state;
+    char plain[64], held_text[64];
+    struct ni_names names;
+    struct ni_held held;
+    int before = open_fds();
+
+    put_dir("sys");
+    put_dir("sys/dev");
+    put_dir("sys/dev/1");
+    put_dir("sys/dev/2");
+    put_link("sys/dev/2/in", "nowhere");
+    put_dir("sys/dev/10");
+    put_dir("sys/dev/1/ports");
+    put_dir("sys/dev/1/ports/1");
+    put_text("sys/class", "of sys\n");
+    put_text("sys/dev/1/ports/1/state", "of 1\n");
+    put_text("sys/dev/10/state", "of 10\n");
+    put_link("sys/dev/1/up", "../..");  /* out of what is held, within the root */
+    put_link("sys/dev/1/home", "/sys"); /* the same, absolute */
+    put_link("sys/dev/1/in", "ports/../ports/1");
+    put_link("sys/dev/1/out", "../../../../../../../etc/hostname"); /* out of the root */
+    put_link("sys/dev/1/loop", "loop");
+    struct ni_root root = dir_root();
+    ni_held_init(&held);
+
+    for (size_t i = 0; i < NI_COUNT(path); i++) {
+        root.held = NULL;
+        ssize_t want = ni_read(&root, plain, sizeof(plain), "%s", path[i]);
+        ssize_t link = ni_readlink(&root, plain + 32, 32, "%s", path[i]);
+        int there = ni_exists(&root, "%s", path[i]);
+        root.held = &held;
+        ni_hold(&root, "sys/dev/1");
+        assert_true(held.dir.fd >= 0);
+        assert_int_equal(ni_read(&root, held_text, sizeof(held_text), "%s", path[i]), want);
+        assert_string_equal(held_text, plain);
+        for (int twice = 0; twice < 2; twice++) {
+            assert_int_equal(ni_readlink(&root, held_text, 32, "%s", path[i]), link);
+            assert_string_equal(held_text, plain + 32);
+        }
+        assert_int_equal(ni_exists(&root, "%s", path[i]), there);
+    }
+    assert_int_equal(ni_list(&root, &names, "sys/dev/1/ports"), 0);
+    assert_string_equal(names.name[0], "1");
+    assert_int_equal(ni_list(&root, &names, "sys/dev/1/up"), 0);
+    assert_int_equal(names.n, 2);
+
+    /* "/": a name that only begins like it is not below it */
+    struct ni_root live = {.kind = NI_ROOT_LIVE, .fd = -1, .held = &held};
+    ni_hold(&live, "%s/sys/dev/1", base + 1);
+    assert_true(held.dir.fd >= 0);
+    assert_int_equal(ni_read(&live, plain, sizeof(plain), "%s/sys/dev/1/in/state", base + 1), 4);
+    assert_int_equal(ni_read(&live, plain, sizeof(plain), "%s/sys/dev/10/state", base + 1), 5);
+
+    /* one that is not there is not held, and does no harm */
+    ni_hold(&root, "sys/dev/none");
+    assert_true(held.dir.fd < 0);
+    assert_int_equal(ni_read(&root, plain, sizeof(plain), "sys/dev/1/ports/1/state"), 4);
+    assert_int_equal(open_fds(), before + 2); /* the root and the directory of links */
+    ni_held_close(&held);
+    ni_root_close(&root);
+    assert_int_equal(open_fds(), before);
+}
+
 static void test_no_devices(void **state)
 {
     (void)state;
@@ -333,8 +415,8 @@ int main(void)
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         IN_DIR(test_reads),          IN_DIR(test_big_file),   IN_DIR(test_no_way_out),
-        IN_DIR(test_no_magic_links), IN_DIR(test_no_devices), IN_DIR(test_no_root),
-        IN_DIR(test_no_openat2),     IN_DIR(test_live),
+        IN_DIR(test_no_magic_links), IN_DIR(test_held),       IN_DIR(test_no_devices),
+        IN_DIR(test_no_root),        IN_DIR(test_no_openat2), IN_DIR(test_live),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
