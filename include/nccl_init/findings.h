@@ -302,9 +302,9 @@ enum { NI_MAX_FINDINGS = 256 };
 
 /* In the order they were reported. When the table is full, later ones are only counted. */
 struct ni_findings {
-    struct ni_finding at[NI_MAX_FINDINGS];
     unsigned n;
     unsigned dropped;
+    struct ni_finding at[NI_MAX_FINDINGS];
 };
 
 const struct ni_finding_kind *ni_finding_kind(enum ni_finding_id id);

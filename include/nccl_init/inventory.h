@@ -170,11 +170,10 @@ struct ni_route {
 
 struct ni_net {
     enum ni_known v4_known, v6_known, route_known;
+    unsigned n_addr, n_route;
+    char default_if[NI_IF_NAME];      /* of the IPv4, else the IPv6 default route; "" */
     struct ni_addr addr[NI_MAX_ADDR]; /* loopback left out */
-    unsigned n_addr;
     struct ni_route route[NI_MAX_ROUTE];
-    unsigned n_route;
-    char default_if[NI_IF_NAME]; /* of the IPv4, else the IPv6 default route; "" */
 };
 
 /* ---- GPUs and what GPUDirect RDMA needs ---- */
@@ -272,23 +271,25 @@ struct ni_conf_entry {
     char file[NI_DEV_NAME + 64];
 };
 
+/* Counts, what there is one of, and the beginnings of pools lie close together: a page that is not
+   touched costs nothing, and each one that is costs half as much as opening a file. */
 struct ni_inventory {
-    struct ni_claim claim[NI_MAX_CLAIM];
-    /* the pod's first, then, if asked for, the others that are visible; each in PCI order */
-    struct ni_hca hca[NI_MAX_HCA];
-    struct ni_port port[NI_MAX_PORT];
-    struct ni_gid gid[NI_MAX_GID];
-    struct ni_netdev netdev[NI_MAX_NETDEV];
-    struct ni_gpu gpu[NI_MAX_GPU]; /* in PCI order */
-    struct ni_conf_entry conf[NI_MAX_CONF];
     unsigned n_claim, n_hca, n_port, n_gid, n_netdev, n_gpu, n_conf;
+    enum ni_source source;   /* which source decided */
+    enum ni_known topo_file; /* NCCL_TOPO_FILE; UNSET when the user names none */
     /* an HCA that is not the pod's, though the user's NCCL_IB_HCA, a list without '=', takes it */
     char users_foreign_hca[NI_DEV_NAME];
-    enum ni_known topo_file; /* NCCL_TOPO_FILE; UNSET when the user names none */
-    enum ni_source source;   /* which source decided */
-    struct ni_net net;
     struct ni_gdr gdr;
     struct ni_self self;
+    struct ni_net net;
+    struct ni_netdev netdev[NI_MAX_NETDEV];
+    struct ni_port port[NI_MAX_PORT];
+    struct ni_gpu gpu[NI_MAX_GPU]; /* in PCI order */
+    /* the pod's first, then, if asked for, the others that are visible; each in PCI order */
+    struct ni_hca hca[NI_MAX_HCA];
+    struct ni_claim claim[NI_MAX_CLAIM];
+    struct ni_conf_entry conf[NI_MAX_CONF];
+    struct ni_gid gid[NI_MAX_GID];
     struct ni_health health;
 };
 

@@ -107,24 +107,23 @@ struct ni_caps {
     uint64_t stuck; /* ... but these not out of the bounding set: CAP_SETPCAP is missing */
 };
 
+/* In the order of struct ni_inventory: what is small first. */
 struct ni_plan {
     enum ni_transport transport;
-    struct ni_setting setting[NI_MAX_SETTING]; /* in the order of the rules */
-    unsigned n_setting;
-    struct ni_pick pick[NI_MAX_PORT];         /* by port of the inventory */
-    struct ni_near near[NI_MAX_HCA];          /* by HCA of the inventory */
-    uint8_t distance[NI_MAX_GPU][NI_MAX_HCA]; /* enum ni_distance of every pair */
-    struct ni_near nearest[NI_MAX_GPU]; /* by GPU: .gpu is the index of its nearest kept HCA */
-    int chosen[NI_MAX_CHOSEN];          /* ports kept, PCI order */
-    unsigned n_chosen;
-    char sockets[NI_MAX_IFS *
-                 (NI_IF_NAME +
-                  1)]; /* the interfaces in force, plain names: "net1,net2"; "" when unknown */
-    int gid_index;     /* the one index for all, -1 */
+    unsigned n_setting, n_chosen;
+    int gid_index; /* the one index for all, -1 */
     struct ni_limit memlock;
     struct ni_caps caps;
     bool refuse; /* --mode=rdma or --require cannot be met: the command must not start */
     char refuse_why[NI_REASON];
+    int chosen[NI_MAX_CHOSEN]; /* ports kept, PCI order */
+    /* the interfaces in force, plain names: "net1,net2"; "" when unknown */
+    char sockets[NI_MAX_IFS * (NI_IF_NAME + 1)];
+    struct ni_near nearest[NI_MAX_GPU]; /* by GPU: .gpu is the index of its nearest kept HCA */
+    struct ni_near near[NI_MAX_HCA];    /* by HCA of the inventory */
+    uint8_t distance[NI_MAX_GPU][NI_MAX_HCA];  /* enum ni_distance of every pair */
+    struct ni_pick pick[NI_MAX_PORT];          /* by port of the inventory */
+    struct ni_setting setting[NI_MAX_SETTING]; /* in the order of the rules */
 };
 
 /* ---- what doctor looked at ---- */

@@ -5,8 +5,10 @@
 static const char own_prefix[] = "NCCLINIT_";
 
 /* Each setting as NAME=VALUE; the rest of the list points into the caller's environment. */
-static char setting_text[NI_MAX_SETTING][NI_DEV_NAME + NI_VALUE];
-static char *entries[NI_MAX_ENV + NI_MAX_SETTING + 1];
+extern char ni_setting_text[NI_MAX_SETTING][NI_DEV_NAME + NI_VALUE];
+char ni_setting_text[NI_MAX_SETTING][NI_DEV_NAME + NI_VALUE] NI_LARGE;
+extern char *ni_env_entries[NI_MAX_ENV + NI_MAX_SETTING + 1];
+char *ni_env_entries[NI_MAX_ENV + NI_MAX_SETTING + 1] NI_LARGE;
 
 /* An entry without '=' is no variable, so it is none of ours and stays. */
 static bool is_own(const char *entry)
@@ -26,17 +28,17 @@ char *const *ni_command_env(const struct ni_env *env, const struct ni_plan *plan
             continue;
         if (n == NI_MAX_ENV)
             return NULL;
-        entries[n++] = *e;
+        ni_env_entries[n++] = *e;
     }
     for (unsigned i = 0; i < plan->n_setting; i++) {
         const struct ni_setting *s = &plan->setting[i];
-        struct ni_text t = ni_text_on(setting_text[i], sizeof(setting_text[i]));
+        struct ni_text t = ni_text_on(ni_setting_text[i], sizeof(ni_setting_text[i]));
 
         if (s->origin != NI_FROM_RULE)
             continue;
         ni_putf(&t, "%s=%s", s->name, s->value);
-        entries[n++] = setting_text[i];
+        ni_env_entries[n++] = ni_setting_text[i];
     }
-    entries[n] = NULL;
-    return entries;
+    ni_env_entries[n] = NULL;
+    return ni_env_entries;
 }

@@ -37,27 +37,30 @@ static bool too_deep(const char *s)
    pool is empty again. A text that does not fit fails like one that is no JSON. */
 enum { POOL = 4 << 20, ALIGN = 16 };
 
-static struct {
-    _Alignas(ALIGN) char bytes[POOL];
+struct pool {
     size_t used;
     unsigned live;
-} pool;
+    _Alignas(ALIGN) char bytes[POOL];
+};
+
+extern struct pool ni_json_pool;
+struct pool ni_json_pool NI_LARGE;
 
 static void *pool_take(size_t n)
 {
     size_t room = (n + ALIGN - 1) / ALIGN * ALIGN;
-    if (room < n || room > POOL - pool.used)
+    if (room < n || room > POOL - ni_json_pool.used)
         return NULL;
-    void *p = pool.bytes + pool.used;
-    pool.used += room;
-    pool.live++;
+    void *p = ni_json_pool.bytes + ni_json_pool.used;
+    ni_json_pool.used += room;
+    ni_json_pool.live++;
     return p;
 }
 
 static void pool_give(void *p)
 {
-    if (p && --pool.live == 0)
-        pool.used = 0;
+    if (p && --ni_json_pool.live == 0)
+        ni_json_pool.used = 0;
 }
 
 struct json_t *ni_parse_json(struct ni_probe *p, const char *subject, const char *text)

@@ -13,10 +13,13 @@ bool ni_failed(struct ni_trial *t, int err)
     return false;
 }
 
+/* Of this process: it tries one port. */
+extern struct ibv_gid_entry ni_trial_gids[NI_TRIAL_GIDS];
+struct ibv_gid_entry ni_trial_gids[NI_TRIAL_GIDS] NI_LARGE;
+
 static void read_gids(struct ibv_context *context, struct ni_trial *t)
 {
-    static struct ibv_gid_entry entry[NI_TRIAL_GIDS]; /* of this process: it tries one port */
-    ssize_t n = ibv_query_gid_table(context, entry, NI_TRIAL_GIDS, 0);
+    ssize_t n = ibv_query_gid_table(context, ni_trial_gids, NI_TRIAL_GIDS, 0);
 
     if (n < 0) {
         t->gid_err = (int)-n;
@@ -25,10 +28,10 @@ static void read_gids(struct ibv_context *context, struct ni_trial *t)
     for (ssize_t i = 0; i < n; i++) {
         struct ni_trial_gid *to = &t->table[i];
 
-        memcpy(to->ip, entry[i].gid.raw, NI_GID_BYTES);
-        to->index = (uint16_t)entry[i].gid_index;
-        to->port = (uint8_t)entry[i].port_num;
-        to->v2 = entry[i].gid_type == IBV_GID_TYPE_ROCE_V2;
+        memcpy(to->ip, ni_trial_gids[i].gid.raw, NI_GID_BYTES);
+        to->index = (uint16_t)ni_trial_gids[i].gid_index;
+        to->port = (uint8_t)ni_trial_gids[i].port_num;
+        to->v2 = ni_trial_gids[i].gid_type == IBV_GID_TYPE_ROCE_V2;
     }
     t->n_gid = (unsigned)n;
 }
