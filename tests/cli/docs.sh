@@ -149,13 +149,18 @@ same "the lab's scenarios" tests-vm lab.md
 
 # ---- the manual is clean roff --------------------------------------------------------------------
 
+grep -qF "\"nccl-init $(sed -n 's/^project(.*VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)\"" "$man" || complain "$man: .TH has another version"
 if command -v groff >/dev/null; then
 	LC_ALL=C.UTF-8 groff -man -Tutf8 -ww "$man" 2>&1 >/dev/null | sed 's/^/docs: /' >"$tmp/roff"
 	cat "$tmp/roff"
 	[ ! -s "$tmp/roff" ] || bad=1
+else
+	echo "skipped: groff is not installed"
 fi
 if command -v mandoc >/dev/null; then
 	mandoc -Tlint -W warning "$man" || bad=1
+else
+	echo "skipped: mandoc is not installed"
 fi
 
 # ---- links lead somewhere ------------------------------------------------------------------------

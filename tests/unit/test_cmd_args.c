@@ -117,9 +117,9 @@ static void test_values(void **state)
                 assert_int_equal(o->parse("1234", &got), 0);
             else if (strcmp(value, "rails=N") == 0)
                 assert_int_equal(o->parse("rails=4", &got), 0);
-            else if (strcmp(value, "NAME") == 0)
+            else if (strcmp(value, "CAPABILITY") == 0)
                 assert_int_equal(o->parse("ipc_lock", &got), 0);
-            else if (strchr(value, ':')) /* NAME[:PORT],... */
+            else if (strchr(value, ':')) /* HCA[:PORT],... */
                 assert_int_equal(o->parse("mlx5_0:1,mlx5_1", &got), 0);
             else
                 assert_int_equal(o->parse(value, &got), 0);

@@ -1,0 +1,103 @@
+#!/bin/sh
+# Completion in bash (with its package and without), zsh and fish, on real shells, against the program's own help.
+# SPDX-License-Identifier: Apache-2.0
+set -u
+# shellcheck source=/dev/null
+. "$(dirname -- "$0")/../cli/lib"
+here=$(cd -- "$(dirname -- "$0")" && pwd)
+bin=$(program)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+mkdir "$dir/bin"
+ln -s "$bin" "$dir/bin/nccl-init"
+export PATH="$dir/bin:$PATH" NCCL_INIT_LAB=1
+
+# What --help says, read in another way than the completions read it: "--name values", or "--name".
+options() { # VERB
+    "$bin" "$1" --help | grep -o -e '^  .*(NCCLINIT' | grep -o -e '--[^ ]*' | sed -e 's/=N//' -e 's/=/ /'
+}
+
+# "LINE|CANDIDATE...": of a candidate what stands behind the last of = , and /, for shells differ in what they replace.
+{
+    cat <<'LINES'
+nccl-init pl|plan
+nccl-init s|selftest snapshot
+nccl-init |-- doctor env install plan run selftest snapshot topo
+nccl-init plan --j|--json
+nccl-init plan --format=|
+nccl-init env --format=|docker json k8s nccl.conf sh
+nccl-init env --format |docker json k8s nccl.conf sh
+nccl-init env --mode=rdma --format n|nccl.conf
+nccl-init --mode=r|rdma
+nccl-init --require=rdma,g|gdr gpus
+nccl-init run --require gdr,ra|rails
+nccl-init run --for ucx,|gloo nccl nvshmem
+nccl-init --sockets=l|lo
+nccl-init --hcas=mlx5_1|mlx5_1 mlx5_10
+nccl-init --hcas mlx5_0,|mlx5_0 mlx5_1 mlx5_10
+nccl-init --hcas=mlx5_0:1,mlx5_10|mlx5_10
+nccl-init doctor --network-status NCCL_INIT_LA|NCCL_INIT_LAB
+nccl-init plan --root=/etc/hostn|hostname
+nccl-init topo --root /etc/hostn|hostname
+nccl-init env -o /etc/hostn|hostname
+nccl-init snapshot --output=/etc/hostn|hostname
+nccl-init install /etc/hostn|hostname
+nccl-init plan --wait=|
+nccl-init --wait 5 --mode=o|off
+nccl-init -- prlimi|prlimit
+nccl-init --mode=off --wait 3 -- prlimi|prlimit
+nccl-init run prlimi|prlimit
+nccl-init run --mode off -- prlimi|prlimit
+nccl-init -- cat /etc/hostn|hostname
+nccl-init run cat /etc/hostn|hostname
+nccl-init --wait 3 -- nccl-init --mode=tc|tcp
+nccl-init run nccl-init --mode=tc|tcp
+LINES
+    "$bin" --help | sed -n 's/^       nccl-init \([a-z]*\) .*/\1/p' | while read -r verb; do
+        echo "nccl-init $verb --|$(options "$verb" | sed 's/ .*//' | { cat && echo --help; } | sort | xargs)"
+    done
+    options run | grep -v '[A-Z]\{2\}' | while read -r option values; do
+        [ -z "$values" ] || echo "nccl-init $option=|$(echo "${values%,...}" | tr '|' '\n' | sort | xargs)"
+    done
+    options run | grep -e '--gdr' | while read -r option values; do
+        echo "nccl-init run $option=|$(echo "$values" | tr '|' '\n' | LC_ALL=C sort | xargs)"
+    done
+} >"$dir/table"
+[ "$(grep -c -e ' --|' "$dir/table")" -ge 8 ] || fail "the table" "$("$bin" --help) has few verbs"
+cut -d '|' -f 1 "$dir/table" >"$dir/lines"
+
+# Without devices the names would not be told from none: a /sys/class of our own, where that is allowed.
+cat >"$dir/with-devices" <<'EOT'
+mount -t tmpfs none /sys/class && mkdir -p /sys/class/infiniband/mlx5_0 /sys/class/infiniband/mlx5_1 \
+    /sys/class/infiniband/mlx5_10 /sys/class/net/lo || exit
+exec "$@"
+EOT
+set --
+if unshare -m sh "$dir/with-devices" true 2>/dev/null; then
+    set -- unshare -m sh "$dir/with-devices"
+else
+    skip "names of HCAs" "mounting over /sys/class is refused"
+fi
+
+for shell in bash bash-completion zsh fish; do
+    if ! command -v "${shell%-*}" >/dev/null ||
+        { [ $shell = bash-completion ] && ! [ -r /usr/share/bash-completion/bash_completion ]; }; then
+        skip "$shell" "it is not installed"
+        continue
+    fi
+    if ! "$@" "$here/complete.py" $shell <"$dir/lines" >"$dir/said" 2>"$dir/err"; then
+        fail "$shell" "$(cat "$dir/err")"
+        continue
+    fi
+    while IFS='|' read -r line expected && IFS= read -r said <&3; do
+        [ $# -gt 0 ] || case $line in *mlx5*) continue ;; esac
+        # bash alone completes file names behind a command, and no more
+        [ $shell != bash ] || case $line in *nccl-init*nccl-init*) continue ;; esac
+        # one that is an option of the line's kind, not the dashes; a command's name may have others beside it
+        said=$(printf '%s\n' "$said" | tr ' ' '\n' | sed -e 's/=$//' -e 's/.*[=,/]//' | LC_ALL=C sort -u | xargs)
+        case $line in *' --') said=$(printf '%s\n' "$said" | sed -e 's/^-- //' -e 's/ *--version//') ;; esac
+        same "$shell: $line" "$(printf '%s\n' "$expected" | tr ' ' '\n' | LC_ALL=C sort | xargs)" "$said"
+    done <"$dir/table" 3<"$dir/said"
+    same "$shell: lines" "$(wc -l <"$dir/table")" "$(wc -l <"$dir/said")"
+done
+finish
