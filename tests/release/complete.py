@@ -21,7 +21,13 @@ BASH = """
 PS1= PS2=
 {package}
 source {folder}/nccl-init.bash
-__record() {{ _nccl_init; printf '%s\\n' "${{COMPREPLY[@]}}" >{out}.new; mv {out}.new {out}; }}
+__record() {{
+    if [[ -n $__inner ]]; then _nccl_init; return; fi # nccl-init as nccl-init's command
+    local __inner=1
+    _nccl_init
+    printf '%s\\n' "${{COMPREPLY[@]}}" >{out}.new
+    mv {out}.new {out}
+}}
 complete -F __record nccl-init
 bind 'set completion-query-items 0' 'set page-completions off' 'set bell-style none'
 touch {out}.ready

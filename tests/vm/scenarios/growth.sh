@@ -9,12 +9,12 @@
 
 # Numbers of other devices on the host, and of addresses; the host may have given others.
 read -r -a hosts <<<"$(sed -n 1p /lab/growth 2>/dev/null || true)"
-[ ${#hosts[@]} -gt 0 ] || hosts=(12 60)
+[ ${#hosts[@]} -gt 0 ] || hosts=(12 40)
 read -r -a tables <<<"$(sed -n 2p /lab/growth 2>/dev/null || true)"
 [ ${#tables[@]} -gt 0 ] || tables=(16 250)
 length=$(sed -n 3p /lab/growth 2>/dev/null || true)
 length=${length:-256} # as mlx5's
-rounds=3
+rounds=5
 
 cp /lab/count /lab/timeit /lab/bare /tmp/
 labrxe lab_pci_parent=1 lab_gid_tbl_len="$length"
@@ -36,7 +36,7 @@ measure() {
     in_pod p /tmp/timeit -n 0 -e "/tmp/$way" -o "/tmp/answer.$way" "$P" env --format=docker
     calls=$(in_pod p /tmp/count -n 0 -e "/tmp/$way" "$P" env --format=docker)
     read -r _ calls resident _ <<<"$calls"
-    us=$(in_pod p /tmp/timeit -n $rounds -e "/tmp/$way" "$P" env --format=docker ::: /tmp/bare | cut -d ' ' -f 2 | xargs)
+    us=$(in_pod p /tmp/timeit -n $rounds -e "/tmp/$way" "$P" env --format=docker ::: /tmp/bare | cut -d " " -f 1 | xargs)
     bare=${us#* } us=${us% *}
     printf 'figures: %-44s %5d system calls %8.0f us %7.0f us bare %5d KiB\n' "$1, $way" "$calls" "$us" "$bare" "$resident"
     : "${first[$way]:=$calls}"
