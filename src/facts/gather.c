@@ -114,7 +114,7 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
     p.inv = inv;
     p.f = f;
     p.ipv6_read = p.settled = false;
-    p.names.n = 0;
+    p.n_placed = p.names.n = 0;
     if (ask->off)
         return;
     ni_probe_conf(&p);

@@ -106,10 +106,26 @@ void ni_probe_chain(struct ni_probe *p, struct ni_pci *pci, const char *fmt, ...
         parse_chain(target, pci);
 }
 
+void ni_class_chain(struct ni_probe *p, struct ni_pci *pci, const char *name)
+{
+    for (unsigned i = 0; i < p->n_placed; i++) {
+        if (strcmp(p->placed[i].name, name) == 0) {
+            *pci = p->placed[i].pci;
+            return;
+        }
+    }
+    *pci = (struct ni_pci){.known = NI_UNSET};
+    ni_probe_chain(p, pci, "sys/class/infiniband/%s", name);
+    if (p->n_placed == NI_MAX_HCA)
+        return; /* of more than can be shown some are read again */
+    ni_copy(p->placed[p->n_placed].name, NI_DEV_NAME, name);
+    p->placed[p->n_placed++].pci = *pci;
+}
+
 struct ni_bdf ni_class_bdf(struct ni_probe *p, const char *name)
 {
-    struct ni_pci pci = {.known = NI_UNSET};
-    ni_probe_chain(p, &pci, "sys/class/infiniband/%s", name);
+    struct ni_pci pci;
+    ni_class_chain(p, &pci, name);
     return pci.known == NI_KNOWN ? pci.at[pci.depth - 1] : NI_LAST_BDF;
 }
 

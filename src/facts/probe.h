@@ -15,6 +15,11 @@ struct ni_probe {
     bool ipv6_read;
     bool settled;        /* gid.c: each RoCE port has a right GID, all at one index */
     struct ni_held held; /* of *root */
+    unsigned n_placed;
+    struct ni_placed {
+        char name[NI_DEV_NAME];
+        struct ni_pci pci;
+    } placed[NI_MAX_HCA]; /* pci.c: links of the class, which order HCAs and then place them */
     struct ni_names names, inner, files; /* listings, so that no prober keeps 80 KiB of its own */
 };
 
@@ -93,6 +98,8 @@ void ni_probe_own_netdev(struct ni_probe *p, struct ni_hca *hca);
 void ni_probe_chain(struct ni_probe *p, struct ni_pci *pci, const char *fmt, ...) NI_PRINTF(3, 4);
 /* The highest PCI address there is: stands for none, and sorts last. */
 #define NI_LAST_BDF ((struct ni_bdf){UINT32_MAX, 0xff, 0xff, 0xff})
+/* The same of an RDMA device in its class, read once. */
+void ni_class_chain(struct ni_probe *p, struct ni_pci *pci, const char *name);
 /* The PCI address of an RDMA device; NI_LAST_BDF when it has none. */
 struct ni_bdf ni_class_bdf(struct ni_probe *p, const char *name);
 /* NUMA nodes, where a distance depends on them; after HCAs and GPUs. */

@@ -186,7 +186,7 @@ static void place(struct ni_probe *p, struct ni_hca *h)
         ni_probe_chain(p, &h->pci, "sys/bus/%s/devices/%s", h->aux[0] ? "auxiliary" : "pci",
                        p->inv->claim[h->claim].id);
     else
-        ni_probe_chain(p, &h->pci, "sys/class/infiniband/%s", h->name);
+        ni_class_chain(p, &h->pci, h->name);
     if (h->pci.known == NI_KNOWN) {
         h->has_bdf = true;
         h->bdf = h->pci.at[h->pci.depth - 1];
