@@ -130,12 +130,13 @@ static bool settles(const struct ni_gid *g)
     return g->type == NI_GID_V2 && g->own == NI_OWN_OURS && ni_ip_is_v4(g->ip) && g->ndev[0];
 }
 
-/* Reads on from port->gids_read. Stops behind the first GID that settles it unless `to_end`. */
-static void scan(struct ni_probe *p, struct ni_port *port, bool to_end)
+/* Reads on from port->gids_read, below `end`. Stops behind the first GID that settles it unless
+   `to_end`. */
+static void scan(struct ni_probe *p, struct ni_port *port, bool to_end, unsigned end)
 {
     char dir[NI_PORT_PATH];
     ni_port_dir(p->inv, port->hca, port->num, dir);
-    while (port->gids_read < NI_GID_TABLE) {
+    while (port->gids_read < end) {
         uint8_t ip[NI_GID_BYTES];
         enum entry e = read_gid(p, dir, port->gids_read, ip);
         if (e == ENTRY_END) {
@@ -160,12 +161,13 @@ static void scan(struct ni_probe *p, struct ni_port *port, bool to_end)
         if (!to_end && settles(g))
             return;
     }
-    ni_report(p->f, NI_F_FACT_TRUNCATED, dir, "GID table longer than %d", NI_GID_TABLE);
+    if (end == NI_GID_TABLE)
+        ni_report(p->f, NI_F_FACT_TRUNCATED, dir, "GID table longer than %d", NI_GID_TABLE);
 }
 
-/* The whole table of one port: what the first scan passed over, then the rest. Moves the port's
+/* The table of one port below `end`: what the first scan passed over, then the rest. Moves the port's
    entries to the end of the pool, so that they stay consecutive. */
-static void complete(struct ni_probe *p, struct ni_port *port)
+static void complete(struct ni_probe *p, struct ni_port *port, unsigned end)
 {
     char dir[NI_PORT_PATH];
     ni_port_dir(p->inv, port->hca, port->num, dir);
@@ -189,7 +191,7 @@ static void complete(struct ni_probe *p, struct ni_port *port)
         g->own = whose(p, port, g);
     }
     if (!port->gids_complete)
-        scan(p, port, true);
+        scan(p, port, true, end);
 }
 
 static bool wants_gids(const struct ni_inventory *inv, const struct ni_port *port)
@@ -198,21 +200,65 @@ static bool wants_gids(const struct ni_inventory *inv, const struct ni_port *por
            port->state.known == NI_KNOWN && port->state.v == NI_PORT_ACTIVE;
 }
 
+/* The right GID on which the first scan of the port ended; NULL. */
+static const struct ni_gid *right_gid(const struct ni_inventory *inv, const struct ni_port *port)
+{
+    const struct ni_gid *last =
+        port->n_gid ? &inv->gid[port->first_gid + (int)port->n_gid - 1] : NULL;
+    return last && settles(last) ? last : NULL;
+}
+
 /* Whether each port ended on a right GID, all at the same index. */
 static bool settled(const struct ni_inventory *inv)
 {
     int index = -1;
     for (unsigned i = 0; i < inv->n_port; i++) {
-        const struct ni_port *port = &inv->port[i];
-        if (!wants_gids(inv, port))
+        if (!wants_gids(inv, &inv->port[i]))
             continue;
-        const struct ni_gid *last =
-            port->n_gid ? &inv->gid[port->first_gid + (int)port->n_gid - 1] : NULL;
-        if (!last || !settles(last) || (index >= 0 && index != last->index))
+        const struct ni_gid *right = right_gid(inv, &inv->port[i]);
+        if (!right || (index >= 0 && index != right->index))
             return false;
-        index = last->index;
+        index = right->index;
     }
     return true;
+}
+
+/* Whether the interface has that one IPv4 address: then there is no second right entry. */
+static bool has_one_address(const struct ni_net *net, const char *ifname)
+{
+    unsigned n = 0;
+    if (net->v4_known != NI_KNOWN || net->route_known != NI_KNOWN)
+        return false;
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        if (!ni_ip_is_v4(net->addr[i].ip))
+            continue;
+        if (!net->addr[i].ifname[0])
+            return false; /* it may be this one's */
+        n += strcmp(net->addr[i].ifname, ifname) == 0;
+    }
+    return n == 1;
+}
+
+/* Each port has a right GID, but at different indexes. What lies behind it does not move NCCL's own
+   search (decide/gid_search.c), but may hold an index that is right for all. A port of one address
+   names the only one that can be; two that name different ones: none can. Below which index the
+   tables are to be read: NI_GID_TABLE for their ends. */
+static unsigned end_of_search(const struct ni_inventory *inv)
+{
+    int only = -1;
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        if (!wants_gids(inv, &inv->port[i]))
+            continue;
+        const struct ni_gid *right = right_gid(inv, &inv->port[i]);
+        if (!right)
+            return NI_GID_TABLE;
+        if (!has_one_address(&inv->net, right->ndev))
+            continue;
+        if (only >= 0 && only != right->index)
+            return 0;
+        only = right->index;
+    }
+    return only < 0 ? NI_GID_TABLE : (unsigned)only + 1;
 }
 
 /* The user's own index, or own search, may end on an entry behind what settled it. */
@@ -232,7 +278,7 @@ void ni_probe_first_gids(struct ni_probe *p, const struct ni_hca *h)
     for (unsigned i = 0; i < h->n_port; i++) {
         struct ni_port *port = &p->inv->port[h->first_port + (int)i];
         if (wants_gids(p->inv, port))
-            scan(p, port, false);
+            scan(p, port, false, NI_GID_TABLE);
     }
 }
 
@@ -240,8 +286,10 @@ void ni_probe_gids(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
     p->settled = settled(inv);
-    if (p->settled && !p->ask->all_gids && !user_decides(p))
+    bool whole = p->ask->all_gids || user_decides(p);
+    if (p->settled && !whole)
         return;
+    unsigned end = whole ? NI_GID_TABLE : end_of_search(inv);
     ni_probe_ipv6(p);
     for (unsigned i = 0; i < inv->n_port; i++) {
         struct ni_port *port = &inv->port[i];
@@ -249,6 +297,6 @@ void ni_probe_gids(struct ni_probe *p)
             continue;
         ni_hold_hca(p, &inv->hca[port->hca]);
         ni_probe_own_netdev(p, &inv->hca[port->hca]);
-        complete(p, port);
+        complete(p, port, end);
     }
 }
