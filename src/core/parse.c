@@ -136,7 +136,8 @@ int ni_parse_ipv4(struct ni_span s, uint8_t ret[NI_GID_BYTES])
         while (at + n < s.n && s.p[at + n] != '.')
             n++;
         uint64_t v;
-        if (n > 3 || ni_parse_u64((struct ni_span){s.p + at, n}, 255, &v) < 0)
+        if (n > 3 || (n > 1 && s.p[at] == '0') || /* no octal, as inet_pton(3) */
+            ni_parse_u64((struct ni_span){s.p + at, n}, 255, &v) < 0)
             return -EINVAL;
         ip = ip << 8 | (uint32_t)v;
         at += n;
