@@ -109,37 +109,50 @@ void ni_note_rdma_dev(struct ni_probe *p, struct ni_claim *c, const char *from, 
               name ? "no device name: `" : "no text", shown, name ? "`" : "");
 }
 
-static bool is_listed(const char *const vars[], unsigned n, const char *entry)
+/* How many of the sorted entries come before this one. */
+static unsigned place_of(const char *const vars[], unsigned n, const char *entry)
 {
-    size_t name = strcspn(entry, "=") + 1;
-    for (unsigned i = 0; i < n; i++) {
-        if (strncmp(vars[i], entry, name) == 0)
-            return true;
+    unsigned from = 0;
+    while (from < n) {
+        unsigned mid = (from + n) / 2;
+        if (strcmp(vars[mid], entry) < 0)
+            from = mid + 1;
+        else
+            n = mid;
     }
-    return false;
+    return from;
+}
+
+static bool same_name(const char *a, const char *b)
+{
+    return strncmp(a, b, strcspn(b, "=") + 1) == 0;
 }
 
 /* The variables by name, so that the answer does not depend on their order: the kubelet merges them
-   through a Go map. */
+   through a Go map. Of one name the first entry counts; of too many names the first in order. */
 unsigned ni_sorted_vars(struct ni_probe *p, const char *prefix, const char *vars[NI_MAX_VARS])
 {
     unsigned n = 0;
+    bool more = false;
     for (char *const *e = p->env->entry; *e; e++) {
         if (!ni_has_prefix(*e, prefix) || !strchr(*e, '='))
             continue;
-        if (is_listed(vars, n, *e)) /* the first entry of a name counts */
+        /* entries of one name stand together */
+        unsigned at = place_of(vars, n, *e);
+        if ((at > 0 && same_name(vars[at - 1], *e)) || (at < n && same_name(vars[at], *e)))
             continue;
         if (n == NI_MAX_VARS) {
-            ni_report(p->f, NI_F_ALLOC_TOO_MANY, prefix,
-                      "more than %d variables; the rest is not read", NI_MAX_VARS);
-            break;
+            more = true;
+            if (at == n)
+                continue;
+            n--;
         }
-        unsigned at = n++;
-        while (at > 0 && strcmp(vars[at - 1], *e) > 0) {
-            vars[at] = vars[at - 1];
-            at--;
-        }
+        memmove(&vars[at + 1], &vars[at], (n - at) * sizeof(vars[0]));
         vars[at] = *e;
+        n++;
     }
+    if (more)
+        ni_report(p->f, NI_F_ALLOC_TOO_MANY, prefix, "more than %d variables; the rest is not read",
+                  NI_MAX_VARS);
     return n;
 }

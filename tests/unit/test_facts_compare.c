@@ -173,6 +173,30 @@ static void fill(const char *head, const char *unit, const char *tail)
 
 /* Small objects cost the most memory for a byte of text. What has no room is a finding, the rest
    goes on, and the memory is there again for the next text. */
+/* Of too many the first by name, wherever they stand in the environment. */
+static void test_too_many_variables(void **state)
+{
+    enum { READ = 256 };
+    (void)state;
+    for (int backwards = 0; backwards <= 1; backwards++) {
+        char entry[64];
+        node();
+        for (int i = 0; i <= READ; i++) {
+            int at = backwards ? READ - i : i;
+            snprintf(entry, sizeof(entry), "PCIDEVICE_R%03d=%s", at,
+                     at == 5      ? "0000:03:00.2"
+                     : at == READ ? "0000:a3:00.2"
+                                  : "");
+            set_env(entry);
+        }
+        set_env("PCIDEVICE_R005=0000:a3:00.2"); /* the first of that name counts */
+        gather();
+        assert_int_equal(pod.inv.n_hca, 1);
+        assert_string_equal(pod.inv.hca[0].name, "mlx5_9");
+        assert_true(found(NI_F_ALLOC_TOO_MANY));
+    }
+}
+
 static void test_json_exhausted(void **state)
 {
     static const char info[] = "PCIDEVICE_A_INFO={\"0000:a3:00.2\":{\"x\":[";
@@ -228,10 +252,11 @@ static void test_json_fits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_variables_differ), cmocka_unit_test(test_files_differ),
-        cmocka_unit_test(test_no_difference),    cmocka_unit_test(test_subfunctions_agree),
-        cmocka_unit_test(test_names_differ),     cmocka_unit_test(test_twice),
-        cmocka_unit_test(test_json_exhausted),   cmocka_unit_test(test_json_fits),
+        cmocka_unit_test(test_variables_differ),   cmocka_unit_test(test_files_differ),
+        cmocka_unit_test(test_no_difference),      cmocka_unit_test(test_subfunctions_agree),
+        cmocka_unit_test(test_names_differ),       cmocka_unit_test(test_twice),
+        cmocka_unit_test(test_too_many_variables), cmocka_unit_test(test_json_exhausted),
+        cmocka_unit_test(test_json_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

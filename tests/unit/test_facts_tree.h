@@ -23,7 +23,7 @@ static struct {
     struct ni_text t;
     char env_text[1 << 18];
     size_t env_used;
-    char *entry[32];
+    char *entry[320];
     unsigned n_env;
     struct ni_ask ask;
     struct ni_inventory inv;
