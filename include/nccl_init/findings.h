@@ -314,6 +314,9 @@ const char *ni_severity_text(enum ni_severity severity); /* "info", "warning", "
    \xHH in the subject and '?' in the message. The same id, subject and message are kept once. */
 void ni_report(struct ni_findings *f, enum ni_finding_id id, const char *subject, const char *fmt,
                ...) NI_PRINTF(4, 5);
+/* Orders those from index `from` on by subject, id and message: for who finds them in an order that
+   means nothing. */
+void ni_findings_sort(struct ni_findings *f, unsigned from);
 /* How many of exactly this severity. */
 unsigned ni_findings_count(const struct ni_findings *f, enum ni_severity severity);
 bool ni_findings_has(const struct ni_findings *f, enum ni_finding_id id);

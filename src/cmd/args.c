@@ -190,6 +190,8 @@ static int take_variable(unsigned verb, struct ni_span name, const char *value, 
 int ni_args_env(unsigned verb, const struct ni_env *env, bool recorded, uint32_t *taken,
                 struct ni_options *ret, struct ni_findings *f, struct ni_text *err)
 {
+    unsigned before = f ? f->n : 0;
+
     for (char *const *e = env->entry; *e; e++) {
         char why_buf[200], name_buf[64];
         struct ni_text why = ni_text_on(why_buf, sizeof(why_buf));
@@ -208,5 +210,7 @@ int ni_args_env(unsigned verb, const struct ni_env *env, bool recorded, uint32_t
         }
         ni_report(f, NI_F_OPTION_INVALID, name_buf, "%s", why_buf);
     }
+    if (f)
+        ni_findings_sort(f, before);
     return 0;
 }

@@ -63,6 +63,26 @@ void ni_report(struct ni_findings *f, enum ni_finding_id id, const char *subject
         f->dropped++;
 }
 
+static int cmp(const struct ni_finding *a, const struct ni_finding *b)
+{
+    int order = strcmp(a->subject, b->subject);
+    if (order == 0)
+        order = (a->id > b->id) - (a->id < b->id);
+    return order ? order : strcmp(a->message, b->message);
+}
+
+void ni_findings_sort(struct ni_findings *f, unsigned from)
+{
+    for (unsigned i = from; i < f->n; i++) {
+        unsigned least = i;
+        for (unsigned k = i + 1; k < f->n; k++)
+            least = cmp(&f->at[k], &f->at[least]) < 0 ? k : least;
+        struct ni_finding it = f->at[least];
+        f->at[least] = f->at[i];
+        f->at[i] = it;
+    }
+}
+
 unsigned ni_findings_count(const struct ni_findings *f, enum ni_severity severity)
 {
     unsigned n = 0;

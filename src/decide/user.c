@@ -24,15 +24,17 @@ static bool is_plain_name(struct ni_span s)
     return true;
 }
 
-/* Names: odd, one letter off, without effect; values: empty. */
+/* Names: odd, one letter off, without effect; values: empty. By name, whatever the order of the
+   environment; of one name the first entry counts. */
 static void check_names(const struct ni_facts *facts, struct ni_findings *f)
 {
+    unsigned before = f->n;
     for (char *const *e = facts->env->entry; *e; e++) {
         struct ni_span name;
         const char *value;
         char text[NI_DEV_NAME];
         if (!ni_has_prefix(*e, "NCCL_") || !ni_env_split(*e, &name, &value) ||
-            !ni_copyn(text, sizeof(text), name.p, name.n))
+            !ni_copyn(text, sizeof(text), name.p, name.n) || ni_env_get(facts->env, text) != value)
             continue;
         const char *near = ni_near_name(name);
         if (near)
@@ -47,6 +49,7 @@ static void check_names(const struct ni_facts *facts, struct ni_findings *f)
         if (!*value)
             ni_report(f, NI_F_USER_VALUE_EMPTY, text, "set but empty; it stays so");
     }
+    ni_findings_sort(f, before);
 }
 
 /* NCCL takes names from this list, exactly; old digits too. Anything else is ignored without a word

@@ -90,6 +90,25 @@ static void test_printable_and_bounded(void **state)
     assert_int_equal(f.n, 4);
 }
 
+static void test_sorted(void **state)
+{
+    (void)state;
+    ni_report(&f, NI_F_WAIT_OVER, "--wait", "first, and stays so");
+    ni_report(&f, NI_F_USER_VALUE_EMPTY, "NCCL_B", "2");
+    ni_report(&f, NI_F_USER_NAME_MISSPELT, "NCCL_B", "2");
+    ni_report(&f, NI_F_USER_NAME_MISSPELT, "NCCL_B", "1");
+    ni_report(&f, NI_F_USER_VALUE_EMPTY, "NCCL_A", "3");
+    ni_findings_sort(&f, 1);
+    assert_int_equal(f.n, 5);
+    assert_int_equal(f.at[0].id, NI_F_WAIT_OVER);
+    assert_string_equal(f.at[1].subject, "NCCL_A");
+    assert_string_equal(f.at[2].message, "1");
+    assert_int_equal(f.at[3].id, NI_F_USER_NAME_MISSPELT);
+    assert_int_equal(f.at[4].id, NI_F_USER_VALUE_EMPTY);
+    ni_findings_sort(&f, f.n);
+    assert_string_equal(f.at[1].subject, "NCCL_A");
+}
+
 /* Permanent ids: dotted, lower case, unique, in order; a hint for each. */
 static void test_catalogue(void **state)
 {
@@ -115,6 +134,7 @@ int main(void)
         cmocka_unit_test_setup(test_kept_in_order_and_once, reset),
         cmocka_unit_test_setup(test_overflow_is_counted, reset),
         cmocka_unit_test_setup(test_printable_and_bounded, reset),
+        cmocka_unit_test_setup(test_sorted, reset),
         cmocka_unit_test(test_catalogue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -271,13 +271,42 @@ static void test_topo_file(void **state)
     }
 }
 
+/* The kubelet merges variables through a Go map: what is said of them is in their own order, and of
+   the one that NCCL reads. */
+static void test_order_of_names(void **state)
+{
+    static const char *const entries[] = {"NCCL_SOCKET_IFNAMES=eth0", "NCCL_DEBUG=INFO",
+                                          "NCCL_IB_GIDINDEX=0", "NCCL_TOPO_FILE="};
+    for (int backwards = 0; backwards <= 1; backwards++) {
+        node_reset(state);
+        for (unsigned i = 0; i < NI_COUNT(entries); i++)
+            node_env(entries[backwards ? NI_COUNT(entries) - 1 - i : i]);
+        node_env("NCCL_DEBUG="); /* not the one that counts */
+        node_decide();
+        unsigned at = 0;
+        while (at < node.findings.n &&
+               strcmp(node.findings.at[at].subject, "NCCL_IB_GIDINDEX") != 0)
+            at++;
+        assert_true(at + 3 <= node.findings.n);
+        assert_string_equal(node.findings.at[at + 1].subject, "NCCL_SOCKET_IFNAMES");
+        assert_string_equal(node.findings.at[at + 2].subject, "NCCL_TOPO_FILE");
+        for (unsigned i = 0; i < node.findings.n; i++)
+            assert_string_not_equal(node.findings.at[i].subject, "NCCL_DEBUG");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_near_name), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_levels),    cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_hca_list),  cmocka_unit_test(test_hca_list_too_long),
-        cmocka_unit_test(test_sockets),   cmocka_unit_test(test_topo_file),
+        cmocka_unit_test(test_order_of_names),
+        cmocka_unit_test(test_near_name),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_hca_list),
+        cmocka_unit_test(test_hca_list_too_long),
+        cmocka_unit_test(test_sockets),
+        cmocka_unit_test(test_topo_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
