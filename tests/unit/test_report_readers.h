@@ -21,7 +21,7 @@ static size_t text_len;
 static char value[NI_VALUE];
 
 /* The next line as Go's bufio.ScanLines gives it: without "\n" or "\r\n". */
-static bool go_line(const char **cursor, char *line)
+static inline bool go_line(const char **cursor, char *line)
 {
     if (!*cursor || !**cursor)
         return false;
@@ -35,13 +35,13 @@ static bool go_line(const char **cursor, char *line)
     return true;
 }
 
-static char *skip_blanks(char *s)
+static inline char *skip_blanks(char *s)
 {
     return s + strspn(s, " \t");
 }
 
 /* The part of a quoted value that starts behind its quote, over as many lines as it takes: ParseEnv's inner loop. */
-static bool k8s_quoted(const char **cursor, char *rest, char *line)
+static inline bool k8s_quoted(const char **cursor, char *rest, char *line)
 {
     value[0] = '\0';
     for (;;) {
@@ -61,7 +61,7 @@ static bool k8s_quoted(const char **cursor, char *rest, char *line)
 }
 
 /* kubernetes pkg/kubelet/util/env/env_util.go ParseEnv, 1.35 and later. */
-static bool k8s_read(const char *name)
+static inline bool k8s_read(const char *name)
 {
     static char buf[FILE_MAX];
     const char *cursor = text;
@@ -91,7 +91,7 @@ static bool k8s_read(const char *name)
 }
 
 /* The same file in 1.34: bare, trimmed, a backslash at the end joins the next line. */
-static bool k8s_134_read(const char *name)
+static inline bool k8s_134_read(const char *name)
 {
     static char line[FILE_MAX];
     const char *cursor = text;
@@ -111,7 +111,7 @@ static bool k8s_134_read(const char *name)
 }
 
 /* docker/cli pkg/kvfile parseKeyValueFile; unquote: as versions do that take off a pair of quotes. */
-static bool docker_read(const char *name, bool unquote)
+static inline bool docker_read(const char *name, bool unquote)
 {
     static char buf[FILE_MAX];
     const char *cursor = text;
@@ -140,7 +140,7 @@ static bool docker_read(const char *name, bool unquote)
 }
 
 /* NCCL misc/param.cc setEnvFile, 2.30.7; strip_cr: since 2.30.3. */
-static bool conf_read(const char *name, bool strip_cr)
+static inline bool conf_read(const char *name, bool strip_cr)
 {
     char line[4096];
     FILE *f = fmemopen(text, text_len + 1, "r");
@@ -163,7 +163,7 @@ static bool conf_read(const char *name, bool strip_cr)
     return found;
 }
 
-static bool json_read(const char *name)
+static inline bool json_read(const char *name)
 {
     json_error_t error;
     json_t *all = json_loadb(text, text_len, JSON_REJECT_DUPLICATES, &error);
@@ -174,7 +174,7 @@ static bool json_read(const char *name)
 }
 
 /* /bin/sh reads the text itself. */
-static bool sh_read(const char *name)
+static inline bool sh_read(const char *name)
 {
     char script[256];
     int in = memfd_create("script", 0), out = memfd_create("value", MFD_CLOEXEC);
@@ -200,7 +200,7 @@ static bool sh_read(const char *name)
 }
 
 /* Every reader of that form gets exactly `want`. */
-static void check_readers(enum ni_format format, const char *name, const char *want)
+static inline void check_readers(enum ni_format format, const char *name, const char *want)
 {
     switch (format) {
     case NI_FMT_SH:

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What must hold of every plan, whatever the inventory. For the tests of decide/ and for fuzzing. */
+#ifndef NCCL_INIT_TEST_DECIDE_PROPERTIES_H
+#define NCCL_INIT_TEST_DECIDE_PROPERTIES_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "nccl_init/decide.h"
+
+static inline const struct ni_setting *of_rule(const struct ni_plan *plan, const char *name)
+{
+    const struct ni_setting *s = ni_plan_get(plan, name);
+    return s && s->origin == NI_FROM_RULE ? s : NULL;
+}
+
+static inline void check_origins(const struct ni_facts *facts, const struct ni_plan *plan)
+{
+    for (unsigned i = 0; i < plan->n_setting; i++) {
+        const struct ni_setting *s = &plan->setting[i];
+        const char *user = ni_env_get(facts->env, s->name), *conf = NULL;
+        for (unsigned k = 0; !conf && k < facts->inv->n_conf; k++)
+            conf =
+                strcmp(facts->inv->conf[k].name, s->name) == 0 ? facts->inv->conf[k].value : NULL;
+        assert_int_equal(s->origin == NI_FROM_USER, user != NULL);
+        assert_int_equal(s->origin == NI_FROM_CONF, !user && conf);
+        if (user || conf) /* shown as far as there is room */
+            assert_int_equal(strncmp(s->value, user ? user : conf, sizeof(s->value) - 1), 0);
+        assert_int_equal(s->origin == NI_FROM_RULE, !user && !conf && s->value[0]);
+        assert_true(s->rule && s->reason[0]);
+        for (unsigned k = 0; k < i; k++)
+            assert_string_not_equal(s->name, plan->setting[k].name);
+    }
+}
+
+static inline void check_ports(const struct ni_facts *facts, const struct ni_plan *plan)
+{
+    const struct ni_inventory *inv = facts->inv;
+    const struct ni_setting *s = of_rule(plan, "NCCL_IB_HCA");
+    enum ni_link link = NI_LINK_UNKNOWN;
+    unsigned kept = 0;
+    for (unsigned i = 0; i < inv->n_port; i++)
+        kept += plan->pick[i].kept;
+    assert_int_equal(kept, plan->n_chosen);
+    for (unsigned i = 0; i < plan->n_chosen; i++) {
+        int at = plan->chosen[i];
+        const struct ni_port *p = &inv->port[at];
+        assert_true(plan->pick[at].kept);
+        assert_true(inv->hca[p->hca].claim >= 0);
+        assert_true(p->state.known == NI_KNOWN && p->state.v == NI_PORT_ACTIVE);
+        assert_true(link == NI_LINK_UNKNOWN || link == p->link);
+        link = p->link;
+        if (s)
+            assert_true(ni_nccl_match(s->value, inv->hca[p->hca].name, (int)p->num));
+    }
+    for (unsigned i = 0; s && i < inv->n_port; i++) {
+        const struct ni_port *p = &inv->port[i];
+        assert_int_equal(ni_nccl_match(s->value, inv->hca[p->hca].name, (int)p->num),
+                         plan->pick[i].kept);
+    }
+    if (s)
+        assert_true(s->value[0] == '=' && strlen(s->value) > 1 && plan->n_chosen > 0);
+    if (of_rule(plan, "NCCL_IB_DISABLE"))
+        assert_int_equal(of_rule(plan, "NCCL_IB_DISABLE")->value[0] == '0', plan->n_chosen > 0);
+    assert_true(!plan->refuse || facts->policy->mode == NI_MODE_RDMA || facts->policy->require);
+}
+
+static inline const struct ni_gid *entry_of(const struct ni_inventory *inv, const struct ni_port *p,
+                                            unsigned index)
+{
+    for (unsigned k = 0; k < p->n_gid; k++) {
+        const struct ni_gid *g = &inv->gid[p->first_gid + (int)k];
+        if (g->index == index)
+            return g;
+    }
+    return NULL;
+}
+
+static inline void check_gids(const struct ni_facts *facts, const struct ni_plan *plan)
+{
+    const struct ni_inventory *inv = facts->inv;
+    const struct ni_setting *s = of_rule(plan, "NCCL_IB_GID_INDEX");
+    const struct ni_setting *range = of_rule(plan, "NCCL_IB_ADDR_RANGE");
+    uint64_t index = 0;
+    if (s)
+        assert_int_equal(ni_parse_u64(ni_span_of(s->value), NI_GID_TABLE, &index), 0);
+    assert_false(s && range); /* an index switches the search off */
+    for (unsigned i = 0; i < plan->n_chosen; i++) {
+        int at = plan->chosen[i], pick = plan->pick[at].gid;
+        const struct ni_port *p = &inv->port[at];
+        if (p->link != NI_LINK_ROCE) {
+            assert_true(!s && !range && !of_rule(plan, "NCCL_IB_ADDR_FAMILY"));
+            continue;
+        }
+        assert_true(pick < 0 || (pick >= p->first_gid && pick < p->first_gid + (int)p->n_gid));
+        /* RoCE v1 only where there is nothing better, and then without an index */
+        assert_true(pick < 0 || !s || inv->gid[pick].type == NI_GID_V2);
+        assert_true(pick < 0 || inv->gid[pick].own != NI_OWN_FOREIGN);
+        if (!s)
+            continue;
+        const struct ni_gid *g = entry_of(inv, p, (unsigned)index);
+        assert_true(g && g->type == NI_GID_V2 && g->own != NI_OWN_FOREIGN);
+        assert_true(g == &inv->gid[pick]);
+    }
+}
+
+static inline void check_sockets(const struct ni_facts *facts, const struct ni_plan *plan)
+{
+    const struct ni_inventory *inv = facts->inv;
+    const struct ni_setting *s = of_rule(plan, "NCCL_SOCKET_IFNAME");
+    const char *cursor = s ? s->value + 1 : NULL;
+    struct ni_span name;
+    if (!s)
+        return;
+    assert_true(s->value[0] == '=' && s->value[1]);
+    while (ni_split(&cursor, ',', &name)) {
+        bool runs = false, addressed = false;
+        for (unsigned i = 0; i < inv->n_netdev; i++)
+            runs = runs || (ni_span_is(name, inv->netdev[i].name) && inv->netdev[i].running);
+        for (unsigned i = 0; i < inv->net.n_addr; i++) {
+            const struct ni_addr *a = &inv->net.addr[i];
+            addressed = addressed || (!ni_ip_is_link_local(a->ip) &&
+                                      (!a->ifname[0] || ni_span_is(name, a->ifname)));
+        }
+        for (unsigned i = 0; i < inv->n_gid; i++) {
+            const struct ni_gid *g = &inv->gid[i]; /* ours by its address */
+            addressed = addressed || (g->own == NI_OWN_OURS && !ni_ip_is_link_local(g->ip) &&
+                                      ni_span_is(name, g->ndev));
+        }
+        if (!addressed || (!runs && !ni_span_is(name, inv->net.default_if)))
+            fail_msg("%s", s->value);
+    }
+}
+
+/* All of them. */
+static inline void check_plan(const struct ni_facts *facts, const struct ni_plan *plan)
+{
+    check_origins(facts, plan);
+    check_ports(facts, plan);
+    check_gids(facts, plan);
+    check_sockets(facts, plan);
+}
+
+#endif
