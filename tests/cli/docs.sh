@@ -148,6 +148,13 @@ sed -n '/^## Scenarios/,/^## /s/^- \(`[^:]*`\): .*/\1/p' docs/lab.md | tr -d '`'
 	sort >"$tmp/lab.md"
 same "the lab's scenarios" tests-vm lab.md
 
+# ---- the fuzzing guide has a line for each harness, and only for them -----------------------------
+
+# shellcheck disable=SC2016 # the backquotes are Markdown's
+sed -n '/^## Harnesses/,/^## /s/^- `\([^:]*\)`: .*/\1/p' docs/fuzzing.md | sort >"$tmp/fuzzing.md"
+find tests/fuzz -name 'fuzz_*.c' | sed 's|.*/fuzz_\(.*\)\.c|\1|' | sort >"$tmp/harnesses"
+same "the harnesses" harnesses fuzzing.md
+
 # ---- the manual is clean roff --------------------------------------------------------------------
 
 grep -qF "\"nccl-init $(sed -n 's/^project(.*VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)\"" "$man" || complain "$man: .TH has another version"

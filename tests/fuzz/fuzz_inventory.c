@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An inventory drawn from the bytes of the input, as the tests of decide/ draw theirs from random
+   numbers: what no tree brings about is decided and written as well. */
+#include "lib/check.h"
+#include "lib/readers.h"
+
+#include "../unit/test_decide_draw.h"
+
+static struct fuzz_input source;
+
+static unsigned next(unsigned below)
+{
+    unsigned byte = 0;
+
+    if (source.n > 0) {
+        byte = (unsigned char)*source.p++;
+        source.n--;
+    }
+    return byte % below;
+}
+
+static void check_reports(const struct ni_facts *facts)
+{
+    static struct ni_diagnosis diagnosis;
+    const struct ni_view view = {.inv = &node.inv,
+                                 .plan = &node.plan,
+                                 .findings = &node.findings,
+                                 .root = "drawn",
+                                 .diagnosis = &diagnosis};
+
+    node.inv.health.asked = true;
+    diagnosis.n = 0;
+    ni_diagnose(facts, &node.plan, &node.findings, &diagnosis);
+    check_findings(&node.findings);
+    reader_check_env(&node.plan);
+    reader_check_reports(&view);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct ni_env env = {node.entry};
+    const struct ni_facts facts = {&node.inv, &env, &node.policy};
+
+    source = (struct fuzz_input){(const char *)data, size};
+    random_node();
+    node_decide();
+    check_findings(&node.findings);
+    check_decided(&facts, &node.plan);
+    check_command_env(&env, &node.plan);
+    check_reports(&facts);
+    return 0;
+}

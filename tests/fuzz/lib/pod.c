@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pod.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { MAX_RANGED = 20000 };
+
+struct pod *pod_new(enum pod_slot slot)
+{
+    static struct pod *pods[2];
+    struct pod *pod = pods[slot];
+
+    /* Pages mapped anew are zero: megabytes need not be written for the few pages that were used. */
+    pod = mmap(pod, sizeof(*pod), PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (pod ? MAP_FIXED : 0), -1, 0);
+    FUZZ_CHECK(pod != MAP_FAILED, "no memory for a pod");
+    pods[slot] = pod;
+    ni_options_init(&pod->given);
+    pod->given.root = "pod";
+    pod->ctx.verb = NI_VERB_DOCTOR;
+    pod->ctx.env.entry = pod->ctx.own.entry = pod->entry;
+    pod->ctx.root = (struct ni_root){.kind = NI_ROOT_TREE, .fd = -1};
+    pod->ctx.opened = true;
+    return pod;
+}
+
+void pod_free_entries(struct pod *pod)
+{
+    for (unsigned i = 0; i < pod->n_entry; i++)
+        free(pod->entry[i]);
+    pod->n_entry = 0;
+}
+
+void pod_free(struct pod *pod)
+{
+    pod_free_entries(pod);
+    ni_root_close(&pod->ctx.root);
+}
+
+bool pod_env(struct pod *pod, const char *entry, size_t n)
+{
+    if (pod->n_entry == POD_ENTRIES)
+        return false;
+    pod->entry[pod->n_entry++] = fuzz_text(entry, n);
+    return true;
+}
+
+/* ---- reading ---- */
+
+static bool read_option(struct pod *pod, struct ni_span line)
+{
+    char word[512], why[512];
+    char *argv[] = {word, NULL};
+    struct ni_text err = ni_text_on(why, sizeof(why));
+    struct ni_given given;
+
+    if (!ni_copyn(word, sizeof(word), line.p, line.n) || memchr(word, '\0', line.n) ||
+        ni_args_parse(pod->ctx.verb, 0, 1, argv, &pod->given, &given, &err) < 0)
+        return false;
+    pod->taken |= given.options;
+    /* what would be a file of this machine */
+    return !pod->given.output && strcmp(pod->given.root, "pod") == 0;
+}
+
+static void read_verb(struct pod *pod, struct ni_span name)
+{
+    for (unsigned i = 0; i < ni_verbs_count; i++)
+        if (ni_span_is(name, ni_verbs_table[i].name) && ni_verbs_table[i].bit != NI_VERB_INSTALL)
+            pod->ctx.verb = ni_verbs_table[i].bit;
+}
+
+/* `\n` becomes a line end. */
+static bool read_entry(struct pod *pod, struct ni_span line)
+{
+    char *copy = malloc(line.n + 1);
+    size_t n = 0;
+
+    FUZZ_CHECK(copy, "no memory");
+    for (size_t i = 0; i < line.n; i++) {
+        bool end = line.p[i] == '\\' && i + 1 < line.n && line.p[i + 1] == 'n';
+        copy[n++] = end ? '\n' : line.p[i];
+        i += end;
+    }
+    bool room = pod_env(pod, copy, n);
+    free(copy);
+    return room;
+}
+
+/* How many files the ranges of a line stand for. */
+static size_t ranged(struct ni_span line)
+{
+    const char *open = memchr(line.p, '{', line.n), *end = line.p + line.n;
+    uint64_t from, to;
+
+    if (!open)
+        return 0;
+    const char *dots = memchr(open, '.', (size_t)(end - open));
+    const char *close = memchr(open, '}', (size_t)(end - open));
+    if (!dots || !close || close < dots + 2 ||
+        ni_parse_u64((struct ni_span){open + 1, (size_t)(dots - open - 1)}, UINT32_MAX, &from) ||
+        ni_parse_u64((struct ni_span){dots + 2, (size_t)(close - dots - 2)}, UINT32_MAX, &to))
+        return 0;
+    return to >= from && to - from < 65536 ? (size_t)(to - from) : 0;
+}
+
+static bool is_tree_line(struct ni_span line)
+{
+    return line.n == 0 || line.p[0] == '#' ||
+           (line.n > 1 && line.p[1] == ' ' && strchr("dlfe", line.p[0]));
+}
+
+/* A range in a `d` line counts again for each line below it. */
+static size_t cost_of(struct ni_span line, size_t *below)
+{
+    size_t n = ranged(line);
+
+    if (line.n > 1 && line.p[0] == 'd')
+        *below = n;
+    return n + *below;
+}
+
+size_t fuzz_tree_cost(const char *text, size_t n)
+{
+    struct fuzz_input in = {text, n};
+    struct ni_span line;
+    size_t cost = 0, below = 0;
+
+    while (fuzz_piece(&in, '\n', &line))
+        cost += cost_of(line, &below);
+    return cost;
+}
+
+bool pod_read(struct pod *pod, const uint8_t *data, size_t size)
+{
+    struct fuzz_input in = {(const char *)data, size};
+    struct ni_span line;
+    struct ni_tree *t;
+    size_t n = 0;
+    unsigned bad;
+
+    if (size > FUZZ_MAX || fuzz_tree_cost(in.p, in.n) > MAX_RANGED ||
+        ni_tree_new(NI_SLOT_ROOT, &t) < 0)
+        return false;
+    pod->ctx.root.tree = t;
+    while (fuzz_piece(&in, '\n', &line)) {
+        if (is_tree_line(line)) {
+            memcpy(t->text + n, line.p, line.n);
+            t->text[n + line.n] = '\n';
+            n += line.n + 1;
+        } else if (ni_has_prefix(line.p, "--")) {
+            if (!read_option(pod, line))
+                return false;
+        } else if (line.p[0] == '@') {
+            read_verb(pod, (struct ni_span){line.p + 1, line.n - 1});
+        } else if (!read_entry(pod, line)) {
+            return false;
+        }
+    }
+    pod->entry[pod->n_entry] = NULL;
+    (void)ni_tree_parse(t, n, &bad); /* as far as it goes */
+    return true;
+}
+
+void pod_share(struct pod *pod, const struct pod *from)
+{
+    pod->given = from->given;
+    pod->taken = from->taken;
+    pod->ctx.verb = from->ctx.verb;
+    pod->ctx.root = from->ctx.root;
+    memcpy(pod->entry, from->entry, sizeof(pod->entry[0]) * (from->n_entry + 1));
+}
+
+/* ---- other orders ---- */
+
+void pod_reverse_listings(struct ni_tree *tree)
+{
+    for (uint32_t dir = 0; dir < tree->n; dir++) {
+        uint32_t reversed = 0, next;
+        for (uint32_t at = tree->node[dir].first; at; at = next) {
+            next = tree->node[at].next;
+            tree->node[at].next = reversed;
+            reversed = at;
+        }
+        tree->node[dir].first = reversed;
+    }
+}
+
+static size_t name_len(const char *entry)
+{
+    return strcspn(entry, "=") + 1; /* with the '=', or the NUL */
+}
+
+void pod_reverse_env(struct pod *pod)
+{
+    char *was[POD_ENTRIES + 1];
+    unsigned n = 0, done = 0;
+
+    for (; pod->entry[n]; n++)
+        was[n] = pod->entry[n];
+    for (unsigned i = n; i-- > 0;) {
+        bool again = false;
+        for (unsigned k = i + 1; k < n && !again; k++)
+            again = strncmp(was[k], was[i], name_len(was[i])) == 0;
+        for (unsigned k = 0; k <= i && !again; k++)
+            if (strncmp(was[k], was[i], name_len(was[i])) == 0)
+                pod->entry[done++] = was[k];
+    }
+    FUZZ_CHECK(done == n, "%u of %u entries", done, n);
+}
+
+/* ---- deciding ---- */
+
+void pod_decide(struct pod *pod)
+{
+    struct ni_context *ctx = &pod->ctx;
+    const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
+
+    ctx->options = pod->given;
+    if (ctx->options.policy.hcas) /* a list lies in the options themselves */
+        ctx->options.policy.hcas = ctx->options.hcas;
+    if (ctx->options.policy.sockets)
+        ctx->options.policy.sockets = ctx->options.sockets;
+    ctx->taken = pod->taken;
+    (void)ni_args_env(ctx->verb, &ctx->env, true, &ctx->taken, &ctx->options, &ctx->findings, NULL);
+    ni_flow_decide(ctx);
+    if (ctx->verb == NI_VERB_DOCTOR)
+        ni_diagnose(&facts, &ctx->plan, &ctx->findings, &ctx->diagnosis);
+}
+
+struct ni_root pod_tree(enum ni_tree_slot slot, const char *text, size_t n, int *ret_err,
+                        unsigned *ret_line)
+{
+    struct ni_root root = {.kind = NI_ROOT_TREE, .fd = -1};
+
+    FUZZ_CHECK(ni_tree_new(slot, &root.tree) == 0, "no memory for a tree");
+    FUZZ_CHECK(n < root.tree->cap, "%zu bytes", n);
+    memcpy(root.tree->text, text, n);
+    *ret_line = 0;
+    *ret_err = ni_tree_parse(root.tree, n, ret_line);
+    return root;
+}

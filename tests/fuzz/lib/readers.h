@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was written, read back by those who read it. */
+#ifndef NCCL_INIT_FUZZ_READERS_H
+#define NCCL_INIT_FUZZ_READERS_H
+
+#include "fuzz.h"
+#include "nccl_init/report.h"
+
+enum { READER_MAX = 1 << 16, READER_REPORT = 4 << 20 };
+
+/* The value of `name` as NCCL reads it from a conf file. */
+bool reader_conf(const char *file, const char *name, char ret[NI_VALUE]);
+
+/* Each form of environment file gives back each setting of a rule, byte for byte, and nothing else;
+   or it is refused for a value that the form cannot carry. With FUZZ_SHELLS, paths separated by
+   blanks, those shells read it too. */
+void reader_check_env(const struct ni_plan *plan);
+
+/* Every report of the view: texts are printable, JSON is JSON and says what the plan says. */
+void reader_check_reports(const struct ni_view *view);
+
+/* What `write` puts out, and how much; valid until the next call. */
+const char *reader_output(int (*write)(int fd, const void *arg), const void *arg, size_t *ret_n,
+                          int *ret_err);
+
+#endif

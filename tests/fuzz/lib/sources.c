@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sources.h"
+
+#include <string.h>
+
+#include "facts/probe.h"
+
+struct ni_root *sources_node(void)
+{
+    static struct ni_root root;
+
+    if (!root.tree)
+        root = slots_open("tests/fuzz/node.tree");
+    return &root;
+}
+
+struct pod *sources_pod(enum pod_slot slot)
+{
+    struct pod *pod = pod_new(slot);
+
+    pod->ctx.root = *sources_node();
+    return pod;
+}
+
+void sources_ask(struct pod *pod)
+{
+    static struct ni_probe p; /* its listings are large */
+    static const struct ni_ask ask;
+
+    p.root = &pod->ctx.root;
+    p.env = &pod->ctx.env;
+    p.ask = &ask;
+    p.inv = &pod->ctx.inventory;
+    p.f = &pod->ctx.findings;
+    p.ipv6_read = p.settled = false;
+    ni_probe_sources(&p);
+    check_findings(&pod->ctx.findings);
+    check_inventory(&pod->ctx.inventory);
+}
+
+void sources_named(const struct pod *pod, enum ni_source source, const char *text)
+{
+    const struct ni_inventory *inv = &pod->ctx.inventory;
+
+    for (unsigned i = 0; i < inv->n_hca && inv->source == source; i++) {
+        const struct ni_hca *h = &inv->hca[i];
+        char bdf[NI_BDF_TEXT];
+        const char *id = h->aux[0] ? h->aux : ni_bdf_text(h->bdf, bdf);
+        /* JSON may write a character by its number. */
+        FUZZ_CHECK(h->claim < 0 || strcasestr(text, id) || strchr(text, '\\'),
+                   "%s (%s) was not given", h->name, id);
+    }
+}

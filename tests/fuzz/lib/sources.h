@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One source of the pod's HCAs alone, on the node of tests/fuzz/node.tree. */
+#ifndef NCCL_INIT_FUZZ_SOURCES_H
+#define NCCL_INIT_FUZZ_SOURCES_H
+
+#include "check.h"
+
+/* A pod without an environment on that node. */
+struct pod *sources_pod(enum pod_slot slot);
+/* That node, for slots_fill. */
+struct ni_root *sources_node(void);
+/* Asks the sources and checks what they gave. */
+void sources_ask(struct pod *pod);
+/* Each HCA that this source gave stands in the text. */
+void sources_named(const struct pod *pod, enum ni_source source, const char *text);
+
+#endif
