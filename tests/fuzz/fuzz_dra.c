@@ -3,10 +3,35 @@
    nothing. */
 #include "lib/sources.h"
 
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST = 65000 }; /* longer files are refused */
+
 #define CLAIM "var/run/dra-device-attributes/claim/"
+
+/* Each address that a file gives a device was found. */
+static void check_file(const struct pod *pod, struct ni_span file)
+{
+    static const char key[] = "resource.kubernetes.io/pciBusID";
+    json_t *top, *request, *device;
+    size_t i, k;
+
+    if (file.n > MOST || !sources_flat(file.p, file.n))
+        return;
+    json_set_alloc_funcs(malloc, free);
+    top = json_loadb(file.p, file.n, JSON_REJECT_DUPLICATES, NULL);
+    json_array_foreach(json_object_get(top, "requests"), i, request)
+    {
+        json_array_foreach(json_object_get(request, "devices"), k, device)
+        {
+            json_t *id = json_object_get(json_object_get(device, "attributes"), key);
+            sources_found(pod, json_string_value(json_object_get(id, "string")));
+        }
+    }
+    json_decref(top);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -22,6 +47,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         slots_fill(node, CLAIM "request-2/driver-metadata.json", in.p, in.n);
     sources_ask(one);
     sources_named(one, NI_SRC_DRA, text);
+    check_file(one, file);
+    check_file(one, (struct ni_span){in.n ? in.p : "", in.n});
     pod_reverse_listings(node->tree);
     sources_ask(other);
     pod_reverse_listings(node->tree);

@@ -2,8 +2,25 @@
 /* The network-status annotation of Multus: the same from the variable and from the file. */
 #include "lib/sources.h"
 
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Each address that a network has was found. */
+static void check_status(const struct pod *pod, const char *text)
+{
+    json_t *top, *network;
+    size_t i;
+
+    json_set_alloc_funcs(malloc, free);
+    top = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    json_array_foreach(top, i, network)
+    {
+        json_t *pci = json_object_get(json_object_get(network, "device-info"), "pci");
+        sources_found(pod, json_string_value(json_object_get(pci, "pci-address")));
+    }
+    json_decref(top);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -18,6 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)pod_env(env, entry, strlen(entry));
     sources_ask(env);
     sources_named(env, NI_SRC_NETSTATUS, text);
+    if (sources_flat(text, strlen(text)))
+        check_status(env, text);
     slots_fill(sources_node(), "etc/podinfo/network-status", (const char *)data, size);
     sources_ask(file);
     sources_named(file, NI_SRC_NETSTATUS, text);

@@ -232,6 +232,26 @@ static void check_list(char *const s[LINES])
                takes ? "takes" : "does not take", s[1], port);
 }
 
+/* The parsers of spans end where the span does, and say the same whatever stands behind it. */
+static void check_bounds(const char *s, struct ni_span bare)
+{
+    struct ni_span whole = ni_span_of(s);
+    uint8_t a[NI_GID_BYTES], b[NI_GID_BYTES];
+    struct ni_bdf x, y;
+    uint64_t v, w;
+
+    if (whole.n != bare.n) /* it holds a NUL */
+        return;
+    FUZZ_CHECK(ni_parse_u64(whole, 7, &v) == ni_parse_u64(bare, 7, &w), "`%s`", s);
+    FUZZ_CHECK(ni_parse_hex(whole, 7, &v) == ni_parse_hex(bare, 7, &w), "`%s`", s);
+    FUZZ_CHECK(ni_parse_bdf(whole, &x) == ni_parse_bdf(bare, &y), "`%s`", s);
+    FUZZ_CHECK(ni_parse_gid(whole, a) == ni_parse_gid(bare, b), "`%s`", s);
+    FUZZ_CHECK(ni_parse_hex_ip(whole, a) == ni_parse_hex_ip(bare, b), "`%s`", s);
+    FUZZ_CHECK(ni_parse_ipv4(whole, a) == ni_parse_ipv4(bare, b), "`%s`", s);
+    FUZZ_CHECK(ni_is_name(whole, NI_DEV_NAME) == ni_is_name(bare, NI_DEV_NAME), "`%s`", s);
+    FUZZ_CHECK(ni_is_aux_id(whole) == ni_is_aux_id(bare), "`%s`", s);
+}
+
 static void check_word(const char *s)
 {
     check_number(s, 10);
@@ -257,6 +277,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     line[0] = fuzz_text(word.p, word.n);
     check_quoted(word.p, word.n);
     check_word(line[0]);
+    if (word.n == size) /* the end of the input, which is the end of its memory */
+        check_bounds(line[0], word);
     for (unsigned i = 1; i < LINES; i++) {
         s = (struct ni_span){"", 0};
         (void)fuzz_piece(&in, '\n', &s);

@@ -95,6 +95,8 @@ static size_t written(const struct ni_root *record, bool mask)
     off_t n = lseek(fd, 0, SEEK_CUR);
     FUZZ_CHECK(n >= 0 && (size_t)n < sizeof(text) && pread(fd, text, (size_t)n, 0) == n,
                "%zd bytes", n);
+    text[n] = '\0';
+    FUZZ_CHECK(!strstr(text, " \n"), "a line ends in a blank, which editors take off");
     return (size_t)n;
 }
 

@@ -51,3 +51,25 @@ void sources_named(const struct pod *pod, enum ni_source source, const char *tex
                    "%s (%s) was not given", h->name, id);
     }
 }
+
+bool sources_flat(const char *text, size_t n)
+{
+    unsigned opened = 0;
+
+    for (size_t i = 0; i < n; i++)
+        opened += text[i] == '{' || text[i] == '[';
+    return opened <= 16;
+}
+
+void sources_found(const struct pod *pod, const char *id)
+{
+    static const char *const rdma[] = {"0000:03:00.2", "0000:23:00.2", "mlx5_core.sf.4"};
+    const struct ni_inventory *inv = &pod->ctx.inventory;
+    bool found = false, known = false;
+
+    for (unsigned i = 0; id && i < NI_COUNT(rdma); i++)
+        known = known || strcmp(id, rdma[i]) == 0;
+    for (unsigned i = 0; known && i < inv->n_claim && !found; i++)
+        found = strcmp(inv->claim[i].id, id) == 0 && inv->claim[i].hca >= 0;
+    FUZZ_CHECK(!known || found || inv->n_claim == NI_MAX_CLAIM, "%s is named, and not found", id);
+}

@@ -14,4 +14,9 @@ void sources_ask(struct pod *pod);
 /* Each HCA that this source gave stands in the text. */
 void sources_named(const struct pod *pod, enum ni_source source, const char *text);
 
+/* JSON that is not nested so deeply that it is refused for that. */
+bool sources_flat(const char *text, size_t n);
+/* If that is the address or name of a device of the node with an RDMA side, it was found. */
+void sources_found(const struct pod *pod, const char *id);
+
 #endif
