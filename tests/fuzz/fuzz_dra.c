@@ -14,7 +14,8 @@ enum { MOST = 65000 }; /* longer files are refused */
 /* Each address that a file gives a device was found. */
 static void check_file(const struct pod *pod, struct ni_span file)
 {
-    static const char key[] = "resource.kubernetes.io/pciBusID";
+    static const char *const keys[] = {"resource.kubernetes.io/pciBusID",
+                                       "sriovnetwork.k8snetworkplumbingwg.io/pciAddress"};
     json_t *top, *request, *device;
     size_t i, k;
 
@@ -26,8 +27,12 @@ static void check_file(const struct pod *pod, struct ni_span file)
     {
         json_array_foreach(json_object_get(request, "devices"), k, device)
         {
-            json_t *id = json_object_get(json_object_get(device, "attributes"), key);
-            sources_found(pod, json_string_value(json_object_get(id, "string")));
+            json_t *attributes = json_object_get(device, "attributes");
+            const char *id = NULL;
+            for (unsigned a = 0; a < NI_COUNT(keys) && !id; a++)
+                id = json_string_value(
+                    json_object_get(json_object_get(attributes, keys[a]), "string"));
+            sources_found(pod, id);
         }
     }
     json_decref(top);
