@@ -36,7 +36,8 @@ static int use_recorded(struct ni_context *ctx)
     if (n >= 0 && !split_recorded(ctx, (size_t)n))
         n = -EOVERFLOW;
     if (n < 0)
-        return ni_usage(ctx, "%s: %s: %s", ctx->options.root, recorded_environ, strerror((int)-n));
+        return ni_usage(ctx, "%.512s: %s: %s", ctx->options.root, recorded_environ,
+                        strerror((int)-n));
     ctx->env.entry = ctx->recorded_entry;
     /* As `run` took them on the recorded node: what is wrong is a finding. */
     return ni_args_env(ctx->verb, &ctx->env, true, &ctx->taken, &ctx->options, &ctx->findings,
@@ -68,10 +69,11 @@ int ni_flow_open(struct ni_context *ctx)
         return 0;
     }
     if (r == -EINVAL && line > 0)
-        return ni_usage(ctx, "%s:%u: not of the form of a .tree file", ctx->options.root, line);
+        return ni_usage(ctx, "%.512s:%u: not of the form of a .tree file", ctx->options.root, line);
     if (r == -ENOSYS)
         return ni_usage(ctx, "--root needs openat2, which this kernel or a seccomp filter lacks");
-    return ni_usage(ctx, "%s: %s", ctx->options.root, strerror(-r));
+    /* The reason must not be lost behind a long path. */
+    return ni_usage(ctx, "%.512s: %s", ctx->options.root, strerror(-r));
 }
 
 void ni_flow_decide(struct ni_context *ctx)

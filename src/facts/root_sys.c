@@ -130,8 +130,9 @@ static int open_file(const struct ni_root *root, const char *path)
     if (root->kind == NI_ROOT_LIVE)
         return open_live(root, path);
     int fd = open_path(root, path, READ_FLAGS);
-    if (fd < 0 || is_kernel_file(path)) /* O_NONBLOCK: what only poses as one cannot hold us */
+    if (fd < 0)
         return fd;
+    /* Here a disk may pose as a file of sysfs: its content is not the root's. */
     int r = fstat(fd, &st) < 0 ? -errno : check_mode(st.st_mode);
     if (r < 0) {
         (void)close(fd);
@@ -192,13 +193,16 @@ ssize_t ni_sys_read(const struct ni_root *root, const char *path, char *buf, siz
 int ni_sys_lines(const struct ni_root *root, const char *path, struct ni_liner *l)
 {
     char buf[NI_PAGE];
+    size_t all = 0;
     int fd = open_file(root, path);
 
     if (fd < 0)
         return fd;
     ssize_t n;
     while ((n = read_some(fd, buf, sizeof(buf))) > 0) {
-        int r = ni_liner_feed(l, buf, (size_t)n);
+        /* One that grows as fast as it is read has no end. No tree can hold more. */
+        all += (size_t)n;
+        int r = all > NI_TREE_FILE ? -EFBIG : ni_liner_feed(l, buf, (size_t)n);
         if (r < 0) {
             n = r;
             break;

@@ -150,6 +150,35 @@ static void test_big_file(void **state)
     }
 }
 
+static void count_line(void *ctx, const char *line)
+{
+    size_t *lines = ctx;
+
+    (void)line;
+    (*lines)++;
+}
+
+/* A file that grows while it is read might have no end. */
+static void test_endless_lines(void **state)
+{
+    (void)state;
+    enum { BLOCK = 1 << 20 };
+    static char block[BLOCK];
+    size_t lines = 0;
+
+    memset(block, '\n', sizeof(block));
+    int fd = openat(base_fd, "lines", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    for (size_t at = 0; at < NI_TREE_FILE; at += sizeof(block))
+        assert_int_equal(write(fd, block, sizeof(block)), sizeof(block));
+    struct ni_root root = dir_root();
+    assert_int_equal(ni_lines(&root, count_line, &lines, "lines"), 0);
+    assert_int_equal(lines, NI_TREE_FILE);
+    assert_int_equal(write(fd, "\n", 1), 1);
+    assert_int_equal(ni_lines(&root, count_line, &lines, "lines"), -EFBIG);
+    ni_root_close(&root);
+    close(fd);
+}
+
 /* ---- what there is not: the host ---- */
 
 static void test_no_way_out(void **state)
@@ -287,16 +316,22 @@ static void test_no_devices(void **state)
 {
     (void)state;
     assert_int_equal(mkfifoat(base_fd, "fifo", 0644), 0);
+    put_dir("sys");
+    assert_int_equal(mkfifoat(base_fd, "sys/fifo", 0644), 0);
     bool device = mknodat(base_fd, "device", S_IFCHR | 0644, makedev(1, 5)) == 0; /* zero */
+    device = device && mknodat(base_fd, "sys/device", S_IFCHR | 0644, makedev(1, 5)) == 0;
     int before = open_fds();
     struct ni_root root = dir_root();
 
     assert_string_equal(read_of(&root, "fifo"), "ENXIO"); /* and does not wait */
+    assert_string_equal(read_of(&root, "sys/fifo"), "ENXIO");
     assert_string_equal(lines_of(&root, "fifo"), "ENXIO");
     assert_string_equal(list_of(&root, "fifo"), "ENOTDIR");
     assert_int_equal(ni_exists(&root, "fifo"), 0);
     if (device) {
         assert_string_equal(read_of(&root, "device"), "ENXIO");
+        assert_string_equal(read_of(&root, "sys/device"), "ENXIO");
+        assert_string_equal(lines_of(&root, "sys/device"), "ENXIO");
         assert_int_equal(ni_exists(&root, "device"), 0);
     }
     ni_root_close(&root);
@@ -417,6 +452,7 @@ int main(void)
         IN_DIR(test_reads),          IN_DIR(test_big_file),   IN_DIR(test_no_way_out),
         IN_DIR(test_no_magic_links), IN_DIR(test_held),       IN_DIR(test_no_devices),
         IN_DIR(test_no_root),        IN_DIR(test_no_openat2), IN_DIR(test_live),
+        IN_DIR(test_endless_lines),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
