@@ -3,6 +3,8 @@
 #ifndef NCCL_INIT_ACT_H
 #define NCCL_INIT_ACT_H
 
+#include <signal.h>
+
 #include "nccl_init/core.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
@@ -42,6 +44,17 @@ int ni_exec(char *const argv[], char *const envp[], struct ni_text *why);
 /* Kubelet shows the last so many bytes (pkg/kubelet/container/runtime.go
    MaxContainerTerminationMessageLength). */
 enum { NI_TERMINATION_MAX = 4096 };
+
+/* Around a write: past the largest file that the process may make it fails, with EFBIG, and kills
+   nobody. Where there is no such limit nothing is touched; else the disposition of SIGXFSZ, until
+   the end. */
+struct ni_fsize {
+    bool changed;
+    struct sigaction old;
+};
+
+void ni_write_begin(struct ni_fsize *f);
+void ni_write_end(const struct ni_fsize *f);
 
 /* Writes text to the pod's termination log if that file exists (Kubernetes terminationMessagePath),
    cut to NI_TERMINATION_MAX bytes. 0 or -errno. */

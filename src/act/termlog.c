@@ -11,6 +11,7 @@
 int ni_termination_log(const char *path, const char *text)
 {
     size_t n = strlen(text);
+    struct ni_fsize fsize;
     struct stat st;
     int r = 0;
     /* Appended, as kubelet shows the end of the file. Never created: a file there is the sign that
@@ -25,6 +26,7 @@ int ni_termination_log(const char *path, const char *text)
         r = -errno;
     else if (!S_ISREG(st.st_mode))
         r = -EINVAL;
+    ni_write_begin(&fsize);
     while (r == 0 && n > 0) {
         ssize_t done = write(fd, text, n);
 
@@ -35,6 +37,7 @@ int ni_termination_log(const char *path, const char *text)
             n -= (size_t)done;
         }
     }
+    ni_write_end(&fsize);
     if (close(fd) != 0 && r == 0)
         r = -errno;
     return r;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* install: this program as a file of a volume that other containers mount. */
+#include "nccl_init/act.h"
 #include "nccl_init/cmd.h"
 
 #include <errno.h>
@@ -185,6 +186,7 @@ static int failed(struct ni_context *ctx, int err, const char *path, const struc
 int ni_cmd_install(struct ni_context *ctx, char *const operands[])
 {
     struct self self = {.fd = -1};
+    struct ni_fsize fsize;
     mode_t mode;
     char path[PATH_MAX];
     int r;
@@ -197,8 +199,10 @@ int ni_cmd_install(struct ni_context *ctx, char *const operands[])
     if (r < 0)
         return failed(ctx, -r, self.path, NULL);
     mode = self.st.st_mode & 0777; /* neither set-user-ID nor the like */
+    ni_write_begin(&fsize);
     r = choose_path(operands[0], path, sizeof(path)) ? ni_replace_file(path, mode, copy_self, &self)
                                                      : -ENAMETOOLONG;
+    ni_write_end(&fsize);
     (void)close(self.fd);
     if (r < 0)
         return failed(ctx, -r, r == -ENAMETOOLONG ? operands[0] : path, &self);

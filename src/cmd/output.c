@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What goes to standard output or to a file. */
+#include "nccl_init/act.h"
 #include "nccl_init/cmd.h"
 
 #include <errno.h>
@@ -9,8 +10,10 @@
 int ni_output(struct ni_context *ctx, int (*write)(int fd, void *arg), void *arg)
 {
     const char *path = ctx->options.output;
+    struct ni_fsize fsize;
     int r;
 
+    ni_write_begin(&fsize);
     if (path && strcmp(path, "-") != 0) {
         r = ni_replace_file(path, 0644, write, arg);
     } else {
@@ -20,6 +23,7 @@ int ni_output(struct ni_context *ctx, int (*write)(int fd, void *arg), void *arg
         if (r == 0 && close(STDOUT_FILENO) != 0 && errno != EINTR)
             r = -errno;
     }
+    ni_write_end(&fsize);
     if (r < 0 && r != -EPIPE && r != -EILSEQ)
         ni_say(ctx, NI_LOG_ERROR, "%.512s: %s", path, strerror(-r));
     return r;

@@ -26,16 +26,20 @@ bool ni_stderr_ready(struct ni_context *ctx)
 
 static void write_line(struct ni_context *ctx, const char *s, size_t n)
 {
+    struct ni_fsize fsize;
+
+    ni_write_begin(&fsize);
     while (n > 0 && ni_stderr_ready(ctx)) {
         ssize_t done = write(STDERR_FILENO, s, n);
 
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0)
-            return;
+            break;
         s += done;
         n -= (size_t)done;
     }
+    ni_write_end(&fsize);
 }
 
 /* s holds printable ASCII only. */
