@@ -18,9 +18,11 @@ bool ni_stderr_ready(struct ni_context *ctx)
 {
     struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
 
-    if (!ctx->stderr_dead &&
-        (poll(&p, 1, PATIENCE_MS) != 1 || (p.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0))
-        ctx->stderr_dead = true;
+    if (ctx->stderr_dead)
+        return false;
+    int r = poll(&p, 1, PATIENCE_MS);
+    /* Where nobody answers (a signal, a seccomp filter) silence would be worse than the risk. */
+    ctx->stderr_dead = r == 0 || (r > 0 && (p.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0);
     return !ctx->stderr_dead;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ordered list of probes, and what is read only when it is needed. */
+#include <errno.h>
 #include <string.h>
 
 #include "probe.h"
@@ -101,6 +102,20 @@ static void probe_named_sockets(struct ni_probe *p)
     }
 }
 
+/* One file that is absent says something; a whole file system only that nobody mounted it. A
+   recording or a test's directory may hold no more than it needs. */
+static void note_unmounted(struct ni_probe *p)
+{
+    if (p->root->kind != NI_ROOT_LIVE)
+        return;
+    if (p->inv->self.caps_known == NI_ABSENT)
+        ni_report(p->f, NI_F_FACT_UNREADABLE, "proc",
+                  "not mounted: limits, capabilities, addresses and routes cannot be seen");
+    if (p->inv->n_hca == 0 && ni_exists(p->root, "sys/class") == -ENOENT)
+        ni_report(p->f, NI_F_FACT_UNREADABLE, "sys",
+                  "not mounted: HCAs, GPUs and network interfaces cannot be seen");
+}
+
 void ni_gather(const struct ni_root *root, const struct ni_env *env, const struct ni_ask *ask,
                struct ni_inventory *inv, struct ni_findings *f)
 {
@@ -122,6 +137,7 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
     ni_probe_addresses(&p);
     ni_probe_routes(&p);
     ni_probe_sources(&p);
+    note_unmounted(&p);
     ni_probe_gids(&p);
     probe_netdevs(&p);
     probe_named_sockets(&p);
