@@ -4,9 +4,9 @@
 
 static const char own_prefix[] = "NCCLINIT_";
 
-/* Each setting as NAME=VALUE; the rest of the list points into the caller's environment. */
-extern char ni_setting_text[NI_MAX_SETTING][NI_DEV_NAME + NI_VALUE];
-char ni_setting_text[NI_MAX_SETTING][NI_DEV_NAME + NI_VALUE] NI_LARGE;
+/* Each setting as NAME=VALUE and a NUL, one behind the other; the rest of the list points into the caller's environment. */
+extern char ni_setting_text[NI_MAX_SETTING * (NI_DEV_NAME + NI_VALUE)];
+char ni_setting_text[NI_MAX_SETTING * (NI_DEV_NAME + NI_VALUE)] NI_LARGE;
 extern char *ni_env_entries[NI_MAX_ENV + NI_MAX_SETTING + 1];
 char *ni_env_entries[NI_MAX_ENV + NI_MAX_SETTING + 1] NI_LARGE;
 
@@ -30,14 +30,17 @@ char *const *ni_command_env(const struct ni_env *env, const struct ni_plan *plan
             return NULL;
         ni_env_entries[n++] = *e;
     }
+    char *text = ni_setting_text;
     for (unsigned i = 0; i < plan->n_setting; i++) {
         const struct ni_setting *s = &plan->setting[i];
-        struct ni_text t = ni_text_on(ni_setting_text[i], sizeof(ni_setting_text[i]));
+        struct ni_text t;
 
         if (s->origin != NI_FROM_RULE)
             continue;
+        t = ni_text_on(text, NI_DEV_NAME + NI_VALUE);
         ni_putf(&t, "%s=%s", s->name, s->value);
-        ni_env_entries[n++] = ni_setting_text[i];
+        ni_env_entries[n++] = text;
+        text += t.len + 1;
     }
     ni_env_entries[n] = NULL;
     return ni_env_entries;

@@ -285,7 +285,7 @@ static void put_container(void)
 {
     put("proc/self", "limits", "%-26s%-21s%-21s%-10s\n%-26s%-21s%-21s%-10s\n%-26s%-21s%-21s%-10s\n",
         "Limit", "Soft Limit", "Hard Limit", "Units", "Max open files", "1048576", "1048576",
-        "files", "Max locked memory", "8388608", "8388608", "bytes");
+        "files", "Max locked memory", "unlimited", "unlimited", "bytes");
     put("proc/self", "status",
         "Name:\tnccl-init\nUmask:\t0022\nState:\tR (running)\nTgid:\t1\nPid:\t1\nPPid:\t0\n"
         "CapInh:\t0000000000000000\nCapPrm:\t00000000010045fb\nCapEff:\t00000000010045fb\n"
