@@ -34,6 +34,7 @@ struct ni_pci {
     uint8_t root_bus;
     uint8_t depth;                  /* at[depth - 1] is the device itself */
     struct ni_bdf at[NI_MAX_DEPTH]; /* at[0] lies on the root bus */
+    bool none;                      /* SoftRoCE: a device of no bus */
     struct ni_num numa;             /* -1 where the firmware tells none */
 };
 
@@ -61,6 +62,7 @@ enum ni_claim_state {
     NI_CLAIM_BAD_ID,    /* neither a PCI address nor an auxiliary name */
     NI_CLAIM_NO_DEVICE, /* not in sysfs */
     NI_CLAIM_NOT_RDMA,  /* there, but without infiniband/: accelerator, vfio, no RDMA driver */
+    NI_CLAIM_UNREAD,    /* there, but sysfs does not tell what it is */
     NI_CLAIM_OK
 };
 
@@ -115,6 +117,7 @@ struct ni_port {
     unsigned n_gid;
     /* false: reading stopped at the first GID that is right (facts.h struct ni_ask) */
     bool gids_complete;
+    bool gids_lost;     /* an entry could not be read */
     unsigned gids_read; /* entries looked at, empty ones included */
 };
 
@@ -189,8 +192,9 @@ struct ni_gdr {
     enum ni_known peermem; /* KNOWN: nvidia-peermem or nv_peer_mem is loaded */
     enum ni_known
         open_driver; /* KNOWN: the open GPU kernel modules; ABSENT: the closed ones or no driver */
-    bool c2c;        /* Grace, Vera: CPU and GPU share NVLink-C2C */
-    bool gb10;       /* DGX Spark and its kin: one memory, no GPUDirect RDMA */
+    enum ni_known cpu; /* its kind; ABSENT: the kernel is not arm64's */
+    bool c2c;          /* Grace, Vera: CPU and GPU share NVLink-C2C */
+    bool gb10;         /* DGX Spark and its kin: one memory, no GPUDirect RDMA */
 };
 
 /* ---- the process ---- */
@@ -276,6 +280,7 @@ struct ni_conf_entry {
 struct ni_inventory {
     unsigned n_claim, n_hca, n_port, n_gid, n_netdev, n_gpu, n_conf;
     enum ni_source source;   /* which source decided */
+    bool source_unread;      /* none did: one could not be read, and no weaker one was asked */
     enum ni_known topo_file; /* NCCL_TOPO_FILE; UNSET when the user names none */
     /* an HCA that is not the pod's, though the user's NCCL_IB_HCA, a list without '=', takes it */
     char users_foreign_hca[NI_DEV_NAME];

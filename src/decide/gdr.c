@@ -66,6 +66,21 @@ static int flat_gpu(const struct ni_inventory *inv)
     return -1;
 }
 
+/* A chosen HCA whose distance to a GPU is not known, though it may be nearer than what is beyond
+   PXB. What has no place, SoftRoCE, is not near to anything. -1: none. */
+static int lost_hca(const struct ni_inventory *inv, const struct ni_plan *plan)
+{
+    for (unsigned g = 0; g < inv->n_gpu; g++) {
+        for (unsigned i = 0; i < plan->n_chosen; i++) {
+            int h = inv->port[plan->chosen[i]].hca;
+            if (plan->nearest[g].gpu >= 0 && plan->nearest[g].distance > NI_DIST_PXB &&
+                plan->distance[g][h] == NI_DIST_UNKNOWN && !inv->hca[h].pci.none)
+                return h;
+        }
+    }
+    return -1;
+}
+
 static void decide_level(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     const struct ni_inventory *inv = facts->inv;
@@ -80,6 +95,13 @@ static void decide_level(const struct ni_facts *facts, struct ni_plan *plan, str
     }
     enum ni_distance level = NI_DIST_PXB;
     unsigned farthest = 0;
+    int lost = lost_hca(inv, plan);
+    if (lost >= 0) {
+        ni_decide_value(facts, plan, rule, variable, NULL, f,
+                        "where %s sits on the PCI tree is not known: it may be the nearest",
+                        inv->hca[lost].name);
+        return;
+    }
     for (unsigned g = 0; g < inv->n_gpu; g++) {
         if (plan->nearest[g].gpu < 0) {
             ni_decide_value(
@@ -114,6 +136,9 @@ void ni_rule_gdr(const struct ni_facts *facts, struct ni_plan *plan, struct ni_f
                         "--gdr");
     else if (inv->n_gpu == 0)
         ni_decide_value(facts, plan, rule, variable, NULL, f, "the pod has no GPU");
+    else if (inv->gdr.cpu == NI_DENIED || inv->gdr.cpu == NI_BAD)
+        ni_decide_value(facts, plan, rule, variable, NULL, f,
+                        "whether CPU and GPU share NVLink-C2C cannot be read");
     else if (inv->gdr.gb10)
         ni_decide_value(facts, plan, rule, variable, NULL, f,
                         "a GB10 has no GPUDirect RDMA: CPU and GPU share one memory");

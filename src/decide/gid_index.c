@@ -76,7 +76,7 @@ static bool search_is_right(const struct ni_facts *facts, struct ni_plan *plan,
     for (unsigned i = 0; i < plan->n_chosen; i++) {
         unsigned index = ni_nccl_gid_search(facts->inv, chosen_port(facts, plan, i), how);
         gid[i] = serves(facts, plan, i, index, false);
-        if (gid[i] < 0) {
+        if (gid[i] < 0 || chosen_port(facts, plan, i)->gids_lost) {
             *ret_wrong = plan->chosen[i];
             return false;
         }
@@ -239,6 +239,28 @@ static void check_user_search(const struct ni_facts *facts, struct ni_plan *plan
               "index 0");
 }
 
+/* The addresses of this namespace could not be read, and the table has several to choose from: then
+   an interface of the same name may be another namespace's. The port, -1. */
+static int doubtful_port(const struct ni_facts *facts, const struct ni_plan *plan)
+{
+    const struct ni_inventory *inv = facts->inv;
+    for (unsigned i = 0; i < plan->n_chosen; i++) {
+        const struct ni_port *port = chosen_port(facts, plan, i);
+        const struct ni_gid *pick = &inv->gid[plan->pick[plan->chosen[i]].gid];
+        bool v4 = ni_ip_is_v4(pick->ip);
+        if (ni_ip_is_link_local(pick->ip) ||
+            (v4 ? inv->net.v4_known : inv->net.v6_known) == NI_KNOWN)
+            continue;
+        for (unsigned k = 0; k < port->n_gid; k++) {
+            const struct ni_gid *g = ni_port_gid(inv, port, k);
+            if (g->type == NI_GID_V2 && g->own == pick->own && ni_ip_is_v4(g->ip) == v4 &&
+                !ni_ip_is_link_local(g->ip) && memcmp(g->ip, pick->ip, sizeof(g->ip)) != 0)
+                return plan->chosen[i];
+        }
+    }
+    return -1;
+}
+
 void ni_rule_gid_index(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     if (plan->n_chosen == 0)
@@ -251,6 +273,16 @@ void ni_rule_gid_index(const struct ni_facts *facts, struct ni_plan *plan, struc
     if (facts->inv->gid[plan->pick[plan->chosen[0]].gid].type == NI_GID_V1) {
         ni_decide_value(facts, plan, rule, "NCCL_IB_GID_INDEX", NULL, f,
                         "only RoCE v1 GIDs: left to NCCL");
+        return;
+    }
+    int doubtful = doubtful_port(facts, plan);
+    if (doubtful >= 0) {
+        char name[NI_DEV_NAME + 8];
+        ni_port_text(facts->inv, doubtful, name);
+        ni_decide_value(facts, plan, rule, "NCCL_IB_GID_INDEX", NULL, f,
+                        "which of the GIDs of %s is this pod's cannot be told", name);
+        ni_report(f, NI_F_GID_OWNER_UNKNOWN, name,
+                  "several addresses are in the table, and those of this pod cannot be read");
         return;
     }
     struct ni_gid_search how;

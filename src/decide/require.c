@@ -26,6 +26,8 @@ static bool has_rdma(const struct ni_facts *facts, const struct ni_plan *plan,
         ni_put(why, "NCCL_NET chooses sockets");
     else if (plan->transport == NI_NET_RDMA)
         ni_put(why, "your NCCL_IB_HCA names no usable port of this pod");
+    else if (facts->inv->source_unread)
+        ni_put(why, "which RDMA devices the pod was given cannot be read");
     else if (given)
         ni_putf(why, "none of the %u RDMA device%s given is usable", given, given == 1 ? "" : "s");
     else

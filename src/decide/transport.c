@@ -75,7 +75,10 @@ void ni_rule_transport(const struct ni_facts *facts, struct ni_plan *plan, struc
 static void note_no_port(const struct ni_facts *facts, struct ni_findings *f)
 {
     unsigned given = ni_given_hcas(facts->inv);
-    if (given)
+    if (facts->inv->source_unread)
+        ni_report(f, NI_F_HCA_NONE_USABLE, "NCCL_IB_HCA",
+                  "which RDMA devices the pod was given cannot be read: TCP is used");
+    else if (given)
         ni_report(f, NI_F_HCA_NONE_USABLE, "NCCL_IB_HCA",
                   "%u RDMA device%s given, none usable: `NET/IB : No device found`, TCP is used",
                   given, given == 1 ? "" : "s");

@@ -63,9 +63,13 @@ static void probe_users_hcas(struct ni_probe *p)
 {
     const char *list = ni_users(p, "NCCL_IB_HCA");
     struct ni_inventory *inv = p->inv;
-    if (!list || !*list || *list == '=' || *list == '^' ||
-        ni_list(p->root, &p->names, "sys/class/infiniband") < 0)
+    if (!list || !*list || *list == '=' || *list == '^')
         return;
+    int err = ni_list(p->root, &p->names, "sys/class/infiniband");
+    if (err < 0) {
+        ni_note_unreadable(p, "sys/class/infiniband", err);
+        return;
+    }
     for (unsigned i = 0; i < p->names.n && !inv->users_foreign_hca[0]; i++) {
         bool mine = false;
         const char *name = p->names.name[i];
@@ -83,8 +87,13 @@ static void probe_user_values(struct ni_probe *p)
     const char *sockets = ni_users(p, "NCCL_SOCKET_IFNAME");
     if (topo && *topo)
         p->inv->topo_file = ni_probe_readable(p, topo);
-    if (!sockets || !*sockets || ni_list(p->root, &p->names, "sys/class/net") < 0)
+    if (!sockets || !*sockets)
         return;
+    int err = ni_list(p->root, &p->names, "sys/class/net");
+    if (err < 0) {
+        ni_note_unreadable(p, "sys/class/net", err);
+        return;
+    }
     for (unsigned i = 0; i < p->names.n; i++) {
         if (ni_nccl_match(sockets, p->names.name[i], -1))
             ni_add_netdev(p, p->names.name[i]);
@@ -128,7 +137,7 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
     p.ask = ask;
     p.inv = inv;
     p.f = f;
-    p.ipv6_read = p.settled = false;
+    p.ipv6_read = p.settled = p.lost = false;
     p.n_placed = p.names.n = 0;
     if (ask->off)
         return;

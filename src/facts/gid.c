@@ -17,7 +17,8 @@ static ssize_t read_entry(struct ni_probe *p, const char *dir, const char *table
     if (n < 0 && n != -EINVAL) {
         char path[NI_PATH + 64];
         (void)ni_format(path, sizeof(path), "%s/%s/%u", dir, table, index);
-        ni_note_unreadable(p, path, (int)n);
+        /* `gids` ends somewhere, and what belongs to an entry is there with it */
+        (strcmp(table, "gids") == 0 ? ni_note_unreadable : ni_note_missing)(p, path, (int)n);
     }
     return n;
 }
@@ -49,10 +50,13 @@ static enum ni_gid_type read_type(struct ni_probe *p, const char *dir, unsigned 
 static void read_ndev(struct ni_probe *p, const char *dir, struct ni_gid *g)
 {
     char buf[64];
-    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s/gid_attrs/ndevs/%u", dir, g->index);
-    if (n < 0 || !ni_is_name(ni_span_of(buf), NI_IF_NAME))
+    static const char table[] = "gid_attrs/ndevs";
+    if (read_entry(p, dir, table, g->index, buf, sizeof(buf)) < 0)
         return;
-    ni_copy(g->ndev, sizeof(g->ndev), buf);
+    if (ni_is_name(ni_span_of(buf), NI_IF_NAME))
+        ni_copy(g->ndev, sizeof(g->ndev), buf);
+    else
+        note_odd(p, dir, table, g->index, buf);
 }
 
 /* An entry of its own for the port at the end of the pool; NULL when there is no room. */
@@ -79,7 +83,7 @@ static enum entry read_gid(struct ni_probe *p, const char *dir, unsigned index,
     char buf[64];
     ssize_t n = read_entry(p, dir, table, index, buf, sizeof(buf));
     if (n < 0)
-        return n == -ENOENT ? ENTRY_END : ENTRY_BAD;
+        return n == -ENOENT ? ENTRY_END : n == -EINVAL ? ENTRY_EMPTY : ENTRY_BAD;
     if (ni_parse_gid(ni_span_of(buf), ip) < 0) {
         note_odd(p, dir, table, index, buf);
         return ENTRY_BAD;
@@ -90,16 +94,20 @@ static enum entry read_gid(struct ni_probe *p, const char *dir, unsigned index,
 /* The interface of that name here is another function's. Where nobody named the pod's HCAs, those of
    other pods may be among them, and in networks that are kept apart these may have our addresses.
    SoftRoCE is of no function, whatever else its interface's function has. */
-static bool is_anothers(struct ni_probe *p, const struct ni_hca *h, const char *ndev)
+static enum ni_own owner_of(struct ni_probe *p, const struct ni_hca *h, const char *ndev)
 {
-    if (p->inv->claim[h->claim].source < NI_SRC_UVERBS || !ndev[0] || (!h->has_bdf && !h->aux[0]) ||
-        ni_list(p->root, &p->inner, "sys/class/net/%s/device/infiniband", ndev) < 0)
-        return false;
+    char dir[NI_PATH];
+    if (p->inv->claim[h->claim].source < NI_SRC_UVERBS || !ndev[0] || h->pci.none)
+        return NI_OWN_OURS;
+    (void)ni_format(dir, sizeof(dir), "sys/class/net/%s/device/infiniband", ndev);
+    int err = ni_list(p->root, &p->inner, "%s", dir);
+    if (err < 0 && ni_known_of(ni_note_unreadable(p, dir, err)) != NI_ABSENT)
+        return NI_OWN_FOREIGN; /* not taken while it cannot be told */
     for (unsigned i = 0; i < p->inner.n; i++) {
         if (strcmp(p->inner.name[i], h->name) == 0)
-            return false;
+            return NI_OWN_OURS;
     }
-    return p->inner.n > 0;
+    return p->inner.n > 0 ? NI_OWN_FOREIGN : NI_OWN_OURS;
 }
 
 /* Whose entry it is. The address decides; a link-local one, which every namespace may have, goes by
@@ -111,7 +119,7 @@ static enum ni_own whose(struct ni_probe *p, const struct ni_port *port, const s
     const struct ni_hca *h = &inv->hca[port->hca];
     bool v4 = ni_ip_is_v4(g->ip);
     if (ni_is_local(inv, g->ip))
-        return is_anothers(p, h, g->ndev) ? NI_OWN_FOREIGN : NI_OWN_OURS;
+        return owner_of(p, h, g->ndev);
     if (v4 && inv->net.v4_known == NI_KNOWN)
         return NI_OWN_FOREIGN;
     if (!v4 && !ni_ip_is_link_local(g->ip) && inv->net.v6_known == NI_KNOWN)
@@ -121,8 +129,12 @@ static enum ni_own whose(struct ni_probe *p, const struct ni_port *port, const s
     if (!g->ndev[0])
         return NI_OWN_UNKNOWN;
     /* An interface that is not here is somebody else's; one of that name may be. */
-    bool here = ni_exists(p->root, "sys/class/net/%s", g->ndev) == 0;
-    return here && !ni_ip_is_link_local(g->ip) ? NI_OWN_UNKNOWN : NI_OWN_FOREIGN;
+    char path[NI_PATH];
+    (void)ni_format(path, sizeof(path), "sys/class/net/%s", g->ndev);
+    int err = ni_exists(p->root, "%s", path);
+    if (err < 0)
+        ni_note_unreadable(p, path, err);
+    return err == 0 && !ni_ip_is_link_local(g->ip) ? NI_OWN_UNKNOWN : NI_OWN_FOREIGN;
 }
 
 static bool settles(const struct ni_gid *g)
@@ -144,6 +156,7 @@ static void scan(struct ni_probe *p, struct ni_port *port, bool to_end, unsigned
             return;
         }
         unsigned index = port->gids_read++;
+        port->gids_lost = port->gids_lost || e == ENTRY_BAD;
         if (e != ENTRY_GID)
             continue;
         struct ni_gid *g = new_gid(p, port);

@@ -33,8 +33,11 @@ static unsigned nvidia_nodes(struct ni_probe *p, uint64_t *ret_minors)
 {
     unsigned n = 0;
     *ret_minors = 0;
-    if (ni_list(p->root, &p->names, "dev") < 0)
+    int err = ni_list(p->root, &p->names, "dev");
+    if (err < 0) {
+        ni_note_missing(p, "dev", err);
         return 0;
+    }
     for (unsigned i = 0; i < p->names.n; i++) {
         uint64_t minor;
         const char *name = p->names.name[i];
@@ -70,6 +73,19 @@ static unsigned keep_addresses(struct ni_names *names)
     return n;
 }
 
+static int read_minor(struct ni_probe *p, const char *bdf)
+{
+    char path[NI_PATH];
+    int minor = -1;
+    (void)ni_format(path, sizeof(path), "proc/driver/nvidia/gpus/%s/information", bdf);
+    int err = ni_lines(p->root, minor_line, &minor, "%s", path);
+    if (err < 0)
+        ni_note_missing(p, path, err);
+    else if (minor < 0)
+        ni_report(p->f, NI_F_FACT_UNREADABLE, path, "it tells no minor number");
+    return minor;
+}
+
 /* The NVIDIA driver lists its GPUs under /proc; the container toolkit leaves only the pod's there
    in some modes, all in others. As many as there are device nodes: all are the pod's. Else each
    one's minor number tells. */
@@ -99,19 +115,30 @@ static bool probe_nvidia(struct ni_probe *p)
     for (unsigned i = 0; i < p->names.n; i++) {
         int minor = -1;
         if (dir == gpus && (!all || p->ask->all_hcas))
-            ni_lines(p->root, minor_line, &minor, "%s/%s/information", dir, p->names.name[i]);
+            minor = read_minor(p, p->names.name[i]);
         if (all || (minor >= 0 && minors >> minor & 1))
             add_gpu(p, p->names.name[i], minor, false);
     }
     return true;
 }
 
+static enum ni_known is_there(struct ni_probe *p, const char *path)
+{
+    int err = ni_exists(p->root, "%s", path);
+    return ni_known_of(err < 0 ? ni_note_unreadable(p, path, err) : 0);
+}
+
 static void probe_amd(struct ni_probe *p)
 {
     /* amdgpu's compute node is one for all GPUs; without it ROCm has none. */
-    if (ni_exists(p->root, "dev/kfd") < 0 ||
-        ni_list(p->root, &p->names, "sys/bus/pci/drivers/amdgpu") < 0)
+    static const char dir[] = "sys/bus/pci/drivers/amdgpu";
+    if (is_there(p, "dev/kfd") != NI_KNOWN)
         return;
+    int err = ni_list(p->root, &p->names, "%s", dir);
+    if (err < 0) {
+        ni_note_missing(p, dir, err);
+        return;
+    }
     for (unsigned i = 0; i < p->names.n; i++)
         add_gpu(p, p->names.name[i], -1, true);
 }
@@ -121,12 +148,6 @@ static void open_driver_line(void *ctx, const char *line)
     enum ni_known *known = ctx;
     if (strstr(line, "Open Kernel Module"))
         *known = NI_KNOWN;
-}
-
-static enum ni_known is_there(struct ni_probe *p, const char *path)
-{
-    int err = ni_exists(p->root, "%s", path);
-    return ni_known_of(err < 0 ? ni_note_unreadable(p, path, err) : 0);
 }
 
 /* Peer memory before nvidia-peermem: the files NCCL looks at (2.30.7 transport/net_ib/gdr.cc
@@ -157,8 +178,10 @@ static void probe_kernel(struct ni_probe *p)
     size_t a = strspn(buf, "0123456789");
     size_t b = buf[a] == '.' ? strspn(buf + a + 1, "0123456789") : 0;
     if (ni_parse_u64((struct ni_span){buf, a}, 999, &major) < 0 ||
-        ni_parse_u64((struct ni_span){buf + a + 1, b}, 9999, &minor) < 0)
+        ni_parse_u64((struct ni_span){buf + a + 1, b}, 9999, &minor) < 0) {
+        ni_note_odd(p, "proc/sys/kernel/osrelease", buf);
         return;
+    }
     p->inv->self.kernel_major = (unsigned)major;
     p->inv->self.kernel_minor = (unsigned)minor;
 }
@@ -169,13 +192,20 @@ static void probe_kernel(struct ni_probe *p)
 static void probe_cpu(struct ni_probe *p)
 {
     enum { NEOVERSE_V2 = 0x41d4f, CORTEX_X925 = 0x41d85, CORTEX_A725 = 0x41d87, OLYMPUS = 0x4e010 };
+    static const char path[] = "sys/devices/system/cpu/cpu0/regs/identification/midr_el1";
     char buf[64];
     uint64_t midr;
-    ssize_t n = ni_read(p->root, buf, sizeof(buf),
-                        "sys/devices/system/cpu/cpu0/regs/identification/midr_el1");
-    if (n < 3 || !ni_has_prefix(buf, "0x") ||
-        ni_parse_hex(ni_span_of(buf + 2), UINT64_MAX, &midr) < 0)
+    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s", path);
+    p->inv->gdr.cpu = n < 0 ? ni_known_of(ni_note_unreadable(p, path, (int)n)) : NI_KNOWN;
+    if (n < 0)
         return;
+    /* "0x%016llx" (arch/arm64/kernel/cpuinfo.c CPUREGS_ATTR_RO) */
+    if (n != 18 || !ni_has_prefix(buf, "0x") ||
+        ni_parse_hex(ni_span_of(buf + 2), UINT64_MAX, &midr) < 0) {
+        p->inv->gdr.cpu = NI_BAD;
+        ni_note_odd(p, path, buf);
+        return;
+    }
     uint64_t cpu = (midr >> 24 & 0xff) << 12 | (midr >> 4 & 0xfff);
     p->inv->gdr.c2c = cpu == NEOVERSE_V2 || cpu == OLYMPUS;
     p->inv->gdr.gb10 = cpu == CORTEX_X925 || cpu == CORTEX_A725;

@@ -7,7 +7,8 @@
 
 static enum ni_known is_there(struct ni_probe *p, const char *path)
 {
-    return ni_known_of(ni_exists(p->root, "%s", path));
+    int err = ni_exists(p->root, "%s", path);
+    return ni_known_of(err < 0 ? ni_note_unreadable(p, path, err) : 0);
 }
 
 static enum ni_known is_any_there(struct ni_probe *p, const char *a, const char *b)

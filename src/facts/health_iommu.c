@@ -5,26 +5,44 @@
 
 #include "probe.h"
 
+/* drivers/iommu/iommu.c iommu_group_show_type */
+static bool is_type(const char *s)
+{
+    static const char *const types[] = {"identity", "DMA",       "DMA-FQ",
+                                        "blocked",  "unmanaged", "unknown"};
+    for (unsigned i = 0; i < NI_COUNT(types); i++) {
+        if (strcmp(s, types[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void probe_group(struct ni_probe *p, struct ni_bdf at, struct ni_iommu *ret)
 {
-    char target[NI_PATH], bdf[NI_BDF_TEXT];
+    char path[NI_PATH], target[NI_PATH], bdf[NI_BDF_TEXT];
     uint64_t group;
-    ssize_t n = ni_readlink(p->root, target, sizeof(target), "sys/bus/pci/devices/%s/iommu_group",
-                            ni_bdf_text(at, bdf));
+    (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/iommu_group", ni_bdf_text(at, bdf));
+    ssize_t n = ni_readlink(p->root, target, sizeof(target), "%s", path);
     if (n < 0) {
-        ret->group.known = ni_known_of((int)n);
+        ret->group.known = ni_known_of(ni_note_unreadable(p, path, (int)n));
         return;
     }
     const char *slash = strrchr(target, '/');
-    if (ni_parse_u64(ni_span_of(slash ? slash + 1 : target), INT32_MAX, &group) < 0) {
+    if (!strstr(target, "/iommu_groups/") || !slash ||
+        ni_parse_u64(ni_span_of(slash + 1), INT32_MAX, &group) < 0) {
         ret->group.known = NI_BAD;
+        ni_note_odd(p, path, target);
         return;
     }
     ret->group = (struct ni_num){(int64_t)group, NI_KNOWN};
-    n = ni_read(p->root, ret->type, sizeof(ret->type), "sys/kernel/iommu_groups/%u/type",
-                (unsigned)group);
-    ret->type_known = n < 0 ? ni_known_of((int)n) : NI_KNOWN;
-    if (n < 0)
+    (void)ni_format(path, sizeof(path), "sys/kernel/iommu_groups/%u/type", (unsigned)group);
+    n = ni_read(p->root, ret->type, sizeof(ret->type), "%s", path);
+    ret->type_known = n < 0 ? ni_known_of(ni_note_unreadable(p, path, (int)n)) : NI_KNOWN;
+    if (n >= 0 && !is_type(ret->type)) {
+        ni_note_odd(p, path, ret->type);
+        ret->type_known = NI_BAD;
+    }
+    if (ret->type_known != NI_KNOWN)
         ret->type[0] = '\0';
 }
 

@@ -21,22 +21,30 @@ static bool function_dir(const struct ni_hca *h, char dir[NI_PATH])
 
 static bool is_node_of(struct ni_probe *p, const char *name, const struct ni_hca *h)
 {
-    char buf[NI_DEV_NAME];
-    uint64_t n;
-    return ni_has_prefix(name, "uverbs") &&
-           ni_parse_u64(ni_span_of(name + strlen("uverbs")), UINT32_MAX, &n) == 0 &&
-           ni_read(p->root, buf, sizeof(buf), "sys/class/infiniband_verbs/%s/ibdev", name) > 0 &&
-           strcmp(buf, h->name) == 0;
+    char path[NI_PATH], buf[NI_DEV_NAME];
+    uint64_t node;
+    if (!ni_has_prefix(name, "uverbs") ||
+        ni_parse_u64(ni_span_of(name + strlen("uverbs")), UINT32_MAX, &node) < 0)
+        return false;
+    (void)ni_format(path, sizeof(path), "sys/class/infiniband_verbs/%s/ibdev", name);
+    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s", path);
+    if (n < 0)
+        ni_note_missing(p, path, (int)n);
+    else if (!ni_is_name(ni_span_of(buf), sizeof(buf)))
+        ni_note_odd(p, path, buf);
+    return n > 0 && strcmp(buf, h->name) == 0;
 }
 
 /* uverbsN of one HCA; N need not be that of mlx5_N. Below the function where there is one: the
    class lists the whole host. */
 static void probe_uverbs(struct ni_probe *p, const struct ni_hca *h, struct ni_health_hca *ret)
 {
-    char dir[NI_PATH];
-    int err = function_dir(h, dir) ? ni_list(p->root, &p->names, "%s/infiniband_verbs", dir)
-                                   : ni_list(p->root, &p->names, "sys/class/infiniband_verbs");
-    ret->uverbs_known = err < 0 ? ni_known_of(err) : NI_ABSENT;
+    char dir[NI_PATH], path[NI_PATH + 32];
+    if (!function_dir(h, dir))
+        (void)ni_copy(dir, sizeof(dir), "sys/class");
+    (void)ni_format(path, sizeof(path), "%s/infiniband_verbs", dir);
+    int err = ni_list(p->root, &p->names, "%s", path);
+    ret->uverbs_known = err < 0 ? ni_known_of(ni_note_unreadable(p, path, err)) : NI_ABSENT;
     for (unsigned i = 0; err == 0 && i < p->names.n; i++) {
         if (is_node_of(p, p->names.name[i], h) &&
             ni_copy(ret->uverbs, sizeof(ret->uverbs), p->names.name[i])) {
@@ -49,11 +57,12 @@ static void probe_uverbs(struct ni_probe *p, const struct ni_hca *h, struct ni_h
 
 static void probe_netdev(struct ni_probe *p, const struct ni_hca *h, struct ni_health_hca *ret)
 {
-    char dir[NI_PATH], path[NI_PATH];
+    char dir[NI_PATH], path[NI_PATH + 32];
     if (!function_dir(h, dir))
         return;
-    int err = ni_list(p->root, &p->names, "%s/net", dir);
-    ret->netdev_known = err < 0 ? ni_known_of(err) : NI_ABSENT;
+    (void)ni_format(path, sizeof(path), "%s/net", dir);
+    int err = ni_list(p->root, &p->names, "%s", path);
+    ret->netdev_known = err < 0 ? ni_known_of(ni_note_unreadable(p, path, err)) : NI_ABSENT;
     for (unsigned i = 0; err == 0 && i < p->names.n; i++) {
         if (!ni_is_name(ni_span_of(p->names.name[i]), NI_IF_NAME))
             continue;
@@ -67,20 +76,30 @@ static void probe_netdev(struct ni_probe *p, const struct ni_hca *h, struct ni_h
 
 static void read_word(struct ni_probe *p, const char *dir, const char *file, char *buf, size_t cap)
 {
-    if (ni_read(p->root, buf, cap, "%s/%s", dir, file) < 0)
+    char path[NI_PATH + 32];
+    (void)ni_format(path, sizeof(path), "%s/%s", dir, file);
+    ssize_t n = ni_read(p->root, buf, cap, "%s", path);
+    if (n < 0)
+        ni_note_unreadable(p, path, (int)n);
+    else if (n > 0 && buf[0] <= ' ')
+        ni_note_odd(p, path, buf);
+    if (n < 0)
         buf[0] = '\0';
 }
 
 /* "3: Disabled" (drivers/infiniband/core/sysfs.c phys_state_show). */
 static struct ni_num read_phys_state(struct ni_probe *p, const char *dir)
 {
-    char buf[64];
+    char path[NI_PORT_PATH + 16], buf[64];
     uint64_t v;
-    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s/phys_state", dir);
+    (void)ni_format(path, sizeof(path), "%s/phys_state", dir);
+    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s", path);
     if (n < 0)
-        return (struct ni_num){0, ni_known_of((int)n)};
-    if (ni_parse_u64((struct ni_span){buf, strcspn(buf, ":")}, 15, &v) < 0)
+        return (struct ni_num){0, ni_known_of(ni_note_missing(p, path, (int)n))};
+    if (ni_parse_u64((struct ni_span){buf, strcspn(buf, ":")}, 15, &v) < 0 || !strchr(buf, ':')) {
+        ni_note_odd(p, path, buf);
         return (struct ni_num){0, NI_BAD};
+    }
     return (struct ni_num){(int64_t)v, NI_KNOWN};
 }
 
@@ -153,5 +172,7 @@ void ni_health_hcas(struct ni_probe *p)
     inv->health.rdma_cm = ni_known_of(ni_openable(p->root, "dev/infiniband/rdma_cm"));
     probe_netns_mode(p);
     int err = ni_list(p->root, &p->names, "sys/class/infiniband");
+    if (err < 0)
+        ni_note_unreadable(p, "sys/class/infiniband", err);
     inv->health.visible = err < 0 ? ni_known_of(err) : p->names.n > 0 ? NI_KNOWN : NI_ABSENT;
 }

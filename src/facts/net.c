@@ -39,7 +39,17 @@ struct fib_ctx {
     enum ni_known known;
     uint8_t ip[NI_GID_BYTES];
     bool have;
+    bool table; /* the name of one was met */
 };
+
+static bool read_leaf(struct fib_ctx *c, const char *p)
+{
+    if (ni_has_prefix(p, "|-- ") && ni_parse_ipv4(ni_span_of(p + 4), c->ip) == 0)
+        return true;
+    c->known = NI_BAD;
+    ni_note_odd(c->p, "proc/net/fib_trie", p);
+    return false;
+}
 
 /* A leaf is "|-- 10.0.103.6", its lines below "/32 host LOCAL" for an address of ours (net/ipv4/
    fib_trie.c fib_trie_seq_show). While both tables are one, each lists all: "Local:" begins anew.
@@ -48,10 +58,16 @@ static void fib_line(void *ctx, const char *line)
 {
     struct fib_ctx *c = ctx;
     const char *p = line + strspn(line, " ");
+    bool name = p == line && (p[0] == 'M' || p[0] == 'L' || p[0] == 'I') && strchr(p, ':');
+    c->table = c->table || name;
+    if (*line && (!c->table || (!name && p[0] != '|' && p[0] != '+' && p[0] != '/'))) {
+        c->known = NI_BAD;
+        ni_note_odd(c->p, "proc/net/fib_trie", line);
+    }
     if (p[0] == 'L' && strcmp(p, "Local:") == 0)
         c->p->inv->net.n_addr = 0;
     else if (p[0] == '|')
-        c->have = ni_has_prefix(p, "|-- ") && ni_parse_ipv4(ni_span_of(p + 4), c->ip) == 0;
+        c->have = read_leaf(c, p);
     else if (c->have && p[0] == '/' && strcmp(p, "/32 host LOCAL") == 0)
         add_addr(c->p, c->ip, &c->known);
 }
@@ -60,9 +76,13 @@ void ni_probe_addresses(struct ni_probe *p)
 {
     struct fib_ctx c = {.p = p, .known = NI_KNOWN};
     int err = ni_lines(p->root, fib_line, &c, "proc/net/fib_trie");
+    if (err == 0 && !c.table) {
+        c.known = NI_BAD;
+        ni_note_odd(p, "proc/net/fib_trie", "");
+    }
     p->inv->net.v4_known = err < 0 ? ni_known_of(err) : c.known;
     if (err < 0)
-        ni_note_unreadable(p, "proc/net/fib_trie", err);
+        ni_note_missing(p, "proc/net/fib_trie", err);
 }
 
 /* Next word of a line of blanks or tabs. */
@@ -83,13 +103,16 @@ static void if_inet6_line(void *ctx, const char *line)
     struct ni_span w[6];
     uint8_t ip[NI_GID_BYTES];
     uint64_t flags;
-    for (unsigned i = 0; i < NI_COUNT(w); i++) {
-        if (!word(&line, &w[i]))
-            return;
-    }
-    if (ni_parse_hex_ip(w[0], ip) < 0 || !ni_is_name(w[5], NI_IF_NAME) ||
-        ni_parse_hex(w[4], UINT32_MAX, &flags) < 0)
+    const char *whole = line;
+    bool good = true;
+    for (unsigned i = 0; i < NI_COUNT(w); i++)
+        good = word(&line, &w[i]) && good;
+    if (!good || ni_parse_hex_ip(w[0], ip) < 0 || !ni_is_name(w[5], NI_IF_NAME) ||
+        ni_parse_hex(w[4], UINT32_MAX, &flags) < 0) {
+        ni_note_odd(p, "proc/net/if_inet6", whole);
+        p->inv->net.v6_known = NI_BAD;
         return;
+    }
     if (flags & (0x40 | 0x08)) /* IFA_F_TENTATIVE, IFA_F_DADFAILED (if_addr.h): not usable */
         return;
     struct ni_addr *a = add_addr(p, ip, &p->inv->net.v6_known);
@@ -102,6 +125,7 @@ struct route_ctx {
     uint8_t best[NI_MAX_ADDR]; /* 1 + prefix length of the route that named addr[i].ifname */
     uint32_t default_metric;
     enum ni_known known;
+    bool header; /* was met: the first line, whatever else there is */
 };
 
 static uint32_t from_network(uint64_t le)
@@ -141,17 +165,28 @@ static void route_line(void *ctx, const char *line)
 {
     struct route_ctx *c = ctx;
     struct ni_net *net = &c->p->inv->net;
-    struct ni_span w[8];
+    struct ni_span w[11];
     uint64_t dest, gateway, flags, metric, mask;
-    for (unsigned i = 0; i < NI_COUNT(w); i++) {
-        if (!word(&line, &w[i]))
-            return;
+    const char *whole = line;
+    bool good = true;
+    if (!*line)
+        return;
+    if (!c->header && ni_has_prefix(line, "Iface\tDestination\t") && strstr(line, "\tIRTT")) {
+        c->header = true;
+        return;
     }
-    if (!ni_is_name(w[0], NI_IF_NAME) || ni_parse_hex(w[1], UINT32_MAX, &dest) < 0 ||
-        ni_parse_hex(w[2], UINT32_MAX, &gateway) < 0 ||
+    for (unsigned i = 0; i < NI_COUNT(w); i++)
+        good = word(&line, &w[i]) && good;
+    if (!good || !c->header || w[0].n >= NI_IF_NAME || w[7].n != 8 ||
+        ni_parse_hex(w[1], UINT32_MAX, &dest) < 0 || ni_parse_hex(w[2], UINT32_MAX, &gateway) < 0 ||
         ni_parse_hex(w[3], UINT32_MAX, &flags) < 0 || ni_parse_u64(w[6], UINT32_MAX, &metric) < 0 ||
-        ni_parse_hex(w[7], UINT32_MAX, &mask) < 0)
-        return;                        /* the header */
+        ni_parse_hex(w[7], UINT32_MAX, &mask) < 0) {
+        ni_note_odd(c->p, "proc/net/route", whole);
+        c->known = NI_BAD;
+        return;
+    }
+    if (!ni_is_name(w[0], NI_IF_NAME)) /* one that NCCL's lists cannot carry */
+        return;
     if (!(flags & 1) || flags & 0x200) /* RTF_UP; RTF_REJECT (include/uapi/linux/route.h) */
         return;
     if (mask == 0 && (!net->default_if[0] || metric < c->default_metric)) {
@@ -173,6 +208,7 @@ static void route_line(void *ctx, const char *line)
 }
 
 struct route6_ctx {
+    struct ni_probe *p;
     char ifname[NI_IF_NAME];
     uint32_t metric;
 };
@@ -183,13 +219,16 @@ static void route6_line(void *ctx, const char *line)
     struct route6_ctx *c = ctx;
     struct ni_span w[10];
     uint64_t len, metric, flags;
-    for (unsigned i = 0; i < NI_COUNT(w); i++) {
-        if (!word(&line, &w[i]))
-            return;
+    const char *whole = line;
+    bool good = true;
+    for (unsigned i = 0; i < NI_COUNT(w); i++)
+        good = word(&line, &w[i]) && good;
+    if (!good || ni_parse_hex(w[1], 128, &len) < 0 || ni_parse_hex(w[5], UINT32_MAX, &metric) < 0 ||
+        ni_parse_hex(w[8], UINT32_MAX, &flags) < 0) {
+        ni_note_odd(c->p, "proc/net/ipv6_route", whole);
+        return;
     }
-    if (ni_parse_hex(w[1], 128, &len) < 0 || len != 0 ||
-        ni_parse_hex(w[5], UINT32_MAX, &metric) < 0 || ni_parse_hex(w[8], UINT32_MAX, &flags) < 0 ||
-        !ni_is_name(w[9], NI_IF_NAME))
+    if (len != 0 || !ni_is_name(w[9], NI_IF_NAME))
         return;
     if (!(flags & 1) || flags & 0x200 || ni_span_is(w[9], "lo"))
         return;
@@ -203,9 +242,13 @@ void ni_probe_routes(struct ni_probe *p)
 {
     struct route_ctx c = {.p = p, .known = NI_KNOWN};
     int err = ni_lines(p->root, route_line, &c, "proc/net/route");
+    if (err == 0 && !c.header) {
+        ni_note_odd(p, "proc/net/route", "");
+        c.known = NI_BAD;
+    }
     p->inv->net.route_known = err < 0 ? ni_known_of(err) : c.known;
     if (err < 0)
-        ni_note_unreadable(p, "proc/net/route", err);
+        ni_note_missing(p, "proc/net/route", err);
 }
 
 void ni_probe_ipv6(struct ni_probe *p)
@@ -223,9 +266,37 @@ void ni_probe_ipv6(struct ni_probe *p)
         ni_note_unreadable(p, "proc/net/if_inet6", err);
     if (net->default_if[0])
         return;
-    struct route6_ctx c6 = {.metric = 0};
-    if (ni_lines(p->root, route6_line, &c6, "proc/net/ipv6_route") == 0)
+    struct route6_ctx c6 = {.p = p};
+    err = ni_lines(p->root, route6_line, &c6, "proc/net/ipv6_route");
+    if (err < 0)
+        ni_note_unreadable(p, "proc/net/ipv6_route", err);
+    else
         ni_copy(net->default_if, sizeof(net->default_if), c6.ifname);
+}
+
+/* net/core/net-sysfs.c operstates */
+static bool is_operstate(const char *s)
+{
+    static const char *const states[] = {"unknown", "notpresent", "down", "lowerlayerdown",
+                                         "testing", "dormant",    "up"};
+    for (unsigned i = 0; i < NI_COUNT(states); i++) {
+        if (strcmp(s, states[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Of an interface that something names here. For --sockets the rule tells. */
+static void note_operstate(struct ni_probe *p, const char *name, int err, const char *text)
+{
+    char path[NI_PATH];
+    (void)ni_format(path, sizeof(path), "sys/class/net/%s/operstate", name);
+    if (err >= 0)
+        ni_note_odd(p, path, text);
+    else if (p->ask->sockets)
+        ni_note_unreadable(p, path, err);
+    else
+        ni_note_missing(p, path, err);
 }
 
 int ni_add_netdev(struct ni_probe *p, const char *name)
@@ -245,8 +316,10 @@ int ni_add_netdev(struct ni_probe *p, const char *name)
     ni_copy(d->name, sizeof(d->name), name);
     char buf[64];
     ssize_t n = ni_read(p->root, buf, sizeof(buf), "sys/class/net/%s/operstate", name);
-    d->known = n < 0 ? ni_known_of((int)n) : NI_KNOWN;
+    d->known = n < 0 ? ni_known_of((int)n) : is_operstate(buf) ? NI_KNOWN : NI_BAD;
     d->running = n >= 0 && (strcmp(buf, "up") == 0 || strcmp(buf, "unknown") == 0);
+    if (d->known != NI_KNOWN)
+        note_operstate(p, name, (int)n, buf);
     if (p->ask->all_hcas) { /* for people; no rule needs it */
         char path[NI_PATH];
         (void)ni_format(path, sizeof(path), "sys/class/net/%s/mtu", name);

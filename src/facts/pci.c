@@ -27,11 +27,9 @@ const char *ni_err_text(int err)
         int err;
         const char *text;
     } words[] = {
-        {EACCES, "permission denied"},
-        {EPERM, "not permitted"},
-        {EIO, "I/O error"},
-        {EINVAL, "invalid argument"},
-        {EOVERFLOW, "longer than it can be"},
+        {ENOENT, "no such file"},        {EACCES, "permission denied"},
+        {EPERM, "not permitted"},        {EIO, "I/O error"},
+        {EINVAL, "invalid argument"},    {EOVERFLOW, "longer than it can be"},
         {EILSEQ, "it holds a NUL byte"},
     };
     for (unsigned i = 0; i < NI_COUNT(words); i++) {
@@ -47,6 +45,19 @@ int ni_note_unreadable(struct ni_probe *p, const char *path, int err)
     if (ni_known_of(err) != NI_ABSENT)
         ni_report(p->f, NI_F_FACT_UNREADABLE, path, "reading failed: %s", ni_err_text(err));
     return err;
+}
+
+int ni_note_missing(struct ni_probe *p, const char *path, int err)
+{
+    if (ni_note_unreadable(p, path, err) < 0 && ni_known_of(err) == NI_ABSENT)
+        ni_report(p->f, NI_F_FACT_UNREADABLE, path, "reading failed: %s", ni_err_text(err));
+    return err;
+}
+
+void ni_note_odd(struct ni_probe *p, const char *path, const char *text)
+{
+    ni_report(p->f, NI_F_FACT_UNREADABLE, path, "`%.64s` is not what the kernel writes there",
+              text);
 }
 
 /* "pci0000:00" is a host bridge (drivers/pci/probe.c pci_register_host_bridge). */
@@ -91,6 +102,13 @@ static void parse_chain(const char *target, struct ni_pci *pci)
     pci->known = pci->depth > 0 ? NI_KNOWN : NI_BAD;
 }
 
+/* What the link of a function or of an RDMA device must end in: itself. */
+static bool ends_in(const char *target, const char *path)
+{
+    const char *own = strrchr(path, '/'), *end = strrchr(target, '/');
+    return end && strcmp(own ? own + 1 : path, end + 1) == 0;
+}
+
 void ni_probe_chain(struct ni_probe *p, struct ni_pci *pci, const char *fmt, ...)
 {
     char path[NI_PATH], target[NI_PAGE];
@@ -100,10 +118,25 @@ void ni_probe_chain(struct ni_probe *p, struct ni_pci *pci, const char *fmt, ...
     ni_vputf(&t, fmt, ap);
     va_end(ap);
     ssize_t n = ni_readlink(p->root, target, sizeof(target), "%s", path);
-    if (n < 0)
-        pci->known = ni_known_of((int)n);
-    else
+    if (n < 0) {
+        pci->known = ni_known_of(ni_note_missing(p, path, (int)n));
+    } else if (!ends_in(target, path)) {
+        pci->known = NI_BAD;
+        ni_note_odd(p, path, target);
+    } else {
         parse_chain(target, pci);
+        pci->none = pci->known == NI_BAD && strstr(target, "/virtual/");
+        if (pci->known == NI_BAD && !pci->none)
+            ni_note_odd(p, path, target);
+    }
+}
+
+struct ni_num ni_note_num(struct ni_probe *p, const char *path)
+{
+    struct ni_num n = ni_read_num(p->root, path);
+    if (n.known == NI_DENIED || n.known == NI_BAD)
+        ni_report(p->f, NI_F_FACT_UNREADABLE, path, "%s", ni_known_text(n.known));
+    return n;
 }
 
 void ni_class_chain(struct ni_probe *p, struct ni_pci *pci, const char *name)
@@ -114,19 +147,24 @@ void ni_class_chain(struct ni_probe *p, struct ni_pci *pci, const char *name)
             return;
         }
     }
-    *pci = (struct ni_pci){.known = NI_UNSET};
     ni_probe_chain(p, pci, "sys/class/infiniband/%s", name);
-    if (p->n_placed == NI_MAX_HCA)
-        return; /* of more than can be shown some are read again */
-    ni_copy(p->placed[p->n_placed].name, NI_DEV_NAME, name);
-    p->placed[p->n_placed++].pci = *pci;
 }
 
 struct ni_bdf ni_class_bdf(struct ni_probe *p, const char *name)
 {
-    struct ni_pci pci;
-    ni_class_chain(p, &pci, name);
-    return pci.known == NI_KNOWN ? pci.at[pci.depth - 1] : NI_LAST_BDF;
+    struct ni_pci pci = {.known = NI_UNSET};
+    char target[NI_PAGE];
+    /* What cannot be read is told when the device is looked at, if it is. */
+    if (ni_readlink(p->root, target, sizeof(target), "sys/class/infiniband/%s", name) > 0 &&
+        ends_in(target, name))
+        parse_chain(target, &pci);
+    if (pci.known != NI_KNOWN)
+        return NI_LAST_BDF;
+    if (p->n_placed < NI_MAX_HCA) { /* of more than can be shown some are read again */
+        ni_copy(p->placed[p->n_placed].name, NI_DEV_NAME, name);
+        p->placed[p->n_placed++].pci = pci;
+    }
+    return pci.at[pci.depth - 1];
 }
 
 static void read_numa(struct ni_probe *p, struct ni_pci *pci)
@@ -136,7 +174,7 @@ static void read_numa(struct ni_probe *p, struct ni_pci *pci)
         return;
     (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/numa_node",
                     ni_bdf_text(pci->at[pci->depth - 1], bdf));
-    pci->numa = ni_read_num(p->root, path);
+    pci->numa = ni_note_num(p, path);
 }
 
 static bool shares_switch(const struct ni_inventory *inv, const struct ni_gpu *g)

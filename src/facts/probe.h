@@ -13,6 +13,7 @@ struct ni_probe {
     struct ni_inventory *inv;
     struct ni_findings *f;
     bool ipv6_read;
+    bool lost;           /* a source could not be read: no weaker one may decide */
     bool settled;        /* gid.c: each RoCE port has a right GID, all at one index */
     struct ni_held held; /* of *root */
     unsigned n_placed;
@@ -129,9 +130,15 @@ const char *ni_users(const struct ni_probe *p, const char *name);
 
 /* One small text file as a number; base 10, a sign allowed. */
 struct ni_num ni_read_num(const struct ni_root *root, const char *path);
+/* The same, and a finding where it is denied or malformed. */
+struct ni_num ni_note_num(struct ni_probe *p, const char *path);
 /* An errno of the door in words, the same with every libc. */
 const char *ni_err_text(int err);
 /* A finding FACT_UNREADABLE unless the file is just absent. Returns err. */
 int ni_note_unreadable(struct ni_probe *p, const char *path, int err);
+/* The same where the kernel always has the file: its absence is told too. */
+int ni_note_missing(struct ni_probe *p, const char *path, int err);
+/* A finding FACT_UNREADABLE: what was read has not the form that the kernel gives it. */
+void ni_note_odd(struct ni_probe *p, const char *path, const char *text);
 
 #endif

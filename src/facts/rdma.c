@@ -69,39 +69,56 @@ static enum ni_link read_link(struct ni_probe *p, const char *dir)
         return NI_LINK_ROCE;
     (void)ni_format(path, sizeof(path), "%s/link_layer", dir);
     if (n < 0)
-        ni_note_unreadable(p, path, (int)n);
+        ni_note_missing(p, path, (int)n);
+    else if (strcmp(buf, "Unspecified") != 0 && strcmp(buf, "Unknown") != 0)
+        ni_note_odd(p, path, buf);
     return NI_LINK_UNKNOWN;
 }
 
 /* "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)" (rate_show): one decimal at most. */
 static struct ni_num read_rate(struct ni_probe *p, const char *dir)
 {
-    char buf[64];
-    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s/rate", dir);
+    char path[NI_PATH + 64], buf[64];
+    (void)ni_format(path, sizeof(path), "%s/rate", dir);
+    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s", path);
     if (n < 0)
-        return (struct ni_num){0, ni_known_of((int)n)};
+        return (struct ni_num){0, ni_known_of(ni_note_missing(p, path, (int)n))};
     size_t digits = strspn(buf, "0123456789");
     uint64_t gb = 0, tenth = 0;
     const char *rest = buf + digits;
-    if (ni_parse_u64((struct ni_span){buf, digits}, 1000000, &gb) < 0)
-        return (struct ni_num){0, NI_BAD};
+    bool number = ni_parse_u64((struct ni_span){buf, digits}, 1000000, &gb) == 0;
     if (rest[0] == '.' && rest[1] >= '0' && rest[1] <= '9') {
         tenth = (uint64_t)(rest[1] - '0');
         rest += 2;
     }
-    if (!ni_has_prefix(rest, " Gb/sec"))
+    if (!number || !ni_has_prefix(rest, " Gb/sec")) {
+        ni_note_odd(p, path, buf);
         return (struct ni_num){0, NI_BAD};
+    }
     return (struct ni_num){(int64_t)(gb * 1000 + tenth * 100), NI_KNOWN};
+}
+
+/* "0x15b3": class and ids of a function (drivers/pci/pci-sysfs.c pci_config_attr). */
+static bool is_hex_word(const char *s, size_t digits)
+{
+    uint64_t v;
+    return ni_has_prefix(s, "0x") && strlen(s) == digits + 2 &&
+           ni_parse_hex(ni_span_of(s + 2), UINT32_MAX, &v) == 0;
 }
 
 /* Amazon's vendor id; the link layer of an EFA reads "Unspecified". */
 static bool is_efa(struct ni_probe *p, const struct ni_hca *h)
 {
-    char bdf[NI_BDF_TEXT], buf[32];
-    return h->has_bdf &&
-           ni_read(p->root, buf, sizeof(buf), "sys/bus/pci/devices/%s/vendor",
-                   ni_bdf_text(h->bdf, bdf)) > 0 &&
-           strcmp(buf, "0x1d0f") == 0;
+    char path[NI_PATH], bdf[NI_BDF_TEXT], buf[32];
+    if (!h->has_bdf)
+        return false;
+    (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/vendor", ni_bdf_text(h->bdf, bdf));
+    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s", path);
+    if (n < 0)
+        ni_note_missing(p, path, (int)n);
+    else if (!is_hex_word(buf, 4))
+        ni_note_odd(p, path, buf);
+    return n > 0 && strcmp(buf, "0x1d0f") == 0;
 }
 
 /* false: there is no such port. */
@@ -109,11 +126,15 @@ static bool add_port(struct ni_probe *p, int hca, unsigned num)
 {
     struct ni_inventory *inv = p->inv;
     struct ni_hca *h = &inv->hca[hca];
-    char dir[NI_PORT_PATH];
+    char dir[NI_PORT_PATH], path[NI_PORT_PATH + 8];
     ni_port_dir(inv, hca, num, dir);
+    (void)ni_format(path, sizeof(path), "%s/state", dir);
     struct ni_num state = read_state(p, dir);
-    if (state.known == NI_ABSENT)
+    if (state.known == NI_ABSENT) {
+        if (num == 1) /* each HCA has one */
+            ni_report(p->f, NI_F_FACT_UNREADABLE, path, "there is no first port");
         return false;
+    }
     if (inv->n_port == NI_MAX_PORT) {
         ni_report(p->f, NI_F_FACT_TRUNCATED, h->name, "more than %d ports on the node",
                   NI_MAX_PORT);
@@ -174,9 +195,16 @@ static enum ni_at what_is_at(struct ni_probe *p, const struct ni_hca *h, struct 
         return NI_AT_ITSELF;
     (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/class", ni_bdf_text(at, bdf));
     ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s", path);
-    if (n < 0)
-        return ni_known_of(ni_note_unreadable(p, path, (int)n)) == NI_ABSENT ? NI_AT_NOTHING
-                                                                             : NI_AT_UNREAD;
+    if (n == -ENOENT && ni_exists(p->root, "sys/bus/pci/devices/%s", bdf) == -ENOENT)
+        return NI_AT_NOTHING;
+    if (n < 0) {
+        ni_note_missing(p, path, (int)n);
+        return NI_AT_UNREAD;
+    }
+    if (!is_hex_word(buf, 6)) {
+        ni_note_odd(p, path, buf);
+        return NI_AT_UNREAD;
+    }
     return ni_has_prefix(buf, "0x02") ? NI_AT_NIC : NI_AT_OTHER;
 }
 
@@ -236,14 +264,18 @@ void ni_resolve_claim(struct ni_probe *p, int claim)
 {
     struct ni_names *names = &p->names;
     struct ni_claim *c = &p->inv->claim[claim];
-    char dir[NI_PATH], shown[NI_DEV_NAME * 4];
+    char dir[NI_PATH], below[NI_PATH + 16], shown[NI_DEV_NAME * 4];
     const char *bus = ni_is_aux_id(ni_span_of(c->id)) ? "auxiliary" : "pci";
     (void)ni_format(dir, sizeof(dir), "sys/bus/%s/devices/%s", bus, c->id);
     ni_hold(p->root, "%s", dir);
-    int err = ni_list(p->root, names, "%s/infiniband", dir);
+    (void)ni_format(below, sizeof(below), "%s/infiniband", dir);
+    int err = ni_list(p->root, names, "%s", below);
     if (err < 0 || names->n == 0) {
-        if (err < 0)
-            ni_note_unreadable(p, dir, err);
+        if (err < 0 && ni_known_of(ni_note_unreadable(p, below, err)) != NI_ABSENT) {
+            p->lost = true;
+            c->state = NI_CLAIM_UNREAD;
+            return;
+        }
         bool there = ni_exists(p->root, "%s", dir) == 0;
         c->state = there ? NI_CLAIM_NOT_RDMA : NI_CLAIM_NO_DEVICE;
         ni_report(p->f, there ? NI_F_ALLOC_NOT_RDMA : NI_F_ALLOC_NO_DEVICE, c->id,
@@ -256,6 +288,7 @@ void ni_resolve_claim(struct ni_probe *p, int claim)
             struct ni_text t = ni_text_on(shown, sizeof(shown));
             ni_put_quoted(&t, names->name[i], strlen(names->name[i]), NI_DEV_NAME);
             ni_report(p->f, NI_F_HCA_NAME_INVALID, c->id, "RDMA device name `%s`", shown);
+            p->lost = true;
             continue;
         }
         int hca = ni_add_hca(p, names->name[i], claim);
@@ -278,8 +311,13 @@ void ni_probe_own_netdev(struct ni_probe *p, struct ni_hca *h)
         (void)ni_format(dev, sizeof(dev), "sys/bus/pci/devices/%s", ni_bdf_text(h->bdf, bdf));
     else
         return;
-    if (ni_list(p->root, &p->names, "%s/net", dev) < 0)
+    char dir[NI_PATH + 8];
+    (void)ni_format(dir, sizeof(dir), "%s/net", dev);
+    int err = ni_list(p->root, &p->names, "%s", dir);
+    if (err < 0) {
+        ni_note_unreadable(p, dir, err);
         return;
+    }
     for (unsigned i = 0; i < p->names.n && h->netdev < 0; i++) {
         if (ni_is_name(ni_span_of(p->names.name[i]), NI_IF_NAME))
             h->netdev = ni_add_netdev(p, p->names.name[i]);
@@ -292,10 +330,16 @@ static void read_physfn(struct ni_probe *p, struct ni_hca *h)
     char target[NI_PATH], bdf[NI_BDF_TEXT];
     ssize_t n = ni_readlink(p->root, target, sizeof(target), "sys/bus/pci/devices/%s/physfn",
                             ni_bdf_text(h->bdf, bdf));
-    if (n < 0)
+    char path[NI_PATH];
+    (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/physfn", bdf);
+    if (n < 0) {
+        ni_note_unreadable(p, path, (int)n);
         return;
+    }
     const char *slash = strrchr(target, '/');
     h->is_vf = ni_parse_bdf(ni_span_of(slash ? slash + 1 : target), &h->pf) == 0;
+    if (!h->is_vf)
+        ni_note_odd(p, path, target);
 }
 
 /* Functions that share a bus are fused by NCCL; whether they are VFs of one port is in physfn. */

@@ -58,9 +58,17 @@ static struct ni_num status_number(const char *line, const char *name, int index
 
 /* "CapEff:\t00000000a80425fb" (fs/proc/array.c task_cap), "Uid:\t" real, effective, saved, of the
    file system, "NSpid:\t" from the namespace of this /proc to the process's own. */
+enum { ALL_CAPS = 4 }; /* without CapAmb, which came with Linux 4.3 */
+
+struct status {
+    struct ni_self *self;
+    unsigned caps; /* sets of capabilities that were met */
+};
+
 static void status_line(void *ctx, const char *line)
 {
-    struct ni_self *self = ctx;
+    struct status *status = ctx;
+    struct ni_self *self = status->self;
     const struct {
         const char *name;
         uint64_t *set;
@@ -85,12 +93,13 @@ static void status_line(void *ctx, const char *line)
         if (ni_has_prefix(line, caps[i].name) &&
             ni_parse_hex(ni_trim(ni_span_of(line + strlen(caps[i].name))), UINT64_MAX,
                          caps[i].set) == 0)
-            self->caps_known = NI_KNOWN;
+            status->caps++;
     }
 }
 
 struct uid_map {
     unsigned lines;
+    bool odd;   /* a line that is none of the kernel's */
     bool whole; /* the one line that maps each id to itself */
 };
 
@@ -99,6 +108,7 @@ struct uid_map {
 static void uid_map_line(void *ctx, const char *line)
 {
     struct uid_map *map = ctx;
+    map->odd = map->odd || status_number(line, "", 2).known != NI_KNOWN;
     map->whole = status_number(line, "", 0).v == 0 && status_number(line, "", 1).v == 0 &&
                  status_number(line, "", 2).v == UINT32_MAX;
     map->lines++;
@@ -108,20 +118,32 @@ static void uid_map_line(void *ctx, const char *line)
    has another one is not it, even if it maps each id to itself. */
 static bool is_numbered_otherwise(struct ni_probe *p)
 {
+    static const char path[] = "proc/self/ns/user";
     char link[64];
-    return ni_readlink(p->root, link, sizeof(link), "proc/self/ns/user") > 0 &&
-           strcmp(link, "user:[4026531837]") != 0;
+    ssize_t n = ni_readlink(p->root, link, sizeof(link), "%s", path);
+    if (n < 0)
+        ni_note_unreadable(p, path, (int)n);
+    bool good = n > 0 && ni_has_prefix(link, "user:[") && link[n - 1] == ']' &&
+                link[strlen(link) - 1] == ']';
+    if (n >= 0 && !good)
+        ni_note_odd(p, path, link);
+    return good && strcmp(link, "user:[4026531837]") != 0;
 }
 
 /* Only who is short of locked memory need know why. */
 static void probe_user_namespace(struct ni_probe *p)
 {
     struct ni_self *self = &p->inv->self;
-    struct uid_map map = {0, false};
+    struct uid_map map = {.lines = 0};
     if (!p->ask->health &&
         (self->memlock_soft.known != NI_KNOWN || self->memlock_soft.v == NI_UNLIMITED))
         return;
-    if (ni_lines(p->root, uid_map_line, &map, "proc/self/uid_map") == 0 && map.lines > 0)
+    int err = ni_lines(p->root, uid_map_line, &map, "proc/self/uid_map");
+    if (err < 0)
+        ni_note_unreadable(p, "proc/self/uid_map", err);
+    else if (map.lines == 0 || map.odd)
+        ni_note_odd(p, "proc/self/uid_map", "");
+    else
         self->user_namespace = map.lines == 1 && map.whole && !is_numbered_otherwise(p)
                                    ? NI_USERNS_INITIAL
                                    : NI_USERNS_OWN;
@@ -133,9 +155,17 @@ void ni_probe_self(struct ni_probe *p)
     int err = ni_lines(p->root, limit_line, self, "proc/self/limits");
     if (err < 0)
         self->memlock_soft.known = self->memlock_hard.known =
-            ni_known_of(ni_note_unreadable(p, "proc/self/limits", err));
-    err = ni_lines(p->root, status_line, self, "proc/self/status");
+            ni_known_of(ni_note_missing(p, "proc/self/limits", err));
+    else if (self->memlock_soft.known != NI_KNOWN || self->memlock_hard.known != NI_KNOWN)
+        ni_report(p->f, NI_F_FACT_UNREADABLE, "proc/self/limits",
+                  "it tells no limit of locked memory");
+    struct status status = {.self = self};
+    err = ni_lines(p->root, status_line, &status, "proc/self/status");
     if (err < 0)
-        self->caps_known = ni_known_of(ni_note_unreadable(p, "proc/self/status", err));
+        self->caps_known = ni_known_of(ni_note_missing(p, "proc/self/status", err));
+    else if (status.caps >= ALL_CAPS)
+        self->caps_known = NI_KNOWN;
+    else
+        ni_report(p->f, NI_F_FACT_UNREADABLE, "proc/self/status", "it tells no capabilities");
     probe_user_namespace(p);
 }

@@ -3,6 +3,7 @@
    /var/run/dra-device-attributes/<claim>/<request>/<driver>-metadata.json, kind DeviceMetadata,
    requests[].devices[].attributes: name -> {string|int|bool|version}. The address is
    resource.kubernetes.io/pciBusID, or the SR-IOV driver's own pciAddress. */
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +35,7 @@ static void read_metadata(struct ni_probe *p, const char *path)
     char text[MAX_FILE];
     ssize_t n = ni_read(p->root, text, sizeof(text), "%s", path);
     if (n < 0) {
-        ni_note_unreadable(p, path, (int)n);
+        ni_note_missing(p, path, (int)n);
         return;
     }
     json_t *top = ni_parse_json(p, path, text), *requests = json_object_get(top, "requests");
@@ -58,8 +59,12 @@ static bool is_metadata(const char *name)
 /* The files of one request. */
 static void read_request(struct ni_probe *p, const char *dir, unsigned *files)
 {
-    if (ni_list(p->root, &p->files, "%s", dir) < 0)
+    int err = ni_list(p->root, &p->files, "%s", dir);
+    if (err < 0) {
+        if (err != -ENOTDIR)
+            ni_note_missing(p, dir, err);
         return;
+    }
     for (unsigned f = 0; f < p->files.n; f++) {
         char path[NI_PATH];
         struct ni_text t = ni_text_on(path, sizeof(path));
@@ -74,12 +79,17 @@ void ni_source_dra(struct ni_probe *p)
     static const char top[] = "var/run/dra-device-attributes";
     struct ni_names *claims = &p->names, *requests = &p->inner;
     unsigned files = 0, dirs = 0;
-    if (ni_list(p->root, claims, "%s", top) < 0)
-        return;
+    int err = ni_list(p->root, claims, "%s", top);
+    if (err < 0)
+        ni_note_unreadable(p, top, err);
     for (unsigned c = 0; c < claims->n && dirs < MAX_DIRS; c++) {
+        char claim[NI_PATH];
         dirs++;
-        if (ni_list(p->root, requests, "%s/%s", top, claims->name[c]) < 0)
+        if (!ni_format(claim, sizeof(claim), "%s/%s", top, claims->name[c]))
             continue;
+        err = ni_list(p->root, requests, "%s", claim);
+        if (err < 0 && err != -ENOTDIR)
+            ni_note_missing(p, claim, err);
         for (unsigned r = 0; r < requests->n && dirs < MAX_DIRS; r++) {
             char dir[NI_PATH];
             struct ni_text t = ni_text_on(dir, sizeof(dir));

@@ -137,6 +137,8 @@ void ni_probe_sources(struct ni_probe *p)
             (decided && !s->from_env && !p->ask->all_hcas))
             continue;
         unsigned from = inv->n_claim;
+        if (!decided && p->lost)
+            break; /* the pod may have devices that cannot be told: no others are taken for them */
         s->add(p);
         sort_claims(p, s, from);
         if (decided)
@@ -144,4 +146,5 @@ void ni_probe_sources(struct ni_probe *p)
         else if (resolve(p, s, from))
             decide_by(p, s);
     }
+    inv->source_unread = inv->source == NI_SRC_NONE && p->lost;
 }

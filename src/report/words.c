@@ -54,6 +54,7 @@ const char *ni_word_claim(enum ni_claim_state state)
         [NI_CLAIM_BAD_ID] = "bad-id",
         [NI_CLAIM_NO_DEVICE] = "no-device",
         [NI_CLAIM_NOT_RDMA] = "not-rdma",
+        [NI_CLAIM_UNREAD] = "unread",
         [NI_CLAIM_OK] = "ok",
     };
     return word[state];
@@ -65,6 +66,7 @@ const char *ni_say_claim(enum ni_claim_state state)
         [NI_CLAIM_BAD_ID] = "is neither a PCI address nor an auxiliary name",
         [NI_CLAIM_NO_DEVICE] = "is not on this node",
         [NI_CLAIM_NOT_RDMA] = "has no RDMA device: no NIC, vfio, or no RDMA driver",
+        [NI_CLAIM_UNREAD] = "its directory in sysfs cannot be read",
         [NI_CLAIM_OK] = "is there, but gave no usable device name",
     };
     return words[state];

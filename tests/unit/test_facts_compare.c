@@ -92,7 +92,11 @@ static void test_subfunctions_agree(void **state)
     fib("10.0.1.6");
     set_env("PCIDEVICE_A=mlx5_core.sf.4");
     set_env("SRIOVNETWORK_PCI_ADDRESSES=mlx5_core.sf.4");
-    line("d sys/bus/auxiliary/devices/mlx5_core.sf.4/infiniband/mlx5_6/ports/1");
+    line("l sys/bus/auxiliary/devices/mlx5_core.sf.4 "
+         "../../../devices/pci0000:00/0000:00:01.0/0000:03:00.0/mlx5_core.sf.4");
+    line("f sys/devices/pci0000:00/0000:00:01.0/0000:03:00.0/class 0x020000");
+    line("d sys/devices/pci0000:00/0000:00:01.0/0000:03:00.0/mlx5_core.sf.4/infiniband/mlx5_6/"
+         "ports/1");
     active("Ethernet", "400 Gb/sec (4X NDR)");
     gather();
     assert_int_equal(pod.inv.n_hca, 1);

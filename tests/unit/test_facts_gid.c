@@ -132,7 +132,7 @@ static void test_whole_when_ports_disagree(void **state)
     }
 }
 
-#define ROUTE(dev, net) "\\n" dev "\\t" net "\\t00000000\\t0001\\t0\\t0\\t0\\t00FFFFFF"
+#define ROUTE(dev, net) "\\n" dev "\\t" net "\\t00000000\\t0001\\t0\\t0\\t0\\t00FFFFFF\\t0\\t0\\t0"
 
 /* A port whose interface has one address names the only index that can be right for all: the other
    tables are read up to there, or, where two name different ones, no farther. */
@@ -349,6 +349,7 @@ static void test_not_where_it_is_useless(void **state)
     rdma("0000:04:00.2", "mlx5_7");
     line("f ./state 1: DOWN");
     line("f ./link_layer Ethernet");
+    line("f ./rate 400 Gb/sec (4X NDR)");
     line("e ./gids/0 EIO");
     gather();
     assert_int_equal(port(0)->gids_read, 0);

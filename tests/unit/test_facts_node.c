@@ -130,8 +130,9 @@ static void test_gdr_facts(void **state)
             pod.inv.self.kernel_minor != cases[i].minor)
             fail_msg("`%s`: %d %d %u.%u", cases[i].line, (int)g->peermem, (int)g->open_driver,
                      pod.inv.self.kernel_major, pod.inv.self.kernel_minor);
+        bool odd = strstr(cases[i].line, "osrelease") && cases[i].major == 0;
         assert_int_equal(found(NI_F_FACT_UNREADABLE),
-                         cases[i].line[0] == 'e' && g->peermem != NI_KNOWN);
+                         odd || (cases[i].line[0] == 'e' && g->peermem != NI_KNOWN));
     }
 }
 
@@ -209,9 +210,10 @@ static void test_caps(void **state)
     assert_true(pod.inv.self.cap_prm == 0xa80425fb);
     assert_true(pod.inv.self.cap_bnd == UINT64_MAX);
     pod_reset(NULL);
+    pod.bare = true;
     gather();
     assert_int_equal(pod.inv.self.caps_known, NI_ABSENT);
-    assert_int_equal(pod.f.n, 0);
+    assert_true(found(NI_F_FACT_UNREADABLE));
 }
 
 /* ---- nccl.conf ---- */

@@ -252,7 +252,8 @@ static void net(unsigned n)
     fib(buf);
     ni_put(&pod.t, ROUTES "\\neth0\\t00000000\\t0102800A\\t0003\\t0\\t0\\t0\\t00000000");
     for (unsigned i = 1; i <= n; i++)
-        ni_putf(&pod.t, "\\nnet%u\\t00%02X000A\\t00000000\\t0001\\t0\\t0\\t0\\t00FFFFFF", i, i);
+        ni_putf(&pod.t,
+                "\\nnet%u\\t00%02X000A\\t00000000\\t0001\\t0\\t0\\t0\\t00FFFFFF\\t0\\t0\\t0", i, i);
     line(" ");
     netdev("eth0", "up");
 }
