@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inner side of the door, replaced by the linker (--wrap): each call of root.c for a tree comes
+   here, is counted, and one of them fails. The product has no hook for it. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "inject.h"
+
+/* The linker's names: __real_X is X, and who calls X gets __wrap_X. */
+#define WRAPPED(type, name, ...)     \
+    type __real_##name(__VA_ARGS__); \
+    type __wrap_##name(__VA_ARGS__)
+
+WRAPPED(ssize_t, ni_tree_read, const struct ni_tree *t, const char *path, char *buf, size_t cap);
+WRAPPED(ssize_t, ni_tree_readlink, const struct ni_tree *t, const char *path, char *buf,
+        size_t cap);
+WRAPPED(int, ni_tree_exists, const struct ni_tree *t, const char *path, bool *ret_dir);
+WRAPPED(int, ni_tree_openable, const struct ni_tree *t, const char *path);
+WRAPPED(int, ni_tree_lines, const struct ni_tree *t, const char *path, struct ni_liner *l);
+WRAPPED(int, ni_tree_list, const struct ni_tree *t, const char *path, ni_name_fn *name, void *ctx);
+WRAPPED(int, ni_root_open, const char *path, struct ni_root *ret, unsigned *ret_line);
+WRAPPED(void, ni_root_close, struct ni_root *r);
+WRAPPED(ssize_t, write, int fd, const void *buf, size_t n);
+WRAPPED(int, close, int fd);
+WRAPPED(int, poll, struct pollfd *p, nfds_t n, int ms);
+
+static struct ni_root root; /* opened once: parsing is no read of a plan */
+static struct passed passed[MAX_PASSED];
+static char paths[MAX_PASSED * 80];
+static size_t paths_used;
+static unsigned n_passed, count, target;
+static bool noting, failed;
+static enum fault fault;
+static char output[1 << 16];
+static size_t output_used;
+
+/* What the tree answered to passed[i]. A run with a fault asks the same in the same order but for a
+   little: most of its answers are the next of these, and no walk through the tree is needed. */
+static struct answer {
+    int err;
+    struct ni_span value;
+} answers[MAX_PASSED];
+static unsigned next;
+static long last_gid; /* the highest index of a GID that is in use, of all tables */
+static bool measuring;
+
+static const char *const names[FAULTS] = {
+    [FAULT_ENOENT] = "ENOENT",
+    [FAULT_EACCES] = "EACCES",
+    [FAULT_EIO] = "EIO",
+    [FAULT_EINVAL] = "EINVAL",
+    [FAULT_MIDWAY] = "EIO behind the first half",
+    [FAULT_HALF] = "short: half",
+    [FAULT_EMPTY] = "short: nothing",
+    [FAULT_BINARY] = "garbage: binary",
+    [FAULT_NUL] = "garbage: a NUL",
+    [FAULT_LONG] = "garbage: 4,000 letters",
+    [FAULT_FORMAT] = "garbage: wrong form",
+    [FAULT_NUMBER] = "garbage: a number",
+    [FAULT_SEPARATORS] = "garbage: separators",
+    [FAULT_DOTS] = "garbage: `..` and `/`",
+    [FAULT_BLANK] = "garbage: blanks",
+    [FAULT_EXTRA] = "garbage: more names",
+};
+
+const char *fault_name(enum fault f)
+{
+    return names[f];
+}
+
+/* ---- counting ---- */
+
+static void start(void)
+{
+    count = 0;
+    next = 0;
+    failed = false;
+    output_used = 0;
+}
+
+void door_note(void)
+{
+    start();
+    measuring = false;
+    noting = true;
+    n_passed = 0;
+    paths_used = 0;
+}
+
+void door_measure(void)
+{
+    door_note();
+    last_gid = 0;
+    measuring = true;
+}
+
+void door_fail(unsigned n, enum fault f)
+{
+    start();
+    noting = false;
+    target = n;
+    fault = f;
+}
+
+const struct passed *door_passed(unsigned *ret_n)
+{
+    *ret_n = n_passed;
+    return passed;
+}
+
+bool door_failed(void)
+{
+    return failed;
+}
+
+struct ni_span door_output(void)
+{
+    return (struct ni_span){output, output_used};
+}
+
+/* Whether this call is the one that fails. */
+static bool is_hit(enum call call, const char *path)
+{
+    size_t n = strlen(path);
+
+    if (noting) {
+        if (n_passed == MAX_PASSED || n >= sizeof(paths) - paths_used)
+            abort();
+        memcpy(paths + paths_used, path, n + 1);
+        passed[n_passed++] = (struct passed){call, paths + paths_used + 1, false};
+        paths_used += n + 1;
+        return false;
+    }
+    failed = failed || count == target;
+    return count++ == target;
+}
+
+/* The index of "ports/P/gids/INDEX"; -1: another path. */
+static long gid_index(const char *path)
+{
+    const char *gids = strstr(path, "/gids/");
+
+    return gids && strstr(path, "/ports/") ? strtol(gids + 6, NULL, 10) : -1;
+}
+
+/* Up to 1,024 empty entries stand behind the last in use, and a look at one is like a look at the
+   next: the tables of all runs end two behind it. */
+static struct answer cut_table(const char *path, struct answer a)
+{
+    static const char empty[] = "0000:0000:0000:0000:0000:0000:0000:0000";
+    long index = gid_index(path);
+
+    if (index >= 0 && a.err == 0 && !ni_span_is(a.value, empty) && index > last_gid)
+        last_gid = index;
+    if (index > last_gid + 2 && !measuring)
+        return (struct answer){.err = -ENOENT};
+    return a;
+}
+
+/* The answer to a read or readlink, from the noted ones or the tree. */
+static struct answer answer_to(const struct ni_tree *t, enum call call, const char *path)
+{
+    enum { AHEAD = 16 };
+    struct answer a = {0};
+    uint32_t at;
+
+    for (unsigned i = next; !noting && i < n_passed && i < next + AHEAD; i++) {
+        if (passed[i].call == call && strcmp(passed[i].path, path + 1) == 0) {
+            next = i + 1;
+            return answers[i];
+        }
+    }
+    a.err = ni_tree_find(t, path, call != CALL_LINK, &at);
+    if (a.err == 0 && t->node[at].kind == NI_NODE_ERR)
+        a.err = -(int)t->node[at].value;
+    else if (a.err == 0 && call == CALL_READ && t->node[at].kind == NI_NODE_DIR)
+        a.err = -EISDIR;
+    else if (a.err == 0 && call == CALL_LINK && t->node[at].kind != NI_NODE_LINK)
+        a.err = -EINVAL;
+    else if (a.err == 0)
+        a.value = ni_tree_value(t, at);
+    a = cut_table(path, a);
+    if (noting) {
+        answers[n_passed - 1] = a;
+        passed[n_passed - 1].gives = a.err == 0;
+    }
+    return a;
+}
+
+static int error_of(enum fault f)
+{
+    switch ((int)f) {
+    case FAULT_ENOENT:
+        return -ENOENT;
+    case FAULT_EACCES:
+        return -EACCES;
+    case FAULT_EIO:
+        return -EIO;
+    case FAULT_EINVAL:
+        return -EINVAL;
+    default:
+        return 0;
+    }
+}
+
+/* ---- what comes instead ---- */
+
+static char letters[100000];
+
+static struct ni_span span(const char *s)
+{
+    return (struct ni_span){s, strlen(s)};
+}
+
+/* What a file holds then; links too. */
+static struct ni_span instead(struct ni_span value, char *buf, size_t cap)
+{
+    switch ((int)fault) {
+    case FAULT_HALF:
+        return (struct ni_span){value.p, value.n / 2};
+    case FAULT_BINARY:
+        return span("\x80\xff\x01\x7f\x1b[2J\xc3\x28");
+    case FAULT_NUL: {
+        size_t n = value.n < cap ? value.n : cap - 1;
+        memcpy(buf, value.p, n);
+        buf[n / 2] = '\0';
+        return (struct ni_span){buf, n ? n : 1};
+    }
+    case FAULT_LONG:
+        memset(letters, 'A', sizeof(letters));
+        return (struct ni_span){letters, 4000};
+    case FAULT_FORMAT:
+        return span("mlx5_9 port 1: ACTIVE, 0000:zz:00.0");
+    case FAULT_NUMBER:
+        return span("7");
+    case FAULT_SEPARATORS:
+        return span("net9,mlx5_9:1=^");
+    case FAULT_DOTS:
+        return span("/../../../etc/../sys/class/infiniband");
+    case FAULT_BLANK:
+        return span(" \t ");
+    default:
+        return span("");
+    }
+}
+
+static ssize_t give(const struct ni_tree *t, enum call call, const char *path, char *buf,
+                    size_t cap)
+{
+    static char copy[NI_PAGE];
+    bool hit = is_hit(call, path);
+
+    if (hit && error_of(fault) < 0)
+        return error_of(fault);
+    struct answer a = answer_to(t, call, path);
+    if (a.err < 0 && !hit)
+        return a.err;
+    struct ni_span s = hit ? instead(a.value, copy, sizeof(copy)) : a.value;
+    if (s.n >= cap)
+        return -EOVERFLOW;
+    memcpy(buf, s.p, s.n);
+    return (ssize_t)s.n;
+}
+
+/* These two answer as tree_read.c does; the test of an unharmed run holds them to it. */
+ssize_t __wrap_ni_tree_read(const struct ni_tree *t, const char *path, char *buf, size_t cap)
+{
+    return give(t, CALL_READ, path, buf, cap);
+}
+
+ssize_t __wrap_ni_tree_readlink(const struct ni_tree *t, const char *path, char *buf, size_t cap)
+{
+    return give(t, CALL_LINK, path, buf, cap);
+}
+
+int __wrap_ni_tree_exists(const struct ni_tree *t, const char *path, bool *ret_dir)
+{
+    if (is_hit(CALL_EXISTS, path))
+        return error_of(fault);
+    return __real_ni_tree_exists(t, path, ret_dir);
+}
+
+int __wrap_ni_tree_openable(const struct ni_tree *t, const char *path)
+{
+    if (is_hit(CALL_OPEN, path))
+        return error_of(fault);
+    return __real_ni_tree_openable(t, path);
+}
+
+static struct ni_span text_of(const struct ni_tree *t, const char *path)
+{
+    uint32_t at;
+
+    if (ni_tree_find(t, path, true, &at) < 0 || t->node[at].kind != NI_NODE_FILE)
+        return (struct ni_span){"", 0};
+    return ni_tree_value(t, at);
+}
+
+/* Half of it, and never whole lines: the last one ends before its own middle. */
+static size_t half_of(struct ni_span text)
+{
+    size_t from = text.n / 2, to = from;
+
+    while (from > 0 && text.p[from - 1] != '\n')
+        from--;
+    while (to < text.n && text.p[to] != '\n')
+        to++;
+    return from + (to - from) / 4; /* the lines of proc/net/route are padded */
+}
+
+/* The text with what makes it one of its kind taken out: no digit is left, and so no address. */
+static struct ni_span without_digits(struct ni_span text)
+{
+    static char copy[1 << 17];
+    size_t n = text.n < sizeof(copy) ? text.n : sizeof(copy);
+
+    for (size_t i = 0; i < n; i++)
+        copy[i] = text.p[i] >= '0' && text.p[i] <= '9' ? 'z' : text.p[i];
+    return (struct ni_span){copy, n};
+}
+
+int __wrap_ni_tree_lines(const struct ni_tree *t, const char *path, struct ni_liner *l)
+{
+    static char copy[1 << 17];
+
+    if (!is_hit(CALL_LINES, path)) {
+        int r = __real_ni_tree_lines(t, path, l);
+        if (noting)
+            passed[n_passed - 1].gives = r == 0;
+        return r;
+    }
+    if (error_of(fault) < 0)
+        return error_of(fault);
+    struct ni_span text = text_of(t, path), s;
+    switch ((int)fault) {
+    case FAULT_MIDWAY:
+        (void)ni_liner_feed(l, text.p, half_of(text));
+        return -EIO;
+    case FAULT_HALF:
+        s = (struct ni_span){text.p, half_of(text)};
+        break;
+    case FAULT_FORMAT:
+        s = without_digits(text);
+        break;
+    case FAULT_LONG:
+        memset(letters, 'A', sizeof(letters));
+        s = (struct ni_span){letters, sizeof(letters)};
+        break;
+    default:
+        s = instead(text, copy, sizeof(copy));
+    }
+    return ni_liner_feed(l, s.p, s.n);
+}
+
+/* ---- listings ---- */
+
+struct pass_on {
+    ni_name_fn *name;
+    void *ctx;
+    unsigned n, most;
+};
+
+static void some(void *ctx, const char *name)
+{
+    struct pass_on *p = ctx;
+
+    if (p->n++ < p->most)
+        p->name(p->ctx, name);
+}
+
+static void put_names(const char *const *list, ni_name_fn *name, void *ctx)
+{
+    for (; *list; list++)
+        name(ctx, *list);
+}
+
+static void garbage_names(ni_name_fn *name, void *ctx)
+{
+    static const char *const binary[] = {"\xff\xfe\x80", "\x1b[2J", NULL};
+    static const char *const form[] = {"mlx5 9", "uverbs6x", "0000:zz:00.0", "nvidiaX", NULL};
+    static const char *const numbers[] = {"7", "007", NULL};
+    static const char *const separators[] = {"mlx5_6,mlx5_9", "=mlx5_9", "^mlx5_9", "mlx5_9:1",
+                                             NULL};
+    static const char *const dots[] = {
+        "a/b", "../../class/infiniband/mlx5_0", "/", "...//..", "uverbs../x", NULL};
+    static const char *const blanks[] = {" ", "\n", "mlx5_9\n", "\t", NULL};
+    static char big[NI_TREE_NAME];
+
+    memset(big, 'A', sizeof(big) - 1);
+    switch ((int)fault) {
+    case FAULT_BINARY:
+        put_names(binary, name, ctx);
+        return;
+    case FAULT_LONG:
+        name(ctx, big);
+        return;
+    case FAULT_FORMAT:
+        put_names(form, name, ctx);
+        return;
+    case FAULT_NUMBER:
+        put_names(numbers, name, ctx);
+        return;
+    case FAULT_SEPARATORS:
+        put_names(separators, name, ctx);
+        return;
+    case FAULT_DOTS:
+        put_names(dots, name, ctx);
+        return;
+    case FAULT_BLANK:
+        put_names(blanks, name, ctx);
+        return;
+    default: /* FAULT_EXTRA: all that no rule can take for a name of its own */
+        put_names(binary, name, ctx);
+        put_names(form, name, ctx);
+        put_names(separators, name, ctx);
+        put_names(dots, name, ctx);
+        put_names(blanks, name, ctx);
+        name(ctx, big);
+    }
+}
+
+int __wrap_ni_tree_list(const struct ni_tree *t, const char *path, ni_name_fn *name, void *ctx)
+{
+    struct pass_on first = {.name = name, .ctx = ctx}, none = {.most = 0};
+
+    if (!is_hit(CALL_LIST, path)) {
+        int r = __real_ni_tree_list(t, path, name, ctx);
+        if (noting)
+            passed[n_passed - 1].gives = r == 0;
+        return r;
+    }
+    if (error_of(fault) < 0)
+        return error_of(fault);
+    if (fault == FAULT_HALF || fault == FAULT_MIDWAY) {
+        (void)__real_ni_tree_list(t, path, some, &none);
+        first.most = none.n / 2;
+        (void)__real_ni_tree_list(t, path, some, &first);
+        return fault == FAULT_MIDWAY ? -EIO : 0;
+    }
+    if (fault == FAULT_EXTRA)
+        (void)__real_ni_tree_list(t, path, name, ctx);
+    if (fault != FAULT_EMPTY)
+        garbage_names(name, ctx);
+    return 0;
+}
+
+/* ---- the rest of the world ---- */
+
+int door_open(const char *tree)
+{
+    unsigned line;
+
+    return __real_ni_root_open(tree, &root, &line);
+}
+
+int __wrap_ni_root_open(const char *path, struct ni_root *ret, unsigned *ret_line)
+{
+    (void)path;
+    *ret_line = 0;
+    *ret = root;
+    return 0;
+}
+
+void __wrap_ni_root_close(struct ni_root *r)
+{
+    *r = (struct ni_root){.fd = -1};
+}
+
+/* What the program says goes nowhere, what it writes is kept. */
+ssize_t __wrap_write(int fd, const void *buf, size_t n)
+{
+    if (fd == STDOUT_FILENO && n <= sizeof(output) - output_used) {
+        memcpy(output + output_used, buf, n);
+        output_used += n;
+    }
+    return fd == STDOUT_FILENO || fd == STDERR_FILENO ? (ssize_t)n : __real_write(fd, buf, n);
+}
+
+int __wrap_close(int fd)
+{
+    return fd == STDOUT_FILENO ? 0 : __real_close(fd);
+}
+
+int __wrap_poll(struct pollfd *p, nfds_t n, int ms)
+{
+    (void)ms;
+    for (nfds_t i = 0; i < n; i++)
+        p[i].revents = POLLOUT;
+    return (int)n;
+}
+
+/* ---- what can happen ---- */
+
+static bool ends_with(const char *s, const char *tail)
+{
+    size_t n = strlen(s), t = strlen(tail);
+
+    return n >= t && strcmp(s + n - t, tail) == 0;
+}
+
+/* A file that holds one bare number: another number is no garbage, nor is what is left of it. */
+static bool is_number(const char *path)
+{
+    static const char *const tails[] = {"/numa_node", "/mtu", "/netns_mode"};
+
+    for (unsigned i = 0; i < NI_COUNT(tails); i++)
+        if (ends_with(path, tails[i]))
+            return true;
+    return false;
+}
+
+bool door_can_fail(const struct passed *at, enum fault f)
+{
+    bool people = ends_with(at->path, ".conf"); /* what is in it is what they wrote */
+
+    if (f <= FAULT_EINVAL)
+        return true;
+    if (!at->gives || at->call == CALL_EXISTS || at->call == CALL_OPEN)
+        return false;
+    if (strcmp(at->path, "proc/self/environ") == 0)
+        return false; /* of a recording only: any text may be in it */
+    if (f == FAULT_MIDWAY)
+        return at->call == CALL_LINES || at->call == CALL_LIST;
+    if (f == FAULT_EXTRA)
+        return at->call == CALL_LIST;
+    if (f == FAULT_NUL)
+        return at->call != CALL_LIST;
+    if (people)
+        return false;
+    if (is_number(at->path))
+        return f != FAULT_HALF && f != FAULT_NUMBER;
+    return true;
+}

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether the settings that a run with a fault makes are right on the node as it is. Nothing here
+   asks the program's rules: devices, indexes, interfaces and distances are looked up in the truth. */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inject.h"
+
+struct at {
+    const struct truth *truth;
+    const struct ni_plan *clean;
+    const struct ni_context *ctx;
+    bool without;
+    struct ni_text *why;
+};
+
+/* ---- ports ---- */
+
+/* Somebody names it as the pod's, but not who decides: an allocation, or a node that opens. */
+static bool is_claimed(const struct truth *t, const struct ni_hca *h)
+{
+    char bdf[NI_BDF_TEXT];
+
+    for (unsigned i = 0; i < t->inv.n_claim; i++)
+        if (strcmp(t->inv.claim[i].id, h->name) == 0 ||
+            (h->has_bdf && strcmp(t->inv.claim[i].id, ni_bdf_text(h->bdf, bdf)) == 0))
+            return true;
+    return false;
+}
+
+/* The port of the pod that this is, ACTIVE; -1. */
+static int true_port(const struct at *a, const char *name, unsigned num)
+{
+    const struct truth *t = a->truth;
+
+    for (unsigned i = 0; i < t->inv.n_port; i++) {
+        const struct ni_port *p = &t->inv.port[i];
+        const struct ni_hca *h = &t->inv.hca[p->hca];
+        if ((h->claim >= 0 || (a->without && is_claimed(t, h))) && p->num == num &&
+            strcmp(h->name, name) == 0 && p->state.known == NI_KNOWN &&
+            p->state.v == NI_PORT_ACTIVE)
+            return (int)i;
+    }
+    return -1;
+}
+
+/* The true port of the i-th that was chosen; -1. */
+static int chosen_port(const struct at *a, unsigned i)
+{
+    const struct ni_inventory *inv = &a->ctx->inventory;
+    const struct ni_port *p = &inv->port[a->ctx->plan.chosen[i]];
+
+    return true_port(a, inv->hca[p->hca].name, p->num);
+}
+
+/* A port of a device that only another allocation names. The truth holds no table of its. */
+static bool is_others(const struct at *a, int port)
+{
+    return port >= 0 && a->truth->inv.hca[a->truth->inv.port[port].hca].claim < 0;
+}
+
+static bool has_others(const struct at *a)
+{
+    for (unsigned i = 0; i < a->ctx->plan.n_chosen; i++)
+        if (is_others(a, chosen_port(a, i)))
+            return true;
+    return false;
+}
+
+/* Every one is a port of the pod. */
+static bool ports_are_true(const struct at *a)
+{
+    const struct ni_inventory *inv = &a->ctx->inventory;
+
+    for (unsigned i = 0; i < a->ctx->plan.n_chosen; i++) {
+        const struct ni_port *p = &inv->port[a->ctx->plan.chosen[i]];
+        if (chosen_port(a, i) >= 0)
+            continue;
+        ni_putf(a->why, "%s:%u is no ACTIVE port of the pod", inv->hca[p->hca].name, p->num);
+        return false;
+    }
+    return true;
+}
+
+/* ---- GIDs ---- */
+
+static const struct ni_gid *gid_at(const struct truth *t, int port, unsigned index)
+{
+    const struct ni_port *p = &t->inv.port[port];
+
+    for (unsigned i = 0; i < p->n_gid; i++)
+        if (t->inv.gid[p->first_gid + (int)i].index == index)
+            return &t->inv.gid[p->first_gid + (int)i];
+    return NULL;
+}
+
+/* RoCE v2 and this pod's, as well as can be told on this node. */
+static bool is_right(const struct at *a, int port, unsigned index)
+{
+    const struct truth *t = a->truth;
+    const struct ni_gid *g = gid_at(t, port, index);
+    int pick = t->plan.pick[port].gid;
+    enum ni_own own = pick < 0 ? NI_OWN_OURS : t->inv.gid[pick].own;
+
+    if (!g || g->type != NI_GID_V2)
+        return false;
+    /* Whose interface it is was denied with authority: the address alone is left to go by. */
+    for (unsigned i = 0; a->without && i < t->inv.net.n_addr; i++)
+        if (memcmp(t->inv.net.addr[i].ip, g->ip, sizeof(g->ip)) == 0)
+            return true;
+    return g->own == NI_OWN_OURS || g->own == own;
+}
+
+static bool index_is_true(const struct at *a, const char *value)
+{
+    long index = strtol(value, NULL, 10);
+
+    for (unsigned i = 0; i < a->ctx->plan.n_chosen; i++) {
+        int port = chosen_port(a, i);
+        if (port >= 0 && (is_others(a, port) || is_right(a, port, (unsigned)index)))
+            continue;
+        ni_putf(a->why, "index %ld is not right on port %u of the list", index, i);
+        return false;
+    }
+    return a->ctx->plan.n_chosen > 0;
+}
+
+/* ---- NCCL's search (2.30.7 transport/net_ib/connect.cc ncclUpdateGidIndex), on the true table ---- */
+
+struct search {
+    bool v6, ranged;
+    uint8_t range[NI_GID_BYTES];
+    unsigned bits;
+};
+
+static bool of_family(const struct ni_gid *g, bool v6)
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    static const uint8_t multicast[12] = {0xff, 0x0e, [10] = 0xff, [11] = 0xff};
+    bool v4 = g && (memcmp(g->ip, mapped, 12) == 0 || memcmp(g->ip, multicast, 12) == 0);
+
+    return v4 != v6;
+}
+
+static bool is_usable(const struct ni_gid *g)
+{
+    static const uint8_t link_local[8] = {0xfe, 0x80};
+
+    return g && memcmp(g->ip, link_local, 8) != 0;
+}
+
+static unsigned nccl_search(const struct truth *t, int port, const struct search *how)
+{
+    unsigned cur = 0;
+
+    for (unsigned i = 1; i < t->inv.port[port].gids_read; i++) {
+        const struct ni_gid *old = gid_at(t, port, cur), *new = gid_at(t, port, i);
+        if (!of_family(new, how->v6) ||
+            (how->ranged && (!new || !ni_ip_same_prefix(new->ip, how->range, how->bits))))
+            continue;
+        if (!of_family(old, how->v6)) {
+            cur = i;
+            continue;
+        }
+        bool better = !is_usable(old) || !old || !new || old->type != new->type;
+        if (is_usable(new) && new->type == NI_GID_V2 && better)
+            cur = i;
+    }
+    return cur;
+}
+
+static bool search_is_true(const struct at *a)
+{
+    const struct ni_setting *family = ni_plan_get(&a->ctx->plan, "NCCL_IB_ADDR_FAMILY");
+    const struct ni_setting *range = ni_plan_get(&a->ctx->plan, "NCCL_IB_ADDR_RANGE");
+    struct search how = {.v6 = family && strcmp(family->value, "AF_INET6") == 0};
+    char text[NI_IP_TEXT];
+    uint8_t raw[NI_GID_BYTES];
+
+    if (a->without)
+        return true; /* a table with a hole more */
+    if (range && range->value[0]) {
+        const char *slash = strchr(range->value, '/');
+        if (!slash || !ni_copyn(text, sizeof(text), range->value, (size_t)(slash - range->value)) ||
+            inet_pton(how.v6 ? AF_INET6 : AF_INET, text, raw) != 1) {
+            ni_put(a->why, "the range is none");
+            return false;
+        }
+        how.ranged = true;
+        how.bits = (unsigned)strtoul(slash + 1, NULL, 10) + (how.v6 ? 0 : 96);
+        memset(how.range, 0, 10);
+        memset(how.range + 10, 0xff, 2);
+        memcpy(how.range + (how.v6 ? 0 : 12), raw, how.v6 ? 16 : 4);
+    }
+    for (unsigned i = 0; i < a->ctx->plan.n_chosen; i++) {
+        int port = chosen_port(a, i);
+        if (port >= 0 && is_right(a, port, nccl_search(a->truth, port, &how)))
+            continue;
+        ni_putf(a->why, "NCCL's search ends wrong on port %u of the list", i);
+        return false;
+    }
+    return true;
+}
+
+/* With an index NCCL looks at neither; the family then only has to be that of the index. */
+static bool hint_is_true(const struct at *a)
+{
+    const struct ni_setting *index = ni_plan_get(&a->ctx->plan, "NCCL_IB_GID_INDEX");
+
+    return index && index->value[0] ? index_is_true(a, index->value) : search_is_true(a);
+}
+
+/* ---- interfaces ---- */
+
+/* Up, in this namespace, with an address that is not link-local. */
+static bool serves(const struct truth *t, const char *name)
+{
+    const struct ni_netdev *d = ni_find_netdev(&t->inv, name);
+    const struct ni_net *net = &t->inv.net;
+
+    if (d && d->known == NI_KNOWN && !d->running)
+        return false;
+    if (!d && strcmp(net->default_if, name) != 0)
+        return false;
+    for (unsigned i = 0; i < net->n_addr; i++)
+        if (!ni_ip_is_link_local(net->addr[i].ip) &&
+            (strcmp(net->addr[i].ifname, name) == 0 || !net->addr[i].ifname[0]))
+            return true;
+    return false;
+}
+
+static bool is_listed(const char *list, struct ni_span name)
+{
+    struct ni_span e;
+
+    list += list[0] == '=';
+    while (ni_split(&list, ',', &e))
+        if (e.n == name.n && memcmp(e.p, name.p, e.n) == 0)
+            return true;
+    return false;
+}
+
+/* What of `list` is not in `whole`, by way of one function for each. */
+static enum verdict judge_list(const struct at *a, const char *list, const char *whole, bool ports)
+{
+    enum verdict v = LESS;
+    const char *cursor = list + (list[0] == '=');
+    struct ni_span e;
+
+    while (ni_split(&cursor, ',', &e)) {
+        char name[NI_DEV_NAME + 16];
+        bool good;
+        if (is_listed(whole, e))
+            continue;
+        v = DIFFERENT;
+        (void)ni_copyn(name, sizeof(name), e.p, e.n);
+        char *colon = strchr(name, ':');
+        if (ports && colon) {
+            *colon = '\0';
+            good = true_port(a, name, (unsigned)strtoul(colon + 1, NULL, 10)) >= 0;
+        } else {
+            good = serves(a->truth, name) || has_others(a);
+        }
+        if (!good) {
+            ni_putf(a->why, "`%s` is none of this pod's that serves", name);
+            return WRONG;
+        }
+    }
+    return v;
+}
+
+/* ---- distances ---- */
+
+/* The level that lets each of the GPUs seen reach its nearest of the chosen HCAs. */
+static enum ni_distance true_level(const struct at *a)
+{
+    const struct ni_inventory *seen = &a->ctx->inventory, *all = &a->truth->inv;
+    enum ni_distance level = NI_DIST_PXB;
+
+    for (unsigned s = 0; s < seen->n_gpu; s++) {
+        for (unsigned g = 0; g < all->n_gpu; g++) {
+            enum ni_distance nearest = NI_DIST_SYS;
+            if (ni_bdf_cmp(all->gpu[g].bdf, seen->gpu[s].bdf) != 0)
+                continue;
+            if (all->gpu[g].pci.depth == 1)
+                return NI_DIST_SYS; /* a flattened tree */
+            for (unsigned i = 0; i < a->ctx->plan.n_chosen; i++) {
+                int port = chosen_port(a, i);
+                enum ni_distance d =
+                    port < 0 ? NI_DIST_UNKNOWN
+                             : (enum ni_distance)a->truth->plan.distance[g][all->port[port].hca];
+                if (d != NI_DIST_UNKNOWN && d < nearest)
+                    nearest = d;
+            }
+            level = nearest > level ? nearest : level;
+        }
+    }
+    return level;
+}
+
+/* Whether GPUDirect RDMA at a level of the PCI tree is at all possible and right on this node. */
+static bool level_is_true(const struct at *a, const char *value)
+{
+    const struct ni_gdr *gdr = &a->truth->inv.gdr;
+    enum ni_distance level = true_level(a);
+
+    const struct ni_inventory *seen = &a->ctx->inventory;
+    if (a->without && (gdr->c2c || gdr->gb10) && !seen->gdr.c2c && !seen->gdr.gb10)
+        return true; /* where there is no midr_el1 the CPU is not Arm's */
+    for (unsigned i = 0; a->without && i < seen->n_gpu; i++) {
+        bool known = false;
+        for (unsigned k = 0; k < a->truth->inv.n_gpu; k++)
+            known = known || ni_bdf_cmp(a->truth->inv.gpu[k].bdf, seen->gpu[i].bdf) == 0;
+        if (!known)
+            return true; /* as many GPUs are listed as there are nodes: these are the pod's */
+    }
+    if (a->ctx->inventory.n_gpu > a->truth->inv.n_gpu && strcmp(value, "SYS") == 0)
+        return true; /* which GPUs are the pod's is not told: far enough for each */
+    if (gdr->c2c || gdr->gb10 || strcmp(value, ni_distance_text(level)) != 0) {
+        ni_putf(a->why, "level %s, true is %s", value,
+                gdr->c2c || gdr->gb10 ? "none" : ni_distance_text(level));
+        return false;
+    }
+    return true;
+}
+
+/* ---- rails ---- */
+
+/* The entry that was picked for a port, as it is. */
+static const struct ni_gid *true_pick(const struct at *a, unsigned chosen, int port)
+{
+    int gid = a->ctx->plan.pick[a->ctx->plan.chosen[chosen]].gid;
+
+    return gid < 0 ? NULL : gid_at(a->truth, port, a->ctx->inventory.gid[gid].index);
+}
+
+/* No route of the node joins two of the chosen ports' subnets: destinations that hold the one's
+   address, on the other's interface. */
+static bool rails_are_apart(const struct at *a)
+{
+    const struct ni_net *net = &a->truth->inv.net;
+
+    for (unsigned i = 0; i < a->ctx->plan.n_chosen; i++) {
+        for (unsigned k = 0; k < a->ctx->plan.n_chosen; k++) {
+            int x = chosen_port(a, i), y = chosen_port(a, k);
+            if (i == k)
+                continue;
+            const struct ni_gid *gx = x < 0 ? NULL : true_pick(a, i, x);
+            const struct ni_gid *gy = y < 0 ? NULL : true_pick(a, k, y);
+            if (!gx || !gy)
+                return false;
+            for (unsigned r = 0; r < net->n_route; r++) {
+                if (strcmp(net->route[r].ifname, gx->ndev) == 0 &&
+                    ni_ip_same_prefix(net->route[r].dest, gy->ip, 96u + net->route[r].bits)) {
+                    ni_put(a->why, "a route joins two rails");
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+/* ---- fusing ---- */
+
+/* Two chosen HCAs have one PF, or one is the other's. */
+static bool share_a_port(const struct at *a)
+{
+    const struct ni_inventory *inv = &a->truth->inv;
+
+    for (unsigned i = 0; i < a->ctx->plan.n_chosen; i++) {
+        for (unsigned k = 0; k < i; k++) {
+            int x = chosen_port(a, i), y = chosen_port(a, k);
+            if (x < 0 || y < 0)
+                continue;
+            const struct ni_hca *h = &inv->hca[inv->port[x].hca], *o = &inv->hca[inv->port[y].hca];
+            if ((h->is_vf || o->is_vf) &&
+                ni_bdf_cmp(h->is_vf ? h->pf : h->bdf, o->is_vf ? o->pf : o->bdf) == 0)
+                return true;
+        }
+    }
+    ni_put(a->why, "no two HCAs share a port");
+    return false;
+}
+
+/* NCCL's rewritten address leads one of the chosen HCAs astray, and with 0 it does not. */
+static bool merging_loses(const struct at *a)
+{
+    for (unsigned i = 0; i < a->ctx->plan.n_chosen; i++) {
+        int port = chosen_port(a, i);
+        const struct ni_nccl_place *p =
+            port < 0 ? NULL : &a->truth->inv.hca[a->truth->inv.port[port].hca].place;
+        if (p && (p->merged == NI_AT_OTHER || p->merged == NI_AT_NOTHING) &&
+            (p->unmerged == NI_AT_ITSELF || p->unmerged == NI_AT_NIC))
+            return true;
+    }
+    ni_put(a->why, "NCCL finds all where they are");
+    return has_others(a);
+}
+
+/* ---- one setting ---- */
+
+static const char *value_of(const struct ni_plan *plan, const char *name)
+{
+    const struct ni_setting *s = ni_plan_get(plan, name);
+
+    return s && s->origin == NI_FROM_RULE ? s->value : NULL;
+}
+
+static bool scalar_is_true(const struct at *a, const char *name, const char *value)
+{
+    const char *what = strrchr(name, '_') + 1;
+
+    if (strcmp(what, "INDEX") == 0)
+        return index_is_true(a, value);
+    if (strcmp(what, "FAMILY") == 0 || strcmp(what, "RANGE") == 0)
+        return hint_is_true(a);
+    if (strcmp(what, "LEVEL") == 0)
+        return level_is_true(a, value);
+    if (strcmp(name, "NCCL_CROSS_NIC") == 0)
+        return strcmp(value, "0") == 0 && (has_others(a) || rails_are_apart(a));
+    if (strcmp(name, "NCCL_IB_MERGE_NICS") == 0)
+        return strcmp(value, "0") == 0 && share_a_port(a);
+    if (strcmp(name, "NCCL_IB_MERGE_VFS") == 0)
+        return strcmp(value, "0") == 0 && merging_loses(a);
+    /* 0: the ports are true, or it is wrong already. 1: it concerns no other plugin. */
+    if (strcmp(name, "NCCL_IB_DISABLE") == 0)
+        return strcmp(value, "0") == 0 ? a->ctx->plan.n_chosen > 0 : a->ctx->plan.n_chosen == 0;
+    ni_putf(a->why, "%s=%s", name, value);
+    return false;
+}
+
+static enum verdict judge_one(const struct at *a, const char *name, const char *value)
+{
+    const char *clean = value_of(a->clean, name);
+
+    if (!value)
+        return clean ? LESS : SAME;
+    if (clean && strcmp(clean, value) == 0)
+        return SAME;
+    /* TCP instead of RDMA is a plan with no device. */
+    if (clean && strcmp(name, "NCCL_IB_DISABLE") == 0 && strcmp(value, "1") == 0)
+        return a->ctx->plan.n_chosen == 0 ? LESS : WRONG;
+    if (strcmp(name, "NCCL_IB_HCA") == 0 || strstr(name, "HCA_LIST"))
+        return judge_list(a, value, clean ? clean : "", true);
+    if (strcmp(name, "UCX_NET_DEVICES") == 0)
+        return judge_list(a, value, clean ? clean : "", strchr(value, ':') != NULL);
+    if (strstr(name, "IFNAME"))
+        return judge_list(a, value, clean ? clean : "", false);
+    return scalar_is_true(a, name, value) ? DIFFERENT : WRONG;
+}
+
+enum verdict judge_settings(const struct truth *truth, const struct ni_plan *clean,
+                            const struct ni_context *ctx, bool without, struct ni_text *why)
+{
+    const struct at a = {truth, clean, ctx, without, why};
+    enum verdict worst = SAME;
+
+    if (!ports_are_true(&a))
+        return WRONG;
+    for (unsigned i = 0; i < ctx->plan.n_setting; i++) {
+        const struct ni_setting *s = &ctx->plan.setting[i];
+        enum verdict v = judge_one(&a, s->name, s->origin == NI_FROM_RULE ? s->value : NULL);
+        worst = v > worst ? v : worst;
+    }
+    for (unsigned i = 0; i < clean->n_setting; i++) {
+        const struct ni_setting *s = &clean->setting[i];
+        if (s->origin == NI_FROM_RULE && !value_of(&ctx->plan, s->name))
+            worst = worst < LESS ? LESS : worst;
+    }
+    if (worst == WRONG && why->len == 0)
+        ni_put(why, "a setting that is not true");
+    return worst;
+}
