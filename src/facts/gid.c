@@ -137,9 +137,11 @@ static enum ni_own whose(struct ni_probe *p, const struct ni_port *port, const s
     return err == 0 && !ni_ip_is_link_local(g->ip) ? NI_OWN_UNKNOWN : NI_OWN_FOREIGN;
 }
 
-static bool settles(const struct ni_gid *g)
+/* While the addresses are not all known, what lies behind may be as much ours. */
+static bool settles(const struct ni_inventory *inv, const struct ni_gid *g)
 {
-    return g->type == NI_GID_V2 && g->own == NI_OWN_OURS && ni_ip_is_v4(g->ip) && g->ndev[0];
+    return g->type == NI_GID_V2 && g->own == NI_OWN_OURS && ni_ip_is_v4(g->ip) && g->ndev[0] &&
+           inv->net.v4_known == NI_KNOWN;
 }
 
 /* Reads on from port->gids_read, below `end`. Stops behind the first GID that settles it unless
@@ -171,7 +173,7 @@ static void scan(struct ni_probe *p, struct ni_port *port, bool to_end, unsigned
             read_ndev(p, dir, g);
             g->own = whose(p, port, g);
         }
-        if (!to_end && settles(g))
+        if (!to_end && settles(p->inv, g))
             return;
     }
     if (end == NI_GID_TABLE)
@@ -218,7 +220,7 @@ static const struct ni_gid *right_gid(const struct ni_inventory *inv, const stru
 {
     const struct ni_gid *last =
         port->n_gid ? &inv->gid[port->first_gid + (int)port->n_gid - 1] : NULL;
-    return last && settles(last) ? last : NULL;
+    return last && settles(inv, last) ? last : NULL;
 }
 
 /* Whether each port ended on a right GID, all at the same index. */
@@ -236,36 +238,76 @@ static bool settled(const struct ni_inventory *inv)
     return true;
 }
 
-/* Whether the interface has that one IPv4 address: then there is no second right entry. */
+static bool share_subnet(const struct ni_net *net, const struct ni_addr *a, const struct ni_addr *b)
+{
+    for (unsigned i = 0; i < net->n_route; i++) {
+        const struct ni_route *r = &net->route[i];
+        if (!r->gateway && r->bits > 0 && ni_ip_same_prefix(a->ip, r->dest, 96u + r->bits) &&
+            ni_ip_same_prefix(b->ip, r->dest, 96u + r->bits))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the interface has that one IPv4 address. Connected routes name the interfaces of
+   addresses, but of two addresses in one subnet either may be another interface's. */
 static bool has_one_address(const struct ni_net *net, const char *ifname)
 {
     unsigned n = 0;
     if (net->v4_known != NI_KNOWN || net->route_known != NI_KNOWN)
         return false;
     for (unsigned i = 0; i < net->n_addr; i++) {
-        if (!ni_ip_is_v4(net->addr[i].ip))
+        const struct ni_addr *a = &net->addr[i];
+        if (!ni_ip_is_v4(a->ip))
             continue;
-        if (!net->addr[i].ifname[0])
+        if (!a->ifname[0])
             return false; /* it may be this one's */
-        n += strcmp(net->addr[i].ifname, ifname) == 0;
+        for (unsigned k = 0; k < i; k++) {
+            if (share_subnet(net, a, &net->addr[k]))
+                return false;
+        }
+        n += strcmp(a->ifname, ifname) == 0;
     }
     return n == 1;
 }
 
-/* Each port has a right GID, but at different indexes. What lies behind it does not move NCCL's own
-   search (decide/gid_search.c), but may hold an index that is right for all. A port of one address
-   names the only one that can be; two that name different ones: none can. Below which index the
-   tables are to be read: NI_GID_TABLE for their ends. */
-static unsigned end_of_search(const struct ni_inventory *inv)
+/* Whether the interface is a function's own and none is stacked on it: the addresses of VLANs,
+   macvlans and bonds are in the table too (drivers/infiniband/core/roce_gid_mgmt.c), and
+   net/core/dev.c netdev_adjacent_sysfs_add shows these as upper_NAME and lower_NAME. */
+static bool stands_alone(struct ni_probe *p, const char *ifname)
 {
+    char dir[NI_PATH];
+    bool function = false;
+    (void)ni_format(dir, sizeof(dir), "sys/class/net/%s", ifname);
+    int err = ni_list(p->root, &p->inner, "%s", dir);
+    if (err < 0)
+        ni_note_unreadable(p, dir, err);
+    for (unsigned i = 0; i < p->inner.n; i++) {
+        const char *name = p->inner.name[i];
+        if (ni_has_prefix(name, "upper_") || ni_has_prefix(name, "lower_"))
+            return false;
+        function = function || strcmp(name, "device") == 0;
+    }
+    return function && !p->inner.cut;
+}
+
+/* Each port has a right GID, but at different indexes. What lies behind it does not move NCCL's own
+   search (decide/gid_search.c), but may hold an index that is right for all. A port with no second
+   right entry names the only one that can be; two that name different ones: none can. Below which
+   index the tables are to be read: NI_GID_TABLE for their ends. */
+static unsigned end_of_search(struct ni_probe *p)
+{
+    const struct ni_inventory *inv = p->inv;
     int only = -1;
+    if (!ni_takes_all(p))
+        return NI_GID_TABLE;
     for (unsigned i = 0; i < inv->n_port; i++) {
         if (!wants_gids(inv, &inv->port[i]))
             continue;
         const struct ni_gid *right = right_gid(inv, &inv->port[i]);
         if (!right)
             return NI_GID_TABLE;
-        if (!has_one_address(&inv->net, right->ndev))
+        if (!has_one_address(&inv->net, right->ndev) || !stands_alone(p, right->ndev))
             continue;
         if (only >= 0 && only != right->index)
             return 0;
@@ -302,7 +344,7 @@ void ni_probe_gids(struct ni_probe *p)
     bool whole = p->ask->all_gids || user_decides(p);
     if (p->settled && !whole)
         return;
-    unsigned end = whole ? NI_GID_TABLE : end_of_search(inv);
+    unsigned end = whole ? NI_GID_TABLE : end_of_search(p);
     ni_probe_ipv6(p);
     for (unsigned i = 0; i < inv->n_port; i++) {
         struct ni_port *port = &inv->port[i];

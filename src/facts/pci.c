@@ -190,8 +190,8 @@ static bool shares_switch(const struct ni_inventory *inv, const struct ni_gpu *g
 static bool all_in_use(const struct ni_probe *p)
 {
     const struct ni_inventory *inv = p->inv;
-    if (inv->source >= NI_SRC_UVERBS || p->ask->hcas)
-        return false; /* slow ports may be left out, ports be named */
+    if (!ni_takes_all(p))
+        return false;
     for (unsigned i = 0; i < inv->n_port; i++) {
         const struct ni_port *port = &inv->port[i];
         if (inv->hca[port->hca].claim >= 0 && port->state.v != NI_PORT_ACTIVE)
@@ -199,7 +199,7 @@ static bool all_in_use(const struct ni_probe *p)
         if (port->link == NI_LINK_UNKNOWN)
             return false;
     }
-    return p->settled && !ni_links_mix(inv) && !ni_users(p, "NCCL_IB_HCA");
+    return p->settled;
 }
 
 /* The NUMA node tells PHB from SYS. Where each GPU has an HCA in use below a switch of its own,

@@ -27,6 +27,8 @@ struct ni_probe {
 /* sources.c: which HCAs are the pod's; the first source that yields one decides, the others
    cross-check. */
 void ni_probe_sources(struct ni_probe *p);
+/* Whether no rule chooses among the active ports of the pod's HCAs. */
+bool ni_takes_all(const struct ni_probe *p);
 
 /* The sources, in design 4.1's order. Each adds claims; the ones that know HCAs only by name add
    those. */

@@ -148,3 +148,10 @@ void ni_probe_sources(struct ni_probe *p)
     }
     inv->source_unread = inv->source == NI_SRC_NONE && p->lost;
 }
+
+bool ni_takes_all(const struct ni_probe *p)
+{
+    /* else slow ports may be left out, ports be named, or one kind */
+    return p->inv->source < NI_SRC_UVERBS && !p->ask->hcas && !ni_links_mix(p->inv) &&
+           !ni_users(p, "NCCL_IB_HCA");
+}

@@ -228,6 +228,7 @@ static void put_netdev(const struct hca *h)
     put(path, "carrier", "1\n");
     put(path, "mtu", "9000\n");
     put(path, "ifindex", "%d\n", 38 + h->pod);
+    put_link(path, "device", "../../../%s", h->bdf);
     put_link("sys/class/net", h->ndev, "../../devices/%s/net/%s", h->dir, h->ndev);
 }
 

@@ -250,7 +250,9 @@ static void net(unsigned n)
         ni_putf(&ips, " 10.0.%u.6", i);
     pod_reset(NULL);
     fib(buf);
-    ni_put(&pod.t, ROUTES "\\neth0\\t00000000\\t0102800A\\t0003\\t0\\t0\\t0\\t00000000");
+    ni_put(&pod.t,
+           ROUTES "\\neth0\\t00000000\\t0102800A\\t0003\\t0\\t0\\t0\\t00000000\\t0\\t0\\t0"
+                  "\\neth0\\t0000800A\\t00000000\\t0001\\t0\\t0\\t0\\t0000FFFF\\t0\\t0\\t0");
     for (unsigned i = 1; i <= n; i++)
         ni_putf(&pod.t,
                 "\\nnet%u\\t00%02X000A\\t00000000\\t0001\\t0\\t0\\t0\\t00FFFFFF\\t0\\t0\\t0", i, i);
@@ -305,6 +307,34 @@ static void full_tables(void)
         rail(i, "pci0000:00/0000:00:01.0", 3 + i % 4, "400 Gb/sec (4X NDR)");
 }
 
+/* The first rail has a VLAN, whose address stands where the second rail has its only one. */
+static void vlan(void)
+{
+    net(2);
+    edit(LEAF("10.0.1.6"), LEAF("10.0.1.6") " /32 host LOCAL\\n" LEAF("10.20.1.6"));
+    edit("\\nnet2\\t", "\\nnet1.100\\t0001140A\\t00000000\\t0001\\t0\\t0\\t0\\t00FFFFFF\\t0\\t0\\t0"
+                       "\\nnet2\\t");
+    rail(1, "pci0000:00/0000:00:01.0", 3, "400 Gb/sec (4X NDR)");
+    edit("gids/{4..255} ",
+         "gids/4 " LOCAL_GID "\nf ./gids/5 " V4("0a14:0106") "\nf ./gids/{6..255} ");
+    edit("types/{4..255} ",
+         "types/4 IB/RoCE v1\nf ./gid_attrs/types/5 RoCE v2\nf ./gid_attrs/types/{6..255} ");
+    edit("ndevs/{0..255} ", "ndevs/{0..4} net1\nf ./gid_attrs/ndevs/5 net1.100"
+                            "\nf ./gid_attrs/ndevs/{6..255} ");
+    rail(2, "pci0000:00/0000:00:02.0", 5, "400 Gb/sec (4X NDR)");
+    netdev("net1.100", "up");
+    line("d sys/class/net/net1/device");
+    line("d sys/class/net/net1/upper_net1.100");
+    line("d sys/class/net/net2/device");
+}
+
+/* What is behind the first of our addresses counts when these may not be all. */
+static void odd_addresses(void)
+{
+    second_v4();
+    edit("f proc/net/fib_trie Main:", "f proc/net/fib_trie odd\\nMain:");
+}
+
 #define TWO_VFS "PCIDEVICE_X=0000:03:00.2,0000:23:00.2"
 
 /* Made by a function, or by an edit. */
@@ -323,6 +353,8 @@ static const struct {
     {"ndevs unreadable", TWO_VFS, NULL, "roce-2vf", "f ./gid_attrs/ndevs/3 net2\n",
      "e ./gid_attrs/ndevs/3 EINVAL\n"},
     {"slow HCA beside the GPU", "", slow, NULL, NULL, NULL},
+    {"a VLAN on a rail", "PCIDEVICE_X=0000:11:00.0,0000:12:00.0", vlan, NULL, NULL, NULL},
+    {"an odd line among the addresses", TWO_VFS, odd_addresses, NULL, NULL, NULL},
     {"12 x 256 GIDs", "", full_tables, NULL, NULL, NULL},
 };
 
