@@ -107,7 +107,7 @@ static void if_inet6_line(void *ctx, const char *line)
     bool good = true;
     for (unsigned i = 0; i < NI_COUNT(w); i++)
         good = word(&line, &w[i]) && good;
-    if (!good || ni_parse_hex_ip(w[0], ip) < 0 || !ni_is_name(w[5], NI_IF_NAME) ||
+    if (!good || ni_parse_hex_ip(w[0], ip) < 0 || w[5].n >= NI_IF_NAME ||
         ni_parse_hex(w[4], UINT32_MAX, &flags) < 0) {
         ni_note_odd(p, "proc/net/if_inet6", whole);
         p->inv->net.v6_known = NI_BAD;
@@ -116,7 +116,7 @@ static void if_inet6_line(void *ctx, const char *line)
     if (flags & (0x40 | 0x08)) /* IFA_F_TENTATIVE, IFA_F_DADFAILED (if_addr.h): not usable */
         return;
     struct ni_addr *a = add_addr(p, ip, &p->inv->net.v6_known);
-    if (a)
+    if (a && ni_is_name(w[5], NI_IF_NAME)) /* else one that NCCL's lists cannot carry */
         ni_copyn(a->ifname, sizeof(a->ifname), w[5].p, w[5].n);
 }
 
@@ -159,6 +159,16 @@ static void connected(struct route_ctx *c, const struct ni_route *r)
     }
 }
 
+/* Printed with %d until about Linux 6.15, though it is a u32: the highest are negative. */
+static int parse_metric(struct ni_span s, uint64_t *ret)
+{
+    bool minus = s.n > 0 && s.p[0] == '-';
+    int r = ni_parse_u64((struct ni_span){s.p + minus, s.n - minus}, UINT32_MAX, ret);
+    if (r == 0 && minus)
+        *ret = (uint32_t) - *ret;
+    return r;
+}
+
 /* Iface Destination Gateway Flags RefCnt Use Metric Mask ... (net/ipv4/fib_trie.c
    fib_route_seq_show). */
 static void route_line(void *ctx, const char *line)
@@ -179,7 +189,7 @@ static void route_line(void *ctx, const char *line)
         good = word(&line, &w[i]) && good;
     if (!good || !c->header || w[0].n >= NI_IF_NAME || w[7].n != 8 ||
         ni_parse_hex(w[1], UINT32_MAX, &dest) < 0 || ni_parse_hex(w[2], UINT32_MAX, &gateway) < 0 ||
-        ni_parse_hex(w[3], UINT32_MAX, &flags) < 0 || ni_parse_u64(w[6], UINT32_MAX, &metric) < 0 ||
+        ni_parse_hex(w[3], UINT32_MAX, &flags) < 0 || parse_metric(w[6], &metric) < 0 ||
         ni_parse_hex(w[7], UINT32_MAX, &mask) < 0) {
         ni_note_odd(c->p, "proc/net/route", whole);
         c->known = NI_BAD;
@@ -221,8 +231,9 @@ static void route6_line(void *ctx, const char *line)
     uint64_t len, metric, flags;
     const char *whole = line;
     bool good = true;
-    for (unsigned i = 0; i < NI_COUNT(w); i++)
+    for (unsigned i = 0; i < NI_COUNT(w) - 1; i++)
         good = word(&line, &w[i]) && good;
+    (void)word(&line, &w[9]); /* none where the route has no interface */
     if (!good || ni_parse_hex(w[1], 128, &len) < 0 || ni_parse_hex(w[5], UINT32_MAX, &metric) < 0 ||
         ni_parse_hex(w[8], UINT32_MAX, &flags) < 0) {
         ni_note_odd(c->p, "proc/net/ipv6_route", whole);

@@ -97,6 +97,9 @@ static void test_default_route(void **state)
          ROUTE("eth0", "00000000", "0102800A", "0003", "9", "00000000"),
          "eth0"},
         {ROUTE("eth0", "00000000", "00000000", "0001", "0", "00000000"), "eth0"}, /* no router */
+        {ROUTE("net1", "00000000", "0101000A", "0003", "-16769024", "00000000")   /* 4278198272 */
+         ROUTE("eth0", "00000000", "0102800A", "0003", "2147483647", "00000000"),
+         "eth0"},
         {"\\ngarbage\\neth0\\t00000000\\n", ""},
         {ROUTE("eth0", "00000000", "0102800A", "0003", "x", "00000000"), ""},
         {ROUTE("e,h0", "00000000", "0102800A", "0003", "0", "00000000"), ""},
@@ -108,13 +111,16 @@ static void test_default_route(void **state)
         gather();
         if (strcmp(pod.inv.net.default_if, cases[i].want) != 0)
             fail_msg("case %zu: %s", i, pod.inv.net.default_if);
+        if (cases[i].want[0])
+            assert_int_equal(pod.inv.net.route_known, NI_KNOWN);
     }
 }
 
-#define V6ROUTE(dest, len, metric, flags, iface)                                                 \
+#define V6LINE(dest, len, metric, flags, iface)                                                  \
     dest " " len " 00000000000000000000000000000000 00 fe800000000000000000000000000001 " metric \
-         " 00000001 00000000 " flags "     " iface "\\n"
-#define ANY "00000000000000000000000000000000"
+         " 00000001 00000000 " flags "     " iface
+#define V6ROUTE(dest, len, metric, flags, iface) V6LINE(dest, len, metric, flags, iface) "\\n"
+#define ANY                                      "00000000000000000000000000000000"
 
 static void test_default_route_ipv6(void **state)
 {
@@ -126,11 +132,13 @@ static void test_default_route_ipv6(void **state)
          V6ROUTE("fd000000000000000000000000000000", "40", "00000001", "00000001", "net2")
              V6ROUTE(ANY, "00", "ffffffff", "00200200", "lo")
                  V6ROUTE(ANY, "00", "00000400", "00000003", "net1")
-                     V6ROUTE(ANY, "00", "00000064", "00000003", "eth0")
-                         V6ROUTE(ANY, "00", "00000001", "00000002", "net3"));
+                     V6ROUTE(ANY, "00", "00000001", "00200200", "  ") /* of no interface */
+         V6ROUTE(ANY, "00", "00000064", "00000003", "eth0")
+             V6LINE(ANY, "00", "00000001", "00000002", "net3"));
     gather();
     assert_string_equal(pod.inv.net.default_if, "eth0");
     assert_string_equal(addresses(), "fd00::26 eth0");
+    assert_false(is_said("proc/net/ipv6_route"));
     line(ROUTES ROUTE("ipv4", "00000000", "0102800A", "0003", "999", "00000000"));
     gather();
     assert_string_equal(pod.inv.net.default_if, "ipv4");
@@ -151,10 +159,11 @@ static void test_if_inet6(void **state)
          "fd00000000000000000000000000000a 26 40 00 80\\n"           /* no name */
          "fd00000000000000000000000000000b 126 40 00 80     net2\\n" /* as printed from 256 on */
          "fd00000000000000000000000000000c 26 40 00 80     a23456789012345\\n"
+         "fd00000000000000000000000000000e 26 40 00 80     veth+e@1\\n"
          "fd00000000000000000000000000000d 26 40 00 80     a234567890123456");
     gather();
     assert_string_equal(addresses(), "10.0.1.6 ?, fe80::42:aff:fe00:6706 net1, fd00::8 net1, "
-                                     "fd00::b net2, fd00::c a23456789012345");
+                                     "fd00::b net2, fd00::c a23456789012345, fd00::e ?");
 }
 
 static void test_fib_trie(void **state)
