@@ -43,8 +43,7 @@ static int open_resolved(int dir, const char *path, int flags, uint64_t resolve)
 
 /* ---- from the root, or from the directory that is held ---- */
 
-/* From the root itself. */
-static int open_whole(const struct ni_root *root, const char *path, int flags)
+static int open_once(const struct ni_root *root, const char *path, int flags)
 {
     if (root->kind == NI_ROOT_DIR)
         return open_resolved(root->fd, path, flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
@@ -52,10 +51,22 @@ static int open_whole(const struct ni_root *root, const char *path, int flags)
     return fd < 0 ? -errno : fd;
 }
 
-/* What is left of the path from there; NULL: it leads elsewhere. */
+/* From the root itself. Where no more may be open, what is held goes first. */
+static int open_whole(const struct ni_root *root, const char *path, int flags)
+{
+    int fd = open_once(root, path, flags);
+
+    if ((fd != -EMFILE && fd != -ENFILE) || !root->held)
+        return fd;
+    ni_held_close(root->held);
+    return open_once(root, path, flags);
+}
+
+/* What is left of the path from there, no absolute one; NULL: it leads elsewhere. */
 static const char *below(const struct ni_held_dir *dir, const char *path)
 {
-    bool is_below = dir->fd >= 0 && ni_has_prefix(path, dir->path) && path[dir->len] == '/';
+    bool is_below = dir->fd >= 0 && ni_has_prefix(path, dir->path) && path[dir->len] == '/' &&
+                    path[dir->len + 1] != '/';
 
     return is_below ? path + dir->len + 1 : NULL;
 }
@@ -65,16 +76,16 @@ static const char *below(const struct ni_held_dir *dir, const char *path)
 static int open_path(const struct ni_root *root, const char *path, int flags)
 {
     const char *rest = root->held ? below(&root->held->dir, path) : NULL;
-    int fd;
+    int fd = -EXDEV;
 
-    if (!rest)
-        return open_whole(root, path, flags);
-    if (root->kind == NI_ROOT_LIVE) {
+    if (rest && root->kind == NI_ROOT_LIVE) {
         fd = openat(root->held->dir.fd, rest, flags);
-        return fd < 0 ? -errno : fd;
+        fd = fd < 0 ? -errno : fd;
+    } else if (rest) {
+        fd =
+            open_resolved(root->held->dir.fd, rest, flags, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
     }
-    fd = open_resolved(root->held->dir.fd, rest, flags, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
-    return fd == -EXDEV ? open_whole(root, path, flags) : fd;
+    return fd == -EXDEV || fd == -EMFILE || fd == -ENFILE ? open_whole(root, path, flags) : fd;
 }
 
 /* path is no longer than NI_PATH and the slash. */
@@ -82,6 +93,7 @@ static void hold(const struct ni_root *root, struct ni_held_dir *dir, const char
 {
     if (dir->fd >= 0)
         (void)close(dir->fd);
+    dir->fd = -1;
     memcpy(dir->path, path, len);
     dir->path[len] = '\0';
     dir->len = len;
@@ -287,9 +299,9 @@ int ni_sys_openable(const struct ni_root *root, const char *path)
         return ni_sys_exists(root, path, &dir);
     /* drivers/infiniband/core/uverbs_main.c ib_uverbs_open: the context goes with the descriptor,
        nothing is left. */
-    int fd = openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int fd = open_whole(root, path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
-        return -errno;
+        return fd;
     (void)close(fd);
     return 0;
 }

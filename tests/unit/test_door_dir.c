@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -302,11 +303,27 @@ static void test_held(void **state)
     assert_int_equal(ni_read(&live, plain, sizeof(plain), "%s/sys/dev/1/in/state", base + 1), 4);
     assert_int_equal(ni_read(&live, plain, sizeof(plain), "%s/sys/dev/10/state", base + 1), 5);
 
+    assert_int_equal(ni_read(&live, plain, sizeof(plain), "%s/sys/dev/1//in/state", base + 1), 4);
+
     /* one that is not there is not held, and does no harm */
     ni_hold(&root, "sys/dev/none");
     assert_true(held.dir.fd < 0);
     assert_int_equal(ni_read(&root, plain, sizeof(plain), "sys/dev/1/ports/1/state"), 4);
     assert_int_equal(open_fds(), before + 2); /* the root and the directory of links */
+
+    /* where no more may be open, it is let go */
+    struct rlimit few, as_it_was;
+    ni_hold(&root, "sys/dev/1");
+    few.rlim_cur = (rlim_t)dup(STDIN_FILENO);
+    close((int)few.rlim_cur);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &as_it_was), 0);
+    few.rlim_max = as_it_was.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    ssize_t n = ni_read(&root, plain, sizeof(plain), "sys/dev/1/ports/1/state");
+    int fd = held.dir.fd;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &as_it_was), 0);
+    assert_int_equal(n, 4);
+    assert_true(fd < 0);
     ni_held_close(&held);
     ni_root_close(&root);
     assert_int_equal(open_fds(), before);
