@@ -4,7 +4,8 @@
 
 static const char own_prefix[] = "NCCLINIT_";
 
-/* Each setting as NAME=VALUE and a NUL, one behind the other; the rest of the list points into the caller's environment. */
+/* Each setting as NAME=VALUE and a NUL, one behind the other; the rest of the list points into the
+   caller's environment. */
 extern char ni_setting_text[NI_MAX_SETTING * (NI_DEV_NAME + NI_VALUE)];
 char ni_setting_text[NI_MAX_SETTING * (NI_DEV_NAME + NI_VALUE)] NI_LARGE;
 extern char *ni_env_entries[NI_MAX_ENV + NI_MAX_SETTING + 1];

@@ -81,7 +81,7 @@ static void read_word(struct ni_probe *p, const char *dir, const char *file, cha
     ssize_t n = ni_read(p->root, buf, cap, "%s", path);
     if (n < 0)
         ni_note_unreadable(p, path, (int)n);
-    else if (n > 0 && buf[0] <= ' ')
+    else if (n > 0 && (unsigned char)buf[0] <= ' ')
         ni_note_odd(p, path, buf);
     if (n < 0)
         buf[0] = '\0';

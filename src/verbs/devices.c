@@ -8,8 +8,8 @@
 
 #include "try.h"
 
-/* What registers the providers and libnl's parts: constructors of the static libraries that .dev/deps has deferred. None with
-   shared ones, which run them at the start. */
+/* What registers the providers and libnl's parts: constructors of the static libraries that
+   .dev/deps has deferred. None with shared ones, which run them at the start. */
 typedef void ni_constructor_fn(void);
 extern ni_constructor_fn
     *const __start_ni_verbs_init[] /* NOLINT(bugprone-reserved-identifier): the linker's */
