@@ -27,13 +27,17 @@ struct how {
 /* A FIFO must not make us wait, a terminal not become ours. */
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 
+/* How often a call is made that says to try again: a file system of another program (FUSE) may say
+   so for ever. */
+enum { TRIES = 16 };
+
 static int open_resolved(int dir, const char *path, int flags, uint64_t resolve)
 {
     struct how how = {.flags = (uint64_t)flags, .resolve = resolve};
     long fd = -1;
 
     /* EAGAIN: something was renamed while ".." was resolved (openat2(2)). */
-    for (int tries = 0; tries < 16; tries++) {
+    for (int tries = 0; tries < TRIES; tries++) {
         fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
         if (fd >= 0 || errno != EAGAIN)
             break;
@@ -158,11 +162,13 @@ static ssize_t read_some(int fd, char *buf, size_t cap)
     /* A sysctl refuses a read larger than KMALLOC_MAX_SIZE with ENOMEM (fs/proc/proc_sysctl.c
        proc_sys_call_handler), and a recording reads into all the room there is. */
     enum { MOST = 1 << 20 };
-    ssize_t n;
+    ssize_t n = -1;
 
-    do
+    for (int tries = 0; tries < TRIES; tries++) {
         n = read(fd, buf, cap < MOST ? cap : MOST);
-    while (n < 0 && errno == EINTR);
+        if (n >= 0 || errno != EINTR)
+            break;
+    }
     return n < 0 ? -errno : n;
 }
 
