@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Directory roots and "/": nothing of the host is seen through a directory, nothing is opened that
    would notice. */
-#include <dirent.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -11,75 +8,7 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 
-#include "test_door.h"
-
-static char base[] = "/tmp/ni-door-XXXXXX";
-static int base_fd;
-
-static void put_file(const char *path, const char *text, size_t n)
-{
-    int fd = openat(base_fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, n), n);
-    close(fd);
-}
-
-static void put_text(const char *path, const char *text)
-{
-    put_file(path, text, strlen(text));
-}
-
-static void put_dir(const char *path)
-{
-    assert_int_equal(mkdirat(base_fd, path, 0755), 0);
-}
-
-static void put_link(const char *path, const char *target)
-{
-    assert_int_equal(symlinkat(target, base_fd, path), 0);
-}
-
-static struct ni_root dir_root(void)
-{
-    struct ni_root root;
-    unsigned line;
-
-    assert_int_equal(ni_root_open(base, &root, &line), 0);
-    assert_int_equal(root.kind, NI_ROOT_DIR);
-    return root;
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    strcpy(base + sizeof(base) - 7, "XXXXXX");
-    assert_non_null(mkdtemp(base));
-    base_fd = open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return base_fd < 0 ? -1 : 0;
-}
-
-static int tear_down(void **state)
-{
-    char command[64];
-
-    (void)state;
-    close(base_fd);
-    snprintf(command, sizeof(command), "rm -rf %s", base);
-    return system(command); /* NOLINT(bugprone-command-processor): a path that mkdtemp made */
-}
-
-static int open_fds(void)
-{
-    int n = 0;
-    DIR *d = opendir("/proc/self/fd");
-
-    assert_non_null(d);
-    while (readdir(d))
-        n++;
-    closedir(d);
-    return n;
-}
+#include "test_door_files.h"
 
 /* ---- what there is ---- */
 

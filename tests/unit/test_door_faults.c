@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Directory roots and "/": each system call of the door fails, or does less than was asked. The
+   linker puts the functions of this file in the place of libc's (--wrap, tests/CMakeLists.txt). */
+#include <sys/syscall.h>
+
+#include "test_door_files.h"
+
+#ifndef SYS_openat2 /* the headers of musl-gcc */
+#define SYS_openat2 437
+#endif
+
+/* ---- the calls ---- */
+
+enum call { READ, OPENAT, OPENAT2, GETDENTS, READLINKAT, FSTATAT, FSTAT, CLOSE, CALLS };
+
+enum { FOREVER = 1 << 20 };
+
+/* The calls of one kind that fail: from the first, from 1 on, as many as times. */
+static struct {
+    bool armed;
+    enum call call;
+    unsigned first, times;
+    int err;
+    size_t most; /* a read gives no more bytes at once; 0: as many as there are */
+} fault;
+static unsigned calls[CALLS];
+
+/* Whether this call fails; errno is set then. */
+static bool fails(enum call call)
+{
+    if (!fault.armed)
+        return false;
+    unsigned n = ++calls[call];
+    if (call != fault.call || n < fault.first || n - fault.first >= fault.times)
+        return false;
+    errno = fault.err;
+    return true;
+}
+
+/* The linker's names: __real_X is X, and who calls X gets __wrap_X. */
+#define WRAPPED(type, name, ...)     \
+    type __real_##name(__VA_ARGS__); \
+    type __wrap_##name(__VA_ARGS__)
+
+WRAPPED(ssize_t, read, int fd, void *buf, size_t n);
+WRAPPED(int, openat, int dir, const char *path, int flags, ...);
+WRAPPED(long, syscall, long number, ...);
+WRAPPED(ssize_t, readlinkat, int dir, const char *path, char *buf, size_t n);
+WRAPPED(int, fstatat, int dir, const char *path, struct stat *ret, int flags);
+WRAPPED(int, fstat, int fd, struct stat *ret);
+WRAPPED(int, close, int fd);
+
+ssize_t __wrap_read(int fd, void *buf, size_t n)
+{
+    if (fails(READ))
+        return -1;
+    return __real_read(fd, buf, fault.armed && fault.most && n > fault.most ? fault.most : n);
+}
+
+int __wrap_openat(int dir, const char *path, int flags, ...)
+{
+    int mode = 0;
+    va_list ap;
+
+    if (flags & O_CREAT) { /* the test's own files */
+        va_start(ap, flags);
+        mode = va_arg(ap, int);
+        va_end(ap);
+    }
+    return fails(OPENAT) ? -1 : __real_openat(dir, path, flags, mode);
+}
+
+/* Nobody else in this program uses the function; libc makes its own calls without it. */
+long __wrap_syscall(long number, ...)
+{
+    va_list ap;
+    long r = -1;
+
+    va_start(ap, number);
+    int fd = va_arg(ap, int);
+    void *p = va_arg(ap, void *);
+    if (number == SYS_openat2) {
+        void *how = va_arg(ap, void *);
+        size_t n = va_arg(ap, size_t);
+        if (!fails(OPENAT2))
+            r = __real_syscall(number, fd, p, how, n);
+    } else if (number == SYS_getdents64) {
+        size_t n = va_arg(ap, size_t);
+        if (!fails(GETDENTS))
+            r = __real_syscall(number, fd, p, n);
+    } else {
+        abort();
+    }
+    va_end(ap);
+    return r;
+}
+
+ssize_t __wrap_readlinkat(int dir, const char *path, char *buf, size_t n)
+{
+    return fails(READLINKAT) ? -1 : __real_readlinkat(dir, path, buf, n);
+}
+
+int __wrap_fstatat(int dir, const char *path, struct stat *ret, int flags)
+{
+    return fails(FSTATAT) ? -1 : __real_fstatat(dir, path, ret, flags);
+}
+
+int __wrap_fstat(int fd, struct stat *ret)
+{
+    return fails(FSTAT) ? -1 : __real_fstat(fd, ret);
+}
+
+/* Linux has freed the descriptor, whatever close() then says (close(2)). The errno of the call before
+   is gone. */
+int __wrap_close(int fd)
+{
+    int r = __real_close(fd);
+
+    errno = fault.armed ? 0 : errno;
+    return fails(CLOSE) ? -1 : r;
+}
+
+/* ---- what is asked ---- */
+
+enum ask { ASK_READ, ASK_LINES, ASK_LIST, ASK_LINK, ASK_EXISTS, ASKS };
+
+enum { NAMES = 300 };
+
+static const char dir[] = "sys/dev";
+/* Below dir; the file is longer than a page, the listing than the buffer of one getdents64. */
+static const char *const asked[ASKS] = {"file", "file", "names", "link", "file"};
+
+static void put_node(void)
+{
+    static char text[3 * NI_PAGE];
+
+    for (size_t i = 0; i < sizeof(text); i++)
+        text[i] = (char)(i % 64 == 63 ? '\n' : 'a' + i / 64 % 26);
+    put_dir("sys");
+    put_dir("sys/dev");
+    put_dir("sys/dev/names");
+    put_file("sys/dev/file", text, sizeof(text));
+    put_text("sys/dev/short", "1234567\n");
+    put_link("sys/dev/link", "file");
+    for (int i = 0; i < NAMES; i++) {
+        char name[64];
+        snprintf(name, sizeof(name), "sys/dev/names/a-name-that-takes-room-%d", i);
+        put_text(name, "");
+    }
+}
+
+/* A root of each kind, and where the directory lies below it. */
+static struct ni_root root_of(enum ni_root_kind kind, char path[64])
+{
+    struct ni_root live = {.kind = NI_ROOT_LIVE, .fd = -1};
+
+    snprintf(path, 64, "%s%s%s", kind == NI_ROOT_LIVE ? base + 1 : "",
+             kind == NI_ROOT_LIVE ? "/" : "", dir);
+    return kind == NI_ROOT_LIVE ? live : dir_root();
+}
+
+/* The answer as text, or the name of the error; in a buffer of its own for each `slot`. */
+static const char *answer(const struct ni_root *root, enum ask ask, const char *top, int slot)
+{
+    static char kept[2][1 << 17];
+    char path[128];
+    const char *s;
+
+    snprintf(path, sizeof(path), "%s/%s", top, asked[ask]);
+    switch ((int)ask) {
+    case ASK_READ:
+        s = read_of(root, path);
+        break;
+    case ASK_LINES:
+        s = lines_of(root, path);
+        break;
+    case ASK_LIST:
+        s = list_of(root, path);
+        break;
+    case ASK_LINK:
+        s = link_of(root, path);
+        break;
+    default: {
+        int r = ni_exists(root, "%s", path);
+        s = r < 0 ? ni_errno_name(-r) : "is there";
+    }
+    }
+    bool fit = ni_copy(kept[slot], sizeof(kept[slot]), s);
+    fault.armed = false;
+    assert_true(fit);
+    return kept[slot];
+}
+
+static void arm(enum call call, unsigned first, unsigned times, int err)
+{
+    memset(calls, 0, sizeof(calls));
+    fault.call = call;
+    fault.first = first;
+    fault.times = times;
+    fault.err = err;
+    fault.most = 0;
+    fault.armed = true;
+}
+
+static const char *ends_in_error(const char *s, const char *name)
+{
+    size_t n = strlen(s), e = strlen(name);
+
+    return n >= e && strcmp(s + n - e, name) == 0 ? name : s;
+}
+
+/* ---- each call of each question fails, with each error ---- */
+
+/* One that passes, for who tries again. */
+static bool is_retried(enum call call, int err)
+{
+    return call == CLOSE || (call == READ && err == EINTR) || (call == OPENAT2 && err == EAGAIN);
+}
+
+/* How a question is asked: a root, and what it holds. */
+struct way {
+    enum ni_root_kind kind;
+    bool held;
+};
+
+/* Asks with the armed fault; holds first, if that is the way. Nothing stays open. */
+static const char *ask_so(struct way way, enum ask ask, unsigned ret_hold[CALLS], int slot)
+{
+    char top[64];
+    struct ni_held held;
+    bool armed = fault.armed;
+
+    fault.armed = false;
+    int before = open_fds();
+    struct ni_root root = root_of(way.kind, top);
+    ni_held_init(&held);
+    root.held = way.held ? &held : NULL;
+    fault.armed = armed;
+    ni_hold(&root, "%s", top);
+    memcpy(ret_hold, calls, sizeof(calls));
+    const char *s = answer(&root, ask, top, slot);
+    ni_held_close(&held);
+    ni_root_close(&root);
+    assert_int_equal(open_fds(), before);
+    return s;
+}
+
+/* The n-th call fails once, and the first of them for ever. */
+static void fail_each(struct way way, enum ask ask, enum call call, int err)
+{
+    unsigned hold[CALLS], plain[CALLS];
+    const struct way without = {way.kind, false};
+
+    arm(CALLS, 1, 1, 0);
+    const char *good = ask_so(without, ask, hold, 0);
+    memcpy(plain, calls, sizeof(calls));
+    assert_null(ni_errno_of(ni_span_of(good)) ? good : NULL);
+    for (unsigned n = 1; n < 64; n++) {
+        arm(call, n, 1, err);
+        const char *got = ask_so(way, ask, hold, 1);
+        if (calls[call] < n) { /* so many are not made */
+            assert_string_equal(got, good);
+            break;
+        }
+        /* What could not be held is walked to from the root; so are links, whose directory is held
+           by the call itself. */
+        bool held = n <= hold[call] || (way.held && ask == ASK_LINK && call == OPENAT2);
+        if (held || is_retried(call, err))
+            assert_string_equal(got, good);
+        else
+            assert_string_equal(ends_in_error(got, ni_errno_name(err)), ni_errno_name(err));
+        if (ask != ASK_LINES && strcmp(got, good) != 0)
+            assert_string_equal(got, ni_errno_name(err)); /* and nothing before it */
+    }
+    arm(call, 1, FOREVER, err);
+    const char *got = ask_so(way, ask, hold, 1);
+    assert_in_range(calls[call], 0, 64); /* nothing is tried for ever */
+    if (plain[call] == 0 || call == CLOSE)
+        assert_string_equal(got, good);
+    else
+        assert_string_equal(got, ni_errno_name(err));
+    arm(CALLS, 1, 1, 0);
+    assert_string_equal(ask_so(way, ask, hold, 1), good); /* later calls work */
+}
+
+static void test_each_call(void **state)
+{
+    static const int errors[] = {EIO, EMFILE, ENFILE, ENOMEM, EINTR, EAGAIN, EACCES};
+    static const struct way ways[] = {
+        {NI_ROOT_DIR, false}, {NI_ROOT_DIR, true}, {NI_ROOT_LIVE, false}, {NI_ROOT_LIVE, true}};
+    (void)state;
+
+    put_node();
+    for (unsigned w = 0; w < NI_COUNT(ways); w++)
+        for (enum ask ask = 0; ask < ASKS; ask++)
+            for (enum call call = 0; call < CALLS; call++)
+                for (unsigned e = 0; e < NI_COUNT(errors); e++)
+                    fail_each(ways[w], ask, call, errors[e]);
+}
+
+/* ---- what is tried again, and how often ---- */
+
+static void test_tries(void **state)
+{
+    (void)state;
+    char top[64];
+
+    put_node();
+    struct ni_root root = root_of(NI_ROOT_DIR, top);
+    const struct {
+        enum call call;
+        int err;
+    } again[] = {{OPENAT2, EAGAIN}, {READ, EINTR}};
+
+    for (unsigned i = 0; i < NI_COUNT(again); i++) {
+        arm(again[i].call, 1, 15, again[i].err);
+        assert_string_equal(answer(&root, ASK_EXISTS, top, 0), "is there");
+        arm(again[i].call, 1, 15, again[i].err);
+        assert_int_equal(strlen(answer(&root, ASK_READ, top, 0)), 3 * NI_PAGE - 1);
+        arm(again[i].call, 1, 16, again[i].err);
+        assert_string_equal(answer(&root, ASK_READ, top, 0), ni_errno_name(again[i].err));
+        assert_int_equal(calls[again[i].call], 16);
+    }
+    /* each read anew: a signal now and then is no end of a long file */
+    arm(READ, 2, 15, EINTR);
+    assert_int_equal(strlen(answer(&root, ASK_READ, top, 0)), 3 * NI_PAGE - 1);
+    ni_root_close(&root);
+}
+
+/* ---- less than was asked for ---- */
+
+/* One byte at a time: what is no attribute of sysfs comes whole all the same. */
+static void test_short_reads(void **state)
+{
+    static char want[4 * NI_PAGE];
+    (void)state;
+    struct ni_root live = {.kind = NI_ROOT_LIVE, .fd = -1};
+    char path[128], buf[8];
+
+    put_node();
+    put_dir("etc");
+    assert_int_equal(linkat(base_fd, "sys/dev/file", base_fd, "etc/file", 0), 0);
+    assert_int_equal(linkat(base_fd, "sys/dev/short", base_fd, "etc/short", 0), 0);
+    struct ni_root root = dir_root();
+    snprintf(path, sizeof(path), "%s/etc/file", base + 1);
+    const struct {
+        const struct ni_root *root;
+        const char *path;
+    } whole[] = {{&root, "etc/file"}, {&live, path}, {&live, "proc/version"}};
+
+    for (unsigned i = 0; i < NI_COUNT(whole); i++) {
+        assert_true(ni_copy(want, sizeof(want), read_of(whole[i].root, whole[i].path)));
+        assert_true(strlen(want) > 8);
+        arm(CALLS, 1, 1, 0);
+        fault.most = 1;
+        const char *got = read_of(whole[i].root, whole[i].path);
+        fault.armed = false;
+        assert_string_equal(got, want);
+        assert_true(calls[READ] > strlen(want));
+        assert_true(ni_copy(want, sizeof(want), lines_of(whole[i].root, whole[i].path)));
+        arm(CALLS, 1, 1, 0);
+        fault.most = 1;
+        got = lines_of(whole[i].root, whole[i].path);
+        fault.armed = false;
+        assert_string_equal(got, want);
+    }
+    /* it just fits: all that is too much is the newline */
+    arm(CALLS, 1, 1, 0);
+    fault.most = 1;
+    ssize_t n = ni_read(&root, buf, sizeof(buf), "etc/short");
+    fault.armed = false;
+    assert_int_equal(n, 7);
+    assert_string_equal(buf, "1234567");
+    ni_root_close(&root);
+}
+
+/* A short first read of an attribute of sysfs does not happen. fs/kernfs/file.c
+   kernfs_fop_read_iter (6.8) hands an attribute to seq_read_iter (fs/seq_file.c), which lets show()
+   fill a page and copies all of it that there is room for: less only where the copy itself faults,
+   at a buffer that is not ours. Signals do not cut it, it does not wait between the bytes. An
+   attribute has no more than a page (fs/sysfs/file.c sysfs_kf_seq_show); a binary file, whose reads
+   go by pages (kernfs_file_read_iter), is read on while they come full. So the door takes a read
+   shorter than a page and than the room for the last one, which halves the calls of a plan. Were
+   the kernel to do otherwise, what the door gives is what came first: the rules see a text that is
+   cut, as in "short: half" of docs/fault-injection.md. */
+static void test_short_attribute(void **state)
+{
+    (void)state;
+    char top[64];
+
+    put_node();
+    struct ni_root root = root_of(NI_ROOT_DIR, top);
+    arm(CALLS, 1, 1, 0);
+    const char *got = read_of(&root, "sys/dev/short");
+    fault.armed = false;
+    assert_string_equal(got, "1234567");
+    assert_int_equal(calls[READ], 1);
+    arm(CALLS, 1, 1, 0);
+    fault.most = 3;
+    got = read_of(&root, "sys/dev/short");
+    fault.armed = false;
+    assert_string_equal(got, "123");
+    assert_int_equal(calls[READ], 1);
+    /* pages that come full are followed by the next */
+    arm(CALLS, 1, 1, 0);
+    fault.most = NI_PAGE;
+    got = answer(&root, ASK_READ, top, 0);
+    assert_int_equal(strlen(got), 3 * NI_PAGE - 1);
+    assert_int_equal(calls[READ], 4);
+    ni_root_close(&root);
+}
+
+/* ---- the kernel says that a path leads out of what is held ---- */
+
+static void test_leads_out(void **state)
+{
+    (void)state;
+    unsigned hold[CALLS];
+    const struct way held = {NI_ROOT_DIR, true};
+
+    put_node();
+    arm(OPENAT2, 2, 1, EXDEV); /* the first holds */
+    const char *got = ask_so(held, ASK_EXISTS, hold, 0);
+    assert_string_equal(got, "is there");
+    assert_int_equal(calls[OPENAT2], 3);
+    arm(OPENAT2, 2, FOREVER, EXDEV);
+    assert_string_equal(ask_so(held, ASK_EXISTS, hold, 0), "EXDEV");
+}
+
+/* ---- a root ---- */
+
+static int open_root(const char *name, enum ni_root_kind kind)
+{
+    struct ni_root root;
+    char path[128];
+    unsigned line;
+    bool armed = fault.armed;
+
+    snprintf(path, sizeof(path), "%s%s", base, name);
+    fault.armed = false;
+    int before = open_fds();
+    fault.armed = armed;
+    int r = ni_root_open(path, &root, &line);
+    fault.armed = false;
+    if (r == 0) {
+        assert_int_equal(root.kind, kind);
+        ni_root_close(&root);
+    }
+    assert_int_equal(open_fds(), before);
+    return r;
+}
+
+static void test_root(void **state)
+{
+    static const int errors[] = {EIO, EMFILE, ENFILE, ENOMEM};
+    static const enum call of_tree[] = {OPENAT2, FSTAT, OPENAT, READ};
+    (void)state;
+
+    put_text("tree", "f sys/a 1\n");
+    for (unsigned e = 0; e < NI_COUNT(errors); e++) {
+        for (unsigned i = 0; i < NI_COUNT(of_tree); i++) {
+            arm(of_tree[i], 1, 1, errors[e]);
+            assert_int_equal(open_root("/tree", NI_ROOT_TREE), -errors[e]);
+            arm(of_tree[i], 1, 1, errors[e]);
+            assert_int_equal(open_root("", NI_ROOT_DIR), i < 2 ? -errors[e] : 0);
+        }
+        arm(READ, 2, 1, errors[e]); /* behind the first chunk; the memory is free again */
+        assert_int_equal(open_root("/tree", NI_ROOT_TREE), -errors[e]);
+    }
+    arm(READ, 1, 1, EINTR);
+    assert_int_equal(open_root("/tree", NI_ROOT_TREE), 0);
+    arm(READ, 1, FOREVER, EINTR);
+    assert_int_equal(open_root("/tree", NI_ROOT_TREE), -EINTR);
+    arm(OPENAT2, 1, FOREVER, EAGAIN);
+    assert_int_equal(open_root("", NI_ROOT_DIR), -EAGAIN);
+    arm(CALLS, 1, 1, 0);
+    fault.most = 1;
+    assert_int_equal(open_root("/tree", NI_ROOT_TREE), 0);
+    /* without openat2 a tree still opens, a directory does not */
+    arm(OPENAT2, 1, FOREVER, ENOSYS);
+    assert_int_equal(open_root("/tree", NI_ROOT_TREE), 0);
+    arm(OPENAT2, 1, FOREVER, EPERM);
+    assert_int_equal(open_root("", NI_ROOT_DIR), -ENOSYS);
+}
+
+int main(void)
+{
+#define IN_DIR(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        IN_DIR(test_each_call),       IN_DIR(test_tries),     IN_DIR(test_short_reads),
+        IN_DIR(test_short_attribute), IN_DIR(test_leads_out), IN_DIR(test_root),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
