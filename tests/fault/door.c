@@ -47,30 +47,6 @@ static unsigned next;
 static long last_gid; /* the highest index of a GID that is in use, of all tables */
 static bool measuring;
 
-static const char *const names[FAULTS] = {
-    [FAULT_ENOENT] = "ENOENT",
-    [FAULT_EACCES] = "EACCES",
-    [FAULT_EIO] = "EIO",
-    [FAULT_EINVAL] = "EINVAL",
-    [FAULT_MIDWAY] = "EIO behind the first half",
-    [FAULT_HALF] = "short: half",
-    [FAULT_EMPTY] = "short: nothing",
-    [FAULT_BINARY] = "garbage: binary",
-    [FAULT_NUL] = "garbage: a NUL",
-    [FAULT_LONG] = "garbage: 4,000 letters",
-    [FAULT_FORMAT] = "garbage: wrong form",
-    [FAULT_NUMBER] = "garbage: a number",
-    [FAULT_SEPARATORS] = "garbage: separators",
-    [FAULT_DOTS] = "garbage: `..` and `/`",
-    [FAULT_BLANK] = "garbage: blanks",
-    [FAULT_EXTRA] = "garbage: more names",
-};
-
-const char *fault_name(enum fault f)
-{
-    return names[f];
-}
-
 /* ---- counting ---- */
 
 static void start(void)
@@ -190,75 +166,19 @@ static struct answer answer_to(const struct ni_tree *t, enum call call, const ch
     return a;
 }
 
-static int error_of(enum fault f)
-{
-    switch ((int)f) {
-    case FAULT_ENOENT:
-        return -ENOENT;
-    case FAULT_EACCES:
-        return -EACCES;
-    case FAULT_EIO:
-        return -EIO;
-    case FAULT_EINVAL:
-        return -EINVAL;
-    default:
-        return 0;
-    }
-}
-
-/* ---- what comes instead ---- */
-
-static char letters[100000];
-
-static struct ni_span span(const char *s)
-{
-    return (struct ni_span){s, strlen(s)};
-}
-
-/* What a file holds then; links too. */
-static struct ni_span instead(struct ni_span value, char *buf, size_t cap)
-{
-    switch ((int)fault) {
-    case FAULT_HALF:
-        return (struct ni_span){value.p, value.n / 2};
-    case FAULT_BINARY:
-        return span("\x80\xff\x01\x7f\x1b[2J\xc3\x28");
-    case FAULT_NUL: {
-        size_t n = value.n < cap ? value.n : cap - 1;
-        memcpy(buf, value.p, n);
-        buf[n / 2] = '\0';
-        return (struct ni_span){buf, n ? n : 1};
-    }
-    case FAULT_LONG:
-        memset(letters, 'A', sizeof(letters));
-        return (struct ni_span){letters, 4000};
-    case FAULT_FORMAT:
-        return span("mlx5_9 port 1: ACTIVE, 0000:zz:00.0");
-    case FAULT_NUMBER:
-        return span("7");
-    case FAULT_SEPARATORS:
-        return span("net9,mlx5_9:1=^");
-    case FAULT_DOTS:
-        return span("/../../../etc/../sys/class/infiniband");
-    case FAULT_BLANK:
-        return span(" \t ");
-    default:
-        return span("");
-    }
-}
+/* ---- one thing each: texts, targets, whether it is there ---- */
 
 static ssize_t give(const struct ni_tree *t, enum call call, const char *path, char *buf,
                     size_t cap)
 {
-    static char copy[NI_PAGE];
     bool hit = is_hit(call, path);
 
-    if (hit && error_of(fault) < 0)
-        return error_of(fault);
+    if (hit && fault_error(fault) < 0)
+        return fault_error(fault);
     struct answer a = answer_to(t, call, path);
     if (a.err < 0 && !hit)
         return a.err;
-    struct ni_span s = hit ? instead(a.value, copy, sizeof(copy)) : a.value;
+    struct ni_span s = hit ? fault_text(fault, a.value) : a.value;
     if (s.n >= cap)
         return -EOVERFLOW;
     memcpy(buf, s.p, s.n);
@@ -279,14 +199,14 @@ ssize_t __wrap_ni_tree_readlink(const struct ni_tree *t, const char *path, char 
 int __wrap_ni_tree_exists(const struct ni_tree *t, const char *path, bool *ret_dir)
 {
     if (is_hit(CALL_EXISTS, path))
-        return error_of(fault);
+        return fault_error(fault);
     return __real_ni_tree_exists(t, path, ret_dir);
 }
 
 int __wrap_ni_tree_openable(const struct ni_tree *t, const char *path)
 {
     if (is_hit(CALL_OPEN, path))
-        return error_of(fault);
+        return fault_error(fault);
     return __real_ni_tree_openable(t, path);
 }
 
@@ -299,60 +219,19 @@ static struct ni_span text_of(const struct ni_tree *t, const char *path)
     return ni_tree_value(t, at);
 }
 
-/* Half of it, and never whole lines: the last one ends before its own middle. */
-static size_t half_of(struct ni_span text)
-{
-    size_t from = text.n / 2, to = from;
-
-    while (from > 0 && text.p[from - 1] != '\n')
-        from--;
-    while (to < text.n && text.p[to] != '\n')
-        to++;
-    return from + (to - from) / 4; /* the lines of proc/net/route are padded */
-}
-
-/* The text with what makes it one of its kind taken out: no digit is left, and so no address. */
-static struct ni_span without_digits(struct ni_span text)
-{
-    static char copy[1 << 17];
-    size_t n = text.n < sizeof(copy) ? text.n : sizeof(copy);
-
-    for (size_t i = 0; i < n; i++)
-        copy[i] = text.p[i] >= '0' && text.p[i] <= '9' ? 'z' : text.p[i];
-    return (struct ni_span){copy, n};
-}
-
 int __wrap_ni_tree_lines(const struct ni_tree *t, const char *path, struct ni_liner *l)
 {
-    static char copy[1 << 17];
-
     if (!is_hit(CALL_LINES, path)) {
         int r = __real_ni_tree_lines(t, path, l);
         if (noting)
             passed[n_passed - 1].gives = r == 0;
         return r;
     }
-    if (error_of(fault) < 0)
-        return error_of(fault);
-    struct ni_span text = text_of(t, path), s;
-    switch ((int)fault) {
-    case FAULT_MIDWAY:
-        (void)ni_liner_feed(l, text.p, half_of(text));
-        return -EIO;
-    case FAULT_HALF:
-        s = (struct ni_span){text.p, half_of(text)};
-        break;
-    case FAULT_FORMAT:
-        s = without_digits(text);
-        break;
-    case FAULT_LONG:
-        memset(letters, 'A', sizeof(letters));
-        s = (struct ni_span){letters, sizeof(letters)};
-        break;
-    default:
-        s = instead(text, copy, sizeof(copy));
-    }
-    return ni_liner_feed(l, s.p, s.n);
+    if (fault_error(fault) < 0)
+        return fault_error(fault);
+    struct ni_span lines = fault_lines(fault, text_of(t, path));
+    int r = ni_liner_feed(l, lines.p, lines.n);
+    return fault == FAULT_MIDWAY ? -EIO : r;
 }
 
 /* ---- listings ---- */
@@ -371,57 +250,6 @@ static void some(void *ctx, const char *name)
         p->name(p->ctx, name);
 }
 
-static void put_names(const char *const *list, ni_name_fn *name, void *ctx)
-{
-    for (; *list; list++)
-        name(ctx, *list);
-}
-
-static void garbage_names(ni_name_fn *name, void *ctx)
-{
-    static const char *const binary[] = {"\xff\xfe\x80", "\x1b[2J", NULL};
-    static const char *const form[] = {"mlx5 9", "uverbs6x", "0000:zz:00.0", "nvidiaX", NULL};
-    static const char *const numbers[] = {"7", "007", NULL};
-    static const char *const separators[] = {"mlx5_6,mlx5_9", "=mlx5_9", "^mlx5_9", "mlx5_9:1",
-                                             NULL};
-    static const char *const dots[] = {
-        "a/b", "../../class/infiniband/mlx5_0", "/", "...//..", "uverbs../x", NULL};
-    static const char *const blanks[] = {" ", "\n", "mlx5_9\n", "\t", NULL};
-    static char big[NI_TREE_NAME];
-
-    memset(big, 'A', sizeof(big) - 1);
-    switch ((int)fault) {
-    case FAULT_BINARY:
-        put_names(binary, name, ctx);
-        return;
-    case FAULT_LONG:
-        name(ctx, big);
-        return;
-    case FAULT_FORMAT:
-        put_names(form, name, ctx);
-        return;
-    case FAULT_NUMBER:
-        put_names(numbers, name, ctx);
-        return;
-    case FAULT_SEPARATORS:
-        put_names(separators, name, ctx);
-        return;
-    case FAULT_DOTS:
-        put_names(dots, name, ctx);
-        return;
-    case FAULT_BLANK:
-        put_names(blanks, name, ctx);
-        return;
-    default: /* FAULT_EXTRA: all that no rule can take for a name of its own */
-        put_names(binary, name, ctx);
-        put_names(form, name, ctx);
-        put_names(separators, name, ctx);
-        put_names(dots, name, ctx);
-        put_names(blanks, name, ctx);
-        name(ctx, big);
-    }
-}
-
 int __wrap_ni_tree_list(const struct ni_tree *t, const char *path, ni_name_fn *name, void *ctx)
 {
     struct pass_on first = {.name = name, .ctx = ctx}, none = {.most = 0};
@@ -432,8 +260,8 @@ int __wrap_ni_tree_list(const struct ni_tree *t, const char *path, ni_name_fn *n
             passed[n_passed - 1].gives = r == 0;
         return r;
     }
-    if (error_of(fault) < 0)
-        return error_of(fault);
+    if (fault_error(fault) < 0)
+        return fault_error(fault);
     if (fault == FAULT_HALF || fault == FAULT_MIDWAY) {
         (void)__real_ni_tree_list(t, path, some, &none);
         first.most = none.n / 2;
@@ -443,7 +271,7 @@ int __wrap_ni_tree_list(const struct ni_tree *t, const char *path, ni_name_fn *n
     if (fault == FAULT_EXTRA)
         (void)__real_ni_tree_list(t, path, name, ctx);
     if (fault != FAULT_EMPTY)
-        garbage_names(name, ctx);
+        fault_names(fault, name, ctx);
     return 0;
 }
 
@@ -490,47 +318,4 @@ int __wrap_poll(struct pollfd *p, nfds_t n, int ms)
     for (nfds_t i = 0; i < n; i++)
         p[i].revents = POLLOUT;
     return (int)n;
-}
-
-/* ---- what can happen ---- */
-
-static bool ends_with(const char *s, const char *tail)
-{
-    size_t n = strlen(s), t = strlen(tail);
-
-    return n >= t && strcmp(s + n - t, tail) == 0;
-}
-
-/* A file that holds one bare number: another number is no garbage, nor is what is left of it. */
-static bool is_number(const char *path)
-{
-    static const char *const tails[] = {"/numa_node", "/mtu", "/netns_mode"};
-
-    for (unsigned i = 0; i < NI_COUNT(tails); i++)
-        if (ends_with(path, tails[i]))
-            return true;
-    return false;
-}
-
-bool door_can_fail(const struct passed *at, enum fault f)
-{
-    bool people = ends_with(at->path, ".conf"); /* what is in it is what they wrote */
-
-    if (f <= FAULT_EINVAL)
-        return true;
-    if (!at->gives || at->call == CALL_EXISTS || at->call == CALL_OPEN)
-        return false;
-    if (strcmp(at->path, "proc/self/environ") == 0)
-        return false; /* of a recording only: any text may be in it */
-    if (f == FAULT_MIDWAY)
-        return at->call == CALL_LINES || at->call == CALL_LIST;
-    if (f == FAULT_EXTRA)
-        return at->call == CALL_LIST;
-    if (f == FAULT_NUL)
-        return at->call != CALL_LIST;
-    if (people)
-        return false;
-    if (is_number(at->path))
-        return f != FAULT_HALF && f != FAULT_NUMBER;
-    return true;
 }

@@ -221,7 +221,7 @@ static void child(unsigned mode, unsigned from)
         enum fault f = (enum fault)(i % FAULTS);
         unsigned part = n > MANY && share < FEW ? FEW : share;
         tally->at = i;
-        if (!is_plans(at) && (i / FAULTS + f) % part == offset % part && door_can_fail(at, f))
+        if (!is_plans(at) && (i / FAULTS + f) % part == offset % part && fault_can_happen(at, f))
             try_one(mode, modes[mode].demands ? demands : NULL, at, i / FAULTS, f);
     }
     tally->done = true;

@@ -8,7 +8,7 @@
 #include "nccl_init/act.h"
 #include "nccl_init/cmd.h"
 
-/* ---- door.c: counts what passes the door, and fails one of it ---- */
+/* ---- faults.c: what is injected ---- */
 
 enum call { CALL_READ, CALL_LINK, CALL_LIST, CALL_EXISTS, CALL_OPEN, CALL_LINES, CALLS };
 
@@ -40,6 +40,19 @@ struct passed {
     bool gives;       /* a text, a target or names */
 };
 
+/* -errno of a fault that is an error; 0. */
+int fault_error(enum fault f);
+/* What a file or link holds then. Until the next call. */
+struct ni_span fault_text(enum fault f, struct ni_span value);
+/* What a file of lines holds then; of FAULT_MIDWAY, what comes before the error. */
+struct ni_span fault_lines(enum fault f, struct ni_span text);
+/* The names of a listing that are not there. */
+void fault_names(enum fault f, ni_name_fn *name, void *ctx);
+/* Whether the fault can happen to this call, and what then comes is not what may be there. */
+bool fault_can_happen(const struct passed *at, enum fault f);
+
+/* ---- door.c: counts what passes the door, and fails one of it ---- */
+
 enum { MAX_PASSED = 16384 };
 
 /* Opens the .tree that all runs from now on read. 0 or -errno. */
@@ -54,8 +67,6 @@ void door_fail(unsigned n, enum fault f);
 const struct passed *door_passed(unsigned *ret_n);
 /* Whether the fault happened. */
 bool door_failed(void);
-/* Whether the fault can happen to this call, and what then comes is not what may be there. */
-bool door_can_fail(const struct passed *at, enum fault f);
 /* What the program has written to standard output since the last door_note or door_fail. */
 struct ni_span door_output(void);
 
@@ -102,7 +113,7 @@ enum verdict judge(const struct truth *truth, const struct result *clean,
                    const struct ni_context *ctx, int status, const struct passed *at,
                    enum fault fault, struct ni_text *why);
 
-/* ---- settings.c: whether settings are right on the node ---- */
+/* ---- settings.c, settings_gids.c: whether settings are right on the node ---- */
 
 /* SAME, LESS, DIFFERENT but still true, or WRONG. */
 enum verdict judge_settings(const struct truth *truth, const struct ni_plan *clean,

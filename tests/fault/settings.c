@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether the settings that a run with a fault makes are right on the node as it is. Nothing here
    asks the program's rules: devices, indexes, interfaces and distances are looked up in the truth. */
-#include <arpa/inet.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "inject.h"
-
-struct at {
-    const struct truth *truth;
-    const struct ni_plan *clean;
-    const struct ni_context *ctx;
-    bool without;
-    struct ni_text *why;
-};
+#include "settings.h"
 
 /* ---- ports ---- */
 
@@ -46,8 +36,7 @@ static int true_port(const struct at *a, const char *name, unsigned num)
     return -1;
 }
 
-/* The true port of the i-th that was chosen; -1. */
-static int chosen_port(const struct at *a, unsigned i)
+int chosen_port(const struct at *a, unsigned i)
 {
     const struct ni_inventory *inv = &a->ctx->inventory;
     const struct ni_port *p = &inv->port[a->ctx->plan.chosen[i]];
@@ -55,8 +44,7 @@ static int chosen_port(const struct at *a, unsigned i)
     return true_port(a, inv->hca[p->hca].name, p->num);
 }
 
-/* A port of a device that only another allocation names. The truth holds no table of its. */
-static bool is_others(const struct at *a, int port)
+bool is_others(const struct at *a, int port)
 {
     return port >= 0 && a->truth->inv.hca[a->truth->inv.port[port].hca].claim < 0;
 }
@@ -82,134 +70,6 @@ static bool ports_are_true(const struct at *a)
         return false;
     }
     return true;
-}
-
-/* ---- GIDs ---- */
-
-static const struct ni_gid *gid_at(const struct truth *t, int port, unsigned index)
-{
-    const struct ni_port *p = &t->inv.port[port];
-
-    for (unsigned i = 0; i < p->n_gid; i++)
-        if (t->inv.gid[p->first_gid + (int)i].index == index)
-            return &t->inv.gid[p->first_gid + (int)i];
-    return NULL;
-}
-
-/* RoCE v2 and this pod's, as well as can be told on this node. */
-static bool is_right(const struct at *a, int port, unsigned index)
-{
-    const struct truth *t = a->truth;
-    const struct ni_gid *g = gid_at(t, port, index);
-    int pick = t->plan.pick[port].gid;
-    enum ni_own own = pick < 0 ? NI_OWN_OURS : t->inv.gid[pick].own;
-
-    if (!g || g->type != NI_GID_V2)
-        return false;
-    /* Whose interface it is was denied with authority: the address alone is left to go by. */
-    for (unsigned i = 0; a->without && i < t->inv.net.n_addr; i++)
-        if (memcmp(t->inv.net.addr[i].ip, g->ip, sizeof(g->ip)) == 0)
-            return true;
-    return g->own == NI_OWN_OURS || g->own == own;
-}
-
-static bool index_is_true(const struct at *a, const char *value)
-{
-    long index = strtol(value, NULL, 10);
-
-    for (unsigned i = 0; i < a->ctx->plan.n_chosen; i++) {
-        int port = chosen_port(a, i);
-        if (port >= 0 && (is_others(a, port) || is_right(a, port, (unsigned)index)))
-            continue;
-        ni_putf(a->why, "index %ld is not right on port %u of the list", index, i);
-        return false;
-    }
-    return a->ctx->plan.n_chosen > 0;
-}
-
-/* ---- NCCL's search (2.30.7 transport/net_ib/connect.cc ncclUpdateGidIndex), on the true table ---- */
-
-struct search {
-    bool v6, ranged;
-    uint8_t range[NI_GID_BYTES];
-    unsigned bits;
-};
-
-static bool of_family(const struct ni_gid *g, bool v6)
-{
-    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-    static const uint8_t multicast[12] = {0xff, 0x0e, [10] = 0xff, [11] = 0xff};
-    bool v4 = g && (memcmp(g->ip, mapped, 12) == 0 || memcmp(g->ip, multicast, 12) == 0);
-
-    return v4 != v6;
-}
-
-static bool is_usable(const struct ni_gid *g)
-{
-    static const uint8_t link_local[8] = {0xfe, 0x80};
-
-    return g && memcmp(g->ip, link_local, 8) != 0;
-}
-
-static unsigned nccl_search(const struct truth *t, int port, const struct search *how)
-{
-    unsigned cur = 0;
-
-    for (unsigned i = 1; i < t->inv.port[port].gids_read; i++) {
-        const struct ni_gid *old = gid_at(t, port, cur), *new = gid_at(t, port, i);
-        if (!of_family(new, how->v6) ||
-            (how->ranged && (!new || !ni_ip_same_prefix(new->ip, how->range, how->bits))))
-            continue;
-        if (!of_family(old, how->v6)) {
-            cur = i;
-            continue;
-        }
-        bool better = !is_usable(old) || !old || !new || old->type != new->type;
-        if (is_usable(new) && new->type == NI_GID_V2 && better)
-            cur = i;
-    }
-    return cur;
-}
-
-static bool search_is_true(const struct at *a)
-{
-    const struct ni_setting *family = ni_plan_get(&a->ctx->plan, "NCCL_IB_ADDR_FAMILY");
-    const struct ni_setting *range = ni_plan_get(&a->ctx->plan, "NCCL_IB_ADDR_RANGE");
-    struct search how = {.v6 = family && strcmp(family->value, "AF_INET6") == 0};
-    char text[NI_IP_TEXT];
-    uint8_t raw[NI_GID_BYTES];
-
-    if (a->without)
-        return true; /* a table with a hole more */
-    if (range && range->value[0]) {
-        const char *slash = strchr(range->value, '/');
-        if (!slash || !ni_copyn(text, sizeof(text), range->value, (size_t)(slash - range->value)) ||
-            inet_pton(how.v6 ? AF_INET6 : AF_INET, text, raw) != 1) {
-            ni_put(a->why, "the range is none");
-            return false;
-        }
-        how.ranged = true;
-        how.bits = (unsigned)strtoul(slash + 1, NULL, 10) + (how.v6 ? 0 : 96);
-        memset(how.range, 0, 10);
-        memset(how.range + 10, 0xff, 2);
-        memcpy(how.range + (how.v6 ? 0 : 12), raw, how.v6 ? 16 : 4);
-    }
-    for (unsigned i = 0; i < a->ctx->plan.n_chosen; i++) {
-        int port = chosen_port(a, i);
-        if (port >= 0 && is_right(a, port, nccl_search(a->truth, port, &how)))
-            continue;
-        ni_putf(a->why, "NCCL's search ends wrong on port %u of the list", i);
-        return false;
-    }
-    return true;
-}
-
-/* With an index NCCL looks at neither; the family then only has to be that of the index. */
-static bool hint_is_true(const struct at *a)
-{
-    const struct ni_setting *index = ni_plan_get(&a->ctx->plan, "NCCL_IB_GID_INDEX");
-
-    return index && index->value[0] ? index_is_true(a, index->value) : search_is_true(a);
 }
 
 /* ---- interfaces ---- */

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The faults: their names, what comes instead of what is there, and where each can happen. */
+#include <errno.h>
+#include <string.h>
+
+#include "inject.h"
+
+static const char *const names[FAULTS] = {
+    [FAULT_ENOENT] = "ENOENT",
+    [FAULT_EACCES] = "EACCES",
+    [FAULT_EIO] = "EIO",
+    [FAULT_EINVAL] = "EINVAL",
+    [FAULT_MIDWAY] = "EIO behind the first half",
+    [FAULT_HALF] = "short: half",
+    [FAULT_EMPTY] = "short: nothing",
+    [FAULT_BINARY] = "garbage: binary",
+    [FAULT_NUL] = "garbage: a NUL",
+    [FAULT_LONG] = "garbage: 4,000 letters",
+    [FAULT_FORMAT] = "garbage: wrong form",
+    [FAULT_NUMBER] = "garbage: a number",
+    [FAULT_SEPARATORS] = "garbage: separators",
+    [FAULT_DOTS] = "garbage: `..` and `/`",
+    [FAULT_BLANK] = "garbage: blanks",
+    [FAULT_EXTRA] = "garbage: more names",
+};
+
+const char *fault_name(enum fault f)
+{
+    return names[f];
+}
+
+int fault_error(enum fault f)
+{
+    switch ((int)f) {
+    case FAULT_ENOENT:
+        return -ENOENT;
+    case FAULT_EACCES:
+        return -EACCES;
+    case FAULT_EIO:
+        return -EIO;
+    case FAULT_EINVAL:
+        return -EINVAL;
+    default:
+        return 0;
+    }
+}
+
+/* ---- what comes instead ---- */
+
+static char letters[100000];
+
+static struct ni_span span(const char *s)
+{
+    return (struct ni_span){s, strlen(s)};
+}
+
+struct ni_span fault_text(enum fault f, struct ni_span value)
+{
+    static char buf[1 << 17];
+    switch ((int)f) {
+    case FAULT_HALF:
+        return (struct ni_span){value.p, value.n / 2};
+    case FAULT_BINARY:
+        return span("\x80\xff\x01\x7f\x1b[2J\xc3\x28");
+    case FAULT_NUL: {
+        size_t n = value.n < sizeof(buf) ? value.n : sizeof(buf) - 1;
+        memcpy(buf, value.p, n);
+        buf[n / 2] = '\0';
+        return (struct ni_span){buf, n ? n : 1};
+    }
+    case FAULT_LONG:
+        memset(letters, 'A', sizeof(letters));
+        return (struct ni_span){letters, 4000};
+    case FAULT_FORMAT:
+        return span("mlx5_9 port 1: ACTIVE, 0000:zz:00.0");
+    case FAULT_NUMBER:
+        return span("7");
+    case FAULT_SEPARATORS:
+        return span("net9,mlx5_9:1=^");
+    case FAULT_DOTS:
+        return span("/../../../etc/../sys/class/infiniband");
+    case FAULT_BLANK:
+        return span(" \t ");
+    default:
+        return span("");
+    }
+}
+
+/* Half of it, and never whole lines: the last one ends before its own middle. */
+static size_t half_of(struct ni_span text)
+{
+    size_t from = text.n / 2, to = from;
+
+    while (from > 0 && text.p[from - 1] != '\n')
+        from--;
+    while (to < text.n && text.p[to] != '\n')
+        to++;
+    return from + (to - from) / 4; /* the lines of proc/net/route are padded */
+}
+
+/* The text with what makes it one of its kind taken out: no digit is left, and so no address. */
+static struct ni_span without_digits(struct ni_span text)
+{
+    static char copy[1 << 17];
+    size_t n = text.n < sizeof(copy) ? text.n : sizeof(copy);
+
+    for (size_t i = 0; i < n; i++)
+        copy[i] = text.p[i] >= '0' && text.p[i] <= '9' ? 'z' : text.p[i];
+    return (struct ni_span){copy, n};
+}
+
+struct ni_span fault_lines(enum fault f, struct ni_span text)
+{
+    switch ((int)f) {
+    case FAULT_MIDWAY:
+    case FAULT_HALF:
+        return (struct ni_span){text.p, half_of(text)};
+    case FAULT_FORMAT:
+        return without_digits(text);
+    case FAULT_LONG:
+        memset(letters, 'A', sizeof(letters));
+        return (struct ni_span){letters, sizeof(letters)};
+    default:
+        return fault_text(f, text);
+    }
+}
+
+/* ---- listings ---- */
+
+static void put_names(const char *const *list, ni_name_fn *name, void *ctx)
+{
+    for (; *list; list++)
+        name(ctx, *list);
+}
+
+void fault_names(enum fault f, ni_name_fn *name, void *ctx)
+{
+    static const char *const binary[] = {"\xff\xfe\x80", "\x1b[2J", NULL};
+    static const char *const form[] = {"mlx5 9", "uverbs6x", "0000:zz:00.0", "nvidiaX", NULL};
+    static const char *const numbers[] = {"7", "007", NULL};
+    static const char *const separators[] = {"mlx5_6,mlx5_9", "=mlx5_9", "^mlx5_9", "mlx5_9:1",
+                                             NULL};
+    static const char *const dots[] = {
+        "a/b", "../../class/infiniband/mlx5_0", "/", "...//..", "uverbs../x", NULL};
+    static const char *const blanks[] = {" ", "\n", "mlx5_9\n", "\t", NULL};
+    static char big[NI_TREE_NAME];
+
+    memset(big, 'A', sizeof(big) - 1);
+    switch ((int)f) {
+    case FAULT_BINARY:
+        put_names(binary, name, ctx);
+        return;
+    case FAULT_LONG:
+        name(ctx, big);
+        return;
+    case FAULT_FORMAT:
+        put_names(form, name, ctx);
+        return;
+    case FAULT_NUMBER:
+        put_names(numbers, name, ctx);
+        return;
+    case FAULT_SEPARATORS:
+        put_names(separators, name, ctx);
+        return;
+    case FAULT_DOTS:
+        put_names(dots, name, ctx);
+        return;
+    case FAULT_BLANK:
+        put_names(blanks, name, ctx);
+        return;
+    default: /* FAULT_EXTRA: all that no rule can take for a name of its own */
+        put_names(binary, name, ctx);
+        put_names(form, name, ctx);
+        put_names(separators, name, ctx);
+        put_names(dots, name, ctx);
+        put_names(blanks, name, ctx);
+        name(ctx, big);
+    }
+}
+
+/* ---- what can happen ---- */
+
+static bool ends_with(const char *s, const char *tail)
+{
+    size_t n = strlen(s), t = strlen(tail);
+
+    return n >= t && strcmp(s + n - t, tail) == 0;
+}
+
+/* A file that holds one bare number: another number is no garbage, nor is what is left of it. */
+static bool is_number(const char *path)
+{
+    static const char *const tails[] = {"/numa_node", "/mtu", "/netns_mode"};
+
+    for (unsigned i = 0; i < NI_COUNT(tails); i++)
+        if (ends_with(path, tails[i]))
+            return true;
+    return false;
+}
+
+bool fault_can_happen(const struct passed *at, enum fault f)
+{
+    bool people = ends_with(at->path, ".conf"); /* what is in it is what they wrote */
+
+    if (f <= FAULT_EINVAL)
+        return true;
+    if (!at->gives || at->call == CALL_EXISTS || at->call == CALL_OPEN)
+        return false;
+    if (strcmp(at->path, "proc/self/environ") == 0)
+        return false; /* of a recording only: any text may be in it */
+    if (f == FAULT_MIDWAY)
+        return at->call == CALL_LINES || at->call == CALL_LIST;
+    if (f == FAULT_EXTRA)
+        return at->call == CALL_LIST;
+    if (f == FAULT_NUL)
+        return at->call != CALL_LIST;
+    if (people)
+        return false;
+    if (is_number(at->path))
+        return f != FAULT_HALF && f != FAULT_NUMBER;
+    return true;
+}
