@@ -253,8 +253,9 @@ static bool share_subnet(const struct ni_net *net, const struct ni_addr *a, cons
    addresses, but of two addresses in one subnet either may be another interface's. */
 static bool has_one_address(const struct ni_net *net, const char *ifname)
 {
+    enum { MOST = 128 }; /* comparing each with each must not take longer than reading tables */
     unsigned n = 0;
-    if (net->v4_known != NI_KNOWN || net->route_known != NI_KNOWN)
+    if (net->v4_known != NI_KNOWN || net->route_known != NI_KNOWN || net->n_addr > MOST)
         return false;
     for (unsigned i = 0; i < net->n_addr; i++) {
         const struct ni_addr *a = &net->addr[i];
