@@ -137,6 +137,22 @@ int ni_tree_openable(const struct ni_tree *t, const char *path);
 int ni_tree_lines(const struct ni_tree *t, const char *path, struct ni_liner *l);
 int ni_tree_list(const struct ni_tree *t, const char *path, ni_name_fn *name, void *ctx);
 
+/* root_open.c: descriptors below "/" and directories, or -errno */
+
+/* How often a call is made that says to try again: a file system of another program (FUSE) may say
+   so for ever. */
+enum { NI_TRIES = 16 };
+/* openat2; EAGAIN, where something was renamed meanwhile, is tried again. */
+int ni_open_resolved(int dir, const char *path, int flags, uint64_t resolve);
+/* From the root itself. Where no more may be open, what is held goes first. */
+int ni_open_whole(const struct ni_root *root, const char *path, int flags);
+/* From the directory that is held, where the path is below it. */
+int ni_open_path(const struct ni_root *root, const char *path, int flags);
+/* Links of one directory are read one after the other, so the directory, path[0..len), stays open:
+   the last name of a path is not followed, and cannot lead anywhere. false: there is none to read
+   it from. */
+bool ni_hold_links(const struct ni_root *root, const char *path, size_t len);
+
 /* root_sys.c: "/" and directories */
 /* A directory, or a file whose text is then in ret->tree, *ret_len bytes, not parsed. */
 int ni_sys_open(const char *path, struct ni_root *ret, size_t *ret_len);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* facts: the only file that opens files. One open, one read (a second only where the first may not
-   be all), one close; only directories that files are opened from stay open (struct ni_held). */
+/* facts: files of "/" and of directory roots. One open, one read (a second only where the first may
+   not be all), one close. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdalign.h>
@@ -11,103 +11,8 @@
 
 #include "door.h"
 
-/* include/uapi/linux/openat2.h, which musl-gcc does not see. */
-#ifndef SYS_openat2
-#define SYS_openat2 437 /* the same on every architecture */
-#endif
-#ifndef RESOLVE_IN_ROOT
-#define RESOLVE_NO_MAGICLINKS 0x02
-#define RESOLVE_BENEATH       0x08
-#define RESOLVE_IN_ROOT       0x10
-#endif
-struct how {
-    uint64_t flags, mode, resolve;
-};
-
 /* A FIFO must not make us wait, a terminal not become ours. */
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-
-/* How often a call is made that says to try again: a file system of another program (FUSE) may say
-   so for ever. */
-enum { TRIES = 16 };
-
-static int open_resolved(int dir, const char *path, int flags, uint64_t resolve)
-{
-    struct how how = {.flags = (uint64_t)flags, .resolve = resolve};
-    long fd = -1;
-
-    /* EAGAIN: something was renamed while ".." was resolved (openat2(2)). */
-    for (int tries = 0; tries < TRIES; tries++) {
-        fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
-        if (fd >= 0 || errno != EAGAIN)
-            break;
-    }
-    return fd < 0 ? -errno : (int)fd;
-}
-
-/* ---- from the root, or from the directory that is held ---- */
-
-static int open_once(const struct ni_root *root, const char *path, int flags)
-{
-    if (root->kind == NI_ROOT_DIR)
-        return open_resolved(root->fd, path, flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
-    int fd = openat(AT_FDCWD, path, flags);
-    return fd < 0 ? -errno : fd;
-}
-
-/* From the root itself. Where no more may be open, what is held goes first. */
-static int open_whole(const struct ni_root *root, const char *path, int flags)
-{
-    int fd = open_once(root, path, flags);
-
-    if ((fd != -EMFILE && fd != -ENFILE) || !root->held)
-        return fd;
-    ni_held_close(root->held);
-    return open_once(root, path, flags);
-}
-
-/* What is left of the path from there, no absolute one; NULL: it leads elsewhere. */
-static const char *below(const struct ni_held_dir *dir, const char *path)
-{
-    bool is_below = dir->fd >= 0 && ni_has_prefix(path, dir->path) && path[dir->len] == '/' &&
-                    path[dir->len + 1] != '/';
-
-    return is_below ? path + dir->len + 1 : NULL;
-}
-
-/* In a directory root nothing may lead out of what is held: links that do are EXDEV, and are walked
-   from the root, where they may go on. */
-static int open_path(const struct ni_root *root, const char *path, int flags)
-{
-    const char *rest = root->held ? below(&root->held->dir, path) : NULL;
-    int fd = -EXDEV;
-
-    if (rest && root->kind == NI_ROOT_LIVE) {
-        fd = openat(root->held->dir.fd, rest, flags);
-        fd = fd < 0 ? -errno : fd;
-    } else if (rest) {
-        fd =
-            open_resolved(root->held->dir.fd, rest, flags, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
-    }
-    return fd == -EXDEV || fd == -EMFILE || fd == -ENFILE ? open_whole(root, path, flags) : fd;
-}
-
-/* path is no longer than NI_PATH and the slash. */
-static void hold(const struct ni_root *root, struct ni_held_dir *dir, const char *path, size_t len)
-{
-    if (dir->fd >= 0)
-        (void)close(dir->fd);
-    dir->fd = -1;
-    memcpy(dir->path, path, len);
-    dir->path[len] = '\0';
-    dir->len = len;
-    dir->fd = open_whole(root, dir->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-}
-
-void ni_sys_hold(const struct ni_root *root, const char *path)
-{
-    hold(root, &root->held->dir, path, strlen(path));
-}
 
 /* ---- files ---- */
 
@@ -136,7 +41,7 @@ static int open_live(const struct ni_root *root, const char *path)
         if (r < 0)
             return r;
     }
-    return open_path(root, path, READ_FLAGS);
+    return ni_open_path(root, path, READ_FLAGS);
 }
 
 static int open_file(const struct ni_root *root, const char *path)
@@ -145,7 +50,7 @@ static int open_file(const struct ni_root *root, const char *path)
 
     if (root->kind == NI_ROOT_LIVE)
         return open_live(root, path);
-    int fd = open_path(root, path, READ_FLAGS);
+    int fd = ni_open_path(root, path, READ_FLAGS);
     if (fd < 0)
         return fd;
     /* Here a disk may pose as a file of sysfs: its content is not the root's. */
@@ -164,7 +69,7 @@ static ssize_t read_some(int fd, char *buf, size_t cap)
     enum { MOST = 1 << 20 };
     ssize_t n = -1;
 
-    for (int tries = 0; tries < TRIES; tries++) {
+    for (int tries = 0; tries < NI_TRIES; tries++) {
         n = read(fd, buf, cap < MOST ? cap : MOST);
         if (n >= 0 || errno != EINTR)
             break;
@@ -230,29 +135,16 @@ int ni_sys_lines(const struct ni_root *root, const char *path, struct ni_liner *
     return (int)n;
 }
 
-/* Links of one directory are read one after the other, so the directory stays open: the last name of
-   a path is not followed, and cannot lead anywhere. false: there is none to read it from. */
-static bool hold_links(const struct ni_root *root, const char *path, size_t len)
-{
-    struct ni_held_dir *dir = root->held ? &root->held->links : NULL;
-
-    if (!dir || len == 0 || len > NI_PATH)
-        return false;
-    if (dir->fd < 0 || dir->len != len || memcmp(dir->path, path, len) != 0)
-        hold(root, dir, path, len);
-    return dir->fd >= 0;
-}
-
 static ssize_t readlink_in_root(const struct ni_root *root, const char *path, char *buf, size_t cap)
 {
     const char *slash = strrchr(path, '/');
     ssize_t n;
 
-    if (hold_links(root, path, (size_t)(slash - path))) {
+    if (ni_hold_links(root, path, (size_t)(slash - path))) {
         n = readlinkat(root->held->links.fd, slash + 1, buf, cap);
         return n < 0 ? -errno : n;
     }
-    int fd = open_whole(root, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    int fd = ni_open_whole(root, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return fd;
     n = readlinkat(fd, "", buf, cap);
@@ -285,7 +177,7 @@ int ni_sys_exists(const struct ni_root *root, const char *path, bool *ret_dir)
         if (fstatat(AT_FDCWD, path, &st, 0) < 0)
             return -errno;
     } else {
-        int fd = open_path(root, path, O_PATH | O_CLOEXEC);
+        int fd = ni_open_path(root, path, O_PATH | O_CLOEXEC);
         if (fd < 0)
             return fd;
         if (fstat(fd, &st) < 0)
@@ -305,7 +197,7 @@ int ni_sys_openable(const struct ni_root *root, const char *path)
         return ni_sys_exists(root, path, &dir);
     /* drivers/infiniband/core/uverbs_main.c ib_uverbs_open: the context goes with the descriptor,
        nothing is left. */
-    int fd = open_whole(root, path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int fd = ni_open_whole(root, path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
         return fd;
     (void)close(fd);
@@ -331,7 +223,7 @@ int ni_sys_list(const struct ni_root *root, const char *path, ni_name_fn *name, 
 {
     alignas(8) char buf[2 * NI_PAGE]; /* opendir would take it from the heap */
     long n;
-    int fd = open_path(root, path, READ_FLAGS | O_DIRECTORY);
+    int fd = ni_open_path(root, path, READ_FLAGS | O_DIRECTORY);
 
     if (fd < 0)
         return fd;
@@ -363,7 +255,7 @@ static ssize_t read_tree_text(int fd, struct ni_tree *t)
    a filter that does not know it may answer EPERM (old container runtimes). */
 static int look_at(const char *path, bool *ret_lacks_openat2)
 {
-    int fd = open_resolved(AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);
+    int fd = ni_open_resolved(AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);
 
     *ret_lacks_openat2 = fd == -ENOSYS || fd == -EPERM;
     if (!*ret_lacks_openat2)
