@@ -139,21 +139,32 @@ struct ni_num ni_note_num(struct ni_probe *p, const char *path)
     return n;
 }
 
-void ni_class_chain(struct ni_probe *p, struct ni_pci *pci, const char *name)
+static const struct ni_pci *find_placed(const struct ni_probe *p, const char *name)
 {
     for (unsigned i = 0; i < p->n_placed; i++) {
-        if (strcmp(p->placed[i].name, name) == 0) {
-            *pci = p->placed[i].pci;
-            return;
-        }
+        if (strcmp(p->placed[i].name, name) == 0)
+            return &p->placed[i].pci;
+    }
+    return NULL;
+}
+
+void ni_class_chain(struct ni_probe *p, struct ni_pci *pci, const char *name)
+{
+    const struct ni_pci *placed = find_placed(p, name);
+    if (placed) {
+        *pci = *placed;
+        return;
     }
     ni_probe_chain(p, pci, "sys/class/infiniband/%s", name);
 }
 
 struct ni_bdf ni_class_bdf(struct ni_probe *p, const char *name)
 {
+    const struct ni_pci *placed = find_placed(p, name);
     struct ni_pci pci = {.known = NI_UNSET};
     char target[NI_PAGE];
+    if (placed)
+        return placed->at[placed->depth - 1];
     /* What cannot be read is told when the device is looked at, if it is. */
     if (ni_readlink(p->root, target, sizeof(target), "sys/class/infiniband/%s", name) > 0 &&
         ends_in(target, name))
