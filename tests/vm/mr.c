@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "nccl_init/verbs.h"
+
 static int complain(const char *what)
 {
     fprintf(stderr, "mr: %s: %s\n", what, strerror(errno));
@@ -21,6 +23,8 @@ static int complain(const char *what)
 
 static struct ibv_context *open_device(const char *name)
 {
+    /* Lists them once before: the static providers register themselves when verbs begin (.dev/deps). */
+    (void)ni_verbs_devices();
     struct ibv_device **list = ibv_get_device_list(NULL);
     struct ibv_context *context = NULL;
 
