@@ -93,6 +93,8 @@ bool ni_split(const char **cursor, char sep, struct ni_span *ret);
 /* s without blanks and tabs, CR and LF at both ends. */
 struct ni_span ni_trim(struct ni_span s);
 bool ni_span_is(struct ni_span s, const char *text);
+/* Whether s is one of the n words. */
+bool ni_is_any(const char *s, const char *const words[], size_t n);
 
 /* Order of names as people count: mlx5_2 before mlx5_10. Total: equal only for equal strings. */
 int ni_natural_cmp(const char *a, const char *b);

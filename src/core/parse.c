@@ -5,7 +5,7 @@
 
 #include "nccl_init/core.h"
 
-static inline int hex_digit(char c)
+int ni_hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -16,11 +16,6 @@ static inline int hex_digit(char c)
     return -1;
 }
 
-int ni_hex_digit(char c)
-{
-    return hex_digit(c);
-}
-
 static int parse_base(struct ni_span s, unsigned base, uint64_t max, uint64_t *ret)
 {
     if (s.n == 0)
@@ -28,7 +23,7 @@ static int parse_base(struct ni_span s, unsigned base, uint64_t max, uint64_t *r
     uint64_t v = 0;
     bool over = false;
     for (size_t i = 0; i < s.n; i++) {
-        int d = hex_digit(s.p[i]);
+        int d = ni_hex_digit(s.p[i]);
         if (d < 0 || (unsigned)d >= base)
             return -EINVAL;
         over = __builtin_mul_overflow(v, base, &v) || __builtin_add_overflow(v, (unsigned)d, &v) ||
@@ -108,7 +103,7 @@ static int parse_hex_bytes(struct ni_span s, size_t group, uint8_t ret[NI_GID_BY
         }
         if (at + 2 > s.n)
             return -EINVAL;
-        int hi = hex_digit(s.p[at]), lo = hex_digit(s.p[at + 1]);
+        int hi = ni_hex_digit(s.p[at]), lo = ni_hex_digit(s.p[at + 1]);
         if (hi < 0 || lo < 0)
             return -EINVAL;
         ret[i] = (uint8_t)(hi << 4 | lo);

@@ -193,6 +193,15 @@ bool ni_span_is(struct ni_span s, const char *text)
     return strlen(text) == s.n && memcmp(s.p, text, s.n) == 0;
 }
 
+bool ni_is_any(const char *s, const char *const words[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(s, words[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';

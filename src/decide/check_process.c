@@ -11,11 +11,7 @@ static bool is_init(const char *comm)
         "s6-svscan", "systemd",     "init",        "pause",       "supervisord", "runit",
         "runsvdir",  "my_init",     "openrc-init", "kata-agent",  "pid1",
     };
-    for (unsigned i = 0; i < NI_COUNT(known); i++) {
-        if (strcmp(comm, known[i]) == 0)
-            return true;
-    }
-    return false;
+    return ni_is_any(comm, known, NI_COUNT(known));
 }
 
 /* The kernel does not deliver to PID 1 a signal whose disposition is the default one

@@ -28,7 +28,7 @@ static void note_odd(struct ni_probe *p, const char *dir, const char *table, uns
 {
     char path[NI_PATH + 64];
     (void)ni_format(path, sizeof(path), "%s/%s/%u", dir, table, index);
-    ni_report(p->f, NI_F_FACT_UNREADABLE, path, "`%s` is not what the kernel writes there", text);
+    ni_note_odd(p, path, text);
 }
 
 /* gid_attrs/types/N reads "IB/RoCE v1" or "RoCE v2", and fails with EINVAL for an entry that is

@@ -122,17 +122,11 @@ static bool probe_nvidia(struct ni_probe *p)
     return true;
 }
 
-static enum ni_known is_there(struct ni_probe *p, const char *path)
-{
-    int err = ni_exists(p->root, "%s", path);
-    return ni_known_of(err < 0 ? ni_note_unreadable(p, path, err) : 0);
-}
-
 static void probe_amd(struct ni_probe *p)
 {
     /* amdgpu's compute node is one for all GPUs; without it ROCm has none. */
     static const char dir[] = "sys/bus/pci/drivers/amdgpu";
-    if (is_there(p, "dev/kfd") != NI_KNOWN)
+    if (ni_is_there(p, "dev/kfd") != NI_KNOWN)
         return;
     int err = ni_list(p->root, &p->names, "%s", dir);
     if (err < 0) {
@@ -160,7 +154,7 @@ static enum ni_known probe_old_peermem(struct ni_probe *p, enum ni_known known)
         "sys/kernel/mm/memory_peers/amdkfd/version",
     };
     for (unsigned i = 0; i < NI_COUNT(file) && known != NI_KNOWN; i++) {
-        enum ni_known this = is_there(p, file[i]);
+        enum ni_known this = ni_is_there(p, file[i]);
         known = this == NI_ABSENT ? known : this;
     }
     return known;
@@ -220,7 +214,7 @@ void ni_probe_gpus(struct ni_probe *p)
     if (p->inv->n_gpu == 0)
         return;
     probe_cpu(p);
-    gdr->peermem = is_there(p, "sys/module/nvidia_peermem/version");
+    gdr->peermem = ni_is_there(p, "sys/module/nvidia_peermem/version");
     if (gdr->peermem == NI_KNOWN && !p->ask->all_hcas)
         return;
     gdr->open_driver = NI_ABSENT;

@@ -5,16 +5,10 @@
 
 #include "probe.h"
 
-static enum ni_known is_there(struct ni_probe *p, const char *path)
-{
-    int err = ni_exists(p->root, "%s", path);
-    return ni_known_of(err < 0 ? ni_note_unreadable(p, path, err) : 0);
-}
-
 static enum ni_known is_any_there(struct ni_probe *p, const char *a, const char *b)
 {
-    enum ni_known known = is_there(p, a);
-    return known == NI_KNOWN ? known : is_there(p, b) == NI_KNOWN ? NI_KNOWN : known;
+    enum ni_known known = ni_is_there(p, a);
+    return known == NI_KNOWN ? known : ni_is_there(p, b) == NI_KNOWN ? NI_KNOWN : known;
 }
 
 static void read_line(struct ni_probe *p, const char *path, char *ret, size_t cap)
@@ -46,16 +40,16 @@ static void nvidia_line(void *ctx, const char *line)
 void ni_health_drivers(struct ni_probe *p)
 {
     struct ni_health *h = &p->inv->health;
-    h->ofed = is_there(p, "sys/module/mlx_compat");
-    h->nvidia = is_there(p, "sys/module/nvidia");
+    h->ofed = ni_is_there(p, "sys/module/mlx_compat");
+    h->nvidia = ni_is_there(p, "sys/module/nvidia");
     if (ni_lines(p->root, nvidia_line, h, "proc/driver/nvidia/version") == 0)
         h->nvidia = NI_KNOWN;
     h->peermem_module = is_any_there(p, "sys/module/nvidia_peermem", "sys/module/nv_peer_mem");
-    h->peer_api = is_there(p, "sys/kernel/mm/memory_peers");
+    h->peer_api = ni_is_there(p, "sys/kernel/mm/memory_peers");
     h->peer_client = is_any_there(p, "sys/kernel/mm/memory_peers/nv_mem",
                                   "sys/kernel/mm/memory_peers/nv_mem_nc");
-    h->nvidiactl = is_there(p, "dev/nvidiactl");
-    h->uvm = is_there(p, "dev/nvidia-uvm");
+    h->nvidiactl = ni_is_there(p, "dev/nvidiactl");
+    h->uvm = ni_is_there(p, "dev/nvidia-uvm");
     read_line(p, "sys/module/mlx5_core/version", h->mlx5_version, sizeof(h->mlx5_version));
     if (!h->nvidia_version[0])
         read_line(p, "sys/module/nvidia/version", h->nvidia_version, sizeof(h->nvidia_version));

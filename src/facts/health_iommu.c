@@ -10,11 +10,7 @@ static bool is_type(const char *s)
 {
     static const char *const types[] = {"identity", "DMA",       "DMA-FQ",
                                         "blocked",  "unmanaged", "unknown"};
-    for (unsigned i = 0; i < NI_COUNT(types); i++) {
-        if (strcmp(s, types[i]) == 0)
-            return true;
-    }
-    return false;
+    return ni_is_any(s, types, NI_COUNT(types));
 }
 
 static void probe_group(struct ni_probe *p, struct ni_bdf at, struct ni_iommu *ret)

@@ -133,10 +133,8 @@ static bool is_opaque(const char *name)
     static const char *const opaque[] = {"phys_switch_id", "phys_port_id", "unique_id", "vpd",
                                          "node_desc",      "wwid",         "machine-id"};
 
-    for (size_t i = 0; i < NI_COUNT(opaque); i++)
-        if (strcmp(name, opaque[i]) == 0)
-            return true;
-    return strstr(name, "serial") || strstr(name, "asset_tag");
+    return ni_is_any(name, opaque, NI_COUNT(opaque)) || strstr(name, "serial") ||
+           strstr(name, "asset_tag");
 }
 
 /* Whether the GID table at `path` ("/sys/.../ports/1/gids/0") is of an InfiniBand port. When

@@ -290,11 +290,7 @@ static bool is_operstate(const char *s)
 {
     static const char *const states[] = {"unknown", "notpresent", "down", "lowerlayerdown",
                                          "testing", "dormant",    "up"};
-    for (unsigned i = 0; i < NI_COUNT(states); i++) {
-        if (strcmp(s, states[i]) == 0)
-            return true;
-    }
-    return false;
+    return ni_is_any(s, states, NI_COUNT(states));
 }
 
 /* Of an interface that something names here. For --sockets the rule tells. */

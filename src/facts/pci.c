@@ -54,6 +54,12 @@ int ni_note_missing(struct ni_probe *p, const char *path, int err)
     return err;
 }
 
+enum ni_known ni_is_there(struct ni_probe *p, const char *path)
+{
+    int err = ni_exists(p->root, "%s", path);
+    return ni_known_of(err < 0 ? ni_note_unreadable(p, path, err) : 0);
+}
+
 void ni_note_odd(struct ni_probe *p, const char *path, const char *text)
 {
     ni_report(p->f, NI_F_FACT_UNREADABLE, path, "`%.64s` is not what the kernel writes there",

@@ -140,6 +140,8 @@ const char *ni_err_text(int err);
 int ni_note_unreadable(struct ni_probe *p, const char *path, int err);
 /* The same where the kernel always has the file: its absence is told too. */
 int ni_note_missing(struct ni_probe *p, const char *path, int err);
+/* Whether the path leads to something; a finding where that cannot be told. */
+enum ni_known ni_is_there(struct ni_probe *p, const char *path);
 /* A finding FACT_UNREADABLE: what was read has not the form that the kernel gives it. */
 void ni_note_odd(struct ni_probe *p, const char *path, const char *text);
 

@@ -12,15 +12,6 @@ static bool is_by_function(const struct ni_inventory *inv, const struct ni_hca *
     return hca->claim >= 0 && ni_source_has_ids(inv->claim[hca->claim].source);
 }
 
-void ni_hold_hca(struct ni_probe *p, const struct ni_hca *hca)
-{
-    if (is_by_function(p->inv, hca))
-        ni_hold(p->root, "sys/bus/%s/devices/%s", hca->aux[0] ? "auxiliary" : "pci",
-                p->inv->claim[hca->claim].id);
-    else
-        ni_hold(p->root, "sys/class/infiniband/%s", hca->name);
-}
-
 const char *ni_hca_dir(const struct ni_inventory *inv, const struct ni_hca *hca, char buf[NI_PATH])
 {
     /* Through the function where it is known: that is the path that was listed. */
@@ -30,6 +21,12 @@ const char *ni_hca_dir(const struct ni_inventory *inv, const struct ni_hca *hca,
     else
         (void)ni_format(buf, NI_PATH, "sys/class/infiniband/%s", hca->name);
     return buf;
+}
+
+void ni_hold_hca(struct ni_probe *p, const struct ni_hca *hca)
+{
+    char dir[NI_PATH];
+    ni_hold(p->root, "%s", ni_hca_dir(p->inv, hca, dir));
 }
 
 const char *ni_port_dir(const struct ni_inventory *inv, int hca, unsigned port,
@@ -126,11 +123,12 @@ static bool add_port(struct ni_probe *p, int hca, unsigned num)
 {
     struct ni_inventory *inv = p->inv;
     struct ni_hca *h = &inv->hca[hca];
-    char dir[NI_PORT_PATH], path[NI_PORT_PATH + 8];
+    char dir[NI_PORT_PATH];
     ni_port_dir(inv, hca, num, dir);
-    (void)ni_format(path, sizeof(path), "%s/state", dir);
     struct ni_num state = read_state(p, dir);
     if (state.known == NI_ABSENT) {
+        char path[NI_PORT_PATH + 8];
+        (void)ni_format(path, sizeof(path), "%s/state", dir);
         if (num == 1) /* each HCA has one */
             ni_report(p->f, NI_F_FACT_UNREADABLE, path, "there is no first port");
         return false;
@@ -327,11 +325,9 @@ void ni_probe_own_netdev(struct ni_probe *p, struct ni_hca *h)
 /* The PF of a VF: physfn -> ../0000:03:00.0. */
 static void read_physfn(struct ni_probe *p, struct ni_hca *h)
 {
-    char target[NI_PATH], bdf[NI_BDF_TEXT];
-    ssize_t n = ni_readlink(p->root, target, sizeof(target), "sys/bus/pci/devices/%s/physfn",
-                            ni_bdf_text(h->bdf, bdf));
-    char path[NI_PATH];
-    (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/physfn", bdf);
+    char path[NI_PATH], target[NI_PATH], bdf[NI_BDF_TEXT];
+    (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/physfn", ni_bdf_text(h->bdf, bdf));
+    ssize_t n = ni_readlink(p->root, target, sizeof(target), "%s", path);
     if (n < 0) {
         ni_note_unreadable(p, path, (int)n);
         return;

@@ -229,10 +229,7 @@ static bool is_proc_alias(const struct capture *c)
 {
     static const char *const alias[] = {"/proc/self", "/proc/thread-self", "/proc/net"};
 
-    for (size_t i = 0; i < NI_COUNT(alias); i++)
-        if (c->root->kind == NI_ROOT_LIVE && strcmp(c->path, alias[i]) == 0)
-            return true;
-    return false;
+    return c->root->kind == NI_ROOT_LIVE && ni_is_any(c->path, alias, NI_COUNT(alias));
 }
 
 /* 1: dir/name is a link and in the record. 0: something else. Or -errno of looking at it. */

@@ -56,8 +56,6 @@ static struct ni_num status_number(const char *line, const char *name, int index
     return ret;
 }
 
-/* "CapEff:\t00000000a80425fb" (fs/proc/array.c task_cap), "Uid:\t" real, effective, saved, of the
-   file system, "NSpid:\t" from the namespace of this /proc to the process's own. */
 enum { ALL_CAPS = 4 }; /* without CapAmb, which came with Linux 4.3 */
 
 struct status {
@@ -65,6 +63,8 @@ struct status {
     unsigned caps; /* sets of capabilities that were met */
 };
 
+/* "CapEff:\t00000000a80425fb" (fs/proc/array.c task_cap), "Uid:\t" real, effective, saved, of the
+   file system, "NSpid:\t" from the namespace of this /proc to the process's own. */
 static void status_line(void *ctx, const char *line)
 {
     struct status *status = ctx;

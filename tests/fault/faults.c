@@ -144,38 +144,25 @@ void fault_names(enum fault f, ni_name_fn *name, void *ctx)
         "a/b", "../../class/infiniband/mlx5_0", "/", "...//..", "uverbs../x", NULL};
     static const char *const blanks[] = {" ", "\n", "mlx5_9\n", "\t", NULL};
     static char big[NI_TREE_NAME];
+    static const char *const long_name[] = {big, NULL};
+    static const char *const *const lists[FAULTS] = {
+        [FAULT_BINARY] = binary,         [FAULT_LONG] = long_name, [FAULT_FORMAT] = form,
+        [FAULT_NUMBER] = numbers,        [FAULT_DOTS] = dots,      [FAULT_BLANK] = blanks,
+        [FAULT_SEPARATORS] = separators,
+    };
 
     memset(big, 'A', sizeof(big) - 1);
-    switch ((int)f) {
-    case FAULT_BINARY:
-        put_names(binary, name, ctx);
+    if (lists[f]) {
+        put_names(lists[f], name, ctx);
         return;
-    case FAULT_LONG:
-        name(ctx, big);
-        return;
-    case FAULT_FORMAT:
-        put_names(form, name, ctx);
-        return;
-    case FAULT_NUMBER:
-        put_names(numbers, name, ctx);
-        return;
-    case FAULT_SEPARATORS:
-        put_names(separators, name, ctx);
-        return;
-    case FAULT_DOTS:
-        put_names(dots, name, ctx);
-        return;
-    case FAULT_BLANK:
-        put_names(blanks, name, ctx);
-        return;
-    default: /* FAULT_EXTRA: all that no rule can take for a name of its own */
-        put_names(binary, name, ctx);
-        put_names(form, name, ctx);
-        put_names(separators, name, ctx);
-        put_names(dots, name, ctx);
-        put_names(blanks, name, ctx);
-        name(ctx, big);
     }
+    /* FAULT_EXTRA: all that no rule can take for a name of its own */
+    put_names(binary, name, ctx);
+    put_names(form, name, ctx);
+    put_names(separators, name, ctx);
+    put_names(dots, name, ctx);
+    put_names(blanks, name, ctx);
+    put_names(long_name, name, ctx);
 }
 
 /* ---- what can happen ---- */
