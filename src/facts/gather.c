@@ -125,41 +125,45 @@ static void note_unmounted(struct ni_probe *p)
                   "not mounted: HCAs, GPUs and network interfaces cannot be seen");
 }
 
+/* Not on the stack, whose soft limit may be 128 KiB. */
+extern struct ni_probe ni_the_probe;
+struct ni_probe ni_the_probe NI_LARGE;
+
 void ni_gather(const struct ni_root *root, const struct ni_env *env, const struct ni_ask *ask,
                struct ni_inventory *inv, struct ni_findings *f)
 {
-    struct ni_root from = *root;
-    struct ni_probe p;
-    ni_held_init(&p.held);
-    from.held = &p.held;
-    p.root = &from;
-    p.env = env;
-    p.ask = ask;
-    p.inv = inv;
-    p.f = f;
-    p.ipv6_read = p.settled = p.lost = false;
-    p.n_placed = p.names.n = 0;
+    struct ni_probe *p = &ni_the_probe;
+    ni_held_init(&p->held);
+    p->from = *root;
+    p->from.held = &p->held;
+    p->root = &p->from;
+    p->env = env;
+    p->ask = ask;
+    p->inv = inv;
+    p->f = f;
+    p->ipv6_read = p->settled = p->lost = false;
+    p->n_placed = p->names.n = 0;
     if (ask->off)
         return;
-    ni_probe_conf(&p);
-    ni_probe_self(&p);
-    ni_probe_addresses(&p);
-    ni_probe_routes(&p);
-    ni_probe_sources(&p);
-    note_unmounted(&p);
-    ni_probe_gids(&p);
-    probe_netdevs(&p);
-    probe_named_sockets(&p);
-    probe_user_values(&p);
-    probe_users_hcas(&p);
+    ni_probe_conf(p);
+    ni_probe_self(p);
+    ni_probe_addresses(p);
+    ni_probe_routes(p);
+    ni_probe_sources(p);
+    note_unmounted(p);
+    ni_probe_gids(p);
+    probe_netdevs(p);
+    probe_named_sockets(p);
+    probe_user_values(p);
+    probe_users_hcas(p);
     if (inv->n_hca > 0 || ask->all_hcas || ask->gpus)
-        ni_probe_gpus(&p);
+        ni_probe_gpus(p);
     if (ask->all_hcas)
-        ni_probe_visible(&p);
-    ni_probe_physfns(&p);
-    ni_probe_rates(&p);
-    ni_probe_numa(&p);
+        ni_probe_visible(p);
+    ni_probe_physfns(p);
+    ni_probe_rates(p);
+    ni_probe_numa(p);
     if (ask->health)
-        ni_probe_health(&p);
-    ni_held_close(&p.held);
+        ni_probe_health(p);
+    ni_held_close(&p->held);
 }

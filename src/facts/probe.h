@@ -8,6 +8,7 @@
 
 struct ni_probe {
     const struct ni_root *root;
+    struct ni_root from; /* the caller's, with `held`: what root points to in ni_gather */
     const struct ni_env *env;
     const struct ni_ask *ask;
     struct ni_inventory *inv;
@@ -22,6 +23,7 @@ struct ni_probe {
         struct ni_pci pci;
     } placed[NI_MAX_HCA]; /* pci.c: links of the class, which order HCAs and then place them */
     struct ni_names names, inner, files; /* listings, so that no prober keeps 80 KiB of its own */
+    char text[65536];                    /* a whole file, likewise */
 };
 
 /* sources.c: which HCAs are the pod's; the first source that yields one decides, the others

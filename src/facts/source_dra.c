@@ -10,7 +10,7 @@
 
 #include "probe.h"
 
-enum { MAX_FILE = 65536, MAX_FILES = 64, MAX_DIRS = 128 };
+enum { MAX_FILES = 64, MAX_DIRS = 128 };
 
 static void read_device(struct ni_probe *p, const char *path, json_t *device)
 {
@@ -32,13 +32,12 @@ static void read_device(struct ni_probe *p, const char *path, json_t *device)
 
 static void read_metadata(struct ni_probe *p, const char *path)
 {
-    char text[MAX_FILE];
-    ssize_t n = ni_read(p->root, text, sizeof(text), "%s", path);
+    ssize_t n = ni_read(p->root, p->text, sizeof(p->text), "%s", path);
     if (n < 0) {
         ni_note_missing(p, path, (int)n);
         return;
     }
-    json_t *top = ni_parse_json(p, path, text), *requests = json_object_get(top, "requests");
+    json_t *top = ni_parse_json(p, path, p->text), *requests = json_object_get(top, "requests");
     size_t i, k;
     json_t *request, *device;
     json_array_foreach(requests, i, request)

@@ -9,8 +9,6 @@
 
 #include "probe.h"
 
-enum { MAX_STATUS = 65536 };
-
 static void read_network(struct ni_probe *p, const char *from, json_t *network)
 {
     json_t *pci = json_object_get(json_object_get(network, "device-info"), "pci");
@@ -38,12 +36,11 @@ static void read_status(struct ni_probe *p, const char *from, const char *text)
 /* true when the file is there. */
 static bool read_file(struct ni_probe *p, const char *path)
 {
-    char text[MAX_STATUS];
-    ssize_t n = ni_read(p->root, text, sizeof(text), "%s", path + strspn(path, "/"));
+    ssize_t n = ni_read(p->root, p->text, sizeof(p->text), "%s", path + strspn(path, "/"));
     if (n < 0)
         return ni_known_of(ni_note_unreadable(p, path, (int)n)) != NI_ABSENT;
-    if (ni_trim(ni_span_of(text)).n > 0)
-        read_status(p, path, text);
+    if (ni_trim(ni_span_of(p->text)).n > 0)
+        read_status(p, path, p->text);
     return true;
 }
 
