@@ -114,10 +114,15 @@ refused "JobSet: a field of its own" "$tmp/all/examples-jobset.yaml" 's/replicat
 for example in jobset leaderworkerset mpijob pytorchjob trainjob; do
     refused "$example: no account" "$tmp/all/examples-$example.yaml" '/serviceAccountName:/d' "does not run as trainer"
     refused "$example: another account" "$tmp/all/examples-$example.yaml" 's/serviceAccountName: .*/serviceAccountName: train/' "runs as train,"
-    refused "$example: no SCC" "$tmp/all/examples-$example.yaml" '/required-scc:/d' "not for the SCC nccl-rdma-scc"
+    refused "$example: no SCC" "$tmp/all/examples-$example.yaml" 's/required-scc:.*/other-scc: x/' "not for the SCC nccl-rdma-scc"
 done
 refused "TrainJob" "$tmp/all/examples-trainjob.yaml" 's/numProcPerNode: 4/numProcPerNode: gpu/' "is not of type 'integer'"
 refused "PyTorchJob" "$tmp/all/examples-pytorchjob.yaml" 's/pytorchReplicaSpecs/replicaSpecs/' "'replicaSpecs' was unexpected"
+mpijob=$tmp/all/bench-nccl-tests.yaml
+refused "an MPI launcher without an account" "$mpijob" '0,/serviceAccountName:/ { /serviceAccountName:/d }' "uid 1000, but does not run as trainer"
+refused "an MPI launcher without an SCC" "$mpijob" '0,/required-scc:/ s/required-scc:.*/other-scc: x/' "uid 1000, but not for the SCC"
+refused "three rails of four" "$pods" 's/value: rails=4/value: rails=3/' "not its 4 rails"
+refused "no demand for the rails" "$tmp/all/examples-jobset.yaml" 's/--require=rails=4, //' "not its 4 rails"
 refused "MPIJob" "$tmp/all/examples-mpijob.yaml" 's/slotsPerWorker: 4/slotsPerWorker: "4"/' "is not of type 'integer'"
 refused "LeaderWorkerSet" "$tmp/all/examples-leaderworkerset.yaml" 's/workerTemplate:/workersTemplate:/' "'workersTemplate' was unexpected"
 refused "KServe" "$tmp/all/examples-kserve-llminferenceserviceconfig.yaml" 's/^  template:/  podTemplate:/' "'podTemplate' was unexpected"
