@@ -84,8 +84,9 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "Cluster admin: enable RoCE v2 on the port (cma_roce_mode, firmware); RoCE v1 does not " \
       "cross subnets.")                                                                        \
     X(GPU_HCA_FAR, "gpu.hca.far", NI_WARNING,                                                  \
-      "Cluster admin: allocate GPUs and HCAs of one NUMA node together (Topology Manager "     \
-      "single-numa-node, DRA); user: request an HCA for each GPU.")                            \
+      "Cluster admin: allocate GPUs and HCAs of one NUMA node together (DRA, or Topology "     \
+      "Manager: best-effort, since single-numa-node rejects a pod that needs two nodes); "     \
+      "user: request an HCA for each GPU.")                                                    \
     X(GPU_NODE_MISSING, "gpu.node.missing", NI_ERROR,                                          \
       "User: request the GPU by its resource (nvidia.com/gpu) or NVIDIA_VISIBLE_DEVICES; "     \
       "cluster admin: look at the container toolkit. CUDA does not start without the node.")   \

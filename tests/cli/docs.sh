@@ -1,5 +1,5 @@
 #!/bin/sh
-# Holds documents, program and golden tests together: findings, rules, checks, options, links, the README's samples.
+# Holds documents, program and golden tests together: findings, rules, checks, options, links. Samples: guides.sh.
 # SPDX-License-Identifier: Apache-2.0
 set -euf
 
@@ -224,41 +224,6 @@ if [ -s "$tmp/expected.plan" ]; then
 else
 	complain "no golden plan: tests/golden/run --bless"
 fi
-
-# ---- the samples in the README are what the program says -----------------------------------------
-
-# A sample begins with "$ nccl-init VERB --root tests/nodes/NAME.tree", ends at the next prompt or at the block's end,
-# and is the golden case NAME's expected.VERB, line by line in that order. A line "..." stands for lines left out, and
-# " ..." at the end of a line for the rest of it. `./dev demo`, a doctor and a topo must be among them.
-sed -n 's|^\$ nccl-init \([a-z]*\) --root tests/nodes/\([a-z0-9-]*\)\.tree$|\1 \2|p' README.md >"$tmp/samples"
-for must in 'plan h100-12dev' 'doctor ' 'topo '; do
-	grep -q "^$must" "$tmp/samples" || complain "README.md: no sample of $must"
-done
-while read -r verb node; do
-	expected=tests/golden/$node/expected.$verb
-	if ! [ -r "$expected" ]; then
-		complain "README.md: a sample of $verb on $node, but no $expected"
-		continue
-	fi
-	awk -v command="\$ nccl-init $verb --root tests/nodes/$node.tree" '
-		$0 == command { on = 1; next }
-		on && (/^\$ / || /^```/) { exit }
-		on && !/^ *\.\.\.$/ && NF { print }' README.md >"$tmp/sample"
-	[ -s "$tmp/sample" ] || complain "README.md: the sample of $verb on $node is empty"
-	awk -v expected="$expected" '
-		function fits(line) { return cut ? index(line, want) == 1 : line == want }
-		{
-			want = $0
-			cut = sub(/ \.\.\.$/, " ", want)
-			do {
-				got = getline line <expected
-			} while (got > 0 && !fits(line))
-			if (got <= 0) {
-				print "docs: README.md differs from " expected " at: " $0
-				exit 1
-			}
-		}' "$tmp/sample" || bad=1
-done <"$tmp/samples"
 
 [ "$bad" = 0 ] && echo "docs: $(wc -l <"$tmp/findings.h") findings, $(wc -l <"$tmp/rules.c") rules, $(wc -l <"$tmp/help-options") options"
 exit "$bad"

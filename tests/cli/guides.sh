@@ -1,6 +1,6 @@
 #!/bin/sh
-# Holds the guides in docs/ to what they say: shell blocks parse, samples are what the program prints, the ids of
-# findings, rules and checks exist, manifests are there and deploy.sh's commands run, each guide has its sections.
+# Holds the guides in docs/ to what they say: shell blocks parse, samples (here and in the other documents) are what the
+# program prints, the ids of findings, rules and checks exist, manifests are there and deploy.sh's commands run, each guide has its sections.
 # SPDX-License-Identifier: Apache-2.0
 set -u
 # shellcheck source=/dev/null
@@ -64,12 +64,13 @@ for guide in $guides; do
 done
 matches "shell blocks that parse" "[1-9][0-9]*" "$parsed"
 
-# A sample begins with "$ [NAME=VALUE...] nccl-init VERB [OPTION...] --root tests/nodes/NODE.tree". It is run with the
-# environment of the golden case NODE and these variables; the lines of the sample must stand in the output in that
-# order. A line "..." stands for lines left out.
-sampled=0
-for guide in $guides; do
-    blocks console "docs/$guide.md" | grep '^\$ ' >"$tmp/samples"
+# A sample begins with "$ [NAME=VALUE...] nccl-init VERB [OPTION...] --root tests/nodes/NODE.tree" and ends at the next
+# prompt or at the block's end. It is run with the environment of the golden case NODE and these variables; the lines of
+# the sample must stand in the output in that order. A line "..." stands for lines left out, " ..." at the end of a line
+# for the rest of it.
+for file in README.md docs/*.md; do
+    blocks console "$file" >"$tmp/blocks"
+    grep '^\$ .*nccl-init .*--root tests/nodes/' "$tmp/blocks" >"$tmp/samples"
     while read -r _ command; do
         node=${command##*tests/nodes/}
         case=tests/golden/${node%.tree}
@@ -87,27 +88,54 @@ for guide in $guides; do
             esac
         done
         # shellcheck disable=SC2086 # words
-        "$withenv" "$tmp/env" "$program" ${arguments#nccl-init } >"$tmp/out" 2>"$tmp/err"
-        blocks console "docs/$guide.md" | awk -v command="\$ $command" '
+        "$withenv" "$tmp/env" "$program" ${arguments#nccl-init } >"$tmp/out" 2>&1
+        awk -v command="\$ $command" '
             $0 == command { on = 1; next }
             on && (/^\$ / || /^@ /) { exit }
-            on && $0 != "..." && NF { print }' >"$tmp/want"
+            on && !/^ *\.\.\.$/ && NF { print }' "$tmp/blocks" >"$tmp/want"
         missing=$(awk -v output="$tmp/out" '
+            function fits(line) { return cut ? index(line, want) == 1 : line == want }
             {
+                want = $0
+                cut = sub(/ \.\.\.$/, " ", want)
                 do
                     got = getline line <output
-                while (got > 0 && line != $0)
+                while (got > 0 && !fits(line))
                 if (got <= 0) {
                     print
                     exit
                 }
             }' "$tmp/want")
-        same "docs/$guide.md: $command" "" "$missing"
-        [ -s "$tmp/want" ] || fail "docs/$guide.md: $command" "the sample is empty"
-        sampled=$((sampled + 1))
+        same "$file: $command" "" "$missing"
+        [ -s "$tmp/want" ] || fail "$file: $command" "the sample is empty"
+        echo "$file $command" >>"$tmp/sampled"
     done <"$tmp/samples"
 done
-matches "samples" "[1-9]*" "$sampled"
+for must in 'README.md nccl-init plan --root tests/nodes/h100-12dev.tree' 'README.md nccl-init doctor ' \
+    'README.md nccl-init topo ' 'docs/findings.md nccl-init env '; do # the first is what `./dev demo` shows
+    grep -q "^$must" "$tmp/sampled" || fail "samples" "none of $must"
+done
+# a finding's line is quoted in such a sample only; those of selftest.md come from a device
+same "findings that are quoted by hand" "" "$(grep -nE '^ *nccl-init: (error|warning|info): [a-z0-9-]+\.[a-z0-9.-]+: ' README.md docs/*.md |
+    grep -v -e '^docs/selftest.md:' -e '^docs/findings.md:[0-9]*:nccl-init: warning: hca.port.down: ')"
+
+# ---- commands in pods --------------------------------------------------------------------------------
+
+# `kubectl logs job/NAME` takes one of the job's pods, and not always that of rank 0, which has the table.
+same "logs of the benchmark: those of rank 0" "" "$(grep -n 'job/nccl-allreduce' README.md docs/*.md k8s/README.md)"
+# Where the default overlay has the program.
+path=$(sed -n 's|.*value: \[\(/.*/nccl-init\), --\].*|\1|p' k8s/components/entrypoint/patch.yaml)
+same "exec into trainer-0: the program's place" "$path" \
+    "$(cat README.md docs/*.md k8s/README.md | sed -n 's/.* exec .*trainer-0 -- \([^ ]*nccl-init\) .*/\1/p' | sort -u)"
+# The way into a pod of today: the words after `--` are run here, with another place for /tmp.
+mkdir "$tmp/pod" "$tmp/bin"
+printf '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n' >"$tmp/bin/kubectl"
+chmod +x "$tmp/bin/kubectl"
+cp "$program" "$tmp/pod/nccl-init"
+blocks sh docs/migrate.md | sed -n "\\|/tmp/nccl-init|s|/tmp/|$tmp/|gp" >"$tmp/into"
+(cd "$tmp/pod" && PATH=$tmp/bin:$PATH sh -e "$tmp/into") >"$tmp/out" 2>"$tmp/err"
+matches "docs/migrate.md: the program in a pod of today" "*Plan: *Doctor: *" "$(cat "$tmp/out" "$tmp/err")"
+[ -s "$tmp/pod/node.tree" ] || fail "docs/migrate.md: snapshot" "no recording"
 
 # ---- ids ---------------------------------------------------------------------------------------------
 
