@@ -26,6 +26,22 @@ void ni_caps_apply(const struct ni_caps *want, struct ni_findings *f);
 /* Whether that capability will be effective in the command. */
 bool ni_command_has_cap(unsigned cap);
 
+/* Waiting, also as PID 1, until one of SIGHUP, SIGINT, SIGQUIT, SIGTERM comes, those that are
+   ignored or blocked already apart. What must poll(2) gives `blocked` to signalfd(2). */
+struct ni_wait {
+    sigset_t blocked; /* from begin to end, and not before */
+    int signal;       /* that came first; 0: none */
+};
+
+void ni_wait_begin(struct ni_wait *w);
+/* Sleeps so long at most. true: a signal came, now or earlier: clean up and call ni_wait_end. */
+bool ni_wait_ms(struct ni_wait *w, int64_t ms);
+/* Signal mask and dispositions are as before ni_wait_begin. Ends the program by the signal that
+   came; as PID 1 with status 128+n. */
+void ni_wait_end(struct ni_wait *w);
+/* In a child: signals end it again. */
+void ni_wait_unblock(const struct ni_wait *w);
+
 /* At 9 bytes each, 6 MiB of argument space (fs/exec.c bprm_stack_limits) hold fewer. */
 enum { NI_MAX_ENV = 1 << 20 };
 

@@ -16,9 +16,11 @@ struct ni_trials *ni_trials_map(void);
 void ni_trials_unmap(struct ni_trials *trials); /* NULL: nothing to do */
 
 struct ni_trial_hooks {
-    void (*in_child)(void); /* first thing in each trial's process; or NULL */
+    void (*in_child)(void *arg); /* first thing in each trial's process; or NULL */
     /* Every tenth of a second while trials run; or NULL. */
     void (*progress)(const struct ni_trials *trials, void *arg);
+    /* Sleeps so long. true: the trials that still run are killed now. */
+    bool (*sleep)(int64_t ms, void *arg);
     void *arg;
 };
 

@@ -10,10 +10,17 @@
 #if NI_HAVE_VERBS
 #include "nccl_init/verbs.h"
 
+/* What the hooks get. */
+struct watch {
+    struct ni_context *ctx;
+    struct ni_wait wait;
+};
+
 /* Capabilities count as they will in the command: what this program alone has by file capabilities
    ends with it. */
-static void as_the_command(void)
+static void as_the_command(void *arg)
 {
+    ni_wait_unblock(&((struct watch *)arg)->wait);
     (void)ni_cap_switch(NI_CAP_IPC_LOCK, ni_command_has_cap(NI_CAP_IPC_LOCK));
 }
 
@@ -36,14 +43,20 @@ static void show_progress(const struct ni_trials *trials, void *arg)
     ni_putf(&t, "%s: %u of %u done", trials->probe ? "probe" : "self-test", done, trials->n);
     if (slowest)
         ni_putf(&t, "; %s/%u: %s", slowest->hca, slowest->port, ni_step_text(slowest->step));
-    ni_say_progress(arg, buf);
+    ni_say_progress(((struct watch *)arg)->ctx, buf);
+}
+
+static bool nap(int64_t ms, void *arg)
+{
+    return ni_wait_ms(&((struct watch *)arg)->wait, ms);
 }
 
 int ni_try_ports(struct ni_context *ctx,
                  void (*plan)(const struct ni_context *ctx, struct ni_trials *ret))
 {
     const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
-    const struct ni_trial_hooks hooks = {as_the_command, show_progress, ctx};
+    struct watch watch = {.ctx = ctx};
+    const struct ni_trial_hooks hooks = {as_the_command, show_progress, nap, &watch};
 
     ctx->trials = ni_trials_map();
     if (!ctx->trials) {
@@ -57,8 +70,10 @@ int ni_try_ports(struct ni_context *ctx,
     ctx->trials->bytes = ctx->options.bytes;
     ctx->trials->limit_ms = (int64_t)ctx->options.deadline * 1000;
     plan(ctx, ctx->trials);
+    ni_wait_begin(&watch.wait);
     ni_trials_run(ctx->trials, &hooks);
     ni_say_progress(ctx, "");
+    ni_wait_end(&watch.wait); /* which may end the program */
     ni_judge_trials(&facts, ctx->trials, &ctx->findings);
     return 0;
 }

@@ -2,6 +2,7 @@
 /* --wait: gathers again until link, address and GID of the pod's HCAs are there, or the time is
    over. The files are the only thing asked; a look every 50 ms costs less than what is waited for.
    */
+#include "nccl_init/act.h"
 #include "nccl_init/cmd.h"
 #include "nccl_init/decide.h"
 
@@ -19,13 +20,6 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static void sleep_ms(int64_t ms)
-{
-    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-
-    (void)nanosleep(&t, NULL); /* woken early by a signal: looks earlier */
-}
-
 static void gather_anew(struct ni_context *ctx, const struct ni_ask *ask, unsigned findings,
                         unsigned dropped)
 {
@@ -35,24 +29,21 @@ static void gather_anew(struct ni_context *ctx, const struct ni_ask *ask, unsign
     ni_gather(&ctx->root, &ctx->env, ask, &ctx->inventory, &ctx->findings);
 }
 
-void ni_wait_and_gather(struct ni_context *ctx, const struct ni_ask *ask)
+static void gather_until_ready(struct ni_context *ctx, const struct ni_ask *ask,
+                               struct ni_wait *wait)
 {
     char first[512], buf[512];
     struct ni_text missing = ni_text_on(first, sizeof(first));
-    unsigned findings = ctx->findings.n, dropped = ctx->findings.dropped;
-    int64_t limit = (int64_t)ctx->options.wait * 1000;
-    int64_t start = limit > 0 ? now_ms() : 0, waited = 0;
+    const unsigned findings = ctx->findings.n, dropped = ctx->findings.dropped;
+    const int64_t limit = (int64_t)ctx->options.wait * 1000, start = now_ms();
 
     buf[0] = '\0';
     ni_gather(&ctx->root, &ctx->env, ask, &ctx->inventory, &ctx->findings);
-    if (limit == 0 || ctx->root.kind != NI_ROOT_LIVE || ctx->options.policy.mode == NI_MODE_TCP ||
-        ni_is_ready(&ctx->inventory, &missing))
+    if (ni_is_ready(&ctx->inventory, &missing))
         return;
-    for (;;) {
-        waited = now_ms() - start;
-        if (waited >= limit)
-            break;
-        sleep_ms(limit - waited < LOOK_MS ? limit - waited : LOOK_MS);
+    for (int64_t waited; (waited = now_ms() - start) < limit;) {
+        if (ni_wait_ms(wait, limit - waited < LOOK_MS ? limit - waited : LOOK_MS))
+            return;
         gather_anew(ctx, ask, findings, dropped);
         missing = ni_text_on(buf, sizeof(buf));
         if (ni_is_ready(&ctx->inventory, &missing)) {
@@ -62,4 +53,18 @@ void ni_wait_and_gather(struct ni_context *ctx, const struct ni_ask *ask)
     }
     ni_report(&ctx->findings, NI_F_WAIT_OVER, "--wait", "after %u s still missing: %s",
               ctx->options.wait, buf[0] ? buf : first);
+}
+
+void ni_wait_and_gather(struct ni_context *ctx, const struct ni_ask *ask)
+{
+    struct ni_wait wait;
+
+    if (ctx->options.wait == 0 || ctx->root.kind != NI_ROOT_LIVE ||
+        ctx->options.policy.mode == NI_MODE_TCP) {
+        ni_gather(&ctx->root, &ctx->env, ask, &ctx->inventory, &ctx->findings);
+        return;
+    }
+    ni_wait_begin(&wait);
+    gather_until_ready(ctx, ask, &wait);
+    ni_wait_end(&wait); /* which may end the program */
 }

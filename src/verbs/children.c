@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process for each trial. No signal handler and no signal mask: the command that may come after
-   finds both as they were. */
+/* A process for each trial. No signal handler and no signal mask, but what hooks->sleep has: the
+   command that may come after finds both as they were. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -58,7 +58,7 @@ static void run_child(const struct ni_trials *all, struct ni_trial *t, pid_t par
     if (getppid() != parent) /* it died before that was in force */
         _exit(1);
     if (hooks->in_child)
-        hooks->in_child();
+        hooks->in_child(hooks->arg);
     /* No core: it would take longer than the time there is. RLIMIT_CORE does not hold where cores
        are piped to a program (core(5)). */
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -123,11 +123,10 @@ static bool is_gone(struct ni_trial *t, struct child *child)
     return true;
 }
 
-/* Until all are gone or the time is over. */
+/* Until all are gone, the time is over or, unless they are being killed, a sleep says so. */
 static void wait_until(struct ni_trials *trials, struct child child[], unsigned n,
-                       int64_t deadline_ns, const struct ni_trial_hooks *hooks)
+                       int64_t deadline_ns, bool killed, const struct ni_trial_hooks *hooks)
 {
-    const struct timespec look = {.tv_nsec = LOOK_MS * 1000000};
     int64_t told = ni_now_ns();
 
     for (;;) {
@@ -142,7 +141,8 @@ static void wait_until(struct ni_trials *trials, struct child child[], unsigned 
             hooks->progress(trials, hooks->arg);
             told = now;
         }
-        (void)nanosleep(&look, NULL);
+        if (hooks->sleep(LOOK_MS, hooks->arg) && !killed)
+            return;
     }
 }
 
@@ -208,9 +208,9 @@ void ni_children_run(struct ni_trials *trials, const struct ni_trial_hooks *hook
     struct child child[NI_MAX_TRIAL] = {0};
 
     if (start_all(trials, n, hooks, try, child)) {
-        wait_until(trials, child, n, begin + limit, hooks);
+        wait_until(trials, child, n, begin + limit, false, hooks);
         kill_left(child, n);
-        wait_until(trials, child, n, ni_now_ns() + DEATH_MS * INT64_C(1000000), hooks);
+        wait_until(trials, child, n, ni_now_ns() + DEATH_MS * INT64_C(1000000), true, hooks);
     }
     for (unsigned i = 0; i < n; i++) {
         trials->at[i].pid = child[i].pid;

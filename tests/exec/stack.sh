@@ -13,6 +13,7 @@ trap 'rm -rf "$dir"' EXIT
 
 # fits ARG...
 fits() {
+    # shellcheck disable=SC3045 # dash and bash have it
     (ulimit -s 128 && exec "$bin" "$@") >"$dir/out" 2>&1
     status=$?
     case $status in

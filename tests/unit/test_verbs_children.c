@@ -7,6 +7,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -28,6 +29,7 @@
 
 #include <cmocka.h>
 
+#include "nccl_init/act.h"
 #include "verbs/try.h"
 
 enum {
@@ -121,6 +123,17 @@ static void says_nothing(const struct ni_trials *trials, struct ni_trial *t)
     _exit(0);
 }
 
+static bool nap(int64_t ms, void *arg)
+{
+    const struct timespec t = {.tv_nsec = ms * 1000000};
+
+    (void)arg;
+    (void)nanosleep(&t, NULL);
+    return false;
+}
+
+static const struct ni_trial_hooks plain = {.sleep = nap};
+
 /* ---- the process around them ---- */
 
 struct world {
@@ -197,9 +210,7 @@ static int64_t run_with(unsigned n, int64_t limit_ms, const struct ni_trial_hook
 
 static int64_t run(unsigned n, int64_t limit_ms)
 {
-    static const struct ni_trial_hooks none;
-
-    return run_with(n, limit_ms, &none);
+    return run_with(n, limit_ms, &plain);
 }
 
 static void assert_no_child(void)
@@ -303,7 +314,6 @@ static void test_dies(void **state)
 /* As in uninterruptible sleep. */
 static void test_does_not_die(void **state)
 {
-    static const struct ni_trial_hooks none;
     pid_t pid;
 
     (void)state;
@@ -311,7 +321,7 @@ static void test_does_not_die(void **state)
     bodies[0] = hangs;
     all->n = 2;
     all->limit_ms = 100;
-    ni_children_run(all, &none, act);
+    ni_children_run(all, &plain, act);
     kill_is_lost = false;
     assert_in_range(all->took_ms, 1100, 1100 + SLACK_MS);
     assert_int_equal(all->at[0].end, NI_TRIAL_STUCK);
@@ -495,7 +505,7 @@ static void close_writer(const struct ni_trials *trials, void *arg)
 
 static void test_holds_no_pipe(void **state)
 {
-    const struct ni_trial_hooks hooks = {.progress = close_writer, .arg = &ours};
+    const struct ni_trial_hooks hooks = {.progress = close_writer, .sleep = nap, .arg = &ours};
     int fd[2];
 
     (void)state;
@@ -533,7 +543,7 @@ static void test_says_nothing(void **state)
     bodies[0] = talks;
     all->n = 1;
     all->limit_ms = 10000;
-    ni_children_run(all, &(struct ni_trial_hooks){0}, act);
+    ni_children_run(all, &plain, act);
     for (int i = 0; i < 3; i++) {
         dup2(saved[i], i);
         close(saved[i]);
@@ -558,7 +568,7 @@ static void test_closed_streams(void **state)
     bodies[1] = hangs;
     all->n = 2;
     all->limit_ms = 100;
-    ni_children_run(all, &(struct ni_trial_hooks){0}, act);
+    ni_children_run(all, &plain, act);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(fcntl(i, F_GETFD), -1);
         dup2(saved[i], i);
@@ -573,9 +583,9 @@ static void test_closed_streams(void **state)
 
 static int hooked;
 
-static void hook(void)
+static void hook(void *arg)
 {
-    hooked = getpid();
+    *(int *)arg = getpid();
 }
 
 /* A core of registered memory would take longer than the time there is, and a handler that cores
@@ -593,7 +603,7 @@ static void looks_around(const struct ni_trials *trials, struct ni_trial *t)
 
 static void test_in_child(void **state)
 {
-    const struct ni_trial_hooks hooks = {.in_child = hook};
+    const struct ni_trial_hooks hooks = {.in_child = hook, .sleep = nap, .arg = &hooked};
 
     (void)state;
     bodies[0] = looks_around;
@@ -628,7 +638,7 @@ static void run_without_processes(void)
         _exit(77);
     if (setrlimit(RLIMIT_NPROC, &none) != 0)
         _exit(77);
-    ni_children_run(all, &(struct ni_trial_hooks){0}, act);
+    ni_children_run(all, &plain, act);
     _exit(0);
 }
 
@@ -669,7 +679,7 @@ static void run_without_close_range(void)
         syscall(SYS_close_range, ~0u, ~0u, 0u) == 0)
         _exit(77);
     (void)dup2(STDOUT_FILENO, 900);
-    ni_children_run(all, &(struct ni_trial_hooks){0}, act);
+    ni_children_run(all, &plain, act);
 }
 
 static void test_no_close_range(void **state)
@@ -691,7 +701,161 @@ static void test_no_close_range(void **state)
 
 static void run_hanging(void)
 {
-    ni_children_run(all, &(struct ni_trial_hooks){0}, act);
+    ni_children_run(all, &plain, act);
+}
+
+/* ---- a signal to the program ---- */
+
+/* As src/cmd/trials.c has them. */
+static bool wait_nap(int64_t ms, void *arg)
+{
+    return ni_wait_ms(arg, ms);
+}
+
+static void wait_in_child(void *arg)
+{
+    ni_wait_unblock(arg);
+}
+
+static uint64_t kernel_mask(void)
+{
+    uint64_t mask = 0;
+
+    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, NULL, &mask, sizeof(mask));
+    return mask;
+}
+
+/* Runs trials for a second. Status 9: not all is as it was. */
+static void run_waiting(void)
+{
+    struct ni_wait wait;
+    const struct ni_trial_hooks hooks = {wait_in_child, NULL, wait_nap, &wait};
+    const uint64_t before = kernel_mask();
+
+    all->limit_ms = 1000;
+    ni_wait_begin(&wait);
+    ni_children_run(all, &hooks, act);
+    if (waitpid(-1, NULL, WNOHANG) != -1 || errno != ECHILD)
+        all->at[0].bad_at = 1; /* a child is left */
+    ni_wait_end(&wait);
+    _exit(kernel_mask() == before ? 0 : 9);
+}
+
+/* As in uninterruptible sleep: a second, and no more. */
+static void run_undying(void)
+{
+    kill_is_lost = true;
+    run_waiting();
+}
+
+/* The wait status of run_waiting, that many milliseconds after sig was sent to it. */
+static int signal_to(int sig, void (*body)(void), int64_t *ret_ms)
+{
+    const struct timespec look = {.tv_nsec = 1000000};
+    int64_t sent;
+    int status;
+    pid_t pid;
+
+    memset(all, 0, sizeof(*all));
+    all->n = 3;
+    bodies[0] = hangs;
+    bodies[1] = defends_itself;
+    bodies[2] = stops;
+    pid = in_process(body);
+    for (unsigned i = 0; i < 5000 && all->at[2].step != NI_STEP_OPEN; i++)
+        nanosleep(&look, NULL);
+    if (sig != 0)
+        assert_int_equal(kill(pid, sig), 0);
+    sent = now_ms();
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    *ret_ms = now_ms() - sent;
+    assert_int_equal(all->at[0].bad_at, body == run_undying);
+    return status;
+}
+
+/* In a PID namespace of its own, as its init. */
+static void run_as_init(void)
+{
+    const struct timespec soon = {.tv_nsec = 100000000};
+    int status;
+    pid_t pid;
+
+    if (unshare(CLONE_NEWPID) != 0)
+        _exit(77);
+    pid = fork();
+    if (pid == 0)
+        run_waiting();
+    nanosleep(&soon, NULL);
+    (void)kill(pid, SIGTERM);
+    _exit(waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 99);
+}
+
+static void run_ignoring(void)
+{
+    (void)signal(SIGTERM, SIG_IGN);
+    run_waiting();
+}
+
+static void run_all_blocked(void)
+{
+    const uint64_t every = ~UINT64_C(0);
+
+    (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &every, NULL, sizeof(every));
+    run_waiting();
+}
+
+static void test_signals(void **state)
+{
+    static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    const struct rlimit none = {0, 0};
+    int64_t ms;
+    int status;
+
+    (void)state;
+    (void)setrlimit(RLIMIT_CORE, &none);
+    for (size_t i = 0; i < NI_COUNT(ending); i++) {
+        status = signal_to(ending[i], run_waiting, &ms);
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), ending[i]);
+        assert_in_range(ms, 0, 500); /* with sanitizers; tests/exec/signals.sh asks for 100 */
+    }
+    /* Others are none of its business: the mask is as before, and so are the children of it. */
+    status = signal_to(0, run_waiting, &ms);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(all->at[i].end, NI_TRIAL_KILLED);
+    assert_true(ms > 500);
+    /* Ignored or blocked: it goes on. */
+    status = signal_to(SIGTERM, run_ignoring, &ms);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_true(ms > 500);
+    status = signal_to(SIGTERM, run_all_blocked, &ms);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_true(ms > 500);
+}
+
+static void test_signals_init(void **state)
+{
+    int64_t ms;
+    int status = signal_to(0, run_as_init, &ms);
+
+    (void)state;
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 128 + SIGTERM);
+    assert_in_range(ms, 0, 800);
+}
+
+static void test_signals_stuck(void **state)
+{
+    int64_t ms;
+    int status;
+
+    (void)state;
+    status = signal_to(SIGTERM, run_undying, &ms);
+    assert_true(WIFSIGNALED(status));
+    assert_in_range(ms, 1000, 1000 + SLACK_MS);
 }
 
 /* Killed itself, the program leaves none behind. */
@@ -757,25 +921,17 @@ int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(test_nothing),
-        CASE(test_passes),
-        CASE(test_hangs),
-        CASE(test_dies),
-        CASE(test_does_not_die),
-        CASE(test_many),
-        CASE(test_interrupted),
-        CASE(test_sigchld_ignored),
-        CASE(test_sigchld_blocked),
-        CASE(test_other_children),
-        CASE(test_no_descriptor),
-        CASE(test_holds_no_pipe),
-        CASE(test_says_nothing),
-        CASE(test_closed_streams),
-        CASE(test_in_child),
-        CASE(test_fork_fails),
-        CASE(test_no_close_range),
-        CASE(test_parent_dies),
-        CASE(test_map),
+        CASE(test_nothing),         CASE(test_passes),
+        CASE(test_hangs),           CASE(test_dies),
+        CASE(test_does_not_die),    CASE(test_many),
+        CASE(test_interrupted),     CASE(test_sigchld_ignored),
+        CASE(test_sigchld_blocked), CASE(test_other_children),
+        CASE(test_no_descriptor),   CASE(test_holds_no_pipe),
+        CASE(test_says_nothing),    CASE(test_closed_streams),
+        CASE(test_in_child),        CASE(test_fork_fails),
+        CASE(test_no_close_range),  CASE(test_signals),
+        CASE(test_signals_init),    CASE(test_signals_stuck),
+        CASE(test_parent_dies),     CASE(test_map),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

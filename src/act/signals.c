@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Waiting that a signal ends. The kernel drops a signal with default disposition that is sent to
+   the init of a PID namespace, unless it is blocked (Linux 6.12 kernel/signal.c sig_task_ignored,
+   sig_ignored). So those that end a program are blocked while we wait, and taken by
+   rt_sigtimedwait. Those that are ignored or blocked already are left alone. */
+#include <errno.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "nccl_init/act.h"
+
+static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+
+void ni_wait_begin(struct ni_wait *w)
+{
+    sigset_t old;
+
+    w->signal = 0;
+    (void)sigemptyset(&w->blocked);
+    for (size_t i = 0; i < NI_COUNT(ending); i++) {
+        struct sigaction action;
+
+        if (sigaction(ending[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL)
+            (void)sigaddset(&w->blocked, ending[i]);
+    }
+    if (sigprocmask(SIG_BLOCK, &w->blocked, &old) != 0) /* a seccomp filter */
+        (void)sigfillset(&old);
+    for (size_t i = 0; i < NI_COUNT(ending); i++)
+        if (sigismember(&old, ending[i]) == 1)
+            (void)sigdelset(&w->blocked, ending[i]);
+}
+
+bool ni_wait_ms(struct ni_wait *w, int64_t ms)
+{
+    const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    /* musl's sigtimedwait(3) begins anew where it is interrupted. 64 signals are 8 bytes. */
+    int sig = (int)syscall(SYS_rt_sigtimedwait, &w->blocked, NULL, &t, (size_t)8);
+
+    if (sig > 0 && w->signal == 0)
+        w->signal = sig;
+    if (sig < 0 && errno != EAGAIN && errno != EINTR) /* a seccomp filter */
+        (void)nanosleep(&t, NULL);
+    return w->signal != 0;
+}
+
+/* By bits of its own: musl's sigprocmask(3) does not tell signals 32 to 34 of the old mask. */
+void ni_wait_unblock(const struct ni_wait *w)
+{
+    (void)sigprocmask(SIG_UNBLOCK, &w->blocked, NULL);
+}
+
+void ni_wait_end(struct ni_wait *w)
+{
+    const bool ended = ni_wait_ms(w, 0);
+
+    ni_wait_unblock(w);
+    if (!ended)
+        return;
+    /* The parent learns which signal it was: a shell ends its script then, as on any Ctrl-C. An
+       init it does not reach. */
+    (void)raise(w->signal);
+    _exit(128 + w->signal);
+}
