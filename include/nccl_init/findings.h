@@ -200,6 +200,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(SOCKET_UNUSABLE, "socket.unusable", NI_WARNING,                                          \
       "User: name interfaces of the pod that are up and have an address, or leave "            \
       "--sockets=auto.")                                                                       \
+    X(USER_ENV_PLUGIN, "user.env-plugin", NI_WARNING,                                          \
+      "User: set it to none, or make sure that the plugin hands on what the environment has.") \
     X(USER_GDR_C2C, "user.gdr-level.c2c", NI_WARNING,                                          \
       "User: unset NCCL_NET_GDR_LEVEL on machines with NVLink-C2C.")                           \
     X(USER_GID_WRONG, "user.gid-index.wrong", NI_ERROR,                                        \

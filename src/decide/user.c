@@ -188,6 +188,7 @@ static void check_sockets(const struct ni_facts *facts, struct ni_findings *f)
 void ni_rule_user(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     const char *topo = value_of(facts, "NCCL_TOPO_FILE");
+    const char *plugin = value_of(facts, "NCCL_ENV_PLUGIN");
     check_names(facts, f);
     check_gdr_level(facts, f);
     check_numbers(facts, f);
@@ -197,4 +198,12 @@ void ni_rule_user(const struct ni_facts *facts, struct ni_plan *plan, struct ni_
         ni_report(f, NI_F_USER_TOPO_UNREADABLE, "NCCL_TOPO_FILE",
                   "`%.120s` is %s: NCCL goes on without it", topo,
                   ni_known_text(facts->inv->topo_file));
+    /* NCCL 2.28.7 and later ask it alone: NULL is unset, whatever the environment has (misc/param.cc
+       ncclGetEnv, 2.30.7). */
+    if (plugin && strcasecmp(plugin, "none") != 0)
+        ni_report(
+            f, NI_F_USER_ENV_PLUGIN, "NCCL_ENV_PLUGIN",
+            "NCCL asks `%.100s` for each variable: what is set here counts only as far as that "
+            "library hands it on",
+            plugin);
 }

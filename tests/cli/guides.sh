@@ -129,6 +129,7 @@ same "exec into trainer-0: the program's place" "$path" \
     "$(cat README.md docs/*.md k8s/README.md | sed -n 's/.* exec .*trainer-0 -- \([^ ]*nccl-init\) .*/\1/p' | sort -u)"
 # The way into a pod of today: the words after `--` are run here, with another place for /tmp.
 mkdir "$tmp/pod" "$tmp/bin"
+# shellcheck disable=SC2016 # the stub's
 printf '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n' >"$tmp/bin/kubectl"
 chmod +x "$tmp/bin/kubectl"
 cp "$program" "$tmp/pod/nccl-init"

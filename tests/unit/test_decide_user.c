@@ -51,6 +51,8 @@ static void test_near_name(void **state)
         {"NCCL", NULL},
         {"NCLC_IB_HC", NULL}, /* not NCCL's at all */
         {"NCCL_OTHER_PLUGINS_OWN", NULL},
+        {"NCCL_CFT_ENABLE", NULL},                 /* of 2.31, and near PAT_ENABLE */
+        {"NCCL_IB_RAIL_POLICI", "IB_RAIL_POLICY"}, /* of 2.32 */
     };
     static char longest[100] = "NCCL_";
     (void)state;
