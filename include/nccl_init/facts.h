@@ -103,7 +103,7 @@ int ni_list(const struct ni_root *root, struct ni_names *ret, const char *fmt, .
    replaces GUIDs, MAC addresses, serials and host names, the same ones by the same. 0 or -errno. */
 int ni_record_write(const struct ni_root *root, int fd, const char *header, bool mask);
 /* Adds a file that is no file below the root (the environment) to the record. 0 or -errno. */
-int ni_record_add(struct ni_root *root, const char *path, const char *value, size_t len);
+int ni_record_add(const struct ni_root *root, const char *path, const char *value, size_t len);
 
 /* ---- gathering ---- */
 
@@ -115,6 +115,7 @@ struct ni_ask {
     /* --network-status: a variable, or a path below the root; NULL: the usual places */
     const char *network_status;
     const char *sockets; /* --sockets list of interfaces to look at, or NULL */
+    bool nvshmem;        /* nvshmem.conf files */
     bool gpus;           /* the GPUs even where no HCA was given */
     bool pfs;            /* the PF of each VF: --require=rails counts by them */
     bool pod_interface;  /* the default route's interface is wanted whatever the HCAs say */

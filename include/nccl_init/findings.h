@@ -41,6 +41,12 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(CAPS_KEEP_MISSING, "caps.keep.missing", NI_WARNING,                                      \
       "User: add it to securityContext.capabilities; for another user than root also `setcap " \
       "cap_ipc_lock=p nccl-init` in the image, without no_new_privs.")                         \
+    X(CONF_HOME_DIFFERS, "conf.home.differs", NI_WARNING,                                      \
+      "User: set HOME to the home in /etc/passwd, or name one file in NCCL_CONF_FILE, which "  \
+      "NCCL 2.23.4 and later read.")                                                           \
+    X(CONF_NVSHMEM, "conf.nvshmem", NI_WARNING,                                                \
+      "User: take the line out of the file: to NVSHMEM it counts for more than the "           \
+      "environment.")                                                                          \
     X(CONF_UNREADABLE, "conf.unreadable", NI_WARNING,                                          \
       "Make the file readable for the user of the pod, or remove it: NCCL reads it too.")      \
     X(EXEC_PID1_NO_INIT, "exec.pid1.no-init", NI_INFO,                                         \
@@ -53,8 +59,11 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "The rule that needs this file went without it. Cluster admin: give the pod read "       \
       "access to it.")                                                                         \
     X(GDR_DMABUF_OFF, "gdr.dmabuf.off", NI_ERROR,                                              \
-      "User: remove NCCL_DMABUF_ENABLE=0: without nvidia-peermem it is the only way to "       \
-      "GPUDirect RDMA.")                                                                       \
+      "User: remove NCCL_DMABUF_ENABLE=0: without a peer memory module DMA-BUF is the only "   \
+      "way to GPUDirect RDMA.")                                                                \
+    X(GDR_DMABUF_RCCL, "gdr.dmabuf.rccl", NI_WARNING,                                          \
+      "User: NCCL_DMABUF_ENABLE=1; before ROCm 7.11 only with the node's /boot mounted, else " \
+      "RCCL crashes. Cluster admin: or a driver with amdkfd's peer memory.")                   \
     X(GDR_DRIVER_ORDER, "gdr.driver.order", NI_WARNING,                                        \
       "Cluster admin: install MLNX_OFED or DOCA first, then build and install the GPU driver " \
       "anew, then load nvidia-peermem; or use the open GPU kernel modules.")                   \

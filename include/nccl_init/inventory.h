@@ -18,7 +18,7 @@ enum {
     NI_MAX_ADDR =
         4096, /* addresses of this network namespace; kube-proxy IPVS binds one per service */
     NI_MAX_GPU = 32,     /* NVIDIA and AMD build 16 to a node */
-    NI_MAX_CONF = 256,   /* NCCL_* settings of nccl.conf files */
+    NI_MAX_CONF = 256,   /* settings of nccl.conf, rccl.conf and nvshmem.conf files */
     NI_MAX_DEPTH = 24,   /* PCI functions from the root to a device */
     NI_GID_TABLE = 4096, /* GID entries looked at per port; rxe has 1024, mlx5 256 */
     NI_CONF_VALUE = 1024 /* NCCL 2.30.7 misc/param.cc: name and value 1023 bytes */
@@ -212,7 +212,7 @@ struct ni_self {
     struct ni_num nofile_soft, nofile_hard;   /* descriptors */
     enum ni_known caps_known;
     uint64_t cap_eff, cap_prm, cap_bnd, cap_inh, cap_amb;
-    struct ni_num uid;                   /* effective */
+    struct ni_num uid, real_uid;         /* effective, real */
     struct ni_num pid;                   /* in the process's own PID namespace */
     struct ni_num no_new_privs;          /* 0, 1 */
     struct ni_num seccomp;               /* 0 none, 1 strict, 2 filter */
@@ -267,12 +267,13 @@ struct ni_health {
     char init[16]; /* the command name of PID 1 */
 };
 
-/* ---- nccl.conf ---- */
+/* ---- nccl.conf, rccl.conf, nvshmem.conf ---- */
 
 struct ni_conf_entry {
     char name[NI_DEV_NAME];
     char value[NI_CONF_VALUE];
     char file[NI_DEV_NAME + 64];
+    bool overrides; /* of nvshmem.conf: it wins over the environment, and the last one counts */
 };
 
 /* Counts, what there is one of, and the beginnings of pools lie close together: a page that is not
@@ -315,5 +316,8 @@ bool ni_has_dmabuf(const struct ni_inventory *inv);
    counts as set, and hides the conf files (NCCL 2.30.7 misc/param.cc). */
 const char *ni_find_user_value(const struct ni_env *env, const struct ni_inventory *inv,
                                const char *name, const char **ret_file);
+
+/* What of a file wins over the environment; NULL. */
+const struct ni_conf_entry *ni_find_override(const struct ni_inventory *inv, const char *name);
 
 #endif

@@ -90,8 +90,9 @@ void ni_flow_decide(struct ni_context *ctx)
             ctx->options.network_status[0] != '\0' ? ctx->options.network_status : NULL,
         .sockets = pod ? NULL : policy->sockets,
         .pfs = (policy->require & NI_REQUIRE_RAILS) != 0,
+        .nvshmem = (policy->targets & NI_FOR_NVSHMEM) != 0,
         .gpus = (policy->require & (NI_REQUIRE_GPUS | NI_REQUIRE_GDR)) != 0,
-        .pod_interface = pod || policy->mode == NI_MODE_TCP,
+        .pod_interface = pod || policy->mode == NI_MODE_TCP || (policy->targets & NI_FOR_GLOO) != 0,
         .all_hcas = all,
         .all_gids = all,
         .health = (ctx->verb & (NI_VERB_DOCTOR | NI_VERB_SNAPSHOT | NI_VERB_SELFTEST)) != 0 ||

@@ -33,7 +33,7 @@ const char *ni_find_user_value(const struct ni_env *env, const struct ni_invento
 {
     const char *value = ni_env_get(env, name), *file = NULL;
     for (unsigned i = 0; !value && i < inv->n_conf; i++) {
-        if (strcmp(inv->conf[i].name, name) == 0) {
+        if (!inv->conf[i].overrides && strcmp(inv->conf[i].name, name) == 0) {
             value = inv->conf[i].value;
             file = inv->conf[i].file;
         }
@@ -41,6 +41,15 @@ const char *ni_find_user_value(const struct ni_env *env, const struct ni_invento
     if (ret_file)
         *ret_file = file;
     return value;
+}
+
+const struct ni_conf_entry *ni_find_override(const struct ni_inventory *inv, const char *name)
+{
+    for (unsigned i = 0; i < inv->n_conf; i++) {
+        if (inv->conf[i].overrides && strcmp(inv->conf[i].name, name) == 0)
+            return &inv->conf[i];
+    }
+    return NULL;
 }
 
 void ni_put_bytes(struct ni_text *t, int64_t bytes)

@@ -39,13 +39,17 @@ bool ni_can_gdr(const struct ni_facts *facts, struct ni_findings *f, const char 
         return true;
     const char *dmabuf = ni_user_value(facts, "NCCL_DMABUF_ENABLE");
     if (dmabuf && *dmabuf && ni_user_int(facts, "NCCL_DMABUF_ENABLE", 1) == 0) {
-        *ret_why = "NCCL_DMABUF_ENABLE=0 and no nvidia-peermem";
+        *ret_why = "NCCL_DMABUF_ENABLE=0 and no peer memory module";
         ni_report(f, NI_F_GDR_DMABUF_OFF, "NCCL_DMABUF_ENABLE",
-                  "DMA-BUF is switched off and nvidia-peermem is not loaded: every byte goes "
+                  "DMA-BUF is switched off and no peer memory module is loaded: every byte goes "
                   "through host memory");
         return false;
     }
-    if (ni_has_dmabuf(inv) || inv->gpu[0].amd)
+    if (inv->gpu[0].amd && (!dmabuf || !*dmabuf))
+        ni_report(f, NI_F_GDR_DMABUF_RCCL, "NCCL_DMABUF_ENABLE",
+                  "no peer memory module (amdkfd) is there, and RCCL before ROCm 7.12 leaves "
+                  "DMA-BUF off: every byte goes through host memory");
+    if (inv->gpu[0].amd || ni_has_dmabuf(inv))
         return true;
     *ret_why = "neither nvidia-peermem nor DMA-BUF (open GPU kernel modules, kernel 5.12) is there";
     ni_report(f, NI_F_GDR_UNAVAILABLE, variable,

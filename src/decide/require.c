@@ -109,8 +109,11 @@ static bool has_gdr(const struct ni_facts *facts, const struct ni_plan *plan, st
         no = "--gdr=off switches it off";
     else if (facts->inv->gdr.gb10)
         no = "a GB10 has no GPUDirect RDMA";
-    else if (ni_can_gdr(facts, f, &no))
+    else if (ni_can_gdr(facts, f, &no) && !ni_findings_has(f, NI_F_GDR_DMABUF_RCCL))
         return !is_too_far(facts, plan, why);
+    else if (!no)
+        no =
+            "RCCL before ROCm 7.12 needs NCCL_DMABUF_ENABLE=1 where no peer memory module is there";
     ni_put(why, no);
     return false;
 }

@@ -31,6 +31,9 @@ bool ni_wants_tcp(const struct ni_facts *facts);
 /* Left in by --hcas and by the user's NCCL_IB_HCA, where there are such (ports.c). */
 bool ni_is_listed(const struct ni_facts *facts, int port);
 
+/* The interface of the default route, if it can serve; NULL (socket.c). */
+const char *ni_pod_interface(const struct ni_facts *facts);
+
 /* How far apart NCCL will see two functions (distance.c). */
 enum ni_distance ni_pci_distance(const struct ni_pci *a, const struct ni_pci *b);
 

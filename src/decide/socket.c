@@ -78,9 +78,8 @@ static void rail_interfaces(const struct ni_facts *facts, const struct ni_plan *
     }
 }
 
-/* The interface of the default route, if it can serve; NULL. Where /sys/class/net cannot be read
-   the route table is believed. */
-static const char *pod_interface(const struct ni_facts *facts)
+/* Where /sys/class/net cannot be read the route table is believed. */
+const char *ni_pod_interface(const struct ni_facts *facts)
 {
     const struct ni_inventory *inv = facts->inv;
     const char *name = inv->net.default_if;
@@ -149,7 +148,7 @@ static void write_list(const struct ni_facts *facts, struct ni_plan *plan, struc
 void ni_rule_sockets(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     const struct ni_inventory *inv = facts->inv;
-    const char *option = facts->policy->sockets, *pod = pod_interface(facts);
+    const char *option = facts->policy->sockets, *pod = ni_pod_interface(facts);
     char names[NI_MAX_IFS][NI_IF_NAME];
     struct list l = {.n = 0};
     if (plan->transport == NI_NET_OTHER)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* for.libraries: the same choice in the words of the libraries beside NCCL, where --for asks for
-   them. None of them knows NCCL's `=`. */
+   them. */
+#include <string.h>
+
 #include "rule.h"
 
 static const char rule[] = "for.libraries";
@@ -28,17 +30,36 @@ static void set_index(const struct ni_facts *facts, struct ni_plan *plan, struct
                         "no one index for all ports: left to the library's own choice");
 }
 
+/* What of nvshmem.conf says otherwise than the environment will. The setting stays for NVSHMEM before
+   3.6.5, which reads no such file. */
+static void check_override(const struct ni_facts *facts, const struct ni_plan *plan,
+                           const char *name, struct ni_findings *f)
+{
+    const struct ni_conf_entry *e = ni_find_override(facts->inv, name);
+    const struct ni_setting *s = ni_plan_get(plan, name);
+    if (e && s && strcmp(e->value, s->value) != 0)
+        ni_report(
+            f, NI_F_CONF_NVSHMEM, name,
+            "%s sets it to `%.64s`, and NVSHMEM 3.6.5 and later takes that in place of `%.64s`",
+            e->file, e->value, s->value);
+}
+
+/* The socket list is read by NCCL's code (NVSHMEM 3.4.5 bootstrap/uid/ncclSocket), where a name
+   without `=` is a prefix. */
 static void for_nvshmem(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
                         const char *ports)
 {
-    const char *sockets = plan->sockets;
+    static const char *const names[] = {"NVSHMEM_HCA_LIST", "NVSHMEM_IB_GID_INDEX",
+                                        "NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME"};
+    char sockets[sizeof(plan->sockets) + 1];
     if (*ports) {
-        ni_decide_value(facts, plan, rule, "NVSHMEM_HCA_LIST", ports, f, "the chosen ports");
-        set_index(facts, plan, f, "NVSHMEM_IB_GID_INDEX");
+        ni_decide_value(facts, plan, rule, names[0], ports, f, "the chosen ports");
+        set_index(facts, plan, f, names[1]);
     }
-    if (*sockets)
-        ni_decide_value(facts, plan, rule, "NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME", sockets, f,
-                        "as NCCL_SOCKET_IFNAME");
+    if (*plan->sockets && ni_format(sockets, sizeof(sockets), "=%s", plan->sockets))
+        ni_decide_value(facts, plan, rule, names[2], sockets, f, "as NCCL_SOCKET_IFNAME");
+    for (unsigned i = 0; i < NI_COUNT(names); i++)
+        check_override(facts, plan, names[i], f);
 }
 
 static void for_ucx(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
@@ -54,18 +75,35 @@ static void for_ucx(const struct ni_facts *facts, struct ni_plan *plan, struct n
     }
 }
 
+/* One name: each opens one more full mesh, which must be routed and have the same place in each
+   pod's list (torch ProcessGroupGloo.cpp). The pod's own network reaches all pods; what somebody
+   chose comes first. */
+static void for_gloo(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+{
+    const char *pod = ni_pod_interface(facts), *list = plan->sockets;
+    char name[NI_IF_NAME];
+    struct ni_span first;
+    bool chosen = facts->policy->sockets || ni_user_value(facts, "NCCL_SOCKET_IFNAME");
+    if (!*list || !ni_split(&list, ',', &first) || !ni_copyn(name, sizeof(name), first.p, first.n))
+        return;
+    if (pod && !chosen)
+        ni_decide_value(facts, plan, rule, "GLOO_SOCKET_IFNAME", pod, f,
+                        "interface of the default route");
+    else
+        ni_decide_value(facts, plan, rule, "GLOO_SOCKET_IFNAME", name, f,
+                        "the first of NCCL_SOCKET_IFNAME");
+}
+
 void ni_rule_targets(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     char ports[NI_VALUE];
     struct ni_text t = ni_text_on(ports, sizeof(ports));
     unsigned targets = facts->policy->targets;
-    const char *sockets = plan->sockets;
     put_ports(facts, plan, &t);
     if (targets & NI_FOR_UCX)
         for_ucx(facts, plan, f, ports);
     if (targets & NI_FOR_NVSHMEM)
         for_nvshmem(facts, plan, f, ports);
-    if ((targets & NI_FOR_GLOO) && *sockets)
-        ni_decide_value(facts, plan, rule, "GLOO_SOCKET_IFNAME", sockets, f,
-                        "as NCCL_SOCKET_IFNAME");
+    if (targets & NI_FOR_GLOO)
+        for_gloo(facts, plan, f);
 }

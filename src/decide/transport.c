@@ -6,12 +6,17 @@
 
 #include "rule.h"
 
-/* HPC-X's plugins carry a copy of NCCL's InfiniBand code and read the same variables
-   (NVIDIA/nccl#1357). */
+/* HPC-X's plugins and AMD's for its own NICs carry a copy of NCCL's InfiniBand code and read the same
+   variables (NVIDIA/nccl#1357; ROCm/amd-anp net_ib.cc). ROCM-IB and IB-CAST are RCCL's own (2.28.3
+   and later, plugin/net.cc). */
 static bool is_ib_family(const char *plugin)
 {
-    return strncasecmp(plugin, "ib", 2) == 0 || strstr(plugin, "sharp") ||
-           strstr(plugin, "SHARP") || strstr(plugin, "hpcx") || strstr(plugin, "spcx");
+    static const char *const parts[] = {"sharp", "SHARP", "hpcx", "spcx", "anp", "ANP"};
+    for (unsigned i = 0; i < NI_COUNT(parts); i++) {
+        if (strstr(plugin, parts[i]))
+            return true;
+    }
+    return strncasecmp(plugin, "ib", 2) == 0 || strcasecmp(plugin, "rocm-ib") == 0;
 }
 
 static const char *other_network(const struct ni_facts *facts, const char **ret_var)

@@ -141,12 +141,12 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
     p->ask = ask;
     p->inv = inv;
     p->f = f;
-    p->ipv6_read = p->settled = p->lost = false;
+    p->ipv6_read = p->settled = p->lost = p->gpus_found = false;
     p->n_placed = p->names.n = 0;
     if (ask->off)
         return;
-    ni_probe_conf(p);
     ni_probe_self(p);
+    ni_probe_conf(p);
     ni_probe_addresses(p);
     ni_probe_routes(p);
     ni_probe_sources(p);

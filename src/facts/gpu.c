@@ -122,11 +122,13 @@ static bool probe_nvidia(struct ni_probe *p)
     return true;
 }
 
+/* amdgpu's compute node is one for all GPUs; without it ROCm has none. */
+static const char kfd[] = "dev/kfd";
+
 static void probe_amd(struct ni_probe *p)
 {
-    /* amdgpu's compute node is one for all GPUs; without it ROCm has none. */
     static const char dir[] = "sys/bus/pci/drivers/amdgpu";
-    if (ni_is_there(p, "dev/kfd") != NI_KNOWN)
+    if (ni_is_there(p, kfd) != NI_KNOWN)
         return;
     int err = ni_list(p->root, &p->names, "%s", dir);
     if (err < 0) {
@@ -144,16 +146,22 @@ static void open_driver_line(void *ctx, const char *line)
         *known = NI_KNOWN;
 }
 
-/* Peer memory before nvidia-peermem: the files NCCL looks at (2.30.7 transport/net_ib/gdr.cc
-   ncclIbGdrModuleLoad), and RCCL. */
-static enum ni_known probe_old_peermem(struct ni_probe *p, enum ni_known known)
+/* Peer memory other than nvidia-peermem: the files NCCL looks at (2.30.7 transport/net_ib/gdr.cc
+   ncclIbGdrModuleLoad), and RCCL (2.30.4, same file): where it lies depends on the kernel. */
+static enum ni_known probe_memory_peers(struct ni_probe *p, enum ni_known known)
 {
-    static const char *const file[] = {
+    static const char *const nvidia[] = {
         "sys/kernel/mm/memory_peers/nv_mem/version",
         "sys/kernel/mm/memory_peers/nv_mem_nc/version",
-        "sys/kernel/mm/memory_peers/amdkfd/version",
     };
-    for (unsigned i = 0; i < NI_COUNT(file) && known != NI_KNOWN; i++) {
+    static const char *const amd[] = {
+        "sys/kernel/mm/memory_peers/amdkfd/version",
+        "sys/kernel/memory_peers/amdkfd/version",
+        "sys/memory_peers/amdkfd/version",
+    };
+    const bool is_amd = p->inv->gpu[0].amd;
+    const char *const *file = is_amd ? amd : nvidia;
+    for (size_t i = 0; i < (is_amd ? NI_COUNT(amd) : NI_COUNT(nvidia)) && known != NI_KNOWN; i++) {
         enum ni_known this = ni_is_there(p, file[i]);
         known = this == NI_ABSENT ? known : this;
     }
@@ -205,15 +213,35 @@ static void probe_cpu(struct ni_probe *p)
     p->inv->gdr.gb10 = cpu == CORTEX_X925 || cpu == CORTEX_A725;
 }
 
+static void find_gpus(struct ni_probe *p)
+{
+    if (p->gpus_found)
+        return;
+    p->gpus_found = true;
+    if (!probe_nvidia(p))
+        probe_amd(p);
+}
+
+bool ni_has_amd(struct ni_probe *p)
+{
+    if (ni_is_there(p, kfd) != NI_KNOWN)
+        return false;
+    find_gpus(p);
+    return p->inv->n_gpu > 0 && p->inv->gpu[0].amd;
+}
+
 /* One way to GPUDirect RDMA is enough for the rule; people see all. */
 void ni_probe_gpus(struct ni_probe *p)
 {
     struct ni_gdr *gdr = &p->inv->gdr;
-    if (!probe_nvidia(p))
-        probe_amd(p);
+    find_gpus(p);
     if (p->inv->n_gpu == 0)
         return;
     probe_cpu(p);
+    if (p->inv->gpu[0].amd) {
+        gdr->peermem = probe_memory_peers(p, NI_ABSENT);
+        return;
+    }
     gdr->peermem = ni_is_there(p, "sys/module/nvidia_peermem/version");
     if (gdr->peermem == NI_KNOWN && !p->ask->all_hcas)
         return;
@@ -224,5 +252,5 @@ void ni_probe_gpus(struct ni_probe *p)
     probe_kernel(p);
     bool dmabuf = ni_has_dmabuf(p->inv) && !ni_users(p, "NCCL_DMABUF_ENABLE");
     if (gdr->peermem != NI_KNOWN && (!dmabuf || p->ask->all_hcas))
-        gdr->peermem = probe_old_peermem(p, gdr->peermem);
+        gdr->peermem = probe_memory_peers(p, gdr->peermem);
 }

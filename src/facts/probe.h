@@ -15,6 +15,7 @@ struct ni_probe {
     struct ni_findings *f;
     bool ipv6_read;
     bool lost;           /* a source could not be read: no weaker one may decide */
+    bool gpus_found;     /* gpu.c: they were looked for */
     bool settled;        /* gid.c: each RoCE port has a right GID, all at one index */
     struct ni_held held; /* of *root */
     unsigned n_placed;
@@ -118,7 +119,9 @@ void ni_probe_ipv6(struct ni_probe *p); /* IPv6 addresses and default route; onc
 int ni_add_netdev(struct ni_probe *p, const char *name);
 bool ni_is_local(const struct ni_inventory *inv, const uint8_t ip[NI_GID_BYTES]);
 
-void ni_probe_gpus(struct ni_probe *p); /* gpu.c */
+/* gpu.c: the pod's GPUs; false: AMD's are asked for, and it has none. */
+bool ni_has_amd(struct ni_probe *p);
+void ni_probe_gpus(struct ni_probe *p); /* and what GPUDirect RDMA needs */
 void ni_probe_self(struct ni_probe *p); /* self.c */
 /* What only doctor asks for: health*.c, one file per subject. */
 void ni_probe_health(struct ni_probe *p);
@@ -129,7 +132,7 @@ void ni_health_process(struct ni_probe *p);
 void ni_probe_conf(struct ni_probe *p); /* conf.c */
 /* Whether a file that the user names can be read. */
 enum ni_known ni_probe_readable(struct ni_probe *p, const char *path);
-/* ni_find_user_value, once the nccl.conf files were read. */
+/* ni_find_user_value, once those files were read. */
 const char *ni_users(const struct ni_probe *p, const char *name);
 
 /* One small text file as a number; base 10, a sign allowed. */

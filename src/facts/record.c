@@ -297,7 +297,7 @@ bool ni_record_capture(const struct ni_root *root, const char *path, enum ni_acc
     return r >= 0;
 }
 
-int ni_record_add(struct ni_root *root, const char *path, const char *value, size_t len)
+int ni_record_add(const struct ni_root *root, const char *path, const char *value, size_t len)
 {
     struct ni_walk w = {.rest = {ni_span_of(path)}, .n = 1};
     struct news news = {.kind = NI_NODE_DIR, .guess = true};

@@ -81,9 +81,9 @@ static void status_line(void *ctx, const char *line)
         int index;
         struct ni_num *num;
     } nums[] = {
-        {"Uid:", 1, &self->uid},         {"Pid:", 0, &self->pid},
-        {"NSpid:", -1, &self->pid},      {"NoNewPrivs:", 0, &self->no_new_privs},
-        {"Seccomp:", 0, &self->seccomp},
+        {"Uid:", 0, &self->real_uid},    {"Uid:", 1, &self->uid},
+        {"Pid:", 0, &self->pid},         {"NSpid:", -1, &self->pid},
+        {"Seccomp:", 0, &self->seccomp}, {"NoNewPrivs:", 0, &self->no_new_privs},
     };
     for (unsigned i = 0; i < NI_COUNT(nums); i++) {
         if (ni_has_prefix(line, nums[i].name))

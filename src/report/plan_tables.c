@@ -329,6 +329,8 @@ void ni_plan_gpus(struct ni_out *o, const struct ni_view *view)
     ni_out_put(o, "\nGPUs\n");
     const struct ni_table table = {head, G_N, view->inv->n_gpu, gpu_row, view, view->colour};
     ni_table_write(o, &table);
-    ni_out_putf(o, "  GPUDirect RDMA: peer memory module %s, open kernel modules %s%s\n",
-                loaded(gdr->peermem), loaded(gdr->open_driver), gdr->c2c ? ", NVLink-C2C" : "");
+    ni_out_putf(o, "  GPUDirect RDMA: peer memory module %s", loaded(gdr->peermem));
+    if (!view->inv->gpu[0].amd)
+        ni_out_putf(o, ", open kernel modules %s", loaded(gdr->open_driver));
+    ni_out_put(o, gdr->c2c ? ", NVLink-C2C\n" : "\n");
 }

@@ -4,6 +4,7 @@
    where anything is not as there it gives up instead of dealing with it. It opens, by plain openat, exactly this:
 
    the node     root/.nccl.conf, etc/nccl.conf       a setting there would win (both are absent)
+                etc/passwd, dev/kfd                  the home of older NCCL; no AMD GPUs (absent)
                 proc/self/limits, status             how far memlock is to be raised, whether that will do
                 proc/net/fib_trie                    which IPv4 addresses, hence which GIDs, are the pod's
                 proc/net/route                       whether a rail is a subnet of its own
@@ -112,6 +113,15 @@ static void must_be_absent(const char *path)
     int fd = open_at(path, 0);
 
     if (fd >= 0)
+        give_up(path);
+}
+
+static void may_read(const char *path)
+{
+    char buf[4096];
+    int fd = open_at(path, 0);
+
+    if (fd >= 0 && (read(fd, buf, sizeof(buf)) < 0 || close(fd) < 0))
         give_up(path);
 }
 
@@ -623,6 +633,8 @@ int main(int argc, char *argv[])
     }
     must_be_absent("/root/.nccl.conf");
     must_be_absent("/etc/nccl.conf");
+    may_read("/etc/passwd");
+    must_be_absent("/dev/kfd");
     read_self();
     read_addresses();
     read_environment();

@@ -32,6 +32,17 @@ same "-o" "$(grep -vc '^#' live.tree)" "$(grep -vc '^#' file.tree)"
 "$bin" snapshot >/dev/full 2>err && status=0 || status=$?
 same "full disk" 1 "$status"
 
+# ---- of the user database the one line that counts ----------------------------------------------
+
+mkdir -p pod/proc/self pod/etc pod/home/me
+printf 'Uid:\t7\t0\t0\t0\n' >pod/proc/self/status
+printf 'me:x:7:7:My Name:/home/me:/bin/sh\nother:x:8:8:Other Name:/home/other:/bin/sh\n' >pod/etc/passwd
+echo NCCL_IB_TIMEOUT=22 >pod/home/me/.nccl.conf
+HOME=/ "$bin" snapshot --root pod -o pod.tree
+same "no names" "f etc/passwd x:x:7:0::/home/me:\\n" "$(grep -e passwd -e other -e Name pod.tree)"
+same "and the same plan" "$(HOME=/ plan --root pod)" "$(plan --root pod.tree)"
+matches "which tells of two homes" "*conf.home.differs*" "$(plan --root pod.tree)"
+
 # ---- options of the recorded pod -----------------------------------------------------------------
 
 NCCLINIT_MODE=tcp "$bin" snapshot -o tcp.tree

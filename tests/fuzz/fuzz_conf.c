@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nccl.conf: the two files that NCCL would read, a form feed between. What is taken for set is what
-   NCCL's own reader would set. */
+   NCCL's own reader would set. The same text is nvshmem.conf and the user database. */
 #include "lib/readers.h"
 #include "lib/sources.h"
 
@@ -21,6 +21,8 @@ static void check_entries(const struct ni_inventory *inv, char *const file[2])
 
     for (unsigned i = 0; i < inv->n_conf; i++) {
         const struct ni_conf_entry *e = &inv->conf[i];
+        if (e->overrides)
+            continue;
         FUZZ_CHECK(nccl_sets(file, e->name, value), "NCCL does not see %s", e->name);
         FUZZ_CHECK(strcmp(value, e->value) == 0, "NCCL reads `%s` of %s, not `%s`", value, e->name,
                    e->value);
@@ -66,12 +68,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         slots_fill(sources_node(), i == 0 ? "root/.nccl.conf" : "etc/nccl.conf", file[i],
                    strlen(file[i]));
     }
+    slots_fill(sources_node(), "etc/nvshmem.conf", file[0], strlen(file[0]));
+    slots_fill(sources_node(), "etc/passwd", file[1], strlen(file[1]));
     (void)pod_env(pod, "HOME=/root", strlen("HOME=/root"));
     p.root = &pod->ctx.root;
     p.env = &pod->ctx.env;
     p.inv = &pod->ctx.inventory;
     p.f = &pod->ctx.findings;
-    p.ask = &(struct ni_ask){0};
+    p.ask = &(struct ni_ask){.nvshmem = true};
+    p.inv->self.real_uid = (struct ni_num){0, NI_KNOWN};
     ni_probe_conf(&p);
     check_findings(p.f);
     if (check_lines(p.inv, file[0]) && check_lines(p.inv, file[1]))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* for.libraries: the same choice in the words of UCX, NVSHMEM and Gloo, none of which knows `=`. */
+/* for.libraries: the same choice in the words of UCX, NVSHMEM and Gloo. */
 #include "test_decide_node.h"
 
 static const char ucx[] = "UCX_NET_DEVICES", ucx_index[] = "UCX_IB_GID_INDEX";
@@ -31,8 +31,8 @@ static void test_who(void **state)
         assert_setting(ucx_index, u ? "rule" : "none", u ? "3" : "");
         assert_setting(shmem, s ? "rule" : "none", s ? "mlx5_6:1,mlx5_7:1" : "");
         assert_setting(shmem_index, s ? "rule" : "none", s ? "3" : "");
-        assert_setting(shmem_sock, s ? "rule" : "none", s ? "net1,net2" : "");
-        assert_setting(gloo, g ? "rule" : "none", g ? "net1,net2" : "");
+        assert_setting(shmem_sock, s ? "rule" : "none", s ? "=net1,net2" : "");
+        assert_setting(gloo, g ? "rule" : "none", g ? "eth0" : "");
         assert_setting(nccl, n ? "rule" : "none", n ? "=net1,net2" : "");
         assert_setting("NCCL_IB_HCA", n ? "rule" : "none", n ? "=mlx5_6:1,mlx5_7:1" : "");
         for (unsigned i = 0; !n && i < node.plan.n_setting; i++)
@@ -60,7 +60,7 @@ static void test_without_rdma(void **state)
     assert_setting(ucx_index, "none", "");
     assert_setting(shmem, "none", "");
     assert_setting(shmem_index, "none", "");
-    assert_setting(shmem_sock, "rule", "eth0");
+    assert_setting(shmem_sock, "rule", "=eth0");
     assert_setting(gloo, "rule", "eth0");
     node_reset(NULL); /* not even an interface */
     node.policy.targets = ALL;
@@ -94,15 +94,15 @@ static void test_users_sockets(void **state)
     static const struct {
         const char *user, *want; /* NULL: nothing is written */
     } cases[] = {
-        {"net", "net1,net2"},
-        {"=net2", "net2"},
+        {"net", "=net1,net2"},
+        {"=net2", "=net2"},
         {"=net", NULL},
-        {"net1,eth", "net1,eth0"},
-        {"^net", "eth0"},
-        {"^=net1", "net2,eth0"},
+        {"net1,eth", "=net1,eth0"},
+        {"^net", "=eth0"},
+        {"^=net1", "=net2,eth0"},
         {"ib0", NULL},
-        {"e", "net1,net2"}, /* one character is as good as unset to NCCL: the rule's */
-        {"", "net1,net2"},
+        {"e", "=net1,net2"}, /* one character is as good as unset to NCCL: the rule's */
+        {"", "=net1,net2"},
     };
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
@@ -115,11 +115,13 @@ static void test_users_sockets(void **state)
             else
                 node_env(entry);
             node_decide();
-            const char *want = cases[i].want ? cases[i].want : "";
-            const struct ni_setting *s = ni_plan_get(&node.plan, gloo);
-            if (strcmp(s ? s->value : "", want) != 0)
+            const char *want = cases[i].want ? cases[i].want : "=";
+            const struct ni_setting *s = ni_plan_get(&node.plan, shmem_sock);
+            if (strcmp(s ? s->value : "=", want) != 0)
                 fail_msg("`%s`: %s", cases[i].user, s ? s->value : "none");
-            assert_setting(shmem_sock, *want ? "rule" : "none", want);
+            char first[8];
+            snprintf(first, sizeof(first), "%.4s", want + 1);
+            assert_setting(gloo, *first ? "rule" : "none", first);
         }
     }
 }
@@ -135,7 +137,7 @@ static void test_users_prefix_serves(void **state)
     node_env("NCCL_SOCKET_IFNAME=net");
     node_decide();
     assert_setting(nccl, "user", "net");
-    assert_setting(gloo, "rule", "net1,net2");
+    assert_setting(shmem_sock, "rule", "=net1,net2");
 }
 
 static void test_users_own(void **state)

@@ -311,6 +311,75 @@ static void test_conf_files(void **state)
     }
 }
 
+/* $HOME is the home to NCCL 2.30.3 and later, the user database's to older ones: both count. */
+static void test_conf_homes(void **state)
+{
+    static const struct {
+        const char *home, *passwd, *want;
+        bool told;
+    } cases[] = {
+        {"HOME=/root", "u:x:7:7::/home/u:/bin/sh", "NCCL_A=root|NCCL_A=u|NCCL_B=1", true},
+        {"HOME=/home/u", "u:x:7:7::/home/u:/bin/sh", "NCCL_A=u|NCCL_B=1", false},
+        {"HOME=/home/u/", "u:x:7:7::/home/u:/bin/sh", "NCCL_A=u|NCCL_B=1|NCCL_A=u|NCCL_B=1", false},
+        {"HOME=", "u:x:7:7::/home/u:/bin/sh", "NCCL_A=u|NCCL_B=1", true},
+        {"HOME=/none", "u:x:7:7::/home/u:/bin/sh", "NCCL_A=u|NCCL_B=1", true},
+        {"HOME=/none", "u:x:7:7::/nowhere:/bin/sh", "", false},
+        {"HOME=/root", "u:x:7:7::/home/none:/bin/sh", "NCCL_A=root", true},
+        {"HOME=", "v:x:77:7::/root:/x\\nu:x:7:7::/home/u:\\nw:x:7:7::/root:/x", "NCCL_A=u|NCCL_B=1",
+         true},
+        {"HOME=", "u:x:7:7::/home/u", "", false}, /* no line of a user database */
+        {"HOME=", "u:x:-7:7::/home/u:/x\\n::::::::\\n+::::::\\n", "", false},
+        {"HOME=", "", "", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        pod_reset(NULL);
+        set_env(cases[i].home);
+        line("f proc/self/status Uid:\\t7\\t0\\t0\\t0\\n");
+        line("f root/.nccl.conf NCCL_A=root");
+        line("f home/u/.nccl.conf NCCL_A=u\\nNCCL_B=1");
+        line("f etc/passwd %s", cases[i].passwd);
+        gather();
+        if (strcmp(conf(), cases[i].want) != 0 || found(NI_F_CONF_HOME_DIFFERS) != cases[i].told)
+            fail_msg("%zu: %s", i, conf());
+    }
+}
+
+/* NVSHMEM's syntax and order are its own: the last definition counts, and blanks do not. */
+static void test_conf_nvshmem(void **state)
+{
+    (void)state;
+    pod_reset(NULL);
+    pod.ask.nvshmem = true;
+    set_env("HOME=/root");
+    set_env("NVSHMEM_CONF_FILE=/opt/my.conf");
+    line("f etc/nvshmem.conf  NVSHMEM_A = 1 2 # words\\nNVSHMEM_B=b#c\\r\\n# "
+         "NVSHMEM_C=1\\nNCCL_A=1");
+    line("f root/.nvshmem.conf NVSHMEM_B=home\\nNVSHMEM_D=#");
+    line("f opt/my.conf NVSHMEM_D=4\\nNVSHMEM_D=5");
+    gather();
+    assert_string_equal(conf(), "NVSHMEM_A=1 2|NVSHMEM_B=home|NVSHMEM_D=5");
+    assert_string_equal(ni_find_override(&pod.inv, "NVSHMEM_B")->file, "/root/.nvshmem.conf");
+    assert_null(ni_find_override(&pod.inv, "NVSHMEM_C"));
+}
+
+/* RCCL reads files of its own names, and none of NCCL's. */
+static void test_conf_rccl(void **state)
+{
+    (void)state;
+    for (int amd = 0; amd <= 1; amd++) {
+        pod_reset(NULL);
+        line("f etc/nccl.conf NCCL_A=nccl");
+        line("f etc/rccl.conf NCCL_A=rccl");
+        line("l sys/bus/pci/drivers/amdgpu/0000:05:00.0 "
+             "../../../../devices/pci0000:00/0000:05:00.0");
+        if (amd)
+            line("f dev/kfd");
+        gather();
+        assert_string_equal(conf(), amd ? "NCCL_A=rccl" : "NCCL_A=nccl");
+    }
+}
+
 static void test_conf_denied(void **state)
 {
     (void)state;
@@ -332,7 +401,9 @@ int main(void)
         cmocka_unit_test(test_gdr_facts),       cmocka_unit_test(test_c2c),
         cmocka_unit_test(test_memlock),         cmocka_unit_test(test_caps),
         cmocka_unit_test(test_conf_syntax),     cmocka_unit_test(test_conf_too_long),
-        cmocka_unit_test(test_conf_files),      cmocka_unit_test(test_conf_denied),
+        cmocka_unit_test(test_conf_files),      cmocka_unit_test(test_conf_homes),
+        cmocka_unit_test(test_conf_nvshmem),    cmocka_unit_test(test_conf_rccl),
+        cmocka_unit_test(test_conf_denied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

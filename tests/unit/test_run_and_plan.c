@@ -27,7 +27,7 @@ static const struct ni_policy policies[] = {
     {.require = NI_REQUIRE_RAILS, .rails = 2},
 };
 
-static const struct ni_ask little = {0}, with_pfs = {.pfs = true};
+static const struct ni_ask little = {0}, as_demanded = {.pfs = true, .pod_interface = true};
 static const struct ni_ask all = {.all_hcas = true, .all_gids = true, .health = true};
 
 struct look {
@@ -108,8 +108,9 @@ static void both(const struct ni_root *root, char *var, unsigned n)
     look(&lazily, root, &little);
     look(&fully, root, &all);
     for (unsigned i = 0; i < n; i++) {
-        if (policies[i].rails > 0) /* as src/cmd/flow.c does */
-            look(&lazily, root, &with_pfs);
+        if (policies[i].require & NI_REQUIRE_RAILS ||
+            policies[i].targets & NI_FOR_GLOO) /* as src/cmd/flow.c does */
+            look(&lazily, root, &as_demanded);
         decide(&lazily, &policies[i]);
         decide(&fully, &policies[i]);
         compare(i);
