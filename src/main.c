@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -32,10 +33,9 @@ static void reserve_standard_descriptors(void)
    the command line may not be who may use these rights. Files are then looked at with the rights of
    the user alone: no capability is effective while they are, and CAP_SYS_RESOURCE only for the one
    call that raises the limit. Which variables are left alone: args.c. */
-static void be_careful(void)
+static int be_careful(void)
 {
-    if (getauxval(AT_SECURE) != 0 && geteuid() != 0)
-        ni_caps_calm();
+    return getauxval(AT_SECURE) != 0 && geteuid() != 0 ? ni_caps_calm() : 0;
 }
 
 /* Where everybody is given huge pages (transparent_hugepage/enabled "always", as RHEL has it), the
@@ -51,8 +51,15 @@ static void take_small_pages(void)
 
 int main(int argc, char *argv[])
 {
+    int r;
+
     take_small_pages();
     reserve_standard_descriptors();
-    be_careful();
+    r = be_careful();
+    if (r < 0)
+        return ni_usage(&ni_the_context,
+                        "nccl-init has file capabilities, and the kernel does not let it put them "
+                        "down: %s",
+                        strerror(-r));
     return ni_main(&ni_the_context, argc, argv, environ);
 }

@@ -18,8 +18,9 @@ void ni_memlock_raise(const struct ni_plan *plan, int64_t *ret_soft, int64_t *re
 /* Makes a permitted capability (core.h) effective, or not. false: it was so already, or cannot be.
  */
 bool ni_cap_switch(unsigned cap, bool on);
-/* No capability is effective any more; what is permitted stays so. */
-void ni_caps_calm(void);
+/* No capability is effective any more; what is permitted stays so. 0, or -errno: some may still be.
+ */
+int ni_caps_calm(void);
 /* Keeps and drops as the plan says. What the kernel refuses is a finding, never fatal. Nothing is
    touched when both sets are empty. */
 void ni_caps_apply(const struct ni_caps *want, struct ni_findings *f);

@@ -4,62 +4,84 @@
    cap_bprm_creds_from_file). */
 #include <errno.h>
 #include <string.h>
-#include <sys/capability.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "nccl_init/act.h"
 
-static bool has(uint64_t set, unsigned cap)
+static uint64_t bit(unsigned cap)
 {
-    return (set >> cap & 1) != 0;
+    return UINT64_C(1) << cap;
 }
 
-static bool flag_of(cap_t caps, unsigned cap, cap_flag_t which)
-{
-    cap_flag_value_t value = CAP_CLEAR;
+/* The process's own sets, by the system calls themselves, which need no heap. */
+enum { EFFECTIVE, PERMITTED, INHERITABLE, OWN };
 
-    return cap_get_flag(caps, (cap_value_t)cap, which, &value) == 0 && value == CAP_SET;
+/* halves: of the numbers, each with the three sets. */
+static int capability_call(long call, uint32_t halves[2][OWN])
+{
+    /* _LINUX_CAPABILITY_VERSION_3 of include/uapi/linux/capability.h, and this process */
+    struct {
+        uint32_t version;
+        int pid;
+    } header = {0x20080522, 0};
+
+    return syscall(call, &header, halves) == 0 ? 0 : -errno;
 }
 
-static bool set_flag(cap_t caps, unsigned cap, cap_flag_t which, cap_flag_value_t to)
+static int get_own(uint64_t own[OWN])
 {
-    const cap_value_t value = (cap_value_t)cap;
+    uint32_t halves[2][OWN] = {{0}};
+    int r = capability_call(SYS_capget, halves);
 
-    return cap_set_flag(caps, which, 1, &value, to) == 0;
+    for (int i = 0; i < OWN; i++)
+        own[i] = halves[0][i] | (uint64_t)halves[1][i] << 32;
+    return r;
 }
 
-static bool is_effective(unsigned cap)
+static int set_own(const uint64_t own[OWN])
 {
-    cap_t caps = cap_get_proc();
-    bool set = caps && flag_of(caps, cap, CAP_EFFECTIVE);
+    uint32_t halves[2][OWN];
 
-    if (caps)
-        (void)cap_free(caps);
-    return set;
+    for (int i = 0; i < OWN; i++) {
+        halves[0][i] = (uint32_t)own[i];
+        halves[1][i] = (uint32_t)(own[i] >> 32);
+    }
+    return capability_call(SYS_capset, halves);
+}
+
+static bool is_ambient(unsigned cap)
+{
+    return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, cap, 0, 0) == 1;
+}
+
+static bool is_bounding(unsigned cap)
+{
+    return prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1;
 }
 
 /* Makes a permitted capability effective or not. false: it was so already, or cannot be. */
 bool ni_cap_switch(unsigned cap, bool on)
 {
-    cap_t caps = cap_get_proc();
-    bool done =
-        caps && flag_of(caps, cap, CAP_PERMITTED) && flag_of(caps, cap, CAP_EFFECTIVE) != on &&
-        set_flag(caps, cap, CAP_EFFECTIVE, on ? CAP_SET : CAP_CLEAR) && cap_set_proc(caps) == 0;
+    uint64_t own[OWN];
 
-    if (caps)
-        (void)cap_free(caps);
-    return done;
+    if (get_own(own) < 0 || (own[PERMITTED] & bit(cap)) == 0 ||
+        ((own[EFFECTIVE] & bit(cap)) != 0) == on)
+        return false;
+    own[EFFECTIVE] ^= bit(cap);
+    return set_own(own) == 0;
 }
 
-void ni_caps_calm(void)
+int ni_caps_calm(void)
 {
-    cap_t caps = cap_get_proc();
+    uint64_t own[OWN];
+    int r = get_own(own);
 
-    if (caps && cap_clear_flag(caps, CAP_EFFECTIVE) == 0)
-        (void)cap_set_proc(caps);
-    if (caps)
-        (void)cap_free(caps);
+    if (r < 0 || own[EFFECTIVE] == 0)
+        return r;
+    own[EFFECTIVE] = 0;
+    return set_own(own);
 }
 
 /* First, while CAP_SETPCAP is there: it may be among those that go. */
@@ -68,55 +90,48 @@ static void drop_from_bounding(uint64_t set)
     bool raised = set != 0 && ni_cap_switch(NI_CAP_SETPCAP, true);
 
     for (unsigned cap = 0; cap < NI_CAPS; cap++)
-        if (has(set, cap) && cap_get_bound((cap_value_t)cap) == 1)
-            (void)cap_drop_bound((cap_value_t)cap); /* looked at again below */
+        if ((set & bit(cap)) != 0 && is_bounding(cap))
+            (void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); /* looked at again below */
     if (raised)
         (void)ni_cap_switch(NI_CAP_SETPCAP, false);
 }
 
-/* What leaves permitted or inheritable leaves ambient too, and what becomes ambient must be in both
-   (security/commoncap.c cap_capset, cap_task_prctl). 0 or -errno. */
-static int set_own(const struct ni_caps *want)
+/* What leaves permitted or inheritable leaves ambient too (security/commoncap.c cap_capset). 0 or
+   -errno. */
+static int drop(uint64_t set)
 {
-    static const cap_flag_t own[] = {CAP_EFFECTIVE, CAP_PERMITTED, CAP_INHERITABLE};
-    cap_t caps = cap_get_proc();
-    bool good = caps != NULL;
-    int r = 0;
+    uint64_t own[OWN];
+    int r = get_own(own);
 
-    for (unsigned cap = 0; good && cap < NI_CAPS; cap++) {
-        for (size_t i = 0; has(want->drop, cap) && i < NI_COUNT(own); i++)
-            good = good && set_flag(caps, cap, own[i], CAP_CLEAR);
-        if (has(want->keep, cap))
-            good = good && set_flag(caps, cap, CAP_INHERITABLE, CAP_SET);
-    }
-    if (!good || cap_set_proc(caps) != 0)
-        r = -errno;
-    if (caps)
-        (void)cap_free(caps);
-    for (unsigned cap = 0; r == 0 && cap < NI_CAPS; cap++)
-        if (has(want->keep, cap) && cap_set_ambient((cap_value_t)cap, CAP_SET) != 0)
-            r = -errno;
-    return r;
+    for (int i = 0; i < OWN; i++)
+        own[i] &= ~set;
+    return r < 0 || set == 0 ? r : set_own(own);
 }
 
-/* Those of set that are in some set of the process, or are not ambient. */
+/* What becomes ambient must be permitted and inheritable (cap_task_prctl). Each by calls of its
+   own: one that the kernel refuses takes no other with it, and undoes no drop. 0 or -errno. */
+static int keep(unsigned cap)
+{
+    uint64_t own[OWN];
+    int r = get_own(own);
+
+    own[INHERITABLE] |= bit(cap);
+    r = r < 0 ? r : set_own(own);
+    if (r < 0)
+        return r;
+    return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) == 0 ? 0 : -errno;
+}
+
+/* Those to be dropped that are in some set of the process. */
 static uint64_t still_there(const struct ni_caps *want)
 {
-    cap_t caps = cap_get_proc();
-    uint64_t left = 0;
+    uint64_t own[OWN], left;
 
-    for (unsigned cap = 0; cap < NI_CAPS; cap++) {
-        bool own = !caps || flag_of(caps, cap, CAP_EFFECTIVE) ||
-                   flag_of(caps, cap, CAP_PERMITTED) || flag_of(caps, cap, CAP_INHERITABLE) ||
-                   cap_get_ambient((cap_value_t)cap) == 1;
-        bool bound = !has(want->stuck, cap) && cap_get_bound((cap_value_t)cap) == 1;
-
-        if (has(want->drop, cap) && (own || bound))
-            left |= UINT64_C(1) << cap;
-    }
-    if (caps)
-        (void)cap_free(caps);
-    return left;
+    left = get_own(own) < 0 ? UINT64_MAX : own[EFFECTIVE] | own[PERMITTED] | own[INHERITABLE];
+    for (unsigned cap = 0; cap < NI_CAPS; cap++)
+        if (is_ambient(cap) || ((want->stuck & bit(cap)) == 0 && is_bounding(cap)))
+            left |= bit(cap);
+    return left & want->drop;
 }
 
 static uint64_t not_ambient(uint64_t set)
@@ -124,8 +139,8 @@ static uint64_t not_ambient(uint64_t set)
     uint64_t missing = 0;
 
     for (unsigned cap = 0; cap < NI_CAPS; cap++)
-        if (has(set, cap) && cap_get_ambient((cap_value_t)cap) != 1)
-            missing |= UINT64_C(1) << cap;
+        if (!is_ambient(cap))
+            missing |= set & bit(cap);
     return missing;
 }
 
@@ -149,9 +164,15 @@ void ni_caps_apply(const struct ni_caps *want, struct ni_findings *f)
     if (want->keep == 0 && want->drop == 0)
         return;
     drop_from_bounding(want->drop & ~want->stuck);
-    err = set_own(want);
+    err = drop(want->drop);
     report(f, NI_F_CAPS_DROP_BOUNDING, "--drop-caps", still_there(want),
            "the kernel does not let it go", err);
+    err = 0;
+    for (unsigned cap = 0; cap < NI_CAPS; cap++) {
+        int r = (want->keep & bit(cap)) != 0 ? keep(cap) : 0;
+
+        err = r < 0 ? r : err;
+    }
     report(f, NI_F_CAPS_KEEP_MISSING, "--keep-caps", not_ambient(want->keep),
            "the kernel does not make it ambient", err);
 }
@@ -160,9 +181,10 @@ bool ni_command_has_cap(unsigned cap)
 {
     const int no_root = 1 << 0; /* SECBIT_NOROOT: root's exec is as any other */
     int securebits = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
+    uint64_t own[OWN];
 
-    if (cap_get_ambient((cap_value_t)cap) == 1)
+    if (is_ambient(cap))
         return true;
-    return geteuid() == 0 && securebits >= 0 && (securebits & no_root) == 0 &&
-           cap_get_bound((cap_value_t)cap) == 1 && is_effective(cap);
+    return geteuid() == 0 && securebits >= 0 && (securebits & no_root) == 0 && is_bounding(cap) &&
+           get_own(own) == 0 && (own[EFFECTIVE] & bit(cap)) != 0;
 }

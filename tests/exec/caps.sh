@@ -158,6 +158,49 @@ else
     skip "file capabilities" "$(cat "$dir/err")"
 fi
 
+# ---- what cannot be kept undoes no drop, and nothing else that is kept -------------------------------
+
+# holds WHO BINARY COMMAND...: each --keep-caps with each --drop-caps; COMMAND starts BINARY, with IPC_LOCK permitted
+tried=0
+holds() {
+    who=$1 program=$2
+    shift 2
+    for keep in ipc_lock net_raw ipc_lock,sys_time sys_time,ipc_lock sys_time; do
+        for drop in net_raw ipc_lock chown,net_raw setpcap,net_raw; do
+            for mode in off tcp; do
+                tried=$((tried + 1))
+                caps "$@" "$program" --mode=$mode --keep-caps=$keep --drop-caps=$drop --
+                said="$who: --mode=$mode --keep-caps=$keep --drop-caps=$drop"
+                case $drop in
+                *net_raw) gone=$raw ;;
+                *) gone=$lock ;;
+                esac
+                case $(all_five $gone) in
+                00000) ;;
+                00010) [ "$who" != root ] || fail "$said" "capability $gone is still in the bounding set" ;;
+                *) fail "$said" "capability $gone is still there: $(all_five $gone)" ;;
+                esac
+                case $keep,$gone in
+                *ipc_lock*,$raw) [ "$(in_set Amb $lock)" = 1 ] || fail "$said" "IPC_LOCK is not kept" ;;
+                esac
+            done
+        done
+    done
+}
+can_time=$(own Prm 25)
+if [ "$can_time" = 1 ]; then # another that this process lacks
+    hide='setpriv --bounding-set=-sys_time --inh-caps=-sys_time'
+else
+    hide=
+fi
+# shellcheck disable=SC2086 # words
+{
+    holds root "$bin" $hide
+    holds user "$bin" $hide $user --inh-caps=+ipc_lock,+net_raw --ambient-caps=+ipc_lock,+net_raw
+    setcap cap_ipc_lock,cap_net_raw=p "$with" 2>/dev/null && holds "file capabilities" "$with" $hide $user setpriv
+}
+pass "$tried combinations"
+
 # ---- a fresh user namespace: all capabilities, which count in it only ------------------------------
 
 if can unshare -r true; then
