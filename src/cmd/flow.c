@@ -54,6 +54,24 @@ static void note_ignored(struct ni_context *ctx)
                       ni_options_table[i].name);
 }
 
+/* File capabilities are the image's, not the user's: what the user may do with them is to lock
+   memory. */
+static void limit_kept(struct ni_context *ctx)
+{
+    const uint64_t lock = UINT64_C(1) << NI_CAP_IPC_LOCK;
+    uint64_t *keep = &ctx->options.policy.keep_caps;
+    char buf[128];
+    struct ni_text names = ni_text_on(buf, sizeof(buf));
+
+    if (!ctx->options.secure || geteuid() == 0 || ctx->root.kind != NI_ROOT_LIVE ||
+        (*keep & ~lock) == 0)
+        return;
+    ni_put_caps(&names, *keep & ~lock);
+    ni_report(&ctx->findings, NI_F_CAPS_KEEP_MISSING, "--keep-caps",
+              "%s: nccl-init has file capabilities: it hands on CAP_IPC_LOCK alone", buf);
+    *keep &= lock;
+}
+
 int ni_flow_open(struct ni_context *ctx)
 {
     unsigned line = 0;
@@ -101,6 +119,7 @@ void ni_flow_decide(struct ni_context *ctx)
                (ctx->verb & ~(unsigned)(NI_VERB_DOCTOR | NI_VERB_SNAPSHOT)) != 0,
     };
 
+    limit_kept(ctx);
     if (ctx->opened)
         ni_wait_and_gather(ctx, &ask);
     ni_decide(&facts, &ctx->plan, &ctx->findings);
