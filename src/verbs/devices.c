@@ -27,14 +27,19 @@ static void construct_libraries(void)
     done = true;
 }
 
-/* libibverbs lets the first redirect all its reading (ibv_get_sysfs_path); here only this machine
-   counts. To the file that the second names mlx5 appends (providers/mlx5/mlx5.c open_debug_file). */
+/* Variables that name a file; they are the job's and not ours. rdma-core 56.1: the first redirects
+   all reading (libibverbs/sysfs.c), to the files of the next two libibverbs and mlx5 append
+   (libibverbs/init.c verbs_set_log_file, providers/mlx5/mlx5.c open_debug_file). libnl 3.7 reads
+   those of the others (lib/utils.c get_psched_settings). */
+static const char *const files[] = {"SYSFS_PATH", "VERBS_LOG_FILE", "MLX5_DEBUG_FILE",
+                                    "PROC_NET_PSCHED", "PROC_ROOT"};
+
 static struct ibv_device **list_devices(int *ret_n)
 {
     *ret_n = 0;
     construct_libraries();
-    (void)unsetenv("SYSFS_PATH");
-    (void)unsetenv("MLX5_DEBUG_FILE");
+    for (size_t i = 0; i < NI_COUNT(files); i++)
+        (void)unsetenv(files[i]);
     errno = 0;
     return ibv_get_device_list(ret_n);
 }

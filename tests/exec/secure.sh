@@ -95,6 +95,45 @@ echo NCCL_IB_DISABLE=0 >"$dir/open/nccl.conf"
 out=$(given NCCL_CONF_FILE="$dir/open/nccl.conf" with plan 2>&1)
 matches "a conf file that the user may read counts" "*$dir/open/nccl.conf, rule ib.disable*" "$out"
 
+# ---- what is handed on ---------------------------------------------------------------------------
+
+cp "$dir/plain" "$dir/full" && setcap cap_sys_resource,cap_ipc_lock,cap_net_raw=p "$dir/full" || exit 1
+ambient() { # sed's program for /proc/self/status
+    sed -n 's/^CapAmb:[[:space:]]*//p'
+}
+out=$(as full --keep-caps=sys_resource,ipc_lock,net_raw -- cat /proc/self/status 2>"$dir/err" | ambient)
+same "--keep-caps: IPC_LOCK alone is ambient" 0000000000004000 "$out"
+matches "--keep-caps: what was refused" \
+    "*caps.keep.missing: --keep-caps: CAP_NET_RAW, CAP_SYS_RESOURCE: nccl-init has file capabilities*" "$(cat "$dir/err")"
+out=$(given NCCLINIT_KEEP_CAPS=sys_resource full --mode=off -- cat /proc/self/status 2>"$dir/err" | ambient)
+same "NCCLINIT_KEEP_CAPS with --mode=off: nothing" 0000000000000000 "$out"
+matches "NCCLINIT_KEEP_CAPS: told" "*caps.keep.missing: --keep-caps: CAP_SYS_RESOURCE: *" "$(cat "$dir/err")"
+as full --keep-caps=sys_resource --strict -- true 2>/dev/null
+same "--keep-caps=sys_resource --strict: refused" 125 $?
+
+# ---- no memory: no capability stays effective ------------------------------------------------------
+
+# RLIMIT_DATA from what the kernel itself needs to start the program on.
+data=$(size "$dir/strong" | awk 'NR == 2 { print int(($2 + $3) / 1024) }')
+echo >"$dir/closed/log"
+for more in $(seq 0 4 256); do
+    # shellcheck disable=SC2086 # words
+    $user prlimit --data=$(((data + more) * 1024)) "$dir/strong" --termination-log="$dir/closed/log" --require=gpus --mode=off \
+        -- true >/dev/null 2>&1
+    [ $? -ne 125 ] || seen=$((${seen:-0} + 1))
+done
+same "RLIMIT_DATA: never writes where the user may not" "" "$(cat "$dir/closed/log")"
+[ "${seen:-0}" -gt 50 ] || fail "RLIMIT_DATA: the program starts" "${seen:-0} times of 65"
+
+# ---- variables of the libraries ------------------------------------------------------------------
+
+for program in plain with; do
+    # shellcheck disable=SC2086 # words
+    $user env VERBS_LOG_LEVEL=4 VERBS_LOG_FILE="$dir/open/verbs" MLX5_DEBUG_FILE="$dir/open/mlx5" "$dir/$program" \
+        --version >/dev/null
+    same "$program: libibverbs writes no file" "" "$(find "$dir/open" -name verbs -o -name mlx5)"
+done
+
 # ---- what libc does before main ------------------------------------------------------------------
 
 # Documented in nccl-init(8): closed descriptors 0 to 2 are open on /dev/null, for libc opens it there.
