@@ -174,8 +174,10 @@ static const char *home_of_user(struct ni_probe *p, struct user *user)
 
 static bool conf_in(const struct library *lib, const char *home, char path[NI_PATH])
 {
-    path[0] = '\0';
-    return home && *home && ni_format(path, NI_PATH, "%s/.%s", home, lib->file);
+    bool whole = home && *home && ni_format(path, NI_PATH, "%s/.%s", home, lib->file);
+    if (!whole)
+        path[0] = '\0';
+    return whole;
 }
 
 /* The first of inv->conf[a..a_end) that the other range has not, or otherwise; NULL. */

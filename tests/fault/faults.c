@@ -187,7 +187,8 @@ static bool is_number(const char *path)
 
 bool fault_can_happen(const struct passed *at, enum fault f)
 {
-    bool people = ends_with(at->path, ".conf"); /* what is in it is what they wrote */
+    /* what is in it is what they wrote */
+    bool people = ends_with(at->path, ".conf") || strcmp(at->path, "etc/passwd") == 0;
 
     if (f <= FAULT_EINVAL)
         return true;

@@ -57,6 +57,7 @@ static const char *const optional[] = {
     "dev/kfd",                                          /* no AMD GPU */
     "dev/nvidia*",                                      /* no NVIDIA GPU */
     "*.conf",                                           /* an administrator's */
+    "etc/passwd",                                       /* nor is the user in it */
     "etc/podinfo/*",                                    /* a downward-API volume */
     "var/run/dra-device-attributes",                    /* a DRA driver's */
     "proc/driver/nvidia/*",                             /* the driver, or its /proc in the pod */
