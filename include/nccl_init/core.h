@@ -137,7 +137,7 @@ int ni_parse_ipv4(struct ni_span s, uint8_t ret[NI_GID_BYTES]);
 void ni_ip_from_v4(uint32_t host_order, uint8_t ret[NI_GID_BYTES]);
 bool ni_ip_is_zero(const uint8_t ip[NI_GID_BYTES]);
 bool ni_ip_is_v4(const uint8_t ip[NI_GID_BYTES]);
-bool ni_ip_is_link_local(const uint8_t ip[NI_GID_BYTES]); /* fe80::/10 */
+bool ni_ip_is_link_local(const uint8_t ip[NI_GID_BYTES]); /* fe80::/10, 169.254.0.0/16 */
 bool ni_ip_is_loopback(const uint8_t ip[NI_GID_BYTES]);   /* 127/8 or ::1 */
 /* "10.0.103.6", "fe80::1"; RFC 5952. Returns buf. */
 const char *ni_ip_text(const uint8_t ip[NI_GID_BYTES], char buf[NI_IP_TEXT]);
@@ -159,10 +159,14 @@ const char *ni_errno_name(int err);
    */
 bool ni_is_name(struct ni_span s, size_t max);
 
-/* NCCL's own match of a device or interface against NCCL_IB_HCA / NCCL_SOCKET_IFNAME:
-   `[^][=]name[:port]{,...}`, prefix match without '=' (NCCL 2.30.7 misc/utils.cc parseStringList,
-   matchIfList). port -1: names only. An empty list matches everything, as in NCCL. */
+enum { NI_MAX_IFS = 16 }; /* MAX_IFS, NCCL 2.30.7 include/socket.h */
+
+/* NCCL's own match of a device against NCCL_IB_HCA: `[^][=]name[:port]{,...}`, prefix match without
+   '=' (NCCL 2.30.7 misc/utils.cc parseStringList, matchIfList). port -1: names only. An empty list
+   matches everything, as in NCCL. */
 bool ni_nccl_match(const char *list, const char *name, int port);
+/* The same of an interface against NCCL_SOCKET_IFNAME, of which NCCL reads 16 entries. */
+bool ni_nccl_match_if(const char *list, const char *ifname);
 
 /* ---- capabilities: bit N of a set is number N of include/uapi/linux/capability.h ---- */
 

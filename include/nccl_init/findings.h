@@ -89,6 +89,9 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(GID_SEARCH_WRONG, "gid.search.wrong", NI_ERROR,                                          \
       "No single index and no search setting of NCCL is right for all ports. Cluster admin: "  \
       "give each port one address, or one subnet that only this pod uses.")                    \
+    X(GID_SUBNETS, "gid.subnets.mixed", NI_INFO,                                               \
+      "User: if tables of other pods have another order, NCCL_IB_ADDR_RANGE=SUBNET keeps all " \
+      "ports on one subnet. Cluster admin: one subnet for each port.")                         \
     X(GID_V1_ONLY, "gid.v1-only", NI_WARNING,                                                  \
       "Cluster admin: enable RoCE v2 on the port (cma_roce_mode, firmware); RoCE v1 does not " \
       "cross subnets.")                                                                        \
@@ -117,8 +120,7 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(HCA_NONE, "hca.none", NI_INFO,                                                           \
       "For RDMA, user: request an SR-IOV or RDMA resource in the pod spec.")                   \
     X(HCA_NONE_USABLE, "hca.none-usable", NI_ERROR,                                            \
-      "NCCL goes over TCP, far slower. User: look at each device's reason in `nccl-init "      \
-      "plan`.")                                                                                \
+      "User: look at each device's reason in `nccl-init plan`; over TCP a job is far slower.") \
     X(HCA_NOT_SHOWN, "hca.not-shown", NI_INFO,                                                 \
       "Nothing to do: those the pod was given are all there; the list of the others is cut.")  \
     X(HCA_PLACE_LOST, "hca.place.lost", NI_INFO,                                               \
@@ -213,6 +215,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: set it to none, or make sure that the plugin hands on what the environment has.") \
     X(USER_GDR_C2C, "user.gdr-level.c2c", NI_WARNING,                                          \
       "User: unset NCCL_NET_GDR_LEVEL on machines with NVLink-C2C.")                           \
+    X(USER_GDR_OFF, "user.gdr-level.off", NI_WARNING,                                          \
+      "User: unset NCCL_NET_GDR_LEVEL, so that nccl-init chooses.")                            \
     X(USER_GID_WRONG, "user.gid-index.wrong", NI_ERROR,                                        \
       "User: unset NCCL_IB_GID_INDEX, or name an index that holds a RoCE v2 GID of this pod.") \
     X(USER_HCA_FOREIGN, "user.ib-hca.foreign", NI_WARNING,                                     \
@@ -227,11 +231,16 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: correct the name in the pod spec or env file; as it is, it has no effect.")       \
     X(USER_NAME_OBSOLETE, "user.name.obsolete", NI_INFO,                                       \
       "User: remove it from the pod spec or env file.")                                        \
+    X(USER_NET_NONE, "user.net.none", NI_ERROR,                                                \
+      "User: unset NCCL_NET: NCCL then uses RDMA where it can, and else TCP.")                 \
     X(USER_NET_OTHER, "user.net.other", NI_INFO,                                               \
       "Nothing to do: the plugin has its own settings.")                                       \
+    X(USER_SOCKET_FIRST, "user.socket-ifname.first", NI_WARNING,                               \
+      "User: unset NCCL_SOCKET_IFNAME, or name the interface that reaches the other nodes, "   \
+      "with '=' (NCCL_SOCKET_IFNAME==eth0). On one node alone there is nothing to do.")        \
     X(USER_SOCKET_NONE, "user.socket-ifname.none", NI_ERROR,                                   \
-      "User: unset NCCL_SOCKET_IFNAME, or name an interface of the pod that has an address: "  \
-      "NCCL dies on this one.")                                                                \
+      "User: unset the variable, or let it fit an interface of the pod that has an address: "  \
+      "NCCL dies on this value.")                                                              \
     X(USER_TOPO_UNREADABLE, "user.topo-file.unreadable", NI_WARNING,                           \
       "User: unset NCCL_TOPO_FILE, or mount the file into the pod.")                           \
     X(USER_VALUE_EMPTY, "user.value.empty", NI_WARNING,                                        \

@@ -49,7 +49,6 @@ struct ni_policy {
 
 enum {
     NI_MAX_CHOSEN = 32,  /* MAX_IB_DEVS, NCCL 2.30.7 transport/net_ib/common.h */
-    NI_MAX_IFS = 16,     /* MAX_IFS, NCCL 2.30.7 include/socket.h */
     NI_MAX_SETTING = 24, /* variables that rules may decide */
     NI_VALUE = NI_MAX_CHOSEN * (NI_DEV_NAME + 4),
     NI_REASON = 320
@@ -77,7 +76,8 @@ struct ni_pick {
     bool kept;
     const char *rule; /* the rule that dropped it, or the last that kept it; NULL: never judged */
     char why[160];
-    int gid; /* index into inventory.gid of the port's right GID, -1 */
+    int gid;        /* index into inventory.gid of the port's right GID, -1 */
+    int nccl_index; /* on which NCCL will end in the port's GID table, -1 where that is not known */
 };
 
 /* The nearest of the pod's GPUs to one HCA. */
@@ -111,7 +111,7 @@ struct ni_caps {
 struct ni_plan {
     enum ni_transport transport;
     unsigned n_setting, n_chosen;
-    int gid_index; /* the one index for all, -1 */
+    int gid_index; /* the one index that NCCL will use for all, -1: it searches */
     struct ni_limit memlock;
     struct ni_caps caps;
     bool refuse; /* --mode=rdma or --require cannot be met: the command must not start */

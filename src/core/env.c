@@ -58,7 +58,8 @@ static bool entry_matches(struct ni_span e, bool exact, const char *name, int po
     return wanted == -1 || wanted == port;
 }
 
-bool ni_nccl_match(const char *list, const char *name, int port)
+/* most: beyond it NCCL drops entries. */
+static bool matches(const char *list, const char *name, int port, unsigned most)
 {
     bool invert = *list == '^';
     list += invert;
@@ -67,7 +68,7 @@ bool ni_nccl_match(const char *list, const char *name, int port)
     bool any = false;
     unsigned n = 0;
     struct ni_span e;
-    while (n < MAX_ENTRIES && ni_split(&list, ',', &e)) {
+    while (n < most && ni_split(&list, ',', &e)) {
         if (e.n == 0 || e.p[0] == ':') /* NCCL skips entries without a name */
             continue;
         n++;
@@ -76,4 +77,14 @@ bool ni_nccl_match(const char *list, const char *name, int port)
     if (n == 0)
         return !invert;
     return any != invert;
+}
+
+bool ni_nccl_match(const char *list, const char *name, int port)
+{
+    return matches(list, name, port, MAX_ENTRIES);
+}
+
+bool ni_nccl_match_if(const char *list, const char *ifname)
+{
+    return matches(list, ifname, -1, NI_MAX_IFS);
 }

@@ -29,6 +29,8 @@ bool ni_ip_is_v4(const uint8_t ip[NI_GID_BYTES])
 
 bool ni_ip_is_link_local(const uint8_t ip[NI_GID_BYTES])
 {
+    if (ni_ip_is_v4(ip))
+        return ip[12] == 169 && ip[13] == 254;
     return ip[0] == 0xfe && (ip[1] & 0xc0) == 0x80;
 }
 

@@ -7,7 +7,21 @@
 
 #include "rule.h"
 
-static const char rule[] = "gid.index";
+static const char rule[] = "gid.index", variable[] = "NCCL_IB_GID_INDEX";
+
+/* How NCCL comes to the entries: by one index, or by a search on each port. */
+struct way {
+    int index; /* -1: by a search */
+    struct ni_gid_search search;
+};
+
+static const struct way left_alone = {.index = -1, .search = {.version = 2}};
+
+/* A way, and the entry of each chosen port to which it leads. */
+struct choice {
+    struct way way;
+    int gid[NI_MAX_CHOSEN];
+};
 
 static const struct ni_port *chosen_port(const struct ni_facts *facts, const struct ni_plan *plan,
                                          unsigned i)
@@ -15,100 +29,82 @@ static const struct ni_port *chosen_port(const struct ni_facts *facts, const str
     return &facts->inv->port[plan->chosen[i]];
 }
 
-/* The entry at `index`, if it serves as well as the port's pick: RoCE v2, as much ours, of the same
-   scope, and of the same family unless any_family. Pool index, -1. */
-static int serves(const struct ni_facts *facts, const struct ni_plan *plan, unsigned i,
-                  unsigned index, bool any_family)
+static struct ni_gid_end end_of(const struct ni_inventory *inv, const struct ni_port *port,
+                                const struct way *way)
 {
-    const struct ni_inventory *inv = facts->inv;
-    const struct ni_port *port = chosen_port(facts, plan, i);
-    int pick = plan->pick[plan->chosen[i]].gid;
-    if (pick < 0)
-        return -1;
-    const struct ni_gid *best = &inv->gid[pick];
-    for (unsigned k = 0; k < port->n_gid; k++) {
+    if (way->index >= 0)
+        return (struct ni_gid_end){.index = (unsigned)way->index};
+    return ni_nccl_gid_search(inv, port, &way->search);
+}
+
+/* The entry where NCCL ends, if it serves as well as `best`: of its type, as much ours, as routable,
+   and of its family unless any_family. Pool index, -1. */
+static int serving(const struct ni_inventory *inv, const struct ni_port *port,
+                   struct ni_gid_end end, const struct ni_gid *best, bool any_family)
+{
+    for (unsigned k = 0; !end.unproven && k < port->n_gid; k++) {
         const struct ni_gid *g = ni_port_gid(inv, port, k);
-        if (g->index != index)
+        if (g->index != end.index)
             continue;
         bool same_scope = ni_ip_is_link_local(g->ip) == ni_ip_is_link_local(best->ip);
         bool same_family = any_family || ni_ip_is_v4(g->ip) == ni_ip_is_v4(best->ip);
-        bool ok = g->type == NI_GID_V2 && g->own == best->own && same_scope && same_family;
+        bool ok = g->type == best->type && g->own == best->own && same_scope && same_family;
         return ok ? port->first_gid + (int)k : -1;
     }
     return -1;
 }
 
-static bool serves_all(const struct ni_facts *facts, struct ni_plan *plan, unsigned index)
-{
-    int gid[NI_MAX_CHOSEN];
-    for (unsigned i = 0; i < plan->n_chosen; i++) {
-        gid[i] = serves(facts, plan, i, index, false);
-        if (gid[i] < 0)
-            return false;
-    }
-    for (unsigned i = 0; i < plan->n_chosen; i++)
-        plan->pick[plan->chosen[i]].gid = gid[i];
-    return true;
-}
-
-/* The lowest index that is right for all; the first port's picks come first. -1: none. */
-static int common_index(const struct ni_facts *facts, struct ni_plan *plan)
+/* Whether c->way leads to an entry on every port that serves as well as the best[] of the port. */
+static bool is_right(const struct ni_facts *facts, const struct ni_plan *plan, const int best[],
+                     bool any_family, struct choice *c)
 {
     const struct ni_inventory *inv = facts->inv;
+    for (unsigned i = 0; i < plan->n_chosen; i++) {
+        const struct ni_port *port = chosen_port(facts, plan, i);
+        c->gid[i] = serving(inv, port, end_of(inv, port, &c->way), &inv->gid[best[i]], any_family);
+        if (c->gid[i] < 0)
+            return false;
+    }
+    return true;
+}
+
+/* The lowest index that is right for all; the first port's best comes first. */
+static bool choose_index(const struct ni_facts *facts, const struct ni_plan *plan, const int best[],
+                         bool any_family, struct choice *c)
+{
     const struct ni_port *port = chosen_port(facts, plan, 0);
-    int pick = plan->pick[plan->chosen[0]].gid;
-    if (pick >= 0 && serves_all(facts, plan, inv->gid[pick].index))
-        return inv->gid[pick].index;
+    c->way = left_alone;
+    c->way.index = facts->inv->gid[best[0]].index;
+    if (is_right(facts, plan, best, any_family, c))
+        return true;
     for (unsigned k = 0; k < port->n_gid; k++) {
-        unsigned index = ni_port_gid(inv, port, k)->index;
-        if (serves_all(facts, plan, index))
-            return (int)index;
+        c->way.index = ni_port_gid(facts->inv, port, k)->index;
+        if (is_right(facts, plan, best, any_family, c))
+            return true;
     }
-    return -1;
+    return false;
 }
 
-/* Whether NCCL's search ends right on every port; the picks follow it then. *ret_wrong: the first
-   port where it does not. */
-static bool search_is_right(const struct ni_facts *facts, struct ni_plan *plan,
-                            const struct ni_gid_search *how, int *ret_wrong)
+/* NCCL's search takes no link-local IPv6 entry. */
+static bool all_v6(const struct ni_inventory *inv, const int gid[], unsigned n)
 {
-    int gid[NI_MAX_CHOSEN];
-    for (unsigned i = 0; i < plan->n_chosen; i++) {
-        unsigned index = ni_nccl_gid_search(facts->inv, chosen_port(facts, plan, i), how);
-        gid[i] = serves(facts, plan, i, index, false);
-        if (gid[i] < 0 || chosen_port(facts, plan, i)->gids_lost) {
-            *ret_wrong = plan->chosen[i];
-            return false;
-        }
-    }
-    for (unsigned i = 0; i < plan->n_chosen; i++)
-        plan->pick[plan->chosen[i]].gid = gid[i];
-    return true;
-}
-
-static bool all_v6(const struct ni_facts *facts, const struct ni_plan *plan)
-{
-    for (unsigned i = 0; i < plan->n_chosen; i++) {
-        int gid = plan->pick[plan->chosen[i]].gid;
-        const uint8_t *ip = gid < 0 ? NULL : facts->inv->gid[gid].ip;
-        if (!ip || ni_ip_is_v4(ip) ||
-            ni_ip_is_link_local(ip)) /* NCCL's search takes no link-local */
+    for (unsigned i = 0; i < n; i++) {
+        const uint8_t *ip = inv->gid[gid[i]].ip;
+        if (ni_ip_is_v4(ip) || ni_ip_is_link_local(ip))
             return false;
     }
     return true;
 }
 
-/* The longest prefix that all picks share, of one family; 0 bits: none. */
-static void shared_range(const struct ni_facts *facts, const struct ni_plan *plan,
+/* The longest prefix that all share, of one family; 0 bits: none. */
+static void shared_range(const struct ni_inventory *inv, const int gid[], unsigned n,
                          struct ni_gid_search *how)
 {
-    const struct ni_gid *first = &facts->inv->gid[plan->pick[plan->chosen[0]].gid];
-    memcpy(how->range, first->ip, NI_GID_BYTES);
+    memcpy(how->range, inv->gid[gid[0]].ip, NI_GID_BYTES);
     how->bits =
         how->v6 ? 128 : 127; /* never a single IPv4 address: peers differ in the last bits */
-    for (unsigned i = 0; i < plan->n_chosen; i++) {
-        const struct ni_gid *g = &facts->inv->gid[plan->pick[plan->chosen[i]].gid];
-        while (how->bits > 0 && !ni_ip_same_prefix(how->range, g->ip, how->bits))
+    for (unsigned i = 0; i < n; i++) {
+        while (how->bits > 0 && !ni_ip_same_prefix(how->range, inv->gid[gid[i]].ip, how->bits))
             how->bits--;
     }
     if (how->v6 && how->bits > 64)
@@ -118,43 +114,114 @@ static void shared_range(const struct ni_facts *facts, const struct ni_plan *pla
     how->ranged = how->bits > (how->v6 ? 0u : 96u);
 }
 
-static void put_indexes(const struct ni_facts *facts, const struct ni_plan *plan, struct ni_text *t)
+/* Which settings make NCCL's own search end right on every port? */
+static bool choose_search(const struct ni_facts *facts, const struct ni_plan *plan,
+                          const int best[], struct choice *c)
 {
-    for (unsigned i = 0; i < plan->n_chosen; i++) {
-        const struct ni_gid *g = &facts->inv->gid[plan->pick[plan->chosen[i]].gid];
-        ni_putf(t, "%s%s %u", i ? ", " : "", facts->inv->hca[chosen_port(facts, plan, i)->hca].name,
-                g->index);
-    }
+    c->way = left_alone;
+    c->way.search.v6 = all_v6(facts->inv, best, plan->n_chosen);
+    if (is_right(facts, plan, best, false, c))
+        return true;
+    shared_range(facts->inv, best, plan->n_chosen, &c->way.search);
+    return c->way.search.ranged && is_right(facts, plan, best, false, c);
 }
 
-/* NCCL before 2.26.2 aborts the connection on an entry whose type cannot be read
-   (NVIDIA/nccl#1573). The search reads the type of the entry it holds: the empty entry 0, when that
-   counts as the wanted family. */
-static bool reads_empty(const struct ni_facts *facts, const struct ni_plan *plan,
-                        const struct ni_gid_search *how)
+/* The first way that is right: to each port's best, to IPv6 on all of them, to either family. */
+static bool choose(const struct ni_facts *facts, const struct ni_plan *plan, bool may_index,
+                   struct choice *c)
 {
-    for (unsigned i = 0; how->v6 && i < plan->n_chosen; i++) {
-        const struct ni_port *port = chosen_port(facts, plan, i);
-        if (port->n_gid > 0 && ni_port_gid(facts->inv, port, 0)->index > 0)
+    const struct ni_inventory *inv = facts->inv;
+    int best[NI_MAX_CHOSEN], v6[NI_MAX_CHOSEN];
+    bool has_v6 = true;
+    for (unsigned i = 0; i < plan->n_chosen; i++) {
+        best[i] = plan->pick[plan->chosen[i]].gid;
+        v6[i] = ni_best_gid(inv, chosen_port(facts, plan, i), true);
+        has_v6 = has_v6 && v6[i] >= 0 && inv->gid[v6[i]].own == inv->gid[best[i]].own;
+    }
+    if ((may_index && choose_index(facts, plan, best, false, c)) ||
+        choose_search(facts, plan, best, c))
+        return true;
+    if (has_v6 && ((may_index && choose_index(facts, plan, v6, false, c)) ||
+                   choose_search(facts, plan, v6, c)))
+        return true;
+    if (may_index && choose_index(facts, plan, best, true, c))
+        return true;
+    c->way = left_alone;
+    return is_right(facts, plan, best, true, c);
+}
+
+/* What NCCL will do, into the plan: the way in force, and where it ends on each port. The first port
+   where that is wrong, -1. */
+static int follow(const struct ni_facts *facts, struct ni_plan *plan, const struct way *way,
+                  struct ni_findings *f, bool by_user)
+{
+    const struct ni_inventory *inv = facts->inv;
+    int wrong = -1;
+    plan->gid_index = way->index;
+    for (unsigned i = 0; i < plan->n_chosen; i++) {
+        char name[NI_DEV_NAME + 8];
+        int at = plan->chosen[i];
+        struct ni_pick *pick = &plan->pick[at];
+        struct ni_gid_end end = end_of(inv, &inv->port[at], way);
+        int gid = serving(inv, &inv->port[at], end, &inv->gid[pick->gid], true);
+        pick->nccl_index = end.unproven ? -1 : (int)end.index;
+        if (gid >= 0) {
+            pick->gid = gid;
+            continue;
+        }
+        wrong = wrong < 0 ? at : wrong;
+        if (!by_user)
+            continue;
+        ni_port_text(inv, at, name);
+        if (way->index >= 0)
+            ni_report(f, NI_F_USER_GID_WRONG, name,
+                      "your NCCL_IB_GID_INDEX=%.24s is no RoCE v2 GID of this pod: ibv_modify_qp "
+                      "fails",
+                      ni_user_value(facts, variable));
+        else if (end.unproven)
+            ni_report(f, NI_F_USER_GID_WRONG, name,
+                      "with your NCCL_IB_ADDR_*, NCCL's search compares the type of an entry that "
+                      "cannot be read: where it ends is not certain");
+        else
+            ni_report(f, NI_F_USER_GID_WRONG, name,
+                      "with your NCCL_IB_ADDR_*, NCCL's search ends on index %u, which is no RoCE "
+                      "v2 GID of this pod",
+                      end.index);
+    }
+    return wrong;
+}
+
+/* Where NCCL asks for a type that cannot be read, a version before 2.26.2 aborts. */
+static bool reads_unread(const struct ni_facts *facts, const struct ni_plan *plan,
+                         const struct way *way)
+{
+    for (unsigned i = 0; i < plan->n_chosen; i++) {
+        if (end_of(facts->inv, chosen_port(facts, plan, i), way).unread)
             return true;
     }
     return false;
 }
 
 static void set_search(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
-                       const struct ni_gid_search *how)
+                       const struct choice *c)
 {
+    const struct ni_gid_search *how = &c->way.search;
     char text[NI_REASON];
-    bool asked = ni_user_int(facts, "NCCL_IB_GID_INDEX", 0) < 0;
+    bool asked = ni_user_value(facts, variable) != NULL;
     struct ni_text t = ni_text_on(text, sizeof(text));
-    put_indexes(facts, plan, &t);
-    ni_decide_value(facts, plan, rule, "NCCL_IB_GID_INDEX", NULL, f,
+    for (unsigned i = 0; i < plan->n_chosen; i++)
+        ni_putf(&t, "%s%s %u", i ? ", " : "",
+                facts->inv->hca[chosen_port(facts, plan, i)->hca].name,
+                facts->inv->gid[c->gid[i]].index);
+    ni_decide_value(facts, plan, rule, variable, NULL, f,
                     "%s (%.200s); NCCL 2.21.5 and later search per HCA",
-                    asked ? "you asked for a search" : "no index is right for all", text);
-    ni_report(f, NI_F_GID_INDEX_DIFFERS, "NCCL_IB_GID_INDEX",
+                    asked ? "yours asks for a search" : "no index is right for all", text);
+    ni_report(f, NI_F_GID_INDEX_DIFFERS, variable,
               "%s (%.120s); NCCL before 2.21.5 would use index 0%s",
               asked ? "left to NCCL's search as you asked" : "ports differ", text,
-              reads_empty(facts, plan, how) ? ", before 2.26.2 abort on the empty entry 0" : "");
+              reads_unread(facts, plan, &c->way)
+                  ? ", before 2.26.2 abort on an entry whose type cannot be read"
+                  : "");
     if (how->v6)
         ni_decide_value(facts, plan, rule, "NCCL_IB_ADDR_FAMILY", "AF_INET6", f,
                         "all chosen GIDs are IPv6");
@@ -167,76 +234,41 @@ static void set_search(const struct ni_facts *facts, struct ni_plan *plan, struc
                     "keeps NCCL's search per HCA on this pod's addresses");
 }
 
-/* No common index: with which settings does NCCL's own search end right on every port? */
-static void decide_search(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+static void set_index(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
+                      const struct choice *c)
 {
-    int wrong = -1, last_wrong;
-    bool v6 = all_v6(facts, plan);
-    struct ni_gid_search how = {.v6 = v6, .version = 2};
-    if (search_is_right(facts, plan, &how, &wrong)) {
-        set_search(facts, plan, f, &how);
-        return;
-    }
-    shared_range(facts, plan, &how);
-    if (how.ranged && search_is_right(facts, plan, &how, &last_wrong)) {
-        set_search(facts, plan, f, &how);
-        return;
-    }
-    char name[NI_DEV_NAME + 8];
-    ni_port_text(facts->inv, wrong, name);
-    ni_decide_value(facts, plan, rule, "NCCL_IB_GID_INDEX", NULL, f,
-                    "no index is right for all, and NCCL's search is wrong on %s", name);
-    ni_report(f, NI_F_GID_SEARCH_WRONG, name,
-              "NCCL's search ends on index %u, which is not this pod's RoCE v2 GID",
-              ni_nccl_gid_search(facts->inv, &facts->inv->port[wrong],
-                                 &(struct ni_gid_search){.v6 = v6, .version = 2}));
+    char value[16], ip[NI_IP_TEXT];
+    struct ni_text t = ni_text_on(value, sizeof(value));
+    const struct ni_gid *g = &facts->inv->gid[c->gid[0]];
+    ni_putf(&t, "%d", c->way.index);
+    ni_decide_value(facts, plan, rule, variable, value, f, "RoCE %s%s on %s, e.g. %s",
+                    g->type == NI_GID_V1 ? "v1" : "v2",
+                    g->own == NI_OWN_OURS ? " with an address of this pod" : "",
+                    plan->n_chosen == 1 ? "the one port" : "every chosen port",
+                    ni_ip_text(g->ip, ip));
+    if (all_v6(facts->inv, c->gid, plan->n_chosen))
+        ni_decide_value(facts, plan, rule, "NCCL_IB_ADDR_FAMILY", "AF_INET6", f,
+                        "all chosen GIDs are IPv6");
 }
 
-/* The user's own index on every chosen port. false: none, or a negative one, which means a search.
-   */
-static bool check_user_index(const struct ni_facts *facts, struct ni_plan *plan,
-                             struct ni_findings *f)
+/* Settings of the search that NCCL ignores. */
+static void check_user_search(const struct ni_facts *facts, const struct way *way,
+                              struct ni_findings *f)
 {
-    const char *user = ni_user_value(facts, "NCCL_IB_GID_INDEX");
-    if (!user || !*user)
-        return false;
-    int64_t index = ni_user_int(facts, "NCCL_IB_GID_INDEX", -1);
-    if (index < 0)
-        return false;
-    for (unsigned i = 0; i < plan->n_chosen; i++) {
-        char name[NI_DEV_NAME + 8];
-        int at = plan->chosen[i];
-        int gid = index < NI_GID_TABLE ? serves(facts, plan, i, (unsigned)index, true) : -1;
-        if (gid >= 0)
-            plan->pick[at].gid = gid;
-        else
-            ni_report(
-                f, NI_F_USER_GID_WRONG, ni_port_text(facts->inv, at, name),
-                "your NCCL_IB_GID_INDEX=%.24s is no RoCE v2 GID of this pod: ibv_modify_qp fails",
-                user);
+    static const char *const names[] = {"NCCL_IB_ADDR_FAMILY", "NCCL_IB_ADDR_RANGE",
+                                        "NCCL_IB_ROCE_VERSION_NUM"};
+    const char *range = ni_user_value(facts, names[1]);
+    for (unsigned i = 0; way->index >= 0 && i < NI_COUNT(names); i++) {
+        const char *v = ni_user_value(facts, names[i]);
+        if (v && *v)
+            ni_report(f, NI_F_USER_VALUE_IGNORED, names[i],
+                      "without effect: your NCCL_IB_GID_INDEX=%d switches NCCL's search off",
+                      way->index);
     }
-    return true;
-}
-
-/* The user's own search settings: does NCCL end right with them? */
-static void check_user_search(const struct ni_facts *facts, struct ni_plan *plan,
-                              struct ni_findings *f, const struct ni_gid_search *how)
-{
-    for (unsigned i = 0; i < plan->n_chosen; i++) {
-        char name[NI_DEV_NAME + 8];
-        unsigned index = ni_nccl_gid_search(facts->inv, chosen_port(facts, plan, i), how);
-        int gid = serves(facts, plan, i, index, true);
-        if (gid >= 0)
-            plan->pick[plan->chosen[i]].gid = gid;
-        else
-            ni_report(f, NI_F_USER_GID_WRONG, ni_port_text(facts->inv, plan->chosen[i], name),
-                      "with your NCCL_IB_ADDR_*, NCCL's search ends on index %u, which is no RoCE "
-                      "v2 GID of this pod",
-                      index);
-    }
-    ni_report(f, NI_F_GID_INDEX_DIFFERS, "NCCL_IB_GID_INDEX",
-              "left unset for your search settings; NCCL before 2.21.5 does not know them and uses "
-              "index 0");
+    if (way->index < 0 && way->search.bad_range)
+        ni_report(f, NI_F_USER_VALUE_IGNORED, names[1],
+                  "`%.60s` is no address of the family with /bits: NCCL ignores it%s", range,
+                  strchr(range, '/') ? "" : ", and 2.21.5 and 2.22.3 crash");
 }
 
 /* The addresses of this namespace could not be read, and the table has several to choose from: then
@@ -261,59 +293,76 @@ static int doubtful_port(const struct ni_facts *facts, const struct ni_plan *pla
     return -1;
 }
 
+/* Nothing is right: the first port where NCCL's search, left alone, is not. */
+static void report_wrong(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
+                         int port)
+{
+    char name[NI_DEV_NAME + 8];
+    int index = plan->pick[port].nccl_index;
+    ni_port_text(facts->inv, port, name);
+    ni_decide_value(facts, plan, rule, variable, NULL, f,
+                    "no index is right for all, and NCCL's search is %s on %s",
+                    index < 0 ? "uncertain" : "wrong", name);
+    if (index < 0)
+        ni_report(
+            f, NI_F_GID_SEARCH_WRONG, name,
+            "NCCL's search compares the type of an entry that cannot be read: where it ends is not "
+            "certain");
+    else
+        ni_report(f, NI_F_GID_SEARCH_WRONG, name,
+                  "NCCL's search ends on index %d, which is not this pod's RoCE v2 GID", index);
+}
+
+/* Ports of RoCE: what the rule says, and what will be in force beside what the user has set. */
+static void decide(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+{
+    struct choice c;
+    struct way way = left_alone;
+    char name[NI_DEV_NAME + 8];
+    const char *users = ni_user_value(facts, variable);
+    int index = (int)ni_user_int(facts, variable, -1); /* NCCL holds it in an int */
+    int doubtful = doubtful_port(facts, plan);
+    bool found = doubtful < 0 && choose(facts, plan, !users || index >= 0, &c);
+    bool searched = ni_user_search(facts, &way.search);
+    if (found && !searched) {
+        way = c.way;
+        (void)ni_user_search(facts, &way.search);
+    }
+    if (users)
+        way.index = index >= 0 ? index : -1;
+    bool by_user = index >= 0 || searched || found;
+    int wrong = follow(facts, plan, &way, f, by_user);
+    if (doubtful >= 0) {
+        ni_port_text(facts->inv, doubtful, name);
+        ni_decide_value(facts, plan, rule, variable, NULL, f,
+                        "which of the GIDs of %s is this pod's cannot be told", name);
+        ni_report(f, NI_F_GID_OWNER_UNKNOWN, name,
+                  "several addresses are in the table, and those of this pod cannot be read");
+    } else if (searched && index < 0) {
+        ni_decide_value(facts, plan, rule, variable, NULL, f,
+                        "you set how NCCL searches; an index would switch that off");
+        ni_report(f, NI_F_GID_INDEX_DIFFERS, variable,
+                  "left unset for your search settings; NCCL before 2.21.5 does not know them and "
+                  "uses index 0");
+    } else if (found && c.way.index >= 0) {
+        set_index(facts, plan, f, &c);
+    } else if (by_user && !(found && index < 0)) {
+        ni_decide_value(facts, plan, rule, variable, NULL, f, "no index is right for all ports");
+    } else if (found) {
+        set_search(facts, plan, f, &c);
+    } else {
+        report_wrong(facts, plan, f, wrong);
+    }
+    check_user_search(facts, &way, f);
+}
+
 void ni_rule_gid_index(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     if (plan->n_chosen == 0)
         return;
-    if (chosen_port(facts, plan, 0)->link == NI_LINK_IB) {
-        ni_decide_value(facts, plan, rule, "NCCL_IB_GID_INDEX", NULL, f,
+    if (chosen_port(facts, plan, 0)->link == NI_LINK_IB)
+        ni_decide_value(facts, plan, rule, variable, NULL, f,
                         "an InfiniBand link: NCCL addresses by LID, or by GID 0");
-        return;
-    }
-    if (facts->inv->gid[plan->pick[plan->chosen[0]].gid].type == NI_GID_V1) {
-        ni_decide_value(facts, plan, rule, "NCCL_IB_GID_INDEX", NULL, f,
-                        "only RoCE v1 GIDs: left to NCCL");
-        return;
-    }
-    int doubtful = doubtful_port(facts, plan);
-    if (doubtful >= 0) {
-        char name[NI_DEV_NAME + 8];
-        ni_port_text(facts->inv, doubtful, name);
-        ni_decide_value(facts, plan, rule, "NCCL_IB_GID_INDEX", NULL, f,
-                        "which of the GIDs of %s is this pod's cannot be told", name);
-        ni_report(f, NI_F_GID_OWNER_UNKNOWN, name,
-                  "several addresses are in the table, and those of this pod cannot be read");
-        return;
-    }
-    struct ni_gid_search how;
-    if (ni_user_search(facts, &how)) {
-        ni_decide_value(facts, plan, rule, "NCCL_IB_GID_INDEX", NULL, f,
-                        "you set how NCCL searches; an index would switch that off");
-        check_user_search(facts, plan, f, &how);
-        return;
-    }
-    bool users = check_user_index(facts, plan, f);
-    bool search = !users && ni_user_int(facts, "NCCL_IB_GID_INDEX", 0) < 0;
-    int index = search ? -1 : common_index(facts, plan);
-    if (index < 0 && !users) {
-        decide_search(facts, plan, f);
-        return;
-    }
-    char value[16], ip[NI_IP_TEXT];
-    struct ni_text t = ni_text_on(value, sizeof(value));
-    ni_putf(&t, "%d", index);
-    if (index < 0) {
-        ni_decide_value(facts, plan, rule, "NCCL_IB_GID_INDEX", NULL, f,
-                        "no index is right for all ports");
-        return;
-    }
-    plan->gid_index = index;
-    const struct ni_gid *g = &facts->inv->gid[plan->pick[plan->chosen[0]].gid];
-    ni_decide_value(facts, plan, rule, "NCCL_IB_GID_INDEX", value, f, "RoCE v2%s on %s, e.g. %s",
-                    g->own == NI_OWN_OURS ? " with an address of this pod" : "",
-                    plan->n_chosen == 1 ? "the one port" : "every chosen port",
-                    ni_ip_text(g->ip, ip));
-    if (all_v6(facts, plan))
-        ni_decide_value(facts, plan, rule, "NCCL_IB_ADDR_FAMILY", "AF_INET6", f,
-                        "the fabric has IPv6 addresses only");
+    else
+        decide(facts, plan, f);
 }

@@ -7,20 +7,20 @@
 
 static const char rule[] = "gid.pick";
 
-/* How good an entry is; 0: not usable. */
-enum rank { RANK_NONE, RANK_V1, RANK_LINK_LOCAL, RANK_V6, RANK_V4 };
+/* How good an entry is; 0: not usable. Of link-local ones IPv4 comes first: NCCL's search takes no
+   other. */
+enum rank { RANK_NONE, RANK_V1, RANK_LINK_LOCAL, RANK_LINK_LOCAL_V4, RANK_V6, RANK_V4 };
 
 static enum rank rank_of(const struct ni_gid *g)
 {
-    if (g->own == NI_OWN_FOREIGN)
+    bool v4 = ni_ip_is_v4(g->ip), link_local = ni_ip_is_link_local(g->ip);
+    if (g->own == NI_OWN_FOREIGN || g->type == NI_GID_UNREAD)
         return RANK_NONE;
     if (g->type == NI_GID_V1)
-        return ni_ip_is_link_local(g->ip) ? RANK_NONE : RANK_V1;
-    if (g->type != NI_GID_V2)
-        return RANK_NONE;
-    if (ni_ip_is_v4(g->ip))
-        return RANK_V4;
-    return ni_ip_is_link_local(g->ip) ? RANK_LINK_LOCAL : RANK_V6;
+        return link_local && !v4 ? RANK_NONE : RANK_V1;
+    if (link_local)
+        return v4 ? RANK_LINK_LOCAL_V4 : RANK_LINK_LOCAL;
+    return v4 ? RANK_V4 : RANK_V6;
 }
 
 /* What comes first: an entry that can be routed, then one that is known to be ours, then its rank.
@@ -33,19 +33,16 @@ static unsigned merit(const struct ni_gid *g)
     return (r >= RANK_V6 ? 16u : 0) + (g->own == NI_OWN_OURS ? 8u : 0) + r;
 }
 
-/* The best entry, the lowest index of equals, as NCCL's search prefers it. */
-static int best_gid(const struct ni_inventory *inv, const struct ni_port *port, enum rank *ret_rank)
+int ni_best_gid(const struct ni_inventory *inv, const struct ni_port *port, bool v6)
 {
     int best = -1;
     unsigned most = 0;
-    *ret_rank = RANK_NONE;
     for (unsigned i = 0; i < port->n_gid; i++) {
         const struct ni_gid *g = ni_port_gid(inv, port, i);
-        if (merit(g) <= most)
+        if (merit(g) <= most || (v6 && rank_of(g) != RANK_V6))
             continue;
         best = port->first_gid + (int)i;
         most = merit(g);
-        *ret_rank = rank_of(g);
     }
     return best;
 }
@@ -153,8 +150,12 @@ void ni_rule_gids(const struct ni_facts *facts, struct ni_plan *plan, struct ni_
         rank[i] = RANK_NONE;
         if (!plan->pick[i].kept || inv->port[i].link != NI_LINK_ROCE)
             continue;
-        plan->pick[i].gid = best_gid(inv, &inv->port[i], &rank[i]);
-        if (rank[i] != RANK_NONE && inv->gid[plan->pick[i].gid].own == NI_OWN_UNKNOWN)
+        int gid = ni_best_gid(inv, &inv->port[i], false);
+        if (gid < 0)
+            continue;
+        plan->pick[i].gid = gid;
+        rank[i] = rank_of(&inv->gid[gid]);
+        if (inv->gid[gid].own == NI_OWN_UNKNOWN)
             note_owner(inv, plan, f, (int)i);
         if (rank[i] > best)
             best = rank[i];
@@ -166,7 +167,7 @@ void ni_rule_gids(const struct ni_facts *facts, struct ni_plan *plan, struct ni_
             ni_drop(plan, (int)i, rule, "another pod's: all its GIDs are of other namespaces");
         else if (rank[i] == RANK_NONE)
             drop_without_gid(inv, plan, f, (int)i);
-        else if (rank[i] == RANK_V1 || rank[i] == RANK_LINK_LOCAL)
+        else if (rank[i] < RANK_V6)
             judge_weak(inv, plan, f, (int)i, rank[i], best);
     }
     choose(inv, plan, f);

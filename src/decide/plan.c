@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a rule writes into the plan, and who wins: the environment, then nccl.conf, then the rule. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,9 @@ int64_t ni_user_int(const struct ni_facts *facts, const char *name, int64_t othe
     const char *value = ni_user_value(facts, name);
     if (!value || !*value)
         return otherwise;
-    return strtoll(value, NULL, 0);
+    errno = 0;
+    int64_t v = strtoll(value, NULL, 0);
+    return errno ? otherwise : v;
 }
 
 static struct ni_setting *new_setting(struct ni_plan *plan, const char *rule, const char *name)

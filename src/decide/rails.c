@@ -55,6 +55,40 @@ static bool isolated(const struct ni_net *net, const struct rail *rail, unsigned
     return true;
 }
 
+/* Whether the port has an own RoCE v2 entry in that subnet. */
+static bool is_in(const struct ni_inventory *inv, const struct ni_port *port,
+                  const struct ni_route *subnet)
+{
+    for (unsigned i = 0; i < port->n_gid; i++) {
+        const struct ni_gid *g = ni_port_gid(inv, port, i);
+        if (g->type == NI_GID_V2 && g->own == NI_OWN_OURS &&
+            ni_ip_same_prefix(g->ip, subnet->dest, 96u + subnet->bits))
+            return true;
+    }
+    return false;
+}
+
+/* Two ports that are both in two subnets, and NCCL takes another of them on each: in a pod whose
+   tables have another order it takes them the other way round. */
+static void check_order(const struct ni_inventory *inv, const struct ni_plan *plan,
+                        const struct rail *rail, struct ni_findings *f)
+{
+    for (unsigned i = 1; i < plan->n_chosen; i++) {
+        const struct ni_port *first = &inv->port[plan->chosen[0]];
+        const struct ni_port *port = &inv->port[plan->chosen[i]];
+        char name[NI_DEV_NAME + 8], a[NI_IP_TEXT], b[NI_IP_TEXT];
+        if (overlap(&rail[0], &rail[i]) || !is_in(inv, first, rail[i].subnet) ||
+            !is_in(inv, port, rail[0].subnet))
+            continue;
+        ni_report(f, NI_F_GID_SUBNETS, ni_port_text(inv, plan->chosen[i], name),
+                  "its GID is in %s/%u, that of %s in %s/%u, and both ports are in both subnets",
+                  ni_ip_text(rail[i].subnet->dest, a), rail[i].subnet->bits,
+                  inv->hca[first->hca].name, ni_ip_text(rail[0].subnet->dest, b),
+                  rail[0].subnet->bits);
+        return;
+    }
+}
+
 void ni_rule_rails(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     const struct ni_inventory *inv = facts->inv;
@@ -70,6 +104,7 @@ void ni_rule_rails(const struct ni_facts *facts, struct ni_plan *plan, struct ni
         if (!rail[i].subnet)
             return; /* source routing keeps its routes in tables that /proc does not show */
     }
+    check_order(inv, plan, rail, f);
     if (isolated(&inv->net, rail, plan->n_chosen))
         ni_decide_value(
             facts, plan, rule, variable, "0", f,

@@ -13,7 +13,6 @@ static bool has_rdma(const struct ni_facts *facts, const struct ni_plan *plan,
                      struct ni_findings *f, struct ni_text *why)
 {
     unsigned given = ni_given_hcas(facts->inv);
-    (void)f;
     if (plan->n_chosen > 0)
         return true;
     if (plan->transport == NI_NET_OTHER)
@@ -24,7 +23,7 @@ static bool has_rdma(const struct ni_facts *facts, const struct ni_plan *plan,
         ni_put(why, "NCCL_IB_DISABLE is set");
     else if (plan->transport == NI_NET_TCP && given && ni_user_value(facts, "NCCL_NET"))
         ni_put(why, "NCCL_NET chooses sockets");
-    else if (plan->transport == NI_NET_RDMA)
+    else if (ni_findings_has(f, NI_F_USER_HCA_NONE))
         ni_put(why, "your NCCL_IB_HCA names no usable port of this pod");
     else if (facts->inv->source_unread)
         ni_put(why, "which RDMA devices the pod was given cannot be read");

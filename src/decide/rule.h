@@ -7,8 +7,8 @@
 
 /* ni_find_user_value, whatever its file. */
 const char *ni_user_value(const struct ni_facts *facts, const char *name);
-/* That value as NCCL reads an integer: strtoll base 0, garbage is 0, empty or unset is `otherwise`
-   (misc/param.cc). */
+/* That value as NCCL reads an integer: strtoll base 0, garbage is 0; empty, unset or beyond 64 bits
+   is `otherwise` (misc/param.cc). */
 int64_t ni_user_int(const struct ni_facts *facts, const char *name, int64_t otherwise);
 
 /* Decides one variable. value NULL: better left unset. Where the user or a conf file has set it,
@@ -43,29 +43,40 @@ bool ni_can_gdr(const struct ni_facts *facts, struct ni_findings *f, const char 
 
 /* NCCL's settings of its GID search (gid_search.c). */
 struct ni_gid_search {
-    bool v6;      /* NCCL_IB_ADDR_FAMILY=AF_INET6 */
-    bool ranged;  /* NCCL_IB_ADDR_RANGE */
-    bool nothing; /* ... that no entry is in */
+    bool v6;        /* NCCL_IB_ADDR_FAMILY=AF_INET6 */
+    bool ranged;    /* NCCL_IB_ADDR_RANGE */
+    bool nothing;   /* ... that no entry is in */
+    bool bad_range; /* ... that NCCL ignores */
     uint8_t range[NI_GID_BYTES];
     unsigned bits;   /* of the 128 */
     int64_t version; /* NCCL_IB_ROCE_VERSION_NUM */
 };
 
-/* The user's own settings of that search; false when there are none. */
-bool ni_user_search(const struct ni_facts *facts, struct ni_gid_search *ret);
+/* Puts the user's own settings of that search in place of those in *how, empty ones too, which are
+   NCCL's defaults. Whether there is one that is not empty. */
+bool ni_user_search(const struct ni_facts *facts, struct ni_gid_search *how);
 
-/* The index on which NCCL 2.21.5 and later end for that port; always one, 0 when nothing fits. */
-unsigned ni_nccl_gid_search(const struct ni_inventory *inv, const struct ni_port *port,
-                            const struct ni_gid_search *how);
+/* Where NCCL 2.21.5 and later end for a port. */
+struct ni_gid_end {
+    unsigned index; /* always one, 0 when nothing fits */
+    /* NCCL compares the type of an entry whose type cannot be read, a variable that it leaves unset
+       then; or a row of the table could not be read */
+    bool unproven;
+    bool unread; /* such a type is asked for: NCCL before 2.26.2 aborts (NVIDIA/nccl#1573) */
+};
+struct ni_gid_end ni_nccl_gid_search(const struct ni_inventory *inv, const struct ni_port *port,
+                                     const struct ni_gid_search *how);
+
+/* The best entry of the port for this pod, the lowest index of equals, as NCCL's search prefers it;
+   v6: of routable IPv6 ones. Index into the pool, -1 (gid_pick.c). */
+int ni_best_gid(const struct ni_inventory *inv, const struct ni_port *port, bool v6);
 
 /* The variable of NCCL's that `name` is one or two letters off, less "NCCL_"; NULL when it is
    known, or far from all. */
 const char *ni_near_name(struct ni_span name);
 
-/* The interface has an address that peers can use, of the family the user asked for. An IPv4
-   address whose interface the route table does not tell (a /32, or source routing in other tables)
-   may be its own: or_unknown. */
-bool ni_has_address(const struct ni_facts *facts, const char *ifname, bool or_unknown);
+/* The user's NCCL_SOCKET_IFNAME and NCCL_SOCKET_FAMILY against the interfaces (socket.c). */
+void ni_check_user_sockets(const struct ni_facts *facts, struct ni_findings *f);
 
 /* VFs of one port, or PF and VF of one. Needs what ni_probe_physfns read. */
 bool ni_share_port(const struct ni_hca *a, const struct ni_hca *b);

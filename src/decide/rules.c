@@ -9,7 +9,8 @@ static const struct ni_rule rules[] = {
     {"hca.ports", "claims, port states, link layers, rates, --hcas, NCCL_IB_HCA", "which ports",
      ni_rule_ports},
     {"gid.pick", "GID tables, local addresses", "each port's GID", ni_rule_gids},
-    {"ib.disable", "ports kept", "NCCL_IB_DISABLE", ni_rule_ib_disable},
+    {"ib.disable", "ports kept", "NCCL_IB_DISABLE, or NCCL_IB_HCA where you hold that at 0",
+     ni_rule_ib_disable},
     {"hca.list", "ports kept", "NCCL_IB_HCA", ni_rule_hca_list},
     {"gid.index", "each port's GID", "NCCL_IB_GID_INDEX, NCCL_IB_ADDR_FAMILY, NCCL_IB_ADDR_RANGE",
      ni_rule_gid_index},
@@ -41,7 +42,7 @@ void ni_decide(const struct ni_facts *facts, struct ni_plan *plan, struct ni_fin
 {
     plan->gid_index = -1;
     for (unsigned i = 0; i < facts->inv->n_port; i++)
-        plan->pick[i].gid = -1;
+        plan->pick[i].gid = plan->pick[i].nccl_index = -1;
     for (unsigned i = 0; i < facts->inv->n_hca; i++)
         plan->near[i].gpu = -1;
     for (unsigned i = 0; i < facts->inv->n_gpu; i++)

@@ -34,24 +34,56 @@ static enum family users_family(const struct ni_facts *facts)
     return family && strcmp(family, "AF_INET6") == 0 ? ONLY_V6 : ANY_FAMILY;
 }
 
-/* Not link-local, and of that family. */
-static bool serves_peers(const uint8_t ip[NI_GID_BYTES], enum family family)
+/* Whom the addresses of an interface serve. */
+enum reach { NO_ADDRESS, THIS_LINK, PEERS };
+
+struct reaches {
+    enum reach v4, v6;
+};
+
+static void add_reach(struct reaches *r, const uint8_t ip[NI_GID_BYTES])
 {
-    return !ni_ip_is_link_local(ip) &&
-           (family == ANY_FAMILY || ni_ip_is_v4(ip) == (family == ONLY_V4));
+    enum reach *of = ni_ip_is_v4(ip) ? &r->v4 : &r->v6;
+    enum reach is = ni_ip_is_link_local(ip) ? THIS_LINK : PEERS;
+    *of = is > *of ? is : *of;
 }
 
-bool ni_has_address(const struct ni_facts *facts, const char *ifname, bool or_unknown)
+/* Of the family that NCCL looks at. An IPv4 address whose interface the route table does not tell (a
+   /32, or source routing in other tables) may be this one's: or_unknown. own: one that is, or NULL.
+   */
+static struct reaches reaches_of(const struct ni_facts *facts, const char *ifname, bool or_unknown,
+                                 const uint8_t *own)
 {
     const struct ni_net *net = &facts->inv->net;
     enum family family = users_family(facts);
+    struct reaches r = {NO_ADDRESS, NO_ADDRESS};
     for (unsigned i = 0; i < net->n_addr; i++) {
         const struct ni_addr *a = &net->addr[i];
-        if (serves_peers(a->ip, family) &&
-            (strcmp(a->ifname, ifname) == 0 || (or_unknown && !a->ifname[0])))
-            return true;
+        if (strcmp(a->ifname, ifname) == 0 ||
+            (or_unknown && !a->ifname[0] && !ni_ip_is_link_local(a->ip)))
+            add_reach(&r, a->ip);
     }
-    return false;
+    if (own)
+        add_reach(&r, own);
+    if (strcmp(ifname, "lo") == 0)
+        r.v4 = THIS_LINK; /* loopback addresses are no facts; NCCL skips ::1 */
+    if (family == ONLY_V4)
+        r.v6 = NO_ADDRESS;
+    if (family == ONLY_V6)
+        r.v4 = NO_ADDRESS;
+    return r;
+}
+
+/* NCCL takes the first record of an interface: the kernel lists all IPv4 addresses before all IPv6
+   ones (NCCL 2.30.7 os/linux.cc ncclOsFindInterfaces, by getifaddrs). */
+static enum reach taken(struct reaches r)
+{
+    return r.v4 != NO_ADDRESS ? r.v4 : r.v6;
+}
+
+static bool has_address(const struct ni_facts *facts, const char *ifname, bool or_unknown)
+{
+    return taken(reaches_of(facts, ifname, or_unknown, NULL)) == PEERS;
 }
 
 /* The interfaces of the chosen ports: for RoCE the one that owns the GID's address, for InfiniBand
@@ -60,20 +92,19 @@ static void rail_interfaces(const struct ni_facts *facts, const struct ni_plan *
                             struct list *l)
 {
     const struct ni_inventory *inv = facts->inv;
-    enum family family = users_family(facts);
     for (unsigned i = 0; i < plan->n_chosen; i++) {
         const struct ni_port *port = &inv->port[plan->chosen[i]];
         int gid = plan->pick[plan->chosen[i]].gid;
         int own = inv->hca[port->hca].netdev;
         const struct ni_netdev *d = NULL;
-        bool addressed = false;
+        const uint8_t *ip = NULL;
         if (gid >= 0 && inv->gid[gid].ndev[0]) {
             d = ni_find_netdev(inv, inv->gid[gid].ndev);
-            addressed = inv->gid[gid].own == NI_OWN_OURS && serves_peers(inv->gid[gid].ip, family);
+            ip = inv->gid[gid].own == NI_OWN_OURS ? inv->gid[gid].ip : NULL;
         } else if (own >= 0) {
             d = &inv->netdev[own];
         }
-        if (d && d->running && (addressed || ni_has_address(facts, d->name, false)))
+        if (d && d->running && taken(reaches_of(facts, d->name, false, ip)) == PEERS)
             add(l, d->name);
     }
 }
@@ -87,7 +118,7 @@ const char *ni_pod_interface(const struct ni_facts *facts)
         return NULL;
     const struct ni_netdev *d = ni_find_netdev(inv, name);
     bool down = d && d->known == NI_KNOWN && !d->running;
-    return !down && ni_has_address(facts, name, true) ? name : NULL;
+    return !down && has_address(facts, name, true) ? name : NULL;
 }
 
 /* --sockets=LIST */
@@ -101,7 +132,7 @@ static void option_list(const struct ni_facts *facts, struct list *l, char (*nam
         if (!ni_copyn(name, NI_IF_NAME, s.p, s.n))
             continue;
         const struct ni_netdev *d = ni_find_netdev(facts->inv, name);
-        if (d && d->running && ni_has_address(facts, name, true))
+        if (d && d->running && has_address(facts, name, true))
             add(l, name);
         else
             ni_report(f, NI_F_SOCKET_UNUSABLE, name, "named by --sockets, but %s",
@@ -117,6 +148,90 @@ static void put_names(const struct list *l, struct ni_text *t)
         ni_putf(t, "%s%s", i ? "," : "", l->name[i]);
 }
 
+/* The interface that NCCL takes from the list, whatever the list's order: the first in the order of
+   the kernel's numbers, those with an IPv4 address before the others; lo is number 1. NULL: none.
+   running: NCCL looks whether it is up (2.28.3 and later). */
+static const struct ni_netdev *first_of(const struct ni_facts *facts, const char *list,
+                                        bool running)
+{
+    const struct ni_inventory *inv = facts->inv;
+    const struct ni_netdev *first = NULL;
+    int64_t least = INT64_MAX;
+    for (unsigned i = 0; i < inv->n_netdev; i++) {
+        const struct ni_netdev *d = &inv->netdev[i];
+        struct reaches r = reaches_of(facts, d->name, true, NULL);
+        int64_t number = d->ifindex.known == NI_KNOWN ? d->ifindex.v : UINT32_MAX;
+        number += r.v4 == NO_ADDRESS ? INT64_C(1) << 32 : 0;
+        if (d->known != NI_KNOWN || (running && !d->running) || taken(r) == NO_ADDRESS ||
+            number >= least || !ni_nccl_match_if(list, d->name))
+            continue;
+        first = d;
+        least = number;
+    }
+    return first;
+}
+
+/* No address of the one family that NCCL is to look at serves peers. */
+static bool lacks_family(const struct ni_facts *facts)
+{
+    const struct ni_net *net = &facts->inv->net;
+    enum family family = users_family(facts);
+    if (family == ANY_FAMILY || (family == ONLY_V4 ? net->v4_known : net->v6_known) != NI_KNOWN)
+        return false;
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        if (ni_ip_is_v4(net->addr[i].ip) == (family == ONLY_V4) &&
+            !ni_ip_is_link_local(net->addr[i].ip))
+            return false;
+    }
+    return true;
+}
+
+static void check_first(const struct ni_facts *facts, const char *list, struct ni_findings *f)
+{
+    const struct ni_netdev *first = first_of(facts, list, true),
+                           *old = first_of(facts, list, false);
+    char older[NI_IF_NAME + 48] = "";
+    if (old && old != first)
+        (void)ni_format(older, sizeof(older), "; before 2.28.3 NCCL takes %s, which is down",
+                        old->name);
+    if (!first)
+        ni_report(f, NI_F_USER_SOCKET_NONE, variable,
+                  "`%.100s` matches no interface that is up with an address: `no socket interface "
+                  "found`%s",
+                  list, older);
+    else if (strcmp(first->name, "lo") == 0)
+        ni_report(f, NI_F_USER_SOCKET_FIRST, variable,
+                  "`%.100s` lets NCCL take lo: ranks on other nodes cannot connect to it", list);
+    else if (taken(reaches_of(facts, first->name, true, NULL)) != PEERS)
+        ni_report(f, NI_F_USER_SOCKET_FIRST, variable,
+                  "`%.100s` lets NCCL take %s with a link-local address%s", list, first->name,
+                  older);
+    else if (*older)
+        ni_report(f, NI_F_USER_SOCKET_FIRST, variable, "`%.100s` lets NCCL take %s%s", list,
+                  first->name, older);
+}
+
+void ni_check_user_sockets(const struct ni_facts *facts, struct ni_findings *f)
+{
+    const char *list = ni_user_value(facts, variable), *cursor = list;
+    struct ni_span e;
+    unsigned n = 0;
+    if (lacks_family(facts)) {
+        ni_report(f, NI_F_USER_SOCKET_NONE, "NCCL_SOCKET_FAMILY",
+                  "no interface of the pod has a routable address of %s",
+                  ni_user_value(facts, "NCCL_SOCKET_FAMILY"));
+        return;
+    }
+    if (!list || strlen(list) < 2) /* NCCL takes one character as not set (misc/socket.cc) */
+        return;
+    while (ni_split(&cursor, ',', &e))
+        n += e.n > 0;
+    if (n > NI_MAX_IFS)
+        ni_report(f, NI_F_USER_VALUE_IGNORED, variable,
+                  "%u names; NCCL drops those beyond %d silently", n, NI_MAX_IFS);
+    check_first(facts, list, f);
+}
+
 /* What the user's own list means here: the interfaces it matches that can serve. */
 static void users_interfaces(const struct ni_facts *facts, struct list *l)
 {
@@ -127,9 +242,12 @@ static void users_interfaces(const struct ni_facts *facts, struct list *l)
     l->n = 0;
     for (unsigned i = 0; i < inv->n_netdev; i++) {
         const struct ni_netdev *d = &inv->netdev[i];
-        if (d->running && ni_nccl_match(user, d->name, -1) && ni_has_address(facts, d->name, true))
+        if (d->running && ni_nccl_match_if(user, d->name) && has_address(facts, d->name, true))
             add(l, d->name);
     }
+    const struct ni_netdev *first = first_of(facts, user, true);
+    if (l->n == 0 && first)
+        add(l, first->name);
 }
 
 static void write_list(const struct ni_facts *facts, struct ni_plan *plan, struct list *l,

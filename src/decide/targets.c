@@ -16,13 +16,27 @@ static void put_ports(const struct ni_facts *facts, const struct ni_plan *plan, 
     }
 }
 
+/* The index of the right GIDs where it is one, whatever the user has told NCCL; -1. */
+static int common_index(const struct ni_facts *facts, const struct ni_plan *plan)
+{
+    int index = -1;
+    for (unsigned i = 0; i < plan->n_chosen; i++) {
+        int gid = plan->pick[plan->chosen[i]].gid;
+        if (gid < 0 || (index >= 0 && facts->inv->gid[gid].index != index))
+            return -1;
+        index = facts->inv->gid[gid].index;
+    }
+    return index;
+}
+
 static void set_index(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
                       const char *name)
 {
     char value[16];
     struct ni_text t = ni_text_on(value, sizeof(value));
-    ni_putf(&t, "%d", plan->gid_index);
-    if (plan->gid_index >= 0)
+    int index = common_index(facts, plan);
+    ni_putf(&t, "%d", index);
+    if (index >= 0)
         ni_decide_value(facts, plan, rule, name, value, f,
                         "the index that is right for every chosen port");
     else

@@ -6,6 +6,8 @@
 
 #include "rule.h"
 
+static const char rule[] = "ib.disable", disable[] = "NCCL_IB_DISABLE";
+
 /* HPC-X's plugins and AMD's for its own NICs carry a copy of NCCL's InfiniBand code and read the same
    variables (NVIDIA/nccl#1357; ROCm/amd-anp net_ib.cc). ROCM-IB and IB-CAST are RCCL's own (2.28.3
    and later, plugin/net.cc). */
@@ -47,11 +49,20 @@ static const char *only_efa(const struct ni_inventory *inv)
     return name;
 }
 
+/* NCCL_NET=IB, or a plugin of that family: NCCL then takes no other network and dies where that has no
+   device (NCCL 2.30.7 plugin/net.cc ncclNetInit, ncclInvalidUsage). */
+static bool only_ib(const struct ni_facts *facts)
+{
+    const char *net = ni_user_value(facts, "NCCL_NET");
+    return net && *net && is_ib_family(net);
+}
+
 bool ni_wants_tcp(const struct ni_facts *facts)
 {
     const char *net = ni_user_value(facts, "NCCL_NET");
-    return facts->policy->mode == NI_MODE_TCP || ni_user_int(facts, "NCCL_IB_DISABLE", 0) != 0 ||
-           (net && strcasecmp(net, "socket") == 0);
+    return !only_ib(facts) &&
+           (facts->policy->mode == NI_MODE_TCP || ni_user_int(facts, "NCCL_IB_DISABLE", 0) != 0 ||
+            (net && strcasecmp(net, "socket") == 0));
 }
 
 void ni_rule_transport(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
@@ -76,44 +87,75 @@ void ni_rule_transport(const struct ni_facts *facts, struct ni_plan *plan, struc
     }
 }
 
-/* No port is left: was there none, or is none usable? */
-static void note_no_port(const struct ni_facts *facts, struct ni_findings *f)
+/* No port is left: was there none, or is none usable? then: what NCCL does. */
+static void note_no_port(const struct ni_facts *facts, struct ni_findings *f, const char *then)
 {
     unsigned given = ni_given_hcas(facts->inv);
     if (facts->inv->source_unread)
         ni_report(f, NI_F_HCA_NONE_USABLE, "NCCL_IB_HCA",
-                  "which RDMA devices the pod was given cannot be read: TCP is used");
+                  "which RDMA devices the pod was given cannot be read: %s", then);
     else if (given)
         ni_report(f, NI_F_HCA_NONE_USABLE, "NCCL_IB_HCA",
-                  "%u RDMA device%s given, none usable: `NET/IB : No device found`, TCP is used",
-                  given, given == 1 ? "" : "s");
+                  "%u RDMA device%s given, none usable: `NET/IB : No device found`, %s", given,
+                  given == 1 ? "" : "s", then);
     else
         ni_report(f, NI_F_HCA_NONE, "NCCL_IB_HCA", "the pod was given no RDMA device");
 }
 
-/* The user's NCCL_IB_HCA names devices that are not the pod's: said by hca.ports, not ours to
+/* Whether the user's NCCL_IB_HCA names devices: hca.ports has judged them, they are not ours to
    switch off. */
-static bool users_own_devices(const struct ni_facts *facts, const struct ni_plan *plan)
+static bool users_own_devices(const struct ni_facts *facts)
 {
     const char *list = ni_user_value(facts, "NCCL_IB_HCA");
-    return plan->transport == NI_NET_RDMA && plan->n_chosen == 0 && list && *list;
+    return list && *list;
+}
+
+/* Where no port is left, NCCL_IB_DISABLE makes sure of sockets, or where the user holds that at 0, a
+   list that takes no device: an empty one is all. */
+static void use_tcp(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+{
+    bool held = ni_user_value(facts, disable) && ni_user_int(facts, disable, 0) == 0;
+    bool all = held && ni_user_value(facts, "NCCL_IB_HCA");
+    note_no_port(facts, f, all ? "NCCL tries each that it can open" : "TCP is used");
+    if (!all)
+        plan->transport = NI_NET_TCP;
+    ni_decide_value(facts, plan, rule, disable, "1", f,
+                    "no usable RDMA port; without this NCCL would try every HCA it sees");
+    if (held)
+        ni_decide_value(facts, plan, rule, "NCCL_IB_HCA", "^", f,
+                        "no usable RDMA port, and your NCCL_IB_DISABLE keeps InfiniBand on: no "
+                        "HCA at all");
+}
+
+/* NCCL_NET allows nothing but InfiniBand. */
+static void check_only_ib(const struct ni_facts *facts, const struct ni_plan *plan,
+                          struct ni_findings *f)
+{
+    const char *net = ni_user_value(facts, "NCCL_NET");
+    bool off = ni_user_int(facts, disable, 0) != 0;
+    if (off || plan->n_chosen == 0)
+        ni_report(f, NI_F_USER_NET_NONE, "NCCL_NET", "%.40s allows no TCP, and %s: %s", net,
+                  off ? "your NCCL_IB_DISABLE no InfiniBand" : "no RDMA port is usable",
+                  "`Failed to initialize any NET plugin`");
+    if (facts->policy->mode == NI_MODE_TCP)
+        ni_report(f, NI_F_OPTION_INVALID, "--mode=tcp", "your NCCL_NET=%.40s allows no TCP", net);
 }
 
 void ni_rule_ib_disable(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
-    static const char rule[] = "ib.disable", name[] = "NCCL_IB_DISABLE";
     if (plan->transport == NI_NET_OTHER)
         return;
-    if (plan->transport == NI_NET_TCP) {
-        ni_decide_value(facts, plan, rule, name, "1", f,
+    if (only_ib(facts))
+        check_only_ib(facts, plan, f);
+    if (plan->transport == NI_NET_TCP)
+        ni_decide_value(facts, plan, rule, disable, "1", f,
                         facts->policy->mode == NI_MODE_TCP ? "--mode=tcp" : "TCP was chosen");
-    } else if (plan->n_chosen > 0) {
-        ni_decide_value(facts, plan, rule, name, "0", f, "%u RDMA port%s in use", plan->n_chosen,
+    else if (plan->n_chosen > 0)
+        ni_decide_value(facts, plan, rule, disable, "0", f, "%u RDMA port%s in use", plan->n_chosen,
                         plan->n_chosen == 1 ? "" : "s");
-    } else if (!users_own_devices(facts, plan)) {
-        note_no_port(facts, f);
-        plan->transport = NI_NET_TCP;
-        ni_decide_value(facts, plan, rule, name, "1", f,
-                        "no usable RDMA port; without this NCCL would try every HCA it sees");
-    }
+    else if (only_ib(facts))
+        ni_decide_value(facts, plan, rule, disable, NULL, f,
+                        "no usable RDMA port, but your NCCL_NET allows nothing else");
+    else if (!users_own_devices(facts))
+        use_tcp(facts, plan, f);
 }

@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a self-test tries: the ports that the job will use, as it will use them, and those that were
    given to the pod by name and cannot be used, so that the device itself says why. */
-#include <limits.h>
 #include <string.h>
 
 #include "rule.h"
 
-/* The index on which NCCL will end: the user's own, else the one of the port's pick, which follows
-   NCCL's search where that is left to it. */
+/* The index on which NCCL will end. */
 static int index_of(const struct ni_facts *facts, const struct ni_plan *plan, int at)
 {
-    const struct ni_inventory *inv = facts->inv;
-    int64_t users = ni_user_int(facts, "NCCL_IB_GID_INDEX", -1);
-    int gid = plan->pick[at].gid;
-    struct ni_gid_search how;
+    int gid = plan->pick[at].gid, users = (int)ni_user_int(facts, "NCCL_IB_GID_INDEX", -1);
     if (users >= 0)
-        return users < INT_MAX ? (int)users : INT_MAX;
-    if (ni_user_search(facts, &how))
-        return (int)ni_nccl_gid_search(inv, &inv->port[at], &how);
-    return gid < 0 ? -1 : inv->gid[gid].index;
+        return users;
+    if (plan->pick[at].nccl_index >= 0)
+        return plan->pick[at].nccl_index;
+    return gid < 0 ? -1 : facts->inv->gid[gid].index;
 }
 
 static struct ni_trial *add(const struct ni_facts *facts, struct ni_trials *to, int at)

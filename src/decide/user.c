@@ -52,25 +52,32 @@ static void check_names(const struct ni_facts *facts, struct ni_findings *f)
     ni_findings_sort(f, before);
 }
 
-/* NCCL takes names from this list, exactly; old digits too. Anything else is ignored without a word
-   (2.30.7 graph/paths.cc ncclGetLevel). */
+/* NCCL takes these names, near to far, exactly; in front of them old digits: 0 is LOC, 1 PIX, 2 PXB.
+   Anything else is ignored without a word (2.30.7 graph/paths.cc ncclGetLevel). */
 static void check_gdr_level(const struct ni_facts *facts, struct ni_findings *f)
 {
     static const char *const levels[] = {"LOC", "NVL", "NVB", "C2C", "PIX",
                                          "PXB", "P2C", "PXN", "PHB", "SYS"};
+    enum { PIX = 4, PXB, P2C, SYS = 9 };
     const char *v = value_of(facts, "NCCL_NET_GDR_LEVEL");
+    unsigned level = 0;
     if (!v)
         return;
-    bool known = *v >= '0' && *v <= '9';
-    for (unsigned i = 0; i < NI_COUNT(levels); i++)
-        known = known || strcmp(v, levels[i]) == 0;
-    if (!known)
+    while (level < NI_COUNT(levels) && strcmp(v, levels[level]) != 0)
+        level++;
+    if (level == NI_COUNT(levels) && *v >= '0' && *v <= '9') {
+        long old = strtol(v, NULL, 0);
+        level = old == 0 ? 0 : old == 1 ? PIX : old == 2 ? PXB : SYS;
+    }
+    if (level == NI_COUNT(levels))
         ni_report(f, NI_F_USER_VALUE_IGNORED, "NCCL_NET_GDR_LEVEL",
                   "`%.40s` is no level: NCCL ignores it silently", v);
-    else if (facts->inv->gdr.c2c &&
-             (strcmp(v, "PIX") == 0 || strcmp(v, "PXB") == 0 || strcmp(v, "LOC") == 0))
+    else if (level < PIX)
+        ni_report(f, NI_F_USER_GDR_OFF, "NCCL_NET_GDR_LEVEL",
+                  "%.40s switches GPUDirect RDMA off: no GPU is that near to an HCA", v);
+    else if (facts->inv->gdr.c2c && level < P2C)
         ni_report(f, NI_F_USER_GDR_C2C, "NCCL_NET_GDR_LEVEL",
-                  "%s switches GPUDirect over NVLink-C2C off (NCCL 2.29.2)", v);
+                  "%.40s switches GPUDirect over NVLink-C2C off (NCCL 2.29.2)", v);
 }
 
 /* Integers are read by strtoll: garbage is 0, which for a GID index is a value (misc/param.cc). */
@@ -95,10 +102,17 @@ static void check_numbers(const struct ni_facts *facts, struct ni_findings *f)
                   "`%.40s` is neither AF_INET nor AF_INET6", family);
 }
 
-static bool names_pod_hca(const struct ni_inventory *inv, const char *list)
+/* port: by a port that the HCA has, too. */
+static bool names_pod_hca(const struct ni_inventory *inv, const char *list, bool port)
 {
     for (unsigned i = 0; i < inv->n_hca; i++) {
-        if (inv->hca[i].claim >= 0 && ni_nccl_match(list, inv->hca[i].name, -1))
+        const struct ni_hca *h = &inv->hca[i];
+        if (h->claim < 0 || !ni_nccl_match(list, h->name, -1))
+            continue;
+        bool any = !port;
+        for (unsigned k = 0; k < h->n_port; k++)
+            any = any || ni_nccl_match(list, h->name, (int)inv->port[h->first_port + (int)k].num);
+        if (any)
             return true;
     }
     return false;
@@ -118,17 +132,19 @@ static const char *longer_match(const struct ni_inventory *inv, const char *pref
     return NULL;
 }
 
-/* One entry of the user's NCCL_IB_HCA as a list of its own: `=name` or `name`. */
+/* One entry of the user's NCCL_IB_HCA as a list of its own: `=name`, `name`, each with `:port`. */
 static void check_hca_entry(const struct ni_inventory *inv, struct ni_span e, bool exact,
                             struct ni_findings *f)
 {
-    char one[NI_DEV_NAME + 8];
-    struct ni_text t = ni_text_on(one, sizeof(one));
+    char one[NI_DEV_NAME + 8], whole[NI_DEV_NAME + 16];
+    struct ni_text t = ni_text_on(one, sizeof(one)), w = ni_text_on(whole, sizeof(whole));
     const char *colon = memchr(e.p, ':', e.n);
     size_t n = colon ? (size_t)(colon - e.p) : e.n;
     ni_put(&t, exact ? "=" : "");
     ni_putn(&t, e.p, n);
-    if (n == 0 || t.cut)
+    ni_put(&w, exact ? "=" : "");
+    ni_putn(&w, e.p, e.n);
+    if (n == 0 || t.cut || w.cut)
         return;
     const char *longer = exact ? NULL : longer_match(inv, one);
     if (memchr(e.p, ' ', e.n) || memchr(e.p, '\t', e.n))
@@ -137,8 +153,16 @@ static void check_hca_entry(const struct ni_inventory *inv, struct ni_span e, bo
     else if (longer)
         ni_report(f, NI_F_USER_HCA_PREFIX, "NCCL_IB_HCA", "`%s` without '=' also takes %s", one,
                   longer);
-    else if (!names_pod_hca(inv, one))
+    else if (!names_pod_hca(inv, one, false))
         ni_report(f, NI_F_USER_HCA_FOREIGN, "NCCL_IB_HCA", "`%s` names no HCA of this pod", one);
+    else if (!names_pod_hca(inv, whole, true))
+        ni_report(f, NI_F_USER_HCA_FOREIGN, "NCCL_IB_HCA", "`%s` names no port of this pod", whole);
+    else if (n + 1 == e.n || (colon && colon[1] == ':'))
+        ni_report(
+            f, NI_F_USER_HCA_FOREIGN, "NCCL_IB_HCA",
+            "`%s` has no port behind the colon: NCCL before 2.30.7 reads port 0, which no HCA "
+            "has",
+            whole);
 }
 
 static void check_hca_list(const struct ni_facts *facts, const struct ni_plan *plan,
@@ -166,25 +190,6 @@ static void check_hca_list(const struct ni_facts *facts, const struct ni_plan *p
                   "%u names; NCCL drops those beyond %d silently", n, NI_MAX_CHOSEN);
 }
 
-/* NCCL dies where none of its candidates has an address. */
-static void check_sockets(const struct ni_facts *facts, struct ni_findings *f)
-{
-    const struct ni_inventory *inv = facts->inv;
-    const char *list = value_of(facts, "NCCL_SOCKET_IFNAME");
-    if (!list || strlen(list) < 2) /* NCCL takes one character as not set (misc/socket.cc) */
-        return;
-    for (unsigned i = 0; i < inv->n_netdev; i++) {
-        const struct ni_netdev *d = &inv->netdev[i];
-        if (d->known == NI_KNOWN && d->running && ni_nccl_match(list, d->name, -1) &&
-            ni_has_address(facts, d->name, true))
-            return;
-    }
-    ni_report(
-        f, NI_F_USER_SOCKET_NONE, "NCCL_SOCKET_IFNAME",
-        "`%.100s` matches no interface that is up with an address: `no socket interface found`",
-        list);
-}
-
 void ni_rule_user(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     const char *topo = value_of(facts, "NCCL_TOPO_FILE");
@@ -193,7 +198,7 @@ void ni_rule_user(const struct ni_facts *facts, struct ni_plan *plan, struct ni_
     check_gdr_level(facts, f);
     check_numbers(facts, f);
     check_hca_list(facts, plan, f);
-    check_sockets(facts, f);
+    ni_check_user_sockets(facts, f);
     if (topo && facts->inv->topo_file != NI_KNOWN && facts->inv->topo_file != NI_UNSET)
         ni_report(f, NI_F_USER_TOPO_UNREADABLE, "NCCL_TOPO_FILE",
                   "`%.120s` is %s: NCCL goes on without it", topo,

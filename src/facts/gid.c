@@ -140,8 +140,8 @@ static enum ni_own whose(struct ni_probe *p, const struct ni_port *port, const s
 /* While the addresses are not all known, what lies behind may be as much ours. */
 static bool settles(const struct ni_inventory *inv, const struct ni_gid *g)
 {
-    return g->type == NI_GID_V2 && g->own == NI_OWN_OURS && ni_ip_is_v4(g->ip) && g->ndev[0] &&
-           inv->net.v4_known == NI_KNOWN;
+    return g->type == NI_GID_V2 && g->own == NI_OWN_OURS && ni_ip_is_v4(g->ip) &&
+           !ni_ip_is_link_local(g->ip) && g->ndev[0] && inv->net.v4_known == NI_KNOWN;
 }
 
 /* Reads on from port->gids_read, below `end`. Stops behind the first GID that settles it unless
@@ -292,6 +292,18 @@ static bool stands_alone(struct ni_probe *p, const char *ifname)
     return function && !p->inner.cut;
 }
 
+/* Whether NCCL's search for IPv4 may end elsewhere than on the right GID of the port: on another
+   pod's, or by a type that cannot be read (decide/gid_search.c). Then IPv6 is looked at too. */
+static bool search_strays(const struct ni_inventory *inv, const struct ni_port *port)
+{
+    for (unsigned i = 0; i + 1 < port->n_gid; i++) {
+        const struct ni_gid *g = &inv->gid[port->first_gid + (int)i];
+        if (ni_ip_is_v4(g->ip) && g->type != NI_GID_V1)
+            return true;
+    }
+    return port->gids_lost;
+}
+
 /* Each port has a right GID, but at different indexes. What lies behind it does not move NCCL's own
    search (decide/gid_search.c), but may hold an index that is right for all. A port with no second
    right entry names the only one that can be; two that name different ones: none can. Below which
@@ -306,7 +318,7 @@ static unsigned end_of_search(struct ni_probe *p)
         if (!wants_gids(inv, &inv->port[i]))
             continue;
         const struct ni_gid *right = right_gid(inv, &inv->port[i]);
-        if (!right)
+        if (!right || search_strays(inv, &inv->port[i]))
             return NI_GID_TABLE;
         if (!has_one_address(&inv->net, right->ndev) || !stands_alone(p, right->ndev))
             continue;

@@ -144,6 +144,9 @@ static void hca_row(const void *ctx, unsigned i, struct ni_row *row)
     int gid = plan->pick[line->port].gid;
     if (!unjudged(lines, i) && gid >= 0) {
         char ip[NI_IP_TEXT];
+        int nccl = plan->pick[line->port].nccl_index;
+        if (nccl >= 0 && nccl != inv->gid[gid].index)
+            ni_putf(&row->cell[H_GID], "%d instead of ", nccl);
         ni_putf(&row->cell[H_GID], "%u %s (%s)", (unsigned)inv->gid[gid].index,
                 ni_ip_text(inv->gid[gid].ip, ip), ni_word_gid_type(inv->gid[gid].type));
     }

@@ -18,7 +18,7 @@ static void write_transport(struct ni_out *o, const struct ni_view *view)
         break;
     case NI_NET_RDMA:
         if (plan->n_chosen == 0) {
-            ni_out_put(o, "your NCCL_IB_HCA, which names no usable port of this pod");
+            ni_out_put(o, "RDMA, without a usable port of this pod");
             break;
         }
         ni_out_putf(o, "RDMA over %s, %u port%s", ni_say_link(ni_plan_link(view->inv, plan)),

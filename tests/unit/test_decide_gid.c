@@ -140,8 +140,8 @@ static void test_v1_only(void **state)
     gid(2, "10.0.2.6", V1, OURS);
     node_decide();
     assert_setting("NCCL_IB_HCA", "rule", "=mlx5_6:1,mlx5_7:1");
-    assert_setting("NCCL_IB_GID_INDEX", "unset", "");
-    assert_int_equal(node.plan.gid_index, -1);
+    assert_setting("NCCL_IB_GID_INDEX", "rule", "2");
+    assert_int_equal(node.plan.gid_index, 2);
     assert_true(has(NI_F_GID_V1_ONLY));
 }
 
@@ -277,6 +277,69 @@ static void test_search_cannot_be_right(void **state)
     assert_string_equal(node.findings.at[0].subject, "mlx5_6/1");
 }
 
+/* Where IPv4 does not do for all, IPv6 on all of them may: an index, or a search. */
+static void test_ipv6_on_all(void **state)
+{
+    (void)state;
+    node_reset(NULL);
+    node_hca("mlx5_6");
+    gid(3, "fd00::1:6", V2, OURS);
+    gid(5, "10.0.1.6", V2, OURS);
+    node_hca("mlx5_7");
+    gid(3, "fd00::2:6", V2, OURS);
+    node_decide();
+    assert_setting("NCCL_IB_GID_INDEX", "rule", "3");
+    assert_setting("NCCL_IB_ADDR_FAMILY", "rule", "AF_INET6");
+    assert_int_equal(picked(0), 3);
+    node.inv.gid[2].index = 7;
+    node.inv.port[1].gids_read = 8;
+    node_decide();
+    assert_setting("NCCL_IB_GID_INDEX", "unset", "");
+    assert_setting("NCCL_IB_ADDR_FAMILY", "rule", "AF_INET6");
+    assert_int_equal(picked(0), 3);
+    assert_int_equal(picked(1), 7);
+    assert_false(has(NI_F_GID_SEARCH_WRONG));
+}
+
+/* The last resort: one index, of IPv4 here and of IPv6 there. */
+static void test_either_family(void **state)
+{
+    (void)state;
+    node_reset(NULL);
+    node_hca("mlx5_6");
+    gid(1, "10.0.2.9", V2, ALIEN);
+    gid(3, "fd00::1:6", V2, OURS);
+    gid(5, "10.0.1.6", V2, OURS);
+    node_hca("mlx5_7");
+    gid(3, "10.0.2.6", V2, OURS);
+    node_decide();
+    assert_setting("NCCL_IB_GID_INDEX", "rule", "3");
+    assert_setting("NCCL_IB_ADDR_FAMILY", "none", "");
+    assert_int_equal(picked(0), 3);
+}
+
+/* NCCL compares what it has not set: its search is not relied on, unless a range keeps it away. */
+static void test_type_unread(void **state)
+{
+    (void)state;
+    node_reset(NULL);
+    node_hca("mlx5_6");
+    gid(2, "10.0.1.9", NI_GID_UNREAD, ALIEN);
+    gid(3, "10.0.1.6", V2, OURS);
+    node_hca("mlx5_7");
+    gid(5, "10.0.2.6", V2, OURS);
+    node_decide();
+    assert_setting("NCCL_IB_GID_INDEX", "unset", "");
+    assert_true(has(NI_F_GID_SEARCH_WRONG));
+    node_ip("192.168.1.9", node.inv.gid[0].ip);
+    node_decide();
+    assert_setting("NCCL_IB_ADDR_RANGE", "rule", "10.0.0.0/22");
+    assert_false(has(NI_F_GID_SEARCH_WRONG));
+    node_env("NCCL_IB_ROCE_VERSION_NUM=2");
+    node_decide();
+    assert_true(has(NI_F_USER_GID_WRONG));
+}
+
 static void test_ipv6(void **state)
 {
     (void)state;
@@ -337,10 +400,10 @@ static void test_users_index(void **state)
         {"4", true},
         {"255", true},
         {"4096", true},
-        {"99999999999999999999", true},
+        {"99999999999999999999", false}, /* NCCL takes its default: it searches */
         {"abc", true},
-        {"65539", true},      /* 3, if it were cut to 16 bits */
-        {"4294967299", true}, /* or to 32 */
+        {"65539", true},       /* 3, if it were cut to 16 bits */
+        {"4294967299", false}, /* NCCL keeps it in an int: 3 */
     };
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
@@ -373,6 +436,35 @@ static void test_users_index_on_some_ports(void **state)
     assert_setting("NCCL_IB_ADDR_RANGE", "none", "");
     assert_int_equal(node.findings.n, 1);
     assert_string_equal(node.findings.at[0].subject, "mlx5_7/1");
+}
+
+/* NCCL looks at the index first, and takes an empty one for a search. */
+static void test_users_index_and_search(void **state)
+{
+    (void)state;
+    one_hca();
+    gid(3, "10.0.1.6", V2, OURS);
+    gid(5, "fd00::6", V2, OURS);
+    node_env("NCCL_IB_ADDR_FAMILY=AF_INET6");
+    node_decide();
+    assert_int_equal(node.plan.gid_index, -1);
+    assert_int_equal(picked(0), 5);
+    node_env("NCCL_IB_GID_INDEX=3");
+    node_decide();
+    assert_int_equal(node.plan.gid_index, 3);
+    assert_int_equal(picked(0), 3);
+    assert_int_equal(node.plan.pick[0].nccl_index, 3);
+    assert_true(has(NI_F_USER_VALUE_IGNORED));
+    node.entry[1] = (char[]){"NCCL_IB_GID_INDEX="};
+    node_decide();
+    assert_int_equal(node.plan.gid_index, -1);
+    assert_int_equal(picked(0), 5);
+    node.entry[1] = (char[]){"NCCL_IB_GID_INDEX=9"};
+    node_decide();
+    assert_int_equal(node.plan.gid_index, 9);
+    assert_int_equal(node.plan.pick[0].nccl_index, 9);
+    assert_int_equal(picked(0), 3); /* the right one */
+    assert_true(has(NI_F_USER_GID_WRONG));
 }
 
 static void test_users_search(void **state)
@@ -411,10 +503,14 @@ int main(void)
         cmocka_unit_test(test_range_makes_search_right),
         cmocka_unit_test(test_range_is_no_single_address),
         cmocka_unit_test(test_search_cannot_be_right),
+        cmocka_unit_test(test_ipv6_on_all),
+        cmocka_unit_test(test_either_family),
+        cmocka_unit_test(test_type_unread),
         cmocka_unit_test(test_ipv6),
         cmocka_unit_test(test_infiniband),
         cmocka_unit_test(test_users_index),
         cmocka_unit_test(test_users_index_on_some_ports),
+        cmocka_unit_test(test_users_index_and_search),
         cmocka_unit_test(test_users_search),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

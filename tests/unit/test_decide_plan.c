@@ -157,6 +157,58 @@ static void test_transport(void **state)
     }
 }
 
+/* What is said of TCP is true: never with InfiniBand alone allowed, and with NCCL_IB_DISABLE held at
+   0 only by a list that takes no device. */
+static void test_no_port(void **state)
+{
+    static const struct {
+        const char *first, *second;
+        enum ni_transport transport;
+        const char *disable, *list; /* as the rule says, NULL: it does not export */
+        bool dies;
+    } cases[] = {
+        {"X=", "Y=", NI_NET_TCP, "1", NULL, false},
+        {"NCCL_IB_DISABLE=0", "X=", NI_NET_TCP, NULL, "^", false},
+        {"NCCL_IB_DISABLE=x", "X=", NI_NET_TCP, NULL, "^", false},
+        {"NCCL_IB_DISABLE=", "X=", NI_NET_TCP, NULL, "^", false},
+        {"NCCL_IB_DISABLE=0", "NCCL_IB_HCA=", NI_NET_RDMA, NULL, NULL, false},
+        {"NCCL_IB_DISABLE=1", "X=", NI_NET_TCP, NULL, NULL, false},
+        {"NCCL_NET=IB", "X=", NI_NET_RDMA, NULL, NULL, true},
+        {"NCCL_NET=ib", "NCCL_IB_DISABLE=0", NI_NET_RDMA, NULL, NULL, true},
+        {"NCCL_NET=Socket", "X=", NI_NET_TCP, "1", NULL, false},
+    };
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        node_reset(state);
+        node_eth0();
+        node_hca("mlx5_6"); /* given, without a GID */
+        node_env(cases[i].first);
+        node_env(cases[i].second);
+        node_decide();
+        const struct ni_setting *list = ni_plan_get(&node.plan, "NCCL_IB_HCA");
+        if (node.plan.transport != cases[i].transport ||
+            exported("NCCL_IB_DISABLE") != (cases[i].disable != NULL) ||
+            exported("NCCL_IB_HCA") != (cases[i].list != NULL) ||
+            (cases[i].list && strcmp(list->value, cases[i].list) != 0) ||
+            has(NI_F_USER_NET_NONE) != cases[i].dies)
+            fail_msg("case %zu", i);
+        for (unsigned k = 0; k < node.findings.n; k++) {
+            if (strstr(node.findings.at[k].message, "TCP is used"))
+                assert_int_equal(node.plan.transport, NI_NET_TCP);
+        }
+    }
+    node_reset(state);
+    node_rail("mlx5_6", 3, "10.0.1.6", "net1");
+    node_env("NCCL_NET=IB");
+    node.policy.mode = NI_MODE_TCP;
+    node_decide();
+    assert_int_equal(node.plan.transport, NI_NET_RDMA);
+    assert_setting("NCCL_IB_DISABLE", "rule", "0");
+    assert_true(has(NI_F_OPTION_INVALID));
+    node_env("NCCL_IB_DISABLE=1");
+    node_decide();
+    assert_true(has(NI_F_USER_NET_NONE));
+}
+
 static void test_tcp(void **state)
 {
     (void)state;
@@ -308,6 +360,7 @@ int main(void)
         cmocka_unit_test(test_user_wins_everywhere),
         cmocka_unit_test(test_long_user_value),
         cmocka_unit_test(test_transport),
+        cmocka_unit_test(test_no_port),
         cmocka_unit_test(test_tcp),
         cmocka_unit_test(test_rdma_demanded),
         cmocka_unit_test(test_rdma_demanded_but_user_prevents_it),

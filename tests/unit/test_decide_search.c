@@ -59,7 +59,7 @@ static void check(const struct row *rows, size_t n)
     for (size_t i = 0; i < n; i++) {
         set_table(rows[i].table);
         struct ni_gid_search s = search_of(&rows[i].how);
-        unsigned got = ni_nccl_gid_search(&node.inv, &node.inv.port[0], &s);
+        unsigned got = ni_nccl_gid_search(&node.inv, &node.inv.port[0], &s).index;
         if (got != rows[i].want)
             fail_msg("row %zu, `%s`: %u, not %u", i, rows[i].table, got, rows[i].want);
     }
@@ -148,6 +148,36 @@ static void test_edges_of_family_and_validity(void **state)
     };
     (void)state;
     check(rows, NI_COUNT(rows));
+}
+
+/* Where the outcome hangs on a type that cannot be read, and where an old NCCL would ask for it. */
+static void test_unread_types(void **state)
+{
+    static const struct {
+        const char *table;
+        struct how how;
+        bool unproven, unread;
+    } rows[] = {
+        {LOCAL "10.0.0.1/1 10.0.0.1/2", {V4}, false, false},
+        {LOCAL "10.0.0.1/? 10.0.0.2/2", {V4}, true, true},
+        {LOCAL "10.0.0.1/? 10.0.0.2/1", {V4}, false, true}, /* not the wanted version */
+        {LOCAL "10.0.0.1/1 10.0.0.2/? 10.0.0.3/2", {V4}, false, true},
+        {LOCAL "10.0.0.1/? fd00::1/2", {V4}, false, false}, /* another family is not looked at */
+        {LOCAL "192.168.0.1/? 10.0.0.2/2", {"10.0.0.0/8", false, 0}, false, false},
+        {"- fd00::1/2", {V6}, false, true}, /* an empty entry is not valid: its type is no matter */
+        {"fe80::1/? fd00::1/2", {V6}, false, true},
+        {"fd00::9/? fd00::1/2", {V6}, true, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(rows); i++) {
+        set_table(rows[i].table);
+        struct ni_gid_search s = search_of(&rows[i].how);
+        struct ni_gid_end end = ni_nccl_gid_search(&node.inv, &node.inv.port[0], &s);
+        if (end.unproven != rows[i].unproven || end.unread != rows[i].unread)
+            fail_msg("row %zu, `%s`", i, rows[i].table);
+        node.inv.port[0].gids_lost = true;
+        assert_true(ni_nccl_gid_search(&node.inv, &node.inv.port[0], &s).unproven);
+    }
 }
 
 /* ---- a second reading ---- */
@@ -256,7 +286,7 @@ static void test_against_a_second_reading(void **state)
         static struct model m;
         struct ni_gid_search how = random_case(&m);
         unsigned want = model_search(&m);
-        unsigned got = ni_nccl_gid_search(&node.inv, &node.inv.port[0], &how);
+        unsigned got = ni_nccl_gid_search(&node.inv, &node.inv.port[0], &how).index;
         if (got != want)
             fail_msg("case %u: %u, not %u", i, got, want);
         ends[got]++;
@@ -271,6 +301,7 @@ int main(void)
         cmocka_unit_test(test_known_outcomes),
         cmocka_unit_test(test_range_and_version),
         cmocka_unit_test(test_edges_of_family_and_validity),
+        cmocka_unit_test(test_unread_types),
         cmocka_unit_test(test_against_a_second_reading),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,6 +47,7 @@ static void test_chosen(void **state)
     assert_memory_equal(trials.at[1].gid, node.inv.gid[3].ip, NI_GID_BYTES);
     assert_false(trials.probe);
     node.inv.gid[1].index = 5; /* the one entry of mlx5_6 that fits */
+    node.inv.port[0].gids_read = 6;
     assert_tried("mlx5_6/1:5 mlx5_7/1:3");
     node.inv.port[0].link = node.inv.port[1].link = NI_LINK_IB;
     assert_tried("mlx5_6/1:-1 mlx5_7/1:-1");
@@ -64,9 +65,15 @@ static void test_users_index(void **state)
     assert_true(ni_ip_is_zero(trials.at[0].gid));
     node.entry[0] = (char[]){"NCCL_IB_GID_INDEX=9999"};
     assert_tried("mlx5_6/1:9999 mlx5_7/1:9999");
-    node.entry[0] = (char[]){"NCCL_IB_GID_INDEX=99999999999999"};
-    plan();
-    assert_int_equal(trials.at[0].index, INT_MAX);
+    node.entry[0] = (char[]){"NCCL_IB_GID_INDEX=4294967298"}; /* NCCL keeps it in an int */
+    assert_tried("mlx5_6/1:2 mlx5_7/1:2");
+    node.entry[0] = (char[]){"NCCL_IB_GID_INDEX=99999999999999999999"}; /* ... its default */
+    assert_tried("mlx5_6/1:3 mlx5_7/1:3");
+    node.entry[0] = (char[]){"NCCL_IB_GID_INDEX=2"}; /* stronger than any search */
+    node_env("NCCL_IB_ADDR_FAMILY=AF_INET6");
+    assert_tried("mlx5_6/1:2 mlx5_7/1:2");
+    node.n_env = 1;
+    node.entry[1] = NULL;
     node.entry[0] = (char[]){"NCCL_IB_GID_INDEX=-1"}; /* NCCL searches, and so do we */
     assert_tried("mlx5_6/1:3 mlx5_7/1:3");
     node.entry[0] = (char[]){"NCCL_IB_GID_INDEX="};

@@ -106,12 +106,15 @@ static void test_levels(void **state)
 {
     static const struct {
         const char *value;
-        bool ignored, c2c; /* the latter on a machine with NVLink-C2C */
+        bool ignored, off, c2c; /* the latter on a machine with NVLink-C2C */
     } cases[] = {
-        {"LOC", false, true},  {"PIX", false, true},  {"PXB", false, true},  {"PHB", false, false},
-        {"SYS", false, false}, {"P2C", false, false}, {"C2C", false, false}, {"NVL", false, false},
-        {"0", false, false},   {"4", false, false},   {"pix", true, false},  {"PIXX", true, false},
-        {"PI", true, false},   {" PIX", true, false}, {"-1", true, false},   {"SYS ", true, false},
+        {"LOC", false, true, false},  {"NVL", false, true, false},  {"C2C", false, true, false},
+        {"PIX", false, false, true},  {"PXB", false, false, true},  {"P2C", false, false, false},
+        {"PHB", false, false, false}, {"SYS", false, false, false}, {"0", false, true, false},
+        {"00", false, true, false},   {"1", false, false, true},    {"2", false, false, true},
+        {"3", false, false, false},   {"0x2", false, false, true},  {"99", false, false, false},
+        {"pix", true, false, false},  {"PIXX", true, false, false}, {"PI", true, false, false},
+        {" PIX", true, false, false}, {"-1", true, false, false},   {"SYS ", true, false, false},
     };
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
@@ -123,6 +126,7 @@ static void test_levels(void **state)
             node_env(entry);
             node_decide();
             if (has(NI_F_USER_VALUE_IGNORED) != cases[i].ignored ||
+                has(NI_F_USER_GDR_OFF) != cases[i].off ||
                 has(NI_F_USER_GDR_C2C) != (c2c && cases[i].c2c))
                 fail_msg("%s", entry);
         }
@@ -260,6 +264,79 @@ static void test_sockets(void **state)
     }
 }
 
+static void numbered(const char *name, bool running, int64_t ifindex, const char *ip)
+{
+    node.inv.netdev[node_netdev(name, running)].ifindex = (struct ni_num){ifindex, NI_KNOWN};
+    if (ip)
+        node_addr(ip, name);
+}
+
+/* Which one NCCL takes: by the kernel's numbers, IPv4 first, whatever the list's order. */
+static void test_first_socket(void **state)
+{
+    static const struct {
+        const char *entry, *family;
+        enum ni_finding_id id; /* NI_F_COUNT: none */
+        const char *message;
+    } cases[] = {
+        {"NCCL_SOCKET_IFNAME=^docker0", NULL, NI_F_USER_SOCKET_FIRST, "take lo:"},
+        {"NCCL_SOCKET_IFNAME==lo", NULL, NI_F_USER_SOCKET_FIRST, "take lo:"},
+        {"NCCL_SOCKET_IFNAME==lo", "NCCL_SOCKET_FAMILY=AF_INET6", NI_F_USER_SOCKET_NONE, "=lo"},
+        {"NCCL_SOCKET_IFNAME=^lo", NULL, NI_F_USER_SOCKET_FIRST, "before 2.28.3 NCCL takes down0"},
+        {"NCCL_SOCKET_IFNAME=^lo,down", NULL, NI_F_COUNT, NULL},
+        {"NCCL_SOCKET_IFNAME==six,net1", NULL, NI_F_COUNT, NULL}, /* IPv4 comes first */
+        {"NCCL_SOCKET_IFNAME==six,net1", "NCCL_SOCKET_FAMILY=AF_INET6", NI_F_COUNT, NULL},
+        {"NCCL_SOCKET_IFNAME==local,six", NULL, NI_F_USER_SOCKET_FIRST, "take local with a link"},
+        {"NCCL_SOCKET_IFNAME==local", "NCCL_SOCKET_FAMILY=AF_INET6", NI_F_COUNT, NULL},
+        {"NCCL_SOCKET_IFNAME==down0", NULL, NI_F_USER_SOCKET_NONE, "before 2.28.3 NCCL takes"},
+        {"NCCL_SOCKET_IFNAME==a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,net1", NULL, NI_F_COUNT, NULL},
+        {"NCCL_SOCKET_IFNAME==a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,net1", NULL, NI_F_USER_SOCKET_NONE,
+         NULL},
+        {"NCCL_SOCKET_IFNAME==net1,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q", NULL, NI_F_USER_VALUE_IGNORED,
+         "17 names"},
+    };
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        node_reset(state);
+        numbered("net1", true, 20, "10.0.1.6");
+        numbered("lo", true, 1, NULL);
+        numbered("six", true, 4, "fd00::6");
+        numbered("local", true, 5, "169.254.1.6");
+        node_addr("fd00::7", "local");
+        numbered("down0", false, 3, "10.0.9.6");
+        node_env(cases[i].entry);
+        if (cases[i].family)
+            node_env(cases[i].family);
+        node_decide();
+        bool said = cases[i].message == NULL;
+        for (unsigned k = 0; k < node.findings.n; k++)
+            said = said || (node.findings.at[k].id == cases[i].id &&
+                            strstr(node.findings.at[k].message, cases[i].message));
+        if (!said || has(NI_F_USER_SOCKET_FIRST) != (cases[i].id == NI_F_USER_SOCKET_FIRST) ||
+            has(NI_F_USER_SOCKET_NONE) != (cases[i].id == NI_F_USER_SOCKET_NONE))
+            fail_msg("case %zu", i);
+    }
+}
+
+static void test_socket_family(void **state)
+{
+    node_reset(state);
+    node_eth0();
+    node_env("NCCL_SOCKET_FAMILY=AF_INET6");
+    node_addr("fe80::6", "eth0");
+    node_decide();
+    assert_true(has(NI_F_USER_SOCKET_NONE));
+    node.inv.net.v6_known = NI_DENIED; /* a doubt is no finding */
+    node_decide();
+    assert_false(has(NI_F_USER_SOCKET_NONE));
+    node.inv.net.v6_known = NI_KNOWN;
+    node_addr("fd00::6", "eth0");
+    node_decide();
+    assert_false(has(NI_F_USER_SOCKET_NONE));
+    node.entry[0] = (char[]){"NCCL_SOCKET_FAMILY=AF_INET"};
+    node_decide();
+    assert_false(has(NI_F_USER_SOCKET_NONE));
+}
+
 static void test_topo_file(void **state)
 {
     static const enum ni_known known[] = {NI_UNSET, NI_ABSENT, NI_DENIED, NI_KNOWN};
@@ -308,6 +385,8 @@ int main(void)
         cmocka_unit_test(test_hca_list),
         cmocka_unit_test(test_hca_list_too_long),
         cmocka_unit_test(test_sockets),
+        cmocka_unit_test(test_first_socket),
+        cmocka_unit_test(test_socket_family),
         cmocka_unit_test(test_topo_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -127,6 +127,7 @@ static void pick(bool kept, const char *why, int right_gid)
     p->kept = kept;
     p->rule = "hca.ports";
     p->gid = right_gid;
+    p->nccl_index = -1;
     ni_copy(p->why, sizeof(p->why), why);
     if (kept)
         node.plan.chosen[node.plan.n_chosen++] = port;
