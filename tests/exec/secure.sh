@@ -125,6 +125,22 @@ done
 same "RLIMIT_DATA: never writes where the user may not" "" "$(cat "$dir/closed/log")"
 [ "${seen:-0}" -gt 50 ] || fail "RLIMIT_DATA: the program starts" "${seen:-0} times of 65"
 
+# A seccomp filter without capset, and another user without setpriv, which needs that.
+unable() { # PROGRAM ARG...
+    program=$1
+    shift
+    REFUSE_AS_ROOT=1 "$(tool refuse)" EPERM capset "$(command -v chroot)" --userspec=1000:1000 / "$dir/$program" "$@" 2>&1
+}
+out=$(unable plain --mode=off -- /bin/echo ran)
+if [ "$out" = ran ]; then
+    out=$(unable strong --mode=off -- /bin/echo ran) && status=0 || status=$?
+    same "no capset, effective capabilities: refused" 125 "$status"
+    matches "no capset: why" "nccl-init: error: nccl-init has file capabilities, and the kernel does not let it put them down: *" "$out"
+    same "no capset, permitted ones: the command runs" ran "$(unable with --mode=off -- /bin/echo ran)"
+else
+    skip "no capset" "$out"
+fi
+
 # ---- variables of the libraries ------------------------------------------------------------------
 
 for program in plain with; do
