@@ -1,4 +1,4 @@
-# ni::jansson, ni::cap, ni::verbs, ni::cmocka, and NI_<LIBRARY>_VERSION for `nccl-init --version`.
+# ni::jansson, ni::verbs, ni::cmocka, and NI_<LIBRARY>_VERSION for `nccl-init --version`.
 # NI_DEPS_DIR is set by a musl toolchain file: then they are the archives that .dev/deps built.
 # Without it they are the distribution's shared libraries.
 
@@ -14,7 +14,6 @@ if(NI_DEPS_DIR)
     endif()
     set(lib ${NI_DEPS_DIR}/lib)
     ni_import(jansson ${lib}/libjansson.a)
-    ni_import(cap ${lib}/libcap.a)
     ni_import(cmocka ${lib}/libcmocka.a)
     # Where glibc does not say so, its header takes x86-64 alone for a 64-bit machine.
     target_compile_definitions(ni::cmocka INTERFACE __WORDSIZE=64)
@@ -36,19 +35,16 @@ if(NI_DEPS_DIR)
 else()
     find_package(PkgConfig REQUIRED)
     pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
-    pkg_check_modules(LIBCAP REQUIRED IMPORTED_TARGET libcap)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
     pkg_check_modules(VERBS IMPORTED_TARGET libibverbs)
     pkg_check_modules(LIBNL libnl-3.0)
     add_library(ni::jansson ALIAS PkgConfig::JANSSON)
-    add_library(ni::cap ALIAS PkgConfig::LIBCAP)
     add_library(ni::cmocka ALIAS PkgConfig::CMOCKA)
     if(VERBS_FOUND)
         add_library(ni::verbs ALIAS PkgConfig::VERBS)
     endif()
     set(verbs_found ${VERBS_FOUND})
     set(NI_JANSSON_VERSION ${JANSSON_VERSION})
-    set(NI_LIBCAP_VERSION ${LIBCAP_VERSION})
     set(NI_LIBNL_VERSION ${LIBNL_VERSION})
     # libibverbs numbers itself 1.<abi>.<rdma-core version>
     string(REGEX REPLACE "^1\\.[0-9]+\\." "" NI_RDMA_CORE_VERSION "${VERBS_VERSION}")

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <jansson.h>
 #include <string.h>
-#include <sys/capability.h>
 
 #if NI_HAVE_VERBS
 #include "nccl_init/verbs.h"
@@ -36,16 +35,6 @@ static void put_verbs(struct ni_text *t)
 }
 #endif
 
-/* As cap_max_bits would say, whose constructor does not run (.dev/deps). */
-static int count_capabilities(void)
-{
-    cap_value_t n = 0;
-
-    while (cap_get_bound(n) >= 0)
-        n++;
-    return n;
-}
-
 int ni_cmd_version(struct ni_context *ctx)
 {
     char buf[512];
@@ -53,8 +42,6 @@ int ni_cmd_version(struct ni_context *ctx)
 
     ni_put(&t, "nccl-init " NCCL_INIT_VERSION "\n");
     put_verbs(&t);
-    ni_putf(&t, "libcap " NI_LIBCAP_VERSION ", capabilities of this kernel: %d\n",
-            count_capabilities());
     ni_putf(&t, "jansson %s\n", jansson_version_str());
     return ni_print(ctx, &t);
 }

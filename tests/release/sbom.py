@@ -100,7 +100,7 @@ def check_versions(doc, program):
         digest = hashlib.sha256(file.read()).hexdigest()
     check(packages["nccl-init"]["checksums"][0]["checksumValue"] == digest, "it is of another program")
     said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
-    for name in ("nccl-init", "rdma-core", "libnl", "libcap", "jansson"):
+    for name in ("nccl-init", "rdma-core", "libnl", "jansson"):
         version = re.search(rf"\b{name} ([0-9.]*[0-9])", said)
         check(version and name in packages and version[1] == packages[name]["versionInfo"], f"{name}: {program} has another version")
     with open(f"{TOP}/.dev/sources", encoding="utf-8") as file:

@@ -41,7 +41,7 @@ edited "a library is missing" "*libnl-3.a is linked in and not listed*" 'doc["pa
 doc["relationships"] = [r for r in doc["relationships"] if r["relatedSpdxElement"] != "SPDXRef-libnl"]'
 edited "a library too many" "*libcmocka.a is listed and not linked in*" \
     'of("jansson")["sourceInfo"] += " libcmocka.a"'
-edited "another version" "libcap: */nccl-init has another version*" 'of("libcap")["versionInfo"] = "2.67"'
+edited "another version" "jansson: */nccl-init has another version*" 'of("jansson")["versionInfo"] = "2.15"'
 edited "another tarball" "jansson: not what .dev/sources pins" 'of("jansson")["checksums"][0]["checksumValue"] = 64 * "0"'
 edited "another program" "it is of another program" 'of("nccl-init")["checksums"][0]["checksumValue"] = 64 * "0"'
 edited "no such licence" "musl: licenseConcluded: *" 'of("musl")["licenseConcluded"] = "BSD"'
