@@ -31,7 +31,7 @@ const struct ni_rule *ni_rules(unsigned *ret_n);
 /* Runs the table. plan must be zeroed. */
 void ni_decide(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f);
 
-/* --require=memlock, judged by `run` when the limit was raised. soft: the soft limit in force in
+/* --require=memlock, and what any demand of RDMA needs; judged by `run` when the limit was raised. soft: the soft limit in force in
    bytes, -1 unknown; may_lock: CAP_IPC_LOCK will be effective for the command. What does not hold
    makes the plan refuse. */
 void ni_require_memlock(const struct ni_facts *facts, struct ni_plan *plan, int64_t soft,

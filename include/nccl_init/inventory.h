@@ -35,7 +35,8 @@ struct ni_pci {
     uint8_t depth;                  /* at[depth - 1] is the device itself */
     struct ni_bdf at[NI_MAX_DEPTH]; /* at[0] lies on the root bus */
     bool none;                      /* SoftRoCE: a device of no bus */
-    struct ni_num numa;             /* -1 where the firmware tells none */
+    char aux[NI_DEV_NAME]; /* below the function: a sub-function, "mlx5_core.sf.4"; else "" */
+    struct ni_num numa;    /* -1 where the firmware tells none */
 };
 
 /* Whether NCCL sees a PCI switch above both: it climbs two functions at a time, so that a switch
@@ -121,25 +122,33 @@ struct ni_port {
     unsigned gids_read; /* entries looked at, empty ones included */
 };
 
-/* NCCL does not read `physfn`: it takes the HCA's place on the PCI tree from its address with the
+/* NCCL does not read `physfn`: it takes the HCA's place on the PCI tree from its path with the
    function digit, and by default the device digits too, set to 0 (NCCL 2.30.7
-   transport/net_ib/init.cc ncclIbGetPciPath). What is at those addresses? */
+   transport/net_ib/init.cc ncclIbGetPciPath). What is at those addresses? Of a sub-function NCCL
+   makes `mlx5_core.00.0`, no PCI device; SoftRoCE has no path: NOTHING. */
 enum ni_at { NI_AT_UNREAD, NI_AT_ITSELF, NI_AT_NIC, NI_AT_OTHER, NI_AT_NOTHING };
 
 struct ni_nccl_place {
-    enum ni_at merged; /* bus:00.0, with NCCL_IB_MERGE_VFS=1 */
-    enum ni_at
-        unmerged; /* bus:dev.0, with NCCL_IB_MERGE_VFS=0; read only where `merged` is wrong */
+    enum ni_at merged;   /* bus:00.0, with NCCL_IB_MERGE_VFS=1 */
+    enum ni_at unmerged; /* bus:dev.0, with 0; read only where that value may come to be in force */
+};
+
+/* /dev/infiniband/uverbsN, which libibverbs opens; N need not be that of mlx5_N. */
+struct ni_uverbs {
+    char name[24];       /* "uverbs6", as the class calls it */
+    enum ni_known known; /* of that name; ABSENT: the kernel made none. UNSET: not looked at */
+    int err;             /* of opening it: 0 or -errno */
 };
 
 struct ni_hca {
     char name[NI_DEV_NAME];
     bool has_bdf; /* false: SoftRoCE, or a sub-function whose parent could not be read */
     struct ni_bdf bdf;
-    char aux[NI_DEV_NAME]; /* "mlx5_core.sf.4" for a sub-function, else "" */
+    char aux[NI_DEV_NAME]; /* "mlx5_core.sf.4" for a sub-function, whose bdf is its parent's */
     bool is_vf;
     struct ni_bdf pf; /* if is_vf */
     struct ni_nccl_place place;
+    struct ni_uverbs uverbs; /* of the pod's HCAs */
     bool efa; /* Amazon's: its port has no link layer of NCCL's, the OFI plugin drives it */
     struct ni_pci pci;
     int claim; /* -1: visible, not the pod's */
@@ -232,9 +241,6 @@ struct ni_iommu {
 
 /* By HCA of the inventory; read for the pod's only. */
 struct ni_health_hca {
-    char uverbs[24];            /* "uverbs6", as the class calls it */
-    enum ni_known uverbs_known; /* of that name */
-    int uverbs_err;             /* of opening dev/infiniband/...: 0 or -errno */
     enum ni_known netdev_known; /* of the function's own netdev; ABSENT: none in this namespace */
     char netdev[NI_IF_NAME];
     struct ni_num mtu;     /* of that netdev */
@@ -284,6 +290,9 @@ struct ni_inventory {
     enum ni_source source;   /* which source decided */
     bool source_unread;      /* none did: one could not be read, and no weaker one was asked */
     enum ni_known topo_file; /* NCCL_TOPO_FILE; UNSET when the user names none */
+    /* GPUs demanded: the first of their nodes that does not open, and its -errno; "" */
+    char gpu_node[24];
+    int gpu_node_err;
     /* an HCA that is not the pod's, though the user's NCCL_IB_HCA, a list without '=', takes it */
     char users_foreign_hca[NI_DEV_NAME];
     struct ni_gdr gdr;

@@ -81,7 +81,7 @@ static int prepare(struct ni_context *ctx)
         ni_memlock_raise(&ctx->plan, &soft, &hard, &ctx->findings);
     }
     ni_caps_apply(&ctx->plan.caps, &ctx->findings);
-    if ((ctx->options.policy.require & NI_REQUIRE_MEMLOCK) != 0)
+    if (ctx->options.policy.require != 0 || ctx->options.policy.mode == NI_MODE_RDMA)
         ni_require_memlock(&facts, &ctx->plan, soft, ni_command_has_cap(NI_CAP_IPC_LOCK),
                            &ctx->findings);
     if (ctx->plan.refuse) {

@@ -26,8 +26,7 @@ enum ni_outcome ni_check_visible(const struct ni_facts *facts, const struct ni_p
     return NI_CHECK_OK;
 }
 
-/* libibverbs opens /dev/infiniband/uverbsN; without it the device is left out, whatever NCCL_IB_HCA
-   says. */
+/* The rule hca.list has told those of the HCAs kept. */
 enum ni_outcome ni_check_nodes(const struct ni_facts *facts, const struct ni_plan *plan,
                                struct ni_findings *f)
 {
@@ -35,28 +34,16 @@ enum ni_outcome ni_check_nodes(const struct ni_facts *facts, const struct ni_pla
     struct ni_seen seen = {0};
     (void)plan;
     for (unsigned i = 0; i < inv->n_hca; i++) {
-        const struct ni_health_hca *h = &inv->health.hca[i];
-        const char *name = inv->hca[i].name;
+        const enum ni_known known = inv->hca[i].uverbs.known;
         if (!ni_is_ours(inv, i))
             continue;
-        if (h->uverbs_known != NI_KNOWN) {
-            seen.unknown++;
-            continue;
-        }
-        seen.judged++;
-        enum ni_known node = ni_known_of(h->uverbs_err);
-        if (node == NI_ABSENT)
-            ni_report(f, NI_F_HCA_NODE_MISSING, name,
-                      "/dev/infiniband/%s is not in the container: `NET/IB : Unable to open "
-                      "device %s`, the rail is lost without further notice",
-                      h->uverbs, name);
-        else if (node != NI_KNOWN)
-            ni_report(f, NI_F_HCA_NODE_DENIED, name,
-                      "/dev/infiniband/%s is there, but opening it is denied: `NET/IB : Unable to "
-                      "open device %s`, the rail is lost without further notice",
-                      h->uverbs, name);
+        seen.judged += known == NI_KNOWN || known == NI_ABSENT;
+        seen.unknown += known != NI_KNOWN && known != NI_ABSENT;
+        ni_note_node(&inv->hca[i], f);
     }
-    return ni_seen_outcome(&seen);
+    return ni_findings_has(f, NI_F_HCA_NODE_MISSING) || ni_findings_has(f, NI_F_HCA_NODE_DENIED)
+               ? NI_CHECK_FOUND
+               : ni_seen_outcome(&seen);
 }
 
 /* enum ib_port_phys_state, include/rdma/ib_verbs.h */
@@ -176,7 +163,7 @@ enum ni_outcome ni_check_cm(const struct ni_facts *facts, const struct ni_plan *
     bool any = false;
     (void)plan;
     for (unsigned i = 0; i < inv->n_hca; i++)
-        any = any || (ni_is_ours(inv, i) && inv->health.hca[i].uverbs_known == NI_KNOWN);
+        any = any || (ni_is_ours(inv, i) && inv->hca[i].uverbs.known == NI_KNOWN);
     if (!any)
         return NI_CHECK_IDLE;
     if (inv->health.rdma_cm == NI_UNSET)

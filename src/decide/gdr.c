@@ -13,15 +13,29 @@ static bool is_nearer(enum ni_distance d, const struct ni_near *than)
     return d != NI_DIST_UNKNOWN && (than->gpu < 0 || d < than->distance);
 }
 
-/* The nearest GPU of each of the pod's HCAs, the nearest kept HCA of each GPU. */
-static void pair(const struct ni_inventory *inv, struct ni_plan *plan)
+/* How far NCCL counts. What it has no place for it hangs below the first CPU it knows (graph/xml.cc
+   ncclTopoFillNet), that of the first GPU. SoftRoCE has no GPUDirect, and no distance. */
+static enum ni_distance distance(const struct ni_facts *facts, const struct ni_plan *plan,
+                                 const struct ni_hca *h, const struct ni_gpu *g)
 {
+    const struct ni_num *numa = &g->pci.numa, *first = &facts->inv->gpu[0].pci.numa;
+    if (h->pci.none || !ni_has_no_place(facts, plan, h))
+        return ni_pci_distance(&h->pci, &g->pci);
+    if (numa->known != NI_KNOWN || first->known != NI_KNOWN)
+        return NI_DIST_UNKNOWN;
+    return numa->v == first->v ? NI_DIST_PHB : NI_DIST_SYS;
+}
+
+/* The nearest GPU of each of the pod's HCAs, the nearest kept HCA of each GPU. */
+static void pair(const struct ni_facts *facts, struct ni_plan *plan)
+{
+    const struct ni_inventory *inv = facts->inv;
     bool kept[NI_MAX_HCA] = {false};
     for (unsigned i = 0; i < plan->n_chosen; i++)
         kept[inv->port[plan->chosen[i]].hca] = true;
     for (unsigned h = 0; h < inv->n_hca; h++) {
         for (unsigned g = 0; g < inv->n_gpu; g++) {
-            enum ni_distance d = ni_pci_distance(&inv->hca[h].pci, &inv->gpu[g].pci);
+            enum ni_distance d = distance(facts, plan, &inv->hca[h], &inv->gpu[g]);
             plan->distance[g][h] = (uint8_t)d;
             if (is_nearer(d, &plan->near[h]))
                 plan->near[h] = (struct ni_near){(int)g, d};
@@ -130,7 +144,7 @@ void ni_rule_gdr(const struct ni_facts *facts, struct ni_plan *plan, struct ni_f
     const struct ni_inventory *inv = facts->inv;
     const struct ni_policy *policy = facts->policy;
     const char *why;
-    pair(inv, plan);
+    pair(facts, plan);
     if (plan->n_chosen == 0)
         return;
     if (policy->gdr == NI_GDR_OFF)

@@ -143,6 +143,37 @@ void ni_rule_ports(const struct ni_facts *facts, struct ni_plan *plan, struct ni
     check_user_list(facts, plan, f);
 }
 
+/* libibverbs opens /dev/infiniband/uverbsN; without it NCCL goes without the device, whatever
+   NCCL_IB_HCA says (NCCL 2.30.7 transport/net_ib/init.cc ncclIbInitDevices). */
+bool ni_put_node(const struct ni_uverbs *node, struct ni_text *t)
+{
+    const char *err = ni_errno_name(-node->err);
+    if (node->known == NI_ABSENT)
+        ni_put(t, "the kernel has no uverbs device of it");
+    else if (node->known != NI_KNOWN || node->err == 0)
+        return false;
+    else if (ni_known_of(node->err) == NI_ABSENT)
+        ni_putf(t, "/dev/infiniband/%s is not in the container", node->name);
+    else
+        ni_putf(t, "opening /dev/infiniband/%s gives %s", node->name, err ? err : "an error");
+    return true;
+}
+
+void ni_note_node(const struct ni_hca *h, struct ni_findings *f)
+{
+    char buf[96];
+    struct ni_text t = ni_text_on(buf, sizeof(buf));
+    if (ni_put_node(&h->uverbs, &t))
+        ni_report(f,
+                  ni_known_of(h->uverbs.err) == NI_KNOWN || ni_known_of(h->uverbs.err) == NI_ABSENT
+                      ? NI_F_HCA_NODE_MISSING
+                      : NI_F_HCA_NODE_DENIED,
+                  h->name,
+                  "%s: `NET/IB : Unable to open device %s`, NCCL goes without this HCA, over "
+                  "sockets where it has no other",
+                  buf, h->name);
+}
+
 void ni_rule_hca_list(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     static const char rule[] = "hca.list", name[] = "NCCL_IB_HCA";
@@ -153,6 +184,7 @@ void ni_rule_hca_list(const struct ni_facts *facts, struct ni_plan *plan, struct
     struct ni_text t = ni_text_on(value, sizeof(value));
     for (unsigned i = 0; i < plan->n_chosen; i++) {
         const struct ni_port *port = &inv->port[plan->chosen[i]];
+        ni_note_node(&inv->hca[port->hca], f);
         ni_putf(&t, "%s%s:%u", i ? "," : "=", inv->hca[port->hca].name, port->num);
     }
     ni_decide_value(facts, plan, rule, name, value, f,

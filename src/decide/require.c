@@ -9,12 +9,45 @@
 typedef bool demand_fn(const struct ni_facts *, const struct ni_plan *, struct ni_findings *,
                        struct ni_text *why);
 
+/* Each HCA kept opens, and NCCL will use a GID that is known to be this pod's. */
+static bool has_ports(const struct ni_facts *facts, const struct ni_plan *plan,
+                      struct ni_findings *f, struct ni_text *why)
+{
+    const struct ni_inventory *inv = facts->inv;
+    char name[NI_DEV_NAME + 8];
+    for (unsigned i = 0; i < plan->n_chosen; i++) {
+        const struct ni_port *port = &inv->port[plan->chosen[i]];
+        const struct ni_hca *h = &inv->hca[port->hca];
+        int gid = plan->pick[plan->chosen[i]].gid;
+        if (h->uverbs.known == NI_DENIED || h->uverbs.known == NI_BAD) {
+            ni_putf(why, "the device node of %s cannot be told", h->name);
+            return false;
+        }
+        struct ni_text before = *why;
+        ni_putf(why, "%s cannot be used: ", h->name);
+        if (ni_put_node(&h->uverbs, why))
+            return false;
+        *why = before;
+        if (port->link == NI_LINK_ROCE && (gid < 0 || inv->gid[gid].own != NI_OWN_OURS)) {
+            ni_putf(why, "whether the GID of %s is this pod's is not known",
+                    ni_port_text(inv, plan->chosen[i], name));
+            return false;
+        }
+    }
+    /* The right entries are there; is it these that NCCL will use? */
+    bool wrong =
+        ni_findings_has(f, NI_F_USER_GID_WRONG) || ni_findings_has(f, NI_F_GID_SEARCH_WRONG);
+    if (wrong)
+        ni_put(why, "NCCL would use another GID than the right one");
+    return !wrong;
+}
+
 static bool has_rdma(const struct ni_facts *facts, const struct ni_plan *plan,
                      struct ni_findings *f, struct ni_text *why)
 {
     unsigned given = ni_given_hcas(facts->inv);
     if (plan->n_chosen > 0)
-        return true;
+        return has_ports(facts, plan, f, why);
     if (plan->transport == NI_NET_OTHER)
         ni_put(why, "NCCL_NET or NCCL_NET_PLUGIN chooses another network, which cannot be judged");
     else if (facts->policy->mode == NI_MODE_TCP)
@@ -37,27 +70,43 @@ static bool has_rdma(const struct ni_facts *facts, const struct ni_plan *plan,
 static bool has_gpus(const struct ni_facts *facts, const struct ni_plan *plan,
                      struct ni_findings *f, struct ni_text *why)
 {
+    const struct ni_inventory *inv = facts->inv;
     (void)plan;
     (void)f;
-    if (facts->inv->n_gpu == 0)
+    if (inv->n_gpu == 0)
         ni_put(why, "the pod has no GPU: no /dev/nvidiaN, no /dev/kfd");
-    return facts->inv->n_gpu > 0;
+    else if (inv->gpu_node[0])
+        ni_putf(why, "opening /dev/%s gives %s", inv->gpu_node, ni_errno_name(-inv->gpu_node_err));
+    return inv->n_gpu > 0 && !inv->gpu_node[0];
 }
 
 /* NCCL's level in force, as the farthest of our distances that it lets through. Names between two
    of ours count as the nearer one; digits are older NCCL's (2.30.7 graph/paths.cc ncclGetLevel).
-   What NCCL does not know it ignores, and goes up to PXB. */
+   What NCCL does not know it ignores, and goes up to PXB, or to P2C: over NVLink-C2C and what lies
+   at the same CPU, which is PHB on the PCI tree (ncclTopoCheckGdr). */
 static enum ni_distance level_in_force(const struct ni_facts *facts, const struct ni_plan *plan)
 {
-    static const struct {
+    const bool c2c = facts->inv->gdr.c2c && ni_user_int(facts, "NCCL_NET_GDR_C2C", 1) != 0;
+    const enum ni_distance p2c = c2c ? NI_DIST_PHB : NI_DIST_PXB;
+    const struct {
         const char *name;
         enum ni_distance reach;
     } levels[] = {
-        {"LOC", NI_DIST_UNKNOWN}, {"NVL", NI_DIST_UNKNOWN}, {"NVB", NI_DIST_UNKNOWN},
-        {"C2C", NI_DIST_UNKNOWN}, {"PIX", NI_DIST_PIX},     {"PXB", NI_DIST_PXB},
-        {"P2C", NI_DIST_PXB},     {"PXN", NI_DIST_PXB},     {"PHB", NI_DIST_PHB},
-        {"SYS", NI_DIST_SYS},     {"0", NI_DIST_UNKNOWN},   {"1", NI_DIST_PIX},
-        {"2", NI_DIST_PXB},       {"3", NI_DIST_PHB},       {"4", NI_DIST_SYS},
+        {"LOC", NI_DIST_UNKNOWN},
+        {"NVL", NI_DIST_UNKNOWN},
+        {"NVB", NI_DIST_UNKNOWN},
+        {"C2C", NI_DIST_UNKNOWN},
+        {"PIX", NI_DIST_PIX},
+        {"PXB", NI_DIST_PXB},
+        {"P2C", p2c},
+        {"PXN", p2c},
+        {"PHB", NI_DIST_PHB},
+        {"SYS", NI_DIST_SYS},
+        {"0", NI_DIST_UNKNOWN},
+        {"1", NI_DIST_PIX},
+        {"2", NI_DIST_PXB},
+        {"3", NI_DIST_PHB},
+        {"4", NI_DIST_SYS},
         {"5", NI_DIST_SYS},
     };
     const struct ni_setting *s = ni_plan_get(plan, "NCCL_NET_GDR_LEVEL");
@@ -67,7 +116,7 @@ static enum ni_distance level_in_force(const struct ni_facts *facts, const struc
         if (strcmp(value, levels[i].name) == 0)
             return levels[i].reach;
     }
-    return NI_DIST_PXB;
+    return p2c;
 }
 
 /* Some GPU does not reach its nearest HCA. */
@@ -77,8 +126,7 @@ static bool is_too_far(const struct ni_facts *facts, const struct ni_plan *plan,
     const struct ni_inventory *inv = facts->inv;
     const enum ni_distance level = level_in_force(facts, plan);
     char bdf[NI_BDF_TEXT];
-    /* NVLink-C2C leads past the PCI tree, and so does a level of ours on a flattened one. */
-    if (level == NI_DIST_SYS || (inv->gdr.c2c && level == NI_DIST_PXB))
+    if (level == NI_DIST_SYS) /* distances do not count */
         return false;
     for (unsigned g = 0; g < inv->n_gpu; g++) {
         const struct ni_near *near = &plan->nearest[g];
@@ -108,6 +156,8 @@ static bool has_gdr(const struct ni_facts *facts, const struct ni_plan *plan, st
         no = "--gdr=off switches it off";
     else if (facts->inv->gdr.gb10)
         no = "a GB10 has no GPUDirect RDMA";
+    else if (ni_user_int(facts, "NCCL_NET_GDR_READ", 1) == 0)
+        no = "NCCL_NET_GDR_READ=0 switches it off for what is sent";
     else if (ni_can_gdr(facts, f, &no) && !ni_findings_has(f, NI_F_GDR_DMABUF_RCCL))
         return !is_too_far(facts, plan, why);
     else if (!no)
@@ -135,12 +185,7 @@ static bool has_roce_v2(const struct ni_facts *facts, const struct ni_plan *plan
             return false;
         }
     }
-    /* The right entries are there; is it these that NCCL will use? */
-    bool wrong =
-        ni_findings_has(f, NI_F_USER_GID_WRONG) || ni_findings_has(f, NI_F_GID_SEARCH_WRONG);
-    if (wrong)
-        ni_put(why, "NCCL would use another GID than the right one");
-    return !wrong;
+    return true;
 }
 
 /* HCAs that share a port of a NIC share its cable: one rail. */
@@ -204,8 +249,7 @@ void ni_rule_require(const struct ni_facts *facts, struct ni_plan *plan, struct 
     const struct ni_policy *p = facts->policy;
     char buf[200], word[24];
     struct ni_text why = ni_text_on(buf, sizeof(buf));
-    if (p->mode == NI_MODE_RDMA && plan->transport != NI_NET_OTHER &&
-        !has_rdma(facts, plan, f, &why))
+    if (p->mode == NI_MODE_RDMA && !has_rdma(facts, plan, f, &why))
         refuse(plan, f, NI_F_REQUIRE_RDMA, "--mode", "rdma", buf);
     for (unsigned i = 0; i < NI_COUNT(demands); i++) {
         why = ni_text_on(buf, sizeof(buf));
@@ -228,7 +272,12 @@ void ni_require_memlock(const struct ni_facts *facts, struct ni_plan *plan, int6
 {
     char buf[300];
     struct ni_text why = ni_text_on(buf, sizeof(buf));
-    if ((facts->policy->require & NI_REQUIRE_MEMLOCK) == 0)
+    const unsigned require = facts->policy->require & ~(unsigned)NI_REQUIRE_GPUS;
+    const bool mode = facts->policy->mode == NI_MODE_RDMA;
+    const bool demanded = (require & NI_REQUIRE_MEMLOCK) != 0;
+    /* who demands RDMA demands what its first connection needs */
+    bool hopeless = plan->n_chosen > 0 && soft >= 0 && soft <= ni_memlock_hopeless;
+    if (!demanded && !((mode || require) && hopeless))
         return;
     if (plan->transport == NI_NET_OFF) {
         ni_put(&why, "--mode=off raises nothing");
@@ -245,7 +294,13 @@ void ni_require_memlock(const struct ni_facts *facts, struct ni_plan *plan, int6
         else
             ni_memlock_why(facts, &why);
     }
-    refuse(plan, f, NI_F_REQUIRE_MEMLOCK, "--require", "memlock", buf);
+    refuse(plan, f, NI_F_REQUIRE_MEMLOCK, demanded || !mode ? "--require" : "--mode",
+           demanded                            ? "memlock"
+           : mode || require & NI_REQUIRE_RDMA ? "rdma"
+           : require & NI_REQUIRE_GDR          ? "gdr"
+           : require & NI_REQUIRE_RAILS        ? "rails"
+                                               : "roce-v2",
+           buf);
 }
 
 void ni_require_planned_memlock(const struct ni_facts *facts, struct ni_plan *plan,

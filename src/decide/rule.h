@@ -34,6 +34,11 @@ bool ni_is_listed(const struct ni_facts *facts, int port);
 /* The interface of the default route, if it can serve; NULL (socket.c). */
 const char *ni_pod_interface(const struct ni_facts *facts);
 
+/* What is wrong with the HCA's device node, as a clause; false for nothing that is known. The same
+   as a finding (ports.c). */
+bool ni_put_node(const struct ni_uverbs *node, struct ni_text *t);
+void ni_note_node(const struct ni_hca *h, struct ni_findings *f);
+
 /* How far apart NCCL will see two functions (distance.c). */
 enum ni_distance ni_pci_distance(const struct ni_pci *a, const struct ni_pci *b);
 
@@ -78,7 +83,11 @@ const char *ni_near_name(struct ni_span name);
 /* The user's NCCL_SOCKET_IFNAME and NCCL_SOCKET_FAMILY against the interfaces (socket.c). */
 void ni_check_user_sockets(const struct ni_facts *facts, struct ni_findings *f);
 
-/* VFs of one port, or PF and VF of one. Needs what ni_probe_physfns read. */
+/* NCCL finds it nowhere on the PCI tree, and hangs it below the first CPU; after vf.merge. */
+bool ni_has_no_place(const struct ni_facts *facts, const struct ni_plan *plan,
+                     const struct ni_hca *h);
+
+/* VFs or sub-functions of one port, or PF and such. Needs what ni_probe_physfns read. */
 bool ni_share_port(const struct ni_hca *a, const struct ni_hca *b);
 
 /* The rules, in the files of their subjects. */

@@ -18,7 +18,8 @@ static const struct ni_rule rules[] = {
      ni_rule_sockets},
     {"rail.cross", "addresses, IPv4 routes", "NCCL_CROSS_NIC", ni_rule_rails},
     {"vf.merge", "PCI addresses", "NCCL_IB_MERGE_VFS", ni_rule_vf_merge},
-    {"nic.merge", "PCI addresses, physfn", "NCCL_IB_MERGE_NICS", ni_rule_nic_merge},
+    {"nic.merge", "PCI addresses, physfn", "NCCL_IB_MERGE_NICS, NCCL_NET_MERGE_LEVEL",
+     ni_rule_nic_merge},
     {"gdr.level", "GPUs, PCI tree, peermem, DMA-BUF", "NCCL_NET_GDR_LEVEL", ni_rule_gdr},
     {"for.libraries", "ports and interfaces chosen, --for",
      "UCX_NET_DEVICES, UCX_IB_GID_INDEX, NVSHMEM_HCA_LIST, NVSHMEM_IB_GID_INDEX, "

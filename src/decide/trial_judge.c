@@ -27,6 +27,12 @@ static const struct ni_health_hca *health_of(const struct judge *j)
     return &inv->health.hca[inv->port[j->t->at].hca];
 }
 
+static const struct ni_uverbs *node_of(const struct judge *j)
+{
+    const struct ni_inventory *inv = j->facts->inv;
+    return &inv->hca[inv->port[j->t->at].hca].uverbs;
+}
+
 static const char *size_text(int64_t bytes, char buf[32])
 {
     struct ni_text t = ni_text_on(buf, 32);
@@ -40,27 +46,27 @@ static const char *size_text(int64_t bytes, char buf[32])
    has no provider. */
 static bool has_no_provider(const struct judge *j)
 {
-    const struct ni_health_hca *h = health_of(j);
+    const struct ni_uverbs *node = node_of(j);
     return j->t->end == NI_TRIAL_ENDED && j->t->step == NI_STEP_FIND && j->t->err == ENODEV &&
-           h->uverbs_known == NI_KNOWN && h->uverbs_err == 0;
+           node->known == NI_KNOWN && node->err == 0;
 }
 
 static void judge_find(struct judge *j)
 {
-    const struct ni_health_hca *h = health_of(j);
+    const struct ni_uverbs *node = node_of(j);
     if (j->t->untried)
         ni_report(j->f, NI_F_VERBS_PROVIDER, j->subject,
                   "/dev/infiniband/%s opens, but none of the providers in nccl-init (mlx5, rxe, "
                   "siw) drives it: not tried",
-                  h->uverbs);
-    else if (j->t->err == ENODEV && h->uverbs_known == NI_KNOWN)
+                  node->name);
+    else if (j->t->err == ENODEV && node->known == NI_KNOWN)
         ni_report(j->f, NI_F_VERBS_OPEN, j->subject,
-                  "libibverbs does not list it: opening /dev/infiniband/%s gives %s", h->uverbs,
-                  errno_text(-h->uverbs_err));
+                  "libibverbs does not list it: opening /dev/infiniband/%s gives %s", node->name,
+                  errno_text(-node->err));
     else
         ni_report(j->f, NI_F_VERBS_OPEN, j->subject, "libibverbs does not list it (%s)%s",
                   errno_text(j->t->err),
-                  h->uverbs_known == NI_ABSENT ? ": it has no uverbs device in this pod" : "");
+                  node->known == NI_ABSENT ? ": it has no uverbs device in this pod" : "");
 }
 
 /* What an errno means in one place. */
@@ -89,8 +95,7 @@ static void judge_open(struct judge *j)
     };
     const char *why = why_of(reasons, NI_COUNT(reasons), j->t->err, "");
     ni_report(j->f, NI_F_VERBS_OPEN, j->subject, "opening /dev/infiniband/%s: %s%s",
-              health_of(j)->uverbs[0] ? health_of(j)->uverbs : "uverbsN", errno_text(j->t->err),
-              why);
+              node_of(j)->name[0] ? node_of(j)->name : "uverbsN", errno_text(j->t->err), why);
 }
 
 static void judge_port(struct judge *j)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pod's GPUs, and what GPUDirect RDMA needs of the node. sysfs shows every GPU of the host; the
    pod's are those with a device node. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,11 +29,32 @@ static void add_gpu(struct ni_probe *p, const char *id, int minor, bool amd)
     ni_probe_chain(p, &g->pci, "sys/bus/pci/devices/%s", ni_bdf_text(bdf, text));
 }
 
+static bool is_denied(int err)
+{
+    return err == -EACCES || err == -EPERM;
+}
+
+/* For who demands GPUs: that a node is there does not say that it opens. 0 or -errno; the worst is
+   kept. */
+static int try_node(struct ni_probe *p, const char *name)
+{
+    struct ni_inventory *inv = p->inv;
+    int err = p->ask->gpus ? ni_openable(p->root, "dev/%s", name) : 0;
+    if (err < 0 && (!inv->gpu_node[0] || is_denied(inv->gpu_node_err))) {
+        ni_copy(inv->gpu_node, sizeof(inv->gpu_node), name);
+        inv->gpu_node_err = err;
+    }
+    return err;
+}
+
 /* Which /dev/nvidiaN are in the container, as bits; how many. */
 static unsigned nvidia_nodes(struct ni_probe *p, uint64_t *ret_minors)
 {
     unsigned n = 0;
+    bool any_opens = false;
     *ret_minors = 0;
+    if (!p->nodes)
+        return 0;
     int err = ni_list(p->root, &p->names, "dev");
     if (err < 0) {
         ni_note_missing(p, "dev", err);
@@ -43,9 +65,14 @@ static unsigned nvidia_nodes(struct ni_probe *p, uint64_t *ret_minors)
         const char *name = p->names.name[i];
         if (ni_has_prefix(name, "nvidia") && ni_parse_u64(ni_span_of(name + 6), 63, &minor) == 0) {
             *ret_minors |= UINT64_C(1) << minor;
+            any_opens = try_node(p, name) == 0 || any_opens;
             n++;
         }
     }
+    if (any_opens && is_denied(p->inv->gpu_node_err))
+        p->inv->gpu_node[0] = '\0'; /* the device cgroup's answer: that one is not the pod's */
+    if (n > 0 && try_node(p, "nvidiactl") == 0) /* CUDA needs both */
+        (void)try_node(p, "nvidia-uvm");
     return n;
 }
 
@@ -130,6 +157,7 @@ static void probe_amd(struct ni_probe *p)
     static const char dir[] = "sys/bus/pci/drivers/amdgpu";
     if (ni_is_there(p, kfd) != NI_KNOWN)
         return;
+    (void)try_node(p, "kfd");
     int err = ni_list(p->root, &p->names, "%s", dir);
     if (err < 0) {
         ni_note_missing(p, dir, err);

@@ -1,64 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Health of the pod's RDMA devices: device nodes, physical port states, firmware, own interfaces,
+/* Health of the pod's RDMA devices: physical port states, firmware, own interfaces,
    RDMA cgroup. */
 #include <stdio.h>
 #include <string.h>
 
 #include "probe.h"
 
-/* The function's directory; false for a device without a parent on a bus: SoftRoCE. */
-static bool function_dir(const struct ni_hca *h, char dir[NI_PATH])
-{
-    char bdf[NI_BDF_TEXT];
-    if (h->aux[0])
-        snprintf(dir, NI_PATH, "sys/bus/auxiliary/devices/%s", h->aux);
-    else if (h->has_bdf)
-        snprintf(dir, NI_PATH, "sys/bus/pci/devices/%s", ni_bdf_text(h->bdf, bdf));
-    else
-        return false;
-    return true;
-}
-
-static bool is_node_of(struct ni_probe *p, const char *name, const struct ni_hca *h)
-{
-    char path[NI_PATH], buf[NI_DEV_NAME];
-    uint64_t node;
-    if (!ni_has_prefix(name, "uverbs") ||
-        ni_parse_u64(ni_span_of(name + strlen("uverbs")), UINT32_MAX, &node) < 0)
-        return false;
-    (void)ni_format(path, sizeof(path), "sys/class/infiniband_verbs/%s/ibdev", name);
-    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s", path);
-    if (n < 0)
-        ni_note_missing(p, path, (int)n);
-    else if (!ni_is_name(ni_span_of(buf), sizeof(buf)))
-        ni_note_odd(p, path, buf);
-    return n > 0 && strcmp(buf, h->name) == 0;
-}
-
-/* uverbsN of one HCA; N need not be that of mlx5_N. Below the function where there is one: the
-   class lists the whole host. */
-static void probe_uverbs(struct ni_probe *p, const struct ni_hca *h, struct ni_health_hca *ret)
-{
-    char dir[NI_PATH], path[NI_PATH + 32];
-    if (!function_dir(h, dir))
-        (void)ni_copy(dir, sizeof(dir), "sys/class");
-    (void)ni_format(path, sizeof(path), "%s/infiniband_verbs", dir);
-    int err = ni_list(p->root, &p->names, "%s", path);
-    ret->uverbs_known = err < 0 ? ni_known_of(ni_note_unreadable(p, path, err)) : NI_ABSENT;
-    for (unsigned i = 0; err == 0 && i < p->names.n; i++) {
-        if (is_node_of(p, p->names.name[i], h) &&
-            ni_copy(ret->uverbs, sizeof(ret->uverbs), p->names.name[i])) {
-            ret->uverbs_known = NI_KNOWN;
-            ret->uverbs_err = ni_openable(p->root, "dev/infiniband/%s", ret->uverbs);
-            return;
-        }
-    }
-}
-
 static void probe_netdev(struct ni_probe *p, const struct ni_hca *h, struct ni_health_hca *ret)
 {
     char dir[NI_PATH], path[NI_PATH + 32];
-    if (!function_dir(h, dir))
+    if (!ni_function_dir(h, dir))
         return;
     (void)ni_format(path, sizeof(path), "%s/net", dir);
     int err = ni_list(p->root, &p->names, "%s", path);
@@ -156,7 +107,6 @@ void ni_health_hcas(struct ni_probe *p)
         struct ni_health_hca *to = &inv->health.hca[i];
         if (h->claim < 0)
             continue;
-        probe_uverbs(p, h, to);
         probe_netdev(p, h, to);
         ni_hca_dir(inv, h, dir);
         read_word(p, dir, "fw_ver", to->fw, sizeof(to->fw));

@@ -102,7 +102,10 @@ static void parse_chain(const char *target, struct ni_pci *pci)
             }
             pci->at[pci->depth++] = bdf;
         } else if (under_bridge && pci->depth > 0) {
-            break; /* below the function: infiniband/, net/, an auxiliary device */
+            /* below the function: infiniband/, net/, an auxiliary device */
+            if (ni_is_aux_id(part))
+                (void)ni_copyn(pci->aux, sizeof(pci->aux), part.p, part.n);
+            break;
         }
     }
     pci->known = pci->depth > 0 ? NI_KNOWN : NI_BAD;
@@ -197,7 +200,8 @@ static void read_numa(struct ni_probe *p, struct ni_pci *pci)
 static bool shares_switch(const struct ni_inventory *inv, const struct ni_gpu *g)
 {
     for (unsigned i = 0; i < inv->n_hca; i++) {
-        if (inv->hca[i].claim >= 0 && ni_pci_switch(&inv->hca[i].pci, &g->pci))
+        const struct ni_hca *h = &inv->hca[i];
+        if (h->claim >= 0 && h->place.merged != NI_AT_NOTHING && ni_pci_switch(&h->pci, &g->pci))
             return true;
     }
     return false;

@@ -16,6 +16,7 @@ struct ni_probe {
     bool ipv6_read;
     bool lost;           /* a source could not be read: no weaker one may decide */
     bool gpus_found;     /* gpu.c: they were looked for */
+    bool nodes;          /* device nodes count: on "/", and where the root has a dev/ */
     bool settled;        /* gid.c: each RoCE port has a right GID, all at one index */
     struct ni_held held; /* of *root */
     unsigned n_placed;
@@ -91,6 +92,13 @@ const char *ni_port_dir(const struct ni_inventory *inv, int hca, unsigned port,
                         char buf[NI_PORT_PATH]);
 /* Whether there are both InfiniBand and RoCE ports. */
 bool ni_links_mix(const struct ni_inventory *inv);
+/* The directory of its function; false for SoftRoCE, which has none. */
+bool ni_function_dir(const struct ni_hca *h, char dir[NI_PATH]);
+/* The RDMA device of /dev/infiniband/NODE, as ni_read; whether the node opens, as ni_openable. */
+ssize_t ni_read_ibdev(struct ni_probe *p, const char *node, char ibdev[NI_DEV_NAME]);
+int ni_open_node(struct ni_probe *p, const char *node);
+/* What is at the addresses that NCCL makes of them, once all HCAs are there. */
+void ni_probe_places(struct ni_probe *p);
 /* Keeps its directory open: see ni_hold. */
 void ni_hold_hca(struct ni_probe *p, const struct ni_hca *hca);
 /* The tables of an HCA of the pod, each up to the first right GID. */

@@ -23,6 +23,16 @@ const char *ni_hca_dir(const struct ni_inventory *inv, const struct ni_hca *hca,
     return buf;
 }
 
+bool ni_function_dir(const struct ni_hca *h, char dir[NI_PATH])
+{
+    char bdf[NI_BDF_TEXT];
+    if (h->aux[0])
+        return ni_format(dir, NI_PATH, "sys/bus/auxiliary/devices/%s", h->aux);
+    if (h->has_bdf)
+        return ni_format(dir, NI_PATH, "sys/bus/pci/devices/%s", ni_bdf_text(h->bdf, bdf));
+    return false;
+}
+
 void ni_hold_hca(struct ni_probe *p, const struct ni_hca *hca)
 {
     char dir[NI_PATH];
@@ -217,12 +227,85 @@ static void place(struct ni_probe *p, struct ni_hca *h)
         h->has_bdf = true;
         h->bdf = h->pci.at[h->pci.depth - 1];
     }
-    if (!h->has_bdf || h->claim < 0)
+    if (h->pci.aux[0])
+        ni_copy(h->aux, sizeof(h->aux), h->pci.aux);
+    if (h->aux[0] || h->pci.none)
+        h->place = (struct ni_nccl_place){NI_AT_NOTHING, NI_AT_NOTHING};
+    else if (h->has_bdf && h->claim >= 0)
+        h->place.merged = what_is_at(p, h, (struct ni_bdf){h->bdf.domain, h->bdf.bus, 0, 0});
+}
+
+/* What NCCL_IB_MERGE_VFS=0 would do to all, where it might mend one or is the user's. */
+void ni_probe_places(struct ni_probe *p)
+{
+    struct ni_inventory *inv = p->inv;
+    bool need = ni_users(p, "NCCL_IB_MERGE_VFS") != NULL;
+    for (unsigned i = 0; i < inv->n_hca; i++) {
+        enum ni_at at = inv->hca[i].place.merged;
+        need = need || (inv->hca[i].place.unmerged == NI_AT_UNREAD &&
+                        (at == NI_AT_OTHER || at == NI_AT_NOTHING));
+    }
+    for (unsigned i = 0; need && i < inv->n_hca; i++) {
+        struct ni_hca *h = &inv->hca[i];
+        if (h->has_bdf && h->claim >= 0 && !h->aux[0])
+            h->place.unmerged =
+                what_is_at(p, h, (struct ni_bdf){h->bdf.domain, h->bdf.bus, h->bdf.dev, 0});
+    }
+}
+
+ssize_t ni_read_ibdev(struct ni_probe *p, const char *node, char ibdev[NI_DEV_NAME])
+{
+    return ni_read(p->root, ibdev, NI_DEV_NAME, "sys/class/infiniband_verbs/%s/ibdev", node);
+}
+
+int ni_open_node(struct ni_probe *p, const char *node)
+{
+    return ni_openable(p->root, "dev/infiniband/%s", node);
+}
+
+static bool is_node_of(struct ni_probe *p, const char *node, const struct ni_hca *h, bool alone)
+{
+    char ibdev[NI_DEV_NAME], path[NI_PATH];
+    if (!ni_has_prefix(node, "uverbs") || !ni_is_name(ni_span_of(node), sizeof(h->uverbs.name)))
+        return false;
+    if (alone)
+        return true;
+    ssize_t n = ni_read_ibdev(p, node, ibdev);
+    (void)ni_format(path, sizeof(path), "sys/class/infiniband_verbs/%s/ibdev", node);
+    if (n < 0)
+        ni_note_missing(p, path, (int)n);
+    else if (!ni_is_name(ni_span_of(ibdev), sizeof(ibdev)))
+        ni_note_odd(p, path, ibdev);
+    return n > 0 && strcmp(ibdev, h->name) == 0;
+}
+
+/* Below the function where there is one: the class lists the whole host. sole: the function has no
+   other HCA, so that one node there is this one's. */
+static void probe_node(struct ni_probe *p, struct ni_hca *h, bool sole)
+{
+    static const char dev[] = "/dev/infiniband/";
+    char path[NI_PATH], dir[NI_PATH];
+    const struct ni_claim *c = &p->inv->claim[h->claim];
+    if (!p->nodes || h->uverbs.known != NI_UNSET)
         return;
-    h->place.merged = what_is_at(p, h, (struct ni_bdf){h->bdf.domain, h->bdf.bus, 0, 0});
-    if (h->place.merged == NI_AT_OTHER || h->place.merged == NI_AT_NOTHING)
-        h->place.unmerged =
-            what_is_at(p, h, (struct ni_bdf){h->bdf.domain, h->bdf.bus, h->bdf.dev, 0});
+    if (c->source == NI_SRC_UVERBS) { /* which has opened it */
+        h->uverbs.known = NI_KNOWN;
+        ni_copy(h->uverbs.name, sizeof(h->uverbs.name), c->from + strlen(dev));
+        return;
+    }
+    (void)ni_format(path, sizeof(path), "%s/infiniband_verbs",
+                    ni_function_dir(h, dir) ? dir : "sys/class");
+    int err = ni_list(p->root, &p->inner, "%s", path);
+    h->uverbs.known = err < 0 ? ni_known_of(ni_note_unreadable(p, path, err)) : NI_ABSENT;
+    for (unsigned i = 0; err == 0 && i < p->inner.n; i++) {
+        const char *node = p->inner.name[i];
+        if (!is_node_of(p, node, h, sole && p->inner.n == 1))
+            continue;
+        h->uverbs.known = NI_KNOWN;
+        ni_copy(h->uverbs.name, sizeof(h->uverbs.name), node);
+        h->uverbs.err = ni_open_node(p, node);
+        return;
+    }
 }
 
 int ni_add_hca(struct ni_probe *p, const char *name, int claim)
@@ -250,8 +333,11 @@ int ni_add_hca(struct ni_probe *p, const char *name, int claim)
             ni_copy(h->aux, sizeof(h->aux), id);
     }
     place(p, h);
-    if (!is_by_function(inv, h)) /* else ni_resolve_claim holds it */
+    if (!is_by_function(inv, h)) { /* else ni_resolve_claim does it */
+        if (claim >= 0)
+            probe_node(p, h, false);
         ni_hold_hca(p, h);
+    }
     add_ports(p, at);
     ni_probe_first_gids(p, h);
     return at;
@@ -290,6 +376,8 @@ void ni_resolve_claim(struct ni_probe *p, int claim)
             continue;
         }
         int hca = ni_add_hca(p, names->name[i], claim);
+        if (hca >= 0)
+            probe_node(p, &p->inv->hca[hca], names->n == 1);
         if (c->hca < 0)
             c->hca = hca;
     }
@@ -302,14 +390,9 @@ void ni_probe_own_netdev(struct ni_probe *p, struct ni_hca *h)
 {
     if (h->netdev >= 0)
         return;
-    char dev[NI_PATH], bdf[NI_BDF_TEXT];
-    if (h->aux[0])
-        (void)ni_format(dev, sizeof(dev), "sys/bus/auxiliary/devices/%s", h->aux);
-    else if (h->has_bdf)
-        (void)ni_format(dev, sizeof(dev), "sys/bus/pci/devices/%s", ni_bdf_text(h->bdf, bdf));
-    else
+    char dev[NI_PATH], dir[NI_PATH + 8];
+    if (!ni_function_dir(h, dev))
         return;
-    char dir[NI_PATH + 8];
     (void)ni_format(dir, sizeof(dir), "%s/net", dev);
     int err = ni_list(p->root, &p->names, "%s", dir);
     if (err < 0) {

@@ -45,7 +45,7 @@ static bool read_ibdev(struct ni_probe *p, const char *node, char ibdev[NI_DEV_N
 {
     char path[NI_PATH];
     (void)ni_format(path, sizeof(path), "sys/class/infiniband_verbs/%s/ibdev", node);
-    ssize_t n = ni_read(p->root, ibdev, NI_DEV_NAME, "%s", path);
+    ssize_t n = ni_read_ibdev(p, node, ibdev);
     bool good = n > 0 && ni_is_name(ni_span_of(ibdev), NI_DEV_NAME);
     if (n < 0)
         ni_note_unreadable(p, path, (int)n);
@@ -59,9 +59,9 @@ static bool read_ibdev(struct ni_probe *p, const char *node, char ibdev[NI_DEV_N
 static bool opens(struct ni_probe *p, const char *node)
 {
     char path[NI_PATH];
-    (void)ni_format(path, sizeof(path), "dev/infiniband/%s", node);
-    int err = ni_openable(p->root, "%s", path);
+    int err = ni_open_node(p, node);
     if (err < 0 && err != -EACCES && err != -EPERM) {
+        (void)ni_format(path, sizeof(path), "dev/infiniband/%s", node);
         ni_note_missing(p, path, err);
         p->lost = true;
     }

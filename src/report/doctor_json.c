@@ -99,9 +99,9 @@ static json_t *hca_json(struct build *b, unsigned at)
     ni_json_put(&b->bad, j, "physfn", hca->is_vf ? ni_json_bdf(hca->pf) : json_null());
     ni_json_put(&b->bad, j, "type", ni_json_text_or_null(h->type));
     ni_json_put(&b->bad, j, "firmware", ni_json_text_or_null(h->fw));
-    ni_json_put(&b->bad, j, "uverbs", ni_json_text_or_null(h->uverbs));
+    ni_json_put(&b->bad, j, "uverbs", ni_json_text_or_null(hca->uverbs.name));
     ni_json_put(&b->bad, j, "opens",
-                h->uverbs_known == NI_KNOWN ? json_boolean(h->uverbs_err == 0) : json_null());
+                hca->uverbs.known == NI_KNOWN ? json_boolean(hca->uverbs.err == 0) : json_null());
     ni_json_put(&b->bad, j, "netdev", ni_json_text_or_null(h->netdev));
     ni_json_put(&b->bad, j, "mtu", ni_json_num(h->mtu));
     ni_json_put(&b->bad, j, "iommu", iommu_json(b, &h->iommu));

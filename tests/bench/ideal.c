@@ -15,6 +15,8 @@
    each device  bus/pci/devices/BDF                  (readlink) its place on the PCI tree
                 class of function 0 of its bus       where NCCL will take it to be; once per bus
                 BDF/infiniband/                      its name
+                BDF/infiniband_verbs/                its device node, ...
+                dev/infiniband/uverbsN               ... which opens
                 ports/1/state, ports/1/link_layer    ACTIVE, RoCE
                 ports/2/state                        that there is no second port (absent)
                 gids/0 .. gids/3                     up to the right one: GIDs are searched from the lowest
@@ -501,6 +503,12 @@ static int read_device(struct device *d)
     found[0] = '\0';
     list(join("/sys/bus/pci/devices/", d->place.bdf, "/infiniband", NULL), keep_name);
     memcpy(d->name, found, sizeof(found));
+    found[0] = '\0';
+    list(join("/sys/bus/pci/devices/", d->place.bdf, "/infiniband_verbs", NULL), keep_name);
+    int node = open_at(join("/dev/infiniband/", found, NULL), O_RDWR);
+    if (node < 0)
+        give_up(found);
+    close(node);
     const char *path =
         join("/sys/bus/pci/devices/", d->place.bdf, "/infiniband/", d->name, "/ports/1/", NULL);
     n = strlen(path);
@@ -550,8 +558,9 @@ static void check_rails(void)
 static char hca[32 * NAME] = "NCCL_IB_HCA", gid_index[64] = "NCCL_IB_GID_INDEX=",
                      sockets[16 * NAME] = "NCCL_SOCKET_IFNAME",
                      gdr[64] = "NCCL_NET_GDR_LEVEL=", disable[] = "NCCL_IB_DISABLE=0",
-                     cross[] = "NCCL_CROSS_NIC=0", merge[] = "NCCL_IB_MERGE_NICS=0";
-static char *setting[8] = {disable, hca, gid_index, sockets};
+                     cross[] = "NCCL_CROSS_NIC=0", merge[] = "NCCL_IB_MERGE_NICS=0",
+                     merge_level[] = "NCCL_NET_MERGE_LEVEL=LOC";
+static char *setting[9] = {disable, hca, gid_index, sockets};
 static int settings = 4;
 
 static void decide(void)
@@ -575,8 +584,10 @@ static void decide(void)
         setting[settings++] = cross;
     }
     check_merged();
-    if (is_fused())
+    if (is_fused()) {
         setting[settings++] = merge;
+        setting[settings++] = merge_level;
+    }
     strcat(gdr, gdr_level());
     setting[settings++] = gdr;
 }

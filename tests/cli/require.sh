@@ -139,10 +139,19 @@ matches "env, rails=5: why" "*--require=rails=5, but only 4 usable rails of 4 gi
 # GPUs are looked for even where there is no HCA.
 {
     cat "$nodes/no-rdma.tree"
-    printf 'f dev/nvidia0 \nf proc/driver/nvidia/gpus/0000:06:00.0/information Device Minor: 0\n'
+    printf 'f dev/nvidia0 \nf dev/nvidiactl \nf dev/nvidia-uvm \nf proc/driver/nvidia/gpus/0000:06:00.0/information Device Minor: 0\n'
 } >gpu-only.tree
 "$bin" env --root=gpu-only.tree --require=gpus >/dev/null 2>err
 same "gpus without an HCA hold" "0 0" "$? $(grep -c require err)"
+for node in nvidia0 nvidiactl nvidia-uvm; do # one that is denied, by the device cgroup say
+    sed "s|^f dev/$node .*|e dev/$node EPERM|" gpu-only.tree >gpu-denied.tree
+    "$bin" env --root=gpu-denied.tree --require=gpus >/dev/null 2>err
+    same "gpus, $node denied" 125 $?
+    matches "gpus, $node denied: why" "*--require=gpus, but opening /dev/$node gives EPERM*" "$(cat err)"
+done
+sed 's|^f dev/nvidia0 .*|&\ne dev/nvidia1 EPERM|' gpu-only.tree >gpu-two.tree # the other one is not the pod's
+"$bin" env --root=gpu-two.tree --require=gpus >/dev/null 2>err
+same "gpus, one of two nodes denied" 0 $?
 "$bin" env --root="$nodes/no-rdma.tree" --require=gpus >/dev/null 2>err
 same "no gpus" 125 $?
 out=$(on h100-12dev h100-12dev plan --require=rails=5 2>err)

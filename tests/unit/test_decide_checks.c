@@ -28,7 +28,7 @@ static void test_unknown(void **state)
     for (unsigned i = 0; i < node.inv.n_gpu; i++)
         node.inv.gpu[i].pci.known = NI_DENIED;
     for (unsigned i = 0; i < node.inv.n_hca; i++)
-        node.inv.health.hca[i].iommu.group.known = NI_DENIED;
+        node.inv.health.hca[i].iommu.group.known = node.inv.hca[i].uverbs.known = NI_DENIED;
     node.inv.gdr = (struct ni_gdr){.peermem = NI_KNOWN, .open_driver = NI_DENIED};
     for (unsigned i = 0; i < node.inv.n_port; i++)
         node.inv.port[i].mbps.known = NI_DENIED;
@@ -93,8 +93,8 @@ static void test_netns(void **state)
 static void test_nodes(void **state)
 {
     (void)state;
-    node.inv.health.hca[0].uverbs_err = -2; /* ENOENT */
-    node.inv.health.hca[1].uverbs_err = -1; /* EPERM */
+    node.inv.hca[0].uverbs.err = -2; /* ENOENT */
+    node.inv.hca[1].uverbs.err = -1; /* EPERM */
     diagnose();
     assert_found(NI_F_HCA_NODE_MISSING, "mlx5_6", "/dev/infiniband/uverbs0 is not in");
     assert_found(NI_F_HCA_NODE_DENIED, "mlx5_7", "Unable to open device mlx5_7");

@@ -85,7 +85,7 @@ static void test_vf_merge(void **state)
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
         two_rails("10.0.1.6", "10.0.2.6");
-        node.inv.hca[0].place = (struct ni_nccl_place){NI_AT_ITSELF, NI_AT_UNREAD};
+        node.inv.hca[0].place = (struct ni_nccl_place){NI_AT_ITSELF, NI_AT_ITSELF};
         node.inv.hca[1].place = (struct ni_nccl_place){cases[i].merged, cases[i].unmerged};
         node_decide();
         assert_setting("NCCL_IB_MERGE_VFS", cases[i].origin, cases[i].origin[0] == 'r' ? "0" : "");
@@ -96,6 +96,67 @@ static void test_vf_merge(void **state)
     node.inv.port[1].state.v = NI_PORT_DOWN;
     node_decide();
     assert_setting("NCCL_IB_MERGE_VFS", "none", "");
+}
+
+static void assert_lost(const char *hca, const char *words)
+{
+    const struct ni_finding *it = node.findings.at;
+    while (it < node.findings.at + node.findings.n && it->id != NI_F_HCA_PLACE_LOST)
+        it++;
+    assert_string_equal(it->subject, hca);
+    assert_non_null(strstr(it->message, words));
+}
+
+/* What mends one HCA and harms another is not set; it is told, and which value is in force. */
+static void test_vf_merge_harm(void **state)
+{
+    static const enum ni_at harmed[] = {NI_AT_OTHER, NI_AT_NOTHING, NI_AT_UNREAD};
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(harmed); i++) {
+        two_rails("10.0.1.6", "10.0.2.6");
+        node.inv.hca[0].place = (struct ni_nccl_place){NI_AT_NIC, harmed[i]};
+        node.inv.hca[1].place = (struct ni_nccl_place){NI_AT_NOTHING, NI_AT_ITSELF};
+        node_decide();
+        assert_setting("NCCL_IB_MERGE_VFS", "none", "");
+        assert_lost("mlx5_7", "would mend it, and harm another");
+    }
+    node.inv.hca[0].place.unmerged = NI_AT_NOTHING;
+    node_env("NCCL_IB_MERGE_VFS=0");
+    node_decide();
+    assert_lost("mlx5_6", "with the function set to 0");
+}
+
+/* Two that NCCL hangs below the CPU would be fused there, and be no network: both variables, but
+   the user's one alone. */
+static void test_no_place(void **state)
+{
+    (void)state;
+    two_rails("10.0.1.6", "10.0.2.6");
+    node.inv.hca[0].place = node.inv.hca[1].place =
+        (struct ni_nccl_place){NI_AT_NOTHING, NI_AT_NOTHING};
+    node_decide();
+    assert_setting("NCCL_IB_MERGE_NICS", "rule", "0");
+    assert_setting("NCCL_NET_MERGE_LEVEL", "rule", "LOC");
+    node_env("NCCL_IB_MERGE_NICS=1");
+    node_decide();
+    assert_setting("NCCL_IB_MERGE_NICS", "user", "1");
+    assert_null(ni_plan_get(&node.plan, "NCCL_NET_MERGE_LEVEL"));
+    node.n_env = 0;
+    node_env("NCCL_NET_MERGE_LEVEL=PIX");
+    node_decide();
+    assert_null(ni_plan_get(&node.plan, "NCCL_IB_MERGE_NICS"));
+    assert_setting("NCCL_NET_MERGE_LEVEL", "user", "PIX");
+    node.n_env = 0;
+    node_env("NCCL_NET_FORCE_MERGE=mlx5_6,mlx5_7"); /* fails with the former */
+    node_decide();
+    assert_null(ni_plan_get(&node.plan, "NCCL_IB_MERGE_NICS"));
+    assert_setting("NCCL_NET_MERGE_LEVEL", "rule", "LOC");
+    node.n_env = 0;
+    node_env("NOTHING=1");
+    node.inv.hca[1].place = (struct ni_nccl_place){NI_AT_NOTHING, NI_AT_ITSELF}; /* mended */
+    node_decide();
+    assert_setting("NCCL_IB_MERGE_VFS", "rule", "0");
+    assert_setting("NCCL_IB_MERGE_NICS", "none", "");
 }
 
 static void test_nic_merge(void **state)
@@ -131,6 +192,7 @@ static void test_nic_merge(void **state)
     two_rails("10.0.1.6", "10.0.2.6"); /* a sub-function has its parent's address */
     node.inv.hca[0].bdf = pf;
     ni_copy(node.inv.hca[0].aux, sizeof(node.inv.hca[0].aux), "mlx5_core.sf.4");
+    node.inv.hca[0].place.merged = node.inv.hca[0].place.unmerged = NI_AT_NOTHING;
     node.inv.hca[1].bdf = (struct ni_bdf){0, 3, 0, 2};
     node.inv.hca[1].is_vf = true;
     node.inv.hca[1].pf = pf;
@@ -149,8 +211,8 @@ static void test_nic_merge(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rails_are_islands),
-        cmocka_unit_test(test_vf_merge),
+        cmocka_unit_test(test_rails_are_islands), cmocka_unit_test(test_vf_merge),
+        cmocka_unit_test(test_vf_merge_harm),     cmocka_unit_test(test_no_place),
         cmocka_unit_test(test_nic_merge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --require and --mode=rdma: what holds, what does not, and the reason. */
+#include <errno.h>
+
 #include "test_decide_node.h"
 
 /* Two RoCE rails, a GPU below each one's switch, peermem: all holds. */
@@ -81,9 +83,10 @@ static void test_users_choices(void **state)
     memset(node.entry, 0, sizeof(node.entry));
     node_env("NCCL_NET=AWS Libfabric");
     refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "another network, which cannot be judged");
-    /* --mode=rdma leaves it at that, as it always did. */
     node.policy.mode = NI_MODE_RDMA;
-    holds(0);
+    node.policy.require = 0;
+    node_decide();
+    assert_true(ni_has_prefix(node.plan.refuse_why, "--mode=rdma, but NCCL_NET"));
 }
 
 static void test_off(void **state)
@@ -123,9 +126,14 @@ static void test_rails(void **state)
     refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "only 1 usable rail of 2 given HCAs");
     node.inv.hca[1].pf.fn = 1;
     holds(NI_REQUIRE_RAILS);
-    /* So are a PF and its VF. */
+    /* So are a PF and its VF, and two sub-functions. */
     node.inv.hca[1].is_vf = false;
     node.inv.hca[1].bdf = (struct ni_bdf){0, 3, 0, 0};
+    refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "only 1 usable rail of 2 given HCAs");
+    node.inv.hca[0].is_vf = false;
+    node.inv.hca[0].bdf = node.inv.hca[1].bdf;
+    for (unsigned i = 0; i < 2; i++)
+        snprintf(node.inv.hca[i].aux, sizeof(node.inv.hca[i].aux), "mlx5_core.sf.%u", i + 4);
     refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "only 1 usable rail of 2 given HCAs");
 }
 
@@ -180,8 +188,63 @@ static void test_gdr_unknown_place(void **state)
     node.inv.gpu[1].pci.known = NI_DENIED;
     node.inv.gpu[1].pci.depth = 0;
     refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "sits on the PCI tree is denied");
-    node.inv.gdr.c2c = true; /* no tree needed */
+}
+
+/* Over NVLink-C2C what lies at the same CPU is P2C, which NCCL allows unless told otherwise. */
+static void test_gdr_c2c(void **state)
+{
+    static const char *const far[] = {"NCCL_NET_GDR_LEVEL=PXB", "NCCL_NET_GDR_LEVEL=2",
+                                      "NCCL_NET_GDR_C2C=0"};
+    (void)state;
+    node.inv.gdr.c2c = true;
+    node_chain(&node.inv.gpu[1].pci, "0000:00:03.0 0000:11:00.0", 0);
     holds(NI_REQUIRE_GDR);
+    node_env("NCCL_NET_GDR_LEVEL=P2C");
+    holds(NI_REQUIRE_GDR);
+    for (unsigned i = 0; i < NI_COUNT(far); i++) {
+        node.n_env = 0;
+        node_env(far[i]);
+        refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "beyond NCCL_NET_GDR_LEVEL");
+    }
+    node.n_env = 0;
+    node_env("NCCL_NET_GDR_READ=0");
+    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "NCCL_NET_GDR_READ=0");
+    node.n_env = 0;
+    node_env("NOTHING=1");
+    node_chain(&node.inv.gpu[1].pci, "0000:00:03.0 0000:11:00.0", 1); /* at the other CPU */
+    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "as far as SYS");
+}
+
+/* What stands in the plan, and does not open, or is perhaps not ours. */
+static void test_promise(void **state)
+{
+    (void)state;
+    node.inv.hca[0].uverbs = (struct ni_uverbs){"uverbs0", NI_KNOWN, 0};
+    holds(NI_REQUIRE_RDMA);
+    node.inv.hca[0].uverbs.err = -ENOENT;
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA,
+            "mlx5_0 cannot be used: /dev/infiniband/uverbs0 is not in the container");
+    refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "uverbs0");
+    assert_true(has(NI_F_HCA_NODE_MISSING));
+    holds(NI_REQUIRE_GPUS);
+    assert_true(has(NI_F_HCA_NODE_MISSING)); /* told, and kept */
+    assert_int_equal(node.plan.n_chosen, 2);
+    node.inv.hca[0].uverbs.err = -EPERM;
+    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "opening /dev/infiniband/uverbs0 gives EPERM");
+    assert_true(has(NI_F_HCA_NODE_DENIED));
+    node.inv.hca[0].uverbs = (struct ni_uverbs){.known = NI_ABSENT};
+    refused(NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "the kernel has no uverbs device of it");
+    node.inv.hca[0].uverbs.known = NI_DENIED;
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "the device node of mlx5_0 cannot be told");
+    good_node(state);
+    for (unsigned i = 0; i < node.inv.n_gid; i++)
+        node.inv.gid[i].own = NI_OWN_UNKNOWN;
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "whether the GID of mlx5_0/1 is this pod's");
+    good_node(state);
+    ni_copy(node.inv.gpu_node, sizeof(node.inv.gpu_node), "nvidia0");
+    node.inv.gpu_node_err = -EPERM;
+    refused(NI_REQUIRE_GPUS, NI_F_REQUIRE_GPUS, "opening /dev/nvidia0 gives EPERM");
+    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "nvidia0");
 }
 
 static void test_all_fail(void **state)
@@ -238,7 +301,11 @@ static void test_memlock(void **state)
     /* A capability of another user namespace does not count (can_do_mlock). */
     node.inv.self.user_namespace = NI_USERNS_OWN;
     assert_false(memlock_holds(0, true));
+    /* What RDMA needs, whoever demands it; not what only GPUs do. */
+    node.policy.require = NI_REQUIRE_GPUS;
+    assert_true(memlock_holds(65536, false));
     /* The kernel refused what looked possible. */
+    node.policy.require = NI_REQUIRE_MEMLOCK;
     node.inv.self = (struct ni_self){.caps_known = NI_KNOWN, .cap_prm = 1 << NI_CAP_SYS_RESOURCE};
     planned = NI_UNLIMITED;
     assert_false(memlock_holds(65536, false));
@@ -286,6 +353,8 @@ int main(void)
         cmocka_unit_test_setup(test_roce_v2, good_node),
         cmocka_unit_test_setup(test_gdr, good_node),
         cmocka_unit_test_setup(test_gdr_unknown_place, good_node),
+        cmocka_unit_test_setup(test_gdr_c2c, good_node),
+        cmocka_unit_test_setup(test_promise, good_node),
         cmocka_unit_test_setup(test_all_fail, good_node),
         cmocka_unit_test_setup(test_memlock, node_reset),
         cmocka_unit_test_setup(test_planned_memlock, good_node),

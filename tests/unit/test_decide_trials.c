@@ -319,16 +319,16 @@ static void test_process(void **state)
 
 static void test_find(void **state)
 {
-    struct ni_health_hca *h = &node.inv.health.hca[0];
+    struct ni_uverbs *h = &node.inv.hca[0].uverbs;
     (void)state;
     failed(NI_STEP_FIND, ENODEV);
     assert_means(NI_F_VERBS_PROVIDER,
                  "/dev/infiniband/uverbs0 opens, but none of the providers in nccl-init");
-    h->uverbs_err = -ENOENT;
+    h->err = -ENOENT;
     assert_means(NI_F_VERBS_OPEN, "opening /dev/infiniband/uverbs0 gives ENOENT");
-    h->uverbs_known = NI_ABSENT;
+    h->known = NI_ABSENT;
     assert_means(NI_F_VERBS_OPEN, "(ENODEV): it has no uverbs device in this pod");
-    h->uverbs_known = NI_DENIED;
+    h->known = NI_DENIED;
     assert_means(NI_F_VERBS_OPEN, "libibverbs does not list it (ENODEV)");
     failed(NI_STEP_FIND, ENOSYS);
     assert_means(NI_F_VERBS_OPEN, "libibverbs does not list it (ENOSYS)");
@@ -345,7 +345,7 @@ static void test_open(void **state)
     assert_means(NI_F_VERBS_OPEN, "ENOENT: the node is not in the container");
     failed(NI_STEP_OPEN, ENOMEM);
     assert_means(NI_F_VERBS_OPEN, "no memory for a context");
-    node.inv.health.hca[0].uverbs[0] = '\0';
+    node.inv.hca[0].uverbs.name[0] = '\0';
     failed(NI_STEP_OPEN, EIO);
     assert_means(NI_F_VERBS_OPEN, "opening /dev/infiniband/uverbsN: EIO");
 }
@@ -453,10 +453,10 @@ static void test_untried(void **state)
 {
     (void)state;
     failed(NI_STEP_FIND, ENODEV);
-    node.inv.health.hca[0].uverbs_known = NI_KNOWN;
+    node.inv.hca[0].uverbs.known = NI_KNOWN;
     assert_means(NI_F_VERBS_PROVIDER, "not tried");
     assert_int_equal(ni_trials_tried(&trials), 1); /* the other one */
-    node.inv.health.hca[0].uverbs_err = -ENOENT;
+    node.inv.hca[0].uverbs.err = -ENOENT;
     assert_means(NI_F_VERBS_OPEN, "libibverbs does not list it");
     assert_int_equal(ni_trials_tried(&trials), 2);
 }

@@ -58,26 +58,37 @@ static void assert_num(struct ni_num n, int64_t v)
     "infiniband_verbs/uverbs9\n"                                                               \
     "f " FN "/infiniband_verbs/uverbs9/ibdev mlx5_6\n"
 
+static const struct ni_uverbs *node_of(const char *text)
+{
+    (void)hca_of(text);
+    return &inv.hca[0].uverbs;
+}
+
 static void test_uverbs(void **state)
 {
     (void)state;
-    const struct ni_health_hca *h = hca_of(UVERBS "f dev/infiniband/uverbs9\n");
-    assert_int_equal(h->uverbs_known, NI_KNOWN);
-    assert_string_equal(h->uverbs, "uverbs9"); /* not uverbs6 */
-    assert_int_equal(h->uverbs_err, 0);
-    h = hca_of(UVERBS "d dev/infiniband\n");
-    assert_int_equal(h->uverbs_err, -ENOENT);
-    h = hca_of(UVERBS "e dev/infiniband/uverbs9 EPERM\n");
-    assert_int_equal(h->uverbs_err, -EPERM);
-    h = hca_of("d dev/infiniband\n");
-    assert_int_equal(h->uverbs_known, NI_ABSENT);
-    h = hca_of("e " FN "/infiniband_verbs EACCES\n");
-    assert_int_equal(h->uverbs_known, NI_DENIED);
-    /* another device's node below the same function */
-    h = hca_of("l sys/class/infiniband_verbs/uverbs9 ../../devices/pci0000:00/0000:00:01.0/"
-               "0000:03:00.2/infiniband_verbs/uverbs9\n"
-               "f " FN "/infiniband_verbs/uverbs9/ibdev mlx5_7\n");
-    assert_int_equal(h->uverbs_known, NI_ABSENT);
+    const struct ni_uverbs *h = node_of(UVERBS "f dev/infiniband/uverbs9\n");
+    assert_int_equal(h->known, NI_KNOWN);
+    assert_string_equal(h->name, "uverbs9"); /* not uverbs6 */
+    assert_int_equal(h->err, 0);
+    h = node_of(UVERBS "d dev/infiniband\n");
+    assert_int_equal(h->err, -ENOENT);
+    h = node_of(UVERBS "e dev/infiniband/uverbs9 EPERM\n");
+    assert_int_equal(h->err, -EPERM);
+    h = node_of("d dev/infiniband\n");
+    assert_int_equal(h->known, NI_ABSENT);
+    h = node_of("d dev\ne " FN "/infiniband_verbs EACCES\n");
+    assert_int_equal(h->known, NI_DENIED);
+    /* other devices' nodes below the same function */
+    h = node_of("d dev\nf " FN "/infiniband_verbs/uverbs8/ibdev mlx5_8\n"
+                "l sys/class/infiniband_verbs/uverbs8 ../../devices/pci0000:00/0000:00:01.0/"
+                "0000:03:00.2/infiniband_verbs/uverbs8\n"
+                "l sys/class/infiniband_verbs/uverbs9 ../../devices/pci0000:00/0000:00:01.0/"
+                "0000:03:00.2/infiniband_verbs/uverbs9\n"
+                "f " FN "/infiniband_verbs/uverbs9/ibdev mlx5_7\n");
+    assert_int_equal(h->known, NI_ABSENT);
+    h = node_of(UVERBS); /* a node without a dev/ says nothing of nodes */
+    assert_int_equal(h->known, NI_UNSET);
 }
 
 static void test_hca(void **state)
@@ -134,7 +145,6 @@ static void test_not_asked(void **state)
     gather(VF UVERBS "f dev/infiniband/uverbs9\nf proc/cmdline iommu=pt\n", false);
     assert_int_equal(inv.n_hca, 1);
     assert_false(inv.health.asked);
-    assert_int_equal(inv.health.hca[0].uverbs_known, NI_UNSET);
     assert_int_equal(inv.health.cmdline_known, NI_UNSET);
 }
 

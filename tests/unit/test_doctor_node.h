@@ -67,8 +67,8 @@ static inline void healthy(void)
         struct ni_health_hca *h = &health->hca[i];
         node.inv.hca[i].is_vf = true;
         node_chain(&node.inv.hca[i].pci, hca_at[i], i);
-        snprintf(h->uverbs, sizeof(h->uverbs), "uverbs%d", i);
-        h->uverbs_known = h->netdev_known = NI_KNOWN;
+        snprintf(node.inv.hca[i].uverbs.name, sizeof(node.inv.hca[i].uverbs.name), "uverbs%d", i);
+        node.inv.hca[i].uverbs.known = h->netdev_known = NI_KNOWN;
         ni_copy(h->netdev, sizeof(h->netdev), ndev[i]);
         h->mtu = known(9000);
         ni_copy(h->fw, sizeof(h->fw), "28.37.1014");

@@ -33,9 +33,7 @@ static int setup(void **state)
     h->netns_mode = NI_NETNS_SHARED;
     h->ofed = NI_KNOWN;
     h->hca[0].iommu = (struct ni_iommu){{31, NI_KNOWN}, NI_KNOWN, "identity"};
-    h->hca[0].uverbs_known = NI_KNOWN;
-    h->hca[0].uverbs_err = -EPERM;
-    ni_copy(h->hca[0].uverbs, sizeof(h->hca[0].uverbs), "uverbs6");
+    node.inv.hca[0].uverbs = (struct ni_uverbs){"uverbs6", NI_KNOWN, -EPERM};
     h->hca[0].objects = known(NI_UNLIMITED);
     h->phys_state[0] = known(5);
     h->shm = known(64 << 20);

@@ -89,6 +89,7 @@ static void test_rates_by_source(void **state)
 
 static void near_gpu(void)
 {
+    line("f sys/bus/pci/devices/0000:03:00.0/class 0x020000");
     hca_below_switch("0000:03:00.2", "mlx5_6", V4("0a00:0106"), "net1");
     gpu(0, SWITCH "/0000:02:01.0", "0000:05:00.0");
 }

@@ -279,7 +279,7 @@ static void test_softroce(void **state)
     assert_given(NI_SRC_NETDEV, "rxe0");
     assert_string_equal(pod.inv.claim[0].from, "eth0");
     assert_false(pod.inv.hca[0].has_bdf);
-    assert_int_equal(pod.inv.hca[0].place.merged, NI_AT_UNREAD);
+    assert_int_equal(pod.inv.hca[0].place.merged, NI_AT_NOTHING);
     assert_int_equal(pod.inv.port[0].mbps.v, 2500);
     assert_string_equal(subject_of(NI_F_ALLOC_NO_UVERBS), "/dev/infiniband");
     assert_int_equal(pod.f.n, 1);
