@@ -25,8 +25,9 @@ static inline void check_origins(const struct ni_facts *facts, const struct ni_p
         const struct ni_setting *s = &plan->setting[i];
         const char *user = ni_env_get(facts->env, s->name), *conf = NULL;
         for (unsigned k = 0; !conf && k < facts->inv->n_conf; k++)
-            conf =
-                strcmp(facts->inv->conf[k].name, s->name) == 0 ? facts->inv->conf[k].value : NULL;
+            conf = !facts->inv->conf[k].overrides && strcmp(facts->inv->conf[k].name, s->name) == 0
+                       ? facts->inv->conf[k].value
+                       : NULL;
         assert_int_equal(s->origin == NI_FROM_USER, user != NULL);
         assert_int_equal(s->origin == NI_FROM_CONF, !user && conf);
         if (user || conf) /* shown as far as there is room */
