@@ -38,6 +38,7 @@ struct ni_root {
     struct ni_tree *tree;   /* of a tree */
     struct ni_tree *record; /* snapshot: every path that passes is written here; NULL: none */
     struct ni_held *held;   /* the gatherer's; NULL: each path is walked from the root */
+    bool named;             /* paths are of a user's choosing, and lead anywhere */
 };
 
 /* Opens "/", a directory, or a regular file in .tree form. 0 or -errno; -EINVAL: the file is no
@@ -70,6 +71,10 @@ ssize_t ni_readlink(const struct ni_root *root, char *buf, size_t cap, const cha
     NI_PRINTF(4, 5);
 /* 0 if the path leads to something, whatever it is; -errno. */
 int ni_exists(const struct ni_root *root, const char *fmt, ...) NI_PRINTF(2, 3);
+
+/* Whether the path leads to what stands at `name` of this machine: the file, or the link itself.
+   Only on "/". */
+bool ni_is_at(const struct ni_root *root, const char *name, const char *fmt, ...) NI_PRINTF(3, 4);
 
 /* 0 if this process may open the device node for reading and writing; -errno. Only on "/" is it
    really opened, and closed at once; in a directory a node that exists counts, a tree answers what

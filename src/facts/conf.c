@@ -99,7 +99,7 @@ enum ni_known ni_probe_readable(struct ni_probe *p, const char *path)
     char below[NI_PATH], first[16];
     if (!below_root(path, below))
         return NI_BAD;
-    ssize_t n = ni_read(p->root, first, sizeof(first), "%s", below);
+    ssize_t n = ni_read(&p->named, first, sizeof(first), "%s", below);
     return n >= 0 || n == -EOVERFLOW || n == -EILSEQ ? NI_KNOWN : ni_known_of((int)n);
 }
 
@@ -116,8 +116,6 @@ static const char *show(const char *path, shown_path buf)
 static void read_conf(struct ni_probe *p, const struct library *lib, const char *path,
                       unsigned first)
 {
-    if (p->ask->own_conf && strcmp(p->ask->own_conf, path) == 0)
-        return;
     char below[NI_PATH];
     shown_path file;
     struct conf_ctx c = {.p = p, .lib = lib, .first = first, .file = show(path, file)};
@@ -125,7 +123,9 @@ static void read_conf(struct ni_probe *p, const struct library *lib, const char 
         ni_report(p->f, NI_F_CONF_UNREADABLE, file, "path too long");
         return;
     }
-    int err = ni_lines(p->root, conf_line, &c, "%s", below);
+    if (p->ask->own_conf && ni_is_at(p->root, p->ask->own_conf, "%s", below))
+        return;
+    int err = ni_lines(&p->named, conf_line, &c, "%s", below);
     if (err < 0 && ni_known_of(err) != NI_ABSENT)
         ni_report(p->f, NI_F_CONF_UNREADABLE, file, "%s", ni_err_text(err));
 }

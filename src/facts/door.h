@@ -160,6 +160,7 @@ void ni_sys_hold(const struct ni_root *root, const char *path);
 ssize_t ni_sys_read(const struct ni_root *root, const char *path, char *buf, size_t cap);
 ssize_t ni_sys_readlink(const struct ni_root *root, const char *path, char *buf, size_t cap);
 int ni_sys_exists(const struct ni_root *root, const char *path, bool *ret_dir);
+bool ni_sys_is_at(const char *path, const char *name);
 int ni_sys_openable(const struct ni_root *root, const char *path);
 int ni_sys_lines(const struct ni_root *root, const char *path, struct ni_liner *l);
 int ni_sys_list(const struct ni_root *root, const char *path, ni_name_fn *name, void *ctx);

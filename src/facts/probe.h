@@ -8,7 +8,8 @@
 
 struct ni_probe {
     const struct ni_root *root;
-    struct ni_root from; /* the caller's, with `held`: what root points to in ni_gather */
+    struct ni_root from;  /* the caller's, with `held`: what root points to in ni_gather */
+    struct ni_root named; /* the same for paths that a user chose */
     const struct ni_env *env;
     const struct ni_ask *ask;
     struct ni_inventory *inv;

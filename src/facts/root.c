@@ -206,6 +206,17 @@ int ni_exists(const struct ni_root *root, const char *fmt, ...)
     return ni_raw_exists(&from, p.text, &dir);
 }
 
+bool ni_is_at(const struct ni_root *root, const char *name, const char *fmt, ...)
+{
+    struct path p;
+    va_list ap;
+
+    va_start(ap, fmt);
+    int r = format_path(&p, fmt, ap);
+    va_end(ap);
+    return r == 0 && root->kind == NI_ROOT_LIVE && ni_sys_is_at(p.text, name);
+}
+
 int ni_openable(const struct ni_root *root, const char *fmt, ...)
 {
     struct path p;

@@ -23,18 +23,13 @@ static int check_mode(mode_t mode)
     return S_ISREG(mode) || S_ISDIR(mode) ? 0 : -ENXIO;
 }
 
-/* sysfs and procfs hold files and directories only, save for the descriptors in procfs. */
-static bool is_kernel_file(const char *path)
-{
-    return ni_has_prefix(path, "/sys/") || (ni_has_prefix(path, "/proc/") && !strstr(path, "/fd/"));
-}
-
 static int open_live(const struct ni_root *root, const char *path)
 {
     struct stat st;
 
-    /* A path that a user chose may be a pipe (NCCL_CONF_FILE=<(...)) whose content is for NCCL. */
-    if (!is_kernel_file(path)) {
+    /* A path that a user chose may be a pipe (NCCL_CONF_FILE=<(...)) whose content is for NCCL. Our
+       own lead to nothing but files and directories in sysfs and procfs. */
+    if (root->named || !(ni_has_prefix(path, "/sys/") || ni_has_prefix(path, "/proc/"))) {
         if (fstatat(AT_FDCWD, path, &st, 0) < 0)
             return -errno;
         int r = check_mode(st.st_mode);
@@ -188,6 +183,19 @@ int ni_sys_exists(const struct ni_root *root, const char *path, bool *ret_dir)
     return r;
 }
 
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+bool ni_sys_is_at(const char *path, const char *name)
+{
+    struct stat at, st;
+
+    return lstat(name, &at) == 0 && ((stat(path, &st) == 0 && is_same(&st, &at)) ||
+                                     (lstat(path, &st) == 0 && is_same(&st, &at)));
+}
+
 int ni_sys_openable(const struct ni_root *root, const char *path)
 {
     bool dir;
@@ -227,9 +235,12 @@ int ni_sys_list(const struct ni_root *root, const char *path, ni_name_fn *name, 
 
     if (fd < 0)
         return fd;
-    while ((n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0)
+    size_t all = 0;
+    while ((n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0 && all <= NI_TREE_FILE) {
         each_name(buf, (size_t)n, name, ctx);
-    int r = n < 0 ? -errno : 0;
+        all += (size_t)n;
+    }
+    int r = n < 0 ? -errno : n > 0 ? -EFBIG : 0;
     (void)close(fd);
     return r;
 }

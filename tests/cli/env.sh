@@ -47,6 +47,31 @@ same "NCCLINIT_OUTPUT" "$(cat expected)" "$(cat byenv)"
 same "no temporary file is left" "./byenv ./expected ./file ./node ./private" \
     "$(find . -mindepth 1 | sort | xargs)"
 
+# ---- an nccl.conf of our own is no administrator's ------------------------------------------------------------------
+
+own() { # NAME OUTPUT: NCCL reads it by the name in NCCL_CONF_FILE
+    rm -f conf/nccl.conf
+    for time in first second; do
+        NCCLINIT_ROOT=/ "$bin" env --format=nccl.conf -o "$2" 2>err || fail "$1" "$(cat err)"
+        same "$1: the $time time" 1 "$(grep -c '^NCCL_IB_DISABLE=1$' conf/nccl.conf)"
+    done
+}
+mkdir conf
+ln -s conf conf-link
+ln -s conf/nccl.conf conf-file
+for NCCL_CONF_FILE in conf/nccl.conf "$dir/conf/nccl.conf" "$dir/conf-link/../conf/nccl.conf" conf-file; do
+    export NCCL_CONF_FILE
+    own "NCCL_CONF_FILE=$NCCL_CONF_FILE, in its folder" conf/nccl.conf
+    own "NCCL_CONF_FILE=$NCCL_CONF_FILE" "$dir/conf-link/nccl.conf"
+done
+# A link is replaced itself: what stood behind it is no more read by that name, and an administrator's by another.
+echo NCCL_IB_DISABLE=0 >conf/theirs
+ln -s theirs conf/link
+NCCL_CONF_FILE=conf/theirs NCCLINIT_ROOT=/ "$bin" env --format=nccl.conf -o conf/link 2>err
+same "an administrator's, which a link led to" "0 0" "$? $(grep -c NCCL_IB_DISABLE conf/link)"
+rm -r conf conf-link conf-file
+unset NCCL_CONF_FILE
+
 # fails NAME PATTERN ARG...: status 1, one line, the old file is whole
 fails() {
     name=$1 pattern=$2

@@ -66,6 +66,16 @@ survives "user's own values" "*" NCCL_IB_HCA="$(repeat '=^:,' 30000)" NCCL_IB_GI
 survives "conf files" "*" NCCL_CONF_FILE=/dev/zero HOME="$(repeat /.. 40000)"
 survives "conf file is a directory" "*" NCCL_CONF_FILE=/
 survives "a long name of a conf file" "*conf.unreadable: /xxx*: path too long*" NCCL_CONF_FILE="/$(repeat x 5000)"
+# What a pipe holds is for NCCL, however its name is spelt.
+mkfifo fifo
+exec 3<>fifo
+echo NCCL_IB_DISABLE=1 >&3
+for path in fifo "$dir/fifo" /proc/self/cwd/fifo "/proc/self/root$dir/fifo" "/sys/..$dir/fifo" /dev/fd/3; do
+    survives "a pipe: $path" "*conf.unreadable: *: *" NCCL_CONF_FILE="$path"
+    survives "a pipe for a topology: $path" "*" NCCL_TOPO_FILE="$path" NCCLINIT_NETWORK_STATUS="$path"
+done
+same "pipes are left full" NCCL_IB_DISABLE=1 "$(timeout 2 head -n 1 <&3)"
+exec 3<&-
 out=$(env NCCLINIT_MODE="$(repeat x 130000)" NCCLINIT_"$(repeat A 1000)"=1 "$bin" -- echo ran 2>err)
 same "own options: the command runs" "0 ran" "$? $out"
 same "own options: finding" 1 "$(grep -c 'option.invalid: NCCLINIT_MODE: ' err)"

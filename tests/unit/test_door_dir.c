@@ -379,6 +379,7 @@ static void test_live(void **state)
 
     /* What is in a pipe is for the program that comes after us. */
     int pipes[2];
+    root.named = true;
     assert_int_equal(pipe(pipes), 0);
     assert_int_equal(write(pipes[1], "for NCCL\n", 9), 9);
     snprintf(path, sizeof(path), "dev/fd/%d", pipes[0]);
@@ -387,6 +388,17 @@ static void test_live(void **state)
     assert_string_equal(lines_of(&root, path), "ENXIO");
     close(pipes[0]);
     close(pipes[1]);
+
+    snprintf(path, sizeof(path), "%s/real", base);
+    put_file("real", "x", 1);
+    put_link("to-real", "real");
+    assert_true(ni_is_at(&root, path, "%s/../%s/real", base + 1, strrchr(base, '/') + 1));
+    assert_true(ni_is_at(&root, path, "%s/to-real", base + 1));
+    assert_false(ni_is_at(&root, path, "%s", base + 1));
+    assert_false(ni_is_at(&root, path, "%s/none", base + 1));
+    snprintf(path, sizeof(path), "%s/to-real", base); /* the link, and not what it leads to */
+    assert_true(ni_is_at(&root, path, "%s/to-real", base + 1));
+    assert_false(ni_is_at(&root, path, "%s/real", base + 1));
     ni_root_close(&root);
     assert_int_equal(open_fds(), before);
 }
