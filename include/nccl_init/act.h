@@ -4,6 +4,7 @@
 #define NCCL_INIT_ACT_H
 
 #include <signal.h>
+#include <sys/types.h>
 
 #include "nccl_init/core.h"
 #include "nccl_init/findings.h"
@@ -58,20 +59,20 @@ enum { NI_EXIT_REFUSED = 125, NI_EXIT_NOT_EXECUTABLE = 126, NI_EXIT_NOT_FOUND = 
    what, why and what to do. Nothing of the process is changed before the execve. */
 int ni_exec(char *const argv[], char *const envp[], struct ni_text *why);
 
+/* 0 or -errno; all or, after an error, a part. */
+int ni_write_all(int fd, const char *p, size_t n);
+/* Replaces the file at path by what `write` puts out, which becomes visible as a whole, with that
+   mode, settled on the disk. A symbolic link there is replaced itself. On an error the old file
+   stays, nothing is left beside it, and the result is -errno of the failing step; -EINVAL: what
+   stands there is no file. */
+int ni_replace_file(const char *path, mode_t mode, int (*write)(int fd, void *ctx), void *ctx);
+/* A descriptor to write to where the path means one of our own (/dev/stdout, /dev/fd/3), or is a
+   FIFO or a character device; the caller closes it. -EINVAL: none of these; else -errno. */
+int ni_open_stream(const char *path);
+
 /* Kubelet shows the last so many bytes (pkg/kubelet/container/runtime.go
    MaxContainerTerminationMessageLength). */
 enum { NI_TERMINATION_MAX = 4096 };
-
-/* Around a write: past the largest file that the process may make it fails, with EFBIG, and kills
-   nobody. Where there is no such limit nothing is touched; else the disposition of SIGXFSZ, until
-   the end. */
-struct ni_fsize {
-    bool changed;
-    struct sigaction old;
-};
-
-void ni_write_begin(struct ni_fsize *f);
-void ni_write_end(const struct ni_fsize *f);
 
 /* Writes text to the pod's termination log if that file exists (Kubernetes terminationMessagePath),
    cut to NI_TERMINATION_MAX bytes. 0 or -errno. */

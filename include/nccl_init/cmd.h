@@ -178,11 +178,12 @@ void ni_say_findings(struct ni_context *ctx);
    and errors in the termination log. Both in the form of --log-format. */
 void ni_last_words(struct ni_context *ctx, const char *line, bool findings);
 
+/* No command will be started any more: of this process SIGXFSZ may be ignored, so that a write past
+   RLIMIT_FSIZE fails and does not kill. */
+void ni_no_command(void);
 /* Writes to --output or standard output. 0, or -errno after saying what failed (not for a reader
    that went away; -EILSEQ is left to the caller). */
 int ni_output(struct ni_context *ctx, int (*write)(int fd, void *arg), void *arg);
-/* 0 or -errno. */
-int ni_write_all(int fd, const char *p, size_t n);
 /* ni_output of text. Returns the exit status. */
 int ni_print(struct ni_context *ctx, const struct ni_text *text);
 

@@ -56,9 +56,4 @@ int ni_write_summary_json(int fd, const struct ni_view *view, int64_t memlock);
    */
 int ni_write_finding(int fd, const struct ni_finding *finding, bool json);
 
-/* Replaces the file at path by what `write` puts out: temporary file in the same directory (O_EXCL
-   | O_NOFOLLOW), that mode, fsync, rename, fsync of the directory. On any error the old file stays
-   whole, the temporary one is removed, and the result is -errno of the failing step. */
-int ni_replace_file(const char *path, mode_t mode, int (*write)(int fd, void *ctx), void *ctx);
-
 #endif

@@ -11,7 +11,6 @@
 int ni_termination_log(const char *path, const char *text)
 {
     size_t n = strlen(text);
-    struct ni_fsize fsize;
     struct stat st;
     int r = 0;
     /* Appended, as kubelet shows the end of the file. Never created: a file there is the sign that
@@ -26,18 +25,8 @@ int ni_termination_log(const char *path, const char *text)
         r = -errno;
     else if (!S_ISREG(st.st_mode))
         r = -EINVAL;
-    ni_write_begin(&fsize);
-    while (r == 0 && n > 0) {
-        ssize_t done = write(fd, text, n);
-
-        if (done < 0) {
-            r = -errno;
-        } else {
-            text += done;
-            n -= (size_t)done;
-        }
-    }
-    ni_write_end(&fsize);
+    if (r == 0)
+        r = ni_write_all(fd, text, n);
     if (close(fd) != 0 && r == 0)
         r = -errno;
     return r;

@@ -83,16 +83,23 @@ static int copy_self(int fd, void *arg)
     return 0;
 }
 
-/* Where it goes: operand, or this name in the directory that it is. */
-static bool choose_path(const char *operand, char *path, size_t cap)
+/* Where it goes: operand, or this name in the directory that it is. 0 or -errno. A link to a
+   directory counts as one with a slash behind it only: who may plant one must not choose where we
+   write. */
+static int choose_path(const char *operand, char *path, size_t cap)
 {
     struct stat st;
-    size_t len = strlen(operand);
-    bool slash = operand[len - 1] == '/';
+    bool slash = operand[strlen(operand) - 1] == '/', into = slash;
 
-    if (!slash && (stat(operand, &st) < 0 || !S_ISDIR(st.st_mode)))
-        return ni_copy(path, cap, operand);
-    return ni_format(path, cap, "%s%snccl-init", operand, slash ? "" : "/");
+    if (!slash && lstat(operand, &st) == 0) {
+        if (S_ISLNK(st.st_mode) && stat(operand, &st) == 0 && S_ISDIR(st.st_mode))
+            return -ELOOP;
+        into = S_ISDIR(st.st_mode);
+    }
+    return ni_format(path, cap, "%s%s%s", operand, into && !slash ? "/" : "",
+                     into ? "nccl-init" : "")
+               ? 0
+               : -ENAMETOOLONG;
 }
 
 /* Who may write in the directory of path, and who we are. */
@@ -133,6 +140,9 @@ static void put_advice(struct ni_text *t, int err, const char *path, const struc
         break;
     case EISDIR:
         ni_put(t, "; a directory stands there: remove it, or name a file");
+        break;
+    case ELOOP:
+        ni_put(t, "; a link to a directory is followed only with a slash behind it");
         break;
     case EINVAL:
         ni_put(t, "; what stands there is no file: remove it, or name another");
@@ -186,9 +196,9 @@ static int failed(struct ni_context *ctx, int err, const char *path, const struc
 int ni_cmd_install(struct ni_context *ctx, char *const operands[])
 {
     struct self self = {.fd = -1};
-    struct ni_fsize fsize;
     mode_t mode;
     char path[PATH_MAX];
+    const char *shown;
     int r;
 
     if (!operands[0] || operands[0][0] == '\0')
@@ -199,13 +209,14 @@ int ni_cmd_install(struct ni_context *ctx, char *const operands[])
     if (r < 0)
         return failed(ctx, -r, self.path, NULL);
     mode = self.st.st_mode & 0777; /* neither set-user-ID nor the like */
-    ni_write_begin(&fsize);
-    r = choose_path(operands[0], path, sizeof(path)) ? ni_replace_file(path, mode, copy_self, &self)
-                                                     : -ENAMETOOLONG;
-    ni_write_end(&fsize);
+    ni_no_command();
+    r = choose_path(operands[0], path, sizeof(path));
+    shown = r < 0 ? operands[0] : path;
+    if (r == 0)
+        r = ni_replace_file(path, mode, copy_self, &self);
     (void)close(self.fd);
     if (r < 0)
-        return failed(ctx, -r, r == -ENAMETOOLONG ? operands[0] : path, &self);
+        return failed(ctx, -r, shown, &self);
     ni_say(ctx, NI_LOG_INFO, "installed %s, mode %04o, %s", path, (unsigned)mode,
            self.caps_len > 0 && self.caps_err == 0 ? "with its file capabilities"
                                                    : "no file capabilities");

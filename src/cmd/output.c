@@ -4,44 +4,38 @@
 #include "nccl_init/cmd.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
+
+void ni_no_command(void)
+{
+    (void)signal(SIGXFSZ, SIG_IGN);
+}
 
 int ni_output(struct ni_context *ctx, int (*write)(int fd, void *arg), void *arg)
 {
     const char *path = ctx->options.output;
-    struct ni_fsize fsize;
-    int r;
+    int r, fd = STDOUT_FILENO;
 
-    ni_write_begin(&fsize);
-    if (path && strcmp(path, "-") != 0) {
-        r = ni_replace_file(path, 0644, write, arg);
-    } else {
+    ni_no_command();
+    if (path && strcmp(path, "-") != 0)
+        fd = ni_open_stream(path);
+    else
         path = "standard output";
-        r = write(STDOUT_FILENO, arg);
+    if (fd == -EINVAL) {
+        r = ni_replace_file(path, 0644, write, arg);
+    } else if (fd < 0) {
+        r = fd;
+    } else {
+        r = write(fd, arg);
         /* Some file systems tell only now that nothing was stored. */
-        if (r == 0 && close(STDOUT_FILENO) != 0 && errno != EINTR)
+        if (fd != STDERR_FILENO && close(fd) != 0 && r == 0 && errno != EINTR)
             r = -errno;
     }
-    ni_write_end(&fsize);
     if (r < 0 && r != -EPIPE && r != -EILSEQ)
         ni_say(ctx, NI_LOG_ERROR, "%.512s: %s", path, strerror(-r));
     return r;
-}
-
-int ni_write_all(int fd, const char *p, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, p, n);
-
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return -errno;
-        p += done;
-        n -= (size_t)done;
-    }
-    return 0;
 }
 
 static int write_text(int fd, void *arg)

@@ -41,14 +41,10 @@ static int look(struct ni_context *ctx, const struct ni_facts *facts)
 static void say_summary(struct ni_context *ctx, int64_t memlock)
 {
     const struct ni_view view = ni_flow_view(ctx);
-    struct ni_fsize fsize;
 
-    if (ctx->options.log_level >= NI_LOG_INFO && ni_stderr_ready(ctx)) {
-        ni_write_begin(&fsize);
+    if (ctx->options.log_level >= NI_LOG_INFO && ni_stderr_ready(ctx))
         (void)(ctx->options.log_json ? ni_write_summary_json : ni_write_summary)(STDERR_FILENO,
                                                                                  &view, memlock);
-        ni_write_end(&fsize);
-    }
     say_settings(ctx);
 }
 

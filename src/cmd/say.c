@@ -3,12 +3,27 @@
 #include "nccl_init/act.h"
 #include "nccl_init/cmd.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINE = 1024, PATIENCE_MS = 1000 };
+enum { LINE = 1024, MAX_LINE = 8192, PATIENCE_MS = 1000 };
+
+/* Whether a file that standard error leads to may grow by a line. Past RLIMIT_FSIZE (`ulimit -f`) a
+   write raises SIGXFSZ (mm/filemap.c generic_write_check_limits). */
+static bool has_room(void)
+{
+    struct rlimit limit;
+    struct stat st;
+
+    if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
+        fstat(STDERR_FILENO, &st) < 0 || !S_ISREG(st.st_mode))
+        return true;
+    off_t at = lseek(STDERR_FILENO, 0, SEEK_CUR);
+    return (rlim_t)(at > st.st_size ? at : st.st_size) + MAX_LINE <= limit.rlim_cur;
+}
 
 /* A line must neither kill nor hold the command that waits to be started, and dispositions and mask
    are not ours to change. So ask first: without a reader a write would raise SIGPIPE, into a full
@@ -22,26 +37,21 @@ bool ni_stderr_ready(struct ni_context *ctx)
         return false;
     int r = poll(&p, 1, PATIENCE_MS);
     /* Where nobody answers (a signal, a seccomp filter) silence would be worse than the risk. */
-    ctx->stderr_dead = r == 0 || (r > 0 && (p.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0);
+    ctx->stderr_dead =
+        r == 0 || (r > 0 && (p.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0) || !has_room();
     return !ctx->stderr_dead;
 }
 
 static void write_line(struct ni_context *ctx, const char *s, size_t n)
 {
-    struct ni_fsize fsize;
-
-    ni_write_begin(&fsize);
     while (n > 0 && ni_stderr_ready(ctx)) {
         ssize_t done = write(STDERR_FILENO, s, n);
 
-        if (done < 0 && errno == EINTR)
-            continue;
         if (done <= 0)
             break;
         s += done;
         n -= (size_t)done;
     }
-    ni_write_end(&fsize);
 }
 
 /* s holds printable ASCII only. */
@@ -196,6 +206,7 @@ void ni_last_words(struct ni_context *ctx, const char *line, bool findings)
     struct ni_text t = ni_text_on(buf, sizeof(buf));
     int r;
 
+    ni_no_command();
     say(ctx, NI_LOG_ERROR, line);
     ni_put_quoted(&quoted, line, strlen(line), LINE);
     (ctx->options.log_json ? put_object : put_lines)(ctx, &t, quoted_buf, findings);

@@ -28,7 +28,7 @@ static void flush(struct out *o)
         ssize_t n = write(o->fd, o->buf + at, o->n - at);
         if (n > 0)
             at += (size_t)n;
-        else if (n == 0 || errno != EINTR)
+        else
             o->err = n == 0 ? -EIO : -errno;
     }
     o->n = 0;

@@ -34,7 +34,7 @@ static void flush(struct ni_out *o)
             o->err = -EIO; /* POSIX leaves it open; asking again could go on for ever */
         else if (errno == EAGAIN)
             wait_for_room(o->fd);
-        else if (errno != EINTR)
+        else
             o->err = -errno;
     }
     o->len = 0;

@@ -37,8 +37,9 @@ same "as a file" "0 755" "$status $(mode shared/tool)"
 install shared/
 same "a slash behind the directory" "0  " "$status $out $err"
 ln -s shared link
-install link
-same "a link to a directory" "0 symbolic link" "$status $(stat -c %F link)"
+install link/
+same "a link to a directory, with a slash" "0 symbolic link" "$status $(stat -c %F link)"
+rm shared/nccl-init
 (cd shared && "$bin" install . && "$bin" install file) && same "relative paths" 755 "$(mode shared/file)"
 (umask 077 && "$bin" install shared/private)
 same "any umask" 755 "$(mode shared/private)"
@@ -78,6 +79,17 @@ else
 fi
 echo >pipe
 wait
+# Whoever finds it can execute it: nobody has it open for writing then (ETXTBSY).
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    rm -f shared/new
+    "$bin" install shared/new &
+    until shared/new --mode=off -- true 2>err; do
+        case $(cat err) in *"not found"*) ;; *) break ;; esac
+    done
+    matches "as soon as it is there it runs" "" "$(cat err)"
+    wait
+done
+rm -f shared/new
 before=$(stat -c %i "$bin")
 install origin
 same "over itself" "0 " "$status $err"
@@ -115,6 +127,10 @@ fails "no directory, with a slash" "none/nccl-init: No such file or directory*" 
 fails "a file as directory" "victim/x: Not a directory*" victim/x
 mkdir -p taken/nccl-init
 fails "a directory of that name" "taken/nccl-init: Is a directory; a directory stands there*" taken
+mkdir elsewhere
+ln -sfn elsewhere link
+fails "a link to a directory of that name" "link: *link*; a link to a directory is followed only with a slash behind it" link
+same "a link to a directory: nothing is there, the link stays" "no symbolic link" "$([ -e elsewhere/nccl-init ] || echo no) $(stat -c %F link)"
 fails "a pipe of that name" "pipe: Invalid argument; what stands there is no file*" pipe
 long=$(printf '%5000s' '' | tr ' ' x)
 fails "a name that is too long" "xxxx*...: File*name too long" "$long"

@@ -85,7 +85,7 @@ echo precious >outside/victim
 mkdir outside/folder
 for writer in $writers; do # who may plant a link must not choose what is overwritten
     for to in victim nowhere link folder /dev/null/x; do
-        [ "$writer $to" != "install folder" ] || continue # that is where it goes into
+        [ "$writer $to" != "install folder" ] || continue # tests/cli/install.sh
         ln -s "$to" outside/link
         written "$writer" outside/link
         same "$writer over a link to $to: status, a file, the target" "0 regular file precious" \
@@ -99,14 +99,40 @@ rm outside/file
 mkfifo outside/pipe
 writers='env snapshot'
 fails "over a directory" "Is a directory" outside/folder
+fails "into a pipe that nobody reads" "No such device or address" outside/pipe
+for writer in $writers; do
+    timeout 20 cat <outside/pipe >outside/read &
+    exec 3>outside/pipe # until it reads
+    written "$writer" outside/pipe
+    exec 3>&-
+    wait $!
+    same "$writer into a pipe: status, stderr" "0 " "$status $(cat err)"
+    is_new "$writer" outside/read || fail "$writer into a pipe" "what is read is not what it writes"
+    # What leads to a descriptor is that descriptor, and the link stays: /dev/stdout, where stdout may be a file.
+    ln -s /proc/self/fd/1 outside/stdout
+    ln -s outside/stdout stdout
+    ln -s /proc/self/fd folder-of-fds
+    for to in outside/stdout stdout /proc/self/fd/1 folder-of-fds/1 /dev/fd/1; do
+        echo before >outside/read
+        case $writer in
+        env) "$bin" env --mode=tcp --root="$dir/node" -o $to >>outside/read 2>err ;;
+        snapshot) "$bin" snapshot --root="$dir/node" -o $to >>outside/read 2>err ;;
+        esac
+        same "$writer to $to: status, stderr, it goes on behind" "0  before" "$? $(cat err) $(head -n 1 outside/read)"
+        is_new "$writer" outside/read || fail "$writer to $to" "it is not there"
+    done
+    same "$writer: the links stay" "/proc/self/fd/1 outside/stdout" "$(readlink outside/stdout stdout | xargs)"
+    rm outside/stdout outside/read stdout folder-of-fds
+done
+if mknod outside/device c 1 7 2>/dev/null; then
+    fails "into a device" "No space left on device" outside/device
+fi
 writers='env snapshot install'
-fails "over a pipe" "Invalid argument" outside/pipe
-(exec 3<>outside/pipe && fails "over a pipe that is read" "Invalid argument" outside/pipe) || failures=$((failures + 1))
+ln -s pipe outside/by-link
+fails "over a link to a pipe" "Invalid argument" outside/by-link
+rm outside/by-link
 ln -s /dev/full outside/full
 fails "over a link to a device" "Invalid argument" outside/full
-if mknod outside/device c 1 7 2>/dev/null; then
-    fails "over a device" "Invalid argument" outside/device
-fi
 if python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("outside/socket")' 2>/dev/null; then
     fails "over a socket" "Invalid argument" outside/socket
 fi
@@ -128,6 +154,12 @@ for pair in "EDQUOT fsync" "EIO fsync" "ENOSPC renameat" "EPERM fchmod" "ENOSYS 
 done
 if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65534 --clear-groups true 2>/dev/null; then
     fails "a folder of another user" "Permission denied" small/file setpriv --reuid=65534 --clear-groups
+    mkdir -m 733 blind
+    for writer in $writers; do
+        written "$writer" blind/file setpriv --reuid=65534 --clear-groups
+        same "$writer into a folder that may not be read: status, stderr" "0 " "$status $(cat err)"
+        is_new "$writer" blind/file || fail "$writer into a folder that may not be read" "the file is not what it writes"
+    done
 fi
 if [ "$WRITERS_MOUNTS" = yes ]; then
     mount -t tmpfs -o size=64k,nr_inodes=20 none small || exit 1
@@ -155,6 +187,56 @@ if [ "$WRITERS_MOUNTS" = yes ]; then
 else
     skip "full disk, read-only, quota" "unshare or mount is not allowed"
 fi
+
+# ---- killed ----------------------------------------------------------------------------------------------------
+
+# killed WHAT CALL LEFT: a writer that dies at CALL leaves LEFT files beside the old one, which is whole
+killed() {
+    for writer in $writers; do
+        rm -rf killed && mkdir killed
+        [ "$1" = new ] || echo old >killed/file
+        written "$writer" killed/file "$refuse" KILL "$2"
+        [ "$status" != 77 ] || return 0
+        same "$1 file: $writer killed at $2: what is there" "$([ "$1" = new ] || echo old)" "$(cat killed/file 2>/dev/null)"
+        same "$1 file: $writer killed at $2: what is left" "$3" "$(find killed -name '.nccl-init*' | wc -l | tr -d ' ')"
+    done
+}
+for call in fchmod fsync linkat; do
+    killed new $call 0
+    killed old $call 0
+done
+killed old renameat 1 # a moment only, and not for long:
+find killed -name '.nccl-init*' -exec touch -d '-11 minutes' {} +
+: >killed/.nccl-init.0123456789abcdef # of one who may be at it still
+touch -d '-1 day' killed/.nccl-init.0123456789abcde killed/.nccl-init
+written env killed/file
+same "what others left is removed, and nothing else" ".nccl-init .nccl-init.0123456789abcde .nccl-init.0123456789abcdef file" \
+    "$(find killed -type f -printf '%f\n' | LC_ALL=C sort | xargs)"
+rm -r killed && mkdir killed
+i=0
+while [ $i -lt 60 ]; do
+    i=$((i + 1))
+    case $((i % 4)) in
+    0) timeout -s KILL 0.00$((i / 4 + 1)) "$bin" install killed/$i ;;
+    1) timeout -s TERM 0.00$((i / 4 + 1)) "$bin" install killed/$i ;;
+    2) timeout -s KILL 0.00$((i / 4 + 1)) "$bin" env --mode=tcp --root="$dir/node" -o killed/$i ;;
+    3) timeout -s KILL 0.00$((i / 4 + 1)) "$bin" snapshot --root="$dir/node" -o killed/$i ;;
+    esac
+done 2>/dev/null
+same "60 times killed: what is left" "" "$(find killed -name '.nccl-init*')"
+for answer in ZERO EINTR; do # for ever
+    timeout 20 "$refuse" $answer write "$bin" install killed/file 2>/dev/null
+    same "a disk that answers $answer: install" 1 $?
+    timeout 20 "$refuse" $answer write "$bin" env --mode=tcp --root="$dir/node" -o killed/file 2>/dev/null
+    same "a disk that answers $answer: env" 1 $?
+    timeout 20 "$refuse" $answer write "$bin" snapshot --root="$dir/node" -o killed/file 2>/dev/null
+    same "a disk that answers $answer: snapshot" 1 $?
+    : >log
+    timeout 20 "$refuse" $answer write "$bin" --mode=off --termination-log="$dir/log" -- no-such-command 2>/dev/null
+    same "a disk that answers $answer: termination log" 127 $?
+    timeout 20 "$refuse" $answer write "$bin" --mode=tcp --log-level=debug -- true 2>/dev/null
+    same "a disk that answers $answer: run" 0 $?
+done
 
 # ---- streams of those that write to stdout ---------------------------------------------------------------------
 
@@ -187,7 +269,9 @@ to=outside/log
 starts "stderr is a file, limit 0" prlimit --fsize=0
 same "stderr is a file, limit 0: it stays empty" 0 "$(stat -c %s outside/log)"
 starts "stderr is a file, limit 16" prlimit --fsize=16
-same "stderr is a file, limit 16: what there is room for" "nccl-init: auto-" "$(cat outside/log)"
+same "stderr is a file, limit 16: no half line" "" "$(cat outside/log)"
+starts "stderr is a file, limit 16384" prlimit --fsize=16384
+matches "stderr is a file, limit 16384: it is said" "nccl-init: auto-detected*" "$(cat outside/log)"
 to=/dev/full
 starts "stderr is full" env
 unset to

@@ -1,7 +1,8 @@
 /*
  * refuse ERROR CALL[,CALL...] COMMAND [ARG...]: run COMMAND where these system calls fail with ERROR, as under a seccomp
  * profile that does not know them (EPERM: container runtimes of old; ENOSYS: those of today, kernels of old). execve of
- * COMMAND itself is done before it would matter: do not name execve. ERROR is a name or a number, CALL a name below.
+ * COMMAND itself is done before it would matter: do not name execve. ERROR and CALL are names below; with KILL the call
+ * kills as SIGKILL does, and with ZERO it does nothing and answers 0.
  *
  * With REFUSE_AS_ROOT in the environment no_new_privs is not set: CAP_SYS_ADMIN must do.
  *
@@ -32,6 +33,7 @@ enum { NUMBER = 0, ARCH = 4 }; /* offsets in struct seccomp_data */
 enum { SET_MODE_FILTER = 1 };
 #define RET_ERRNO 0x00050000U
 #define RET_ALLOW 0x7fff0000U
+#define RET_KILL  0x80000000U /* the process */
 #if defined(__x86_64__)
 #define THIS_ARCH 0xc000003eU /* AUDIT_ARCH_X86_64 */
 #elif defined(__aarch64__)
@@ -86,6 +88,7 @@ static const struct word calls[] = {
     {"gettid", SYS_gettid},
     {"ioctl", SYS_ioctl},
     {"kill", SYS_kill},
+    {"linkat", SYS_linkat},
     {"lseek", SYS_lseek},
     {"memfd_create", SYS_memfd_create},
     {"mmap", SYS_mmap},
@@ -120,9 +123,11 @@ static const struct word calls[] = {
     {"writev", SYS_writev},
 };
 
+enum { KILL = 1 << 12 };
 static const struct word errors[] = {
-    {"EACCES", EACCES}, {"EDQUOT", EDQUOT}, {"EINVAL", EINVAL}, {"EIO", EIO},
-    {"ENOMEM", ENOMEM}, {"ENOSPC", ENOSPC}, {"ENOSYS", ENOSYS}, {"EPERM", EPERM},
+    {"EACCES", EACCES}, {"EDQUOT", EDQUOT}, {"EINTR", EINTR},   {"EINVAL", EINVAL},
+    {"EIO", EIO},       {"ENOMEM", ENOMEM}, {"ENOSPC", ENOSPC}, {"ENOSYS", ENOSYS},
+    {"EPERM", EPERM},   {"KILL", KILL},     {"ZERO", 0},
 };
 
 static long find(const struct word *words, size_t n, const char *name)
@@ -145,7 +150,8 @@ static int filter(const long *numbers, size_t n, uint32_t err)
     code[at++] = (struct insn){LOAD, 0, 0, NUMBER};
     for (size_t i = 0; i < n; i++) /* to the last but one, which is behind the return below */
         code[at++] = (struct insn){JUMP_EQUAL, (uint8_t)(n - i), 0, (uint32_t)numbers[i]};
-    struct insn tail[] = {{RETURN, 0, 0, RET_ALLOW}, {RETURN, 0, 0, RET_ERRNO | err}};
+    struct insn tail[] = {{RETURN, 0, 0, RET_ALLOW},
+                          {RETURN, 0, 0, err == KILL ? RET_KILL : RET_ERRNO | err}};
     struct insn all[sizeof(code) / sizeof(code[0]) + 2];
     memcpy(all, code, at * sizeof(code[0]));
     memcpy(all + at, tail, sizeof(tail));
