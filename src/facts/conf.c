@@ -94,12 +94,20 @@ static bool below_root(const char *path, char buf[NI_PATH])
     return !t.cut;
 }
 
+struct ni_root ni_named_root(const struct ni_probe *p)
+{
+    struct ni_root root = *p->root;
+    root.named = true;
+    return root;
+}
+
 enum ni_known ni_probe_readable(struct ni_probe *p, const char *path)
 {
     char below[NI_PATH], first[16];
     if (!below_root(path, below))
         return NI_BAD;
-    ssize_t n = ni_read(&p->named, first, sizeof(first), "%s", below);
+    const struct ni_root root = ni_named_root(p);
+    ssize_t n = ni_read(&root, first, sizeof(first), "%s", below);
     return n >= 0 || n == -EOVERFLOW || n == -EILSEQ ? NI_KNOWN : ni_known_of((int)n);
 }
 
@@ -125,7 +133,8 @@ static void read_conf(struct ni_probe *p, const struct library *lib, const char 
     }
     if (p->ask->own_conf && ni_is_at(p->root, p->ask->own_conf, "%s", below))
         return;
-    int err = ni_lines(&p->named, conf_line, &c, "%s", below);
+    const struct ni_root root = ni_named_root(p);
+    int err = ni_lines(&root, conf_line, &c, "%s", below);
     if (err < 0 && ni_known_of(err) != NI_ABSENT)
         ni_report(p->f, NI_F_CONF_UNREADABLE, file, "%s", ni_err_text(err));
 }

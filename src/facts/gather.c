@@ -142,8 +142,6 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
     p->from = *root;
     p->from.held = &p->held;
     p->root = &p->from;
-    p->named = p->from;
-    p->named.named = true;
     p->env = env;
     p->ask = ask;
     p->inv = inv;

@@ -8,8 +8,7 @@
 
 struct ni_probe {
     const struct ni_root *root;
-    struct ni_root from;  /* the caller's, with `held`: what root points to in ni_gather */
-    struct ni_root named; /* the same for paths that a user chose */
+    struct ni_root from; /* the caller's, with `held`: what root points to in ni_gather */
     const struct ni_env *env;
     const struct ni_ask *ask;
     struct ni_inventory *inv;
@@ -139,6 +138,8 @@ void ni_health_iommu(struct ni_probe *p);
 void ni_health_drivers(struct ni_probe *p);
 void ni_health_process(struct ni_probe *p);
 void ni_probe_conf(struct ni_probe *p); /* conf.c */
+/* The root for paths that a user chose. */
+struct ni_root ni_named_root(const struct ni_probe *p);
 /* Whether a file that the user names can be read. */
 enum ni_known ni_probe_readable(struct ni_probe *p, const char *path);
 /* ni_find_user_value, once those files were read. */
