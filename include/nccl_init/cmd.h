@@ -36,6 +36,8 @@ struct ni_options {
     const char *root;
     const char *output; /* file, NULL: standard output */
     const char *termination_log;
+    const char *refusal_snapshot; /* NULL: none */
+    bool ignore[NI_F_COUNT];      /* findings that doctor leaves out */
     enum ni_format format;
     enum ni_log_level log_level;
     bool log_json;
@@ -196,6 +198,8 @@ int ni_cmd_doctor(struct ni_context *ctx, char *const operands[]);
 int ni_cmd_topo(struct ni_context *ctx, char *const operands[]);
 int ni_cmd_selftest(struct ni_context *ctx, char *const operands[]);
 int ni_cmd_snapshot(struct ni_context *ctx, char *const operands[]);
+/* --snapshot-on-refusal, if it was given: what was gathered so far is gone then. Says what fails. */
+void ni_leave_snapshot(struct ni_context *ctx);
 int ni_cmd_install(struct ni_context *ctx, char *const operands[]);
 int ni_cmd_help(struct ni_context *ctx, const struct ni_verb *verb); /* NULL: of the program */
 int ni_cmd_version(struct ni_context *ctx);

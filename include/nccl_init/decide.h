@@ -72,6 +72,10 @@ void ni_judge_trials(const struct ni_facts *facts, struct ni_trials *trials, str
 void ni_diagnose_probes(const struct ni_trials *trials, const struct ni_findings *f,
                         struct ni_diagnosis *ret);
 
+/* For `plan`, which doctor's check of rates includes: ports left out as slow that are rails. */
+void ni_note_slow_rails(const struct ni_facts *facts, const struct ni_plan *plan,
+                        struct ni_findings *f);
+
 /* For `run`: the finding about PID 1 when this process is it. */
 void ni_note_pid1(const struct ni_facts *facts, struct ni_findings *f);
 

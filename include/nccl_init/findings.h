@@ -50,8 +50,7 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(CONF_UNREADABLE, "conf.unreadable", NI_WARNING,                                          \
       "Make the file readable for the user of the pod, or remove it: NCCL reads it too.")      \
     X(EXEC_PID1_NO_INIT, "exec.pid1.no-init", NI_INFO,                                         \
-      "User: put an init in front, `tini -g -- nccl-init -- COMMAND` (docker: --init), or "    \
-      "share the pod's PID namespace.")                                                        \
+      "User: `tini -g -- nccl-init -- COMMAND` (docker: --init), or share the PID namespace.") \
     X(FACT_TRUNCATED, "fact.truncated", NI_WARNING,                                            \
       "Those beyond are not looked at. User: tell the developers, with a `nccl-init snapshot " \
       "--mask`.")                                                                              \
@@ -102,6 +101,12 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(GPU_NODE_MISSING, "gpu.node.missing", NI_ERROR,                                          \
       "User: request the GPU by its resource (nvidia.com/gpu) or NVIDIA_VISIBLE_DEVICES; "     \
       "cluster admin: look at the container toolkit. CUDA does not start without the node.")   \
+    X(HCA_ERRORS_LINK, "hca.errors.link", NI_WARNING,                                          \
+      "Cluster admin: look at cable, transceiver and switch port, and look again later:"       \
+      " a number that grows is a link that fails.")                                            \
+    X(HCA_ERRORS_TRANSPORT, "hca.errors.transport", NI_INFO,                                   \
+      "Cluster admin: if the numbers grow during a job, look at PFC, ECN and the "             \
+      "switches' drops.")                                                                      \
     X(HCA_LINK_MIXED, "hca.link.mixed", NI_WARNING,                                            \
       "A job that uses InfiniBand and RoCE ports together dies in NCCL; user: request "        \
       "devices of one kind.")                                                                  \
@@ -143,6 +148,14 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(HCA_TOO_MANY, "hca.too-many", NI_WARNING,                                                \
       "NCCL uses 32 ports at most; those beyond, in PCI order, are left out. User: request "   \
       "fewer.")                                                                                \
+    X(HCA_TRAFFIC_CLASS, "hca.traffic-class", NI_INFO,                                         \
+      "Nothing to do if the fabric expects it; NCCL_IB_TC has no effect.")                     \
+    X(HOST_NAME_LOOPBACK, "host.name.loopback", NI_WARNING,                                    \
+      "User: --for=nccl,gloo sets GLOO_SOCKET_IFNAME; or mend /etc/hosts (hostAliases, "       \
+      "the image's entrypoint).")                                                              \
+    X(IMEX_CHANNEL_MISSING, "imex.channel.missing", NI_WARNING,                                \
+      "User: claim a ComputeDomain channel (NVIDIA's DRA driver), or set "                     \
+      "NCCL_MNNVL_ENABLE=0 where the job uses no NVLink between nodes.")                       \
     X(IOMMU_SLOW, "iommu.slow", NI_WARNING,                                                    \
       "Cluster admin: boot the node with iommu=pt (OpenShift: a MachineConfig); the group's "  \
       "type then reads identity.")                                                             \
@@ -162,10 +175,19 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(NET_EFA, "net.efa", NI_INFO,                                                             \
       "Nothing to do where the image has the OFI plugin (aws-ofi-nccl); else NCCL goes over "  \
       "TCP.")                                                                                  \
+    X(NVSHMEM_IBGDA, "nvshmem.ibgda", NI_WARNING,                                              \
+      "Cluster admin: NVreg_RegistryDwords=\"PeerMappingOverride=1;\" for the nvidia "         \
+      "module, or GDRCopy (gdrdrv) and its node in the pod.")                                  \
     X(OPTION_INVALID, "option.invalid", NI_WARNING,                                            \
       "It is ignored. User: see `nccl-init --help` for what it may be.")                       \
+    X(PCI_LINK_SLOW, "pci.link.slow", NI_WARNING,                                              \
+      "Cluster admin: reseat the card or its riser, look at the slot's setting in the "        \
+      "firmware, and at the kernel log for AER errors.")                                       \
     X(RAIL_FIRMWARE_DIFFERS, "rail.firmware.differs", NI_WARNING,                              \
       "Cluster admin: bring the NICs of the node to one firmware version.")                    \
+    X(RAIL_MISSING, "rail.missing", NI_WARNING,                                                \
+      "User: request one RDMA device for each GPU, of the resource that is near it. "          \
+      "Cluster admin: Topology Manager, or DRA.")                                              \
     X(RAIL_MTU_DIFFERS, "rail.mtu.differs", NI_WARNING,                                        \
       "Cluster admin: one MTU for all rails, in the network attachments, on the PFs and on "   \
       "the switches.")                                                                         \
@@ -175,6 +197,9 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(RAIL_RATE_DIFFERS, "rail.rate.differs", NI_WARNING,                                      \
       "Cluster admin: look at cable, transceiver and switch port of the slow rail; user: a "   \
       "slower kind of NIC is better left out with --hcas.")                                    \
+    X(RAIL_SLOW, "rail.slow", NI_WARNING,                                                      \
+      "Cluster admin: cable, transceiver, switch port and its speed. A storage port of "       \
+      "that kind: name the rails in --hcas, or ignore this.")                                  \
     X(RDMA_CGROUP_LOW, "rdma.cgroup.low", NI_WARNING,                                          \
       "Cluster admin: raise rdma.max of the pod's cgroup, or leave it at max.")                \
     X(RDMA_CM_MISSING, "rdma.cm.missing", NI_INFO,                                             \

@@ -4,6 +4,7 @@
 #define NCCL_INIT_PLAN_H
 
 #include "nccl_init/core.h"
+#include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
 
 /* ---- policy: what the user asked for by option or NCCLINIT_* variable ---- */
@@ -145,6 +146,10 @@ enum { NI_MAX_CHECK = 32 };
 struct ni_diagnosis {
     struct ni_checked at[NI_MAX_CHECK]; /* in the order of the table */
     unsigned n;
+    struct {
+        bool asked; /* --ignore */
+        unsigned n; /* findings that do not count for that */
+    } ignored[NI_F_COUNT];
 };
 
 /* The setting of that variable, or NULL when no rule spoke of it. */

@@ -20,6 +20,23 @@ static void plan_probes(const struct ni_context *ctx, struct ni_trials *ret)
     ni_plan_probes(&facts, ret);
 }
 
+/* --ignore: out of the text, the JSON and the exit status, but for how many there were. */
+static void drop_ignored(struct ni_context *ctx)
+{
+    struct ni_findings *f = &ctx->findings;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < NI_F_COUNT; i++)
+        ctx->diagnosis.ignored[i].asked = ctx->options.ignore[i];
+    for (unsigned i = 0; i < f->n; i++) {
+        if (ctx->options.ignore[f->at[i].id])
+            ctx->diagnosis.ignored[f->at[i].id].n++;
+        else
+            f->at[n++] = f->at[i];
+    }
+    f->n = n;
+}
+
 int ni_cmd_doctor(struct ni_context *ctx, char *const operands[])
 {
     const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
@@ -35,6 +52,7 @@ int ni_cmd_doctor(struct ni_context *ctx, char *const operands[])
     ni_diagnose(&facts, &ctx->plan, &ctx->findings, &ctx->diagnosis);
     if (ctx->options.probe && ni_try_ports(ctx, plan_probes) == 0)
         ni_diagnose_probes(ctx->trials, &ctx->findings, &ctx->diagnosis);
+    drop_ignored(ctx);
     if (ni_output(ctx, write_doctor, ctx) != 0)
         return NI_EXIT_FAILED;
     return ni_verdict(ctx);

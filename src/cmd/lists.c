@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of targets, of demands and of capabilities. `none` takes back what a variable asks for. */
+/* Lists of targets, of demands, of capabilities and of findings. `none` takes back what a variable asks for. */
 #include "lists.h"
 
 #include <errno.h>
@@ -102,4 +102,24 @@ int ni_parse_drop_caps(const char *value, struct ni_options *ret)
     if (r == 0)
         ret->policy.drop_unneeded = unneeded;
     return r;
+}
+
+int ni_parse_ignore(const char *value, struct ni_options *ret)
+{
+    bool ignore[NI_F_COUNT] = {false};
+    struct ni_span item;
+
+    if (strcmp(value, "none") == 0)
+        value = NULL;
+    while (ni_split(&value, ',', &item)) {
+        unsigned id = 0;
+
+        while (id < NI_F_COUNT && !ni_span_is(item, ni_finding_kind(id)->id))
+            id++;
+        if (id == NI_F_COUNT)
+            return -EINVAL;
+        ignore[id] = true;
+    }
+    memcpy(ret->ignore, ignore, sizeof(ignore));
+    return 0;
 }

@@ -9,5 +9,6 @@ int ni_parse_for(const char *value, struct ni_options *ret);
 int ni_parse_require(const char *value, struct ni_options *ret);
 int ni_parse_keep_caps(const char *value, struct ni_options *ret);
 int ni_parse_drop_caps(const char *value, struct ni_options *ret);
+int ni_parse_ignore(const char *value, struct ni_options *ret);
 
 #endif

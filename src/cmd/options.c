@@ -257,6 +257,11 @@ static int parse_termination_log(const char *value, struct ni_options *ret)
     return parse_path(value, &ret->termination_log);
 }
 
+static int parse_refusal_snapshot(const char *value, struct ni_options *ret)
+{
+    return strcmp(value, "-") == 0 ? -EINVAL : parse_path(value, &ret->refusal_snapshot);
+}
+
 static int parse_switch(const char *value, bool *ret)
 {
     static const char *const words[] = {"0", "1"};
@@ -348,6 +353,8 @@ const struct ni_option ni_options_table[] = {
      "of the self-test: how much is written and read back, default 16M"},
     {"probe", "NCCLINIT_PROBE", 0, false, false, NI_VERB_DOCTOR, NULL, parse_probe,
      "open the devices and ask them, through libibverbs, what sysfs cannot tell"},
+    {"ignore", "NCCLINIT_IGNORE", 0, false, false, NI_VERB_DOCTOR, "none|FINDING,...",
+     ni_parse_ignore, "findings, by their ids, that do not count; how many there were is told"},
     {"deadline", "NCCLINIT_DEADLINE", 0, false, false, TRYING | NI_VERB_DOCTOR, "SECONDS",
      parse_deadline, "how long the self-test or --probe may take in all, default 10"},
     {"strict", "NCCLINIT_STRICT", 0, false, false, TRYING | NI_VERB_DOCTOR, NULL, parse_strict,
@@ -375,6 +382,9 @@ const struct ni_option ni_options_table[] = {
     {"termination-log", "NCCLINIT_TERMINATION_LOG", 0, false, true, DECIDING | NI_VERB_INSTALL,
      "FILE", parse_termination_log,
      "where a refusal is also written, if the file exists; default /dev/termination-log"},
+    {"snapshot-on-refusal", "NCCLINIT_SNAPSHOT_ON_REFUSAL", 0, false, true, NI_VERB_RUN, "FILE",
+     parse_refusal_snapshot,
+     "where the command is not started, write there what `snapshot --mask` would"},
 };
 const unsigned ni_options_count = NI_COUNT(ni_options_table);
 

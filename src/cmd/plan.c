@@ -27,6 +27,7 @@ static int list_rules(struct ni_context *ctx)
 
 int ni_cmd_plan(struct ni_context *ctx, char *const operands[])
 {
+    const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
     int r;
 
     (void)operands;
@@ -36,5 +37,6 @@ int ni_cmd_plan(struct ni_context *ctx, char *const operands[])
     if (r != 0)
         return r;
     ni_flow_decide(ctx);
+    ni_note_slow_rails(&facts, &ctx->plan, &ctx->findings);
     return ni_output(ctx, write_plan, ctx) == 0 ? 0 : NI_EXIT_FAILED;
 }

@@ -12,6 +12,7 @@ enum { WHY = 2048 };
 static int refuse(struct ni_context *ctx, const char *line)
 {
     ni_last_words(ctx, line, true);
+    ni_leave_snapshot(ctx);
     return NI_EXIT_REFUSED;
 }
 

@@ -68,3 +68,20 @@ int ni_cmd_snapshot(struct ni_context *ctx, char *const operands[])
     }
     return ni_output(ctx, write_record, ctx) == 0 ? 0 : NI_EXIT_FAILED;
 }
+
+void ni_leave_snapshot(struct ni_context *ctx)
+{
+    const char *path = ctx->options.refusal_snapshot;
+
+    if (!path)
+        return;
+    memset(&ctx->inventory, 0, sizeof(ctx->inventory));
+    memset(&ctx->plan, 0, sizeof(ctx->plan));
+    memset(&ctx->findings, 0, sizeof(ctx->findings));
+    ctx->verb = NI_VERB_SNAPSHOT;
+    ctx->options.output = path;
+    ctx->options.mask = true;
+    ctx->options.wait = 0;
+    if (ni_cmd_snapshot(ctx, NULL) == 0)
+        ni_say(ctx, NI_LOG_INFO, "%.512s: a snapshot of this node, masked", path);
+}

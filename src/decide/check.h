@@ -50,12 +50,14 @@ extern const int64_t ni_memlock_enough, ni_memlock_hopeless;
 
 /* The checks, in the files of their subjects. */
 ni_check_fn ni_check_visible, ni_check_nodes, ni_check_ports, ni_check_netdevs, ni_check_cm,
-    ni_check_cgroup;                                                  /* check_rdma.c */
-ni_check_fn ni_check_rate, ni_check_mtu, ni_check_firmware;           /* check_rails.c */
-ni_check_fn ni_check_iommu, ni_check_acs;                             /* check_iommu.c */
-ni_check_fn ni_check_gpu_nodes, ni_check_gpu_place, ni_check_peermem; /* check_gpu.c */
-ni_check_fn ni_check_memlock, ni_check_shm;                           /* check_memory.c */
-ni_check_fn ni_check_init;                                            /* check_process.c */
+    ni_check_cgroup;                                                        /* check_rdma.c */
+ni_check_fn ni_check_rate, ni_check_given, ni_check_mtu, ni_check_firmware; /* check_rails.c */
+ni_check_fn ni_check_pcie, ni_check_counters, ni_check_traffic_class;       /* check_links.c */
+ni_check_fn ni_check_iommu, ni_check_acs;                                   /* check_iommu.c */
+ni_check_fn ni_check_gpu_nodes, ni_check_gpu_place, ni_check_peermem, ni_check_imex,
+    ni_check_nvshmem;                          /* check_gpu.c */
+ni_check_fn ni_check_memlock, ni_check_shm;    /* check_memory.c */
+ni_check_fn ni_check_init, ni_check_host_name; /* check_process.c */
 
 /* A finding for each thing that the device says otherwise; name: of the HCA or port
    (trial_compare.c). */

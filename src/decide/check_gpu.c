@@ -104,3 +104,38 @@ enum ni_outcome ni_check_peermem(const struct ni_facts *facts, const struct ni_p
                  inv->gdr.open_driver == NI_ABSENT;
     return known ? NI_CHECK_OK : NI_CHECK_UNKNOWN;
 }
+
+/* NCCL asks the driver whether NVLink spans nodes (2.30.7 mnnvl.cc); from files only the model can
+   be told. */
+enum ni_outcome ni_check_imex(const struct ni_facts *facts, const struct ni_plan *plan,
+                              struct ni_findings *f)
+{
+    const struct ni_health *h = &facts->inv->health;
+    (void)plan;
+    if (!ni_has_prefix(h->gpu_model, "NVIDIA GB") ||
+        ni_user_int(facts, "NCCL_MNNVL_ENABLE", 2) == 0)
+        return NI_CHECK_IDLE;
+    if (h->imex == NI_ABSENT)
+        ni_report(f, NI_F_IMEX_CHANNEL_MISSING, "/dev/nvidia-caps-imex-channels",
+                  "%s, and no IMEX channel in the pod: where NVLink spans nodes, NCCL ends with "
+                  "`MNNVL ... is available but not working on this system`",
+                  h->gpu_model);
+    return h->imex == NI_KNOWN ? NI_CHECK_OK : NI_CHECK_UNKNOWN;
+}
+
+/* A demand of x86; from 3.4.5 on NVSHMEM lets the CPU help where neither is there (its changelog). */
+enum ni_outcome ni_check_nvshmem(const struct ni_facts *facts, const struct ni_plan *plan,
+                                 struct ni_findings *f)
+{
+    const struct ni_health *h = &facts->inv->health;
+    (void)plan;
+    if ((facts->policy->targets & NI_FOR_NVSHMEM) == 0 || !has_nvidia(facts->inv) ||
+        facts->inv->gdr.cpu != NI_ABSENT)
+        return NI_CHECK_IDLE;
+    if (h->peer_mapping == NI_ABSENT && h->gdrdrv != NI_KNOWN)
+        ni_report(f, NI_F_NVSHMEM_IBGDA, "/dev/gdrdrv",
+                  "%s, and the NVIDIA driver runs without PeerMappingOverride=1: IBGDA fails "
+                  "before NVSHMEM 3.4.5 and is slow since",
+                  h->gdrdrv == NI_ABSENT ? "not in the container" : "cannot be opened");
+    return h->peer_mapping == NI_KNOWN || h->gdrdrv == NI_KNOWN ? NI_CHECK_OK : NI_CHECK_UNKNOWN;
+}

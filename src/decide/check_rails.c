@@ -13,6 +13,45 @@ static void say_rate(struct ni_text *t, int64_t mbps)
     ni_put(t, " Gb/s");
 }
 
+/* Whether the HCA belongs to a GPU: below one switch with it, or nearer than any HCA in use. */
+static bool is_near(const struct ni_inventory *inv, const struct ni_plan *plan, int hca)
+{
+    for (unsigned g = 0; g < inv->n_gpu; g++) {
+        enum ni_distance d = plan->distance[g][hca];
+        if (d != NI_DIST_UNKNOWN &&
+            (d <= NI_DIST_PXB || plan->nearest[g].gpu < 0 || d < plan->nearest[g].distance))
+            return true;
+    }
+    return false;
+}
+
+void ni_note_slow_rails(const struct ni_facts *facts, const struct ni_plan *plan,
+                        struct ni_findings *f)
+{
+    const struct ni_inventory *inv = facts->inv;
+    for (int at = 0; at < (int)inv->n_port; at++) {
+        const struct ni_port *port = &inv->port[at];
+        const struct ni_hca *hca = &inv->hca[port->hca];
+        if (hca->claim < 0 || plan->pick[at].kept || !ni_is_listed(facts, at) ||
+            port->state.v != NI_PORT_ACTIVE || port->mbps.known != NI_KNOWN || hca->kind == 0 ||
+            !is_near(inv, plan, port->hca))
+            continue;
+        for (unsigned i = 0; i < plan->n_chosen; i++) {
+            const struct ni_port *sister = &inv->port[plan->chosen[i]];
+            char name[NI_DEV_NAME + 8], other[NI_DEV_NAME + 8];
+            if (inv->hca[sister->hca].kind != hca->kind || sister->link != port->link ||
+                port->mbps.v * 2 >= sister->mbps.v)
+                continue;
+            ni_report(f, NI_F_RAIL_SLOW, ni_port_text(inv, at, name),
+                      "%lld Gb/s and left out, but near a GPU and of the same kind as %s (PCI "
+                      "device 0x%04x), which runs at %lld: a rail that has lost speed",
+                      (long long)(port->mbps.v / 1000), ni_port_text(inv, plan->chosen[i], other),
+                      hca->kind, (long long)(sister->mbps.v / 1000));
+            break;
+        }
+    }
+}
+
 enum ni_outcome ni_check_rate(const struct ni_facts *facts, const struct ni_plan *plan,
                               struct ni_findings *f)
 {
@@ -39,6 +78,70 @@ enum ni_outcome ni_check_rate(const struct ni_facts *facts, const struct ni_plan
                   "runs at %s, %s at %s: all rails go at the pace of this one", slow,
                   ni_port_text(inv, fastest, other), fast);
     }
+    ni_note_slow_rails(facts, plan, f);
+    return ni_seen_outcome(&seen);
+}
+
+/* An HCA of the node below one PCI switch with the GPU, not the pod's, of the kind of link that is in
+   use and not much slower; -1. */
+static int neighbour(const struct ni_inventory *inv, const struct ni_plan *plan, unsigned gpu)
+{
+    const struct ni_port *used = &inv->port[plan->chosen[0]];
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        const struct ni_port *port = &inv->port[i];
+        if (inv->hca[port->hca].claim < 0 && plan->distance[gpu][port->hca] != NI_DIST_UNKNOWN &&
+            plan->distance[gpu][port->hca] <= NI_DIST_PXB && port->state.known == NI_KNOWN &&
+            port->state.v == NI_PORT_ACTIVE && port->link == used->link &&
+            port->mbps.known == NI_KNOWN && port->mbps.v * 2 >= used->mbps.v)
+            return port->hca;
+    }
+    return -1;
+}
+
+/* The pod's HCA that is nearest to the GPU, in use or not; -1. */
+static int nearest_given(const struct ni_inventory *inv, const struct ni_plan *plan, unsigned gpu)
+{
+    int best = -1;
+    for (unsigned h = 0; h < inv->n_hca; h++) {
+        enum ni_distance d = plan->distance[gpu][h];
+        if (ni_is_ours(inv, h) && d != NI_DIST_UNKNOWN &&
+            (best < 0 || d < plan->distance[gpu][best]))
+            best = (int)h;
+    }
+    return best;
+}
+
+enum ni_outcome ni_check_given(const struct ni_facts *facts, const struct ni_plan *plan,
+                               struct ni_findings *f)
+{
+    const struct ni_inventory *inv = facts->inv;
+    struct ni_seen seen = {0};
+    struct ni_list gpus;
+    int offered = -1, given = -1;
+    unsigned of = 0;
+    if (plan->n_chosen == 0 || inv->gdr.c2c || facts->policy->hcas)
+        return NI_CHECK_IDLE;
+    ni_list_begin(&gpus);
+    for (unsigned g = 0; g < inv->n_gpu; g++) {
+        char bdf[NI_BDF_TEXT];
+        int own = nearest_given(inv, plan, g), other = neighbour(inv, plan, g);
+        seen.judged += own >= 0;
+        seen.unknown += own < 0;
+        if (own < 0 || plan->distance[g][own] <= NI_DIST_PXB || other < 0)
+            continue;
+        if (offered < 0) {
+            offered = other;
+            given = own;
+            of = g;
+        }
+        ni_list_add(&gpus, ni_bdf_text(inv->gpu[g].bdf, bdf));
+    }
+    if (offered >= 0)
+        ni_report(f, NI_F_RAIL_MISSING, ni_list_end(&gpus),
+                  "the node has %s near it (%s), which the pod was not given; the nearest of the "
+                  "pod's own is %s (%s)",
+                  inv->hca[offered].name, ni_distance_text(plan->distance[of][offered]),
+                  inv->hca[given].name, ni_distance_text(plan->distance[of][given]));
     return ni_seen_outcome(&seen);
 }
 

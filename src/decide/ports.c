@@ -188,7 +188,7 @@ void ni_rule_hca_list(const struct ni_facts *facts, struct ni_plan *plan, struct
         ni_putf(&t, "%s%s:%u", i ? "," : "=", inv->hca[port->hca].name, port->num);
     }
     ni_decide_value(facts, plan, rule, name, value, f,
-                    "the pod's ACTIVE %s port%s, exact names, PCI order",
+                    "the pod's ACTIVE %s port%s, PCI order; the second `=` means exact names",
                     inv->port[plan->chosen[0]].link == NI_LINK_IB ? "InfiniBand" : "RoCE",
                     plan->n_chosen == 1 ? "" : "s");
 }

@@ -7,6 +7,7 @@ void ni_probe_health(struct ni_probe *p)
 {
     p->inv->health.asked = true;
     ni_health_hcas(p);
+    ni_health_links(p);
     ni_health_iommu(p);
     ni_health_drivers(p);
     ni_health_process(p);

@@ -37,6 +37,49 @@ static void nvidia_line(void *ctx, const char *line)
     }
 }
 
+static void params_line(void *ctx, const char *line)
+{
+    if (ni_has_prefix(line, "RegistryDwords:") && strstr(line, "PeerMappingOverride=1"))
+        *(enum ni_known *)ctx = NI_KNOWN;
+}
+
+static void model_line(void *ctx, const char *line)
+{
+    struct ni_health *health = ctx;
+    struct ni_span model = ni_trim(ni_span_of(line + strcspn(line, ":") + 1));
+    if (ni_has_prefix(line, "Model:"))
+        (void)ni_copyn(health->gpu_model, sizeof(health->gpu_model), model.p, model.n);
+}
+
+/* What NVLink between nodes needs, and NVSHMEM. */
+static void probe_nvidia_extras(struct ni_probe *p)
+{
+    static const char params[] = "proc/driver/nvidia/params",
+                      channels[] = "dev/nvidia-caps-imex-channels";
+    const struct ni_inventory *inv = p->inv;
+    struct ni_health *h = &p->inv->health;
+    char path[NI_PATH], bdf[NI_BDF_TEXT];
+    if (inv->n_gpu == 0 || inv->gpu[0].amd)
+        return;
+    h->gdrdrv = ni_known_of(ni_openable(p->root, "dev/gdrdrv"));
+    h->peer_mapping = NI_ABSENT;
+    int err = ni_lines(p->root, params_line, &h->peer_mapping, "%s", params);
+    if (err < 0)
+        h->peer_mapping =
+            ni_known_of(ni_note_unreadable(p, params, err)) == NI_ABSENT ? NI_UNSET : NI_DENIED;
+    if (!inv->gdr.c2c)
+        return;
+    (void)ni_format(path, sizeof(path), "proc/driver/nvidia/gpus/%s/information",
+                    ni_bdf_text(inv->gpu[0].bdf, bdf));
+    err = ni_lines(p->root, model_line, h, "%s", path);
+    if (err < 0)
+        ni_note_unreadable(p, path, err);
+    err = ni_list(p->root, &p->names, "%s", channels);
+    h->imex = err < 0          ? ni_known_of(ni_note_unreadable(p, channels, err))
+              : p->names.n > 0 ? NI_KNOWN
+                               : NI_ABSENT;
+}
+
 void ni_health_drivers(struct ni_probe *p)
 {
     struct ni_health *h = &p->inv->health;
@@ -54,4 +97,5 @@ void ni_health_drivers(struct ni_probe *p)
     if (!h->nvidia_version[0])
         read_line(p, "sys/module/nvidia/version", h->nvidia_version, sizeof(h->nvidia_version));
     read_line(p, "proc/sys/kernel/osrelease", h->kernel, sizeof(h->kernel));
+    probe_nvidia_extras(p);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The container around the process: shared memory, the mount that this program lies on, PID 1. */
+#include <errno.h>
 #include <string.h>
 
 #include "probe.h"
@@ -100,10 +101,50 @@ static void probe_mounts(struct ni_probe *p)
         c.health->shm.known = NI_ABSENT;
 }
 
+struct hosts {
+    struct ni_health *health;
+    char name[NI_DEV_NAME + 1]; /* __NEW_UTS_LEN, include/uapi/linux/utsname.h */
+};
+
+/* "127.0.1.1  name alias # why" (hosts(5)); of two lines the first counts. */
+static void hosts_line(void *ctx, const char *line)
+{
+    struct hosts *c = ctx;
+    static const char blank[] = " \t";
+    const char *end = line + strcspn(line, "#");
+    struct ni_span ip = {line + strspn(line, blank), 0};
+    ip.n = strcspn(ip.p, " \t#");
+    for (const char *p = ip.p + ip.n; p < end && c->health->host_known != NI_KNOWN;) {
+        p += strspn(p, blank);
+        struct ni_span word = {p, strcspn(p, " \t#")};
+        if (ni_span_is(word, c->name) &&
+            ni_copyn(c->health->host_ip, sizeof(c->health->host_ip), ip.p, ip.n))
+            c->health->host_known = NI_KNOWN;
+        p += word.n;
+    }
+}
+
+static void probe_host_name(struct ni_probe *p)
+{
+    static const char name[] = "proc/sys/kernel/hostname", hosts[] = "etc/hosts";
+    struct hosts c = {.health = &p->inv->health};
+    ssize_t n = ni_read(p->root, c.name, sizeof(c.name), "%s", name);
+    if (n <= 0) {
+        ni_note_unreadable(p, name, n < 0 ? (int)n : -EINVAL);
+        return;
+    }
+    c.health->host_known = NI_ABSENT;
+    int err = ni_lines(p->root, hosts_line, &c, "%s", hosts);
+    if (err < 0)
+        c.health->host_known =
+            ni_known_of(ni_note_unreadable(p, hosts, err)) == NI_ABSENT ? NI_UNSET : NI_DENIED;
+}
+
 void ni_health_process(struct ni_probe *p)
 {
     struct ni_health *health = &p->inv->health;
     probe_mounts(p);
+    probe_host_name(p);
     if (p->inv->self.pid.known == NI_KNOWN && p->inv->self.pid.v == 1)
         return; /* that is us */
     ssize_t n = ni_read(p->root, health->init, sizeof(health->init), "proc/1/comm");

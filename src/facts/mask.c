@@ -167,12 +167,42 @@ static struct ni_mask_place place_of(const struct ni_mask *m, const char *path)
                                   .opaque = name && is_opaque(name + 1)};
 }
 
+/* /etc/hosts names other machines too: of its names only those that are masked elsewhere, and so
+   keep their meaning, are told apart. */
+static void mask_hosts(struct ni_mask *m, const struct ni_mask_place *place, struct ni_span s,
+                       ni_sink_fn *sink, void *ctx)
+{
+    static const char blank[] = " \t\n";
+    while (s.n > 0) {
+        size_t n = 0, gap = 0;
+        while (n < s.n && !strchr(blank, s.p[n]))
+            n++;
+        struct ni_span word = {s.p, n};
+        uint8_t ip[NI_GID_BYTES];
+        bool known = n == 0 || memchr(word.p, ':', n) || ni_parse_ipv4(word, ip) == 0;
+        for (unsigned i = 0; i < m->hosts.n; i++)
+            known = known || (m->hosts.host[i].name.n == n &&
+                              memcmp(m->hosts.host[i].name.p, word.p, n) == 0);
+        if (known)
+            ni_mask_scan(m, place, word, sink, ctx);
+        else
+            sink(ctx, "name", 4);
+        while (n + gap < s.n && strchr(blank, s.p[n + gap]))
+            gap++;
+        sink(ctx, s.p + n, gap);
+        s = (struct ni_span){s.p + n + gap, s.n - n - gap};
+    }
+}
+
 void ni_mask_value(struct ni_mask *m, const char *path, struct ni_span s, ni_sink_fn *sink,
                    void *ctx)
 {
     struct ni_mask_place place = place_of(m, path);
 
-    ni_mask_scan(m, &place, s, sink, ctx);
+    if (strcmp(path, "/etc/hosts") == 0)
+        mask_hosts(m, &place, s, sink, ctx);
+    else
+        ni_mask_scan(m, &place, s, sink, ctx);
 }
 
 void ni_mask_name(struct ni_mask *m, struct ni_span s, ni_sink_fn *sink, void *ctx)

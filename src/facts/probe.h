@@ -134,6 +134,7 @@ void ni_probe_self(struct ni_probe *p); /* self.c */
 /* What only doctor asks for: health*.c, one file per subject. */
 void ni_probe_health(struct ni_probe *p);
 void ni_health_hcas(struct ni_probe *p);
+void ni_health_links(struct ni_probe *p);
 void ni_health_iommu(struct ni_probe *p);
 void ni_health_drivers(struct ni_probe *p);
 void ni_health_process(struct ni_probe *p);
@@ -149,6 +150,8 @@ const char *ni_users(const struct ni_probe *p, const char *name);
 struct ni_num ni_read_num(const struct ni_root *root, const char *path);
 /* The same, and a finding where it is denied or malformed. */
 struct ni_num ni_note_num(struct ni_probe *p, const char *path);
+/* A number with one decimal at most and its unit, such as " Gb/sec", in thousandths. */
+struct ni_num ni_read_rate(struct ni_probe *p, const char *path, const char *unit);
 /* An errno of the door in words, the same with every libc. */
 const char *ni_err_text(int err);
 /* A finding FACT_UNREADABLE unless the file is just absent. Returns err. */

@@ -82,27 +82,37 @@ static enum ni_link read_link(struct ni_probe *p, const char *dir)
     return NI_LINK_UNKNOWN;
 }
 
-/* "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)" (rate_show): one decimal at most. */
-static struct ni_num read_rate(struct ni_probe *p, const char *dir)
+struct ni_num ni_read_rate(struct ni_probe *p, const char *path, const char *unit)
 {
-    char path[NI_PATH + 64], buf[64];
-    (void)ni_format(path, sizeof(path), "%s/rate", dir);
+    char buf[64];
     ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s", path);
     if (n < 0)
-        return (struct ni_num){0, ni_known_of(ni_note_missing(p, path, (int)n))};
+        return (struct ni_num){0, ni_known_of(ni_note_unreadable(p, path, (int)n))};
     size_t digits = strspn(buf, "0123456789");
-    uint64_t gb = 0, tenth = 0;
+    uint64_t whole = 0, tenth = 0;
     const char *rest = buf + digits;
-    bool number = ni_parse_u64((struct ni_span){buf, digits}, 1000000, &gb) == 0;
+    bool number = ni_parse_u64((struct ni_span){buf, digits}, 1000000, &whole) == 0;
     if (rest[0] == '.' && rest[1] >= '0' && rest[1] <= '9') {
         tenth = (uint64_t)(rest[1] - '0');
         rest += 2;
     }
-    if (!number || !ni_has_prefix(rest, " Gb/sec")) {
-        ni_note_odd(p, path, buf);
+    if (!number || !ni_has_prefix(rest, unit)) {
+        if (!ni_has_prefix(buf, "Unknown")) /* drivers/pci/probe.c pci_speed_string */
+            ni_note_odd(p, path, buf);
         return (struct ni_num){0, NI_BAD};
     }
-    return (struct ni_num){(int64_t)(gb * 1000 + tenth * 100), NI_KNOWN};
+    return (struct ni_num){(int64_t)(whole * 1000 + tenth * 100), NI_KNOWN};
+}
+
+/* "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)" (drivers/infiniband/core/sysfs.c rate_show). */
+static struct ni_num read_rate(struct ni_probe *p, const char *dir)
+{
+    char path[NI_PATH + 64];
+    (void)ni_format(path, sizeof(path), "%s/rate", dir);
+    struct ni_num rate = ni_read_rate(p, path, " Gb/sec");
+    if (rate.known == NI_ABSENT)
+        ni_note_missing(p, path, -ENOENT);
+    return rate;
 }
 
 /* "0x15b3": class and ids of a function (drivers/pci/pci-sysfs.c pci_config_attr). */
@@ -421,6 +431,22 @@ static void read_physfn(struct ni_probe *p, struct ni_hca *h)
         ni_note_odd(p, path, target);
 }
 
+/* The PF's, for a VF's is that of a whole family. Recordings from before have none. */
+static void read_kind(struct ni_probe *p, struct ni_hca *h)
+{
+    char path[NI_PATH], bdf[NI_BDF_TEXT], buf[32];
+    uint64_t id;
+    (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/device",
+                    ni_bdf_text(h->is_vf ? h->pf : h->bdf, bdf));
+    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s", path);
+    if (n < 0)
+        ni_note_unreadable(p, path, (int)n);
+    else if (!is_hex_word(buf, 4))
+        ni_note_odd(p, path, buf);
+    else if (ni_parse_hex(ni_span_of(buf + 2), UINT16_MAX, &id) == 0)
+        h->kind = (uint16_t)id;
+}
+
 /* Functions that share a bus are fused by NCCL; whether they are VFs of one port is in physfn. */
 void ni_probe_physfns(struct ni_probe *p)
 {
@@ -433,6 +459,8 @@ void ni_probe_physfns(struct ni_probe *p)
                       inv->hca[k].bdf.domain == inv->hca[i].bdf.domain);
         if (inv->hca[i].has_bdf && (shared || p->ask->all_hcas || p->ask->pfs))
             read_physfn(p, &inv->hca[i]);
+        if (inv->hca[i].has_bdf && p->ask->all_hcas)
+            read_kind(p, &inv->hca[i]);
     }
 }
 

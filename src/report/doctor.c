@@ -96,6 +96,23 @@ static void write_checked(struct ni_out *o, const struct ni_view *view)
     }
 }
 
+static void write_ignored(struct ni_out *o, const struct ni_diagnosis *d)
+{
+    static const char title[] = "Ignored: ";
+    char buf[4096];
+    struct ni_text t = ni_text_on(buf, sizeof(buf));
+    for (unsigned i = 0; i < NI_F_COUNT; i++) {
+        if (d->ignored[i].asked)
+            ni_putf(&t, "%s%s (%u)", t.len > 0 ? ", " : "", ni_finding_kind(i)->id,
+                    d->ignored[i].n);
+    }
+    if (t.len == 0)
+        return;
+    ni_out_putf(o, "\n%s", title);
+    ni_out_wrapped(o, strlen(title), INDENT, buf);
+    ni_out_put(o, "\n");
+}
+
 static void write_verdict(struct ni_out *o, const struct ni_view *view)
 {
     const struct ni_findings *all = view->findings;
@@ -124,6 +141,7 @@ int ni_write_doctor(int fd, const struct ni_view *view)
     ni_say_probes(&o, view);
     ni_say_findings_from(&o, view->findings, NI_INFO, view->colour);
     write_checked(&o, view);
+    write_ignored(&o, view->diagnosis);
     write_verdict(&o, view);
     return ni_out_end(&o);
 }

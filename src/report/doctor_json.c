@@ -4,6 +4,7 @@
    ones may come. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "json.h"
 #include "nccl_init/report.h"
@@ -66,6 +67,17 @@ static json_t *checks_json(struct build *b)
     return array;
 }
 
+static json_t *ignored_json(struct build *b)
+{
+    const struct ni_diagnosis *d = b->view->diagnosis;
+    json_t *j = json_object();
+    for (unsigned i = 0; i < NI_F_COUNT; i++) {
+        if (d->ignored[i].asked)
+            ni_json_put(&b->bad, j, ni_finding_kind(i)->id, json_integer(d->ignored[i].n));
+    }
+    return j;
+}
+
 /* ---- facts ---- */
 
 static json_t *iommu_json(struct build *b, const struct ni_iommu *iommu)
@@ -73,6 +85,27 @@ static json_t *iommu_json(struct build *b, const struct ni_iommu *iommu)
     json_t *j = json_object();
     ni_json_put(&b->bad, j, "group", ni_json_num(iommu->group));
     ni_json_put(&b->bad, j, "type", ni_json_text_or_null(iommu->type));
+    return j;
+}
+
+static json_t *link_json(struct build *b, const struct ni_pcie *link)
+{
+    json_t *j = json_object();
+    ni_json_put(&b->bad, j, "width", ni_json_num(link->now[NI_PCIE_WIDTH]));
+    ni_json_put(&b->bad, j, "width_most", ni_json_num(link->most[NI_PCIE_WIDTH]));
+    ni_json_put(&b->bad, j, "mts", ni_json_num(link->now[NI_PCIE_SPEED]));
+    ni_json_put(&b->bad, j, "mts_most", ni_json_num(link->most[NI_PCIE_SPEED]));
+    return j;
+}
+
+static json_t *counters_json(struct build *b, unsigned port)
+{
+    json_t *j = json_object();
+    for (unsigned i = 0; i < NI_N_COUNTER; i++) {
+        struct ni_num n = b->view->inv->health.counter[port][i];
+        if (n.known == NI_KNOWN)
+            ni_json_put(&b->bad, j, strchr(ni_counters[i].file, '/') + 1, ni_json_num(n));
+    }
     return j;
 }
 
@@ -85,6 +118,7 @@ static json_t *port_json(struct build *b, unsigned at)
     ni_json_put(&b->bad, j, "state", ni_json_text_or_null(state));
     ni_json_put(&b->bad, j, "phys_state", ni_json_num(b->view->inv->health.phys_state[at]));
     ni_json_put(&b->bad, j, "mbps", ni_json_num(port->mbps));
+    ni_json_put(&b->bad, j, "counters", counters_json(b, at));
     return j;
 }
 
@@ -104,6 +138,7 @@ static json_t *hca_json(struct build *b, unsigned at)
                 hca->uverbs.known == NI_KNOWN ? json_boolean(hca->uverbs.err == 0) : json_null());
     ni_json_put(&b->bad, j, "netdev", ni_json_text_or_null(h->netdev));
     ni_json_put(&b->bad, j, "mtu", ni_json_num(h->mtu));
+    ni_json_put(&b->bad, j, "pcie", link_json(b, &h->link));
     ni_json_put(&b->bad, j, "iommu", iommu_json(b, &h->iommu));
     ni_json_put(&b->bad, j, "cgroup_handles", bytes_or_null(h->handles));
     ni_json_put(&b->bad, j, "cgroup_objects", bytes_or_null(h->objects));
@@ -129,6 +164,7 @@ static json_t *gpus_json(struct build *b)
     for (unsigned i = 0; i < inv->n_gpu; i++) {
         json_t *j = json_object();
         ni_json_put(&b->bad, j, "pci", ni_json_bdf(inv->gpu[i].bdf));
+        ni_json_put(&b->bad, j, "pcie", link_json(b, &inv->health.gpu_link[i]));
         ni_json_put(&b->bad, j, "iommu", iommu_json(b, &inv->health.gpu[i]));
         ni_json_add(&b->bad, array, j);
     }
@@ -219,6 +255,7 @@ int ni_write_doctor_json(int fd, const struct ni_view *view)
     ni_json_put(&b.bad, j, "infos", count_json(&b, NI_INFO));
     ni_json_put(&b.bad, j, "findings", findings_json(&b));
     ni_json_put(&b.bad, j, "findings_dropped", json_integer(view->findings->dropped));
+    ni_json_put(&b.bad, j, "ignored", ignored_json(&b));
     ni_json_put(&b.bad, j, "checks", checks_json(&b));
     ni_json_put(&b.bad, j, "hcas", hcas_json(&b));
     ni_json_put(&b.bad, j, "gpus", gpus_json(&b));

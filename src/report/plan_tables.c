@@ -5,6 +5,7 @@
 
 #include "plan_text.h"
 #include "table.h"
+#include "topo.h"
 #include "words.h"
 
 struct line {
@@ -110,14 +111,21 @@ static void say_netdev(struct ni_text *t, const struct ni_inventory *inv, const 
         ni_put(t, " (down)");
 }
 
-static void say_near_gpu(struct ni_text *t, const struct ni_inventory *inv,
-                         const struct ni_near *near)
+/* In topo's words, and NCCL's where that is another one. */
+static void say_distance(struct ni_text *t, const struct ni_view *view, int gpu, int hca)
+{
+    const char *word = ni_topo_word(view, (unsigned)gpu, hca);
+    ni_putf(t, " %s%s", word, strcmp(word, "NODE") == 0 ? "=PHB" : "");
+}
+
+static void say_near_gpu(struct ni_text *t, const struct ni_view *view, int hca)
 {
     char bdf[NI_BDF_TEXT];
+    const struct ni_near *near = &view->plan->near[hca];
     if (near->gpu < 0 || near->distance == NI_DIST_UNKNOWN)
         return;
-    ni_putf(t, "GPU%d %s %s", near->gpu, ni_bdf_text(inv->gpu[near->gpu].bdf, bdf),
-            ni_distance_text(near->distance));
+    ni_putf(t, "GPU%d %s", near->gpu, ni_bdf_text(view->inv->gpu[near->gpu].bdf, bdf));
+    say_distance(t, view, near->gpu, hca);
 }
 
 static void hca_row(const void *ctx, unsigned i, struct ni_row *row)
@@ -133,7 +141,7 @@ static void hca_row(const void *ctx, unsigned i, struct ni_row *row)
     say_address(row, hca);
     if (hca->pci.known == NI_KNOWN)
         ni_say_num(&row->cell[H_NUMA], hca->pci.numa);
-    say_near_gpu(&row->cell[H_GPU], inv, &plan->near[line->hca]);
+    say_near_gpu(&row->cell[H_GPU], lines->view, line->hca);
     say_netdev(&row->cell[H_NETDEV], inv, hca, line->port < 0 ? -1 : plan->pick[line->port].gid);
     if (line->port < 0)
         return;
@@ -314,7 +322,7 @@ static void gpu_row(const void *ctx, unsigned i, struct ni_row *row)
         ni_say_num(&row->cell[G_NUMA], gpu->pci.numa);
     if (near->gpu >= 0 && near->distance != NI_DIST_UNKNOWN) {
         ni_say_port(&row->cell[G_HCA], &view->inv->hca[near->gpu], 0);
-        ni_putf(&row->cell[G_HCA], " %s", ni_distance_text(near->distance));
+        say_distance(&row->cell[G_HCA], view, (int)i, near->gpu);
     }
 }
 

@@ -138,7 +138,7 @@ static void write_findings(struct ni_out *o, const struct ni_view *view)
     static const enum ni_severity order[] = {NI_ERROR, NI_WARNING, NI_INFO};
     const struct ni_findings *all = view->findings;
     if (all->n == 0) {
-        ni_out_put(o, "\nNo findings.\n");
+        ni_out_put(o, "\nNo findings. `nccl-init doctor` checks the node.\n");
         return;
     }
     ni_out_put(o, "\nFindings\n");

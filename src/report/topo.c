@@ -45,11 +45,11 @@ bool ni_topo_placed(const struct ni_pci *pci)
     return pci->known == NI_KNOWN && pci->depth > 0;
 }
 
-const char *ni_topo_word(const struct ni_topo *topo, unsigned gpu, int hca)
+const char *ni_topo_word(const struct ni_view *view, unsigned gpu, int hca)
 {
-    const struct ni_pci *a = &topo->view->inv->gpu[gpu].pci;
-    const struct ni_pci *b = &topo->view->inv->hca[hca].pci;
-    enum ni_distance d = topo->view->plan->distance[gpu][hca];
+    const struct ni_pci *a = &view->inv->gpu[gpu].pci;
+    const struct ni_pci *b = &view->inv->hca[hca].pci;
+    enum ni_distance d = view->plan->distance[gpu][hca];
     if (d == NI_DIST_PHB && (a->root_domain != b->root_domain || a->root_bus != b->root_bus))
         return "NODE";
     return ni_distance_text(d);

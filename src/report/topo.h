@@ -22,7 +22,7 @@ void ni_topo_on(struct ni_topo *topo, const struct ni_view *view);
 
 /* As `nvidia-smi topo -m` calls the pair: NCCL's word, but NODE where a PHB leads over two host
    bridges; "-": unknown. */
-const char *ni_topo_word(const struct ni_topo *topo, unsigned gpu, int hca);
+const char *ni_topo_word(const struct ni_view *view, unsigned gpu, int hca);
 /* Whether no kept HCA is nearer to the GPU than this kept one, as NCCL counts. Several can be. */
 bool ni_topo_nearest(const struct ni_topo *topo, unsigned gpu, int hca);
 /* The interfaces that the HCA's traffic belongs to: those of the GIDs that were picked, else the

@@ -265,7 +265,7 @@ static void write_pairs(struct picture *p)
                 ni_out_putf(p->o,
                             "  gpu%u -- hca%d [style=dotted, penwidth=2, color=\"#c04000\", "
                             "fontcolor=\"#c04000\", constraint=false, label=\"%s\"];\n",
-                            g, hca, ni_topo_word(topo, g, hca));
+                            g, hca, ni_topo_word(topo->view, g, hca));
         }
     }
 }

@@ -43,7 +43,7 @@ static json_t *distances_json(struct build *b, unsigned gpu)
         ni_json_put(&b->bad, j, "hca", ni_json_text(inv->hca[i].name));
         ni_json_put(&b->bad, j, "distance",
                     word_json(ni_distance_text(b->topo->view->plan->distance[gpu][i])));
-        ni_json_put(&b->bad, j, "nvidia_smi", word_json(ni_topo_word(b->topo, gpu, hca)));
+        ni_json_put(&b->bad, j, "nvidia_smi", word_json(ni_topo_word(b->topo->view, gpu, hca)));
         ni_json_put(&b->bad, j, "nearest", json_boolean(ni_topo_nearest(b->topo, gpu, hca)));
         ni_json_add(&b->bad, all, j);
     }

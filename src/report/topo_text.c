@@ -83,7 +83,7 @@ static void write_row(struct matrix *m, unsigned gpu, unsigned from, unsigned to
         int hca = m->topo->hca[i];
         bool nearest = ni_topo_nearest(m->topo, gpu, hca);
         t = ni_text_on(buf, sizeof(buf));
-        ni_putf(&t, "%s%s", ni_topo_word(m->topo, gpu, hca), nearest ? "*" : "");
+        ni_putf(&t, "%s%s", ni_topo_word(m->topo->view, gpu, hca), nearest ? "*" : "");
         put_cell(m, buf, name_of(m, i, name),
                  nearest               ? NI_GREEN
                  : i < m->topo->n_pods ? NI_PLAIN
@@ -159,7 +159,7 @@ static void say_near(struct ni_text *t, const struct ni_topo *topo, int hca)
     for (unsigned i = 0; i < topo->view->inv->n_gpu; i++) {
         if (plan->distance[i][hca] != near->distance)
             continue;
-        const char *this = ni_topo_word(topo, i, hca);
+        const char *this = ni_topo_word(topo->view, i, hca);
         word = !word || strcmp(word, this) == 0 ? this : ni_distance_text(near->distance);
         if (n++ < NEAR)
             ni_putf(t, "%sGPU%u", t->len > 0 ? "," : "", i);
@@ -230,7 +230,7 @@ static bool occurs(const struct ni_topo *topo, const char *word)
 {
     for (unsigned g = 0; g < topo->view->inv->n_gpu; g++) {
         for (unsigned i = 0; i < topo->n_hca; i++) {
-            if (strcmp(ni_topo_word(topo, g, topo->hca[i]), word) == 0)
+            if (strcmp(ni_topo_word(topo->view, g, topo->hca[i]), word) == 0)
                 return true;
         }
     }

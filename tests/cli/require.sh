@@ -163,4 +163,21 @@ out=$(on h100-12dev h100-12dev doctor --require=rails=5 2>err)
 same "doctor, rails=5" 1 $?
 matches "doctor, rails=5" "*require.rails*" "$out"
 
+
+# ---- a snapshot of the node that refused ----------------------------------------------------------
+
+refused "--snapshot-on-refusal" --mode=tcp --require=rdma --snapshot-on-refusal="$dir/node.tree"
+matches "it is a recording" "# recorded by nccl-init*" "$(head -n 1 node.tree)"
+"$bin" plan --root="$dir/node.tree" --mode=tcp --require=rdma >out 2>&1
+matches "it replays" "*The command would not be started: --require=rdma*" "$(cat out)"
+rm -f node.tree
+NCCLINIT_SNAPSHOT_ON_REFUSAL=$dir/node.tree "$bin" --mode=off --require=gpus --wait=3 -- true 2>err && status=0 || status=$?
+same "NCCLINIT_SNAPSHOT_ON_REFUSAL" "125 1" "$status $(grep -c '^# recorded' node.tree)"
+rm -f node.tree
+refused "where it cannot be written" --mode=tcp --require=rdma --snapshot-on-refusal="$dir/none/node.tree"
+matches "that is told" "*$dir/none/node.tree: No such file*" "$(cat err)"
+"$bin" --mode=off --snapshot-on-refusal="$dir/node.tree" -- true
+same "not refused: no snapshot" "0 " "$? $(ls node.tree 2>/dev/null)"
+"$bin" --mode=off --snapshot-on-refusal=- -- true 2>/dev/null && status=0 || status=$?
+same "not to standard output" 125 "$status"
 finish

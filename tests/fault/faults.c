@@ -177,18 +177,19 @@ static bool ends_with(const char *s, const char *tail)
 /* A file that holds one bare number: another number is no garbage, nor is what is left of it. */
 static bool is_number(const char *path)
 {
-    static const char *const tails[] = {"/numa_node", "/mtu", "/netns_mode"};
+    static const char *const tails[] = {"/numa_node", "/mtu", "/netns_mode", "_link_width"};
 
     for (unsigned i = 0; i < NI_COUNT(tails); i++)
         if (ends_with(path, tails[i]))
             return true;
-    return false;
+    return strstr(path, "counters/") != NULL;
 }
 
 bool fault_can_happen(const struct passed *at, enum fault f)
 {
     /* what is in it is what they wrote */
-    bool people = ends_with(at->path, ".conf") || strcmp(at->path, "etc/passwd") == 0;
+    bool people = ends_with(at->path, ".conf") || strcmp(at->path, "etc/passwd") == 0 ||
+                  strcmp(at->path, "etc/hosts") == 0 || ends_with(at->path, "kernel/hostname");
 
     if (f <= FAULT_EINVAL)
         return true;

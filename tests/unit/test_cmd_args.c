@@ -119,6 +119,8 @@ static void test_values(void **state)
                 assert_int_equal(o->parse("rails=4", &got), 0);
             else if (strcmp(value, "CAPABILITY") == 0)
                 assert_int_equal(o->parse("ipc_lock", &got), 0);
+            else if (strcmp(value, "FINDING") == 0)
+                assert_int_equal(o->parse("shm.default,rail.slow", &got), 0);
             else if (strchr(value, ':')) /* HCA[:PORT],... */
                 assert_int_equal(o->parse("mlx5_0:1,mlx5_1", &got), 0);
             else

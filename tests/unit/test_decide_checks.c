@@ -36,7 +36,10 @@ static void test_unknown(void **state)
     assert_int_equal(node.findings.n, 0);
     for (unsigned i = 0; i < diagnosis.n; i++) {
         bool port = strcmp(diagnosis.at[i].id, "hca.port") == 0; /* states are known */
-        bool idle = strcmp(diagnosis.at[i].id, "rdma.cm") == 0;  /* nothing that would use it */
+        /* nothing that would use it; no GPU of that kind, no x86 */
+        bool idle = strcmp(diagnosis.at[i].id, "rdma.cm") == 0 ||
+                    strcmp(diagnosis.at[i].id, "gpu.imex") == 0 ||
+                    strcmp(diagnosis.at[i].id, "nvshmem.ibgda") == 0;
         enum ni_outcome want = port ? NI_CHECK_OK : idle ? NI_CHECK_IDLE : NI_CHECK_UNKNOWN;
         if (diagnosis.at[i].outcome != want)
             fail_msg("%s: %d", diagnosis.at[i].id, (int)diagnosis.at[i].outcome);
@@ -49,7 +52,8 @@ static void test_empty(void **state)
     node_eth0();
     diagnose();
     for (unsigned i = 0; i < diagnosis.n; i++) {
-        bool pid1 = strcmp(diagnosis.at[i].id, "pid1.init") == 0;
+        bool pid1 = strcmp(diagnosis.at[i].id, "pid1.init") == 0 ||
+                    strcmp(diagnosis.at[i].id, "host.name") == 0;
         if (diagnosis.at[i].outcome != (pid1 ? NI_CHECK_UNKNOWN : NI_CHECK_IDLE))
             fail_msg("%s: %d", diagnosis.at[i].id, (int)diagnosis.at[i].outcome);
     }
@@ -72,6 +76,71 @@ static void test_table(void **state)
         for (unsigned k = 0; k < i; k++)
             assert_string_not_equal(c[i].id, c[k].id);
     }
+}
+
+/* ---- links ---- */
+
+static void test_pcie(void **state)
+{
+    struct ni_health *h = &node.inv.health;
+    (void)state;
+    h->hca[0].link.most[NI_PCIE_WIDTH].v = 32;
+    h->gpu_link[0].most[NI_PCIE_SPEED].v = 32000; /* idle */
+    diagnose();
+    assert_found(NI_F_PCI_LINK_SLOW, "mlx5_6", "x16 at 0.0 GT/s; device and slot can do x32");
+    assert_int_equal(node.findings.n, 1);
+    h->hca[0].link.most[NI_PCIE_WIDTH].v = 16;
+    h->hca[1].link.now[NI_PCIE_SPEED].v = 8;
+    diagnose();
+    assert_found(NI_F_PCI_LINK_SLOW, "mlx5_7", "x16 at");
+    h->hca[1].link.now[NI_PCIE_SPEED].known = NI_BAD;
+    diagnose();
+    assert_int_equal(outcome("pci.link"), NI_CHECK_OK);
+    h->gpu_link[1].now[NI_PCIE_WIDTH].v = 8;
+    diagnose();
+    assert_found(NI_F_PCI_LINK_SLOW, "0000:14:00.0", "x8 at");
+}
+
+static void test_counters(void **state)
+{
+    struct ni_health *h = &node.inv.health;
+    (void)state;
+    h->counter[0][2] = known(10);
+    h->counter[1][NI_N_COUNTER - 1] = known(1000000);
+    h->uptime = known(86400 * 3 + 5);
+    diagnose();
+    assert_found(NI_F_HCA_ERRORS_LINK, "mlx5_6/1",
+                 "since the driver was loaded, 4 days at most: link_downed 10");
+    assert_found(NI_F_HCA_ERRORS_TRANSPORT, "mlx5_7/1",
+                 "loaded, 4 days at most: np_cnp_sent 1000000");
+    for (unsigned i = 0; i < NI_N_COUNTER; i++)
+        h->counter[0][i] = known(INT64_MAX);
+    diagnose();
+    assert_found(NI_F_HCA_ERRORS_LINK, "mlx5_6/1", "excessive_buffer_overrun_errors 9223");
+    assert_true(has(NI_F_HCA_ERRORS_TRANSPORT));
+}
+
+static void test_host_name(void **state)
+{
+    (void)state;
+    ni_copy(node.inv.health.host_ip, NI_IP_TEXT, "::1");
+    diagnose();
+    assert_found(NI_F_HOST_NAME_LOOPBACK, "/etc/hosts", "::1");
+    node.policy.targets |= NI_FOR_GLOO;
+    diagnose();
+    assert_int_equal(outcome("host.name"), NI_CHECK_IDLE);
+    assert_int_equal(node.findings.n, 0);
+}
+
+static void test_nvlink(void **state)
+{
+    (void)state;
+    node.inv.health.imex = NI_ABSENT;
+    diagnose();
+    assert_found(NI_F_IMEX_CHANNEL_MISSING, "/dev/nvidia-caps-imex-channels", "NVIDIA GB200");
+    node_env("NCCL_MNNVL_ENABLE=0");
+    diagnose();
+    assert_int_equal(outcome("gpu.imex"), NI_CHECK_IDLE);
 }
 
 /* ---- RDMA devices ---- */
@@ -353,16 +422,14 @@ int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup(f, set_up)
     const struct CMUnitTest tests[] = {
-        CASE(test_healthy),    CASE(test_unknown),
-        CASE(test_empty),      CASE(test_table),
-        CASE(test_netns),      CASE(test_nodes),
-        CASE(test_ports),      CASE(test_ports_without_cause),
-        CASE(test_netdev),     CASE(test_cm),
-        CASE(test_cgroup),     CASE(test_rate),
-        CASE(test_mtu),        CASE(test_mtu_of_macvlan),
-        CASE(test_firmware),   CASE(test_iommu),
-        CASE(test_iommu_none), CASE(test_iommu_many),
-        CASE(test_overflow),
+        CASE(test_pcie),       CASE(test_counters), CASE(test_host_name),
+        CASE(test_nvlink),     CASE(test_healthy),  CASE(test_unknown),
+        CASE(test_empty),      CASE(test_table),    CASE(test_netns),
+        CASE(test_nodes),      CASE(test_ports),    CASE(test_ports_without_cause),
+        CASE(test_netdev),     CASE(test_cm),       CASE(test_cgroup),
+        CASE(test_rate),       CASE(test_mtu),      CASE(test_mtu_of_macvlan),
+        CASE(test_firmware),   CASE(test_iommu),    CASE(test_iommu_none),
+        CASE(test_iommu_many), CASE(test_overflow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

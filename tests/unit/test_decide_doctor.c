@@ -225,11 +225,11 @@ static void test_init(void **state)
         assert_int_equal(outcome("pid1.init"), NI_CHECK_OK);
     }
     pid1_is("torchrun");
-    assert_found(NI_F_EXEC_PID1_NO_INIT, "PID 1", "it is `torchrun`, no init");
+    assert_found(NI_F_EXEC_PID1_NO_INIT, "PID 1", "`torchrun`, no init");
     pid1_is("tini");
     node.inv.self.pid = known(1);
     diagnose();
-    assert_found(NI_F_EXEC_PID1_NO_INIT, "PID 1", "will be the command itself");
+    assert_found(NI_F_EXEC_PID1_NO_INIT, "PID 1", "the command itself");
 }
 
 static void test_note_pid1(void **state)

@@ -138,6 +138,62 @@ static void test_hca_unknown(void **state)
     assert_num(h->objects, 7); /* of cgroup version 1 */
 }
 
+/* The wire's counters are the PF's, where it is to be seen; what its firmware does not tell a VF is no
+   fault. The slot is the port above. */
+#define PF "sys/devices/pci0000:00/0000:00:01.0/0000:03:00.0"
+static void test_links(void **state)
+{
+    (void)state;
+    const struct ni_health_hca *h =
+        hca_of("f " FN "/infiniband/mlx5_6/ports/1/counters/symbol_error 7\n"
+               "e " FN "/infiniband/mlx5_6/ports/1/counters/link_downed EINVAL\n"
+               "f " FN "/infiniband/mlx5_6/ports/1/hw_counters/out_of_sequence many\n"
+               "f " FN
+               "/infiniband/mlx5_6/tc/1/traffic_class Global tclass=106\\nsrc_ip=1.2.3.4,tclass=8\n"
+               "f " FN "/current_link_width 0\nf " FN "/max_link_width 16\n"
+               "f " FN "/current_link_speed Unknown\nf " FN "/max_link_speed 2.5 GT/s PCIe\n"
+               "l sys/bus/pci/devices/0000:00:01.0 ../../../devices/pci0000:00/0000:00:01.0\n"
+               "f sys/devices/pci0000:00/0000:00:01.0/max_link_width 8\n"
+               "f proc/uptime 99.02 1.0\n");
+    assert_num(inv.health.counter[0][0], 7);
+    assert_int_equal(inv.health.counter[0][2].known, NI_ABSENT);
+    assert_int_equal(inv.health.counter[0][7].known, NI_BAD);
+    assert_num(inv.health.traffic_class[0], 106);
+    assert_num(h->link.most[NI_PCIE_WIDTH], 8);
+    assert_int_equal(h->link.now[NI_PCIE_SPEED].known, NI_BAD);
+    assert_int_equal(h->link.most[NI_PCIE_SPEED].known, NI_ABSENT); /* nobody knows the slot */
+    assert_num(inv.health.uptime, 99);
+    gather(
+        VF
+        "l " FN "/physfn ../0000:03:00.0\nf " FN "/device 0x101e\n"
+        "f " FN "/infiniband/mlx5_6/ports/1/counters/symbol_error 7\n"
+        "l sys/bus/pci/devices/0000:03:00.0 ../../../devices/pci0000:00/0000:00:01.0/0000:03:00.0\n"
+        "l sys/class/infiniband/mlx5_2 "
+        "../../devices/pci0000:00/0000:00:01.0/0000:03:00.0/infiniband/mlx5_2\n"
+        "l " PF "/infiniband/mlx5_2/device ../../../0000:03:00.0\n"
+        "f " PF "/infiniband/mlx5_2/ports/1/state 4: ACTIVE\n"
+        "f " PF "/infiniband/mlx5_2/ports/1/counters/symbol_error 3412\n"
+        "f " PF "/device 0x1021\nf " PF "/current_link_width 4\n",
+        true);
+    assert_int_equal(inv.hca[0].kind, 0x1021);
+    assert_num(inv.health.counter[0][0], 3412);
+    assert_num(inv.health.hca[0].link.now[NI_PCIE_WIDTH], 4);
+}
+
+static void test_host_name(void **state)
+{
+    (void)state;
+    const struct ni_health *h = health_of("f proc/sys/kernel/hostname pod-0\n"
+                                          "f etc/hosts # pod-0\\n127.0.0.1 localhost # pod-0\\n"
+                                          "127.0.1.1\\tpod-00 pod-0\\n10.0.0.1 pod-0\n");
+    assert_int_equal(h->host_known, NI_KNOWN);
+    assert_string_equal(h->host_ip, "127.0.1.1");
+    h = health_of("f proc/sys/kernel/hostname pod-1\nf etc/hosts 127.0.0.1 pod-10\n");
+    assert_int_equal(h->host_known, NI_ABSENT);
+    h = health_of("f proc/sys/kernel/hostname pod-1\n");
+    assert_int_equal(h->host_known, NI_UNSET);
+}
+
 /* `run` and `env` pay for none of it. */
 static void test_not_asked(void **state)
 {
@@ -356,6 +412,8 @@ int main(void)
         cmocka_unit_test(test_uverbs),
         cmocka_unit_test(test_hca),
         cmocka_unit_test(test_hca_unknown),
+        cmocka_unit_test(test_links),
+        cmocka_unit_test(test_host_name),
         cmocka_unit_test(test_not_asked),
         cmocka_unit_test(test_iommu),
         cmocka_unit_test(test_drivers),

@@ -76,6 +76,11 @@ static inline void healthy(void)
         h->handles = h->objects = known(NI_UNLIMITED);
         h->iommu = (struct ni_iommu){known(31 + i), NI_KNOWN, "identity"};
         health->phys_state[i] = known(5);
+        health->counter[i][0] = known(9);
+        health->traffic_class[i] = known(-1);
+        for (unsigned k = 0; k < NI_PCIE_N; k++)
+            h->link.now[k] = h->link.most[k] = health->gpu_link[i].now[k] =
+                health->gpu_link[i].most[k] = known(16);
         struct ni_gpu *g = &node.inv.gpu[node.inv.n_gpu++];
         node_chain(&g->pci, gpu_at[i], i);
         g->bdf = g->pci.at[g->pci.depth - 1];
@@ -88,6 +93,11 @@ static inline void healthy(void)
     health->cmdline_known = health->rdma_cm = health->nvidiactl = health->uvm = NI_KNOWN;
     health->nvidia = health->visible = health->init_known = NI_KNOWN;
     health->netns_mode = NI_NETNS_SHARED;
+    health->host_known = health->imex = health->gdrdrv = NI_KNOWN;
+    ni_copy(health->host_ip, sizeof(health->host_ip), "10.128.2.17");
+    ni_copy(health->gpu_model, sizeof(health->gpu_model), "NVIDIA GB200");
+    node.inv.gdr.cpu = NI_ABSENT;
+    node.policy.targets = NI_FOR_NCCL | NI_FOR_NVSHMEM;
     health->peermem_module = health->ofed = health->peer_api = health->peer_client = NI_ABSENT;
     health->shm = known(INT64_C(16) << 30);
     ni_copy(health->init, sizeof(health->init), "tini");

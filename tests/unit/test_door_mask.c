@@ -113,6 +113,8 @@ static void test_goes(void **state)
         {"sys/class/net/eth0/phys_switch_id", "c418270003c288a0", "masked-1"},
         {"sys/class/dmi/id/product_serial", "MT2234X01234", "masked-1"},
         {"proc/sys/kernel/hostname", "node", "masked-host-1"},
+        {"etc/hosts", "10.0.0.7\\tnode other.example.org # other\\n::1 localhost",
+         "10.0.0.7\\tname name name name\\n::1 name"},
         {"proc/cmdline", "x hostname=gpu07.example.org y gpu07 gpu070 xgpu07 gpu07-eth",
          "x hostname=masked-host-1 y masked-host-2 gpu070 xgpu07 masked-host-2-eth"},
         {"env", "A=1\\x00HOSTNAME=train-0\\x00B=train-0", /* several in one file */
@@ -145,6 +147,7 @@ static const char node[] =
     "fe80000000000000a288c2030027c420 05 40 20 80 ib0\\n"
     "fd000000000000001111222233334444 04 40 00 80 eth0\n"
     "f proc/sys/kernel/hostname up\n"
+    "f etc/hosts 127.0.1.1 up other.example.org\n"
     "f proc/self/mountinfo server:/export/h100-01/up rw\n"
     "f home/h100-01/.nccl.conf NCCL_X=h100-01\n"
     "l home/me /home/h100-01\n"
@@ -154,8 +157,8 @@ static const char node[] =
 static void test_node(void **state)
 {
     (void)state;
-    static const char *const gone[] = {"26:92", "2492",  "a088",    "a288", "c203", "27c4",
-                                       "e7ad",  "e7:ad", "h100-01", "0b0f", "a0:88"};
+    static const char *const gone[] = {"26:92", "2492",  "a088",    "a288", "c203",  "27c4",
+                                       "e7ad",  "e7:ad", "h100-01", "0b0f", "a0:88", "example"};
     char text[8192];
 
     assert_true(ni_copy(text, sizeof(text), mask_of(node)));
@@ -163,6 +166,7 @@ static void test_node(void **state)
         if (strstr(text, gone[i]))
             fail_msg("%s in\n%s", gone[i], text);
 
+    assert_non_null(strstr(text, "hosts 127.0.1.1 masked-host-"));
     struct ni_root root = tree_of(text);
     const char *dev = "sys/class/infiniband/mlx5_0/ports/1/gids";
     char mac[64], path[NI_PATH];

@@ -103,6 +103,7 @@ static void gpu(const char *bdf, int minor, const char *near, enum ni_distance d
         if (strcmp(node.inv.hca[i].name, near) == 0) {
             node.plan.nearest[at] = (struct ni_near){(int)i, distance};
             node.plan.near[i] = (struct ni_near){(int)at, distance};
+            node.plan.distance[at][i] = (uint8_t)distance;
         }
     }
 }
@@ -161,7 +162,7 @@ static void build_settings(void)
 {
     setting("NCCL_IB_DISABLE", NI_FROM_RULE, "net.transport", "0", "2 RDMA ports in use");
     setting("NCCL_IB_HCA", NI_FROM_RULE, "hca.list", "=mlx5_6:1,mlx5_10:1",
-            "the pod's ACTIVE RoCE ports, exact names, PCI order");
+            "the pod's ACTIVE RoCE ports, PCI order; the second `=` means exact names");
     setting("NCCL_IB_GID_INDEX", NI_FROM_RULE, "gid.index", "3",
             "RoCE v2 with an address of this pod on every chosen port, e.g. 10.0.103.6");
     setting("NCCL_SOCKET_IFNAME", NI_FROM_USER, "socket.ifname", "eth0",

@@ -65,7 +65,8 @@ static const char plan_text[] =
     "  NCCL_IB_DISABLE=0\n"
     "      rule net.transport: 2 RDMA ports in use\n"
     "  NCCL_IB_HCA==mlx5_6:1,mlx5_10:1\n"
-    "      rule hca.list: the pod's ACTIVE RoCE ports, exact names, PCI order\n"
+    "      rule hca.list: the pod's ACTIVE RoCE ports, PCI order; the second `=` means exact "
+    "names\n"
     "  NCCL_IB_GID_INDEX=3\n"
     "      rule gid.index: RoCE v2 with an address of this pod on every chosen port, e.g. "
     "10.0.103.6\n"
@@ -134,7 +135,7 @@ static void test_plan_of_nothing(void **state)
                         "Plan: nothing is decided (mode off); nothing gives this pod an HCA\n"
                         "\nNo HCA was found.\n"
                         "\nLocked memory: soft limit absent; hard limit -\n"
-                        "\nNo findings.\n");
+                        "\nNo findings. `nccl-init doctor` checks the node.\n");
 }
 
 /* Whoever chooses a value or a name must not reach the terminal of who looks at the plan. */

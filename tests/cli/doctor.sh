@@ -1,0 +1,46 @@
+#!/bin/sh
+# doctor --ignore: what it leaves out counts no more, and is told; a name of nothing is wrong usage.
+# SPDX-License-Identifier: Apache-2.0
+set -u
+# shellcheck source=/dev/null
+. "$(dirname -- "$0")/lib"
+bin=$(program)
+nodes=$(nodes)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+unset NCCLINIT_IGNORE NCCLINIT_STRICT
+
+# doctor NAME ARG...: of the node with two errors of the container
+doctor() {
+    "$bin" doctor --root="$nodes/gb200.tree" "$@" >out 2>err && status=0 || status=$?
+}
+both=shm.default,memlock.too-low
+doctor
+same "nothing ignored" "1 0" "$status $(grep -c '^Ignored' out)"
+doctor --ignore=shm.default
+same "one of two errors: status" 1 "$status"
+matches "one of two errors" "*Ignored: shm.default (1)*1 error, *" "$(cat out)"
+same "it is not shown" 0 "$(grep -c 'error: shm.default' out)"
+doctor --ignore=$both,rail.missing
+same "all errors: status" 0 "$status"
+matches "all errors, and what is not there" "*memlock.too-low (1), rail.missing (0), shm.default (1)*Healthy*" \
+    "$(sed 's/imex.*//' out | tr '\n' ' ' | sed 's/0 errors, 1 warning/Healthy/')"
+doctor --strict --ignore=$both
+same "--strict: a warning is left" 1 "$status"
+doctor --strict --ignore=$both,imex.channel.missing
+same "--strict: all are ignored" 0 "$status"
+matches "healthy" "*Healthy: 0 errors, 0 warnings*" "$(cat out)"
+doctor --json --ignore=$both
+same "JSON: status" 0 "$status"
+matches "JSON" '*"errors": 0,*"ignored": {*"memlock.too-low": 1,*"shm.default": 1*}*' "$(cat out)"
+same "JSON: not among the findings" 0 "$(grep -c '"id": "shm.default"' out)"
+NCCLINIT_IGNORE=$both "$bin" doctor --root="$nodes/gb200.tree" >out && status=0 || status=$?
+same "NCCLINIT_IGNORE" "0 1" "$status $(grep -c '^Ignored: memlock.too-low (1), shm.default (1)$' out)"
+NCCLINIT_IGNORE=$both "$bin" doctor --root="$nodes/gb200.tree" --ignore=none >out && status=0 || status=$?
+same "none takes it back" "1 0" "$status $(grep -c '^Ignored' out)"
+for value in shm shm.default, shm.default,SHM ""; do
+    doctor --ignore="$value"
+    same "--ignore=$value" "125 " "$status $(cat out)"
+done
+finish
