@@ -113,7 +113,7 @@ for before in "$init" "" "tini -s -g --" "$init tini -g --"; do
         continue
     } ;;
     esac
-    for what in "--wait=4 $run" "--selftest=require $run" "selftest" "doctor --probe" "env --wait=4" "plan --wait=4"; do
+    for what in "--wait=4 $run" "--selftest=require $run" "selftest" "doctor --probe" "env --wait=4"; do
         ends 15 TERM "${before:-not PID 1}, $what" $before "$bin" $what
     done
 done
