@@ -188,13 +188,13 @@ static bool has_roce_v2(const struct ni_facts *facts, const struct ni_plan *plan
     return true;
 }
 
-/* HCAs that share a port of a NIC share its cable: one rail. */
+/* HCAs that share a port of a NIC share its cable: one rail. Where one sits must be known for that. */
 static unsigned rails(const struct ni_inventory *inv, const struct ni_plan *plan)
 {
     unsigned n = 0;
     for (unsigned i = 0; i < plan->n_chosen; i++) {
         const struct ni_port *a = &inv->port[plan->chosen[i]];
-        bool again = false;
+        bool again = !inv->hca[a->hca].has_bdf && !inv->hca[a->hca].pci.none;
         for (unsigned k = 0; k < i; k++) {
             const struct ni_port *b = &inv->port[plan->chosen[k]];
             again =
@@ -276,7 +276,7 @@ void ni_require_memlock(const struct ni_facts *facts, struct ni_plan *plan, int6
     const bool mode = facts->policy->mode == NI_MODE_RDMA;
     const bool demanded = (require & NI_REQUIRE_MEMLOCK) != 0;
     /* who demands RDMA demands what its first connection needs */
-    bool hopeless = plan->n_chosen > 0 && soft >= 0 && soft <= ni_memlock_hopeless;
+    bool hopeless = plan->n_chosen > 0 && soft <= ni_memlock_hopeless;
     if (!demanded && !((mode || require) && hopeless))
         return;
     if (plan->transport == NI_NET_OFF) {

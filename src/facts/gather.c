@@ -147,7 +147,7 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
     p->inv = inv;
     p->f = f;
     p->ipv6_read = p->settled = p->lost = p->gpus_found = false;
-    p->nodes = root->kind == NI_ROOT_LIVE || ni_exists(p->root, "dev") == 0;
+    p->nodes = root->kind == NI_ROOT_LIVE || ni_exists(p->root, "dev") != -ENOENT;
     p->n_placed = p->names.n = 0;
     if (ask->off)
         return;

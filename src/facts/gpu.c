@@ -7,6 +7,8 @@
 
 #include "probe.h"
 
+static const char gpus_dir[] = "proc/driver/nvidia/gpus";
+
 static void add_gpu(struct ni_probe *p, const char *id, int minor, bool amd)
 {
     struct ni_inventory *inv = p->inv;
@@ -53,7 +55,7 @@ static unsigned nvidia_nodes(struct ni_probe *p, uint64_t *ret_minors)
     unsigned n = 0;
     bool any_opens = false;
     *ret_minors = 0;
-    if (!p->nodes)
+    if (!p->nodes && ni_exists(p->root, "%s", gpus_dir) == -ENOENT)
         return 0;
     int err = ni_list(p->root, &p->names, "dev");
     if (err < 0) {
@@ -118,12 +120,11 @@ static int read_minor(struct ni_probe *p, const char *bdf)
    one's minor number tells. */
 static bool probe_nvidia(struct ni_probe *p)
 {
-    static const char gpus[] = "proc/driver/nvidia/gpus";
     uint64_t minors;
     unsigned nodes = nvidia_nodes(p, &minors);
     if (nodes == 0)
         return false;
-    const char *dir = gpus;
+    const char *dir = gpus_dir;
     int err = ni_list(p->root, &p->names, "%s", dir);
     if (err < 0 || p->names.n == 0) {
         dir = "sys/bus/pci/drivers/nvidia";
@@ -134,14 +135,14 @@ static bool probe_nvidia(struct ni_probe *p)
         return false;
     }
     unsigned gpus_there = keep_addresses(&p->names);
-    bool all = dir != gpus || nodes >= gpus_there;
-    if (dir != gpus && nodes < gpus_there)
-        ni_report(p->f, NI_F_FACT_UNREADABLE, gpus,
+    bool all = dir != gpus_dir || nodes >= gpus_there;
+    if (dir != gpus_dir && nodes < gpus_there)
+        ni_report(p->f, NI_F_FACT_UNREADABLE, gpus_dir,
                   "which of %u GPUs the %u device nodes are is not told; all count", gpus_there,
                   nodes);
     for (unsigned i = 0; i < p->names.n; i++) {
         int minor = -1;
-        if (dir == gpus && (!all || p->ask->all_hcas))
+        if (dir == gpus_dir && (!all || p->ask->all_hcas))
             minor = read_minor(p, p->names.name[i]);
         if (all || (minor >= 0 && minors >> minor & 1))
             add_gpu(p, p->names.name[i], minor, false);
