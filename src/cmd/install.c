@@ -145,7 +145,7 @@ static void put_advice(struct ni_text *t, int err, const char *path, const struc
         ni_put(t, "; a link to a directory is followed only with a slash behind it");
         break;
     case EINVAL:
-        ni_put(t, "; what stands there is no file: remove it, or name another");
+        ni_put(t, "; what stands there is no file: name another");
         break;
     default:
         break;

@@ -103,7 +103,7 @@ ssize_t ni_sys_read(const struct ni_root *root, const char *path, char *buf, siz
 
     if (fd < 0)
         return fd;
-    ssize_t n = read_all(fd, buf, cap, ni_has_prefix(path, "/sys/"));
+    ssize_t n = read_all(fd, buf, cap, !root->named && ni_has_prefix(path, "/sys/"));
     (void)close(fd);
     return n;
 }
