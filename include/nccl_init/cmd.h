@@ -48,6 +48,7 @@ struct ni_options {
     bool probe;
     bool json;
     bool rules;
+    bool gids;
     bool dot;
     bool mask;
     bool strict;

@@ -18,6 +18,7 @@ struct ni_view {
     const struct ni_findings *findings;
     const char *root; /* as given: "/" or a path */
     bool colour;
+    bool gids;                            /* plan: whole GID tables too */
     const struct ni_diagnosis *diagnosis; /* of doctor, else NULL */
     const struct ni_trials *trials;       /* of selftest and doctor --probe, else NULL */
 };

@@ -161,6 +161,7 @@ struct ni_view ni_flow_view(const struct ni_context *ctx)
         .diagnosis = &ctx->diagnosis,
         .trials = ctx->trials,
         .root = ctx->options.root,
+        .gids = ctx->options.gids,
         .colour = ctx->verb != NI_VERB_RUN && wants_colour(&ctx->own),
     };
 }

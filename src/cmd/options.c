@@ -288,6 +288,11 @@ static int parse_rules(const char *value, struct ni_options *ret)
     return parse_switch(value, &ret->rules);
 }
 
+static int parse_gids(const char *value, struct ni_options *ret)
+{
+    return parse_switch(value, &ret->gids);
+}
+
 static int parse_mask(const char *value, struct ni_options *ret)
 {
     return parse_switch(value, &ret->mask);
@@ -373,6 +378,8 @@ const struct ni_option ni_options_table[] = {
      "the PCI tree as a picture for Graphviz"},
     {"rules", "NCCLINIT_RULES", 0, false, false, NI_VERB_PLAN, NULL, parse_rules,
      "list the rules: id, what each reads and what it may set"},
+    {"gids", "NCCLINIT_GIDS", 0, false, false, NI_VERB_PLAN, NULL, parse_gids,
+     "the GID tables of the pod's ports too, as show_gids lists them, and whose each entry is"},
     {"mask", "NCCLINIT_MASK", 0, false, false, NI_VERB_SNAPSHOT, NULL, parse_mask,
      "replace GUIDs, MAC addresses, serials and host names, the same by the same"},
     {"log-level", "NCCLINIT_LOG_LEVEL", 0, false, false, ANY, "info|error|warn|debug",

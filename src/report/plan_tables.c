@@ -301,6 +301,43 @@ void ni_plan_claims(struct ni_out *o, const struct ni_view *view)
         ni_out_putf(o, "  and %u more\n", lost.more);
 }
 
+/* ---- GID tables, on request ---- */
+
+enum { D_DEVICE, D_INDEX, D_GID, D_TYPE, D_NETDEV, D_WHOSE, D_N };
+
+static void gid_row(const void *ctx, unsigned i, struct ni_row *row)
+{
+    static const char *const whose[] = {
+        [NI_OWN_UNKNOWN] = "-", [NI_OWN_OURS] = "this pod's", [NI_OWN_FOREIGN] = "another's"};
+    const struct ni_view *view = ctx;
+    const struct ni_port *port = view->inv->port;
+    char ip[NI_IP_TEXT];
+    while (i >= port->n_gid)
+        i -= (port++)->n_gid;
+    int at = port->first_gid + (int)i;
+    const struct ni_gid *gid = &view->inv->gid[at];
+    row->tint = view->plan->pick[port - view->inv->port].gid == at ? NI_GREEN : NI_PLAIN;
+    ni_say_port(&row->cell[D_DEVICE], &view->inv->hca[port->hca], port->num);
+    ni_putf(&row->cell[D_INDEX], "%u", (unsigned)gid->index);
+    ni_put(&row->cell[D_GID], ni_ip_text(gid->ip, ip));
+    ni_put(&row->cell[D_TYPE], ni_word_gid_type(gid->type));
+    ni_put_quoted(&row->cell[D_NETDEV], gid->ndev, strlen(gid->ndev), sizeof(gid->ndev));
+    ni_put(&row->cell[D_WHOSE], whose[gid->own]);
+}
+
+void ni_plan_gids(struct ni_out *o, const struct ni_view *view)
+{
+    static const char *const head[D_N] = {"DEVICE", "INDEX", "GID", "TYPE", "NETDEV", "WHOSE"};
+    unsigned n = 0;
+    for (unsigned i = 0; i < view->inv->n_port; i++)
+        n += view->inv->port[i].n_gid;
+    if (!view->gids || n == 0)
+        return;
+    ni_out_put(o, "\nGIDs of the pod's ports\n");
+    const struct ni_table table = {head, D_N, n, gid_row, view, view->colour};
+    ni_table_write(o, &table);
+}
+
 /* ---- GPUs ---- */
 
 enum { G_GPU, G_ADDRESS, G_DEVICE, G_NUMA, G_HCA, G_N };

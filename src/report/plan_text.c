@@ -162,6 +162,7 @@ int ni_write_plan(int fd, const struct ni_view *view)
     ni_plan_sources(&o, view);
     ni_plan_claims(&o, view);
     ni_plan_gpus(&o, view);
+    ni_plan_gids(&o, view);
     write_settings(&o, view);
     write_memlock(&o, view);
     write_findings(&o, view);

@@ -13,6 +13,7 @@ void ni_plan_verdicts(struct ni_out *o, const struct ni_view *view);
 /* Nothing where only one source was asked or said anything. */
 void ni_plan_sources(struct ni_out *o, const struct ni_view *view);
 void ni_plan_claims(struct ni_out *o, const struct ni_view *view);
+void ni_plan_gids(struct ni_out *o, const struct ni_view *view); /* --gids */
 void ni_plan_gpus(struct ni_out *o, const struct ni_view *view);
 
 #endif

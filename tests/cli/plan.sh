@@ -71,4 +71,12 @@ else
     skip "colour" "script (bsdutils) is not installed"
 fi
 
+# ---- --gids ----------------------------------------------------------------------------------------
+
+"$bin" plan --gids --root="$(nodes)/shared-macvlan.tree" >"$dir/gids" 2>&1
+same "--gids: each entry that is in use, whose it is" "24 16 8" \
+    "$(grep -c '^  mlx5_[01]/1  [0-9]* .* v[12] ' "$dir/gids") $(grep -c "another's\$" "$dir/gids") $(grep -c "this pod's\$" "$dir/gids")"
+matches "--gids: a row" "*mlx5_0/1  11     10.0.103.6              v2    net1       this pod's*" "$(cat "$dir/gids")"
+same "without --gids there are none" 0 "$("$bin" plan --root="$(nodes)/shared-macvlan.tree" | grep -c '^GIDs')"
+
 finish
