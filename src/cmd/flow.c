@@ -77,7 +77,6 @@ int ni_flow_open(struct ni_context *ctx)
     unsigned line = 0;
     int r = ni_root_open(ctx->options.root, &ctx->root, &line);
 
-    note_ignored(ctx);
     ctx->opened = r == 0;
     if (r == 0)
         return ctx->root.kind == NI_ROOT_LIVE ? 0 : use_recorded(ctx);
@@ -119,6 +118,7 @@ void ni_flow_decide(struct ni_context *ctx)
                (ctx->verb & ~(unsigned)(NI_VERB_DOCTOR | NI_VERB_SNAPSHOT)) != 0,
     };
 
+    note_ignored(ctx);
     limit_kept(ctx);
     if (ctx->opened)
         ni_wait_and_gather(ctx, &ask);
