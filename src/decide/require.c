@@ -17,29 +17,29 @@ static bool has_ports(const struct ni_facts *facts, const struct ni_plan *plan,
     char name[NI_DEV_NAME + 8];
     for (unsigned i = 0; i < plan->n_chosen; i++) {
         const struct ni_port *port = &inv->port[plan->chosen[i]];
+        const struct ni_pick *pick = &plan->pick[plan->chosen[i]];
         const struct ni_hca *h = &inv->hca[port->hca];
-        int gid = plan->pick[plan->chosen[i]].gid;
-        if (h->uverbs.known == NI_DENIED || h->uverbs.known == NI_BAD) {
-            ni_putf(why, "the device node of %s cannot be told", h->name);
-            return false;
-        }
         struct ni_text before = *why;
         ni_putf(why, "%s cannot be used: ", h->name);
         if (ni_put_node(&h->uverbs, why))
             return false;
         *why = before;
-        if (port->link == NI_LINK_ROCE && (gid < 0 || inv->gid[gid].own != NI_OWN_OURS)) {
-            ni_putf(why, "whether the GID of %s is this pod's is not known",
-                    ni_port_text(inv, plan->chosen[i], name));
-            return false;
-        }
+        ni_port_text(inv, plan->chosen[i], name);
+        if (h->uverbs.known == NI_DENIED || h->uverbs.known == NI_BAD)
+            ni_putf(why, "the device node of %s cannot be told", h->name);
+        else if (port->link != NI_LINK_ROCE)
+            continue;
+        else if (pick->gid < 0 || inv->gid[pick->gid].own != NI_OWN_OURS ||
+                 ni_findings_has(f, NI_F_GID_OWNER_UNKNOWN))
+            ni_putf(why, "whether the GID of %s is this pod's is not known", name);
+        else if (pick->nccl_index != (int)inv->gid[pick->gid].index)
+            ni_putf(why, "NCCL %s another GID of %s than the right one",
+                    pick->nccl_index < 0 ? "may use" : "would use", name);
+        else
+            continue;
+        return false;
     }
-    /* The right entries are there; is it these that NCCL will use? */
-    bool wrong =
-        ni_findings_has(f, NI_F_USER_GID_WRONG) || ni_findings_has(f, NI_F_GID_SEARCH_WRONG);
-    if (wrong)
-        ni_put(why, "NCCL would use another GID than the right one");
-    return !wrong;
+    return true;
 }
 
 static bool has_rdma(const struct ni_facts *facts, const struct ni_plan *plan,
