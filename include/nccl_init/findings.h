@@ -264,8 +264,7 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: unset NCCL_SOCKET_IFNAME, or name the interface that reaches the other nodes, "   \
       "with '=' (NCCL_SOCKET_IFNAME==eth0). On one node alone there is nothing to do.")        \
     X(USER_SOCKET_NONE, "user.socket-ifname.none", NI_ERROR,                                   \
-      "User: unset the variable, or let it fit an interface of the pod that has an address: "  \
-      "NCCL dies on this value.")                                                              \
+      "User: unset the variable, or let it fit an interface of the pod that has an address.")  \
     X(USER_TOPO_UNREADABLE, "user.topo-file.unreadable", NI_WARNING,                           \
       "User: unset NCCL_TOPO_FILE, or mount the file into the pod.")                           \
     X(USER_VALUE_EMPTY, "user.value.empty", NI_WARNING,                                        \

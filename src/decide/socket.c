@@ -149,7 +149,7 @@ static void put_names(const struct list *l, struct ni_text *t)
 }
 
 /* The interface that NCCL takes from the list, whatever the list's order: the first in the order of
-   the kernel's numbers, those with an IPv4 address before the others; lo is number 1. NULL: none.
+   the kernel's numbers, those with an IPv4 address before the others. NULL: none.
    running: NCCL looks whether it is up (2.28.3 and later). */
 static const struct ni_netdev *first_of(const struct ni_facts *facts, const char *list,
                                         bool running)
@@ -161,6 +161,8 @@ static const struct ni_netdev *first_of(const struct ni_facts *facts, const char
         const struct ni_netdev *d = &inv->netdev[i];
         struct reaches r = reaches_of(facts, d->name, true, NULL);
         int64_t number = d->ifindex.known == NI_KNOWN ? d->ifindex.v : UINT32_MAX;
+        if (strcmp(d->name, "lo") == 0)
+            number = 1; /* LOOPBACK_IFINDEX (drivers/net/loopback.c) */
         number += r.v4 == NO_ADDRESS ? INT64_C(1) << 32 : 0;
         if (d->known != NI_KNOWN || (running && !d->running) || taken(r) == NO_ADDRESS ||
             number >= least || !ni_nccl_match_if(list, d->name))
@@ -217,9 +219,11 @@ void ni_check_user_sockets(const struct ni_facts *facts, struct ni_findings *f)
     struct ni_span e;
     unsigned n = 0;
     if (lacks_family(facts)) {
-        ni_report(f, NI_F_USER_SOCKET_NONE, "NCCL_SOCKET_FAMILY",
-                  "no interface of the pod has a routable address of %s",
-                  ni_user_value(facts, "NCCL_SOCKET_FAMILY"));
+        ni_report(
+            f, NI_F_USER_SOCKET_NONE, "NCCL_SOCKET_FAMILY",
+            "no interface of the pod has a routable address of %s: NCCL takes a link-local one, or "
+            "none",
+            ni_user_value(facts, "NCCL_SOCKET_FAMILY"));
         return;
     }
     if (!list || strlen(list) < 2) /* NCCL takes one character as not set (misc/socket.cc) */

@@ -98,10 +98,10 @@ static void probe_user_values(struct ni_probe *p)
         char path[NI_PATH];
         int at =
             ni_nccl_match_if(sockets, p->names.name[i]) ? ni_add_netdev(p, p->names.name[i]) : -1;
-        if (at < 0)
+        if (at < 0 || strcmp(p->names.name[i], "lo") == 0)
             continue;
         (void)ni_format(path, sizeof(path), "sys/class/net/%s/ifindex", p->names.name[i]);
-        p->inv->netdev[at].ifindex = ni_read_num(p->root, path);
+        p->inv->netdev[at].ifindex = ni_note_num(p, path);
     }
 }
 

@@ -18,7 +18,7 @@ const struct ni_gid *gid_at(const struct truth *t, int port, unsigned index)
     return NULL;
 }
 
-/* RoCE v2 and this pod's, as well as can be told on this node. */
+/* Of the right version and this pod's, as well as can be told on this node. */
 static bool is_right(const struct at *a, int port, unsigned index)
 {
     const struct truth *t = a->truth;
@@ -26,7 +26,7 @@ static bool is_right(const struct at *a, int port, unsigned index)
     int pick = t->plan.pick[port].gid;
     enum ni_own own = pick < 0 ? NI_OWN_OURS : t->inv.gid[pick].own;
 
-    if (!g || g->type != NI_GID_V2)
+    if (!g || g->type != (pick < 0 ? NI_GID_V2 : t->inv.gid[pick].type))
         return false;
     /* Whose interface it is was denied with authority: the address alone is left to go by. */
     for (unsigned i = 0; a->without && i < t->inv.net.n_addr; i++)
