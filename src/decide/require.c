@@ -46,6 +46,10 @@ static bool has_rdma(const struct ni_facts *facts, const struct ni_plan *plan,
                      struct ni_findings *f, struct ni_text *why)
 {
     unsigned given = ni_given_hcas(facts->inv);
+    if (ni_findings_has(f, NI_F_USER_NET_NONE)) {
+        ni_put(why, "your NCCL_NET leaves NCCL no network");
+        return false;
+    }
     if (plan->n_chosen > 0)
         return has_ports(facts, plan, f, why);
     if (plan->transport == NI_NET_OTHER)

@@ -205,8 +205,10 @@ static void test_no_port(void **state)
     assert_setting("NCCL_IB_DISABLE", "rule", "0");
     assert_true(has(NI_F_OPTION_INVALID));
     node_env("NCCL_IB_DISABLE=1");
+    node.policy.require = NI_REQUIRE_RDMA;
     node_decide();
     assert_true(has(NI_F_USER_NET_NONE));
+    assert_true(node.plan.refuse);
 }
 
 static void test_tcp(void **state)
