@@ -279,7 +279,14 @@ static int doubtful_port(const struct ni_facts *facts, const struct ni_plan *pla
     for (unsigned i = 0; i < plan->n_chosen; i++) {
         const struct ni_port *port = chosen_port(facts, plan, i);
         const struct ni_gid *pick = &inv->gid[plan->pick[plan->chosen[i]].gid];
-        bool v4 = ni_ip_is_v4(pick->ip);
+        bool v4 = ni_ip_is_v4(pick->ip), v1 = pick->type == NI_GID_V1;
+        if (v1 && (pick->own != NI_OWN_OURS || port->gids_lost))
+            return plan->chosen[i]; /* there may be a v2 one */
+        for (unsigned k = 0; v1 && k < port->n_gid; k++) {
+            const struct ni_gid *g = ni_port_gid(inv, port, k);
+            if (g->type == NI_GID_UNREAD && g->own != NI_OWN_FOREIGN)
+                return plan->chosen[i];
+        }
         if (ni_ip_is_link_local(pick->ip) ||
             (v4 ? inv->net.v4_known : inv->net.v6_known) == NI_KNOWN)
             continue;
@@ -337,7 +344,7 @@ static void decide(const struct ni_facts *facts, struct ni_plan *plan, struct ni
         ni_decide_value(facts, plan, rule, variable, NULL, f,
                         "which of the GIDs of %s is this pod's cannot be told", name);
         ni_report(f, NI_F_GID_OWNER_UNKNOWN, name,
-                  "several addresses are in the table, and those of this pod cannot be read");
+                  "several entries are in the table, and which are this pod's cannot be read");
     } else if (searched && index < 0) {
         ni_decide_value(facts, plan, rule, variable, NULL, f,
                         "you set how NCCL searches; an index would switch that off");
