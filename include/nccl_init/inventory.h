@@ -196,6 +196,7 @@ struct ni_gpu {
     struct ni_bdf bdf;
     int minor; /* of /dev/nvidiaN, -1 */
     bool amd;
+    char cpus[128]; /* "0-55,112-167": those of its NUMA node; "" where not read */
     struct ni_pci pci;
 };
 

@@ -9,6 +9,22 @@
 
 static const char gpus_dir[] = "proc/driver/nvidia/gpus";
 
+/* For people; drivers/pci/pci-sysfs.c local_cpulist_show. */
+static void read_cpus(struct ni_probe *p, struct ni_gpu *g)
+{
+    char path[NI_PATH], bdf[NI_BDF_TEXT];
+    (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/local_cpulist",
+                    ni_bdf_text(g->bdf, bdf));
+    ssize_t n = ni_read(p->root, g->cpus, sizeof(g->cpus), "%s", path);
+    if (n < 0)
+        ni_note_unreadable(p, path, (int)n);
+    else if (g->cpus[strspn(g->cpus, "0123456789,-")])
+        ni_note_odd(p, path, g->cpus);
+    else
+        return;
+    g->cpus[0] = '\0';
+}
+
 static void add_gpu(struct ni_probe *p, const char *id, int minor, bool amd)
 {
     struct ni_inventory *inv = p->inv;
@@ -29,6 +45,8 @@ static void add_gpu(struct ni_probe *p, const char *id, int minor, bool amd)
     struct ni_gpu *g = &inv->gpu[at];
     *g = (struct ni_gpu){.bdf = bdf, .minor = minor, .amd = amd};
     ni_probe_chain(p, &g->pci, "sys/bus/pci/devices/%s", ni_bdf_text(bdf, text));
+    if (p->ask->all_hcas)
+        read_cpus(p, g);
 }
 
 static bool is_denied(int err)

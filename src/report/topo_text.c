@@ -275,6 +275,19 @@ static void write_legend(struct ni_out *o, const struct ni_topo *topo)
                     marks > 1 ? "; equally near ones are all marked" : "");
 }
 
+/* To pin a rank to. */
+static void write_cpus(struct ni_out *o, const struct ni_inventory *inv)
+{
+    bool any = false;
+    for (unsigned i = 0; i < inv->n_gpu; i++) {
+        if (!inv->gpu[i].cpus[0])
+            continue;
+        ni_out_putf(o, "%s  GPU%-3u %s\n", any ? "" : "\nCPUs of each GPU's NUMA node\n", i,
+                    inv->gpu[i].cpus);
+        any = true;
+    }
+}
+
 /* Where the distances are not what they seem. */
 static void write_doubts(struct ni_out *o, const struct ni_topo *topo)
 {
@@ -332,6 +345,7 @@ int ni_write_topo(int fd, const struct ni_view *view)
     write_matrix(&o, &topo);
     write_hcas(&o, &topo);
     write_legend(&o, &topo);
+    write_cpus(&o, view->inv);
     write_doubts(&o, &topo);
     return ni_out_end(&o);
 }

@@ -85,13 +85,14 @@ static const char *const optional[] = {
     "sys/*/ports/*/gids/*",                             /* the end of the table */
     "sys/class/infiniband/*/ports/1/gid_attrs/ndevs/0", /* a device of no interface */
     "sys/*/fw_ver",
-    "sys/*/hca_type",                 /* a driver's own */
-    "sys/bus/pci/devices/*/device",   /* a recording from before it was read */
-    "sys/bus/pci/devices/*/*_link_*", /* no PCI Express */
-    "sys/*/counters*",                /* a network namespace of its own */
-    "sys/*/hw_counters*",             /* the same, and each driver has its own */
-    "sys/*/traffic_class",            /* neither MLNX_OFED nor DOCA */
-    "proc/uptime",                    /* lxcfs, or a recording from before */
+    "sys/*/hca_type",                      /* a driver's own */
+    "sys/bus/pci/devices/*/device",        /* a recording from before it was read */
+    "sys/bus/pci/devices/*/*_link_*",      /* no PCI Express */
+    "sys/*/counters*",                     /* a network namespace of its own */
+    "sys/*/hw_counters*",                  /* the same, and each driver has its own */
+    "sys/*/traffic_class",                 /* neither MLNX_OFED nor DOCA */
+    "sys/bus/pci/devices/*/local_cpulist", /* the same */
+    "proc/uptime",                         /* lxcfs, or a recording from before */
     "proc/sys/kernel/hostname",
     "etc/hosts", /* the same */
 };
