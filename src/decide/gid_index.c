@@ -137,6 +137,11 @@ static bool choose(const struct ni_facts *facts, const struct ni_plan *plan, boo
         best[i] = plan->pick[plan->chosen[i]].gid;
         v6[i] = ni_best_gid(inv, chosen_port(facts, plan, i), true);
         has_v6 = has_v6 && v6[i] >= 0 && inv->gid[v6[i]].own == inv->gid[best[i]].own;
+        /* a RoCE v2 entry may be among those that could not be read, or not be told as ours */
+        const struct ni_gid *g = &inv->gid[best[i]];
+        if (g->type == NI_GID_V1 &&
+            (g->own != NI_OWN_OURS || chosen_port(facts, plan, i)->gids_lost))
+            may_index = false;
     }
     if ((may_index && choose_index(facts, plan, best, false, c)) ||
         choose_search(facts, plan, best, c))
