@@ -1,114 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* facts: the one door to the file system, and the probers that turn files into the inventory. */
+/* facts: the probers that turn files into the inventory. */
 #ifndef NCCL_INIT_FACTS_H
 #define NCCL_INIT_FACTS_H
 
-#include <sys/types.h>
-
 #include "nccl_init/core.h"
+#include "nccl_init/door.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
-
-/* ---- the door ---- */
-
-struct ni_tree; /* a .tree in memory: tree.c */
-
-enum ni_root_kind {
-    NI_ROOT_LIVE, /* "/": facts come from this machine, and only then may the program act */
-    NI_ROOT_DIR,  /* a directory, opened with openat2 RESOLVE_IN_ROOT: no symlink leads out */
-    NI_ROOT_TREE  /* a .tree file */
-};
-
-/* A directory that stays open, and its path with the slash of the root. fd -1: none. */
-struct ni_held_dir {
-    int fd;
-    size_t len;
-    char path[NI_PATH + 1];
-};
-
-/* What ni_hold keeps open, and the directory of the last link that was read. */
-struct ni_held {
-    struct ni_held_dir dir, links;
-};
-
-/* Every fact is a file below one root. Paths have no leading slash. */
-struct ni_root {
-    enum ni_root_kind kind;
-    int fd;                 /* of a directory root, O_PATH; else -1 */
-    struct ni_tree *tree;   /* of a tree */
-    struct ni_tree *record; /* snapshot: every path that passes is written here; NULL: none */
-    struct ni_held *held;   /* the gatherer's; NULL: each path is walked from the root */
-    bool named;             /* paths are of a user's choosing, and lead anywhere */
-};
-
-/* Opens "/", a directory, or a regular file in .tree form. 0 or -errno; -EINVAL: the file is no
-   .tree, and *ret_line is the line (from 1) that is wrong, else 0. -EFBIG: more than there is room
-   for. -ENXIO: neither file nor directory. -ENOSYS: the kernel or a seccomp filter lacks openat2.
-   -EBUSY: one tree at a time. */
-int ni_root_open(const char *path, struct ni_root *ret, unsigned *ret_line);
-void ni_root_close(struct ni_root *root);
-/* Keeps a directory open, in place of the one before: what is opened below it next is opened from
-   there. The kernel then need not walk the whole path each time, in sysfs through links that it
-   spells out anew (fs/kernfs/symlink.c). Answers are the same with and without; nothing is said
-   where it cannot be opened, or where the root holds nothing (a tree, held is NULL). */
-void ni_hold(const struct ni_root *root, const char *fmt, ...) NI_PRINTF(2, 3);
-void ni_held_init(struct ni_held *held);
-void ni_held_close(struct ni_held *held);
-
-/* From now on, record what passes the door. 0 or -errno. */
-int ni_root_record(struct ni_root *root);
-
-/* Reads a whole file, cuts one final newline, NUL-terminates. Its length, or -errno as the kernel
-   gave it (ENOENT, EACCES, EINVAL, ...), -EOVERFLOW when it does not fit in cap - 1 (never cut
-   short), -EILSEQ when it holds a NUL. What is neither file nor directory is not read: -ENXIO. */
-ssize_t ni_read(const struct ni_root *root, char *buf, size_t cap, const char *fmt, ...)
-    NI_PRINTF(4, 5);
-/* The same for a file that may hold NULs (proc/self/environ of a recording). Not recorded. */
-ssize_t ni_read_raw(const struct ni_root *root, char *buf, size_t cap, const char *fmt, ...)
-    NI_PRINTF(4, 5);
-/* Target of a symbolic link. Its length or -errno; -EOVERFLOW. */
-ssize_t ni_readlink(const struct ni_root *root, char *buf, size_t cap, const char *fmt, ...)
-    NI_PRINTF(4, 5);
-/* 0 if the path leads to something, whatever it is; -errno. */
-int ni_exists(const struct ni_root *root, const char *fmt, ...) NI_PRINTF(2, 3);
-
-/* Whether the path leads to what stands at `name` of this machine: the file, or the link itself.
-   Only on "/". */
-bool ni_is_at(const struct ni_root *root, const char *name, const char *fmt, ...) NI_PRINTF(3, 4);
-
-/* 0 if this process may open the device node for reading and writing; -errno. Only on "/" is it
-   really opened, and closed at once; in a directory a node that exists counts, a tree answers what
-   was recorded (`e` line). */
-int ni_openable(const struct ni_root *root, const char *fmt, ...) NI_PRINTF(2, 3);
-
-/* Calls `line` for each line of a file of any length, in order, without its newline; lines longer
-   than 4095 bytes come cut. 0 or -errno; -EILSEQ at a NUL, some lines may have been given by then.
-   */
-typedef void ni_line_fn(void *ctx, const char *line);
-int ni_lines(const struct ni_root *root, ni_line_fn *line, void *ctx, const char *fmt, ...)
-    NI_PRINTF(4, 5);
-
-enum { NI_MAX_NAMES = 2048, NI_NAMES_TEXT = 65536 };
-
-/* Names of a directory, natural order, without "." and "..". */
-struct ni_names {
-    unsigned n;
-    bool cut; /* more than fit: the rest is missing */
-    const char *name[NI_MAX_NAMES];
-    char text[NI_NAMES_TEXT];
-};
-
-/* 0 or -errno; *ret->n is 0 then. Names that are not printable ASCII are kept as they are: check
-   them. */
-int ni_list(const struct ni_root *root, struct ni_names *ret, const char *fmt, ...) NI_PRINTF(3, 4);
-
-/* ---- snapshot ---- */
-
-/* Writes what was recorded in .tree form to fd: header comment lines, then the entries. mask:
-   replaces GUIDs, MAC addresses, serials and host names, the same ones by the same. 0 or -errno. */
-int ni_record_write(const struct ni_root *root, int fd, const char *header, bool mask);
-/* Adds a file that is no file below the root (the environment) to the record. 0 or -errno. */
-int ni_record_add(const struct ni_root *root, const char *path, const char *value, size_t len);
 
 /* ---- gathering ---- */
 

@@ -381,7 +381,7 @@ const struct ni_option ni_options_table[] = {
     {"gids", "NCCLINIT_GIDS", 0, false, false, NI_VERB_PLAN, NULL, parse_gids,
      "the GID tables of the pod's ports too, as show_gids lists them, and whose each entry is"},
     {"mask", "NCCLINIT_MASK", 0, false, false, NI_VERB_SNAPSHOT, NULL, parse_mask,
-     "replace GUIDs, MAC addresses, serials and host names, the same by the same"},
+     "replace GUIDs, MAC addresses, UUIDs, ids of containers and host names, the same by the same"},
     {"log-level", "NCCLINIT_LOG_LEVEL", 0, false, false, ANY, "info|error|warn|debug",
      parse_log_level, "what is said on standard error"},
     {"log-format", "NCCLINIT_LOG_FORMAT", 0, false, false, ANY, "text|json", parse_log_format,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* snapshot: this node as a .tree file, with what of the environment the plan depends on. */
+#include "nccl_init/act.h"
 #include "nccl_init/cmd.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What probers and rules look at; the rest of an environment may hold secrets. */
@@ -45,9 +47,15 @@ static int record_environ(struct ni_context *ctx)
 static int write_record(int fd, void *arg)
 {
     const struct ni_context *ctx = arg;
+    char *text;
+    size_t len;
+    int r = ni_record_text(&ctx->root, "recorded by nccl-init " NCCL_INIT_VERSION,
+                           ctx->options.mask, &text, &len);
 
-    return ni_record_write(&ctx->root, fd, "recorded by nccl-init " NCCL_INIT_VERSION,
-                           ctx->options.mask);
+    if (r == 0)
+        r = ni_write_all(fd, text, len);
+    free(text);
+    return r;
 }
 
 int ni_cmd_snapshot(struct ni_context *ctx, char *const operands[])

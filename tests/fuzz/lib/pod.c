@@ -136,18 +136,18 @@ bool pod_read(struct pod *pod, const uint8_t *data, size_t size)
 {
     struct fuzz_input in = {(const char *)data, size};
     struct ni_span line;
-    struct ni_tree *t;
     size_t n = 0;
     unsigned bad;
 
-    if (size > FUZZ_MAX || fuzz_tree_cost(in.p, in.n) > MAX_RANGED ||
-        ni_tree_new(NI_SLOT_ROOT, &t) < 0)
+    if (size > FUZZ_MAX || fuzz_tree_cost(in.p, in.n) > MAX_RANGED)
         return false;
-    pod->ctx.root.tree = t;
+    pod->ctx.root.tree = ni_tree_new();
+    char *text = pod->ctx.root.text = malloc(size + 2);
+    FUZZ_CHECK(pod->ctx.root.tree && text, "no memory");
     while (fuzz_piece(&in, '\n', &line)) {
         if (is_tree_line(line)) {
-            memcpy(t->text + n, line.p, line.n);
-            t->text[n + line.n] = '\n';
+            memcpy(text + n, line.p, line.n);
+            text[n + line.n] = '\n';
             n += line.n + 1;
         } else if (ni_has_prefix(line.p, "--")) {
             if (!read_option(pod, line))
@@ -159,7 +159,7 @@ bool pod_read(struct pod *pod, const uint8_t *data, size_t size)
         }
     }
     pod->entry[pod->n_entry] = NULL;
-    (void)ni_tree_parse(t, n, &bad); /* as far as it goes */
+    (void)ni_tree_parse(pod->ctx.root.tree, text, n, &bad); /* as far as it goes */
     return true;
 }
 
@@ -172,20 +172,7 @@ void pod_share(struct pod *pod, const struct pod *from)
     memcpy(pod->entry, from->entry, sizeof(pod->entry[0]) * (from->n_entry + 1));
 }
 
-/* ---- other orders ---- */
-
-void pod_reverse_listings(struct ni_tree *tree)
-{
-    for (uint32_t dir = 0; dir < tree->n; dir++) {
-        uint32_t reversed = 0, next;
-        for (uint32_t at = tree->node[dir].first; at; at = next) {
-            next = tree->node[at].next;
-            tree->node[at].next = reversed;
-            reversed = at;
-        }
-        tree->node[dir].first = reversed;
-    }
-}
+/* ---- another order ---- */
 
 static size_t name_len(const char *entry)
 {
@@ -229,15 +216,24 @@ void pod_decide(struct pod *pod)
         ni_diagnose(&facts, &ctx->plan, &ctx->findings, &ctx->diagnosis);
 }
 
-struct ni_root pod_tree(enum ni_tree_slot slot, const char *text, size_t n, int *ret_err,
-                        unsigned *ret_line)
+char *pod_copy(const char *s, size_t n)
+{
+    char *copy = malloc(n + 1);
+
+    FUZZ_CHECK(copy, "no memory for %zu bytes", n);
+    memcpy(copy, s, n);
+    copy[n] = '\0';
+    return copy;
+}
+
+struct ni_root pod_tree(const char *text, size_t n, int *ret_err, unsigned *ret_line)
 {
     struct ni_root root = {.kind = NI_ROOT_TREE, .fd = -1};
 
-    FUZZ_CHECK(ni_tree_new(slot, &root.tree) == 0, "no memory for a tree");
-    FUZZ_CHECK(n < root.tree->cap, "%zu bytes", n);
-    memcpy(root.tree->text, text, n);
+    root.tree = ni_tree_new();
+    root.text = pod_copy(text, n);
+    FUZZ_CHECK(root.tree, "no memory for a tree");
     *ret_line = 0;
-    *ret_err = ni_tree_parse(root.tree, n, ret_line);
+    *ret_err = ni_tree_parse(root.tree, root.text, n, ret_line);
     return root;
 }

@@ -8,10 +8,11 @@
 #ifndef NCCL_INIT_FUZZ_POD_H
 #define NCCL_INIT_FUZZ_POD_H
 
-#include "facts/door.h"
+#include "door/door.h"
 #include "fuzz.h"
 #include "nccl_init/cmd.h"
 #include "nccl_init/decide.h"
+#include "nccl_init/facts.h"
 
 enum { POD_ENTRIES = 512 };
 
@@ -37,8 +38,6 @@ bool pod_read(struct pod *pod, const uint8_t *data, size_t size);
 void pod_share(struct pod *pod, const struct pod *from);
 /* An entry of the environment of its own size on the heap. false: no more room. */
 bool pod_env(struct pod *pod, const char *entry, size_t n);
-/* The children of each directory in the opposite order, as another file system might list them. */
-void pod_reverse_listings(struct ni_tree *tree);
 /* The entries in the opposite order, but of one name the first stays the first. */
 void pod_reverse_env(struct pod *pod);
 
@@ -49,8 +48,7 @@ void pod_decide(struct pod *pod);
 size_t fuzz_tree_cost(const char *text, size_t n);
 
 /* Parses a tree that was written. */
-struct ni_root pod_tree(enum ni_tree_slot slot, const char *text, size_t n, int *ret_err,
-                        unsigned *ret_line);
+struct ni_root pod_tree(const char *text, size_t n, int *ret_err, unsigned *ret_line);
 
 /* ---- a node that is read once, whose files are filled anew for each input ---- */
 
@@ -59,5 +57,8 @@ struct ni_root slots_open(const char *path);
 /* The file or the target of the link at that path is now these bytes, until slots_reset. */
 void slots_fill(struct ni_root *root, const char *path, const char *s, size_t n);
 void slots_reset(struct ni_root *root);
+
+/* A copy and a NUL, on the heap. */
+char *pod_copy(const char *s, size_t n);
 
 #endif

@@ -2,17 +2,16 @@
 #include "pod.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SLOTS = 64 };
 
-/* Nodes that were filled, as they are in the file. */
+/* Entries that were filled, as they are in the file. */
 static struct {
-    uint32_t at;
-    struct ni_node was;
+    struct ni_entry *at, was;
 } filled[SLOTS];
 static unsigned n_filled;
-static size_t base; /* where the text of the node ends and that of the slots begins */
 
 struct ni_root slots_open(const char *path)
 {
@@ -24,35 +23,35 @@ struct ni_root slots_open(const char *path)
 
     FUZZ_CHECK(f && n > 0 && n < sizeof(text), "no %s here: run at the top of the sources", path);
     fclose(f);
-    struct ni_root root = pod_tree(NI_SLOT_ROOT, text, n, &err, &line);
+    struct ni_root root = pod_tree(text, n, &err, &line);
     FUZZ_CHECK(err == 0, "%s:%u: %d", path, line, err);
-    base = root.tree->used;
     return root;
 }
 
 void slots_fill(struct ni_root *root, const char *path, const char *s, size_t n)
 {
-    struct ni_tree *t = root->tree;
-    uint32_t at, value;
-    char whole[NI_PATH];
+    const struct ni_entry *e = NULL;
+    char whole[NI_PATH], at[NI_TREE_PATH];
 
     FUZZ_CHECK(ni_format(whole, sizeof(whole), "/%s", path) &&
-                   ni_tree_find(t, whole, false, &at) == 0,
+                   ni_tree_find(root->tree, whole, false, at, &e) == 0,
                "no %s", path);
-    FUZZ_CHECK(t->node[at].kind != NI_NODE_DIR, "%s is a directory", path);
-    if (n_filled == SLOTS || ni_tree_keep(t, s, n, &value) < 0)
+    FUZZ_CHECK(e && e->kind != NI_ENTRY_DIR, "%s is a directory", path);
+    if (n_filled == SLOTS)
         return;
-    filled[n_filled].at = at;
-    filled[n_filled++].was = t->node[at];
-    t->node[at].value = value;
-    t->node[at].len = (uint32_t)n;
+    struct ni_entry *slot = &root->tree->at[e - root->tree->at];
+    filled[n_filled].at = slot;
+    filled[n_filled++].was = *slot;
+    slot->value = pod_copy(s, n);
+    slot->len = (uint32_t)n;
 }
 
 void slots_reset(struct ni_root *root)
 {
+    (void)root;
     while (n_filled > 0) {
         n_filled--;
-        root->tree->node[filled[n_filled].at] = filled[n_filled].was;
+        free((void *)(uintptr_t)filled[n_filled].at->value);
+        *filled[n_filled].at = filled[n_filled].was;
     }
-    root->tree->used = base;
 }

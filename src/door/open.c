@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* facts: opening, below a root and from the directories that are held open (struct ni_held). */
+/* door: opening, below a root and from the directories that are held open (struct ni_held). */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* facts: files of "/" and of directory roots. One open, one read (a second only where the first may
+/* door: files of "/" and of directory roots. One open, one read (a second only where the first may
    not be all), one close. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdalign.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -247,19 +248,26 @@ int ni_sys_list(const struct ni_root *root, const char *path, ni_name_fn *name, 
 
 /* ---- opening a root ---- */
 
-static ssize_t read_tree_text(int fd, struct ni_tree *t)
+/* The whole text of a .tree file, and a spare byte behind it. 0 or -errno. */
+static int read_text(int fd, char **ret, size_t *ret_len)
 {
+    char *text = malloc(NI_TREE_FILE + 1); /* pages that are not touched cost nothing */
     size_t n = 0;
+    ssize_t got = text ? 1 : -ENOMEM;
 
-    while (n <= NI_TREE_FILE) {
-        ssize_t got = read_some(fd, t->text + n, NI_TREE_FILE + 1 - n);
-        if (got < 0)
-            return got;
-        if (got == 0)
-            return (ssize_t)n;
-        n += (size_t)got;
+    while (got > 0 && n <= NI_TREE_FILE) {
+        got = read_some(fd, text + n, NI_TREE_FILE + 1 - n);
+        n += got > 0 ? (size_t)got : 0;
     }
-    return -EFBIG;
+    if (got >= 0 && n > NI_TREE_FILE)
+        got = -EFBIG;
+    if (got < 0) {
+        free(text);
+        return (int)got;
+    }
+    *ret = text;
+    *ret_len = n;
+    return 0;
 }
 
 /* First without opening: a FIFO would count a reader. By openat2, which tells whether it works here:
@@ -275,7 +283,7 @@ static int look_at(const char *path, bool *ret_lacks_openat2)
     return fd < 0 ? -errno : fd;
 }
 
-int ni_sys_open(const char *path, struct ni_root *ret, size_t *ret_len)
+int ni_sys_open(const char *path, struct ni_root *ret, char **ret_text, size_t *ret_len)
 {
     struct stat st;
     bool lacks_openat2;
@@ -294,16 +302,11 @@ int ni_sys_open(const char *path, struct ni_root *ret, size_t *ret_len)
     (void)close(fd);
     if (r < 0)
         return r;
-
     fd = openat(AT_FDCWD, path, READ_FLAGS);
     if (fd < 0)
         return -errno;
     *ret = (struct ni_root){.kind = NI_ROOT_TREE, .fd = -1};
-    r = ni_tree_new(NI_SLOT_ROOT, &ret->tree);
-    ssize_t n = r < 0 ? r : read_tree_text(fd, ret->tree);
+    r = read_text(fd, ret_text, ret_len);
     (void)close(fd);
-    if (n < 0 && r == 0)
-        ni_tree_free(ret->tree);
-    *ret_len = n < 0 ? 0 : (size_t)n;
-    return n < 0 ? (int)n : 0;
+    return r;
 }

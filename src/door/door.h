@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* door: the inside. Included by this room, its tests and tools only. */
+#ifndef NCCL_INIT_DOOR_DOOR_H
+#define NCCL_INIT_DOOR_DOOR_H
+
+#include "nccl_init/door.h"
+
+/* ---- tree.c: a tree in memory ---- */
+
+enum {
+    NI_TREE_NAME = 256,  /* NAME_MAX, include/uapi/linux/limits.h, and the NUL */
+    NI_TREE_PATH = 4096, /* PATH_MAX, same file */
+    NI_TREE_LINKS = 40,  /* MAXSYMLINKS, include/linux/namei.h */
+    NI_TREE_FILE = 64 << 20
+};
+
+enum ni_entry_kind { NI_ENTRY_DIR, NI_ENTRY_FILE, NI_ENTRY_LINK, NI_ENTRY_ERR };
+
+struct ni_entry {
+    const char *path;     /* "sys/class/net" */
+    const char *value;    /* FILE: content, LINK: target; NUL-terminated, may hold NULs */
+    uint32_t len;         /* of value */
+    uint32_t first, next; /* below it, beside it: 1 + the entry, 0 for none */
+    uint32_t number;      /* of a record: the later one counts */
+    uint8_t kind;
+    uint8_t sure; /* of a record: record.c */
+    int err;      /* of ERR */
+};
+
+/* A record is one whose entries were added as they came, and are not found. */
+struct ni_tree {
+    struct ni_entry *at, top;
+    size_t n, room;
+    uint32_t first;   /* of the top */
+    uint32_t *bucket; /* hash of the path: 1 + the entry */
+    size_t buckets;
+    struct ni_block *block; /* names and values */
+    size_t text;            /* bytes of all blocks */
+    int failed;             /* record: what made it incomplete, -errno */
+};
+
+/* NULL: no memory. */
+struct ni_tree *ni_tree_new(void);
+void ni_tree_free(struct ni_tree *t);
+/* n bytes that go with the tree; NULL: more than a tree may hold. */
+char *ni_tree_room(struct ni_tree *t, size_t n);
+/* Behind the others, to be found or not. 0, -EFBIG, -ENOMEM. */
+int ni_tree_add(struct ni_tree *t, const struct ni_entry *e);
+/* To be found, with the directories above it. -EINVAL: it is there already, or stands below
+   something that is no directory. */
+int ni_tree_put(struct ni_tree *t, const struct ni_entry *e);
+/* Parses s[0..n) in place; it has a spare byte behind it and lives as long as the tree. 0 or -errno
+   and the line. */
+int ni_tree_parse(struct ni_tree *t, char *s, size_t n, unsigned *ret_line);
+/* Replaces escapes in place; *len shrinks. false: malformed. */
+bool ni_tree_unescape(char *s, size_t *len);
+
+/* Walks a path as fs/namei.c link_path_walk does below the root of RESOLVE_IN_ROOT. `step` is asked
+   at each component that may be a link: 1 and its target, 0: none, or -errno. ret: the path without
+   links, or where the walk ended. 0 or -errno. */
+typedef int ni_step_fn(void *ctx, const char *path, bool last, char target[NI_TREE_PATH]);
+int ni_walk(const char *path, bool follow, char ret[NI_TREE_PATH], ni_step_fn *step, void *ctx);
+/* 0 or -errno. */
+int ni_tree_find(const struct ni_tree *t, const char *path, bool follow,
+                 char ret_path[NI_TREE_PATH], const struct ni_entry **ret);
+
+/* ---- lines: root.c ---- */
+
+struct ni_liner {
+    ni_line_fn *line;
+    void *ctx;
+    size_t len;
+    char buf[NI_PAGE];
+};
+
+/* -EILSEQ at a NUL: a line with one would reach `line` cut short. */
+int ni_liner_feed(struct ni_liner *l, const char *s, size_t n);
+
+/* ---- the three kinds of root behind one set of calls. `path` begins with a slash. ---- */
+
+typedef void ni_name_fn(void *ctx, const char *name);
+
+/* As ni_read and the others of door.h, but a NUL is a byte like any other, and unrecorded. */
+ssize_t ni_raw_read(const struct ni_root *root, const char *path, char *buf, size_t cap);
+ssize_t ni_raw_readlink(const struct ni_root *root, const char *path, char *buf, size_t cap);
+/* 0 and whether it is a directory. */
+int ni_raw_exists(const struct ni_root *root, const char *path, bool *ret_dir);
+int ni_raw_openable(const struct ni_root *root, const char *path);
+int ni_raw_lines(const struct ni_root *root, const char *path, struct ni_liner *l);
+int ni_raw_list(const struct ni_root *root, const char *path, ni_name_fn *name, void *ctx);
+
+/* tree.c */
+ssize_t ni_tree_read(const struct ni_tree *t, const char *path, char *buf, size_t cap);
+ssize_t ni_tree_readlink(const struct ni_tree *t, const char *path, char *buf, size_t cap);
+int ni_tree_exists(const struct ni_tree *t, const char *path, bool *ret_dir);
+int ni_tree_openable(const struct ni_tree *t, const char *path);
+int ni_tree_lines(const struct ni_tree *t, const char *path, struct ni_liner *l);
+int ni_tree_list(const struct ni_tree *t, const char *path, ni_name_fn *name, void *ctx);
+
+/* open.c: descriptors below "/" and directories, or -errno */
+
+/* How often a call is made that says to try again: a file system of another program (FUSE) may say
+   so for ever. */
+enum { NI_TRIES = 16 };
+/* openat2; EAGAIN, where something was renamed meanwhile, is tried again. */
+int ni_open_resolved(int dir, const char *path, int flags, uint64_t resolve);
+/* From the root itself. Where no more may be open, what is held goes first. */
+int ni_open_whole(const struct ni_root *root, const char *path, int flags);
+/* From the directory that is held, where the path is below it. */
+int ni_open_path(const struct ni_root *root, const char *path, int flags);
+/* Links of one directory are read one after the other, so the directory, path[0..len), stays open:
+   the last name of a path is not followed, and cannot lead anywhere. false: there is none to read
+   it from. */
+bool ni_hold_links(const struct ni_root *root, const char *path, size_t len);
+
+/* live.c: "/" and directories */
+
+/* A directory, or a file: its text is then in *ret_text, to be freed, *ret_len bytes and one spare
+   byte. */
+int ni_sys_open(const char *path, struct ni_root *ret, char **ret_text, size_t *ret_len);
+void ni_sys_hold(const struct ni_root *root, const char *path);
+ssize_t ni_sys_read(const struct ni_root *root, const char *path, char *buf, size_t cap);
+ssize_t ni_sys_readlink(const struct ni_root *root, const char *path, char *buf, size_t cap);
+int ni_sys_exists(const struct ni_root *root, const char *path, bool *ret_dir);
+bool ni_sys_is_at(const char *path, const char *name);
+int ni_sys_openable(const struct ni_root *root, const char *path);
+int ni_sys_lines(const struct ni_root *root, const char *path, struct ni_liner *l);
+int ni_sys_list(const struct ni_root *root, const char *path, ni_name_fn *name, void *ctx);
+
+/* ---- record.c, mask.c ---- */
+
+enum ni_access { NI_ACCESS_READ, NI_ACCESS_LINK, NI_ACCESS_EXISTS, NI_ACCESS_OPEN, NI_ACCESS_LIST };
+
+/* Puts what the access meets into root->record, links on the way too. */
+void ni_record(const struct ni_root *root, const char *path, enum ni_access access);
+
+/* Bytes that grow. */
+struct ni_bytes {
+    char *p;
+    size_t n, room;
+    bool lost; /* no memory */
+};
+
+void ni_bytes_put(struct ni_bytes *b, const char *s, size_t n);
+void ni_bytes_putf(struct ni_bytes *b, const char *fmt, ...) NI_PRINTF(2, 3);
+
+struct ni_mask;
+
+/* Looks through the tree for GUIDs and host names. NULL: no memory. */
+struct ni_mask *ni_mask_new(const struct ni_tree *t);
+void ni_mask_free(struct ni_mask *m);
+/* The text of the file at `path`, or with path "" a name or the target of a link, with everything
+   replaced that says which machine it is. */
+void ni_mask_text(struct ni_mask *m, const char *path, struct ni_span s, struct ni_bytes *ret);
+/* 0, or -ENOSPC when there were more different things to mask than the table has room for. */
+int ni_mask_error(const struct ni_mask *m);
+
+#endif
