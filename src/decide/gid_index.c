@@ -126,30 +126,27 @@ static bool choose_search(const struct ni_facts *facts, const struct ni_plan *pl
     return c->way.search.ranged && is_right(facts, plan, best, false, c);
 }
 
-/* The first way that is right: to each port's best, to IPv6 on all of them, to either family. */
+/* The first way that is right: to each port's best; where these are the pod's for sure, to IPv6 on all
+   ports, or to either family. */
 static bool choose(const struct ni_facts *facts, const struct ni_plan *plan, bool may_index,
                    struct choice *c)
 {
     const struct ni_inventory *inv = facts->inv;
     int best[NI_MAX_CHOSEN], v6[NI_MAX_CHOSEN];
-    bool has_v6 = true;
+    bool sure = true, sure_v6 = true;
     for (unsigned i = 0; i < plan->n_chosen; i++) {
         best[i] = plan->pick[plan->chosen[i]].gid;
         v6[i] = ni_best_gid(inv, chosen_port(facts, plan, i), true);
-        has_v6 = has_v6 && v6[i] >= 0 && inv->gid[v6[i]].own == inv->gid[best[i]].own;
-        /* a RoCE v2 entry may be among those that could not be read, or not be told as ours */
-        const struct ni_gid *g = &inv->gid[best[i]];
-        if (g->type == NI_GID_V1 &&
-            (g->own != NI_OWN_OURS || chosen_port(facts, plan, i)->gids_lost))
-            may_index = false;
+        sure = sure && inv->gid[best[i]].own == NI_OWN_OURS;
+        sure_v6 = sure && sure_v6 && v6[i] >= 0 && inv->gid[v6[i]].own == NI_OWN_OURS;
     }
     if ((may_index && choose_index(facts, plan, best, false, c)) ||
         choose_search(facts, plan, best, c))
         return true;
-    if (has_v6 && ((may_index && choose_index(facts, plan, v6, false, c)) ||
-                   choose_search(facts, plan, v6, c)))
+    if (sure_v6 && ((may_index && choose_index(facts, plan, v6, false, c)) ||
+                    choose_search(facts, plan, v6, c)))
         return true;
-    if (may_index && choose_index(facts, plan, best, true, c))
+    if (sure && may_index && choose_index(facts, plan, best, true, c))
         return true;
     c->way = left_alone;
     return is_right(facts, plan, best, true, c);
