@@ -154,6 +154,9 @@ static bool probe_nvidia(struct ni_probe *p)
     }
     unsigned gpus_there = keep_addresses(&p->names);
     bool all = dir != gpus_dir || nodes >= gpus_there;
+    if (nodes > gpus_there)
+        ni_report(p->f, NI_F_FACT_UNREADABLE, dir, "%u GPUs for %u device nodes", gpus_there,
+                  nodes);
     if (dir != gpus_dir && nodes < gpus_there)
         ni_report(p->f, NI_F_FACT_UNREADABLE, gpus_dir,
                   "which of %u GPUs the %u device nodes are is not told; all count", gpus_there,

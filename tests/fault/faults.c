@@ -191,6 +191,8 @@ bool fault_can_happen(const struct passed *at, enum fault f)
     bool people = ends_with(at->path, ".conf") || strcmp(at->path, "etc/passwd") == 0 ||
                   strcmp(at->path, "etc/hosts") == 0 || ends_with(at->path, "kernel/hostname");
 
+    if (f == FAULT_ENOENT && strcmp(at->path, "dev") == 0 && at->call == CALL_EXISTS)
+        return false; /* a recording without one says nothing of device nodes; a machine has it */
     if (f <= FAULT_EINVAL)
         return true;
     if (!at->gives || at->call == CALL_EXISTS || at->call == CALL_OPEN)
