@@ -18,7 +18,7 @@ int64_t ni_user_int(const struct ni_facts *facts, const char *name, int64_t othe
         return otherwise;
     errno = 0;
     int64_t v = strtoll(value, NULL, 0);
-    return errno ? otherwise : v;
+    return errno == ERANGE ? otherwise : v; /* musl says EINVAL of what is no number */
 }
 
 static struct ni_setting *new_setting(struct ni_plan *plan, const char *rule, const char *name)
