@@ -119,6 +119,9 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(HCA_NODE_DENIED, "hca.node.denied", NI_ERROR,                                            \
       "User: request the device by its resource instead of mounting /dev/infiniband, so that " \
       "the runtime also opens it in the device cgroup.")                                       \
+    X(HCA_NODE_LOST, "hca.node.lost", NI_WARNING,                                              \
+      "Cluster admin: have the device plugin hand out the HCA's uverbs node (isRdma: true); "  \
+      "`nccl-init doctor` tells more. User: --require=rdma refuses to start without it.")      \
     X(HCA_NODE_MISSING, "hca.node.missing", NI_ERROR,                                          \
       "Cluster admin: the device plugin must hand out the device's uverbs node (isRdma: "      \
       "true), and ib_uverbs must be loaded on the node.")                                      \

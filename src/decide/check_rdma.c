@@ -26,7 +26,21 @@ enum ni_outcome ni_check_visible(const struct ni_facts *facts, const struct ni_p
     return NI_CHECK_OK;
 }
 
-/* The rule hca.list has told those of the HCAs kept. */
+static void note_node(const struct ni_hca *h, struct ni_findings *f)
+{
+    enum ni_known known = ni_known_of(h->uverbs.err);
+    char buf[96];
+    struct ni_text t = ni_text_on(buf, sizeof(buf));
+    if (ni_put_node(&h->uverbs, &t))
+        ni_report(f,
+                  known == NI_KNOWN || known == NI_ABSENT ? NI_F_HCA_NODE_MISSING
+                                                          : NI_F_HCA_NODE_DENIED,
+                  h->name,
+                  "%s: `NET/IB : Unable to open device %s`, NCCL goes without this HCA, over "
+                  "sockets where it has no other",
+                  buf, h->name);
+}
+
 enum ni_outcome ni_check_nodes(const struct ni_facts *facts, const struct ni_plan *plan,
                                struct ni_findings *f)
 {
@@ -39,7 +53,7 @@ enum ni_outcome ni_check_nodes(const struct ni_facts *facts, const struct ni_pla
             continue;
         seen.judged += known == NI_KNOWN || known == NI_ABSENT;
         seen.unknown += known != NI_KNOWN && known != NI_ABSENT;
-        ni_note_node(&inv->hca[i], f);
+        note_node(&inv->hca[i], f);
     }
     return ni_findings_has(f, NI_F_HCA_NODE_MISSING) || ni_findings_has(f, NI_F_HCA_NODE_DENIED)
                ? NI_CHECK_FOUND

@@ -159,19 +159,14 @@ bool ni_put_node(const struct ni_uverbs *node, struct ni_text *t)
     return true;
 }
 
-void ni_note_node(const struct ni_hca *h, struct ni_findings *f)
+/* doctor has an error for it, with the reason that fits (check_rdma.c). */
+static void note_node(const struct ni_facts *facts, const struct ni_hca *h, struct ni_findings *f)
 {
     char buf[96];
     struct ni_text t = ni_text_on(buf, sizeof(buf));
-    if (ni_put_node(&h->uverbs, &t))
-        ni_report(f,
-                  ni_known_of(h->uverbs.err) == NI_KNOWN || ni_known_of(h->uverbs.err) == NI_ABSENT
-                      ? NI_F_HCA_NODE_MISSING
-                      : NI_F_HCA_NODE_DENIED,
-                  h->name,
-                  "%s: `NET/IB : Unable to open device %s`, NCCL goes without this HCA, over "
-                  "sockets where it has no other",
-                  buf, h->name);
+    if (!facts->inv->health.asked && ni_put_node(&h->uverbs, &t))
+        ni_report(f, NI_F_HCA_NODE_LOST, h->name,
+                  "%s: NCCL goes without this HCA, over sockets where it has no other", buf);
 }
 
 void ni_rule_hca_list(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
@@ -184,7 +179,7 @@ void ni_rule_hca_list(const struct ni_facts *facts, struct ni_plan *plan, struct
     struct ni_text t = ni_text_on(value, sizeof(value));
     for (unsigned i = 0; i < plan->n_chosen; i++) {
         const struct ni_port *port = &inv->port[plan->chosen[i]];
-        ni_note_node(&inv->hca[port->hca], f);
+        note_node(facts, &inv->hca[port->hca], f);
         ni_putf(&t, "%s%s:%u", i ? "," : "=", inv->hca[port->hca].name, port->num);
     }
     ni_decide_value(facts, plan, rule, name, value, f,

@@ -34,10 +34,9 @@ bool ni_is_listed(const struct ni_facts *facts, int port);
 /* The interface of the default route, if it can serve; NULL (socket.c). */
 const char *ni_pod_interface(const struct ni_facts *facts);
 
-/* What is wrong with the HCA's device node, as a clause; false for nothing that is known. The same
-   as a finding (ports.c). */
+/* What is wrong with the HCA's device node, as a clause; false for nothing that is known
+   (ports.c). */
 bool ni_put_node(const struct ni_uverbs *node, struct ni_text *t);
-void ni_note_node(const struct ni_hca *h, struct ni_findings *f);
 
 /* How far apart NCCL will see two functions (distance.c). */
 enum ni_distance ni_pci_distance(const struct ni_pci *a, const struct ni_pci *b);

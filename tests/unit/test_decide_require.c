@@ -225,13 +225,13 @@ static void test_promise(void **state)
     refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA,
             "mlx5_0 cannot be used: /dev/infiniband/uverbs0 is not in the container");
     refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "uverbs0");
-    assert_true(has(NI_F_HCA_NODE_MISSING));
+    assert_true(has(NI_F_HCA_NODE_LOST));
     holds(NI_REQUIRE_GPUS);
-    assert_true(has(NI_F_HCA_NODE_MISSING)); /* told, and kept */
+    assert_true(has(NI_F_HCA_NODE_LOST)); /* told, and kept */
     assert_int_equal(node.plan.n_chosen, 2);
     node.inv.hca[0].uverbs.err = -EPERM;
     refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "opening /dev/infiniband/uverbs0 gives EPERM");
-    assert_true(has(NI_F_HCA_NODE_DENIED));
+    assert_true(has(NI_F_HCA_NODE_LOST));
     node.inv.hca[0].uverbs = (struct ni_uverbs){.known = NI_ABSENT};
     refused(NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "the kernel has no uverbs device of it");
     node.inv.hca[0].uverbs.known = NI_DENIED;
