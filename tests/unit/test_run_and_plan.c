@@ -28,7 +28,10 @@ static const struct ni_policy policies[] = {
 };
 
 static const struct ni_ask little = {0}, as_demanded = {.pfs = true, .pod_interface = true};
-static const struct ni_ask all = {.all_hcas = true, .all_gids = true, .health = true};
+static const struct ni_ask all = {
+    .all_hcas = true,
+    .all_gids = true,
+};
 
 struct look {
     struct ni_inventory inv;
