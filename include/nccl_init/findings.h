@@ -132,8 +132,9 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(HCA_NOT_SHOWN, "hca.not-shown", NI_INFO,                                                 \
       "Nothing to do: those the pod was given are all there; the list of the others is cut.")  \
     X(HCA_PLACE_LOST, "hca.place.lost", NI_INFO,                                               \
-      "NCCL attaches such an HCA to the first CPU; user: with GPUs elsewhere, give "           \
-      "NCCL_TOPO_FILE.")                                                                       \
+      "NCCL attaches such an HCA to the first CPU; before 2.20.3 the job may die of it "       \
+      "(`Attribute busid of node nic not found`). User: with GPUs elsewhere, or such "         \
+      "an NCCL, give NCCL_TOPO_FILE.")                                                         \
     X(HCA_PORT_DISABLED, "hca.port.disabled", NI_WARNING,                                      \
       "User: add this device's network attachment to the pod; cluster admin: link state auto " \
       "for the VF, and the PF's interface up, with cable and switch port.")                    \
@@ -148,6 +149,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "come up.")                                                                              \
     X(HCA_PORT_SLOW, "hca.port.slow", NI_INFO,                                                 \
       "Nothing to do if it is the management or storage port; to use it, name it in --hcas.")  \
+    X(HCA_SOFTROCE_MIXED, "hca.softroce.mixed", NI_WARNING,                                    \
+      "User: give the pod RDMA devices of one kind, or name those of one kind (--hcas).")      \
     X(HCA_TOO_MANY, "hca.too-many", NI_WARNING,                                                \
       "NCCL uses 32 ports at most; those beyond, in PCI order, are left out. User: request "   \
       "fewer.")                                                                                \
@@ -263,6 +266,9 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: unset NCCL_NET: NCCL then uses RDMA where it can, and else TCP.")                 \
     X(USER_NET_OTHER, "user.net.other", NI_INFO,                                               \
       "Nothing to do: the plugin has its own settings.")                                       \
+    X(USER_NICS_FUSED, "user.nics.fused", NI_WARNING,                                          \
+      "User: unset NCCL_IB_MERGE_NICS, NCCL_NET_MERGE_LEVEL and NCCL_NET_FORCE_MERGE, "        \
+      "so that nccl-init chooses.")                                                            \
     X(USER_SOCKET_FIRST, "user.socket-ifname.first", NI_WARNING,                               \
       "User: unset NCCL_SOCKET_IFNAME, or name the interface that reaches the other nodes, "   \
       "with '=' (NCCL_SOCKET_IFNAME==eth0). On one node alone there is nothing to do.")        \

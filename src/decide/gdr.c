@@ -26,6 +26,11 @@ static enum ni_distance distance(const struct ni_facts *facts, const struct ni_p
     return numa->v == first->v ? NI_DIST_PHB : NI_DIST_SYS;
 }
 
+static enum ni_distance farther(enum ni_distance a, enum ni_distance b)
+{
+    return a > b ? a : b;
+}
+
 /* The nearest GPU of each of the pod's HCAs, the nearest kept HCA of each GPU. */
 static void pair(const struct ni_facts *facts, struct ni_plan *plan)
 {
@@ -33,9 +38,15 @@ static void pair(const struct ni_facts *facts, struct ni_plan *plan)
     bool kept[NI_MAX_HCA] = {false};
     for (unsigned i = 0; i < plan->n_chosen; i++)
         kept[inv->port[plan->chosen[i]].hca] = true;
+    const bool wide = ni_user_value(facts, "NCCL_NET_MERGE_LEVEL");
     for (unsigned h = 0; h < inv->n_hca; h++) {
         for (unsigned g = 0; g < inv->n_gpu; g++) {
             enum ni_distance d = distance(facts, plan, &inv->hca[h], &inv->gpu[g]);
+            /* a fused NIC hangs where its HCAs meet (graph/topo.cc ncclTopoMakePciParent) */
+            for (unsigned k = 0; wide && d != NI_DIST_UNKNOWN && kept[h] && k < inv->n_hca; k++) {
+                if (kept[k] && ni_may_fuse(facts, plan, &inv->hca[h], &inv->hca[k]))
+                    d = farther(d, distance(facts, plan, &inv->hca[k], &inv->gpu[g]));
+            }
             plan->distance[g][h] = (uint8_t)d;
             if (is_nearer(d, &plan->near[h]))
                 plan->near[h] = (struct ni_near){(int)g, d};

@@ -4,7 +4,8 @@
    HCAs that share a port for a dual-port NIC, or has no place for two. */
 #include "rule.h"
 
-static const char merge_vfs[] = "NCCL_IB_MERGE_VFS";
+static const char merge_vfs[] = "NCCL_IB_MERGE_VFS", merge_nics[] = "NCCL_IB_MERGE_NICS",
+                  merge_level[] = "NCCL_NET_MERGE_LEVEL", force_merge[] = "NCCL_NET_FORCE_MERGE";
 
 static const struct ni_hca *chosen_hca(const struct ni_facts *facts, const struct ni_plan *plan,
                                        unsigned i)
@@ -22,17 +23,22 @@ static bool is_wrong(enum ni_at at)
     return at == NI_AT_OTHER || at == NI_AT_NOTHING;
 }
 
-/* NCCL_IB_MERGE_VFS in force: ours, or the user's. */
-static bool merges_vfs(const struct ni_facts *facts, const struct ni_plan *plan)
+static bool is_ours(const struct ni_plan *plan, const char *name)
 {
-    const struct ni_setting *s = ni_plan_get(plan, merge_vfs);
-    return ni_user_int(facts, merge_vfs, s && s->origin == NI_FROM_RULE ? 0 : 1) != 0;
+    const struct ni_setting *s = ni_plan_get(plan, name);
+    return s && s->origin == NI_FROM_RULE;
+}
+
+/* The switch in force: ours, which is 0, or the user's; NCCL's own is 1. */
+static bool is_on(const struct ni_facts *facts, const struct ni_plan *plan, const char *name)
+{
+    return ni_user_int(facts, name, is_ours(plan, name) ? 0 : 1) != 0;
 }
 
 bool ni_has_no_place(const struct ni_facts *facts, const struct ni_plan *plan,
                      const struct ni_hca *h)
 {
-    return place(h, merges_vfs(facts, plan)) == NI_AT_NOTHING;
+    return place(h, is_on(facts, plan, merge_vfs)) == NI_AT_NOTHING;
 }
 
 /* An HCA that NCCL will look for where it is not. SoftRoCE is nowhere, and loses nothing by it. */
@@ -71,7 +77,7 @@ void ni_rule_vf_merge(const struct ni_facts *facts, struct ni_plan *plan, struct
                         ni_bdf_text(mended->bdf, bdf), mended->bdf.bus,
                         mended->place.merged == NI_AT_OTHER ? "something else" : "nothing");
     }
-    const bool merged = merges_vfs(facts, plan);
+    const bool merged = is_on(facts, plan, merge_vfs);
     for (unsigned i = 0; i < plan->n_chosen; i++) {
         const struct ni_hca *h = chosen_hca(facts, plan, i);
         note_lost(h, merged, merged && harms && !is_wrong(h->place.unmerged), f);
@@ -90,44 +96,160 @@ bool ni_share_port(const struct ni_hca *a, const struct ni_hca *b)
            ni_bdf_cmp(port_of(a), port_of(b)) == 0;
 }
 
-/* Both variables: before 2.24.3 NCCL knows the first only, and 2.24.3 and 2.25.1 end with
-   ncclInvalidUsage where it forbids what the level asks for (transport/net_ib.cc
-   ncclIbMakeVDeviceInternal, graph/topo.cc ncclTopoMakeVnic); so do all with a NIC that the user
-   forces. Where the user has set one, the other is left alone. */
+/* Ports of one card, or VFs of two such ports: fusing them is right. */
+static bool is_one_card(const struct ni_hca *a, const struct ni_hca *b)
+{
+    struct ni_bdf p = port_of(a), q = port_of(b);
+    return p.domain == q.domain && p.bus == q.bus && p.dev == q.dev && p.fn != q.fn;
+}
+
+/* NCCL has one place for both: no device, or the same one. */
+static bool share_place(const struct ni_facts *facts, const struct ni_plan *plan,
+                        const struct ni_hca *a, const struct ni_hca *b)
+{
+    bool nowhere = ni_has_no_place(facts, plan, a);
+    if (nowhere || ni_has_no_place(facts, plan, b))
+        return nowhere && ni_has_no_place(facts, plan, b);
+    return a->has_bdf && b->has_bdf && a->bdf.domain == b->bdf.domain && a->bdf.bus == b->bdf.bus &&
+           (ni_share_port(a, b) || is_on(facts, plan, merge_vfs) || a->bdf.dev == b->bdf.dev);
+}
+
+/* NCCL_NET_MERGE_LEVEL in force as a distance, by how it begins, as NCCL reads it; what it does not
+   know is LOC (graph/xml.h kvConvertToInt). PORT is UNKNOWN, -1 is LOC. */
+static int level_in_force(const struct ni_facts *facts, const struct ni_plan *plan)
+{
+    static const struct {
+        const char *name;
+        enum ni_distance level;
+    } levels[] = {{"PORT", NI_DIST_UNKNOWN}, {"PIX", NI_DIST_PIX}, {"PXB", NI_DIST_PXB},
+                  {"P2C", NI_DIST_PXB},      {"PXN", NI_DIST_PXB}, {"PHB", NI_DIST_PHB},
+                  {"SYS", NI_DIST_SYS}};
+    const char *user = ni_user_value(facts, merge_level);
+    if (!user && !is_ours(plan, merge_level))
+        return NI_DIST_UNKNOWN;
+    for (unsigned i = 0; user && i < NI_COUNT(levels); i++) {
+        if (ni_has_prefix(user, levels[i].name))
+            return (int)levels[i].level;
+    }
+    return -1;
+}
+
+/* NCCL_NET_MERGE_LEVEL asks for it. */
+static bool is_within(const struct ni_facts *facts, const struct ni_plan *plan,
+                      const struct ni_hca *a, const struct ni_hca *b)
+{
+    const int level = level_in_force(facts, plan);
+    enum ni_distance d = ni_pci_distance(&a->pci, &b->pci);
+    if (a == b || level < 0)
+        return false;
+    if (share_place(facts, plan, a, b))
+        return true;
+    if (ni_has_no_place(facts, plan, a) || ni_has_no_place(facts, plan, b))
+        d = NI_DIST_PHB;
+    return d != NI_DIST_UNKNOWN && (int)d <= level;
+}
+
+bool ni_may_fuse(const struct ni_facts *facts, const struct ni_plan *plan, const struct ni_hca *a,
+                 const struct ni_hca *b)
+{
+    return is_on(facts, plan, merge_nics) && is_within(facts, plan, a, b);
+}
+
+/* Both variables: before 2.24.3 NCCL knows the first only. That alone ends a job with 2.24.3 and
+   2.25.1 where it forbids what the level asks for (transport/net_ib.cc ncclIbMakeVDeviceInternal,
+   graph/topo.cc ncclTopoMakeVnic), and 2.26.2 to 2.26.6 lose the first HCA (ncclTopoAutoMerge); all
+   end with a NIC that the user forces. A user who wants NICs fused has them so. */
 static void keep_apart(const struct ni_facts *facts, struct ni_plan *plan, const char *why,
                        struct ni_findings *f)
 {
-    static const char nics[] = "NCCL_IB_MERGE_NICS", level[] = "NCCL_NET_MERGE_LEVEL";
-    const bool nics_set = ni_user_value(facts, nics), level_set = ni_user_value(facts, level);
-    if (nics_set || (!level_set && !ni_user_value(facts, "NCCL_NET_FORCE_MERGE")))
-        ni_decide_value(facts, plan, "nic.merge", nics, "0", f, "%s", why);
-    if (level_set || !nics_set)
-        ni_decide_value(facts, plan, "nic.merge", level, "LOC", f, "%s",
-                        ni_plan_get(plan, nics) ? "the same for NCCL 2.24.3 and later" : why);
+    const bool nics_set = ni_user_value(facts, merge_nics);
+    const bool level_set = ni_user_value(facts, merge_level);
+    const bool asks = level_set && level_in_force(facts, plan) >= 0;
+    if (nics_set || (!asks && !ni_user_value(facts, force_merge)))
+        ni_decide_value(facts, plan, "nic.merge", merge_nics, "0", f, "%s", why);
+    if (level_set || !nics_set || !is_on(facts, plan, merge_nics))
+        ni_decide_value(facts, plan, "nic.merge", merge_level, "LOC", f, "%s",
+                        is_ours(plan, merge_nics) ? "the same for NCCL 2.24.3 and later" : why);
+}
+
+/* Why NCCL must not fuse the two. */
+static bool must_stay_apart(const struct ni_facts *facts, const struct ni_plan *plan,
+                            const struct ni_hca *a, const struct ni_hca *b, struct ni_text *why)
+{
+    char pf[NI_BDF_TEXT];
+    const bool together = share_place(facts, plan, a, b);
+    if (together && ni_has_no_place(facts, plan, a))
+        ni_putf(why,
+                "%s and %s have no place on NCCL's PCI tree: fused, they would leave NCCL without "
+                "a network",
+                a->name, b->name);
+    else if (together && ni_share_port(a, b))
+        ni_putf(why, "%s and %s are %s one port (%s): fused, their speed would count twice",
+                a->name, b->name, a->is_vf && b->is_vf ? "VFs of" : "PF and VF of",
+                ni_bdf_text(port_of(a), pf));
+    else if (together && !is_one_card(a, b))
+        ni_putf(why, "%s and %s are two NICs that NCCL takes for one: it has one address for both",
+                a->name, b->name);
+    else if (ni_user_value(facts, merge_nics) && !is_on(facts, plan, merge_nics))
+        ni_put(why, "your NCCL_IB_MERGE_NICS=0 alone ends a job with NCCL 2.24.3 and 2.25.1");
+    else
+        return false;
+    return true;
+}
+
+/* What the user's values make of it: fused, or at odds with each other. */
+static void note_users(const struct ni_facts *facts, const struct ni_plan *plan,
+                       struct ni_findings *f)
+{
+    const char *user = ni_user_value(facts, merge_level)  ? merge_level
+                       : ni_user_value(facts, merge_nics) ? merge_nics
+                                                          : NULL;
+    const char *force = ni_user_value(facts, force_merge);
+    const bool on = is_on(facts, plan, merge_nics);
+    char names[200];
+    struct ni_text t = ni_text_on(names, sizeof(names));
+    bool nowhere = false;
+    for (unsigned i = 0; i < plan->n_chosen; i++) {
+        const struct ni_hca *a = chosen_hca(facts, plan, i);
+        bool fused = false;
+        for (unsigned k = 0; k < plan->n_chosen && !fused; k++) {
+            const struct ni_hca *b = chosen_hca(facts, plan, k);
+            fused = is_within(facts, plan, a, b) &&
+                    (!on || !is_one_card(a, b) || !share_place(facts, plan, a, b));
+            nowhere = nowhere ||
+                      (fused && ni_has_no_place(facts, plan, a) && ni_has_no_place(facts, plan, b));
+        }
+        if (fused)
+            ni_putf(&t, "%s%s", names[0] ? ", " : "", a->name);
+    }
+    if (force && *force && !on)
+        ni_report(f, NI_F_USER_NICS_FUSED, force_merge,
+                  "NCCL_IB_MERGE_NICS=0 forbids it: `Could not force merge NICs`, the job dies");
+    else if (user && names[0] && !on)
+        ni_report(f, NI_F_USER_NICS_FUSED, user,
+                  "it asks NCCL to fuse %s, and NCCL_IB_MERGE_NICS=0 forbids it: the job dies with "
+                  "NCCL 2.24.3 and 2.25.1",
+                  names);
+    else if (user && names[0])
+        ni_report(f, NI_F_USER_NICS_FUSED, user, "NCCL may fuse HCAs that are not one card: %s%s",
+                  names,
+                  nowhere ? "; without a place on the PCI tree they are no network then, and "
+                            "SoftRoCE crashes NCCL 2.21.5 to 2.23.4"
+                          : "");
 }
 
 void ni_rule_nic_merge(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
-    char why[NI_REASON], pf[NI_BDF_TEXT];
+    char why[NI_REASON];
     struct ni_text t = ni_text_on(why, sizeof(why));
+    bool apart = false;
     for (unsigned i = 0; i < plan->n_chosen; i++) {
-        for (unsigned k = i + 1; k < plan->n_chosen; k++) {
+        for (unsigned k = i + 1; k < plan->n_chosen && !apart; k++) {
             const struct ni_hca *a = chosen_hca(facts, plan, i), *b = chosen_hca(facts, plan, k);
-            bool nowhere = ni_has_no_place(facts, plan, a), b_too = ni_has_no_place(facts, plan, b);
-            bool one_bus = a->bdf.domain == b->bdf.domain && a->bdf.bus == b->bdf.bus;
-            if (nowhere && b_too)
-                ni_putf(&t,
-                        "%s and %s have no place on NCCL's PCI tree: fused, they would leave NCCL "
-                        "without a network",
-                        a->name, b->name);
-            else if (!nowhere && !b_too && one_bus && ni_share_port(a, b))
-                ni_putf(&t, "%s and %s are %s one port (%s): fused, their speed would count twice",
-                        a->name, b->name, a->is_vf && b->is_vf ? "VFs of" : "PF and VF of",
-                        ni_bdf_text(port_of(a), pf));
-            else
-                continue;
-            keep_apart(facts, plan, why, f);
-            return;
+            apart = a != b && must_stay_apart(facts, plan, a, b, &t);
         }
     }
+    if (apart)
+        keep_apart(facts, plan, why, f);
+    note_users(facts, plan, f);
 }

@@ -96,6 +96,29 @@ static void one_link(const struct ni_inventory *inv, struct ni_plan *plan, struc
               (long long)(mbps[loser == NI_LINK_IB ? NI_LINK_ROCE : NI_LINK_IB] / 1000));
 }
 
+/* SoftRoCE has no PCI path. NCCL before 2.29.7 compares it with that of the HCAs behind it in the
+   verbs' list, and 2.21.5 and 2.23.4 with all before it: strcmp(NULL) (transport/net_ib.cc
+   ncclIbGetPciPath, ncclIbFindMatchingDev). No variable helps. */
+static void one_bus(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+{
+    const struct ni_inventory *inv = facts->inv;
+    const char *list = ni_user_value(facts, "NCCL_IB_HCA");
+    const bool named = facts->policy->hcas || (list && *list);
+    bool pci = false;
+    for (unsigned i = 0; i < inv->n_port; i++)
+        pci = pci || (plan->pick[i].kept && !inv->hca[inv->port[i].hca].pci.none);
+    for (unsigned i = 0; pci && i < inv->n_port; i++) {
+        char name[NI_DEV_NAME + 8];
+        if (!plan->pick[i].kept || !inv->hca[inv->port[i].hca].pci.none)
+            continue;
+        ni_report(f, NI_F_HCA_SOFTROCE_MIXED, ni_port_text(inv, (int)i, name),
+                  "with HCAs on PCI beside it NCCL before 2.29.7 may crash; %s",
+                  named ? "kept, for it was named" : "left out");
+        if (!named)
+            ni_drop(plan, (int)i, rule_ports, "SoftRoCE, while the others are on PCI");
+    }
+}
+
 /* Where nothing named the HCAs of the pod, a port of less than half the fastest one's rate is the
    management or storage port; a collective runs at the pace of the slowest. */
 static void one_speed(const struct ni_inventory *inv, struct ni_plan *plan, struct ni_findings *f)
@@ -140,6 +163,7 @@ void ni_rule_ports(const struct ni_facts *facts, struct ni_plan *plan, struct ni
         judge_port(facts, plan, f, (int)i);
     one_speed(facts->inv, plan, f);
     one_link(facts->inv, plan, f);
+    one_bus(facts, plan, f);
     check_user_list(facts, plan, f);
 }
 

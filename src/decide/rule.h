@@ -86,6 +86,10 @@ void ni_check_user_sockets(const struct ni_facts *facts, struct ni_findings *f);
 bool ni_has_no_place(const struct ni_facts *facts, const struct ni_plan *plan,
                      const struct ni_hca *h);
 
+/* NCCL may make one NIC of both, with the settings in force; after nic.merge. */
+bool ni_may_fuse(const struct ni_facts *facts, const struct ni_plan *plan, const struct ni_hca *a,
+                 const struct ni_hca *b);
+
 /* VFs or sub-functions of one port, or PF and such. Needs what ni_probe_physfns read. */
 bool ni_share_port(const struct ni_hca *a, const struct ni_hca *b);
 

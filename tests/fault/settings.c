@@ -225,8 +225,8 @@ static bool rails_are_apart(const struct at *a)
 
 /* ---- fusing ---- */
 
-/* Two chosen HCAs have one PF, or one is the other's. */
-static bool share_a_port(const struct at *a)
+/* Two chosen HCAs have one PF, or one is the other's; or NCCL has one place for them, or none. */
+static bool share_a_place(const struct at *a)
 {
     const struct ni_inventory *inv = &a->truth->inv;
 
@@ -239,9 +239,13 @@ static bool share_a_port(const struct at *a)
             if ((h->is_vf || o->is_vf) &&
                 ni_bdf_cmp(h->is_vf ? h->pf : h->bdf, o->is_vf ? o->pf : o->bdf) == 0)
                 return true;
+            if (h->has_bdf && o->has_bdf && h->bdf.bus == o->bdf.bus && h->bdf.dev != o->bdf.dev)
+                return true;
+            if (h->place.merged == NI_AT_NOTHING && o->place.merged == NI_AT_NOTHING)
+                return true;
         }
     }
-    ni_put(a->why, "no two HCAs share a port");
+    ni_put(a->why, "no two HCAs share a port or a place");
     return false;
 }
 
@@ -277,12 +281,14 @@ static bool scalar_is_true(const struct at *a, const char *name, const char *val
         return index_is_true(a, value);
     if (strcmp(what, "FAMILY") == 0 || strcmp(what, "RANGE") == 0)
         return hint_is_true(a);
+    if (strcmp(name, "NCCL_NET_MERGE_LEVEL") == 0)
+        return strcmp(value, "LOC") == 0 && share_a_place(a);
     if (strcmp(what, "LEVEL") == 0)
         return level_is_true(a, value);
     if (strcmp(name, "NCCL_CROSS_NIC") == 0)
         return strcmp(value, "0") == 0 && (has_others(a) || rails_are_apart(a));
     if (strcmp(name, "NCCL_IB_MERGE_NICS") == 0)
-        return strcmp(value, "0") == 0 && share_a_port(a);
+        return strcmp(value, "0") == 0 && share_a_place(a);
     if (strcmp(name, "NCCL_IB_MERGE_VFS") == 0)
         return strcmp(value, "0") == 0 && merging_loses(a);
     /* 0: the ports are true, or it is wrong already. 1: it concerns no other plugin. */

@@ -198,6 +198,14 @@ static void test_nic_merge(void **state)
     node.inv.hca[1].pf = pf;
     node_decide();
     assert_setting("NCCL_IB_MERGE_NICS", "none", "");
+    for (int off = 0; off <= 1; off++) { /* two cards on one bus of a virtual machine */
+        two_rails("10.0.1.6", "10.0.2.6");
+        node.inv.hca[0].bdf = (struct ni_bdf){0, 3, 1, 0};
+        node.inv.hca[1].bdf = (struct ni_bdf){0, 3, 2, 0};
+        node_env(off ? "NCCL_IB_MERGE_VFS=0" : "NOTHING=1");
+        node_decide();
+        assert_setting("NCCL_IB_MERGE_NICS", off ? "none" : "rule", off ? "" : "0");
+    }
     node_reset(NULL); /* two ports of one device are no two VFs */
     node_hca("mlx4_0");
     node_gid(3, "10.0.1.6", NI_GID_V2, NI_OWN_OURS, "net1");

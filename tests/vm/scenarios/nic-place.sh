@@ -54,8 +54,8 @@ for n in 0 1; do placed "${vfs[n]}" "${vfs[n]}"; done
 placed "one of each" "$bus0,${vfs[0]}" NCCL_IB_MERGE_VFS=0
 
 section "HCAs that share a port"
-placed "two VFs" "${vfs[0]},${vfs[1]}" NCCL_IB_MERGE_NICS=0
-placed "a PF and its VF" "$pf,${vfs[1]}" NCCL_IB_MERGE_NICS=0
-placed "all" "$bus0,$pf,${vfs[0]},${vfs[1]}" NCCL_IB_MERGE_VFS=0 NCCL_IB_MERGE_NICS=0
+placed "two VFs" "${vfs[0]},${vfs[1]}" NCCL_IB_MERGE_NICS=0 NCCL_NET_MERGE_LEVEL=LOC
+placed "a PF and its VF" "$pf,${vfs[1]}" NCCL_IB_MERGE_NICS=0 NCCL_NET_MERGE_LEVEL=LOC
+placed "all" "$bus0,$pf,${vfs[0]},${vfs[1]}" NCCL_IB_MERGE_VFS=0 NCCL_IB_MERGE_NICS=0 NCCL_NET_MERGE_LEVEL=LOC
 PCIDEVICE_LAB_RAIL=$bus0,$pf,${vfs[1]} record place
 finish
