@@ -8,8 +8,8 @@
 /* The first is the one that a command line without a verb means. */
 const struct ni_verb ni_verbs_table[] = {
     {"run", NI_VERB_RUN, true, "[OPTION...] [--] COMMAND [ARG...]",
-     "Finds out, decides, sets, and becomes the command. Nothing that is found stops it, but for "
-     "--mode=rdma and --strict.",
+     "Finds out, decides, sets, and becomes the command. What is found stops it only where you ask "
+     "for that: --mode=rdma, --require, --selftest=require, --strict.",
      ni_cmd_run},
     {"env", NI_VERB_ENV, false, "[OPTION...]",
      "Writes the settings as a file that a shell, Kubernetes, docker or NCCL reads.", ni_cmd_env},

@@ -152,7 +152,7 @@ void ni_mask_free(struct ni_mask *m);
 /* The text of the file at `path`, or with path "" a name or the target of a link, with everything
    replaced that says which machine it is. */
 void ni_mask_text(struct ni_mask *m, const char *path, struct ni_span s, struct ni_bytes *ret);
-/* 0, or -ENOSPC when there were more different things to mask than the table has room for. */
+/* 0, or -EFBIG when there were more different things to mask than the table has room for. */
 int ni_mask_error(const struct ni_mask *m);
 
 #endif

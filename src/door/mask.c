@@ -12,7 +12,7 @@
 /* Each kind counts for itself. */
 enum kind { MAC, GUID, ID, KINDS };
 
-enum { MAX_THINGS = 16384, MAX_HOSTS = 4 };
+enum { MAX_THINGS = 1 << 14, MAX_HOSTS = 4 };
 
 struct ni_mask {
     unsigned n, n_of[KINDS], n_host;
@@ -21,8 +21,8 @@ struct ni_mask {
     struct {
         uint64_t is;
         enum kind kind;
-        uint32_t number;
-    } at[MAX_THINGS];
+        uint32_t number;  /* 0: free */
+    } at[2 * MAX_THINGS]; /* by hash */
 };
 
 /* ---- what stands for what ---- */
@@ -30,7 +30,9 @@ struct ni_mask {
 /* From 1; 0: there is none. */
 static uint32_t number_of(struct ni_mask *m, enum kind kind, uint64_t is, bool make)
 {
-    for (unsigned i = 0; i < m->n; i++)
+    size_t i = (is ^ kind) * 0x9e3779b97f4a7c15U >> 49; /* 2^15 places */
+
+    for (; m->at[i].number; i = (i + 1) % NI_COUNT(m->at))
         if (m->at[i].kind == kind && m->at[i].is == is)
             return m->at[i].number;
     if (!make)
@@ -38,10 +40,11 @@ static uint32_t number_of(struct ni_mask *m, enum kind kind, uint64_t is, bool m
     m->full |= m->n == MAX_THINGS;
     if (m->full)
         return 0;
-    m->at[m->n].kind = kind;
-    m->at[m->n].is = is;
-    m->at[m->n].number = ++m->n_of[kind];
-    return m->at[m->n++].number;
+    m->n++;
+    m->at[i].is = is;
+    m->at[i].kind = kind;
+    m->at[i].number = ++m->n_of[kind];
+    return m->at[i].number;
 }
 
 #define MAC_BROADCAST 0xffffffffffffU
@@ -247,6 +250,9 @@ static size_t try_hex(struct ni_mask *m, struct ni_span s, bool net, struct ni_b
     return n;
 }
 
+/* More than any address has, so that a long run of colons takes no time to speak of. */
+enum { NEAR = 80 };
+
 /* path "": a name or the target of a link. ib: in a GID table, the low half of a GID is a GUID. */
 static void scan(struct ni_mask *m, const char *path, struct ni_span s, bool ib,
                  struct ni_bytes *ret)
@@ -256,12 +262,13 @@ static void scan(struct ni_mask *m, const char *path, struct ni_span s, bool ib,
     bool inside = false; /* of a word */
 
     while (s.n > 0) {
+        struct ni_span near = {s.p, s.n < NEAR ? s.n : NEAR};
         bool starts = !inside && (is_alnum(*s.p) || *s.p == ':');
         size_t n = starts && people && !net ? try_host(m, s, ret) : 0;
         n = n || !starts ? n : try_uuid(m, s, ret);
-        n = n || !starts ? n : try_groups(m, s, ':', ret);
-        n = n || !starts ? n : try_ipv6(m, s, ib, ret);
-        n = n || !starts ? n : try_groups(m, s, '-', ret);
+        n = n || !starts ? n : try_groups(m, near, ':', ret);
+        n = n || !starts ? n : try_ipv6(m, near, ib, ret);
+        n = n || !starts ? n : try_groups(m, near, '-', ret);
         n = n || !starts ? n : try_hex(m, s, net, ret);
         if (n == 0) {
             n = is_alnum(*s.p) ? word_of(s) : 1;
@@ -351,5 +358,5 @@ void ni_mask_text(struct ni_mask *m, const char *path, struct ni_span s, struct 
 
 int ni_mask_error(const struct ni_mask *m)
 {
-    return m->full ? -ENOSPC : 0;
+    return m->full ? -EFBIG : 0;
 }

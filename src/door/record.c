@@ -28,8 +28,9 @@ static void add(struct ni_tree *t, const char *path, enum sure sure, struct ni_e
         e.number = (uint32_t)t->n;
         e.sure = sure;
     }
-    if (!room || ni_tree_add(t, &e) < 0)
-        t->failed = -ENOSPC;
+    int r = room ? ni_tree_add(t, &e) : -ENOMEM;
+    if (r < 0)
+        t->failed = r;
 }
 
 /* That a path is too long, or leads through a file, a tree says too. What cannot even be looked at
@@ -71,7 +72,7 @@ static void add_read(const struct ni_root *root, const char *path)
     if (n == -EISDIR)
         add_exists(root, path);
     else if (n == -EOVERFLOW || n == -ENOMEM)
-        root->record->failed = -ENOSPC;
+        root->record->failed = n == -ENOMEM ? -ENOMEM : -EFBIG;
     else if (n < 0)
         add_errno(root, path, (int)n);
     else

@@ -32,6 +32,11 @@ same "-o" "$(grep -vc '^#' live.tree)" "$(grep -vc '^#' file.tree)"
 "$bin" snapshot >/dev/full 2>err && status=0 || status=$?
 same "full disk" 1 "$status"
 
+if ! is_sanitized; then
+    (ulimit -v 30000 && "$bin" snapshot >/dev/null 2>err)
+    matches "little memory is not called a full disk" "*emory*" "$(cat err)"
+fi
+
 # ---- of the user database the one line that counts ----------------------------------------------
 
 mkdir -p pod/proc/self pod/etc pod/home/me

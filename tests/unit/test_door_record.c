@@ -478,7 +478,7 @@ static void test_full(void **state)
     size_t n;
     assert_string_equal(read_of(&root, "huge"), "EOVERFLOW"); /* the program goes on */
     assert_string_equal(read_of(&root, "small"), "1");
-    assert_int_equal(ni_record_text(&root, NULL, false, &text, &n), -ENOSPC);
+    assert_int_equal(ni_record_text(&root, NULL, false, &text, &n), -EFBIG);
     assert_null(text);
     ni_root_close(&root);
 }
