@@ -207,6 +207,7 @@ struct ni_gdr {
     enum ni_known cpu; /* its kind; ABSENT: the kernel is not arm64's */
     bool c2c;          /* Grace, Vera: CPU and GPU share NVLink-C2C */
     bool gb10;         /* DGX Spark and its kin: one memory, no GPUDirect RDMA */
+    bool gpus_lost;    /* fewer GPUs are listed than there are device nodes */
 };
 
 /* ---- the process ---- */

@@ -20,7 +20,8 @@ struct ni_entry {
     const char *path;     /* "sys/class/net" */
     const char *value;    /* FILE: content, LINK: target; NUL-terminated, may hold NULs */
     uint32_t len;         /* of value */
-    uint32_t first, next; /* below it, beside it: 1 + the entry, 0 for none */
+    uint32_t first, last; /* below it: 1 + the entry, 0 for none */
+    uint32_t next;        /* beside it, likewise */
     uint32_t number;      /* of a record: the later one counts */
     uint8_t kind;
     uint8_t sure; /* of a record: record.c */
@@ -31,7 +32,6 @@ struct ni_entry {
 struct ni_tree {
     struct ni_entry *at, top;
     size_t n, room;
-    uint32_t first;   /* of the top */
     uint32_t *bucket; /* hash of the path: 1 + the entry */
     size_t buckets;
     struct ni_block *block; /* names and values */

@@ -155,9 +155,10 @@ int ni_tree_put(struct ni_tree *t, const struct ni_entry *e)
         r = grow(t);
     if (r < 0 || !t->bucket)
         return r;
-    uint32_t *first = parent > 0 ? &t->at[parent - 1].first : &t->first;
-    t->at[t->n - 1].next = *first;
-    *first = (uint32_t)t->n;
+    t->at[t->n - 1].first = t->at[t->n - 1].last = t->at[t->n - 1].next = 0;
+    struct ni_entry *dir = parent > 0 ? &t->at[parent - 1] : &t->top;
+    *(dir->first ? &t->at[dir->last - 1].next : &dir->first) = (uint32_t)t->n;
+    dir->last = (uint32_t)t->n;
     *bucket_of(t, e->path, n) = (uint32_t)t->n;
     return 0;
 }
@@ -338,7 +339,7 @@ int ni_tree_list(const struct ni_tree *t, const char *path, ni_name_fn *name, vo
     if (r < 0)
         return r;
     size_t n = strlen(dir) + (*dir ? 1 : 0);
-    for (uint32_t i = *dir ? e->first : t->first; i; i = t->at[i - 1].next)
+    for (uint32_t i = e->first; i; i = t->at[i - 1].next)
         name(ctx, t->at[i - 1].path + n);
     return 0;
 }

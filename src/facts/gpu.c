@@ -154,6 +154,7 @@ static bool probe_nvidia(struct ni_probe *p)
     }
     unsigned gpus_there = keep_addresses(&p->names);
     bool all = dir != gpus_dir || nodes >= gpus_there;
+    p->inv->gdr.gpus_lost = nodes > gpus_there;
     if (nodes > gpus_there)
         ni_report(p->f, NI_F_FACT_UNREADABLE, dir, "%u GPUs for %u device nodes", gpus_there,
                   nodes);
