@@ -20,6 +20,7 @@ struct ni_ask {
     const char *sockets; /* --sockets list of interfaces to look at, or NULL */
     bool nvshmem;        /* nvshmem.conf files */
     bool gpus;           /* the GPUs even where no HCA was given */
+    bool gdr;            /* all ways of GPUDirect RDMA; else one is enough */
     bool pfs;            /* the PF of each VF: --require=rails counts by them */
     bool pod_interface;  /* the default route's interface is wanted whatever the HCAs say */
     bool all_hcas;       /* also the HCAs that are not the pod's (plan, topo) */

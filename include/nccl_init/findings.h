@@ -237,8 +237,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(SHM_SMALL, "shm.small", NI_WARNING,                                                      \
       "User: give the emptyDir at /dev/shm 1 GiB or more (sizeLimit, or docker --shm-size).")  \
     X(SOCKET_NONE, "socket.none", NI_ERROR,                                                    \
-      "NCCL dies with `no socket interface found` where no interface has an address: cluster " \
-      "admin: give the pod a network.")                                                        \
+      "NCCL dies with `no socket interface found` where no interface has an address. Cluster " \
+      "admin: give the pod a network with a routable address, and set its interface up.")      \
     X(SOCKET_UNUSABLE, "socket.unusable", NI_WARNING,                                          \
       "User: name interfaces of the pod that are up and have an address, or leave "            \
       "--sockets=auto.")                                                                       \
@@ -249,9 +249,13 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(USER_GDR_OFF, "user.gdr-level.off", NI_WARNING,                                          \
       "User: unset NCCL_NET_GDR_LEVEL, so that nccl-init chooses.")                            \
     X(USER_GID_WRONG, "user.gid-index.wrong", NI_ERROR,                                        \
-      "User: unset NCCL_IB_GID_INDEX, or name an index that holds a RoCE v2 GID of this pod.") \
+      "User: unset NCCL_IB_GID_INDEX and NCCL_IB_ADDR_*, empty ones too, or name an index "    \
+      "that holds a RoCE v2 GID of this pod.")                                                 \
     X(USER_HCA_FOREIGN, "user.ib-hca.foreign", NI_WARNING,                                     \
       "User: unset NCCL_IB_HCA, or name devices of this pod; use '=' for exact names.")        \
+    X(USER_HCA_LEFT_OUT, "user.ib-hca.left-out", NI_ERROR,                                     \
+      "User: unset NCCL_IB_HCA, or name only ports that the plan keeps: a port without a GID " \
+      "of this pod does not connect, a slow one slows all down.")                              \
     X(USER_HCA_NONE, "user.ib-hca.none", NI_ERROR,                                             \
       "User: unset NCCL_IB_HCA, or name devices of this pod: NCCL falls back to TCP without "  \
       "a word.")                                                                               \

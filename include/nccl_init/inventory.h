@@ -202,6 +202,7 @@ struct ni_gpu {
 
 struct ni_gdr {
     enum ni_known peermem; /* KNOWN: nvidia-peermem or nv_peer_mem is loaded */
+    enum ni_known listed;  /* ABSENT: as NCCL before 2.23.4 looks for it, it is not */
     enum ni_known
         open_driver; /* KNOWN: the open GPU kernel modules; ABSENT: the closed ones or no driver */
     enum ni_known cpu; /* its kind; ABSENT: the kernel is not arm64's */

@@ -109,6 +109,7 @@ void ni_flow_decide(struct ni_context *ctx)
         .pfs = (policy->require & NI_REQUIRE_RAILS) != 0,
         .nvshmem = (policy->targets & NI_FOR_NVSHMEM) != 0,
         .gpus = (policy->require & (NI_REQUIRE_GPUS | NI_REQUIRE_GDR)) != 0,
+        .gdr = all || (policy->require & NI_REQUIRE_GDR) != 0,
         .pod_interface = pod || policy->mode == NI_MODE_TCP || (policy->targets & NI_FOR_GLOO) != 0,
         .all_hcas = all,
         .all_gids = all,

@@ -77,13 +77,9 @@ static void judge_loaded(const struct ni_inventory *inv, struct ni_findings *f)
                   "nvidia-peermem is loaded, and DMA-BUF is there too (open GPU kernel modules, "
                   "kernel %u.%u)",
                   inv->self.kernel_major, inv->self.kernel_minor);
-    else if (h->peer_api == NI_ABSENT)
-        ni_report(f, NI_F_GDR_PEERMEM_HIDDEN, "nvidia_peermem",
-                  "nvidia-peermem is loaded, but not listed in /sys/kernel/mm/memory_peers: NCCL "
-                  "before 2.23.4 says `GPU Direct RDMA Disabled`");
 }
 
-/* That no way is there at all is told by the rule gdr.level. */
+/* That no way is there at all, or one that older NCCL does not see, is told by the rule gdr.level. */
 enum ni_outcome ni_check_peermem(const struct ni_facts *facts, const struct ni_plan *plan,
                                  struct ni_findings *f)
 {
@@ -98,7 +94,8 @@ enum ni_outcome ni_check_peermem(const struct ni_facts *facts, const struct ni_p
                   "not loaded, with MLNX_OFED or DOCA and closed GPU modules: if `modprobe "
                   "nvidia-peermem` says Invalid argument, the GPU driver was built before the RDMA "
                   "drivers");
-    if (ni_findings_has(f, NI_F_GDR_UNAVAILABLE) || ni_findings_has(f, NI_F_GDR_DMABUF_OFF))
+    if (ni_findings_has(f, NI_F_GDR_UNAVAILABLE) || ni_findings_has(f, NI_F_GDR_DMABUF_OFF) ||
+        ni_findings_has(f, NI_F_GDR_PEERMEM_HIDDEN))
         return NI_CHECK_FOUND;
     bool known = h->peermem_module == NI_KNOWN || inv->gdr.open_driver == NI_KNOWN ||
                  inv->gdr.open_driver == NI_ABSENT;

@@ -60,6 +60,10 @@ bool ni_can_gdr(const struct ni_facts *facts, struct ni_findings *f, const char 
 {
     const struct ni_inventory *inv = facts->inv;
     *ret_why = NULL;
+    if (inv->gdr.listed == NI_ABSENT && !ni_has_dmabuf(inv))
+        ni_report(f, NI_F_GDR_PEERMEM_HIDDEN, "nvidia_peermem",
+                  "nvidia-peermem is loaded, but not listed in /sys/kernel/mm/memory_peers: NCCL "
+                  "before 2.23.4 says `GPU Direct RDMA Disabled`");
     if (inv->gdr.peermem == NI_KNOWN)
         return true;
     const char *dmabuf = ni_user_value(facts, "NCCL_DMABUF_ENABLE");

@@ -194,14 +194,14 @@ static int follow(const struct ni_facts *facts, struct ni_plan *plan, const stru
 }
 
 /* Where NCCL asks for a type that cannot be read, a version before 2.26.2 aborts. */
-static bool reads_unread(const struct ni_facts *facts, const struct ni_plan *plan,
-                         const struct way *way)
+static const char *before_2_26_2(const struct ni_facts *facts, const struct ni_plan *plan,
+                                 const struct way *way)
 {
     for (unsigned i = 0; i < plan->n_chosen; i++) {
         if (end_of(facts->inv, chosen_port(facts, plan, i), way).unread)
-            return true;
+            return "; later ones before 2.26.2 abort on an entry whose type cannot be read";
     }
-    return false;
+    return "";
 }
 
 static void set_search(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
@@ -221,9 +221,7 @@ static void set_search(const struct ni_facts *facts, struct ni_plan *plan, struc
     ni_report(f, NI_F_GID_INDEX_DIFFERS, variable,
               "%s (%.120s); NCCL before 2.21.5 would use index 0%s",
               asked ? "left to NCCL's search as you asked" : "ports differ", text,
-              reads_unread(facts, plan, &c->way)
-                  ? ", before 2.26.2 abort on an entry whose type cannot be read"
-                  : "");
+              before_2_26_2(facts, plan, &c->way));
     if (how->v6)
         ni_decide_value(facts, plan, rule, "NCCL_IB_ADDR_FAMILY", "AF_INET6", f,
                         "all chosen GIDs are IPv6");
@@ -352,7 +350,8 @@ static void decide(const struct ni_facts *facts, struct ni_plan *plan, struct ni
                         "you set how NCCL searches; an index would switch that off");
         ni_report(f, NI_F_GID_INDEX_DIFFERS, variable,
                   "left unset for your search settings; NCCL before 2.21.5 does not know them and "
-                  "uses index 0");
+                  "uses index 0%s",
+                  before_2_26_2(facts, plan, &way));
     } else if (found && c.way.index >= 0) {
         set_index(facts, plan, f, &c);
     } else if (by_user && !(found && index < 0)) {
@@ -369,9 +368,16 @@ void ni_rule_gid_index(const struct ni_facts *facts, struct ni_plan *plan, struc
 {
     if (plan->n_chosen == 0)
         return;
-    if (chosen_port(facts, plan, 0)->link == NI_LINK_IB)
-        ni_decide_value(facts, plan, rule, variable, NULL, f,
-                        "an InfiniBand link: NCCL addresses by LID, or by GID 0");
-    else
+    if (chosen_port(facts, plan, 0)->link != NI_LINK_IB) {
         decide(facts, plan, f);
+        return;
+    }
+    ni_decide_value(facts, plan, rule, variable, NULL, f,
+                    "an InfiniBand link: NCCL addresses by LID, or by GID 0");
+    /* before 2.22.3 ncclIbAccept queries it on InfiniBand too, and uses it for nothing */
+    if (ni_user_int(facts, variable, -1) > 0)
+        ni_report(
+            f, NI_F_USER_VALUE_IGNORED, variable,
+            "without effect on InfiniBand; NCCL before 2.22.3 reads that GID of each port and "
+            "fails where the table is shorter");
 }

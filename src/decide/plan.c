@@ -61,8 +61,10 @@ void ni_decide_value(const struct ni_facts *facts, struct ni_plan *plan, const c
     if (file)
         ni_copy(s->file, sizeof(s->file), file);
     if (user && !*user)
-        ni_report(f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s; it stays so",
-                  file ? " in " : "", file ? file : "");
+        ni_report(f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s; it stays so%s%.100s%s",
+                  file ? " in " : "", file ? file : "",
+                  value ? ", and NCCL goes by its own default instead of `" : "",
+                  value ? value : "", value ? "`" : "");
 }
 
 NI_PRINTF(5, 0)

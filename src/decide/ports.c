@@ -42,6 +42,17 @@ bool ni_is_listed(const struct ni_facts *facts, int port)
     return is_in_option(facts, port) && is_in_users_list(facts, port);
 }
 
+bool ni_takes_left_out(const struct ni_facts *facts, const struct ni_plan *plan, int port)
+{
+    const struct ni_port *p = &facts->inv->port[port];
+    const struct ni_hca *h = &facts->inv->hca[p->hca];
+    /* what cannot be read may be ACTIVE */
+    bool active = p->state.known != NI_KNOWN || p->state.v == NI_PORT_ACTIVE;
+    return ni_user_value(facts, "NCCL_IB_HCA") && plan->transport == NI_NET_RDMA &&
+           !plan->pick[port].kept && h->claim >= 0 && !h->efa && active &&
+           is_in_users_list(facts, port);
+}
+
 /* The port by itself: state and link. */
 static void judge_port(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
                        int at)

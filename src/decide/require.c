@@ -9,12 +9,22 @@
 typedef bool demand_fn(const struct ni_facts *, const struct ni_plan *, struct ni_findings *,
                        struct ni_text *why);
 
-/* Each HCA kept opens, and NCCL will use a GID that is known to be this pod's. */
+/* NCCL takes no port beside those kept that cannot connect, each HCA kept opens, and NCCL will use a GID that is known to be this pod's. */
 static bool has_ports(const struct ni_facts *facts, const struct ni_plan *plan,
                       struct ni_findings *f, struct ni_text *why)
 {
     const struct ni_inventory *inv = facts->inv;
     char name[NI_DEV_NAME + 8];
+    const enum ni_link link = inv->port[plan->chosen[0]].link;
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        bool bad = strcmp(plan->pick[i].rule, "gid.pick") == 0 || inv->port[i].link != link ||
+                   inv->port[i].state.known != NI_KNOWN;
+        if (!bad || !ni_takes_left_out(facts, plan, (int)i))
+            continue;
+        ni_putf(why, "your NCCL_IB_HCA takes %s: %s", ni_port_text(inv, (int)i, name),
+                plan->pick[i].why);
+        return false;
+    }
     for (unsigned i = 0; i < plan->n_chosen; i++) {
         const struct ni_port *port = &inv->port[plan->chosen[i]];
         const struct ni_pick *pick = &plan->pick[plan->chosen[i]];

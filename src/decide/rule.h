@@ -31,6 +31,9 @@ bool ni_wants_tcp(const struct ni_facts *facts);
 /* Left in by --hcas and by the user's NCCL_IB_HCA, where there are such (ports.c). */
 bool ni_is_listed(const struct ni_facts *facts, int port);
 
+/* NCCL uses a port that the plan leaves out, for the user's NCCL_IB_HCA takes it (ports.c). */
+bool ni_takes_left_out(const struct ni_facts *facts, const struct ni_plan *plan, int port);
+
 /* The interface of the default route, if it can serve; NULL (socket.c). */
 const char *ni_pod_interface(const struct ni_facts *facts);
 

@@ -267,9 +267,39 @@ static void write_list(const struct ni_facts *facts, struct ni_plan *plan, struc
     put_names(l, &t);
 }
 
+/* Whether there is no address that serves peers, for sure; *ret_down: an interface that is down and
+   has one, which NCCL before 2.28.3 takes. */
+static bool serves_nobody(const struct ni_facts *facts, const char **ret_down)
+{
+    const struct ni_net *net = &facts->inv->net;
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        const struct ni_netdev *d = ni_find_netdev(facts->inv, net->addr[i].ifname);
+        if (ni_ip_is_link_local(net->addr[i].ip))
+            continue;
+        if (!d || d->known != NI_KNOWN || d->running)
+            return false;
+        *ret_down = d->name;
+    }
+    return net->v4_known == NI_KNOWN && net->v6_known == NI_KNOWN;
+}
+
+static void note_none(const struct ni_facts *facts, struct ni_findings *f)
+{
+    const char *down = NULL;
+    if (!serves_nobody(facts, &down))
+        return;
+    if (facts->inv->net.n_addr == 0)
+        ni_report(f, NI_F_SOCKET_NONE, variable,
+                  "no interface of this pod has an address but loopback");
+    else if (!ni_user_value(facts, variable)) /* else told where that is judged */
+        ni_report(f, NI_F_SOCKET_NONE, variable,
+                  "no interface that is up has a routable address: NCCL takes a link-local one or "
+                  "lo%s%s, and other nodes cannot connect",
+                  down ? ", before 2.28.3 " : "", down ? down : "");
+}
+
 void ni_rule_sockets(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
-    const struct ni_inventory *inv = facts->inv;
     const char *option = facts->policy->sockets, *pod = ni_pod_interface(facts);
     char names[NI_MAX_IFS][NI_IF_NAME];
     struct list l = {.n = 0};
@@ -298,7 +328,5 @@ void ni_rule_sockets(const struct ni_facts *facts, struct ni_plan *plan, struct 
     }
     ni_decide_value(facts, plan, rule, variable, NULL, f,
                     "no interface is known to be up with an address");
-    if (inv->net.v4_known == NI_KNOWN && inv->net.v6_known == NI_KNOWN && inv->net.n_addr == 0)
-        ni_report(f, NI_F_SOCKET_NONE, variable,
-                  "no interface of this pod has an address but loopback");
+    note_none(facts, f);
 }

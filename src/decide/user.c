@@ -26,7 +26,8 @@ static bool is_plain_name(struct ni_span s)
 
 /* Names: odd, one letter off, without effect; values: empty. By name, whatever the order of the
    environment; of one name the first entry counts. */
-static void check_names(const struct ni_facts *facts, struct ni_findings *f)
+static void check_names(const struct ni_facts *facts, const struct ni_plan *plan,
+                        struct ni_findings *f)
 {
     unsigned before = f->n;
     for (char *const *e = facts->env->entry; *e; e++) {
@@ -46,7 +47,7 @@ static void check_names(const struct ni_facts *facts, struct ni_findings *f)
         else if (strcmp(text, "NCCL_IB_CUDA_SUPPORT") == 0 ||
                  strcmp(text, "NCCL_IB_GDR_LEVEL") == 0)
             ni_report(f, NI_F_USER_NAME_OBSOLETE, text, "without effect since NCCL 2.4");
-        if (!*value)
+        if (!*value && !ni_plan_get(plan, text)) /* else told where it was decided */
             ni_report(f, NI_F_USER_VALUE_EMPTY, text, "set but empty; it stays so");
     }
     ni_findings_sort(f, before);
@@ -190,14 +191,27 @@ static void check_hca_list(const struct ni_facts *facts, const struct ni_plan *p
                   "%u names; NCCL drops those beyond %d silently", n, NI_MAX_CHOSEN);
 }
 
+static void check_left_out(const struct ni_facts *facts, const struct ni_plan *plan,
+                           struct ni_findings *f)
+{
+    char name[NI_DEV_NAME + 8];
+    for (unsigned i = 0; i < facts->inv->n_port; i++) {
+        if (ni_takes_left_out(facts, plan, (int)i))
+            ni_report(f, NI_F_USER_HCA_LEFT_OUT, ni_port_text(facts->inv, (int)i, name),
+                      "left out (%s), but your NCCL_IB_HCA takes it: NCCL uses it if it can",
+                      plan->pick[i].why);
+    }
+}
+
 void ni_rule_user(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     const char *topo = value_of(facts, "NCCL_TOPO_FILE");
     const char *plugin = value_of(facts, "NCCL_ENV_PLUGIN");
-    check_names(facts, f);
+    check_names(facts, plan, f);
     check_gdr_level(facts, f);
     check_numbers(facts, f);
     check_hca_list(facts, plan, f);
+    check_left_out(facts, plan, f);
     ni_check_user_sockets(facts, f);
     if (topo && facts->inv->topo_file != NI_KNOWN && facts->inv->topo_file != NI_UNSET)
         ni_report(f, NI_F_USER_TOPO_UNREADABLE, "NCCL_TOPO_FILE",

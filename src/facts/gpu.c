@@ -294,7 +294,7 @@ void ni_probe_gpus(struct ni_probe *p)
         return;
     }
     gdr->peermem = ni_is_there(p, "sys/module/nvidia_peermem/version");
-    if (gdr->peermem == NI_KNOWN && !p->ask->all_hcas)
+    if (gdr->peermem == NI_KNOWN && !p->ask->gdr)
         return;
     gdr->open_driver = NI_ABSENT;
     int err = ni_lines(p->root, open_driver_line, &gdr->open_driver, "proc/driver/nvidia/version");
@@ -302,6 +302,8 @@ void ni_probe_gpus(struct ni_probe *p)
         gdr->open_driver = ni_known_of(ni_note_unreadable(p, "proc/driver/nvidia/version", err));
     probe_kernel(p);
     bool dmabuf = ni_has_dmabuf(p->inv) && !ni_users(p, "NCCL_DMABUF_ENABLE");
-    if (gdr->peermem != NI_KNOWN && (!dmabuf || p->ask->all_hcas))
+    if (gdr->peermem == NI_KNOWN)
+        gdr->listed = probe_memory_peers(p, NI_ABSENT);
+    else if (!dmabuf || p->ask->all_hcas)
         gdr->peermem = probe_memory_peers(p, gdr->peermem);
 }

@@ -163,6 +163,17 @@ out=$(on h100-12dev h100-12dev doctor --require=rails=5 2>err)
 same "doctor, rails=5" 1 $?
 matches "doctor, rails=5" "*require.rails*" "$out"
 
+# What the user has set counts: ports that the plan leaves out, empty variables.
+while read -r case node demand why; do
+    out=$(on "$case" "$node" plan --require="$demand" 2>err)
+    matches "$case" "*The command would not be started: --require=$demand, but $why*" "$out"
+done <<'EOF'
+user-hca-left-out vf-no-netdev rdma your NCCL_IB_HCA takes mlx5_2/1: no RoCE GID of this pod
+user-hca-left-out-all gid-empty rdma none of the 2 RDMA devices given is usable
+user-hca-left-out-link ib-and-roce rails=1 your NCCL_IB_HCA takes mlx5_0/1: RoCE, while
+user-empty-family gid-ipv6-differs rdma NCCL would use another GID of mlx5_6/1
+user-empty-range gid-differs-range rdma NCCL would use another GID of mlx5_6/1
+EOF
 
 # ---- a snapshot of the node that refused ----------------------------------------------------------
 

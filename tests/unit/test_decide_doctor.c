@@ -39,7 +39,7 @@ static void test_peermem(void **state)
     h->peer_client = NI_ABSENT;
     diagnose();
     assert_found(NI_F_GDR_DRIVER_ORDER, "nvidia_peermem", "has no nv_mem");
-    h->peer_api = NI_ABSENT;
+    h->peer_api = node.inv.gdr.listed = NI_ABSENT;
     diagnose();
     assert_false(has(NI_F_GDR_DRIVER_ORDER));
     assert_found(NI_F_GDR_PEERMEM_HIDDEN, "nvidia_peermem", "NCCL before 2.23.4");

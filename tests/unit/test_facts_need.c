@@ -177,13 +177,14 @@ static void test_old_peermem(void **state)
     }
     for (int all = 0; all <= 1; all++) { /* one way is enough to run */
         begin("PCIDEVICE_A=0000:03:00.2");
-        pod.ask.all_hcas = all;
+        pod.ask.gdr = all;
         near_gpu();
         line("%s", open_driver);
         line("f sys/module/nvidia_peermem/version 580.1");
         gather();
         assert_int_equal(pod.inv.gdr.peermem, NI_KNOWN);
         assert_int_equal(pod.inv.gdr.open_driver, all ? NI_KNOWN : NI_UNSET);
+        assert_int_equal(pod.inv.gdr.listed, all ? NI_ABSENT : NI_UNSET);
     }
 }
 
