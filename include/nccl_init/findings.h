@@ -39,8 +39,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: leave the capability out of securityContext.capabilities, or add SETPCAP there, " \
       "so that it can be dropped.")                                                            \
     X(CAPS_KEEP_MISSING, "caps.keep.missing", NI_WARNING,                                      \
-      "User: add it to securityContext.capabilities; for another user than root also `setcap " \
-      "cap_ipc_lock=p nccl-init` in the image, without no_new_privs.")                         \
+      "User: add it to securityContext.capabilities. For CAP_IPC_LOCK of another user than "   \
+      "root: also `setcap cap_ipc_lock=p nccl-init` in the image, without no_new_privs.")      \
     X(CONF_HOME_DIFFERS, "conf.home.differs", NI_WARNING,                                      \
       "User: set HOME to the home in /etc/passwd, or name one file in NCCL_CONF_FILE, which "  \
       "NCCL 2.23.4 and later read.")                                                           \

@@ -9,7 +9,8 @@
 typedef bool demand_fn(const struct ni_facts *, const struct ni_plan *, struct ni_findings *,
                        struct ni_text *why);
 
-/* NCCL takes no port beside those kept that cannot connect, each HCA kept opens, and NCCL will use a GID that is known to be this pod's. */
+/* NCCL takes no port beside those kept that cannot connect, each HCA kept opens, and NCCL will use a
+   GID that is known to be this pod's. */
 static bool has_ports(const struct ni_facts *facts, const struct ni_plan *plan,
                       struct ni_findings *f, struct ni_text *why)
 {
@@ -35,14 +36,13 @@ static bool has_ports(const struct ni_facts *facts, const struct ni_plan *plan,
             return false;
         *why = before;
         ni_port_text(inv, plan->chosen[i], name);
+        const bool roce = port->link == NI_LINK_ROCE;
         if (h->uverbs.known == NI_DENIED || h->uverbs.known == NI_BAD)
             ni_putf(why, "the device node of %s cannot be told", h->name);
-        else if (port->link != NI_LINK_ROCE)
-            continue;
-        else if (pick->gid < 0 || inv->gid[pick->gid].own != NI_OWN_OURS ||
-                 ni_findings_has(f, NI_F_GID_OWNER_UNKNOWN))
+        else if (roce && (pick->gid < 0 || inv->gid[pick->gid].own != NI_OWN_OURS ||
+                          ni_findings_has(f, NI_F_GID_OWNER_UNKNOWN)))
             ni_putf(why, "whether the GID of %s is this pod's is not known", name);
-        else if (pick->nccl_index != (int)inv->gid[pick->gid].index)
+        else if (roce && pick->nccl_index != (int)inv->gid[pick->gid].index)
             ni_putf(why, "NCCL %s another GID of %s than the right one",
                     pick->nccl_index < 0 ? "may use" : "would use", name);
         else
@@ -58,6 +58,10 @@ static bool has_rdma(const struct ni_facts *facts, const struct ni_plan *plan,
     unsigned given = ni_given_hcas(facts->inv);
     if (ni_findings_has(f, NI_F_USER_NET_NONE)) {
         ni_put(why, "your NCCL_NET leaves NCCL no network");
+        return false;
+    }
+    if (ni_findings_has(f, NI_F_USER_SOCKET_NONE)) {
+        ni_put(why, "your NCCL_SOCKET_IFNAME leaves NCCL no interface to start with");
         return false;
     }
     if (plan->n_chosen > 0)
