@@ -29,6 +29,7 @@ static const struct {
     /* device nodes */
     {"dev/infiniband*", "alloc.no-uverbs", false, NULL},
     {"dev/infiniband*", "hca.node.*", false, NULL},
+    {"sys/class/infiniband_verbs*", "hca.node.*", false, NULL},
     {"dev/infiniband*", "rdma.cm.missing", false, NULL},
     {"sys/class/infiniband_verbs/*", "alloc.no-uverbs", false, NULL},
     /* what is ours is told by the addresses and routes */
