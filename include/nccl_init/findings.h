@@ -74,8 +74,7 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "Cluster admin: load nvidia-peermem, or install the open GPU kernel modules (DMA-BUF, "  \
       "kernel 5.12 or later).")                                                                \
     X(GID_INDEX_DIFFERS, "gid.index.differs", NI_INFO,                                         \
-      "User: NCCL 2.21.5 and later search per HCA and find them; use no older NCCL in this "   \
-      "pod.")                                                                                  \
+      "User: use no NCCL before 2.21.5 in this pod; later ones search per HCA.")               \
     X(GID_LINK_LOCAL, "gid.link-local", NI_WARNING,                                            \
       "Cluster admin: give the interface an IPv4 or a routable IPv6 address (network "         \
       "attachment, IPAM).")                                                                    \

@@ -59,15 +59,16 @@ static void pair(const struct ni_facts *facts, struct ni_plan *plan)
 bool ni_can_gdr(const struct ni_facts *facts, struct ni_findings *f, const char **ret_why)
 {
     const struct ni_inventory *inv = facts->inv;
+    const char *dmabuf = ni_user_value(facts, "NCCL_DMABUF_ENABLE");
+    const bool off = dmabuf && *dmabuf && ni_user_int(facts, "NCCL_DMABUF_ENABLE", 1) == 0;
     *ret_why = NULL;
-    if (inv->gdr.listed == NI_ABSENT && !ni_has_dmabuf(inv))
+    if (inv->gdr.listed == NI_ABSENT && (off || !ni_has_dmabuf(inv)))
         ni_report(f, NI_F_GDR_PEERMEM_HIDDEN, "nvidia_peermem",
                   "nvidia-peermem is loaded, but not listed in /sys/kernel/mm/memory_peers: NCCL "
                   "before 2.23.4 says `GPU Direct RDMA Disabled`");
     if (inv->gdr.peermem == NI_KNOWN)
         return true;
-    const char *dmabuf = ni_user_value(facts, "NCCL_DMABUF_ENABLE");
-    if (dmabuf && *dmabuf && ni_user_int(facts, "NCCL_DMABUF_ENABLE", 1) == 0) {
+    if (off) {
         *ret_why = "NCCL_DMABUF_ENABLE=0 and no peer memory module";
         ni_report(f, NI_F_GDR_DMABUF_OFF, "NCCL_DMABUF_ENABLE",
                   "DMA-BUF is switched off and no peer memory module is loaded: every byte goes "

@@ -153,11 +153,13 @@ static bool choose(const struct ni_facts *facts, const struct ni_plan *plan, boo
 }
 
 /* What NCCL will do, into the plan: the way in force, and where it ends on each port. The first port
-   where that is wrong, -1. */
+   where that is wrong, -1. by_user: the user's settings make it so. */
 static int follow(const struct ni_facts *facts, struct ni_plan *plan, const struct way *way,
                   struct ni_findings *f, bool by_user)
 {
     const struct ni_inventory *inv = facts->inv;
+    const enum ni_finding_id id = by_user ? NI_F_USER_GID_WRONG : NI_F_GID_SEARCH_WRONG;
+    const char *with = by_user ? "with your NCCL_IB_ADDR_*, " : "";
     int wrong = -1;
     plan->gid_index = way->index;
     for (unsigned i = 0; i < plan->n_chosen; i++) {
@@ -172,22 +174,20 @@ static int follow(const struct ni_facts *facts, struct ni_plan *plan, const stru
             continue;
         }
         wrong = wrong < 0 ? at : wrong;
-        if (!by_user)
-            continue;
         ni_port_text(inv, at, name);
         if (way->index >= 0)
-            ni_report(f, NI_F_USER_GID_WRONG, name,
+            ni_report(f, id, name,
                       "your NCCL_IB_GID_INDEX=%.24s is no RoCE v2 GID of this pod: ibv_modify_qp "
                       "fails",
                       ni_user_value(facts, variable));
         else if (end.unproven)
-            ni_report(f, NI_F_USER_GID_WRONG, name,
-                      "with your NCCL_IB_ADDR_*, NCCL's search compares the type of an entry that "
-                      "cannot be read: where it ends is not certain");
+            ni_report(f, id, name,
+                      "%sNCCL's search compares the type of an entry that cannot be read: where it "
+                      "ends is not certain",
+                      with);
         else
-            ni_report(f, NI_F_USER_GID_WRONG, name,
-                      "with your NCCL_IB_ADDR_*, NCCL's search ends on index %u, which is no RoCE "
-                      "v2 GID of this pod",
+            ni_report(f, id, name,
+                      "%sNCCL's search ends on index %u, which is no RoCE v2 GID of this pod", with,
                       end.index);
     }
     return wrong;
@@ -300,26 +300,6 @@ static int doubtful_port(const struct ni_facts *facts, const struct ni_plan *pla
     return -1;
 }
 
-/* Nothing is right: the first port where NCCL's search, left alone, is not. */
-static void report_wrong(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
-                         int port)
-{
-    char name[NI_DEV_NAME + 8];
-    int index = plan->pick[port].nccl_index;
-    ni_port_text(facts->inv, port, name);
-    ni_decide_value(facts, plan, rule, variable, NULL, f,
-                    "no index is right for all, and NCCL's search is %s on %s",
-                    index < 0 ? "uncertain" : "wrong", name);
-    if (index < 0)
-        ni_report(
-            f, NI_F_GID_SEARCH_WRONG, name,
-            "NCCL's search compares the type of an entry that cannot be read: where it ends is not "
-            "certain");
-    else
-        ni_report(f, NI_F_GID_SEARCH_WRONG, name,
-                  "NCCL's search ends on index %d, which is not this pod's RoCE v2 GID", index);
-}
-
 /* Ports of RoCE: what the rule says, and what will be in force beside what the user has set. */
 static void decide(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
@@ -359,8 +339,15 @@ static void decide(const struct ni_facts *facts, struct ni_plan *plan, struct ni
     } else if (found) {
         set_search(facts, plan, f, &c);
     } else {
-        report_wrong(facts, plan, f, wrong);
+        ni_port_text(facts->inv, wrong, name);
+        ni_decide_value(facts, plan, rule, variable, NULL, f,
+                        "no index is right for all, and NCCL's search is %s on %s",
+                        plan->pick[wrong].nccl_index < 0 ? "uncertain" : "wrong", name);
     }
+    if (index < 0 && (doubtful >= 0 || (!found && !searched)))
+        ni_report(f, NI_F_GID_INDEX_DIFFERS, variable,
+                  "left unset; NCCL before 2.21.5 would use index 0%s",
+                  before_2_26_2(facts, plan, &way));
     check_user_search(facts, &way, f);
 }
 
@@ -372,8 +359,11 @@ void ni_rule_gid_index(const struct ni_facts *facts, struct ni_plan *plan, struc
         decide(facts, plan, f);
         return;
     }
+    struct way way = {.index = (int)ni_user_int(facts, variable, -1)};
     ni_decide_value(facts, plan, rule, variable, NULL, f,
                     "an InfiniBand link: NCCL addresses by LID, or by GID 0");
+    (void)ni_user_search(facts, &way.search);
+    check_user_search(facts, &way, f); /* 2.21.5 searches on InfiniBand too */
     /* before 2.22.3 ncclIbAccept queries it on InfiniBand too, and uses it for nothing */
     if (ni_user_int(facts, variable, -1) > 0)
         ni_report(

@@ -285,10 +285,19 @@ static bool serves_nobody(const struct ni_facts *facts, const char **ret_down)
 
 static void note_none(const struct ni_facts *facts, struct ni_findings *f)
 {
+    const struct ni_net *net = &facts->inv->net;
+    const bool known = net->v4_known == NI_KNOWN && net->v6_known == NI_KNOWN;
     const char *down = NULL;
-    if (!serves_nobody(facts, &down))
+    if (!serves_nobody(facts, &down)) {
+        if (known && users_family(facts) != ANY_FAMILY && !ni_user_value(facts, variable) &&
+            !lacks_family(facts)) /* else told where that is judged */
+            ni_report(f, NI_F_USER_SOCKET_NONE, "NCCL_SOCKET_FAMILY",
+                      "the interface of the default route has no routable address of %s: NCCL "
+                      "takes the first that has any, a link-local one too",
+                      ni_user_value(facts, "NCCL_SOCKET_FAMILY"));
         return;
-    if (facts->inv->net.n_addr == 0)
+    }
+    if (net->n_addr == 0)
         ni_report(f, NI_F_SOCKET_NONE, variable,
                   "no interface of this pod has an address but loopback");
     else if (!ni_user_value(facts, variable)) /* else told where that is judged */
