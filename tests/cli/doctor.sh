@@ -39,7 +39,7 @@ NCCLINIT_IGNORE=$both "$bin" doctor --root="$nodes/gb200.tree" >out && status=0 
 same "NCCLINIT_IGNORE" "0 1" "$status $(grep -c '^Ignored: memlock.too-low (1), shm.default (1)$' out)"
 NCCLINIT_IGNORE=$both "$bin" doctor --root="$nodes/gb200.tree" --ignore=none >out && status=0 || status=$?
 same "none takes it back" "1 0" "$status $(grep -c '^Ignored' out)"
-for value in shm shm.default, shm.default,SHM ""; do
+for value in shm "shm.default," shm.default,SHM ""; do
     doctor --ignore="$value"
     same "--ignore=$value" "125 " "$status $(cat out)"
 done

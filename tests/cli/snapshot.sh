@@ -33,6 +33,7 @@ same "-o" "$(grep -vc '^#' live.tree)" "$(grep -vc '^#' file.tree)"
 same "full disk" 1 "$status"
 
 if ! is_sanitized; then
+    # shellcheck disable=SC3045 # dash and bash have it
     (ulimit -v 30000 && "$bin" snapshot >/dev/null 2>err)
     matches "little memory is not called a full disk" "*emory*" "$(cat err)"
 fi
