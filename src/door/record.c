@@ -26,7 +26,7 @@ static void add(struct ni_tree *t, const char *path, enum sure sure, struct ni_e
         room[n + e.len] = '\0';
         e.value = room + n;
         e.number = (uint32_t)t->n;
-        e.sure = sure;
+        e.sure = (uint8_t)sure;
     }
     int r = room ? ni_tree_add(t, &e) : -ENOMEM;
     if (r < 0)

@@ -372,7 +372,7 @@ static void test_file_too_big(void **state)
 /* A file system of two pages, then the same read-only. */
 static int on_full_disk(void)
 {
-    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+    if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0 ||
         mount("tmpfs", dir, "tmpfs", 0, "size=8k") < 0 || chdir(dir) < 0)
         return 77;
     if (ni_replace_file("env", 0644, put, (char[]){"old\n"}) != 0)
@@ -380,7 +380,7 @@ static int on_full_disk(void)
     if (ni_replace_file("env", 0644, put, big_text) != -ENOSPC || !holds("env", "old\n") ||
         for_names(ignore_name) != 1)
         return 2;
-    if (mount(NULL, dir, NULL, MS_REMOUNT | MS_RDONLY, "size=8k") < 0)
+    if (mount("none", dir, "none", MS_REMOUNT | MS_RDONLY, "size=8k") < 0)
         return 77;
     if (ni_replace_file("env", 0644, put, new_text) != -EROFS || !holds("env", "old\n") ||
         for_names(ignore_name) != 1)
