@@ -448,6 +448,8 @@ static void put_section(struct out *o, const struct ni_entry *at, const struct n
 
 static void put_all(struct out *o, struct ni_tree *t)
 {
+    if (t->n == 0) /* then there is no array */
+        return;
     sort(t, by_directory);
     for (struct ni_entry *e = t->at, *end = t->at + t->n, *next; e < end; e = next) {
         for (next = e + 1; next < end && is_of_dir(next, e->path);)
