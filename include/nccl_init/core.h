@@ -101,6 +101,7 @@ int ni_natural_cmp(const char *a, const char *b);
 
 /* ---- strict numbers: the whole text, no sign, no blank. 0 or -EINVAL, -ERANGE ---- */
 
+bool ni_is_digit(char c);
 /* 0 to 15, -1: no hex digit. */
 int ni_hex_digit(char c);
 int ni_parse_u64(struct ni_span s, uint64_t max, uint64_t *ret);

@@ -61,8 +61,9 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: remove NCCL_DMABUF_ENABLE=0: without a peer memory module DMA-BUF is the only "   \
       "way to GPUDirect RDMA.")                                                                \
     X(GDR_DMABUF_RCCL, "gdr.dmabuf.rccl", NI_WARNING,                                          \
-      "User: NCCL_DMABUF_ENABLE=1; before ROCm 7.11 only with the node's /boot mounted, else " \
-      "RCCL crashes. Cluster admin: or a driver with amdkfd's peer memory.")                   \
+      "User: set NCCL_DMABUF_ENABLE=1; before ROCm 7.11 mount the node's /boot too, "          \
+      "or RCCL crashes. Cluster admin: load a driver with amdkfd's peer memory "               \
+      "instead.")                                                                              \
     X(GDR_DRIVER_ORDER, "gdr.driver.order", NI_WARNING,                                        \
       "Cluster admin: install MLNX_OFED or DOCA first, then build and install the GPU driver " \
       "anew, then load nvidia-peermem; or use the open GPU kernel modules.")                   \
@@ -131,9 +132,9 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(HCA_NOT_SHOWN, "hca.not-shown", NI_INFO,                                                 \
       "Nothing to do: those the pod was given are all there; the list of the others is cut.")  \
     X(HCA_PLACE_LOST, "hca.place.lost", NI_INFO,                                               \
-      "NCCL attaches such an HCA to the first CPU; before 2.20.3 the job may die of it "       \
-      "(`Attribute busid of node nic not found`). User: with GPUs elsewhere, or such "         \
-      "an NCCL, give NCCL_TOPO_FILE.")                                                         \
+      "NCCL attaches such an HCA to the first CPU; before 2.20.3 the job may die of "          \
+      "it (`Attribute busid of node nic not found`). User: set NCCL_TOPO_FILE if "             \
+      "GPUs sit at another CPU, or NCCL is that old.")                                         \
     X(HCA_PORT_DISABLED, "hca.port.disabled", NI_WARNING,                                      \
       "User: add this device's network attachment to the pod; cluster admin: link state auto " \
       "for the VF, and the PF's interface up, with cable and switch port.")                    \
@@ -181,8 +182,9 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "Nothing to do where the image has the OFI plugin (aws-ofi-nccl); else NCCL goes over "  \
       "TCP.")                                                                                  \
     X(NVSHMEM_IBGDA, "nvshmem.ibgda", NI_WARNING,                                              \
-      "Cluster admin: NVreg_RegistryDwords=\"PeerMappingOverride=1;\" for the nvidia "         \
-      "module, or GDRCopy (gdrdrv) and its node in the pod.")                                  \
+      "Cluster admin: load the nvidia module with "                                            \
+      "NVreg_RegistryDwords=\"PeerMappingOverride=1;\", "                                      \
+      "or install GDRCopy (gdrdrv) and give its node to the pod.")                             \
     X(OPTION_INVALID, "option.invalid", NI_WARNING,                                            \
       "It is ignored. User: see `nccl-init --help` for what it may be.")                       \
     X(PCI_LINK_SLOW, "pci.link.slow", NI_WARNING,                                              \
@@ -203,8 +205,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "Cluster admin: look at cable, transceiver and switch port of the slow rail; user: a "   \
       "slower kind of NIC is better left out with --hcas.")                                    \
     X(RAIL_SLOW, "rail.slow", NI_WARNING,                                                      \
-      "Cluster admin: cable, transceiver, switch port and its speed. A storage port of "       \
-      "that kind: name the rails in --hcas, or ignore this.")                                  \
+      "Cluster admin: check cable, transceiver, switch port and its speed. User: if "          \
+      "it is a storage port, name the rails in --hcas.")                                       \
     X(RDMA_CGROUP_LOW, "rdma.cgroup.low", NI_WARNING,                                          \
       "Cluster admin: raise rdma.max of the pod's cgroup, or leave it at max.")                \
     X(RDMA_CM_MISSING, "rdma.cm.missing", NI_INFO,                                             \

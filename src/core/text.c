@@ -202,7 +202,7 @@ bool ni_is_any(const char *s, const char *const words[], size_t n)
     return false;
 }
 
-static bool is_digit(char c)
+bool ni_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -216,9 +216,9 @@ static int cmp_digits(const char **a, const char **b)
     while (*y == '0')
         y++;
     size_t nx = 0, ny = 0;
-    while (is_digit(x[nx]))
+    while (ni_is_digit(x[nx]))
         nx++;
-    while (is_digit(y[ny]))
+    while (ni_is_digit(y[ny]))
         ny++;
     *a = x + nx;
     *b = y + ny;
@@ -231,7 +231,7 @@ int ni_natural_cmp(const char *a, const char *b)
 {
     const char *x = a, *y = b;
     while (*x && *y) {
-        if (is_digit(*x) && is_digit(*y)) {
+        if (ni_is_digit(*x) && ni_is_digit(*y)) {
             int d = cmp_digits(&x, &y);
             if (d != 0)
                 return d;

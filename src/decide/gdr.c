@@ -170,7 +170,7 @@ void ni_rule_gdr(const struct ni_facts *facts, struct ni_plan *plan, struct ni_f
                         "--gdr");
     else if (inv->gdr.gpus_lost)
         ni_decide_value(facts, plan, rule, variable, NULL, f,
-                        "where each GPU sits is not told: fewer are listed than device nodes");
+                        "fewer GPUs are listed than there are device nodes");
     else if (inv->n_gpu == 0)
         ni_decide_value(facts, plan, rule, variable, NULL, f, "the pod has no GPU");
     else if (inv->gdr.cpu == NI_DENIED || inv->gdr.cpu == NI_BAD)

@@ -180,11 +180,6 @@ int ni_record_add(const struct ni_root *root, const char *path, const char *valu
 
 /* ---- what was met, as a tree ---- */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static int rank_of(char c)
 {
     return c == '/' ? 1 : c ? (unsigned char)c + 1 : 0;
@@ -207,7 +202,7 @@ static int cmp_numbers(const char **a, const char **b)
 static int path_cmp(const char *a, const char *b)
 {
     for (;;) {
-        if (is_digit(*a) && is_digit(*b)) {
+        if (ni_is_digit(*a) && ni_is_digit(*b)) {
             int c = cmp_numbers(&a, &b);
             if (c)
                 return c;

@@ -78,11 +78,6 @@ int ni_tree_add(struct ni_tree *t, const struct ni_entry *e)
 
 /* ---- entries ---- */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* FNV-1a */
 static size_t hash_of(const char *s, size_t n)
 {
@@ -362,7 +357,7 @@ static size_t read_escape(const char *s, size_t n, char *ret)
     /* \0 alone is NUL; a digit behind it would be octal to readers of C. */
     if (*s == '0') {
         *ret = '\0';
-        return n > 1 && is_digit(s[1]) ? 0 : 1;
+        return n > 1 && ni_is_digit(s[1]) ? 0 : 1;
     }
     for (const char *p = plain; *p; p += 2)
         if (*p == *s) {
