@@ -83,6 +83,13 @@ same "podC: interface" =net1 "$(setting NCCL_SOCKET_IFNAME podC)"
 same "podC: index" "$(in_pod podC gid_index mlx5_0 fd00:5::c v2 net1)" "$c"
 same "podD: index" "$(in_pod podD gid_index mlx5_1 fd00:5::d v2 net1)" "$d"
 differ "they are not the same" "$c" "$d"
+# The programs talk over IPv4, so nothing has looked for the IPv6 neighbour yet; the kernel gives a queue pair one second
+# for that (ib_resolve_unicast_gid_dmac, drivers/infiniband/core/verbs.c), which a loaded machine can miss.
+for way in "podC fd00:5::d" "podD fd00:5::c"; do
+    # shellcheck disable=SC2086 # words
+    set -- $way
+    works "$1 reaches $2" wait_for 20 in_pod "$1" ping6 -c 1 -W 1 "$2"
+done
 works "ibv_rc_pingpong from podD to podC" rc_pingpong podC mlx5_0 "$c" 10.244.0.3 podD mlx5_1 "$d"
 works "ib_write_bw from podC to podD" write_bw podD mlx5_1 "$d" 10.244.0.4 podC mlx5_0 "$c"
 fails "with podC's index in podD, a hole" "*Couldn't connect to remote QP*" rc_pingpong podC mlx5_0 "$c" 10.244.0.3 podD mlx5_1 "$c"
