@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -60,6 +59,6 @@ int main(int argc, char *argv[])
         return ni_usage(&ni_the_context,
                         "nccl-init has file capabilities, and the kernel does not let it put them "
                         "down: %s",
-                        strerror(-r));
+                        ni_errno_text(r));
     return ni_main(&ni_the_context, argc, argv, environ);
 }

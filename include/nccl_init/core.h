@@ -151,6 +151,8 @@ bool ni_ip_same_prefix(const uint8_t a[NI_GID_BYTES], const uint8_t b[NI_GID_BYT
 int ni_errno_of(struct ni_span name);
 /* NULL for an unknown number. */
 const char *ni_errno_name(int err);
+/* The error in words, the same with every libc. Takes errno or -errno; never NULL. */
+const char *ni_errno_text(int err);
 
 /* ---- names ---- */
 

@@ -3,7 +3,6 @@
    changed, and the command gets what execve makes of them (security/commoncap.c
    cap_bprm_creds_from_file). */
 #include <errno.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -154,7 +153,7 @@ static void report(struct ni_findings *f, enum ni_finding_id id, const char *opt
         return;
     ni_put_caps(&names, set);
     ni_report(f, id, option, "%s: %s%s%s", buf, what, err != 0 ? ": " : "",
-              err != 0 ? strerror(-err) : "");
+              err != 0 ? ni_errno_text(err) : "");
 }
 
 void ni_caps_apply(const struct ni_caps *want, struct ni_findings *f)

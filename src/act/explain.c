@@ -245,7 +245,7 @@ void ni_explain(int err, const char *file, char *const argv[], char *const envp[
         h.n = (size_t)n;
     ni_put(why, "`");
     put(why, file);
-    ni_putf(why, "`: %s", strerror(err));
+    ni_putf(why, "`: %s", ni_errno_text(err));
     if (err == ENOENT)
         explain_interpreter(fd, &h, why);
     else if (err == ENOEXEC)

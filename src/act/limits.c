@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RLIMIT_MEMLOCK: up, never down. */
 #include <errno.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #include "nccl_init/act.h"
@@ -35,7 +34,7 @@ static void report_failure(struct ni_findings *f, const char *which, rlim_t from
     put_limit(&to_text, to);
     ni_report(f, NI_F_MEMLOCK_LOW, "RLIMIT_MEMLOCK",
               "the %s limit stays at %s, raising it to %s failed: %s%s", which, from_buf, to_buf,
-              strerror(err),
+              ni_errno_text(err),
               /* kernel/sys.c do_prlimit: capable(), that is, against the initial user namespace */
               err == EPERM ? " (CAP_SYS_RESOURCE is missing or only of a user namespace, or a "
                              "seccomp filter forbids it)"
@@ -71,7 +70,7 @@ void ni_memlock_raise(const struct ni_plan *plan, int64_t *ret_soft, int64_t *re
     *ret_soft = *ret_hard = -1;
     if (prlimit(0, RLIMIT_MEMLOCK, NULL, &now) != 0) {
         ni_report(f, NI_F_MEMLOCK_LOW, "RLIMIT_MEMLOCK", "the limit cannot be read: %s",
-                  strerror(errno));
+                  ni_errno_text(errno));
         return;
     }
     /* The limits in force count, not those of the inventory: they may not have been readable. */

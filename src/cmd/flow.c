@@ -37,7 +37,7 @@ static int use_recorded(struct ni_context *ctx)
         n = -EOVERFLOW;
     if (n < 0)
         return ni_usage(ctx, "%.512s: %s: %s", ctx->options.root, recorded_environ,
-                        strerror((int)-n));
+                        ni_errno_text((int)n));
     ctx->env.entry = ctx->recorded_entry;
     /* As `run` took them on the recorded node: what is wrong is a finding. */
     return ni_args_env(ctx->verb, &ctx->env, true, &ctx->taken, &ctx->options, &ctx->findings,
@@ -82,7 +82,7 @@ int ni_flow_open(struct ni_context *ctx)
         return ctx->root.kind == NI_ROOT_LIVE ? 0 : use_recorded(ctx);
     if (ctx->verb == NI_VERB_RUN) {
         /* No descriptor left, say. Nothing is known then, but the command still runs. */
-        ni_report(&ctx->findings, NI_F_FACT_UNREADABLE, ctx->options.root, "%s", strerror(-r));
+        ni_report(&ctx->findings, NI_F_FACT_UNREADABLE, ctx->options.root, "%s", ni_errno_text(r));
         return 0;
     }
     if (r == -EINVAL && line > 0)
@@ -90,7 +90,7 @@ int ni_flow_open(struct ni_context *ctx)
     if (r == -ENOSYS)
         return ni_usage(ctx, "--root needs openat2, which this kernel or a seccomp filter lacks");
     /* The reason must not be lost behind a long path. */
-    return ni_usage(ctx, "%.512s: %s", ctx->options.root, strerror(-r));
+    return ni_usage(ctx, "%.512s: %s", ctx->options.root, ni_errno_text(r));
 }
 
 void ni_flow_decide(struct ni_context *ctx)

@@ -161,7 +161,7 @@ static void say_limits(struct ni_context *ctx, const char *path, const struct se
     if (self->caps_err != 0)
         ni_say(ctx, NI_LOG_WARN,
                "%s: without the file capabilities of %s: %s; %s, or raise the limit elsewhere",
-               path, self->path, strerror(self->caps_err),
+               path, self->path, ni_errno_text(self->caps_err),
                self->caps_err == EPERM ? "install as root with CAP_SETFCAP"
                                        : "use a volume that can keep them");
     if (statvfs(path, &fs) < 0)
@@ -184,7 +184,7 @@ static int failed(struct ni_context *ctx, int err, const char *path, const struc
     struct ni_text t = ni_text_on(buf, sizeof(buf));
 
     ni_put_quoted(&t, path, strlen(path), 512);
-    ni_putf(&t, ": %s", strerror(err));
+    ni_putf(&t, ": %s", ni_errno_text(err));
     if (self)
         put_advice(&t, err, path, self);
     else

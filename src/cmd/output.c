@@ -34,7 +34,7 @@ int ni_output(struct ni_context *ctx, int (*write)(int fd, void *arg), void *arg
             r = -errno;
     }
     if (r < 0 && r != -EPIPE && r != -EILSEQ)
-        ni_say(ctx, NI_LOG_ERROR, "%.512s: %s", path, strerror(-r));
+        ni_say(ctx, NI_LOG_ERROR, "%.512s: %s", path, ni_errno_text(r));
     return r;
 }
 

@@ -212,5 +212,5 @@ void ni_last_words(struct ni_context *ctx, const char *line, bool findings)
     (ctx->options.log_json ? put_object : put_lines)(ctx, &t, quoted_buf, findings);
     r = ni_termination_log(ctx->options.termination_log, buf);
     if (r < 0)
-        ni_say(ctx, NI_LOG_DEBUG, "%s: %s", ctx->options.termination_log, strerror(-r));
+        ni_say(ctx, NI_LOG_DEBUG, "%s: %s", ctx->options.termination_log, ni_errno_text(r));
 }

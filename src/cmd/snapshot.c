@@ -71,7 +71,7 @@ int ni_cmd_snapshot(struct ni_context *ctx, char *const operands[])
         r = record_environ(ctx);
     }
     if (r < 0) {
-        ni_say(ctx, NI_LOG_ERROR, "cannot record: %s", strerror(-r));
+        ni_say(ctx, NI_LOG_ERROR, "cannot record: %s", ni_errno_text(r));
         return NI_EXIT_FAILED;
     }
     return ni_output(ctx, write_record, ctx) == 0 ? 0 : NI_EXIT_FAILED;

@@ -5,7 +5,6 @@
 #include "nccl_init/decide.h"
 
 #include <errno.h>
-#include <string.h>
 
 #if NI_HAVE_VERBS
 #include "nccl_init/verbs.h"
@@ -63,7 +62,7 @@ int ni_try_ports(struct ni_context *ctx,
         int err = errno;
 
         ni_report(&ctx->findings, NI_F_VERBS_PROCESS, "self-test", "no shared memory: %s",
-                  strerror(err));
+                  ni_errno_text(err));
         return -err;
     }
     ctx->trials->size = ctx->options.size;

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <string.h>
 
 #if NI_HAVE_VERBS
 #include "nccl_init/verbs.h"
@@ -25,7 +24,7 @@ static void put_verbs(struct ni_text *t)
         ni_putf(t, "devices here: %d\n", n);
     else
         ni_putf(t, "devices here: none (%s)\n",
-                n == -ENOSYS ? "the kernel has no RDMA" : strerror(-n));
+                n == -ENOSYS ? "the kernel has no RDMA" : ni_errno_text(-n));
     ni_put(t, "libnl " NI_LIBNL_VERSION "\n");
 }
 #else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of errors: for the `e` lines of a .tree file, and for people. */
+/* Errors by name, for the `e` lines of a .tree file and for reports, and in words for people. */
 #include <errno.h>
 
 #include "nccl_init/core.h"
@@ -53,4 +53,52 @@ const char *ni_errno_name(int err)
         if (names[i].err == err)
             return names[i].name;
     return NULL;
+}
+
+const char *ni_errno_text(int err)
+{
+    /* glibc's words, which people search for; for EILSEQ and EOVERFLOW what the door means. */
+    static const struct {
+        int err;
+        const char *text;
+    } words[] = {
+        {E2BIG, "Argument list too long"},
+        {EACCES, "Permission denied"},
+        {EBADF, "Bad file descriptor"},
+        {EBUSY, "Device or resource busy"},
+        {EDQUOT, "Disk quota exceeded"},
+        {EEXIST, "File exists"},
+        {EFBIG, "File too large"},
+        {EILSEQ, "it holds a NUL byte"},
+        {EINVAL, "Invalid argument"},
+        {EIO, "Input/output error"},
+        {EISDIR, "Is a directory"},
+        {ELOOP, "Too many levels of symbolic links"},
+        {EMFILE, "Too many open files"},
+        {ENAMETOOLONG, "File name too long"},
+        {ENFILE, "Too many open files in system"},
+        {ENODEV, "No such device"},
+        {ENOENT, "No such file or directory"},
+        {ENOEXEC, "Exec format error"},
+        {ENOMEM, "Cannot allocate memory"},
+        {ENOSPC, "No space left on device"},
+        {ENOSYS, "Function not implemented"},
+        {ENOTDIR, "Not a directory"},
+        {ENOTSUP, "Operation not supported"},
+        {ENXIO, "No such device or address"},
+        {EOVERFLOW, "it is too long"},
+        {EPERM, "Operation not permitted"},
+        {EPIPE, "Broken pipe"},
+        {EROFS, "Read-only file system"},
+        {ESTALE, "Stale file handle"},
+        {ETIMEDOUT, "Connection timed out"},
+        {ETXTBSY, "Text file busy"},
+    };
+    const int positive = err < 0 ? -err : err;
+    const char *name = ni_errno_name(positive);
+
+    for (size_t i = 0; i < NI_COUNT(words); i++)
+        if (words[i].err == positive)
+            return words[i].text;
+    return name ? name : "unknown error";
 }

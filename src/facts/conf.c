@@ -136,7 +136,7 @@ static void read_conf(struct ni_probe *p, const struct library *lib, const char 
     const struct ni_root root = ni_named_root(p);
     int err = ni_lines(&root, conf_line, &c, "%s", below);
     if (err < 0 && ni_known_of(err) != NI_ABSENT)
-        ni_report(p->f, NI_F_CONF_UNREADABLE, file, "%s", ni_err_text(err));
+        ni_report(p->f, NI_F_CONF_UNREADABLE, file, "%s", ni_errno_text(err));
 }
 
 /* ---- the user's home ---- */

@@ -20,36 +20,17 @@ struct ni_num ni_read_num(const struct ni_root *root, const char *path)
     return (struct ni_num){minus ? -(int64_t)v : (int64_t)v, NI_KNOWN};
 }
 
-const char *ni_err_text(int err)
-{
-    static const struct {
-        int err;
-        const char *text;
-    } words[] = {
-        {ENOENT, "no such file"},        {EACCES, "permission denied"},
-        {EPERM, "not permitted"},        {EIO, "I/O error"},
-        {EINVAL, "invalid argument"},    {EOVERFLOW, "longer than it can be"},
-        {EILSEQ, "it holds a NUL byte"},
-    };
-    for (unsigned i = 0; i < NI_COUNT(words); i++) {
-        if (words[i].err == -err)
-            return words[i].text;
-    }
-    const char *name = ni_errno_name(-err);
-    return name ? name : "unknown error";
-}
-
 int ni_note_unreadable(struct ni_probe *p, const char *path, int err)
 {
     if (ni_known_of(err) != NI_ABSENT)
-        ni_report(p->f, NI_F_FACT_UNREADABLE, path, "reading failed: %s", ni_err_text(err));
+        ni_report(p->f, NI_F_FACT_UNREADABLE, path, "reading failed: %s", ni_errno_text(err));
     return err;
 }
 
 int ni_note_missing(struct ni_probe *p, const char *path, int err)
 {
     if (ni_note_unreadable(p, path, err) < 0 && ni_known_of(err) == NI_ABSENT)
-        ni_report(p->f, NI_F_FACT_UNREADABLE, path, "reading failed: %s", ni_err_text(err));
+        ni_report(p->f, NI_F_FACT_UNREADABLE, path, "reading failed: %s", ni_errno_text(err));
     return err;
 }
 

@@ -152,8 +152,6 @@ struct ni_num ni_read_num(const struct ni_root *root, const char *path);
 struct ni_num ni_note_num(struct ni_probe *p, const char *path);
 /* A number with one decimal at most and its unit, such as " Gb/sec", in thousandths. */
 struct ni_num ni_read_rate(struct ni_probe *p, const char *path, const char *unit);
-/* An errno of the door in words, the same with every libc. */
-const char *ni_err_text(int err);
 /* A finding FACT_UNREADABLE unless the file is just absent. Returns err. */
 int ni_note_unreadable(struct ni_probe *p, const char *path, int err);
 /* The same where the kernel always has the file: its absence is told too. */
