@@ -365,9 +365,14 @@ void ni_rule_gid_index(const struct ni_facts *facts, struct ni_plan *plan, struc
     (void)ni_user_search(facts, &way.search);
     check_user_search(facts, &way, f); /* 2.21.5 searches on InfiniBand too */
     /* before 2.22.3 ncclIbAccept queries it on InfiniBand too, and uses it for nothing */
-    if (ni_user_int(facts, variable, -1) > 0)
+    if (way.index > 0)
         ni_report(
             f, NI_F_USER_VALUE_IGNORED, variable,
             "without effect on InfiniBand; NCCL before 2.22.3 reads that GID of each port and "
             "fails where the table is shorter");
+    else if ((int)ni_user_int(facts, variable, 0) < 0)
+        ni_report(f, NI_F_USER_VALUE_IGNORED, variable,
+                  "without effect on InfiniBand; NCCL before 2.21.5 knows no negative index: it "
+                  "reads GID %d of each port and fails",
+                  way.index);
 }
