@@ -1,52 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What flows into decide/ (policy) and out of it (plan) to act/ and report/. Plain data. */
+/* What flows out of decide/ to act/ and report/. Plain data. */
 #ifndef NCCL_INIT_PLAN_H
 #define NCCL_INIT_PLAN_H
 
 #include "nccl_init/core.h"
-#include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
-
-/* ---- policy: what the user asked for by option or NCCLINIT_* variable ---- */
-
-enum ni_mode { NI_MODE_AUTO, NI_MODE_RDMA, NI_MODE_TCP, NI_MODE_OFF };
-
-/* NCCL's path types, near to far (NCCL 2.30.7 include/graph.h PATH_*). */
-enum ni_distance { NI_DIST_UNKNOWN, NI_DIST_PIX, NI_DIST_PXB, NI_DIST_PHB, NI_DIST_SYS };
-
-enum ni_gdr_policy { NI_GDR_AUTO, NI_GDR_OFF, NI_GDR_LEVEL };
-
-enum ni_memlock_policy { NI_MEMLOCK_MAX, NI_MEMLOCK_KEEP, NI_MEMLOCK_BYTES };
-
-/* --for: whose variables to write; bits. */
-enum { NI_FOR_NCCL = 1, NI_FOR_NVSHMEM = 2, NI_FOR_UCX = 4, NI_FOR_GLOO = 8 };
-
-/* --require: what must hold, else the command is not started; bits. */
-enum {
-    NI_REQUIRE_RDMA = 1,
-    NI_REQUIRE_GDR = 2,
-    NI_REQUIRE_MEMLOCK = 4,
-    NI_REQUIRE_ROCE_V2 = 8,
-    NI_REQUIRE_RAILS = 16,
-    NI_REQUIRE_GPUS = 32
-};
-
-struct ni_policy {
-    enum ni_mode mode;
-    unsigned targets; /* NI_FOR_*; 0: NCCL */
-    enum ni_gdr_policy gdr;
-    enum ni_distance gdr_level; /* if NI_GDR_LEVEL */
-    enum ni_memlock_policy memlock;
-    int64_t memlock_bytes;         /* if NI_MEMLOCK_BYTES */
-    unsigned require;              /* NI_REQUIRE_* */
-    unsigned rails;                /* at least so many, if NI_REQUIRE_RAILS */
-    uint64_t keep_caps, drop_caps; /* sets of capabilities (core.h) */
-    bool drop_unneeded;            /* also what only raising the limit needs */
-    const char *hcas;    /* name[:port],... or NULL for auto; checked: names NCCL can carry */
-    const char *sockets; /* interface names, "pod" for the default route's, or NULL for auto */
-};
-
-/* ---- plan ---- */
+#include "nccl_init/policy.h"
 
 enum {
     NI_MAX_CHOSEN = 32,  /* MAX_IB_DEVS, NCCL 2.30.7 transport/net_ib/common.h */
@@ -127,34 +86,7 @@ struct ni_plan {
     struct ni_setting setting[NI_MAX_SETTING]; /* in the order of the rules */
 };
 
-/* ---- what doctor looked at ---- */
-
-enum ni_outcome {
-    NI_CHECK_IDLE,    /* nothing of that kind here */
-    NI_CHECK_UNKNOWN, /* the facts cannot be read from here: neither good nor bad */
-    NI_CHECK_OK,
-    NI_CHECK_FOUND /* there are findings */
-};
-
-struct ni_checked {
-    const char *id; /* of the check */
-    enum ni_outcome outcome;
-};
-
-enum { NI_MAX_CHECK = 32 };
-
-struct ni_diagnosis {
-    struct ni_checked at[NI_MAX_CHECK]; /* in the order of the table */
-    unsigned n;
-    struct {
-        bool asked; /* --ignore */
-        unsigned n; /* findings that do not count for that */
-    } ignored[NI_F_COUNT];
-};
-
 /* The setting of that variable, or NULL when no rule spoke of it. */
 const struct ni_setting *ni_plan_get(const struct ni_plan *plan, const char *name);
-/* "PXB"; "-" for unknown. */
-const char *ni_distance_text(enum ni_distance d);
 
 #endif

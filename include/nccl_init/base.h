@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bounds, and how a fact stands. */
+#ifndef NCCL_INIT_BASE_H
+#define NCCL_INIT_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define NI_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define NI_PRINTF(fmt, args)
+#endif
+
+#define NI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Of a large table that is zero at the start: "common", so that the linker puts it behind the few
+   words that others keep zeroed, which then share a page instead of taking one each. */
+#define NI_LARGE __attribute__((common))
+
+/* Bounds. Each is the kernel's own, the size that includes the NUL. */
+enum {
+    NI_DEV_NAME = 64, /* IB_DEVICE_NAME_MAX, include/uapi/rdma/rdma_netlink.h */
+    NI_IF_NAME = 16,  /* IFNAMSIZ, include/uapi/linux/if.h */
+    NI_BDF_TEXT = 17, /* "ffffffff:ff:1f.7": a domain has up to 32 bits (VMD, Hyper-V) */
+    NI_IP_TEXT = 46,  /* INET6_ADDRSTRLEN */
+    NI_GID_BYTES = 16,
+    NI_PATH = 512, /* longest path below the root that the program builds */
+    NI_PAGE = 4096 /* a sysfs attribute is at most one page (fs/sysfs/file.c) */
+};
+
+/* How a fact stands: absent, denied, malformed and zero are four different things. */
+enum ni_known {
+    NI_UNSET = 0, /* never looked at */
+    NI_ABSENT,    /* looked at: there is no such file */
+    NI_DENIED,    /* there, but not readable: EACCES, EPERM, EIO, ... */
+    NI_BAD,       /* read, but not of the form the kernel writes */
+    NI_KNOWN
+};
+
+struct ni_num {
+    int64_t v; /* meaningful only if known == NI_KNOWN */
+    enum ni_known known;
+};
+
+/* The state that belongs to a negative errno of the door (facts.h). */
+enum ni_known ni_known_of(int err);
+/* "unread", "absent", "denied", "malformed", "known". */
+const char *ni_known_text(enum ni_known known);
+
+#endif

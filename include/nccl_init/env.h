@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The environment. */
+#ifndef NCCL_INIT_ENV_H
+#define NCCL_INIT_ENV_H
+
+#include "nccl_init/text.h"
+
+/* Somebody's environment, not owned, never changed. The first entry of a name counts, as in
+   getenv(3). */
+struct ni_env {
+    char *const *entry; /* NULL-terminated */
+};
+
+/* The value of `name`, "" when set but empty, NULL when not set. */
+const char *ni_env_get(const struct ni_env *env, const char *name);
+/* Splits NAME=VALUE at the first '='. false when there is no '=' or no name. */
+bool ni_env_split(const char *entry, struct ni_span *ret_name, const char **ret_value);
+
+#endif

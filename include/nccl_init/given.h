@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which HCAs were given to the pod: sources, and what each claims. */
+#ifndef NCCL_INIT_GIVEN_H
+#define NCCL_INIT_GIVEN_H
+
+#include "nccl_init/core.h"
+
+enum {
+    NI_MAX_CLAIM =
+        640 /* one environment string is 128 KiB (MAX_ARG_STRLEN): about 580 devices of _INFO */
+};
+
+/* Design 4.1, in order of trust. */
+enum ni_source {
+    NI_SRC_NONE,
+    NI_SRC_OPTION,    /* --hcas=LIST */
+    NI_SRC_PCIDEVICE, /* sriov-network-device-plugin */
+    NI_SRC_SRIOVNET,  /* SRIOVNETWORK_*, dra-driver-sriov */
+    NI_SRC_DRA,       /* device metadata files, KEP-5304 */
+    NI_SRC_NETSTATUS, /* k8s.v1.cni.cncf.io/network-status of Multus */
+    NI_SRC_UVERBS,    /* openable /dev/infiniband/uverbsN */
+    NI_SRC_NETDEV,    /* HCA whose netdev is in this network namespace */
+    NI_SRC_HOST       /* host network: all */
+};
+
+enum ni_claim_state {
+    NI_CLAIM_BAD_ID,    /* neither a PCI address nor an auxiliary name */
+    NI_CLAIM_NO_DEVICE, /* not in sysfs */
+    NI_CLAIM_NOT_RDMA,  /* there, but without infiniband/: accelerator, vfio, no RDMA driver */
+    NI_CLAIM_UNREAD,    /* there, but sysfs does not tell what it is */
+    NI_CLAIM_OK
+};
+
+/* One device id that somebody gave the pod. */
+struct ni_claim {
+    enum ni_source source;
+    enum ni_claim_state state;
+    char id[NI_DEV_NAME];       /* "0000:03:00.2", "mlx5_core.sf.4" */
+    char from[96];              /* variable or file */
+    char rdma_dev[NI_DEV_NAME]; /* what the JSON calls it, "" when it does not */
+    int hca;                    /* first HCA of the device, -1 */
+};
+
+#endif

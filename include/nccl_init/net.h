@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Interfaces, addresses and routes of the network namespace. */
+#ifndef NCCL_INIT_NET_H
+#define NCCL_INIT_NET_H
+
+#include "nccl_init/core.h"
+
+enum {
+    NI_MAX_NETDEV = 64,  /* interfaces looked at */
+    NI_MAX_ROUTE = 1024, /* IPv4 routes of the main table */
+    NI_MAX_ADDR =
+        4096 /* addresses of this network namespace; kube-proxy IPVS binds one per service */
+};
+
+struct ni_netdev {
+    char name[NI_IF_NAME];
+    enum ni_known known; /* ABSENT: not in this namespace */
+    /* operstate up or unknown: what IFF_RUNNING is made of (net/core/dev.c dev_get_flags) */
+    bool running;
+    struct ni_num mtu;
+    struct ni_num ifindex; /* of those that the user's NCCL_SOCKET_IFNAME means */
+};
+
+struct ni_addr {
+    uint8_t ip[NI_GID_BYTES];
+    char ifname[NI_IF_NAME]; /* "" where the route table does not tell */
+};
+
+/* One IPv4 route of the main table; the others are not in /proc. */
+struct ni_route {
+    uint8_t dest[NI_GID_BYTES];
+    uint8_t bits; /* 0..32 */
+    bool gateway; /* goes through a router */
+    char ifname[NI_IF_NAME];
+};
+
+struct ni_net {
+    enum ni_known v4_known, v6_known, route_known;
+    unsigned n_addr, n_route;
+    char default_if[NI_IF_NAME];      /* of the IPv4, else the IPv6 default route; "" */
+    struct ni_addr addr[NI_MAX_ADDR]; /* loopback left out */
+    struct ni_route route[NI_MAX_ROUTE];
+};
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a PCI function sits, as NCCL will see it. */
+#ifndef NCCL_INIT_PCI_H
+#define NCCL_INIT_PCI_H
+
+#include "nccl_init/text.h"
+
+/* Domain, bus, device, function, as in `0000:3b:00.2`. */
+struct ni_bdf {
+    uint32_t domain;
+    uint8_t bus, dev, fn;
+};
+
+/* "0000:3b:00.2": 4 to 8 hex digits of domain, 2, 2, 1. 0 or -EINVAL. */
+int ni_parse_bdf(struct ni_span s, struct ni_bdf *ret);
+/* As the kernel writes it: %04x:%02x:%02x.%x (drivers/pci/probe.c pci_setup_device). Returns buf.
+   */
+const char *ni_bdf_text(struct ni_bdf bdf, char buf[NI_BDF_TEXT]);
+int ni_bdf_cmp(struct ni_bdf a, struct ni_bdf b);
+
+/* An auxiliary-bus device name, `mlx5_core.sf.4`: module.name.number (drivers/base/auxiliary.c). */
+bool ni_is_aux_id(struct ni_span s);
+
+enum {
+    NI_MAX_DEPTH = 24 /* PCI functions from the root to a device */
+};
+
+/* The functions from the host bridge down to the device, as the target of sys/bus/pci/devices/BDF
+   lists them. */
+struct ni_pci {
+    enum ni_known known;
+    uint32_t root_domain; /* "pci0000:00" */
+    uint8_t root_bus;
+    uint8_t depth;                  /* at[depth - 1] is the device itself */
+    struct ni_bdf at[NI_MAX_DEPTH]; /* at[0] lies on the root bus */
+    bool none;                      /* SoftRoCE: a device of no bus */
+    char aux[NI_DEV_NAME]; /* below the function: a sub-function, "mlx5_core.sf.4"; else "" */
+    struct ni_num numa;    /* -1 where the firmware tells none */
+};
+
+/* Whether NCCL sees a PCI switch above both: it climbs two functions at a time, so that a switch
+   (upstream and downstream port) is one step and a root port none (NCCL 2.30.7 graph/xml.cc
+   ncclTopoGetXmlFromSys). 0: none; 1: the same first switch; 2: only higher ones. */
+int ni_pci_switch(const struct ni_pci *a, const struct ni_pci *b);
+
+/* NCCL's path types, near to far (NCCL 2.30.7 include/graph.h PATH_*). */
+enum ni_distance { NI_DIST_UNKNOWN, NI_DIST_PIX, NI_DIST_PXB, NI_DIST_PHB, NI_DIST_SYS };
+
+/* "PXB"; "-" for unknown. */
+const char *ni_distance_text(enum ni_distance d);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* HCAs, their ports and GID tables. */
+#ifndef NCCL_INIT_RDMA_H
+#define NCCL_INIT_RDMA_H
+
+#include "nccl_init/core.h"
+#include "nccl_init/pci.h"
+
+enum {
+    NI_MAX_HCA = 64,    /* NCCL uses 32 (MAX_IB_DEVS) */
+    NI_MAX_PORT = 128,  /* ports of all HCAs */
+    NI_MAX_GID = 16384, /* non-empty GID entries of all ports; a table completed is held twice */
+    NI_GID_TABLE = 4096 /* GID entries looked at per port; rxe has 1024, mlx5 256 */
+};
+
+enum ni_link { NI_LINK_UNKNOWN, NI_LINK_IB, NI_LINK_ROCE };
+
+/* enum ib_port_state, include/rdma/ib_verbs.h */
+enum ni_port_state {
+    NI_PORT_NOP,
+    NI_PORT_DOWN,
+    NI_PORT_INIT,
+    NI_PORT_ARMED,
+    NI_PORT_ACTIVE,
+    NI_PORT_ACTIVE_DEFER
+};
+
+/* "ACTIVE"; NULL: a number that IB does not define. */
+const char *ni_port_state_text(int64_t state);
+
+enum ni_gid_type { NI_GID_UNREAD, NI_GID_V1, NI_GID_V2 };
+
+/* Whether an entry of the table belongs to this network namespace. */
+enum ni_own { NI_OWN_UNKNOWN, NI_OWN_OURS, NI_OWN_FOREIGN };
+
+/* One non-empty entry of ports/P/gids. */
+struct ni_gid {
+    uint8_t ip[NI_GID_BYTES];
+    uint16_t index;
+    enum ni_gid_type type;
+    enum ni_own own;
+    char ndev[NI_IF_NAME]; /* name only: the kernel does not say of which namespace */
+};
+
+struct ni_port {
+    int hca;
+    unsigned num; /* 1.. */
+    struct ni_num state;
+    enum ni_link link;
+    struct ni_num mbps; /* of `rate` */
+    int first_gid;      /* consecutive in the pool, ascending index */
+    unsigned n_gid;
+    /* false: reading stopped at the first GID that is right (facts.h struct ni_ask) */
+    bool gids_complete;
+    bool gids_lost;     /* an entry could not be read */
+    unsigned gids_read; /* entries looked at, empty ones included */
+};
+
+/* NCCL does not read `physfn`: it takes the HCA's place on the PCI tree from its path with the
+   function digit, and by default the device digits too, set to 0 (NCCL 2.30.7
+   transport/net_ib/init.cc ncclIbGetPciPath). What is at those addresses? Of a sub-function NCCL
+   makes `mlx5_core.00.0`, no PCI device; SoftRoCE has no path: NOTHING. */
+enum ni_at { NI_AT_UNREAD, NI_AT_ITSELF, NI_AT_NIC, NI_AT_OTHER, NI_AT_NOTHING };
+
+struct ni_nccl_place {
+    enum ni_at merged;   /* bus:00.0, with NCCL_IB_MERGE_VFS=1 */
+    enum ni_at unmerged; /* bus:dev.0, with 0; read only where that value may come to be in force */
+};
+
+/* /dev/infiniband/uverbsN, which libibverbs opens; N need not be that of mlx5_N. */
+struct ni_uverbs {
+    char name[24];       /* "uverbs6", as the class calls it */
+    enum ni_known known; /* of that name; ABSENT: the kernel made none. UNSET: not looked at */
+    int err;             /* of opening it: 0 or -errno */
+};
+
+struct ni_hca {
+    char name[NI_DEV_NAME];
+    bool has_bdf; /* false: SoftRoCE, or a sub-function whose parent could not be read */
+    struct ni_bdf bdf;
+    char aux[NI_DEV_NAME]; /* "mlx5_core.sf.4" for a sub-function, whose bdf is its parent's */
+    bool is_vf;
+    struct ni_bdf pf; /* if is_vf */
+    uint16_t kind;    /* PCI device id of the PF, or of the function itself; 0: not read */
+    struct ni_nccl_place place;
+    struct ni_uverbs uverbs; /* of the pod's HCAs */
+    bool efa; /* Amazon's: its port has no link layer of NCCL's, the OFI plugin drives it */
+    struct ni_pci pci;
+    int claim; /* -1: visible, not the pod's */
+    int first_port;
+    unsigned n_port;
+    int netdev; /* the function's own netdev in this namespace, -1 */
+};
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bounded text, pieces of text, strict numbers. */
+#ifndef NCCL_INIT_TEXT_H
+#define NCCL_INIT_TEXT_H
+
+#include "nccl_init/base.h"
+
+/* A NUL-terminated text in a caller's buffer. What does not fit is left off and `cut` is set, for
+   good. */
+struct ni_text {
+    char *buf;
+    size_t cap; /* bytes of buf, at least 1 */
+    size_t len; /* without the NUL */
+    bool cut;
+};
+
+struct ni_text ni_text_on(char *buf, size_t cap);
+void ni_put(struct ni_text *t, const char *s);
+void ni_putn(struct ni_text *t, const char *s, size_t n);
+void ni_put_u64(struct ni_text *t, uint64_t v); /* decimal */
+void ni_putf(struct ni_text *t, const char *fmt, ...) NI_PRINTF(2, 3);
+void ni_vputf(struct ni_text *t, const char *fmt, va_list ap) NI_PRINTF(2, 0);
+/* Untrusted bytes for a message: control characters and non-ASCII as \xHH, at most `max` source
+   bytes, then "...". */
+void ni_put_quoted(struct ni_text *t, const char *s, size_t n, size_t max);
+
+/* Text made anew in buf. false: cut. */
+bool ni_format(char *buf, size_t cap, const char *fmt, ...) NI_PRINTF(3, 4);
+
+/* Copies s whole into buf; false, and buf empty, when it does not fit. */
+bool ni_copy(char *buf, size_t cap, const char *s);
+bool ni_copyn(char *buf, size_t cap, const char *s, size_t n);
+bool ni_has_prefix(const char *s, const char *prefix);
+
+/* A piece of somebody else's text. */
+struct ni_span {
+    const char *p;
+    size_t n;
+};
+
+/* Next piece of *cursor up to `sep` or the end; *cursor moves behind it, NULL after the last. false
+   when *cursor is NULL. */
+bool ni_split(const char **cursor, char sep, struct ni_span *ret);
+/* s without blanks and tabs, CR and LF at both ends. */
+struct ni_span ni_trim(struct ni_span s);
+bool ni_span_is(struct ni_span s, const char *text);
+/* Whether s is one of the n words. */
+bool ni_is_any(const char *s, const char *const words[], size_t n);
+
+/* Order of names as people count: mlx5_2 before mlx5_10. Total: equal only for equal strings. */
+int ni_natural_cmp(const char *a, const char *b);
+
+/* ---- strict numbers: the whole text, no sign, no blank. 0 or -EINVAL, -ERANGE ---- */
+
+bool ni_is_digit(char c);
+/* 0 to 15, -1: no hex digit. */
+int ni_hex_digit(char c);
+int ni_parse_u64(struct ni_span s, uint64_t max, uint64_t *ret);
+int ni_parse_hex(struct ni_span s, uint64_t max, uint64_t *ret);
+struct ni_span ni_span_of(const char *s);
+
+#endif
