@@ -5,10 +5,8 @@
 
 #include "nccl_init/core.h"
 
-enum {
-    NI_MAX_CLAIM =
-        640 /* one environment string is 128 KiB (MAX_ARG_STRLEN): about 580 devices of _INFO */
-};
+/* One environment string is 128 KiB (MAX_ARG_STRLEN): about 580 devices of _INFO. */
+enum { NI_MAX_CLAIM = 640 };
 
 /* Design 4.1, in order of trust. */
 enum ni_source {

@@ -8,8 +8,8 @@
 enum {
     NI_MAX_NETDEV = 64,  /* interfaces looked at */
     NI_MAX_ROUTE = 1024, /* IPv4 routes of the main table */
-    NI_MAX_ADDR =
-        4096 /* addresses of this network namespace; kube-proxy IPVS binds one per service */
+    /* addresses of this network namespace; kube-proxy IPVS binds one per service */
+    NI_MAX_ADDR = 4096
 };
 
 struct ni_netdev {
