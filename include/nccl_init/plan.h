@@ -32,23 +32,23 @@ struct ni_setting {
 };
 
 /* What became of one port of the inventory. */
-struct ni_pick {
-    bool kept;
-    const char *rule; /* the rule that dropped it, or the last that kept it; NULL: never judged */
+struct ni_port_plan {
+    bool chosen;
+    const char *rule; /* the rule that judged it last; NULL: never judged */
     char why[160];
     int gid;        /* index into inventory.gid of the port's right GID, -1 */
     int nccl_index; /* on which NCCL will end in the port's GID table, -1 where that is not known */
 };
 
-/* The nearest of the pod's GPUs to one HCA. */
+/* The nearest GPU of an HCA, or the nearest chosen HCA of a GPU. */
 struct ni_near {
-    int gpu; /* -1 */
+    int index; /* of the GPU or HCA in the inventory, -1 */
     enum ni_distance distance;
 };
 
 enum ni_transport {
     NI_NET_OFF,   /* --mode=off: nothing is decided */
-    NI_NET_RDMA,  /* at least one port is kept */
+    NI_NET_RDMA,  /* at least one port is chosen */
     NI_NET_TCP,   /* sockets */
     NI_NET_OTHER, /* the user chose another network plugin: left alone */
 };
@@ -76,13 +76,13 @@ struct ni_plan {
     struct ni_caps caps;
     bool refuse; /* --mode=rdma or --require cannot be met: the command must not start */
     char refuse_why[NI_REASON];
-    int chosen[NI_MAX_CHOSEN]; /* ports kept, PCI order */
+    int chosen[NI_MAX_CHOSEN]; /* chosen ports, PCI order */
     /* the interfaces in force, plain names: "net1,net2"; "" when unknown */
     char sockets[NI_MAX_IFS * (NI_IF_NAME + 1)];
-    struct ni_near nearest[NI_MAX_GPU]; /* by GPU: .gpu is the index of its nearest kept HCA */
-    struct ni_near near[NI_MAX_HCA];    /* by HCA of the inventory */
+    struct ni_near nearest_hca[NI_MAX_GPU];    /* by GPU */
+    struct ni_near nearest_gpu[NI_MAX_HCA];    /* by HCA */
     uint8_t distance[NI_MAX_GPU][NI_MAX_HCA];  /* enum ni_distance of every pair */
-    struct ni_pick pick[NI_MAX_PORT];          /* by port of the inventory */
+    struct ni_port_plan port[NI_MAX_PORT];     /* by port of the inventory */
     struct ni_setting setting[NI_MAX_SETTING]; /* in the order of the rules */
 };
 

@@ -92,4 +92,10 @@ struct ni_hca {
     int netdev; /* the function's own netdev in this namespace, -1 */
 };
 
+/* The HCA was given to the pod; others are only visible. */
+static inline bool ni_is_given(const struct ni_hca *h)
+{
+    return h->claim >= 0;
+}
+
 #endif

@@ -40,7 +40,7 @@ unsigned ni_given_hcas(const struct ni_inventory *inv)
 {
     unsigned n = 0;
     for (unsigned i = 0; i < inv->n_hca; i++)
-        n += inv->hca[i].claim >= 0;
+        n += ni_is_given(&inv->hca[i]);
     return n;
 }
 

@@ -136,7 +136,7 @@ const char *ni_list_end(struct ni_list *list)
 
 bool ni_is_ours(const struct ni_inventory *inv, unsigned hca)
 {
-    return inv->hca[hca].claim >= 0;
+    return ni_is_given(&inv->hca[hca]);
 }
 
 bool ni_is_kept(const struct ni_inventory *inv, const struct ni_plan *plan, unsigned hca)

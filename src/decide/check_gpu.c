@@ -47,16 +47,16 @@ enum ni_outcome ni_check_gpu_place(const struct ni_facts *facts, const struct ni
     if (plan->n_chosen == 0 || inv->gdr.c2c)
         return NI_CHECK_IDLE;
     for (unsigned i = 0; i < inv->n_gpu; i++) {
-        const struct ni_near *near = &plan->nearest[i];
+        const struct ni_near *near = &plan->nearest_hca[i];
         const struct ni_pci *pci = &inv->gpu[i].pci;
-        bool known = near->gpu >= 0 && pci->known == NI_KNOWN && pci->depth > 1;
+        bool known = near->index >= 0 && pci->known == NI_KNOWN && pci->depth > 1;
         seen.judged += known;
         seen.unknown += !known;
         if (known && near->distance == NI_DIST_SYS)
             ni_report(f, NI_F_GPU_HCA_FAR, ni_bdf_text(inv->gpu[i].bdf, bdf),
                       "the nearest of the pod's HCAs, %s, is on another NUMA node (SYS): its "
                       "traffic crosses the link between the sockets",
-                      inv->hca[near->gpu].name);
+                      inv->hca[near->index].name);
     }
     return ni_seen_outcome(&seen);
 }

@@ -18,8 +18,8 @@ static bool is_near(const struct ni_inventory *inv, const struct ni_plan *plan, 
 {
     for (unsigned g = 0; g < inv->n_gpu; g++) {
         enum ni_distance d = plan->distance[g][hca];
-        if (d != NI_DIST_UNKNOWN &&
-            (d <= NI_DIST_PXB || plan->nearest[g].gpu < 0 || d < plan->nearest[g].distance))
+        if (d != NI_DIST_UNKNOWN && (d <= NI_DIST_PXB || plan->nearest_hca[g].index < 0 ||
+                                     d < plan->nearest_hca[g].distance))
             return true;
     }
     return false;
@@ -32,7 +32,7 @@ void ni_note_slow_rails(const struct ni_facts *facts, const struct ni_plan *plan
     for (int at = 0; at < (int)inv->n_port; at++) {
         const struct ni_port *port = &inv->port[at];
         const struct ni_hca *hca = &inv->hca[port->hca];
-        if (hca->claim < 0 || plan->pick[at].kept || !ni_is_listed(facts, at) ||
+        if (!ni_is_given(hca) || plan->port[at].chosen || !ni_is_listed(facts, at) ||
             port->state.v != NI_PORT_ACTIVE || port->mbps.known != NI_KNOWN || hca->kind == 0 ||
             !is_near(inv, plan, port->hca))
             continue;
@@ -89,7 +89,8 @@ static int neighbour(const struct ni_inventory *inv, const struct ni_plan *plan,
     const struct ni_port *used = &inv->port[plan->chosen[0]];
     for (unsigned i = 0; i < inv->n_port; i++) {
         const struct ni_port *port = &inv->port[i];
-        if (inv->hca[port->hca].claim < 0 && plan->distance[gpu][port->hca] != NI_DIST_UNKNOWN &&
+        if (!ni_is_given(&inv->hca[port->hca]) &&
+            plan->distance[gpu][port->hca] != NI_DIST_UNKNOWN &&
             plan->distance[gpu][port->hca] <= NI_DIST_PXB && port->state.known == NI_KNOWN &&
             port->state.v == NI_PORT_ACTIVE && port->link == used->link &&
             port->mbps.known == NI_KNOWN && port->mbps.v * 2 >= used->mbps.v)
@@ -150,7 +151,7 @@ static struct ni_num port_mtu(const struct ni_inventory *inv, const struct ni_pl
                               const char **ret_ifname)
 {
     const struct ni_health_hca *h = &inv->health.hca[inv->port[port].hca];
-    int gid = plan->pick[port].gid;
+    int gid = plan->port[port].gid;
     *ret_ifname = h->netdev;
     if (h->netdev_known == NI_KNOWN)
         return h->mtu;

@@ -10,7 +10,7 @@ static const char rule[] = "gdr.level", variable[] = "NCCL_NET_GDR_LEVEL";
 
 static bool is_nearer(enum ni_distance d, const struct ni_near *than)
 {
-    return d != NI_DIST_UNKNOWN && (than->gpu < 0 || d < than->distance);
+    return d != NI_DIST_UNKNOWN && (than->index < 0 || d < than->distance);
 }
 
 /* How far NCCL counts. What it has no place for it hangs below the first CPU it knows (graph/xml.cc
@@ -48,10 +48,10 @@ static void pair(const struct ni_facts *facts, struct ni_plan *plan)
                     d = farther(d, distance(facts, plan, &inv->hca[k], &inv->gpu[g]));
             }
             plan->distance[g][h] = (uint8_t)d;
-            if (is_nearer(d, &plan->near[h]))
-                plan->near[h] = (struct ni_near){(int)g, d};
-            if (kept[h] && is_nearer(d, &plan->nearest[g]))
-                plan->nearest[g] = (struct ni_near){(int)h, d};
+            if (is_nearer(d, &plan->nearest_gpu[h]))
+                plan->nearest_gpu[h] = (struct ni_near){(int)g, d};
+            if (kept[h] && is_nearer(d, &plan->nearest_hca[g]))
+                plan->nearest_hca[g] = (struct ni_near){(int)h, d};
         }
     }
 }
@@ -107,7 +107,7 @@ static int lost_hca(const struct ni_inventory *inv, const struct ni_plan *plan)
     for (unsigned g = 0; g < inv->n_gpu; g++) {
         for (unsigned i = 0; i < plan->n_chosen; i++) {
             int h = inv->port[plan->chosen[i]].hca;
-            if (plan->nearest[g].gpu >= 0 && plan->nearest[g].distance > NI_DIST_PXB &&
+            if (plan->nearest_hca[g].index >= 0 && plan->nearest_hca[g].distance > NI_DIST_PXB &&
                 plan->distance[g][h] == NI_DIST_UNKNOWN && !inv->hca[h].pci.none)
                 return h;
         }
@@ -137,21 +137,21 @@ static void decide_level(const struct ni_facts *facts, struct ni_plan *plan, str
         return;
     }
     for (unsigned g = 0; g < inv->n_gpu; g++) {
-        if (plan->nearest[g].gpu < 0) {
+        if (plan->nearest_hca[g].index < 0) {
             ni_decide_value(
                 facts, plan, rule, variable, NULL, f, "where GPU %s sits on the PCI tree is %s",
                 ni_bdf_text(inv->gpu[g].bdf, bdf), ni_known_text(inv->gpu[g].pci.known));
             return;
         }
-        if (plan->nearest[g].distance > level)
-            level = plan->nearest[g].distance;
-        if (plan->nearest[g].distance > plan->nearest[farthest].distance)
+        if (plan->nearest_hca[g].distance > level)
+            level = plan->nearest_hca[g].distance;
+        if (plan->nearest_hca[g].distance > plan->nearest_hca[farthest].distance)
             farthest = g;
     }
-    const struct ni_near *near = &plan->nearest[farthest];
+    const struct ni_near *near = &plan->nearest_hca[farthest];
     ni_decide_value(facts, plan, rule, variable, ni_distance_text(level), f,
                     "lets each GPU reach its nearest HCA (farthest: %s to %s, %s)",
-                    ni_bdf_text(inv->gpu[farthest].bdf, bdf), inv->hca[near->gpu].name,
+                    ni_bdf_text(inv->gpu[farthest].bdf, bdf), inv->hca[near->index].name,
                     ni_distance_text(near->distance));
 }
 

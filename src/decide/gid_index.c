@@ -135,7 +135,7 @@ static bool choose(const struct ni_facts *facts, const struct ni_plan *plan, boo
     int best[NI_MAX_CHOSEN], v6[NI_MAX_CHOSEN];
     bool sure = true, sure_v6 = true;
     for (unsigned i = 0; i < plan->n_chosen; i++) {
-        best[i] = plan->pick[plan->chosen[i]].gid;
+        best[i] = plan->port[plan->chosen[i]].gid;
         v6[i] = ni_best_gid(inv, chosen_port(facts, plan, i), true);
         sure = sure && inv->gid[best[i]].own == NI_OWN_OURS;
         sure_v6 = sure && sure_v6 && v6[i] >= 0 && inv->gid[v6[i]].own == NI_OWN_OURS;
@@ -165,7 +165,7 @@ static int follow(const struct ni_facts *facts, struct ni_plan *plan, const stru
     for (unsigned i = 0; i < plan->n_chosen; i++) {
         char name[NI_DEV_NAME + 8];
         int at = plan->chosen[i];
-        struct ni_pick *pick = &plan->pick[at];
+        struct ni_port_plan *pick = &plan->port[at];
         struct ni_gid_end end = end_of(inv, &inv->port[at], way);
         int gid = serving(inv, &inv->port[at], end, &inv->gid[pick->gid], true);
         pick->nccl_index = end.unproven ? -1 : (int)end.index;
@@ -278,7 +278,7 @@ static int doubtful_port(const struct ni_facts *facts, const struct ni_plan *pla
     const struct ni_inventory *inv = facts->inv;
     for (unsigned i = 0; i < plan->n_chosen; i++) {
         const struct ni_port *port = chosen_port(facts, plan, i);
-        const struct ni_gid *pick = &inv->gid[plan->pick[plan->chosen[i]].gid];
+        const struct ni_gid *pick = &inv->gid[plan->port[plan->chosen[i]].gid];
         bool v4 = ni_ip_is_v4(pick->ip), v1 = pick->type == NI_GID_V1;
         if (v1 && (pick->own != NI_OWN_OURS || port->gids_lost))
             return plan->chosen[i]; /* there may be a v2 one */
@@ -342,7 +342,7 @@ static void decide(const struct ni_facts *facts, struct ni_plan *plan, struct ni
         ni_port_text(facts->inv, wrong, name);
         ni_decide_value(facts, plan, rule, variable, NULL, f,
                         "no index is right for all, and NCCL's search is %s on %s",
-                        plan->pick[wrong].nccl_index < 0 ? "uncertain" : "wrong", name);
+                        plan->port[wrong].nccl_index < 0 ? "uncertain" : "wrong", name);
     }
     if (index < 0 && (doubtful >= 0 || (!found && !searched)))
         ni_report(f, NI_F_GID_INDEX_DIFFERS, variable,

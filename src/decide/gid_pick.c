@@ -74,7 +74,7 @@ static void note_owner(const struct ni_inventory *inv, const struct ni_plan *pla
                        struct ni_findings *f, int at)
 {
     char name[NI_DEV_NAME + 8], ip[NI_IP_TEXT];
-    const struct ni_gid *g = &inv->gid[plan->pick[at].gid];
+    const struct ni_gid *g = &inv->gid[plan->port[at].gid];
     ni_report(
         f, NI_F_GID_OWNER_UNKNOWN, ni_port_text(inv, at, name),
         "whether %s at index %u is an address of this pod could not be told: local addresses %s",
@@ -114,7 +114,7 @@ static void choose(const struct ni_inventory *inv, struct ni_plan *plan, struct 
     int kept[NI_MAX_PORT];
     unsigned n = 0;
     for (unsigned i = 0; i < inv->n_port; i++) {
-        if (!plan->pick[i].kept)
+        if (!plan->port[i].chosen)
             continue;
         unsigned at = n++;
         while (at > 0 && port_cmp(inv, kept[at - 1], (int)i) > 0) {
@@ -148,12 +148,12 @@ void ni_rule_gids(const struct ni_facts *facts, struct ni_plan *plan, struct ni_
     enum rank rank[NI_MAX_PORT], best = RANK_NONE;
     for (unsigned i = 0; i < inv->n_port; i++) {
         rank[i] = RANK_NONE;
-        if (!plan->pick[i].kept || inv->port[i].link != NI_LINK_ROCE)
+        if (!plan->port[i].chosen || inv->port[i].link != NI_LINK_ROCE)
             continue;
         int gid = ni_best_gid(inv, &inv->port[i], false);
         if (gid < 0)
             continue;
-        plan->pick[i].gid = gid;
+        plan->port[i].gid = gid;
         rank[i] = rank_of(&inv->gid[gid]);
         if (inv->gid[gid].own == NI_OWN_UNKNOWN)
             note_owner(inv, plan, f, (int)i);
@@ -161,7 +161,7 @@ void ni_rule_gids(const struct ni_facts *facts, struct ni_plan *plan, struct ni_
             best = rank[i];
     }
     for (unsigned i = 0; i < inv->n_port; i++) {
-        if (!plan->pick[i].kept || inv->port[i].link != NI_LINK_ROCE)
+        if (!plan->port[i].chosen || inv->port[i].link != NI_LINK_ROCE)
             continue;
         if (rank[i] == RANK_NONE && is_anothers(inv, &inv->port[i], best))
             ni_drop(plan, (int)i, rule, "another pod's: all its GIDs are of other namespaces");

@@ -71,8 +71,8 @@ NI_PRINTF(5, 0)
 static void judge(struct ni_plan *plan, int port, bool kept, const char *rule, const char *fmt,
                   va_list ap)
 {
-    struct ni_pick *pick = &plan->pick[port];
-    pick->kept = kept;
+    struct ni_port_plan *pick = &plan->port[port];
+    pick->chosen = kept;
     pick->rule = rule;
     struct ni_text t = ni_text_on(pick->why, sizeof(pick->why));
     ni_vputf(&t, fmt, ap);

@@ -49,7 +49,7 @@ bool ni_takes_left_out(const struct ni_facts *facts, const struct ni_plan *plan,
     /* what cannot be read may be ACTIVE */
     bool active = p->state.known != NI_KNOWN || p->state.v == NI_PORT_ACTIVE;
     return ni_user_value(facts, "NCCL_IB_HCA") && plan->transport == NI_NET_RDMA &&
-           !plan->pick[port].kept && h->claim >= 0 && !h->efa && active &&
+           !plan->port[port].chosen && ni_is_given(h) && !h->efa && active &&
            is_in_users_list(facts, port);
 }
 
@@ -60,7 +60,7 @@ static void judge_port(const struct ni_facts *facts, struct ni_plan *plan, struc
     const struct ni_inventory *inv = facts->inv;
     const struct ni_port *port = &inv->port[at];
     char name[NI_DEV_NAME + 8], state[48];
-    if (inv->hca[port->hca].claim < 0)
+    if (!ni_is_given(&inv->hca[port->hca]))
         ni_drop(plan, at, rule_ports, "not the pod's");
     else if (!is_in_option(facts, at))
         ni_drop(plan, at, rule_ports, "not in --hcas");
@@ -87,7 +87,7 @@ static void one_link(const struct ni_inventory *inv, struct ni_plan *plan, struc
     int64_t mbps[3] = {0};
     unsigned n[3] = {0};
     for (unsigned i = 0; i < inv->n_port; i++) {
-        if (plan->pick[i].kept) {
+        if (plan->port[i].chosen) {
             n[inv->port[i].link]++;
             mbps[inv->port[i].link] +=
                 inv->port[i].mbps.known == NI_KNOWN ? inv->port[i].mbps.v : 0;
@@ -98,7 +98,7 @@ static void one_link(const struct ni_inventory *inv, struct ni_plan *plan, struc
     enum ni_link loser = mbps[NI_LINK_ROCE] > mbps[NI_LINK_IB] ? NI_LINK_IB : NI_LINK_ROCE;
     const char *name = loser == NI_LINK_IB ? "InfiniBand" : "RoCE";
     for (unsigned i = 0; i < inv->n_port; i++) {
-        if (plan->pick[i].kept && inv->port[i].link == loser)
+        if (plan->port[i].chosen && inv->port[i].link == loser)
             ni_drop(plan, (int)i, rule_ports, "%s, while the faster set is %s", name,
                     loser == NI_LINK_IB ? "RoCE" : "InfiniBand");
     }
@@ -117,10 +117,10 @@ static void one_bus(const struct ni_facts *facts, struct ni_plan *plan, struct n
     const bool named = facts->policy->hcas || (list && *list);
     bool pci = false;
     for (unsigned i = 0; i < inv->n_port; i++)
-        pci = pci || (plan->pick[i].kept && !inv->hca[inv->port[i].hca].pci.none);
+        pci = pci || (plan->port[i].chosen && !inv->hca[inv->port[i].hca].pci.none);
     for (unsigned i = 0; pci && i < inv->n_port; i++) {
         char name[NI_DEV_NAME + 8];
-        if (!plan->pick[i].kept || !inv->hca[inv->port[i].hca].pci.none)
+        if (!plan->port[i].chosen || !inv->hca[inv->port[i].hca].pci.none)
             continue;
         ni_report(f, NI_F_HCA_SOFTROCE_MIXED, ni_port_text(inv, (int)i, name),
                   "with HCAs on PCI beside it NCCL before 2.29.7 may crash; %s",
@@ -136,14 +136,14 @@ static void one_speed(const struct ni_inventory *inv, struct ni_plan *plan, stru
 {
     int64_t fastest = 0;
     for (unsigned i = 0; i < inv->n_port; i++) {
-        if (plan->pick[i].kept && inv->port[i].mbps.known == NI_KNOWN &&
+        if (plan->port[i].chosen && inv->port[i].mbps.known == NI_KNOWN &&
             inv->port[i].mbps.v > fastest)
             fastest = inv->port[i].mbps.v;
     }
     for (unsigned i = 0; inv->source >= NI_SRC_UVERBS && i < inv->n_port; i++) {
         const struct ni_num *mbps = &inv->port[i].mbps;
         char name[NI_DEV_NAME + 8];
-        if (!plan->pick[i].kept || mbps->known != NI_KNOWN || mbps->v * 2 >= fastest)
+        if (!plan->port[i].chosen || mbps->known != NI_KNOWN || mbps->v * 2 >= fastest)
             continue;
         ni_drop(plan, (int)i, rule_ports, "%lld Gb/s, while the fastest has %lld",
                 (long long)(mbps->v / 1000), (long long)(fastest / 1000));
@@ -161,7 +161,7 @@ static void check_user_list(const struct ni_facts *facts, const struct ni_plan *
     if (!list || !*list || plan->transport != NI_NET_RDMA)
         return;
     for (unsigned i = 0; i < facts->inv->n_port; i++) {
-        if (plan->pick[i].kept)
+        if (plan->port[i].chosen)
             return;
     }
     ni_report(f, NI_F_USER_HCA_NONE, "NCCL_IB_HCA", "`%.120s` names no usable port of this pod",

@@ -96,7 +96,7 @@ void ni_rule_rails(const struct ni_facts *facts, struct ni_plan *plan, struct ni
     if (plan->n_chosen < 2 || inv->net.route_known != NI_KNOWN)
         return;
     for (unsigned i = 0; i < plan->n_chosen; i++) {
-        int gid = plan->pick[plan->chosen[i]].gid;
+        int gid = plan->port[plan->chosen[i]].gid;
         if (gid < 0 || !ni_ip_is_v4(inv->gid[gid].ip))
             return; /* InfiniBand, or IPv6: not told by the IPv4 routes */
         rail[i].gid = &inv->gid[gid];

@@ -33,7 +33,7 @@ bool ni_is_ready(const struct ni_inventory *inv, struct ni_text *missing)
     for (unsigned i = 0; i < inv->n_port; i++) {
         char name[NI_DEV_NAME + 8];
         const struct ni_port *port = &inv->port[i];
-        const char *what = inv->hca[port->hca].claim < 0 ? NULL : lacks(inv, port);
+        const char *what = !ni_is_given(&inv->hca[port->hca]) ? NULL : lacks(inv, port);
         if (!what)
             continue;
         ni_putf(missing, "%s%s: %s", ready ? "" : ", ", ni_port_text(inv, (int)i, name), what);

@@ -18,17 +18,17 @@ static bool has_ports(const struct ni_facts *facts, const struct ni_plan *plan,
     char name[NI_DEV_NAME + 8];
     const enum ni_link link = inv->port[plan->chosen[0]].link;
     for (unsigned i = 0; i < inv->n_port; i++) {
-        bool bad = strcmp(plan->pick[i].rule, "gid.pick") == 0 || inv->port[i].link != link ||
+        bool bad = strcmp(plan->port[i].rule, "gid.pick") == 0 || inv->port[i].link != link ||
                    inv->port[i].state.known != NI_KNOWN;
         if (!bad || !ni_takes_left_out(facts, plan, (int)i))
             continue;
         ni_putf(why, "your NCCL_IB_HCA takes %s: %s", ni_port_text(inv, (int)i, name),
-                plan->pick[i].why);
+                plan->port[i].why);
         return false;
     }
     for (unsigned i = 0; i < plan->n_chosen; i++) {
         const struct ni_port *port = &inv->port[plan->chosen[i]];
-        const struct ni_pick *pick = &plan->pick[plan->chosen[i]];
+        const struct ni_port_plan *pick = &plan->port[plan->chosen[i]];
         const struct ni_hca *h = &inv->hca[port->hca];
         struct ni_text before = *why;
         ni_putf(why, "%s cannot be used: ", h->name);
@@ -147,9 +147,9 @@ static bool is_too_far(const struct ni_facts *facts, const struct ni_plan *plan,
     if (level == NI_DIST_SYS) /* distances do not count */
         return false;
     for (unsigned g = 0; g < inv->n_gpu; g++) {
-        const struct ni_near *near = &plan->nearest[g];
+        const struct ni_near *near = &plan->nearest_hca[g];
         (void)ni_bdf_text(inv->gpu[g].bdf, bdf);
-        if (near->gpu < 0) {
+        if (near->index < 0) {
             ni_putf(why, "where GPU %s sits on the PCI tree is %s", bdf,
                     ni_known_text(inv->gpu[g].pci.known));
             return true;
@@ -157,7 +157,7 @@ static bool is_too_far(const struct ni_facts *facts, const struct ni_plan *plan,
         if (near->distance > level) {
             ni_putf(why,
                     "GPU %s is as far as %s from its nearest HCA, %s, beyond NCCL_NET_GDR_LEVEL",
-                    bdf, ni_distance_text(near->distance), inv->hca[near->gpu].name);
+                    bdf, ni_distance_text(near->distance), inv->hca[near->index].name);
             return true;
         }
     }
@@ -193,7 +193,7 @@ static bool has_roce_v2(const struct ni_facts *facts, const struct ni_plan *plan
     if (!has_rdma(facts, plan, f, why))
         return false;
     for (unsigned i = 0; i < plan->n_chosen; i++) {
-        int port = plan->chosen[i], gid = plan->pick[port].gid;
+        int port = plan->chosen[i], gid = plan->port[port].gid;
         if (inv->port[port].link != NI_LINK_ROCE) {
             ni_putf(why, "%s is an InfiniBand port", ni_port_text(inv, port, name));
             return false;

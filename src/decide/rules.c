@@ -43,11 +43,11 @@ void ni_decide(const struct ni_facts *facts, struct ni_plan *plan, struct ni_fin
 {
     plan->gid_index = -1;
     for (unsigned i = 0; i < facts->inv->n_port; i++)
-        plan->pick[i].gid = plan->pick[i].nccl_index = -1;
+        plan->port[i].gid = plan->port[i].nccl_index = -1;
     for (unsigned i = 0; i < facts->inv->n_hca; i++)
-        plan->near[i].gpu = -1;
+        plan->nearest_gpu[i].index = -1;
     for (unsigned i = 0; i < facts->inv->n_gpu; i++)
-        plan->nearest[i].gpu = -1;
+        plan->nearest_hca[i].index = -1;
     for (unsigned i = 0; i < NI_COUNT(rules); i++) {
         /* --mode=off decides no setting; what was asked of the process, and demands, stand. */
         bool always = i == 0 || rules[i].eval == ni_rule_caps || rules[i].eval == ni_rule_require;

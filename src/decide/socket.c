@@ -94,7 +94,7 @@ static void rail_interfaces(const struct ni_facts *facts, const struct ni_plan *
     const struct ni_inventory *inv = facts->inv;
     for (unsigned i = 0; i < plan->n_chosen; i++) {
         const struct ni_port *port = &inv->port[plan->chosen[i]];
-        int gid = plan->pick[plan->chosen[i]].gid;
+        int gid = plan->port[plan->chosen[i]].gid;
         int own = inv->hca[port->hca].netdev;
         const struct ni_netdev *d = NULL;
         const uint8_t *ip = NULL;

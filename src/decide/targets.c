@@ -21,7 +21,7 @@ static int common_index(const struct ni_facts *facts, const struct ni_plan *plan
 {
     int index = -1;
     for (unsigned i = 0; i < plan->n_chosen; i++) {
-        int gid = plan->pick[plan->chosen[i]].gid;
+        int gid = plan->port[plan->chosen[i]].gid;
         if (gid < 0 || (index >= 0 && facts->inv->gid[gid].index != index))
             return -1;
         index = facts->inv->gid[gid].index;

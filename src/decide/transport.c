@@ -41,9 +41,9 @@ static const char *only_efa(const struct ni_inventory *inv)
 {
     const char *name = NULL;
     for (unsigned i = 0; i < inv->n_hca; i++) {
-        if (inv->hca[i].claim >= 0 && !inv->hca[i].efa)
+        if (ni_is_given(&inv->hca[i]) && !inv->hca[i].efa)
             return NULL;
-        if (inv->hca[i].claim >= 0)
+        if (ni_is_given(&inv->hca[i]))
             name = inv->hca[i].name;
     }
     return name;

@@ -8,11 +8,11 @@
 /* The index on which NCCL will end. */
 static int index_of(const struct ni_facts *facts, const struct ni_plan *plan, int at)
 {
-    int gid = plan->pick[at].gid, users = (int)ni_user_int(facts, "NCCL_IB_GID_INDEX", -1);
+    int gid = plan->port[at].gid, users = (int)ni_user_int(facts, "NCCL_IB_GID_INDEX", -1);
     if (users >= 0)
         return users;
-    if (plan->pick[at].nccl_index >= 0)
-        return plan->pick[at].nccl_index;
+    if (plan->port[at].nccl_index >= 0)
+        return plan->port[at].nccl_index;
     return gid < 0 ? -1 : facts->inv->gid[gid].index;
 }
 
@@ -52,18 +52,18 @@ static bool is_missed(const struct ni_facts *facts, const struct ni_plan *plan, 
     const struct ni_inventory *inv = facts->inv;
     const struct ni_port *port = &inv->port[at];
     const struct ni_hca *hca = &inv->hca[port->hca];
-    const char *rule = plan->pick[at].rule;
-    if (hca->claim < 0 || inv->source >= NI_SRC_UVERBS || plan->pick[at].kept || !rule ||
+    const char *rule = plan->port[at].rule;
+    if (!ni_is_given(hca) || inv->source >= NI_SRC_UVERBS || plan->port[at].chosen || !rule ||
         !ni_is_listed(facts, at))
         return false;
     /* of a card with two ports one may be without a cable */
     for (unsigned i = 0; i < hca->n_port; i++) {
-        if (plan->pick[hca->first_port + (int)i].kept)
+        if (plan->port[hca->first_port + (int)i].chosen)
             return false;
     }
     bool down = port->state.known == NI_KNOWN && port->state.v != NI_PORT_ACTIVE;
     return down ||
-           (port->link == NI_LINK_ROCE && plan->pick[at].gid < 0 && strcmp(rule, "gid.pick") == 0);
+           (port->link == NI_LINK_ROCE && plan->port[at].gid < 0 && strcmp(rule, "gid.pick") == 0);
 }
 
 bool ni_wants_trials(const struct ni_facts *facts, const struct ni_plan *plan)
@@ -90,7 +90,7 @@ void ni_plan_probes(const struct ni_facts *facts, struct ni_trials *ret)
     ret->n = 0;
     ret->probe = true;
     for (unsigned i = 0; i < inv->n_hca; i++) {
-        if (inv->hca[i].claim >= 0 && inv->hca[i].n_port > 0)
+        if (ni_is_given(&inv->hca[i]) && inv->hca[i].n_port > 0)
             (void)add(facts, ret, inv->hca[i].first_port);
     }
 }

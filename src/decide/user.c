@@ -108,7 +108,7 @@ static bool names_pod_hca(const struct ni_inventory *inv, const char *list, bool
 {
     for (unsigned i = 0; i < inv->n_hca; i++) {
         const struct ni_hca *h = &inv->hca[i];
-        if (h->claim < 0 || !ni_nccl_match(list, h->name, -1))
+        if (!ni_is_given(h) || !ni_nccl_match(list, h->name, -1))
             continue;
         bool any = !port;
         for (unsigned k = 0; k < h->n_port; k++)
@@ -125,7 +125,7 @@ static const char *longer_match(const struct ni_inventory *inv, const char *pref
     size_t n = strlen(prefix);
     for (unsigned i = 0; i < inv->n_hca; i++) {
         const char *name = inv->hca[i].name;
-        bool digits = inv->hca[i].claim >= 0 && n > 0 && prefix[n - 1] >= '0' &&
+        bool digits = ni_is_given(&inv->hca[i]) && n > 0 && prefix[n - 1] >= '0' &&
                       prefix[n - 1] <= '9' && name[n] >= '0' && name[n] <= '9';
         if (strncmp(name, prefix, n) == 0 && digits)
             return name;
@@ -199,7 +199,7 @@ static void check_left_out(const struct ni_facts *facts, const struct ni_plan *p
         if (ni_takes_left_out(facts, plan, (int)i))
             ni_report(f, NI_F_USER_HCA_LEFT_OUT, ni_port_text(facts->inv, (int)i, name),
                       "left out (%s), but your NCCL_IB_HCA takes it: NCCL uses it if it can",
-                      plan->pick[i].why);
+                      plan->port[i].why);
     }
 }
 

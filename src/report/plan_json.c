@@ -31,7 +31,7 @@ static json_t *claims_json(struct build *b)
     return all;
 }
 
-static json_t *gid_json(struct build *b, const struct ni_pick *pick)
+static json_t *gid_json(struct build *b, const struct ni_port_plan *pick)
 {
     if (!pick->rule || pick->gid < 0) /* without a rule the zeroed pick means nothing */
         return json_null();
@@ -56,7 +56,7 @@ static json_t *state_json(struct ni_num state)
 static json_t *port_json(struct build *b, int index)
 {
     const struct ni_port *port = &b->view->inv->port[index];
-    const struct ni_pick *pick = &b->view->plan->pick[index];
+    const struct ni_port_plan *pick = &b->view->plan->port[index];
     json_t *j = json_object();
     ni_json_put(&b->bad, j, "port", json_integer(port->num));
     ni_json_put(&b->bad, j, "state", state_json(port->state));
@@ -65,7 +65,7 @@ static json_t *port_json(struct build *b, int index)
                                               : json_string(ni_word_link(port->link)));
     ni_json_put(&b->bad, j, "mbps", ni_json_num(port->mbps));
     ni_json_put(&b->bad, j, "gid", gid_json(b, pick));
-    ni_json_put(&b->bad, j, "kept", json_boolean(pick->rule && pick->kept));
+    ni_json_put(&b->bad, j, "kept", json_boolean(pick->rule && pick->chosen));
     ni_json_put(&b->bad, j, "rule", ni_json_text_or_null(pick->rule));
     ni_json_put(&b->bad, j, "why", ni_json_text_or_null(pick->rule ? pick->why : NULL));
     return j;
@@ -86,11 +86,11 @@ static json_t *netdev_json(struct build *b, int index)
 
 static json_t *near_gpu_json(struct build *b, const struct ni_near *near)
 {
-    if (near->gpu < 0 || near->distance == NI_DIST_UNKNOWN)
+    if (near->index < 0 || near->distance == NI_DIST_UNKNOWN)
         return json_null();
     json_t *j = json_object();
-    ni_json_put(&b->bad, j, "gpu", json_integer(near->gpu));
-    ni_json_put(&b->bad, j, "pci", ni_json_bdf(b->view->inv->gpu[near->gpu].bdf));
+    ni_json_put(&b->bad, j, "gpu", json_integer(near->index));
+    ni_json_put(&b->bad, j, "pci", ni_json_bdf(b->view->inv->gpu[near->index].bdf));
     ni_json_put(&b->bad, j, "distance", json_string(ni_distance_text(near->distance)));
     return j;
 }
@@ -114,7 +114,7 @@ static json_t *hca_json(struct build *b, unsigned index)
     ni_json_put(&b->bad, j, "claimed_by",
                 hca->claim < 0 ? json_null() : ni_json_text(b->view->inv->claim[hca->claim].from));
     ni_json_put(&b->bad, j, "netdev", netdev_json(b, hca->netdev));
-    ni_json_put(&b->bad, j, "nearest_gpu", near_gpu_json(b, &b->view->plan->near[index]));
+    ni_json_put(&b->bad, j, "nearest_gpu", near_gpu_json(b, &b->view->plan->nearest_gpu[index]));
     ni_json_put(&b->bad, j, "ports", ports);
     return j;
 }
@@ -129,10 +129,10 @@ static json_t *hcas_json(struct build *b)
 
 static json_t *near_hca_json(struct build *b, const struct ni_near *near)
 {
-    if (near->gpu < 0 || near->distance == NI_DIST_UNKNOWN)
+    if (near->index < 0 || near->distance == NI_DIST_UNKNOWN)
         return json_null();
     json_t *j = json_object();
-    ni_json_put(&b->bad, j, "hca", ni_json_text(b->view->inv->hca[near->gpu].name));
+    ni_json_put(&b->bad, j, "hca", ni_json_text(b->view->inv->hca[near->index].name));
     ni_json_put(&b->bad, j, "distance", json_string(ni_distance_text(near->distance)));
     return j;
 }
@@ -145,7 +145,7 @@ static json_t *gpus_json(struct build *b)
         const struct ni_gpu *gpu = &inv->gpu[i];
         json_t *j = json_object();
         ni_json_gpu(&b->bad, j, i, gpu);
-        ni_json_put(&b->bad, j, "nearest_hca", near_hca_json(b, &b->view->plan->nearest[i]));
+        ni_json_put(&b->bad, j, "nearest_hca", near_hca_json(b, &b->view->plan->nearest_hca[i]));
         ni_json_add(&b->bad, all, j);
     }
     return all;

@@ -47,13 +47,13 @@ static void list_ports(struct lines *lines, const struct ni_view *view)
 static bool unjudged(const struct lines *lines, unsigned i)
 {
     int port = lines->at[i].port;
-    return port < 0 || !lines->view->plan->pick[port].rule;
+    return port < 0 || !lines->view->plan->port[port].rule;
 }
 
 static enum ni_tint tint_of(const struct lines *lines, unsigned i)
 {
-    return !unjudged(lines, i) && lines->view->plan->pick[lines->at[i].port].kept ? NI_GREEN
-                                                                                  : NI_DIM;
+    return !unjudged(lines, i) && lines->view->plan->port[lines->at[i].port].chosen ? NI_GREEN
+                                                                                    : NI_DIM;
 }
 
 /* ---- what was found ---- */
@@ -121,11 +121,11 @@ static void say_distance(struct ni_text *t, const struct ni_view *view, int gpu,
 static void say_near_gpu(struct ni_text *t, const struct ni_view *view, int hca)
 {
     char bdf[NI_BDF_TEXT];
-    const struct ni_near *near = &view->plan->near[hca];
-    if (near->gpu < 0 || near->distance == NI_DIST_UNKNOWN)
+    const struct ni_near *near = &view->plan->nearest_gpu[hca];
+    if (near->index < 0 || near->distance == NI_DIST_UNKNOWN)
         return;
-    ni_putf(t, "GPU%d %s", near->gpu, ni_bdf_text(view->inv->gpu[near->gpu].bdf, bdf));
-    say_distance(t, view, near->gpu, hca);
+    ni_putf(t, "GPU%d %s", near->index, ni_bdf_text(view->inv->gpu[near->index].bdf, bdf));
+    say_distance(t, view, near->index, hca);
 }
 
 static void hca_row(const void *ctx, unsigned i, struct ni_row *row)
@@ -142,17 +142,17 @@ static void hca_row(const void *ctx, unsigned i, struct ni_row *row)
     if (hca->pci.known == NI_KNOWN)
         ni_say_num(&row->cell[H_NUMA], hca->pci.numa);
     say_near_gpu(&row->cell[H_GPU], lines->view, line->hca);
-    say_netdev(&row->cell[H_NETDEV], inv, hca, line->port < 0 ? -1 : plan->pick[line->port].gid);
+    say_netdev(&row->cell[H_NETDEV], inv, hca, line->port < 0 ? -1 : plan->port[line->port].gid);
     if (line->port < 0)
         return;
     const struct ni_port *port = &inv->port[line->port];
     ni_say_state(&row->cell[H_STATE], port->state);
     ni_put(&row->cell[H_LINK], ni_say_link(port->link));
     ni_say_rate(&row->cell[H_RATE], port->mbps);
-    int gid = plan->pick[line->port].gid;
+    int gid = plan->port[line->port].gid;
     if (!unjudged(lines, i) && gid >= 0) {
         char ip[NI_IP_TEXT];
-        int nccl = plan->pick[line->port].nccl_index;
+        int nccl = plan->port[line->port].nccl_index;
         if (nccl >= 0 && nccl != inv->gid[gid].index)
             ni_putf(&row->cell[H_GID], "%d instead of ", nccl);
         ni_putf(&row->cell[H_GID], "%u %s (%s)", (unsigned)inv->gid[gid].index,
@@ -188,14 +188,14 @@ struct verdicts {
 static bool is_other(const struct ni_view *view, const struct line *line)
 {
     return view->inv->hca[line->hca].claim < 0 &&
-           (line->port < 0 || !view->plan->pick[line->port].kept);
+           (line->port < 0 || !view->plan->port[line->port].chosen);
 }
 
 static bool same_verdict(const struct ni_view *view, const struct line *a, const struct line *b)
 {
     if (a->port < 0 || b->port < 0)
         return a->port < 0 && b->port < 0;
-    const struct ni_pick *x = &view->plan->pick[a->port], *y = &view->plan->pick[b->port];
+    const struct ni_port_plan *x = &view->plan->port[a->port], *y = &view->plan->port[b->port];
     if (!x->rule || !y->rule)
         return !x->rule && !y->rule;
     return strcmp(x->rule, y->rule) == 0 && strcmp(x->why, y->why) == 0;
@@ -243,8 +243,8 @@ static void verdict_row(const void *ctx, unsigned i, struct ni_row *row)
                                                    : "nothing was decided");
         return;
     }
-    const struct ni_pick *pick = &lines->view->plan->pick[line->port];
-    ni_put(&row->cell[V_USE], pick->kept ? "kept" : "dropped");
+    const struct ni_port_plan *pick = &lines->view->plan->port[line->port];
+    ni_put(&row->cell[V_USE], pick->chosen ? "kept" : "dropped");
     ni_put(&row->cell[V_RULE], pick->rule);
     ni_put_quoted(&row->cell[V_WHY], pick->why, strlen(pick->why), sizeof(pick->why));
 }
@@ -316,7 +316,7 @@ static void gid_row(const void *ctx, unsigned i, struct ni_row *row)
         i -= (port++)->n_gid;
     int at = port->first_gid + (int)i;
     const struct ni_gid *gid = &view->inv->gid[at];
-    row->tint = view->plan->pick[port - view->inv->port].gid == at ? NI_GREEN : NI_PLAIN;
+    row->tint = view->plan->port[port - view->inv->port].gid == at ? NI_GREEN : NI_PLAIN;
     ni_say_port(&row->cell[D_DEVICE], &view->inv->hca[port->hca], port->num);
     ni_putf(&row->cell[D_INDEX], "%u", (unsigned)gid->index);
     ni_put(&row->cell[D_GID], ni_ip_text(gid->ip, ip));
@@ -346,7 +346,7 @@ static void gpu_row(const void *ctx, unsigned i, struct ni_row *row)
 {
     const struct ni_view *view = ctx;
     const struct ni_gpu *gpu = &view->inv->gpu[i];
-    const struct ni_near *near = &view->plan->nearest[i];
+    const struct ni_near *near = &view->plan->nearest_hca[i];
     char bdf[NI_BDF_TEXT];
 
     ni_putf(&row->cell[G_GPU], "GPU%u", i);
@@ -357,9 +357,9 @@ static void gpu_row(const void *ctx, unsigned i, struct ni_row *row)
         ni_putf(&row->cell[G_DEVICE], "/dev/nvidia%d", gpu->minor);
     if (gpu->pci.known == NI_KNOWN)
         ni_say_num(&row->cell[G_NUMA], gpu->pci.numa);
-    if (near->gpu >= 0 && near->distance != NI_DIST_UNKNOWN) {
-        ni_say_port(&row->cell[G_HCA], &view->inv->hca[near->gpu], 0);
-        say_distance(&row->cell[G_HCA], view, (int)i, near->gpu);
+    if (near->index >= 0 && near->distance != NI_DIST_UNKNOWN) {
+        ni_say_port(&row->cell[G_HCA], &view->inv->hca[near->index], 0);
+        say_distance(&row->cell[G_HCA], view, (int)i, near->index);
     }
 }
 

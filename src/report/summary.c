@@ -52,7 +52,7 @@ static void put_hcas(struct ni_out *o, const struct ni_view *view)
 static const char *roce_word(const struct ni_view *view)
 {
     for (unsigned i = 0; i < view->plan->n_chosen; i++) {
-        int gid = view->plan->pick[view->plan->chosen[i]].gid;
+        int gid = view->plan->port[view->plan->chosen[i]].gid;
         if (gid < 0 || view->inv->gid[gid].type != NI_GID_V2)
             return "RoCE";
     }

@@ -58,8 +58,8 @@ const char *ni_topo_word(const struct ni_view *view, unsigned gpu, int hca)
 bool ni_topo_nearest(const struct ni_topo *topo, unsigned gpu, int hca)
 {
     const struct ni_plan *plan = topo->view->plan;
-    const struct ni_near *near = &plan->nearest[gpu];
-    return topo->kept[hca] && near->gpu >= 0 && near->distance != NI_DIST_UNKNOWN &&
+    const struct ni_near *near = &plan->nearest_hca[gpu];
+    return topo->kept[hca] && near->index >= 0 && near->distance != NI_DIST_UNKNOWN &&
            plan->distance[gpu][hca] == near->distance;
 }
 
@@ -79,7 +79,7 @@ unsigned ni_topo_rails(const struct ni_topo *topo, int hca, const char *ret[NI_M
     const struct ni_hca *h = &inv->hca[hca];
     unsigned n = 0;
     for (unsigned i = 0; i < h->n_port; i++) {
-        const struct ni_pick *pick = &topo->view->plan->pick[h->first_port + (int)i];
+        const struct ni_port_plan *pick = &topo->view->plan->port[h->first_port + (int)i];
         if (pick->rule && pick->gid >= 0 && inv->gid[pick->gid].ndev[0])
             n = list(inv->gid[pick->gid].ndev, ret, n);
     }

@@ -257,11 +257,11 @@ static void write_pairs(struct picture *p)
     const struct ni_topo *topo = p->topo;
     const struct ni_plan *plan = topo->view->plan;
     for (unsigned g = 0; g < topo->view->inv->n_gpu; g++) {
-        const struct ni_near *near = &plan->nearest[g];
+        const struct ni_near *near = &plan->nearest_hca[g];
         for (unsigned i = 0; i < topo->n_kept; i++) {
             int hca = topo->hca[i];
             if (ni_topo_nearest(topo, g, hca) &&
-                (near->distance <= NI_DIST_PXB || hca == near->gpu))
+                (near->distance <= NI_DIST_PXB || hca == near->index))
                 ni_out_putf(p->o,
                             "  gpu%u -- hca%d [style=dotted, penwidth=2, color=\"#c04000\", "
                             "fontcolor=\"#c04000\", constraint=false, label=\"%s\"];\n",

@@ -71,8 +71,8 @@ static json_t *gpus_json(struct build *b)
 static json_t *near_json(struct build *b, unsigned hca)
 {
     const struct ni_plan *plan = b->topo->view->plan;
-    const struct ni_near *near = &plan->near[hca];
-    if (near->gpu < 0 || near->distance == NI_DIST_UNKNOWN)
+    const struct ni_near *near = &plan->nearest_gpu[hca];
+    if (near->index < 0 || near->distance == NI_DIST_UNKNOWN)
         return json_null();
     json_t *gpus = json_array();
     for (unsigned i = 0; i < b->topo->view->inv->n_gpu; i++) {

@@ -151,10 +151,10 @@ enum { H_NAME, H_ADDRESS, H_NUMA, H_NETDEV, H_GPU, H_KEPT, H_N };
 static void say_near(struct ni_text *t, const struct ni_topo *topo, int hca)
 {
     const struct ni_plan *plan = topo->view->plan;
-    const struct ni_near *near = &plan->near[hca];
+    const struct ni_near *near = &plan->nearest_gpu[hca];
     const char *word = NULL;
     unsigned n = 0;
-    if (near->gpu < 0 || near->distance == NI_DIST_UNKNOWN)
+    if (near->index < 0 || near->distance == NI_DIST_UNKNOWN)
         return;
     for (unsigned i = 0; i < topo->view->inv->n_gpu; i++) {
         if (plan->distance[i][hca] != near->distance)
@@ -172,10 +172,10 @@ static void say_near(struct ni_text *t, const struct ni_topo *topo, int hca)
 static void say_kept(struct ni_text *t, const struct ni_topo *topo, int hca)
 {
     const struct ni_hca *h = &topo->view->inv->hca[hca];
-    const struct ni_pick *first = &topo->view->plan->pick[h->first_port];
+    const struct ni_port_plan *first = &topo->view->plan->port[h->first_port];
     unsigned n = 0;
     for (unsigned i = 0; i < h->n_port; i++)
-        n += first[i].rule && first[i].kept;
+        n += first[i].rule && first[i].chosen;
     if (topo->kept[hca] && n < h->n_port)
         ni_putf(t, "yes, %u of %u ports", n, h->n_port);
     else if (topo->kept[hca])

@@ -191,7 +191,7 @@ static bool level_is_true(const struct at *a, const char *value)
 /* The entry that was picked for a port, as it is. */
 static const struct ni_gid *true_pick(const struct at *a, unsigned chosen, int port)
 {
-    int gid = a->ctx->plan.pick[a->ctx->plan.chosen[chosen]].gid;
+    int gid = a->ctx->plan.port[a->ctx->plan.chosen[chosen]].gid;
 
     return gid < 0 ? NULL : gid_at(a->truth, port, a->ctx->inventory.gid[gid].index);
 }

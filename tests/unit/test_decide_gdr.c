@@ -66,16 +66,16 @@ static void test_nearest(void **state)
     gpu(SWITCH "1.0 0000:04:00.0", 0);
     gpu("0000:80:01.0 0000:81:00.0 0000:82:01.0 0000:84:00.0", 1);
     node_decide();
-    assert_int_equal(node.plan.nearest[0].gpu, 0);
-    assert_int_equal(node.plan.nearest[1].gpu, 1);
-    assert_int_equal(node.plan.nearest[1].distance, NI_DIST_PIX);
-    assert_int_equal(node.plan.near[0].gpu, 0);
-    assert_int_equal(node.plan.near[1].gpu, 1);
+    assert_int_equal(node.plan.nearest_hca[0].index, 0);
+    assert_int_equal(node.plan.nearest_hca[1].index, 1);
+    assert_int_equal(node.plan.nearest_hca[1].distance, NI_DIST_PIX);
+    assert_int_equal(node.plan.nearest_gpu[0].index, 0);
+    assert_int_equal(node.plan.nearest_gpu[1].index, 1);
     node.inv.port[1].state.v = NI_PORT_DOWN; /* the second HCA is not used */
     node_decide();
-    assert_int_equal(node.plan.nearest[1].gpu, 0);
-    assert_int_equal(node.plan.nearest[1].distance, NI_DIST_SYS);
-    assert_int_equal(node.plan.near[1].gpu, 1);
+    assert_int_equal(node.plan.nearest_hca[1].index, 0);
+    assert_int_equal(node.plan.nearest_hca[1].distance, NI_DIST_SYS);
+    assert_int_equal(node.plan.nearest_gpu[1].index, 1);
     assert_setting(var, "rule", "SYS");
 }
 

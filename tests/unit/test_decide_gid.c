@@ -13,7 +13,7 @@ static void gid(unsigned index, const char *ip, int type, int own)
 /* The index of the port's pick, -1. */
 static int picked(int port)
 {
-    int g = node.plan.pick[port].gid;
+    int g = node.plan.port[port].gid;
     return g < 0 ? -1 : node.inv.gid[g].index;
 }
 
@@ -99,8 +99,8 @@ static void test_no_gid(void **state)
     assert_int_equal(ni_findings_count(&node.findings, NI_WARNING), 3);
     assert_true(has(NI_F_GID_NONE));
     for (int i = 1; i <= 3; i++) {
-        assert_false(node.plan.pick[i].kept);
-        assert_string_equal(node.plan.pick[i].rule, "gid.pick");
+        assert_false(node.plan.port[i].chosen);
+        assert_string_equal(node.plan.port[i].rule, "gid.pick");
         assert_int_equal(picked(i), -1);
     }
 }
@@ -118,7 +118,7 @@ static void test_other_pods_hca(void **state)
     node_decide();
     assert_setting("NCCL_IB_HCA", "rule", "=mlx5_6:1");
     assert_false(has(NI_F_GID_NONE));
-    assert_non_null(strstr(node.plan.pick[1].why, "another pod's"));
+    assert_non_null(strstr(node.plan.port[1].why, "another pod's"));
     node.inv.source = NI_SRC_PCIDEVICE;
     node_decide();
     assert_true(has(NI_F_GID_NONE));
@@ -453,7 +453,7 @@ static void test_users_index_and_search(void **state)
     node_decide();
     assert_int_equal(node.plan.gid_index, 3);
     assert_int_equal(picked(0), 3);
-    assert_int_equal(node.plan.pick[0].nccl_index, 3);
+    assert_int_equal(node.plan.port[0].nccl_index, 3);
     assert_true(has(NI_F_USER_VALUE_IGNORED));
     node.entry[1] = (char[]){"NCCL_IB_GID_INDEX="};
     node_decide();
@@ -462,7 +462,7 @@ static void test_users_index_and_search(void **state)
     node.entry[1] = (char[]){"NCCL_IB_GID_INDEX=9"};
     node_decide();
     assert_int_equal(node.plan.gid_index, 9);
-    assert_int_equal(node.plan.pick[0].nccl_index, 9);
+    assert_int_equal(node.plan.port[0].nccl_index, 9);
     assert_int_equal(picked(0), 3); /* the right one */
     assert_true(has(NI_F_USER_GID_WRONG));
 }

@@ -61,9 +61,9 @@ static void test_port_states(void **state)
         node.inv.port[2].state = cases[i].port;
         node_decide();
         assert_setting("NCCL_IB_HCA", "rule", "=mlx5_0:1,mlx5_1:1,rocep1s0f1:1");
-        assert_false(node.plan.pick[2].kept);
-        assert_string_equal(node.plan.pick[2].why, cases[i].why);
-        assert_string_equal(node.plan.pick[2].rule, "hca.ports");
+        assert_false(node.plan.port[2].chosen);
+        assert_string_equal(node.plan.port[2].why, cases[i].why);
+        assert_string_equal(node.plan.port[2].rule, "hca.ports");
         assert_true(has(NI_F_HCA_PORT_DOWN));
         assert_string_equal(node.findings.at[0].subject, "mlx5_10/1");
     }
@@ -93,7 +93,7 @@ static void test_not_the_pods(void **state)
     node.inv.port[3].link = NI_LINK_UNKNOWN;
     node_decide();
     assert_setting("NCCL_IB_HCA", "rule", "=mlx5_1:1,mlx5_10:1");
-    assert_string_equal(node.plan.pick[0].why, "not the pod's");
+    assert_string_equal(node.plan.port[0].why, "not the pod's");
     assert_false(has(NI_F_HCA_PORT_DOWN));
     node.inv.hca[1].claim = node.inv.hca[2].claim = node.inv.hca[3].claim = -1;
     node_decide();
@@ -196,8 +196,8 @@ static void test_more_than_32(void **state)
     assert_null(strstr(s->value, "at_00032"));
     assert_string_equal(s->value + strlen(s->value) - 2, ":1"); /* not cut */
     assert_true(has(NI_F_HCA_TOO_MANY));
-    assert_true(node.plan.pick[31].kept);
-    assert_false(node.plan.pick[32].kept);
+    assert_true(node.plan.port[31].chosen);
+    assert_false(node.plan.port[32].chosen);
     assert_int_equal(node.findings.n, 8);
 }
 

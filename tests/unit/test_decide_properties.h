@@ -46,12 +46,12 @@ static inline void check_ports(const struct ni_facts *facts, const struct ni_pla
     enum ni_link link = NI_LINK_UNKNOWN;
     unsigned kept = 0;
     for (unsigned i = 0; i < inv->n_port; i++)
-        kept += plan->pick[i].kept;
+        kept += plan->port[i].chosen;
     assert_int_equal(kept, plan->n_chosen);
     for (unsigned i = 0; i < plan->n_chosen; i++) {
         int at = plan->chosen[i];
         const struct ni_port *p = &inv->port[at];
-        assert_true(plan->pick[at].kept);
+        assert_true(plan->port[at].chosen);
         assert_true(inv->hca[p->hca].claim >= 0);
         assert_true(p->state.known == NI_KNOWN && p->state.v == NI_PORT_ACTIVE);
         assert_true(link == NI_LINK_UNKNOWN || link == p->link);
@@ -62,7 +62,7 @@ static inline void check_ports(const struct ni_facts *facts, const struct ni_pla
     for (unsigned i = 0; s && i < inv->n_port; i++) {
         const struct ni_port *p = &inv->port[i];
         assert_int_equal(ni_nccl_match(s->value, inv->hca[p->hca].name, (int)p->num),
-                         plan->pick[i].kept);
+                         plan->port[i].chosen);
     }
     if (s)
         assert_true(plan->n_chosen > 0 ? s->value[0] == '=' && strlen(s->value) > 1
@@ -93,7 +93,7 @@ static inline void check_gids(const struct ni_facts *facts, const struct ni_plan
         assert_int_equal(ni_parse_u64(ni_span_of(s->value), NI_GID_TABLE, &index), 0);
     assert_false(s && range); /* an index switches the search off */
     for (unsigned i = 0; i < plan->n_chosen; i++) {
-        int at = plan->chosen[i], pick = plan->pick[at].gid;
+        int at = plan->chosen[i], pick = plan->port[at].gid;
         const struct ni_port *p = &inv->port[at];
         if (p->link != NI_LINK_ROCE) {
             assert_true(!s && !range && !of_rule(plan, "NCCL_IB_ADDR_FAMILY"));

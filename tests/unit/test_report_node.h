@@ -65,7 +65,7 @@ static struct ni_hca *hca(const char *name, const char *bdf, const char *pf, boo
                                                 .link = NI_LINK_ROCE,
                                                 .mbps = known(400000),
                                                 .first_gid = -1};
-    node.plan.near[at].gpu = -1;
+    node.plan.nearest_gpu[at].index = -1;
     return h;
 }
 
@@ -98,11 +98,11 @@ static void gpu(const char *bdf, int minor, const char *near, enum ni_distance d
     g->minor = minor;
     g->pci.known = NI_KNOWN;
     g->pci.numa = known(at < 1 ? 0 : 1);
-    node.plan.nearest[at].gpu = -1;
+    node.plan.nearest_hca[at].index = -1;
     for (unsigned i = 0; near && i < node.inv.n_hca; i++) {
         if (strcmp(node.inv.hca[i].name, near) == 0) {
-            node.plan.nearest[at] = (struct ni_near){(int)i, distance};
-            node.plan.near[i] = (struct ni_near){(int)at, distance};
+            node.plan.nearest_hca[at] = (struct ni_near){(int)i, distance};
+            node.plan.nearest_gpu[i] = (struct ni_near){(int)at, distance};
             node.plan.distance[at][i] = (uint8_t)distance;
         }
     }
@@ -121,16 +121,16 @@ static struct ni_setting *setting(const char *name, enum ni_origin origin, const
 }
 
 /* What became of the port of the last HCA; gid -1: none. */
-static void pick(bool kept, const char *why, int right_gid)
+static void pick(bool chosen, const char *why, int right_gid)
 {
     int port = (int)node.inv.n_port - 1;
-    struct ni_pick *p = &node.plan.pick[port];
-    p->kept = kept;
+    struct ni_port_plan *p = &node.plan.port[port];
+    p->chosen = chosen;
     p->rule = "hca.ports";
     p->gid = right_gid;
     p->nccl_index = -1;
     ni_copy(p->why, sizeof(p->why), why);
-    if (kept)
+    if (chosen)
         node.plan.chosen[node.plan.n_chosen++] = port;
 }
 

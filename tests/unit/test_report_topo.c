@@ -68,8 +68,8 @@ static int setup(void **state)
     node.inv.gpu[2].pci = (struct ni_pci){.known = NI_DENIED};
     distances(0, near_0);
     distances(1, near_1);
-    node.plan.near[2] = (struct ni_near){0, NI_DIST_PHB};
-    node.plan.near[3] = (struct ni_near){0, NI_DIST_PIX};
+    node.plan.nearest_gpu[2] = (struct ni_near){0, NI_DIST_PHB};
+    node.plan.nearest_gpu[3] = (struct ni_near){0, NI_DIST_PIX};
     node.view = (struct ni_view){
         .inv = &node.inv, .plan = &node.plan, .findings = &node.findings, .root = "two.tree"};
     return 0;
@@ -168,9 +168,9 @@ static void test_ties(void **state)
     }
     for (unsigned g = 0; g < 6; g++) {
         distances(g, same);
-        node.plan.nearest[g] = (struct ni_near){0, NI_DIST_PHB};
+        node.plan.nearest_hca[g] = (struct ni_near){0, NI_DIST_PHB};
     }
-    node.plan.near[0] = node.plan.near[1] = (struct ni_near){0, NI_DIST_PHB};
+    node.plan.nearest_gpu[0] = node.plan.nearest_gpu[1] = (struct ni_near){0, NI_DIST_PHB};
     node.inv.gdr.c2c = true;
     const char *text = written(ni_write_topo);
     assert_non_null(strstr(text, "  GPU0  0000:06:00.0  0     PHB*    NODE*    NODE    PHB     "));
@@ -206,7 +206,7 @@ static void test_without(void **state)
     (void)state;
     node.inv.n_gpu = 0;
     for (unsigned i = 0; i < node.inv.n_hca; i++)
-        node.plan.near[i].gpu = -1;
+        node.plan.nearest_gpu[i].index = -1;
     const char *text = written(ni_write_topo);
     assert_non_null(strstr(text, "Topology: no GPU, 5 HCAs, 2 kept; "));
     assert_non_null(strstr(text, "\n\nNo GPU was found.\n\n  HCA      ADDRESS"));
@@ -217,7 +217,7 @@ static void test_without(void **state)
     node.inv.source = NI_SRC_NONE;
     node.view.root = "/";
     for (unsigned i = 0; i < node.inv.n_gpu; i++)
-        node.plan.nearest[i].gpu = -1;
+        node.plan.nearest_hca[i].index = -1;
     assert_string_equal(written(ni_write_topo),
                         "Topology: 3 GPUs, no HCA; nothing gives this pod an HCA\n"
                         "\n"

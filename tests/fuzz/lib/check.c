@@ -219,8 +219,8 @@ static void check_same_ports(const struct ni_context *a, const struct ni_context
         FUZZ_CHECK(strcmp(a->inventory.hca[i].name, b->inventory.hca[i].name) == 0,
                    "%s: HCA %s, and %s", what, a->inventory.hca[i].name, b->inventory.hca[i].name);
     for (unsigned i = 0; i < a->inventory.n_port; i++) {
-        const struct ni_pick *p = &a->plan.pick[i], *q = &b->plan.pick[i];
-        FUZZ_CHECK(p->kept == q->kept && p->gid == q->gid && strcmp(p->why, q->why) == 0,
+        const struct ni_port_plan *p = &a->plan.port[i], *q = &b->plan.port[i];
+        FUZZ_CHECK(p->chosen == q->chosen && p->gid == q->gid && strcmp(p->why, q->why) == 0,
                    "%s: port %u %s, and %s", what, i, p->why, q->why);
     }
 }
@@ -235,8 +235,8 @@ void check_same(const struct ni_context *a, const struct ni_context *b, const ch
                    p->n_chosen == q->n_chosen && p->refuse == q->refuse &&
                    memcmp(p->chosen, q->chosen, sizeof(p->chosen)) == 0 &&
                    memcmp(p->distance, q->distance, sizeof(p->distance)) == 0 &&
-                   memcmp(p->near, q->near, sizeof(p->near)) == 0 &&
-                   memcmp(p->nearest, q->nearest, sizeof(p->nearest)) == 0 &&
+                   memcmp(p->nearest_gpu, q->nearest_gpu, sizeof(p->nearest_gpu)) == 0 &&
+                   memcmp(p->nearest_hca, q->nearest_hca, sizeof(p->nearest_hca)) == 0 &&
                    memcmp(&p->caps, &q->caps, sizeof(p->caps)) == 0 &&
                    p->memlock.raise_soft == q->memlock.raise_soft &&
                    p->memlock.raise_hard == q->memlock.raise_hard &&
