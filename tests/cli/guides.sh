@@ -112,7 +112,7 @@ for file in README.md docs/*.md; do
     done <"$tmp/samples"
 done
 for must in 'README.md nccl-init plan --root tests/nodes/h100-12dev.tree' 'README.md nccl-init doctor ' \
-    'README.md nccl-init topo ' 'docs/findings.md nccl-init env '; do # the first is what `./dev demo` shows
+    'docs/usage.md nccl-init topo ' 'docs/findings.md nccl-init env '; do # the first is what `./dev demo` shows
     grep -q "^$must" "$tmp/sampled" || fail "samples" "none of $must"
 done
 # a finding's line is quoted in such a sample only; those of selftest.md come from a device
