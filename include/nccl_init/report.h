@@ -7,6 +7,7 @@
 #include "nccl_init/diagnosis.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/json.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/trial.h"
 
@@ -57,5 +58,9 @@ int ni_write_summary_json(int fd, const struct ni_view *view, int64_t memlock);
 /* One line for a finding, text or JSON: "nccl-init: warning: gid.v1-only: mlx5_6/1: message. hint"
    */
 int ni_write_finding(int fd, const struct ni_finding *finding, bool json);
+
+/* The same for a text of the caller's: the line without "nccl-init: ", the JSON object. */
+void ni_put_finding(struct ni_text *out, const struct ni_finding *finding);
+void ni_json_finding(struct ni_json *j, const struct ni_finding *finding);
 
 #endif

@@ -6,12 +6,13 @@
 #include "nccl_init/base.h"
 
 /* A NUL-terminated text in a caller's buffer. What does not fit is left off and `cut` is set, for
-   good. */
+   good; unless there is a `flush`, which takes away what buf holds and sets len to 0. */
 struct ni_text {
     char *buf;
-    size_t cap; /* bytes of buf, at least 1 */
+    size_t cap; /* bytes of buf, at least 1; 2 with a flush */
     size_t len; /* without the NUL */
     bool cut;
+    void (*flush)(struct ni_text *t);
 };
 
 struct ni_text ni_text_on(char *buf, size_t cap);
@@ -23,6 +24,8 @@ void ni_vputf(struct ni_text *t, const char *fmt, va_list ap) NI_PRINTF(2, 0);
 /* Untrusted bytes for a message: control characters and non-ASCII as \xHH, at most `max` source
    bytes, then "...". */
 void ni_put_quoted(struct ni_text *t, const char *s, size_t n, size_t max);
+/* The same of a whole text. */
+void ni_quote(struct ni_text *t, const char *s);
 
 /* Text made anew in buf. false: cut. */
 bool ni_format(char *buf, size_t cap, const char *fmt, ...) NI_PRINTF(3, 4);
@@ -31,6 +34,10 @@ bool ni_format(char *buf, size_t cap, const char *fmt, ...) NI_PRINTF(3, 4);
 bool ni_copy(char *buf, size_t cap, const char *s);
 bool ni_copyn(char *buf, size_t cap, const char *s, size_t n);
 bool ni_has_prefix(const char *s, const char *prefix);
+
+/* Bytes of the UTF-8 character at s, 0 when there is none (Unicode 15.0, table 3-7); *ret is its code
+   point. */
+size_t ni_utf8(const char *s, uint32_t *ret);
 
 /* A piece of somebody else's text. */
 struct ni_span {

@@ -9,7 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINE = 1024, MAX_LINE = 8192, PATIENCE_MS = 1000 };
+enum {
+    LINE = 1024,
+    GROWS = 6,
+    /* a byte becomes \uHHHH at most */ MAX_LINE = 8192,
+    PATIENCE_MS = 1000
+};
 
 /* Whether a file that standard error leads to may grow by a line. Past RLIMIT_FSIZE (`ulimit -f`) a
    write raises SIGXFSZ (mm/filemap.c generic_write_check_limits). */
@@ -54,32 +59,22 @@ static void write_line(struct ni_context *ctx, const char *s, size_t n)
     }
 }
 
-/* s holds printable ASCII only. */
-static void put_json(struct ni_text *t, const char *s)
-{
-    ni_put(t, "\"");
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            ni_put(t, "\\");
-        ni_putn(t, s, 1);
-    }
-    ni_put(t, "\"");
-}
-
 static void say(struct ni_context *ctx, enum ni_log_level level, const char *message)
 {
     static const char *const names[] = {"error", "warning", "info", "debug"};
-    char quoted_buf[LINE], line_buf[2 * LINE + 64];
-    struct ni_text quoted = ni_text_on(quoted_buf, sizeof(quoted_buf));
-    struct ni_text line = ni_text_on(line_buf, sizeof(line_buf));
+    char buf[GROWS * LINE + 64];
+    struct ni_text line = ni_text_on(buf, sizeof(buf));
 
-    ni_put_quoted(&quoted, message, strlen(message), LINE);
     if (ctx->options.log_json) {
-        ni_putf(&line, "{\"severity\": \"%s\", \"message\": ", names[level]);
-        put_json(&line, quoted_buf);
-        ni_put(&line, "}\n");
+        struct ni_json j = ni_json_on(&line, false);
+        ni_json_object(&j, NULL);
+        ni_json_text(&j, "severity", names[level]);
+        ni_json_text(&j, "message", message);
+        ni_json_end(&j);
     } else {
-        ni_putf(&line, "nccl-init: %s: %s\n", names[level], quoted_buf);
+        ni_putf(&line, "nccl-init: %s: ", names[level]);
+        ni_quote(&line, message);
+        ni_put(&line, "\n");
     }
     write_line(ctx, line.buf, line.len);
 }
@@ -150,66 +145,54 @@ void ni_say_findings(struct ni_context *ctx)
         ni_say(ctx, NI_LOG_WARN, "%u more findings than there is room for", ctx->findings.dropped);
 }
 
-/* What a program reads: one object, never cut. Findings that do not fit are left out. */
+/* For a program: one object, never cut. Findings that do not fit are left out. */
 static void put_object(struct ni_context *ctx, struct ni_text *t, const char *line, bool findings)
 {
     static const char end[] = "]}\n";
-    const char *before = "";
+    struct ni_json j = ni_json_on(t, false);
 
-    ni_put(t, "{\"severity\": \"error\", \"message\": ");
-    put_json(t, line);
-    ni_put(t, ", \"findings\": [");
+    ni_json_object(&j, NULL);
+    ni_json_text(&j, "severity", ni_severity_text(NI_ERROR));
+    ni_json_text(&j, "message", line);
+    ni_json_array(&j, "findings");
     for (unsigned i = 0; findings && i < ctx->findings.n; i++) {
         const struct ni_finding *it = &ctx->findings.at[i];
-        const struct ni_finding_kind *kind = ni_finding_kind(it->id);
-        size_t len = t->len;
+        struct ni_text before = *t;
+        struct ni_json at = j;
 
-        if (kind->severity == NI_INFO)
+        if (ni_finding_kind(it->id)->severity == NI_INFO)
             continue;
-        ni_putf(t, "%s{\"id\": \"%s\", \"severity\": \"%s\", \"subject\": ", before, kind->id,
-                ni_severity_text(kind->severity));
-        put_json(t, it->subject);
-        ni_put(t, ", \"message\": ");
-        put_json(t, it->message);
-        ni_put(t, ", \"hint\": ");
-        put_json(t, kind->hint);
-        ni_put(t, "}");
-        before = ", ";
+        ni_json_finding(&j, it);
         if (t->cut || t->cap - t->len < sizeof(end)) {
-            t->len = len;
-            t->buf[len] = '\0';
-            t->cut = false;
+            *t = before;
+            j = at;
             break;
         }
     }
-    ni_put(t, end);
+    ni_json_end(&j);
+    ni_json_end(&j);
 }
 
 /* What `kubectl describe pod` shows. */
 static void put_lines(struct ni_context *ctx, struct ni_text *t, const char *line, bool findings)
 {
-    ni_putf(t, "nccl-init: %s\n", line);
-    for (unsigned i = 0; findings && i < ctx->findings.n; i++) {
-        const struct ni_finding *it = &ctx->findings.at[i];
-        const struct ni_finding_kind *kind = ni_finding_kind(it->id);
-
-        if (kind->severity != NI_INFO)
-            ni_putf(t, "%s: %s: %s: %s. %s\n", ni_severity_text(kind->severity), kind->id,
-                    it->subject, it->message, kind->hint);
-    }
+    ni_put(t, "nccl-init: ");
+    ni_quote(t, line);
+    ni_put(t, "\n");
+    for (unsigned i = 0; findings && i < ctx->findings.n; i++)
+        if (ni_finding_kind(ctx->findings.at[i].id)->severity != NI_INFO)
+            ni_put_finding(t, &ctx->findings.at[i]);
 }
 
 void ni_last_words(struct ni_context *ctx, const char *line, bool findings)
 {
-    char quoted_buf[LINE], buf[NI_TERMINATION_MAX + 1];
-    struct ni_text quoted = ni_text_on(quoted_buf, sizeof(quoted_buf));
+    char buf[NI_TERMINATION_MAX + 1];
     struct ni_text t = ni_text_on(buf, sizeof(buf));
     int r;
 
     ni_no_command();
     say(ctx, NI_LOG_ERROR, line);
-    ni_put_quoted(&quoted, line, strlen(line), LINE);
-    (ctx->options.log_json ? put_object : put_lines)(ctx, &t, quoted_buf, findings);
+    (ctx->options.log_json ? put_object : put_lines)(ctx, &t, line, findings);
     r = ni_termination_log(ctx->options.termination_log, buf);
     if (r < 0)
         ni_say(ctx, NI_LOG_DEBUG, "%s: %s", ctx->options.termination_log, ni_errno_text(r));

@@ -14,6 +14,14 @@ struct ni_text ni_text_on(char *buf, size_t cap)
 void ni_putn(struct ni_text *t, const char *s, size_t n)
 {
     size_t room = t->cap - 1 - t->len;
+    while (n > room && t->flush) {
+        memcpy(t->buf + t->len, s, room);
+        t->len += room;
+        s += room;
+        n -= room;
+        t->flush(t);
+        room = t->cap - 1;
+    }
     if (n > room) {
         n = room;
         t->cut = true;
@@ -50,8 +58,16 @@ static void put_int(struct ni_text *t, int v)
 static void NI_PRINTF(2, 0) put_printf(struct ni_text *t, const char *fmt, va_list ap)
 {
     size_t room = t->cap - t->len;
+    va_list again;
+    va_copy(again, ap);
     int n = vsnprintf(t->buf + t->len, room, fmt, ap);
 
+    if (n >= 0 && (size_t)n >= room && t->flush) {
+        t->flush(t);
+        room = t->cap;
+        n = vsnprintf(t->buf, room, fmt, again);
+    }
+    va_end(again);
     if (n < 0) { /* an encoding error: only %ls can give one */
         t->buf[t->len] = '\0';
         t->cut = true;
@@ -128,6 +144,29 @@ void ni_put_quoted(struct ni_text *t, const char *s, size_t n, size_t max)
     }
     if (shown < n)
         ni_put(t, "...");
+}
+
+void ni_quote(struct ni_text *t, const char *s)
+{
+    ni_put_quoted(t, s, strlen(s), SIZE_MAX);
+}
+
+size_t ni_utf8(const char *s, uint32_t *ret)
+{
+    /* The smallest code point of each length: shorter forms of it are no UTF-8. */
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *p = (const unsigned char *)s;
+    size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc0 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+    uint32_t c = n == 1 ? p[0] : p[0] & (0x7fU >> n);
+    for (size_t i = 1; i < n; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+        c = c << 6 | (p[i] & 0x3fU);
+    }
+    if (n == 0 || p[0] > 0xf4 || c < least[n] || (c >= 0xd800 && c <= 0xdfff) || c > 0x10ffff)
+        return 0;
+    *ret = c;
+    return n;
 }
 
 bool ni_copyn(char *buf, size_t cap, const char *s, size_t n)

@@ -70,11 +70,6 @@ typedef bool ni_device_fn(void *ctx, struct ni_span id, struct ni_span rdma_dev)
 /* false: not of the form in which the plugin writes it, and nothing was taken. */
 bool ni_read_plugin_json(const char *text, ni_device_fn *device, void *ctx);
 
-/* json.c: untrusted JSON. The parsed text, to be given to json_decref, or NULL after a finding
-   about `subject`. */
-struct json_t;
-struct json_t *ni_parse_json(struct ni_probe *p, const char *subject, const char *text);
-
 /* rdma.c: claims to HCAs and ports; gid.c: the GID tables. */
 void ni_resolve_claim(struct ni_probe *p, int claim);
 void ni_probe_visible(struct ni_probe *p);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nccl_init/json.h"
 #include "probe.h"
 
 enum { MAX_FILES = 64, MAX_DIRS = 128 };
@@ -37,7 +38,7 @@ static void read_metadata(struct ni_probe *p, const char *path)
         ni_note_missing(p, path, (int)n);
         return;
     }
-    json_t *top = ni_parse_json(p, path, p->text), *requests = json_object_get(top, "requests");
+    json_t *top = ni_parse_json(p->f, path, p->text), *requests = json_object_get(top, "requests");
     size_t i, k;
     json_t *request, *device;
     json_array_foreach(requests, i, request)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nccl_init/json.h"
 #include "probe.h"
 
 static void read_network(struct ni_probe *p, const char *from, json_t *network)
@@ -25,7 +26,7 @@ static void read_network(struct ni_probe *p, const char *from, json_t *network)
 
 static void read_status(struct ni_probe *p, const char *from, const char *text)
 {
-    json_t *top = ni_parse_json(p, from, text), *network;
+    json_t *top = ni_parse_json(p->f, from, text), *network;
     size_t i;
     if (top && !json_is_array(top))
         ni_report(p->f, NI_F_ALLOC_INFO_INVALID, from, "network-status is no array");

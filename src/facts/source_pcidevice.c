@@ -5,6 +5,7 @@
    (v3.10.0 and later) is only cross-checked: sysfs decides. */
 #include <jansson.h>
 
+#include "nccl_init/json.h"
 #include "probe.h"
 
 static bool looks_like_json(const char *value)
@@ -43,7 +44,7 @@ static void read_info(struct info *info, const char *text)
 {
     if (ni_read_plugin_json(text, take_device, info))
         return;
-    json_t *top = ni_parse_json(info->p, info->var, text), *providers;
+    json_t *top = ni_parse_json(info->p->f, info->var, text), *providers;
     const char *key;
     json_object_foreach(top, key, providers)
     {

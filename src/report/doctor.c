@@ -19,56 +19,56 @@ static const char *plural(unsigned n)
     return n == 1 ? "" : "s";
 }
 
-static void write_looked_at(struct ni_out *o, const struct ni_view *view)
+static void write_looked_at(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;
     unsigned ours = ni_given_hcas(inv), others = inv->n_hca - ours;
-    ni_out_putf(o, "Doctor: looked at %u HCA%s", ours, plural(ours));
+    ni_putf(out, "Doctor: looked at %u HCA%s", ours, plural(ours));
     if (others > 0)
-        ni_out_putf(o, " of the pod (%u more on the node)", others);
-    ni_out_putf(o, ", %u GPU%s; %s", inv->n_gpu, plural(inv->n_gpu), ni_say_source(inv->source));
+        ni_putf(out, " of the pod (%u more on the node)", others);
+    ni_putf(out, ", %u GPU%s; %s", inv->n_gpu, plural(inv->n_gpu), ni_say_source(inv->source));
     if (strcmp(view->root, "/") != 0) {
-        ni_out_put(o, "; root ");
-        ni_out_quoted(o, view->root);
+        ni_put(out, "; root ");
+        ni_quote(out, view->root);
     }
-    ni_out_put(o, "\n");
+    ni_put(out, "\n");
 }
 
-static void put_word(struct ni_out *o, bool *first, const char *what, const char *word)
+static void put_word(struct ni_text *out, bool *first, const char *what, const char *word)
 {
-    ni_out_putf(o, "%s%s", *first ? "  " : ", ", what);
-    ni_out_quoted(o, word);
+    ni_putf(out, "%s%s", *first ? "  " : ", ", what);
+    ni_quote(out, word);
     *first = false;
 }
 
 /* The node in one line; what is not known is left out. */
-static void write_node(struct ni_out *o, const struct ni_view *view)
+static void write_node(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_health *h = &view->inv->health;
     const enum ni_known open_driver = view->inv->gdr.open_driver;
     bool first = true;
     if (h->kernel[0])
-        put_word(o, &first, "kernel ", h->kernel);
+        put_word(out, &first, "kernel ", h->kernel);
     if (h->nvidia_version[0])
-        put_word(o, &first, "NVIDIA driver ", h->nvidia_version);
+        put_word(out, &first, "NVIDIA driver ", h->nvidia_version);
     if (h->nvidia_version[0] && (open_driver == NI_KNOWN || open_driver == NI_ABSENT))
-        ni_out_put(o, open_driver == NI_KNOWN ? " (open)" : " (closed)");
+        ni_put(out, open_driver == NI_KNOWN ? " (open)" : " (closed)");
     if (h->peermem_module == NI_KNOWN)
-        put_word(o, &first, "", "nvidia-peermem");
+        put_word(out, &first, "", "nvidia-peermem");
     if (h->ofed == NI_KNOWN)
-        put_word(o, &first, h->mlx5_version[0] ? "MLNX_OFED or DOCA " : "MLNX_OFED or DOCA",
+        put_word(out, &first, h->mlx5_version[0] ? "MLNX_OFED or DOCA " : "MLNX_OFED or DOCA",
                  h->mlx5_version);
     if (h->netns_mode != NI_NETNS_UNKNOWN)
-        put_word(o, &first, "RDMA devices ",
+        put_word(out, &first, "RDMA devices ",
                  h->netns_mode == NI_NETNS_SHARED ? "shared by network namespaces"
                                                   : "separated by network namespaces");
     if (!first)
-        ni_out_put(o, "\n");
+        ni_put(out, "\n");
 }
 
 /* ---- what was checked ---- */
 
-static void write_checked(struct ni_out *o, const struct ni_view *view)
+static void write_checked(struct ni_text *out, const struct ni_view *view)
 {
     static const struct {
         enum ni_outcome outcome;
@@ -80,7 +80,7 @@ static void write_checked(struct ni_out *o, const struct ni_view *view)
         {NI_CHECK_IDLE, "nothing to check"},
     };
     const struct ni_diagnosis *d = view->diagnosis;
-    ni_out_put(o, "\nChecked\n");
+    ni_put(out, "\nChecked\n");
     for (size_t k = 0; k < NI_COUNT(group); k++) {
         char buf[2048];
         struct ni_text t = ni_text_on(buf, sizeof(buf));
@@ -90,13 +90,13 @@ static void write_checked(struct ni_out *o, const struct ni_view *view)
         }
         if (t.len == 0)
             continue;
-        ni_out_putf(o, "  %s: ", group[k].title);
-        ni_out_wrapped(o, strlen(group[k].title) + 4, INDENT, buf);
-        ni_out_put(o, "\n");
+        ni_putf(out, "  %s: ", group[k].title);
+        ni_put_wrapped(out, strlen(group[k].title) + 4, INDENT, buf);
+        ni_put(out, "\n");
     }
 }
 
-static void write_ignored(struct ni_out *o, const struct ni_diagnosis *d)
+static void write_ignored(struct ni_text *out, const struct ni_diagnosis *d)
 {
     static const char title[] = "Ignored: ";
     char buf[4096];
@@ -108,40 +108,40 @@ static void write_ignored(struct ni_out *o, const struct ni_diagnosis *d)
     }
     if (t.len == 0)
         return;
-    ni_out_putf(o, "\n%s", title);
-    ni_out_wrapped(o, strlen(title), INDENT, buf);
-    ni_out_put(o, "\n");
+    ni_putf(out, "\n%s", title);
+    ni_put_wrapped(out, strlen(title), INDENT, buf);
+    ni_put(out, "\n");
 }
 
-static void write_verdict(struct ni_out *o, const struct ni_view *view)
+static void write_verdict(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_findings *all = view->findings;
     unsigned errors = ni_findings_count(all, NI_ERROR);
     unsigned warnings = ni_findings_count(all, NI_WARNING);
     unsigned infos = ni_findings_count(all, NI_INFO);
     enum ni_tint tint = errors > 0 ? NI_RED : warnings > 0 ? NI_YELLOW : NI_GREEN;
-    ni_out_put(o, "\n");
-    ni_tint_on(o, view->colour, tint);
+    ni_put(out, "\n");
+    ni_tint_on(out, view->colour, tint);
     if (errors + warnings == 0)
-        ni_out_put(o, "Healthy: ");
-    ni_out_putf(o, "%u error%s, %u warning%s, %u worth knowing", errors, plural(errors), warnings,
-                plural(warnings), infos);
-    ni_tint_off(o, view->colour, tint);
+        ni_put(out, "Healthy: ");
+    ni_putf(out, "%u error%s, %u warning%s, %u worth knowing", errors, plural(errors), warnings,
+            plural(warnings), infos);
+    ni_tint_off(out, view->colour, tint);
     if (all->dropped > 0)
-        ni_out_putf(o, "; %u more findings than there is room for", all->dropped);
-    ni_out_put(o, "\n");
+        ni_putf(out, "; %u more findings than there is room for", all->dropped);
+    ni_put(out, "\n");
 }
 
 int ni_write_doctor(int fd, const struct ni_view *view)
 {
     struct ni_out o;
-    ni_out_on(&o, fd);
-    write_looked_at(&o, view);
-    write_node(&o, view);
-    ni_say_probes(&o, view);
-    ni_say_findings_from(&o, view->findings, NI_INFO, view->colour);
-    write_checked(&o, view);
-    write_ignored(&o, view->diagnosis);
-    write_verdict(&o, view);
+    struct ni_text *out = ni_out_on(&o, fd);
+    write_looked_at(out, view);
+    write_node(out, view);
+    ni_say_probes(out, view);
+    ni_say_findings_from(out, view->findings, NI_INFO, view->colour);
+    write_checked(out, view);
+    write_ignored(out, view->diagnosis);
+    write_verdict(out, view);
     return ni_out_end(&o);
 }

@@ -7,48 +7,21 @@
 #include <string.h>
 
 #include "json.h"
-#include "nccl_init/report.h"
 #include "out.h"
 #include "selftest.h"
 #include "words.h"
 
-struct build {
-    const struct ni_view *view;
-    bool bad; /* out of memory somewhere */
-};
-
-static json_t *yes_no(enum ni_known known)
+static void flag_json(struct ni_json *j, const char *key, bool known, bool v)
 {
-    return known == NI_KNOWN || known == NI_ABSENT ? json_boolean(known == NI_KNOWN) : json_null();
+    if (known)
+        ni_json_bool(j, key, v);
+    else
+        ni_json_null(j, key);
 }
 
-static json_t *bytes_or_null(struct ni_num n)
-{
-    return n.known == NI_KNOWN ? ni_json_bytes(n.v) : json_null();
-}
+/* ---- checks ---- */
 
-static json_t *bool_or_null(struct ni_num n)
-{
-    return n.known == NI_KNOWN ? json_boolean(n.v != 0) : json_null();
-}
-
-/* ---- findings and checks ---- */
-
-static json_t *findings_json(struct build *b)
-{
-    static const enum ni_severity order[] = {NI_ERROR, NI_WARNING, NI_INFO};
-    const struct ni_findings *all = b->view->findings;
-    json_t *array = json_array();
-    for (size_t k = 0; k < NI_COUNT(order); k++) {
-        for (unsigned i = 0; i < all->n; i++) {
-            if (ni_finding_kind(all->at[i].id)->severity == order[k])
-                ni_json_add(&b->bad, array, ni_json_finding(&b->bad, &all->at[i]));
-        }
-    }
-    return array;
-}
-
-static json_t *checks_json(struct build *b)
+static void checks_json(struct ni_json *j, const struct ni_diagnosis *d)
 {
     static const char *const word[] = {
         [NI_CHECK_IDLE] = "idle",
@@ -56,146 +29,119 @@ static json_t *checks_json(struct build *b)
         [NI_CHECK_OK] = "ok",
         [NI_CHECK_FOUND] = "findings",
     };
-    const struct ni_diagnosis *d = b->view->diagnosis;
-    json_t *array = json_array();
-    for (unsigned i = 0; i < d->n; i++) {
-        json_t *j = json_object();
-        ni_json_put(&b->bad, j, "id", json_string(d->at[i].id));
-        ni_json_put(&b->bad, j, "outcome", json_string(word[d->at[i].outcome]));
-        ni_json_add(&b->bad, array, j);
-    }
-    return array;
-}
-
-static json_t *ignored_json(struct build *b)
-{
-    const struct ni_diagnosis *d = b->view->diagnosis;
-    json_t *j = json_object();
-    for (unsigned i = 0; i < NI_F_COUNT; i++) {
+    ni_json_object(j, "ignored");
+    for (unsigned i = 0; i < NI_F_COUNT; i++)
         if (d->ignored[i].asked)
-            ni_json_put(&b->bad, j, ni_finding_kind(i)->id, json_integer(d->ignored[i].n));
+            ni_json_int(j, ni_finding_kind(i)->id, d->ignored[i].n);
+    ni_json_end(j);
+    ni_json_array(j, "checks");
+    for (unsigned i = 0; i < d->n; i++) {
+        ni_json_object(j, NULL);
+        ni_json_text(j, "id", d->at[i].id);
+        ni_json_text(j, "outcome", word[d->at[i].outcome]);
+        ni_json_end(j);
     }
-    return j;
+    ni_json_end(j);
 }
 
 /* ---- facts ---- */
 
-static json_t *iommu_json(struct build *b, const struct ni_iommu *iommu)
+/* "pcie" and "iommu" of a function. */
+static void bus_json(struct ni_json *j, const struct ni_pcie *link, const struct ni_iommu *iommu)
 {
-    json_t *j = json_object();
-    ni_json_put(&b->bad, j, "group", ni_json_num(iommu->group));
-    ni_json_put(&b->bad, j, "type", ni_json_text_or_null(iommu->type));
-    return j;
+    ni_json_object(j, "pcie");
+    ni_json_num(j, "width", link->now[NI_PCIE_WIDTH]);
+    ni_json_num(j, "width_most", link->most[NI_PCIE_WIDTH]);
+    ni_json_num(j, "mts", link->now[NI_PCIE_SPEED]);
+    ni_json_num(j, "mts_most", link->most[NI_PCIE_SPEED]);
+    ni_json_end(j);
+    ni_json_object(j, "iommu");
+    ni_json_num(j, "group", iommu->group);
+    ni_json_text_or_null(j, "type", iommu->type);
+    ni_json_end(j);
 }
 
-static json_t *link_json(struct build *b, const struct ni_pcie *link)
+static void port_json(struct ni_json *j, const struct ni_inventory *inv, unsigned at)
 {
-    json_t *j = json_object();
-    ni_json_put(&b->bad, j, "width", ni_json_num(link->now[NI_PCIE_WIDTH]));
-    ni_json_put(&b->bad, j, "width_most", ni_json_num(link->most[NI_PCIE_WIDTH]));
-    ni_json_put(&b->bad, j, "mts", ni_json_num(link->now[NI_PCIE_SPEED]));
-    ni_json_put(&b->bad, j, "mts_most", ni_json_num(link->most[NI_PCIE_SPEED]));
-    return j;
-}
-
-static json_t *counters_json(struct build *b, unsigned port)
-{
-    json_t *j = json_object();
-    for (unsigned i = 0; i < NI_N_COUNTER; i++) {
-        struct ni_num n = b->view->inv->health.counter[port][i];
-        if (n.known == NI_KNOWN)
-            ni_json_put(&b->bad, j, strchr(ni_counters[i].file, '/') + 1, ni_json_num(n));
-    }
-    return j;
-}
-
-static json_t *port_json(struct build *b, unsigned at)
-{
-    const struct ni_port *port = &b->view->inv->port[at];
+    const struct ni_port *port = &inv->port[at];
     const char *state = port->state.known == NI_KNOWN ? ni_port_state_text(port->state.v) : NULL;
-    json_t *j = json_object();
-    ni_json_put(&b->bad, j, "port", json_integer(port->num));
-    ni_json_put(&b->bad, j, "state", ni_json_text_or_null(state));
-    ni_json_put(&b->bad, j, "phys_state", ni_json_num(b->view->inv->health.phys_state[at]));
-    ni_json_put(&b->bad, j, "mbps", ni_json_num(port->mbps));
-    ni_json_put(&b->bad, j, "counters", counters_json(b, at));
-    return j;
+    ni_json_object(j, NULL);
+    ni_json_int(j, "port", port->num);
+    ni_json_text(j, "state", state);
+    ni_json_num(j, "phys_state", inv->health.phys_state[at]);
+    ni_json_num(j, "mbps", port->mbps);
+    ni_json_object(j, "counters");
+    for (unsigned i = 0; i < NI_N_COUNTER; i++)
+        if (inv->health.counter[at][i].known == NI_KNOWN)
+            ni_json_num(j, strchr(ni_counters[i].file, '/') + 1, inv->health.counter[at][i]);
+    ni_json_end(j);
+    ni_json_end(j);
 }
 
-static json_t *hca_json(struct build *b, unsigned at)
+static void hca_json(struct ni_json *j, const struct ni_inventory *inv, unsigned at)
 {
-    const struct ni_hca *hca = &b->view->inv->hca[at];
-    const struct ni_health_hca *h = &b->view->inv->health.hca[at];
-    json_t *ports = json_array(), *j = json_object();
+    const struct ni_hca *hca = &inv->hca[at];
+    const struct ni_health_hca *h = &inv->health.hca[at];
+    ni_json_object(j, NULL);
+    ni_json_text(j, "name", hca->name);
+    if (hca->is_vf)
+        ni_json_bdf(j, "physfn", hca->pf);
+    else
+        ni_json_null(j, "physfn");
+    ni_json_text_or_null(j, "type", h->type);
+    ni_json_text_or_null(j, "firmware", h->fw);
+    ni_json_text_or_null(j, "uverbs", hca->uverbs.name);
+    flag_json(j, "opens", hca->uverbs.known == NI_KNOWN, hca->uverbs.err == 0);
+    ni_json_text_or_null(j, "netdev", h->netdev);
+    ni_json_num(j, "mtu", h->mtu);
+    bus_json(j, &h->link, &h->iommu);
+    ni_json_bytes(j, "cgroup_handles", h->handles);
+    ni_json_bytes(j, "cgroup_objects", h->objects);
+    ni_json_array(j, "ports");
     for (unsigned i = 0; i < hca->n_port; i++)
-        ni_json_add(&b->bad, ports, port_json(b, (unsigned)hca->first_port + i));
-    ni_json_put(&b->bad, j, "name", ni_json_text(hca->name));
-    ni_json_put(&b->bad, j, "physfn", hca->is_vf ? ni_json_bdf(hca->pf) : json_null());
-    ni_json_put(&b->bad, j, "type", ni_json_text_or_null(h->type));
-    ni_json_put(&b->bad, j, "firmware", ni_json_text_or_null(h->fw));
-    ni_json_put(&b->bad, j, "uverbs", ni_json_text_or_null(hca->uverbs.name));
-    ni_json_put(&b->bad, j, "opens",
-                hca->uverbs.known == NI_KNOWN ? json_boolean(hca->uverbs.err == 0) : json_null());
-    ni_json_put(&b->bad, j, "netdev", ni_json_text_or_null(h->netdev));
-    ni_json_put(&b->bad, j, "mtu", ni_json_num(h->mtu));
-    ni_json_put(&b->bad, j, "pcie", link_json(b, &h->link));
-    ni_json_put(&b->bad, j, "iommu", iommu_json(b, &h->iommu));
-    ni_json_put(&b->bad, j, "cgroup_handles", bytes_or_null(h->handles));
-    ni_json_put(&b->bad, j, "cgroup_objects", bytes_or_null(h->objects));
-    ni_json_put(&b->bad, j, "ports", ports);
-    return j;
+        port_json(j, inv, (unsigned)hca->first_port + i);
+    ni_json_end(j);
+    ni_json_end(j);
 }
 
-static json_t *hcas_json(struct build *b)
+static void devices_json(struct ni_json *j, const struct ni_inventory *inv)
 {
-    const struct ni_inventory *inv = b->view->inv;
-    json_t *array = json_array();
-    for (unsigned i = 0; i < inv->n_hca; i++) {
+    ni_json_array(j, "hcas");
+    for (unsigned i = 0; i < inv->n_hca; i++)
         if (inv->hca[i].claim >= 0)
-            ni_json_add(&b->bad, array, hca_json(b, i));
-    }
-    return array;
-}
-
-static json_t *gpus_json(struct build *b)
-{
-    const struct ni_inventory *inv = b->view->inv;
-    json_t *array = json_array();
+            hca_json(j, inv, i);
+    ni_json_end(j);
+    ni_json_array(j, "gpus");
     for (unsigned i = 0; i < inv->n_gpu; i++) {
-        json_t *j = json_object();
-        ni_json_put(&b->bad, j, "pci", ni_json_bdf(inv->gpu[i].bdf));
-        ni_json_put(&b->bad, j, "pcie", link_json(b, &inv->health.gpu_link[i]));
-        ni_json_put(&b->bad, j, "iommu", iommu_json(b, &inv->health.gpu[i]));
-        ni_json_add(&b->bad, array, j);
+        ni_json_object(j, NULL);
+        ni_json_bdf(j, "pci", inv->gpu[i].bdf);
+        bus_json(j, &inv->health.gpu_link[i], &inv->health.gpu[i]);
+        ni_json_end(j);
     }
-    return array;
+    ni_json_end(j);
 }
 
-static json_t *node_json(struct build *b)
+static void node_json(struct ni_json *j, const struct ni_inventory *inv)
 {
-    const struct ni_inventory *inv = b->view->inv;
+    static const char *const netns[] = {
+        [NI_NETNS_SHARED] = "shared", [NI_NETNS_EXCLUSIVE] = "exclusive"};
     const struct ni_health *h = &inv->health;
-    json_t *j = json_object();
-    ni_json_put(&b->bad, j, "kernel", ni_json_text_or_null(h->kernel));
-    ni_json_put(&b->bad, j, "iommu_options",
-                h->cmdline_known == NI_KNOWN ? ni_json_text(h->cmdline) : json_null());
-    ni_json_put(&b->bad, j, "rdma_netns",
-                h->netns_mode == NI_NETNS_UNKNOWN
-                    ? json_null()
-                    : json_string(h->netns_mode == NI_NETNS_SHARED ? "shared" : "exclusive"));
-    ni_json_put(&b->bad, j, "mlnx_ofed", yes_no(h->ofed));
-    ni_json_put(&b->bad, j, "mlx5_core", ni_json_text_or_null(h->mlx5_version));
-    ni_json_put(&b->bad, j, "nvidia", ni_json_text_or_null(h->nvidia_version));
-    ni_json_put(&b->bad, j, "nvidia_open", yes_no(inv->gdr.open_driver));
-    ni_json_put(&b->bad, j, "peermem", yes_no(h->peermem_module));
-    ni_json_put(&b->bad, j, "peer_memory_client", yes_no(h->peer_client));
-    ni_json_put(&b->bad, j, "rdma_cm", yes_no(h->rdma_cm));
-    return j;
+    ni_json_object(j, "node");
+    ni_json_text_or_null(j, "kernel", h->kernel);
+    ni_json_text(j, "iommu_options", h->cmdline_known == NI_KNOWN ? h->cmdline : NULL);
+    ni_json_text(j, "rdma_netns", netns[h->netns_mode]);
+    ni_json_yes_no(j, "mlnx_ofed", h->ofed);
+    ni_json_text_or_null(j, "mlx5_core", h->mlx5_version);
+    ni_json_text_or_null(j, "nvidia", h->nvidia_version);
+    ni_json_yes_no(j, "nvidia_open", inv->gdr.open_driver);
+    ni_json_yes_no(j, "peermem", h->peermem_module);
+    ni_json_yes_no(j, "peer_memory_client", h->peer_client);
+    ni_json_yes_no(j, "rdma_cm", h->rdma_cm);
+    ni_json_end(j);
 }
 
-static json_t *caps_json(struct build *b)
+static void caps_json(struct ni_json *j, const struct ni_self *s)
 {
-    const struct ni_self *s = &b->view->inv->self;
     const struct {
         const char *key;
         uint64_t set;
@@ -203,68 +149,61 @@ static json_t *caps_json(struct build *b)
         {"effective", s->cap_eff},   {"permitted", s->cap_prm}, {"bounding", s->cap_bnd},
         {"inheritable", s->cap_inh}, {"ambient", s->cap_amb},
     };
-    if (s->caps_known != NI_KNOWN)
-        return json_null();
-    json_t *j = json_object();
+    if (s->caps_known != NI_KNOWN) {
+        ni_json_null(j, "capabilities");
+        return;
+    }
+    ni_json_object(j, "capabilities");
     for (size_t i = 0; i < NI_COUNT(sets); i++) {
         char hex[24]; /* more digits than a JSON number holds */
         snprintf(hex, sizeof(hex), "%016" PRIx64, sets[i].set);
-        ni_json_put(&b->bad, j, sets[i].key, json_string(hex));
+        ni_json_text(j, sets[i].key, hex);
     }
-    return j;
+    ni_json_end(j);
 }
 
-static json_t *process_json(struct build *b)
+static void process_json(struct ni_json *j, const struct ni_inventory *inv)
 {
-    const struct ni_self *s = &b->view->inv->self;
-    const struct ni_health *h = &b->view->inv->health;
-    json_t *j = json_object();
-    ni_json_put(&b->bad, j, "pid", ni_json_num(s->pid));
-    ni_json_put(&b->bad, j, "pid1", ni_json_text_or_null(h->init));
-    ni_json_put(&b->bad, j, "uid", ni_json_num(s->uid));
-    ni_json_put(&b->bad, j, "capabilities", caps_json(b));
-    ni_json_put(&b->bad, j, "no_new_privs", bool_or_null(s->no_new_privs));
-    ni_json_put(&b->bad, j, "seccomp", ni_json_num(s->seccomp));
-    ni_json_put(&b->bad, j, "user_namespace",
-                s->user_namespace == NI_USERNS_UNKNOWN
-                    ? json_null()
-                    : json_boolean(s->user_namespace == NI_USERNS_OWN));
-    ni_json_put(&b->bad, j, "nosuid", yes_no(h->nosuid));
-    ni_json_put(&b->bad, j, "memlock_soft", bytes_or_null(s->memlock_soft));
-    ni_json_put(&b->bad, j, "memlock_hard", bytes_or_null(s->memlock_hard));
-    ni_json_put(&b->bad, j, "nofile_soft", bytes_or_null(s->nofile_soft));
-    ni_json_put(&b->bad, j, "nofile_hard", bytes_or_null(s->nofile_hard));
-    ni_json_put(&b->bad, j, "shm", bytes_or_null(h->shm));
-    return j;
-}
-
-static json_t *count_json(const struct build *b, enum ni_severity severity)
-{
-    return json_integer(ni_findings_count(b->view->findings, severity));
+    const struct ni_self *s = &inv->self;
+    const struct ni_health *h = &inv->health;
+    ni_json_object(j, "process");
+    ni_json_num(j, "pid", s->pid);
+    ni_json_text_or_null(j, "pid1", h->init);
+    ni_json_num(j, "uid", s->uid);
+    caps_json(j, s);
+    flag_json(j, "no_new_privs", s->no_new_privs.known == NI_KNOWN, s->no_new_privs.v != 0);
+    ni_json_num(j, "seccomp", s->seccomp);
+    flag_json(j, "user_namespace", s->user_namespace != NI_USERNS_UNKNOWN,
+              s->user_namespace == NI_USERNS_OWN);
+    ni_json_yes_no(j, "nosuid", h->nosuid);
+    ni_json_bytes(j, "memlock_soft", s->memlock_soft);
+    ni_json_bytes(j, "memlock_hard", s->memlock_hard);
+    ni_json_bytes(j, "nofile_soft", s->nofile_soft);
+    ni_json_bytes(j, "nofile_hard", s->nofile_hard);
+    ni_json_bytes(j, "shm", h->shm);
+    ni_json_end(j);
 }
 
 int ni_write_doctor_json(int fd, const struct ni_view *view)
 {
-    struct build b = {.view = view};
-    json_t *j = json_object();
-    ni_json_put(&b.bad, j, "schema", json_integer(NI_JSON_SCHEMA));
-    ni_json_put(&b.bad, j, "root", ni_json_text(view->root));
-    ni_json_put(&b.bad, j, "source", json_string(ni_word_source(view->inv->source)));
-    ni_json_put(&b.bad, j, "errors", count_json(&b, NI_ERROR));
-    ni_json_put(&b.bad, j, "warnings", count_json(&b, NI_WARNING));
-    ni_json_put(&b.bad, j, "infos", count_json(&b, NI_INFO));
-    ni_json_put(&b.bad, j, "findings", findings_json(&b));
-    ni_json_put(&b.bad, j, "findings_dropped", json_integer(view->findings->dropped));
-    ni_json_put(&b.bad, j, "ignored", ignored_json(&b));
-    ni_json_put(&b.bad, j, "checks", checks_json(&b));
-    ni_json_put(&b.bad, j, "hcas", hcas_json(&b));
-    ni_json_put(&b.bad, j, "gpus", gpus_json(&b));
-    ni_json_put(&b.bad, j, "node", node_json(&b));
-    ni_json_put(&b.bad, j, "process", process_json(&b));
-    if (view->trials)
-        ni_json_put(&b.bad, j, "probes", ni_json_trials(&b.bad, view->trials));
+    const struct ni_findings *all = view->findings;
     struct ni_out o;
-    ni_out_on(&o, fd);
-    ni_json_write(&o, j, b.bad, 2);
+    struct ni_json json = ni_json_on(ni_out_on(&o, fd), true), *j = &json;
+    ni_json_object(j, NULL);
+    ni_json_int(j, "schema", NI_JSON_SCHEMA);
+    ni_json_text(j, "root", view->root);
+    ni_json_text(j, "source", ni_word_source(view->inv->source));
+    ni_json_int(j, "errors", ni_findings_count(all, NI_ERROR));
+    ni_json_int(j, "warnings", ni_findings_count(all, NI_WARNING));
+    ni_json_int(j, "infos", ni_findings_count(all, NI_INFO));
+    ni_json_findings(j, all, true);
+    ni_json_int(j, "findings_dropped", all->dropped);
+    checks_json(j, view->diagnosis);
+    devices_json(j, view->inv);
+    node_json(j, view->inv);
+    process_json(j, view->inv);
+    if (view->trials)
+        ni_json_trials(j, "probes", view->trials);
+    ni_json_end(j);
     return ni_out_end(&o);
 }

@@ -6,9 +6,9 @@
 #include "nccl_init/findings.h"
 #include "out.h"
 
-void ni_say_finding(struct ni_out *o, const struct ni_finding *f, bool colour);
+void ni_say_finding(struct ni_text *out, const struct ni_finding *f, bool colour);
 /* Those of at least that severity, worst first, under a title for each severity. */
-void ni_say_findings_from(struct ni_out *o, const struct ni_findings *f, enum ni_severity least,
+void ni_say_findings_from(struct ni_text *out, const struct ni_findings *f, enum ni_severity least,
                           bool colour);
 
 #endif

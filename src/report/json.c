@@ -1,90 +1,80 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "nccl_init/inventory.h"
-
-void ni_json_put(bool *bad, json_t *obj, const char *key, json_t *v)
+void ni_json_yes_no(struct ni_json *j, const char *key, enum ni_known known)
 {
-    if (json_object_set_new(obj, key, v) != 0)
-        *bad = true;
+    if (known == NI_KNOWN || known == NI_ABSENT)
+        ni_json_bool(j, key, known == NI_KNOWN);
+    else
+        ni_json_null(j, key);
 }
 
-void ni_json_add(bool *bad, json_t *array, json_t *v)
+void ni_json_bytes(struct ni_json *j, const char *key, struct ni_num n)
 {
-    if (json_array_append_new(array, v) != 0)
-        *bad = true;
+    if (n.known == NI_KNOWN && n.v == NI_UNLIMITED)
+        ni_json_text(j, key, "unlimited");
+    else
+        ni_json_num(j, key, n);
 }
 
-json_t *ni_json_text(const char *s)
+void ni_json_numa(struct ni_json *j, const struct ni_pci *pci)
 {
-    enum { MOST = 2304, GROWS = 4 }; /* NI_VALUE, the longest text of a plan, is 2176 */
-    char buf[MOST * GROWS + 1];
-    struct ni_text t = ni_text_on(buf, sizeof(buf));
-    json_t *v = json_string(s);
-    if (v)
-        return v;
-    ni_put_quoted(&t, s, strlen(s), MOST);
-    return json_string(t.buf);
+    if (pci->known == NI_KNOWN)
+        ni_json_num(j, "numa", pci->numa);
+    else
+        ni_json_null(j, "numa");
 }
 
-json_t *ni_json_text_or_null(const char *s)
+void ni_json_gpu(struct ni_json *j, unsigned index, const struct ni_gpu *gpu)
 {
-    return s && s[0] ? ni_json_text(s) : json_null();
+    ni_json_int(j, "gpu", index);
+    ni_json_bdf(j, "pci", gpu->bdf);
+    if (gpu->minor < 0)
+        ni_json_null(j, "minor");
+    else
+        ni_json_int(j, "minor", gpu->minor);
+    ni_json_text(j, "vendor", gpu->amd ? "amd" : "nvidia");
+    ni_json_numa(j, &gpu->pci);
 }
 
-json_t *ni_json_num(struct ni_num n)
+void ni_json_hca(struct ni_json *j, const struct ni_hca *hca)
 {
-    return n.known == NI_KNOWN ? json_integer((json_int_t)n.v) : json_null();
+    /* a sub-function has no PCI address; the one it was read with is its parent's */
+    const bool sf = hca->has_bdf && hca->aux[0];
+    ni_json_text(j, "name", hca->name);
+    if (hca->has_bdf && !sf)
+        ni_json_bdf(j, "pci", hca->bdf);
+    else
+        ni_json_null(j, "pci");
+    ni_json_text_or_null(j, "auxiliary", hca->aux);
+    if (hca->is_vf || sf)
+        ni_json_bdf(j, "parent", hca->is_vf ? hca->pf : hca->bdf);
+    else
+        ni_json_null(j, "parent");
+    ni_json_numa(j, &hca->pci);
 }
 
-json_t *ni_json_bytes(int64_t v)
+void ni_json_finding(struct ni_json *j, const struct ni_finding *f)
 {
-    return v == NI_UNLIMITED ? json_string("unlimited") : json_integer((json_int_t)v);
+    const struct ni_finding_kind *kind = ni_finding_kind(f->id);
+    ni_json_object(j, NULL);
+    ni_json_text(j, "id", kind->id);
+    ni_json_text(j, "severity", ni_severity_text(kind->severity));
+    ni_json_text(j, "subject", f->subject);
+    ni_json_text(j, "message", f->message);
+    ni_json_text(j, "hint", kind->hint);
+    ni_json_end(j);
 }
 
-json_t *ni_json_numa(const struct ni_pci *pci)
+void ni_json_findings(struct ni_json *j, const struct ni_findings *all, bool worst_first)
 {
-    return pci->known == NI_KNOWN ? ni_json_num(pci->numa) : json_null();
-}
-
-void ni_json_gpu(bool *bad, json_t *j, unsigned index, const struct ni_gpu *gpu)
-{
-    ni_json_put(bad, j, "gpu", json_integer(index));
-    ni_json_put(bad, j, "pci", ni_json_bdf(gpu->bdf));
-    ni_json_put(bad, j, "minor", gpu->minor < 0 ? json_null() : json_integer(gpu->minor));
-    ni_json_put(bad, j, "vendor", json_string(gpu->amd ? "amd" : "nvidia"));
-    ni_json_put(bad, j, "numa", ni_json_numa(&gpu->pci));
-}
-
-json_t *ni_json_bdf(struct ni_bdf bdf)
-{
-    char buf[NI_BDF_TEXT];
-    return json_string(ni_bdf_text(bdf, buf));
-}
-
-static int dump_piece(const char *piece, size_t n, void *ctx)
-{
-    struct ni_out *o = ctx;
-    ni_out_putn(o, piece, n);
-    return o->err ? -1 : 0;
-}
-
-void ni_json_write(struct ni_out *o, json_t *v, bool bad, size_t indent)
-{
-    /* ASCII only: a value of somebody's environment must not reach a terminal's control sequences
-       (U+0080 to U+009F are some, and jansson leaves them as they are). The text that a reader of
-       JSON gets is the same. */
-    size_t flags = JSON_ENSURE_ASCII | (indent ? JSON_INDENT(indent) : 0);
-    if (!v)
-        bad = true;
-    if (bad && o->err == 0)
-        o->err = -ENOMEM;
-    if (o->err == 0 && json_dump_callback(v, dump_piece, o, flags) != 0 && o->err == 0)
-        o->err = -ENOMEM;
-    if (o->err == 0)
-        ni_out_put(o, "\n");
-    json_decref(v);
+    static const enum ni_severity order[] = {NI_ERROR, NI_WARNING, NI_INFO};
+    ni_json_array(j, "findings");
+    for (unsigned i = 0; !worst_first && i < all->n; i++)
+        ni_json_finding(j, &all->at[i]);
+    for (size_t k = 0; worst_first && k < NI_COUNT(order); k++)
+        for (unsigned i = 0; i < all->n; i++)
+            if (ni_finding_kind(all->at[i].id)->severity == order[k])
+                ni_json_finding(j, &all->at[i]);
+    ni_json_end(j);
 }

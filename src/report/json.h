@@ -1,38 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report, private: building JSON with jansson. Members keep the order in which they are put. */
+/* report, private: what several reports say in JSON, in the same words. */
 #ifndef NCCL_INIT_REPORT_JSON_H
 #define NCCL_INIT_REPORT_JSON_H
 
-#include <jansson.h>
-
-#include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
-#include "out.h"
+#include "nccl_init/json.h"
+#include "nccl_init/report.h"
+#include "nccl_init/trial.h"
 
-/* Puts v, which it takes over, into obj. A NULL anywhere (no memory) makes *bad true; so a caller
-   looks once, at the end. */
-void ni_json_put(bool *bad, json_t *obj, const char *key, json_t *v);
-void ni_json_add(bool *bad, json_t *array, json_t *v);
-
-/* A string; bytes that are no UTF-8 come as ni_put_quoted writes them, for JSON cannot hold them.
-   */
-json_t *ni_json_text(const char *s);
-/* The string, or null for NULL and "". */
-json_t *ni_json_text_or_null(const char *s);
-/* The number, or null when it is not known. */
-json_t *ni_json_num(struct ni_num n);
-/* Bytes: the number, or "unlimited". */
-json_t *ni_json_bytes(int64_t v);
-/* "0000:3b:00.2" */
-json_t *ni_json_bdf(struct ni_bdf bdf);
-json_t *ni_json_numa(const struct ni_pci *pci); /* null: not known */
+/* true or false; null where it could not be read. */
+void ni_json_yes_no(struct ni_json *j, const char *key, enum ni_known known);
+/* Bytes: the number, "unlimited", or null when it is not known. */
+void ni_json_bytes(struct ni_json *j, const char *key, struct ni_num n);
+void ni_json_numa(struct ni_json *j, const struct ni_pci *pci); /* "numa"; null: not known */
 /* What every report says of a GPU: number, address, device node, vendor, NUMA node. */
-void ni_json_gpu(bool *bad, json_t *j, unsigned index, const struct ni_gpu *gpu);
-
-/* One object: id, severity, subject, message, hint. */
-json_t *ni_json_finding(bool *bad, const struct ni_finding *f);
-
-/* Writes v, which it takes over, and a newline. Errors are kept in o. indent 0: on one line. */
-void ni_json_write(struct ni_out *o, json_t *v, bool bad, size_t indent);
+void ni_json_gpu(struct ni_json *j, unsigned index, const struct ni_gpu *gpu);
+/* Name and addresses of an HCA. */
+void ni_json_hca(struct ni_json *j, const struct ni_hca *hca);
+/* "findings": all, in the order in which they were made; or the worst first. */
+void ni_json_findings(struct ni_json *j, const struct ni_findings *all, bool worst_first);
 
 #endif

@@ -3,17 +3,8 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-void ni_out_on(struct ni_out *o, int fd)
-{
-    o->fd = fd;
-    o->err = 0;
-    o->len = 0;
-}
 
 /* A parent may have set O_NONBLOCK on a pipe that it shares with us (node does): then wait for the
    reader, as a blocking write would. */
@@ -23,11 +14,12 @@ static void wait_for_room(int fd)
     (void)poll(&p, 1, -1); /* whatever it says, the next write tells */
 }
 
-static void flush(struct ni_out *o)
+static void flush(struct ni_text *text)
 {
+    struct ni_out *o = (struct ni_out *)text;
     size_t done = 0;
-    while (o->err == 0 && done < o->len) {
-        ssize_t n = write(o->fd, o->buf + done, o->len - done);
+    while (o->err == 0 && done < text->len) {
+        ssize_t n = write(o->fd, o->buf + done, text->len - done);
         if (n > 0)
             done += (size_t)n;
         else if (n == 0)
@@ -37,85 +29,41 @@ static void flush(struct ni_out *o)
         else
             o->err = -errno;
     }
-    o->len = 0;
+    text->len = 0;
 }
 
-void ni_out_putn(struct ni_out *o, const char *s, size_t n)
+struct ni_text *ni_out_on(struct ni_out *o, int fd)
 {
-    while (n > 0) {
-        size_t room = sizeof(o->buf) - o->len;
-        size_t part = n < room ? n : room;
-        memcpy(o->buf + o->len, s, part);
-        o->len += part;
-        s += part;
-        n -= part;
-        if (o->len == sizeof(o->buf))
-            flush(o);
-    }
+    o->text = ni_text_on(o->buf, sizeof(o->buf));
+    o->text.flush = flush;
+    o->fd = fd;
+    o->err = 0;
+    return &o->text;
 }
 
-void ni_out_put(struct ni_out *o, const char *s)
+int ni_out_end(struct ni_out *o)
 {
-    ni_out_putn(o, s, strlen(s));
-}
-
-void ni_out_putf(struct ni_out *o, const char *fmt, ...)
-{
-    for (int attempt = 0; attempt < 2; attempt++) {
-        size_t room = sizeof(o->buf) - o->len;
-        va_list ap;
-        va_start(ap, fmt);
-        int n = vsnprintf(o->buf + o->len, room, fmt, ap);
-        va_end(ap);
-        if (n >= 0 && (size_t)n < room) {
-            o->len += (size_t)n;
-            return;
-        }
-        flush(o); /* the second time there is the whole buffer */
-    }
-    if (o->err == 0)
+    flush(&o->text);
+    if (o->text.cut && o->err == 0)
         o->err = -EOVERFLOW;
+    return o->err;
 }
 
-void ni_out_quoted(struct ni_out *o, const char *s)
-{
-    enum { PIECE = 64, GROWS = 4 }; /* one byte becomes \xHH at most */
-    size_t n = strlen(s);
-    while (n > 0) {
-        size_t part = n < PIECE ? n : PIECE;
-        char buf[PIECE * GROWS + 1];
-        struct ni_text t = ni_text_on(buf, sizeof(buf));
-        ni_put_quoted(&t, s, part, part);
-        ni_out_putn(o, t.buf, t.len);
-        s += part;
-        n -= part;
-    }
-}
-
-void ni_out_wrapped(struct ni_out *o, size_t at, size_t indent, const char *s)
+void ni_put_wrapped(struct ni_text *out, size_t at, size_t indent, const char *s)
 {
     bool first = true;
     while (*s) {
         size_t word = strcspn(s, " "), blanks = strspn(s + word, " ");
         if (!first && at + 1 + word > NI_OUT_COLUMNS) {
-            ni_out_putf(o, "\n%*s", (int)indent, "");
+            ni_putf(out, "\n%*s", (int)indent, "");
             at = indent;
         } else if (!first) {
-            ni_out_put(o, " ");
+            ni_put(out, " ");
             at++;
         }
-        for (size_t i = 0; i < word; i++) {
-            char one[2] = {s[i], '\0'};
-            ni_out_quoted(o, one);
-        }
+        ni_put_quoted(out, s, word, word);
         at += word;
         s += word + blanks;
         first = false;
     }
-}
-
-int ni_out_end(struct ni_out *o)
-{
-    flush(o);
-    return o->err;
 }

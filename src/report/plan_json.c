@@ -3,245 +3,199 @@
    read alone. A member is never renamed or given another meaning without a new NI_JSON_SCHEMA; new
    ones may come. */
 #include "json.h"
-#include "nccl_init/report.h"
 #include "out.h"
 #include "words.h"
 
-struct build {
-    const struct ni_view *view;
-    bool bad; /* out of memory somewhere */
-};
-
-static json_t *claims_json(struct build *b)
+static void claims_json(struct ni_json *j, const struct ni_inventory *inv)
 {
-    const struct ni_inventory *inv = b->view->inv;
-    json_t *all = json_array();
+    ni_json_array(j, "claims");
     for (unsigned i = 0; i < inv->n_claim; i++) {
         const struct ni_claim *c = &inv->claim[i];
-        json_t *j = json_object();
-        ni_json_put(&b->bad, j, "id", ni_json_text(c->id));
-        ni_json_put(&b->bad, j, "from", ni_json_text(c->from));
-        ni_json_put(&b->bad, j, "source", json_string(ni_word_source(c->source)));
-        ni_json_put(&b->bad, j, "state", json_string(ni_word_claim(c->state)));
-        ni_json_put(&b->bad, j, "rdma_dev", ni_json_text_or_null(c->rdma_dev));
-        ni_json_put(&b->bad, j, "hca",
-                    c->hca < 0 ? json_null() : ni_json_text(inv->hca[c->hca].name));
-        ni_json_add(&b->bad, all, j);
+        ni_json_object(j, NULL);
+        ni_json_text(j, "id", c->id);
+        ni_json_text(j, "from", c->from);
+        ni_json_text(j, "source", ni_word_source(c->source));
+        ni_json_text(j, "state", ni_word_claim(c->state));
+        ni_json_text_or_null(j, "rdma_dev", c->rdma_dev);
+        ni_json_text(j, "hca", c->hca < 0 ? NULL : inv->hca[c->hca].name);
+        ni_json_end(j);
     }
-    return all;
+    ni_json_end(j);
 }
 
-static json_t *gid_json(struct build *b, const struct ni_port_plan *pick)
+static void gid_json(struct ni_json *j, const struct ni_inventory *inv,
+                     const struct ni_port_plan *pick)
 {
-    if (!pick->rule || pick->gid < 0) /* without a rule the zeroed pick means nothing */
-        return json_null();
-    const struct ni_gid *gid = &b->view->inv->gid[pick->gid];
+    if (!pick->rule || pick->gid < 0) { /* without a rule the zeroed pick means nothing */
+        ni_json_null(j, "gid");
+        return;
+    }
+    const struct ni_gid *gid = &inv->gid[pick->gid];
     char ip[NI_IP_TEXT];
-    json_t *j = json_object();
-    ni_json_put(&b->bad, j, "index", json_integer(gid->index));
-    ni_json_put(&b->bad, j, "address", json_string(ni_ip_text(gid->ip, ip)));
-    ni_json_put(&b->bad, j, "type",
-                gid->type == NI_GID_UNREAD ? json_null()
-                                           : json_string(ni_word_gid_type(gid->type)));
-    ni_json_put(&b->bad, j, "netdev", ni_json_text_or_null(gid->ndev));
-    return j;
+    ni_json_object(j, "gid");
+    ni_json_int(j, "index", gid->index);
+    ni_json_text(j, "address", ni_ip_text(gid->ip, ip));
+    ni_json_text(j, "type", gid->type == NI_GID_UNREAD ? NULL : ni_word_gid_type(gid->type));
+    ni_json_text_or_null(j, "netdev", gid->ndev);
+    ni_json_end(j);
 }
 
-static json_t *state_json(struct ni_num state)
+static void port_json(struct ni_json *j, const struct ni_view *view, int index)
 {
-    const char *word = state.known == NI_KNOWN ? ni_port_state_text(state.v) : NULL;
-    return word ? json_string(word) : ni_json_num(state);
+    const struct ni_port *port = &view->inv->port[index];
+    const struct ni_port_plan *pick = &view->plan->port[index];
+    const char *state = port->state.known == NI_KNOWN ? ni_port_state_text(port->state.v) : NULL;
+    ni_json_object(j, NULL);
+    ni_json_int(j, "port", port->num);
+    if (state)
+        ni_json_text(j, "state", state);
+    else
+        ni_json_num(j, "state", port->state);
+    ni_json_text(j, "link", port->link == NI_LINK_UNKNOWN ? NULL : ni_word_link(port->link));
+    ni_json_num(j, "mbps", port->mbps);
+    gid_json(j, view->inv, pick);
+    ni_json_bool(j, "kept", pick->rule && pick->chosen);
+    ni_json_text_or_null(j, "rule", pick->rule);
+    ni_json_text_or_null(j, "why", pick->rule ? pick->why : NULL);
+    ni_json_end(j);
 }
 
-static json_t *port_json(struct build *b, int index)
+static void netdev_json(struct ni_json *j, const struct ni_inventory *inv, int index)
 {
-    const struct ni_port *port = &b->view->inv->port[index];
-    const struct ni_port_plan *pick = &b->view->plan->port[index];
-    json_t *j = json_object();
-    ni_json_put(&b->bad, j, "port", json_integer(port->num));
-    ni_json_put(&b->bad, j, "state", state_json(port->state));
-    ni_json_put(&b->bad, j, "link",
-                port->link == NI_LINK_UNKNOWN ? json_null()
-                                              : json_string(ni_word_link(port->link)));
-    ni_json_put(&b->bad, j, "mbps", ni_json_num(port->mbps));
-    ni_json_put(&b->bad, j, "gid", gid_json(b, pick));
-    ni_json_put(&b->bad, j, "kept", json_boolean(pick->rule && pick->chosen));
-    ni_json_put(&b->bad, j, "rule", ni_json_text_or_null(pick->rule));
-    ni_json_put(&b->bad, j, "why", ni_json_text_or_null(pick->rule ? pick->why : NULL));
-    return j;
-}
-
-static json_t *netdev_json(struct build *b, int index)
-{
-    if (index < 0)
-        return json_null();
-    const struct ni_netdev *dev = &b->view->inv->netdev[index];
-    json_t *j = json_object();
-    ni_json_put(&b->bad, j, "name", ni_json_text(dev->name));
-    ni_json_put(&b->bad, j, "running",
-                dev->known == NI_KNOWN ? json_boolean(dev->running) : json_null());
-    ni_json_put(&b->bad, j, "mtu", ni_json_num(dev->mtu));
-    return j;
-}
-
-static json_t *near_gpu_json(struct build *b, const struct ni_near *near)
-{
-    if (near->index < 0 || near->distance == NI_DIST_UNKNOWN)
-        return json_null();
-    json_t *j = json_object();
-    ni_json_put(&b->bad, j, "gpu", json_integer(near->index));
-    ni_json_put(&b->bad, j, "pci", ni_json_bdf(b->view->inv->gpu[near->index].bdf));
-    ni_json_put(&b->bad, j, "distance", json_string(ni_distance_text(near->distance)));
-    return j;
-}
-
-static json_t *hca_json(struct build *b, unsigned index)
-{
-    const struct ni_hca *hca = &b->view->inv->hca[index];
-    json_t *ports = json_array();
-    for (unsigned i = 0; i < hca->n_port; i++)
-        ni_json_add(&b->bad, ports, port_json(b, hca->first_port + (int)i));
-    json_t *j = json_object();
-    ni_json_put(&b->bad, j, "name", ni_json_text(hca->name));
-    /* a sub-function has no PCI address; the one it was read with is its parent's */
-    bool own = hca->has_bdf && !hca->aux[0];
-    bool child = hca->is_vf || (hca->has_bdf && hca->aux[0]);
-    ni_json_put(&b->bad, j, "pci", own ? ni_json_bdf(hca->bdf) : json_null());
-    ni_json_put(&b->bad, j, "auxiliary", ni_json_text_or_null(hca->aux));
-    ni_json_put(&b->bad, j, "parent",
-                child ? ni_json_bdf(hca->is_vf ? hca->pf : hca->bdf) : json_null());
-    ni_json_put(&b->bad, j, "numa", ni_json_numa(&hca->pci));
-    ni_json_put(&b->bad, j, "claimed_by",
-                hca->claim < 0 ? json_null() : ni_json_text(b->view->inv->claim[hca->claim].from));
-    ni_json_put(&b->bad, j, "netdev", netdev_json(b, hca->netdev));
-    ni_json_put(&b->bad, j, "nearest_gpu", near_gpu_json(b, &b->view->plan->nearest_gpu[index]));
-    ni_json_put(&b->bad, j, "ports", ports);
-    return j;
-}
-
-static json_t *hcas_json(struct build *b)
-{
-    json_t *all = json_array();
-    for (unsigned i = 0; i < b->view->inv->n_hca; i++)
-        ni_json_add(&b->bad, all, hca_json(b, i));
-    return all;
-}
-
-static json_t *near_hca_json(struct build *b, const struct ni_near *near)
-{
-    if (near->index < 0 || near->distance == NI_DIST_UNKNOWN)
-        return json_null();
-    json_t *j = json_object();
-    ni_json_put(&b->bad, j, "hca", ni_json_text(b->view->inv->hca[near->index].name));
-    ni_json_put(&b->bad, j, "distance", json_string(ni_distance_text(near->distance)));
-    return j;
-}
-
-static json_t *gpus_json(struct build *b)
-{
-    const struct ni_inventory *inv = b->view->inv;
-    json_t *all = json_array();
-    for (unsigned i = 0; i < inv->n_gpu; i++) {
-        const struct ni_gpu *gpu = &inv->gpu[i];
-        json_t *j = json_object();
-        ni_json_gpu(&b->bad, j, i, gpu);
-        ni_json_put(&b->bad, j, "nearest_hca", near_hca_json(b, &b->view->plan->nearest_hca[i]));
-        ni_json_add(&b->bad, all, j);
+    if (index < 0) {
+        ni_json_null(j, "netdev");
+        return;
     }
-    return all;
+    const struct ni_netdev *dev = &inv->netdev[index];
+    ni_json_object(j, "netdev");
+    ni_json_text(j, "name", dev->name);
+    if (dev->known == NI_KNOWN)
+        ni_json_bool(j, "running", dev->running);
+    else
+        ni_json_null(j, "running");
+    ni_json_num(j, "mtu", dev->mtu);
+    ni_json_end(j);
 }
 
-/* true, false, or null where it could not be read. */
-static json_t *yes_no(enum ni_known known)
+static void near_gpu_json(struct ni_json *j, const struct ni_inventory *inv,
+                          const struct ni_near *near)
 {
-    return known == NI_KNOWN || known == NI_ABSENT ? json_boolean(known == NI_KNOWN) : json_null();
+    if (near->index < 0 || near->distance == NI_DIST_UNKNOWN) {
+        ni_json_null(j, "nearest_gpu");
+        return;
+    }
+    ni_json_object(j, "nearest_gpu");
+    ni_json_int(j, "gpu", near->index);
+    ni_json_bdf(j, "pci", inv->gpu[near->index].bdf);
+    ni_json_text(j, "distance", ni_distance_text(near->distance));
+    ni_json_end(j);
 }
 
-static json_t *gdr_json(struct build *b)
+static void hcas_json(struct ni_json *j, const struct ni_view *view)
 {
-    const struct ni_gdr *gdr = &b->view->inv->gdr;
-    json_t *j = json_object();
-    ni_json_put(&b->bad, j, "peermem", yes_no(gdr->peermem));
-    ni_json_put(&b->bad, j, "open_driver", yes_no(gdr->open_driver));
-    ni_json_put(&b->bad, j, "c2c", json_boolean(gdr->c2c));
-    return j;
+    const struct ni_inventory *inv = view->inv;
+    ni_json_array(j, "hcas");
+    for (unsigned i = 0; i < inv->n_hca; i++) {
+        const struct ni_hca *hca = &inv->hca[i];
+        ni_json_object(j, NULL);
+        ni_json_hca(j, hca);
+        ni_json_text(j, "claimed_by", hca->claim < 0 ? NULL : inv->claim[hca->claim].from);
+        netdev_json(j, inv, hca->netdev);
+        near_gpu_json(j, inv, &view->plan->nearest_gpu[i]);
+        ni_json_array(j, "ports");
+        for (unsigned k = 0; k < hca->n_port; k++)
+            port_json(j, view, hca->first_port + (int)k);
+        ni_json_end(j);
+        ni_json_end(j);
+    }
+    ni_json_end(j);
 }
 
-static json_t *settings_json(struct build *b)
+static void gpus_json(struct ni_json *j, const struct ni_view *view)
 {
-    const struct ni_plan *plan = b->view->plan;
-    json_t *all = json_array();
+    ni_json_array(j, "gpus");
+    for (unsigned i = 0; i < view->inv->n_gpu; i++) {
+        const struct ni_near *near = &view->plan->nearest_hca[i];
+        ni_json_object(j, NULL);
+        ni_json_gpu(j, i, &view->inv->gpu[i]);
+        if (near->index < 0 || near->distance == NI_DIST_UNKNOWN) {
+            ni_json_null(j, "nearest_hca");
+        } else {
+            ni_json_object(j, "nearest_hca");
+            ni_json_text(j, "hca", view->inv->hca[near->index].name);
+            ni_json_text(j, "distance", ni_distance_text(near->distance));
+            ni_json_end(j);
+        }
+        ni_json_end(j);
+    }
+    ni_json_end(j);
+}
+
+static void gdr_json(struct ni_json *j, const struct ni_gdr *gdr)
+{
+    ni_json_object(j, "gdr");
+    ni_json_yes_no(j, "peermem", gdr->peermem);
+    ni_json_yes_no(j, "open_driver", gdr->open_driver);
+    ni_json_bool(j, "c2c", gdr->c2c);
+    ni_json_end(j);
+}
+
+static void settings_json(struct ni_json *j, const struct ni_plan *plan)
+{
+    ni_json_array(j, "settings");
     for (unsigned i = 0; i < plan->n_setting; i++) {
         const struct ni_setting *s = &plan->setting[i];
-        json_t *j = json_object();
-        ni_json_put(&b->bad, j, "name", ni_json_text(s->name));
-        ni_json_put(&b->bad, j, "value",
-                    s->origin == NI_LEFT_UNSET ? json_null() : ni_json_text(s->value));
-        ni_json_put(&b->bad, j, "origin", json_string(ni_word_origin(s->origin)));
-        ni_json_put(&b->bad, j, "rule", ni_json_text_or_null(s->rule));
-        ni_json_put(&b->bad, j, "file",
-                    ni_json_text_or_null(s->origin == NI_FROM_CONF ? s->file : NULL));
-        ni_json_put(&b->bad, j, "reason", ni_json_text_or_null(s->reason));
-        ni_json_add(&b->bad, all, j);
+        ni_json_object(j, NULL);
+        ni_json_text(j, "name", s->name);
+        ni_json_text(j, "value", s->origin == NI_LEFT_UNSET ? NULL : s->value);
+        ni_json_text(j, "origin", ni_word_origin(s->origin));
+        ni_json_text_or_null(j, "rule", s->rule);
+        ni_json_text_or_null(j, "file", s->origin == NI_FROM_CONF ? s->file : NULL);
+        ni_json_text_or_null(j, "reason", s->reason);
+        ni_json_end(j);
     }
-    return all;
+    ni_json_end(j);
 }
 
-static json_t *limit_json(struct ni_num now)
+static void memlock_json(struct ni_json *j, const struct ni_view *view)
 {
-    return now.known == NI_KNOWN ? ni_json_bytes(now.v) : json_null();
-}
-
-static json_t *memlock_json(struct build *b)
-{
-    const struct ni_limit *limit = &b->view->plan->memlock;
-    const struct ni_self *self = &b->view->inv->self;
-    json_t *j = json_object();
-    ni_json_put(&b->bad, j, "soft", limit_json(self->memlock_soft));
-    ni_json_put(&b->bad, j, "hard", limit_json(self->memlock_hard));
-    ni_json_put(&b->bad, j, "raise_soft_to",
-                limit->raise_soft ? ni_json_bytes(limit->soft) : json_null());
-    ni_json_put(&b->bad, j, "raise_hard_to",
-                limit->raise_hard ? ni_json_bytes(limit->hard) : json_null());
-    return j;
-}
-
-static json_t *findings_json(struct build *b)
-{
-    const struct ni_findings *all = b->view->findings;
-    json_t *array = json_array();
-    for (unsigned i = 0; i < all->n; i++)
-        ni_json_add(&b->bad, array, ni_json_finding(&b->bad, &all->at[i]));
-    return array;
+    const struct ni_limit *limit = &view->plan->memlock;
+    const struct ni_self *self = &view->inv->self;
+    ni_json_object(j, "memlock");
+    ni_json_bytes(j, "soft", self->memlock_soft);
+    ni_json_bytes(j, "hard", self->memlock_hard);
+    ni_json_bytes(j, "raise_soft_to",
+                  (struct ni_num){limit->soft, limit->raise_soft ? NI_KNOWN : NI_UNSET});
+    ni_json_bytes(j, "raise_hard_to",
+                  (struct ni_num){limit->hard, limit->raise_hard ? NI_KNOWN : NI_UNSET});
+    ni_json_end(j);
 }
 
 int ni_write_plan_json(int fd, const struct ni_view *view)
 {
     const struct ni_plan *plan = view->plan;
     enum ni_link link = ni_plan_link(view->inv, plan);
-    struct build b = {.view = view};
-    json_t *j = json_object();
-    ni_json_put(&b.bad, j, "schema", json_integer(NI_JSON_SCHEMA));
-    ni_json_put(&b.bad, j, "root", ni_json_text(view->root));
-    ni_json_put(&b.bad, j, "transport", json_string(ni_word_transport(plan->transport)));
-    ni_json_put(&b.bad, j, "link",
-                link == NI_LINK_UNKNOWN ? json_null() : json_string(ni_word_link(link)));
-    ni_json_put(&b.bad, j, "source", json_string(ni_word_source(view->inv->source)));
-    ni_json_put(&b.bad, j, "refuse", plan->refuse ? ni_json_text(plan->refuse_why) : json_null());
-    ni_json_put(&b.bad, j, "gid_index",
-                plan->transport == NI_NET_RDMA && plan->gid_index >= 0
-                    ? json_integer(plan->gid_index)
-                    : json_null());
-    ni_json_put(&b.bad, j, "claims", claims_json(&b));
-    ni_json_put(&b.bad, j, "hcas", hcas_json(&b));
-    ni_json_put(&b.bad, j, "gpus", gpus_json(&b));
-    ni_json_put(&b.bad, j, "gdr", gdr_json(&b));
-    ni_json_put(&b.bad, j, "settings", settings_json(&b));
-    ni_json_put(&b.bad, j, "memlock", memlock_json(&b));
-    ni_json_put(&b.bad, j, "findings", findings_json(&b));
-    ni_json_put(&b.bad, j, "findings_dropped", json_integer(view->findings->dropped));
     struct ni_out o;
-    ni_out_on(&o, fd);
-    ni_json_write(&o, j, b.bad, 2);
+    struct ni_json json = ni_json_on(ni_out_on(&o, fd), true), *j = &json;
+    ni_json_object(j, NULL);
+    ni_json_int(j, "schema", NI_JSON_SCHEMA);
+    ni_json_text(j, "root", view->root);
+    ni_json_text(j, "transport", ni_word_transport(plan->transport));
+    ni_json_text(j, "link", link == NI_LINK_UNKNOWN ? NULL : ni_word_link(link));
+    ni_json_text(j, "source", ni_word_source(view->inv->source));
+    ni_json_text(j, "refuse", plan->refuse ? plan->refuse_why : NULL);
+    if (plan->transport == NI_NET_RDMA && plan->gid_index >= 0)
+        ni_json_int(j, "gid_index", plan->gid_index);
+    else
+        ni_json_null(j, "gid_index");
+    claims_json(j, view->inv);
+    hcas_json(j, view);
+    gpus_json(j, view);
+    gdr_json(j, &view->inv->gdr);
+    settings_json(j, plan);
+    memlock_json(j, view);
+    ni_json_findings(j, view->findings, false);
+    ni_json_int(j, "findings_dropped", view->findings->dropped);
+    ni_json_end(j);
     return ni_out_end(&o);
 }

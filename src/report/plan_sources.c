@@ -29,7 +29,7 @@ static void say_other(struct ni_text *t, const struct ni_inventory *inv, enum ni
         ni_putf(t, " and %u more", more - SHOWN);
 }
 
-void ni_plan_sources(struct ni_out *o, const struct ni_view *view)
+void ni_plan_sources(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;
     unsigned decided = 0, n[NI_SRC_HOST + 1] = {0};
@@ -42,7 +42,7 @@ void ni_plan_sources(struct ni_out *o, const struct ni_view *view)
     }
     if (!others)
         return;
-    ni_out_put(o, "\nSources\n");
+    ni_put(out, "\nSources\n");
     for (unsigned s = inv->source; s <= NI_SRC_HOST; s++) {
         char buf[1024];
         struct ni_text t = ni_text_on(buf, sizeof(buf));
@@ -53,8 +53,8 @@ void ni_plan_sources(struct ni_out *o, const struct ni_view *view)
             ni_putf(&t, "decided: %u HCA%s", decided, decided == 1 ? "" : "s");
         else
             say_other(&t, inv, (enum ni_source)s, decided);
-        ni_out_putf(o, "  %s: ", name);
-        ni_out_wrapped(o, strlen(name) + 4, INDENT, buf);
-        ni_out_put(o, "\n");
+        ni_putf(out, "  %s: ", name);
+        ni_put_wrapped(out, strlen(name) + 4, INDENT, buf);
+        ni_put(out, "\n");
     }
 }

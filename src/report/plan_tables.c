@@ -83,7 +83,7 @@ static void say_address(struct ni_row *row, const struct ni_hca *hca)
 {
     char bdf[NI_BDF_TEXT];
     if (hca->aux[0]) {
-        ni_put_quoted(&row->cell[H_ADDRESS], hca->aux, strlen(hca->aux), sizeof(hca->aux));
+        ni_quote(&row->cell[H_ADDRESS], hca->aux);
         if (hca->has_bdf)
             ni_put(&row->cell[H_PARENT], ni_bdf_text(hca->bdf, bdf));
         return;
@@ -104,7 +104,7 @@ static void say_netdev(struct ni_text *t, const struct ni_inventory *inv, const 
         dev = &inv->netdev[hca->netdev];
     if (!dev)
         return;
-    ni_put_quoted(t, dev->name, strlen(dev->name), sizeof(dev->name));
+    ni_quote(t, dev->name);
     if (dev->known != NI_KNOWN)
         ni_putf(t, " (%s)", ni_known_text(dev->known));
     else if (!dev->running)
@@ -160,17 +160,17 @@ static void hca_row(const void *ctx, unsigned i, struct ni_row *row)
     }
 }
 
-void ni_plan_hcas(struct ni_out *o, const struct ni_view *view)
+void ni_plan_hcas(struct ni_text *out, const struct ni_view *view)
 {
     struct lines lines;
     list_ports(&lines, view);
     if (lines.n == 0) {
-        ni_out_put(o, "\nNo HCA was found.\n");
+        ni_put(out, "\nNo HCA was found.\n");
         return;
     }
-    ni_out_put(o, "\nHCAs\n");
+    ni_put(out, "\nHCAs\n");
     const struct ni_table table = {hca_head, H_N, lines.n, hca_row, &lines, view->colour};
-    ni_table_write(o, &table);
+    ni_table_write(out, &table);
 }
 
 /* ---- what became of it ---- */
@@ -246,19 +246,19 @@ static void verdict_row(const void *ctx, unsigned i, struct ni_row *row)
     const struct ni_port_plan *pick = &lines->view->plan->port[line->port];
     ni_put(&row->cell[V_USE], pick->chosen ? "kept" : "dropped");
     ni_put(&row->cell[V_RULE], pick->rule);
-    ni_put_quoted(&row->cell[V_WHY], pick->why, strlen(pick->why), sizeof(pick->why));
+    ni_quote(&row->cell[V_WHY], pick->why);
 }
 
-void ni_plan_verdicts(struct ni_out *o, const struct ni_view *view)
+void ni_plan_verdicts(struct ni_text *out, const struct ni_view *view)
 {
     static const char *const head[V_N] = {"DEVICE", "USE", "RULE", "WHY"};
     struct verdicts v;
     fold_others(&v, view);
     if (v.shown.n == 0)
         return;
-    ni_out_put(o, "\nKept or dropped\n");
+    ni_put(out, "\nKept or dropped\n");
     const struct ni_table table = {head, V_N, v.shown.n, verdict_row, &v, view->colour};
-    ni_table_write(o, &table);
+    ni_table_write(out, &table);
 }
 
 /* ---- ids that gave no HCA ---- */
@@ -273,12 +273,12 @@ struct lost {
 static void claim_row(const void *ctx, unsigned i, struct ni_row *row)
 {
     const struct ni_claim *c = ((const struct lost *)ctx)->at[i];
-    ni_put_quoted(&row->cell[0], c->id, strlen(c->id), sizeof(c->id));
-    ni_put_quoted(&row->cell[1], c->from, strlen(c->from), sizeof(c->from));
+    ni_quote(&row->cell[0], c->id);
+    ni_quote(&row->cell[1], c->from);
     ni_put(&row->cell[2], ni_say_claim(c->state));
 }
 
-void ni_plan_claims(struct ni_out *o, const struct ni_view *view)
+void ni_plan_claims(struct ni_text *out, const struct ni_view *view)
 {
     struct lost lost = {.n = 0};
     const struct ni_inventory *inv = view->inv;
@@ -294,11 +294,11 @@ void ni_plan_claims(struct ni_out *o, const struct ni_view *view)
     }
     if (lost.n == 0)
         return;
-    ni_out_put(o, "\nGiven to the pod, but no HCA\n");
+    ni_put(out, "\nGiven to the pod, but no HCA\n");
     const struct ni_table table = {NULL, 3, lost.n, claim_row, &lost, view->colour};
-    ni_table_write(o, &table);
+    ni_table_write(out, &table);
     if (lost.more > 0)
-        ni_out_putf(o, "  and %u more\n", lost.more);
+        ni_putf(out, "  and %u more\n", lost.more);
 }
 
 /* ---- GID tables, on request ---- */
@@ -321,11 +321,11 @@ static void gid_row(const void *ctx, unsigned i, struct ni_row *row)
     ni_putf(&row->cell[D_INDEX], "%u", (unsigned)gid->index);
     ni_put(&row->cell[D_GID], ni_ip_text(gid->ip, ip));
     ni_put(&row->cell[D_TYPE], ni_word_gid_type(gid->type));
-    ni_put_quoted(&row->cell[D_NETDEV], gid->ndev, strlen(gid->ndev), sizeof(gid->ndev));
+    ni_quote(&row->cell[D_NETDEV], gid->ndev);
     ni_put(&row->cell[D_WHOSE], whose[gid->own]);
 }
 
-void ni_plan_gids(struct ni_out *o, const struct ni_view *view)
+void ni_plan_gids(struct ni_text *out, const struct ni_view *view)
 {
     static const char *const head[D_N] = {"DEVICE", "INDEX", "GID", "TYPE", "NETDEV", "WHOSE"};
     unsigned n = 0;
@@ -333,9 +333,9 @@ void ni_plan_gids(struct ni_out *o, const struct ni_view *view)
         n += view->inv->port[i].n_gid;
     if (!view->gids || n == 0)
         return;
-    ni_out_put(o, "\nGIDs of the pod's ports\n");
+    ni_put(out, "\nGIDs of the pod's ports\n");
     const struct ni_table table = {head, D_N, n, gid_row, view, view->colour};
-    ni_table_write(o, &table);
+    ni_table_write(out, &table);
 }
 
 /* ---- GPUs ---- */
@@ -368,17 +368,17 @@ static const char *loaded(enum ni_known known)
     return known == NI_KNOWN ? "loaded" : known == NI_ABSENT ? "not loaded" : "unknown";
 }
 
-void ni_plan_gpus(struct ni_out *o, const struct ni_view *view)
+void ni_plan_gpus(struct ni_text *out, const struct ni_view *view)
 {
     static const char *const head[G_N] = {"GPU", "ADDRESS", "DEVICE", "NUMA", "NEAREST HCA"};
     const struct ni_gdr *gdr = &view->inv->gdr;
     if (view->inv->n_gpu == 0)
         return;
-    ni_out_put(o, "\nGPUs\n");
+    ni_put(out, "\nGPUs\n");
     const struct ni_table table = {head, G_N, view->inv->n_gpu, gpu_row, view, view->colour};
-    ni_table_write(o, &table);
-    ni_out_putf(o, "  GPUDirect RDMA: peer memory module %s", loaded(gdr->peermem));
+    ni_table_write(out, &table);
+    ni_putf(out, "  GPUDirect RDMA: peer memory module %s", loaded(gdr->peermem));
     if (!view->inv->gpu[0].amd)
-        ni_out_putf(o, ", open kernel modules %s", loaded(gdr->open_driver));
-    ni_out_put(o, gdr->c2c ? ", NVLink-C2C\n" : "\n");
+        ni_putf(out, ", open kernel modules %s", loaded(gdr->open_driver));
+    ni_put(out, gdr->c2c ? ", NVLink-C2C\n" : "\n");
 }

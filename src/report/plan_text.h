@@ -8,12 +8,12 @@
 #include "out.h"
 
 /* What was found, and what became of it: plan_tables.c. */
-void ni_plan_hcas(struct ni_out *o, const struct ni_view *view);
-void ni_plan_verdicts(struct ni_out *o, const struct ni_view *view);
+void ni_plan_hcas(struct ni_text *out, const struct ni_view *view);
+void ni_plan_verdicts(struct ni_text *out, const struct ni_view *view);
 /* Nothing where only one source was asked or said anything. */
-void ni_plan_sources(struct ni_out *o, const struct ni_view *view);
-void ni_plan_claims(struct ni_out *o, const struct ni_view *view);
-void ni_plan_gids(struct ni_out *o, const struct ni_view *view); /* --gids */
-void ni_plan_gpus(struct ni_out *o, const struct ni_view *view);
+void ni_plan_sources(struct ni_text *out, const struct ni_view *view);
+void ni_plan_claims(struct ni_text *out, const struct ni_view *view);
+void ni_plan_gids(struct ni_text *out, const struct ni_view *view); /* --gids */
+void ni_plan_gpus(struct ni_text *out, const struct ni_view *view);
 
 #endif

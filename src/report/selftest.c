@@ -83,7 +83,7 @@ static void say_result(struct ni_row *row, unsigned column, const struct ni_tria
 
 static void say_name(struct ni_text *t, const struct ni_trial *trial, bool port)
 {
-    ni_put_quoted(t, trial->hca, strlen(trial->hca), sizeof(trial->hca));
+    ni_quote(t, trial->hca);
     if (port)
         ni_putf(t, "/%u", trial->port);
 }
@@ -105,7 +105,7 @@ static void trial_row(const void *ctx, unsigned i, struct ni_row *row)
 
 /* ---- the whole ---- */
 
-static void say_head(struct ni_out *o, const struct ni_view *view)
+static void say_head(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_trials *all = view->trials;
     char size[32], bytes[32];
@@ -113,29 +113,29 @@ static void say_head(struct ni_out *o, const struct ni_view *view)
     ni_put_bytes(&s, all->size);
     ni_put_bytes(&b, all->bytes);
     if (all->n == 0) {
-        ni_out_putf(o, "Self-test: no port to try; %s\n", ni_say_source(view->inv->source));
+        ni_putf(out, "Self-test: no port to try; %s\n", ni_say_source(view->inv->source));
         return;
     }
-    ni_out_putf(o,
-                "Self-test: %u port%s to try; %s\n"
-                "  each registers %s, then writes and reads back %s, from itself to itself\n\n",
-                all->n, all->n == 1 ? "" : "s", ni_say_source(view->inv->source), size, bytes);
+    ni_putf(out,
+            "Self-test: %u port%s to try; %s\n"
+            "  each registers %s, then writes and reads back %s, from itself to itself\n\n",
+            all->n, all->n == 1 ? "" : "s", ni_say_source(view->inv->source), size, bytes);
 }
 
 /* "4 of 4 ports passed in 0.31 s" */
-static void say_count(struct ni_out *o, const struct ni_trials *all)
+static void say_count(struct ni_text *out, const struct ni_trials *all)
 {
     unsigned tried = ni_trials_tried(all);
     if (tried == 0)
-        ni_out_put(o, "\nNothing was tried.\n");
+        ni_put(out, "\nNothing was tried.\n");
     else
-        ni_out_putf(o, "\n%u of %u port%s passed in %lld.%02lld s", ni_trials_passed(all), tried,
-                    tried == 1 ? "" : "s", (long long)(all->took_ms / 1000),
-                    (long long)(all->took_ms % 1000 / 10));
+        ni_putf(out, "\n%u of %u port%s passed in %lld.%02lld s", ni_trials_passed(all), tried,
+                tried == 1 ? "" : "s", (long long)(all->took_ms / 1000),
+                (long long)(all->took_ms % 1000 / 10));
     if (tried > 0 && tried < all->n)
-        ni_out_putf(o, "; %u not tried", all->n - tried);
+        ni_putf(out, "; %u not tried", all->n - tried);
     if (tried > 0)
-        ni_out_put(o, "\n");
+        ni_put(out, "\n");
 }
 
 int ni_write_selftest(int fd, const struct ni_view *view)
@@ -145,12 +145,12 @@ int ni_write_selftest(int fd, const struct ni_view *view)
     const struct ni_table table = {head,      S_N,          view->trials->n,
                                    trial_row, view->trials, view->colour};
     struct ni_out o;
-    ni_out_on(&o, fd);
-    say_head(&o, view);
+    struct ni_text *out = ni_out_on(&o, fd);
+    say_head(out, view);
     if (view->trials->n > 0)
-        ni_table_write(&o, &table);
-    ni_say_findings_from(&o, view->findings, NI_WARNING, view->colour);
-    say_count(&o, view->trials);
+        ni_table_write(out, &table);
+    ni_say_findings_from(out, view->findings, NI_WARNING, view->colour);
+    say_count(out, view->trials);
     return ni_out_end(&o);
 }
 
@@ -164,8 +164,7 @@ static void probe_row(const void *ctx, unsigned i, struct ni_row *row)
     const struct ni_trial_device *d = &trial->device;
     say_name(&row->cell[P_DEVICE], trial, false);
     if (d->dmabuf != NI_UNSET) {
-        ni_put_quoted(&row->cell[P_FIRMWARE], d->firmware, strlen(d->firmware),
-                      sizeof(d->firmware));
+        ni_quote(&row->cell[P_FIRMWARE], d->firmware);
         ni_putf(&row->cell[P_QPS], "%d", d->max_qp);
         ni_putf(&row->cell[P_CQS], "%d", d->max_cq);
         ni_putf(&row->cell[P_MRS], "%d", d->max_mr);
@@ -176,7 +175,7 @@ static void probe_row(const void *ctx, unsigned i, struct ni_row *row)
     say_result(row, P_RESULT, trial);
 }
 
-void ni_say_probes(struct ni_out *o, const struct ni_view *view)
+void ni_say_probes(struct ni_text *out, const struct ni_view *view)
 {
     static const char *const head[P_N] = {"DEVICE", "FIRMWARE", "QPS",     "CQS",
                                           "MRS",    "GIDS",     "DMA-BUF", "RESULT"};
@@ -184,6 +183,6 @@ void ni_say_probes(struct ni_out *o, const struct ni_view *view)
         return;
     const struct ni_table table = {head,      P_N,          view->trials->n,
                                    probe_row, view->trials, view->colour};
-    ni_out_put(o, "\nWhat the devices say (libibverbs)\n");
-    ni_table_write(o, &table);
+    ni_put(out, "\nWhat the devices say (libibverbs)\n");
+    ni_table_write(out, &table);
 }

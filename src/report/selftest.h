@@ -3,15 +3,14 @@
 #ifndef NCCL_INIT_REPORT_SELFTEST_H
 #define NCCL_INIT_REPORT_SELFTEST_H
 
-#include <jansson.h>
-
+#include "nccl_init/json.h"
 #include "nccl_init/report.h"
 #include "out.h"
 
 /* The table of doctor --probe; nothing without it. */
-void ni_say_probes(struct ni_out *o, const struct ni_view *view);
+void ni_say_probes(struct ni_text *out, const struct ni_view *view);
 /* One object for each trial. */
-json_t *ni_json_trials(bool *bad, const struct ni_trials *trials);
+void ni_json_trials(struct ni_json *j, const char *key, const struct ni_trials *trials);
 
 /* Megabits a second of so many bytes in so many microseconds; 0 when it was not measured. */
 int64_t ni_trial_mbps(int64_t bytes, int64_t us);

@@ -1,37 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The self-test for programs. */
 #include "json.h"
-#include "nccl_init/report.h"
+#include "out.h"
 #include "selftest.h"
 
-static json_t *gid_or_null(const uint8_t gid[NI_GID_BYTES])
+static void gid_json(struct ni_json *j, const char *key, const uint8_t gid[NI_GID_BYTES])
 {
     char ip[NI_IP_TEXT];
-    return ni_ip_is_zero(gid) ? json_null() : json_string(ni_ip_text(gid, ip));
+    ni_json_text(j, key, ni_ip_is_zero(gid) ? NULL : ni_ip_text(gid, ip));
 }
 
-static json_t *measured(int64_t v)
+static void int_json(struct ni_json *j, const char *key, bool known, int64_t v)
 {
-    return v > 0 ? json_integer(v) : json_null();
+    ni_json_num(j, key, (struct ni_num){v, known ? NI_KNOWN : NI_UNSET});
 }
 
-static json_t *device_json(bool *bad, const struct ni_trial *trial)
+static void device_json(struct ni_json *j, const struct ni_trial *trial)
 {
     const struct ni_trial_device *d = &trial->device;
-    if (d->dmabuf == NI_UNSET)
-        return json_null();
-    json_t *j = json_object();
-    ni_json_put(bad, j, "firmware", ni_json_text_or_null(d->firmware));
-    ni_json_put(bad, j, "max_qp", json_integer(d->max_qp));
-    ni_json_put(bad, j, "max_cq", json_integer(d->max_cq));
-    ni_json_put(bad, j, "max_mr", json_integer(d->max_mr));
-    /* more than JSON's integers hold */
-    ni_json_put(bad, j, "max_mr_size",
-                d->max_mr_size > INT64_MAX ? json_string("unlimited")
-                                           : json_integer((json_int_t)d->max_mr_size));
-    ni_json_put(bad, j, "gids", trial->gid_err == 0 ? json_integer(trial->n_gid) : json_null());
-    ni_json_put(bad, j, "dmabuf", json_boolean(d->dmabuf == NI_KNOWN));
-    return j;
+    if (d->dmabuf == NI_UNSET) {
+        ni_json_null(j, "device");
+        return;
+    }
+    ni_json_object(j, "device");
+    ni_json_text_or_null(j, "firmware", d->firmware);
+    ni_json_int(j, "max_qp", d->max_qp);
+    ni_json_int(j, "max_cq", d->max_cq);
+    ni_json_int(j, "max_mr", d->max_mr);
+    if (d->max_mr_size > INT64_MAX) /* more than JSON's integers hold */
+        ni_json_text(j, "max_mr_size", "unlimited");
+    else
+        ni_json_int(j, "max_mr_size", (int64_t)d->max_mr_size);
+    int_json(j, "gids", trial->gid_err == 0, trial->n_gid);
+    ni_json_bool(j, "dmabuf", d->dmabuf == NI_KNOWN);
+    ni_json_end(j);
 }
 
 static const char *end_text(const struct ni_trial *trial)
@@ -43,64 +45,69 @@ static const char *end_text(const struct ni_trial *trial)
     return text[trial->end];
 }
 
-static json_t *trial_json(bool *bad, const struct ni_trials *all, const struct ni_trial *t)
+static void loop_json(struct ni_json *j, const struct ni_trials *all, const struct ni_trial *t)
 {
-    const char *err = t->err ? ni_errno_name(t->err) : NULL;
-    json_t *j = json_object();
-    ni_json_put(bad, j, "name", ni_json_text(t->hca));
-    ni_json_put(bad, j, "port", json_integer(t->port));
-    ni_json_put(bad, j, "tried", json_boolean(!t->untried));
-    ni_json_put(bad, j, "passed", json_boolean(ni_trial_passed(t)));
-    ni_json_put(bad, j, "step", json_string(ni_step_text(t->step)));
-    ni_json_put(bad, j, "end", json_string(end_text(t)));
-    ni_json_put(bad, j, "errno",
-                err      ? json_string(err)
-                : t->err ? json_integer(t->err)
-                         : json_null());
-    ni_json_put(bad, j, "signal", measured(t->signal));
-    ni_json_put(bad, j, "device", device_json(bad, t));
-    if (all->probe)
-        return j;
-    ni_json_put(bad, j, "gid_index", t->index < 0 ? json_null() : json_integer(t->index));
-    ni_json_put(bad, j, "gid", gid_or_null(t->seen));
-    ni_json_put(bad, j, "gid_sysfs", gid_or_null(t->gid));
-    ni_json_put(bad, j, "roce_v2", ni_ip_is_zero(t->seen) ? json_null() : json_boolean(t->seen_v2));
-    ni_json_put(bad, j, "memlock", t->memlock < 0 ? json_null() : ni_json_bytes(t->memlock));
-    ni_json_put(bad, j, "wc_status", t->wc_status == 0 ? json_null() : json_integer(t->wc_status));
-    ni_json_put(bad, j, "vendor_err",
-                t->wc_status == 0 ? json_null() : json_integer(t->vendor_err));
-    ni_json_put(bad, j, "register_us", measured(t->register_us));
-    ni_json_put(bad, j, "write_mbps", measured(ni_trial_mbps(all->bytes, t->write_us)));
-    ni_json_put(bad, j, "read_mbps", measured(ni_trial_mbps(all->bytes, t->read_us)));
-    ni_json_put(bad, j, "latency_ns", measured(t->latency_ns));
-    return j;
+    int64_t write_mbps = ni_trial_mbps(all->bytes, t->write_us);
+    int64_t read_mbps = ni_trial_mbps(all->bytes, t->read_us);
+    int_json(j, "gid_index", t->index >= 0, t->index);
+    gid_json(j, "gid", t->seen);
+    gid_json(j, "gid_sysfs", t->gid);
+    if (ni_ip_is_zero(t->seen))
+        ni_json_null(j, "roce_v2");
+    else
+        ni_json_bool(j, "roce_v2", t->seen_v2);
+    ni_json_bytes(j, "memlock", (struct ni_num){t->memlock, t->memlock < 0 ? NI_UNSET : NI_KNOWN});
+    int_json(j, "wc_status", t->wc_status != 0, t->wc_status);
+    int_json(j, "vendor_err", t->wc_status != 0, t->vendor_err);
+    int_json(j, "register_us", t->register_us > 0, t->register_us);
+    int_json(j, "write_mbps", write_mbps > 0, write_mbps);
+    int_json(j, "read_mbps", read_mbps > 0, read_mbps);
+    int_json(j, "latency_ns", t->latency_ns > 0, t->latency_ns);
 }
 
-json_t *ni_json_trials(bool *bad, const struct ni_trials *trials)
+static void trial_json(struct ni_json *j, const struct ni_trials *all, const struct ni_trial *t)
 {
-    json_t *array = json_array();
+    const char *err = t->err ? ni_errno_name(t->err) : NULL;
+    ni_json_object(j, NULL);
+    ni_json_text(j, "name", t->hca);
+    ni_json_int(j, "port", t->port);
+    ni_json_bool(j, "tried", !t->untried);
+    ni_json_bool(j, "passed", ni_trial_passed(t));
+    ni_json_text(j, "step", ni_step_text(t->step));
+    ni_json_text(j, "end", end_text(t));
+    if (err)
+        ni_json_text(j, "errno", err);
+    else
+        int_json(j, "errno", t->err != 0, t->err);
+    int_json(j, "signal", t->signal > 0, t->signal);
+    device_json(j, t);
+    if (!all->probe)
+        loop_json(j, all, t);
+    ni_json_end(j);
+}
+
+void ni_json_trials(struct ni_json *j, const char *key, const struct ni_trials *trials)
+{
+    ni_json_array(j, key);
     for (unsigned i = 0; i < trials->n; i++)
-        ni_json_add(bad, array, trial_json(bad, trials, &trials->at[i]));
-    return array;
+        trial_json(j, trials, &trials->at[i]);
+    ni_json_end(j);
 }
 
 int ni_write_selftest_json(int fd, const struct ni_view *view)
 {
     const struct ni_trials *all = view->trials;
-    bool bad = false;
-    json_t *j = json_object(), *findings = json_array();
-    for (unsigned i = 0; i < view->findings->n; i++)
-        ni_json_add(&bad, findings, ni_json_finding(&bad, &view->findings->at[i]));
-    ni_json_put(&bad, j, "schema", json_integer(NI_JSON_SCHEMA));
-    ni_json_put(&bad, j, "size", json_integer(all->size));
-    ni_json_put(&bad, j, "bytes", json_integer(all->bytes));
-    ni_json_put(&bad, j, "took_ms", json_integer(all->took_ms));
-    ni_json_put(&bad, j, "tried", json_integer(ni_trials_tried(all)));
-    ni_json_put(&bad, j, "passed", json_integer(ni_trials_passed(all)));
-    ni_json_put(&bad, j, "ports", ni_json_trials(&bad, all));
-    ni_json_put(&bad, j, "findings", findings);
     struct ni_out o;
-    ni_out_on(&o, fd);
-    ni_json_write(&o, j, bad, 2);
+    struct ni_json json = ni_json_on(ni_out_on(&o, fd), true), *j = &json;
+    ni_json_object(j, NULL);
+    ni_json_int(j, "schema", NI_JSON_SCHEMA);
+    ni_json_int(j, "size", all->size);
+    ni_json_int(j, "bytes", all->bytes);
+    ni_json_int(j, "took_ms", all->took_ms);
+    ni_json_int(j, "tried", ni_trials_tried(all));
+    ni_json_int(j, "passed", ni_trials_passed(all));
+    ni_json_trials(j, "ports", all);
+    ni_json_findings(j, view->findings, false);
+    ni_json_end(j);
     return ni_out_end(&o);
 }

@@ -27,10 +27,10 @@ struct ni_table {
 };
 
 /* Indented by two, columns two blanks apart, no blank at a line's end. */
-void ni_table_write(struct ni_out *o, const struct ni_table *table);
+void ni_table_write(struct ni_text *out, const struct ni_table *table);
 
 /* Begins and ends coloured text; nothing when colour is false or tint is NI_PLAIN. */
-void ni_tint_on(struct ni_out *o, bool colour, enum ni_tint tint);
-void ni_tint_off(struct ni_out *o, bool colour, enum ni_tint tint);
+void ni_tint_on(struct ni_text *out, bool colour, enum ni_tint tint);
+void ni_tint_off(struct ni_text *out, bool colour, enum ni_tint tint);
 
 #endif

@@ -94,7 +94,7 @@ void ni_topo_say_rails(struct ni_text *t, const struct ni_topo *topo, int hca)
     unsigned n = ni_topo_rails(topo, hca, name);
     for (unsigned i = 0; i < n; i++) {
         ni_put(t, i > 0 ? "," : "");
-        ni_put_quoted(t, name[i], strlen(name[i]), NI_IF_NAME);
+        ni_quote(t, name[i]);
     }
 }
 

@@ -19,7 +19,7 @@ struct leaf {
 };
 
 struct picture {
-    struct ni_out *o;
+    struct ni_text *out;
     const struct ni_topo *topo;
     struct leaf leaf[MAX_LEAF]; /* those without a place on the tree last */
     unsigned n_leaf, n_placed;
@@ -91,7 +91,7 @@ static void collect(struct picture *p)
 /* ---- nodes ---- */
 
 /* Inside a quoted string of the dot language. */
-static void put_label(struct ni_out *o, const char *text)
+static void put_label(struct ni_text *out, const char *text)
 {
     enum { ROOM = 1024 };
     char buf[ROOM];
@@ -99,18 +99,18 @@ static void put_label(struct ni_out *o, const char *text)
     ni_put_quoted(&t, text, strlen(text), ROOM / 4 - 1);
     for (const char *c = buf; *c; c++) {
         if (*c == '"' || *c == '\\')
-            ni_out_put(o, "\\");
-        ni_out_putn(o, c, 1);
+            ni_put(out, "\\");
+        ni_putn(out, c, 1);
     }
 }
 
-static void put_leaf_id(struct ni_out *o, const struct leaf *leaf)
+static void put_leaf_id(struct ni_text *out, const struct leaf *leaf)
 {
-    ni_out_putf(o, "%s%d", leaf->gpu ? "gpu" : "hca", leaf->index);
+    ni_putf(out, "%s%d", leaf->gpu ? "gpu" : "hca", leaf->index);
 }
 
 /* The node above at[i]: a bridge, or the host bridge. */
-static void put_upper_id(struct ni_out *o, const struct ni_pci *pci, unsigned i)
+static void put_upper_id(struct ni_text *out, const struct ni_pci *pci, unsigned i)
 {
     char buf[32];
     struct ni_text t = ni_text_on(buf, sizeof(buf));
@@ -118,15 +118,15 @@ static void put_upper_id(struct ni_out *o, const struct ni_pci *pci, unsigned i)
         ni_topo_say_host_bridge(&t, pci);
     else
         ni_bdf_text(pci->at[i - 1], buf);
-    ni_out_putf(o, "\"%s\"", buf);
+    ni_putf(out, "\"%s\"", buf);
 }
 
 static void write_gpu(struct picture *p, const struct leaf *leaf)
 {
     const struct ni_gpu *gpu = &p->topo->view->inv->gpu[leaf->index];
     char bdf[NI_BDF_TEXT];
-    ni_out_putf(p->o, "gpu%d [label=\"GPU%d\\n%s\", style=filled, fillcolor=\"#d5e8c8\"];\n",
-                leaf->index, leaf->index, ni_bdf_text(gpu->bdf, bdf));
+    ni_putf(p->out, "gpu%d [label=\"GPU%d\\n%s\", style=filled, fillcolor=\"#d5e8c8\"];\n",
+            leaf->index, leaf->index, ni_bdf_text(gpu->bdf, bdf));
 }
 
 static void write_hca(struct picture *p, const struct leaf *leaf)
@@ -136,18 +136,18 @@ static void write_hca(struct picture *p, const struct leaf *leaf)
     char rails[512], bdf[NI_BDF_TEXT];
     struct ni_text t = ni_text_on(rails, sizeof(rails));
     ni_topo_say_rails(&t, p->topo, leaf->index);
-    ni_out_putf(p->o, "hca%d [label=\"", leaf->index);
-    put_label(p->o, hca->name);
+    ni_putf(p->out, "hca%d [label=\"", leaf->index);
+    put_label(p->out, hca->name);
     if (hca->aux[0] || hca->has_bdf) {
-        ni_out_put(p->o, "\\n");
-        put_label(p->o, hca->aux[0] ? hca->aux : ni_bdf_text(hca->bdf, bdf));
+        ni_put(p->out, "\\n");
+        put_label(p->out, hca->aux[0] ? hca->aux : ni_bdf_text(hca->bdf, bdf));
     }
     if (t.len > 0) {
-        ni_out_put(p->o, "\\n");
-        put_label(p->o, rails);
+        ni_put(p->out, "\\n");
+        put_label(p->out, rails);
     }
-    ni_out_put(p->o, pods ? "\", style=filled, fillcolor=\"#cfe0f5\"];\n"
-                          : "\", style=dashed, fontcolor=\"#606060\"];\n");
+    ni_put(p->out, pods ? "\", style=filled, fillcolor=\"#cfe0f5\"];\n"
+                        : "\", style=dashed, fontcolor=\"#606060\"];\n");
 }
 
 /* Whether a leaf that is drawn already brought at[i] of this one. */
@@ -172,9 +172,9 @@ static bool is_root_drawn(const struct picture *p, const struct ni_pci *pci)
 
 static void write_edge_above(struct picture *p, const struct ni_pci *pci, unsigned i)
 {
-    ni_out_put(p->o, "    ");
-    put_upper_id(p->o, pci, i);
-    ni_out_put(p->o, " -- ");
+    ni_put(p->out, "    ");
+    put_upper_id(p->out, pci, i);
+    ni_put(p->out, " -- ");
 }
 
 /* The leaf, and what of its way up is not there yet. */
@@ -185,40 +185,40 @@ static void write_branch(struct picture *p, struct leaf *leaf)
     struct ni_text t = ni_text_on(buf, sizeof(buf));
     ni_topo_say_host_bridge(&t, pci);
     if (!is_root_drawn(p, pci))
-        ni_out_putf(p->o, "    \"%s\" [label=\"host bridge\\n%s\", style=\"rounded,bold\"];\n", buf,
-                    buf);
+        ni_putf(p->out, "    \"%s\" [label=\"host bridge\\n%s\", style=\"rounded,bold\"];\n", buf,
+                buf);
     for (unsigned i = 0; i + 1U < pci->depth; i++) {
         if (is_drawn(p, pci, i))
             continue;
         ni_bdf_text(pci->at[i], buf);
-        ni_out_putf(p->o, "    \"%s\" [label=\"%s\", style=rounded, fontsize=9, height=0.25];\n",
-                    buf, buf);
+        ni_putf(p->out, "    \"%s\" [label=\"%s\", style=rounded, fontsize=9, height=0.25];\n", buf,
+                buf);
         write_edge_above(p, pci, i);
-        ni_out_putf(p->o, "\"%s\";\n", buf);
+        ni_putf(p->out, "\"%s\";\n", buf);
     }
-    ni_out_put(p->o, "    ");
+    ni_put(p->out, "    ");
     if (leaf->gpu)
         write_gpu(p, leaf);
     else
         write_hca(p, leaf);
     write_edge_above(p, pci, pci->depth - 1U);
-    put_leaf_id(p->o, leaf);
-    ni_out_put(p->o, ";\n");
+    put_leaf_id(p->out, leaf);
+    ni_put(p->out, ";\n");
     leaf->drawn = true;
 }
 
 static void write_cluster(struct picture *p, int64_t numa, unsigned number)
 {
-    ni_out_putf(p->o, "  subgraph cluster%u {\n", number);
+    ni_putf(p->out, "  subgraph cluster%u {\n", number);
     if (numa >= 0)
-        ni_out_putf(p->o, "    label=\"NUMA node %lld\";\n", (long long)numa);
+        ni_putf(p->out, "    label=\"NUMA node %lld\";\n", (long long)numa);
     else
-        ni_out_put(p->o, "    label=\"NUMA node not told\";\n");
+        ni_put(p->out, "    label=\"NUMA node not told\";\n");
     for (unsigned i = 0; i < p->n_placed; i++) {
         if (p->leaf[i].numa == numa)
             write_branch(p, &p->leaf[i]);
     }
-    ni_out_put(p->o, "  }\n");
+    ni_put(p->out, "  }\n");
 }
 
 /* NUMA nodes in their order, the untold first. */
@@ -240,7 +240,7 @@ static void write_tree(struct picture *p)
         last = next;
     }
     for (unsigned i = p->n_placed; i < p->n_leaf; i++) {
-        ni_out_put(p->o, "  ");
+        ni_put(p->out, "  ");
         if (p->leaf[i].gpu)
             write_gpu(p, &p->leaf[i]);
         else
@@ -262,10 +262,10 @@ static void write_pairs(struct picture *p)
             int hca = topo->hca[i];
             if (ni_topo_nearest(topo, g, hca) &&
                 (near->distance <= NI_DIST_PXB || hca == near->index))
-                ni_out_putf(p->o,
-                            "  gpu%u -- hca%d [style=dotted, penwidth=2, color=\"#c04000\", "
-                            "fontcolor=\"#c04000\", constraint=false, label=\"%s\"];\n",
-                            g, hca, ni_topo_word(topo->view, g, hca));
+                ni_putf(p->out,
+                        "  gpu%u -- hca%d [style=dotted, penwidth=2, color=\"#c04000\", "
+                        "fontcolor=\"#c04000\", constraint=false, label=\"%s\"];\n",
+                        g, hca, ni_topo_word(topo->view, g, hca));
         }
     }
 }
@@ -273,35 +273,35 @@ static void write_pairs(struct picture *p)
 static void write_title(struct picture *p)
 {
     const struct ni_topo *topo = p->topo;
-    ni_out_put(p->o, "  label=\"");
+    ni_put(p->out, "  label=\"");
     if (strcmp(topo->view->root, "/") != 0) {
-        put_label(p->o, topo->view->root);
-        ni_out_put(p->o, "\\n");
+        put_label(p->out, topo->view->root);
+        ni_put(p->out, "\\n");
     }
     if (p->n_leaf == 0)
-        ni_out_put(p->o, "no GPU and no HCA");
+        ni_put(p->out, "no GPU and no HCA");
     else
-        ni_out_put(p->o, "filled: the pod's; dashed: other HCAs; dotted: the nearest kept HCA");
+        ni_put(p->out, "filled: the pod's; dashed: other HCAs; dotted: the nearest kept HCA");
     if (topo->n_other > 0)
-        ni_out_putf(p->o, "\\n%u other HCAs are left out", topo->n_other);
-    ni_out_put(p->o, "\";\n");
+        ni_putf(p->out, "\\n%u other HCAs are left out", topo->n_other);
+    ni_put(p->out, "\";\n");
 }
 
 int ni_write_topo_dot(int fd, const struct ni_view *view)
 {
     struct ni_out o;
     struct ni_topo topo;
-    struct picture p = {.o = &o, .topo = &topo};
-    ni_out_on(&o, fd);
+    struct ni_text *out = ni_out_on(&o, fd);
+    struct picture p = {.out = out, .topo = &topo};
     ni_topo_on(&topo, view);
     collect(&p);
-    ni_out_put(&o, "graph topo {\n");
+    ni_put(out, "graph topo {\n");
     write_title(&p);
-    ni_out_put(&o, "  labelloc=b; fontname=\"sans-serif\"; fontsize=10; nodesep=0.2; ranksep=0.3;\n"
-                   "  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n"
-                   "  edge [fontname=\"sans-serif\", fontsize=9];\n");
+    ni_put(out, "  labelloc=b; fontname=\"sans-serif\"; fontsize=10; nodesep=0.2; ranksep=0.3;\n"
+                "  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n"
+                "  edge [fontname=\"sans-serif\", fontsize=9];\n");
     write_tree(&p);
     write_pairs(&p);
-    ni_out_put(&o, "}\n");
+    ni_put(out, "}\n");
     return ni_out_end(&o);
 }

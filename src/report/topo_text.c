@@ -18,7 +18,7 @@ enum {
 /* ---- the matrix ---- */
 
 struct matrix {
-    struct ni_out *o;
+    struct ni_text *out;
     const struct ni_topo *topo;
     size_t gpu, address, numa; /* widths */
     size_t pad;                /* blanks owed to the cell before; a line's last one gets none */
@@ -26,16 +26,16 @@ struct matrix {
 
 static void put_cell(struct matrix *m, const char *text, size_t width, enum ni_tint tint)
 {
-    ni_out_putf(m->o, "%*s  ", (int)m->pad, "");
-    ni_tint_on(m->o, m->topo->view->colour, tint);
-    ni_out_put(m->o, text);
-    ni_tint_off(m->o, m->topo->view->colour, tint);
+    ni_putf(m->out, "%*s  ", (int)m->pad, "");
+    ni_tint_on(m->out, m->topo->view->colour, tint);
+    ni_put(m->out, text);
+    ni_tint_off(m->out, m->topo->view->colour, tint);
     m->pad = width - strlen(text);
 }
 
 static void end_line(struct matrix *m)
 {
-    ni_out_put(m->o, "\n");
+    ni_put(m->out, "\n");
     m->pad = 0;
 }
 
@@ -95,7 +95,7 @@ static void write_row(struct matrix *m, unsigned gpu, unsigned from, unsigned to
 static void write_piece(struct matrix *m, unsigned from, unsigned to)
 {
     char name[NAME_TEXT];
-    ni_out_put(m->o, "\n");
+    ni_put(m->out, "\n");
     put_cell(m, "GPU", m->gpu, NI_PLAIN);
     put_cell(m, "ADDRESS", m->address, NI_PLAIN);
     put_cell(m, "NUMA", m->numa, NI_PLAIN);
@@ -123,12 +123,12 @@ static unsigned columns_of(const struct matrix *m, unsigned from, unsigned limit
     return n;
 }
 
-static void write_matrix(struct ni_out *o, const struct ni_topo *topo)
+static void write_matrix(struct ni_text *out, const struct ni_topo *topo)
 {
-    struct matrix m = {.o = o, .topo = topo};
+    struct matrix m = {.out = out, .topo = topo};
     unsigned from = 0;
     if (topo->view->inv->n_gpu == 0) {
-        ni_out_put(o, "\nNo GPU was found.\n");
+        ni_put(out, "\nNo GPU was found.\n");
         return;
     }
     measure(&m);
@@ -186,7 +186,7 @@ static void say_kept(struct ni_text *t, const struct ni_topo *topo, int hca)
         ni_put(t, h->claim < 0 ? "no: not the pod's" : "no: nothing was decided");
     else {
         ni_put(t, "no: ");
-        ni_put_quoted(t, first->why, strlen(first->why), sizeof(first->why));
+        ni_quote(t, first->why);
     }
 }
 
@@ -199,7 +199,7 @@ static void hca_row(const void *ctx, unsigned i, struct ni_row *row)
     row->tint = topo->kept[hca] ? NI_GREEN : NI_DIM;
     ni_say_port(&row->cell[H_NAME], h, 0);
     if (h->aux[0])
-        ni_put_quoted(&row->cell[H_ADDRESS], h->aux, strlen(h->aux), sizeof(h->aux));
+        ni_quote(&row->cell[H_ADDRESS], h->aux);
     else if (h->has_bdf)
         ni_put(&row->cell[H_ADDRESS], ni_bdf_text(h->bdf, bdf));
     if (h->pci.known == NI_KNOWN)
@@ -209,19 +209,19 @@ static void hca_row(const void *ctx, unsigned i, struct ni_row *row)
     say_kept(&row->cell[H_KEPT], topo, hca);
 }
 
-static void write_hcas(struct ni_out *o, const struct ni_topo *topo)
+static void write_hcas(struct ni_text *out, const struct ni_topo *topo)
 {
     static const char *const head[H_N] = {"HCA",    "ADDRESS",     "NUMA",
                                           "NETDEV", "NEAREST GPU", "KEPT"};
     if (topo->n_hca == 0) {
-        ni_out_put(o, "\nNo HCA was found.\n");
+        ni_put(out, "\nNo HCA was found.\n");
         return;
     }
-    ni_out_put(o, "\n");
+    ni_put(out, "\n");
     const struct ni_table table = {head, H_N, topo->n_hca, hca_row, topo, topo->view->colour};
-    ni_table_write(o, &table);
+    ni_table_write(out, &table);
     if (topo->n_other > 0)
-        ni_out_putf(o, "  and %u others that are not the pod's: see --json\n", topo->n_other);
+        ni_putf(out, "  and %u others that are not the pod's: see --json\n", topo->n_other);
 }
 
 /* ---- the words ---- */
@@ -250,7 +250,7 @@ static unsigned most_marks(const struct ni_topo *topo)
     return most;
 }
 
-static void write_legend(struct ni_out *o, const struct ni_topo *topo)
+static void write_legend(struct ni_text *out, const struct ni_topo *topo)
 {
     static const struct {
         const char *word, *means;
@@ -265,87 +265,87 @@ static void write_legend(struct ni_out *o, const struct ni_topo *topo)
     unsigned marks = most_marks(topo);
     if (topo->view->inv->n_gpu == 0 || topo->n_hca == 0)
         return;
-    ni_out_put(o, "\n");
+    ni_put(out, "\n");
     for (size_t i = 0; i < NI_COUNT(legend); i++) {
         if (occurs(topo, legend[i].word))
-            ni_out_putf(o, "  %-4s  %s\n", legend[i].word, legend[i].means);
+            ni_putf(out, "  %-4s  %s\n", legend[i].word, legend[i].means);
     }
     if (marks > 0)
-        ni_out_putf(o, "  *     the nearest of the kept HCAs, as NCCL counts%s\n",
-                    marks > 1 ? "; equally near ones are all marked" : "");
+        ni_putf(out, "  *     the nearest of the kept HCAs, as NCCL counts%s\n",
+                marks > 1 ? "; equally near ones are all marked" : "");
 }
 
 /* To pin a rank to. */
-static void write_cpus(struct ni_out *o, const struct ni_inventory *inv)
+static void write_cpus(struct ni_text *out, const struct ni_inventory *inv)
 {
     bool any = false;
     for (unsigned i = 0; i < inv->n_gpu; i++) {
         if (!inv->gpu[i].cpus[0])
             continue;
-        ni_out_putf(o, "%s  GPU%-3u %s\n", any ? "" : "\nCPUs of each GPU's NUMA node\n", i,
-                    inv->gpu[i].cpus);
+        ni_putf(out, "%s  GPU%-3u %s\n", any ? "" : "\nCPUs of each GPU's NUMA node\n", i,
+                inv->gpu[i].cpus);
         any = true;
     }
 }
 
 /* Where the distances are not what they seem. */
-static void write_doubts(struct ni_out *o, const struct ni_topo *topo)
+static void write_doubts(struct ni_text *out, const struct ni_topo *topo)
 {
     const struct ni_inventory *inv = topo->view->inv;
     for (unsigned i = 0; i < inv->n_gpu && topo->n_hca > 0; i++) {
         if (inv->gpu[i].pci.known == NI_KNOWN && inv->gpu[i].pci.depth == 1) {
-            ni_out_putf(o,
-                        "\nGPU%u is on the root bus: the PCI tree is flattened, as in a virtual "
-                        "machine, and distances tell nothing.\n",
-                        i);
+            ni_putf(out,
+                    "\nGPU%u is on the root bus: the PCI tree is flattened, as in a virtual "
+                    "machine, and distances tell nothing.\n",
+                    i);
             break;
         }
     }
     if (inv->gdr.c2c && topo->n_hca > 0)
-        ni_out_put(o, "\nCPU and GPU share NVLink-C2C: NCCL may go that way, which these distances "
-                      "do not count.\n");
+        ni_put(out, "\nCPU and GPU share NVLink-C2C: NCCL may go that way, which these distances "
+                    "do not count.\n");
 }
 
-static void write_count(struct ni_out *o, unsigned n, const char *what)
+static void write_count(struct ni_text *out, unsigned n, const char *what)
 {
     if (n == 0)
-        ni_out_putf(o, "no %s", what);
+        ni_putf(out, "no %s", what);
     else
-        ni_out_putf(o, "%u %s%s", n, what, n == 1 ? "" : "s");
+        ni_putf(out, "%u %s%s", n, what, n == 1 ? "" : "s");
 }
 
-static void write_header(struct ni_out *o, const struct ni_topo *topo)
+static void write_header(struct ni_text *out, const struct ni_topo *topo)
 {
     const struct ni_view *view = topo->view;
-    ni_out_put(o, "Topology: ");
-    write_count(o, view->inv->n_gpu, "GPU");
-    ni_out_put(o, ", ");
-    write_count(o, view->inv->n_hca, "HCA");
+    ni_put(out, "Topology: ");
+    write_count(out, view->inv->n_gpu, "GPU");
+    ni_put(out, ", ");
+    write_count(out, view->inv->n_hca, "HCA");
     if (view->inv->n_hca > 0)
-        ni_out_putf(o, ", %u kept", topo->n_kept);
-    ni_out_putf(o, "; %s", ni_say_source(view->inv->source));
+        ni_putf(out, ", %u kept", topo->n_kept);
+    ni_putf(out, "; %s", ni_say_source(view->inv->source));
     if (strcmp(view->root, "/") != 0) {
-        ni_out_put(o, "; root ");
-        ni_out_quoted(o, view->root);
+        ni_put(out, "; root ");
+        ni_quote(out, view->root);
     }
-    ni_out_put(o, "\n");
+    ni_put(out, "\n");
 }
 
 int ni_write_topo(int fd, const struct ni_view *view)
 {
     struct ni_out o;
     struct ni_topo topo;
-    ni_out_on(&o, fd);
+    struct ni_text *out = ni_out_on(&o, fd);
     ni_topo_on(&topo, view);
     if (view->plan->transport == NI_NET_OFF) {
-        ni_out_put(&o, "Topology: nothing is read (mode off)\n");
+        ni_put(out, "Topology: nothing is read (mode off)\n");
         return ni_out_end(&o);
     }
-    write_header(&o, &topo);
-    write_matrix(&o, &topo);
-    write_hcas(&o, &topo);
-    write_legend(&o, &topo);
-    write_cpus(&o, view->inv);
-    write_doubts(&o, &topo);
+    write_header(out, &topo);
+    write_matrix(out, &topo);
+    write_hcas(out, &topo);
+    write_legend(out, &topo);
+    write_cpus(out, view->inv);
+    write_doubts(out, &topo);
     return ni_out_end(&o);
 }

@@ -153,7 +153,7 @@ void ni_say_rate(struct ni_text *t, struct ni_num mbps)
 
 void ni_say_port(struct ni_text *t, const struct ni_hca *hca, unsigned port)
 {
-    ni_put_quoted(t, hca->name, strlen(hca->name), sizeof(hca->name));
+    ni_quote(t, hca->name);
     if (port > 0)
         ni_putf(t, "/%u", port);
 }

@@ -155,28 +155,6 @@ static void test_twice(void **state)
     assert_int_equal(pod.inv.n_hca, 2);
 }
 
-/* ---- JSON of the greatest size ---- */
-
-enum { LONGEST = (128 << 10) - 1 }; /* of one environment entry: MAX_ARG_STRLEN with its NUL */
-
-/* PCIDEVICE_A_INFO={"0000:03:00.2":{"x":[UNIT,UNIT,...]}} as long as the kernel lets it be. */
-static void fill(const char *head, const char *unit, const char *tail)
-{
-    static char entry[LONGEST + 1];
-    struct ni_text t = ni_text_on(entry, sizeof(entry));
-    ni_put(&t, head);
-    while (t.len + strlen(unit) + 1 + strlen(tail) <= LONGEST - strlen(unit)) {
-        ni_put(&t, unit);
-        ni_put(&t, ",");
-    }
-    ni_put(&t, unit);
-    ni_put(&t, tail);
-    assert_false(t.cut);
-    set_env(entry);
-}
-
-/* Small objects cost the most memory for a byte of text. What has no room is a finding, the rest
-   goes on, and the memory is there again for the next text. */
 /* Of too many the first by name, wherever they stand in the environment. */
 static void test_too_many_variables(void **state)
 {
@@ -201,66 +179,13 @@ static void test_too_many_variables(void **state)
     }
 }
 
-static void test_json_exhausted(void **state)
-{
-    static const char info[] = "PCIDEVICE_A_INFO={\"0000:a3:00.2\":{\"x\":[";
-    static const char *const units[] = {"{}", "[]", "\"\"", "{\"\":{}}", "[[]]", "{\"a\":1}"};
-    unsigned failed = 0;
-    (void)state;
-    for (size_t i = 0; i < NI_COUNT(units); i++) {
-        for (int again = 0; again <= 1; again++) {
-            node();
-            set_env("PCIDEVICE_A=0000:03:00.2");
-            set_env("PCIDEVICE_B_INFO={\"0000:a3:00.2\":{\"rdma\":{\"rdma_dev\":\"mlx5_6\"}}}");
-            fill(info, units[i], "]}}");
-            gather();
-            bool bad = found(NI_F_ALLOC_INFO_INVALID);
-            if (bad)
-                assert_string_equal(subject_of(NI_F_ALLOC_INFO_INVALID), "PCIDEVICE_A_INFO");
-            failed += bad;
-            assert_int_equal(pod.f.n, bad);
-            assert_int_equal(pod.inv.n_hca, 2); /* B is read after A: the memory is free again */
-            assert_string_equal(pod.inv.claim[1].rdma_dev, "mlx5_6");
-        }
-    }
-    assert_true(failed > 0); /* there is a text that does not fit */
-}
-
-/* What a plugin writes for as many devices as an entry holds does fit. */
-static void test_json_fits(void **state)
-{
-    static char entry[LONGEST + 1];
-    unsigned n = 0;
-    (void)state;
-    node();
-    struct ni_text t = ni_text_on(entry, sizeof(entry));
-    ni_put(&t, "PCIDEVICE_A_INFO={");
-    while (n < 600) {
-        ni_putf(
-            &t,
-            "%s\"0000:%02x:%02x.%u\":{\"generic\":{\"deviceID\":\"0000:%02x:%02x.%u\"},\"rdma\":{"
-            "\"rdma_cm\":\"/dev/infiniband/rdma_cm\",\"rdma_dev\":\"mlx5_%u\",\"uverbs\":"
-            "\"/dev/infiniband/uverbs%u\"},\"extra\":{\"a\":\"b\"}}",
-            n ? "," : "", n >> 8, n >> 3 & 31, n & 7, n >> 8, n >> 3 & 31, n & 7, n, n);
-        n++;
-    }
-    ni_put(&t, "}");
-    assert_false(t.cut);
-    set_env(entry);
-    gather();
-    assert_true(t.len > LONGEST * 3 / 4);
-    assert_false(found(NI_F_ALLOC_INFO_INVALID));
-    assert_int_equal(pod.inv.n_claim, n);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_variables_differ),   cmocka_unit_test(test_files_differ),
         cmocka_unit_test(test_no_difference),      cmocka_unit_test(test_subfunctions_agree),
         cmocka_unit_test(test_names_differ),       cmocka_unit_test(test_twice),
-        cmocka_unit_test(test_too_many_variables), cmocka_unit_test(test_json_exhausted),
-        cmocka_unit_test(test_json_fits),
+        cmocka_unit_test(test_too_many_variables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "probe.h"
+#include "nccl_init/json.h"
 
 enum { MAX_DEPTH = 16 }; /* device plugins write 3, DRA metadata 6 */
 
@@ -32,41 +32,10 @@ static bool too_deep(const char *s)
     return false;
 }
 
-/* jansson's memory while it parses: a pool of our own, so that the program has no heap and parsing
-   costs no system call. What is freed is not used again; with the last json_decref of a text the
-   pool is empty again. A text that does not fit fails like one that is no JSON. */
-enum { POOL = 4 << 20, ALIGN = 16 };
-
-struct pool {
-    size_t used;
-    unsigned live;
-    _Alignas(ALIGN) char bytes[POOL];
-};
-
-extern struct pool ni_json_pool;
-struct pool ni_json_pool NI_LARGE;
-
-static void *pool_take(size_t n)
-{
-    size_t room = (n + ALIGN - 1) / ALIGN * ALIGN;
-    if (room < n || room > POOL - ni_json_pool.used)
-        return NULL;
-    void *p = ni_json_pool.bytes + ni_json_pool.used;
-    ni_json_pool.used += room;
-    ni_json_pool.live++;
-    return p;
-}
-
-static void pool_give(void *p)
-{
-    if (p && --ni_json_pool.live == 0)
-        ni_json_pool.used = 0;
-}
-
-struct json_t *ni_parse_json(struct ni_probe *p, const char *subject, const char *text)
+struct json_t *ni_parse_json(struct ni_findings *f, const char *subject, const char *text)
 {
     if (too_deep(text)) {
-        ni_report(p->f, NI_F_ALLOC_INFO_INVALID, subject, "JSON nested deeper than %d", MAX_DEPTH);
+        ni_report(f, NI_F_ALLOC_INFO_INVALID, subject, "JSON nested deeper than %d", MAX_DEPTH);
         return NULL;
     }
     /* jansson would read /dev/urandom for its hash seed; the kernel gave us 16 random bytes
@@ -76,11 +45,10 @@ struct json_t *ni_parse_json(struct ni_probe *p, const char *subject, const char
     if (random)
         memcpy(&seed, random, sizeof(seed));
     json_object_seed(seed | 1);
-    json_set_alloc_funcs(pool_take, pool_give);
     json_error_t err;
     json_t *top = json_loads(text, JSON_REJECT_DUPLICATES, &err);
     if (!top)
-        ni_report(p->f, NI_F_ALLOC_INFO_INVALID, subject, "no JSON: %s at byte %d", err.text,
+        ni_report(f, NI_F_ALLOC_INFO_INVALID, subject, "no JSON: %s at byte %d", err.text,
                   err.position);
     return top;
 }

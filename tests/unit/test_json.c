@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON as it is written: what jansson reads back, in ASCII, in the two forms; and in a text that is too short. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+#include <cmocka.h>
+
+#include "nccl_init/json.h"
+
+static char buf[1024];
+
+static void write_all(struct ni_text *t, bool pretty)
+{
+    struct ni_json j = ni_json_on(t, pretty);
+    ni_json_object(&j, NULL);
+    ni_json_int(&j, "least", INT64_MIN);
+    ni_json_num(&j, "known", (struct ni_num){7, NI_KNOWN});
+    ni_json_num(&j, "denied", (struct ni_num){7, NI_DENIED});
+    ni_json_array(&j, "none");
+    ni_json_end(&j);
+    ni_json_array(&j, "some");
+    ni_json_bool(&j, NULL, true);
+    ni_json_text_or_null(&j, NULL, "");
+    ni_json_object(&j, NULL);
+    ni_json_end(&j);
+    ni_json_end(&j);
+    ni_json_text(&j, "te\"xt", "a\\b");
+    ni_json_end(&j);
+}
+
+static void test_forms(void **state)
+{
+    (void)state;
+    struct ni_text t = ni_text_on(buf, sizeof(buf));
+    write_all(&t, false);
+    assert_string_equal(
+        buf, "{\"least\": -9223372036854775808, \"known\": 7, \"denied\": null, \"none\": [], "
+             "\"some\": [true, null, {}], \"te\\\"xt\": \"a\\\\b\"}\n");
+    t = ni_text_on(buf, sizeof(buf));
+    write_all(&t, true);
+    assert_string_equal(buf, "{\n"
+                             "  \"least\": -9223372036854775808,\n"
+                             "  \"known\": 7,\n"
+                             "  \"denied\": null,\n"
+                             "  \"none\": [],\n"
+                             "  \"some\": [\n"
+                             "    true,\n"
+                             "    null,\n"
+                             "    {}\n"
+                             "  ],\n"
+                             "  \"te\\\"xt\": \"a\\\\b\"\n"
+                             "}\n");
+}
+
+/* Each text comes back, but for bytes that are no UTF-8; and all of it is printable ASCII. */
+static void test_texts(void **state)
+{
+    static const struct {
+        const char *text, *back;
+    } texts[] = {
+        {"\x01\t\n\x1b[31m\x7f", NULL},
+        {"\xc2\x80\xc2\x9b \xe2\x82\xac \xf0\x9f\x98\x80 \xf4\x8f\xbf\xbf", NULL},
+        {"a\xff\xc3", "a\\xff\\xc3"},
+        {"\xc0\x80\xe0\x9f\xbf\xf0\x8f\xbf\xbf",
+         "\\xc0\\x80\\xe0\\x9f\\xbf\\xf0\\x8f\\xbf\\xbf"}, /* overlong */
+        {"\xed\xa0\x80\xf4\x90\x80\x80\xf8",
+         "\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80\\xf8"}, /* surrogate, too high */
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(texts); i++) {
+        struct ni_text t = ni_text_on(buf, sizeof(buf));
+        struct ni_json j = ni_json_on(&t, false);
+        ni_json_array(&j, NULL);
+        ni_json_text(&j, NULL, texts[i].text);
+        ni_json_end(&j);
+        for (const char *c = buf; c[1]; c++)
+            assert_true(*c >= ' ' && *c <= '~');
+        json_t *all = json_loads(buf, 0, NULL);
+        assert_string_equal(json_string_value(json_array_get(all, 0)),
+                            texts[i].back ? texts[i].back : texts[i].text);
+        json_decref(all);
+    }
+}
+
+static void test_cut(void **state)
+{
+    (void)state;
+    for (size_t cap = 1; cap < 100; cap++) {
+        struct ni_text t = ni_text_on(buf, cap);
+        write_all(&t, true);
+        assert_true(t.cut);
+        assert_int_equal(strlen(buf), cap - 1);
+    }
+}
+
+static char taken[1024];
+static unsigned pieces;
+
+static void take(struct ni_text *t)
+{
+    strncat(taken, t->buf, t->len);
+    t->len = 0;
+    pieces++;
+}
+
+/* A text with a flush loses nothing, however small its buffer. */
+static void test_flush(void **state)
+{
+    (void)state;
+    struct ni_text whole = ni_text_on(buf, sizeof(buf));
+    write_all(&whole, true);
+    for (size_t cap = 2; cap < 40; cap++) {
+        char small[40];
+        struct ni_text t = ni_text_on(small, cap);
+        t.flush = take;
+        taken[0] = '\0';
+        pieces = 0;
+        write_all(&t, true);
+        take(&t);
+        assert_string_equal(taken, buf);
+        assert_int_equal(pieces, (whole.len + cap - 2) / (cap - 1));
+        assert_false(t.cut);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_flush),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
