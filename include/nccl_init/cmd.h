@@ -27,10 +27,13 @@ enum {
 
 enum { NI_MAX_WAIT = 3600 };
 
-/* --selftest of `run`: what a port that fails means. */
+/* The values of these enums are in the order of the words of their options (options.c).
+   --selftest of `run`: what a port that fails means. */
 enum ni_selftest_policy { NI_SELFTEST_OFF, NI_SELFTEST_WARN, NI_SELFTEST_REQUIRE };
 
 enum ni_log_level { NI_LOG_ERROR, NI_LOG_WARN, NI_LOG_INFO, NI_LOG_DEBUG };
+
+enum ni_log_format { NI_LOG_TEXT, NI_LOG_JSON };
 
 struct ni_options {
     struct ni_policy policy;
@@ -41,7 +44,7 @@ struct ni_options {
     bool ignore[NI_F_COUNT];      /* findings that doctor leaves out */
     enum ni_format format;
     enum ni_log_level log_level;
-    bool log_json;
+    enum ni_log_format log_format;
     unsigned wait; /* seconds */
     enum ni_selftest_policy selftest;
     int64_t size, bytes; /* of the self-test: registered, moved */
@@ -53,34 +56,45 @@ struct ni_options {
     bool dot;
     bool mask;
     bool strict;
-    bool secure; /* the program has file capabilities or the like (AT_SECURE, see ld.so(8)) */
-    uint32_t
-        ignored; /* options whose variables were left alone for that; bit per row of the table */
-    char hcas[NI_VALUE], sockets[NI_VALUE]; /* what policy.hcas and .sockets point to */
-    char network_status[NI_PATH]; /* variable, or path below the root; "": the usual places */
+    bool secure;      /* the program has file capabilities or the like (AT_SECURE, see ld.so(8)) */
+    uint64_t ignored; /* options whose variables were left alone for that */
+    const char *network_status; /* variable, or path below the root; NULL: the usual places */
 };
 
-/* One option: `--name` and `NCCLINIT_...`. */
+enum {
+    NI_OPTION_POLICY = 1, /* part of the plan: a recorded value counts when a recording is read */
+    NI_OPTION_FILE = 2    /* names a file: not from the environment in secure execution */
+};
+
+/* One option: `--name`, and the variable NCCLINIT_NAME. A set of options is a uint64_t with a bit
+   for each row of the table. */
 struct ni_option {
     const char *name;
-    const char *env;
-    char letter;     /* 'o' for -o, or 0 */
-    bool policy;     /* part of the plan: a recorded value counts when the recording is replayed */
-    bool file;       /* names a file: not from the environment in secure execution */
-    unsigned verbs;  /* NI_VERB_* that take it */
-    const char *arg; /* its values, for people; NULL: a switch, which the variable sets by 1 or 0 */
-    int (*parse)(const char *value, struct ni_options *ret); /* 0, or -EINVAL and *ret unchanged */
+    char letter;         /* 'o' for -o, or 0 */
+    unsigned flags;      /* NI_OPTION_* */
+    unsigned verbs;      /* NI_VERB_* that take it */
+    const char *arg;     /* its values, for people and for `take`; NULL: a switch */
+    const char *initial; /* the value that it has if nobody gives one; NULL: none */
+    /* Reads a value into the member of struct ni_options that begins at `at`. 0, or -EINVAL and
+       nothing is changed. */
+    int (*take)(const struct ni_option *option, const char *value, void *at);
+    size_t at;
     const char *help;
 };
 
 extern const struct ni_option ni_options_table[];
 extern const unsigned ni_options_count;
 
+/* What an option has that nobody gave. */
 void ni_options_init(struct ni_options *ret);
+/* A switch takes 1 and 0. 0, or -EINVAL and *ret as it was. Keeps value. */
+int ni_option_take(const struct ni_option *option, const char *value, struct ni_options *ret);
+/* NCCLINIT_KEEP_CAPS */
+void ni_put_variable(struct ni_text *t, const struct ni_option *option);
 
 /* What the command line said beyond option values. */
 struct ni_given {
-    uint32_t options; /* bit per row of the table */
+    uint64_t options;
     bool help;
     bool separator; /* the operands stand behind `--` */
     int operand;    /* index of the first operand, argc if none */
@@ -94,7 +108,7 @@ int ni_args_parse(unsigned verb, int first, int argc, char *const argv[], struct
 /* Reads NCCLINIT_* for the options that *taken lacks, and adds them there. With f, what is wrong
    becomes a finding and is ignored; without, -EINVAL with one line in err. recorded: only options
    of the plan. */
-int ni_args_env(unsigned verb, const struct ni_env *env, bool recorded, uint32_t *taken,
+int ni_args_env(unsigned verb, const struct ni_env *env, bool recorded, uint64_t *taken,
                 struct ni_options *ret, struct ni_findings *f, struct ni_text *err);
 
 /* ---- one invocation ---- */
@@ -104,7 +118,7 @@ enum { NI_RECORDED_TEXT = 1 << 21, NI_RECORDED_ENTRIES = 1 << 16 };
 /* All state of the program. Zeroed at start; what is not touched costs nothing. */
 struct ni_context {
     struct ni_options options;
-    uint32_t taken;      /* options that the command line or the caller's environment gave */
+    uint64_t taken;      /* options that the command line or the caller's environment gave */
     unsigned verb;       /* NI_VERB_* */
     struct ni_env own;   /* the caller's environment */
     struct ni_env env;   /* the pod's: the caller's, or the one that the root records */
@@ -121,17 +135,28 @@ struct ni_context {
     char recorded_text[NI_RECORDED_TEXT];
 };
 
+/* What a verb gathers beyond what the pod was given. */
+enum {
+    NI_GATHER_ALL = 1,    /* all HCAs, whole GID tables, all ways of GPUDirect RDMA */
+    NI_GATHER_HEALTH = 2, /* what only doctor looks at */
+    NI_GATHER_OFF = 4     /* with --mode=off too */
+};
+
 struct ni_verb {
     const char *name;
-    unsigned bit;
-    bool operands;
-    const char *synopsis;
-    const char *help;
+    unsigned bit;                                               /* NI_VERB_* */
     int (*run)(struct ni_context *ctx, char *const operands[]); /* exit status */
+    unsigned gathers;                                           /* NI_GATHER_* */
+    const char *operands;                                       /* for people; NULL: it has none */
+    const char *help;
 };
 
 extern const struct ni_verb ni_verbs_table[];
 extern const unsigned ni_verbs_count;
+
+/* The row of a bit, of a name; NULL: there is none. */
+const struct ni_verb *ni_verb_of(unsigned bit);
+const struct ni_verb *ni_verb_named(struct ni_span name);
 
 /* The program behind main. Returns the exit status; does not return when a command was started. */
 int ni_main(struct ni_context *ctx, int argc, char *argv[], char *envp[]);

@@ -5,6 +5,9 @@
 
 #include "nccl_init/text.h"
 
+/* Of the variables that stand for our options, and do not reach the command. */
+#define NI_OWN_PREFIX "NCCLINIT_"
+
 /* Somebody's environment, not owned, never changed. The first entry of a name counts, as in
    getenv(3). */
 struct ni_env {

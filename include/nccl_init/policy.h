@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the user asked for by option or NCCLINIT_* variable. */
+/* What the user asked for by option or NCCLINIT_* variable. Values and bits are in the order of the
+   words of their options (src/cmd/options.c). */
 #ifndef NCCL_INIT_POLICY_H
 #define NCCL_INIT_POLICY_H
 

@@ -2,8 +2,6 @@
 /* The command's environment. */
 #include "nccl_init/act.h"
 
-static const char own_prefix[] = "NCCLINIT_";
-
 /* Each setting as NAME=VALUE and a NUL, one behind the other; the rest of the list points into the
    caller's environment. */
 extern char ni_setting_text[NI_MAX_SETTING * (NI_DEV_NAME + NI_VALUE)];
@@ -17,7 +15,7 @@ static bool is_own(const char *entry)
     struct ni_span name;
     const char *value;
 
-    return ni_has_prefix(entry, own_prefix) && ni_env_split(entry, &name, &value);
+    return ni_has_prefix(entry, NI_OWN_PREFIX) && ni_env_split(entry, &name, &value);
 }
 
 char *const *ni_command_env(const struct ni_env *env, const struct ni_plan *plan)

@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-static const char prefix[] = "NCCLINIT_";
-
 static void put(struct ni_text *t, const char *s, size_t n)
 {
     ni_put(t, "`");
@@ -32,23 +30,20 @@ static const struct ni_option *by_letter(char letter)
 
 static const struct ni_option *by_variable(struct ni_span name)
 {
-    for (unsigned i = 0; i < ni_options_count; i++)
-        if (ni_span_is(name, ni_options_table[i].env))
+    for (unsigned i = 0; i < ni_options_count; i++) {
+        char buf[64];
+        struct ni_text t = ni_text_on(buf, sizeof(buf));
+
+        ni_put_variable(&t, &ni_options_table[i]);
+        if (ni_span_is(name, buf))
             return &ni_options_table[i];
+    }
     return NULL;
 }
 
-static uint32_t bit_of(const struct ni_option *option)
+static uint64_t bit_of(const struct ni_option *option)
 {
-    return UINT32_C(1) << (option - ni_options_table);
-}
-
-static const char *verb_name(unsigned verb)
-{
-    for (unsigned i = 0; i < ni_verbs_count; i++)
-        if (ni_verbs_table[i].bit == verb)
-            return ni_verbs_table[i].name;
-    return "?";
+    return UINT64_C(1) << (option - ni_options_table);
 }
 
 /* What a bad value should have been. */
@@ -92,18 +87,18 @@ static int take_option(unsigned verb, const char *arg, const char *next, struct 
                        struct ni_given *given, bool *used_next, struct ni_text *err)
 {
     struct word w = take_apart(arg);
+    const char *name = ni_verb_of(verb)->name;
 
     *used_next = false;
     if (!w.option) {
         ni_put(err, "unknown option ");
         put(err, arg, w.name_len);
-        ni_putf(err, "; see `nccl-init %s --help`", verb_name(verb));
+        ni_putf(err, "; see `nccl-init %s --help`", name);
         return -EINVAL;
     }
     if ((w.option->verbs & verb) == 0) {
         put(err, arg, w.name_len);
-        ni_putf(err, " is no option of `%s`; see `nccl-init %s --help`", verb_name(verb),
-                verb_name(verb));
+        ni_putf(err, " is not an option of `%s`; see `nccl-init %s --help`", name, name);
         return -EINVAL;
     }
     if (!w.option->arg && w.value) {
@@ -122,7 +117,7 @@ static int take_option(unsigned verb, const char *arg, const char *next, struct 
     }
     if (!w.value)
         w.value = "1"; /* what the variable of a switch would say */
-    if (w.option->parse(w.value, ret) < 0) {
+    if (ni_option_take(w.option, w.value, ret) < 0) {
         ni_putf(err, "--%s: ", w.option->name);
         put_expected(err, w.option, w.value);
         return -EINVAL;
@@ -164,30 +159,30 @@ int ni_args_parse(unsigned verb, int first, int argc, char *const argv[], struct
 
 /* One NCCLINIT_ variable. What is wrong is put on err. */
 static int take_variable(unsigned verb, struct ni_span name, const char *value, bool recorded,
-                         uint32_t *taken, struct ni_options *ret, struct ni_text *err)
+                         uint64_t *taken, struct ni_options *ret, struct ni_text *err)
 {
     const struct ni_option *option = by_variable(name);
 
     if (!option) {
-        ni_put(err, "there is no such option");
+        ni_put(err, "no option has this variable");
         return -EINVAL;
     }
-    if ((recorded && !option->policy) || (option->verbs & verb) == 0 ||
+    if ((recorded && (option->flags & NI_OPTION_POLICY) == 0) || (option->verbs & verb) == 0 ||
         (*taken & bit_of(option)) != 0)
         return 0;
     *taken |= bit_of(option);
-    if (ret->secure && option->file) {
+    if (ret->secure && (option->flags & NI_OPTION_FILE) != 0) {
         ret->ignored |= bit_of(option);
         return 0;
     }
-    if (option->parse(value, ret) < 0) {
+    if (ni_option_take(option, value, ret) < 0) {
         put_expected(err, option, value);
         return -EINVAL;
     }
     return 0;
 }
 
-int ni_args_env(unsigned verb, const struct ni_env *env, bool recorded, uint32_t *taken,
+int ni_args_env(unsigned verb, const struct ni_env *env, bool recorded, uint64_t *taken,
                 struct ni_options *ret, struct ni_findings *f, struct ni_text *err)
 {
     unsigned before = f ? f->n : 0;
@@ -199,7 +194,7 @@ int ni_args_env(unsigned verb, const struct ni_env *env, bool recorded, uint32_t
         struct ni_span name;
         const char *value;
 
-        if (!ni_has_prefix(*e, prefix) || !ni_env_split(*e, &name, &value))
+        if (!ni_has_prefix(*e, NI_OWN_PREFIX) || !ni_env_split(*e, &name, &value))
             continue;
         if (take_variable(verb, name, value, recorded, taken, ret, &why) == 0)
             continue;

@@ -7,38 +7,44 @@
 
 /* The first is the one that a command line without a verb means. */
 const struct ni_verb ni_verbs_table[] = {
-    {"run", NI_VERB_RUN, true, "[OPTION...] [--] COMMAND [ARG...]",
-     "Finds out, decides, sets, and becomes the command. What is found stops it only where you ask "
-     "for that: --mode=rdma, --require, --selftest=require, --strict.",
-     ni_cmd_run},
-    {"env", NI_VERB_ENV, false, "[OPTION...]",
-     "Writes the settings as a file that a shell, Kubernetes, docker or NCCL reads.", ni_cmd_env},
-    {"plan", NI_VERB_PLAN, false, "[OPTION...]",
-     "Shows each device found, kept or dropped, each setting, and why.", ni_cmd_plan},
-    {"doctor", NI_VERB_DOCTOR, false, "[OPTION...]",
+    {"run", NI_VERB_RUN, ni_cmd_run, 0, "[--] COMMAND [ARG...]",
+     "Decides the settings, puts them into the environment, raises the locked-memory limit and "
+     "becomes the command. Findings stop it only with --mode=rdma, --require, --selftest=require "
+     "or --strict."},
+    {"env", NI_VERB_ENV, ni_cmd_env, 0, NULL,
+     "Writes the settings as a file for a shell, Kubernetes, docker or NCCL to read."},
+    {"plan", NI_VERB_PLAN, ni_cmd_plan, NI_GATHER_ALL, NULL,
+     "Shows each device found, whether it is kept, each setting, and why."},
+    {"doctor", NI_VERB_DOCTOR, ni_cmd_doctor, NI_GATHER_ALL | NI_GATHER_HEALTH | NI_GATHER_OFF,
+     NULL,
      "Looks for what no variable can mend: devices, links, IOMMU, limits, drivers, PID 1. Exit "
-     "status 1 when there is an error.",
-     ni_cmd_doctor},
-    {"topo", NI_VERB_TOPO, false, "[OPTION...]",
-     "Shows how far each GPU is from each HCA, as `nvidia-smi topo -m` does.", ni_cmd_topo},
-    {"selftest", NI_VERB_SELFTEST, false, "[OPTION...]",
-     "Tries each port with itself, as the job will use it: registers memory, connects two queue "
-     "pairs over the port's own GID, writes, reads back, compares. Exit status 1 when one fails.",
-     ni_cmd_selftest},
-    {"snapshot", NI_VERB_SNAPSHOT, false, "[OPTION...]",
-     "Records what was read, so that `plan --root=FILE.tree` says elsewhere what it says here.",
-     ni_cmd_snapshot},
-    {"install", NI_VERB_INSTALL, true, "[OPTION...] DIR|FILE",
+     "status 1 if there is an error."},
+    {"topo", NI_VERB_TOPO, ni_cmd_topo, NI_GATHER_ALL, NULL,
+     "Shows how far each GPU is from each HCA, as `nvidia-smi topo -m` does."},
+    {"selftest", NI_VERB_SELFTEST, ni_cmd_selftest, NI_GATHER_ALL | NI_GATHER_HEALTH, NULL,
+     "Tests each port against itself as the job will use it: registers memory, connects two queue "
+     "pairs over the port's own GID, writes, reads back, compares. Exit status 1 if a port fails."},
+    {"snapshot", NI_VERB_SNAPSHOT, ni_cmd_snapshot,
+     NI_GATHER_ALL | NI_GATHER_HEALTH | NI_GATHER_OFF, NULL,
+     "Records what was read, so that `plan --root=FILE.tree` shows elsewhere what it shows here."},
+    {"install", NI_VERB_INSTALL, ni_cmd_install, 0, "DIR|FILE",
      "Copies this program into a directory, or as FILE, such as a volume that an init container "
-     "shares. A file of that name is replaced as a whole.",
-     ni_cmd_install},
+     "shares. An existing file is replaced as a whole."},
 };
 const unsigned ni_verbs_count = NI_COUNT(ni_verbs_table);
 
-static const struct ni_verb *find_verb(const char *name)
+const struct ni_verb *ni_verb_of(unsigned bit)
 {
     for (unsigned i = 0; i < ni_verbs_count; i++)
-        if (strcmp(ni_verbs_table[i].name, name) == 0)
+        if (ni_verbs_table[i].bit == bit)
+            return &ni_verbs_table[i];
+    return NULL;
+}
+
+const struct ni_verb *ni_verb_named(struct ni_span name)
+{
+    for (unsigned i = 0; i < ni_verbs_count; i++)
+        if (ni_span_is(name, ni_verbs_table[i].name))
             return &ni_verbs_table[i];
     return NULL;
 }
@@ -63,7 +69,7 @@ static int run_verb(struct ni_context *ctx, const struct ni_verb *verb, int firs
         return ni_usage(ctx, "%s", buf);
     if (given.operand < argc && !verb->operands)
         return ni_usage(ctx,
-                        "`%s` takes no operand; to run a program of that name: nccl-init -- %s",
+                        "`%s` takes no operands; to run a program of that name: nccl-init -- %s",
                         verb->name, verb->name);
     if (given.operand < argc && !named && !given.separator)
         return ni_usage(ctx, "put `--` before the command: nccl-init [OPTION...] -- %s",
@@ -85,11 +91,11 @@ int ni_main(struct ni_context *ctx, int argc, char *argv[], char *envp[])
     if (strcmp(argv[1], "--version") == 0)
         return ni_cmd_version(ctx);
     if (argv[1][0] != '-') {
-        verb = find_verb(argv[1]);
+        verb = ni_verb_named(ni_span_of(argv[1]));
         first = 2;
     }
     if (!verb)
-        return ni_usage(ctx, "`%s` is no verb; to run it as a command: nccl-init -- %s", argv[1],
+        return ni_usage(ctx, "`%s` is not a verb; to run it as a command: nccl-init -- %s", argv[1],
                         argv[1]);
     return run_verb(ctx, verb, first, argc, argv);
 }

@@ -47,11 +47,17 @@ static int use_recorded(struct ni_context *ctx)
 /* What of the environment named a file, in secure execution. */
 static void note_ignored(struct ni_context *ctx)
 {
-    for (unsigned i = 0; i < ni_options_count; i++)
-        if ((ctx->options.ignored >> i & 1) != 0)
-            ni_report(&ctx->findings, NI_F_OPTION_INVALID, ni_options_table[i].env,
-                      "nccl-init has file capabilities: only --%s may name a file",
-                      ni_options_table[i].name);
+    for (unsigned i = 0; i < ni_options_count; i++) {
+        char buf[64];
+        struct ni_text variable = ni_text_on(buf, sizeof(buf));
+
+        if ((ctx->options.ignored >> i & 1) == 0)
+            continue;
+        ni_put_variable(&variable, &ni_options_table[i]);
+        ni_report(&ctx->findings, NI_F_OPTION_INVALID, buf,
+                  "nccl-init has file capabilities: only --%s may name a file",
+                  ni_options_table[i].name);
+    }
 }
 
 /* File capabilities are the image's, not the user's: what the user may do with them is to lock
@@ -97,14 +103,13 @@ void ni_flow_decide(struct ni_context *ctx)
 {
     const struct ni_policy *policy = &ctx->options.policy;
     const struct ni_facts facts = {&ctx->inventory, &ctx->env, policy};
-    /* `run` and `env` pay for what the pod was given; the others show all there is. */
-    const bool all = (ctx->verb & ~(unsigned)(NI_VERB_RUN | NI_VERB_ENV)) != 0;
+    const unsigned gathers = ni_verb_of(ctx->verb)->gathers;
+    const bool all = (gathers & NI_GATHER_ALL) != 0;
     const bool pod = policy->sockets && strcmp(policy->sockets, "pod") == 0;
     const struct ni_ask ask = {
         .hcas = policy->hcas,
         .own_conf = ctx->verb == NI_VERB_ENV ? ctx->options.output : NULL,
-        .network_status =
-            ctx->options.network_status[0] != '\0' ? ctx->options.network_status : NULL,
+        .network_status = ctx->options.network_status,
         .sockets = pod ? NULL : policy->sockets,
         .pfs = (policy->require & NI_REQUIRE_RAILS) != 0,
         .nvshmem = (policy->targets & NI_FOR_NVSHMEM) != 0,
@@ -113,10 +118,8 @@ void ni_flow_decide(struct ni_context *ctx)
         .pod_interface = pod || policy->mode == NI_MODE_TCP || (policy->targets & NI_FOR_GLOO) != 0,
         .all_hcas = all,
         .all_gids = all,
-        .health = (ctx->verb & (NI_VERB_DOCTOR | NI_VERB_SNAPSHOT | NI_VERB_SELFTEST)) != 0 ||
-                  ctx->options.selftest != NI_SELFTEST_OFF,
-        .off = policy->mode == NI_MODE_OFF &&
-               (ctx->verb & ~(unsigned)(NI_VERB_DOCTOR | NI_VERB_SNAPSHOT)) != 0,
+        .health = (gathers & NI_GATHER_HEALTH) != 0 || ctx->options.selftest != NI_SELFTEST_OFF,
+        .off = policy->mode == NI_MODE_OFF && (gathers & NI_GATHER_OFF) == 0,
     };
 
     note_ignored(ctx);

@@ -2,8 +2,6 @@
 /* --help, made from the tables, so that it cannot differ from what is parsed. */
 #include "nccl_init/cmd.h"
 
-#include <string.h>
-
 enum { WIDTH = 78, INDENT = 6 };
 
 /* Words of s, broken before WIDTH. */
@@ -28,22 +26,36 @@ static void put_wrapped(struct ni_text *t, const char *s)
 
 static void put_option(struct ni_text *t, const struct ni_option *o)
 {
+    const bool shown = o->initial && ni_has_prefix(o->arg, o->initial);
+    char buf[512];
+    struct ni_text help = ni_text_on(buf, sizeof(buf));
+
     ni_put(t, "  ");
     if (o->letter != 0)
         ni_putf(t, "-%c, ", o->letter);
-    ni_putf(t, "--%s", o->name);
-    if (o->arg)
-        ni_putf(t, "=%s", o->arg);
-    ni_putf(t, "  (%s)\n", o->env);
-    put_wrapped(t, o->help);
+    ni_putf(t, "--%s%s%s  (", o->name, o->arg ? "=" : "", o->arg ? o->arg : "");
+    ni_put_variable(t, o);
+    ni_put(t, ")\n");
+    ni_putf(&help, "%s%s%s", o->help, o->initial && !shown ? "; default " : "",
+            o->initial && !shown ? o->initial : "");
+    put_wrapped(t, buf);
 }
 
-static void put_options(struct ni_text *t, unsigned verbs)
+static void put_usage(struct ni_text *t, const char *before, const struct ni_verb *verb)
 {
-    ni_put(t,
-           "\nOptions, and the variables that stand for them; the first value is the default:\n");
+    ni_putf(t, "%snccl-init %s [OPTION...]%s%s\n", before, verb->name, verb->operands ? " " : "",
+            verb->operands ? verb->operands : "");
+}
+
+static void put_verb(struct ni_text *t, const struct ni_verb *verb)
+{
+    put_usage(t, "Usage: ", verb);
+    ni_put(t, "\n");
+    put_wrapped(t, verb->help);
+    ni_put(t, "\nOptions and their variables; unless the text says otherwise the first value is "
+              "the default:\n");
     for (unsigned i = 0; i < ni_options_count; i++)
-        if ((ni_options_table[i].verbs & verbs) != 0)
+        if ((ni_options_table[i].verbs & verb->bit) != 0)
             put_option(t, &ni_options_table[i]);
     ni_put(t, "  -h, --help\n      this text\n");
 }
@@ -54,18 +66,18 @@ static void put_program(struct ni_text *t)
               "fit\nthem, raises the locked-memory limit, and becomes the command.\n\n"
               "Usage: nccl-init [OPTION...] -- COMMAND [ARG...]\n");
     for (unsigned i = 0; i < ni_verbs_count; i++)
-        ni_putf(t, "       nccl-init %s %s\n", ni_verbs_table[i].name, ni_verbs_table[i].synopsis);
+        put_usage(t, "       ", &ni_verbs_table[i]);
     ni_put(t, "       nccl-init --help | --version\n\n");
     for (unsigned i = 0; i < ni_verbs_count; i++) {
         ni_putf(t, "  %s\n", ni_verbs_table[i].name);
         put_wrapped(t, ni_verbs_table[i].help);
     }
-    ni_put(t, "\n`nccl-init VERB --help` tells the options of a verb; `nccl-init --` is short for "
+    ni_put(t, "\n`nccl-init VERB --help` lists the options of a verb. `nccl-init --` is short for "
               "`nccl-init run --`.\n"
-              "Variables that are set already, or set in an nccl.conf, are never changed.\n\n"
-              "Exit status of run: the command's; 125 refused or used wrongly, 126 the command "
-              "cannot\nbe executed, 127 it was not found. Other verbs: 0, 1 failed, 125 used "
-              "wrongly.\n");
+              "A variable that is already set, or set in an nccl.conf, is never changed.\n\n"
+              "Exit status of run: that of the command; 125 refused or wrong usage, 126 the "
+              "command cannot\nbe executed, 127 it was not found. Other verbs: 0 done, 1 failed, "
+              "125 wrong usage.\n");
 }
 
 int ni_cmd_help(struct ni_context *ctx, const struct ni_verb *verb)
@@ -73,12 +85,9 @@ int ni_cmd_help(struct ni_context *ctx, const struct ni_verb *verb)
     char buf[8192];
     struct ni_text t = ni_text_on(buf, sizeof(buf));
 
-    if (verb) {
-        ni_putf(&t, "Usage: nccl-init %s %s\n\n", verb->name, verb->synopsis);
-        put_wrapped(&t, verb->help);
-        put_options(&t, verb->bit);
-    } else {
+    if (verb)
+        put_verb(&t, verb);
+    else
         put_program(&t);
-    }
     return ni_print(ctx, &t);
 }

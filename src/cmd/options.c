@@ -1,411 +1,407 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of options, and how each reads its value. */
-#include "lists.h"
+/* The one table of options. From it come what the command line and the variables may say, the
+   defaults, the help, and the completions, which read the help; tests/cli/docs.sh holds the manual
+   to it. */
+#include "nccl_init/cmd.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/auxv.h>
 
-/* Index of value in words. */
-static int word(const char *value, const char *const words[], unsigned n, unsigned *ret)
+/* ---- readers of values: 0, or -EINVAL and what `at` points to is as it was ---- */
+
+/* Which of the option's values `s` is: 0 for the first; -1: none. */
+static int value_of(const struct ni_option *option, struct ni_span s)
 {
-    for (unsigned i = 0; i < n; i++) {
-        if (strcmp(value, words[i]) == 0) {
-            *ret = i;
-            return 0;
-        }
+    static const char more[] = ",...";
+    const char *rest = option->arg;
+    struct ni_span value;
+
+    for (int i = 0; ni_split(&rest, '|', &value); i++) {
+        if (!rest && option->arg[strlen(option->arg) - 1] == '.')
+            value.n -= sizeof(more) - 1;
+        if (value.n == s.n && memcmp(value.p, s.p, s.n) == 0)
+            return i;
     }
-    return -EINVAL;
+    return -1;
 }
 
-static int parse_mode(const char *value, struct ni_options *ret)
+/* at: an enum whose values are in the order of the words. */
+static int take_word(const struct ni_option *option, const char *text, void *at)
 {
-    static const char *const words[] = {"auto", "rdma", "tcp", "off"};
-    static const enum ni_mode modes[] = {NI_MODE_AUTO, NI_MODE_RDMA, NI_MODE_TCP, NI_MODE_OFF};
-    unsigned i;
+    int i = value_of(option, ni_span_of(text));
 
-    if (word(value, words, NI_COUNT(words), &i) < 0)
+    if (i < 0)
         return -EINVAL;
-    ret->policy.mode = modes[i];
+    *(unsigned *)at = (unsigned)i;
     return 0;
 }
 
-/* A list of names that NCCL's own lists can carry, each with `:PORT` where ports is set. */
-static bool is_list(const char *value, size_t name_max, bool ports)
+/* at: a bool. */
+static int take_switch(const struct ni_option *option, const char *text, void *at)
 {
-    struct ni_span item;
-
-    while (ni_split(&value, ',', &item)) {
-        const char *colon = ports ? memchr(item.p, ':', item.n) : NULL;
-        struct ni_span name = {item.p, colon ? (size_t)(colon - item.p) : item.n};
-        uint64_t port = 1;
-
-        if (colon) {
-            struct ni_span text = {colon + 1, item.n - name.n - 1};
-
-            if (ni_parse_u64(text, UINT8_MAX, &port) < 0)
-                return false;
-        }
-        if (port == 0 || !ni_is_name(name, name_max))
-            return false;
-    }
-    return true;
-}
-
-static int parse_hcas(const char *value, struct ni_options *ret)
-{
-    if (strcmp(value, "auto") == 0) {
-        ret->policy.hcas = NULL;
-        return 0;
-    }
-    if (!is_list(value, NI_DEV_NAME, true) || strlen(value) >= sizeof(ret->hcas))
+    (void)option;
+    if ((text[0] != '0' && text[0] != '1') || text[1] != '\0')
         return -EINVAL;
-    (void)ni_copy(ret->hcas, sizeof(ret->hcas), value);
-    ret->policy.hcas = ret->hcas;
+    *(bool *)at = text[0] == '1';
     return 0;
 }
 
-static int parse_sockets(const char *value, struct ni_options *ret)
+/* at: a const char *. */
+static int take_path(const struct ni_option *option, const char *text, void *at)
 {
-    if (strcmp(value, "auto") == 0) {
-        ret->policy.sockets = NULL;
-        return 0;
-    }
-    if (!is_list(value, NI_IF_NAME, false) || strlen(value) >= sizeof(ret->sockets))
+    (void)option;
+    if (*text == '\0')
         return -EINVAL;
-    (void)ni_copy(ret->sockets, sizeof(ret->sockets), value);
-    ret->policy.sockets = ret->sockets;
+    *(const char **)at = text;
     return 0;
 }
 
-static int parse_gdr(const char *value, struct ni_options *ret)
+/* A variable's name, or the path of a file. at: a const char *. */
+static int take_variable_or_path(const struct ni_option *option, const char *text, void *at)
 {
-    static const char *const words[] = {"PIX", "PXB", "PHB", "SYS"};
-    static const enum ni_distance levels[] = {NI_DIST_PIX, NI_DIST_PXB, NI_DIST_PHB, NI_DIST_SYS};
-    unsigned i;
-
-    if (strcmp(value, "auto") == 0) {
-        ret->policy.gdr = NI_GDR_AUTO;
-    } else if (strcmp(value, "off") == 0) {
-        ret->policy.gdr = NI_GDR_OFF;
-    } else if (word(value, words, NI_COUNT(words), &i) == 0) {
-        ret->policy.gdr = NI_GDR_LEVEL;
-        ret->policy.gdr_level = levels[i];
-    } else {
+    if ((*text != '/' && strpbrk(text, "/=")) || strlen(text) >= NI_PATH)
         return -EINVAL;
-    }
+    return take_path(option, text, at);
+}
+
+static int seconds(const char *text, uint64_t min, uint64_t max, unsigned *ret)
+{
+    uint64_t n;
+
+    if (ni_parse_u64(ni_span_of(text), max, &n) < 0 || n < min)
+        return -EINVAL;
+    *ret = (unsigned)n;
     return 0;
+}
+
+/* at: an unsigned, as for the next. */
+static int take_wait(const struct ni_option *option, const char *text, void *at)
+{
+    (void)option;
+    return seconds(text, 0, NI_MAX_WAIT, at);
+}
+
+static int take_deadline(const struct ni_option *option, const char *text, void *at)
+{
+    (void)option;
+    return seconds(text, 1, NI_TRIAL_SECONDS_MAX, at);
 }
 
 /* Bytes, or with K, M, G for 1024, 1024^2, 1024^3. */
-static int parse_bytes(const char *value, int64_t *ret)
+static int bytes(const char *text, int64_t min, int64_t max, int64_t *ret)
 {
     static const char units[] = "KMG";
-    struct ni_span digits = ni_span_of(value);
-    const char *unit = digits.n > 0 ? strchr(units, value[digits.n - 1]) : NULL;
-    unsigned shift = 0;
+    struct ni_span digits = ni_span_of(text);
+    const char *unit = digits.n > 0 ? strchr(units, text[digits.n - 1]) : NULL;
+    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
     uint64_t n;
 
-    if (unit) {
-        shift = 10 * (unsigned)(unit - units + 1);
-        digits.n--;
-    }
-    /* Less than unlimited, which is called `max`. */
-    if (ni_parse_u64(digits, ((uint64_t)NI_UNLIMITED - 1) >> shift, &n) < 0)
+    digits.n -= unit != NULL;
+    if (ni_parse_u64(digits, (uint64_t)max >> shift, &n) < 0 || (int64_t)(n << shift) < min)
         return -EINVAL;
     *ret = (int64_t)(n << shift);
     return 0;
 }
 
-static int parse_memlock(const char *value, struct ni_options *ret)
+/* at: an int64_t, as for the next. */
+static int take_size(const struct ni_option *option, const char *text, void *at)
 {
-    int64_t bytes;
+    (void)option;
+    return bytes(text, NI_TRIAL_SIZE_MIN, NI_TRIAL_SIZE_MAX, at);
+}
 
-    if (strcmp(value, "max") == 0) {
-        ret->policy.memlock = NI_MEMLOCK_MAX;
-    } else if (strcmp(value, "keep") == 0) {
-        ret->policy.memlock = NI_MEMLOCK_KEEP;
-    } else if (parse_bytes(value, &bytes) == 0) {
-        ret->policy.memlock = NI_MEMLOCK_BYTES;
-        ret->policy.memlock_bytes = bytes;
-    } else {
-        return -EINVAL;
+static int take_moved(const struct ni_option *option, const char *text, void *at)
+{
+    (void)option;
+    return bytes(text, 1, NI_TRIAL_BYTES_MAX, at);
+}
+
+/* at: the policy, as for all that set more than one member of it. */
+static int take_memlock(const struct ni_option *option, const char *text, void *at)
+{
+    struct ni_policy *policy = at;
+    int i = value_of(option, ni_span_of(text));
+
+    if (i == NI_MEMLOCK_MAX || i == NI_MEMLOCK_KEEP) {
+        policy->memlock = (unsigned)i;
+        return 0;
     }
-    return 0;
-}
-
-static int parse_size(const char *value, struct ni_options *ret)
-{
-    int64_t bytes;
-
-    if (parse_bytes(value, &bytes) < 0 || bytes < NI_TRIAL_SIZE_MIN || bytes > NI_TRIAL_SIZE_MAX)
+    /* less than unlimited, which is called `max` */
+    if (bytes(text, 0, NI_UNLIMITED - 1, &policy->memlock_bytes) < 0)
         return -EINVAL;
-    ret->size = bytes;
+    policy->memlock = NI_MEMLOCK_BYTES;
     return 0;
 }
 
-static int parse_moved(const char *value, struct ni_options *ret)
+/* auto, off, then distances from PIX on in their order */
+static int take_gdr(const struct ni_option *option, const char *text, void *at)
 {
-    int64_t bytes;
+    struct ni_policy *policy = at;
+    int i = value_of(option, ni_span_of(text));
 
-    if (parse_bytes(value, &bytes) < 0 || bytes < 1 || bytes > NI_TRIAL_BYTES_MAX)
+    if (i < 0)
         return -EINVAL;
-    ret->bytes = bytes;
+    policy->gdr = i < NI_GDR_LEVEL ? (unsigned)i : NI_GDR_LEVEL;
+    if (i >= NI_GDR_LEVEL)
+        policy->gdr_level = NI_DIST_PIX + (unsigned)(i - NI_GDR_LEVEL);
     return 0;
 }
 
-static int parse_deadline(const char *value, struct ni_options *ret)
+/* Names that NCCL's own lists can carry, or the option's first value, which becomes NULL. */
+static int names(const struct ni_option *option, const char *text, size_t longest, bool ports,
+                 const char **ret)
 {
-    uint64_t seconds;
+    const char *rest = text;
+    struct ni_span item;
 
-    if (ni_parse_u64(ni_span_of(value), NI_TRIAL_SECONDS_MAX, &seconds) < 0 || seconds == 0)
+    if (value_of(option, ni_span_of(text)) == 0) {
+        *ret = NULL;
+        return 0;
+    }
+    if (strlen(text) >= NI_VALUE)
         return -EINVAL;
-    ret->deadline = (unsigned)seconds;
+    while (ni_split(&rest, ',', &item)) {
+        const char *colon = ports ? memchr(item.p, ':', item.n) : NULL;
+        struct ni_span name = {item.p, colon ? (size_t)(colon - item.p) : item.n};
+        uint64_t port = 1;
+
+        if (colon &&
+            ni_parse_u64((struct ni_span){colon + 1, item.n - name.n - 1}, UINT8_MAX, &port) < 0)
+            return -EINVAL;
+        if (port == 0 || !ni_is_name(name, longest))
+            return -EINVAL;
+    }
+    *ret = text;
     return 0;
 }
 
-static int parse_selftest(const char *value, struct ni_options *ret)
+/* at: a const char *, as for the next. */
+static int take_hcas(const struct ni_option *option, const char *text, void *at)
 {
-    static const char *const words[] = {"off", "warn", "require"};
-    static const enum ni_selftest_policy policies[] = {NI_SELFTEST_OFF, NI_SELFTEST_WARN,
-                                                       NI_SELFTEST_REQUIRE};
-    unsigned i;
+    return names(option, text, NI_DEV_NAME, true, at);
+}
 
-    if (word(value, words, NI_COUNT(words), &i) < 0)
-        return -EINVAL;
-    ret->selftest = policies[i];
+static int take_sockets(const struct ni_option *option, const char *text, void *at)
+{
+    return names(option, text, NI_IF_NAME, false, at);
+}
+
+/* at: an unsigned whose bits are in the order of the words. */
+static int take_bits(const struct ni_option *option, const char *text, void *at)
+{
+    struct ni_span item;
+    unsigned bits = 0;
+
+    while (ni_split(&text, ',', &item)) {
+        int i = value_of(option, item);
+
+        if (i < 0)
+            return -EINVAL;
+        bits |= 1U << i;
+    }
+    *(unsigned *)at = bits;
     return 0;
 }
 
-static int parse_format(const char *value, struct ni_options *ret)
+/* `none` is an empty list. */
+static const char *list_of(const char *text)
 {
-    static const char *const words[] = {"sh", "k8s", "docker", "nccl.conf", "json"};
-    static const enum ni_format formats[] = {NI_FMT_SH, NI_FMT_K8S, NI_FMT_DOCKER, NI_FMT_CONF,
-                                             NI_FMT_JSON};
-    unsigned i;
+    return strcmp(text, "none") == 0 ? NULL : text;
+}
 
-    if (word(value, words, NI_COUNT(words), &i) < 0)
-        return -EINVAL;
-    ret->format = formats[i];
+/* none, then words in the order of the bits, but for rails=N */
+static int take_require(const struct ni_option *option, const char *text, void *at)
+{
+    static const char prefix[] = "rails=";
+    const size_t n = sizeof(prefix) - 1;
+    struct ni_policy *policy = at;
+    struct ni_span item;
+    unsigned bits = 0;
+    uint64_t rails = 0;
+
+    text = list_of(text);
+    while (ni_split(&text, ',', &item)) {
+        int i = value_of(option, item);
+
+        if (item.n > n && memcmp(item.p, prefix, n) == 0) {
+            struct ni_span number = {item.p + n, item.n - n};
+
+            if (ni_parse_u64(number, NI_MAX_CHOSEN, &rails) < 0 || rails == 0)
+                return -EINVAL;
+            bits |= NI_REQUIRE_RAILS;
+        } else if (i > 0) {
+            bits |= 1U << (i - 1);
+        } else {
+            return -EINVAL;
+        }
+    }
+    policy->require = bits;
+    policy->rails = (unsigned)rails;
     return 0;
 }
 
-static int parse_log_level(const char *value, struct ni_options *ret)
+/* at: a uint64_t. */
+static int take_caps(const struct ni_option *option, const char *text, void *at)
 {
-    static const char *const words[] = {"error", "warn", "info", "debug"};
-    static const enum ni_log_level levels[] = {NI_LOG_ERROR, NI_LOG_WARN, NI_LOG_INFO,
-                                               NI_LOG_DEBUG};
-    unsigned i;
+    struct ni_span item;
+    uint64_t set = 0;
+    unsigned cap;
 
-    if (word(value, words, NI_COUNT(words), &i) < 0)
-        return -EINVAL;
-    ret->log_level = levels[i];
+    (void)option;
+    text = list_of(text);
+    while (ni_split(&text, ',', &item)) {
+        if (ni_parse_cap(item, &cap) < 0)
+            return -EINVAL;
+        set |= UINT64_C(1) << cap;
+    }
+    *(uint64_t *)at = set;
     return 0;
 }
 
-static int parse_log_format(const char *value, struct ni_options *ret)
+static int take_drop_caps(const struct ni_option *option, const char *text, void *at)
 {
-    static const char *const words[] = {"text", "json"};
-    unsigned i;
+    struct ni_policy *policy = at;
+    const bool unneeded = strcmp(text, "unneeded") == 0;
+    int r = take_caps(option, unneeded ? "none" : text, &policy->drop_caps);
 
-    if (word(value, words, NI_COUNT(words), &i) < 0)
-        return -EINVAL;
-    ret->log_json = i == 1;
+    if (r == 0)
+        policy->drop_unneeded = unneeded;
+    return r;
+}
+
+/* at: a bool for each kind of finding. */
+static int take_findings(const struct ni_option *option, const char *text, void *at)
+{
+    bool set[NI_F_COUNT] = {false};
+    struct ni_span item;
+
+    (void)option;
+    text = list_of(text);
+    while (ni_split(&text, ',', &item)) {
+        unsigned id = 0;
+
+        while (id < NI_F_COUNT && !ni_span_is(item, ni_finding_kind(id)->id))
+            id++;
+        if (id == NI_F_COUNT)
+            return -EINVAL;
+        set[id] = true;
+    }
+    memcpy(at, set, sizeof(set));
     return 0;
 }
 
-static int parse_wait(const char *value, struct ni_options *ret)
-{
-    uint64_t seconds;
-
-    if (ni_parse_u64(ni_span_of(value), NI_MAX_WAIT, &seconds) < 0)
-        return -EINVAL;
-    ret->wait = (unsigned)seconds;
-    return 0;
-}
-
-/* A variable's name, or the path of a file. */
-static int parse_network_status(const char *value, struct ni_options *ret)
-{
-    if (*value == '\0' || (*value != '/' && strpbrk(value, "/=")) ||
-        strlen(value) >= sizeof(ret->network_status))
-        return -EINVAL;
-    (void)ni_copy(ret->network_status, sizeof(ret->network_status), value);
-    return 0;
-}
-
-static int parse_path(const char *value, const char **ret)
-{
-    if (*value == '\0')
-        return -EINVAL;
-    *ret = value;
-    return 0;
-}
-
-static int parse_root(const char *value, struct ni_options *ret)
-{
-    return parse_path(value, &ret->root);
-}
-
-static int parse_output(const char *value, struct ni_options *ret)
-{
-    return parse_path(value, &ret->output);
-}
-
-static int parse_termination_log(const char *value, struct ni_options *ret)
-{
-    return parse_path(value, &ret->termination_log);
-}
-
-static int parse_refusal_snapshot(const char *value, struct ni_options *ret)
-{
-    return strcmp(value, "-") == 0 ? -EINVAL : parse_path(value, &ret->refusal_snapshot);
-}
-
-static int parse_switch(const char *value, bool *ret)
-{
-    static const char *const words[] = {"0", "1"};
-    unsigned i;
-
-    if (word(value, words, NI_COUNT(words), &i) < 0)
-        return -EINVAL;
-    *ret = i == 1;
-    return 0;
-}
-
-static int parse_json(const char *value, struct ni_options *ret)
-{
-    return parse_switch(value, &ret->json);
-}
-
-static int parse_dot(const char *value, struct ni_options *ret)
-{
-    return parse_switch(value, &ret->dot);
-}
-
-static int parse_rules(const char *value, struct ni_options *ret)
-{
-    return parse_switch(value, &ret->rules);
-}
-
-static int parse_gids(const char *value, struct ni_options *ret)
-{
-    return parse_switch(value, &ret->gids);
-}
-
-static int parse_mask(const char *value, struct ni_options *ret)
-{
-    return parse_switch(value, &ret->mask);
-}
-
-static int parse_probe(const char *value, struct ni_options *ret)
-{
-    return parse_switch(value, &ret->probe);
-}
-
-static int parse_strict(const char *value, struct ni_options *ret)
-{
-    return parse_switch(value, &ret->strict);
-}
+/* ---- the table ---- */
 
 enum {
-    ALL = NI_VERB_DOCTOR | NI_VERB_TOPO | NI_VERB_RUN | NI_VERB_ENV | NI_VERB_PLAN |
-          NI_VERB_SNAPSHOT | NI_VERB_SELFTEST,
+    POLICY = NI_OPTION_POLICY,
+    A_FILE = NI_OPTION_FILE,
     DECIDING = NI_VERB_RUN | NI_VERB_ENV | NI_VERB_PLAN,
     TRYING = NI_VERB_RUN | NI_VERB_SELFTEST,
-    ANY = ALL | NI_VERB_INSTALL
+    ALL = DECIDING | TRYING | NI_VERB_DOCTOR | NI_VERB_TOPO | NI_VERB_SNAPSHOT,
+    ANY = ALL | NI_VERB_INSTALL,
 };
+
+#define AT(member) offsetof(struct ni_options, member)
 
 /* In the order of the help. `run` and `selftest` know --root only to refuse it with a reason. */
 const struct ni_option ni_options_table[] = {
-    {"mode", "NCCLINIT_MODE", 0, true, false, ALL, "auto|rdma|tcp|off", parse_mode,
-     "rdma: refuse to start without a usable HCA; tcp: no RDMA, sockets over the pod's interface; "
-     "off: decide nothing, only start the command"},
-    {"for", "NCCLINIT_FOR", 0, true, false, ALL, "nccl|nvshmem|ucx|gloo,...", ni_parse_for,
-     "whose variables are written; any of them, separated by commas"},
-    {"hcas", "NCCLINIT_HCAS", 0, true, false, ALL, "auto|HCA[:PORT],...", parse_hcas,
-     "these RDMA devices instead of the ones given to the pod"},
-    {"sockets", "NCCLINIT_SOCKETS", 0, true, false, ALL, "auto|pod|INTERFACE,...", parse_sockets,
-     "interfaces for NCCL's sockets; pod: that of the default route"},
-    {"gdr", "NCCLINIT_GDR", 0, true, false, ALL, "auto|off|PIX|PXB|PHB|SYS", parse_gdr,
-     "up to which distance of GPU and HCA GPUDirect RDMA is used"},
-    {"memlock", "NCCLINIT_MEMLOCK", 0, true, false, ALL, "max|keep|BYTES", parse_memlock,
-     "how far the locked-memory limit is raised; BYTES may end in K, M or G"},
-    {"require", "NCCLINIT_REQUIRE", 0, true, false, ALL,
-     "none|rdma|gdr|memlock|roce-v2|rails=N|gpus,...", ni_parse_require,
-     "what must hold, else the command is not started; any of them, separated by commas"},
-    {"keep-caps", "NCCLINIT_KEEP_CAPS", 0, true, false, ALL, "none|CAPABILITY,...",
-     ni_parse_keep_caps,
-     "capabilities, such as ipc_lock, that the command gets as ambient ones; also if it does not "
-     "run as root"},
-    {"drop-caps", "NCCLINIT_DROP_CAPS", 0, true, false, ALL, "none|unneeded|CAPABILITY,...",
-     ni_parse_drop_caps,
-     "capabilities that are gone when the command starts; unneeded: those that only raising the "
-     "limit needs"},
-    {"network-status", "NCCLINIT_NETWORK_STATUS", 0, true, true, ALL, "VARIABLE|/FILE",
-     parse_network_status,
-     "where the pod's network-status annotation is; default NETWORK_STATUS, else "
+    {"mode", 0, POLICY, ALL, "auto|rdma|tcp|off", "auto", take_word, AT(policy.mode),
+     "rdma: do not start the command without a usable HCA; tcp: no RDMA, sockets over the pod's "
+     "interface; off: decide nothing, only start the command"},
+    {"for", 0, POLICY, ALL, "nccl|nvshmem|ucx|gloo,...", "nccl", take_bits, AT(policy.targets),
+     "whose variables to write: any of them, separated by commas"},
+    {"hcas", 0, POLICY, ALL, "auto|HCA[:PORT],...", "auto", take_hcas, AT(policy.hcas),
+     "use these RDMA devices instead of those given to the pod"},
+    {"sockets", 0, POLICY, ALL, "auto|pod|INTERFACE,...", "auto", take_sockets, AT(policy.sockets),
+     "interfaces for NCCL's sockets; pod: the interface of the default route"},
+    {"gdr", 0, POLICY, ALL, "auto|off|PIX|PXB|PHB|SYS", "auto", take_gdr, AT(policy),
+     "the longest distance between GPU and HCA at which GPUDirect RDMA is used"},
+    {"memlock", 0, POLICY, ALL, "max|keep|BYTES", "max", take_memlock, AT(policy),
+     "how far to raise the locked-memory limit; BYTES may end in K, M or G"},
+    {"require", 0, POLICY, ALL, "none|rdma|gdr|memlock|roce-v2|rails=N|gpus,...", "none",
+     take_require, AT(policy),
+     "what must hold for the command to be started: any of them, separated by commas"},
+    {"keep-caps", 0, POLICY, ALL, "none|CAPABILITY,...", "none", take_caps, AT(policy.keep_caps),
+     "capabilities, such as ipc_lock, that the command gets as ambient ones, so also if it does "
+     "not run as root"},
+    {"drop-caps", 0, POLICY, ALL, "none|unneeded|CAPABILITY,...", "none", take_drop_caps,
+     AT(policy),
+     "capabilities to drop before the command starts; unneeded: those that only raising the limit "
+     "needs"},
+    {"network-status", 0, POLICY | A_FILE, ALL, "VARIABLE|/FILE", NULL, take_variable_or_path,
+     AT(network_status),
+     "where the pod's network-status annotation is; by default the variable NETWORK_STATUS, else "
      "/etc/podinfo/network-status"},
-    {"wait", "NCCLINIT_WAIT", 0, false, false, ALL, "SECONDS", parse_wait,
-     "how long to wait for link, address and GID of the pod's HCAs; default 0"},
-    {"selftest", "NCCLINIT_SELFTEST", 0, false, false, NI_VERB_RUN, "off|warn|require",
-     parse_selftest,
-     "try each port before the command starts (see `nccl-init selftest --help`); warn: say what "
-     "fails; require: do not start the command then, nor when there is no port to try"},
-    {"size", "NCCLINIT_SIZE", 0, false, false, TRYING, "BYTES", parse_size,
-     "of the self-test: memory registered for each port, default 64M"},
-    {"bytes", "NCCLINIT_BYTES", 0, false, false, TRYING, "BYTES", parse_moved,
-     "of the self-test: how much is written and read back, default 16M"},
-    {"probe", "NCCLINIT_PROBE", 0, false, false, NI_VERB_DOCTOR, NULL, parse_probe,
+    {"wait", 0, 0, ALL, "SECONDS", "0", take_wait, AT(wait),
+     "how long to wait for link, address and GID of the pod's HCAs"},
+    {"selftest", 0, 0, NI_VERB_RUN, "off|warn|require", "off", take_word, AT(selftest),
+     "test each port before the command starts (see `nccl-init selftest --help`); warn: report "
+     "what fails; require: do not start the command if a port fails or there is none to test"},
+    {"size", 0, 0, TRYING, "BYTES", "64M", take_size, AT(size),
+     "self-test: how much memory to register for each port"},
+    {"bytes", 0, 0, TRYING, "BYTES", "16M", take_moved, AT(bytes),
+     "self-test: how much to write and read back through each port"},
+    {"probe", 0, 0, NI_VERB_DOCTOR, NULL, NULL, take_switch, AT(probe),
      "open the devices and ask them, through libibverbs, what sysfs cannot tell"},
-    {"ignore", "NCCLINIT_IGNORE", 0, false, false, NI_VERB_DOCTOR, "none|FINDING,...",
-     ni_parse_ignore, "findings, by their ids, that do not count; how many there were is told"},
-    {"deadline", "NCCLINIT_DEADLINE", 0, false, false, TRYING | NI_VERB_DOCTOR, "SECONDS",
-     parse_deadline, "how long the self-test or --probe may take in all, default 10"},
-    {"strict", "NCCLINIT_STRICT", 0, false, false, TRYING | NI_VERB_DOCTOR, NULL, parse_strict,
+    {"ignore", 0, 0, NI_VERB_DOCTOR, "none|FINDING,...", "none", take_findings, AT(ignore),
+     "ids of findings that do not count; the output says how many were left out"},
+    {"deadline", 0, 0, TRYING | NI_VERB_DOCTOR, "SECONDS", "10", take_deadline, AT(deadline),
+     "how long the self-test or --probe may take in all"},
+    {"strict", 0, 0, TRYING | NI_VERB_DOCTOR, NULL, NULL, take_switch, AT(strict),
      "a warning counts as an error: `run` does not start the command, `doctor` and `selftest` exit "
      "with 1"},
-    {"root", "NCCLINIT_ROOT", 0, false, true, ALL, "/|DIR|FILE.tree", parse_root,
-     "read another node: a directory or a snapshot; `run` and `selftest` take only /"},
-    {"format", "NCCLINIT_FORMAT", 0, false, false, NI_VERB_ENV, "sh|k8s|docker|nccl.conf|json",
-     parse_format, "the form in which the settings are written"},
-    {"output", "NCCLINIT_OUTPUT", 'o', false, true, NI_VERB_ENV | NI_VERB_SNAPSHOT, "FILE",
-     parse_output, "write to FILE, replaced as a whole, instead of standard output"},
-    {"json", "NCCLINIT_JSON", 0, false, false,
-     NI_VERB_DOCTOR | NI_VERB_PLAN | NI_VERB_TOPO | NI_VERB_SELFTEST, NULL, parse_json,
-     "for programs: one JSON object"},
-    {"dot", "NCCLINIT_DOT", 0, false, false, NI_VERB_TOPO, NULL, parse_dot,
-     "the PCI tree as a picture for Graphviz"},
-    {"rules", "NCCLINIT_RULES", 0, false, false, NI_VERB_PLAN, NULL, parse_rules,
-     "list the rules: id, what each reads and what it may set"},
-    {"gids", "NCCLINIT_GIDS", 0, false, false, NI_VERB_PLAN, NULL, parse_gids,
-     "the GID tables of the pod's ports too, as show_gids lists them, and whose each entry is"},
-    {"mask", "NCCLINIT_MASK", 0, false, false, NI_VERB_SNAPSHOT, NULL, parse_mask,
-     "replace GUIDs, MAC addresses, UUIDs, ids of containers and host names, the same by the same"},
-    {"log-level", "NCCLINIT_LOG_LEVEL", 0, false, false, ANY, "info|error|warn|debug",
-     parse_log_level, "what is said on standard error"},
-    {"log-format", "NCCLINIT_LOG_FORMAT", 0, false, false, ANY, "text|json", parse_log_format,
-     "how it is said"},
-    {"termination-log", "NCCLINIT_TERMINATION_LOG", 0, false, true, DECIDING | NI_VERB_INSTALL,
-     "FILE", parse_termination_log,
-     "where a refusal is also written, if the file exists; default /dev/termination-log"},
-    {"snapshot-on-refusal", "NCCLINIT_SNAPSHOT_ON_REFUSAL", 0, false, true, NI_VERB_RUN, "FILE",
-     parse_refusal_snapshot,
-     "where the command is not started, write there what `snapshot --mask` would"},
+    {"root", 0, A_FILE, ALL, "/|DIR|FILE.tree", "/", take_path, AT(root),
+     "read another node, a directory or a snapshot; `run` and `selftest` accept only /"},
+    {"format", 0, 0, NI_VERB_ENV, "sh|k8s|docker|nccl.conf|json", "sh", take_word, AT(format),
+     "the form in which the settings are written"},
+    {"output", 'o', A_FILE, NI_VERB_ENV | NI_VERB_SNAPSHOT, "FILE", NULL, take_path, AT(output),
+     "write to FILE instead of standard output; the file is replaced as a whole"},
+    {"json", 0, 0, NI_VERB_DOCTOR | NI_VERB_PLAN | NI_VERB_TOPO | NI_VERB_SELFTEST, NULL, NULL,
+     take_switch, AT(json), "print one JSON object, for programs"},
+    {"dot", 0, 0, NI_VERB_TOPO, NULL, NULL, take_switch, AT(dot),
+     "print the PCI tree as a picture for Graphviz"},
+    {"rules", 0, 0, NI_VERB_PLAN, NULL, NULL, take_switch, AT(rules),
+     "list the rules: the id of each, what it reads and what it may set"},
+    {"gids", 0, 0, NI_VERB_PLAN, NULL, NULL, take_switch, AT(gids),
+     "also list the GID tables of the pod's ports, as show_gids does, and whose each entry is"},
+    {"mask", 0, 0, NI_VERB_SNAPSHOT, NULL, NULL, take_switch, AT(mask),
+     "replace GUIDs, MAC addresses, UUIDs, container ids and host names, the same by the same"},
+    {"log-level", 0, 0, ANY, "error|warn|info|debug", "info", take_word, AT(log_level),
+     "how much is said on standard error"},
+    {"log-format", 0, 0, ANY, "text|json", "text", take_word, AT(log_format),
+     "the form of what is said on standard error"},
+    {"termination-log", 0, A_FILE, DECIDING | NI_VERB_INSTALL, "FILE", "/dev/termination-log",
+     take_path, AT(termination_log),
+     "where the reason of a refusal is also written, if the file exists"},
+    {"snapshot-on-refusal", 0, A_FILE, NI_VERB_RUN, "FILE", NULL, take_path, AT(refusal_snapshot),
+     "if the command is not started, write to FILE what `snapshot --mask` would"},
 };
 const unsigned ni_options_count = NI_COUNT(ni_options_table);
 
-_Static_assert(NI_COUNT(ni_options_table) <= 32, "struct ni_given has a bit for each");
+_Static_assert(NI_COUNT(ni_options_table) <= 64, "a set of options is a uint64_t");
+
+int ni_option_take(const struct ni_option *option, const char *value, struct ni_options *ret)
+{
+    return option->take(option, value, (char *)ret + option->at);
+}
+
+void ni_put_variable(struct ni_text *t, const struct ni_option *option)
+{
+    ni_put(t, NI_OWN_PREFIX);
+    for (const char *p = option->name; *p; p++) {
+        char c = (char)(*p == '-' ? '_' : toupper((unsigned char)*p));
+
+        ni_putn(t, &c, 1);
+    }
+}
 
 void ni_options_init(struct ni_options *ret)
 {
-    *ret = (struct ni_options){.policy = {.targets = NI_FOR_NCCL},
-                               .root = "/",
-                               .termination_log = "/dev/termination-log",
-                               .format = NI_FMT_SH,
-                               .log_level = NI_LOG_INFO,
-                               .size = NI_TRIAL_SIZE,
-                               .bytes = NI_TRIAL_BYTES,
-                               .deadline = NI_TRIAL_SECONDS,
-                               .secure = getauxval(AT_SECURE) != 0};
+    memset(ret, 0, sizeof(*ret));
+    for (unsigned i = 0; i < ni_options_count; i++)
+        if (ni_options_table[i].initial)
+            (void)ni_option_take(&ni_options_table[i], ni_options_table[i].initial, ret);
+    ret->secure = getauxval(AT_SECURE) != 0;
 }

@@ -65,7 +65,7 @@ static void say(struct ni_context *ctx, enum ni_log_level level, const char *mes
     char buf[GROWS * LINE + 64];
     struct ni_text line = ni_text_on(buf, sizeof(buf));
 
-    if (ctx->options.log_json) {
+    if (ctx->options.log_format == NI_LOG_JSON) {
         struct ni_json j = ni_json_on(&line, false);
         ni_json_object(&j, NULL);
         ni_json_text(&j, "severity", names[level]);
@@ -99,7 +99,7 @@ void ni_say_progress(struct ni_context *ctx, const char *line)
     struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
     struct ni_text t = ni_text_on(buf, sizeof(buf));
 
-    if (ctx->options.log_level < NI_LOG_INFO || ctx->options.log_json ||
+    if (ctx->options.log_level < NI_LOG_INFO || ctx->options.log_format == NI_LOG_JSON ||
         (!*line && !ctx->progress) || !isatty(STDERR_FILENO))
         return;
     /* never at the cost of time: on a stopped terminal it is left out */
@@ -140,7 +140,8 @@ void ni_say_findings(struct ni_context *ctx)
 {
     for (unsigned i = 0; i < ctx->findings.n; i++)
         if (is_wanted(ctx, &ctx->findings.at[i]) && ni_stderr_ready(ctx))
-            (void)ni_write_finding(STDERR_FILENO, &ctx->findings.at[i], ctx->options.log_json);
+            (void)ni_write_finding(STDERR_FILENO, &ctx->findings.at[i],
+                                   ctx->options.log_format == NI_LOG_JSON);
     if (ctx->findings.dropped > 0)
         ni_say(ctx, NI_LOG_WARN, "%u more findings than there is room for", ctx->findings.dropped);
 }
@@ -192,7 +193,7 @@ void ni_last_words(struct ni_context *ctx, const char *line, bool findings)
 
     ni_no_command();
     say(ctx, NI_LOG_ERROR, line);
-    (ctx->options.log_json ? put_object : put_lines)(ctx, &t, line, findings);
+    (ctx->options.log_format == NI_LOG_JSON ? put_object : put_lines)(ctx, &t, line, findings);
     r = ni_termination_log(ctx->options.termination_log, buf);
     if (r < 0)
         ni_say(ctx, NI_LOG_DEBUG, "%s: %s", ctx->options.termination_log, ni_errno_text(r));

@@ -11,12 +11,12 @@
 static bool is_relevant(const struct ni_context *ctx, const char *entry)
 {
     static const char *const prefixes[] = {
-        "PCIDEVICE_", "SRIOVNETWORK_", "NETWORK_STATUS=", "NCCL_", "NCCLINIT_",
+        "PCIDEVICE_", "SRIOVNETWORK_", "NETWORK_STATUS=", "NCCL_", NI_OWN_PREFIX,
         "UCX_",       "NVSHMEM_",      "GLOO_",           "HOME=",
     };
     const char *named = ctx->options.network_status;
 
-    if (*named != '\0' && ni_has_prefix(entry, named) && entry[strlen(named)] == '=')
+    if (named && ni_has_prefix(entry, named) && entry[strlen(named)] == '=')
         return true;
     for (size_t i = 0; i < NI_COUNT(prefixes); i++)
         if (ni_has_prefix(entry, prefixes[i]))

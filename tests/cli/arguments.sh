@@ -38,14 +38,14 @@ gives() {
 # ---- verbs -----------------------------------------------------------------------------------
 
 usage "no argument" "no command*--help*"
-usage "a bare word" "*echo*is no verb*nccl-init -- echo*" echo hi
-usage "a verb of later" "*is no verb*" frobnicate
+usage "a bare word" "*echo*is not a verb*nccl-init -- echo*" echo hi
+usage "a verb of later" "*is not a verb*" frobnicate
 usage "a bare word behind options" "*before the command*" --mode=off echo hi
 usage "run without a command" "no command*" run
 usage "run -- without a command" "no command*" run --
 usage "-- without a command" "no command*" --
-usage "an operand of plan" "*takes no operand*nccl-init -- plan*" plan extra
-usage "an operand of env" "*takes no operand*" env FOO=bar true
+usage "an operand of plan" "*takes no operands*nccl-init -- plan*" plan extra
+usage "an operand of env" "*takes no operands*" env FOO=bar true
 gives "run without --" "hi" run echo hi
 gives "run --" "hi" run -- echo hi
 gives "--" "hi" -- echo hi
@@ -71,7 +71,7 @@ usage "unknown option" "unknown option*--frob*nccl-init run --help*" --frob -- e
 usage "unknown option of a verb" "unknown option*--frob*nccl-init plan --help*" plan --frob=1
 usage "unknown letter" "unknown option*-z*" plan -z
 usage "an abbreviation is no option" "unknown option*--mod*" --mod=tcp -- echo
-usage "an option of another verb" "*--json*is no option of*run*" --json -- echo
+usage "an option of another verb" "*--json*is not an option of*run*" --json -- echo
 usage "bad value" "--mode:*rmda*auto|rdma|tcp|off" --mode=rmda -- echo
 usage "empty value" "--mode: *" --mode= -- echo
 usage "missing value" "*--mode*needs a value*" plan --mode

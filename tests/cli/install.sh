@@ -121,7 +121,7 @@ usage() { # NAME PATTERN ARG...
 usage "no operand" "install where*install DIR|FILE"
 usage "an empty operand" "install where*" ""
 usage "two operands" "*takes one DIR or FILE*more*" shared more
-usage "an option of others" "*--root*is no option of*install*" --root=/ shared
+usage "an option of others" "*--root*is not an option of*install*" --root=/ shared
 fails "no directory" "none/nccl-init: No such file or directory; there is no such directory: mount*" none/nccl-init
 fails "no directory, with a slash" "none/nccl-init: No such file or directory*" none/
 fails "a file as directory" "victim/x: Not a directory*" victim/x

@@ -46,8 +46,8 @@ usage() {
 }
 usage "a recorded node" "*selftest*devices of this machine*doctor --root=*" selftest --root="$(nodes)/h100-12dev.tree"
 usage "a recorded node: --probe" "*--probe*this machine*" doctor --probe --root="$(nodes)/h100-12dev.tree"
-usage "an operand" "*takes no operand*" selftest mlx5_6
-usage "--selftest of the verb" "*is no option of \`selftest\`*" selftest --selftest=warn
+usage "an operand" "*takes no operands*" selftest mlx5_6
+usage "--selftest of the verb" "*is not an option of \`selftest\`*" selftest --selftest=warn
 for wrong in size=0 size=12287 size=65G size=x bytes=0 bytes=1025G bytes=-1 deadline=0 deadline=3601 deadline=1s; do
     usage "--$wrong" "--${wrong%%=*}: \`${wrong#*=}\` is not *" selftest "--$wrong"
     usage "run --$wrong" "--${wrong%%=*}: \`${wrong#*=}\` is not *" run "--$wrong" -- true

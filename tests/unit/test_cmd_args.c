@@ -46,7 +46,7 @@ static int parse(unsigned verb, const char *line)
     return ni_args_parse(verb, 1, argc, argv, &options, &given, &err);
 }
 
-static int parse_env(unsigned verb, char *const entry[], bool recorded, uint32_t *taken,
+static int parse_env(unsigned verb, char *const entry[], bool recorded, uint64_t *taken,
                      struct ni_findings *f)
 {
     const struct ni_env env = {entry};
@@ -64,9 +64,14 @@ static const struct ni_option *option(const char *name)
     return NULL;
 }
 
-static uint32_t bit(const char *name)
+static int take(const char *name, const char *value)
 {
-    return UINT32_C(1) << (option(name) - ni_options_table);
+    return ni_option_take(option(name), value, &options);
+}
+
+static uint64_t bit(const char *name)
+{
+    return UINT64_C(1) << (option(name) - ni_options_table);
 }
 
 /* ---- the table --------------------------------------------------------------------------------
@@ -74,16 +79,15 @@ static uint32_t bit(const char *name)
 
 static void test_names(void **state)
 {
+    char buf[64];
+    struct ni_text variable = ni_text_on(buf, sizeof(buf));
+
     (void)state;
+    ni_put_variable(&variable, option("snapshot-on-refusal"));
+    assert_string_equal(buf, "NCCLINIT_SNAPSHOT_ON_REFUSAL");
     for (unsigned i = 0; i < ni_options_count; i++) {
         const struct ni_option *o = &ni_options_table[i];
-        char name[64];
-        struct ni_text t = ni_text_on(name, sizeof(name));
 
-        ni_put(&t, "NCCLINIT_");
-        for (const char *p = o->name; *p; p++)
-            ni_putf(&t, "%c", *p == '-' ? '_' : toupper((unsigned char)*p));
-        assert_string_equal(o->env, name);
         assert_ptr_equal(option(o->name), o); /* no name twice */
         for (unsigned k = 0; k < i; k++)
             assert_true(o->letter == 0 || o->letter != ni_options_table[k].letter);
@@ -95,44 +99,80 @@ static void test_names(void **state)
 /* Each value that the help names is taken, and what it calls the default changes nothing. */
 static void test_values(void **state)
 {
+    static const struct {
+        const char *placeholder, *value;
+    } examples[] = {
+        {"BYTES", "1234K"},         {"SECONDS", "1234"},        {"rails=N", "rails=4"},
+        {"CAPABILITY", "ipc_lock"}, {"FINDING", "shm.default"}, {"HCA[:PORT]", "mlx5_0:1,mlx5_1"},
+    };
+
     (void)state;
     for (unsigned i = 0; i < ni_options_count; i++) {
         const struct ni_option *o = &ni_options_table[i];
         const char *cursor = o->arg;
+        struct ni_options got;
         struct ni_span s;
-        bool first = true;
 
         while (cursor && ni_split(&cursor, '|', &s)) {
-            static struct ni_options got;
-            char value[64], *more;
+            char value[64];
 
             ni_options_init(&got);
             assert_true(ni_copyn(value, sizeof(value), s.p, s.n));
-            more = strstr(value, ",...");
-            if (more)
-                *more = '\0';
-            if (strcmp(value, "BYTES") == 0)
-                assert_int_equal(o->parse("1234K", &got), 0);
-            else if (strcmp(value, "SECONDS") == 0)
-                assert_int_equal(o->parse("1234", &got), 0);
-            else if (strcmp(value, "rails=N") == 0)
-                assert_int_equal(o->parse("rails=4", &got), 0);
-            else if (strcmp(value, "CAPABILITY") == 0)
-                assert_int_equal(o->parse("ipc_lock", &got), 0);
-            else if (strcmp(value, "FINDING") == 0)
-                assert_int_equal(o->parse("shm.default,rail.slow", &got), 0);
-            else if (strchr(value, ':')) /* HCA[:PORT],... */
-                assert_int_equal(o->parse("mlx5_0:1,mlx5_1", &got), 0);
-            else
-                assert_int_equal(o->parse(value, &got), 0);
-            if (first && strcmp(value, "FILE") != 0 && o->letter == 0 &&
-                islower((unsigned char)value[0]))
-                assert_memory_equal(&got, &options, sizeof(got));
-            first = false;
+            if (!cursor && strstr(value, ",..."))
+                *strstr(value, ",...") = '\0';
+            for (unsigned k = 0; k < NI_COUNT(examples); k++)
+                if (strcmp(value, examples[k].placeholder) == 0)
+                    assert_true(ni_copy(value, sizeof(value), examples[k].value));
+            assert_int_equal(ni_option_take(o, value, &got), 0);
         }
+        ni_options_init(&got);
+        if (o->initial)
+            assert_int_equal(ni_option_take(o, o->initial, &got), 0);
+        assert_memory_equal(&got, &options, sizeof(got));
         if (o->arg)
-            assert_int_equal(o->parse("", &options), -EINVAL);
+            assert_int_equal(ni_option_take(o, "", &options), -EINVAL);
     }
+}
+
+/* Words are values by their order. */
+static void test_words(void **state)
+{
+    static const struct {
+        const char *line;
+        int mode, format, level, log_format;
+    } cases[] = {
+        {"--mode=auto --format=sh --log-level=error --log-format=text", NI_MODE_AUTO, NI_FMT_SH,
+         NI_LOG_ERROR, NI_LOG_TEXT},
+        {"--mode=rdma --format=k8s --log-level=warn --log-format=json", NI_MODE_RDMA, NI_FMT_K8S,
+         NI_LOG_WARN, NI_LOG_JSON},
+        {"--mode=tcp --format=docker --log-level=info", NI_MODE_TCP, NI_FMT_DOCKER, NI_LOG_INFO,
+         NI_LOG_TEXT},
+        {"--mode=off --format=nccl.conf --log-level=debug", NI_MODE_OFF, NI_FMT_CONF, NI_LOG_DEBUG,
+         NI_LOG_TEXT},
+        {"--format=json", NI_MODE_AUTO, NI_FMT_JSON, NI_LOG_INFO, NI_LOG_TEXT},
+    };
+    static const struct {
+        const char *word;
+        enum ni_distance level;
+    } levels[] = {
+        {"PIX", NI_DIST_PIX}, {"PXB", NI_DIST_PXB}, {"PHB", NI_DIST_PHB}, {"SYS", NI_DIST_SYS}};
+
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        ni_options_init(&options);
+        assert_int_equal(parse(NI_VERB_ENV, cases[i].line), 0);
+        assert_int_equal(options.policy.mode, cases[i].mode);
+        assert_int_equal(options.format, cases[i].format);
+        assert_int_equal(options.log_level, cases[i].level);
+        assert_int_equal(options.log_format, cases[i].log_format);
+    }
+    for (size_t i = 0; i < NI_COUNT(levels); i++) {
+        assert_int_equal(take("gdr", levels[i].word), 0);
+        assert_int_equal(options.policy.gdr, NI_GDR_LEVEL);
+        assert_int_equal(options.policy.gdr_level, levels[i].level);
+    }
+    assert_int_equal(take("memlock", "BYTES"), -EINVAL);
+    assert_int_equal(take("require", "rails=N"), -EINVAL);
 }
 
 /* ---- the command line ---------------------------------------------------------------------------
@@ -191,8 +231,9 @@ static void test_wrong(void **state)
         {NI_VERB_RUN, "-x", "unknown option `-x`; see `nccl-init run --help`"},
         {NI_VERB_RUN, "--=x", "unknown option `--`; see `nccl-init run --help`"},
         {NI_VERB_RUN, "---mode=tcp", "unknown option `---mode`; see `nccl-init run --help`"},
-        {NI_VERB_RUN, "-o f", "`-o` is no option of `run`; see `nccl-init run --help`"},
-        {NI_VERB_ENV, "--strict", "`--strict` is no option of `env`; see `nccl-init env --help`"},
+        {NI_VERB_RUN, "-o f", "`-o` is not an option of `run`; see `nccl-init run --help`"},
+        {NI_VERB_ENV, "--strict",
+         "`--strict` is not an option of `env`; see `nccl-init env --help`"},
         {NI_VERB_PLAN, "--json=1", "`--json` takes no value"},
         {NI_VERB_RUN, "--mode", "`--mode` needs a value: auto|rdma|tcp|off"},
         {NI_VERB_RUN, "--mode=x", "--mode: `x` is not auto|rdma|tcp|off"},
@@ -250,8 +291,7 @@ static void test_for(void **state)
     assert_int_equal(options.policy.targets, NI_FOR_NCCL);
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
         ni_options_init(&options);
-        assert_int_equal(option("for")->parse(cases[i].value, &options),
-                         cases[i].want ? 0 : -EINVAL);
+        assert_int_equal(take("for", cases[i].value), cases[i].want ? 0 : -EINVAL);
         assert_int_equal(options.policy.targets, cases[i].want ? cases[i].want : NI_FOR_NCCL);
     }
 }
@@ -277,8 +317,7 @@ static void test_wait(void **state)
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
         options.wait = 7;
-        assert_int_equal(option("wait")->parse(cases[i].value, &options),
-                         cases[i].want < 0 ? -EINVAL : 0);
+        assert_int_equal(take("wait", cases[i].value), cases[i].want < 0 ? -EINVAL : 0);
         assert_int_equal(options.wait, cases[i].want < 0 ? 7 : cases[i].want);
     }
     assert_int_equal(parse(NI_VERB_SNAPSHOT, "--wait=1"), 0);
@@ -296,15 +335,15 @@ static void test_network_status(void **state)
 
     (void)state;
     for (size_t i = 0; i < NI_COUNT(good); i++) {
-        assert_int_equal(option("network-status")->parse(good[i], &options), 0);
+        assert_int_equal(take("network-status", good[i]), 0);
         assert_string_equal(options.network_status, good[i]);
     }
     for (size_t i = 0; i < NI_COUNT(bad); i++)
-        assert_int_equal(option("network-status")->parse(bad[i], &options), -EINVAL);
+        assert_int_equal(take("network-status", bad[i]), -EINVAL);
     memset(longest, 'A', NI_PATH);
-    assert_int_equal(option("network-status")->parse(longest, &options), -EINVAL);
+    assert_int_equal(take("network-status", longest), -EINVAL);
     assert_string_equal(options.network_status, "A.b-C");
-    assert_int_equal(option("network-status")->parse(longest + 1, &options), 0);
+    assert_int_equal(take("network-status", longest + 1), 0);
     assert_string_equal(options.network_status, longest + 1);
 }
 
@@ -326,7 +365,7 @@ static void test_variables(void **state)
                      (char[]){"NCCLINIT_HCAS=x"},   (char[]){"NCCLINIT_FORMAT=nonsense"},
                      (char[]){"NCCLINIT_STRICT=1"}, (char[]){"NCCLINIT_BARE"},
                      (char[]){"NCCLINIT=1"},        NULL};
-    uint32_t taken = bit("hcas");
+    uint64_t taken = bit("hcas");
 
     (void)state;
     assert_int_equal(parse_env(NI_VERB_RUN, entry, false, &taken, NULL), 0);
@@ -346,7 +385,7 @@ static void test_wrong_variables(void **state)
                      (char[]){"NCCLINIT_STRICT=yes"}, (char[]){"NCCLINIT_mode=tcp"},
                      (char[]){"NCCLINIT_MODE=tcp"},   NULL};
     char *unknown[] = {entry[0], NULL};
-    uint32_t taken = 0;
+    uint64_t taken = 0;
 
     (void)state;
     assert_int_equal(parse_env(NI_VERB_RUN, entry, false, &taken, &findings), 0);
@@ -359,7 +398,7 @@ static void test_wrong_variables(void **state)
     assert_int_equal(options.policy.mode, NI_MODE_TCP); /* the rest is still read */
     assert_false(options.strict);
     assert_int_equal(parse_env(NI_VERB_PLAN, unknown, false, &taken, NULL), -EINVAL);
-    assert_string_equal(err_buf, "NCCLINIT_FROB: there is no such option");
+    assert_string_equal(err_buf, "NCCLINIT_FROB: no option has this variable");
 }
 
 /* Of a recording only what belongs to the plan: not where to write, for one. */
@@ -368,7 +407,7 @@ static void test_recorded(void **state)
     char *entry[] = {(char[]){"NCCLINIT_OUTPUT=x"},        (char[]){"NCCLINIT_ROOT=/x"},
                      (char[]){"NCCLINIT_FORMAT=nonsense"}, (char[]){"NCCLINIT_MODE=tcp"},
                      (char[]){"NCCLINIT_GDR=off"},         NULL};
-    uint32_t taken = bit("gdr");
+    uint64_t taken = bit("gdr");
 
     (void)state;
     assert_int_equal(parse_env(NI_VERB_ENV, entry, true, &taken, &findings), 0);
@@ -429,6 +468,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_names, reset),
         cmocka_unit_test_setup(test_values, reset),
+        cmocka_unit_test_setup(test_words, reset),
         cmocka_unit_test_setup(test_stops, reset),
         cmocka_unit_test_setup(test_forms, reset),
         cmocka_unit_test_setup(test_wrong, reset),

@@ -25,7 +25,7 @@ static int set(const char *name, const char *value)
 {
     for (unsigned i = 0; i < ni_options_count; i++)
         if (strcmp(ni_options_table[i].name, name) == 0)
-            return ni_options_table[i].parse(value, &options);
+            return ni_option_take(&ni_options_table[i], value, &options);
     fail_msg("no option %s", name);
     return 0;
 }
@@ -92,7 +92,7 @@ static void test_secure(void **state)
 
     (void)state;
     for (int secure = 0; secure < 2; secure++) {
-        uint32_t taken = 0;
+        uint64_t taken = 0;
 
         ni_options_init(&options);
         options.secure = secure == 1;
@@ -100,9 +100,10 @@ static void test_secure(void **state)
         assert_int_equal(options.policy.mode, NI_MODE_TCP);
         assert_string_equal(options.root, secure ? "/" : "/r");
         assert_string_equal(options.termination_log, secure ? "/dev/termination-log" : "/t");
-        assert_string_equal(options.network_status, secure ? "" : "/n");
+        assert_string_equal(options.network_status ? options.network_status : "-",
+                            secure ? "-" : "/n");
         assert_string_equal(options.output ? options.output : "-", secure ? "-" : "/o");
-        assert_int_equal(__builtin_popcount(options.ignored), secure ? 4 : 0);
+        assert_int_equal(__builtin_popcountll(options.ignored), secure ? 4 : 0);
     }
     /* The command line may. */
     assert_int_equal(set("root", "/r"), 0);

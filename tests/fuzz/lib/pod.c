@@ -36,6 +36,9 @@ void pod_free_entries(struct pod *pod)
 void pod_free(struct pod *pod)
 {
     pod_free_entries(pod);
+    for (unsigned i = 0; i < pod->n_words; i++)
+        free(pod->words[i]);
+    pod->n_words = 0;
     ni_root_close(&pod->ctx.root);
 }
 
@@ -51,13 +54,15 @@ bool pod_env(struct pod *pod, const char *entry, size_t n)
 
 static bool read_option(struct pod *pod, struct ni_span line)
 {
-    char word[512], why[512];
-    char *argv[] = {word, NULL};
+    char why[512];
+    char *argv[] = {NULL, NULL};
     struct ni_text err = ni_text_on(why, sizeof(why));
     struct ni_given given;
 
-    if (!ni_copyn(word, sizeof(word), line.p, line.n) || memchr(word, '\0', line.n) ||
-        ni_args_parse(pod->ctx.verb, 0, 1, argv, &pod->given, &given, &err) < 0)
+    if (memchr(line.p, '\0', line.n) || pod->n_words == POD_WORDS)
+        return false;
+    argv[0] = pod->words[pod->n_words++] = pod_copy(line.p, line.n); /* options point into it */
+    if (ni_args_parse(pod->ctx.verb, 0, 1, argv, &pod->given, &given, &err) < 0)
         return false;
     pod->taken |= given.options;
     /* what would be a file of this machine */
@@ -66,9 +71,10 @@ static bool read_option(struct pod *pod, struct ni_span line)
 
 static void read_verb(struct pod *pod, struct ni_span name)
 {
-    for (unsigned i = 0; i < ni_verbs_count; i++)
-        if (ni_span_is(name, ni_verbs_table[i].name) && ni_verbs_table[i].bit != NI_VERB_INSTALL)
-            pod->ctx.verb = ni_verbs_table[i].bit;
+    const struct ni_verb *verb = ni_verb_named(name);
+
+    if (verb && verb->bit != NI_VERB_INSTALL)
+        pod->ctx.verb = verb->bit;
 }
 
 /* `\n` becomes a line end. */
@@ -205,10 +211,6 @@ void pod_decide(struct pod *pod)
     const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
 
     ctx->options = pod->given;
-    if (ctx->options.policy.hcas) /* a list lies in the options themselves */
-        ctx->options.policy.hcas = ctx->options.hcas;
-    if (ctx->options.policy.sockets)
-        ctx->options.policy.sockets = ctx->options.sockets;
     ctx->taken = pod->taken;
     (void)ni_args_env(ctx->verb, &ctx->env, true, &ctx->taken, &ctx->options, &ctx->findings, NULL);
     ni_flow_decide(ctx);

@@ -14,12 +14,14 @@
 #include "nccl_init/decide.h"
 #include "nccl_init/facts.h"
 
-enum { POD_ENTRIES = 512 };
+enum { POD_ENTRIES = 512, POD_WORDS = 64 };
 
 struct pod {
     struct ni_context ctx;
     struct ni_options given; /* by the command line; NCCLINIT_* comes in pod_decide */
-    uint32_t taken;
+    uint64_t taken;
+    char *words[POD_WORDS]; /* of the command line */
+    unsigned n_words;
     char *entry[POD_ENTRIES + 1];
     unsigned n_entry;
 };
