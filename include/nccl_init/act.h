@@ -28,6 +28,9 @@ void ni_caps_apply(const struct ni_caps *want, struct ni_findings *f);
 /* Whether that capability will be effective in the command. */
 bool ni_command_has_cap(unsigned cap);
 
+/* Milliseconds of CLOCK_MONOTONIC; without a clock INT64_MAX: every deadline is over. */
+int64_t ni_now_ms(void);
+
 /* Waiting, also as PID 1, until one of SIGHUP, SIGINT, SIGQUIT, SIGTERM comes, those that are
    ignored or blocked already apart. What must poll(2) gives `blocked` to signalfd(2). */
 struct ni_wait {

@@ -130,7 +130,7 @@ struct ni_context {
     struct ni_plan plan;
     struct ni_findings findings;
     struct ni_diagnosis diagnosis; /* of doctor */
-    struct ni_trials *trials;      /* of selftest and doctor --probe: mapped by ni_try_ports */
+    struct ni_trials *trials;      /* of selftest and doctor --probe: made by ni_try_ports */
     char *recorded_entry[NI_RECORDED_ENTRIES + 1];
     char recorded_text[NI_RECORDED_TEXT];
 };
@@ -180,13 +180,14 @@ struct ni_view ni_flow_view(const struct ni_context *ctx);
 
 /* ---- trying the ports ---- */
 
-/* Tries what `plan` says (ni_plan_trials, ni_plan_probes), judges it, and leaves ctx->trials for the
-   report. 0; -ENOSYS: built without libibverbs; another -errno: no memory. The latter two are
-   findings already. */
-int ni_try_ports(struct ni_context *ctx,
-                 void (*plan)(const struct ni_context *ctx, struct ni_trials *ret));
-/* Gives ctx->trials back. */
-void ni_forget_trials(struct ni_context *ctx);
+/* Tries the pod's ports, or asks its devices (probe), judges that, and leaves ctx->trials for the
+   report. 0; -ENOSYS: built without libibverbs; another -errno: no memory; each is a finding. */
+int ni_try_ports(struct ni_context *ctx, bool probe);
+/* Runs each of ctx->trials by `try`, in a process of its own. Returns when all have ended, after
+   limit_ms at most and a second for what hangs to be killed; what does not die even then is left,
+   as NI_TRIAL_STUCK. Otherwise nothing is left behind: no process, descriptor, pending signal. */
+typedef void ni_try_fn(const struct ni_trials *all, struct ni_trial *t);
+void ni_run_trials(struct ni_context *ctx, ni_try_fn *try);
 /* --selftest of `run`. false: it was demanded and does not hold; *why tells. */
 bool ni_selftest_allows(struct ni_context *ctx, struct ni_text *why);
 

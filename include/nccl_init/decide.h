@@ -60,11 +60,13 @@ void ni_diagnose(const struct ni_facts *facts, const struct ni_plan *plan, struc
 /* Whether NCCL will use RDMA if it can; false where the user chose something else. */
 bool ni_wants_trials(const struct ni_facts *facts, const struct ni_plan *plan);
 /* What a self-test is to try after ni_decide: the chosen ports with the index that NCCL will use,
-   then ports that were given to the pod by name and cannot be used. Fills ret->at and ret->n. */
+   then ports that were given to the pod by name and cannot be used. ret must be zeroed; at and n
+   are filled in. */
 void ni_plan_trials(const struct ni_facts *facts, const struct ni_plan *plan,
                     struct ni_trials *ret);
 /* The same for `doctor --probe`: one for each HCA of the pod. */
-void ni_plan_probes(const struct ni_facts *facts, struct ni_trials *ret);
+void ni_plan_probes(const struct ni_facts *facts, const struct ni_plan *plan,
+                    struct ni_trials *ret);
 /* What ended trials mean: a finding for each that did not pass, and for what the device says
    otherwise than sysfs. Marks those that could not be tried. The inventory's health tells more, if
    gathered. */

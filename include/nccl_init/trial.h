@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What flows from verbs/ to decide/ and report/: how far libibverbs got with each port. Plain data;
-   the one table lies in memory that the trials' processes share with their parent. */
+/* Trials of ports: what decide/ asks for, and how far libibverbs got with each. Plain data; the one
+   table lies in memory that the trials' processes share with their parent. */
 #ifndef NCCL_INIT_TRIAL_H
 #define NCCL_INIT_TRIAL_H
 
@@ -31,9 +31,9 @@ enum ni_step {
 enum ni_trial_end {
     NI_TRIAL_RUNNING,
     NI_TRIAL_ENDED,  /* it said how it went */
-    NI_TRIAL_DIED,   /* by a signal, or without a word */
+    NI_TRIAL_DIED,   /* by a signal, or before it said how it went */
     NI_TRIAL_KILLED, /* by us, when the time was over */
-    NI_TRIAL_STUCK   /* that did not end it: it hangs in the kernel */
+    NI_TRIAL_STUCK   /* it does not die of SIGKILL: it hangs in the kernel */
 };
 
 /* Valid GIDs of one device: an answer of uverbs has 64 KiB at most (include/uapi/rdma/
@@ -65,15 +65,15 @@ struct ni_trial {
     int index;                 /* of the GID; -1: RoCE without a usable GID */
     uint8_t gid[NI_GID_BYTES]; /* what sysfs says of that index; zero: nothing */
 
-    /* How it went, filled by verbs/. */
+    /* How it went, filled by the trial's process. */
     enum ni_step step;
     enum ni_trial_end end;
-    bool untried;               /* by decide/: there is no provider for it here */
+    bool untried;               /* by decide/: nccl-init has no provider for the device */
     int err;                    /* errno of that step; 0: none */
     int signal;                 /* that ended the process; 0: none */
-    int pid;                    /* of the process; 0: it is gone */
+    int pid;                    /* of a process that is stuck; else 0 */
     int qp_state;               /* of a queue pair when connecting failed: enum ibv_qp_state */
-    int wc_status, vendor_err;  /* of the completion that failed a write or read; 0: none */
+    int wc_status, vendor_err;  /* of the completion that failed: enum ibv_wc_status; 0: none */
     int port_state, phys_state; /* enum ni_port_state, enum ib_port_phys_state */
     uint8_t seen[NI_GID_BYTES]; /* the GID at that index, as libibverbs tells it */
     bool seen_v2;
@@ -104,22 +104,8 @@ struct ni_trials {
     int64_t bytes;    /* written, and read back, by each */
     int64_t limit_ms; /* for all */
     int64_t took_ms;
-    bool probe; /* end after NI_STEP_DEVICE and say so by NI_STEP_DONE: nothing is sent */
+    bool probe; /* doctor --probe: NI_STEP_DONE follows NI_STEP_DEVICE; nothing is sent */
 };
-
-/* enum ibv_wc_status (rdma-core 56.1 libibverbs/verbs.h); of the kernel's interface, so they stay. */
-enum {
-    NI_WC_LOC_QP_OP_ERR = 2,
-    NI_WC_LOC_PROT_ERR = 4,
-    NI_WC_WR_FLUSH_ERR = 5,
-    NI_WC_REM_ACCESS_ERR = 10,
-    NI_WC_RETRY_EXC_ERR = 12,
-    NI_WC_RNR_RETRY_EXC_ERR = 13,
-    NI_WC_GENERAL_ERR = 21
-};
-
-/* "IBV_WC_RETRY_EXC_ERR"; NULL: a number that libibverbs does not know. */
-const char *ni_wc_name(int status);
 
 /* Whether the port did all that was asked. */
 bool ni_trial_passed(const struct ni_trial *trial);

@@ -12,6 +12,15 @@
 
 static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
+int64_t ni_now_ms(void)
+{
+    struct timespec t;
+
+    if (clock_gettime(CLOCK_MONOTONIC, &t) < 0)
+        return INT64_MAX;
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 void ni_wait_begin(struct ni_wait *w)
 {
     sigset_t old;

@@ -13,13 +13,6 @@ static int write_doctor(int fd, void *arg)
     return ctx->options.json ? ni_write_doctor_json(fd, &view) : ni_write_doctor(fd, &view);
 }
 
-static void plan_probes(const struct ni_context *ctx, struct ni_trials *ret)
-{
-    const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
-
-    ni_plan_probes(&facts, ret);
-}
-
 /* --ignore: out of the text, the JSON and the exit status, but for how many there were. */
 static void drop_ignored(struct ni_context *ctx)
 {
@@ -50,7 +43,7 @@ int ni_cmd_doctor(struct ni_context *ctx, char *const operands[])
         return r;
     ni_flow_decide(ctx);
     ni_diagnose(&facts, &ctx->plan, &ctx->findings, &ctx->diagnosis);
-    if (ctx->options.probe && ni_try_ports(ctx, plan_probes) == 0)
+    if (ctx->options.probe && ni_try_ports(ctx, true) == 0)
         ni_diagnose_probes(ctx->trials, &ctx->findings, &ctx->diagnosis);
     drop_ignored(ctx);
     if (ni_output(ctx, write_doctor, ctx) != 0)

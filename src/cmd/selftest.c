@@ -7,18 +7,11 @@
 
 #include <string.h>
 
-static void plan_trials(const struct ni_context *ctx, struct ni_trials *ret)
-{
-    const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
-
-    ni_plan_trials(&facts, &ctx->plan, ret);
-}
-
 /* 0, or -errno and a finding; nothing to try is one, too. */
 static int try_all(struct ni_context *ctx)
 {
     const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
-    int r = ni_try_ports(ctx, plan_trials);
+    int r = ni_try_ports(ctx, false);
 
     if (r == 0 && ctx->trials->n == 0 && ni_wants_trials(&facts, &ctx->plan))
         ni_report(&ctx->findings, NI_F_VERBS_NONE, "self-test", "there is no port to try");
@@ -59,16 +52,14 @@ int ni_cmd_selftest(struct ni_context *ctx, char *const operands[])
     return ni_verdict(ctx);
 }
 
-/* Why --selftest=require does not start the command, "" where it does. */
-static void judge(const struct ni_trials *trials, struct ni_text *why)
+/* What speaks against starting the command; "" for nothing. */
+static void put_failure(const struct ni_trials *trials, struct ni_text *why)
 {
     const unsigned tried = ni_trials_tried(trials), failed = tried - ni_trials_passed(trials);
 
     if (trials->n == 0)
         ni_put(why, "there is no port to try");
-    else if (failed > 0)
-        ni_putf(why, "%u of %u ports failed", failed, tried);
-    else if (tried < trials->n)
+    else if (failed == 0 && tried < trials->n)
         ni_putf(why, "%u of %u ports could not be tried: nccl-init has no provider for them",
                 trials->n - tried, trials->n);
     for (unsigned i = 0; failed > 0 && i < trials->n; i++) {
@@ -76,29 +67,28 @@ static void judge(const struct ni_trials *trials, struct ni_text *why)
 
         if (ni_trial_passed(it) || it->untried)
             continue;
-        ni_putf(why, ": %s/%u in step `%s`", it->hca, it->port, ni_step_text(it->step));
+        ni_putf(why, "%u of %u ports failed: %s/%u in step `%s`", failed, tried, it->hca, it->port,
+                ni_step_text(it->step));
         return;
     }
 }
 
 bool ni_selftest_allows(struct ni_context *ctx, struct ni_text *why)
 {
-    static const char refused[] = "not started: --selftest=require, and ";
     const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
-    size_t prefix;
+    char buf[NI_REASON];
+    struct ni_text failure = ni_text_on(buf, sizeof(buf));
 
     if (ctx->options.selftest == NI_SELFTEST_OFF || !ni_wants_trials(&facts, &ctx->plan))
         return true;
-    ni_put(why, refused);
-    prefix = why->len;
     if (try_all(ctx) != 0)
-        ni_put(why, "no self-test could be made");
+        ni_put(&failure, "no self-test could be made");
     else
-        judge(ctx->trials, why);
+        put_failure(ctx->trials, &failure);
     if (ctx->trials && ctx->trials->n > 0)
-        ni_say(ctx, why->len == prefix ? NI_LOG_INFO : NI_LOG_WARN,
+        ni_say(ctx, failure.len == 0 ? NI_LOG_INFO : NI_LOG_WARN,
                "self-test: %u of %u ports passed in %lld ms", ni_trials_passed(ctx->trials),
                ctx->trials->n, (long long)ctx->trials->took_ms);
-    ni_forget_trials(ctx);
-    return why->len == prefix || ctx->options.selftest != NI_SELFTEST_REQUIRE;
+    ni_putf(why, "not started: --selftest=require, and %s", buf);
+    return failure.len == 0 || ctx->options.selftest != NI_SELFTEST_REQUIRE;
 }

@@ -7,18 +7,8 @@
 #include "nccl_init/decide.h"
 
 #include <string.h>
-#include <time.h>
 
 enum { LOOK_MS = 50 };
-
-static int64_t now_ms(void)
-{
-    struct timespec t;
-
-    if (clock_gettime(CLOCK_MONOTONIC, &t) < 0)
-        return INT64_MAX; /* no clock: every deadline is over */
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static void gather_anew(struct ni_context *ctx, const struct ni_ask *ask, unsigned findings,
                         unsigned dropped)
@@ -35,19 +25,20 @@ static void gather_until_ready(struct ni_context *ctx, const struct ni_ask *ask,
     char first[512], buf[512];
     struct ni_text missing = ni_text_on(first, sizeof(first));
     const unsigned findings = ctx->findings.n, dropped = ctx->findings.dropped;
-    const int64_t limit = (int64_t)ctx->options.wait * 1000, start = now_ms();
+    const int64_t limit = (int64_t)ctx->options.wait * 1000, start = ni_now_ms();
 
     buf[0] = '\0';
     ni_gather(&ctx->root, &ctx->env, ask, &ctx->inventory, &ctx->findings);
     if (ni_is_ready(&ctx->inventory, &missing))
         return;
-    for (int64_t waited; (waited = now_ms() - start) < limit;) {
+    for (int64_t waited; (waited = ni_now_ms() - start) < limit;) {
         if (ni_wait_ms(wait, limit - waited < LOOK_MS ? limit - waited : LOOK_MS))
             return;
         gather_anew(ctx, ask, findings, dropped);
         missing = ni_text_on(buf, sizeof(buf));
         if (ni_is_ready(&ctx->inventory, &missing)) {
-            ni_say(ctx, NI_LOG_INFO, "waited %lld ms for %s", (long long)(now_ms() - start), first);
+            ni_say(ctx, NI_LOG_INFO, "waited %lld ms for %s", (long long)(ni_now_ms() - start),
+                   first);
             return;
         }
     }

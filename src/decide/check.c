@@ -3,8 +3,6 @@
    on another. */
 #include "check.h"
 
-#include <string.h>
-
 static const struct ni_check checks[] = {
     {"rdma.netns", "netns_mode of ib_core, sys/class/infiniband, claims", ni_check_visible},
     {"hca.node", "dev/infiniband/uverbsN of the pod's HCAs", ni_check_nodes},
@@ -55,53 +53,32 @@ void ni_diagnose(const struct ni_facts *facts, const struct ni_plan *plan, struc
     }
 }
 
-/* What `doctor --probe` adds: asked of the devices themselves, judged with the trials. */
-static const struct {
-    const char *id, *prefix; /* of the findings that speak of it */
-} probes[] = {
-    {"probe.device", "verbs."},
-    {"probe.dmabuf", "verbs.dmabuf."},
-    {"probe.gid", "verbs.gid."},
-};
-_Static_assert(NI_COUNT(checks) + NI_COUNT(probes) <= NI_MAX_CHECK, "and for these");
-
-/* A finding belongs to the probe with the longest prefix, the last in the table. */
-static unsigned probe_of(const char *id)
+static enum ni_outcome outcome_of(bool found, unsigned judged, unsigned unknown)
 {
-    unsigned at = NI_COUNT(probes);
-    for (unsigned i = 0; i < NI_COUNT(probes); i++) {
-        if (ni_has_prefix(id, probes[i].prefix))
-            at = i;
-    }
-    return at;
-}
-
-/* Whether the trial got so far that the probe could look. */
-static bool was_asked(const struct ni_trial *t, const char *id)
-{
-    const bool device = t->device.dmabuf != NI_UNSET;
-    if (strcmp(id, "probe.gid") == 0)
-        return device && t->gid_err == 0;
-    return device;
+    const struct ni_seen seen = {judged, unknown};
+    return found ? NI_CHECK_FOUND : ni_seen_outcome(&seen);
 }
 
 void ni_diagnose_probes(const struct ni_trials *trials, const struct ni_findings *f,
                         struct ni_diagnosis *ret)
 {
-    bool found[NI_COUNT(probes) + 1] = {false};
-    for (unsigned i = 0; i < f->n; i++)
-        found[probe_of(ni_finding_kind(f->at[i].id)->id)] = true;
-    for (unsigned i = 0; i < NI_COUNT(probes); i++) {
-        struct ni_seen seen = {0, 0};
-        for (unsigned k = 0; k < trials->n; k++) {
-            if (was_asked(&trials->at[k], probes[i].id))
-                seen.judged++;
-            else
-                seen.unknown++;
-        }
-        ret->at[ret->n++] =
-            (struct ni_checked){probes[i].id, found[i] ? NI_CHECK_FOUND : ni_seen_outcome(&seen)};
+    const unsigned n = trials->n;
+    const bool dmabuf = ni_findings_has(f, NI_F_VERBS_DMABUF);
+    const bool gid = ni_findings_has(f, NI_F_VERBS_GID_DIFFERS);
+    unsigned answers = 0, tables = 0;
+    for (unsigned i = 0; i < n; i++) {
+        const bool answered = trials->at[i].device.dmabuf != NI_UNSET;
+        answers += answered;
+        tables += answered && trials->at[i].gid_err == 0;
     }
+    const struct ni_checked probes[] = {
+        {"probe.device", outcome_of(ni_trials_passed(trials) < n, n, 0)},
+        {"probe.dmabuf", outcome_of(dmabuf, answers, n - answers)},
+        {"probe.gid", outcome_of(gid, tables, n - tables)},
+    };
+    _Static_assert(NI_COUNT(checks) + NI_COUNT(probes) <= NI_MAX_CHECK, "and for these");
+    for (size_t i = 0; i < NI_COUNT(probes); i++)
+        ret->at[ret->n++] = probes[i];
 }
 
 enum ni_outcome ni_seen_outcome(const struct ni_seen *seen)

@@ -59,9 +59,4 @@ ni_check_fn ni_check_gpu_nodes, ni_check_gpu_place, ni_check_peermem, ni_check_i
 ni_check_fn ni_check_memlock, ni_check_shm;    /* check_memory.c */
 ni_check_fn ni_check_init, ni_check_host_name; /* check_process.c */
 
-/* A finding for each thing that the device says otherwise; name: of the HCA or port
-   (trial_compare.c). */
-void ni_compare_trial(const struct ni_facts *facts, const struct ni_trial *t, const char *name,
-                      struct ni_findings *f);
-
 #endif

@@ -1,188 +1,265 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The self-test for people: a line for each port, what went wrong, and the count. */
-#include <string.h>
-
+/* The self-test: for people a line for each port, what went wrong, and the count; for programs JSON.
+   The devices that doctor --probe asked, in both. */
+#include "selftest.h"
 #include "finding_text.h"
+#include "json.h"
 #include "nccl_init/report.h"
 #include "out.h"
-#include "selftest.h"
 #include "table.h"
 #include "words.h"
 
-/* ---- one line for each port ---- */
-
-enum { S_DEVICE, S_GID, S_MEMORY, S_WRITE, S_READ, S_LATENCY, S_DMABUF, S_RESULT, S_N };
-
-static void say_duration(struct ni_text *t, int64_t us)
-{
-    if (us < 10000)
-        ni_putf(t, "%lld us", (long long)us);
-    else
-        ni_putf(t, "%lld ms", (long long)(us / 1000));
-}
-
-int64_t ni_trial_mbps(int64_t bytes, int64_t us)
+static int64_t mbps_of(int64_t bytes, int64_t us)
 {
     return us > 0 ? (int64_t)((double)bytes * 8 / (double)us) : 0;
 }
 
-static void say_mbps(struct ni_text *t, int64_t bytes, int64_t us)
+/* ---- selftest: a line for each port ---- */
+
+static void put_mbps(struct ni_text *t, int64_t bytes, int64_t us)
 {
-    int64_t mbps = ni_trial_mbps(bytes, us);
-    if (us <= 0)
-        return;
-    if (mbps < 10000)
-        ni_putf(t, "%lld.%02lld Gb/s", (long long)(mbps / 1000), (long long)(mbps % 1000 / 10));
-    else
-        ni_putf(t, "%lld Gb/s", (long long)(mbps / 1000));
+    const long long mbps = (long long)mbps_of(bytes, us);
+    if (us > 0 && mbps < 10000)
+        ni_putf(t, "%lld.%02lld Gb/s", mbps / 1000, mbps % 1000 / 10);
+    else if (us > 0)
+        ni_putf(t, "%lld Gb/s", mbps / 1000);
 }
 
-static void say_latency(struct ni_text *t, int64_t ns)
-{
-    if (ns > 0)
-        ni_putf(t, "%lld.%lld us", (long long)(ns / 1000), (long long)(ns % 1000 / 100));
-}
-
-static void say_index(struct ni_text *t, const struct ni_trial *trial)
+static void put_index(struct ni_text *t, const struct ni_trial *trial)
 {
     char ip[NI_IP_TEXT];
-    if (!trial->roce) {
+    if (!trial->roce)
         ni_put(t, "by LID");
-        return;
-    }
-    if (trial->index < 0)
-        return;
-    ni_putf(t, "%d", trial->index);
-    if (!ni_ip_is_zero(trial->seen))
+    else if (trial->index >= 0)
+        ni_putf(t, "%d", trial->index);
+    if (trial->roce && !ni_ip_is_zero(trial->seen))
         ni_putf(t, " %s (%s)", ni_ip_text(trial->seen, ip), trial->seen_v2 ? "v2" : "v1");
     else if (!ni_ip_is_zero(trial->gid))
         ni_putf(t, " %s", ni_ip_text(trial->gid, ip));
 }
 
-static void say_dmabuf(struct ni_text *t, const struct ni_trial *trial)
+static void put_dmabuf(struct ni_text *t, const struct ni_trial *trial)
 {
     if (trial->device.dmabuf != NI_UNSET)
         ni_put(t, trial->device.dmabuf == NI_KNOWN ? "yes" : "no");
 }
 
-static void say_result(struct ni_row *row, unsigned column, const struct ni_trial *trial)
+static void put_result(struct ni_row *row, struct ni_text *t, const struct ni_trial *trial)
 {
-    const char *step = ni_step_text(trial->step);
+    const char *how = trial->end == NI_TRIAL_ENDED  ? "FAILED"
+                      : trial->end == NI_TRIAL_DIED ? "DIED"
+                                                    : "HANGS";
     row->tint = ni_trial_passed(trial) ? NI_GREEN : trial->untried ? NI_YELLOW : NI_RED;
     if (trial->untried)
-        ni_put(&row->cell[column], "not tried: no provider");
+        ni_put(t, "not tried: no provider");
     else if (ni_trial_passed(trial))
-        ni_put(&row->cell[column], "passed");
-    else if (trial->end == NI_TRIAL_ENDED)
-        ni_putf(&row->cell[column], "FAILED: %s", step);
-    else if (trial->end == NI_TRIAL_DIED)
-        ni_putf(&row->cell[column], "DIED: %s", step);
+        ni_put(t, "passed");
     else
-        ni_putf(&row->cell[column], "HANGS: %s", step);
+        ni_putf(t, "%s: %s", how, ni_step_text(trial->step));
 }
 
-static void say_name(struct ni_text *t, const struct ni_trial *trial, bool port)
-{
-    ni_quote(t, trial->hca);
-    if (port)
-        ni_putf(t, "/%u", trial->port);
-}
+static const char *const trial_head[] = {"DEVICE", "GID",     "REGISTERED", "WRITE",
+                                         "READ",   "LATENCY", "DMA-BUF",    "RESULT"};
 
 static void trial_row(const void *ctx, unsigned i, struct ni_row *row)
 {
     const struct ni_trials *all = ctx;
     const struct ni_trial *trial = &all->at[i];
-    say_name(&row->cell[S_DEVICE], trial, true);
-    say_index(&row->cell[S_GID], trial);
-    if (trial->register_us > 0 || trial->step > NI_STEP_REGISTER)
-        say_duration(&row->cell[S_MEMORY], trial->register_us);
-    say_mbps(&row->cell[S_WRITE], all->bytes, trial->write_us);
-    say_mbps(&row->cell[S_READ], all->bytes, trial->read_us);
-    say_latency(&row->cell[S_LATENCY], trial->latency_ns);
-    say_dmabuf(&row->cell[S_DMABUF], trial);
-    say_result(row, S_RESULT, trial);
-}
-
-/* ---- the whole ---- */
-
-static void say_head(struct ni_text *out, const struct ni_view *view)
-{
-    const struct ni_trials *all = view->trials;
-    char size[32], bytes[32];
-    struct ni_text s = ni_text_on(size, sizeof(size)), b = ni_text_on(bytes, sizeof(bytes));
-    ni_put_bytes(&s, all->size);
-    ni_put_bytes(&b, all->bytes);
-    if (all->n == 0) {
-        ni_putf(out, "Self-test: no port to try; %s\n", ni_say_source(view->inv->source));
-        return;
-    }
-    ni_putf(out,
-            "Self-test: %u port%s to try; %s\n"
-            "  each registers %s, then writes and reads back %s, from itself to itself\n\n",
-            all->n, all->n == 1 ? "" : "s", ni_say_source(view->inv->source), size, bytes);
+    const long long us = (long long)trial->register_us, ns = (long long)trial->latency_ns;
+    struct ni_text *cell = row->cell;
+    ni_quote(&cell[0], trial->hca);
+    ni_putf(&cell[0], "/%u", trial->port);
+    put_index(&cell[1], trial);
+    if (us > 0 || trial->step > NI_STEP_REGISTER)
+        ni_putf(&cell[2], "%lld %s", us < 10000 ? us : us / 1000, us < 10000 ? "us" : "ms");
+    put_mbps(&cell[3], all->bytes, trial->write_us);
+    put_mbps(&cell[4], all->bytes, trial->read_us);
+    if (ns > 0)
+        ni_putf(&cell[5], "%lld.%lld us", ns / 1000, ns % 1000 / 100);
+    put_dmabuf(&cell[6], trial);
+    put_result(row, &cell[7], trial);
 }
 
 /* "4 of 4 ports passed in 0.31 s" */
-static void say_count(struct ni_text *out, const struct ni_trials *all)
+static void put_count(struct ni_text *out, const struct ni_trials *all)
 {
-    unsigned tried = ni_trials_tried(all);
-    if (tried == 0)
+    const unsigned tried = ni_trials_tried(all);
+    const long long ms = (long long)all->took_ms;
+    if (tried == 0) {
         ni_put(out, "\nNothing was tried.\n");
-    else
-        ni_putf(out, "\n%u of %u port%s passed in %lld.%02lld s", ni_trials_passed(all), tried,
-                tried == 1 ? "" : "s", (long long)(all->took_ms / 1000),
-                (long long)(all->took_ms % 1000 / 10));
-    if (tried > 0 && tried < all->n)
+        return;
+    }
+    ni_putf(out, "\n%u of %u port%s passed in %lld.%02lld s", ni_trials_passed(all), tried,
+            tried == 1 ? "" : "s", ms / 1000, ms % 1000 / 10);
+    if (tried < all->n)
         ni_putf(out, "; %u not tried", all->n - tried);
-    if (tried > 0)
-        ni_put(out, "\n");
+    ni_put(out, "\n");
 }
 
 int ni_write_selftest(int fd, const struct ni_view *view)
 {
-    static const char *const head[S_N] = {"DEVICE", "GID",     "REGISTERED", "WRITE",
-                                          "READ",   "LATENCY", "DMA-BUF",    "RESULT"};
-    const struct ni_table table = {head,      S_N,          view->trials->n,
-                                   trial_row, view->trials, view->colour};
+    const struct ni_trials *all = view->trials;
+    const struct ni_table table = {trial_head, NI_COUNT(trial_head), all->n, trial_row,
+                                   all,        view->colour};
+    const char *source = ni_say_source(view->inv->source);
     struct ni_out o;
     struct ni_text *out = ni_out_on(&o, fd);
-    say_head(out, view);
-    if (view->trials->n > 0)
+    if (all->n == 0) {
+        ni_putf(out, "Self-test: no port to try; %s\n", source);
+    } else {
+        ni_putf(out, "Self-test: %u port%s to try; %s\n  each registers ", all->n,
+                all->n == 1 ? "" : "s", source);
+        ni_put_bytes(out, all->size);
+        ni_put(out, ", then writes and reads back ");
+        ni_put_bytes(out, all->bytes);
+        ni_put(out, ", from itself to itself\n\n");
         ni_table_write(out, &table);
+    }
     ni_say_findings_from(out, view->findings, NI_WARNING, view->colour);
-    say_count(out, view->trials);
+    put_count(out, all);
     return ni_out_end(&o);
 }
 
-/* ---- doctor --probe ---- */
+/* ---- doctor --probe: a line for each device ---- */
 
-enum { P_DEVICE, P_FIRMWARE, P_QPS, P_CQS, P_MRS, P_GIDS, P_DMABUF, P_RESULT, P_N };
+static const char *const probe_head[] = {"DEVICE", "FIRMWARE", "QPS",     "CQS",
+                                         "MRS",    "GIDS",     "DMA-BUF", "RESULT"};
 
 static void probe_row(const void *ctx, unsigned i, struct ni_row *row)
 {
     const struct ni_trial *trial = &((const struct ni_trials *)ctx)->at[i];
     const struct ni_trial_device *d = &trial->device;
-    say_name(&row->cell[P_DEVICE], trial, false);
+    struct ni_text *cell = row->cell;
+    ni_quote(&cell[0], trial->hca);
     if (d->dmabuf != NI_UNSET) {
-        ni_quote(&row->cell[P_FIRMWARE], d->firmware);
-        ni_putf(&row->cell[P_QPS], "%d", d->max_qp);
-        ni_putf(&row->cell[P_CQS], "%d", d->max_cq);
-        ni_putf(&row->cell[P_MRS], "%d", d->max_mr);
+        ni_quote(&cell[1], d->firmware);
+        ni_putf(&cell[2], "%d", d->max_qp);
+        ni_putf(&cell[3], "%d", d->max_cq);
+        ni_putf(&cell[4], "%d", d->max_mr);
         if (trial->gid_err == 0)
-            ni_putf(&row->cell[P_GIDS], "%u", trial->n_gid);
-        say_dmabuf(&row->cell[P_DMABUF], trial);
+            ni_putf(&cell[5], "%u", trial->n_gid);
     }
-    say_result(row, P_RESULT, trial);
+    put_dmabuf(&cell[6], trial);
+    put_result(row, &cell[7], trial);
 }
 
 void ni_say_probes(struct ni_text *out, const struct ni_view *view)
 {
-    static const char *const head[P_N] = {"DEVICE", "FIRMWARE", "QPS",     "CQS",
-                                          "MRS",    "GIDS",     "DMA-BUF", "RESULT"};
-    if (!view->trials || view->trials->n == 0)
+    const struct ni_trials *all = view->trials;
+    if (!all || all->n == 0)
         return;
-    const struct ni_table table = {head,      P_N,          view->trials->n,
-                                   probe_row, view->trials, view->colour};
+    const struct ni_table table = {probe_head, NI_COUNT(probe_head), all->n, probe_row,
+                                   all,        view->colour};
     ni_put(out, "\nWhat the devices say (libibverbs)\n");
     ni_table_write(out, &table);
+}
+
+/* ---- JSON ---- */
+
+static void gid_json(struct ni_json *j, const char *key, const uint8_t gid[NI_GID_BYTES])
+{
+    char ip[NI_IP_TEXT];
+    ni_json_text(j, key, ni_ip_is_zero(gid) ? NULL : ni_ip_text(gid, ip));
+}
+
+static void int_json(struct ni_json *j, const char *key, bool known, int64_t v)
+{
+    ni_json_num(j, key, (struct ni_num){v, known ? NI_KNOWN : NI_UNSET});
+}
+
+static void device_json(struct ni_json *j, const struct ni_trial *trial)
+{
+    const struct ni_trial_device *d = &trial->device;
+    if (d->dmabuf == NI_UNSET) {
+        ni_json_null(j, "device");
+        return;
+    }
+    ni_json_object(j, "device");
+    ni_json_text_or_null(j, "firmware", d->firmware);
+    ni_json_int(j, "max_qp", d->max_qp);
+    ni_json_int(j, "max_cq", d->max_cq);
+    ni_json_int(j, "max_mr", d->max_mr);
+    if (d->max_mr_size > INT64_MAX) /* more than JSON's integers hold */
+        ni_json_text(j, "max_mr_size", "unlimited");
+    else
+        ni_json_int(j, "max_mr_size", (int64_t)d->max_mr_size);
+    int_json(j, "gids", trial->gid_err == 0, trial->n_gid);
+    ni_json_bool(j, "dmabuf", d->dmabuf == NI_KNOWN);
+    ni_json_end(j);
+}
+
+static const char *end_text(const struct ni_trial *trial)
+{
+    static const char *const text[] = {
+        [NI_TRIAL_RUNNING] = "running", [NI_TRIAL_ENDED] = "ended", [NI_TRIAL_DIED] = "died",
+        [NI_TRIAL_KILLED] = "killed",   [NI_TRIAL_STUCK] = "stuck",
+    };
+    return text[trial->end];
+}
+
+static void loop_json(struct ni_json *j, const struct ni_trials *all, const struct ni_trial *t)
+{
+    int64_t write_mbps = mbps_of(all->bytes, t->write_us);
+    int64_t read_mbps = mbps_of(all->bytes, t->read_us);
+    int_json(j, "gid_index", t->index >= 0, t->index);
+    gid_json(j, "gid", t->seen);
+    gid_json(j, "gid_sysfs", t->gid);
+    if (ni_ip_is_zero(t->seen))
+        ni_json_null(j, "roce_v2");
+    else
+        ni_json_bool(j, "roce_v2", t->seen_v2);
+    ni_json_bytes(j, "memlock", (struct ni_num){t->memlock, t->memlock < 0 ? NI_UNSET : NI_KNOWN});
+    int_json(j, "wc_status", t->wc_status != 0, t->wc_status);
+    int_json(j, "vendor_err", t->wc_status != 0, t->vendor_err);
+    int_json(j, "register_us", t->register_us > 0, t->register_us);
+    int_json(j, "write_mbps", write_mbps > 0, write_mbps);
+    int_json(j, "read_mbps", read_mbps > 0, read_mbps);
+    int_json(j, "latency_ns", t->latency_ns > 0, t->latency_ns);
+}
+
+static void trial_json(struct ni_json *j, const struct ni_trials *all, const struct ni_trial *t)
+{
+    const char *err = t->err ? ni_errno_name(t->err) : NULL;
+    ni_json_object(j, NULL);
+    ni_json_text(j, "name", t->hca);
+    ni_json_int(j, "port", t->port);
+    ni_json_bool(j, "tried", !t->untried);
+    ni_json_bool(j, "passed", ni_trial_passed(t));
+    ni_json_text(j, "step", ni_step_text(t->step));
+    ni_json_text(j, "end", end_text(t));
+    if (err)
+        ni_json_text(j, "errno", err);
+    else
+        int_json(j, "errno", t->err != 0, t->err);
+    int_json(j, "signal", t->signal > 0, t->signal);
+    device_json(j, t);
+    if (!all->probe)
+        loop_json(j, all, t);
+    ni_json_end(j);
+}
+
+void ni_json_trials(struct ni_json *j, const char *key, const struct ni_trials *trials)
+{
+    ni_json_array(j, key);
+    for (unsigned i = 0; i < trials->n; i++)
+        trial_json(j, trials, &trials->at[i]);
+    ni_json_end(j);
+}
+
+int ni_write_selftest_json(int fd, const struct ni_view *view)
+{
+    const struct ni_trials *all = view->trials;
+    struct ni_out o;
+    struct ni_json json = ni_json_on(ni_out_on(&o, fd), true), *j = &json;
+    ni_json_object(j, NULL);
+    ni_json_int(j, "schema", NI_JSON_SCHEMA);
+    ni_json_int(j, "size", all->size);
+    ni_json_int(j, "bytes", all->bytes);
+    ni_json_int(j, "took_ms", all->took_ms);
+    ni_json_int(j, "tried", ni_trials_tried(all));
+    ni_json_int(j, "passed", ni_trials_passed(all));
+    ni_json_trials(j, "ports", all);
+    ni_json_findings(j, view->findings, false);
+    ni_json_end(j);
+    return ni_out_end(&o);
 }

@@ -12,7 +12,4 @@ void ni_say_probes(struct ni_text *out, const struct ni_view *view);
 /* One object for each trial. */
 void ni_json_trials(struct ni_json *j, const char *key, const struct ni_trials *trials);
 
-/* Megabits a second of so many bytes in so many microseconds; 0 when it was not measured. */
-int64_t ni_trial_mbps(int64_t bytes, int64_t us);
-
 #endif

@@ -99,7 +99,7 @@ headings docs/rules.md | sort >"$tmp/rules.md"
 same "rules" rules.c rules.md
 
 # the checks of --probe stand in a table of their own, below that of the others
-sed -n 's/^    {"\([a-z0-9.-]*\)", .*/\1/p' src/decide/check.c >"$tmp/check.c"
+sed -n 's/^ *{"\([a-z0-9.-]*\)", .*/\1/p' src/decide/check.c >"$tmp/check.c"
 # shellcheck disable=SC2016 # the backquotes are Markdown's
 sed -n '/^## Checks/,$ s/^| `\([a-z0-9.-]*\)` | .*/\1/p' docs/rules.md >"$tmp/checks.md"
 same "doctor's checks" check.c checks.md

@@ -99,7 +99,7 @@ static int setup(void **state)
     measured(t);
     t->read_us = 0;
     t->gid_err = EOPNOTSUPP;
-    t->wc_status = NI_WC_LOC_PROT_ERR;
+    t->wc_status = 4;
     t->vendor_err = 0;
     ni_report(&node.findings, NI_F_EXEC_PID1_NO_INIT, "PID 1", "it is `sh`, no init");
     ni_report(&node.findings, NI_F_VERBS_DMABUF, "mlx5_10/1", "no DMA-BUF");
@@ -335,7 +335,7 @@ static void test_json_failed(void **state)
     assert_true(json_is_null(json_object_get(p, "memlock")));
     p = json_array_get(ports, 5);
     assert_int(p, "port", 2);
-    assert_int(p, "wc_status", NI_WC_LOC_PROT_ERR);
+    assert_int(p, "wc_status", 4);
     assert_int(p, "vendor_err", 0);
     assert_true(json_is_null(json_object_get(p, "gid_index")));
     assert_true(json_is_null(json_object_get(p, "read_mbps")));
