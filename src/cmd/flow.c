@@ -28,8 +28,9 @@ static bool split_recorded(struct ni_context *ctx, size_t len)
 
 static int use_recorded(struct ni_context *ctx)
 {
-    ssize_t n = ni_read_raw(&ctx->root, ctx->recorded_text, sizeof(ctx->recorded_text), "%s",
-                            recorded_environ);
+    const struct ni_dir top = ni_dir_top(&ctx->root);
+    ssize_t n =
+        ni_read_raw(&top, ctx->recorded_text, sizeof(ctx->recorded_text), "%s", recorded_environ);
 
     if (n == -ENOENT)
         return 0; /* a tree without one: the caller's environment plays the pod's */

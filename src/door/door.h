@@ -76,18 +76,19 @@ struct ni_liner {
 /* -EILSEQ at a NUL: a line with one would reach `line` cut short. */
 int ni_liner_feed(struct ni_liner *l, const char *s, size_t n);
 
-/* ---- the three kinds of root behind one set of calls. `path` begins with a slash. ---- */
+/* ---- the three kinds of root behind one set of calls ---- */
 
 typedef void ni_name_fn(void *ctx, const char *name);
 
-/* As ni_read and the others of door.h, but a NUL is a byte like any other, and unrecorded. */
-ssize_t ni_raw_read(const struct ni_root *root, const char *path, char *buf, size_t cap);
-ssize_t ni_raw_readlink(const struct ni_root *root, const char *path, char *buf, size_t cap);
+/* As ni_read and the others of door.h, but a NUL is a byte like any other, and unrecorded. `path` is
+   whole, from the root on, and begins with a slash. */
+ssize_t ni_raw_read(const struct ni_dir *dir, const char *path, char *buf, size_t cap);
+ssize_t ni_raw_readlink(const struct ni_dir *dir, const char *path, char *buf, size_t cap);
 /* 0 and whether it is a directory. */
-int ni_raw_exists(const struct ni_root *root, const char *path, bool *ret_dir);
-int ni_raw_openable(const struct ni_root *root, const char *path);
-int ni_raw_lines(const struct ni_root *root, const char *path, struct ni_liner *l);
-int ni_raw_list(const struct ni_root *root, const char *path, ni_name_fn *name, void *ctx);
+int ni_raw_exists(const struct ni_dir *dir, const char *path, bool *ret_dir);
+int ni_raw_openable(const struct ni_dir *dir, const char *path);
+int ni_raw_lines(const struct ni_dir *dir, const char *path, struct ni_liner *l);
+int ni_raw_list(const struct ni_dir *dir, const char *path, ni_name_fn *name, void *ctx);
 
 /* tree.c */
 ssize_t ni_tree_read(const struct ni_tree *t, const char *path, char *buf, size_t cap);
@@ -97,42 +98,27 @@ int ni_tree_openable(const struct ni_tree *t, const char *path);
 int ni_tree_lines(const struct ni_tree *t, const char *path, struct ni_liner *l);
 int ni_tree_list(const struct ni_tree *t, const char *path, ni_name_fn *name, void *ctx);
 
-/* open.c: descriptors below "/" and directories, or -errno */
-
-/* How often a call is made that says to try again: a file system of another program (FUSE) may say
-   so for ever. */
-enum { NI_TRIES = 16 };
-/* openat2; EAGAIN, where something was renamed meanwhile, is tried again. */
-int ni_open_resolved(int dir, const char *path, int flags, uint64_t resolve);
-/* From the root itself. Where no more may be open, what is held goes first. */
-int ni_open_whole(const struct ni_root *root, const char *path, int flags);
-/* From the directory that is held, where the path is below it. */
-int ni_open_path(const struct ni_root *root, const char *path, int flags);
-/* Links of one directory are read one after the other, so the directory, path[0..len), stays open:
-   the last name of a path is not followed, and cannot lead anywhere. false: there is none to read
-   it from. */
-bool ni_hold_links(const struct ni_root *root, const char *path, size_t len);
-
 /* live.c: "/" and directories */
 
 /* A directory, or a file: its text is then in *ret_text, to be freed, *ret_len bytes and one spare
    byte. */
 int ni_sys_open(const char *path, struct ni_root *ret, char **ret_text, size_t *ret_len);
-void ni_sys_hold(const struct ni_root *root, const char *path);
-ssize_t ni_sys_read(const struct ni_root *root, const char *path, char *buf, size_t cap);
-ssize_t ni_sys_readlink(const struct ni_root *root, const char *path, char *buf, size_t cap);
-int ni_sys_exists(const struct ni_root *root, const char *path, bool *ret_dir);
+/* A descriptor that stands for the directory (O_PATH), or -errno. */
+int ni_sys_open_dir(const struct ni_dir *from, const char *path);
+ssize_t ni_sys_read(const struct ni_dir *dir, const char *path, char *buf, size_t cap);
+ssize_t ni_sys_readlink(const struct ni_dir *dir, const char *path, char *buf, size_t cap);
+int ni_sys_exists(const struct ni_dir *dir, const char *path, bool *ret_dir);
 bool ni_sys_is_at(const char *path, const char *name);
-int ni_sys_openable(const struct ni_root *root, const char *path);
-int ni_sys_lines(const struct ni_root *root, const char *path, struct ni_liner *l);
-int ni_sys_list(const struct ni_root *root, const char *path, ni_name_fn *name, void *ctx);
+int ni_sys_openable(const struct ni_dir *dir, const char *path);
+int ni_sys_lines(const struct ni_dir *dir, const char *path, struct ni_liner *l);
+int ni_sys_list(const struct ni_dir *dir, const char *path, ni_name_fn *name, void *ctx);
 
 /* ---- record.c, mask.c ---- */
 
 enum ni_access { NI_ACCESS_READ, NI_ACCESS_LINK, NI_ACCESS_EXISTS, NI_ACCESS_OPEN, NI_ACCESS_LIST };
 
-/* Puts what the access meets into root->record, links on the way too. */
-void ni_record(const struct ni_root *root, const char *path, enum ni_access access);
+/* Puts what the access meets into the record, links on the way too. */
+void ni_record(const struct ni_dir *dir, const char *path, enum ni_access access);
 
 /* Bytes that grow. */
 struct ni_bytes {

@@ -12,8 +12,83 @@
 
 #include "door.h"
 
+/* include/uapi/linux/openat2.h, which musl-gcc does not see. */
+#ifndef SYS_openat2
+#define SYS_openat2 437 /* the same on every architecture */
+#endif
+#ifndef RESOLVE_IN_ROOT
+#define RESOLVE_NO_MAGICLINKS 0x02
+#define RESOLVE_BENEATH       0x08
+#define RESOLVE_IN_ROOT       0x10
+#endif
+struct how {
+    uint64_t flags, mode, resolve;
+};
+
 /* A FIFO must not make us wait, a terminal not become ours. */
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+
+/* How often a call is made that says to try again: a file system of another program (FUSE) may say
+   so for ever. */
+enum { TRIES = 16 };
+
+/* ---- opening ---- */
+
+static int open_resolved(int dir, const char *path, int flags, uint64_t resolve)
+{
+    struct how how = {.flags = (uint64_t)flags, .resolve = resolve};
+    long fd = -1;
+
+    /* EAGAIN: something was renamed while ".." was resolved (openat2(2)). */
+    for (int tries = 0; tries < TRIES; tries++) {
+        fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
+        if (fd >= 0 || errno != EAGAIN)
+            break;
+    }
+    return fd < 0 ? -errno : (int)fd;
+}
+
+/* From where a path is walked. */
+struct place {
+    int fd;
+    const char *path;
+};
+
+/* From the directory if it is open. What is left of the path is then not absolute; if nothing is
+   left, or nothing is open, it is the whole path. */
+static struct place place_of(const struct ni_dir *dir, const char *path)
+{
+    if (dir->fd >= 0) {
+        const char *rest = path + 1 + dir->len;
+        rest += strspn(rest, "/");
+        if (*rest)
+            return (struct place){dir->fd, rest};
+    }
+    return (struct place){dir->root->kind == NI_ROOT_DIR ? dir->root->fd : AT_FDCWD, path};
+}
+
+static int open_at(const struct ni_dir *dir, const char *path, int flags)
+{
+    struct place at = place_of(dir, path);
+    int fd = -EXDEV;
+
+    if (dir->root->kind == NI_ROOT_LIVE) {
+        fd = openat(at.fd, at.path, flags);
+        return fd < 0 ? -errno : fd;
+    }
+    /* In a directory root a link may lead out of the directory that is open, but not out of the
+       root: such a path is EXDEV, and walked from the root. */
+    if (at.path != path)
+        fd = open_resolved(at.fd, at.path, flags, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+    if (fd == -EXDEV)
+        fd = open_resolved(dir->root->fd, path, flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+    return fd;
+}
+
+int ni_sys_open_dir(const struct ni_dir *from, const char *path)
+{
+    return open_at(from, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
 
 /* ---- files ---- */
 
@@ -24,29 +99,30 @@ static int check_mode(mode_t mode)
     return S_ISREG(mode) || S_ISDIR(mode) ? 0 : -ENXIO;
 }
 
-static int open_live(const struct ni_root *root, const char *path)
+static int open_live(const struct ni_dir *dir, const char *path)
 {
+    struct place at = place_of(dir, path);
     struct stat st;
 
     /* A path that a user chose may be a pipe (NCCL_CONF_FILE=<(...)) whose content is for NCCL. Our
        own lead to nothing but files and directories in sysfs and procfs. */
-    if (root->named || !(ni_has_prefix(path, "/sys/") || ni_has_prefix(path, "/proc/"))) {
-        if (fstatat(AT_FDCWD, path, &st, 0) < 0)
+    if (dir->named || !(ni_has_prefix(path, "/sys/") || ni_has_prefix(path, "/proc/"))) {
+        if (fstatat(at.fd, at.path, &st, 0) < 0)
             return -errno;
         int r = check_mode(st.st_mode);
         if (r < 0)
             return r;
     }
-    return ni_open_path(root, path, READ_FLAGS);
+    return open_at(dir, path, READ_FLAGS);
 }
 
-static int open_file(const struct ni_root *root, const char *path)
+static int open_file(const struct ni_dir *dir, const char *path)
 {
     struct stat st;
 
-    if (root->kind == NI_ROOT_LIVE)
-        return open_live(root, path);
-    int fd = ni_open_path(root, path, READ_FLAGS);
+    if (dir->root->kind == NI_ROOT_LIVE)
+        return open_live(dir, path);
+    int fd = open_at(dir, path, READ_FLAGS);
     if (fd < 0)
         return fd;
     /* Here a disk may pose as a file of sysfs: its content is not the root's. */
@@ -65,7 +141,7 @@ static ssize_t read_some(int fd, char *buf, size_t cap)
     enum { MOST = 1 << 20 };
     ssize_t n = -1;
 
-    for (int tries = 0; tries < NI_TRIES; tries++) {
+    for (int tries = 0; tries < TRIES; tries++) {
         n = read(fd, buf, cap < MOST ? cap : MOST);
         if (n >= 0 || errno != EINTR)
             break;
@@ -98,22 +174,22 @@ static ssize_t read_all(int fd, char *buf, size_t cap, bool attribute)
     return (ssize_t)(n > 0 && buf[n - 1] == '\n' ? n - 1 : n);
 }
 
-ssize_t ni_sys_read(const struct ni_root *root, const char *path, char *buf, size_t cap)
+ssize_t ni_sys_read(const struct ni_dir *dir, const char *path, char *buf, size_t cap)
 {
-    int fd = open_file(root, path);
+    int fd = open_file(dir, path);
 
     if (fd < 0)
         return fd;
-    ssize_t n = read_all(fd, buf, cap, !root->named && ni_has_prefix(path, "/sys/"));
+    ssize_t n = read_all(fd, buf, cap, !dir->named && ni_has_prefix(path, "/sys/"));
     (void)close(fd);
     return n;
 }
 
-int ni_sys_lines(const struct ni_root *root, const char *path, struct ni_liner *l)
+int ni_sys_lines(const struct ni_dir *dir, const char *path, struct ni_liner *l)
 {
     char buf[NI_PAGE];
     size_t all = 0;
-    int fd = open_file(root, path);
+    int fd = open_file(dir, path);
 
     if (fd < 0)
         return fd;
@@ -131,53 +207,41 @@ int ni_sys_lines(const struct ni_root *root, const char *path, struct ni_liner *
     return (int)n;
 }
 
-static ssize_t readlink_in_root(const struct ni_root *root, const char *path, char *buf, size_t cap)
+ssize_t ni_sys_readlink(const struct ni_dir *dir, const char *path, char *buf, size_t cap)
 {
-    const char *slash = strrchr(path, '/');
+    struct place at = place_of(dir, path);
     ssize_t n;
 
-    if (ni_hold_links(root, path, (size_t)(slash - path))) {
-        n = readlinkat(root->held->links.fd, slash + 1, buf, cap);
-        return n < 0 ? -errno : n;
-    }
-    int fd = ni_open_whole(root, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return fd;
-    n = readlinkat(fd, "", buf, cap);
-    /* The empty path of something that is no link gives ENOENT (fs/stat.c do_readlinkat). */
-    if (n < 0)
-        n = errno == ENOENT ? -EINVAL : -errno;
-    (void)close(fd);
-    return n;
-}
-
-ssize_t ni_sys_readlink(const struct ni_root *root, const char *path, char *buf, size_t cap)
-{
-    ssize_t n;
-
-    if (root->kind == NI_ROOT_LIVE) {
-        n = readlinkat(AT_FDCWD, path, buf, cap);
+    /* A single name is not followed, so it cannot lead out of a directory root. */
+    if (dir->root->kind == NI_ROOT_LIVE || !strchr(at.path, '/')) {
+        n = readlinkat(at.fd, at.path, buf, cap);
         n = n < 0 ? -errno : n;
     } else {
-        n = readlink_in_root(root, path, buf, cap);
+        int fd = open_at(dir, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0)
+            return fd;
+        n = readlinkat(fd, "", buf, cap);
+        /* The empty path of something that is no link gives ENOENT (fs/stat.c do_readlinkat). */
+        if (n < 0)
+            n = errno == ENOENT ? -EINVAL : -errno;
+        (void)close(fd);
     }
     return n >= 0 && (size_t)n >= cap ? -EOVERFLOW : n;
 }
 
-int ni_sys_exists(const struct ni_root *root, const char *path, bool *ret_dir)
+int ni_sys_exists(const struct ni_dir *dir, const char *path, bool *ret_dir)
 {
+    struct place at = place_of(dir, path);
     struct stat st;
-    int r = 0;
+    int r;
 
-    if (root->kind == NI_ROOT_LIVE) {
-        if (fstatat(AT_FDCWD, path, &st, 0) < 0)
-            return -errno;
+    if (dir->root->kind == NI_ROOT_LIVE) {
+        r = fstatat(at.fd, at.path, &st, 0) < 0 ? -errno : 0;
     } else {
-        int fd = ni_open_path(root, path, O_PATH | O_CLOEXEC);
+        int fd = open_at(dir, path, O_PATH | O_CLOEXEC);
         if (fd < 0)
             return fd;
-        if (fstat(fd, &st) < 0)
-            r = -errno;
+        r = fstat(fd, &st) < 0 ? -errno : 0;
         (void)close(fd);
     }
     *ret_dir = r == 0 && S_ISDIR(st.st_mode);
@@ -197,16 +261,16 @@ bool ni_sys_is_at(const char *path, const char *name)
                                      (lstat(path, &st) == 0 && is_same(&st, &at)));
 }
 
-int ni_sys_openable(const struct ni_root *root, const char *path)
+int ni_sys_openable(const struct ni_dir *dir, const char *path)
 {
-    bool dir;
+    bool is_dir;
 
     /* Nodes in a directory are no devices of this machine, or not this pod's. */
-    if (root->kind != NI_ROOT_LIVE)
-        return ni_sys_exists(root, path, &dir);
+    if (dir->root->kind != NI_ROOT_LIVE)
+        return ni_sys_exists(dir, path, &is_dir);
     /* drivers/infiniband/core/uverbs_main.c ib_uverbs_open: the context goes with the descriptor,
        nothing is left. */
-    int fd = ni_open_whole(root, path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int fd = open_at(dir, path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
         return fd;
     (void)close(fd);
@@ -228,11 +292,11 @@ static void each_name(const char *buf, size_t n, ni_name_fn *name, void *ctx)
     }
 }
 
-int ni_sys_list(const struct ni_root *root, const char *path, ni_name_fn *name, void *ctx)
+int ni_sys_list(const struct ni_dir *dir, const char *path, ni_name_fn *name, void *ctx)
 {
     alignas(8) char buf[2 * NI_PAGE]; /* opendir would take it from the heap */
     long n;
-    int fd = ni_open_path(root, path, READ_FLAGS | O_DIRECTORY);
+    int fd = open_at(dir, path, READ_FLAGS | O_DIRECTORY);
 
     if (fd < 0)
         return fd;
@@ -274,7 +338,7 @@ static int read_text(int fd, char **ret, size_t *ret_len)
    a filter that does not know it may answer EPERM (old container runtimes). */
 static int look_at(const char *path, bool *ret_lacks_openat2)
 {
-    int fd = ni_open_resolved(AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);
+    int fd = open_resolved(AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);
 
     *ret_lacks_openat2 = fd == -ENOSYS || fd == -EPERM;
     if (!*ret_lacks_openat2)

@@ -35,7 +35,7 @@ static void add(struct ni_tree *t, const char *path, enum sure sure, struct ni_e
 
 /* That a path is too long, or leads through a file, a tree says too. What cannot even be looked at
    lies in a directory that lets nobody through. */
-static void add_errno(const struct ni_root *root, const char *path, int err)
+static void add_errno(const struct ni_dir *from, const char *path, int err)
 {
     char dir[NI_TREE_PATH + 1];
     const char *slash = strrchr(path, '/');
@@ -43,45 +43,45 @@ static void add_errno(const struct ni_root *root, const char *path, int err)
 
     if (err == -ENOTDIR || err == -ENAMETOOLONG || err == -ELOOP)
         return;
-    if (err != -ENOENT && slash > path && ni_raw_exists(root, path, &is_dir) == err) {
+    if (err != -ENOENT && slash > path && ni_raw_exists(from, path, &is_dir) == err) {
         (void)ni_copyn(dir, sizeof(dir), path, (size_t)(slash - path));
         path = dir;
     }
-    add(root->record, path, READ, (struct ni_entry){.kind = NI_ENTRY_ERR, .err = -err});
+    add(from->root->record, path, READ, (struct ni_entry){.kind = NI_ENTRY_ERR, .err = -err});
 }
 
-static void add_exists(const struct ni_root *root, const char *path)
+static void add_exists(const struct ni_dir *from, const char *path)
 {
     bool dir;
-    int r = ni_raw_exists(root, path, &dir);
+    int r = ni_raw_exists(from, path, &dir);
 
     if (r < 0)
-        add_errno(root, path, r);
+        add_errno(from, path, r);
     else
-        add(root->record, path, SEEN,
+        add(from->root->record, path, SEEN,
             (struct ni_entry){.kind = dir ? NI_ENTRY_DIR : NI_ENTRY_FILE});
 }
 
-static void add_read(const struct ni_root *root, const char *path)
+static void add_read(const struct ni_dir *from, const char *path)
 {
     static char *buf;
 
     if (!buf)
         buf = malloc(NI_TREE_FILE); /* pages that are not touched cost nothing */
-    ssize_t n = buf ? ni_raw_read(root, path, buf, NI_TREE_FILE) : -ENOMEM;
+    ssize_t n = buf ? ni_raw_read(from, path, buf, NI_TREE_FILE) : -ENOMEM;
     if (n == -EISDIR)
-        add_exists(root, path);
+        add_exists(from, path);
     else if (n == -EOVERFLOW || n == -ENOMEM)
-        root->record->failed = n == -ENOMEM ? -ENOMEM : -EFBIG;
+        from->root->record->failed = n == -ENOMEM ? -ENOMEM : -EFBIG;
     else if (n < 0)
-        add_errno(root, path, (int)n);
+        add_errno(from, path, (int)n);
     else
-        add(root->record, path, READ,
+        add(from->root->record, path, READ,
             (struct ni_entry){.kind = NI_ENTRY_FILE, .value = buf, .len = (uint32_t)n});
 }
 
 struct listing {
-    const struct ni_root *root;
+    const struct ni_dir *from;
     const char *dir;
 };
 
@@ -91,84 +91,86 @@ static void add_name(void *ctx, const char *name)
     char path[NI_TREE_PATH];
 
     if (ni_format(path, sizeof(path), "%s/%s", l->dir, name))
-        add(l->root->record, path, LISTED, (struct ni_entry){.kind = NI_ENTRY_DIR});
+        add(l->from->root->record, path, LISTED, (struct ni_entry){.kind = NI_ENTRY_DIR});
 }
 
-static void add_list(const struct ni_root *root, const char *path)
+static void add_list(const struct ni_dir *from, const char *path)
 {
-    struct listing l = {root, path};
-    int r = ni_raw_list(root, path, add_name, &l);
+    struct listing l = {from, path};
+    int r = ni_raw_list(from, path, add_name, &l);
 
     if (r == -ENOTDIR)
-        add_exists(root, path);
+        add_exists(from, path);
     else if (r < 0)
-        add_errno(root, path, r);
+        add_errno(from, path, r);
     else
-        add(root->record, path, READ, (struct ni_entry){.kind = NI_ENTRY_DIR});
+        add(from->root->record, path, READ, (struct ni_entry){.kind = NI_ENTRY_DIR});
 }
 
 /* proc/self is a link to a number and proc/net one through it. As directories they make a record
    that people can read, and that is the same for each run. */
-static bool is_proc_alias(const struct ni_root *root, const char *path)
+static bool is_proc_alias(const struct ni_dir *from, const char *path)
 {
     static const char *const alias[] = {"/proc/self", "/proc/thread-self", "/proc/net"};
 
-    return root->kind == NI_ROOT_LIVE && ni_is_any(path, alias, NI_COUNT(alias));
+    return from->root->kind == NI_ROOT_LIVE && ni_is_any(path, alias, NI_COUNT(alias));
 }
 
 /* The link at that path, into the record too: 1. 0: it is none. */
-static int meet_link(const struct ni_root *root, const char *path, char target[NI_TREE_PATH])
+static int meet_link(const struct ni_dir *from, const char *path, char target[NI_TREE_PATH])
 {
-    ssize_t n = ni_raw_readlink(root, path, target, NI_TREE_PATH);
+    ssize_t n = ni_raw_readlink(from, path, target, NI_TREE_PATH);
 
     if (n < 0)
         return n == -EINVAL ? 0 : (int)n;
     target[n] = '\0';
-    add(root->record, path, READ,
+    add(from->root->record, path, READ,
         (struct ni_entry){.kind = NI_ENTRY_LINK, .value = target, .len = (uint32_t)n});
     return 1;
 }
 
 static int step(void *ctx, const char *path, bool last, char target[NI_TREE_PATH])
 {
-    const struct ni_root *root = ctx;
+    const struct ni_dir *from = ctx;
     char at[NI_TREE_PATH + 1];
 
     (void)ni_format(at, sizeof(at), "/%s", path);
-    int r = is_proc_alias(root, at) ? 0 : meet_link(root, at, target);
+    int r = is_proc_alias(from, at) ? 0 : meet_link(from, at, target);
     return r < 0 && last ? 0 : r; /* the last one's own error is for the access to meet */
 }
 
-void ni_record(const struct ni_root *root, const char *path, enum ni_access access)
+void ni_record(const struct ni_dir *dir, const char *path, enum ni_access access)
 {
-    struct ni_root from = *root;
+    struct ni_dir top = ni_dir_top(dir->root), *from = &top; /* paths that links make are whole */
+
+    top.named = dir->named;
     char at[NI_TREE_PATH + 1] = "/", target[NI_TREE_PATH];
-    int r = ni_walk(path, access != NI_ACCESS_LINK, at + 1, step, &from);
+    int r = ni_walk(path, access != NI_ACCESS_LINK, at + 1, step, from);
 
     if (r < 0) {
-        add_errno(root, at, r);
+        add_errno(from, at, r);
         return;
     }
     switch (access) {
     case NI_ACCESS_READ:
-        add_read(root, at);
+        add_read(from, at);
         return;
     case NI_ACCESS_LIST:
-        add_list(root, at);
+        add_list(from, at);
         return;
     case NI_ACCESS_LINK:
-        r = meet_link(root, at, target);
+        r = meet_link(from, at, target);
         break;
     case NI_ACCESS_OPEN:
-        r = ni_raw_openable(root, at);
+        r = ni_raw_openable(from, at);
         break;
     case NI_ACCESS_EXISTS:
         break;
     }
     if (r < 0)
-        add_errno(root, at, r);
+        add_errno(from, at, r);
     else if (r == 0)
-        add_exists(root, at);
+        add_exists(from, at);
 }
 
 int ni_record_add(const struct ni_root *root, const char *path, const char *value, size_t len)

@@ -51,173 +51,189 @@ int ni_root_record(struct ni_root *root)
 
 /* ---- the kinds of root ---- */
 
-ssize_t ni_raw_read(const struct ni_root *root, const char *path, char *buf, size_t cap)
+ssize_t ni_raw_read(const struct ni_dir *dir, const char *path, char *buf, size_t cap)
 {
-    return root->kind == NI_ROOT_TREE ? ni_tree_read(root->tree, path, buf, cap)
-                                      : ni_sys_read(root, path, buf, cap);
+    const struct ni_tree *t = dir->root->tree;
+
+    return t ? ni_tree_read(t, path, buf, cap) : ni_sys_read(dir, path, buf, cap);
 }
 
-ssize_t ni_raw_readlink(const struct ni_root *root, const char *path, char *buf, size_t cap)
+ssize_t ni_raw_readlink(const struct ni_dir *dir, const char *path, char *buf, size_t cap)
 {
-    return root->kind == NI_ROOT_TREE ? ni_tree_readlink(root->tree, path, buf, cap)
-                                      : ni_sys_readlink(root, path, buf, cap);
+    const struct ni_tree *t = dir->root->tree;
+
+    return t ? ni_tree_readlink(t, path, buf, cap) : ni_sys_readlink(dir, path, buf, cap);
 }
 
-int ni_raw_exists(const struct ni_root *root, const char *path, bool *ret_dir)
+int ni_raw_exists(const struct ni_dir *dir, const char *path, bool *ret_dir)
 {
-    return root->kind == NI_ROOT_TREE ? ni_tree_exists(root->tree, path, ret_dir)
-                                      : ni_sys_exists(root, path, ret_dir);
+    const struct ni_tree *t = dir->root->tree;
+
+    return t ? ni_tree_exists(t, path, ret_dir) : ni_sys_exists(dir, path, ret_dir);
 }
 
-int ni_raw_openable(const struct ni_root *root, const char *path)
+int ni_raw_openable(const struct ni_dir *dir, const char *path)
 {
-    return root->kind == NI_ROOT_TREE ? ni_tree_openable(root->tree, path)
-                                      : ni_sys_openable(root, path);
+    const struct ni_tree *t = dir->root->tree;
+
+    return t ? ni_tree_openable(t, path) : ni_sys_openable(dir, path);
 }
 
-int ni_raw_lines(const struct ni_root *root, const char *path, struct ni_liner *l)
+int ni_raw_lines(const struct ni_dir *dir, const char *path, struct ni_liner *l)
 {
-    return root->kind == NI_ROOT_TREE ? ni_tree_lines(root->tree, path, l)
-                                      : ni_sys_lines(root, path, l);
+    const struct ni_tree *t = dir->root->tree;
+
+    return t ? ni_tree_lines(t, path, l) : ni_sys_lines(dir, path, l);
 }
 
-int ni_raw_list(const struct ni_root *root, const char *path, ni_name_fn *name, void *ctx)
+int ni_raw_list(const struct ni_dir *dir, const char *path, ni_name_fn *name, void *ctx)
 {
-    return root->kind == NI_ROOT_TREE ? ni_tree_list(root->tree, path, name, ctx)
-                                      : ni_sys_list(root, path, name, ctx);
+    const struct ni_tree *t = dir->root->tree;
+
+    return t ? ni_tree_list(t, path, name, ctx) : ni_sys_list(dir, path, name, ctx);
 }
 
-/* ---- the calls ---- */
+/* ---- paths ---- */
 
 /* A path below the root, with the slash that stands for it. */
 struct path {
     char text[NI_PATH + 1];
+    int err; /* 0 or -ENAMETOOLONG */
 };
 
-/* 0 or -ENAMETOOLONG. */
-static int NI_PRINTF(2, 0) format(struct path *p, const char *fmt, va_list ap)
+static void NI_PRINTF(3, 0)
+    join(const struct ni_dir *dir, struct path *p, const char *fmt, va_list ap)
 {
     struct ni_text t = ni_text_on(p->text, sizeof(p->text));
 
     ni_put(&t, "/");
+    ni_put(&t, dir->path);
+    if (t.len > 1)
+        ni_put(&t, "/");
     ni_vputf(&t, fmt, ap);
-    return t.cut ? -ENAMETOOLONG : 0;
+    p->err = t.cut || dir->cut ? -ENAMETOOLONG : 0;
 }
 
-static int NI_PRINTF(4, 0) format_and_record(const struct ni_root *root, enum ni_access access,
-                                             struct path *p, const char *fmt, va_list ap)
+/* The path that a call's own arguments make. */
+#define JOIN(dir, p, fmt)            \
+    do {                             \
+        va_list ap;                  \
+        va_start(ap, fmt);           \
+        join((dir), (p), (fmt), ap); \
+        va_end(ap);                  \
+    } while (0)
+
+struct ni_dir ni_dir_top(const struct ni_root *root)
 {
-    int r = format(p, fmt, ap);
-
-    if (r == 0 && root->record)
-        ni_record(root, p->text, access);
-    return r;
+    return (struct ni_dir){.root = root, .fd = -1};
 }
 
-void ni_held_init(struct ni_held *held)
+static struct ni_dir dir_at(const struct ni_dir *from, const struct path *p)
 {
-    held->dir.fd = held->links.fd = -1;
+    struct ni_dir dir = *from;
+
+    dir.cut = p->err < 0;
+    (void)ni_copy(dir.path, sizeof(dir.path), p->text + 1);
+    return dir;
 }
 
-void ni_held_close(struct ni_held *held)
-{
-    if (held->dir.fd >= 0)
-        (void)close(held->dir.fd);
-    if (held->links.fd >= 0)
-        (void)close(held->links.fd);
-    ni_held_init(held);
-}
-
-void ni_hold(const struct ni_root *root, const char *fmt, ...)
-{
-    struct path p;
-    va_list ap;
-
-    if (!root->held || root->kind == NI_ROOT_TREE)
-        return;
-    va_start(ap, fmt);
-    int r = format(&p, fmt, ap);
-    va_end(ap);
-    if (r == 0)
-        ni_sys_hold(root, p.text);
-}
-
-ssize_t ni_read(const struct ni_root *root, char *buf, size_t cap, const char *fmt, ...)
+struct ni_dir ni_dir_at(const struct ni_dir *from, const char *fmt, ...)
 {
     struct path p;
-    va_list ap;
 
-    va_start(ap, fmt);
-    ssize_t n = format_and_record(root, NI_ACCESS_READ, &p, fmt, ap);
-    va_end(ap);
+    JOIN(from, &p, fmt);
+    return dir_at(from, &p);
+}
+
+struct ni_dir ni_dir_open(const struct ni_dir *from, const char *fmt, ...)
+{
+    struct path p;
+
+    JOIN(from, &p, fmt);
+    struct ni_dir dir = dir_at(from, &p);
+    dir.fd = p.err < 0 || from->root->tree ? -1 : ni_sys_open_dir(from, p.text);
+    dir.len = strlen(dir.path);
+    return dir;
+}
+
+void ni_dir_close(struct ni_dir *dir)
+{
+    if (dir->fd >= 0)
+        (void)close(dir->fd);
+    dir->fd = -1;
+}
+
+/* ---- the calls ---- */
+
+/* What the recorder is to see. 0 or -errno: then there is nothing to look at. */
+static int pass(const struct ni_dir *dir, const struct path *p, enum ni_access access)
+{
+    if (p->err == 0 && dir->root->record && !dir->unrecorded)
+        ni_record(dir, p->text, access);
+    return p->err;
+}
+
+ssize_t ni_read(const struct ni_dir *dir, char *buf, size_t cap, const char *fmt, ...)
+{
+    struct path p;
+
+    JOIN(dir, &p, fmt);
+    ssize_t n = pass(dir, &p, NI_ACCESS_READ);
     if (n == 0)
-        n = ni_raw_read(root, p.text, buf, cap);
+        n = ni_raw_read(dir, p.text, buf, cap);
     if (n > 0 && memchr(buf, '\0', (size_t)n))
         n = -EILSEQ;
     buf[n < 0 ? 0 : n] = '\0';
     return n;
 }
 
-ssize_t ni_read_raw(const struct ni_root *root, char *buf, size_t cap, const char *fmt, ...)
+ssize_t ni_read_raw(const struct ni_dir *dir, char *buf, size_t cap, const char *fmt, ...)
 {
     struct path p;
-    va_list ap;
 
-    va_start(ap, fmt);
-    ssize_t n = format(&p, fmt, ap);
-    va_end(ap);
-    if (n == 0)
-        n = ni_raw_read(root, p.text, buf, cap);
+    JOIN(dir, &p, fmt);
+    ssize_t n = p.err < 0 ? p.err : ni_raw_read(dir, p.text, buf, cap);
     buf[n < 0 ? 0 : n] = '\0';
     return n;
 }
 
-ssize_t ni_readlink(const struct ni_root *root, char *buf, size_t cap, const char *fmt, ...)
+ssize_t ni_readlink(const struct ni_dir *dir, char *buf, size_t cap, const char *fmt, ...)
 {
     struct path p;
-    va_list ap;
 
-    va_start(ap, fmt);
-    ssize_t n = format_and_record(root, NI_ACCESS_LINK, &p, fmt, ap);
-    va_end(ap);
+    JOIN(dir, &p, fmt);
+    ssize_t n = pass(dir, &p, NI_ACCESS_LINK);
     if (n == 0)
-        n = ni_raw_readlink(root, p.text, buf, cap);
+        n = ni_raw_readlink(dir, p.text, buf, cap);
     buf[n < 0 ? 0 : n] = '\0';
     return n;
 }
 
-int ni_exists(const struct ni_root *root, const char *fmt, ...)
+int ni_exists(const struct ni_dir *dir, const char *fmt, ...)
 {
     struct path p;
-    va_list ap;
-    bool dir;
+    bool is_dir;
 
-    va_start(ap, fmt);
-    int r = format_and_record(root, NI_ACCESS_EXISTS, &p, fmt, ap);
-    va_end(ap);
-    return r < 0 ? r : ni_raw_exists(root, p.text, &dir);
+    JOIN(dir, &p, fmt);
+    int r = pass(dir, &p, NI_ACCESS_EXISTS);
+    return r < 0 ? r : ni_raw_exists(dir, p.text, &is_dir);
 }
 
-bool ni_is_at(const struct ni_root *root, const char *name, const char *fmt, ...)
+bool ni_is_at(const struct ni_dir *dir, const char *name, const char *fmt, ...)
 {
     struct path p;
-    va_list ap;
 
-    va_start(ap, fmt);
-    int r = format(&p, fmt, ap);
-    va_end(ap);
-    return r == 0 && root->kind == NI_ROOT_LIVE && ni_sys_is_at(p.text, name);
+    JOIN(dir, &p, fmt);
+    return p.err == 0 && dir->root->kind == NI_ROOT_LIVE && ni_sys_is_at(p.text, name);
 }
 
-int ni_openable(const struct ni_root *root, const char *fmt, ...)
+int ni_openable(const struct ni_dir *dir, const char *fmt, ...)
 {
     struct path p;
-    va_list ap;
 
-    va_start(ap, fmt);
-    int r = format_and_record(root, NI_ACCESS_OPEN, &p, fmt, ap);
-    va_end(ap);
-    return r < 0 ? r : ni_raw_openable(root, p.text);
+    JOIN(dir, &p, fmt);
+    int r = pass(dir, &p, NI_ACCESS_OPEN);
+    return r < 0 ? r : ni_raw_openable(dir, p.text);
 }
 
 /* ---- lines ---- */
@@ -248,21 +264,19 @@ int ni_liner_feed(struct ni_liner *l, const char *s, size_t n)
     return 0;
 }
 
-int ni_lines(const struct ni_root *root, ni_line_fn *line, void *ctx, const char *fmt, ...)
+int ni_lines(const struct ni_dir *dir, ni_line_fn *line, void *ctx, const char *fmt, ...)
 {
     struct ni_liner liner;
     struct path p;
-    va_list ap;
 
-    va_start(ap, fmt);
-    int r = format_and_record(root, NI_ACCESS_READ, &p, fmt, ap);
-    va_end(ap);
+    JOIN(dir, &p, fmt);
+    int r = pass(dir, &p, NI_ACCESS_READ);
     if (r < 0)
         return r;
     liner.line = line;
     liner.ctx = ctx;
     liner.len = 0;
-    r = ni_raw_lines(root, p.text, &liner);
+    r = ni_raw_lines(dir, p.text, &liner);
     if (r == 0 && liner.len > 0) /* a last line needs no newline */
         end_line(&liner);
     return r;
@@ -296,19 +310,17 @@ static int by_name(const void *a, const void *b)
     return ni_natural_cmp(*x, *y);
 }
 
-int ni_list(const struct ni_root *root, struct ni_names *ret, const char *fmt, ...)
+int ni_list(const struct ni_dir *dir, struct ni_names *ret, const char *fmt, ...)
 {
     struct listing listing = {.ret = ret};
     struct path p;
-    va_list ap;
 
-    va_start(ap, fmt);
-    int r = format_and_record(root, NI_ACCESS_LIST, &p, fmt, ap);
-    va_end(ap);
+    JOIN(dir, &p, fmt);
     ret->n = 0;
     ret->cut = false;
+    int r = pass(dir, &p, NI_ACCESS_LIST);
     if (r == 0)
-        r = ni_raw_list(root, p.text, add_name, &listing);
+        r = ni_raw_list(dir, p.text, add_name, &listing);
     if (r < 0) {
         ret->n = 0;
         ret->cut = false;

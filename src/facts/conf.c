@@ -94,9 +94,9 @@ static bool below_root(const char *path, char buf[NI_PATH])
     return !t.cut;
 }
 
-struct ni_root ni_named_root(const struct ni_probe *p)
+struct ni_dir ni_named_root(const struct ni_probe *p)
 {
-    struct ni_root root = *p->root;
+    struct ni_dir root = *p->root;
     root.named = true;
     return root;
 }
@@ -106,7 +106,7 @@ enum ni_known ni_probe_readable(struct ni_probe *p, const char *path)
     char below[NI_PATH], first[16];
     if (!below_root(path, below))
         return NI_BAD;
-    const struct ni_root root = ni_named_root(p);
+    const struct ni_dir root = ni_named_root(p);
     ssize_t n = ni_read(&root, first, sizeof(first), "%s", below);
     return n >= 0 || n == -EOVERFLOW || n == -EILSEQ ? NI_KNOWN : ni_known_of((int)n);
 }
@@ -133,7 +133,7 @@ static void read_conf(struct ni_probe *p, const struct library *lib, const char 
     }
     if (p->ask->own_conf && ni_is_at(p->root, p->ask->own_conf, "%s", below))
         return;
-    const struct ni_root root = ni_named_root(p);
+    const struct ni_dir root = ni_named_root(p);
     int err = ni_lines(&root, conf_line, &c, "%s", below);
     if (err < 0 && ni_known_of(err) != NI_ABSENT)
         ni_report(p->f, NI_F_CONF_UNREADABLE, file, "%s", ni_errno_text(err));
@@ -166,18 +166,18 @@ static const char *home_of_user(struct ni_probe *p, struct user *user)
 {
     static const char path[] = "etc/passwd";
     const struct ni_num *uid = &p->inv->self.real_uid;
-    struct ni_root unrecorded = *p->root;
-    unrecorded.record = NULL;
+    struct ni_dir root = *p->root;
+    root.unrecorded = true;
     *user = (struct user){.uid = (uint64_t)uid->v};
     if (uid->known != NI_KNOWN)
         return NULL;
-    int err = ni_lines(&unrecorded, passwd_line, user, path);
+    int err = ni_lines(&root, passwd_line, user, path);
     if (err < 0 && ni_known_of(ni_note_unreadable(p, path, err)) != NI_ABSENT)
         return NULL;
     char line[NI_PATH + 64];
-    if (p->root->record && user->home[0] &&
+    if (p->root->root->record && user->home[0] &&
         ni_format(line, sizeof(line), "x:x:%" PRIu64 ":0::%s:\n", user->uid, user->home))
-        (void)ni_record_add(p->root, path, line, strlen(line));
+        (void)ni_record_add(p->root->root, path, line, strlen(line));
     return user->home;
 }
 

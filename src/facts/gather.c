@@ -120,7 +120,7 @@ static void probe_named_sockets(struct ni_probe *p)
    recording or a test's directory may hold no more than it needs. */
 static void note_unmounted(struct ni_probe *p)
 {
-    if (p->root->kind != NI_ROOT_LIVE)
+    if (p->root->root->kind != NI_ROOT_LIVE)
         return;
     if (p->inv->self.caps_known == NI_ABSENT)
         ni_report(p->f, NI_F_FACT_UNREADABLE, "proc",
@@ -138,10 +138,8 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
                struct ni_inventory *inv, struct ni_findings *f)
 {
     struct ni_probe *p = &ni_the_probe;
-    ni_held_init(&p->held);
-    p->from = *root;
-    p->from.held = &p->held;
-    p->root = &p->from;
+    const struct ni_dir top = ni_dir_top(root);
+    p->root = &top;
     p->env = env;
     p->ask = ask;
     p->inv = inv;
@@ -172,5 +170,4 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
     ni_probe_numa(p);
     if (ask->health)
         ni_probe_health(p);
-    ni_held_close(&p->held);
 }

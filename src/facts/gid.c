@@ -10,53 +10,53 @@
 #include "probe.h"
 
 /* One entry of a table; an error other than "no such entry" and EINVAL is noted. */
-static ssize_t read_entry(struct ni_probe *p, const char *dir, const char *table, unsigned index,
-                          char *buf, size_t cap)
+static ssize_t read_entry(struct ni_probe *p, const struct ni_dir *port, const char *table,
+                          unsigned index, char *buf, size_t cap)
 {
-    ssize_t n = ni_read(p->root, buf, cap, "%s/%s/%u", dir, table, index);
+    ssize_t n = ni_read(port, buf, cap, "%s/%u", table, index);
     if (n < 0 && n != -EINVAL) {
         char path[NI_PATH + 64];
-        (void)ni_format(path, sizeof(path), "%s/%s/%u", dir, table, index);
+        (void)ni_format(path, sizeof(path), "%s/%s/%u", port->path, table, index);
         /* `gids` ends somewhere, and what belongs to an entry is there with it */
         (strcmp(table, "gids") == 0 ? ni_note_unreadable : ni_note_missing)(p, path, (int)n);
     }
     return n;
 }
 
-static void note_odd(struct ni_probe *p, const char *dir, const char *table, unsigned index,
-                     const char *text)
+static void note_odd(struct ni_probe *p, const struct ni_dir *port, const char *table,
+                     unsigned index, const char *text)
 {
     char path[NI_PATH + 64];
-    (void)ni_format(path, sizeof(path), "%s/%s/%u", dir, table, index);
+    (void)ni_format(path, sizeof(path), "%s/%s/%u", port->path, table, index);
     ni_note_odd(p, path, text);
 }
 
 /* gid_attrs/types/N reads "IB/RoCE v1" or "RoCE v2", and fails with EINVAL for an entry that is
    empty or not visible in this namespace (drivers/infiniband/core/sysfs.c _show_port_gid_attr). */
-static enum ni_gid_type read_type(struct ni_probe *p, const char *dir, unsigned index)
+static enum ni_gid_type read_type(struct ni_probe *p, const struct ni_dir *port, unsigned index)
 {
     static const char table[] = "gid_attrs/types";
     char buf[64];
-    if (read_entry(p, dir, table, index, buf, sizeof(buf)) < 0)
+    if (read_entry(p, port, table, index, buf, sizeof(buf)) < 0)
         return NI_GID_UNREAD;
     if (strcmp(buf, "RoCE v2") == 0)
         return NI_GID_V2;
     if (strcmp(buf, "IB/RoCE v1") == 0 || strcmp(buf, "RoCE v1") == 0)
         return NI_GID_V1;
-    note_odd(p, dir, table, index, buf);
+    note_odd(p, port, table, index, buf);
     return NI_GID_UNREAD;
 }
 
-static void read_ndev(struct ni_probe *p, const char *dir, struct ni_gid *g)
+static void read_ndev(struct ni_probe *p, const struct ni_dir *port, struct ni_gid *g)
 {
     char buf[64];
     static const char table[] = "gid_attrs/ndevs";
-    if (read_entry(p, dir, table, g->index, buf, sizeof(buf)) < 0)
+    if (read_entry(p, port, table, g->index, buf, sizeof(buf)) < 0)
         return;
     if (ni_is_name(ni_span_of(buf), NI_IF_NAME))
         ni_copy(g->ndev, sizeof(g->ndev), buf);
     else
-        note_odd(p, dir, table, g->index, buf);
+        note_odd(p, port, table, g->index, buf);
 }
 
 /* An entry of its own for the port at the end of the pool; NULL when there is no room. */
@@ -76,16 +76,16 @@ static struct ni_gid *new_gid(struct ni_probe *p, struct ni_port *port)
 
 enum entry { ENTRY_END, ENTRY_EMPTY, ENTRY_BAD, ENTRY_GID };
 
-static enum entry read_gid(struct ni_probe *p, const char *dir, unsigned index,
+static enum entry read_gid(struct ni_probe *p, const struct ni_dir *port, unsigned index,
                            uint8_t ip[NI_GID_BYTES])
 {
     static const char table[] = "gids";
     char buf[64];
-    ssize_t n = read_entry(p, dir, table, index, buf, sizeof(buf));
+    ssize_t n = read_entry(p, port, table, index, buf, sizeof(buf));
     if (n < 0)
         return n == -ENOENT ? ENTRY_END : n == -EINVAL ? ENTRY_EMPTY : ENTRY_BAD;
     if (ni_parse_gid(ni_span_of(buf), ip) < 0) {
-        note_odd(p, dir, table, index, buf);
+        note_odd(p, port, table, index, buf);
         return ENTRY_BAD;
     }
     return ni_ip_is_zero(ip) ? ENTRY_EMPTY : ENTRY_GID;
@@ -146,10 +146,9 @@ static bool settles(const struct ni_inventory *inv, const struct ni_gid *g)
 
 /* Reads on from port->gids_read, below `end`. Stops behind the first GID that settles it unless
    `to_end`. */
-static void scan(struct ni_probe *p, struct ni_port *port, bool to_end, unsigned end)
+static void scan(struct ni_probe *p, struct ni_port *port, const struct ni_dir *dir, bool to_end,
+                 unsigned end)
 {
-    char dir[NI_PORT_PATH];
-    ni_port_dir(p->inv, port->hca, port->num, dir);
     while (port->gids_read < end) {
         uint8_t ip[NI_GID_BYTES];
         enum entry e = read_gid(p, dir, port->gids_read, ip);
@@ -177,19 +176,18 @@ static void scan(struct ni_probe *p, struct ni_port *port, bool to_end, unsigned
             return;
     }
     if (end == NI_GID_TABLE)
-        ni_report(p->f, NI_F_FACT_TRUNCATED, dir, "GID table longer than %d", NI_GID_TABLE);
+        ni_report(p->f, NI_F_FACT_TRUNCATED, dir->path, "GID table longer than %d", NI_GID_TABLE);
 }
 
 /* The table of one port below `end`: what the first scan passed over, then the rest. Moves the port's
    entries to the end of the pool, so that they stay consecutive. */
-static void complete(struct ni_probe *p, struct ni_port *port, unsigned end)
+static void complete(struct ni_probe *p, struct ni_port *port, const struct ni_dir *dir,
+                     unsigned end)
 {
-    char dir[NI_PORT_PATH];
-    ni_port_dir(p->inv, port->hca, port->num, dir);
     int from = port->first_gid;
     unsigned n = port->n_gid;
     if (n > NI_MAX_GID - p->inv->n_gid) {
-        ni_report(p->f, NI_F_FACT_TRUNCATED, dir, "more than %d GID entries on the node",
+        ni_report(p->f, NI_F_FACT_TRUNCATED, dir->path, "more than %d GID entries on the node",
                   NI_MAX_GID);
         return; /* what was read stays */
     }
@@ -206,7 +204,7 @@ static void complete(struct ni_probe *p, struct ni_port *port, unsigned end)
         g->own = whose(p, port, g);
     }
     if (!port->gids_complete)
-        scan(p, port, true, end);
+        scan(p, port, dir, true, end);
 }
 
 static bool wants_gids(const struct ni_inventory *inv, const struct ni_port *port)
@@ -341,12 +339,14 @@ static bool user_decides(const struct ni_probe *p)
     return false;
 }
 
-void ni_probe_first_gids(struct ni_probe *p, const struct ni_hca *h)
+void ni_probe_first_gids(struct ni_probe *p, const struct ni_hca *h, const struct ni_dir *dir)
 {
     for (unsigned i = 0; i < h->n_port; i++) {
         struct ni_port *port = &p->inv->port[h->first_port + (int)i];
-        if (wants_gids(p->inv, port))
-            scan(p, port, false, NI_GID_TABLE);
+        if (!wants_gids(p->inv, port))
+            continue;
+        const struct ni_dir port_dir = ni_dir_at(dir, "ports/%u", port->num);
+        scan(p, port, &port_dir, false, NI_GID_TABLE);
     }
 }
 
@@ -363,8 +363,11 @@ void ni_probe_gids(struct ni_probe *p)
         struct ni_port *port = &inv->port[i];
         if (!wants_gids(inv, port))
             continue;
-        ni_hold_hca(p, &inv->hca[port->hca]);
+        char path[NI_PORT_PATH];
+        struct ni_dir dir =
+            ni_dir_open(p->root, "%s", ni_port_dir(inv, port->hca, port->num, path));
         ni_probe_own_netdev(p, &inv->hca[port->hca]);
-        complete(p, port, end);
+        complete(p, port, &dir, end);
+        ni_dir_close(&dir);
     }
 }

@@ -6,10 +6,10 @@
 
 #include "probe.h"
 
-struct ni_num ni_read_num(const struct ni_root *root, const char *path)
+struct ni_num ni_read_num(const struct ni_dir *dir, const char *path)
 {
     char buf[64];
-    ssize_t n = ni_read(root, buf, sizeof(buf), "%s", path);
+    ssize_t n = ni_read(dir, buf, sizeof(buf), "%s", path);
     if (n < 0)
         return (struct ni_num){0, ni_known_of((int)n)};
     struct ni_span s = ni_trim(ni_span_of(buf));

@@ -7,18 +7,16 @@
 #include "nccl_init/facts.h"
 
 struct ni_probe {
-    const struct ni_root *root;
-    struct ni_root from; /* the caller's, with `held`: what root points to in ni_gather */
+    const struct ni_dir *root;
     const struct ni_env *env;
     const struct ni_ask *ask;
     struct ni_inventory *inv;
     struct ni_findings *f;
     bool ipv6_read;
-    bool lost;           /* a source could not be read: no weaker one may decide */
-    bool gpus_found;     /* gpu.c: they were looked for */
-    bool nodes;          /* device nodes count: on "/", and where the root has a dev/ */
-    bool settled;        /* gid.c: each RoCE port has a right GID, all at one index */
-    struct ni_held held; /* of *root */
+    bool lost;       /* a source could not be read: no weaker one may decide */
+    bool gpus_found; /* gpu.c: they were looked for */
+    bool nodes;      /* device nodes count: on "/", and where the root has a dev/ */
+    bool settled;    /* gid.c: each RoCE port has a right GID, all at one index */
     unsigned n_placed;
     struct ni_placed {
         char name[NI_DEV_NAME];
@@ -94,10 +92,8 @@ ssize_t ni_read_ibdev(struct ni_probe *p, const char *node, char ibdev[NI_DEV_NA
 int ni_open_node(struct ni_probe *p, const char *node);
 /* What is at the addresses that NCCL makes of them, once all HCAs are there. */
 void ni_probe_places(struct ni_probe *p);
-/* Keeps its directory open: see ni_hold. */
-void ni_hold_hca(struct ni_probe *p, const struct ni_hca *hca);
-/* The tables of an HCA of the pod, each up to the first right GID. */
-void ni_probe_first_gids(struct ni_probe *p, const struct ni_hca *hca);
+/* The tables of an HCA of the pod, whose directory is open, each up to the first right GID. */
+void ni_probe_first_gids(struct ni_probe *p, const struct ni_hca *hca, const struct ni_dir *dir);
 /* ... and to their ends, where that did not settle it; once all HCAs are there. */
 void ni_probe_gids(struct ni_probe *p);
 /* The function's own netdev, if it is in this namespace; once. */
@@ -135,14 +131,14 @@ void ni_health_drivers(struct ni_probe *p);
 void ni_health_process(struct ni_probe *p);
 void ni_probe_conf(struct ni_probe *p); /* conf.c */
 /* The root for paths that a user chose. */
-struct ni_root ni_named_root(const struct ni_probe *p);
+struct ni_dir ni_named_root(const struct ni_probe *p);
 /* Whether a file that the user names can be read. */
 enum ni_known ni_probe_readable(struct ni_probe *p, const char *path);
 /* ni_find_user_value, once those files were read. */
 const char *ni_users(const struct ni_probe *p, const char *name);
 
 /* One small text file as a number; base 10, a sign allowed. */
-struct ni_num ni_read_num(const struct ni_root *root, const char *path);
+struct ni_num ni_read_num(const struct ni_dir *dir, const char *path);
 /* The same, and a finding where it is denied or malformed. */
 struct ni_num ni_note_num(struct ni_probe *p, const char *path);
 /* A number with one decimal at most and its unit, such as " Gb/sec", in thousandths. */

@@ -33,12 +33,6 @@ bool ni_function_dir(const struct ni_hca *h, char dir[NI_PATH])
     return false;
 }
 
-void ni_hold_hca(struct ni_probe *p, const struct ni_hca *hca)
-{
-    char dir[NI_PATH];
-    ni_hold(p->root, "%s", ni_hca_dir(p->inv, hca, dir));
-}
-
 const char *ni_port_dir(const struct ni_inventory *inv, int hca, unsigned port,
                         char buf[NI_PORT_PATH])
 {
@@ -48,13 +42,13 @@ const char *ni_port_dir(const struct ni_inventory *inv, int hca, unsigned port,
 }
 
 /* "4: ACTIVE" (drivers/infiniband/core/sysfs.c state_show). */
-static struct ni_num read_state(struct ni_probe *p, const char *dir)
+static struct ni_num read_state(struct ni_probe *p, const struct ni_dir *port)
 {
     char path[NI_PATH + 64], buf[64];
-    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s/state", dir);
+    ssize_t n = ni_read(port, buf, sizeof(buf), "state");
     if (n == -ENOENT)
         return (struct ni_num){0, NI_ABSENT};
-    (void)ni_format(path, sizeof(path), "%s/state", dir);
+    (void)ni_format(path, sizeof(path), "%s/state", port->path);
     if (n < 0)
         return (struct ni_num){0, ni_known_of(ni_note_unreadable(p, path, (int)n))};
     const char *colon = strchr(buf, ':');
@@ -66,15 +60,15 @@ static struct ni_num read_state(struct ni_probe *p, const char *dir)
     return (struct ni_num){(int64_t)v, NI_KNOWN};
 }
 
-static enum ni_link read_link(struct ni_probe *p, const char *dir)
+static enum ni_link read_link(struct ni_probe *p, const struct ni_dir *port)
 {
     char path[NI_PATH + 64], buf[64];
-    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s/link_layer", dir);
+    ssize_t n = ni_read(port, buf, sizeof(buf), "link_layer");
     if (n >= 0 && strcmp(buf, "InfiniBand") == 0)
         return NI_LINK_IB;
     if (n >= 0 && strcmp(buf, "Ethernet") == 0)
         return NI_LINK_ROCE;
-    (void)ni_format(path, sizeof(path), "%s/link_layer", dir);
+    (void)ni_format(path, sizeof(path), "%s/link_layer", port->path);
     if (n < 0)
         ni_note_missing(p, path, (int)n);
     else if (strcmp(buf, "Unspecified") != 0 && strcmp(buf, "Unknown") != 0)
@@ -139,16 +133,15 @@ static bool is_efa(struct ni_probe *p, const struct ni_hca *h)
 }
 
 /* false: there is no such port. */
-static bool add_port(struct ni_probe *p, int hca, unsigned num)
+static bool add_port(struct ni_probe *p, int hca, const struct ni_dir *hca_dir, unsigned num)
 {
     struct ni_inventory *inv = p->inv;
     struct ni_hca *h = &inv->hca[hca];
-    char dir[NI_PORT_PATH];
-    ni_port_dir(inv, hca, num, dir);
-    struct ni_num state = read_state(p, dir);
+    const struct ni_dir dir = ni_dir_at(hca_dir, "ports/%u", num);
+    struct ni_num state = read_state(p, &dir);
     if (state.known == NI_ABSENT) {
         char path[NI_PORT_PATH + 8];
-        (void)ni_format(path, sizeof(path), "%s/state", dir);
+        (void)ni_format(path, sizeof(path), "%s/state", dir.path);
         if (num == 1) /* each HCA has one */
             ni_report(p->f, NI_F_FACT_UNREADABLE, path, "there is no first port");
         return false;
@@ -163,7 +156,7 @@ static bool add_port(struct ni_probe *p, int hca, unsigned num)
     port->num = num;
     port->first_gid = -1;
     port->state = state;
-    port->link = read_link(p, dir);
+    port->link = read_link(p, &dir);
     if (port->link == NI_LINK_UNKNOWN)
         h->efa = is_efa(p, h);
     h->n_port++;
@@ -172,12 +165,12 @@ static bool add_port(struct ni_probe *p, int hca, unsigned num)
 
 /* Ports of an HCA are numbered from 1 without a gap (include/rdma/ib_verbs.h rdma_start_port), so
    they are not listed. */
-static void add_ports(struct ni_probe *p, int hca)
+static void add_ports(struct ni_probe *p, int hca, const struct ni_dir *dir)
 {
     unsigned num = 1;
     /* One that cannot be read may stand for a directory that cannot: the next would say the same.
        */
-    while (num <= 255 && add_port(p, hca, num) &&
+    while (num <= 255 && add_port(p, hca, dir, num) &&
            p->inv->port[p->inv->n_port - 1].state.known != NI_DENIED)
         num++;
 }
@@ -343,13 +336,13 @@ int ni_add_hca(struct ni_probe *p, const char *name, int claim)
             ni_copy(h->aux, sizeof(h->aux), id);
     }
     place(p, h);
-    if (!is_by_function(inv, h)) { /* else ni_resolve_claim does it */
-        if (claim >= 0)
-            probe_node(p, h, false);
-        ni_hold_hca(p, h);
-    }
-    add_ports(p, at);
-    ni_probe_first_gids(p, h);
+    if (!is_by_function(inv, h) && claim >= 0) /* else ni_resolve_claim does it */
+        probe_node(p, h, false);
+    char path[NI_PATH];
+    struct ni_dir dir = ni_dir_open(p->root, "%s", ni_hca_dir(inv, h, path));
+    add_ports(p, at, &dir);
+    ni_probe_first_gids(p, h, &dir);
+    ni_dir_close(&dir);
     return at;
 }
 
@@ -361,7 +354,6 @@ void ni_resolve_claim(struct ni_probe *p, int claim)
     char dir[NI_PATH], below[NI_PATH + 16], shown[NI_DEV_NAME * 4];
     const char *bus = ni_is_aux_id(ni_span_of(c->id)) ? "auxiliary" : "pci";
     (void)ni_format(dir, sizeof(dir), "sys/bus/%s/devices/%s", bus, c->id);
-    ni_hold(p->root, "%s", dir);
     (void)ni_format(below, sizeof(below), "%s/infiniband", dir);
     int err = ni_list(p->root, names, "%s", below);
     if (err < 0 || names->n == 0) {

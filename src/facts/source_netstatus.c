@@ -37,7 +37,7 @@ static void read_status(struct ni_probe *p, const char *from, const char *text)
 /* true when the file is there. */
 static bool read_file(struct ni_probe *p, const char *path)
 {
-    const struct ni_root root = ni_named_root(p);
+    const struct ni_dir root = ni_named_root(p);
     ssize_t n = ni_read(&root, p->text, sizeof(p->text), "%s", path + strspn(path, "/"));
     if (n < 0)
         return ni_known_of(ni_note_unreadable(p, path, (int)n)) != NI_ABSENT;

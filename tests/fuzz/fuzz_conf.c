@@ -71,7 +71,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     slots_fill(sources_node(), "etc/nvshmem.conf", file[0], strlen(file[0]));
     slots_fill(sources_node(), "etc/passwd", file[1], strlen(file[1]));
     (void)pod_env(pod, "HOME=/root", strlen("HOME=/root"));
-    p.root = &pod->ctx.root;
+    const struct ni_dir top = ni_dir_top(&pod->ctx.root);
+    p.root = &top;
     p.env = &pod->ctx.env;
     p.inv = &pod->ctx.inventory;
     p.f = &pod->ctx.findings;

@@ -70,30 +70,38 @@ static inline const char *written(const struct ni_root *root, bool mask)
     return buf;
 }
 
+/* A root as a directory. */
+#define TOP(at) (&(struct ni_dir){.root = (at), .fd = -1})
+
+#define read_of(root, path)  read_in(TOP(root), path)
+#define link_of(root, path)  link_in(TOP(root), path)
+#define list_of(root, path)  list_in(TOP(root), path)
+#define lines_of(root, path) lines_in(TOP(root), path)
+
 /* The text of a file or link, or the name of the error. */
-static inline const char *read_of(const struct ni_root *root, const char *path)
+static inline const char *read_in(const struct ni_dir *dir, const char *path)
 {
     static char buf[65536];
-    ssize_t n = ni_read(root, buf, sizeof(buf), "%s", path);
+    ssize_t n = ni_read(dir, buf, sizeof(buf), "%s", path);
 
     return n < 0 ? ni_errno_name((int)-n) : buf;
 }
 
-static inline const char *link_of(const struct ni_root *root, const char *path)
+static inline const char *link_in(const struct ni_dir *dir, const char *path)
 {
     static char buf[NI_TREE_PATH];
-    ssize_t n = ni_readlink(root, buf, sizeof(buf), "%s", path);
+    ssize_t n = ni_readlink(dir, buf, sizeof(buf), "%s", path);
 
     return n < 0 ? ni_errno_name((int)-n) : buf;
 }
 
 /* The names with blanks between, or the name of the error. */
-static inline const char *list_of(const struct ni_root *root, const char *path)
+static inline const char *list_in(const struct ni_dir *dir, const char *path)
 {
     static struct ni_names names;
     static char buf[2 * NI_NAMES_TEXT];
     struct ni_text text = ni_text_on(buf, sizeof(buf));
-    int r = ni_list(root, &names, "%s", path);
+    int r = ni_list(dir, &names, "%s", path);
 
     if (r < 0)
         return ni_errno_name(-r);
@@ -108,11 +116,11 @@ static inline void add_line(void *ctx, const char *line)
     ni_putf(ctx, "%s|", line);
 }
 
-static inline const char *lines_of(const struct ni_root *root, const char *path)
+static inline const char *lines_in(const struct ni_dir *dir, const char *path)
 {
     static char buf[65536];
     struct ni_text text = ni_text_on(buf, sizeof(buf));
-    int r = ni_lines(root, add_line, &text, "%s", path);
+    int r = ni_lines(dir, add_line, &text, "%s", path);
 
     if (r < 0)
         ni_put(&text, ni_errno_name(-r));

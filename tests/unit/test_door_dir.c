@@ -2,7 +2,6 @@
 /* Directory roots and "/": nothing of the host is seen through a directory, nothing is opened that
    would notice. */
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -31,15 +30,16 @@ static void test_reads(void **state)
     put_link("link", "sys/seven");
     struct ni_root root = dir_root();
 
-    assert_int_equal(ni_read(&root, buf, sizeof(buf), "sys/%s", "seven"), 7);
+    assert_int_equal(ni_read(TOP(&root), buf, sizeof(buf), "sys/%s", "seven"), 7);
     assert_string_equal(buf, "1234567");
-    assert_int_equal(ni_read(&root, buf, sizeof(buf), "sys/eight"), 8);
+    assert_int_equal(ni_read(TOP(&root), buf, sizeof(buf), "sys/eight"), 8);
     assert_string_equal(buf, "12345678");
-    assert_int_equal(ni_read(&root, buf, sizeof(buf), "eight"), 8); /* the newline is not counted */
-    assert_int_equal(ni_read(&root, buf, sizeof(buf), "sys/nine"), -EOVERFLOW);
-    assert_int_equal(ni_read(&root, buf, sizeof(buf), "eight+2"), -EOVERFLOW);
+    assert_int_equal(ni_read(TOP(&root), buf, sizeof(buf), "eight"),
+                     8); /* the newline is not counted */
+    assert_int_equal(ni_read(TOP(&root), buf, sizeof(buf), "sys/nine"), -EOVERFLOW);
+    assert_int_equal(ni_read(TOP(&root), buf, sizeof(buf), "eight+2"), -EOVERFLOW);
     assert_string_equal(buf, "");
-    assert_int_equal(ni_read(&root, buf, 1, "newline"), 0);
+    assert_int_equal(ni_read(TOP(&root), buf, 1, "newline"), 0);
     assert_string_equal(read_of(&root, "empty"), "");
     assert_string_equal(read_of(&root, "nul"), "EILSEQ");
     assert_string_equal(read_of(&root, "eight+2"), "12345678\n");
@@ -49,12 +49,12 @@ static void test_reads(void **state)
     assert_string_equal(link_of(&root, "link"), "sys/seven");
     assert_string_equal(link_of(&root, "eight"), "EINVAL");
     assert_string_equal(link_of(&root, "none"), "ENOENT");
-    assert_int_equal(ni_readlink(&root, buf, sizeof(buf), "link"), -EOVERFLOW);
-    assert_int_equal(ni_exists(&root, "link"), 0);
-    assert_int_equal(ni_exists(&root, "sys/dir"), 0);
-    assert_int_equal(ni_exists(&root, "none"), -ENOENT);
-    assert_int_equal(ni_openable(&root, "eight"), 0);
-    assert_int_equal(ni_openable(&root, "none"), -ENOENT);
+    assert_int_equal(ni_readlink(TOP(&root), buf, sizeof(buf), "link"), -EOVERFLOW);
+    assert_int_equal(ni_exists(TOP(&root), "link"), 0);
+    assert_int_equal(ni_exists(TOP(&root), "sys/dir"), 0);
+    assert_int_equal(ni_exists(TOP(&root), "none"), -ENOENT);
+    assert_int_equal(ni_openable(TOP(&root), "eight"), 0);
+    assert_int_equal(ni_openable(TOP(&root), "none"), -ENOENT);
     assert_string_equal(list_of(&root, "eight"), "ENOTDIR");
     assert_string_equal(list_of(&root, "sys"), "dir eight nine seven");
     assert_string_equal(list_of(&root, "sys/dir"), "");
@@ -73,9 +73,9 @@ static void test_big_file(void **state)
         put_file("file", text, n);
         put_file("sys/file", text, n);
         struct ni_root root = dir_root();
-        assert_int_equal(ni_read(&root, buf, sizeof(buf), "file"), n);
-        assert_int_equal(ni_read(&root, buf, sizeof(buf), "sys/file"), n);
-        assert_int_equal(ni_read(&root, buf, n, "sys/file"), -EOVERFLOW);
+        assert_int_equal(ni_read(TOP(&root), buf, sizeof(buf), "file"), n);
+        assert_int_equal(ni_read(TOP(&root), buf, sizeof(buf), "sys/file"), n);
+        assert_int_equal(ni_read(TOP(&root), buf, n, "sys/file"), -EOVERFLOW);
         ni_root_close(&root);
     }
 }
@@ -101,10 +101,10 @@ static void test_endless_lines(void **state)
     for (size_t at = 0; at < NI_TREE_FILE; at += sizeof(block))
         assert_int_equal(write(fd, block, sizeof(block)), sizeof(block));
     struct ni_root root = dir_root();
-    assert_int_equal(ni_lines(&root, count_line, &lines, "lines"), 0);
+    assert_int_equal(ni_lines(TOP(&root), count_line, &lines, "lines"), 0);
     assert_int_equal(lines, NI_TREE_FILE);
     assert_int_equal(write(fd, "\n", 1), 1);
-    assert_int_equal(ni_lines(&root, count_line, &lines, "lines"), -EFBIG);
+    assert_int_equal(ni_lines(TOP(&root), count_line, &lines, "lines"), -EFBIG);
     ni_root_close(&root);
     close(fd);
 }
@@ -135,7 +135,7 @@ static void test_no_way_out(void **state)
     assert_string_equal(read_of(&root, "absolute"), "ENOENT");
     assert_string_equal(read_of(&root, "root"), "ENOENT");
     assert_string_equal(read_of(&root, "dots"), "ENOENT");
-    assert_int_equal(ni_exists(&root, "dots"), -ENOENT);
+    assert_int_equal(ni_exists(TOP(&root), "dots"), -ENOENT);
     assert_string_equal(list_of(&root, "../../../../.."), list_of(&root, ""));
     assert_string_equal(read_of(&root, "../../../../proc/self/status"), "ENOENT");
     assert_string_equal(read_of(&root, "back"), "inside");
@@ -160,102 +160,101 @@ static void test_no_magic_links(void **state)
     ni_root_close(&root);
 }
 
-/* A directory that is held changes no answer, wherever links lead. */
-static void test_held(void **state)
+/* ---- a directory that is kept open ---- */
+
+/* Answers are those from the root, wherever links lead. */
+static void test_dir_same_answers(void **state)
 {
-    static const char *const path[] = {
-        "sys/dev/1/ports/1/state",
-        "sys/dev/1/ports/1/none",
-        "sys/dev/1/up/class",
-        "sys/dev/1/home/class",
-        "sys/dev/1/in/state",
-        "sys/dev/1/out",
-        "sys/dev/1/out/none",
-        "sys/dev/1/loop",
-        "sys/dev/1/in",
-        "sys/dev/2/in", /* a link beside it, in a path of that length */
-        "sys/dev/10/state",
-        "sys/dev/1/up/../dev/10/state",
-        "sys/class",
-        "sys/dev/1",
+    static const char *const below[] = {
+        "ports/1/state",
+        "ports/1/none",
+        "ports//1/state",
+        "up/class",
+        "home/class",
+        "in/state",
+        "out",
+        "out/none",
+        "loop",
+        "in",
+        "../10/state",
+        "up/../dev/10/state",
+        "../../class",
+        ".",
+        "..",
+        "ports",
     };
     (void)state;
-    char plain[64], held_text[64];
-    struct ni_names names;
-    struct ni_held held;
+    char path[128], want[256];
     int before = open_fds();
 
     put_dir("sys");
     put_dir("sys/dev");
     put_dir("sys/dev/1");
-    put_dir("sys/dev/2");
-    put_link("sys/dev/2/in", "nowhere");
     put_dir("sys/dev/10");
     put_dir("sys/dev/1/ports");
     put_dir("sys/dev/1/ports/1");
     put_text("sys/class", "of sys\n");
     put_text("sys/dev/1/ports/1/state", "of 1\n");
     put_text("sys/dev/10/state", "of 10\n");
-    put_link("sys/dev/1/up", "../..");  /* out of what is held, within the root */
+    put_link("sys/dev/1/up", "../..");  /* out of the directory, within the root */
     put_link("sys/dev/1/home", "/sys"); /* the same, absolute */
     put_link("sys/dev/1/in", "ports/../ports/1");
     put_link("sys/dev/1/out", "../../../../../../../etc/hostname"); /* out of the root */
     put_link("sys/dev/1/loop", "loop");
-    struct ni_root root = dir_root();
-    ni_held_init(&held);
+    struct ni_root root = dir_root(), live = {.kind = NI_ROOT_LIVE, .fd = -1};
+    struct ni_dir top = ni_dir_top(&root), host = ni_dir_top(&live);
+    struct ni_dir base_dir = ni_dir_at(&host, "%s", base + 1);
+    struct ni_dir from[] = {ni_dir_open(&top, "sys/dev/1"), ni_dir_open(&base_dir, "sys/dev/1")};
 
-    for (size_t i = 0; i < NI_COUNT(path); i++) {
-        root.held = NULL;
-        ssize_t want = ni_read(&root, plain, sizeof(plain), "%s", path[i]);
-        ssize_t link = ni_readlink(&root, plain + 32, 32, "%s", path[i]);
-        int there = ni_exists(&root, "%s", path[i]);
-        root.held = &held;
-        ni_hold(&root, "sys/dev/1");
-        assert_true(held.dir.fd >= 0);
-        assert_int_equal(ni_read(&root, held_text, sizeof(held_text), "%s", path[i]), want);
-        assert_string_equal(held_text, plain);
-        for (int twice = 0; twice < 2; twice++) {
-            assert_int_equal(ni_readlink(&root, held_text, 32, "%s", path[i]), link);
-            assert_string_equal(held_text, plain + 32);
+    assert_int_equal(open_fds(), before + 3);
+    for (size_t d = 0; d < NI_COUNT(from); d++) {
+        const struct ni_dir *whole = d == 0 ? &top : &base_dir, *dir = &from[d];
+        for (size_t i = 0; i < NI_COUNT(below); i++) {
+            snprintf(path, sizeof(path), "sys/dev/1/%s", below[i]);
+            ni_copy(want, sizeof(want), read_in(whole, path));
+            assert_string_equal(read_in(dir, below[i]), want);
+            ni_copy(want, sizeof(want), lines_in(whole, path));
+            assert_string_equal(lines_in(dir, below[i]), want);
+            ni_copy(want, sizeof(want), link_in(whole, path));
+            assert_string_equal(link_in(dir, below[i]), want);
+            ni_copy(want, sizeof(want), list_in(whole, path));
+            assert_string_equal(list_in(dir, below[i]), want);
+            assert_int_equal(ni_exists(dir, "%s", below[i]), ni_exists(whole, "%s", path));
         }
-        assert_int_equal(ni_exists(&root, "%s", path[i]), there);
+        struct ni_dir port = ni_dir_at(dir, "ports/%d", 1), none = ni_dir_open(dir, "none");
+        assert_string_equal(read_in(&port, "state"), "of 1");
+        assert_string_equal(list_in(&port, "."), "state");
+        assert_int_equal(port.fd, dir->fd);
+        /* one that is not there: its files tell */
+        assert_true(none.fd < 0);
+        assert_string_equal(read_in(&none, "state"), "ENOENT");
+        assert_string_equal(read_in(&none, "../ports/1/state"), "ENOENT");
+        ni_dir_close(&none);
+        ni_dir_close(&from[d]);
     }
-    assert_int_equal(ni_list(&root, &names, "sys/dev/1/ports"), 0);
-    assert_string_equal(names.name[0], "1");
-    assert_int_equal(ni_list(&root, &names, "sys/dev/1/up"), 0);
-    assert_int_equal(names.n, 2);
-
-    /* "/": a name that only begins like it is not below it */
-    struct ni_root live = {.kind = NI_ROOT_LIVE, .fd = -1, .held = &held};
-    ni_hold(&live, "%s/sys/dev/1", base + 1);
-    assert_true(held.dir.fd >= 0);
-    assert_int_equal(ni_read(&live, plain, sizeof(plain), "%s/sys/dev/1/in/state", base + 1), 4);
-    assert_int_equal(ni_read(&live, plain, sizeof(plain), "%s/sys/dev/10/state", base + 1), 5);
-
-    assert_int_equal(ni_read(&live, plain, sizeof(plain), "%s/sys/dev/1//in/state", base + 1), 4);
-
-    /* one that is not there is not held, and does no harm */
-    ni_hold(&root, "sys/dev/none");
-    assert_true(held.dir.fd < 0);
-    assert_int_equal(ni_read(&root, plain, sizeof(plain), "sys/dev/1/ports/1/state"), 4);
-    assert_int_equal(open_fds(), before + 2); /* the root and the directory of links */
-
-    /* where no more may be open, it is let go */
-    struct rlimit few, as_it_was;
-    ni_hold(&root, "sys/dev/1");
-    few.rlim_cur = (rlim_t)dup(STDIN_FILENO);
-    close((int)few.rlim_cur);
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &as_it_was), 0);
-    few.rlim_max = as_it_was.rlim_max;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-    ssize_t n = ni_read(&root, plain, sizeof(plain), "sys/dev/1/ports/1/state");
-    int fd = held.dir.fd;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &as_it_was), 0);
-    assert_int_equal(n, 4);
-    assert_true(fd < 0);
-    ni_held_close(&held);
     ni_root_close(&root);
     assert_int_equal(open_fds(), before);
+}
+
+/* What does not fit is no other path. */
+static void test_dir_path_too_long(void **state)
+{
+    (void)state;
+    char name[NI_PATH];
+    struct ni_root root = dir_root();
+    struct ni_dir top = ni_dir_top(&root);
+
+    memset(name, 'x', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    for (int slash = 200; slash < NI_PATH; slash += 200)
+        name[slash] = '/';
+    struct ni_dir fits = ni_dir_open(&top, "%s", name), cut = ni_dir_open(&top, "%sx", name);
+    struct ni_dir below = ni_dir_at(&cut, "x");
+    assert_string_equal(list_in(&top, name), "ENOENT");
+    assert_string_equal(list_in(&fits, "x"), "ENAMETOOLONG");
+    assert_string_equal(list_in(&cut, "."), "ENAMETOOLONG");
+    assert_string_equal(read_in(&below, "x"), "ENAMETOOLONG");
+    ni_root_close(&root);
 }
 
 static void test_no_devices(void **state)
@@ -273,12 +272,12 @@ static void test_no_devices(void **state)
     assert_string_equal(read_of(&root, "sys/fifo"), "ENXIO");
     assert_string_equal(lines_of(&root, "fifo"), "ENXIO");
     assert_string_equal(list_of(&root, "fifo"), "ENOTDIR");
-    assert_int_equal(ni_exists(&root, "fifo"), 0);
+    assert_int_equal(ni_exists(TOP(&root), "fifo"), 0);
     if (device) {
         assert_string_equal(read_of(&root, "device"), "ENXIO");
         assert_string_equal(read_of(&root, "sys/device"), "ENXIO");
         assert_string_equal(lines_of(&root, "sys/device"), "ENXIO");
-        assert_int_equal(ni_exists(&root, "device"), 0);
+        assert_int_equal(ni_exists(TOP(&root), "device"), 0);
     }
     ni_root_close(&root);
     assert_int_equal(open_fds(), before);
@@ -372,33 +371,34 @@ static void test_live(void **state)
     assert_true(strstr(list_of(&root, "proc/self/ns"), "net") != NULL);
     assert_string_equal(read_of(&root, "proc/self"), "EISDIR");
     assert_string_equal(read_of(&root, "dev/zero"), "ENXIO");
-    assert_int_equal(ni_exists(&root, "dev/null"), 0);
-    assert_int_equal(ni_openable(&root, "dev/null"), 0);
-    assert_int_equal(ni_openable(&root, "dev/nothing"), -ENOENT);
-    assert_int_equal(ni_exists(&root, "proc/self/nothing"), -ENOENT);
+    assert_int_equal(ni_exists(TOP(&root), "dev/null"), 0);
+    assert_int_equal(ni_openable(TOP(&root), "dev/null"), 0);
+    assert_int_equal(ni_openable(TOP(&root), "dev/nothing"), -ENOENT);
+    assert_int_equal(ni_exists(TOP(&root), "proc/self/nothing"), -ENOENT);
 
     /* What is in a pipe is for the program that comes after us. */
     int pipes[2];
-    root.named = true;
+    struct ni_dir named = ni_dir_top(&root);
+    named.named = true;
     assert_int_equal(pipe(pipes), 0);
     assert_int_equal(write(pipes[1], "for NCCL\n", 9), 9);
     snprintf(path, sizeof(path), "dev/fd/%d", pipes[0]);
-    assert_string_equal(read_of(&root, path), "ENXIO");
+    assert_string_equal(read_in(&named, path), "ENXIO");
     snprintf(path, sizeof(path), "proc/self/fd/%d", pipes[0]);
-    assert_string_equal(lines_of(&root, path), "ENXIO");
+    assert_string_equal(lines_in(&named, path), "ENXIO");
     close(pipes[0]);
     close(pipes[1]);
 
     snprintf(path, sizeof(path), "%s/real", base);
     put_file("real", "x", 1);
     put_link("to-real", "real");
-    assert_true(ni_is_at(&root, path, "%s/../%s/real", base + 1, strrchr(base, '/') + 1));
-    assert_true(ni_is_at(&root, path, "%s/to-real", base + 1));
-    assert_false(ni_is_at(&root, path, "%s", base + 1));
-    assert_false(ni_is_at(&root, path, "%s/none", base + 1));
+    assert_true(ni_is_at(TOP(&root), path, "%s/../%s/real", base + 1, strrchr(base, '/') + 1));
+    assert_true(ni_is_at(TOP(&root), path, "%s/to-real", base + 1));
+    assert_false(ni_is_at(TOP(&root), path, "%s", base + 1));
+    assert_false(ni_is_at(TOP(&root), path, "%s/none", base + 1));
     snprintf(path, sizeof(path), "%s/to-real", base); /* the link, and not what it leads to */
-    assert_true(ni_is_at(&root, path, "%s/to-real", base + 1));
-    assert_false(ni_is_at(&root, path, "%s/real", base + 1));
+    assert_true(ni_is_at(TOP(&root), path, "%s/to-real", base + 1));
+    assert_false(ni_is_at(TOP(&root), path, "%s/real", base + 1));
     ni_root_close(&root);
     assert_int_equal(open_fds(), before);
 }
@@ -407,10 +407,10 @@ int main(void)
 {
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        IN_DIR(test_reads),          IN_DIR(test_big_file),   IN_DIR(test_no_way_out),
-        IN_DIR(test_no_magic_links), IN_DIR(test_held),       IN_DIR(test_no_devices),
-        IN_DIR(test_no_root),        IN_DIR(test_no_openat2), IN_DIR(test_live),
-        IN_DIR(test_endless_lines),
+        IN_DIR(test_reads),          IN_DIR(test_big_file),         IN_DIR(test_no_way_out),
+        IN_DIR(test_no_magic_links), IN_DIR(test_dir_same_answers), IN_DIR(test_dir_path_too_long),
+        IN_DIR(test_no_devices),     IN_DIR(test_no_root),          IN_DIR(test_no_openat2),
+        IN_DIR(test_live),           IN_DIR(test_endless_lines),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,8 +10,8 @@ enum ask { ASK_READ, ASK_LINES, ASK_LIST, ASK_LINK, ASK_EXISTS, ASKS };
 
 enum { NAMES = 300 };
 
-static const char dir[] = "sys/dev";
-/* Below dir; the file is longer than a page, the listing than the buffer of one getdents64. */
+static const char dev[] = "sys/dev";
+/* Below it; the file is longer than a page, the listing than the buffer of one getdents64. */
 static const char *const asked[ASKS] = {"file", "file", "names", "link", "file"};
 
 static void put_node(void)
@@ -33,39 +33,43 @@ static void put_node(void)
     }
 }
 
-/* A root of each kind, and where the directory lies below it. */
-static struct ni_root root_of(enum ni_root_kind kind, char path[64])
+/* A root of each kind, and the directory below it. */
+static struct ni_root root_of(enum ni_root_kind kind)
 {
     struct ni_root live = {.kind = NI_ROOT_LIVE, .fd = -1};
 
-    snprintf(path, 64, "%s%s%s", kind == NI_ROOT_LIVE ? base + 1 : "",
-             kind == NI_ROOT_LIVE ? "/" : "", dir);
     return kind == NI_ROOT_LIVE ? live : dir_root();
 }
 
+static struct ni_dir dir_in(const struct ni_root *root)
+{
+    struct ni_dir top = ni_dir_top(root);
+
+    return root->kind == NI_ROOT_LIVE ? ni_dir_at(&top, "%s/%s", base + 1, dev)
+                                      : ni_dir_at(&top, "%s", dev);
+}
+
 /* The answer as text, or the name of the error; in a buffer of its own for each `slot`. */
-static const char *answer(const struct ni_root *root, enum ask ask, const char *top, int slot)
+static const char *answer(const struct ni_dir *dir, enum ask ask, int slot)
 {
     static char kept[2][1 << 17];
-    char path[128];
-    const char *s;
+    const char *path = asked[ask], *s;
 
-    snprintf(path, sizeof(path), "%s/%s", top, asked[ask]);
     switch ((int)ask) {
     case ASK_READ:
-        s = read_of(root, path);
+        s = read_in(dir, path);
         break;
     case ASK_LINES:
-        s = lines_of(root, path);
+        s = lines_in(dir, path);
         break;
     case ASK_LIST:
-        s = list_of(root, path);
+        s = list_in(dir, path);
         break;
     case ASK_LINK:
-        s = link_of(root, path);
+        s = link_in(dir, path);
         break;
     default: {
-        int r = ni_exists(root, "%s", path);
+        int r = ni_exists(dir, "%s", path);
         s = r < 0 ? ni_errno_name(-r) : "is there";
     }
     }
@@ -84,38 +88,32 @@ static const char *ends_in_error(const char *s, const char *name)
 
 /* ---- each call of each question fails, with each error ---- */
 
-/* How a question is asked: a root, and what it holds. */
+/* How a question is asked: of which root, and from a directory that is open. */
 struct way {
     enum ni_root_kind kind;
-    bool held;
+    bool open;
 };
 
 /* One that passes, for who tries again. */
-static bool is_retried(bool held, enum call call, int err)
+static bool is_retried(enum call call, int err)
 {
-    /* the directory that is held is let go for a descriptor */
-    if (held && (call == OPENAT || call == OPENAT2) && (err == EMFILE || err == ENFILE))
-        return true;
     return call == CLOSE || (call == READ && err == EINTR) || (call == OPENAT2 && err == EAGAIN);
 }
 
-/* Asks with the armed fault; holds first, if that is the way. Nothing stays open. */
-static const char *ask_so(struct way way, enum ask ask, unsigned ret_hold[CALLS], int slot)
+/* Asks with the armed fault; opens the directory first, if that is the way. Nothing stays open. */
+static const char *ask_so(struct way way, enum ask ask, unsigned ret_open[CALLS], int slot)
 {
-    char top[64];
-    struct ni_held held;
     bool armed = fault.armed;
 
     fault.armed = false;
     int before = open_fds();
-    struct ni_root root = root_of(way.kind, top);
-    ni_held_init(&held);
-    root.held = way.held ? &held : NULL;
+    struct ni_root root = root_of(way.kind);
+    struct ni_dir dir = dir_in(&root);
     fault.armed = armed;
-    ni_hold(&root, "%s", top);
-    memcpy(ret_hold, calls, sizeof(calls));
-    const char *s = answer(&root, ask, top, slot);
-    ni_held_close(&held);
+    struct ni_dir opened = way.open ? ni_dir_open(&dir, ".") : dir;
+    memcpy(ret_open, calls, sizeof(calls));
+    const char *s = answer(&opened, ask, slot);
+    ni_dir_close(&opened);
     ni_root_close(&root);
     assert_int_equal(open_fds(), before);
     return s;
@@ -124,24 +122,22 @@ static const char *ask_so(struct way way, enum ask ask, unsigned ret_hold[CALLS]
 /* The n-th call fails once, and the first of them for ever. */
 static void fail_each(struct way way, enum ask ask, enum call call, int err)
 {
-    unsigned hold[CALLS], plain[CALLS];
+    unsigned opening[CALLS], plain[CALLS];
     const struct way without = {way.kind, false};
 
     arm(CALLS, 1, 1, 0);
-    const char *good = ask_so(without, ask, hold, 0);
+    const char *good = ask_so(without, ask, opening, 0);
     memcpy(plain, calls, sizeof(calls));
     assert_int_equal(ni_errno_of(ni_span_of(good)), 0);
     for (unsigned n = 1; n < 64; n++) {
         arm(call, n, 1, err);
-        const char *got = ask_so(way, ask, hold, 1);
+        const char *got = ask_so(way, ask, opening, 1);
         if (calls[call] < n) { /* so many are not made */
             assert_string_equal(got, good);
             break;
         }
-        /* What could not be held is walked to from the root; so are links, whose directory is held
-           by the call itself. */
-        bool held = n <= hold[call] || (way.held && ask == ASK_LINK && call == OPENAT2);
-        if (held || is_retried(way.held, call, err))
+        /* From a directory that could not be opened, files are walked to from the root. */
+        if (n <= opening[call] || is_retried(call, err))
             assert_string_equal(got, good);
         else
             assert_string_equal(ends_in_error(got, ni_errno_name(err)), ni_errno_name(err));
@@ -149,14 +145,14 @@ static void fail_each(struct way way, enum ask ask, enum call call, int err)
             assert_string_equal(got, ni_errno_name(err)); /* and nothing before it */
     }
     arm(call, 1, FOREVER, err);
-    const char *got = ask_so(way, ask, hold, 1);
+    const char *got = ask_so(way, ask, opening, 1);
     assert_in_range(calls[call], 0, 64); /* nothing is tried for ever */
     if (plain[call] == 0 || call == CLOSE)
         assert_string_equal(got, good);
     else
         assert_string_equal(got, ni_errno_name(err));
     arm(CALLS, 1, 1, 0);
-    assert_string_equal(ask_so(way, ask, hold, 1), good); /* later calls work */
+    assert_string_equal(ask_so(way, ask, opening, 1), good); /* later calls work */
 }
 
 static void test_each_call(void **state)
@@ -179,10 +175,10 @@ static void test_each_call(void **state)
 static void test_tries(void **state)
 {
     (void)state;
-    char top[64];
 
     put_node();
-    struct ni_root root = root_of(NI_ROOT_DIR, top);
+    struct ni_root root = dir_root();
+    struct ni_dir dir = dir_in(&root);
     const struct {
         enum call call;
         int err;
@@ -190,16 +186,16 @@ static void test_tries(void **state)
 
     for (unsigned i = 0; i < NI_COUNT(again); i++) {
         arm(again[i].call, 1, 15, again[i].err);
-        assert_string_equal(answer(&root, ASK_EXISTS, top, 0), "is there");
+        assert_string_equal(answer(&dir, ASK_EXISTS, 0), "is there");
         arm(again[i].call, 1, 15, again[i].err);
-        assert_int_equal(strlen(answer(&root, ASK_READ, top, 0)), 3 * NI_PAGE - 1);
+        assert_int_equal(strlen(answer(&dir, ASK_READ, 0)), 3 * NI_PAGE - 1);
         arm(again[i].call, 1, 16, again[i].err);
-        assert_string_equal(answer(&root, ASK_READ, top, 0), ni_errno_name(again[i].err));
+        assert_string_equal(answer(&dir, ASK_READ, 0), ni_errno_name(again[i].err));
         assert_int_equal(calls[again[i].call], 16);
     }
     /* each read anew: a signal now and then is no end of a long file */
     arm(READ, 2, 15, EINTR);
-    assert_int_equal(strlen(answer(&root, ASK_READ, top, 0)), 3 * NI_PAGE - 1);
+    assert_int_equal(strlen(answer(&dir, ASK_READ, 0)), 3 * NI_PAGE - 1);
     ni_root_close(&root);
 }
 
@@ -243,7 +239,7 @@ static void test_short_reads(void **state)
     /* it just fits: all that is too much is the newline */
     arm(CALLS, 1, 1, 0);
     fault.most = 1;
-    ssize_t n = ni_read(&root, buf, sizeof(buf), "etc/short");
+    ssize_t n = ni_read(TOP(&root), buf, sizeof(buf), "etc/short");
     fault.armed = false;
     assert_int_equal(n, 7);
     assert_string_equal(buf, "1234567");
@@ -262,10 +258,10 @@ static void test_short_reads(void **state)
 static void test_short_attribute(void **state)
 {
     (void)state;
-    char top[64];
 
     put_node();
-    struct ni_root root = root_of(NI_ROOT_DIR, top);
+    struct ni_root root = dir_root();
+    struct ni_dir dir = dir_in(&root);
     arm(CALLS, 1, 1, 0);
     const char *got = read_of(&root, "sys/dev/short");
     fault.armed = false;
@@ -280,27 +276,27 @@ static void test_short_attribute(void **state)
     /* pages that come full are followed by the next */
     arm(CALLS, 1, 1, 0);
     fault.most = NI_PAGE;
-    got = answer(&root, ASK_READ, top, 0);
+    got = answer(&dir, ASK_READ, 0);
     assert_int_equal(strlen(got), 3 * NI_PAGE - 1);
     assert_int_equal(calls[READ], 4);
     ni_root_close(&root);
 }
 
-/* ---- the kernel says that a path leads out of what is held ---- */
+/* ---- the kernel says that a path leads out of the directory ---- */
 
 static void test_leads_out(void **state)
 {
     (void)state;
-    unsigned hold[CALLS];
-    const struct way held = {NI_ROOT_DIR, true};
+    unsigned opening[CALLS];
+    const struct way from_dir = {NI_ROOT_DIR, true};
 
     put_node();
-    arm(OPENAT2, 2, 1, EXDEV); /* the first holds */
-    const char *got = ask_so(held, ASK_EXISTS, hold, 0);
+    arm(OPENAT2, 2, 1, EXDEV); /* the first opens it */
+    const char *got = ask_so(from_dir, ASK_EXISTS, opening, 0);
     assert_string_equal(got, "is there");
     assert_int_equal(calls[OPENAT2], 3);
     arm(OPENAT2, 2, FOREVER, EXDEV);
-    assert_string_equal(ask_so(held, ASK_EXISTS, hold, 0), "EXDEV");
+    assert_string_equal(ask_so(from_dir, ASK_EXISTS, opening, 0), "EXDEV");
 }
 
 /* ---- a root ---- */

@@ -11,10 +11,10 @@ static void test_of_a_tree(void **state)
         tree_of("f net10\nf net9\nf eth0\nf net1\nf a{0..1}\nf dir/{0..3000} x\n");
 
     assert_string_equal(list_of(&root, "."), "a{0..1} dir eth0 net1 net9 net10");
-    assert_int_equal(ni_list(&root, &names, "dir"), 0);
+    assert_int_equal(ni_list(TOP(&root), &names, "dir"), 0);
     assert_int_equal(names.n, NI_MAX_NAMES);
     assert_true(names.cut);
-    assert_int_equal(ni_list(&root, &names, "none"), -ENOENT);
+    assert_int_equal(ni_list(TOP(&root), &names, "none"), -ENOENT);
     assert_int_equal(names.n, 0);
     assert_false(names.cut);
     ni_root_close(&root);

@@ -34,7 +34,7 @@ static void answer(const struct ni_root *root, const struct call *c, struct ni_t
         ni_put(out, read_of(root, c->path));
         break;
     case 's': /* too short a buffer */
-        r = (int)ni_read(root, buf, 4, "%s", c->path);
+        r = (int)ni_read(TOP(root), buf, 4, "%s", c->path);
         ni_putf(out, "%d %s", r, buf);
         break;
     case 'l':
@@ -47,10 +47,10 @@ static void answer(const struct ni_root *root, const struct call *c, struct ni_t
         ni_put(out, list_of(root, c->path));
         break;
     case 'e':
-        ni_putf(out, "%d", ni_exists(root, "%s", c->path));
+        ni_putf(out, "%d", ni_exists(TOP(root), "%s", c->path));
         break;
     default:
-        ni_putf(out, "%d", ni_openable(root, "%s", c->path));
+        ni_putf(out, "%d", ni_openable(TOP(root), "%s", c->path));
         break;
     }
     ni_put(out, "\n");
@@ -371,7 +371,7 @@ static void test_of_this_machine(void **state)
     char path[NI_PATH];
     struct ni_root root = open_path("/");
 
-    assert_int_equal(ni_list(&root, &nets, "sys/class/net"), 0);
+    assert_int_equal(ni_list(TOP(&root), &nets, "sys/class/net"), 0);
     call('d', "sys/class/net");
     for (unsigned i = 0; i < nets.n; i++) {
         static const char *const file[] = {"", "/mtu", "/speed", "/device/numa_node", "/address"};
@@ -420,7 +420,7 @@ static void test_form(void **state)
     read_of(&root, "odd/blanks");
     read_of(&root, "odd/bytes");
     list_of(&root, "odd/numbers");
-    assert_int_equal(ni_exists(&root, "dev/infiniband/uverbs0"), 0);
+    assert_int_equal(ni_exists(TOP(&root), "dev/infiniband/uverbs0"), 0);
     assert_int_equal(ni_record_add(&root, "env", "A=1\0B=2", 7), 0);
     assert_string_equal(
         written(&root, false),

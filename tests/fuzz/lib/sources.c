@@ -27,7 +27,8 @@ void sources_ask(struct pod *pod)
     static struct ni_probe p; /* its listings are large */
     static const struct ni_ask ask;
 
-    p.root = &pod->ctx.root;
+    const struct ni_dir top = ni_dir_top(&pod->ctx.root);
+    p.root = &top;
     p.env = &pod->ctx.env;
     p.ask = &ask;
     p.inv = &pod->ctx.inventory;
