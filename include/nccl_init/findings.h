@@ -275,8 +275,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: unset NCCL_IB_MERGE_NICS, NCCL_NET_MERGE_LEVEL and NCCL_NET_FORCE_MERGE, "        \
       "so that nccl-init chooses.")                                                            \
     X(USER_SOCKET_FIRST, "user.socket-ifname.first", NI_WARNING,                               \
-      "User: unset NCCL_SOCKET_IFNAME, or name the interface that reaches the other nodes, "   \
-      "with '=' (NCCL_SOCKET_IFNAME==eth0). On one node alone there is nothing to do.")        \
+      "User: name the interface that reaches the other nodes, with '=' "                       \
+      "(NCCL_SOCKET_IFNAME==eth0), or unset yours. On one node alone there is nothing to do.") \
     X(USER_SOCKET_NONE, "user.socket-ifname.none", NI_ERROR,                                   \
       "User: unset the variable, or let it fit an interface of the pod that has an address.")  \
     X(USER_TOPO_UNREADABLE, "user.topo-file.unreadable", NI_WARNING,                           \

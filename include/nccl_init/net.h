@@ -37,6 +37,7 @@ struct ni_route {
 struct ni_net {
     enum ni_known v4_known, v6_known, route_known;
     unsigned n_addr, n_route;
+    bool all_listed;                  /* the inventory has every interface of this namespace */
     char default_if[NI_IF_NAME];      /* of the IPv4, else the IPv6 default route; "" */
     struct ni_addr addr[NI_MAX_ADDR]; /* loopback left out */
     struct ni_route route[NI_MAX_ROUTE];

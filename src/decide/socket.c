@@ -48,9 +48,21 @@ static void add_reach(struct reaches *r, const uint8_t ip[NI_GID_BYTES])
     *of = is > *of ? is : *of;
 }
 
+/* The interface has a route to the subnet of an IPv4 address, as others may. */
+static bool is_on_link(const struct ni_net *net, const char *ifname, const uint8_t ip[NI_GID_BYTES])
+{
+    for (unsigned i = 0; i < net->n_route; i++) {
+        const struct ni_route *r = &net->route[i];
+        if (!r->gateway && r->bits > 0 && strcmp(r->ifname, ifname) == 0 && ni_ip_is_v4(ip) &&
+            ni_ip_same_prefix(ip, r->dest, 96u + r->bits))
+            return true;
+    }
+    return false;
+}
+
 /* Of the family that NCCL looks at. An IPv4 address whose interface the route table does not tell (a
-   /32, or source routing in other tables) may be this one's: or_unknown. own: one that is, or NULL.
-   */
+   /32, source routing in other tables, two interfaces in one subnet) may be this one's: or_unknown.
+   own: one that is, or NULL. */
 static struct reaches reaches_of(const struct ni_facts *facts, const char *ifname, bool or_unknown,
                                  const uint8_t *own)
 {
@@ -59,8 +71,9 @@ static struct reaches reaches_of(const struct ni_facts *facts, const char *ifnam
     struct reaches r = {NO_ADDRESS, NO_ADDRESS};
     for (unsigned i = 0; i < net->n_addr; i++) {
         const struct ni_addr *a = &net->addr[i];
+        bool unknown = !a->ifname[0] || is_on_link(net, ifname, a->ip);
         if (strcmp(a->ifname, ifname) == 0 ||
-            (or_unknown && !a->ifname[0] && !ni_ip_is_link_local(a->ip)))
+            (or_unknown && unknown && !ni_ip_is_link_local(a->ip)))
             add_reach(&r, a->ip);
     }
     if (own)
@@ -164,12 +177,31 @@ static const struct ni_netdev *first_of(const struct ni_facts *facts, const char
         if (strcmp(d->name, "lo") == 0)
             number = 1; /* LOOPBACK_IFINDEX (drivers/net/loopback.c) */
         number += r.v4 == NO_ADDRESS ? INT64_C(1) << 32 : 0;
-        if (d->known != NI_KNOWN || (running && !d->running) || taken(r) == NO_ADDRESS ||
+        if ((running && d->known == NI_KNOWN && !d->running) || taken(r) == NO_ADDRESS ||
             number >= least || !ni_nccl_match_if(list, d->name))
             continue;
         first = d;
         least = number;
     }
+    return first;
+}
+
+/* NCCL takes a list of one character as unset (misc/socket.cc ncclFindInterfaces). */
+static bool is_set(const char *list)
+{
+    return list && strlen(list) >= 2;
+}
+
+/* The interface that NCCL takes by the user's list, or by the lists that it tries without one. */
+static const struct ni_netdev *nccl_takes(const struct ni_facts *facts, bool running)
+{
+    static const char *const own[] = {"ib", "^docker,lo", "docker", "lo"};
+    const char *list = ni_user_value(facts, variable);
+    const struct ni_netdev *first = NULL;
+    if (is_set(list))
+        return first_of(facts, list, running);
+    for (unsigned i = 0; i < NI_COUNT(own) && !first; i++)
+        first = first_of(facts, own[i], running);
     return first;
 }
 
@@ -188,29 +220,33 @@ static bool lacks_family(const struct ni_facts *facts)
     return true;
 }
 
-static void check_first(const struct ni_facts *facts, const char *list, struct ni_findings *f)
+/* What NCCL takes by the user's list, or by its own search where there is none. */
+static void check_first(const struct ni_facts *facts, struct ni_findings *f)
 {
-    const struct ni_netdev *first = first_of(facts, list, true),
-                           *old = first_of(facts, list, false);
-    char older[NI_IF_NAME + 48] = "";
+    const char *list = ni_user_value(facts, variable);
+    const struct ni_netdev *first = nccl_takes(facts, true), *old = nccl_takes(facts, false);
+    const enum ni_finding_id id = list ? NI_F_USER_SOCKET_FIRST : NI_F_SOCKET_NONE;
+    char older[NI_IF_NAME + 48] = "", by[160] = "without NCCL_SOCKET_IFNAME NCCL takes";
+    if (list)
+        (void)ni_format(by, sizeof(by), "`%.100s`%s lets NCCL take", list,
+                        is_set(list) ? "" : ", which counts as unset,");
     if (old && old != first)
         (void)ni_format(older, sizeof(older), "; before 2.28.3 NCCL takes %s, which is down",
                         old->name);
-    if (!first)
+    if (!first && is_set(list))
         ni_report(f, NI_F_USER_SOCKET_NONE, variable,
                   "`%.100s` matches no interface that is up with an address: `no socket interface "
                   "found`%s",
                   list, older);
+    else if (!first || (!is_set(list) && !facts->inv->net.all_listed))
+        return;
     else if (strcmp(first->name, "lo") == 0)
-        ni_report(f, NI_F_USER_SOCKET_FIRST, variable,
-                  "`%.100s` lets NCCL take lo: ranks on other nodes cannot connect to it", list);
+        ni_report(f, id, variable, "%s lo: ranks on other nodes cannot connect to it%s", by, older);
     else if (taken(reaches_of(facts, first->name, true, NULL)) != PEERS)
-        ni_report(f, NI_F_USER_SOCKET_FIRST, variable,
-                  "`%.100s` lets NCCL take %s with a link-local address%s", list, first->name,
+        ni_report(f, id, variable, "%s %s, which has only a link-local address%s", by, first->name,
                   older);
     else if (*older)
-        ni_report(f, NI_F_USER_SOCKET_FIRST, variable, "`%.100s` lets NCCL take %s%s", list,
-                  first->name, older);
+        ni_report(f, NI_F_USER_SOCKET_FIRST, variable, "%s %s%s", by, first->name, older);
 }
 
 void ni_check_user_sockets(const struct ni_facts *facts, struct ni_findings *f)
@@ -226,14 +262,14 @@ void ni_check_user_sockets(const struct ni_facts *facts, struct ni_findings *f)
             ni_user_value(facts, "NCCL_SOCKET_FAMILY"));
         return;
     }
-    if (!list || strlen(list) < 2) /* NCCL takes one character as not set (misc/socket.cc) */
+    if (!list)
         return;
     while (ni_split(&cursor, ',', &e))
         n += e.n > 0;
     if (n > NI_MAX_IFS)
         ni_report(f, NI_F_USER_VALUE_IGNORED, variable,
                   "%u names; NCCL drops those beyond %d silently", n, NI_MAX_IFS);
-    check_first(facts, list, f);
+    check_first(facts, f);
 }
 
 /* What the user's own list means here: the interfaces it matches that can serve. */
@@ -241,7 +277,7 @@ static void users_interfaces(const struct ni_facts *facts, struct list *l)
 {
     const struct ni_inventory *inv = facts->inv;
     const char *user = ni_user_value(facts, variable);
-    if (!user || strlen(user) < 2)
+    if (!is_set(user))
         return;
     l->n = 0;
     for (unsigned i = 0; i < inv->n_netdev; i++) {
@@ -249,7 +285,7 @@ static void users_interfaces(const struct ni_facts *facts, struct list *l)
         if (d->running && ni_nccl_match_if(user, d->name) && has_address(facts, d->name, true))
             add(l, d->name);
     }
-    const struct ni_netdev *first = first_of(facts, user, true);
+    const struct ni_netdev *first = nccl_takes(facts, true);
     if (l->n == 0 && first)
         add(l, first->name);
 }
@@ -267,44 +303,23 @@ static void write_list(const struct ni_facts *facts, struct ni_plan *plan, struc
     put_names(l, &t);
 }
 
-/* Whether there is no address that serves peers, for sure; *ret_down: an interface that is down and
-   has one, which NCCL before 2.28.3 takes. */
-static bool serves_nobody(const struct ni_facts *facts, const char **ret_down)
-{
-    const struct ni_net *net = &facts->inv->net;
-    for (unsigned i = 0; i < net->n_addr; i++) {
-        const struct ni_netdev *d = ni_find_netdev(facts->inv, net->addr[i].ifname);
-        if (ni_ip_is_link_local(net->addr[i].ip))
-            continue;
-        if (!d || d->known != NI_KNOWN || d->running)
-            return false;
-        *ret_down = d->name;
-    }
-    return net->v4_known == NI_KNOWN && net->v6_known == NI_KNOWN;
-}
-
 static void note_none(const struct ni_facts *facts, struct ni_findings *f)
 {
     const struct ni_net *net = &facts->inv->net;
-    const bool known = net->v4_known == NI_KNOWN && net->v6_known == NI_KNOWN;
-    const char *down = NULL;
-    if (!serves_nobody(facts, &down)) {
-        if (known && users_family(facts) != ANY_FAMILY && !ni_user_value(facts, variable) &&
-            !lacks_family(facts)) /* else told where that is judged */
-            ni_report(f, NI_F_USER_SOCKET_NONE, "NCCL_SOCKET_FAMILY",
-                      "the interface of the default route has no routable address of %s: NCCL "
-                      "takes the first that has any, a link-local one too",
-                      ni_user_value(facts, "NCCL_SOCKET_FAMILY"));
+    if (net->v4_known != NI_KNOWN || net->v6_known != NI_KNOWN)
         return;
-    }
     if (net->n_addr == 0)
         ni_report(f, NI_F_SOCKET_NONE, variable,
                   "no interface of this pod has an address but loopback");
-    else if (!ni_user_value(facts, variable)) /* else told where that is judged */
-        ni_report(f, NI_F_SOCKET_NONE, variable,
-                  "no interface that is up has a routable address: NCCL takes a link-local one or "
-                  "lo%s%s, and other nodes cannot connect",
-                  down ? ", before 2.28.3 " : "", down ? down : "");
+    else if (ni_user_value(facts, variable) || lacks_family(facts))
+        return; /* told where that is judged */
+    else if (users_family(facts) != ANY_FAMILY)
+        ni_report(f, NI_F_USER_SOCKET_NONE, "NCCL_SOCKET_FAMILY",
+                  "the interface of the default route has no routable address of %s: NCCL "
+                  "takes the first that has any, a link-local one too",
+                  ni_user_value(facts, "NCCL_SOCKET_FAMILY"));
+    else
+        check_first(facts, f);
 }
 
 void ni_rule_sockets(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)

@@ -16,25 +16,33 @@ static bool has_active_ib(const struct ni_inventory *inv)
     return false;
 }
 
-/* Whether the RoCE ports alone tell the socket interfaces: each own GID has its address and an
-   interface that runs, and the user has not chosen otherwise. Else the IPv6 side of the pod's own
-   interface is needed. */
-static bool rails_tell(const struct ni_probe *p)
+/* The RoCE ports have a routable GID, and each interface found by now runs. */
+static bool rails_run(const struct ni_inventory *inv)
 {
-    static const char *const chosen_by_user[] = {"NCCL_IB_HCA", "NCCL_IB_DISABLE", "NCCL_NET",
-                                                 "NCCL_SOCKET_IFNAME", "NCCL_SOCKET_FAMILY"};
-    const struct ni_inventory *inv = p->inv;
-    for (unsigned i = 0; i < NI_COUNT(chosen_by_user); i++) {
-        if (ni_users(p, chosen_by_user[i]))
-            return false;
+    bool routable = false;
+    for (unsigned i = 0; i < inv->n_gid; i++) {
+        const struct ni_gid *g = &inv->gid[i];
+        routable =
+            routable || (g->own != NI_OWN_FOREIGN && g->ndev[0] && !ni_ip_is_link_local(g->ip));
     }
-    if (p->ask->pod_interface || p->ask->sockets || has_active_ib(inv))
-        return false;
     for (unsigned i = 0; i < inv->n_netdev; i++) {
         if (!inv->netdev[i].running)
             return false;
     }
-    return inv->n_netdev > 0;
+    return routable && !has_active_ib(inv);
+}
+
+/* Whether the rails alone tell the socket interfaces, and the user has not chosen otherwise. Else the
+   IPv6 side of the pod's own interface is needed. */
+static bool rails_tell(const struct ni_probe *p)
+{
+    static const char *const chosen_by_user[] = {"NCCL_IB_HCA", "NCCL_IB_DISABLE", "NCCL_NET",
+                                                 "NCCL_SOCKET_IFNAME", "NCCL_SOCKET_FAMILY"};
+    for (unsigned i = 0; i < NI_COUNT(chosen_by_user); i++) {
+        if (ni_users(p, chosen_by_user[i]))
+            return false;
+    }
+    return !p->ask->pod_interface && !p->ask->sockets && rails_run(p->inv);
 }
 
 /* The interfaces that the socket rule may name. */
@@ -80,29 +88,48 @@ static void probe_users_hcas(struct ni_probe *p)
     }
 }
 
-/* The user's NCCL_TOPO_FILE, and the interfaces that the user's NCCL_SOCKET_IFNAME may mean. */
-static void probe_user_values(struct ni_probe *p)
+/* The interface of the default route is up and has an address. */
+static bool pod_interface_serves(const struct ni_inventory *inv)
 {
-    const char *topo = ni_users(p, "NCCL_TOPO_FILE");
+    const struct ni_netdev *d = ni_find_netdev(inv, inv->net.default_if);
+    for (unsigned i = 0; d && d->running && i < inv->net.n_addr; i++) {
+        const struct ni_addr *a = &inv->net.addr[i];
+        if (!ni_ip_is_link_local(a->ip) && (!a->ifname[0] || strcmp(a->ifname, d->name) == 0))
+            return true;
+    }
+    return false;
+}
+
+/* The interfaces that the user's NCCL_SOCKET_IFNAME may mean; all where NCCL may go by its own search,
+   for a list of one character is none (misc/socket.cc). */
+static void probe_first_interface(struct ni_probe *p)
+{
     const char *sockets = ni_users(p, "NCCL_SOCKET_IFNAME");
-    if (topo && *topo)
-        p->inv->topo_file = ni_probe_readable(p, topo);
-    if (!sockets || !*sockets)
+    const bool any = !sockets || strlen(sockets) < 2;
+    if (!sockets && (rails_run(p->inv) || pod_interface_serves(p->inv)))
         return;
     int err = ni_list(p->root, &p->names, "sys/class/net");
     if (err < 0) {
         ni_note_unreadable(p, "sys/class/net", err);
         return;
     }
+    p->inv->net.all_listed = any;
     for (unsigned i = 0; i < p->names.n; i++) {
         char path[NI_PATH];
-        int at =
-            ni_nccl_match_if(sockets, p->names.name[i]) ? ni_add_netdev(p, p->names.name[i]) : -1;
+        bool match = any || ni_nccl_match_if(sockets, p->names.name[i]);
+        int at = match ? ni_add_netdev(p, p->names.name[i]) : -1;
         if (at < 0 || strcmp(p->names.name[i], "lo") == 0)
             continue;
         (void)ni_format(path, sizeof(path), "sys/class/net/%s/ifindex", p->names.name[i]);
         p->inv->netdev[at].ifindex = ni_note_num(p, path);
     }
+}
+
+static void probe_topo_file(struct ni_probe *p)
+{
+    const char *topo = ni_users(p, "NCCL_TOPO_FILE");
+    if (topo && *topo)
+        p->inv->topo_file = ni_probe_readable(p, topo);
 }
 
 static void probe_named_sockets(struct ni_probe *p)
@@ -159,7 +186,8 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
     ni_probe_gids(p);
     probe_netdevs(p);
     probe_named_sockets(p);
-    probe_user_values(p);
+    probe_first_interface(p);
+    probe_topo_file(p);
     probe_users_hcas(p);
     if (inv->n_hca > 0 || ask->all_hcas || ask->gpus)
         ni_probe_gpus(p);

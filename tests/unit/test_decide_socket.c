@@ -118,6 +118,8 @@ static void test_pod_interface(void **state)
     assert_setting(var, "unset", "");
     assert_false(has(NI_F_SOCKET_NONE)); /* there is an address, on whatever */
     strcpy(node.inv.net.addr[0].ifname, "eth0");
+    node_netdev("lo", true);
+    node.inv.net.all_listed = true;
     node_decide();
     assert_true(has(NI_F_SOCKET_NONE)); /* NCCL before 2.28.3 takes it all the same */
     node.inv.netdev[0].known = NI_DENIED;

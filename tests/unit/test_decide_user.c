@@ -286,7 +286,7 @@ static void test_first_socket(void **state)
         {"NCCL_SOCKET_IFNAME=^lo,down", NULL, NI_F_COUNT, NULL},
         {"NCCL_SOCKET_IFNAME==six,net1", NULL, NI_F_COUNT, NULL}, /* IPv4 comes first */
         {"NCCL_SOCKET_IFNAME==six,net1", "NCCL_SOCKET_FAMILY=AF_INET6", NI_F_COUNT, NULL},
-        {"NCCL_SOCKET_IFNAME==local,six", NULL, NI_F_USER_SOCKET_FIRST, "take local with a link"},
+        {"NCCL_SOCKET_IFNAME==local,six", NULL, NI_F_USER_SOCKET_FIRST, "take local, which has"},
         {"NCCL_SOCKET_IFNAME==local", "NCCL_SOCKET_FAMILY=AF_INET6", NI_F_COUNT, NULL},
         {"NCCL_SOCKET_IFNAME==down0", NULL, NI_F_USER_SOCKET_NONE, "before 2.28.3 NCCL takes"},
         {"NCCL_SOCKET_IFNAME==a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,net1", NULL, NI_F_COUNT, NULL},

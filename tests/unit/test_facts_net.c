@@ -250,7 +250,8 @@ static void test_users_interfaces(void **state)
     static const struct {
         const char *list, *want;
     } cases[] = {
-        {"net", "net1 net2"}, {"=net2", "net2"}, {"^net", "eth0"}, {"=none", ""}, {"", ""},
+        {"net", "net1 net2"},   {"=net2", "net2"},       {"^net", "eth0"}, {"=none", ""},
+        {"", "eth0 net1 net2"}, {"e", "eth0 net1 net2"}, /* no list: NCCL looks for itself */
     };
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
