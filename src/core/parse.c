@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Strict parsers of what the kernel, plugins and people write. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
 
@@ -124,24 +125,13 @@ int ni_parse_hex_ip(struct ni_span s, uint8_t ret[NI_GID_BYTES])
 
 int ni_parse_ipv4(struct ni_span s, uint8_t ret[NI_GID_BYTES])
 {
-    uint32_t ip = 0;
-    size_t at = 0;
-    for (int part = 0; part < 4; part++) {
-        size_t n = 0;
-        while (at + n < s.n && s.p[at + n] != '.')
-            n++;
-        uint64_t v;
-        if (n > 3 || (n > 1 && s.p[at] == '0') || /* no octal, as inet_pton(3) */
-            ni_parse_u64((struct ni_span){s.p + at, n}, 255, &v) < 0)
-            return -EINVAL;
-        ip = ip << 8 | (uint32_t)v;
-        at += n;
-        if (part < 3 && (at >= s.n || s.p[at++] != '.'))
-            return -EINVAL;
-    }
-    if (at != s.n)
+    char text[INET_ADDRSTRLEN];
+    uint8_t ip[4];
+    if (!ni_copyn(text, sizeof(text), s.p, s.n) || strlen(text) != s.n ||
+        inet_pton(AF_INET, text, ip) != 1)
         return -EINVAL;
-    ni_ip_from_v4(ip, ret);
+    ni_ip_from_v4((uint32_t)ip[0] << 24 | (uint32_t)ip[1] << 16 | (uint32_t)ip[2] << 8 | ip[3],
+                  ret);
     return 0;
 }
 

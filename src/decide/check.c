@@ -111,11 +111,6 @@ const char *ni_list_end(struct ni_list *list)
     return list->buf;
 }
 
-bool ni_is_ours(const struct ni_inventory *inv, unsigned hca)
-{
-    return ni_is_given(&inv->hca[hca]);
-}
-
 bool ni_is_kept(const struct ni_inventory *inv, const struct ni_plan *plan, unsigned hca)
 {
     for (unsigned i = 0; i < plan->n_chosen; i++) {

@@ -27,8 +27,6 @@ void ni_list_begin(struct ni_list *list);
 void ni_list_add(struct ni_list *list, const char *name);
 const char *ni_list_end(struct ni_list *list);
 
-/* Whether the HCA was given to the pod. */
-bool ni_is_ours(const struct ni_inventory *inv, unsigned hca);
 /* Whether one of its ports is kept. */
 bool ni_is_kept(const struct ni_inventory *inv, const struct ni_plan *plan, unsigned hca);
 

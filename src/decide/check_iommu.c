@@ -53,7 +53,7 @@ enum ni_outcome ni_check_iommu(const struct ni_facts *facts, const struct ni_pla
     (void)plan;
     ni_list_begin(&names);
     for (unsigned i = 0; i < inv->n_hca; i++) {
-        if (ni_is_ours(inv, i))
+        if (ni_is_given(&inv->hca[i]))
             judge(&hca, &inv->health.hca[i].iommu, inv->hca[i].name, &names);
     }
     for (unsigned i = 0; hca.seen.judged + hca.seen.unknown > 0 && i < inv->n_gpu; i++)
@@ -87,7 +87,7 @@ enum ni_outcome ni_check_acs(const struct ni_facts *facts, const struct ni_plan 
     (void)plan;
     (void)f;
     for (unsigned i = 0; i < inv->n_hca; i++) {
-        if (ni_is_ours(inv, i) && inv->n_gpu > 0)
+        if (ni_is_given(&inv->hca[i]) && inv->n_gpu > 0)
             return NI_CHECK_UNKNOWN;
     }
     return NI_CHECK_IDLE;

@@ -35,7 +35,7 @@ enum ni_outcome ni_check_pcie(const struct ni_facts *facts, const struct ni_plan
     char bdf[NI_BDF_TEXT];
     (void)plan;
     for (unsigned i = 0; i < inv->n_hca; i++) {
-        if (ni_is_ours(inv, i) && inv->hca[i].has_bdf)
+        if (ni_is_given(&inv->hca[i]) && inv->hca[i].has_bdf)
             judge_pcie(&inv->health.hca[i].link, inv->hca[i].name, false, &seen, f);
     }
     for (unsigned i = 0; i < inv->n_gpu; i++)
@@ -68,7 +68,7 @@ enum ni_outcome ni_check_counters(const struct ni_facts *facts, const struct ni_
     struct ni_seen seen = {0};
     (void)plan;
     for (unsigned i = 0; i < inv->n_port; i++) {
-        if (!ni_is_ours(inv, (unsigned)inv->port[i].hca))
+        if (!ni_is_given(&inv->hca[inv->port[i].hca]))
             continue;
         bool known = false;
         for (unsigned k = 0; k < NI_N_COUNTER; k++)
@@ -96,7 +96,7 @@ enum ni_outcome ni_check_traffic_class(const struct ni_facts *facts, const struc
     for (unsigned i = 0; i < inv->n_port; i++) {
         const struct ni_num *class = &inv->health.traffic_class[i];
         char name[NI_DEV_NAME + 8];
-        if (!ni_is_ours(inv, (unsigned)inv->port[i].hca) || inv->port[i].link != NI_LINK_ROCE)
+        if (!ni_is_given(&inv->hca[inv->port[i].hca]) || inv->port[i].link != NI_LINK_ROCE)
             continue;
         seen.judged += class->known == NI_KNOWN;
         seen.unknown += class->known != NI_KNOWN;

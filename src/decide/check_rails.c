@@ -105,7 +105,7 @@ static int nearest_given(const struct ni_inventory *inv, const struct ni_plan *p
     int best = -1;
     for (unsigned h = 0; h < inv->n_hca; h++) {
         enum ni_distance d = plan->distance[gpu][h];
-        if (ni_is_ours(inv, h) && d != NI_DIST_UNKNOWN &&
+        if (ni_is_given(&inv->hca[h]) && d != NI_DIST_UNKNOWN &&
             (best < 0 || d < plan->distance[gpu][best]))
             best = (int)h;
     }

@@ -49,7 +49,7 @@ enum ni_outcome ni_check_nodes(const struct ni_facts *facts, const struct ni_pla
     (void)plan;
     for (unsigned i = 0; i < inv->n_hca; i++) {
         const enum ni_known known = inv->hca[i].uverbs.known;
-        if (!ni_is_ours(inv, i))
+        if (!ni_is_given(&inv->hca[i]))
             continue;
         seen.judged += known == NI_KNOWN || known == NI_ABSENT;
         seen.unknown += known != NI_KNOWN && known != NI_ABSENT;
@@ -111,7 +111,7 @@ enum ni_outcome ni_check_ports(const struct ni_facts *facts, const struct ni_pla
     (void)plan;
     for (unsigned i = 0; i < inv->n_port; i++) {
         const struct ni_port *port = &inv->port[i];
-        if (!ni_is_ours(inv, (unsigned)port->hca))
+        if (!ni_is_given(&inv->hca[port->hca]))
             continue;
         bool known = port->state.known == NI_KNOWN;
         seen.judged += known;
@@ -156,7 +156,7 @@ enum ni_outcome ni_check_netdevs(const struct ni_facts *facts, const struct ni_p
     for (unsigned i = 0; i < inv->n_hca; i++) {
         const struct ni_hca *h = &inv->hca[i];
         enum ni_known netdev = inv->health.hca[i].netdev_known;
-        if (!ni_is_ours(inv, i) || !h->is_vf || !has_active_roce(inv, h))
+        if (!ni_is_given(&inv->hca[i]) || !h->is_vf || !has_active_roce(inv, h))
             continue;
         bool known = netdev == NI_KNOWN || netdev == NI_ABSENT;
         seen.judged += known;
@@ -177,7 +177,7 @@ enum ni_outcome ni_check_cm(const struct ni_facts *facts, const struct ni_plan *
     bool any = false;
     (void)plan;
     for (unsigned i = 0; i < inv->n_hca; i++)
-        any = any || (ni_is_ours(inv, i) && inv->hca[i].uverbs.known == NI_KNOWN);
+        any = any || (ni_is_given(&inv->hca[i]) && inv->hca[i].uverbs.known == NI_KNOWN);
     if (!any)
         return NI_CHECK_IDLE;
     if (inv->health.rdma_cm == NI_UNSET)
@@ -201,7 +201,7 @@ enum ni_outcome ni_check_cgroup(const struct ni_facts *facts, const struct ni_pl
     (void)plan;
     for (unsigned i = 0; i < inv->n_hca; i++) {
         const struct ni_health_hca *h = &inv->health.hca[i];
-        if (!ni_is_ours(inv, i))
+        if (!ni_is_given(&inv->hca[i]))
             continue;
         if (h->handles.known != NI_KNOWN || h->objects.known != NI_KNOWN) {
             seen.unknown++;
