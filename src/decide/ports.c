@@ -53,6 +53,18 @@ bool ni_takes_left_out(const struct ni_facts *facts, const struct ni_plan *plan,
            is_in_users_list(facts, port);
 }
 
+bool ni_put_foreign(const struct ni_facts *facts, const struct ni_plan *plan, struct ni_text *t)
+{
+    const char *list = ni_user_value(facts, "NCCL_IB_HCA");
+    unsigned n = 0;
+    for (unsigned i = 0; list && plan->transport == NI_NET_RDMA && i < facts->inv->n_claim; i++) {
+        const struct ni_claim *c = &facts->inv->claim[i];
+        if (c->source == NI_SRC_UVERBS && c->hca < 0 && (!*list || ni_nccl_match(list, c->id, -1)))
+            ni_putf(t, "%s%s", n++ ? ", " : "", c->id);
+    }
+    return n > 0;
+}
+
 /* The port by itself: state and link. */
 static void judge_port(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
                        int at)

@@ -17,6 +17,11 @@ static bool has_ports(const struct ni_facts *facts, const struct ni_plan *plan,
     const struct ni_inventory *inv = facts->inv;
     char name[NI_DEV_NAME + 8];
     const enum ni_link link = inv->port[plan->chosen[0]].link;
+    const struct ni_text before_foreign = *why;
+    ni_put(why, "your NCCL_IB_HCA takes what was not given to the pod: ");
+    if (ni_put_foreign(facts, plan, why))
+        return false;
+    *why = before_foreign;
     for (unsigned i = 0; i < inv->n_port; i++) {
         bool bad = strcmp(plan->port[i].rule, "gid.pick") == 0 || inv->port[i].link != link ||
                    inv->port[i].state.known != NI_KNOWN;

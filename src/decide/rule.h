@@ -34,6 +34,10 @@ bool ni_is_listed(const struct ni_facts *facts, int port);
 /* NCCL uses a port that the plan leaves out, for the user's NCCL_IB_HCA takes it (ports.c). */
 bool ni_takes_left_out(const struct ni_facts *facts, const struct ni_plan *plan, int port);
 
+/* The HCAs that were not given to the pod, but open in it, and that the user's NCCL_IB_HCA takes: NCCL
+   uses them (ports.c). false: none. */
+bool ni_put_foreign(const struct ni_facts *facts, const struct ni_plan *plan, struct ni_text *t);
+
 /* The interface of the default route, if it can serve; NULL (socket.c). */
 const char *ni_pod_interface(const struct ni_facts *facts);
 

@@ -194,7 +194,13 @@ static void check_hca_list(const struct ni_facts *facts, const struct ni_plan *p
 static void check_left_out(const struct ni_facts *facts, const struct ni_plan *plan,
                            struct ni_findings *f)
 {
-    char name[NI_DEV_NAME + 8];
+    char name[NI_DEV_NAME + 8], names[160];
+    struct ni_text t = ni_text_on(names, sizeof(names));
+    if (ni_put_foreign(facts, plan, &t))
+        ni_report(f, NI_F_USER_HCA_LEFT_OUT, "NCCL_IB_HCA",
+                  "it takes HCAs that were not given to this pod, but open in it, and NCCL uses "
+                  "them: %s",
+                  names);
     for (unsigned i = 0; i < facts->inv->n_port; i++) {
         if (ni_takes_left_out(facts, plan, (int)i))
             ni_report(f, NI_F_USER_HCA_LEFT_OUT, ni_port_text(facts->inv, (int)i, name),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which HCAs are the pod's (design 4.1): the sources in order of trust. The first that yields an
    HCA decides; what the others say is kept beside it and compared. `run` and `env` ask the others
-   only where that costs no file. */
+   only where that costs no file, and what opens where the user's NCCL_IB_HCA may take it. */
 #include <string.h>
 
 #include "probe.h"
@@ -130,11 +130,13 @@ static void decide_by(struct ni_probe *p, const struct source *s)
 void ni_probe_sources(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
+    const bool users_list = ni_users(p, "NCCL_IB_HCA") != NULL;
     for (unsigned i = 0; i < NI_COUNT(sources); i++) {
         const struct source *s = &sources[i];
         bool decided = inv->source != NI_SRC_NONE;
         if ((s->source == NI_SRC_OPTION && !p->ask->hcas) ||
-            (decided && !s->from_env && !p->ask->all_hcas))
+            (decided && !s->from_env && !p->ask->all_hcas &&
+             !(users_list && s->source == NI_SRC_UVERBS)))
             continue;
         unsigned from = inv->n_claim;
         if (!decided && p->lost)
