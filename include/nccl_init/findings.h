@@ -290,19 +290,19 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: leave NCCL_IB_GID_INDEX unset, so that nccl-init chooses. Cluster admin: "        \
       "look at the interface's address and routes. NCCL fails with the same number.")          \
     X(VERBS_CRASH, "verbs.crash", NI_ERROR,                                                    \
-      "User: is the container's memory limit below --size? Cluster admin: look at the "        \
-      "node's kernel log.")                                                                    \
+      "User: compare --size, times the number of ports, with the container's memory "          \
+      "limit. Cluster admin: look at the node's kernel log.")                                  \
     X(VERBS_DATA, "verbs.data", NI_ERROR,                                                      \
-      "Cluster admin: take the HCA out of service; look at its firmware and at memory "        \
-      "errors.")                                                                               \
+      "Cluster admin: take the HCA out of service, and check its firmware and the "            \
+      "node's memory errors.")                                                                 \
     X(VERBS_DMABUF, "verbs.dmabuf.none", NI_WARNING,                                           \
       "Cluster admin: load nvidia-peermem, or install an RDMA driver that has DMA-BUF.")       \
     X(VERBS_GID, "verbs.gid", NI_ERROR,                                                        \
       "User: leave NCCL_IB_GID_INDEX unset, so that nccl-init chooses. Cluster admin: "        \
       "give the port's interface an address (network attachment, IPAM).")                      \
     X(VERBS_GID_DIFFERS, "verbs.gid.differs", NI_WARNING,                                      \
-      "An address came or went in between: try again. If it stays so, /sys is another "        \
-      "network namespace's; cluster admin: mount the pod's own.")                              \
+      "User: try again, for an address may have come or gone in between. If it stays "         \
+      "so, /sys is another network namespace's: cluster admin: mount the pod's own.")          \
     X(VERBS_HANG, "verbs.hang", NI_ERROR,                                                      \
       "Cluster admin: look at the node's kernel log (hung task, firmware command); reset "     \
       "the device or reboot the node. User: give a slow device more time (--deadline).")       \
@@ -317,8 +317,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: request the device by its resource. Cluster admin: the device plugin must "       \
       "hand out the uverbs node of a device of the pod's own network namespace.")              \
     X(VERBS_PORT, "verbs.port", NI_ERROR,                                                      \
-      "User: is the device attached to the pod's network? Cluster admin: link, cable, "        \
-      "switch port, subnet manager.")                                                          \
+      "User: check that the device is attached to the pod's network. Cluster admin: "          \
+      "check link, cable, switch port and subnet manager.")                                    \
     X(VERBS_PROCESS, "verbs.process", NI_ERROR,                                                \
       "User: raise the pod's limit of processes, or its memory; each port is tried by a "      \
       "process of its own.")                                                                   \

@@ -64,7 +64,7 @@ static const struct {
     {NI_STEP_OPEN, ENOMEM, ": the kernel has no memory for a context"},
     {NI_STEP_REGISTER, EAGAIN, ": the limit of the RDMA cgroup (rdma.max), or the device is full"},
     {NI_STEP_REGISTER, ENOMEM, ": the kernel or the device has no more memory"},
-    {NI_STEP_CONNECT, EINVAL, ": the GID at that index cannot be used so"},
+    {NI_STEP_CONNECT, EINVAL, ": this GID cannot be used"},
     {NI_STEP_CONNECT, ENODEV, ": the GID's interface is not in this network namespace"},
     {NI_STEP_CONNECT, ENETUNREACH, ": there is no route to the GID"},
     {NI_STEP_CONNECT, EHOSTUNREACH, ": there is no route to the GID"},
@@ -92,10 +92,10 @@ static void judge_find(const struct judge *j)
                   node->name);
     else if (err == ENODEV && node->known == NI_KNOWN)
         ni_report(j->f, NI_F_VERBS_OPEN, j->subject,
-                  "libibverbs does not list it: opening /dev/infiniband/%s gives %s", node->name,
-                  name_of(-node->err));
+                  "libibverbs does not list the device: opening /dev/infiniband/%s gives %s",
+                  node->name, name_of(-node->err));
     else
-        ni_report(j->f, NI_F_VERBS_OPEN, j->subject, "libibverbs does not list it (%s)%s",
+        ni_report(j->f, NI_F_VERBS_OPEN, j->subject, "libibverbs does not list the device (%s)%s",
                   name_of(err),
                   node->known == NI_ABSENT ? ": it has no uverbs device in this pod" : "");
 }
@@ -175,7 +175,7 @@ static const struct {
     const char *name, *meaning;
 } completions[] = {
     {2, "IBV_WC_LOC_QP_OP_ERR",
-     "the device cannot send so: SoftRoCE outside its network namespace, for one"},
+     "the device cannot send here, as SoftRoCE outside its network namespace"},
     {5, "IBV_WC_WR_FLUSH_ERR", "the queue pair was in error before"},
     {10, "IBV_WC_REM_ACCESS_ERR", "the memory key was not accepted"},
     {12, "IBV_WC_RETRY_EXC_ERR",
@@ -232,7 +232,8 @@ static void judge_step(const struct judge *j)
         judge_completion(j);
     else if (t->step == NI_STEP_COMPARE)
         ni_report(j->f, NI_F_VERBS_DATA, j->subject,
-                  "what was written and read back differs from byte %lld on", (long long)t->bad_at);
+                  "what was read back differs from what was written, from byte %lld on",
+                  (long long)t->bad_at);
     else
         ni_report(j->f, steps[t->step].id, j->subject, "%s%s%s: %s%s", steps[t->step].what,
                   steps[t->step].sized ? " of " : "",
@@ -249,14 +250,14 @@ static void judge_end(const struct judge *j)
     const long long ms = (long long)j->all->limit_ms;
     char how[80] = " before it said how it went";
     if (t->end == NI_TRIAL_STUCK && t->step == NI_STEP_DONE)
-        ni_report(j->f, NI_F_VERBS_HANG, j->subject,
-                  "passed, but hangs while the kernel takes back what was registered: its process "
-                  "%d is left",
-                  t->pid);
+        ni_report(
+            j->f, NI_F_VERBS_HANG, j->subject,
+            "passed, but its process %d hangs while the kernel takes back what was registered, "
+            "and is left",
+            t->pid);
     else if (t->end == NI_TRIAL_STUCK)
         ni_report(j->f, NI_F_VERBS_HANG, j->subject,
-                  "hangs in the kernel in step `%s`: its process %d does not die of SIGKILL and is "
-                  "left",
+                  "hangs in the kernel in step `%s`: its process %d survives SIGKILL and is left",
                   step, t->pid);
     else if (t->end == NI_TRIAL_KILLED)
         ni_report(j->f, NI_F_VERBS_HANG, j->subject, "no answer in step `%s` after %lld.%lld s",

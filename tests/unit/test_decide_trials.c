@@ -361,9 +361,9 @@ static void test_find(void **state)
     h->known = NI_ABSENT;
     assert_means(NI_F_VERBS_OPEN, "(ENODEV): it has no uverbs device in this pod");
     h->known = NI_DENIED;
-    assert_means(NI_F_VERBS_OPEN, "libibverbs does not list it (ENODEV)");
+    assert_means(NI_F_VERBS_OPEN, "libibverbs does not list the device (ENODEV)");
     failed(NI_STEP_FIND, ENOSYS);
-    assert_means(NI_F_VERBS_OPEN, "libibverbs does not list it (ENOSYS)");
+    assert_means(NI_F_VERBS_OPEN, "libibverbs does not list the device (ENOSYS)");
 }
 
 static void test_port(void **state)
@@ -459,7 +459,7 @@ static void test_untried(void **state)
     assert_means(NI_F_VERBS_PROVIDER, "not tried");
     assert_int_equal(ni_trials_tried(&trials), 1); /* the other one */
     node.inv.hca[0].uverbs.err = -ENOENT;
-    assert_means(NI_F_VERBS_OPEN, "libibverbs does not list it");
+    assert_means(NI_F_VERBS_OPEN, "libibverbs does not list the device");
     assert_int_equal(ni_trials_tried(&trials), 2);
 }
 
@@ -492,7 +492,7 @@ static void test_connect(void **state)
         const char *words;
     } cases[] = {
         {EINVAL, 1,
-         "failed with 22`, to RTR: EINVAL: the GID at that index cannot be used so; "
+         "failed with 22`, to RTR: EINVAL: this GID cannot be used; "
          "index 3 holds 10.0.1.5, RoCE v2"},
         {ENODEV, 1, "to RTR: ENODEV: the GID's interface is not in this network namespace"},
         {ENETUNREACH, 1, "to RTR: ENETUNREACH: there is no route to the GID"},
@@ -551,7 +551,7 @@ static void test_transfer(void **state)
         {13, "IBV_WC_RNR_RETRY_EXC_ERR (status 13, vendor_err 129): the "
              "receiver was never ready"},
         {2, "IBV_WC_LOC_QP_OP_ERR (status 2, vendor_err 129): the device cannot "
-            "send so"},
+            "send here"},
         {5, "IBV_WC_WR_FLUSH_ERR (status 5, vendor_err 129): the queue pair was"},
         {10, "IBV_WC_REM_ACCESS_ERR (status 10, vendor_err 129): the memory key"},
         {21, "RDMA write: completion error (status 21, vendor_err 129): the device or its"},
@@ -564,9 +564,9 @@ static void test_transfer(void **state)
         assert_means(NI_F_VERBS_TRANSFER, cases[i].words);
     }
     failed(NI_STEP_COMPARE, 0)->bad_at = 0;
-    assert_means(NI_F_VERBS_DATA, "differs from byte 0 on");
+    assert_means(NI_F_VERBS_DATA, "differs from what was written, from byte 0 on");
     trials.at[0].bad_at = INT64_C(1) << 35;
-    assert_means(NI_F_VERBS_DATA, "differs from byte 34359738368 on");
+    assert_means(NI_F_VERBS_DATA, "from byte 34359738368 on");
 }
 
 /* ---- processes ---- */
@@ -580,8 +580,9 @@ static void test_end(void **state)
     assert_means(NI_F_VERBS_HANG, "no answer in step `register` after 10.5 s");
     t->end = NI_TRIAL_STUCK;
     t->pid = 4711;
-    assert_means(NI_F_VERBS_HANG, "hangs in the kernel in step `register`: its process 4711 does "
-                                  "not die of SIGKILL and is left");
+    assert_means(NI_F_VERBS_HANG,
+                 "hangs in the kernel in step `register`: its process 4711 survives "
+                 "SIGKILL and is left");
     t->end = NI_TRIAL_DIED;
     assert_means(NI_F_VERBS_CRASH, "died in step `register`, killed from outside: the "
                                    "container's memory limit");
