@@ -137,11 +137,9 @@ static void read_gids(struct loop *l)
     struct ibv_gid_entry *entry = calloc(NI_TRIAL_GIDS, sizeof(*entry));
     ssize_t n = entry ? ibv_query_gid_table(l->context, entry, NI_TRIAL_GIDS, 0) : -ENOMEM;
 
-    if (n < 0) {
-        t->gid_err = (int)-n;
-        return;
-    }
-    for (ssize_t i = 0; i < n; i++) {
+    t->gid_err = n < 0 ? (int)-n : 0;
+    t->n_gid = n < 0 ? 0 : (unsigned)n;
+    for (unsigned i = 0; i < t->n_gid; i++) {
         struct ni_trial_gid *to = &t->table[i];
 
         memcpy(to->ip, entry[i].gid.raw, NI_GID_BYTES);
@@ -149,7 +147,7 @@ static void read_gids(struct loop *l)
         to->port = (uint8_t)entry[i].port_num;
         to->v2 = entry[i].gid_type == IBV_GID_TYPE_ROCE_V2;
     }
-    t->n_gid = (unsigned)n;
+    free(entry);
 }
 
 /* As NCCL finds out (2.30.7 transport/net_ib/gdr.cc ibDmaBufSupportInitOnce): a descriptor that is
