@@ -47,12 +47,9 @@ void ni_wait_end(struct ni_wait *w);
 /* In a child: signals end it again. */
 void ni_wait_unblock(const struct ni_wait *w);
 
-/* At 9 bytes each, 6 MiB of argument space (fs/exec.c bprm_stack_limits) hold fewer. */
-enum { NI_MAX_ENV = 1 << 20 };
-
 /* The command's environment: every entry of env in its order, byte for byte, duplicates and entries
-   without '=' too, less NCCLINIT_*; then the plan's own settings. Static memory, valid until the
-   next call. NULL when env has more than NI_MAX_ENV entries. */
+   without '=' too, less NCCLINIT_*; then the plan's own settings. Points into env, and is never
+   freed. NULL: no memory. */
 char *const *ni_command_env(const struct ni_env *env, const struct ni_plan *plan);
 
 enum { NI_EXIT_REFUSED = 125, NI_EXIT_NOT_EXECUTABLE = 126, NI_EXIT_NOT_FOUND = 127 };
@@ -67,7 +64,7 @@ int ni_write_all(int fd, const char *p, size_t n);
 /* Replaces the file at path by what `write` puts out, which becomes visible as a whole, with that
    mode, settled on the disk. A symbolic link there is replaced itself. On an error the old file
    stays, nothing is left beside it, and the result is -errno of the failing step; -EINVAL: what
-   stands there is no file. */
+   stands there is no file. A kill may leave a file .nccl-init.XXXXXX beside it. */
 int ni_replace_file(const char *path, mode_t mode, int (*write)(int fd, void *ctx), void *ctx);
 /* A descriptor to write to where the path means one of our own (/dev/stdout, /dev/fd/3), or is a
    FIFO or a character device; the caller closes it. -EINVAL: none of these; else -errno. */

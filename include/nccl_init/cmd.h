@@ -113,7 +113,7 @@ int ni_args_env(unsigned verb, const struct ni_env *env, bool recorded, uint64_t
 
 /* ---- one invocation ---- */
 
-enum { NI_RECORDED_TEXT = 1 << 21, NI_RECORDED_ENTRIES = 1 << 16 };
+enum { NI_RECORDED_ENV = 1 << 21 }; /* the longest environment that is recorded, in bytes */
 
 /* All state of the program. Zeroed at start; what is not touched costs nothing. */
 struct ni_context {
@@ -131,8 +131,6 @@ struct ni_context {
     struct ni_findings findings;
     struct ni_diagnosis diagnosis; /* of doctor */
     struct ni_trials *trials;      /* of selftest and doctor --probe: made by ni_try_ports */
-    char *recorded_entry[NI_RECORDED_ENTRIES + 1];
-    char recorded_text[NI_RECORDED_TEXT];
 };
 
 /* What a verb gathers beyond what the pod was given. */
@@ -208,9 +206,6 @@ void ni_say_findings(struct ni_context *ctx);
    and errors in the termination log. Both in the form of --log-format. */
 void ni_last_words(struct ni_context *ctx, const char *line, bool findings);
 
-/* No command will be started any more: of this process SIGXFSZ may be ignored, so that a write past
-   RLIMIT_FSIZE fails and does not kill. */
-void ni_no_command(void);
 /* Writes to --output or standard output. 0, or -errno after saying what failed (not for a reader
    that went away; -EILSEQ is left to the caller). */
 int ni_output(struct ni_context *ctx, int (*write)(int fd, void *arg), void *arg);

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command's environment. */
-#include "nccl_init/act.h"
+#include <stdlib.h>
+#include <string.h>
 
-/* Each setting as NAME=VALUE and a NUL, one behind the other; the rest of the list points into the
-   caller's environment. */
-extern char ni_setting_text[NI_MAX_SETTING * (NI_DEV_NAME + NI_VALUE)];
-char ni_setting_text[NI_MAX_SETTING * (NI_DEV_NAME + NI_VALUE)] NI_LARGE;
-extern char *ni_env_entries[NI_MAX_ENV + NI_MAX_SETTING + 1];
-char *ni_env_entries[NI_MAX_ENV + NI_MAX_SETTING + 1] NI_LARGE;
+#include "nccl_init/act.h"
 
 /* An entry without '=' is no variable, so it is none of ours and stays. */
 static bool is_own(const char *entry)
@@ -21,26 +17,28 @@ static bool is_own(const char *entry)
 char *const *ni_command_env(const struct ni_env *env, const struct ni_plan *plan)
 {
     size_t n = 0;
+    char **list;
 
-    for (char *const *e = env->entry; *e; e++) {
-        if (is_own(*e))
-            continue;
-        if (n == NI_MAX_ENV)
-            return NULL;
-        ni_env_entries[n++] = *e;
-    }
-    char *text = ni_setting_text;
+    while (env->entry[n])
+        n++;
+    list = malloc((n + plan->n_setting + 1) * sizeof(*list));
+    if (!list)
+        return NULL;
+    n = 0;
+    for (char *const *e = env->entry; *e; e++)
+        if (!is_own(*e))
+            list[n++] = *e;
     for (unsigned i = 0; i < plan->n_setting; i++) {
         const struct ni_setting *s = &plan->setting[i];
-        struct ni_text t;
+        const size_t size = strlen(s->name) + 1 + strlen(s->value) + 1;
 
         if (s->origin != NI_FROM_RULE)
             continue;
-        t = ni_text_on(text, NI_DEV_NAME + NI_VALUE);
-        ni_putf(&t, "%s=%s", s->name, s->value);
-        ni_env_entries[n++] = text;
-        text += t.len + 1;
+        list[n] = malloc(size);
+        if (!list[n])
+            return NULL;
+        (void)ni_format(list[n++], size, "%s=%s", s->name, s->value);
     }
-    ni_env_entries[n] = NULL;
-    return ni_env_entries;
+    list[n] = NULL;
+    return list;
 }

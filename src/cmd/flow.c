@@ -9,37 +9,44 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In a root that is not this machine: the environment of the pod that was recorded. */
+/* In a root that is not this machine: the environment of the pod that was recorded, NAME=VALUE each
+   ended by NUL, as the kernel writes it. */
 static const char recorded_environ[] = "proc/self/environ";
 
-/* NAME=VALUE, each ended by NUL, as the kernel writes it. */
-static bool split_recorded(struct ni_context *ctx, size_t len)
+/* NULL: no memory. */
+static char **split(char *text, size_t len)
 {
     size_t n = 0;
+    char **entry;
 
-    for (char *p = ctx->recorded_text; p < ctx->recorded_text + len; p += strlen(p) + 1) {
-        if (n == NI_RECORDED_ENTRIES)
-            return false;
-        ctx->recorded_entry[n++] = p;
-    }
-    ctx->recorded_entry[n] = NULL;
-    return true;
+    for (char *p = text; p < text + len; p += strlen(p) + 1)
+        n++;
+    entry = malloc((n + 1) * sizeof(*entry));
+    if (!entry)
+        return NULL;
+    n = 0;
+    for (char *p = text; p < text + len; p += strlen(p) + 1)
+        entry[n++] = p;
+    entry[n] = NULL;
+    return entry;
 }
 
 static int use_recorded(struct ni_context *ctx)
 {
     const struct ni_dir top = ni_dir_top(&ctx->root);
-    ssize_t n =
-        ni_read_raw(&top, ctx->recorded_text, sizeof(ctx->recorded_text), "%s", recorded_environ);
+    char *text = calloc(NI_RECORDED_ENV + 1, 1), **entry = NULL;
+    ssize_t n = -ENOMEM;
 
+    if (text)
+        n = ni_read_raw(&top, text, NI_RECORDED_ENV, "%s", recorded_environ);
     if (n == -ENOENT)
         return 0; /* a tree without one: the caller's environment plays the pod's */
-    if (n >= 0 && !split_recorded(ctx, (size_t)n))
-        n = -EOVERFLOW;
+    if (n >= 0 && !(entry = split(text, (size_t)n)))
+        n = -ENOMEM;
     if (n < 0)
         return ni_usage(ctx, "%.512s: %s: %s", ctx->options.root, recorded_environ,
                         ni_errno_text((int)n));
-    ctx->env.entry = ctx->recorded_entry;
+    ctx->env.entry = entry;
     /* As `run` took them on the recorded node: what is wrong is a finding. */
     return ni_args_env(ctx->verb, &ctx->env, true, &ctx->taken, &ctx->options, &ctx->findings,
                        NULL);

@@ -4,21 +4,14 @@
 #include "nccl_init/cmd.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
-
-void ni_no_command(void)
-{
-    (void)signal(SIGXFSZ, SIG_IGN);
-}
 
 int ni_output(struct ni_context *ctx, int (*write)(int fd, void *arg), void *arg)
 {
     const char *path = ctx->options.output;
     int r, fd = STDOUT_FILENO;
 
-    ni_no_command();
     if (path && strcmp(path, "-") != 0)
         fd = ni_open_stream(path);
     else

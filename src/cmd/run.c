@@ -98,8 +98,7 @@ static int start(struct ni_context *ctx, char *const argv[])
     int status;
 
     if (!envp) {
-        ni_say(ctx, NI_LOG_WARN, "more than %d variables: the environment is passed on as it is",
-               (int)NI_MAX_ENV);
+        ni_say(ctx, NI_LOG_WARN, "no memory for the settings: the command starts without them");
         envp = ctx->own.entry;
     }
     status = ni_exec(argv, envp, &why);

@@ -24,22 +24,25 @@ static bool is_relevant(const struct ni_context *ctx, const char *entry)
     return false;
 }
 
-/* The environment in the kernel's form. The buffer is free: on a live root nothing was recorded,
-   and on another the entries, which lie in it, only move down. */
+/* The environment in the kernel's form. */
 static int record_environ(struct ni_context *ctx)
 {
-    char *buf = ctx->recorded_text;
     size_t len = 0;
+    char *buf;
 
+    for (char *const *e = ctx->env.entry; *e; e++)
+        len += is_relevant(ctx, *e) ? strlen(*e) + 1 : 0;
+    if (len > NI_RECORDED_ENV)
+        return -EOVERFLOW;
+    buf = malloc(len + 1);
+    if (!buf)
+        return -ENOMEM;
+    len = 0;
     for (char *const *e = ctx->env.entry; *e; e++) {
-        size_t n = strlen(*e) + 1;
-
         if (!is_relevant(ctx, *e))
             continue;
-        if (n > sizeof(ctx->recorded_text) - len)
-            return -EOVERFLOW;
-        memmove(buf + len, *e, n);
-        len += n;
+        memcpy(buf + len, *e, strlen(*e) + 1);
+        len += strlen(*e) + 1;
     }
     return ni_record_add(&ctx->root, "proc/self/environ", buf, len);
 }

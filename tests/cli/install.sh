@@ -136,12 +136,12 @@ long=$(printf '%5000s' '' | tr ' ' x)
 fails "a name that is too long" "xxxx*...: File*name too long" "$long"
 
 if grep -q __asan_init "$bin"; then
-    skip "the user, capabilities, mounts, no /proc" "sanitizers use /proc and capabilities themselves"
+    skip "the user, capabilities, mounts" "sanitizers use /proc and capabilities themselves"
     finish
     exit
 fi
 if [ "$(id -u)" -ne 0 ] || ! setpriv --reuid=1000 --regid=1000 --clear-groups true 2>/dev/null; then
-    skip "the user, capabilities, mounts, no /proc" "not root, or no setpriv"
+    skip "the user, capabilities, mounts" "not root, or no setpriv"
     finish
     exit
 fi
@@ -155,7 +155,7 @@ mkdir open && chmod 777 open
     out=$($user "$bin" install shared 2>&1) && status=0 || status=$?
     same "not allowed: status" 1 "$status"
     matches "not allowed: message" \
-        "*shared/nccl-init: Permission denied; this is user 1000, group 1000, the directory is of user 0, group 0, mode 0755; run as*fsGroup" "$out"
+        "*shared/nccl-init: Permission denied; run as*fsGroup" "$out"
     out=$($user "$bin" install open 2>&1) && status=0 || status=$?
     same "another user" "0  755 1000" "$status $out $(stat -c '%a %u' open/nccl-init)"
 }
@@ -177,7 +177,7 @@ if command -v setcap >/dev/null && setcap cap_sys_resource,cap_ipc_lock=p "$bin"
         # shellcheck disable=SC2086 # words
         out=$($who "$bin" install open/copy 2>&1) && status=0 || status=$?
         same "no CAP_SETFCAP: status, capabilities" "0 " "$status $(of open/copy)"
-        matches "no CAP_SETFCAP: told" "*warning: open/copy: without the file capabilities of /proc/self/exe: Operation not permitted; install as root with CAP_SETFCAP*" "$out"
+        matches "no CAP_SETFCAP: told" "*warning: open/copy: without the file capabilities of this program: Operation not permitted; install as root with CAP_SETFCAP*" "$out"
         rm -f open/copy
     done
     if in_mounts "mount -t tmpfs -o nosuid none shared && '$bin' install shared; echo \$?; getcap shared/nccl-init"; then
@@ -203,22 +203,13 @@ if unshare -m mount -t tmpfs none shared 2>/dev/null; then
     in_mounts "mount -t tmpfs -o size=64k none shared && echo old >shared/nccl-init && '$bin' install shared
         echo \$?; cat shared/nccl-init; ls -A shared"
     same "full: the old file is whole, nothing is left" "1 old nccl-init" "$(xargs <out)"
-    matches "full: told" "*shared/nccl-init: No space left on device; the copy takes $(stat -c %s "$bin") bytes*sizeLimit" "$(cat err)"
+    matches "full: told" "*shared/nccl-init: No space left on device; make room*sizeLimit" "$(cat err)"
     in_mounts "mount -t tmpfs none shared && echo old >shared/nccl-init && mount -o remount,ro shared &&
         '$bin' install shared; echo \$?; cat shared/nccl-init"
     same "read-only: the old file is whole" "1 old" "$(xargs <out)"
     matches "read-only: told" "*Read-only file system; mount the volume without readOnly*" "$(cat err)"
-    mkdir noproc
-    in_mounts "mount -t tmpfs none /proc && '$bin' install noproc; echo \$?"
-    same "no /proc" "0 755" "$(cat out) $(mode noproc/nccl-init)"
-    cmp -s "$bin" noproc/nccl-init || fail "no /proc" "bytes differ"
-    rm -f noproc/nccl-init
-    cd origin || exit 1
-    in_mounts "mount -t tmpfs none /proc && ./nccl-init install ../noproc; echo \$?"
-    cd ..
-    same "no /proc, executed by a relative name" "0 755" "$(cat out) $(mode noproc/nccl-init)"
 else
-    skip "mounts, no /proc" "unshare or mount is not allowed"
+    skip "mounts" "unshare or mount is not allowed"
 fi
 
 finish

@@ -33,9 +33,9 @@ dies "X1 missing, directory is a file" 127 "*does not exist*" ./err/none
 touch plain
 dies "X2 not executable" 126 "*\`./plain\`: Permission denied: not executable*chmod +x*" ./plain
 mkdir folder
-dies "X3 directory" 126 "*\`./folder\`: *is a directory*" ./folder
+dies "X3 directory" 126 "*\`./folder\`: *it is a directory*" ./folder
 mkfifo -m 755 fifo
-dies "X3 fifo" 126 "*\`./fifo\`: *no regular file*" ./fifo
+dies "X3 fifo" 126 "*\`./fifo\`: *not a regular file*" ./fifo
 
 script no-interpreter '#!/no/such/interpreter -x'
 dies "X4 missing interpreter" 127 "*\`./no-interpreter\`: *interpreter \`/no/such/interpreter\`*" \
@@ -46,8 +46,7 @@ out=$(PATH=. "$bin" -- crlf 2>&1) && status=0 || status=$?
 same "X4 CR LF, by PATH: status" 127 "$status"
 matches "X4 CR LF, by PATH: message" "*CR LF*" "$out"
 script denied-interpreter "#!$dir/plain"
-dies "X4 interpreter not executable" 126 "*interpreter*plain\` may not be executed*" \
-    ./denied-interpreter
+dies "X4 interpreter not executable" 126 "*its interpreter*denies execution*" ./denied-interpreter
 # a copy of an ELF header with a loader that is not there
 head -c 64 "$bin" >elf
 machine=$(od -An -tu2 -j18 -N2 elf | tr -d ' ')
@@ -55,16 +54,13 @@ machine=$(od -An -tu2 -j18 -N2 elf | tr -d ' ')
 script no-shebang 'echo hello'
 dies "X5 no #!" 126 "*Exec format error*\`#!/bin/sh\`*sh FILE*" ./no-shebang
 script blank-shebang '#! '
-dies "X5 blank #!" 126 "*Exec format error: its \`#!\` line*" ./blank-shebang
+dies "X5 blank #!" 126 "*Exec format error*first line like*" ./blank-shebang
 : >empty
 chmod 755 empty
-dies "X5 empty file" 126 "*Exec format error: the file is empty*" ./empty
-printf 'a\000b' >binary
-chmod 755 binary
-dies "X5 no program" 126 "*neither a program nor a script*" ./binary
+dies "X5 empty file" 126 "*Exec format error: the file is empty, damaged or no program*" ./empty
 
 chmod 755 elf
-dies "X6 cut-off program" 126 "*Exec format error*damaged or cut-off*" ./elf
+dies "X6 cut-off program" 126 "*Exec format error*damaged or no program*" ./elf
 [ "$machine" = 183 ] && other=76 || other=267
 {
     head -c 18 "$bin"
@@ -72,10 +68,10 @@ dies "X6 cut-off program" 126 "*Exec format error*damaged or cut-off*" ./elf
     tail -c +21 "$bin"
 } >wrong-machine
 chmod 755 wrong-machine
-dies "X6 other architecture" 126 "*Exec format error: built for *, this node is *" ./wrong-machine
+dies "X6 other architecture" 126 "*Exec format error: built for another architecture*" ./wrong-machine
 
 ln -s loop loop
-dies "X7 ELOOP" 126 "*\`./loop\`: *circle*" ./loop
+dies "X7 ELOOP" 126 "*\`./loop\`: Too many levels of symbolic links*" ./loop
 long=$(printf '%0300d' 0)
 dies "X7 name too long, by PATH" 126 "*name too long*" "$long"
 dies "X7 name too long, by path" 126 "*name too long*" "./$long"
@@ -149,7 +145,7 @@ if setpriv --reuid=65534 --clear-groups true 2>/dev/null; then
     cp "$bin" ./nccl-init
     out=$(setpriv --reuid=65534 --clear-groups ./nccl-init -- ./closed/tool 2>&1) && status=0 || status=$?
     same "closed directory: status" 126 "$status"
-    matches "closed directory: message" "*may not be searched*" "$out"
+    matches "closed directory: message" "*may not search a directory*" "$out"
 else
     skip "closed directory" "setpriv cannot change the user"
 fi

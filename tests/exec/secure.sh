@@ -146,15 +146,6 @@ else
     skip "no capset" "$out"
 fi
 
-# ---- variables of the libraries ------------------------------------------------------------------
-
-for program in plain with; do
-    # shellcheck disable=SC2086 # words
-    $user env VERBS_LOG_LEVEL=4 VERBS_LOG_FILE="$dir/open/verbs" MLX5_DEBUG_FILE="$dir/open/mlx5" "$dir/$program" \
-        --version >/dev/null
-    same "$program: libibverbs writes no file" "" "$(find "$dir/open" -name verbs -o -name mlx5)"
-done
-
 # ---- what libc does before main ------------------------------------------------------------------
 
 # Documented in nccl-init(8): closed descriptors 0 to 2 are open on /dev/null, for libc opens it there.

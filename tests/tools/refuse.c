@@ -57,6 +57,7 @@ static const struct word calls[] = {
     {"pipe", SYS_pipe},
     {"poll", SYS_poll},
     {"readlink", SYS_readlink},
+    {"rename", SYS_rename},
     {"stat", SYS_stat},
     {"fork", SYS_fork},
 #endif

@@ -96,29 +96,12 @@ static void test_longest(void **state)
     assert_null(got[NI_MAX_SETTING]);
 }
 
-static void test_too_many(void **state)
-{
-    static char one[] = "A=", own[] = "NCCLINIT_A=";
-    static char *entry[NI_MAX_ENV + 3];
-    const struct ni_env env = {entry};
-
-    (void)state;
-    for (size_t i = 0; i < NI_MAX_ENV; i++)
-        entry[i] = one;
-    entry[NI_MAX_ENV] = own; /* does not count */
-    add("NCCL_IB_DISABLE", NI_FROM_RULE, "0");
-    assert_string_equal(ni_command_env(&env, &plan)[NI_MAX_ENV], "NCCL_IB_DISABLE=0");
-    entry[NI_MAX_ENV + 1] = one;
-    assert_null(ni_command_env(&env, &plan));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_kept, reset),
         cmocka_unit_test_setup(test_settings, reset),
         cmocka_unit_test_setup(test_longest, reset),
-        cmocka_unit_test_setup(test_too_many, reset),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
