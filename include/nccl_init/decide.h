@@ -18,16 +18,17 @@ struct ni_facts {
     const struct ni_policy *policy;
 };
 
-/* One decision. The table's order is the order of evaluation and of the settings. */
+/* One decision. A rule keeps nothing between its calls: it may run again on a new plan. */
 struct ni_rule {
     const char *id;    /* permanent, dotted */
     const char *reads; /* what of the inventory */
     const char *sets;  /* which variables, or what of the plan */
+    bool when_off;     /* with --mode=off, too, which decides no setting */
     void (*eval)(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f);
 };
 
-/* The ordered table; *ret_n rules. */
-const struct ni_rule *ni_rules(unsigned *ret_n);
+/* The rules in the order in which they run, which is that of the settings; *ret_n of them. */
+const struct ni_rule *const *ni_rules(unsigned *ret_n);
 
 /* Runs the table. plan must be zeroed. */
 void ni_decide(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f);

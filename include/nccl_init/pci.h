@@ -43,10 +43,29 @@ struct ni_pci {
    ncclTopoGetXmlFromSys). 0: none; 1: the same first switch; 2: only higher ones. */
 int ni_pci_switch(const struct ni_pci *a, const struct ni_pci *b);
 
-/* NCCL's path types, near to far (NCCL 2.30.7 include/graph.h PATH_*). */
-enum ni_distance { NI_DIST_UNKNOWN, NI_DIST_PIX, NI_DIST_PXB, NI_DIST_PHB, NI_DIST_SYS };
+/* NCCL's path types, near to far (NCCL 2.30.7 include/graph.h PATH_*). How far a GPU is from an HCA
+   is one of PIX, PXB, PHB and SYS; the others are only names of levels. */
+enum ni_distance {
+    NI_DIST_UNKNOWN,
+    NI_DIST_LOC,
+    NI_DIST_NVL,
+    NI_DIST_NVB,
+    NI_DIST_C2C,
+    NI_DIST_PIX, /* the same PCIe switch */
+    NI_DIST_PXB, /* several switches */
+    NI_DIST_P2C,
+    NI_DIST_PXN,
+    NI_DIST_PHB, /* the same CPU, that is, NUMA node */
+    NI_DIST_SYS  /* another CPU */
+};
+
+/* How far apart NCCL sees two functions; UNKNOWN where a fact for that is not known. */
+enum ni_distance ni_pci_distance(const struct ni_pci *a, const struct ni_pci *b);
 
 /* "PXB"; "-" for unknown. */
 const char *ni_distance_text(enum ni_distance d);
+/* A level as NCCL reads NCCL_NET_GDR_LEVEL: a name, exactly, or an old digit (NCCL 2.30.7
+   graph/paths.cc ncclGetLevel). UNKNOWN: NCCL ignores it. */
+enum ni_distance ni_parse_level(const char *text);
 
 #endif

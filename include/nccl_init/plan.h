@@ -70,6 +70,7 @@ struct ni_caps {
 /* In the order of struct ni_inventory: what is small first. */
 struct ni_plan {
     enum ni_transport transport;
+    const char *rule; /* the id of the running rule */
     unsigned n_setting, n_chosen;
     int gid_index; /* the one index that NCCL will use for all, -1: it searches */
     struct ni_limit memlock;

@@ -17,11 +17,11 @@ static int list_rules(struct ni_context *ctx)
     char buf[8192];
     struct ni_text t = ni_text_on(buf, sizeof(buf));
     unsigned n;
-    const struct ni_rule *rules = ni_rules(&n);
+    const struct ni_rule *const *rules = ni_rules(&n);
 
     for (unsigned i = 0; i < n; i++)
-        ni_putf(&t, "%s%s\n    reads  %s\n    sets   %s\n", i ? "\n" : "", rules[i].id,
-                rules[i].reads, rules[i].sets);
+        ni_putf(&t, "%s%s\n    reads  %s\n    sets   %s\n", i ? "\n" : "", rules[i]->id,
+                rules[i]->reads, rules[i]->sets);
     return ni_print(ctx, &t);
 }
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Places on the PCI tree. */
-#include "nccl_init/inventory.h"
+#include <stdlib.h>
+#include <string.h>
+
+#include "nccl_init/pci.h"
 
 /* Index of the switch above at[i], -1: the CPU. */
 static int above(int i)
@@ -20,6 +23,40 @@ int ni_pci_switch(const struct ni_pci *a, const struct ni_pci *b)
         }
     }
     return 0;
+}
+
+/* The same first switch is PIX, more switches PXB, one CPU PHB, two SYS (NCCL 2.30.7 graph/paths.cc
+   ncclTopoSetPaths). */
+enum ni_distance ni_pci_distance(const struct ni_pci *a, const struct ni_pci *b)
+{
+    if (a->known != NI_KNOWN || b->known != NI_KNOWN)
+        return NI_DIST_UNKNOWN;
+    int shared = ni_pci_switch(a, b);
+    if (shared)
+        return shared == 1 ? NI_DIST_PIX : NI_DIST_PXB;
+    if (a->numa.known != NI_KNOWN || b->numa.known != NI_KNOWN)
+        return NI_DIST_UNKNOWN;
+    return a->numa.v == b->numa.v ? NI_DIST_PHB : NI_DIST_SYS;
+}
+
+const char *ni_distance_text(enum ni_distance d)
+{
+    static const char *const text[] = {"-",   "LOC", "NVL", "NVB", "C2C", "PIX",
+                                       "PXB", "P2C", "PXN", "PHB", "SYS"};
+    return text[d];
+}
+
+enum ni_distance ni_parse_level(const char *text)
+{
+    static const enum ni_distance old[] = {NI_DIST_LOC, NI_DIST_PIX, NI_DIST_PXB, NI_DIST_PHB};
+    for (enum ni_distance d = NI_DIST_LOC; d <= NI_DIST_SYS; d++) {
+        if (strcmp(text, ni_distance_text(d)) == 0)
+            return d;
+    }
+    if (!ni_is_digit(*text))
+        return NI_DIST_UNKNOWN;
+    long n = strtol(text, NULL, 0);
+    return (unsigned long)n < NI_COUNT(old) ? old[n] : NI_DIST_SYS;
 }
 
 /* n hex digits of v at p. */

@@ -12,9 +12,3 @@ const struct ni_setting *ni_plan_get(const struct ni_plan *plan, const char *nam
     }
     return NULL;
 }
-
-const char *ni_distance_text(enum ni_distance d)
-{
-    static const char *const text[] = {"-", "PIX", "PXB", "PHB", "SYS"};
-    return text[d];
-}

@@ -17,7 +17,7 @@ struct ni_caps ni_caps_of(const struct ni_facts *facts)
         return caps; /* tried then; the kernel tells */
     caps.drop &= s->cap_eff | s->cap_prm | s->cap_inh | s->cap_bnd | s->cap_amb;
     /* PR_CAPBSET_DROP takes CAP_SETPCAP (commoncap.c cap_prctl_drop), the other sets nothing. */
-    if ((s->cap_prm >> NI_CAP_SETPCAP & 1) == 0)
+    if (!ni_has_cap(s->cap_prm, NI_CAP_SETPCAP))
         caps.stuck = caps.drop & s->cap_bnd;
     /* Ambient must be permitted and inheritable, and only what is in the bounding set can be added
        to the inheritable one (commoncap.c cap_capset, cap_task_prctl). */
@@ -31,7 +31,7 @@ uint64_t ni_command_caps(const struct ni_facts *facts)
 {
     const struct ni_self *s = &facts->inv->self;
     const struct ni_caps caps = ni_caps_of(facts);
-    bool root = s->uid.known != NI_KNOWN || s->uid.v == 0;
+    const bool root = s->uid.known != NI_KNOWN || s->uid.v == 0;
     if (s->caps_known != NI_KNOWN)
         return 0;
     if (root)
@@ -39,17 +39,7 @@ uint64_t ni_command_caps(const struct ni_facts *facts)
     return (s->cap_amb | caps.keep) & ~caps.drop;
 }
 
-/* Why these cannot be made ambient. */
-static void report_not_kept(uint64_t set, const char *why, struct ni_findings *f)
-{
-    char buf[128];
-    struct ni_text names = ni_text_on(buf, sizeof(buf));
-    if (set == 0)
-        return;
-    ni_put_caps(&names, set);
-    ni_report(f, NI_F_CAPS_KEEP_MISSING, "--keep-caps", "%s: %s", buf, why);
-}
-
+/* Why what is in the bounding set is not permitted. */
 static const char *not_permitted(const struct ni_facts *facts)
 {
     const struct ni_self *s = &facts->inv->self;
@@ -68,33 +58,41 @@ static const char *not_permitted(const struct ni_facts *facts)
            "for it, or lies on a nosuid mount";
 }
 
-static void report_keep(const struct ni_facts *facts, const struct ni_plan *plan,
-                        struct ni_findings *f)
+static void report(struct ni_findings *f, enum ni_finding_id id, const char *option, uint64_t set,
+                   const char *why)
 {
-    const struct ni_self *s = &facts->inv->self;
-    uint64_t wanted = facts->policy->keep_caps, dropped = facts->policy->drop_caps;
-    report_not_kept(wanted & dropped, "--drop-caps names it too", f);
-    wanted &= ~(dropped | plan->caps.keep | s->cap_amb);
-    report_not_kept(wanted & ~s->cap_bnd, "not in the bounding set: the container was not given it",
-                    f);
-    report_not_kept(wanted & s->cap_bnd, not_permitted(facts), f);
+    char names[128];
+    struct ni_text t = ni_text_on(names, sizeof(names));
+    if (set == 0)
+        return;
+    ni_put_caps(&t, set);
+    ni_report(f, id, option, "%s: %s", names, why);
 }
 
-void ni_rule_caps(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+static void caps(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     const struct ni_self *s = &facts->inv->self;
-    char buf[128];
-    struct ni_text names = ni_text_on(buf, sizeof(buf));
+    const uint64_t asked = facts->policy->keep_caps, dropped = facts->policy->drop_caps;
     plan->caps = ni_caps_of(facts);
     if (s->caps_known != NI_KNOWN)
         return;
-    report_keep(facts, plan, f);
-    if (plan->caps.stuck == 0)
-        return;
-    ni_put_caps(&names, plan->caps.stuck);
-    ni_report(f, NI_F_CAPS_DROP_BOUNDING, "--drop-caps",
-              "%s: left in the bounding set, for taking it out there takes CAP_SETPCAP; %s", buf,
-              s->uid.known == NI_KNOWN && s->uid.v != 0
-                  ? "only a program with file capabilities could get it back"
-                  : "a command that runs as root gets it back");
+    const uint64_t not_kept = asked & ~(dropped | plan->caps.keep | s->cap_amb);
+    report(f, NI_F_CAPS_KEEP_MISSING, "--keep-caps", asked & dropped, "--drop-caps names it too");
+    report(f, NI_F_CAPS_KEEP_MISSING, "--keep-caps", not_kept & ~s->cap_bnd,
+           "not in the bounding set: the container was not given it");
+    report(f, NI_F_CAPS_KEEP_MISSING, "--keep-caps", not_kept & s->cap_bnd, not_permitted(facts));
+    report(f, NI_F_CAPS_DROP_BOUNDING, "--drop-caps", plan->caps.stuck,
+           s->uid.known == NI_KNOWN && s->uid.v != 0
+               ? "it stays in the bounding set, because CAP_SETPCAP is needed to take it out; only "
+                 "a program with file capabilities could get it back"
+               : "it stays in the bounding set, because CAP_SETPCAP is needed to take it out; a "
+                 "command that runs as root gets it back");
 }
+
+const struct ni_rule ni_rule_caps = {
+    .id = "caps.command",
+    .reads = "capabilities, --keep-caps, --drop-caps",
+    .sets = "the command's capabilities",
+    .when_off = true,
+    .eval = caps,
+};

@@ -6,7 +6,7 @@
 
 #include "rule.h"
 
-static const char rule[] = "gdr.level", variable[] = "NCCL_NET_GDR_LEVEL";
+static const char variable[] = "NCCL_NET_GDR_LEVEL";
 
 static bool is_nearer(enum ni_distance d, const struct ni_near *than)
 {
@@ -122,7 +122,7 @@ static void decide_level(const struct ni_facts *facts, struct ni_plan *plan, str
     int flat = flat_gpu(inv);
     if (flat >= 0) {
         ni_decide_value(
-            facts, plan, rule, variable, "SYS", f,
+            facts, plan, f, variable, "SYS",
             "GPU %s is on the root bus: the PCI tree is flattened, distances tell nothing",
             ni_bdf_text(inv->gpu[flat].bdf, bdf));
         return;
@@ -131,7 +131,7 @@ static void decide_level(const struct ni_facts *facts, struct ni_plan *plan, str
     unsigned farthest = 0;
     int lost = lost_hca(inv, plan);
     if (lost >= 0) {
-        ni_decide_value(facts, plan, rule, variable, NULL, f,
+        ni_decide_value(facts, plan, f, variable, NULL,
                         "where %s sits on the PCI tree is not known: it may be the nearest",
                         inv->hca[lost].name);
         return;
@@ -139,7 +139,7 @@ static void decide_level(const struct ni_facts *facts, struct ni_plan *plan, str
     for (unsigned g = 0; g < inv->n_gpu; g++) {
         if (plan->nearest_hca[g].index < 0) {
             ni_decide_value(
-                facts, plan, rule, variable, NULL, f, "where GPU %s sits on the PCI tree is %s",
+                facts, plan, f, variable, NULL, "where GPU %s sits on the PCI tree is %s",
                 ni_bdf_text(inv->gpu[g].bdf, bdf), ni_known_text(inv->gpu[g].pci.known));
             return;
         }
@@ -149,13 +149,13 @@ static void decide_level(const struct ni_facts *facts, struct ni_plan *plan, str
             farthest = g;
     }
     const struct ni_near *near = &plan->nearest_hca[farthest];
-    ni_decide_value(facts, plan, rule, variable, ni_distance_text(level), f,
+    ni_decide_value(facts, plan, f, variable, ni_distance_text(level),
                     "lets each GPU reach its nearest HCA (farthest: %s to %s, %s)",
                     ni_bdf_text(inv->gpu[farthest].bdf, bdf), inv->hca[near->index].name,
                     ni_distance_text(near->distance));
 }
 
-void ni_rule_gdr(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+static void gdr(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     const struct ni_inventory *inv = facts->inv;
     const struct ni_policy *policy = facts->policy;
@@ -164,27 +164,33 @@ void ni_rule_gdr(const struct ni_facts *facts, struct ni_plan *plan, struct ni_f
     if (plan->n_chosen == 0)
         return;
     if (policy->gdr == NI_GDR_OFF)
-        ni_decide_value(facts, plan, rule, variable, "LOC", f, "--gdr=off: never");
+        ni_decide_value(facts, plan, f, variable, "LOC", "--gdr=off: never");
     else if (policy->gdr == NI_GDR_LEVEL)
-        ni_decide_value(facts, plan, rule, variable, ni_distance_text(policy->gdr_level), f,
-                        "--gdr");
+        ni_decide_value(facts, plan, f, variable, ni_distance_text(policy->gdr_level), "--gdr");
     else if (inv->gdr.gpus_lost)
-        ni_decide_value(facts, plan, rule, variable, NULL, f,
+        ni_decide_value(facts, plan, f, variable, NULL,
                         "fewer GPUs are listed than there are device nodes");
     else if (inv->n_gpu == 0)
-        ni_decide_value(facts, plan, rule, variable, NULL, f, "the pod has no GPU");
+        ni_decide_value(facts, plan, f, variable, NULL, "the pod has no GPU");
     else if (inv->gdr.cpu == NI_DENIED || inv->gdr.cpu == NI_BAD)
-        ni_decide_value(facts, plan, rule, variable, NULL, f,
+        ni_decide_value(facts, plan, f, variable, NULL,
                         "whether CPU and GPU share NVLink-C2C cannot be read");
     else if (inv->gdr.gb10)
-        ni_decide_value(facts, plan, rule, variable, NULL, f,
+        ni_decide_value(facts, plan, f, variable, NULL,
                         "a GB10 has no GPUDirect RDMA: CPU and GPU share one memory");
     else if (inv->gdr.c2c)
         ni_decide_value(
-            facts, plan, rule, variable, NULL, f,
+            facts, plan, f, variable, NULL,
             "CPU and GPU share NVLink-C2C: a level below P2C would switch C2C GPUDirect off");
     else if (!ni_can_gdr(facts, f, &why))
-        ni_decide_value(facts, plan, rule, variable, NULL, f, "%s", why);
+        ni_decide_value(facts, plan, f, variable, NULL, "%s", why);
     else
         decide_level(facts, plan, f);
 }
+
+const struct ni_rule ni_rule_gdr = {
+    .id = "gdr.level",
+    .reads = "GPUs, PCI tree, peermem, DMA-BUF",
+    .sets = "NCCL_NET_GDR_LEVEL",
+    .eval = gdr,
+};

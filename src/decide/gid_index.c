@@ -7,7 +7,7 @@
 
 #include "rule.h"
 
-static const char rule[] = "gid.index", variable[] = "NCCL_IB_GID_INDEX";
+static const char variable[] = "NCCL_IB_GID_INDEX";
 
 /* How NCCL comes to the entries: by one index, or by a search on each port. */
 struct way {
@@ -215,7 +215,7 @@ static void set_search(const struct ni_facts *facts, struct ni_plan *plan, struc
         ni_putf(&t, "%s%s %u", i ? ", " : "",
                 facts->inv->hca[chosen_port(facts, plan, i)->hca].name,
                 facts->inv->gid[c->gid[i]].index);
-    ni_decide_value(facts, plan, rule, variable, NULL, f,
+    ni_decide_value(facts, plan, f, variable, NULL,
                     "%s (%.200s); NCCL 2.21.5 and later search per HCA",
                     asked ? "yours asks for a search" : "no index is right for all", text);
     ni_report(f, NI_F_GID_INDEX_DIFFERS, variable,
@@ -223,14 +223,14 @@ static void set_search(const struct ni_facts *facts, struct ni_plan *plan, struc
               asked ? "left to NCCL's search as you asked" : "ports differ", text,
               before_2_26_2(facts, plan, &c->way));
     if (how->v6)
-        ni_decide_value(facts, plan, rule, "NCCL_IB_ADDR_FAMILY", "AF_INET6", f,
+        ni_decide_value(facts, plan, f, "NCCL_IB_ADDR_FAMILY", "AF_INET6",
                         "all chosen GIDs are IPv6");
     if (!how->ranged)
         return;
     char range[NI_IP_TEXT + 8], ip[NI_IP_TEXT];
     t = ni_text_on(range, sizeof(range));
     ni_putf(&t, "%s/%u", ni_ip_text(how->range, ip), how->v6 ? how->bits : how->bits - 96);
-    ni_decide_value(facts, plan, rule, "NCCL_IB_ADDR_RANGE", range, f,
+    ni_decide_value(facts, plan, f, "NCCL_IB_ADDR_RANGE", range,
                     "keeps NCCL's search per HCA on this pod's addresses");
 }
 
@@ -241,13 +241,13 @@ static void set_index(const struct ni_facts *facts, struct ni_plan *plan, struct
     struct ni_text t = ni_text_on(value, sizeof(value));
     const struct ni_gid *g = &facts->inv->gid[c->gid[0]];
     ni_putf(&t, "%d", c->way.index);
-    ni_decide_value(facts, plan, rule, variable, value, f, "RoCE %s%s on %s, e.g. %s",
+    ni_decide_value(facts, plan, f, variable, value, "RoCE %s%s on %s, e.g. %s",
                     g->type == NI_GID_V1 ? "v1" : "v2",
                     g->own == NI_OWN_OURS ? " with an address of this pod" : "",
                     plan->n_chosen == 1 ? "the one port" : "every chosen port",
                     ni_ip_text(g->ip, ip));
     if (all_v6(facts->inv, c->gid, plan->n_chosen))
-        ni_decide_value(facts, plan, rule, "NCCL_IB_ADDR_FAMILY", "AF_INET6", f,
+        ni_decide_value(facts, plan, f, "NCCL_IB_ADDR_FAMILY", "AF_INET6",
                         "all chosen GIDs are IPv6");
 }
 
@@ -321,12 +321,12 @@ static void decide(const struct ni_facts *facts, struct ni_plan *plan, struct ni
     int wrong = follow(facts, plan, &way, f, by_user);
     if (doubtful >= 0) {
         ni_port_text(facts->inv, doubtful, name);
-        ni_decide_value(facts, plan, rule, variable, NULL, f,
+        ni_decide_value(facts, plan, f, variable, NULL,
                         "which of the GIDs of %s is this pod's cannot be told", name);
         ni_report(f, NI_F_GID_OWNER_UNKNOWN, name,
                   "several entries are in the table, and which are this pod's cannot be read");
     } else if (searched && index < 0) {
-        ni_decide_value(facts, plan, rule, variable, NULL, f,
+        ni_decide_value(facts, plan, f, variable, NULL,
                         "you set how NCCL searches; an index would switch that off");
         ni_report(f, NI_F_GID_INDEX_DIFFERS, variable,
                   "left unset for your search settings; NCCL before 2.21.5 does not know them and "
@@ -335,12 +335,12 @@ static void decide(const struct ni_facts *facts, struct ni_plan *plan, struct ni
     } else if (found && c.way.index >= 0) {
         set_index(facts, plan, f, &c);
     } else if (by_user && !(found && index < 0)) {
-        ni_decide_value(facts, plan, rule, variable, NULL, f, "no index is right for all ports");
+        ni_decide_value(facts, plan, f, variable, NULL, "no index is right for all ports");
     } else if (found) {
         set_search(facts, plan, f, &c);
     } else {
         ni_port_text(facts->inv, wrong, name);
-        ni_decide_value(facts, plan, rule, variable, NULL, f,
+        ni_decide_value(facts, plan, f, variable, NULL,
                         "no index is right for all, and NCCL's search is %s on %s",
                         plan->port[wrong].nccl_index < 0 ? "uncertain" : "wrong", name);
     }
@@ -351,7 +351,7 @@ static void decide(const struct ni_facts *facts, struct ni_plan *plan, struct ni
     check_user_search(facts, &way, f);
 }
 
-void ni_rule_gid_index(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+static void gid_index(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     if (plan->n_chosen == 0)
         return;
@@ -360,7 +360,7 @@ void ni_rule_gid_index(const struct ni_facts *facts, struct ni_plan *plan, struc
         return;
     }
     struct way way = {.index = (int)ni_user_int(facts, variable, -1)};
-    ni_decide_value(facts, plan, rule, variable, NULL, f,
+    ni_decide_value(facts, plan, f, variable, NULL,
                     "an InfiniBand link: NCCL addresses by LID, or by GID 0");
     (void)ni_user_search(facts, &way.search);
     check_user_search(facts, &way, f); /* 2.21.5 searches on InfiniBand too */
@@ -376,3 +376,10 @@ void ni_rule_gid_index(const struct ni_facts *facts, struct ni_plan *plan, struc
                   "reads GID %d of each port and fails",
                   way.index);
 }
+
+const struct ni_rule ni_rule_gid_index = {
+    .id = "gid.index",
+    .reads = "each port's GID",
+    .sets = "NCCL_IB_GID_INDEX, NCCL_IB_ADDR_FAMILY, NCCL_IB_ADDR_RANGE",
+    .eval = gid_index,
+};

@@ -7,82 +7,83 @@
 static const char merge_vfs[] = "NCCL_IB_MERGE_VFS", merge_nics[] = "NCCL_IB_MERGE_NICS",
                   merge_level[] = "NCCL_NET_MERGE_LEVEL", force_merge[] = "NCCL_NET_FORCE_MERGE";
 
-static const struct ni_hca *chosen_hca(const struct ni_facts *facts, const struct ni_plan *plan,
-                                       unsigned i)
-{
-    return &facts->inv->hca[facts->inv->port[plan->chosen[i]].hca];
-}
-
-static enum ni_at place(const struct ni_hca *h, bool merged)
-{
-    return merged ? h->place.merged : h->place.unmerged;
-}
-
 static bool is_wrong(enum ni_at at)
 {
     return at == NI_AT_OTHER || at == NI_AT_NOTHING;
 }
 
-static bool is_ours(const struct ni_plan *plan, const char *name)
+static bool is_set_by_rule(const struct ni_plan *plan, const char *name)
 {
     const struct ni_setting *s = ni_plan_get(plan, name);
     return s && s->origin == NI_FROM_RULE;
 }
 
-/* The switch in force: ours, which is 0, or the user's; NCCL's own is 1. */
+/* The switch in force: the rule's, which is 0, or the user's; NCCL's own is 1. */
 static bool is_on(const struct ni_facts *facts, const struct ni_plan *plan, const char *name)
 {
-    return ni_user_int(facts, name, is_ours(plan, name) ? 0 : 1) != 0;
+    return ni_user_int(facts, name, is_set_by_rule(plan, name) ? 0 : 1) != 0;
 }
 
 bool ni_has_no_place(const struct ni_facts *facts, const struct ni_plan *plan,
                      const struct ni_hca *h)
 {
-    return place(h, is_on(facts, plan, merge_vfs)) == NI_AT_NOTHING;
+    return (is_on(facts, plan, merge_vfs) ? h->place.merged : h->place.unmerged) == NI_AT_NOTHING;
 }
 
-/* An HCA that NCCL will look for where it is not. SoftRoCE is nowhere, and loses nothing by it. */
-static void note_lost(const struct ni_hca *h, bool merged, bool zero_harms, struct ni_findings *f)
+/* ---- vf.merge ---- */
+
+/* An HCA that NCCL will look for where it is not; harm: 0 would find this one and lose another.
+   SoftRoCE is nowhere, and loses nothing by it. */
+static void check_place(const struct ni_hca *h, bool merged, bool harm, struct ni_findings *f)
 {
+    const enum ni_at at = merged ? h->place.merged : h->place.unmerged;
     if (h->aux[0])
         ni_report(f, NI_F_HCA_PLACE_LOST, h->name,
                   "%s is a sub-function: NCCL looks for a PCI device of that name, finds none, and "
                   "counts it as PHB or SYS from every GPU",
                   h->aux);
-    else if (is_wrong(place(h, merged)) && !h->pci.none)
+    else if (is_wrong(at) && !h->pci.none)
         ni_report(f, NI_F_HCA_PLACE_LOST, h->name,
                   "NCCL takes its place from the address with %s set to 0 (%02x:%02x.0), where %s "
                   "is%s",
                   merged ? "device and function" : "the function", h->bdf.bus,
-                  merged ? 0u : h->bdf.dev,
-                  place(h, merged) == NI_AT_OTHER ? "something else" : "nothing",
-                  zero_harms ? "; NCCL_IB_MERGE_VFS=0 would mend it, and harm another HCA" : "");
+                  merged ? 0u : h->bdf.dev, at == NI_AT_OTHER ? "something else" : "nothing",
+                  harm && !is_wrong(h->place.unmerged)
+                      ? "; NCCL_IB_MERGE_VFS=0 would mend it, and harm another HCA"
+                      : "");
 }
 
-void ni_rule_vf_merge(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+static void vf_merge(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     const struct ni_hca *mended = NULL;
     bool harms = false;
     for (unsigned i = 0; i < plan->n_chosen; i++) {
-        const struct ni_hca *h = chosen_hca(facts, plan, i);
-        bool good = h->place.unmerged == NI_AT_ITSELF || h->place.unmerged == NI_AT_NIC;
+        const struct ni_hca *h = ni_chosen_hca(facts, plan, i);
+        const bool good = h->place.unmerged == NI_AT_ITSELF || h->place.unmerged == NI_AT_NIC;
         if (is_wrong(h->place.merged) && good)
             mended = h;
         harms = harms || (!is_wrong(h->place.merged) && !good);
     }
     if (mended && !harms) {
         char bdf[NI_BDF_TEXT];
-        ni_decide_value(facts, plan, "vf.merge", merge_vfs, "0", f,
+        ni_decide_value(facts, plan, f, merge_vfs, "0",
                         "NCCL would take %s (%s) for %02x:00.0, where %s is", mended->name,
                         ni_bdf_text(mended->bdf, bdf), mended->bdf.bus,
                         mended->place.merged == NI_AT_OTHER ? "something else" : "nothing");
     }
     const bool merged = is_on(facts, plan, merge_vfs);
-    for (unsigned i = 0; i < plan->n_chosen; i++) {
-        const struct ni_hca *h = chosen_hca(facts, plan, i);
-        note_lost(h, merged, merged && harms && !is_wrong(h->place.unmerged), f);
-    }
+    for (unsigned i = 0; i < plan->n_chosen; i++)
+        check_place(ni_chosen_hca(facts, plan, i), merged, merged && harms, f);
 }
+
+const struct ni_rule ni_rule_vf_merge = {
+    .id = "vf.merge",
+    .reads = "PCI addresses",
+    .sets = merge_vfs,
+    .eval = vf_merge,
+};
+
+/* ---- nic.merge ---- */
 
 /* The function that has the port: a VF's PF, or the HCA's own, which a sub-function shares. */
 static struct ni_bdf port_of(const struct ni_hca *h)
@@ -99,7 +100,7 @@ bool ni_share_port(const struct ni_hca *a, const struct ni_hca *b)
 /* Ports of one card, or VFs of two such ports: fusing them is right. */
 static bool is_one_card(const struct ni_hca *a, const struct ni_hca *b)
 {
-    struct ni_bdf p = port_of(a), q = port_of(b);
+    const struct ni_bdf p = port_of(a), q = port_of(b);
     return p.domain == q.domain && p.bus == q.bus && p.dev == q.dev && p.fn != q.fn;
 }
 
@@ -107,77 +108,55 @@ static bool is_one_card(const struct ni_hca *a, const struct ni_hca *b)
 static bool share_place(const struct ni_facts *facts, const struct ni_plan *plan,
                         const struct ni_hca *a, const struct ni_hca *b)
 {
-    bool nowhere = ni_has_no_place(facts, plan, a);
+    const bool nowhere = ni_has_no_place(facts, plan, a);
     if (nowhere || ni_has_no_place(facts, plan, b))
         return nowhere && ni_has_no_place(facts, plan, b);
     return a->has_bdf && b->has_bdf && a->bdf.domain == b->bdf.domain && a->bdf.bus == b->bdf.bus &&
            (ni_share_port(a, b) || is_on(facts, plan, merge_vfs) || a->bdf.dev == b->bdf.dev);
 }
 
-/* NCCL_NET_MERGE_LEVEL in force as a distance, by how it begins, as NCCL reads it; what it does not
-   know is LOC (graph/xml.h kvConvertToInt). PORT is UNKNOWN, -1 is LOC. */
-static int level_in_force(const struct ni_facts *facts, const struct ni_plan *plan)
+/* NCCL_NET_MERGE_LEVEL in force, by how it begins, as NCCL reads it (graph/xml.h kvConvertToInt).
+   UNKNOWN is PORT, NCCL's default: only what shares a place. LOC, and what NCCL does not know:
+   nothing is fused. */
+static enum ni_distance level_in_force(const struct ni_facts *facts, const struct ni_plan *plan)
 {
-    static const struct {
-        const char *name;
-        enum ni_distance level;
-    } levels[] = {{"PORT", NI_DIST_UNKNOWN}, {"PIX", NI_DIST_PIX}, {"PXB", NI_DIST_PXB},
-                  {"P2C", NI_DIST_PXB},      {"PXN", NI_DIST_PXB}, {"PHB", NI_DIST_PHB},
-                  {"SYS", NI_DIST_SYS}};
     const char *user = ni_user_value(facts, merge_level);
-    if (!user && !is_ours(plan, merge_level))
+    if (user ? ni_has_prefix(user, "PORT") : !is_set_by_rule(plan, merge_level))
         return NI_DIST_UNKNOWN;
-    for (unsigned i = 0; user && i < NI_COUNT(levels); i++) {
-        if (ni_has_prefix(user, levels[i].name))
-            return (int)levels[i].level;
+    for (enum ni_distance d = NI_DIST_PIX; user && d <= NI_DIST_SYS; d++) {
+        if (ni_has_prefix(user, ni_distance_text(d)))
+            return d;
     }
-    return -1;
+    return NI_DIST_LOC;
 }
 
 /* NCCL_NET_MERGE_LEVEL asks for it. */
-static bool is_within(const struct ni_facts *facts, const struct ni_plan *plan,
-                      const struct ni_hca *a, const struct ni_hca *b)
+static bool is_within_level(const struct ni_facts *facts, const struct ni_plan *plan,
+                            const struct ni_hca *a, const struct ni_hca *b)
 {
-    const int level = level_in_force(facts, plan);
+    const enum ni_distance level = level_in_force(facts, plan);
     enum ni_distance d = ni_pci_distance(&a->pci, &b->pci);
-    if (a == b || level < 0)
+    if (a == b || level == NI_DIST_LOC)
         return false;
     if (share_place(facts, plan, a, b))
         return true;
     if (ni_has_no_place(facts, plan, a) || ni_has_no_place(facts, plan, b))
         d = NI_DIST_PHB;
-    return d != NI_DIST_UNKNOWN && (int)d <= level;
+    return d != NI_DIST_UNKNOWN && d <= level;
 }
 
 bool ni_may_fuse(const struct ni_facts *facts, const struct ni_plan *plan, const struct ni_hca *a,
                  const struct ni_hca *b)
 {
-    return is_on(facts, plan, merge_nics) && is_within(facts, plan, a, b);
+    return is_on(facts, plan, merge_nics) && is_within_level(facts, plan, a, b);
 }
 
-/* Both variables: before 2.24.3 NCCL knows the first only. That alone ends a job with 2.24.3 and
-   2.25.1 where it forbids what the level asks for (transport/net_ib.cc ncclIbMakeVDeviceInternal,
-   graph/topo.cc ncclTopoMakeVnic), and 2.26.2 to 2.26.6 lose the first HCA (ncclTopoAutoMerge); all
-   end with a NIC that the user forces. A user who wants NICs fused has them so. */
-static void keep_apart(const struct ni_facts *facts, struct ni_plan *plan, const char *why,
-                       struct ni_findings *f)
-{
-    const bool nics_set = ni_user_value(facts, merge_nics);
-    const bool level_set = ni_user_value(facts, merge_level);
-    const bool asks = level_set && level_in_force(facts, plan) >= 0;
-    if (nics_set || (!asks && !ni_user_value(facts, force_merge)))
-        ni_decide_value(facts, plan, "nic.merge", merge_nics, "0", f, "%s", why);
-    if (level_set || !nics_set || !is_on(facts, plan, merge_nics))
-        ni_decide_value(facts, plan, "nic.merge", merge_level, "LOC", f, "%s",
-                        is_ours(plan, merge_nics) ? "the same for NCCL 2.24.3 and later" : why);
-}
-
-/* Why NCCL must not fuse the two. */
+/* Why NCCL must not fuse the two; false: it may. */
 static bool must_stay_apart(const struct ni_facts *facts, const struct ni_plan *plan,
                             const struct ni_hca *a, const struct ni_hca *b, struct ni_text *why)
 {
-    char pf[NI_BDF_TEXT];
     const bool together = share_place(facts, plan, a, b);
+    char pf[NI_BDF_TEXT];
     if (together && ni_has_no_place(facts, plan, a))
         ni_putf(why,
                 "%s and %s have no place on NCCL's PCI tree: fused, they would leave NCCL without "
@@ -197,9 +176,28 @@ static bool must_stay_apart(const struct ni_facts *facts, const struct ni_plan *
     return true;
 }
 
-/* What the user's values make of it: fused, or at odds with each other. */
-static void note_users(const struct ni_facts *facts, const struct ni_plan *plan,
+/* Both variables: before 2.24.3 NCCL knows the first only. That alone ends a job with 2.24.3 and
+   2.25.1 where it forbids what the level asks for (transport/net_ib.cc ncclIbMakeVDeviceInternal,
+   graph/topo.cc ncclTopoMakeVnic), and 2.26.2 to 2.26.6 lose the first HCA (ncclTopoAutoMerge); all
+   end with a NIC that the user forces. A user who wants NICs fused has them so. */
+static void keep_apart(const struct ni_facts *facts, struct ni_plan *plan, const char *why,
                        struct ni_findings *f)
+{
+    const bool nics_set = ni_user_value(facts, merge_nics);
+    const bool level_set = ni_user_value(facts, merge_level);
+    const bool asks = level_set && level_in_force(facts, plan) != NI_DIST_LOC;
+    if (nics_set || (!asks && !ni_user_value(facts, force_merge)))
+        ni_decide_value(facts, plan, f, merge_nics, "0", "%s", why);
+    if (level_set || !nics_set || !is_on(facts, plan, merge_nics))
+        ni_decide_value(facts, plan, f, merge_level, "LOC", "%s",
+                        is_set_by_rule(plan, merge_nics) ? "the same for NCCL 2.24.3 and later"
+                                                         : why);
+}
+
+/* What the user's values lead to: HCAs that are no one card are fused, or the values contradict each
+   other. */
+static void check_user_values(const struct ni_facts *facts, const struct ni_plan *plan,
+                              struct ni_findings *f)
 {
     const char *user = ni_user_value(facts, merge_level)  ? merge_level
                        : ni_user_value(facts, merge_nics) ? merge_nics
@@ -210,11 +208,11 @@ static void note_users(const struct ni_facts *facts, const struct ni_plan *plan,
     struct ni_text t = ni_text_on(names, sizeof(names));
     bool nowhere = false;
     for (unsigned i = 0; i < plan->n_chosen; i++) {
-        const struct ni_hca *a = chosen_hca(facts, plan, i);
+        const struct ni_hca *a = ni_chosen_hca(facts, plan, i);
         bool fused = false;
         for (unsigned k = 0; k < plan->n_chosen && !fused; k++) {
-            const struct ni_hca *b = chosen_hca(facts, plan, k);
-            fused = is_within(facts, plan, a, b) &&
+            const struct ni_hca *b = ni_chosen_hca(facts, plan, k);
+            fused = is_within_level(facts, plan, a, b) &&
                     (!on || !is_one_card(a, b) || !share_place(facts, plan, a, b));
             nowhere = nowhere ||
                       (fused && ni_has_no_place(facts, plan, a) && ni_has_no_place(facts, plan, b));
@@ -238,18 +236,26 @@ static void note_users(const struct ni_facts *facts, const struct ni_plan *plan,
                           : "");
 }
 
-void ni_rule_nic_merge(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+static void nic_merge(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     char why[NI_REASON];
     struct ni_text t = ni_text_on(why, sizeof(why));
     bool apart = false;
     for (unsigned i = 0; i < plan->n_chosen; i++) {
         for (unsigned k = i + 1; k < plan->n_chosen && !apart; k++) {
-            const struct ni_hca *a = chosen_hca(facts, plan, i), *b = chosen_hca(facts, plan, k);
+            const struct ni_hca *a = ni_chosen_hca(facts, plan, i);
+            const struct ni_hca *b = ni_chosen_hca(facts, plan, k);
             apart = a != b && must_stay_apart(facts, plan, a, b, &t);
         }
     }
     if (apart)
         keep_apart(facts, plan, why, f);
-    note_users(facts, plan, f);
+    check_user_values(facts, plan, f);
 }
+
+const struct ni_rule ni_rule_nic_merge = {
+    .id = "nic.merge",
+    .reads = "PCI addresses, physfn",
+    .sets = "NCCL_IB_MERGE_NICS, NCCL_NET_MERGE_LEVEL",
+    .eval = nic_merge,
+};

@@ -21,45 +21,33 @@ int64_t ni_user_int(const struct ni_facts *facts, const char *name, int64_t othe
     return errno == ERANGE ? otherwise : v; /* musl says EINVAL of what is no number */
 }
 
-static struct ni_setting *new_setting(struct ni_plan *plan, const char *rule, const char *name)
+void ni_decide_value(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
+                     const char *name, const char *value, const char *fmt, ...)
 {
-    if (plan->n_setting == NI_MAX_SETTING)
-        return NULL; /* cannot be: the rules name fewer */
-    struct ni_setting *s = &plan->setting[plan->n_setting++];
-    s->name = name;
-    s->rule = rule;
-    s->value[0] = '\0';
-    s->file[0] = '\0';
-    return s;
-}
-
-void ni_decide_value(const struct ni_facts *facts, struct ni_plan *plan, const char *rule,
-                     const char *name, const char *value, struct ni_findings *f, const char *fmt,
-                     ...)
-{
-    const char *file;
-    unsigned targets = facts->policy->targets;
+    const unsigned targets = facts->policy->targets;
     if (ni_has_prefix(name, "NCCL_") && targets && !(targets & NI_FOR_NCCL))
         return;
+    if (plan->n_setting == NI_MAX_SETTING)
+        return; /* cannot be: the rules name fewer */
+    const char *file;
     const char *user = ni_find_user_value(facts->env, facts->inv, name, &file);
-    struct ni_setting *s = new_setting(plan, rule, name);
-    if (!s)
-        return;
-    struct ni_text t = ni_text_on(s->value, sizeof(s->value));
-    struct ni_text why = ni_text_on(s->reason, sizeof(s->reason));
-    ni_put(&t, user ? user : value ? value : "");
+    struct ni_setting *s = &plan->setting[plan->n_setting++];
+    s->name = name;
+    s->rule = plan->rule;
     s->origin = user ? (file ? NI_FROM_CONF : NI_FROM_USER) : value ? NI_FROM_RULE : NI_LEFT_UNSET;
+    struct ni_text t = ni_text_on(s->value, sizeof(s->value));
+    ni_put(&t, user ? user : value ? value : "");
+    (void)ni_copy(s->file, sizeof(s->file), file ? file : "");
+    t = ni_text_on(s->reason, sizeof(s->reason));
     if (user && value)
-        ni_putf(&why,
+        ni_putf(&t,
                 "yours stays; the rule says %s: ", strcmp(user, value) == 0 ? "the same" : value);
     else if (user)
-        ni_put(&why, "yours stays; the rule would leave it unset: ");
+        ni_put(&t, "yours stays; the rule would leave it unset: ");
     va_list ap;
     va_start(ap, fmt);
-    ni_vputf(&why, fmt, ap);
+    ni_vputf(&t, fmt, ap);
     va_end(ap);
-    if (file)
-        ni_copy(s->file, sizeof(s->file), file);
     if (user && !*user)
         ni_report(f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s; it stays so%s%.100s%s",
                   file ? " in " : "", file ? file : "",
@@ -67,30 +55,29 @@ void ni_decide_value(const struct ni_facts *facts, struct ni_plan *plan, const c
                   value ? value : "", value ? "`" : "");
 }
 
-NI_PRINTF(5, 0)
-static void judge(struct ni_plan *plan, int port, bool kept, const char *rule, const char *fmt,
-                  va_list ap)
+NI_PRINTF(4, 0)
+static void judge(struct ni_plan *plan, unsigned port, bool chosen, const char *fmt, va_list ap)
 {
-    struct ni_port_plan *pick = &plan->port[port];
-    pick->chosen = kept;
-    pick->rule = rule;
-    struct ni_text t = ni_text_on(pick->why, sizeof(pick->why));
+    struct ni_port_plan *p = &plan->port[port];
+    p->chosen = chosen;
+    p->rule = plan->rule;
+    struct ni_text t = ni_text_on(p->why, sizeof(p->why));
     ni_vputf(&t, fmt, ap);
 }
 
-void ni_keep(struct ni_plan *plan, int port, const char *rule, const char *fmt, ...)
+void ni_choose(struct ni_plan *plan, unsigned port, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    judge(plan, port, true, rule, fmt, ap);
+    judge(plan, port, true, fmt, ap);
     va_end(ap);
 }
 
-void ni_drop(struct ni_plan *plan, int port, const char *rule, const char *fmt, ...)
+void ni_leave_out(struct ni_plan *plan, unsigned port, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    judge(plan, port, false, rule, fmt, ap);
+    judge(plan, port, false, fmt, ap);
     va_end(ap);
 }
 
@@ -106,4 +93,16 @@ const struct ni_gid *ni_port_gid(const struct ni_inventory *inv, const struct ni
                                  unsigned i)
 {
     return &inv->gid[port->first_gid + (int)i];
+}
+
+const struct ni_port *ni_chosen_port(const struct ni_facts *facts, const struct ni_plan *plan,
+                                     unsigned i)
+{
+    return &facts->inv->port[plan->chosen[i]];
+}
+
+const struct ni_hca *ni_chosen_hca(const struct ni_facts *facts, const struct ni_plan *plan,
+                                   unsigned i)
+{
+    return &facts->inv->hca[ni_chosen_port(facts, plan, i)->hca];
 }

@@ -6,10 +6,9 @@
 
 #include "rule.h"
 
-static const char rule_ports[] = "hca.ports";
+/* ---- the port by itself ---- */
 
-/* "port is DOWN", "port state denied" */
-static const char *state_text(const struct ni_num *state, char buf[48])
+static const char *put_state(const struct ni_num *state, char buf[48])
 {
     const char *word = state->known == NI_KNOWN ? ni_port_state_text(state->v) : NULL;
     struct ni_text t = ni_text_on(buf, 48);
@@ -47,7 +46,7 @@ bool ni_takes_left_out(const struct ni_facts *facts, const struct ni_plan *plan,
     const struct ni_port *p = &facts->inv->port[port];
     const struct ni_hca *h = &facts->inv->hca[p->hca];
     /* what cannot be read may be ACTIVE */
-    bool active = p->state.known != NI_KNOWN || p->state.v == NI_PORT_ACTIVE;
+    const bool active = p->state.known != NI_KNOWN || p->state.v == NI_PORT_ACTIVE;
     return ni_user_value(facts, "NCCL_IB_HCA") && plan->transport == NI_NET_RDMA &&
            !plan->port[port].chosen && ni_is_given(h) && !h->efa && active &&
            is_in_users_list(facts, port);
@@ -65,64 +64,94 @@ bool ni_put_foreign(const struct ni_facts *facts, const struct ni_plan *plan, st
     return n > 0;
 }
 
-/* The port by itself: state and link. */
 static void judge_port(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
-                       int at)
+                       unsigned at)
 {
     const struct ni_inventory *inv = facts->inv;
     const struct ni_port *port = &inv->port[at];
+    const struct ni_hca *h = &inv->hca[port->hca];
     char name[NI_DEV_NAME + 8], state[48];
-    if (!ni_is_given(&inv->hca[port->hca]))
-        ni_drop(plan, at, rule_ports, "not the pod's");
-    else if (!is_in_option(facts, at))
-        ni_drop(plan, at, rule_ports, "not in --hcas");
+    if (!ni_is_given(h))
+        ni_leave_out(plan, at, "not the pod's");
+    else if (!is_in_option(facts, (int)at))
+        ni_leave_out(plan, at, "not in --hcas");
     else if (plan->transport == NI_NET_TCP)
-        ni_drop(plan, at, rule_ports, "TCP was chosen");
+        ni_leave_out(plan, at, "TCP was chosen");
     else if (plan->transport == NI_NET_OTHER)
-        ni_drop(plan, at, rule_ports, "another network plugin is in use");
+        ni_leave_out(plan, at, "another network plugin is in use");
     else if (port->state.known != NI_KNOWN || port->state.v != NI_PORT_ACTIVE) {
-        ni_drop(plan, at, rule_ports, "%s", state_text(&port->state, state));
-        ni_report(f, NI_F_HCA_PORT_DOWN, ni_port_text(inv, at, name), "%s; left out", state);
+        ni_leave_out(plan, at, "%s", put_state(&port->state, state));
+        ni_report(f, NI_F_HCA_PORT_DOWN, ni_port_text(inv, (int)at, name), "%s; left out", state);
     } else if (port->link == NI_LINK_UNKNOWN)
-        ni_drop(plan, at, rule_ports, "link layer is neither InfiniBand nor Ethernet");
-    else if (!is_in_users_list(facts, at))
-        ni_drop(plan, at, rule_ports, "not in your NCCL_IB_HCA");
+        ni_leave_out(plan, at, "link layer is neither InfiniBand nor Ethernet");
+    else if (!is_in_users_list(facts, (int)at))
+        ni_leave_out(plan, at, "not in your NCCL_IB_HCA");
     else
-        ni_keep(plan, at, rule_ports, "given by %s, port ACTIVE",
-                inv->claim[inv->hca[port->hca].claim].from);
+        ni_choose(plan, at, "given by %s, port ACTIVE", inv->claim[h->claim].from);
+}
+
+/* ---- the ports beside each other ---- */
+
+/* Where nothing named the HCAs of the pod, a port of less than half the fastest one's rate is the
+   management or storage port; a collective runs at the pace of the slowest. */
+static void leave_out_slow(const struct ni_inventory *inv, struct ni_plan *plan,
+                           struct ni_findings *f)
+{
+    int64_t fastest = 0;
+    if (inv->source < NI_SRC_UVERBS)
+        return;
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        const struct ni_num *mbps = &inv->port[i].mbps;
+        if (plan->port[i].chosen && mbps->known == NI_KNOWN && mbps->v > fastest)
+            fastest = mbps->v;
+    }
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        const struct ni_num *mbps = &inv->port[i].mbps;
+        char name[NI_DEV_NAME + 8];
+        if (!plan->port[i].chosen || mbps->known != NI_KNOWN || mbps->v * 2 >= fastest)
+            continue;
+        ni_leave_out(plan, i, "%lld Gb/s, while the fastest has %lld", (long long)(mbps->v / 1000),
+                     (long long)(fastest / 1000));
+        ni_report(f, NI_F_HCA_PORT_SLOW, ni_port_text(inv, (int)i, name),
+                  "%lld Gb/s against %lld; left out", (long long)(mbps->v / 1000),
+                  (long long)(fastest / 1000));
+    }
 }
 
 /* InfiniBand and RoCE together kill a job (NCCL 2.30.7 transport/net_ib/connect.cc: incompatible
    link layers, no fallback). The set with more bandwidth stays, InfiniBand when equal. */
-static void one_link(const struct ni_inventory *inv, struct ni_plan *plan, struct ni_findings *f)
+static void keep_one_link_layer(const struct ni_inventory *inv, struct ni_plan *plan,
+                                struct ni_findings *f)
 {
-    int64_t mbps[3] = {0};
-    unsigned n[3] = {0};
+    static const char *const text[] = {[NI_LINK_IB] = "InfiniBand", [NI_LINK_ROCE] = "RoCE"};
+    int64_t mbps[NI_COUNT(text)] = {0};
+    unsigned n[NI_COUNT(text)] = {0};
     for (unsigned i = 0; i < inv->n_port; i++) {
-        if (plan->port[i].chosen) {
-            n[inv->port[i].link]++;
-            mbps[inv->port[i].link] +=
-                inv->port[i].mbps.known == NI_KNOWN ? inv->port[i].mbps.v : 0;
-        }
+        const struct ni_port *port = &inv->port[i];
+        if (!plan->port[i].chosen)
+            continue;
+        n[port->link]++;
+        mbps[port->link] += port->mbps.known == NI_KNOWN ? port->mbps.v : 0;
     }
     if (!n[NI_LINK_IB] || !n[NI_LINK_ROCE])
         return;
-    enum ni_link loser = mbps[NI_LINK_ROCE] > mbps[NI_LINK_IB] ? NI_LINK_IB : NI_LINK_ROCE;
-    const char *name = loser == NI_LINK_IB ? "InfiniBand" : "RoCE";
+    const bool roce = mbps[NI_LINK_ROCE] > mbps[NI_LINK_IB];
+    const enum ni_link keep = roce ? NI_LINK_ROCE : NI_LINK_IB;
+    const enum ni_link drop = roce ? NI_LINK_IB : NI_LINK_ROCE;
     for (unsigned i = 0; i < inv->n_port; i++) {
-        if (plan->port[i].chosen && inv->port[i].link == loser)
-            ni_drop(plan, (int)i, rule_ports, "%s, while the faster set is %s", name,
-                    loser == NI_LINK_IB ? "RoCE" : "InfiniBand");
+        if (plan->port[i].chosen && inv->port[i].link == drop)
+            ni_leave_out(plan, i, "%s, while the faster set is %s", text[drop], text[keep]);
     }
-    ni_report(f, NI_F_HCA_LINK_MIXED, name, "%u %s port%s left out: %lld against %lld Gb/s",
-              n[loser], name, n[loser] == 1 ? "" : "s", (long long)(mbps[loser] / 1000),
-              (long long)(mbps[loser == NI_LINK_IB ? NI_LINK_ROCE : NI_LINK_IB] / 1000));
+    ni_report(f, NI_F_HCA_LINK_MIXED, text[drop], "%u %s port%s left out: %lld against %lld Gb/s",
+              n[drop], text[drop], n[drop] == 1 ? "" : "s", (long long)(mbps[drop] / 1000),
+              (long long)(mbps[keep] / 1000));
 }
 
 /* SoftRoCE has no PCI path. NCCL before 2.29.7 compares it with that of the HCAs behind it in the
    verbs' list, and 2.21.5 and 2.23.4 with all before it: strcmp(NULL) (transport/net_ib.cc
    ncclIbGetPciPath, ncclIbFindMatchingDev). No variable helps. */
-static void one_bus(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+static void leave_out_softroce(const struct ni_facts *facts, struct ni_plan *plan,
+                               struct ni_findings *f)
 {
     const struct ni_inventory *inv = facts->inv;
     const char *list = ni_user_value(facts, "NCCL_IB_HCA");
@@ -135,59 +164,79 @@ static void one_bus(const struct ni_facts *facts, struct ni_plan *plan, struct n
         if (!plan->port[i].chosen || !inv->hca[inv->port[i].hca].pci.none)
             continue;
         ni_report(f, NI_F_HCA_SOFTROCE_MIXED, ni_port_text(inv, (int)i, name),
-                  "with HCAs on PCI beside it NCCL before 2.29.7 may crash; %s",
-                  named ? "kept, for it was named" : "left out");
+                  "NCCL before 2.29.7 may crash with HCAs on PCI beside it; %s",
+                  named ? "kept because it was named" : "left out");
         if (!named)
-            ni_drop(plan, (int)i, rule_ports, "SoftRoCE, while the others are on PCI");
+            ni_leave_out(plan, i, "SoftRoCE, while the others are on PCI");
     }
 }
 
-/* Where nothing named the HCAs of the pod, a port of less than half the fastest one's rate is the
-   management or storage port; a collective runs at the pace of the slowest. */
-static void one_speed(const struct ni_inventory *inv, struct ni_plan *plan, struct ni_findings *f)
+static bool has_chosen(const struct ni_inventory *inv, const struct ni_plan *plan)
 {
-    int64_t fastest = 0;
     for (unsigned i = 0; i < inv->n_port; i++) {
-        if (plan->port[i].chosen && inv->port[i].mbps.known == NI_KNOWN &&
-            inv->port[i].mbps.v > fastest)
-            fastest = inv->port[i].mbps.v;
+        if (plan->port[i].chosen)
+            return true;
     }
-    for (unsigned i = 0; inv->source >= NI_SRC_UVERBS && i < inv->n_port; i++) {
-        const struct ni_num *mbps = &inv->port[i].mbps;
-        char name[NI_DEV_NAME + 8];
-        if (!plan->port[i].chosen || mbps->known != NI_KNOWN || mbps->v * 2 >= fastest)
-            continue;
-        ni_drop(plan, (int)i, rule_ports, "%lld Gb/s, while the fastest has %lld",
-                (long long)(mbps->v / 1000), (long long)(fastest / 1000));
-        ni_report(f, NI_F_HCA_PORT_SLOW, ni_port_text(inv, (int)i, name),
-                  "%lld Gb/s against %lld; left out", (long long)(mbps->v / 1000),
-                  (long long)(fastest / 1000));
-    }
+    return false;
 }
 
-/* The user's list names nothing that the pod has. */
-static void check_user_list(const struct ni_facts *facts, const struct ni_plan *plan,
-                            struct ni_findings *f)
+static void ports(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     const char *list = ni_user_value(facts, "NCCL_IB_HCA");
-    if (!list || !*list || plan->transport != NI_NET_RDMA)
-        return;
-    for (unsigned i = 0; i < facts->inv->n_port; i++) {
-        if (plan->port[i].chosen)
-            return;
-    }
-    ni_report(f, NI_F_USER_HCA_NONE, "NCCL_IB_HCA", "`%.120s` names no usable port of this pod",
-              list);
+    for (unsigned i = 0; i < facts->inv->n_port; i++)
+        judge_port(facts, plan, f, i);
+    leave_out_slow(facts->inv, plan, f);
+    keep_one_link_layer(facts->inv, plan, f);
+    leave_out_softroce(facts, plan, f);
+    if (list && *list && plan->transport == NI_NET_RDMA && !has_chosen(facts->inv, plan))
+        ni_report(f, NI_F_USER_HCA_NONE, "NCCL_IB_HCA", "`%.120s` names no usable port of this pod",
+                  list);
 }
 
-void ni_rule_ports(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+const struct ni_rule ni_rule_ports = {
+    .id = "hca.ports",
+    .reads = "claims, port states, link layers, rates, --hcas, NCCL_IB_HCA",
+    .sets = "which ports",
+    .eval = ports,
+};
+
+/* ---- the list ---- */
+
+/* PCI order, as NCCL sorts (2.29.7 NCCL_IB_DEVICE_PCI_ORDER); what has no PCI address comes last,
+   by name. */
+static int port_cmp(const struct ni_inventory *inv, int a, int b)
 {
-    for (unsigned i = 0; i < facts->inv->n_port; i++)
-        judge_port(facts, plan, f, (int)i);
-    one_speed(facts->inv, plan, f);
-    one_link(facts->inv, plan, f);
-    one_bus(facts, plan, f);
-    check_user_list(facts, plan, f);
+    const struct ni_hca *x = &inv->hca[inv->port[a].hca], *y = &inv->hca[inv->port[b].hca];
+    if (x->has_bdf != y->has_bdf)
+        return x->has_bdf ? -1 : 1;
+    int c = x->has_bdf ? ni_bdf_cmp(x->bdf, y->bdf) : 0;
+    if (c == 0)
+        c = ni_natural_cmp(x->name, y->name);
+    return c ? c : (inv->port[a].num > inv->port[b].num) - (inv->port[a].num < inv->port[b].num);
+}
+
+void ni_list_chosen(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+{
+    const struct ni_inventory *inv = facts->inv;
+    int sorted[NI_MAX_PORT];
+    unsigned n = 0;
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        if (!plan->port[i].chosen)
+            continue;
+        unsigned at = n++;
+        for (; at > 0 && port_cmp(inv, sorted[at - 1], (int)i) > 0; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = (int)i;
+    }
+    plan->n_chosen = n < NI_MAX_CHOSEN ? n : NI_MAX_CHOSEN;
+    memcpy(plan->chosen, sorted, plan->n_chosen * sizeof(sorted[0]));
+    for (unsigned i = plan->n_chosen; i < n; i++) {
+        const struct ni_port *port = &inv->port[sorted[i]];
+        ni_leave_out(plan, (unsigned)sorted[i], "NCCL takes %d ports", NI_MAX_CHOSEN);
+        plan->port[sorted[i]].rule = ni_rule_ports.id;
+        ni_report(f, NI_F_HCA_TOO_MANY, inv->hca[port->hca].name, "port %u is beyond the first %d",
+                  port->num, NI_MAX_CHOSEN);
+    }
 }
 
 /* libibverbs opens /dev/infiniband/uverbsN; without it NCCL goes without the device, whatever
@@ -206,31 +255,31 @@ bool ni_put_node(const struct ni_uverbs *node, struct ni_text *t)
     return true;
 }
 
-/* doctor has an error for it, with the reason that fits (check_rdma.c). */
-static void note_node(const struct ni_facts *facts, const struct ni_hca *h, struct ni_findings *f)
+static void hca_list(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
-    char buf[96];
-    struct ni_text t = ni_text_on(buf, sizeof(buf));
-    if (!facts->inv->health.asked && ni_put_node(&h->uverbs, &t))
-        ni_report(f, NI_F_HCA_NODE_LOST, h->name,
-                  "%s: NCCL goes without this HCA, over sockets where it has no other", buf);
-}
-
-void ni_rule_hca_list(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
-{
-    static const char rule[] = "hca.list", name[] = "NCCL_IB_HCA";
     const struct ni_inventory *inv = facts->inv;
+    char value[NI_VALUE], node[96];
+    struct ni_text list = ni_text_on(value, sizeof(value));
     if (plan->n_chosen == 0)
         return;
-    char value[NI_VALUE];
-    struct ni_text t = ni_text_on(value, sizeof(value));
     for (unsigned i = 0; i < plan->n_chosen; i++) {
-        const struct ni_port *port = &inv->port[plan->chosen[i]];
-        note_node(facts, &inv->hca[port->hca], f);
-        ni_putf(&t, "%s%s:%u", i ? "," : "=", inv->hca[port->hca].name, port->num);
+        const struct ni_hca *h = ni_chosen_hca(facts, plan, i);
+        struct ni_text t = ni_text_on(node, sizeof(node));
+        ni_putf(&list, "%s%s:%u", i ? "," : "=", h->name, ni_chosen_port(facts, plan, i)->num);
+        /* doctor has an error for it, with the reason that fits (check_rdma.c) */
+        if (!inv->health.asked && ni_put_node(&h->uverbs, &t))
+            ni_report(f, NI_F_HCA_NODE_LOST, h->name,
+                      "%s: NCCL goes without this HCA, over sockets where it has no other", node);
     }
-    ni_decide_value(facts, plan, rule, name, value, f,
+    ni_decide_value(facts, plan, f, "NCCL_IB_HCA", value,
                     "the pod's ACTIVE %s port%s, PCI order; the second `=` means exact names",
-                    inv->port[plan->chosen[0]].link == NI_LINK_IB ? "InfiniBand" : "RoCE",
+                    ni_chosen_port(facts, plan, 0)->link == NI_LINK_IB ? "InfiniBand" : "RoCE",
                     plan->n_chosen == 1 ? "" : "s");
 }
+
+const struct ni_rule ni_rule_hca_list = {
+    .id = "hca.list",
+    .reads = "ports kept",
+    .sets = "NCCL_IB_HCA",
+    .eval = hca_list,
+};

@@ -6,12 +6,15 @@
 
 #include "rule.h"
 
-static const char rule[] = "rail.cross", variable[] = "NCCL_CROSS_NIC";
-
 struct rail {
     const struct ni_gid *gid;
     const struct ni_route *subnet; /* the connected route of its address */
 };
+
+static bool holds(const struct ni_route *r, const struct ni_gid *g)
+{
+    return ni_ip_same_prefix(r->dest, g->ip, 96u + r->bits);
+}
 
 /* The most specific connected route of the rail's interface that holds its address; NULL. */
 static const struct ni_route *subnet_of(const struct ni_net *net, const struct ni_gid *g)
@@ -19,8 +22,8 @@ static const struct ni_route *subnet_of(const struct ni_net *net, const struct n
     const struct ni_route *best = NULL;
     for (unsigned i = 0; i < net->n_route; i++) {
         const struct ni_route *r = &net->route[i];
-        if (!r->gateway && strcmp(r->ifname, g->ndev) == 0 &&
-            ni_ip_same_prefix(r->dest, g->ip, 96u + r->bits) && (!best || r->bits > best->bits))
+        if (!r->gateway && strcmp(r->ifname, g->ndev) == 0 && holds(r, g) &&
+            (!best || r->bits > best->bits))
             best = r;
     }
     return best;
@@ -31,8 +34,7 @@ static bool is_routed(const struct ni_net *net, const struct rail *from, const s
 {
     for (unsigned i = 0; i < net->n_route; i++) {
         const struct ni_route *r = &net->route[i];
-        if (r->gateway && strcmp(r->ifname, from->gid->ndev) == 0 &&
-            ni_ip_same_prefix(r->dest, to->gid->ip, 96u + r->bits))
+        if (r->gateway && strcmp(r->ifname, from->gid->ndev) == 0 && holds(r, to->gid))
             return true;
     }
     return false;
@@ -44,7 +46,7 @@ static bool overlap(const struct rail *a, const struct rail *b)
     return ni_ip_same_prefix(a->subnet->dest, b->subnet->dest, 96u + bits);
 }
 
-static bool isolated(const struct ni_net *net, const struct rail *rail, unsigned n)
+static bool are_isolated(const struct ni_net *net, const struct rail *rail, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         for (unsigned k = 0; k < n; k++) {
@@ -56,13 +58,12 @@ static bool isolated(const struct ni_net *net, const struct rail *rail, unsigned
 }
 
 /* Whether the port has an own RoCE v2 entry in that subnet. */
-static bool is_in(const struct ni_inventory *inv, const struct ni_port *port,
-                  const struct ni_route *subnet)
+static bool has_entry_in(const struct ni_inventory *inv, const struct ni_port *port,
+                         const struct ni_route *subnet)
 {
     for (unsigned i = 0; i < port->n_gid; i++) {
         const struct ni_gid *g = ni_port_gid(inv, port, i);
-        if (g->type == NI_GID_V2 && g->own == NI_OWN_OURS &&
-            ni_ip_same_prefix(g->ip, subnet->dest, 96u + subnet->bits))
+        if (g->type == NI_GID_V2 && g->own == NI_OWN_OURS && holds(subnet, g))
             return true;
     }
     return false;
@@ -70,26 +71,25 @@ static bool is_in(const struct ni_inventory *inv, const struct ni_port *port,
 
 /* Two ports that are both in two subnets, and NCCL takes another of them on each: in a pod whose
    tables have another order it takes them the other way round. */
-static void check_order(const struct ni_inventory *inv, const struct ni_plan *plan,
+static void check_order(const struct ni_facts *facts, const struct ni_plan *plan,
                         const struct rail *rail, struct ni_findings *f)
 {
+    const struct ni_port *first = ni_chosen_port(facts, plan, 0);
     for (unsigned i = 1; i < plan->n_chosen; i++) {
-        const struct ni_port *first = &inv->port[plan->chosen[0]];
-        const struct ni_port *port = &inv->port[plan->chosen[i]];
         char name[NI_DEV_NAME + 8], a[NI_IP_TEXT], b[NI_IP_TEXT];
-        if (overlap(&rail[0], &rail[i]) || !is_in(inv, first, rail[i].subnet) ||
-            !is_in(inv, port, rail[0].subnet))
+        if (overlap(&rail[0], &rail[i]) || !has_entry_in(facts->inv, first, rail[i].subnet) ||
+            !has_entry_in(facts->inv, ni_chosen_port(facts, plan, i), rail[0].subnet))
             continue;
-        ni_report(f, NI_F_GID_SUBNETS, ni_port_text(inv, plan->chosen[i], name),
+        ni_report(f, NI_F_GID_SUBNETS, ni_port_text(facts->inv, plan->chosen[i], name),
                   "its GID is in %s/%u, that of %s in %s/%u, and both ports are in both subnets",
                   ni_ip_text(rail[i].subnet->dest, a), rail[i].subnet->bits,
-                  inv->hca[first->hca].name, ni_ip_text(rail[0].subnet->dest, b),
+                  facts->inv->hca[first->hca].name, ni_ip_text(rail[0].subnet->dest, b),
                   rail[0].subnet->bits);
         return;
     }
 }
 
-void ni_rule_rails(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+static void rails(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     const struct ni_inventory *inv = facts->inv;
     struct rail rail[NI_MAX_CHOSEN];
@@ -104,10 +104,17 @@ void ni_rule_rails(const struct ni_facts *facts, struct ni_plan *plan, struct ni
         if (!rail[i].subnet)
             return; /* source routing keeps its routes in tables that /proc does not show */
     }
-    check_order(inv, plan, rail, f);
-    if (isolated(&inv->net, rail, plan->n_chosen))
+    check_order(facts, plan, rail, f);
+    if (are_isolated(&inv->net, rail, plan->n_chosen))
         ni_decide_value(
-            facts, plan, rule, variable, "0", f,
+            facts, plan, f, "NCCL_CROSS_NIC", "0",
             "each of %u rails is a subnet of its own and no route leads from one to another",
             plan->n_chosen);
 }
+
+const struct ni_rule ni_rule_rails = {
+    .id = "rail.cross",
+    .reads = "addresses, IPv4 routes",
+    .sets = "NCCL_CROSS_NIC",
+    .eval = rails,
+};

@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the rules of this room share. */
+/* What the rules of this room share. A rule is one file: its row, `ni_rule_x`, is at the end, below
+   the function that the row names. */
 #ifndef NCCL_INIT_DECIDE_RULE_H
 #define NCCL_INIT_DECIDE_RULE_H
 
 #include "nccl_init/decide.h"
+
+/* The rules, in the order in which they run; the settings come in that order, too. */
+extern const struct ni_rule ni_rule_transport, ni_rule_ports, ni_rule_gids, ni_rule_ib_disable,
+    ni_rule_hca_list, ni_rule_gid_index, ni_rule_sockets, ni_rule_rails, ni_rule_vf_merge,
+    ni_rule_nic_merge, ni_rule_gdr, ni_rule_libraries, ni_rule_user, ni_rule_memlock, ni_rule_caps,
+    ni_rule_require;
+
+/* ---- plan.c ---- */
 
 /* ni_find_user_value, whatever its file. */
 const char *ni_user_value(const struct ni_facts *facts, const char *name);
@@ -11,48 +20,53 @@ const char *ni_user_value(const struct ni_facts *facts, const char *name);
    is `otherwise` (misc/param.cc). */
 int64_t ni_user_int(const struct ni_facts *facts, const char *name, int64_t otherwise);
 
-/* Decides one variable. value NULL: better left unset. Where the user or a conf file has set it,
-   that stays, and the plan says what the rule would have said. The one place of the precedence. */
-void ni_decide_value(const struct ni_facts *facts, struct ni_plan *plan, const char *rule,
-                     const char *name, const char *value, struct ni_findings *f, const char *fmt,
-                     ...) NI_PRINTF(7, 8);
+/* Decides one variable for the running rule; the rest is the reason, one sentence. value NULL:
+   better left unset. Where the user or a conf file has set it, that stays, and the plan says what
+   the rule would have said. The one place of the precedence. */
+void ni_decide_value(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
+                     const char *name, const char *value, const char *fmt, ...) NI_PRINTF(6, 7);
 
-void ni_keep(struct ni_plan *plan, int port, const char *rule, const char *fmt, ...)
-    NI_PRINTF(4, 5);
-void ni_drop(struct ni_plan *plan, int port, const char *rule, const char *fmt, ...)
-    NI_PRINTF(4, 5);
+/* The running rule leaves the port out, or chooses it; the rest is the reason. */
+void ni_leave_out(struct ni_plan *plan, unsigned port, const char *fmt, ...) NI_PRINTF(3, 4);
+void ni_choose(struct ni_plan *plan, unsigned port, const char *fmt, ...) NI_PRINTF(3, 4);
+
 /* "mlx5_6/1", the subject of findings about a port. Returns buf. */
 const char *ni_port_text(const struct ni_inventory *inv, int port, char buf[NI_DEV_NAME + 8]);
+/* Entry i of those read of the port's GID table. */
 const struct ni_gid *ni_port_gid(const struct ni_inventory *inv, const struct ni_port *port,
                                  unsigned i);
+/* Port and HCA of number i of the chosen ones, 0 to n_chosen - 1. */
+const struct ni_port *ni_chosen_port(const struct ni_facts *facts, const struct ni_plan *plan,
+                                     unsigned i);
+const struct ni_hca *ni_chosen_hca(const struct ni_facts *facts, const struct ni_plan *plan,
+                                   unsigned i);
 
-/* Sockets by the user's own choice: --mode, NCCL_IB_DISABLE, NCCL_NET (transport.c). */
+/* ---- transport.c ---- */
+
+/* Sockets by the user's own choice: --mode, NCCL_IB_DISABLE, NCCL_NET. */
 bool ni_wants_tcp(const struct ni_facts *facts);
-/* Left in by --hcas and by the user's NCCL_IB_HCA, where there are such (ports.c). */
+
+/* ---- ports.c ---- */
+
+/* Left in by --hcas and by the user's NCCL_IB_HCA, where there are such. */
 bool ni_is_listed(const struct ni_facts *facts, int port);
-
-/* NCCL uses a port that the plan leaves out, for the user's NCCL_IB_HCA takes it (ports.c). */
+/* NCCL uses a port that the plan leaves out, for the user's NCCL_IB_HCA takes it. */
 bool ni_takes_left_out(const struct ni_facts *facts, const struct ni_plan *plan, int port);
-
-/* The HCAs that were not given to the pod, but open in it, and that the user's NCCL_IB_HCA takes: NCCL
-   uses them (ports.c). false: none. */
+/* The HCAs that were not given to the pod, but open in it, and that the user's NCCL_IB_HCA takes:
+   NCCL uses them. false: none. */
 bool ni_put_foreign(const struct ni_facts *facts, const struct ni_plan *plan, struct ni_text *t);
-
-/* The interface of the default route, if it can serve; NULL (socket.c). */
-const char *ni_pod_interface(const struct ni_facts *facts);
-
-/* What is wrong with the HCA's device node, as a clause; false for nothing that is known
-   (ports.c). */
+/* Lists the chosen ports in plan->chosen: in PCI order, as many as NCCL takes. */
+void ni_list_chosen(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f);
+/* What is wrong with the HCA's device node, as a clause; false for nothing that is known. */
 bool ni_put_node(const struct ni_uverbs *node, struct ni_text *t);
 
-/* How far apart NCCL will see two functions (distance.c). */
-enum ni_distance ni_pci_distance(const struct ni_pci *a, const struct ni_pci *b);
+/* ---- gid_pick.c, gid_search.c ---- */
 
-/* Whether the node can do GPUDirect RDMA at all, given a GPU and a port; *ret_why where not, with a
-   finding (gdr.c). */
-bool ni_can_gdr(const struct ni_facts *facts, struct ni_findings *f, const char **ret_why);
+/* The best entry of the port for this pod, the lowest index of equals, as NCCL's search prefers it;
+   v6: of routable IPv6 ones. Index into the inventory's GIDs, -1. */
+int ni_best_gid(const struct ni_inventory *inv, const struct ni_port *port, bool v6);
 
-/* NCCL's settings of its GID search (gid_search.c). */
+/* NCCL's settings of its GID search. */
 struct ni_gid_search {
     bool v6;        /* NCCL_IB_ADDR_FAMILY=AF_INET6 */
     bool ranged;    /* NCCL_IB_ADDR_RANGE */
@@ -78,44 +92,31 @@ struct ni_gid_end {
 struct ni_gid_end ni_nccl_gid_search(const struct ni_inventory *inv, const struct ni_port *port,
                                      const struct ni_gid_search *how);
 
-/* The best entry of the port for this pod, the lowest index of equals, as NCCL's search prefers it;
-   v6: of routable IPv6 ones. Index into the pool, -1 (gid_pick.c). */
-int ni_best_gid(const struct ni_inventory *inv, const struct ni_port *port, bool v6);
+/* ---- socket.c ---- */
 
-/* The variable of NCCL's that `name` is one or two letters off, less "NCCL_"; NULL when it is
-   known, or far from all. */
-const char *ni_near_name(struct ni_span name);
-
-/* The user's NCCL_SOCKET_IFNAME and NCCL_SOCKET_FAMILY against the interfaces (socket.c). */
+/* The interface of the default route, if it can serve; NULL. */
+const char *ni_pod_interface(const struct ni_facts *facts);
+/* The user's NCCL_SOCKET_IFNAME and NCCL_SOCKET_FAMILY against the interfaces. */
 void ni_check_user_sockets(const struct ni_facts *facts, struct ni_findings *f);
+
+/* ---- pci_quirks.c, gdr.c ---- */
 
 /* NCCL finds it nowhere on the PCI tree, and hangs it below the first CPU; after vf.merge. */
 bool ni_has_no_place(const struct ni_facts *facts, const struct ni_plan *plan,
                      const struct ni_hca *h);
-
 /* NCCL may make one NIC of both, with the settings in force; after nic.merge. */
 bool ni_may_fuse(const struct ni_facts *facts, const struct ni_plan *plan, const struct ni_hca *a,
                  const struct ni_hca *b);
-
-/* VFs or sub-functions of one port, or PF and such. Needs what ni_probe_physfns read. */
+/* VFs or sub-functions of one port, or PF and such. Needs the PFs of the HCAs. */
 bool ni_share_port(const struct ni_hca *a, const struct ni_hca *b);
+/* Whether the node can do GPUDirect RDMA at all, given a GPU and a port; *ret_why where not, with a
+   finding. */
+bool ni_can_gdr(const struct ni_facts *facts, struct ni_findings *f, const char **ret_why);
 
-/* The rules, in the files of their subjects. */
-void ni_rule_transport(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
-void ni_rule_ports(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
-void ni_rule_gids(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
-void ni_rule_ib_disable(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
-void ni_rule_hca_list(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
-void ni_rule_gid_index(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
-void ni_rule_sockets(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
-void ni_rule_rails(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
-void ni_rule_vf_merge(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
-void ni_rule_nic_merge(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
-void ni_rule_gdr(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
-void ni_rule_targets(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
-void ni_rule_user(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
-void ni_rule_memlock(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
-void ni_rule_caps(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
-void ni_rule_require(const struct ni_facts *, struct ni_plan *, struct ni_findings *);
+/* ---- known_names.c ---- */
+
+/* The variable of NCCL's that `name` is one or two letters off, less "NCCL_"; empty when it is known,
+   or far from all. */
+struct ni_span ni_near_name(struct ni_span name);
 
 #endif

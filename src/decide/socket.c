@@ -6,7 +6,7 @@
 
 #include "rule.h"
 
-static const char rule[] = "socket.ifname", variable[] = "NCCL_SOCKET_IFNAME";
+static const char variable[] = "NCCL_SOCKET_IFNAME";
 
 struct list {
     const char *name[NI_MAX_IFS];
@@ -297,7 +297,7 @@ static void write_list(const struct ni_facts *facts, struct ni_plan *plan, struc
     struct ni_text t = ni_text_on(value, sizeof(value));
     ni_put(&t, "=");
     put_names(l, &t);
-    ni_decide_value(facts, plan, rule, variable, value, f, "%s", why);
+    ni_decide_value(facts, plan, f, variable, value, "%s", why);
     users_interfaces(facts, l);
     t = ni_text_on(plan->sockets, sizeof(plan->sockets));
     put_names(l, &t);
@@ -322,7 +322,7 @@ static void note_none(const struct ni_facts *facts, struct ni_findings *f)
         check_first(facts, f);
 }
 
-void ni_rule_sockets(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+static void sockets(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     const char *option = facts->policy->sockets, *pod = ni_pod_interface(facts);
     char names[NI_MAX_IFS][NI_IF_NAME];
@@ -350,7 +350,14 @@ void ni_rule_sockets(const struct ni_facts *facts, struct ni_plan *plan, struct 
                        : "interface of the default route");
         return;
     }
-    ni_decide_value(facts, plan, rule, variable, NULL, f,
+    ni_decide_value(facts, plan, f, variable, NULL,
                     "no interface is known to be up with an address");
     note_none(facts, f);
 }
+
+const struct ni_rule ni_rule_sockets = {
+    .id = "socket.ifname",
+    .reads = "interfaces, addresses, default route",
+    .sets = "NCCL_SOCKET_IFNAME",
+    .eval = sockets,
+};

@@ -235,7 +235,7 @@ static void test_promise(void **state)
     node.inv.hca[0].uverbs = (struct ni_uverbs){.known = NI_ABSENT};
     refused(NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "the kernel has no uverbs device of it");
     node.inv.hca[0].uverbs.known = NI_DENIED;
-    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "the device node of mlx5_0 cannot be told");
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "the device node of mlx5_0 is not known");
     good_node(state);
     for (unsigned i = 0; i < node.inv.n_gid; i++)
         node.inv.gid[i].own = NI_OWN_UNKNOWN;

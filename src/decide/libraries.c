@@ -5,43 +5,24 @@
 
 #include "rule.h"
 
-static const char rule[] = "for.libraries";
-
-/* name:port,... of the chosen ports */
-static void put_ports(const struct ni_facts *facts, const struct ni_plan *plan, struct ni_text *t)
-{
-    for (unsigned i = 0; i < plan->n_chosen; i++) {
-        const struct ni_port *port = &facts->inv->port[plan->chosen[i]];
-        ni_putf(t, "%s%s:%u", i ? "," : "", facts->inv->hca[port->hca].name, port->num);
-    }
-}
-
-/* The index of the right GIDs where it is one, whatever the user has told NCCL; -1. */
-static int common_index(const struct ni_facts *facts, const struct ni_plan *plan)
-{
-    int index = -1;
-    for (unsigned i = 0; i < plan->n_chosen; i++) {
-        int gid = plan->port[plan->chosen[i]].gid;
-        if (gid < 0 || (index >= 0 && facts->inv->gid[gid].index != index))
-            return -1;
-        index = facts->inv->gid[gid].index;
-    }
-    return index;
-}
-
-static void set_index(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
-                      const char *name)
+/* The index of the right GIDs where it is one, whatever the user has told NCCL. */
+static void decide_index(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
+                         const char *name)
 {
     char value[16];
     struct ni_text t = ni_text_on(value, sizeof(value));
-    int index = common_index(facts, plan);
+    int index = -1;
+    for (unsigned i = 0; i < plan->n_chosen; i++) {
+        const int gid = plan->port[plan->chosen[i]].gid;
+        if (gid < 0 || (index >= 0 && facts->inv->gid[gid].index != index)) {
+            ni_decide_value(facts, plan, f, name, NULL,
+                            "no one index for all ports: left to the library's own choice");
+            return;
+        }
+        index = facts->inv->gid[gid].index;
+    }
     ni_putf(&t, "%d", index);
-    if (index >= 0)
-        ni_decide_value(facts, plan, rule, name, value, f,
-                        "the index that is right for every chosen port");
-    else
-        ni_decide_value(facts, plan, rule, name, NULL, f,
-                        "no one index for all ports: left to the library's own choice");
+    ni_decide_value(facts, plan, f, name, value, "the index that is right for every chosen port");
 }
 
 /* What of nvshmem.conf says otherwise than the environment will. The setting stays for NVSHMEM before
@@ -67,11 +48,11 @@ static void for_nvshmem(const struct ni_facts *facts, struct ni_plan *plan, stru
                                         "NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME"};
     char sockets[sizeof(plan->sockets) + 1];
     if (*ports) {
-        ni_decide_value(facts, plan, rule, names[0], ports, f, "the chosen ports");
-        set_index(facts, plan, f, names[1]);
+        ni_decide_value(facts, plan, f, names[0], ports, "the chosen ports");
+        decide_index(facts, plan, f, names[1]);
     }
     if (*plan->sockets && ni_format(sockets, sizeof(sockets), "=%s", plan->sockets))
-        ni_decide_value(facts, plan, rule, names[2], sockets, f, "as NCCL_SOCKET_IFNAME");
+        ni_decide_value(facts, plan, f, names[2], sockets, "as NCCL_SOCKET_IFNAME");
     for (unsigned i = 0; i < NI_COUNT(names); i++)
         check_override(facts, plan, names[i], f);
 }
@@ -79,41 +60,42 @@ static void for_nvshmem(const struct ni_facts *facts, struct ni_plan *plan, stru
 static void for_ucx(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
                     const char *ports)
 {
-    const char *sockets = plan->sockets;
     if (*ports) {
-        ni_decide_value(facts, plan, rule, "UCX_NET_DEVICES", ports, f, "the chosen ports");
-        set_index(facts, plan, f, "UCX_IB_GID_INDEX");
-    } else if (*sockets) {
-        ni_decide_value(facts, plan, rule, "UCX_NET_DEVICES", sockets, f,
+        ni_decide_value(facts, plan, f, "UCX_NET_DEVICES", ports, "the chosen ports");
+        decide_index(facts, plan, f, "UCX_IB_GID_INDEX");
+    } else if (*plan->sockets) {
+        ni_decide_value(facts, plan, f, "UCX_NET_DEVICES", plan->sockets,
                         "no RDMA port: the socket interface");
     }
 }
 
 /* One name: each opens one more full mesh, which must be routed and have the same place in each
    pod's list (torch ProcessGroupGloo.cpp). The pod's own network reaches all pods; what somebody
-   chose comes first. */
+   named comes first. */
 static void for_gloo(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     const char *pod = ni_pod_interface(facts), *list = plan->sockets;
+    const bool named = facts->policy->sockets || ni_user_value(facts, "NCCL_SOCKET_IFNAME");
     char name[NI_IF_NAME];
     struct ni_span first;
-    bool chosen = facts->policy->sockets || ni_user_value(facts, "NCCL_SOCKET_IFNAME");
     if (!*list || !ni_split(&list, ',', &first) || !ni_copyn(name, sizeof(name), first.p, first.n))
         return;
-    if (pod && !chosen)
-        ni_decide_value(facts, plan, rule, "GLOO_SOCKET_IFNAME", pod, f,
+    if (pod && !named)
+        ni_decide_value(facts, plan, f, "GLOO_SOCKET_IFNAME", pod,
                         "interface of the default route");
     else
-        ni_decide_value(facts, plan, rule, "GLOO_SOCKET_IFNAME", name, f,
+        ni_decide_value(facts, plan, f, "GLOO_SOCKET_IFNAME", name,
                         "the first of NCCL_SOCKET_IFNAME");
 }
 
-void ni_rule_targets(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+static void libraries(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
+    const unsigned targets = facts->policy->targets;
     char ports[NI_VALUE];
     struct ni_text t = ni_text_on(ports, sizeof(ports));
-    unsigned targets = facts->policy->targets;
-    put_ports(facts, plan, &t);
+    for (unsigned i = 0; i < plan->n_chosen; i++)
+        ni_putf(&t, "%s%s:%u", i ? "," : "", ni_chosen_hca(facts, plan, i)->name,
+                ni_chosen_port(facts, plan, i)->num);
     if (targets & NI_FOR_UCX)
         for_ucx(facts, plan, f, ports);
     if (targets & NI_FOR_NVSHMEM)
@@ -121,3 +103,11 @@ void ni_rule_targets(const struct ni_facts *facts, struct ni_plan *plan, struct 
     if (targets & NI_FOR_GLOO)
         for_gloo(facts, plan, f);
 }
+
+const struct ni_rule ni_rule_libraries = {
+    .id = "for.libraries",
+    .reads = "ports and interfaces chosen, --for",
+    .sets = "UCX_NET_DEVICES, UCX_IB_GID_INDEX, NVSHMEM_HCA_LIST, NVSHMEM_IB_GID_INDEX, "
+            "NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME, GLOO_SOCKET_IFNAME",
+    .eval = libraries,
+};
