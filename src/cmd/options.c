@@ -135,7 +135,7 @@ static int take_memlock(const struct ni_option *option, const char *text, void *
     return 0;
 }
 
-/* auto, off, then distances from PIX on in their order */
+/* auto, off, or a level */
 static int take_gdr(const struct ni_option *option, const char *text, void *at)
 {
     struct ni_policy *policy = at;
@@ -145,7 +145,7 @@ static int take_gdr(const struct ni_option *option, const char *text, void *at)
         return -EINVAL;
     policy->gdr = i < NI_GDR_LEVEL ? (unsigned)i : NI_GDR_LEVEL;
     if (i >= NI_GDR_LEVEL)
-        policy->gdr_level = NI_DIST_PIX + (unsigned)(i - NI_GDR_LEVEL);
+        policy->gdr_level = ni_parse_level(text);
     return 0;
 }
 

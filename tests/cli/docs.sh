@@ -11,7 +11,6 @@ esac
 cd "$(dirname "$0")/../.."
 
 catalogue=include/nccl_init/findings.h
-rules=src/decide/rules.c
 man=docs/nccl-init.8
 
 # What no golden output names by its id: "ID|FILE|PATTERN|why". The pattern must stand in a golden case's FILE, or,
@@ -94,7 +93,7 @@ if [ "$(grep -c '^ *X(' "$catalogue")" != "$(wc -l <"$tmp/findings.h")" ]; then
 	complain "$catalogue: a finding that this script cannot read"
 fi
 
-sed -n 's/^    {"\([a-z.-]*\)", .*/\1/p' "$rules" | sort >"$tmp/rules.c"
+"$program" plan --rules | grep '^[a-z]' | sort >"$tmp/rules.c"
 headings docs/rules.md | sort >"$tmp/rules.md"
 same "rules" rules.c rules.md
 
