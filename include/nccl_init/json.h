@@ -45,7 +45,7 @@ void ni_json_num(struct ni_json *j, const char *key, struct ni_num n);
 void ni_json_text(struct ni_json *j, const char *key, const char *s);
 /* "" too is null. */
 void ni_json_text_or_null(struct ni_json *j, const char *key, const char *s);
-/* "0000:3b:00.2" */
-void ni_json_bdf(struct ni_json *j, const char *key, struct ni_bdf bdf);
+/* "0000:3b:00.2"; NULL: null. */
+void ni_json_bdf(struct ni_json *j, const char *key, const struct ni_bdf *bdf);
 
 #endif

@@ -6,13 +6,13 @@
 #include "nccl_init/base.h"
 
 /* A NUL-terminated text in a caller's buffer. What does not fit is left off and `cut` is set, for
-   good; unless there is a `flush`, which takes away what buf holds and sets len to 0. */
+   good; unless `full` makes room: by taking away what is in buf (len 0), or by a larger buf. */
 struct ni_text {
     char *buf;
-    size_t cap; /* bytes of buf, at least 1; 2 with a flush */
+    size_t cap; /* bytes of buf, at least 1; 2 with `full` */
     size_t len; /* without the NUL */
     bool cut;
-    void (*flush)(struct ni_text *t);
+    void (*full)(struct ni_text *t); /* NULL: none */
 };
 
 struct ni_text ni_text_on(char *buf, size_t cap);

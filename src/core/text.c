@@ -14,13 +14,13 @@ struct ni_text ni_text_on(char *buf, size_t cap)
 void ni_putn(struct ni_text *t, const char *s, size_t n)
 {
     size_t room = t->cap - 1 - t->len;
-    while (n > room && t->flush) {
+    while (n > room && t->full) {
         memcpy(t->buf + t->len, s, room);
         t->len += room;
         s += room;
         n -= room;
-        t->flush(t);
-        room = t->cap - 1;
+        t->full(t);
+        room = t->cap - 1 - t->len;
     }
     if (n > room) {
         n = room;
@@ -62,10 +62,10 @@ static void NI_PRINTF(2, 0) put_printf(struct ni_text *t, const char *fmt, va_li
     va_copy(again, ap);
     int n = vsnprintf(t->buf + t->len, room, fmt, ap);
 
-    if (n >= 0 && (size_t)n >= room && t->flush) {
-        t->flush(t);
-        room = t->cap;
-        n = vsnprintf(t->buf, room, fmt, again);
+    if (n >= 0 && (size_t)n >= room && t->full) {
+        t->full(t);
+        room = t->cap - t->len;
+        n = vsnprintf(t->buf + t->len, room, fmt, again);
     }
     va_end(again);
     if (n < 0) { /* an encoding error: only %ls can give one */

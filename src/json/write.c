@@ -130,8 +130,8 @@ void ni_json_text_or_null(struct ni_json *j, const char *key, const char *s)
     ni_json_text(j, key, s && s[0] ? s : NULL);
 }
 
-void ni_json_bdf(struct ni_json *j, const char *key, struct ni_bdf bdf)
+void ni_json_bdf(struct ni_json *j, const char *key, const struct ni_bdf *bdf)
 {
     char buf[NI_BDF_TEXT];
-    ni_json_text(j, key, ni_bdf_text(bdf, buf));
+    ni_json_text(j, key, bdf ? ni_bdf_text(*bdf, buf) : NULL);
 }

@@ -3,7 +3,7 @@
    */
 #include <string.h>
 
-#include "finding_text.h"
+#include "findings.h"
 #include "nccl_init/report.h"
 #include "out.h"
 #include "selftest.h"
@@ -14,24 +14,15 @@ enum { INDENT = 6 };
 
 /* ---- what was looked at ---- */
 
-static const char *plural(unsigned n)
-{
-    return n == 1 ? "" : "s";
-}
-
 static void write_looked_at(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;
     unsigned ours = ni_given_hcas(inv), others = inv->n_hca - ours;
-    ni_putf(out, "Doctor: looked at %u HCA%s", ours, plural(ours));
+    ni_putf(out, "Doctor: looked at %u HCA%s", ours, ni_plural(ours));
     if (others > 0)
         ni_putf(out, " of the pod (%u more on the node)", others);
-    ni_putf(out, ", %u GPU%s; %s", inv->n_gpu, plural(inv->n_gpu), ni_say_source(inv->source));
-    if (strcmp(view->root, "/") != 0) {
-        ni_put(out, "; root ");
-        ni_quote(out, view->root);
-    }
-    ni_put(out, "\n");
+    ni_putf(out, ", %u GPU%s; ", inv->n_gpu, ni_plural(inv->n_gpu));
+    ni_put_origin(out, view);
 }
 
 static void put_word(struct ni_text *out, bool *first, const char *what, const char *word)
@@ -120,13 +111,12 @@ static void write_verdict(struct ni_text *out, const struct ni_view *view)
     unsigned warnings = ni_findings_count(all, NI_WARNING);
     unsigned infos = ni_findings_count(all, NI_INFO);
     enum ni_tint tint = errors > 0 ? NI_RED : warnings > 0 ? NI_YELLOW : NI_GREEN;
+    char line[128];
+    ni_format(line, sizeof(line), "%s%u error%s, %u warning%s, %u worth knowing",
+              errors + warnings == 0 ? "Healthy: " : "", errors, ni_plural(errors), warnings,
+              ni_plural(warnings), infos);
     ni_put(out, "\n");
-    ni_tint_on(out, view->colour, tint);
-    if (errors + warnings == 0)
-        ni_put(out, "Healthy: ");
-    ni_putf(out, "%u error%s, %u warning%s, %u worth knowing", errors, plural(errors), warnings,
-            plural(warnings), infos);
-    ni_tint_off(out, view->colour, tint);
+    ni_put_tinted(out, view->colour, tint, line);
     if (all->dropped > 0)
         ni_putf(out, "; %u more findings than there is room for", all->dropped);
     ni_put(out, "\n");
@@ -139,7 +129,7 @@ int ni_write_doctor(int fd, const struct ni_view *view)
     write_looked_at(out, view);
     write_node(out, view);
     ni_say_probes(out, view);
-    ni_say_findings_from(out, view->findings, NI_INFO, view->colour);
+    ni_put_findings(out, view->findings, NI_INFO, true, view->colour);
     write_checked(out, view);
     write_ignored(out, view->diagnosis);
     write_verdict(out, view);

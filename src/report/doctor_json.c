@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "findings.h"
 #include "json.h"
 #include "out.h"
 #include "selftest.h"
@@ -64,10 +65,9 @@ static void bus_json(struct ni_json *j, const struct ni_pcie *link, const struct
 static void port_json(struct ni_json *j, const struct ni_inventory *inv, unsigned at)
 {
     const struct ni_port *port = &inv->port[at];
-    const char *state = port->state.known == NI_KNOWN ? ni_port_state_text(port->state.v) : NULL;
     ni_json_object(j, NULL);
     ni_json_int(j, "port", port->num);
-    ni_json_text(j, "state", state);
+    ni_json_text(j, "state", ni_word_state(port->state));
     ni_json_num(j, "phys_state", inv->health.phys_state[at]);
     ni_json_num(j, "mbps", port->mbps);
     ni_json_object(j, "counters");
@@ -84,10 +84,7 @@ static void hca_json(struct ni_json *j, const struct ni_inventory *inv, unsigned
     const struct ni_health_hca *h = &inv->health.hca[at];
     ni_json_object(j, NULL);
     ni_json_text(j, "name", hca->name);
-    if (hca->is_vf)
-        ni_json_bdf(j, "physfn", hca->pf);
-    else
-        ni_json_null(j, "physfn");
+    ni_json_bdf(j, "physfn", hca->is_vf ? &hca->pf : NULL);
     ni_json_text_or_null(j, "type", h->type);
     ni_json_text_or_null(j, "firmware", h->fw);
     ni_json_text_or_null(j, "uverbs", hca->uverbs.name);
@@ -114,7 +111,7 @@ static void devices_json(struct ni_json *j, const struct ni_inventory *inv)
     ni_json_array(j, "gpus");
     for (unsigned i = 0; i < inv->n_gpu; i++) {
         ni_json_object(j, NULL);
-        ni_json_bdf(j, "pci", inv->gpu[i].bdf);
+        ni_json_bdf(j, "pci", &inv->gpu[i].bdf);
         bus_json(j, &inv->health.gpu_link[i], &inv->health.gpu[i]);
         ni_json_end(j);
     }
@@ -192,11 +189,11 @@ int ni_write_doctor_json(int fd, const struct ni_view *view)
     ni_json_object(j, NULL);
     ni_json_int(j, "schema", NI_JSON_SCHEMA);
     ni_json_text(j, "root", view->root);
-    ni_json_text(j, "source", ni_word_source(view->inv->source));
+    ni_json_text(j, "source", ni_word_source[view->inv->source]);
     ni_json_int(j, "errors", ni_findings_count(all, NI_ERROR));
     ni_json_int(j, "warnings", ni_findings_count(all, NI_WARNING));
     ni_json_int(j, "infos", ni_findings_count(all, NI_INFO));
-    ni_json_findings(j, all, true);
+    ni_json_findings(j, all);
     ni_json_int(j, "findings_dropped", all->dropped);
     checks_json(j, view->diagnosis);
     devices_json(j, view->inv);

@@ -5,8 +5,6 @@
 
 #include "nccl_init/inventory.h"
 #include "nccl_init/json.h"
-#include "nccl_init/report.h"
-#include "nccl_init/trial.h"
 
 /* true or false; null where it could not be read. */
 void ni_json_yes_no(struct ni_json *j, const char *key, enum ni_known known);
@@ -15,9 +13,7 @@ void ni_json_bytes(struct ni_json *j, const char *key, struct ni_num n);
 void ni_json_numa(struct ni_json *j, const struct ni_pci *pci); /* "numa"; null: not known */
 /* What every report says of a GPU: number, address, device node, vendor, NUMA node. */
 void ni_json_gpu(struct ni_json *j, unsigned index, const struct ni_gpu *gpu);
-/* Name and addresses of an HCA. */
+/* Name and addresses of an HCA, NUMA node. */
 void ni_json_hca(struct ni_json *j, const struct ni_hca *hca);
-/* "findings": all, in the order in which they were made; or the worst first. */
-void ni_json_findings(struct ni_json *j, const struct ni_findings *all, bool worst_first);
 
 #endif

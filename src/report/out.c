@@ -35,7 +35,7 @@ static void flush(struct ni_text *text)
 struct ni_text *ni_out_on(struct ni_out *o, int fd)
 {
     o->text = ni_text_on(o->buf, sizeof(o->buf));
-    o->text.flush = flush;
+    o->text.full = flush;
     o->fd = fd;
     o->err = 0;
     return &o->text;

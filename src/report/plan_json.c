@@ -2,6 +2,7 @@
 /* The plan for programs. What is not known is null; indexes become names, so that an object can be
    read alone. A member is never renamed or given another meaning without a new NI_JSON_SCHEMA; new
    ones may come. */
+#include "findings.h"
 #include "json.h"
 #include "out.h"
 #include "words.h"
@@ -14,8 +15,8 @@ static void claims_json(struct ni_json *j, const struct ni_inventory *inv)
         ni_json_object(j, NULL);
         ni_json_text(j, "id", c->id);
         ni_json_text(j, "from", c->from);
-        ni_json_text(j, "source", ni_word_source(c->source));
-        ni_json_text(j, "state", ni_word_claim(c->state));
+        ni_json_text(j, "source", ni_word_source[c->source]);
+        ni_json_text(j, "state", ni_word_claim[c->state]);
         ni_json_text_or_null(j, "rdma_dev", c->rdma_dev);
         ni_json_text(j, "hca", c->hca < 0 ? NULL : inv->hca[c->hca].name);
         ni_json_end(j);
@@ -35,7 +36,7 @@ static void gid_json(struct ni_json *j, const struct ni_inventory *inv,
     ni_json_object(j, "gid");
     ni_json_int(j, "index", gid->index);
     ni_json_text(j, "address", ni_ip_text(gid->ip, ip));
-    ni_json_text(j, "type", gid->type == NI_GID_UNREAD ? NULL : ni_word_gid_type(gid->type));
+    ni_json_text(j, "type", gid->type == NI_GID_UNREAD ? NULL : ni_word_gid_type[gid->type]);
     ni_json_text_or_null(j, "netdev", gid->ndev);
     ni_json_end(j);
 }
@@ -44,14 +45,14 @@ static void port_json(struct ni_json *j, const struct ni_view *view, int index)
 {
     const struct ni_port *port = &view->inv->port[index];
     const struct ni_port_plan *pick = &view->plan->port[index];
-    const char *state = port->state.known == NI_KNOWN ? ni_port_state_text(port->state.v) : NULL;
+    const char *state = ni_word_state(port->state);
     ni_json_object(j, NULL);
     ni_json_int(j, "port", port->num);
     if (state)
         ni_json_text(j, "state", state);
     else
         ni_json_num(j, "state", port->state);
-    ni_json_text(j, "link", port->link == NI_LINK_UNKNOWN ? NULL : ni_word_link(port->link));
+    ni_json_text(j, "link", ni_word_link[port->link]);
     ni_json_num(j, "mbps", port->mbps);
     gid_json(j, view->inv, pick);
     ni_json_bool(j, "kept", pick->rule && pick->chosen);
@@ -80,13 +81,13 @@ static void netdev_json(struct ni_json *j, const struct ni_inventory *inv, int i
 static void near_gpu_json(struct ni_json *j, const struct ni_inventory *inv,
                           const struct ni_near *near)
 {
-    if (near->index < 0 || near->distance == NI_DIST_UNKNOWN) {
+    if (!ni_has_near(near)) {
         ni_json_null(j, "nearest_gpu");
         return;
     }
     ni_json_object(j, "nearest_gpu");
     ni_json_int(j, "gpu", near->index);
-    ni_json_bdf(j, "pci", inv->gpu[near->index].bdf);
+    ni_json_bdf(j, "pci", &inv->gpu[near->index].bdf);
     ni_json_text(j, "distance", ni_distance_text(near->distance));
     ni_json_end(j);
 }
@@ -118,13 +119,13 @@ static void gpus_json(struct ni_json *j, const struct ni_view *view)
         const struct ni_near *near = &view->plan->nearest_hca[i];
         ni_json_object(j, NULL);
         ni_json_gpu(j, i, &view->inv->gpu[i]);
-        if (near->index < 0 || near->distance == NI_DIST_UNKNOWN) {
-            ni_json_null(j, "nearest_hca");
-        } else {
+        if (ni_has_near(near)) {
             ni_json_object(j, "nearest_hca");
             ni_json_text(j, "hca", view->inv->hca[near->index].name);
             ni_json_text(j, "distance", ni_distance_text(near->distance));
             ni_json_end(j);
+        } else {
+            ni_json_null(j, "nearest_hca");
         }
         ni_json_end(j);
     }
@@ -148,7 +149,7 @@ static void settings_json(struct ni_json *j, const struct ni_plan *plan)
         ni_json_object(j, NULL);
         ni_json_text(j, "name", s->name);
         ni_json_text(j, "value", s->origin == NI_LEFT_UNSET ? NULL : s->value);
-        ni_json_text(j, "origin", ni_word_origin(s->origin));
+        ni_json_text(j, "origin", ni_word_origin[s->origin]);
         ni_json_text_or_null(j, "rule", s->rule);
         ni_json_text_or_null(j, "file", s->origin == NI_FROM_CONF ? s->file : NULL);
         ni_json_text_or_null(j, "reason", s->reason);
@@ -174,15 +175,14 @@ static void memlock_json(struct ni_json *j, const struct ni_view *view)
 int ni_write_plan_json(int fd, const struct ni_view *view)
 {
     const struct ni_plan *plan = view->plan;
-    enum ni_link link = ni_plan_link(view->inv, plan);
     struct ni_out o;
     struct ni_json json = ni_json_on(ni_out_on(&o, fd), true), *j = &json;
     ni_json_object(j, NULL);
     ni_json_int(j, "schema", NI_JSON_SCHEMA);
     ni_json_text(j, "root", view->root);
-    ni_json_text(j, "transport", ni_word_transport(plan->transport));
-    ni_json_text(j, "link", link == NI_LINK_UNKNOWN ? NULL : ni_word_link(link));
-    ni_json_text(j, "source", ni_word_source(view->inv->source));
+    ni_json_text(j, "transport", ni_word_transport[plan->transport]);
+    ni_json_text(j, "link", ni_word_link[ni_plan_link(view->inv, plan)]);
+    ni_json_text(j, "source", ni_word_source[view->inv->source]);
     ni_json_text(j, "refuse", plan->refuse ? plan->refuse_why : NULL);
     if (plan->transport == NI_NET_RDMA && plan->gid_index >= 0)
         ni_json_int(j, "gid_index", plan->gid_index);
@@ -194,7 +194,7 @@ int ni_write_plan_json(int fd, const struct ni_view *view)
     gdr_json(j, &view->inv->gdr);
     settings_json(j, plan);
     memlock_json(j, view);
-    ni_json_findings(j, view->findings, false);
+    ni_json_findings(j, view->findings);
     ni_json_int(j, "findings_dropped", view->findings->dropped);
     ni_json_end(j);
     return ni_out_end(&o);

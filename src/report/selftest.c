@@ -2,7 +2,8 @@
 /* The self-test: for people a line for each port, what went wrong, and the count; for programs JSON.
    The devices that doctor --probe asked, in both. */
 #include "selftest.h"
-#include "finding_text.h"
+
+#include "findings.h"
 #include "json.h"
 #include "nccl_init/report.h"
 #include "out.h"
@@ -44,12 +45,16 @@ static void put_dmabuf(struct ni_text *t, const struct ni_trial *trial)
         ni_put(t, trial->device.dmabuf == NI_KNOWN ? "yes" : "no");
 }
 
-static void put_result(struct ni_row *row, struct ni_text *t, const struct ni_trial *trial)
+static enum ni_tint tint_of(const struct ni_trial *trial)
+{
+    return ni_trial_passed(trial) ? NI_GREEN : trial->untried ? NI_YELLOW : NI_RED;
+}
+
+static void put_result(struct ni_text *t, const struct ni_trial *trial)
 {
     const char *how = trial->end == NI_TRIAL_ENDED  ? "FAILED"
                       : trial->end == NI_TRIAL_DIED ? "DIED"
                                                     : "HANGS";
-    row->tint = ni_trial_passed(trial) ? NI_GREEN : trial->untried ? NI_YELLOW : NI_RED;
     if (trial->untried)
         ni_put(t, "not tried: no provider");
     else if (ni_trial_passed(trial))
@@ -58,26 +63,33 @@ static void put_result(struct ni_row *row, struct ni_text *t, const struct ni_tr
         ni_putf(t, "%s: %s", how, ni_step_text(trial->step));
 }
 
-static const char *const trial_head[] = {"DEVICE", "GID",     "REGISTERED", "WRITE",
-                                         "READ",   "LATENCY", "DMA-BUF",    "RESULT"};
-
-static void trial_row(const void *ctx, unsigned i, struct ni_row *row)
+static void put_trials(struct ni_text *out, const struct ni_trials *all, bool colour)
 {
-    const struct ni_trials *all = ctx;
-    const struct ni_trial *trial = &all->at[i];
-    const long long us = (long long)trial->register_us, ns = (long long)trial->latency_ns;
-    struct ni_text *cell = row->cell;
-    ni_quote(&cell[0], trial->hca);
-    ni_putf(&cell[0], "/%u", trial->port);
-    put_index(&cell[1], trial);
-    if (us > 0 || trial->step > NI_STEP_REGISTER)
-        ni_putf(&cell[2], "%lld %s", us < 10000 ? us : us / 1000, us < 10000 ? "us" : "ms");
-    put_mbps(&cell[3], all->bytes, trial->write_us);
-    put_mbps(&cell[4], all->bytes, trial->read_us);
-    if (ns > 0)
-        ni_putf(&cell[5], "%lld.%lld us", ns / 1000, ns % 1000 / 100);
-    put_dmabuf(&cell[6], trial);
-    put_result(row, &cell[7], trial);
+    struct ni_table table;
+    ni_table_on(&table, "DEVICE\tGID\tREGISTERED\tWRITE\tREAD\tLATENCY\tDMA-BUF\tRESULT");
+    for (unsigned i = 0; i < all->n; i++) {
+        const struct ni_trial *trial = &all->at[i];
+        const long long us = (long long)trial->register_us, ns = (long long)trial->latency_ns;
+        struct ni_text *t = ni_row(&table, tint_of(trial));
+        ni_quote(t, trial->hca);
+        ni_putf(t, "/%u\t", trial->port);
+        put_index(t, trial);
+        ni_put(t, "\t");
+        if (us > 0 || trial->step > NI_STEP_REGISTER)
+            ni_putf(t, "%lld %s", us < 10000 ? us : us / 1000, us < 10000 ? "us" : "ms");
+        ni_put(t, "\t");
+        put_mbps(t, all->bytes, trial->write_us);
+        ni_put(t, "\t");
+        put_mbps(t, all->bytes, trial->read_us);
+        ni_put(t, "\t");
+        if (ns > 0)
+            ni_putf(t, "%lld.%lld us", ns / 1000, ns % 1000 / 100);
+        ni_put(t, "\t");
+        put_dmabuf(t, trial);
+        ni_put(t, "\t");
+        put_result(t, trial);
+    }
+    ni_table_write(out, &table, colour);
 }
 
 /* "4 of 4 ports passed in 0.31 s" */
@@ -90,7 +102,7 @@ static void put_count(struct ni_text *out, const struct ni_trials *all)
         return;
     }
     ni_putf(out, "\n%u of %u port%s passed in %lld.%02lld s", ni_trials_passed(all), tried,
-            tried == 1 ? "" : "s", ms / 1000, ms % 1000 / 10);
+            ni_plural(tried), ms / 1000, ms % 1000 / 10);
     if (tried < all->n)
         ni_putf(out, "; %u not tried", all->n - tried);
     ni_put(out, "\n");
@@ -99,59 +111,55 @@ static void put_count(struct ni_text *out, const struct ni_trials *all)
 int ni_write_selftest(int fd, const struct ni_view *view)
 {
     const struct ni_trials *all = view->trials;
-    const struct ni_table table = {trial_head, NI_COUNT(trial_head), all->n, trial_row,
-                                   all,        view->colour};
-    const char *source = ni_say_source(view->inv->source);
+    const char *source = ni_say_source[view->inv->source];
     struct ni_out o;
     struct ni_text *out = ni_out_on(&o, fd);
     if (all->n == 0) {
         ni_putf(out, "Self-test: no port to try; %s\n", source);
     } else {
         ni_putf(out, "Self-test: %u port%s to try; %s\n  each registers ", all->n,
-                all->n == 1 ? "" : "s", source);
+                ni_plural(all->n), source);
         ni_put_bytes(out, all->size);
         ni_put(out, ", then writes and reads back ");
         ni_put_bytes(out, all->bytes);
         ni_put(out, ", from itself to itself\n\n");
-        ni_table_write(out, &table);
+        put_trials(out, all, view->colour);
     }
-    ni_say_findings_from(out, view->findings, NI_WARNING, view->colour);
+    ni_put_findings(out, view->findings, NI_WARNING, true, view->colour);
     put_count(out, all);
     return ni_out_end(&o);
 }
 
 /* ---- doctor --probe: a line for each device ---- */
 
-static const char *const probe_head[] = {"DEVICE", "FIRMWARE", "QPS",     "CQS",
-                                         "MRS",    "GIDS",     "DMA-BUF", "RESULT"};
-
-static void probe_row(const void *ctx, unsigned i, struct ni_row *row)
-{
-    const struct ni_trial *trial = &((const struct ni_trials *)ctx)->at[i];
-    const struct ni_trial_device *d = &trial->device;
-    struct ni_text *cell = row->cell;
-    ni_quote(&cell[0], trial->hca);
-    if (d->dmabuf != NI_UNSET) {
-        ni_quote(&cell[1], d->firmware);
-        ni_putf(&cell[2], "%d", d->max_qp);
-        ni_putf(&cell[3], "%d", d->max_cq);
-        ni_putf(&cell[4], "%d", d->max_mr);
-        if (trial->gid_err == 0)
-            ni_putf(&cell[5], "%u", trial->n_gid);
-    }
-    put_dmabuf(&cell[6], trial);
-    put_result(row, &cell[7], trial);
-}
-
 void ni_say_probes(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_trials *all = view->trials;
+    struct ni_table table;
     if (!all || all->n == 0)
         return;
-    const struct ni_table table = {probe_head, NI_COUNT(probe_head), all->n, probe_row,
-                                   all,        view->colour};
+    ni_table_on(&table, "DEVICE\tFIRMWARE\tQPS\tCQS\tMRS\tGIDS\tDMA-BUF\tRESULT");
+    for (unsigned i = 0; i < all->n; i++) {
+        const struct ni_trial *trial = &all->at[i];
+        const struct ni_trial_device *d = &trial->device;
+        const bool known = d->dmabuf != NI_UNSET;
+        struct ni_text *t = ni_row(&table, tint_of(trial));
+        ni_quote(t, trial->hca);
+        ni_put(t, "\t");
+        if (known) {
+            ni_quote(t, d->firmware);
+            ni_putf(t, "\t%d\t%d\t%d", d->max_qp, d->max_cq, d->max_mr);
+        }
+        ni_put(t, known ? "\t" : "\t\t\t\t");
+        if (known && trial->gid_err == 0)
+            ni_putf(t, "%u", trial->n_gid);
+        ni_put(t, "\t");
+        put_dmabuf(t, trial);
+        ni_put(t, "\t");
+        put_result(t, trial);
+    }
     ni_put(out, "\nWhat the devices say (libibverbs)\n");
-    ni_table_write(out, &table);
+    ni_table_write(out, &table, view->colour);
 }
 
 /* ---- JSON ---- */
@@ -259,7 +267,7 @@ int ni_write_selftest_json(int fd, const struct ni_view *view)
     ni_json_int(j, "tried", ni_trials_tried(all));
     ni_json_int(j, "passed", ni_trials_passed(all));
     ni_json_trials(j, "ports", all);
-    ni_json_findings(j, view->findings, false);
+    ni_json_findings(j, view->findings);
     ni_json_end(j);
     return ni_out_end(&o);
 }

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "json.h"
+#include "nccl_init/report.h"
 #include "out.h"
 #include "words.h"
 
@@ -42,7 +42,7 @@ static void put_hcas(struct ni_text *out, const struct ni_view *view)
         ni_quote(out, view->inv->hca[port->hca].name);
         ni_putf(out, ":%u", port->num);
     }
-    ni_putf(out, " (%s)", ni_say_source_short(view->inv->source));
+    ni_putf(out, " (%s)", ni_say_source_short[view->inv->source]);
 }
 
 /* "RoCE v2" where each kept port has such a GID, else plain "RoCE". */
@@ -62,7 +62,7 @@ static void put_link(struct ni_text *out, const struct ni_view *view)
     if (view->plan->n_chosen == 0)
         return;
     if (ni_plan_link(view->inv, view->plan) != NI_LINK_ROCE) {
-        ni_putf(out, ", %s", ni_say_link(ni_plan_link(view->inv, view->plan)));
+        ni_putf(out, ", %s", ni_say_link[ni_plan_link(view->inv, view->plan)]);
     } else if (!index || index->origin == NI_LEFT_UNSET) {
         ni_putf(out, ", %s GID index left to NCCL", roce_word(view));
     } else {
@@ -187,23 +187,6 @@ int ni_write_summary_json(int fd, const struct ni_view *view, int64_t memlock)
     ni_json_text(&j, "message", line);
     ni_json_end(&j);
     return ni_out_end(&o);
-}
-
-/* ---- findings ---- */
-
-void ni_put_finding(struct ni_text *out, const struct ni_finding *f)
-{
-    const struct ni_finding_kind *kind = ni_finding_kind(f->id);
-    size_t n = strlen(f->message);
-    ni_putf(out, "%s: %s: ", ni_severity_text(kind->severity), kind->id);
-    if (f->subject[0]) {
-        ni_quote(out, f->subject);
-        ni_put(out, ": ");
-    }
-    ni_quote(out, f->message);
-    if (n > 0 && !strchr(".!?", f->message[n - 1]))
-        ni_put(out, ".");
-    ni_putf(out, " %s\n", kind->hint);
 }
 
 int ni_write_finding(int fd, const struct ni_finding *f, bool json)

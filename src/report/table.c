@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "table.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-void ni_tint_on(struct ni_text *out, bool colour, enum ni_tint tint)
+static void tint_on(struct ni_text *out, bool colour, enum ni_tint tint)
 {
     static const char *const start[] = {
         [NI_PLAIN] = "",       [NI_GREEN] = "\033[32m", [NI_YELLOW] = "\033[33m",
@@ -13,70 +14,101 @@ void ni_tint_on(struct ni_text *out, bool colour, enum ni_tint tint)
         ni_put(out, start[tint]);
 }
 
-void ni_tint_off(struct ni_text *out, bool colour, enum ni_tint tint)
+static void tint_off(struct ni_text *out, bool colour, enum ni_tint tint)
 {
     if (colour && tint != NI_PLAIN)
         ni_put(out, "\033[0m");
 }
 
-static void make(const struct ni_table *table, unsigned i, struct ni_row *row)
+void ni_put_tinted(struct ni_text *out, bool colour, enum ni_tint tint, const char *s)
 {
-    for (unsigned c = 0; c < table->n_column; c++)
-        row->cell[c] = ni_text_on(row->buf[c], NI_CELL);
-    row->tint = NI_PLAIN;
-    table->row(table->ctx, i, row);
-    for (unsigned c = 0; c < table->n_column; c++) {
-        if (row->cell[c].len == 0)
-            ni_put(&row->cell[c], "-");
+    tint_on(out, colour, tint);
+    ni_quote(out, s);
+    tint_off(out, colour, tint);
+}
+
+/* Without memory the text is cut. */
+static void grow(struct ni_text *t)
+{
+    char *buf = realloc(t->buf, 2 * t->cap);
+    if (!buf) {
+        t->full = NULL;
+        return;
     }
+    t->buf = buf;
+    t->cap *= 2;
 }
 
-static void pad(struct ni_text *out, size_t n)
+void ni_table_on(struct ni_table *table, const char *head)
 {
-    while (n-- > 0)
-        ni_put(out, " ");
+    static char none[1];
+    enum { FIRST = 16384 };
+    char *buf = malloc(FIRST);
+    table->text = buf ? ni_text_on(buf, FIRST) : ni_text_on(none, sizeof(none));
+    table->text.full = buf ? grow : NULL;
+    if (head)
+        ni_put(ni_row(table, NI_PLAIN), head);
 }
 
-/* The last column is not filled up. */
-static void write_cell(struct ni_text *out, const struct ni_table *table, unsigned c,
-                       const char *text, const size_t *width)
+struct ni_text *ni_row(struct ni_table *table, enum ni_tint tint)
 {
-    ni_put(out, text);
-    if (c + 1 < table->n_column)
-        pad(out, width[c] - strlen(text) + 2);
+    if (table->text.len > 0)
+        ni_put(&table->text, "\n");
+    ni_put_tint(&table->text, tint);
+    return &table->text;
 }
 
-static void measure(const struct ni_table *table, struct ni_row *row, size_t *width)
+void ni_put_tint(struct ni_text *t, enum ni_tint tint)
 {
-    for (unsigned c = 0; c < table->n_column; c++)
-        width[c] = table->head ? strlen(table->head[c]) : 0;
-    for (unsigned i = 0; i < table->n_row; i++) {
-        make(table, i, row);
-        for (unsigned c = 0; c < table->n_column; c++) {
-            if (row->cell[c].len > width[c])
-                width[c] = row->cell[c].len;
+    char c = (char)tint;
+    ni_putn(t, &c, 1);
+}
+
+struct cell {
+    enum ni_tint tint;
+    struct ni_span text;
+    bool last; /* of its row */
+};
+
+/* Reads the cell at p; returns what follows it. A cell without a tint has that of the one before. */
+static const char *read_cell(const char *p, struct cell *cell)
+{
+    if (*p > 0 && *p <= NI_DIM)
+        cell->tint = (enum ni_tint) * p++;
+    size_t n = strcspn(p, "\t\n");
+    cell->text = n > 0 ? (struct ni_span){p, n} : ni_span_of("-");
+    cell->last = p[n] == '\n';
+    return p + n + (p[n] != '\0');
+}
+
+void ni_table_write(struct ni_text *out, struct ni_table *table, bool colour)
+{
+    size_t width[NI_COLUMNS] = {0}, pad = 0;
+    struct cell cell = {.tint = NI_PLAIN};
+    enum ni_tint tint = NI_PLAIN; /* in force */
+    unsigned column = 0;
+    ni_put(&table->text, "\n");
+    for (const char *p = table->text.buf; *p; column = cell.last ? 0 : column + 1) {
+        p = read_cell(p, &cell);
+        if (cell.text.n > width[column])
+            width[column] = cell.text.n;
+    }
+    for (const char *p = table->text.buf; *p; column = cell.last ? 0 : column + 1) {
+        p = read_cell(p, &cell);
+        if (cell.tint != tint)
+            tint_off(out, colour, tint);
+        ni_putf(out, "%*s", (int)pad + 2, "");
+        if (cell.tint != tint)
+            tint_on(out, colour, cell.tint);
+        ni_putn(out, cell.text.p, cell.text.n);
+        pad = cell.last ? 0 : width[column] - cell.text.n;
+        tint = cell.last ? NI_PLAIN : cell.tint;
+        if (cell.last) {
+            tint_off(out, colour, cell.tint);
+            ni_put(out, "\n");
         }
     }
-}
-
-void ni_table_write(struct ni_text *out, const struct ni_table *table)
-{
-    struct ni_row row;
-    size_t width[NI_COLUMNS] = {0};
-    measure(table, &row, width);
-    if (table->head) {
-        ni_put(out, "  ");
-        for (unsigned c = 0; c < table->n_column; c++)
-            write_cell(out, table, c, table->head[c], width);
-        ni_put(out, "\n");
-    }
-    for (unsigned i = 0; i < table->n_row; i++) {
-        make(table, i, &row);
-        ni_put(out, "  ");
-        ni_tint_on(out, table->colour, row.tint);
-        for (unsigned c = 0; c < table->n_column; c++)
-            write_cell(out, table, c, row.buf[c], width);
-        ni_tint_off(out, table->colour, row.tint);
-        ni_put(out, "\n");
-    }
+    out->cut = out->cut || table->text.cut;
+    if (table->text.full)
+        free(table->text.buf);
 }

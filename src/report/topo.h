@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report, private: what the text and the picture of the topology share with its JSON: which HCAs,
-   in which order, and the word for each pair. */
+/* report, private: what the text, the JSON and the picture of the topology share: which HCAs, in
+   which order, and the word for each pair. */
 #ifndef NCCL_INIT_REPORT_TOPO_H
 #define NCCL_INIT_REPORT_TOPO_H
 
@@ -10,12 +10,12 @@ enum { NI_TOPO_FEW = 8 }; /* so many HCAs that are not the pod's are shown; more
 
 struct ni_topo {
     const struct ni_view *view;
-    bool kept[NI_MAX_HCA]; /* by HCA of the inventory: one of its ports is */
-    int hca[NI_MAX_HCA];   /* the ones to show: kept, then the pod's others, then other people's */
+    bool chosen[NI_MAX_HCA]; /* by HCA of the inventory: one of its ports is */
+    int hca[NI_MAX_HCA];     /* the ones to show: chosen, other given ones, other people's */
     unsigned n_hca;
-    unsigned n_kept;  /* the first of them */
-    unsigned n_pods;  /* these and the next */
-    unsigned n_other; /* HCAs left out */
+    unsigned n_chosen; /* the first of them */
+    unsigned n_given;  /* these and the next */
+    unsigned n_other;  /* HCAs left out */
 };
 
 void ni_topo_on(struct ni_topo *topo, const struct ni_view *view);
@@ -23,14 +23,15 @@ void ni_topo_on(struct ni_topo *topo, const struct ni_view *view);
 /* As `nvidia-smi topo -m` calls the pair: NCCL's word, but NODE where a PHB leads over two host
    bridges; "-": unknown. */
 const char *ni_topo_word(const struct ni_view *view, unsigned gpu, int hca);
-/* Whether no kept HCA is nearer to the GPU than this kept one, as NCCL counts. Several can be. */
+/* Whether no chosen HCA is nearer to the GPU than this chosen one, as NCCL counts. Several can be.
+   */
 bool ni_topo_nearest(const struct ni_topo *topo, unsigned gpu, int hca);
 /* The interfaces that the HCA's traffic belongs to: those of the GIDs that were picked, else the
    function's own. Returns how many. */
 unsigned ni_topo_rails(const struct ni_topo *topo, int hca, const char *ret[NI_MAX_PORT]);
-void ni_topo_say_rails(struct ni_text *t, const struct ni_topo *topo, int hca); /* "net1,net2" */
+void ni_topo_put_rails(struct ni_text *t, const struct ni_topo *topo, int hca); /* "net1,net2" */
 /* Whether the place on the PCI tree is known down to the function. */
 bool ni_topo_placed(const struct ni_pci *pci);
-void ni_topo_say_host_bridge(struct ni_text *t, const struct ni_pci *pci); /* "pci0000:20" */
+void ni_topo_put_host_bridge(struct ni_text *t, const struct ni_pci *pci); /* "pci0000:20" */
 
 #endif

@@ -15,11 +15,11 @@ static void path_json(struct ni_json *j, const struct ni_pci *pci)
         ni_json_null(j, "path");
         return;
     }
-    ni_topo_say_host_bridge(&t, pci);
+    ni_topo_put_host_bridge(&t, pci);
     ni_json_array(j, "path");
     ni_json_text(j, NULL, bridge);
     for (unsigned i = 0; i < pci->depth; i++)
-        ni_json_bdf(j, NULL, pci->at[i]);
+        ni_json_bdf(j, NULL, &pci->at[i]);
     ni_json_end(j);
 }
 
@@ -55,7 +55,7 @@ static void gpus_json(struct ni_json *j, const struct ni_topo *topo)
 static void nearest_gpus_json(struct ni_json *j, const struct ni_view *view, unsigned hca)
 {
     const struct ni_near *near = &view->plan->nearest_gpu[hca];
-    if (near->index < 0 || near->distance == NI_DIST_UNKNOWN) {
+    if (!ni_has_near(near)) {
         ni_json_null(j, "nearest_gpus");
         return;
     }
@@ -80,7 +80,7 @@ static void hcas_json(struct ni_json *j, const struct ni_topo *topo)
         ni_json_hca(j, &inv->hca[i]);
         path_json(j, &inv->hca[i].pci);
         ni_json_bool(j, "claimed", inv->hca[i].claim >= 0);
-        ni_json_bool(j, "kept", topo->kept[i]);
+        ni_json_bool(j, "kept", topo->chosen[i]);
         ni_json_array(j, "netdevs");
         for (unsigned k = 0; k < n_rail; k++)
             ni_json_text(j, NULL, rail[k]);
@@ -100,8 +100,8 @@ int ni_write_topo_json(int fd, const struct ni_view *view)
     ni_json_object(j, NULL);
     ni_json_int(j, "schema", NI_JSON_SCHEMA);
     ni_json_text(j, "root", view->root);
-    ni_json_text(j, "transport", ni_word_transport(view->plan->transport));
-    ni_json_text(j, "source", ni_word_source(view->inv->source));
+    ni_json_text(j, "transport", ni_word_transport[view->plan->transport]);
+    ni_json_text(j, "source", ni_word_source[view->inv->source]);
     ni_json_bool(j, "c2c", view->inv->gdr.c2c);
     gpus_json(j, &topo);
     hcas_json(j, &topo);

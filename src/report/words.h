@@ -7,30 +7,47 @@
 #include "nccl_init/core.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
+#include "nccl_init/report.h"
 
-/* For programs (schema): lower case, permanent. */
-const char *ni_word_source(enum ni_source source);          /* "pcidevice" */
-const char *ni_word_claim(enum ni_claim_state state);       /* "not-rdma" */
-const char *ni_word_link(enum ni_link link);                /* "roce", "unknown" */
-const char *ni_word_gid_type(enum ni_gid_type type);        /* "v2", "unread" */
-const char *ni_word_transport(enum ni_transport transport); /* "rdma" */
-const char *ni_word_origin(enum ni_origin origin);          /* "rule", "user", "conf", "unset" */
+/* ---- for programs (schema): lower case, permanent; by the value of the enum ---- */
 
-/* For people. */
-const char *ni_say_source(
-    enum ni_source source); /* "given by PCIDEVICE_* (SR-IOV device plugin)" */
-const char *ni_say_source_short(enum ni_source source); /* "PCIDEVICE" */
-const char *ni_say_claim(enum ni_claim_state state);    /* "has no RDMA device (...)" */
-const char *ni_say_link(enum ni_link link);             /* "RoCE" */
+extern const char *const ni_word_source[];    /* "pcidevice" */
+extern const char *const ni_word_claim[];     /* "not-rdma" */
+extern const char *const ni_word_link[];      /* "roce"; NULL: unknown */
+extern const char *const ni_word_gid_type[];  /* "v2" */
+extern const char *const ni_word_transport[]; /* "rdma" */
+extern const char *const ni_word_origin[];    /* "rule", "user", "conf", "unset" */
+/* of a port, "ACTIVE"; NULL: not known, or a number that IB does not define */
+const char *ni_word_state(struct ni_num state);
 
+/* ---- for people ---- */
+
+extern const char *const ni_say_source[];       /* "HCAs given by PCIDEVICE_* (...)" */
+extern const char *const ni_say_source_short[]; /* "PCIDEVICE" */
+extern const char *const ni_say_claim[];        /* "has no RDMA device (...)" */
+extern const char *const ni_say_link[];         /* "RoCE" */
+
+/* "s", unless n is 1. */
+const char *ni_plural(unsigned n);
 /* "7", or how the fact stands: "-" when it was not asked for, "absent", "denied", "malformed". */
-void ni_say_num(struct ni_text *t, struct ni_num n);
-void ni_say_state(struct ni_text *t, struct ni_num state);
-void ni_say_rate(struct ni_text *t, struct ni_num mbps); /* "400G", "2.5G" */
+void ni_put_num(struct ni_text *t, struct ni_num n);
+void ni_put_state(struct ni_text *t, struct ni_num state);
+void ni_put_rate(struct ni_text *t, struct ni_num mbps); /* "400G", "2.5G" */
 /* "mlx5_6/1"; port 0: the name only. */
-void ni_say_port(struct ni_text *t, const struct ni_hca *hca, unsigned port);
+void ni_put_port(struct ni_text *t, const struct ni_hca *hca, unsigned port);
+/* "0000:03:00.2", "mlx5_core.sf.4"; nothing for SoftRoCE. */
+void ni_put_address(struct ni_text *t, const struct ni_hca *hca);
+void ni_put_numa(struct ni_text *t, const struct ni_pci *pci); /* nothing where it is not known */
+/* "HCAs given by ...; root node.tree" and a newline: where a report has its facts from. */
+void ni_put_origin(struct ni_text *t, const struct ni_view *view);
 
-/* The link layer of the ports that are kept; UNKNOWN when there is none. */
+/* ---- the plain data itself ---- */
+
+/* The link layer of the chosen ports; UNKNOWN when there is none. */
 enum ni_link ni_plan_link(const struct ni_inventory *inv, const struct ni_plan *plan);
+/* The function that the VF or sub-function belongs to, or NULL. */
+const struct ni_bdf *ni_parent(const struct ni_hca *hca);
+/* Whether the nearest one is known. */
+bool ni_has_near(const struct ni_near *near);
 
 #endif

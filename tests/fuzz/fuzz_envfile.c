@@ -14,9 +14,13 @@ static void add(struct ni_span line)
     struct ni_setting *s = &plan.setting[plan.n_setting];
     char *name = names[plan.n_setting];
     size_t n = eq ? (size_t)(eq - line.p) : 0;
+    /* The program's own names are of these. */
+    static const char letters[] = "_ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
     if (!eq || memchr(line.p, '\0', line.n) || !ni_copyn(name, NI_DEV_NAME, line.p, n) ||
         !ni_copyn(s->value, sizeof(s->value), eq + 1, line.n - n - 1) || ni_plan_get(&plan, name))
+        return;
+    if (n == 0 || strspn(name, letters) != n)
         return;
     s->name = name;
     s->origin = NI_FROM_RULE;

@@ -48,7 +48,7 @@ static const char text[] =
     "  kernel 5.14.0, NVIDIA driver 570.124.06 (open), MLNX_OFED or DOCA, RDMA devices shared by "
     "network namespaces\n"
     "\n"
-    "Errors: the job fails, or loses RDMA or GPUDirect without a word\n"
+    "Errors: the job fails, or silently loses RDMA or GPUDirect\n"
     "  error: gdr.dmabuf.off: NCCL_DMABUF_ENABLE\n"
     "      0, and no nvidia-peermem\n"
     "      User: remove NCCL_DMABUF_ENABLE=0: without a peer memory module DMA-BUF is the only "

@@ -108,7 +108,7 @@ static void take(struct ni_text *t)
     pieces++;
 }
 
-/* A text with a flush loses nothing, however small its buffer. */
+/* A text that makes room loses nothing, however small its buffer. */
 static void test_flush(void **state)
 {
     (void)state;
@@ -117,7 +117,7 @@ static void test_flush(void **state)
     for (size_t cap = 2; cap < 40; cap++) {
         char small[40];
         struct ni_text t = ni_text_on(small, cap);
-        t.flush = take;
+        t.full = take;
         taken[0] = '\0';
         pieces = 0;
         write_all(&t, true);

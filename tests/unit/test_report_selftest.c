@@ -125,7 +125,7 @@ static const char text[] =
     "  mlx4_0/2   by LID               15 ms       197 Gb/s  -          2.1 us   no       FAILED: "
     "read\n"
     "\n"
-    "Errors: the job fails, or loses RDMA or GPUDirect without a word\n"
+    "Errors: the job fails, or silently loses RDMA or GPUDirect\n"
     "  error: verbs.memlock: mlx5_10/1\n"
     "      ibv_reg_mr of 64 MiB: ENOMEM\n"
     "      User: start the job with `nccl-init -- COMMAND`, with the right to raise the limit. "
