@@ -13,31 +13,39 @@ static bool is_nearer(enum ni_distance d, const struct ni_near *than)
     return d != NI_DIST_UNKNOWN && (than->index < 0 || d < than->distance);
 }
 
-/* How far NCCL counts. What it has no place for it hangs below the first CPU it knows (graph/xml.cc
-   ncclTopoFillNet), that of the first GPU. SoftRoCE has no GPUDirect, and no distance. */
-static enum ni_distance distance(const struct ni_facts *facts, const struct ni_plan *plan,
-                                 const struct ni_hca *h, const struct ni_gpu *g)
-{
-    const struct ni_num *numa = &g->pci.numa, *first = &facts->inv->gpu[0].pci.numa;
-    if (h->pci.none || !ni_has_no_place(facts, plan, h))
-        return ni_pci_distance(&h->pci, &g->pci);
-    if (numa->known != NI_KNOWN || first->known != NI_KNOWN)
-        return NI_DIST_UNKNOWN;
-    return numa->v == first->v ? NI_DIST_PHB : NI_DIST_SYS;
-}
-
 static enum ni_distance farther(enum ni_distance a, enum ni_distance b)
 {
     return a > b ? a : b;
 }
 
-/* The nearest GPU of each of the pod's HCAs, the nearest kept HCA of each GPU. */
+/* How far NCCL counts. What it has no place for it hangs below the first CPU it knows (graph/xml.cc
+   ncclTopoFillNet), that of the first GPU; but 2.24.3 to 2.26.6 take a VF where it is
+   (transport/net_ib.cc ncclIbGetPciPath). SoftRoCE has no GPUDirect, and no distance. */
+static enum ni_distance distance(const struct ni_facts *facts, const struct ni_plan *plan,
+                                 const struct ni_hca *h, const struct ni_gpu *g)
+{
+    const struct ni_num *numa = &g->pci.numa, *first = &facts->inv->gpu[0].pci.numa;
+    const enum ni_distance there = ni_pci_distance(&h->pci, &g->pci);
+    if (h->pci.none || !ni_has_no_place(facts, plan, h))
+        return there;
+    if (numa->known != NI_KNOWN || first->known != NI_KNOWN)
+        return NI_DIST_UNKNOWN;
+    const enum ni_distance lost = numa->v == first->v ? NI_DIST_PHB : NI_DIST_SYS;
+    return h->aux[0] || there == NI_DIST_UNKNOWN ? lost : farther(there, lost);
+}
+
+/* The nearest GPU of each of the pod's HCAs; the nearest of each GPU's HCAs that NCCL will use, or, where
+   none opens, of those that it is told to. */
 static void pair(const struct ni_facts *facts, struct ni_plan *plan)
 {
     const struct ni_inventory *inv = facts->inv;
-    bool kept[NI_MAX_HCA] = {false};
-    for (unsigned i = 0; i < plan->n_chosen; i++)
-        kept[inv->port[plan->chosen[i]].hca] = true;
+    bool kept[NI_MAX_HCA] = {false}, opens[NI_MAX_HCA] = {false}, any_opens = false;
+    for (unsigned i = 0; i < plan->n_chosen; i++) {
+        int h = inv->port[plan->chosen[i]].hca;
+        kept[h] = true;
+        opens[h] = !ni_lacks_node(&inv->hca[h].uverbs);
+        any_opens = any_opens || opens[h];
+    }
     const bool wide = ni_user_value(facts, "NCCL_NET_MERGE_LEVEL");
     for (unsigned h = 0; h < inv->n_hca; h++) {
         for (unsigned g = 0; g < inv->n_gpu; g++) {
@@ -50,7 +58,7 @@ static void pair(const struct ni_facts *facts, struct ni_plan *plan)
             plan->distance[g][h] = (uint8_t)d;
             if (is_nearer(d, &plan->nearest_gpu[h]))
                 plan->nearest_gpu[h] = (struct ni_near){(int)g, d};
-            if (kept[h] && is_nearer(d, &plan->nearest_hca[g]))
+            if (kept[h] && (opens[h] || !any_opens) && is_nearer(d, &plan->nearest_hca[g]))
                 plan->nearest_hca[g] = (struct ni_near){(int)h, d};
         }
     }

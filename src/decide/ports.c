@@ -241,13 +241,18 @@ void ni_list_chosen(const struct ni_facts *facts, struct ni_plan *plan, struct n
 
 /* libibverbs opens /dev/infiniband/uverbsN; without it NCCL goes without the device, whatever
    NCCL_IB_HCA says (NCCL 2.30.7 transport/net_ib/init.cc ncclIbInitDevices). */
+bool ni_lacks_node(const struct ni_uverbs *node)
+{
+    return node->known == NI_ABSENT || (node->known == NI_KNOWN && node->err != 0);
+}
+
 bool ni_put_node(const struct ni_uverbs *node, struct ni_text *t)
 {
     const char *err = ni_errno_name(-node->err);
+    if (!ni_lacks_node(node))
+        return false;
     if (node->known == NI_ABSENT)
         ni_put(t, "the kernel has no uverbs device of it");
-    else if (node->known != NI_KNOWN || node->err == 0)
-        return false;
     else if (ni_known_of(node->err) == NI_ABSENT)
         ni_putf(t, "/dev/infiniband/%s is not in the container", node->name);
     else

@@ -57,6 +57,8 @@ bool ni_takes_left_out(const struct ni_facts *facts, const struct ni_plan *plan,
 bool ni_put_foreign(const struct ni_facts *facts, const struct ni_plan *plan, struct ni_text *t);
 /* Lists the chosen ports in plan->chosen: in PCI order, as many as NCCL takes. */
 void ni_list_chosen(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f);
+/* The HCA's device node is known not to be there, or not to open. */
+bool ni_lacks_node(const struct ni_uverbs *node);
 /* What is wrong with the HCA's device node, as a clause; false for nothing that is known. */
 bool ni_put_node(const struct ni_uverbs *node, struct ni_text *t);
 
