@@ -132,7 +132,7 @@ void ni_run_trials(struct ni_context *ctx, ni_try_fn *try)
     struct ni_trials *all = ctx->trials;
     const int64_t begin = ni_now_ms();
     const pid_t parent = getpid();
-    pid_t pid[NI_MAX_TRIAL]; /* not in the shared memory, where a trial could overwrite it */
+    pid_t pid[NI_MAX_TRIAL] = {0}; /* not in the shared memory, where a trial could overwrite it */
     struct ni_wait wait;
 
     ni_wait_begin(&wait);
