@@ -169,8 +169,10 @@ enum { NI_EXIT_FAILED = 1 };
 int ni_flow_open(struct ni_context *ctx);
 /* Gathers and decides. */
 void ni_flow_decide(struct ni_context *ctx);
-/* ni_gather, again and again while --wait allows and something is missing. */
-void ni_wait_and_gather(struct ni_context *ctx, const struct ni_ask *ask);
+/* One look at the node, into ctx->inventory and ctx->plan, which are zeroed before; adds findings. */
+void ni_look(struct ni_context *ctx, const struct ni_ask *ask);
+/* The same, again and again while --wait allows and something is missing. */
+void ni_wait_and_look(struct ni_context *ctx, const struct ni_ask *ask);
 void ni_flow_close(struct ni_context *ctx);
 /* NI_EXIT_FAILED when there is an error among the findings, with --strict also a warning; else 0. */
 int ni_verdict(const struct ni_context *ctx);

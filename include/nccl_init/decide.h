@@ -30,7 +30,8 @@ struct ni_rule {
 /* The rules in the order in which they run, which is that of the settings; *ret_n of them. */
 const struct ni_rule *const *ni_rules(unsigned *ret_n);
 
-/* Runs the table. plan must be zeroed. */
+/* Runs the table. plan must be zeroed, or be what an earlier round made of the same HCAs, ports and
+   GPUs. */
 void ni_decide(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f);
 
 /* --require=memlock, and what any demand of RDMA needs; judged by `run` when the limit was raised. soft: the soft limit in force in

@@ -21,17 +21,19 @@ struct ni_ask {
     bool nvshmem;        /* nvshmem.conf files */
     bool gpus;           /* the GPUs even where no HCA was given */
     bool gdr;            /* all ways of GPUDirect RDMA; else one is enough */
-    bool pfs;            /* the PF of each VF: --require=rails counts by them */
-    bool pod_interface;  /* the default route's interface is wanted whatever the HCAs say */
-    bool all_hcas;       /* also the HCAs that are not the pod's (plan, topo) */
-    bool all_gids;       /* whole GID tables; else each port up to its first right GID */
-    bool health;         /* also what only doctor looks at */
-    bool off;            /* mode=off: nothing */
+    bool all;    /* for people: all that a rule may want, and the HCAs that are not the pod's */
+    bool health; /* also what only doctor looks at */
+    bool off;    /* mode=off: nothing */
 };
 
-/* Reads everything that the decisions need. Never fails: what could not be read is a state in the
+/* Reads what the decisions need in every pod. Never fails: what could not be read is a state in the
    inventory and, where it matters, a finding. inv must be zeroed. env: the pod's variables. */
 void ni_gather(const struct ni_root *root, const struct ni_env *env, const struct ni_ask *ask,
                struct ni_inventory *inv, struct ni_findings *f);
+
+/* Reads, into an inventory that ni_gather filled, what the rules asked for: NI_WANT_*. What was read
+   already is not read again. */
+void ni_gather_more(const struct ni_root *root, const struct ni_env *env, const struct ni_ask *ask,
+                    unsigned wants, struct ni_inventory *inv, struct ni_findings *f);
 
 #endif

@@ -29,6 +29,13 @@ enum ni_claim_state {
     NI_CLAIM_OK
 };
 
+/* Whether the source says what was given to the pod. Else it only sees HCAs, and those of other pods
+   may be among them. */
+static inline bool ni_is_told(enum ni_source source)
+{
+    return source >= NI_SRC_OPTION && source <= NI_SRC_NETSTATUS;
+}
+
 /* One device id that somebody gave the pod. */
 struct ni_claim {
     enum ni_source source;

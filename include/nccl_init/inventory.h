@@ -13,10 +13,24 @@
 #include "nccl_init/process.h"
 #include "nccl_init/rdma.h"
 
+/* What a rule may ask for, because it decides nothing in most pods: bits of ni_plan.wants and of
+   ni_inventory.read. */
+enum ni_want {
+    NI_WANT_IPV6 = 1,        /* its addresses; the default route where IPv4 has none */
+    NI_WANT_OWN_NETDEVS = 2, /* the interface of each given function with an ACTIVE port */
+    NI_WANT_WHOLE_GIDS = 8,  /* tables to their ends; else up to the first entry that is right */
+    NI_WANT_ALL_NETDEVS = 4, /* every interface of this namespace, with its number */
+    NI_WANT_UNMERGED = 16,   /* what NCCL takes for each HCA with NCCL_IB_MERGE_VFS=0 */
+    NI_WANT_PFS = 32,        /* of VFs */
+    NI_WANT_RATES = 64,      /* of ports */
+    NI_WANT_NUMA = 128       /* nodes of GPUs and HCAs */
+};
+
 /* Counts, what there is one of, and the beginnings of pools lie close together: a page that is not
    touched costs nothing, and each one that is costs half as much as opening a file. */
 struct ni_inventory {
     unsigned n_claim, n_hca, n_port, n_gid, n_netdev, n_gpu, n_conf;
+    unsigned read;           /* NI_WANT_*: those that were read, beside what every pod needs */
     enum ni_source source;   /* which source decided */
     bool source_unread;      /* none did: one could not be read, and no weaker one was asked */
     enum ni_known topo_file; /* NCCL_TOPO_FILE; UNSET when the user names none */
@@ -43,6 +57,11 @@ struct ni_inventory {
 
 /* The interface of that name, among those looked at; NULL. */
 const struct ni_netdev *ni_find_netdev(const struct ni_inventory *inv, const char *name);
+
+/* Whether nothing behind the entry can be better: RoCE v2, IPv4, an address of this pod for sure.
+   NCCL's own search starts at index 0 as well and stays on the first such (2.30.7
+   transport/net_ib/connect.cc ncclUpdateGidIndex). */
+bool ni_gid_is_right(const struct ni_inventory *inv, const struct ni_gid *g);
 
 /* How many of the HCAs are the pod's, usable or not. */
 unsigned ni_given_hcas(const struct ni_inventory *inv);

@@ -71,6 +71,7 @@ struct ni_caps {
 struct ni_plan {
     enum ni_transport transport;
     const char *rule; /* the id of the running rule */
+    unsigned wants;   /* NI_WANT_*: facts on which this plan depends, read or not */
     unsigned n_setting, n_chosen;
     int gid_index; /* the one index that NCCL will use for all, -1: it searches */
     struct ni_limit memlock;

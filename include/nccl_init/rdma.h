@@ -9,7 +9,7 @@
 enum {
     NI_MAX_HCA = 64,    /* NCCL uses 32 (MAX_IB_DEVS) */
     NI_MAX_PORT = 128,  /* ports of all HCAs */
-    NI_MAX_GID = 16384, /* non-empty GID entries of all ports; a table completed is held twice */
+    NI_MAX_GID = 16384, /* non-empty GID entries of all ports */
     NI_GID_TABLE = 4096 /* GID entries looked at per port; rxe has 1024, mlx5 256 */
 };
 
@@ -50,8 +50,7 @@ struct ni_port {
     struct ni_num mbps; /* of `rate` */
     int first_gid;      /* consecutive in the pool, ascending index */
     unsigned n_gid;
-    /* false: reading stopped at the first GID that is right (facts.h struct ni_ask) */
-    bool gids_complete;
+    bool gids_complete; /* false: reading stopped at the first right GID (ni_gid_is_right) */
     bool gids_lost;     /* an entry could not be read */
     unsigned gids_read; /* entries looked at, empty ones included */
 };

@@ -107,6 +107,28 @@ int ni_flow_open(struct ni_context *ctx)
     return ni_usage(ctx, "%.512s: %s", ctx->options.root, ni_errno_text(r));
 }
 
+/* The rules name the facts that they lack; these are read, and the rules run again. Each round reads
+   something that was not read before, so that there are few. */
+void ni_look(struct ni_context *ctx, const struct ni_ask *ask)
+{
+    const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
+    unsigned wants = 0;
+
+    if (ctx->opened)
+        ni_gather(&ctx->root, &ctx->env, ask, &ctx->inventory, &ctx->findings);
+    do {
+        const unsigned n = ctx->findings.n, dropped = ctx->findings.dropped;
+
+        ni_decide(&facts, &ctx->plan, &ctx->findings);
+        wants = ctx->opened && !ask->off ? ctx->plan.wants & ~ctx->inventory.read : 0;
+        if (wants != 0) {
+            ctx->findings.n = n;
+            ctx->findings.dropped = dropped;
+            ni_gather_more(&ctx->root, &ctx->env, ask, wants, &ctx->inventory, &ctx->findings);
+        }
+    } while (wants != 0);
+}
+
 void ni_flow_decide(struct ni_context *ctx)
 {
     const struct ni_policy *policy = &ctx->options.policy;
@@ -119,22 +141,17 @@ void ni_flow_decide(struct ni_context *ctx)
         .own_conf = ctx->verb == NI_VERB_ENV ? ctx->options.output : NULL,
         .network_status = ctx->options.network_status,
         .sockets = pod ? NULL : policy->sockets,
-        .pfs = (policy->require & NI_REQUIRE_RAILS) != 0,
         .nvshmem = (policy->targets & NI_FOR_NVSHMEM) != 0,
         .gpus = (policy->require & (NI_REQUIRE_GPUS | NI_REQUIRE_GDR)) != 0,
         .gdr = all || (policy->require & NI_REQUIRE_GDR) != 0,
-        .pod_interface = pod || policy->mode == NI_MODE_TCP || (policy->targets & NI_FOR_GLOO) != 0,
-        .all_hcas = all,
-        .all_gids = all,
+        .all = all,
         .health = (gathers & NI_GATHER_HEALTH) != 0 || ctx->options.selftest != NI_SELFTEST_OFF,
         .off = policy->mode == NI_MODE_OFF && (gathers & NI_GATHER_OFF) == 0,
     };
 
     note_ignored(ctx);
     limit_kept(ctx);
-    if (ctx->opened)
-        ni_wait_and_gather(ctx, &ask);
-    ni_decide(&facts, &ctx->plan, &ctx->findings);
+    ni_wait_and_look(ctx, &ask);
     if (ctx->verb != NI_VERB_RUN)
         ni_require_planned_memlock(&facts, &ctx->plan, &ctx->findings);
 }

@@ -47,6 +47,8 @@ static void pair(const struct ni_facts *facts, struct ni_plan *plan)
         any_opens = any_opens || opens[h];
     }
     const bool wide = ni_user_value(facts, "NCCL_NET_MERGE_LEVEL");
+    if (wide)
+        plan->wants |= NI_WANT_NUMA; /* which NICs NCCL fuses, and where these hang */
     for (unsigned h = 0; h < inv->n_hca; h++) {
         for (unsigned g = 0; g < inv->n_gpu; g++) {
             enum ni_distance d = distance(facts, plan, &inv->hca[h], &inv->gpu[g]);
@@ -108,6 +110,15 @@ static int flat_gpu(const struct ni_inventory *inv)
     return -1;
 }
 
+void ni_want_numa(const struct ni_facts *facts, struct ni_plan *plan)
+{
+    for (unsigned g = 0; g < facts->inv->n_gpu; g++) {
+        const struct ni_near *near = &plan->nearest_hca[g];
+        if (near->index < 0 || near->distance > NI_DIST_PXB)
+            plan->wants |= NI_WANT_NUMA;
+    }
+}
+
 /* A chosen HCA whose distance to a GPU is not known, though it may be nearer than what is beyond
    PXB. What has no place, SoftRoCE, is not near to anything. -1: none. */
 static int lost_hca(const struct ni_inventory *inv, const struct ni_plan *plan)
@@ -135,6 +146,7 @@ static void decide_level(const struct ni_facts *facts, struct ni_plan *plan, str
             ni_bdf_text(inv->gpu[flat].bdf, bdf));
         return;
     }
+    ni_want_numa(facts, plan);
     enum ni_distance level = NI_DIST_PXB;
     unsigned farthest = 0;
     int lost = lost_hca(inv, plan);

@@ -69,7 +69,7 @@ static bool is_right(const struct ni_facts *facts, const struct ni_plan *plan, c
 }
 
 /* The lowest index that is right for all; the first port's best comes first. */
-static bool choose_index(const struct ni_facts *facts, const struct ni_plan *plan, const int best[],
+static bool choose_index(const struct ni_facts *facts, struct ni_plan *plan, const int best[],
                          bool any_family, struct choice *c)
 {
     const struct ni_port *port = chosen_port(facts, plan, 0);
@@ -77,6 +77,7 @@ static bool choose_index(const struct ni_facts *facts, const struct ni_plan *pla
     c->way.index = facts->inv->gid[best[0]].index;
     if (is_right(facts, plan, best, any_family, c))
         return true;
+    plan->wants |= NI_WANT_WHOLE_GIDS;
     for (unsigned k = 0; k < port->n_gid; k++) {
         c->way.index = ni_port_gid(facts->inv, port, k)->index;
         if (is_right(facts, plan, best, any_family, c))
@@ -128,7 +129,7 @@ static bool choose_search(const struct ni_facts *facts, const struct ni_plan *pl
 
 /* The first way that is right: to each port's best; where these are the pod's for sure, to IPv6 on all
    ports, or to either family. */
-static bool choose(const struct ni_facts *facts, const struct ni_plan *plan, bool may_index,
+static bool choose(const struct ni_facts *facts, struct ni_plan *plan, bool may_index,
                    struct choice *c)
 {
     const struct ni_inventory *inv = facts->inv;
@@ -311,6 +312,8 @@ static void decide(const struct ni_facts *facts, struct ni_plan *plan, struct ni
     int doubtful = doubtful_port(facts, plan);
     bool found = doubtful < 0 && choose(facts, plan, !users || index >= 0, &c);
     bool searched = ni_user_search(facts, &way.search);
+    if (users || searched) /* they may lead behind the first right entry */
+        plan->wants |= NI_WANT_WHOLE_GIDS;
     if (found && !searched) {
         way = c.way;
         (void)ni_user_search(facts, &way.search);

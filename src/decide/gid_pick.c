@@ -65,7 +65,7 @@ static void leave_out_without_gid(const struct ni_inventory *inv, struct ni_plan
         foreign += ni_port_gid(inv, port, i)->own == NI_OWN_FOREIGN;
     /* Where nobody named the pod's HCAs, a port whose GIDs are all of other network namespaces is
        another pod's, beside those of this one: in the kernel's default mode each pod sees all. */
-    if (inv->source >= NI_SRC_UVERBS && best > UNUSABLE && foreign > 0 && foreign == port->n_gid) {
+    if (!ni_is_told(inv->source) && best > UNUSABLE && foreign > 0 && foreign == port->n_gid) {
         ni_leave_out(plan, at, "another pod's: all its GIDs are of other namespaces");
         return;
     }
@@ -102,6 +102,8 @@ static void gids(const struct ni_facts *facts, struct ni_plan *plan, struct ni_f
         if (!p->chosen || inv->port[i].link != NI_LINK_ROCE)
             continue;
         p->gid = ni_best_gid(inv, &inv->port[i], false);
+        if (p->gid < 0 || !ni_gid_is_right(inv, &inv->gid[p->gid]))
+            plan->wants |= NI_WANT_WHOLE_GIDS;
         if (p->gid < 0)
             continue;
         worth[i] = worth_of(&inv->gid[p->gid]);

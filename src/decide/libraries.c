@@ -74,7 +74,7 @@ static void for_ucx(const struct ni_facts *facts, struct ni_plan *plan, struct n
    named comes first. */
 static void for_gloo(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
-    const char *pod = ni_pod_interface(facts), *list = plan->sockets;
+    const char *pod = ni_pod_interface(facts, plan), *list = plan->sockets;
     const bool named = facts->policy->sockets || ni_user_value(facts, "NCCL_SOCKET_IFNAME");
     char name[NI_IF_NAME];
     struct ni_span first;

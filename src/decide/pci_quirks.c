@@ -60,6 +60,8 @@ static void vf_merge(const struct ni_facts *facts, struct ni_plan *plan, struct 
     for (unsigned i = 0; i < plan->n_chosen; i++) {
         const struct ni_hca *h = ni_chosen_hca(facts, plan, i);
         const bool good = h->place.unmerged == NI_AT_ITSELF || h->place.unmerged == NI_AT_NIC;
+        if (is_wrong(h->place.merged))
+            plan->wants |= NI_WANT_UNMERGED;
         if (is_wrong(h->place.merged) && good)
             mended = h;
         harms = harms || (!is_wrong(h->place.merged) && !good);
@@ -72,6 +74,8 @@ static void vf_merge(const struct ni_facts *facts, struct ni_plan *plan, struct 
                         mended->place.merged == NI_AT_OTHER ? "something else" : "nothing");
     }
     const bool merged = is_on(facts, plan, merge_vfs);
+    if (!merged)
+        plan->wants |= NI_WANT_UNMERGED;
     for (unsigned i = 0; i < plan->n_chosen; i++)
         check_place(ni_chosen_hca(facts, plan, i), merged, merged && harms, f);
 }
@@ -104,6 +108,11 @@ static bool is_one_card(const struct ni_hca *a, const struct ni_hca *b)
     return p.domain == q.domain && p.bus == q.bus && p.dev == q.dev && p.fn != q.fn;
 }
 
+static bool is_on_one_bus(const struct ni_hca *a, const struct ni_hca *b)
+{
+    return a->has_bdf && b->has_bdf && a->bdf.domain == b->bdf.domain && a->bdf.bus == b->bdf.bus;
+}
+
 /* NCCL has one place for both: no device, or the same one. */
 static bool share_place(const struct ni_facts *facts, const struct ni_plan *plan,
                         const struct ni_hca *a, const struct ni_hca *b)
@@ -111,7 +120,7 @@ static bool share_place(const struct ni_facts *facts, const struct ni_plan *plan
     const bool nowhere = ni_has_no_place(facts, plan, a);
     if (nowhere || ni_has_no_place(facts, plan, b))
         return nowhere && ni_has_no_place(facts, plan, b);
-    return a->has_bdf && b->has_bdf && a->bdf.domain == b->bdf.domain && a->bdf.bus == b->bdf.bus &&
+    return is_on_one_bus(a, b) &&
            (ni_share_port(a, b) || is_on(facts, plan, merge_vfs) || a->bdf.dev == b->bdf.dev);
 }
 
@@ -245,6 +254,8 @@ static void nic_merge(const struct ni_facts *facts, struct ni_plan *plan, struct
         for (unsigned k = i + 1; k < plan->n_chosen && !apart; k++) {
             const struct ni_hca *a = ni_chosen_hca(facts, plan, i);
             const struct ni_hca *b = ni_chosen_hca(facts, plan, k);
+            if (a != b && is_on_one_bus(a, b)) /* only then it matters whether they share a port */
+                plan->wants |= NI_WANT_PFS;
             apart = a != b && must_stay_apart(facts, plan, a, b, &t);
         }
     }

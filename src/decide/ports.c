@@ -98,8 +98,9 @@ static void leave_out_slow(const struct ni_inventory *inv, struct ni_plan *plan,
                            struct ni_findings *f)
 {
     int64_t fastest = 0;
-    if (inv->source < NI_SRC_UVERBS)
+    if (ni_is_told(inv->source))
         return;
+    plan->wants |= NI_WANT_RATES;
     for (unsigned i = 0; i < inv->n_port; i++) {
         const struct ni_num *mbps = &inv->port[i].mbps;
         if (plan->port[i].chosen && mbps->known == NI_KNOWN && mbps->v > fastest)
@@ -135,6 +136,7 @@ static void keep_one_link_layer(const struct ni_inventory *inv, struct ni_plan *
     }
     if (!n[NI_LINK_IB] || !n[NI_LINK_ROCE])
         return;
+    plan->wants |= NI_WANT_RATES;
     const bool roce = mbps[NI_LINK_ROCE] > mbps[NI_LINK_IB];
     const enum ni_link keep = roce ? NI_LINK_ROCE : NI_LINK_IB;
     const enum ni_link drop = roce ? NI_LINK_IB : NI_LINK_ROCE;

@@ -97,9 +97,10 @@ struct ni_gid_end ni_nccl_gid_search(const struct ni_inventory *inv, const struc
 /* ---- socket.c ---- */
 
 /* The interface of the default route, if it can serve; NULL. */
-const char *ni_pod_interface(const struct ni_facts *facts);
+const char *ni_pod_interface(const struct ni_facts *facts, struct ni_plan *plan);
 /* The user's NCCL_SOCKET_IFNAME and NCCL_SOCKET_FAMILY against the interfaces. */
-void ni_check_user_sockets(const struct ni_facts *facts, struct ni_findings *f);
+void ni_check_user_sockets(const struct ni_facts *facts, struct ni_plan *plan,
+                           struct ni_findings *f);
 
 /* ---- pci_quirks.c, gdr.c ---- */
 
@@ -109,11 +110,14 @@ bool ni_has_no_place(const struct ni_facts *facts, const struct ni_plan *plan,
 /* NCCL may make one NIC of both, with the settings in force; after nic.merge. */
 bool ni_may_fuse(const struct ni_facts *facts, const struct ni_plan *plan, const struct ni_hca *a,
                  const struct ni_hca *b);
-/* VFs or sub-functions of one port, or PF and such. Needs the PFs of the HCAs. */
+/* VFs or sub-functions of one port, or PF and such. Needs NI_WANT_PFS. */
 bool ni_share_port(const struct ni_hca *a, const struct ni_hca *b);
 /* Whether the node can do GPUDirect RDMA at all, given a GPU and a port; *ret_why where not, with a
    finding. */
 bool ni_can_gdr(const struct ni_facts *facts, struct ni_findings *f, const char **ret_why);
+
+/* Wants the NUMA nodes, which tell PHB from SYS, if a GPU has no chosen HCA below a switch of both. */
+void ni_want_numa(const struct ni_facts *facts, struct ni_plan *plan);
 
 /* ---- known_names.c ---- */
 

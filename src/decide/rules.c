@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of decisions, in the order in which they run. */
+#include <stddef.h>
+#include <string.h>
+
 #include "rule.h"
 
 static const struct ni_rule *const rules[] = {
@@ -17,9 +20,10 @@ const struct ni_rule *const *ni_rules(unsigned *ret_n)
 
 void ni_decide(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
+    memset(plan, 0, offsetof(struct ni_plan, nearest_hca)); /* behind it: only what is in use */
     plan->gid_index = -1;
     for (unsigned i = 0; i < facts->inv->n_port; i++)
-        plan->port[i].gid = plan->port[i].nccl_index = -1;
+        plan->port[i] = (struct ni_port_plan){.gid = -1, .nccl_index = -1};
     for (unsigned i = 0; i < facts->inv->n_hca; i++)
         plan->nearest_gpu[i].index = -1;
     for (unsigned i = 0; i < facts->inv->n_gpu; i++)

@@ -63,8 +63,8 @@ static bool is_on_link(const struct ni_net *net, const char *ifname, const uint8
 /* Of the family that NCCL looks at. An IPv4 address whose interface the route table does not tell (a
    /32, source routing in other tables, two interfaces in one subnet) may be this one's: or_unknown.
    own: one that is, or NULL. */
-static struct reaches reaches_of(const struct ni_facts *facts, const char *ifname, bool or_unknown,
-                                 const uint8_t *own)
+static struct reaches reaches_of(const struct ni_facts *facts, struct ni_plan *plan,
+                                 const char *ifname, bool or_unknown, const uint8_t *own)
 {
     const struct ni_net *net = &facts->inv->net;
     enum family family = users_family(facts);
@@ -84,6 +84,8 @@ static struct reaches reaches_of(const struct ni_facts *facts, const char *ifnam
         r.v6 = NO_ADDRESS;
     if (family == ONLY_V6)
         r.v4 = NO_ADDRESS;
+    if (r.v4 == NO_ADDRESS && family != ONLY_V4)
+        plan->wants |= NI_WANT_IPV6;
     return r;
 }
 
@@ -94,15 +96,15 @@ static enum reach taken(struct reaches r)
     return r.v4 != NO_ADDRESS ? r.v4 : r.v6;
 }
 
-static bool has_address(const struct ni_facts *facts, const char *ifname, bool or_unknown)
+static bool has_address(const struct ni_facts *facts, struct ni_plan *plan, const char *ifname,
+                        bool or_unknown)
 {
-    return taken(reaches_of(facts, ifname, or_unknown, NULL)) == PEERS;
+    return taken(reaches_of(facts, plan, ifname, or_unknown, NULL)) == PEERS;
 }
 
 /* The interfaces of the chosen ports: for RoCE the one that owns the GID's address, for InfiniBand
    the IPoIB one. */
-static void rail_interfaces(const struct ni_facts *facts, const struct ni_plan *plan,
-                            struct list *l)
+static void rail_interfaces(const struct ni_facts *facts, struct ni_plan *plan, struct list *l)
 {
     const struct ni_inventory *inv = facts->inv;
     for (unsigned i = 0; i < plan->n_chosen; i++) {
@@ -114,29 +116,32 @@ static void rail_interfaces(const struct ni_facts *facts, const struct ni_plan *
         if (gid >= 0 && inv->gid[gid].ndev[0]) {
             d = ni_find_netdev(inv, inv->gid[gid].ndev);
             ip = inv->gid[gid].own == NI_OWN_OURS ? inv->gid[gid].ip : NULL;
-        } else if (own >= 0) {
-            d = &inv->netdev[own];
+        } else {
+            plan->wants |= NI_WANT_OWN_NETDEVS;
+            d = own >= 0 ? &inv->netdev[own] : NULL;
         }
-        if (d && d->running && taken(reaches_of(facts, d->name, false, ip)) == PEERS)
+        if (d && d->running && taken(reaches_of(facts, plan, d->name, false, ip)) == PEERS)
             add(l, d->name);
     }
 }
 
 /* Where /sys/class/net cannot be read the route table is believed. */
-const char *ni_pod_interface(const struct ni_facts *facts)
+const char *ni_pod_interface(const struct ni_facts *facts, struct ni_plan *plan)
 {
     const struct ni_inventory *inv = facts->inv;
     const char *name = inv->net.default_if;
-    if (!name[0])
+    if (!name[0]) {
+        plan->wants |= NI_WANT_IPV6; /* its default route may tell */
         return NULL;
+    }
     const struct ni_netdev *d = ni_find_netdev(inv, name);
     bool down = d && d->known == NI_KNOWN && !d->running;
-    return !down && has_address(facts, name, true) ? name : NULL;
+    return !down && has_address(facts, plan, name, true) ? name : NULL;
 }
 
 /* --sockets=LIST */
-static void option_list(const struct ni_facts *facts, struct list *l, char (*names)[NI_IF_NAME],
-                        struct ni_findings *f)
+static void option_list(const struct ni_facts *facts, struct ni_plan *plan, struct list *l,
+                        char (*names)[NI_IF_NAME], struct ni_findings *f)
 {
     const char *cursor = facts->policy->sockets;
     struct ni_span s;
@@ -145,7 +150,7 @@ static void option_list(const struct ni_facts *facts, struct list *l, char (*nam
         if (!ni_copyn(name, NI_IF_NAME, s.p, s.n))
             continue;
         const struct ni_netdev *d = ni_find_netdev(facts->inv, name);
-        if (d && d->running && has_address(facts, name, true))
+        if (d && d->running && has_address(facts, plan, name, true))
             add(l, name);
         else
             ni_report(f, NI_F_SOCKET_UNUSABLE, name, "named by --sockets, but %s",
@@ -164,21 +169,22 @@ static void put_names(const struct list *l, struct ni_text *t)
 /* The interface that NCCL takes from the list, whatever the list's order: the first in the order of
    the kernel's numbers, those with an IPv4 address before the others. NULL: none.
    running: NCCL looks whether it is up (2.28.3 and later). */
-static const struct ni_netdev *first_of(const struct ni_facts *facts, const char *list,
-                                        bool running)
+static const struct ni_netdev *first_of(const struct ni_facts *facts, struct ni_plan *plan,
+                                        const char *list, bool running)
 {
     const struct ni_inventory *inv = facts->inv;
     const struct ni_netdev *first = NULL;
     int64_t least = INT64_MAX;
     for (unsigned i = 0; i < inv->n_netdev; i++) {
         const struct ni_netdev *d = &inv->netdev[i];
-        struct reaches r = reaches_of(facts, d->name, true, NULL);
+        if ((running && d->known == NI_KNOWN && !d->running) || !ni_nccl_match_if(list, d->name))
+            continue;
+        struct reaches r = reaches_of(facts, plan, d->name, true, NULL);
         int64_t number = d->ifindex.known == NI_KNOWN ? d->ifindex.v : UINT32_MAX;
         if (strcmp(d->name, "lo") == 0)
             number = 1; /* LOOPBACK_IFINDEX (drivers/net/loopback.c) */
         number += r.v4 == NO_ADDRESS ? INT64_C(1) << 32 : 0;
-        if ((running && d->known == NI_KNOWN && !d->running) || taken(r) == NO_ADDRESS ||
-            number >= least || !ni_nccl_match_if(list, d->name))
+        if (taken(r) == NO_ADDRESS || number >= least)
             continue;
         first = d;
         least = number;
@@ -193,23 +199,27 @@ static bool is_set(const char *list)
 }
 
 /* The interface that NCCL takes by the user's list, or by the lists that it tries without one. */
-static const struct ni_netdev *nccl_takes(const struct ni_facts *facts, bool running)
+static const struct ni_netdev *nccl_takes(const struct ni_facts *facts, struct ni_plan *plan,
+                                          bool running)
 {
     static const char *const own[] = {"ib", "^docker,lo", "docker", "lo"};
     const char *list = ni_user_value(facts, variable);
     const struct ni_netdev *first = NULL;
     if (is_set(list))
-        return first_of(facts, list, running);
+        return first_of(facts, plan, list, running);
+    plan->wants |= NI_WANT_ALL_NETDEVS;
     for (unsigned i = 0; i < NI_COUNT(own) && !first; i++)
-        first = first_of(facts, own[i], running);
+        first = first_of(facts, plan, own[i], running);
     return first;
 }
 
 /* No address of the one family that NCCL is to look at serves peers. */
-static bool lacks_family(const struct ni_facts *facts)
+static bool lacks_family(const struct ni_facts *facts, struct ni_plan *plan)
 {
     const struct ni_net *net = &facts->inv->net;
     enum family family = users_family(facts);
+    if (family == ONLY_V6)
+        plan->wants |= NI_WANT_IPV6;
     if (family == ANY_FAMILY || (family == ONLY_V4 ? net->v4_known : net->v6_known) != NI_KNOWN)
         return false;
     for (unsigned i = 0; i < net->n_addr; i++) {
@@ -221,10 +231,11 @@ static bool lacks_family(const struct ni_facts *facts)
 }
 
 /* What NCCL takes by the user's list, or by its own search where there is none. */
-static void check_first(const struct ni_facts *facts, struct ni_findings *f)
+static void check_first(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     const char *list = ni_user_value(facts, variable);
-    const struct ni_netdev *first = nccl_takes(facts, true), *old = nccl_takes(facts, false);
+    const struct ni_netdev *first = nccl_takes(facts, plan, true),
+                           *old = nccl_takes(facts, plan, false);
     const enum ni_finding_id id = list ? NI_F_USER_SOCKET_FIRST : NI_F_SOCKET_NONE;
     char older[NI_IF_NAME + 48] = "", by[160] = "without NCCL_SOCKET_IFNAME NCCL takes";
     if (list)
@@ -242,19 +253,20 @@ static void check_first(const struct ni_facts *facts, struct ni_findings *f)
         return;
     else if (strcmp(first->name, "lo") == 0)
         ni_report(f, id, variable, "%s lo: ranks on other nodes cannot connect to it%s", by, older);
-    else if (taken(reaches_of(facts, first->name, true, NULL)) != PEERS)
+    else if (taken(reaches_of(facts, plan, first->name, true, NULL)) != PEERS)
         ni_report(f, id, variable, "%s %s, which has only a link-local address%s", by, first->name,
                   older);
     else if (*older)
         ni_report(f, NI_F_USER_SOCKET_FIRST, variable, "%s %s%s", by, first->name, older);
 }
 
-void ni_check_user_sockets(const struct ni_facts *facts, struct ni_findings *f)
+void ni_check_user_sockets(const struct ni_facts *facts, struct ni_plan *plan,
+                           struct ni_findings *f)
 {
     const char *list = ni_user_value(facts, variable), *cursor = list;
     struct ni_span e;
     unsigned n = 0;
-    if (lacks_family(facts)) {
+    if (lacks_family(facts, plan)) {
         ni_report(
             f, NI_F_USER_SOCKET_NONE, "NCCL_SOCKET_FAMILY",
             "no interface of the pod has a routable address of %s: NCCL takes a link-local one, or "
@@ -269,11 +281,11 @@ void ni_check_user_sockets(const struct ni_facts *facts, struct ni_findings *f)
     if (n > NI_MAX_IFS)
         ni_report(f, NI_F_USER_VALUE_IGNORED, variable,
                   "%u names; NCCL drops those beyond %d silently", n, NI_MAX_IFS);
-    check_first(facts, f);
+    check_first(facts, plan, f);
 }
 
 /* What the user's own list means here: the interfaces it matches that can serve. */
-static void users_interfaces(const struct ni_facts *facts, struct list *l)
+static void users_interfaces(const struct ni_facts *facts, struct ni_plan *plan, struct list *l)
 {
     const struct ni_inventory *inv = facts->inv;
     const char *user = ni_user_value(facts, variable);
@@ -282,10 +294,11 @@ static void users_interfaces(const struct ni_facts *facts, struct list *l)
     l->n = 0;
     for (unsigned i = 0; i < inv->n_netdev; i++) {
         const struct ni_netdev *d = &inv->netdev[i];
-        if (d->running && ni_nccl_match_if(user, d->name) && has_address(facts, d->name, true))
+        if (d->running && ni_nccl_match_if(user, d->name) &&
+            has_address(facts, plan, d->name, true))
             add(l, d->name);
     }
-    const struct ni_netdev *first = nccl_takes(facts, true);
+    const struct ni_netdev *first = nccl_takes(facts, plan, true);
     if (l->n == 0 && first)
         add(l, first->name);
 }
@@ -298,20 +311,21 @@ static void write_list(const struct ni_facts *facts, struct ni_plan *plan, struc
     ni_put(&t, "=");
     put_names(l, &t);
     ni_decide_value(facts, plan, f, variable, value, "%s", why);
-    users_interfaces(facts, l);
+    users_interfaces(facts, plan, l);
     t = ni_text_on(plan->sockets, sizeof(plan->sockets));
     put_names(l, &t);
 }
 
-static void note_none(const struct ni_facts *facts, struct ni_findings *f)
+static void note_none(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     const struct ni_net *net = &facts->inv->net;
+    plan->wants |= NI_WANT_IPV6;
     if (net->v4_known != NI_KNOWN || net->v6_known != NI_KNOWN)
         return;
     if (net->n_addr == 0)
         ni_report(f, NI_F_SOCKET_NONE, variable,
                   "no interface of this pod has an address but loopback");
-    else if (ni_user_value(facts, variable) || lacks_family(facts))
+    else if (ni_user_value(facts, variable) || lacks_family(facts, plan))
         return; /* told where that is judged */
     else if (users_family(facts) != ANY_FAMILY)
         ni_report(f, NI_F_USER_SOCKET_NONE, "NCCL_SOCKET_FAMILY",
@@ -319,19 +333,19 @@ static void note_none(const struct ni_facts *facts, struct ni_findings *f)
                   "takes the first that has any, a link-local one too",
                   ni_user_value(facts, "NCCL_SOCKET_FAMILY"));
     else
-        check_first(facts, f);
+        check_first(facts, plan, f);
 }
 
 static void sockets(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
-    const char *option = facts->policy->sockets, *pod = ni_pod_interface(facts);
+    const char *option = facts->policy->sockets;
     char names[NI_MAX_IFS][NI_IF_NAME];
     struct list l = {.n = 0};
     if (plan->transport == NI_NET_OTHER)
         return;
     bool want_pod = option && strcmp(option, "pod") == 0;
     if (option && !want_pod)
-        option_list(facts, &l, names, f);
+        option_list(facts, plan, &l, names, f);
     if (l.n > 0) {
         write_list(facts, plan, &l, f, "--sockets");
         return;
@@ -342,6 +356,7 @@ static void sockets(const struct ni_facts *facts, struct ni_plan *plan, struct n
         write_list(facts, plan, &l, f, "interfaces of the chosen ports, up and with an address");
         return;
     }
+    const char *pod = ni_pod_interface(facts, plan);
     if (pod) {
         add(&l, pod);
         write_list(facts, plan, &l, f,
@@ -352,7 +367,7 @@ static void sockets(const struct ni_facts *facts, struct ni_plan *plan, struct n
     }
     ni_decide_value(facts, plan, f, variable, NULL,
                     "no interface is known to be up with an address");
-    note_none(facts, f);
+    note_none(facts, plan, f);
 }
 
 const struct ni_rule ni_rule_sockets = {

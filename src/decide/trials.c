@@ -31,7 +31,7 @@ static bool is_missed(const struct ni_facts *facts, const struct ni_plan *plan, 
 {
     const struct ni_inventory *inv = facts->inv;
     const struct ni_port *port = &inv->port[at];
-    if (!ni_is_given(&inv->hca[port->hca]) || inv->source >= NI_SRC_UVERBS ||
+    if (!ni_is_given(&inv->hca[port->hca]) || !ni_is_told(inv->source) ||
         !ni_is_listed(facts, at) ||
         ni_is_kept(inv, plan, (unsigned)port->hca)) /* of two ports one may be without a cable */
         return false;

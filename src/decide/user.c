@@ -190,7 +190,7 @@ static void user_values(const struct ni_facts *facts, struct ni_plan *plan, stru
                       "left out (%s), but your NCCL_IB_HCA takes it: NCCL uses it if it can",
                       plan->port[i].why);
     }
-    ni_check_user_sockets(facts, f);
+    ni_check_user_sockets(facts, plan, f);
     if (topo && inv->topo_file != NI_KNOWN && inv->topo_file != NI_UNSET)
         ni_report(f, NI_F_USER_TOPO_UNREADABLE, "NCCL_TOPO_FILE",
                   "`%.120s` is %s: NCCL goes on without it", topo, ni_known_text(inv->topo_file));

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The GID tables of the active RoCE ports. A table has up to 1,024 entries, an answer needs four:
-   each port is read up to its first entry that is right without doubt (RoCE v2, IPv4, of an address
-   of this namespace), and to the end only when that does not settle it. Ascending and lowest first,
-   as NCCL searches (2.30.7 transport/net_ib/connect.cc ncclUpdateGidIndex), so what lies behind
-   cannot change the answer. */
+/* The GID tables of the active RoCE ports. A table has up to 1,024 entries, an answer needs four: each
+   is read up to its first right entry (ni_gid_is_right), and whole where a rule asks for that. */
 #include <errno.h>
 #include <string.h>
 
@@ -59,21 +56,6 @@ static void read_ndev(struct ni_probe *p, const struct ni_dir *port, struct ni_g
         note_odd(p, port, table, g->index, buf);
 }
 
-/* An entry of its own for the port at the end of the pool; NULL when there is no room. */
-static struct ni_gid *new_gid(struct ni_probe *p, struct ni_port *port)
-{
-    struct ni_inventory *inv = p->inv;
-    if (inv->n_gid == NI_MAX_GID) {
-        ni_report(p->f, NI_F_FACT_TRUNCATED, inv->hca[port->hca].name,
-                  "more than %d GID entries on the node", NI_MAX_GID);
-        return NULL;
-    }
-    if (port->n_gid == 0)
-        port->first_gid = (int)inv->n_gid;
-    port->n_gid++;
-    return &inv->gid[inv->n_gid++];
-}
-
 enum entry { ENTRY_END, ENTRY_EMPTY, ENTRY_BAD, ENTRY_GID };
 
 static enum entry read_gid(struct ni_probe *p, const struct ni_dir *port, unsigned index,
@@ -97,7 +79,7 @@ static enum entry read_gid(struct ni_probe *p, const struct ni_dir *port, unsign
 static enum ni_own owner_of(struct ni_probe *p, const struct ni_hca *h, const char *ndev)
 {
     char dir[NI_PATH];
-    if (p->inv->claim[h->claim].source < NI_SRC_UVERBS || !ndev[0] || h->pci.none)
+    if (ni_is_told(p->inv->claim[h->claim].source) || !ndev[0] || h->pci.none)
         return NI_OWN_OURS;
     (void)ni_format(dir, sizeof(dir), "sys/class/net/%s/device/infiniband", ndev);
     int err = ni_list(p->root, &p->inner, "%s", dir);
@@ -110,26 +92,17 @@ static enum ni_own owner_of(struct ni_probe *p, const struct ni_hca *h, const ch
     return p->inner.n > 0 ? NI_OWN_FOREIGN : NI_OWN_OURS;
 }
 
-/* Whose entry it is. The address decides; a link-local one, which every namespace may have, goes by
-   the function's own netdev: that directory lists only netdevs of this namespace (fs/sysfs, net_ns
-   tag). */
-static enum ni_own whose(struct ni_probe *p, const struct ni_port *port, const struct ni_gid *g)
+/* By its interface, where the address does not tell. The function's own netdev is this namespace's:
+   its directory lists no others (fs/sysfs, net_ns tag). An interface that is not here is somebody
+   else's; one of that name may be, and every namespace may have a link-local address. */
+static enum ni_own whose_interface(struct ni_probe *p, const struct ni_hca *h,
+                                   const struct ni_gid *g)
 {
-    const struct ni_inventory *inv = p->inv;
-    const struct ni_hca *h = &inv->hca[port->hca];
-    bool v4 = ni_ip_is_v4(g->ip);
-    if (ni_is_local(inv, g->ip))
-        return owner_of(p, h, g->ndev);
-    if (v4 && inv->net.v4_known == NI_KNOWN)
-        return NI_OWN_FOREIGN;
-    if (!v4 && !ni_ip_is_link_local(g->ip) && inv->net.v6_known == NI_KNOWN)
-        return NI_OWN_FOREIGN;
-    if (h->netdev >= 0 && strcmp(inv->netdev[h->netdev].name, g->ndev) == 0)
+    char path[NI_PATH];
+    if (h->netdev >= 0 && strcmp(p->inv->netdev[h->netdev].name, g->ndev) == 0)
         return NI_OWN_OURS;
     if (!g->ndev[0])
         return NI_OWN_UNKNOWN;
-    /* An interface that is not here is somebody else's; one of that name may be. */
-    char path[NI_PATH];
     (void)ni_format(path, sizeof(path), "sys/class/net/%s", g->ndev);
     int err = ni_exists(p->root, "%s", path);
     if (err < 0)
@@ -137,237 +110,90 @@ static enum ni_own whose(struct ni_probe *p, const struct ni_port *port, const s
     return err == 0 && !ni_ip_is_link_local(g->ip) ? NI_OWN_UNKNOWN : NI_OWN_FOREIGN;
 }
 
-/* While the addresses are not all known, what lies behind may be as much ours. */
-static bool settles(const struct ni_inventory *inv, const struct ni_gid *g)
+static enum ni_own whose(struct ni_probe *p, const struct ni_hca *h, const struct ni_gid *g)
 {
-    return g->type == NI_GID_V2 && g->own == NI_OWN_OURS && ni_ip_is_v4(g->ip) &&
-           !ni_ip_is_link_local(g->ip) && g->ndev[0] && inv->net.v4_known == NI_KNOWN;
+    const struct ni_net *net = &p->inv->net;
+    bool v4 = ni_ip_is_v4(g->ip);
+    if (ni_is_local(p->inv, g->ip))
+        return owner_of(p, h, g->ndev);
+    if (v4 ? net->v4_known == NI_KNOWN : net->v6_known == NI_KNOWN && !ni_ip_is_link_local(g->ip))
+        return NI_OWN_FOREIGN;
+    return whose_interface(p, h, g);
 }
 
-/* Reads on from port->gids_read, below `end`. Stops behind the first GID that settles it unless
-   `to_end`. */
-static void scan(struct ni_probe *p, struct ni_port *port, const struct ni_dir *dir, bool to_end,
-                 unsigned end)
+/* whole: else what is no IPv4 is left untyped, and nothing is read behind the first right entry. */
+static void read_table(struct ni_probe *p, struct ni_port *port, const struct ni_dir *dir,
+                       bool whole)
 {
-    while (port->gids_read < end) {
-        uint8_t ip[NI_GID_BYTES];
+    struct ni_inventory *inv = p->inv;
+    const struct ni_port before = *port;
+    const unsigned from = inv->n_gid;
+    uint8_t ip[NI_GID_BYTES];
+    port->first_gid = (int)from;
+    port->n_gid = 0;
+    port->gids_lost = false;
+    for (port->gids_read = 0; port->gids_read < NI_GID_TABLE; port->gids_read++) {
         enum entry e = read_gid(p, dir, port->gids_read, ip);
         if (e == ENTRY_END) {
             port->gids_complete = true;
             return;
         }
-        unsigned index = port->gids_read++;
         port->gids_lost = port->gids_lost || e == ENTRY_BAD;
         if (e != ENTRY_GID)
             continue;
-        struct ni_gid *g = new_gid(p, port);
-        if (!g)
+        if (inv->n_gid == NI_MAX_GID) {
+            ni_report(p->f, NI_F_FACT_TRUNCATED, inv->hca[port->hca].name,
+                      "more than %d GID entries on the node", NI_MAX_GID);
+            inv->n_gid = from;
+            *port = before; /* what was read stays */
             return;
+        }
+        struct ni_gid *g = &inv->gid[inv->n_gid++];
+        port->n_gid++;
+        *g = (struct ni_gid){.index = (uint16_t)port->gids_read};
         memcpy(g->ip, ip, sizeof(g->ip));
-        g->index = (uint16_t)index;
-        if (!to_end && !ni_ip_is_v4(ip))
-            continue; /* its type matters only where no IPv4 entry is right: see complete() */
-        g->type = read_type(p, dir, index);
-        if (g->type == NI_GID_V2 || to_end) {
+        if (!whole && !ni_ip_is_v4(ip))
+            continue;
+        g->type = read_type(p, dir, g->index);
+        if (whole || g->type == NI_GID_V2) {
             read_ndev(p, dir, g);
-            g->own = whose(p, port, g);
+            g->own = whose(p, &inv->hca[port->hca], g);
         }
-        if (!to_end && settles(p->inv, g))
+        if (!whole && ni_gid_is_right(inv, g)) {
+            port->gids_read++;
             return;
+        }
     }
-    if (end == NI_GID_TABLE)
-        ni_report(p->f, NI_F_FACT_TRUNCATED, dir->path, "GID table longer than %d", NI_GID_TABLE);
+    ni_report(p->f, NI_F_FACT_TRUNCATED, dir->path, "GID table longer than %d", NI_GID_TABLE);
 }
 
-/* The table of one port below `end`: what the first scan passed over, then the rest. Moves the port's
-   entries to the end of the pool, so that they stay consecutive. */
-static void complete(struct ni_probe *p, struct ni_port *port, const struct ni_dir *dir,
-                     unsigned end)
+static bool has_gids(const struct ni_inventory *inv, const struct ni_port *port)
 {
-    int from = port->first_gid;
-    unsigned n = port->n_gid;
-    if (n > NI_MAX_GID - p->inv->n_gid) {
-        ni_report(p->f, NI_F_FACT_TRUNCATED, dir->path, "more than %d GID entries on the node",
-                  NI_MAX_GID);
-        return; /* what was read stays */
-    }
-    port->n_gid = 0;
-    for (unsigned i = 0; i < n; i++) {
-        struct ni_gid *g = new_gid(p, port);
-        if (!g)
-            return;
-        *g = p->inv->gid[from + (int)i];
-        if (g->type == NI_GID_UNREAD)
-            g->type = read_type(p, dir, g->index);
-        if (!g->ndev[0])
-            read_ndev(p, dir, g);
-        g->own = whose(p, port, g);
-    }
-    if (!port->gids_complete)
-        scan(p, port, dir, true, end);
-}
-
-static bool wants_gids(const struct ni_inventory *inv, const struct ni_port *port)
-{
-    return inv->hca[port->hca].claim >= 0 && port->link == NI_LINK_ROCE &&
+    return ni_is_given(&inv->hca[port->hca]) && port->link == NI_LINK_ROCE &&
            port->state.known == NI_KNOWN && port->state.v == NI_PORT_ACTIVE;
-}
-
-/* The right GID on which the first scan of the port ended; NULL. */
-static const struct ni_gid *right_gid(const struct ni_inventory *inv, const struct ni_port *port)
-{
-    const struct ni_gid *last =
-        port->n_gid ? &inv->gid[port->first_gid + (int)port->n_gid - 1] : NULL;
-    return last && settles(inv, last) ? last : NULL;
-}
-
-/* Whether each port ended on a right GID, all at the same index. */
-static bool settled(const struct ni_inventory *inv)
-{
-    int index = -1;
-    for (unsigned i = 0; i < inv->n_port; i++) {
-        if (!wants_gids(inv, &inv->port[i]))
-            continue;
-        const struct ni_gid *right = right_gid(inv, &inv->port[i]);
-        if (!right || (index >= 0 && index != right->index))
-            return false;
-        index = right->index;
-    }
-    return true;
-}
-
-static bool share_subnet(const struct ni_net *net, const struct ni_addr *a, const struct ni_addr *b)
-{
-    for (unsigned i = 0; i < net->n_route; i++) {
-        const struct ni_route *r = &net->route[i];
-        if (!r->gateway && r->bits > 0 && ni_ip_same_prefix(a->ip, r->dest, 96u + r->bits) &&
-            ni_ip_same_prefix(b->ip, r->dest, 96u + r->bits))
-            return true;
-    }
-    return false;
-}
-
-/* Whether the interface has that one IPv4 address. Connected routes name the interfaces of
-   addresses, but of two addresses in one subnet either may be another interface's. */
-static bool has_one_address(const struct ni_net *net, const char *ifname)
-{
-    enum { MOST = 128 }; /* comparing each with each must not take longer than reading tables */
-    unsigned n = 0;
-    if (net->v4_known != NI_KNOWN || net->route_known != NI_KNOWN || net->n_addr > MOST)
-        return false;
-    for (unsigned i = 0; i < net->n_addr; i++) {
-        const struct ni_addr *a = &net->addr[i];
-        if (!ni_ip_is_v4(a->ip))
-            continue;
-        if (!a->ifname[0])
-            return false; /* it may be this one's */
-        for (unsigned k = 0; k < i; k++) {
-            if (share_subnet(net, a, &net->addr[k]))
-                return false;
-        }
-        n += strcmp(a->ifname, ifname) == 0;
-    }
-    return n == 1;
-}
-
-/* Whether the interface is a function's own and none is stacked on it: the addresses of VLANs,
-   macvlans and bonds are in the table too (drivers/infiniband/core/roce_gid_mgmt.c), and
-   net/core/dev.c netdev_adjacent_sysfs_add shows these as upper_NAME and lower_NAME. */
-static bool stands_alone(struct ni_probe *p, const char *ifname)
-{
-    char dir[NI_PATH];
-    bool function = false;
-    (void)ni_format(dir, sizeof(dir), "sys/class/net/%s", ifname);
-    int err = ni_list(p->root, &p->inner, "%s", dir);
-    if (err < 0)
-        ni_note_unreadable(p, dir, err);
-    for (unsigned i = 0; i < p->inner.n; i++) {
-        const char *name = p->inner.name[i];
-        if (ni_has_prefix(name, "upper_") || ni_has_prefix(name, "lower_"))
-            return false;
-        function = function || strcmp(name, "device") == 0;
-    }
-    return function && !p->inner.cut;
-}
-
-/* Whether NCCL's search for IPv4 may end elsewhere than on the right GID of the port: on another
-   pod's, or by a type that cannot be read (decide/gid_search.c). Then IPv6 is looked at too. */
-static bool search_strays(const struct ni_inventory *inv, const struct ni_port *port)
-{
-    for (unsigned i = 0; i + 1 < port->n_gid; i++) {
-        const struct ni_gid *g = &inv->gid[port->first_gid + (int)i];
-        if (ni_ip_is_v4(g->ip) && g->type != NI_GID_V1)
-            return true;
-    }
-    return port->gids_lost;
-}
-
-/* Each port has a right GID, but at different indexes. What lies behind it does not move NCCL's own
-   search (decide/gid_search.c), but may hold an index that is right for all. A port with no second
-   right entry names the only one that can be; two that name different ones: none can. Below which
-   index the tables are to be read: NI_GID_TABLE for their ends. */
-static unsigned end_of_search(struct ni_probe *p)
-{
-    const struct ni_inventory *inv = p->inv;
-    int only = -1;
-    if (!ni_takes_all(p))
-        return NI_GID_TABLE;
-    for (unsigned i = 0; i < inv->n_port; i++) {
-        if (!wants_gids(inv, &inv->port[i]))
-            continue;
-        const struct ni_gid *right = right_gid(inv, &inv->port[i]);
-        if (!right || search_strays(inv, &inv->port[i]))
-            return NI_GID_TABLE;
-        if (!has_one_address(&inv->net, right->ndev) || !stands_alone(p, right->ndev))
-            continue;
-        if (only >= 0 && only != right->index)
-            return 0;
-        only = right->index;
-    }
-    return only < 0 ? NI_GID_TABLE : (unsigned)only + 1;
-}
-
-/* The user's own index, or own search, may end on an entry behind what settled it. */
-static bool user_decides(const struct ni_probe *p)
-{
-    static const char *const names[] = {"NCCL_IB_GID_INDEX", "NCCL_IB_ADDR_FAMILY",
-                                        "NCCL_IB_ADDR_RANGE", "NCCL_IB_ROCE_VERSION_NUM"};
-    for (unsigned i = 0; i < NI_COUNT(names); i++) {
-        if (ni_users(p, names[i]))
-            return true;
-    }
-    return false;
 }
 
 void ni_probe_first_gids(struct ni_probe *p, const struct ni_hca *h, const struct ni_dir *dir)
 {
     for (unsigned i = 0; i < h->n_port; i++) {
         struct ni_port *port = &p->inv->port[h->first_port + (int)i];
-        if (!wants_gids(p->inv, port))
-            continue;
         const struct ni_dir port_dir = ni_dir_at(dir, "ports/%u", port->num);
-        scan(p, port, &port_dir, false, NI_GID_TABLE);
+        if (has_gids(p->inv, port))
+            read_table(p, port, &port_dir, false);
     }
 }
 
-void ni_probe_gids(struct ni_probe *p)
+void ni_probe_whole_gids(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
-    p->settled = settled(inv);
-    bool whole = p->ask->all_gids || user_decides(p);
-    if (p->settled && !whole)
-        return;
-    unsigned end = whole ? NI_GID_TABLE : end_of_search(p);
-    ni_probe_ipv6(p);
     for (unsigned i = 0; i < inv->n_port; i++) {
-        struct ni_port *port = &inv->port[i];
-        if (!wants_gids(inv, port))
-            continue;
         char path[NI_PORT_PATH];
+        struct ni_port *port = &inv->port[i];
+        if (!has_gids(inv, port))
+            continue;
         struct ni_dir dir =
             ni_dir_open(p->root, "%s", ni_port_dir(inv, port->hca, port->num, path));
-        ni_probe_own_netdev(p, &inv->hca[port->hca]);
-        complete(p, port, &dir, end);
+        read_table(p, port, &dir, true);
         ni_dir_close(&dir);
     }
 }

@@ -45,7 +45,7 @@ static void add_gpu(struct ni_probe *p, const char *id, int minor, bool amd)
     struct ni_gpu *g = &inv->gpu[at];
     *g = (struct ni_gpu){.bdf = bdf, .minor = minor, .amd = amd};
     ni_probe_chain(p, &g->pci, "sys/bus/pci/devices/%s", ni_bdf_text(bdf, text));
-    if (p->ask->all_hcas)
+    if (p->ask->all)
         read_cpus(p, g);
 }
 
@@ -164,7 +164,7 @@ static bool probe_nvidia(struct ni_probe *p)
                   nodes);
     for (unsigned i = 0; i < p->names.n; i++) {
         int minor = -1;
-        if (dir == gpus_dir && (!all || p->ask->all_hcas))
+        if (dir == gpus_dir && (!all || p->ask->all))
             minor = read_minor(p, p->names.name[i]);
         if (all || (minor >= 0 && minors >> minor & 1))
             add_gpu(p, p->names.name[i], minor, false);
@@ -304,6 +304,6 @@ void ni_probe_gpus(struct ni_probe *p)
     bool dmabuf = ni_has_dmabuf(p->inv) && !ni_users(p, "NCCL_DMABUF_ENABLE");
     if (gdr->peermem == NI_KNOWN)
         gdr->listed = probe_memory_peers(p, NI_ABSENT);
-    else if (!dmabuf || p->ask->all_hcas)
+    else if (!dmabuf || p->ask->all)
         gdr->peermem = probe_memory_peers(p, gdr->peermem);
 }

@@ -265,9 +265,6 @@ void ni_probe_routes(struct ni_probe *p)
 void ni_probe_ipv6(struct ni_probe *p)
 {
     struct ni_net *net = &p->inv->net;
-    if (p->ipv6_read)
-        return;
-    p->ipv6_read = true;
     net->v6_known = NI_KNOWN;
     int err = ni_lines(p->root, if_inet6_line, p, "proc/net/if_inet6");
     /* No file: the kernel has no IPv6, so there are no addresses. */
@@ -327,7 +324,7 @@ int ni_add_netdev(struct ni_probe *p, const char *name)
     d->running = n >= 0 && (strcmp(buf, "up") == 0 || strcmp(buf, "unknown") == 0);
     if (d->known != NI_KNOWN)
         note_operstate(p, name, (int)n, buf);
-    if (p->ask->all_hcas) { /* for people; no rule needs it */
+    if (p->ask->all) { /* for people; no rule needs it */
         char path[NI_PATH];
         (void)ni_format(path, sizeof(path), "sys/class/net/%s/mtu", name);
         d->mtu = ni_read_num(p->root, path);

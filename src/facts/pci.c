@@ -128,43 +128,15 @@ struct ni_num ni_note_num(struct ni_probe *p, const char *path)
     return n;
 }
 
-static const struct ni_pci *find_placed(const struct ni_probe *p, const char *name)
-{
-    for (unsigned i = 0; i < p->n_placed; i++) {
-        if (strcmp(p->placed[i].name, name) == 0)
-            return &p->placed[i].pci;
-    }
-    return NULL;
-}
-
-void ni_class_chain(struct ni_probe *p, struct ni_pci *pci, const char *name)
-{
-    const struct ni_pci *placed = find_placed(p, name);
-    if (placed) {
-        *pci = *placed;
-        return;
-    }
-    ni_probe_chain(p, pci, "sys/class/infiniband/%s", name);
-}
-
 struct ni_bdf ni_class_bdf(struct ni_probe *p, const char *name)
 {
-    const struct ni_pci *placed = find_placed(p, name);
     struct ni_pci pci = {.known = NI_UNSET};
     char target[NI_PAGE];
-    if (placed)
-        return placed->at[placed->depth - 1];
     /* What cannot be read is told when the device is looked at, if it is. */
     if (ni_readlink(p->root, target, sizeof(target), "sys/class/infiniband/%s", name) > 0 &&
         ends_in(target, name))
         parse_chain(target, &pci);
-    if (pci.known != NI_KNOWN)
-        return NI_LAST_BDF;
-    if (p->n_placed < NI_MAX_HCA) { /* of more than can be shown some are read again */
-        ni_copy(p->placed[p->n_placed].name, NI_DEV_NAME, name);
-        p->placed[p->n_placed++].pci = pci;
-    }
-    return pci.at[pci.depth - 1];
+    return pci.known == NI_KNOWN ? pci.at[pci.depth - 1] : NI_LAST_BDF;
 }
 
 static void read_numa(struct ni_probe *p, struct ni_pci *pci)
@@ -177,42 +149,10 @@ static void read_numa(struct ni_probe *p, struct ni_pci *pci)
     pci->numa = ni_note_num(p, path);
 }
 
-static bool shares_switch(const struct ni_inventory *inv, const struct ni_gpu *g)
-{
-    for (unsigned i = 0; i < inv->n_hca; i++) {
-        const struct ni_hca *h = &inv->hca[i];
-        if (h->claim >= 0 && h->place.merged != NI_AT_NOTHING && ni_pci_switch(&h->pci, &g->pci))
-            return true;
-    }
-    return false;
-}
-
-/* Whether it is plain that every HCA of the pod will be used. */
-static bool all_in_use(const struct ni_probe *p)
-{
-    const struct ni_inventory *inv = p->inv;
-    if (!ni_takes_all(p))
-        return false;
-    for (unsigned i = 0; i < inv->n_port; i++) {
-        const struct ni_port *port = &inv->port[i];
-        if (inv->hca[port->hca].claim >= 0 && port->state.v != NI_PORT_ACTIVE)
-            return false;
-        if (port->link == NI_LINK_UNKNOWN)
-            return false;
-    }
-    return p->settled;
-}
-
-/* The NUMA node tells PHB from SYS. Where each GPU has an HCA in use below a switch of its own,
-   nothing depends on that. */
 void ni_probe_numa(struct ni_probe *p)
 {
-    struct ni_inventory *inv = p->inv;
-    bool need = p->ask->all_hcas || !all_in_use(p);
-    for (unsigned i = 0; i < inv->n_gpu; i++)
-        need = need || !shares_switch(inv, &inv->gpu[i]);
-    for (unsigned i = 0; need && i < inv->n_gpu; i++)
-        read_numa(p, &inv->gpu[i].pci);
-    for (unsigned i = 0; need && i < inv->n_hca; i++)
-        read_numa(p, &inv->hca[i].pci);
+    for (unsigned i = 0; i < p->inv->n_gpu; i++)
+        read_numa(p, &p->inv->gpu[i].pci);
+    for (unsigned i = 0; i < p->inv->n_hca; i++)
+        read_numa(p, &p->inv->hca[i].pci);
 }

@@ -12,16 +12,9 @@ struct ni_probe {
     const struct ni_ask *ask;
     struct ni_inventory *inv;
     struct ni_findings *f;
-    bool ipv6_read;
     bool lost;       /* a source could not be read: no weaker one may decide */
     bool gpus_found; /* gpu.c: they were looked for */
     bool nodes;      /* device nodes count: on "/", and where the root has a dev/ */
-    bool settled;    /* gid.c: each RoCE port has a right GID, all at one index */
-    unsigned n_placed;
-    struct ni_placed {
-        char name[NI_DEV_NAME];
-        struct ni_pci pci;
-    } placed[NI_MAX_HCA]; /* pci.c: links of the class, which order HCAs and then place them */
     struct ni_names names, inner, files; /* listings, so that no prober keeps 80 KiB of its own */
     char text[65536];                    /* a whole file, likewise */
 };
@@ -29,8 +22,6 @@ struct ni_probe {
 /* sources.c: which HCAs are the pod's; the first source that yields one decides, the others
    cross-check. */
 void ni_probe_sources(struct ni_probe *p);
-/* Whether no rule chooses among the active ports of the pod's HCAs. */
-bool ni_takes_all(const struct ni_probe *p);
 
 /* The sources, in design 4.1's order. Each adds claims; the ones that know HCAs only by name add
    those. */
@@ -71,8 +62,7 @@ bool ni_read_plugin_json(const char *text, ni_device_fn *device, void *ctx);
 /* rdma.c: claims to HCAs and ports; gid.c: the GID tables. */
 void ni_resolve_claim(struct ni_probe *p, int claim);
 void ni_probe_visible(struct ni_probe *p);
-void ni_probe_physfns(struct ni_probe *p);
-/* Rates of ports, where a choice depends on them. */
+void ni_probe_pfs(struct ni_probe *p);
 void ni_probe_rates(struct ni_probe *p);
 /* Adds the HCA `name` with its ports, or finds it. Index, or -1 when there is no room. `claim`: who
    asked, -1. */
@@ -83,38 +73,31 @@ const char *ni_hca_dir(const struct ni_inventory *inv, const struct ni_hca *hca,
 enum { NI_PORT_PATH = NI_PATH + 32 };
 const char *ni_port_dir(const struct ni_inventory *inv, int hca, unsigned port,
                         char buf[NI_PORT_PATH]);
-/* Whether there are both InfiniBand and RoCE ports. */
-bool ni_links_mix(const struct ni_inventory *inv);
 /* The directory of its function; false for SoftRoCE, which has none. */
 bool ni_function_dir(const struct ni_hca *h, char dir[NI_PATH]);
 /* The RDMA device of /dev/infiniband/NODE, as ni_read; whether the node opens, as ni_openable. */
 ssize_t ni_read_ibdev(struct ni_probe *p, const char *node, char ibdev[NI_DEV_NAME]);
 int ni_open_node(struct ni_probe *p, const char *node);
-/* What is at the addresses that NCCL makes of them, once all HCAs are there. */
-void ni_probe_places(struct ni_probe *p);
+/* What NCCL takes for the HCAs with NCCL_IB_MERGE_VFS=0. */
+void ni_probe_unmerged(struct ni_probe *p);
 /* The tables of an HCA of the pod, whose directory is open, each up to the first right GID. */
 void ni_probe_first_gids(struct ni_probe *p, const struct ni_hca *hca, const struct ni_dir *dir);
-/* ... and to their ends, where that did not settle it; once all HCAs are there. */
-void ni_probe_gids(struct ni_probe *p);
-/* The function's own netdev, if it is in this namespace; once. */
-void ni_probe_own_netdev(struct ni_probe *p, struct ni_hca *hca);
+/* ... and to their ends: anew. */
+void ni_probe_whole_gids(struct ni_probe *p);
 
 /* pci.c: the chain of functions that a link below sys/ spells. */
 void ni_probe_chain(struct ni_probe *p, struct ni_pci *pci, const char *fmt, ...) NI_PRINTF(3, 4);
 /* The highest PCI address there is: stands for none, and sorts last. */
 #define NI_LAST_BDF ((struct ni_bdf){UINT32_MAX, 0xff, 0xff, 0xff})
-/* The same of an RDMA device in its class, read once. */
-void ni_class_chain(struct ni_probe *p, struct ni_pci *pci, const char *name);
 /* The PCI address of an RDMA device; NI_LAST_BDF when it has none. */
 struct ni_bdf ni_class_bdf(struct ni_probe *p, const char *name);
-/* NUMA nodes, where a distance depends on them; after HCAs and GPUs. */
 void ni_probe_numa(struct ni_probe *p);
 
 /* net.c */
 void ni_probe_addresses(struct ni_probe *p); /* IPv4 of this namespace */
 void ni_probe_routes(
     struct ni_probe *p); /* IPv4 routes, and by them the interfaces of the addresses */
-void ni_probe_ipv6(struct ni_probe *p); /* IPv6 addresses and default route; once */
+void ni_probe_ipv6(struct ni_probe *p); /* IPv6 addresses and default route */
 int ni_add_netdev(struct ni_probe *p, const char *name);
 bool ni_is_local(const struct ni_inventory *inv, const uint8_t ip[NI_GID_BYTES]);
 

@@ -175,21 +175,9 @@ static void add_ports(struct ni_probe *p, int hca, const struct ni_dir *dir)
         num++;
 }
 
-bool ni_links_mix(const struct ni_inventory *inv)
-{
-    bool seen[3] = {false};
-    for (unsigned i = 0; i < inv->n_port; i++)
-        seen[inv->port[i].link] = true;
-    return seen[NI_LINK_IB] && seen[NI_LINK_ROCE];
-}
-
-/* Rates decide only where link layers mix, or where nothing named the HCAs and slow ports are left
-   out. */
 void ni_probe_rates(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
-    if (!p->ask->all_hcas && inv->source < NI_SRC_UVERBS && !ni_links_mix(inv))
-        return;
     for (unsigned i = 0; i < inv->n_port; i++) {
         char dir[NI_PORT_PATH];
         struct ni_port *port = &inv->port[i];
@@ -225,7 +213,7 @@ static void place(struct ni_probe *p, struct ni_hca *h)
         ni_probe_chain(p, &h->pci, "sys/bus/%s/devices/%s", h->aux[0] ? "auxiliary" : "pci",
                        p->inv->claim[h->claim].id);
     else
-        ni_class_chain(p, &h->pci, h->name);
+        ni_probe_chain(p, &h->pci, "sys/class/infiniband/%s", h->name);
     if (h->pci.known == NI_KNOWN) {
         h->has_bdf = true;
         h->bdf = h->pci.at[h->pci.depth - 1];
@@ -238,19 +226,11 @@ static void place(struct ni_probe *p, struct ni_hca *h)
         h->place.merged = what_is_at(p, h, (struct ni_bdf){h->bdf.domain, h->bdf.bus, 0, 0});
 }
 
-/* What NCCL_IB_MERGE_VFS=0 would do to all, where it might mend one or is the user's. */
-void ni_probe_places(struct ni_probe *p)
+void ni_probe_unmerged(struct ni_probe *p)
 {
-    struct ni_inventory *inv = p->inv;
-    bool need = ni_users(p, "NCCL_IB_MERGE_VFS") != NULL;
-    for (unsigned i = 0; i < inv->n_hca; i++) {
-        enum ni_at at = inv->hca[i].place.merged;
-        need = need || (inv->hca[i].place.unmerged == NI_AT_UNREAD &&
-                        (at == NI_AT_OTHER || at == NI_AT_NOTHING));
-    }
-    for (unsigned i = 0; need && i < inv->n_hca; i++) {
-        struct ni_hca *h = &inv->hca[i];
-        if (h->has_bdf && h->claim >= 0 && !h->aux[0])
+    for (unsigned i = 0; i < p->inv->n_hca; i++) {
+        struct ni_hca *h = &p->inv->hca[i];
+        if (h->has_bdf && ni_is_given(h) && !h->aux[0])
             h->place.unmerged =
                 what_is_at(p, h, (struct ni_bdf){h->bdf.domain, h->bdf.bus, h->bdf.dev, 0});
     }
@@ -388,25 +368,6 @@ void ni_resolve_claim(struct ni_probe *p, int claim)
                   c->from, c->rdma_dev, p->inv->hca[c->hca].name);
 }
 
-void ni_probe_own_netdev(struct ni_probe *p, struct ni_hca *h)
-{
-    if (h->netdev >= 0)
-        return;
-    char dev[NI_PATH], dir[NI_PATH + 8];
-    if (!ni_function_dir(h, dev))
-        return;
-    (void)ni_format(dir, sizeof(dir), "%s/net", dev);
-    int err = ni_list(p->root, &p->names, "%s", dir);
-    if (err < 0) {
-        ni_note_unreadable(p, dir, err);
-        return;
-    }
-    for (unsigned i = 0; i < p->names.n && h->netdev < 0; i++) {
-        if (ni_is_name(ni_span_of(p->names.name[i]), NI_IF_NAME))
-            h->netdev = ni_add_netdev(p, p->names.name[i]);
-    }
-}
-
 /* The PF of a VF: physfn -> ../0000:03:00.0. */
 static void read_physfn(struct ni_probe *p, struct ni_hca *h)
 {
@@ -439,20 +400,15 @@ static void read_kind(struct ni_probe *p, struct ni_hca *h)
         h->kind = (uint16_t)id;
 }
 
-/* Functions that share a bus are fused by NCCL; whether they are VFs of one port is in physfn. */
-void ni_probe_physfns(struct ni_probe *p)
+void ni_probe_pfs(struct ni_probe *p)
 {
-    struct ni_inventory *inv = p->inv;
-    for (unsigned i = 0; i < inv->n_hca; i++) {
-        bool shared = false;
-        for (unsigned k = 0; k < inv->n_hca; k++)
-            shared = shared ||
-                     (k != i && inv->hca[k].has_bdf && inv->hca[k].bdf.bus == inv->hca[i].bdf.bus &&
-                      inv->hca[k].bdf.domain == inv->hca[i].bdf.domain);
-        if (inv->hca[i].has_bdf && (shared || p->ask->all_hcas || p->ask->pfs))
-            read_physfn(p, &inv->hca[i]);
-        if (inv->hca[i].has_bdf && p->ask->all_hcas)
-            read_kind(p, &inv->hca[i]);
+    for (unsigned i = 0; i < p->inv->n_hca; i++) {
+        struct ni_hca *h = &p->inv->hca[i];
+        if (!h->has_bdf)
+            continue;
+        read_physfn(p, h);
+        if (p->ask->all)
+            read_kind(p, h);
     }
 }
 

@@ -65,7 +65,7 @@ void ni_source_netstatus(struct ni_probe *p)
             ni_report(p->f, NI_F_OPTION_INVALID, "--network-status", "the variable %s is not set",
                       given);
     } else if (!read_variable(p, "NETWORK_STATUS") &&
-               (p->inv->source == NI_SRC_NONE || p->ask->all_hcas)) {
+               (p->inv->source == NI_SRC_NONE || p->ask->all)) {
         (void)read_file(p, "etc/podinfo/network-status"); /* a file only where it decides */
     }
 }

@@ -135,7 +135,7 @@ void ni_probe_sources(struct ni_probe *p)
         const struct source *s = &sources[i];
         bool decided = inv->source != NI_SRC_NONE;
         if ((s->source == NI_SRC_OPTION && !p->ask->hcas) ||
-            (decided && !s->from_env && !p->ask->all_hcas &&
+            (decided && !s->from_env && !p->ask->all &&
              !(users_list && s->source == NI_SRC_UVERBS)))
             continue;
         unsigned from = inv->n_claim;
@@ -149,11 +149,4 @@ void ni_probe_sources(struct ni_probe *p)
             decide_by(p, s);
     }
     inv->source_unread = inv->source == NI_SRC_NONE && p->lost;
-}
-
-bool ni_takes_all(const struct ni_probe *p)
-{
-    /* else slow ports may be left out, ports be named, or one kind */
-    return p->inv->source < NI_SRC_UVERBS && !p->ask->hcas && !ni_links_mix(p->inv) &&
-           !ni_users(p, "NCCL_IB_HCA");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --wait: how often it looks, what is left of earlier looks, and when it gives up. The looks are
-   this file's own: its ni_gather is linked instead of the archive's. */
+   this file's own: its ni_look is linked instead of the archive's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,13 +22,13 @@ static struct {
     bool address_later; /* from the second look on only the address is missing */
 } node;
 
-void ni_gather(const struct ni_root *root, const struct ni_env *env, const struct ni_ask *ask,
-               struct ni_inventory *inv, struct ni_findings *f)
+void ni_look(struct ni_context *ctx, const struct ni_ask *ask)
 {
     static const struct ni_inventory zero;
+    struct ni_inventory *inv = &ctx->inventory;
+    struct ni_findings *f = &ctx->findings;
 
-    assert_ptr_equal(root, &context.root);
-    assert_ptr_equal(env, &context.env);
+    assert_ptr_equal(ctx, &context);
     assert_ptr_equal(ask, &question);
     assert_memory_equal(inv, &zero, sizeof(zero));
     node.looks++;
@@ -57,12 +57,13 @@ static int64_t wait_for(unsigned seconds, unsigned ready_at, unsigned findings)
     context.options.wait = seconds;
     context.options.log_level = NI_LOG_ERROR;
     context.root.kind = NI_ROOT_LIVE;
+    context.opened = true;
     node.looks = 0;
     node.ready_at = ready_at;
     node.findings = findings;
     ni_report(&context.findings, NI_F_OPTION_INVALID, "NCCLINIT_X", "from before");
     assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &a), 0);
-    ni_wait_and_gather(&context, &question);
+    ni_wait_and_look(&context, &question);
     assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &b), 0);
     return (b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000;
 }
@@ -100,8 +101,9 @@ static void test_recording(void **state)
         ni_options_init(&context.options);
         context.options.wait = 60;
         context.root.kind = tree ? NI_ROOT_TREE : NI_ROOT_DIR;
+        context.opened = true;
         node.looks = node.ready_at = 0;
-        ni_wait_and_gather(&context, &question);
+        ni_wait_and_look(&context, &question);
         assert_int_equal(node.looks, 1);
         assert_false(gave_up());
     }

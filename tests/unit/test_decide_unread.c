@@ -225,7 +225,7 @@ static void test_gid_doubtful(void **state)
     decide(0);
     assert_string_equal(value(name), "5");
     begin_gid("10.0.1.6 10.0.2.6", true);
-    pod.ask.all_gids = true; /* else the table is read up to the first that is right */
+    pod.wants = NI_WANT_WHOLE_GIDS;
     decide(0);
     assert_string_equal(value(name), "3");
     begin_gid(NULL, false);

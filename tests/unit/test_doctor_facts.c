@@ -22,7 +22,7 @@ static void gather(const char *text, bool health)
     static char given[] = "PCIDEVICE_X=0000:03:00.2";
     char *const entry[] = {given, NULL};
     const struct ni_env env = {entry};
-    const struct ni_ask ask = {.all_hcas = health, .all_gids = health, .health = health};
+    const struct ni_ask ask = {.all = health, .health = health};
     struct ni_root root = tree_of(text);
     memset(&inv, 0, sizeof(inv));
     memset(&findings, 0, sizeof(findings));

@@ -44,7 +44,7 @@ static void test_files_differ(void **state)
     (void)state;
     for (int all = 0; all <= 1; all++) {
         node();
-        pod.ask.all_hcas = all;
+        pod.ask.all = all;
         set_env("PCIDEVICE_A=0000:03:00.2");
         line("f etc/podinfo/network-status [{\"device-info\":{\"pci\":{\"pci-address\":"
              "\"0000:a3:00.2\"}}}]");
@@ -64,7 +64,7 @@ static void test_no_difference(void **state)
 {
     (void)state;
     node();
-    pod.ask.all_hcas = true;
+    pod.ask.all = true;
     set_env("PCIDEVICE_A=0000:03:00.2");
     set_env("SRIOVNETWORK_PCI_ADDRESSES=nonsense,0000:03:00.2");
     line("f proc/sys/net/core/netdev_max_backlog 1000");

@@ -80,7 +80,7 @@ static void test_whole_when_asked(void **state)
     for (size_t why = 0; why <= 2 * NI_COUNT(users); why++) {
         one();
         if (why == 0)
-            pod.ask.all_gids = true;
+            pod.wants = NI_WANT_WHOLE_GIDS;
         else if (why <= NI_COUNT(users))
             set_env(users[why - 1]);
         else
@@ -129,82 +129,6 @@ static void test_whole_when_ports_disagree(void **state)
             const struct ni_gid *g = &pod.inv.gid[port(p)->first_gid + (int)i];
             assert_true(g[-1].index < g->index); /* in order, together */
         }
-    }
-}
-
-#define ROUTE(dev, net) "\\n" dev "\\t" net "\\t00000000\\t0001\\t0\\t0\\t0\\t00FFFFFF\\t0\\t0\\t0"
-
-#define APART ROUTE("net1", "0001000A") ROUTE("net2", "0002000A")
-
-/* A port whose interface has one address names the only index that can be right for all: the other
-   tables are read up to there, or, where two name different ones, no farther. */
-static void test_read_as_far_as_it_can_matter(void **state)
-{
-    static const struct {
-        const char *fib, *routes;
-        unsigned first, second; /* entries read */
-        const char *net1, *hcas, *env;
-    } cases[] = {
-        /* one address each, at 3 and 5: there is no index for both */
-        {"10.0.1.6 10.0.2.6", ROUTE("net1", "0001000A") ROUTE("net2", "0002000A"), 4, 6, NULL, NULL,
-         NULL},
-        /* net1 may have a second one at 5, which is net2's only one */
-        {"10.0.1.6 10.0.3.6 10.0.2.6",
-         ROUTE("net1", "0001000A") ROUTE("net2", "0002000A") ROUTE("net1", "0003000A"), 6, 6, NULL,
-         NULL, NULL},
-        /* net2 may have one at 3, which was looked at */
-        {"10.0.1.6 10.0.2.6 10.0.3.6",
-         ROUTE("net1", "0001000A") ROUTE("net2", "0002000A") ROUTE("net2", "0003000A"), 4, 6, NULL,
-         NULL, NULL},
-        /* both have two; no route tells whose an address is: to the ends */
-        {"10.0.1.6 10.0.2.6 10.0.3.6 10.0.4.6",
-         ROUTE("net1", "0001000A") ROUTE("net2", "0002000A") ROUTE("net2", "0003000A")
-             ROUTE("net1", "0004000A"),
-         8, 8, NULL, NULL, NULL},
-        {"10.0.1.6 10.0.2.6", ROUTE("net1", "0001000A"), 8, 8, NULL, NULL, NULL},
-        {"10.0.1.6 10.0.2.6", "", 8, 8, NULL, NULL, NULL},
-        /* 10.0.3.6 lies in net3's subnet, but may be a /32 of net1 */
-        {"10.0.1.6 10.0.2.6 10.0.3.6 10.0.3.7",
-         ROUTE("net1", "0001000A") ROUTE("net2", "0002000A") ROUTE("net3", "0003000A"), 8, 8, NULL,
-         NULL, NULL},
-        /* with a VLAN on it, a bond, or something that is no function net1 may have another's
-           addresses in its table, so only net2 tells; the last: which ports will be used is open */
-        {"10.0.1.6 10.0.2.6", APART, 6, 6, "upper_net1.100", NULL, NULL},
-        {"10.0.1.6 10.0.2.6", APART, 6, 6, "lower_eth4", NULL, NULL},
-        {"10.0.1.6 10.0.2.6", APART, 6, 6, "queues", NULL, NULL},
-        {"10.0.1.6 10.0.2.6", APART, 8, 8, NULL, "mlx5_6,mlx5_7:1", NULL},
-        {"10.0.1.6 10.0.2.6", APART, 8, 8, NULL, NULL, "NCCL_IB_HCA=mlx5_6"},
-    };
-    (void)state;
-    for (size_t i = 0; i < NI_COUNT(cases); i++) {
-        pod_reset(NULL);
-        set_env("PCIDEVICE_A=0000:03:00.2,0000:04:00.2");
-        fib(cases[i].fib);
-        line(ROUTES "%s", cases[i].routes);
-        if (cases[i].env)
-            set_env(cases[i].env);
-        pod.ask.hcas = cases[i].hcas;
-        netdev("net1", "up");
-        netdev("net2", "up");
-        line("d sys/class/net/net2/device");
-        if (cases[i].net1)
-            line("d sys/class/net/net1/%s", cases[i].net1);
-        if (!cases[i].net1 || strcmp(cases[i].net1, "queues") != 0)
-            line("d sys/class/net/net1/device");
-        roce("0000:03:00.2", "mlx5_6");
-        usual(V4("0a00:0106"), "net1");
-        line("f ./gids/{4..7} %s", EMPTY_GID);
-        roce("0000:04:00.2", "mlx5_7");
-        line("f ./gids/{0..3} %s", EMPTY_GID);
-        gid(4, LOCAL_GID, "RoCE v2", "net2");
-        gid(5, V4("0a00:0206"), "RoCE v2", "net2");
-        line("f ./gids/{6..7} %s", EMPTY_GID);
-        gather();
-        if (port(0)->gids_read != cases[i].first || port(1)->gids_read != cases[i].second)
-            fail_msg("case %zu: %u and %u entries read", i, port(0)->gids_read, port(1)->gids_read);
-        assert_int_equal(port(0)->gids_complete, cases[i].first == 8);
-        assert_int_equal(entry(0, 1)->type, NI_GID_V2); /* passed over at first, completed */
-        assert_int_equal(entry(1, 4)->type, NI_GID_V2);
     }
 }
 
@@ -410,7 +334,6 @@ int main(void)
         cmocka_unit_test(test_stops_early),
         cmocka_unit_test(test_whole_when_asked),
         cmocka_unit_test(test_whole_when_ports_disagree),
-        cmocka_unit_test(test_read_as_far_as_it_can_matter),
         cmocka_unit_test(test_holes),
         cmocka_unit_test(test_unreadable),
         cmocka_unit_test(test_owners),

@@ -54,7 +54,7 @@ static void test_rates(void **state)
     for (int ib = 0; ib <= 1; ib++) {
         for (int all = 0; all <= 1; all++) {
             begin("PCIDEVICE_A=0000:03:00.2,0000:04:00.2");
-            pod.ask.all_hcas = all;
+            pod.ask.all = all;
             roce("0000:03:00.2", "mlx5_6");
             rdma("0000:04:00.2", "mlx5_7");
             active(ib ? "InfiniBand" : "Ethernet", "200 Gb/sec (4X HDR)");
@@ -110,7 +110,7 @@ static void test_numa_not_below_one_switch(void **state)
     gather();
     assert_int_equal(ni_pci_switch(&pod.inv.hca[0].pci, &pod.inv.gpu[0].pci), 1);
     assert_false(numa_read());
-    pod.ask.all_hcas = true; /* for people */
+    pod.ask.all = true; /* for people */
     gather();
     assert_true(numa_read());
     assert_int_equal(pod.inv.gpu[0].pci.numa.v, 1);
@@ -122,38 +122,12 @@ static void test_numa_of_far_gpu(void **state)
     (void)state;
     begin("PCIDEVICE_A=0000:03:00.2");
     near_gpu();
+    line("f sys/module/nvidia_peermem/version 570");
     gpu(1, "sys/devices/pci0000:80/0000:80:01.0", "0000:81:00.0");
     gather();
     assert_int_equal(pod.inv.n_gpu, 2);
     assert_true(numa_read());
     assert_int_equal(pod.inv.gpu[1].pci.numa.known, NI_KNOWN);
-}
-
-/* The HCA beside the GPU may be left out: then the others count, and how far they are. */
-static void test_numa_where_an_hca_may_go(void **state)
-{
-    static const char *const why[] = {
-        "f etc/nccl.conf NCCL_IB_HCA=mlx5", "down", "mixed", "unknown link", "unsettled",
-    };
-    (void)state;
-    for (size_t i = 0; i < NI_COUNT(why); i++) {
-        begin("PCIDEVICE_A=0000:03:00.2,0000:06:00.2");
-        near_gpu();
-        rdma("0000:06:00.2", "mlx5_7");
-        line("f ./state %s", i == 1 ? "1: DOWN" : "4: ACTIVE");
-        line("f ./link_layer %s", i == 2 ? "InfiniBand" : i == 3 ? "Token Ring" : "Ethernet");
-        usual(i == 4 ? V4("0a00:0909") : V4("0a00:0206"), "net2");
-        if (i == 0)
-            line("%s", why[i]);
-        gather();
-        if (!numa_read())
-            fail_msg("%s", why[i]);
-    }
-    begin("PCIDEVICE_A=0000:03:00.2"); /* the user's list may name another */
-    near_gpu();
-    set_env("NCCL_IB_HCA=mlx5_6");
-    gather();
-    assert_true(numa_read());
 }
 
 /* ---- peer memory ---- */
@@ -166,7 +140,7 @@ static void test_old_peermem(void **state)
     (void)state;
     for (int all = 0; all <= 1; all++) {
         begin("PCIDEVICE_A=0000:03:00.2");
-        pod.ask.all_hcas = all;
+        pod.ask.all = all;
         near_gpu();
         line("%s", open_driver);
         line("f proc/sys/kernel/osrelease 5.14.0");
@@ -216,6 +190,7 @@ static void test_place(void **state)
         snprintf(entry, sizeof(entry), "PCIDEVICE_A=%s", cases[i].bdf);
         begin(entry);
         roce(cases[i].bdf, "mlx5_6");
+        usual(V4("0a00:0106"), "net1");
         const char *const at[] = {cases[i].merged, cases[i].unmerged};
         bool denied = false;
         for (unsigned k = 0; k < 2; k++) {
@@ -238,7 +213,7 @@ static void test_place_of_others(void **state)
 {
     (void)state;
     begin("PCIDEVICE_A=0000:03:00.0");
-    pod.ask.all_hcas = true;
+    pod.ask.all = true;
     roce("0000:03:00.0", "mlx5_6");
     roce("0000:04:00.2", "mlx5_7");
     line("e sys/bus/pci/devices/0000:04:00.0/class EIO");
@@ -255,7 +230,6 @@ int main(void)
         cmocka_unit_test(test_rates_by_source),
         cmocka_unit_test(test_numa_not_below_one_switch),
         cmocka_unit_test(test_numa_of_far_gpu),
-        cmocka_unit_test(test_numa_where_an_hca_may_go),
         cmocka_unit_test(test_old_peermem),
         cmocka_unit_test(test_place),
         cmocka_unit_test(test_place_of_others),

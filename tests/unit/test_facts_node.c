@@ -66,7 +66,7 @@ static void test_gpus_from_sysfs(void **state)
 {
     (void)state;
     pod_reset(NULL);
-    pod.ask.all_hcas = true;
+    pod.ask.all = true;
     line("f dev/nvidia0");
     line("f sys/bus/pci/drivers/nvidia/bind");
     line("f sys/bus/pci/drivers/nvidia/new_id");
@@ -82,7 +82,7 @@ static void test_amd(void **state)
     (void)state;
     for (int kfd = 0; kfd <= 1; kfd++) {
         pod_reset(NULL);
-        pod.ask.all_hcas = true;
+        pod.ask.all = true;
         line("d sys/bus/pci/drivers/amdgpu/0000:9a:00.0"); /* before 10 as people count */
         line("d sys/bus/pci/drivers/amdgpu/0000:10:00.0");
         if (kfd)

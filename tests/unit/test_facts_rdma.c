@@ -45,6 +45,7 @@ static void test_port(void **state)
     line("d sys/devices/pci0000:00/0000:00:01.0/0000:03:00.2/infiniband/rocep3s0f2/ports/0");
     line("d sys/devices/pci0000:00/0000:00:01.0/0000:03:00.2/infiniband/rocep3s0f2/ports/4");
     line("f ./state 4: ACTIVE"); /* behind a gap, which the kernel does not make */
+    pod.wants = NI_WANT_RATES;
     gather();
     assert_int_equal(pod.inv.n_hca, 1);
     assert_int_equal(pod.inv.n_port, 2);
@@ -55,7 +56,7 @@ static void test_port(void **state)
     assert_int_equal(pod.inv.port[0].link, NI_LINK_IB);
     assert_int_equal(pod.inv.port[1].num, 2);
     assert_int_equal(pod.inv.port[1].state.v, NI_PORT_DOWN);
-    assert_int_equal(pod.inv.port[1].mbps.v, 10000); /* read: the links are mixed */
+    assert_int_equal(pod.inv.port[1].mbps.v, 10000);
     assert_int_equal(pod.inv.claim[0].hca, 0);
     assert_int_equal(pod.f.n, 0);
 }
@@ -85,7 +86,7 @@ static void test_rate(void **state)
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
         begin("PCIDEVICE_A=0000:03:00.2");
-        pod.ask.all_hcas = true; /* else it is read only where it decides */
+        pod.ask.all = true; /* else it is read only where it decides */
         rdma("0000:03:00.2", "mlx5_6");
         line("f ./state 4: ACTIVE");
         line("f ./link_layer Ethernet");
@@ -201,7 +202,7 @@ static void test_chains(void **state)
         const char *bdf = strrchr(cases[i].target, '/') + 1;
         snprintf(entry, sizeof(entry), "PCIDEVICE_A=%s", bdf);
         begin(entry);
-        pod.ask.all_hcas = true;
+        pod.ask.all = true;
         line("l sys/bus/pci/devices/%s ../../../devices/%s", bdf, cases[i].target);
         line("f sys/devices/%s/numa_node 1", cases[i].target);
         line("d sys/devices/%s/infiniband/mlx5_0/ports/1", cases[i].target);
@@ -220,7 +221,7 @@ static void test_subfunction(void **state)
     static const char parent[] = "sys/devices/pci0000:00/0000:00:01.0/0000:03:00.0";
     (void)state;
     begin("PCIDEVICE_A=mlx5_core.sf.10,mlx5_core.sf.4");
-    pod.ask.all_hcas = true;
+    pod.ask.all = true;
     for (unsigned sf = 4; sf <= 10; sf += 6) {
         line("l sys/bus/auxiliary/devices/mlx5_core.sf.%u ../../../devices/pci0000:00/0000:00:01.0/"
              "0000:03:00.0/mlx5_core.sf.%u",
@@ -263,7 +264,7 @@ static void test_numa(void **state)
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
         const char *rest = strchr(cases[i].line, 's') + 1;
         begin("PCIDEVICE_A=0000:03:00.2");
-        pod.ask.all_hcas = true;
+        pod.ask.all = true;
         line("l sys/bus/pci/devices/0000:03:00.2 ../../../devices/pci0000:00/0000:03:00.2");
         line("d sys/devices/pci0000:00/0000:03:00.2/infiniband/mlx5_0/ports/1");
         line("%c sys/devices/pci0000:00/0000:03:00.2/numa_node%s", cases[i].line[0], rest);
@@ -303,7 +304,7 @@ static void test_visible_others(void **state)
     line("l sys/devices/pci0000:00/0000:00:01.0/0000:04:00.2/physfn ../0000:04:00.0");
     gather();
     assert_int_equal(pod.inv.n_hca, 1); /* cost follows what the pod was given */
-    pod.ask.all_hcas = true;
+    pod.ask.all = true;
     gather();
     assert_int_equal(pod.inv.n_hca, 2);
     assert_string_equal(pod.inv.hca[0].name, "mlx5_1"); /* the pod's first */

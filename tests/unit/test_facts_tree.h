@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "nccl_init/decide.h"
 #include "nccl_init/facts.h"
 
 static struct {
@@ -27,6 +28,7 @@ static struct {
     unsigned n_env;
     bool bare; /* without what every node has */
     struct ni_ask ask;
+    unsigned wants; /* facts that are read beside those that a rule asks for */
     struct ni_inventory inv;
     struct ni_findings f;
 } pod;
@@ -78,27 +80,52 @@ static inline void complete_node(void)
     }
 }
 
-static inline void gather(void)
+/* What every pod needs, and what the rules ask for, as src/cmd/flow.c does it. The findings are those
+   of facts/ alone. */
+static inline void gather_rounds(const struct ni_root *root, const struct ni_env *env)
+{
+    static const struct ni_policy policy;
+    static struct ni_plan plan;
+    static struct ni_findings decided;
+    const struct ni_facts facts = {&pod.inv, env, &policy};
+    unsigned wants = pod.wants;
+    ni_gather(root, env, &pod.ask, &pod.inv, &pod.f);
+    do {
+        if (wants)
+            ni_gather_more(root, env, &pod.ask, wants, &pod.inv, &pod.f);
+        memset(&decided, 0, sizeof(decided));
+        ni_decide(&facts, &plan, &decided);
+        wants = plan.wants & ~pod.inv.read;
+    } while (wants);
+}
+
+/* pod.text as a file, which is gone then. */
+static inline void open_tree(struct ni_root *ret)
 {
     const char *base = getenv("TMPDIR");
-    const struct ni_env env = {pod.entry};
-    struct ni_root root;
     char path[256];
     unsigned bad = 0;
-    complete_node();
     snprintf(path, sizeof(path), "%s/nccl-init.XXXXXX", base ? base : P_tmpdir);
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     ssize_t n = write(fd, pod.text, pod.t.len);
     close(fd);
-    int err = ni_root_open(path, &root, &bad);
+    int err = ni_root_open(path, ret, &bad);
     unlink(path);
     assert_int_equal(n, pod.t.len);
     if (err < 0)
         fail_msg("line %u of the tree: %d", bad, err);
+}
+
+static inline void gather(void)
+{
+    const struct ni_env env = {pod.entry};
+    struct ni_root root;
+    complete_node();
+    open_tree(&root);
     memset(&pod.inv, 0, sizeof(pod.inv));
     memset(&pod.f, 0, sizeof(pod.f));
-    ni_gather(&root, &env, &pod.ask, &pod.inv, &pod.f);
+    gather_rounds(&root, &env);
     ni_root_close(&root);
 }
 
