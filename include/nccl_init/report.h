@@ -53,8 +53,7 @@ int ni_write_topo_json(int fd, const struct ni_view *view);
 int ni_write_topo_dot(int fd, const struct ni_view *view);
 /* The one line of `run`: "nccl-init: auto-detected ...". memlock: the soft limit in force, -1 if
    unknown. */
-int ni_write_summary(int fd, const struct ni_view *view, int64_t memlock);
-int ni_write_summary_json(int fd, const struct ni_view *view, int64_t memlock);
+int ni_write_summary(int fd, const struct ni_view *view, int64_t memlock, bool json);
 /* One line for a finding, text or JSON: "nccl-init: warning: gid.v1-only: mlx5_6/1: message. hint"
    */
 int ni_write_finding(int fd, const struct ni_finding *finding, bool json);

@@ -44,8 +44,8 @@ static void say_summary(struct ni_context *ctx, int64_t memlock)
     const struct ni_view view = ni_flow_view(ctx);
 
     if (ctx->options.log_level >= NI_LOG_INFO && ni_stderr_ready(ctx))
-        (void)(ctx->options.log_format == NI_LOG_JSON ? ni_write_summary_json : ni_write_summary)(
-            STDERR_FILENO, &view, memlock);
+        (void)ni_write_summary(STDERR_FILENO, &view, memlock,
+                               ctx->options.log_format == NI_LOG_JSON);
     say_settings(ctx);
 }
 

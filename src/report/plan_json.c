@@ -24,14 +24,8 @@ static void claims_json(struct ni_json *j, const struct ni_inventory *inv)
     ni_json_end(j);
 }
 
-static void gid_json(struct ni_json *j, const struct ni_inventory *inv,
-                     const struct ni_port_plan *pick)
+static void gid_json(struct ni_json *j, const struct ni_gid *gid)
 {
-    if (!pick->rule || pick->gid < 0) { /* without a rule the zeroed pick means nothing */
-        ni_json_null(j, "gid");
-        return;
-    }
-    const struct ni_gid *gid = &inv->gid[pick->gid];
     char ip[NI_IP_TEXT];
     ni_json_object(j, "gid");
     ni_json_int(j, "index", gid->index);
@@ -44,7 +38,7 @@ static void gid_json(struct ni_json *j, const struct ni_inventory *inv,
 static void port_json(struct ni_json *j, const struct ni_view *view, int index)
 {
     const struct ni_port *port = &view->inv->port[index];
-    const struct ni_port_plan *pick = &view->plan->port[index];
+    const struct ni_port_plan *plan = ni_port_decision(view->plan, index);
     const char *state = ni_word_state(port->state);
     ni_json_object(j, NULL);
     ni_json_int(j, "port", port->num);
@@ -54,10 +48,13 @@ static void port_json(struct ni_json *j, const struct ni_view *view, int index)
         ni_json_num(j, "state", port->state);
     ni_json_text(j, "link", ni_word_link[port->link]);
     ni_json_num(j, "mbps", port->mbps);
-    gid_json(j, view->inv, pick);
-    ni_json_bool(j, "kept", pick->rule && pick->chosen);
-    ni_json_text_or_null(j, "rule", pick->rule);
-    ni_json_text_or_null(j, "why", pick->rule ? pick->why : NULL);
+    if (plan && plan->gid >= 0)
+        gid_json(j, &view->inv->gid[plan->gid]);
+    else
+        ni_json_null(j, "gid");
+    ni_json_bool(j, "kept", plan && plan->chosen);
+    ni_json_text(j, "rule", plan ? plan->rule : NULL);
+    ni_json_text_or_null(j, "why", plan ? plan->why : NULL);
     ni_json_end(j);
 }
 
@@ -78,8 +75,8 @@ static void netdev_json(struct ni_json *j, const struct ni_inventory *inv, int i
     ni_json_end(j);
 }
 
-static void near_gpu_json(struct ni_json *j, const struct ni_inventory *inv,
-                          const struct ni_near *near)
+static void nearest_gpu_json(struct ni_json *j, const struct ni_inventory *inv,
+                             const struct ni_near *near)
 {
     if (!ni_has_near(near)) {
         ni_json_null(j, "nearest_gpu");
@@ -102,7 +99,7 @@ static void hcas_json(struct ni_json *j, const struct ni_view *view)
         ni_json_hca(j, hca);
         ni_json_text(j, "claimed_by", hca->claim < 0 ? NULL : inv->claim[hca->claim].from);
         netdev_json(j, inv, hca->netdev);
-        near_gpu_json(j, inv, &view->plan->nearest_gpu[i]);
+        nearest_gpu_json(j, inv, &view->plan->nearest_gpu[i]);
         ni_json_array(j, "ports");
         for (unsigned k = 0; k < hca->n_port; k++)
             port_json(j, view, hca->first_port + (int)k);
@@ -112,21 +109,26 @@ static void hcas_json(struct ni_json *j, const struct ni_view *view)
     ni_json_end(j);
 }
 
+static void nearest_hca_json(struct ni_json *j, const struct ni_inventory *inv,
+                             const struct ni_near *near)
+{
+    if (!ni_has_near(near)) {
+        ni_json_null(j, "nearest_hca");
+        return;
+    }
+    ni_json_object(j, "nearest_hca");
+    ni_json_text(j, "hca", inv->hca[near->index].name);
+    ni_json_text(j, "distance", ni_distance_text(near->distance));
+    ni_json_end(j);
+}
+
 static void gpus_json(struct ni_json *j, const struct ni_view *view)
 {
     ni_json_array(j, "gpus");
     for (unsigned i = 0; i < view->inv->n_gpu; i++) {
-        const struct ni_near *near = &view->plan->nearest_hca[i];
         ni_json_object(j, NULL);
         ni_json_gpu(j, i, &view->inv->gpu[i]);
-        if (ni_has_near(near)) {
-            ni_json_object(j, "nearest_hca");
-            ni_json_text(j, "hca", view->inv->hca[near->index].name);
-            ni_json_text(j, "distance", ni_distance_text(near->distance));
-            ni_json_end(j);
-        } else {
-            ni_json_null(j, "nearest_hca");
-        }
+        nearest_hca_json(j, view->inv, &view->plan->nearest_hca[i]);
         ni_json_end(j);
     }
     ni_json_end(j);

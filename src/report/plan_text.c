@@ -54,12 +54,6 @@ struct line {
 
 enum { MAX_LINE = NI_MAX_PORT + NI_MAX_HCA };
 
-static struct line line_of(const struct ni_view *view, const struct ni_hca *hca, int at)
-{
-    const struct ni_port_plan *plan = &view->plan->port[at];
-    return (struct line){hca, &view->inv->port[at], plan->rule ? plan : NULL};
-}
-
 /* The pod's come first; on a node with many others they may scroll away. */
 static unsigned list_ports(const struct ni_view *view, struct line lines[MAX_LINE])
 {
@@ -70,8 +64,8 @@ static unsigned list_ports(const struct ni_view *view, struct line lines[MAX_LIN
             const struct ni_hca *hca = &inv->hca[i];
             if (ni_is_given(hca) != (given == 1))
                 continue;
-            for (unsigned p = 0; p < hca->n_port; p++)
-                lines[n++] = line_of(view, hca, hca->first_port + (int)p);
+            for (int p = hca->first_port; p < hca->first_port + (int)hca->n_port; p++)
+                lines[n++] = (struct line){hca, &inv->port[p], ni_port_decision(view->plan, p)};
             if (hca->n_port == 0)
                 lines[n++] = (struct line){.hca = hca};
         }
@@ -173,19 +167,10 @@ static void put_hcas(struct ni_text *out, const struct ni_view *view, const stru
 
 /* ---- what became of each ---- */
 
-static const char *why_of(const struct line *line)
-{
-    if (line->plan)
-        return line->plan->why;
-    return !line->port              ? "sysfs shows no port"
-           : ni_is_given(line->hca) ? "nothing was decided"
-                                    : "not the pod's";
-}
-
 static bool same_verdict(const struct line *a, const struct line *b)
 {
     return strcmp(a->plan ? a->plan->rule : "", b->plan ? b->plan->rule : "") == 0 &&
-           strcmp(why_of(a), why_of(b)) == 0;
+           strcmp(ni_why(a->hca, a->plan), ni_why(b->hca, b->plan)) == 0;
 }
 
 static void put_verdict(struct ni_table *table, const struct line *line, unsigned alike)
@@ -200,7 +185,7 @@ static void put_verdict(struct ni_table *table, const struct line *line, unsigne
             : line->plan    ? "dropped"
                             : "not used",
             line->plan ? line->plan->rule : "");
-    ni_quote(t, why_of(line));
+    ni_quote(t, ni_why(line->hca, line->plan));
 }
 
 /* Most of the others are dropped for one reason: they are not the pod's. One line tells that. */

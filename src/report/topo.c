@@ -67,8 +67,9 @@ unsigned ni_topo_rails(const struct ni_topo *topo, int hca, const char *ret[NI_M
     const struct ni_hca *h = &inv->hca[hca];
     unsigned n = 0;
     for (unsigned i = 0; i < h->n_port; i++) {
-        const struct ni_port_plan *port = &topo->view->plan->port[h->first_port + (int)i];
-        if (port->rule && port->gid >= 0 && inv->gid[port->gid].ndev[0])
+        const struct ni_port_plan *port =
+            ni_port_decision(topo->view->plan, h->first_port + (int)i);
+        if (port && port->gid >= 0 && inv->gid[port->gid].ndev[0])
             n = add_name(inv->gid[port->gid].ndev, ret, n);
     }
     if (n == 0 && h->netdev >= 0)

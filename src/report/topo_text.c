@@ -104,24 +104,22 @@ static void put_near(struct ni_text *t, const struct ni_topo *topo, int hca)
     ni_putf(t, " %s", word ? word : "-");
 }
 
-static void put_kept(struct ni_text *t, const struct ni_topo *topo, int hca)
+static void put_kept(struct ni_text *t, const struct ni_topo *topo, int at)
 {
-    const struct ni_hca *h = &topo->view->inv->hca[hca];
-    const struct ni_port_plan *port = &topo->view->plan->port[h->first_port];
+    const struct ni_hca *hca = &topo->view->inv->hca[at];
+    const struct ni_port_plan *first = NULL;
     unsigned n = 0;
-    for (unsigned i = 0; i < h->n_port; i++)
-        n += port[i].rule && port[i].chosen;
-    if (topo->chosen[hca] && n < h->n_port)
-        ni_putf(t, "yes, %u of %u ports", n, h->n_port);
-    else if (topo->chosen[hca])
-        ni_put(t, "yes");
-    else if (h->n_port == 0)
-        ni_put(t, "no: sysfs shows no port");
-    else if (!port->rule)
-        ni_put(t, ni_is_given(h) ? "no: nothing was decided" : "no: not the pod's");
-    else {
+    for (unsigned i = hca->n_port; i-- > 0;) {
+        first = ni_port_decision(topo->view->plan, hca->first_port + (int)i);
+        n += first && first->chosen;
+    }
+    if (!topo->chosen[at]) {
         ni_put(t, "no: ");
-        ni_quote(t, port->why);
+        ni_quote(t, ni_why(hca, first));
+    } else {
+        ni_put(t, "yes");
+        if (n < hca->n_port)
+            ni_putf(t, ", %u of %u ports", n, hca->n_port);
     }
 }
 

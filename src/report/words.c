@@ -159,6 +159,20 @@ const struct ni_bdf *ni_parent(const struct ni_hca *hca)
     return hca->has_bdf && hca->aux[0] ? &hca->bdf : NULL;
 }
 
+const struct ni_port_plan *ni_port_decision(const struct ni_plan *plan, int port)
+{
+    return plan->port[port].rule ? &plan->port[port] : NULL;
+}
+
+const char *ni_why(const struct ni_hca *hca, const struct ni_port_plan *port)
+{
+    if (port)
+        return port->why;
+    if (hca->n_port == 0)
+        return "sysfs shows no port";
+    return ni_is_given(hca) ? "nothing was decided" : "not the pod's";
+}
+
 bool ni_has_near(const struct ni_near *near)
 {
     return near->index >= 0 && near->distance != NI_DIST_UNKNOWN;

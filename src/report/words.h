@@ -47,6 +47,10 @@ void ni_put_origin(struct ni_text *t, const struct ni_view *view);
 enum ni_link ni_plan_link(const struct ni_inventory *inv, const struct ni_plan *plan);
 /* The function that the VF or sub-function belongs to, or NULL. */
 const struct ni_bdf *ni_parent(const struct ni_hca *hca);
+/* What was decided about a port of the inventory; NULL where no rule spoke of it. */
+const struct ni_port_plan *ni_port_decision(const struct ni_plan *plan, int port);
+/* Why it is chosen or not. port NULL: of an HCA without ports, or of one that no rule spoke of. */
+const char *ni_why(const struct ni_hca *hca, const struct ni_port_plan *port);
 /* Whether the nearest one is known. */
 bool ni_has_near(const struct ni_near *near);
 

@@ -31,7 +31,7 @@ static int64_t memlock = NI_UNLIMITED;
 
 static int summary(int fd, const struct ni_view *view)
 {
-    return ni_write_summary(fd, view, memlock);
+    return ni_write_summary(fd, view, memlock, false);
 }
 
 static void test_summary_rdma(void **state)
@@ -126,7 +126,7 @@ static void test_full_disk(void **state)
     (void)state;
     int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
     assert_true(fd >= 0);
-    assert_int_equal(ni_write_summary(fd, &node.view, 0), -ENOSPC);
+    assert_int_equal(ni_write_summary(fd, &node.view, 0, false), -ENOSPC);
     assert_int_equal(ni_write_finding(fd, &node.findings.at[0], false), -ENOSPC);
     assert_int_equal(ni_write_finding(fd, &node.findings.at[0], true), -ENOSPC);
     close(fd);

@@ -364,8 +364,7 @@ static void check_dot(const char *s)
 static int write_summary(int fd, const void *arg)
 {
     const struct request *r = arg;
-    return r->json ? ni_write_summary_json(fd, r->view, 65536)
-                   : ni_write_summary(fd, r->view, NI_UNLIMITED);
+    return ni_write_summary(fd, r->view, r->json ? 65536 : NI_UNLIMITED, r->json);
 }
 
 static int write_finding(int fd, const void *arg)
