@@ -6,10 +6,6 @@
 
 #include "nccl_init/trial.h"
 
-/* How many RDMA devices libibverbs and its providers see on this machine, or -errno (-ENOSYS: the
-   kernel has no RDMA). */
-int ni_verbs_devices(void);
-
 /* Tries the port t of all, and fills in t as it goes: what a killed process got to is known. For a
    process of its own, which ends after it: what is opened, allocated and registered is not given
    back. */

@@ -77,31 +77,16 @@ extern constructor_fn *const __stop_ni_verbs_init[] /* NOLINT(bugprone-reserved-
 static const char *const file_variables[] = {"SYSFS_PATH", "VERBS_LOG_FILE", "MLX5_DEBUG_FILE",
                                              "PROC_NET_PSCHED", "PROC_ROOT"};
 
-/* libibverbs' list, for ibv_free_device_list; NULL and errno. */
+/* libibverbs' list; NULL and errno. */
 static struct ibv_device **list_devices(int *ret_n)
 {
-    static bool constructed; /* as the state of the libraries, of the process */
-
     *ret_n = 0;
-    for (constructor_fn *const *c = __start_ni_verbs_init; !constructed && c < __stop_ni_verbs_init;
-         c++)
+    for (constructor_fn *const *c = __start_ni_verbs_init; c < __stop_ni_verbs_init; c++)
         (*c)();
-    constructed = true;
     for (size_t i = 0; i < NI_COUNT(file_variables); i++)
         (void)unsetenv(file_variables[i]);
     errno = 0;
     return ibv_get_device_list(ret_n);
-}
-
-int ni_verbs_devices(void)
-{
-    int n;
-    struct ibv_device **list = list_devices(&n);
-
-    if (!list)
-        return errno != 0 ? -errno : -EIO;
-    ibv_free_device_list(list);
-    return n;
 }
 
 /* Where the node cannot be opened, ibv_open_device waits 5 s for udev to make it (rdma-core 56.1

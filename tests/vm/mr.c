@@ -13,7 +13,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "nccl_init/verbs.h"
+/* Those of the static libraries that .dev/deps has deferred: the providers register themselves by them. */
+typedef void constructor(void);
+extern constructor *const __start_ni_verbs_init[], *const __stop_ni_verbs_init[];
 
 static int complain(const char *what)
 {
@@ -23,10 +25,12 @@ static int complain(const char *what)
 
 static struct ibv_context *open_device(const char *name)
 {
-    /* Lists them once before: the static providers register themselves when verbs begin (.dev/deps). */
-    (void)ni_verbs_devices();
-    struct ibv_device **list = ibv_get_device_list(NULL);
+    struct ibv_device **list;
     struct ibv_context *context = NULL;
+
+    for (constructor *const *c = __start_ni_verbs_init; c < __stop_ni_verbs_init; c++)
+        (*c)();
+    list = ibv_get_device_list(NULL);
 
     errno = ENODEV;
     for (size_t i = 0; list && list[i]; i++)
