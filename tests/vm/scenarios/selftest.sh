@@ -78,8 +78,8 @@ words 'no GID' 'verbs.gid: rxe1/1 the port has no RoCE GID of this pod' "$P" sel
 up eth1 10.2.0.1/24
 
 section 'a wrong index'
-NCCL_IB_GID_INDEX=77 words 'an empty one' 'verbs.gid: rxe0/1 GID index 77 is empty' "$P" selftest --hcas=rxe0 $small
-NCCL_IB_GID_INDEX=300 words 'one that no queue pair carries' 'GID index 300: a queue pair carries 255 at most' \
+NCCL_IB_GID_INDEX=77 words 'an empty one' 'verbs.gid: rxe0/1 GID index 77: ENODATA: it is empty' "$P" selftest --hcas=rxe0 $small
+NCCL_IB_GID_INDEX=300 words 'one that no queue pair carries' 'GID index 300: ERANGE: a queue pair carries 255 at most' \
     "$P" selftest --hcas=rxe0 $small
 
 section 'time'
