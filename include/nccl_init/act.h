@@ -11,10 +11,9 @@
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
 
-/* Raises RLIMIT_MEMLOCK as the plan says, never lowers it; re-reads it into *ret_soft and *ret_hard
-   (bytes, NI_UNLIMITED; -1: cannot be read). Failure is a finding, never fatal. */
-void ni_memlock_raise(const struct ni_plan *plan, int64_t *ret_soft, int64_t *ret_hard,
-                      struct ni_findings *f);
+/* Raises RLIMIT_MEMLOCK as the plan says, never lowers it. The soft limit in force then, in bytes,
+   NI_UNLIMITED, or -1 if it cannot be read. Failure is a finding, never fatal. */
+int64_t ni_memlock_raise(const struct ni_plan *plan, struct ni_findings *f);
 
 /* Makes a permitted capability (core.h) effective, or not. false: it was so already, or cannot be.
  */

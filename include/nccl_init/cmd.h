@@ -211,8 +211,9 @@ void ni_last_words(struct ni_context *ctx, const char *line, bool findings);
 /* Writes to --output or standard output. 0, or -errno after saying what failed (not for a reader
    that went away; -EILSEQ is left to the caller). */
 int ni_output(struct ni_context *ctx, int (*write)(int fd, void *arg), void *arg);
-/* ni_output of text. Returns the exit status. */
+/* ni_output of text, of a report. Return the exit status. */
 int ni_print(struct ni_context *ctx, const struct ni_text *text);
+int ni_print_view(struct ni_context *ctx, int (*write)(int fd, const struct ni_view *view));
 
 /* ---- verbs ---- */
 

@@ -5,14 +5,6 @@
 
 #include <string.h>
 
-static int write_doctor(int fd, void *arg)
-{
-    const struct ni_context *ctx = arg;
-    const struct ni_view view = ni_flow_view(ctx);
-
-    return ctx->options.json ? ni_write_doctor_json(fd, &view) : ni_write_doctor(fd, &view);
-}
-
 /* --ignore: out of the text, the JSON and the exit status, but for how many there were. */
 static void drop_ignored(struct ni_context *ctx)
 {
@@ -46,7 +38,6 @@ int ni_cmd_doctor(struct ni_context *ctx, char *const operands[])
     if (ctx->options.probe && ni_try_ports(ctx, true) == 0)
         ni_diagnose_probes(ctx->trials, &ctx->findings, &ctx->diagnosis);
     drop_ignored(ctx);
-    if (ni_output(ctx, write_doctor, ctx) != 0)
-        return NI_EXIT_FAILED;
-    return ni_verdict(ctx);
+    r = ni_print_view(ctx, ctx->options.json ? ni_write_doctor_json : ni_write_doctor);
+    return r != 0 ? r : ni_verdict(ctx);
 }

@@ -45,3 +45,23 @@ int ni_print(struct ni_context *ctx, const struct ni_text *text)
 
     return ni_output(ctx, write_text, &copy) == 0 ? 0 : NI_EXIT_FAILED;
 }
+
+struct shown {
+    struct ni_context *ctx;
+    int (*write)(int fd, const struct ni_view *view);
+};
+
+static int write_view(int fd, void *arg)
+{
+    const struct shown *shown = arg;
+    const struct ni_view view = ni_flow_view(shown->ctx);
+
+    return shown->write(fd, &view);
+}
+
+int ni_print_view(struct ni_context *ctx, int (*write)(int fd, const struct ni_view *view))
+{
+    struct shown shown = {ctx, write};
+
+    return ni_output(ctx, write_view, &shown) == 0 ? 0 : NI_EXIT_FAILED;
+}

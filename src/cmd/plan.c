@@ -3,14 +3,6 @@
 #include "nccl_init/cmd.h"
 #include "nccl_init/decide.h"
 
-static int write_plan(int fd, void *arg)
-{
-    const struct ni_context *ctx = arg;
-    const struct ni_view view = ni_flow_view(ctx);
-
-    return ctx->options.json ? ni_write_plan_json(fd, &view) : ni_write_plan(fd, &view);
-}
-
 /* The table as it is run, for people who look for the rule that decided. */
 static int list_rules(struct ni_context *ctx)
 {
@@ -38,5 +30,5 @@ int ni_cmd_plan(struct ni_context *ctx, char *const operands[])
         return r;
     ni_flow_decide(ctx);
     ni_note_slow_rails(&facts, &ctx->plan, &ctx->findings);
-    return ni_output(ctx, write_plan, ctx) == 0 ? 0 : NI_EXIT_FAILED;
+    return ni_print_view(ctx, ctx->options.json ? ni_write_plan_json : ni_write_plan);
 }

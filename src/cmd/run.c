@@ -7,15 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WHY = 2048 };
-
-static int refuse(struct ni_context *ctx, const char *line)
-{
-    ni_last_words(ctx, line, true);
-    ni_leave_snapshot(ctx);
-    return NI_EXIT_REFUSED;
-}
-
 static void say_settings(struct ni_context *ctx)
 {
     for (unsigned i = 0; i < ctx->plan.n_setting; i++) {
@@ -24,19 +15,6 @@ static void say_settings(struct ni_context *ctx)
         ni_say(ctx, NI_LOG_DEBUG, "%s=%s (%s): %s", s->name,
                s->origin == NI_LEFT_UNSET ? "<unset>" : s->value, s->rule, s->reason);
     }
-}
-
-/* Facts and decisions. 0 or an exit status. */
-static int look(struct ni_context *ctx, const struct ni_facts *facts)
-{
-    int r = ni_flow_open(ctx);
-
-    if (r != 0)
-        return r;
-    ni_flow_decide(ctx);
-    ni_note_pid1(facts, &ctx->findings);
-    ni_flow_close(ctx);
-    return 0;
 }
 
 static void say_summary(struct ni_context *ctx, int64_t memlock)
@@ -49,50 +27,9 @@ static void say_summary(struct ni_context *ctx, int64_t memlock)
     say_settings(ctx);
 }
 
-/* --selftest, with limits and capabilities as the command will have them. 0 or an exit status. */
-static int try_ports(struct ni_context *ctx)
-{
-    char buf[NI_REASON];
-    struct ni_text why = ni_text_on(buf, sizeof(buf));
-
-    if (ni_selftest_allows(ctx, &why))
-        return 0;
-    ni_say_findings(ctx);
-    return refuse(ctx, buf);
-}
-
-/* The plan, put into force as far as it concerns this process. 0 or an exit status. */
-static int prepare(struct ni_context *ctx)
-{
-    const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
-    const bool off = ctx->options.policy.mode == NI_MODE_OFF;
-    int64_t soft = -1, hard;
-
-    if (off) {
-        ni_flow_decide(ctx);
-    } else {
-        int r = look(ctx, &facts);
-
-        if (r != 0)
-            return r;
-        ni_memlock_raise(&ctx->plan, &soft, &hard, &ctx->findings);
-    }
-    ni_caps_apply(&ctx->plan.caps, &ctx->findings);
-    if (ctx->options.policy.require != 0 || ctx->options.policy.mode == NI_MODE_RDMA)
-        ni_require_memlock(&facts, &ctx->plan, soft, ni_command_has_cap(NI_CAP_IPC_LOCK),
-                           &ctx->findings);
-    if (ctx->plan.refuse) {
-        ni_say_findings(ctx);
-        return refuse(ctx, ctx->plan.refuse_why);
-    }
-    if (!off)
-        say_summary(ctx, soft);
-    return try_ports(ctx);
-}
-
 static int start(struct ni_context *ctx, char *const argv[])
 {
-    char buf[WHY];
+    char buf[2048];
     struct ni_text why = ni_text_on(buf, sizeof(buf));
     char *const *envp = ni_command_env(&ctx->own, &ctx->plan);
     int status;
@@ -108,19 +45,46 @@ static int start(struct ni_context *ctx, char *const argv[])
 
 int ni_cmd_run(struct ni_context *ctx, char *const operands[])
 {
-    int r;
+    const struct ni_policy *policy = &ctx->options.policy;
+    const struct ni_facts facts = {&ctx->inventory, &ctx->env, policy};
+    const bool off = policy->mode == NI_MODE_OFF;
+    char buf[NI_REASON];
+    struct ni_text why = ni_text_on(buf, sizeof(buf));
+    const char *refusal = NULL;
+    int64_t memlock = -1;
 
     if (strcmp(ctx->options.root, "/") != 0)
         return ni_usage(ctx, "`run` acts on this machine only; to see what it would do there: "
                              "nccl-init plan --root=PATH");
     if (!operands[0])
         return ni_usage(ctx, "no command: nccl-init run [OPTION...] -- COMMAND [ARG...]");
-    r = prepare(ctx);
-    if (r != 0)
-        return r;
+    if (!off)
+        (void)ni_flow_open(ctx); /* what fails is a finding */
+    ni_flow_decide(ctx);
+    if (!off) {
+        ni_note_pid1(&facts, &ctx->findings);
+        ni_flow_close(ctx);
+        memlock = ni_memlock_raise(&ctx->plan, &ctx->findings);
+    }
+    ni_caps_apply(&ctx->plan.caps, &ctx->findings);
+    if (policy->require != 0 || policy->mode == NI_MODE_RDMA)
+        ni_require_memlock(&facts, &ctx->plan, memlock, ni_command_has_cap(NI_CAP_IPC_LOCK),
+                           &ctx->findings);
+    if (ctx->plan.refuse) {
+        refusal = ctx->plan.refuse_why;
+    } else {
+        if (!off)
+            say_summary(ctx, memlock);
+        /* with limits and capabilities as the command will have them */
+        if (!ni_selftest_allows(ctx, &why))
+            refusal = buf;
+    }
     ni_say_findings(ctx);
-    if (ctx->options.strict && (ni_findings_count(&ctx->findings, NI_WARNING) > 0 ||
-                                ni_findings_count(&ctx->findings, NI_ERROR) > 0))
-        return refuse(ctx, "not started: --strict, and there are warnings or errors");
-    return start(ctx, operands);
+    if (!refusal && ctx->options.strict && ni_verdict(ctx) != 0)
+        refusal = "not started: --strict, and there are warnings or errors";
+    if (!refusal)
+        return start(ctx, operands);
+    ni_last_words(ctx, refusal, true);
+    ni_leave_snapshot(ctx);
+    return NI_EXIT_REFUSED;
 }

@@ -18,17 +18,8 @@ static int try_all(struct ni_context *ctx)
     return r;
 }
 
-static int write_selftest(int fd, void *arg)
-{
-    const struct ni_context *ctx = arg;
-    const struct ni_view view = ni_flow_view(ctx);
-
-    return ctx->options.json ? ni_write_selftest_json(fd, &view) : ni_write_selftest(fd, &view);
-}
-
 int ni_cmd_selftest(struct ni_context *ctx, char *const operands[])
 {
-    int64_t soft, hard;
     int r;
 
     (void)operands;
@@ -41,15 +32,14 @@ int ni_cmd_selftest(struct ni_context *ctx, char *const operands[])
     ni_flow_decide(ctx);
     ni_flow_close(ctx);
     /* What a command started by `run` would have. */
-    ni_memlock_raise(&ctx->plan, &soft, &hard, &ctx->findings);
+    (void)ni_memlock_raise(&ctx->plan, &ctx->findings);
     ni_caps_apply(&ctx->plan.caps, &ctx->findings);
     if (try_all(ctx) != 0) {
         ni_say_findings(ctx);
         return NI_EXIT_FAILED;
     }
-    if (ni_output(ctx, write_selftest, ctx) != 0)
-        return NI_EXIT_FAILED;
-    return ni_verdict(ctx);
+    r = ni_print_view(ctx, ctx->options.json ? ni_write_selftest_json : ni_write_selftest);
+    return r != 0 ? r : ni_verdict(ctx);
 }
 
 /* What speaks against starting the command; "" for nothing. */

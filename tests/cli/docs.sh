@@ -118,18 +118,34 @@ if [ -x "$program" ]; then
 	verbs=$(sed -n 's/^       nccl-init \([a-z]*\) .*/\1/p' "$tmp/help")
 	[ -n "$verbs" ] || complain "$program --help names no verb"
 	for verb in $verbs; do
-		"$program" "$verb" --help >>"$tmp/help"
+		"$program" "$verb" --help >"$tmp/help-verb"
+		cat "$tmp/help-verb" >>"$tmp/help"
+		sed -n 's/^  \(.*--.*\)  \((NCCLINIT_.*)\)$/\1\2/p' "$tmp/help-verb" | sed "s/ //g; s/$/ $verb/" >>"$tmp/help-table"
 		grep -q "^\.B nccl-init $verb\$" "$man" || complain "$man: the synopsis lacks $verb"
 	done
-	# --version stands in the usage only
-	grep -o -e '--[a-z][a-z-]*' "$tmp/help" | sort -u >"$tmp/help-options"
-	grep -o 'NCCLINIT_[A-Z_]*' "$tmp/help" | sort -u >"$tmp/help-variables"
+	# "-o,--output=FILE(NCCLINIT_OUTPUT) For env and snapshot", of the help and of the manual's headings
+	awk -v count="$(echo "$verbs" | wc -w)" '
+		{ n[$1]++; verbs[$1] = verbs[$1] (n[$1] > 1 ? ", " : "") $2 }
+		END {
+			for (option in n) {
+				who = verbs[option]
+				sub(/, [a-z]*$/, " and&", who)
+				sub(/ and, /, " and ", who)
+				if (n[option] == count) who = "every verb"
+				if (n[option] == count - 1 && who !~ /install/) who = "every verb but install"
+				print option " For " who
+			}
+		}' "$tmp/help-table" | sort >"$tmp/help-options"
 	# shellcheck disable=SC2016 # `\f.` is roff's
-	sed 's/\\-/-/g; s/\\f[BIRP]//g' "$man" >"$tmp/man"
-	grep -o -e '--[a-z][a-z-]*' "$tmp/man" | sort -u >"$tmp/man-options"
-	grep -o 'NCCLINIT_[A-Z_][A-Z_]*' "$tmp/man" | sort -u >"$tmp/man-variables"
-	same "options" help-options man-options
-	same "variables" help-variables man-variables
+	awk '/^\.SS / { sub(/^\.SS /, ""); group = $0 }
+		previous == ".TP" && /NCCLINIT_[A-Z]/ {
+			gsub(/^\.[BI]R? |\\f[BIRP]|\\\||[ "]/, "")
+			gsub(/\\-/, "-")
+			print $0 " " group
+		}
+		{ previous = $0 }' "$man" | sort >"$tmp/man-options"
+	same "options, their values, variables and verbs" help-options man-options
+	grep -o -e '--[a-z][a-z-]*' "$tmp/help" | sort -u >"$tmp/help-options"
 
 	# in a block of code only lines with nccl-init count; deploy.sh's options are guides.sh's
 	find README.md docs -name '*.md' -exec awk '
