@@ -80,7 +80,7 @@ same "ambient and inheritable ones go" 00000 "$(all_five $raw)"
 caps capsh --drop=cap_net_raw -- -c "exec '$bin' --drop-caps=net_raw --keep-caps=ipc_lock -- \"\$@\"" sh
 same "what is not there need not go" "" "$(cat "$dir/err")"
 caps setpriv --bounding-set=-setpcap "$bin" --drop-caps=net_raw --
-matches "no SETPCAP: told" "*caps.drop.bounding: --drop-caps: CAP_NET_RAW: left in the bounding set*runs as root*" \
+matches "no SETPCAP: told" "*caps.drop.bounding: --drop-caps: CAP_NET_RAW: it stays in the bounding set*runs as root*" \
     "$(cat "$dir/err")"
 same "no SETPCAP: the command runs, root has it back" 01110 "$(all_five $raw)"
 # SECBIT_NO_CAP_AMBIENT_RAISE
