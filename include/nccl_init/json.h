@@ -33,12 +33,16 @@ struct ni_json ni_json_on(struct ni_text *to, bool pretty);
 /* `key` is NULL in an array, and for the outermost value. */
 void ni_json_object(struct ni_json *j, const char *key);
 void ni_json_array(struct ni_json *j, const char *key);
+/* Begins an object if it is known; else writes null. Returns known. */
+bool ni_json_object_or_null(struct ni_json *j, const char *key, bool known);
 /* Ends the innermost; the outermost with a newline. */
 void ni_json_end(struct ni_json *j);
 
 void ni_json_null(struct ni_json *j, const char *key);
 void ni_json_bool(struct ni_json *j, const char *key, bool v);
+void ni_json_bool_or_null(struct ni_json *j, const char *key, bool known, bool v);
 void ni_json_int(struct ni_json *j, const char *key, int64_t v);
+void ni_json_int_or_null(struct ni_json *j, const char *key, bool known, int64_t v);
 /* The number; null when it is not known. */
 void ni_json_num(struct ni_json *j, const char *key, struct ni_num n);
 /* NULL: null. A byte that is no UTF-8 becomes the four characters \xHH, for JSON cannot hold it. */

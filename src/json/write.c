@@ -77,6 +77,15 @@ void ni_json_array(struct ni_json *j, const char *key)
     nest(j, key, '[', ']');
 }
 
+bool ni_json_object_or_null(struct ni_json *j, const char *key, bool known)
+{
+    if (known)
+        ni_json_object(j, key);
+    else
+        ni_json_null(j, key);
+    return known;
+}
+
 void ni_json_end(struct ni_json *j)
 {
     j->depth--;
@@ -100,6 +109,14 @@ void ni_json_bool(struct ni_json *j, const char *key, bool v)
     ni_put(j->to, v ? "true" : "false");
 }
 
+void ni_json_bool_or_null(struct ni_json *j, const char *key, bool known, bool v)
+{
+    if (known)
+        ni_json_bool(j, key, v);
+    else
+        ni_json_null(j, key);
+}
+
 void ni_json_int(struct ni_json *j, const char *key, int64_t v)
 {
     begin(j, key);
@@ -107,12 +124,17 @@ void ni_json_int(struct ni_json *j, const char *key, int64_t v)
     ni_put_u64(j->to, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
-void ni_json_num(struct ni_json *j, const char *key, struct ni_num n)
+void ni_json_int_or_null(struct ni_json *j, const char *key, bool known, int64_t v)
 {
-    if (n.known == NI_KNOWN)
-        ni_json_int(j, key, n.v);
+    if (known)
+        ni_json_int(j, key, v);
     else
         ni_json_null(j, key);
+}
+
+void ni_json_num(struct ni_json *j, const char *key, struct ni_num n)
+{
+    ni_json_int_or_null(j, key, n.known == NI_KNOWN, n.v);
 }
 
 void ni_json_text(struct ni_json *j, const char *key, const char *s)

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "findings.h"
-#include "json.h"
 #include "out.h"
 #include "selftest.h"
 #include "words.h"

@@ -3,7 +3,7 @@
    read alone. A member is never renamed or given another meaning without a new NI_JSON_SCHEMA; new
    ones may come. */
 #include "findings.h"
-#include "json.h"
+#include "nccl_init/report.h"
 #include "out.h"
 #include "words.h"
 
@@ -24,10 +24,12 @@ static void claims_json(struct ni_json *j, const struct ni_inventory *inv)
     ni_json_end(j);
 }
 
-static void gid_json(struct ni_json *j, const struct ni_gid *gid)
+static void gid_json(struct ni_json *j, const struct ni_inventory *inv, int index)
 {
     char ip[NI_IP_TEXT];
-    ni_json_object(j, "gid");
+    if (!ni_json_object_or_null(j, "gid", index >= 0))
+        return;
+    const struct ni_gid *gid = &inv->gid[index];
     ni_json_int(j, "index", gid->index);
     ni_json_text(j, "address", ni_ip_text(gid->ip, ip));
     ni_json_text(j, "type", gid->type == NI_GID_UNREAD ? NULL : ni_word_gid_type[gid->type]);
@@ -48,10 +50,7 @@ static void port_json(struct ni_json *j, const struct ni_view *view, int index)
         ni_json_num(j, "state", port->state);
     ni_json_text(j, "link", ni_word_link[port->link]);
     ni_json_num(j, "mbps", port->mbps);
-    if (plan && plan->gid >= 0)
-        gid_json(j, &view->inv->gid[plan->gid]);
-    else
-        ni_json_null(j, "gid");
+    gid_json(j, view->inv, plan ? plan->gid : -1);
     ni_json_bool(j, "kept", plan && plan->chosen);
     ni_json_text(j, "rule", plan ? plan->rule : NULL);
     ni_json_text_or_null(j, "why", plan ? plan->why : NULL);
@@ -60,17 +59,11 @@ static void port_json(struct ni_json *j, const struct ni_view *view, int index)
 
 static void netdev_json(struct ni_json *j, const struct ni_inventory *inv, int index)
 {
-    if (index < 0) {
-        ni_json_null(j, "netdev");
+    if (!ni_json_object_or_null(j, "netdev", index >= 0))
         return;
-    }
     const struct ni_netdev *dev = &inv->netdev[index];
-    ni_json_object(j, "netdev");
     ni_json_text(j, "name", dev->name);
-    if (dev->known == NI_KNOWN)
-        ni_json_bool(j, "running", dev->running);
-    else
-        ni_json_null(j, "running");
+    ni_json_bool_or_null(j, "running", dev->known == NI_KNOWN, dev->running);
     ni_json_num(j, "mtu", dev->mtu);
     ni_json_end(j);
 }
@@ -78,11 +71,8 @@ static void netdev_json(struct ni_json *j, const struct ni_inventory *inv, int i
 static void nearest_gpu_json(struct ni_json *j, const struct ni_inventory *inv,
                              const struct ni_near *near)
 {
-    if (!ni_has_near(near)) {
-        ni_json_null(j, "nearest_gpu");
+    if (!ni_json_object_or_null(j, "nearest_gpu", ni_has_near(near)))
         return;
-    }
-    ni_json_object(j, "nearest_gpu");
     ni_json_int(j, "gpu", near->index);
     ni_json_bdf(j, "pci", &inv->gpu[near->index].bdf);
     ni_json_text(j, "distance", ni_distance_text(near->distance));
@@ -112,11 +102,8 @@ static void hcas_json(struct ni_json *j, const struct ni_view *view)
 static void nearest_hca_json(struct ni_json *j, const struct ni_inventory *inv,
                              const struct ni_near *near)
 {
-    if (!ni_has_near(near)) {
-        ni_json_null(j, "nearest_hca");
+    if (!ni_json_object_or_null(j, "nearest_hca", ni_has_near(near)))
         return;
-    }
-    ni_json_object(j, "nearest_hca");
     ni_json_text(j, "hca", inv->hca[near->index].name);
     ni_json_text(j, "distance", ni_distance_text(near->distance));
     ni_json_end(j);
@@ -186,10 +173,8 @@ int ni_write_plan_json(int fd, const struct ni_view *view)
     ni_json_text(j, "link", ni_word_link[ni_plan_link(view->inv, plan)]);
     ni_json_text(j, "source", ni_word_source[view->inv->source]);
     ni_json_text(j, "refuse", plan->refuse ? plan->refuse_why : NULL);
-    if (plan->transport == NI_NET_RDMA && plan->gid_index >= 0)
-        ni_json_int(j, "gid_index", plan->gid_index);
-    else
-        ni_json_null(j, "gid_index");
+    ni_json_int_or_null(j, "gid_index", plan->transport == NI_NET_RDMA && plan->gid_index >= 0,
+                        plan->gid_index);
     claims_json(j, view->inv);
     hcas_json(j, view);
     gpus_json(j, view);

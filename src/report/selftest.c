@@ -4,7 +4,6 @@
 #include "selftest.h"
 
 #include "findings.h"
-#include "json.h"
 #include "nccl_init/report.h"
 #include "out.h"
 #include "table.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The topology for programs: all GPUs and all HCAs, in the order of the inventory. Members are
    named as in the plan's JSON where they are the same. */
-#include "json.h"
 #include "out.h"
 #include "topo.h"
 #include "words.h"
@@ -55,11 +54,8 @@ static void gpus_json(struct ni_json *j, const struct ni_topo *topo)
 static void nearest_gpus_json(struct ni_json *j, const struct ni_view *view, unsigned hca)
 {
     const struct ni_near *near = &view->plan->nearest_gpu[hca];
-    if (!ni_has_near(near)) {
-        ni_json_null(j, "nearest_gpus");
+    if (!ni_json_object_or_null(j, "nearest_gpus", ni_has_near(near)))
         return;
-    }
-    ni_json_object(j, "nearest_gpus");
     ni_json_array(j, "gpus");
     for (unsigned i = 0; i < view->inv->n_gpu; i++)
         if (view->plan->distance[i][hca] == near->distance)

@@ -144,6 +144,45 @@ void ni_put_origin(struct ni_text *t, const struct ni_view *view)
     ni_put(t, "\n");
 }
 
+/* ---- in JSON ---- */
+
+void ni_json_yes_no(struct ni_json *j, const char *key, enum ni_known known)
+{
+    ni_json_bool_or_null(j, key, known == NI_KNOWN || known == NI_ABSENT, known == NI_KNOWN);
+}
+
+void ni_json_bytes(struct ni_json *j, const char *key, struct ni_num n)
+{
+    if (n.known == NI_KNOWN && n.v == NI_UNLIMITED)
+        ni_json_text(j, key, "unlimited");
+    else
+        ni_json_num(j, key, n);
+}
+
+static void numa_json(struct ni_json *j, const struct ni_pci *pci)
+{
+    ni_json_int_or_null(j, "numa", pci->known == NI_KNOWN && pci->numa.known == NI_KNOWN,
+                        pci->numa.v);
+}
+
+void ni_json_gpu(struct ni_json *j, unsigned index, const struct ni_gpu *gpu)
+{
+    ni_json_int(j, "gpu", index);
+    ni_json_bdf(j, "pci", &gpu->bdf);
+    ni_json_int_or_null(j, "minor", gpu->minor >= 0, gpu->minor);
+    ni_json_text(j, "vendor", gpu->amd ? "amd" : "nvidia");
+    numa_json(j, &gpu->pci);
+}
+
+void ni_json_hca(struct ni_json *j, const struct ni_hca *hca)
+{
+    ni_json_text(j, "name", hca->name);
+    ni_json_bdf(j, "pci", hca->has_bdf && !hca->aux[0] ? &hca->bdf : NULL);
+    ni_json_text_or_null(j, "auxiliary", hca->aux);
+    ni_json_bdf(j, "parent", ni_parent(hca));
+    numa_json(j, &hca->pci);
+}
+
 /* ---- the plain data itself ---- */
 
 enum ni_link ni_plan_link(const struct ni_inventory *inv, const struct ni_plan *plan)

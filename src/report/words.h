@@ -41,6 +41,17 @@ void ni_put_numa(struct ni_text *t, const struct ni_pci *pci); /* nothing where 
 /* "HCAs given by ...; root node.tree" and a newline: where a report has its facts from. */
 void ni_put_origin(struct ni_text *t, const struct ni_view *view);
 
+/* ---- in JSON ---- */
+
+/* true or false; null where it could not be read. */
+void ni_json_yes_no(struct ni_json *j, const char *key, enum ni_known known);
+/* Bytes: the number, "unlimited", or null when it is not known. */
+void ni_json_bytes(struct ni_json *j, const char *key, struct ni_num n);
+/* What every report says of a GPU: number, address, device node, vendor, NUMA node. */
+void ni_json_gpu(struct ni_json *j, unsigned index, const struct ni_gpu *gpu);
+/* ... and of an HCA: name, addresses, NUMA node. */
+void ni_json_hca(struct ni_json *j, const struct ni_hca *hca);
+
 /* ---- the plain data itself ---- */
 
 /* The link layer of the chosen ports; UNKNOWN when there is none. */
