@@ -4,6 +4,7 @@
 #define NCCL_INIT_GIVEN_H
 
 #include "nccl_init/core.h"
+#include "nccl_init/pci.h"
 
 /* One environment string is 128 KiB (MAX_ARG_STRLEN): about 580 devices of _INFO. */
 enum { NI_MAX_CLAIM = 640 };
@@ -36,12 +37,22 @@ static inline bool ni_is_told(enum ni_source source)
     return source >= NI_SRC_OPTION && source <= NI_SRC_NETSTATUS;
 }
 
+/* What the source calls a device by. */
+enum ni_claim_by {
+    NI_BY_NOTHING, /* that is known: NI_CLAIM_BAD_ID */
+    NI_BY_BDF,
+    NI_BY_AUX, /* a sub-function's auxiliary name */
+    NI_BY_NAME /* of the RDMA device */
+};
+
 /* One device id that somebody gave the pod. */
 struct ni_claim {
     enum ni_source source;
     enum ni_claim_state state;
-    char id[NI_DEV_NAME];       /* "0000:03:00.2", "mlx5_core.sf.4" */
-    char from[96];              /* variable or file */
+    enum ni_claim_by by;
+    struct ni_bdf bdf;    /* if by BDF */
+    char id[NI_DEV_NAME]; /* as the kernel spells it: "0000:03:00.2", "mlx5_core.sf.4", "mlx5_6" */
+    char from[96];        /* variable or file */
     char rdma_dev[NI_DEV_NAME]; /* what the JSON calls it, "" when it does not */
     int hca;                    /* first HCA of the device, -1 */
 };

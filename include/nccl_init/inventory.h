@@ -20,10 +20,11 @@ enum ni_want {
     NI_WANT_OWN_NETDEVS = 2, /* the interface of each given function with an ACTIVE port */
     NI_WANT_WHOLE_GIDS = 8,  /* tables to their ends; else up to the first entry that is right */
     NI_WANT_ALL_NETDEVS = 4, /* every interface of this namespace, with its number */
-    NI_WANT_UNMERGED = 16,   /* what NCCL takes for each HCA with NCCL_IB_MERGE_VFS=0 */
-    NI_WANT_PFS = 32,        /* of VFs */
-    NI_WANT_RATES = 64,      /* of ports */
-    NI_WANT_NUMA = 128       /* nodes of GPUs and HCAs */
+    NI_WANT_UVERBS = 16,     /* which HCAs open in the pod, given or not: claims of NI_SRC_UVERBS */
+    NI_WANT_UNMERGED = 32,   /* what NCCL takes for each HCA with NCCL_IB_MERGE_VFS=0 */
+    NI_WANT_PFS = 64,        /* of VFs */
+    NI_WANT_RATES = 128,     /* of ports */
+    NI_WANT_NUMA = 256       /* nodes of GPUs and HCAs */
 };
 
 /* Counts, what there is one of, and the beginnings of pools lie close together: a page that is not

@@ -56,7 +56,9 @@ bool ni_put_foreign(const struct ni_facts *facts, const struct ni_plan *plan, st
 {
     const char *list = ni_user_value(facts, "NCCL_IB_HCA");
     unsigned n = 0;
-    for (unsigned i = 0; list && plan->transport == NI_NET_RDMA && i < facts->inv->n_claim; i++) {
+    if (!list || plan->transport != NI_NET_RDMA)
+        return false;
+    for (unsigned i = 0; i < facts->inv->n_claim; i++) {
         const struct ni_claim *c = &facts->inv->claim[i];
         if (c->source == NI_SRC_UVERBS && c->hca < 0 && (!*list || ni_nccl_match(list, c->id, -1)))
             ni_putf(t, "%s%s", n++ ? ", " : "", c->id);
@@ -187,6 +189,8 @@ static void ports(const struct ni_facts *facts, struct ni_plan *plan, struct ni_
     const char *list = ni_user_value(facts, "NCCL_IB_HCA");
     for (unsigned i = 0; i < facts->inv->n_port; i++)
         judge_port(facts, plan, f, i);
+    if (list && plan->transport == NI_NET_RDMA)
+        plan->wants |= NI_WANT_UVERBS; /* ni_put_foreign */
     leave_out_slow(facts->inv, plan, f);
     keep_one_link_layer(facts->inv, plan, f);
     leave_out_softroce(facts, plan, f);

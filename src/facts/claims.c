@@ -5,27 +5,34 @@
 
 #include "probe.h"
 
-/* The id as the kernel spells it: lower case, four digits of domain. What is no PCI address is
-   shown quoted. */
-static void canonical(struct ni_span id, char buf[NI_DEV_NAME])
+/* The id in the kernel's spelling: lower case, four digits of domain. What is neither a PCI address nor
+   an auxiliary name is shown quoted. */
+static enum ni_claim_by parse_id(struct ni_span id, char text[NI_DEV_NAME], struct ni_bdf *bdf)
 {
-    struct ni_bdf bdf;
-    struct ni_text t = ni_text_on(buf, NI_DEV_NAME);
-    if (ni_parse_bdf(id, &bdf) == 0)
-        ni_bdf_text(bdf, buf);
-    else
-        ni_put_quoted(&t, id.p, id.n, NI_DEV_NAME - 8);
+    struct ni_text t = ni_text_on(text, NI_DEV_NAME);
+    if (ni_parse_bdf(id, bdf) == 0) {
+        ni_bdf_text(*bdf, text);
+        return NI_BY_BDF;
+    }
+    ni_put_quoted(&t, id.p, id.n, NI_DEV_NAME - 8);
+    return ni_is_aux_id(id) ? NI_BY_AUX : NI_BY_NOTHING;
+}
+
+static struct ni_claim *find(struct ni_inventory *inv, enum ni_source source, const char *id)
+{
+    for (unsigned i = 0; i < inv->n_claim; i++) {
+        if (inv->claim[i].source == source && strcmp(id, inv->claim[i].id) == 0)
+            return &inv->claim[i];
+    }
+    return NULL;
 }
 
 struct ni_claim *ni_find_claim(struct ni_inventory *inv, enum ni_source source, struct ni_span id)
 {
     char text[NI_DEV_NAME];
-    canonical(id, text);
-    for (unsigned i = 0; i < inv->n_claim; i++) {
-        if (inv->claim[i].source == source && strcmp(text, inv->claim[i].id) == 0)
-            return &inv->claim[i];
-    }
-    return NULL;
+    struct ni_bdf bdf;
+    (void)parse_id(id, text, &bdf);
+    return find(inv, source, text);
 }
 
 static struct ni_claim *new_claim(struct ni_probe *p, enum ni_source source, const char *from)
@@ -49,27 +56,25 @@ struct ni_claim *ni_add_claim(struct ni_probe *p, enum ni_source source, const c
     struct ni_claim *c = new_claim(p, source, from);
     if (!c)
         return NULL;
-    canonical(id, c->id);
-    struct ni_bdf bdf;
-    c->state = ni_parse_bdf(id, &bdf) == 0 || ni_is_aux_id(id) ? NI_CLAIM_OK : NI_CLAIM_BAD_ID;
-    if (c->state == NI_CLAIM_BAD_ID)
+    c->by = parse_id(id, c->id, &c->bdf);
+    if (c->by == NI_BY_NOTHING) {
+        c->state = NI_CLAIM_BAD_ID;
         ni_report(p->f, NI_F_ALLOC_ID_INVALID, c->from,
                   "`%s` is no PCI address and no auxiliary name", c->id);
+    }
     return c;
 }
 
 void ni_add_claim_name(struct ni_probe *p, enum ni_source source, const char *from,
                        const char *name)
 {
-    if (!ni_is_name(ni_span_of(name), NI_DEV_NAME))
+    if (!ni_is_name(ni_span_of(name), NI_DEV_NAME) || find(p->inv, source, name))
         return;
-    for (unsigned i = 0; i < p->inv->n_claim; i++) {
-        if (p->inv->claim[i].source == source && strcmp(p->inv->claim[i].id, name) == 0)
-            return;
-    }
     struct ni_claim *c = new_claim(p, source, from);
-    if (c)
-        ni_copy(c->id, sizeof(c->id), name);
+    if (!c)
+        return;
+    c->by = NI_BY_NAME;
+    ni_copy(c->id, sizeof(c->id), name);
 }
 
 /* "0000:03:00.2,0000:23:00.2". The separator was a blank, then ';', in the first versions of the

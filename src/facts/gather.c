@@ -168,6 +168,8 @@ static void probe_wanted(struct ni_probe *p, unsigned wants)
         probe_netdevs(p);
     if (wants & NI_WANT_ALL_NETDEVS)
         probe_netdevs_of_list(p, NULL);
+    if (wants & NI_WANT_UVERBS)
+        ni_probe_uverbs(p);
     if (wants & NI_WANT_UNMERGED)
         ni_probe_unmerged(p);
     if (wants & NI_WANT_PFS)

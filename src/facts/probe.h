@@ -22,6 +22,8 @@ struct ni_probe {
 /* sources.c: which HCAs are the pod's; the first source that yields one decides, the others
    cross-check. */
 void ni_probe_sources(struct ni_probe *p);
+/* What opens, where another source decided. */
+void ni_probe_uverbs(struct ni_probe *p);
 
 /* The sources, in design 4.1's order. Each adds claims; the ones that know HCAs only by name add
    those. */
@@ -46,18 +48,10 @@ void ni_add_claim_name(struct ni_probe *p, enum ni_source source, const char *fr
                        const char *name);
 /* What the source calls the RDMA device of a claim; a value that is no device name is reported. */
 void ni_note_rdma_dev(struct ni_probe *p, struct ni_claim *c, const char *from, const char *name);
-/* Whether the source tells PCI addresses or auxiliary names; else RDMA device names. */
-bool ni_source_has_ids(enum ni_source source);
 
 /* The entries of the environment that begin with prefix, sorted; how many. */
 enum { NI_MAX_VARS = 256 };
 unsigned ni_sorted_vars(struct ni_probe *p, const char *prefix, const char *vars[NI_MAX_VARS]);
-
-/* plugin_json.c: the devices in the JSON of the device plugin, each with its `rdma_dev` (p NULL: not
-   told). false from the taker: enough. */
-typedef bool ni_device_fn(void *ctx, struct ni_span id, struct ni_span rdma_dev);
-/* false: not of the form in which the plugin writes it, and nothing was taken. */
-bool ni_read_plugin_json(const char *text, ni_device_fn *device, void *ctx);
 
 /* rdma.c: claims to HCAs and ports; gid.c: the GID tables. */
 void ni_resolve_claim(struct ni_probe *p, int claim);

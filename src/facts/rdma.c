@@ -9,7 +9,7 @@
 /* Whether the function is known by which it was found. */
 static bool is_by_function(const struct ni_inventory *inv, const struct ni_hca *hca)
 {
-    return hca->claim >= 0 && ni_source_has_ids(inv->claim[hca->claim].source);
+    return hca->claim >= 0 && inv->claim[hca->claim].by != NI_BY_NAME;
 }
 
 const char *ni_hca_dir(const struct ni_inventory *inv, const struct ni_hca *hca, char buf[NI_PATH])
@@ -214,7 +214,7 @@ static void place(struct ni_probe *p, struct ni_hca *h)
                        p->inv->claim[h->claim].id);
     else
         ni_probe_chain(p, &h->pci, "sys/class/infiniband/%s", h->name);
-    if (h->pci.known == NI_KNOWN) {
+    if (h->pci.known == NI_KNOWN && !h->has_bdf) {
         h->has_bdf = true;
         h->bdf = h->pci.at[h->pci.depth - 1];
     }
@@ -310,10 +310,11 @@ int ni_add_hca(struct ni_probe *p, const char *name, int claim)
     h->netdev = -1;
     h->first_port = (int)inv->n_port;
     if (is_by_function(inv, h)) {
-        const char *id = inv->claim[claim].id;
-        h->has_bdf = ni_parse_bdf(ni_span_of(id), &h->bdf) == 0;
-        if (!h->has_bdf)
-            ni_copy(h->aux, sizeof(h->aux), id);
+        const struct ni_claim *c = &inv->claim[claim];
+        h->has_bdf = c->by == NI_BY_BDF;
+        h->bdf = c->bdf;
+        if (c->by == NI_BY_AUX)
+            ni_copy(h->aux, sizeof(h->aux), c->id);
     }
     place(p, h);
     if (!is_by_function(inv, h) && claim >= 0) /* else ni_resolve_claim does it */
@@ -332,7 +333,7 @@ void ni_resolve_claim(struct ni_probe *p, int claim)
     struct ni_names *names = &p->names;
     struct ni_claim *c = &p->inv->claim[claim];
     char dir[NI_PATH], below[NI_PATH + 16], shown[NI_DEV_NAME * 4];
-    const char *bus = ni_is_aux_id(ni_span_of(c->id)) ? "auxiliary" : "pci";
+    const char *bus = c->by == NI_BY_AUX ? "auxiliary" : "pci";
     (void)ni_format(dir, sizeof(dir), "sys/bus/%s/devices/%s", bus, c->id);
     (void)ni_format(below, sizeof(below), "%s/infiniband", dir);
     int err = ni_list(p->root, names, "%s", below);

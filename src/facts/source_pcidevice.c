@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PCIDEVICE_* of the sriov-network-device-plugin: per resource a list of ids, and since v3.6.0 a
    second variable `..._INFO` with JSON: id -> provider -> flat map of strings
-   (k8snetworkplumbingwg/sriov-network-device-plugin pkg/resources/server.go). `rdma.rdma_dev`
-   (v3.10.0 and later) is only cross-checked: sysfs decides. */
+   (k8snetworkplumbingwg/sriov-network-device-plugin pkg/resources/server.go). The list tells all that
+   counts. `rdma.rdma_dev` (v3.10.0 and later) is only cross-checked, for people: sysfs decides. */
 #include <jansson.h>
+#include <string.h>
 
 #include "nccl_init/json.h"
 #include "probe.h"
@@ -14,51 +15,39 @@ static bool looks_like_json(const char *value)
     return s.n > 0 && s.p[0] == '{';
 }
 
-struct info {
-    struct ni_probe *p;
-    const char *var;
-};
-
-static struct ni_claim *claim_of(const struct info *info, struct ni_span id)
+/* Whether `NAME_INFO` stands beside a list `NAME` that is not empty. */
+static bool has_list(const struct ni_env *env, struct ni_span name)
 {
-    struct ni_claim *c = ni_find_claim(info->p->inv, NI_SRC_PCIDEVICE, id);
-    return c ? c : ni_add_claim(info->p, NI_SRC_PCIDEVICE, info->var, id);
-}
-
-static bool take_device(void *ctx, struct ni_span id, struct ni_span rdma_dev)
-{
-    struct info *info = ctx;
-    struct ni_claim *c = claim_of(info, id);
-    char name[2 * NI_DEV_NAME];
-    if (!c)
+    static const char tail[] = "_INFO";
+    const size_t n = sizeof(tail) - 1;
+    char list[NI_DEV_NAME * 4];
+    if (name.n <= n || memcmp(name.p + name.n - n, tail, n) != 0 ||
+        !ni_copyn(list, sizeof(list), name.p, name.n - n))
         return false;
-    if (rdma_dev.p) { /* one that is cut is too long to be a name, and is not shown to its end */
-        ni_copyn(name, sizeof(name), rdma_dev.p,
-                 rdma_dev.n < sizeof(name) ? rdma_dev.n : sizeof(name) - 1);
-        ni_note_rdma_dev(info->p, c, info->var, name);
-    }
-    return true;
+    const char *value = ni_env_get(env, list);
+    return value && ni_trim(ni_span_of(value)).n > 0 && !looks_like_json(value);
 }
 
-static void read_info(struct info *info, const char *text)
+/* listed: the ids are a list's too, which is what counts. */
+static void read_info(struct ni_probe *p, const char *var, const char *text, bool listed)
 {
-    if (ni_read_plugin_json(text, take_device, info))
-        return;
-    json_t *top = ni_parse_json(info->p->f, info->var, text), *providers;
+    json_t *top = ni_parse_json(p->f, var, text), *providers;
     const char *key;
     json_object_foreach(top, key, providers)
     {
+        struct ni_claim *c = ni_find_claim(p->inv, NI_SRC_PCIDEVICE, ni_span_of(key));
+        json_t *dev = json_object_get(json_object_get(providers, "rdma"), "rdma_dev");
         if (!json_is_object(providers)) {
-            ni_report(info->p->f, NI_F_ALLOC_INFO_INVALID, info->var,
-                      "value of `%.40s` is no object", key);
+            ni_report(p->f, NI_F_ALLOC_INFO_INVALID, var, "value of `%.40s` is no object", key);
             continue;
         }
-        struct ni_claim *c = claim_of(info, ni_span_of(key));
-        if (!c)
-            break;
-        json_t *dev = json_object_get(json_object_get(providers, "rdma"), "rdma_dev");
-        if (dev)
-            ni_note_rdma_dev(info->p, c, info->var, json_string_value(dev));
+        if (!c && listed)
+            ni_report(p->f, NI_F_ALLOC_SOURCES_DIFFER, key,
+                      "named by %s, but not by the list beside it, which counts", var);
+        else if (!c)
+            c = ni_add_claim(p, NI_SRC_PCIDEVICE, var, ni_span_of(key)); /* NULL: no room */
+        if (c && dev)
+            ni_note_rdma_dev(p, c, var, json_string_value(dev));
     }
     json_decref(top);
 }
@@ -78,10 +67,11 @@ void ni_source_pcidevice(struct ni_probe *p)
                 continue;
             struct ni_text t = ni_text_on(var, sizeof(var));
             ni_put_quoted(&t, name.p, name.n, sizeof(var) - 8);
-            if (json)
-                read_info(&(struct info){p, var}, value);
-            else
+            const bool listed = json && has_list(p->env, name);
+            if (!json)
                 ni_add_claims(p, NI_SRC_PCIDEVICE, var, value);
+            else if (!listed || p->ask->all)
+                read_info(p, var, value, listed);
         }
     }
 }

@@ -10,7 +10,7 @@
 /* --hcas=mlx5_6,mlx5_7:1 */
 void ni_source_option(struct ni_probe *p)
 {
-    const char *cursor = p->ask->hcas;
+    const char *cursor = p->ask->hcas; /* NULL: no pieces */
     struct ni_span e;
     while (ni_split(&cursor, ',', &e)) {
         char name[NI_DEV_NAME];

@@ -59,8 +59,9 @@ static void decide(unsigned verb, struct ni_text *t)
             (long long)m->soft, (long long)m->hard);
     for (unsigned id = 0; id < NI_F_COUNT; id++) {
         const struct ni_finding_kind *kind = ni_finding_kind(id);
-        if (id == NI_F_FACT_UNREADABLE)
-            continue; /* of a file that only `plan` reads */
+        if (id == NI_F_FACT_UNREADABLE || id == NI_F_ALLOC_INFO_INVALID ||
+            id == NI_F_ALLOC_RDMA_DEV_DIFFERS)
+            continue; /* of what only `plan` reads */
         if (kind->severity >= NI_WARNING && ni_findings_has(&context.findings, id))
             ni_putf(t, "finding %s\n", kind->id);
     }
