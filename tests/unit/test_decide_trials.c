@@ -54,45 +54,18 @@ static void test_chosen(void **state)
     assert_true(ni_ip_is_zero(trials.at[0].gid));
 }
 
-static void test_users_index(void **state)
+/* On which index NCCL ends is the plan's (goldens user-gid-*). */
+static void test_index_of_plan(void **state)
 {
     (void)state;
     node_env("NCCL_IB_GID_INDEX=2");
     assert_tried("mlx5_6/1:2 mlx5_7/1:2");
     assert_memory_equal(trials.at[0].gid, node.inv.gid[0].ip, NI_GID_BYTES);
-    node.entry[0] = (char[]){"NCCL_IB_GID_INDEX=9"}; /* empty */
-    assert_tried("mlx5_6/1:9 mlx5_7/1:9");
-    assert_true(ni_ip_is_zero(trials.at[0].gid));
-    node.entry[0] = (char[]){"NCCL_IB_GID_INDEX=9999"};
+    node.entry[0] = (char[]){"NCCL_IB_GID_INDEX=9999"}; /* empty */
     assert_tried("mlx5_6/1:9999 mlx5_7/1:9999");
-    node.entry[0] = (char[]){"NCCL_IB_GID_INDEX=4294967298"}; /* NCCL keeps it in an int */
-    assert_tried("mlx5_6/1:2 mlx5_7/1:2");
-    node.entry[0] = (char[]){"NCCL_IB_GID_INDEX=99999999999999999999"}; /* ... its default */
-    assert_tried("mlx5_6/1:3 mlx5_7/1:3");
-    node.entry[0] = (char[]){"NCCL_IB_GID_INDEX=2"}; /* stronger than any search */
-    node_env("NCCL_IB_ADDR_FAMILY=AF_INET6");
-    assert_tried("mlx5_6/1:2 mlx5_7/1:2");
-    node.n_env = 1;
-    node.entry[1] = NULL;
-    node.entry[0] = (char[]){"NCCL_IB_GID_INDEX=-1"}; /* NCCL searches, and so do we */
-    assert_tried("mlx5_6/1:3 mlx5_7/1:3");
-    node.entry[0] = (char[]){"NCCL_IB_GID_INDEX="};
-    assert_tried("mlx5_6/1:3 mlx5_7/1:3");
-}
-
-static void test_users_index_of_conf(void **state)
-{
-    (void)state;
-    node_conf("NCCL_IB_GID_INDEX", "2");
-    assert_tried("mlx5_6/1:2 mlx5_7/1:2");
-}
-
-static void test_users_search(void **state)
-{
-    (void)state;
+    assert_true(ni_ip_is_zero(trials.at[0].gid));
+    node.entry[0] = (char[]){"NCCL_IB_ADDR_FAMILY=AF_INET6"};
     node_gid(4, "fd00::5", NI_GID_V2, NI_OWN_OURS, "net2"); /* of mlx5_7 */
-    assert_tried("mlx5_6/1:3 mlx5_7/1:3");
-    node_env("NCCL_IB_ADDR_FAMILY=AF_INET6");
     assert_tried("mlx5_6/1:0 mlx5_7/1:4"); /* 0: where its search ends without a fit */
 }
 
@@ -744,9 +717,7 @@ int main(void)
 #define CASE(f) cmocka_unit_test_setup(f, set_up)
     const struct CMUnitTest tests[] = {
         CASE(test_chosen),
-        CASE(test_users_index),
-        CASE(test_users_index_of_conf),
-        CASE(test_users_search),
+        CASE(test_index_of_plan),
         CASE(test_missed),
         CASE(test_missed_without_gid),
         CASE(test_left_out_by_choice),
