@@ -236,7 +236,7 @@ static void test_gid_doubtful(void **state)
     begin_gid(NULL, true);
     decide(0);
     assert_int_equal(plan.n_chosen, 1);
-    assert_true(is_left_unset(name, "which of the GIDs of mlx5_6/1 is this pod's cannot be told"));
+    assert_true(is_left_unset(name, "which of the GIDs of mlx5_6/1 is this pod's is not known"));
     assert_true(tells(NI_F_GID_OWNER_UNKNOWN, "several entries are in the table"));
     assert_true(is_said("proc/net/fib_trie"));
 }
