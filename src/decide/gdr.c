@@ -2,16 +2,11 @@
 /* gdr.level: NCCL_NET_GDR_LEVEL, how far a GPU may be from the HCA that reads its memory. Unset,
    NCCL stops at PXB, so that a GPU behind the CPU loses GPUDirect (NCCL 2.30.7 graph/paths.cc
    ncclTopoCheckGdr). */
-#include <string.h>
-
 #include "rule.h"
 
 static const char variable[] = "NCCL_NET_GDR_LEVEL";
 
-static bool is_nearer(enum ni_distance d, const struct ni_near *than)
-{
-    return d != NI_DIST_UNKNOWN && (than->index < 0 || d < than->distance);
-}
+/* ---- distances ---- */
 
 static enum ni_distance farther(enum ni_distance a, enum ni_distance b)
 {
@@ -34,37 +29,54 @@ static enum ni_distance distance(const struct ni_facts *facts, const struct ni_p
     return h->aux[0] || there == NI_DIST_UNKNOWN ? lost : farther(there, lost);
 }
 
-/* The nearest GPU of each of the pod's HCAs; the nearest of each GPU's HCAs that NCCL will use, or, where
-   none opens, of those that it is told to. */
-static void pair(const struct ni_facts *facts, struct ni_plan *plan)
+static void take_nearer(struct ni_near *near, unsigned index, enum ni_distance d)
+{
+    if (d != NI_DIST_UNKNOWN && (near->index < 0 || d < near->distance))
+        *near = (struct ni_near){(int)index, d};
+}
+
+/* The nearest GPU of each HCA; the nearest of each GPU's HCAs that NCCL will use, or, where none
+   opens, of those that it is told to. */
+static void find_nearest(const struct ni_facts *facts, struct ni_plan *plan)
 {
     const struct ni_inventory *inv = facts->inv;
-    bool kept[NI_MAX_HCA] = {false}, opens[NI_MAX_HCA] = {false}, any_opens = false;
+    const bool fused = ni_user_value(facts, "NCCL_NET_MERGE_LEVEL");
+    if (fused)
+        plan->wants |= NI_WANT_NUMA; /* which NICs NCCL fuses, and where these hang */
+    bool chosen[NI_MAX_HCA] = {false}, opens[NI_MAX_HCA] = {false}, any_opens = false;
     for (unsigned i = 0; i < plan->n_chosen; i++) {
-        int h = inv->port[plan->chosen[i]].hca;
-        kept[h] = true;
+        const int h = ni_chosen_port(facts, plan, i)->hca;
+        chosen[h] = true;
         opens[h] = !ni_lacks_node(&inv->hca[h].uverbs);
         any_opens = any_opens || opens[h];
     }
-    const bool wide = ni_user_value(facts, "NCCL_NET_MERGE_LEVEL");
-    if (wide)
-        plan->wants |= NI_WANT_NUMA; /* which NICs NCCL fuses, and where these hang */
     for (unsigned h = 0; h < inv->n_hca; h++) {
         for (unsigned g = 0; g < inv->n_gpu; g++) {
             enum ni_distance d = distance(facts, plan, &inv->hca[h], &inv->gpu[g]);
             /* a fused NIC hangs where its HCAs meet (graph/topo.cc ncclTopoMakePciParent) */
-            for (unsigned k = 0; wide && d != NI_DIST_UNKNOWN && kept[h] && k < inv->n_hca; k++) {
-                if (kept[k] && ni_may_fuse(facts, plan, &inv->hca[h], &inv->hca[k]))
+            for (unsigned k = 0; fused && d != NI_DIST_UNKNOWN && chosen[h] && k < inv->n_hca;
+                 k++) {
+                if (chosen[k] && ni_may_fuse(facts, plan, &inv->hca[h], &inv->hca[k]))
                     d = farther(d, distance(facts, plan, &inv->hca[k], &inv->gpu[g]));
             }
             plan->distance[g][h] = (uint8_t)d;
-            if (is_nearer(d, &plan->nearest_gpu[h]))
-                plan->nearest_gpu[h] = (struct ni_near){(int)g, d};
-            if (kept[h] && (opens[h] || !any_opens) && is_nearer(d, &plan->nearest_hca[g]))
-                plan->nearest_hca[g] = (struct ni_near){(int)h, d};
+            take_nearer(&plan->nearest_gpu[h], g, d);
+            if (chosen[h] && (opens[h] || !any_opens))
+                take_nearer(&plan->nearest_hca[g], h, d);
         }
     }
 }
+
+void ni_want_numa(const struct ni_facts *facts, struct ni_plan *plan)
+{
+    for (unsigned g = 0; g < facts->inv->n_gpu; g++) {
+        const struct ni_near *near = &plan->nearest_hca[g];
+        if (near->index < 0 || near->distance > NI_DIST_PXB)
+            plan->wants |= NI_WANT_NUMA;
+    }
+}
+
+/* ---- whether at all ---- */
 
 bool ni_can_gdr(const struct ni_facts *facts, struct ni_findings *f, const char **ret_why)
 {
@@ -99,77 +111,62 @@ bool ni_can_gdr(const struct ni_facts *facts, struct ni_findings *f, const char 
     return false;
 }
 
-/* A GPU on the root bus itself, without a root port: the tree that virtualisation shows is flat,
-   and distances mean nothing. */
-static int flat_gpu(const struct ni_inventory *inv)
-{
-    for (unsigned g = 0; g < inv->n_gpu; g++) {
-        if (inv->gpu[g].pci.known == NI_KNOWN && inv->gpu[g].pci.depth == 1)
-            return (int)g;
-    }
-    return -1;
-}
+/* ---- the level ---- */
 
-void ni_want_numa(const struct ni_facts *facts, struct ni_plan *plan)
+/* A chosen HCA whose distance to a GPU is not known, though it may be nearer than what is beyond
+   PXB. What has no place, SoftRoCE, is not near to anything. NULL: none. */
+static const struct ni_hca *hca_without_distance(const struct ni_facts *facts,
+                                                 const struct ni_plan *plan)
 {
     for (unsigned g = 0; g < facts->inv->n_gpu; g++) {
         const struct ni_near *near = &plan->nearest_hca[g];
-        if (near->index < 0 || near->distance > NI_DIST_PXB)
-            plan->wants |= NI_WANT_NUMA;
-    }
-}
-
-/* A chosen HCA whose distance to a GPU is not known, though it may be nearer than what is beyond
-   PXB. What has no place, SoftRoCE, is not near to anything. -1: none. */
-static int lost_hca(const struct ni_inventory *inv, const struct ni_plan *plan)
-{
-    for (unsigned g = 0; g < inv->n_gpu; g++) {
         for (unsigned i = 0; i < plan->n_chosen; i++) {
-            int h = inv->port[plan->chosen[i]].hca;
-            if (plan->nearest_hca[g].index >= 0 && plan->nearest_hca[g].distance > NI_DIST_PXB &&
-                plan->distance[g][h] == NI_DIST_UNKNOWN && !inv->hca[h].pci.none)
-                return h;
+            const int h = ni_chosen_port(facts, plan, i)->hca;
+            if (near->index >= 0 && near->distance > NI_DIST_PXB &&
+                plan->distance[g][h] == NI_DIST_UNKNOWN && !facts->inv->hca[h].pci.none)
+                return &facts->inv->hca[h];
         }
     }
-    return -1;
+    return NULL;
 }
 
+/* The level that lets each GPU reach its nearest HCA, at least NCCL's own. */
 static void decide_level(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     const struct ni_inventory *inv = facts->inv;
+    const struct ni_hca *h = hca_without_distance(facts, plan);
+    const struct ni_near *near = plan->nearest_hca;
+    unsigned farthest = 0;
     char bdf[NI_BDF_TEXT];
-    int flat = flat_gpu(inv);
-    if (flat >= 0) {
-        ni_decide_value(
-            facts, plan, f, variable, "SYS",
-            "GPU %s is on the root bus: the PCI tree is flattened, distances tell nothing",
-            ni_bdf_text(inv->gpu[flat].bdf, bdf));
+    for (unsigned g = 0; g < inv->n_gpu; g++) {
+        /* without a root port above the GPU the tree is flat, as virtualisation shows it */
+        if (inv->gpu[g].pci.known != NI_KNOWN || inv->gpu[g].pci.depth != 1)
+            continue;
+        ni_decide_value(facts, plan, f, variable, "SYS",
+                        "GPU %s is on the root bus: the PCI tree is flattened, distances mean "
+                        "nothing",
+                        ni_bdf_text(inv->gpu[g].bdf, bdf));
         return;
     }
     ni_want_numa(facts, plan);
-    enum ni_distance level = NI_DIST_PXB;
-    unsigned farthest = 0;
-    int lost = lost_hca(inv, plan);
-    if (lost >= 0) {
+    if (h) {
         ni_decide_value(facts, plan, f, variable, NULL,
                         "where %s sits on the PCI tree is not known: it may be the nearest",
-                        inv->hca[lost].name);
+                        h->name);
         return;
     }
     for (unsigned g = 0; g < inv->n_gpu; g++) {
-        if (plan->nearest_hca[g].index < 0) {
+        if (near[g].index < 0) {
             ni_decide_value(
                 facts, plan, f, variable, NULL, "where GPU %s sits on the PCI tree is %s",
                 ni_bdf_text(inv->gpu[g].bdf, bdf), ni_known_text(inv->gpu[g].pci.known));
             return;
         }
-        if (plan->nearest_hca[g].distance > level)
-            level = plan->nearest_hca[g].distance;
-        if (plan->nearest_hca[g].distance > plan->nearest_hca[farthest].distance)
-            farthest = g;
+        farthest = near[g].distance > near[farthest].distance ? g : farthest;
     }
-    const struct ni_near *near = &plan->nearest_hca[farthest];
-    ni_decide_value(facts, plan, f, variable, ni_distance_text(level),
+    near += farthest;
+    ni_decide_value(facts, plan, f, variable,
+                    ni_distance_text(near->distance > NI_DIST_PXB ? near->distance : NI_DIST_PXB),
                     "lets each GPU reach its nearest HCA (farthest: %s to %s, %s)",
                     ni_bdf_text(inv->gpu[farthest].bdf, bdf), inv->hca[near->index].name,
                     ni_distance_text(near->distance));
@@ -179,38 +176,36 @@ static void gdr(const struct ni_facts *facts, struct ni_plan *plan, struct ni_fi
 {
     const struct ni_inventory *inv = facts->inv;
     const struct ni_policy *policy = facts->policy;
-    const char *why;
-    pair(facts, plan);
+    const char *value = NULL, *why = NULL;
+    find_nearest(facts, plan);
     if (plan->n_chosen == 0)
         return;
-    if (policy->gdr == NI_GDR_OFF)
-        ni_decide_value(facts, plan, f, variable, "LOC", "--gdr=off: never");
-    else if (policy->gdr == NI_GDR_LEVEL)
-        ni_decide_value(facts, plan, f, variable, ni_distance_text(policy->gdr_level), "--gdr");
-    else if (inv->gdr.gpus_lost)
-        ni_decide_value(facts, plan, f, variable, NULL,
-                        "fewer GPUs are listed than there are device nodes");
-    else if (inv->n_gpu == 0)
-        ni_decide_value(facts, plan, f, variable, NULL, "the pod has no GPU");
-    else if (inv->gdr.cpu == NI_DENIED || inv->gdr.cpu == NI_BAD)
-        ni_decide_value(facts, plan, f, variable, NULL,
-                        "whether CPU and GPU share NVLink-C2C cannot be read");
-    else if (inv->gdr.gb10)
-        ni_decide_value(facts, plan, f, variable, NULL,
-                        "a GB10 has no GPUDirect RDMA: CPU and GPU share one memory");
-    else if (inv->gdr.c2c)
-        ni_decide_value(
-            facts, plan, f, variable, NULL,
-            "CPU and GPU share NVLink-C2C: a level below P2C would switch C2C GPUDirect off");
-    else if (!ni_can_gdr(facts, f, &why))
-        ni_decide_value(facts, plan, f, variable, NULL, "%s", why);
-    else
+    if (policy->gdr == NI_GDR_OFF) {
+        value = "LOC";
+        why = "--gdr=off: never";
+    } else if (policy->gdr == NI_GDR_LEVEL) {
+        value = ni_distance_text(policy->gdr_level);
+        why = "--gdr";
+    } else if (inv->gdr.gpus_lost) {
+        why = "fewer GPUs are listed than there are device nodes";
+    } else if (inv->n_gpu == 0) {
+        why = "the pod has no GPU";
+    } else if (inv->gdr.cpu == NI_DENIED || inv->gdr.cpu == NI_BAD) {
+        why = "whether CPU and GPU share NVLink-C2C cannot be read";
+    } else if (inv->gdr.gb10) {
+        why = "a GB10 has no GPUDirect RDMA: CPU and GPU share one memory";
+    } else if (inv->gdr.c2c) {
+        why = "CPU and GPU share NVLink-C2C: a level below P2C would switch C2C GPUDirect off";
+    } else if (ni_can_gdr(facts, f, &why)) {
         decide_level(facts, plan, f);
+        return;
+    }
+    ni_decide_value(facts, plan, f, variable, value, "%s", why);
 }
 
 const struct ni_rule ni_rule_gdr = {
     .id = "gdr.level",
     .reads = "GPUs, PCI tree, peermem, DMA-BUF",
-    .sets = "NCCL_NET_GDR_LEVEL",
+    .sets = variable,
     .eval = gdr,
 };
