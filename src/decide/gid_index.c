@@ -81,7 +81,6 @@ static bool find_index(const struct ni_facts *facts, struct ni_plan *plan, const
 {
     const struct ni_port *port = ni_chosen_port(facts, plan, 0);
     *ret = plain_search;
-    ret->search.v6 = are_routable_v6(facts->inv, want, plan->n_chosen);
     ret->index = facts->inv->gid[want[0]].index;
     if (is_right(facts, plan, ret, want, any_family))
         return true;
@@ -251,9 +250,14 @@ static void set_way(const struct ni_facts *facts, struct ni_plan *plan, const st
     const bool asked = ni_user_value(facts, variable) != NULL;
     char indexes[NI_REASON], why[200], value[NI_IP_TEXT + 8], ip[NI_IP_TEXT];
     struct ni_text t = ni_text_on(indexes, sizeof(indexes));
+    int entry[NI_MAX_CHOSEN];
+    for (unsigned i = 0; i < plan->n_chosen; i++) {
+        const struct ni_port *port = ni_chosen_port(facts, plan, i);
+        entry[i] = entry_at(inv, port, end_of(inv, port, way));
+        ni_putf(&t, "%s%s %u", i ? ", " : "", inv->hca[port->hca].name, inv->gid[entry[i]].index);
+    }
     if (way->index >= 0) {
-        const struct ni_port *port = ni_chosen_port(facts, plan, 0);
-        const struct ni_gid *g = &inv->gid[entry_at(inv, port, end_of(inv, port, way))];
+        const struct ni_gid *g = &inv->gid[entry[0]];
         (void)ni_format(value, sizeof(value), "%d", way->index);
         ni_decide_value(facts, plan, f, variable, value, "RoCE %s%s on %s, e.g. %s",
                         g->type == NI_GID_V1 ? "v1" : "v2",
@@ -261,9 +265,6 @@ static void set_way(const struct ni_facts *facts, struct ni_plan *plan, const st
                         plan->n_chosen == 1 ? "the one port" : "every chosen port",
                         ni_ip_text(g->ip, ip));
     } else {
-        for (unsigned i = 0; i < plan->n_chosen; i++)
-            ni_putf(&t, "%s%s %u", i ? ", " : "", ni_chosen_hca(facts, plan, i)->name,
-                    end_of(inv, ni_chosen_port(facts, plan, i), way).index);
         ni_decide_value(facts, plan, f, variable, NULL,
                         "%s (%.200s); NCCL 2.21.5 and later search per HCA",
                         asked ? "yours asks for a search" : "no index is right for all", indexes);
@@ -271,7 +272,7 @@ static void set_way(const struct ni_facts *facts, struct ni_plan *plan, const st
                         asked ? "left to NCCL's search as you asked" : "ports differ", indexes);
         report_unset(facts, plan, way, why, f);
     }
-    if (how->v6)
+    if (way->index >= 0 ? are_routable_v6(inv, entry, plan->n_chosen) : how->v6)
         ni_decide_value(facts, plan, f, "NCCL_IB_ADDR_FAMILY", "AF_INET6",
                         "all chosen GIDs are IPv6");
     if (how->ranged && ni_format(value, sizeof(value), "%s/%u", ni_ip_text(how->range, ip),
