@@ -43,19 +43,8 @@ void ni_require_memlock(const struct ni_facts *facts, struct ni_plan *plan, int6
 void ni_require_planned_memlock(const struct ni_facts *facts, struct ni_plan *plan,
                                 struct ni_findings *f);
 
-/* One check of doctor: what no variable can mend. */
-struct ni_check {
-    const char *id;    /* permanent, dotted */
-    const char *reads; /* what of the inventory and the plan */
-    /* What it saw; with findings added it is NI_CHECK_FOUND whatever it says. */
-    enum ni_outcome (*eval)(const struct ni_facts *facts, const struct ni_plan *plan,
-                            struct ni_findings *f);
-};
-
-/* The ordered table; *ret_n checks. */
-const struct ni_check *ni_checks(unsigned *ret_n);
-
-/* Runs the table on an inventory whose health was gathered, after ni_decide. */
+/* doctor's checks of what no variable can mend, on an inventory that was gathered for doctor
+   (facts.h struct ni_ask), after ni_decide. */
 void ni_diagnose(const struct ni_facts *facts, const struct ni_plan *plan, struct ni_findings *f,
                  struct ni_diagnosis *ret);
 
@@ -70,8 +59,8 @@ void ni_plan_trials(const struct ni_facts *facts, const struct ni_plan *plan,
 void ni_plan_probes(const struct ni_facts *facts, const struct ni_plan *plan,
                     struct ni_trials *ret);
 /* What ended trials mean: a finding for each that did not pass, and for what the device says
-   otherwise than sysfs. Marks those that could not be tried. The inventory's health tells more, if
-   gathered. */
+   otherwise than sysfs. Marks those that could not be tried. An inventory that was gathered
+   for doctor tells more. */
 void ni_judge_trials(const struct ni_facts *facts, struct ni_trials *trials, struct ni_findings *f);
 /* What the probes looked at, for doctor's list; after ni_judge_trials. */
 void ni_diagnose_probes(const struct ni_trials *trials, const struct ni_findings *f,

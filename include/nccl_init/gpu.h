@@ -16,6 +16,8 @@ struct ni_gpu {
     bool amd;
     char cpus[128]; /* "0-55,112-167": those of its NUMA node; "" where not read */
     struct ni_pci pci;
+    struct ni_pcie link;   /* for doctor */
+    struct ni_iommu iommu; /* for doctor */
 };
 
 struct ni_gdr {
@@ -27,6 +29,19 @@ struct ni_gdr {
     bool c2c;          /* Grace, Vera: CPU and GPU share NVLink-C2C */
     bool gb10;         /* DGX Spark and its kin: one memory, no GPUDirect RDMA */
     bool gpus_lost;    /* fewer GPUs are listed than there are device nodes */
+};
+
+/* The drivers of the node, and what of them is in the container; for doctor. */
+struct ni_drivers {
+    enum ni_known nvidiactl, uvm;        /* dev/nvidiactl, dev/nvidia-uvm */
+    enum ni_known ofed;                  /* sys/module/mlx_compat: MLNX_OFED or DOCA-OFED */
+    enum ni_known peermem;               /* the module nvidia_peermem or nv_peer_mem */
+    enum ni_known peer_api, peer_client; /* sys/kernel/mm/memory_peers; nv_mem below it */
+    enum ni_known peer_mapping; /* PeerMappingOverride=1 among the NVIDIA driver's parameters */
+    enum ni_known gdrdrv;       /* dev/gdrdrv: GDRCopy */
+    enum ni_known imex; /* dev/nvidia-caps-imex-channels has one; read with NVLink-C2C only */
+    char gpu_model[48]; /* "NVIDIA GB200"; read with NVLink-C2C only */
+    char mlx5_version[48], nvidia_version[48]; /* "" where unknown */
 };
 
 #endif

@@ -8,7 +8,6 @@
 #include "nccl_init/conf.h"
 #include "nccl_init/given.h"
 #include "nccl_init/gpu.h"
-#include "nccl_init/health.h"
 #include "nccl_init/net.h"
 #include "nccl_init/process.h"
 #include "nccl_init/rdma.h"
@@ -40,7 +39,11 @@ struct ni_inventory {
     int gpu_node_err;
     /* an HCA that is not the pod's, though the user's NCCL_IB_HCA, a list without '=', takes it */
     char users_foreign_hca[NI_DEV_NAME];
+    bool for_doctor;               /* what only doctor asks for was read too */
+    enum ni_known rdma_cm;         /* dev/infiniband/rdma_cm; for doctor */
+    enum ni_netns_mode netns_mode; /* of RDMA devices; for doctor */
     struct ni_gdr gdr;
+    struct ni_drivers drivers;
     struct ni_self self;
     struct ni_net net;
     struct ni_netdev netdev[NI_MAX_NETDEV];
@@ -51,7 +54,6 @@ struct ni_inventory {
     struct ni_claim claim[NI_MAX_CLAIM];
     struct ni_conf_entry conf[NI_MAX_CONF];
     struct ni_gid gid[NI_MAX_GID];
-    struct ni_health health;
 };
 
 /* ---- looking things up; what is returned lies in the inventory or the environment ---- */

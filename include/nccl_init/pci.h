@@ -43,6 +43,20 @@ struct ni_pci {
    ncclTopoGetXmlFromSys). 0: none; 1: the same first switch; 2: only higher ones. */
 int ni_pci_switch(const struct ni_pci *a, const struct ni_pci *b);
 
+/* The IOMMU group of a function; read for doctor. */
+struct ni_iommu {
+    struct ni_num group;      /* ABSENT: no IOMMU is in the way */
+    enum ni_known type_known; /* of `type` */
+    char type[16]; /* "identity", "DMA", "DMA-FQ" (drivers/iommu/iommu.c iommu_group_show_type) */
+};
+
+/* A PCIe link: lanes, and thousandths of GT/s; now, and the most that both its ends can do. Read for
+   doctor. */
+enum { NI_PCIE_WIDTH, NI_PCIE_SPEED, NI_PCIE_N };
+struct ni_pcie {
+    struct ni_num now[NI_PCIE_N], most[NI_PCIE_N];
+};
+
 /* NCCL's path types, near to far (NCCL 2.30.7 include/graph.h PATH_*). How far a GPU is from an HCA
    is one of PIX, PXB, PHB and SYS; the others are only names of levels. */
 enum ni_distance {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process: limits, capabilities, kernel. */
+/* The process: limits, capabilities, its kernel and container. */
 #ifndef NCCL_INIT_PROCESS_H
 #define NCCL_INIT_PROCESS_H
 
@@ -24,6 +24,18 @@ struct ni_self {
     struct ni_num seccomp;               /* 0 none, 1 strict, 2 filter */
     enum ni_userns user_namespace;       /* read only where the memlock limit is not unlimited */
     unsigned kernel_major, kernel_minor; /* 0.0: unknown */
+    /* For doctor. */
+    char kernel[72];      /* "5.14.0-570.el9"; "" where unknown */
+    struct ni_num uptime; /* of the node, seconds */
+    enum ni_known cmdline_known;
+    char cmdline[160]; /* what of the kernel command line is about the IOMMU; "" for nothing */
+    /* bytes of /dev/shm; NI_UNLIMITED: mounted without a size; ABSENT: no mount; UNSET: not told */
+    struct ni_num shm;
+    enum ni_known nosuid;     /* KNOWN: this program lies on a nosuid mount; ABSENT: it does not */
+    enum ni_known host_known; /* KNOWN: /etc/hosts has this host's name; ABSENT: it has not */
+    char host_ip[NI_IP_TEXT]; /* ... at that address */
+    enum ni_known init_known;
+    char init[16]; /* the command name of PID 1; "" where it is this process */
 };
 
 #endif

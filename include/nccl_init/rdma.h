@@ -42,6 +42,15 @@ struct ni_gid {
     char ndev[NI_IF_NAME]; /* name only: the kernel does not say of which namespace */
 };
 
+/* A counter of a port that tells of trouble; the drivers count from when they are loaded. */
+struct ni_counter {
+    const char *file; /* below ports/P */
+    bool link;        /* of the wire, so a VF's are its PF's; else what a function saw go wrong */
+    int64_t least;    /* fewer mean nothing */
+};
+enum { NI_N_COUNTER = 16 };
+extern const struct ni_counter ni_counters[NI_N_COUNTER];
+
 struct ni_port {
     int hca;
     unsigned num; /* 1.. */
@@ -53,6 +62,10 @@ struct ni_port {
     bool gids_complete; /* false: reading stopped at the first right GID (ni_gid_is_right) */
     bool gids_lost;     /* an entry could not be read */
     unsigned gids_read; /* entries looked at, empty ones included */
+    /* Of given ports, for doctor. */
+    struct ni_num phys_state; /* enum ib_port_phys_state, include/rdma/ib_verbs.h */
+    struct ni_num counter[NI_N_COUNTER];
+    struct ni_num traffic_class; /* that the driver forces on queue pairs; -1: none */
 };
 
 /* NCCL does not read `physfn`: it takes the HCA's place on the PCI tree from its path with the
@@ -88,8 +101,17 @@ struct ni_hca {
     int claim; /* -1: visible, not the pod's */
     int first_port;
     unsigned n_port;
-    int netdev; /* the function's own netdev in this namespace, -1 */
+    int netdev;                 /* the function's own netdev in this namespace, -1 */
+    enum ni_known netdev_known; /* ABSENT: it has none in this namespace */
+    /* Of given HCAs, for doctor. */
+    char fw[32], type[32]; /* fw_ver, hca_type; "" where unknown */
+    struct ni_pcie link;   /* of a VF: its PF's */
+    struct ni_iommu iommu;
+    struct ni_num handles, objects; /* RDMA cgroup: hca_handle, hca_object; NI_UNLIMITED for max */
 };
+
+/* In exclusive mode an RDMA device is seen in one network namespace only. */
+enum ni_netns_mode { NI_NETNS_UNKNOWN, NI_NETNS_SHARED, NI_NETNS_EXCLUSIVE };
 
 /* The HCA was given to the pod; others are only visible. */
 static inline bool ni_is_given(const struct ni_hca *h)

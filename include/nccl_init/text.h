@@ -48,6 +48,9 @@ struct ni_span {
 /* Next piece of *cursor up to `sep` or the end; *cursor moves behind it, NULL after the last. false
    when *cursor is NULL. */
 bool ni_split(const char **cursor, char sep, struct ni_span *ret);
+/* Next word of *cursor between blanks and tabs; *cursor moves behind it. false, and *ret empty, after
+   the last. */
+bool ni_word(const char **cursor, struct ni_span *ret);
 /* s without blanks and tabs, CR and LF at both ends. */
 struct ni_span ni_trim(struct ni_span s);
 bool ni_span_is(struct ni_span s, const char *text);

@@ -211,6 +211,14 @@ bool ni_split(const char **cursor, char sep, struct ni_span *ret)
     return true;
 }
 
+bool ni_word(const char **cursor, struct ni_span *ret)
+{
+    const char *p = *cursor + strspn(*cursor, " \t");
+    *ret = (struct ni_span){p, strcspn(p, " \t")};
+    *cursor = p + ret->n;
+    return ret->n > 0;
+}
+
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';

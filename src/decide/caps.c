@@ -48,10 +48,10 @@ static const char *not_permitted(const struct ni_facts *facts)
     if (s->no_new_privs.known == NI_KNOWN && s->no_new_privs.v == 1)
         return "in the bounding set only: no_new_privs bars file capabilities "
                "(allowPrivilegeEscalation: false)";
-    if (facts->inv->health.nosuid == NI_KNOWN)
+    if (facts->inv->self.nosuid == NI_KNOWN)
         return "in the bounding set only: nccl-init lies on a nosuid mount, which bars file "
                "capabilities";
-    if (facts->inv->health.nosuid == NI_ABSENT)
+    if (facts->inv->self.nosuid == NI_ABSENT)
         return "in the bounding set only, not in the permitted set: nccl-init has no file "
                "capability for it";
     return "in the bounding set only, not in the permitted set: nccl-init has no file capability "

@@ -3,62 +3,68 @@
    on another. */
 #include "check.h"
 
-static const struct ni_check checks[] = {
-    {"rdma.netns", "netns_mode of ib_core, sys/class/infiniband, claims", ni_check_visible},
-    {"hca.node", "dev/infiniband/uverbsN of the pod's HCAs", ni_check_nodes},
-    {"hca.port", "state and phys_state of the pod's ports", ni_check_ports},
-    {"hca.netdev", "the pod's VFs, their interfaces and GIDs", ni_check_netdevs},
-    {"rdma.cm", "dev/infiniband/rdma_cm", ni_check_cm},
-    {"rdma.cgroup", "rdma.max of the cgroup", ni_check_cgroup},
-    {"rail.rate", "rates of the ports kept, and of those left out as slow", ni_check_rate},
-    {"rail.given", "HCAs of the node near the pod's GPUs", ni_check_given},
-    {"rail.mtu", "MTU of the interfaces of the ports kept", ni_check_mtu},
-    {"rail.firmware", "fw_ver and hca_type of the HCAs kept", ni_check_firmware},
-    {"hca.counters", "counters and hw_counters of the pod's ports and of their PFs",
-     ni_check_counters},
-    {"hca.qos", "tc/PORT/traffic_class of the pod's HCAs", ni_check_traffic_class},
-    {"pci.link", "current and max link width and speed of HCAs, GPUs and the ports above them",
-     ni_check_pcie},
-    {"iommu.type", "IOMMU group type of the pod's HCAs and GPUs, kernel command line",
-     ni_check_iommu},
-    {"pci.acs", "nothing: extended PCI config space is closed to pods", ni_check_acs},
-    {"gpu.node", "dev/nvidiactl, dev/nvidia-uvm", ni_check_gpu_nodes},
-    {"gpu.place", "distance of each GPU to its nearest HCA", ni_check_gpu_place},
-    {"gdr.driver", "nvidia-peermem, memory_peers, GPU driver, MLNX_OFED", ni_check_peermem},
-    {"gpu.imex", "GPU model, dev/nvidia-caps-imex-channels", ni_check_imex},
-    {"nvshmem.ibgda", "with --for=nvshmem: dev/gdrdrv, parameters of the NVIDIA driver",
-     ni_check_nvshmem},
-    {"memlock.limit", "RLIMIT_MEMLOCK as raised, capabilities, user namespace", ni_check_memlock},
-    {"shm.size", "size of the file system at /dev/shm", ni_check_shm},
-    {"host.name", "proc/sys/kernel/hostname, etc/hosts", ni_check_host_name},
-    {"pid1.init", "PID, command name of PID 1", ni_check_init},
-};
-_Static_assert(NI_COUNT(checks) <= NI_MAX_CHECK, "struct ni_diagnosis has room for each");
+#include <string.h>
 
-const struct ni_check *ni_checks(unsigned *ret_n)
+static const struct {
+    const char *id; /* permanent, dotted */
+    ni_check_fn *run;
+} checks[] = {
+    {"rdma.netns", ni_check_netns},
+    {"hca.node", ni_check_nodes},
+    {"hca.port", ni_check_ports},
+    {"hca.netdev", ni_check_netdevs},
+    {"rdma.cm", ni_check_cm},
+    {"rdma.cgroup", ni_check_cgroup},
+    {"rail.rate", ni_check_rate},
+    {"rail.given", ni_check_given},
+    {"rail.mtu", ni_check_mtu},
+    {"rail.firmware", ni_check_firmware},
+    {"hca.counters", ni_check_counters},
+    {"hca.qos", ni_check_traffic_class},
+    {"pci.link", ni_check_links},
+    {"iommu.type", ni_check_iommu},
+    {"pci.acs", ni_check_acs},
+    {"gpu.node", ni_check_gpu_nodes},
+    {"gpu.place", ni_check_gpu_place},
+    {"gdr.driver", ni_check_gdr_drivers},
+    {"gpu.imex", ni_check_imex},
+    {"nvshmem.ibgda", ni_check_ibgda},
+    {"memlock.limit", ni_check_memlock},
+    {"shm.size", ni_check_shm},
+    {"host.name", ni_check_host_name},
+    {"pid1.init", ni_check_init},
+};
+
+bool ni_saw(struct ni_checkup *c, bool known)
 {
-    *ret_n = NI_COUNT(checks);
-    return checks;
+    c->judged += known;
+    c->unknown += !known;
+    return known;
+}
+
+static enum ni_outcome outcome_of(bool found, unsigned judged, unsigned unknown)
+{
+    return found         ? NI_CHECK_FOUND
+           : judged > 0  ? NI_CHECK_OK
+           : unknown > 0 ? NI_CHECK_UNKNOWN
+                         : NI_CHECK_IDLE;
 }
 
 void ni_diagnose(const struct ni_facts *facts, const struct ni_plan *plan, struct ni_findings *f,
                  struct ni_diagnosis *ret)
 {
-    ret->n = NI_COUNT(checks);
+    ret->n = 0;
     for (unsigned i = 0; i < NI_COUNT(checks); i++) {
+        struct ni_checkup c = {.facts = facts, .inv = facts->inv, .plan = plan, .f = f};
         unsigned before = f->n + f->dropped;
-        enum ni_outcome outcome = checks[i].eval(facts, plan, f);
-        ret->at[i].id = checks[i].id;
-        ret->at[i].outcome = f->n + f->dropped > before ? NI_CHECK_FOUND : outcome;
+        checks[i].run(&c);
+        bool found = c.told || f->n + f->dropped > before;
+        ret->at[ret->n++] =
+            (struct ni_checked){checks[i].id, outcome_of(found, c.judged, c.unknown)};
     }
 }
 
-static enum ni_outcome outcome_of(bool found, unsigned judged, unsigned unknown)
-{
-    const struct ni_seen seen = {judged, unknown};
-    return found ? NI_CHECK_FOUND : ni_seen_outcome(&seen);
-}
-
+/* What `doctor --probe` adds: asked of the devices themselves, judged with the trials. */
 void ni_diagnose_probes(const struct ni_trials *trials, const struct ni_findings *f,
                         struct ni_diagnosis *ret)
 {
@@ -76,14 +82,18 @@ void ni_diagnose_probes(const struct ni_trials *trials, const struct ni_findings
         {"probe.dmabuf", outcome_of(dmabuf, answers, n - answers)},
         {"probe.gid", outcome_of(gid, tables, n - tables)},
     };
-    _Static_assert(NI_COUNT(checks) + NI_COUNT(probes) <= NI_MAX_CHECK, "and for these");
+    _Static_assert(NI_COUNT(checks) + NI_COUNT(probes) <= NI_MAX_CHECK, "room for each");
     for (size_t i = 0; i < NI_COUNT(probes); i++)
         ret->at[ret->n++] = probes[i];
 }
 
-enum ni_outcome ni_seen_outcome(const struct ni_seen *seen)
+bool ni_is_chosen(const struct ni_inventory *inv, const struct ni_plan *plan, int hca)
 {
-    return seen->judged > 0 ? NI_CHECK_OK : seen->unknown > 0 ? NI_CHECK_UNKNOWN : NI_CHECK_IDLE;
+    for (unsigned i = 0; i < plan->n_chosen; i++) {
+        if (inv->port[plan->chosen[i]].hca == hca)
+            return true;
+    }
+    return false;
 }
 
 void ni_list_begin(struct ni_list *list)
@@ -95,8 +105,7 @@ void ni_list_begin(struct ni_list *list)
 void ni_list_add(struct ni_list *list, const char *name)
 {
     enum { TAIL = 16 }; /* " and 4294967 more" is not to be expected */
-    struct ni_span s = ni_span_of(name);
-    if (list->text.len + 2 + s.n + TAIL >= list->text.cap) {
+    if (list->text.len + 2 + strlen(name) + TAIL >= list->text.cap) {
         list->left_out++;
         return;
     }
@@ -109,13 +118,4 @@ const char *ni_list_end(struct ni_list *list)
     if (list->left_out > 0)
         ni_putf(&list->text, " and %u more", list->left_out);
     return list->buf;
-}
-
-bool ni_is_kept(const struct ni_inventory *inv, const struct ni_plan *plan, unsigned hca)
-{
-    for (unsigned i = 0; i < plan->n_chosen; i++) {
-        if (inv->port[plan->chosen[i]].hca == (int)hca)
-            return true;
-    }
-    return false;
 }

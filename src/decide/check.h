@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the checks of doctor share. A fact that is not known is no finding: the check says UNKNOWN,
-   or leaves that device out. */
+/* What the checks of doctor share. A fact that is not known is no finding: ni_saw counts it. */
 #ifndef NCCL_INIT_DECIDE_CHECK_H
 #define NCCL_INIT_DECIDE_CHECK_H
 
 #include "nccl_init/decide.h"
 #include "rule.h"
 
-typedef enum ni_outcome ni_check_fn(const struct ni_facts *, const struct ni_plan *,
-                                    struct ni_findings *);
-
-/* What a check saw of several devices: OK when it could judge one, UNKNOWN when there were some but
-   none could be judged. */
-struct ni_seen {
+/* One check at work. */
+struct ni_checkup {
+    const struct ni_facts *facts;
+    const struct ni_inventory *inv;
+    const struct ni_plan *plan;
+    struct ni_findings *f;
+    /* Of the things it looked at: those that it could judge, and those that it could not. None of
+       either: there is nothing of that kind here. */
     unsigned judged, unknown;
+    bool told; /* a rule has told what is wrong */
 };
-enum ni_outcome ni_seen_outcome(const struct ni_seen *seen);
+
+typedef void ni_check_fn(struct ni_checkup *c);
+
+/* Counts one thing. Returns known. */
+bool ni_saw(struct ni_checkup *c, bool known);
+
+/* Whether one of the HCA's ports is chosen. */
+bool ni_is_chosen(const struct ni_inventory *inv, const struct ni_plan *plan, int hca);
 
 /* Names for a subject: as many as fit, then "and N more". */
 struct ni_list {
@@ -26,9 +35,6 @@ struct ni_list {
 void ni_list_begin(struct ni_list *list);
 void ni_list_add(struct ni_list *list, const char *name);
 const char *ni_list_end(struct ni_list *list);
-
-/* Whether one of its ports is kept. */
-bool ni_is_kept(const struct ni_inventory *inv, const struct ni_plan *plan, unsigned hca);
 
 /* Why RLIMIT_MEMLOCK cannot be raised, from the process's own state, and what of the pod to change:
    a clause. */
@@ -47,14 +53,12 @@ uint64_t ni_command_caps(const struct ni_facts *facts);
 extern const int64_t ni_memlock_enough, ni_memlock_hopeless;
 
 /* The checks, in the files of their subjects. */
-ni_check_fn ni_check_visible, ni_check_nodes, ni_check_ports, ni_check_netdevs, ni_check_cm,
-    ni_check_cgroup;                                                        /* check_rdma.c */
+ni_check_fn ni_check_netns, ni_check_nodes, ni_check_ports, ni_check_netdevs, ni_check_cm,
+    ni_check_cgroup, ni_check_counters, ni_check_traffic_class;             /* check_rdma.c */
 ni_check_fn ni_check_rate, ni_check_given, ni_check_mtu, ni_check_firmware; /* check_rails.c */
-ni_check_fn ni_check_pcie, ni_check_counters, ni_check_traffic_class;       /* check_links.c */
-ni_check_fn ni_check_iommu, ni_check_acs;                                   /* check_iommu.c */
-ni_check_fn ni_check_gpu_nodes, ni_check_gpu_place, ni_check_peermem, ni_check_imex,
-    ni_check_nvshmem;                          /* check_gpu.c */
-ni_check_fn ni_check_memlock, ni_check_shm;    /* check_memory.c */
-ni_check_fn ni_check_init, ni_check_host_name; /* check_process.c */
+ni_check_fn ni_check_links, ni_check_iommu, ni_check_acs;                   /* check_pci.c */
+ni_check_fn ni_check_gpu_nodes, ni_check_gpu_place, ni_check_gdr_drivers, ni_check_imex,
+    ni_check_ibgda;                                                            /* check_gpu.c */
+ni_check_fn ni_check_memlock, ni_check_shm, ni_check_host_name, ni_check_init; /* check_process.c */
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-static void say_rate(struct ni_text *t, int64_t mbps)
+static void put_rate(struct ni_text *t, int64_t mbps)
 {
     ni_putf(t, "%lld", (long long)(mbps / 1000));
     if (mbps % 1000)
@@ -13,7 +13,7 @@ static void say_rate(struct ni_text *t, int64_t mbps)
     ni_put(t, " Gb/s");
 }
 
-/* Whether the HCA belongs to a GPU: below one switch with it, or nearer than any HCA in use. */
+/* Whether the HCA belongs to a GPU: below one switch with it, or nearer than any chosen HCA. */
 static bool is_near(const struct ni_inventory *inv, const struct ni_plan *plan, int hca)
 {
     for (unsigned g = 0; g < inv->n_gpu; g++) {
@@ -43,8 +43,8 @@ void ni_note_slow_rails(const struct ni_facts *facts, const struct ni_plan *plan
                 port->mbps.v * 2 >= sister->mbps.v)
                 continue;
             ni_report(f, NI_F_RAIL_SLOW, ni_port_text(inv, at, name),
-                      "%lld Gb/s and left out, but near a GPU and of the same kind as %s (PCI "
-                      "device 0x%04x), which runs at %lld: a rail that has lost speed",
+                      "left out, for it runs at %lld Gb/s; but it is near a GPU, and %s, of the "
+                      "same kind (PCI device 0x%04x), runs at %lld: a rail that has lost speed",
                       (long long)(port->mbps.v / 1000), ni_port_text(inv, plan->chosen[i], other),
                       hca->kind, (long long)(sister->mbps.v / 1000));
             break;
@@ -52,181 +52,146 @@ void ni_note_slow_rails(const struct ni_facts *facts, const struct ni_plan *plan
     }
 }
 
-enum ni_outcome ni_check_rate(const struct ni_facts *facts, const struct ni_plan *plan,
-                              struct ni_findings *f)
+void ni_check_rate(struct ni_checkup *c)
 {
-    const struct ni_inventory *inv = facts->inv;
-    struct ni_seen seen = {0};
+    const struct ni_inventory *inv = c->inv;
+    const struct ni_plan *plan = c->plan;
     int fastest = -1;
     for (unsigned i = 0; i < plan->n_chosen; i++) {
-        const struct ni_port *port = &inv->port[plan->chosen[i]];
-        bool known = port->mbps.known == NI_KNOWN;
-        seen.judged += known;
-        seen.unknown += !known;
-        if (known && (fastest < 0 || port->mbps.v > inv->port[fastest].mbps.v))
+        const struct ni_num rate = inv->port[plan->chosen[i]].mbps;
+        if (ni_saw(c, rate.known == NI_KNOWN) &&
+            (fastest < 0 || rate.v > inv->port[fastest].mbps.v))
             fastest = plan->chosen[i];
     }
     for (unsigned i = 0; fastest >= 0 && i < plan->n_chosen; i++) {
-        const struct ni_port *port = &inv->port[plan->chosen[i]];
+        const struct ni_num rate = inv->port[plan->chosen[i]].mbps;
+        const struct ni_num most = inv->port[fastest].mbps;
         char name[NI_DEV_NAME + 8], other[NI_DEV_NAME + 8], slow[32], fast[32];
         struct ni_text s = ni_text_on(slow, sizeof(slow)), q = ni_text_on(fast, sizeof(fast));
-        if (port->mbps.known != NI_KNOWN || port->mbps.v >= inv->port[fastest].mbps.v)
+        if (rate.known != NI_KNOWN || rate.v >= most.v)
             continue;
-        say_rate(&s, port->mbps.v);
-        say_rate(&q, inv->port[fastest].mbps.v);
-        ni_report(f, NI_F_RAIL_RATE_DIFFERS, ni_port_text(inv, plan->chosen[i], name),
-                  "runs at %s, %s at %s: all rails go at the pace of this one", slow,
+        put_rate(&s, rate.v);
+        put_rate(&q, most.v);
+        ni_report(c->f, NI_F_RAIL_RATE_DIFFERS, ni_port_text(inv, plan->chosen[i], name),
+                  "runs at %s, %s at %s: NCCL makes all rails as slow as this one", slow,
                   ni_port_text(inv, fastest, other), fast);
     }
-    ni_note_slow_rails(facts, plan, f);
-    return ni_seen_outcome(&seen);
+    ni_note_slow_rails(c->facts, plan, c->f);
 }
 
 /* An HCA of the node below one PCI switch with the GPU, not the pod's, of the kind of link that is in
    use and not much slower; -1. */
-static int neighbour(const struct ni_inventory *inv, const struct ni_plan *plan, unsigned gpu)
+static int neighbour(const struct ni_checkup *c, unsigned gpu)
 {
-    const struct ni_port *used = &inv->port[plan->chosen[0]];
-    for (unsigned i = 0; i < inv->n_port; i++) {
-        const struct ni_port *port = &inv->port[i];
-        if (!ni_is_given(&inv->hca[port->hca]) &&
-            plan->distance[gpu][port->hca] != NI_DIST_UNKNOWN &&
-            plan->distance[gpu][port->hca] <= NI_DIST_PXB && port->state.known == NI_KNOWN &&
-            port->state.v == NI_PORT_ACTIVE && port->link == used->link &&
-            port->mbps.known == NI_KNOWN && port->mbps.v * 2 >= used->mbps.v)
+    const struct ni_port *used = &c->inv->port[c->plan->chosen[0]];
+    for (unsigned i = 0; i < c->inv->n_port; i++) {
+        const struct ni_port *port = &c->inv->port[i];
+        const enum ni_distance d = c->plan->distance[gpu][port->hca];
+        if (!ni_is_given(&c->inv->hca[port->hca]) && d != NI_DIST_UNKNOWN && d <= NI_DIST_PXB &&
+            port->state.known == NI_KNOWN && port->state.v == NI_PORT_ACTIVE &&
+            port->link == used->link && port->mbps.known == NI_KNOWN &&
+            port->mbps.v * 2 >= used->mbps.v)
             return port->hca;
     }
     return -1;
 }
 
-/* The pod's HCA that is nearest to the GPU, in use or not; -1. */
-static int nearest_given(const struct ni_inventory *inv, const struct ni_plan *plan, unsigned gpu)
+/* The pod's HCA that is nearest to the GPU, chosen or not; -1. */
+static int nearest_given(const struct ni_checkup *c, unsigned gpu)
 {
     int best = -1;
-    for (unsigned h = 0; h < inv->n_hca; h++) {
-        enum ni_distance d = plan->distance[gpu][h];
-        if (ni_is_given(&inv->hca[h]) && d != NI_DIST_UNKNOWN &&
-            (best < 0 || d < plan->distance[gpu][best]))
+    for (unsigned h = 0; h < c->inv->n_hca; h++) {
+        enum ni_distance d = c->plan->distance[gpu][h];
+        if (ni_is_given(&c->inv->hca[h]) && d != NI_DIST_UNKNOWN &&
+            (best < 0 || d < c->plan->distance[gpu][best]))
             best = (int)h;
     }
     return best;
 }
 
-enum ni_outcome ni_check_given(const struct ni_facts *facts, const struct ni_plan *plan,
-                               struct ni_findings *f)
+void ni_check_given(struct ni_checkup *c)
 {
-    const struct ni_inventory *inv = facts->inv;
-    struct ni_seen seen = {0};
+    const struct ni_inventory *inv = c->inv;
     struct ni_list gpus;
     int offered = -1, given = -1;
-    unsigned of = 0;
-    if (plan->n_chosen == 0 || inv->gdr.c2c || facts->policy->hcas)
-        return NI_CHECK_IDLE;
+    unsigned first = 0; /* GPU that has an HCA near it, but none of the pod's */
+    if (c->plan->n_chosen == 0 || inv->gdr.c2c || c->facts->policy->hcas)
+        return;
     ni_list_begin(&gpus);
     for (unsigned g = 0; g < inv->n_gpu; g++) {
         char bdf[NI_BDF_TEXT];
-        int own = nearest_given(inv, plan, g), other = neighbour(inv, plan, g);
-        seen.judged += own >= 0;
-        seen.unknown += own < 0;
-        if (own < 0 || plan->distance[g][own] <= NI_DIST_PXB || other < 0)
+        int own = nearest_given(c, g), other = neighbour(c, g);
+        if (!ni_saw(c, own >= 0) || c->plan->distance[g][own] <= NI_DIST_PXB || other < 0)
             continue;
         if (offered < 0) {
             offered = other;
             given = own;
-            of = g;
+            first = g;
         }
         ni_list_add(&gpus, ni_bdf_text(inv->gpu[g].bdf, bdf));
     }
     if (offered >= 0)
-        ni_report(f, NI_F_RAIL_MISSING, ni_list_end(&gpus),
-                  "the node has %s near it (%s), which the pod was not given; the nearest of the "
-                  "pod's own is %s (%s)",
-                  inv->hca[offered].name, ni_distance_text(plan->distance[of][offered]),
-                  inv->hca[given].name, ni_distance_text(plan->distance[of][given]));
-    return ni_seen_outcome(&seen);
+        ni_report(c->f, NI_F_RAIL_MISSING, ni_list_end(&gpus),
+                  "the node has %s near this GPU (%s), but the pod was not given it; the nearest "
+                  "HCA of the pod is %s (%s)",
+                  inv->hca[offered].name, ni_distance_text(c->plan->distance[first][offered]),
+                  inv->hca[given].name, ni_distance_text(c->plan->distance[first][given]));
 }
 
-/* The MTU that bounds a RoCE port: its function's own interface, else that of its GID. */
-static struct ni_num port_mtu(const struct ni_inventory *inv, const struct ni_plan *plan, int port,
-                              const char **ret_ifname)
+/* The interface that bounds a RoCE port: its function's own, else that of its GID; NULL. */
+static const struct ni_netdev *netdev_of(const struct ni_checkup *c, int port)
 {
-    const struct ni_health_hca *h = &inv->health.hca[inv->port[port].hca];
-    int gid = plan->port[port].gid;
-    *ret_ifname = h->netdev;
-    if (h->netdev_known == NI_KNOWN)
-        return h->mtu;
-    const struct ni_netdev *d = gid < 0 ? NULL : ni_find_netdev(inv, inv->gid[gid].ndev);
-    if (!d)
-        return (struct ni_num){0, NI_UNSET};
-    *ret_ifname = d->name;
-    return d->mtu;
+    const int own = c->inv->hca[c->inv->port[port].hca].netdev, gid = c->plan->port[port].gid;
+    return own >= 0   ? &c->inv->netdev[own]
+           : gid >= 0 ? ni_find_netdev(c->inv, c->inv->gid[gid].ndev)
+                      : NULL;
 }
 
-enum ni_outcome ni_check_mtu(const struct ni_facts *facts, const struct ni_plan *plan,
-                             struct ni_findings *f)
+void ni_check_mtu(struct ni_checkup *c)
 {
-    enum {
-        FOR_4096 = 4200
-    }; /* 4096 bytes and the headers of RoCE (drivers/infiniband/core/verbs.c iboe_get_mtu) */
-    const struct ni_inventory *inv = facts->inv;
-    const char *small_if = "", *large_if = "", *ifname;
-    int small = -1, large = -1;
-    int64_t least = 0, most = 0;
-    struct ni_seen seen = {0};
-    for (unsigned i = 0; i < plan->n_chosen; i++) {
-        int at = plan->chosen[i];
-        if (inv->port[at].link != NI_LINK_ROCE)
+    /* 4096 bytes and the headers of RoCE (drivers/infiniband/core/verbs.c iboe_get_mtu) */
+    enum { FOR_4096 = 4200 };
+    const struct ni_netdev *small = NULL, *large = NULL;
+    char a[NI_DEV_NAME + 8] = "", b[NI_DEV_NAME + 8] = "";
+    for (unsigned i = 0; i < c->plan->n_chosen; i++) {
+        const int at = c->plan->chosen[i];
+        const struct ni_netdev *d = netdev_of(c, at);
+        if (c->inv->port[at].link != NI_LINK_ROCE || !ni_saw(c, d && d->mtu.known == NI_KNOWN))
             continue;
-        struct ni_num mtu = port_mtu(inv, plan, at, &ifname);
-        bool known = mtu.known == NI_KNOWN;
-        seen.judged += known;
-        seen.unknown += !known;
-        if (known && (small < 0 || mtu.v < least)) {
-            small = at;
-            least = mtu.v;
-            small_if = ifname;
+        if (!small || d->mtu.v < small->mtu.v) {
+            small = d;
+            ni_port_text(c->inv, at, a);
         }
-        if (known && (large < 0 || mtu.v > most)) {
-            large = at;
-            most = mtu.v;
-            large_if = ifname;
+        if (!large || d->mtu.v > large->mtu.v) {
+            large = d;
+            ni_port_text(c->inv, at, b);
         }
     }
-    char a[NI_DEV_NAME + 8], b[NI_DEV_NAME + 8];
-    if (small >= 0 && least != most)
-        ni_report(f, NI_F_RAIL_MTU_DIFFERS, ni_port_text(inv, small, a),
-                  "MTU %lld on %s, but %lld on %s (%s): a rail of its own size, and retries where "
-                  "the switch drops what is too large",
-                  (long long)least, small_if, (long long)most, large_if,
-                  ni_port_text(inv, large, b));
-    else if (small >= 0 && most < FOR_4096)
-        ni_report(f, NI_F_RAIL_MTU_SMALL, ni_port_text(inv, small, a),
+    if (small && large && small->mtu.v != large->mtu.v)
+        ni_report(c->f, NI_F_RAIL_MTU_DIFFERS, a,
+                  "MTU %lld on %s, but %lld on %s (%s): the rails use packets of different size, "
+                  "and retry where a switch drops those that are too large",
+                  (long long)small->mtu.v, small->name, (long long)large->mtu.v, large->name, b);
+    else if (small && small->mtu.v < FOR_4096)
+        ni_report(c->f, NI_F_RAIL_MTU_SMALL, a,
                   "MTU %lld on %s and all other rails: RoCE packets carry %d bytes instead of 4096",
-                  (long long)most, small_if, most < 2200 ? 1024 : 2048);
-    return ni_seen_outcome(&seen);
+                  (long long)small->mtu.v, small->name, small->mtu.v < 2200 ? 1024 : 2048);
 }
 
-enum ni_outcome ni_check_firmware(const struct ni_facts *facts, const struct ni_plan *plan,
-                                  struct ni_findings *f)
+void ni_check_firmware(struct ni_checkup *c)
 {
-    const struct ni_inventory *inv = facts->inv;
-    const struct ni_health_hca *health = inv->health.hca;
-    struct ni_seen seen = {0};
-    for (unsigned i = 0; i < inv->n_hca; i++) {
-        if (!ni_is_kept(inv, plan, i))
+    const struct ni_hca *hca = c->inv->hca;
+    for (unsigned i = 0; i < c->inv->n_hca; i++) {
+        if (!ni_is_chosen(c->inv, c->plan, (int)i) || !ni_saw(c, hca[i].fw[0] && hca[i].type[0]))
             continue;
-        bool known = health[i].fw[0] && health[i].type[0];
-        seen.judged += known;
-        seen.unknown += !known;
-        for (unsigned k = 0; known && k < i; k++) { /* the first of its type is the measure */
-            if (!ni_is_kept(inv, plan, k) || strcmp(health[k].type, health[i].type) != 0)
+        for (unsigned k = 0; k < i; k++) { /* the first of its type is the measure */
+            if (!ni_is_chosen(c->inv, c->plan, (int)k) || strcmp(hca[k].type, hca[i].type) != 0)
                 continue;
-            if (strcmp(health[k].fw, health[i].fw) != 0)
-                ni_report(f, NI_F_RAIL_FIRMWARE_DIFFERS, inv->hca[i].name,
-                          "firmware %s, %s has %s; both are %s", health[i].fw, inv->hca[k].name,
-                          health[k].fw, health[i].type);
+            if (strcmp(hca[k].fw, hca[i].fw) != 0)
+                ni_report(c->f, NI_F_RAIL_FIRMWARE_DIFFERS, hca[i].name,
+                          "firmware %s, but %s has %s; both are %s", hca[i].fw, hca[k].name,
+                          hca[k].fw, hca[i].type);
             break;
         }
     }
-    return ni_seen_outcome(&seen);
 }

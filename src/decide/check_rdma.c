@@ -1,218 +1,200 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of the pod's RDMA devices: can they be seen, opened, and is there a link. */
+/* Checks of the pod's RDMA devices: can they be seen and opened, is there a link, and what went wrong
+   on it. */
 #include <string.h>
 
 #include "check.h"
 
 /* In exclusive mode a device is seen in one network namespace only
    (drivers/infiniband/core/device.c). */
-enum ni_outcome ni_check_visible(const struct ni_facts *facts, const struct ni_plan *plan,
-                                 struct ni_findings *f)
+void ni_check_netns(struct ni_checkup *c)
 {
-    const struct ni_inventory *inv = facts->inv;
-    (void)plan;
-    if (inv->health.netns_mode == NI_NETNS_UNKNOWN)
-        return inv->n_hca > 0 ? NI_CHECK_UNKNOWN : NI_CHECK_IDLE;
-    if (inv->health.netns_mode == NI_NETNS_SHARED)
-        return NI_CHECK_OK;
-    for (unsigned i = 0; i < inv->n_claim; i++) {
-        const struct ni_claim *c = &inv->claim[i];
-        if (c->state == NI_CLAIM_NOT_RDMA)
-            ni_report(f, NI_F_RDMA_NETNS_EXCLUSIVE, c->id,
-                      "RDMA devices are separated by network namespace (netns_mode exclusive) and "
-                      "this one's is not in the pod's: `NET/IB : No device found.`, sockets are "
-                      "used");
+    const struct ni_inventory *inv = c->inv;
+    if (inv->netns_mode != NI_NETNS_UNKNOWN || inv->n_hca > 0)
+        (void)ni_saw(c, inv->netns_mode != NI_NETNS_UNKNOWN);
+    for (unsigned i = 0; inv->netns_mode == NI_NETNS_EXCLUSIVE && i < inv->n_claim; i++) {
+        if (inv->claim[i].state == NI_CLAIM_NOT_RDMA)
+            ni_report(c->f, NI_F_RDMA_NETNS_EXCLUSIVE, inv->claim[i].id,
+                      "each RDMA device of this node is in one network namespace only (netns_mode "
+                      "exclusive), and this one is not in the pod's: NCCL says `NET/IB : No device "
+                      "found.` and uses sockets");
     }
-    return NI_CHECK_OK;
 }
 
-static void note_node(const struct ni_hca *h, struct ni_findings *f)
+void ni_check_nodes(struct ni_checkup *c)
 {
-    enum ni_known known = ni_known_of(h->uverbs.err);
-    char buf[96];
-    struct ni_text t = ni_text_on(buf, sizeof(buf));
-    if (ni_put_node(&h->uverbs, &t))
-        ni_report(f,
-                  known == NI_KNOWN || known == NI_ABSENT ? NI_F_HCA_NODE_MISSING
-                                                          : NI_F_HCA_NODE_DENIED,
-                  h->name,
-                  "%s: `NET/IB : Unable to open device %s`, NCCL goes without this HCA, over "
-                  "sockets where it has no other",
-                  buf, h->name);
-}
-
-enum ni_outcome ni_check_nodes(const struct ni_facts *facts, const struct ni_plan *plan,
-                               struct ni_findings *f)
-{
-    const struct ni_inventory *inv = facts->inv;
-    struct ni_seen seen = {0};
-    (void)plan;
-    for (unsigned i = 0; i < inv->n_hca; i++) {
-        const enum ni_known known = inv->hca[i].uverbs.known;
-        if (!ni_is_given(&inv->hca[i]))
+    for (unsigned i = 0; i < c->inv->n_hca; i++) {
+        const struct ni_hca *h = &c->inv->hca[i];
+        const enum ni_known node = h->uverbs.known, opens = ni_known_of(h->uverbs.err);
+        char why[96];
+        struct ni_text t = ni_text_on(why, sizeof(why));
+        if (!ni_is_given(h))
             continue;
-        seen.judged += known == NI_KNOWN || known == NI_ABSENT;
-        seen.unknown += known != NI_KNOWN && known != NI_ABSENT;
-        note_node(&inv->hca[i], f);
+        (void)ni_saw(c, node == NI_KNOWN || node == NI_ABSENT);
+        if (ni_put_node(&h->uverbs, &t))
+            ni_report(c->f,
+                      opens == NI_KNOWN || opens == NI_ABSENT ? NI_F_HCA_NODE_MISSING
+                                                              : NI_F_HCA_NODE_DENIED,
+                      h->name,
+                      "%s: NCCL says `NET/IB : Unable to open device %s` and goes without this "
+                      "HCA, over sockets if it has no other",
+                      why, h->name);
     }
-    return ni_findings_has(f, NI_F_HCA_NODE_MISSING) || ni_findings_has(f, NI_F_HCA_NODE_DENIED)
-               ? NI_CHECK_FOUND
-               : ni_seen_outcome(&seen);
+    c->told =
+        ni_findings_has(c->f, NI_F_HCA_NODE_MISSING) || ni_findings_has(c->f, NI_F_HCA_NODE_DENIED);
 }
 
-/* enum ib_port_phys_state, include/rdma/ib_verbs.h */
-enum {
-    PHYS_POLLING = 2,
-    PHYS_DISABLED = 3,
-    PHYS_TRAINING = 4,
-    PHYS_LINK_UP = 5,
-    PHYS_RECOVERY = 6
-};
-
-static void judge_port(const struct ni_inventory *inv, unsigned at, struct ni_findings *f)
+/* Why a port is not ACTIVE, as far as its physical state says (enum ib_port_phys_state,
+   include/rdma/ib_verbs.h). */
+static void judge_port(struct ni_checkup *c, unsigned at)
 {
-    const struct ni_port *port = &inv->port[at];
-    const struct ni_hca *hca = &inv->hca[port->hca];
-    const struct ni_health_hca *h = &inv->health.hca[port->hca];
+    enum { POLLING = 2, DISABLED = 3, TRAINING = 4, LINK_UP = 5, RECOVERY = 6 };
+    const struct ni_port *port = &c->inv->port[at];
+    const struct ni_hca *hca = &c->inv->hca[port->hca];
+    const int64_t state = port->phys_state.v;
     char name[NI_DEV_NAME + 8];
-    ni_port_text(inv, (int)at, name);
-    switch (inv->health.phys_state[at].v) {
-    case PHYS_DISABLED:
-        ni_report(f, NI_F_HCA_PORT_DISABLED, name, "physical state Disabled: %s%s",
-                  hca->is_vf ? "the VF is attached to no network, or its link state is disable"
+    ni_port_text(c->inv, (int)at, name);
+    if (state == DISABLED)
+        ni_report(c->f, NI_F_HCA_PORT_DISABLED, name, "physical state Disabled: %s%s",
+                  hca->is_vf ? "the VF is attached to no network, or its link state is `disable`"
                   : port->link == NI_LINK_ROCE ? "its interface is down or has no carrier"
                                                : "the port is switched off",
-                  h->netdev_known == NI_ABSENT ? "; it has no interface in this pod" : "");
-        break;
-    case PHYS_POLLING:
-    case PHYS_TRAINING:
-    case PHYS_RECOVERY:
-        ni_report(f, NI_F_HCA_PORT_POLLING, name, "physical state %s: no stable signal on the link",
-                  inv->health.phys_state[at].v == PHYS_POLLING    ? "Polling"
-                  : inv->health.phys_state[at].v == PHYS_TRAINING ? "PortConfigurationTraining"
-                                                                  : "LinkErrorRecovery");
-        break;
-    case PHYS_LINK_UP:
-        if (port->link == NI_LINK_IB)
-            ni_report(f, NI_F_HCA_PORT_NO_SM, name,
-                      "the link is up, but the port is not ACTIVE: no subnet manager has "
-                      "configured it");
-        break;
-    default:
-        break;
-    }
+                  hca->netdev_known == NI_ABSENT ? "; it has no interface in this pod" : "");
+    else if (state == POLLING || state == TRAINING || state == RECOVERY)
+        ni_report(c->f, NI_F_HCA_PORT_POLLING, name,
+                  "physical state %s: the link has no stable signal",
+                  state == POLLING    ? "Polling"
+                  : state == TRAINING ? "PortConfigurationTraining"
+                                      : "LinkErrorRecovery");
+    else if (state == LINK_UP && port->link == NI_LINK_IB)
+        ni_report(c->f, NI_F_HCA_PORT_NO_SM, name,
+                  "the link is up, but no subnet manager has made the port ACTIVE");
 }
 
-enum ni_outcome ni_check_ports(const struct ni_facts *facts, const struct ni_plan *plan,
-                               struct ni_findings *f)
+void ni_check_ports(struct ni_checkup *c)
 {
-    const struct ni_inventory *inv = facts->inv;
-    struct ni_seen seen = {0};
-    (void)plan;
-    for (unsigned i = 0; i < inv->n_port; i++) {
-        const struct ni_port *port = &inv->port[i];
-        if (!ni_is_given(&inv->hca[port->hca]))
-            continue;
-        bool known = port->state.known == NI_KNOWN;
-        seen.judged += known;
-        seen.unknown += !known;
-        if (known && port->state.v != NI_PORT_ACTIVE && inv->health.phys_state[i].known == NI_KNOWN)
-            judge_port(inv, i, f);
+    for (unsigned i = 0; i < c->inv->n_port; i++) {
+        const struct ni_port *port = &c->inv->port[i];
+        if (ni_is_given(&c->inv->hca[port->hca]) && ni_saw(c, port->state.known == NI_KNOWN) &&
+            port->state.v != NI_PORT_ACTIVE && port->phys_state.known == NI_KNOWN)
+            judge_port(c, i);
     }
-    /* The rule hca.ports has told which are down. */
-    return ni_findings_has(f, NI_F_HCA_PORT_DOWN) ? NI_CHECK_FOUND : ni_seen_outcome(&seen);
+    c->told = ni_findings_has(c->f, NI_F_HCA_PORT_DOWN); /* by the rule hca.ports */
 }
 
-static bool has_own_gid(const struct ni_inventory *inv, const struct ni_hca *h)
+static bool has_own_gid(const struct ni_inventory *inv, const struct ni_port *port)
 {
-    for (unsigned i = 0; i < h->n_port; i++) {
-        const struct ni_port *port = &inv->port[h->first_port + (int)i];
-        for (unsigned k = 0; k < port->n_gid; k++) {
-            if (ni_port_gid(inv, port, k)->own != NI_OWN_FOREIGN)
-                return true;
-        }
-    }
-    return false;
-}
-
-static bool has_active_roce(const struct ni_inventory *inv, const struct ni_hca *h)
-{
-    for (unsigned i = 0; i < h->n_port; i++) {
-        const struct ni_port *port = &inv->port[h->first_port + (int)i];
-        if (port->link == NI_LINK_ROCE && port->state.known == NI_KNOWN &&
-            port->state.v == NI_PORT_ACTIVE)
+    for (unsigned i = 0; i < port->n_gid; i++) {
+        if (ni_port_gid(inv, port, i)->own != NI_OWN_FOREIGN)
             return true;
     }
     return false;
 }
 
 /* A VF comes with an interface. A shared PF does not: its GIDs are those of macvlan interfaces. */
-enum ni_outcome ni_check_netdevs(const struct ni_facts *facts, const struct ni_plan *plan,
-                                 struct ni_findings *f)
+void ni_check_netdevs(struct ni_checkup *c)
 {
-    const struct ni_inventory *inv = facts->inv;
-    struct ni_seen seen = {0};
-    (void)plan;
-    for (unsigned i = 0; i < inv->n_hca; i++) {
-        const struct ni_hca *h = &inv->hca[i];
-        enum ni_known netdev = inv->health.hca[i].netdev_known;
-        if (!ni_is_given(&inv->hca[i]) || !h->is_vf || !has_active_roce(inv, h))
+    for (unsigned i = 0; i < c->inv->n_hca; i++) {
+        const struct ni_hca *h = &c->inv->hca[i];
+        bool active = false, own_gid = false;
+        for (unsigned k = 0; k < h->n_port; k++) {
+            const struct ni_port *port = &c->inv->port[h->first_port + (int)k];
+            active = active || (port->link == NI_LINK_ROCE && port->state.known == NI_KNOWN &&
+                                port->state.v == NI_PORT_ACTIVE);
+            own_gid = own_gid || has_own_gid(c->inv, port);
+        }
+        if (!ni_is_given(h) || !h->is_vf || !active)
             continue;
-        bool known = netdev == NI_KNOWN || netdev == NI_ABSENT;
-        seen.judged += known;
-        seen.unknown += !known;
-        if (netdev == NI_ABSENT && !has_own_gid(inv, h))
-            ni_report(f, NI_F_HCA_NETDEV_NONE, h->name,
-                      "the VF's link is up, but its interface is not in this pod: none of its GIDs "
-                      "is the pod's, and an NCCL_SOCKET_IFNAME that names it ends in `no socket "
-                      "interface found`");
+        (void)ni_saw(c, h->netdev_known == NI_KNOWN || h->netdev_known == NI_ABSENT);
+        if (h->netdev_known == NI_ABSENT && !own_gid)
+            ni_report(c->f, NI_F_HCA_NETDEV_NONE, h->name,
+                      "the VF's link is up, but its interface is not in this pod: no GID of the VF "
+                      "is the pod's, and NCCL ends with `no socket interface found` if "
+                      "NCCL_SOCKET_IFNAME names that interface");
     }
-    return ni_seen_outcome(&seen);
 }
 
-enum ni_outcome ni_check_cm(const struct ni_facts *facts, const struct ni_plan *plan,
-                            struct ni_findings *f)
+void ni_check_cm(struct ni_checkup *c)
 {
-    const struct ni_inventory *inv = facts->inv;
+    const enum ni_known cm = c->inv->rdma_cm;
     bool any = false;
-    (void)plan;
-    for (unsigned i = 0; i < inv->n_hca; i++)
-        any = any || (ni_is_given(&inv->hca[i]) && inv->hca[i].uverbs.known == NI_KNOWN);
-    if (!any)
-        return NI_CHECK_IDLE;
-    if (inv->health.rdma_cm == NI_UNSET)
-        return NI_CHECK_UNKNOWN;
-    if (inv->health.rdma_cm != NI_KNOWN)
-        ni_report(f, NI_F_RDMA_CM_MISSING, "/dev/infiniband/rdma_cm",
-                  "%s: rdma_create_event_channel of librdmacm fails; NCCL does not use it",
-                  inv->health.rdma_cm == NI_ABSENT ? "not in the container" : "cannot be opened");
-    return NI_CHECK_OK;
+    for (unsigned i = 0; i < c->inv->n_hca; i++)
+        any = any || (ni_is_given(&c->inv->hca[i]) && c->inv->hca[i].uverbs.known == NI_KNOWN);
+    if (any && ni_saw(c, cm != NI_UNSET) && cm != NI_KNOWN)
+        ni_report(c->f, NI_F_RDMA_CM_MISSING, "/dev/infiniband/rdma_cm",
+                  "%s: programs that use librdmacm fail; NCCL does not use it",
+                  cm == NI_ABSENT ? "not in the container" : "cannot be opened");
 }
 
 /* A process has one handle for each HCA it opens, and objects are its PDs, CQs, QPs and MRs
    together (Documentation/admin-guide/cgroup-v1/rdma.rst). */
-enum ni_outcome ni_check_cgroup(const struct ni_facts *facts, const struct ni_plan *plan,
-                                struct ni_findings *f)
+void ni_check_cgroup(struct ni_checkup *c)
 {
     enum { FEW_OBJECTS = 2048 }; /* eight ranks, each some connections to its peers over each HCA */
-    const struct ni_inventory *inv = facts->inv;
-    int64_t ranks = inv->n_gpu > 0 ? (int64_t)inv->n_gpu : 1;
-    struct ni_seen seen = {0};
-    (void)plan;
-    for (unsigned i = 0; i < inv->n_hca; i++) {
-        const struct ni_health_hca *h = &inv->health.hca[i];
-        if (!ni_is_given(&inv->hca[i]))
-            continue;
-        if (h->handles.known != NI_KNOWN || h->objects.known != NI_KNOWN) {
-            seen.unknown++;
-            continue;
-        }
-        seen.judged++;
-        if (h->handles.v < ranks || h->objects.v < FEW_OBJECTS)
-            ni_report(f, NI_F_RDMA_CGROUP_LOW, inv->hca[i].name,
-                      "the RDMA cgroup allows hca_handle=%lld hca_object=%lld: `Call to "
-                      "ibv_create_qp failed with error Resource temporarily unavailable`",
-                      (long long)h->handles.v, (long long)h->objects.v);
+    const int64_t ranks = c->inv->n_gpu > 0 ? (int64_t)c->inv->n_gpu : 1;
+    for (unsigned i = 0; i < c->inv->n_hca; i++) {
+        const struct ni_hca *h = &c->inv->hca[i];
+        if (ni_is_given(h) &&
+            ni_saw(c, h->handles.known == NI_KNOWN && h->objects.known == NI_KNOWN) &&
+            (h->handles.v < ranks || h->objects.v < FEW_OBJECTS))
+            ni_report(
+                c->f, NI_F_RDMA_CGROUP_LOW, h->name,
+                "the RDMA cgroup allows only hca_handle=%lld hca_object=%lld: NCCL says `Call "
+                "to ibv_create_qp failed with error Resource temporarily unavailable`",
+                (long long)h->handles.v, (long long)h->objects.v);
     }
-    return ni_seen_outcome(&seen);
+}
+
+/* "62 days at most: symbol_error 3412, link_downed 14" of the wire, or of the function. */
+static void judge_counters(struct ni_checkup *c, unsigned at, bool link)
+{
+    const struct ni_port *port = &c->inv->port[at];
+    const struct ni_num uptime = c->inv->self.uptime;
+    char name[NI_DEV_NAME + 8], list[280];
+    struct ni_text t = ni_text_on(list, sizeof(list));
+    bool any = false;
+    ni_put(&t, "since the driver was loaded");
+    if (uptime.known == NI_KNOWN)
+        ni_putf(&t, ", %lld days at most", (long long)(uptime.v / 86400) + 1);
+    for (unsigned i = 0; i < NI_N_COUNTER; i++) {
+        const struct ni_counter *of = &ni_counters[i];
+        const struct ni_num n = port->counter[i];
+        if (of->link != link || n.known != NI_KNOWN || n.v < of->least)
+            continue;
+        ni_putf(&t, "%s%s %lld", any ? ", " : ": ", strchr(of->file, '/') + 1, (long long)n.v);
+        any = true;
+    }
+    if (any)
+        ni_report(c->f, link ? NI_F_HCA_ERRORS_LINK : NI_F_HCA_ERRORS_TRANSPORT,
+                  ni_port_text(c->inv, (int)at, name), "%s", list);
+}
+
+void ni_check_counters(struct ni_checkup *c)
+{
+    for (unsigned i = 0; i < c->inv->n_port; i++) {
+        const struct ni_port *port = &c->inv->port[i];
+        bool known = false;
+        for (unsigned k = 0; k < NI_N_COUNTER; k++)
+            known = known || port->counter[k].known == NI_KNOWN;
+        if (!ni_is_given(&c->inv->hca[port->hca]) || !ni_saw(c, known))
+            continue;
+        judge_counters(c, i, true);
+        judge_counters(c, i, false);
+    }
+}
+
+/* mlx5_ib of MLNX_OFED and DOCA puts it into each queue pair that the kernel modifies. */
+void ni_check_traffic_class(struct ni_checkup *c)
+{
+    for (unsigned i = 0; i < c->inv->n_port; i++) {
+        const struct ni_port *port = &c->inv->port[i];
+        const struct ni_num class = port->traffic_class;
+        char name[NI_DEV_NAME + 8];
+        if (ni_is_given(&c->inv->hca[port->hca]) && port->link == NI_LINK_ROCE &&
+            ni_saw(c, class.known == NI_KNOWN) && class.v >= 0)
+            ni_report(c->f, NI_F_HCA_TRAFFIC_CLASS, ni_port_text(c->inv, (int)i, name),
+                      "the driver gives each queue pair traffic class %lld (DSCP %lld), whatever "
+                      "NCCL_IB_TC says; queue pairs made through DevX (GIN, IBGDA) keep their own",
+                      (long long)class.v, (long long)class.v >> 2);
+    }
 }

@@ -37,7 +37,7 @@ static bool is_held_by_option(const struct ni_facts *facts)
 void ni_memlock_why(const struct ni_facts *facts, struct ni_text *t)
 {
     const struct ni_self *s = &facts->inv->self;
-    const enum ni_known nosuid = facts->inv->health.nosuid;
+    const enum ni_known nosuid = facts->inv->self.nosuid;
     const bool may_raise = ni_may_raise_memlock(s);
     if (may_raise && facts->policy->memlock == NI_MEMLOCK_MAX) {
         ni_put(t, "CAP_SYS_RESOURCE is there, but the kernel or a seccomp filter did not let the "

@@ -278,7 +278,7 @@ static void hca_list(const struct ni_facts *facts, struct ni_plan *plan, struct 
         struct ni_text t = ni_text_on(node, sizeof(node));
         ni_putf(&list, "%s%s:%u", i ? "," : "=", h->name, ni_chosen_port(facts, plan, i)->num);
         /* doctor has an error for it, with the reason that fits (check_rdma.c) */
-        if (!inv->health.asked && ni_put_node(&h->uverbs, &t))
+        if (!inv->for_doctor && ni_put_node(&h->uverbs, &t))
             ni_report(f, NI_F_HCA_NODE_LOST, h->name,
                       "%s: NCCL goes without this HCA, over sockets where it has no other", node);
     }

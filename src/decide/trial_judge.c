@@ -137,7 +137,7 @@ static const struct {
 /* What stands between HCA and memory, if it can be told. */
 static void put_iommu(const struct judge *j, struct ni_text *m)
 {
-    const struct ni_iommu *iommu = &j->facts->inv->health.hca[j->hca].iommu;
+    const struct ni_iommu *iommu = &j->facts->inv->hca[j->hca].iommu;
     const bool known = iommu->group.known == NI_KNOWN && iommu->type_known == NI_KNOWN;
     const bool identity = known && strcmp(iommu->type, "identity") == 0;
     if (known)

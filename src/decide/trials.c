@@ -33,7 +33,7 @@ static bool is_missed(const struct ni_facts *facts, const struct ni_plan *plan, 
     const struct ni_port *port = &inv->port[at];
     if (!ni_is_given(&inv->hca[port->hca]) || !ni_is_told(inv->source) ||
         !ni_is_listed(facts, at) ||
-        ni_is_kept(inv, plan, (unsigned)port->hca)) /* of two ports one may be without a cable */
+        ni_is_chosen(inv, plan, port->hca)) /* of two ports one may be without a cable */
         return false;
     return (port->state.known == NI_KNOWN && port->state.v != NI_PORT_ACTIVE) ||
            (port->link == NI_LINK_ROCE && ni_best_gid(inv, port, false) < 0);

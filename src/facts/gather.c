@@ -59,8 +59,7 @@ static bool has_active_port(const struct ni_inventory *inv, const struct ni_hca 
     return false;
 }
 
-/* The function's own netdev, if it is in this namespace. */
-static void probe_own_netdev(struct ni_probe *p, struct ni_hca *h)
+void ni_probe_own_netdev(struct ni_probe *p, struct ni_hca *h)
 {
     char dev[NI_PATH], dir[NI_PATH + 8];
     h->netdev = -1;
@@ -68,11 +67,12 @@ static void probe_own_netdev(struct ni_probe *p, struct ni_hca *h)
         return;
     (void)ni_format(dir, sizeof(dir), "%s/net", dev);
     int err = ni_list(p->root, &p->names, "%s", dir);
-    if (err < 0)
-        ni_note_unreadable(p, dir, err);
-    for (unsigned i = 0; i < p->names.n && h->netdev < 0; i++) {
-        if (ni_is_name(ni_span_of(p->names.name[i]), NI_IF_NAME))
-            h->netdev = ni_add_netdev(p, p->names.name[i]);
+    h->netdev_known = err < 0 ? ni_known_of(ni_note_unreadable(p, dir, err)) : NI_ABSENT;
+    for (unsigned i = 0; i < p->names.n && h->netdev_known == NI_ABSENT; i++) {
+        if (!ni_is_name(ni_span_of(p->names.name[i]), NI_IF_NAME))
+            continue;
+        h->netdev_known = NI_KNOWN;
+        h->netdev = ni_add_netdev(p, p->names.name[i]);
     }
 }
 
@@ -81,7 +81,7 @@ static void probe_own_netdevs(struct ni_probe *p)
     for (unsigned i = 0; i < p->inv->n_hca; i++) {
         struct ni_hca *h = &p->inv->hca[i];
         if (ni_is_given(h) && has_active_port(p->inv, h))
-            probe_own_netdev(p, h);
+            ni_probe_own_netdev(p, h);
     }
 }
 
@@ -202,8 +202,13 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
         ni_probe_visible(p);
         probe_wanted(p, ~(unsigned)(NI_WANT_UNMERGED | NI_WANT_ALL_NETDEVS));
     }
-    if (ask->health)
-        ni_probe_health(p);
+    if (ask->health) {
+        inv->for_doctor = true;
+        ni_health_rdma(p);
+        ni_health_pci(p);
+        ni_health_drivers(p);
+        ni_health_container(p);
+    }
 }
 
 void ni_gather_more(const struct ni_root *root, const struct ni_env *env, const struct ni_ask *ask,

@@ -219,26 +219,6 @@ static enum ni_known probe_memory_peers(struct ni_probe *p, enum ni_known known)
     return known;
 }
 
-static void probe_kernel(struct ni_probe *p)
-{
-    char buf[128];
-    uint64_t major, minor;
-    ssize_t n = ni_read(p->root, buf, sizeof(buf), "proc/sys/kernel/osrelease");
-    if (n < 0) {
-        ni_note_unreadable(p, "proc/sys/kernel/osrelease", (int)n);
-        return;
-    }
-    size_t a = strspn(buf, "0123456789");
-    size_t b = buf[a] == '.' ? strspn(buf + a + 1, "0123456789") : 0;
-    if (ni_parse_u64((struct ni_span){buf, a}, 999, &major) < 0 ||
-        ni_parse_u64((struct ni_span){buf + a + 1, b}, 9999, &minor) < 0) {
-        ni_note_odd(p, "proc/sys/kernel/osrelease", buf);
-        return;
-    }
-    p->inv->self.kernel_major = (unsigned)major;
-    p->inv->self.kernel_minor = (unsigned)minor;
-}
-
 /* The CPUs that are one piece with their GPU, by implementer and part (arch/arm64/include/asm/
    cputype.h): Neoverse V2 (Grace), NVIDIA's Olympus (Vera), Cortex-X925 and A725 (GB10). Only
    arm64 kernels have the file. */
@@ -300,7 +280,7 @@ void ni_probe_gpus(struct ni_probe *p)
     int err = ni_lines(p->root, open_driver_line, &gdr->open_driver, "proc/driver/nvidia/version");
     if (err < 0)
         gdr->open_driver = ni_known_of(ni_note_unreadable(p, "proc/driver/nvidia/version", err));
-    probe_kernel(p);
+    ni_probe_kernel(p);
     bool dmabuf = ni_has_dmabuf(p->inv) && !ni_users(p, "NCCL_DMABUF_ENABLE");
     if (gdr->peermem == NI_KNOWN)
         gdr->listed = probe_memory_peers(p, NI_ABSENT);

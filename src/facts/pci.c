@@ -34,6 +34,15 @@ int ni_note_missing(struct ni_probe *p, const char *path, int err)
     return err;
 }
 
+enum ni_known ni_note_text(struct ni_probe *p, char *buf, size_t cap, const char *path)
+{
+    ssize_t n = ni_read(p->root, buf, cap, "%s", path);
+    if (n >= 0)
+        return NI_KNOWN;
+    buf[0] = '\0';
+    return ni_known_of(ni_note_unreadable(p, path, (int)n));
+}
+
 enum ni_known ni_is_there(struct ni_probe *p, const char *path)
 {
     int err = ni_exists(p->root, "%s", path);

@@ -79,6 +79,9 @@ void ni_probe_first_gids(struct ni_probe *p, const struct ni_hca *hca, const str
 /* ... and to their ends: anew. */
 void ni_probe_whole_gids(struct ni_probe *p);
 
+/* gather.c: the function's own netdev, if it is in this namespace. */
+void ni_probe_own_netdev(struct ni_probe *p, struct ni_hca *h);
+
 /* pci.c: the chain of functions that a link below sys/ spells. */
 void ni_probe_chain(struct ni_probe *p, struct ni_pci *pci, const char *fmt, ...) NI_PRINTF(3, 4);
 /* The highest PCI address there is: stands for none, and sorts last. */
@@ -97,15 +100,14 @@ bool ni_is_local(const struct ni_inventory *inv, const uint8_t ip[NI_GID_BYTES])
 
 /* gpu.c: the pod's GPUs; false: AMD's are asked for, and it has none. */
 bool ni_has_amd(struct ni_probe *p);
-void ni_probe_gpus(struct ni_probe *p); /* and what GPUDirect RDMA needs */
-void ni_probe_self(struct ni_probe *p); /* self.c */
-/* What only doctor asks for: health*.c, one file per subject. */
-void ni_probe_health(struct ni_probe *p);
-void ni_health_hcas(struct ni_probe *p);
-void ni_health_links(struct ni_probe *p);
-void ni_health_iommu(struct ni_probe *p);
+void ni_probe_gpus(struct ni_probe *p);   /* and what GPUDirect RDMA needs */
+void ni_probe_self(struct ni_probe *p);   /* self.c */
+void ni_probe_kernel(struct ni_probe *p); /* its version */
+/* What only doctor asks for; after all the others. */
+void ni_health_rdma(struct ni_probe *p);
+void ni_health_pci(struct ni_probe *p);
 void ni_health_drivers(struct ni_probe *p);
-void ni_health_process(struct ni_probe *p);
+void ni_health_container(struct ni_probe *p);
 void ni_probe_conf(struct ni_probe *p); /* conf.c */
 /* The root for paths that a user chose. */
 struct ni_dir ni_named_root(const struct ni_probe *p);
@@ -124,6 +126,8 @@ struct ni_num ni_read_rate(struct ni_probe *p, const char *path, const char *uni
 int ni_note_unreadable(struct ni_probe *p, const char *path, int err);
 /* The same where the kernel always has the file: its absence is told too. */
 int ni_note_missing(struct ni_probe *p, const char *path, int err);
+/* The text of a small file, "" where it cannot be read; a finding unless it is just absent. */
+enum ni_known ni_note_text(struct ni_probe *p, char *buf, size_t cap, const char *path);
 /* Whether the path leads to something; a finding where that cannot be told. */
 enum ni_known ni_is_there(struct ni_probe *p, const char *path);
 /* A finding FACT_UNREADABLE: what was read has not the form that the kernel gives it. */

@@ -1,62 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This process as the kernel tells it in /proc/self: the locked-memory limit and the capabilities.
-   */
+/* This process as the kernel tells it in /proc/self: limits, capabilities, user namespace; and the
+   kernel's version. */
 #include <string.h>
 
 #include "probe.h"
 
-static struct ni_num limit_value(struct ni_span s)
+/* ---- limits ---- */
+
+static struct ni_num limit_value(const char **line)
 {
+    struct ni_span word;
     uint64_t v;
-    if (ni_span_is(s, "unlimited"))
+    if (!ni_word(line, &word))
+        return (struct ni_num){0, NI_BAD};
+    if (ni_span_is(word, "unlimited"))
         return (struct ni_num){NI_UNLIMITED, NI_KNOWN};
-    if (ni_parse_u64(s, INT64_MAX, &v) < 0)
+    if (ni_parse_u64(word, INT64_MAX, &v) < 0)
         return (struct ni_num){0, NI_BAD};
     return (struct ni_num){(int64_t)v, NI_KNOWN};
-}
-
-static void limit(const char *line, const char *name, struct ni_num *soft, struct ni_num *hard)
-{
-    if (!ni_has_prefix(line, name))
-        return;
-    const char *p = line + strlen(name);
-    struct ni_num *const out[] = {soft, hard};
-    for (unsigned i = 0; i < NI_COUNT(out); i++) {
-        p += strspn(p, " ");
-        size_t n = strcspn(p, " ");
-        *out[i] = limit_value((struct ni_span){p, n});
-        p += n;
-    }
 }
 
 /* "Max locked memory         8388608              8388608              bytes" (fs/proc/base.c
    proc_pid_limits). */
 static void limit_line(void *ctx, const char *line)
 {
+    static const char memlock[] = "Max locked memory", nofile[] = "Max open files";
     struct ni_self *self = ctx;
-    limit(line, "Max locked memory", &self->memlock_soft, &self->memlock_hard);
-    limit(line, "Max open files", &self->nofile_soft, &self->nofile_hard);
+    if (ni_has_prefix(line, memlock)) {
+        line += strlen(memlock);
+        self->memlock_soft = limit_value(&line);
+        self->memlock_hard = limit_value(&line);
+    } else if (ni_has_prefix(line, nofile)) {
+        line += strlen(nofile);
+        self->nofile_soft = limit_value(&line);
+        self->nofile_hard = limit_value(&line);
+    }
 }
 
-/* The word of that index, from 0, behind the name; -1: the last. */
-static struct ni_num status_number(const char *line, const char *name, int index)
+static void probe_limits(struct ni_probe *p)
 {
-    const char *p = line + strlen(name);
+    static const char path[] = "proc/self/limits";
+    struct ni_self *self = &p->inv->self;
+    int err = ni_lines(p->root, limit_line, self, path);
+    if (err < 0)
+        self->memlock_soft.known = self->memlock_hard.known =
+            ni_known_of(ni_note_missing(p, path, err));
+    else if (self->memlock_soft.known != NI_KNOWN || self->memlock_hard.known != NI_KNOWN)
+        ni_report(p->f, NI_F_FACT_UNREADABLE, path, "it tells no limit of locked memory");
+}
+
+/* ---- capabilities and user namespace ---- */
+
+/* The word of that index, from 0; -1: the last. */
+static struct ni_num number_at(const char *line, int index)
+{
     struct ni_num ret = {0, NI_BAD};
-    for (int i = 0; index < 0 || i <= index; i++) {
-        uint64_t v;
-        p += strspn(p, "\t ");
-        size_t n = strcspn(p, "\t ");
-        if (n == 0)
-            break;
-        if ((index < 0 || i == index) && ni_parse_u64((struct ni_span){p, n}, INT64_MAX, &v) == 0)
+    struct ni_span word;
+    uint64_t v;
+    for (int i = 0; (index < 0 || i <= index) && ni_word(&line, &word); i++) {
+        if ((index < 0 || i == index) && ni_parse_u64(word, INT64_MAX, &v) == 0)
             ret = (struct ni_num){(int64_t)v, NI_KNOWN};
-        p += n;
     }
     return ret;
 }
-
-enum { ALL_CAPS = 4 }; /* without CapAmb, which came with Linux 4.3 */
 
 struct status {
     struct ni_self *self;
@@ -87,7 +93,7 @@ static void status_line(void *ctx, const char *line)
     };
     for (unsigned i = 0; i < NI_COUNT(nums); i++) {
         if (ni_has_prefix(line, nums[i].name))
-            *nums[i].num = status_number(line, nums[i].name, nums[i].index);
+            *nums[i].num = number_at(line + strlen(nums[i].name), nums[i].index);
     }
     for (unsigned i = 0; i < NI_COUNT(caps); i++) {
         if (ni_has_prefix(line, caps[i].name) &&
@@ -95,6 +101,21 @@ static void status_line(void *ctx, const char *line)
                          caps[i].set) == 0)
             status->caps++;
     }
+}
+
+static void probe_status(struct ni_probe *p)
+{
+    enum { ALL_CAPS = 4 }; /* without CapAmb, which came with Linux 4.3 */
+    static const char path[] = "proc/self/status";
+    struct ni_self *self = &p->inv->self;
+    struct status status = {.self = self};
+    int err = ni_lines(p->root, status_line, &status, path);
+    if (err < 0)
+        self->caps_known = ni_known_of(ni_note_missing(p, path, err));
+    else if (status.caps >= ALL_CAPS)
+        self->caps_known = NI_KNOWN;
+    else
+        ni_report(p->f, NI_F_FACT_UNREADABLE, path, "it tells no capabilities");
 }
 
 struct uid_map {
@@ -108,9 +129,9 @@ struct uid_map {
 static void uid_map_line(void *ctx, const char *line)
 {
     struct uid_map *map = ctx;
-    map->odd = map->odd || status_number(line, "", 2).known != NI_KNOWN;
-    map->whole = status_number(line, "", 0).v == 0 && status_number(line, "", 1).v == 0 &&
-                 status_number(line, "", 2).v == UINT32_MAX;
+    map->odd = map->odd || number_at(line, 2).known != NI_KNOWN;
+    map->whole = number_at(line, 0).v == 0 && number_at(line, 1).v == 0 &&
+                 number_at(line, 2).v == UINT32_MAX;
     map->lines++;
 }
 
@@ -133,16 +154,17 @@ static bool is_numbered_otherwise(struct ni_probe *p)
 /* Only who is short of locked memory need know why. */
 static void probe_user_namespace(struct ni_probe *p)
 {
+    static const char path[] = "proc/self/uid_map";
     struct ni_self *self = &p->inv->self;
     struct uid_map map = {.lines = 0};
     if (!p->ask->health &&
         (self->memlock_soft.known != NI_KNOWN || self->memlock_soft.v == NI_UNLIMITED))
         return;
-    int err = ni_lines(p->root, uid_map_line, &map, "proc/self/uid_map");
+    int err = ni_lines(p->root, uid_map_line, &map, path);
     if (err < 0)
-        ni_note_unreadable(p, "proc/self/uid_map", err);
+        ni_note_unreadable(p, path, err);
     else if (map.lines == 0 || map.odd)
-        ni_note_odd(p, "proc/self/uid_map", "");
+        ni_note_odd(p, path, "");
     else
         self->user_namespace = map.lines == 1 && map.whole && !is_numbered_otherwise(p)
                                    ? NI_USERNS_INITIAL
@@ -151,21 +173,29 @@ static void probe_user_namespace(struct ni_probe *p)
 
 void ni_probe_self(struct ni_probe *p)
 {
-    struct ni_self *self = &p->inv->self;
-    int err = ni_lines(p->root, limit_line, self, "proc/self/limits");
-    if (err < 0)
-        self->memlock_soft.known = self->memlock_hard.known =
-            ni_known_of(ni_note_missing(p, "proc/self/limits", err));
-    else if (self->memlock_soft.known != NI_KNOWN || self->memlock_hard.known != NI_KNOWN)
-        ni_report(p->f, NI_F_FACT_UNREADABLE, "proc/self/limits",
-                  "it tells no limit of locked memory");
-    struct status status = {.self = self};
-    err = ni_lines(p->root, status_line, &status, "proc/self/status");
-    if (err < 0)
-        self->caps_known = ni_known_of(ni_note_missing(p, "proc/self/status", err));
-    else if (status.caps >= ALL_CAPS)
-        self->caps_known = NI_KNOWN;
-    else
-        ni_report(p->f, NI_F_FACT_UNREADABLE, "proc/self/status", "it tells no capabilities");
+    probe_limits(p);
+    probe_status(p);
     probe_user_namespace(p);
+}
+
+/* "5.14.0-570.el9.x86_64" */
+void ni_probe_kernel(struct ni_probe *p)
+{
+    static const char path[] = "proc/sys/kernel/osrelease";
+    struct ni_self *self = &p->inv->self;
+    char buf[128];
+    uint64_t major, minor;
+    if (ni_note_text(p, buf, sizeof(buf), path) != NI_KNOWN)
+        return;
+    struct ni_text t = ni_text_on(self->kernel, sizeof(self->kernel));
+    ni_put_quoted(&t, buf, strlen(buf), sizeof(self->kernel) / 2);
+    size_t a = strspn(buf, "0123456789");
+    size_t b = buf[a] == '.' ? strspn(buf + a + 1, "0123456789") : 0;
+    if (ni_parse_u64((struct ni_span){buf, a}, 999, &major) < 0 ||
+        ni_parse_u64((struct ni_span){buf + a + 1, b}, 9999, &minor) < 0) {
+        ni_note_odd(p, path, buf);
+        return;
+    }
+    self->kernel_major = (unsigned)major;
+    self->kernel_minor = (unsigned)minor;
 }

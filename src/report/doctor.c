@@ -35,24 +35,26 @@ static void put_word(struct ni_text *out, bool *first, const char *what, const c
 /* The node in one line; what is not known is left out. */
 static void write_node(struct ni_text *out, const struct ni_view *view)
 {
-    const struct ni_health *h = &view->inv->health;
+    const struct ni_self *self = &view->inv->self;
+    const struct ni_drivers *d = &view->inv->drivers;
+    const enum ni_netns_mode netns_mode = view->inv->netns_mode;
     const enum ni_known open_driver = view->inv->gdr.open_driver;
     bool first = true;
-    if (h->kernel[0])
-        put_word(out, &first, "kernel ", h->kernel);
-    if (h->nvidia_version[0])
-        put_word(out, &first, "NVIDIA driver ", h->nvidia_version);
-    if (h->nvidia_version[0] && (open_driver == NI_KNOWN || open_driver == NI_ABSENT))
+    if (self->kernel[0])
+        put_word(out, &first, "kernel ", self->kernel);
+    if (d->nvidia_version[0])
+        put_word(out, &first, "NVIDIA driver ", d->nvidia_version);
+    if (d->nvidia_version[0] && (open_driver == NI_KNOWN || open_driver == NI_ABSENT))
         ni_put(out, open_driver == NI_KNOWN ? " (open)" : " (closed)");
-    if (h->peermem_module == NI_KNOWN)
+    if (d->peermem == NI_KNOWN)
         put_word(out, &first, "", "nvidia-peermem");
-    if (h->ofed == NI_KNOWN)
-        put_word(out, &first, h->mlx5_version[0] ? "MLNX_OFED or DOCA " : "MLNX_OFED or DOCA",
-                 h->mlx5_version);
-    if (h->netns_mode != NI_NETNS_UNKNOWN)
+    if (d->ofed == NI_KNOWN)
+        put_word(out, &first, d->mlx5_version[0] ? "MLNX_OFED or DOCA " : "MLNX_OFED or DOCA",
+                 d->mlx5_version);
+    if (netns_mode != NI_NETNS_UNKNOWN)
         put_word(out, &first, "RDMA devices ",
-                 h->netns_mode == NI_NETNS_SHARED ? "shared by network namespaces"
-                                                  : "separated by network namespaces");
+                 netns_mode == NI_NETNS_SHARED ? "shared by network namespaces"
+                                               : "separated by network namespaces");
     if (!first)
         ni_put(out, "\n");
 }

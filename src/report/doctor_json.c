@@ -4,7 +4,6 @@
    ones may come. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "findings.h"
 #include "out.h"
@@ -46,56 +45,39 @@ static void checks_json(struct ni_json *j, const struct ni_diagnosis *d)
 
 /* ---- facts ---- */
 
-/* "pcie" and "iommu" of a function. */
-static void bus_json(struct ni_json *j, const struct ni_pcie *link, const struct ni_iommu *iommu)
+static void iommu_json(struct ni_json *j, const struct ni_iommu *iommu)
 {
-    ni_json_object(j, "pcie");
-    ni_json_num(j, "width", link->now[NI_PCIE_WIDTH]);
-    ni_json_num(j, "width_most", link->most[NI_PCIE_WIDTH]);
-    ni_json_num(j, "mts", link->now[NI_PCIE_SPEED]);
-    ni_json_num(j, "mts_most", link->most[NI_PCIE_SPEED]);
-    ni_json_end(j);
     ni_json_object(j, "iommu");
     ni_json_num(j, "group", iommu->group);
     ni_json_text_or_null(j, "type", iommu->type);
     ni_json_end(j);
 }
 
-static void port_json(struct ni_json *j, const struct ni_inventory *inv, unsigned at)
+static void hca_json(struct ni_json *j, const struct ni_inventory *inv, const struct ni_hca *h)
 {
-    const struct ni_port *port = &inv->port[at];
+    const struct ni_netdev *own = h->netdev < 0 ? NULL : &inv->netdev[h->netdev];
     ni_json_object(j, NULL);
-    ni_json_int(j, "port", port->num);
-    ni_json_text(j, "state", ni_word_state(port->state));
-    ni_json_num(j, "phys_state", inv->health.phys_state[at]);
-    ni_json_num(j, "mbps", port->mbps);
-    ni_json_object(j, "counters");
-    for (unsigned i = 0; i < NI_N_COUNTER; i++)
-        if (inv->health.counter[at][i].known == NI_KNOWN)
-            ni_json_num(j, strchr(ni_counters[i].file, '/') + 1, inv->health.counter[at][i]);
-    ni_json_end(j);
-    ni_json_end(j);
-}
-
-static void hca_json(struct ni_json *j, const struct ni_inventory *inv, unsigned at)
-{
-    const struct ni_hca *hca = &inv->hca[at];
-    const struct ni_health_hca *h = &inv->health.hca[at];
-    ni_json_object(j, NULL);
-    ni_json_text(j, "name", hca->name);
-    ni_json_bdf(j, "physfn", hca->is_vf ? &hca->pf : NULL);
+    ni_json_text(j, "name", h->name);
+    ni_json_bdf(j, "physfn", h->is_vf ? &h->pf : NULL);
     ni_json_text_or_null(j, "type", h->type);
     ni_json_text_or_null(j, "firmware", h->fw);
-    ni_json_text_or_null(j, "uverbs", hca->uverbs.name);
-    flag_json(j, "opens", hca->uverbs.known == NI_KNOWN, hca->uverbs.err == 0);
-    ni_json_text_or_null(j, "netdev", h->netdev);
-    ni_json_num(j, "mtu", h->mtu);
-    bus_json(j, &h->link, &h->iommu);
+    ni_json_text_or_null(j, "uverbs", h->uverbs.name);
+    flag_json(j, "opens", h->uverbs.known == NI_KNOWN, h->uverbs.err == 0);
+    ni_json_text(j, "netdev", own ? own->name : NULL);
+    ni_json_num(j, "mtu", own ? own->mtu : (struct ni_num){0, NI_UNSET});
+    iommu_json(j, &h->iommu);
     ni_json_bytes(j, "cgroup_handles", h->handles);
     ni_json_bytes(j, "cgroup_objects", h->objects);
     ni_json_array(j, "ports");
-    for (unsigned i = 0; i < hca->n_port; i++)
-        port_json(j, inv, (unsigned)hca->first_port + i);
+    for (unsigned i = 0; i < h->n_port; i++) {
+        const struct ni_port *port = &inv->port[h->first_port + (int)i];
+        ni_json_object(j, NULL);
+        ni_json_int(j, "port", port->num);
+        ni_json_text(j, "state", ni_word_state(port->state));
+        ni_json_num(j, "phys_state", port->phys_state);
+        ni_json_num(j, "mbps", port->mbps);
+        ni_json_end(j);
+    }
     ni_json_end(j);
     ni_json_end(j);
 }
@@ -103,15 +85,16 @@ static void hca_json(struct ni_json *j, const struct ni_inventory *inv, unsigned
 static void devices_json(struct ni_json *j, const struct ni_inventory *inv)
 {
     ni_json_array(j, "hcas");
-    for (unsigned i = 0; i < inv->n_hca; i++)
-        if (inv->hca[i].claim >= 0)
-            hca_json(j, inv, i);
+    for (unsigned i = 0; i < inv->n_hca; i++) {
+        if (ni_is_given(&inv->hca[i]))
+            hca_json(j, inv, &inv->hca[i]);
+    }
     ni_json_end(j);
     ni_json_array(j, "gpus");
     for (unsigned i = 0; i < inv->n_gpu; i++) {
         ni_json_object(j, NULL);
         ni_json_bdf(j, "pci", &inv->gpu[i].bdf);
-        bus_json(j, &inv->health.gpu_link[i], &inv->health.gpu[i]);
+        iommu_json(j, &inv->gpu[i].iommu);
         ni_json_end(j);
     }
     ni_json_end(j);
@@ -121,18 +104,19 @@ static void node_json(struct ni_json *j, const struct ni_inventory *inv)
 {
     static const char *const netns[] = {
         [NI_NETNS_SHARED] = "shared", [NI_NETNS_EXCLUSIVE] = "exclusive"};
-    const struct ni_health *h = &inv->health;
+    const struct ni_drivers *d = &inv->drivers;
     ni_json_object(j, "node");
-    ni_json_text_or_null(j, "kernel", h->kernel);
-    ni_json_text(j, "iommu_options", h->cmdline_known == NI_KNOWN ? h->cmdline : NULL);
-    ni_json_text(j, "rdma_netns", netns[h->netns_mode]);
-    ni_json_yes_no(j, "mlnx_ofed", h->ofed);
-    ni_json_text_or_null(j, "mlx5_core", h->mlx5_version);
-    ni_json_text_or_null(j, "nvidia", h->nvidia_version);
+    ni_json_text_or_null(j, "kernel", inv->self.kernel);
+    ni_json_text(j, "iommu_options",
+                 inv->self.cmdline_known == NI_KNOWN ? inv->self.cmdline : NULL);
+    ni_json_text(j, "rdma_netns", netns[inv->netns_mode]);
+    ni_json_yes_no(j, "mlnx_ofed", d->ofed);
+    ni_json_text_or_null(j, "mlx5_core", d->mlx5_version);
+    ni_json_text_or_null(j, "nvidia", d->nvidia_version);
     ni_json_yes_no(j, "nvidia_open", inv->gdr.open_driver);
-    ni_json_yes_no(j, "peermem", h->peermem_module);
-    ni_json_yes_no(j, "peer_memory_client", h->peer_client);
-    ni_json_yes_no(j, "rdma_cm", h->rdma_cm);
+    ni_json_yes_no(j, "peermem", d->peermem);
+    ni_json_yes_no(j, "peer_memory_client", d->peer_client);
+    ni_json_yes_no(j, "rdma_cm", inv->rdma_cm);
     ni_json_end(j);
 }
 
@@ -158,25 +142,23 @@ static void caps_json(struct ni_json *j, const struct ni_self *s)
     ni_json_end(j);
 }
 
-static void process_json(struct ni_json *j, const struct ni_inventory *inv)
+static void process_json(struct ni_json *j, const struct ni_self *s)
 {
-    const struct ni_self *s = &inv->self;
-    const struct ni_health *h = &inv->health;
     ni_json_object(j, "process");
     ni_json_num(j, "pid", s->pid);
-    ni_json_text_or_null(j, "pid1", h->init);
+    ni_json_text_or_null(j, "pid1", s->init);
     ni_json_num(j, "uid", s->uid);
     caps_json(j, s);
     flag_json(j, "no_new_privs", s->no_new_privs.known == NI_KNOWN, s->no_new_privs.v != 0);
     ni_json_num(j, "seccomp", s->seccomp);
     flag_json(j, "user_namespace", s->user_namespace != NI_USERNS_UNKNOWN,
               s->user_namespace == NI_USERNS_OWN);
-    ni_json_yes_no(j, "nosuid", h->nosuid);
+    ni_json_yes_no(j, "nosuid", s->nosuid);
     ni_json_bytes(j, "memlock_soft", s->memlock_soft);
     ni_json_bytes(j, "memlock_hard", s->memlock_hard);
     ni_json_bytes(j, "nofile_soft", s->nofile_soft);
     ni_json_bytes(j, "nofile_hard", s->nofile_hard);
-    ni_json_bytes(j, "shm", h->shm);
+    ni_json_bytes(j, "shm", s->shm);
     ni_json_end(j);
 }
 
@@ -197,7 +179,7 @@ int ni_write_doctor_json(int fd, const struct ni_view *view)
     checks_json(j, view->diagnosis);
     devices_json(j, view->inv);
     node_json(j, view->inv);
-    process_json(j, view->inv);
+    process_json(j, &view->inv->self);
     if (view->trials)
         ni_json_trials(j, "probes", view->trials);
     ni_json_end(j);

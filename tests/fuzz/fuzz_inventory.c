@@ -28,7 +28,7 @@ static void check_reports(const struct ni_facts *facts)
                                  .root = "drawn",
                                  .diagnosis = &diagnosis};
 
-    node.inv.health.asked = true;
+    node.inv.for_doctor = true;
     diagnosis.n = 0;
     ni_diagnose(facts, &node.plan, &node.findings, &diagnosis);
     check_findings(&node.findings);

@@ -97,10 +97,10 @@ static void test_keep_missing(void **state)
     assert_true(ni_has_prefix(why_not_kept(), "CAP_CHOWN, CAP_IPC_LOCK: in the bounding set only, "
                                               "not in the permitted set: nccl-init has no file"));
     assert_non_null(strstr(why_not_kept(), "nosuid mount"));
-    node.inv.health.nosuid = NI_ABSENT;
+    node.inv.self.nosuid = NI_ABSENT;
     node_decide();
     assert_null(strstr(why_not_kept(), "nosuid mount"));
-    node.inv.health.nosuid = NI_KNOWN;
+    node.inv.self.nosuid = NI_KNOWN;
     node_decide();
     assert_non_null(strstr(why_not_kept(), "nosuid mount"));
     node.inv.self.no_new_privs = (struct ni_num){1, NI_KNOWN};

@@ -384,7 +384,7 @@ static void test_memlock(void **state)
     assert_means(NI_F_VERBS_MEMLOCK, "the limit is 64 KiB: ");
     s->cap_bnd = UINT64_MAX; /* the longest clause */
     s->uid = known(1000660000);
-    node.inv.health.nosuid = NI_UNSET;
+    node.inv.self.nosuid = NI_UNSET;
     trials.size = NI_TRIAL_SIZE_MAX - 1024;
     t->memlock = INT64_C(67108863) * 1024;
     assert_means(NI_F_VERBS_MEMLOCK, "67108863 KiB: ENOMEM; the limit is 67108863 KiB: uid "
@@ -492,7 +492,7 @@ static void test_connect(void **state)
 
 static void test_protection(void **state)
 {
-    struct ni_iommu *iommu = &node.inv.health.hca[0].iommu;
+    struct ni_iommu *iommu = &node.inv.hca[0].iommu;
     struct ni_trial *t = failed(NI_STEP_WRITE, 0);
     (void)state;
     t->wc_status = 4;

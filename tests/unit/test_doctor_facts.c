@@ -30,20 +30,20 @@ static void gather(const char *text, bool health)
     ni_root_close(&root);
 }
 
-static const struct ni_health_hca *hca_of(const char *more)
+static const struct ni_hca *hca_of(const char *more)
 {
     static char text[65536];
     snprintf(text, sizeof(text), "%s%s", VF, more);
     gather(text, true);
     assert_int_equal(inv.n_hca, 1);
     assert_string_equal(inv.hca[0].name, "mlx5_6");
-    return &inv.health.hca[0];
+    return &inv.hca[0];
 }
 
-static const struct ni_health *health_of(const char *text)
+static const struct ni_self *self_of(const char *text)
 {
     gather(text, true);
-    return &inv.health;
+    return &inv.self;
 }
 
 static void assert_num(struct ni_num n, int64_t v)
@@ -95,7 +95,7 @@ static void test_uverbs(void **state)
 static void test_hca(void **state)
 {
     (void)state;
-    const struct ni_health_hca *h =
+    const struct ni_hca *h =
         hca_of("f " FN "/infiniband/mlx5_6/fw_ver 28.37.1014\n"
                "f " FN "/infiniband/mlx5_6/hca_type MT4126\n"
                "f " FN "/infiniband/mlx5_6/ports/1/phys_state 3: Disabled\n"
@@ -107,34 +107,33 @@ static void test_hca(void **state)
                "f sys/module/ib_core/parameters/netns_mode N\n");
     assert_string_equal(h->fw, "28.37.1014");
     assert_string_equal(h->type, "MT4126");
-    assert_num(inv.health.phys_state[0], 3);
+    assert_num(inv.port[0].phys_state, 3);
     assert_int_equal(h->netdev_known, NI_KNOWN);
-    assert_string_equal(h->netdev, "net1");
-    assert_num(h->mtu, 9000);
+    assert_string_equal(inv.netdev[h->netdev].name, "net1");
+    assert_num(inv.netdev[h->netdev].mtu, 9000);
     assert_num(h->handles, 2);
     assert_num(h->objects, NI_UNLIMITED);
-    assert_int_equal(inv.health.rdma_cm, NI_KNOWN);
-    assert_int_equal(inv.health.netns_mode, NI_NETNS_EXCLUSIVE);
-    assert_int_equal(inv.health.visible, NI_KNOWN);
+    assert_int_equal(inv.rdma_cm, NI_KNOWN);
+    assert_int_equal(inv.netns_mode, NI_NETNS_EXCLUSIVE);
 }
 
 static void test_hca_unknown(void **state)
 {
     (void)state;
-    const struct ni_health_hca *h = hca_of("");
+    const struct ni_hca *h = hca_of("");
     assert_string_equal(h->fw, "");
     assert_int_equal(h->netdev_known, NI_ABSENT);
     assert_int_equal(h->handles.known, NI_UNSET);
-    assert_int_equal(inv.health.phys_state[0].known, NI_ABSENT);
-    assert_int_equal(inv.health.rdma_cm, NI_ABSENT);
-    assert_int_equal(inv.health.netns_mode, NI_NETNS_UNKNOWN);
+    assert_int_equal(inv.port[0].phys_state.known, NI_ABSENT);
+    assert_int_equal(inv.rdma_cm, NI_ABSENT);
+    assert_int_equal(inv.netns_mode, NI_NETNS_UNKNOWN);
     h = hca_of("f " FN "/infiniband/mlx5_6/ports/1/phys_state LinkUp\n"
                "e " FN "/net EIO\n"
                "f sys/module/ib_core/parameters/netns_mode maybe\n"
                "f sys/fs/cgroup/rdma/rdma.max mlx5_6 hca_handle=x hca_object=7 new=1\n");
-    assert_int_equal(inv.health.phys_state[0].known, NI_BAD);
+    assert_int_equal(inv.port[0].phys_state.known, NI_BAD);
     assert_int_equal(h->netdev_known, NI_DENIED);
-    assert_int_equal(inv.health.netns_mode, NI_NETNS_UNKNOWN);
+    assert_int_equal(inv.netns_mode, NI_NETNS_UNKNOWN);
     assert_int_equal(h->handles.known, NI_BAD);
     assert_num(h->objects, 7); /* of cgroup version 1 */
 }
@@ -145,7 +144,7 @@ static void test_hca_unknown(void **state)
 static void test_links(void **state)
 {
     (void)state;
-    const struct ni_health_hca *h =
+    const struct ni_hca *h =
         hca_of("f " FN "/infiniband/mlx5_6/ports/1/counters/symbol_error 7\n"
                "e " FN "/infiniband/mlx5_6/ports/1/counters/link_downed EINVAL\n"
                "f " FN "/infiniband/mlx5_6/ports/1/hw_counters/out_of_sequence many\n"
@@ -156,14 +155,14 @@ static void test_links(void **state)
                "l sys/bus/pci/devices/0000:00:01.0 ../../../devices/pci0000:00/0000:00:01.0\n"
                "f sys/devices/pci0000:00/0000:00:01.0/max_link_width 8\n"
                "f proc/uptime 99.02 1.0\n");
-    assert_num(inv.health.counter[0][0], 7);
-    assert_int_equal(inv.health.counter[0][2].known, NI_ABSENT);
-    assert_int_equal(inv.health.counter[0][7].known, NI_BAD);
-    assert_num(inv.health.traffic_class[0], 106);
+    assert_num(inv.port[0].counter[0], 7);
+    assert_int_equal(inv.port[0].counter[2].known, NI_ABSENT);
+    assert_int_equal(inv.port[0].counter[7].known, NI_BAD);
+    assert_num(inv.port[0].traffic_class, 106);
     assert_num(h->link.most[NI_PCIE_WIDTH], 8);
     assert_int_equal(h->link.now[NI_PCIE_SPEED].known, NI_BAD);
     assert_int_equal(h->link.most[NI_PCIE_SPEED].known, NI_ABSENT); /* nobody knows the slot */
-    assert_num(inv.health.uptime, 99);
+    assert_num(inv.self.uptime, 99);
     gather(
         VF
         "l " FN "/physfn ../0000:03:00.0\nf " FN "/device 0x101e\n"
@@ -177,21 +176,21 @@ static void test_links(void **state)
         "f " PF "/device 0x1021\nf " PF "/current_link_width 4\n",
         true);
     assert_int_equal(inv.hca[0].kind, 0x1021);
-    assert_num(inv.health.counter[0][0], 3412);
-    assert_num(inv.health.hca[0].link.now[NI_PCIE_WIDTH], 4);
+    assert_num(inv.port[0].counter[0], 3412);
+    assert_num(inv.hca[0].link.now[NI_PCIE_WIDTH], 4);
 }
 
 static void test_host_name(void **state)
 {
     (void)state;
-    const struct ni_health *h = health_of("f proc/sys/kernel/hostname pod-0\n"
-                                          "f etc/hosts # pod-0\\n127.0.0.1 localhost # pod-0\\n"
-                                          "127.0.1.1\\tpod-00 pod-0\\n10.0.0.1 pod-0\n");
+    const struct ni_self *h = self_of("f proc/sys/kernel/hostname pod-0\n"
+                                      "f etc/hosts # pod-0\\n127.0.0.1 localhost # pod-0\\n"
+                                      "127.0.1.1\\tpod-00 pod-0\\n10.0.0.1 pod-0\n");
     assert_int_equal(h->host_known, NI_KNOWN);
     assert_string_equal(h->host_ip, "127.0.1.1");
-    h = health_of("f proc/sys/kernel/hostname pod-1\nf etc/hosts 127.0.0.1 pod-10\n");
+    h = self_of("f proc/sys/kernel/hostname pod-1\nf etc/hosts 127.0.0.1 pod-10\n");
     assert_int_equal(h->host_known, NI_ABSENT);
-    h = health_of("f proc/sys/kernel/hostname pod-1\n");
+    h = self_of("f proc/sys/kernel/hostname pod-1\n");
     assert_int_equal(h->host_known, NI_UNSET);
 }
 
@@ -201,8 +200,8 @@ static void test_not_asked(void **state)
     (void)state;
     gather(VF UVERBS "f dev/infiniband/uverbs9\nf proc/cmdline iommu=pt\n", false);
     assert_int_equal(inv.n_hca, 1);
-    assert_false(inv.health.asked);
-    assert_int_equal(inv.health.cmdline_known, NI_UNSET);
+    assert_false(inv.for_doctor);
+    assert_int_equal(inv.self.cmdline_known, NI_UNSET);
 }
 
 /* ---- IOMMU ---- */
@@ -210,22 +209,22 @@ static void test_not_asked(void **state)
 static void test_iommu(void **state)
 {
     (void)state;
-    const struct ni_health_hca *h =
+    const struct ni_hca *h =
         hca_of("l " FN "/iommu_group ../../../../kernel/iommu_groups/31\n"
                "f sys/kernel/iommu_groups/31/type DMA-FQ\n"
                "f proc/cmdline BOOT_IMAGE=/vmlinuz ro intel_iommu=on quiet iommu=pt\n");
     assert_num(h->iommu.group, 31);
     assert_int_equal(h->iommu.type_known, NI_KNOWN);
     assert_string_equal(h->iommu.type, "DMA-FQ");
-    assert_string_equal(inv.health.cmdline, "intel_iommu=on iommu=pt");
+    assert_string_equal(inv.self.cmdline, "intel_iommu=on iommu=pt");
     h = hca_of("f proc/cmdline ro\n");
     assert_int_equal(h->iommu.group.known, NI_ABSENT);
-    assert_int_equal(inv.health.cmdline_known, NI_KNOWN);
-    assert_string_equal(inv.health.cmdline, "");
+    assert_int_equal(inv.self.cmdline_known, NI_KNOWN);
+    assert_string_equal(inv.self.cmdline, "");
     h = hca_of("l " FN "/iommu_group ../../../../kernel/iommu_groups/31\n");
     assert_num(h->iommu.group, 31);
     assert_int_equal(h->iommu.type_known, NI_ABSENT);
-    assert_int_equal(inv.health.cmdline_known, NI_ABSENT);
+    assert_int_equal(inv.self.cmdline_known, NI_ABSENT);
     h = hca_of("l " FN "/iommu_group elsewhere\n");
     assert_int_equal(h->iommu.group.known, NI_BAD);
     h = hca_of("l " FN "/iommu_group ../../../../kernel/iommu_groups/31\n"
@@ -239,36 +238,35 @@ static void test_iommu(void **state)
 static void test_drivers(void **state)
 {
     (void)state;
-    const struct ni_health *h = health_of(
-        "f proc/driver/nvidia/version NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  "
-        "570.124.06  Release Build  (root@)\\nGCC version:  gcc version 11.5.0\n"
-        "d sys/module/nvidia_peermem\n"
-        "d sys/module/mlx_compat\n"
-        "f sys/module/mlx5_core/version 24.10-1.1.4\n"
-        "d sys/kernel/mm/memory_peers/nv_mem\n"
-        "f proc/sys/kernel/osrelease 5.14.0-570.el9\n"
-        "f dev/nvidiactl\n");
+    const struct ni_drivers *h = &inv.drivers;
+    self_of("f proc/driver/nvidia/version NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  "
+            "570.124.06  Release Build  (root@)\\nGCC version:  gcc version 11.5.0\n"
+            "d sys/module/nvidia_peermem\n"
+            "d sys/module/mlx_compat\n"
+            "f sys/module/mlx5_core/version 24.10-1.1.4\n"
+            "d sys/kernel/mm/memory_peers/nv_mem\n"
+            "f proc/sys/kernel/osrelease 5.14.0-570.el9\n"
+            "f dev/nvidiactl\n");
     assert_string_equal(h->nvidia_version, "570.124.06");
-    assert_int_equal(h->nvidia, NI_KNOWN);
-    assert_int_equal(h->peermem_module, NI_KNOWN);
+    assert_int_equal(h->peermem, NI_KNOWN);
     assert_int_equal(h->ofed, NI_KNOWN);
     assert_string_equal(h->mlx5_version, "24.10-1.1.4");
     assert_int_equal(h->peer_api, NI_KNOWN);
     assert_int_equal(h->peer_client, NI_KNOWN);
-    assert_string_equal(h->kernel, "5.14.0-570.el9");
+    assert_string_equal(inv.self.kernel, "5.14.0-570.el9");
     assert_int_equal(h->nvidiactl, NI_KNOWN);
     assert_int_equal(h->uvm, NI_ABSENT);
-    h = health_of("f sys/module/nvidia/version 535.183.01\n"
-                  "f proc/driver/nvidia/version NVRM version: 64 bit\n"
-                  "d sys/module/nv_peer_mem\n"
-                  "d sys/kernel/mm/memory_peers/nv_mem_nc\n");
+    self_of("f sys/module/nvidia/version 535.183.01\n"
+            "f proc/driver/nvidia/version NVRM version: 64 bit\n"
+            "d sys/module/nv_peer_mem\n"
+            "d sys/kernel/mm/memory_peers/nv_mem_nc\n");
     assert_string_equal(h->nvidia_version, "535.183.01");
-    assert_int_equal(h->peermem_module, NI_KNOWN);
+    assert_int_equal(h->peermem, NI_KNOWN);
     assert_int_equal(h->peer_client, NI_KNOWN);
     assert_int_equal(h->ofed, NI_ABSENT);
-    h = health_of("f proc/driver/nvidia/version nothing of the kind\n");
+    self_of("f proc/driver/nvidia/version nothing of the kind\n");
     assert_string_equal(h->nvidia_version, "");
-    assert_int_equal(h->peermem_module, NI_ABSENT);
+    assert_int_equal(h->peermem, NI_ABSENT);
 }
 
 /* ---- the process ---- */
@@ -279,28 +277,28 @@ static void test_drivers(void **state)
 static void test_shm(void **state)
 {
     (void)state;
-    assert_num(health_of(MOUNT("9 1 0:9 / /dev/shm rw,nosuid shared:5 master:6 - tmpfs shm "
-                               "rw,size=65536k,inode64"))
+    assert_num(self_of(MOUNT("9 1 0:9 / /dev/shm rw,nosuid shared:5 master:6 - tmpfs shm "
+                             "rw,size=65536k,inode64"))
                    ->shm,
                INT64_C(64) << 20);
     /* the one on top */
-    assert_num(health_of(MOUNT("9 1 0:9 / /dev/shm rw - tmpfs shm rw,size=65536k\\n"
-                               "10 9 0:10 / /dev/shm rw - tmpfs tmpfs rw,size=2097152k"))
+    assert_num(self_of(MOUNT("9 1 0:9 / /dev/shm rw - tmpfs shm rw,size=65536k\\n"
+                             "10 9 0:10 / /dev/shm rw - tmpfs tmpfs rw,size=2097152k"))
                    ->shm,
                INT64_C(2) << 30);
-    assert_num(health_of(MOUNT("9 1 0:9 / /dev/shm rw - tmpfs tmpfs rw"))->shm, NI_UNLIMITED);
-    assert_num(health_of(MOUNT("9 1 0:9 / /dev/shm rw - xfs /dev/sda rw,size=1k"))->shm,
+    assert_num(self_of(MOUNT("9 1 0:9 / /dev/shm rw - tmpfs tmpfs rw"))->shm, NI_UNLIMITED);
+    assert_num(self_of(MOUNT("9 1 0:9 / /dev/shm rw - xfs /dev/sda rw,size=1k"))->shm,
                NI_UNLIMITED);
-    assert_int_equal(health_of(MOUNT("9 1 0:9 / /dev/shmem rw - tmpfs shm rw,size=1k"))->shm.known,
+    assert_int_equal(self_of(MOUNT("9 1 0:9 / /dev/shmem rw - tmpfs shm rw,size=1k"))->shm.known,
                      NI_ABSENT);
-    assert_int_equal(health_of(MOUNT("9 1 0:9 / /dev/shm rw - tmpfs shm rw,size=50%"))->shm.known,
+    assert_int_equal(self_of(MOUNT("9 1 0:9 / /dev/shm rw - tmpfs shm rw,size=50%"))->shm.known,
                      NI_BAD);
     assert_int_equal(
-        health_of(MOUNT("9 1 0:9 / /dev/shm rw - tmpfs shm rw,size=99999999999999999999k"))
+        self_of(MOUNT("9 1 0:9 / /dev/shm rw - tmpfs shm rw,size=99999999999999999999k"))
             ->shm.known,
         NI_BAD);
-    assert_int_equal(health_of("f proc/self/mountinfo 9 1 /dev/shm\n")->shm.known, NI_ABSENT);
-    assert_int_equal(health_of("d proc/self\n")->shm.known, NI_UNSET);
+    assert_int_equal(self_of("f proc/self/mountinfo 9 1 /dev/shm\n")->shm.known, NI_ABSENT);
+    assert_int_equal(self_of("d proc/self\n")->shm.known, NI_UNSET);
 }
 
 static void test_nosuid(void **state)
@@ -321,7 +319,7 @@ static void test_nosuid(void **state)
                  "%sf proc/self/mountinfo 1 0 0:1 / / rw - overlay o rw\\n2 1 0:2 / %s %s - ext4 "
                  "/dev/sdb rw\n",
                  exe, row[i].point, row[i].options);
-        if (health_of(text)->nosuid != row[i].want)
+        if (self_of(text)->nosuid != row[i].want)
             fail_msg("%s %s", row[i].point, row[i].options);
     }
     /* the nearest mount counts, in whatever order they are listed */
@@ -329,23 +327,23 @@ static void test_nosuid(void **state)
              "%sf proc/self/mountinfo 2 1 0:2 / /shared nosuid - ext4 d rw\\n1 0 0:1 / / rw - "
              "overlay o rw\n",
              exe);
-    assert_int_equal(health_of(text)->nosuid, NI_KNOWN);
-    assert_int_equal(health_of(MOUNT("2 1 0:2 / /x nosuid - ext4 d rw"))->nosuid, NI_UNSET);
+    assert_int_equal(self_of(text)->nosuid, NI_KNOWN);
+    assert_int_equal(self_of(MOUNT("2 1 0:2 / /x nosuid - ext4 d rw"))->nosuid, NI_UNSET);
 }
 
 static void test_init(void **state)
 {
     (void)state;
-    const struct ni_health *h =
-        health_of("f proc/1/comm dumb-init\nf proc/self/status Pid:\\t7\\nNSpid:\\t4711\\t7\n");
+    const struct ni_self *h =
+        self_of("f proc/1/comm dumb-init\nf proc/self/status Pid:\\t7\\nNSpid:\\t4711\\t7\n");
     assert_int_equal(h->init_known, NI_KNOWN);
     assert_string_equal(h->init, "dumb-init");
     assert_num(inv.self.pid, 7);
     /* seen from the host, but PID 1 of its own namespace */
-    h = health_of("f proc/1/comm systemd\nf proc/self/status Pid:\\t4711\\nNSpid:\\t4711\\t1\n");
+    h = self_of("f proc/1/comm systemd\nf proc/self/status Pid:\\t4711\\nNSpid:\\t4711\\t1\n");
     assert_num(inv.self.pid, 1);
     assert_int_equal(h->init_known, NI_UNSET);
-    h = health_of("e proc/1/comm EACCES\nf proc/self/status Pid:\\t7\n");
+    h = self_of("e proc/1/comm EACCES\nf proc/self/status Pid:\\t7\n");
     assert_int_equal(h->init_known, NI_DENIED);
     assert_string_equal(h->init, "");
 }
@@ -353,7 +351,7 @@ static void test_init(void **state)
 static void test_self(void **state)
 {
     (void)state;
-    health_of(
+    self_of(
         "f proc/self/status Name:\\tx\\nPid:\\t7\\nPPid:\\t3\\nUid:\\t1000\\t0\\t1\\t2\\n"
         "CapInh:\\t0000000000000001\\nCapPrm:\\t0000000000000002\\nCapEff:"
         "\\t0000000000000004\\nCapBnd:\\t000001ffffffffff\\nCapAmb:\\t0000000000000010\\n"
@@ -390,13 +388,13 @@ static void test_user_namespace(void **state)
     };
     char text[512];
     for (unsigned i = 0; i < NI_COUNT(maps); i++) {
-        health_of(maps[i]);
+        self_of(maps[i]);
         assert_int_equal(inv.self.user_namespace, NI_USERNS_OWN);
     }
-    health_of("f proc/self/uid_map          0          0 4294967295\n"
-              "l proc/self/ns/user user:[4026531837]\n");
+    self_of("f proc/self/uid_map          0          0 4294967295\n"
+            "l proc/self/ns/user user:[4026531837]\n");
     assert_int_equal(inv.self.user_namespace, NI_USERNS_INITIAL);
-    health_of("d proc/self\n");
+    self_of("d proc/self\n");
     assert_int_equal(inv.self.user_namespace, NI_USERNS_UNKNOWN);
     /* `run` looks only when it will have to explain */
     snprintf(text, sizeof(text), "%s%s", limited, own);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A healthy node with two rails and two GPUs, to be broken in one place, and what doctor says of it. For the tests of its checks. */
+/* A healthy node with two rails and two GPUs, to be broken in one place, and what doctor says of it.
+   For the tests of its checks. */
 #ifndef NCCL_INIT_TEST_DOCTOR_NODE_H
 #define NCCL_INIT_TEST_DOCTOR_NODE_H
 
@@ -13,7 +14,7 @@ static inline void diagnose(void)
 {
     const struct ni_env env = {node.entry};
     const struct ni_facts facts = {&node.inv, &env, &node.policy};
-    node.inv.health.asked = true;
+    node.inv.for_doctor = true;
     node_decide();
     ni_diagnose(&facts, &node.plan, &node.findings, &diagnosis);
 }
@@ -61,46 +62,47 @@ static inline void healthy(void)
                                          "0000:10:01.0 0000:11:00.0 0000:12:00.0 0000:13:00.2"};
     static const char *const gpu_at[] = {"0000:00:01.0 0000:01:00.0 0000:02:01.0 0000:04:00.0",
                                          "0000:10:01.0 0000:11:00.0 0000:12:01.0 0000:14:00.0"};
-    struct ni_health *health = &node.inv.health;
+    struct ni_drivers *d = &node.inv.drivers;
+    struct ni_self *self = &node.inv.self;
     for (int i = 0; i < 2; i++) {
         node_rail(name[i], 3, ip[i], ndev[i]);
-        struct ni_health_hca *h = &health->hca[i];
-        node.inv.hca[i].is_vf = true;
-        node_chain(&node.inv.hca[i].pci, hca_at[i], i);
-        snprintf(node.inv.hca[i].uverbs.name, sizeof(node.inv.hca[i].uverbs.name), "uverbs%d", i);
-        node.inv.hca[i].uverbs.known = h->netdev_known = NI_KNOWN;
-        ni_copy(h->netdev, sizeof(h->netdev), ndev[i]);
-        h->mtu = known(9000);
+        struct ni_hca *h = &node.inv.hca[i];
+        struct ni_port *port = &node.inv.port[i];
+        h->is_vf = true;
+        node_chain(&h->pci, hca_at[i], i);
+        snprintf(h->uverbs.name, sizeof(h->uverbs.name), "uverbs%d", i);
+        h->uverbs.known = h->netdev_known = NI_KNOWN;
+        h->netdev = i;
+        node.inv.netdev[i].mtu = known(9000);
         ni_copy(h->fw, sizeof(h->fw), "28.37.1014");
         ni_copy(h->type, sizeof(h->type), "MT4126");
         h->handles = h->objects = known(NI_UNLIMITED);
         h->iommu = (struct ni_iommu){known(31 + i), NI_KNOWN, "identity"};
-        health->phys_state[i] = known(5);
-        health->counter[i][0] = known(9);
-        health->traffic_class[i] = known(-1);
-        for (unsigned k = 0; k < NI_PCIE_N; k++)
-            h->link.now[k] = h->link.most[k] = health->gpu_link[i].now[k] =
-                health->gpu_link[i].most[k] = known(16);
+        port->phys_state = known(5);
+        port->counter[0] = known(9);
+        port->traffic_class = known(-1);
         struct ni_gpu *g = &node.inv.gpu[node.inv.n_gpu++];
+        for (unsigned k = 0; k < NI_PCIE_N; k++)
+            h->link.now[k] = h->link.most[k] = g->link.now[k] = g->link.most[k] = known(16);
         node_chain(&g->pci, gpu_at[i], i);
         g->bdf = g->pci.at[g->pci.depth - 1];
-        health->gpu[i] = (struct ni_iommu){known(41 + i), NI_KNOWN, "identity"};
+        g->iommu = (struct ni_iommu){known(41 + i), NI_KNOWN, "identity"};
     }
     node_eth0();
     node.inv.gdr = (struct ni_gdr){.peermem = NI_ABSENT, .open_driver = NI_KNOWN};
     node.inv.self.kernel_major = 6;
     node.inv.self.pid = known(7);
-    health->cmdline_known = health->rdma_cm = health->nvidiactl = health->uvm = NI_KNOWN;
-    health->nvidia = health->visible = health->init_known = NI_KNOWN;
-    health->netns_mode = NI_NETNS_SHARED;
-    health->host_known = health->imex = health->gdrdrv = NI_KNOWN;
-    ni_copy(health->host_ip, sizeof(health->host_ip), "10.128.2.17");
-    ni_copy(health->gpu_model, sizeof(health->gpu_model), "NVIDIA GB200");
+    self->cmdline_known = node.inv.rdma_cm = d->nvidiactl = d->uvm = NI_KNOWN;
+    self->init_known = NI_KNOWN;
+    node.inv.netns_mode = NI_NETNS_SHARED;
+    self->host_known = d->imex = d->gdrdrv = NI_KNOWN;
+    ni_copy(self->host_ip, sizeof(self->host_ip), "10.128.2.17");
+    ni_copy(d->gpu_model, sizeof(d->gpu_model), "NVIDIA GB200");
     node.inv.gdr.cpu = NI_ABSENT;
     node.policy.targets = NI_FOR_NCCL | NI_FOR_NVSHMEM;
-    health->peermem_module = health->ofed = health->peer_api = health->peer_client = NI_ABSENT;
-    health->shm = known(INT64_C(16) << 30);
-    ni_copy(health->init, sizeof(health->init), "tini");
+    d->peermem = d->ofed = d->peer_api = d->peer_client = NI_ABSENT;
+    self->shm = known(INT64_C(16) << 30);
+    ni_copy(self->init, sizeof(self->init), "tini");
 }
 
 static inline int set_up(void **state)

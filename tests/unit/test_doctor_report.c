@@ -19,7 +19,8 @@ static struct ni_diagnosis diagnosis;
 static int setup(void **state)
 {
     (void)state;
-    struct ni_health *h = &node.inv.health;
+    struct ni_self *self = &node.inv.self;
+    struct ni_drivers *d = &node.inv.drivers;
     build_node();
     diagnosis = (struct ni_diagnosis){.at = {{"hca.node", NI_CHECK_OK},
                                              {"hca.port", NI_CHECK_FOUND},
@@ -28,15 +29,15 @@ static int setup(void **state)
                                              {"rail.mtu", NI_CHECK_OK}},
                                       .n = 5};
     node.view.diagnosis = &diagnosis;
-    ni_copy(h->kernel, sizeof(h->kernel), "5.14.0");
-    ni_copy(h->nvidia_version, sizeof(h->nvidia_version), "570.124.06");
-    h->netns_mode = NI_NETNS_SHARED;
-    h->ofed = NI_KNOWN;
-    h->hca[0].iommu = (struct ni_iommu){{31, NI_KNOWN}, NI_KNOWN, "identity"};
+    ni_copy(self->kernel, sizeof(self->kernel), "5.14.0");
+    ni_copy(d->nvidia_version, sizeof(d->nvidia_version), "570.124.06");
+    node.inv.netns_mode = NI_NETNS_SHARED;
+    d->ofed = NI_KNOWN;
+    node.inv.hca[0].iommu = (struct ni_iommu){{31, NI_KNOWN}, NI_KNOWN, "identity"};
     node.inv.hca[0].uverbs = (struct ni_uverbs){"uverbs6", NI_KNOWN, -EPERM};
-    h->hca[0].objects = known(NI_UNLIMITED);
-    h->phys_state[0] = known(5);
-    h->shm = known(64 << 20);
+    node.inv.hca[0].objects = known(NI_UNLIMITED);
+    node.inv.port[0].phys_state = known(5);
+    self->shm = known(64 << 20);
     node.inv.self.caps_known = NI_KNOWN;
     node.inv.self.cap_bnd = UINT64_MAX;
     return 0;
