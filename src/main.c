@@ -28,7 +28,7 @@ static void reserve_standard_descriptors(void)
    call that raises the limit. Which variables are left alone: args.c. */
 static int be_careful(void)
 {
-    return getauxval(AT_SECURE) != 0 && geteuid() != 0 ? ni_caps_calm() : 0;
+    return getauxval(AT_SECURE) != 0 && geteuid() != 0 ? ni_caps_disable() : 0;
 }
 
 int main(int argc, char *argv[])

@@ -56,8 +56,7 @@ struct ni_options {
     bool dot;
     bool mask;
     bool strict;
-    bool secure;      /* the program has file capabilities or the like (AT_SECURE, see ld.so(8)) */
-    uint64_t ignored; /* options whose variables were left alone for that */
+    bool secure; /* the program has file capabilities or the like (AT_SECURE, see ld.so(8)) */
     const char *network_status; /* variable, or path below the root; NULL: the usual places */
 };
 
@@ -105,9 +104,9 @@ struct ni_given {
 int ni_args_parse(unsigned verb, int first, int argc, char *const argv[], struct ni_options *ret,
                   struct ni_given *given, struct ni_text *err);
 
-/* Reads NCCLINIT_* for the options that *taken lacks, and adds them there. With f, what is wrong
-   becomes a finding and is ignored; without, -EINVAL with one line in err. recorded: only options
-   of the plan. */
+/* Reads NCCLINIT_* for the options that *taken lacks, and adds them there. What is wrong is ignored
+   and a finding; with err it is -EINVAL and one line there. In secure execution an option that names
+   a file is ignored and a finding. recorded: only options of the plan. */
 int ni_args_env(unsigned verb, const struct ni_env *env, bool recorded, uint64_t *taken,
                 struct ni_options *ret, struct ni_findings *f, struct ni_text *err);
 

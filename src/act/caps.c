@@ -72,7 +72,7 @@ bool ni_cap_switch(unsigned cap, bool on)
     return set_own(own) == 0;
 }
 
-int ni_caps_calm(void)
+int ni_caps_disable(void)
 {
     uint64_t own[OWN];
     int r = get_own(own);

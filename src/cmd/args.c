@@ -157,14 +157,14 @@ int ni_args_parse(unsigned verb, int first, int argc, char *const argv[], struct
     return 0;
 }
 
-/* One NCCLINIT_ variable. What is wrong is put on err. */
+/* One variable of ours. 0, or -EINVAL and on `why` what is wrong with it. */
 static int take_variable(unsigned verb, struct ni_span name, const char *value, bool recorded,
-                         uint64_t *taken, struct ni_options *ret, struct ni_text *err)
+                         uint64_t *taken, struct ni_options *ret, struct ni_text *why)
 {
     const struct ni_option *option = by_variable(name);
 
     if (!option) {
-        ni_put(err, "no option has this variable");
+        ni_put(why, "no option has this variable");
         return -EINVAL;
     }
     if ((recorded && (option->flags & NI_OPTION_POLICY) == 0) || (option->verbs & verb) == 0 ||
@@ -172,11 +172,11 @@ static int take_variable(unsigned verb, struct ni_span name, const char *value, 
         return 0;
     *taken |= bit_of(option);
     if (ret->secure && (option->flags & NI_OPTION_FILE) != 0) {
-        ret->ignored |= bit_of(option);
+        ni_putf(why, "nccl-init has file capabilities: only --%s may name a file", option->name);
         return 0;
     }
     if (ni_option_take(option, value, ret) < 0) {
-        put_expected(err, option, value);
+        put_expected(why, option, value);
         return -EINVAL;
     }
     return 0;
@@ -185,7 +185,7 @@ static int take_variable(unsigned verb, struct ni_span name, const char *value, 
 int ni_args_env(unsigned verb, const struct ni_env *env, bool recorded, uint64_t *taken,
                 struct ni_options *ret, struct ni_findings *f, struct ni_text *err)
 {
-    unsigned before = f ? f->n : 0;
+    const unsigned before = f->n;
 
     for (char *const *e = env->entry; *e; e++) {
         char why_buf[200], name_buf[64];
@@ -193,19 +193,19 @@ int ni_args_env(unsigned verb, const struct ni_env *env, bool recorded, uint64_t
         struct ni_text name_text = ni_text_on(name_buf, sizeof(name_buf));
         struct ni_span name;
         const char *value;
+        int r;
 
         if (!ni_has_prefix(*e, NI_OWN_PREFIX) || !ni_env_split(*e, &name, &value))
             continue;
-        if (take_variable(verb, name, value, recorded, taken, ret, &why) == 0)
-            continue;
+        r = take_variable(verb, name, value, recorded, taken, ret, &why);
         ni_put_quoted(&name_text, name.p, name.n, sizeof(name_buf));
-        if (!f) {
+        if (r < 0 && err) {
             ni_putf(err, "%s: %s", name_buf, why_buf);
-            return -EINVAL;
+            return r;
         }
-        ni_report(f, NI_F_OPTION_INVALID, name_buf, "%s", why_buf);
+        if (why.len > 0)
+            ni_report(f, NI_F_OPTION_INVALID, name_buf, "%s", why_buf);
     }
-    if (f)
-        ni_findings_sort(f, before);
+    ni_findings_sort(f, before);
     return 0;
 }

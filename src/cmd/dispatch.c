@@ -53,8 +53,6 @@ static int run_verb(struct ni_context *ctx, const struct ni_verb *verb, int firs
                     char *argv[])
 {
     const bool named = first > 1;
-    /* `run` starts the command whatever a ConfigMap says; elsewhere a wrong value is an error. */
-    struct ni_findings *tolerant = verb->bit == NI_VERB_RUN ? &ctx->findings : NULL;
     struct ni_given given;
     char buf[512];
     struct ni_text err = ni_text_on(buf, sizeof(buf));
@@ -65,7 +63,9 @@ static int run_verb(struct ni_context *ctx, const struct ni_verb *verb, int firs
     if (given.help)
         return ni_cmd_help(ctx, verb);
     ctx->taken = given.options;
-    if (ni_args_env(verb->bit, &ctx->own, false, &ctx->taken, &ctx->options, tolerant, &err) < 0)
+    /* `run` starts the command whatever a ConfigMap says; elsewhere a wrong value is an error. */
+    if (ni_args_env(verb->bit, &ctx->own, false, &ctx->taken, &ctx->options, &ctx->findings,
+                    verb->bit == NI_VERB_RUN ? NULL : &err) < 0)
         return ni_usage(ctx, "%s", buf);
     if (given.operand < argc && !verb->operands)
         return ni_usage(ctx,

@@ -52,22 +52,6 @@ static int use_recorded(struct ni_context *ctx)
                        NULL);
 }
 
-/* What of the environment named a file, in secure execution. */
-static void note_ignored(struct ni_context *ctx)
-{
-    for (unsigned i = 0; i < ni_options_count; i++) {
-        char buf[64];
-        struct ni_text variable = ni_text_on(buf, sizeof(buf));
-
-        if ((ctx->options.ignored >> i & 1) == 0)
-            continue;
-        ni_put_variable(&variable, &ni_options_table[i]);
-        ni_report(&ctx->findings, NI_F_OPTION_INVALID, buf,
-                  "nccl-init has file capabilities: only --%s may name a file",
-                  ni_options_table[i].name);
-    }
-}
-
 /* File capabilities are the image's, not the user's: what the user may do with them is to lock
    memory. */
 static void limit_kept(struct ni_context *ctx)
@@ -149,7 +133,6 @@ void ni_flow_decide(struct ni_context *ctx)
         .off = policy->mode == NI_MODE_OFF && (gathers & NI_GATHER_OFF) == 0,
     };
 
-    note_ignored(ctx);
     limit_kept(ctx);
     ni_wait_and_look(ctx, &ask);
     if (ctx->verb != NI_VERB_RUN)

@@ -120,7 +120,7 @@ static void switch_and_back(const struct ni_caps *caps)
 static void calm(const struct ni_caps *caps)
 {
     (void)caps;
-    if (ni_caps_calm() != 0)
+    if (ni_caps_disable() != 0)
         _exit(1);
 }
 

@@ -52,7 +52,7 @@ static int parse_env(unsigned verb, char *const entry[], bool recorded, uint64_t
     const struct ni_env env = {entry};
     struct ni_text err = ni_text_on(err_buf, sizeof(err_buf));
 
-    return ni_args_env(verb, &env, recorded, taken, &options, f, &err);
+    return ni_args_env(verb, &env, recorded, taken, &options, f ? f : &findings, f ? NULL : &err);
 }
 
 static const struct ni_option *option(const char *name)
