@@ -121,6 +121,7 @@ struct ni_context {
     unsigned verb;       /* NI_VERB_* */
     struct ni_env own;   /* the caller's environment */
     struct ni_env env;   /* the pod's: the caller's, or the one that the root records */
+    char *recorded;      /* what the latter's entries point into; NULL: none */
     struct ni_root root; /* opened by ni_flow_open */
     bool opened;         /* the root is */
     bool stderr_dead;    /* nobody reads it: say no more */

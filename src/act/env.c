@@ -16,28 +16,34 @@ static bool is_own(const char *entry)
 
 char *const *ni_command_env(const struct ni_env *env, const struct ni_plan *plan)
 {
-    size_t n = 0;
-    char **list;
+    static char **list; /* and behind it the texts of the settings */
+    size_t n = 0, size = 0;
+    char *text;
 
     while (env->entry[n])
         n++;
-    list = malloc((n + plan->n_setting + 1) * sizeof(*list));
+    for (unsigned i = 0; i < plan->n_setting; i++)
+        size += strlen(plan->setting[i].name) + strlen(plan->setting[i].value) + sizeof("=");
+    free(list);
+    list = malloc((n + plan->n_setting + 1) * sizeof(*list) + size);
     if (!list)
         return NULL;
+    text = (char *)(list + n + plan->n_setting + 1);
     n = 0;
     for (char *const *e = env->entry; *e; e++)
         if (!is_own(*e))
             list[n++] = *e;
     for (unsigned i = 0; i < plan->n_setting; i++) {
         const struct ni_setting *s = &plan->setting[i];
-        const size_t size = strlen(s->name) + 1 + strlen(s->value) + 1;
+        struct ni_text t;
 
         if (s->origin != NI_FROM_RULE)
             continue;
-        list[n] = malloc(size);
-        if (!list[n])
-            return NULL;
-        (void)ni_format(list[n++], size, "%s=%s", s->name, s->value);
+        t = ni_text_on(text, size);
+        ni_putf(&t, "%s=%s", s->name, s->value);
+        list[n++] = text;
+        text += t.len + 1;
+        size -= t.len + 1;
     }
     list[n] = NULL;
     return list;

@@ -34,14 +34,15 @@ static char **split(char *text, size_t len)
 static int use_recorded(struct ni_context *ctx)
 {
     const struct ni_dir top = ni_dir_top(&ctx->root);
-    char *text = calloc(NI_RECORDED_ENV + 1, 1), **entry = NULL;
+    char **entry = NULL;
     ssize_t n = -ENOMEM;
 
-    if (text)
-        n = ni_read_raw(&top, text, NI_RECORDED_ENV, "%s", recorded_environ);
+    ctx->recorded = calloc(NI_RECORDED_ENV + 1, 1);
+    if (ctx->recorded)
+        n = ni_read_raw(&top, ctx->recorded, NI_RECORDED_ENV, "%s", recorded_environ);
     if (n == -ENOENT)
         return 0; /* a tree without one: the caller's environment plays the pod's */
-    if (n >= 0 && !(entry = split(text, (size_t)n)))
+    if (n >= 0 && !(entry = split(ctx->recorded, (size_t)n)))
         n = -ENOMEM;
     if (n < 0)
         return ni_usage(ctx, "%.512s: %s: %s", ctx->options.root, recorded_environ,

@@ -29,6 +29,7 @@ static int record_environ(struct ni_context *ctx)
 {
     size_t len = 0;
     char *buf;
+    int r;
 
     for (char *const *e = ctx->env.entry; *e; e++)
         len += is_relevant(ctx, *e) ? strlen(*e) + 1 : 0;
@@ -44,7 +45,9 @@ static int record_environ(struct ni_context *ctx)
         memcpy(buf + len, *e, strlen(*e) + 1);
         len += strlen(*e) + 1;
     }
-    return ni_record_add(&ctx->root, "proc/self/environ", buf, len);
+    r = ni_record_add(&ctx->root, "proc/self/environ", buf, len);
+    free(buf);
+    return r;
 }
 
 static int write_record(int fd, void *arg)
