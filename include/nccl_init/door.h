@@ -20,7 +20,6 @@ struct ni_root {
     enum ni_root_kind kind;
     int fd;                 /* of a directory root, O_PATH; else -1 */
     struct ni_tree *tree;   /* of a tree */
-    char *text;             /* of its file: where its values lie */
     struct ni_tree *record; /* snapshot: every path that passes is written here; NULL: none */
 };
 

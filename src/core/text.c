@@ -254,42 +254,25 @@ bool ni_is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Compares the runs of digits at a and b by value, of any length; moves both behind them. */
-static int cmp_digits(const char **a, const char **b)
+/* The runs of digits at a and b, by value, of any length; 7 before 07. */
+static int cmp_digits(const char *a, const char *b)
 {
-    const char *x = *a, *y = *b;
-    while (*x == '0')
-        x++;
-    while (*y == '0')
-        y++;
-    size_t nx = 0, ny = 0;
-    while (ni_is_digit(x[nx]))
-        nx++;
-    while (ni_is_digit(y[ny]))
-        ny++;
-    *a = x + nx;
-    *b = y + ny;
-    if (nx != ny)
-        return nx < ny ? -1 : 1;
-    return memcmp(x, y, nx);
+    size_t zeros_a = strspn(a, "0"), zeros_b = strspn(b, "0");
+    size_t na = strspn(a + zeros_a, "0123456789"), nb = strspn(b + zeros_b, "0123456789");
+    int c = na != nb ? (na > nb) - (na < nb) : memcmp(a + zeros_a, b + zeros_b, na);
+    return c != 0 ? c : (zeros_a > zeros_b) - (zeros_a < zeros_b);
 }
 
 int ni_natural_cmp(const char *a, const char *b)
 {
-    const char *x = a, *y = b;
-    while (*x && *y) {
-        if (ni_is_digit(*x) && ni_is_digit(*y)) {
-            int d = cmp_digits(&x, &y);
-            if (d != 0)
-                return d;
-        } else if (*x != *y) {
-            break;
-        } else {
-            x++;
-            y++;
-        }
-    }
-    if (*x != *y)
-        return (unsigned char)*x < (unsigned char)*y ? -1 : 1;
-    return strcmp(a, b); /* equal but for leading zeros */
+    size_t same = 0, from;
+    while (a[same] && a[same] == b[same])
+        same++;
+    for (from = same; from > 0 && ni_is_digit(a[from - 1]);)
+        from--;
+    if ((ni_is_digit(a[same]) || ni_is_digit(b[same])) && ni_is_digit(a[from]) &&
+        ni_is_digit(b[from]))
+        return cmp_digits(a + from, b + from);
+    unsigned char x = (unsigned char)a[same], y = (unsigned char)b[same];
+    return (x > y) - (x < y);
 }

@@ -17,41 +17,34 @@ enum {
 enum ni_entry_kind { NI_ENTRY_DIR, NI_ENTRY_FILE, NI_ENTRY_LINK, NI_ENTRY_ERR };
 
 struct ni_entry {
-    const char *path;     /* "sys/class/net" */
-    const char *value;    /* FILE: content, LINK: target; NUL-terminated, may hold NULs */
-    uint32_t len;         /* of value */
-    uint32_t first, last; /* below it: 1 + the entry, 0 for none */
-    uint32_t next;        /* beside it, likewise */
-    uint32_t number;      /* of a record: the later one counts */
+    void *memory;               /* of path and value */
+    const char *path;           /* "sys/class/net" */
+    const char *value;          /* FILE: content, LINK: target; NUL-terminated, may hold NULs */
+    uint32_t len;               /* of value */
+    uint32_t first, last, next; /* below it, and beside it; 0: none */
+    uint32_t number;            /* of a record: the later one counts */
     uint8_t kind;
     uint8_t sure; /* of a record: record.c */
     int err;      /* of ERR */
 };
 
-/* A record is one whose entries were added as they came, and are not found. */
+/* The first entry is the root, with path "". A record has none: its entries are as they came, and not
+   found. */
 struct ni_tree {
-    struct ni_entry *at, top;
+    struct ni_entry *at;
     size_t n, room;
-    uint32_t *bucket; /* hash of the path: 1 + the entry */
+    uint32_t *bucket; /* by the hash of the path: 1 + the entry */
     size_t buckets;
-    struct ni_block *block; /* names and values */
-    size_t text;            /* bytes of all blocks */
-    int failed;             /* record: what made it incomplete, -errno */
+    size_t text; /* bytes of all paths and values */
+    int failed;  /* record: what made it incomplete, -errno */
 };
 
-/* NULL: no memory. */
-struct ni_tree *ni_tree_new(void);
-void ni_tree_free(struct ni_tree *t);
-/* n bytes that go with the tree; NULL: more than a tree may hold. */
-char *ni_tree_room(struct ni_tree *t, size_t n);
-/* Behind the others, to be found or not. 0, -EFBIG, -ENOMEM. */
+void ni_tree_free(struct ni_tree *t); /* made by calloc */
+/* Adds a copy behind the others, not to be found. 0, -EFBIG, -ENOMEM. */
 int ni_tree_add(struct ni_tree *t, const struct ni_entry *e);
-/* To be found, with the directories above it. -EINVAL: it is there already, or stands below
-   something that is no directory. */
-int ni_tree_put(struct ni_tree *t, const struct ni_entry *e);
-/* Parses s[0..n) in place; it has a spare byte behind it and lives as long as the tree. 0 or -errno
-   and the line. */
+/* Parses s[0..n), which it changes. 0 or -errno and the line. */
 int ni_tree_parse(struct ni_tree *t, char *s, size_t n, unsigned *ret_line);
+uint64_t ni_hash(const char *s, size_t n);
 /* Replaces escapes in place; *len shrinks. false: malformed. */
 bool ni_tree_unescape(char *s, size_t *len);
 
@@ -119,6 +112,8 @@ enum ni_access { NI_ACCESS_READ, NI_ACCESS_LINK, NI_ACCESS_EXISTS, NI_ACCESS_OPE
 
 /* Puts what the access meets into the record, links on the way too. */
 void ni_record(const struct ni_dir *dir, const char *path, enum ni_access access);
+/* dir "": everything is. */
+bool ni_is_below(const char *path, const char *dir);
 
 /* Bytes that grow. */
 struct ni_bytes {

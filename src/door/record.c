@@ -14,21 +14,14 @@
    device nodes stay that; a name that was listed is a directory until it is looked at. */
 enum sure { LISTED, SEEN, READ };
 
-static void add(struct ni_tree *t, const char *path, enum sure sure, struct ni_entry e)
+static void add(const struct ni_dir *from, const char *path, enum sure sure, struct ni_entry e)
 {
-    size_t n = strlen(path) + 1;
-    char *room = ni_tree_room(t, n + e.len + 1);
+    struct ni_tree *t = from->root->record;
 
-    if (room) {
-        e.path = memcpy(room, path, n);
-        if (e.len > 0)
-            memcpy(room + n, e.value, e.len);
-        room[n + e.len] = '\0';
-        e.value = room + n;
-        e.number = (uint32_t)t->n;
-        e.sure = (uint8_t)sure;
-    }
-    int r = room ? ni_tree_add(t, &e) : -ENOMEM;
+    e.path = path + strspn(path, "/");
+    e.sure = (uint8_t)sure;
+    e.number = (uint32_t)t->n;
+    int r = *e.path ? ni_tree_add(t, &e) : 0;
     if (r < 0)
         t->failed = r;
 }
@@ -47,7 +40,7 @@ static void add_errno(const struct ni_dir *from, const char *path, int err)
         (void)ni_copyn(dir, sizeof(dir), path, (size_t)(slash - path));
         path = dir;
     }
-    add(from->root->record, path, READ, (struct ni_entry){.kind = NI_ENTRY_ERR, .err = -err});
+    add(from, path, READ, (struct ni_entry){.kind = NI_ENTRY_ERR, .err = -err});
 }
 
 static void add_exists(const struct ni_dir *from, const char *path)
@@ -58,8 +51,7 @@ static void add_exists(const struct ni_dir *from, const char *path)
     if (r < 0)
         add_errno(from, path, r);
     else
-        add(from->root->record, path, SEEN,
-            (struct ni_entry){.kind = dir ? NI_ENTRY_DIR : NI_ENTRY_FILE});
+        add(from, path, SEEN, (struct ni_entry){.kind = dir ? NI_ENTRY_DIR : NI_ENTRY_FILE});
 }
 
 static void add_read(const struct ni_dir *from, const char *path)
@@ -76,7 +68,7 @@ static void add_read(const struct ni_dir *from, const char *path)
     else if (n < 0)
         add_errno(from, path, (int)n);
     else
-        add(from->root->record, path, READ,
+        add(from, path, READ,
             (struct ni_entry){.kind = NI_ENTRY_FILE, .value = buf, .len = (uint32_t)n});
 }
 
@@ -91,7 +83,7 @@ static void add_name(void *ctx, const char *name)
     char path[NI_TREE_PATH];
 
     if (ni_format(path, sizeof(path), "%s/%s", l->dir, name))
-        add(l->from->root->record, path, LISTED, (struct ni_entry){.kind = NI_ENTRY_DIR});
+        add(l->from, path, LISTED, (struct ni_entry){.kind = NI_ENTRY_DIR});
 }
 
 static void add_list(const struct ni_dir *from, const char *path)
@@ -104,7 +96,7 @@ static void add_list(const struct ni_dir *from, const char *path)
     else if (r < 0)
         add_errno(from, path, r);
     else
-        add(from->root->record, path, READ, (struct ni_entry){.kind = NI_ENTRY_DIR});
+        add(from, path, READ, (struct ni_entry){.kind = NI_ENTRY_DIR});
 }
 
 /* proc/self is a link to a number and proc/net one through it. As directories they make a record
@@ -124,7 +116,7 @@ static int meet_link(const struct ni_dir *from, const char *path, char target[NI
     if (n < 0)
         return n == -EINVAL ? 0 : (int)n;
     target[n] = '\0';
-    add(from->root->record, path, READ,
+    add(from, path, READ,
         (struct ni_entry){.kind = NI_ENTRY_LINK, .value = target, .len = (uint32_t)n});
     return 1;
 }
@@ -175,95 +167,66 @@ void ni_record(const struct ni_dir *dir, const char *path, enum ni_access access
 
 int ni_record_add(const struct ni_root *root, const char *path, const char *value, size_t len)
 {
-    add(root->record, path, READ,
+    struct ni_dir top = ni_dir_top(root);
+
+    add(&top, path, READ,
         (struct ni_entry){.kind = NI_ENTRY_FILE, .value = value, .len = (uint32_t)len});
     return root->record->failed;
 }
 
 /* ---- what was met, as a tree ---- */
 
-static int rank_of(char c)
-{
-    return c == '/' ? 1 : c ? (unsigned char)c + 1 : 0;
-}
-
-/* Numbers by value, and 7 before 07; moves both behind them. */
-static int cmp_numbers(const char **a, const char **b)
-{
-    size_t zeros_a = strspn(*a, "0"), zeros_b = strspn(*b, "0");
-    const char *x = *a + zeros_a, *y = *b + zeros_b;
-    size_t nx = strspn(x, "0123456789"), ny = strspn(y, "0123456789");
-    int c = nx != ny ? (nx > ny) - (nx < ny) : memcmp(x, y, nx);
-
-    *a = x + nx;
-    *b = y + ny;
-    return c ? c : (zeros_a > zeros_b) - (zeros_a < zeros_b);
-}
-
-/* Order of paths: a directory, what is below it, then the next; mlx5_2 before mlx5_10. */
-static int path_cmp(const char *a, const char *b)
-{
-    for (;;) {
-        if (ni_is_digit(*a) && ni_is_digit(*b)) {
-            int c = cmp_numbers(&a, &b);
-            if (c)
-                return c;
-        } else if (*a != *b || !*a) {
-            return rank_of(*a) - rank_of(*b);
-        } else {
-            a++;
-            b++;
-        }
-    }
-}
-
-static bool is_below(const char *path, const char *dir)
+bool ni_is_below(const char *path, const char *dir)
 {
     size_t n = strlen(dir);
 
     return n == 0 || (strncmp(path, dir, n) == 0 && path[n] == '/');
 }
 
-static const char *without_slash(const char *path)
+/* mlx5_2 before mlx5_10, and behind a directory what is below it. */
+static int path_cmp(const char *a, const char *b)
 {
-    return path + strspn(path, "/");
+    size_t n = 0;
+
+    while (a[n] && a[n] == b[n])
+        n++;
+    if (a[n] == '/')
+        return b[n] ? -1 : 1;
+    if (b[n] == '/')
+        return a[n] ? 1 : -1;
+    return ni_natural_cmp(a, b);
 }
 
-static void sort(struct ni_tree *t, int (*cmp)(const void *, const void *))
-{
-    if (t->n > 0)
-        qsort(t->at, t->n, sizeof(*t->at), cmp);
-}
-
+/* Of one path the surest first, then the latest. */
 static int by_path(const void *a, const void *b)
 {
     const struct ni_entry *x = a, *y = b;
     int c = path_cmp(x->path, y->path);
 
     c = c ? c : (int)y->sure - (int)x->sure;
-    return c ? c : (x->number < y->number) - (x->number > y->number); /* the last value counts */
+    return c ? c : (x->number < y->number) - (x->number > y->number);
 }
 
-/* Of each path the surest entry. What has entries below it is a directory, whatever it became. That
-   a thing is not there says nothing, unless it was listed. */
-static int settle(struct ni_tree *met, struct ni_tree *ret)
+/* Of each path the surest entry, the later one of two. That a thing is not there says nothing, unless
+   it was listed. A directory with something in it needs no entry, and what became none while
+   something in it was recorded stays one. How many are left in ret[]. */
+static size_t settle(struct ni_tree *t, const struct ni_entry *ret[])
 {
-    size_t same;
-    int r = 0;
+    size_t met = 0, n = 0, same;
 
-    for (size_t i = 0; i < met->n; i++)
-        met->at[i].path = without_slash(met->at[i].path);
-    sort(met, by_path);
-    for (size_t i = 0; i < met->n && r == 0; i += same) {
-        const struct ni_entry *e = &met->at[i];
-        for (same = 1; i + same < met->n && strcmp(e[same].path, e->path) == 0;)
+    if (t->n > 0)
+        qsort(t->at, t->n, sizeof(*t->at), by_path);
+    for (size_t i = 0; i < t->n; i += same) {
+        const struct ni_entry *e = &t->at[i];
+        for (same = 1; i + same < t->n && strcmp(e[same].path, e->path) == 0;)
             same++;
-        bool gone = e->kind == NI_ENTRY_ERR && e->err == ENOENT && e[same - 1].sure != LISTED;
-        bool odd = e->kind != NI_ENTRY_DIR && i + same < met->n && is_below(e[same].path, e->path);
-        if (*e->path && !gone && !odd)
-            r = ni_tree_put(ret, e);
+        if (e->kind != NI_ENTRY_ERR || e->err != ENOENT || e[same - 1].sure == LISTED)
+            ret[met++] = e;
     }
-    return r;
+    for (size_t i = 0; i < met; i++)
+        if (i + 1 == met || !ni_is_below(ret[i + 1]->path, ret[i]->path))
+            ret[n++] = ret[i];
+    return n;
 }
 
 /* ---- the form ---- */
@@ -346,21 +309,23 @@ static const char *name_of(const char *path)
     return path + dir_len(path) + (dir_len(path) > 0);
 }
 
-static bool is_of_dir(const struct ni_entry *e, const char *path)
+static bool is_beside(const struct ni_entry *a, const struct ni_entry *b)
 {
-    return dir_len(e->path) == dir_len(path) && memcmp(e->path, path, dir_len(path)) == 0;
+    size_t n = dir_len(a->path);
+
+    return dir_len(b->path) == n && memcmp(b->path, a->path, n) == 0;
 }
 
-/* By directory, then as they were: what lies deeper comes behind all that is in the directory. */
+/* By directory, then by name: what lies deeper comes behind all that is in the directory. */
 static int by_directory(const void *a, const void *b)
 {
-    const struct ni_entry *x = a, *y = b;
+    const struct ni_entry *const *x = a, *const *y = b;
     char p[NI_TREE_PATH], q[NI_TREE_PATH];
 
-    (void)ni_copyn(p, sizeof(p), x->path, dir_len(x->path));
-    (void)ni_copyn(q, sizeof(q), y->path, dir_len(y->path));
+    (void)ni_copyn(p, sizeof(p), (*x)->path, dir_len((*x)->path));
+    (void)ni_copyn(q, sizeof(q), (*y)->path, dir_len((*y)->path));
     int c = path_cmp(p, q);
-    return c ? c : path_cmp(x->path, y->path);
+    return c ? c : path_cmp((*x)->path, (*y)->path);
 }
 
 /* A number that a range can stand for. */
@@ -371,23 +336,22 @@ static bool number_of(const struct ni_entry *e, uint64_t *ret)
     return (*name != '0' || !name[1]) && ni_parse_u64(ni_span_of(name), 999999999, ret) == 0;
 }
 
-static bool alike(const struct ni_entry *a, const struct ni_entry *b)
-{
-    uint64_t from, to;
-
-    return a->kind == b->kind && !a->first && !b->first && a->err == b->err && a->len == b->len &&
-           memcmp(a->value, b->value, a->len) == 0 && is_of_dir(b, a->path) &&
-           number_of(a, &from) && number_of(b, &to) && to == from + 1;
-}
-
-/* The last entry of the range that begins at e. */
-static const struct ni_entry *range_end(const struct ni_entry *e, const struct ni_entry *end)
+/* The last entry of the range that begins with the first of n: neighbours that differ in their number
+   alone. */
+static size_t range_end(const struct ni_entry *const e[], size_t n)
 {
     enum { MAX_RUN = 65536 }; /* what the parser takes */
+    uint64_t from, to;
+    size_t i = 0;
 
-    for (unsigned n = 1; n < MAX_RUN && e + 1 < end && alike(e, e + 1); n++)
-        e++;
-    return e;
+    for (; i + 1 < n && i + 1 < MAX_RUN; i++) {
+        const struct ni_entry *a = e[i], *b = e[i + 1];
+        if (a->kind != b->kind || a->err != b->err || a->len != b->len ||
+            memcmp(a->value, b->value, a->len) != 0 || !number_of(a, &from) || !number_of(b, &to) ||
+            to != from + 1)
+            break;
+    }
+    return i;
 }
 
 static void put_line(struct out *o, const struct ni_entry *e, const struct ni_entry *last,
@@ -418,40 +382,42 @@ static void put_line(struct out *o, const struct ni_entry *e, const struct ni_en
     ni_bytes_put(&o->text, "\n", 1);
 }
 
-/* The entries of one directory, at..end. Empty directories come first: each `d` moves what "./"
-   stands for. */
-static void put_section(struct out *o, const struct ni_entry *at, const struct ni_entry *end)
+/* The n entries of one directory. Empty directories come first: each `d` moves what "./" stands
+   for. */
+static void put_section(struct out *o, const struct ni_entry *const e[], size_t n)
 {
     unsigned lines = 0;
+    size_t last;
 
-    for (const struct ni_entry *e = at, *last; e < end; e = last + 1) {
-        last = range_end(e, end);
-        lines += e->kind != NI_ENTRY_DIR;
-        if (e->kind == NI_ENTRY_DIR && !e->first)
-            put_line(o, e, last, true);
+    for (size_t i = 0; i < n; i = last + 1) {
+        last = i + range_end(e + i, n - i);
+        lines += e[i]->kind != NI_ENTRY_DIR;
+        if (e[i]->kind == NI_ENTRY_DIR)
+            put_line(o, e[i], e[last], true);
     }
-    bool whole = dir_len(at->path) == 0 || lines == 1;
+    bool whole = dir_len(e[0]->path) == 0 || lines == 1;
     if (lines > 0 && !whole) {
         ni_bytes_put(&o->text, "d ", 2);
-        put_text(o, "", (struct ni_span){at->path, dir_len(at->path)});
+        put_text(o, "", (struct ni_span){e[0]->path, dir_len(e[0]->path)});
         ni_bytes_put(&o->text, "\n", 1);
     }
-    for (const struct ni_entry *e = at, *last; e < end; e = last + 1) {
-        last = range_end(e, end);
-        if (e->kind != NI_ENTRY_DIR)
-            put_line(o, e, last, whole);
+    for (size_t i = 0; i < n; i = last + 1) {
+        last = i + range_end(e + i, n - i);
+        if (e[i]->kind != NI_ENTRY_DIR)
+            put_line(o, e[i], e[last], whole);
     }
 }
 
-static void put_all(struct out *o, struct ni_tree *t)
+static void put_all(struct out *o, const struct ni_entry *e[], size_t n)
 {
-    if (t->n == 0) /* then there is no array */
-        return;
-    sort(t, by_directory);
-    for (struct ni_entry *e = t->at, *end = t->at + t->n, *next; e < end; e = next) {
-        for (next = e + 1; next < end && is_of_dir(next, e->path);)
-            next++;
-        put_section(o, e, next);
+    size_t same;
+
+    if (n > 0)
+        qsort(e, n, sizeof(*e), by_directory);
+    for (size_t i = 0; i < n; i += same) {
+        for (same = 1; i + same < n && is_beside(e[i], e[i + same]);)
+            same++;
+        put_section(o, e + i, same);
     }
 }
 
@@ -469,29 +435,30 @@ static void put_header(struct out *o, const char *header)
 int ni_record_text(const struct ni_root *root, const char *header, bool mask, char **ret,
                    size_t *ret_len)
 {
-    struct ni_tree *t = root->record ? ni_tree_new() : NULL;
+    struct ni_tree *t = root->record;
     struct out o = {0};
-    int r = !root->record ? -EINVAL : !t ? -ENOMEM : root->record->failed;
 
-    if (r == 0)
-        r = settle(root->record, t);
-    if (r == 0 && mask) {
-        o.mask = ni_mask_new(t);
-        r = o.mask ? 0 : -ENOMEM;
-    }
+    *ret = NULL;
+    *ret_len = 0;
+    if (!t || t->failed)
+        return t ? t->failed : -EINVAL;
+    const struct ni_entry **e = malloc((t->n + 1) * sizeof(*e));
+    size_t n = e ? settle(t, e) : 0;
+    o.mask = mask && e ? ni_mask_new(t) : NULL;
+    int r = !e || (mask && !o.mask) ? -ENOMEM : 0;
     if (r == 0) {
         put_header(&o, header);
-        put_all(&o, t);
-        r = o.mask ? ni_mask_error(o.mask) : 0;
+        put_all(&o, e, n);
+        r = o.text.lost || o.scratch.lost ? -ENOMEM : o.mask ? ni_mask_error(o.mask) : 0;
     }
-    if (r == 0 && (o.text.lost || o.scratch.lost))
-        r = -ENOMEM;
     ni_mask_free(o.mask);
-    ni_tree_free(t);
+    free(e);
     free(o.scratch.p);
-    if (r < 0)
+    if (r < 0) {
         free(o.text.p);
-    *ret = r < 0 ? NULL : o.text.p;
+        return r;
+    }
+    *ret = o.text.p;
     *ret_len = o.text.n;
-    return r;
+    return 0;
 }

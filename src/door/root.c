@@ -20,9 +20,9 @@ int ni_root_open(const char *path, struct ni_root *ret, unsigned *ret_line)
     }
     int r = ni_sys_open(path, &root, &text, &len);
     if (r == 0 && root.kind == NI_ROOT_TREE) {
-        root.tree = ni_tree_new();
-        root.text = text;
+        root.tree = calloc(1, sizeof(*root.tree));
         r = root.tree ? ni_tree_parse(root.tree, text, len, ret_line) : -ENOMEM;
+        free(text);
         if (r < 0)
             ni_root_close(&root);
     }
@@ -37,7 +37,6 @@ void ni_root_close(struct ni_root *root)
         (void)close(root->fd);
     ni_tree_free(root->tree);
     ni_tree_free(root->record);
-    free(root->text);
     *root = (struct ni_root){.fd = -1};
 }
 
@@ -45,7 +44,7 @@ int ni_root_record(struct ni_root *root)
 {
     if (root->record)
         return -EBUSY;
-    root->record = ni_tree_new();
+    root->record = calloc(1, sizeof(*root->record));
     return root->record ? 0 : -ENOMEM;
 }
 

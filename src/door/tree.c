@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* door: a .tree file (docs/tree.md) in memory. */
+/* door: a .tree file (docs/tree.md) in memory, an array in the order of paths. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,62 +9,29 @@
 enum {
     MAX_RANGE = 65536,
     MAX_ENTRIES = 1 << 21,
-    MAX_TEXT = 256 << 20, /* of all names and values */
-    BLOCK = 1 << 20
+    MAX_TEXT = 256 << 20 /* of all names and values */
 };
 
-/* ---- memory ---- */
-
-struct ni_block {
-    struct ni_block *next;
-    size_t used, size;
-    char at[];
-};
-
-struct ni_tree *ni_tree_new(void)
-{
-    struct ni_tree *t = calloc(1, sizeof(*t));
-
-    if (t)
-        t->top = (struct ni_entry){.path = "", .value = "", .kind = NI_ENTRY_DIR};
-    return t;
-}
+/* ---- entries ---- */
 
 void ni_tree_free(struct ni_tree *t)
 {
-    if (!t)
-        return;
-    for (struct ni_block *b = t->block, *next; b; b = next) {
-        next = b->next;
-        free(b);
+    for (size_t i = 0; t && i < t->n; i++)
+        free(t->at[i].memory);
+    if (t) {
+        free(t->at);
+        free(t->bucket);
     }
-    free(t->bucket);
-    free(t->at);
     free(t);
-}
-
-char *ni_tree_room(struct ni_tree *t, size_t n)
-{
-    struct ni_block *b = t->block;
-
-    if (!b || n > b->size - b->used) {
-        size_t size = n > BLOCK ? n : BLOCK;
-        b = t->text + size > MAX_TEXT ? NULL : malloc(sizeof(*b) + size);
-        if (!b)
-            return NULL;
-        *b = (struct ni_block){.next = t->block, .size = size};
-        t->block = b;
-        t->text += size;
-    }
-    b->used += n;
-    return b->at + b->used - n;
 }
 
 int ni_tree_add(struct ni_tree *t, const struct ni_entry *e)
 {
-    if (t->n == MAX_ENTRIES)
+    size_t n = strlen(e->path) + 1, all = n + e->len + 1;
+
+    if (t->n > MAX_ENTRIES || all > MAX_TEXT - t->text)
         return -EFBIG;
-    if (t->n == t->room || !t->at) {
+    if (t->n == t->room) {
         size_t room = t->room ? 2 * t->room : 1024;
         struct ni_entry *at = realloc(t->at, room * sizeof(*at));
         if (!at)
@@ -72,35 +39,44 @@ int ni_tree_add(struct ni_tree *t, const struct ni_entry *e)
         t->at = at;
         t->room = room;
     }
-    t->at[t->n++] = *e;
+    char *copy = malloc(all);
+    if (!copy)
+        return -ENOMEM;
+    struct ni_entry *to = &t->at[t->n++];
+    *to = *e;
+    to->memory = copy;
+    to->path = memcpy(copy, e->path, n);
+    if (e->len > 0)
+        memcpy(copy + n, e->value, e->len);
+    copy[all - 1] = '\0';
+    to->value = copy + n;
+    t->text += all;
     return 0;
 }
 
-/* ---- entries ---- */
-
 /* FNV-1a */
-static size_t hash_of(const char *s, size_t n)
+uint64_t ni_hash(const char *s, size_t n)
 {
-    uint32_t h = 2166136261U;
+    uint64_t h = 0xcbf29ce484222325U;
 
     for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)s[i]) * 16777619U;
-    return h ^ (h >> 15);
+        h = (h ^ (unsigned char)s[i]) * 0x100000001b3U;
+    return h ^ (h >> 32);
 }
 
 /* The bucket of path[0..n), or the free one for it. */
 static uint32_t *bucket_of(const struct ni_tree *t, const char *path, size_t n)
 {
-    for (size_t h = hash_of(path, n);; h++) {
+    for (uint64_t h = ni_hash(path, n);; h++) {
         uint32_t *b = &t->bucket[h & (t->buckets - 1)];
         if (!*b || (strncmp(t->at[*b - 1].path, path, n) == 0 && !t->at[*b - 1].path[n]))
             return b;
     }
 }
 
-static struct ni_entry *find(const struct ni_tree *t, const char *path, size_t n)
+static const struct ni_entry *find(const struct ni_tree *t, const char *path, size_t n)
 {
-    uint32_t b = t->n > 0 ? *bucket_of(t, path, n) : 0;
+    uint32_t b = *bucket_of(t, path, n);
 
     return b ? &t->at[b - 1] : NULL;
 }
@@ -117,63 +93,71 @@ static int grow(struct ni_tree *t)
     return t->bucket ? 0 : -ENOMEM;
 }
 
-/* The directory above path[0..n): its index + 1 or -errno; 0: it is the root. */
-static int64_t parent_of(struct ni_tree *t, const char *path, size_t n)
+/* Behind the others of its directory, to be found. */
+static int put_in(struct ni_tree *t, size_t dir, const struct ni_entry *e)
 {
-    while (n > 0 && path[n - 1] != '/')
-        n--;
-    if (n == 0)
-        return 0;
-    n--;
-    const struct ni_entry *dir = find(t, path, n);
-    if (!dir) {
-        char *copy = ni_tree_room(t, n + 1);
-        if (!copy)
-            return -EFBIG;
-        (void)ni_copyn(copy, n + 1, path, n);
-        int r = ni_tree_put(t, &(struct ni_entry){.kind = NI_ENTRY_DIR, .path = copy, .value = ""});
-        return r < 0 ? r : (int64_t)t->n;
-    }
-    return dir->kind == NI_ENTRY_DIR ? dir - t->at + 1 : -EINVAL;
-}
+    int r = ni_tree_add(t, e);
 
-int ni_tree_put(struct ni_tree *t, const struct ni_entry *e)
-{
-    size_t n = strlen(e->path);
-    const struct ni_entry *is = find(t, e->path, n);
-
-    if (is) /* given twice: which of the two counts? */
-        return is->kind == NI_ENTRY_DIR && e->kind == NI_ENTRY_DIR ? 0 : -EINVAL;
-    int64_t parent = parent_of(t, e->path, n);
-    int r = parent < 0 ? (int)parent : ni_tree_add(t, e);
     if (r == 0)
         r = grow(t);
-    if (r < 0 || !t->bucket)
+    if (r < 0)
         return r;
-    t->at[t->n - 1].first = t->at[t->n - 1].last = t->at[t->n - 1].next = 0;
-    struct ni_entry *dir = parent > 0 ? &t->at[parent - 1] : &t->top;
-    *(dir->first ? &t->at[dir->last - 1].next : &dir->first) = (uint32_t)t->n;
-    dir->last = (uint32_t)t->n;
-    *bucket_of(t, e->path, n) = (uint32_t)t->n;
+    uint32_t at = (uint32_t)t->n - 1;
+    *bucket_of(t, e->path, strlen(e->path)) = at + 1;
+    if (at > 0) /* not the root */
+        *(t->at[dir].first ? &t->at[t->at[dir].last].next : &t->at[dir].first) = at;
+    t->at[dir].last = at;
     return 0;
+}
+
+/* With the directories above it. -EINVAL: it is there already, or stands below something that is no
+   directory. */
+static int put(struct ni_tree *t, const struct ni_entry *e)
+{
+    size_t n = strlen(e->path), next;
+    const struct ni_entry *dir = find(t, e->path, n);
+    char buf[NI_TREE_PATH];
+
+    if (dir) /* given twice: which of the two counts? */
+        return dir->kind == NI_ENTRY_DIR && e->kind == NI_ENTRY_DIR ? 0 : -EINVAL;
+    while (!dir) { /* the root is there */
+        while (n > 0 && e->path[--n] != '/')
+            ;
+        dir = find(t, e->path, n);
+    }
+    if (dir->kind != NI_ENTRY_DIR)
+        return -EINVAL;
+    size_t at = (size_t)(dir - t->at);
+    for (;; n = next) {
+        next = n + (n > 0);
+        next += strcspn(e->path + next, "/");
+        if (!e->path[next])
+            return put_in(t, at, e);
+        (void)ni_copyn(buf, sizeof(buf), e->path, next);
+        int r = put_in(t, at, &(struct ni_entry){.kind = NI_ENTRY_DIR, .path = buf});
+        if (r < 0)
+            return r;
+        at = t->n - 1;
+    }
 }
 
 /* ---- paths ---- */
 
 int ni_walk(const char *path, bool follow, char ret[NI_TREE_PATH], ni_step_fn *step, void *ctx)
 {
-    char rest[2 * NI_TREE_PATH], target[NI_TREE_PATH] = "", *at = rest;
+    char rest[2 * NI_TREE_PATH], target[NI_TREE_PATH] = "";
+    size_t len = 0, n = strlen(path);
     unsigned links = 0;
-    size_t len = 0;
 
     ret[0] = '\0';
-    if (!*path)
+    if (n == 0)
         return -ENOENT;
-    if (!ni_copy(rest, sizeof(rest), path))
+    if (n >= sizeof(rest))
         return -ENAMETOOLONG;
+    char *at = memcpy(rest + sizeof(rest) - n - 1, path, n + 1); /* room in front, for targets */
     for (;;) {
         at += strspn(at, "/");
-        size_t n = strcspn(at, "/");
+        n = strcspn(at, "/");
         if (n == 0)
             return 0;
         bool last = at[n] == '\0';
@@ -187,7 +171,7 @@ int ni_walk(const char *path, bool follow, char ret[NI_TREE_PATH], ni_step_fn *s
             at += n;
             continue;
         }
-        memmove(ret + end - n, at, n);
+        memcpy(ret + end - n, at, n);
         ret[end] = '\0';
         if (len > 0)
             ret[len] = '/';
@@ -201,40 +185,28 @@ int ni_walk(const char *path, bool follow, char ret[NI_TREE_PATH], ni_step_fn *s
         }
         if (++links > NI_TREE_LINKS)
             return -ELOOP;
-        if (!*target)
+        n = strlen(target);
+        if (n == 0)
             return -ENOENT;
-        char now[sizeof(rest)];
-        if (!ni_format(now, sizeof(now), "%s%s", target, at)) /* `at`: a slash, or the end */
+        if (n > (size_t)(at - rest))
             return -ENAMETOOLONG;
-        memcpy(rest, now, sizeof(now));
-        at = rest;
+        at = memcpy(at - n, target, n); /* what is left begins with a slash, or is nothing */
         len = *target == '/' ? 0 : len;
         ret[len] = '\0';
     }
 }
 
-/* What is at a path without links. */
-static int look_up(const struct ni_tree *t, const char *path, const struct ni_entry **ret)
-{
-    const struct ni_entry *e = *path ? find(t, path, strlen(path)) : &t->top;
-
-    *ret = e;
-    return e ? 0 : -ENOENT;
-}
-
 static int step(void *ctx, const char *path, bool last, char target[NI_TREE_PATH])
 {
-    const struct ni_tree *t = ctx;
-    const struct ni_entry *e;
-    int r = look_up(t, path, &e);
+    const struct ni_entry *e = find(ctx, path, strlen(path));
 
-    if (r < 0 || e->kind == NI_ENTRY_DIR)
-        return r;
+    if (!e)
+        return -ENOENT;
     if (e->kind == NI_ENTRY_LINK) {
         memcpy(target, e->value, e->len + 1);
         return 1;
     }
-    return last ? 0 : e->kind == NI_ENTRY_ERR ? -e->err : -ENOTDIR;
+    return last || e->kind == NI_ENTRY_DIR ? 0 : e->kind == NI_ENTRY_ERR ? -e->err : -ENOTDIR;
 }
 
 int ni_tree_find(const struct ni_tree *t, const char *path, bool follow,
@@ -243,7 +215,10 @@ int ni_tree_find(const struct ni_tree *t, const char *path, bool follow,
     struct ni_tree *ctx = (struct ni_tree *)(uintptr_t)t; /* step only reads */
     int r = ni_walk(path, follow, ret_path, step, ctx);
 
-    return r < 0 ? r : look_up(t, ret_path, ret);
+    if (r < 0)
+        return r;
+    *ret = find(t, ret_path, strlen(ret_path));
+    return *ret ? 0 : -ENOENT;
 }
 
 /* ---- the door's calls ---- */
@@ -334,50 +309,39 @@ int ni_tree_list(const struct ni_tree *t, const char *path, ni_name_fn *name, vo
     if (r < 0)
         return r;
     size_t n = strlen(dir) + (*dir ? 1 : 0);
-    for (uint32_t i = e->first; i; i = t->at[i - 1].next)
-        name(ctx, t->at[i - 1].path + n);
+    for (uint32_t i = e->first; i; i = t->at[i].next)
+        name(ctx, t->at[i].path + n);
     return 0;
 }
 
 /* ---- the form ---- */
 
-/* Reads the escape behind a backslash. Bytes used, 0 when it is none of ours. */
-static size_t read_escape(const char *s, size_t n, char *ret)
+/* The byte that an escape stands for, behind its backslash; *n: how long it is, 0 for none of ours. */
+static char read_escape(const char *s, size_t left, size_t *n)
 {
-    static const char plain[] = "n\nt\tr\r\\\\\"\"";
+    static const char from[] = "ntr\\\"0", to[] = "\n\t\r\\\"";
+    const char *known = left > 0 && *s ? strchr(from, *s) : NULL;
+    int high = left > 2 && *s == 'x' ? ni_hex_digit(s[1]) : -1;
+    int low = high >= 0 ? ni_hex_digit(s[2]) : -1;
 
-    if (n == 0)
-        return 0;
-    if (*s == 'x') {
-        int hi = n > 2 ? ni_hex_digit(s[1]) : -1;
-        int lo = n > 2 ? ni_hex_digit(s[2]) : -1;
-        *ret = (char)(hi * 16 + lo);
-        return hi < 0 || lo < 0 ? 0 : 3;
-    }
+    *n = known ? 1 : low >= 0 ? 3 : 0;
     /* \0 alone is NUL; a digit behind it would be octal to readers of C. */
-    if (*s == '0') {
-        *ret = '\0';
-        return n > 1 && ni_is_digit(s[1]) ? 0 : 1;
-    }
-    for (const char *p = plain; *p; p += 2)
-        if (*p == *s) {
-            *ret = p[1];
-            return 1;
-        }
-    return 0;
+    if (known && *s == '0' && left > 1 && ni_is_digit(s[1]))
+        *n = 0;
+    return known ? to[known - from] : (char)(high * 16 + low);
 }
 
 bool ni_tree_unescape(char *s, size_t *len)
 {
-    size_t out = 0;
+    size_t out = 0, n;
 
     for (size_t in = 0; in < *len;) {
         char c = s[in++];
         if (c == '\\') {
-            size_t used = read_escape(s + in, *len - in, &c);
-            if (used == 0)
+            c = read_escape(s + in, *len - in, &n);
+            if (n == 0)
                 return false;
-            in += used;
+            in += n;
         }
         s[out++] = c;
     }
@@ -385,119 +349,101 @@ bool ni_tree_unescape(char *s, size_t *len)
     return true;
 }
 
-/* A path of the file. A range, `{0..255}`, is an empty component at text + range. */
-struct path {
-    char text[NI_TREE_PATH];
-    size_t len;
-    bool ranged;
-    size_t range;
-    uint32_t from, to;
-};
+/* A path as it stands in the file is at most so long: each byte escaped. */
+enum { RAW_PATH = 4 * NI_TREE_PATH };
 
 struct parser {
     struct ni_tree *t;
-    struct path base; /* of the last `d`: what "./" stands for */
+    char base[RAW_PATH]; /* of the last `d`, as in the file: what "./" stands for */
+    char raw[RAW_PATH];  /* of this line, with the base */
+    char path[RAW_PATH]; /* what it means */
 };
 
 /* `{A..B}`, plain decimals, A <= B. */
-static int parse_range(struct ni_span s, struct path *p)
+static int parse_range(struct ni_span s, uint64_t *from, uint64_t *to)
 {
     const char *inside = s.p + 1;
     size_t n = s.n > 1 && s.p[s.n - 1] == '}' ? s.n - 2 : 0;
     const char *dots = n > 0 ? memmem(inside, n, "..", 2) : NULL;
-    uint64_t from, to;
 
-    if (!dots || p->ranged)
+    if (!dots)
         return -EINVAL;
     struct ni_span a = {inside, (size_t)(dots - inside)};
     struct ni_span b = {dots + 2, n - a.n - 2};
-    if (ni_parse_u64(a, UINT32_MAX, &from) < 0 || ni_parse_u64(b, UINT32_MAX, &to) < 0)
+    if (ni_parse_u64(a, UINT32_MAX, from) < 0 || ni_parse_u64(b, UINT32_MAX, to) < 0)
         return -EINVAL;
     if ((a.n > 1 && *a.p == '0') || (b.n > 1 && *b.p == '0')) /* {00..07}: which of 7 and 07? */
         return -EINVAL;
-    if (from > to || to - from >= MAX_RANGE)
-        return -EINVAL;
-    p->ranged = true;
-    p->range = p->len;
-    p->from = (uint32_t)from;
-    p->to = (uint32_t)to;
-    return 0;
+    return *from > *to || *to - *from >= MAX_RANGE ? -EINVAL : 0;
 }
 
-static int add_component(struct path *p, char *s, size_t n)
+/* ps->path of ps->raw, with the number in place of its range. */
+static int parse_path(struct parser *ps, uint64_t number)
 {
-    bool first = p->len == 0 && !p->ranged;
+    struct ni_text path = ni_text_on(ps->path, sizeof(ps->path));
+    const char *raw = ps->raw;
+    struct ni_span name;
 
-    if (p->len + n + 2 > sizeof(p->text))
-        return -ENAMETOOLONG;
-    if (!first)
-        p->text[p->len++] = '/';
-    if (n > 0 && *s == '{')
-        return parse_range((struct ni_span){s, n}, p);
-    if (!ni_tree_unescape(s, &n) || n == 0 || n >= NI_TREE_NAME || memchr(s, '/', n) ||
-        memchr(s, '\0', n) || (n <= 2 && strncmp(s, "..", n) == 0))
-        return -EINVAL;
-    memcpy(p->text + p->len, s, n);
-    p->len += n;
-    return 0;
+    while (ni_split(&raw, '/', &name)) {
+        if (path.len > 0)
+            ni_put(&path, "/");
+        char *s = path.buf + path.len;
+        if (name.n > 0 && *name.p == '{') {
+            ni_put_u64(&path, number);
+            continue;
+        }
+        ni_putn(&path, name.p, name.n);
+        if (path.cut || !ni_tree_unescape(s, &name.n) || name.n == 0 || name.n >= NI_TREE_NAME ||
+            memchr(s, '/', name.n) || memchr(s, '\0', name.n) ||
+            (name.n <= 2 && strncmp(s, "..", name.n) == 0))
+            return -EINVAL;
+        path.len = (size_t)(s - path.buf) + name.n;
+        path.buf[path.len] = '\0';
+    }
+    return path.len < NI_TREE_PATH ? 0 : -EINVAL;
 }
 
-static int parse_path(struct parser *ps, char *s, size_t n, struct path *p)
+/* An entry for each number of the range, or one. */
+static int add_paths(struct parser *ps, struct ni_entry *e)
 {
+    const char *raw = ps->raw;
+    struct ni_span name;
+    uint64_t from = 0, to = 0;
+    bool ranged = false;
+
+    while (ni_split(&raw, '/', &name)) {
+        if (name.n == 0 || *name.p != '{')
+            continue;
+        if (ranged || parse_range(name, &from, &to) < 0)
+            return -EINVAL;
+        ranged = true;
+    }
+    e->path = ps->path;
     int r = 0;
-
-    *p = (struct path){0};
-    if (n >= 2 && s[0] == '.' && s[1] == '/') {
-        *p = ps->base;
-        s += 2;
-        n -= 2;
+    for (uint64_t i = from; i <= to && r == 0; i++) {
+        r = parse_path(ps, i);
+        if (r == 0)
+            r = put(ps->t, e);
     }
-    for (bool more = true; more && r == 0;) {
-        char *end = memchr(s, '/', n);
-        size_t len = end ? (size_t)(end - s) : n;
-        r = add_component(p, s, len);
-        more = end != NULL;
-        s += len + 1;
-        n -= more ? len + 1 : len;
-    }
-    p->text[p->len] = '\0';
     return r;
-}
-
-static int add_path(struct parser *ps, const struct path *p, const char *number, struct ni_entry *e)
-{
-    size_t n = strlen(number), front = p->ranged ? p->range : p->len;
-
-    if (p->len + n >= NI_TREE_PATH)
-        return -ENAMETOOLONG;
-    char *path = ni_tree_room(ps->t, p->len + n + 1);
-    if (!path)
-        return -EFBIG;
-    (void)ni_format(path, p->len + n + 1, "%.*s%s%s", (int)front, p->text, number, p->text + front);
-    e->path = path;
-    return ni_tree_put(ps->t, e);
 }
 
 /* What stands behind the path; NULL: nothing does. */
 static int parse_value(char kind, char *s, size_t n, struct ni_entry *ret)
 {
-    *ret = (struct ni_entry){.kind = NI_ENTRY_DIR, .value = ""};
+    *ret = (struct ni_entry){.kind = NI_ENTRY_DIR};
     if (kind == 'd')
         return s ? -EINVAL : 0;
     if (kind == 'e') {
-        *ret = (struct ni_entry){
-            .kind = NI_ENTRY_ERR, .value = "", .err = ni_errno_of((struct ni_span){s, n})};
+        *ret = (struct ni_entry){.kind = NI_ENTRY_ERR, .err = ni_errno_of((struct ni_span){s, n})};
         return ret->err ? 0 : -EINVAL;
     }
     if (s && !ni_tree_unescape(s, &n))
         return -EINVAL;
     if (kind == 'l' && (n == 0 || n >= NI_TREE_PATH || memchr(s, '\0', n)))
         return -EINVAL;
-    if (s)
-        s[n] = '\0'; /* of the separator */
-    *ret = (struct ni_entry){.kind = kind == 'l' ? NI_ENTRY_LINK : NI_ENTRY_FILE,
-                             .value = s ? s : "",
-                             .len = (uint32_t)n};
+    *ret = (struct ni_entry){
+        .kind = kind == 'l' ? NI_ENTRY_LINK : NI_ENTRY_FILE, .value = s, .len = (uint32_t)n};
     return 0;
 }
 
@@ -513,8 +459,7 @@ static bool is_clean(const char *s, size_t n)
 static int parse_line(struct parser *ps, char *s, size_t n)
 {
     struct ni_entry entry;
-    struct path p = {0};
-    char number[16];
+    struct ni_text raw = ni_text_on(ps->raw, sizeof(ps->raw));
 
     if (!is_clean(s, n))
         return -EINVAL;
@@ -525,34 +470,36 @@ static int parse_line(struct parser *ps, char *s, size_t n)
     char *path = s + 2, *blank = memchr(path, ' ', n - 2);
     size_t path_len = blank ? (size_t)(blank - path) : n - 2;
     int r = parse_value(*s, blank ? blank + 1 : NULL, blank ? n - path_len - 3 : 0, &entry);
-    if (r == 0)
-        r = parse_path(ps, path, path_len, &p);
-    if (r == 0 && entry.kind == NI_ENTRY_DIR)
-        ps->base = p;
-    if (r < 0 || !p.ranged)
-        return r < 0 ? r : add_path(ps, &p, "", &entry);
-    for (uint64_t i = p.from; i <= p.to && r == 0; i++) {
-        (void)ni_format(number, sizeof(number), "%u", (unsigned)i);
-        r = add_path(ps, &p, number, &entry);
+    if (r < 0)
+        return r;
+    if (path_len >= 2 && path[0] == '.' && path[1] == '/') {
+        ni_put(&raw, ps->base);
+        size_t skip = *ps->base ? 1 : 2; /* the slash joins them */
+        path += skip;
+        path_len -= skip;
     }
-    return r;
+    ni_putn(&raw, path, path_len);
+    if (raw.cut)
+        return -EINVAL;
+    if (entry.kind == NI_ENTRY_DIR)
+        memcpy(ps->base, ps->raw, raw.len + 1);
+    return add_paths(ps, &entry);
 }
 
 int ni_tree_parse(struct ni_tree *t, char *s, size_t n, unsigned *ret_line)
 {
     static struct parser ps; /* too large for a small stack */
     char *end = s + n;
+    int r = put_in(t, 0, &(struct ni_entry){.kind = NI_ENTRY_DIR, .path = ""});
 
-    ps = (struct parser){.t = t};
-    for (unsigned line = 1; s < end; line++) {
+    ps.t = t;
+    ps.base[0] = '\0';
+    for (unsigned line = 1; s < end && r == 0; line++) {
         char *stop = memchr(s, '\n', (size_t)(end - s));
         stop = stop ? stop : end;
-        int r = parse_line(&ps, s, (size_t)(stop - s));
-        if (r < 0) {
-            *ret_line = line;
-            return r;
-        }
+        r = parse_line(&ps, s, (size_t)(stop - s));
+        *ret_line = r < 0 ? line : 0;
         s = stop + 1;
     }
-    return 0;
+    return r;
 }

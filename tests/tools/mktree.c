@@ -68,7 +68,7 @@ int main(int argc, char **argv)
         return 1;
     }
     int dir = open(argv[2], O_PATH | O_DIRECTORY | O_CLOEXEC);
-    for (size_t i = 0; i < root.tree->n; i++)
+    for (size_t i = 1; i < root.tree->n; i++) /* behind the root */
         if (make_entry(dir, &root.tree->at[i]) < 0) {
             fprintf(stderr, "mktree: %s: %s\n", root.tree->at[i].path, strerror(errno));
             return 1;

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -55,6 +57,16 @@ static inline struct ni_root tree_of(const char *text)
 
     assert_int_equal(open_text(&root, text, &line), 0);
     return root;
+}
+
+/* Ends the test after so many seconds more of its own time: a busy machine does not count. */
+static inline void limit_cpu(unsigned seconds)
+{
+    struct rlimit limit;
+
+    assert_int_equal(getrlimit(RLIMIT_CPU, &limit), 0);
+    limit.rlim_cur = (rlim_t)(clock() / CLOCKS_PER_SEC) + seconds;
+    assert_int_equal(setrlimit(RLIMIT_CPU, &limit), 0);
 }
 
 /* What ni_record_text gives. */

@@ -9,7 +9,7 @@ static const char *mask_of(const char *text)
     struct ni_root root = tree_of(text);
 
     assert_int_equal(ni_root_record(&root), 0);
-    for (size_t i = 0; i < root.tree->n; i++) {
+    for (size_t i = 1; i < root.tree->n; i++) {
         if (root.tree->at[i].kind == NI_ENTRY_LINK)
             link_of(&root, root.tree->at[i].path);
         else
@@ -48,8 +48,6 @@ static void test_stays(void **state)
         "0000:0000:0000:0000:0000:0000:0000:0000",
         "fe80:0000:0000:0000:0000:0000:0000:0000",
         "0000:0000:0000:0000:0000:ffff:0a00:6706",
-        "0000:0000:0000:0000",
-        "0000:0000:0000:0005",
         "::1 ::ffff:10.0.103.6 fd00::5 fe80::1%eth0 2001:db8::/32 ::",
         "fd00:0:0:1:10:244:1:5",
         "00000000-0000-0000-0000-000000000000",
@@ -85,18 +83,17 @@ static void test_goes(void **state)
         {"a", "mac:0c:42:a1:00:00:01:", "mac:02:00:00:00:00:01:"},
         {"a", "bad:0c:42:a1:00:00:01", "bad:02:00:00:00:00:01"},
         {"a", "{\"mac\":\"0c:42:a1:00:00:01\"}", "{\"mac\":\"02:00:00:00:00:01\"}"},
-        {"a", "BOOTIF=01-0c-42-a1-00-00-01", "BOOTIF=01-02-00-00-00-00-01"},
-        {"a", "0c-42-a1-00-00-01", "02-00-00-00-00-01"},
+        {"proc/cmdline", "BOOTIF=01-0c-42-a1-00-00-01", "BOOTIF=01-02-00-00-00-00-01"},
         {"a", "80:00:02:08:fe:80:00:00:00:00:00:00:a0:88:c2:03:00:27:c4:18",
-         "80:00:02:08:fe:80:00:00:00:00:00:00:02:00:00:03:00:00:00:01"},
-        {"a", "a0:88:c2:03:00:27:c4:18", "02:00:00:03:00:00:00:01"},
-        {"a", "a088:c203:0027:c418", "0200:0003:0000:0001"},
-        {"a", "fe80::e42:a1ff:fe00:1/64", "fe80::ff:fe00:1/64"},
-        {"a", "2001:db8:0:0:e42:a1ff:fe00:1", "2001:db8::ff:fe00:1"},
+         "00:00:00:00:fe:80:00:00:00:00:00:00:00:00:00:00:00:00:00:01"},
+        {"a", "fe80::e42:a1ff:fe00:1/64", "fe80::200:3:0:1/64"},
+        {"a", "2001:db8:0:0:e42:a1ff:fe00:1", "2001:db8::200:3:0:1"},
         {"sys/ports/1/gids/0", "fe80:0000:0000:0000:a088:c203:0027:c418",
-         "fe80:0000:0000:0000:0200:0003:0000:0001"},
+         "fe80:0000:0000:0000:0000:0003:0000:0001"},
+        {"sys/ports/1/gids/0", "fec0:0000:0000:0001:a088:c203:0027:c418",
+         "fec0:0000:0000:0001:0000:0003:0000:0001"},
         {"proc/net/if_inet6", "fe800000000000000e42a1fffe000001 02 40 20 80 eth0",
-         "fe80000000000000000000fffe000001 02 40 20 80 eth0"},
+         "fe800000000000000200000300000001 02 40 20 80 eth0"},
         {"a", "GPU-0b0f8c1c-1234-4321-ABCD-0123456789ab",
          "GPU-00000000-0000-4000-8000-000000000001"},
         {"a", "root=UUID=0b0f8c1c-1234-4321-abcd-0123456789ab ro",
@@ -106,7 +103,7 @@ static void test_goes(void **state)
         {"a", "cri-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope",
          "cri-0000000000000000000000000000000000000000000000000000000000000001.scope"},
         {"proc/sys/kernel/hostname", "node", "masked-host-1"},
-        {"etc/hostname", "gpu07.example.org", "masked-host-1"},
+        {"proc/sys/kernel/hostname", "gpu07.example.org", "masked-host-1"},
         {"etc/hosts", "10.0.0.7\\tnode other.example.org # other\\n::1 localhost",
          "10.0.0.7\\tname name name name\\n::1 localhost"},
     };
@@ -118,24 +115,20 @@ static void test_goes(void **state)
 /* ---- a node ---- */
 
 static const char node[] =
-    "# RoCE and InfiniBand; the GIDs are made of the addresses of eth0 and ib0\n"
-    "f sys/class/infiniband/mlx5_0/node_guid a088:c203:0027:c418\n"
+    "# RoCE, and InfiniBand with a subnet prefix of its own\n"
     "f sys/class/infiniband/mlx5_0/ports/1/link_layer Ethernet\n"
     "f sys/class/infiniband/mlx5_0/ports/1/gids/0 fe80:0000:0000:0000:2492:eeff:fee7:ad9d\n"
     "f sys/class/infiniband/mlx5_0/ports/1/gids/1 0000:0000:0000:0000:0000:ffff:0a00:6706\n"
     "f sys/class/infiniband/mlx5_0/ports/1/gids/2 fd00:0000:0000:0000:1111:2222:3333:4444\n"
     "f sys/class/infiniband/mlx5_0/ports/1/gids/3 2001:0db8:0000:0000:2492:eeff:fee7:ad9d\n"
     "f sys/class/infiniband/mlx5_1/ports/1/link_layer InfiniBand\n"
-    "f sys/class/infiniband/mlx5_1/ports/1/gids/0 fe80:0000:0000:0000:a088:c203:0027:c420\n"
-    "f sys/class/net/eth0/address 26:92:ee:e7:ad:9d\n"
-    "f sys/class/net/ib0/address 80:00:02:08:fe:80:00:00:00:00:00:00:a0:88:c2:03:00:27:c4:20\n"
-    "f sys/class/net/eth1/address 26:92:ee:e7:ad:9e\n"
+    "f sys/class/infiniband/mlx5_1/ports/1/gids/0 fec0:0000:0000:0001:a088:c203:0027:c420\n"
     "f sys/class/net/eth1/operstate up\n"
     "f proc/net/if_inet6 fe800000000000002492eefffee7ad9d 04 40 20 80 eth0\\n"
     "20010db8000000002492eefffee7ad9d 04 40 00 80 eth0\\n"
-    "fe80000000000000a288c2030027c420 05 40 20 80 ib0\\n"
+    "fd00000000000000a288c2030027c420 05 40 20 80 ib0\\n"
     "fd000000000000001111222233334444 04 40 00 80 eth0\n"
-    "f etc/hostname h100-01\n"
+    "f proc/sys/kernel/hostname h100-01\n"
     "f etc/hosts 127.0.1.1 h100-01 other.example.org\n"
     "f proc/self/mountinfo server:/export/h100-01/up rw\n"
     "f home/me/.nccl.conf NCCL_X=h100-01\n"
@@ -145,9 +138,12 @@ static const char node[] =
 static void test_node(void **state)
 {
     (void)state;
-    static const char *const gone[] = {"26:92", "2492",  "a088",    "a288", "c203", "27c4",
-                                       "e7ad",  "e7:ad", "h100-01", "0b0f", "a0:88"};
-    char text[8192];
+    static const char *const gone[] = {"26:92", "2492", "a088",  "a288",    "c203",
+                                       "27c4",  "e7ad", "e7:ad", "h100-01", "0b0f"};
+    /* The address in if_inet6 that a GID of mlx5_0 still is; NULL: an IPv4 one. */
+    static const char *const line[] = {"fe80000000000000", NULL, "fd00000000000000111", "20010db8"};
+    char text[8192], path[NI_PATH];
+    uint8_t gid[NI_GID_BYTES], ip[NI_GID_BYTES];
 
     assert_true(ni_copy(text, sizeof(text), mask_of(node)));
     for (size_t i = 0; i < NI_COUNT(gone); i++)
@@ -156,20 +152,8 @@ static void test_node(void **state)
 
     assert_non_null(strstr(text, "hosts 127.0.1.1 masked-host-1 name"));
     struct ni_root root = tree_of(text);
-    const char *dev = "sys/class/infiniband/mlx5_0/ports/1/gids";
-    char mac[64], path[NI_PATH];
-    uint8_t gid[NI_GID_BYTES], ip[NI_GID_BYTES];
-    assert_true(ni_copy(mac, sizeof(mac), read_of(&root, "sys/class/net/eth0/address")));
-    assert_string_equal(mac, "02:00:00:00:00:02");
-    assert_true(ni_copy(mac, sizeof(mac), read_of(&root, "sys/class/net/eth1/address")));
-    assert_string_equal(mac, "02:00:00:00:00:01"); /* `env` comes first */
-    assert_non_null(strstr(read_of(&root, "env"), mac));
-    assert_string_equal(read_of(&root, "sys/class/net/eth1/operstate"), "up");
-
-    /* GID 0 is still the address of eth0, GID 3 too, and 1 and 2 are what they were. */
-    for (int i = 0; i < 4; i++) {
-        static const char *const line[] = {"fe80000000000000", NULL, "fd00", "20010db8"};
-        snprintf(path, sizeof(path), "%s/%d", dev, i);
+    for (size_t i = 0; i < NI_COUNT(line); i++) {
+        snprintf(path, sizeof(path), "sys/class/infiniband/mlx5_0/ports/1/gids/%zu", i);
         assert_int_equal(ni_parse_gid(ni_span_of(read_of(&root, path)), gid), 0);
         if (!line[i]) {
             assert_true(ni_ip_is_v4(gid));
@@ -180,8 +164,9 @@ static void test_node(void **state)
         assert_int_equal(ni_parse_hex_ip((struct ni_span){found, 32}, ip), 0);
         assert_memory_equal(gid, ip, sizeof(ip));
     }
-    assert_non_null(strstr(read_of(&root, "sys/class/infiniband/mlx5_1/ports/1/gids/0"),
-                           "fe80:0000:0000:0000:0200:0003:"));
+    assert_string_equal(read_of(&root, "sys/class/net/eth1/operstate"), "up");
+    assert_true(ni_has_prefix(read_of(&root, "sys/class/infiniband/mlx5_1/ports/1/gids/0"),
+                              "fec0:0000:0000:0001:0000:0003:"));
     assert_string_equal(read_of(&root, "sys/class/infiniband/mlx5_0/ports/1/gids/2"),
                         "fd00:0000:0000:0000:1111:2222:3333:4444");
     assert_string_equal(read_of(&root, "home/me/.nccl.conf"), "NCCL_X=masked-host-1");
@@ -206,12 +191,12 @@ static void test_no_collision(void **state)
 {
     (void)state;
     enum { N = 3000 };
-    static char text[N * 96], seen[2][N][32];
+    static char text[N * 104], seen[2][N][32];
     struct ni_text out = ni_text_on(text, sizeof(text));
 
     for (unsigned i = 0; i < N; i++)
-        ni_putf(&out, "f m/%u 0c:42:a1:%02x:%02x:%02x\nf g/%u a088:c2%02x:%04x:c4%02x\n", i, i % 7,
-                i / 7 % 256, i / 7 / 256 + 1, i, i % 5, i / 5, i % 5);
+        ni_putf(&out, "f m/%u 0c:42:a1:%02x:%02x:%02x\nf g/%u fe80::a088:c2%02x:%04x:c4%02x\n", i,
+                i % 7, i / 7 % 256, i / 7 / 256 + 1, i, i % 5, i / 5, i % 5);
     assert_false(out.cut);
     struct ni_root root = tree_of(mask_of(text));
     for (unsigned i = 0; i < N; i++)
@@ -219,7 +204,6 @@ static void test_no_collision(void **state)
             char path[32];
             snprintf(path, sizeof(path), "%c/%u", "mg"[kind], i);
             assert_true(ni_copy(seen[kind][i], sizeof(seen[kind][i]), read_of(&root, path)));
-            assert_int_equal(strlen(seen[kind][i]), kind == 0 ? 17 : 19);
             for (unsigned k = 0; k < i; k++)
                 if (strcmp(seen[kind][i], seen[kind][k]) == 0)
                     fail_msg("%s: both of %u and %u", seen[kind][i], i, k);
@@ -256,6 +240,7 @@ static void test_long(void **state)
     static const char *const of[] = {":", "ab:", "ab-"};
     static char text[N];
 
+    limit_cpu(60);
     for (unsigned i = 0; i < NI_COUNT(of); i++) {
         struct ni_root root = tree_of("f a 1\n");
         size_t n = strlen(of[i]), len = N / n * n;
@@ -264,9 +249,7 @@ static void test_long(void **state)
             memcpy(text + at, of[i], n);
         assert_int_equal(ni_root_record(&root), 0);
         assert_int_equal(ni_record_add(&root, "etc/hosts", text, len), 0);
-        (void)alarm(60);
         assert_int_equal(ni_record_text(&root, "header", true, &masked, &n), 0);
-        (void)alarm(0);
         free(masked);
         ni_root_close(&root);
     }

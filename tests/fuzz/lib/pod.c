@@ -147,8 +147,8 @@ bool pod_read(struct pod *pod, const uint8_t *data, size_t size)
 
     if (size > FUZZ_MAX || fuzz_tree_cost(in.p, in.n) > MAX_RANGED)
         return false;
-    pod->ctx.root.tree = ni_tree_new();
-    char *text = pod->ctx.root.text = malloc(size + 2);
+    pod->ctx.root.tree = calloc(1, sizeof(*pod->ctx.root.tree));
+    char *text = malloc(size + 2);
     FUZZ_CHECK(pod->ctx.root.tree && text, "no memory");
     while (fuzz_piece(&in, '\n', &line)) {
         if (is_tree_line(line)) {
@@ -166,6 +166,7 @@ bool pod_read(struct pod *pod, const uint8_t *data, size_t size)
     }
     pod->entry[pod->n_entry] = NULL;
     (void)ni_tree_parse(pod->ctx.root.tree, text, n, &bad); /* as far as it goes */
+    free(text);
     return true;
 }
 
@@ -232,10 +233,11 @@ struct ni_root pod_tree(const char *text, size_t n, int *ret_err, unsigned *ret_
 {
     struct ni_root root = {.kind = NI_ROOT_TREE, .fd = -1};
 
-    root.tree = ni_tree_new();
-    root.text = pod_copy(text, n);
+    char *copy = pod_copy(text, n);
+    root.tree = calloc(1, sizeof(*root.tree));
     FUZZ_CHECK(root.tree, "no memory for a tree");
     *ret_line = 0;
-    *ret_err = ni_tree_parse(root.tree, root.text, n, ret_line);
+    *ret_err = ni_tree_parse(root.tree, copy, n, ret_line);
+    free(copy);
     return root;
 }
