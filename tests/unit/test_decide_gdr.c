@@ -59,48 +59,6 @@ static void test_level(void **state)
     }
 }
 
-static void test_nearest(void **state)
-{
-    (void)state;
-    two_hcas();
-    gpu(SWITCH "1.0 0000:04:00.0", 0);
-    gpu("0000:80:01.0 0000:81:00.0 0000:82:01.0 0000:84:00.0", 1);
-    node_decide();
-    assert_int_equal(node.plan.nearest_hca[0].index, 0);
-    assert_int_equal(node.plan.nearest_hca[1].index, 1);
-    assert_int_equal(node.plan.nearest_hca[1].distance, NI_DIST_PIX);
-    assert_int_equal(node.plan.nearest_gpu[0].index, 0);
-    assert_int_equal(node.plan.nearest_gpu[1].index, 1);
-    node.inv.port[1].state.v = NI_PORT_DOWN; /* the second HCA is not used */
-    node_decide();
-    assert_int_equal(node.plan.nearest_hca[1].index, 0);
-    assert_int_equal(node.plan.nearest_hca[1].distance, NI_DIST_SYS);
-    assert_int_equal(node.plan.nearest_gpu[1].index, 1);
-    assert_setting(var, "rule", "SYS");
-}
-
-static void test_left_unset(void **state)
-{
-    (void)state;
-    two_hcas();
-    node_decide();
-    assert_setting(var, "unset", ""); /* no GPU */
-    gpu(SWITCH "1.0 0000:04:00.0", 0);
-    node.inv.gdr.c2c = true;
-    node_decide();
-    assert_setting(var, "unset", "");
-    node.inv.gdr.c2c = false;
-    gpu("0000:00:02.0 0000:09:00.0", 0);
-    node.inv.gpu[1].pci.known = NI_DENIED;
-    node_decide();
-    assert_setting(var, "unset", "");
-    assert_non_null(strstr(ni_plan_get(&node.plan, var)->reason, "denied"));
-    node.inv.gpu[1].pci.known = NI_KNOWN;
-    node.inv.port[0].state.v = node.inv.port[1].state.v = NI_PORT_DOWN;
-    node_decide();
-    assert_setting(var, "none", ""); /* over TCP the level means nothing */
-}
-
 static void test_option(void **state)
 {
     (void)state;
@@ -286,8 +244,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_level),
-        cmocka_unit_test(test_nearest),
-        cmocka_unit_test(test_left_unset),
         cmocka_unit_test(test_option),
         cmocka_unit_test(test_peermem_or_dmabuf),
         cmocka_unit_test(test_memlock),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gid.pick and gid.index: each port's right GID, and whether one number, a search setting or
-   nothing is exported. */
+   nothing is exported. One scenario each is in the goldens gid-*, rail-link-local, user-gid-*. */
 #include "test_decide_node.h"
 
 enum { V1 = NI_GID_V1, V2 = NI_GID_V2, OURS = NI_OWN_OURS, ALIEN = NI_OWN_FOREIGN };
@@ -22,24 +22,6 @@ static void one_hca(void)
     node_reset(NULL);
     node_eth0();
     node_hca("mlx5_6");
-}
-
-static void test_one_port(void **state)
-{
-    (void)state;
-    one_hca();
-    gid(0, "fe80::1", V1, OURS);
-    gid(1, "fe80::1", V2, OURS);
-    gid(2, "10.0.1.6", V1, OURS);
-    gid(3, "10.0.1.6", V2, OURS);
-    gid(5, "10.0.1.7", V2, OURS);
-    node_decide();
-    assert_setting("NCCL_IB_GID_INDEX", "rule", "3");
-    assert_setting("NCCL_IB_ADDR_FAMILY", "none", "");
-    assert_setting("NCCL_IB_ADDR_RANGE", "none", "");
-    assert_int_equal(node.plan.gid_index, 3);
-    assert_int_equal(picked(0), 3);
-    assert_int_equal(node.findings.n, 0);
 }
 
 /* What is better than what, by one port with both: the second is always the one to take. */
@@ -83,28 +65,6 @@ static void test_preference(void **state)
 
 /* ---- ports without a good one ---- */
 
-static void test_no_gid(void **state)
-{
-    (void)state;
-    node_reset(NULL);
-    node_rail("mlx5_6", 3, "10.0.1.6", "net1");
-    node_hca("mlx5_7");
-    gid(0, "10.9.9.9", V2, ALIEN);
-    gid(1, "fe80::9", V2, ALIEN);
-    node_hca("mlx5_8");
-    node_hca("mlx5_9");
-    gid(0, "fe80::9", V1, OURS); /* RoCE v1 link-local is no answer */
-    node_decide();
-    assert_setting("NCCL_IB_HCA", "rule", "=mlx5_6:1");
-    assert_int_equal(ni_findings_count(&node.findings, NI_WARNING), 3);
-    assert_true(has(NI_F_GID_NONE));
-    for (int i = 1; i <= 3; i++) {
-        assert_false(node.plan.port[i].chosen);
-        assert_string_equal(node.plan.port[i].rule, "gid.pick");
-        assert_int_equal(picked(i), -1);
-    }
-}
-
 /* In a pod that sees those of others too; named by somebody, or alone, it is a fault. */
 static void test_other_pods_hca(void **state)
 {
@@ -130,122 +90,7 @@ static void test_other_pods_hca(void **state)
     assert_true(has(NI_F_GID_NONE));
 }
 
-static void test_v1_only(void **state)
-{
-    (void)state;
-    node_reset(NULL);
-    node_hca("mlx5_6");
-    gid(2, "10.0.1.6", V1, OURS);
-    node_hca("mlx5_7");
-    gid(2, "10.0.2.6", V1, OURS);
-    node_decide();
-    assert_setting("NCCL_IB_HCA", "rule", "=mlx5_6:1,mlx5_7:1");
-    assert_setting("NCCL_IB_GID_INDEX", "rule", "2");
-    assert_int_equal(node.plan.gid_index, 2);
-    assert_true(has(NI_F_GID_V1_ONLY));
-}
-
-static void test_v1_among_v2(void **state)
-{
-    (void)state;
-    node_reset(NULL);
-    node_hca("mlx5_5");
-    gid(2, "10.0.3.6", V1, OURS);
-    node_rail("mlx5_6", 3, "10.0.1.6", "net1");
-    node_decide();
-    assert_setting("NCCL_IB_HCA", "rule", "=mlx5_6:1");
-    assert_setting("NCCL_IB_GID_INDEX", "rule", "3");
-    assert_true(has(NI_F_GID_V1_ONLY));
-    assert_string_equal(node.findings.at[0].subject, "mlx5_5/1");
-}
-
-static void test_link_local(void **state)
-{
-    (void)state;
-    node_reset(NULL);
-    node_hca("mlx5_5");
-    gid(1, "fe80::5", V2, OURS);
-    node_decide();
-    assert_setting("NCCL_IB_GID_INDEX", "rule", "1"); /* NCCL's own search would end on 0 */
-    assert_setting("NCCL_IB_ADDR_FAMILY", "none", "");
-    assert_true(has(NI_F_GID_LINK_LOCAL));
-    node_rail("mlx5_6", 3, "10.0.1.6", "net1");
-    node_decide();
-    assert_setting("NCCL_IB_HCA", "rule", "=mlx5_6:1");
-    assert_true(has(NI_F_GID_LINK_LOCAL));
-}
-
 /* ---- one index or none ---- */
-
-static void test_common_index_is_preferred(void **state)
-{
-    (void)state;
-    node_reset(NULL);
-    node_hca("mlx5_6");
-    gid(3, "10.0.1.6", V2, OURS);
-    gid(5, "10.0.1.7", V2, OURS);
-    gid(7, "10.0.1.8", V2, OURS);
-    node_hca("mlx5_7");
-    gid(3, "10.9.9.9", V2, ALIEN);
-    gid(5, "10.0.2.6", V2, OURS);
-    gid(7, "10.0.2.7", V2, OURS);
-    node_decide();
-    assert_setting("NCCL_IB_GID_INDEX", "rule", "5");
-    assert_int_equal(picked(0), 5);
-    assert_int_equal(picked(1), 5);
-    assert_false(has(NI_F_GID_INDEX_DIFFERS));
-}
-
-/* An index that holds IPv4 on one port and IPv6 on the other is not one index for both: peers would
-   talk IPv6 to IPv4. */
-static void test_no_common_index_across_families(void **state)
-{
-    (void)state;
-    node_reset(NULL);
-    node_hca("mlx5_6");
-    gid(3, "10.0.1.6", V2, OURS);
-    node_hca("mlx5_7");
-    gid(3, "fd00::6", V2, OURS);
-    gid(5, "10.0.2.6", V2, OURS);
-    node_decide();
-    assert_setting("NCCL_IB_GID_INDEX", "unset", "");
-    assert_int_equal(picked(1), 5);
-}
-
-static void test_search_alone_is_right(void **state)
-{
-    (void)state;
-    node_reset(NULL);
-    node_rail("mlx5_6", 3, "10.0.1.6", "net1");
-    node_rail("mlx5_7", 7, "10.0.2.6", "net2");
-    node_decide();
-    assert_setting("NCCL_IB_GID_INDEX", "unset", "");
-    assert_setting("NCCL_IB_ADDR_RANGE", "none", "");
-    assert_setting("NCCL_IB_ADDR_FAMILY", "none", "");
-    assert_true(has(NI_F_GID_INDEX_DIFFERS));
-    assert_false(has(NI_F_GID_SEARCH_WRONG));
-    assert_int_equal(node.plan.gid_index, -1);
-}
-
-static void test_range_makes_search_right(void **state)
-{
-    (void)state;
-    node_reset(NULL);
-    node_hca("mlx5_6");
-    gid(1, "192.168.9.9", V2, ALIEN);
-    gid(3, "10.0.1.6", V2, OURS);
-    node_hca("mlx5_7");
-    gid(5, "10.0.2.6", V2, OURS);
-    node_decide();
-    assert_setting("NCCL_IB_GID_INDEX", "unset", "");
-    assert_setting("NCCL_IB_ADDR_RANGE", "rule", "10.0.0.0/22");
-    assert_false(has(NI_F_GID_SEARCH_WRONG));
-    one_hca(); /* one port, one index: no search is needed */
-    gid(1, "192.168.9.9", V2, ALIEN);
-    gid(3, "10.0.1.6", V2, OURS);
-    node_decide();
-    assert_setting("NCCL_IB_GID_INDEX", "rule", "3");
-}
 
 /* Two devices with one address: peers' own differ in the last bits, so the range is never a single
    address. */
@@ -259,22 +104,6 @@ static void test_range_is_no_single_address(void **state)
     gid(5, "10.0.1.6", V2, OURS);
     node_decide();
     assert_setting("NCCL_IB_ADDR_RANGE", "rule", "10.0.1.6/31");
-}
-
-static void test_search_cannot_be_right(void **state)
-{
-    (void)state;
-    node_reset(NULL);
-    node_hca("mlx5_6");
-    gid(1, "10.0.1.9", V2, ALIEN); /* inside any range that holds both */
-    gid(3, "10.0.1.6", V2, OURS);
-    node_hca("mlx5_7");
-    gid(5, "10.0.2.6", V2, OURS);
-    node_decide();
-    assert_setting("NCCL_IB_GID_INDEX", "unset", "");
-    assert_setting("NCCL_IB_ADDR_RANGE", "none", "");
-    assert_true(has(NI_F_GID_SEARCH_WRONG));
-    assert_string_equal(node.findings.at[0].subject, "mlx5_6/1");
 }
 
 /* Where IPv4 does not do for all, IPv6 on all of them may: an index, or a search. */
@@ -338,46 +167,6 @@ static void test_type_unread(void **state)
     node_env("NCCL_IB_ROCE_VERSION_NUM=2");
     node_decide();
     assert_true(has(NI_F_USER_GID_WRONG));
-}
-
-static void test_ipv6(void **state)
-{
-    (void)state;
-    node_reset(NULL);
-    node_rail("mlx5_6", 3, "fd00::1:6", "net1");
-    node_rail("mlx5_7", 3, "fd00::2:6", "net2");
-    node_decide();
-    assert_setting("NCCL_IB_GID_INDEX", "rule", "3");
-    assert_setting("NCCL_IB_ADDR_FAMILY", "rule", "AF_INET6");
-    node_reset(NULL);
-    node_rail("mlx5_6", 3, "fd00::1:6", "net1");
-    node_rail("mlx5_7", 5, "fd00::2:6", "net2");
-    node_decide();
-    assert_setting("NCCL_IB_GID_INDEX", "unset", "");
-    assert_setting("NCCL_IB_ADDR_FAMILY", "rule", "AF_INET6");
-    assert_setting("NCCL_IB_ADDR_RANGE", "none", "");
-    node_reset(NULL);
-    node_hca("mlx5_6");
-    gid(1, "2001:db8::9", V2, ALIEN);
-    gid(3, "fd00:0:0:5::6", V2, OURS);
-    node_rail("mlx5_7", 5, "fd00:0:0:5::7", "net2");
-    node_decide();
-    assert_setting("NCCL_IB_ADDR_RANGE", "rule", "fd00:0:0:5::/64");
-    assert_setting("NCCL_IB_ADDR_FAMILY", "rule", "AF_INET6");
-}
-
-static void test_infiniband(void **state)
-{
-    (void)state;
-    one_hca();
-    node.inv.port[0].link = NI_LINK_IB;
-    gid(0, "fe80::1", NI_GID_UNREAD, NI_OWN_UNKNOWN);
-    node_decide();
-    assert_setting("NCCL_IB_HCA", "rule", "=mlx5_6:1");
-    assert_setting("NCCL_IB_GID_INDEX", "unset", "");
-    assert_setting("NCCL_IB_ADDR_FAMILY", "none", "");
-    assert_setting("NCCL_IB_ADDR_RANGE", "none", "");
-    assert_false(has(NI_F_GID_NONE));
 }
 
 /* ---- the user's own ---- */
@@ -467,51 +256,18 @@ static void test_users_index_and_search(void **state)
     assert_true(has(NI_F_USER_GID_WRONG));
 }
 
-static void test_users_search(void **state)
-{
-    static const char *const users[] = {"NCCL_IB_ADDR_FAMILY=AF_INET",
-                                        "NCCL_IB_ADDR_RANGE=10.0.0.0/8",
-                                        "NCCL_IB_ROCE_VERSION_NUM=2"};
-    (void)state;
-    for (size_t i = 0; i < NI_COUNT(users); i++) {
-        node_reset(NULL);
-        node_rail("mlx5_6", 3, "10.0.1.6", "net1");
-        node_env(users[i]);
-        node_decide();
-        assert_setting("NCCL_IB_GID_INDEX", "unset", "");
-    }
-    node_reset(NULL);
-    node_rail("mlx5_6", 3, "10.0.1.6", "net1");
-    node_env("NCCL_IB_ADDR_RANGE="); /* NCCL takes empty as not set */
-    node_decide();
-    assert_setting("NCCL_IB_GID_INDEX", "rule", "3");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_port),
         cmocka_unit_test(test_preference),
-        cmocka_unit_test(test_no_gid),
         cmocka_unit_test(test_other_pods_hca),
-        cmocka_unit_test(test_v1_only),
-        cmocka_unit_test(test_v1_among_v2),
-        cmocka_unit_test(test_link_local),
-        cmocka_unit_test(test_common_index_is_preferred),
-        cmocka_unit_test(test_no_common_index_across_families),
-        cmocka_unit_test(test_search_alone_is_right),
-        cmocka_unit_test(test_range_makes_search_right),
         cmocka_unit_test(test_range_is_no_single_address),
-        cmocka_unit_test(test_search_cannot_be_right),
         cmocka_unit_test(test_ipv6_on_all),
         cmocka_unit_test(test_either_family),
         cmocka_unit_test(test_type_unread),
-        cmocka_unit_test(test_ipv6),
-        cmocka_unit_test(test_infiniband),
         cmocka_unit_test(test_users_index),
         cmocka_unit_test(test_users_index_on_some_ports),
         cmocka_unit_test(test_users_index_and_search),
-        cmocka_unit_test(test_users_search),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who wins: environment, conf file, rule. What mode and the user's network do to the whole plan.
-   PCI distances. */
+   PCI distances. Each mode is in the goldens mode-*. */
 #include "test_decide_node.h"
 
 static void two_rails(void)
@@ -64,31 +64,6 @@ static void test_precedence_of_entries(void **state)
     assert_setting("NCCL_IB_GID_INDEX", "conf", "3");
     assert_int_equal(node.plan.n_chosen, 1);
     assert_int_equal(node.plan.chosen[0], 1);
-}
-
-/* Every variable that a rule would export is left alone when the user has it. */
-static void test_user_wins_everywhere(void **state)
-{
-    static const char *const names[] = {"NCCL_IB_DISABLE", "NCCL_IB_HCA", "NCCL_IB_GID_INDEX",
-                                        "NCCL_SOCKET_IFNAME", "NCCL_NET_GDR_LEVEL"};
-    static const char *const values[] = {"0", "=mlx5_6:1,mlx5_7:1", "3", "eth0", "LOC"};
-    (void)state;
-    for (size_t i = 0; i < NI_COUNT(names); i++) {
-        char entry[64];
-        two_rails();
-        node.policy.gdr = NI_GDR_OFF;
-        node_decide();
-        assert_string_equal(origin_text(names[i]), "rule");
-        snprintf(entry, sizeof(entry), "%s=%s", names[i], values[i]);
-        node_env(entry);
-        node_decide();
-        assert_setting(names[i], "user", values[i]);
-        node.n_env = 0;
-        memset(node.entry, 0, sizeof(node.entry));
-        node_conf(names[i], values[i]);
-        node_decide();
-        assert_setting(names[i], "conf", values[i]);
-    }
 }
 
 /* A value longer than the plan has room for is cut, not overrun; what is exported is never that
@@ -211,46 +186,6 @@ static void test_no_port(void **state)
     assert_true(node.plan.refuse);
 }
 
-static void test_tcp(void **state)
-{
-    (void)state;
-    two_rails();
-    node.policy.mode = NI_MODE_TCP;
-    node_decide();
-    assert_setting("NCCL_IB_DISABLE", "rule", "1");
-    assert_setting("NCCL_SOCKET_IFNAME", "rule", "=eth0");
-    assert_setting("NCCL_IB_HCA", "none", "");
-    assert_setting("NCCL_IB_GID_INDEX", "none", "");
-    assert_false(has(NI_F_HCA_NONE));
-    assert_false(has(NI_F_HCA_NONE_USABLE));
-    assert_false(node.plan.refuse);
-}
-
-/* mode=rdma is a demand: whatever leaves no port to NCCL's InfiniBand transport, the command must
-   not start. */
-static void test_rdma_demanded(void **state)
-{
-    (void)state;
-    two_rails();
-    node.policy.mode = NI_MODE_RDMA;
-    node_decide();
-    assert_false(node.plan.refuse);
-    node.inv.port[0].state.v = node.inv.port[1].state.v = NI_PORT_DOWN;
-    node_decide();
-    assert_true(node.plan.refuse);
-    assert_true(node.plan.refuse_why[0] != '\0');
-    assert_true(has(NI_F_REQUIRE_RDMA));
-    node_reset(NULL);
-    node_eth0();
-    node.policy.mode = NI_MODE_RDMA;
-    node_decide();
-    assert_true(node.plan.refuse);
-    assert_true(has(NI_F_HCA_NONE));
-    node.policy.mode = NI_MODE_AUTO;
-    node_decide();
-    assert_false(node.plan.refuse);
-}
-
 static void test_rdma_demanded_but_user_prevents_it(void **state)
 {
     static const char *const users[] = {"NCCL_IB_HCA==mlx5_0", "NCCL_IB_HCA=^mlx5",
@@ -359,12 +294,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_precedence),
         cmocka_unit_test(test_precedence_of_entries),
-        cmocka_unit_test(test_user_wins_everywhere),
         cmocka_unit_test(test_long_user_value),
         cmocka_unit_test(test_transport),
         cmocka_unit_test(test_no_port),
-        cmocka_unit_test(test_tcp),
-        cmocka_unit_test(test_rdma_demanded),
         cmocka_unit_test(test_rdma_demanded_but_user_prevents_it),
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_distance),

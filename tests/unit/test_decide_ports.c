@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hca.ports and hca.list: which ports NCCL gets, and how the list is spelt. */
+/* hca.ports and hca.list: which ports NCCL gets, and how the list is spelt. One scenario each is in the
+   goldens all-ports-down, pci-domain, dual-port, many-visible. */
 #include "test_decide_node.h"
 
 static void four(void)
@@ -13,29 +14,6 @@ static void four(void)
         node_rail(names[i], 3, ip, ndev);
     }
     node_eth0();
-}
-
-static void test_all_in_order(void **state)
-{
-    (void)state;
-    four();
-    node_decide();
-    assert_setting("NCCL_IB_HCA", "rule", "=mlx5_0:1,mlx5_1:1,mlx5_10:1,rocep1s0f1:1");
-    assert_setting("NCCL_IB_DISABLE", "rule", "0");
-    assert_int_equal(node.plan.n_chosen, 4);
-    assert_int_equal(node.findings.n, 0);
-}
-
-/* NCCL sorts its devices by PCI address; a list of ours that differs would mislead people. */
-static void test_pci_order(void **state)
-{
-    (void)state;
-    four();
-    node.inv.hca[0].bdf = (struct ni_bdf){1, 0, 0, 0};
-    node.inv.hca[1].bdf = (struct ni_bdf){0, 0x90, 1, 0};
-    node.inv.hca[2].bdf = (struct ni_bdf){0, 0x90, 0, 7};
-    node_decide();
-    assert_setting("NCCL_IB_HCA", "rule", "=rocep1s0f1:1,mlx5_10:1,mlx5_1:1,mlx5_0:1");
 }
 
 static void test_port_states(void **state)
@@ -67,54 +45,6 @@ static void test_port_states(void **state)
         assert_true(has(NI_F_HCA_PORT_DOWN));
         assert_string_equal(node.findings.at[0].subject, "mlx5_10/1");
     }
-}
-
-static void test_none_usable(void **state)
-{
-    (void)state;
-    four();
-    for (unsigned i = 0; i < 4; i++)
-        node.inv.port[i].state.v = NI_PORT_DOWN;
-    node_decide();
-    assert_setting("NCCL_IB_DISABLE", "rule", "1");
-    assert_setting("NCCL_IB_HCA", "none", "");
-    assert_setting("NCCL_SOCKET_IFNAME", "rule", "=eth0");
-    assert_int_equal(node.plan.transport, NI_NET_TCP);
-    assert_true(has(NI_F_HCA_NONE_USABLE));
-    assert_false(has(NI_F_HCA_NONE));
-    assert_false(node.plan.refuse);
-}
-
-static void test_not_the_pods(void **state)
-{
-    (void)state;
-    four();
-    node.inv.hca[0].claim = -1; /* visible in sysfs, given to another pod */
-    node.inv.port[3].link = NI_LINK_UNKNOWN;
-    node_decide();
-    assert_setting("NCCL_IB_HCA", "rule", "=mlx5_1:1,mlx5_10:1");
-    assert_string_equal(node.plan.port[0].why, "not the pod's");
-    assert_false(has(NI_F_HCA_PORT_DOWN));
-    node.inv.hca[1].claim = node.inv.hca[2].claim = node.inv.hca[3].claim = -1;
-    node_decide();
-    assert_true(has(NI_F_HCA_NONE));
-    assert_false(has(NI_F_HCA_NONE_USABLE));
-}
-
-static void test_two_ports_of_one_device(void **state)
-{
-    (void)state;
-    node_reset(NULL);
-    node_hca("mlx4_0");
-    node_gid(3, "10.0.1.6", NI_GID_V2, NI_OWN_OURS, "net1");
-    node_port(0, 2);
-    node_gid(3, "10.0.2.6", NI_GID_V2, NI_OWN_OURS, "net2");
-    node_decide();
-    assert_setting("NCCL_IB_HCA", "rule", "=mlx4_0:1,mlx4_0:2");
-    node.inv.port[0].state.v = NI_PORT_DOWN;
-    node_decide();
-    assert_setting("NCCL_IB_HCA", "rule", "=mlx4_0:2");
-    assert_string_equal(node.findings.at[0].subject, "mlx4_0/1");
 }
 
 static void test_one_link_layer(void **state)
@@ -240,11 +170,9 @@ static void test_users_list(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_in_order),   cmocka_unit_test(test_pci_order),
-        cmocka_unit_test(test_port_states),    cmocka_unit_test(test_none_usable),
-        cmocka_unit_test(test_not_the_pods),   cmocka_unit_test(test_two_ports_of_one_device),
-        cmocka_unit_test(test_one_link_layer), cmocka_unit_test(test_slow_port),
-        cmocka_unit_test(test_more_than_32),   cmocka_unit_test(test_users_list),
+        cmocka_unit_test(test_port_states), cmocka_unit_test(test_one_link_layer),
+        cmocka_unit_test(test_slow_port),   cmocka_unit_test(test_more_than_32),
+        cmocka_unit_test(test_users_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,34 +98,6 @@ static void test_vf_merge(void **state)
     assert_setting("NCCL_IB_MERGE_VFS", "none", "");
 }
 
-static void assert_lost(const char *hca, const char *words)
-{
-    const struct ni_finding *it = node.findings.at;
-    while (it < node.findings.at + node.findings.n && it->id != NI_F_HCA_PLACE_LOST)
-        it++;
-    assert_string_equal(it->subject, hca);
-    assert_non_null(strstr(it->message, words));
-}
-
-/* What mends one HCA and harms another is not set; it is told, and which value is in force. */
-static void test_vf_merge_harm(void **state)
-{
-    static const enum ni_at harmed[] = {NI_AT_OTHER, NI_AT_NOTHING, NI_AT_UNREAD};
-    (void)state;
-    for (size_t i = 0; i < NI_COUNT(harmed); i++) {
-        two_rails("10.0.1.6", "10.0.2.6");
-        node.inv.hca[0].place = (struct ni_nccl_place){NI_AT_NIC, harmed[i]};
-        node.inv.hca[1].place = (struct ni_nccl_place){NI_AT_NOTHING, NI_AT_ITSELF};
-        node_decide();
-        assert_setting("NCCL_IB_MERGE_VFS", "none", "");
-        assert_lost("mlx5_7", "would mend it, and harm another");
-    }
-    node.inv.hca[0].place.unmerged = NI_AT_NOTHING;
-    node_env("NCCL_IB_MERGE_VFS=0");
-    node_decide();
-    assert_lost("mlx5_6", "with the function set to 0");
-}
-
 /* Two that NCCL hangs below the CPU would be fused there, and be no network: both variables, but
    the user's one alone. */
 static void test_no_place(void **state)
@@ -219,8 +191,9 @@ static void test_nic_merge(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rails_are_islands), cmocka_unit_test(test_vf_merge),
-        cmocka_unit_test(test_vf_merge_harm),     cmocka_unit_test(test_no_place),
+        cmocka_unit_test(test_rails_are_islands),
+        cmocka_unit_test(test_vf_merge),
+        cmocka_unit_test(test_no_place),
         cmocka_unit_test(test_nic_merge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

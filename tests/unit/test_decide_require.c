@@ -46,16 +46,6 @@ static void holds(unsigned bits)
     assert_false(node.plan.refuse);
 }
 
-static void test_all_hold(void **state)
-{
-    (void)state;
-    holds(node.policy.require);
-    node.policy.require = 0;
-    node.inv.n_hca = node.inv.n_port = node.inv.n_gpu = 0;
-    node_decide();
-    assert_false(node.plan.refuse);
-}
-
 static void test_no_rdma(void **state)
 {
     (void)state;
@@ -97,15 +87,6 @@ static void test_off(void **state)
     refused(NI_REQUIRE_GPUS, NI_F_REQUIRE_GPUS, "--mode=off");
     holds(0);
     assert_int_equal(node.plan.n_setting, 0);
-}
-
-static void test_gpus(void **state)
-{
-    (void)state;
-    node.inv.n_gpu = 0;
-    refused(NI_REQUIRE_GPUS, NI_F_REQUIRE_GPUS, "the pod has no GPU");
-    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "the pod has no GPU");
-    holds(NI_REQUIRE_RDMA);
 }
 
 static void test_rails(void **state)
@@ -344,11 +325,9 @@ static void test_planned_memlock(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_all_hold, good_node),
         cmocka_unit_test_setup(test_no_rdma, good_node),
         cmocka_unit_test_setup(test_users_choices, good_node),
         cmocka_unit_test_setup(test_off, good_node),
-        cmocka_unit_test_setup(test_gpus, good_node),
         cmocka_unit_test_setup(test_rails, good_node),
         cmocka_unit_test_setup(test_roce_v2, good_node),
         cmocka_unit_test_setup(test_gdr, good_node),

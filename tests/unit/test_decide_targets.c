@@ -40,16 +40,6 @@ static void test_who(void **state)
     }
 }
 
-static void test_indexes_differ(void **state)
-{
-    (void)state;
-    two_rails(ALL, 5);
-    node_decide();
-    assert_setting(ucx, "rule", "mlx5_6:1,mlx5_7:1");
-    assert_setting(ucx_index, "unset", "");
-    assert_setting(shmem_index, "unset", "");
-}
-
 static void test_without_rdma(void **state)
 {
     (void)state;
@@ -140,27 +130,14 @@ static void test_users_prefix_serves(void **state)
     assert_setting(shmem_sock, "rule", "=net1,net2");
 }
 
-static void test_users_own(void **state)
-{
-    (void)state;
-    two_rails(ALL, 3);
-    node_env("GLOO_SOCKET_IFNAME=eth0");
-    node_env("UCX_NET_DEVICES=all");
-    node_env("NVSHMEM_IB_GID_INDEX=");
-    node_decide();
-    assert_setting(gloo, "user", "eth0");
-    assert_setting(ucx, "user", "all");
-    assert_setting(shmem_index, "user", "");
-    assert_setting(ucx_index, "rule", "3");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who),           cmocka_unit_test(test_indexes_differ),
-        cmocka_unit_test(test_without_rdma),  cmocka_unit_test(test_infiniband),
-        cmocka_unit_test(test_users_sockets), cmocka_unit_test(test_users_prefix_serves),
-        cmocka_unit_test(test_users_own),
+        cmocka_unit_test(test_who),
+        cmocka_unit_test(test_without_rdma),
+        cmocka_unit_test(test_infiniband),
+        cmocka_unit_test(test_users_sockets),
+        cmocka_unit_test(test_users_prefix_serves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -337,19 +337,6 @@ static void test_socket_family(void **state)
     assert_false(has(NI_F_USER_SOCKET_NONE));
 }
 
-static void test_topo_file(void **state)
-{
-    static const enum ni_known known[] = {NI_UNSET, NI_ABSENT, NI_DENIED, NI_KNOWN};
-    (void)state;
-    for (size_t i = 0; i < NI_COUNT(known); i++) {
-        begin();
-        node_env("NCCL_TOPO_FILE=/topo.xml");
-        node.inv.topo_file = known[i];
-        node_decide();
-        assert_int_equal(has(NI_F_USER_TOPO_UNREADABLE), i == 1 || i == 2);
-    }
-}
-
 /* The kubelet merges variables through a Go map: what is said of them is in their own order, and of
    the one that NCCL reads. */
 static void test_order_of_names(void **state)
@@ -387,7 +374,6 @@ int main(void)
         cmocka_unit_test(test_sockets),
         cmocka_unit_test(test_first_socket),
         cmocka_unit_test(test_socket_family),
-        cmocka_unit_test(test_topo_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
