@@ -353,7 +353,10 @@ static void sockets(const struct ni_facts *facts, struct ni_plan *plan, struct n
     if (!want_pod && plan->transport == NI_NET_RDMA)
         rail_interfaces(facts, plan, &l);
     if (l.n > 0) {
-        write_list(facts, plan, &l, f, "interfaces of the chosen ports, up and with an address");
+        write_list(facts, plan, &l, f,
+                   facts->inv->net.v4_known == NI_KNOWN
+                       ? "interfaces of the chosen ports, up and with an address"
+                       : "interfaces of the chosen ports, up; their addresses cannot be read");
         return;
     }
     const char *pod = ni_pod_interface(facts, plan);
