@@ -128,13 +128,29 @@ static void test_flush(void **state)
     }
 }
 
+/* What the C library's printf makes is taken as a whole. */
+static void test_flush_printf(void **state)
+{
+    (void)state;
+    for (size_t cap = 7; cap < 40; cap++) {
+        char small[40];
+        struct ni_text t = ni_text_on(small, cap);
+        t.full = take;
+        taken[0] = '\0';
+        for (unsigned i = 0; i < 9; i++)
+            ni_putf(&t, "%05x|", i);
+        take(&t);
+        assert_string_equal(taken, "00000|00001|00002|00003|00004|00005|00006|00007|00008|");
+        assert_false(t.cut);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_flush),
+        cmocka_unit_test(test_forms),        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_cut),          cmocka_unit_test(test_flush),
+        cmocka_unit_test(test_flush_printf),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan as text and JSON, of a node built by hand. */
+/* The plan as JSON, and what no golden case shows of its text; of a node built by hand. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -21,88 +21,14 @@ static int setup(void **state)
     return 0;
 }
 
-static const char plan_text[] =
-    "Plan: RDMA over RoCE, 2 ports; HCAs given by PCIDEVICE_* (SR-IOV device plugin); root "
-    "h100.tree\n"
-    "\n"
-    "HCAs\n"
-    "  DEVICE     ADDRESS       VF/SF OF      STATE   LINK  RATE  NUMA    NEAREST GPU            "
-    "NETDEV       GID\n"
-    "  mlx5_6/1   0000:03:00.2  0000:03:00.0  ACTIVE  RoCE  400G  0       GPU0 0000:06:00.0 PXB  "
-    "net1         3 10.0.103.6 (v2)\n"
-    "  mlx5_10/1  0000:a3:00.2  0000:a3:00.0  ACTIVE  RoCE  400G  1       GPU1 0000:a6:00.0 PXB  "
-    "net3         3 10.0.105.7 (v2)\n"
-    "  mlx5_8/1   0000:c4:00.2  0000:c4:00.0  DOWN    RoCE  2.5G  denied  -                      "
-    "net5 (down)  -\n"
-    "  mlx5_2/1   0000:23:00.0  -             ACTIVE  RoCE  400G  0       -                      "
-    "-            -\n"
-    "  mlx5_3/1   0000:03:00.0  -             ACTIVE  RoCE  400G  0       -                      "
-    "-            -\n"
-    "  rxe0       -             -             -       -     -     -       -                      "
-    "-            -\n"
-    "\n"
-    "Kept or dropped\n"
-    "  DEVICE     USE       RULE       WHY\n"
-    "  mlx5_6/1   kept      hca.ports  given by PCIDEVICE_OPENSHIFT_IO_RAIL, port ACTIVE\n"
-    "  mlx5_10/1  kept      hca.ports  given by PCIDEVICE_OPENSHIFT_IO_RAIL, port ACTIVE\n"
-    "  mlx5_8/1   dropped   hca.ports  port is DOWN\n"
-    "  rxe0       not used  -          sysfs shows no port\n"
-    "  2 others   dropped   hca.ports  not the pod's\n"
-    "\n"
-    "Given to the pod, but no HCA\n"
-    "  0000:65:00.0  PCIDEVICE_OPENSHIFT_IO_RAIL  has no RDMA device: no NIC, vfio, or no RDMA "
-    "driver\n"
-    "  ../../etc     PCIDEVICE_OPENSHIFT_IO_RAIL  is neither a PCI address nor an auxiliary name\n"
-    "\n"
-    "GPUs\n"
-    "  GPU   ADDRESS       DEVICE        NUMA  NEAREST HCA\n"
-    "  GPU0  0000:06:00.0  /dev/nvidia0  0     mlx5_6 PXB\n"
-    "  GPU1  0000:a6:00.0  /dev/nvidia2  1     mlx5_10 PXB\n"
-    "  GPU2  0000:c6:00.0  -             1     -\n"
-    "  GPUDirect RDMA: peer memory module not loaded, open kernel modules loaded\n"
-    "\n"
-    "Settings\n"
-    "  NCCL_IB_DISABLE=0\n"
-    "      rule net.transport: 2 RDMA ports in use\n"
-    "  NCCL_IB_HCA==mlx5_6:1,mlx5_10:1\n"
-    "      rule hca.list: the pod's ACTIVE RoCE ports, PCI order; the second `=` means exact "
-    "names\n"
-    "  NCCL_IB_GID_INDEX=3\n"
-    "      rule gid.index: RoCE v2 with an address of this pod on every chosen port, e.g. "
-    "10.0.103.6\n"
-    "  NCCL_SOCKET_IFNAME=eth0\n"
-    "      user's environment, rule socket.ifname: yours stays; the rule says =net1,net3: "
-    "interfaces of\n"
-    "      the chosen ports\n"
-    "  NCCL_NET_GDR_LEVEL=PHB\n"
-    "      /etc/nccl.conf, rule gdr.level: yours stays; the rule says PXB: each GPU reaches its "
-    "HCA\n"
-    "\n"
-    "Left unset\n"
-    "  NCCL_IB_MERGE_VFS\n"
-    "      rule pci.merge-vfs: NCCL finds the PFs of these VFs by itself\n"
-    "\n"
-    "Locked memory: soft limit 8 MiB, raised to unlimited; hard limit unlimited\n"
-    "\n"
-    "Findings\n";
-
-static void test_plan_text(void **state)
+/* An HCA that the goldens have not: one without ports. */
+static void test_plan_no_port(void **state)
 {
     (void)state;
     const char *text = written(ni_write_plan);
-    assert_memory_equal(text, plan_text, sizeof(plan_text) - 1);
-    /* worst first; the hints are the catalogue's */
-    const char *error = strstr(text, "  error: gdr.dmabuf.off: NCCL_DMABUF_ENABLE\n"
-                                     "      0, and no nvidia-peermem\n      ");
-    const char *warning = strstr(text, "  warning: hca.port.down: mlx5_8/1\n"
-                                       "      port is DOWN, not ACTIVE; left out\n      ");
-    const char *info = strstr(text, "  info: alloc.not-rdma: 0000:65:00.0\n"
-                                    "      has no RDMA device\n      ");
-    assert_ptr_equal(error, text + sizeof(plan_text) - 1);
-    assert_true(error < warning && warning < info);
-    char hint[32]; /* the rest may stand on the next line */
-    snprintf(hint, sizeof(hint), "%.31s", ni_finding_kind(NI_F_HCA_PORT_DOWN)->hint);
-    assert_non_null(strstr(warning, hint));
+    assert_non_null(
+        strstr(text, "\n  rxe0       -             -             -       -     -     -  "));
+    assert_non_null(strstr(text, "\n  rxe0       not used  -          sysfs shows no port\n"));
     assert_null(strstr(text, " \n"));
     assert_null(strchr(text, '\033'));
 }
@@ -309,7 +235,7 @@ static void test_full_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_plan_text, setup),
+        cmocka_unit_test_setup(test_plan_no_port, setup),
         cmocka_unit_test_setup(test_plan_colour, setup),
         cmocka_unit_test_setup(test_plan_of_nothing, setup),
         cmocka_unit_test_setup(test_plan_hostile, setup),
