@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The environment view, and NCCL's own reading of its device lists. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "nccl_init/core.h"
@@ -30,22 +31,8 @@ const char *ni_env_get(const struct ni_env *env, const char *name)
     return NULL;
 }
 
-/* The port of an entry as NCCL's atoi reads it: blanks, a sign, digits; no digits are 0. -1 is any
-   port, and so is an empty one since 2.30.7 (0 before: nothing matches); the caller checks the
-   spelling. */
-static int entry_port(const char *p, const char *end)
-{
-    while (p < end && (*p == ' ' || (*p >= '\t' && *p <= '\r')))
-        p++;
-    bool minus = p < end && *p == '-';
-    if (p < end && (*p == '-' || *p == '+'))
-        p++;
-    int port = 0;
-    for (; p < end && *p >= '0' && *p <= '9' && port < 100000; p++)
-        port = port * 10 + (*p - '0');
-    return minus ? -port : port;
-}
-
+/* A port is what NCCL's atoi reads: no digits are 0. -1 is any port, and so is an empty one since
+   2.30.7 (0 before: nothing matches); the caller checks the spelling. */
 static bool entry_matches(struct ni_span e, bool exact, const char *name, int port)
 {
     const char *colon = memchr(e.p, ':', e.n), *end = e.p + e.n;
@@ -53,8 +40,7 @@ static bool entry_matches(struct ni_span e, bool exact, const char *name, int po
     bool same = exact ? strlen(name) == n && memcmp(name, e.p, n) == 0 : strncmp(name, e.p, n) == 0;
     if (!same || port < 0 || !colon || colon + 1 == end || colon[1] == ':')
         return same;
-    const char *next = memchr(colon + 1, ':', (size_t)(end - colon - 1)); /* rail, plane */
-    int wanted = entry_port(colon + 1, next ? next : end);
+    int wanted = (int)strtol(colon + 1, NULL, 10); /* to the next ':' or ',' at most */
     return wanted == -1 || wanted == port;
 }
 

@@ -2,7 +2,7 @@
 /* The finding catalogue and the list that facts, rules and actions append to. */
 #include "nccl_init/findings.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct ni_finding_kind catalogue[] = {
@@ -63,8 +63,9 @@ void ni_report(struct ni_findings *f, enum ni_finding_id id, const char *subject
         f->dropped++;
 }
 
-static int cmp(const struct ni_finding *a, const struct ni_finding *b)
+static int cmp(const void *x, const void *y)
 {
+    const struct ni_finding *a = x, *b = y;
     int order = strcmp(a->subject, b->subject);
     if (order == 0)
         order = (a->id > b->id) - (a->id < b->id);
@@ -73,14 +74,7 @@ static int cmp(const struct ni_finding *a, const struct ni_finding *b)
 
 void ni_findings_sort(struct ni_findings *f, unsigned from)
 {
-    for (unsigned i = from; i < f->n; i++) {
-        unsigned least = i;
-        for (unsigned k = i + 1; k < f->n; k++)
-            least = cmp(&f->at[k], &f->at[least]) < 0 ? k : least;
-        struct ni_finding it = f->at[least];
-        f->at[least] = f->at[i];
-        f->at[i] = it;
-    }
+    qsort(f->at + from, f->n - from, sizeof(f->at[0]), cmp);
 }
 
 unsigned ni_findings_count(const struct ni_findings *f, enum ni_severity severity)
