@@ -237,7 +237,7 @@ struct ni_span ni_trim(struct ni_span s)
 
 bool ni_span_is(struct ni_span s, const char *text)
 {
-    return strlen(text) == s.n && memcmp(s.p, text, s.n) == 0;
+    return strlen(text) == s.n && (s.n == 0 || memcmp(s.p, text, s.n) == 0); /* s.p may be NULL */
 }
 
 bool ni_is_any(const char *s, const char *const words[], size_t n)
