@@ -6,16 +6,15 @@
 
 #include "probe.h"
 
-/* One entry of a table; an error other than "no such entry" and EINVAL is noted. */
+/* One entry of a table; an error other than "no such entry" and EINVAL is told. `gids` ends somewhere,
+   and what belongs to an entry is there with it. */
 static ssize_t read_entry(struct ni_probe *p, const struct ni_dir *port, const char *table,
                           unsigned index, char *buf, size_t cap)
 {
     ssize_t n = ni_read(port, buf, cap, "%s/%u", table, index);
     if (n < 0 && n != -EINVAL) {
-        char path[NI_PATH + 64];
-        (void)ni_format(path, sizeof(path), "%s/%s/%u", port->path, table, index);
-        /* `gids` ends somewhere, and what belongs to an entry is there with it */
-        (strcmp(table, "gids") == 0 ? ni_note_unreadable : ni_note_missing)(p, path, (int)n);
+        (void)ni_format(p->path, sizeof(p->path), "%s/%s/%u", port->path, table, index);
+        (strcmp(table, "gids") == 0 ? ni_note_unreadable : ni_note_missing)(p, p->path, (int)n);
     }
     return n;
 }
@@ -23,9 +22,8 @@ static ssize_t read_entry(struct ni_probe *p, const struct ni_dir *port, const c
 static void note_odd(struct ni_probe *p, const struct ni_dir *port, const char *table,
                      unsigned index, const char *text)
 {
-    char path[NI_PATH + 64];
-    (void)ni_format(path, sizeof(path), "%s/%s/%u", port->path, table, index);
-    ni_note_odd(p, path, text);
+    (void)ni_format(p->path, sizeof(p->path), "%s/%s/%u", port->path, table, index);
+    ni_note_odd(p, p->path, text);
 }
 
 /* gid_attrs/types/N reads "IB/RoCE v1" or "RoCE v2", and fails with EINVAL for an entry that is
@@ -173,14 +171,10 @@ static bool has_gids(const struct ni_inventory *inv, const struct ni_port *port)
            port->state.known == NI_KNOWN && port->state.v == NI_PORT_ACTIVE;
 }
 
-void ni_probe_first_gids(struct ni_probe *p, const struct ni_hca *h, const struct ni_dir *dir)
+void ni_probe_first_gids(struct ni_probe *p, struct ni_port *port, const struct ni_dir *dir)
 {
-    for (unsigned i = 0; i < h->n_port; i++) {
-        struct ni_port *port = &p->inv->port[h->first_port + (int)i];
-        const struct ni_dir port_dir = ni_dir_at(dir, "ports/%u", port->num);
-        if (has_gids(p->inv, port))
-            read_table(p, port, &port_dir, false);
-    }
+    if (has_gids(p->inv, port))
+        read_table(p, port, dir, false);
 }
 
 void ni_probe_whole_gids(struct ni_probe *p)

@@ -6,55 +6,6 @@
 
 #include "probe.h"
 
-struct ni_num ni_read_num(const struct ni_dir *dir, const char *path)
-{
-    char buf[64];
-    ssize_t n = ni_read(dir, buf, sizeof(buf), "%s", path);
-    if (n < 0)
-        return (struct ni_num){0, ni_known_of((int)n)};
-    struct ni_span s = ni_trim(ni_span_of(buf));
-    bool minus = s.n > 0 && s.p[0] == '-';
-    uint64_t v;
-    if (ni_parse_u64((struct ni_span){s.p + minus, s.n - minus}, INT64_MAX, &v) < 0)
-        return (struct ni_num){0, NI_BAD};
-    return (struct ni_num){minus ? -(int64_t)v : (int64_t)v, NI_KNOWN};
-}
-
-int ni_note_unreadable(struct ni_probe *p, const char *path, int err)
-{
-    if (ni_known_of(err) != NI_ABSENT)
-        ni_report(p->f, NI_F_FACT_UNREADABLE, path, "reading failed: %s", ni_errno_text(err));
-    return err;
-}
-
-int ni_note_missing(struct ni_probe *p, const char *path, int err)
-{
-    if (ni_note_unreadable(p, path, err) < 0 && ni_known_of(err) == NI_ABSENT)
-        ni_report(p->f, NI_F_FACT_UNREADABLE, path, "reading failed: %s", ni_errno_text(err));
-    return err;
-}
-
-enum ni_known ni_note_text(struct ni_probe *p, char *buf, size_t cap, const char *path)
-{
-    ssize_t n = ni_read(p->root, buf, cap, "%s", path);
-    if (n >= 0)
-        return NI_KNOWN;
-    buf[0] = '\0';
-    return ni_known_of(ni_note_unreadable(p, path, (int)n));
-}
-
-enum ni_known ni_is_there(struct ni_probe *p, const char *path)
-{
-    int err = ni_exists(p->root, "%s", path);
-    return ni_known_of(err < 0 ? ni_note_unreadable(p, path, err) : 0);
-}
-
-void ni_note_odd(struct ni_probe *p, const char *path, const char *text)
-{
-    ni_report(p->f, NI_F_FACT_UNREADABLE, path, "`%.64s` is not what the kernel writes there",
-              text);
-}
-
 /* "pci0000:00" is a host bridge (drivers/pci/probe.c pci_register_host_bridge). */
 static bool parse_host_bridge(struct ni_span s, struct ni_pci *pci)
 {
@@ -127,14 +78,6 @@ void ni_probe_chain(struct ni_probe *p, struct ni_pci *pci, const char *fmt, ...
         if (pci->known == NI_BAD && !pci->none)
             ni_note_odd(p, path, target);
     }
-}
-
-struct ni_num ni_note_num(struct ni_probe *p, const char *path)
-{
-    struct ni_num n = ni_read_num(p->root, path);
-    if (n.known == NI_DENIED || n.known == NI_BAD)
-        ni_report(p->f, NI_F_FACT_UNREADABLE, path, "%s", ni_known_text(n.known));
-    return n;
 }
 
 struct ni_bdf ni_class_bdf(struct ni_probe *p, const char *name)

@@ -17,7 +17,16 @@ struct ni_probe {
     bool nodes;      /* device nodes count: on "/", and where the root has a dev/ */
     struct ni_names names, inner, files; /* listings, so that no prober keeps 80 KiB of its own */
     char text[65536];                    /* a whole file, likewise */
+    char path[2 * NI_PATH]; /* of the last ni_read_file, for what is said of its content */
 };
+
+/* read.c: a small file below `dir`, as ni_read; a failure is told. */
+enum ni_absence {
+    NI_ABSENCE_IS_FINE,
+    NI_ABSENCE_TELLS /* the kernel always has the file */
+};
+ssize_t ni_read_file(struct ni_probe *p, const struct ni_dir *dir, enum ni_absence absence,
+                     char *buf, size_t cap, const char *fmt, ...) NI_PRINTF(6, 7);
 
 /* sources.c: which HCAs are the pod's; the first source that yields one decides, the others
    cross-check. */
@@ -58,9 +67,9 @@ void ni_resolve_claim(struct ni_probe *p, int claim);
 void ni_probe_visible(struct ni_probe *p);
 void ni_probe_pfs(struct ni_probe *p);
 void ni_probe_rates(struct ni_probe *p);
-/* Adds the HCA `name` with its ports, or finds it. Index, or -1 when there is no room. `claim`: who
-   asked, -1. */
-int ni_add_hca(struct ni_probe *p, const char *name, int claim);
+/* Adds the HCA `name` with its ports, or finds it. Index, or -1 when there is no room. `claim`: by
+   which it was given, -1; sole: its function has no other. */
+int ni_add_hca(struct ni_probe *p, const char *name, int claim, bool sole);
 /* The directory of one HCA below the root. */
 const char *ni_hca_dir(const struct ni_inventory *inv, const struct ni_hca *hca, char buf[NI_PATH]);
 /* The directory of a port of inv->hca[hca]. */
@@ -70,12 +79,13 @@ const char *ni_port_dir(const struct ni_inventory *inv, int hca, unsigned port,
 /* The directory of its function; false for SoftRoCE, which has none. */
 bool ni_function_dir(const struct ni_hca *h, char dir[NI_PATH]);
 /* The RDMA device of /dev/infiniband/NODE, as ni_read; whether the node opens, as ni_openable. */
-ssize_t ni_read_ibdev(struct ni_probe *p, const char *node, char ibdev[NI_DEV_NAME]);
+ssize_t ni_read_ibdev(struct ni_probe *p, enum ni_absence absence, const char *node,
+                      char ibdev[NI_DEV_NAME]);
 int ni_open_node(struct ni_probe *p, const char *node);
 /* What NCCL takes for the HCAs with NCCL_IB_MERGE_VFS=0. */
 void ni_probe_unmerged(struct ni_probe *p);
-/* The tables of an HCA of the pod, whose directory is open, each up to the first right GID. */
-void ni_probe_first_gids(struct ni_probe *p, const struct ni_hca *hca, const struct ni_dir *dir);
+/* The table of a given RoCE port, whose directory is `dir`, up to its first right entry. */
+void ni_probe_first_gids(struct ni_probe *p, struct ni_port *port, const struct ni_dir *dir);
 /* ... and to their ends: anew. */
 void ni_probe_whole_gids(struct ni_probe *p);
 

@@ -6,6 +6,8 @@
 
 #include "probe.h"
 
+/* ---- paths ---- */
+
 /* Whether the function is known by which it was found. */
 static bool is_by_function(const struct ni_inventory *inv, const struct ni_hca *hca)
 {
@@ -41,20 +43,19 @@ const char *ni_port_dir(const struct ni_inventory *inv, int hca, unsigned port,
     return buf;
 }
 
+/* ---- ports ---- */
+
 /* "4: ACTIVE" (drivers/infiniband/core/sysfs.c state_show). */
 static struct ni_num read_state(struct ni_probe *p, const struct ni_dir *port)
 {
-    char path[NI_PATH + 64], buf[64];
-    ssize_t n = ni_read(port, buf, sizeof(buf), "state");
-    if (n == -ENOENT)
-        return (struct ni_num){0, NI_ABSENT};
-    (void)ni_format(path, sizeof(path), "%s/state", port->path);
-    if (n < 0)
-        return (struct ni_num){0, ni_known_of(ni_note_unreadable(p, path, (int)n))};
-    const char *colon = strchr(buf, ':');
+    char buf[64];
     uint64_t v;
+    ssize_t n = ni_read_file(p, port, NI_ABSENCE_IS_FINE, buf, sizeof(buf), "state");
+    if (n < 0)
+        return (struct ni_num){0, ni_known_of((int)n)};
+    const char *colon = strchr(buf, ':');
     if (!colon || ni_parse_u64((struct ni_span){buf, (size_t)(colon - buf)}, 6, &v) < 0) {
-        ni_report(p->f, NI_F_FACT_UNREADABLE, path, "`%s` is no port state", buf);
+        ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "`%s` is no port state", buf);
         return (struct ni_num){0, NI_BAD};
     }
     return (struct ni_num){(int64_t)v, NI_KNOWN};
@@ -62,149 +63,105 @@ static struct ni_num read_state(struct ni_probe *p, const struct ni_dir *port)
 
 static enum ni_link read_link(struct ni_probe *p, const struct ni_dir *port)
 {
-    char path[NI_PATH + 64], buf[64];
-    ssize_t n = ni_read(port, buf, sizeof(buf), "link_layer");
-    if (n >= 0 && strcmp(buf, "InfiniBand") == 0)
+    static const char *const others[] = {"Unspecified", "Unknown"};
+    char buf[64];
+    if (ni_read_file(p, port, NI_ABSENCE_TELLS, buf, sizeof(buf), "link_layer") < 0)
+        return NI_LINK_UNKNOWN;
+    if (strcmp(buf, "InfiniBand") == 0)
         return NI_LINK_IB;
-    if (n >= 0 && strcmp(buf, "Ethernet") == 0)
+    if (strcmp(buf, "Ethernet") == 0)
         return NI_LINK_ROCE;
-    (void)ni_format(path, sizeof(path), "%s/link_layer", port->path);
-    if (n < 0)
-        ni_note_missing(p, path, (int)n);
-    else if (strcmp(buf, "Unspecified") != 0 && strcmp(buf, "Unknown") != 0)
-        ni_note_odd(p, path, buf);
+    if (!ni_is_any(buf, others, NI_COUNT(others)))
+        ni_note_odd(p, p->path, buf);
     return NI_LINK_UNKNOWN;
 }
 
-struct ni_num ni_read_rate(struct ni_probe *p, const char *path, const char *unit)
+/* Class and ids of a function, "0x15b3" (drivers/pci/pci-sysfs.c pci_config_attr); or -errno. */
+static int64_t read_hex(struct ni_probe *p, enum ni_absence absence, struct ni_bdf at,
+                        const char *file, size_t digits)
 {
-    char buf[64];
-    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s", path);
-    if (n < 0)
-        return (struct ni_num){0, ni_known_of(ni_note_unreadable(p, path, (int)n))};
-    size_t digits = strspn(buf, "0123456789");
-    uint64_t whole = 0, tenth = 0;
-    const char *rest = buf + digits;
-    bool number = ni_parse_u64((struct ni_span){buf, digits}, 1000000, &whole) == 0;
-    if (rest[0] == '.' && rest[1] >= '0' && rest[1] <= '9') {
-        tenth = (uint64_t)(rest[1] - '0');
-        rest += 2;
-    }
-    if (!number || !ni_has_prefix(rest, unit)) {
-        if (!ni_has_prefix(buf, "Unknown")) /* drivers/pci/probe.c pci_speed_string */
-            ni_note_odd(p, path, buf);
-        return (struct ni_num){0, NI_BAD};
-    }
-    return (struct ni_num){(int64_t)(whole * 1000 + tenth * 100), NI_KNOWN};
-}
-
-/* "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)" (drivers/infiniband/core/sysfs.c rate_show). */
-static struct ni_num read_rate(struct ni_probe *p, const char *dir)
-{
-    char path[NI_PATH + 64];
-    (void)ni_format(path, sizeof(path), "%s/rate", dir);
-    struct ni_num rate = ni_read_rate(p, path, " Gb/sec");
-    if (rate.known == NI_ABSENT)
-        ni_note_missing(p, path, -ENOENT);
-    return rate;
-}
-
-/* "0x15b3": class and ids of a function (drivers/pci/pci-sysfs.c pci_config_attr). */
-static bool is_hex_word(const char *s, size_t digits)
-{
+    char bdf[NI_BDF_TEXT], buf[32];
     uint64_t v;
-    return ni_has_prefix(s, "0x") && strlen(s) == digits + 2 &&
-           ni_parse_hex(ni_span_of(s + 2), UINT32_MAX, &v) == 0;
+    ssize_t n = ni_read_file(p, p->root, absence, buf, sizeof(buf), "sys/bus/pci/devices/%s/%s",
+                             ni_bdf_text(at, bdf), file);
+    if (n < 0)
+        return n;
+    if (ni_has_prefix(buf, "0x") && strlen(buf) == digits + 2 &&
+        ni_parse_hex(ni_span_of(buf + 2), UINT32_MAX, &v) == 0)
+        return (int64_t)v;
+    ni_note_odd(p, p->path, buf);
+    return -EBADMSG;
 }
 
-/* Amazon's vendor id; the link layer of an EFA reads "Unspecified". */
+/* Amazon's; the link layer of an EFA reads "Unspecified". */
 static bool is_efa(struct ni_probe *p, const struct ni_hca *h)
 {
-    char path[NI_PATH], bdf[NI_BDF_TEXT], buf[32];
-    if (!h->has_bdf)
-        return false;
-    (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/vendor", ni_bdf_text(h->bdf, bdf));
-    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s", path);
-    if (n < 0)
-        ni_note_missing(p, path, (int)n);
-    else if (!is_hex_word(buf, 4))
-        ni_note_odd(p, path, buf);
-    return n > 0 && strcmp(buf, "0x1d0f") == 0;
-}
-
-/* false: there is no such port. */
-static bool add_port(struct ni_probe *p, int hca, const struct ni_dir *hca_dir, unsigned num)
-{
-    struct ni_inventory *inv = p->inv;
-    struct ni_hca *h = &inv->hca[hca];
-    const struct ni_dir dir = ni_dir_at(hca_dir, "ports/%u", num);
-    struct ni_num state = read_state(p, &dir);
-    if (state.known == NI_ABSENT) {
-        char path[NI_PORT_PATH + 8];
-        (void)ni_format(path, sizeof(path), "%s/state", dir.path);
-        if (num == 1) /* each HCA has one */
-            ni_report(p->f, NI_F_FACT_UNREADABLE, path, "there is no first port");
-        return false;
-    }
-    if (inv->n_port == NI_MAX_PORT) {
-        ni_report(p->f, NI_F_FACT_TRUNCATED, h->name, "more than %d ports on the node",
-                  NI_MAX_PORT);
-        return false;
-    }
-    struct ni_port *port = &inv->port[inv->n_port++];
-    port->hca = hca;
-    port->num = num;
-    port->first_gid = -1;
-    port->state = state;
-    port->link = read_link(p, &dir);
-    if (port->link == NI_LINK_UNKNOWN)
-        h->efa = is_efa(p, h);
-    h->n_port++;
-    return true;
+    return h->has_bdf && read_hex(p, NI_ABSENCE_TELLS, h->bdf, "vendor", 4) == 0x1d0f;
 }
 
 /* Ports of an HCA are numbered from 1 without a gap (include/rdma/ib_verbs.h rdma_start_port), so
-   they are not listed. */
-static void add_ports(struct ni_probe *p, int hca, const struct ni_dir *dir)
+   they are not listed. One that cannot be read may stand for a directory that cannot: the next would
+   say the same. */
+static void add_ports(struct ni_probe *p, int hca, const struct ni_dir *hca_dir)
 {
-    unsigned num = 1;
-    /* One that cannot be read may stand for a directory that cannot: the next would say the same.
-       */
-    while (num <= 255 && add_port(p, hca, dir, num) &&
-           p->inv->port[p->inv->n_port - 1].state.known != NI_DENIED)
-        num++;
+    struct ni_inventory *inv = p->inv;
+    struct ni_hca *h = &inv->hca[hca];
+    struct ni_num state = {0, NI_KNOWN};
+    for (unsigned num = 1; num <= 255 && state.known != NI_DENIED; num++) {
+        const struct ni_dir dir = ni_dir_at(hca_dir, "ports/%u", num);
+        state = read_state(p, &dir);
+        if (state.known == NI_ABSENT) {
+            if (num == 1) /* each HCA has one */
+                ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "there is no first port");
+            return;
+        }
+        if (inv->n_port == NI_MAX_PORT) {
+            ni_report(p->f, NI_F_FACT_TRUNCATED, h->name, "more than %d ports on the node",
+                      NI_MAX_PORT);
+            return;
+        }
+        struct ni_port *port = &inv->port[inv->n_port++];
+        *port = (struct ni_port){.hca = hca, .num = num, .first_gid = -1, .state = state};
+        port->link = read_link(p, &dir);
+        if (port->link == NI_LINK_UNKNOWN)
+            h->efa = is_efa(p, h);
+        h->n_port++;
+        ni_probe_first_gids(p, port, &dir);
+    }
 }
 
+/* "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)" (drivers/infiniband/core/sysfs.c rate_show). */
 void ni_probe_rates(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
     for (unsigned i = 0; i < inv->n_port; i++) {
-        char dir[NI_PORT_PATH];
         struct ni_port *port = &inv->port[i];
-        port->mbps = read_rate(p, ni_port_dir(inv, port->hca, port->num, dir));
+        char dir[NI_PORT_PATH], path[NI_PORT_PATH + 8];
+        (void)ni_format(path, sizeof(path), "%s/rate", ni_port_dir(inv, port->hca, port->num, dir));
+        port->mbps = ni_read_rate(p, path, " Gb/sec");
+        if (port->mbps.known == NI_ABSENT)
+            ni_note_missing(p, path, -ENOENT);
     }
 }
+
+/* ---- the place on the PCI tree ---- */
 
 /* What is at an address that NCCL would take for the HCA's: class 0x02 is a network controller
    (include/linux/pci_ids.h). */
 static enum ni_at what_is_at(struct ni_probe *p, const struct ni_hca *h, struct ni_bdf at)
 {
-    char path[NI_PATH], bdf[NI_BDF_TEXT], buf[32];
+    char bdf[NI_BDF_TEXT];
     if (ni_bdf_cmp(at, h->bdf) == 0)
         return NI_AT_ITSELF;
-    (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/class", ni_bdf_text(at, bdf));
-    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s", path);
-    if (n == -ENOENT && ni_exists(p->root, "sys/bus/pci/devices/%s", bdf) == -ENOENT)
+    int64_t class = read_hex(p, NI_ABSENCE_IS_FINE, at, "class", 6);
+    if (class >= 0)
+        return class >> 16 == 0x02 ? NI_AT_NIC : NI_AT_OTHER;
+    if (class != -ENOENT)
+        return NI_AT_UNREAD;
+    if (ni_exists(p->root, "sys/bus/pci/devices/%s", ni_bdf_text(at, bdf)) == -ENOENT)
         return NI_AT_NOTHING;
-    if (n < 0) {
-        ni_note_missing(p, path, (int)n);
-        return NI_AT_UNREAD;
-    }
-    if (!is_hex_word(buf, 6)) {
-        ni_note_odd(p, path, buf);
-        return NI_AT_UNREAD;
-    }
-    return ni_has_prefix(buf, "0x02") ? NI_AT_NIC : NI_AT_OTHER;
+    ni_note_missing(p, p->path, -ENOENT);
+    return NI_AT_UNREAD;
 }
 
 static void place(struct ni_probe *p, struct ni_hca *h)
@@ -236,9 +193,13 @@ void ni_probe_unmerged(struct ni_probe *p)
     }
 }
 
-ssize_t ni_read_ibdev(struct ni_probe *p, const char *node, char ibdev[NI_DEV_NAME])
+/* ---- the device node ---- */
+
+ssize_t ni_read_ibdev(struct ni_probe *p, enum ni_absence absence, const char *node,
+                      char ibdev[NI_DEV_NAME])
 {
-    return ni_read(p->root, ibdev, NI_DEV_NAME, "sys/class/infiniband_verbs/%s/ibdev", node);
+    return ni_read_file(p, p->root, absence, ibdev, NI_DEV_NAME,
+                        "sys/class/infiniband_verbs/%s/ibdev", node);
 }
 
 int ni_open_node(struct ni_probe *p, const char *node)
@@ -248,18 +209,16 @@ int ni_open_node(struct ni_probe *p, const char *node)
 
 static bool is_node_of(struct ni_probe *p, const char *node, const struct ni_hca *h, bool alone)
 {
-    char ibdev[NI_DEV_NAME], path[NI_PATH];
+    char ibdev[NI_DEV_NAME];
     if (!ni_has_prefix(node, "uverbs") || !ni_is_name(ni_span_of(node), sizeof(h->uverbs.name)))
         return false;
     if (alone)
         return true;
-    ssize_t n = ni_read_ibdev(p, node, ibdev);
-    (void)ni_format(path, sizeof(path), "sys/class/infiniband_verbs/%s/ibdev", node);
-    if (n < 0)
-        ni_note_missing(p, path, (int)n);
-    else if (!ni_is_name(ni_span_of(ibdev), sizeof(ibdev)))
-        ni_note_odd(p, path, ibdev);
-    return n > 0 && strcmp(ibdev, h->name) == 0;
+    if (ni_read_ibdev(p, NI_ABSENCE_TELLS, node, ibdev) < 0)
+        return false;
+    if (!ni_is_name(ni_span_of(ibdev), sizeof(ibdev)))
+        ni_note_odd(p, p->path, ibdev);
+    return strcmp(ibdev, h->name) == 0;
 }
 
 /* Below the function where there is one: the class lists the whole host. sole: the function has no
@@ -269,7 +228,7 @@ static void probe_node(struct ni_probe *p, struct ni_hca *h, bool sole)
     static const char dev[] = "/dev/infiniband/";
     char path[NI_PATH], dir[NI_PATH];
     const struct ni_claim *c = &p->inv->claim[h->claim];
-    if (!p->nodes || h->uverbs.known != NI_UNSET)
+    if (!p->nodes)
         return;
     if (c->source == NI_SRC_UVERBS) { /* which has opened it */
         h->uverbs.known = NI_KNOWN;
@@ -291,9 +250,12 @@ static void probe_node(struct ni_probe *p, struct ni_hca *h, bool sole)
     }
 }
 
-int ni_add_hca(struct ni_probe *p, const char *name, int claim)
+/* ---- HCAs ---- */
+
+int ni_add_hca(struct ni_probe *p, const char *name, int claim, bool sole)
 {
     struct ni_inventory *inv = p->inv;
+    char path[NI_PATH];
     for (unsigned i = 0; i < inv->n_hca; i++) {
         if (strcmp(inv->hca[i].name, name) == 0)
             return (int)i;
@@ -309,20 +271,17 @@ int ni_add_hca(struct ni_probe *p, const char *name, int claim)
     h->claim = claim;
     h->netdev = -1;
     h->first_port = (int)inv->n_port;
-    if (is_by_function(inv, h)) {
-        const struct ni_claim *c = &inv->claim[claim];
-        h->has_bdf = c->by == NI_BY_BDF;
-        h->bdf = c->bdf;
-        if (c->by == NI_BY_AUX)
-            ni_copy(h->aux, sizeof(h->aux), c->id);
+    if (claim >= 0 && inv->claim[claim].by == NI_BY_BDF) {
+        h->has_bdf = true;
+        h->bdf = inv->claim[claim].bdf;
+    } else if (claim >= 0 && inv->claim[claim].by == NI_BY_AUX) {
+        ni_copy(h->aux, sizeof(h->aux), inv->claim[claim].id);
     }
     place(p, h);
-    if (!is_by_function(inv, h) && claim >= 0) /* else ni_resolve_claim does it */
-        probe_node(p, h, false);
-    char path[NI_PATH];
+    if (claim >= 0)
+        probe_node(p, h, sole);
     struct ni_dir dir = ni_dir_open(p->root, "%s", ni_hca_dir(inv, h, path));
     add_ports(p, at, &dir);
-    ni_probe_first_gids(p, h, &dir);
     ni_dir_close(&dir);
     return at;
 }
@@ -358,11 +317,8 @@ void ni_resolve_claim(struct ni_probe *p, int claim)
             p->lost = true;
             continue;
         }
-        int hca = ni_add_hca(p, names->name[i], claim);
-        if (hca >= 0)
-            probe_node(p, &p->inv->hca[hca], names->n == 1);
-        if (c->hca < 0)
-            c->hca = hca;
+        int hca = ni_add_hca(p, names->name[i], claim, names->n == 1);
+        c->hca = c->hca < 0 ? hca : c->hca;
     }
     if (c->rdma_dev[0] && c->hca >= 0 && strcmp(c->rdma_dev, p->inv->hca[c->hca].name) != 0)
         ni_report(p->f, NI_F_ALLOC_RDMA_DEV_DIFFERS, c->id, "%s says rdma_dev %s, sysfs says %s",
@@ -385,22 +341,6 @@ static void read_physfn(struct ni_probe *p, struct ni_hca *h)
         ni_note_odd(p, path, target);
 }
 
-/* The PF's, for a VF's is that of a whole family. Recordings from before have none. */
-static void read_kind(struct ni_probe *p, struct ni_hca *h)
-{
-    char path[NI_PATH], bdf[NI_BDF_TEXT], buf[32];
-    uint64_t id;
-    (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/device",
-                    ni_bdf_text(h->is_vf ? h->pf : h->bdf, bdf));
-    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s", path);
-    if (n < 0)
-        ni_note_unreadable(p, path, (int)n);
-    else if (!is_hex_word(buf, 4))
-        ni_note_odd(p, path, buf);
-    else if (ni_parse_hex(ni_span_of(buf + 2), UINT16_MAX, &id) == 0)
-        h->kind = (uint16_t)id;
-}
-
 void ni_probe_pfs(struct ni_probe *p)
 {
     for (unsigned i = 0; i < p->inv->n_hca; i++) {
@@ -408,8 +348,11 @@ void ni_probe_pfs(struct ni_probe *p)
         if (!h->has_bdf)
             continue;
         read_physfn(p, h);
-        if (p->ask->all)
-            read_kind(p, h);
+        if (!p->ask->all)
+            continue;
+        /* The PF's, for a VF's is that of a whole family. Recordings from before have none. */
+        int64_t kind = read_hex(p, NI_ABSENCE_IS_FINE, h->is_vf ? h->pf : h->bdf, "device", 4);
+        h->kind = kind > 0 ? (uint16_t)kind : 0;
     }
 }
 
@@ -446,7 +389,7 @@ void ni_probe_visible(struct ni_probe *p)
                   NI_MAX_NAMES);
     unsigned n = sort_visible(p, order);
     for (unsigned i = 0; i < n && p->inv->n_hca < NI_MAX_HCA; i++)
-        ni_add_hca(p, names->name[order[i]], -1);
+        ni_add_hca(p, names->name[order[i]], -1, false);
     if (n > p->inv->n_hca)
         ni_report(p->f, NI_F_HCA_NOT_SHOWN, "sys/class/infiniband", "%u RDMA devices, %d are shown",
                   n, NI_MAX_HCA);

@@ -43,14 +43,10 @@ static bool list_source(struct ni_probe *p, struct ni_names *ret, const char *di
 /* What the node is of; a node without it is of a device that this namespace does not have. */
 static bool read_ibdev(struct ni_probe *p, const char *node, char ibdev[NI_DEV_NAME])
 {
-    char path[NI_PATH];
-    (void)ni_format(path, sizeof(path), "sys/class/infiniband_verbs/%s/ibdev", node);
-    ssize_t n = ni_read_ibdev(p, node, ibdev);
+    ssize_t n = ni_read_ibdev(p, NI_ABSENCE_IS_FINE, node, ibdev);
     bool good = n > 0 && ni_is_name(ni_span_of(ibdev), NI_DEV_NAME);
-    if (n < 0)
-        ni_note_unreadable(p, path, (int)n);
-    else if (!good && p->inv->source == NI_SRC_NONE)
-        ni_report(p->f, NI_F_HCA_NAME_INVALID, path, "RDMA device name `%s`", ibdev);
+    if (n >= 0 && !good && p->inv->source == NI_SRC_NONE)
+        ni_report(p->f, NI_F_HCA_NAME_INVALID, p->path, "RDMA device name `%s`", ibdev);
     p->lost = p->lost || (!good && ni_known_of((int)n) != NI_ABSENT);
     return good;
 }
