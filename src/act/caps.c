@@ -60,7 +60,6 @@ static bool is_bounding(unsigned cap)
     return prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1;
 }
 
-/* Makes a permitted capability effective or not. false: it was so already, or cannot be. */
 bool ni_cap_switch(unsigned cap, bool on)
 {
     uint64_t own[OWN];
@@ -133,16 +132,6 @@ static uint64_t still_there(const struct ni_caps *want)
     return left & want->drop;
 }
 
-static uint64_t not_ambient(uint64_t set)
-{
-    uint64_t missing = 0;
-
-    for (unsigned cap = 0; cap < NI_CAPS; cap++)
-        if (!is_ambient(cap))
-            missing |= set & bit(cap);
-    return missing;
-}
-
 static void report(struct ni_findings *f, enum ni_finding_id id, const char *option, uint64_t set,
                    const char *what, int err)
 {
@@ -158,6 +147,7 @@ static void report(struct ni_findings *f, enum ni_finding_id id, const char *opt
 
 void ni_caps_apply(const struct ni_caps *want, struct ni_findings *f)
 {
+    uint64_t missing = 0;
     int err;
 
     if (want->keep == 0 && want->drop == 0)
@@ -171,8 +161,10 @@ void ni_caps_apply(const struct ni_caps *want, struct ni_findings *f)
         int r = (want->keep & bit(cap)) != 0 ? keep(cap) : 0;
 
         err = r < 0 ? r : err;
+        if (!is_ambient(cap))
+            missing |= want->keep & bit(cap);
     }
-    report(f, NI_F_CAPS_KEEP_MISSING, "--keep-caps", not_ambient(want->keep),
+    report(f, NI_F_CAPS_KEEP_MISSING, "--keep-caps", missing,
            "the kernel does not make it ambient", err);
 }
 

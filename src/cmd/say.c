@@ -61,18 +61,35 @@ static void say(struct ni_context *ctx, enum ni_log_level level, const char *mes
     write_line(ctx, line.buf, line.len);
 }
 
-void ni_say(struct ni_context *ctx, enum ni_log_level level, const char *fmt, ...)
+static NI_PRINTF(3, 0) void vsay(struct ni_context *ctx, enum ni_log_level level, const char *fmt,
+                                 va_list ap)
 {
     char buf[LINE];
     struct ni_text t = ni_text_on(buf, sizeof(buf));
-    va_list ap;
 
     if (level > ctx->options.log_level)
         return;
-    va_start(ap, fmt);
     ni_vputf(&t, fmt, ap);
-    va_end(ap);
     say(ctx, level, buf);
+}
+
+void ni_say(struct ni_context *ctx, enum ni_log_level level, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsay(ctx, level, fmt, ap);
+    va_end(ap);
+}
+
+int ni_usage(struct ni_context *ctx, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsay(ctx, NI_LOG_ERROR, fmt, ap);
+    va_end(ap);
+    return NI_EXIT_REFUSED;
 }
 
 void ni_say_progress(struct ni_context *ctx, const char *line)
@@ -92,30 +109,12 @@ void ni_say_progress(struct ni_context *ctx, const char *line)
     write_line(ctx, t.buf, t.len);
 }
 
-int ni_usage(struct ni_context *ctx, const char *fmt, ...)
-{
-    char buf[LINE];
-    struct ni_text t = ni_text_on(buf, sizeof(buf));
-    va_list ap;
-
-    va_start(ap, fmt);
-    ni_vputf(&t, fmt, ap);
-    va_end(ap);
-    say(ctx, NI_LOG_ERROR, buf);
-    return NI_EXIT_REFUSED;
-}
-
 static bool is_wanted(const struct ni_context *ctx, const struct ni_finding *finding)
 {
-    switch (ni_finding_kind(finding->id)->severity) {
-    case NI_ERROR:
-        return true;
-    case NI_WARNING:
-        return ctx->options.log_level >= NI_LOG_WARN;
-    case NI_INFO:
-        break;
-    }
-    return ctx->options.log_level >= NI_LOG_DEBUG;
+    static const enum ni_log_level level[] = {
+        [NI_ERROR] = NI_LOG_ERROR, [NI_WARNING] = NI_LOG_WARN, [NI_INFO] = NI_LOG_DEBUG};
+
+    return level[ni_finding_kind(finding->id)->severity] <= ctx->options.log_level;
 }
 
 void ni_say_findings(struct ni_context *ctx)
