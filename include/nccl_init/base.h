@@ -16,10 +16,6 @@
 
 #define NI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Of a large table that is zero at the start: "common", so that the linker puts it behind the few
-   words that others keep zeroed, which then share a page instead of taking one each. */
-#define NI_LARGE __attribute__((common))
-
 /* Bounds. Each is the kernel's own, the size that includes the NUL. */
 enum {
     NI_DEV_NAME = 64, /* IB_DEVICE_NAME_MAX, include/uapi/rdma/rdma_netlink.h */

@@ -164,8 +164,8 @@ void ni_caps_apply(const struct ni_caps *want, struct ni_findings *f)
         if (!is_ambient(cap))
             missing |= want->keep & bit(cap);
     }
-    report(f, NI_F_CAPS_KEEP_MISSING, "--keep-caps", missing,
-           "the kernel does not make it ambient", err);
+    report(f, NI_F_CAPS_KEEP_MISSING, "--keep-caps", missing, "the kernel does not make it ambient",
+           err);
 }
 
 bool ni_command_has_cap(unsigned cap)

@@ -128,15 +128,13 @@ static void note_unmounted(struct ni_probe *p)
                   "not mounted: HCAs, GPUs and network interfaces cannot be seen");
 }
 
-/* Not on the stack, whose soft limit may be 128 KiB. */
-extern struct ni_probe ni_the_probe;
-struct ni_probe ni_the_probe NI_LARGE;
-
 static struct ni_probe *begin(const struct ni_dir *top, const struct ni_env *env,
                               const struct ni_ask *ask, struct ni_inventory *inv,
                               struct ni_findings *f)
 {
-    struct ni_probe *p = &ni_the_probe;
+    static struct ni_probe probe; /* not on the stack, whose soft limit may be 128 KiB */
+    struct ni_probe *p = &probe;
+
     p->root = top;
     p->env = env;
     p->ask = ask;
