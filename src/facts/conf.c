@@ -234,37 +234,29 @@ static void read_homes(struct ni_probe *p, const struct library *lib)
 
 /* ---- the libraries ---- */
 
-static void read_first_wins(struct ni_probe *p, const struct library *lib)
+static void read_library(struct ni_probe *p, const struct library *lib)
 {
     const unsigned first = p->inv->n_conf;
     const char *named = ni_env_get(p->env, lib->named_by);
+    const bool is_named = named && *named;
     char path[NI_PATH];
-    if (named && *named)
+    if (!lib->overrides && is_named)
         read_conf(p, lib, named, first);
-    else
+    else if (!lib->overrides)
         read_homes(p, lib);
     if (ni_format(path, sizeof(path), "/etc/%s", lib->file))
         read_conf(p, lib, path, first);
-}
-
-static void read_last_wins(struct ni_probe *p, const struct library *lib)
-{
-    const unsigned first = p->inv->n_conf;
-    const char *named = ni_env_get(p->env, lib->named_by);
-    char path[NI_PATH];
-    if (ni_format(path, sizeof(path), "/etc/%s", lib->file))
+    if (lib->overrides && conf_in(lib, ni_env_get(p->env, "HOME"), path))
         read_conf(p, lib, path, first);
-    if (conf_in(lib, ni_env_get(p->env, "HOME"), path))
-        read_conf(p, lib, path, first);
-    if (named && *named)
+    if (lib->overrides && is_named)
         read_conf(p, lib, named, first);
 }
 
 void ni_probe_conf(struct ni_probe *p)
 {
-    read_first_wins(p, ni_has_amd(p) ? &rccl : &nccl);
+    read_library(p, ni_has_amd(p) ? &rccl : &nccl);
     if (p->ask->nvshmem)
-        read_last_wins(p, &nvshmem);
+        read_library(p, &nvshmem);
 }
 
 const char *ni_users(const struct ni_probe *p, const char *name)

@@ -15,14 +15,11 @@ static void read_cpus(struct ni_probe *p, struct ni_gpu *g)
     char path[NI_PATH], bdf[NI_BDF_TEXT];
     (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/local_cpulist",
                     ni_bdf_text(g->bdf, bdf));
-    ssize_t n = ni_read(p->root, g->cpus, sizeof(g->cpus), "%s", path);
-    if (n < 0)
-        ni_note_unreadable(p, path, (int)n);
-    else if (g->cpus[strspn(g->cpus, "0123456789,-")])
+    if (ni_note_text(p, g->cpus, sizeof(g->cpus), path) == NI_KNOWN &&
+        g->cpus[strspn(g->cpus, "0123456789,-")]) {
         ni_note_odd(p, path, g->cpus);
-    else
-        return;
-    g->cpus[0] = '\0';
+        g->cpus[0] = '\0';
+    }
 }
 
 static void add_gpu(struct ni_probe *p, const char *id, int minor, bool amd)
@@ -138,36 +135,31 @@ static int read_minor(struct ni_probe *p, const char *bdf)
    one's minor number tells. */
 static bool probe_nvidia(struct ni_probe *p)
 {
+    static const char driver_dir[] = "sys/bus/pci/drivers/nvidia";
     uint64_t minors;
-    unsigned nodes = nvidia_nodes(p, &minors);
+    const unsigned nodes = nvidia_nodes(p, &minors);
     if (nodes == 0)
         return false;
-    const char *dir = gpus_dir;
-    int err = ni_list(p->root, &p->names, "%s", dir);
-    if (err < 0 || p->names.n == 0) {
-        dir = "sys/bus/pci/drivers/nvidia";
-        err = ni_list(p->root, &p->names, "%s", dir);
-    }
+    const bool numbered = ni_list(p->root, &p->names, "%s", gpus_dir) == 0 && p->names.n > 0;
+    const char *dir = numbered ? gpus_dir : driver_dir;
+    int err = numbered ? 0 : ni_list(p->root, &p->names, "%s", driver_dir);
     if (err < 0) {
-        ni_note_unreadable(p, dir, err);
+        ni_note_unreadable(p, driver_dir, err);
         return false;
     }
-    unsigned gpus_there = keep_addresses(&p->names);
-    bool all = dir != gpus_dir || nodes >= gpus_there;
-    p->inv->gdr.gpus_lost = nodes > gpus_there;
-    if (nodes > gpus_there)
-        ni_report(p->f, NI_F_FACT_UNREADABLE, dir, "%u GPUs for %u device nodes", gpus_there,
-                  nodes);
-    if (dir != gpus_dir && nodes < gpus_there)
+    const unsigned gpus = keep_addresses(&p->names);
+    p->inv->gdr.gpus_lost = nodes > gpus;
+    if (nodes > gpus)
+        ni_report(p->f, NI_F_FACT_UNREADABLE, dir, "%u GPUs for %u device nodes", gpus, nodes);
+    else if (nodes < gpus && !numbered)
         ni_report(p->f, NI_F_FACT_UNREADABLE, gpus_dir,
-                  "which of %u GPUs the %u device nodes are is not told; all count", gpus_there,
-                  nodes);
-    for (unsigned i = 0; i < p->names.n; i++) {
-        int minor = -1;
-        if (dir == gpus_dir && (!all || p->ask->all))
-            minor = read_minor(p, p->names.name[i]);
+                  "which of %u GPUs the %u device nodes are is not told; all count", gpus, nodes);
+    const bool all = !numbered || nodes >= gpus;
+    for (unsigned i = 0; i < gpus; i++) {
+        const char *id = p->names.name[i];
+        int minor = numbered && (!all || p->ask->all) ? read_minor(p, id) : -1;
         if (all || (minor >= 0 && minors >> minor & 1))
-            add_gpu(p, p->names.name[i], minor, false);
+            add_gpu(p, id, minor, false);
     }
     return true;
 }
@@ -228,12 +220,11 @@ static void probe_cpu(struct ni_probe *p)
     static const char path[] = "sys/devices/system/cpu/cpu0/regs/identification/midr_el1";
     char buf[64];
     uint64_t midr;
-    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s", path);
-    p->inv->gdr.cpu = n < 0 ? ni_known_of(ni_note_unreadable(p, path, (int)n)) : NI_KNOWN;
-    if (n < 0)
+    p->inv->gdr.cpu = ni_note_text(p, buf, sizeof(buf), path);
+    if (p->inv->gdr.cpu != NI_KNOWN)
         return;
     /* "0x%016llx" (arch/arm64/kernel/cpuinfo.c CPUREGS_ATTR_RO) */
-    if (n != 18 || !ni_has_prefix(buf, "0x") ||
+    if (strlen(buf) != 18 || !ni_has_prefix(buf, "0x") ||
         ni_parse_hex(ni_span_of(buf + 2), UINT64_MAX, &midr) < 0) {
         p->inv->gdr.cpu = NI_BAD;
         ni_note_odd(p, path, buf);

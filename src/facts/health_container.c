@@ -173,7 +173,8 @@ static void probe_host_name(struct ni_probe *p)
 void ni_health_container(struct ni_probe *p)
 {
     struct ni_self *self = &p->inv->self;
-    ni_probe_kernel(p);
+    if (!self->kernel[0])
+        ni_probe_kernel(p);
     probe_cmdline(p);
     probe_uptime(p);
     probe_mounts(p);
