@@ -69,7 +69,7 @@ static void write_checked(struct ni_text *out, const struct ni_view *view)
     } group[] = {
         {NI_CHECK_FOUND, "with findings"},
         {NI_CHECK_OK, "ok"},
-        {NI_CHECK_UNKNOWN, "cannot be told from here"},
+        {NI_CHECK_UNKNOWN, "could not be checked from inside the pod"},
         {NI_CHECK_IDLE, "nothing to check"},
     };
     const struct ni_diagnosis *d = view->diagnosis;

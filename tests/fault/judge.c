@@ -32,7 +32,7 @@ static bool is_said(const struct truth *truth, const struct result *clean,
     return false;
 }
 
-/* doctor says of a check that it cannot be told from here. */
+/* doctor says of a check that it could not be made from inside the pod. */
 static bool is_unknown_now(const struct result *clean, const struct ni_context *ctx)
 {
     for (unsigned i = 0; i < ctx->diagnosis.n && i < clean->diagnosis.n; i++)

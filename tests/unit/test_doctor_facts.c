@@ -92,31 +92,6 @@ static void test_uverbs(void **state)
     assert_int_equal(h->known, NI_UNSET);
 }
 
-static void test_hca(void **state)
-{
-    (void)state;
-    const struct ni_hca *h =
-        hca_of("f " FN "/infiniband/mlx5_6/fw_ver 28.37.1014\n"
-               "f " FN "/infiniband/mlx5_6/hca_type MT4126\n"
-               "f " FN "/infiniband/mlx5_6/ports/1/phys_state 3: Disabled\n"
-               "d " FN "/net/net1\n"
-               "f sys/class/net/net1/mtu 9000\n"
-               "f sys/fs/cgroup/rdma.max mlx5_6 hca_handle=2 hca_object=max\\nmlx5_7 hca_handle=1 "
-               "hca_object=1\n"
-               "f dev/infiniband/rdma_cm\n"
-               "f sys/module/ib_core/parameters/netns_mode N\n");
-    assert_string_equal(h->fw, "28.37.1014");
-    assert_string_equal(h->type, "MT4126");
-    assert_num(inv.port[0].phys_state, 3);
-    assert_int_equal(h->netdev_known, NI_KNOWN);
-    assert_string_equal(inv.netdev[h->netdev].name, "net1");
-    assert_num(inv.netdev[h->netdev].mtu, 9000);
-    assert_num(h->handles, 2);
-    assert_num(h->objects, NI_UNLIMITED);
-    assert_int_equal(inv.rdma_cm, NI_KNOWN);
-    assert_int_equal(inv.netns_mode, NI_NETNS_EXCLUSIVE);
-}
-
 static void test_hca_unknown(void **state)
 {
     (void)state;
@@ -348,29 +323,6 @@ static void test_init(void **state)
     assert_string_equal(h->init, "");
 }
 
-static void test_self(void **state)
-{
-    (void)state;
-    self_of(
-        "f proc/self/status Name:\\tx\\nPid:\\t7\\nPPid:\\t3\\nUid:\\t1000\\t0\\t1\\t2\\n"
-        "CapInh:\\t0000000000000001\\nCapPrm:\\t0000000000000002\\nCapEff:"
-        "\\t0000000000000004\\nCapBnd:\\t000001ffffffffff\\nCapAmb:\\t0000000000000010\\n"
-        "NoNewPrivs:\\t1\\nSeccomp:\\t2\n"
-        "f proc/self/limits Max open files            1024                 524288               "
-        "files\\nMax locked memory         65536                unlimited            bytes\n"
-        "f proc/self/uid_map          0          0 4294967295\n");
-    assert_num(inv.self.uid, 0); /* effective */
-    assert_num(inv.self.pid, 7);
-    assert_true(inv.self.cap_inh == 1 && inv.self.cap_prm == 2 && inv.self.cap_eff == 4);
-    assert_true(inv.self.cap_bnd == 0x1ffffffffff && inv.self.cap_amb == 0x10);
-    assert_num(inv.self.no_new_privs, 1);
-    assert_num(inv.self.seccomp, 2);
-    assert_num(inv.self.nofile_soft, 1024);
-    assert_num(inv.self.nofile_hard, 524288);
-    assert_num(inv.self.memlock_soft, 65536);
-    assert_int_equal(inv.self.user_namespace, NI_USERNS_INITIAL);
-}
-
 static void test_user_namespace(void **state)
 {
     (void)state;
@@ -408,18 +360,11 @@ static void test_user_namespace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_uverbs),
-        cmocka_unit_test(test_hca),
-        cmocka_unit_test(test_hca_unknown),
-        cmocka_unit_test(test_links),
-        cmocka_unit_test(test_host_name),
-        cmocka_unit_test(test_not_asked),
-        cmocka_unit_test(test_iommu),
-        cmocka_unit_test(test_drivers),
-        cmocka_unit_test(test_shm),
-        cmocka_unit_test(test_nosuid),
-        cmocka_unit_test(test_init),
-        cmocka_unit_test(test_self),
+        cmocka_unit_test(test_uverbs),         cmocka_unit_test(test_hca_unknown),
+        cmocka_unit_test(test_links),          cmocka_unit_test(test_host_name),
+        cmocka_unit_test(test_not_asked),      cmocka_unit_test(test_iommu),
+        cmocka_unit_test(test_drivers),        cmocka_unit_test(test_shm),
+        cmocka_unit_test(test_nosuid),         cmocka_unit_test(test_init),
         cmocka_unit_test(test_user_namespace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

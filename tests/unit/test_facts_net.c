@@ -45,21 +45,6 @@ static void test_connected_routes(void **state)
     assert_int_equal(pod.f.n, 0);
 }
 
-/* Calico: the pod has a /32 and reaches its router through a link route to a link-local address. */
-static void test_slash_32(void **state)
-{
-    (void)state;
-    begin("10.244.7.9");
-    line(ROUTES ROUTE("eth0", "00000000", "0101FEA9", "0003", "0", "00000000")
-             ROUTE("eth0", "0101FEA9", "00000000", "0005", "0", "FFFFFFFF"));
-    netdev("eth0", "up");
-    gather();
-    assert_string_equal(addresses(), "10.244.7.9 ?");
-    assert_string_equal(pod.inv.net.default_if, "eth0");
-    assert_int_equal(pod.inv.n_netdev, 1);
-    assert_true(pod.inv.netdev[0].running);
-}
-
 /* The longest prefix names the interface, in whatever order the routes come. */
 static void test_longest_prefix(void **state)
 {
@@ -244,61 +229,6 @@ static void test_operstate(void **state)
     }
 }
 
-/* The interfaces that the user's list may mean, wherever the user wrote it. */
-static void test_users_interfaces(void **state)
-{
-    static const struct {
-        const char *list, *want;
-    } cases[] = {
-        {"net", "net1 net2"},   {"=net2", "net2"},       {"^net", "eth0"}, {"=none", ""},
-        {"", "eth0 net1 net2"}, {"e", "eth0 net1 net2"}, /* no list: NCCL looks for itself */
-    };
-    (void)state;
-    for (size_t i = 0; i < NI_COUNT(cases); i++) {
-        for (int conf = 0; conf <= 1; conf++) {
-            char buf[256], entry[64];
-            pod_reset(NULL);
-            netdev("eth0", "up");
-            netdev("net1", "down");
-            netdev("net2", "up");
-            snprintf(entry, sizeof(entry), "NCCL_SOCKET_IFNAME=%s", cases[i].list);
-            if (conf)
-                line("f etc/nccl.conf %s", entry);
-            else
-                set_env(entry);
-            gather();
-            struct ni_text t = ni_text_on(buf, sizeof(buf));
-            for (unsigned k = 0; k < pod.inv.n_netdev; k++)
-                ni_putf(&t, "%s%s", k ? " " : "", pod.inv.netdev[k].name);
-            if (strcmp(buf, cases[i].want) != 0)
-                fail_msg("%s%s: %s", conf ? "nccl.conf: " : "", entry, buf);
-        }
-    }
-}
-
-static void test_users_topo_file(void **state)
-{
-    static const struct {
-        const char *entry;
-        enum ni_known want;
-    } cases[] = {
-        {"NCCL_TOPO_FILE=/etc/topo.xml", NI_KNOWN},
-        {"NCCL_TOPO_FILE=/etc/none.xml", NI_ABSENT},
-        {"NCCL_TOPO_FILE=/shut/topo.xml", NI_DENIED},
-        {"NCCL_TOPO_FILE=", NI_UNSET},
-        {"X=", NI_UNSET},
-    };
-    (void)state;
-    for (size_t i = 0; i < NI_COUNT(cases); i++) {
-        pod_reset(NULL);
-        set_env(cases[i].entry);
-        line("f etc/topo.xml <system/>");
-        line("e shut EACCES");
-        gather();
-        assert_int_equal(pod.inv.topo_file, cases[i].want);
-    }
-}
-
 static void test_too_many(void **state)
 {
     (void)state;
@@ -315,12 +245,11 @@ static void test_too_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_connected_routes),   cmocka_unit_test(test_slash_32),
-        cmocka_unit_test(test_longest_prefix),     cmocka_unit_test(test_default_route),
-        cmocka_unit_test(test_default_route_ipv6), cmocka_unit_test(test_if_inet6),
-        cmocka_unit_test(test_fib_trie),           cmocka_unit_test(test_denied),
-        cmocka_unit_test(test_operstate),          cmocka_unit_test(test_users_interfaces),
-        cmocka_unit_test(test_users_topo_file),    cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_connected_routes), cmocka_unit_test(test_longest_prefix),
+        cmocka_unit_test(test_default_route),    cmocka_unit_test(test_default_route_ipv6),
+        cmocka_unit_test(test_if_inet6),         cmocka_unit_test(test_fib_trie),
+        cmocka_unit_test(test_denied),           cmocka_unit_test(test_operstate),
+        cmocka_unit_test(test_too_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
