@@ -6,45 +6,33 @@
 
 #include "rule.h"
 
-static const char variable[] = "NCCL_SOCKET_IFNAME";
+static const char variable[] = "NCCL_SOCKET_IFNAME", family_variable[] = "NCCL_SOCKET_FAMILY";
 
-struct list {
-    const char *name[NI_MAX_IFS];
-    unsigned n;
-};
-
-static void add(struct list *l, const char *name)
-{
-    for (unsigned i = 0; i < l->n; i++) {
-        if (strcmp(l->name[i], name) == 0)
-            return;
-    }
-    if (l->n < NI_MAX_IFS)
-        l->name[l->n++] = name;
-}
+/* ---- the address that NCCL takes of an interface ---- */
 
 enum family { ANY_FAMILY, ONLY_V4, ONLY_V6 };
 
 /* NCCL looks at one family only where NCCL_SOCKET_FAMILY says so (misc/socket.cc, os/linux.cc). */
 static enum family users_family(const struct ni_facts *facts)
 {
-    const char *family = ni_user_value(facts, "NCCL_SOCKET_FAMILY");
+    const char *family = ni_user_value(facts, family_variable);
     if (family && strcmp(family, "AF_INET") == 0)
         return ONLY_V4;
     return family && strcmp(family, "AF_INET6") == 0 ? ONLY_V6 : ANY_FAMILY;
 }
 
-/* Whom the addresses of an interface serve. */
+/* Who can connect to an address. */
 enum reach { NO_ADDRESS, THIS_LINK, PEERS };
 
-struct reaches {
-    enum reach v4, v6;
+struct address {
+    enum reach reach;
+    bool v4;
 };
 
-static void add_reach(struct reaches *r, const uint8_t ip[NI_GID_BYTES])
+static void add_address(const uint8_t ip[NI_GID_BYTES], enum reach *v4, enum reach *v6)
 {
-    enum reach *of = ni_ip_is_v4(ip) ? &r->v4 : &r->v6;
-    enum reach is = ni_ip_is_link_local(ip) ? THIS_LINK : PEERS;
+    enum reach *of = ni_ip_is_v4(ip) ? v4 : v6;
+    const enum reach is = ni_ip_is_link_local(ip) ? THIS_LINK : PEERS;
     *of = is > *of ? is : *of;
 }
 
@@ -60,115 +48,44 @@ static bool is_on_link(const struct ni_net *net, const char *ifname, const uint8
     return false;
 }
 
-/* Of the family that NCCL looks at. An IPv4 address whose interface the route table does not tell (a
-   /32, source routing in other tables, two interfaces in one subnet) may be this one's: or_unknown.
-   own: one that is, or NULL. */
-static struct reaches reaches_of(const struct ni_facts *facts, struct ni_plan *plan,
+/* NCCL takes the first record of an interface: the kernel lists all IPv4 addresses before all IPv6
+   ones (NCCL 2.30.7 os/linux.cc ncclOsFindInterfaces, by getifaddrs). An IPv4 address whose interface
+   the route table does not tell (a /32, source routing in other tables, two interfaces in one subnet)
+   may be this one's: or_unknown. own: one that is, or NULL. */
+static struct address address_of(const struct ni_facts *facts, struct ni_plan *plan,
                                  const char *ifname, bool or_unknown, const uint8_t *own)
 {
     const struct ni_net *net = &facts->inv->net;
-    enum family family = users_family(facts);
-    struct reaches r = {NO_ADDRESS, NO_ADDRESS};
+    const enum family family = users_family(facts);
+    enum reach v4 = NO_ADDRESS, v6 = NO_ADDRESS;
     for (unsigned i = 0; i < net->n_addr; i++) {
         const struct ni_addr *a = &net->addr[i];
-        bool unknown = !a->ifname[0] || is_on_link(net, ifname, a->ip);
-        if (strcmp(a->ifname, ifname) == 0 ||
-            (or_unknown && unknown && !ni_ip_is_link_local(a->ip)))
-            add_reach(&r, a->ip);
+        const bool unknown = or_unknown && !ni_ip_is_link_local(a->ip) &&
+                             (!a->ifname[0] || is_on_link(net, ifname, a->ip));
+        if (unknown || strcmp(a->ifname, ifname) == 0)
+            add_address(a->ip, &v4, &v6);
     }
     if (own)
-        add_reach(&r, own);
+        add_address(own, &v4, &v6);
     if (strcmp(ifname, "lo") == 0)
-        r.v4 = THIS_LINK; /* loopback addresses are no facts; NCCL skips ::1 */
-    if (family == ONLY_V4)
-        r.v6 = NO_ADDRESS;
+        v4 = THIS_LINK; /* loopback addresses are no facts; NCCL skips ::1 */
     if (family == ONLY_V6)
-        r.v4 = NO_ADDRESS;
-    if (r.v4 == NO_ADDRESS && family != ONLY_V4)
-        plan->wants |= NI_WANT_IPV6;
-    return r;
+        v4 = NO_ADDRESS;
+    if (v4 != NO_ADDRESS || family == ONLY_V4)
+        return (struct address){v4, true};
+    plan->wants |= NI_WANT_IPV6;
+    return (struct address){v6, false};
 }
 
-/* NCCL takes the first record of an interface: the kernel lists all IPv4 addresses before all IPv6
-   ones (NCCL 2.30.7 os/linux.cc ncclOsFindInterfaces, by getifaddrs). */
-static enum reach taken(struct reaches r)
+static bool has_address(const struct ni_facts *facts, struct ni_plan *plan, const char *ifname)
 {
-    return r.v4 != NO_ADDRESS ? r.v4 : r.v6;
+    return address_of(facts, plan, ifname, true, NULL).reach == PEERS;
 }
 
-static bool has_address(const struct ni_facts *facts, struct ni_plan *plan, const char *ifname,
-                        bool or_unknown)
-{
-    return taken(reaches_of(facts, plan, ifname, or_unknown, NULL)) == PEERS;
-}
+/* ---- the interface that NCCL takes ---- */
 
-/* The interfaces of the chosen ports: for RoCE the one that owns the GID's address, for InfiniBand
-   the IPoIB one. */
-static void rail_interfaces(const struct ni_facts *facts, struct ni_plan *plan, struct list *l)
-{
-    const struct ni_inventory *inv = facts->inv;
-    for (unsigned i = 0; i < plan->n_chosen; i++) {
-        const struct ni_port *port = &inv->port[plan->chosen[i]];
-        int gid = plan->port[plan->chosen[i]].gid;
-        int own = inv->hca[port->hca].netdev;
-        const struct ni_netdev *d = NULL;
-        const uint8_t *ip = NULL;
-        if (gid >= 0 && inv->gid[gid].ndev[0]) {
-            d = ni_find_netdev(inv, inv->gid[gid].ndev);
-            ip = inv->gid[gid].own == NI_OWN_OURS ? inv->gid[gid].ip : NULL;
-        } else {
-            plan->wants |= NI_WANT_OWN_NETDEVS;
-            d = own >= 0 ? &inv->netdev[own] : NULL;
-        }
-        if (d && d->running && taken(reaches_of(facts, plan, d->name, false, ip)) == PEERS)
-            add(l, d->name);
-    }
-}
-
-/* Where /sys/class/net cannot be read the route table is believed. */
-const char *ni_pod_interface(const struct ni_facts *facts, struct ni_plan *plan)
-{
-    const struct ni_inventory *inv = facts->inv;
-    const char *name = inv->net.default_if;
-    if (!name[0]) {
-        plan->wants |= NI_WANT_IPV6; /* its default route may tell */
-        return NULL;
-    }
-    const struct ni_netdev *d = ni_find_netdev(inv, name);
-    bool down = d && d->known == NI_KNOWN && !d->running;
-    return !down && has_address(facts, plan, name, true) ? name : NULL;
-}
-
-/* --sockets=LIST */
-static void option_list(const struct ni_facts *facts, struct ni_plan *plan, struct list *l,
-                        char (*names)[NI_IF_NAME], struct ni_findings *f)
-{
-    const char *cursor = facts->policy->sockets;
-    struct ni_span s;
-    while (l->n < NI_MAX_IFS && ni_split(&cursor, ',', &s)) {
-        char *name = names[l->n];
-        if (!ni_copyn(name, NI_IF_NAME, s.p, s.n))
-            continue;
-        const struct ni_netdev *d = ni_find_netdev(facts->inv, name);
-        if (d && d->running && has_address(facts, plan, name, true))
-            add(l, name);
-        else
-            ni_report(f, NI_F_SOCKET_UNUSABLE, name, "named by --sockets, but %s",
-                      !d || d->known != NI_KNOWN ? "not in this network namespace"
-                      : d->running               ? "without address"
-                                                 : "down");
-    }
-}
-
-static void put_names(const struct list *l, struct ni_text *t)
-{
-    for (unsigned i = 0; i < l->n; i++)
-        ni_putf(t, "%s%s", i ? "," : "", l->name[i]);
-}
-
-/* The interface that NCCL takes from the list, whatever the list's order: the first in the order of
-   the kernel's numbers, those with an IPv4 address before the others. NULL: none.
-   running: NCCL looks whether it is up (2.28.3 and later). */
+/* From a list, whatever its order: the first in the order of the kernel's numbers, those with an IPv4
+   address before the others. NULL: none. running: NCCL looks whether it is up (2.28.3 and later). */
 static const struct ni_netdev *first_of(const struct ni_facts *facts, struct ni_plan *plan,
                                         const char *list, bool running)
 {
@@ -179,12 +96,12 @@ static const struct ni_netdev *first_of(const struct ni_facts *facts, struct ni_
         const struct ni_netdev *d = &inv->netdev[i];
         if ((running && d->known == NI_KNOWN && !d->running) || !ni_nccl_match_if(list, d->name))
             continue;
-        struct reaches r = reaches_of(facts, plan, d->name, true, NULL);
+        const struct address a = address_of(facts, plan, d->name, true, NULL);
         int64_t number = d->ifindex.known == NI_KNOWN ? d->ifindex.v : UINT32_MAX;
         if (strcmp(d->name, "lo") == 0)
             number = 1; /* LOOPBACK_IFINDEX (drivers/net/loopback.c) */
-        number += r.v4 == NO_ADDRESS ? INT64_C(1) << 32 : 0;
-        if (taken(r) == NO_ADDRESS || number >= least)
+        number += a.v4 ? 0 : INT64_C(1) << 32;
+        if (a.reach == NO_ADDRESS || number >= least)
             continue;
         first = d;
         least = number;
@@ -198,7 +115,7 @@ static bool is_set(const char *list)
     return list && strlen(list) >= 2;
 }
 
-/* The interface that NCCL takes by the user's list, or by the lists that it tries without one. */
+/* By the user's list, or by the lists that NCCL tries without one. */
 static const struct ni_netdev *nccl_takes(const struct ni_facts *facts, struct ni_plan *plan,
                                           bool running)
 {
@@ -213,11 +130,26 @@ static const struct ni_netdev *nccl_takes(const struct ni_facts *facts, struct n
     return first;
 }
 
-/* No address of the one family that NCCL is to look at serves peers. */
+/* Where /sys/class/net cannot be read the route table is believed. */
+const char *ni_pod_interface(const struct ni_facts *facts, struct ni_plan *plan)
+{
+    const char *name = facts->inv->net.default_if;
+    if (!name[0]) {
+        plan->wants |= NI_WANT_IPV6; /* its default route may tell */
+        return NULL;
+    }
+    const struct ni_netdev *d = ni_find_netdev(facts->inv, name);
+    const bool down = d && d->known == NI_KNOWN && !d->running;
+    return !down && has_address(facts, plan, name) ? name : NULL;
+}
+
+/* ---- what the user set ---- */
+
+/* No interface has a routable address of the one family that NCCL is to look at. */
 static bool lacks_family(const struct ni_facts *facts, struct ni_plan *plan)
 {
     const struct ni_net *net = &facts->inv->net;
-    enum family family = users_family(facts);
+    const enum family family = users_family(facts);
     if (family == ONLY_V6)
         plan->wants |= NI_WANT_IPV6;
     if (family == ANY_FAMILY || (family == ONLY_V4 ? net->v4_known : net->v6_known) != NI_KNOWN)
@@ -234,8 +166,8 @@ static bool lacks_family(const struct ni_facts *facts, struct ni_plan *plan)
 static void check_first(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     const char *list = ni_user_value(facts, variable);
-    const struct ni_netdev *first = nccl_takes(facts, plan, true),
-                           *old = nccl_takes(facts, plan, false);
+    const struct ni_netdev *first = nccl_takes(facts, plan, true);
+    const struct ni_netdev *old = nccl_takes(facts, plan, false);
     const enum ni_finding_id id = list ? NI_F_USER_SOCKET_FIRST : NI_F_SOCKET_NONE;
     char older[NI_IF_NAME + 48] = "", by[160] = "without NCCL_SOCKET_IFNAME NCCL takes";
     if (list)
@@ -253,7 +185,7 @@ static void check_first(const struct ni_facts *facts, struct ni_plan *plan, stru
         return;
     else if (strcmp(first->name, "lo") == 0)
         ni_report(f, id, variable, "%s lo: ranks on other nodes cannot connect to it%s", by, older);
-    else if (taken(reaches_of(facts, plan, first->name, true, NULL)) != PEERS)
+    else if (!has_address(facts, plan, first->name))
         ni_report(f, id, variable, "%s %s, which has only a link-local address%s", by, first->name,
                   older);
     else if (*older)
@@ -267,11 +199,10 @@ void ni_check_user_sockets(const struct ni_facts *facts, struct ni_plan *plan,
     struct ni_span e;
     unsigned n = 0;
     if (lacks_family(facts, plan)) {
-        ni_report(
-            f, NI_F_USER_SOCKET_NONE, "NCCL_SOCKET_FAMILY",
-            "no interface of the pod has a routable address of %s: NCCL takes a link-local one, or "
-            "none",
-            ni_user_value(facts, "NCCL_SOCKET_FAMILY"));
+        ni_report(f, NI_F_USER_SOCKET_NONE, family_variable,
+                  "no interface of the pod has a routable address of %s: NCCL takes a link-local "
+                  "one, or none",
+                  ni_user_value(facts, family_variable));
         return;
     }
     if (!list)
@@ -284,8 +215,98 @@ void ni_check_user_sockets(const struct ni_facts *facts, struct ni_plan *plan,
     check_first(facts, plan, f);
 }
 
-/* What the user's own list means here: the interfaces it matches that can serve. */
-static void users_interfaces(const struct ni_facts *facts, struct ni_plan *plan, struct list *l)
+/* ---- the rule ---- */
+
+struct list {
+    const char *name[NI_MAX_IFS];
+    unsigned n;
+};
+
+static void add(struct list *l, const char *name)
+{
+    for (unsigned i = 0; i < l->n; i++) {
+        if (strcmp(l->name[i], name) == 0)
+            return;
+    }
+    if (l->n < NI_MAX_IFS)
+        l->name[l->n++] = name;
+}
+
+static void put_names(const struct list *l, struct ni_text *t)
+{
+    for (unsigned i = 0; i < l->n; i++)
+        ni_putf(t, "%s%s", i ? "," : "", l->name[i]);
+}
+
+/* --sockets=LIST */
+static void add_option(const struct ni_facts *facts, struct ni_plan *plan, struct list *l,
+                       struct ni_findings *f)
+{
+    const char *cursor = facts->policy->sockets;
+    struct ni_span s;
+    while (l->n < NI_MAX_IFS && ni_split(&cursor, ',', &s)) {
+        char name[NI_IF_NAME];
+        if (!ni_copyn(name, sizeof(name), s.p, s.n))
+            continue;
+        const struct ni_netdev *d = ni_find_netdev(facts->inv, name);
+        if (d && d->running && has_address(facts, plan, name))
+            add(l, d->name);
+        else
+            ni_report(f, NI_F_SOCKET_UNUSABLE, name, "named by --sockets, but %s",
+                      !d || d->known != NI_KNOWN ? "not in this network namespace"
+                      : d->running               ? "without address"
+                                                 : "down");
+    }
+}
+
+/* The interfaces of the chosen ports: for RoCE the one that owns the GID's address, for InfiniBand
+   the IPoIB one. */
+static void add_rails(const struct ni_facts *facts, struct ni_plan *plan, struct list *l)
+{
+    const struct ni_inventory *inv = facts->inv;
+    for (unsigned i = 0; i < plan->n_chosen; i++) {
+        const int gid = plan->port[plan->chosen[i]].gid;
+        const int own = ni_chosen_hca(facts, plan, i)->netdev;
+        const struct ni_netdev *d = NULL;
+        const uint8_t *ip = NULL;
+        if (gid >= 0 && inv->gid[gid].ndev[0]) {
+            d = ni_find_netdev(inv, inv->gid[gid].ndev);
+            ip = inv->gid[gid].own == NI_OWN_OURS ? inv->gid[gid].ip : NULL;
+        } else {
+            plan->wants |= NI_WANT_OWN_NETDEVS;
+            d = own >= 0 ? &inv->netdev[own] : NULL;
+        }
+        if (d && d->running && address_of(facts, plan, d->name, false, ip).reach == PEERS)
+            add(l, d->name);
+    }
+}
+
+/* The interfaces to name, and why these; NULL: there is none. */
+static const char *find_interfaces(const struct ni_facts *facts, struct ni_plan *plan,
+                                   struct list *l, struct ni_findings *f)
+{
+    const char *option = facts->policy->sockets;
+    const bool rails = plan->transport == NI_NET_RDMA && !(option && strcmp(option, "pod") == 0);
+    if (option && strcmp(option, "pod") != 0)
+        add_option(facts, plan, l, f);
+    if (l->n > 0)
+        return "--sockets";
+    if (rails)
+        add_rails(facts, plan, l);
+    if (l->n > 0)
+        return facts->inv->net.v4_known == NI_KNOWN
+                   ? "interfaces of the chosen ports, up and with an address"
+                   : "interfaces of the chosen ports, up; their addresses cannot be read";
+    const char *pod = ni_pod_interface(facts, plan);
+    if (!pod)
+        return NULL;
+    add(l, pod);
+    return rails ? "interface of the default route: no chosen port has one with an address"
+                 : "interface of the default route";
+}
+
+/* What the user's own list means here: the interfaces it matches that have an address. */
+static void take_users_list(const struct ni_facts *facts, struct ni_plan *plan, struct list *l)
 {
     const struct ni_inventory *inv = facts->inv;
     const char *user = ni_user_value(facts, variable);
@@ -294,8 +315,7 @@ static void users_interfaces(const struct ni_facts *facts, struct ni_plan *plan,
     l->n = 0;
     for (unsigned i = 0; i < inv->n_netdev; i++) {
         const struct ni_netdev *d = &inv->netdev[i];
-        if (d->running && ni_nccl_match_if(user, d->name) &&
-            has_address(facts, plan, d->name, true))
+        if (d->running && ni_nccl_match_if(user, d->name) && has_address(facts, plan, d->name))
             add(l, d->name);
     }
     const struct ni_netdev *first = nccl_takes(facts, plan, true);
@@ -303,20 +323,7 @@ static void users_interfaces(const struct ni_facts *facts, struct ni_plan *plan,
         add(l, first->name);
 }
 
-static void write_list(const struct ni_facts *facts, struct ni_plan *plan, struct list *l,
-                       struct ni_findings *f, const char *why)
-{
-    char value[NI_MAX_IFS * (NI_IF_NAME + 1) + 2];
-    struct ni_text t = ni_text_on(value, sizeof(value));
-    ni_put(&t, "=");
-    put_names(l, &t);
-    ni_decide_value(facts, plan, f, variable, value, "%s", why);
-    users_interfaces(facts, plan, l);
-    t = ni_text_on(plan->sockets, sizeof(plan->sockets));
-    put_names(l, &t);
-}
-
-static void note_none(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+static void report_none(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     const struct ni_net *net = &facts->inv->net;
     plan->wants |= NI_WANT_IPV6;
@@ -328,54 +335,39 @@ static void note_none(const struct ni_facts *facts, struct ni_plan *plan, struct
     else if (ni_user_value(facts, variable) || lacks_family(facts, plan))
         return; /* told where that is judged */
     else if (users_family(facts) != ANY_FAMILY)
-        ni_report(f, NI_F_USER_SOCKET_NONE, "NCCL_SOCKET_FAMILY",
-                  "the interface of the default route has no routable address of %s: NCCL "
-                  "takes the first that has any, a link-local one too",
-                  ni_user_value(facts, "NCCL_SOCKET_FAMILY"));
+        ni_report(f, NI_F_USER_SOCKET_NONE, family_variable,
+                  "the interface of the default route has no routable address of %s: NCCL takes "
+                  "the first that has any, a link-local one too",
+                  ni_user_value(facts, family_variable));
     else
         check_first(facts, plan, f);
 }
 
 static void sockets(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
-    const char *option = facts->policy->sockets;
-    char names[NI_MAX_IFS][NI_IF_NAME];
+    char value[NI_MAX_IFS * (NI_IF_NAME + 1) + 2];
+    struct ni_text t = ni_text_on(value, sizeof(value));
     struct list l = {.n = 0};
     if (plan->transport == NI_NET_OTHER)
         return;
-    bool want_pod = option && strcmp(option, "pod") == 0;
-    if (option && !want_pod)
-        option_list(facts, plan, &l, names, f);
-    if (l.n > 0) {
-        write_list(facts, plan, &l, f, "--sockets");
+    const char *why = find_interfaces(facts, plan, &l, f);
+    if (!why) {
+        ni_decide_value(facts, plan, f, variable, NULL,
+                        "no interface is known to be up with an address");
+        report_none(facts, plan, f);
         return;
     }
-    if (!want_pod && plan->transport == NI_NET_RDMA)
-        rail_interfaces(facts, plan, &l);
-    if (l.n > 0) {
-        write_list(facts, plan, &l, f,
-                   facts->inv->net.v4_known == NI_KNOWN
-                       ? "interfaces of the chosen ports, up and with an address"
-                       : "interfaces of the chosen ports, up; their addresses cannot be read");
-        return;
-    }
-    const char *pod = ni_pod_interface(facts, plan);
-    if (pod) {
-        add(&l, pod);
-        write_list(facts, plan, &l, f,
-                   plan->transport == NI_NET_RDMA && !want_pod
-                       ? "interface of the default route: no chosen port has one with an address"
-                       : "interface of the default route");
-        return;
-    }
-    ni_decide_value(facts, plan, f, variable, NULL,
-                    "no interface is known to be up with an address");
-    note_none(facts, plan, f);
+    ni_put(&t, "=");
+    put_names(&l, &t);
+    ni_decide_value(facts, plan, f, variable, value, "%s", why);
+    take_users_list(facts, plan, &l);
+    t = ni_text_on(plan->sockets, sizeof(plan->sockets));
+    put_names(&l, &t);
 }
 
 const struct ni_rule ni_rule_sockets = {
     .id = "socket.ifname",
     .reads = "interfaces, addresses, default route",
-    .sets = "NCCL_SOCKET_IFNAME",
+    .sets = variable,
     .eval = sockets,
 };
