@@ -159,7 +159,7 @@ const struct ni_verb *ni_verb_named(struct ni_span name);
 /* The program behind main. Returns the exit status; does not return when a command was started. */
 int ni_main(struct ni_context *ctx, int argc, char *argv[], char *envp[]);
 
-/* ---- the road that all verbs share ---- */
+/* ---- what all verbs do first ---- */
 
 /* Exit status of a verb other than `run` whose output could not be made. */
 enum { NI_EXIT_FAILED = 1 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The road that all verbs share: root, environment, facts, decisions. */
+/* What all verbs do first: root, environment, facts, decisions. */
 #include "nccl_init/act.h"
 #include "nccl_init/cmd.h"
 #include "nccl_init/decide.h"
@@ -85,7 +85,8 @@ int ni_flow_open(struct ni_context *ctx)
         return 0;
     }
     if (r == -EINVAL && line > 0)
-        return ni_usage(ctx, "%.512s:%u: not of the form of a .tree file", ctx->options.root, line);
+        return ni_usage(ctx, "%.512s:%u: this line is not in the .tree format", ctx->options.root,
+                        line);
     if (r == -ENOSYS)
         return ni_usage(ctx, "--root needs openat2, which this kernel or a seccomp filter lacks");
     /* The reason must not be lost behind a long path. */

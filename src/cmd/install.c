@@ -139,9 +139,9 @@ int ni_cmd_install(struct ni_context *ctx, char *const operands[])
     int r;
 
     if (!operands[0] || operands[0][0] == '\0')
-        return ni_usage(ctx, "install where? nccl-init install DIR|FILE");
+        return ni_usage(ctx, "no DIR or FILE: nccl-init install DIR|FILE");
     if (operands[1])
-        return ni_usage(ctx, "`install` takes one DIR or FILE; `%s` is one more", operands[1]);
+        return ni_usage(ctx, "`install` takes one DIR or FILE, not `%s` too", operands[1]);
     r = open_self(&self);
     if (r < 0)
         return failed(ctx, r, self_path, "; the program cannot read its own file");

@@ -118,8 +118,8 @@ usage() { # NAME PATTERN ARG...
     same "$name: status, stdout" "125 " "$status $out"
     matches "$name: message" "nccl-init: error: $pattern" "$err"
 }
-usage "no operand" "install where*install DIR|FILE"
-usage "an empty operand" "install where*" ""
+usage "no operand" "no DIR or FILE*install DIR|FILE"
+usage "an empty operand" "no DIR or FILE*" ""
 usage "two operands" "*takes one DIR or FILE*more*" shared more
 usage "an option of others" "*--root*is not an option of*install*" --root=/ shared
 fails "no directory" "none/nccl-init: No such file or directory; there is no such directory: mount*" none/nccl-init

@@ -9,6 +9,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 export NCCLINIT_LOG_LEVEL=error NCCLINIT_MODE=off NCCLINIT_TERMINATION_LOG="$dir/none"
 cd "$dir" || exit 1
+sh=/bin/sh
 PATH=/usr/local/bin:/usr/bin:/bin # a directory that this user may not search would count
 
 # dies NAME STATUS PATTERN COMMAND...: so it fails, with one line on stderr
@@ -47,7 +48,13 @@ same "X4 CR LF, by PATH: status" 127 "$status"
 matches "X4 CR LF, by PATH: message" "*CR LF*" "$out"
 script denied-interpreter "#!$dir/plain"
 dies "X4 interpreter not executable" 126 "*its interpreter*denies execution*" ./denied-interpreter
-# a copy of an ELF header with a loader that is not there
+LC_ALL=C sed 's|/ld-|/xx-|g' "$sh" >no-loader
+chmod 755 no-loader
+if [ "$(readelf -l "$sh" 2>/dev/null | grep -c interpreter)" = 1 ]; then
+    dies "X4 missing loader" 127 "*its interpreter \`*/xx-*\` is missing: *another libc*" ./no-loader
+else
+    skip "X4 missing loader" "no readelf, or $sh is static"
+fi
 head -c 64 "$bin" >elf
 machine=$(od -An -tu2 -j18 -N2 elf | tr -d ' ')
 
@@ -93,7 +100,6 @@ script b/tool '#!/bin/sh'
 script c/only '#!/bin/sh'
 chmod 644 c/only
 script here '#!/bin/sh'
-sh=/bin/sh
 
 # runs NAME PATH COMMAND...
 runs() {
