@@ -37,10 +37,11 @@ static void gid_json(struct ni_json *j, const struct ni_inventory *inv, int inde
     ni_json_end(j);
 }
 
-static void port_json(struct ni_json *j, const struct ni_view *view, int index)
+static void port_json(struct ni_json *j, const struct ni_view *view, const struct ni_hca *hca,
+                      unsigned i)
 {
-    const struct ni_port *port = &view->inv->port[index];
-    const struct ni_port_plan *plan = ni_port_decision(view->plan, index);
+    const struct ni_port *port = &view->inv->port[hca->first_port + (int)i];
+    const struct ni_port_plan *plan = ni_decision(view->plan, hca, i);
     const char *state = ni_word_state(port->state);
     ni_json_object(j, NULL);
     ni_json_int(j, "port", port->num);
@@ -92,7 +93,7 @@ static void hcas_json(struct ni_json *j, const struct ni_view *view)
         nearest_gpu_json(j, inv, &view->plan->nearest_gpu[i]);
         ni_json_array(j, "ports");
         for (unsigned k = 0; k < hca->n_port; k++)
-            port_json(j, view, hca->first_port + (int)k);
+            port_json(j, view, hca, k);
         ni_json_end(j);
         ni_json_end(j);
     }

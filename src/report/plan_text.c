@@ -64,8 +64,9 @@ static unsigned list_ports(const struct ni_view *view, struct line lines[MAX_LIN
             const struct ni_hca *hca = &inv->hca[i];
             if (ni_is_given(hca) != (given == 1))
                 continue;
-            for (int p = hca->first_port; p < hca->first_port + (int)hca->n_port; p++)
-                lines[n++] = (struct line){hca, &inv->port[p], ni_port_decision(view->plan, p)};
+            for (unsigned p = 0; p < hca->n_port; p++)
+                lines[n++] = (struct line){hca, &inv->port[hca->first_port + (int)p],
+                                           ni_decision(view->plan, hca, p)};
             if (hca->n_port == 0)
                 lines[n++] = (struct line){.hca = hca};
         }

@@ -5,35 +5,35 @@
 
 #include "words.h"
 
-/* Chosen, other given ones, the others. */
-static int rank(const struct ni_topo *topo, unsigned hca)
+enum rank { CHOSEN, GIVEN, OTHER };
+
+static enum rank rank_of(const struct ni_view *view, const struct ni_hca *hca)
 {
-    if (topo->chosen[hca])
-        return 0;
-    return ni_is_given(&topo->view->inv->hca[hca]) ? 1 : 2;
+    if (ni_chosen_ports(view->plan, hca) > 0)
+        return CHOSEN;
+    return ni_is_given(hca) ? GIVEN : OTHER;
 }
 
-static unsigned add(struct ni_topo *topo, int wanted)
+static unsigned add(struct ni_topo *topo, enum rank rank)
 {
-    for (unsigned i = 0; i < topo->view->inv->n_hca; i++)
-        if (rank(topo, i) == wanted)
+    const struct ni_inventory *inv = topo->view->inv;
+    for (unsigned i = 0; i < inv->n_hca; i++)
+        if (rank_of(topo->view, &inv->hca[i]) == rank)
             topo->hca[topo->n_hca++] = (int)i;
     return topo->n_hca;
 }
 
 void ni_topo_on(struct ni_topo *topo, const struct ni_view *view)
 {
-    const struct ni_inventory *inv = view->inv;
+    const unsigned n = view->inv->n_hca;
     *topo = (struct ni_topo){.view = view};
-    for (unsigned i = 0; i < view->plan->n_chosen; i++)
-        topo->chosen[inv->port[view->plan->chosen[i]].hca] = true;
-    topo->n_chosen = add(topo, 0);
-    topo->n_given = add(topo, 1);
+    topo->n_chosen = add(topo, CHOSEN);
+    topo->n_given = add(topo, GIVEN);
     /* A pod without HCAs of its own: the others are all there is to show. */
-    if (topo->n_given > 0 && inv->n_hca - topo->n_given > NI_TOPO_FEW)
-        topo->n_other = inv->n_hca - topo->n_given;
+    if (topo->n_given > 0 && n - topo->n_given > NI_TOPO_FEW)
+        topo->n_other = n - topo->n_given;
     else
-        add(topo, 2);
+        add(topo, OTHER);
 }
 
 const char *ni_topo_word(const struct ni_view *view, unsigned gpu, int hca)
@@ -46,11 +46,12 @@ const char *ni_topo_word(const struct ni_view *view, unsigned gpu, int hca)
     return ni_distance_text(d);
 }
 
-bool ni_topo_nearest(const struct ni_topo *topo, unsigned gpu, int hca)
+bool ni_topo_nearest(const struct ni_view *view, unsigned gpu, int hca)
 {
-    const struct ni_plan *plan = topo->view->plan;
+    const struct ni_plan *plan = view->plan;
     const struct ni_near *near = &plan->nearest_hca[gpu];
-    return topo->chosen[hca] && ni_has_near(near) && plan->distance[gpu][hca] == near->distance;
+    return ni_has_near(near) && plan->distance[gpu][hca] == near->distance &&
+           ni_chosen_ports(plan, &view->inv->hca[hca]) > 0;
 }
 
 static unsigned add_name(const char *name, const char *ret[NI_MAX_PORT], unsigned n)
@@ -61,26 +62,25 @@ static unsigned add_name(const char *name, const char *ret[NI_MAX_PORT], unsigne
     return n + 1;
 }
 
-unsigned ni_topo_rails(const struct ni_topo *topo, int hca, const char *ret[NI_MAX_PORT])
+unsigned ni_topo_rails(const struct ni_view *view, int hca, const char *ret[NI_MAX_PORT])
 {
-    const struct ni_inventory *inv = topo->view->inv;
+    const struct ni_inventory *inv = view->inv;
     const struct ni_hca *h = &inv->hca[hca];
     unsigned n = 0;
     for (unsigned i = 0; i < h->n_port; i++) {
-        const struct ni_port_plan *port =
-            ni_port_decision(topo->view->plan, h->first_port + (int)i);
-        if (port && port->gid >= 0 && inv->gid[port->gid].ndev[0])
-            n = add_name(inv->gid[port->gid].ndev, ret, n);
+        const struct ni_port_plan *decision = ni_decision(view->plan, h, i);
+        if (decision && decision->gid >= 0 && inv->gid[decision->gid].ndev[0])
+            n = add_name(inv->gid[decision->gid].ndev, ret, n);
     }
     if (n == 0 && h->netdev >= 0)
         ret[n++] = inv->netdev[h->netdev].name;
     return n;
 }
 
-void ni_topo_put_rails(struct ni_text *t, const struct ni_topo *topo, int hca)
+void ni_topo_put_rails(struct ni_text *t, const struct ni_view *view, int hca)
 {
     const char *name[NI_MAX_PORT];
-    unsigned n = ni_topo_rails(topo, hca, name);
+    unsigned n = ni_topo_rails(view, hca, name);
     for (unsigned i = 0; i < n; i++) {
         ni_put(t, i > 0 ? "," : "");
         ni_quote(t, name[i]);

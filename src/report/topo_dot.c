@@ -65,7 +65,7 @@ static void put_hcas(struct ni_text *out, const struct ni_topo *topo)
             ni_put(out, "\\n");
         put_label(out, lines);
         t = ni_text_on(lines, sizeof(lines));
-        ni_topo_put_rails(&t, topo, (int)at);
+        ni_topo_put_rails(&t, topo->view, (int)at);
         if (t.len > 0)
             ni_put(out, "\\n");
         put_label(out, lines);
@@ -83,7 +83,7 @@ static void put_pairs(struct ni_text *out, const struct ni_topo *topo)
         const struct ni_near *near = &topo->view->plan->nearest_hca[g];
         for (unsigned i = 0; i < topo->n_chosen; i++) {
             int hca = topo->hca[i];
-            if (ni_topo_nearest(topo, g, hca) &&
+            if (ni_topo_nearest(topo->view, g, hca) &&
                 (near->distance <= NI_DIST_PXB || hca == near->index))
                 ni_putf(out,
                         "  gpu%u -- hca%d [style=dotted, penwidth=2, color=\"#c04000\", "

@@ -27,9 +27,9 @@ static void distance_json(struct ni_json *j, const char *key, const char *word)
     ni_json_text(j, key, word[0] == '-' ? NULL : word);
 }
 
-static void gpus_json(struct ni_json *j, const struct ni_topo *topo)
+static void gpus_json(struct ni_json *j, const struct ni_view *view)
 {
-    const struct ni_inventory *inv = topo->view->inv;
+    const struct ni_inventory *inv = view->inv;
     ni_json_array(j, "gpus");
     for (unsigned g = 0; g < inv->n_gpu; g++) {
         ni_json_object(j, NULL);
@@ -39,9 +39,9 @@ static void gpus_json(struct ni_json *j, const struct ni_topo *topo)
         for (unsigned h = 0; h < inv->n_hca; h++) {
             ni_json_object(j, NULL);
             ni_json_text(j, "hca", inv->hca[h].name);
-            distance_json(j, "distance", ni_distance_text(topo->view->plan->distance[g][h]));
-            distance_json(j, "nvidia_smi", ni_topo_word(topo->view, g, (int)h));
-            ni_json_bool(j, "nearest", ni_topo_nearest(topo, g, (int)h));
+            distance_json(j, "distance", ni_distance_text(view->plan->distance[g][h]));
+            distance_json(j, "nvidia_smi", ni_topo_word(view, g, (int)h));
+            ni_json_bool(j, "nearest", ni_topo_nearest(view, g, (int)h));
             ni_json_end(j);
         }
         ni_json_end(j);
@@ -65,23 +65,23 @@ static void nearest_gpus_json(struct ni_json *j, const struct ni_view *view, uns
     ni_json_end(j);
 }
 
-static void hcas_json(struct ni_json *j, const struct ni_topo *topo)
+static void hcas_json(struct ni_json *j, const struct ni_view *view)
 {
-    const struct ni_inventory *inv = topo->view->inv;
+    const struct ni_inventory *inv = view->inv;
     ni_json_array(j, "hcas");
     for (unsigned i = 0; i < inv->n_hca; i++) {
         const char *rail[NI_MAX_PORT];
-        unsigned n_rail = ni_topo_rails(topo, (int)i, rail);
+        unsigned n_rail = ni_topo_rails(view, (int)i, rail);
         ni_json_object(j, NULL);
         ni_json_hca(j, &inv->hca[i]);
         path_json(j, &inv->hca[i].pci);
         ni_json_bool(j, "claimed", inv->hca[i].claim >= 0);
-        ni_json_bool(j, "kept", topo->chosen[i]);
+        ni_json_bool(j, "kept", ni_chosen_ports(view->plan, &inv->hca[i]) > 0);
         ni_json_array(j, "netdevs");
         for (unsigned k = 0; k < n_rail; k++)
             ni_json_text(j, NULL, rail[k]);
         ni_json_end(j);
-        nearest_gpus_json(j, topo->view, i);
+        nearest_gpus_json(j, view, i);
         ni_json_end(j);
     }
     ni_json_end(j);
@@ -90,8 +90,6 @@ static void hcas_json(struct ni_json *j, const struct ni_topo *topo)
 int ni_write_topo_json(int fd, const struct ni_view *view)
 {
     struct ni_out o;
-    struct ni_topo topo;
-    ni_topo_on(&topo, view);
     struct ni_json json = ni_json_on(ni_out_on(&o, fd), true), *j = &json;
     ni_json_object(j, NULL);
     ni_json_int(j, "schema", NI_JSON_SCHEMA);
@@ -99,8 +97,8 @@ int ni_write_topo_json(int fd, const struct ni_view *view)
     ni_json_text(j, "transport", ni_word_transport[view->plan->transport]);
     ni_json_text(j, "source", ni_word_source[view->inv->source]);
     ni_json_bool(j, "c2c", view->inv->gdr.c2c);
-    gpus_json(j, &topo);
-    hcas_json(j, &topo);
+    gpus_json(j, view);
+    hcas_json(j, view);
     ni_json_end(j);
     return ni_out_end(&o);
 }

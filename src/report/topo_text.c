@@ -50,7 +50,7 @@ static void put_piece(struct ni_text *out, const struct ni_topo *topo, unsigned 
         ni_putf(t, "GPU%u\t%s\t", g, ni_bdf_text(inv->gpu[g].bdf, bdf));
         ni_put_numa(t, &inv->gpu[g].pci);
         for (unsigned i = from; i < to; i++) {
-            bool nearest = ni_topo_nearest(topo, g, topo->hca[i]);
+            bool nearest = ni_topo_nearest(topo->view, g, topo->hca[i]);
             ni_put(t, "\t");
             ni_put_tint(t, nearest ? NI_GREEN : i < topo->n_given ? NI_PLAIN : NI_DIM);
             ni_putf(t, "%s%s", ni_topo_word(topo->view, g, topo->hca[i]), nearest ? "*" : "");
@@ -104,18 +104,12 @@ static void put_near(struct ni_text *t, const struct ni_topo *topo, int hca)
     ni_putf(t, " %s", word ? word : "-");
 }
 
-static void put_kept(struct ni_text *t, const struct ni_topo *topo, int at)
+static void put_kept(struct ni_text *t, const struct ni_plan *plan, const struct ni_hca *hca)
 {
-    const struct ni_hca *hca = &topo->view->inv->hca[at];
-    const struct ni_port_plan *first = NULL;
-    unsigned n = 0;
-    for (unsigned i = hca->n_port; i-- > 0;) {
-        first = ni_port_decision(topo->view->plan, hca->first_port + (int)i);
-        n += first && first->chosen;
-    }
-    if (!topo->chosen[at]) {
+    unsigned n = ni_chosen_ports(plan, hca);
+    if (n == 0) {
         ni_put(t, "no: ");
-        ni_quote(t, ni_why(hca, first));
+        ni_quote(t, ni_why(hca, ni_decision(plan, hca, 0)));
     } else {
         ni_put(t, "yes");
         if (n < hca->n_port)
@@ -133,18 +127,18 @@ static void put_hcas(struct ni_text *out, const struct ni_topo *topo)
     ni_table_on(&table, "HCA\tADDRESS\tNUMA\tNETDEV\tNEAREST GPU\tKEPT");
     for (unsigned i = 0; i < topo->n_hca; i++) {
         const struct ni_hca *h = &topo->view->inv->hca[topo->hca[i]];
-        struct ni_text *t = ni_row(&table, topo->chosen[topo->hca[i]] ? NI_GREEN : NI_DIM);
+        struct ni_text *t = ni_row(&table, i < topo->n_chosen ? NI_GREEN : NI_DIM);
         ni_put_port(t, h, 0);
         ni_put(t, "\t");
         ni_put_address(t, h);
         ni_put(t, "\t");
         ni_put_numa(t, &h->pci);
         ni_put(t, "\t");
-        ni_topo_put_rails(t, topo, topo->hca[i]);
+        ni_topo_put_rails(t, topo->view, topo->hca[i]);
         ni_put(t, "\t");
         put_near(t, topo, topo->hca[i]);
         ni_put(t, "\t");
-        put_kept(t, topo, topo->hca[i]);
+        put_kept(t, topo->view->plan, h);
     }
     ni_put(out, "\n");
     ni_table_write(out, &table, topo->view->colour);

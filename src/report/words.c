@@ -198,18 +198,31 @@ const struct ni_bdf *ni_parent(const struct ni_hca *hca)
     return hca->has_bdf && hca->aux[0] ? &hca->bdf : NULL;
 }
 
-const struct ni_port_plan *ni_port_decision(const struct ni_plan *plan, int port)
+const struct ni_port_plan *ni_decision(const struct ni_plan *plan, const struct ni_hca *hca,
+                                       unsigned i)
 {
-    return plan->port[port].rule ? &plan->port[port] : NULL;
+    if (i >= hca->n_port || !plan->port[hca->first_port + (int)i].rule)
+        return NULL;
+    return &plan->port[hca->first_port + (int)i];
 }
 
-const char *ni_why(const struct ni_hca *hca, const struct ni_port_plan *port)
+const char *ni_why(const struct ni_hca *hca, const struct ni_port_plan *decision)
 {
-    if (port)
-        return port->why;
+    if (decision)
+        return decision->why;
     if (hca->n_port == 0)
         return "sysfs shows no port";
     return ni_is_given(hca) ? "nothing was decided" : "not the pod's";
+}
+
+unsigned ni_chosen_ports(const struct ni_plan *plan, const struct ni_hca *hca)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < hca->n_port; i++) {
+        const struct ni_port_plan *decision = ni_decision(plan, hca, i);
+        n += decision && decision->chosen;
+    }
+    return n;
 }
 
 bool ni_has_near(const struct ni_near *near)

@@ -58,10 +58,14 @@ void ni_json_hca(struct ni_json *j, const struct ni_hca *hca);
 enum ni_link ni_plan_link(const struct ni_inventory *inv, const struct ni_plan *plan);
 /* The function that the VF or sub-function belongs to, or NULL. */
 const struct ni_bdf *ni_parent(const struct ni_hca *hca);
-/* What was decided about a port of the inventory; NULL where no rule spoke of it. */
-const struct ni_port_plan *ni_port_decision(const struct ni_plan *plan, int port);
-/* Why it is chosen or not. port NULL: of an HCA without ports, or of one that no rule spoke of. */
-const char *ni_why(const struct ni_hca *hca, const struct ni_port_plan *port);
+/* What was decided about the i-th port of the HCA; NULL where no rule spoke of it, and where there
+   is no such port. */
+const struct ni_port_plan *ni_decision(const struct ni_plan *plan, const struct ni_hca *hca,
+                                       unsigned i);
+/* Why it is chosen or not. */
+const char *ni_why(const struct ni_hca *hca, const struct ni_port_plan *decision);
+/* How many ports of the HCA are chosen. */
+unsigned ni_chosen_ports(const struct ni_plan *plan, const struct ni_hca *hca);
 /* Whether the nearest one is known. */
 bool ni_has_near(const struct ni_near *near);
 

@@ -145,9 +145,10 @@ static void test_wide(void **state)
     check_piece(1, "mlx5_8  mlx5_3  rxe0  mlx5_bond_12  mlx5_bond_12  mlx5_bond_12  mlx5_bond_12  "
                    "mlx5_bond_12\n");
     check_piece(2, "mlx5_bond_12\n");
-    node.plan.n_chosen = 0; /* nothing kept: the pod's together */
+    node.plan.port[0].chosen = node.plan.port[1].chosen =
+        false; /* nothing kept: the pod's together */
     check_piece(0, "mlx5_6  mlx5_10  mlx5_8\n");
-    node.plan.n_chosen = 2;
+    node.plan.port[0].chosen = node.plan.port[1].chosen = true;
     others(1, "mlx5_bond_12"); /* one too many */
     check_piece(0, "mlx5_6  mlx5_10  mlx5_8\n");
     const char *text = written(ni_write_topo);
@@ -242,7 +243,7 @@ static void test_without(void **state)
 static void test_of_host(void **state)
 {
     (void)state;
-    node.plan.n_chosen = 0;
+    node.plan.port[0].chosen = node.plan.port[1].chosen = false;
     others(20, "mlx5_20");
     for (unsigned i = 0; i < node.inv.n_hca; i++)
         node.inv.hca[i].claim = -1;
