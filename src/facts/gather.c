@@ -76,11 +76,12 @@ void ni_probe_own_netdev(struct ni_probe *p, struct ni_hca *h)
     }
 }
 
+/* Those of ACTIVE ports, and those that doctor has read: their places among the interfaces change. */
 static void probe_own_netdevs(struct ni_probe *p)
 {
     for (unsigned i = 0; i < p->inv->n_hca; i++) {
         struct ni_hca *h = &p->inv->hca[i];
-        if (ni_is_given(h) && has_active_port(p->inv, h))
+        if (ni_is_given(h) && (has_active_port(p->inv, h) || h->netdev_known != NI_UNSET))
             ni_probe_own_netdev(p, h);
     }
 }
@@ -142,7 +143,6 @@ static struct ni_probe *begin(const struct ni_dir *top, const struct ni_env *env
     p->f = f;
     p->lost = p->gpus_found = false;
     p->nodes = top->root->kind == NI_ROOT_LIVE || ni_exists(p->root, "dev") != -ENOENT;
-    p->names.n = 0;
     return p;
 }
 

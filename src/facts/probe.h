@@ -15,8 +15,10 @@ struct ni_probe {
     bool lost;       /* a source could not be read: no weaker one may decide */
     bool gpus_found; /* gpu.c: they were looked for */
     bool nodes;      /* device nodes count: on "/", and where the root has a dev/ */
-    struct ni_names names, inner, files; /* listings, so that no prober keeps 80 KiB of its own */
-    char text[65536];                    /* a whole file, likewise */
+    /* Listings, so that no prober keeps 80 KiB of its own. Who iterates over `names` may call what
+       lists into `inner`, and that what lists into `files`; never the other way. */
+    struct ni_names names, inner, files;
+    char text[65536];       /* a whole file, likewise */
     char path[2 * NI_PATH]; /* of the last ni_read_file, for what is said of its content */
 };
 

@@ -132,6 +132,29 @@ static void test_whole_when_ports_disagree(void **state)
     }
 }
 
+/* Whole tables bring the interfaces anew: the index that an HCA holds is of the new list, though its
+   interface was read for doctor before. */
+static void test_interfaces_anew(void **state)
+{
+    (void)state;
+    two();
+    pod.ask.health = true;
+    rdma("0000:03:00.2", "mlx5_6");
+    line("f ./state 1: DOWN");
+    line("f ./link_layer Ethernet");
+    roce("0000:04:00.2", "mlx5_7");
+    usual(V4("0a00:0909"), "net2"); /* not ours: no right entry */
+    line("d sys/devices/pci0000:00/0000:00:01.0/0000:03:00.2/net/net1");
+    line("d sys/devices/pci0000:00/0000:00:01.0/0000:04:00.2/net/net2");
+    gather();
+    assert_true(pod.inv.read & NI_WANT_WHOLE_GIDS);
+    for (int i = 0; i < 2; i++) {
+        int at = pod.inv.hca[i].netdev;
+        assert_in_range(at, 0, (int)pod.inv.n_netdev - 1);
+        assert_string_equal(pod.inv.netdev[at].name, i ? "net2" : "net1");
+    }
+}
+
 static void test_holes(void **state)
 {
     (void)state;
@@ -334,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_stops_early),
         cmocka_unit_test(test_whole_when_asked),
         cmocka_unit_test(test_whole_when_ports_disagree),
+        cmocka_unit_test(test_interfaces_anew),
         cmocka_unit_test(test_holes),
         cmocka_unit_test(test_unreadable),
         cmocka_unit_test(test_owners),
