@@ -9,8 +9,8 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #if NI_HAVE_VERBS
@@ -57,13 +57,6 @@ static void run_trial(const struct ni_trials *all, struct ni_trial *t, ni_try_fn
     _exit(0); /* the kernel takes back what was opened and registered */
 }
 
-/* fork(2), but for the SIGCHLD at its end: that would be left for the command where it is blocked,
-   and where it is ignored there would be no status to wait for. */
-static pid_t fork_unsignalled(void)
-{
-    return (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
-}
-
 /* "self-test: 2 of 4 done; mlx5_6/1: register" */
 static void show_progress(struct ni_context *ctx)
 {
@@ -87,11 +80,12 @@ static void show_progress(struct ni_context *ctx)
     ni_say_progress(ctx, buf);
 }
 
-/* Whether the process has ended, with what that says of the trial. */
+/* Whether the process has ended, with what that says of the trial. Where SIGCHLD is ignored there is
+   no status to be had (wait(2)). */
 static bool has_ended(pid_t pid, struct ni_trial *t, bool killed)
 {
     int status = 0;
-    pid_t r = waitpid(pid, &status, WNOHANG | __WALL);
+    pid_t r = waitpid(pid, &status, WNOHANG);
 
     if (r == 0 || (r < 0 && errno == EINTR))
         return false;
@@ -133,11 +127,14 @@ void ni_run_trials(struct ni_context *ctx, ni_try_fn *try)
     const int64_t begin = ni_now_ms();
     const pid_t parent = getpid();
     pid_t pid[NI_MAX_TRIAL] = {0}; /* not in the shared memory, where a trial could overwrite it */
+    static const struct timespec now;
     struct ni_wait wait;
+    sigset_t chld, before;
 
+    (void)sigpending(&before);
     ni_wait_begin(&wait);
     for (unsigned i = 0; i < all->n; i++) {
-        pid[i] = fork_unsignalled();
+        pid[i] = fork();
         if (pid[i] == 0)
             run_trial(all, &all->at[i], try, parent, &wait);
         if (pid[i] > 0)
@@ -157,6 +154,11 @@ void ni_run_trials(struct ni_context *ctx, ni_try_fn *try)
         all->at[i].end = NI_TRIAL_STUCK;
         all->at[i].pid = pid[i];
     }
+    /* Where SIGCHLD is blocked, that of a trial would stay pending for the command. */
+    (void)sigemptyset(&chld);
+    (void)sigaddset(&chld, SIGCHLD);
+    if (!sigismember(&before, SIGCHLD))
+        (void)sigtimedwait(&chld, NULL, &now);
     all->took_ms = ni_now_ms() - begin;
     ni_say_progress(ctx, "");
     ni_wait_end(&wait); /* which may end the program */
