@@ -23,8 +23,8 @@ struct ni_rule {
     const char *id;    /* permanent, dotted */
     const char *reads; /* what of the inventory */
     const char *sets;  /* which variables, or what of the plan */
-    bool when_off;     /* with --mode=off, too, which decides no setting */
     void (*eval)(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f);
+    bool when_off; /* with --mode=off, too, which decides no setting */
 };
 
 /* The rules in the order in which they run, which is that of the settings; *ret_n of them. */

@@ -89,10 +89,5 @@ static void caps(const struct ni_facts *facts, struct ni_plan *plan, struct ni_f
                  "command that runs as root gets it back");
 }
 
-const struct ni_rule ni_rule_caps = {
-    .id = "caps.command",
-    .reads = "capabilities, --keep-caps, --drop-caps",
-    .sets = "the command's capabilities",
-    .when_off = true,
-    .eval = caps,
-};
+const struct ni_rule ni_rule_caps = {"caps.command", "capabilities, --keep-caps, --drop-caps",
+                                     "the command's capabilities", caps, true};

@@ -203,9 +203,5 @@ static void gdr(const struct ni_facts *facts, struct ni_plan *plan, struct ni_fi
     ni_decide_value(facts, plan, f, variable, value, "%s", why);
 }
 
-const struct ni_rule ni_rule_gdr = {
-    .id = "gdr.level",
-    .reads = "GPUs, PCI tree, peermem, DMA-BUF",
-    .sets = variable,
-    .eval = gdr,
-};
+const struct ni_rule ni_rule_gdr = {"gdr.level", "GPUs, PCI tree, peermem, DMA-BUF", variable, gdr,
+                                    false};

@@ -382,8 +382,5 @@ static void gid_index(const struct ni_facts *facts, struct ni_plan *plan, struct
 }
 
 const struct ni_rule ni_rule_gid_index = {
-    .id = "gid.index",
-    .reads = "each port's GID",
-    .sets = "NCCL_IB_GID_INDEX, NCCL_IB_ADDR_FAMILY, NCCL_IB_ADDR_RANGE",
-    .eval = gid_index,
-};
+    "gid.index", "each port's GID", "NCCL_IB_GID_INDEX, NCCL_IB_ADDR_FAMILY, NCCL_IB_ADDR_RANGE",
+    gid_index, false};

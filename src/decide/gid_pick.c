@@ -122,9 +122,5 @@ static void gids(const struct ni_facts *facts, struct ni_plan *plan, struct ni_f
     ni_list_chosen(facts, plan, f); /* no later rule leaves a port out */
 }
 
-const struct ni_rule ni_rule_gids = {
-    .id = "gid.pick",
-    .reads = "GID tables, local addresses",
-    .sets = "each port's GID",
-    .eval = gids,
-};
+const struct ni_rule ni_rule_gids = {"gid.pick", "GID tables, local addresses", "each port's GID",
+                                     gids, false};

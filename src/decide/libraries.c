@@ -105,9 +105,7 @@ static void libraries(const struct ni_facts *facts, struct ni_plan *plan, struct
 }
 
 const struct ni_rule ni_rule_libraries = {
-    .id = "for.libraries",
-    .reads = "ports and interfaces chosen, --for",
-    .sets = "UCX_NET_DEVICES, UCX_IB_GID_INDEX, NVSHMEM_HCA_LIST, NVSHMEM_IB_GID_INDEX, "
-            "NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME, GLOO_SOCKET_IFNAME",
-    .eval = libraries,
-};
+    "for.libraries", "ports and interfaces chosen, --for",
+    "UCX_NET_DEVICES, UCX_IB_GID_INDEX, NVSHMEM_HCA_LIST, NVSHMEM_IB_GID_INDEX, "
+    "NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME, GLOO_SOCKET_IFNAME",
+    libraries, false};

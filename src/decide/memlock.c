@@ -110,9 +110,5 @@ static void memlock(const struct ni_facts *facts, struct ni_plan *plan, struct n
         report_low(facts, l->soft, f);
 }
 
-const struct ni_rule ni_rule_memlock = {
-    .id = "memlock.raise",
-    .reads = "limits, capabilities",
-    .sets = "RLIMIT_MEMLOCK",
-    .eval = memlock,
-};
+const struct ni_rule ni_rule_memlock = {"memlock.raise", "limits, capabilities", "RLIMIT_MEMLOCK",
+                                        memlock, false};

@@ -80,12 +80,7 @@ static void vf_merge(const struct ni_facts *facts, struct ni_plan *plan, struct 
         check_place(ni_chosen_hca(facts, plan, i), merged, merged && harms, f);
 }
 
-const struct ni_rule ni_rule_vf_merge = {
-    .id = "vf.merge",
-    .reads = "PCI addresses",
-    .sets = merge_vfs,
-    .eval = vf_merge,
-};
+const struct ni_rule ni_rule_vf_merge = {"vf.merge", "PCI addresses", merge_vfs, vf_merge, false};
 
 /* ---- nic.merge ---- */
 
@@ -264,9 +259,6 @@ static void nic_merge(const struct ni_facts *facts, struct ni_plan *plan, struct
     check_user_values(facts, plan, f);
 }
 
-const struct ni_rule ni_rule_nic_merge = {
-    .id = "nic.merge",
-    .reads = "PCI addresses, physfn",
-    .sets = "NCCL_IB_MERGE_NICS, NCCL_NET_MERGE_LEVEL",
-    .eval = nic_merge,
-};
+const struct ni_rule ni_rule_nic_merge = {"nic.merge", "PCI addresses, physfn",
+                                          "NCCL_IB_MERGE_NICS, NCCL_NET_MERGE_LEVEL", nic_merge,
+                                          false};

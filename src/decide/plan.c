@@ -55,29 +55,15 @@ void ni_decide_value(const struct ni_facts *facts, struct ni_plan *plan, struct 
                   value ? value : "", value ? "`" : "");
 }
 
-NI_PRINTF(4, 0)
-static void judge(struct ni_plan *plan, unsigned port, bool chosen, const char *fmt, va_list ap)
-{
-    struct ni_port_plan *p = &plan->port[port];
-    p->chosen = chosen;
-    p->rule = plan->rule;
-    struct ni_text t = ni_text_on(p->why, sizeof(p->why));
-    ni_vputf(&t, fmt, ap);
-}
-
-void ni_choose(struct ni_plan *plan, unsigned port, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    judge(plan, port, true, fmt, ap);
-    va_end(ap);
-}
-
 void ni_leave_out(struct ni_plan *plan, unsigned port, const char *fmt, ...)
 {
+    struct ni_port_plan *p = &plan->port[port];
+    struct ni_text t = ni_text_on(p->why, sizeof(p->why));
     va_list ap;
+    p->chosen = false;
+    p->rule = plan->rule;
     va_start(ap, fmt);
-    judge(plan, port, false, fmt, ap);
+    ni_vputf(&t, fmt, ap);
     va_end(ap);
 }
 

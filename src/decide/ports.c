@@ -69,6 +69,7 @@ bool ni_put_foreign(const struct ni_facts *facts, const struct ni_plan *plan, st
 static void judge_port(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
                        unsigned at)
 {
+    struct ni_port_plan *p = &plan->port[at];
     const struct ni_inventory *inv = facts->inv;
     const struct ni_port *port = &inv->port[at];
     const struct ni_hca *h = &inv->hca[port->hca];
@@ -88,8 +89,12 @@ static void judge_port(const struct ni_facts *facts, struct ni_plan *plan, struc
         ni_leave_out(plan, at, "link layer is neither InfiniBand nor Ethernet");
     else if (!is_in_users_list(facts, (int)at))
         ni_leave_out(plan, at, "not in your NCCL_IB_HCA");
-    else
-        ni_choose(plan, at, "given by %s, port ACTIVE", inv->claim[h->claim].from);
+    else {
+        p->chosen = true;
+        p->rule = plan->rule;
+        (void)ni_format(p->why, sizeof(p->why), "given by %s, port ACTIVE",
+                        inv->claim[h->claim].from);
+    }
 }
 
 /* ---- the ports beside each other ---- */
@@ -175,18 +180,10 @@ static void leave_out_softroce(const struct ni_facts *facts, struct ni_plan *pla
     }
 }
 
-static bool has_chosen(const struct ni_inventory *inv, const struct ni_plan *plan)
-{
-    for (unsigned i = 0; i < inv->n_port; i++) {
-        if (plan->port[i].chosen)
-            return true;
-    }
-    return false;
-}
-
 static void ports(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
 {
     const char *list = ni_user_value(facts, "NCCL_IB_HCA");
+    unsigned chosen = 0;
     for (unsigned i = 0; i < facts->inv->n_port; i++)
         judge_port(facts, plan, f, i);
     if (list && plan->transport == NI_NET_RDMA)
@@ -194,17 +191,16 @@ static void ports(const struct ni_facts *facts, struct ni_plan *plan, struct ni_
     leave_out_slow(facts->inv, plan, f);
     keep_one_link_layer(facts->inv, plan, f);
     leave_out_softroce(facts, plan, f);
-    if (list && *list && plan->transport == NI_NET_RDMA && !has_chosen(facts->inv, plan))
+    for (unsigned i = 0; i < facts->inv->n_port; i++)
+        chosen += plan->port[i].chosen;
+    if (list && *list && plan->transport == NI_NET_RDMA && chosen == 0)
         ni_report(f, NI_F_USER_HCA_NONE, "NCCL_IB_HCA", "`%.120s` names no usable port of this pod",
                   list);
 }
 
 const struct ni_rule ni_rule_ports = {
-    .id = "hca.ports",
-    .reads = "claims, port states, link layers, rates, --hcas, NCCL_IB_HCA",
-    .sets = "which ports",
-    .eval = ports,
-};
+    "hca.ports", "claims, port states, link layers, rates, --hcas, NCCL_IB_HCA", "which ports",
+    ports, false};
 
 /* ---- the list ---- */
 
@@ -288,9 +284,4 @@ static void hca_list(const struct ni_facts *facts, struct ni_plan *plan, struct 
                     plan->n_chosen == 1 ? "" : "s");
 }
 
-const struct ni_rule ni_rule_hca_list = {
-    .id = "hca.list",
-    .reads = "ports kept",
-    .sets = "NCCL_IB_HCA",
-    .eval = hca_list,
-};
+const struct ni_rule ni_rule_hca_list = {"hca.list", "ports kept", "NCCL_IB_HCA", hca_list, false};

@@ -122,9 +122,5 @@ static void rails(const struct ni_facts *facts, struct ni_plan *plan, struct ni_
             plan->n_chosen);
 }
 
-const struct ni_rule ni_rule_rails = {
-    .id = "rail.cross",
-    .reads = "addresses, IPv4 routes",
-    .sets = "NCCL_CROSS_NIC",
-    .eval = rails,
-};
+const struct ni_rule ni_rule_rails = {"rail.cross", "addresses, IPv4 routes", "NCCL_CROSS_NIC",
+                                      rails, false};

@@ -265,13 +265,8 @@ static void require(const struct ni_facts *facts, struct ni_plan *plan, struct n
     }
 }
 
-const struct ni_rule ni_rule_require = {
-    .id = "require",
-    .reads = "all of the above, --mode=rdma, --require",
-    .sets = "whether the command may start",
-    .when_off = true,
-    .eval = require,
-};
+const struct ni_rule ni_rule_require = {"require", "all of the above, --mode=rdma, --require",
+                                        "whether the command may start", require, true};
 
 /* ---- memlock, which is judged when the limit was raised ---- */
 

@@ -26,9 +26,8 @@ int64_t ni_user_int(const struct ni_facts *facts, const char *name, int64_t othe
 void ni_decide_value(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
                      const char *name, const char *value, const char *fmt, ...) NI_PRINTF(6, 7);
 
-/* The running rule leaves the port out, or chooses it; the rest is the reason. */
+/* The running rule leaves the port out; the rest is the reason. */
 void ni_leave_out(struct ni_plan *plan, unsigned port, const char *fmt, ...) NI_PRINTF(3, 4);
-void ni_choose(struct ni_plan *plan, unsigned port, const char *fmt, ...) NI_PRINTF(3, 4);
 
 /* "mlx5_6/1", the subject of findings about a port. Returns buf. */
 const char *ni_port_text(const struct ni_inventory *inv, int port, char buf[NI_DEV_NAME + 8]);

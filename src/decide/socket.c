@@ -365,9 +365,5 @@ static void sockets(const struct ni_facts *facts, struct ni_plan *plan, struct n
     put_names(&l, &t);
 }
 
-const struct ni_rule ni_rule_sockets = {
-    .id = "socket.ifname",
-    .reads = "interfaces, addresses, default route",
-    .sets = variable,
-    .eval = sockets,
-};
+const struct ni_rule ni_rule_sockets = {"socket.ifname", "interfaces, addresses, default route",
+                                        variable, sockets, false};

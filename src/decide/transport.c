@@ -85,12 +85,8 @@ static void transport(const struct ni_facts *facts, struct ni_plan *plan, struct
 }
 
 const struct ni_rule ni_rule_transport = {
-    .id = "net.transport",
-    .reads = "mode, NCCL_NET, NCCL_NET_PLUGIN, NCCL_IB_DISABLE, EFA devices",
-    .sets = "which transport",
-    .when_off = true,
-    .eval = transport,
-};
+    "net.transport", "mode, NCCL_NET, NCCL_NET_PLUGIN, NCCL_IB_DISABLE, EFA devices",
+    "which transport", transport, true};
 
 /* NCCL_NET allows nothing but InfiniBand: what forbids that kills the job. */
 static void check_only_ib(const struct ni_facts *facts, const struct ni_plan *plan,
@@ -161,8 +157,6 @@ static void ib_disable(const struct ni_facts *facts, struct ni_plan *plan, struc
 }
 
 const struct ni_rule ni_rule_ib_disable = {
-    .id = "ib.disable",
-    .reads = "ports kept",
-    .sets = "TCP where no port is left; NCCL_IB_DISABLE, or NCCL_IB_HCA where you hold that at 0",
-    .eval = ib_disable,
-};
+    "ib.disable", "ports kept",
+    "TCP where no port is left; NCCL_IB_DISABLE, or NCCL_IB_HCA where you hold that at 0",
+    ib_disable, false};

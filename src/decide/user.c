@@ -203,9 +203,5 @@ static void user_values(const struct ni_facts *facts, struct ni_plan *plan, stru
                   plugin);
 }
 
-const struct ni_rule ni_rule_user = {
-    .id = "user.values",
-    .reads = "NCCL_* of the environment and nccl.conf",
-    .sets = "findings only",
-    .eval = user_values,
-};
+const struct ni_rule ni_rule_user = {"user.values", "NCCL_* of the environment and nccl.conf",
+                                     "findings only", user_values, false};
