@@ -142,6 +142,7 @@ bool pod_read(struct pod *pod, const uint8_t *data, size_t size)
 {
     struct fuzz_input in = {(const char *)data, size};
     struct ni_span line;
+    bool good = true;
     size_t n = 0;
     unsigned bad;
 
@@ -150,24 +151,23 @@ bool pod_read(struct pod *pod, const uint8_t *data, size_t size)
     pod->ctx.root.tree = calloc(1, sizeof(*pod->ctx.root.tree));
     char *text = malloc(size + 2);
     FUZZ_CHECK(pod->ctx.root.tree && text, "no memory");
-    while (fuzz_piece(&in, '\n', &line)) {
+    while (good && fuzz_piece(&in, '\n', &line)) {
         if (is_tree_line(line)) {
             memcpy(text + n, line.p, line.n);
             text[n + line.n] = '\n';
             n += line.n + 1;
         } else if (ni_has_prefix(line.p, "--")) {
-            if (!read_option(pod, line))
-                return false;
+            good = read_option(pod, line);
         } else if (line.p[0] == '@') {
             read_verb(pod, (struct ni_span){line.p + 1, line.n - 1});
-        } else if (!read_entry(pod, line)) {
-            return false;
+        } else {
+            good = read_entry(pod, line);
         }
     }
     pod->entry[pod->n_entry] = NULL;
     (void)ni_tree_parse(pod->ctx.root.tree, text, n, &bad); /* as far as it goes */
     free(text);
-    return true;
+    return good;
 }
 
 void pod_share(struct pod *pod, const struct pod *from)
