@@ -22,7 +22,7 @@ static void put_heading(struct ni_text *out, const struct ni_view *view)
         break;
     case NI_NET_RDMA:
         if (plan->n_chosen == 0)
-            ni_put(out, "RDMA, without a usable port of this pod");
+            ni_put(out, "RDMA, but this pod has no usable port");
         else
             ni_putf(out, "RDMA over %s, %u port%s", ni_say_link[ni_plan_link(view->inv, plan)],
                     plan->n_chosen, ni_plural(plan->n_chosen));

@@ -157,7 +157,7 @@ static void put_legend(struct ni_text *out, const struct ni_topo *topo)
                     "  PHB   through the CPU's host bridge\n"
                     "  NODE  through two host bridges of one NUMA node; NCCL counts it as PHB\n"
                     "  SYS   from one NUMA node to another\n"
-                    "  -     not known: sysfs does not tell where one of the two sits\n"
+                    "  -     not known: sysfs does not show where one of the two is\n"
                     "  *     the nearest of the kept HCAs, as NCCL counts; all that are equally "
                     "near\n");
 }
@@ -183,14 +183,14 @@ static void put_doubts(struct ni_text *out, const struct ni_topo *topo)
         if (inv->gpu[i].pci.known == NI_KNOWN && inv->gpu[i].pci.depth == 1) {
             ni_putf(out,
                     "\nGPU%u is on the root bus: the PCI tree is flattened, as in a virtual "
-                    "machine, and distances tell nothing.\n",
+                    "machine, and distances mean nothing.\n",
                     i);
             break;
         }
     }
     if (inv->gdr.c2c && topo->n_hca > 0)
-        ni_put(out, "\nCPU and GPU share NVLink-C2C: NCCL may go that way, which these distances "
-                    "do not count.\n");
+        ni_put(out, "\nCPU and GPU share NVLink-C2C: NCCL may use it, and these distances do not "
+                    "count it.\n");
 }
 
 int ni_write_topo(int fd, const struct ni_view *view)

@@ -72,7 +72,7 @@ const char *const ni_say_source_short[] = {
 const char *const ni_say_claim[] = {
     [NI_CLAIM_BAD_ID] = "is neither a PCI address nor an auxiliary name",
     [NI_CLAIM_NO_DEVICE] = "is not on this node",
-    [NI_CLAIM_NOT_RDMA] = "has no RDMA device: no NIC, vfio, or no RDMA driver",
+    [NI_CLAIM_NOT_RDMA] = "has no RDMA device: not a NIC, bound to vfio, or without an RDMA driver",
     [NI_CLAIM_UNREAD] = "its directory in sysfs cannot be read",
     [NI_CLAIM_OK] = "is there, but gave no usable device name",
 };

@@ -102,7 +102,7 @@ static void test_text(void **state)
         "  PHB   through the CPU's host bridge\n"
         "  NODE  through two host bridges of one NUMA node; NCCL counts it as PHB\n"
         "  SYS   from one NUMA node to another\n"
-        "  -     not known: sysfs does not tell where one of the two sits\n"
+        "  -     not known: sysfs does not show where one of the two is\n"
         "  *     the nearest of the kept HCAs, as NCCL counts; all that are equally near\n");
 }
 
