@@ -97,7 +97,8 @@ static void check_only_ib(const struct ni_facts *facts, const struct ni_plan *pl
     if (off || plan->n_chosen == 0)
         ni_report(f, NI_F_USER_NET_NONE, "NCCL_NET",
                   "%.40s allows no TCP, and %s: `Failed to initialize any NET plugin`", net,
-                  off ? "your NCCL_IB_DISABLE no InfiniBand" : "no RDMA port is usable");
+                  off ? "your NCCL_IB_DISABLE no InfiniBand"
+                      : "no RDMA port is usable; NCCL tries each that it can open, and with none");
     if (facts->policy->mode == NI_MODE_TCP)
         ni_report(f, NI_F_OPTION_INVALID, "--mode=tcp", "your NCCL_NET=%.40s allows no TCP", net);
 }
