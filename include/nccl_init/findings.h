@@ -132,8 +132,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(HCA_NOT_SHOWN, "hca.not-shown", NI_INFO,                                                 \
       "Nothing to do: those the pod was given are all there; the list of the others is cut.")  \
     X(HCA_PLACE_LOST, "hca.place.lost", NI_INFO,                                               \
-      "NCCL attaches such an HCA to the first CPU; before 2.20.3 the job may die of "          \
-      "it (`Attribute busid of node nic not found`). User: set NCCL_TOPO_FILE if "             \
+      "NCCL attaches such an HCA to the first CPU; before 2.20.3 the job may die "             \
+      "(`Attribute busid of node nic not found`). User: set NCCL_TOPO_FILE if "                \
       "GPUs sit at another CPU, or NCCL is that old.")                                         \
     X(HCA_PORT_DISABLED, "hca.port.disabled", NI_WARNING,                                      \
       "User: add this device's network attachment to the pod; cluster admin: link state auto " \
@@ -244,7 +244,7 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: name interfaces of the pod that are up and have an address, or leave "            \
       "--sockets=auto.")                                                                       \
     X(USER_ENV_PLUGIN, "user.env-plugin", NI_WARNING,                                          \
-      "User: set it to none, or make sure that the plugin hands on what the environment has.") \
+      "User: set it to none, or have the plugin pass on what the environment has.")            \
     X(USER_GDR_C2C, "user.gdr-level.c2c", NI_WARNING,                                          \
       "User: unset NCCL_NET_GDR_LEVEL on machines with NVLink-C2C.")                           \
     X(USER_GDR_OFF, "user.gdr-level.off", NI_WARNING,                                          \
@@ -258,8 +258,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: unset NCCL_IB_HCA, or name only ports that the plan keeps: a port without a GID " \
       "of this pod does not connect, a slow one slows all down.")                              \
     X(USER_HCA_NONE, "user.ib-hca.none", NI_ERROR,                                             \
-      "User: unset NCCL_IB_HCA, or name devices of this pod: NCCL falls back to TCP without "  \
-      "a word.")                                                                               \
+      "User: unset NCCL_IB_HCA, or name devices of this pod: NCCL falls back to TCP "          \
+      "silently.")                                                                             \
     X(USER_HCA_PREFIX, "user.ib-hca.prefix", NI_WARNING,                                       \
       "User: begin the list with '=': NCCL_IB_HCA==mlx5_1 is exact, NCCL_IB_HCA=mlx5_1 is a "  \
       "prefix.")                                                                               \

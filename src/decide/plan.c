@@ -49,10 +49,10 @@ void ni_decide_value(const struct ni_facts *facts, struct ni_plan *plan, struct 
     ni_vputf(&t, fmt, ap);
     va_end(ap);
     if (user && !*user)
-        ni_report(f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s; it stays so%s%.100s%s",
+        ni_report(f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s, and left so%s%.100s%s",
                   file ? " in " : "", file ? file : "",
-                  value ? ", and NCCL goes by its own default instead of `" : "",
-                  value ? value : "", value ? "`" : "");
+                  value ? ": NCCL uses its own default instead of `" : "", value ? value : "",
+                  value ? "`" : "");
 }
 
 void ni_leave_out(struct ni_plan *plan, unsigned port, const char *fmt, ...)

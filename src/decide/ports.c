@@ -276,7 +276,7 @@ static void hca_list(const struct ni_facts *facts, struct ni_plan *plan, struct 
         /* doctor has an error for it, with the reason that fits (check_rdma.c) */
         if (!inv->for_doctor && ni_put_node(&h->uverbs, &t))
             ni_report(f, NI_F_HCA_NODE_LOST, h->name,
-                      "%s: NCCL goes without this HCA, over sockets where it has no other", node);
+                      "%s: NCCL leaves this HCA out, and uses sockets if it has no other", node);
     }
     ni_decide_value(facts, plan, f, "NCCL_IB_HCA", value,
                     "the pod's ACTIVE %s port%s, PCI order; the second `=` means exact names",

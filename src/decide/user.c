@@ -38,7 +38,7 @@ static void check_names(const struct ni_facts *facts, const struct ni_plan *plan
                  strcmp(text, "NCCL_IB_GDR_LEVEL") == 0)
             ni_report(f, NI_F_USER_NAME_OBSOLETE, text, "without effect since NCCL 2.4");
         if (!*value && !ni_plan_get(plan, text)) /* else told where it was decided */
-            ni_report(f, NI_F_USER_VALUE_EMPTY, text, "set but empty; it stays so");
+            ni_report(f, NI_F_USER_VALUE_EMPTY, text, "set but empty, and left so");
     }
     ni_findings_sort(f, before);
 }
@@ -198,8 +198,8 @@ static void user_values(const struct ni_facts *facts, struct ni_plan *plan, stru
        (misc/param.cc ncclGetEnv, 2.30.7). */
     if (plugin && strcasecmp(plugin, "none") != 0)
         ni_report(f, NI_F_USER_ENV_PLUGIN, "NCCL_ENV_PLUGIN",
-                  "NCCL asks `%.100s` for each variable: what is set here counts only as far as "
-                  "that library hands it on",
+                  "NCCL asks `%.100s` for each variable: a setting made here counts only if that "
+                  "library passes it on",
                   plugin);
 }
 
