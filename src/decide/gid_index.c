@@ -128,7 +128,7 @@ static bool find_way(const struct ni_facts *facts, struct ni_plan *plan, bool ma
                      struct way *ret)
 {
     const struct ni_inventory *inv = facts->inv;
-    int best[NI_MAX_CHOSEN], v6[NI_MAX_CHOSEN];
+    int best[NI_MAX_CHOSEN] = {0}, v6[NI_MAX_CHOSEN] = {0};
     bool sure = true, sure_v6 = true;
     for (unsigned i = 0; i < plan->n_chosen; i++) {
         best[i] = plan->port[plan->chosen[i]].gid;

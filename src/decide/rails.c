@@ -57,38 +57,46 @@ static bool are_isolated(const struct ni_net *net, const struct rail *rail, unsi
     return true;
 }
 
-static unsigned count_addresses(const struct ni_net *net, const struct ni_route *subnet)
+/* Whether an address of this pod that is no rail's GID lies in a rail's subnet: its entry may stand
+   behind the right one. */
+static bool has_spare_address(const struct ni_net *net, const struct rail *rail, unsigned n)
 {
-    unsigned n = 0;
-    for (unsigned i = 0; i < net->n_addr; i++)
-        n += ni_ip_same_prefix(net->addr[i].ip, subnet->dest, 96u + subnet->bits);
-    return n;
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        const uint8_t *ip = net->addr[i].ip;
+        bool inside = false, taken = false;
+        for (unsigned k = 0; k < n; k++) {
+            inside =
+                inside || ni_ip_same_prefix(ip, rail[k].subnet->dest, 96u + rail[k].subnet->bits);
+            taken = taken || memcmp(ip, rail[k].gid->ip, NI_GID_BYTES) == 0;
+        }
+        if (inside && !taken)
+            return true;
+    }
+    return false;
 }
 
-/* Whether the port has an own RoCE v2 entry in the subnet of another rail. */
-static bool has_entry_in(const struct ni_inventory *inv, struct ni_plan *plan,
-                         const struct ni_port *port, const struct ni_route *subnet)
+/* Whether the port has an own RoCE v2 entry in that subnet. */
+static bool has_entry_in(const struct ni_inventory *inv, const struct ni_port *port,
+                         const struct ni_route *subnet)
 {
     for (unsigned i = 0; i < port->n_gid; i++) {
         const struct ni_gid *g = ni_port_gid(inv, port, i);
         if (g->type == NI_GID_V2 && g->own == NI_OWN_OURS && holds(subnet, g))
             return true;
     }
-    if (count_addresses(&inv->net, subnet) > 1) /* one is the other rail's */
-        plan->wants |= NI_WANT_WHOLE_GIDS;
     return false;
 }
 
 /* Two ports that are both in two subnets, and NCCL takes another of them on each: in a pod whose
    tables have another order it takes them the other way round. */
-static void check_order(const struct ni_facts *facts, struct ni_plan *plan, const struct rail *rail,
-                        struct ni_findings *f)
+static void check_order(const struct ni_facts *facts, const struct ni_plan *plan,
+                        const struct rail *rail, struct ni_findings *f)
 {
     const struct ni_port *first = ni_chosen_port(facts, plan, 0);
     for (unsigned i = 1; i < plan->n_chosen; i++) {
         char name[NI_DEV_NAME + 8], a[NI_IP_TEXT], b[NI_IP_TEXT];
-        if (overlap(&rail[0], &rail[i]) || !has_entry_in(facts->inv, plan, first, rail[i].subnet) ||
-            !has_entry_in(facts->inv, plan, ni_chosen_port(facts, plan, i), rail[0].subnet))
+        if (overlap(&rail[0], &rail[i]) || !has_entry_in(facts->inv, first, rail[i].subnet) ||
+            !has_entry_in(facts->inv, ni_chosen_port(facts, plan, i), rail[0].subnet))
             continue;
         ni_report(f, NI_F_GID_SUBNETS, ni_port_text(facts->inv, plan->chosen[i], name),
                   "its GID is in %s/%u, that of %s in %s/%u, and both ports are in both subnets",
@@ -114,6 +122,8 @@ static void rails(const struct ni_facts *facts, struct ni_plan *plan, struct ni_
         if (!rail[i].subnet)
             return; /* source routing keeps its routes in tables that /proc does not show */
     }
+    if (has_spare_address(&inv->net, rail, plan->n_chosen))
+        plan->wants |= NI_WANT_WHOLE_GIDS;
     check_order(facts, plan, rail, f);
     if (are_isolated(&inv->net, rail, plan->n_chosen))
         ni_decide_value(

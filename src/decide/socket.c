@@ -267,15 +267,15 @@ static void add_rails(const struct ni_facts *facts, struct ni_plan *plan, struct
     for (unsigned i = 0; i < plan->n_chosen; i++) {
         const int gid = plan->port[plan->chosen[i]].gid;
         const int own = ni_chosen_hca(facts, plan, i)->netdev;
-        const struct ni_netdev *d = NULL;
+        const char *name = gid >= 0 ? inv->gid[gid].ndev : "";
         const uint8_t *ip = NULL;
-        if (gid >= 0 && inv->gid[gid].ndev[0]) {
-            d = ni_find_netdev(inv, inv->gid[gid].ndev);
+        if (*name) {
             ip = inv->gid[gid].own == NI_OWN_OURS ? inv->gid[gid].ip : NULL;
         } else {
             plan->wants |= NI_WANT_OWN_NETDEVS;
-            d = own >= 0 ? &inv->netdev[own] : NULL;
+            name = own >= 0 ? inv->netdev[own].name : "";
         }
+        const struct ni_netdev *d = ni_find_netdev(inv, name);
         if (d && d->running && address_of(facts, plan, d->name, false, ip).reach == PEERS)
             add(l, d->name);
     }

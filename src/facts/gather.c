@@ -129,20 +129,21 @@ static void note_unmounted(struct ni_probe *p)
                   "not mounted: HCAs, GPUs and network interfaces cannot be seen");
 }
 
-static struct ni_probe *begin(const struct ni_dir *top, const struct ni_env *env,
+static struct ni_probe *begin(const struct ni_root *root, const struct ni_env *env,
                               const struct ni_ask *ask, struct ni_inventory *inv,
                               struct ni_findings *f)
 {
     static struct ni_probe probe; /* not on the stack, whose soft limit may be 128 KiB */
     struct ni_probe *p = &probe;
 
-    p->root = top;
+    p->top = ni_dir_top(root);
+    p->root = &p->top;
     p->env = env;
     p->ask = ask;
     p->inv = inv;
     p->f = f;
     p->lost = p->gpus_found = false;
-    p->nodes = top->root->kind == NI_ROOT_LIVE || ni_exists(p->root, "dev") != -ENOENT;
+    p->nodes = root->kind == NI_ROOT_LIVE || ni_exists(p->root, "dev") != -ENOENT;
     return p;
 }
 
@@ -183,8 +184,7 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
 {
     if (ask->off)
         return;
-    const struct ni_dir top = ni_dir_top(root);
-    struct ni_probe *p = begin(&top, env, ask, inv, f);
+    struct ni_probe *p = begin(root, env, ask, inv, f);
     ni_probe_self(p);
     ni_probe_conf(p);
     ni_probe_addresses(p);
@@ -214,7 +214,6 @@ void ni_gather_more(const struct ni_root *root, const struct ni_env *env, const 
 {
     if (ask->off)
         return;
-    const struct ni_dir top = ni_dir_top(root);
-    struct ni_probe *p = begin(&top, env, ask, inv, f);
+    struct ni_probe *p = begin(root, env, ask, inv, f);
     probe_wanted(p, wants);
 }

@@ -7,7 +7,8 @@
 #include "nccl_init/facts.h"
 
 struct ni_probe {
-    const struct ni_dir *root;
+    const struct ni_dir *root; /* &top */
+    struct ni_dir top;
     const struct ni_env *env;
     const struct ni_ask *ask;
     struct ni_inventory *inv;

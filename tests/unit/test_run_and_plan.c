@@ -62,7 +62,8 @@ static void decide(unsigned verb, struct ni_text *t)
         if (id == NI_F_FACT_UNREADABLE || id == NI_F_ALLOC_INFO_INVALID ||
             id == NI_F_ALLOC_RDMA_DEV_DIFFERS)
             continue; /* of what only `plan` reads */
-        if (kind->severity >= NI_WARNING && ni_findings_has(&context.findings, id))
+        if ((kind->severity >= NI_WARNING || id == NI_F_GID_SUBNETS) &&
+            ni_findings_has(&context.findings, id))
             ni_putf(t, "finding %s\n", kind->id);
     }
     assert_false(t->cut);
