@@ -12,12 +12,11 @@ static const char gpus_dir[] = "proc/driver/nvidia/gpus";
 /* For people; drivers/pci/pci-sysfs.c local_cpulist_show. */
 static void read_cpus(struct ni_probe *p, struct ni_gpu *g)
 {
-    char path[NI_PATH], bdf[NI_BDF_TEXT];
-    (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/local_cpulist",
-                    ni_bdf_text(g->bdf, bdf));
-    if (ni_note_text(p, g->cpus, sizeof(g->cpus), path) == NI_KNOWN &&
+    char bdf[NI_BDF_TEXT];
+    if (ni_read_file(p, p->root, NI_ABSENCE_IS_FINE, g->cpus, sizeof(g->cpus),
+                     "sys/bus/pci/devices/%s/local_cpulist", ni_bdf_text(g->bdf, bdf)) >= 0 &&
         g->cpus[strspn(g->cpus, "0123456789,-")]) {
-        ni_note_odd(p, path, g->cpus);
+        ni_note_odd(p, p->path, g->cpus);
         g->cpus[0] = '\0';
     }
 }
@@ -220,11 +219,12 @@ static void probe_cpu(struct ni_probe *p)
     static const char path[] = "sys/devices/system/cpu/cpu0/regs/identification/midr_el1";
     char buf[64];
     uint64_t midr;
-    p->inv->gdr.cpu = ni_note_text(p, buf, sizeof(buf), path);
-    if (p->inv->gdr.cpu != NI_KNOWN)
+    ssize_t n = ni_read_file(p, p->root, NI_ABSENCE_IS_FINE, buf, sizeof(buf), path);
+    p->inv->gdr.cpu = ni_known_of(n < 0 ? (int)n : 0);
+    if (n < 0)
         return;
     /* "0x%016llx" (arch/arm64/kernel/cpuinfo.c CPUREGS_ATTR_RO) */
-    if (strlen(buf) != 18 || !ni_has_prefix(buf, "0x") ||
+    if (n != 18 || !ni_has_prefix(buf, "0x") ||
         ni_parse_hex(ni_span_of(buf + 2), UINT64_MAX, &midr) < 0) {
         p->inv->gdr.cpu = NI_BAD;
         ni_note_odd(p, path, buf);

@@ -51,10 +51,11 @@ static void probe_iommu(struct ni_probe *p, struct ni_bdf at, struct ni_iommu *r
         return;
     }
     ret->group = (struct ni_num){(int64_t)group, NI_KNOWN};
-    (void)ni_format(path, sizeof(path), "sys/kernel/iommu_groups/%u/type", (unsigned)group);
-    ret->type_known = ni_note_text(p, ret->type, sizeof(ret->type), path);
-    if (ret->type_known == NI_KNOWN && !ni_is_any(ret->type, types, NI_COUNT(types))) {
-        ni_note_odd(p, path, ret->type);
+    n = ni_read_file(p, p->root, NI_ABSENCE_IS_FINE, ret->type, sizeof(ret->type),
+                     "sys/kernel/iommu_groups/%u/type", (unsigned)group);
+    ret->type_known = ni_known_of(n < 0 ? (int)n : 0);
+    if (n >= 0 && !ni_is_any(ret->type, types, NI_COUNT(types))) {
+        ni_note_odd(p, p->path, ret->type);
         ret->type_known = NI_BAD;
         ret->type[0] = '\0';
     }

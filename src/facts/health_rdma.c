@@ -7,43 +7,28 @@
 #include "probe.h"
 
 /* "28.37.1014", "MT4126" */
-static void read_word(struct ni_probe *p, const char *dir, const char *file, char *buf, size_t cap)
+static void read_word(struct ni_probe *p, const struct ni_dir *hca, const char *file, char *buf,
+                      size_t cap)
 {
-    char path[NI_PATH + 32];
-    (void)ni_format(path, sizeof(path), "%s/%s", dir, file);
-    if (ni_note_text(p, buf, cap, path) == NI_KNOWN && buf[0] && (unsigned char)buf[0] <= ' ')
-        ni_note_odd(p, path, buf);
-}
-
-/* "3: Disabled" (drivers/infiniband/core/sysfs.c phys_state_show). */
-static struct ni_num read_phys_state(struct ni_probe *p, const char *dir)
-{
-    char path[NI_PORT_PATH + 16], buf[64];
-    uint64_t v;
-    (void)ni_format(path, sizeof(path), "%s/phys_state", dir);
-    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s", path);
-    if (n < 0)
-        return (struct ni_num){0, ni_known_of(ni_note_missing(p, path, (int)n))};
-    if (ni_parse_u64((struct ni_span){buf, strcspn(buf, ":")}, 15, &v) < 0 || !strchr(buf, ':')) {
-        ni_note_odd(p, path, buf);
-        return (struct ni_num){0, NI_BAD};
-    }
-    return (struct ni_num){(int64_t)v, NI_KNOWN};
+    if (ni_read_file(p, hca, NI_ABSENCE_IS_FINE, buf, cap, "%s", file) > 0 &&
+        (unsigned char)buf[0] <= ' ')
+        ni_note_odd(p, p->path, buf);
 }
 
 /* ---- counters ---- */
 
-static struct ni_num read_counter(struct ni_probe *p, const char *path)
+static struct ni_num read_counter(struct ni_probe *p, const struct ni_dir *port, const char *file)
 {
     char buf[64];
     uint64_t v;
-    ssize_t n = ni_read(p->root, buf, sizeof(buf), "%s", path);
+    (void)ni_format(p->path, sizeof(p->path), "%s/%s", port->path, file);
+    ssize_t n = ni_read(port, buf, sizeof(buf), "%s", file);
     if (n == -EINVAL) /* the firmware does not tell a VF the counters of the wire */
         return (struct ni_num){0, NI_ABSENT};
     if (n < 0)
-        return (struct ni_num){0, ni_known_of(ni_note_unreadable(p, path, (int)n))};
+        return (struct ni_num){0, ni_known_of(ni_note_unreadable(p, p->path, (int)n))};
     if (ni_parse_u64(ni_span_of(buf), INT64_MAX, &v) < 0) {
-        ni_note_odd(p, path, buf);
+        ni_note_odd(p, p->path, buf);
         return (struct ni_num){0, NI_BAD};
     }
     return (struct ni_num){(int64_t)v, NI_KNOWN};
@@ -61,37 +46,39 @@ static int wire_of(const struct ni_inventory *inv, int hca)
 
 /* A pod on a network of its own sees devices without counters, unless RDMA devices are separated by
    network namespace (drivers/infiniband/core/sysfs.c ib_setup_port_attrs). */
-static void read_counters(struct ni_probe *p, struct ni_port *port, const char *own_dir)
+static void read_counters(struct ni_probe *p, struct ni_port *port, const struct ni_dir *own)
 {
-    char wire_dir[NI_PORT_PATH], path[NI_PORT_PATH + 64];
-    ni_port_dir(p->inv, wire_of(p->inv, port->hca), port->num, wire_dir);
-    (void)ni_format(path, sizeof(path), "%s/counters", wire_dir);
-    const bool wire_there = ni_is_there(p, path) == NI_KNOWN;
-    (void)ni_format(path, sizeof(path), "%s/hw_counters", own_dir);
-    const bool own_there = ni_is_there(p, path) == NI_KNOWN;
-    for (unsigned i = 0; i < NI_N_COUNTER; i++) {
-        const struct ni_counter *c = &ni_counters[i];
-        if (c->link ? !wire_there : !own_there)
-            continue;
-        (void)ni_format(path, sizeof(path), "%s/%s", c->link ? wire_dir : own_dir, c->file);
-        port->counter[i] = read_counter(p, path);
+    char path[NI_PATH];
+    const struct ni_hca *wire_hca = &p->inv->hca[wire_of(p->inv, port->hca)];
+    const struct ni_dir wire =
+        ni_dir_at(p->root, "%s/ports/%u", ni_hca_dir(p->inv, wire_hca, path), port->num);
+    for (unsigned link = 0; link < 2; link++) {
+        const struct ni_dir *dir = link ? &wire : own;
+        (void)ni_format(path, sizeof(path), "%s/%scounters", dir->path, link ? "" : "hw_");
+        const bool there = ni_is_there(p, path) == NI_KNOWN;
+        for (unsigned i = 0; there && i < NI_N_COUNTER; i++) {
+            if (ni_counters[i].link == link)
+                port->counter[i] = read_counter(p, dir, ni_counters[i].file);
+        }
     }
 }
 
 /* "Global tclass=106" and rules by address (MLNX_OFED and DOCA only, mlx5_ib traffic_class_show). */
-static struct ni_num read_traffic_class(struct ni_probe *p, const char *hca_dir, unsigned port)
+static struct ni_num read_traffic_class(struct ni_probe *p, const struct ni_dir *hca, unsigned port)
 {
     static const char global[] = "Global tclass=";
-    char path[NI_PATH + 64], buf[NI_PAGE];
+    char buf[NI_PAGE];
     uint64_t v;
-    (void)ni_format(path, sizeof(path), "%s/tc/%u/traffic_class", hca_dir, port);
-    const enum ni_known known = ni_note_text(p, buf, sizeof(buf), path);
-    if (known != NI_KNOWN || !ni_has_prefix(buf, global))
-        return (struct ni_num){-1, known};
+    ssize_t n =
+        ni_read_file(p, hca, NI_ABSENCE_IS_FINE, buf, sizeof(buf), "tc/%u/traffic_class", port);
+    if (n < 0)
+        return (struct ni_num){-1, ni_known_of((int)n)};
     const char *digits = buf + strlen(global);
+    if (!ni_has_prefix(buf, global))
+        return (struct ni_num){-1, NI_KNOWN};
     if (ni_parse_u64((struct ni_span){digits, strcspn(digits, "\n")}, UINT8_MAX, &v) == 0)
         return (struct ni_num){(int64_t)v, NI_KNOWN};
-    ni_note_odd(p, path, buf);
+    ni_note_odd(p, p->path, buf);
     return (struct ni_num){-1, NI_KNOWN};
 }
 
@@ -144,23 +131,24 @@ static enum ni_netns_mode read_netns_mode(struct ni_probe *p)
 void ni_health_rdma(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
-    char dir[NI_PATH], port_dir[NI_PORT_PATH];
+    char path[NI_PATH];
     for (unsigned i = 0; i < inv->n_hca; i++) {
         struct ni_hca *h = &inv->hca[i];
         if (!ni_is_given(h))
             continue;
         if (h->netdev_known == NI_UNSET) /* the rules ask for those of ACTIVE ports */
             ni_probe_own_netdev(p, h);
-        ni_hca_dir(inv, h, dir);
-        read_word(p, dir, "fw_ver", h->fw, sizeof(h->fw));
-        read_word(p, dir, "hca_type", h->type, sizeof(h->type));
+        struct ni_dir dir = ni_dir_open(p->root, "%s", ni_hca_dir(inv, h, path));
+        read_word(p, &dir, "fw_ver", h->fw, sizeof(h->fw));
+        read_word(p, &dir, "hca_type", h->type, sizeof(h->type));
         for (unsigned k = 0; k < h->n_port; k++) {
             struct ni_port *port = &inv->port[h->first_port + (int)k];
-            ni_port_dir(inv, (int)i, port->num, port_dir);
-            port->phys_state = read_phys_state(p, port_dir);
-            read_counters(p, port, port_dir);
-            port->traffic_class = read_traffic_class(p, dir, port->num);
+            const struct ni_dir port_dir = ni_dir_at(&dir, "ports/%u", port->num);
+            port->phys_state = ni_read_state(p, &port_dir, NI_ABSENCE_TELLS, "phys_state");
+            read_counters(p, port, &port_dir);
+            port->traffic_class = read_traffic_class(p, &dir, port->num);
         }
+        ni_dir_close(&dir);
     }
     if (ni_lines(p->root, cgroup_line, inv, "sys/fs/cgroup/rdma.max") < 0)
         (void)ni_lines(p->root, cgroup_line, inv, "sys/fs/cgroup/rdma/rdma.max"); /* version 1 */

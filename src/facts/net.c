@@ -302,17 +302,12 @@ int ni_add_netdev(struct ni_probe *p, const char *name)
     struct ni_netdev *d = &inv->netdev[inv->n_netdev];
     *d = (struct ni_netdev){.running = false};
     ni_copy(d->name, sizeof(d->name), name);
-    (void)ni_format(path, sizeof(path), "sys/class/net/%s/operstate", name);
-    ssize_t n = ni_read(p->root, state, sizeof(state), "%s", path);
-    if (n < 0) /* something names it, so it is missed; of --sockets the rule says so */
-        d->known = ni_known_of(p->ask->sockets ? ni_note_unreadable(p, path, (int)n)
-                                               : ni_note_missing(p, path, (int)n));
-    else if (is_operstate(state))
-        d->known = NI_KNOWN;
-    else {
-        d->known = NI_BAD;
-        ni_note_odd(p, path, state);
-    }
+    /* Something names it, so that it is missed; of --sockets the rule says so. */
+    ssize_t n = ni_read_file(p, p->root, p->ask->sockets ? NI_ABSENCE_IS_FINE : NI_ABSENCE_TELLS,
+                             state, sizeof(state), "sys/class/net/%s/operstate", name);
+    d->known = n < 0 ? ni_known_of((int)n) : is_operstate(state) ? NI_KNOWN : NI_BAD;
+    if (n >= 0 && d->known == NI_BAD)
+        ni_note_odd(p, p->path, state);
     d->running = n >= 0 && (strcmp(state, "up") == 0 || strcmp(state, "unknown") == 0);
     if (p->ask->all) { /* for people; no rule needs it */
         (void)ni_format(path, sizeof(path), "sys/class/net/%s/mtu", name);

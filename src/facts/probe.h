@@ -23,13 +23,16 @@ struct ni_probe {
     char path[2 * NI_PATH]; /* of the last ni_read_file, for what is said of its content */
 };
 
-/* read.c: a small file below `dir`, as ni_read; a failure is told. */
+/* read.c: a small file below `dir`, as ni_read; a failure is told, and buf is "". */
 enum ni_absence {
     NI_ABSENCE_IS_FINE,
     NI_ABSENCE_TELLS /* the kernel always has the file */
 };
 ssize_t ni_read_file(struct ni_probe *p, const struct ni_dir *dir, enum ni_absence absence,
                      char *buf, size_t cap, const char *fmt, ...) NI_PRINTF(6, 7);
+/* The number of a state such as "4: ACTIVE" (drivers/infiniband/core/sysfs.c state_show). */
+struct ni_num ni_read_state(struct ni_probe *p, const struct ni_dir *dir, enum ni_absence absence,
+                            const char *name);
 
 /* sources.c: which HCAs are the pod's; the first source that yields one decides, the others
    cross-check. */
@@ -139,8 +142,6 @@ struct ni_num ni_read_rate(struct ni_probe *p, const char *path, const char *uni
 int ni_note_unreadable(struct ni_probe *p, const char *path, int err);
 /* The same where the kernel always has the file: its absence is told too. */
 int ni_note_missing(struct ni_probe *p, const char *path, int err);
-/* The text of a small file, "" where it cannot be read; a finding unless it is just absent. */
-enum ni_known ni_note_text(struct ni_probe *p, char *buf, size_t cap, const char *path);
 /* Whether the path leads to something; a finding where that cannot be told. */
 enum ni_known ni_is_there(struct ni_probe *p, const char *path);
 /* A finding FACT_UNREADABLE: what was read has not the form that the kernel gives it. */

@@ -45,22 +45,6 @@ const char *ni_port_dir(const struct ni_inventory *inv, int hca, unsigned port,
 
 /* ---- ports ---- */
 
-/* "4: ACTIVE" (drivers/infiniband/core/sysfs.c state_show). */
-static struct ni_num read_state(struct ni_probe *p, const struct ni_dir *port)
-{
-    char buf[64];
-    uint64_t v;
-    ssize_t n = ni_read_file(p, port, NI_ABSENCE_IS_FINE, buf, sizeof(buf), "state");
-    if (n < 0)
-        return (struct ni_num){0, ni_known_of((int)n)};
-    const char *colon = strchr(buf, ':');
-    if (!colon || ni_parse_u64((struct ni_span){buf, (size_t)(colon - buf)}, 6, &v) < 0) {
-        ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "`%s` is no port state", buf);
-        return (struct ni_num){0, NI_BAD};
-    }
-    return (struct ni_num){(int64_t)v, NI_KNOWN};
-}
-
 static enum ni_link read_link(struct ni_probe *p, const struct ni_dir *port)
 {
     static const char *const others[] = {"Unspecified", "Unknown"};
@@ -109,7 +93,7 @@ static void add_ports(struct ni_probe *p, int hca, const struct ni_dir *hca_dir)
     struct ni_num state = {0, NI_KNOWN};
     for (unsigned num = 1; num <= 255 && state.known != NI_DENIED; num++) {
         const struct ni_dir dir = ni_dir_at(hca_dir, "ports/%u", num);
-        state = read_state(p, &dir);
+        state = ni_read_state(p, &dir, NI_ABSENCE_IS_FINE, "state");
         if (state.known == NI_ABSENT) {
             if (num == 1) /* each HCA has one */
                 ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "there is no first port");

@@ -33,15 +33,6 @@ int ni_note_missing(struct ni_probe *p, const char *path, int err)
     return err;
 }
 
-enum ni_known ni_note_text(struct ni_probe *p, char *buf, size_t cap, const char *path)
-{
-    ssize_t n = ni_read(p->root, buf, cap, "%s", path);
-    if (n >= 0)
-        return NI_KNOWN;
-    buf[0] = '\0';
-    return ni_known_of(ni_note_unreadable(p, path, (int)n));
-}
-
 enum ni_known ni_is_there(struct ni_probe *p, const char *path)
 {
     int err = ni_exists(p->root, "%s", path);
@@ -73,9 +64,27 @@ ssize_t ni_read_file(struct ni_probe *p, const struct ni_dir *dir, enum ni_absen
     ni_vputf(&t, fmt, ap);
     va_end(ap);
     ssize_t n = ni_read(dir, buf, cap, "%s", p->path + at);
-    if (n < 0)
+    if (n < 0) {
+        buf[0] = '\0';
         (absence == NI_ABSENCE_TELLS ? ni_note_missing : ni_note_unreadable)(p, p->path, (int)n);
+    }
     return n;
+}
+
+struct ni_num ni_read_state(struct ni_probe *p, const struct ni_dir *dir, enum ni_absence absence,
+                            const char *name)
+{
+    char buf[64];
+    uint64_t v;
+    ssize_t n = ni_read_file(p, dir, absence, buf, sizeof(buf), "%s", name);
+    if (n < 0)
+        return (struct ni_num){0, ni_known_of((int)n)};
+    const char *colon = strchr(buf, ':');
+    if (!colon || ni_parse_u64((struct ni_span){buf, (size_t)(colon - buf)}, 15, &v) < 0) {
+        ni_note_odd(p, p->path, buf);
+        return (struct ni_num){0, NI_BAD};
+    }
+    return (struct ni_num){(int64_t)v, NI_KNOWN};
 }
 
 struct ni_num ni_read_rate(struct ni_probe *p, const char *path, const char *unit)

@@ -185,7 +185,7 @@ void ni_probe_kernel(struct ni_probe *p)
     struct ni_self *self = &p->inv->self;
     char buf[128];
     uint64_t major, minor;
-    if (ni_note_text(p, buf, sizeof(buf), path) != NI_KNOWN)
+    if (ni_read_file(p, p->root, NI_ABSENCE_IS_FINE, buf, sizeof(buf), path) < 0)
         return;
     struct ni_text t = ni_text_on(self->kernel, sizeof(self->kernel));
     ni_put_quoted(&t, buf, strlen(buf), sizeof(self->kernel) / 2);
