@@ -55,7 +55,7 @@ typedef int ni_step_fn(void *ctx, const char *path, bool last, char target[NI_TR
 int ni_walk(const char *path, bool follow, char ret[NI_TREE_PATH], ni_step_fn *step, void *ctx);
 /* 0 or -errno. */
 int ni_tree_find(const struct ni_tree *t, const char *path, bool follow,
-                 char ret_path[NI_TREE_PATH], const struct ni_entry **ret);
+                 const struct ni_entry **ret);
 
 /* ---- lines: root.c ---- */
 
@@ -69,7 +69,7 @@ struct ni_liner {
 /* -EILSEQ at a NUL: a line with one would reach `line` cut short. */
 int ni_liner_feed(struct ni_liner *l, const char *s, size_t n);
 
-/* ---- the three kinds of root behind one set of calls ---- */
+/* ---- live.c: the three kinds of root behind one set of calls ---- */
 
 typedef void ni_name_fn(void *ctx, const char *name);
 
@@ -82,29 +82,17 @@ int ni_raw_exists(const struct ni_dir *dir, const char *path, bool *ret_dir);
 int ni_raw_openable(const struct ni_dir *dir, const char *path);
 int ni_raw_lines(const struct ni_dir *dir, const char *path, struct ni_liner *l);
 int ni_raw_list(const struct ni_dir *dir, const char *path, ni_name_fn *name, void *ctx);
+bool ni_raw_is_at(const char *path, const char *name);
+/* A descriptor that stands for the directory (O_PATH); negative: there is none. */
+int ni_raw_open_dir(const struct ni_dir *from, const char *path);
 
-/* tree.c */
+/* tree.c: the same */
 ssize_t ni_tree_read(const struct ni_tree *t, const char *path, char *buf, size_t cap);
 ssize_t ni_tree_readlink(const struct ni_tree *t, const char *path, char *buf, size_t cap);
 int ni_tree_exists(const struct ni_tree *t, const char *path, bool *ret_dir);
 int ni_tree_openable(const struct ni_tree *t, const char *path);
 int ni_tree_lines(const struct ni_tree *t, const char *path, struct ni_liner *l);
 int ni_tree_list(const struct ni_tree *t, const char *path, ni_name_fn *name, void *ctx);
-
-/* live.c: "/" and directories */
-
-/* A directory, or a file: its text is then in *ret_text, to be freed, *ret_len bytes and one spare
-   byte. */
-int ni_sys_open(const char *path, struct ni_root *ret, char **ret_text, size_t *ret_len);
-/* A descriptor that stands for the directory (O_PATH), or -errno. */
-int ni_sys_open_dir(const struct ni_dir *from, const char *path);
-ssize_t ni_sys_read(const struct ni_dir *dir, const char *path, char *buf, size_t cap);
-ssize_t ni_sys_readlink(const struct ni_dir *dir, const char *path, char *buf, size_t cap);
-int ni_sys_exists(const struct ni_dir *dir, const char *path, bool *ret_dir);
-bool ni_sys_is_at(const char *path, const char *name);
-int ni_sys_openable(const struct ni_dir *dir, const char *path);
-int ni_sys_lines(const struct ni_dir *dir, const char *path, struct ni_liner *l);
-int ni_sys_list(const struct ni_dir *dir, const char *path, ni_name_fn *name, void *ctx);
 
 /* ---- record.c, mask.c ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* door: files of "/" and of directory roots. One open, one read (a second only where the first may
-   not be all), one close. */
+/* door: the files of a root. Of "/" and of a directory: one open, one read (a second only where the
+   first may not be all), one close. Of a tree: tree.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdalign.h>
@@ -85,9 +85,9 @@ static int open_at(const struct ni_dir *dir, const char *path, int flags)
     return fd;
 }
 
-int ni_sys_open_dir(const struct ni_dir *from, const char *path)
+int ni_raw_open_dir(const struct ni_dir *from, const char *path)
 {
-    return open_at(from, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return from->root->tree ? -1 : open_at(from, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 /* ---- files ---- */
@@ -99,39 +99,24 @@ static int check_mode(mode_t mode)
     return S_ISREG(mode) || S_ISDIR(mode) ? 0 : -ENXIO;
 }
 
-static int open_live(const struct ni_dir *dir, const char *path)
+static int open_file(const struct ni_dir *dir, const char *path)
 {
+    bool live = dir->root->kind == NI_ROOT_LIVE;
     struct place at = place_of(dir, path);
     struct stat st;
+    int r = 0;
 
     /* A path that a user chose may be a pipe (NCCL_CONF_FILE=<(...)) whose content is for NCCL. Our
        own lead to nothing but files and directories in sysfs and procfs. */
-    if (dir->named || !(ni_has_prefix(path, "/sys/") || ni_has_prefix(path, "/proc/"))) {
-        if (fstatat(at.fd, at.path, &st, 0) < 0)
-            return -errno;
-        int r = check_mode(st.st_mode);
-        if (r < 0)
-            return r;
-    }
-    return open_at(dir, path, READ_FLAGS);
-}
-
-static int open_file(const struct ni_dir *dir, const char *path)
-{
-    struct stat st;
-
-    if (dir->root->kind == NI_ROOT_LIVE)
-        return open_live(dir, path);
-    int fd = open_at(dir, path, READ_FLAGS);
-    if (fd < 0)
-        return fd;
-    /* Here a disk may pose as a file of sysfs: its content is not the root's. */
-    int r = fstat(fd, &st) < 0 ? -errno : check_mode(st.st_mode);
-    if (r < 0) {
+    if (live && (dir->named || !(ni_has_prefix(path, "/sys/") || ni_has_prefix(path, "/proc/"))))
+        r = fstatat(at.fd, at.path, &st, 0) < 0 ? -errno : check_mode(st.st_mode);
+    int fd = r < 0 ? r : open_at(dir, path, READ_FLAGS);
+    /* In a directory a disk may pose as a file of sysfs: its content is not the root's. */
+    if (fd >= 0 && !live)
+        r = fstat(fd, &st) < 0 ? -errno : check_mode(st.st_mode);
+    if (fd >= 0 && r < 0)
         (void)close(fd);
-        return r;
-    }
-    return fd;
+    return r < 0 ? r : fd;
 }
 
 static ssize_t read_some(int fd, char *buf, size_t cap)
@@ -174,10 +159,11 @@ static ssize_t read_all(int fd, char *buf, size_t cap, bool attribute)
     return (ssize_t)(n > 0 && buf[n - 1] == '\n' ? n - 1 : n);
 }
 
-ssize_t ni_sys_read(const struct ni_dir *dir, const char *path, char *buf, size_t cap)
+ssize_t ni_raw_read(const struct ni_dir *dir, const char *path, char *buf, size_t cap)
 {
+    if (dir->root->tree)
+        return ni_tree_read(dir->root->tree, path, buf, cap);
     int fd = open_file(dir, path);
-
     if (fd < 0)
         return fd;
     ssize_t n = read_all(fd, buf, cap, !dir->named && ni_has_prefix(path, "/sys/"));
@@ -185,12 +171,14 @@ ssize_t ni_sys_read(const struct ni_dir *dir, const char *path, char *buf, size_
     return n;
 }
 
-int ni_sys_lines(const struct ni_dir *dir, const char *path, struct ni_liner *l)
+int ni_raw_lines(const struct ni_dir *dir, const char *path, struct ni_liner *l)
 {
     char buf[NI_PAGE];
     size_t all = 0;
-    int fd = open_file(dir, path);
 
+    if (dir->root->tree)
+        return ni_tree_lines(dir->root->tree, path, l);
+    int fd = open_file(dir, path);
     if (fd < 0)
         return fd;
     ssize_t n;
@@ -207,11 +195,13 @@ int ni_sys_lines(const struct ni_dir *dir, const char *path, struct ni_liner *l)
     return (int)n;
 }
 
-ssize_t ni_sys_readlink(const struct ni_dir *dir, const char *path, char *buf, size_t cap)
+ssize_t ni_raw_readlink(const struct ni_dir *dir, const char *path, char *buf, size_t cap)
 {
     struct place at = place_of(dir, path);
     ssize_t n;
 
+    if (dir->root->tree)
+        return ni_tree_readlink(dir->root->tree, path, buf, cap);
     /* A single name is not followed, so it cannot lead out of a directory root. */
     if (dir->root->kind == NI_ROOT_LIVE || !strchr(at.path, '/')) {
         n = readlinkat(at.fd, at.path, buf, cap);
@@ -229,12 +219,14 @@ ssize_t ni_sys_readlink(const struct ni_dir *dir, const char *path, char *buf, s
     return n >= 0 && (size_t)n >= cap ? -EOVERFLOW : n;
 }
 
-int ni_sys_exists(const struct ni_dir *dir, const char *path, bool *ret_dir)
+int ni_raw_exists(const struct ni_dir *dir, const char *path, bool *ret_dir)
 {
     struct place at = place_of(dir, path);
     struct stat st;
     int r;
 
+    if (dir->root->tree)
+        return ni_tree_exists(dir->root->tree, path, ret_dir);
     if (dir->root->kind == NI_ROOT_LIVE) {
         r = fstatat(at.fd, at.path, &st, 0) < 0 ? -errno : 0;
     } else {
@@ -253,7 +245,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-bool ni_sys_is_at(const char *path, const char *name)
+bool ni_raw_is_at(const char *path, const char *name)
 {
     struct stat at, st;
 
@@ -261,13 +253,15 @@ bool ni_sys_is_at(const char *path, const char *name)
                                      (lstat(path, &st) == 0 && is_same(&st, &at)));
 }
 
-int ni_sys_openable(const struct ni_dir *dir, const char *path)
+int ni_raw_openable(const struct ni_dir *dir, const char *path)
 {
     bool is_dir;
 
+    if (dir->root->tree)
+        return ni_tree_openable(dir->root->tree, path);
     /* Nodes in a directory are no devices of this machine, or not this pod's. */
     if (dir->root->kind != NI_ROOT_LIVE)
-        return ni_sys_exists(dir, path, &is_dir);
+        return ni_raw_exists(dir, path, &is_dir);
     /* drivers/infiniband/core/uverbs_main.c ib_uverbs_open: the context goes with the descriptor,
        nothing is left. */
     int fd = open_at(dir, path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -292,12 +286,14 @@ static void each_name(const char *buf, size_t n, ni_name_fn *name, void *ctx)
     }
 }
 
-int ni_sys_list(const struct ni_dir *dir, const char *path, ni_name_fn *name, void *ctx)
+int ni_raw_list(const struct ni_dir *dir, const char *path, ni_name_fn *name, void *ctx)
 {
     alignas(8) char buf[2 * NI_PAGE]; /* opendir would take it from the heap */
     long n;
-    int fd = open_at(dir, path, READ_FLAGS | O_DIRECTORY);
 
+    if (dir->root->tree)
+        return ni_tree_list(dir->root->tree, path, name, ctx);
+    int fd = open_at(dir, path, READ_FLAGS | O_DIRECTORY);
     if (fd < 0)
         return fd;
     size_t all = 0;
@@ -312,65 +308,55 @@ int ni_sys_list(const struct ni_dir *dir, const char *path, ni_name_fn *name, vo
 
 /* ---- opening a root ---- */
 
-/* The whole text of a .tree file, and a spare byte behind it. 0 or -errno. */
-static int read_text(int fd, char **ret, size_t *ret_len)
+/* The .tree file at the path. */
+static int open_tree(const char *path, struct ni_root *ret, unsigned *ret_line)
 {
-    char *text = malloc(NI_TREE_FILE + 1); /* pages that are not touched cost nothing */
-    size_t n = 0;
-    ssize_t got = text ? 1 : -ENOMEM;
+    int fd = openat(AT_FDCWD, path, READ_FLAGS);
 
-    while (got > 0 && n <= NI_TREE_FILE) {
-        got = read_some(fd, text + n, NI_TREE_FILE + 1 - n);
-        n += got > 0 ? (size_t)got : 0;
+    if (fd < 0)
+        return -errno;
+    char *text = malloc(NI_TREE_FILE); /* pages that are not touched cost nothing */
+    struct ni_tree *t = calloc(1, sizeof(*t));
+    ssize_t n = text && t ? read_all(fd, text, NI_TREE_FILE, false) : -ENOMEM;
+    int r = n == -EOVERFLOW ? -EFBIG : (int)n;
+    if (r >= 0)
+        r = ni_tree_parse(t, text, (size_t)n, ret_line);
+    if (r < 0)
+        ni_tree_free(t);
+    else
+        *ret = (struct ni_root){.kind = NI_ROOT_TREE, .fd = -1, .tree = t};
+    free(text);
+    (void)close(fd);
+    return r;
+}
+
+int ni_root_open(const char *path, struct ni_root *ret, unsigned *ret_line)
+{
+    struct stat st;
+
+    *ret_line = 0;
+    if (strcmp(path, "/") == 0) {
+        *ret = (struct ni_root){.kind = NI_ROOT_LIVE, .fd = -1};
+        return 0;
     }
-    if (got >= 0 && n > NI_TREE_FILE)
-        got = -EFBIG;
-    if (got < 0) {
-        free(text);
-        return (int)got;
-    }
-    *ret = text;
-    *ret_len = n;
+    /* First without opening: a FIFO would count a reader. */
+    if (fstatat(AT_FDCWD, path, &st, 0) < 0)
+        return -errno;
+    int r = check_mode(st.st_mode);
+    if (r < 0 || !S_ISDIR(st.st_mode))
+        return r < 0 ? r : open_tree(path, ret, ret_line);
+    int fd = open_resolved(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return fd == -EPERM ? -ENOSYS : fd; /* a filter that does not know openat2 (old runtimes) */
+    *ret = (struct ni_root){.kind = NI_ROOT_DIR, .fd = fd};
     return 0;
 }
 
-/* First without opening: a FIFO would count a reader. By openat2, which tells whether it works here:
-   a filter that does not know it may answer EPERM (old container runtimes). */
-static int look_at(const char *path, bool *ret_lacks_openat2)
+void ni_root_close(struct ni_root *root)
 {
-    int fd = open_resolved(AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);
-
-    *ret_lacks_openat2 = fd == -ENOSYS || fd == -EPERM;
-    if (!*ret_lacks_openat2)
-        return fd;
-    fd = openat(AT_FDCWD, path, O_PATH | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
-}
-
-int ni_sys_open(const char *path, struct ni_root *ret, char **ret_text, size_t *ret_len)
-{
-    struct stat st;
-    bool lacks_openat2;
-    int fd = look_at(path, &lacks_openat2);
-
-    if (fd < 0)
-        return fd;
-    int r = fstat(fd, &st) < 0 ? -errno : check_mode(st.st_mode);
-    if (r == 0 && S_ISDIR(st.st_mode)) {
-        if (!lacks_openat2) {
-            *ret = (struct ni_root){.kind = NI_ROOT_DIR, .fd = fd};
-            return 0;
-        }
-        r = -ENOSYS;
-    }
-    (void)close(fd);
-    if (r < 0)
-        return r;
-    fd = openat(AT_FDCWD, path, READ_FLAGS);
-    if (fd < 0)
-        return -errno;
-    *ret = (struct ni_root){.kind = NI_ROOT_TREE, .fd = -1};
-    r = read_text(fd, ret_text, ret_len);
-    (void)close(fd);
-    return r;
+    if (root->fd >= 0)
+        (void)close(root->fd);
+    ni_tree_free(root->tree);
+    ni_tree_free(root->record);
+    *root = (struct ni_root){.fd = -1};
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* door: formats the path, lets the recorder see it, asks the kind of root. */
+/* door: the calls. Each makes the path whole, lets the recorder see it, and asks the root. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,89 +7,12 @@
 
 #include "door.h"
 
-int ni_root_open(const char *path, struct ni_root *ret, unsigned *ret_line)
-{
-    struct ni_root root;
-    char *text = NULL;
-    size_t len;
-
-    *ret_line = 0;
-    if (strcmp(path, "/") == 0) {
-        *ret = (struct ni_root){.kind = NI_ROOT_LIVE, .fd = -1};
-        return 0;
-    }
-    int r = ni_sys_open(path, &root, &text, &len);
-    if (r == 0 && root.kind == NI_ROOT_TREE) {
-        root.tree = calloc(1, sizeof(*root.tree));
-        r = root.tree ? ni_tree_parse(root.tree, text, len, ret_line) : -ENOMEM;
-        free(text);
-        if (r < 0)
-            ni_root_close(&root);
-    }
-    if (r == 0)
-        *ret = root;
-    return r;
-}
-
-void ni_root_close(struct ni_root *root)
-{
-    if (root->fd >= 0)
-        (void)close(root->fd);
-    ni_tree_free(root->tree);
-    ni_tree_free(root->record);
-    *root = (struct ni_root){.fd = -1};
-}
-
 int ni_root_record(struct ni_root *root)
 {
     if (root->record)
         return -EBUSY;
     root->record = calloc(1, sizeof(*root->record));
     return root->record ? 0 : -ENOMEM;
-}
-
-/* ---- the kinds of root ---- */
-
-ssize_t ni_raw_read(const struct ni_dir *dir, const char *path, char *buf, size_t cap)
-{
-    const struct ni_tree *t = dir->root->tree;
-
-    return t ? ni_tree_read(t, path, buf, cap) : ni_sys_read(dir, path, buf, cap);
-}
-
-ssize_t ni_raw_readlink(const struct ni_dir *dir, const char *path, char *buf, size_t cap)
-{
-    const struct ni_tree *t = dir->root->tree;
-
-    return t ? ni_tree_readlink(t, path, buf, cap) : ni_sys_readlink(dir, path, buf, cap);
-}
-
-int ni_raw_exists(const struct ni_dir *dir, const char *path, bool *ret_dir)
-{
-    const struct ni_tree *t = dir->root->tree;
-
-    return t ? ni_tree_exists(t, path, ret_dir) : ni_sys_exists(dir, path, ret_dir);
-}
-
-int ni_raw_openable(const struct ni_dir *dir, const char *path)
-{
-    const struct ni_tree *t = dir->root->tree;
-
-    return t ? ni_tree_openable(t, path) : ni_sys_openable(dir, path);
-}
-
-int ni_raw_lines(const struct ni_dir *dir, const char *path, struct ni_liner *l)
-{
-    const struct ni_tree *t = dir->root->tree;
-
-    return t ? ni_tree_lines(t, path, l) : ni_sys_lines(dir, path, l);
-}
-
-int ni_raw_list(const struct ni_dir *dir, const char *path, ni_name_fn *name, void *ctx)
-{
-    const struct ni_tree *t = dir->root->tree;
-
-    return t ? ni_tree_list(t, path, name, ctx) : ni_sys_list(dir, path, name, ctx);
 }
 
 /* ---- paths ---- */
@@ -150,7 +73,7 @@ struct ni_dir ni_dir_open(const struct ni_dir *from, const char *fmt, ...)
 
     JOIN(from, &p, fmt);
     struct ni_dir dir = dir_at(from, &p);
-    dir.fd = p.err < 0 || from->root->tree ? -1 : ni_sys_open_dir(from, p.text);
+    dir.fd = p.err < 0 ? -1 : ni_raw_open_dir(from, p.text);
     dir.len = strlen(dir.path);
     return dir;
 }
@@ -223,7 +146,7 @@ bool ni_is_at(const struct ni_dir *dir, const char *name, const char *fmt, ...)
     struct path p;
 
     JOIN(dir, &p, fmt);
-    return p.err == 0 && dir->root->kind == NI_ROOT_LIVE && ni_sys_is_at(p.text, name);
+    return p.err == 0 && dir->root->kind == NI_ROOT_LIVE && ni_raw_is_at(p.text, name);
 }
 
 int ni_openable(const struct ni_dir *dir, const char *fmt, ...)

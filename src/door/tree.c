@@ -29,7 +29,7 @@ int ni_tree_add(struct ni_tree *t, const struct ni_entry *e)
 {
     size_t n = strlen(e->path) + 1, all = n + e->len + 1;
 
-    if (t->n > MAX_ENTRIES || all > MAX_TEXT - t->text)
+    if (t->n > MAX_ENTRIES || t->text + all > MAX_TEXT)
         return -EFBIG;
     if (t->n == t->room) {
         size_t room = t->room ? 2 * t->room : 1024;
@@ -118,8 +118,12 @@ static int put(struct ni_tree *t, const struct ni_entry *e)
     const struct ni_entry *dir = find(t, e->path, n);
     char buf[NI_TREE_PATH];
 
-    if (dir) /* given twice: which of the two counts? */
-        return dir->kind == NI_ENTRY_DIR && e->kind == NI_ENTRY_DIR ? 0 : -EINVAL;
+    if (dir) {                     /* given twice: which of the two counts? */
+        t->text += sizeof(*e) + n; /* a range of directories may be given again and again */
+        if (dir->kind != NI_ENTRY_DIR || e->kind != NI_ENTRY_DIR)
+            return -EINVAL;
+        return t->text > MAX_TEXT ? -EFBIG : 0;
+    }
     while (!dir) { /* the root is there */
         while (n > 0 && e->path[--n] != '/')
             ;
@@ -210,64 +214,58 @@ static int step(void *ctx, const char *path, bool last, char target[NI_TREE_PATH
 }
 
 int ni_tree_find(const struct ni_tree *t, const char *path, bool follow,
-                 char ret_path[NI_TREE_PATH], const struct ni_entry **ret)
+                 const struct ni_entry **ret)
 {
     struct ni_tree *ctx = (struct ni_tree *)(uintptr_t)t; /* step only reads */
-    int r = ni_walk(path, follow, ret_path, step, ctx);
+    char at[NI_TREE_PATH];
+    int r = ni_walk(path, follow, at, step, ctx);
 
     if (r < 0)
         return r;
-    *ret = find(t, ret_path, strlen(ret_path));
+    *ret = find(t, at, strlen(at));
     return *ret ? 0 : -ENOENT;
 }
 
 /* ---- the door's calls ---- */
 
 /* What opening the path gives: 0, or the error that was recorded. */
-static int open_entry(const struct ni_tree *t, const char *path, const struct ni_entry **ret)
+static int open_entry(const struct ni_tree *t, const char *path, bool follow,
+                      const struct ni_entry **ret)
 {
-    char at[NI_TREE_PATH];
-    int r = ni_tree_find(t, path, true, at, ret);
+    int r = ni_tree_find(t, path, follow, ret);
 
     return r == 0 && (*ret)->kind == NI_ENTRY_ERR ? -(*ret)->err : r;
 }
 
-static ssize_t copy_out(const struct ni_entry *e, char *buf, size_t cap)
+/* wrong: the error where it is of another kind. */
+static ssize_t copy_out(const struct ni_tree *t, const char *path, enum ni_entry_kind kind,
+                        int wrong, char *buf, size_t cap)
 {
-    if (e->len >= cap)
-        return -EOVERFLOW;
+    const struct ni_entry *e;
+    int r = open_entry(t, path, kind != NI_ENTRY_LINK, &e);
+
+    if (r < 0)
+        return r;
+    if (e->kind != kind || e->len >= cap)
+        return e->kind != kind ? wrong : -EOVERFLOW;
     memcpy(buf, e->value, e->len);
     return (ssize_t)e->len;
 }
 
 ssize_t ni_tree_read(const struct ni_tree *t, const char *path, char *buf, size_t cap)
 {
-    const struct ni_entry *e;
-    int r = open_entry(t, path, &e);
-
-    if (r < 0)
-        return r;
-    return e->kind == NI_ENTRY_FILE ? copy_out(e, buf, cap) : -EISDIR;
+    return copy_out(t, path, NI_ENTRY_FILE, -EISDIR, buf, cap);
 }
 
 ssize_t ni_tree_readlink(const struct ni_tree *t, const char *path, char *buf, size_t cap)
 {
-    const struct ni_entry *e;
-    char at[NI_TREE_PATH];
-    int r = ni_tree_find(t, path, false, at, &e);
-
-    if (r < 0)
-        return r;
-    if (e->kind == NI_ENTRY_ERR)
-        return -e->err;
-    return e->kind == NI_ENTRY_LINK ? copy_out(e, buf, cap) : -EINVAL;
+    return copy_out(t, path, NI_ENTRY_LINK, -EINVAL, buf, cap);
 }
 
 int ni_tree_exists(const struct ni_tree *t, const char *path, bool *ret_dir)
 {
     const struct ni_entry *e;
-    char at[NI_TREE_PATH];
-    int r = ni_tree_find(t, path, true, at, &e);
+    int r = ni_tree_find(t, path, true, &e);
 
     if (r < 0)
         return r;
@@ -280,20 +278,18 @@ int ni_tree_openable(const struct ni_tree *t, const char *path)
 {
     const struct ni_entry *e;
 
-    return open_entry(t, path, &e);
+    return open_entry(t, path, true, &e);
 }
 
 int ni_tree_lines(const struct ni_tree *t, const char *path, struct ni_liner *l)
 {
     const struct ni_entry *e;
-    int r = open_entry(t, path, &e);
+    int r = open_entry(t, path, true, &e);
 
-    if (r < 0)
+    if (r == 0 && e->kind != NI_ENTRY_FILE)
+        r = -EISDIR;
+    if (r < 0 || e->len == 0)
         return r;
-    if (e->kind != NI_ENTRY_FILE)
-        return -EISDIR;
-    if (e->len == 0)
-        return 0;
     r = ni_liner_feed(l, e->value, e->len);
     return r < 0 ? r : ni_liner_feed(l, "\n", 1); /* the form leaves the last newline off */
 }
@@ -301,14 +297,13 @@ int ni_tree_lines(const struct ni_tree *t, const char *path, struct ni_liner *l)
 int ni_tree_list(const struct ni_tree *t, const char *path, ni_name_fn *name, void *ctx)
 {
     const struct ni_entry *e;
-    char dir[NI_TREE_PATH];
-    int r = ni_tree_find(t, path, true, dir, &e);
+    int r = open_entry(t, path, true, &e);
 
     if (r == 0 && e->kind != NI_ENTRY_DIR)
-        r = e->kind == NI_ENTRY_ERR ? -e->err : -ENOTDIR;
+        r = -ENOTDIR;
     if (r < 0)
         return r;
-    size_t n = strlen(dir) + (*dir ? 1 : 0);
+    size_t n = *e->path ? strlen(e->path) + 1 : 0;
     for (uint32_t i = e->first; i; i = t->at[i].next)
         name(ctx, t->at[i].path + n);
     return 0;

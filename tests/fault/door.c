@@ -142,7 +142,6 @@ static struct answer answer_to(const struct ni_tree *t, enum call call, const ch
     enum { AHEAD = 16 };
     struct answer a = {0};
     const struct ni_entry *e = NULL;
-    char at[NI_TREE_PATH];
 
     for (unsigned i = next; !noting && i < n_passed && i < next + AHEAD; i++) {
         if (passed[i].call == call && strcmp(passed[i].path, path + 1) == 0) {
@@ -150,7 +149,7 @@ static struct answer answer_to(const struct ni_tree *t, enum call call, const ch
             return answers[i];
         }
     }
-    a.err = ni_tree_find(t, path, call != CALL_LINK, at, &e);
+    a.err = ni_tree_find(t, path, call != CALL_LINK, &e);
     enum ni_entry_kind kind = e ? (enum ni_entry_kind)e->kind : NI_ENTRY_DIR;
     if (a.err == 0 && kind == NI_ENTRY_ERR)
         a.err = -e->err;
@@ -215,9 +214,8 @@ int __wrap_ni_tree_openable(const struct ni_tree *t, const char *path)
 static struct ni_span text_of(const struct ni_tree *t, const char *path)
 {
     const struct ni_entry *e = NULL;
-    char at[NI_TREE_PATH];
 
-    if (ni_tree_find(t, path, true, at, &e) < 0 || !e || e->kind != NI_ENTRY_FILE)
+    if (ni_tree_find(t, path, true, &e) < 0 || !e || e->kind != NI_ENTRY_FILE)
         return (struct ni_span){"", 0};
     return (struct ni_span){e->value, e->len};
 }

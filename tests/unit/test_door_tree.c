@@ -352,6 +352,12 @@ static void test_too_big(void **state)
     assert_int_equal(open_text(&root, buf, &line), -EFBIG);
     assert_int_equal(line, 32);
 
+    /* what is there already takes time, if no room */
+    text = ni_text_on(buf, sizeof(buf));
+    while (!text.cut)
+        ni_put(&text, "d {0..65535}\n");
+    assert_int_equal(open_text(&root, buf, &line), -EFBIG);
+
     int fd = memfd_create("tree", MFD_CLOEXEC);
     assert_int_equal(ftruncate(fd, NI_TREE_FILE + 1), 0);
     assert_int_equal(open_fd(&root, fd, &line), -EFBIG);

@@ -31,10 +31,10 @@ struct ni_root slots_open(const char *path)
 void slots_fill(struct ni_root *root, const char *path, const char *s, size_t n)
 {
     const struct ni_entry *e = NULL;
-    char whole[NI_PATH], at[NI_TREE_PATH];
+    char whole[NI_PATH];
 
     FUZZ_CHECK(ni_format(whole, sizeof(whole), "/%s", path) &&
-                   ni_tree_find(root->tree, whole, false, at, &e) == 0,
+                   ni_tree_find(root->tree, whole, false, &e) == 0,
                "no %s", path);
     FUZZ_CHECK(e && e->kind != NI_ENTRY_DIR, "%s is a directory", path);
     if (n_filled == SLOTS)
