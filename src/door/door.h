@@ -25,6 +25,7 @@ struct ni_entry {
     uint32_t number;            /* of a record: the later one counts */
     uint8_t kind;
     uint8_t sure; /* of a record: record.c */
+    bool dropped; /* likewise: is not to be written */
     int err;      /* of ERR */
 };
 

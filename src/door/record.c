@@ -197,6 +197,12 @@ static int path_cmp(const char *a, const char *b)
     return ni_natural_cmp(a, b);
 }
 
+static void sort(struct ni_tree *t, int (*cmp)(const void *, const void *))
+{
+    if (t->n > 0)
+        qsort(t->at, t->n, sizeof(*t->at), cmp);
+}
+
 /* Of one path the surest first, then the latest. */
 static int by_path(const void *a, const void *b)
 {
@@ -209,24 +215,23 @@ static int by_path(const void *a, const void *b)
 
 /* Of each path the surest entry, the later one of two. That a thing is not there says nothing, unless
    it was listed. A directory with something in it needs no entry, and what became none while
-   something in it was recorded stays one. How many are left in ret[]. */
-static size_t settle(struct ni_tree *t, const struct ni_entry *ret[])
+   something in it was recorded stays one. Marks the others. */
+static void settle(struct ni_tree *t)
 {
-    size_t met = 0, n = 0, same;
+    struct ni_entry *before = NULL;
+    size_t same;
 
-    if (t->n > 0)
-        qsort(t->at, t->n, sizeof(*t->at), by_path);
     for (size_t i = 0; i < t->n; i += same) {
-        const struct ni_entry *e = &t->at[i];
-        for (same = 1; i + same < t->n && strcmp(e[same].path, e->path) == 0;)
-            same++;
-        if (e->kind != NI_ENTRY_ERR || e->err != ENOENT || e[same - 1].sure == LISTED)
-            ret[met++] = e;
+        struct ni_entry *e = &t->at[i];
+        for (same = 1; i + same < t->n && strcmp(e[same].path, e->path) == 0; same++)
+            e[same].dropped = true;
+        e->dropped = e->kind == NI_ENTRY_ERR && e->err == ENOENT && e[same - 1].sure != LISTED;
+        if (e->dropped)
+            continue;
+        if (before && ni_is_below(e->path, before->path))
+            before->dropped = true;
+        before = e;
     }
-    for (size_t i = 0; i < met; i++)
-        if (i + 1 == met || !ni_is_below(ret[i + 1]->path, ret[i]->path))
-            ret[n++] = ret[i];
-    return n;
 }
 
 /* ---- the form ---- */
@@ -316,16 +321,19 @@ static bool is_beside(const struct ni_entry *a, const struct ni_entry *b)
     return dir_len(b->path) == n && memcmp(b->path, a->path, n) == 0;
 }
 
-/* By directory, then by name: what lies deeper comes behind all that is in the directory. */
+/* By directory, then by name: what lies deeper comes behind all that is in the directory. What was
+   dropped comes last. */
 static int by_directory(const void *a, const void *b)
 {
-    const struct ni_entry *const *x = a, *const *y = b;
+    const struct ni_entry *x = a, *y = b;
     char p[NI_TREE_PATH], q[NI_TREE_PATH];
 
-    (void)ni_copyn(p, sizeof(p), (*x)->path, dir_len((*x)->path));
-    (void)ni_copyn(q, sizeof(q), (*y)->path, dir_len((*y)->path));
+    if (x->dropped != y->dropped)
+        return x->dropped ? 1 : -1;
+    (void)ni_copyn(p, sizeof(p), x->path, dir_len(x->path));
+    (void)ni_copyn(q, sizeof(q), y->path, dir_len(y->path));
     int c = path_cmp(p, q);
-    return c ? c : path_cmp((*x)->path, (*y)->path);
+    return c ? c : path_cmp(x->path, y->path);
 }
 
 /* A number that a range can stand for. */
@@ -338,14 +346,14 @@ static bool number_of(const struct ni_entry *e, uint64_t *ret)
 
 /* The last entry of the range that begins with the first of n: neighbours that differ in their number
    alone. */
-static size_t range_end(const struct ni_entry *const e[], size_t n)
+static size_t range_end(const struct ni_entry *e, size_t n)
 {
     enum { MAX_RUN = 65536 }; /* what the parser takes */
     uint64_t from, to;
     size_t i = 0;
 
     for (; i + 1 < n && i + 1 < MAX_RUN; i++) {
-        const struct ni_entry *a = e[i], *b = e[i + 1];
+        const struct ni_entry *a = &e[i], *b = &e[i + 1];
         if (a->kind != b->kind || a->err != b->err || a->len != b->len ||
             memcmp(a->value, b->value, a->len) != 0 || !number_of(a, &from) || !number_of(b, &to) ||
             to != from + 1)
@@ -384,40 +392,40 @@ static void put_line(struct out *o, const struct ni_entry *e, const struct ni_en
 
 /* The n entries of one directory. Empty directories come first: each `d` moves what "./" stands
    for. */
-static void put_section(struct out *o, const struct ni_entry *const e[], size_t n)
+static void put_section(struct out *o, const struct ni_entry *e, size_t n)
 {
     unsigned lines = 0;
     size_t last;
 
     for (size_t i = 0; i < n; i = last + 1) {
         last = i + range_end(e + i, n - i);
-        lines += e[i]->kind != NI_ENTRY_DIR;
-        if (e[i]->kind == NI_ENTRY_DIR)
-            put_line(o, e[i], e[last], true);
+        lines += e[i].kind != NI_ENTRY_DIR;
+        if (e[i].kind == NI_ENTRY_DIR)
+            put_line(o, &e[i], &e[last], true);
     }
-    bool whole = dir_len(e[0]->path) == 0 || lines == 1;
+    bool whole = dir_len(e->path) == 0 || lines == 1;
     if (lines > 0 && !whole) {
         ni_bytes_put(&o->text, "d ", 2);
-        put_text(o, "", (struct ni_span){e[0]->path, dir_len(e[0]->path)});
+        put_text(o, "", (struct ni_span){e->path, dir_len(e->path)});
         ni_bytes_put(&o->text, "\n", 1);
     }
     for (size_t i = 0; i < n; i = last + 1) {
         last = i + range_end(e + i, n - i);
-        if (e[i]->kind != NI_ENTRY_DIR)
-            put_line(o, e[i], e[last], whole);
+        if (e[i].kind != NI_ENTRY_DIR)
+            put_line(o, &e[i], &e[last], whole);
     }
 }
 
-static void put_all(struct out *o, const struct ni_entry *e[], size_t n)
+static void put_all(struct out *o, struct ni_tree *t)
 {
+    const struct ni_entry *e = t->at;
     size_t same;
 
-    if (n > 0)
-        qsort(e, n, sizeof(*e), by_directory);
-    for (size_t i = 0; i < n; i += same) {
-        for (same = 1; i + same < n && is_beside(e[i], e[i + same]);)
+    sort(t, by_directory);
+    for (size_t i = 0; i < t->n && !e[i].dropped; i += same) {
+        for (same = 1; i + same < t->n && !e[i + same].dropped && is_beside(&e[i], &e[i + same]);)
             same++;
-        put_section(o, e + i, same);
+        put_section(o, &e[i], same);
     }
 }
 
@@ -442,17 +450,15 @@ int ni_record_text(const struct ni_root *root, const char *header, bool mask, ch
     *ret_len = 0;
     if (!t || t->failed)
         return t ? t->failed : -EINVAL;
-    const struct ni_entry **e = malloc((t->n + 1) * sizeof(*e));
-    size_t n = e ? settle(t, e) : 0;
-    o.mask = mask && e ? ni_mask_new(t) : NULL;
-    int r = !e || (mask && !o.mask) ? -ENOMEM : 0;
-    if (r == 0) {
-        put_header(&o, header);
-        put_all(&o, e, n);
-        r = o.text.lost || o.scratch.lost ? -ENOMEM : o.mask ? ni_mask_error(o.mask) : 0;
-    }
+    sort(t, by_path);
+    settle(t);
+    o.mask = mask ? ni_mask_new(t) : NULL;
+    put_header(&o, header);
+    put_all(&o, t);
+    int r = (mask && !o.mask) || o.text.lost || o.scratch.lost ? -ENOMEM : 0;
+    if (r == 0 && o.mask)
+        r = ni_mask_error(o.mask);
     ni_mask_free(o.mask);
-    free(e);
     free(o.scratch.p);
     if (r < 0) {
         free(o.text.p);
