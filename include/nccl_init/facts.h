@@ -20,7 +20,6 @@ struct ni_ask {
     const char *sockets; /* --sockets list of interfaces to look at, or NULL */
     bool nvshmem;        /* nvshmem.conf files */
     bool gpus;           /* the GPUs even where no HCA was given */
-    bool gdr;            /* all ways of GPUDirect RDMA; else one is enough */
     bool all;    /* for people: all that a rule may want, and the HCAs that are not the pod's */
     bool health; /* also what only doctor looks at */
     bool off;    /* mode=off: nothing */

@@ -23,7 +23,8 @@ enum ni_want {
     NI_WANT_UNMERGED = 32,   /* what NCCL takes for each HCA with NCCL_IB_MERGE_VFS=0 */
     NI_WANT_PFS = 64,        /* of VFs */
     NI_WANT_RATES = 128,     /* of ports */
-    NI_WANT_NUMA = 256       /* nodes of GPUs and HCAs */
+    NI_WANT_NUMA = 256,      /* nodes of GPUs and HCAs */
+    NI_WANT_ALL_GDR = 512    /* all ways of GPUDirect RDMA; else one is enough */
 };
 
 /* Counts, what there is one of, and the beginnings of pools lie close together: a page that is not

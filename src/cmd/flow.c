@@ -129,7 +129,6 @@ void ni_flow_decide(struct ni_context *ctx)
         .sockets = pod ? NULL : policy->sockets,
         .nvshmem = (policy->targets & NI_FOR_NVSHMEM) != 0,
         .gpus = (policy->require & (NI_REQUIRE_GPUS | NI_REQUIRE_GDR)) != 0,
-        .gdr = all || (policy->require & NI_REQUIRE_GDR) != 0,
         .all = all,
         .health = (gathers & NI_GATHER_HEALTH) != 0 || ctx->options.selftest != NI_SELFTEST_OFF,
         .off = policy->mode == NI_MODE_OFF && (gathers & NI_GATHER_OFF) == 0,

@@ -180,6 +180,10 @@ static void gdr(const struct ni_facts *facts, struct ni_plan *plan, struct ni_fi
     find_nearest(facts, plan);
     if (plan->n_chosen == 0)
         return;
+    /* without DMA-BUF older peer memory modules count */
+    if (inv->gdr.peermem != NI_KNOWN &&
+        (!ni_has_dmabuf(inv) || ni_user_value(facts, "NCCL_DMABUF_ENABLE")))
+        plan->wants |= NI_WANT_ALL_GDR;
     if (policy->gdr == NI_GDR_OFF) {
         value = "LOC";
         why = "--gdr=off: never";

@@ -245,8 +245,10 @@ static void require(const struct ni_facts *facts, struct ni_plan *plan, struct n
     struct ni_text why = ni_text_on(buf, sizeof(buf));
     if (p->require & NI_REQUIRE_RAILS)
         plan->wants |= NI_WANT_PFS;
-    if (p->require & NI_REQUIRE_GDR)
+    if (p->require & NI_REQUIRE_GDR) {
+        plan->wants |= NI_WANT_ALL_GDR;
         ni_want_numa(facts, plan);
+    }
     if (p->mode == NI_MODE_RDMA && !has_rdma(facts, plan, f, &why))
         refuse(plan, f, NI_F_REQUIRE_RDMA, "--mode", "rdma", buf);
     for (unsigned i = 0; i < NI_COUNT(demands); i++) {

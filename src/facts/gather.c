@@ -175,6 +175,8 @@ static void probe_wanted(struct ni_probe *p, unsigned wants)
         ni_probe_pfs(p);
     if (wants & NI_WANT_RATES)
         ni_probe_rates(p);
+    if (wants & NI_WANT_ALL_GDR)
+        ni_probe_all_gdr(p);
     if (wants & NI_WANT_NUMA)
         ni_probe_numa(p);
 }

@@ -252,7 +252,18 @@ bool ni_has_amd(struct ni_probe *p)
     return p->inv->n_gpu > 0 && p->inv->gpu[0].amd;
 }
 
-/* One way to GPUDirect RDMA is enough for the rule; people see all. */
+/* What DMA-BUF needs. */
+static void probe_dmabuf(struct ni_probe *p)
+{
+    static const char path[] = "proc/driver/nvidia/version";
+    struct ni_gdr *gdr = &p->inv->gdr;
+    gdr->open_driver = NI_ABSENT;
+    int err = ni_lines(p->root, open_driver_line, &gdr->open_driver, path);
+    if (err < 0)
+        gdr->open_driver = ni_known_of(ni_note_unreadable(p, path, err));
+    ni_probe_kernel(p);
+}
+
 void ni_probe_gpus(struct ni_probe *p)
 {
     struct ni_gdr *gdr = &p->inv->gdr;
@@ -265,16 +276,19 @@ void ni_probe_gpus(struct ni_probe *p)
         return;
     }
     gdr->peermem = ni_is_there(p, "sys/module/nvidia_peermem/version");
-    if (gdr->peermem == NI_KNOWN && !p->ask->gdr)
+    if (gdr->peermem != NI_KNOWN)
+        probe_dmabuf(p);
+}
+
+void ni_probe_all_gdr(struct ni_probe *p)
+{
+    struct ni_gdr *gdr = &p->inv->gdr;
+    if (p->inv->n_gpu == 0 || p->inv->gpu[0].amd)
         return;
-    gdr->open_driver = NI_ABSENT;
-    int err = ni_lines(p->root, open_driver_line, &gdr->open_driver, "proc/driver/nvidia/version");
-    if (err < 0)
-        gdr->open_driver = ni_known_of(ni_note_unreadable(p, "proc/driver/nvidia/version", err));
-    ni_probe_kernel(p);
-    bool dmabuf = ni_has_dmabuf(p->inv) && !ni_users(p, "NCCL_DMABUF_ENABLE");
+    if (gdr->open_driver == NI_UNSET)
+        probe_dmabuf(p);
     if (gdr->peermem == NI_KNOWN)
         gdr->listed = probe_memory_peers(p, NI_ABSENT);
-    else if (!dmabuf || p->ask->all)
+    else
         gdr->peermem = probe_memory_peers(p, gdr->peermem);
 }

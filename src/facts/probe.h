@@ -116,9 +116,10 @@ bool ni_is_local(const struct ni_inventory *inv, const uint8_t ip[NI_GID_BYTES])
 
 /* gpu.c: the pod's GPUs; false: AMD's are asked for, and it has none. */
 bool ni_has_amd(struct ni_probe *p);
-void ni_probe_gpus(struct ni_probe *p);   /* and what GPUDirect RDMA needs */
-void ni_probe_self(struct ni_probe *p);   /* self.c */
-void ni_probe_kernel(struct ni_probe *p); /* its version */
+void ni_probe_gpus(struct ni_probe *p);    /* and one way of GPUDirect RDMA, if there is one */
+void ni_probe_all_gdr(struct ni_probe *p); /* all ways */
+void ni_probe_self(struct ni_probe *p);    /* self.c */
+void ni_probe_kernel(struct ni_probe *p);  /* its version */
 /* What only doctor asks for; after all the others. */
 void ni_health_rdma(struct ni_probe *p);
 void ni_health_pci(struct ni_probe *p);

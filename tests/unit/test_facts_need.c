@@ -151,7 +151,7 @@ static void test_old_peermem(void **state)
     }
     for (int all = 0; all <= 1; all++) { /* one way is enough to run */
         begin("PCIDEVICE_A=0000:03:00.2");
-        pod.ask.gdr = all;
+        pod.wants = all ? NI_WANT_ALL_GDR : 0;
         near_gpu();
         line("%s", open_driver);
         line("f sys/module/nvidia_peermem/version 580.1");
