@@ -10,14 +10,6 @@
 #include "selftest.h"
 #include "words.h"
 
-static void flag_json(struct ni_json *j, const char *key, bool known, bool v)
-{
-    if (known)
-        ni_json_bool(j, key, v);
-    else
-        ni_json_null(j, key);
-}
-
 /* ---- checks ---- */
 
 static void checks_json(struct ni_json *j, const struct ni_diagnosis *d)
@@ -62,7 +54,7 @@ static void hca_json(struct ni_json *j, const struct ni_inventory *inv, const st
     ni_json_text_or_null(j, "type", h->type);
     ni_json_text_or_null(j, "firmware", h->fw);
     ni_json_text_or_null(j, "uverbs", h->uverbs.name);
-    flag_json(j, "opens", h->uverbs.known == NI_KNOWN, h->uverbs.err == 0);
+    ni_json_bool_or_null(j, "opens", h->uverbs.known == NI_KNOWN, h->uverbs.err == 0);
     ni_json_text(j, "netdev", own ? own->name : NULL);
     ni_json_num(j, "mtu", own ? own->mtu : (struct ni_num){0, NI_UNSET});
     iommu_json(j, &h->iommu);
@@ -149,10 +141,11 @@ static void process_json(struct ni_json *j, const struct ni_self *s)
     ni_json_text_or_null(j, "pid1", s->init);
     ni_json_num(j, "uid", s->uid);
     caps_json(j, s);
-    flag_json(j, "no_new_privs", s->no_new_privs.known == NI_KNOWN, s->no_new_privs.v != 0);
+    ni_json_bool_or_null(j, "no_new_privs", s->no_new_privs.known == NI_KNOWN,
+                         s->no_new_privs.v != 0);
     ni_json_num(j, "seccomp", s->seccomp);
-    flag_json(j, "user_namespace", s->user_namespace != NI_USERNS_UNKNOWN,
-              s->user_namespace == NI_USERNS_OWN);
+    ni_json_bool_or_null(j, "user_namespace", s->user_namespace != NI_USERNS_UNKNOWN,
+                         s->user_namespace == NI_USERNS_OWN);
     ni_json_yes_no(j, "nosuid", s->nosuid);
     ni_json_bytes(j, "memlock_soft", s->memlock_soft);
     ni_json_bytes(j, "memlock_hard", s->memlock_hard);

@@ -169,19 +169,11 @@ static void gid_json(struct ni_json *j, const char *key, const uint8_t gid[NI_GI
     ni_json_text(j, key, ni_ip_is_zero(gid) ? NULL : ni_ip_text(gid, ip));
 }
 
-static void int_json(struct ni_json *j, const char *key, bool known, int64_t v)
-{
-    ni_json_num(j, key, (struct ni_num){v, known ? NI_KNOWN : NI_UNSET});
-}
-
 static void device_json(struct ni_json *j, const struct ni_trial *trial)
 {
     const struct ni_trial_device *d = &trial->device;
-    if (d->dmabuf == NI_UNSET) {
-        ni_json_null(j, "device");
+    if (!ni_json_object_or_null(j, "device", d->dmabuf != NI_UNSET))
         return;
-    }
-    ni_json_object(j, "device");
     ni_json_text_or_null(j, "firmware", d->firmware);
     ni_json_int(j, "max_qp", d->max_qp);
     ni_json_int(j, "max_cq", d->max_cq);
@@ -190,7 +182,7 @@ static void device_json(struct ni_json *j, const struct ni_trial *trial)
         ni_json_text(j, "max_mr_size", "unlimited");
     else
         ni_json_int(j, "max_mr_size", (int64_t)d->max_mr_size);
-    int_json(j, "gids", trial->gid_err == 0, trial->n_gid);
+    ni_json_int_or_null(j, "gids", trial->gid_err == 0, trial->n_gid);
     ni_json_bool(j, "dmabuf", d->dmabuf == NI_KNOWN);
     ni_json_end(j);
 }
@@ -208,20 +200,17 @@ static void loop_json(struct ni_json *j, const struct ni_trials *all, const stru
 {
     int64_t write_mbps = mbps_of(all->bytes, t->write_us);
     int64_t read_mbps = mbps_of(all->bytes, t->read_us);
-    int_json(j, "gid_index", t->index >= 0, t->index);
+    ni_json_int_or_null(j, "gid_index", t->index >= 0, t->index);
     gid_json(j, "gid", t->seen);
     gid_json(j, "gid_sysfs", t->gid);
-    if (ni_ip_is_zero(t->seen))
-        ni_json_null(j, "roce_v2");
-    else
-        ni_json_bool(j, "roce_v2", t->seen_v2);
+    ni_json_bool_or_null(j, "roce_v2", !ni_ip_is_zero(t->seen), t->seen_v2);
     ni_json_bytes(j, "memlock", (struct ni_num){t->memlock, t->memlock < 0 ? NI_UNSET : NI_KNOWN});
-    int_json(j, "wc_status", t->wc_status != 0, t->wc_status);
-    int_json(j, "vendor_err", t->wc_status != 0, t->vendor_err);
-    int_json(j, "register_us", t->register_us > 0, t->register_us);
-    int_json(j, "write_mbps", write_mbps > 0, write_mbps);
-    int_json(j, "read_mbps", read_mbps > 0, read_mbps);
-    int_json(j, "latency_ns", t->latency_ns > 0, t->latency_ns);
+    ni_json_int_or_null(j, "wc_status", t->wc_status != 0, t->wc_status);
+    ni_json_int_or_null(j, "vendor_err", t->wc_status != 0, t->vendor_err);
+    ni_json_int_or_null(j, "register_us", t->register_us > 0, t->register_us);
+    ni_json_int_or_null(j, "write_mbps", write_mbps > 0, write_mbps);
+    ni_json_int_or_null(j, "read_mbps", read_mbps > 0, read_mbps);
+    ni_json_int_or_null(j, "latency_ns", t->latency_ns > 0, t->latency_ns);
 }
 
 static void trial_json(struct ni_json *j, const struct ni_trials *all, const struct ni_trial *t)
@@ -237,8 +226,8 @@ static void trial_json(struct ni_json *j, const struct ni_trials *all, const str
     if (err)
         ni_json_text(j, "errno", err);
     else
-        int_json(j, "errno", t->err != 0, t->err);
-    int_json(j, "signal", t->signal > 0, t->signal);
+        ni_json_int_or_null(j, "errno", t->err != 0, t->err);
+    ni_json_int_or_null(j, "signal", t->signal > 0, t->signal);
     device_json(j, t);
     if (!all->probe)
         loop_json(j, all, t);
