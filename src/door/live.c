@@ -288,7 +288,7 @@ static void each_name(const char *buf, size_t n, ni_name_fn *name, void *ctx)
 
 int ni_raw_list(const struct ni_dir *dir, const char *path, ni_name_fn *name, void *ctx)
 {
-    alignas(8) char buf[2 * NI_PAGE]; /* opendir would take it from the heap */
+    alignas(8) char buf[2 * NI_PAGE]; /* musl's readdir asks for 2 KiB at a time */
     long n;
 
     if (dir->root->tree)

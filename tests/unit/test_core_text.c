@@ -234,6 +234,7 @@ static void test_natural_order_of_pairs(void **state)
         {"uverbs2", "uverbs10"},
         {"a1b9", "a1b10"},
         {"mlx5_0", "mlx5_00"},
+        {"a7b", "a07a"},
         {"", "a"},
         {"Z", "a"},
         {"a9", "a10"},

@@ -366,19 +366,6 @@ static void test_too_big(void **state)
     ni_root_close(&root);
 }
 
-static void test_two_at_a_time(void **state)
-{
-    (void)state;
-    struct ni_root root = tree_of("f a 1\n"), second = tree_of("f a 2\n"), empty = tree_of("");
-
-    assert_string_equal(read_of(&root, "a"), "1");
-    assert_string_equal(read_of(&second, "a"), "2");
-    assert_string_equal(list_of(&empty, ""), "");
-    ni_root_close(&empty);
-    ni_root_close(&second);
-    ni_root_close(&root);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,7 +381,6 @@ int main(void)
         cmocka_unit_test(test_long),
         cmocka_unit_test(test_big),
         cmocka_unit_test(test_too_big),
-        cmocka_unit_test(test_two_at_a_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
