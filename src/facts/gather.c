@@ -201,6 +201,11 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
     if (ask->all) {
         ni_probe_visible(p);
         probe_wanted(p, ~(unsigned)(NI_WANT_UNMERGED | NI_WANT_ALL_NETDEVS));
+        /* Those of ports that are down are shown, and come last: no rule goes by them. */
+        for (unsigned i = 0; i < inv->n_hca; i++) {
+            if (ni_is_given(&inv->hca[i]) && inv->hca[i].netdev_known == NI_UNSET)
+                ni_probe_own_netdev(p, &inv->hca[i]);
+        }
     }
     if (ask->health) {
         inv->for_doctor = true;
