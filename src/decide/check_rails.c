@@ -156,7 +156,8 @@ void ni_check_mtu(struct ni_checkup *c)
     for (unsigned i = 0; i < c->plan->n_chosen; i++) {
         const int at = c->plan->chosen[i];
         const struct ni_netdev *d = netdev_of(c, at);
-        if (c->inv->port[at].link != NI_LINK_ROCE || !ni_saw(c, d && d->mtu.known == NI_KNOWN))
+        if (c->inv->port[at].link != NI_LINK_ROCE || !ni_saw(c, d && d->mtu.known == NI_KNOWN) ||
+            !d)
             continue;
         if (!small || d->mtu.v < small->mtu.v) {
             small = d;

@@ -41,7 +41,7 @@ static inline const struct ni_finding *finding(enum ni_finding_id id)
             return &node.findings.at[i];
     }
     fail_msg("no finding %s", ni_finding_kind(id)->id);
-    return NULL;
+    return node.findings.at;
 }
 
 static inline void assert_found(enum ni_finding_id id, const char *subject, const char *words)
