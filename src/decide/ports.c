@@ -284,4 +284,5 @@ static void hca_list(const struct ni_facts *facts, struct ni_plan *plan, struct 
                     plan->n_chosen == 1 ? "" : "s");
 }
 
-const struct ni_rule ni_rule_hca_list = {"hca.list", "ports kept", "NCCL_IB_HCA", hca_list, false};
+const struct ni_rule ni_rule_hca_list = {"hca.list", "chosen ports", "NCCL_IB_HCA", hca_list,
+                                         false};

@@ -158,6 +158,6 @@ static void ib_disable(const struct ni_facts *facts, struct ni_plan *plan, struc
 }
 
 const struct ni_rule ni_rule_ib_disable = {
-    "ib.disable", "ports kept",
+    "ib.disable", "chosen ports",
     "TCP where no port is left; NCCL_IB_DISABLE, or NCCL_IB_HCA where you hold that at 0",
     ib_disable, false};

@@ -150,6 +150,7 @@ static void test_gdr(void **state)
     static const char *const near[] = {"NCCL_NET_GDR_LEVEL=LOC", "NCCL_NET_GDR_LEVEL=PXB",
                                        "NCCL_NET_GDR_LEVEL=2", "NCCL_NET_GDR_LEVEL=nonsense"};
     static const char *const far[] = {"NCCL_NET_GDR_LEVEL=PHB", "NCCL_NET_GDR_LEVEL=3",
+                                      "NCCL_NET_GDR_LEVEL=03", "NCCL_NET_GDR_LEVEL=6",
                                       "NCCL_NET_GDR_LEVEL=SYS"};
     for (unsigned i = 0; i < NI_COUNT(near); i++) {
         node.n_env = 0;
