@@ -394,25 +394,24 @@ static void put_line(struct out *o, const struct ni_entry *e, const struct ni_en
    for. */
 static void put_section(struct out *o, const struct ni_entry *e, size_t n)
 {
-    unsigned lines = 0;
-    size_t last;
+    struct ni_span dir = {e->path, dir_len(e->path)};
+    unsigned lines = 0; /* of others */
+    bool whole = true;
 
-    for (size_t i = 0; i < n; i = last + 1) {
-        last = i + range_end(e + i, n - i);
-        lines += e[i].kind != NI_ENTRY_DIR;
-        if (e[i].kind == NI_ENTRY_DIR)
-            put_line(o, &e[i], &e[last], true);
-    }
-    bool whole = dir_len(e->path) == 0 || lines == 1;
-    if (lines > 0 && !whole) {
+    for (int dirs = 1; dirs >= 0; dirs--) {
+        for (size_t i = 0, last; i < n; i = last + 1) {
+            last = i + range_end(&e[i], n - i);
+            if ((e[i].kind == NI_ENTRY_DIR) == (dirs == 1))
+                put_line(o, &e[i], &e[last], whole);
+            else
+                lines++;
+        }
+        if (dirs == 0 || dir.n == 0 || lines < 2)
+            continue;
+        whole = false;
         ni_bytes_put(&o->text, "d ", 2);
-        put_text(o, "", (struct ni_span){e->path, dir_len(e->path)});
+        put_text(o, "", dir);
         ni_bytes_put(&o->text, "\n", 1);
-    }
-    for (size_t i = 0; i < n; i = last + 1) {
-        last = i + range_end(e + i, n - i);
-        if (e[i].kind != NI_ENTRY_DIR)
-            put_line(o, &e[i], &e[last], whole);
     }
 }
 

@@ -206,23 +206,17 @@ int ni_lines(const struct ni_dir *dir, ni_line_fn *line, void *ctx, const char *
 
 /* ---- listings ---- */
 
-struct listing {
-    struct ni_names *ret;
-    size_t used; /* of ret->text */
-};
-
 static void add_name(void *ctx, const char *name)
 {
-    struct listing *l = ctx;
-    struct ni_names *ret = l->ret;
+    struct ni_names *ret = ctx;
+    const char *last = ret->n > 0 ? ret->name[ret->n - 1] : NULL;
+    char *at = last ? ret->text + (last - ret->text) + strlen(last) + 1 : ret->text;
     size_t len = strlen(name) + 1;
 
-    if (ret->n == NI_MAX_NAMES || len > sizeof(ret->text) - l->used) {
+    if (ret->n == NI_MAX_NAMES || len > sizeof(ret->text) - (size_t)(at - ret->text))
         ret->cut = true;
-        return;
-    }
-    ret->name[ret->n++] = memcpy(ret->text + l->used, name, len);
-    l->used += len;
+    else
+        ret->name[ret->n++] = memcpy(at, name, len);
 }
 
 static int by_name(const void *a, const void *b)
@@ -234,7 +228,6 @@ static int by_name(const void *a, const void *b)
 
 int ni_list(const struct ni_dir *dir, struct ni_names *ret, const char *fmt, ...)
 {
-    struct listing listing = {.ret = ret};
     struct path p;
 
     JOIN(dir, &p, fmt);
@@ -242,7 +235,7 @@ int ni_list(const struct ni_dir *dir, struct ni_names *ret, const char *fmt, ...
     ret->cut = false;
     int r = pass(dir, &p, NI_ACCESS_LIST);
     if (r == 0)
-        r = ni_raw_list(dir, p.text, add_name, &listing);
+        r = ni_raw_list(dir, p.text, add_name, ret);
     if (r < 0) {
         ret->n = 0;
         ret->cut = false;

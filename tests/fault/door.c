@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inner side of the door, replaced by the linker (--wrap): each call of root.c for a tree comes
+/* The inner side of the door, replaced by the linker (--wrap): each call of live.c for a tree comes
    here, is counted, and one of them fails. The product has no hook for it. */
 #include <errno.h>
 #include <poll.h>
