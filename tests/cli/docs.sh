@@ -163,6 +163,27 @@ else
 	complain "$program is not there: build it, or set NCCL_INIT"
 fi
 
+# ---- the tour's stops exist, and are as long as it says --------------------------------------------
+
+# "FILE FUNCTION", from [FILE](../FILE): `FUNCTION`, `FUNCTION`.
+tr '\n' ' ' <docs/tour.md | sed 's/  */ /g; s/\[src\//\n[src\//g' >"$tmp/tour"
+# shellcheck disable=SC2016 # the backquotes are Markdown's
+sed -n 's/^\[\(src[^]]*\)\][^:]*: \(`[^.]*`\)\..*/\1 \2/p' "$tmp/tour" |
+	awk '{ gsub(/[`,]/, ""); for (i = 2; i <= NF; i++) print $1, $i }' >"$tmp/stops"
+[ -s "$tmp/stops" ] || complain "docs/tour.md: no stop found"
+: >"$tmp/stops-lines"
+while read -r file name; do
+	# a function or a table, from the line that begins with it to the next that begins with a brace
+	n=$(awk -v name="$name" '
+		!from && /^[a-z}]/ && !/\);$/ && $0 ~ ("(^|[ *])" name "[[(]") { from = FNR }
+		from && /^}/ && FNR > from { print FNR - from + 1; exit }' "$file")
+	[ -n "$n" ] || complain "docs/tour.md: $file has no $name"
+	echo "${n:-0}" >>"$tmp/stops-lines"
+done <"$tmp/stops"
+told=$(sed -n 's/.* have at most \([0-9,]*\) lines together.*/\1/p' "$tmp/tour" | tr -d ,)
+lines=$(awk '{ n += $1 } END { print n + 0 }' "$tmp/stops-lines")
+[ "$lines" -le "${told:-0}" ] || complain "docs/tour.md: its stops have $lines lines"
+
 # ---- the lab's scenarios are those of its document -----------------------------------------------
 
 find tests/vm/scenarios -name '*.sh' -exec basename {} .sh \; | sort >"$tmp/tests-vm"
@@ -197,7 +218,7 @@ fi
 # ---- links lead somewhere ------------------------------------------------------------------------
 
 set +f
-for file in README.md docs/*.md; do
+for file in README.md CONTRIBUTING.md docs/*.md; do
 	sed -n 's/\](/\n](/gp' "$file" | sed -n 's/^](\([^)]*\)).*/\1/p' >"$tmp/links"
 	while IFS= read -r link; do
 		case $link in
@@ -210,7 +231,7 @@ set -f
 
 # ---- lines are not too long to read side by side with something else ------------------------------
 
-find README.md docs -type f -exec awk '
+find README.md CONTRIBUTING.md docs -type f -exec awk '
 	length($0) > 120 { print "docs: " FILENAME ":" FNR ": " length($0) " characters" }' {} + >"$tmp/long"
 cat "$tmp/long"
 [ ! -s "$tmp/long" ] || bad=1
