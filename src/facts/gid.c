@@ -77,12 +77,14 @@ static enum entry read_gid(struct ni_probe *p, const struct ni_dir *port, unsign
 static enum ni_own owner_of(struct ni_probe *p, const struct ni_hca *h, const char *ndev)
 {
     char dir[NI_PATH];
-    if (ni_is_told(p->inv->claim[h->claim].source) || !ndev[0] || h->pci.none)
+    if (ni_is_told(p->inv->claim[h->claim].source) || h->pci.none)
         return NI_OWN_OURS;
+    if (!ndev[0])
+        return NI_OWN_FOREIGN; /* not taken while it cannot be told */
     (void)ni_format(dir, sizeof(dir), "sys/class/net/%s/device/infiniband", ndev);
     int err = ni_list(p->root, &p->inner, "%s", dir);
     if (err < 0 && ni_known_of(ni_note_unreadable(p, dir, err)) != NI_ABSENT)
-        return NI_OWN_FOREIGN; /* not taken while it cannot be told */
+        return NI_OWN_FOREIGN;
     for (unsigned i = 0; i < p->inner.n; i++) {
         if (strcmp(p->inner.name[i], h->name) == 0)
             return NI_OWN_OURS;

@@ -133,7 +133,23 @@ static enum verdict judge_list(const struct at *a, const char *list, const char 
 
 /* ---- distances ---- */
 
-/* The level that lets each of the GPUs seen reach its nearest of the chosen HCAs. */
+static bool seems_to_open(const struct at *a, unsigned i)
+{
+    const struct ni_inventory *seen = &a->ctx->inventory;
+    const struct ni_uverbs *node = &seen->hca[seen->port[a->ctx->plan.chosen[i]].hca].uverbs;
+
+    return node->known != NI_ABSENT && (node->known != NI_KNOWN || node->err == 0);
+}
+
+static bool any_opens(const struct at *a)
+{
+    for (unsigned i = 0; i < a->ctx->plan.n_chosen; i++)
+        if (seems_to_open(a, i))
+            return true;
+    return false;
+}
+
+/* The level that lets each of the GPUs seen reach its nearest of the chosen HCAs that opens. */
 static enum ni_distance true_level(const struct at *a)
 {
     const struct ni_inventory *seen = &a->ctx->inventory, *all = &a->truth->inv;
@@ -148,6 +164,8 @@ static enum ni_distance true_level(const struct at *a)
                 return NI_DIST_SYS; /* a flattened tree */
             for (unsigned i = 0; i < a->ctx->plan.n_chosen; i++) {
                 int port = chosen_port(a, i);
+                if (any_opens(a) && !seems_to_open(a, i))
+                    continue; /* NCCL goes without it */
                 enum ni_distance d =
                     port < 0 ? NI_DIST_UNKNOWN
                              : (enum ni_distance)a->truth->plan.distance[g][all->port[port].hca];
@@ -257,7 +275,8 @@ static bool merging_loses(const struct at *a)
         const struct ni_nccl_place *p =
             port < 0 ? NULL : &a->truth->inv.hca[a->truth->inv.port[port].hca].place;
         if (p && (p->merged == NI_AT_OTHER || p->merged == NI_AT_NOTHING) &&
-            (p->unmerged == NI_AT_ITSELF || p->unmerged == NI_AT_NIC))
+            (p->unmerged == NI_AT_ITSELF || p->unmerged == NI_AT_NIC ||
+             p->unmerged == NI_AT_UNREAD)) /* of an HCA that is not chosen in truth, nobody asks */
             return true;
     }
     ni_put(a->why, "NCCL finds all where they are");
