@@ -75,7 +75,8 @@ void ni_probe_pfs(struct ni_probe *p);
 void ni_probe_rates(struct ni_probe *p);
 /* Adds the HCA `name` with its ports, or finds it. Index, or -1 when there is no room. `claim`: by
    which it was given, -1; sole: its function has no other. */
-int ni_add_hca(struct ni_probe *p, const char *name, int claim, bool sole);
+int ni_add_hca(struct ni_probe *p, const char *name, int claim, const struct ni_dir *function,
+               bool sole);
 /* The directory of one HCA below the root. */
 const char *ni_hca_dir(const struct ni_inventory *inv, const struct ni_hca *hca, char buf[NI_PATH]);
 /* The directory of a port of inv->hca[hca]. */

@@ -205,12 +205,14 @@ static bool is_node_of(struct ni_probe *p, const char *node, const struct ni_hca
     return strcmp(ibdev, h->name) == 0;
 }
 
-/* Below the function where there is one: the class lists the whole host. sole: the function has no
-   other HCA, so that one node there is this one's. */
-static void probe_node(struct ni_probe *p, struct ni_hca *h, bool sole)
+/* Below the function where it is known (else NULL): the class lists the whole host. sole: the
+   function has no other HCA, so that one node there is this one's. */
+static void probe_node(struct ni_probe *p, struct ni_hca *h, const struct ni_dir *function,
+                       bool sole)
 {
     static const char dev[] = "/dev/infiniband/";
-    char path[NI_PATH], dir[NI_PATH];
+    char path[NI_PATH + 32], dir[NI_PATH];
+    struct ni_dir own;
     const struct ni_claim *c = &p->inv->claim[h->claim];
     if (!p->nodes)
         return;
@@ -219,9 +221,12 @@ static void probe_node(struct ni_probe *p, struct ni_hca *h, bool sole)
         ni_copy(h->uverbs.name, sizeof(h->uverbs.name), c->from + strlen(dev));
         return;
     }
-    (void)ni_format(path, sizeof(path), "%s/infiniband_verbs",
-                    ni_function_dir(h, dir) ? dir : "sys/class");
-    int err = ni_list(p->root, &p->inner, "%s", path);
+    if (!function) {
+        own = ni_dir_at(p->root, "%s", ni_function_dir(h, dir) ? dir : "sys/class");
+        function = &own;
+    }
+    (void)ni_format(path, sizeof(path), "%s/infiniband_verbs", function->path);
+    int err = ni_list(function, &p->inner, "infiniband_verbs");
     h->uverbs.known = err < 0 ? ni_known_of(ni_note_unreadable(p, path, err)) : NI_ABSENT;
     for (unsigned i = 0; err == 0 && i < p->inner.n; i++) {
         const char *node = p->inner.name[i];
@@ -236,7 +241,8 @@ static void probe_node(struct ni_probe *p, struct ni_hca *h, bool sole)
 
 /* ---- HCAs ---- */
 
-int ni_add_hca(struct ni_probe *p, const char *name, int claim, bool sole)
+int ni_add_hca(struct ni_probe *p, const char *name, int claim, const struct ni_dir *function,
+               bool sole)
 {
     struct ni_inventory *inv = p->inv;
     char path[NI_PATH];
@@ -263,10 +269,12 @@ int ni_add_hca(struct ni_probe *p, const char *name, int claim, bool sole)
     }
     place(p, h);
     if (claim >= 0)
-        probe_node(p, h, sole);
-    struct ni_dir dir = ni_dir_open(p->root, "%s", ni_hca_dir(inv, h, path));
+        probe_node(p, h, function, sole);
+    struct ni_dir dir = function ? ni_dir_at(function, "infiniband/%s", name)
+                                 : ni_dir_open(p->root, "%s", ni_hca_dir(inv, h, path));
     add_ports(p, at, &dir);
-    ni_dir_close(&dir);
+    if (!function)
+        ni_dir_close(&dir);
     return at;
 }
 
@@ -275,22 +283,24 @@ void ni_resolve_claim(struct ni_probe *p, int claim)
 {
     struct ni_names *names = &p->names;
     struct ni_claim *c = &p->inv->claim[claim];
-    char dir[NI_PATH], below[NI_PATH + 16], shown[NI_DEV_NAME * 4];
-    const char *bus = c->by == NI_BY_AUX ? "auxiliary" : "pci";
-    (void)ni_format(dir, sizeof(dir), "sys/bus/%s/devices/%s", bus, c->id);
-    (void)ni_format(below, sizeof(below), "%s/infiniband", dir);
-    int err = ni_list(p->root, names, "%s", below);
+    char below[NI_PATH + 16], shown[NI_DEV_NAME * 4];
+    struct ni_dir function = ni_dir_open(p->root, "sys/bus/%s/devices/%s",
+                                         c->by == NI_BY_AUX ? "auxiliary" : "pci", c->id);
+    (void)ni_format(below, sizeof(below), "%s/infiniband", function.path);
+    int err = ni_list(&function, names, "infiniband");
     if (err < 0 || names->n == 0) {
         if (err < 0 && ni_known_of(ni_note_unreadable(p, below, err)) != NI_ABSENT) {
             p->lost = true;
             c->state = NI_CLAIM_UNREAD;
+            ni_dir_close(&function);
             return;
         }
-        bool there = ni_exists(p->root, "%s", dir) == 0;
+        bool there = ni_exists(p->root, "%s", function.path) == 0;
         c->state = there ? NI_CLAIM_NOT_RDMA : NI_CLAIM_NO_DEVICE;
         ni_report(p->f, there ? NI_F_ALLOC_NOT_RDMA : NI_F_ALLOC_NO_DEVICE, c->id,
                   there ? "given by %s, has no RDMA device" : "given by %s, is not in sysfs",
                   c->from);
+        ni_dir_close(&function);
         return;
     }
     for (unsigned i = 0; i < names->n; i++) {
@@ -301,9 +311,10 @@ void ni_resolve_claim(struct ni_probe *p, int claim)
             p->lost = true;
             continue;
         }
-        int hca = ni_add_hca(p, names->name[i], claim, names->n == 1);
+        int hca = ni_add_hca(p, names->name[i], claim, &function, names->n == 1);
         c->hca = c->hca < 0 ? hca : c->hca;
     }
+    ni_dir_close(&function);
     if (c->rdma_dev[0] && c->hca >= 0 && strcmp(c->rdma_dev, p->inv->hca[c->hca].name) != 0)
         ni_report(p->f, NI_F_ALLOC_RDMA_DEV_DIFFERS, c->id, "%s says rdma_dev %s, sysfs says %s",
                   c->from, c->rdma_dev, p->inv->hca[c->hca].name);
@@ -373,7 +384,7 @@ void ni_probe_visible(struct ni_probe *p)
                   NI_MAX_NAMES);
     unsigned n = sort_visible(p, order);
     for (unsigned i = 0; i < n && p->inv->n_hca < NI_MAX_HCA; i++)
-        ni_add_hca(p, names->name[order[i]], -1, false);
+        ni_add_hca(p, names->name[order[i]], -1, NULL, false);
     if (n > p->inv->n_hca)
         ni_report(p->f, NI_F_HCA_NOT_SHOWN, "sys/class/infiniband", "%u RDMA devices, %d are shown",
                   n, NI_MAX_HCA);

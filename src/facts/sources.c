@@ -53,7 +53,7 @@ static bool resolve(struct ni_probe *p, unsigned from)
     for (unsigned i = from; i < p->inv->n_claim; i++) {
         struct ni_claim *c = &p->inv->claim[i];
         if (c->by == NI_BY_NAME)
-            c->hca = ni_add_hca(p, c->id, (int)i, false);
+            c->hca = ni_add_hca(p, c->id, (int)i, NULL, false);
         else if (c->by != NI_BY_NOTHING)
             ni_resolve_claim(p, (int)i);
         any = any || c->hca >= 0;
