@@ -60,7 +60,7 @@ struct ni_port {
     int first_gid;      /* consecutive in the pool, ascending index */
     unsigned n_gid;
     bool gids_complete; /* false: reading stopped at the first right GID (ni_gid_is_right) */
-    bool gids_lost;     /* an entry could not be read */
+    bool gids_lost;     /* an entry, or its type, could not be read */
     unsigned gids_read; /* entries looked at, empty ones included */
     /* Of given ports, for doctor. */
     struct ni_num phys_state; /* enum ib_port_phys_state, include/rdma/ib_verbs.h */

@@ -26,7 +26,9 @@ static enum ni_distance distance(const struct ni_facts *facts, const struct ni_p
     if (numa->known != NI_KNOWN || first->known != NI_KNOWN)
         return NI_DIST_UNKNOWN;
     const enum ni_distance lost = numa->v == first->v ? NI_DIST_PHB : NI_DIST_SYS;
-    return h->aux[0] || there == NI_DIST_UNKNOWN ? lost : farther(there, lost);
+    if (h->aux[0] || lost == NI_DIST_SYS)
+        return lost;
+    return there == NI_DIST_UNKNOWN ? there : farther(there, lost);
 }
 
 static void take_nearer(struct ni_near *near, unsigned index, enum ni_distance d)
@@ -120,10 +122,11 @@ static const struct ni_hca *hca_without_distance(const struct ni_facts *facts,
 {
     for (unsigned g = 0; g < facts->inv->n_gpu; g++) {
         const struct ni_near *near = &plan->nearest_hca[g];
-        for (unsigned i = 0; i < plan->n_chosen; i++) {
+        const bool far = near->index < 0 ? facts->inv->gpu[g].pci.known == NI_KNOWN
+                                         : near->distance > NI_DIST_PXB;
+        for (unsigned i = 0; far && i < plan->n_chosen; i++) {
             const int h = ni_chosen_port(facts, plan, i)->hca;
-            if (near->index >= 0 && near->distance > NI_DIST_PXB &&
-                plan->distance[g][h] == NI_DIST_UNKNOWN && !facts->inv->hca[h].pci.none)
+            if (plan->distance[g][h] == NI_DIST_UNKNOWN && !facts->inv->hca[h].pci.none)
                 return &facts->inv->hca[h];
         }
     }

@@ -23,6 +23,10 @@ static bool takes_useless_port(const struct ni_facts *facts, const struct ni_pla
         ni_putf(why, "your NCCL_IB_HCA takes what was not given to the pod: %s", foreign);
         return true;
     }
+    if ((plan->wants & NI_WANT_UVERBS) && inv->uverbs_unread) {
+        ni_put(why, "your NCCL_IB_HCA may take more: what opens in /dev/infiniband is not known");
+        return true;
+    }
     for (unsigned i = 0; i < inv->n_port; i++) {
         char name[NI_DEV_NAME + 8];
         const bool useless = strcmp(plan->port[i].rule, ni_rule_gids.id) == 0 ||

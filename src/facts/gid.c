@@ -27,17 +27,22 @@ static void note_odd(struct ni_probe *p, const struct ni_dir *port, const char *
 }
 
 /* gid_attrs/types/N reads "IB/RoCE v1" or "RoCE v2", and fails with EINVAL for an entry that is
-   empty or not visible in this namespace (drivers/infiniband/core/sysfs.c _show_port_gid_attr). */
-static enum ni_gid_type read_type(struct ni_probe *p, const struct ni_dir *port, unsigned index)
+   empty or not visible in this namespace (drivers/infiniband/core/sysfs.c _show_port_gid_attr).
+   *lost: NCCL may read there what was not read here. */
+static enum ni_gid_type read_type(struct ni_probe *p, const struct ni_dir *port, unsigned index,
+                                  bool *lost)
 {
     static const char table[] = "gid_attrs/types";
     char buf[64];
-    if (read_entry(p, port, table, index, buf, sizeof(buf)) < 0)
+    ssize_t n = read_entry(p, port, table, index, buf, sizeof(buf));
+    *lost = *lost || (n < 0 && n != -EINVAL);
+    if (n < 0)
         return NI_GID_UNREAD;
     if (strcmp(buf, "RoCE v2") == 0)
         return NI_GID_V2;
     if (strcmp(buf, "IB/RoCE v1") == 0 || strcmp(buf, "RoCE v1") == 0)
         return NI_GID_V1;
+    *lost = true;
     note_odd(p, port, table, index, buf);
     return NI_GID_UNREAD;
 }
@@ -154,7 +159,7 @@ static void read_table(struct ni_probe *p, struct ni_port *port, const struct ni
         memcpy(g->ip, ip, sizeof(g->ip));
         if (!whole && !ni_ip_is_v4(ip))
             continue;
-        g->type = read_type(p, dir, g->index);
+        g->type = read_type(p, dir, g->index, &port->gids_lost);
         if (whole || g->type == NI_GID_V2) {
             read_ndev(p, dir, g);
             g->own = whose(p, &inv->hca[port->hca], g);

@@ -89,6 +89,8 @@ bool ni_function_dir(const struct ni_hca *h, char dir[NI_PATH]);
 ssize_t ni_read_ibdev(struct ni_probe *p, enum ni_absence absence, const char *node,
                       char ibdev[NI_DEV_NAME]);
 int ni_open_node(struct ni_probe *p, const char *node);
+/* uverbsN */
+bool ni_is_uverbs(const char *node);
 /* What NCCL takes for the HCAs with NCCL_IB_MERGE_VFS=0. */
 void ni_probe_unmerged(struct ni_probe *p);
 /* The table of a given RoCE port, whose directory is `dir`, up to its first right entry. */

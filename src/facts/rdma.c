@@ -191,18 +191,27 @@ int ni_open_node(struct ni_probe *p, const char *node)
     return ni_openable(p->root, "dev/infiniband/%s", node);
 }
 
-static bool is_node_of(struct ni_probe *p, const char *node, const struct ni_hca *h, bool alone)
+bool ni_is_uverbs(const char *node)
+{
+    uint64_t n;
+    return ni_has_prefix(node, "uverbs") &&
+           ni_parse_u64(ni_span_of(node + strlen("uverbs")), UINT32_MAX, &n) == 0;
+}
+
+/* NI_ABSENT: another's; NI_BAD: whose it is cannot be read. */
+static enum ni_known is_node_of(struct ni_probe *p, const char *node, const struct ni_hca *h,
+                                bool alone)
 {
     char ibdev[NI_DEV_NAME];
-    if (!ni_has_prefix(node, "uverbs") || !ni_is_name(ni_span_of(node), sizeof(h->uverbs.name)))
-        return false;
     if (alone)
-        return true;
+        return NI_KNOWN;
     if (ni_read_ibdev(p, NI_ABSENCE_TELLS, node, ibdev) < 0)
-        return false;
-    if (!ni_is_name(ni_span_of(ibdev), sizeof(ibdev)))
+        return NI_BAD;
+    if (!ni_is_name(ni_span_of(ibdev), sizeof(ibdev))) {
         ni_note_odd(p, p->path, ibdev);
-    return strcmp(ibdev, h->name) == 0;
+        return NI_BAD;
+    }
+    return strcmp(ibdev, h->name) == 0 ? NI_KNOWN : NI_ABSENT;
 }
 
 /* Below the function where it is known (else NULL): the class lists the whole host. sole: the
@@ -221,8 +230,10 @@ static void probe_node(struct ni_probe *p, struct ni_hca *h, const struct ni_dir
         ni_copy(h->uverbs.name, sizeof(h->uverbs.name), c->from + strlen(dev));
         return;
     }
+    bool only_nodes = true; /* the class has an abi_version */
     if (!function) {
-        own = ni_dir_at(p->root, "%s", ni_function_dir(h, dir) ? dir : "sys/class");
+        only_nodes = ni_function_dir(h, dir);
+        own = ni_dir_at(p->root, "%s", only_nodes ? dir : "sys/class");
         function = &own;
     }
     (void)ni_format(path, sizeof(path), "%s/infiniband_verbs", function->path);
@@ -230,7 +241,17 @@ static void probe_node(struct ni_probe *p, struct ni_hca *h, const struct ni_dir
     h->uverbs.known = err < 0 ? ni_known_of(ni_note_unreadable(p, path, err)) : NI_ABSENT;
     for (unsigned i = 0; err == 0 && i < p->inner.n; i++) {
         const char *node = p->inner.name[i];
-        if (!is_node_of(p, node, h, sole && p->inner.n == 1))
+        if (!ni_is_uverbs(node)) {
+            if (only_nodes) {
+                ni_note_odd(p, path, node);
+                h->uverbs.known = NI_BAD;
+            }
+            continue;
+        }
+        const enum ni_known its = is_node_of(p, node, h, sole && p->inner.n == 1);
+        if (its == NI_BAD)
+            h->uverbs.known = NI_BAD;
+        if (its != NI_KNOWN)
             continue;
         h->uverbs.known = NI_KNOWN;
         ni_copy(h->uverbs.name, sizeof(h->uverbs.name), node);

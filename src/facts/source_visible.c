@@ -45,7 +45,7 @@ static bool read_ibdev(struct ni_probe *p, const char *node, char ibdev[NI_DEV_N
 {
     ssize_t n = ni_read_ibdev(p, NI_ABSENCE_IS_FINE, node, ibdev);
     bool good = n > 0 && ni_is_name(ni_span_of(ibdev), NI_DEV_NAME);
-    if (n >= 0 && !good && p->inv->source == NI_SRC_NONE)
+    if (n >= 0 && !good && (p->inv->source == NI_SRC_NONE || ni_users(p, "NCCL_IB_HCA")))
         ni_report(p->f, NI_F_HCA_NAME_INVALID, p->path, "RDMA device name `%s`", ibdev);
     p->lost = p->lost || (!good && ni_known_of((int)n) != NI_ABSENT);
     return good;
@@ -74,8 +74,15 @@ void ni_source_uverbs(struct ni_probe *p)
     for (unsigned i = 0; i < nodes->n; i++) {
         char ibdev[NI_DEV_NAME], from[NI_DEV_NAME + 32];
         const char *name = nodes->name[i];
-        if (!ni_has_prefix(name, "uverbs") || !ni_is_name(ni_span_of(name), NI_DEV_NAME) ||
-            !read_ibdev(p, name, ibdev) || !opens(p, name))
+        if (!ni_is_uverbs(name)) {
+            /* rdma_cm, umadN and others are names; a broken one may be a node of the pod's */
+            if (ni_has_prefix(name, "uverbs") || !ni_is_name(ni_span_of(name), NI_DEV_NAME)) {
+                ni_note_odd(p, "dev/infiniband", name);
+                p->lost = true;
+            }
+            continue;
+        }
+        if (!read_ibdev(p, name, ibdev) || !opens(p, name))
             continue;
         snprintf(from, sizeof(from), "/dev/infiniband/%s", name);
         ni_add_claim_name(p, NI_SRC_UVERBS, from, ibdev);

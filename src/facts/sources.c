@@ -105,10 +105,15 @@ static void ask(struct ni_probe *p, const struct source *s)
 {
     struct ni_inventory *inv = p->inv;
     const unsigned from = inv->n_claim;
+    const bool lost = p->lost;
+    p->lost = false;
     s->add(p);
     sort_claims(p, from);
-    if (s->source == NI_SRC_UVERBS)
+    if (s->source == NI_SRC_UVERBS) {
         inv->read |= NI_WANT_UVERBS;
+        inv->uverbs_unread = p->lost;
+    }
+    p->lost = p->lost || lost;
     if (inv->source != NI_SRC_NONE) {
         compare(p, s->what, from);
         return;

@@ -177,7 +177,8 @@ static bool ends_with(const char *s, const char *tail)
 /* A file that holds one bare number: another number is no garbage, nor is what is left of it. */
 static bool is_number(const char *path)
 {
-    static const char *const tails[] = {"/numa_node", "/mtu", "/netns_mode", "_link_width"};
+    static const char *const tails[] = {"/numa_node", "/mtu", "/ifindex", "/netns_mode",
+                                        "_link_width"};
 
     for (unsigned i = 0; i < NI_COUNT(tails); i++)
         if (ends_with(path, tails[i]))

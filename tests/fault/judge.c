@@ -101,11 +101,12 @@ enum verdict judge(const struct truth *truth, const struct result *clean,
         return REFUSED; /* of a recording: what the pod was given is not known, a usage error */
     if (status == NI_EXIT_REFUSED && clean->status != NI_EXIT_REFUSED)
         return judge_refusal(truth, clean, ctx, at, without, why);
-    if (clean->status == NI_EXIT_REFUSED && status != NI_EXIT_REFUSED) {
+    if (clean->status == NI_EXIT_REFUSED && status != NI_EXIT_REFUSED && !without) {
         ni_put(why, "no longer refused");
         return WRONG;
     }
-    if (ctx->verb != NI_VERB_DOCTOR && status != clean->status) {
+    if (ctx->verb != NI_VERB_DOCTOR && status != clean->status &&
+        clean->status != NI_EXIT_REFUSED) {
         ni_putf(why, "exit status %d", status);
         return WRONG;
     }
