@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "rule.h"
 
 static void add(const struct ni_facts *facts, const struct ni_plan *plan, struct ni_trials *to,
                 int at)
@@ -19,6 +20,8 @@ static void add(const struct ni_facts *facts, const struct ni_plan *plan, struct
     t->index = -1;
     if (t->roce && pick->gid >= 0)
         t->index = pick->nccl_index >= 0 ? pick->nccl_index : inv->gid[pick->gid].index;
+    else if (t->roce && !to->probe) /* a port without a GID of the pod's: the index may be forced */
+        t->index = (int)ni_user_int(facts, "NCCL_IB_GID_INDEX", -1);
     for (unsigned i = 0; i < port->n_gid; i++) {
         if (ni_port_gid(inv, port, i)->index == t->index)
             memcpy(t->gid, ni_port_gid(inv, port, i)->ip, NI_GID_BYTES);

@@ -90,6 +90,9 @@ static void test_missed_without_gid(void **state)
     (void)state;
     node.inv.port[0].n_gid = 0;
     assert_tried("mlx5_7/1:3 mlx5_6/1:-1");
+    node_env("NCCL_IB_GID_INDEX=2"); /* forced: NCCL would use it there, too */
+    assert_tried("mlx5_7/1:2 mlx5_6/1:2");
+    node.entry[0] = NULL;
     node.inv.source = NI_SRC_NETDEV;
     assert_tried("mlx5_7/1:3");
 }
