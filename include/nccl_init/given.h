@@ -9,7 +9,7 @@
 /* One environment string is 128 KiB (MAX_ARG_STRLEN): about 580 devices of _INFO. */
 enum { NI_MAX_CLAIM = 640 };
 
-/* Design 4.1, in order of trust. */
+/* In order of trust (docs/usage.md). */
 enum ni_source {
     NI_SRC_NONE,
     NI_SRC_OPTION,    /* --hcas=LIST */

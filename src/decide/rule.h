@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the rules of this room share. A rule is one file: its row, `ni_rule_x`, is at the end, below
-   the function that the row names. */
+/* What the rules of this room share. The row of a rule, `ni_rule_x`, stands below the
+   function that it names, in the file of its subject. */
 #ifndef NCCL_INIT_DECIDE_RULE_H
 #define NCCL_INIT_DECIDE_RULE_H
 

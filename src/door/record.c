@@ -372,6 +372,8 @@ static void put_line(struct out *o, const struct ni_entry *e, const struct ni_en
     struct ni_span value = {e->value, e->len};
     size_t dir = dir_len(e->path);
 
+    if (!*e->path) /* the root, which each tree has */
+        return;
     ni_bytes_put(&o->text, letter[e->kind], 2);
     if (whole)
         put_text(o, "", (struct ni_span){e->path, dir});

@@ -40,7 +40,7 @@ void ni_probe_sources(struct ni_probe *p);
 /* What opens, where another source decided. */
 void ni_probe_uverbs(struct ni_probe *p);
 
-/* The sources, in design 4.1's order. Each adds claims; the ones that know HCAs only by name add
+/* The sources, in order of trust. Each adds claims; the ones that know HCAs only by name add
    those. */
 void ni_source_option(struct ni_probe *p);
 void ni_source_pcidevice(struct ni_probe *p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which HCAs are the pod's (design 4.1): the sources in order of trust. The first that yields an
+/* Which HCAs are the pod's: the sources in order of trust (docs/usage.md). The first that yields an
    HCA decides; what the others say is kept beside it and compared. `run` and `env` ask the others
    only where that costs no file. */
 #include <string.h>

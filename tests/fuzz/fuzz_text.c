@@ -215,7 +215,8 @@ static bool nccl_takes(const char *list, const char *name, int port)
             continue;
         n++;
         ports = ports ? strsep(&ports, ":") : NULL;
-        long wanted = ports && *ports ? strtol(ports, NULL, 10) : -1;
+        /* as glibc has it: beyond long is LONG_MAX, of which int keeps -1 */
+        int wanted = ports && *ports ? (int)strtol(ports, NULL, 10) : -1;
         bool same = exact ? strcmp(name, prefix) == 0 : ni_has_prefix(name, prefix);
         any = any || (same && (port == -1 || wanted == -1 || wanted == port));
     }
