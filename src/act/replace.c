@@ -5,9 +5,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "nccl_init/act.h"
@@ -27,8 +28,8 @@ int ni_write_all(int fd, const char *p, size_t n)
     return 0;
 }
 
-/* The descriptor of ours that the path names: /dev/fd/3, /proc/self/fd/3, or a link to the latter,
-   as /dev/stdout is. -1: none. */
+/* The descriptor of ours that the path names: /dev/fd/3, /proc/self/fd/3, a link to the latter, as
+   /dev/stdout is, or a link that leads to our stdout or stderr in another way. -1: none. */
 static int own_descriptor(const char *path)
 {
     static const char *const folders[] = {"/proc/self/fd/", "/dev/fd/"};
@@ -43,6 +44,12 @@ static int own_descriptor(const char *path)
         if (ni_has_prefix(path, folders[i]) &&
             ni_parse_u64(ni_span_of(path + strlen(folders[i])), INT_MAX, &fd) == 0)
             return (int)fd;
+    for (int own = STDOUT_FILENO; len > 0 && own <= STDERR_FILENO; own++) {
+        struct stat there, ours;
+        if (stat(path, &there) == 0 && fstat(own, &ours) == 0 && there.st_dev == ours.st_dev &&
+            there.st_ino == ours.st_ino)
+            return own;
+    }
     return -1;
 }
 
@@ -104,25 +111,89 @@ static int fill(int fd, mode_t mode, int (*write)(int fd, void *ctx), void *ctx)
     return err;
 }
 
-int ni_replace_file(const char *path, mode_t mode, int (*write)(int fd, void *ctx), void *ctx)
+/* A name beside the path, for the moment before it gets that of the path. What a killed writer left
+   there goes, by age: that writer may have been on another machine. `again`: another writer is at
+   it; a name that nobody has. 0 or -errno. */
+static int choose_name(char temp[PATH_MAX], const char *path, bool again)
+{
+    enum { STALE_S = 600 }; /* no writer takes so long */
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    uint64_t suffix = 0;
+    struct stat st;
+
+    if (again && getrandom(&suffix, sizeof(suffix), 0) < 0) /* so few bytes come whole: random(4) */
+        return -errno;
+    /* NAME_MAX bytes at most */
+    if (!ni_format(temp, PATH_MAX, "%.*s.nccl-init.%.200s%s%llx", (int)(base - path), path, base,
+                   again ? "." : ".new", (unsigned long long)suffix))
+        return -ENAMETOOLONG;
+    if (!again && lstat(temp, &st) == 0 && S_ISREG(st.st_mode) &&
+        time(NULL) - st.st_mtime > STALE_S)
+        (void)unlink(temp);
+    return 0;
+}
+
+/* A file without a name in the directory of the path, of which a kill leaves nothing; *ret_link is
+   what it gets a name by, still there when the descriptor is closed. -1: the file system has none
+   (NFS), or there is no /proc. */
+static int open_nameless(const char *path, int *ret_link)
 {
     const char *slash = strrchr(path, '/');
-    char temp[PATH_MAX];
-    int fd, err = check_target(path);
+    char dir[PATH_MAX] = ".", self[32];
+
+    if (slash && !ni_copyn(dir, sizeof(dir), path, (size_t)(slash + 1 - path)))
+        return -1;
+    int fd = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -1;
+    (void)ni_format(self, sizeof(self), "/proc/self/fd/%d", fd);
+    *ret_link = open(self, O_PATH | O_CLOEXEC);
+    if (*ret_link >= 0)
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
+/* Gives the nameless file, or with link -1 a new one, a name beside the path. 0, or the new one's
+   descriptor, or -errno; temp is "" then. (linkat's AT_EMPTY_PATH would want a capability.) */
+static int make_named(char temp[PATH_MAX], const char *path, int link)
+{
+    char self[32];
+
+    (void)ni_format(self, sizeof(self), "/proc/self/fd/%d", link);
+    for (bool again = false;; again = true) {
+        int r = choose_name(temp, path, again);
+        if (r == 0 && link >= 0)
+            r = linkat(AT_FDCWD, self, AT_FDCWD, temp, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+        else if (r == 0 &&
+                 (r = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)) < 0)
+            r = -errno;
+        if (r >= 0)
+            return r;
+        temp[0] = '\0'; /* it is another's */
+        if (r != -EEXIST || again)
+            return r;
+    }
+}
+
+int ni_replace_file(const char *path, mode_t mode, int (*write)(int fd, void *ctx), void *ctx)
+{
+    char temp[PATH_MAX] = "";
+    int link = -1, err = check_target(path);
 
     if (err < 0)
         return err;
-    /* in the same directory, as rename(2) wants */
-    if (!ni_format(temp, sizeof(temp), "%.*s.nccl-init.XXXXXX", slash ? (int)(slash + 1 - path) : 0,
-                   path))
-        return -ENAMETOOLONG;
-    fd = mkostemp(temp, O_CLOEXEC);
+    int fd = open_nameless(path, &link);
     if (fd < 0)
-        return -errno;
-    err = fill(fd, mode, write, ctx);
+        fd = make_named(temp, path, -1);
+    err = fd < 0 ? fd : fill(fd, mode, write, ctx);
+    if (err == 0 && link >= 0)
+        err = make_named(temp, path, link);
     if (err == 0 && rename(temp, path) < 0)
         err = -errno;
-    if (err < 0)
+    if (err < 0 && temp[0])
         (void)unlink(temp); /* the error that counts is the first */
+    if (link >= 0)
+        (void)close(link);
     return err;
 }

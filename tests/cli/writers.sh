@@ -110,7 +110,9 @@ for writer in $writers; do
     is_new "$writer" outside/read || fail "$writer into a pipe" "what is read is not what it writes"
     # What leads to a descriptor is that descriptor, and the link stays: /dev/stdout, where stdout may be a file.
     ln -s /proc/self/fd/1 outside/stdout
-    for to in outside/stdout /proc/self/fd/1 /dev/fd/1; do
+    ln -s outside/stdout stdout
+    ln -s /proc/self/fd folder-of-fds
+    for to in outside/stdout stdout /proc/self/fd/1 folder-of-fds/1 /dev/fd/1; do
         echo before >outside/read
         case $writer in
         env) "$bin" env --mode=tcp --root="$dir/node" -o $to >>outside/read 2>err ;;
@@ -119,8 +121,8 @@ for writer in $writers; do
         same "$writer to $to: status, stderr, it goes on behind" "0  before" "$? $(cat err) $(head -n 1 outside/read)"
         is_new "$writer" outside/read || fail "$writer to $to" "it is not there"
     done
-    same "$writer: the link stays" /proc/self/fd/1 "$(readlink outside/stdout)"
-    rm outside/stdout outside/read
+    same "$writer: the links stay" "/proc/self/fd/1 outside/stdout" "$(readlink outside/stdout stdout | xargs)"
+    rm outside/stdout outside/read stdout folder-of-fds
 done
 if mknod outside/device c 1 7 2>/dev/null; then
     fails "into a device" "No space left on device" outside/device
@@ -187,19 +189,43 @@ fi
 
 # ---- killed ----------------------------------------------------------------------------------------------------
 
-# killed CALL: a writer that dies at CALL leaves the old file whole
+# killed WHAT CALL LEFT: a writer that dies at CALL leaves LEFT files beside the old one, which is whole
 killed() {
     for writer in $writers; do
         rm -rf killed && mkdir killed
-        echo old >killed/file
-        written "$writer" killed/file "$refuse" KILL "$1"
+        [ "$1" = new ] || echo old >killed/file
+        written "$writer" killed/file "$refuse" KILL "$2"
         [ "$status" != 77 ] || return 0
-        same "$writer killed at $1: what is there" old "$(cat killed/file 2>/dev/null)"
+        same "$1 file: $writer killed at $2: what is there" "$([ "$1" = new ] || echo old)" "$(cat killed/file 2>/dev/null)"
+        same "$1 file: $writer killed at $2: what is left" "$3" "$(find killed -name '.nccl-init*' | wc -l | tr -d ' ')"
     done
 }
-for call in fchmod fsync $rename; do
-    killed "$call"
+for call in fchmod fsync linkat; do
+    killed new $call 0
+    killed old $call 0
 done
+killed old "$rename" 1 # a moment only, and not for long:
+left=$(find killed -name '.nccl-init*')
+written env killed/file
+same "what another may be at still stays" "$left" "$(find killed -name '.nccl-init*')"
+[ -z "$left" ] || touch -d '-11 minutes' "$left"
+echo theirs >killed/.nccl-init.other.new0
+touch -d '-1 day' killed/.nccl-init.other.new0
+written env killed/file
+same "what a killed writer of this file left is removed, and nothing else" ".nccl-init.other.new0 file" \
+    "$(find killed -type f -printf '%f\n' | LC_ALL=C sort | xargs)"
+rm -r killed && mkdir killed
+i=0
+while [ $i -lt 60 ]; do
+    i=$((i + 1))
+    case $((i % 4)) in
+    0) timeout -s KILL 0.00$((i / 4 + 1)) "$bin" install killed/$i ;;
+    1) timeout -s TERM 0.00$((i / 4 + 1)) "$bin" install killed/$i ;;
+    2) timeout -s KILL 0.00$((i / 4 + 1)) "$bin" env --mode=tcp --root="$dir/node" -o killed/$i ;;
+    3) timeout -s KILL 0.00$((i / 4 + 1)) "$bin" snapshot --root="$dir/node" -o killed/$i ;;
+    esac
+done 2>/dev/null
+same "60 times killed: what is left" "" "$(find killed -name '.nccl-init*')"
 for answer in ZERO EINTR; do # for ever
     timeout 20 "$refuse" $answer write "$bin" install killed/file 2>/dev/null
     same "a disk that answers $answer: install" 1 $?
