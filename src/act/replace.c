@@ -154,17 +154,23 @@ static int open_nameless(const char *path, int *ret_link)
     return -1;
 }
 
-/* Gives the nameless file, or with link -1 a new one, a name beside the path. 0, or the new one's
-   descriptor, or -errno; temp is "" then. (linkat's AT_EMPTY_PATH would want a capability.) */
-static int make_named(char temp[PATH_MAX], const char *path, int link)
+/* Gives the nameless file a name. (AT_EMPTY_PATH would want a capability.) 0 or -errno. */
+static int give_name(int link, const char *name)
 {
     char self[32];
 
     (void)ni_format(self, sizeof(self), "/proc/self/fd/%d", link);
+    return linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+}
+
+/* The nameless file, or with link -1 a new one, beside the path. 0, or the new one's descriptor, or
+   -errno; temp is "" then. */
+static int make_named(char temp[PATH_MAX], const char *path, int link)
+{
     for (bool again = false;; again = true) {
         int r = choose_name(temp, path, again);
         if (r == 0 && link >= 0)
-            r = linkat(AT_FDCWD, self, AT_FDCWD, temp, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+            r = give_name(link, temp);
         else if (r == 0 &&
                  (r = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)) < 0)
             r = -errno;
@@ -187,9 +193,9 @@ int ni_replace_file(const char *path, mode_t mode, int (*write)(int fd, void *ct
     if (fd < 0)
         fd = make_named(temp, path, -1);
     err = fd < 0 ? fd : fill(fd, mode, write, ctx);
-    if (err == 0 && link >= 0)
-        err = make_named(temp, path, link);
-    if (err == 0 && rename(temp, path) < 0)
+    if (err == 0 && link >= 0 && (err = give_name(link, path)) == -EEXIST)
+        err = make_named(temp, path, link); /* linkat replaces nothing, rename does */
+    if (err == 0 && temp[0] && rename(temp, path) < 0)
         err = -errno;
     if (err < 0 && temp[0])
         (void)unlink(temp); /* the error that counts is the first */
