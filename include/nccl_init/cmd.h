@@ -207,6 +207,9 @@ void ni_say_findings(struct ni_context *ctx);
 /* Why the command does not run: the line on standard error; that and, if asked for, the warnings
    and errors in the termination log. Both in the form of --log-format. */
 void ni_last_words(struct ni_context *ctx, const char *line, bool findings);
+/* No command will be started any more: of this process SIGXFSZ may be ignored, so that a write past
+   RLIMIT_FSIZE fails and does not kill. */
+void ni_no_command(void);
 
 /* Writes to --output or standard output. 0, or -errno after saying what failed (not for a reader
    that went away; -EILSEQ is left to the caller). */

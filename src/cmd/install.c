@@ -142,6 +142,7 @@ int ni_cmd_install(struct ni_context *ctx, char *const operands[])
         return ni_usage(ctx, "no DIR or FILE: nccl-init install DIR|FILE");
     if (operands[1])
         return ni_usage(ctx, "`install` takes one DIR or FILE, not `%s` too", operands[1]);
+    ni_no_command();
     r = open_self(&self);
     if (r < 0)
         return failed(ctx, r, self_path, "; the program cannot read its own file");

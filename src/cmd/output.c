@@ -12,6 +12,7 @@ int ni_output(struct ni_context *ctx, int (*write)(int fd, void *arg), void *arg
     const char *path = ctx->options.output;
     int r, fd = STDOUT_FILENO;
 
+    ni_no_command();
     if (path && strcmp(path, "-") != 0)
         fd = ni_open_stream(path);
     else

@@ -4,7 +4,10 @@
 #include "nccl_init/cmd.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -12,6 +15,25 @@ enum {
     GROWS = 6, /* a byte becomes \uHHHH at most */
     PATIENCE_MS = 1000
 };
+
+/* Whether a file that standard error leads to may grow by a line. Past RLIMIT_FSIZE (`ulimit -f`) a
+   write raises SIGXFSZ (mm/filemap.c generic_write_check_limits). */
+static bool has_room(void)
+{
+    struct rlimit limit;
+    struct stat st;
+
+    if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
+        fstat(STDERR_FILENO, &st) < 0 || !S_ISREG(st.st_mode))
+        return true;
+    off_t at = lseek(STDERR_FILENO, 0, SEEK_CUR);
+    return (rlim_t)(at > st.st_size ? at : st.st_size) + GROWS * LINE <= limit.rlim_cur;
+}
+
+void ni_no_command(void)
+{
+    (void)signal(SIGXFSZ, SIG_IGN);
+}
 
 /* A line must neither kill nor hold the command that waits to be started, and dispositions and mask
    are not ours to change. So ask first: without a reader a write would raise SIGPIPE, into a full
@@ -25,7 +47,8 @@ bool ni_stderr_ready(struct ni_context *ctx)
         return false;
     int r = poll(&p, 1, PATIENCE_MS);
     /* Where nobody answers (a signal, a seccomp filter) silence would be worse than the risk. */
-    ctx->stderr_dead = r == 0 || (r > 0 && (p.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0);
+    ctx->stderr_dead =
+        r == 0 || (r > 0 && (p.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0) || !has_room();
     return !ctx->stderr_dead;
 }
 
@@ -172,6 +195,7 @@ void ni_last_words(struct ni_context *ctx, const char *line, bool findings)
     struct ni_text t = ni_text_on(buf, sizeof(buf));
     int r;
 
+    ni_no_command();
     say(ctx, NI_LOG_ERROR, line);
     (ctx->options.log_format == NI_LOG_JSON ? put_object : put_lines)(ctx, &t, line, findings);
     r = ni_termination_log(ctx->options.termination_log, buf);

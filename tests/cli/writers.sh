@@ -145,6 +145,9 @@ fails "a name of 256 bytes" "File name too long" "outside/$(printf '%0256d' 0)"
 # ---- room, limits, permissions ---------------------------------------------------------------------------------
 
 echo old >small/file
+# The limit is the writer's: it may begin, and not end. SIGXFSZ would kill it.
+fails "file size limit 0" "File too large" small/file prlimit --fsize=0
+fails "file size limit 16" "File too large" small/file prlimit --fsize=16
 rename=rename
 [ "$(uname -m)" = x86_64 ] || rename=renameat
 for pair in "EDQUOT fsync" "EIO fsync" "ENOSPC $rename" "EPERM fchmod"; do
@@ -246,9 +249,10 @@ for verb in plan env topo doctor snapshot '--help' '--version' 'plan --rules' 'p
     # shellcheck disable=SC2086 # words
     set -- "$bin" $verb
     case $verb in -*) ;; *) set -- "$@" --mode=tcp --root="$dir/node" ;; esac
-    for stream in /dev/full closed; do
+    for stream in /dev/full closed limited; do
         case $stream in
         closed) "$@" >&- 2>err ;;
+        limited) { prlimit --fsize=0 "$@" 2>&1 >outside/out; echo $? >status; } | cat >err && (exit "$(cat status)") ;;
         *) "$@" >"$stream" 2>err ;;
         esac
         same "$verb on stdout $stream: status" 1 $?
@@ -259,8 +263,23 @@ done
 
 # ---- run ---------------------------------------------------------------------------------------------------------
 
-out=$("$bin" --mode=tcp --log-level=debug -- echo ran 2>/dev/full)
-same "stderr is full: the command runs" "0 ran" "$? $out"
+# starts WHAT COMMAND-PREFIX...: the command runs, and finds the disposition of SIGXFSZ as it was
+starts() {
+    what=$1
+    shift
+    out=$(timeout 20 "$@" "$bin" --mode=tcp --log-level=debug -- sh -c 'echo ran; grep -i ^SigIgn /proc/$$/status' 2>"${to:-err}")
+    same "$what: the command runs" "0 ran $(grep -i ^SigIgn /proc/self/status | xargs)" "$? $(echo "$out" | xargs)"
+}
+to=outside/log
+starts "stderr is a file, limit 0" prlimit --fsize=0
+same "stderr is a file, limit 0: it stays empty" 0 "$(stat -c %s outside/log)"
+starts "stderr is a file, limit 16" prlimit --fsize=16
+same "stderr is a file, limit 16: no half line" "" "$(cat outside/log)"
+starts "stderr is a file, limit 16384" prlimit --fsize=16384
+matches "stderr is a file, limit 16384: it is said" "nccl-init: auto-detected*" "$(cat outside/log)"
+to=/dev/full
+starts "stderr is full" env
+unset to
 
 # refused WHAT LOG PREFIX...: no command to start: 127 and the reason on stderr, whatever becomes of the log
 refused() {
@@ -271,6 +290,8 @@ refused() {
     matches "$what: stderr" "nccl-init: error: *no-such-command*" "$(cat err)"
 }
 : >log
+refused "log with a limit of size" "$dir/log" prlimit --fsize=8
+same "log with a limit of size: what there is room for" "nccl-ini" "$(cat log)"
 ln -s "$dir/outside/victim" log-link
 refused "log is a link" "$dir/log-link"
 refused "log is a directory" "$dir/outside"
