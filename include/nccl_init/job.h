@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pods of one job: what each tells of itself, what is tried between them, and what came out.
+   Plain data of `preflight`: filled by meet/ at pod 0, judged by decide/, told by report/. */
+#ifndef NCCL_INIT_JOB_H
+#define NCCL_INIT_JOB_H
+
+#include "nccl_init/core.h"
+#include "nccl_init/plan.h"
+
+enum {
+    NI_MAX_RANKS = 16384, /* pods of one job */
+    NI_MAX_RAILS = NI_MAX_CHOSEN,
+    NI_POD_NAME = 64,   /* a host name has at most 63 characters (RFC 1123) */
+    NI_MAX_SUBNETS = 8, /* networks that a rail's interface has a route to */
+    NI_MAX_POD_SETTINGS = 64
+};
+
+/* ---- what a pod tells ---- */
+
+/* A network that can be reached through the rail's interface. */
+struct ni_subnet {
+    uint8_t ip[NI_GID_BYTES];
+    uint8_t bits; /* 0..128, of the 16 bytes: an IPv4 /24 has 120 */
+};
+
+/* One rail: a chosen port, in the order of NCCL_IB_HCA. */
+struct ni_rail {
+    char hca[NI_DEV_NAME];
+    unsigned port;
+    enum ni_link link;
+    char netdev[NI_IF_NAME]; /* "" unknown */
+    int index;               /* of the GID; -1: none */
+    uint8_t gid[NI_GID_BYTES];
+    bool v2;                  /* RoCE v2 */
+    struct ni_num netdev_mtu; /* bytes */
+    struct ni_num mbps;
+    unsigned n_subnet; /* 0: not known */
+    struct ni_subnet subnet[NI_MAX_SUBNETS];
+    /* What the device says through libibverbs; known if `asked`. */
+    bool asked;
+    unsigned path_mtu; /* active MTU in bytes: 256 to 4096 */
+    uint16_t lid, pkey;
+    char firmware[32];
+    char untried[96]; /* why this rail cannot be tried, for people; "": it can */
+};
+
+/* A setting as NCCL will have it in that pod: the user's, of nccl.conf, or ours. */
+struct ni_pod_setting {
+    const char *name; /* one of ni_job_settings */
+    char value[64];   /* longer ones are cut, with a checksum at the end */
+};
+
+struct ni_pod {
+    unsigned rank;
+    bool here;                                 /* it came and told */
+    char host[NI_POD_NAME], node[NI_POD_NAME]; /* node: NODE_NAME, else "" */
+    char version[24];                          /* of nccl-init */
+    char kernel[32], gpu_driver[32], cpu[32];  /* "" unknown */
+    unsigned n_gpu;
+    enum ni_transport transport;
+    unsigned n_setting, n_rail;
+    struct ni_pod_setting *setting; /* as many; the owner of the pod keeps them */
+    struct ni_rail *rail;
+};
+
+/* ---- what is tried ---- */
+
+/* The steps of a pair, in the order in which they are taken. */
+enum ni_pair_step {
+    NI_PAIR_START,    /* the processes of both rails, their devices and memory */
+    NI_PAIR_QUEUES,   /* queue pairs at both ends */
+    NI_PAIR_CONNECT,  /* to RTR and RTS */
+    NI_PAIR_SMALL,    /* writes of 8 bytes, timed */
+    NI_PAIR_IDENTITY, /* the header that the other end wrote is read: who answered */
+    NI_PAIR_WRITE,    /* bulk, in messages larger than the path MTU */
+    NI_PAIR_READ,
+    NI_PAIR_COMPARE, /* what came back is what was sent */
+    NI_PAIR_DONE
+};
+
+/* `from` writes to, and reads from, the same rail of `to`. */
+struct ni_pair {
+    unsigned from, to; /* ranks */
+    unsigned rail;
+};
+
+/* How a pair went. */
+struct ni_pair_result {
+    struct ni_pair pair;
+    unsigned round;         /* 0.. */
+    enum ni_pair_step step; /* NI_PAIR_DONE: all of it passed */
+    bool at_to;             /* the step failed at `to`'s side */
+    bool silent;            /* no answer in time: killed by its own pod, or its pod went away */
+    int err;                /* errno of the step; 0: none */
+    int wc;                 /* enum ibv_wc_status of the completion that failed; 0: none */
+    int64_t latency_ns, slowest_ns; /* of 64 small writes: median, maximum; 0: not measured */
+    int64_t write_mbps, read_mbps;  /* 0: not measured */
+};
+
+/* ---- what pod 0 knows at the end ---- */
+
+enum ni_missing { NI_POD_CAME, NI_POD_NEVER_CAME, NI_POD_WENT_AWAY };
+
+struct ni_job {
+    unsigned ranks;
+    const char *source; /* who told: id of the launcher's row, "pet", "lws", "peers" */
+    struct ni_pod *pod; /* by rank */
+    uint8_t *missing;   /* enum ni_missing, by rank */
+    unsigned n_rail;    /* the largest n_rail of all pods */
+    unsigned n_result, cap_result;
+    struct ni_pair_result *result; /* in the order of the rounds */
+    unsigned rounds;               /* that were run */
+    bool measured;                 /* bandwidth was measured */
+};
+
+/* ---- decide/: pure ---- */
+
+/* What this pod tells of itself. rail, setting: room for NI_MAX_RAILS, NI_MAX_POD_SETTINGS, which
+   *ret keeps. host, node: as the caller found them. */
+struct ni_facts;
+void ni_describe_pod(const struct ni_facts *facts, const struct ni_plan *plan, struct ni_pod *ret,
+                     struct ni_rail *rail, struct ni_pod_setting *setting);
+
+/* Compares what the pods told: one finding for each disagreement, which groups by value and names
+   the minority. */
+void ni_compare_pods(const struct ni_job *job, const struct ni_policy *policy,
+                     struct ni_findings *f);
+
+/* The pairs of the next round, made of what the rounds before gave: at most one pair from, and one
+   to, each rail of a pod. Their number, at most `cap` = ranks * n_rail; 0: enough is known. */
+unsigned ni_next_round(const struct ni_job *job, struct ni_pair *ret, unsigned cap);
+
+/* What became of one rail of a pod. */
+enum ni_rail_verdict {
+    NI_RAIL_ABSENT, /* the pod has no such rail, or did not come */
+    NI_RAIL_UNTRIED,
+    NI_RAIL_GOOD,
+    NI_RAIL_SLOW,
+    NI_RAIL_FAILED, /* the port is to blame */
+    NI_RAIL_PATH    /* fails with some, not with all */
+};
+
+/* Judges all rounds: findings, and the verdict of rail r of rank p in ret[p * job->n_rail + r]. */
+void ni_judge_rails(const struct ni_job *job, const struct ni_policy *policy, uint8_t *ret,
+                    struct ni_findings *f);
+
+/* The first sentence of the result, with "good: " or "bad: " in front. */
+void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const uint8_t *verdicts,
+                    const struct ni_findings *f, bool bad);
+
+#endif
