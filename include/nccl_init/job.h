@@ -5,6 +5,7 @@
 #define NCCL_INIT_JOB_H
 
 #include "nccl_init/core.h"
+#include "nccl_init/findings.h"
 #include "nccl_init/plan.h"
 
 enum {
