@@ -46,6 +46,11 @@ void ni_wait_end(struct ni_wait *w);
 /* In a child: signals end it again. */
 void ni_wait_unblock(const struct ni_wait *w);
 
+/* fork(2), for work that may hang or crash. The child dies with its parent, leaves no core, and holds
+   no descriptor of the pod's but `keep` (-1: none): standard input, output and error are /dev/null.
+ */
+pid_t ni_fork_worker(int keep);
+
 /* The command's environment: every entry of env in its order, byte for byte, duplicates and entries
    without '=' too, less NCCLINIT_*; then the plan's own settings. Points into env; valid until the
    next call. NULL: no memory. */

@@ -29,18 +29,31 @@ enum ni_rail_work {
     NI_WORK_STOP     /* queue pairs are destroyed */
 };
 
+/* How long each may take before the process is killed, in ms. Inside there are deadlines of its own:
+   2 s without a completion, 3 s for `bytes`; a queue pair gives up after half a second. */
+enum {
+    NI_RAIL_OPEN_MS = 10000,
+    NI_RAIL_QUEUES_MS = 3000, /* NI_RAIL_OPEN_MS more where the device is opened anew */
+    NI_RAIL_CONNECT_MS = 4000,
+    NI_RAIL_MOVE_MS = 12000, /* and 3 * move_ms */
+    NI_RAIL_STOP_MS = 3000
+};
+
 /* In memory that the rail's process and the leaf share. */
 struct ni_rail_task {
     struct ni_rail rail;
     int traffic_class, service_level, pkey_index; /* as NCCL will set them */
     int64_t bytes;                                /* to move in each direction; 0: by time */
-    int move_ms;      /* how long to move, if by time; 0: no bandwidth is measured */
-    uint64_t session; /* of pod 0: what the pattern and the identity are made of */
-    unsigned rank;
-    bool has[NI_ROLES]; /* in this round */
+    int move_ms;           /* how long to move, if by time; 0: no bandwidth is measured */
+    uint64_t session;      /* of pod 0: what the pattern and the identity are made of */
+    unsigned rank, number; /* of the pod, of this rail */
+    bool has[NI_ROLES];    /* in this round */
     unsigned partner[NI_ROLES];
     struct ni_rail_end own[NI_ROLES], peer[NI_ROLES];
-    /* how it went, by role: .step, .err, .wc, .silent and what was measured */
+    /* How it went, by role: .step, .err, .wc, .silent and what was measured. What passed stands at
+       the next step: NI_PAIR_CONNECT after NI_WORK_QUEUES, NI_PAIR_SMALL after NI_WORK_CONNECT,
+       NI_PAIR_DONE after NI_WORK_MOVE. err: ETIMEDOUT from NI_PAIR_SMALL on: the own device gave no
+       completion; 0 with .wc 0 at NI_PAIR_IDENTITY, NI_PAIR_COMPARE: wrong data. */
     struct ni_pair_result result[NI_ROLES];
 };
 
@@ -53,15 +66,17 @@ struct ni_rails {
     struct {
         int pid, fd; /* -1: none */
         bool busy;
-        int64_t until_ms; /* of what it does now */
+        enum ni_rail_work work; /* what it does, or did last */
+        int64_t until_ms;       /* of what it does now */
     } at[NI_MAX_RAILS];
     ni_rail_fn *fn;
 };
 
-/* n processes are started, and do NI_WORK_OPEN. 0 or -errno. */
+/* n processes are started, which wait to be asked: first NI_WORK_OPEN, when each task has what it
+   needs. 0 or -errno: nothing was started. */
 int ni_rails_start(struct ni_rails *r, unsigned n, const struct ni_rail *rail, ni_rail_fn *fn);
-/* Asks every rail that has a role in this round (OPEN: all). A rail whose process is gone is started
-   and opened anew by NI_WORK_QUEUES. */
+/* Asks every rail that has a role in this round (OPEN, STOP: all). OPEN and QUEUES clear `result`. A
+   rail whose process is gone is started anew by NI_WORK_QUEUES, which then opens the device. */
 void ni_rails_ask(struct ni_rails *r, enum ni_rail_work work, int64_t limit_ms);
 /* The descriptors to poll for reading; their number, at most NI_MAX_RAILS. */
 struct pollfd;
@@ -69,6 +84,7 @@ unsigned ni_rails_poll(const struct ni_rails *r, struct pollfd *ret);
 /* Takes what has come; kills, and marks as silent, what is over its time. true: none is busy.
    *ret_wait_ms: until the next one's time is over. */
 bool ni_rails_done(struct ni_rails *r, int *ret_wait_ms);
+/* Ends the processes, and waits for them, a second at most. */
 void ni_rails_end(struct ni_rails *r);
 
 #endif

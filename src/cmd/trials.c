@@ -6,9 +6,7 @@
 #include "nccl_init/decide.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,36 +20,14 @@ enum {
     DEATH_MS = 1000 /* from SIGKILL to giving up */
 };
 
-/* A process that hangs must hold nothing of the pod's: not the log that others wait for, no lock.
-   What libibverbs prints, the trial tells better. */
-static void close_all(void)
-{
-    enum { USUAL = 1024 }; /* the soft RLIMIT_NOFILE that programs count on */
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        if (null < 0 || dup2(null, fd) < 0)
-            (void)close(fd);
-    }
-    for (int fd = STDERR_FILENO + 1; fd < USUAL; fd++)
-        (void)close(fd);
-}
-
 /* In the trial's process. */
-static void run_trial(const struct ni_trials *all, struct ni_trial *t, ni_try_fn *try, pid_t parent,
+static void run_trial(const struct ni_trials *all, struct ni_trial *t, ni_try_fn *try,
                       const struct ni_wait *wait)
 {
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (getppid() != parent) /* it died before that was in force */
-        _exit(1);
     ni_wait_unblock(wait);
     /* Capabilities count as they will in the command: what this program alone has by file
        capabilities ends with it. */
     (void)ni_cap_switch(NI_CAP_IPC_LOCK, ni_command_has_cap(NI_CAP_IPC_LOCK));
-    /* A core would take longer than the time there is. RLIMIT_CORE does not hold where cores are
-       piped to a program (core(5)). */
-    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    close_all();
     try(all, t);
     t->end = NI_TRIAL_ENDED;
     _exit(0); /* the kernel takes back what was opened and registered */
@@ -125,7 +101,6 @@ void ni_run_trials(struct ni_context *ctx, ni_try_fn *try)
 {
     struct ni_trials *all = ctx->trials;
     const int64_t begin = ni_now_ms();
-    const pid_t parent = getpid();
     pid_t pid[NI_MAX_TRIAL] = {0}; /* not in the shared memory, where a trial could overwrite it */
     static const struct timespec now;
     struct ni_wait wait;
@@ -134,9 +109,9 @@ void ni_run_trials(struct ni_context *ctx, ni_try_fn *try)
     (void)sigpending(&before);
     ni_wait_begin(&wait);
     for (unsigned i = 0; i < all->n; i++) {
-        pid[i] = fork();
+        pid[i] = ni_fork_worker(-1);
         if (pid[i] == 0)
-            run_trial(all, &all->at[i], try, parent, &wait);
+            run_trial(all, &all->at[i], try, &wait);
         if (pid[i] > 0)
             continue;
         all->at[i].err = errno;

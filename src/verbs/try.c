@@ -3,31 +3,15 @@
    two reliable queue pairs are connected over the port's own GID (or LID), and data goes through
    them: what a job does, without a peer. */
 #include <errno.h>
-#include <fcntl.h>
-#include <infiniband/verbs.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "nccl_init/verbs.h"
+#include "queue.h"
 
-enum {
-    PAGE = 4096,
-    DEPTH = 16,      /* work requests in flight */
-    CHUNK = 1 << 20, /* bytes of one */
-    SMALL = 8,       /* bytes whose way is timed */
-    SAMPLES = 64,    /* how often */
-    READS = 16,      /* RDMA reads in flight, if the device can */
-    TIMEOUT = 14,    /* 4.096 us * 2^14: what is not acknowledged for 67 ms is sent again, */
-    RETRIES = 7,     /* so often; then IBV_WC_RETRY_EXC_ERR, after half a second */
-    RNR_TIMER = 12,  /* as NCCL (2.30.7 transport/net_ib/connect.cc ncclIbQpRtr) */
-    HOPS = 255,
-    SPINS = 256 /* empty looks before the processor is offered to others: SoftRoCE needs it */
-};
+enum { PAGE = 4096 };
 
 /* What a trial holds, until its process ends. */
 struct loop {
@@ -51,69 +35,20 @@ static bool failed(struct loop *l, int err)
     return false;
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec now = {0};
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* ---- the device ---- */
 
-/* What registers the providers and libnl's parts: constructors of the static libraries that
-   .dev/deps has deferred. None with shared ones, which run them at the start. */
-typedef void constructor_fn(void);
-extern constructor_fn
-    *const __start_ni_verbs_init[] /* NOLINT(bugprone-reserved-identifier): the linker's */
-    __attribute__((weak));
-extern constructor_fn *const __stop_ni_verbs_init[] /* NOLINT(bugprone-reserved-identifier) */
-    __attribute__((weak));
-
-/* Variables that name a file; they are the job's and not ours. rdma-core 56.1: the first redirects
-   all reading (libibverbs/sysfs.c), to the files of the next two libibverbs and mlx5 append
-   (libibverbs/init.c verbs_set_log_file, providers/mlx5/mlx5.c open_debug_file). libnl 3.7 reads
-   those of the others (lib/utils.c get_psched_settings). */
-static const char *const file_variables[] = {"SYSFS_PATH", "VERBS_LOG_FILE", "MLX5_DEBUG_FILE",
-                                             "PROC_NET_PSCHED", "PROC_ROOT"};
-
-/* libibverbs' list; NULL and errno. */
-static struct ibv_device **list_devices(int *ret_n)
-{
-    *ret_n = 0;
-    for (constructor_fn *const *c = __start_ni_verbs_init; c < __stop_ni_verbs_init; c++)
-        (*c)();
-    for (size_t i = 0; i < NI_COUNT(file_variables); i++)
-        (void)unsetenv(file_variables[i]);
-    errno = 0;
-    return ibv_get_device_list(ret_n);
-}
-
-/* Where the node cannot be opened, ibv_open_device waits 5 s for udev to make it (rdma-core 56.1
-   util/open_cdev.c), and its errno is that of the wait. So it is opened here first. */
 static bool open_device(struct loop *l)
 {
-    struct ibv_device **list, *device = NULL;
-    char path[NI_PATH];
-    int n, fd;
+    struct ibv_device *device;
+    int err;
 
     l->t->step = NI_STEP_FIND;
-    list = list_devices(&n);
-    if (!list)
-        return failed(l, errno);
-    for (int i = 0; i < n && !device; i++)
-        device = strcmp(ibv_get_device_name(list[i]), l->t->hca) == 0 ? list[i] : NULL;
-    if (!device)
-        return failed(l, ENODEV);
+    err = ni_find_device(l->t->hca, &device);
+    if (err != 0)
+        return failed(l, err);
     l->t->step = NI_STEP_OPEN;
-    (void)ni_format(path, sizeof(path), "/dev/infiniband/%s", device->dev_name);
-    fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0)
-        return failed(l, errno);
-    (void)close(fd);
-    errno = 0;
-    l->context = ibv_open_device(device);
-    return l->context || failed(l, errno);
+    err = ni_open_device(device, &l->context);
+    return err == 0 || failed(l, err);
 }
 
 static void read_gids(struct loop *l)
@@ -218,13 +153,13 @@ static bool register_memory(struct loop *l, size_t size)
         return failed(l, errno);
     l->part = size / 3 / PAGE * PAGE;
     l->t->step = NI_STEP_REGISTER;
-    before = now_ns();
+    before = ni_now_ns();
     errno = 0;
     l->mr = ibv_reg_mr(l->pd, l->memory, size,
                        IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
     if (!l->mr)
         return failed(l, errno);
-    l->t->register_us = (now_ns() - before) / 1000;
+    l->t->register_us = (ni_now_ns() - before) / 1000;
     return true;
 }
 
@@ -232,209 +167,86 @@ static bool register_memory(struct loop *l, size_t size)
 
 static bool make_queues(struct loop *l)
 {
+    int err = 0;
+
     l->t->step = NI_STEP_QUEUES;
     errno = 0;
-    l->cq = ibv_create_cq(l->context, 2 * DEPTH, NULL, NULL, 0);
-    for (int i = 0; l->cq && i < 2; i++) {
-        struct ibv_qp_init_attr attr = {
-            .send_cq = l->cq,
-            .recv_cq = l->cq,
-            .cap = {.max_send_wr = DEPTH, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
-            .qp_type = IBV_QPT_RC,
-            .sq_sig_all = 1,
-        };
-
-        errno = 0;
-        l->qp[i] = ibv_create_qp(l->pd, &attr);
-        if (!l->qp[i])
-            break;
-    }
-    return (l->qp[0] && l->qp[1]) || failed(l, errno);
+    l->cq = ibv_create_cq(l->context, 2 * NI_QUEUE_DEPTH, NULL, NULL, 0);
+    if (!l->cq)
+        return failed(l, errno);
+    for (int i = 0; i < 2 && err == 0; i++)
+        err = ni_make_queue(l->pd, l->cq, &l->qp[i]);
+    return err == 0 || failed(l, err);
 }
 
-static uint8_t at_most(int most, int device)
-{
-    return (uint8_t)(device < 1 ? 1 : device < most ? device : most);
-}
-
-/* One queue pair to the other, each state with what it takes for RC. 0 or errno. */
-static int connect_queue(struct loop *l, int i)
-{
-    struct ni_trial *t = l->t;
-    struct ibv_qp_attr init = {
-        .qp_state = IBV_QPS_INIT,
-        .port_num = (uint8_t)t->port,
-        .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
-    };
-    struct ibv_qp_attr rtr = {
-        .qp_state = IBV_QPS_RTR,
-        .path_mtu = l->port.active_mtu,
-        .dest_qp_num = l->qp[1 - i]->qp_num,
-        .max_dest_rd_atomic = at_most(READS, l->device.max_qp_rd_atom),
-        .min_rnr_timer = RNR_TIMER,
-        .ah_attr = {.port_num = (uint8_t)t->port, .dlid = l->port.lid},
-    };
-    struct ibv_qp_attr rts = {
-        .qp_state = IBV_QPS_RTS,
-        .timeout = TIMEOUT,
-        .retry_cnt = RETRIES,
-        .rnr_retry = RETRIES,
-        .max_rd_atomic = at_most(READS, l->device.max_qp_init_rd_atom),
-    };
-    int err;
-
-    /* As NCCL: on InfiniBand by LID, but where the port asks for more. Virtual ports share a LID. */
-    if (t->roce || (l->port.flags & IBV_QPF_GRH_REQUIRED) != 0) {
-        rtr.ah_attr.is_global = 1;
-        rtr.ah_attr.grh.dgid = l->gid;
-        rtr.ah_attr.grh.sgid_index = t->roce ? (uint8_t)t->index : 0;
-        rtr.ah_attr.grh.hop_limit = HOPS;
-    }
-    t->qp_state = IBV_QPS_RESET;
-    err = ibv_modify_qp(l->qp[i], &init,
-                        IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-    if (err != 0)
-        return err;
-    t->qp_state = IBV_QPS_INIT;
-    err = ibv_modify_qp(l->qp[i], &rtr,
-                        IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                            IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-    if (err != 0)
-        return err;
-    t->qp_state = IBV_QPS_RTR;
-    return ibv_modify_qp(l->qp[i], &rts,
-                         IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-                             IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
-}
-
+/* One queue pair to the other. */
 static bool connect_queues(struct loop *l)
 {
-    int err;
+    struct ni_trial *t = l->t;
+    struct ni_far_end to = {
+        .port = (uint8_t)t->port,
+        .mtu = l->port.active_mtu,
+        .gid = l->gid,
+        .gid_index = t->roce ? (uint8_t)t->index : 0,
+        .lid = l->port.lid,
+        .answers = ni_most_reads(l->device.max_qp_rd_atom),
+        .starts = ni_most_reads(l->device.max_qp_init_rd_atom),
+    };
+    int err = 0;
 
-    l->t->step = NI_STEP_CONNECT;
-    err = connect_queue(l, 0);
-    if (err == 0)
-        err = connect_queue(l, 1);
+    /* As NCCL: on InfiniBand by LID, but where the port asks for more. Virtual ports share a LID. */
+    to.global = t->roce || (l->port.flags & IBV_QPF_GRH_REQUIRED) != 0;
+    t->step = NI_STEP_CONNECT;
+    for (int i = 0; i < 2 && err == 0; i++) {
+        enum ibv_qp_state state;
+
+        to.qpn = l->qp[1 - i]->qp_num;
+        err = ni_connect_queue(l->qp[i], &to, &state);
+        t->qp_state = (int)state;
+    }
     return err == 0 || failed(l, err);
 }
 
 /* ---- data ---- */
 
-/* Waits for one completion; a queue pair that gets none ends by its own retries, and a device that
-   gives none at all by the parent's patience. */
-static bool complete(struct loop *l)
-{
-    struct ibv_wc wc;
-
-    for (unsigned spin = 1;; spin++) {
-        int n = ibv_poll_cq(l->cq, 1, &wc);
-
-        if (n < 0) /* a number of the provider's own, no errno */
-            return failed(l, EIO);
-        if (n == 1)
-            break;
-        if (spin % SPINS == 0)
-            (void)sched_yield();
-    }
-    if (wc.status == IBV_WC_SUCCESS)
-        return true;
-    l->t->wc_status = (int)wc.status;
-    l->t->vendor_err = (int)wc.vendor_err;
-    return false;
-}
-
-/* One request of the first queue pair, which moves `n` bytes at `offset` between two of the three
-   parts. */
-static bool post(struct loop *l, enum ibv_wr_opcode opcode, size_t offset, size_t n)
-{
-    const bool reads = opcode == IBV_WR_RDMA_READ;
-    struct ibv_sge sge = {
-        .addr = (uintptr_t)(l->memory + (reads ? 2 * l->part : 0) + offset),
-        .length = (uint32_t)n,
-        .lkey = l->mr->lkey,
-    };
-    struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = opcode}, *bad;
-    int err;
-
-    wr.wr.rdma.remote_addr = (uintptr_t)(l->memory + l->part + offset);
-    wr.wr.rdma.rkey = l->mr->rkey;
-    err = ibv_post_send(l->qp[0], &wr, &bad);
-    return err == 0 || failed(l, err);
-}
-
-static int earlier(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* From the request to its completion: there, and the acknowledgement back. */
-static bool time_small(struct loop *l)
-{
-    int64_t ns[SAMPLES];
-
-    for (int i = 0; i < SAMPLES; i++) {
-        int64_t before = now_ns();
-
-        if (!post(l, IBV_WR_RDMA_WRITE, 0, SMALL) || !complete(l))
-            return false;
-        ns[i] = now_ns() - before;
-    }
-    qsort(ns, SAMPLES, sizeof(ns[0]), earlier);
-    l->t->latency_ns = ns[SAMPLES / 2];
-    return true;
-}
-
-/* `bytes` in all, over and over through the first `window` bytes of the parts. */
-static bool stream(struct loop *l, enum ibv_wr_opcode opcode, int64_t bytes, size_t window,
-                   int64_t *ret_us)
-{
-    int64_t left = bytes, before = now_ns();
-    size_t offset = 0;
-    unsigned flying = 0;
-
-    while (left > 0 || flying > 0) {
-        if (left > 0 && flying < DEPTH) {
-            size_t n = window - offset < CHUNK ? window - offset : CHUNK;
-
-            n = (int64_t)n > left ? (size_t)left : n;
-            if (!post(l, opcode, offset, n))
-                return false;
-            flying++;
-            left -= (int64_t)n;
-            offset = offset + n == window ? 0 : offset + n;
-            continue;
-        }
-        if (!complete(l))
-            return false;
-        flying--;
-    }
-    *ret_us = (now_ns() - before) / 1000;
-    return true;
-}
-
 /* `bytes` there and back, and compared. */
 static bool move_data(struct loop *l, int64_t bytes)
 {
     const size_t window = bytes < (int64_t)l->part ? (size_t)bytes : l->part;
-    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
     const uint8_t *back = l->memory + 2 * l->part;
     struct ni_trial *t = l->t;
+    struct ni_mover m = {
+        .qp = l->qp[0],
+        .cq = l->cq,
+        .out = l->memory,
+        .back = l->memory + 2 * l->part,
+        .remote = (uintptr_t)(l->memory + l->part),
+        .lkey = l->mr->lkey,
+        .rkey = l->mr->rkey,
+        .window = window,
+        .chunk = NI_QUEUE_CHUNK,
+        .patience_ns = INT64_MAX, /* the parent ends what gets no completion */
+    };
+    int64_t moved, ns, slowest;
+    bool passed;
 
     /* No byte is where another one could be. By whole words: a part is whole pages. */
-    for (size_t i = 0; i < window; i += sizeof(odd)) {
-        uint64_t word = (i / sizeof(odd) + t->port + 1) * odd;
-
-        memcpy(l->memory + i, &word, sizeof(word));
-    }
+    ni_fill_pattern(l->memory, (window + 7) / 8 * 8, t->port);
     t->bad_at = -1;
     t->step = NI_STEP_WRITE;
-    if (!time_small(l) || !stream(l, IBV_WR_RDMA_WRITE, bytes, window, &t->write_us))
+    passed = ni_time_small(&m, INT64_MAX, &t->latency_ns, &slowest) &&
+             ni_stream(&m, IBV_WR_RDMA_WRITE, bytes, INT64_MAX, &moved, &ns);
+    if (passed) {
+        t->write_us = ns / 1000;
+        t->step = NI_STEP_READ;
+        passed = ni_stream(&m, IBV_WR_RDMA_READ, bytes, INT64_MAX, &moved, &ns);
+    }
+    t->err = m.err;
+    t->wc_status = m.wc_status;
+    t->vendor_err = m.vendor;
+    if (!passed)
         return false;
-    t->step = NI_STEP_READ;
-    if (!stream(l, IBV_WR_RDMA_READ, bytes, window, &t->read_us))
-        return false;
+    t->read_us = ns / 1000;
     t->step = NI_STEP_COMPARE;
     for (size_t i = 0; i < window; i++) {
         if (l->memory[i] != back[i]) {

@@ -494,7 +494,7 @@ static void test_roce_address(void **state)
         assert_int_equal(fake.rtr[i].max_dest_rd_atomic, 16);
         assert_int_equal(fake.rts[i].max_rd_atomic, 4);
         assert_in_range(fake.rts[i].timeout, 10, 20);
-        assert_int_equal(fake.rts[i].retry_cnt, 7);
+        assert_int_equal(fake.rts[i].retry_cnt, 6);
     }
 }
 

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The processes of the rails: what hangs or crashes is told, holds up no other, and comes back; and
+   none is left. */
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "nccl_init/act.h"
+#include "nccl_init/rails.h"
+
+enum { N = 3, GOOD = 0, BAD = 1 };
+
+/* What the rail BAD does is told by its service level; `bytes` counts what the same process did. */
+enum { WELL, HANGS, CRASHES };
+
+static void work(struct ni_rail_task *task, enum ni_rail_work what, void **state)
+{
+    static int64_t calls;
+
+    *state = task;
+    task->bytes = ++calls;
+    if (what == NI_WORK_QUEUES && task->service_level == HANGS)
+        for (;;)
+            (void)pause();
+    if (what == NI_WORK_QUEUES && task->service_level == CRASHES)
+        (void)raise(SIGKILL);
+    for (int i = 0; i < NI_ROLES; i++)
+        if (what == NI_WORK_QUEUES && task->has[i])
+            task->result[i].step = NI_PAIR_CONNECT;
+}
+
+static int64_t ask(struct ni_rails *r, enum ni_rail_work what, int64_t limit_ms)
+{
+    const int64_t begin = ni_now_ms();
+    struct pollfd fds[NI_MAX_RAILS];
+    int wait;
+
+    ni_rails_ask(r, what, limit_ms);
+    while (!ni_rails_done(r, &wait))
+        (void)poll(fds, ni_rails_poll(r, fds), wait);
+    return ni_now_ms() - begin;
+}
+
+static struct ni_rails rails;
+
+static int start(void **state)
+{
+    static const struct ni_rail rail[N] = {{.hca = "mlx5_0"}, {.hca = "mlx5_1"}, {.hca = "mlx5_2"}};
+
+    (void)state;
+    if (ni_rails_start(&rails, N, rail, work) != 0)
+        return -1;
+    for (unsigned i = 0; i < N; i++)
+        rails.task[i].has[NI_ROLE_FROM] = rails.task[i].has[NI_ROLE_TO] = true;
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    ni_rails_end(&rails);
+    return waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD ? 0 : -1; /* no child is left */
+}
+
+static void expect(unsigned i, enum ni_pair_step step, bool silent)
+{
+    for (int role = 0; role < NI_ROLES; role++) {
+        assert_int_equal(rails.task[i].result[role].step, step);
+        assert_int_equal(rails.task[i].result[role].silent, silent);
+    }
+}
+
+static void test_all_well(void **state)
+{
+    (void)state;
+    ask(&rails, NI_WORK_OPEN, 5000);
+    ask(&rails, NI_WORK_QUEUES, 5000);
+    for (unsigned i = 0; i < N; i++) {
+        expect(i, NI_PAIR_CONNECT, false);
+        assert_int_equal(rails.task[i].bytes, 2);
+        assert_int_equal(rails.task[i].number, i);
+    }
+    assert_string_equal(rails.task[2].rail.hca, "mlx5_2");
+}
+
+static void fails_and_returns(int how, int64_t least_ms)
+{
+    int64_t took;
+
+    ask(&rails, NI_WORK_OPEN, 5000);
+    rails.task[BAD].service_level = how;
+    took = ask(&rails, NI_WORK_QUEUES, 300);
+    assert_in_range(took, least_ms, 5000);
+    expect(GOOD, NI_PAIR_CONNECT, false);
+    expect(BAD, NI_PAIR_START, true);
+    /* what comes before it is opened anew is not done */
+    ask(&rails, NI_WORK_CONNECT, 5000);
+    expect(BAD, NI_PAIR_START, true);
+    ask(&rails, NI_WORK_STOP, 5000);
+    (void)usleep(50000); /* SIGKILL has done its work */
+    rails.task[BAD].service_level = WELL;
+    ask(&rails, NI_WORK_QUEUES, 5000);
+    expect(BAD, NI_PAIR_CONNECT, false);
+    assert_int_equal(rails.task[BAD].bytes, 1); /* another process */
+    assert_int_equal(rails.task[GOOD].bytes, 5);
+}
+
+static void test_hangs(void **state)
+{
+    (void)state;
+    fails_and_returns(HANGS, 300);
+}
+
+static void test_crashes(void **state)
+{
+    (void)state;
+    fails_and_returns(CRASHES, 0);
+}
+
+/* A rail without a role is not asked; the role TO has nothing to do while data moves. */
+static void test_roles(void **state)
+{
+    (void)state;
+    ask(&rails, NI_WORK_OPEN, 5000);
+    rails.task[2].has[NI_ROLE_FROM] = rails.task[2].has[NI_ROLE_TO] = false;
+    ask(&rails, NI_WORK_QUEUES, 5000);
+    assert_int_equal(rails.task[2].bytes, 1);
+    expect(2, NI_PAIR_START, false);
+    (void)kill(rails.at[BAD].pid, SIGKILL);
+    ask(&rails, NI_WORK_MOVE, 5000);
+    assert_true(rails.task[BAD].result[NI_ROLE_FROM].silent);
+    assert_false(rails.task[BAD].result[NI_ROLE_TO].silent);
+}
+
+/* The rails' processes do not outlive the one that started them. */
+static void test_orphans(void **state)
+{
+    int fd[2];
+    pid_t pid, rail = 0;
+
+    (void)state;
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+    assert_int_equal(pipe(fd), 0);
+    pid = fork();
+    if (pid == 0) {
+        if (start(NULL) == 0 && write(fd[1], &rails.at[0].pid, sizeof(rail)) == sizeof(rail))
+            (void)pause();
+        _exit(1);
+    }
+    assert_int_equal(read(fd[0], &rail, sizeof(rail)), sizeof(rail));
+    (void)kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(waitpid(rail, NULL, 0), rail);
+    (void)close(fd[0]);
+    (void)close(fd[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_all_well, start, end),
+        cmocka_unit_test_setup_teardown(test_hangs, start, end),
+        cmocka_unit_test_setup_teardown(test_crashes, start, end),
+        cmocka_unit_test_setup_teardown(test_roles, start, end),
+        cmocka_unit_test(test_orphans),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
