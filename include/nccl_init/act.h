@@ -24,6 +24,9 @@ int ni_caps_disable(void);
 /* Keeps and drops as the plan says. What the kernel refuses is a finding, never fatal. Nothing is
    touched when both sets are empty. */
 void ni_caps_apply(const struct ni_caps *want, struct ni_findings *f);
+/* For good: of all sets only `keep` remains, and no execve gives more (no_new_privs). 0 or -errno.
+ */
+int ni_caps_forsake(uint64_t keep);
 /* Whether that capability will be effective in the command. */
 bool ni_command_has_cap(unsigned cap);
 
@@ -45,6 +48,10 @@ bool ni_wait_ms(struct ni_wait *w, int64_t ms);
 void ni_wait_end(struct ni_wait *w);
 /* In a child: signals end it again. */
 void ni_wait_unblock(const struct ni_wait *w);
+/* Where SIGCHLD is blocked, that of a child of ours would stay pending for the command. Before the
+   first fork: whether one is pending already; after the last wait: takes it, unless one was. */
+bool ni_child_pending(void);
+void ni_child_forget(bool was_pending);
 
 /* fork(2), for work that may hang or crash. The child dies with its parent, leaves no core, and holds
    no descriptor of the pod's but `keep` (-1: none): standard input, output and error are /dev/null.

@@ -22,14 +22,16 @@ enum {
     NI_VERB_TOPO = 1 << 4,
     NI_VERB_DOCTOR = 1 << 5,
     NI_VERB_SELFTEST = 1 << 6,
-    NI_VERB_INSTALL = 1 << 7
+    NI_VERB_INSTALL = 1 << 7,
+    NI_VERB_PREFLIGHT = 1 << 8
 };
 
-enum { NI_MAX_WAIT = 3600 };
+enum { NI_MAX_WAIT = 3600, NI_MAX_WITHIN = 86400, NI_MAX_MOVE_MS = 60000 };
 
 /* The values of these enums are in the order of the words of their options (options.c).
-   --selftest of `run`: what a port that fails means. */
+   --selftest of `run`: what a port that fails means; --preflight: what a bad verdict means. */
 enum ni_selftest_policy { NI_SELFTEST_OFF, NI_SELFTEST_WARN, NI_SELFTEST_REQUIRE };
+enum ni_preflight_policy { NI_PREFLIGHT_OFF, NI_PREFLIGHT_WARN, NI_PREFLIGHT_REQUIRE };
 
 enum ni_log_level { NI_LOG_ERROR, NI_LOG_WARN, NI_LOG_INFO, NI_LOG_DEBUG };
 
@@ -49,6 +51,13 @@ struct ni_options {
     enum ni_selftest_policy selftest;
     int64_t size, bytes; /* of the self-test: registered, moved */
     unsigned deadline;   /* of the self-test: seconds */
+    enum ni_preflight_policy preflight;
+    const char *peers, *job; /* NULL: as the launcher says; so do the next three, if -1, -1, 0 */
+    int rank, ranks;
+    unsigned port;
+    unsigned within;        /* seconds */
+    unsigned move_ms;       /* --seconds */
+    const char *once, *svg; /* files; NULL: none */
     bool probe;
     bool json;
     bool rules;
@@ -88,6 +97,9 @@ extern const unsigned ni_options_count;
 void ni_options_init(struct ni_options *ret);
 /* A switch takes 1 and 0. 0, or -EINVAL and *ret as it was. Keeps value. */
 int ni_option_take(const struct ni_option *option, const char *value, struct ni_options *ret);
+/* Whether the command line or the environment gave that option. */
+struct ni_context;
+bool ni_option_given(const struct ni_context *ctx, const char *name);
 /* NCCLINIT_KEEP_CAPS */
 void ni_put_variable(struct ni_text *t, const struct ni_option *option);
 
@@ -188,8 +200,14 @@ int ni_try_ports(struct ni_context *ctx, bool probe);
    as NI_TRIAL_STUCK. Otherwise nothing is left behind: no process, descriptor, pending signal. */
 typedef void ni_try_fn(const struct ni_trials *all, struct ni_trial *t);
 void ni_run_trials(struct ni_context *ctx, ni_try_fn *try);
+/* The same for all ports, for a verdict: whether they passed; *why: what failed first. */
+bool ni_selftest_passes(struct ni_context *ctx, struct ni_text *why);
 /* --selftest of `run`. false: it was demanded and does not hold; *why tells. */
 bool ni_selftest_allows(struct ni_context *ctx, struct ni_text *why);
+
+/* --preflight of `run`: meets the other pods, in a child without capabilities, which tells the
+   result. false: a good verdict was demanded; the reason was told. Nothing of it is left behind. */
+bool ni_preflight_allows(struct ni_context *ctx);
 
 /* ---- talking ---- */
 
@@ -226,6 +244,7 @@ int ni_cmd_plan(struct ni_context *ctx, char *const operands[]);
 int ni_cmd_doctor(struct ni_context *ctx, char *const operands[]);
 int ni_cmd_topo(struct ni_context *ctx, char *const operands[]);
 int ni_cmd_selftest(struct ni_context *ctx, char *const operands[]);
+int ni_cmd_preflight(struct ni_context *ctx, char *const operands[]);
 int ni_cmd_snapshot(struct ni_context *ctx, char *const operands[]);
 /* --snapshot-on-refusal, if it was given: what was gathered so far is gone then. Says what fails. */
 void ni_leave_snapshot(struct ni_context *ctx);

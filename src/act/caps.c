@@ -120,6 +120,19 @@ static int keep(unsigned cap)
     return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) == 0 ? 0 : -errno;
 }
 
+int ni_caps_forsake(uint64_t keep)
+{
+    uint64_t own[OWN];
+    int r = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? get_own(own) : -errno;
+
+    if (r < 0)
+        return r;
+    own[PERMITTED] &= keep;
+    own[EFFECTIVE] = own[PERMITTED];
+    own[INHERITABLE] = 0; /* and what is ambient goes with it */
+    return set_own(own);
+}
+
 /* Those to be dropped that are in some set of the process. */
 static uint64_t still_there(const struct ni_caps *want)
 {

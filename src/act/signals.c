@@ -59,6 +59,24 @@ void ni_wait_unblock(const struct ni_wait *w)
     (void)sigprocmask(SIG_UNBLOCK, &w->blocked, NULL);
 }
 
+bool ni_child_pending(void)
+{
+    sigset_t pending;
+
+    return sigpending(&pending) == 0 && sigismember(&pending, SIGCHLD) == 1;
+}
+
+void ni_child_forget(bool was_pending)
+{
+    static const struct timespec now;
+    sigset_t chld;
+
+    (void)sigemptyset(&chld);
+    (void)sigaddset(&chld, SIGCHLD);
+    if (!was_pending)
+        (void)sigtimedwait(&chld, NULL, &now);
+}
+
 void ni_wait_end(struct ni_wait *w)
 {
     const bool ended = ni_wait_ms(w, 0);

@@ -46,6 +46,11 @@ static uint64_t bit_of(const struct ni_option *option)
     return UINT64_C(1) << (option - ni_options_table);
 }
 
+bool ni_option_given(const struct ni_context *ctx, const char *name)
+{
+    return (ctx->taken & bit_of(by_name(ni_span_of(name)))) != 0;
+}
+
 /* What a bad value should have been. */
 static void put_expected(struct ni_text *t, const struct ni_option *option, const char *value)
 {

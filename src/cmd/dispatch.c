@@ -9,8 +9,8 @@
 const struct ni_verb ni_verbs_table[] = {
     {"run", NI_VERB_RUN, ni_cmd_run, 0, "[--] COMMAND [ARG...]",
      "Decides the settings, puts them into the environment, raises the locked-memory limit and "
-     "becomes the command. Findings stop it only with --mode=rdma, --require, --selftest=require "
-     "or --strict."},
+     "becomes the command. Findings stop it only with --mode=rdma, --require, --selftest=require, "
+     "--preflight=require or --strict."},
     {"env", NI_VERB_ENV, ni_cmd_env, 0, NULL,
      "Writes the settings as a file for a shell, Kubernetes, docker or NCCL to read."},
     {"plan", NI_VERB_PLAN, ni_cmd_plan, NI_GATHER_ALL, NULL,
@@ -24,6 +24,9 @@ const struct ni_verb ni_verbs_table[] = {
     {"selftest", NI_VERB_SELFTEST, ni_cmd_selftest, NI_GATHER_ALL | NI_GATHER_HEALTH, NULL,
      "Tests each port against itself as the job will use it: registers memory, connects two queue "
      "pairs over the port's own GID, writes, reads back, compares. Exit status 1 if a port fails."},
+    {"preflight", NI_VERB_PREFLIGHT, ni_cmd_preflight, NI_GATHER_ALL | NI_GATHER_HEALTH, NULL,
+     "Meets the other pods of the job, compares what each was given, and tries each rail between "
+     "them. Run it in all pods. Exit status 1 if the verdict is bad."},
     {"snapshot", NI_VERB_SNAPSHOT, ni_cmd_snapshot,
      NI_GATHER_ALL | NI_GATHER_HEALTH | NI_GATHER_OFF, NULL,
      "Records what was read, so that `plan --root=FILE.tree` shows elsewhere what it shows here."},

@@ -120,7 +120,8 @@ void ni_flow_decide(struct ni_context *ctx)
     const struct ni_policy *policy = &ctx->options.policy;
     const struct ni_facts facts = {&ctx->inventory, &ctx->env, policy};
     const unsigned gathers = ni_verb_of(ctx->verb)->gathers;
-    const bool all = (gathers & NI_GATHER_ALL) != 0;
+    const bool meets = ctx->options.preflight != NI_PREFLIGHT_OFF;
+    const bool all = (gathers & NI_GATHER_ALL) != 0 || meets;
     const bool pod = policy->sockets && strcmp(policy->sockets, "pod") == 0;
     const struct ni_ask ask = {
         .hcas = policy->hcas,
@@ -130,7 +131,8 @@ void ni_flow_decide(struct ni_context *ctx)
         .nvshmem = (policy->targets & NI_FOR_NVSHMEM) != 0,
         .gpus = (policy->require & (NI_REQUIRE_GPUS | NI_REQUIRE_GDR)) != 0,
         .all = all,
-        .health = (gathers & NI_GATHER_HEALTH) != 0 || ctx->options.selftest != NI_SELFTEST_OFF,
+        .health =
+            (gathers & NI_GATHER_HEALTH) != 0 || meets || ctx->options.selftest != NI_SELFTEST_OFF,
         .off = policy->mode == NI_MODE_OFF && (gathers & NI_GATHER_OFF) == 0,
     };
 

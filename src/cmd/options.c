@@ -3,6 +3,7 @@
    defaults, the help, and the completions, which read the help; tests/cli/docs.sh holds the manual
    to it. */
 #include "nccl_init/cmd.h"
+#include "nccl_init/job.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -102,6 +103,60 @@ static int bytes(const char *text, int64_t min, int64_t max, int64_t *ret)
     if (ni_parse_u64(digits, (uint64_t)max >> shift, &n) < 0 || (int64_t)(n << shift) < min)
         return -EINVAL;
     *ret = (int64_t)(n << shift);
+    return 0;
+}
+
+/* at: an unsigned, as for the next. */
+static int take_within(const struct ni_option *option, const char *text, void *at)
+{
+    (void)option;
+    return seconds(text, 1, NI_MAX_WITHIN, at);
+}
+
+static int take_port(const struct ni_option *option, const char *text, void *at)
+{
+    (void)option;
+    return seconds(text, 1, UINT16_MAX, at);
+}
+
+/* Seconds with up to three digits behind a point. at: an unsigned, milliseconds. */
+static int take_milliseconds(const struct ni_option *option, const char *text, void *at)
+{
+    const char *point = strchr(text, '.');
+    struct ni_span whole = {text, point ? (size_t)(point - text) : strlen(text)};
+    uint64_t n, part = 0;
+
+    (void)option;
+    if (ni_parse_u64(whole, NI_MAX_MOVE_MS / 1000, &n) < 0)
+        return -EINVAL;
+    if (point) {
+        char digits[] = "000";
+        const size_t len = strlen(point + 1);
+
+        if (len == 0 || len >= sizeof(digits))
+            return -EINVAL;
+        memcpy(digits, point + 1, len);
+        if (ni_parse_u64(ni_span_of(digits), 999, &part) < 0)
+            return -EINVAL;
+    }
+    if (n * 1000 + part > NI_MAX_MOVE_MS)
+        return -EINVAL;
+    *(unsigned *)at = (unsigned)(n * 1000 + part);
+    return 0;
+}
+
+/* auto, or a number. at: an int, -1: auto. */
+static int take_rank(const struct ni_option *option, const char *text, void *at)
+{
+    uint64_t n;
+
+    if (value_of(option, ni_span_of(text)) == 0) {
+        *(int *)at = -1;
+        return 0;
+    }
+    if (ni_parse_u64(ni_span_of(text), NI_MAX_RANKS, &n) < 0)
+        return -EINVAL;
+    *(int *)at = (int)n;
     return 0;
 }
 
@@ -299,13 +354,14 @@ enum {
     A_FILE = NI_OPTION_FILE,
     DECIDING = NI_VERB_RUN | NI_VERB_ENV | NI_VERB_PLAN,
     TRYING = NI_VERB_RUN | NI_VERB_SELFTEST,
-    ALL = DECIDING | TRYING | NI_VERB_DOCTOR | NI_VERB_TOPO | NI_VERB_SNAPSHOT,
+    MEETING = NI_VERB_RUN | NI_VERB_PREFLIGHT,
+    ALL = DECIDING | TRYING | MEETING | NI_VERB_DOCTOR | NI_VERB_TOPO | NI_VERB_SNAPSHOT,
     ANY = ALL | NI_VERB_INSTALL,
 };
 
 #define AT(member) offsetof(struct ni_options, member)
 
-/* In the order of the help. `run` and `selftest` know --root only to refuse it with a reason. */
+/* In the order of the help. `run`, `selftest` and `preflight` know --root only to refuse it with a reason. */
 const struct ni_option ni_options_table[] = {
     {"mode", 0, POLICY, ALL, "auto|rdma|tcp|off", "auto", take_word, AT(policy.mode),
      "rdma: do not start the command without a usable HCA; tcp: no RDMA, sockets over the pod's "
@@ -341,25 +397,52 @@ const struct ni_option ni_options_table[] = {
      "what fails; require: do not start the command if a port fails or there is none to test"},
     {"size", 0, 0, TRYING, "BYTES", "64M", take_size, AT(size),
      "self-test: how much memory to register for each port"},
-    {"bytes", 0, 0, TRYING, "BYTES", "16M", take_moved, AT(bytes),
-     "self-test: how much to write and read back through each port"},
+    {"bytes", 0, 0, TRYING | MEETING, "BYTES", "16M", take_moved, AT(bytes),
+     "self-test: how much to write and read back through each port; preflight: instead of by time, "
+     "if it is given"},
+    {"preflight", 0, 0, NI_VERB_RUN, "off|warn|require", "off", take_word, AT(preflight),
+     "prove the job's fabric with the other pods before the command starts (see `nccl-init "
+     "preflight --help`); warn: report what is bad; require: start the command only if all is "
+     "good"},
+    {"peers", 0, 0, MEETING, "HOST[:PORT]", NULL, take_path, AT(peers),
+     "preflight: pod 0, by name or address; by default, as the next three, what the launcher's "
+     "variables say"},
+    {"rank", 0, 0, MEETING, "auto|N", "auto", take_rank, AT(rank),
+     "preflight: this pod's number, from 0"},
+    {"ranks", 0, 0, MEETING, "auto|N", "auto", take_rank, AT(ranks),
+     "preflight: how many pods take part"},
+    {"job", 0, 0, MEETING, "KEY", NULL, take_path, AT(job),
+     "preflight: the same in all pods of one attempt of a job, and in no other"},
+    {"port", 0, 0, MEETING, "PORT", NULL, take_port, AT(port),
+     "preflight: TCP port of pod 0 (18555)"},
+    {"within", 0, 0, MEETING, "SECONDS", "120", take_within, AT(within),
+     "preflight: how long to wait for all pods to come"},
+    {"seconds", 0, 0, MEETING, "S", "0.2", take_milliseconds, AT(move_ms),
+     "preflight: how long each rail writes, and reads, for its bandwidth; 0: none is measured"},
+    {"once", 0, A_FILE, MEETING, "FILE", NULL, take_path, AT(once),
+     "preflight: keep the verdict in FILE, such as on an emptyDir; a container that starts again "
+     "skips the preflight"},
+    {"svg", 0, A_FILE, MEETING, "FILE", NULL, take_path, AT(svg),
+     "preflight: pod 0 writes a picture of pods by rails to FILE"},
     {"probe", 0, 0, NI_VERB_DOCTOR, NULL, NULL, take_switch, AT(probe),
      "open the devices and ask them, through libibverbs, what sysfs cannot tell"},
     {"ignore", 0, 0, NI_VERB_DOCTOR, "none|FINDING,...", "none", take_findings, AT(ignore),
      "ids of findings that do not count; the output says how many were left out"},
     {"deadline", 0, 0, TRYING | NI_VERB_DOCTOR, "SECONDS", "10", take_deadline, AT(deadline),
      "how long the self-test or --probe may take in all"},
-    {"strict", 0, 0, TRYING | NI_VERB_DOCTOR, NULL, NULL, take_switch, AT(strict),
-     "a warning counts as an error: `run` does not start the command, `doctor` and `selftest` exit "
-     "with 1"},
+    {"strict", 0, 0, TRYING | MEETING | NI_VERB_DOCTOR, NULL, NULL, take_switch, AT(strict),
+     "a warning counts as an error: `run` does not start the command, `doctor`, `selftest` and "
+     "`preflight` exit with 1"},
     {"root", 0, A_FILE, ALL, "/|DIR|FILE.tree", "/", take_path, AT(root),
-     "read another node, a directory or a snapshot; `run` and `selftest` accept only /"},
+     "read another node, a directory or a snapshot; `run`, `selftest` and `preflight` accept only "
+     "/"},
     {"format", 0, 0, NI_VERB_ENV, "sh|k8s|docker|nccl.conf|json", "sh", take_word, AT(format),
      "the form in which the settings are written"},
     {"output", 'o', A_FILE, NI_VERB_ENV | NI_VERB_SNAPSHOT, "FILE", NULL, take_path, AT(output),
      "write to FILE instead of standard output; the file is replaced as a whole"},
-    {"json", 0, 0, NI_VERB_DOCTOR | NI_VERB_PLAN | NI_VERB_TOPO | NI_VERB_SELFTEST, NULL, NULL,
-     take_switch, AT(json), "print one JSON object, for programs"},
+    {"json", 0, 0,
+     NI_VERB_DOCTOR | NI_VERB_PLAN | NI_VERB_TOPO | NI_VERB_SELFTEST | NI_VERB_PREFLIGHT, NULL,
+     NULL, take_switch, AT(json), "print one JSON object, for programs"},
     {"dot", 0, 0, NI_VERB_TOPO, NULL, NULL, take_switch, AT(dot),
      "print the PCI tree as a picture for Graphviz"},
     {"rules", 0, 0, NI_VERB_PLAN, NULL, NULL, take_switch, AT(rules),

@@ -82,9 +82,10 @@ int ni_cmd_run(struct ni_context *ctx, char *const operands[])
     ni_say_findings(ctx);
     if (!refusal && ctx->options.strict && ni_verdict(ctx) != 0)
         refusal = "not started: --strict, and there are warnings or errors";
-    if (!refusal)
+    if (refusal)
+        ni_last_words(ctx, refusal, true);
+    else if (ctx->options.preflight == NI_PREFLIGHT_OFF || ni_preflight_allows(ctx))
         return start(ctx, operands);
-    ni_last_words(ctx, refusal, true);
     ni_leave_snapshot(ctx);
     return NI_EXIT_REFUSED;
 }

@@ -63,6 +63,15 @@ static void put_failure(const struct ni_trials *trials, struct ni_text *why)
     }
 }
 
+bool ni_selftest_passes(struct ni_context *ctx, struct ni_text *why)
+{
+    if (try_all(ctx) != 0)
+        ni_put(why, "no self-test could be made");
+    else
+        put_failure(ctx->trials, why);
+    return why->len == 0;
+}
+
 bool ni_selftest_allows(struct ni_context *ctx, struct ni_text *why)
 {
     const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
@@ -71,10 +80,7 @@ bool ni_selftest_allows(struct ni_context *ctx, struct ni_text *why)
 
     if (ctx->options.selftest == NI_SELFTEST_OFF || !ni_wants_trials(&facts, &ctx->plan))
         return true;
-    if (try_all(ctx) != 0)
-        ni_put(&failure, "no self-test could be made");
-    else
-        put_failure(ctx->trials, &failure);
+    (void)ni_selftest_passes(ctx, &failure);
     if (ctx->trials && ctx->trials->n > 0)
         ni_say(ctx, failure.len == 0 ? NI_LOG_INFO : NI_LOG_WARN,
                "self-test: %u of %u ports passed in %lld ms", ni_trials_passed(ctx->trials),

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #if NI_HAVE_VERBS
@@ -102,11 +101,9 @@ void ni_run_trials(struct ni_context *ctx, ni_try_fn *try)
     struct ni_trials *all = ctx->trials;
     const int64_t begin = ni_now_ms();
     pid_t pid[NI_MAX_TRIAL] = {0}; /* not in the shared memory, where a trial could overwrite it */
-    static const struct timespec now;
+    const bool was_pending = ni_child_pending();
     struct ni_wait wait;
-    sigset_t chld, before;
 
-    (void)sigpending(&before);
     ni_wait_begin(&wait);
     for (unsigned i = 0; i < all->n; i++) {
         pid[i] = ni_fork_worker(-1);
@@ -129,11 +126,7 @@ void ni_run_trials(struct ni_context *ctx, ni_try_fn *try)
         all->at[i].end = NI_TRIAL_STUCK;
         all->at[i].pid = pid[i];
     }
-    /* Where SIGCHLD is blocked, that of a trial would stay pending for the command. */
-    (void)sigemptyset(&chld);
-    (void)sigaddset(&chld, SIGCHLD);
-    if (!sigismember(&before, SIGCHLD))
-        (void)sigtimedwait(&chld, NULL, &now);
+    ni_child_forget(was_pending);
     all->took_ms = ni_now_ms() - begin;
     ni_say_progress(ctx, "");
     ni_wait_end(&wait); /* which may end the program */

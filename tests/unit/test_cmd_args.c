@@ -102,8 +102,15 @@ static void test_values(void **state)
     static const struct {
         const char *placeholder, *value;
     } examples[] = {
-        {"BYTES", "1234K"},         {"SECONDS", "1234"},        {"rails=N", "rails=4"},
-        {"CAPABILITY", "ipc_lock"}, {"FINDING", "shm.default"}, {"HCA[:PORT]", "mlx5_0:1,mlx5_1"},
+        {"BYTES", "1234K"},
+        {"SECONDS", "1234"},
+        {"rails=N", "rails=4"},
+        {"CAPABILITY", "ipc_lock"},
+        {"FINDING", "shm.default"},
+        {"HCA[:PORT]", "mlx5_0:1,mlx5_1"},
+        {"N", "3"},
+        {"PORT", "18555"},
+        {"S", "1.25"},
     };
 
     (void)state;
@@ -463,11 +470,49 @@ static void test_selftest(void **state)
     assert_int_equal(parse(NI_VERB_RUN, "--probe"), -EINVAL);
 }
 
+static void test_preflight(void **state)
+{
+    static const char *const wrong[] = {
+        "--preflight=on",   "--rank=-1",        "--rank=16385", "--rank=",        "--ranks=3:4",
+        "--port=0",         "--port=65536",     "--within=0",   "--within=86401", "--seconds=61",
+        "--seconds=60.001", "--seconds=0.1234", "--seconds=1.", "--seconds=.5",   "--seconds=-1",
+        "--seconds=1e3",    "--peers=",         "--job=",       "--once=",        "--svg="};
+
+    (void)state;
+    assert_int_equal(options.preflight, NI_PREFLIGHT_OFF);
+    assert_null(options.peers);
+    assert_int_equal(options.rank, -1);
+    assert_int_equal(options.ranks, -1);
+    assert_int_equal(options.port, 0);
+    assert_int_equal(options.within, 120);
+    assert_int_equal(options.move_ms, 200);
+    assert_int_equal(
+        parse(NI_VERB_PREFLIGHT, "--peers=[fd00::1]:99 --rank=0 --ranks=16384 --port=65535"), 0);
+    assert_string_equal(options.peers, "[fd00::1]:99");
+    assert_int_equal(options.rank, 0);
+    assert_int_equal(options.ranks, 16384);
+    assert_int_equal(options.port, 65535);
+    assert_int_equal(parse(NI_VERB_RUN, "--preflight=require --seconds=0.05 --within=1"), 0);
+    assert_int_equal(options.preflight, NI_PREFLIGHT_REQUIRE);
+    assert_int_equal(options.move_ms, 50);
+    assert_int_equal(parse(NI_VERB_RUN, "--seconds=60"), 0);
+    assert_int_equal(options.move_ms, 60000);
+    assert_int_equal(parse(NI_VERB_RUN, "--seconds=0 --rank=auto"), 0);
+    assert_int_equal(options.move_ms, 0);
+    assert_int_equal(options.rank, -1);
+    for (unsigned i = 0; i < NI_COUNT(wrong); i++)
+        assert_int_equal(parse(NI_VERB_RUN, wrong[i]), -EINVAL);
+    assert_int_equal(parse(NI_VERB_PREFLIGHT, "--preflight=warn"), -EINVAL);
+    assert_int_equal(parse(NI_VERB_SELFTEST, "--rank=1"), -EINVAL);
+    assert_int_equal(parse(NI_VERB_PREFLIGHT, "--size=64M"), -EINVAL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_names, reset),
         cmocka_unit_test_setup(test_values, reset),
+        cmocka_unit_test_setup(test_preflight, reset),
         cmocka_unit_test_setup(test_words, reset),
         cmocka_unit_test_setup(test_stops, reset),
         cmocka_unit_test_setup(test_forms, reset),

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* preflight: all pods of a job prove its fabric together. Also before the command, for `run
+   --preflight`. What comes from the network is read by a child that has nothing to lose; what
+   becomes the command gets one byte of it. */
+#include "nccl_init/act.h"
+#include "nccl_init/cmd.h"
+#include "nccl_init/decide.h"
+#include "nccl_init/meet.h"
+#if NI_HAVE_VERBS
+#include "nccl_init/verbs.h"
+#endif
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    LOOK_MS = 10,      /* between looks at the child */
+    END_MS = 5000,     /* from its verdict to its end */
+    ROUNDS_MS = 600000 /* for what comes when all are there, at most */
+};
+
+/* What the child says, and what --once keeps. UNTOLD: it said nothing. */
+enum verdict { UNTOLD, GOOD = 'g', BAD = 'b' };
+
+/* ---- in the child ---- */
+
+/* What it has. */
+static struct child {
+    struct ni_context *ctx;
+    struct ni_pod pod;
+    struct ni_rail rail[NI_MAX_RAILS];
+    struct ni_pod_setting setting[NI_MAX_POD_SETTINGS];
+    struct ni_rails rails;
+    struct ni_findings findings;
+} child;
+
+static void say_progress(void *arg, const char *line, bool phase)
+{
+    struct child *c = arg;
+
+    if (phase && !isatty(STDERR_FILENO))
+        ni_say(c->ctx, NI_LOG_INFO, "preflight: %s", line);
+    else
+        ni_say_progress(c->ctx, line);
+}
+
+#if NI_HAVE_VERBS
+/* As NCCL reads a number (2.30.7 misc/param.cc), within what a queue pair carries. */
+static int number_of(const struct ni_context *ctx, const char *name, int most)
+{
+    const char *file, *value = ni_find_user_value(&ctx->env, &ctx->inventory, name, &file);
+    char *end;
+    long long n = value ? strtoll(value, &end, 0) : 0;
+
+    return n < 0 || n > most ? 0 : (int)n;
+}
+
+static int start_rails(struct ni_rails *rails, void *arg)
+{
+    const struct child *c = arg;
+    int r = ni_rails_start(rails, c->pod.n_rail, c->pod.rail, ni_work_rail);
+
+    for (unsigned i = 0; r == 0 && i < rails->n; i++) {
+        rails->task[i].rank = c->pod.rank;
+        rails->task[i].traffic_class = number_of(c->ctx, "NCCL_IB_TC", UINT8_MAX);
+        rails->task[i].service_level = number_of(c->ctx, "NCCL_IB_SL", 15);
+        rails->task[i].pkey_index = number_of(c->ctx, "NCCL_IB_PKEY", INT16_MAX);
+    }
+    return r;
+}
+#endif
+
+static int write_job(int fd, void *arg)
+{
+    const struct ni_job_view *view = arg;
+
+    return ni_write_preflight(fd, view);
+}
+
+static int write_job_json(int fd, void *arg)
+{
+    const struct ni_job_view *view = arg;
+
+    return ni_write_preflight_json(fd, view);
+}
+
+static int write_job_svg(int fd, void *arg)
+{
+    const struct ni_job_view *view = arg;
+
+    return ni_write_preflight_svg(fd, view);
+}
+
+/* At pod 0. For `run`, whose standard output is the command's, the findings alone. */
+static void tell_result(void *arg, const struct ni_job *job, const uint8_t *verdicts,
+                        const struct ni_findings *f, bool bad)
+{
+    struct child *c = arg;
+    struct ni_context *ctx = c->ctx;
+    struct ni_job_view view = {job, verdicts, f, bad, ni_flow_view(ctx).colour};
+
+    ni_say_progress(ctx, "");
+    ctx->options.output = NULL;
+    if (ctx->verb == NI_VERB_RUN) {
+        ctx->findings = *f;
+        ni_say_findings(ctx);
+    } else {
+        (void)ni_output(ctx, ctx->options.json ? write_job_json : write_job, &view);
+    }
+    ctx->options.output = ctx->options.svg;
+    if (ctx->options.svg)
+        (void)ni_output(ctx, write_job_svg, &view);
+}
+
+/* In the other pods: the sentence alone. */
+static void tell_verdict(struct ni_context *ctx, const struct ni_party *party,
+                         const struct ni_verdict *verdict)
+{
+    char buf[1024];
+    struct ni_text t = ni_text_on(buf, sizeof(buf));
+
+    if (ctx->verb == NI_VERB_RUN) {
+        ni_say(ctx, verdict->good ? NI_LOG_INFO : NI_LOG_WARN, "preflight: %s", verdict->line);
+    } else if (ctx->options.json) {
+        struct ni_json j = ni_json_on(&t, true);
+
+        ni_json_object(&j, NULL);
+        ni_json_int(&j, "schema", NI_JSON_SCHEMA);
+        ni_json_text(&j, "verdict", verdict->good ? "good" : "bad");
+        ni_json_int(&j, "rank", party->rank);
+        ni_json_int(&j, "ranks", party->ranks);
+        ni_json_text(&j, "line", verdict->line);
+        ni_json_end(&j);
+        (void)ni_print(ctx, &t);
+    } else {
+        ni_put(&t, "preflight: ");
+        ni_quote(&t, verdict->line);
+        ni_put(&t, "\n");
+        (void)ni_print(ctx, &t);
+    }
+}
+
+static void describe(struct child *c, const struct ni_party *party)
+{
+    struct ni_context *ctx = c->ctx;
+    const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
+    const char *node = ni_env_get(&ctx->own, "NODE_NAME");
+
+    ni_describe_pod(&facts, &ctx->plan, &c->pod, c->rail, c->setting);
+    c->pod.rank = party->rank;
+    c->pod.here = true;
+    if (gethostname(c->pod.host, sizeof(c->pod.host) - 1) != 0)
+        c->pod.host[0] = '\0';
+    (void)ni_copy(c->pod.node, sizeof(c->pod.node), node ? node : "");
+    (void)ni_copy(c->pod.version, sizeof(c->pod.version), NCCL_INIT_VERSION);
+}
+
+/* The meeting, and what is said of it. */
+static enum verdict meet(struct ni_context *ctx, const struct ni_party *party)
+{
+    struct child *c = &child;
+    const struct ni_meeting meeting = {
+        .party = party,
+        .policy = &ctx->options.policy,
+        .strict = ctx->options.strict,
+        .within_ms = (int64_t)ctx->options.within * 1000,
+        .bytes = ni_option_given(ctx, "bytes") ? ctx->options.bytes : 0,
+        .move_ms = (int)ctx->options.move_ms,
+        .pod = &c->pod,
+#if NI_HAVE_VERBS
+        .start = start_rails,
+#endif
+        .rails = &c->rails,
+        .progress = say_progress,
+        .result = tell_result,
+        .arg = c,
+    };
+    struct ni_verdict verdict = {.good = false};
+    int r;
+
+    c->ctx = ctx;
+    describe(c, party);
+    r = ni_meet(&meeting, &verdict, &c->findings);
+    verdict.good = verdict.good && r == 0;
+    ni_say_progress(ctx, "");
+    if (party->rank > 0 || r != 0 || ctx->verb == NI_VERB_RUN)
+        tell_verdict(ctx, party, &verdict);
+    if (!verdict.good && ctx->options.preflight == NI_PREFLIGHT_REQUIRE) {
+        char buf[640];
+
+        (void)ni_format(buf, sizeof(buf),
+                        "not started: --preflight=require, and the preflight is %s", verdict.line);
+        ctx->findings = c->findings;
+        ni_last_words(ctx, buf, true);
+    }
+    return verdict.good ? GOOD : BAD;
+}
+
+/* CAP_IPC_LOCK counts as it will in the command: without it the rails' memory may be too much. */
+static _Noreturn void run_child(struct ni_context *ctx, const struct ni_party *party, int fd,
+                                const struct ni_wait *wait, pid_t parent)
+{
+    const uint64_t lock = UINT64_C(1) << NI_CAP_IPC_LOCK;
+    char byte;
+    int r;
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (getppid() != parent)
+        _exit(1);
+    ni_wait_unblock(wait);
+    ni_no_command();
+    r = ni_caps_forsake(ni_command_has_cap(NI_CAP_IPC_LOCK) ? lock : 0);
+    if (r < 0) {
+        ni_say(ctx, NI_LOG_ERROR, "preflight: capabilities cannot be dropped: %s",
+               ni_errno_text(r));
+        _exit(1);
+    }
+    byte = (char)meet(ctx, party);
+    _exit(write(fd, &byte, 1) == 1 ? 0 : 1);
+}
+
+/* ---- in the parent ---- */
+
+/* Until the child has told, or is gone, or a signal came, or the time is over. */
+static enum verdict await(int fd, int64_t deadline, struct ni_wait *wait)
+{
+    for (;;) {
+        char byte;
+        ssize_t n = read(fd, &byte, 1);
+
+        if (n == 1)
+            return byte == GOOD ? GOOD : BAD;
+        if (n == 0 || (errno != EAGAIN && errno != EINTR) || ni_wait_ms(wait, LOOK_MS) ||
+            ni_now_ms() >= deadline)
+            return UNTOLD;
+    }
+}
+
+static void end_child(pid_t pid, bool told)
+{
+    const int64_t deadline = ni_now_ms() + (told ? END_MS : 0);
+    struct ni_wait none = {.signal = 0};
+
+    (void)sigemptyset(&none.blocked);
+    while (waitpid(pid, NULL, WNOHANG) == 0) {
+        if (ni_now_ms() >= deadline)
+            (void)kill(pid, SIGKILL);
+        (void)ni_wait_ms(&none, LOOK_MS);
+    }
+}
+
+static enum verdict ask_child(struct ni_context *ctx, const struct ni_party *party)
+{
+    const int64_t limit = (int64_t)ctx->options.within * 1000 + ROUNDS_MS;
+    const bool was_pending = ni_child_pending();
+    const pid_t self = getpid();
+    enum verdict verdict = UNTOLD;
+    struct ni_wait wait;
+    int fd[2];
+    pid_t pid;
+
+    if (pipe2(fd, O_CLOEXEC | O_NONBLOCK) < 0) {
+        ni_say(ctx, NI_LOG_ERROR, "preflight: pipe: %s", ni_errno_text(errno));
+        return UNTOLD;
+    }
+    ni_wait_begin(&wait);
+    pid = fork();
+    if (pid == 0)
+        run_child(ctx, party, fd[1], &wait, self);
+    (void)close(fd[1]);
+    if (pid > 0) {
+        verdict = await(fd[0], ni_now_ms() + limit, &wait);
+        end_child(pid, wait.signal == 0);
+    } else {
+        ni_say(ctx, NI_LOG_ERROR, "preflight: fork: %s", ni_errno_text(errno));
+    }
+    (void)close(fd[0]);
+    ni_child_forget(was_pending);
+    ni_wait_end(&wait); /* which may end the program */
+    return verdict;
+}
+
+/* ---- --once ---- */
+
+struct kept {
+    char text[256];
+    size_t n;
+};
+
+/* What FILE has of this attempt: "nccl-init preflight: good: 3/8 KEY". */
+static void put_kept(struct kept *k, enum verdict verdict, const struct ni_party *party)
+{
+    struct ni_text t = ni_text_on(k->text, sizeof(k->text));
+
+    ni_putf(&t, "nccl-init preflight: %s: %u/%u %s\n", verdict == GOOD ? "good" : "bad",
+            party->rank, party->ranks, party->key);
+    k->n = t.len;
+}
+
+static int write_kept(int fd, void *arg)
+{
+    const struct kept *k = arg;
+
+    return ni_write_all(fd, k->text, k->n);
+}
+
+/* false: nothing is kept of this attempt. */
+static bool find_kept(const struct ni_context *ctx, const struct ni_party *party, enum verdict *ret)
+{
+    static const enum verdict both[] = {GOOD, BAD};
+    /* a bad one does not hold where a good one is demanded */
+    const size_t n_both = ctx->options.preflight == NI_PREFLIGHT_REQUIRE ? 1 : NI_COUNT(both);
+    struct kept k, seen;
+    int fd = open(ctx->options.once, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd < 0 ? -1 : read(fd, seen.text, sizeof(seen.text));
+
+    if (fd >= 0)
+        (void)close(fd);
+    for (size_t i = 0; n > 0 && i < n_both; i++) {
+        put_kept(&k, both[i], party);
+        if (k.n == (size_t)n && memcmp(k.text, seen.text, k.n) == 0) {
+            *ret = both[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+static void keep(struct ni_context *ctx, const struct ni_party *party, enum verdict verdict)
+{
+    struct kept k;
+    int r;
+
+    put_kept(&k, verdict, party);
+    r = ni_replace_file(ctx->options.once, 0644, write_kept, &k);
+    if (r < 0)
+        ni_say(ctx, NI_LOG_WARN, "preflight: %.256s: %s", ctx->options.once, ni_errno_text(r));
+}
+
+/* ---- both verbs ---- */
+
+/* One pod has nobody to meet: its self-test decides. */
+static enum verdict alone(struct ni_context *ctx, const struct ni_party *party)
+{
+    const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
+    char buf[NI_REASON] = "";
+    struct ni_text why = ni_text_on(buf, sizeof(buf));
+    struct ni_verdict verdict;
+
+    verdict.good = !ni_wants_trials(&facts, &ctx->plan) || ni_selftest_passes(ctx, &why);
+    (void)ni_format(verdict.line, sizeof(verdict.line), "%s: one pod takes part: %s",
+                    verdict.good ? "good" : "bad",
+                    verdict.good ? "nobody to meet, and the self-test found nothing" : buf);
+    ni_report(&ctx->findings, NI_F_JOB_ALONE, "preflight", "%s takes part", "one pod");
+    ni_say_findings(ctx);
+    tell_verdict(ctx, party, &verdict);
+    return verdict.good ? GOOD : BAD;
+}
+
+/* Not for what --once has kept, or another process of this pod does. */
+static enum verdict meet_once(struct ni_context *ctx, const struct ni_party *party)
+{
+    const struct ni_options *o = &ctx->options;
+    enum verdict verdict;
+
+    if (party->stand_aside) {
+        ni_say(ctx, NI_LOG_INFO, "preflight: left to local rank 0 of this pod");
+        return GOOD;
+    }
+    if (o->once && find_kept(ctx, party, &verdict)) {
+        ni_say(ctx, NI_LOG_INFO, "preflight: made before, and %s, as %.256s tells",
+               verdict == GOOD ? "good" : "bad", o->once);
+        return verdict;
+    }
+    verdict = party->ranks == 1 ? alone(ctx, party) : ask_child(ctx, party);
+    /* who has started its command does not come to another meeting */
+    if (o->once && (verdict == GOOD || (verdict == BAD && o->preflight == NI_PREFLIGHT_WARN)))
+        keep(ctx, party, verdict);
+    return verdict;
+}
+
+static int find_party(struct ni_context *ctx, struct ni_party *ret, struct ni_text *why)
+{
+    const struct ni_options *o = &ctx->options;
+    const struct ni_party_options given = {o->peers, o->job, o->rank, o->ranks, o->port};
+
+    memset(ret, 0, sizeof(*ret));
+    return ni_find_party(&ctx->own, &given, ret, why);
+}
+
+int ni_cmd_preflight(struct ni_context *ctx, char *const operands[])
+{
+    char buf[512];
+    struct ni_text why = ni_text_on(buf, sizeof(buf));
+    struct ni_party party;
+    enum verdict verdict;
+    int r;
+
+    (void)operands;
+    if (strcmp(ctx->options.root, "/") != 0)
+        return ni_usage(ctx, "`preflight` uses the devices of this machine; a recorded node has "
+                             "none: nccl-init doctor --root=PATH");
+    if (find_party(ctx, &party, &why) != 0)
+        return ni_usage(ctx, "%s", buf);
+    r = ni_flow_open(ctx);
+    if (r != 0)
+        return r;
+    ni_flow_decide(ctx);
+    ni_flow_close(ctx);
+    /* What a command started by `run` would have. */
+    (void)ni_memlock_raise(&ctx->plan, &ctx->findings);
+    ni_caps_apply(&ctx->plan.caps, &ctx->findings);
+    verdict = meet_once(ctx, &party);
+    if (verdict == UNTOLD)
+        ni_say(ctx, NI_LOG_ERROR, "preflight: its process ended without a verdict");
+    return verdict == GOOD ? 0 : NI_EXIT_FAILED;
+}
+
+bool ni_preflight_allows(struct ni_context *ctx)
+{
+    const bool must = ctx->options.preflight == NI_PREFLIGHT_REQUIRE;
+    static const char demand[] = "not started: --preflight=require, and ";
+    char buf[640];
+    struct ni_text why = ni_text_on(buf, sizeof(buf));
+    struct ni_party party;
+    enum verdict verdict = UNTOLD;
+
+    ni_put(&why, demand);
+    if (find_party(ctx, &party, &why) == 0) {
+        verdict = meet_once(ctx, &party);
+        ni_put(&why, verdict == BAD ? "the preflight is bad" : "it ended without a verdict");
+    }
+    if (verdict == GOOD)
+        return true;
+    if (must && (verdict == UNTOLD || party.ranks == 1))
+        ni_last_words(ctx, buf, false);
+    else if (verdict == UNTOLD)
+        ni_say(ctx, NI_LOG_WARN, "preflight: not made: %s", buf + sizeof(demand) - 1);
+    return !must;
+}
