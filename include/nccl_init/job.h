@@ -118,12 +118,16 @@ const char *ni_pair_step_text(enum ni_pair_step step);
 
 enum ni_missing { NI_POD_CAME, NI_POD_NEVER_CAME, NI_POD_WENT_AWAY };
 
-/* What is counted of one rail of a pod: room for the rounds and the judge. */
+/* What is counted of one rail of a pod: room for the rounds and the judge. A flow is what one end of
+   a pair sends to the other: a write by `from`, a read by `to`. */
 struct ni_rail_tally {
-    uint16_t passed, failed;        /* pairs */
-    uint16_t slow_out, slow_in;     /* flows from it, to it */
-    uint16_t steady_out, steady_in; /* ... that are not slow */
-    uint8_t state, role;
+    uint16_t passed, failed; /* pairs; what is certainly another's fault is not counted */
+    uint8_t state;
+    uint8_t busy;              /* roles that it has in the round that is being made */
+    uint8_t n_out, n_in;       /* flows from it, to it, that were measured */
+    uint8_t best_out, best_in; /* the fastest of them, percent of the median, 255 at most */
+    bool again_passed;         /* when it was tried again as `from` ... */
+    unsigned again;            /* ... with this rank + 1; 0: it was not */
 };
 
 struct ni_job {

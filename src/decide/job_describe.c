@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What this pod tells the others of the job: its rails, and its settings as NCCL will have them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "nccl_init/job.h"
+#include "rule.h"
+
+/* ---- settings ---- */
+
+/* What NCCL will have: the user's or a file's, else ours; NULL: unset. NCCL takes its default for
+   a number that is empty (2.30.7 misc/param.cc). */
+static const char *value_of(const struct ni_facts *facts, const struct ni_plan *plan,
+                            const char *name)
+{
+    const char *user = ni_user_value(facts, name);
+    const struct ni_setting *s = user ? NULL : ni_plan_get(plan, name);
+    const char *value = s && s->origin == NI_FROM_RULE ? s->value : user;
+    return value && *value ? value : NULL;
+}
+
+/* Equal values become equal texts: 0x10 is 16 (NCCL reads numbers by strtoll with base 0), RING is
+   ring. What does not fit keeps its difference in a checksum (FNV-1a). */
+static void normalize(const struct ni_job_setting *row, const char *value, char *ret, size_t cap)
+{
+    char *end;
+    const long long number = strtoll(value, &end, 0);
+    uint32_t sum = 2166136261U;
+    if (!row->words && end != value && *end == '\0') {
+        (void)ni_format(ret, cap, "%lld", number);
+        return;
+    }
+    for (const char *c = value; *c; c++)
+        sum = (sum ^ (unsigned char)*c) * 16777619U;
+    if (!ni_copy(ret, cap, value))
+        (void)ni_format(ret, cap, "%.*s..#%08x", (int)cap - 12, value, sum);
+    for (char *c = ret; row->words && *c; c++)
+        *c = (char)(*c >= 'A' && *c <= 'Z' ? *c + ('a' - 'A') : *c);
+}
+
+static void describe_settings(const struct ni_facts *facts, const struct ni_plan *plan,
+                              struct ni_pod *pod)
+{
+    for (unsigned i = 0; i < NI_N_JOB_SETTING; i++) {
+        const struct ni_job_setting *row = &ni_job_settings[i];
+        struct ni_pod_setting *s = &pod->setting[pod->n_setting];
+        const char *value = value_of(facts, plan, row->name);
+        if (!value)
+            continue;
+        s->name = row->name;
+        normalize(row, value, s->value, sizeof(s->value));
+        pod->n_setting += strcmp(s->value, row->otherwise) != 0;
+    }
+}
+
+/* ---- rails ---- */
+
+static void add_subnet(struct ni_rail *rail, const struct ni_route *route)
+{
+    if (rail->n_subnet == NI_MAX_SUBNETS)
+        return;
+    struct ni_subnet *s = &rail->subnet[rail->n_subnet++];
+    memcpy(s->ip, route->dest, NI_GID_BYTES);
+    s->bits = (uint8_t)(96 + route->bits);
+}
+
+/* The connected network of the GID first, then what else its interface has a route to: a queue
+   pair's packets leave by that interface only (drivers/infiniband/core/addr.c, Linux 6.1). Without
+   the connected one the routes are in other tables, which /proc does not show. */
+static void find_subnets(const struct ni_net *net, struct ni_rail *rail)
+{
+    const struct ni_route *own = NULL;
+    for (unsigned i = 0; i < net->n_route; i++) {
+        const struct ni_route *r = &net->route[i];
+        if (!r->gateway && strcmp(r->ifname, rail->netdev) == 0 &&
+            ni_ip_same_prefix(r->dest, rail->gid, 96u + r->bits) && (!own || r->bits > own->bits))
+            own = r;
+    }
+    if (net->route_known != NI_KNOWN || !own || own->bits == 0)
+        return;
+    add_subnet(rail, own);
+    for (unsigned i = 0; i < net->n_route; i++) {
+        const struct ni_route *r = &net->route[i];
+        if (r != own && strcmp(r->ifname, rail->netdev) == 0)
+            add_subnet(rail, r);
+    }
+}
+
+static void describe_rail(const struct ni_facts *facts, const struct ni_plan *plan, int at,
+                          struct ni_rail *rail)
+{
+    const struct ni_inventory *inv = facts->inv;
+    const struct ni_port *port = &inv->port[at];
+    const struct ni_hca *hca = &inv->hca[port->hca];
+    const struct ni_port_plan *pick = &plan->port[at];
+    const struct ni_netdev *netdev = hca->netdev >= 0 ? &inv->netdev[hca->netdev] : NULL;
+    *rail = (struct ni_rail){.port = port->num, .link = port->link, .mbps = port->mbps};
+    ni_copy(rail->hca, sizeof(rail->hca), hca->name);
+    rail->index = pick->gid < 0           ? -1
+                  : pick->nccl_index >= 0 ? pick->nccl_index
+                                          : inv->gid[pick->gid].index;
+    for (unsigned i = 0; i < port->n_gid; i++) {
+        const struct ni_gid *g = ni_port_gid(inv, port, i);
+        if (g->index != rail->index)
+            continue;
+        memcpy(rail->gid, g->ip, NI_GID_BYTES);
+        rail->v2 = g->type == NI_GID_V2;
+        ni_copy(rail->netdev, sizeof(rail->netdev), g->ndev);
+        netdev = netdev ? netdev : ni_find_netdev(inv, g->ndev);
+        find_subnets(&inv->net, rail);
+    }
+    if (netdev) {
+        rail->netdev_mtu = netdev->mtu;
+        if (!rail->netdev[0])
+            ni_copy(rail->netdev, sizeof(rail->netdev), netdev->name);
+    }
+}
+
+void ni_describe_pod(const struct ni_facts *facts, const struct ni_plan *plan, struct ni_pod *ret,
+                     struct ni_rail *rail, struct ni_pod_setting *setting)
+{
+    const struct ni_inventory *inv = facts->inv;
+    struct ni_text kernel = ni_text_on(ret->kernel, sizeof(ret->kernel));
+    ni_put(&kernel, inv->self.kernel);
+    (void)ni_copy(ret->gpu_driver, sizeof(ret->gpu_driver), inv->drivers.nvidia_version);
+    ret->here = true;
+    ret->n_gpu = inv->n_gpu;
+    ret->transport = plan->transport;
+    ret->rail = rail;
+    ret->setting = setting;
+    ret->n_rail = ret->n_setting = 0;
+    if (plan->transport == NI_NET_RDMA) {
+        for (; ret->n_rail < plan->n_chosen; ret->n_rail++)
+            describe_rail(facts, plan, plan->chosen[ret->n_rail], &rail[ret->n_rail]);
+    }
+    describe_settings(facts, plan, ret);
+}
