@@ -173,6 +173,7 @@ static bool failed(struct ni_mover *m, int err)
 /* Waits for one completion. */
 static bool complete(struct ni_mover *m)
 {
+    const struct timespec nap = {.tv_nsec = m->nap_ns};
     int64_t until = INT64_MAX;
     struct ibv_wc wc;
 
@@ -183,9 +184,9 @@ static bool complete(struct ni_mover *m)
             return failed(m, EIO);
         if (n == 1)
             break;
-        if (spin % SPINS != 0)
+        if (m->nap_ns == 0 && spin % SPINS != 0)
             continue;
-        (void)sched_yield();
+        (void)(m->nap_ns > 0 ? nanosleep(&nap, NULL) : sched_yield());
         if (m->patience_ns == INT64_MAX)
             continue;
         if (until == INT64_MAX)

@@ -52,7 +52,8 @@ struct ni_mover {
     uint32_t lkey, rkey;
     size_t window, chunk; /* bytes: of all three; of one request at most */
     int64_t patience_ns;  /* without a completion; INT64_MAX: the queue pair's own retries end it */
-    int err;              /* of what failed; ETIMEDOUT: no completion */
+    long nap_ns; /* between looks for one, below a second; 0: only other processes get a turn */
+    int err;     /* of what failed; ETIMEDOUT: no completion */
     int wc_status, vendor; /* of a completion that failed */
 };
 

@@ -22,7 +22,10 @@ enum {
     CHUNK_FIRST = 65536,
     SMALL_AT = PAGE / 2, /* where small writes go */
     WARM_MS = 30,
-    DISCARD_PORT = 9
+    DISCARD_PORT = 9,
+    /* While bulk moves: what is in flight lasts longer, and a pod may have fewer processors than
+       rails, or a quota of them. */
+    NAP_NS = 20000
 };
 #define SECOND INT64_C(1000000000)
 
@@ -332,6 +335,7 @@ static bool move_bulk(struct ni_rail_task *task, struct ni_mover *m)
     memset(m->back, 0, WINDOW);
     m->remote = task->peer[NI_ROLE_FROM].address + PAGE;
     m->window = WINDOW;
+    m->nap_ns = NAP_NS;
     m->chunk = CHUNK_FIRST;
     result->step = NI_PAIR_WRITE;
     if (!ni_stream(m, IBV_WR_RDMA_WRITE, CHUNK_FIRST, limit, &wrote, &first))
