@@ -8,9 +8,11 @@
 
 /* ---- reading ---- */
 
-/* The parsed text, to be given to json_decref; or NULL after a finding about `subject`, for a text
-   that is no JSON, is nested deeper than any known writer's, or has a key twice. */
+/* The parsed text, to be given to json_decref; or NULL after saying why, for a text that is no JSON,
+   is nested deeper than any known writer's, or has a key twice. */
 struct json_t;
+struct json_t *ni_read_json(const char *text, struct ni_text *why);
+/* The same, which says it by a finding about `subject`. */
 struct json_t *ni_parse_json(struct ni_findings *f, const char *subject, const char *text);
 
 /* ---- writing ---- */

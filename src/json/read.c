@@ -32,10 +32,10 @@ static bool too_deep(const char *s)
     return false;
 }
 
-struct json_t *ni_parse_json(struct ni_findings *f, const char *subject, const char *text)
+struct json_t *ni_read_json(const char *text, struct ni_text *why)
 {
     if (too_deep(text)) {
-        ni_report(f, NI_F_ALLOC_INFO_INVALID, subject, "JSON nested deeper than %d", MAX_DEPTH);
+        ni_putf(why, "JSON nested deeper than %d", MAX_DEPTH);
         return NULL;
     }
     /* jansson would read /dev/urandom for its hash seed; the kernel gave us 16 random bytes
@@ -48,7 +48,17 @@ struct json_t *ni_parse_json(struct ni_findings *f, const char *subject, const c
     json_error_t err;
     json_t *top = json_loads(text, JSON_REJECT_DUPLICATES, &err);
     if (!top)
-        ni_report(f, NI_F_ALLOC_INFO_INVALID, subject, "no JSON: %s at byte %d", err.text,
-                  err.position);
+        ni_putf(why, "no JSON: %s at byte %d", err.text, err.position);
+    return top;
+}
+
+struct json_t *ni_parse_json(struct ni_findings *f, const char *subject, const char *text)
+{
+    char buf[JSON_ERROR_TEXT_LENGTH + 64];
+    struct ni_text why = ni_text_on(buf, sizeof(buf));
+    json_t *top = ni_read_json(text, &why);
+
+    if (!top)
+        ni_report(f, NI_F_ALLOC_INFO_INVALID, subject, "%s", buf);
     return top;
 }

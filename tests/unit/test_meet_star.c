@@ -1,0 +1,689 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pods of one job as processes on loopback: the real hub, leaves and rails' processes, with rails
+   that only pretend; and those who disturb: strangers, twins, the slow, the dying. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "meet/wire.h"
+#include "nccl_init/act.h"
+
+enum { PODS = 5, RAILS = 2, MOST_RESULTS = 256, SOON_MS = 3000 };
+
+/* What a rail does instead of `work`. */
+enum fault { NO_FAULT, FAILS, HANGS, DIES, POD_DIES, HUB_DIES };
+
+/* Seen by all processes. */
+static struct shared {
+    struct {
+        enum fault fault;
+        enum ni_rail_work work;
+        unsigned rail;
+    } pod[PODS];
+    /* of the hub */
+    int hub;
+    bool called, bad;
+    unsigned n_result, n_here;
+    uint8_t missing[PODS];
+    struct ni_pair_result result[MOST_RESULTS];
+    struct ni_findings findings;
+    /* of each leaf */
+    struct {
+        int status, pid;
+        struct ni_verdict verdict;
+    } leaf[PODS];
+} * shared;
+
+static unsigned port;
+static const struct ni_policy policy;
+
+/* ---- a pod ---- */
+
+static struct ni_rail_end end_of(unsigned rank, unsigned rail, unsigned role)
+{
+    return (struct ni_rail_end){.qpn = 1 + rank * 100 + rail * 10 + role,
+                                .psn = UINT32_MAX,
+                                .rkey = 7,
+                                .address = INT64_MAX,
+                                .length = 1 << 20,
+                                .gid = {0xfe, 0x80, [15] = (uint8_t)rank},
+                                .lid = UINT16_MAX,
+                                .path_mtu = 4096,
+                                .most_reads = 16,
+                                .global = true};
+}
+
+static bool is_end(const struct ni_rail_end *a, struct ni_rail_end b)
+{
+    return a->qpn == b.qpn && a->psn == b.psn && a->rkey == b.rkey && a->address == b.address &&
+           a->length == b.length && memcmp(a->gid, b.gid, sizeof(b.gid)) == 0 && a->lid == b.lid &&
+           a->path_mtu == b.path_mtu && a->most_reads == b.most_reads && a->global == b.global;
+}
+
+static void rail(struct ni_rail_task *task, enum ni_rail_work work, void **state)
+{
+    static const enum ni_pair_step next[] = {NI_PAIR_QUEUES, NI_PAIR_CONNECT, NI_PAIR_SMALL,
+                                             NI_PAIR_DONE, NI_PAIR_DONE};
+    const unsigned rank = (unsigned)strtoul(task->rail.firmware, NULL, 10);
+    const enum fault fault =
+        shared->pod[rank].work == work && shared->pod[rank].rail == task->number
+            ? shared->pod[rank].fault
+            : NO_FAULT;
+
+    (void)state;
+    if (fault == HANGS)
+        (void)pause();
+    if (fault == DIES)
+        _exit(1);
+    if (fault == POD_DIES || fault == HUB_DIES) {
+        (void)kill(fault == HUB_DIES ? shared->hub : shared->leaf[rank].pid, SIGKILL);
+        while (fault == POD_DIES)
+            (void)pause();
+    }
+    if (work == NI_WORK_OPEN)
+        task->rail.path_mtu = 4096;
+    for (unsigned role = 0; role < NI_ROLES; role++) {
+        struct ni_pair_result *r = &task->result[role];
+        const unsigned other = role == NI_ROLE_FROM ? NI_ROLE_TO : NI_ROLE_FROM;
+
+        if (work == NI_WORK_QUEUES)
+            r->step = NI_PAIR_QUEUES;
+        if (fault == FAILS) {
+            r->err = EIO;
+            continue;
+        }
+        if (work == NI_WORK_QUEUES)
+            task->own[role] = end_of(task->rank, task->number, role);
+        if (work == NI_WORK_MOVE && role == NI_ROLE_FROM) {
+            r->latency_ns = 2000;
+            r->write_mbps = 100;
+            if (!is_end(&task->peer[role], end_of(task->partner[role], task->number, other))) {
+                r->step = NI_PAIR_IDENTITY;
+                continue;
+            }
+        }
+        if (work != NI_WORK_MOVE || role == NI_ROLE_FROM)
+            r->step = next[work];
+    }
+}
+
+static int start_rails(struct ni_rails *rails, void *arg)
+{
+    struct ni_pod *pod = arg;
+
+    return ni_rails_start(rails, pod->n_rail, pod->rail, rail);
+}
+
+static void keep_result(void *arg, const struct ni_job *job, const uint8_t *verdicts,
+                        const struct ni_findings *f, bool bad)
+{
+    (void)arg;
+    (void)verdicts;
+    shared->called = true;
+    shared->bad = bad;
+    shared->n_result = job->n_result < MOST_RESULTS ? job->n_result : MOST_RESULTS;
+    if (shared->n_result > 0)
+        memcpy(shared->result, job->result, shared->n_result * sizeof(*job->result));
+    memcpy(shared->missing, job->missing, job->ranks);
+    for (unsigned i = 0; i < job->ranks; i++)
+        shared->n_here += job->pod[i].here;
+    shared->findings = *f;
+}
+
+static void keep_hub(void *arg, const char *line, bool phase)
+{
+    (void)arg;
+    if (phase && strstr(line, "waiting for"))
+        shared->hub = getpid();
+}
+
+static pid_t fork_child(void)
+{
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0)
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    return pid;
+}
+
+struct options {
+    unsigned rank, ranks, rails;
+    int within_ms;
+    const char *key, *host;
+};
+
+static pid_t start_pod(struct options o)
+{
+    struct ni_rail all[RAILS] = {{.hca = "fake_0", .port = 1}, {.hca = "fake_1", .port = 1}};
+    struct ni_pod pod = {.rank = o.rank, .here = true, .version = "1.2.3", .rail = all};
+    struct ni_party party = {
+        .source = "peers", .host = "localhost", .port = port, .rank = o.rank, .ranks = o.ranks};
+    struct ni_rails rails = {0};
+    struct ni_findings f = {0};
+    struct ni_meeting m = {.party = &party,
+                           .policy = &policy,
+                           .within_ms = o.within_ms,
+                           .pod = &pod,
+                           .start = start_rails,
+                           .progress = keep_hub,
+                           .rails = &rails,
+                           .result = keep_result,
+                           .arg = &pod};
+    pid_t pid = fork_child();
+
+    if (pid != 0)
+        return pid;
+    pod.n_rail = o.rails;
+    for (unsigned i = 0; i < RAILS; i++)
+        (void)ni_format(all[i].firmware, sizeof(all[i].firmware), "%u", o.rank);
+    (void)ni_format(pod.host, sizeof(pod.host), "trainer-%u", o.rank);
+    if (o.host)
+        (void)ni_copy(pod.host, sizeof(pod.host), o.host);
+    (void)ni_copy(party.key, sizeof(party.key), o.key ? o.key : "key");
+    shared->leaf[o.rank].pid = getpid();
+    shared->leaf[o.rank].status = ni_meet(&m, &shared->leaf[o.rank].verdict, &f);
+    _exit(shared->leaf[o.rank].verdict.good ? 0 : 1);
+}
+
+/* The exit status; -1: by a signal. */
+static int end_of_pod(pid_t pid)
+{
+    int status = 0;
+
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static const char *line_of(unsigned rank)
+{
+    return shared->leaf[rank].verdict.line;
+}
+
+/* ---- who is no pod ---- */
+
+static int connect_raw(void)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_true(fd >= 0);
+    for (int i = 0; i < 500; i++) {
+        if (connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0)
+            return fd;
+        (void)usleep(10000);
+    }
+    fail_msg("no hub");
+    return -1;
+}
+
+static void send_raw(int fd, const char *text)
+{
+    const size_t n = strlen(text);
+    const char head[] = {0, 0, (char)(n >> 8), (char)n};
+
+    assert_int_equal(send(fd, head, sizeof(head), MSG_NOSIGNAL), sizeof(head));
+    assert_int_equal(send(fd, text, n, MSG_NOSIGNAL), n);
+}
+
+/* What the hub answers, without its head; "" where it hangs up. */
+static const char *answer(int fd)
+{
+    static char buf[NI_WIRE_HEAD + NI_MEET_MESSAGE];
+    ssize_t n = recv(fd, buf, NI_WIRE_HEAD, MSG_WAITALL);
+
+    if (n != NI_WIRE_HEAD)
+        return "";
+    n = recv(fd, buf, ni_message_length((const uint8_t *)buf), MSG_WAITALL);
+    assert_true(n > 0);
+    buf[n] = '\0';
+    return buf;
+}
+
+#define HELLO "{\"type\": \"hello\", \"magic\": \"nccl-init preflight\", "
+#define WHO(protocol, host) \
+    "\"protocol\": " #protocol ", \"version\": \"9.9\", \"host\": \"" host "\""
+#define RANK(rank, ranks, key) ", \"rank\": " #rank ", \"ranks\": " #ranks ", \"key\": \"" key "\"}"
+
+static bool reported(enum ni_finding_id id, const char *subject, const char *part)
+{
+    for (unsigned i = 0; i < shared->findings.n; i++) {
+        const struct ni_finding *it = &shared->findings.at[i];
+
+        if (it->id == id && strcmp(it->subject, subject) == 0 && strstr(it->message, part))
+            return true;
+    }
+    return false;
+}
+
+static int set_up(void **state)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET};
+    socklen_t size = sizeof(at);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    (void)state;
+    if (bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ||
+        getsockname(fd, (struct sockaddr *)&at, &size) < 0)
+        return -1;
+    port = ntohs(at.sin_port);
+    (void)close(fd);
+    shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return shared == MAP_FAILED ? -1 : 0;
+}
+
+static int put_away(void **state)
+{
+    (void)state;
+    return munmap(shared, sizeof(*shared));
+}
+
+static void start_all(pid_t pid[], unsigned ranks, unsigned rails, int within_ms)
+{
+    for (unsigned rank = 0; rank < ranks; rank++)
+        pid[rank] = start_pod((struct options){rank, ranks, rails, within_ms, NULL, NULL});
+}
+
+/* ---- tests ---- */
+
+/* Pods in any order, pod 0 last: all pairs of the ring meet the ends they should. */
+static void test_all_good(void **state)
+{
+    const int64_t begin = ni_now_ms();
+    pid_t pid[4];
+
+    (void)state;
+    for (unsigned i = 4; i-- > 0;)
+        pid[i] = start_pod((struct options){i, 4, RAILS, 20000, NULL, NULL});
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(end_of_pod(pid[i]), 0);
+        assert_int_equal(shared->leaf[i].status, 0);
+        assert_non_null(strstr(line_of(i), "good"));
+    }
+    assert_true(ni_now_ms() - begin < SOON_MS);
+    assert_true(shared->called && !shared->bad);
+    assert_int_equal(shared->n_here, 4);
+    assert_true(shared->n_result >= 4 * RAILS);
+    for (unsigned i = 0; i < shared->n_result; i++) {
+        const struct ni_pair_result *r = &shared->result[i];
+
+        assert_int_equal(r->step, NI_PAIR_DONE);
+        assert_false(r->silent || r->at_to || r->err);
+        assert_int_equal(r->latency_ns, 2000);
+        assert_int_equal(r->write_mbps, 100);
+        if (r->round == 0)
+            assert_int_equal(r->pair.to, (r->pair.from + 1) % 4);
+    }
+}
+
+/* The result of round 0 from `from`, of that rail. */
+static const struct ni_pair_result *result_of(unsigned from, unsigned of_rail)
+{
+    for (unsigned i = 0; i < shared->n_result; i++) {
+        const struct ni_pair_result *r = &shared->result[i];
+
+        if (r->round == 0 && r->pair.from == from && r->pair.rail == of_rail)
+            return r;
+    }
+    fail_msg("no result of %u rail %u", from, of_rail);
+    return NULL;
+}
+
+/* A rail that fails, hangs or dies in a step is told with its step and side; the others pass. */
+static void test_bad_rails(void **state)
+{
+    static const struct {
+        enum fault fault;
+        enum ni_rail_work work;
+        enum ni_pair_step step;
+        bool silent, at_to_of_1; /* of pair 1 -> 2, whose `to` is at fault */
+    } row[] = {
+        {FAILS, NI_WORK_QUEUES, NI_PAIR_QUEUES, false, true},
+        {FAILS, NI_WORK_CONNECT, NI_PAIR_CONNECT, false, true},
+        {DIES, NI_WORK_CONNECT, NI_PAIR_CONNECT, true, true},
+        {HANGS, NI_WORK_CONNECT, NI_PAIR_CONNECT, true, true},
+        {FAILS, NI_WORK_MOVE, NI_PAIR_SMALL, false, false},
+        {DIES, NI_WORK_MOVE, NI_PAIR_SMALL, true, false},
+    };
+    pid_t pid[4];
+
+    (void)state;
+    for (unsigned i = 0; i < NI_COUNT(row); i++) {
+        const struct ni_pair_result *r;
+
+        memset(shared, 0, sizeof(*shared));
+        shared->pod[2].fault = row[i].fault;
+        shared->pod[2].work = row[i].work;
+        shared->pod[2].rail = 1;
+        start_all(pid, 4, RAILS, 20000);
+        for (unsigned k = 0; k < 4; k++)
+            (void)end_of_pod(pid[k]);
+        assert_true(shared->called);
+        r = result_of(2, 1);
+        if (r->step != row[i].step || r->silent != row[i].silent)
+            fail_msg("row %u: step %d silent %d err %d", i, r->step, r->silent, r->err);
+        assert_int_equal(r->err, row[i].fault == FAILS ? EIO : 0);
+        assert_false(r->at_to);
+        if (row[i].at_to_of_1) {
+            assert_int_equal(result_of(1, 1)->step, row[i].step);
+            assert_true(result_of(1, 1)->at_to);
+        }
+        for (unsigned k = 0; k < 4; k++)
+            assert_int_equal(result_of(k, 0)->step, NI_PAIR_DONE);
+        assert_int_equal(result_of(0, 1)->step, NI_PAIR_DONE);
+    }
+}
+
+/* A pod that dies in a round: its pairs are silent, it went away, the others end soon. */
+static void test_pod_dies(void **state)
+{
+    static const enum ni_rail_work works[] = {NI_WORK_QUEUES, NI_WORK_CONNECT, NI_WORK_MOVE};
+    pid_t pid[4];
+
+    (void)state;
+    for (unsigned i = 0; i < NI_COUNT(works); i++) {
+        const int64_t begin = ni_now_ms();
+
+        memset(shared, 0, sizeof(*shared));
+        shared->pod[3].fault = POD_DIES;
+        shared->pod[3].work = works[i];
+        start_all(pid, 4, 1, 20000);
+        for (unsigned k = 0; k < 4; k++)
+            assert_int_equal(end_of_pod(pid[k]), k == 3 ? -1 : 1);
+        assert_true(ni_now_ms() - begin < SOON_MS);
+        assert_true(shared->called && shared->bad);
+        assert_int_equal(shared->missing[3], NI_POD_WENT_AWAY);
+        assert_int_equal(shared->missing[2], NI_POD_CAME);
+        assert_true(result_of(3, 0)->silent);
+        assert_int_equal(result_of(0, 0)->step, NI_PAIR_DONE);
+    }
+}
+
+static void test_one_never_comes(void **state)
+{
+    pid_t pid[3];
+
+    (void)state;
+    for (unsigned rank = 0; rank < 3; rank++)
+        pid[rank] = start_pod((struct options){rank, 4, 1, 1000, NULL, NULL});
+    for (unsigned rank = 0; rank < 3; rank++)
+        assert_int_equal(end_of_pod(pid[rank]), 1);
+    assert_true(shared->called && shared->bad);
+    assert_int_equal(shared->n_here, 3);
+    assert_int_equal(shared->missing[3], NI_POD_NEVER_CAME);
+    assert_int_equal(shared->missing[0], NI_POD_CAME);
+    for (unsigned rank = 0; rank < 3; rank++)
+        assert_non_null(strstr(line_of(rank), "bad"));
+}
+
+/* Those who are refused hear why; the job hears of those who could be its own. */
+static void test_refused(void **state)
+{
+    static const struct {
+        const char *hello, *no, *host, *finding;
+    } row[] = {
+        {HELLO WHO(1, "old-1") RANK(1, 2, "another"), "key is `key`, this pod's `another`", "old-1",
+         "key `another`"},
+        {HELLO WHO(2, "new-1") "}", "9.9, 2", "new-1", "protocol 2, pod 0 1"},
+        {HELLO WHO(1, "odd-1") RANK(1, 3, "key"), "pod 0 knows of 2 pods", "odd-1", "of 3 pods"},
+        {HELLO WHO(1, "\\u001b[2J\\u00e9") RANK(5, 9, "key"), "pod 0 knows", "?[2J??", "of 9 pods"},
+        {"{\"type\": \"hello\", \"magic\": \"nccl\"}", "", NULL, NULL},
+        {"GET / HTTP/1.1\r\nHost: trainer-0\r\n\r\n", "", NULL, NULL},
+        {HELLO WHO(1, "h") RANK(-1, 2, "key"), "", NULL, NULL},
+        {HELLO WHO(1, "h") RANK(1e99, 2, "key"), "", NULL, NULL},
+        {HELLO WHO(1, "h") RANK(99999999999999999999, 2, "key"), "", NULL, NULL},
+        {HELLO WHO(1, "h") RANK(NaN, 2, "key"), "", NULL, NULL},
+        {HELLO WHO(1, "h") RANK("1", 2, "key"), "", NULL, NULL},
+        {"{\"type\": \"facts\"}", "", NULL, NULL},
+        {"{\"type\": \"verdict\", \"line\": \"good\", \"good\": true, \"findings\": []}", "", NULL,
+         NULL},
+    };
+    pid_t pid[2] = {start_pod((struct options){0, 2, 1, 20000, NULL, NULL}), 0};
+
+    (void)state;
+    for (unsigned i = 0; i < NI_COUNT(row); i++) {
+        int fd = connect_raw();
+        const char *a;
+
+        send_raw(fd, row[i].hello);
+        a = answer(fd);
+        if (row[i].no[0] ? !strstr(a, row[i].no) || !strstr(a, "\"no\"") : a[0])
+            fail_msg("row %u: %s", i, a);
+        assert_int_equal(recv(fd, (char[1]){0}, 1, 0) <= 0, 1);
+        (void)close(fd);
+    }
+    pid[1] = start_pod((struct options){1, 2, 1, 20000, NULL, NULL});
+    assert_int_equal(end_of_pod(pid[0]), 0);
+    assert_int_equal(end_of_pod(pid[1]), 0);
+    for (unsigned i = 0; i < NI_COUNT(row); i++)
+        if (row[i].host && !reported(NI_F_JOB_REFUSED, row[i].host, row[i].finding))
+            fail_msg("row %u: no finding", i);
+    assert_int_equal(ni_findings_count(&shared->findings, NI_ERROR), 0);
+}
+
+/* Sends for ever what has no end, until the hub hangs up. */
+static pid_t disturb(void (*how)(int fd))
+{
+    pid_t pid = fork_child();
+    int fd;
+
+    if (pid != 0)
+        return pid;
+    fd = connect_raw();
+    how(fd);
+    (void)pause();
+    _exit(0);
+}
+
+static void one_byte_at_a_time(int fd)
+{
+    const char hello[] = HELLO WHO(1, "slow") RANK(1, 3, "key");
+
+    (void)send(fd, "\0\0\0\xff", 4, MSG_NOSIGNAL);
+    for (size_t i = 0; i < sizeof(hello) - 1 && send(fd, hello + i, 1, MSG_NOSIGNAL) == 1; i++)
+        (void)usleep(300000);
+}
+
+static void ten_megabytes(int fd)
+{
+    static char nonsense[1 << 16];
+
+    memset(nonsense, 'A', sizeof(nonsense));
+    for (int i = 0; i < 160 && send(fd, nonsense, sizeof(nonsense), MSG_NOSIGNAL) > 0;)
+        i++;
+}
+
+static void nonsense_after_welcome(int fd)
+{
+    send_raw(fd, HELLO WHO(1, "trainer-1") RANK(1, 3, "key"));
+    (void)answer(fd);
+    (void)send(fd, "\0\0\xff\xff{", 5, MSG_NOSIGNAL); /* half a message, of rank 1 */
+}
+
+static void says_nothing(int fd)
+{
+    (void)fd;
+}
+
+static void too_long(int fd)
+{
+    (void)send(fd, "\xff\xff\xff\xff{}", 6, MSG_NOSIGNAL);
+}
+
+static void stops_in_head(int fd)
+{
+    (void)send(fd, "\0\0", 2, MSG_NOSIGNAL);
+}
+
+/* All of them at once, and 300 that say nothing: the pods meet as if they were alone. Rank 1 comes a
+   second time from the same host, and so replaces who took its name. */
+static void test_disturbed(void **state)
+{
+    static void (*const how[])(int) = {one_byte_at_a_time, ten_megabytes, nonsense_after_welcome,
+                                       says_nothing,       too_long,      stops_in_head};
+    pid_t bad[NI_COUNT(how)], pid[3];
+    int idle[300];
+    int64_t begin;
+
+    (void)state;
+    pid[0] = start_pod((struct options){0, 3, 1, 20000, NULL, NULL});
+    for (unsigned i = 0; i < NI_COUNT(how); i++)
+        bad[i] = disturb(how[i]);
+    for (unsigned i = 0; i < NI_COUNT(idle); i++)
+        idle[i] = connect_raw();
+    (void)usleep(300000);
+    begin = ni_now_ms();
+    for (unsigned i = 1; i < 3; i++)
+        pid[i] = start_pod((struct options){i, 3, 1, 20000, NULL, NULL});
+    for (unsigned i = 0; i < 3; i++)
+        if (end_of_pod(pid[i]) != 0)
+            fail_msg("%u: %d %s", i, shared->leaf[i].status, line_of(i));
+    assert_true(ni_now_ms() - begin < SOON_MS);
+    assert_int_equal(shared->n_here, 3);
+    for (unsigned i = 0; i < NI_COUNT(how); i++) {
+        (void)kill(bad[i], SIGKILL);
+        (void)waitpid(bad[i], NULL, 0);
+    }
+    for (unsigned i = 0; i < NI_COUNT(idle); i++)
+        (void)close(idle[i]);
+}
+
+/* Who is slow with its hello, or in the middle of a message, is hung up on. */
+static void test_slow_is_dropped(void **state)
+{
+    pid_t pid = start_pod((struct options){0, 2, 1, 8000, NULL, NULL});
+    int idle = connect_raw(), half = connect_raw();
+    const int64_t begin = ni_now_ms();
+
+    (void)state;
+    (void)send(half, "\0\0\1\0{", 5, MSG_NOSIGNAL);
+    assert_string_equal(answer(idle), "");
+    assert_string_equal(answer(half), "");
+    assert_true(ni_now_ms() - begin > 4000 && ni_now_ms() - begin < 7000);
+    (void)close(idle);
+    (void)close(half);
+    assert_int_equal(end_of_pod(pid), 1);
+}
+
+/* Two live pods with one rank: the second is told to come later, and both are named. */
+static void test_twins(void **state)
+{
+    pid_t pid[3] = {start_pod((struct options){0, 2, 1, 3000, NULL, NULL}), 0, 0};
+    int fd = connect_raw();
+
+    (void)state;
+    send_raw(fd, HELLO WHO(1, "trainer-1") RANK(1, 2, "key"));
+    assert_non_null(strstr(answer(fd), "welcome"));
+    pid[1] = start_pod((struct options){1, 2, 1, 1000, NULL, "other-1"});
+    assert_int_equal(end_of_pod(pid[1]), 1);
+    assert_int_equal(shared->leaf[1].status, -ETIMEDOUT);
+    assert_non_null(strstr(line_of(1), "trainer-1 has rank 1"));
+    pid[2] = start_pod((struct options){1, 2, 1, 3000, NULL, NULL}); /* trainer-1 itself */
+    assert_int_equal(end_of_pod(pid[2]), 1);
+    assert_int_equal(end_of_pod(pid[0]), 1);
+    assert_int_equal(shared->n_here, 2);
+    assert_true(reported(NI_F_JOB_RANK_TWICE, "trainer-1", "other-1"));
+    (void)close(fd);
+}
+
+/* A pod with the key of an earlier attempt goes on asking until its time is over, and says why. */
+static void test_old_key(void **state)
+{
+    pid_t pid[2] = {start_pod((struct options){0, 2, 1, 2000, NULL, NULL}),
+                    start_pod((struct options){1, 2, 1, 1000, "old", NULL})};
+
+    (void)state;
+    assert_int_equal(end_of_pod(pid[1]), 1);
+    assert_int_equal(shared->leaf[1].status, -ETIMEDOUT);
+    assert_non_null(strstr(line_of(1), "its key is `key`, this pod's `old`"));
+    assert_int_equal(end_of_pod(pid[0]), 1);
+    assert_int_equal(shared->missing[1], NI_POD_NEVER_CAME);
+}
+
+/* A proxy in front of pod 0 that takes connections and hangs up is no pod 0. */
+static void test_proxy(void **state)
+{
+    pid_t pid[2] = {0, start_pod((struct options){1, 2, 1, 10000, NULL, NULL})};
+    int fd = ni_hub_listen(port);
+
+    (void)state;
+    assert_true(fd >= 0);
+    for (int taken = 0; taken < 2;) {
+        int c = accept(fd, NULL, NULL);
+
+        taken += c >= 0;
+        if (c >= 0)
+            (void)close(c);
+        (void)usleep(1000);
+    }
+    (void)close(fd);
+    pid[0] = start_pod((struct options){0, 2, 1, 10000, NULL, NULL});
+    assert_int_equal(end_of_pod(pid[0]), 0);
+    assert_int_equal(end_of_pod(pid[1]), 0);
+}
+
+/* Pod 0 dies in a round: the others say so at once. */
+static void test_hub_dies(void **state)
+{
+    const int64_t begin = ni_now_ms();
+    pid_t pid[2];
+
+    (void)state;
+    shared->pod[0].fault = HUB_DIES;
+    shared->pod[0].work = NI_WORK_CONNECT;
+    shared->pod[1] = shared->pod[0];
+    start_all(pid, 2, 1, 20000);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(end_of_pod(pid[i]), 1);
+        assert_int_equal(shared->leaf[i].status, -ECONNRESET);
+        assert_non_null(strstr(line_of(i), "pod 0 went away"));
+    }
+    assert_true(ni_now_ms() - begin < SOON_MS);
+    assert_false(shared->called);
+}
+
+/* The port is another's: said at once. */
+static void test_port_taken(void **state)
+{
+    int fd = ni_hub_listen(port);
+    pid_t pid = start_pod((struct options){0, 2, 1, 20000, NULL, NULL});
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(end_of_pod(pid), 1);
+    assert_int_equal(shared->leaf[0].status, -EADDRINUSE);
+    assert_non_null(strstr(line_of(0), "cannot listen on port"));
+    (void)close(fd);
+}
+
+#define STAR(test) cmocka_unit_test_setup_teardown(test, set_up, put_away)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STAR(test_all_good), STAR(test_bad_rails),       STAR(test_pod_dies),
+        STAR(test_refused),  STAR(test_one_never_comes), STAR(test_disturbed),
+        STAR(test_twins),    STAR(test_slow_is_dropped), STAR(test_old_key),
+        STAR(test_proxy),    STAR(test_hub_dies),        STAR(test_port_taken),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
