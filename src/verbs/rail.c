@@ -17,7 +17,7 @@
 
 enum {
     PAGE = 4096,
-    WINDOW = 4 << 20,
+    WINDOW = 1 << 20,
     CHUNK_MIN = 8192, /* larger than any path MTU, so that a large packet is seen on each pair */
     CHUNK_FIRST = 65536,
     SMALL_AT = PAGE / 2, /* where small writes go */
@@ -312,10 +312,11 @@ static int64_t mbps(int64_t bytes, int64_t ns)
     return ns > 0 ? bytes * 8 * 1000 / ns : 0;
 }
 
-/* So that what is in flight takes a quarter of the time at most, however slow the rail is. */
+/* So that what is in flight takes a sixteenth of the time, however slow the rail is: it ends in time,
+   and is acknowledged before it would be sent again. */
 static size_t chunk_for(int64_t first_ns, int64_t limit_ns)
 {
-    const int64_t per_chunk = limit_ns / 4 / NI_QUEUE_DEPTH;
+    const int64_t per_chunk = limit_ns / 16 / NI_QUEUE_DEPTH;
     int64_t n = first_ns > 0 ? CHUNK_FIRST * per_chunk / first_ns : NI_QUEUE_CHUNK;
 
     n = n < CHUNK_MIN ? CHUNK_MIN : n > NI_QUEUE_CHUNK ? NI_QUEUE_CHUNK : n;
