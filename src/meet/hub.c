@@ -616,6 +616,7 @@ int ni_hub_listen(unsigned port)
     const struct sockaddr_in any = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     int fd = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), r;
     const bool v6 = fd >= 0;
+    const void *any_address = v6 ? (const void *)&any6 : &any;
 
     if (!v6) /* ipv6.disable=1 */
         fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -623,8 +624,7 @@ int ni_hub_listen(unsigned port)
         return -errno;
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-    r = v6 ? bind(fd, (const struct sockaddr *)&any6, sizeof(any6))
-           : bind(fd, (const struct sockaddr *)&any, sizeof(any));
+    r = bind(fd, any_address, v6 ? sizeof(any6) : sizeof(any));
     if (r == 0 && listen(fd, BACKLOG) == 0)
         return fd;
     r = -errno;
