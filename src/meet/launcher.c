@@ -419,6 +419,7 @@ int ni_find_party(const struct ni_env *env, const struct ni_party_options *optio
                   struct ni_party *ret, struct ni_text *why)
 {
     const struct search s = {env, options, ret, why};
+    const size_t said = why->len;
 
     for (size_t i = 0; i < NI_COUNT(rows); i++) {
         int r;
@@ -427,16 +428,20 @@ int ni_find_party(const struct ni_env *env, const struct ni_party_options *optio
         r = rows[i].find(&s);
         if (r == -ENOENT)
             continue;
-        /* Others of the same process tell nothing more; what is told is enough to step aside. */
+        if (ret->stand_aside) { /* whatever else is told */
+            why->len = said;
+            why->buf[said] = '\0';
+            return 0;
+        }
         if (r != 0)
-            return ret->stand_aside ? 0 : r;
+            return r;
         if (ret->port == 0)
             ret->port = options->port ? options->port : NI_MEET_PORT;
         if (options->job)
             put_key(&s, options->job);
         else if (ret->key[0] == '\0')
             put_key(&s, ret->host);
-        return ret->stand_aside ? 0 : check(&s);
+        return check(&s);
     }
     ni_put(why, "nothing tells who takes part");
     for (size_t i = 0; i < NI_COUNT(silent); i++) {
