@@ -12,10 +12,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -227,19 +229,28 @@ static _Noreturn void run_child(struct ni_context *ctx, const struct ni_party *p
 
 /* ---- in the parent ---- */
 
-/* Until the child has told, or is gone, or a signal came, or the time is over. */
+/* Until the child has told, or is gone, or a signal came, or the time is over. It sleeps: thousands
+   that look again and again would leave no time to the meeting. */
 static enum verdict await(int fd, int64_t deadline, struct ni_wait *wait)
 {
-    for (;;) {
-        char byte;
-        ssize_t n = read(fd, &byte, 1);
+    const int signals = signalfd(-1, &wait->blocked, SFD_CLOEXEC | SFD_NONBLOCK);
+    struct pollfd p[] = {{.fd = fd, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
+    enum verdict verdict = UNTOLD;
 
+    for (int64_t left; (left = deadline - ni_now_ms()) > 0 && !ni_wait_ms(wait, 0);) {
+        char byte;
+        ssize_t n;
+
+        (void)poll(p, 2, signals < 0 ? LOOK_MS : left < INT32_MAX ? (int)left : INT32_MAX);
+        n = read(fd, &byte, 1);
         if (n == 1)
-            return byte == GOOD ? GOOD : BAD;
-        if (n == 0 || (errno != EAGAIN && errno != EINTR) || ni_wait_ms(wait, LOOK_MS) ||
-            ni_now_ms() >= deadline)
-            return UNTOLD;
+            verdict = byte == GOOD ? GOOD : BAD;
+        if (n >= 0 || (errno != EAGAIN && errno != EINTR))
+            break;
     }
+    if (signals >= 0)
+        (void)close(signals);
+    return verdict;
 }
 
 static void end_child(pid_t pid, bool told)
