@@ -59,7 +59,7 @@ struct ni_job_setting {
     enum ni_finding_id id; /* where it differs */
     bool words;            /* NCCL does not tell upper from lower case */
 };
-enum { NI_N_JOB_SETTING = 37 };
+enum { NI_N_JOB_SETTING = 36 };
 extern const struct ni_job_setting ni_job_settings[NI_N_JOB_SETTING];
 /* The row of that name; NULL. */
 const struct ni_job_setting *ni_find_job_setting(const char *name);

@@ -21,7 +21,6 @@ const struct ni_job_setting ni_job_settings[NI_N_JOB_SETTING] = {
     {"NCCL_NET", "", NI_F_JOB_SETTING_DIFFERS, true},
     DIFFERS("NCCL_NET_PLUGIN", ""),
     DIFFERS("NCCL_TUNER_PLUGIN", ""),
-    DIFFERS("NCCL_IB_DISABLE", "0"),
     DIFFERS("NCCL_SOCKET_FAMILY", ""),
     DIFFERS("NCCL_SOCKET_MAGIC", ""),
     DIFFERS("NCCL_COMM_ID", ""),
@@ -124,5 +123,5 @@ void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const uint8_t 
     }
     ni_putf(to, "%u of %u pod%s came", came, job->ranks, job->ranks == 1 ? "" : "s");
     if (rails > 0)
-        ni_putf(to, ", %u of %u rails work", good, rails);
+        ni_putf(to, ", %u of %u rails are good", good, rails);
 }

@@ -45,7 +45,8 @@ static void describe_settings(const struct ni_facts *facts, const struct ni_plan
         const struct ni_job_setting *row = &ni_job_settings[i];
         struct ni_pod_setting *s = &pod->setting[pod->n_setting];
         const char *value = value_of(facts, plan, row->name);
-        if (!value)
+        /* IB by name, or by default: that is seen in the transport */
+        if (!value || (plan->transport != NI_NET_OTHER && strcmp(row->name, "NCCL_NET") == 0))
             continue;
         s->name = row->name;
         normalize(row, value, s->value, sizeof(s->value));

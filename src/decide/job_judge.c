@@ -58,17 +58,26 @@ static void put_why(struct ni_text *t, const struct ni_job *job, const struct ni
         ni_put(t, "; small ones passed: large packets are dropped (MTU of a switch?)");
 }
 
-/* The first failure that counts against the rail of this pod; NULL. */
+/* Of the failures that count against the rail of this pod the one that says most: that it never
+   answered, else the first, whatever order they came in; NULL. */
 static const struct ni_pair_result *failure_of(const struct judge *j, unsigned rank, unsigned rail)
 {
+    const struct ni_pair_result *best = NULL;
+    uint64_t least = 0;
     for (unsigned i = 0; i < j->job->n_result; i++) {
         const struct ni_pair_result *x = &j->job->result[i];
         const unsigned blame = x->pair.rail == rail ? ni_blame(j->job, x) : 0;
-        if ((x->pair.from == rank && (blame & NI_BLAME_FROM)) ||
-            (x->pair.to == rank && (blame & NI_BLAME_TO)))
-            return x;
+        const bool from = x->pair.from == rank, at = rank == (x->at_to ? x->pair.to : x->pair.from);
+        const uint64_t order =
+            (uint64_t) !(x->silent && at) << 40 | (uint64_t)x->round << 32 | (uint64_t)!from;
+        if (!(from && (blame & NI_BLAME_FROM)) && !(x->pair.to == rank && (blame & NI_BLAME_TO)))
+            continue;
+        if (!best || order < least) {
+            best = x;
+            least = order;
+        }
     }
-    return NULL;
+    return best;
 }
 
 /* ---- what is told of a rail ---- */
@@ -100,8 +109,7 @@ static void put_slow(const struct judge *j, unsigned rank, unsigned rail, struct
                 : NULL;
         median = pace ? pace->median[0] : 0;
     }
-    ni_putf(t, "sends at %u %% and receives at %u %% of the median, at best, which is ",
-            y->best_out, y->best_in);
+    ni_putf(t, "at best sends %u %% and receives %u %% of the median, ", y->best_out, y->best_in);
     put_gbps(t, median);
 }
 
@@ -296,7 +304,9 @@ static void tell_paths(const struct judge *j, unsigned rail, bool unsteady)
             ni_tally_of(job, x->pair.to, rail)->state = NI_TALLY_PATH;
         }
         n += x->round < ni_full_rounds(job);
-        first = first ? first : x;
+        if (!first || x->round < first->round ||
+            (x->round == first->round && x->pair.from < first->pair.from))
+            first = x;
     }
     if (!first)
         return;
@@ -306,7 +316,7 @@ static void tell_paths(const struct judge *j, unsigned rail, bool unsteady)
     ni_put(&t, " to ");
     ni_put_pod(&t, job, first->pair.to);
     if (n > 1)
-        ni_putf(&t, ", and %u more pairs", n - 1);
+        ni_putf(&t, ", and %u more pair%s", n - 1, n > 2 ? "s" : "");
     ni_put(&t,
            unsteady ? ": failed once, and passed with new queue pairs; " : ": both reach others; ");
     put_why(&t, job, first);

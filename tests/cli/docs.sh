@@ -21,6 +21,8 @@ user.values|expected.plan|^  error: user\.|it decides nothing, its findings are 
 caps.command|expected.plan|^  warning: caps\.|it sets no variable, its findings are checked one by one
 require|expected.plan|^The command would not be started: --require=|its decision is a line of its own, which names no rule
 memlock.raise|expected.plan|^Locked memory: .* raised to |its decision is a line of its own, which names no rule
+job.rank.twice|tests/unit/test_meet_star.c|NI_F_JOB_RANK_TWICE[^A-Z_]|only pods that meet can show it
+job.refused|tests/unit/test_meet_star.c|NI_F_JOB_REFUSED[^A-Z_]|only pods that meet can show it
 wait.over|tests/unit/test_cmd_wait.c|NI_F_WAIT_OVER|only a live root is waited for, and a golden case has a recorded one
 verbs.connect|tests/unit/test_decide_trials.c|NI_F_VERBS_CONNECT[^A-Z_]|only a device can say so, and a golden case has none
 verbs.crash|tests/unit/test_decide_trials.c|NI_F_VERBS_CRASH[^A-Z_]|only a device can say so, and a golden case has none
@@ -242,15 +244,14 @@ cat "$tmp/long"
 find tests/golden -name expected.plan -exec cat {} + >"$tmp/expected.plan"
 find tests/golden -name expected.doctor -exec cat {} + >"$tmp/expected.doctor"
 if [ -s "$tmp/expected.plan" ]; then
-	# "  warning: gid.none: mlx5_6/1", "rule gid.index: ...", "mlx5_6/1  kept  hca.ports  ..."
-	grep -ohE '^  (error|warning|info): [^ :]+' "$tmp/expected.plan" "$tmp/expected.doctor" |
-		sed 's/.*: //' | sort -u >"$tmp/seen"
-	grep -oE '(^|, | )rule [a-z.-]+' "$tmp/expected.plan" | sed 's/.*rule //' | sort -u >>"$tmp/seen"
-	grep -oE ' (kept|dropped) +[a-z.-]+' "$tmp/expected.plan" | awk '{ print $2 }' | sort -u >>"$tmp/seen"
-	# the pods of a job: "error: job.gid.differs: rail 2: ..."
-	find tests/preflight -name expected -exec cat {} + 2>/dev/null | grep -oE '^(error|warning|info): [^ :]+' | sed 's/.*: //' |
-		sort -u >>"$tmp/seen"
-	[ -n "$(find tests/preflight -name expected 2>/dev/null)" ] || sed -n 's/^\(job[^ ]*\) .*/\1/p' "$tmp/severities" >>"$tmp/seen" # until they are there
+	{
+		# "  warning: gid.none: mlx5_6/1", "rule gid.index: ...", "mlx5_6/1  kept  hca.ports  ..."
+		grep -ohE '^  (error|warning|info): [^ :]+' "$tmp/expected.plan" "$tmp/expected.doctor" | sed 's/.*: //'
+		grep -oE '(^|, | )rule [a-z.-]+' "$tmp/expected.plan" | sed 's/.*rule //'
+		grep -oE ' (kept|dropped) +[a-z.-]+' "$tmp/expected.plan" | awk '{ print $2 }'
+		# the pods of a job: "error: job.gid.differs: rail 2: ..."
+		find tests/preflight -name expected -exec cat {} + | grep -oE '^(error|warning|info): [^ :]+' | sed 's/.*: //'
+	} | sort -u >"$tmp/seen"
 	cut -d ' ' -f 1 "$tmp/severities" | cat - "$tmp/rules.c" >"$tmp/ids"
 	while read -r id; do
 		exception=$(printf '%s' "$not_in_goldens" | grep "^$id|") || exception=

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plays the pods of a job on recorded nodes: reads the facts of each, decides, describes, compares,
+   tries the rails on a fabric that is not there, and writes what came out. usage: job CASE; the form
+   of a case is told by tests/preflight/run. */
+#include <ctype.h>
+#include <unistd.h>
+
+#include "nccl_init/cmd.h"
+#include "nccl_init/decide.h"
+#include "nccl_init/facts.h"
+#include "nccl_init/report.h"
+
+#define FABRIC_PODS 1100
+#include "fabric.h"
+
+enum { WORDS = 8, LINES = 200, LINE = 512, ENTRIES = 200 };
+
+static char lines[LINES][LINE];
+static unsigned n_line;
+static char *entries[ENTRIES + 1], text[65536];
+static struct ni_pod_setting settings[MOST_PODS][NI_MAX_POD_SETTINGS];
+static struct ni_context ctx;
+static char first_case[MOST_PODS][LINE]; /* what the pod was described by */
+
+static void die(const char *what, const char *of)
+{
+    fprintf(stderr, "job: %s: %s\n", what, of);
+    exit(2);
+}
+
+/* The words of a line; the last one takes what is left. */
+static unsigned words(const char *line, char buf[LINE], char *word[], unsigned most)
+{
+    unsigned n = 0;
+    snprintf(buf, LINE, "%s", line);
+    for (char *p = buf; *p && n < most;) {
+        word[n++] = p;
+        p += n < most ? strcspn(p, " ") : strlen(p);
+        while (*p == ' ')
+            *p++ = '\0';
+    }
+    return n;
+}
+
+static void read_case(const char *name)
+{
+    FILE *f = fopen(name, "re");
+    if (!f)
+        die("cannot be read", name);
+    while (n_line < LINES && fgets(lines[n_line], LINE, f)) {
+        lines[n_line][strcspn(lines[n_line], "\n")] = '\0';
+        n_line += lines[n_line][0] && lines[n_line][0] != '#';
+    }
+    fclose(f);
+}
+
+/* The environment of that golden case, and what `set` adds for this pod, which comes first. */
+static void read_env(const char *golden, const char *host)
+{
+    char path[600], buf[LINE], *word[WORDS];
+    size_t n = 0;
+    unsigned k = 0;
+    for (unsigned i = 0; i < n_line; i++) {
+        if (words(lines[i], buf, word, 3) == 3 && strcmp(word[0], "set") == 0 &&
+            (strcmp(word[1], host) == 0 || strcmp(word[1], "all") == 0))
+            entries[k++] = strdup(word[2]);
+    }
+    snprintf(path, sizeof(path), "tests/golden/%s/env", golden);
+    FILE *f = fopen(path, "re");
+    n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+    if (f)
+        fclose(f);
+    text[n] = '\0';
+    for (char *p = strtok(text, "\n"); p && k < ENTRIES; p = strtok(NULL, "\n"))
+        entries[k++] = p;
+    entries[k] = NULL;
+}
+
+/* The tree of that golden case, with what `edit` changes for this pod; the path. */
+static const char *write_tree(const char *golden, const char *host)
+{
+    static char path[] = "/tmp/job-XXXXXX.tree";
+    char from[600], *line = NULL, buf[LINE], *word[WORDS], node[LINE] = "", dir[LINE] = "";
+
+    size_t cap = 0;
+    snprintf(from, sizeof(from), "tests/golden/%s/case", golden);
+    FILE *f = fopen(from, "re");
+    while (f && getline(&line, &cap, f) > 0) {
+        if (sscanf(line, "node %100s", node) == 1)
+            break;
+    }
+    if (f)
+        fclose(f);
+    snprintf(from, sizeof(from), "tests/nodes/%s.tree", node);
+    f = fopen(from, "re");
+    snprintf(path, sizeof(path), "/tmp/job-XXXXXX.tree");
+    FILE *to = f ? fdopen(mkstemps(path, 5), "w") : NULL;
+    if (!to)
+        die("no such golden case", golden);
+    while (getline(&line, &cap, f) > 0) {
+        bool done = false;
+        char path_here[2 * LINE] = "";
+        if (sscanf(line, "d %500s", dir) != 1 && sscanf(line, "f %500s", path_here) == 1 &&
+            ni_has_prefix(path_here, "./"))
+            snprintf(path_here, sizeof(path_here), "%s%.*s", dir, (int)strcspn(line + 3, " "),
+                     line + 3);
+        for (unsigned i = 0; i < n_line; i++) {
+            if (words(lines[i], buf, word, 4) != 4 || strcmp(word[0], "edit") != 0 ||
+                strcmp(word[1], host) != 0)
+                continue;
+            if (strcmp(path_here, word[2]) != 0)
+                continue;
+            fprintf(to, "f %s %s\n", word[2], word[3]);
+            done = true;
+        }
+        if (!done)
+            fputs(line, to);
+    }
+    free(line);
+    fclose(f);
+    fclose(to);
+    return path;
+}
+
+static void describe(unsigned p, const char *golden)
+{
+    struct ni_pod *pod = &w.pod[p];
+    const struct ni_ask ask = {.all = true, .health = true};
+    const struct ni_facts facts = {&ctx.inventory, &ctx.env, &ctx.options.policy};
+    const char *tree;
+    unsigned line;
+    bool own = false;
+    char buf[LINE], *word[WORDS];
+    for (unsigned i = 0; i < n_line; i++)
+        own = own || (words(lines[i], buf, word, 3) > 2 && strcmp(word[1], pod->host) == 0 &&
+                      strcmp(word[0], "pod") != 0);
+    if (!own)
+        snprintf(first_case[p], LINE, "%s", golden);
+    for (unsigned k = 0; !own && k < p; k++) {
+        if (strcmp(first_case[k], golden) != 0)
+            continue;
+        const struct ni_pod it = *pod;
+        *pod = w.pod[k]; /* the same, but for its names and addresses */
+        memcpy(pod->host, it.host, sizeof(it.host));
+        memcpy(pod->node, it.node, sizeof(it.node));
+        pod->rank = p;
+        pod->rail = w.rail[p];
+        memcpy(w.rail[p], w.rail[k], sizeof(w.rail[p]));
+        return;
+    }
+    memset(&ctx, 0, sizeof(ctx));
+    read_env(golden, pod->host);
+    tree = write_tree(golden, pod->host);
+    ctx.env.entry = entries;
+    ctx.opened = true;
+    must(ni_root_open(tree, &ctx.root, &line) == 0);
+    ni_look(&ctx, &ask);
+    (void)unlink(tree);
+    ni_describe_pod(&facts, &ctx.plan, pod, w.rail[p], settings[p]);
+    must(pod->n_rail <= MOST_RAILS);
+    for (unsigned r = 0; r < pod->n_rail; r++) {
+        pod->rail[r].asked = true;
+        pod->rail[r].pkey = 0xffff;
+        pod->rail[r].path_mtu = pod->rail[r].netdev_mtu.v >= 4200 ? 4096 : 1024;
+    }
+}
+
+static unsigned rank_of(const char *host)
+{
+    for (unsigned p = 0; p < w.job.ranks; p++) {
+        if (strcmp(w.pod[p].host, host) == 0)
+            return p;
+    }
+    die("no such pod", host);
+    return 0;
+}
+
+/* pod HOST NODE GOLDEN; pods HOST- N NODE- GOLDEN */
+static void add_pods(char *word[], bool many)
+{
+    const unsigned n = many ? (unsigned)atoi(word[2]) : 1;
+    for (unsigned i = 0; i < n; i++) {
+        const unsigned p = w.job.ranks++;
+        must(p < MOST_PODS);
+        w.pod[p] = (struct ni_pod){.rank = p, .here = true};
+        snprintf(w.pod[p].version, sizeof(w.pod[p].version), "0.1.0");
+        if (many) {
+            snprintf(w.pod[p].host, NI_POD_NAME, "%s%u", word[1], i);
+            snprintf(w.pod[p].node, NI_POD_NAME, "%s%u", word[3], i);
+        } else {
+            snprintf(w.pod[p].host, NI_POD_NAME, "%s", word[1]);
+            snprintf(w.pod[p].node, NI_POD_NAME, "%s", strcmp(word[2], "-") == 0 ? "" : word[2]);
+        }
+        describe(p, word[many ? 4 : 3]);
+        w.job.n_rail = w.pod[p].n_rail > w.job.n_rail ? w.pod[p].n_rail : w.job.n_rail;
+    }
+}
+
+/* rail HOST N WHAT VALUE: what only a device says */
+static void change_rail(char *word[])
+{
+    const unsigned p = rank_of(word[1]), r = (unsigned)atoi(word[2]);
+    struct ni_rail *rail = &w.rail[p][r];
+    must(r < w.pod[p].n_rail);
+    if (strcmp(word[3], "pkey") == 0)
+        rail->pkey = (uint16_t)strtoul(word[4], NULL, 0);
+    else if (strcmp(word[3], "firmware") == 0)
+        snprintf(rail->firmware, sizeof(rail->firmware), "%s", word[4]);
+    else if (strcmp(word[3], "untried") == 0)
+        snprintf(rail->untried, sizeof(rail->untried), "%s", word[4]);
+    else
+        die("no such fact of a rail", word[3]);
+}
+
+/* fault KIND HOST RAIL [HOST [PERCENT]] */
+static void add_fault(char *word[], unsigned n)
+{
+    static const char *const kinds[FAULT_KINDS] = {"port", "path", "switch", "slow-in", "slow-out",
+                                                   "dies", "own",  "silent", "flaky",   "slow-all"};
+    struct fault *k = &w.fault[w.n_fault++];
+    must(n > 3 && w.n_fault <= NI_COUNT(w.fault));
+    while (k->kind < FAULT_KINDS && strcmp(kinds[k->kind], word[1]) != 0)
+        k->kind++;
+    if (k->kind == FAULT_KINDS)
+        die("no such fault", word[1]);
+    k->a = rank_of(word[2]);
+    k->rail = (unsigned)atoi(word[3]);
+    k->b = n > 4 && isalpha((unsigned char)word[4][0]) ? rank_of(word[4]) : 0;
+    k->percent = n > 5 ? atoi(word[5]) : n > 4 ? atoi(word[4]) : 0;
+}
+
+static void play(void)
+{
+    char buf[LINE], *word[WORDS];
+    for (unsigned i = 0; i < n_line; i++) {
+        const unsigned n = words(lines[i], buf, word, WORDS);
+        if (strcmp(word[0], "pod") == 0 && n == 4)
+            add_pods(word, false);
+        else if (strcmp(word[0], "pods") == 0 && n == 5)
+            add_pods(word, true);
+        else if (strcmp(word[0], "rail") == 0 && words(lines[i], buf, word, 5) == 5)
+            change_rail(word);
+        else if (strcmp(word[0], "cpu") == 0 && words(lines[i], buf, word, 3) == 3)
+            snprintf(w.pod[rank_of(word[1])].cpu, sizeof(w.pod[0].cpu), "%s", word[2]);
+        else if (strcmp(word[0], "version") == 0 && n == 3)
+            snprintf(w.pod[rank_of(word[1])].version, sizeof(w.pod[0].version), "%s", word[2]);
+        else if (strcmp(word[0], "absent") == 0 && n == 2)
+            w.missing[rank_of(word[1])] = NI_POD_NEVER_CAME;
+        else if (strcmp(word[0], "require") == 0)
+            w.policy.require = NI_REQUIRE_RDMA;
+        else if (strcmp(word[0], "fault") == 0)
+            add_fault(word, n);
+        else if (strcmp(word[0], "set") != 0 && strcmp(word[0], "edit") != 0)
+            die("a line that is none of a case", lines[i]);
+    }
+    for (unsigned p = 0; p < w.job.ranks; p++)
+        w.pod[p].here = w.missing[p] == NI_POD_CAME;
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 2 ? argv[2] : "findings";
+    if (argc < 2)
+        die("usage", "job CASE [findings|text|json|svg]");
+    read_case(argv[1]);
+    w.job = (struct ni_job){.source = "pet",
+                            .pod = w.pod,
+                            .missing = w.missing,
+                            .cap_result = NI_COUNT(w.result),
+                            .result = w.result,
+                            .measured = true,
+                            .tally = w.tally};
+    play();
+    ni_compare_pods(&w.job, &w.policy, &w.f);
+    run();
+    const struct ni_job_view view = {.job = &w.job,
+                                     .verdicts = w.verdict,
+                                     .findings = &w.f,
+                                     .bad = ni_findings_count(&w.f, NI_ERROR) > 0};
+    if (strcmp(how, "text") == 0)
+        return ni_write_preflight(1, &view) != 0;
+    if (strcmp(how, "json") == 0)
+        return ni_write_preflight_json(1, &view) != 0;
+    if (strcmp(how, "svg") == 0)
+        return ni_write_preflight_svg(1, &view) != 0;
+    for (unsigned i = 0; i < w.f.n; i++) {
+        const struct ni_finding_kind *kind = ni_finding_kind(w.f.at[i].id);
+        printf("%s: %s: %s%s%s\n", ni_severity_text(kind->severity), kind->id, w.f.at[i].subject,
+               w.f.at[i].subject[0] ? ": " : "", w.f.at[i].message);
+    }
+    return 0;
+}
