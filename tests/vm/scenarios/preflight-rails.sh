@@ -1,0 +1,76 @@
+#!/bin/bash
+# Four pods with two rails each: faults of rails and of what lies between them are named by `nccl-init preflight`, and
+# nobody else is blamed; its bandwidth beside that of ib_write_bw.
+# hardware: nics=1
+# seconds: 90
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck source=/dev/null
+. /lab/lib
+. /lab/job
+four_pods
+job
+verdict 'all good' good ''
+
+section 'a GID that nobody reaches'
+ip link set p1-1 nomaster
+for pod in 0 1 2 3; do
+    ip -n pod$pod neigh flush dev net1
+done
+job --seconds=0
+verdict 'out of the bridge' bad 'job.rail.failed: rail 0 of pod1 (mlx5_11): reaches nobody; *ETIMEDOUT*'
+ip link set p1-1 master br1
+
+section 'RoCE is dropped'
+drop p2-2 egress
+drop p2-2 ingress
+job --seconds=0
+verdict 'for a port' bad 'job.rail.failed: rail 1 of pod2 (mlx5_22): reaches nobody; small writes: IBV_WC_RETRY_EXC_ERR*'
+undrop p2-2
+drop p1-1 egress src_ip 10.5.1.10
+job --seconds=0
+verdict 'for a pair' bad 'job.path.failed: rail 0: from pod0 to pod1: *'
+undrop p1-1
+ip link set p3-1 mtu 1500
+job --seconds=0
+verdict 'large packets, by a switch port' bad 'job.rail.failed: rail 0 of pod3 (mlx5_31): reaches nobody; bulk writes: *'
+ip link set p3-1 mtu 9000
+
+section 'a link goes down in the middle'
+begun --seconds=1
+sleep .5
+ip -n pod3 link set net2 down
+wait
+verdict 'link down' bad 'job.rail.failed: rail 1 of pod3 (mlx5_32): *'
+ip -n pod3 link set net2 up
+sleep 1
+
+section 'a slow rail'
+tc qdisc add dev p1-2 root tbf rate 3mbit burst 64kb latency 50ms
+job
+verdict 'slow' bad 'job.rail.slow: rail 1 of pod1 (mlx5_12): *'
+tc qdisc del dev p1-2 root
+
+section 'bandwidth'
+# two pods, both ways at once, as the ring of two is: preflight's writes, and ib_write_bw -b
+beside() {
+    as_pod "$1" "$P" preflight --peers=10.5.0.10 --rank="$1" --ranks=2 --job=bw --json --hcas="mlx5_${1}1" --seconds=0.5 >"/tmp/out.$1"
+}
+perftest() {
+    talk 18515 pod0 "ib_write_bw -F -b -s 65536 -n 100 -d mlx5_01 -x 3 --report_gbits" \
+        pod1 "ib_write_bw -F -b -s 65536 -n 100 -d mlx5_11 -x 3 --report_gbits 10.5.0.10"
+}
+median() {
+    sort -n | sed -n 3p
+}
+for _ in 1 2 3 4 5; do
+    beside 0 &
+    beside 1
+    wait
+    jq '[.rails[].write_mbps] | add' /tmp/out.0 >>/tmp/ours
+    perftest | awk '$1 == 65536 { print int(1000 * $4) }' >>/tmp/theirs
+done
+ours=$(median </tmp/ours)
+theirs=$(median </tmp/theirs)
+echo "Mb/s, both ways: preflight $(xargs </tmp/ours), ib_write_bw -b $(xargs </tmp/theirs)"
+matches 'at least 0.8 of ib_write_bw' ok "$([ $((10 * ours)) -ge $((8 * theirs)) ] && echo ok || echo "$ours of $theirs Mb/s")"
+finish
