@@ -66,7 +66,7 @@ for _ in 1 2 3 4 5; do
     beside 0 &
     beside 1
     wait
-    jq '[.rails[].write_mbps] | add' /tmp/out.0 >>/tmp/ours
+    jq '[.rails[].send_mbps] | add' /tmp/out.0 >>/tmp/ours
     perftest | awk '$1 == 65536 { print int(1000 * $4) }' >>/tmp/theirs
 done
 ours=$(median </tmp/ours)

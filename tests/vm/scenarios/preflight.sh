@@ -24,7 +24,7 @@ same 'all rails' '8 of 8' "$(jq -r '[.rails[] | select(.verdict == "good")] | "\
 echo "from the last pod's start to its verdict: $took ms"
 # what it takes on two idle cores, and as much again
 matches 'within 10 s' ok "$([ $took -le 10000 ] && echo ok || echo "$took ms")"
-differ 'bandwidth is told' 0 "$(jq '[.rails[].write_mbps | select(. > 0)] | length' /tmp/out.0)"
+differ 'bandwidth is told' 0 "$(jq '[.rails[].send_mbps | select(. > 0)] | length' /tmp/out.0)"
 
 section 'facts that differ'
 ip -n pod2 link set net1 mtu 1500
