@@ -114,6 +114,17 @@ awk '/^## `/ { id = substr($2, 2, length($2) - 2) }
 sort "$tmp/severities" >"$tmp/findings.h"
 same "severities" findings.h findings.md
 
+# ---- preflight.md lists the findings of a job with their severities, and the settings that are compared
+
+grep '^job\.' "$tmp/severities" >"$tmp/job.h"
+# shellcheck disable=SC2016 # the backquotes are Markdown's
+sed -n 's/^| `\(job\.[a-z.]*\)` | \([a-z]*\) | .*/\1 \2/p' docs/preflight.md >"$tmp/preflight.md"
+same "findings in preflight.md" job.h preflight.md
+sed -n '/ni_job_settings\[/,/^};/p' src/core/job.c | grep -o 'NCCL_[A-Z0-9_]*' >"$tmp/settings.c"
+sed -n '/^## Settings that must/,/^`NCCL_IB_DISABLE/p' docs/preflight.md | sed -n '/^- /,/^$/p' |
+	grep -o 'NCCL_[A-Z0-9_]*' >"$tmp/settings.md"
+same "settings in preflight.md" settings.c settings.md
+
 # ---- the program's options are the manual's ------------------------------------------------------
 
 if [ -x "$program" ]; then
