@@ -108,7 +108,7 @@ enum ni_known ni_probe_readable(struct ni_probe *p, const char *path)
         return NI_BAD;
     const struct ni_dir root = ni_named_root(p);
     ssize_t n = ni_read(&root, first, sizeof(first), "%s", below);
-    return n >= 0 || n == -EOVERFLOW || n == -EILSEQ ? NI_KNOWN : ni_known_of((int)n);
+    return n >= 0 || n == -EOVERFLOW || n == -EILSEQ ? NI_KNOWN : ni_known_of(n);
 }
 
 /* As findings show it: a path of people's choosing. */
@@ -167,14 +167,15 @@ static const char *home_of_user(struct ni_probe *p, struct user *user)
     static const char path[] = "etc/passwd";
     const struct ni_num *uid = &p->inv->self.real_uid;
     struct ni_dir root = *p->root;
+    char line[NI_PATH + 64];
     root.unrecorded = true;
     *user = (struct user){.uid = (uint64_t)uid->v};
     if (uid->known != NI_KNOWN)
         return NULL;
-    int err = ni_lines(&root, passwd_line, user, path);
-    if (err < 0 && ni_known_of(ni_note_unreadable(p, path, err)) != NI_ABSENT)
+    ni_copy(p->path, sizeof(p->path), path);
+    const enum ni_known known = ni_note(p, NI_OPTIONAL, ni_lines(&root, passwd_line, user, path));
+    if (known != NI_KNOWN && known != NI_ABSENT)
         return NULL;
-    char line[NI_PATH + 64];
     if (p->root->root->record && user->home[0] &&
         ni_format(line, sizeof(line), "x:x:%" PRIu64 ":0::%s:\n", user->uid, user->home))
         (void)ni_record_add(p->root->root, path, line, strlen(line));

@@ -51,12 +51,8 @@ static bool resolve(struct ni_probe *p, unsigned from)
 {
     bool any = false;
     for (unsigned i = from; i < p->inv->n_claim; i++) {
-        struct ni_claim *c = &p->inv->claim[i];
-        if (c->by == NI_BY_NAME)
-            c->hca = ni_add_hca(p, c->id, (int)i, NULL, false);
-        else if (c->by != NI_BY_NOTHING)
-            ni_resolve_claim(p, (int)i);
-        any = any || c->hca >= 0;
+        ni_resolve_claim(p, (int)i);
+        any = any || p->inv->claim[i].hca >= 0;
     }
     return any;
 }
@@ -107,6 +103,7 @@ static void ask(struct ni_probe *p, const struct source *s)
     const unsigned from = inv->n_claim;
     const bool lost = p->lost;
     p->lost = false;
+    p->source = s->source;
     s->add(p);
     sort_claims(p, from);
     if (s->source == NI_SRC_UVERBS) {
