@@ -200,8 +200,8 @@ int ni_usage(struct ni_context *ctx, const char *fmt, ...) NI_PRINTF(2, 3);
 /* A line of progress on standard error, which the next one replaces and "" removes; only where that
    is a terminal. */
 void ni_say_progress(struct ni_context *ctx, const char *line);
-/* Whether a line can be written to standard error now: no SIGPIPE, no endless wait. */
-bool ni_stderr_ready(struct ni_context *ctx);
+/* A whole line on standard error, where one can be written now: no SIGPIPE, no endless wait. */
+void ni_say_line(struct ni_context *ctx, const struct ni_text *line);
 /* The findings that the log level wants. */
 void ni_say_findings(struct ni_context *ctx);
 /* Why the command does not run: the line on standard error; that and, if asked for, the warnings
@@ -216,7 +216,7 @@ void ni_no_command(void);
 int ni_output(struct ni_context *ctx, int (*write)(int fd, void *arg), void *arg);
 /* ni_output of text, of a report. Return the exit status. */
 int ni_print(struct ni_context *ctx, const struct ni_text *text);
-int ni_print_view(struct ni_context *ctx, int (*write)(int fd, const struct ni_view *view));
+int ni_print_view(struct ni_context *ctx, ni_report_fn *put);
 
 /* ---- verbs ---- */
 

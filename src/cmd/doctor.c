@@ -38,6 +38,6 @@ int ni_cmd_doctor(struct ni_context *ctx, char *const operands[])
     if (ctx->options.probe && ni_try_ports(ctx, true) == 0)
         ni_diagnose_probes(ctx->trials, &ctx->findings, &ctx->diagnosis);
     drop_ignored(ctx);
-    r = ni_print_view(ctx, ctx->options.json ? ni_write_doctor_json : ni_write_doctor);
+    r = ni_print_view(ctx, ctx->options.json ? ni_put_doctor_json : ni_put_doctor);
     return r != 0 ? r : ni_verdict(ctx);
 }

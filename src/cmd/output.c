@@ -49,7 +49,7 @@ int ni_print(struct ni_context *ctx, const struct ni_text *text)
 
 struct shown {
     struct ni_context *ctx;
-    int (*write)(int fd, const struct ni_view *view);
+    ni_report_fn *put;
 };
 
 static int write_view(int fd, void *arg)
@@ -57,12 +57,12 @@ static int write_view(int fd, void *arg)
     const struct shown *shown = arg;
     const struct ni_view view = ni_flow_view(shown->ctx);
 
-    return shown->write(fd, &view);
+    return ni_write_report(fd, shown->put, &view);
 }
 
-int ni_print_view(struct ni_context *ctx, int (*write)(int fd, const struct ni_view *view))
+int ni_print_view(struct ni_context *ctx, ni_report_fn *put)
 {
-    struct shown shown = {ctx, write};
+    struct shown shown = {ctx, put};
 
     return ni_output(ctx, write_view, &shown) == 0 ? 0 : NI_EXIT_FAILED;
 }

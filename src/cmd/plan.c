@@ -30,5 +30,5 @@ int ni_cmd_plan(struct ni_context *ctx, char *const operands[])
         return r;
     ni_flow_decide(ctx);
     ni_note_slow_rails(&facts, &ctx->plan, &ctx->findings);
-    return ni_print_view(ctx, ctx->options.json ? ni_write_plan_json : ni_write_plan);
+    return ni_print_view(ctx, ctx->options.json ? ni_put_plan_json : ni_put_plan);
 }

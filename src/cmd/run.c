@@ -20,10 +20,13 @@ static void say_settings(struct ni_context *ctx)
 static void say_summary(struct ni_context *ctx, int64_t memlock)
 {
     const struct ni_view view = ni_flow_view(ctx);
+    char buf[NI_LINE];
+    struct ni_text line = ni_text_on(buf, sizeof(buf));
 
-    if (ctx->options.log_level >= NI_LOG_INFO && ni_stderr_ready(ctx))
-        (void)ni_write_summary(STDERR_FILENO, &view, memlock,
-                               ctx->options.log_format == NI_LOG_JSON);
+    if (ctx->options.log_level >= NI_LOG_INFO) {
+        ni_put_summary(&line, &view, memlock, ctx->options.log_format == NI_LOG_JSON);
+        ni_say_line(ctx, &line);
+    }
     say_settings(ctx);
 }
 

@@ -38,7 +38,7 @@ int ni_cmd_selftest(struct ni_context *ctx, char *const operands[])
         ni_say_findings(ctx);
         return NI_EXIT_FAILED;
     }
-    r = ni_print_view(ctx, ctx->options.json ? ni_write_selftest_json : ni_write_selftest);
+    r = ni_print_view(ctx, ctx->options.json ? ni_put_selftest_json : ni_put_selftest);
     return r != 0 ? r : ni_verdict(ctx);
 }
 

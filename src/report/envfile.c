@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The settings as an environment file. Each format writes only what its readers give back byte for
    byte; all settings are checked before the first byte is written. */
+#include "parts.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
-
-#include "nccl_init/json.h"
-#include "nccl_init/report.h"
-#include "out.h"
 
 /* Kubernetes reads files of at most 64 KiB (KEP-3721). The longest line is NAME='VALUE' and a
    newline. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "out.h"
+#include "parts.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -49,14 +49,21 @@ int ni_out_end(struct ni_out *o)
     return o->err;
 }
 
-void ni_put_wrapped(struct ni_text *out, size_t at, size_t indent, const char *s)
+int ni_write_report(int fd, ni_report_fn *put, const struct ni_view *view)
+{
+    struct ni_out o;
+    put(ni_out_on(&o, fd), view);
+    return ni_out_end(&o);
+}
+
+void ni_put_wrapped(struct ni_text *out, size_t at, const char *s)
 {
     bool first = true;
     while (*s) {
         size_t word = strcspn(s, " "), blanks = strspn(s + word, " ");
         if (!first && at + 1 + word > NI_OUT_COLUMNS) {
-            ni_putf(out, "\n%*s", (int)indent, "");
-            at = indent;
+            ni_putf(out, "\n%*s", NI_INDENT, "");
+            at = NI_INDENT;
         } else if (!first) {
             ni_put(out, " ");
             at++;
@@ -66,4 +73,5 @@ void ni_put_wrapped(struct ni_text *out, size_t at, size_t indent, const char *s
         s += word + blanks;
         first = false;
     }
+    ni_put(out, "\n");
 }

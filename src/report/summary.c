@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `run` says on stderr: one line for the plan, one for each finding. Each is one write(2) as
-   far as it fits in PIPE_BUF, for the pods' logs are full of lines of other ranks. */
-#include <string.h>
+/* What `run` says on stderr: one line for the plan. */
+#include "parts.h"
 
-#include "nccl_init/report.h"
-#include "out.h"
-#include "words.h"
+#include <string.h>
 
 /* In the middle of the line, which is for the log: `plan` shows all of it. */
 static void put_value(struct ni_text *out, const struct ni_setting *s)
@@ -35,15 +32,15 @@ static void put_hcas(struct ni_text *out, const struct ni_view *view)
         ni_quote(out, view->inv->hca[port->hca].name);
         ni_putf(out, ":%u", port->num);
     }
-    ni_putf(out, " (%s)", ni_say_source_short[view->inv->source]);
+    ni_putf(out, " (%s)", ni_source_words[view->inv->source].brief);
 }
 
 /* "RoCE v2" where each chosen port has such a GID, else plain "RoCE". */
 static const char *roce_word(const struct ni_view *view)
 {
     for (unsigned i = 0; i < view->plan->n_chosen; i++) {
-        int gid = view->plan->port[view->plan->chosen[i]].gid;
-        if (gid < 0 || view->inv->gid[gid].type != NI_GID_V2)
+        const struct ni_gid *gid = ni_picked_gid(view, view->plan->chosen[i]);
+        if (!gid || gid->type != NI_GID_V2)
             return "RoCE";
     }
     return "RoCE v2";
@@ -52,11 +49,11 @@ static const char *roce_word(const struct ni_view *view)
 static void put_link(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_setting *index = ni_plan_get(view->plan, "NCCL_IB_GID_INDEX");
-    enum ni_link link = ni_plan_link(view->inv, view->plan);
+    enum ni_link link = ni_plan_link(view);
     if (view->plan->n_chosen == 0)
         return;
     if (link != NI_LINK_ROCE) {
-        ni_putf(out, ", %s", ni_say_link[link]);
+        ni_putf(out, ", %s", ni_link_words[link].text);
     } else if (!index || index->origin == NI_LEFT_UNSET) {
         ni_putf(out, ", %s GID index left to NCCL", roce_word(view));
     } else {
@@ -138,12 +135,10 @@ static void put_detected(struct ni_text *out, const struct ni_view *view)
     }
 }
 
-int ni_write_summary(int fd, const struct ni_view *view, int64_t memlock, bool json)
+void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t memlock, bool json)
 {
-    char buf[NI_OUT_BUF - 16]; /* the line is one write */
+    char buf[4096 - 16]; /* so that the line is one write into a pipe (PIPE_BUF) */
     struct ni_text line = ni_text_on(buf, sizeof(buf));
-    struct ni_out o;
-    struct ni_text *out = ni_out_on(&o, fd);
     ni_put(&line, "auto-detected ");
     put_detected(&line, view);
     put_others(&line, view->plan);
@@ -161,19 +156,4 @@ int ni_write_summary(int fd, const struct ni_view *view, int64_t memlock, bool j
     } else {
         ni_putf(out, "nccl-init: %s\n", buf);
     }
-    return ni_out_end(&o);
-}
-
-int ni_write_finding(int fd, const struct ni_finding *f, bool json)
-{
-    struct ni_out o;
-    struct ni_text *out = ni_out_on(&o, fd);
-    if (json) {
-        struct ni_json j = ni_json_on(out, false);
-        ni_json_finding(&j, f);
-    } else {
-        ni_put(out, "nccl-init: ");
-        ni_put_finding(out, f);
-    }
-    return ni_out_end(&o);
 }

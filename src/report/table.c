@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "table.h"
+#include "parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,76 +39,75 @@ static void grow(struct ni_text *t)
     t->cap *= 2;
 }
 
-void ni_table_on(struct ni_table *table, const char *head)
+struct ni_text ni_table_on(const char *head)
 {
     static char none[1];
     enum { FIRST = 16384 };
     char *buf = malloc(FIRST);
-    table->text = buf ? ni_text_on(buf, FIRST) : ni_text_on(none, sizeof(none));
-    table->text.full = buf ? grow : NULL;
+    struct ni_text table = buf ? ni_text_on(buf, FIRST) : ni_text_on(none, sizeof(none));
+    table.full = buf ? grow : NULL;
     if (head)
-        ni_put(ni_row(table, NI_PLAIN), head);
+        ni_put(ni_row(&table, NI_PLAIN), head);
+    return table;
 }
 
-struct ni_text *ni_row(struct ni_table *table, enum ni_tint tint)
-{
-    if (table->text.len > 0)
-        ni_put(&table->text, "\n");
-    ni_put_tint(&table->text, tint);
-    return &table->text;
-}
-
-void ni_put_tint(struct ni_text *t, enum ni_tint tint)
+/* A row is its tint and its cells, divided by '\t', which no quoted text holds. */
+struct ni_text *ni_row(struct ni_text *table, enum ni_tint tint)
 {
     char c = (char)tint;
-    ni_putn(t, &c, 1);
+    if (table->len > 0)
+        ni_put(table, "\n");
+    ni_putn(table, &c, 1);
+    return table;
 }
 
-struct cell {
-    enum ni_tint tint;
-    struct ni_span text;
-    bool last; /* of its row */
-};
-
-/* Reads the cell at p; returns what follows it. A cell without a tint has that of the one before. */
-static const char *read_cell(const char *p, struct cell *cell)
+struct ni_text *ni_cell(struct ni_text *table)
 {
-    if (*p > 0 && *p <= NI_DIM)
-        cell->tint = (enum ni_tint) * p++;
-    size_t n = strcspn(p, "\t\n");
-    cell->text = n > 0 ? (struct ni_span){p, n} : ni_span_of("-");
-    cell->last = p[n] == '\n';
-    return p + n + (p[n] != '\0');
+    ni_put(table, "\t");
+    return table;
 }
 
-void ni_table_write(struct ni_text *out, struct ni_table *table, bool colour)
+/* Takes the cell at *p. false: the last of its row. */
+static bool next_cell(const char **p, struct ni_span *ret)
 {
-    size_t width[NI_COLUMNS] = {0}, pad = 0;
-    struct cell cell = {.tint = NI_PLAIN};
-    enum ni_tint tint = NI_PLAIN; /* in force */
-    unsigned column = 0;
-    ni_put(&table->text, "\n");
-    for (const char *p = table->text.buf; *p; column = cell.last ? 0 : column + 1) {
-        p = read_cell(p, &cell);
-        if (cell.text.n > width[column])
-            width[column] = cell.text.n;
-    }
-    for (const char *p = table->text.buf; *p; column = cell.last ? 0 : column + 1) {
-        p = read_cell(p, &cell);
-        if (cell.tint != tint)
-            tint_off(out, colour, tint);
-        ni_putf(out, "%*s", (int)pad + 2, "");
-        if (cell.tint != tint)
-            tint_on(out, colour, cell.tint);
-        ni_putn(out, cell.text.p, cell.text.n);
-        pad = cell.last ? 0 : width[column] - cell.text.n;
-        tint = cell.last ? NI_PLAIN : cell.tint;
-        if (cell.last) {
-            tint_off(out, colour, cell.tint);
-            ni_put(out, "\n");
+    size_t n = strcspn(*p, "\t\n");
+    bool last = (*p)[n] != '\t';
+    *ret = n > 0 ? (struct ni_span){*p, n} : ni_span_of("-");
+    *p += n + ((*p)[n] != '\0');
+    return !last;
+}
+
+void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour)
+{
+    size_t width[NI_COLUMNS] = {0};
+    struct ni_span cell;
+    if (table->len > 0)
+        ni_put(table, "\n");
+    for (const char *p = table->buf; *p;) {
+        bool more = true;
+        p++; /* the tint */
+        for (unsigned column = 0; more; column++) {
+            more = next_cell(&p, &cell);
+            if (cell.n > width[column])
+                width[column] = cell.n;
         }
     }
-    out->cut = out->cut || table->text.cut;
-    if (table->text.full)
-        free(table->text.buf);
+    for (const char *p = table->buf; *p;) {
+        const enum ni_tint tint = (enum ni_tint) * p++;
+        size_t pad = 0;
+        ni_put(out, "  ");
+        tint_on(out, colour, tint);
+        bool more = true;
+        for (unsigned column = 0; more; column++) {
+            more = next_cell(&p, &cell);
+            ni_putf(out, "%*s", (int)pad, "");
+            ni_putn(out, cell.p, cell.n);
+            pad = width[column] - cell.n + 2;
+        }
+        tint_off(out, colour, tint);
+        ni_put(out, "\n");
+    }
+    out->cut = out->cut || table->cut;
+    if (table->full)
+        free(table->buf);
 }

@@ -291,32 +291,30 @@ static json_t *parse(const char *s, size_t n, const char *what)
 
 struct report {
     const char *name;
-    int (*write)(int fd, const struct ni_view *view);
+    ni_report_fn *put;
     bool json;
     bool doctor;
 };
 
 static const struct report reports[] = {
-    {"plan", ni_write_plan, false, false},
-    {"plan JSON", ni_write_plan_json, true, false},
-    {"topo", ni_write_topo, false, false},
-    {"topo JSON", ni_write_topo_json, true, false},
-    {"topo dot", ni_write_topo_dot, false, false},
-    {"doctor", ni_write_doctor, false, true},
-    {"doctor JSON", ni_write_doctor_json, true, true},
+    {"plan", ni_put_plan, false, false},
+    {"plan JSON", ni_put_plan_json, true, false},
+    {"topo", ni_put_topo, false, false},
+    {"topo JSON", ni_put_topo_json, true, false},
+    {"topo dot", ni_put_topo_dot, false, false},
+    {"doctor", ni_put_doctor, false, true},
+    {"doctor JSON", ni_put_doctor_json, true, true},
 };
 
 struct request {
     const struct report *report;
     const struct ni_view *view;
-    const struct ni_finding *finding;
-    bool json;
 };
 
 static int write_report(int fd, const void *arg)
 {
     const struct request *r = arg;
-    return r->report->write(fd, r->view);
+    return ni_write_report(fd, r->report->put, r->view);
 }
 
 /* The settings of the JSON are those of the plan. */
@@ -361,32 +359,22 @@ static void check_dot(const char *s)
     FUZZ_CHECK(depth == 0 && !quoted, "the graph is not closed");
 }
 
-static int write_summary(int fd, const void *arg)
-{
-    const struct request *r = arg;
-    return ni_write_summary(fd, r->view, r->json ? 65536 : NI_UNLIMITED, r->json);
-}
-
-static int write_finding(int fd, const void *arg)
-{
-    const struct request *r = arg;
-    return ni_write_finding(fd, r->finding, r->json);
-}
-
-/* One line, text or JSON. */
-static void check_line(int (*write)(int fd, const void *arg), struct request r, const char *what)
+/* One line, text or JSON: the finding, else the summary. */
+static void check_line(const struct ni_view *view, const struct ni_finding *finding)
 {
     for (int json = 0; json <= 1; json++) {
-        size_t n;
-        int err;
-        r.json = json;
-        const char *out = reader_output(write, &r, &n, &err);
-        FUZZ_CHECK(err == 0, "%s: %d", what, err);
-        check_printable(out, n, what);
-        FUZZ_CHECK(strchr(out, '\n') == out + n - 1, "%s is more than a line", what);
+        const char *what = finding ? "finding" : "summary";
+        char out[NI_LINE];
+        struct ni_text t = ni_text_on(out, sizeof(out));
+        if (finding)
+            ni_put_finding_line(&t, finding, json);
+        else
+            ni_put_summary(&t, view, json ? 65536 : NI_UNLIMITED, json);
+        check_printable(out, t.len, what);
+        FUZZ_CHECK(!t.cut && strchr(out, '\n') == out + t.len - 1, "%s is not a line", what);
         FUZZ_CHECK(json || ni_has_prefix(out, "nccl-init: "), "%s: %.20s", what, out);
         if (json)
-            json_decref(parse(out, n, what));
+            json_decref(parse(out, t.len, what));
     }
 }
 
@@ -404,18 +392,18 @@ void reader_check_reports(const struct ni_view *view)
         FUZZ_CHECK(err == 0, "%s: %d", report->name, err);
         if (!report->json) {
             check_printable(out, n, report->name);
-            if (report->write == ni_write_topo_dot)
+            if (report->put == ni_put_topo_dot)
                 check_dot(out);
             continue;
         }
         json_t *j = parse(out, n, report->name);
         FUZZ_CHECK(json_integer_value(json_object_get(j, "schema")) == NI_JSON_SCHEMA, "%s: schema",
                    report->name);
-        if (report->write == ni_write_plan_json)
+        if (report->put == ni_put_plan_json)
             check_plan_json(view, j);
         json_decref(j);
     }
-    check_line(write_summary, (struct request){.view = view}, "summary");
+    check_line(view, NULL);
     for (unsigned i = 0; i < view->findings->n && i < 16; i++)
-        check_line(write_finding, (struct request){.finding = &view->findings->at[i]}, "finding");
+        check_line(view, &view->findings->at[i]);
 }
