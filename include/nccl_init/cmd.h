@@ -4,6 +4,7 @@
 #define NCCL_INIT_CMD_H
 
 #include "nccl_init/core.h"
+#include "nccl_init/decide.h"
 #include "nccl_init/diagnosis.h"
 #include "nccl_init/facts.h"
 #include "nccl_init/findings.h"
@@ -177,6 +178,8 @@ void ni_flow_close(struct ni_context *ctx);
 /* NI_EXIT_FAILED when there is an error among the findings, with --strict also a warning; else 0. */
 int ni_verdict(const struct ni_context *ctx);
 struct ni_view ni_flow_view(const struct ni_context *ctx);
+/* What decide/ works on: the context's own. */
+struct ni_work ni_flow_work(struct ni_context *ctx);
 
 /* ---- trying the ports ---- */
 
