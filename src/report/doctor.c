@@ -13,10 +13,13 @@ static void put_looked_at(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;
     unsigned ours = ni_given_hcas(inv), others = inv->n_hca - ours;
-    ni_putf(out, "Doctor: looked at %u HCA%s", ours, ni_plural(ours));
+    ni_put(out, "Doctor: looked at ");
+    ni_put_count(out, ours, "HCA");
     if (others > 0)
         ni_putf(out, " of the pod (%u more on the node)", others);
-    ni_putf(out, ", %u GPU%s; ", inv->n_gpu, ni_plural(inv->n_gpu));
+    ni_put(out, ", ");
+    ni_put_count(out, inv->n_gpu, "GPU");
+    ni_put(out, "; ");
     ni_put_origin(out, view);
 }
 

@@ -53,7 +53,7 @@ void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_se
 {
     static const char *const title[] = {
         [NI_INFO] = "Worth knowing",
-        [NI_WARNING] = "Warnings: slow, or fragile",
+        [NI_WARNING] = "Warnings: the job may be slow, or fail later",
         [NI_ERROR] = "Errors: the job fails, or silently loses RDMA or GPUDirect",
     };
     const struct ni_findings *all = view->findings;

@@ -54,8 +54,7 @@ struct ni_words {
     const char *json, *brief, *text;
 };
 extern const struct ni_words ni_source_words[]; /* "pcidevice", "PCIDEVICE", "HCAs given by ..." */
-extern const struct ni_words ni_claim_words[];  /* "not-rdma", -, "has no RDMA device ..." */
-extern const struct ni_words ni_link_words[];   /* "roce" (NULL: unknown), -, "RoCE" */
+extern const char *const ni_link_words[];       /* "RoCE" */
 extern const char *const ni_gid_type_words[];   /* "v2" */
 extern const char *const ni_transport_words[];  /* "rdma" */
 /* Of a port, "ACTIVE"; NULL: not known, or a number that IB does not define. */
@@ -63,6 +62,8 @@ const char *ni_state_word(struct ni_num state);
 
 /* "s", unless n is 1. */
 const char *ni_plural(unsigned n);
+/* "no GPU", "1 GPU", "2 GPUs" */
+void ni_put_count(struct ni_text *t, unsigned n, const char *what);
 /* "7", or how the fact stands: "-" when it was not asked for, "absent", "denied", "malformed". */
 void ni_put_num(struct ni_text *t, struct ni_num n);
 void ni_put_rate(struct ni_text *t, struct ni_num mbps);      /* "400G", "2.5G" */

@@ -18,7 +18,7 @@ static void put_heading(struct ni_text *out, const struct ni_view *view)
         if (plan->n_chosen == 0)
             ni_put(out, "RDMA, but this pod has no usable port");
         else
-            ni_putf(out, "RDMA over %s, %u port%s", ni_link_words[ni_plan_link(view)].text,
+            ni_putf(out, "RDMA over %s, %u port%s", ni_link_words[ni_plan_link(view)],
                     plan->n_chosen, ni_plural(plan->n_chosen));
         break;
     case NI_NET_TCP:
@@ -85,7 +85,7 @@ static void put_port(struct ni_text *table, const struct ni_view *view, const st
         ni_put(t, state);
     else
         ni_put_num(t, port->state);
-    ni_put(ni_cell(t), at < 0 ? "" : ni_link_words[port->link].text);
+    ni_put(ni_cell(t), at < 0 ? "" : ni_link_words[port->link]);
     ni_put_rate(ni_cell(t), port->mbps);
     ni_put_numa(ni_cell(t), &hca->pci);
     put_netdev(ni_cell(t), view->inv, hca, gid);
@@ -123,8 +123,8 @@ static void put_hcas(struct ni_text *out, const struct ni_view *view)
         return;
     }
     struct ni_text ports =
-        ni_table_on("DEVICE\tADDRESS\tVF/SF OF\tSTATE\tLINK\tRATE\tNUMA\tNETDEV\tGID");
-    struct ni_text verdicts = ni_table_on("DEVICE\tUSE\tRULE\tWHY");
+        ni_table_on("PORT\tADDRESS\tVF/SF OF\tSTATE\tLINK\tRATE\tNUMA\tNETDEV\tGID");
+    struct ni_text verdicts = ni_table_on("PORT\tUSE\tRULE\tWHY");
     for (unsigned i = 0; i < shown.n; i++) {
         const struct ni_hca *hca = &inv->hca[shown.hca[i]];
         for (unsigned p = 0; p == 0 || p < hca->n_port; p++) {
@@ -169,38 +169,16 @@ static void put_sources(struct ni_text *out, const struct ni_inventory *inv)
         if (s == inv->source || same + more == 0)
             continue;
         if (!any)
-            ni_putf(out, "\nSources\n  %s: decided: %u HCA%s\n", ni_source_words[inv->source].brief,
-                    decided, ni_plural(decided));
+            ni_putf(out, "\nSources\n  %s: %u HCA%s; this source decides\n",
+                    ni_source_words[inv->source].brief, decided, ni_plural(decided));
         any = true;
         if (more > SHOWN)
             ni_putf(&t, " and %u more", more - SHOWN);
-        ni_format(line, sizeof(line), "names %s %u%s", same == decided ? "the same" : "only", same,
+        ni_format(line, sizeof(line), same == decided ? "the same %u%s" : "%u of them%s", same,
                   left);
         ni_putf(out, "  %s: ", name);
         ni_put_wrapped(out, strlen(name) + 4, line);
     }
-}
-
-/* What gave no HCA, of the sources that were asked before one decided. */
-static void put_lost_claims(struct ni_text *out, const struct ni_view *view)
-{
-    enum { SHOWN = 16 }; /* more of them are not read, and the findings name each */
-    const struct ni_inventory *inv = view->inv;
-    struct ni_text table = ni_table_on(NULL);
-    unsigned n = 0;
-    for (unsigned i = 0; i < inv->n_claim; i++) {
-        const struct ni_claim *c = &inv->claim[i];
-        if (c->hca >= 0 || (inv->source != NI_SRC_NONE && c->source > inv->source) || n++ >= SHOWN)
-            continue;
-        ni_quote(ni_row(&table, NI_PLAIN), c->id);
-        ni_quote(ni_cell(&table), c->from);
-        ni_put(ni_cell(&table), ni_claim_words[c->state].text);
-    }
-    if (n > 0)
-        ni_put(out, "\nGiven to the pod, but no HCA\n");
-    ni_table_write(out, &table, view->colour);
-    if (n > SHOWN)
-        ni_putf(out, "  and %u more\n", n - SHOWN);
 }
 
 /* ---- GPUs, GIDs ---- */
@@ -247,7 +225,7 @@ static void put_gids(struct ni_text *out, const struct ni_view *view)
     const struct ni_inventory *inv = view->inv;
     if (!view->gids || inv->n_gid == 0)
         return;
-    struct ni_text table = ni_table_on("DEVICE\tINDEX\tGID\tTYPE\tNETDEV\tWHOSE"), *t = &table;
+    struct ni_text table = ni_table_on("PORT\tINDEX\tGID\tTYPE\tNETDEV\tWHOSE"), *t = &table;
     for (unsigned p = 0; p < inv->n_port; p++) {
         const struct ni_port *port = &inv->port[p];
         for (unsigned i = 0; i < port->n_gid; i++) {
@@ -317,7 +295,6 @@ void ni_put_plan(struct ni_text *out, const struct ni_view *view)
     put_heading(out, view);
     put_hcas(out, view);
     put_sources(out, view->inv);
-    put_lost_claims(out, view);
     put_gpus(out, view);
     put_gids(out, view);
     put_settings(out, view);
@@ -335,13 +312,25 @@ void ni_put_plan(struct ni_text *out, const struct ni_view *view)
 
 static void claim_json(struct ni_json *j, const struct ni_view *view, unsigned i)
 {
+    static const char *const state[] = {[NI_CLAIM_BAD_ID] = "bad-id",
+                                        [NI_CLAIM_NO_DEVICE] = "no-device",
+                                        [NI_CLAIM_NOT_RDMA] = "not-rdma",
+                                        [NI_CLAIM_UNREAD] = "unread",
+                                        [NI_CLAIM_OK] = "ok"};
     const struct ni_claim *c = &view->inv->claim[i];
     ni_json_text(j, "id", c->id);
     ni_json_text(j, "from", c->from);
     ni_json_text(j, "source", ni_source_words[c->source].json);
-    ni_json_text(j, "state", ni_claim_words[c->state].json);
+    ni_json_text(j, "state", state[c->state]);
     ni_json_text_or_null(j, "rdma_dev", c->rdma_dev);
     ni_json_text(j, "hca", c->hca < 0 ? NULL : view->inv->hca[c->hca].name);
+}
+
+static void link_json(struct ni_json *j, enum ni_link link)
+{
+    static const char *const word[] = {
+        [NI_LINK_UNKNOWN] = NULL, [NI_LINK_IB] = "infiniband", [NI_LINK_ROCE] = "roce"};
+    ni_json_text(j, "link", word[link]);
 }
 
 static void gid_json(struct ni_json *j, const struct ni_gid *gid)
@@ -366,7 +355,7 @@ static void port_json(struct ni_json *j, const struct ni_view *view, unsigned i)
         ni_json_text(j, "state", state);
     else
         ni_json_num(j, "state", port->state);
-    ni_json_text(j, "link", ni_link_words[port->link].json);
+    link_json(j, port->link);
     ni_json_num(j, "mbps", port->mbps);
     gid_json(j, ni_picked_gid(view, (int)i));
     ni_json_bool(j, "kept", plan->chosen);
@@ -448,7 +437,7 @@ void ni_put_plan_json(struct ni_text *out, const struct ni_view *view)
     struct ni_json json = ni_json_report(out), *j = &json;
     ni_json_text(j, "root", view->root);
     ni_json_text(j, "transport", ni_transport_words[plan->transport]);
-    ni_json_text(j, "link", ni_link_words[ni_plan_link(view)].json);
+    link_json(j, ni_plan_link(view));
     ni_json_text(j, "source", ni_source_words[inv->source].json);
     ni_json_text(j, "refuse", plan->refuse ? plan->refuse_why : NULL);
     ni_json_int_or_null(j, "gid_index", plan->transport == NI_NET_RDMA && plan->gid_index >= 0,

@@ -56,7 +56,7 @@ static void put_result(struct ni_text *t, const struct ni_trial *trial)
 static void put_trials(struct ni_text *out, const struct ni_trials *all, bool colour)
 {
     struct ni_text table =
-        ni_table_on("DEVICE\tGID\tREGISTERED\tWRITE\tREAD\tLATENCY\tDMA-BUF\tRESULT");
+        ni_table_on("PORT\tGID\tREGISTERED\tWRITE\tREAD\tLATENCY\tDMA-BUF\tRESULT");
     for (unsigned i = 0; i < all->n; i++) {
         const struct ni_trial *trial = &all->at[i];
         const long long us = (long long)trial->register_us, ns = (long long)trial->latency_ns;
@@ -82,17 +82,16 @@ void ni_put_selftest(struct ni_text *out, const struct ni_view *view)
     const struct ni_trials *all = view->trials;
     const unsigned tried = ni_trials_tried(all);
     const long long ms = (long long)all->took_ms;
-    if (all->n == 0)
-        ni_put(out, "Self-test: no port to try; ");
-    else
-        ni_putf(out, "Self-test: %u port%s to try; ", all->n, ni_plural(all->n));
+    ni_put(out, "Self-test: ");
+    ni_put_count(out, all->n, "port");
+    ni_put(out, " to try; ");
     ni_put_origin(out, view);
     if (all->n > 0) {
-        ni_put(out, "  each registers ");
+        ni_put(out, "  each port registers ");
         ni_put_bytes(out, all->size);
-        ni_put(out, ", then writes and reads back ");
+        ni_put(out, ", then writes ");
         ni_put_bytes(out, all->bytes);
-        ni_put(out, ", from itself to itself\n\n");
+        ni_put(out, " to itself and reads them back\n\n");
         put_trials(out, all, view->colour);
     }
     ni_put_findings(out, view, NI_WARNING);
@@ -112,7 +111,7 @@ void ni_put_probes(struct ni_text *out, const struct ni_view *view)
     const struct ni_trials *all = view->trials;
     if (!all || all->n == 0)
         return;
-    struct ni_text table = ni_table_on("DEVICE\tFIRMWARE\tQPS\tCQS\tMRS\tGIDS\tDMA-BUF\tRESULT");
+    struct ni_text table = ni_table_on("HCA\tFIRMWARE\tQPS\tCQS\tMRS\tGIDS\tDMA-BUF\tRESULT");
     for (unsigned i = 0; i < all->n; i++) {
         const struct ni_trial *trial = &all->at[i];
         const struct ni_trial_device *d = &trial->device;

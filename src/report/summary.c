@@ -53,7 +53,7 @@ static void put_link(struct ni_text *out, const struct ni_view *view)
     if (view->plan->n_chosen == 0)
         return;
     if (link != NI_LINK_ROCE) {
-        ni_putf(out, ", %s", ni_link_words[link].text);
+        ni_putf(out, ", %s", ni_link_words[link]);
     } else if (!index || index->origin == NI_LEFT_UNSET) {
         ni_putf(out, ", %s GID index left to NCCL", roce_word(view));
     } else {

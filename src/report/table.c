@@ -4,27 +4,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void tint_on(struct ni_text *out, bool colour, enum ni_tint tint)
+static const char *tint_on(bool colour, enum ni_tint tint)
 {
     static const char *const start[] = {
         [NI_PLAIN] = "",       [NI_GREEN] = "\033[32m", [NI_YELLOW] = "\033[33m",
         [NI_RED] = "\033[31m", [NI_DIM] = "\033[2m",
     };
-    if (colour)
-        ni_put(out, start[tint]);
+    return colour ? start[tint] : "";
 }
 
-static void tint_off(struct ni_text *out, bool colour, enum ni_tint tint)
+static const char *tint_off(bool colour, enum ni_tint tint)
 {
-    if (colour && tint != NI_PLAIN)
-        ni_put(out, "\033[0m");
+    return colour && tint != NI_PLAIN ? "\033[0m" : "";
 }
 
 void ni_put_tinted(struct ni_text *out, bool colour, enum ni_tint tint, const char *s)
 {
-    tint_on(out, colour, tint);
+    ni_put(out, tint_on(colour, tint));
     ni_quote(out, s);
-    tint_off(out, colour, tint);
+    ni_put(out, tint_off(colour, tint));
 }
 
 /* Without memory the text is cut. */
@@ -95,8 +93,7 @@ void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour)
     for (const char *p = table->buf; *p;) {
         const enum ni_tint tint = (enum ni_tint) * p++;
         size_t pad = 0;
-        ni_put(out, "  ");
-        tint_on(out, colour, tint);
+        ni_putf(out, "  %s", tint_on(colour, tint));
         bool more = true;
         for (unsigned column = 0; more; column++) {
             more = next_cell(&p, &cell);
@@ -104,8 +101,7 @@ void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour)
             ni_putn(out, cell.p, cell.n);
             pad = width[column] - cell.n + 2;
         }
-        tint_off(out, colour, tint);
-        ni_put(out, "\n");
+        ni_putf(out, "%s\n", tint_off(colour, tint));
     }
     out->cut = out->cut || table->cut;
     if (table->full)

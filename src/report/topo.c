@@ -67,14 +67,6 @@ static void put_host_bridge(struct ni_text *t, const struct ni_pci *pci) /* "pci
 
 /* ---- for people ---- */
 
-static void put_count(struct ni_text *out, unsigned n, const char *what)
-{
-    if (n == 0)
-        ni_putf(out, "no %s", what);
-    else
-        ni_putf(out, "%u %s%s", n, what, ni_plural(n));
-}
-
 static void put_gpus(struct ni_text *out, const struct ni_view *view)
 {
     if (view->inv->n_gpu == 0) {
@@ -132,7 +124,7 @@ static void put_hcas(struct ni_text *out, const struct ni_view *view)
                     "  NODE  through two host bridges of one NUMA node; NCCL counts it as PHB\n"
                     "  SYS   from one NUMA node to another\n"
                     "  -     not known: sysfs does not show where one of the two is\n"
-                    "  *     of the kept HCAs none is nearer to this GPU, as NCCL counts\n");
+                    "  *     none of the kept HCAs is nearer to this GPU, as NCCL counts\n");
 }
 
 /* Where the distances are not what they seem. */
@@ -163,9 +155,9 @@ void ni_put_topo(struct ni_text *out, const struct ni_view *view)
     for (unsigned i = 0; i < inv->n_hca; i++)
         kept += ni_chosen_ports(view, &inv->hca[i]) > 0;
     ni_put(out, "Topology: ");
-    put_count(out, inv->n_gpu, "GPU");
+    ni_put_count(out, inv->n_gpu, "GPU");
     ni_put(out, ", ");
-    put_count(out, inv->n_hca, "HCA");
+    ni_put_count(out, inv->n_hca, "HCA");
     if (inv->n_hca > 0)
         ni_putf(out, ", %u kept", kept);
     ni_put(out, "; ");

@@ -5,7 +5,7 @@
 #include <string.h>
 
 const struct ni_words ni_source_words[] = {
-    [NI_SRC_NONE] = {"none", "no source", "nothing gives this pod an HCA"},
+    [NI_SRC_NONE] = {"none", "no source", "this pod was given no HCA"},
     [NI_SRC_OPTION] = {"option", "--hcas", "HCAs named by --hcas"},
     [NI_SRC_PCIDEVICE] = {"pcidevice", "PCIDEVICE",
                           "HCAs given by PCIDEVICE_* (SR-IOV device plugin)"},
@@ -20,21 +20,8 @@ const struct ni_words ni_source_words[] = {
     [NI_SRC_HOST] = {"host", "host network", "all HCAs of the host (host network)"},
 };
 
-const struct ni_words ni_claim_words[] = {
-    [NI_CLAIM_BAD_ID] = {"bad-id", NULL, "is neither a PCI address nor an auxiliary name"},
-    [NI_CLAIM_NO_DEVICE] = {"no-device", NULL, "is not on this node"},
-    [NI_CLAIM_NOT_RDMA] = {"not-rdma", NULL,
-                           "has no RDMA device: not a NIC, bound to vfio, or without an RDMA "
-                           "driver"},
-    [NI_CLAIM_UNREAD] = {"unread", NULL, "its directory in sysfs cannot be read"},
-    [NI_CLAIM_OK] = {"ok", NULL, "is there, but gave no usable device name"},
-};
-
-const struct ni_words ni_link_words[] = {
-    [NI_LINK_UNKNOWN] = {NULL, NULL, "unknown"},
-    [NI_LINK_IB] = {"infiniband", NULL, "InfiniBand"},
-    [NI_LINK_ROCE] = {"roce", NULL, "RoCE"},
-};
+const char *const ni_link_words[] = {
+    [NI_LINK_UNKNOWN] = "unknown", [NI_LINK_IB] = "InfiniBand", [NI_LINK_ROCE] = "RoCE"};
 
 const char *const ni_gid_type_words[] = {
     [NI_GID_UNREAD] = "unread", [NI_GID_V1] = "v1", [NI_GID_V2] = "v2"};
@@ -52,6 +39,14 @@ const char *ni_state_word(struct ni_num state)
 const char *ni_plural(unsigned n)
 {
     return n == 1 ? "" : "s";
+}
+
+void ni_put_count(struct ni_text *t, unsigned n, const char *what)
+{
+    if (n == 0)
+        ni_putf(t, "no %s", what);
+    else
+        ni_putf(t, "%u %s%s", n, what, ni_plural(n));
 }
 
 void ni_put_num(struct ni_text *t, struct ni_num n)

@@ -60,7 +60,7 @@ static void test_plan_of_nothing(void **state)
     node.view.root = "/";
     node.inv.self.memlock_soft.known = NI_ABSENT;
     assert_string_equal(written(ni_put_plan),
-                        "Plan: nothing is decided (mode off); nothing gives this pod an HCA\n"
+                        "Plan: nothing is decided (mode off); this pod was given no HCA\n"
                         "\nNo HCA was found.\n"
                         "\nLocked memory: soft limit absent; hard limit -\n"
                         "\nNo findings. `nccl-init doctor` checks the node.\n");
@@ -72,14 +72,12 @@ static void test_plan_hostile(void **state)
     (void)state;
     ni_copy(node.plan.setting[3].value, NI_VALUE, "a\n\033[2J\x9b\xff");
     ni_copy(node.plan.setting[4].file, 64, "/\033]0;x\007\xc2\x9b" /* U+009B */);
-    ni_copy(node.inv.claim[4].id, NI_DEV_NAME, "\033c\n");
     ni_copy(node.inv.netdev[0].name, NI_IF_NAME, "n\tt\x80");
     node.view.root = "dir\n\033[31m";
     const char *text = written(ni_put_plan);
     assert_null(strchr(text, '\033'));
     assert_non_null(strstr(text, "; root dir\\x0a\\x1b[31m\n"));
     assert_non_null(strstr(text, "\n  NCCL_SOCKET_IFNAME=a\\x0a\\x1b[2J\\x9b\\xff\n"));
-    assert_non_null(strstr(text, "\n  \\x1bc\\x0a"));
     assert_non_null(strstr(text, "  n\\x09t\\x80 "));
     text = written(ni_put_plan_json);
     for (const char *c = text; *c; c++)
@@ -115,13 +113,10 @@ static void test_plan_full(void **state)
         hca("mlx5_99", "0000:99:00.1", NULL, false);
         pick(false, "not the pod's", -1);
     }
-    for (unsigned i = 0; i < 20; i++)
-        claim("0000:77:00.0", NI_CLAIM_NO_DEVICE, -1);
     node.findings.dropped = 7;
     const char *text = written(ni_put_plan);
     assert_non_null(strstr(text, "\n  and 61 others that are not the pod's: see --json\n"));
     assert_non_null(strstr(text, "\n  61 others  not used  -          not the pod's\n"));
-    assert_non_null(strstr(text, "\n  and 6 more\n"));
     assert_non_null(strstr(text, "\n7 more findings than there is room for\n"));
     assert_non_null(strstr(text, "\n  mlx5_8/1   dropped   hca.ports  port is DOWN\n"));
 }

@@ -111,9 +111,9 @@ static int setup(void **state)
 
 static const char text[] =
     "Self-test: 6 ports to try; HCAs given by PCIDEVICE_* (SR-IOV device plugin)\n"
-    "  each registers 64 MiB, then writes and reads back 16 MiB, from itself to itself\n"
+    "  each port registers 64 MiB, then writes 16 MiB to itself and reads them back\n"
     "\n"
-    "  DEVICE     GID                  REGISTERED  WRITE     READ       LATENCY  DMA-BUF  RESULT\n"
+    "  PORT       GID                  REGISTERED  WRITE     READ       LATENCY  DMA-BUF  RESULT\n"
     "  mlx5_6/1   3 10.0.103.6 (v2)    15 ms       197 Gb/s  3.19 Gb/s  2.1 us   yes      passed\n"
     "  mlx5_10/1  3 10.0.105.7 (v2)    -           -         -          -        no       FAILED: "
     "register\n"
@@ -133,7 +133,7 @@ static const char text[] =
     "Cluster\n"
     "      admin: memlock=-1:-1 in CRI-O's default_ulimits, LimitMEMLOCK=infinity for containerd.\n"
     "\n"
-    "Warnings: slow, or fragile\n"
+    "Warnings: the job may be slow, or fail later\n"
     "  warning: verbs.dmabuf.none: mlx5_10/1\n"
     "      no DMA-BUF\n"
     "      Cluster admin: load nvidia-peermem, or install an RDMA driver that has DMA-BUF.\n"
@@ -158,7 +158,7 @@ static void test_one_and_none(void **state)
     node.inv.source = NI_SRC_NONE;
     assert_string_equal(
         written(ni_put_selftest),
-        "Self-test: no port to try; nothing gives this pod an HCA\n\nNothing was tried.\n");
+        "Self-test: no port to try; this pod was given no HCA\n\nNothing was tried.\n");
 }
 
 /* Odd sizes, and what is too fast or too slow for its column. */
@@ -379,7 +379,7 @@ static void probes(void)
 
 static const char probe_text[] =
     "\nWhat the devices say (libibverbs)\n"
-    "  DEVICE   FIRMWARE    QPS     CQS       MRS       GIDS  DMA-BUF  RESULT\n"
+    "  HCA      FIRMWARE    QPS     CQS       MRS       GIDS  DMA-BUF  RESULT\n"
     "  mlx5_6   28.37.1014  131072  16777216  16777215  4     yes      passed\n"
     "  mlx5_10  28.37.1014  131072  16777216  16777215  4     no       passed\n"
     "  mlx5_11  -           -       -         -         -     -        FAILED: open\n"
