@@ -120,9 +120,9 @@ static const struct ni_netdev *nccl_takes(const struct ni_work *w, bool running)
     static const char *const own[] = {"ib", "^docker,lo", "docker", "lo"};
     const char *list = ni_user_value(w, variable);
     const struct ni_netdev *first = NULL;
+    w->plan->wants |= is_set(list) ? NI_WANT_USERS_NETDEVS : NI_WANT_ALL_NETDEVS;
     if (is_set(list))
         return first_of(w, list, running);
-    w->plan->wants |= NI_WANT_ALL_NETDEVS;
     for (unsigned i = 0; i < NI_COUNT(own) && !first; i++)
         first = first_of(w, own[i], running);
     return first;

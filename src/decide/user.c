@@ -156,7 +156,9 @@ static void check_hca_list(const struct ni_work *w)
         if (any_chosen) /* else hca.ports has told of the list as a whole */
             check_hca_entry(w, e, exact);
     }
-    if (w->inv->users_foreign_hca[0] && any_chosen)
+    if (!exact && any_chosen)
+        w->plan->wants |= NI_WANT_USERS_FOREIGN_HCA;
+    if (!exact && any_chosen && w->inv->users_foreign_hca[0])
         ni_report(w->f, NI_F_USER_HCA_PREFIX, hca_list,
                   "without '=' the list also takes %s, which is not this pod's",
                   w->inv->users_foreign_hca);
