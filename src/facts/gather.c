@@ -153,12 +153,8 @@ static void probe_wanted(struct ni_probe *p, unsigned wants)
         probe_users_foreign_hca(p);
     if (wants & NI_WANT_UVERBS)
         ni_probe_uverbs(p);
-    if (wants & NI_WANT_UNMERGED)
-        ni_probe_unmerged(p);
-    if (wants & NI_WANT_PFS)
-        ni_probe_pfs(p);
-    if (wants & NI_WANT_RATES)
-        ni_probe_rates(p);
+    if (wants & (NI_WANT_UNMERGED | NI_WANT_PFS | NI_WANT_RATES))
+        ni_probe_hcas(p, wants);
     if (wants & NI_WANT_ALL_GDR)
         ni_probe_all_gdr(p);
     if (wants & NI_WANT_NUMA)

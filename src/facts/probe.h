@@ -90,10 +90,8 @@ void ni_note_rdma_dev(struct ni_probe *p, struct ni_claim *c, const char *from, 
 
 void ni_resolve_claim(struct ni_probe *p, int claim);
 void ni_probe_visible(struct ni_probe *p);
-void ni_probe_pfs(struct ni_probe *p);
-void ni_probe_rates(struct ni_probe *p);
-/* What NCCL takes for the HCAs with NCCL_IB_MERGE_VFS=0. */
-void ni_probe_unmerged(struct ni_probe *p);
+/* NI_WANT_UNMERGED, NI_WANT_PFS, NI_WANT_RATES. */
+void ni_probe_hcas(struct ni_probe *p, unsigned wants);
 /* uverbsN; its RDMA device; whether the node opens, as ni_openable. */
 bool ni_is_uverbs(const char *node);
 enum ni_known ni_read_ibdev(struct ni_probe *p, enum ni_need need, const char *node,

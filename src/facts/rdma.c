@@ -69,17 +69,6 @@ static void add_ports(struct ni_probe *p, int hca, const struct ni_dir *hca_dir)
     }
 }
 
-/* drivers/infiniband/core/sysfs.c rate_show */
-void ni_probe_rates(struct ni_probe *p)
-{
-    struct ni_inventory *inv = p->inv;
-    for (unsigned i = 0; i < inv->n_port; i++) {
-        struct ni_port *port = &inv->port[i];
-        port->mbps = ni_read_num(p, p->root, NI_REQUIRED, ni_parse_rate, "%s/ports/%u/rate",
-                                 inv->hca[port->hca].dir, port->num);
-    }
-}
-
 /* ---- the place on the PCI tree ---- */
 
 /* What is at an address that NCCL would take for the HCA's: class 0x02 is a network controller
@@ -126,16 +115,6 @@ static void place(struct ni_probe *p, struct ni_hca *h, const struct ni_dir *fun
         h->place = (struct ni_nccl_place){NI_AT_NOTHING, NI_AT_NOTHING};
     else if (h->has_bdf && h->claim >= 0)
         h->place.merged = what_is_at(p, h, (struct ni_bdf){h->bdf.domain, h->bdf.bus, 0, 0});
-}
-
-void ni_probe_unmerged(struct ni_probe *p)
-{
-    for (unsigned i = 0; i < p->inv->n_hca; i++) {
-        struct ni_hca *h = &p->inv->hca[i];
-        if (h->has_bdf && ni_is_given(h) && !h->aux[0])
-            h->place.unmerged =
-                what_is_at(p, h, (struct ni_bdf){h->bdf.domain, h->bdf.bus, h->bdf.dev, 0});
-    }
 }
 
 /* ---- the device node ---- */
@@ -286,9 +265,6 @@ static void resolve_function(struct ni_probe *p, int claim)
                   c->from);
     }
     ni_dir_close(&function);
-    if (c->rdma_dev[0] && c->hca >= 0 && strcmp(c->rdma_dev, p->inv->hca[c->hca].name) != 0)
-        ni_report(p->f, NI_F_ALLOC_RDMA_DEV_DIFFERS, c->id, "%s says rdma_dev %s, sysfs says %s",
-                  c->from, c->rdma_dev, p->inv->hca[c->hca].name);
 }
 
 void ni_resolve_claim(struct ni_probe *p, int claim)
@@ -313,15 +289,24 @@ static void read_physfn(struct ni_probe *p, struct ni_hca *h)
         ni_note_odd(p, target);
 }
 
-void ni_probe_pfs(struct ni_probe *p)
+void ni_probe_hcas(struct ni_probe *p, unsigned wants)
 {
-    for (unsigned i = 0; i < p->inv->n_hca; i++) {
-        struct ni_hca *h = &p->inv->hca[i];
-        if (!h->has_bdf)
-            continue;
-        read_physfn(p, h);
-        if (p->ask->all) /* the PF's, for a VF's is that of a whole family */
-            h->kind = (uint16_t)read_id(p, NI_OPTIONAL, h->is_vf ? h->pf : h->bdf, "device").v;
+    struct ni_inventory *inv = p->inv;
+    for (unsigned i = 0; i < inv->n_hca; i++) {
+        struct ni_hca *h = &inv->hca[i];
+        if (wants & NI_WANT_UNMERGED && h->has_bdf && ni_is_given(h) && !h->aux[0])
+            h->place.unmerged =
+                what_is_at(p, h, (struct ni_bdf){h->bdf.domain, h->bdf.bus, h->bdf.dev, 0});
+        if (wants & NI_WANT_PFS && h->has_bdf) {
+            read_physfn(p, h);
+            if (p->ask->all) /* the PF's, for a VF's is that of a whole family */
+                h->kind = (uint16_t)read_id(p, NI_OPTIONAL, h->is_vf ? h->pf : h->bdf, "device").v;
+        }
+    }
+    for (unsigned i = 0; i < inv->n_port && wants & NI_WANT_RATES; i++) {
+        struct ni_port *port = &inv->port[i]; /* drivers/infiniband/core/sysfs.c rate_show */
+        port->mbps = ni_read_num(p, p->root, NI_REQUIRED, ni_parse_rate, "%s/ports/%u/rate",
+                                 inv->hca[port->hca].dir, port->num);
     }
 }
 
