@@ -109,11 +109,20 @@ static enum ni_own whose_interface(struct ni_probe *p, const struct ni_hca *h,
                : NI_OWN_FOREIGN;
 }
 
+static bool is_local(const struct ni_net *net, const uint8_t ip[NI_GID_BYTES])
+{
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        if (memcmp(net->addr[i].ip, ip, NI_GID_BYTES) == 0)
+            return true;
+    }
+    return false;
+}
+
 static enum ni_own whose(struct ni_probe *p, const struct ni_hca *h, const struct ni_gid *g)
 {
     const struct ni_net *net = &p->inv->net;
     bool v4 = ni_ip_is_v4(g->ip);
-    if (ni_is_local(p->inv, g->ip))
+    if (is_local(net, g->ip))
         return owner_of(p, h, g->ndev);
     if (v4 ? net->v4_known == NI_KNOWN : net->v6_known == NI_KNOWN && !ni_ip_is_link_local(g->ip))
         return NI_OWN_FOREIGN;

@@ -7,15 +7,6 @@
 
 #include "probe.h"
 
-bool ni_is_local(const struct ni_inventory *inv, const uint8_t ip[NI_GID_BYTES])
-{
-    for (unsigned i = 0; i < inv->net.n_addr; i++) {
-        if (memcmp(inv->net.addr[i].ip, ip, NI_GID_BYTES) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* ---- what the tables of /proc/net have in common ---- */
 
 struct table {
@@ -24,8 +15,7 @@ struct table {
     enum ni_known known; /* KNOWN until a line is not what the kernel writes */
     bool leaf;           /* of fib_trie: `ip` is the last one's */
     uint8_t ip[NI_GID_BYTES];
-    uint8_t best[NI_MAX_ADDR]; /* 1 + prefix length of the route that named addr[i].ifname */
-    uint64_t metric;           /* of the default route so far */
+    uint64_t metric; /* of the default route so far */
 };
 
 static enum ni_known read_table(struct ni_probe *p, bool begun, enum ni_need need, ni_line_fn *line,
@@ -60,8 +50,8 @@ static struct ni_addr *add_addr(struct table *t, const uint8_t ip[NI_GID_BYTES])
         return NULL;
     }
     struct ni_addr *a = &net->addr[net->n_addr++];
+    *a = (struct ni_addr){.ifname = ""};
     memcpy(a->ip, ip, NI_GID_BYTES);
-    a->ifname[0] = '\0';
     return a;
 }
 
@@ -107,16 +97,15 @@ void ni_probe_addresses(struct ni_probe *p)
 /* ---- IPv4 routes ---- */
 
 /* A connected route names the interface of the addresses in it. */
-static void name_addresses(struct table *t, const struct ni_route *r)
+static void name_addresses(struct ni_net *net, const struct ni_route *r)
 {
-    struct ni_net *net = &t->p->inv->net;
     for (unsigned i = 0; i < net->n_addr; i++) {
         struct ni_addr *a = &net->addr[i];
-        if (!ni_ip_is_v4(a->ip) || r->bits + 1 <= t->best[i] ||
-            !ni_ip_same_prefix(a->ip, r->dest, 96u + r->bits))
-            continue;
-        ni_copy(a->ifname, sizeof(a->ifname), r->ifname);
-        t->best[i] = (uint8_t)(r->bits + 1);
+        if (ni_ip_is_v4(a->ip) && r->bits > a->bits &&
+            ni_ip_same_prefix(a->ip, r->dest, 96u + r->bits)) {
+            ni_copy(a->ifname, sizeof(a->ifname), r->ifname);
+            a->bits = r->bits;
+        }
     }
 }
 
@@ -174,7 +163,7 @@ static void route_line(void *ctx, const char *line)
         t->metric = metric;
     }
     if (!r.gateway && r.bits > 0)
-        name_addresses(t, &r);
+        name_addresses(net, &r);
     if (net->n_route == NI_MAX_ROUTE) {
         ni_report(t->p->f, NI_F_FACT_TRUNCATED, t->p->path, "more than %d routes", NI_MAX_ROUTE);
         t->known = NI_BAD;

@@ -121,7 +121,6 @@ void ni_probe_routes(struct ni_probe *p);    /* and by them the interfaces of th
 void ni_probe_ipv6(struct ni_probe *p);      /* addresses and default route */
 /* Adds the interface, or finds it. Its index; -1: no room, or no name. */
 int ni_add_netdev(struct ni_probe *p, const char *name);
-bool ni_is_local(const struct ni_inventory *inv, const uint8_t ip[NI_GID_BYTES]);
 
 /* ---- gpu.c ---- */
 
@@ -133,8 +132,9 @@ void ni_probe_all_gdr(struct ni_probe *p); /* all ways */
 /* ---- conf.c ---- */
 
 void ni_probe_conf(struct ni_probe *p);
-/* The root for paths that a user chose. */
-struct ni_dir ni_named_root(const struct ni_probe *p);
+/* From where a path of a user's choosing goes on, without its slashes in front: the root, or the
+   working directory. */
+struct ni_dir ni_named_dir(const struct ni_probe *p, const char *path);
 /* Whether a file that the user names can be read. */
 enum ni_known ni_probe_readable(struct ni_probe *p, const char *path);
 /* ni_find_user_value, once those files were read. */

@@ -35,7 +35,7 @@ static void read_status(struct ni_probe *p, const char *from, const char *text)
 /* true when the file is there. */
 static bool read_file(struct ni_probe *p, const char *path)
 {
-    const struct ni_dir root = ni_named_root(p);
+    const struct ni_dir root = ni_named_dir(p, "/");
     const enum ni_known known = ni_read_file(p, &root, NI_OPTIONAL, p->text, sizeof(p->text), "%s",
                                              path + strspn(path, "/"));
     if (known != NI_KNOWN)
