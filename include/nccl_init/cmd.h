@@ -214,10 +214,8 @@ void ni_last_words(struct ni_context *ctx, const char *line, bool findings);
    RLIMIT_FSIZE fails and does not kill. */
 void ni_no_command(void);
 
-/* Writes to --output or standard output. 0, or -errno after saying what failed (not for a reader
-   that went away; -EILSEQ is left to the caller). */
-int ni_output(struct ni_context *ctx, int (*write)(int fd, void *arg), void *arg);
-/* ni_output of text, of a report. Return the exit status. */
+/* Writes a text, a report, to --output or standard output. Return the exit status, after saying what
+   failed (not of a reader that went away). */
 int ni_print(struct ni_context *ctx, const struct ni_text *text);
 int ni_print_view(struct ni_context *ctx, ni_report_fn *put);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report: what is told, as text, JSON or an environment file. */
+/* report: what is told, as text, JSON or an environment file. Puts it into a text, writes nothing. */
 #ifndef NCCL_INIT_REPORT_H
 #define NCCL_INIT_REPORT_H
 
@@ -38,13 +38,15 @@ ni_report_fn ni_put_selftest, ni_put_selftest_json;
 /* HCAs against GPUs in the words of `nvidia-smi topo -m`; the PCI tree for Graphviz. */
 ni_report_fn ni_put_topo, ni_put_topo_json, ni_put_topo_dot;
 
-/* Buffered writing to fd; this and every function below return 0 or -errno of the first write that
-   failed. */
-int ni_write_report(int fd, ni_report_fn *put, const struct ni_view *view);
-/* The settings that rules decided, one per line in the given form. -EILSEQ, and nothing written,
-   when a value cannot be carried by the format; *ret_bad is the setting then. */
-int ni_write_env(int fd, const struct ni_plan *plan, enum ni_format format,
-                 const struct ni_setting **ret_bad);
+/* The settings that rules decided, one per line in the given form. NULL; or, and nothing is put, the
+   setting whose value cannot be carried by the format. */
+const struct ni_setting *ni_put_env(struct ni_text *out, const struct ni_plan *plan,
+                                    enum ni_format format);
+
+/* A text on the heap that grows as it is filled, without memory it is cut; to be freed. */
+struct ni_text ni_long_text(void);
+void ni_free_text(struct ni_text *text);
+
 /* Room for one of the lines below. As text it has 4096 bytes at most, which a pipe takes in one piece
    (PIPE_BUF), for the pods' logs are full of lines of other ranks. */
 enum { NI_LINE = 8192 + 64 };

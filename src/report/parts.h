@@ -5,46 +5,27 @@
 
 #include "nccl_init/report.h"
 
-/* ---- where a report goes (out.c): no stdio, so nothing is flushed behind our back at exec or exit
-   ---- */
+/* ---- lines, colour, tables (layout.c) ---- */
 
-enum { NI_OUT_BUF = 4096, NI_OUT_COLUMNS = 100 };
-
-/* The first error stays; after it nothing more is written. */
-struct ni_out {
-    struct ni_text text; /* first: what is put here goes to fd */
-    int fd;
-    int err; /* 0 or -errno */
-    char buf[NI_OUT_BUF + 1];
-};
-
-/* Returns the text to put into. */
-struct ni_text *ni_out_on(struct ni_out *o, int fd);
-/* Writes what is left. 0 or -errno of the first write that failed. */
-int ni_out_end(struct ni_out *o);
+enum { NI_OUT_COLUMNS = 100, NI_INDENT = 6 /* of what explains the line above */ };
 
 /* Untrusted text, as ni_quote, and a newline, in lines of at most NI_OUT_COLUMNS where blanks allow:
    `at` is the column it begins in; further lines are indented by NI_INDENT. */
 void ni_put_wrapped(struct ni_text *out, size_t at, const char *s);
-enum { NI_INDENT = 6 }; /* of what explains the line above */
-
-/* ---- colour, tables (table.c) ---- */
 
 enum ni_tint { NI_PLAIN = 1, NI_GREEN, NI_YELLOW, NI_RED, NI_DIM };
 
 /* The text in that colour; untrusted, as ni_quote. */
 void ni_put_tinted(struct ni_text *out, bool colour, enum ni_tint tint, const char *s);
 
-/* A table: its rows, kept in memory until all widths are known. head: "DEVICE\tADDRESS"; NULL: no
-   heading. */
+/* A table: its rows, kept in memory until all widths are known. head: "PORT\tADDRESS". */
 struct ni_text ni_table_on(const char *head);
 enum { NI_COLUMNS = 8 + NI_MAX_GPU };
 /* Begins a row, the next cell of it. Each returns the table, to put the cell's text into; an empty
    cell shows as "-". */
 struct ni_text *ni_row(struct ni_text *table, enum ni_tint tint);
 struct ni_text *ni_cell(struct ni_text *table);
-/* Indented by two, columns two blanks apart, no blank at a line's end; nothing without rows.
-   Frees them. */
+/* Indented by two, columns two blanks apart, no blank at a line's end. Frees the rows. */
 void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour);
 
 /* ---- words (words.c): one place, so that text, JSON and the summary never call one thing by two

@@ -1,8 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Texts of any length, lines that are wrapped, tables. */
 #include "parts.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- a text that grows ---- */
+
+static char nothing[1]; /* the text where there is no memory */
+
+static void grow(struct ni_text *t)
+{
+    char *buf = realloc(t->buf, 2 * t->cap);
+    if (!buf) {
+        t->full = NULL;
+        return;
+    }
+    t->buf = buf;
+    t->cap *= 2;
+}
+
+struct ni_text ni_long_text(void)
+{
+    enum { FIRST = 16384 };
+    char *buf = malloc(FIRST);
+    struct ni_text t = buf ? ni_text_on(buf, FIRST) : ni_text_on(nothing, sizeof(nothing));
+    t.full = buf ? grow : NULL;
+    return t;
+}
+
+void ni_free_text(struct ni_text *t)
+{
+    if (t->buf != nothing)
+        free(t->buf);
+}
+
+/* ---- wrapped lines ---- */
+
+void ni_put_wrapped(struct ni_text *out, size_t at, const char *s)
+{
+    bool first = true;
+    while (*s) {
+        size_t word = strcspn(s, " "), blanks = strspn(s + word, " ");
+        if (!first && at + 1 + word > NI_OUT_COLUMNS) {
+            ni_putf(out, "\n%*s", NI_INDENT, "");
+            at = NI_INDENT;
+        } else if (!first) {
+            ni_put(out, " ");
+            at++;
+        }
+        ni_put_quoted(out, s, word, word);
+        at += word;
+        s += word + blanks;
+        first = false;
+    }
+    ni_put(out, "\n");
+}
+
+/* ---- colour, tables ---- */
 
 static const char *tint_on(bool colour, enum ni_tint tint)
 {
@@ -25,27 +80,10 @@ void ni_put_tinted(struct ni_text *out, bool colour, enum ni_tint tint, const ch
     ni_put(out, tint_off(colour, tint));
 }
 
-/* Without memory the text is cut. */
-static void grow(struct ni_text *t)
-{
-    char *buf = realloc(t->buf, 2 * t->cap);
-    if (!buf) {
-        t->full = NULL;
-        return;
-    }
-    t->buf = buf;
-    t->cap *= 2;
-}
-
 struct ni_text ni_table_on(const char *head)
 {
-    static char none[1];
-    enum { FIRST = 16384 };
-    char *buf = malloc(FIRST);
-    struct ni_text table = buf ? ni_text_on(buf, FIRST) : ni_text_on(none, sizeof(none));
-    table.full = buf ? grow : NULL;
-    if (head)
-        ni_put(ni_row(&table, NI_PLAIN), head);
+    struct ni_text table = ni_long_text();
+    ni_put(ni_row(&table, NI_PLAIN), head);
     return table;
 }
 
@@ -79,8 +117,7 @@ void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour)
 {
     size_t width[NI_COLUMNS] = {0};
     struct ni_span cell;
-    if (table->len > 0)
-        ni_put(table, "\n");
+    ni_put(table, "\n");
     for (const char *p = table->buf; *p;) {
         bool more = true;
         p++; /* the tint */
@@ -104,6 +141,5 @@ void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour)
         ni_putf(out, "%s\n", tint_off(colour, tint));
     }
     out->cut = out->cut || table->cut;
-    if (table->full)
-        free(table->buf);
+    ni_free_text(table);
 }
