@@ -5,7 +5,6 @@
 
 #include "nccl_init/core.h"
 #include "nccl_init/decide.h"
-#include "nccl_init/diagnosis.h"
 #include "nccl_init/facts.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"

@@ -5,7 +5,6 @@
 #define NCCL_INIT_DECIDE_H
 
 #include "nccl_init/core.h"
-#include "nccl_init/diagnosis.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"

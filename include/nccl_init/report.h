@@ -4,7 +4,6 @@
 #define NCCL_INIT_REPORT_H
 
 #include "nccl_init/core.h"
-#include "nccl_init/diagnosis.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/json.h"

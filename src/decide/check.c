@@ -82,14 +82,13 @@ static void check_node(struct check *c, const struct ni_hca *h)
 {
     const enum ni_known opens = ni_known_of(h->uverbs.err);
     const bool denied = opens != NI_KNOWN && opens != NI_ABSENT;
-    char why[96];
-    struct ni_text t = ni_text_on(why, sizeof(why));
+    struct ni_text why = NI_TEXT(96);
     (void)saw(c, is_told_apart(h->uverbs.known));
-    if (ni_put_node(&h->uverbs, &t))
+    if (ni_put_node(&h->uverbs, &why))
         ni_report(c->f, denied ? NI_F_HCA_NODE_DENIED : NI_F_HCA_NODE_MISSING, h->name,
                   "%s: NCCL says `NET/IB : Unable to open device %s` and goes without this HCA, "
                   "over sockets if it has no other",
-                  why, h->name);
+                  why.buf, h->name);
 }
 
 /* Why a port is not ACTIVE, as far as its physical state says (enum ib_port_phys_state,
@@ -169,8 +168,7 @@ static void check_cgroup(struct check *c, const struct ni_hca *h)
 static void judge_counters(struct check *c, const struct ni_port *port, const char *name, bool link)
 {
     const struct ni_num uptime = c->inv->self.uptime;
-    char list[280];
-    struct ni_text t = ni_text_on(list, sizeof(list));
+    struct ni_text t = NI_TEXT(280);
     bool any = false;
     ni_put(&t, "since the driver was loaded");
     if (uptime.known == NI_KNOWN)
@@ -184,7 +182,7 @@ static void judge_counters(struct check *c, const struct ni_port *port, const ch
         any = true;
     }
     if (any)
-        ni_report(c->f, link ? NI_F_HCA_ERRORS_LINK : NI_F_HCA_ERRORS_TRANSPORT, name, "%s", list);
+        ni_report(c->f, link ? NI_F_HCA_ERRORS_LINK : NI_F_HCA_ERRORS_TRANSPORT, name, "%s", t.buf);
 }
 
 static void check_counters(struct check *c, const struct ni_port *port, const char *name)
@@ -210,14 +208,6 @@ static void check_traffic_class(struct check *c, const struct ni_port *port, con
 }
 
 /* ---- the rails: NCCL spreads its traffic evenly, so the slowest one sets the pace ---- */
-
-static void put_rate(struct ni_text *t, int64_t mbps)
-{
-    ni_putf(t, "%lld", (long long)(mbps / 1000));
-    if (mbps % 1000)
-        ni_putf(t, ".%lld", (long long)(mbps % 1000 / 100));
-    ni_put(t, " Gb/s");
-}
 
 /* Whether the HCA belongs to a GPU: below one switch with it, or nearer than any chosen HCA. */
 static bool is_near(const struct ni_work *w, int hca)
@@ -267,15 +257,11 @@ static void check_rate(struct check *c)
     }
     for (unsigned i = 0; fastest.at >= 0 && i < c->plan->n_chosen; i++) {
         const struct ni_chosen r = ni_chosen(c->w, i);
-        char slow[32], fast[32];
-        struct ni_text s = ni_text_on(slow, sizeof(slow)), q = ni_text_on(fast, sizeof(fast));
-        if (r.port->mbps.known != NI_KNOWN || r.port->mbps.v >= fastest.port->mbps.v)
-            continue;
-        put_rate(&s, r.port->mbps.v);
-        put_rate(&q, fastest.port->mbps.v);
-        ni_report(c->f, NI_F_RAIL_RATE_DIFFERS, ni_port_name(c->inv, r.at).text,
-                  "runs at %s, %s at %s: NCCL makes all rails as slow as this one", slow,
-                  ni_port_name(c->inv, fastest.at).text, fast);
+        if (r.port->mbps.known == NI_KNOWN && r.port->mbps.v < fastest.port->mbps.v)
+            ni_report(c->f, NI_F_RAIL_RATE_DIFFERS, ni_port_name(c->inv, r.at).text,
+                      "runs at %lld Gb/s, %s at %lld: NCCL makes all rails as slow as this one",
+                      (long long)(r.port->mbps.v / 1000), ni_port_name(c->inv, fastest.at).text,
+                      (long long)(fastest.port->mbps.v / 1000));
     }
     ni_note_slow_rails(c->w);
 }
@@ -408,8 +394,7 @@ static void put_link(struct ni_text *t, const struct ni_num link[NI_PCIE_N])
 static void judge_link(struct check *c, const struct ni_pcie *link, const char *name, bool gpu)
 {
     const struct ni_num *now = link->now, *most = link->most;
-    char is[48], can[48];
-    struct ni_text a = ni_text_on(is, sizeof(is)), b = ni_text_on(can, sizeof(can));
+    struct ni_text is = NI_TEXT(48), can = NI_TEXT(48);
     bool known = true, slow = false;
     for (unsigned i = 0; i < NI_PCIE_N; i++) {
         known = known && now[i].known == NI_KNOWN && most[i].known == NI_KNOWN && now[i].v > 0;
@@ -417,10 +402,10 @@ static void judge_link(struct check *c, const struct ni_pcie *link, const char *
     }
     if (!saw(c, known) || !slow)
         return;
-    put_link(&a, now);
-    put_link(&b, most);
+    put_link(&is, now);
+    put_link(&can, most);
     ni_report(c->f, NI_F_PCI_LINK_SLOW, name, "the PCIe link runs %s; device and slot can do %s",
-              is, can);
+              is.buf, can.buf);
 }
 
 static void check_links(struct check *c)
@@ -475,8 +460,8 @@ static void check_iommu(struct check *c)
     const struct ni_inventory *inv = c->inv;
     struct translated all = {.first = NULL};
     unsigned hcas = 0, gpus = 0, n_hca = 0, n_gpu = 0;
-    char bdf[NI_BDF_TEXT], line[96];
-    struct ni_text t = ni_text_on(line, sizeof(line));
+    char bdf[NI_BDF_TEXT];
+    struct ni_text line = NI_TEXT(96);
     for (unsigned i = 0; i < inv->n_hca; i++) {
         const struct ni_hca *h = &inv->hca[i];
         if (ni_is_given(h))
@@ -488,19 +473,20 @@ static void check_iommu(struct check *c)
     }
     if (!all.first)
         return;
-    put_cmdline(&t, &inv->self);
+    put_cmdline(&line, &inv->self);
     /* With NVLink-C2C a GPU has another way to memory: then it is only slow. */
     if (inv->n_gpu > 0 && !inv->gdr.c2c)
         ni_report(c->f, NI_F_IOMMU_TRANSLATED, end_names(&all.names),
                   "IOMMU group %lld is of type %s (%s); the IOMMU translates for %u of %u HCAs and "
                   "%u of %u GPUs: GPUDirect RDMA fails with IBV_WC_LOC_PROT_ERR (vendor_err 81), "
                   "or is very slow",
-                  (long long)all.first->group.v, all.first->type, line, hcas, n_hca, gpus, n_gpu);
+                  (long long)all.first->group.v, all.first->type, line.buf, hcas, n_hca, gpus,
+                  n_gpu);
     else
         ni_report(c->f, NI_F_IOMMU_SLOW, end_names(&all.names),
                   "IOMMU group %lld is of type %s (%s); the IOMMU translates each transfer of %u "
                   "of %u HCAs, which costs time",
-                  (long long)all.first->group.v, all.first->type, line, hcas, n_hca);
+                  (long long)all.first->group.v, all.first->type, line.buf, hcas, n_hca);
 }
 
 /* Whether ACS sends peer traffic through the root complex stands in the bridges' extended config

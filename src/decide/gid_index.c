@@ -232,13 +232,13 @@ static void set_way(const struct ni_work *w, const struct way *way)
 {
     const struct ni_gid_search *how = &way->search;
     const bool asked = ni_user_value(w, variable) != NULL;
-    char indexes[NI_REASON], why[200], value[NI_IP_TEXT + 8], ip[NI_IP_TEXT];
-    struct ni_text t = ni_text_on(indexes, sizeof(indexes));
+    char why[200], value[NI_IP_TEXT + 8], ip[NI_IP_TEXT];
+    struct ni_text indexes = NI_TEXT(NI_REASON);
     struct entries entry;
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
         entry.of[i] = entry_of(w->inv, c.port, way);
-        ni_putf(&t, "%s%s %u", i ? ", " : "", c.hca->name, entry.of[i]->index);
+        ni_putf(&indexes, "%s%s %u", i ? ", " : "", c.hca->name, entry.of[i]->index);
     }
     if (way->index >= 0) {
         const struct ni_gid *g = entry.of[0];
@@ -249,9 +249,10 @@ static void set_way(const struct ni_work *w, const struct way *way)
             w->plan->n_chosen == 1 ? "the one port" : "every chosen port", ni_ip_text(g->ip, ip));
     } else {
         ni_decide_value(w, variable, NULL, "%s (%.200s); NCCL 2.21.5 and later search per HCA",
-                        asked ? "yours asks for a search" : "no index is right for all", indexes);
+                        asked ? "yours asks for a search" : "no index is right for all",
+                        indexes.buf);
         (void)ni_format(why, sizeof(why), "%s (%.120s)",
-                        asked ? "left to NCCL's search as you asked" : "ports differ", indexes);
+                        asked ? "left to NCCL's search as you asked" : "ports differ", indexes.buf);
         report_unset(w, way, why);
     }
     if (way->index >= 0 ? are_routable_v6(w, &entry) : how->v6)

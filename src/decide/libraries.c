@@ -83,16 +83,15 @@ static void for_gloo(const struct ni_work *w)
 void ni_rule_libraries(const struct ni_work *w)
 {
     const unsigned targets = w->policy->targets;
-    char ports[NI_VALUE];
-    struct ni_text t = ni_text_on(ports, sizeof(ports));
+    struct ni_text ports = NI_TEXT(NI_VALUE);
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
-        ni_putf(&t, "%s%s:%u", i ? "," : "", c.hca->name, c.port->num);
+        ni_putf(&ports, "%s%s:%u", i ? "," : "", c.hca->name, c.port->num);
     }
     if (targets & NI_FOR_UCX)
-        for_ucx(w, ports);
+        for_ucx(w, ports.buf);
     if (targets & NI_FOR_NVSHMEM)
-        for_nvshmem(w, ports);
+        for_nvshmem(w, ports.buf);
     if (targets & NI_FOR_GLOO)
         for_gloo(w);
 }

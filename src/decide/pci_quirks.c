@@ -198,8 +198,7 @@ static void check_user_values(const struct ni_work *w)
                                                       : NULL;
     const char *force = ni_user_value(w, force_merge);
     const bool on = is_on(w, merge_nics);
-    char names[200];
-    struct ni_text t = ni_text_on(names, sizeof(names));
+    struct ni_text names = NI_TEXT(200);
     bool nowhere = false;
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_hca *a = ni_chosen(w, i).hca;
@@ -211,19 +210,19 @@ static void check_user_values(const struct ni_work *w)
             nowhere = nowhere || (fused && ni_has_no_place(w, a) && ni_has_no_place(w, b));
         }
         if (fused)
-            ni_putf(&t, "%s%s", names[0] ? ", " : "", a->name);
+            ni_putf(&names, "%s%s", names.len ? ", " : "", a->name);
     }
     if (force && *force && !on)
         ni_report(w->f, NI_F_USER_NICS_FUSED, force_merge,
                   "NCCL_IB_MERGE_NICS=0 forbids it: `Could not force merge NICs`, the job dies");
-    else if (user && names[0] && !on)
+    else if (user && names.len > 0 && !on)
         ni_report(w->f, NI_F_USER_NICS_FUSED, user,
                   "it asks NCCL to fuse %s, and NCCL_IB_MERGE_NICS=0 forbids it: the job dies with "
                   "NCCL 2.24.3 and 2.25.1",
-                  names);
-    else if (user && names[0])
+                  names.buf);
+    else if (user && names.len > 0)
         ni_report(w->f, NI_F_USER_NICS_FUSED, user,
-                  "NCCL may fuse HCAs that are not one card: %s%s", names,
+                  "NCCL may fuse HCAs that are not one card: %s%s", names.buf,
                   nowhere ? "; without a place on the PCI tree they are no network then, and "
                             "SoftRoCE crashes NCCL 2.21.5 to 2.23.4"
                           : "");
@@ -231,8 +230,7 @@ static void check_user_values(const struct ni_work *w)
 
 void ni_rule_nic_merge(const struct ni_work *w)
 {
-    char why[NI_REASON];
-    struct ni_text t = ni_text_on(why, sizeof(why));
+    struct ni_text why = NI_TEXT(NI_REASON);
     bool apart = false;
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         for (unsigned k = i + 1; k < w->plan->n_chosen && !apart; k++) {
@@ -240,10 +238,10 @@ void ni_rule_nic_merge(const struct ni_work *w)
             const struct ni_hca *b = ni_chosen(w, k).hca;
             if (a != b && is_on_one_bus(a, b)) /* only then it matters whether they share a port */
                 w->plan->wants |= NI_WANT_PFS;
-            apart = a != b && must_stay_apart(w, a, b, &t);
+            apart = a != b && must_stay_apart(w, a, b, &why);
         }
     }
     if (apart)
-        keep_apart(w, why);
+        keep_apart(w, why.buf);
     check_user_values(w);
 }

@@ -70,8 +70,7 @@ static void judge_port(const struct ni_work *w, unsigned at)
     struct ni_port_plan *p = &w->plan->port[at];
     const struct ni_port *port = &w->inv->port[at];
     const struct ni_hca *h = &w->inv->hca[port->hca];
-    char state[48];
-    struct ni_text t = ni_text_on(state, sizeof(state));
+    struct ni_text state = NI_TEXT(48);
     if (!ni_is_given(h))
         ni_leave_out(w, at, "not the pod's");
     else if (!is_in_option(w, (int)at))
@@ -81,10 +80,10 @@ static void judge_port(const struct ni_work *w, unsigned at)
     else if (w->plan->transport == NI_NET_OTHER)
         ni_leave_out(w, at, "another network plugin is in use");
     else if (!ni_is_active(port)) {
-        put_state(&port->state, &t);
-        ni_leave_out(w, at, "%s", state);
+        put_state(&port->state, &state);
+        ni_leave_out(w, at, "%s", state.buf);
         ni_report(w->f, NI_F_HCA_PORT_DOWN, ni_port_name(w->inv, (int)at).text, "%s; left out",
-                  state);
+                  state.buf);
     } else if (port->link == NI_LINK_UNKNOWN)
         ni_leave_out(w, at, "link layer is neither InfiniBand nor Ethernet");
     else if (!is_in_users_list(w, (int)at))
@@ -254,20 +253,20 @@ bool ni_put_node(const struct ni_uverbs *node, struct ni_text *t)
 void ni_rule_hca_list(const struct ni_work *w)
 {
     const unsigned n = w->plan->n_chosen;
-    char value[NI_VALUE], node[96];
-    struct ni_text list = ni_text_on(value, sizeof(value));
+    struct ni_text list = NI_TEXT(NI_VALUE);
     if (n == 0)
         return;
     for (unsigned i = 0; i < n; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
-        struct ni_text t = ni_text_on(node, sizeof(node));
+        struct ni_text node = NI_TEXT(96);
         ni_putf(&list, "%s%s:%u", i ? "," : "=", c.hca->name, c.port->num);
         /* doctor has an error for it, with the reason that fits (check.c) */
-        if (!w->inv->for_doctor && ni_put_node(&c.hca->uverbs, &t))
+        if (!w->inv->for_doctor && ni_put_node(&c.hca->uverbs, &node))
             ni_report(w->f, NI_F_HCA_NODE_LOST, c.hca->name,
-                      "%s: NCCL leaves this HCA out, and uses sockets if it has no other", node);
+                      "%s: NCCL leaves this HCA out, and uses sockets if it has no other",
+                      node.buf);
     }
-    ni_decide_value(w, variable, value,
+    ni_decide_value(w, variable, list.buf,
                     "the pod's ACTIVE %s port%s, PCI order; the second `=` means exact names",
                     ni_chosen(w, 0).port->link == NI_LINK_IB ? "InfiniBand" : "RoCE",
                     n == 1 ? "" : "s");

@@ -76,12 +76,11 @@ static const char *not_permitted(const struct ni_self *s)
 static void report_caps(const struct ni_work *w, enum ni_finding_id id, const char *option,
                         uint64_t set, const char *why)
 {
-    char names[128];
-    struct ni_text t = ni_text_on(names, sizeof(names));
+    struct ni_text names = NI_TEXT(128);
     if (set == 0)
         return;
-    ni_put_caps(&t, set);
-    ni_report(w->f, id, option, "%s: %s", names, why);
+    ni_put_caps(&names, set);
+    ni_report(w->f, id, option, "%s: %s", names.buf, why);
 }
 
 void ni_rule_caps(const struct ni_work *w)
@@ -175,15 +174,14 @@ void ni_memlock_why(const struct ni_work *w, struct ni_text *t)
 static void report_low(const struct ni_work *w, int64_t soft)
 {
     const bool hopeless = soft <= ni_memlock_hopeless;
-    char why[160];
-    struct ni_text t = ni_text_on(why, sizeof(why));
-    ni_memlock_why(w, &t);
+    struct ni_text why = NI_TEXT(160);
+    ni_memlock_why(w, &why);
     ni_report(w->f, hopeless ? NI_F_MEMLOCK_TOO_LOW : NI_F_MEMLOCK_LOW, "RLIMIT_MEMLOCK",
               "%lld KiB: %s; %s", (long long)(soft / 1024),
               hopeless ? "`Call to ibv_create_qp failed with error Cannot allocate memory`, "
                          "`unhandled system error`"
                        : "little for the buffers of many connections, ibv_reg_mr may fail",
-              why);
+              why.buf);
 }
 
 void ni_rule_memlock(const struct ni_work *w)

@@ -16,15 +16,13 @@ static bool holds(const struct ni_route *r, const uint8_t ip[NI_GID_BYTES])
     return ni_ip_same_prefix(r->dest, ip, 96u + r->bits);
 }
 
-/* The most specific route of the rail's interface that holds the address; NULL. via: through a
-   router; else connected. */
-static const struct ni_route *route_to(const struct ni_net *net, const struct ni_gid *rail,
-                                       const uint8_t ip[NI_GID_BYTES], bool via)
+const struct ni_route *ni_route_to(const struct ni_net *net, const char *ifname,
+                                   const uint8_t ip[NI_GID_BYTES], bool gateway)
 {
     const struct ni_route *best = NULL;
     for (unsigned i = 0; i < net->n_route; i++) {
         const struct ni_route *r = &net->route[i];
-        if (r->gateway == via && strcmp(r->ifname, rail->ndev) == 0 && holds(r, ip) &&
+        if (r->gateway == gateway && strcmp(r->ifname, ifname) == 0 && holds(r, ip) &&
             (!best || r->bits > best->bits))
             best = r;
     }
@@ -39,10 +37,9 @@ static bool overlap(const struct rail *a, const struct rail *b)
 static bool are_isolated(const struct ni_net *net, const struct rail *rail, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
-        const struct ni_gid *from = rail[i].port.gid;
         for (unsigned k = 0; k < n; k++) {
-            if (i != k &&
-                (overlap(&rail[i], &rail[k]) || route_to(net, from, rail[k].port.gid->ip, true)))
+            if (i != k && (overlap(&rail[i], &rail[k]) ||
+                           ni_route_to(net, rail[i].port.gid->ndev, rail[k].port.gid->ip, true)))
                 return false;
         }
     }
@@ -107,7 +104,7 @@ void ni_rule_rails(const struct ni_work *w)
         const struct ni_chosen c = ni_chosen(w, i);
         if (!c.gid || !ni_ip_is_v4(c.gid->ip))
             return; /* InfiniBand, or IPv6: not told by the IPv4 routes */
-        rail[i] = (struct rail){c, route_to(net, c.gid, c.gid->ip, false)};
+        rail[i] = (struct rail){c, ni_route_to(net, c.gid->ndev, c.gid->ip, false)};
         if (!rail[i].subnet)
             return; /* source routing keeps its routes in tables that /proc does not show */
     }

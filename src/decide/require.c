@@ -5,19 +5,16 @@
 
 #include "rule.h"
 
-/* Each demand holds, or says on `why` what is missing. */
-
-/* ---- rdma ---- */
+/* ---- rdma; each demand holds, or says on `why` what is missing ---- */
 
 /* The user's NCCL_IB_HCA takes a port beside the chosen ones that cannot connect. */
 static bool takes_useless_port(const struct ni_work *w, struct ni_text *why)
 {
     const struct ni_inventory *inv = w->inv;
     const enum ni_link link = ni_chosen(w, 0).port->link;
-    char foreign[160];
-    struct ni_text t = ni_text_on(foreign, sizeof(foreign));
-    if (ni_put_foreign(w, &t)) {
-        ni_putf(why, "your NCCL_IB_HCA takes what was not given to the pod: %s", foreign);
+    struct ni_text foreign = NI_TEXT(160);
+    if (ni_put_foreign(w, &foreign)) {
+        ni_putf(why, "your NCCL_IB_HCA takes what was not given to the pod: %s", foreign.buf);
         return true;
     }
     if ((w->plan->wants & NI_WANT_UVERBS) && inv->uverbs_unread) {
@@ -42,10 +39,9 @@ static bool is_usable(const struct ni_work *w, unsigned i, struct ni_text *why)
     const struct ni_chosen c = ni_chosen(w, i);
     const struct ni_port_name name = ni_port_name(w->inv, c.at);
     const bool roce = c.port->link == NI_LINK_ROCE;
-    char node[96];
-    struct ni_text t = ni_text_on(node, sizeof(node));
-    if (ni_put_node(&c.hca->uverbs, &t))
-        ni_putf(why, "%s cannot be used: %s", c.hca->name, node);
+    struct ni_text node = NI_TEXT(96);
+    if (ni_put_node(&c.hca->uverbs, &node))
+        ni_putf(why, "%s cannot be used: %s", c.hca->name, node.buf);
     else if (c.hca->uverbs.known == NI_DENIED || c.hca->uverbs.known == NI_BAD)
         ni_putf(why, "the device node of %s is not known", c.hca->name);
     else if (roce &&
@@ -63,16 +59,14 @@ static bool has_rdma(const struct ni_work *w, struct ni_text *why)
 {
     const struct ni_plan *plan = w->plan;
     const unsigned given = ni_given_hcas(w->inv);
+    bool usable = false;
     if (ni_findings_has(w->f, NI_F_USER_NET_NONE))
         ni_put(why, "your NCCL_NET leaves NCCL no network");
     else if (ni_findings_has(w->f, NI_F_USER_SOCKET_NONE))
         ni_put(why, "your NCCL_SOCKET_IFNAME leaves NCCL no interface to start with");
-    else if (plan->n_chosen > 0) {
-        bool usable = !takes_useless_port(w, why);
-        for (unsigned i = 0; usable && i < plan->n_chosen; i++)
-            usable = is_usable(w, i, why);
-        return usable;
-    } else if (plan->transport == NI_NET_OTHER)
+    else if (plan->n_chosen > 0)
+        usable = !takes_useless_port(w, why);
+    else if (plan->transport == NI_NET_OTHER)
         ni_put(why, "NCCL_NET or NCCL_NET_PLUGIN chooses another network, which cannot be judged");
     else if (w->policy->mode == NI_MODE_TCP)
         ni_put(why, "--mode=tcp switches it off");
@@ -88,7 +82,9 @@ static bool has_rdma(const struct ni_work *w, struct ni_text *why)
         ni_putf(why, "none of the %u RDMA device%s given is usable", given, given == 1 ? "" : "s");
     else
         ni_put(why, "the pod was given no RDMA device");
-    return false;
+    for (unsigned i = 0; usable && i < plan->n_chosen; i++)
+        usable = is_usable(w, i, why);
+    return usable;
 }
 
 static bool has_roce_v2(const struct ni_work *w, struct ni_text *why)
@@ -163,9 +159,9 @@ static bool is_near_enough(const struct ni_work *w, struct ni_text *why)
         const struct ni_near *near = &w->plan->nearest_hca[g];
         const struct ni_gpu *gpu = &w->inv->gpu[g];
         char bdf[NI_BDF_TEXT];
-        (void)ni_bdf_text(gpu->bdf, bdf);
         if (near->index >= 0 && near->distance <= level)
             continue;
+        ni_bdf_text(gpu->bdf, bdf);
         if (near->index < 0)
             ni_putf(why, "where GPU %s sits on the PCI tree is %s", bdf,
                     ni_known_text(gpu->pci.known));
@@ -228,8 +224,8 @@ void ni_rule_require(const struct ni_work *w)
         {NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "gdr", has_gdr},
     };
     const struct ni_policy *p = w->policy;
-    char buf[200], rails[24];
-    struct ni_text why = ni_text_on(buf, sizeof(buf));
+    char rails[24];
+    struct ni_text no_rdma = NI_TEXT(200);
     (void)ni_format(rails, sizeof(rails), "rails=%u", p->rails);
     if (p->require & NI_REQUIRE_RAILS)
         w->plan->wants |= NI_WANT_PFS;
@@ -237,10 +233,10 @@ void ni_rule_require(const struct ni_work *w)
         w->plan->wants |= NI_WANT_ALL_GDR;
         ni_want_numa(w);
     }
-    if (p->mode == NI_MODE_RDMA && !has_rdma(w, &why))
-        refuse(w, NI_F_REQUIRE_RDMA, "--mode", "rdma", buf);
+    if (p->mode == NI_MODE_RDMA && !has_rdma(w, &no_rdma))
+        refuse(w, NI_F_REQUIRE_RDMA, "--mode", "rdma", no_rdma.buf);
     for (unsigned i = 0; i < NI_COUNT(demands); i++) {
-        why = ni_text_on(buf, sizeof(buf));
+        struct ni_text why = NI_TEXT(200);
         if ((p->require & demands[i].bit) == 0)
             continue;
         if (w->plan->transport == NI_NET_OFF)
@@ -248,7 +244,7 @@ void ni_rule_require(const struct ni_work *w)
         else if (demands[i].holds(w, &why))
             continue;
         refuse(w, demands[i].id, "--require",
-               demands[i].bit == NI_REQUIRE_RAILS ? rails : demands[i].word, buf);
+               demands[i].bit == NI_REQUIRE_RAILS ? rails : demands[i].word, why.buf);
     }
 }
 
@@ -261,8 +257,7 @@ void ni_require_memlock(const struct ni_work *w, int64_t soft, bool may_lock)
     const bool demanded = (require & NI_REQUIRE_MEMLOCK) != 0;
     /* who demands RDMA demands what its first connection needs */
     const bool hopeless = w->plan->n_chosen > 0 && soft <= ni_memlock_hopeless;
-    char buf[300];
-    struct ni_text why = ni_text_on(buf, sizeof(buf));
+    struct ni_text why = NI_TEXT(300);
     if (!demanded && !((mode || require) && hopeless))
         return;
     if (w->plan->transport == NI_NET_OFF) {
@@ -286,7 +281,7 @@ void ni_require_memlock(const struct ni_work *w, int64_t soft, bool may_lock)
            : require & NI_REQUIRE_GDR          ? "gdr"
            : require & NI_REQUIRE_RAILS        ? "rails"
                                                : "roce-v2",
-           buf);
+           why.buf);
 }
 
 void ni_require_planned_memlock(const struct ni_work *w)

@@ -106,7 +106,12 @@ struct ni_gid_end {
 struct ni_gid_end ni_nccl_gid_search(const struct ni_inventory *inv, const struct ni_port *port,
                                      const struct ni_gid_search *how);
 
-/* ---- socket.c ---- */
+/* ---- rails.c, socket.c ---- */
+
+/* The most specific IPv4 route of that interface that holds the address; NULL. gateway: through a
+   router; else connected. */
+const struct ni_route *ni_route_to(const struct ni_net *net, const char *ifname,
+                                   const uint8_t ip[NI_GID_BYTES], bool gateway);
 
 /* The interface of the default route, if it can serve; NULL. */
 const char *ni_pod_interface(const struct ni_work *w);
@@ -143,7 +148,7 @@ uint64_t ni_command_caps(const struct ni_work *w);
    */
 extern const int64_t ni_memlock_enough, ni_memlock_hopeless;
 
-/* ---- known_names.c ---- */
+/* ---- user.c ---- */
 
 /* The variable of NCCL's that `name` is one or two letters off, less "NCCL_"; empty when it is known,
    or far from all. */

@@ -36,18 +36,6 @@ static void add_address(const uint8_t ip[NI_GID_BYTES], enum reach *v4, enum rea
     *of = is > *of ? is : *of;
 }
 
-/* The interface has a route to the subnet of an IPv4 address, as others may. */
-static bool is_on_link(const struct ni_net *net, const char *ifname, const uint8_t ip[NI_GID_BYTES])
-{
-    for (unsigned i = 0; i < net->n_route; i++) {
-        const struct ni_route *r = &net->route[i];
-        if (!r->gateway && r->bits > 0 && strcmp(r->ifname, ifname) == 0 && ni_ip_is_v4(ip) &&
-            ni_ip_same_prefix(ip, r->dest, 96u + r->bits))
-            return true;
-    }
-    return false;
-}
-
 /* NCCL takes the first record of an interface: the kernel lists all IPv4 addresses before all IPv6
    ones (NCCL 2.30.7 os/linux.cc ncclOsFindInterfaces, by getifaddrs). An IPv4 address whose interface
    the route table does not tell (a /32, source routing in other tables, two interfaces in one subnet)
@@ -60,9 +48,12 @@ static struct address address_of(const struct ni_work *w, const char *ifname, bo
     enum reach v4 = NO_ADDRESS, v6 = NO_ADDRESS;
     for (unsigned i = 0; i < net->n_addr; i++) {
         const struct ni_addr *a = &net->addr[i];
-        const bool unknown = or_unknown && !ni_ip_is_link_local(a->ip) &&
-                             (!a->ifname[0] || is_on_link(net, ifname, a->ip));
-        if (unknown || strcmp(a->ifname, ifname) == 0)
+        bool its = strcmp(a->ifname, ifname) == 0;
+        if (!its && or_unknown && !ni_ip_is_link_local(a->ip)) {
+            const struct ni_route *r = a->ifname[0] ? ni_route_to(net, ifname, a->ip, false) : NULL;
+            its = !a->ifname[0] || (r && r->bits > 0); /* others may be in its subnet, too */
+        }
+        if (its)
             add_address(a->ip, &v4, &v6);
     }
     if (own)
@@ -335,8 +326,7 @@ static void report_none(const struct ni_work *w)
 
 void ni_rule_sockets(const struct ni_work *w)
 {
-    char value[NI_MAX_IFS * (NI_IF_NAME + 1) + 2];
-    struct ni_text t = ni_text_on(value, sizeof(value));
+    struct ni_text value = NI_TEXT(NI_MAX_IFS * (NI_IF_NAME + 1) + 2);
     struct list l = {.n = 0};
     if (w->plan->transport == NI_NET_OTHER)
         return;
@@ -346,10 +336,10 @@ void ni_rule_sockets(const struct ni_work *w)
         report_none(w);
         return;
     }
-    ni_put(&t, "=");
-    put_names(&l, &t);
-    ni_decide_value(w, variable, value, "%s", why);
+    ni_put(&value, "=");
+    put_names(&l, &value);
+    ni_decide_value(w, variable, value.buf, "%s", why);
     take_users_list(w, &l);
-    t = ni_text_on(w->plan->sockets, sizeof(w->plan->sockets));
+    struct ni_text t = ni_text_on(w->plan->sockets, sizeof(w->plan->sockets));
     put_names(&l, &t);
 }

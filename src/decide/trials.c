@@ -253,12 +253,9 @@ static enum ni_finding_id explain_find(const struct judge *j)
                 node->name);
         return NI_F_VERBS_PROVIDER;
     }
-    ni_put(m, "libibverbs does not list the device");
-    if (j->t->err == ENODEV && node->known == NI_KNOWN)
-        ni_putf(m, ": opening /dev/infiniband/%s gives %s", node->name, name_of(-node->err));
-    else
-        ni_putf(m, " (%s)%s", name_of(j->t->err),
-                node->known == NI_ABSENT ? ": it has no uverbs device in this pod" : "");
+    ni_put(m, "libibverbs does not list the device: ");
+    if (!ni_put_node(node, m))
+        ni_put(m, name_of(j->t->err));
     return NI_F_VERBS_OPEN;
 }
 
@@ -369,8 +366,7 @@ void ni_judge_trials(const struct ni_work *w, struct ni_trials *trials)
         const struct ni_hca *hca = &inv->hca[inv->port[t->at].hca];
         const struct ni_port_name name = ni_port_name(inv, t->at);
         const char *subject = trials->probe ? t->hca : name.text;
-        char buf[NI_REASON];
-        struct ni_text m = ni_text_on(buf, sizeof(buf));
+        struct ni_text m = NI_TEXT(NI_REASON);
         const struct judge j = {w, trials, t, hca, &m};
         /* libibverbs lists no device for whose driver it has no provider, whose node opens */
         t->untried = t->end == NI_TRIAL_ENDED && t->step == NI_STEP_FIND && t->err == ENODEV &&
@@ -378,7 +374,7 @@ void ni_judge_trials(const struct ni_work *w, struct ni_trials *trials)
         if (!ni_trial_passed(t)) {
             enum ni_finding_id id = t->end == NI_TRIAL_ENDED ? explain_step(&j) : explain_end(&j);
             /* the limit is the process's, so one finding for all ports */
-            ni_report(w->f, id, id == NI_F_VERBS_MEMLOCK ? "RLIMIT_MEMLOCK" : subject, "%s", buf);
+            ni_report(w->f, id, id == NI_F_VERBS_MEMLOCK ? "RLIMIT_MEMLOCK" : subject, "%s", m.buf);
         }
         const bool answered = t->device.dmabuf != NI_UNSET && t->gid_err == 0;
         for (unsigned k = 0; answered && k < hca->n_port; k++)
