@@ -82,6 +82,8 @@ struct ni_plan {
     int chosen[NI_MAX_CHOSEN]; /* chosen ports, PCI order */
     /* the interfaces in force, plain names: "net1,net2"; "" when unknown */
     char sockets[NI_MAX_IFS * (NI_IF_NAME + 1)];
+    /* HCAs that NCCL finds nowhere on the PCI tree, and hangs below the first CPU */
+    bool no_place[NI_MAX_HCA];
     struct ni_near nearest_hca[NI_MAX_GPU];    /* by GPU */
     struct ni_near nearest_gpu[NI_MAX_HCA];    /* by HCA */
     uint8_t distance[NI_MAX_GPU][NI_MAX_HCA];  /* enum ni_distance of every pair */

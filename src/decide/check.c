@@ -258,10 +258,11 @@ static void check_rate(struct check *c)
     for (unsigned i = 0; fastest.at >= 0 && i < c->plan->n_chosen; i++) {
         const struct ni_chosen r = ni_chosen(c->w, i);
         if (r.port->mbps.known == NI_KNOWN && r.port->mbps.v < fastest.port->mbps.v)
-            ni_report(c->f, NI_F_RAIL_RATE_DIFFERS, ni_port_name(c->inv, r.at).text,
-                      "runs at %lld Gb/s, %s at %lld: NCCL makes all rails as slow as this one",
-                      (long long)(r.port->mbps.v / 1000), ni_port_name(c->inv, fastest.at).text,
-                      (long long)(fastest.port->mbps.v / 1000));
+            ni_report(
+                c->f, NI_F_RAIL_RATE_DIFFERS, ni_port_name(c->inv, r.at).text,
+                "runs at %lld Gb/s, %s at %lld Gb/s: NCCL makes all rails as slow as this one",
+                (long long)(r.port->mbps.v / 1000), ni_port_name(c->inv, fastest.at).text,
+                (long long)(fastest.port->mbps.v / 1000));
     }
     ni_note_slow_rails(c->w);
 }

@@ -16,12 +16,13 @@ static enum ni_distance farther(enum ni_distance a, enum ni_distance b)
 /* How far NCCL counts. What it has no place for it hangs below the first CPU it knows (graph/xml.cc
    ncclTopoFillNet), that of the first GPU; but 2.24.3 to 2.26.6 take a VF where it is
    (transport/net_ib.cc ncclIbGetPciPath). SoftRoCE has no GPUDirect, and no distance. */
-static enum ni_distance distance(const struct ni_work *w, const struct ni_hca *h,
-                                 const struct ni_gpu *g)
+static enum ni_distance distance(const struct ni_work *w, unsigned hca, unsigned gpu)
 {
-    const struct ni_num *numa = &g->pci.numa, *first = &w->inv->gpu[0].pci.numa;
-    const enum ni_distance there = ni_pci_distance(&h->pci, &g->pci);
-    if (h->pci.none || !ni_has_no_place(w, h))
+    const struct ni_hca *h = &w->inv->hca[hca];
+    const struct ni_pci *g = &w->inv->gpu[gpu].pci;
+    const struct ni_num *numa = &g->numa, *first = &w->inv->gpu[0].pci.numa;
+    const enum ni_distance there = ni_pci_distance(&h->pci, g);
+    if (h->pci.none || !w->plan->no_place[hca])
         return there;
     if (numa->known != NI_KNOWN || first->known != NI_KNOWN)
         return NI_DIST_UNKNOWN;
@@ -52,13 +53,12 @@ static void find_nearest(const struct ni_work *w)
         any_opens = any_opens || opens[h];
     }
     for (unsigned h = 0; h < inv->n_hca; h++) {
-        const struct ni_hca *hca = &inv->hca[h];
         for (unsigned g = 0; g < inv->n_gpu; g++) {
-            enum ni_distance d = distance(w, hca, &inv->gpu[g]);
+            enum ni_distance d = distance(w, h, g);
             /* a fused NIC hangs where its HCAs meet (graph/topo.cc ncclTopoMakePciParent) */
             for (unsigned k = 0; fused && d != NI_DIST_UNKNOWN && k < inv->n_hca; k++) {
-                if (chosen[h] && chosen[k] && ni_may_fuse(w, hca, &inv->hca[k]))
-                    d = farther(d, distance(w, &inv->hca[k], &inv->gpu[g]));
+                if (chosen[h] && chosen[k] && ni_may_fuse(w, &inv->hca[h], &inv->hca[k]))
+                    d = farther(d, distance(w, k, g));
             }
             w->plan->distance[g][h] = (uint8_t)d;
             take_nearer(&w->plan->nearest_gpu[h], g, d);

@@ -24,11 +24,6 @@ static bool is_on(const struct ni_work *w, const char *name)
     return ni_user_int(w, name, is_set_by_rule(w, name) ? 0 : 1) != 0;
 }
 
-bool ni_has_no_place(const struct ni_work *w, const struct ni_hca *h)
-{
-    return (is_on(w, merge_vfs) ? h->place.merged : h->place.unmerged) == NI_AT_NOTHING;
-}
-
 /* ---- vf.merge ---- */
 
 /* An HCA that NCCL will look for where it is not; harm: 0 would find this one and lose another.
@@ -76,6 +71,10 @@ void ni_rule_vf_merge(const struct ni_work *w)
         w->plan->wants |= NI_WANT_UNMERGED;
     for (unsigned i = 0; i < w->plan->n_chosen; i++)
         check_place(w, ni_chosen(w, i).hca, merged, merged && harms);
+    for (unsigned i = 0; i < w->inv->n_hca; i++) {
+        const struct ni_nccl_place *place = &w->inv->hca[i].place;
+        w->plan->no_place[i] = (merged ? place->merged : place->unmerged) == NI_AT_NOTHING;
+    }
 }
 
 /* ---- nic.merge ---- */
@@ -104,57 +103,66 @@ static bool is_on_one_bus(const struct ni_hca *a, const struct ni_hca *b)
     return a->has_bdf && b->has_bdf && a->bdf.domain == b->bdf.domain && a->bdf.bus == b->bdf.bus;
 }
 
-/* NCCL has one place for both: no device, or the same one. */
-static bool share_place(const struct ni_work *w, const struct ni_hca *a, const struct ni_hca *b)
+static bool has_no_place(const struct ni_work *w, const struct ni_hca *h)
 {
-    const bool nowhere = ni_has_no_place(w, a);
-    if (nowhere || ni_has_no_place(w, b))
-        return nowhere && ni_has_no_place(w, b);
-    return is_on_one_bus(a, b) &&
-           (ni_share_port(a, b) || is_on(w, merge_vfs) || a->bdf.dev == b->bdf.dev);
+    return w->plan->no_place[h - w->inv->hca];
 }
 
-/* NCCL_NET_MERGE_LEVEL in force, by how it begins, as NCCL reads it (graph/xml.h kvConvertToInt).
-   UNKNOWN is PORT, NCCL's default: only what shares a place. LOC, and what NCCL does not know:
-   nothing is fused. */
-static enum ni_distance level_in_force(const struct ni_work *w)
+/* What is in force. */
+struct fusing {
+    bool vfs, nics; /* NCCL_IB_MERGE_VFS, NCCL_IB_MERGE_NICS */
+    /* NCCL_NET_MERGE_LEVEL, by how it begins, as NCCL reads it (graph/xml.h kvConvertToInt). UNKNOWN
+       is PORT, NCCL's default: only what shares a place. LOC, and what NCCL does not know: nothing
+       is fused. */
+    enum ni_distance level;
+};
+
+static struct fusing in_force(const struct ni_work *w)
 {
     const char *user = ni_user_value(w, merge_level);
+    struct fusing f = {is_on(w, merge_vfs), is_on(w, merge_nics), NI_DIST_LOC};
     if (user ? ni_has_prefix(user, "PORT") : !is_set_by_rule(w, merge_level))
-        return NI_DIST_UNKNOWN;
-    for (enum ni_distance d = NI_DIST_PIX; user && d <= NI_DIST_SYS; d++) {
+        f.level = NI_DIST_UNKNOWN;
+    for (enum ni_distance d = NI_DIST_SYS; user && d >= NI_DIST_PIX; d--) {
         if (ni_has_prefix(user, ni_distance_text(d)))
-            return d;
+            f.level = d;
     }
-    return NI_DIST_LOC;
+    return f;
+}
+
+/* NCCL has one place for both: no device, or the same one. */
+static bool share_place(const struct ni_work *w, const struct fusing *f, const struct ni_hca *a,
+                        const struct ni_hca *b)
+{
+    if (has_no_place(w, a) || has_no_place(w, b))
+        return has_no_place(w, a) && has_no_place(w, b);
+    return is_on_one_bus(a, b) && (ni_share_port(a, b) || f->vfs || a->bdf.dev == b->bdf.dev);
 }
 
 /* NCCL_NET_MERGE_LEVEL asks for it. */
-static bool is_within_level(const struct ni_work *w, const struct ni_hca *a, const struct ni_hca *b)
+static bool is_within_level(const struct ni_work *w, const struct fusing *f, const struct ni_hca *a,
+                            const struct ni_hca *b)
 {
-    const enum ni_distance level = level_in_force(w);
-    enum ni_distance d = ni_pci_distance(&a->pci, &b->pci);
-    if (a == b || level == NI_DIST_LOC)
+    if (a == b || f->level == NI_DIST_LOC)
         return false;
-    if (share_place(w, a, b))
-        return true;
-    if (ni_has_no_place(w, a) || ni_has_no_place(w, b))
-        d = NI_DIST_PHB;
-    return d != NI_DIST_UNKNOWN && d <= level;
+    const bool lost = has_no_place(w, a) || has_no_place(w, b);
+    const enum ni_distance d = lost ? NI_DIST_PHB : ni_pci_distance(&a->pci, &b->pci);
+    return share_place(w, f, a, b) || (d != NI_DIST_UNKNOWN && d <= f->level);
 }
 
 bool ni_may_fuse(const struct ni_work *w, const struct ni_hca *a, const struct ni_hca *b)
 {
-    return is_on(w, merge_nics) && is_within_level(w, a, b);
+    const struct fusing f = in_force(w);
+    return f.nics && is_within_level(w, &f, a, b);
 }
 
 /* Why NCCL must not fuse the two; false: it may. */
-static bool must_stay_apart(const struct ni_work *w, const struct ni_hca *a, const struct ni_hca *b,
-                            struct ni_text *why)
+static bool must_stay_apart(const struct ni_work *w, const struct fusing *f, const struct ni_hca *a,
+                            const struct ni_hca *b, struct ni_text *why)
 {
-    const bool together = share_place(w, a, b);
+    const bool together = share_place(w, f, a, b);
     char pf[NI_BDF_TEXT];
-    if (together && ni_has_no_place(w, a))
+    if (together && has_no_place(w, a))
         ni_putf(why,
                 "%s and %s have no place on NCCL's PCI tree: fused, they would leave NCCL without "
                 "a network",
@@ -166,7 +174,7 @@ static bool must_stay_apart(const struct ni_work *w, const struct ni_hca *a, con
     else if (together && !is_one_card(a, b))
         ni_putf(why, "%s and %s are two NICs that NCCL takes for one: it has one address for both",
                 a->name, b->name);
-    else if (ni_user_value(w, merge_nics) && !is_on(w, merge_nics))
+    else if (!f->nics) /* by the user: the rule has not decided yet */
         ni_put(why, "your NCCL_IB_MERGE_NICS=0 alone ends a job with NCCL 2.24.3 and 2.25.1");
     else
         return false;
@@ -177,14 +185,14 @@ static bool must_stay_apart(const struct ni_work *w, const struct ni_hca *a, con
    2.25.1 where it forbids what the level asks for (transport/net_ib.cc ncclIbMakeVDeviceInternal,
    graph/topo.cc ncclTopoMakeVnic), and 2.26.2 to 2.26.6 lose the first HCA (ncclTopoAutoMerge); all
    end with a NIC that the user forces. A user who wants NICs fused has them so. */
-static void keep_apart(const struct ni_work *w, const char *why)
+static void keep_apart(const struct ni_work *w, const struct fusing *f, const char *why)
 {
     const bool nics_set = ni_user_value(w, merge_nics);
     const bool level_set = ni_user_value(w, merge_level);
-    const bool asks = level_set && level_in_force(w) != NI_DIST_LOC;
+    const bool asks = level_set && f->level != NI_DIST_LOC;
     if (nics_set || (!asks && !ni_user_value(w, force_merge)))
         ni_decide_value(w, merge_nics, "0", "%s", why);
-    if (level_set || !nics_set || !is_on(w, merge_nics))
+    if (level_set || !nics_set || !f->nics)
         ni_decide_value(w, merge_level, "LOC", "%s",
                         is_set_by_rule(w, merge_nics) ? "the same for NCCL 2.24.3 and later" : why);
 }
@@ -197,7 +205,7 @@ static void check_user_values(const struct ni_work *w)
                        : ni_user_value(w, merge_nics) ? merge_nics
                                                       : NULL;
     const char *force = ni_user_value(w, force_merge);
-    const bool on = is_on(w, merge_nics);
+    const struct fusing f = in_force(w);
     struct ni_text names = NI_TEXT(200);
     bool nowhere = false;
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
@@ -205,17 +213,17 @@ static void check_user_values(const struct ni_work *w)
         bool fused = false;
         for (unsigned k = 0; k < w->plan->n_chosen && !fused; k++) {
             const struct ni_hca *b = ni_chosen(w, k).hca;
-            fused =
-                is_within_level(w, a, b) && (!on || !is_one_card(a, b) || !share_place(w, a, b));
-            nowhere = nowhere || (fused && ni_has_no_place(w, a) && ni_has_no_place(w, b));
+            fused = is_within_level(w, &f, a, b) &&
+                    (!f.nics || !is_one_card(a, b) || !share_place(w, &f, a, b));
+            nowhere = nowhere || (fused && has_no_place(w, a) && has_no_place(w, b));
         }
         if (fused)
             ni_putf(&names, "%s%s", names.len ? ", " : "", a->name);
     }
-    if (force && *force && !on)
+    if (force && *force && !f.nics)
         ni_report(w->f, NI_F_USER_NICS_FUSED, force_merge,
                   "NCCL_IB_MERGE_NICS=0 forbids it: `Could not force merge NICs`, the job dies");
-    else if (user && names.len > 0 && !on)
+    else if (user && names.len > 0 && !f.nics)
         ni_report(w->f, NI_F_USER_NICS_FUSED, user,
                   "it asks NCCL to fuse %s, and NCCL_IB_MERGE_NICS=0 forbids it: the job dies with "
                   "NCCL 2.24.3 and 2.25.1",
@@ -230,6 +238,7 @@ static void check_user_values(const struct ni_work *w)
 
 void ni_rule_nic_merge(const struct ni_work *w)
 {
+    const struct fusing f = in_force(w);
     struct ni_text why = NI_TEXT(NI_REASON);
     bool apart = false;
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
@@ -238,10 +247,10 @@ void ni_rule_nic_merge(const struct ni_work *w)
             const struct ni_hca *b = ni_chosen(w, k).hca;
             if (a != b && is_on_one_bus(a, b)) /* only then it matters whether they share a port */
                 w->plan->wants |= NI_WANT_PFS;
-            apart = a != b && must_stay_apart(w, a, b, &why);
+            apart = a != b && must_stay_apart(w, &f, a, b, &why);
         }
     }
     if (apart)
-        keep_apart(w, why.buf);
+        keep_apart(w, &f, why.buf);
     check_user_values(w);
 }

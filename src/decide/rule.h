@@ -120,8 +120,6 @@ void ni_check_user_sockets(const struct ni_work *w);
 
 /* ---- pci_quirks.c, gdr.c ---- */
 
-/* NCCL finds it nowhere on the PCI tree, and hangs it below the first CPU; after vf.merge. */
-bool ni_has_no_place(const struct ni_work *w, const struct ni_hca *h);
 /* NCCL may make one NIC of both, with the settings in force; after nic.merge. */
 bool ni_may_fuse(const struct ni_work *w, const struct ni_hca *a, const struct ni_hca *b);
 /* VFs or sub-functions of one port, or PF and such. Needs NI_WANT_PFS. */

@@ -335,7 +335,8 @@ static void test_find(void **state)
     h->err = -ENOENT;
     assert_means(NI_F_VERBS_OPEN, "/dev/infiniband/uverbs0 is not in the container");
     h->known = NI_ABSENT;
-    assert_means(NI_F_VERBS_OPEN, "does not list the device: the kernel has no uverbs device of it");
+    assert_means(NI_F_VERBS_OPEN,
+                 "does not list the device: the kernel has no uverbs device of it");
     h->known = NI_DENIED;
     assert_means(NI_F_VERBS_OPEN, "libibverbs does not list the device: ENODEV");
     failed(NI_STEP_FIND, ENOSYS);
