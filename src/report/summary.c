@@ -7,10 +7,15 @@
 /* In the middle of the line, which is for the log: `plan` shows all of it. */
 static void put_value(struct ni_text *out, const struct ni_setting *s)
 {
-    ni_put_quoted(out, s->value, strlen(s->value), 200);
-    if (s->origin == NI_FROM_USER)
+    if (!s || s->origin == NI_LEFT_UNSET)
+        ni_put(out, "left to NCCL");
+    else if (s->origin == NI_FROM_RULE) /* without the '=' that makes names exact */
+        ni_quote(out, s->value[0] == '=' ? s->value + 1 : s->value);
+    else
+        ni_put_quoted(out, s->value, strlen(s->value), 200);
+    if (s && s->origin == NI_FROM_USER)
         ni_put(out, " (user)");
-    else if (s->origin == NI_FROM_CONF)
+    else if (s && s->origin == NI_FROM_CONF)
         ni_put(out, " (nccl.conf)");
 }
 
@@ -54,13 +59,14 @@ static void put_link(struct ni_text *out, const struct ni_view *view)
         return;
     if (link != NI_LINK_ROCE) {
         ni_putf(out, ", %s", ni_link_words[link]);
-    } else if (!index || index->origin == NI_LEFT_UNSET) {
-        ni_putf(out, ", %s GID index left to NCCL", roce_word(view));
-    } else {
-        /* what the user's index holds is not known here */
-        ni_putf(out, ", %s GID index ", index->origin == NI_FROM_RULE ? roce_word(view) : "RoCE");
-        put_value(out, index);
+        return;
     }
+    /* what the user's index holds is not known here */
+    ni_putf(out, ", %s GID index ",
+            index && (index->origin == NI_FROM_USER || index->origin == NI_FROM_CONF)
+                ? "RoCE"
+                : roce_word(view));
+    put_value(out, index);
 }
 
 static void put_sockets(struct ni_text *out, const struct ni_view *view, const char *before)
@@ -69,40 +75,19 @@ static void put_sockets(struct ni_text *out, const struct ni_view *view, const c
     if (!s || s->origin == NI_LEFT_UNSET)
         return;
     ni_put(out, before);
-    if (s->origin == NI_FROM_RULE) /* without the '=' that makes names exact */
-        ni_quote(out, s->value[0] == '=' ? s->value + 1 : s->value);
-    else
-        put_value(out, s);
-}
-
-static void put_gdr(struct ni_text *out, const struct ni_view *view)
-{
-    const struct ni_setting *s = ni_plan_get(view->plan, "NCCL_NET_GDR_LEVEL");
-    if (!s)
-        return;
-    ni_put(out, ", GDR ");
-    if (s->origin == NI_LEFT_UNSET)
-        ni_put(out, "left to NCCL");
-    else
-        put_value(out, s);
-}
-
-/* Whether one of the above shows the variable. */
-static bool is_shown(enum ni_transport transport, const char *name)
-{
-    if (strcmp(name, "NCCL_SOCKET_IFNAME") == 0)
-        return transport == NI_NET_RDMA || transport == NI_NET_TCP;
-    return transport == NI_NET_RDMA &&
-           (strcmp(name, "NCCL_IB_GID_INDEX") == 0 || strcmp(name, "NCCL_NET_GDR_LEVEL") == 0);
+    put_value(out, s);
 }
 
 /* What else somebody set: it may overrule all the rest. */
 static void put_others(struct ni_text *out, const struct ni_plan *plan)
 {
+    static const char *const shown[] = {"NCCL_SOCKET_IFNAME", "NCCL_IB_GID_INDEX",
+                                        "NCCL_NET_GDR_LEVEL"};
+    const size_t n_shown = plan->transport == NI_NET_RDMA ? 3 : plan->transport == NI_NET_TCP;
     for (unsigned i = 0; i < plan->n_setting; i++) {
         const struct ni_setting *s = &plan->setting[i];
         if ((s->origin == NI_FROM_USER || s->origin == NI_FROM_CONF) &&
-            !is_shown(plan->transport, s->name)) {
+            !ni_is_any(s->name, shown, n_shown)) {
             ni_putf(out, ", %s=", s->name);
             put_value(out, s);
         }
@@ -111,6 +96,7 @@ static void put_others(struct ni_text *out, const struct ni_plan *plan)
 
 static void put_detected(struct ni_text *out, const struct ni_view *view)
 {
+    const struct ni_setting *gdr = ni_plan_get(view->plan, "NCCL_NET_GDR_LEVEL");
     switch (view->plan->transport) {
     case NI_NET_OFF:
         ni_put(out, "nothing (mode off)");
@@ -119,7 +105,10 @@ static void put_detected(struct ni_text *out, const struct ni_view *view)
         put_hcas(out, view);
         put_link(out, view);
         put_sockets(out, view, ", sockets ");
-        put_gdr(out, view);
+        if (gdr) {
+            ni_put(out, ", GDR ");
+            put_value(out, gdr);
+        }
         break;
     case NI_NET_TCP:
         ni_put(out, "TCP");

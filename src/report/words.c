@@ -188,33 +188,27 @@ unsigned ni_chosen_ports(const struct ni_view *view, const struct ni_hca *hca)
     return n;
 }
 
-enum rank { CHOSEN, GIVEN, OTHER };
-
-static void add_ranked(struct ni_shown *shown, const struct ni_view *view, enum rank rank)
-{
-    const struct ni_inventory *inv = view->inv;
-    for (unsigned i = 0; i < inv->n_hca; i++) {
-        const struct ni_hca *hca = &inv->hca[i];
-        enum rank its = ni_chosen_ports(view, hca) > 0 ? CHOSEN : ni_is_given(hca) ? GIVEN : OTHER;
-        if (its == rank)
-            shown->hca[shown->n++] = (int)i;
-    }
-}
-
 struct ni_shown ni_shown_hcas(const struct ni_view *view)
 {
-    enum { FEW = 8 };
+    enum { CHOSEN, GIVEN, OTHER, FEW = 8 };
+    const struct ni_inventory *inv = view->inv;
     struct ni_shown shown = {.n = 0};
-    add_ranked(&shown, view, CHOSEN);
-    shown.n_chosen = shown.n;
-    add_ranked(&shown, view, GIVEN);
-    shown.n_given = shown.n;
-    shown.n_hidden = view->inv->n_hca - shown.n;
-    /* A pod without HCAs of its own: the others are all there is to show. */
-    if (shown.n_given > 0 && shown.n_hidden > FEW)
-        return shown;
-    shown.n_hidden = 0;
-    add_ranked(&shown, view, OTHER);
+    for (int rank = CHOSEN; rank <= OTHER; rank++) {
+        /* A pod without HCAs of its own: the others are all there is to show. */
+        if (rank == OTHER && shown.n > 0 && inv->n_hca - shown.n > FEW)
+            break;
+        for (unsigned i = 0; i < inv->n_hca; i++) {
+            const struct ni_hca *hca = &inv->hca[i];
+            int its = ni_chosen_ports(view, hca) > 0 ? CHOSEN : ni_is_given(hca) ? GIVEN : OTHER;
+            if (its == rank)
+                shown.hca[shown.n++] = (int)i;
+        }
+        if (rank == CHOSEN)
+            shown.n_chosen = shown.n;
+        if (rank == GIVEN)
+            shown.n_given = shown.n;
+    }
+    shown.n_hidden = inv->n_hca - shown.n;
     return shown;
 }
 
