@@ -43,33 +43,25 @@ static void add_errno(const struct ni_dir *from, const char *path, int err)
     add(from, path, READ, (struct ni_entry){.kind = NI_ENTRY_ERR, .err = -err});
 }
 
-static void add_exists(const struct ni_dir *from, const char *path)
-{
-    bool dir;
-    int r = ni_raw_exists(from, path, &dir);
+/* Each of these meets one kind of thing. 1: it is recorded; 0: what is there is of another kind;
+   -errno. */
 
-    if (r < 0)
-        add_errno(from, path, r);
-    else
-        add(from, path, SEEN, (struct ni_entry){.kind = dir ? NI_ENTRY_DIR : NI_ENTRY_FILE});
-}
-
-static void add_read(const struct ni_dir *from, const char *path)
+static int meet_file(const struct ni_dir *from, const char *path)
 {
     static char *buf;
 
     if (!buf)
         buf = malloc(NI_TREE_FILE); /* pages that are not touched cost nothing */
     ssize_t n = buf ? ni_raw_read(from, path, buf, NI_TREE_FILE) : -ENOMEM;
-    if (n == -EISDIR)
-        add_exists(from, path);
-    else if (n == -EOVERFLOW || n == -ENOMEM)
+    if (n == -EOVERFLOW || n == -ENOMEM) {
         from->root->record->failed = n == -ENOMEM ? -ENOMEM : -EFBIG;
-    else if (n < 0)
-        add_errno(from, path, (int)n);
-    else
-        add(from, path, READ,
-            (struct ni_entry){.kind = NI_ENTRY_FILE, .value = buf, .len = (uint32_t)n});
+        return 1;
+    }
+    if (n < 0)
+        return n == -EISDIR ? 0 : (int)n;
+    add(from, path, READ,
+        (struct ni_entry){.kind = NI_ENTRY_FILE, .value = buf, .len = (uint32_t)n});
+    return 1;
 }
 
 struct listing {
@@ -86,29 +78,17 @@ static void add_name(void *ctx, const char *name)
         add(l->from, path, LISTED, (struct ni_entry){.kind = NI_ENTRY_DIR});
 }
 
-static void add_list(const struct ni_dir *from, const char *path)
+static int meet_list(const struct ni_dir *from, const char *path)
 {
     struct listing l = {from, path};
     int r = ni_raw_list(from, path, add_name, &l);
 
-    if (r == -ENOTDIR)
-        add_exists(from, path);
-    else if (r < 0)
-        add_errno(from, path, r);
-    else
-        add(from, path, READ, (struct ni_entry){.kind = NI_ENTRY_DIR});
+    if (r < 0)
+        return r == -ENOTDIR ? 0 : r;
+    add(from, path, READ, (struct ni_entry){.kind = NI_ENTRY_DIR});
+    return 1;
 }
 
-/* proc/self is a link to a number and proc/net one through it. As directories they make a record
-   that people can read, and that is the same for each run. */
-static bool is_proc_alias(const struct ni_dir *from, const char *path)
-{
-    static const char *const alias[] = {"/proc/self", "/proc/thread-self", "/proc/net"};
-
-    return from->root->kind == NI_ROOT_LIVE && ni_is_any(path, alias, NI_COUNT(alias));
-}
-
-/* The link at that path, into the record too: 1. 0: it is none. */
 static int meet_link(const struct ni_dir *from, const char *path, char target[NI_TREE_PATH])
 {
     ssize_t n = ni_raw_readlink(from, path, target, NI_TREE_PATH);
@@ -119,6 +99,17 @@ static int meet_link(const struct ni_dir *from, const char *path, char target[NI
     add(from, path, READ,
         (struct ni_entry){.kind = NI_ENTRY_LINK, .value = target, .len = (uint32_t)n});
     return 1;
+}
+
+/* ---- a call at the door ---- */
+
+/* proc/self is a link to a number and proc/net one through it. As directories they make a record
+   that people can read, and that is the same for each run. */
+static bool is_proc_alias(const struct ni_dir *from, const char *path)
+{
+    static const char *const alias[] = {"/proc/self", "/proc/thread-self", "/proc/net"};
+
+    return from->root->kind == NI_ROOT_LIVE && ni_is_any(path, alias, NI_COUNT(alias));
 }
 
 static int step(void *ctx, const char *path, bool last, char target[NI_TREE_PATH])
@@ -134,35 +125,23 @@ static int step(void *ctx, const char *path, bool last, char target[NI_TREE_PATH
 void ni_record(const struct ni_dir *dir, const char *path, enum ni_access access)
 {
     struct ni_dir top = ni_dir_top(dir->root), *from = &top; /* paths that links make are whole */
+    char at[NI_TREE_PATH + 1] = "/", target[NI_TREE_PATH];
+    bool is_dir;
 
     top.named = dir->named;
-    char at[NI_TREE_PATH + 1] = "/", target[NI_TREE_PATH];
     int r = ni_walk(path, access != NI_ACCESS_LINK, at + 1, step, from);
-
-    if (r < 0) {
-        add_errno(from, at, r);
-        return;
-    }
-    switch (access) {
-    case NI_ACCESS_READ:
-        add_read(from, at);
-        return;
-    case NI_ACCESS_LIST:
-        add_list(from, at);
-        return;
-    case NI_ACCESS_LINK:
+    if (r == 0 && access == NI_ACCESS_READ)
+        r = meet_file(from, at);
+    else if (r == 0 && access == NI_ACCESS_LIST)
+        r = meet_list(from, at);
+    else if (r == 0 && access == NI_ACCESS_LINK)
         r = meet_link(from, at, target);
-        break;
-    case NI_ACCESS_OPEN:
+    else if (r == 0 && access == NI_ACCESS_OPEN)
         r = ni_raw_openable(from, at);
-        break;
-    case NI_ACCESS_EXISTS:
-        break;
-    }
+    if (r == 0 && (r = ni_raw_exists(from, at, &is_dir)) == 0)
+        add(from, at, SEEN, (struct ni_entry){.kind = is_dir ? NI_ENTRY_DIR : NI_ENTRY_FILE});
     if (r < 0)
         add_errno(from, at, r);
-    else if (r == 0)
-        add_exists(from, at);
 }
 
 int ni_record_add(const struct ni_root *root, const char *path, const char *value, size_t len)
