@@ -99,9 +99,8 @@ int ni_raw_open_dir(const struct ni_dir *from, const char *path);
 /* Puts what the access meets into the record, links on the way too. */
 void ni_record(const struct ni_dir *dir, const char *path, enum ni_access access);
 
-/* Text that gets the memory it needs; cut: there is no more. */
-struct ni_text ni_growing(void);
-void ni_growing_free(struct ni_text *t);
+/* Puts s with escapes for what must not stand so in a .tree. */
+void ni_put_escaped(struct ni_text *t, struct ni_span s, bool is_path);
 
 struct ni_mask;
 
@@ -109,7 +108,7 @@ struct ni_mask;
 struct ni_mask *ni_mask_new(const struct ni_tree *t);
 void ni_mask_free(struct ni_mask *m);
 /* The text of the file at `path`, or with path "" a name or the target of a link, with everything
-   replaced that says which machine it is. */
+   replaced that says which machine it is, and the rest escaped. */
 void ni_mask_text(struct ni_mask *m, const char *path, struct ni_span s, struct ni_text *ret);
 /* 0, or -EFBIG when there were more different things to mask than the table has room for. */
 int ni_mask_error(const struct ni_mask *m);

@@ -210,7 +210,7 @@ static void scan(struct ni_mask *m, const char *path, struct ni_span s, bool is_
         n = n || !starts ? n : try_ipv6(m, s, is_guid, ret);
         n = n || !starts ? n : try_hex(m, s, net, ret);
         if (n == 0)
-            ni_putn(ret, s.p, n = 1);
+            ni_put_escaped(ret, (struct ni_span){s.p, n = 1}, !*path);
         inside = is_alnum(s.p[n - 1]);
         s = (struct ni_span){s.p + n, s.n - n};
     }

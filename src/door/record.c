@@ -188,60 +188,46 @@ static void grow(struct ni_text *t)
     t->cap *= 2;
 }
 
-struct ni_text ni_growing(void)
-{
-    static char none[1];
-    char *buf = malloc(NI_PAGE);
-    struct ni_text t = ni_text_on(buf ? buf : none, buf ? NI_PAGE : sizeof(none));
-
-    t.full = buf ? grow : NULL;
-    t.cut = !buf;
-    return t;
-}
-
-/* What has no memory any more is left behind: the program ends. */
-void ni_growing_free(struct ni_text *t)
-{
-    if (t->full)
-        free(t->buf);
-}
-
 struct out {
-    struct ni_text text, scratch;
+    struct ni_text text;
     struct ni_mask *mask;
 };
 
-/* Escapes what the form needs, and blanks at either end, so that no editor strips them. */
-static void put_escaped(struct ni_text *t, struct ni_span s, bool is_path)
+void ni_put_escaped(struct ni_text *t, struct ni_span s, bool is_path)
 {
     static const char from[] = "\n\t\r\\", to[] = "ntr\\";
-    size_t begin = 0, end = s.n;
 
-    while (begin < end && s.p[begin] == ' ')
-        begin++;
-    while (end > begin && s.p[end - 1] == ' ')
-        end--;
-    for (size_t i = 0; i < s.n; i++) {
-        const char *known = s.p[i] ? strchr(from, s.p[i]) : NULL;
-        bool blank = s.p[i] == ' ' && (is_path || i < begin || i >= end);
+    for (; s.n > 0; s.p++, s.n--) {
+        const char *known = *s.p ? strchr(from, *s.p) : NULL;
         if (known)
             ni_putf(t, "\\%c", to[known - from]);
-        else if (s.p[i] < ' ' || s.p[i] > '~' || blank || (is_path && s.p[i] == '{'))
-            ni_putf(t, "\\x%02x", (unsigned char)s.p[i]);
+        else if (*s.p < ' ' || *s.p > '~' || (is_path && (*s.p == ' ' || *s.p == '{')))
+            ni_putf(t, "\\x%02x", (unsigned char)*s.p);
         else
-            ni_putn(t, &s.p[i], 1);
+            ni_putn(t, s.p, 1);
     }
 }
 
-/* path: of the file that the text is of; "" for a name or the target of a link. */
+static struct ni_span put_blanks(struct ni_text *t, struct ni_span s)
+{
+    for (; s.n > 0 && *s.p == ' '; s.p++, s.n--)
+        ni_put(t, "\\x20");
+    return s;
+}
+
+/* path: of the file that the text is of; "" for a name or the target of a link. Blanks at either end
+   are escaped, so that no editor strips them. */
 static void put_text(struct out *o, const char *path, struct ni_span s)
 {
-    if (o->mask) {
-        o->scratch.len = 0;
-        ni_mask_text(o->mask, path, s, &o->scratch);
-        s = (struct ni_span){o->scratch.buf, o->scratch.len};
-    }
-    put_escaped(&o->text, s, !*path);
+    s = put_blanks(&o->text, s);
+    struct ni_span end = {s.p + s.n, 0};
+    for (; s.n > 0 && s.p[s.n - 1] == ' '; s.n--, end.n++)
+        end.p--;
+    if (o->mask)
+        ni_mask_text(o->mask, path, s, &o->text);
+    else
+        ni_put_escaped(&o->text, s, !*path);
+    (void)put_blanks(&o->text, end);
 }
 
 /* Of the path up to its last slash. */
@@ -387,23 +373,26 @@ int ni_record_text(const struct ni_root *root, const char *header, bool mask, ch
         return t ? t->failed : -EINVAL;
     ni_tree_sort(t);
     struct ni_entry *kept = malloc((t->n + 1) * sizeof(*kept));
-    struct out o = {ni_growing(), ni_growing(), mask ? ni_mask_new(t) : NULL};
-    int r = !kept || (mask && !o.mask) ? -ENOMEM : 0;
-    put_header(&o, header);
+    struct out o = {.mask = mask ? ni_mask_new(t) : NULL};
+    char *buf = malloc(NI_PAGE);
+    int r = !kept || !buf || (mask && !o.mask) ? -ENOMEM : 0;
     if (r == 0) {
+        o.text = ni_text_on(buf, NI_PAGE);
+        o.text.full = grow;
+        put_header(&o, header);
         size_t n = settle(t->at, t->n, kept);
         qsort(kept, n, sizeof(*kept), by_directory);
         put_entries(&o, kept, kept + n);
-        r = o.text.cut || o.scratch.cut ? -ENOMEM : mask ? ni_mask_error(o.mask) : 0;
+        buf = o.text.buf;
+        r = o.text.cut ? -ENOMEM : mask ? ni_mask_error(o.mask) : 0;
     }
     ni_mask_free(o.mask);
-    ni_growing_free(&o.scratch);
     free(kept);
     if (r < 0) {
-        ni_growing_free(&o.text);
+        free(buf);
         return r;
     }
-    *ret = o.text.buf;
+    *ret = buf;
     *ret_len = o.text.len;
     return 0;
 }
