@@ -47,21 +47,10 @@ static void put_node(struct ni_text *out, const struct ni_inventory *inv)
         add(&t, d->mlx5_version[0] ? "MLNX_OFED or DOCA " : "MLNX_OFED or DOCA", d->mlx5_version);
     if (inv->netns_mode != NI_NETNS_UNKNOWN)
         add(&t, "RDMA netns ", inv->netns_mode == NI_NETNS_SHARED ? "shared" : "exclusive");
-    if (t.len == 0)
-        return;
-    ni_put(out, "  ");
-    ni_put_wrapped(out, 2, buf);
+    ni_put_item(out, "node", buf);
 }
 
 /* ---- what was checked ---- */
-
-static void put_list(struct ni_text *out, const char *title, const char *list)
-{
-    if (!list[0])
-        return;
-    ni_put(out, title);
-    ni_put_wrapped(out, strlen(title), list);
-}
 
 static void put_checked(struct ni_text *out, const struct ni_diagnosis *d)
 {
@@ -69,10 +58,10 @@ static void put_checked(struct ni_text *out, const struct ni_diagnosis *d)
         enum ni_outcome outcome;
         const char *title;
     } group[] = {
-        {NI_CHECK_FOUND, "  with findings: "},
-        {NI_CHECK_OK, "  ok: "},
-        {NI_CHECK_UNKNOWN, "  could not be checked from inside the pod: "},
-        {NI_CHECK_IDLE, "  nothing to check: "},
+        {NI_CHECK_FOUND, "with findings"},
+        {NI_CHECK_OK, "ok"},
+        {NI_CHECK_UNKNOWN, "could not be checked from inside the pod"},
+        {NI_CHECK_IDLE, "nothing to check"},
     };
     char buf[4096];
     ni_put(out, "\nChecked\n");
@@ -81,7 +70,7 @@ static void put_checked(struct ni_text *out, const struct ni_diagnosis *d)
         for (unsigned i = 0; i < d->n; i++)
             if (d->at[i].outcome == group[k].outcome)
                 add(&t, d->at[i].id, "");
-        put_list(out, group[k].title, buf);
+        ni_put_item(out, group[k].title, buf);
     }
     struct ni_text t = ni_text_on(buf, sizeof(buf));
     for (unsigned i = 0; i < NI_F_COUNT; i++) {
@@ -90,7 +79,7 @@ static void put_checked(struct ni_text *out, const struct ni_diagnosis *d)
         add(&t, ni_finding_kind(i)->id, "");
         ni_putf(&t, " (%u)", d->ignored[i].n);
     }
-    put_list(out, "\nIgnored: ", buf);
+    ni_put_item(out, "ignored", buf);
 }
 
 static void put_verdict(struct ni_text *out, const struct ni_view *view)

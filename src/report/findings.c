@@ -43,10 +43,9 @@ static void put_paragraph(struct ni_text *out, const struct ni_finding *f, bool 
         ni_put(out, ": ");
         ni_quote(out, f->subject);
     }
-    ni_putf(out, "\n%*s", NI_INDENT, "");
-    ni_put_wrapped(out, NI_INDENT, f->message);
-    ni_putf(out, "%*s", NI_INDENT, "");
-    ni_put_wrapped(out, NI_INDENT, kind->hint);
+    ni_put(out, "\n");
+    ni_put_below(out, f->message);
+    ni_put_below(out, kind->hint);
 }
 
 void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_severity least)

@@ -37,14 +37,17 @@ void ni_free_text(struct ni_text *t)
 
 /* ---- wrapped lines ---- */
 
-void ni_put_wrapped(struct ni_text *out, size_t at, const char *s)
+enum { COLUMNS = 100, INDENT = 6 };
+
+/* `at` is the column it begins in. */
+static void put_wrapped(struct ni_text *out, size_t at, const char *s)
 {
     bool first = true;
     while (*s) {
         size_t word = strcspn(s, " "), blanks = strspn(s + word, " ");
-        if (!first && at + 1 + word > NI_OUT_COLUMNS) {
-            ni_putf(out, "\n%*s", NI_INDENT, "");
-            at = NI_INDENT;
+        if (!first && at + 1 + word > COLUMNS) {
+            ni_putf(out, "\n%*s", INDENT, "");
+            at = INDENT;
         } else if (!first) {
             ni_put(out, " ");
             at++;
@@ -55,6 +58,20 @@ void ni_put_wrapped(struct ni_text *out, size_t at, const char *s)
         first = false;
     }
     ni_put(out, "\n");
+}
+
+void ni_put_below(struct ni_text *out, const char *s)
+{
+    ni_putf(out, "%*s", INDENT, "");
+    put_wrapped(out, INDENT, s);
+}
+
+void ni_put_item(struct ni_text *out, const char *title, const char *s)
+{
+    if (!*s)
+        return;
+    ni_putf(out, "  %s: ", title);
+    put_wrapped(out, strlen(title) + 4, s);
 }
 
 /* ---- colour, tables ---- */

@@ -7,11 +7,10 @@
 
 /* ---- lines, colour, tables (layout.c) ---- */
 
-enum { NI_OUT_COLUMNS = 100, NI_INDENT = 6 /* of what explains the line above */ };
-
-/* Untrusted text, as ni_quote, and a newline, in lines of at most NI_OUT_COLUMNS where blanks allow:
-   `at` is the column it begins in; further lines are indented by NI_INDENT. */
-void ni_put_wrapped(struct ni_text *out, size_t at, const char *s);
+/* Lines of at most 100 columns where blanks allow, of untrusted text, as ni_quote: indented, below what
+   they explain; "  title: text", or nothing for an empty text. */
+void ni_put_below(struct ni_text *out, const char *s);
+void ni_put_item(struct ni_text *out, const char *title, const char *s);
 
 enum ni_tint { NI_PLAIN = 1, NI_GREEN, NI_YELLOW, NI_RED, NI_DIM };
 

@@ -4,8 +4,6 @@
    what is not known is null, and indexes become names, so that an object can be read alone. */
 #include "parts.h"
 
-#include <string.h>
-
 static void put_heading(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_plan *plan = view->plan;
@@ -154,7 +152,6 @@ static void put_sources(struct ni_text *out, const struct ni_inventory *inv)
     unsigned decided = 0;
     bool any = false;
     for (unsigned s = inv->source; s != NI_SRC_NONE && s <= NI_SRC_HOST; s++) {
-        const char *name = ni_source_words[s].brief;
         unsigned same = 0, more = 0;
         char line[1024], left[1024];
         struct ni_text t = ni_text_on(left, sizeof(left));
@@ -176,8 +173,7 @@ static void put_sources(struct ni_text *out, const struct ni_inventory *inv)
             ni_putf(&t, " and %u more", more - SHOWN);
         ni_format(line, sizeof(line), same == decided ? "the same %u%s" : "%u of them%s", same,
                   left);
-        ni_putf(out, "  %s: ", name);
-        ni_put_wrapped(out, strlen(name) + 4, line);
+        ni_put_item(out, ni_source_words[s].brief, line);
     }
 }
 
@@ -269,8 +265,8 @@ static void put_settings(struct ni_text *out, const struct ni_view *view)
                   s->reason[0] ? ": " : "", s->reason);
         ni_put(out, "  ");
         ni_put_tinted(out, view->colour, tint[s->origin], line);
-        ni_putf(out, "\n%*s", NI_INDENT, "");
-        ni_put_wrapped(out, NI_INDENT, why);
+        ni_put(out, "\n");
+        ni_put_below(out, why);
     }
 }
 
