@@ -20,7 +20,7 @@ if(NI_DEPS_DIR)
     # Without this definition a static libibverbs has no provider and finds no device.
     set(verbs ${lib}/libibverbs.a ${lib}/libmlx5.a ${lib}/librxe.a ${lib}/libsiw.a)
     list(JOIN verbs "," verbs)
-    ni_import(verbs "$<LINK_GROUP:RESCAN,${verbs}>" ${lib}/libnl-route-3.a ${lib}/libnl-3.a)
+    ni_import(verbs "$<LINK_GROUP:RESCAN,${verbs}>" ${lib}/libnl-3.a)
     target_compile_definitions(ni::verbs INTERFACE RDMA_STATIC_PROVIDERS=mlx5,rxe,siw)
     set(verbs_found TRUE)
 

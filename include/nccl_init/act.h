@@ -59,8 +59,8 @@ void ni_child_forget(bool was_pending);
 pid_t ni_fork_worker(int keep);
 
 /* The command's environment: every entry of env in its order, byte for byte, duplicates and entries
-   without '=' too, less NCCLINIT_*; then the plan's own settings. Points into env; valid until the
-   next call. NULL: no memory. */
+   without '=' too, less NCCLINIT_*; then the plan's own settings. Points into env; its memory is
+   never given back. NULL: no memory. */
 char *const *ni_command_env(const struct ni_env *env, const struct ni_plan *plan);
 
 enum { NI_EXIT_REFUSED = 125, NI_EXIT_NOT_EXECUTABLE = 126, NI_EXIT_NOT_FOUND = 127 };

@@ -41,8 +41,8 @@ struct ni_num {
     enum ni_known known;
 };
 
-/* The state that belongs to a negative errno of the door (facts.h). */
-enum ni_known ni_known_of(int err);
+/* The state that belongs to an answer of the door (door.h): -errno, or what is not negative. */
+enum ni_known ni_known_of(int64_t answer);
 /* "unread", "absent", "denied", "malformed", "known". */
 const char *ni_known_text(enum ni_known known);
 

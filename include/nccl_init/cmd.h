@@ -4,7 +4,7 @@
 #define NCCL_INIT_CMD_H
 
 #include "nccl_init/core.h"
-#include "nccl_init/diagnosis.h"
+#include "nccl_init/decide.h"
 #include "nccl_init/facts.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
@@ -189,6 +189,8 @@ void ni_flow_close(struct ni_context *ctx);
 /* NI_EXIT_FAILED when there is an error among the findings, with --strict also a warning; else 0. */
 int ni_verdict(const struct ni_context *ctx);
 struct ni_view ni_flow_view(const struct ni_context *ctx);
+/* What decide/ works on: the context's own. */
+struct ni_work ni_flow_work(struct ni_context *ctx);
 
 /* ---- trying the ports ---- */
 
@@ -218,8 +220,8 @@ int ni_usage(struct ni_context *ctx, const char *fmt, ...) NI_PRINTF(2, 3);
 /* A line of progress on standard error, which the next one replaces and "" removes; only where that
    is a terminal. */
 void ni_say_progress(struct ni_context *ctx, const char *line);
-/* Whether a line can be written to standard error now: no SIGPIPE, no endless wait. */
-bool ni_stderr_ready(struct ni_context *ctx);
+/* A whole line on standard error, where one can be written now: no SIGPIPE, no endless wait. */
+void ni_say_line(struct ni_context *ctx, const struct ni_text *line);
 /* The findings that the log level wants. */
 void ni_say_findings(struct ni_context *ctx);
 /* Why the command does not run: the line on standard error; that and, if asked for, the warnings
@@ -229,12 +231,10 @@ void ni_last_words(struct ni_context *ctx, const char *line, bool findings);
    RLIMIT_FSIZE fails and does not kill. */
 void ni_no_command(void);
 
-/* Writes to --output or standard output. 0, or -errno after saying what failed (not for a reader
-   that went away; -EILSEQ is left to the caller). */
-int ni_output(struct ni_context *ctx, int (*write)(int fd, void *arg), void *arg);
-/* ni_output of text, of a report. Return the exit status. */
+/* Writes a text, a report, to --output or standard output. Return the exit status, after saying what
+   failed (not of a reader that went away). */
 int ni_print(struct ni_context *ctx, const struct ni_text *text);
-int ni_print_view(struct ni_context *ctx, int (*write)(int fd, const struct ni_view *view));
+int ni_print_view(struct ni_context *ctx, ni_report_fn *put);
 
 /* ---- verbs ---- */
 

@@ -24,7 +24,10 @@ enum ni_want {
     NI_WANT_PFS = 64,        /* of VFs */
     NI_WANT_RATES = 128,     /* of ports */
     NI_WANT_NUMA = 256,      /* nodes of GPUs and HCAs */
-    NI_WANT_ALL_GDR = 512    /* all ways of GPUDirect RDMA; else one is enough */
+    NI_WANT_ALL_GDR = 512,   /* all ways of GPUDirect RDMA; else one is enough */
+    /* interfaces that the user's NCCL_SOCKET_IFNAME matches, with their numbers */
+    NI_WANT_USERS_NETDEVS = 1024,
+    NI_WANT_USERS_FOREIGN_HCA = 2048 /* users_foreign_hca */
 };
 
 /* Counts, what there is one of, and the beginnings of pools lie close together: a page that is not
@@ -39,7 +42,7 @@ struct ni_inventory {
     /* GPUs demanded: the first of their nodes that does not open, and its -errno; "" */
     char gpu_node[24];
     int gpu_node_err;
-    /* an HCA that is not the pod's, though the user's NCCL_IB_HCA, a list without '=', takes it */
+    /* an HCA that is not the pod's, though the user's NCCL_IB_HCA matches it; "" */
     char users_foreign_hca[NI_DEV_NAME];
     bool for_doctor;               /* what only doctor asks for was read too */
     enum ni_known rdma_cm;         /* dev/infiniband/rdma_cm; for doctor */

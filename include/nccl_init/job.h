@@ -163,9 +163,9 @@ void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const uint8_t 
 
 /* What this pod tells of itself. rail, setting: room for NI_MAX_RAILS, NI_MAX_POD_SETTINGS, which
    *ret keeps. host, node: as the caller found them. */
-struct ni_facts;
-void ni_describe_pod(const struct ni_facts *facts, const struct ni_plan *plan, struct ni_pod *ret,
-                     struct ni_rail *rail, struct ni_pod_setting *setting);
+struct ni_work;
+void ni_describe_pod(const struct ni_work *w, struct ni_pod *ret, struct ni_rail *rail,
+                     struct ni_pod_setting *setting);
 
 /* Compares what the pods told: one finding for each disagreement, which groups by value and names
    the minority. */

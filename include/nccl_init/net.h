@@ -24,6 +24,7 @@ struct ni_netdev {
 struct ni_addr {
     uint8_t ip[NI_GID_BYTES];
     char ifname[NI_IF_NAME]; /* "" where the route table does not tell */
+    uint8_t bits;            /* of the connected IPv4 route that tells */
 };
 
 /* One IPv4 route of the main table; the others are not in /proc. */

@@ -4,6 +4,7 @@
 #define NCCL_INIT_PLAN_H
 
 #include "nccl_init/core.h"
+#include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/policy.h"
 
@@ -81,6 +82,8 @@ struct ni_plan {
     int chosen[NI_MAX_CHOSEN]; /* chosen ports, PCI order */
     /* the interfaces in force, plain names: "net1,net2"; "" when unknown */
     char sockets[NI_MAX_IFS * (NI_IF_NAME + 1)];
+    /* HCAs that NCCL finds nowhere on the PCI tree, and hangs below the first CPU */
+    bool no_place[NI_MAX_HCA];
     struct ni_near nearest_hca[NI_MAX_GPU];    /* by GPU */
     struct ni_near nearest_gpu[NI_MAX_HCA];    /* by HCA */
     uint8_t distance[NI_MAX_GPU][NI_MAX_HCA];  /* enum ni_distance of every pair */
@@ -90,5 +93,30 @@ struct ni_plan {
 
 /* The setting of that variable, or NULL when no rule spoke of it. */
 const struct ni_setting *ni_plan_get(const struct ni_plan *plan, const char *name);
+
+/* ---- what doctor looked at ---- */
+
+enum ni_outcome {
+    NI_CHECK_IDLE,    /* nothing of that kind here */
+    NI_CHECK_UNKNOWN, /* the facts cannot be read from here: neither good nor bad */
+    NI_CHECK_OK,
+    NI_CHECK_FOUND /* there are findings */
+};
+
+struct ni_checked {
+    const char *id; /* of the check */
+    enum ni_outcome outcome;
+};
+
+enum { NI_MAX_CHECK = 32 };
+
+struct ni_diagnosis {
+    struct ni_checked at[NI_MAX_CHECK]; /* in the order of the table */
+    unsigned n;
+    struct {
+        bool asked; /* --ignore */
+        unsigned n; /* findings that do not count for that */
+    } ignored[NI_F_COUNT];
+};
 
 #endif

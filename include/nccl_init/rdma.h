@@ -88,7 +88,9 @@ struct ni_uverbs {
 
 struct ni_hca {
     char name[NI_DEV_NAME];
-    bool has_bdf; /* false: SoftRoCE, or a sub-function whose parent could not be read */
+    char dir[176];     /* below the root; through its function if by that it was found */
+    char function[96]; /* of its PCI or auxiliary function; "" for SoftRoCE */
+    bool has_bdf;      /* false: SoftRoCE, or a sub-function whose parent could not be read */
     struct ni_bdf bdf;
     char aux[NI_DEV_NAME]; /* "mlx5_core.sf.4" for a sub-function, whose bdf is its parent's */
     bool is_vf;

@@ -16,6 +16,8 @@ struct ni_text {
 };
 
 struct ni_text ni_text_on(char *buf, size_t cap);
+/* An empty text with a buffer of its own, which lasts as long as the block. */
+#define NI_TEXT(cap) ni_text_on((char[cap]){""}, cap)
 void ni_put(struct ni_text *t, const char *s);
 void ni_putn(struct ni_text *t, const char *s, size_t n);
 void ni_put_u64(struct ni_text *t, uint64_t v); /* decimal */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -18,6 +19,14 @@ int ni_write_all(int fd, const char *p, size_t n)
     while (n > 0) {
         ssize_t done = write(fd, p, n);
 
+        /* A parent may have set O_NONBLOCK on a pipe that it shares with us (node does): then wait
+           for the reader, as a blocking write would. */
+        if (done < 0 && errno == EAGAIN) {
+            struct pollfd ready = {.fd = fd, .events = POLLOUT};
+
+            (void)poll(&ready, 1, -1); /* whatever it says, the next write tells */
+            continue;
+        }
         if (done < 0)
             return -errno;
         if (done == 0)

@@ -5,42 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-static void put(struct ni_text *t, const char *s, size_t n)
-{
-    ni_put(t, "`");
-    ni_put_quoted(t, s, n, 64);
-    ni_put(t, "`");
-}
-
-static const struct ni_option *by_name(struct ni_span name)
-{
-    for (unsigned i = 0; i < ni_options_count; i++)
-        if (ni_span_is(name, ni_options_table[i].name))
-            return &ni_options_table[i];
-    return NULL;
-}
-
-static const struct ni_option *by_letter(char letter)
-{
-    for (unsigned i = 0; i < ni_options_count; i++)
-        if (ni_options_table[i].letter != 0 && ni_options_table[i].letter == letter)
-            return &ni_options_table[i];
-    return NULL;
-}
-
-static const struct ni_option *by_variable(struct ni_span name)
-{
-    for (unsigned i = 0; i < ni_options_count; i++) {
-        char buf[64];
-        struct ni_text t = ni_text_on(buf, sizeof(buf));
-
-        ni_put_variable(&t, &ni_options_table[i]);
-        if (ni_span_is(name, buf))
-            return &ni_options_table[i];
-    }
-    return NULL;
-}
-
 static uint64_t bit_of(const struct ni_option *option)
 {
     return UINT64_C(1) << (option - ni_options_table);
@@ -48,87 +12,81 @@ static uint64_t bit_of(const struct ni_option *option)
 
 bool ni_option_given(const struct ni_context *ctx, const char *name)
 {
-    return (ctx->taken & bit_of(by_name(ni_span_of(name)))) != 0;
+    const struct ni_option *o = ni_options_table;
+
+    while (strcmp(o->name, name) != 0)
+        o++;
+    return (ctx->taken & bit_of(o)) != 0;
 }
 
-/* What a bad value should have been. */
-static void put_expected(struct ni_text *t, const struct ni_option *option, const char *value)
+/* What is wrong, behind the word that it is about. -EINVAL. */
+static NI_PRINTF(4, 5) int wrong(struct ni_text *err, const char *word, size_t n, const char *fmt,
+                                 ...)
 {
-    put(t, value, strlen(value));
-    ni_putf(t, " is not %s", option->arg ? option->arg : "0 or 1");
+    va_list ap;
+
+    ni_put(err, "`");
+    ni_put_quoted(err, word, n, 64);
+    ni_put(err, "`");
+    va_start(ap, fmt);
+    ni_vputf(err, fmt, ap);
+    va_end(ap);
+    return -EINVAL;
 }
 
-/* One word of the command line that begins with '-', taken apart. */
-struct word {
-    const struct ni_option *option; /* NULL: unknown */
-    const char *value;              /* in the same word, NULL if none */
-    size_t name_len;                /* of the word up to the value, for messages */
-};
-
-static struct word take_apart(const char *arg)
+static int bad_value(struct ni_text *err, const struct ni_option *option, const char *value)
 {
-    struct word w = {.name_len = strlen(arg)};
+    return wrong(err, value, strlen(value), " is not %s", option->arg ? option->arg : "0 or 1");
+}
 
-    if (arg[1] == '-') {
-        const char *eq = strchr(arg, '=');
+/* The option that a word of the command line names in its first *ret_n bytes; NULL: none. */
+static const struct ni_option *named(const char *word, size_t *ret_n)
+{
+    const bool is_long = word[1] == '-';
 
-        if (eq) {
-            w.name_len = (size_t)(eq - arg);
-            w.value = eq + 1;
-        }
-        w.option = by_name((struct ni_span){arg + 2, w.name_len - 2});
-    } else {
-        w.option = by_letter(arg[1]);
-        if (w.option && arg[2] != '\0') {
-            w.name_len = 2;
-            w.value = arg + 2;
-        }
+    *ret_n = is_long ? strcspn(word, "=") : 2;
+    for (unsigned i = 0; i < ni_options_count; i++) {
+        const struct ni_option *o = &ni_options_table[i];
+
+        if (is_long ? ni_span_is((struct ni_span){word + 2, *ret_n - 2}, o->name)
+                    : o->letter == word[1])
+            return o;
     }
-    return w;
+    return NULL;
 }
 
-/* Checks the option against the verb and its value; *used_next: the value is the next word. */
-static int take_option(unsigned verb, const char *arg, const char *next, struct ni_options *ret,
-                       struct ni_given *given, bool *used_next, struct ni_text *err)
+/* A word of the command line that begins with '-'. 0; 1: `next`, the word behind it, is its value; or
+   -EINVAL. */
+static int take_word(unsigned verb, const char *word, const char *next, struct ni_options *ret,
+                     struct ni_given *given, struct ni_text *err)
 {
-    struct word w = take_apart(arg);
-    const char *name = ni_verb_of(verb)->name;
+    const char *name = ni_verb_of(verb)->name, *value = NULL;
+    size_t n;
+    const struct ni_option *option = named(word, &n);
 
-    *used_next = false;
-    if (!w.option) {
+    if (!option) {
         ni_put(err, "unknown option ");
-        put(err, arg, w.name_len);
-        ni_putf(err, "; see `nccl-init %s --help`", name);
-        return -EINVAL;
+        return wrong(err, word, word[1] == '-' ? n : strlen(word), "; see `nccl-init %s --help`",
+                     name);
     }
-    if ((w.option->verbs & verb) == 0) {
-        put(err, arg, w.name_len);
-        ni_putf(err, " is not an option of `%s`; see `nccl-init %s --help`", name, name);
-        return -EINVAL;
+    if ((option->verbs & verb) == 0)
+        return wrong(err, word, n, " is not an option of `%s`; see `nccl-init %s --help`", name,
+                     name);
+    if (word[n] != '\0')
+        value = word + n + (word[n] == '=' && word[1] == '-');
+    if (!option->arg && value)
+        return wrong(err, word, n, " takes no value");
+    if (option->arg && !value && !next)
+        return wrong(err, word, n, " needs a value: %s", option->arg);
+    const bool uses_next = option->arg && !value;
+    if (!value) /* of a switch what its variable would say */
+        value = uses_next ? next : "1";
+    if (ni_option_take(option, value, ret) < 0) {
+        ni_putf(err, "--%s: ", option->name);
+        return bad_value(err, option, value);
     }
-    if (!w.option->arg && w.value) {
-        put(err, arg, w.name_len);
-        ni_put(err, " takes no value");
-        return -EINVAL;
-    }
-    if (w.option->arg && !w.value) {
-        if (!next) {
-            put(err, arg, w.name_len);
-            ni_putf(err, " needs a value: %s", w.option->arg);
-            return -EINVAL;
-        }
-        w.value = next;
-        *used_next = true;
-    }
-    if (!w.value)
-        w.value = "1"; /* what the variable of a switch would say */
-    if (ni_option_take(w.option, w.value, ret) < 0) {
-        ni_putf(err, "--%s: ", w.option->name);
-        put_expected(err, w.option, w.value);
-        return -EINVAL;
-    }
-    given->options |= bit_of(w.option);
-    return 0;
+    given->options |= bit_of(option);
+    return uses_next;
 }
 
 int ni_args_parse(unsigned verb, int first, int argc, char *const argv[], struct ni_options *ret,
@@ -138,9 +96,6 @@ int ni_args_parse(unsigned verb, int first, int argc, char *const argv[], struct
 
     *given = (struct ni_given){.operand = argc};
     for (; i < argc; i++) {
-        bool used_next;
-        int r;
-
         if (argv[i][0] != '-' || argv[i][1] == '\0')
             break; /* the first operand: what follows belongs to the command */
         if (strcmp(argv[i], "--") == 0) {
@@ -152,22 +107,29 @@ int ni_args_parse(unsigned verb, int first, int argc, char *const argv[], struct
             given->help = true;
             return 0;
         }
-        r = take_option(verb, argv[i], i + 1 < argc ? argv[i + 1] : NULL, ret, given, &used_next,
-                        err);
+        int r = take_word(verb, argv[i], i + 1 < argc ? argv[i + 1] : NULL, ret, given, err);
         if (r < 0)
             return r;
-        i += used_next;
+        i += r;
     }
     given->operand = i;
     return 0;
 }
 
 /* One variable of ours. 0, or -EINVAL and on `why` what is wrong with it. */
-static int take_variable(unsigned verb, struct ni_span name, const char *value, bool recorded,
+static int take_variable(unsigned verb, const char *name, const char *value, bool recorded,
                          uint64_t *taken, struct ni_options *ret, struct ni_text *why)
 {
-    const struct ni_option *option = by_variable(name);
+    const struct ni_option *option = NULL;
+    char buf[64];
 
+    for (unsigned i = 0; i < ni_options_count && !option; i++) {
+        struct ni_text t = ni_text_on(buf, sizeof(buf));
+
+        ni_put_variable(&t, &ni_options_table[i]);
+        if (strcmp(buf, name) == 0)
+            option = &ni_options_table[i];
+    }
     if (!option) {
         ni_put(why, "no option has this variable");
         return -EINVAL;
@@ -180,11 +142,7 @@ static int take_variable(unsigned verb, struct ni_span name, const char *value, 
         ni_putf(why, "nccl-init has file capabilities: only --%s may name a file", option->name);
         return 0;
     }
-    if (ni_option_take(option, value, ret) < 0) {
-        put_expected(why, option, value);
-        return -EINVAL;
-    }
-    return 0;
+    return ni_option_take(option, value, ret) < 0 ? bad_value(why, option, value) : 0;
 }
 
 int ni_args_env(unsigned verb, const struct ni_env *env, bool recorded, uint64_t *taken,
@@ -198,12 +156,11 @@ int ni_args_env(unsigned verb, const struct ni_env *env, bool recorded, uint64_t
         struct ni_text name_text = ni_text_on(name_buf, sizeof(name_buf));
         struct ni_span name;
         const char *value;
-        int r;
 
         if (!ni_has_prefix(*e, NI_OWN_PREFIX) || !ni_env_split(*e, &name, &value))
             continue;
-        r = take_variable(verb, name, value, recorded, taken, ret, &why);
         ni_put_quoted(&name_text, name.p, name.n, sizeof(name_buf));
+        int r = take_variable(verb, name_buf, value, recorded, taken, ret, &why);
         if (r < 0 && err) {
             ni_putf(err, "%s: %s", name_buf, why_buf);
             return r;

@@ -24,7 +24,7 @@ static void drop_ignored(struct ni_context *ctx)
 
 int ni_cmd_doctor(struct ni_context *ctx, char *const operands[])
 {
-    const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
+    const struct ni_work work = ni_flow_work(ctx);
     int r;
 
     (void)operands;
@@ -34,10 +34,10 @@ int ni_cmd_doctor(struct ni_context *ctx, char *const operands[])
     if (r != 0)
         return r;
     ni_flow_decide(ctx);
-    ni_diagnose(&facts, &ctx->plan, &ctx->findings, &ctx->diagnosis);
+    ni_diagnose(&work, &ctx->diagnosis);
     if (ctx->options.probe && ni_try_ports(ctx, true) == 0)
         ni_diagnose_probes(ctx->trials, &ctx->findings, &ctx->diagnosis);
     drop_ignored(ctx);
-    r = ni_print_view(ctx, ctx->options.json ? ni_write_doctor_json : ni_write_doctor);
+    r = ni_print_view(ctx, ctx->options.json ? ni_put_doctor_json : ni_put_doctor);
     return r != 0 ? r : ni_verdict(ctx);
 }

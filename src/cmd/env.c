@@ -3,23 +3,10 @@
 #include "nccl_init/act.h"
 #include "nccl_init/cmd.h"
 
-#include <errno.h>
-
-struct request {
-    const struct ni_context *ctx;
-    const struct ni_setting *bad;
-};
-
-static int write_settings(int fd, void *arg)
-{
-    struct request *r = arg;
-
-    return ni_write_env(fd, &r->ctx->plan, r->ctx->options.format, &r->bad);
-}
-
 int ni_cmd_env(struct ni_context *ctx, char *const operands[])
 {
-    struct request request = {.ctx = ctx};
+    const struct ni_setting *bad;
+    struct ni_text text;
     int r = ni_flow_open(ctx);
 
     (void)operands;
@@ -35,9 +22,12 @@ int ni_cmd_env(struct ni_context *ctx, char *const operands[])
             ni_say(ctx, NI_LOG_ERROR, "%s", ctx->plan.refuse_why);
         return NI_EXIT_REFUSED;
     }
-    r = ni_output(ctx, write_settings, &request);
-    if (r == -EILSEQ)
-        ni_say(ctx, NI_LOG_ERROR, "%s: this format cannot carry the value `%s`",
-               request.bad ? request.bad->name : "?", request.bad ? request.bad->value : "");
-    return r == 0 ? 0 : NI_EXIT_FAILED;
+    text = ni_long_text();
+    bad = ni_put_env(&text, &ctx->plan, ctx->options.format);
+    if (bad)
+        ni_say(ctx, NI_LOG_ERROR, "%s: this format cannot carry the value `%s`", bad->name,
+               bad->value);
+    r = bad ? NI_EXIT_FAILED : ni_print(ctx, &text);
+    ni_free_text(&text);
+    return r;
 }

@@ -97,7 +97,7 @@ int ni_flow_open(struct ni_context *ctx)
    something that was not read before, so that there are few. */
 void ni_look(struct ni_context *ctx, const struct ni_ask *ask)
 {
-    const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
+    const struct ni_work work = ni_flow_work(ctx);
     unsigned wants = 0;
 
     if (ctx->opened)
@@ -105,7 +105,7 @@ void ni_look(struct ni_context *ctx, const struct ni_ask *ask)
     do {
         const unsigned n = ctx->findings.n, dropped = ctx->findings.dropped;
 
-        ni_decide(&facts, &ctx->plan, &ctx->findings);
+        ni_decide(&work);
         wants = ctx->opened && !ask->off ? ctx->plan.wants & ~ctx->inventory.read : 0;
         if (wants != 0) {
             ctx->findings.n = n;
@@ -118,7 +118,7 @@ void ni_look(struct ni_context *ctx, const struct ni_ask *ask)
 void ni_flow_decide(struct ni_context *ctx)
 {
     const struct ni_policy *policy = &ctx->options.policy;
-    const struct ni_facts facts = {&ctx->inventory, &ctx->env, policy};
+    const struct ni_work work = ni_flow_work(ctx);
     const unsigned gathers = ni_verb_of(ctx->verb)->gathers;
     const bool meets = ctx->options.preflight != NI_PREFLIGHT_OFF;
     const bool all = (gathers & NI_GATHER_ALL) != 0 || meets;
@@ -139,7 +139,7 @@ void ni_flow_decide(struct ni_context *ctx)
     limit_kept(ctx);
     ni_wait_and_look(ctx, &ask);
     if (ctx->verb != NI_VERB_RUN)
-        ni_require_planned_memlock(&facts, &ctx->plan, &ctx->findings);
+        ni_require_planned_memlock(&work);
 }
 
 int ni_verdict(const struct ni_context *ctx)
@@ -165,6 +165,12 @@ void ni_flow_close(struct ni_context *ctx)
     if (ctx->opened)
         ni_root_close(&ctx->root);
     ctx->opened = false;
+}
+
+struct ni_work ni_flow_work(struct ni_context *ctx)
+{
+    return (struct ni_work){&ctx->inventory, &ctx->env, &ctx->options.policy, &ctx->plan,
+                            &ctx->findings};
 }
 
 struct ni_view ni_flow_view(const struct ni_context *ctx)

@@ -7,9 +7,18 @@
 #include <string.h>
 #include <unistd.h>
 
-int ni_output(struct ni_context *ctx, int (*write)(int fd, void *arg), void *arg)
+static int write_text(int fd, void *arg)
+{
+    const struct ni_text *text = arg;
+    int r = ni_write_all(fd, text->buf, text->len);
+
+    return r == 0 && text->cut ? -ENOMEM : r;
+}
+
+int ni_print(struct ni_context *ctx, const struct ni_text *text)
 {
     const char *path = ctx->options.output;
+    struct ni_text copy = *text;
     int r, fd = STDOUT_FILENO;
 
     ni_no_command();
@@ -18,51 +27,28 @@ int ni_output(struct ni_context *ctx, int (*write)(int fd, void *arg), void *arg
     else
         path = "standard output";
     if (fd == -EINVAL) {
-        r = ni_replace_file(path, 0644, write, arg);
+        r = ni_replace_file(path, 0644, write_text, &copy);
     } else if (fd < 0) {
         r = fd;
     } else {
-        r = write(fd, arg);
+        r = write_text(fd, &copy);
         /* Some file systems tell only now that nothing was stored. */
         if (fd != STDERR_FILENO && close(fd) != 0 && r == 0 && errno != EINTR)
             r = -errno;
     }
-    if (r < 0 && r != -EPIPE && r != -EILSEQ)
+    if (r < 0 && r != -EPIPE)
         ni_say(ctx, NI_LOG_ERROR, "%.512s: %s", path, ni_errno_text(r));
+    return r == 0 ? 0 : NI_EXIT_FAILED;
+}
+
+int ni_print_view(struct ni_context *ctx, ni_report_fn *put)
+{
+    const struct ni_view view = ni_flow_view(ctx);
+    struct ni_text text = ni_long_text();
+    int r;
+
+    put(&text, &view);
+    r = ni_print(ctx, &text);
+    ni_free_text(&text);
     return r;
-}
-
-static int write_text(int fd, void *arg)
-{
-    const struct ni_text *text = arg;
-    int r = ni_write_all(fd, text->buf, text->len);
-
-    return r == 0 && text->cut ? -EOVERFLOW : r;
-}
-
-int ni_print(struct ni_context *ctx, const struct ni_text *text)
-{
-    struct ni_text copy = *text;
-
-    return ni_output(ctx, write_text, &copy) == 0 ? 0 : NI_EXIT_FAILED;
-}
-
-struct shown {
-    struct ni_context *ctx;
-    int (*write)(int fd, const struct ni_view *view);
-};
-
-static int write_view(int fd, void *arg)
-{
-    const struct shown *shown = arg;
-    const struct ni_view view = ni_flow_view(shown->ctx);
-
-    return shown->write(fd, &view);
-}
-
-int ni_print_view(struct ni_context *ctx, int (*write)(int fd, const struct ni_view *view))
-{
-    struct shown shown = {ctx, write};
-
-    return ni_output(ctx, write_view, &shown) == 0 ? 0 : NI_EXIT_FAILED;
 }

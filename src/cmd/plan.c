@@ -9,17 +9,17 @@ static int list_rules(struct ni_context *ctx)
     char buf[8192];
     struct ni_text t = ni_text_on(buf, sizeof(buf));
     unsigned n;
-    const struct ni_rule *const *rules = ni_rules(&n);
+    const struct ni_rule *rules = ni_rules(&n);
 
     for (unsigned i = 0; i < n; i++)
-        ni_putf(&t, "%s%s\n    reads  %s\n    sets   %s\n", i ? "\n" : "", rules[i]->id,
-                rules[i]->reads, rules[i]->sets);
+        ni_putf(&t, "%s%s\n    reads  %s\n    sets   %s\n", i ? "\n" : "", rules[i].id,
+                rules[i].reads, rules[i].sets);
     return ni_print(ctx, &t);
 }
 
 int ni_cmd_plan(struct ni_context *ctx, char *const operands[])
 {
-    const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
+    const struct ni_work work = ni_flow_work(ctx);
     int r;
 
     (void)operands;
@@ -29,6 +29,6 @@ int ni_cmd_plan(struct ni_context *ctx, char *const operands[])
     if (r != 0)
         return r;
     ni_flow_decide(ctx);
-    ni_note_slow_rails(&facts, &ctx->plan, &ctx->findings);
-    return ni_print_view(ctx, ctx->options.json ? ni_write_plan_json : ni_write_plan);
+    ni_note_slow_rails(&work);
+    return ni_print_view(ctx, ctx->options.json ? ni_put_plan_json : ni_put_plan);
 }

@@ -78,25 +78,13 @@ static int start_rails(struct ni_rails *rails, void *arg)
 }
 #endif
 
-static int write_job(int fd, void *arg)
+static void print_job(struct ni_context *ctx, const struct ni_job_view *view, ni_job_report_fn *put)
 {
-    const struct ni_job_view *view = arg;
+    struct ni_text text = ni_long_text();
 
-    return ni_write_preflight(fd, view);
-}
-
-static int write_job_json(int fd, void *arg)
-{
-    const struct ni_job_view *view = arg;
-
-    return ni_write_preflight_json(fd, view);
-}
-
-static int write_job_svg(int fd, void *arg)
-{
-    const struct ni_job_view *view = arg;
-
-    return ni_write_preflight_svg(fd, view);
+    put(&text, view);
+    (void)ni_print(ctx, &text);
+    ni_free_text(&text);
 }
 
 /* At pod 0. For `run`, whose standard output is the command's, the findings alone. */
@@ -113,11 +101,11 @@ static void tell_result(void *arg, const struct ni_job *job, const uint8_t *verd
         ctx->findings = *f;
         ni_say_findings(ctx);
     } else {
-        (void)ni_output(ctx, ctx->options.json ? write_job_json : write_job, &view);
+        print_job(ctx, &view, ctx->options.json ? ni_put_preflight_json : ni_put_preflight);
     }
     ctx->options.output = ctx->options.svg;
     if (ctx->options.svg)
-        (void)ni_output(ctx, write_job_svg, &view);
+        print_job(ctx, &view, ni_put_preflight_svg);
 }
 
 /* In the other pods: the sentence alone. */
@@ -151,10 +139,10 @@ static void tell_verdict(struct ni_context *ctx, const struct ni_party *party,
 static void describe(struct child *c, const struct ni_party *party)
 {
     struct ni_context *ctx = c->ctx;
-    const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
+    const struct ni_work work = ni_flow_work(ctx);
     const char *node = ni_env_get(&ctx->own, "NODE_NAME");
 
-    ni_describe_pod(&facts, &ctx->plan, &c->pod, c->rail, c->setting);
+    ni_describe_pod(&work, &c->pod, c->rail, c->setting);
     c->pod.rank = party->rank;
     c->pod.here = true;
     if (gethostname(c->pod.host, sizeof(c->pod.host) - 1) != 0)
@@ -359,12 +347,12 @@ static void keep(struct ni_context *ctx, const struct ni_party *party, enum verd
 /* One pod has nobody to meet: its self-test decides. */
 static enum verdict alone(struct ni_context *ctx, const struct ni_party *party)
 {
-    const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
+    const struct ni_work work = ni_flow_work(ctx);
     char buf[NI_REASON] = "";
     struct ni_text why = ni_text_on(buf, sizeof(buf));
     struct ni_verdict verdict;
 
-    verdict.good = !ni_wants_trials(&facts, &ctx->plan) || ni_selftest_passes(ctx, &why);
+    verdict.good = !ni_wants_trials(&work) || ni_selftest_passes(ctx, &why);
     (void)ni_format(verdict.line, sizeof(verdict.line), "%s: one pod takes part: %s",
                     verdict.good ? "good" : "bad",
                     verdict.good ? "nobody to meet, and the self-test found nothing" : buf);

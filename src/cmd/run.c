@@ -20,10 +20,13 @@ static void say_settings(struct ni_context *ctx)
 static void say_summary(struct ni_context *ctx, int64_t memlock)
 {
     const struct ni_view view = ni_flow_view(ctx);
+    char buf[NI_LINE];
+    struct ni_text line = ni_text_on(buf, sizeof(buf));
 
-    if (ctx->options.log_level >= NI_LOG_INFO && ni_stderr_ready(ctx))
-        (void)ni_write_summary(STDERR_FILENO, &view, memlock,
-                               ctx->options.log_format == NI_LOG_JSON);
+    if (ctx->options.log_level >= NI_LOG_INFO) {
+        ni_put_summary(&line, &view, memlock, ctx->options.log_format == NI_LOG_JSON);
+        ni_say_line(ctx, &line);
+    }
     say_settings(ctx);
 }
 
@@ -46,7 +49,7 @@ static int start(struct ni_context *ctx, char *const argv[])
 int ni_cmd_run(struct ni_context *ctx, char *const operands[])
 {
     const struct ni_policy *policy = &ctx->options.policy;
-    const struct ni_facts facts = {&ctx->inventory, &ctx->env, policy};
+    const struct ni_work work = ni_flow_work(ctx);
     const bool off = policy->mode == NI_MODE_OFF;
     char buf[NI_REASON];
     struct ni_text why = ni_text_on(buf, sizeof(buf));
@@ -62,14 +65,13 @@ int ni_cmd_run(struct ni_context *ctx, char *const operands[])
         (void)ni_flow_open(ctx); /* what fails is a finding */
     ni_flow_decide(ctx);
     if (!off) {
-        ni_note_pid1(&facts, &ctx->findings);
+        ni_note_pid1(&work);
         ni_flow_close(ctx);
         memlock = ni_memlock_raise(&ctx->plan, &ctx->findings);
     }
     ni_caps_apply(&ctx->plan.caps, &ctx->findings);
     if (policy->require != 0 || policy->mode == NI_MODE_RDMA)
-        ni_require_memlock(&facts, &ctx->plan, memlock, ni_command_has_cap(NI_CAP_IPC_LOCK),
-                           &ctx->findings);
+        ni_require_memlock(&work, memlock, ni_command_has_cap(NI_CAP_IPC_LOCK));
     if (ctx->plan.refuse) {
         refusal = ctx->plan.refuse_why;
     } else {

@@ -39,7 +39,7 @@ void ni_no_command(void)
    are not ours to change. So ask first: without a reader a write would raise SIGPIPE, into a full
    pipe it would wait for ever. That the last reader goes between the two calls is left to chance.
    */
-bool ni_stderr_ready(struct ni_context *ctx)
+static bool stderr_ready(struct ni_context *ctx)
 {
     struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
 
@@ -52,9 +52,12 @@ bool ni_stderr_ready(struct ni_context *ctx)
     return !ctx->stderr_dead;
 }
 
-static void write_line(struct ni_context *ctx, const char *s, size_t n)
+void ni_say_line(struct ni_context *ctx, const struct ni_text *line)
 {
-    while (n > 0 && ni_stderr_ready(ctx)) {
+    const char *s = line->buf;
+    size_t n = line->len;
+
+    while (n > 0 && stderr_ready(ctx)) {
         ssize_t done = write(STDERR_FILENO, s, n);
 
         if (done <= 0)
@@ -81,7 +84,7 @@ static void say(struct ni_context *ctx, enum ni_log_level level, const char *mes
         ni_quote(&line, message);
         ni_put(&line, "\n");
     }
-    write_line(ctx, line.buf, line.len);
+    ni_say_line(ctx, &line);
 }
 
 static NI_PRINTF(3, 0) void vsay(struct ni_context *ctx, enum ni_log_level level, const char *fmt,
@@ -129,7 +132,7 @@ void ni_say_progress(struct ni_context *ctx, const char *line)
         return;
     ctx->progress = *line != '\0';
     ni_putf(&t, "\r%s\033[K", line); /* ECMA-48: erase to the end of the line */
-    write_line(ctx, t.buf, t.len);
+    ni_say_line(ctx, &t);
 }
 
 static bool is_wanted(const struct ni_context *ctx, const struct ni_finding *finding)
@@ -142,10 +145,15 @@ static bool is_wanted(const struct ni_context *ctx, const struct ni_finding *fin
 
 void ni_say_findings(struct ni_context *ctx)
 {
-    for (unsigned i = 0; i < ctx->findings.n; i++)
-        if (is_wanted(ctx, &ctx->findings.at[i]) && ni_stderr_ready(ctx))
-            (void)ni_write_finding(STDERR_FILENO, &ctx->findings.at[i],
-                                   ctx->options.log_format == NI_LOG_JSON);
+    for (unsigned i = 0; i < ctx->findings.n; i++) {
+        char buf[NI_LINE];
+        struct ni_text line = ni_text_on(buf, sizeof(buf));
+
+        if (!is_wanted(ctx, &ctx->findings.at[i]))
+            continue;
+        ni_put_finding_line(&line, &ctx->findings.at[i], ctx->options.log_format == NI_LOG_JSON);
+        ni_say_line(ctx, &line);
+    }
     if (ctx->findings.dropped > 0)
         ni_say(ctx, NI_LOG_WARN, "%u more findings than there is room for", ctx->findings.dropped);
 }

@@ -10,10 +10,10 @@
 /* 0, or -errno and a finding; nothing to try is one, too. */
 static int try_all(struct ni_context *ctx)
 {
-    const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
+    const struct ni_work work = ni_flow_work(ctx);
     int r = ni_try_ports(ctx, false);
 
-    if (r == 0 && ctx->trials->n == 0 && ni_wants_trials(&facts, &ctx->plan))
+    if (r == 0 && ctx->trials->n == 0 && ni_wants_trials(&work))
         ni_report(&ctx->findings, NI_F_VERBS_NONE, "self-test", "there is no port to try");
     return r;
 }
@@ -38,7 +38,7 @@ int ni_cmd_selftest(struct ni_context *ctx, char *const operands[])
         ni_say_findings(ctx);
         return NI_EXIT_FAILED;
     }
-    r = ni_print_view(ctx, ctx->options.json ? ni_write_selftest_json : ni_write_selftest);
+    r = ni_print_view(ctx, ctx->options.json ? ni_put_selftest_json : ni_put_selftest);
     return r != 0 ? r : ni_verdict(ctx);
 }
 
@@ -74,11 +74,11 @@ bool ni_selftest_passes(struct ni_context *ctx, struct ni_text *why)
 
 bool ni_selftest_allows(struct ni_context *ctx, struct ni_text *why)
 {
-    const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
+    const struct ni_work work = ni_flow_work(ctx);
     char buf[NI_REASON];
     struct ni_text failure = ni_text_on(buf, sizeof(buf));
 
-    if (ctx->options.selftest == NI_SELFTEST_OFF || !ni_wants_trials(&facts, &ctx->plan))
+    if (ctx->options.selftest == NI_SELFTEST_OFF || !ni_wants_trials(&work))
         return true;
     (void)ni_selftest_passes(ctx, &failure);
     if (ctx->trials && ctx->trials->n > 0)

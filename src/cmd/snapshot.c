@@ -50,22 +50,9 @@ static int record_environ(struct ni_context *ctx)
     return r;
 }
 
-static int write_record(int fd, void *arg)
-{
-    const struct ni_context *ctx = arg;
-    char *text;
-    size_t len;
-    int r = ni_record_text(&ctx->root, "recorded by nccl-init " NCCL_INIT_VERSION,
-                           ctx->options.mask, &text, &len);
-
-    if (r == 0)
-        r = ni_write_all(fd, text, len);
-    free(text);
-    return r;
-}
-
 int ni_cmd_snapshot(struct ni_context *ctx, char *const operands[])
 {
+    struct ni_text text = {.len = 0};
     int r = ni_flow_open(ctx);
 
     (void)operands;
@@ -76,11 +63,16 @@ int ni_cmd_snapshot(struct ni_context *ctx, char *const operands[])
         ni_flow_decide(ctx);
         r = record_environ(ctx);
     }
+    if (r == 0)
+        r = ni_record_text(&ctx->root, "recorded by nccl-init " NCCL_INIT_VERSION,
+                           ctx->options.mask, &text.buf, &text.len);
     if (r < 0) {
         ni_say(ctx, NI_LOG_ERROR, "cannot record: %s", ni_errno_text(r));
         return NI_EXIT_FAILED;
     }
-    return ni_output(ctx, write_record, ctx) == 0 ? 0 : NI_EXIT_FAILED;
+    r = ni_print(ctx, &text);
+    free(text.buf);
+    return r;
 }
 
 void ni_leave_snapshot(struct ni_context *ctx)

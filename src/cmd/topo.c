@@ -14,6 +14,6 @@ int ni_cmd_topo(struct ni_context *ctx, char *const operands[])
         return r;
     ni_flow_decide(ctx);
     if (ctx->options.json)
-        return ni_print_view(ctx, ni_write_topo_json);
-    return ni_print_view(ctx, ctx->options.dot ? ni_write_topo_dot : ni_write_topo);
+        return ni_print_view(ctx, ni_put_topo_json);
+    return ni_print_view(ctx, ctx->options.dot ? ni_put_topo_dot : ni_put_topo);
 }

@@ -134,7 +134,7 @@ void ni_run_trials(struct ni_context *ctx, ni_try_fn *try)
 
 int ni_try_ports(struct ni_context *ctx, bool probe)
 {
-    const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
+    const struct ni_work work = ni_flow_work(ctx);
     void *shared =
         mmap(NULL, sizeof(*ctx->trials), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
@@ -150,11 +150,11 @@ int ni_try_ports(struct ni_context *ctx, bool probe)
     ctx->trials->bytes = ctx->options.bytes;
     ctx->trials->limit_ms = (int64_t)ctx->options.deadline * 1000;
     if (probe)
-        ni_plan_probes(&facts, &ctx->plan, ctx->trials);
+        ni_plan_probes(&work, ctx->trials);
     else
-        ni_plan_trials(&facts, &ctx->plan, ctx->trials);
+        ni_plan_trials(&work, ctx->trials);
     ni_run_trials(ctx, ni_try_port);
-    ni_judge_trials(&facts, ctx->trials, &ctx->findings);
+    ni_judge_trials(&work, ctx->trials);
     return 0;
 }
 #else

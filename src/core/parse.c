@@ -149,11 +149,11 @@ bool ni_is_name(struct ni_span s, size_t max)
     return true;
 }
 
-enum ni_known ni_known_of(int err)
+enum ni_known ni_known_of(int64_t answer)
 {
-    switch (err) {
-    case 0:
+    if (answer >= 0)
         return NI_KNOWN;
+    switch (answer) {
     case -ENOENT:
     case -ENOTDIR:
     case -ENODEV:

@@ -134,14 +134,18 @@ void ni_putf(struct ni_text *t, const char *fmt, ...)
 
 void ni_put_quoted(struct ni_text *t, const char *s, size_t n, size_t max)
 {
-    size_t shown = n < max ? n : max;
+    const size_t shown = n < max ? n : max;
+    size_t plain = 0; /* from there on nothing is escaped */
     for (size_t i = 0; i < shown; i++) {
         unsigned char c = (unsigned char)s[i];
         if (c >= 0x20 && c < 0x7f)
-            ni_putn(t, s + i, 1);
-        else
-            ni_putf(t, "\\x%02x", c);
+            continue;
+        ni_putn(t, s + plain, i - plain);
+        ni_putf(t, "\\x%02x", c);
+        plain = i + 1;
     }
+    if (shown > plain)
+        ni_putn(t, s + plain, shown - plain);
     if (shown < n)
         ni_put(t, "...");
 }

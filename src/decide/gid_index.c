@@ -26,37 +26,34 @@ static struct ni_gid_end end_of(const struct ni_inventory *inv, const struct ni_
     return ni_nccl_gid_search(inv, port, &way->search);
 }
 
-/* The entry at `end`, -1: none is known. Index into the inventory's GIDs. */
-static int entry_at(const struct ni_inventory *inv, const struct ni_port *port,
-                    struct ni_gid_end end)
+/* The entry where it ends; NULL: none is known. */
+static const struct ni_gid *entry_of(const struct ni_inventory *inv, const struct ni_port *port,
+                                     const struct way *way)
 {
-    for (unsigned i = 0; !end.unproven && i < port->n_gid; i++) {
-        if (ni_port_gid(inv, port, i)->index == end.index)
-            return port->first_gid + (int)i;
-    }
-    return -1;
+    const struct ni_gid_end end = end_of(inv, port, way);
+    return end.unproven ? NULL : ni_gid_at(inv, port, end.index);
 }
 
-/* Whether the entry (-1: none) serves as well as `best`: of its type, as much this pod's, as
+/* Whether the entry (NULL: none) serves as well as `best`: of its type, as much this pod's, as
    routable, and of its family unless any_family. */
-static bool is_as_good(const struct ni_inventory *inv, int entry, const struct ni_gid *best,
-                       bool any_family)
+static bool is_as_good(const struct ni_gid *g, const struct ni_gid *best, bool any_family)
 {
-    const struct ni_gid *g = entry < 0 ? NULL : &inv->gid[entry];
     return g && g->type == best->type && g->own == best->own &&
            ni_ip_is_link_local(g->ip) == ni_ip_is_link_local(best->ip) &&
            (any_family || ni_ip_is_v4(g->ip) == ni_ip_is_v4(best->ip));
 }
 
-/* Whether the way leads every chosen port to an entry as good as want[] of the port. */
-static bool is_right(const struct ni_facts *facts, const struct ni_plan *plan,
-                     const struct way *way, const int want[], bool any_family)
+/* An entry for each chosen port. */
+struct entries {
+    const struct ni_gid *of[NI_MAX_CHOSEN];
+};
+
+/* Whether the way leads every chosen port to an entry as good as the wanted one. */
+static bool is_right(const struct ni_work *w, const struct way *way, const struct entries *want,
+                     bool any_family)
 {
-    const struct ni_inventory *inv = facts->inv;
-    for (unsigned i = 0; i < plan->n_chosen; i++) {
-        const struct ni_port *port = ni_chosen_port(facts, plan, i);
-        const int entry = entry_at(inv, port, end_of(inv, port, way));
-        if (!is_as_good(inv, entry, &inv->gid[want[i]], any_family))
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        if (!is_as_good(entry_of(w->inv, ni_chosen(w, i).port, way), want->of[i], any_family))
             return false;
     }
     return true;
@@ -65,43 +62,42 @@ static bool is_right(const struct ni_facts *facts, const struct ni_plan *plan,
 /* ---- the choice of a way ---- */
 
 /* NCCL's search takes no link-local IPv6 entry. */
-static bool are_routable_v6(const struct ni_inventory *inv, const int want[], unsigned n)
+static bool are_routable_v6(const struct ni_work *w, const struct entries *want)
 {
-    for (unsigned i = 0; i < n; i++) {
-        const uint8_t *ip = inv->gid[want[i]].ip;
-        if (ni_ip_is_v4(ip) || ni_ip_is_link_local(ip))
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        if (ni_ip_is_v4(want->of[i]->ip) || ni_ip_is_link_local(want->of[i]->ip))
             return false;
     }
     return true;
 }
 
 /* The lowest index that is right for all; that of the first port's wanted entry comes first. */
-static bool find_index(const struct ni_facts *facts, struct ni_plan *plan, const int want[],
-                       bool any_family, struct way *ret)
+static bool find_index(const struct ni_work *w, const struct entries *want, bool any_family,
+                       struct way *ret)
 {
-    const struct ni_port *port = ni_chosen_port(facts, plan, 0);
+    const struct ni_port *port = ni_chosen(w, 0).port;
     *ret = plain_search;
-    ret->index = facts->inv->gid[want[0]].index;
-    if (is_right(facts, plan, ret, want, any_family))
+    ret->index = want->of[0]->index;
+    if (is_right(w, ret, want, any_family))
         return true;
-    plan->wants |= NI_WANT_WHOLE_GIDS;
+    w->plan->wants |= NI_WANT_WHOLE_GIDS;
     for (unsigned i = 0; i < port->n_gid; i++) {
-        ret->index = ni_port_gid(facts->inv, port, i)->index;
-        if (is_right(facts, plan, ret, want, any_family))
+        ret->index = ni_port_gid(w->inv, port, i)->index;
+        if (is_right(w, ret, want, any_family))
             return true;
     }
     return false;
 }
 
 /* The longest prefix that all share, of one family; none: not ranged. */
-static void find_range(const struct ni_inventory *inv, const int want[], unsigned n,
+static void find_range(const struct ni_work *w, const struct entries *want,
                        struct ni_gid_search *how)
 {
-    memcpy(how->range, inv->gid[want[0]].ip, NI_GID_BYTES);
+    memcpy(how->range, want->of[0]->ip, NI_GID_BYTES);
     /* an IPv6 subnet; never a single IPv4 address: peers differ in the last bits */
     how->bits = how->v6 ? 64 : 127;
-    for (unsigned i = 0; i < n; i++) {
-        while (how->bits > 0 && !ni_ip_same_prefix(how->range, inv->gid[want[i]].ip, how->bits))
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        while (how->bits > 0 && !ni_ip_same_prefix(how->range, want->of[i]->ip, how->bits))
             how->bits--;
     }
     for (unsigned bit = how->bits; bit < 128; bit++)
@@ -111,46 +107,42 @@ static void find_range(const struct ni_inventory *inv, const int want[], unsigne
 
 /* A search that ends right on every port: as it is, of IPv6 where all want that, then within a
    range. */
-static bool find_search(const struct ni_facts *facts, const struct ni_plan *plan, const int want[],
-                        struct way *ret)
+static bool find_search(const struct ni_work *w, const struct entries *want, struct way *ret)
 {
     *ret = plain_search;
-    ret->search.v6 = are_routable_v6(facts->inv, want, plan->n_chosen);
-    if (is_right(facts, plan, ret, want, false))
+    ret->search.v6 = are_routable_v6(w, want);
+    if (is_right(w, ret, want, false))
         return true;
-    find_range(facts->inv, want, plan->n_chosen, &ret->search);
-    return ret->search.ranged && is_right(facts, plan, ret, want, false);
+    find_range(w, want, &ret->search);
+    return ret->search.ranged && is_right(w, ret, want, false);
 }
 
 /* The first way that is right: to each port's best entry; where these are the pod's for sure, to
    IPv6 on all ports, or to either family. */
-static bool find_way(const struct ni_facts *facts, struct ni_plan *plan, bool may_index,
-                     struct way *ret)
+static bool find_way(const struct ni_work *w, bool may_index, struct way *ret)
 {
-    const struct ni_inventory *inv = facts->inv;
-    int best[NI_MAX_CHOSEN] = {0}, v6[NI_MAX_CHOSEN] = {0};
+    struct entries best = {0}, v6 = {0};
     bool sure = true, sure_v6 = true;
-    for (unsigned i = 0; i < plan->n_chosen; i++) {
-        best[i] = plan->port[plan->chosen[i]].gid;
-        v6[i] = ni_best_gid(inv, ni_chosen_port(facts, plan, i), true);
-        sure = sure && inv->gid[best[i]].own == NI_OWN_OURS;
-        sure_v6 = sure && sure_v6 && v6[i] >= 0 && inv->gid[v6[i]].own == NI_OWN_OURS;
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_chosen c = ni_chosen(w, i);
+        const int routable = ni_best_gid(w->inv, c.port, true);
+        best.of[i] = c.gid;
+        v6.of[i] = routable < 0 ? NULL : &w->inv->gid[routable];
+        sure = sure && c.gid->own == NI_OWN_OURS;
+        sure_v6 = sure && sure_v6 && v6.of[i] && v6.of[i]->own == NI_OWN_OURS;
     }
-    if (may_index && find_index(facts, plan, best, false, ret))
+    if ((may_index && find_index(w, &best, false, ret)) || find_search(w, &best, ret))
         return true;
-    if (find_search(facts, plan, best, ret))
+    if (sure_v6 && ((may_index && find_index(w, &v6, false, ret)) || find_search(w, &v6, ret)))
         return true;
-    if (sure_v6 && may_index && find_index(facts, plan, v6, false, ret))
-        return true;
-    if (sure_v6 && find_search(facts, plan, v6, ret))
-        return true;
-    if (sure && may_index && find_index(facts, plan, best, true, ret))
+    if (sure && may_index && find_index(w, &best, true, ret))
         return true;
     *ret = plain_search;
-    return is_right(facts, plan, ret, best, true);
+    return is_right(w, ret, &best, true);
 }
 
-/* Whether another entry than `best` may be the right one: its type, or whose it is, was not read. */
+/* Whether another entry than the port's best may be the right one: its type, or whose it is, was
+   not read. */
 static bool is_doubtful(const struct ni_inventory *inv, const struct ni_port *port,
                         const struct ni_gid *best)
 {
@@ -163,8 +155,7 @@ static bool is_doubtful(const struct ni_inventory *inv, const struct ni_port *po
         if (v1 && g->type == NI_GID_UNREAD && g->own != NI_OWN_FOREIGN)
             return true; /* it may be a v2 one */
         /* An interface of the same name may be another namespace's. */
-        if (!read && !ni_ip_is_link_local(best->ip) && g->type == NI_GID_V2 &&
-            g->own == best->own && ni_ip_is_v4(g->ip) == v4 && !ni_ip_is_link_local(g->ip) &&
+        if (!read && !ni_ip_is_link_local(best->ip) && is_as_good(g, best, false) && !v1 &&
             memcmp(g->ip, best->ip, sizeof(g->ip)) != 0)
             return true;
     }
@@ -172,215 +163,198 @@ static bool is_doubtful(const struct ni_inventory *inv, const struct ni_port *po
 }
 
 /* The first chosen port of which that is so, -1. */
-static int doubtful_port(const struct ni_facts *facts, const struct ni_plan *plan)
+static int doubtful_port(const struct ni_work *w)
 {
-    for (unsigned i = 0; i < plan->n_chosen; i++) {
-        const int at = plan->chosen[i];
-        if (is_doubtful(facts->inv, &facts->inv->port[at], &facts->inv->gid[plan->port[at].gid]))
-            return at;
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_chosen c = ni_chosen(w, i);
+        if (is_doubtful(w->inv, c.port, c.gid))
+            return c.at;
     }
     return -1;
 }
 
 /* ---- what is told and set ---- */
 
-static void report_wrong(const struct ni_facts *facts, const struct way *way, int at,
-                         struct ni_gid_end end, bool by_user, struct ni_findings *f)
+static void report_wrong(const struct ni_work *w, const struct way *way, int at,
+                         struct ni_gid_end end, bool by_user)
 {
     const enum ni_finding_id id = by_user ? NI_F_USER_GID_WRONG : NI_F_GID_SEARCH_WRONG;
     const char *with = by_user ? "with your NCCL_IB_ADDR_*, " : "";
-    char name[NI_DEV_NAME + 8];
-    ni_port_text(facts->inv, at, name);
+    const struct ni_port_name name = ni_port_name(w->inv, at);
     if (way->index >= 0)
-        ni_report(f, id, name,
+        ni_report(w->f, id, name.text,
                   "your NCCL_IB_GID_INDEX=%.24s is no RoCE v2 GID of this pod: ibv_modify_qp fails",
-                  ni_user_value(facts, variable));
+                  ni_user_value(w, variable));
     else if (end.unproven)
-        ni_report(f, id, name,
+        ni_report(w->f, id, name.text,
                   "%sNCCL's search compares the type of an entry that cannot be read: where it "
                   "ends is not certain",
                   with);
     else
-        ni_report(f, id, name,
+        ni_report(w->f, id, name.text,
                   "%sNCCL's search ends on index %u, which is no RoCE v2 GID of this pod", with,
                   end.index);
 }
 
 /* Writes what NCCL will do into the plan: the way in force, where it ends on each port, and that
    entry where it is as good as the port's best. The first port where it is not, -1. */
-static int plan_way(const struct ni_facts *facts, struct ni_plan *plan, const struct way *way,
-                    bool by_user, struct ni_findings *f)
+static int plan_way(const struct ni_work *w, const struct way *way, bool by_user)
 {
-    const struct ni_inventory *inv = facts->inv;
     int wrong = -1;
-    plan->gid_index = way->index;
-    for (unsigned i = 0; i < plan->n_chosen; i++) {
-        const int at = plan->chosen[i];
-        const struct ni_gid_end end = end_of(inv, &inv->port[at], way);
-        const int entry = entry_at(inv, &inv->port[at], end);
-        struct ni_port_plan *p = &plan->port[at];
-        p->nccl_index = end.unproven ? -1 : (int)end.index;
-        if (is_as_good(inv, entry, &inv->gid[p->gid], true)) {
-            p->gid = entry;
+    w->plan->gid_index = way->index;
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_chosen c = ni_chosen(w, i);
+        const struct ni_gid_end end = end_of(w->inv, c.port, way);
+        const struct ni_gid *entry = entry_of(w->inv, c.port, way);
+        c.plan->nccl_index = end.unproven ? -1 : (int)end.index;
+        if (is_as_good(entry, c.gid, true)) {
+            c.plan->gid = (int)(entry - w->inv->gid);
         } else {
-            report_wrong(facts, way, at, end, by_user, f);
-            wrong = wrong < 0 ? at : wrong;
+            report_wrong(w, way, c.at, end, by_user);
+            wrong = wrong < 0 ? c.at : wrong;
         }
     }
     return wrong;
 }
 
-static void report_unset(const struct ni_facts *facts, const struct ni_plan *plan,
-                         const struct way *way, const char *why, struct ni_findings *f)
+static void report_unset(const struct ni_work *w, const struct way *way, const char *why)
 {
     bool aborts = false;
-    for (unsigned i = 0; i < plan->n_chosen; i++)
-        aborts = aborts || end_of(facts->inv, ni_chosen_port(facts, plan, i), way).unread;
-    ni_report(f, NI_F_GID_INDEX_DIFFERS, variable, "%s; NCCL before 2.21.5 uses index 0%s", why,
+    for (unsigned i = 0; i < w->plan->n_chosen; i++)
+        aborts = aborts || end_of(w->inv, ni_chosen(w, i).port, way).unread;
+    ni_report(w->f, NI_F_GID_INDEX_DIFFERS, variable, "%s; NCCL before 2.21.5 uses index 0%s", why,
               aborts ? "; later ones before 2.26.2 abort on an entry whose type cannot be read"
                      : "");
 }
 
 /* Sets what makes NCCL go that way. */
-static void set_way(const struct ni_facts *facts, struct ni_plan *plan, const struct way *way,
-                    struct ni_findings *f)
+static void set_way(const struct ni_work *w, const struct way *way)
 {
-    const struct ni_inventory *inv = facts->inv;
     const struct ni_gid_search *how = &way->search;
-    const bool asked = ni_user_value(facts, variable) != NULL;
-    char indexes[NI_REASON], why[200], value[NI_IP_TEXT + 8], ip[NI_IP_TEXT];
-    struct ni_text t = ni_text_on(indexes, sizeof(indexes));
-    int entry[NI_MAX_CHOSEN];
-    for (unsigned i = 0; i < plan->n_chosen; i++) {
-        const struct ni_port *port = ni_chosen_port(facts, plan, i);
-        entry[i] = entry_at(inv, port, end_of(inv, port, way));
-        ni_putf(&t, "%s%s %u", i ? ", " : "", inv->hca[port->hca].name, inv->gid[entry[i]].index);
+    const bool asked = ni_user_value(w, variable) != NULL;
+    char why[200], value[NI_IP_TEXT + 8], ip[NI_IP_TEXT];
+    struct ni_text indexes = NI_TEXT(NI_REASON);
+    struct entries entry;
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_chosen c = ni_chosen(w, i);
+        entry.of[i] = entry_of(w->inv, c.port, way);
+        ni_putf(&indexes, "%s%s %u", i ? ", " : "", c.hca->name, entry.of[i]->index);
     }
     if (way->index >= 0) {
-        const struct ni_gid *g = &inv->gid[entry[0]];
+        const struct ni_gid *g = entry.of[0];
         (void)ni_format(value, sizeof(value), "%d", way->index);
-        ni_decide_value(facts, plan, f, variable, value, "RoCE %s%s on %s, e.g. %s",
-                        g->type == NI_GID_V1 ? "v1" : "v2",
-                        g->own == NI_OWN_OURS ? " with an address of this pod" : "",
-                        plan->n_chosen == 1 ? "the one port" : "every chosen port",
-                        ni_ip_text(g->ip, ip));
+        ni_decide_value(
+            w, variable, value, "RoCE %s%s on %s, e.g. %s", g->type == NI_GID_V1 ? "v1" : "v2",
+            g->own == NI_OWN_OURS ? " with an address of this pod" : "",
+            w->plan->n_chosen == 1 ? "the one port" : "every chosen port", ni_ip_text(g->ip, ip));
     } else {
-        ni_decide_value(facts, plan, f, variable, NULL,
-                        "%s (%.200s); NCCL 2.21.5 and later search per HCA",
-                        asked ? "yours asks for a search" : "no index is right for all", indexes);
+        ni_decide_value(w, variable, NULL, "%s (%.200s); NCCL 2.21.5 and later search per HCA",
+                        asked ? "yours asks for a search" : "no index is right for all",
+                        indexes.buf);
         (void)ni_format(why, sizeof(why), "%s (%.120s)",
-                        asked ? "left to NCCL's search as you asked" : "ports differ", indexes);
-        report_unset(facts, plan, way, why, f);
+                        asked ? "left to NCCL's search as you asked" : "ports differ", indexes.buf);
+        report_unset(w, way, why);
     }
-    if (way->index >= 0 ? are_routable_v6(inv, entry, plan->n_chosen) : how->v6)
-        ni_decide_value(facts, plan, f, "NCCL_IB_ADDR_FAMILY", "AF_INET6",
-                        "all chosen GIDs are IPv6");
+    if (way->index >= 0 ? are_routable_v6(w, &entry) : how->v6)
+        ni_decide_value(w, "NCCL_IB_ADDR_FAMILY", "AF_INET6", "all chosen GIDs are IPv6");
     if (how->ranged && ni_format(value, sizeof(value), "%s/%u", ni_ip_text(how->range, ip),
                                  how->v6 ? how->bits : how->bits - 96))
-        ni_decide_value(facts, plan, f, "NCCL_IB_ADDR_RANGE", value,
+        ni_decide_value(w, "NCCL_IB_ADDR_RANGE", value,
                         "keeps NCCL's search per HCA on this pod's addresses");
 }
 
 /* Settings of the search that NCCL ignores. */
-static void check_user_search(const struct ni_facts *facts, const struct way *way,
-                              struct ni_findings *f)
+static void check_user_search(const struct ni_work *w, const struct way *way)
 {
     static const char *const names[] = {"NCCL_IB_ADDR_FAMILY", "NCCL_IB_ADDR_RANGE",
                                         "NCCL_IB_ROCE_VERSION_NUM"};
-    const char *range = ni_user_value(facts, names[1]);
+    const char *range = ni_user_value(w, names[1]);
     for (unsigned i = 0; way->index >= 0 && i < NI_COUNT(names); i++) {
-        const char *v = ni_user_value(facts, names[i]);
+        const char *v = ni_user_value(w, names[i]);
         if (v && *v)
-            ni_report(f, NI_F_USER_VALUE_IGNORED, names[i],
+            ni_report(w->f, NI_F_USER_VALUE_IGNORED, names[i],
                       "without effect: your NCCL_IB_GID_INDEX=%d switches NCCL's search off",
                       way->index);
     }
     if (way->index < 0 && way->search.bad_range)
-        ni_report(f, NI_F_USER_VALUE_IGNORED, names[1],
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, names[1],
                   "`%.60s` is no address of the family with /bits: NCCL ignores it%s", range,
                   strchr(range, '/') ? "" : ", and 2.21.5 and 2.22.3 crash");
 }
 
 /* ---- the rule ---- */
 
-static void for_roce(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+static void for_roce(const struct ni_work *w)
 {
-    const char *user = ni_user_value(facts, variable);
-    const int user_index = (int)ni_user_int(facts, variable, -1); /* NCCL holds it in an int */
-    const int doubtful = doubtful_port(facts, plan);
+    const char *user = ni_user_value(w, variable), *unset = "left unset";
+    const int user_index = (int)ni_user_int(w, variable, -1); /* NCCL holds it in an int */
+    const int doubtful = doubtful_port(w);
     struct way found_way, way = plain_search; /* what the rule finds, what will be in force */
-    char name[NI_DEV_NAME + 8];
+    char reason[NI_REASON] = "no index is right for all ports";
 
-    const bool found = doubtful < 0 && find_way(facts, plan, !user || user_index >= 0, &found_way);
-    const bool user_searches = ni_user_search(facts, &way.search);
+    const bool found = doubtful < 0 && find_way(w, !user || user_index >= 0, &found_way);
+    const bool user_searches = ni_user_search(w, &way.search);
     if (user || user_searches) /* they may lead behind the first right entry */
-        plan->wants |= NI_WANT_WHOLE_GIDS;
+        w->plan->wants |= NI_WANT_WHOLE_GIDS;
     if (found && !user_searches) {
         way = found_way;
-        (void)ni_user_search(facts, &way.search); /* those that the user set, but empty */
+        (void)ni_user_search(w, &way.search); /* those that the user set, but empty */
     }
     if (user)
         way.index = user_index >= 0 ? user_index : -1;
-    const bool by_user = user_index >= 0 || user_searches || found;
-    const int wrong = plan_way(facts, plan, &way, by_user, f);
+    const int wrong = plan_way(w, &way, user_index >= 0 || user_searches || found);
 
-    if (doubtful >= 0) {
-        ni_port_text(facts->inv, doubtful, name);
-        ni_decide_value(facts, plan, f, variable, NULL,
-                        "which of the GIDs of %s is this pod's is not known", name);
-        ni_report(f, NI_F_GID_OWNER_UNKNOWN, name,
-                  "several entries are in the table, and which are this pod's cannot be read");
-        if (user_index < 0)
-            report_unset(facts, plan, &way, "left unset", f);
-    } else if (user_searches && user_index < 0) {
-        ni_decide_value(facts, plan, f, variable, NULL,
-                        "you set how NCCL searches; an index would switch that off");
-        report_unset(facts, plan, &way, "left unset for your search settings", f);
-    } else if (found && (found_way.index >= 0 || user_index < 0)) {
-        set_way(facts, plan, &found_way, f);
-    } else if (user_index >= 0) {
-        ni_decide_value(facts, plan, f, variable, NULL, "no index is right for all ports");
+    if (found && (user_index < 0 ? !user_searches : found_way.index >= 0)) {
+        set_way(w, &found_way);
     } else {
-        ni_decide_value(facts, plan, f, variable, NULL,
-                        "no index is right for all, and NCCL's search is %s on %s",
-                        plan->port[wrong].nccl_index < 0 ? "uncertain" : "wrong",
-                        ni_port_text(facts->inv, wrong, name));
-        report_unset(facts, plan, &way, "left unset", f);
+        if (doubtful >= 0) {
+            const struct ni_port_name name = ni_port_name(w->inv, doubtful);
+            (void)ni_format(reason, sizeof(reason),
+                            "which of the GIDs of %s is this pod's is not known", name.text);
+            ni_report(w->f, NI_F_GID_OWNER_UNKNOWN, name.text,
+                      "several entries are in the table, and which are this pod's cannot be read");
+        } else if (user_searches && user_index < 0) {
+            unset = "left unset for your search settings";
+            ni_copy(reason, sizeof(reason),
+                    "you set how NCCL searches; an index would switch that off");
+        } else if (user_index < 0) {
+            (void)ni_format(reason, sizeof(reason),
+                            "no index is right for all, and NCCL's search is %s on %s",
+                            w->plan->port[wrong].nccl_index < 0 ? "uncertain" : "wrong",
+                            ni_port_name(w->inv, wrong).text);
+        }
+        ni_decide_value(w, variable, NULL, "%s", reason);
+        if (user_index < 0)
+            report_unset(w, &way, unset);
     }
-    check_user_search(facts, &way, f);
+    check_user_search(w, &way);
 }
 
 /* NCCL addresses by LID, or by GID 0. 2.21.5 searches on InfiniBand, too; before 2.22.3 ncclIbAccept
    queries the GID of the index, and uses it for nothing. */
-static void for_ib(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+static void for_ib(const struct ni_work *w)
 {
-    struct way way = {.index = (int)ni_user_int(facts, variable, -1)};
-    ni_decide_value(facts, plan, f, variable, NULL,
-                    "an InfiniBand link: NCCL addresses by LID, or by GID 0");
-    (void)ni_user_search(facts, &way.search);
-    check_user_search(facts, &way, f);
+    struct way way = {.index = (int)ni_user_int(w, variable, -1)};
+    ni_decide_value(w, variable, NULL, "an InfiniBand link: NCCL addresses by LID, or by GID 0");
+    (void)ni_user_search(w, &way.search);
+    check_user_search(w, &way);
     if (way.index > 0)
-        ni_report(
-            f, NI_F_USER_VALUE_IGNORED, variable,
-            "without effect on InfiniBand; NCCL before 2.22.3 reads that GID of each port and "
-            "fails where the table is shorter");
-    else if ((int)ni_user_int(facts, variable, 0) < 0)
-        ni_report(f, NI_F_USER_VALUE_IGNORED, variable,
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
+                  "without effect on InfiniBand; NCCL before 2.22.3 reads that GID of each port "
+                  "and fails where the table is shorter");
+    else if ((int)ni_user_int(w, variable, 0) < 0)
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
                   "without effect on InfiniBand; NCCL before 2.21.5 knows no negative index: it "
                   "reads GID %d of each port and fails",
                   way.index);
 }
 
-static void gid_index(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+void ni_rule_gid_index(const struct ni_work *w)
 {
-    if (plan->n_chosen == 0)
+    if (w->plan->n_chosen == 0)
         return;
-    if (ni_chosen_port(facts, plan, 0)->link == NI_LINK_IB)
-        for_ib(facts, plan, f);
+    if (ni_chosen(w, 0).port->link == NI_LINK_IB)
+        for_ib(w);
     else
-        for_roce(facts, plan, f);
+        for_roce(w);
 }
-
-const struct ni_rule ni_rule_gid_index = {
-    "gid.index", "each port's GID", "NCCL_IB_GID_INDEX, NCCL_IB_ADDR_FAMILY, NCCL_IB_ADDR_RANGE",
-    gid_index, false};

@@ -43,84 +43,72 @@ int ni_best_gid(const struct ni_inventory *inv, const struct ni_port *port, bool
     return best;
 }
 
-static void report_unknown_owner(const struct ni_inventory *inv, const struct ni_plan *plan,
-                                 struct ni_findings *f, unsigned at)
-{
-    const struct ni_gid *g = &inv->gid[plan->port[at].gid];
-    char name[NI_DEV_NAME + 8], ip[NI_IP_TEXT];
-    ni_report(f, NI_F_GID_OWNER_UNKNOWN, ni_port_text(inv, (int)at, name),
-              "whether %s at index %u is an address of this pod is not known: local addresses %s",
-              ni_ip_text(g->ip, ip), g->index,
-              ni_known_text(ni_ip_is_v4(g->ip) ? inv->net.v4_known : inv->net.v6_known));
-}
-
 /* A port without a usable entry, while the best of all ports is worth `best`. */
-static void leave_out_without_gid(const struct ni_inventory *inv, struct ni_plan *plan,
-                                  struct ni_findings *f, unsigned at, enum worth best)
+static void leave_out_without_gid(const struct ni_work *w, unsigned at, enum worth best)
 {
-    const struct ni_port *port = &inv->port[at];
+    const struct ni_port *port = &w->inv->port[at];
     unsigned foreign = 0;
-    char name[NI_DEV_NAME + 8];
     for (unsigned i = 0; i < port->n_gid; i++)
-        foreign += ni_port_gid(inv, port, i)->own == NI_OWN_FOREIGN;
+        foreign += ni_port_gid(w->inv, port, i)->own == NI_OWN_FOREIGN;
     /* Where nobody named the pod's HCAs, a port whose GIDs are all of other network namespaces is
        another pod's, beside those of this one: in the kernel's default mode each pod sees all. */
-    if (!ni_is_told(inv->source) && best > UNUSABLE && foreign > 0 && foreign == port->n_gid) {
-        ni_leave_out(plan, at, "another pod's: all its GIDs are of other namespaces");
+    if (!ni_is_told(w->inv->source) && best > UNUSABLE && foreign > 0 && foreign == port->n_gid) {
+        ni_leave_out(w, at, "another pod's: all its GIDs are of other namespaces");
         return;
     }
-    ni_leave_out(plan, at, "no RoCE GID of this pod among %u entries", port->n_gid);
+    ni_leave_out(w, at, "no RoCE GID of this pod among %u entries", port->n_gid);
     if (foreign > 0)
-        ni_report(f, NI_F_GID_NONE, ni_port_text(inv, (int)at, name),
+        ni_report(w->f, NI_F_GID_NONE, ni_port_name(w->inv, (int)at).text,
                   "none of the %u GIDs is an address of this network namespace; left out",
                   port->n_gid);
     else
-        ni_report(f, NI_F_GID_NONE, ni_port_text(inv, (int)at, name),
+        ni_report(w->f, NI_F_GID_NONE, ni_port_name(w->inv, (int)at).text,
                   "the GID table holds no usable entry; left out");
 }
 
 /* A port whose best entry is worse than routable RoCE v2. */
-static void judge_weak(const struct ni_inventory *inv, struct ni_plan *plan, struct ni_findings *f,
-                       unsigned at, enum worth worth, enum worth best)
+static void judge_weak(const struct ni_work *w, unsigned at, enum worth worth, enum worth best)
 {
     const bool v1 = worth == ROCE_V1;
     const char *what = v1 ? "only RoCE v1 GIDs" : "only link-local RoCE v2 GIDs";
-    char name[NI_DEV_NAME + 8];
     if (best > worth)
-        ni_leave_out(plan, at, "%s, while other ports have better", what);
-    ni_report(f, v1 ? NI_F_GID_V1_ONLY : NI_F_GID_LINK_LOCAL, ni_port_text(inv, (int)at, name),
+        ni_leave_out(w, at, "%s, while other ports have better", what);
+    ni_report(w->f, v1 ? NI_F_GID_V1_ONLY : NI_F_GID_LINK_LOCAL, ni_port_name(w->inv, (int)at).text,
               "%s%s", what, best > worth ? "; left out" : ": does not cross subnets");
 }
 
-static void gids(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+void ni_rule_gids(const struct ni_work *w)
 {
-    const struct ni_inventory *inv = facts->inv;
+    const struct ni_inventory *inv = w->inv;
     enum worth worth[NI_MAX_PORT], best = UNUSABLE;
     for (unsigned i = 0; i < inv->n_port; i++) {
-        struct ni_port_plan *p = &plan->port[i];
+        struct ni_port_plan *p = &w->plan->port[i];
+        char ip[NI_IP_TEXT];
         worth[i] = UNUSABLE;
         if (!p->chosen || inv->port[i].link != NI_LINK_ROCE)
             continue;
         p->gid = ni_best_gid(inv, &inv->port[i], false);
-        if (p->gid < 0 || !ni_gid_is_right(inv, &inv->gid[p->gid]))
-            plan->wants |= NI_WANT_WHOLE_GIDS;
-        if (p->gid < 0)
+        const struct ni_gid *g = p->gid < 0 ? NULL : &inv->gid[p->gid];
+        if (!g || !ni_gid_is_right(inv, g))
+            w->plan->wants |= NI_WANT_WHOLE_GIDS;
+        if (!g)
             continue;
-        worth[i] = worth_of(&inv->gid[p->gid]);
+        worth[i] = worth_of(g);
         best = worth[i] > best ? worth[i] : best;
-        if (inv->gid[p->gid].own == NI_OWN_UNKNOWN)
-            report_unknown_owner(inv, plan, f, i);
+        if (g->own == NI_OWN_UNKNOWN)
+            ni_report(w->f, NI_F_GID_OWNER_UNKNOWN, ni_port_name(inv, (int)i).text,
+                      "whether %s at index %u is an address of this pod is not known: local "
+                      "addresses %s",
+                      ni_ip_text(g->ip, ip), g->index,
+                      ni_known_text(ni_ip_is_v4(g->ip) ? inv->net.v4_known : inv->net.v6_known));
     }
     for (unsigned i = 0; i < inv->n_port; i++) {
-        if (!plan->port[i].chosen || inv->port[i].link != NI_LINK_ROCE)
+        if (!w->plan->port[i].chosen || inv->port[i].link != NI_LINK_ROCE)
             continue;
         if (worth[i] == UNUSABLE)
-            leave_out_without_gid(inv, plan, f, i, best);
+            leave_out_without_gid(w, i, best);
         else if (worth[i] < ROUTABLE_V6)
-            judge_weak(inv, plan, f, i, worth[i], best);
+            judge_weak(w, i, worth[i], best);
     }
-    ni_list_chosen(facts, plan, f); /* no later rule leaves a port out */
+    ni_list_chosen(w); /* no later rule leaves a port out */
 }
-
-const struct ni_rule ni_rule_gids = {"gid.pick", "GID tables, local addresses", "each port's GID",
-                                     gids, false};

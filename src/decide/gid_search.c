@@ -8,47 +8,35 @@
 #include "rule.h"
 
 /* A row of the table; what was not read is empty, without a type. */
-struct entry {
-    uint8_t ip[NI_GID_BYTES];
-    enum ni_gid_type type;
-};
-
-/* The row `index`; *at: where to look from, for rows are asked for in ascending order. */
-static struct entry entry_at(const struct ni_inventory *inv, const struct ni_port *port,
-                             unsigned index, unsigned *at)
+static const struct ni_gid *row(const struct ni_inventory *inv, const struct ni_port *port,
+                                unsigned index)
 {
-    struct entry e = {.type = NI_GID_UNREAD};
-    while (*at < port->n_gid && ni_port_gid(inv, port, *at)->index < index)
-        ++*at;
-    if (*at < port->n_gid && ni_port_gid(inv, port, *at)->index == index) {
-        const struct ni_gid *g = ni_port_gid(inv, port, *at);
-        memcpy(e.ip, g->ip, sizeof(e.ip));
-        e.type = g->type;
-    }
-    return e;
+    static const struct ni_gid empty = {.type = NI_GID_UNREAD};
+    const struct ni_gid *g = ni_gid_at(inv, port, index);
+    return g ? g : &empty;
 }
 
 /* getGidAddrFamily: ::ffff:a.b.c.d, or ff0e::ffff:a.b.c.d; anything else, an empty entry too,
    counts as IPv6. */
-static bool is_v6(const struct entry *e)
+static bool is_v6(const struct ni_gid *e)
 {
     static const uint8_t multicast[12] = {0xff, 0x0e, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
     return !ni_ip_is_v4(e->ip) && memcmp(e->ip, multicast, sizeof(multicast)) != 0;
 }
 
 /* validGid: not empty, and not of fe80::/64, narrower than what RFC 4291 calls link-local. */
-static bool is_valid(const struct entry *e)
+static bool is_valid(const struct ni_gid *e)
 {
     static const uint8_t link_local[8] = {0xfe, 0x80};
     return !ni_ip_is_zero(e->ip) && memcmp(e->ip, link_local, sizeof(link_local)) != 0;
 }
 
-static bool in_range(const struct entry *e, const struct ni_gid_search *how)
+static bool in_range(const struct ni_gid *e, const struct ni_gid_search *how)
 {
     return !how->nothing && (!how->ranged || ni_ip_same_prefix(e->ip, how->range, how->bits));
 }
 
-static bool has_version(const struct entry *e, int64_t version)
+static bool has_version(const struct ni_gid *e, int64_t version)
 {
     return (e->type == NI_GID_V1 && version == 1) || (e->type == NI_GID_V2 && version == 2);
 }
@@ -57,19 +45,18 @@ struct ni_gid_end ni_nccl_gid_search(const struct ni_inventory *inv, const struc
                                      const struct ni_gid_search *how)
 {
     struct ni_gid_end end = {.unproven = port->gids_lost};
-    unsigned at = 0;
-    struct entry old = entry_at(inv, port, 0, &at);
+    const struct ni_gid *old = row(inv, port, 0);
     for (unsigned i = 1; i < port->gids_read; i++) {
-        struct entry cand = entry_at(inv, port, i, &at);
-        if (is_v6(&cand) != how->v6 || !in_range(&cand, how))
+        const struct ni_gid *cand = row(inv, port, i);
+        if (is_v6(cand) != how->v6 || !in_range(cand, how))
             continue;
         /* the wanted family is taken, valid or not, whatever its version */
-        bool take = is_v6(&cand) != is_v6(&old);
-        if (!take && is_valid(&cand)) {
-            bool wanted = has_version(&cand, how->version);
-            take = wanted && (old.type != cand.type || !is_valid(&old));
-            end.unread = end.unread || old.type == NI_GID_UNREAD || cand.type == NI_GID_UNREAD;
-            end.unproven = end.unproven || (wanted && old.type == NI_GID_UNREAD && is_valid(&old));
+        bool take = is_v6(cand) != is_v6(old);
+        if (!take && is_valid(cand)) {
+            bool wanted = has_version(cand, how->version);
+            take = wanted && (old->type != cand->type || !is_valid(old));
+            end.unread = end.unread || old->type == NI_GID_UNREAD || cand->type == NI_GID_UNREAD;
+            end.unproven = end.unproven || (wanted && old->type == NI_GID_UNREAD && is_valid(old));
         }
         if (take) {
             old = cand;
@@ -105,16 +92,16 @@ static bool parse_range(const char *text, struct ni_gid_search *how)
     return true;
 }
 
-bool ni_user_search(const struct ni_facts *facts, struct ni_gid_search *how)
+bool ni_user_search(const struct ni_work *w, struct ni_gid_search *how)
 {
-    const char *family = ni_user_value(facts, "NCCL_IB_ADDR_FAMILY");
-    const char *range = ni_user_value(facts, "NCCL_IB_ADDR_RANGE");
-    const char *version = ni_user_value(facts, "NCCL_IB_ROCE_VERSION_NUM");
+    const char *family = ni_user_value(w, "NCCL_IB_ADDR_FAMILY");
+    const char *range = ni_user_value(w, "NCCL_IB_ADDR_RANGE");
+    const char *version = ni_user_value(w, "NCCL_IB_ROCE_VERSION_NUM");
     bool v6 = family ? strcmp(family, "AF_INET6") == 0 : how->v6;
     if (range || v6 != how->v6) /* a range of the other family is none */
         how->ranged = how->nothing = false;
     how->v6 = v6;
     how->bad_range = range && *range && !parse_range(range, how);
-    how->version = ni_user_int(facts, "NCCL_IB_ROCE_VERSION_NUM", 2);
+    how->version = ni_user_int(w, "NCCL_IB_ROCE_VERSION_NUM", 2);
     return (family && *family) || (range && *range) || (version && *version);
 }

@@ -10,11 +10,10 @@
 
 /* What NCCL will have: the user's or a file's, else ours; NULL: unset. NCCL takes its default for
    a number that is empty (2.30.7 misc/param.cc). */
-static const char *value_of(const struct ni_facts *facts, const struct ni_plan *plan,
-                            const char *name)
+static const char *value_of(const struct ni_work *w, const char *name)
 {
-    const char *user = ni_user_value(facts, name);
-    const struct ni_setting *s = user ? NULL : ni_plan_get(plan, name);
+    const char *user = ni_user_value(w, name);
+    const struct ni_setting *s = user ? NULL : ni_plan_get(w->plan, name);
     const char *value = s && s->origin == NI_FROM_RULE ? s->value : user;
     return value && *value ? value : NULL;
 }
@@ -38,15 +37,14 @@ static void normalize(const struct ni_job_setting *row, const char *value, char 
         *c = (char)(*c >= 'A' && *c <= 'Z' ? *c + ('a' - 'A') : *c);
 }
 
-static void describe_settings(const struct ni_facts *facts, const struct ni_plan *plan,
-                              struct ni_pod *pod)
+static void describe_settings(const struct ni_work *w, struct ni_pod *pod)
 {
     for (unsigned i = 0; i < NI_N_JOB_SETTING; i++) {
         const struct ni_job_setting *row = &ni_job_settings[i];
         struct ni_pod_setting *s = &pod->setting[pod->n_setting];
-        const char *value = value_of(facts, plan, row->name);
+        const char *value = value_of(w, row->name);
         /* IB by name, or by default: that is seen in the transport */
-        if (!value || (plan->transport != NI_NET_OTHER && strcmp(row->name, "NCCL_NET") == 0))
+        if (!value || (w->plan->transport != NI_NET_OTHER && strcmp(row->name, "NCCL_NET") == 0))
             continue;
         s->name = row->name;
         normalize(row, value, s->value, sizeof(s->value));
@@ -87,13 +85,12 @@ static void find_subnets(const struct ni_net *net, struct ni_rail *rail)
     }
 }
 
-static void describe_rail(const struct ni_facts *facts, const struct ni_plan *plan, int at,
-                          struct ni_rail *rail)
+static void describe_rail(const struct ni_work *w, int at, struct ni_rail *rail)
 {
-    const struct ni_inventory *inv = facts->inv;
+    const struct ni_inventory *inv = w->inv;
     const struct ni_port *port = &inv->port[at];
     const struct ni_hca *hca = &inv->hca[port->hca];
-    const struct ni_port_plan *pick = &plan->port[at];
+    const struct ni_port_plan *pick = &w->plan->port[at];
     const struct ni_netdev *netdev = hca->netdev >= 0 ? &inv->netdev[hca->netdev] : NULL;
     *rail = (struct ni_rail){.port = port->num, .link = port->link, .mbps = port->mbps};
     ni_copy(rail->hca, sizeof(rail->hca), hca->name);
@@ -117,22 +114,22 @@ static void describe_rail(const struct ni_facts *facts, const struct ni_plan *pl
     }
 }
 
-void ni_describe_pod(const struct ni_facts *facts, const struct ni_plan *plan, struct ni_pod *ret,
-                     struct ni_rail *rail, struct ni_pod_setting *setting)
+void ni_describe_pod(const struct ni_work *w, struct ni_pod *ret, struct ni_rail *rail,
+                     struct ni_pod_setting *setting)
 {
-    const struct ni_inventory *inv = facts->inv;
+    const struct ni_inventory *inv = w->inv;
     struct ni_text kernel = ni_text_on(ret->kernel, sizeof(ret->kernel));
-    ni_put(&kernel, inv->self.kernel);
-    (void)ni_copy(ret->gpu_driver, sizeof(ret->gpu_driver), inv->drivers.nvidia_version);
+    ni_put(&kernel, w->inv->self.kernel);
+    (void)ni_copy(ret->gpu_driver, sizeof(ret->gpu_driver), w->inv->drivers.nvidia_version);
     ret->here = true;
     ret->n_gpu = inv->n_gpu;
-    ret->transport = plan->transport;
+    ret->transport = w->plan->transport;
     ret->rail = rail;
     ret->setting = setting;
     ret->n_rail = ret->n_setting = 0;
-    if (plan->transport == NI_NET_RDMA) {
-        for (; ret->n_rail < plan->n_chosen; ret->n_rail++)
-            describe_rail(facts, plan, plan->chosen[ret->n_rail], &rail[ret->n_rail]);
+    if (w->plan->transport == NI_NET_RDMA) {
+        for (; ret->n_rail < w->plan->n_chosen; ret->n_rail++)
+            describe_rail(w, w->plan->chosen[ret->n_rail], &rail[ret->n_rail]);
     }
-    describe_settings(facts, plan, ret);
+    describe_settings(w, ret);
 }

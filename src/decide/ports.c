@@ -6,94 +6,93 @@
 
 #include "rule.h"
 
+static const char variable[] = "NCCL_IB_HCA";
+
 /* ---- the port by itself ---- */
 
-static const char *put_state(const struct ni_num *state, char buf[48])
+static void put_state(const struct ni_num *state, struct ni_text *t)
 {
     const char *word = state->known == NI_KNOWN ? ni_port_state_text(state->v) : NULL;
-    struct ni_text t = ni_text_on(buf, 48);
     if (word)
-        ni_putf(&t, "port is %s", word);
+        ni_putf(t, "port is %s", word);
     else if (state->known == NI_KNOWN)
-        ni_putf(&t, "port is in state %lld", (long long)state->v);
+        ni_putf(t, "port is in state %lld", (long long)state->v);
     else
-        ni_putf(&t, "port state cannot be read (%s)", ni_known_text(state->known));
-    return buf;
+        ni_putf(t, "port state cannot be read (%s)", ni_known_text(state->known));
 }
 
-static bool is_in_option(const struct ni_facts *facts, int at)
+static bool is_in_option(const struct ni_work *w, int at)
 {
-    const struct ni_port *port = &facts->inv->port[at];
+    const struct ni_port *port = &w->inv->port[at];
     char option[NI_VALUE + 2];
-    return !facts->policy->hcas || !ni_format(option, sizeof(option), "=%s", facts->policy->hcas) ||
-           ni_nccl_match(option, facts->inv->hca[port->hca].name, (int)port->num);
+    return !w->policy->hcas || !ni_format(option, sizeof(option), "=%s", w->policy->hcas) ||
+           ni_nccl_match(option, w->inv->hca[port->hca].name, (int)port->num);
 }
 
-static bool is_in_users_list(const struct ni_facts *facts, int at)
+static bool is_in_users_list(const struct ni_work *w, int at)
 {
-    const struct ni_port *port = &facts->inv->port[at];
-    const char *list = ni_user_value(facts, "NCCL_IB_HCA");
-    return !list || !*list || ni_nccl_match(list, facts->inv->hca[port->hca].name, (int)port->num);
+    const struct ni_port *port = &w->inv->port[at];
+    const char *list = ni_user_value(w, variable);
+    return !list || !*list || ni_nccl_match(list, w->inv->hca[port->hca].name, (int)port->num);
 }
 
-bool ni_is_listed(const struct ni_facts *facts, int port)
+bool ni_is_listed(const struct ni_work *w, int port)
 {
-    return is_in_option(facts, port) && is_in_users_list(facts, port);
+    return is_in_option(w, port) && is_in_users_list(w, port);
 }
 
-bool ni_takes_left_out(const struct ni_facts *facts, const struct ni_plan *plan, int port)
+bool ni_takes_left_out(const struct ni_work *w, int port)
 {
-    const struct ni_port *p = &facts->inv->port[port];
-    const struct ni_hca *h = &facts->inv->hca[p->hca];
-    /* what cannot be read may be ACTIVE */
-    const bool active = p->state.known != NI_KNOWN || p->state.v == NI_PORT_ACTIVE;
-    return ni_user_value(facts, "NCCL_IB_HCA") && plan->transport == NI_NET_RDMA &&
-           !plan->port[port].chosen && ni_is_given(h) && !h->efa && active &&
-           is_in_users_list(facts, port);
+    const struct ni_port *p = &w->inv->port[port];
+    const struct ni_hca *h = &w->inv->hca[p->hca];
+    return ni_user_value(w, variable) && w->plan->transport == NI_NET_RDMA &&
+           !w->plan->port[port].chosen && ni_is_given(h) && !h->efa &&
+           (ni_is_active(p) || p->state.known != NI_KNOWN) && /* then it may be ACTIVE */
+           is_in_users_list(w, port);
 }
 
-bool ni_put_foreign(const struct ni_facts *facts, const struct ni_plan *plan, struct ni_text *t)
+bool ni_put_foreign(const struct ni_work *w, struct ni_text *t)
 {
-    const char *list = ni_user_value(facts, "NCCL_IB_HCA");
+    const char *list = ni_user_value(w, variable);
     unsigned n = 0;
-    if (!list || plan->transport != NI_NET_RDMA)
+    if (!list || w->plan->transport != NI_NET_RDMA)
         return false;
-    for (unsigned i = 0; i < facts->inv->n_claim; i++) {
-        const struct ni_claim *c = &facts->inv->claim[i];
+    for (unsigned i = 0; i < w->inv->n_claim; i++) {
+        const struct ni_claim *c = &w->inv->claim[i];
         if (c->source == NI_SRC_UVERBS && c->hca < 0 && (!*list || ni_nccl_match(list, c->id, -1)))
             ni_putf(t, "%s%s", n++ ? ", " : "", c->id);
     }
     return n > 0;
 }
 
-static void judge_port(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
-                       unsigned at)
+static void judge_port(const struct ni_work *w, unsigned at)
 {
-    struct ni_port_plan *p = &plan->port[at];
-    const struct ni_inventory *inv = facts->inv;
-    const struct ni_port *port = &inv->port[at];
-    const struct ni_hca *h = &inv->hca[port->hca];
-    char name[NI_DEV_NAME + 8], state[48];
+    struct ni_port_plan *p = &w->plan->port[at];
+    const struct ni_port *port = &w->inv->port[at];
+    const struct ni_hca *h = &w->inv->hca[port->hca];
+    struct ni_text state = NI_TEXT(48);
     if (!ni_is_given(h))
-        ni_leave_out(plan, at, "not the pod's");
-    else if (!is_in_option(facts, (int)at))
-        ni_leave_out(plan, at, "not in --hcas");
-    else if (plan->transport == NI_NET_TCP)
-        ni_leave_out(plan, at, "TCP was chosen");
-    else if (plan->transport == NI_NET_OTHER)
-        ni_leave_out(plan, at, "another network plugin is in use");
-    else if (port->state.known != NI_KNOWN || port->state.v != NI_PORT_ACTIVE) {
-        ni_leave_out(plan, at, "%s", put_state(&port->state, state));
-        ni_report(f, NI_F_HCA_PORT_DOWN, ni_port_text(inv, (int)at, name), "%s; left out", state);
+        ni_leave_out(w, at, "not the pod's");
+    else if (!is_in_option(w, (int)at))
+        ni_leave_out(w, at, "not in --hcas");
+    else if (w->plan->transport == NI_NET_TCP)
+        ni_leave_out(w, at, "TCP was chosen");
+    else if (w->plan->transport == NI_NET_OTHER)
+        ni_leave_out(w, at, "another network plugin is in use");
+    else if (!ni_is_active(port)) {
+        put_state(&port->state, &state);
+        ni_leave_out(w, at, "%s", state.buf);
+        ni_report(w->f, NI_F_HCA_PORT_DOWN, ni_port_name(w->inv, (int)at).text, "%s; left out",
+                  state.buf);
     } else if (port->link == NI_LINK_UNKNOWN)
-        ni_leave_out(plan, at, "link layer is neither InfiniBand nor Ethernet");
-    else if (!is_in_users_list(facts, (int)at))
-        ni_leave_out(plan, at, "not in your NCCL_IB_HCA");
+        ni_leave_out(w, at, "link layer is neither InfiniBand nor Ethernet");
+    else if (!is_in_users_list(w, (int)at))
+        ni_leave_out(w, at, "not in your NCCL_IB_HCA");
     else {
         p->chosen = true;
-        p->rule = plan->rule;
+        p->rule = w->plan->rule;
         (void)ni_format(p->why, sizeof(p->why), "given by %s, port ACTIVE",
-                        inv->claim[h->claim].from);
+                        w->inv->claim[h->claim].from);
     }
 }
 
@@ -101,106 +100,95 @@ static void judge_port(const struct ni_facts *facts, struct ni_plan *plan, struc
 
 /* Where nothing named the HCAs of the pod, a port of less than half the fastest one's rate is the
    management or storage port; a collective runs at the pace of the slowest. */
-static void leave_out_slow(const struct ni_inventory *inv, struct ni_plan *plan,
-                           struct ni_findings *f)
+static void leave_out_slow(const struct ni_work *w)
 {
-    int64_t fastest = 0;
-    if (ni_is_told(inv->source))
+    const struct ni_port *port = w->inv->port;
+    long long fastest = 0;
+    if (ni_is_told(w->inv->source))
         return;
-    plan->wants |= NI_WANT_RATES;
-    for (unsigned i = 0; i < inv->n_port; i++) {
-        const struct ni_num *mbps = &inv->port[i].mbps;
-        if (plan->port[i].chosen && mbps->known == NI_KNOWN && mbps->v > fastest)
-            fastest = mbps->v;
+    w->plan->wants |= NI_WANT_RATES;
+    for (unsigned i = 0; i < w->inv->n_port; i++) {
+        if (w->plan->port[i].chosen && port[i].mbps.known == NI_KNOWN && port[i].mbps.v > fastest)
+            fastest = port[i].mbps.v;
     }
-    for (unsigned i = 0; i < inv->n_port; i++) {
-        const struct ni_num *mbps = &inv->port[i].mbps;
-        char name[NI_DEV_NAME + 8];
-        if (!plan->port[i].chosen || mbps->known != NI_KNOWN || mbps->v * 2 >= fastest)
+    for (unsigned i = 0; i < w->inv->n_port; i++) {
+        const long long mbps = port[i].mbps.v;
+        if (!w->plan->port[i].chosen || port[i].mbps.known != NI_KNOWN || mbps * 2 >= fastest)
             continue;
-        ni_leave_out(plan, i, "%lld Gb/s, while the fastest has %lld", (long long)(mbps->v / 1000),
-                     (long long)(fastest / 1000));
-        ni_report(f, NI_F_HCA_PORT_SLOW, ni_port_text(inv, (int)i, name),
-                  "%lld Gb/s against %lld; left out", (long long)(mbps->v / 1000),
-                  (long long)(fastest / 1000));
+        ni_leave_out(w, i, "%lld Gb/s, while the fastest has %lld", mbps / 1000, fastest / 1000);
+        ni_report(w->f, NI_F_HCA_PORT_SLOW, ni_port_name(w->inv, (int)i).text,
+                  "%lld Gb/s against %lld; left out", mbps / 1000, fastest / 1000);
     }
 }
 
 /* InfiniBand and RoCE together kill a job (NCCL 2.30.7 transport/net_ib/connect.cc: incompatible
    link layers, no fallback). The set with more bandwidth stays, InfiniBand when equal. */
-static void keep_one_link_layer(const struct ni_inventory *inv, struct ni_plan *plan,
-                                struct ni_findings *f)
+static void keep_one_link_layer(const struct ni_work *w)
 {
     static const char *const text[] = {[NI_LINK_IB] = "InfiniBand", [NI_LINK_ROCE] = "RoCE"};
-    int64_t mbps[NI_COUNT(text)] = {0};
+    long long mbps[NI_COUNT(text)] = {0};
     unsigned n[NI_COUNT(text)] = {0};
-    for (unsigned i = 0; i < inv->n_port; i++) {
-        const struct ni_port *port = &inv->port[i];
-        if (!plan->port[i].chosen)
+    for (unsigned i = 0; i < w->inv->n_port; i++) {
+        const struct ni_port *port = &w->inv->port[i];
+        if (!w->plan->port[i].chosen)
             continue;
         n[port->link]++;
         mbps[port->link] += port->mbps.known == NI_KNOWN ? port->mbps.v : 0;
     }
     if (!n[NI_LINK_IB] || !n[NI_LINK_ROCE])
         return;
-    plan->wants |= NI_WANT_RATES;
+    w->plan->wants |= NI_WANT_RATES;
     const bool roce = mbps[NI_LINK_ROCE] > mbps[NI_LINK_IB];
     const enum ni_link keep = roce ? NI_LINK_ROCE : NI_LINK_IB;
     const enum ni_link drop = roce ? NI_LINK_IB : NI_LINK_ROCE;
-    for (unsigned i = 0; i < inv->n_port; i++) {
-        if (plan->port[i].chosen && inv->port[i].link == drop)
-            ni_leave_out(plan, i, "%s, while the faster set is %s", text[drop], text[keep]);
+    for (unsigned i = 0; i < w->inv->n_port; i++) {
+        if (w->plan->port[i].chosen && w->inv->port[i].link == drop)
+            ni_leave_out(w, i, "%s, while the faster set is %s", text[drop], text[keep]);
     }
-    ni_report(f, NI_F_HCA_LINK_MIXED, text[drop], "%u %s port%s left out: %lld against %lld Gb/s",
-              n[drop], text[drop], n[drop] == 1 ? "" : "s", (long long)(mbps[drop] / 1000),
-              (long long)(mbps[keep] / 1000));
+    ni_report(w->f, NI_F_HCA_LINK_MIXED, text[drop],
+              "%u %s port%s left out: %lld against %lld Gb/s", n[drop], text[drop],
+              n[drop] == 1 ? "" : "s", mbps[drop] / 1000, mbps[keep] / 1000);
 }
 
 /* SoftRoCE has no PCI path. NCCL before 2.29.7 compares it with that of the HCAs behind it in the
    verbs' list, and 2.21.5 and 2.23.4 with all before it: strcmp(NULL) (transport/net_ib.cc
    ncclIbGetPciPath, ncclIbFindMatchingDev). No variable helps. */
-static void leave_out_softroce(const struct ni_facts *facts, struct ni_plan *plan,
-                               struct ni_findings *f)
+static void leave_out_softroce(const struct ni_work *w)
 {
-    const struct ni_inventory *inv = facts->inv;
-    const char *list = ni_user_value(facts, "NCCL_IB_HCA");
-    const bool named = facts->policy->hcas || (list && *list);
+    const struct ni_inventory *inv = w->inv;
+    const char *list = ni_user_value(w, variable);
+    const bool named = w->policy->hcas || (list && *list);
     bool pci = false;
     for (unsigned i = 0; i < inv->n_port; i++)
-        pci = pci || (plan->port[i].chosen && !inv->hca[inv->port[i].hca].pci.none);
+        pci = pci || (w->plan->port[i].chosen && !inv->hca[inv->port[i].hca].pci.none);
     for (unsigned i = 0; pci && i < inv->n_port; i++) {
-        char name[NI_DEV_NAME + 8];
-        if (!plan->port[i].chosen || !inv->hca[inv->port[i].hca].pci.none)
+        if (!w->plan->port[i].chosen || !inv->hca[inv->port[i].hca].pci.none)
             continue;
-        ni_report(f, NI_F_HCA_SOFTROCE_MIXED, ni_port_text(inv, (int)i, name),
+        ni_report(w->f, NI_F_HCA_SOFTROCE_MIXED, ni_port_name(inv, (int)i).text,
                   "NCCL before 2.29.7 may crash with HCAs on PCI beside it; %s",
                   named ? "kept because it was named" : "left out");
         if (!named)
-            ni_leave_out(plan, i, "SoftRoCE, while the others are on PCI");
+            ni_leave_out(w, i, "SoftRoCE, while the others are on PCI");
     }
 }
 
-static void ports(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+void ni_rule_ports(const struct ni_work *w)
 {
-    const char *list = ni_user_value(facts, "NCCL_IB_HCA");
+    const char *list = ni_user_value(w, variable);
     unsigned chosen = 0;
-    for (unsigned i = 0; i < facts->inv->n_port; i++)
-        judge_port(facts, plan, f, i);
-    if (list && plan->transport == NI_NET_RDMA)
-        plan->wants |= NI_WANT_UVERBS; /* ni_put_foreign */
-    leave_out_slow(facts->inv, plan, f);
-    keep_one_link_layer(facts->inv, plan, f);
-    leave_out_softroce(facts, plan, f);
-    for (unsigned i = 0; i < facts->inv->n_port; i++)
-        chosen += plan->port[i].chosen;
-    if (list && *list && plan->transport == NI_NET_RDMA && chosen == 0)
-        ni_report(f, NI_F_USER_HCA_NONE, "NCCL_IB_HCA", "`%.120s` names no usable port of this pod",
+    for (unsigned i = 0; i < w->inv->n_port; i++)
+        judge_port(w, i);
+    if (list && w->plan->transport == NI_NET_RDMA)
+        w->plan->wants |= NI_WANT_UVERBS; /* ni_put_foreign */
+    leave_out_slow(w);
+    keep_one_link_layer(w);
+    leave_out_softroce(w);
+    for (unsigned i = 0; i < w->inv->n_port; i++)
+        chosen += w->plan->port[i].chosen;
+    if (list && *list && w->plan->transport == NI_NET_RDMA && chosen == 0)
+        ni_report(w->f, NI_F_USER_HCA_NONE, variable, "`%.120s` names no usable port of this pod",
                   list);
 }
-
-const struct ni_rule ni_rule_ports = {
-    "hca.ports", "claims, port states, link layers, rates, --hcas, NCCL_IB_HCA", "which ports",
-    ports, false};
 
 /* ---- the list ---- */
 
@@ -217,27 +205,27 @@ static int port_cmp(const struct ni_inventory *inv, int a, int b)
     return c ? c : (inv->port[a].num > inv->port[b].num) - (inv->port[a].num < inv->port[b].num);
 }
 
-void ni_list_chosen(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+void ni_list_chosen(const struct ni_work *w)
 {
-    const struct ni_inventory *inv = facts->inv;
+    const struct ni_inventory *inv = w->inv;
     int sorted[NI_MAX_PORT];
     unsigned n = 0;
-    for (unsigned i = 0; i < inv->n_port; i++) {
-        if (!plan->port[i].chosen)
+    for (int i = 0; i < (int)inv->n_port; i++) {
+        if (!w->plan->port[i].chosen)
             continue;
         unsigned at = n++;
-        for (; at > 0 && port_cmp(inv, sorted[at - 1], (int)i) > 0; at--)
+        for (; at > 0 && port_cmp(inv, sorted[at - 1], i) > 0; at--)
             sorted[at] = sorted[at - 1];
-        sorted[at] = (int)i;
+        sorted[at] = i;
     }
-    plan->n_chosen = n < NI_MAX_CHOSEN ? n : NI_MAX_CHOSEN;
-    memcpy(plan->chosen, sorted, plan->n_chosen * sizeof(sorted[0]));
-    for (unsigned i = plan->n_chosen; i < n; i++) {
+    w->plan->n_chosen = n < NI_MAX_CHOSEN ? n : NI_MAX_CHOSEN;
+    memcpy(w->plan->chosen, sorted, w->plan->n_chosen * sizeof(sorted[0]));
+    for (unsigned i = w->plan->n_chosen; i < n; i++) {
         const struct ni_port *port = &inv->port[sorted[i]];
-        ni_leave_out(plan, (unsigned)sorted[i], "NCCL takes %d ports", NI_MAX_CHOSEN);
-        plan->port[sorted[i]].rule = ni_rule_ports.id;
-        ni_report(f, NI_F_HCA_TOO_MANY, inv->hca[port->hca].name, "port %u is beyond the first %d",
-                  port->num, NI_MAX_CHOSEN);
+        ni_leave_out(w, (unsigned)sorted[i], "NCCL takes %d ports", NI_MAX_CHOSEN);
+        w->plan->port[sorted[i]].rule = "hca.ports";
+        ni_report(w->f, NI_F_HCA_TOO_MANY, inv->hca[port->hca].name,
+                  "port %u is beyond the first %d", port->num, NI_MAX_CHOSEN);
     }
 }
 
@@ -262,27 +250,24 @@ bool ni_put_node(const struct ni_uverbs *node, struct ni_text *t)
     return true;
 }
 
-static void hca_list(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+void ni_rule_hca_list(const struct ni_work *w)
 {
-    const struct ni_inventory *inv = facts->inv;
-    char value[NI_VALUE], node[96];
-    struct ni_text list = ni_text_on(value, sizeof(value));
-    if (plan->n_chosen == 0)
+    const unsigned n = w->plan->n_chosen;
+    struct ni_text list = NI_TEXT(NI_VALUE);
+    if (n == 0)
         return;
-    for (unsigned i = 0; i < plan->n_chosen; i++) {
-        const struct ni_hca *h = ni_chosen_hca(facts, plan, i);
-        struct ni_text t = ni_text_on(node, sizeof(node));
-        ni_putf(&list, "%s%s:%u", i ? "," : "=", h->name, ni_chosen_port(facts, plan, i)->num);
-        /* doctor has an error for it, with the reason that fits (check_rdma.c) */
-        if (!inv->for_doctor && ni_put_node(&h->uverbs, &t))
-            ni_report(f, NI_F_HCA_NODE_LOST, h->name,
-                      "%s: NCCL leaves this HCA out, and uses sockets if it has no other", node);
+    for (unsigned i = 0; i < n; i++) {
+        const struct ni_chosen c = ni_chosen(w, i);
+        struct ni_text node = NI_TEXT(96);
+        ni_putf(&list, "%s%s:%u", i ? "," : "=", c.hca->name, c.port->num);
+        /* doctor has an error for it, with the reason that fits (check.c) */
+        if (!w->inv->for_doctor && ni_put_node(&c.hca->uverbs, &node))
+            ni_report(w->f, NI_F_HCA_NODE_LOST, c.hca->name,
+                      "%s: NCCL leaves this HCA out, and uses sockets if it has no other",
+                      node.buf);
     }
-    ni_decide_value(facts, plan, f, "NCCL_IB_HCA", value,
+    ni_decide_value(w, variable, list.buf,
                     "the pod's ACTIVE %s port%s, PCI order; the second `=` means exact names",
-                    ni_chosen_port(facts, plan, 0)->link == NI_LINK_IB ? "InfiniBand" : "RoCE",
-                    plan->n_chosen == 1 ? "" : "s");
+                    ni_chosen(w, 0).port->link == NI_LINK_IB ? "InfiniBand" : "RoCE",
+                    n == 1 ? "" : "s");
 }
-
-const struct ni_rule ni_rule_hca_list = {"hca.list", "chosen ports", "NCCL_IB_HCA", hca_list,
-                                         false};

@@ -15,29 +15,24 @@ static bool has_routable_gid(const struct ni_inventory *inv, const struct ni_por
     return false;
 }
 
-static const char *lacks(const struct ni_inventory *inv, const struct ni_port *port)
-{
-    int netdev = inv->hca[port->hca].netdev;
-    if (port->state.known != NI_KNOWN || port->state.v != NI_PORT_ACTIVE)
-        return "link";
-    if (port->link == NI_LINK_ROCE && !has_routable_gid(inv, port))
-        return "address and GID";
-    if (netdev >= 0 && !inv->netdev[netdev].running)
-        return "interface";
-    return NULL;
-}
-
 bool ni_is_ready(const struct ni_inventory *inv, struct ni_text *missing)
 {
     bool ready = true;
     for (unsigned i = 0; i < inv->n_port; i++) {
-        char name[NI_DEV_NAME + 8];
         const struct ni_port *port = &inv->port[i];
-        const char *what = !ni_is_given(&inv->hca[port->hca]) ? NULL : lacks(inv, port);
-        if (!what)
+        const struct ni_hca *h = &inv->hca[port->hca];
+        const char *lacks = NULL;
+        if (!ni_is_given(h))
             continue;
-        ni_putf(missing, "%s%s: %s", ready ? "" : ", ", ni_port_text(inv, (int)i, name), what);
-        ready = false;
+        if (!ni_is_active(port))
+            lacks = "link";
+        else if (port->link == NI_LINK_ROCE && !has_routable_gid(inv, port))
+            lacks = "address and GID";
+        else if (h->netdev >= 0 && !inv->netdev[h->netdev].running)
+            lacks = "interface";
+        if (lacks)
+            ni_putf(missing, "%s%s: %s", ready ? "" : ", ", ni_port_name(inv, (int)i).text, lacks);
+        ready = ready && !lacks;
     }
     return ready;
 }

@@ -1,61 +1,74 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the rules of this room share. The row of a rule, `ni_rule_x`, stands below the
-   function that it names, in the file of its subject. */
+/* What the rules and checks of this room share. */
 #ifndef NCCL_INIT_DECIDE_RULE_H
 #define NCCL_INIT_DECIDE_RULE_H
 
 #include "nccl_init/decide.h"
 
-/* The rules, in the order in which they run; the settings come in that order, too. */
-extern const struct ni_rule ni_rule_transport, ni_rule_ports, ni_rule_gids, ni_rule_ib_disable,
-    ni_rule_hca_list, ni_rule_gid_index, ni_rule_sockets, ni_rule_rails, ni_rule_vf_merge,
-    ni_rule_nic_merge, ni_rule_gdr, ni_rule_libraries, ni_rule_user, ni_rule_memlock, ni_rule_caps,
-    ni_rule_require;
+/* The rules, in the order of the table (rules.c). */
+typedef void ni_rule_fn(const struct ni_work *w);
+ni_rule_fn ni_rule_transport, ni_rule_ports, ni_rule_gids, ni_rule_ib_disable, ni_rule_hca_list,
+    ni_rule_gid_index, ni_rule_sockets, ni_rule_rails, ni_rule_vf_merge, ni_rule_nic_merge,
+    ni_rule_gdr, ni_rule_libraries, ni_rule_user, ni_rule_memlock, ni_rule_caps, ni_rule_require;
 
-/* ---- plan.c ---- */
+/* ---- rules.c ---- */
 
 /* ni_find_user_value, whatever its file. */
-const char *ni_user_value(const struct ni_facts *facts, const char *name);
+const char *ni_user_value(const struct ni_work *w, const char *name);
 /* That value as NCCL reads an integer: strtoll base 0, garbage is 0; empty, unset or beyond 64 bits
    is `otherwise` (misc/param.cc). */
-int64_t ni_user_int(const struct ni_facts *facts, const char *name, int64_t otherwise);
+int64_t ni_user_int(const struct ni_work *w, const char *name, int64_t otherwise);
 
 /* Decides one variable for the running rule; the rest is the reason, one sentence. value NULL:
    better left unset. Where the user or a conf file has set it, that stays, and the plan says what
    the rule would have said. The one place of the precedence. */
-void ni_decide_value(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f,
-                     const char *name, const char *value, const char *fmt, ...) NI_PRINTF(6, 7);
+void ni_decide_value(const struct ni_work *w, const char *name, const char *value, const char *fmt,
+                     ...) NI_PRINTF(4, 5);
 
 /* The running rule leaves the port out; the rest is the reason. */
-void ni_leave_out(struct ni_plan *plan, unsigned port, const char *fmt, ...) NI_PRINTF(3, 4);
+void ni_leave_out(const struct ni_work *w, unsigned port, const char *fmt, ...) NI_PRINTF(3, 4);
 
-/* "mlx5_6/1", the subject of findings about a port. Returns buf. */
-const char *ni_port_text(const struct ni_inventory *inv, int port, char buf[NI_DEV_NAME + 8]);
+/* "mlx5_6/1", the subject of findings about a port. */
+struct ni_port_name {
+    char text[NI_DEV_NAME + 8];
+};
+struct ni_port_name ni_port_name(const struct ni_inventory *inv, int port);
+bool ni_is_active(const struct ni_port *port); /* known to be so */
 /* Entry i of those read of the port's GID table. */
 const struct ni_gid *ni_port_gid(const struct ni_inventory *inv, const struct ni_port *port,
                                  unsigned i);
-/* Port and HCA of number i of the chosen ones, 0 to n_chosen - 1. */
-const struct ni_port *ni_chosen_port(const struct ni_facts *facts, const struct ni_plan *plan,
-                                     unsigned i);
-const struct ni_hca *ni_chosen_hca(const struct ni_facts *facts, const struct ni_plan *plan,
-                                   unsigned i);
+/* The one of that index; NULL: none was read. */
+const struct ni_gid *ni_gid_at(const struct ni_inventory *inv, const struct ni_port *port,
+                               unsigned index);
+
+/* Number i of the chosen ports, 0 to n_chosen - 1, and what belongs to it. */
+struct ni_chosen {
+    int at; /* in the inventory */
+    const struct ni_port *port;
+    const struct ni_hca *hca;
+    struct ni_port_plan *plan;
+    const struct ni_gid *gid; /* NULL: none */
+};
+struct ni_chosen ni_chosen(const struct ni_work *w, unsigned i);
+/* Whether one of the HCA's ports is chosen. */
+bool ni_is_chosen(const struct ni_work *w, int hca);
 
 /* ---- transport.c ---- */
 
 /* Sockets by the user's own choice: --mode, NCCL_IB_DISABLE, NCCL_NET. */
-bool ni_wants_tcp(const struct ni_facts *facts);
+bool ni_wants_tcp(const struct ni_work *w);
 
 /* ---- ports.c ---- */
 
 /* Left in by --hcas and by the user's NCCL_IB_HCA, where there are such. */
-bool ni_is_listed(const struct ni_facts *facts, int port);
+bool ni_is_listed(const struct ni_work *w, int port);
 /* NCCL uses a port that the plan leaves out, for the user's NCCL_IB_HCA takes it. */
-bool ni_takes_left_out(const struct ni_facts *facts, const struct ni_plan *plan, int port);
+bool ni_takes_left_out(const struct ni_work *w, int port);
 /* The HCAs that were not given to the pod, but open in it, and that the user's NCCL_IB_HCA takes:
    NCCL uses them. false: none. */
-bool ni_put_foreign(const struct ni_facts *facts, const struct ni_plan *plan, struct ni_text *t);
+bool ni_put_foreign(const struct ni_work *w, struct ni_text *t);
 /* Lists the chosen ports in plan->chosen: in PCI order, as many as NCCL takes. */
-void ni_list_chosen(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f);
+void ni_list_chosen(const struct ni_work *w);
 /* The HCA's device node is known not to be there, or not to open. */
 bool ni_lacks_node(const struct ni_uverbs *node);
 /* What is wrong with the HCA's device node, as a clause; false for nothing that is known. */
@@ -80,7 +93,7 @@ struct ni_gid_search {
 
 /* Puts the user's own settings of that search in place of those in *how, empty ones too, which are
    NCCL's defaults. Whether there is one that is not empty. */
-bool ni_user_search(const struct ni_facts *facts, struct ni_gid_search *how);
+bool ni_user_search(const struct ni_work *w, struct ni_gid_search *how);
 
 /* Where NCCL 2.21.5 and later end for a port. */
 struct ni_gid_end {
@@ -93,32 +106,47 @@ struct ni_gid_end {
 struct ni_gid_end ni_nccl_gid_search(const struct ni_inventory *inv, const struct ni_port *port,
                                      const struct ni_gid_search *how);
 
-/* ---- socket.c ---- */
+/* ---- rails.c, socket.c ---- */
+
+/* The most specific IPv4 route of that interface that holds the address; NULL. gateway: through a
+   router; else connected. */
+const struct ni_route *ni_route_to(const struct ni_net *net, const char *ifname,
+                                   const uint8_t ip[NI_GID_BYTES], bool gateway);
 
 /* The interface of the default route, if it can serve; NULL. */
-const char *ni_pod_interface(const struct ni_facts *facts, struct ni_plan *plan);
+const char *ni_pod_interface(const struct ni_work *w);
 /* The user's NCCL_SOCKET_IFNAME and NCCL_SOCKET_FAMILY against the interfaces. */
-void ni_check_user_sockets(const struct ni_facts *facts, struct ni_plan *plan,
-                           struct ni_findings *f);
+void ni_check_user_sockets(const struct ni_work *w);
 
 /* ---- pci_quirks.c, gdr.c ---- */
 
-/* NCCL finds it nowhere on the PCI tree, and hangs it below the first CPU; after vf.merge. */
-bool ni_has_no_place(const struct ni_facts *facts, const struct ni_plan *plan,
-                     const struct ni_hca *h);
 /* NCCL may make one NIC of both, with the settings in force; after nic.merge. */
-bool ni_may_fuse(const struct ni_facts *facts, const struct ni_plan *plan, const struct ni_hca *a,
-                 const struct ni_hca *b);
+bool ni_may_fuse(const struct ni_work *w, const struct ni_hca *a, const struct ni_hca *b);
 /* VFs or sub-functions of one port, or PF and such. Needs NI_WANT_PFS. */
 bool ni_share_port(const struct ni_hca *a, const struct ni_hca *b);
 /* Whether the node can do GPUDirect RDMA at all, given a GPU and a port; *ret_why where not, with a
    finding. */
-bool ni_can_gdr(const struct ni_facts *facts, struct ni_findings *f, const char **ret_why);
-
+bool ni_can_gdr(const struct ni_work *w, const char **ret_why);
 /* Wants the NUMA nodes, which tell PHB from SYS, if a GPU has no chosen HCA below a switch of both. */
-void ni_want_numa(const struct ni_facts *facts, struct ni_plan *plan);
+void ni_want_numa(const struct ni_work *w);
 
-/* ---- known_names.c ---- */
+/* ---- privileges.c ---- */
+
+/* Why RLIMIT_MEMLOCK cannot be raised, from the process's own state, and what of the pod to change:
+   a clause. */
+void ni_memlock_why(const struct ni_work *w, struct ni_text *t);
+/* The hard limit may be raised: CAP_SYS_RESOURCE is effective, or permitted, and counts. */
+bool ni_may_raise_memlock(const struct ni_self *s);
+/* CAP_IPC_LOCK will be effective in the command, and counts: locked memory is not limited
+   (mm/mlock.c can_do_mlock, drivers/infiniband/core/umem.c ib_umem_get). */
+bool ni_command_may_lock(const struct ni_work *w);
+/* The capabilities that the command will have effective. */
+uint64_t ni_command_caps(const struct ni_work *w);
+/* Locked memory in bytes below which NCCL gets into trouble, and below which it cannot even begin.
+   */
+extern const int64_t ni_memlock_enough, ni_memlock_hopeless;
+
+/* ---- user.c ---- */
 
 /* The variable of NCCL's that `name` is one or two letters off, less "NCCL_"; empty when it is known,
    or far from all. */

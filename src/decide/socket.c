@@ -13,9 +13,9 @@ static const char variable[] = "NCCL_SOCKET_IFNAME", family_variable[] = "NCCL_S
 enum family { ANY_FAMILY, ONLY_V4, ONLY_V6 };
 
 /* NCCL looks at one family only where NCCL_SOCKET_FAMILY says so (misc/socket.cc, os/linux.cc). */
-static enum family users_family(const struct ni_facts *facts)
+static enum family users_family(const struct ni_work *w)
 {
-    const char *family = ni_user_value(facts, family_variable);
+    const char *family = ni_user_value(w, family_variable);
     if (family && strcmp(family, "AF_INET") == 0)
         return ONLY_V4;
     return family && strcmp(family, "AF_INET6") == 0 ? ONLY_V6 : ANY_FAMILY;
@@ -36,33 +36,24 @@ static void add_address(const uint8_t ip[NI_GID_BYTES], enum reach *v4, enum rea
     *of = is > *of ? is : *of;
 }
 
-/* The interface has a route to the subnet of an IPv4 address, as others may. */
-static bool is_on_link(const struct ni_net *net, const char *ifname, const uint8_t ip[NI_GID_BYTES])
-{
-    for (unsigned i = 0; i < net->n_route; i++) {
-        const struct ni_route *r = &net->route[i];
-        if (!r->gateway && r->bits > 0 && strcmp(r->ifname, ifname) == 0 && ni_ip_is_v4(ip) &&
-            ni_ip_same_prefix(ip, r->dest, 96u + r->bits))
-            return true;
-    }
-    return false;
-}
-
 /* NCCL takes the first record of an interface: the kernel lists all IPv4 addresses before all IPv6
    ones (NCCL 2.30.7 os/linux.cc ncclOsFindInterfaces, by getifaddrs). An IPv4 address whose interface
    the route table does not tell (a /32, source routing in other tables, two interfaces in one subnet)
    may be this one's: or_unknown. own: one that is, or NULL. */
-static struct address address_of(const struct ni_facts *facts, struct ni_plan *plan,
-                                 const char *ifname, bool or_unknown, const uint8_t *own)
+static struct address address_of(const struct ni_work *w, const char *ifname, bool or_unknown,
+                                 const uint8_t *own)
 {
-    const struct ni_net *net = &facts->inv->net;
-    const enum family family = users_family(facts);
+    const struct ni_net *net = &w->inv->net;
+    const enum family family = users_family(w);
     enum reach v4 = NO_ADDRESS, v6 = NO_ADDRESS;
     for (unsigned i = 0; i < net->n_addr; i++) {
         const struct ni_addr *a = &net->addr[i];
-        const bool unknown = or_unknown && !ni_ip_is_link_local(a->ip) &&
-                             (!a->ifname[0] || is_on_link(net, ifname, a->ip));
-        if (unknown || strcmp(a->ifname, ifname) == 0)
+        bool its = strcmp(a->ifname, ifname) == 0;
+        if (!its && or_unknown && !ni_ip_is_link_local(a->ip)) {
+            const struct ni_route *r = a->ifname[0] ? ni_route_to(net, ifname, a->ip, false) : NULL;
+            its = !a->ifname[0] || (r && r->bits > 0); /* others may be in its subnet, too */
+        }
+        if (its)
             add_address(a->ip, &v4, &v6);
     }
     if (own)
@@ -73,30 +64,29 @@ static struct address address_of(const struct ni_facts *facts, struct ni_plan *p
         v4 = NO_ADDRESS;
     if (v4 != NO_ADDRESS || family == ONLY_V4)
         return (struct address){v4, true};
-    plan->wants |= NI_WANT_IPV6;
+    w->plan->wants |= NI_WANT_IPV6;
     return (struct address){v6, false};
 }
 
-static bool has_address(const struct ni_facts *facts, struct ni_plan *plan, const char *ifname)
+static bool has_address(const struct ni_work *w, const char *ifname)
 {
-    return address_of(facts, plan, ifname, true, NULL).reach == PEERS;
+    return address_of(w, ifname, true, NULL).reach == PEERS;
 }
 
 /* ---- the interface that NCCL takes ---- */
 
 /* From a list, whatever its order: the first in the order of the kernel's numbers, those with an IPv4
    address before the others. NULL: none. running: NCCL looks whether it is up (2.28.3 and later). */
-static const struct ni_netdev *first_of(const struct ni_facts *facts, struct ni_plan *plan,
-                                        const char *list, bool running)
+static const struct ni_netdev *first_of(const struct ni_work *w, const char *list, bool running)
 {
-    const struct ni_inventory *inv = facts->inv;
+    const struct ni_inventory *inv = w->inv;
     const struct ni_netdev *first = NULL;
     int64_t least = INT64_MAX;
     for (unsigned i = 0; i < inv->n_netdev; i++) {
         const struct ni_netdev *d = &inv->netdev[i];
         if ((running && d->known == NI_KNOWN && !d->running) || !ni_nccl_match_if(list, d->name))
             continue;
-        const struct address a = address_of(facts, plan, d->name, true, NULL);
+        const struct address a = address_of(w, d->name, true, NULL);
         int64_t number = d->ifindex.known == NI_KNOWN ? d->ifindex.v : UINT32_MAX;
         if (strcmp(d->name, "lo") == 0)
             number = 1; /* LOOPBACK_IFINDEX (drivers/net/loopback.c) */
@@ -116,42 +106,41 @@ static bool is_set(const char *list)
 }
 
 /* By the user's list, or by the lists that NCCL tries without one. */
-static const struct ni_netdev *nccl_takes(const struct ni_facts *facts, struct ni_plan *plan,
-                                          bool running)
+static const struct ni_netdev *nccl_takes(const struct ni_work *w, bool running)
 {
     static const char *const own[] = {"ib", "^docker,lo", "docker", "lo"};
-    const char *list = ni_user_value(facts, variable);
+    const char *list = ni_user_value(w, variable);
     const struct ni_netdev *first = NULL;
+    w->plan->wants |= is_set(list) ? NI_WANT_USERS_NETDEVS : NI_WANT_ALL_NETDEVS;
     if (is_set(list))
-        return first_of(facts, plan, list, running);
-    plan->wants |= NI_WANT_ALL_NETDEVS;
+        return first_of(w, list, running);
     for (unsigned i = 0; i < NI_COUNT(own) && !first; i++)
-        first = first_of(facts, plan, own[i], running);
+        first = first_of(w, own[i], running);
     return first;
 }
 
 /* Where /sys/class/net cannot be read the route table is believed. */
-const char *ni_pod_interface(const struct ni_facts *facts, struct ni_plan *plan)
+const char *ni_pod_interface(const struct ni_work *w)
 {
-    const char *name = facts->inv->net.default_if;
+    const char *name = w->inv->net.default_if;
     if (!name[0]) {
-        plan->wants |= NI_WANT_IPV6; /* its default route may tell */
+        w->plan->wants |= NI_WANT_IPV6; /* its default route may tell */
         return NULL;
     }
-    const struct ni_netdev *d = ni_find_netdev(facts->inv, name);
+    const struct ni_netdev *d = ni_find_netdev(w->inv, name);
     const bool down = d && d->known == NI_KNOWN && !d->running;
-    return !down && has_address(facts, plan, name) ? name : NULL;
+    return !down && has_address(w, name) ? name : NULL;
 }
 
 /* ---- what the user set ---- */
 
 /* No interface has a routable address of the one family that NCCL is to look at. */
-static bool lacks_family(const struct ni_facts *facts, struct ni_plan *plan)
+static bool lacks_family(const struct ni_work *w)
 {
-    const struct ni_net *net = &facts->inv->net;
-    const enum family family = users_family(facts);
+    const struct ni_net *net = &w->inv->net;
+    const enum family family = users_family(w);
     if (family == ONLY_V6)
-        plan->wants |= NI_WANT_IPV6;
+        w->plan->wants |= NI_WANT_IPV6;
     if (family == ANY_FAMILY || (family == ONLY_V4 ? net->v4_known : net->v6_known) != NI_KNOWN)
         return false;
     for (unsigned i = 0; i < net->n_addr; i++) {
@@ -163,11 +152,11 @@ static bool lacks_family(const struct ni_facts *facts, struct ni_plan *plan)
 }
 
 /* What NCCL takes by the user's list, or by its own search where there is none. */
-static void check_first(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+static void check_first(const struct ni_work *w)
 {
-    const char *list = ni_user_value(facts, variable);
-    const struct ni_netdev *first = nccl_takes(facts, plan, true);
-    const struct ni_netdev *old = nccl_takes(facts, plan, false);
+    const char *list = ni_user_value(w, variable);
+    const struct ni_netdev *first = nccl_takes(w, true);
+    const struct ni_netdev *old = nccl_takes(w, false);
     const enum ni_finding_id id = list ? NI_F_USER_SOCKET_FIRST : NI_F_SOCKET_NONE;
     char older[NI_IF_NAME + 48] = "", by[160] = "without NCCL_SOCKET_IFNAME NCCL takes";
     if (list)
@@ -177,32 +166,32 @@ static void check_first(const struct ni_facts *facts, struct ni_plan *plan, stru
         (void)ni_format(older, sizeof(older), "; before 2.28.3 NCCL takes %s, which is down",
                         old->name);
     if (!first && is_set(list))
-        ni_report(f, NI_F_USER_SOCKET_NONE, variable,
+        ni_report(w->f, NI_F_USER_SOCKET_NONE, variable,
                   "`%.100s` matches no interface that is up with an address: `no socket interface "
                   "found`%s",
                   list, older);
-    else if (!first || (!is_set(list) && !facts->inv->net.all_listed))
+    else if (!first || (!is_set(list) && !w->inv->net.all_listed))
         return;
     else if (strcmp(first->name, "lo") == 0)
-        ni_report(f, id, variable, "%s lo: ranks on other nodes cannot connect to it%s", by, older);
-    else if (!has_address(facts, plan, first->name))
-        ni_report(f, id, variable, "%s %s, which has only a link-local address%s", by, first->name,
+        ni_report(w->f, id, variable, "%s lo: ranks on other nodes cannot connect to it%s", by,
                   older);
+    else if (!has_address(w, first->name))
+        ni_report(w->f, id, variable, "%s %s, which has only a link-local address%s", by,
+                  first->name, older);
     else if (*older)
-        ni_report(f, NI_F_USER_SOCKET_FIRST, variable, "%s %s%s", by, first->name, older);
+        ni_report(w->f, NI_F_USER_SOCKET_FIRST, variable, "%s %s%s", by, first->name, older);
 }
 
-void ni_check_user_sockets(const struct ni_facts *facts, struct ni_plan *plan,
-                           struct ni_findings *f)
+void ni_check_user_sockets(const struct ni_work *w)
 {
-    const char *list = ni_user_value(facts, variable), *cursor = list;
+    const char *list = ni_user_value(w, variable), *cursor = list;
     struct ni_span e;
     unsigned n = 0;
-    if (lacks_family(facts, plan)) {
-        ni_report(f, NI_F_USER_SOCKET_NONE, family_variable,
+    if (lacks_family(w)) {
+        ni_report(w->f, NI_F_USER_SOCKET_NONE, family_variable,
                   "no interface of the pod has a routable address of %s: NCCL takes a link-local "
                   "one, or none",
-                  ni_user_value(facts, family_variable));
+                  ni_user_value(w, family_variable));
         return;
     }
     if (!list)
@@ -210,9 +199,9 @@ void ni_check_user_sockets(const struct ni_facts *facts, struct ni_plan *plan,
     while (ni_split(&cursor, ',', &e))
         n += e.n > 0;
     if (n > NI_MAX_IFS)
-        ni_report(f, NI_F_USER_VALUE_IGNORED, variable,
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
                   "%u names; NCCL drops those beyond %d silently", n, NI_MAX_IFS);
-    check_first(facts, plan, f);
+    check_first(w);
 }
 
 /* ---- the rule ---- */
@@ -224,11 +213,7 @@ struct list {
 
 static void add(struct list *l, const char *name)
 {
-    for (unsigned i = 0; i < l->n; i++) {
-        if (strcmp(l->name[i], name) == 0)
-            return;
-    }
-    if (l->n < NI_MAX_IFS)
+    if (l->n < NI_MAX_IFS && !ni_is_any(name, l->name, l->n))
         l->name[l->n++] = name;
 }
 
@@ -239,20 +224,19 @@ static void put_names(const struct list *l, struct ni_text *t)
 }
 
 /* --sockets=LIST */
-static void add_option(const struct ni_facts *facts, struct ni_plan *plan, struct list *l,
-                       struct ni_findings *f)
+static void add_option(const struct ni_work *w, struct list *l)
 {
-    const char *cursor = facts->policy->sockets;
+    const char *cursor = w->policy->sockets;
     struct ni_span s;
     while (l->n < NI_MAX_IFS && ni_split(&cursor, ',', &s)) {
         char name[NI_IF_NAME];
         if (!ni_copyn(name, sizeof(name), s.p, s.n))
             continue;
-        const struct ni_netdev *d = ni_find_netdev(facts->inv, name);
-        if (d && d->running && has_address(facts, plan, name))
+        const struct ni_netdev *d = ni_find_netdev(w->inv, name);
+        if (d && d->running && has_address(w, name))
             add(l, d->name);
         else
-            ni_report(f, NI_F_SOCKET_UNUSABLE, name, "named by --sockets, but %s",
+            ni_report(w->f, NI_F_SOCKET_UNUSABLE, name, "named by --sockets, but %s",
                       !d || d->known != NI_KNOWN ? "not in this network namespace"
                       : d->running               ? "without address"
                                                  : "down");
@@ -261,43 +245,41 @@ static void add_option(const struct ni_facts *facts, struct ni_plan *plan, struc
 
 /* The interfaces of the chosen ports: for RoCE the one that owns the GID's address, for InfiniBand
    the IPoIB one. */
-static void add_rails(const struct ni_facts *facts, struct ni_plan *plan, struct list *l)
+static void add_rails(const struct ni_work *w, struct list *l)
 {
-    const struct ni_inventory *inv = facts->inv;
-    for (unsigned i = 0; i < plan->n_chosen; i++) {
-        const int gid = plan->port[plan->chosen[i]].gid;
-        const int own = ni_chosen_hca(facts, plan, i)->netdev;
-        const char *name = gid >= 0 ? inv->gid[gid].ndev : "";
-        const uint8_t *ip = NULL;
-        if (*name) {
-            ip = inv->gid[gid].own == NI_OWN_OURS ? inv->gid[gid].ip : NULL;
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_chosen c = ni_chosen(w, i);
+        const struct ni_netdev *d = NULL;
+        if (c.gid && c.gid->ndev[0]) {
+            d = ni_find_netdev(w->inv, c.gid->ndev);
         } else {
-            plan->wants |= NI_WANT_OWN_NETDEVS;
-            name = own >= 0 ? inv->netdev[own].name : "";
+            w->plan->wants |= NI_WANT_OWN_NETDEVS;
+            d = c.hca->netdev < 0 ? NULL : &w->inv->netdev[c.hca->netdev];
         }
-        const struct ni_netdev *d = ni_find_netdev(inv, name);
-        if (d && d->running && address_of(facts, plan, d->name, false, ip).reach == PEERS)
+        const bool ours = c.gid && c.gid->ndev[0] && c.gid->own == NI_OWN_OURS;
+        if (d && d->running &&
+            address_of(w, d->name, false, ours ? c.gid->ip : NULL).reach == PEERS)
             add(l, d->name);
     }
 }
 
 /* The interfaces to name, and why these; NULL: there is none. */
-static const char *find_interfaces(const struct ni_facts *facts, struct ni_plan *plan,
-                                   struct list *l, struct ni_findings *f)
+static const char *find_interfaces(const struct ni_work *w, struct list *l)
 {
-    const char *option = facts->policy->sockets;
-    const bool rails = plan->transport == NI_NET_RDMA && !(option && strcmp(option, "pod") == 0);
-    if (option && strcmp(option, "pod") != 0)
-        add_option(facts, plan, l, f);
+    const char *option = w->policy->sockets;
+    const bool listed = option && strcmp(option, "pod") != 0;
+    const bool rails = w->plan->transport == NI_NET_RDMA && (listed || !option);
+    if (listed)
+        add_option(w, l);
     if (l->n > 0)
         return "--sockets";
     if (rails)
-        add_rails(facts, plan, l);
+        add_rails(w, l);
     if (l->n > 0)
-        return facts->inv->net.v4_known == NI_KNOWN
+        return w->inv->net.v4_known == NI_KNOWN
                    ? "interfaces of the chosen ports, up and with an address"
                    : "interfaces of the chosen ports, up; their addresses cannot be read";
-    const char *pod = ni_pod_interface(facts, plan);
+    const char *pod = ni_pod_interface(w);
     if (!pod)
         return NULL;
     add(l, pod);
@@ -306,64 +288,58 @@ static const char *find_interfaces(const struct ni_facts *facts, struct ni_plan 
 }
 
 /* What the user's own list means here: the interfaces it matches that have an address. */
-static void take_users_list(const struct ni_facts *facts, struct ni_plan *plan, struct list *l)
+static void take_users_list(const struct ni_work *w, struct list *l)
 {
-    const struct ni_inventory *inv = facts->inv;
-    const char *user = ni_user_value(facts, variable);
+    const char *user = ni_user_value(w, variable);
     if (!is_set(user))
         return;
     l->n = 0;
-    for (unsigned i = 0; i < inv->n_netdev; i++) {
-        const struct ni_netdev *d = &inv->netdev[i];
-        if (d->running && ni_nccl_match_if(user, d->name) && has_address(facts, plan, d->name))
+    for (unsigned i = 0; i < w->inv->n_netdev; i++) {
+        const struct ni_netdev *d = &w->inv->netdev[i];
+        if (d->running && ni_nccl_match_if(user, d->name) && has_address(w, d->name))
             add(l, d->name);
     }
-    const struct ni_netdev *first = nccl_takes(facts, plan, true);
+    const struct ni_netdev *first = nccl_takes(w, true);
     if (l->n == 0 && first)
         add(l, first->name);
 }
 
-static void report_none(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+static void report_none(const struct ni_work *w)
 {
-    const struct ni_net *net = &facts->inv->net;
-    plan->wants |= NI_WANT_IPV6;
+    const struct ni_net *net = &w->inv->net;
+    w->plan->wants |= NI_WANT_IPV6;
     if (net->v4_known != NI_KNOWN || net->v6_known != NI_KNOWN)
         return;
     if (net->n_addr == 0)
-        ni_report(f, NI_F_SOCKET_NONE, variable,
+        ni_report(w->f, NI_F_SOCKET_NONE, variable,
                   "no interface of this pod has an address but loopback");
-    else if (ni_user_value(facts, variable) || lacks_family(facts, plan))
+    else if (ni_user_value(w, variable) || lacks_family(w))
         return; /* told where that is judged */
-    else if (users_family(facts) != ANY_FAMILY)
-        ni_report(f, NI_F_USER_SOCKET_NONE, family_variable,
+    else if (users_family(w) != ANY_FAMILY)
+        ni_report(w->f, NI_F_USER_SOCKET_NONE, family_variable,
                   "the interface of the default route has no routable address of %s: NCCL takes "
                   "the first that has any, a link-local one too",
-                  ni_user_value(facts, family_variable));
+                  ni_user_value(w, family_variable));
     else
-        check_first(facts, plan, f);
+        check_first(w);
 }
 
-static void sockets(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+void ni_rule_sockets(const struct ni_work *w)
 {
-    char value[NI_MAX_IFS * (NI_IF_NAME + 1) + 2];
-    struct ni_text t = ni_text_on(value, sizeof(value));
+    struct ni_text value = NI_TEXT(NI_MAX_IFS * (NI_IF_NAME + 1) + 2);
     struct list l = {.n = 0};
-    if (plan->transport == NI_NET_OTHER)
+    if (w->plan->transport == NI_NET_OTHER)
         return;
-    const char *why = find_interfaces(facts, plan, &l, f);
+    const char *why = find_interfaces(w, &l);
     if (!why) {
-        ni_decide_value(facts, plan, f, variable, NULL,
-                        "no interface is known to be up with an address");
-        report_none(facts, plan, f);
+        ni_decide_value(w, variable, NULL, "no interface is known to be up with an address");
+        report_none(w);
         return;
     }
-    ni_put(&t, "=");
-    put_names(&l, &t);
-    ni_decide_value(facts, plan, f, variable, value, "%s", why);
-    take_users_list(facts, plan, &l);
-    t = ni_text_on(plan->sockets, sizeof(plan->sockets));
+    ni_put(&value, "=");
+    put_names(&l, &value);
+    ni_decide_value(w, variable, value.buf, "%s", why);
+    take_users_list(w, &l);
+    struct ni_text t = ni_text_on(w->plan->sockets, sizeof(w->plan->sockets));
     put_names(&l, &t);
 }
-
-const struct ni_rule ni_rule_sockets = {"socket.ifname", "interfaces, addresses, default route",
-                                        variable, sockets, false};

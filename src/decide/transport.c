@@ -22,11 +22,11 @@ static bool is_ib_family(const char *plugin)
 }
 
 /* NCCL_NET or NCCL_NET_PLUGIN, where it names a network that is neither InfiniBand nor sockets. */
-static const char *other_network(const struct ni_facts *facts)
+static const char *other_network(const struct ni_work *w)
 {
     static const char *const names[] = {"NCCL_NET", "NCCL_NET_PLUGIN"};
     for (unsigned i = 0; i < NI_COUNT(names); i++) {
-        const char *v = ni_user_value(facts, names[i]);
+        const char *v = ni_user_value(w, names[i]);
         if (v && *v && strcasecmp(v, "none") != 0 && strcasecmp(v, "socket") != 0 &&
             !is_ib_family(v))
             return names[i];
@@ -51,113 +51,96 @@ static const char *only_efa(const struct ni_inventory *inv)
 
 /* NCCL_NET=IB, or a plugin of that family: NCCL takes no other network then, and dies where that has
    no device (plugin/net.cc). */
-static bool only_ib(const struct ni_facts *facts)
+static bool only_ib(const struct ni_work *w)
 {
-    const char *net = ni_user_value(facts, "NCCL_NET");
+    const char *net = ni_user_value(w, "NCCL_NET");
     return net && *net && is_ib_family(net);
 }
 
-bool ni_wants_tcp(const struct ni_facts *facts)
+bool ni_wants_tcp(const struct ni_work *w)
 {
-    const char *net = ni_user_value(facts, "NCCL_NET");
-    return !only_ib(facts) &&
-           (facts->policy->mode == NI_MODE_TCP || ni_user_int(facts, disable, 0) != 0 ||
-            (net && strcasecmp(net, "socket") == 0));
+    const char *net = ni_user_value(w, "NCCL_NET");
+    return !only_ib(w) && (w->policy->mode == NI_MODE_TCP || ni_user_int(w, disable, 0) != 0 ||
+                           (net && strcasecmp(net, "socket") == 0));
 }
 
-static void transport(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+void ni_rule_transport(const struct ni_work *w)
 {
-    const enum ni_mode mode = facts->policy->mode;
-    const char *other = other_network(facts), *efa = only_efa(facts->inv);
-    if (mode == NI_MODE_OFF) {
-        plan->transport = NI_NET_OFF;
-    } else if (other) {
-        plan->transport = NI_NET_OTHER;
-        ni_report(f, NI_F_USER_NET_OTHER, other, "%.64s is in use; no InfiniBand setting is made",
-                  ni_user_value(facts, other));
-    } else if (efa && mode != NI_MODE_TCP) {
-        plan->transport = NI_NET_OTHER;
-        ni_report(f, NI_F_NET_EFA, efa,
-                  "the pod's devices are EFAs; no InfiniBand setting is made");
-    } else {
-        plan->transport = ni_wants_tcp(facts) ? NI_NET_TCP : NI_NET_RDMA;
-    }
+    static const char nothing[] = "no InfiniBand setting is made";
+    const enum ni_mode mode = w->policy->mode;
+    const char *other = other_network(w), *efa = only_efa(w->inv);
+    w->plan->transport = NI_NET_OTHER;
+    if (mode == NI_MODE_OFF)
+        w->plan->transport = NI_NET_OFF;
+    else if (other)
+        ni_report(w->f, NI_F_USER_NET_OTHER, other, "%.64s is in use; %s", ni_user_value(w, other),
+                  nothing);
+    else if (efa && mode != NI_MODE_TCP)
+        ni_report(w->f, NI_F_NET_EFA, efa, "the pod's devices are EFAs; %s", nothing);
+    else
+        w->plan->transport = ni_wants_tcp(w) ? NI_NET_TCP : NI_NET_RDMA;
 }
-
-const struct ni_rule ni_rule_transport = {
-    "net.transport", "mode, NCCL_NET, NCCL_NET_PLUGIN, NCCL_IB_DISABLE, EFA devices",
-    "which transport", transport, true};
 
 /* NCCL_NET allows nothing but InfiniBand: what forbids that kills the job. */
-static void check_only_ib(const struct ni_facts *facts, const struct ni_plan *plan,
-                          struct ni_findings *f)
+static void check_only_ib(const struct ni_work *w)
 {
-    const char *net = ni_user_value(facts, "NCCL_NET");
-    const bool off = ni_user_int(facts, disable, 0) != 0;
-    if (off || plan->n_chosen == 0)
-        ni_report(f, NI_F_USER_NET_NONE, "NCCL_NET",
+    const char *net = ni_user_value(w, "NCCL_NET");
+    const bool off = ni_user_int(w, disable, 0) != 0;
+    if (off || w->plan->n_chosen == 0)
+        ni_report(w->f, NI_F_USER_NET_NONE, "NCCL_NET",
                   "%.40s allows no TCP, and %s: `Failed to initialize any NET plugin`", net,
                   off ? "your NCCL_IB_DISABLE no InfiniBand"
                       : "no RDMA port is usable; NCCL tries each that it can open, and with none");
-    if (facts->policy->mode == NI_MODE_TCP)
-        ni_report(f, NI_F_OPTION_INVALID, "--mode=tcp", "your NCCL_NET=%.40s allows no TCP", net);
-}
-
-/* No port is left: was there none, or is none usable? then: what NCCL does. */
-static void report_no_port(const struct ni_facts *facts, struct ni_findings *f, const char *then)
-{
-    const unsigned given = ni_given_hcas(facts->inv);
-    if (facts->inv->source_unread)
-        ni_report(f, NI_F_HCA_NONE_USABLE, "NCCL_IB_HCA",
-                  "which RDMA devices the pod was given cannot be read: %s", then);
-    else if (given)
-        ni_report(f, NI_F_HCA_NONE_USABLE, "NCCL_IB_HCA",
-                  "%u RDMA device%s given, none usable: `NET/IB : No device found`, %s", given,
-                  given == 1 ? "" : "s", then);
-    else
-        ni_report(f, NI_F_HCA_NONE, "NCCL_IB_HCA", "the pod was given no RDMA device");
+    if (w->policy->mode == NI_MODE_TCP)
+        ni_report(w->f, NI_F_OPTION_INVALID, "--mode=tcp", "your NCCL_NET=%.40s allows no TCP",
+                  net);
 }
 
 /* No port is left. NCCL_IB_DISABLE=1 makes sure of sockets; where the user holds that at 0, a list
    that takes no device does. An empty NCCL_IB_HCA of the user's takes all: nothing helps then. */
-static void without_port(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+static void without_port(const struct ni_work *w)
 {
-    const char *list = ni_user_value(facts, "NCCL_IB_HCA");
-    const bool held = ni_user_value(facts, disable) && ni_user_int(facts, disable, 0) == 0;
-    const bool tries_all = held && list;
+    static const char variable[] = "NCCL_IB_HCA";
+    const char *list = ni_user_value(w, variable);
+    const bool held = ni_user_value(w, disable) && ni_user_int(w, disable, 0) == 0;
+    const char *then = held && list ? "NCCL tries each that it can open" : "TCP is used";
+    const unsigned given = ni_given_hcas(w->inv);
     if (list && *list)
         return; /* it names devices: hca.ports has judged them */
-    if (!tries_all)
-        plan->transport = NI_NET_TCP;
-    report_no_port(facts, f, tries_all ? "NCCL tries each that it can open" : "TCP is used");
-    ni_decide_value(facts, plan, f, disable, "1",
+    if (!held || !list)
+        w->plan->transport = NI_NET_TCP;
+    if (w->inv->source_unread)
+        ni_report(w->f, NI_F_HCA_NONE_USABLE, variable,
+                  "which RDMA devices the pod was given cannot be read: %s", then);
+    else if (given)
+        ni_report(w->f, NI_F_HCA_NONE_USABLE, variable,
+                  "%u RDMA device%s given, none usable: `NET/IB : No device found`, %s", given,
+                  given == 1 ? "" : "s", then);
+    else
+        ni_report(w->f, NI_F_HCA_NONE, variable, "the pod was given no RDMA device");
+    ni_decide_value(w, disable, "1",
                     "no usable RDMA port; without this NCCL would try every HCA it sees");
     if (held)
-        ni_decide_value(facts, plan, f, "NCCL_IB_HCA", "^",
+        ni_decide_value(w, variable, "^",
                         "no usable RDMA port, and your NCCL_IB_DISABLE keeps InfiniBand on: no "
                         "HCA at all");
 }
 
-static void ib_disable(const struct ni_facts *facts, struct ni_plan *plan, struct ni_findings *f)
+void ni_rule_ib_disable(const struct ni_work *w)
 {
-    if (plan->transport == NI_NET_OTHER)
+    const unsigned n = w->plan->n_chosen;
+    if (w->plan->transport == NI_NET_OTHER)
         return;
-    if (only_ib(facts))
-        check_only_ib(facts, plan, f);
-    if (plan->transport == NI_NET_TCP)
-        ni_decide_value(facts, plan, f, disable, "1",
-                        facts->policy->mode == NI_MODE_TCP ? "--mode=tcp" : "TCP was chosen");
-    else if (plan->n_chosen > 0)
-        ni_decide_value(facts, plan, f, disable, "0", "%u RDMA port%s in use", plan->n_chosen,
-                        plan->n_chosen == 1 ? "" : "s");
-    else if (only_ib(facts))
-        ni_decide_value(facts, plan, f, disable, NULL,
+    if (only_ib(w))
+        check_only_ib(w);
+    if (w->plan->transport == NI_NET_TCP)
+        ni_decide_value(w, disable, "1",
+                        w->policy->mode == NI_MODE_TCP ? "--mode=tcp" : "TCP was chosen");
+    else if (n > 0)
+        ni_decide_value(w, disable, "0", "%u RDMA port%s in use", n, n == 1 ? "" : "s");
+    else if (only_ib(w))
+        ni_decide_value(w, disable, NULL,
                         "no usable RDMA port, but your NCCL_NET allows nothing else");
     else
-        without_port(facts, plan, f);
+        without_port(w);
 }
-
-const struct ni_rule ni_rule_ib_disable = {
-    "ib.disable", "chosen ports",
-    "TCP where no port is left; NCCL_IB_DISABLE, or NCCL_IB_HCA where you hold that at 0",
-    ib_disable, false};

@@ -17,35 +17,36 @@ enum {
 enum ni_entry_kind { NI_ENTRY_DIR, NI_ENTRY_FILE, NI_ENTRY_LINK, NI_ENTRY_ERR };
 
 struct ni_entry {
-    void *memory;               /* of path and value */
-    const char *path;           /* "sys/class/net" */
-    const char *value;          /* FILE: content, LINK: target; NUL-terminated, may hold NULs */
-    uint32_t len;               /* of value */
-    uint32_t first, last, next; /* below it, and beside it; 0: none */
-    uint32_t number;            /* of a record: the later one counts */
+    void *memory;      /* of path and value */
+    const char *path;  /* "sys/class/net" */
+    const char *value; /* FILE: content, LINK: target; NUL-terminated, may hold NULs */
+    uint32_t len;      /* of value */
+    uint32_t number;   /* the line; of a record: the later one counts */
     uint8_t kind;
     uint8_t sure; /* of a record: record.c */
-    bool dropped; /* likewise: is not to be written */
     int err;      /* of ERR */
 };
 
-/* The first entry is the root, with path "". A record has none: its entries are as they came, and not
-   found. */
+/* A tree is in order, has one entry of each path, and all directories; the first is the root, with
+   path "". A record has entries as they came. */
 struct ni_tree {
     struct ni_entry *at;
     size_t n, room;
-    uint32_t *bucket; /* by the hash of the path: 1 + the entry */
-    size_t buckets;
     size_t text; /* bytes of all paths and values */
     int failed;  /* record: what made it incomplete, -errno */
 };
 
 void ni_tree_free(struct ni_tree *t); /* made by calloc */
-/* Adds a copy behind the others, not to be found. 0, -EFBIG, -ENOMEM. */
+/* Adds a copy behind the others. 0, -EFBIG, -ENOMEM. */
 int ni_tree_add(struct ni_tree *t, const struct ni_entry *e);
+/* By path; of one path the surest first, then the one of the highest number. */
+void ni_tree_sort(struct ni_tree *t);
+/* By bytes, but behind a directory comes what is below it. */
+int ni_path_cmp(const char *a, const char *b);
+/* dir "": everything is. */
+bool ni_is_below(const char *path, const char *dir);
 /* Parses s[0..n), which it changes. 0 or -errno and the line. */
 int ni_tree_parse(struct ni_tree *t, char *s, size_t n, unsigned *ret_line);
-uint64_t ni_hash(const char *s, size_t n);
 /* Replaces escapes in place; *len shrinks. false: malformed. */
 bool ni_tree_unescape(char *s, size_t *len);
 
@@ -54,9 +55,18 @@ bool ni_tree_unescape(char *s, size_t *len);
    links, or where the walk ended. 0 or -errno. */
 typedef int ni_step_fn(void *ctx, const char *path, bool last, char target[NI_TREE_PATH]);
 int ni_walk(const char *path, bool follow, char ret[NI_TREE_PATH], ni_step_fn *step, void *ctx);
-/* 0 or -errno. */
+
+enum ni_access { NI_ACCESS_READ, NI_ACCESS_LINK, NI_ACCESS_EXISTS, NI_ACCESS_OPEN, NI_ACCESS_LIST };
+
+/* What is there, of whatever kind; of the kind that the access wants. 0 or -errno. */
 int ni_tree_find(const struct ni_tree *t, const char *path, bool follow,
                  const struct ni_entry **ret);
+int ni_tree_get(const struct ni_tree *t, const char *path, enum ni_access access,
+                const struct ni_entry **ret);
+typedef void ni_name_fn(void *ctx, const char *name);
+/* Those in the directory `dir` of the tree. */
+void ni_tree_names(const struct ni_tree *t, const struct ni_entry *dir, ni_name_fn *name,
+                   void *ctx);
 
 /* ---- lines: root.c ---- */
 
@@ -72,8 +82,6 @@ int ni_liner_feed(struct ni_liner *l, const char *s, size_t n);
 
 /* ---- live.c: the three kinds of root behind one set of calls ---- */
 
-typedef void ni_name_fn(void *ctx, const char *name);
-
 /* As ni_read and the others of door.h, but a NUL is a byte like any other, and unrecorded. `path` is
    whole, from the root on, and begins with a slash. */
 ssize_t ni_raw_read(const struct ni_dir *dir, const char *path, char *buf, size_t cap);
@@ -83,36 +91,16 @@ int ni_raw_exists(const struct ni_dir *dir, const char *path, bool *ret_dir);
 int ni_raw_openable(const struct ni_dir *dir, const char *path);
 int ni_raw_lines(const struct ni_dir *dir, const char *path, struct ni_liner *l);
 int ni_raw_list(const struct ni_dir *dir, const char *path, ni_name_fn *name, void *ctx);
-bool ni_raw_is_at(const char *path, const char *name);
 /* A descriptor that stands for the directory (O_PATH); negative: there is none. */
 int ni_raw_open_dir(const struct ni_dir *from, const char *path);
 
-/* tree.c: the same */
-ssize_t ni_tree_read(const struct ni_tree *t, const char *path, char *buf, size_t cap);
-ssize_t ni_tree_readlink(const struct ni_tree *t, const char *path, char *buf, size_t cap);
-int ni_tree_exists(const struct ni_tree *t, const char *path, bool *ret_dir);
-int ni_tree_openable(const struct ni_tree *t, const char *path);
-int ni_tree_lines(const struct ni_tree *t, const char *path, struct ni_liner *l);
-int ni_tree_list(const struct ni_tree *t, const char *path, ni_name_fn *name, void *ctx);
-
 /* ---- record.c, mask.c ---- */
-
-enum ni_access { NI_ACCESS_READ, NI_ACCESS_LINK, NI_ACCESS_EXISTS, NI_ACCESS_OPEN, NI_ACCESS_LIST };
 
 /* Puts what the access meets into the record, links on the way too. */
 void ni_record(const struct ni_dir *dir, const char *path, enum ni_access access);
-/* dir "": everything is. */
-bool ni_is_below(const char *path, const char *dir);
 
-/* Bytes that grow. */
-struct ni_bytes {
-    char *p;
-    size_t n, room;
-    bool lost; /* no memory */
-};
-
-void ni_bytes_put(struct ni_bytes *b, const char *s, size_t n);
-void ni_bytes_putf(struct ni_bytes *b, const char *fmt, ...) NI_PRINTF(2, 3);
+/* Puts s with escapes for what must not stand so in a .tree. */
+void ni_put_escaped(struct ni_text *t, struct ni_span s, bool is_path);
 
 struct ni_mask;
 
@@ -120,8 +108,8 @@ struct ni_mask;
 struct ni_mask *ni_mask_new(const struct ni_tree *t);
 void ni_mask_free(struct ni_mask *m);
 /* The text of the file at `path`, or with path "" a name or the target of a link, with everything
-   replaced that says which machine it is. */
-void ni_mask_text(struct ni_mask *m, const char *path, struct ni_span s, struct ni_bytes *ret);
+   replaced that says which machine it is, and the rest escaped. */
+void ni_mask_text(struct ni_mask *m, const char *path, struct ni_span s, struct ni_text *ret);
 /* 0, or -EFBIG when there were more different things to mask than the table has room for. */
 int ni_mask_error(const struct ni_mask *m);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* door: the files of a root. Of "/" and of a directory: one open, one read (a second only where the
-   first may not be all), one close. Of a tree: tree.c. */
+   first may not be all), one close. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdalign.h>
@@ -99,48 +99,79 @@ static int check_mode(mode_t mode)
     return S_ISREG(mode) || S_ISDIR(mode) ? 0 : -ENXIO;
 }
 
-static int open_file(const struct ni_dir *dir, const char *path)
+/* An open file, or what of a tree's is not yet read. */
+struct file {
+    int fd; /* -1: of a tree */
+    struct ni_span rest;
+    bool newline; /* ends it: the form leaves it off */
+};
+
+static int open_file(const struct ni_dir *dir, const char *path, struct file *ret)
 {
-    bool live = dir->root->kind == NI_ROOT_LIVE;
+    const bool live = dir->root->kind == NI_ROOT_LIVE;
     struct place at = place_of(dir, path);
+    const struct ni_entry *e;
     struct stat st;
     int r = 0;
 
+    if (dir->root->tree) {
+        r = ni_tree_get(dir->root->tree, path, NI_ACCESS_READ, &e);
+        if (r == 0)
+            *ret = (struct file){-1, {e->value, e->len}, e->len > 0};
+        return r;
+    }
     /* A path that a user chose may be a pipe (NCCL_CONF_FILE=<(...)) whose content is for NCCL. Our
        own lead to nothing but files and directories in sysfs and procfs. */
     if (live && (dir->named || !(ni_has_prefix(path, "/sys/") || ni_has_prefix(path, "/proc/"))))
         r = fstatat(at.fd, at.path, &st, 0) < 0 ? -errno : check_mode(st.st_mode);
-    int fd = r < 0 ? r : open_at(dir, path, READ_FLAGS);
+    ret->fd = r < 0 ? r : open_at(dir, path, READ_FLAGS);
+    if (ret->fd < 0)
+        return ret->fd;
     /* In a directory a disk may pose as a file of sysfs: its content is not the root's. */
-    if (fd >= 0 && !live)
-        r = fstat(fd, &st) < 0 ? -errno : check_mode(st.st_mode);
-    if (fd >= 0 && r < 0)
-        (void)close(fd);
-    return r < 0 ? r : fd;
+    if (!live)
+        r = fstat(ret->fd, &st) < 0 ? -errno : check_mode(st.st_mode);
+    if (r < 0)
+        (void)close(ret->fd);
+    return r;
 }
 
-static ssize_t read_some(int fd, char *buf, size_t cap)
+static void close_file(struct file *f)
+{
+    if (f->fd >= 0)
+        (void)close(f->fd);
+}
+
+static ssize_t read_some(struct file *f, char *buf, size_t cap)
 {
     /* A sysctl refuses a read larger than KMALLOC_MAX_SIZE with ENOMEM (fs/proc/proc_sysctl.c
        proc_sys_call_handler), and a recording reads into all the room there is. */
     enum { MOST = 1 << 20 };
     ssize_t n = -1;
 
-    for (int tries = 0; tries < TRIES; tries++) {
-        n = read(fd, buf, cap < MOST ? cap : MOST);
+    for (int tries = 0; f->fd >= 0 && tries < TRIES; tries++) {
+        n = read(f->fd, buf, cap < MOST ? cap : MOST);
         if (n >= 0 || errno != EINTR)
             break;
     }
-    return n < 0 ? -errno : n;
+    if (f->fd >= 0)
+        return n < 0 ? -errno : n;
+    size_t k = f->rest.n < cap ? f->rest.n : cap;
+    memcpy(buf, f->rest.p, k);
+    f->rest = (struct ni_span){f->rest.p + k, f->rest.n - k};
+    if (f->newline && k < cap) {
+        buf[k++] = '\n';
+        f->newline = false;
+    }
+    return (ssize_t)k;
 }
 
 /* The whole content, one final newline cut. */
-static ssize_t read_all(int fd, char *buf, size_t cap, bool attribute)
+static ssize_t read_all(struct file *f, char *buf, size_t cap, bool attribute)
 {
     size_t n = 0;
 
     while (n < cap) {
-        ssize_t got = read_some(fd, buf + n, cap - n);
+        ssize_t got = read_some(f, buf + n, cap - n);
         if (got < 0)
             return got;
         n += (size_t)got;
@@ -152,7 +183,7 @@ static ssize_t read_all(int fd, char *buf, size_t cap, bool attribute)
     if (n == cap) {
         /* Full. It fits only if all that is too much is the final newline. */
         char more;
-        ssize_t got = buf[cap - 1] == '\n' ? read_some(fd, &more, 1) : 1;
+        ssize_t got = buf[cap - 1] == '\n' ? read_some(f, &more, 1) : 1;
         if (got != 0)
             return got < 0 ? got : -EOVERFLOW;
     }
@@ -161,13 +192,13 @@ static ssize_t read_all(int fd, char *buf, size_t cap, bool attribute)
 
 ssize_t ni_raw_read(const struct ni_dir *dir, const char *path, char *buf, size_t cap)
 {
-    if (dir->root->tree)
-        return ni_tree_read(dir->root->tree, path, buf, cap);
-    int fd = open_file(dir, path);
-    if (fd < 0)
-        return fd;
-    ssize_t n = read_all(fd, buf, cap, !dir->named && ni_has_prefix(path, "/sys/"));
-    (void)close(fd);
+    struct file f;
+    ssize_t n = open_file(dir, path, &f);
+
+    if (n < 0)
+        return n;
+    n = read_all(&f, buf, cap, f.fd >= 0 && !dir->named && ni_has_prefix(path, "/sys/"));
+    close_file(&f);
     return n;
 }
 
@@ -175,14 +206,12 @@ int ni_raw_lines(const struct ni_dir *dir, const char *path, struct ni_liner *l)
 {
     char buf[NI_PAGE];
     size_t all = 0;
+    struct file f;
+    ssize_t n = open_file(dir, path, &f);
 
-    if (dir->root->tree)
-        return ni_tree_lines(dir->root->tree, path, l);
-    int fd = open_file(dir, path);
-    if (fd < 0)
-        return fd;
-    ssize_t n;
-    while ((n = read_some(fd, buf, sizeof(buf))) > 0) {
+    if (n < 0)
+        return (int)n;
+    while ((n = read_some(&f, buf, sizeof(buf))) > 0) {
         /* One that grows as fast as it is read has no end. No tree can hold more. */
         all += (size_t)n;
         int r = all > NI_TREE_FILE ? -EFBIG : ni_liner_feed(l, buf, (size_t)n);
@@ -191,19 +220,23 @@ int ni_raw_lines(const struct ni_dir *dir, const char *path, struct ni_liner *l)
             break;
         }
     }
-    (void)close(fd);
+    close_file(&f);
     return (int)n;
 }
 
 ssize_t ni_raw_readlink(const struct ni_dir *dir, const char *path, char *buf, size_t cap)
 {
     struct place at = place_of(dir, path);
+    const struct ni_entry *e;
     ssize_t n;
 
-    if (dir->root->tree)
-        return ni_tree_readlink(dir->root->tree, path, buf, cap);
-    /* A single name is not followed, so it cannot lead out of a directory root. */
-    if (dir->root->kind == NI_ROOT_LIVE || !strchr(at.path, '/')) {
+    if (dir->root->tree) {
+        n = ni_tree_get(dir->root->tree, path, NI_ACCESS_LINK, &e);
+        if (n == 0 && e->len < cap)
+            memcpy(buf, e->value, e->len);
+        n = n < 0 ? n : e->len;
+    } else if (dir->root->kind == NI_ROOT_LIVE || !strchr(at.path, '/')) {
+        /* A single name is not followed, so it cannot lead out of a directory root. */
         n = readlinkat(at.fd, at.path, buf, cap);
         n = n < 0 ? -errno : n;
     } else {
@@ -222,11 +255,15 @@ ssize_t ni_raw_readlink(const struct ni_dir *dir, const char *path, char *buf, s
 int ni_raw_exists(const struct ni_dir *dir, const char *path, bool *ret_dir)
 {
     struct place at = place_of(dir, path);
+    const struct ni_entry *e;
     struct stat st;
     int r;
 
-    if (dir->root->tree)
-        return ni_tree_exists(dir->root->tree, path, ret_dir);
+    if (dir->root->tree) {
+        r = ni_tree_get(dir->root->tree, path, NI_ACCESS_EXISTS, &e);
+        *ret_dir = r == 0 && e->kind == NI_ENTRY_DIR;
+        return r;
+    }
     if (dir->root->kind == NI_ROOT_LIVE) {
         r = fstatat(at.fd, at.path, &st, 0) < 0 ? -errno : 0;
     } else {
@@ -240,25 +277,13 @@ int ni_raw_exists(const struct ni_dir *dir, const char *path, bool *ret_dir)
     return r;
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-bool ni_raw_is_at(const char *path, const char *name)
-{
-    struct stat at, st;
-
-    return lstat(name, &at) == 0 && ((stat(path, &st) == 0 && is_same(&st, &at)) ||
-                                     (lstat(path, &st) == 0 && is_same(&st, &at)));
-}
-
 int ni_raw_openable(const struct ni_dir *dir, const char *path)
 {
+    const struct ni_entry *e;
     bool is_dir;
 
     if (dir->root->tree)
-        return ni_tree_openable(dir->root->tree, path);
+        return ni_tree_get(dir->root->tree, path, NI_ACCESS_OPEN, &e);
     /* Nodes in a directory are no devices of this machine, or not this pod's. */
     if (dir->root->kind != NI_ROOT_LIVE)
         return ni_raw_exists(dir, path, &is_dir);
@@ -289,14 +314,19 @@ static void each_name(const char *buf, size_t n, ni_name_fn *name, void *ctx)
 int ni_raw_list(const struct ni_dir *dir, const char *path, ni_name_fn *name, void *ctx)
 {
     alignas(8) char buf[2 * NI_PAGE]; /* musl's readdir asks for 2 KiB at a time */
+    const struct ni_entry *e;
+    size_t all = 0;
     long n;
 
-    if (dir->root->tree)
-        return ni_tree_list(dir->root->tree, path, name, ctx);
+    if (dir->root->tree) {
+        int r = ni_tree_get(dir->root->tree, path, NI_ACCESS_LIST, &e);
+        if (r == 0)
+            ni_tree_names(dir->root->tree, e, name, ctx);
+        return r;
+    }
     int fd = open_at(dir, path, READ_FLAGS | O_DIRECTORY);
     if (fd < 0)
         return fd;
-    size_t all = 0;
     while ((n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0 && all <= NI_TREE_FILE) {
         each_name(buf, (size_t)n, name, ctx);
         all += (size_t)n;
@@ -311,13 +341,13 @@ int ni_raw_list(const struct ni_dir *dir, const char *path, ni_name_fn *name, vo
 /* The .tree file at the path. */
 static int open_tree(const char *path, struct ni_root *ret, unsigned *ret_line)
 {
-    int fd = openat(AT_FDCWD, path, READ_FLAGS);
+    struct file f = {.fd = openat(AT_FDCWD, path, READ_FLAGS)};
 
-    if (fd < 0)
+    if (f.fd < 0)
         return -errno;
     char *text = malloc(NI_TREE_FILE); /* pages that are not touched cost nothing */
     struct ni_tree *t = calloc(1, sizeof(*t));
-    ssize_t n = text && t ? read_all(fd, text, NI_TREE_FILE, false) : -ENOMEM;
+    ssize_t n = text && t ? read_all(&f, text, NI_TREE_FILE, false) : -ENOMEM;
     int r = n == -EOVERFLOW ? -EFBIG : (int)n;
     if (r >= 0)
         r = ni_tree_parse(t, text, (size_t)n, ret_line);
@@ -326,7 +356,7 @@ static int open_tree(const char *path, struct ni_root *ret, unsigned *ret_line)
     else
         *ret = (struct ni_root){.kind = NI_ROOT_TREE, .fd = -1, .tree = t};
     free(text);
-    (void)close(fd);
+    close_file(&f);
     return r;
 }
 

@@ -23,6 +23,16 @@ struct ni_mask {
 
 /* ---- what stands for what ---- */
 
+/* FNV-1a */
+static uint64_t hash(const char *s, size_t n)
+{
+    uint64_t h = 0xcbf29ce484222325U;
+
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (unsigned char)s[i]) * 0x100000001b3U;
+    return h ^ (h >> 32);
+}
+
 /* From 1; 0: it was not met, and is not to be added, or there is no room. */
 static uint32_t number_of(struct ni_mask *m, uint64_t is, bool add)
 {
@@ -76,12 +86,12 @@ static bool is_hex(char c)
 /* Each of these looks at the start of s, puts the mask, and returns how many bytes that stands for;
    0: it is something else. */
 
-static size_t try_host(struct ni_mask *m, struct ni_span s, struct ni_bytes *ret)
+static size_t try_host(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
 {
     for (unsigned i = 0; i < m->n_host; i++) {
         size_t n = m->host[i].n;
         if (n <= s.n && memcmp(s.p, m->host[i].p, n) == 0 && (n == s.n || !is_alnum(s.p[n]))) {
-            ni_bytes_putf(ret, "masked-host-%u", i + 1);
+            ni_putf(ret, "masked-host-%u", i + 1);
             return n;
         }
     }
@@ -118,7 +128,7 @@ static bool is_form(struct ni_span s, const char *form)
     return varies && (i == s.n || !is_alnum(s.p[i]));
 }
 
-static size_t try_forms(struct ni_mask *m, struct ni_span s, bool inside, struct ni_bytes *ret)
+static size_t try_forms(struct ni_mask *m, struct ni_span s, bool inside, struct ni_text *ret)
 {
     char mask[64];
 
@@ -127,21 +137,21 @@ static size_t try_forms(struct ni_mask *m, struct ni_span s, bool inside, struct
             continue;
         size_t n = strlen(forms[f].form);
         (void)ni_copy(mask, sizeof(mask), forms[f].mask);
-        uint32_t number = number_of(m, ni_hash(s.p, n), true);
+        uint32_t number = number_of(m, hash(s.p, n), true);
         for (size_t i = n; i-- > 0 && number > 0;) {
             if (forms[f].form[i] != 'x')
                 continue;
             mask[i] = "0123456789abcdef"[number & 15];
             number >>= 4;
         }
-        ni_bytes_put(ret, mask, n);
+        ni_putn(ret, mask, n);
         return n;
     }
     return 0;
 }
 
 /* IPv6 as people write it, and a GID as sysfs does. */
-static size_t try_ipv6(struct ni_mask *m, struct ni_span s, bool is_guid, struct ni_bytes *ret)
+static size_t try_ipv6(struct ni_mask *m, struct ni_span s, bool is_guid, struct ni_text *ret)
 {
     uint8_t ip[NI_GID_BYTES], was[NI_GID_BYTES];
     char text[NI_IP_TEXT];
@@ -155,17 +165,17 @@ static size_t try_ipv6(struct ni_mask *m, struct ni_span s, bool is_guid, struct
     memcpy(was, ip, sizeof(ip));
     mask_ip(m, ip, is_guid);
     if (memcmp(ip, was, sizeof(ip)) == 0)
-        ni_bytes_put(ret, s.p, n);
+        ni_putn(ret, s.p, n);
     else if (n < 39)
-        ni_bytes_putf(ret, "%s", ni_ip_text(ip, text));
+        ni_putf(ret, "%s", ni_ip_text(ip, text));
     else
         for (unsigned i = 0; i < NI_GID_BYTES; i += 2)
-            ni_bytes_putf(ret, "%s%02x%02x", i > 0 ? ":" : "", ip[i], ip[i + 1]);
+            ni_putf(ret, "%s%02x%02x", i > 0 ? ":" : "", ip[i], ip[i + 1]);
     return n;
 }
 
 /* Long runs of hex digits: an address in proc/net, else the id of a container. */
-static size_t try_hex(struct ni_mask *m, struct ni_span s, bool net, struct ni_bytes *ret)
+static size_t try_hex(struct ni_mask *m, struct ni_span s, bool net, struct ni_text *ret)
 {
     uint8_t ip[NI_GID_BYTES];
     bool varies = false;
@@ -178,16 +188,16 @@ static size_t try_hex(struct ni_mask *m, struct ni_span s, bool net, struct ni_b
     if (net && ni_parse_hex_ip((struct ni_span){s.p, n}, ip) == 0) {
         mask_ip(m, ip, false);
         for (unsigned i = 0; i < NI_GID_BYTES; i++)
-            ni_bytes_putf(ret, "%02x", ip[i]);
+            ni_putf(ret, "%02x", ip[i]);
     } else {
-        ni_bytes_putf(ret, "%0*x", (int)n, number_of(m, ni_hash(s.p, n), true));
+        ni_putf(ret, "%0*x", (int)n, number_of(m, hash(s.p, n), true));
     }
     return n;
 }
 
 /* path "": a name or the target of a link. is_guid: the low half of a GID is one. */
 static void scan(struct ni_mask *m, const char *path, struct ni_span s, bool is_guid,
-                 struct ni_bytes *ret)
+                 struct ni_text *ret)
 {
     bool net = ni_has_prefix(path, "proc/") && strstr(path, "net/");
     bool people = *path && !net && !ni_has_prefix(path, "sys/"); /* who name hosts */
@@ -200,14 +210,14 @@ static void scan(struct ni_mask *m, const char *path, struct ni_span s, bool is_
         n = n || !starts ? n : try_ipv6(m, s, is_guid, ret);
         n = n || !starts ? n : try_hex(m, s, net, ret);
         if (n == 0)
-            ni_bytes_put(ret, s.p, n = 1);
+            ni_put_escaped(ret, (struct ni_span){s.p, n = 1}, !*path);
         inside = is_alnum(s.p[n - 1]);
         s = (struct ni_span){s.p + n, s.n - n};
     }
 }
 
 /* /etc/hosts names other machines too. */
-static void scan_hosts(struct ni_mask *m, struct ni_span s, struct ni_bytes *ret)
+static void scan_hosts(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
 {
     uint8_t ip[NI_GID_BYTES];
 
@@ -219,7 +229,7 @@ static void scan_hosts(struct ni_mask *m, struct ni_span s, struct ni_bytes *ret
             ni_span_is(word, "localhost"))
             scan(m, "etc/hosts", (struct ni_span){s.p, n}, false, ret);
         else if (try_host(m, word, ret) < word.n)
-            ni_bytes_put(ret, "name", 4);
+            ni_putn(ret, "name", 4);
         s = (struct ni_span){s.p + n, s.n - n};
     }
 }
@@ -254,7 +264,8 @@ static void add_host(struct ni_mask *m, struct ni_span s)
 struct ni_mask *ni_mask_new(const struct ni_tree *t)
 {
     struct ni_mask *m = calloc(1, sizeof(*m));
-    struct ni_bytes waste = {0};
+    char buf[1];
+    struct ni_text waste = ni_text_on(buf, sizeof(buf)); /* keeps nothing */
 
     for (size_t i = 0; m && i < t->n; i++) {
         const struct ni_entry *e = &t->at[i];
@@ -266,9 +277,7 @@ struct ni_mask *ni_mask_new(const struct ni_tree *t)
         /* A GUID must be known as one before it is met inside an address. */
         if (e->kind == NI_ENTRY_FILE)
             scan(m, e->path, value, is_ib(e, t->at + t->n), &waste);
-        waste.n = 0;
     }
-    free(waste.p);
     return m;
 }
 
@@ -277,7 +286,7 @@ void ni_mask_free(struct ni_mask *m)
     free(m);
 }
 
-void ni_mask_text(struct ni_mask *m, const char *path, struct ni_span s, struct ni_bytes *ret)
+void ni_mask_text(struct ni_mask *m, const char *path, struct ni_span s, struct ni_text *ret)
 {
     if (strcmp(path, "etc/hosts") == 0)
         scan_hosts(m, s, ret);

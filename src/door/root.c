@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "door.h"
@@ -141,12 +142,20 @@ int ni_exists(const struct ni_dir *dir, const char *fmt, ...)
     return r < 0 ? r : ni_raw_exists(dir, p.text, &is_dir);
 }
 
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
 bool ni_is_at(const struct ni_dir *dir, const char *name, const char *fmt, ...)
 {
+    struct stat at, st;
     struct path p;
 
     JOIN(dir, &p, fmt);
-    return p.err == 0 && dir->root->kind == NI_ROOT_LIVE && ni_raw_is_at(p.text, name);
+    return p.err == 0 && dir->root->kind == NI_ROOT_LIVE && lstat(name, &at) == 0 &&
+           ((stat(p.text, &st) == 0 && is_same(&st, &at)) ||
+            (lstat(p.text, &st) == 0 && is_same(&st, &at)));
 }
 
 int ni_openable(const struct ni_dir *dir, const char *fmt, ...)

@@ -18,18 +18,14 @@ void ni_tree_free(struct ni_tree *t)
 {
     for (size_t i = 0; t && i < t->n; i++)
         free(t->at[i].memory);
-    if (t) {
+    if (t)
         free(t->at);
-        free(t->bucket);
-    }
     free(t);
 }
 
-int ni_tree_add(struct ni_tree *t, const struct ni_entry *e)
+static int push(struct ni_tree *t, const struct ni_entry *e)
 {
-    size_t n = strlen(e->path) + 1, all = n + e->len + 1;
-
-    if (t->n > MAX_ENTRIES || t->text + all > MAX_TEXT)
+    if (t->n > MAX_ENTRIES)
         return -EFBIG;
     if (t->n == t->room) {
         size_t room = t->room ? 2 * t->room : 1024;
@@ -39,110 +35,137 @@ int ni_tree_add(struct ni_tree *t, const struct ni_entry *e)
         t->at = at;
         t->room = room;
     }
-    char *copy = malloc(all);
+    t->at[t->n++] = *e;
+    return 0;
+}
+
+static int add(struct ni_tree *t, struct ni_entry e, size_t path_len)
+{
+    size_t all = path_len + 1 + e.len + 1;
+
+    if (t->text + all > MAX_TEXT)
+        return -EFBIG;
+    char *copy = calloc(all, 1);
     if (!copy)
         return -ENOMEM;
-    struct ni_entry *to = &t->at[t->n++];
-    *to = *e;
-    to->memory = copy;
-    to->path = memcpy(copy, e->path, n);
-    if (e->len > 0)
-        memcpy(copy + n, e->value, e->len);
-    copy[all - 1] = '\0';
-    to->value = copy + n;
-    t->text += all;
-    return 0;
-}
-
-/* FNV-1a */
-uint64_t ni_hash(const char *s, size_t n)
-{
-    uint64_t h = 0xcbf29ce484222325U;
-
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)s[i]) * 0x100000001b3U;
-    return h ^ (h >> 32);
-}
-
-/* The bucket of path[0..n), or the free one for it. */
-static uint32_t *bucket_of(const struct ni_tree *t, const char *path, size_t n)
-{
-    for (uint64_t h = ni_hash(path, n);; h++) {
-        uint32_t *b = &t->bucket[h & (t->buckets - 1)];
-        if (!*b || (strncmp(t->at[*b - 1].path, path, n) == 0 && !t->at[*b - 1].path[n]))
-            return b;
-    }
-}
-
-static const struct ni_entry *find(const struct ni_tree *t, const char *path, size_t n)
-{
-    uint32_t b = *bucket_of(t, path, n);
-
-    return b ? &t->at[b - 1] : NULL;
-}
-
-static int grow(struct ni_tree *t)
-{
-    if (2 * t->n < t->buckets)
-        return 0;
-    free(t->bucket);
-    t->buckets = t->buckets ? 2 * t->buckets : 1024;
-    t->bucket = calloc(t->buckets, sizeof(*t->bucket));
-    for (size_t i = 0; t->bucket && i < t->n; i++)
-        *bucket_of(t, t->at[i].path, strlen(t->at[i].path)) = (uint32_t)i + 1;
-    return t->bucket ? 0 : -ENOMEM;
-}
-
-/* Behind the others of its directory, to be found. */
-static int put_in(struct ni_tree *t, size_t dir, const struct ni_entry *e)
-{
-    int r = ni_tree_add(t, e);
-
-    if (r == 0)
-        r = grow(t);
+    memcpy(copy, e.path, path_len);
+    if (e.len > 0)
+        memcpy(copy + path_len + 1, e.value, e.len);
+    e.memory = copy;
+    e.path = copy;
+    e.value = copy + path_len + 1;
+    int r = push(t, &e);
     if (r < 0)
-        return r;
-    uint32_t at = (uint32_t)t->n - 1;
-    *bucket_of(t, e->path, strlen(e->path)) = at + 1;
-    if (at > 0) /* not the root */
-        *(t->at[dir].first ? &t->at[t->at[dir].last].next : &t->at[dir].first) = at;
-    t->at[dir].last = at;
-    return 0;
+        free(copy);
+    t->text += all;
+    return r;
 }
 
-/* With the directories above it. -EINVAL: it is there already, or stands below something that is no
-   directory. */
-static int put(struct ni_tree *t, const struct ni_entry *e)
+int ni_tree_add(struct ni_tree *t, const struct ni_entry *e)
 {
-    size_t n = strlen(e->path), next;
-    const struct ni_entry *dir = find(t, e->path, n);
-    char buf[NI_TREE_PATH];
+    return add(t, *e, strlen(e->path));
+}
 
-    if (dir) {                     /* given twice: which of the two counts? */
-        t->text += sizeof(*e) + n; /* a range of directories may be given again and again */
-        if (dir->kind != NI_ENTRY_DIR || e->kind != NI_ENTRY_DIR)
-            return -EINVAL;
-        return t->text > MAX_TEXT ? -EFBIG : 0;
+bool ni_is_below(const char *path, const char *dir)
+{
+    size_t n = strlen(dir);
+
+    return n == 0 || (strncmp(path, dir, n) == 0 && path[n] == '/');
+}
+
+static int rank(char c)
+{
+    return c == '/' ? 1 : c ? (unsigned char)c + 1 : 0;
+}
+
+int ni_path_cmp(const char *a, const char *b)
+{
+    while (*a && *a == *b) {
+        a++;
+        b++;
     }
-    while (!dir) { /* the root is there */
-        while (n > 0 && e->path[--n] != '/')
-            ;
-        dir = find(t, e->path, n);
+    return rank(*a) - rank(*b);
+}
+
+static int by_path(const void *a, const void *b)
+{
+    const struct ni_entry *x = a, *y = b;
+    int c = ni_path_cmp(x->path, y->path);
+
+    c = c ? c : (int)y->sure - (int)x->sure;
+    return c ? c : (x->number < y->number) - (x->number > y->number);
+}
+
+void ni_tree_sort(struct ni_tree *t)
+{
+    if (t->n > 0)
+        qsort(t->at, t->n, sizeof(*t->at), by_path);
+}
+
+/* The directories on the way to `path` that are not on the way to the one before it. */
+static int add_directories(struct ni_tree *t, const char *path, const char *before)
+{
+    const char *slash = path;
+    int r = 0;
+
+    while (*before && *slash == *before) {
+        slash++;
+        before++;
     }
-    if (dir->kind != NI_ENTRY_DIR)
-        return -EINVAL;
-    size_t at = (size_t)(dir - t->at);
-    for (;; n = next) {
-        next = n + (n > 0);
-        next += strcspn(e->path + next, "/");
-        if (!e->path[next])
-            return put_in(t, at, e);
-        (void)ni_copyn(buf, sizeof(buf), e->path, next);
-        int r = put_in(t, at, &(struct ni_entry){.kind = NI_ENTRY_DIR, .path = buf});
-        if (r < 0)
-            return r;
-        at = t->n - 1;
+    slash += !*before && *slash == '/'; /* the one before it is such a directory */
+    for (; r == 0 && (slash = strchr(slash, '/')); slash++)
+        r = add(t, (struct ni_entry){.kind = NI_ENTRY_DIR, .path = path}, (size_t)(slash - path));
+    return r;
+}
+
+/* Puts the entries in order, with the directories that paths only name, one of each path, and nothing
+   below what is no directory. 0; -EINVAL and the first line that contradicts one before it; another
+   -errno. */
+static int settle(struct ni_tree *t, unsigned *ret_line)
+{
+    struct ni_tree all = {.text = t->text};
+    const char *before = "";
+    int r = 0, wrong = 0;
+
+    ni_tree_sort(t);
+    for (size_t i = 0; i < t->n; i++) {
+        const struct ni_entry *e = &t->at[i];
+        r = r < 0 ? r : add_directories(&all, e->path, before);
+        const struct ni_entry *last = all.n > 0 ? &all.at[all.n - 1] : e;
+        bool again = last != e && strcmp(e->path, last->path) == 0;
+        bool lost = last->kind != NI_ENTRY_DIR && ni_is_below(e->path, last->path);
+        if (r == 0 && !again && !lost && (r = push(&all, e)) == 0) {
+            before = e->path;
+            continue;
+        }
+        unsigned line = e->number > last->number ? e->number : last->number;
+        if ((lost || last->kind != NI_ENTRY_DIR || e->kind != NI_ENTRY_DIR) &&
+            (wrong == 0 || line < *ret_line)) {
+            *ret_line = line;
+            wrong = -EINVAL;
+        }
+        free(e->memory);
     }
+    free(t->at);
+    *t = all;
+    return r < 0 ? r : wrong;
+}
+
+static const struct ni_entry *find(const struct ni_tree *t, const char *path)
+{
+    size_t from = 0, to = t->n;
+
+    while (from < to) {
+        size_t mid = from + (to - from) / 2;
+        int c = ni_path_cmp(path, t->at[mid].path);
+        if (c == 0)
+            return &t->at[mid];
+        if (c < 0)
+            to = mid;
+        else
+            from = mid + 1;
+    }
+    return NULL;
 }
 
 /* ---- paths ---- */
@@ -202,7 +225,7 @@ int ni_walk(const char *path, bool follow, char ret[NI_TREE_PATH], ni_step_fn *s
 
 static int step(void *ctx, const char *path, bool last, char target[NI_TREE_PATH])
 {
-    const struct ni_entry *e = find(ctx, path, strlen(path));
+    const struct ni_entry *e = find(ctx, path);
 
     if (!e)
         return -ENOENT;
@@ -222,91 +245,36 @@ int ni_tree_find(const struct ni_tree *t, const char *path, bool follow,
 
     if (r < 0)
         return r;
-    *ret = find(t, at, strlen(at));
+    *ret = find(t, at);
     return *ret ? 0 : -ENOENT;
 }
 
-/* ---- the door's calls ---- */
-
-/* What opening the path gives: 0, or the error that was recorded. */
-static int open_entry(const struct ni_tree *t, const char *path, bool follow,
-                      const struct ni_entry **ret)
+int ni_tree_get(const struct ni_tree *t, const char *path, enum ni_access access,
+                const struct ni_entry **ret)
 {
-    int r = ni_tree_find(t, path, follow, ret);
-
-    return r == 0 && (*ret)->kind == NI_ENTRY_ERR ? -(*ret)->err : r;
-}
-
-/* wrong: the error where it is of another kind. */
-static ssize_t copy_out(const struct ni_tree *t, const char *path, enum ni_entry_kind kind,
-                        int wrong, char *buf, size_t cap)
-{
-    const struct ni_entry *e;
-    int r = open_entry(t, path, kind != NI_ENTRY_LINK, &e);
+    int r = ni_tree_find(t, path, access != NI_ACCESS_LINK, ret);
 
     if (r < 0)
         return r;
-    if (e->kind != kind || e->len >= cap)
-        return e->kind != kind ? wrong : -EOVERFLOW;
-    memcpy(buf, e->value, e->len);
-    return (ssize_t)e->len;
-}
-
-ssize_t ni_tree_read(const struct ni_tree *t, const char *path, char *buf, size_t cap)
-{
-    return copy_out(t, path, NI_ENTRY_FILE, -EISDIR, buf, cap);
-}
-
-ssize_t ni_tree_readlink(const struct ni_tree *t, const char *path, char *buf, size_t cap)
-{
-    return copy_out(t, path, NI_ENTRY_LINK, -EINVAL, buf, cap);
-}
-
-int ni_tree_exists(const struct ni_tree *t, const char *path, bool *ret_dir)
-{
-    const struct ni_entry *e;
-    int r = ni_tree_find(t, path, true, &e);
-
-    if (r < 0)
-        return r;
-    *ret_dir = e->kind == NI_ENTRY_DIR;
+    enum ni_entry_kind kind = (enum ni_entry_kind)(*ret)->kind;
     /* A file that cannot be opened is there all the same. */
-    return e->kind == NI_ENTRY_ERR && e->err == ENOENT ? -ENOENT : 0;
+    if (kind == NI_ENTRY_ERR)
+        return access == NI_ACCESS_EXISTS && (*ret)->err != ENOENT ? 0 : -(*ret)->err;
+    if (access == NI_ACCESS_READ && kind != NI_ENTRY_FILE)
+        return -EISDIR;
+    if (access == NI_ACCESS_LINK && kind != NI_ENTRY_LINK)
+        return -EINVAL;
+    return access == NI_ACCESS_LIST && kind != NI_ENTRY_DIR ? -ENOTDIR : 0;
 }
 
-int ni_tree_openable(const struct ni_tree *t, const char *path)
+void ni_tree_names(const struct ni_tree *t, const struct ni_entry *dir, ni_name_fn *name, void *ctx)
 {
-    const struct ni_entry *e;
+    size_t n = *dir->path ? strlen(dir->path) + 1 : 0;
 
-    return open_entry(t, path, true, &e);
-}
-
-int ni_tree_lines(const struct ni_tree *t, const char *path, struct ni_liner *l)
-{
-    const struct ni_entry *e;
-    int r = open_entry(t, path, true, &e);
-
-    if (r == 0 && e->kind != NI_ENTRY_FILE)
-        r = -EISDIR;
-    if (r < 0 || e->len == 0)
-        return r;
-    r = ni_liner_feed(l, e->value, e->len);
-    return r < 0 ? r : ni_liner_feed(l, "\n", 1); /* the form leaves the last newline off */
-}
-
-int ni_tree_list(const struct ni_tree *t, const char *path, ni_name_fn *name, void *ctx)
-{
-    const struct ni_entry *e;
-    int r = open_entry(t, path, true, &e);
-
-    if (r == 0 && e->kind != NI_ENTRY_DIR)
-        r = -ENOTDIR;
-    if (r < 0)
-        return r;
-    size_t n = *e->path ? strlen(e->path) + 1 : 0;
-    for (uint32_t i = e->first; i; i = t->at[i].next)
-        name(ctx, t->at[i].path + n);
-    return 0;
+    for (const struct ni_entry *e = dir + 1; e < t->at + t->n && ni_is_below(e->path, dir->path);
+         e++)
+        if (!strchr(e->path + n, '/'))
+            name(ctx, e->path + n);
 }
 
 /* ---- the form ---- */
@@ -349,6 +317,7 @@ enum { RAW_PATH = 4 * NI_TREE_PATH };
 
 struct parser {
     struct ni_tree *t;
+    unsigned line;
     char base[RAW_PATH]; /* of the last `d`, as in the file: what "./" stands for */
     char raw[RAW_PATH];  /* of this line, with the base */
     char path[RAW_PATH]; /* what it means */
@@ -414,11 +383,12 @@ static int add_paths(struct parser *ps, struct ni_entry *e)
         ranged = true;
     }
     e->path = ps->path;
+    e->number = ps->line;
     int r = 0;
     for (uint64_t i = from; i <= to && r == 0; i++) {
         r = parse_path(ps, i);
         if (r == 0)
-            r = put(ps->t, e);
+            r = ni_tree_add(ps->t, e);
     }
     return r;
 }
@@ -485,16 +455,19 @@ int ni_tree_parse(struct ni_tree *t, char *s, size_t n, unsigned *ret_line)
 {
     static struct parser ps; /* too large for a small stack */
     char *end = s + n;
-    int r = put_in(t, 0, &(struct ni_entry){.kind = NI_ENTRY_DIR, .path = ""});
+    unsigned line = 0, wrong = 0;
+    int r = ni_tree_add(t, &(struct ni_entry){.kind = NI_ENTRY_DIR, .path = ""});
 
     ps.t = t;
     ps.base[0] = '\0';
-    for (unsigned line = 1; s < end && r == 0; line++) {
+    while (s < end && r == 0) {
         char *stop = memchr(s, '\n', (size_t)(end - s));
         stop = stop ? stop : end;
+        ps.line = ++line;
         r = parse_line(&ps, s, (size_t)(stop - s));
-        *ret_line = r < 0 ? line : 0;
         s = stop + 1;
     }
-    return r;
+    int settled = settle(t, &wrong); /* after an error, too, it is one to look into */
+    *ret_line = r < 0 ? line : wrong;
+    return r < 0 ? r : settled;
 }

@@ -18,24 +18,25 @@ static enum ni_claim_by parse_id(struct ni_span id, char text[NI_DEV_NAME], stru
     return ni_is_aux_id(id) ? NI_BY_AUX : NI_BY_NOTHING;
 }
 
-static struct ni_claim *find(struct ni_inventory *inv, enum ni_source source, const char *id)
+static struct ni_claim *find(struct ni_probe *p, const char *id)
 {
-    for (unsigned i = 0; i < inv->n_claim; i++) {
-        if (inv->claim[i].source == source && strcmp(id, inv->claim[i].id) == 0)
-            return &inv->claim[i];
+    for (unsigned i = 0; i < p->inv->n_claim; i++) {
+        struct ni_claim *c = &p->inv->claim[i];
+        if (c->source == p->source && strcmp(id, c->id) == 0)
+            return c;
     }
     return NULL;
 }
 
-struct ni_claim *ni_find_claim(struct ni_inventory *inv, enum ni_source source, struct ni_span id)
+struct ni_claim *ni_find_claim(struct ni_probe *p, struct ni_span id)
 {
     char text[NI_DEV_NAME];
     struct ni_bdf bdf;
     (void)parse_id(id, text, &bdf);
-    return find(inv, source, text);
+    return find(p, text);
 }
 
-static struct ni_claim *new_claim(struct ni_probe *p, enum ni_source source, const char *from)
+static struct ni_claim *new_claim(struct ni_probe *p, const char *from)
 {
     struct ni_inventory *inv = p->inv;
     if (inv->n_claim == NI_MAX_CLAIM) {
@@ -44,18 +45,17 @@ static struct ni_claim *new_claim(struct ni_probe *p, enum ni_source source, con
         return NULL;
     }
     struct ni_claim *c = &inv->claim[inv->n_claim++];
-    *c = (struct ni_claim){.source = source, .state = NI_CLAIM_OK, .hca = -1};
+    *c = (struct ni_claim){.source = p->source, .state = NI_CLAIM_OK, .hca = -1};
     struct ni_text t = ni_text_on(c->from, sizeof(c->from));
     ni_put_quoted(&t, from, strlen(from), sizeof(c->from) - 8);
     return c;
 }
 
-struct ni_claim *ni_add_claim(struct ni_probe *p, enum ni_source source, const char *from,
-                              struct ni_span id)
+struct ni_claim *ni_add_claim(struct ni_probe *p, const char *from, struct ni_span id)
 {
-    struct ni_claim *c = new_claim(p, source, from);
-    if (!c)
-        return NULL;
+    struct ni_claim *c = ni_find_claim(p, id);
+    if (c || !(c = new_claim(p, from)))
+        return c;
     c->by = parse_id(id, c->id, &c->bdf);
     if (c->by == NI_BY_NOTHING) {
         c->state = NI_CLAIM_BAD_ID;
@@ -65,12 +65,11 @@ struct ni_claim *ni_add_claim(struct ni_probe *p, enum ni_source source, const c
     return c;
 }
 
-void ni_add_claim_name(struct ni_probe *p, enum ni_source source, const char *from,
-                       const char *name)
+void ni_add_claim_name(struct ni_probe *p, const char *from, const char *name)
 {
-    if (!ni_is_name(ni_span_of(name), NI_DEV_NAME) || find(p->inv, source, name))
-        return;
-    struct ni_claim *c = new_claim(p, source, from);
+    struct ni_claim *c = NULL;
+    if (ni_is_name(ni_span_of(name), NI_DEV_NAME) && !find(p, name))
+        c = new_claim(p, from);
     if (!c)
         return;
     c->by = NI_BY_NAME;
@@ -79,7 +78,7 @@ void ni_add_claim_name(struct ni_probe *p, enum ni_source source, const char *fr
 
 /* "0000:03:00.2,0000:23:00.2". The separator was a blank, then ';', in the first versions of the
    plugin. */
-void ni_add_claims(struct ni_probe *p, enum ni_source source, const char *from, const char *list)
+void ni_add_claims(struct ni_probe *p, const char *from, const char *list)
 {
     static const char separators[] = ",; ";
     while (*list) {
@@ -88,13 +87,10 @@ void ni_add_claims(struct ni_probe *p, enum ni_source source, const char *from, 
         list += n + (list[n] != '\0');
         if (id.n == 0)
             continue;
-        struct ni_claim *old = ni_find_claim(p->inv, source, id);
-        if (!old) {
-            if (!ni_add_claim(p, source, from, id))
-                return; /* no room: the rest would only cost time */
-            continue;
-        }
-        if (old->state != NI_CLAIM_BAD_ID)
+        const struct ni_claim *old = ni_find_claim(p, id);
+        if (!old && !ni_add_claim(p, from, id))
+            return; /* no room: the rest would only cost time */
+        if (old && old->state != NI_CLAIM_BAD_ID)
             ni_report(p->f, NI_F_ALLOC_DUPLICATE, old->id, "named by %s and again by %s", old->from,
                       from);
     }
@@ -112,52 +108,4 @@ void ni_note_rdma_dev(struct ni_probe *p, struct ni_claim *c, const char *from, 
         ni_put_quoted(&t, name, strlen(name), 40);
     ni_report(p->f, NI_F_ALLOC_INFO_INVALID, from, "RDMA device of %s is %s%s%s", c->id,
               name ? "no device name: `" : "no text", shown, name ? "`" : "");
-}
-
-/* How many of the sorted entries come before this one. */
-static unsigned place_of(const char *const vars[], unsigned n, const char *entry)
-{
-    unsigned from = 0;
-    while (from < n) {
-        unsigned mid = (from + n) / 2;
-        if (strcmp(vars[mid], entry) < 0)
-            from = mid + 1;
-        else
-            n = mid;
-    }
-    return from;
-}
-
-static bool same_name(const char *a, const char *b)
-{
-    return strncmp(a, b, strcspn(b, "=") + 1) == 0;
-}
-
-/* The variables by name, so that the answer does not depend on their order: the kubelet merges them
-   through a Go map. Of one name the first entry counts; of too many names the first in order. */
-unsigned ni_sorted_vars(struct ni_probe *p, const char *prefix, const char *vars[NI_MAX_VARS])
-{
-    unsigned n = 0;
-    bool more = false;
-    for (char *const *e = p->env->entry; *e; e++) {
-        if (!ni_has_prefix(*e, prefix) || !strchr(*e, '='))
-            continue;
-        /* entries of one name stand together */
-        unsigned at = place_of(vars, n, *e);
-        if ((at > 0 && same_name(vars[at - 1], *e)) || (at < n && same_name(vars[at], *e)))
-            continue;
-        if (n == NI_MAX_VARS) {
-            more = true;
-            if (at == n)
-                continue;
-            n--;
-        }
-        memmove(&vars[at + 1], &vars[at], (n - at) * sizeof(vars[0]));
-        vars[at] = *e;
-        n++;
-    }
-    if (more)
-        ni_report(p->f, NI_F_ALLOC_TOO_MANY, prefix, "more than %d variables; the rest is not read",
-                  NI_MAX_VARS);
-    return n;
 }

@@ -83,32 +83,19 @@ static void conf_line(void *ctx, const char *line)
     ni_copy(e->file, sizeof(e->file), c->file);
 }
 
-/* A path as a program would open it, below the root: absolute, or from the working directory.
-   false: too long. */
-static bool below_root(const char *path, char buf[NI_PATH])
+struct ni_dir ni_named_dir(const struct ni_probe *p, const char *path)
 {
-    struct ni_text t = ni_text_on(buf, NI_PATH);
-    if (path[0] != '/')
-        ni_put(&t, "proc/self/cwd/");
-    ni_put(&t, path + strspn(path, "/"));
-    return !t.cut;
-}
-
-struct ni_dir ni_named_root(const struct ni_probe *p)
-{
-    struct ni_dir root = *p->root;
-    root.named = true;
-    return root;
+    struct ni_dir dir = path[0] == '/' ? *p->root : ni_dir_at(p->root, "proc/self/cwd");
+    dir.named = true;
+    return dir;
 }
 
 enum ni_known ni_probe_readable(struct ni_probe *p, const char *path)
 {
-    char below[NI_PATH], first[16];
-    if (!below_root(path, below))
-        return NI_BAD;
-    const struct ni_dir root = ni_named_root(p);
-    ssize_t n = ni_read(&root, first, sizeof(first), "%s", below);
-    return n >= 0 || n == -EOVERFLOW || n == -EILSEQ ? NI_KNOWN : ni_known_of((int)n);
+    char first[16];
+    const struct ni_dir dir = ni_named_dir(p, path);
+    ssize_t n = ni_read(&dir, first, sizeof(first), "%s", path + strspn(path, "/"));
+    return n == -EOVERFLOW || n == -EILSEQ ? NI_KNOWN : ni_known_of(n);
 }
 
 /* As findings show it: a path of people's choosing. */
@@ -124,17 +111,13 @@ static const char *show(const char *path, shown_path buf)
 static void read_conf(struct ni_probe *p, const struct library *lib, const char *path,
                       unsigned first)
 {
-    char below[NI_PATH];
     shown_path file;
     struct conf_ctx c = {.p = p, .lib = lib, .first = first, .file = show(path, file)};
-    if (!below_root(path, below)) {
-        ni_report(p->f, NI_F_CONF_UNREADABLE, file, "path too long");
+    const struct ni_dir dir = ni_named_dir(p, path);
+    const char *below = path + strspn(path, "/");
+    if (p->ask->own_conf && ni_is_at(&dir, p->ask->own_conf, "%s", below))
         return;
-    }
-    if (p->ask->own_conf && ni_is_at(p->root, p->ask->own_conf, "%s", below))
-        return;
-    const struct ni_dir root = ni_named_root(p);
-    int err = ni_lines(&root, conf_line, &c, "%s", below);
+    int err = ni_lines(&dir, conf_line, &c, "%s", below);
     if (err < 0 && ni_known_of(err) != NI_ABSENT)
         ni_report(p->f, NI_F_CONF_UNREADABLE, file, "%s", ni_errno_text(err));
 }
@@ -167,39 +150,41 @@ static const char *home_of_user(struct ni_probe *p, struct user *user)
     static const char path[] = "etc/passwd";
     const struct ni_num *uid = &p->inv->self.real_uid;
     struct ni_dir root = *p->root;
+    char line[NI_PATH + 64];
     root.unrecorded = true;
     *user = (struct user){.uid = (uint64_t)uid->v};
     if (uid->known != NI_KNOWN)
         return NULL;
-    int err = ni_lines(&root, passwd_line, user, path);
-    if (err < 0 && ni_known_of(ni_note_unreadable(p, path, err)) != NI_ABSENT)
+    ni_copy(p->path, sizeof(p->path), path);
+    const enum ni_known known = ni_note(p, NI_OPTIONAL, ni_lines(&root, passwd_line, user, path));
+    if (known != NI_KNOWN && known != NI_ABSENT)
         return NULL;
-    char line[NI_PATH + 64];
     if (p->root->root->record && user->home[0] &&
         ni_format(line, sizeof(line), "x:x:%" PRIu64 ":0::%s:\n", user->uid, user->home))
         (void)ni_record_add(p->root->root, path, line, strlen(line));
     return user->home;
 }
 
+/* false, and path "": none. */
 static bool conf_in(const struct library *lib, const char *home, char path[NI_PATH])
 {
-    bool whole = home && *home && ni_format(path, NI_PATH, "%s/.%s", home, lib->file);
+    const bool whole = home && *home && ni_format(path, NI_PATH, "%s/.%s", home, lib->file);
     if (!whole)
         path[0] = '\0';
     return whole;
 }
 
-/* The first of inv->conf[a..a_end) that the other range has not, or otherwise; NULL. */
-static const char *missing_in(struct ni_inventory *inv, unsigned a, unsigned a_end, unsigned b,
-                              unsigned b_end)
+/* The first of n entries that the m others do not have alike; NULL. */
+static const char *missing_in(const struct ni_conf_entry *e, unsigned n,
+                              const struct ni_conf_entry *others, unsigned m)
 {
-    for (; a < a_end; a++) {
+    for (unsigned i = 0; i < n; i++) {
         bool same = false;
-        for (unsigned i = b; i < b_end && !same; i++)
-            same = strcmp(inv->conf[i].name, inv->conf[a].name) == 0 &&
-                   strcmp(inv->conf[i].value, inv->conf[a].value) == 0;
+        for (unsigned k = 0; k < m && !same; k++)
+            same =
+                strcmp(others[k].name, e[i].name) == 0 && strcmp(others[k].value, e[i].value) == 0;
         if (!same)
-            return inv->conf[a].name;
+            return e[i].name;
     }
     return NULL;
 }
@@ -221,9 +206,10 @@ static void read_homes(struct ni_probe *p, const struct library *lib)
         return;
     if (before[0])
         read_conf(p, lib, before, b);
-    const char *odd = missing_in(inv, a, b, b, inv->n_conf);
+    const struct ni_conf_entry *x = inv->conf + a, *y = inv->conf + b;
+    const char *odd = missing_in(x, b - a, y, inv->n_conf - b);
     if (!odd)
-        odd = missing_in(inv, b, inv->n_conf, a, b);
+        odd = missing_in(y, inv->n_conf - b, x, b - a);
     if (odd)
         ni_report(p->f, NI_F_CONF_HOME_DIFFERS, odd,
                   "%s 2.30.3 and later reads %s ($HOME), older ones %s (/etc/passwd), and they do "

@@ -5,49 +5,33 @@
 
 #include "probe.h"
 
-/* What a list without '=' takes is seen only among all names. */
-static void probe_users_hcas(struct ni_probe *p)
+static void probe_users_foreign_hca(struct ni_probe *p)
 {
-    const char *list = ni_users(p, "NCCL_IB_HCA");
     struct ni_inventory *inv = p->inv;
-    if (!list || !*list || *list == '=' || *list == '^')
-        return;
-    int err = ni_list(p->root, &p->names, "sys/class/infiniband");
-    if (err < 0) {
-        ni_note_unreadable(p, "sys/class/infiniband", err);
-        return;
-    }
-    for (unsigned i = 0; i < p->names.n && !inv->users_foreign_hca[0]; i++) {
-        bool mine = false;
+    const char *list = ni_users(p, "NCCL_IB_HCA");
+    ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/class/infiniband");
+    for (unsigned i = 0; list && i < p->names.n && !inv->users_foreign_hca[0]; i++) {
         const char *name = p->names.name[i];
+        bool given = false;
         for (unsigned h = 0; h < inv->n_hca; h++)
-            mine = mine || (inv->hca[h].claim >= 0 && strcmp(inv->hca[h].name, name) == 0);
-        if (!mine && ni_is_name(ni_span_of(name), NI_DEV_NAME) && ni_nccl_match(list, name, -1))
+            given = given || (ni_is_given(&inv->hca[h]) && strcmp(inv->hca[h].name, name) == 0);
+        if (!given && ni_is_name(ni_span_of(name), NI_DEV_NAME) && ni_nccl_match(list, name, -1))
             ni_copy(inv->users_foreign_hca, sizeof(inv->users_foreign_hca), name);
     }
 }
 
-static void probe_netdev_of_list(struct ni_probe *p, const char *name)
-{
-    char path[NI_PATH];
-    int at = ni_add_netdev(p, name);
-    if (at < 0 || strcmp(name, "lo") == 0)
-        return;
-    (void)ni_format(path, sizeof(path), "sys/class/net/%s/ifindex", name);
-    p->inv->netdev[at].ifindex = ni_note_num(p, path);
-}
-
-/* The interfaces that NCCL_SOCKET_IFNAME may mean; NULL: all. */
+/* The interfaces that the list matches, with their numbers; NULL: all. */
 static void probe_netdevs_of_list(struct ni_probe *p, const char *list)
 {
-    int err = ni_list(p->root, &p->names, "sys/class/net");
-    if (err < 0)
-        ni_note_unreadable(p, "sys/class/net", err);
+    const enum ni_known known = ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/class/net");
     for (unsigned i = 0; i < p->names.n; i++) {
-        if (!list || ni_nccl_match_if(list, p->names.name[i]))
-            probe_netdev_of_list(p, p->names.name[i]);
+        const char *name = p->names.name[i];
+        const int at = list && !ni_nccl_match_if(list, name) ? -1 : ni_add_netdev(p, name);
+        if (at >= 0 && strcmp(name, "lo") != 0)
+            p->inv->netdev[at].ifindex = ni_read_num(p, p->root, NI_OPTIONAL, ni_parse_number,
+                                                     "sys/class/net/%s/ifindex", name);
     }
-    p->inv->net.all_listed = !list && err == 0;
+    p->inv->net.all_listed = !list && known == NI_KNOWN;
 }
 
 static bool has_active_port(const struct ni_inventory *inv, const struct ni_hca *h)
@@ -59,15 +43,14 @@ static bool has_active_port(const struct ni_inventory *inv, const struct ni_hca 
     return false;
 }
 
-void ni_probe_own_netdev(struct ni_probe *p, struct ni_hca *h)
+static void probe_own_netdev(struct ni_probe *p, struct ni_hca *h)
 {
-    char dev[NI_PATH], dir[NI_PATH + 8];
     h->netdev = -1;
-    if (!ni_function_dir(h, dev))
+    if (!h->function[0])
         return;
-    (void)ni_format(dir, sizeof(dir), "%s/net", dev);
-    int err = ni_list(p->root, &p->names, "%s", dir);
-    h->netdev_known = err < 0 ? ni_known_of(ni_note_unreadable(p, dir, err)) : NI_ABSENT;
+    h->netdev_known = ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "%s/net", h->function);
+    if (h->netdev_known == NI_KNOWN)
+        h->netdev_known = NI_ABSENT;
     for (unsigned i = 0; i < p->names.n && h->netdev_known == NI_ABSENT; i++) {
         if (!ni_is_name(ni_span_of(p->names.name[i]), NI_IF_NAME))
             continue;
@@ -82,7 +65,7 @@ static void probe_own_netdevs(struct ni_probe *p)
     for (unsigned i = 0; i < p->inv->n_hca; i++) {
         struct ni_hca *h = &p->inv->hca[i];
         if (ni_is_given(h) && (has_active_port(p->inv, h) || h->netdev_known != NI_UNSET))
-            ni_probe_own_netdev(p, h);
+            probe_own_netdev(p, h);
     }
 }
 
@@ -103,9 +86,8 @@ static void probe_netdevs(struct ni_probe *p)
         if (ni_copyn(buf, sizeof(buf), name.p, name.n))
             ni_add_netdev(p, buf);
     }
-    const char *users = ni_users(p, "NCCL_SOCKET_IFNAME");
-    if (users && *users)
-        probe_netdevs_of_list(p, users);
+    if (inv->read & NI_WANT_USERS_NETDEVS)
+        probe_netdevs_of_list(p, ni_users(p, "NCCL_SOCKET_IFNAME"));
 }
 
 static void probe_topo_file(struct ni_probe *p)
@@ -163,18 +145,16 @@ static void probe_wanted(struct ni_probe *p, unsigned wants)
     }
     if (wants & NI_WANT_WHOLE_GIDS)
         ni_probe_whole_gids(p);
-    if (wants & (NI_WANT_IPV6 | NI_WANT_OWN_NETDEVS | NI_WANT_WHOLE_GIDS))
+    if (wants & (NI_WANT_IPV6 | NI_WANT_OWN_NETDEVS | NI_WANT_WHOLE_GIDS | NI_WANT_USERS_NETDEVS))
         probe_netdevs(p);
     if (wants & NI_WANT_ALL_NETDEVS)
         probe_netdevs_of_list(p, NULL);
+    if (wants & NI_WANT_USERS_FOREIGN_HCA)
+        probe_users_foreign_hca(p);
     if (wants & NI_WANT_UVERBS)
         ni_probe_uverbs(p);
-    if (wants & NI_WANT_UNMERGED)
-        ni_probe_unmerged(p);
-    if (wants & NI_WANT_PFS)
-        ni_probe_pfs(p);
-    if (wants & NI_WANT_RATES)
-        ni_probe_rates(p);
+    if (wants & (NI_WANT_UNMERGED | NI_WANT_PFS | NI_WANT_RATES))
+        ni_probe_hcas(p, wants);
     if (wants & NI_WANT_ALL_GDR)
         ni_probe_all_gdr(p);
     if (wants & NI_WANT_NUMA)
@@ -195,17 +175,17 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
     note_unmounted(p);
     probe_netdevs(p);
     probe_topo_file(p);
-    probe_users_hcas(p);
     if (inv->n_hca > 0 || ask->all || ask->gpus)
         ni_probe_gpus(p);
     if (ask->all) {
         ni_probe_visible(p);
-        probe_wanted(p, ~(unsigned)(NI_WANT_UNMERGED | NI_WANT_ALL_NETDEVS));
-        /* Those of ports that are down are shown, and come last: no rule goes by them. */
-        for (unsigned i = 0; i < inv->n_hca; i++) {
-            if (ni_is_given(&inv->hca[i]) && inv->hca[i].netdev_known == NI_UNSET)
-                ni_probe_own_netdev(p, &inv->hca[i]);
-        }
+        probe_wanted(p, ~(unsigned)(NI_WANT_UNMERGED | NI_WANT_ALL_NETDEVS | NI_WANT_USERS_NETDEVS |
+                                    NI_WANT_USERS_FOREIGN_HCA));
+    }
+    /* Those of ports that are down are shown, and come last: no rule goes by them. */
+    for (unsigned i = 0; i < inv->n_hca && (ask->all || ask->health); i++) {
+        if (ni_is_given(&inv->hca[i]) && inv->hca[i].netdev_known == NI_UNSET)
+            probe_own_netdev(p, &inv->hca[i]);
     }
     if (ask->health) {
         inv->for_doctor = true;

@@ -6,74 +6,72 @@
 
 #include "probe.h"
 
-/* One entry of a table; an error other than "no such entry" and EINVAL is told. `gids` ends somewhere,
-   and what belongs to an entry is there with it. */
-static ssize_t read_entry(struct ni_probe *p, const struct ni_dir *port, const char *table,
-                          unsigned index, char *buf, size_t cap)
+/* What a row of a table says. END: there is none; EMPTY: nothing, or nothing to this namespace, which
+   the kernel also says by EINVAL (drivers/infiniband/core/sysfs.c _show_port_gid_attr); LOST: NCCL may
+   read there what was not read here. */
+enum row { ROW_END, ROW_EMPTY, ROW_LOST, ROW_TEXT };
+
+/* `gids` ends somewhere; what belongs to an entry is there with it. The path is spelt out only for a
+   finding: most of what `run` reads are rows. */
+static enum row read_row(struct ni_probe *p, const struct ni_dir *port, enum ni_need need,
+                         const char *table, unsigned index, char buf[64])
 {
-    ssize_t n = ni_read(port, buf, cap, "%s/%u", table, index);
-    if (n < 0 && n != -EINVAL) {
-        (void)ni_format(p->path, sizeof(p->path), "%s/%s/%u", port->path, table, index);
-        (strcmp(table, "gids") == 0 ? ni_note_unreadable : ni_note_missing)(p, p->path, (int)n);
-    }
-    return n;
+    const ssize_t n = ni_read(port, buf, 64, "%s/%u", table, index);
+    if (n >= 0)
+        return ROW_TEXT;
+    if (n == -EINVAL)
+        return ROW_EMPTY;
+    (void)ni_format(p->path, sizeof(p->path), "%s/%s/%u", port->path, table, index);
+    ni_note(p, need, n);
+    return n == -ENOENT && need == NI_OPTIONAL ? ROW_END : ROW_LOST;
 }
 
-static void note_odd(struct ni_probe *p, const struct ni_dir *port, const char *table,
-                     unsigned index, const char *text)
+static enum row note_odd(struct ni_probe *p, const struct ni_dir *port, const char *table,
+                         unsigned index, const char *text)
 {
     (void)ni_format(p->path, sizeof(p->path), "%s/%s/%u", port->path, table, index);
-    ni_note_odd(p, p->path, text);
+    (void)ni_note_odd(p, text);
+    return ROW_LOST;
 }
 
-/* gid_attrs/types/N reads "IB/RoCE v1" or "RoCE v2", and fails with EINVAL for an entry that is
-   empty or not visible in this namespace (drivers/infiniband/core/sysfs.c _show_port_gid_attr).
-   *lost: NCCL may read there what was not read here. */
-static enum ni_gid_type read_type(struct ni_probe *p, const struct ni_dir *port, unsigned index,
-                                  bool *lost)
+static enum row read_gid(struct ni_probe *p, const struct ni_dir *port, unsigned index,
+                         uint8_t ip[NI_GID_BYTES])
+{
+    char buf[64];
+    const enum row row = read_row(p, port, NI_OPTIONAL, "gids", index, buf);
+    if (row != ROW_TEXT)
+        return row;
+    if (ni_parse_gid(ni_span_of(buf), ip) < 0)
+        return note_odd(p, port, "gids", index, buf);
+    return ni_ip_is_zero(ip) ? ROW_EMPTY : ROW_TEXT;
+}
+
+static enum row read_type(struct ni_probe *p, const struct ni_dir *port, struct ni_gid *g)
 {
     static const char table[] = "gid_attrs/types";
     char buf[64];
-    ssize_t n = read_entry(p, port, table, index, buf, sizeof(buf));
-    *lost = *lost || (n < 0 && n != -EINVAL);
-    if (n < 0)
-        return NI_GID_UNREAD;
+    const enum row row = read_row(p, port, NI_REQUIRED, table, g->index, buf);
+    if (row != ROW_TEXT)
+        return row;
     if (strcmp(buf, "RoCE v2") == 0)
-        return NI_GID_V2;
-    if (strcmp(buf, "IB/RoCE v1") == 0 || strcmp(buf, "RoCE v1") == 0)
-        return NI_GID_V1;
-    *lost = true;
-    note_odd(p, port, table, index, buf);
-    return NI_GID_UNREAD;
+        g->type = NI_GID_V2;
+    else if (strcmp(buf, "IB/RoCE v1") == 0 || strcmp(buf, "RoCE v1") == 0)
+        g->type = NI_GID_V1;
+    else
+        return note_odd(p, port, table, g->index, buf);
+    return ROW_TEXT;
 }
 
 static void read_ndev(struct ni_probe *p, const struct ni_dir *port, struct ni_gid *g)
 {
-    char buf[64];
     static const char table[] = "gid_attrs/ndevs";
-    if (read_entry(p, port, table, g->index, buf, sizeof(buf)) < 0)
+    char buf[64];
+    if (read_row(p, port, NI_REQUIRED, table, g->index, buf) != ROW_TEXT)
         return;
     if (ni_is_name(ni_span_of(buf), NI_IF_NAME))
         ni_copy(g->ndev, sizeof(g->ndev), buf);
     else
-        note_odd(p, port, table, g->index, buf);
-}
-
-enum entry { ENTRY_END, ENTRY_EMPTY, ENTRY_BAD, ENTRY_GID };
-
-static enum entry read_gid(struct ni_probe *p, const struct ni_dir *port, unsigned index,
-                           uint8_t ip[NI_GID_BYTES])
-{
-    static const char table[] = "gids";
-    char buf[64];
-    ssize_t n = read_entry(p, port, table, index, buf, sizeof(buf));
-    if (n < 0)
-        return n == -ENOENT ? ENTRY_END : n == -EINVAL ? ENTRY_EMPTY : ENTRY_BAD;
-    if (ni_parse_gid(ni_span_of(buf), ip) < 0) {
-        note_odd(p, port, table, index, buf);
-        return ENTRY_BAD;
-    }
-    return ni_ip_is_zero(ip) ? ENTRY_EMPTY : ENTRY_GID;
+        (void)note_odd(p, port, table, g->index, buf);
 }
 
 /* The interface of that name here is another function's. Where nobody named the pod's HCAs, those of
@@ -81,14 +79,13 @@ static enum entry read_gid(struct ni_probe *p, const struct ni_dir *port, unsign
    SoftRoCE is of no function, whatever else its interface's function has. */
 static enum ni_own owner_of(struct ni_probe *p, const struct ni_hca *h, const char *ndev)
 {
-    char dir[NI_PATH];
     if (ni_is_told(p->inv->claim[h->claim].source) || h->pci.none)
         return NI_OWN_OURS;
     if (!ndev[0])
         return NI_OWN_FOREIGN; /* not taken while it cannot be told */
-    (void)ni_format(dir, sizeof(dir), "sys/class/net/%s/device/infiniband", ndev);
-    int err = ni_list(p->root, &p->inner, "%s", dir);
-    if (err < 0 && ni_known_of(ni_note_unreadable(p, dir, err)) != NI_ABSENT)
+    const enum ni_known known = ni_read_names(p, p->root, NI_OPTIONAL, &p->inner,
+                                              "sys/class/net/%s/device/infiniband", ndev);
+    if (known != NI_KNOWN && known != NI_ABSENT)
         return NI_OWN_FOREIGN;
     for (unsigned i = 0; i < p->inner.n; i++) {
         if (strcmp(p->inner.name[i], h->name) == 0)
@@ -103,23 +100,29 @@ static enum ni_own owner_of(struct ni_probe *p, const struct ni_hca *h, const ch
 static enum ni_own whose_interface(struct ni_probe *p, const struct ni_hca *h,
                                    const struct ni_gid *g)
 {
-    char path[NI_PATH];
     if (h->netdev >= 0 && strcmp(p->inv->netdev[h->netdev].name, g->ndev) == 0)
         return NI_OWN_OURS;
     if (!g->ndev[0])
         return NI_OWN_UNKNOWN;
-    (void)ni_format(path, sizeof(path), "sys/class/net/%s", g->ndev);
-    int err = ni_exists(p->root, "%s", path);
-    if (err < 0)
-        ni_note_unreadable(p, path, err);
-    return err == 0 && !ni_ip_is_link_local(g->ip) ? NI_OWN_UNKNOWN : NI_OWN_FOREIGN;
+    return ni_is_there(p, "sys/class/net/%s", g->ndev) == NI_KNOWN && !ni_ip_is_link_local(g->ip)
+               ? NI_OWN_UNKNOWN
+               : NI_OWN_FOREIGN;
+}
+
+static bool is_local(const struct ni_net *net, const uint8_t ip[NI_GID_BYTES])
+{
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        if (memcmp(net->addr[i].ip, ip, NI_GID_BYTES) == 0)
+            return true;
+    }
+    return false;
 }
 
 static enum ni_own whose(struct ni_probe *p, const struct ni_hca *h, const struct ni_gid *g)
 {
     const struct ni_net *net = &p->inv->net;
     bool v4 = ni_ip_is_v4(g->ip);
-    if (ni_is_local(p->inv, g->ip))
+    if (is_local(net, g->ip))
         return owner_of(p, h, g->ndev);
     if (v4 ? net->v4_known == NI_KNOWN : net->v6_known == NI_KNOWN && !ni_ip_is_link_local(g->ip))
         return NI_OWN_FOREIGN;
@@ -138,13 +141,13 @@ static void read_table(struct ni_probe *p, struct ni_port *port, const struct ni
     port->n_gid = 0;
     port->gids_lost = false;
     for (port->gids_read = 0; port->gids_read < NI_GID_TABLE; port->gids_read++) {
-        enum entry e = read_gid(p, dir, port->gids_read, ip);
-        if (e == ENTRY_END) {
+        const enum row row = read_gid(p, dir, port->gids_read, ip);
+        if (row == ROW_END) {
             port->gids_complete = true;
             return;
         }
-        port->gids_lost = port->gids_lost || e == ENTRY_BAD;
-        if (e != ENTRY_GID)
+        port->gids_lost = port->gids_lost || row == ROW_LOST;
+        if (row != ROW_TEXT)
             continue;
         if (inv->n_gid == NI_MAX_GID) {
             ni_report(p->f, NI_F_FACT_TRUNCATED, inv->hca[port->hca].name,
@@ -159,7 +162,8 @@ static void read_table(struct ni_probe *p, struct ni_port *port, const struct ni
         memcpy(g->ip, ip, sizeof(g->ip));
         if (!whole && !ni_ip_is_v4(ip))
             continue;
-        g->type = read_type(p, dir, g->index, &port->gids_lost);
+        if (read_type(p, dir, g) == ROW_LOST)
+            port->gids_lost = true;
         if (whole || g->type == NI_GID_V2) {
             read_ndev(p, dir, g);
             g->own = whose(p, &inv->hca[port->hca], g);
@@ -188,12 +192,10 @@ void ni_probe_whole_gids(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
     for (unsigned i = 0; i < inv->n_port; i++) {
-        char path[NI_PORT_PATH];
         struct ni_port *port = &inv->port[i];
         if (!has_gids(inv, port))
             continue;
-        struct ni_dir dir =
-            ni_dir_open(p->root, "%s", ni_port_dir(inv, port->hca, port->num, path));
+        struct ni_dir dir = ni_dir_open(p->root, "%s/ports/%u", inv->hca[port->hca].dir, port->num);
         read_table(p, port, &dir, true);
         ni_dir_close(&dir);
     }

@@ -9,28 +9,15 @@
 
 static const char gpus_dir[] = "proc/driver/nvidia/gpus";
 
-/* For people; drivers/pci/pci-sysfs.c local_cpulist_show. */
-static void read_cpus(struct ni_probe *p, struct ni_gpu *g)
-{
-    char bdf[NI_BDF_TEXT];
-    if (ni_read_file(p, p->root, NI_ABSENCE_IS_FINE, g->cpus, sizeof(g->cpus),
-                     "sys/bus/pci/devices/%s/local_cpulist", ni_bdf_text(g->bdf, bdf)) >= 0 &&
-        g->cpus[strspn(g->cpus, "0123456789,-")]) {
-        ni_note_odd(p, p->path, g->cpus);
-        g->cpus[0] = '\0';
-    }
-}
-
 static void add_gpu(struct ni_probe *p, const char *id, int minor, bool amd)
 {
     struct ni_inventory *inv = p->inv;
     struct ni_bdf bdf;
-    char text[NI_BDF_TEXT];
+    char text[NI_BDF_TEXT], dir[NI_PATH];
     if (ni_parse_bdf(ni_span_of(id), &bdf) < 0)
         return;
     if (inv->n_gpu == NI_MAX_GPU) {
-        ni_report(p->f, NI_F_FACT_TRUNCATED, "proc/driver/nvidia/gpus", "more than %d GPUs",
-                  NI_MAX_GPU);
+        ni_report(p->f, NI_F_FACT_TRUNCATED, gpus_dir, "more than %d GPUs", NI_MAX_GPU);
         return;
     }
     unsigned at = inv->n_gpu++;
@@ -40,9 +27,16 @@ static void add_gpu(struct ni_probe *p, const char *id, int minor, bool amd)
     }
     struct ni_gpu *g = &inv->gpu[at];
     *g = (struct ni_gpu){.bdf = bdf, .minor = minor, .amd = amd};
-    ni_probe_chain(p, &g->pci, "sys/bus/pci/devices/%s", ni_bdf_text(bdf, text));
-    if (p->ask->all)
-        read_cpus(p, g);
+    (void)ni_format(dir, sizeof(dir), "sys/bus/pci/devices/%s", ni_bdf_text(bdf, text));
+    ni_probe_chain(p, &g->pci, dir);
+    if (!p->ask->all)
+        return;
+    /* For people; drivers/pci/pci-sysfs.c local_cpulist_show. */
+    (void)ni_read_file(p, p->root, NI_OPTIONAL, g->cpus, sizeof(g->cpus), "%s/local_cpulist", dir);
+    if (g->cpus[strspn(g->cpus, "0123456789,-")]) {
+        ni_note_odd(p, g->cpus);
+        g->cpus[0] = '\0';
+    }
 }
 
 static bool is_denied(int err)
@@ -71,11 +65,7 @@ static unsigned nvidia_nodes(struct ni_probe *p, uint64_t *ret_minors)
     *ret_minors = 0;
     if (!p->nodes && ni_exists(p->root, "%s", gpus_dir) == -ENOENT)
         return 0;
-    int err = ni_list(p->root, &p->names, "dev");
-    if (err < 0) {
-        ni_note_missing(p, "dev", err);
-        return 0;
-    }
+    ni_read_names(p, p->root, NI_REQUIRED, &p->names, "dev");
     for (unsigned i = 0; i < p->names.n; i++) {
         uint64_t minor;
         const char *name = p->names.name[i];
@@ -118,14 +108,11 @@ static unsigned keep_addresses(struct ni_names *names)
 
 static int read_minor(struct ni_probe *p, const char *bdf)
 {
-    char path[NI_PATH];
     int minor = -1;
-    (void)ni_format(path, sizeof(path), "proc/driver/nvidia/gpus/%s/information", bdf);
-    int err = ni_lines(p->root, minor_line, &minor, "%s", path);
-    if (err < 0)
-        ni_note_missing(p, path, err);
-    else if (minor < 0)
-        ni_report(p->f, NI_F_FACT_UNREADABLE, path, "it tells no minor number");
+    if (ni_read_lines(p, NI_REQUIRED, minor_line, &minor, "%s/%s/information", gpus_dir, bdf) ==
+            NI_KNOWN &&
+        minor < 0)
+        ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "it tells no minor number");
     return minor;
 }
 
@@ -140,16 +127,14 @@ static bool probe_nvidia(struct ni_probe *p)
     if (nodes == 0)
         return false;
     const bool numbered = ni_list(p->root, &p->names, "%s", gpus_dir) == 0 && p->names.n > 0;
-    const char *dir = numbered ? gpus_dir : driver_dir;
-    int err = numbered ? 0 : ni_list(p->root, &p->names, "%s", driver_dir);
-    if (err < 0) {
-        ni_note_unreadable(p, driver_dir, err);
+    if (!numbered &&
+        ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "%s", driver_dir) != NI_KNOWN)
         return false;
-    }
     const unsigned gpus = keep_addresses(&p->names);
     p->inv->gdr.gpus_lost = nodes > gpus;
     if (nodes > gpus)
-        ni_report(p->f, NI_F_FACT_UNREADABLE, dir, "%u GPUs for %u device nodes", gpus, nodes);
+        ni_report(p->f, NI_F_FACT_UNREADABLE, numbered ? gpus_dir : driver_dir,
+                  "%u GPUs for %u device nodes", gpus, nodes);
     else if (nodes < gpus && !numbered)
         ni_report(p->f, NI_F_FACT_UNREADABLE, gpus_dir,
                   "which of %u GPUs the %u device nodes are is not told; all count", gpus, nodes);
@@ -168,15 +153,10 @@ static const char kfd[] = "dev/kfd";
 
 static void probe_amd(struct ni_probe *p)
 {
-    static const char dir[] = "sys/bus/pci/drivers/amdgpu";
     if (ni_is_there(p, kfd) != NI_KNOWN)
         return;
     (void)try_node(p, "kfd");
-    int err = ni_list(p->root, &p->names, "%s", dir);
-    if (err < 0) {
-        ni_note_missing(p, dir, err);
-        return;
-    }
+    ni_read_names(p, p->root, NI_REQUIRED, &p->names, "sys/bus/pci/drivers/amdgpu");
     for (unsigned i = 0; i < p->names.n; i++)
         add_gpu(p, p->names.name[i], -1, true);
 }
@@ -204,7 +184,7 @@ static enum ni_known probe_memory_peers(struct ni_probe *p, enum ni_known known)
     const bool is_amd = p->inv->gpu[0].amd;
     const char *const *file = is_amd ? amd : nvidia;
     for (size_t i = 0; i < (is_amd ? NI_COUNT(amd) : NI_COUNT(nvidia)) && known != NI_KNOWN; i++) {
-        enum ni_known this = ni_is_there(p, file[i]);
+        enum ni_known this = ni_is_there(p, "%s", file[i]);
         known = this == NI_ABSENT ? known : this;
     }
     return known;
@@ -216,23 +196,15 @@ static enum ni_known probe_memory_peers(struct ni_probe *p, enum ni_known known)
 static void probe_cpu(struct ni_probe *p)
 {
     enum { NEOVERSE_V2 = 0x41d4f, CORTEX_X925 = 0x41d85, CORTEX_A725 = 0x41d87, OLYMPUS = 0x4e010 };
-    static const char path[] = "sys/devices/system/cpu/cpu0/regs/identification/midr_el1";
-    char buf[64];
-    uint64_t midr;
-    ssize_t n = ni_read_file(p, p->root, NI_ABSENCE_IS_FINE, buf, sizeof(buf), path);
-    p->inv->gdr.cpu = ni_known_of(n < 0 ? (int)n : 0);
-    if (n < 0)
-        return;
+    struct ni_gdr *gdr = &p->inv->gdr;
     /* "0x%016llx" (arch/arm64/kernel/cpuinfo.c CPUREGS_ATTR_RO) */
-    if (n != 18 || !ni_has_prefix(buf, "0x") ||
-        ni_parse_hex(ni_span_of(buf + 2), UINT64_MAX, &midr) < 0) {
-        p->inv->gdr.cpu = NI_BAD;
-        ni_note_odd(p, path, buf);
-        return;
-    }
-    uint64_t cpu = (midr >> 24 & 0xff) << 12 | (midr >> 4 & 0xfff);
-    p->inv->gdr.c2c = cpu == NEOVERSE_V2 || cpu == OLYMPUS;
-    p->inv->gdr.gb10 = cpu == CORTEX_X925 || cpu == CORTEX_A725;
+    const struct ni_num midr =
+        ni_read_num(p, p->root, NI_OPTIONAL, ni_parse_0x,
+                    "sys/devices/system/cpu/cpu0/regs/identification/midr_el1");
+    const int64_t cpu = (midr.v >> 24 & 0xff) << 12 | (midr.v >> 4 & 0xfff);
+    gdr->cpu = midr.known;
+    gdr->c2c = cpu == NEOVERSE_V2 || cpu == OLYMPUS;
+    gdr->gb10 = cpu == CORTEX_X925 || cpu == CORTEX_A725;
 }
 
 static void find_gpus(struct ni_probe *p)
@@ -255,12 +227,10 @@ bool ni_has_amd(struct ni_probe *p)
 /* What DMA-BUF needs. */
 static void probe_dmabuf(struct ni_probe *p)
 {
-    static const char path[] = "proc/driver/nvidia/version";
-    struct ni_gdr *gdr = &p->inv->gdr;
-    gdr->open_driver = NI_ABSENT;
-    int err = ni_lines(p->root, open_driver_line, &gdr->open_driver, path);
-    if (err < 0)
-        gdr->open_driver = ni_known_of(ni_note_unreadable(p, path, err));
+    enum ni_known open = NI_ABSENT;
+    const enum ni_known known =
+        ni_read_lines(p, NI_OPTIONAL, open_driver_line, &open, "proc/driver/nvidia/version");
+    p->inv->gdr.open_driver = known == NI_KNOWN ? open : known;
     ni_probe_kernel(p);
 }
 

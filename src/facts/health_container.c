@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What doctor asks of the process's surroundings: kernel command line, shared memory, the mount that
    this program lies on, the host's name, PID 1. */
-#include <errno.h>
 #include <string.h>
 
 #include "probe.h"
@@ -16,7 +15,7 @@ static void probe_cmdline(struct ni_probe *p)
     ssize_t n = ni_read(p->root, buf, sizeof(buf), "proc/cmdline");
     const char *rest = n < 0 ? NULL : buf;
     struct ni_span word;
-    self->cmdline_known = ni_known_of(n < 0 ? (int)n : 0);
+    self->cmdline_known = ni_known_of(n);
     while (ni_split(&rest, ' ', &word)) {
         if (!memmem(word.p, word.n, "iommu", 5) && !memmem(word.p, word.n, "smmu", 4))
             continue;
@@ -155,19 +154,15 @@ static void hosts_line(void *ctx, const char *line)
 
 static void probe_host_name(struct ni_probe *p)
 {
-    static const char name[] = "proc/sys/kernel/hostname", hosts[] = "etc/hosts";
     struct ni_self *self = &p->inv->self;
     struct hosts c = {.self = self};
-    ssize_t n = ni_read(p->root, c.name, sizeof(c.name), "%s", name);
-    if (n <= 0) {
-        ni_note_unreadable(p, name, n < 0 ? (int)n : -EINVAL);
+    if (ni_read_file(p, p->root, NI_OPTIONAL, c.name, sizeof(c.name), "proc/sys/kernel/hostname") !=
+        NI_KNOWN)
         return;
-    }
     self->host_known = NI_ABSENT;
-    int err = ni_lines(p->root, hosts_line, &c, "%s", hosts);
-    if (err < 0)
-        self->host_known =
-            ni_known_of(ni_note_unreadable(p, hosts, err)) == NI_ABSENT ? NI_UNSET : NI_DENIED;
+    const enum ni_known known = ni_read_lines(p, NI_OPTIONAL, hosts_line, &c, "etc/hosts");
+    if (known != NI_KNOWN)
+        self->host_known = known == NI_ABSENT ? NI_UNSET : NI_DENIED;
 }
 
 void ni_health_container(struct ni_probe *p)
@@ -182,7 +177,7 @@ void ni_health_container(struct ni_probe *p)
     if (self->pid.known == NI_KNOWN && self->pid.v == 1)
         return; /* that is us */
     ssize_t n = ni_read(p->root, self->init, sizeof(self->init), "proc/1/comm");
-    self->init_known = ni_known_of(n < 0 ? (int)n : 0);
+    self->init_known = ni_known_of(n);
     if (n < 0)
         self->init[0] = '\0';
 }

@@ -7,8 +7,8 @@
 
 static enum ni_known is_any_there(struct ni_probe *p, const char *a, const char *b)
 {
-    enum ni_known known = ni_is_there(p, a);
-    return known == NI_KNOWN ? known : ni_is_there(p, b) == NI_KNOWN ? NI_KNOWN : known;
+    enum ni_known known = ni_is_there(p, "%s", a);
+    return known == NI_KNOWN ? known : ni_is_there(p, "%s", b) == NI_KNOWN ? NI_KNOWN : known;
 }
 
 static void read_version(struct ni_probe *p, const char *path, char *ret, size_t cap)
@@ -51,31 +51,25 @@ static void model_line(void *ctx, const char *line)
 /* What NVSHMEM needs. */
 static void probe_ibgda(struct ni_probe *p)
 {
-    static const char params[] = "proc/driver/nvidia/params";
     struct ni_drivers *d = &p->inv->drivers;
     d->gdrdrv = ni_known_of(ni_openable(p->root, "dev/gdrdrv"));
     d->peer_mapping = NI_ABSENT;
-    int err = ni_lines(p->root, params_line, &d->peer_mapping, "%s", params);
-    if (err < 0)
-        d->peer_mapping =
-            ni_known_of(ni_note_unreadable(p, params, err)) == NI_ABSENT ? NI_UNSET : NI_DENIED;
+    const enum ni_known known =
+        ni_read_lines(p, NI_OPTIONAL, params_line, &d->peer_mapping, "proc/driver/nvidia/params");
+    if (known != NI_KNOWN)
+        d->peer_mapping = known == NI_ABSENT ? NI_UNSET : NI_DENIED;
 }
 
 /* What NVLink between nodes needs. */
 static void probe_imex(struct ni_probe *p)
 {
-    static const char channels[] = "dev/nvidia-caps-imex-channels";
     struct ni_drivers *d = &p->inv->drivers;
-    char path[NI_PATH], bdf[NI_BDF_TEXT];
-    (void)ni_format(path, sizeof(path), "proc/driver/nvidia/gpus/%s/information",
-                    ni_bdf_text(p->inv->gpu[0].bdf, bdf));
-    int err = ni_lines(p->root, model_line, d, "%s", path);
-    if (err < 0)
-        ni_note_unreadable(p, path, err);
-    err = ni_list(p->root, &p->names, "%s", channels);
-    d->imex = err < 0          ? ni_known_of(ni_note_unreadable(p, channels, err))
-              : p->names.n > 0 ? NI_KNOWN
-                               : NI_ABSENT;
+    char bdf[NI_BDF_TEXT];
+    ni_read_lines(p, NI_OPTIONAL, model_line, d, "proc/driver/nvidia/gpus/%s/information",
+                  ni_bdf_text(p->inv->gpu[0].bdf, bdf));
+    d->imex = ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "dev/nvidia-caps-imex-channels");
+    if (d->imex == NI_KNOWN && p->names.n == 0)
+        d->imex = NI_ABSENT;
 }
 
 void ni_health_drivers(struct ni_probe *p)

@@ -9,10 +9,11 @@
 static struct ni_num read_link(struct ni_probe *p, struct ni_bdf at, const char *which,
                                unsigned what)
 {
-    char path[NI_PATH], bdf[NI_BDF_TEXT];
-    (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/%s_link_%s", ni_bdf_text(at, bdf),
-                    which, what == NI_PCIE_WIDTH ? "width" : "speed");
-    return what == NI_PCIE_WIDTH ? ni_note_num(p, path) : ni_read_rate(p, path, " GT/s");
+    char bdf[NI_BDF_TEXT];
+    const bool width = what == NI_PCIE_WIDTH;
+    return ni_read_num(p, p->root, NI_OPTIONAL, width ? ni_parse_number : ni_parse_rate,
+                       "sys/bus/pci/devices/%s/%s_link_%s", ni_bdf_text(at, bdf), which,
+                       width ? "width" : "speed");
 }
 
 /* `at` is the function that has the link; its other end is the bridge above it on the chain, and
@@ -35,28 +36,23 @@ static void probe_iommu(struct ni_probe *p, struct ni_bdf at, struct ni_iommu *r
 {
     static const char *const types[] = {"identity", "DMA",       "DMA-FQ",
                                         "blocked",  "unmanaged", "unknown"};
-    char path[NI_PATH], target[NI_PATH], bdf[NI_BDF_TEXT];
+    char target[NI_PATH], bdf[NI_BDF_TEXT];
     uint64_t group;
-    (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/iommu_group", ni_bdf_text(at, bdf));
-    ssize_t n = ni_readlink(p->root, target, sizeof(target), "%s", path);
-    if (n < 0) {
-        ret->group.known = ni_known_of(ni_note_unreadable(p, path, (int)n));
+    ret->group.known = ni_read_link(p, NI_OPTIONAL, target, sizeof(target),
+                                    "sys/bus/pci/devices/%s/iommu_group", ni_bdf_text(at, bdf));
+    if (ret->group.known != NI_KNOWN)
         return;
-    }
     const char *slash = strrchr(target, '/');
     if (!strstr(target, "/iommu_groups/") || !slash ||
         ni_parse_u64(ni_span_of(slash + 1), INT32_MAX, &group) < 0) {
-        ret->group.known = NI_BAD;
-        ni_note_odd(p, path, target);
+        ret->group.known = ni_note_odd(p, target);
         return;
     }
-    ret->group = (struct ni_num){(int64_t)group, NI_KNOWN};
-    n = ni_read_file(p, p->root, NI_ABSENCE_IS_FINE, ret->type, sizeof(ret->type),
-                     "sys/kernel/iommu_groups/%u/type", (unsigned)group);
-    ret->type_known = ni_known_of(n < 0 ? (int)n : 0);
-    if (n >= 0 && !ni_is_any(ret->type, types, NI_COUNT(types))) {
-        ni_note_odd(p, p->path, ret->type);
-        ret->type_known = NI_BAD;
+    ret->group.v = (int64_t)group;
+    ret->type_known = ni_read_file(p, p->root, NI_OPTIONAL, ret->type, sizeof(ret->type),
+                                   "sys/kernel/iommu_groups/%u/type", (unsigned)group);
+    if (ret->type_known == NI_KNOWN && !ni_is_any(ret->type, types, NI_COUNT(types))) {
+        ret->type_known = ni_note_odd(p, ret->type);
         ret->type[0] = '\0';
     }
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What doctor asks of the pod's RDMA devices: firmware, physical state of the ports, error counters,
    the traffic class that a driver forces, the RDMA cgroup. */
-#include <errno.h>
 #include <string.h>
 
 #include "probe.h"
@@ -10,29 +9,12 @@
 static void read_word(struct ni_probe *p, const struct ni_dir *hca, const char *file, char *buf,
                       size_t cap)
 {
-    if (ni_read_file(p, hca, NI_ABSENCE_IS_FINE, buf, cap, "%s", file) > 0 &&
-        (unsigned char)buf[0] <= ' ')
-        ni_note_odd(p, p->path, buf);
+    (void)ni_read_file(p, hca, NI_OPTIONAL, buf, cap, "%s", file);
+    if (buf[0] && (unsigned char)buf[0] <= ' ')
+        ni_note_odd(p, buf);
 }
 
 /* ---- counters ---- */
-
-static struct ni_num read_counter(struct ni_probe *p, const struct ni_dir *port, const char *file)
-{
-    char buf[64];
-    uint64_t v;
-    (void)ni_format(p->path, sizeof(p->path), "%s/%s", port->path, file);
-    ssize_t n = ni_read(port, buf, sizeof(buf), "%s", file);
-    if (n == -EINVAL) /* the firmware does not tell a VF the counters of the wire */
-        return (struct ni_num){0, NI_ABSENT};
-    if (n < 0)
-        return (struct ni_num){0, ni_known_of(ni_note_unreadable(p, p->path, (int)n))};
-    if (ni_parse_u64(ni_span_of(buf), INT64_MAX, &v) < 0) {
-        ni_note_odd(p, p->path, buf);
-        return (struct ni_num){0, NI_BAD};
-    }
-    return (struct ni_num){(int64_t)v, NI_KNOWN};
-}
 
 /* The HCA that has the wire: a VF's PF, where it is to be seen. */
 static int wire_of(const struct ni_inventory *inv, int hca)
@@ -48,17 +30,16 @@ static int wire_of(const struct ni_inventory *inv, int hca)
    network namespace (drivers/infiniband/core/sysfs.c ib_setup_port_attrs). */
 static void read_counters(struct ni_probe *p, struct ni_port *port, const struct ni_dir *own)
 {
-    char path[NI_PATH];
-    const struct ni_hca *wire_hca = &p->inv->hca[wire_of(p->inv, port->hca)];
     const struct ni_dir wire =
-        ni_dir_at(p->root, "%s/ports/%u", ni_hca_dir(p->inv, wire_hca, path), port->num);
+        ni_dir_at(p->root, "%s/ports/%u", p->inv->hca[wire_of(p->inv, port->hca)].dir, port->num);
     for (unsigned link = 0; link < 2; link++) {
         const struct ni_dir *dir = link ? &wire : own;
-        (void)ni_format(path, sizeof(path), "%s/%scounters", dir->path, link ? "" : "hw_");
-        const bool there = ni_is_there(p, path) == NI_KNOWN;
+        const bool there =
+            ni_is_there(p, "%s/%scounters", dir->path, link ? "" : "hw_") == NI_KNOWN;
         for (unsigned i = 0; there && i < NI_N_COUNTER; i++) {
-            if (ni_counters[i].link == link)
-                port->counter[i] = read_counter(p, dir, ni_counters[i].file);
+            if (ni_counters[i].link == link) /* the firmware tells a VF none of the wire: EINVAL */
+                port->counter[i] =
+                    ni_read_num(p, dir, NI_NOT_EINVAL, ni_parse_count, "%s", ni_counters[i].file);
         }
     }
 }
@@ -69,16 +50,16 @@ static struct ni_num read_traffic_class(struct ni_probe *p, const struct ni_dir 
     static const char global[] = "Global tclass=";
     char buf[NI_PAGE];
     uint64_t v;
-    ssize_t n =
-        ni_read_file(p, hca, NI_ABSENCE_IS_FINE, buf, sizeof(buf), "tc/%u/traffic_class", port);
-    if (n < 0)
-        return (struct ni_num){-1, ni_known_of((int)n)};
+    const enum ni_known known =
+        ni_read_file(p, hca, NI_OPTIONAL, buf, sizeof(buf), "tc/%u/traffic_class", port);
+    if (known != NI_KNOWN)
+        return (struct ni_num){-1, known};
     const char *digits = buf + strlen(global);
     if (!ni_has_prefix(buf, global))
         return (struct ni_num){-1, NI_KNOWN};
     if (ni_parse_u64((struct ni_span){digits, strcspn(digits, "\n")}, UINT8_MAX, &v) == 0)
         return (struct ni_num){(int64_t)v, NI_KNOWN};
-    ni_note_odd(p, p->path, buf);
+    ni_note_odd(p, buf);
     return (struct ni_num){-1, NI_KNOWN};
 }
 
@@ -131,20 +112,17 @@ static enum ni_netns_mode read_netns_mode(struct ni_probe *p)
 void ni_health_rdma(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
-    char path[NI_PATH];
     for (unsigned i = 0; i < inv->n_hca; i++) {
         struct ni_hca *h = &inv->hca[i];
         if (!ni_is_given(h))
             continue;
-        if (h->netdev_known == NI_UNSET) /* the rules ask for those of ACTIVE ports */
-            ni_probe_own_netdev(p, h);
-        struct ni_dir dir = ni_dir_open(p->root, "%s", ni_hca_dir(inv, h, path));
+        struct ni_dir dir = ni_dir_open(p->root, "%s", h->dir);
         read_word(p, &dir, "fw_ver", h->fw, sizeof(h->fw));
         read_word(p, &dir, "hca_type", h->type, sizeof(h->type));
         for (unsigned k = 0; k < h->n_port; k++) {
             struct ni_port *port = &inv->port[h->first_port + (int)k];
             const struct ni_dir port_dir = ni_dir_at(&dir, "ports/%u", port->num);
-            port->phys_state = ni_read_state(p, &port_dir, NI_ABSENCE_TELLS, "phys_state");
+            port->phys_state = ni_read_num(p, &port_dir, NI_REQUIRED, ni_parse_state, "phys_state");
             read_counters(p, port, &port_dir);
             port->traffic_class = read_traffic_class(p, &dir, port->num);
         }

@@ -7,28 +7,25 @@
 
 #include "probe.h"
 
-bool ni_is_local(const struct ni_inventory *inv, const uint8_t ip[NI_GID_BYTES])
-{
-    for (unsigned i = 0; i < inv->net.n_addr; i++) {
-        if (memcmp(inv->net.addr[i].ip, ip, NI_GID_BYTES) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* ---- what the tables of /proc/net have in common ---- */
 
 struct table {
     struct ni_probe *p;
-    const char *path;
+    bool begun;          /* with what the table begins with */
     enum ni_known known; /* KNOWN until a line is not what the kernel writes */
-    bool begun;          /* with what each table begins with */
+    bool leaf;           /* of fib_trie: `ip` is the last one's */
+    uint8_t ip[NI_GID_BYTES];
+    uint64_t metric; /* of the default route so far */
 };
 
-static void note_odd(struct table *t, const char *line)
+static enum ni_known read_table(struct ni_probe *p, bool begun, enum ni_need need, ni_line_fn *line,
+                                const char *path)
 {
-    t->known = NI_BAD;
-    ni_note_odd(t->p, t->path, line);
+    struct table t = {.p = p, .begun = begun, .known = NI_KNOWN};
+    const enum ni_known known = ni_read_lines(p, need, line, &t, "%s", path);
+    if (known == NI_KNOWN && !t.begun)
+        ni_note_odd(p, "");
+    return known != NI_KNOWN ? known : t.begun ? t.known : NI_BAD;
 }
 
 /* The first n words of the line; false: it has fewer. */
@@ -53,8 +50,8 @@ static struct ni_addr *add_addr(struct table *t, const uint8_t ip[NI_GID_BYTES])
         return NULL;
     }
     struct ni_addr *a = &net->addr[net->n_addr++];
+    *a = (struct ni_addr){.ifname = ""};
     memcpy(a->ip, ip, NI_GID_BYTES);
-    a->ifname[0] = '\0';
     return a;
 }
 
@@ -66,74 +63,49 @@ static bool is_in_use(uint64_t flags)
 
 /* ---- IPv4 addresses ---- */
 
-struct fib {
-    struct table table;
-    bool leaf; /* the last one's address is */
-    uint8_t ip[NI_GID_BYTES];
-};
-
 /* "Main:", "Local:" or "Id 200:", then nodes "+-- 10.0.0.0/8 2 0 2" and leaves "|-- 10.0.103.6", with
    lines below such as "/32 host LOCAL", which an address of ours has (net/ipv4/fib_trie.c
    fib_trie_seq_show). While both tables are one, each lists all: "Local:" begins anew. */
 static void fib_line(void *ctx, const char *line)
 {
-    struct fib *fib = ctx;
+    struct table *t = ctx;
     const char *text = line + strspn(line, " ");
     if (*line == '\0')
         return;
     if ((*line == 'M' || *line == 'L' || *line == 'I') && strchr(line, ':')) {
-        fib->table.begun = true;
+        t->begun = true;
         if (strcmp(line, "Local:") == 0)
-            fib->table.p->inv->net.n_addr = 0;
+            t->p->inv->net.n_addr = 0;
         return;
     }
-    if (!fib->table.begun || (*text != '|' && *text != '+' && *text != '/'))
-        note_odd(&fib->table, line);
+    if (!t->begun || (*text != '|' && *text != '+' && *text != '/'))
+        t->known = ni_note_odd(t->p, line);
     if (*text == '|') {
-        fib->leaf =
-            ni_has_prefix(text, "|-- ") && ni_parse_ipv4(ni_span_of(text + 4), fib->ip) == 0;
-        if (!fib->leaf)
-            note_odd(&fib->table, line);
-    } else if (fib->leaf && strcmp(text, "/32 host LOCAL") == 0) {
-        (void)add_addr(&fib->table, fib->ip);
+        t->leaf = ni_has_prefix(text, "|-- ") && ni_parse_ipv4(ni_span_of(text + 4), t->ip) == 0;
+        if (!t->leaf)
+            t->known = ni_note_odd(t->p, line);
+    } else if (t->leaf && strcmp(text, "/32 host LOCAL") == 0) {
+        (void)add_addr(t, t->ip);
     }
-}
-
-static enum ni_known read_table(struct table *t, ni_line_fn *line, void *ctx)
-{
-    int err = ni_lines(t->p->root, line, ctx, "%s", t->path);
-    if (err < 0)
-        return ni_known_of(ni_note_missing(t->p, t->path, err));
-    if (!t->begun)
-        note_odd(t, "");
-    return t->known;
 }
 
 void ni_probe_addresses(struct ni_probe *p)
 {
-    struct fib fib = {.table = {p, "proc/net/fib_trie", NI_KNOWN, false}};
-    p->inv->net.v4_known = read_table(&fib.table, fib_line, &fib);
+    p->inv->net.v4_known = read_table(p, false, NI_REQUIRED, fib_line, "proc/net/fib_trie");
 }
 
 /* ---- IPv4 routes ---- */
 
-struct routes {
-    struct table table;
-    uint8_t best[NI_MAX_ADDR]; /* 1 + prefix length of the route that named addr[i].ifname */
-    uint64_t default_metric;
-};
-
 /* A connected route names the interface of the addresses in it. */
-static void name_addresses(struct routes *t, const struct ni_route *r)
+static void name_addresses(struct ni_net *net, const struct ni_route *r)
 {
-    struct ni_net *net = &t->table.p->inv->net;
     for (unsigned i = 0; i < net->n_addr; i++) {
         struct ni_addr *a = &net->addr[i];
-        if (!ni_ip_is_v4(a->ip) || r->bits + 1 <= t->best[i] ||
-            !ni_ip_same_prefix(a->ip, r->dest, 96u + r->bits))
-            continue;
-        ni_copy(a->ifname, sizeof(a->ifname), r->ifname);
-        t->best[i] = (uint8_t)(r->bits + 1);
+        if (ni_ip_is_v4(a->ip) && r->bits > a->bits &&
+            ni_ip_same_prefix(a->ip, r->dest, 96u + r->bits)) {
+            ni_copy(a->ifname, sizeof(a->ifname), r->ifname);
+            a->bits = r->bits;
+        }
     }
 }
 
@@ -161,22 +133,22 @@ static int parse_address(struct ni_span s, uint32_t *ret)
    fib_route_seq_show). */
 static void route_line(void *ctx, const char *line)
 {
-    struct routes *t = ctx;
-    struct ni_net *net = &t->table.p->inv->net;
+    struct table *t = ctx;
+    struct ni_net *net = &t->p->inv->net;
     struct ni_span w[11];
     uint64_t flags, metric;
     uint32_t dest, gateway, mask;
     if (*line == '\0')
         return;
-    if (!t->table.begun && ni_has_prefix(line, "Iface\tDestination\t") && strstr(line, "\tIRTT")) {
-        t->table.begun = true;
+    if (!t->begun && ni_has_prefix(line, "Iface\tDestination\t") && strstr(line, "\tIRTT")) {
+        t->begun = true;
         return;
     }
-    if (!t->table.begun || !split_words(line, w, NI_COUNT(w)) || w[0].n >= NI_IF_NAME ||
+    if (!t->begun || !split_words(line, w, NI_COUNT(w)) || w[0].n >= NI_IF_NAME ||
         parse_address(w[1], &dest) < 0 || parse_address(w[2], &gateway) < 0 ||
         ni_parse_hex(w[3], UINT32_MAX, &flags) < 0 || parse_metric(w[6], &metric) < 0 ||
         parse_address(w[7], &mask) < 0) {
-        note_odd(&t->table, line);
+        t->known = ni_note_odd(t->p, line);
         return;
     }
     if (!ni_is_name(w[0], NI_IF_NAME) || !is_in_use(flags)) /* a name that NCCL cannot carry */
@@ -186,16 +158,15 @@ static void route_line(void *ctx, const char *line)
     ni_ip_from_v4(dest, r.dest);
     while (r.bits < 32 && mask & (0x80000000u >> r.bits))
         r.bits++;
-    if (mask == 0 && (!net->default_if[0] || metric < t->default_metric)) {
+    if (mask == 0 && (!net->default_if[0] || metric < t->metric)) {
         ni_copy(net->default_if, sizeof(net->default_if), r.ifname);
-        t->default_metric = metric;
+        t->metric = metric;
     }
     if (!r.gateway && r.bits > 0)
-        name_addresses(t, &r);
+        name_addresses(net, &r);
     if (net->n_route == NI_MAX_ROUTE) {
-        ni_report(t->table.p->f, NI_F_FACT_TRUNCATED, t->table.path, "more than %d routes",
-                  NI_MAX_ROUTE);
-        t->table.known = NI_BAD;
+        ni_report(t->p->f, NI_F_FACT_TRUNCATED, t->p->path, "more than %d routes", NI_MAX_ROUTE);
+        t->known = NI_BAD;
         return;
     }
     net->route[net->n_route++] = r;
@@ -203,8 +174,7 @@ static void route_line(void *ctx, const char *line)
 
 void ni_probe_routes(struct ni_probe *p)
 {
-    struct routes t = {.table = {p, "proc/net/route", NI_KNOWN, false}};
-    p->inv->net.route_known = read_table(&t.table, route_line, &t);
+    p->inv->net.route_known = read_table(p, false, NI_REQUIRED, route_line, "proc/net/route");
 }
 
 /* ---- IPv6 ---- */
@@ -220,7 +190,7 @@ static void address6_line(void *ctx, const char *line)
     uint64_t flags;
     if (!split_words(line, w, NI_COUNT(w)) || ni_parse_hex_ip(w[0], ip) < 0 ||
         w[5].n >= NI_IF_NAME || ni_parse_hex(w[4], UINT32_MAX, &flags) < 0) {
-        note_odd(t, line);
+        t->known = ni_note_odd(t->p, line);
         return;
     }
     struct ni_addr *a = flags & (TENTATIVE | DADFAILED) ? NULL : add_addr(t, ip);
@@ -228,22 +198,17 @@ static void address6_line(void *ctx, const char *line)
         ni_copyn(a->ifname, sizeof(a->ifname), w[5].p, w[5].n);
 }
 
-struct routes6 {
-    struct table table;
-    uint64_t metric; /* of the default route so far */
-};
-
 /* dest len src len nexthop metric refcnt use flags iface (net/ipv6/route.c ipv6_route_seq_show); no
    iface where the route has none. */
 static void route6_line(void *ctx, const char *line)
 {
-    struct routes6 *t = ctx;
-    struct ni_net *net = &t->table.p->inv->net;
+    struct table *t = ctx;
+    struct ni_net *net = &t->p->inv->net;
     struct ni_span w[9], ifname;
     uint64_t len, metric, flags;
     if (!split_words(line, w, NI_COUNT(w)) || ni_parse_hex(w[1], 128, &len) < 0 ||
         ni_parse_hex(w[5], UINT32_MAX, &metric) < 0 || ni_parse_hex(w[8], UINT32_MAX, &flags) < 0) {
-        note_odd(&t->table, line);
+        ni_note_odd(t->p, line);
         return;
     }
     const char *rest = w[8].p + w[8].n;
@@ -259,20 +224,12 @@ static void route6_line(void *ctx, const char *line)
 void ni_probe_ipv6(struct ni_probe *p)
 {
     struct ni_net *net = &p->inv->net;
-    struct table addresses = {p, "proc/net/if_inet6", NI_KNOWN, true};
-    int err = ni_lines(p->root, address6_line, &addresses, "%s", addresses.path);
-    net->v6_known = addresses.known;
-    /* No file: the kernel has no IPv6, so there are no addresses. */
-    if (err < 0 && ni_known_of(ni_note_unreadable(p, addresses.path, err)) != NI_ABSENT)
-        net->v6_known = ni_known_of(err);
-    if (net->default_if[0])
-        return;
-    struct routes6 routes = {.table = {p, "proc/net/ipv6_route", NI_KNOWN, true}};
-    err = ni_lines(p->root, route6_line, &routes, "%s", routes.table.path);
-    if (err < 0) {
+    net->v6_known = read_table(p, true, NI_OPTIONAL, address6_line, "proc/net/if_inet6");
+    if (net->v6_known == NI_ABSENT) /* the kernel has no IPv6, so there are no addresses */
+        net->v6_known = NI_KNOWN;
+    if (!net->default_if[0] &&
+        read_table(p, true, NI_OPTIONAL, route6_line, "proc/net/ipv6_route") != NI_KNOWN)
         net->default_if[0] = '\0';
-        ni_note_unreadable(p, routes.table.path, err);
-    }
 }
 
 /* ---- interfaces ---- */
@@ -289,7 +246,7 @@ int ni_add_netdev(struct ni_probe *p, const char *name)
 {
     struct ni_inventory *inv = p->inv;
     const struct ni_netdev *known = ni_find_netdev(inv, name);
-    char path[NI_PATH], state[64];
+    char state[64];
     if (known)
         return (int)(known - inv->netdev);
     if (!ni_is_name(ni_span_of(name), NI_IF_NAME))
@@ -303,15 +260,13 @@ int ni_add_netdev(struct ni_probe *p, const char *name)
     *d = (struct ni_netdev){.running = false};
     ni_copy(d->name, sizeof(d->name), name);
     /* Something names it, so that it is missed; of --sockets the rule says so. */
-    ssize_t n = ni_read_file(p, p->root, p->ask->sockets ? NI_ABSENCE_IS_FINE : NI_ABSENCE_TELLS,
-                             state, sizeof(state), "sys/class/net/%s/operstate", name);
-    d->known = n < 0 ? ni_known_of((int)n) : is_operstate(state) ? NI_KNOWN : NI_BAD;
-    if (n >= 0 && d->known == NI_BAD)
-        ni_note_odd(p, p->path, state);
-    d->running = n >= 0 && (strcmp(state, "up") == 0 || strcmp(state, "unknown") == 0);
-    if (p->ask->all) { /* for people; no rule needs it */
-        (void)ni_format(path, sizeof(path), "sys/class/net/%s/mtu", name);
-        d->mtu = ni_read_num(p->root, path);
-    }
+    d->known = ni_read_file(p, p->root, p->ask->sockets ? NI_OPTIONAL : NI_REQUIRED, state,
+                            sizeof(state), "sys/class/net/%s/operstate", name);
+    if (d->known == NI_KNOWN && !is_operstate(state))
+        d->known = ni_note_odd(p, state);
+    d->running = strcmp(state, "up") == 0 || strcmp(state, "unknown") == 0;
+    if (p->ask->all) /* for people; no rule needs it */
+        d->mtu =
+            ni_read_num(p, p->root, NI_OPTIONAL, ni_parse_number, "sys/class/net/%s/mtu", name);
     return (int)inv->n_netdev++;
 }

@@ -58,26 +58,18 @@ static bool ends_in(const char *target, const char *path)
     return end && strcmp(own ? own + 1 : path, end + 1) == 0;
 }
 
-void ni_probe_chain(struct ni_probe *p, struct ni_pci *pci, const char *fmt, ...)
+void ni_probe_chain(struct ni_probe *p, struct ni_pci *pci, const char *path)
 {
-    char path[NI_PATH], target[NI_PAGE];
-    struct ni_text t = ni_text_on(path, sizeof(path));
-    va_list ap;
-    va_start(ap, fmt);
-    ni_vputf(&t, fmt, ap);
-    va_end(ap);
-    ssize_t n = ni_readlink(p->root, target, sizeof(target), "%s", path);
-    if (n < 0) {
-        pci->known = ni_known_of(ni_note_missing(p, path, (int)n));
-    } else if (!ends_in(target, path)) {
-        pci->known = NI_BAD;
-        ni_note_odd(p, path, target);
-    } else {
+    char target[NI_PAGE];
+    pci->known = ni_read_link(p, NI_REQUIRED, target, sizeof(target), "%s", path);
+    if (pci->known != NI_KNOWN)
+        return;
+    const bool itself = ends_in(target, path);
+    if (itself)
         parse_chain(target, pci);
-        pci->none = pci->known == NI_BAD && strstr(target, "/virtual/");
-        if (pci->known == NI_BAD && !pci->none)
-            ni_note_odd(p, path, target);
-    }
+    pci->none = itself && pci->known == NI_BAD && strstr(target, "/virtual/");
+    if (!itself || (pci->known == NI_BAD && !pci->none))
+        pci->known = ni_note_odd(p, target);
 }
 
 struct ni_bdf ni_class_bdf(struct ni_probe *p, const char *name)
@@ -93,12 +85,11 @@ struct ni_bdf ni_class_bdf(struct ni_probe *p, const char *name)
 
 static void read_numa(struct ni_probe *p, struct ni_pci *pci)
 {
-    char bdf[NI_BDF_TEXT], path[NI_PATH];
-    if (pci->known != NI_KNOWN || pci->numa.known != NI_UNSET)
-        return;
-    (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/numa_node",
-                    ni_bdf_text(pci->at[pci->depth - 1], bdf));
-    pci->numa = ni_note_num(p, path);
+    char bdf[NI_BDF_TEXT];
+    if (pci->known == NI_KNOWN && pci->numa.known == NI_UNSET)
+        pci->numa = ni_read_num(p, p->root, NI_OPTIONAL, ni_parse_number,
+                                "sys/bus/pci/devices/%s/numa_node",
+                                ni_bdf_text(pci->at[pci->depth - 1], bdf));
 }
 
 void ni_probe_numa(struct ni_probe *p)

@@ -6,81 +6,36 @@
 
 #include "probe.h"
 
-/* ---- paths ---- */
-
-/* Whether the function is known by which it was found. */
-static bool is_by_function(const struct ni_inventory *inv, const struct ni_hca *hca)
-{
-    return hca->claim >= 0 && inv->claim[hca->claim].by != NI_BY_NAME;
-}
-
-const char *ni_hca_dir(const struct ni_inventory *inv, const struct ni_hca *hca, char buf[NI_PATH])
-{
-    /* Through the function where it is known: that is the path that was listed. */
-    if (is_by_function(inv, hca))
-        (void)ni_format(buf, NI_PATH, "sys/bus/%s/devices/%s/infiniband/%s",
-                        hca->aux[0] ? "auxiliary" : "pci", inv->claim[hca->claim].id, hca->name);
-    else
-        (void)ni_format(buf, NI_PATH, "sys/class/infiniband/%s", hca->name);
-    return buf;
-}
-
-bool ni_function_dir(const struct ni_hca *h, char dir[NI_PATH])
-{
-    char bdf[NI_BDF_TEXT];
-    if (h->aux[0])
-        return ni_format(dir, NI_PATH, "sys/bus/auxiliary/devices/%s", h->aux);
-    if (h->has_bdf)
-        return ni_format(dir, NI_PATH, "sys/bus/pci/devices/%s", ni_bdf_text(h->bdf, bdf));
-    return false;
-}
-
-const char *ni_port_dir(const struct ni_inventory *inv, int hca, unsigned port,
-                        char buf[NI_PORT_PATH])
-{
-    char dir[NI_PATH];
-    (void)ni_format(buf, NI_PORT_PATH, "%s/ports/%u", ni_hca_dir(inv, &inv->hca[hca], dir), port);
-    return buf;
-}
-
 /* ---- ports ---- */
 
 static enum ni_link read_link(struct ni_probe *p, const struct ni_dir *port)
 {
     static const char *const others[] = {"Unspecified", "Unknown"};
     char buf[64];
-    if (ni_read_file(p, port, NI_ABSENCE_TELLS, buf, sizeof(buf), "link_layer") < 0)
+    if (ni_read_file(p, port, NI_REQUIRED, buf, sizeof(buf), "link_layer") != NI_KNOWN)
         return NI_LINK_UNKNOWN;
     if (strcmp(buf, "InfiniBand") == 0)
         return NI_LINK_IB;
     if (strcmp(buf, "Ethernet") == 0)
         return NI_LINK_ROCE;
     if (!ni_is_any(buf, others, NI_COUNT(others)))
-        ni_note_odd(p, p->path, buf);
+        ni_note_odd(p, buf);
     return NI_LINK_UNKNOWN;
 }
 
-/* Class and ids of a function, "0x15b3" (drivers/pci/pci-sysfs.c pci_config_attr); or -errno. */
-static int64_t read_hex(struct ni_probe *p, enum ni_absence absence, struct ni_bdf at,
-                        const char *file, size_t digits)
+/* Class and ids of a function (drivers/pci/pci-sysfs.c pci_config_attr). */
+static struct ni_num read_id(struct ni_probe *p, enum ni_need need, struct ni_bdf at,
+                             const char *file)
 {
-    char bdf[NI_BDF_TEXT], buf[32];
-    uint64_t v;
-    ssize_t n = ni_read_file(p, p->root, absence, buf, sizeof(buf), "sys/bus/pci/devices/%s/%s",
-                             ni_bdf_text(at, bdf), file);
-    if (n < 0)
-        return n;
-    if (ni_has_prefix(buf, "0x") && strlen(buf) == digits + 2 &&
-        ni_parse_hex(ni_span_of(buf + 2), UINT32_MAX, &v) == 0)
-        return (int64_t)v;
-    ni_note_odd(p, p->path, buf);
-    return -EBADMSG;
+    char bdf[NI_BDF_TEXT];
+    return ni_read_num(p, p->root, need, ni_parse_0x, "sys/bus/pci/devices/%s/%s",
+                       ni_bdf_text(at, bdf), file);
 }
 
 /* Amazon's; the link layer of an EFA reads "Unspecified". */
 static bool is_efa(struct ni_probe *p, const struct ni_hca *h)
 {
-    return h->has_bdf && read_hex(p, NI_ABSENCE_TELLS, h->bdf, "vendor", 4) == 0x1d0f;
+    return h->has_bdf && read_id(p, NI_REQUIRED, h->bdf, "vendor").v == 0x1d0f;
 }
 
 /* Ports of an HCA are numbered from 1 without a gap (include/rdma/ib_verbs.h rdma_start_port), so
@@ -93,7 +48,7 @@ static void add_ports(struct ni_probe *p, int hca, const struct ni_dir *hca_dir)
     struct ni_num state = {0, NI_KNOWN};
     for (unsigned num = 1; num <= 255 && state.known != NI_DENIED; num++) {
         const struct ni_dir dir = ni_dir_at(hca_dir, "ports/%u", num);
-        state = ni_read_state(p, &dir, NI_ABSENCE_IS_FINE, "state");
+        state = ni_read_num(p, &dir, NI_OPTIONAL, ni_parse_state, "state");
         if (state.known == NI_ABSENT) {
             if (num == 1) /* each HCA has one */
                 ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "there is no first port");
@@ -114,20 +69,6 @@ static void add_ports(struct ni_probe *p, int hca, const struct ni_dir *hca_dir)
     }
 }
 
-/* "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)" (drivers/infiniband/core/sysfs.c rate_show). */
-void ni_probe_rates(struct ni_probe *p)
-{
-    struct ni_inventory *inv = p->inv;
-    for (unsigned i = 0; i < inv->n_port; i++) {
-        struct ni_port *port = &inv->port[i];
-        char dir[NI_PORT_PATH], path[NI_PORT_PATH + 8];
-        (void)ni_format(path, sizeof(path), "%s/rate", ni_port_dir(inv, port->hca, port->num, dir));
-        port->mbps = ni_read_rate(p, path, " Gb/sec");
-        if (port->mbps.known == NI_ABSENT)
-            ni_note_missing(p, path, -ENOENT);
-    }
-}
-
 /* ---- the place on the PCI tree ---- */
 
 /* What is at an address that NCCL would take for the HCA's: class 0x02 is a network controller
@@ -137,53 +78,52 @@ static enum ni_at what_is_at(struct ni_probe *p, const struct ni_hca *h, struct 
     char bdf[NI_BDF_TEXT];
     if (ni_bdf_cmp(at, h->bdf) == 0)
         return NI_AT_ITSELF;
-    int64_t class = read_hex(p, NI_ABSENCE_IS_FINE, at, "class", 6);
-    if (class >= 0)
-        return class >> 16 == 0x02 ? NI_AT_NIC : NI_AT_OTHER;
-    if (class != -ENOENT)
+    const struct ni_num class = read_id(p, NI_OPTIONAL, at, "class");
+    if (class.known == NI_KNOWN)
+        return class.v >> 16 == 0x02 ? NI_AT_NIC : NI_AT_OTHER;
+    if (class.known != NI_ABSENT)
         return NI_AT_UNREAD;
     if (ni_exists(p->root, "sys/bus/pci/devices/%s", ni_bdf_text(at, bdf)) == -ENOENT)
         return NI_AT_NOTHING;
-    ni_note_missing(p, p->path, -ENOENT);
+    ni_note(p, NI_REQUIRED, -ENOENT);
     return NI_AT_UNREAD;
 }
 
-static void place(struct ni_probe *p, struct ni_hca *h)
+/* function: by which the HCA was found; NULL: by name, and the link tells. */
+static void place(struct ni_probe *p, struct ni_hca *h, const struct ni_dir *function)
 {
-    if (is_by_function(p->inv, h))
-        ni_probe_chain(p, &h->pci, "sys/bus/%s/devices/%s", h->aux[0] ? "auxiliary" : "pci",
-                       p->inv->claim[h->claim].id);
-    else
-        ni_probe_chain(p, &h->pci, "sys/class/infiniband/%s", h->name);
+    char bdf[NI_BDF_TEXT];
+    if (function) { /* the path that was listed */
+        (void)ni_format(h->function, sizeof(h->function), "%s", function->path);
+        (void)ni_format(h->dir, sizeof(h->dir), "%s/infiniband/%s", h->function, h->name);
+    } else {
+        (void)ni_format(h->dir, sizeof(h->dir), "sys/class/infiniband/%s", h->name);
+    }
+    ni_probe_chain(p, &h->pci, function ? h->function : h->dir);
     if (h->pci.known == NI_KNOWN && !h->has_bdf) {
         h->has_bdf = true;
         h->bdf = h->pci.at[h->pci.depth - 1];
     }
     if (h->pci.aux[0])
         ni_copy(h->aux, sizeof(h->aux), h->pci.aux);
+    if (!function && h->aux[0])
+        (void)ni_format(h->function, sizeof(h->function), "sys/bus/auxiliary/devices/%s", h->aux);
+    else if (!function && h->has_bdf)
+        (void)ni_format(h->function, sizeof(h->function), "sys/bus/pci/devices/%s",
+                        ni_bdf_text(h->bdf, bdf));
     if (h->aux[0] || h->pci.none)
         h->place = (struct ni_nccl_place){NI_AT_NOTHING, NI_AT_NOTHING};
     else if (h->has_bdf && h->claim >= 0)
         h->place.merged = what_is_at(p, h, (struct ni_bdf){h->bdf.domain, h->bdf.bus, 0, 0});
 }
 
-void ni_probe_unmerged(struct ni_probe *p)
-{
-    for (unsigned i = 0; i < p->inv->n_hca; i++) {
-        struct ni_hca *h = &p->inv->hca[i];
-        if (h->has_bdf && ni_is_given(h) && !h->aux[0])
-            h->place.unmerged =
-                what_is_at(p, h, (struct ni_bdf){h->bdf.domain, h->bdf.bus, h->bdf.dev, 0});
-    }
-}
-
 /* ---- the device node ---- */
 
-ssize_t ni_read_ibdev(struct ni_probe *p, enum ni_absence absence, const char *node,
-                      char ibdev[NI_DEV_NAME])
+enum ni_known ni_read_ibdev(struct ni_probe *p, enum ni_need need, const char *node,
+                            char ibdev[NI_DEV_NAME])
 {
-    return ni_read_file(p, p->root, absence, ibdev, NI_DEV_NAME,
-                        "sys/class/infiniband_verbs/%s/ibdev", node);
+    return ni_read_file(p, p->root, need, ibdev, NI_DEV_NAME, "sys/class/infiniband_verbs/%s/ibdev",
+                        node);
 }
 
 int ni_open_node(struct ni_probe *p, const char *node)
@@ -199,29 +139,22 @@ bool ni_is_uverbs(const char *node)
 }
 
 /* NI_ABSENT: another's; NI_BAD: whose it is cannot be read. */
-static enum ni_known is_node_of(struct ni_probe *p, const char *node, const struct ni_hca *h,
-                                bool alone)
+static enum ni_known is_node_of(struct ni_probe *p, const char *node, const struct ni_hca *h)
 {
     char ibdev[NI_DEV_NAME];
-    if (alone)
-        return NI_KNOWN;
-    if (ni_read_ibdev(p, NI_ABSENCE_TELLS, node, ibdev) < 0)
+    if (ni_read_ibdev(p, NI_REQUIRED, node, ibdev) != NI_KNOWN)
         return NI_BAD;
-    if (!ni_is_name(ni_span_of(ibdev), sizeof(ibdev))) {
-        ni_note_odd(p, p->path, ibdev);
-        return NI_BAD;
-    }
+    if (!ni_is_name(ni_span_of(ibdev), sizeof(ibdev)))
+        return ni_note_odd(p, ibdev);
     return strcmp(ibdev, h->name) == 0 ? NI_KNOWN : NI_ABSENT;
 }
 
-/* Below the function where it is known (else NULL): the class lists the whole host. sole: the
-   function has no other HCA, so that one node there is this one's. */
+/* Below the function where it is known: the class lists the whole host. sole: the function has no
+   other HCA, so that one node there is this one's. */
 static void probe_node(struct ni_probe *p, struct ni_hca *h, const struct ni_dir *function,
                        bool sole)
 {
     static const char dev[] = "/dev/infiniband/";
-    char path[NI_PATH + 32], dir[NI_PATH];
-    struct ni_dir own;
     const struct ni_claim *c = &p->inv->claim[h->claim];
     if (!p->nodes)
         return;
@@ -230,25 +163,19 @@ static void probe_node(struct ni_probe *p, struct ni_hca *h, const struct ni_dir
         ni_copy(h->uverbs.name, sizeof(h->uverbs.name), c->from + strlen(dev));
         return;
     }
-    bool only_nodes = true; /* the class has an abi_version */
-    if (!function) {
-        only_nodes = ni_function_dir(h, dir);
-        own = ni_dir_at(p->root, "%s", only_nodes ? dir : "sys/class");
-        function = &own;
-    }
-    (void)ni_format(path, sizeof(path), "%s/infiniband_verbs", function->path);
-    int err = ni_list(function, &p->inner, "infiniband_verbs");
-    h->uverbs.known = err < 0 ? ni_known_of(ni_note_unreadable(p, path, err)) : NI_ABSENT;
-    for (unsigned i = 0; err == 0 && i < p->inner.n; i++) {
+    const struct ni_dir by_name =
+        ni_dir_at(p->root, "%s", h->function[0] ? h->function : "sys/class");
+    const enum ni_known listed = ni_read_names(p, function ? function : &by_name, NI_OPTIONAL,
+                                               &p->inner, "infiniband_verbs");
+    h->uverbs.known = listed == NI_KNOWN ? NI_ABSENT : listed;
+    for (unsigned i = 0; i < p->inner.n; i++) {
         const char *node = p->inner.name[i];
-        if (!ni_is_uverbs(node)) {
-            if (only_nodes) {
-                ni_note_odd(p, path, node);
-                h->uverbs.known = NI_BAD;
-            }
-            continue;
-        }
-        const enum ni_known its = is_node_of(p, node, h, sole && p->inner.n == 1);
+        enum ni_known its = NI_KNOWN;
+        if (!ni_is_uverbs(node))
+            /* the class has an abi_version */
+            its = h->function[0] ? ni_note_odd(p, node) : NI_ABSENT;
+        else if (!sole || p->inner.n > 1)
+            its = is_node_of(p, node, h);
         if (its == NI_BAD)
             h->uverbs.known = NI_BAD;
         if (its != NI_KNOWN)
@@ -262,11 +189,12 @@ static void probe_node(struct ni_probe *p, struct ni_hca *h, const struct ni_dir
 
 /* ---- HCAs ---- */
 
-int ni_add_hca(struct ni_probe *p, const char *name, int claim, const struct ni_dir *function,
-               bool sole)
+/* Adds the HCA with its ports, or finds it. Its index, -1: no room. claim: by which it was given, -1;
+   function: whose it is, where that is known, and whether it has no other. */
+static int add_hca(struct ni_probe *p, const char *name, int claim, const struct ni_dir *function,
+                   bool sole)
 {
     struct ni_inventory *inv = p->inv;
-    char path[NI_PATH];
     for (unsigned i = 0; i < inv->n_hca; i++) {
         if (strcmp(inv->hca[i].name, name) == 0)
             return (int)i;
@@ -276,7 +204,7 @@ int ni_add_hca(struct ni_probe *p, const char *name, int claim, const struct ni_
                   NI_MAX_HCA);
         return -1;
     }
-    int at = (int)inv->n_hca++;
+    const int at = (int)inv->n_hca++;
     struct ni_hca *h = &inv->hca[at];
     ni_copy(h->name, sizeof(h->name), name);
     h->claim = claim;
@@ -288,87 +216,97 @@ int ni_add_hca(struct ni_probe *p, const char *name, int claim, const struct ni_
     } else if (claim >= 0 && inv->claim[claim].by == NI_BY_AUX) {
         ni_copy(h->aux, sizeof(h->aux), inv->claim[claim].id);
     }
-    place(p, h);
+    place(p, h, function);
     if (claim >= 0)
         probe_node(p, h, function, sole);
-    struct ni_dir dir = function ? ni_dir_at(function, "infiniband/%s", name)
-                                 : ni_dir_open(p->root, "%s", ni_hca_dir(inv, h, path));
+    struct ni_dir dir =
+        function ? ni_dir_at(function, "infiniband/%s", name) : ni_dir_open(p->root, "%s", h->dir);
     add_ports(p, at, &dir);
     if (!function)
         ni_dir_close(&dir);
     return at;
 }
 
-/* The devices under one claimed function. */
-void ni_resolve_claim(struct ni_probe *p, int claim)
+static void add_hcas(struct ni_probe *p, int claim, const struct ni_dir *function)
 {
-    struct ni_names *names = &p->names;
     struct ni_claim *c = &p->inv->claim[claim];
-    char below[NI_PATH + 16], shown[NI_DEV_NAME * 4];
+    for (unsigned i = 0; i < p->names.n; i++) {
+        const char *name = p->names.name[i];
+        if (ni_is_name(ni_span_of(name), NI_DEV_NAME)) {
+            const int hca = add_hca(p, name, claim, function, p->names.n == 1);
+            c->hca = c->hca < 0 ? hca : c->hca;
+        } else {
+            char shown[NI_DEV_NAME * 4];
+            struct ni_text t = ni_text_on(shown, sizeof(shown));
+            ni_put_quoted(&t, name, strlen(name), NI_DEV_NAME);
+            ni_report(p->f, NI_F_HCA_NAME_INVALID, c->id, "RDMA device name `%s`", shown);
+            p->lost = true;
+        }
+    }
+}
+
+/* The RDMA devices under one claimed function. */
+static void resolve_function(struct ni_probe *p, int claim)
+{
+    struct ni_claim *c = &p->inv->claim[claim];
     struct ni_dir function = ni_dir_open(p->root, "sys/bus/%s/devices/%s",
                                          c->by == NI_BY_AUX ? "auxiliary" : "pci", c->id);
-    (void)ni_format(below, sizeof(below), "%s/infiniband", function.path);
-    int err = ni_list(&function, names, "infiniband");
-    if (err < 0 || names->n == 0) {
-        if (err < 0 && ni_known_of(ni_note_unreadable(p, below, err)) != NI_ABSENT) {
-            p->lost = true;
-            c->state = NI_CLAIM_UNREAD;
-            ni_dir_close(&function);
-            return;
-        }
-        bool there = ni_exists(p->root, "%s", function.path) == 0;
+    const enum ni_known listed = ni_read_names(p, &function, NI_OPTIONAL, &p->names, "infiniband");
+    if (p->names.n > 0) {
+        add_hcas(p, claim, &function);
+    } else if (listed != NI_KNOWN && listed != NI_ABSENT) {
+        p->lost = true;
+        c->state = NI_CLAIM_UNREAD;
+    } else {
+        const bool there = ni_exists(p->root, "%s", function.path) == 0;
         c->state = there ? NI_CLAIM_NOT_RDMA : NI_CLAIM_NO_DEVICE;
         ni_report(p->f, there ? NI_F_ALLOC_NOT_RDMA : NI_F_ALLOC_NO_DEVICE, c->id,
                   there ? "given by %s, has no RDMA device" : "given by %s, is not in sysfs",
                   c->from);
-        ni_dir_close(&function);
-        return;
-    }
-    for (unsigned i = 0; i < names->n; i++) {
-        if (!ni_is_name(ni_span_of(names->name[i]), NI_DEV_NAME)) {
-            struct ni_text t = ni_text_on(shown, sizeof(shown));
-            ni_put_quoted(&t, names->name[i], strlen(names->name[i]), NI_DEV_NAME);
-            ni_report(p->f, NI_F_HCA_NAME_INVALID, c->id, "RDMA device name `%s`", shown);
-            p->lost = true;
-            continue;
-        }
-        int hca = ni_add_hca(p, names->name[i], claim, &function, names->n == 1);
-        c->hca = c->hca < 0 ? hca : c->hca;
     }
     ni_dir_close(&function);
-    if (c->rdma_dev[0] && c->hca >= 0 && strcmp(c->rdma_dev, p->inv->hca[c->hca].name) != 0)
-        ni_report(p->f, NI_F_ALLOC_RDMA_DEV_DIFFERS, c->id, "%s says rdma_dev %s, sysfs says %s",
-                  c->from, c->rdma_dev, p->inv->hca[c->hca].name);
+}
+
+void ni_resolve_claim(struct ni_probe *p, int claim)
+{
+    struct ni_claim *c = &p->inv->claim[claim];
+    if (c->by == NI_BY_NAME)
+        c->hca = add_hca(p, c->id, claim, NULL, false);
+    else if (c->by != NI_BY_NOTHING)
+        resolve_function(p, claim);
 }
 
 /* The PF of a VF: physfn -> ../0000:03:00.0. */
 static void read_physfn(struct ni_probe *p, struct ni_hca *h)
 {
-    char path[NI_PATH], target[NI_PATH], bdf[NI_BDF_TEXT];
-    (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/physfn", ni_bdf_text(h->bdf, bdf));
-    ssize_t n = ni_readlink(p->root, target, sizeof(target), "%s", path);
-    if (n < 0) {
-        ni_note_unreadable(p, path, (int)n);
+    char target[NI_PATH], bdf[NI_BDF_TEXT];
+    if (ni_read_link(p, NI_OPTIONAL, target, sizeof(target), "sys/bus/pci/devices/%s/physfn",
+                     ni_bdf_text(h->bdf, bdf)) != NI_KNOWN)
         return;
-    }
     const char *slash = strrchr(target, '/');
     h->is_vf = ni_parse_bdf(ni_span_of(slash ? slash + 1 : target), &h->pf) == 0;
     if (!h->is_vf)
-        ni_note_odd(p, path, target);
+        ni_note_odd(p, target);
 }
 
-void ni_probe_pfs(struct ni_probe *p)
+void ni_probe_hcas(struct ni_probe *p, unsigned wants)
 {
-    for (unsigned i = 0; i < p->inv->n_hca; i++) {
-        struct ni_hca *h = &p->inv->hca[i];
-        if (!h->has_bdf)
-            continue;
-        read_physfn(p, h);
-        if (!p->ask->all)
-            continue;
-        /* The PF's, for a VF's is that of a whole family. Recordings from before have none. */
-        int64_t kind = read_hex(p, NI_ABSENCE_IS_FINE, h->is_vf ? h->pf : h->bdf, "device", 4);
-        h->kind = kind > 0 ? (uint16_t)kind : 0;
+    struct ni_inventory *inv = p->inv;
+    for (unsigned i = 0; i < inv->n_hca; i++) {
+        struct ni_hca *h = &inv->hca[i];
+        if (wants & NI_WANT_UNMERGED && h->has_bdf && ni_is_given(h) && !h->aux[0])
+            h->place.unmerged =
+                what_is_at(p, h, (struct ni_bdf){h->bdf.domain, h->bdf.bus, h->bdf.dev, 0});
+        if (wants & NI_WANT_PFS && h->has_bdf) {
+            read_physfn(p, h);
+            if (p->ask->all) /* the PF's, for a VF's is that of a whole family */
+                h->kind = (uint16_t)read_id(p, NI_OPTIONAL, h->is_vf ? h->pf : h->bdf, "device").v;
+        }
+    }
+    for (unsigned i = 0; i < inv->n_port && wants & NI_WANT_RATES; i++) {
+        struct ni_port *port = &inv->port[i]; /* drivers/infiniband/core/sysfs.c rate_show */
+        port->mbps = ni_read_num(p, p->root, NI_REQUIRED, ni_parse_rate, "%s/ports/%u/rate",
+                                 inv->hca[port->hca].dir, port->num);
     }
 }
 
@@ -395,18 +333,15 @@ static unsigned sort_visible(struct ni_probe *p, uint16_t order[NI_MAX_NAMES])
    (drivers/infiniband/core/device.c). */
 void ni_probe_visible(struct ni_probe *p)
 {
+    static const char class[] = "sys/class/infiniband";
     struct ni_names *names = &p->names;
     uint16_t order[NI_MAX_NAMES];
-    int err = ni_list(p->root, names, "sys/class/infiniband");
-    if (err < 0)
-        ni_note_unreadable(p, "sys/class/infiniband", err);
+    ni_read_names(p, p->root, NI_OPTIONAL, names, class);
     if (names->cut)
-        ni_report(p->f, NI_F_FACT_TRUNCATED, "sys/class/infiniband", "more than %d entries",
-                  NI_MAX_NAMES);
+        ni_report(p->f, NI_F_FACT_TRUNCATED, class, "more than %d entries", NI_MAX_NAMES);
     unsigned n = sort_visible(p, order);
     for (unsigned i = 0; i < n && p->inv->n_hca < NI_MAX_HCA; i++)
-        ni_add_hca(p, names->name[order[i]], -1, NULL, false);
+        add_hca(p, names->name[order[i]], -1, NULL, false);
     if (n > p->inv->n_hca)
-        ni_report(p->f, NI_F_HCA_NOT_SHOWN, "sys/class/infiniband", "%u RDMA devices, %d are shown",
-                  n, NI_MAX_HCA);
+        ni_report(p->f, NI_F_HCA_NOT_SHOWN, class, "%u RDMA devices, %d are shown", n, NI_MAX_HCA);
 }

@@ -39,14 +39,12 @@ static void limit_line(void *ctx, const char *line)
 
 static void probe_limits(struct ni_probe *p)
 {
-    static const char path[] = "proc/self/limits";
     struct ni_self *self = &p->inv->self;
-    int err = ni_lines(p->root, limit_line, self, path);
-    if (err < 0)
-        self->memlock_soft.known = self->memlock_hard.known =
-            ni_known_of(ni_note_missing(p, path, err));
+    const enum ni_known known = ni_read_lines(p, NI_REQUIRED, limit_line, self, "proc/self/limits");
+    if (known != NI_KNOWN)
+        self->memlock_soft.known = self->memlock_hard.known = known;
     else if (self->memlock_soft.known != NI_KNOWN || self->memlock_hard.known != NI_KNOWN)
-        ni_report(p->f, NI_F_FACT_UNREADABLE, path, "it tells no limit of locked memory");
+        ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "it tells no limit of locked memory");
 }
 
 /* ---- capabilities and user namespace ---- */
@@ -106,16 +104,13 @@ static void status_line(void *ctx, const char *line)
 static void probe_status(struct ni_probe *p)
 {
     enum { ALL_CAPS = 4 }; /* without CapAmb, which came with Linux 4.3 */
-    static const char path[] = "proc/self/status";
-    struct ni_self *self = &p->inv->self;
-    struct status status = {.self = self};
-    int err = ni_lines(p->root, status_line, &status, path);
-    if (err < 0)
-        self->caps_known = ni_known_of(ni_note_missing(p, path, err));
-    else if (status.caps >= ALL_CAPS)
-        self->caps_known = NI_KNOWN;
+    struct status status = {.self = &p->inv->self};
+    const enum ni_known known =
+        ni_read_lines(p, NI_REQUIRED, status_line, &status, "proc/self/status");
+    if (known != NI_KNOWN || status.caps >= ALL_CAPS)
+        p->inv->self.caps_known = known;
     else
-        ni_report(p->f, NI_F_FACT_UNREADABLE, path, "it tells no capabilities");
+        ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "it tells no capabilities");
 }
 
 struct uid_map {
@@ -139,32 +134,27 @@ static void uid_map_line(void *ctx, const char *line)
    has another one is not it, even if it maps each id to itself. */
 static bool is_numbered_otherwise(struct ni_probe *p)
 {
-    static const char path[] = "proc/self/ns/user";
     char link[64];
-    ssize_t n = ni_readlink(p->root, link, sizeof(link), "%s", path);
-    if (n < 0)
-        ni_note_unreadable(p, path, (int)n);
-    bool good = n > 0 && ni_has_prefix(link, "user:[") && link[n - 1] == ']' &&
-                link[strlen(link) - 1] == ']';
-    if (n >= 0 && !good)
-        ni_note_odd(p, path, link);
+    if (ni_read_link(p, NI_OPTIONAL, link, sizeof(link), "proc/self/ns/user") != NI_KNOWN)
+        return false;
+    const bool good = ni_has_prefix(link, "user:[") && link[strlen(link) - 1] == ']';
+    if (!good)
+        ni_note_odd(p, link);
     return good && strcmp(link, "user:[4026531837]") != 0;
 }
 
 /* Only who is short of locked memory need know why. */
 static void probe_user_namespace(struct ni_probe *p)
 {
-    static const char path[] = "proc/self/uid_map";
     struct ni_self *self = &p->inv->self;
     struct uid_map map = {.lines = 0};
     if (!p->ask->health &&
         (self->memlock_soft.known != NI_KNOWN || self->memlock_soft.v == NI_UNLIMITED))
         return;
-    int err = ni_lines(p->root, uid_map_line, &map, path);
-    if (err < 0)
-        ni_note_unreadable(p, path, err);
-    else if (map.lines == 0 || map.odd)
-        ni_note_odd(p, path, "");
+    if (ni_read_lines(p, NI_OPTIONAL, uid_map_line, &map, "proc/self/uid_map") != NI_KNOWN)
+        return;
+    if (map.lines == 0 || map.odd)
+        ni_note_odd(p, "");
     else
         self->user_namespace = map.lines == 1 && map.whole && !is_numbered_otherwise(p)
                                    ? NI_USERNS_INITIAL
@@ -181,11 +171,11 @@ void ni_probe_self(struct ni_probe *p)
 /* "5.14.0-570.el9.x86_64" */
 void ni_probe_kernel(struct ni_probe *p)
 {
-    static const char path[] = "proc/sys/kernel/osrelease";
     struct ni_self *self = &p->inv->self;
     char buf[128];
     uint64_t major, minor;
-    if (ni_read_file(p, p->root, NI_ABSENCE_IS_FINE, buf, sizeof(buf), path) < 0)
+    if (ni_read_file(p, p->root, NI_OPTIONAL, buf, sizeof(buf), "proc/sys/kernel/osrelease") !=
+        NI_KNOWN)
         return;
     struct ni_text t = ni_text_on(self->kernel, sizeof(self->kernel));
     ni_put_quoted(&t, buf, strlen(buf), sizeof(self->kernel) / 2);
@@ -193,7 +183,7 @@ void ni_probe_kernel(struct ni_probe *p)
     size_t b = buf[a] == '.' ? strspn(buf + a + 1, "0123456789") : 0;
     if (ni_parse_u64((struct ni_span){buf, a}, 999, &major) < 0 ||
         ni_parse_u64((struct ni_span){buf + a + 1, b}, 9999, &minor) < 0) {
-        ni_note_odd(p, path, buf);
+        ni_note_odd(p, buf);
         return;
     }
     self->kernel_major = (unsigned)major;

@@ -25,19 +25,15 @@ static void read_device(struct ni_probe *p, const char *path, json_t *device)
             json_string_value(json_object_get(json_object_get(attributes, keys[i]), "string"));
         if (!id)
             continue;
-        if (!ni_find_claim(p->inv, NI_SRC_DRA, ni_span_of(id)))
-            ni_add_claim(p, NI_SRC_DRA, path, ni_span_of(id));
+        (void)ni_add_claim(p, path, ni_span_of(id));
         return;
     }
 }
 
 static void read_metadata(struct ni_probe *p, const char *path)
 {
-    ssize_t n = ni_read(p->root, p->text, sizeof(p->text), "%s", path);
-    if (n < 0) {
-        ni_note_missing(p, path, (int)n);
+    if (ni_read_file(p, p->root, NI_REQUIRED, p->text, sizeof(p->text), "%s", path) != NI_KNOWN)
         return;
-    }
     json_t *top = ni_parse_json(p->f, path, p->text), *requests = json_object_get(top, "requests");
     size_t i, k;
     json_t *request, *device;
@@ -56,50 +52,39 @@ static bool is_metadata(const char *name)
     return n > t && strcmp(name + n - t, tail) == 0;
 }
 
-/* The files of one request. */
-static void read_request(struct ni_probe *p, const char *dir, unsigned *files)
+/* What was listed is there; a file among the directories is none of ours. */
+static void list(struct ni_probe *p, struct ni_names *ret, const char *dir)
 {
-    int err = ni_list(p->root, &p->files, "%s", dir);
-    if (err < 0) {
-        if (err != -ENOTDIR)
-            ni_note_missing(p, dir, err);
-        return;
-    }
-    for (unsigned f = 0; f < p->files.n; f++) {
-        char path[NI_PATH];
-        struct ni_text t = ni_text_on(path, sizeof(path));
-        ni_putf(&t, "%s/%s", dir, p->files.name[f]);
-        if (is_metadata(p->files.name[f]) && !t.cut && (*files)++ < MAX_FILES)
-            read_metadata(p, path);
-    }
+    const int err = ni_list(p->root, ret, "%s", dir);
+    ni_copy(p->path, sizeof(p->path), dir);
+    if (err != -ENOTDIR)
+        ni_note(p, NI_REQUIRED, err);
 }
 
 void ni_source_dra(struct ni_probe *p)
 {
     static const char top[] = "var/run/dra-device-attributes";
-    struct ni_names *claims = &p->names, *requests = &p->inner;
-    unsigned files = 0, dirs = 0;
-    int err = ni_list(p->root, claims, "%s", top);
-    if (err < 0)
-        ni_note_unreadable(p, top, err);
-    for (unsigned c = 0; c < claims->n && dirs < MAX_DIRS; c++) {
-        char claim[NI_PATH];
-        dirs++;
+    struct ni_names *claims = &p->names, *requests = &p->inner, *files = &p->files;
+    unsigned n_file = 0, n_dir = 0;
+    ni_read_names(p, p->root, NI_OPTIONAL, claims, top);
+    for (unsigned c = 0; c < claims->n && n_dir++ < MAX_DIRS; c++) {
+        char claim[NI_PATH], request[NI_PATH], path[NI_PATH];
         if (!ni_format(claim, sizeof(claim), "%s/%s", top, claims->name[c]))
             continue;
-        err = ni_list(p->root, requests, "%s", claim);
-        if (err < 0 && err != -ENOTDIR)
-            ni_note_missing(p, claim, err);
-        for (unsigned r = 0; r < requests->n && dirs < MAX_DIRS; r++) {
-            char dir[NI_PATH];
-            struct ni_text t = ni_text_on(dir, sizeof(dir));
-            ni_putf(&t, "%s/%s/%s", top, claims->name[c], requests->name[r]);
-            dirs++;
-            if (!t.cut)
-                read_request(p, dir, &files);
+        list(p, requests, claim);
+        for (unsigned r = 0; r < requests->n && n_dir++ < MAX_DIRS; r++) {
+            if (!ni_format(request, sizeof(request), "%s/%s", claim, requests->name[r]))
+                continue;
+            list(p, files, request);
+            for (unsigned f = 0; f < files->n; f++) {
+                if (is_metadata(files->name[f]) &&
+                    ni_format(path, sizeof(path), "%s/%s", request, files->name[f]) &&
+                    n_file++ < MAX_FILES)
+                    read_metadata(p, path);
+            }
         }
     }
-    if (dirs == MAX_DIRS || files > MAX_FILES)
+    if (n_dir > MAX_DIRS || n_file > MAX_FILES)
         ni_report(p->f, NI_F_FACT_TRUNCATED, top, "more than %d directories or %d files", MAX_DIRS,
                   MAX_FILES);
 }

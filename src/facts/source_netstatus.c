@@ -17,9 +17,7 @@ static void read_network(struct ni_probe *p, const char *from, json_t *network)
     const char *rdma = json_string_value(json_object_get(pci, "rdma-device"));
     if (!id)
         return;
-    struct ni_claim *c = ni_find_claim(p->inv, NI_SRC_NETSTATUS, ni_span_of(id));
-    if (!c)
-        c = ni_add_claim(p, NI_SRC_NETSTATUS, from, ni_span_of(id));
+    struct ni_claim *c = ni_add_claim(p, from, ni_span_of(id));
     if (c && rdma && *rdma && !strchr(rdma, ',')) /* a list where the function has several */
         ni_note_rdma_dev(p, c, from, rdma);
 }
@@ -37,10 +35,11 @@ static void read_status(struct ni_probe *p, const char *from, const char *text)
 /* true when the file is there. */
 static bool read_file(struct ni_probe *p, const char *path)
 {
-    const struct ni_dir root = ni_named_root(p);
-    ssize_t n = ni_read(&root, p->text, sizeof(p->text), "%s", path + strspn(path, "/"));
-    if (n < 0)
-        return ni_known_of(ni_note_unreadable(p, path, (int)n)) != NI_ABSENT;
+    const struct ni_dir root = ni_named_dir(p, "/");
+    const enum ni_known known = ni_read_file(p, &root, NI_OPTIONAL, p->text, sizeof(p->text), "%s",
+                                             path + strspn(path, "/"));
+    if (known != NI_KNOWN)
+        return known != NI_ABSENT;
     if (ni_trim(ni_span_of(p->text)).n > 0)
         read_status(p, path, p->text);
     return true;

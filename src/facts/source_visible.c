@@ -2,7 +2,6 @@
 /* The sources that know HCAs by name: --hcas, uverbs nodes that open, interfaces of this namespace,
    a host network. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "probe.h"
@@ -17,16 +16,14 @@ void ni_source_option(struct ni_probe *p)
         const char *colon = memchr(e.p, ':', e.n);
         if (!ni_copyn(name, sizeof(name), e.p, colon ? (size_t)(colon - e.p) : e.n) || !name[0])
             continue;
-        char path[NI_PATH];
-        (void)ni_format(path, sizeof(path), "sys/class/infiniband/%s", name);
-        int err = ni_exists(p->root, "%s", path);
-        if (err < 0 && ni_known_of(ni_note_unreadable(p, path, err)) != NI_ABSENT)
-            p->lost = true;
-        else if (err < 0)
+        const enum ni_known there = ni_is_there(p, "sys/class/infiniband/%s", name);
+        if (there == NI_KNOWN)
+            ni_add_claim_name(p, "--hcas", name);
+        else if (there == NI_ABSENT)
             ni_report(p->f, NI_F_ALLOC_NO_DEVICE, name,
                       "named by --hcas, is not in sys/class/infiniband");
         else
-            ni_add_claim_name(p, NI_SRC_OPTION, "--hcas", name);
+            p->lost = true;
     }
 }
 
@@ -34,31 +31,31 @@ void ni_source_option(struct ni_probe *p)
    not decide in its place. */
 static bool list_source(struct ni_probe *p, struct ni_names *ret, const char *dir)
 {
-    int err = ni_list(p->root, ret, "%s", dir);
-    if (err < 0 && ni_known_of(ni_note_unreadable(p, dir, err)) != NI_ABSENT)
-        p->lost = true;
-    return err == 0;
+    const enum ni_known known = ni_read_names(p, p->root, NI_OPTIONAL, ret, "%s", dir);
+    p->lost = p->lost || (known != NI_KNOWN && known != NI_ABSENT);
+    return known == NI_KNOWN;
 }
 
 /* What the node is of; a node without it is of a device that this namespace does not have. */
 static bool read_ibdev(struct ni_probe *p, const char *node, char ibdev[NI_DEV_NAME])
 {
-    ssize_t n = ni_read_ibdev(p, NI_ABSENCE_IS_FINE, node, ibdev);
-    bool good = n > 0 && ni_is_name(ni_span_of(ibdev), NI_DEV_NAME);
-    if (n >= 0 && !good && (p->inv->source == NI_SRC_NONE || ni_users(p, "NCCL_IB_HCA")))
-        ni_report(p->f, NI_F_HCA_NAME_INVALID, p->path, "RDMA device name `%s`", ibdev);
-    p->lost = p->lost || (!good && ni_known_of((int)n) != NI_ABSENT);
-    return good;
+    enum ni_known known = ni_read_ibdev(p, NI_OPTIONAL, node, ibdev);
+    if (known == NI_KNOWN && !ni_is_name(ni_span_of(ibdev), NI_DEV_NAME)) {
+        known = NI_BAD;
+        if (p->inv->source == NI_SRC_NONE || ni_users(p, "NCCL_IB_HCA"))
+            ni_report(p->f, NI_F_HCA_NAME_INVALID, p->path, "RDMA device name `%s`", ibdev);
+    }
+    p->lost = p->lost || (known != NI_KNOWN && known != NI_ABSENT);
+    return known == NI_KNOWN;
 }
 
 /* EACCES and EPERM are the file's mode and the device cgroup: not the pod's. */
 static bool opens(struct ni_probe *p, const char *node)
 {
-    char path[NI_PATH];
     int err = ni_open_node(p, node);
     if (err < 0 && err != -EACCES && err != -EPERM) {
-        (void)ni_format(path, sizeof(path), "dev/infiniband/%s", node);
-        ni_note_missing(p, path, err);
+        (void)ni_format(p->path, sizeof(p->path), "dev/infiniband/%s", node);
+        ni_note(p, NI_REQUIRED, err);
         p->lost = true;
     }
     return err == 0;
@@ -68,8 +65,9 @@ static bool opens(struct ni_probe *p, const char *node)
    N of mlx5_N. */
 void ni_source_uverbs(struct ni_probe *p)
 {
+    static const char dir[] = "dev/infiniband";
     struct ni_names *nodes = &p->names;
-    if (!list_source(p, nodes, "dev/infiniband"))
+    if (!list_source(p, nodes, dir))
         return;
     for (unsigned i = 0; i < nodes->n; i++) {
         char ibdev[NI_DEV_NAME], from[NI_DEV_NAME + 32];
@@ -77,37 +75,28 @@ void ni_source_uverbs(struct ni_probe *p)
         if (!ni_is_uverbs(name)) {
             /* rdma_cm, umadN and others are names; a broken one may be a node of the pod's */
             if (ni_has_prefix(name, "uverbs") || !ni_is_name(ni_span_of(name), NI_DEV_NAME)) {
-                ni_note_odd(p, "dev/infiniband", name);
+                ni_copy(p->path, sizeof(p->path), dir);
+                ni_note_odd(p, name);
                 p->lost = true;
             }
             continue;
         }
         if (!read_ibdev(p, name, ibdev) || !opens(p, name))
             continue;
-        snprintf(from, sizeof(from), "/dev/infiniband/%s", name);
-        ni_add_claim_name(p, NI_SRC_UVERBS, from, ibdev);
+        (void)ni_format(from, sizeof(from), "/%s/%s", dir, name);
+        ni_add_claim_name(p, from, ibdev);
     }
 }
 
-/* An empty entry, which EINVAL says, has no interface. */
 static bool is_softroce_here(struct ni_probe *p, const char *hca, char ndev[NI_DEV_NAME])
 {
-    char path[NI_PATH];
-    (void)ni_format(path, sizeof(path), "sys/class/infiniband/%s/ports/1/gid_attrs/ndevs/0", hca);
-    ssize_t n = ni_read(p->root, ndev, NI_DEV_NAME, "%s", path);
-    if (n < 0 && n != -EINVAL)
-        ni_note_unreadable(p, path, (int)n);
-    if (n < 0)
+    if (ni_read_file(p, p->root, NI_NOT_EINVAL, ndev, NI_DEV_NAME,
+                     "sys/class/infiniband/%s/ports/1/gid_attrs/ndevs/0", hca) != NI_KNOWN)
         return false;
-    if (!ni_is_name(ni_span_of(ndev), NI_IF_NAME)) {
-        ni_note_odd(p, path, ndev);
-        return false;
-    }
-    (void)ni_format(path, sizeof(path), "sys/class/net/%s", ndev);
-    int err = ni_exists(p->root, "%s", path);
-    if (err < 0)
-        ni_note_unreadable(p, path, err);
-    return err == 0;
+    if (ni_is_name(ni_span_of(ndev), NI_IF_NAME))
+        return ni_is_there(p, "sys/class/net/%s", ndev) == NI_KNOWN;
+    ni_note_odd(p, ndev);
+    return false;
 }
 
 /* SoftRoCE has no function to hang below; its interface is the one of its first GID. */
@@ -120,7 +109,7 @@ static void from_softroce(struct ni_probe *p)
         char ndev[NI_DEV_NAME];
         if (ni_is_name(ni_span_of(hcas->name[i]), NI_DEV_NAME) &&
             is_softroce_here(p, hcas->name[i], ndev))
-            ni_add_claim_name(p, NI_SRC_NETDEV, ndev, hcas->name[i]);
+            ni_add_claim_name(p, ndev, hcas->name[i]);
     }
 }
 
@@ -137,7 +126,7 @@ void ni_source_netdevs(struct ni_probe *p)
         if (!ni_is_name(ni_span_of(name), NI_IF_NAME) || !list_source(p, &p->inner, below))
             continue;
         for (unsigned k = 0; k < p->inner.n; k++)
-            ni_add_claim_name(p, NI_SRC_NETDEV, name, p->inner.name[k]);
+            ni_add_claim_name(p, name, p->inner.name[k]);
     }
     from_softroce(p);
 }
@@ -145,12 +134,9 @@ void ni_source_netdevs(struct ni_probe *p)
 /* Only the first network namespace has this sysctl (net/core/sysctl_net_core.c net_core_table). */
 void ni_source_host(struct ni_probe *p)
 {
-    static const char sysctl[] = "proc/sys/net/core/netdev_max_backlog";
-    int err = ni_exists(p->root, "%s", sysctl);
-    if (err < 0)
-        ni_note_unreadable(p, sysctl, err);
-    if (err < 0 || !list_source(p, &p->names, "sys/class/infiniband"))
+    if (ni_is_there(p, "proc/sys/net/core/netdev_max_backlog") != NI_KNOWN ||
+        !list_source(p, &p->names, "sys/class/infiniband"))
         return;
     for (unsigned i = 0; i < p->names.n; i++)
-        ni_add_claim_name(p, NI_SRC_HOST, "host network", p->names.name[i]);
+        ni_add_claim_name(p, "host network", p->names.name[i]);
 }

@@ -7,19 +7,18 @@
 #include "probe.h"
 
 static const struct source {
-    enum ni_source source;
     const char *what;
     void (*add)(struct ni_probe *p);
     bool from_env; /* reads the environment only */
 } sources[] = {
-    {NI_SRC_OPTION, "--hcas", ni_source_option, true},
-    {NI_SRC_PCIDEVICE, "PCIDEVICE_*", ni_source_pcidevice, true},
-    {NI_SRC_SRIOVNET, "SRIOVNETWORK_*", ni_source_sriovnet, true},
-    {NI_SRC_DRA, "DRA metadata", ni_source_dra, false},
-    {NI_SRC_NETSTATUS, "network-status", ni_source_netstatus, true},
-    {NI_SRC_UVERBS, "/dev/infiniband", ni_source_uverbs, false},
-    {NI_SRC_NETDEV, "interfaces", ni_source_netdevs, false},
-    {NI_SRC_HOST, "host network", ni_source_host, false},
+    [NI_SRC_OPTION] = {"--hcas", ni_source_option, true},
+    [NI_SRC_PCIDEVICE] = {"PCIDEVICE_*", ni_source_pcidevice, true},
+    [NI_SRC_SRIOVNET] = {"SRIOVNETWORK_*", ni_source_sriovnet, true},
+    [NI_SRC_DRA] = {"DRA metadata", ni_source_dra, false},
+    [NI_SRC_NETSTATUS] = {"network-status", ni_source_netstatus, true},
+    [NI_SRC_UVERBS] = {"/dev/infiniband", ni_source_uverbs, false},
+    [NI_SRC_NETDEV] = {"interfaces", ni_source_netdevs, false},
+    [NI_SRC_HOST] = {"host network", ni_source_host, false},
 };
 
 /* NCCL sorts its devices by PCI address (2.29.7 NCCL_IB_DEVICE_PCI_ORDER); all that follows keeps
@@ -46,21 +45,6 @@ static void sort_claims(struct ni_probe *p, unsigned from)
     }
 }
 
-/* Turns claims into HCAs. true when there is one. */
-static bool resolve(struct ni_probe *p, unsigned from)
-{
-    bool any = false;
-    for (unsigned i = from; i < p->inv->n_claim; i++) {
-        struct ni_claim *c = &p->inv->claim[i];
-        if (c->by == NI_BY_NAME)
-            c->hca = ni_add_hca(p, c->id, (int)i, NULL, false);
-        else if (c->by != NI_BY_NOTHING)
-            ni_resolve_claim(p, (int)i);
-        any = any || c->hca >= 0;
-    }
-    return any;
-}
-
 static bool is_of(const struct ni_hca *h, const struct ni_claim *c)
 {
     switch (c->by) {
@@ -79,70 +63,65 @@ static bool is_of(const struct ni_hca *h, const struct ni_claim *c)
 /* A later source that tells ids should tell the same ones. Sources that know names see more than
    the pod was given where the container has more rights; that is said in the plan, and is no
    contradiction. */
-static void compare(struct ni_probe *p, const char *what, unsigned from)
+static void compare(struct ni_probe *p, struct ni_claim *c)
 {
-    struct ni_inventory *inv = p->inv;
-    for (unsigned i = from; i < inv->n_claim; i++) {
-        struct ni_claim *c = &inv->claim[i];
-        for (unsigned h = 0; h < inv->n_hca && c->hca < 0; h++) {
-            if (ni_is_given(&inv->hca[h]) && is_of(&inv->hca[h], c))
-                c->hca = (int)h;
-        }
-        if (inv->source == NI_SRC_OPTION)
-            continue; /* the user's word needs no second one */
-        if (c->hca < 0 && (c->by == NI_BY_BDF || c->by == NI_BY_AUX))
-            ni_report(p->f, NI_F_ALLOC_SOURCES_DIFFER, c->id,
-                      "named by %s, but not by what decided (%s)", what,
-                      inv->claim[inv->hca[0].claim].from);
-        else if (c->hca >= 0 && c->rdma_dev[0] && strcmp(c->rdma_dev, inv->hca[c->hca].name) != 0)
-            ni_report(p->f, NI_F_ALLOC_RDMA_DEV_DIFFERS, c->id,
-                      "%s says RDMA device %s, sysfs says %s", c->from, c->rdma_dev,
-                      inv->hca[c->hca].name);
-    }
+    const struct ni_inventory *inv = p->inv;
+    if (inv->source == NI_SRC_OPTION)
+        return; /* the user's word needs no second one */
+    if (inv->source != NI_SRC_NONE && c->hca < 0 && (c->by == NI_BY_BDF || c->by == NI_BY_AUX))
+        ni_report(p->f, NI_F_ALLOC_SOURCES_DIFFER, c->id,
+                  "named by %s, but not by what decided (%s)", sources[c->source].what,
+                  inv->claim[inv->hca[0].claim].from);
+    if (c->hca >= 0 && c->rdma_dev[0] && strcmp(c->rdma_dev, inv->hca[c->hca].name) != 0)
+        ni_report(p->f, NI_F_ALLOC_RDMA_DEV_DIFFERS, c->id, "%s says RDMA device %s, sysfs says %s",
+                  c->from, c->rdma_dev, inv->hca[c->hca].name);
 }
 
-static void ask(struct ni_probe *p, const struct source *s)
+static void ask(struct ni_probe *p, enum ni_source source)
 {
     struct ni_inventory *inv = p->inv;
     const unsigned from = inv->n_claim;
     const bool lost = p->lost;
     p->lost = false;
-    s->add(p);
+    p->source = source;
+    sources[source].add(p);
     sort_claims(p, from);
-    if (s->source == NI_SRC_UVERBS) {
+    if (source == NI_SRC_UVERBS) {
         inv->read |= NI_WANT_UVERBS;
         inv->uverbs_unread = p->lost;
     }
     p->lost = p->lost || lost;
-    if (inv->source != NI_SRC_NONE) {
-        compare(p, s->what, from);
-        return;
+    for (unsigned i = from; i < inv->n_claim; i++) {
+        struct ni_claim *c = &inv->claim[i];
+        if (inv->source == NI_SRC_NONE)
+            ni_resolve_claim(p, (int)i);
+        for (unsigned h = 0; inv->source != NI_SRC_NONE && h < inv->n_hca && c->hca < 0; h++)
+            c->hca = ni_is_given(&inv->hca[h]) && is_of(&inv->hca[h], c) ? (int)h : -1;
+        compare(p, c);
     }
-    if (!resolve(p, from))
+    if (inv->source != NI_SRC_NONE || inv->n_hca == 0)
         return;
-    inv->source = s->source;
-    if (s->source == NI_SRC_NETDEV || s->source == NI_SRC_HOST)
+    inv->source = source;
+    if (source == NI_SRC_NETDEV || source == NI_SRC_HOST)
         ni_report(p->f, NI_F_ALLOC_NO_UVERBS, "/dev/infiniband",
-                  "no uverbs node opens; the HCAs were found through %s", s->what);
+                  "no uverbs node opens; the HCAs were found through %s", sources[source].what);
 }
 
 void ni_probe_sources(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
-    for (unsigned i = 0; i < NI_COUNT(sources); i++) {
+    for (enum ni_source source = NI_SRC_OPTION; source <= NI_SRC_HOST; source++) {
         const bool decided = inv->source != NI_SRC_NONE;
         if (!decided && p->lost)
             break; /* the pod may have devices that cannot be told: no others are taken for them */
-        if (!decided || sources[i].from_env || p->ask->all)
-            ask(p, &sources[i]);
+        if (!decided || sources[source].from_env || p->ask->all)
+            ask(p, source);
     }
     inv->source_unread = inv->source == NI_SRC_NONE && p->lost;
 }
 
 void ni_probe_uverbs(struct ni_probe *p)
 {
-    for (unsigned i = 0; i < NI_COUNT(sources) && p->inv->source != NI_SRC_NONE; i++) {
-        if (sources[i].source == NI_SRC_UVERBS)
-            ask(p, &sources[i]);
-    }
+    if (p->inv->source != NI_SRC_NONE)
+        ask(p, NI_SRC_UVERBS);
 }

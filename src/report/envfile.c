@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The settings as an environment file. Each format writes only what its readers give back byte for
    byte; all settings are checked before the first byte is written. */
-#include <assert.h>
-#include <errno.h>
-#include <string.h>
+#include "parts.h"
 
-#include "nccl_init/json.h"
-#include "nccl_init/report.h"
-#include "out.h"
+#include <assert.h>
+#include <string.h>
 
 /* Kubernetes reads files of at most 64 KiB (KEP-3721). The longest line is NAME='VALUE' and a
    newline. */
@@ -85,18 +82,14 @@ static void put_json(struct ni_text *out, const struct ni_plan *plan)
     ni_json_end(&j);
 }
 
-int ni_write_env(int fd, const struct ni_plan *plan, enum ni_format format,
-                 const struct ni_setting **ret_bad)
+const struct ni_setting *ni_put_env(struct ni_text *out, const struct ni_plan *plan,
+                                    enum ni_format format)
 {
     for (unsigned i = 0; i < plan->n_setting; i++) {
         const struct ni_setting *s = &plan->setting[i];
-        if (s->origin == NI_FROM_RULE && !carries(format, s)) {
-            *ret_bad = s;
-            return -EILSEQ;
-        }
+        if (s->origin == NI_FROM_RULE && !carries(format, s))
+            return s;
     }
-    struct ni_out o;
-    struct ni_text *out = ni_out_on(&o, fd);
     if (format == NI_FMT_JSON)
         put_json(out, plan);
     for (unsigned i = 0; format != NI_FMT_JSON && i < plan->n_setting; i++) {
@@ -108,5 +101,5 @@ int ni_write_env(int fd, const struct ni_plan *plan, enum ni_format format,
         else
             ni_putf(out, format == NI_FMT_K8S ? "%s='%s'\n" : "%s=%s\n", s->name, s->value);
     }
-    return ni_out_end(&o);
+    return NULL;
 }

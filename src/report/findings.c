@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "findings.h"
+#include "parts.h"
 
 #include <string.h>
-
-#include "nccl_init/report.h"
-#include "out.h"
-#include "table.h"
-
-/* ---- one ---- */
 
 void ni_put_finding(struct ni_text *out, const struct ni_finding *f)
 {
@@ -24,6 +18,57 @@ void ni_put_finding(struct ni_text *out, const struct ni_finding *f)
     ni_putf(out, " %s\n", kind->hint);
 }
 
+void ni_put_finding_line(struct ni_text *out, const struct ni_finding *f, bool json)
+{
+    if (json) {
+        struct ni_json j = ni_json_on(out, false);
+        ni_json_finding(&j, f);
+    } else {
+        ni_put(out, "nccl-init: ");
+        ni_put_finding(out, f);
+    }
+}
+
+/* Of several lines. */
+static void put_paragraph(struct ni_text *out, const struct ni_finding *f, bool colour)
+{
+    static const enum ni_tint tint[] = {
+        [NI_INFO] = NI_PLAIN, [NI_WARNING] = NI_YELLOW, [NI_ERROR] = NI_RED};
+    const struct ni_finding_kind *kind = ni_finding_kind(f->id);
+    char head[64];
+    ni_format(head, sizeof(head), "%s: %s", ni_severity_text(kind->severity), kind->id);
+    ni_put(out, "  ");
+    ni_put_tinted(out, colour, tint[kind->severity], head);
+    if (f->subject[0]) {
+        ni_put(out, ": ");
+        ni_quote(out, f->subject);
+    }
+    ni_put(out, "\n");
+    ni_put_below(out, f->message);
+    ni_put_below(out, kind->hint);
+}
+
+void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_severity least)
+{
+    static const char *const title[] = {
+        [NI_INFO] = "Worth knowing",
+        [NI_WARNING] = "Warnings: the job may be slow, or fail later",
+        [NI_ERROR] = "Errors: the job fails, or silently loses RDMA or GPUDirect",
+    };
+    const struct ni_findings *all = view->findings;
+    for (int severity = NI_ERROR; severity >= (int)least; severity--) {
+        if (ni_findings_count(all, (enum ni_severity)severity) > 0)
+            ni_putf(out, "\n%s\n", title[severity]);
+        for (unsigned i = 0; i < all->n; i++)
+            if ((int)ni_finding_kind(all->at[i].id)->severity == severity)
+                put_paragraph(out, &all->at[i], view->colour);
+    }
+    if (all->dropped > 0)
+        ni_putf(out, "\n%u more findings than there is room for\n", all->dropped);
+}
+
+/* ---- in JSON ---- */
+
 void ni_json_finding(struct ni_json *j, const struct ni_finding *f)
 {
     const struct ni_finding_kind *kind = ni_finding_kind(f->id);
@@ -36,57 +81,12 @@ void ni_json_finding(struct ni_json *j, const struct ni_finding *f)
     ni_json_end(j);
 }
 
-/* Of several lines. */
-static void put_paragraph(struct ni_text *out, const struct ni_finding *f, bool colour)
-{
-    static const enum ni_tint tint[] = {
-        [NI_INFO] = NI_PLAIN, [NI_WARNING] = NI_YELLOW, [NI_ERROR] = NI_RED};
-    enum { INDENT = 6 };
-    const struct ni_finding_kind *kind = ni_finding_kind(f->id);
-    char head[64];
-    ni_format(head, sizeof(head), "%s: %s", ni_severity_text(kind->severity), kind->id);
-    ni_put(out, "  ");
-    ni_put_tinted(out, colour, tint[kind->severity], head);
-    if (f->subject[0]) {
-        ni_put(out, ": ");
-        ni_quote(out, f->subject);
-    }
-    ni_putf(out, "\n%*s", INDENT, "");
-    ni_put_wrapped(out, INDENT, INDENT, f->message);
-    ni_putf(out, "\n%*s", INDENT, "");
-    ni_put_wrapped(out, INDENT, INDENT, kind->hint);
-    ni_put(out, "\n");
-}
-
-/* ---- all, the worst first ---- */
-
-static const struct {
-    enum ni_severity severity;
-    const char *title;
-} order[] = {
-    {NI_ERROR, "Errors: the job fails, or silently loses RDMA or GPUDirect"},
-    {NI_WARNING, "Warnings: slow, or fragile"},
-    {NI_INFO, "Worth knowing"},
-};
-
-void ni_put_findings(struct ni_text *out, const struct ni_findings *all, enum ni_severity least,
-                     bool titles, bool colour)
-{
-    for (size_t k = 0; k < NI_COUNT(order) && order[k].severity >= least; k++) {
-        if (titles && ni_findings_count(all, order[k].severity) > 0)
-            ni_putf(out, "\n%s\n", order[k].title);
-        for (unsigned i = 0; i < all->n; i++)
-            if (ni_finding_kind(all->at[i].id)->severity == order[k].severity)
-                put_paragraph(out, &all->at[i], colour);
-    }
-}
-
 void ni_json_findings(struct ni_json *j, const struct ni_findings *all)
 {
     ni_json_array(j, "findings");
-    for (size_t k = 0; k < NI_COUNT(order); k++)
+    for (int severity = NI_ERROR; severity >= NI_INFO; severity--)
         for (unsigned i = 0; i < all->n; i++)
-            if (ni_finding_kind(all->at[i].id)->severity == order[k].severity)
+            if ((int)ni_finding_kind(all->at[i].id)->severity == severity)
                 ni_json_finding(j, &all->at[i]);
     ni_json_end(j);
 }

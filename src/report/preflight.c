@@ -2,14 +2,10 @@
 /* What a preflight found, for people: the sentence, the findings, the rails, and what was not tried.
    Up to 32 pods each has a line; beyond, each rail has one, and those that are not good. */
 #include "preflight.h"
+#include "parts.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "findings.h"
-#include "out.h"
-#include "table.h"
-#include "words.h"
 
 enum { PODS_SHOWN = 32, OUTLIERS_SHOWN = 20, RAILS_ABREAST = 8 };
 
@@ -71,6 +67,18 @@ static enum ni_tint tint_of(uint8_t verdict)
     return tint[verdict];
 }
 
+/* Of the pod's rails; a pod that is missing is as bad as one that failed. */
+static uint8_t worst_of(const struct ni_job_view *view, unsigned rank)
+{
+    const uint8_t *v = &view->verdicts[(size_t)rank * view->job->n_rail];
+    uint8_t worst = view->job->missing[rank] ? NI_RAIL_FAILED : NI_RAIL_GOOD;
+    for (unsigned r = 0; r < view->job->n_rail; r++) {
+        if (v[r] == NI_RAIL_FAILED || (v[r] > worst && worst != NI_RAIL_FAILED))
+            worst = v[r];
+    }
+    return worst;
+}
+
 static void put_pod_cells(struct ni_text *t, const struct ni_job *job, unsigned rank)
 {
     const struct ni_pod *pod = &job->pod[rank];
@@ -86,13 +94,12 @@ static void put_matrix(struct ni_text *out, const struct ni_job_view *view,
 {
     const struct ni_job *job = view->job;
     const unsigned end = first + RAILS_ABREAST < job->n_rail ? first + RAILS_ABREAST : job->n_rail;
-    struct ni_table table;
-    ni_table_on(&table, "RANK\tPOD\tNODE");
+    struct ni_text table = ni_table_on("RANK\tPOD\tNODE");
     for (unsigned r = first; r < end; r++)
-        ni_putf(&table.text, "\tRAIL %u", r);
+        ni_putf(&table, "\tRAIL %u", r);
     for (unsigned p = 0; p < job->ranks; p++) {
         static const char *const came[] = {"", "never came", "went away"};
-        struct ni_text *t = ni_row(&table, job->missing[p] ? NI_RED : NI_PLAIN);
+        struct ni_text *t = ni_row(&table, tint_of(worst_of(view, p)));
         put_pod_cells(t, job, p);
         for (unsigned r = first; r < end; r++) {
             const size_t at = (size_t)p * job->n_rail + r;
@@ -103,7 +110,6 @@ static void put_matrix(struct ni_text *out, const struct ni_job_view *view,
                 ni_put(t, r == first ? came[job->missing[p]] : "");
                 continue;
             }
-            ni_put_tint(t, tint_of(v));
             put_speed(t, v == NI_RAIL_GOOD || v == NI_RAIL_SLOW ? mbps : 0);
             if (v != NI_RAIL_ABSENT && (v != NI_RAIL_GOOD || mbps == 0))
                 ni_putf(t, "%s%s", mbps > 0 && v == NI_RAIL_SLOW ? " " : "", ni_word_rail[v]);
@@ -124,9 +130,8 @@ static void put_rails(struct ni_text *out, const struct ni_job_view *view,
 {
     const struct ni_job *job = view->job;
     int64_t *speeds = malloc(job->ranks * sizeof(*speeds));
-    struct ni_table table;
-    ni_table_on(&table,
-                "RAIL\tGOOD\tSLOW\tFAILED\tPATH\tUNTRIED\tABSENT\tSLOWEST\tMEDIAN\tFASTEST");
+    struct ni_text table =
+        ni_table_on("RAIL\tGOOD\tSLOW\tFAILED\tPATH\tUNTRIED\tABSENT\tSLOWEST\tMEDIAN\tFASTEST");
     for (unsigned r = 0; speeds && r < job->n_rail; r++) {
         unsigned n[NI_RAIL_PATH + 1] = {0}, k = 0;
         for (unsigned p = 0; p < job->ranks; p++) {
@@ -163,8 +168,7 @@ static void put_outliers(struct ni_text *out, const struct ni_job_view *view,
     const struct ni_job *job = view->job;
     const size_t n = (size_t)job->ranks * job->n_rail;
     unsigned shown = 0;
-    struct ni_table table;
-    ni_table_on(&table, "RANK\tPOD\tNODE\tRAIL\tHCA\tRESULT\tSENDS\tRECEIVES");
+    struct ni_text table = ni_table_on("RANK\tPOD\tNODE\tRAIL\tHCA\tRESULT\tSENDS\tRECEIVES");
     for (size_t i = 0; i < n && shown <= OUTLIERS_SHOWN; i++) {
         const unsigned p = (unsigned)(i / job->n_rail), r = (unsigned)(i % job->n_rail);
         const uint8_t v = view->verdicts[i];
@@ -181,10 +185,11 @@ static void put_outliers(struct ni_text *out, const struct ni_job_view *view,
         ni_put(t, "\t");
         put_speed(t, cells[i].receive_mbps);
     }
-    if (shown > 0)
-        ni_put(out, "\nRails that are not good\n");
-    else
-        table.text.len = 0, table.text.buf[0] = '\0';
+    if (shown == 0) {
+        ni_free_text(&table);
+        return;
+    }
+    ni_put(out, "\nRails that are not good\n");
     ni_table_write(out, &table, view->colour);
     if (shown > OUTLIERS_SHOWN)
         ni_put(out, "  and more\n");
@@ -208,19 +213,18 @@ static void put_tried(struct ni_text *out, const struct ni_job *job)
            "choose\n");
 }
 
-int ni_write_preflight(int fd, const struct ni_job_view *view)
+void ni_put_preflight(struct ni_text *out, const struct ni_job_view *view)
 {
+    const struct ni_view shown = {.findings = view->findings, .colour = view->colour};
     const struct ni_job *job = view->job;
     struct ni_job_cell *cells = ni_job_cells(job);
-    struct ni_out o;
-    struct ni_text *out = ni_out_on(&o, fd);
     char line[1024];
     struct ni_text sentence = ni_text_on(line, sizeof(line));
     ni_put_verdict(&sentence, job, view->verdicts, view->findings, view->bad);
     ni_put(out, "preflight: ");
     ni_quote(out, line);
     ni_put(out, "\n");
-    ni_put_findings(out, view->findings, NI_INFO, true, view->colour);
+    ni_put_findings(out, &shown, NI_INFO);
     if (view->findings->dropped > 0)
         ni_putf(out, "\n%u more findings are not shown\n", view->findings->dropped);
     if (cells && job->n_rail > 0) {
@@ -235,5 +239,4 @@ int ni_write_preflight(int fd, const struct ni_job_view *view)
     if (job->n_result > 0)
         put_tried(out, job);
     free(cells);
-    return ni_out_end(&o);
 }

@@ -3,10 +3,8 @@
    another meaning without a new NI_JSON_SCHEMA; new ones may come. */
 #include <stdlib.h>
 
-#include "findings.h"
-#include "out.h"
+#include "parts.h"
 #include "preflight.h"
-#include "words.h"
 
 static const char *const step_word[] = {
     [NI_PAIR_START] = "start", [NI_PAIR_QUEUES] = "queues",     [NI_PAIR_CONNECT] = "connect",
@@ -62,7 +60,7 @@ static void rail_json(struct ni_json *j, const struct ni_job_view *view, unsigne
     ni_json_int(j, "rail", rail);
     ni_json_text(j, "hca", r->hca);
     ni_json_int(j, "port", r->port);
-    ni_json_text(j, "link", ni_word_link[r->link]);
+    ni_json_link(j, r->link);
     ni_json_text_or_null(j, "netdev", r->netdev);
     ni_json_int_or_null(j, "gid_index", r->index >= 0, r->index);
     ni_json_text(j, "gid", ni_ip_is_zero(r->gid) ? NULL : ni_ip_text(r->gid, ip));
@@ -79,17 +77,14 @@ static void rail_json(struct ni_json *j, const struct ni_job_view *view, unsigne
     ni_json_end(j);
 }
 
-int ni_write_preflight_json(int fd, const struct ni_job_view *view)
+void ni_put_preflight_json(struct ni_text *out, const struct ni_job_view *view)
 {
     const struct ni_job *job = view->job;
     struct ni_job_cell *cells = ni_job_cells(job);
-    struct ni_out o;
-    struct ni_json json = ni_json_on(ni_out_on(&o, fd), true), *j = &json;
+    struct ni_json json = ni_json_report(out), *j = &json;
     char line[1024];
     struct ni_text t = ni_text_on(line, sizeof(line));
     ni_put_verdict(&t, job, view->verdicts, view->findings, view->bad);
-    ni_json_object(j, NULL);
-    ni_json_int(j, "schema", NI_JSON_SCHEMA);
     ni_json_text(j, "verdict", view->bad ? "bad" : "good");
     ni_json_text(j, "line", line);
     ni_json_text(j, "source", job->source);
@@ -108,5 +103,4 @@ int ni_write_preflight_json(int fd, const struct ni_job_view *view)
     ni_json_end(j);
     ni_json_end(j);
     free(cells);
-    return ni_out_end(&o);
 }

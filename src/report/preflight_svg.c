@@ -3,11 +3,10 @@
    not good has a shape too, and a colour that all eyes tell from blue and from the others (Okabe and
    Ito's palette). Few pods are rows with names; of many each rail has a square of its own, with the
    pods in the order of their ranks. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "out.h"
+#include "parts.h"
 #include "preflight.h"
 
 enum {
@@ -278,15 +277,14 @@ static void forget(struct ni_text *t)
     t->len = 0;
 }
 
-int ni_write_preflight_svg(int fd, const struct ni_job_view *view)
+void ni_put_preflight_svg(struct ni_text *out, const struct ni_job_view *view)
 {
     const struct ni_job *job = view->job;
     struct picture p = {.view = view, .cells = ni_job_cells(job)};
     char nowhere[64];
     struct ni_text first = ni_text_on(nowhere, sizeof(nowhere));
-    struct ni_out o;
     if (!p.cells)
-        return -ENOMEM;
+        return;
     for (size_t i = 0; i < (size_t)job->ranks * job->n_rail; i++)
         p.top = ni_job_speed(&p.cells[i]) > p.top ? ni_job_speed(&p.cells[i]) : p.top;
     p.w = job->ranks > NAMED_PODS
@@ -296,7 +294,7 @@ int ni_write_preflight_svg(int fd, const struct ni_job_view *view)
     first.full = forget; /* to know how high it becomes */
     p.out = &first;
     draw(&p);
-    p.out = ni_out_on(&o, fd);
+    p.out = out;
     ni_putf(p.out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %u %u\" width=\"%u\" "
             "height=\"%u\" font-family=\"sans-serif\" font-size=\"12\">\n"
@@ -305,5 +303,4 @@ int ni_write_preflight_svg(int fd, const struct ni_job_view *view)
     draw(&p);
     ni_put(p.out, "</svg>\n");
     free(p.cells);
-    return ni_out_end(&o);
 }

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `run` says on stderr: one line for the plan, one for each finding. Each is one write(2) as
-   far as it fits in PIPE_BUF, for the pods' logs are full of lines of other ranks. */
-#include <string.h>
+/* What `run` says on stderr: one line for the plan. */
+#include "parts.h"
 
-#include "nccl_init/report.h"
-#include "out.h"
-#include "words.h"
+#include <string.h>
 
 /* In the middle of the line, which is for the log: `plan` shows all of it. */
 static void put_value(struct ni_text *out, const struct ni_setting *s)
 {
-    ni_put_quoted(out, s->value, strlen(s->value), 200);
-    if (s->origin == NI_FROM_USER)
+    if (!s || s->origin == NI_LEFT_UNSET)
+        ni_put(out, "left to NCCL");
+    else if (s->origin == NI_FROM_RULE) /* without the '=' that makes names exact */
+        ni_quote(out, s->value[0] == '=' ? s->value + 1 : s->value);
+    else
+        ni_put_quoted(out, s->value, strlen(s->value), 200);
+    if (s && s->origin == NI_FROM_USER)
         ni_put(out, " (user)");
-    else if (s->origin == NI_FROM_CONF)
+    else if (s && s->origin == NI_FROM_CONF)
         ni_put(out, " (nccl.conf)");
 }
 
@@ -35,15 +37,15 @@ static void put_hcas(struct ni_text *out, const struct ni_view *view)
         ni_quote(out, view->inv->hca[port->hca].name);
         ni_putf(out, ":%u", port->num);
     }
-    ni_putf(out, " (%s)", ni_say_source_short[view->inv->source]);
+    ni_putf(out, " (%s)", ni_source_words[view->inv->source].brief);
 }
 
 /* "RoCE v2" where each chosen port has such a GID, else plain "RoCE". */
 static const char *roce_word(const struct ni_view *view)
 {
     for (unsigned i = 0; i < view->plan->n_chosen; i++) {
-        int gid = view->plan->port[view->plan->chosen[i]].gid;
-        if (gid < 0 || view->inv->gid[gid].type != NI_GID_V2)
+        const struct ni_gid *gid = ni_picked_gid(view, view->plan->chosen[i]);
+        if (!gid || gid->type != NI_GID_V2)
             return "RoCE";
     }
     return "RoCE v2";
@@ -52,18 +54,19 @@ static const char *roce_word(const struct ni_view *view)
 static void put_link(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_setting *index = ni_plan_get(view->plan, "NCCL_IB_GID_INDEX");
-    enum ni_link link = ni_plan_link(view->inv, view->plan);
+    enum ni_link link = ni_plan_link(view);
     if (view->plan->n_chosen == 0)
         return;
     if (link != NI_LINK_ROCE) {
-        ni_putf(out, ", %s", ni_say_link[link]);
-    } else if (!index || index->origin == NI_LEFT_UNSET) {
-        ni_putf(out, ", %s GID index left to NCCL", roce_word(view));
-    } else {
-        /* what the user's index holds is not known here */
-        ni_putf(out, ", %s GID index ", index->origin == NI_FROM_RULE ? roce_word(view) : "RoCE");
-        put_value(out, index);
+        ni_putf(out, ", %s", ni_link_words[link]);
+        return;
     }
+    /* what the user's index holds is not known here */
+    ni_putf(out, ", %s GID index ",
+            index && (index->origin == NI_FROM_USER || index->origin == NI_FROM_CONF)
+                ? "RoCE"
+                : roce_word(view));
+    put_value(out, index);
 }
 
 static void put_sockets(struct ni_text *out, const struct ni_view *view, const char *before)
@@ -72,40 +75,19 @@ static void put_sockets(struct ni_text *out, const struct ni_view *view, const c
     if (!s || s->origin == NI_LEFT_UNSET)
         return;
     ni_put(out, before);
-    if (s->origin == NI_FROM_RULE) /* without the '=' that makes names exact */
-        ni_quote(out, s->value[0] == '=' ? s->value + 1 : s->value);
-    else
-        put_value(out, s);
-}
-
-static void put_gdr(struct ni_text *out, const struct ni_view *view)
-{
-    const struct ni_setting *s = ni_plan_get(view->plan, "NCCL_NET_GDR_LEVEL");
-    if (!s)
-        return;
-    ni_put(out, ", GDR ");
-    if (s->origin == NI_LEFT_UNSET)
-        ni_put(out, "left to NCCL");
-    else
-        put_value(out, s);
-}
-
-/* Whether one of the above shows the variable. */
-static bool is_shown(enum ni_transport transport, const char *name)
-{
-    if (strcmp(name, "NCCL_SOCKET_IFNAME") == 0)
-        return transport == NI_NET_RDMA || transport == NI_NET_TCP;
-    return transport == NI_NET_RDMA &&
-           (strcmp(name, "NCCL_IB_GID_INDEX") == 0 || strcmp(name, "NCCL_NET_GDR_LEVEL") == 0);
+    put_value(out, s);
 }
 
 /* What else somebody set: it may overrule all the rest. */
 static void put_others(struct ni_text *out, const struct ni_plan *plan)
 {
+    static const char *const shown[] = {"NCCL_SOCKET_IFNAME", "NCCL_IB_GID_INDEX",
+                                        "NCCL_NET_GDR_LEVEL"};
+    const size_t n_shown = plan->transport == NI_NET_RDMA ? 3 : plan->transport == NI_NET_TCP;
     for (unsigned i = 0; i < plan->n_setting; i++) {
         const struct ni_setting *s = &plan->setting[i];
         if ((s->origin == NI_FROM_USER || s->origin == NI_FROM_CONF) &&
-            !is_shown(plan->transport, s->name)) {
+            !ni_is_any(s->name, shown, n_shown)) {
             ni_putf(out, ", %s=", s->name);
             put_value(out, s);
         }
@@ -114,6 +96,7 @@ static void put_others(struct ni_text *out, const struct ni_plan *plan)
 
 static void put_detected(struct ni_text *out, const struct ni_view *view)
 {
+    const struct ni_setting *gdr = ni_plan_get(view->plan, "NCCL_NET_GDR_LEVEL");
     switch (view->plan->transport) {
     case NI_NET_OFF:
         ni_put(out, "nothing (mode off)");
@@ -122,7 +105,10 @@ static void put_detected(struct ni_text *out, const struct ni_view *view)
         put_hcas(out, view);
         put_link(out, view);
         put_sockets(out, view, ", sockets ");
-        put_gdr(out, view);
+        if (gdr) {
+            ni_put(out, ", GDR ");
+            put_value(out, gdr);
+        }
         break;
     case NI_NET_TCP:
         ni_put(out, "TCP");
@@ -138,12 +124,10 @@ static void put_detected(struct ni_text *out, const struct ni_view *view)
     }
 }
 
-int ni_write_summary(int fd, const struct ni_view *view, int64_t memlock, bool json)
+void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t memlock, bool json)
 {
-    char buf[NI_OUT_BUF - 16]; /* the line is one write */
+    char buf[4096 - 16]; /* so that the line is one write into a pipe (PIPE_BUF) */
     struct ni_text line = ni_text_on(buf, sizeof(buf));
-    struct ni_out o;
-    struct ni_text *out = ni_out_on(&o, fd);
     ni_put(&line, "auto-detected ");
     put_detected(&line, view);
     put_others(&line, view->plan);
@@ -161,19 +145,4 @@ int ni_write_summary(int fd, const struct ni_view *view, int64_t memlock, bool j
     } else {
         ni_putf(out, "nccl-init: %s\n", buf);
     }
-    return ni_out_end(&o);
-}
-
-int ni_write_finding(int fd, const struct ni_finding *f, bool json)
-{
-    struct ni_out o;
-    struct ni_text *out = ni_out_on(&o, fd);
-    if (json) {
-        struct ni_json j = ni_json_on(out, false);
-        ni_json_finding(&j, f);
-    } else {
-        ni_put(out, "nccl-init: ");
-        ni_put_finding(out, f);
-    }
-    return ni_out_end(&o);
 }

@@ -1,88 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "words.h"
+#include "parts.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- for programs ---- */
-
-const char *const ni_word_source[] = {
-    [NI_SRC_NONE] = "none",
-    [NI_SRC_OPTION] = "option",
-    [NI_SRC_PCIDEVICE] = "pcidevice",
-    [NI_SRC_SRIOVNET] = "sriovnet",
-    [NI_SRC_DRA] = "dra",
-    [NI_SRC_NETSTATUS] = "network-status",
-    [NI_SRC_UVERBS] = "uverbs",
-    [NI_SRC_NETDEV] = "netdev",
-    [NI_SRC_HOST] = "host",
+const struct ni_words ni_source_words[] = {
+    [NI_SRC_NONE] = {"none", "no source", "this pod was given no HCA"},
+    [NI_SRC_OPTION] = {"option", "--hcas", "HCAs named by --hcas"},
+    [NI_SRC_PCIDEVICE] = {"pcidevice", "PCIDEVICE",
+                          "HCAs given by PCIDEVICE_* (SR-IOV device plugin)"},
+    [NI_SRC_SRIOVNET] = {"sriovnet", "SRIOVNETWORK",
+                         "HCAs given by SRIOVNETWORK_* (SR-IOV DRA driver)"},
+    [NI_SRC_DRA] = {"dra", "DRA metadata", "HCAs given by DRA device metadata"},
+    [NI_SRC_NETSTATUS] = {"network-status", "network-status",
+                          "HCAs given by network-status (Multus)"},
+    [NI_SRC_UVERBS] = {"uverbs", "/dev/infiniband", "HCAs whose /dev/infiniband/uverbsN opens"},
+    [NI_SRC_NETDEV] = {"netdev", "network namespace",
+                       "HCAs with an interface in this network namespace"},
+    [NI_SRC_HOST] = {"host", "host network", "all HCAs of the host (host network)"},
 };
 
-const char *const ni_word_claim[] = {
-    [NI_CLAIM_BAD_ID] = "bad-id",
-    [NI_CLAIM_NO_DEVICE] = "no-device",
-    [NI_CLAIM_NOT_RDMA] = "not-rdma",
-    [NI_CLAIM_UNREAD] = "unread",
-    [NI_CLAIM_OK] = "ok",
-};
+const char *const ni_link_words[] = {
+    [NI_LINK_UNKNOWN] = "unknown", [NI_LINK_IB] = "InfiniBand", [NI_LINK_ROCE] = "RoCE"};
 
-const char *const ni_word_link[] = {
-    [NI_LINK_UNKNOWN] = NULL, [NI_LINK_IB] = "infiniband", [NI_LINK_ROCE] = "roce"};
-
-const char *const ni_word_gid_type[] = {
+const char *const ni_gid_type_words[] = {
     [NI_GID_UNREAD] = "unread", [NI_GID_V1] = "v1", [NI_GID_V2] = "v2"};
 
-const char *const ni_word_transport[] = {
+const char *const ni_transport_words[] = {
     [NI_NET_OFF] = "off", [NI_NET_RDMA] = "rdma", [NI_NET_TCP] = "tcp", [NI_NET_OTHER] = "other"};
 
-const char *const ni_word_origin[] = {
-    [NI_FROM_RULE] = "rule",
-    [NI_FROM_USER] = "user",
-    [NI_FROM_CONF] = "conf",
-    [NI_LEFT_UNSET] = "unset",
-};
-
-const char *ni_word_state(struct ni_num state)
+const char *ni_state_word(struct ni_num state)
 {
     return state.known == NI_KNOWN ? ni_port_state_text(state.v) : NULL;
 }
 
 /* ---- for people ---- */
 
-const char *const ni_say_source[] = {
-    [NI_SRC_NONE] = "nothing gives this pod an HCA",
-    [NI_SRC_OPTION] = "HCAs named by --hcas",
-    [NI_SRC_PCIDEVICE] = "HCAs given by PCIDEVICE_* (SR-IOV device plugin)",
-    [NI_SRC_SRIOVNET] = "HCAs given by SRIOVNETWORK_* (SR-IOV DRA driver)",
-    [NI_SRC_DRA] = "HCAs given by DRA device metadata",
-    [NI_SRC_NETSTATUS] = "HCAs given by network-status (Multus)",
-    [NI_SRC_UVERBS] = "HCAs whose /dev/infiniband/uverbsN opens",
-    [NI_SRC_NETDEV] = "HCAs with an interface in this network namespace",
-    [NI_SRC_HOST] = "all HCAs of the host (host network)",
-};
-
-const char *const ni_say_source_short[] = {
-    [NI_SRC_NONE] = "no source",         [NI_SRC_OPTION] = "--hcas",
-    [NI_SRC_PCIDEVICE] = "PCIDEVICE",    [NI_SRC_SRIOVNET] = "SRIOVNETWORK",
-    [NI_SRC_DRA] = "DRA metadata",       [NI_SRC_NETSTATUS] = "network-status",
-    [NI_SRC_UVERBS] = "/dev/infiniband", [NI_SRC_NETDEV] = "network namespace",
-    [NI_SRC_HOST] = "host network",
-};
-
-const char *const ni_say_claim[] = {
-    [NI_CLAIM_BAD_ID] = "is neither a PCI address nor an auxiliary name",
-    [NI_CLAIM_NO_DEVICE] = "is not on this node",
-    [NI_CLAIM_NOT_RDMA] = "has no RDMA device: not a NIC, bound to vfio, or without an RDMA driver",
-    [NI_CLAIM_UNREAD] = "its directory in sysfs cannot be read",
-    [NI_CLAIM_OK] = "is there, but gave no usable device name",
-};
-
-const char *const ni_say_link[] = {
-    [NI_LINK_UNKNOWN] = "unknown", [NI_LINK_IB] = "InfiniBand", [NI_LINK_ROCE] = "RoCE"};
-
 const char *ni_plural(unsigned n)
 {
     return n == 1 ? "" : "s";
+}
+
+void ni_put_count(struct ni_text *t, unsigned n, const char *what)
+{
+    if (n == 0)
+        ni_putf(t, "no %s", what);
+    else
+        ni_putf(t, "%u %s%s", n, what, ni_plural(n));
 }
 
 void ni_put_num(struct ni_text *t, struct ni_num n)
@@ -91,15 +55,6 @@ void ni_put_num(struct ni_text *t, struct ni_num n)
         ni_putf(t, "%" PRId64, n.v);
     else
         ni_put(t, n.known == NI_UNSET ? "-" : ni_known_text(n.known));
-}
-
-void ni_put_state(struct ni_text *t, struct ni_num state)
-{
-    const char *word = ni_word_state(state);
-    if (word)
-        ni_put(t, word);
-    else
-        ni_put_num(t, state);
 }
 
 void ni_put_rate(struct ni_text *t, struct ni_num mbps)
@@ -112,20 +67,19 @@ void ni_put_rate(struct ni_text *t, struct ni_num mbps)
         ni_putf(t, "%" PRId64 ".%" PRId64 "G", mbps.v / 1000, mbps.v % 1000 / 100);
 }
 
-void ni_put_port(struct ni_text *t, const struct ni_hca *hca, unsigned port)
+void ni_put_bdf(struct ni_text *t, const struct ni_bdf *bdf)
 {
-    ni_quote(t, hca->name);
-    if (port > 0)
-        ni_putf(t, "/%u", port);
+    char buf[NI_BDF_TEXT];
+    if (bdf)
+        ni_put(t, ni_bdf_text(*bdf, buf));
 }
 
 void ni_put_address(struct ni_text *t, const struct ni_hca *hca)
 {
-    char bdf[NI_BDF_TEXT];
     if (hca->aux[0])
         ni_quote(t, hca->aux);
-    else if (hca->has_bdf)
-        ni_put(t, ni_bdf_text(hca->bdf, bdf));
+    else
+        ni_put_bdf(t, hca->has_bdf ? &hca->bdf : NULL);
 }
 
 void ni_put_numa(struct ni_text *t, const struct ni_pci *pci)
@@ -136,7 +90,7 @@ void ni_put_numa(struct ni_text *t, const struct ni_pci *pci)
 
 void ni_put_origin(struct ni_text *t, const struct ni_view *view)
 {
-    ni_put(t, ni_say_source[view->inv->source]);
+    ni_put(t, ni_source_words[view->inv->source].text);
     if (strcmp(view->root, "/") != 0) {
         ni_put(t, "; root ");
         ni_quote(t, view->root);
@@ -146,9 +100,36 @@ void ni_put_origin(struct ni_text *t, const struct ni_view *view)
 
 /* ---- in JSON ---- */
 
+struct ni_json ni_json_report(struct ni_text *out)
+{
+    struct ni_json j = ni_json_on(out, true);
+    ni_json_object(&j, NULL);
+    ni_json_int(&j, "schema", NI_JSON_SCHEMA);
+    return j;
+}
+
+void ni_json_list(struct ni_json *j, const char *key, const struct ni_view *view, int first,
+                  unsigned n, ni_json_item *put)
+{
+    ni_json_array(j, key);
+    for (unsigned i = 0; i < n; i++) {
+        ni_json_object(j, NULL);
+        put(j, view, (unsigned)first + i);
+        ni_json_end(j);
+    }
+    ni_json_end(j);
+}
+
 void ni_json_yes_no(struct ni_json *j, const char *key, enum ni_known known)
 {
     ni_json_bool_or_null(j, key, known == NI_KNOWN || known == NI_ABSENT, known == NI_KNOWN);
+}
+
+void ni_json_link(struct ni_json *j, enum ni_link link)
+{
+    static const char *const word[] = {
+        [NI_LINK_UNKNOWN] = NULL, [NI_LINK_IB] = "infiniband", [NI_LINK_ROCE] = "roce"};
+    ni_json_text(j, "link", word[link]);
 }
 
 void ni_json_bytes(struct ni_json *j, const char *key, struct ni_num n)
@@ -165,9 +146,10 @@ static void numa_json(struct ni_json *j, const struct ni_pci *pci)
                         pci->numa.v);
 }
 
-void ni_json_gpu(struct ni_json *j, unsigned index, const struct ni_gpu *gpu)
+void ni_json_gpu(struct ni_json *j, const struct ni_view *view, unsigned at)
 {
-    ni_json_int(j, "gpu", index);
+    const struct ni_gpu *gpu = &view->inv->gpu[at];
+    ni_json_int(j, "gpu", at);
     ni_json_bdf(j, "pci", &gpu->bdf);
     ni_json_int_or_null(j, "minor", gpu->minor >= 0, gpu->minor);
     ni_json_text(j, "vendor", gpu->amd ? "amd" : "nvidia");
@@ -185,9 +167,10 @@ void ni_json_hca(struct ni_json *j, const struct ni_hca *hca)
 
 /* ---- the plain data itself ---- */
 
-enum ni_link ni_plan_link(const struct ni_inventory *inv, const struct ni_plan *plan)
+enum ni_link ni_plan_link(const struct ni_view *view)
 {
-    return plan->n_chosen > 0 ? inv->port[plan->chosen[0]].link : NI_LINK_UNKNOWN;
+    const struct ni_plan *plan = view->plan;
+    return plan->n_chosen > 0 ? view->inv->port[plan->chosen[0]].link : NI_LINK_UNKNOWN;
 }
 
 const struct ni_bdf *ni_parent(const struct ni_hca *hca)
@@ -198,34 +181,46 @@ const struct ni_bdf *ni_parent(const struct ni_hca *hca)
     return hca->has_bdf && hca->aux[0] ? &hca->bdf : NULL;
 }
 
-const struct ni_port_plan *ni_decision(const struct ni_plan *plan, const struct ni_hca *hca,
-                                       unsigned i)
+const struct ni_gid *ni_picked_gid(const struct ni_view *view, int port)
 {
-    if (i >= hca->n_port || !plan->port[hca->first_port + (int)i].rule)
-        return NULL;
-    return &plan->port[hca->first_port + (int)i];
+    const struct ni_port_plan *plan = &view->plan->port[port];
+    return plan->rule && plan->gid >= 0 ? &view->inv->gid[plan->gid] : NULL;
 }
 
-const char *ni_why(const struct ni_hca *hca, const struct ni_port_plan *decision)
-{
-    if (decision)
-        return decision->why;
-    if (hca->n_port == 0)
-        return "sysfs shows no port";
-    return ni_is_given(hca) ? "nothing was decided" : "not the pod's";
-}
-
-unsigned ni_chosen_ports(const struct ni_plan *plan, const struct ni_hca *hca)
+unsigned ni_chosen_ports(const struct ni_view *view, const struct ni_hca *hca)
 {
     unsigned n = 0;
-    for (unsigned i = 0; i < hca->n_port; i++) {
-        const struct ni_port_plan *decision = ni_decision(plan, hca, i);
-        n += decision && decision->chosen;
-    }
+    for (unsigned i = 0; i < hca->n_port; i++)
+        n += view->plan->port[hca->first_port + (int)i].chosen;
     return n;
 }
 
-bool ni_has_near(const struct ni_near *near)
+struct ni_shown ni_shown_hcas(const struct ni_view *view)
 {
-    return near->index >= 0 && near->distance != NI_DIST_UNKNOWN;
+    enum { CHOSEN, GIVEN, OTHER, FEW = 8 };
+    const struct ni_inventory *inv = view->inv;
+    struct ni_shown shown = {.n = 0};
+    for (int rank = CHOSEN; rank <= OTHER; rank++) {
+        /* A pod without HCAs of its own: the others are all there is to show. */
+        if (rank == OTHER && shown.n > 0 && inv->n_hca - shown.n > FEW)
+            break;
+        for (unsigned i = 0; i < inv->n_hca; i++) {
+            const struct ni_hca *hca = &inv->hca[i];
+            int its = ni_chosen_ports(view, hca) > 0 ? CHOSEN : ni_is_given(hca) ? GIVEN : OTHER;
+            if (its == rank)
+                shown.hca[shown.n++] = (int)i;
+        }
+        if (rank == CHOSEN)
+            shown.n_chosen = shown.n;
+        if (rank == GIVEN)
+            shown.n_given = shown.n;
+    }
+    shown.n_hidden = inv->n_hca - shown.n;
+    return shown;
+}
+
+void ni_put_hidden(struct ni_text *out, const struct ni_shown *shown)
+{
+    if (shown->n_hidden > 0)
+        ni_putf(out, "  and %u others that are not the pod's: see --json\n", shown->n_hidden);
 }

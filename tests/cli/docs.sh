@@ -162,7 +162,7 @@ if [ -x "$program" ]; then
 	grep -o -e '--[a-z][a-z-]*' "$tmp/help" | sort -u >"$tmp/help-options"
 
 	# in a block of code only lines with nccl-init count; deploy.sh's options are guides.sh's
-	find README.md docs -name '*.md' -exec awk '
+	find README.md CHANGELOG.md SECURITY.md docs -name '*.md' -exec awk '
 		FNR == 1 { block = 0 }
 		/^ *```/ { block = !block }
 		(!block || /nccl-init/) && !/deploy\.sh/' {} + |
@@ -232,7 +232,7 @@ fi
 # ---- links lead somewhere ------------------------------------------------------------------------
 
 set +f
-for file in README.md CONTRIBUTING.md docs/*.md; do
+for file in README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs/*.md; do
 	sed -n 's/\](/\n](/gp' "$file" | sed -n 's/^](\([^)]*\)).*/\1/p' >"$tmp/links"
 	while IFS= read -r link; do
 		case $link in
@@ -245,7 +245,7 @@ set -f
 
 # ---- lines are not too long to read side by side with something else ------------------------------
 
-find README.md CONTRIBUTING.md docs -type f -exec awk '
+find README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs -type f -exec awk '
 	length($0) > 120 { print "docs: " FILENAME ":" FNR ": " length($0) " characters" }' {} + >"$tmp/long"
 cat "$tmp/long"
 [ ! -s "$tmp/long" ] || bad=1

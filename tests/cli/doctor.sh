@@ -17,10 +17,10 @@ doctor() {
 }
 both=shm.default,memlock.too-low
 doctor
-same "nothing ignored" "1 0" "$status $(grep -c '^Ignored' out)"
+same "nothing ignored" "1 0" "$status $(grep -c '^  ignored: ' out)"
 doctor --ignore=shm.default
 same "one of two errors: status" 1 "$status"
-matches "one of two errors" "*Ignored: shm.default (1)*1 error, *" "$(cat out)"
+matches "one of two errors" "*ignored: shm.default (1)*1 error, *" "$(cat out)"
 same "it is not shown" 0 "$(grep -c 'error: shm.default' out)"
 doctor --ignore=$both,rail.missing
 same "all errors: status" 0 "$status"
@@ -36,9 +36,9 @@ same "JSON: status" 0 "$status"
 matches "JSON" '*"errors": 0,*"ignored": {*"memlock.too-low": 1,*"shm.default": 1*}*' "$(cat out)"
 same "JSON: not among the findings" 0 "$(grep -c '"id": "shm.default"' out)"
 NCCLINIT_IGNORE=$both "$bin" doctor --root="$nodes/gb200.tree" >out && status=0 || status=$?
-same "NCCLINIT_IGNORE" "0 1" "$status $(grep -c '^Ignored: memlock.too-low (1), shm.default (1)$' out)"
+same "NCCLINIT_IGNORE" "0 1" "$status $(grep -c '^  ignored: memlock.too-low (1), shm.default (1)$' out)"
 NCCLINIT_IGNORE=$both "$bin" doctor --root="$nodes/gb200.tree" --ignore=none >out && status=0 || status=$?
-same "none takes it back" "1 0" "$status $(grep -c '^Ignored' out)"
+same "none takes it back" "1 0" "$status $(grep -c '^  ignored: ' out)"
 for value in shm "shm.default," shm.default,SHM ""; do
     doctor --ignore="$value"
     same "--ignore=$value" "125 " "$status $(cat out)"

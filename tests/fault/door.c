@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inner side of the door, replaced by the linker (--wrap): each call of live.c for a tree comes
+/* The inner side of the door, replaced by the linker (--wrap): each call of the door comes
    here, is counted, and one of them fails. The product has no hook for it. */
 #include <errno.h>
 #include <poll.h>
@@ -14,13 +14,13 @@
     type __real_##name(__VA_ARGS__); \
     type __wrap_##name(__VA_ARGS__)
 
-WRAPPED(ssize_t, ni_tree_read, const struct ni_tree *t, const char *path, char *buf, size_t cap);
-WRAPPED(ssize_t, ni_tree_readlink, const struct ni_tree *t, const char *path, char *buf,
+WRAPPED(ssize_t, ni_raw_read, const struct ni_dir *dir, const char *path, char *buf, size_t cap);
+WRAPPED(ssize_t, ni_raw_readlink, const struct ni_dir *dir, const char *path, char *buf,
         size_t cap);
-WRAPPED(int, ni_tree_exists, const struct ni_tree *t, const char *path, bool *ret_dir);
-WRAPPED(int, ni_tree_openable, const struct ni_tree *t, const char *path);
-WRAPPED(int, ni_tree_lines, const struct ni_tree *t, const char *path, struct ni_liner *l);
-WRAPPED(int, ni_tree_list, const struct ni_tree *t, const char *path, ni_name_fn *name, void *ctx);
+WRAPPED(int, ni_raw_exists, const struct ni_dir *dir, const char *path, bool *ret_dir);
+WRAPPED(int, ni_raw_openable, const struct ni_dir *dir, const char *path);
+WRAPPED(int, ni_raw_lines, const struct ni_dir *dir, const char *path, struct ni_liner *l);
+WRAPPED(int, ni_raw_list, const struct ni_dir *dir, const char *path, ni_name_fn *name, void *ctx);
 WRAPPED(int, ni_root_open, const char *path, struct ni_root *ret, unsigned *ret_line);
 WRAPPED(void, ni_root_close, struct ni_root *r);
 WRAPPED(ssize_t, write, int fd, const void *buf, size_t n);
@@ -149,15 +149,8 @@ static struct answer answer_to(const struct ni_tree *t, enum call call, const ch
             return answers[i];
         }
     }
-    a.err = ni_tree_find(t, path, call != CALL_LINK, &e);
-    enum ni_entry_kind kind = e ? (enum ni_entry_kind)e->kind : NI_ENTRY_DIR;
-    if (a.err == 0 && kind == NI_ENTRY_ERR)
-        a.err = -e->err;
-    else if (a.err == 0 && call == CALL_READ && kind == NI_ENTRY_DIR)
-        a.err = -EISDIR;
-    else if (a.err == 0 && call == CALL_LINK && kind != NI_ENTRY_LINK)
-        a.err = -EINVAL;
-    else if (a.err == 0)
+    a.err = ni_tree_get(t, path, call == CALL_LINK ? NI_ACCESS_LINK : NI_ACCESS_READ, &e);
+    if (a.err == 0)
         a.value = (struct ni_span){e->value, e->len};
     a = cut_table(path, a);
     if (noting) {
@@ -186,29 +179,29 @@ static ssize_t give(const struct ni_tree *t, enum call call, const char *path, c
     return (ssize_t)s.n;
 }
 
-/* These two answer as tree.c does, without asking it: a change there has to be made here too. */
-ssize_t __wrap_ni_tree_read(const struct ni_tree *t, const char *path, char *buf, size_t cap)
+/* These two answer as live.c does, without asking it: a change there has to be made here too. */
+ssize_t __wrap_ni_raw_read(const struct ni_dir *dir, const char *path, char *buf, size_t cap)
 {
-    return give(t, CALL_READ, path, buf, cap);
+    return give(dir->root->tree, CALL_READ, path, buf, cap);
 }
 
-ssize_t __wrap_ni_tree_readlink(const struct ni_tree *t, const char *path, char *buf, size_t cap)
+ssize_t __wrap_ni_raw_readlink(const struct ni_dir *dir, const char *path, char *buf, size_t cap)
 {
-    return give(t, CALL_LINK, path, buf, cap);
+    return give(dir->root->tree, CALL_LINK, path, buf, cap);
 }
 
-int __wrap_ni_tree_exists(const struct ni_tree *t, const char *path, bool *ret_dir)
+int __wrap_ni_raw_exists(const struct ni_dir *dir, const char *path, bool *ret_dir)
 {
     if (is_hit(CALL_EXISTS, path))
         return fault_error(fault);
-    return __real_ni_tree_exists(t, path, ret_dir);
+    return __real_ni_raw_exists(dir, path, ret_dir);
 }
 
-int __wrap_ni_tree_openable(const struct ni_tree *t, const char *path)
+int __wrap_ni_raw_openable(const struct ni_dir *dir, const char *path)
 {
     if (is_hit(CALL_OPEN, path))
         return fault_error(fault);
-    return __real_ni_tree_openable(t, path);
+    return __real_ni_raw_openable(dir, path);
 }
 
 static struct ni_span text_of(const struct ni_tree *t, const char *path)
@@ -220,17 +213,17 @@ static struct ni_span text_of(const struct ni_tree *t, const char *path)
     return (struct ni_span){e->value, e->len};
 }
 
-int __wrap_ni_tree_lines(const struct ni_tree *t, const char *path, struct ni_liner *l)
+int __wrap_ni_raw_lines(const struct ni_dir *dir, const char *path, struct ni_liner *l)
 {
     if (!is_hit(CALL_LINES, path)) {
-        int r = __real_ni_tree_lines(t, path, l);
+        int r = __real_ni_raw_lines(dir, path, l);
         if (noting)
             passed[n_passed - 1].gives = r == 0;
         return r;
     }
     if (fault_error(fault) < 0)
         return fault_error(fault);
-    struct ni_span lines = fault_lines(fault, text_of(t, path));
+    struct ni_span lines = fault_lines(fault, text_of(dir->root->tree, path));
     int r = ni_liner_feed(l, lines.p, lines.n);
     return fault == FAULT_MIDWAY ? -EIO : r;
 }
@@ -251,12 +244,12 @@ static void some(void *ctx, const char *name)
         p->name(p->ctx, name);
 }
 
-int __wrap_ni_tree_list(const struct ni_tree *t, const char *path, ni_name_fn *name, void *ctx)
+int __wrap_ni_raw_list(const struct ni_dir *dir, const char *path, ni_name_fn *name, void *ctx)
 {
     struct pass_on first = {.name = name, .ctx = ctx}, none = {.most = 0};
 
     if (!is_hit(CALL_LIST, path)) {
-        int r = __real_ni_tree_list(t, path, name, ctx);
+        int r = __real_ni_raw_list(dir, path, name, ctx);
         if (noting)
             passed[n_passed - 1].gives = r == 0;
         return r;
@@ -264,13 +257,13 @@ int __wrap_ni_tree_list(const struct ni_tree *t, const char *path, ni_name_fn *n
     if (fault_error(fault) < 0)
         return fault_error(fault);
     if (fault == FAULT_HALF || fault == FAULT_MIDWAY) {
-        (void)__real_ni_tree_list(t, path, some, &none);
+        (void)__real_ni_raw_list(dir, path, some, &none);
         first.most = none.n / 2;
-        (void)__real_ni_tree_list(t, path, some, &first);
+        (void)__real_ni_raw_list(dir, path, some, &first);
         return fault == FAULT_MIDWAY ? -EIO : 0;
     }
     if (fault == FAULT_EXTRA)
-        (void)__real_ni_tree_list(t, path, name, ctx);
+        (void)__real_ni_raw_list(dir, path, name, ctx);
     if (fault != FAULT_EMPTY)
         fault_names(fault, name, ctx);
     return 0;

@@ -19,7 +19,7 @@ static unsigned next(unsigned below)
     return byte % below;
 }
 
-static void check_reports(const struct ni_facts *facts)
+static void check_reports(const struct ni_work *w)
 {
     static struct ni_diagnosis diagnosis;
     const struct ni_view view = {.inv = &node.inv,
@@ -30,7 +30,7 @@ static void check_reports(const struct ni_facts *facts)
 
     node.inv.for_doctor = true;
     diagnosis.n = 0;
-    ni_diagnose(facts, &node.plan, &node.findings, &diagnosis);
+    ni_diagnose(w, &diagnosis);
     check_findings(&node.findings);
     reader_check_env(&node.plan);
     reader_check_reports(&view);
@@ -39,14 +39,14 @@ static void check_reports(const struct ni_facts *facts)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct ni_env env = {node.entry};
-    const struct ni_facts facts = {&node.inv, &env, &node.policy};
+    const struct ni_work work = {&node.inv, &env, &node.policy, &node.plan, &node.findings};
 
     source = (struct fuzz_input){(const char *)data, size};
     random_node();
     node_decide();
     check_findings(&node.findings);
-    check_decided(&facts, &node.plan);
+    check_decided(&work);
     check_command_env(&env, &node.plan);
-    check_reports(&facts);
+    check_reports(&work);
     return 0;
 }

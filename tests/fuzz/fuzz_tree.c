@@ -19,7 +19,9 @@ static void check_tree(const struct ni_tree *t)
     for (size_t i = 1; i < t->n; i++) { /* behind the root */
         const struct ni_entry *e = &t->at[i], *found = NULL;
         FUZZ_CHECK(*e->path && *e->path != '/' && !strstr(e->path, "//"), "path %s", e->path);
-        FUZZ_CHECK(!e->first || e->kind == NI_ENTRY_DIR, "%s is no directory", e->path);
+        FUZZ_CHECK(ni_path_cmp(e[-1].path, e->path) < 0, "%s is out of order", e->path);
+        FUZZ_CHECK(e[-1].kind == NI_ENTRY_DIR || !ni_is_below(e->path, e[-1].path),
+                   "%s is below no directory", e->path);
         FUZZ_CHECK(e->kind != NI_ENTRY_ERR || ni_errno_name(e->err), "errno of %s", e->path);
         FUZZ_CHECK(ni_tree_find(t, e->path, false, &found) == 0 && found == e, "%s is not found",
                    e->path);

@@ -126,7 +126,7 @@ static void describe(unsigned p, const char *golden)
 {
     struct ni_pod *pod = &w.pod[p];
     const struct ni_ask ask = {.all = true, .health = true};
-    const struct ni_facts facts = {&ctx.inventory, &ctx.env, &ctx.options.policy};
+    const struct ni_work work = ni_flow_work(&ctx);
     const char *tree;
     unsigned line;
     bool own = false;
@@ -156,7 +156,7 @@ static void describe(unsigned p, const char *golden)
     must(ni_root_open(tree, &ctx.root, &line) == 0);
     ni_look(&ctx, &ask);
     (void)unlink(tree);
-    ni_describe_pod(&facts, &ctx.plan, pod, w.rail[p], settings[p]);
+    ni_describe_pod(&work, pod, w.rail[p], settings[p]);
     must(pod->n_rail <= MOST_RAILS);
     for (unsigned r = 0; r < pod->n_rail; r++) {
         pod->rail[r].asked = true;
@@ -277,12 +277,16 @@ int main(int argc, char **argv)
                                      .verdicts = w.verdict,
                                      .findings = &w.f,
                                      .bad = ni_findings_count(&w.f, NI_ERROR) > 0};
-    if (strcmp(how, "text") == 0)
-        return ni_write_preflight(1, &view) != 0;
-    if (strcmp(how, "json") == 0)
-        return ni_write_preflight_json(1, &view) != 0;
-    if (strcmp(how, "svg") == 0)
-        return ni_write_preflight_svg(1, &view) != 0;
+    ni_job_report_fn *const put = strcmp(how, "text") == 0   ? ni_put_preflight
+                                  : strcmp(how, "json") == 0 ? ni_put_preflight_json
+                                  : strcmp(how, "svg") == 0  ? ni_put_preflight_svg
+                                                             : NULL;
+    if (put) {
+        struct ni_text report = ni_long_text();
+        put(&report, &view);
+        fputs(report.buf, stdout);
+        return report.cut;
+    }
     for (unsigned i = 0; i < w.f.n; i++) {
         const struct ni_finding_kind *kind = ni_finding_kind(w.f.at[i].id);
         printf("%s: %s: %s%s%s\n", ni_severity_text(kind->severity), kind->id, w.f.at[i].subject,

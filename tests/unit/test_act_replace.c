@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -415,6 +416,63 @@ static void test_directory_not_writable(void **state)
 
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
+/* ---- writing ---- */
+
+/* Counts what comes, slowly, and leaves with 0 when it is as much as wanted. */
+static void slow_reader(int fd, size_t want)
+{
+    const struct timespec nap = {.tv_nsec = 1000000};
+    char buf[1000];
+    ssize_t n;
+    while ((n = read(fd, buf, sizeof(buf))) > 0) {
+        want -= (size_t)n;
+        nanosleep(&nap, NULL);
+    }
+    _exit(want == 0 ? 0 : 1);
+}
+
+/* More than a pipe holds, the pipe not blocking: nothing is lost. */
+static void test_nonblocking_pipe(void **state)
+{
+    static const char text[50000];
+    int p[2], status;
+    (void)state;
+    assert_int_equal(pipe2(p, O_CLOEXEC), 0);
+    assert_int_equal(fcntl(p[1], F_SETFL, O_NONBLOCK), 0);
+    assert_true(fcntl(p[1], F_SETPIPE_SZ, 4096) >= 4096);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        close(p[1]);
+        slow_reader(p[0], sizeof(text));
+    }
+    assert_int_equal(ni_write_all(p[1], text, sizeof(text)), 0);
+    close(p[0]);
+    close(p[1]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+/* A write(2) is cut short by a limit, as by a disk that just fills up: no success is told. */
+static void test_short_write(void **state)
+{
+    static const char text[5000];
+    const struct rlimit limit = {4200, 4200};
+    int status;
+    (void)state;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        int fd = open("short", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        signal(SIGXFSZ, SIG_IGN);
+        if (fd < 0 || setrlimit(RLIMIT_FSIZE, &limit) < 0)
+            _exit(1);
+        _exit(ni_write_all(fd, text, sizeof(text)) == -EFBIG ? 0 : 2);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -433,6 +491,8 @@ int main(void)
         IN_DIR(test_file_too_big),
         IN_DIR(test_full_disk),
         IN_DIR(test_directory_not_writable),
+        IN_DIR(test_nonblocking_pipe),
+        IN_DIR(test_short_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

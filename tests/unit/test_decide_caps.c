@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What --keep-caps and --drop-caps come to, from the process's own sets. */
-#include "decide/check.h"
 #include "test_decide_node.h"
 
 #define LOCK     (UINT64_C(1) << NI_CAP_IPC_LOCK)
@@ -31,8 +30,8 @@ static int root(void **state)
 static uint64_t command(void)
 {
     const struct ni_env env = {node.entry};
-    const struct ni_facts facts = {&node.inv, &env, &node.policy};
-    return ni_command_caps(&facts);
+    const struct ni_work work = {&node.inv, &env, &node.policy, &node.plan, &node.findings};
+    return ni_command_caps(&work);
 }
 
 static void expect(uint64_t keep, uint64_t drop, uint64_t stuck, uint64_t of_command)

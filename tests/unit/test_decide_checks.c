@@ -86,13 +86,13 @@ static void test_empty(void **state)
 static void test_overflow(void **state)
 {
     const struct ni_env env = {node.entry};
-    const struct ni_facts facts = {&node.inv, &env, &node.policy};
+    const struct ni_work work = {&node.inv, &env, &node.policy, &node.plan, &node.findings};
     (void)state;
     node_decide();
     for (unsigned i = 0; i < NI_MAX_FINDINGS; i++)
         ni_report(&node.findings, NI_F_OPTION_INVALID, "x", "%u", i);
     node.inv.drivers.uvm = NI_ABSENT;
-    ni_diagnose(&facts, &node.plan, &node.findings, &diagnosis);
+    ni_diagnose(&work, &diagnosis);
     assert_int_equal(outcome("gpu.node"), NI_CHECK_FOUND);
     assert_int_equal(node.findings.dropped, 1);
 }
@@ -407,19 +407,19 @@ static void test_host_name(void **state)
 static void test_init(void **state)
 {
     const struct ni_env env = {node.entry};
-    const struct ni_facts facts = {&node.inv, &env, &node.policy};
+    const struct ni_work work = {&node.inv, &env, &node.policy, &node.plan, &node.findings};
     struct ni_self *self = &node.inv.self;
     (void)state;
     ni_copy(self->init, sizeof(self->init), "torchrun");
     expect(NI_F_EXEC_PID1_NO_INIT, "PID 1");
     memset(&node.findings, 0, sizeof(node.findings));
-    ni_note_pid1(&facts, &node.findings); /* `run` speaks of itself only */
+    ni_note_pid1(&work); /* `run` speaks of itself only */
     assert_int_equal(node.findings.n, 0);
     ni_copy(self->init, sizeof(self->init), "tini");
     self->pid = known(1);
     expect(NI_F_EXEC_PID1_NO_INIT, "PID 1");
     memset(&node.findings, 0, sizeof(node.findings));
-    ni_note_pid1(&facts, &node.findings);
+    ni_note_pid1(&work);
     assert_int_equal(node.findings.n, 1);
 }
 

@@ -55,10 +55,10 @@ static inline void node_conf(const char *name, const char *value)
 static inline void node_decide(void)
 {
     const struct ni_env env = {node.entry};
-    const struct ni_facts facts = {&node.inv, &env, &node.policy};
+    const struct ni_work work = {&node.inv, &env, &node.policy, &node.plan, &node.findings};
     memset(&node.plan, 0, sizeof(node.plan));
     memset(&node.findings, 0, sizeof(node.findings));
-    ni_decide(&facts, &node.plan, &node.findings);
+    ni_decide(&work);
 }
 
 /* "10.0.0.1" or any IPv6 text. */

@@ -78,9 +78,9 @@ static void test_long_user_value(void **state)
     memset(value, 'x', sizeof(value) - 1);
     memcpy(value, "mlx5,", 5);
     snprintf(entry, sizeof(entry), "NCCL_IB_HCA=%s", value);
-    const struct ni_facts facts = {&node.inv, &env, &node.policy};
+    const struct ni_work work = {&node.inv, &env, &node.policy, &node.plan, &node.findings};
     memset(&node.plan, 0, sizeof(node.plan));
-    ni_decide(&facts, &node.plan, &node.findings);
+    ni_decide(&work);
     const struct ni_setting *s = ni_plan_get(&node.plan, "NCCL_IB_HCA");
     assert_int_equal(s->origin, NI_FROM_USER);
     assert_int_equal(strlen(s->value), NI_VALUE - 1);
@@ -207,21 +207,21 @@ static void test_rdma_demanded_but_user_prevents_it(void **state)
 static void test_table(void **state)
 {
     unsigned n;
-    const struct ni_rule *const *rules = ni_rules(&n);
+    const struct ni_rule *rules = ni_rules(&n);
     (void)state;
     two_rails();
     node_decide();
     for (unsigned i = 0; i < node.plan.n_setting; i++) {
         bool known = false;
         for (unsigned k = 0; k < n; k++)
-            known = known || strcmp(rules[k]->id, node.plan.setting[i].rule) == 0;
+            known = known || strcmp(rules[k].id, node.plan.setting[i].rule) == 0;
         assert_true(known);
         for (unsigned k = 0; k < i; k++)
             assert_string_not_equal(node.plan.setting[i].name, node.plan.setting[k].name);
     }
     for (unsigned i = 0; i < n; i++) {
         for (unsigned k = 0; k < i; k++)
-            assert_string_not_equal(rules[i]->id, rules[k]->id);
+            assert_string_not_equal(rules[i].id, rules[k].id);
     }
     assert_null(ni_plan_get(&node.plan, "NCCL_IB_HC"));
     assert_null(ni_plan_get(&node.plan, ""));

@@ -19,14 +19,15 @@ static inline const struct ni_setting *of_rule(const struct ni_plan *plan, const
     return s && s->origin == NI_FROM_RULE ? s : NULL;
 }
 
-static inline void check_origins(const struct ni_facts *facts, const struct ni_plan *plan)
+static inline void check_origins(const struct ni_work *w)
 {
+    const struct ni_plan *plan = w->plan;
     for (unsigned i = 0; i < plan->n_setting; i++) {
         const struct ni_setting *s = &plan->setting[i];
-        const char *user = ni_env_get(facts->env, s->name), *conf = NULL;
-        for (unsigned k = 0; !conf && k < facts->inv->n_conf; k++)
-            conf = !facts->inv->conf[k].overrides && strcmp(facts->inv->conf[k].name, s->name) == 0
-                       ? facts->inv->conf[k].value
+        const char *user = ni_env_get(w->env, s->name), *conf = NULL;
+        for (unsigned k = 0; !conf && k < w->inv->n_conf; k++)
+            conf = !w->inv->conf[k].overrides && strcmp(w->inv->conf[k].name, s->name) == 0
+                       ? w->inv->conf[k].value
                        : NULL;
         assert_int_equal(s->origin == NI_FROM_USER, user != NULL);
         assert_int_equal(s->origin == NI_FROM_CONF, !user && conf);
@@ -39,9 +40,10 @@ static inline void check_origins(const struct ni_facts *facts, const struct ni_p
     }
 }
 
-static inline void check_ports(const struct ni_facts *facts, const struct ni_plan *plan)
+static inline void check_ports(const struct ni_work *w)
 {
-    const struct ni_inventory *inv = facts->inv;
+    const struct ni_plan *plan = w->plan;
+    const struct ni_inventory *inv = w->inv;
     const struct ni_setting *s = of_rule(plan, "NCCL_IB_HCA");
     enum ni_link link = NI_LINK_UNKNOWN;
     unsigned kept = 0;
@@ -69,7 +71,7 @@ static inline void check_ports(const struct ni_facts *facts, const struct ni_pla
                                        : strcmp(s->value, "^") == 0);
     if (of_rule(plan, "NCCL_IB_DISABLE"))
         assert_int_equal(of_rule(plan, "NCCL_IB_DISABLE")->value[0] == '0', plan->n_chosen > 0);
-    assert_true(!plan->refuse || facts->policy->mode == NI_MODE_RDMA || facts->policy->require);
+    assert_true(!plan->refuse || w->policy->mode == NI_MODE_RDMA || w->policy->require);
 }
 
 static inline const struct ni_gid *entry_of(const struct ni_inventory *inv, const struct ni_port *p,
@@ -83,9 +85,10 @@ static inline const struct ni_gid *entry_of(const struct ni_inventory *inv, cons
     return NULL;
 }
 
-static inline void check_gids(const struct ni_facts *facts, const struct ni_plan *plan)
+static inline void check_gids(const struct ni_work *w)
 {
-    const struct ni_inventory *inv = facts->inv;
+    const struct ni_plan *plan = w->plan;
+    const struct ni_inventory *inv = w->inv;
     const struct ni_setting *s = of_rule(plan, "NCCL_IB_GID_INDEX");
     const struct ni_setting *range = of_rule(plan, "NCCL_IB_ADDR_RANGE");
     uint64_t index = 0;
@@ -109,9 +112,10 @@ static inline void check_gids(const struct ni_facts *facts, const struct ni_plan
     }
 }
 
-static inline void check_sockets(const struct ni_facts *facts, const struct ni_plan *plan)
+static inline void check_sockets(const struct ni_work *w)
 {
-    const struct ni_inventory *inv = facts->inv;
+    const struct ni_plan *plan = w->plan;
+    const struct ni_inventory *inv = w->inv;
     const struct ni_setting *s = of_rule(plan, "NCCL_SOCKET_IFNAME");
     const char *cursor = s ? s->value + 1 : NULL;
     struct ni_span name;
@@ -138,12 +142,12 @@ static inline void check_sockets(const struct ni_facts *facts, const struct ni_p
 }
 
 /* All of them. */
-static inline void check_plan(const struct ni_facts *facts, const struct ni_plan *plan)
+static inline void check_plan(const struct ni_work *w)
 {
-    check_origins(facts, plan);
-    check_ports(facts, plan);
-    check_gids(facts, plan);
-    check_sockets(facts, plan);
+    check_origins(w);
+    check_ports(w);
+    check_gids(w);
+    check_sockets(w);
 }
 
 #endif

@@ -14,14 +14,14 @@ static unsigned next(unsigned below)
 static void test_properties(void **state)
 {
     const struct ni_env env = {node.entry};
-    const struct ni_facts facts = {&node.inv, &env, &node.policy};
+    const struct ni_work work = {&node.inv, &env, &node.policy, &node.plan, &node.findings};
     unsigned indexes = 0, ranges = 0, chosen = 0, rdma = 0;
     (void)state;
     seed = 7;
     for (unsigned i = 0; i < 20000; i++) {
         random_node();
         node_decide();
-        check_plan(&facts, &node.plan);
+        check_plan(&work);
         indexes += of_rule(&node.plan, "NCCL_IB_GID_INDEX") != NULL;
         ranges += of_rule(&node.plan, "NCCL_IB_ADDR_RANGE") != NULL;
         chosen += node.plan.n_chosen > 1;

@@ -244,12 +244,12 @@ static void test_all_fail(void **state)
     assert_string_equal(node.plan.refuse_why + n - 6, "device");
 }
 
-static const struct ni_facts *facts(void)
+static const struct ni_work *facts(void)
 {
     static struct ni_env env;
-    static struct ni_facts all;
+    static struct ni_work all;
     env.entry = node.entry;
-    all = (struct ni_facts){&node.inv, &env, &node.policy};
+    all = (struct ni_work){&node.inv, &env, &node.policy, &node.plan, &node.findings};
     return &all;
 }
 
@@ -261,7 +261,7 @@ static bool memlock_holds(int64_t soft, bool may_lock)
     node.plan.memlock.soft = planned;
     memset(&node.findings, 0, sizeof(node.findings));
     node.plan.transport = NI_NET_TCP;
-    ni_require_memlock(facts(), &node.plan, soft, may_lock, &node.findings);
+    ni_require_memlock(facts(), soft, may_lock);
     assert_int_equal(has(NI_F_REQUIRE_MEMLOCK), node.plan.refuse);
     return !node.plan.refuse;
 }
@@ -306,20 +306,20 @@ static void test_planned_memlock(void **state)
     (void)state;
     node.policy.require = NI_REQUIRE_MEMLOCK;
     node_decide();
-    ni_require_planned_memlock(facts(), &node.plan, &node.findings);
+    ni_require_planned_memlock(facts());
     assert_false(node.plan.refuse); /* unlimited */
     /* The plan raises the soft limit. */
     node.inv.self.memlock_soft.v = 65536;
     node_decide();
-    ni_require_planned_memlock(facts(), &node.plan, &node.findings);
+    ni_require_planned_memlock(facts());
     assert_false(node.plan.refuse);
     node.inv.self.memlock_hard.v = 65536;
     node_decide();
-    ni_require_planned_memlock(facts(), &node.plan, &node.findings);
+    ni_require_planned_memlock(facts());
     assert_true(node.plan.refuse);
     node.inv.self.memlock_hard.known = NI_DENIED;
     node_decide();
-    ni_require_planned_memlock(facts(), &node.plan, &node.findings);
+    ni_require_planned_memlock(facts());
     assert_non_null(strstr(node.plan.refuse_why, "not known"));
 }
 

@@ -13,11 +13,11 @@ static void decide(unsigned require)
 {
     const struct ni_env env = {pod.entry};
     const struct ni_policy policy = {.mode = NI_MODE_AUTO, .require = require};
-    const struct ni_facts facts = {&pod.inv, &env, &policy};
+    const struct ni_work work = {&pod.inv, &env, &policy, &plan, &pod.f};
 
     gather();
     memset(&plan, 0, sizeof(plan));
-    ni_decide(&facts, &plan, &pod.f);
+    ni_decide(&work);
 }
 
 /* The value of the rule; "": left unset, or not thought of. */

@@ -6,17 +6,15 @@
 
 #include "test_decide_node.h"
 
-#include "decide/check.h"
-
 static struct ni_diagnosis diagnosis;
 
 static inline void diagnose(void)
 {
     const struct ni_env env = {node.entry};
-    const struct ni_facts facts = {&node.inv, &env, &node.policy};
+    const struct ni_work work = {&node.inv, &env, &node.policy, &node.plan, &node.findings};
     node.inv.for_doctor = true;
     node_decide();
-    ni_diagnose(&facts, &node.plan, &node.findings, &diagnosis);
+    ni_diagnose(&work, &diagnosis);
 }
 
 static inline enum ni_outcome outcome(const char *id)

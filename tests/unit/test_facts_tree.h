@@ -87,14 +87,14 @@ static inline void gather_rounds(const struct ni_root *root, const struct ni_env
     static const struct ni_policy policy;
     static struct ni_plan plan;
     static struct ni_findings decided;
-    const struct ni_facts facts = {&pod.inv, env, &policy};
+    const struct ni_work work = {&pod.inv, env, &policy, &plan, &decided};
     unsigned wants = pod.wants;
     ni_gather(root, env, &pod.ask, &pod.inv, &pod.f);
     do {
         if (wants)
             ni_gather_more(root, env, &pod.ask, wants, &pod.inv, &pod.f);
         memset(&decided, 0, sizeof(decided));
-        ni_decide(&facts, &plan, &decided);
+        ni_decide(&work);
         wants = plan.wants & ~pod.inv.read;
     } while (wants);
 }

@@ -105,14 +105,15 @@ static int setup(void **state)
     ni_report(&node.findings, NI_F_VERBS_DMABUF, "mlx5_10/1", "no DMA-BUF");
     ni_report(&node.findings, NI_F_VERBS_MEMLOCK, "mlx5_10/1", "ibv_reg_mr of 64 MiB: ENOMEM");
     node.view.trials = &trials;
+    node.view.root = "/";
     return 0;
 }
 
 static const char text[] =
     "Self-test: 6 ports to try; HCAs given by PCIDEVICE_* (SR-IOV device plugin)\n"
-    "  each registers 64 MiB, then writes and reads back 16 MiB, from itself to itself\n"
+    "  each port registers 64 MiB, then writes 16 MiB to itself and reads them back\n"
     "\n"
-    "  DEVICE     GID                  REGISTERED  WRITE     READ       LATENCY  DMA-BUF  RESULT\n"
+    "  PORT       GID                  REGISTERED  WRITE     READ       LATENCY  DMA-BUF  RESULT\n"
     "  mlx5_6/1   3 10.0.103.6 (v2)    15 ms       197 Gb/s  3.19 Gb/s  2.1 us   yes      passed\n"
     "  mlx5_10/1  3 10.0.105.7 (v2)    -           -         -          -        no       FAILED: "
     "register\n"
@@ -132,7 +133,7 @@ static const char text[] =
     "Cluster\n"
     "      admin: memlock=-1:-1 in CRI-O's default_ulimits, LimitMEMLOCK=infinity for containerd.\n"
     "\n"
-    "Warnings: slow, or fragile\n"
+    "Warnings: the job may be slow, or fail later\n"
     "  warning: verbs.dmabuf.none: mlx5_10/1\n"
     "      no DMA-BUF\n"
     "      Cluster admin: load nvidia-peermem, or install an RDMA driver that has DMA-BUF.\n"
@@ -142,7 +143,7 @@ static const char text[] =
 static void test_text(void **state)
 {
     (void)state;
-    assert_string_equal(written(ni_write_selftest), text);
+    assert_string_equal(written(ni_put_selftest), text);
 }
 
 static void test_one_and_none(void **state)
@@ -151,13 +152,13 @@ static void test_one_and_none(void **state)
     trials.n = 1;
     trials.took_ms = 7;
     memset(&node.findings, 0, sizeof(node.findings));
-    assert_non_null(strstr(written(ni_write_selftest), "Self-test: 1 port to try; "));
-    assert_non_null(strstr(written(ni_write_selftest), "\n1 of 1 port passed in 0.00 s\n"));
+    assert_non_null(strstr(written(ni_put_selftest), "Self-test: 1 port to try; "));
+    assert_non_null(strstr(written(ni_put_selftest), "\n1 of 1 port passed in 0.00 s\n"));
     trials.n = 0;
     node.inv.source = NI_SRC_NONE;
     assert_string_equal(
-        written(ni_write_selftest),
-        "Self-test: no port to try; nothing gives this pod an HCA\n\nNothing was tried.\n");
+        written(ni_put_selftest),
+        "Self-test: no port to try; this pod was given no HCA\n\nNothing was tried.\n");
 }
 
 /* Odd sizes, and what is too fast or too slow for its column. */
@@ -178,15 +179,15 @@ static void test_numbers(void **state)
     for (unsigned i = 0; i < NI_COUNT(cases); i++) {
         trials.bytes = cases[i].bytes;
         trials.at[0].write_us = cases[i].us;
-        if (!strstr(written(ni_write_selftest), cases[i].words))
-            fail_msg("%s lacks %s", written(ni_write_selftest), cases[i].words);
+        if (!strstr(written(ni_put_selftest), cases[i].words))
+            fail_msg("%s lacks %s", written(ni_put_selftest), cases[i].words);
     }
     trials.at[0].register_us = 9999;
     trials.at[0].latency_ns = 1234567;
-    assert_non_null(strstr(written(ni_write_selftest), "  9999 us  "));
-    assert_non_null(strstr(written(ni_write_selftest), "  1234.5 us  "));
+    assert_non_null(strstr(written(ni_put_selftest), "  9999 us  "));
+    assert_non_null(strstr(written(ni_put_selftest), "  1234.5 us  "));
     trials.at[0].register_us = 0; /* faster than the clock */
-    assert_non_null(strstr(written(ni_write_selftest), "(v2)  0 us  "));
+    assert_non_null(strstr(written(ni_put_selftest), "(v2)  0 us  "));
 }
 
 static void test_colour(void **state)
@@ -194,7 +195,7 @@ static void test_colour(void **state)
     const char *out;
     (void)state;
     node.view.colour = true;
-    out = written(ni_write_selftest);
+    out = written(ni_put_selftest);
     assert_non_null(strstr(out, "\033[32mmlx5_6/1"));
     assert_non_null(strstr(out, "\033[31mmlx5_10/1"));
     assert_non_null(strstr(out, "\033[31mmlx5_11/1"));
@@ -206,11 +207,11 @@ static void test_hostile_name(void **state)
     (void)state;
     ni_copy(trials.at[0].hca, sizeof(trials.at[0].hca), "mlx\n\033[2J");
     ni_copy(trials.at[0].device.firmware, sizeof(trials.at[0].device.firmware), "\033[2J\xff");
-    assert_null(strstr(written(ni_write_selftest), "\033"));
-    assert_null(strstr(written(ni_write_selftest_json), "\033"));
+    assert_null(strstr(written(ni_put_selftest), "\033"));
+    assert_null(strstr(written(ni_put_selftest_json), "\033"));
     node.view.diagnosis = &diagnosis;
-    assert_null(strstr(written(ni_write_doctor), "\033"));
-    json_t *j = json_loads(written(ni_write_selftest_json), JSON_REJECT_DUPLICATES, NULL);
+    assert_null(strstr(written(ni_put_doctor), "\033"));
+    json_t *j = json_loads(written(ni_put_selftest_json), JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(j);
     json_decref(j);
 }
@@ -239,10 +240,10 @@ static const char *types(const json_t *object)
     return buf;
 }
 
-static json_t *parsed(int (*write)(int fd, const struct ni_view *view))
+static json_t *parsed(ni_report_fn *put)
 {
     json_error_t error;
-    json_t *j = json_loads(written(write), JSON_REJECT_DUPLICATES, &error);
+    json_t *j = json_loads(written(put), JSON_REJECT_DUPLICATES, &error);
     if (!j)
         fail_msg("%s", error.text);
     return j;
@@ -263,7 +264,7 @@ static void assert_int(const json_t *object, const char *key, json_int_t want)
 static void test_json(void **state)
 {
     (void)state;
-    json_t *j = parsed(ni_write_selftest_json);
+    json_t *j = parsed(ni_put_selftest_json);
     const json_t *port = json_array_get(json_object_get(j, "ports"), 0);
     const json_t *dev = json_object_get(port, "device");
     assert_string_equal(types(j), "schema:i size:i bytes:i took_ms:i tried:i passed:i ports:a "
@@ -308,7 +309,7 @@ static void test_json_failed(void **state)
     (void)state;
     trials.at[1].device.max_mr_size = (uint64_t)INT64_MAX;
     trials.at[3].err = 12345;
-    json_t *j = parsed(ni_write_selftest_json), *ports = json_object_get(j, "ports"), *p;
+    json_t *j = parsed(ni_put_selftest_json), *ports = json_object_get(j, "ports"), *p;
     p = json_array_get(ports, 1);
     assert_text(p, "errno", "ENOMEM");
     assert_text(p, "step", "register");
@@ -349,7 +350,7 @@ static void test_json_none(void **state)
     (void)state;
     trials.n = 0;
     memset(&node.findings, 0, sizeof(node.findings));
-    json_t *j = parsed(ni_write_selftest_json);
+    json_t *j = parsed(ni_put_selftest_json);
     assert_int_equal(json_array_size(json_object_get(j, "ports")), 0);
     assert_int_equal(json_array_size(json_object_get(j, "findings")), 0);
     assert_int(j, "tried", 0);
@@ -378,7 +379,7 @@ static void probes(void)
 
 static const char probe_text[] =
     "\nWhat the devices say (libibverbs)\n"
-    "  DEVICE   FIRMWARE    QPS     CQS       MRS       GIDS  DMA-BUF  RESULT\n"
+    "  HCA      FIRMWARE    QPS     CQS       MRS       GIDS  DMA-BUF  RESULT\n"
     "  mlx5_6   28.37.1014  131072  16777216  16777215  4     yes      passed\n"
     "  mlx5_10  28.37.1014  131072  16777216  16777215  4     no       passed\n"
     "  mlx5_11  -           -       -         -         -     -        FAILED: open\n"
@@ -391,21 +392,21 @@ static void test_probes(void **state)
 {
     (void)state;
     probes();
-    const char *out = written(ni_write_doctor);
+    const char *out = written(ni_put_doctor);
     if (!strstr(out, probe_text))
         fail_msg("%s", out);
     assert_non_null(strstr(out, "probe.device"));
     trials.n = 0;
-    assert_null(strstr(written(ni_write_doctor), "What the devices say"));
+    assert_null(strstr(written(ni_put_doctor), "What the devices say"));
     node.view.trials = NULL; /* doctor without --probe */
-    assert_null(strstr(written(ni_write_doctor), "What the devices say"));
+    assert_null(strstr(written(ni_put_doctor), "What the devices say"));
 }
 
 static void test_probes_json(void **state)
 {
     (void)state;
     probes();
-    json_t *j = parsed(ni_write_doctor_json), *p;
+    json_t *j = parsed(ni_put_doctor_json), *p;
     assert_int_equal(json_array_size(json_object_get(j, "probes")), 6);
     p = json_array_get(json_object_get(j, "probes"), 0);
     assert_string_equal(types(p),
@@ -415,7 +416,7 @@ static void test_probes_json(void **state)
     assert_true(json_is_null(json_object_get(p, "device")));
     json_decref(j);
     node.view.trials = NULL;
-    j = parsed(ni_write_doctor_json);
+    j = parsed(ni_put_doctor_json);
     assert_null(json_object_get(j, "probes"));
     json_decref(j);
 }

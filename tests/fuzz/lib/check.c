@@ -141,8 +141,9 @@ static void check_list(const struct ni_setting *s)
     }
 }
 
-void check_decided(const struct ni_facts *facts, const struct ni_plan *plan)
+void check_decided(const struct ni_work *w)
 {
+    const struct ni_plan *plan = w->plan;
     FUZZ_CHECK(plan->n_setting <= NI_MAX_SETTING, "%u settings", plan->n_setting);
     for (unsigned i = 0; i < plan->n_setting; i++) {
         const struct ni_setting *s = &plan->setting[i];
@@ -155,11 +156,11 @@ void check_decided(const struct ni_facts *facts, const struct ni_plan *plan)
             continue;
         check_list(s);
         if (strcmp(s->name, "NCCL_IB_HCA") == 0)
-            check_hca_list(facts->inv, s->value);
+            check_hca_list(w->inv, s->value);
     }
     check_line(plan->refuse_why, sizeof(plan->refuse_why), "a refusal");
     FUZZ_CHECK(!plan->refuse || plan->refuse_why[0], "refused without a reason");
-    check_plan(facts, plan);
+    check_plan(w);
 }
 
 void check_command_env(const struct ni_env *env, const struct ni_plan *plan)
@@ -181,14 +182,14 @@ void check_command_env(const struct ni_env *env, const struct ni_plan *plan)
     }
 }
 
-void check_pod(const struct pod *pod)
+void check_pod(struct pod *pod)
 {
-    const struct ni_context *ctx = &pod->ctx;
-    const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
+    struct ni_context *ctx = &pod->ctx;
+    const struct ni_work work = ni_flow_work(ctx);
 
     check_findings(&ctx->findings);
     check_inventory(&ctx->inventory);
-    check_decided(&facts, &ctx->plan);
+    check_decided(&work);
     check_command_env(&ctx->env, &ctx->plan);
 }
 

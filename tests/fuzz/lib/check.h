@@ -11,12 +11,12 @@ void check_findings(const struct ni_findings *f);
 void check_inventory(const struct ni_inventory *inv);
 /* The user's values stay, no list is empty, NCCL_IB_HCA names only HCAs that the pod was given, and
    what the tests of decide/ ask of each plan. */
-void check_decided(const struct ni_facts *facts, const struct ni_plan *plan);
+void check_decided(const struct ni_work *w);
 /* The command gets each entry of the environment as it was, in its order, and only what rules set
    besides. */
 void check_command_env(const struct ni_env *env, const struct ni_plan *plan);
 /* All of these. */
-void check_pod(const struct pod *pod);
+void check_pod(struct pod *pod);
 
 /* Two roads to one plan and to the same findings. */
 void check_same(const struct ni_context *a, const struct ni_context *b, const char *what);

@@ -209,14 +209,14 @@ void pod_reverse_env(struct pod *pod)
 void pod_decide(struct pod *pod)
 {
     struct ni_context *ctx = &pod->ctx;
-    const struct ni_facts facts = {&ctx->inventory, &ctx->env, &ctx->options.policy};
+    const struct ni_work work = ni_flow_work(ctx);
 
     ctx->options = pod->given;
     ctx->taken = pod->taken;
     (void)ni_args_env(ctx->verb, &ctx->env, true, &ctx->taken, &ctx->options, &ctx->findings, NULL);
     ni_flow_decide(ctx);
     if (ctx->verb == NI_VERB_DOCTOR)
-        ni_diagnose(&facts, &ctx->plan, &ctx->findings, &ctx->diagnosis);
+        ni_diagnose(&work, &ctx->diagnosis);
 }
 
 char *pod_copy(const char *s, size_t n)

@@ -24,23 +24,6 @@ bool reader_conf(const char *file, const char *name, char ret[NI_VALUE])
     return found;
 }
 
-const char *reader_output(int (*write)(int fd, const void *arg), const void *arg, size_t *ret_n,
-                          int *ret_err)
-{
-    static char out[READER_REPORT];
-    static int fd = -1;
-
-    if (fd < 0)
-        fd = memfd_create("report", MFD_CLOEXEC);
-    FUZZ_CHECK(fd >= 0 && lseek(fd, 0, SEEK_SET) == 0, "memfd");
-    *ret_err = write(fd, arg);
-    off_t n = lseek(fd, 0, SEEK_CUR);
-    FUZZ_CHECK(n >= 0 && n < READER_REPORT && pread(fd, out, (size_t)n, 0) == n, "%zd bytes", n);
-    out[n] = '\0';
-    *ret_n = (size_t)n;
-    return out;
-}
-
 /* ---- the shell ---- */
 
 /* One word of a POSIX shell (XCU 2.2) at *s into `value`; false: something in it is special. */
@@ -158,18 +141,6 @@ static const char *const form_name[] = {[NI_FMT_SH] = "sh",
                                         [NI_FMT_CONF] = "nccl.conf",
                                         [NI_FMT_JSON] = "json"};
 
-struct env_request {
-    const struct ni_plan *plan;
-    enum ni_format format;
-    const struct ni_setting **bad;
-};
-
-static int write_env(int fd, const void *arg)
-{
-    const struct env_request *r = arg;
-    return ni_write_env(fd, r->plan, r->format, r->bad);
-}
-
 /* Some forms have readers that differ. */
 enum { WAYS = 3 };
 
@@ -220,32 +191,28 @@ static void check_value(enum ni_format format, const struct ni_setting *s, unsig
 }
 
 /* The writer's right to refuse: some value cannot be carried. */
-static void check_refusal(const struct env_request *r, size_t n)
+static void check_refusal(const struct ni_setting *s, enum ni_format format)
 {
-    const struct ni_setting *s = *r->bad;
-
-    FUZZ_CHECK(n == 0, "refused after %zu bytes", n);
-    FUZZ_CHECK(s && s->origin == NI_FROM_RULE, "refused, and nothing is bad");
+    FUZZ_CHECK(text_len == 0, "refused after %zu bytes", text_len);
+    FUZZ_CHECK(s->origin == NI_FROM_RULE, "refused, and nothing is bad");
     bool plain = s->value[0] != '\0' && ni_is_name(ni_span_of(s->value), NI_DEV_NAME);
     FUZZ_CHECK(!plain || !ni_has_prefix(s->name, "NCCL_") ||
                    s->name[strspn(s->name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_")],
-               "%s=%s is refused in form %s", s->name, s->value, form_name[r->format]);
+               "%s=%s is refused in form %s", s->name, s->value, form_name[format]);
 }
 
 static void check_form(const struct ni_plan *plan, enum ni_format format)
 {
-    const struct ni_setting *bad = NULL;
-    const struct env_request request = {plan, format, &bad};
+    struct ni_text t = ni_text_on(text, sizeof(text));
+    const struct ni_setting *bad = ni_put_env(&t, plan, format);
     unsigned want = 0, breaks = 0;
-    int err;
-    const char *out = reader_output(write_env, &request, &text_len, &err);
 
-    if (err == -EILSEQ) {
-        check_refusal(&request, text_len);
+    text_len = t.len;
+    if (bad) {
+        check_refusal(bad, format);
         return;
     }
-    FUZZ_CHECK(err == 0 && text_len < sizeof(text), "form %s: %d", form_name[format], err);
-    memcpy(text, out, text_len + 1);
+    FUZZ_CHECK(!t.cut, "form %s is cut", form_name[format]);
     for (unsigned i = 0; i < plan->n_setting; i++) {
         const struct ni_setting *s = &plan->setting[i];
         if (s->origin != NI_FROM_RULE)
@@ -291,33 +258,20 @@ static json_t *parse(const char *s, size_t n, const char *what)
 
 struct report {
     const char *name;
-    int (*write)(int fd, const struct ni_view *view);
+    ni_report_fn *put;
     bool json;
     bool doctor;
 };
 
 static const struct report reports[] = {
-    {"plan", ni_write_plan, false, false},
-    {"plan JSON", ni_write_plan_json, true, false},
-    {"topo", ni_write_topo, false, false},
-    {"topo JSON", ni_write_topo_json, true, false},
-    {"topo dot", ni_write_topo_dot, false, false},
-    {"doctor", ni_write_doctor, false, true},
-    {"doctor JSON", ni_write_doctor_json, true, true},
+    {"plan", ni_put_plan, false, false},
+    {"plan JSON", ni_put_plan_json, true, false},
+    {"topo", ni_put_topo, false, false},
+    {"topo JSON", ni_put_topo_json, true, false},
+    {"topo dot", ni_put_topo_dot, false, false},
+    {"doctor", ni_put_doctor, false, true},
+    {"doctor JSON", ni_put_doctor_json, true, true},
 };
-
-struct request {
-    const struct report *report;
-    const struct ni_view *view;
-    const struct ni_finding *finding;
-    bool json;
-};
-
-static int write_report(int fd, const void *arg)
-{
-    const struct request *r = arg;
-    return r->report->write(fd, r->view);
-}
 
 /* The settings of the JSON are those of the plan. */
 static void check_plan_json(const struct ni_view *view, json_t *j)
@@ -361,61 +315,52 @@ static void check_dot(const char *s)
     FUZZ_CHECK(depth == 0 && !quoted, "the graph is not closed");
 }
 
-static int write_summary(int fd, const void *arg)
-{
-    const struct request *r = arg;
-    return ni_write_summary(fd, r->view, r->json ? 65536 : NI_UNLIMITED, r->json);
-}
-
-static int write_finding(int fd, const void *arg)
-{
-    const struct request *r = arg;
-    return ni_write_finding(fd, r->finding, r->json);
-}
-
-/* One line, text or JSON. */
-static void check_line(int (*write)(int fd, const void *arg), struct request r, const char *what)
+/* One line, text or JSON: the finding, else the summary. */
+static void check_line(const struct ni_view *view, const struct ni_finding *finding)
 {
     for (int json = 0; json <= 1; json++) {
-        size_t n;
-        int err;
-        r.json = json;
-        const char *out = reader_output(write, &r, &n, &err);
-        FUZZ_CHECK(err == 0, "%s: %d", what, err);
-        check_printable(out, n, what);
-        FUZZ_CHECK(strchr(out, '\n') == out + n - 1, "%s is more than a line", what);
+        const char *what = finding ? "finding" : "summary";
+        char out[NI_LINE];
+        struct ni_text t = ni_text_on(out, sizeof(out));
+        if (finding)
+            ni_put_finding_line(&t, finding, json);
+        else
+            ni_put_summary(&t, view, json ? 65536 : NI_UNLIMITED, json);
+        check_printable(out, t.len, what);
+        FUZZ_CHECK(!t.cut && strchr(out, '\n') == out + t.len - 1, "%s is not a line", what);
         FUZZ_CHECK(json || ni_has_prefix(out, "nccl-init: "), "%s: %.20s", what, out);
         if (json)
-            json_decref(parse(out, n, what));
+            json_decref(parse(out, t.len, what));
     }
+}
+
+static void check_report(const struct report *report, const struct ni_view *view)
+{
+    struct ni_text t = ni_long_text();
+
+    report->put(&t, view);
+    FUZZ_CHECK(!t.cut, "%s: no memory", report->name);
+    check_printable(t.buf, t.len, report->name);
+    if (report->put == ni_put_topo_dot)
+        check_dot(t.buf);
+    if (report->json) {
+        json_t *j = parse(t.buf, t.len, report->name);
+        FUZZ_CHECK(json_integer_value(json_object_get(j, "schema")) == NI_JSON_SCHEMA, "%s: schema",
+                   report->name);
+        if (report->put == ni_put_plan_json)
+            check_plan_json(view, j);
+        json_decref(j);
+    }
+    ni_free_text(&t);
 }
 
 void reader_check_reports(const struct ni_view *view)
 {
     json_set_alloc_funcs(malloc, free);
-    for (unsigned i = 0; i < NI_COUNT(reports); i++) {
-        const struct report *report = &reports[i];
-        const struct request r = {.report = report, .view = view};
-        size_t n;
-        int err;
-        if (report->doctor && !view->diagnosis)
-            continue;
-        const char *out = reader_output(write_report, &r, &n, &err);
-        FUZZ_CHECK(err == 0, "%s: %d", report->name, err);
-        if (!report->json) {
-            check_printable(out, n, report->name);
-            if (report->write == ni_write_topo_dot)
-                check_dot(out);
-            continue;
-        }
-        json_t *j = parse(out, n, report->name);
-        FUZZ_CHECK(json_integer_value(json_object_get(j, "schema")) == NI_JSON_SCHEMA, "%s: schema",
-                   report->name);
-        if (report->write == ni_write_plan_json)
-            check_plan_json(view, j);
-        json_decref(j);
-    }
-    check_line(write_summary, (struct request){.view = view}, "summary");
+    for (unsigned i = 0; i < NI_COUNT(reports); i++)
+        if (!reports[i].doctor || view->diagnosis)
+            check_report(&reports[i], view);
+    check_line(view, NULL);
     for (unsigned i = 0; i < view->findings->n && i < 16; i++)
-        check_line(write_finding, (struct request){.finding = &view->findings->at[i]}, "finding");
+        check_line(view, &view->findings->at[i]);
 }

@@ -6,7 +6,7 @@
 #include "fuzz.h"
 #include "nccl_init/report.h"
 
-enum { READER_MAX = 1 << 16, READER_REPORT = 4 << 20 };
+enum { READER_MAX = 1 << 16 };
 
 /* The value of `name` as NCCL reads it from a conf file. */
 bool reader_conf(const char *file, const char *name, char ret[NI_VALUE]);
@@ -18,9 +18,5 @@ void reader_check_env(const struct ni_plan *plan);
 
 /* Every report of the view: texts are printable, JSON is JSON and says what the plan says. */
 void reader_check_reports(const struct ni_view *view);
-
-/* What `write` puts out, and how much; valid until the next call. */
-const char *reader_output(int (*write)(int fd, const void *arg), const void *arg, size_t *ret_n,
-                          int *ret_err);
 
 #endif

@@ -26,6 +26,10 @@ words() {
     fi
 }
 
+# the link-local addresses come a moment later
+all_gids() { [ "$(gids rxe0 | wc -l)" = 3 ] && [ "$(gids rxe1 | wc -l)" = 3 ]; }
+wait_for 10 all_gids
+
 section 'all is well'
 passes 'defaults' 2 "$P" selftest
 "$P" selftest --json $small >/tmp/json

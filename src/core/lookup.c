@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking things up in an inventory. */
+/* Looking things up in what was read, decided and tried. */
 #include <string.h>
 
 #include "nccl_init/inventory.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/trial.h"
 
 /* Link: InfiniBand's port counters (Documentation/ABI/stable/sysfs-class-infiniband), from as many
    on as rdma-core's infiniband-diags tells (etc/error_thresholds). The others as NVIDIA and Broadcom
@@ -104,4 +106,48 @@ const char *ni_port_state_text(int64_t state)
         [NI_PORT_ACTIVE] = "ACTIVE", [NI_PORT_ACTIVE_DEFER] = "ACTIVE_DEFER",
     };
     return state >= 0 && (size_t)state < NI_COUNT(word) ? word[state] : NULL;
+}
+
+const struct ni_setting *ni_plan_get(const struct ni_plan *plan, const char *name)
+{
+    for (unsigned i = 0; i < plan->n_setting; i++) {
+        if (strcmp(plan->setting[i].name, name) == 0)
+            return &plan->setting[i];
+    }
+    return NULL;
+}
+
+bool ni_trial_passed(const struct ni_trial *trial)
+{
+    return trial->step == NI_STEP_DONE && trial->end == NI_TRIAL_ENDED;
+}
+
+unsigned ni_trials_tried(const struct ni_trials *trials)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < trials->n; i++)
+        n += !trials->at[i].untried;
+    return n;
+}
+
+unsigned ni_trials_passed(const struct ni_trials *trials)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < trials->n; i++)
+        n += ni_trial_passed(&trials->at[i]);
+    return n;
+}
+
+const char *ni_step_text(enum ni_step step)
+{
+    static const char *const text[NI_STEP_N] = {
+        [NI_STEP_START] = "start",       [NI_STEP_FIND] = "find",
+        [NI_STEP_OPEN] = "open",         [NI_STEP_DEVICE] = "device",
+        [NI_STEP_PORT] = "port",         [NI_STEP_GID] = "gid",
+        [NI_STEP_ALLOCATE] = "allocate", [NI_STEP_REGISTER] = "register",
+        [NI_STEP_QUEUES] = "queues",     [NI_STEP_CONNECT] = "connect",
+        [NI_STEP_WRITE] = "write",       [NI_STEP_READ] = "read",
+        [NI_STEP_COMPARE] = "compare",   [NI_STEP_DONE] = "done",
+    };
+    return text[step];
 }

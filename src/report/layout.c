@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts of any length, lines that are wrapped, tables. */
+#include "parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a text that grows ---- */
+
+static char nothing[1]; /* the text where there is no memory */
+
+static void grow(struct ni_text *t)
+{
+    char *buf = realloc(t->buf, 2 * t->cap);
+    if (!buf) {
+        t->full = NULL;
+        return;
+    }
+    t->buf = buf;
+    t->cap *= 2;
+}
+
+struct ni_text ni_long_text(void)
+{
+    enum { FIRST = 16384 };
+    char *buf = malloc(FIRST);
+    struct ni_text t = buf ? ni_text_on(buf, FIRST) : ni_text_on(nothing, sizeof(nothing));
+    t.full = buf ? grow : NULL;
+    return t;
+}
+
+void ni_free_text(struct ni_text *t)
+{
+    if (t->buf != nothing)
+        free(t->buf);
+}
+
+/* ---- wrapped lines ---- */
+
+enum { COLUMNS = 100, INDENT = 6 };
+
+/* `at` is the column it begins in. */
+static void put_wrapped(struct ni_text *out, size_t at, const char *s)
+{
+    bool first = true;
+    while (*s) {
+        size_t word = strcspn(s, " "), blanks = strspn(s + word, " ");
+        if (!first && at + 1 + word > COLUMNS) {
+            ni_putf(out, "\n%*s", INDENT, "");
+            at = INDENT;
+        } else if (!first) {
+            ni_put(out, " ");
+            at++;
+        }
+        ni_put_quoted(out, s, word, word);
+        at += word;
+        s += word + blanks;
+        first = false;
+    }
+    ni_put(out, "\n");
+}
+
+void ni_put_below(struct ni_text *out, const char *s)
+{
+    ni_putf(out, "%*s", INDENT, "");
+    put_wrapped(out, INDENT, s);
+}
+
+void ni_put_item(struct ni_text *out, const char *title, const char *s)
+{
+    if (!*s)
+        return;
+    ni_putf(out, "  %s: ", title);
+    put_wrapped(out, strlen(title) + 4, s);
+}
+
+/* ---- colour, tables ---- */
+
+static const char *tint_on(bool colour, enum ni_tint tint)
+{
+    static const char *const start[] = {
+        [NI_PLAIN] = "",       [NI_GREEN] = "\033[32m", [NI_YELLOW] = "\033[33m",
+        [NI_RED] = "\033[31m", [NI_DIM] = "\033[2m",
+    };
+    return colour ? start[tint] : "";
+}
+
+static const char *tint_off(bool colour, enum ni_tint tint)
+{
+    return colour && tint != NI_PLAIN ? "\033[0m" : "";
+}
+
+void ni_put_tinted(struct ni_text *out, bool colour, enum ni_tint tint, const char *s)
+{
+    ni_put(out, tint_on(colour, tint));
+    ni_quote(out, s);
+    ni_put(out, tint_off(colour, tint));
+}
+
+struct ni_text ni_table_on(const char *head)
+{
+    struct ni_text table = ni_long_text();
+    ni_put(ni_row(&table, NI_PLAIN), head);
+    return table;
+}
+
+/* A row is its tint and its cells, divided by '\t', which no quoted text holds. */
+struct ni_text *ni_row(struct ni_text *table, enum ni_tint tint)
+{
+    char c = (char)tint;
+    if (table->len > 0)
+        ni_put(table, "\n");
+    ni_putn(table, &c, 1);
+    return table;
+}
+
+struct ni_text *ni_cell(struct ni_text *table)
+{
+    ni_put(table, "\t");
+    return table;
+}
+
+/* Takes the cell at *p. false: the last of its row. */
+static bool next_cell(const char **p, struct ni_span *ret)
+{
+    size_t n = strcspn(*p, "\t\n");
+    bool last = (*p)[n] != '\t';
+    *ret = n > 0 ? (struct ni_span){*p, n} : ni_span_of("-");
+    *p += n + ((*p)[n] != '\0');
+    return !last;
+}
+
+void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour)
+{
+    size_t width[NI_COLUMNS] = {0};
+    struct ni_span cell;
+    ni_put(table, "\n");
+    for (const char *p = table->buf; *p;) {
+        bool more = true;
+        p++; /* the tint */
+        for (unsigned column = 0; more; column++) {
+            more = next_cell(&p, &cell);
+            if (cell.n > width[column])
+                width[column] = cell.n;
+        }
+    }
+    for (const char *p = table->buf; *p;) {
+        const enum ni_tint tint = (enum ni_tint) * p++;
+        size_t pad = 0;
+        ni_putf(out, "  %s", tint_on(colour, tint));
+        bool more = true;
+        for (unsigned column = 0; more; column++) {
+            more = next_cell(&p, &cell);
+            ni_putf(out, "%*s", (int)pad, "");
+            ni_putn(out, cell.p, cell.n);
+            pad = width[column] - cell.n + 2;
+        }
+        ni_putf(out, "%s\n", tint_off(colour, tint));
+    }
+    out->cut = out->cut || table->cut;
+    ni_free_text(table);
+}
