@@ -21,11 +21,12 @@ usage: deploy.sh --namespace NS [OPTION...]
                       nccl-init by an init container, from the training image, as a writer of an environment
                       file, Kubernetes 1.35, or not at all, to compare (default: entrypoint)
   --memlock caps|node locked memory by the pod's capabilities, or by the node's runtime (default: caps)
-  --gpus N            GPUs of each pod (default: 4; doctor: 0, and with that no check of GPUs)
+  --gpus N            GPUs of each pod (default: 4; doctor and preflight: 0, and with that no check of GPUs)
   --image IMAGE       the training image
   --nccl-init-image IMAGE
-  --run training|allreduce|doctor
-                      the training pods, the benchmark, or `nccl-init doctor` on each GPU node
+  --run training|allreduce|doctor|preflight
+                      the training pods, the benchmark, `nccl-init doctor` on each GPU node, or `nccl-init
+                      preflight` between them
   --wait SECONDS      until the pods run, or the job has ended
   --admin             the cluster's part of the fabric instead, for an administrator: policies, SCC, RoleBinding
   --delete            take away what the same options deployed
@@ -111,7 +112,7 @@ while [ $# -gt 0 ]; do
         ;;
     --image) image=$value && plain "$option" "$value" './:@_-' ;;
     --nccl-init-image) init_image=$value && plain "$option" "$value" './:@_-' ;;
-    --run) run=$value && one_of "$option" "$value" training allreduce doctor ;;
+    --run) run=$value && one_of "$option" "$value" training allreduce doctor preflight ;;
     --wait) wait=$value && number "$option" "$value" ;;
     --admin) admin=1 ;;
     --delete) delete=1 ;;
@@ -136,10 +137,13 @@ fi
 if [ "$inject" = env-file ] && [ "$run" != training ]; then
     wrong "--inject env-file is for --run training"
 fi
-if [ "$gpus" = 0 ] && [ "$run" != doctor ]; then wrong "--gpus 0 is for --run doctor"; fi
-if [ "$inject" = none ] && [ "$run" = doctor ]; then wrong "--inject none is for pods that run a command"; fi
+# Runs nccl-init and no command, on each GPU node.
+alone=''
+case $run in doctor | preflight) alone=1 ;; esac
+if [ "$gpus" = 0 ] && [ -z "$alone" ]; then wrong "--gpus 0 is for --run doctor and preflight"; fi
+if [ "$inject" = none ] && [ -n "$alone" ]; then wrong "--inject none is for pods that run a command"; fi
 count=$(echo "$nodes" | tr , '\n' | grep -c . || true)
-if [ "$type" = single ] && [ "$count" -gt 1 ] && [ "$run" != doctor ]; then
+if [ "$type" = single ] && [ "$count" -gt 1 ] && [ -z "$alone" ]; then
     wrong "--type single is one pod, but --nodes names $count"
 fi
 if [ "$type" = multi ] && [ "$count" = 1 ] && [ "$run" != doctor ]; then
@@ -431,11 +435,11 @@ write_pods() {
     case $run in
     training) echo '  - k8s/base' ;;
     allreduce) echo '  - k8s/bench' ;;
-    doctor) echo '  - k8s/doctor' ;;
+    doctor | preflight) echo "  - k8s/$run" ;;
     esac
     echo 'components:'
     case $run,$inject in
-    doctor,* | *,env-file | *,none) ;;
+    doctor,* | preflight,* | *,env-file | *,none) ;;
     *) echo "  - k8s/components/$inject" ;;
     esac
     if [ "$mode" = tcp ]; then
@@ -456,7 +460,11 @@ write_pods() {
         patch replace /spec/completions "$pods"
         patch replace /spec/parallelism "$pods"
     fi
-    if [ "$run" = doctor ]; then
+    if [ "$run" = preflight ]; then
+        patch test /spec/template/spec/containers/0/env/0/name NCCLINIT_RANKS
+        patch replace /spec/template/spec/containers/0/env/0/value "\"$pods\""
+    fi
+    if [ -n "$alone" ]; then
         if [ "${gpus:-0}" != 0 ]; then
             patch add /spec/template/spec/containers/0/resources/limits/nvidia.com~1gpu "\"$gpus\""
         fi
@@ -493,7 +501,7 @@ patch() { # OP PATH [VALUE]
 pods=$count
 if [ "$pods" = 0 ]; then
     pods=2
-    if [ "$run" = doctor ]; then
+    if [ -n "$alone" ]; then
         if [ -z "$dry_run" ]; then
             pods=$(kube get nodes -l nvidia.com/gpu.present=true -o name | grep -c . || true)
             [ "$pods" -gt 0 ] || fail "no node has the label nvidia.com/gpu.present=true; name them: --nodes"
@@ -558,12 +566,11 @@ say "cluster: $(kube config current-context 2>/dev/null || echo unknown)"
 
 case $run in
 training) job='' ;;
-allreduce)
-    job=nccl-allreduce
+*)
+    job=nccl-$run
     logs="$KUBECTL logs -n $namespace --tail=-1 -l"
-    logs="$logs app.kubernetes.io/name=nccl-allreduce,batch.kubernetes.io/job-completion-index=0"
+    logs="$logs app.kubernetes.io/name=$job,batch.kubernetes.io/job-completion-index=0"
     ;;
-doctor) job=nccl-doctor ;;
 esac
 
 # What a user would ask for next when pods do not come up.
@@ -621,8 +628,8 @@ if [ -n "$wait" ]; then
             case " $ended " in
             *' Complete '*) break ;;
             *' Failed '*)
-                # of doctor that is a result: a node is not healthy
-                [ "$run" != doctor ] || break
+                # which is a result: a node, or a rail between nodes, is not healthy
+                [ -z "$alone" ] || break
                 explain
                 fail "the job failed: $logs"
                 ;;
@@ -641,6 +648,6 @@ training)
     if [ "$inject" != none ]; then next="$next | grep nccl-init"; fi
     say "next: $next"
     ;;
-allreduce) say "next: $logs" ;;
+allreduce | preflight) say "next: $logs" ;;
 doctor) say "next: $here/doctor/results.sh --namespace $namespace" ;;
 esac

@@ -96,7 +96,8 @@ bench=
 for options in '' '--type single' '--mode tcp' '--mode tcp --type single' '--fabric dra' '--fabric sriov-device-plugin' \
     '--fabric shared-device-plugin' '--networks operator' '--inject image' '--inject env-file' '--memlock node' \
     '--inject env-file --gpus 8' '--nodes a,b,c --gpus 8' '--run doctor' '--run doctor --fabric dra' \
-    '--run doctor --nodes a' '--run doctor --gpus 1' '--run doctor --gpus 0' '--inject none' '--inject none --mode tcp' '--admin' '--admin --networks operator' '--admin --fabric dra' \
+    '--run doctor --nodes a' '--run doctor --gpus 1' '--run doctor --gpus 0' '--run preflight' \
+    '--run preflight --nodes a,b,c' '--run preflight --gpus 1' '--inject none' '--inject none --mode tcp' '--admin' '--admin --networks operator' '--admin --fabric dra' \
     '--admin --fabric shared-device-plugin' "$bench" "$bench --type single --mode tcp"; do
     # shellcheck disable=SC2086 # words
     deploy --namespace ml --dry-run $options
@@ -173,7 +174,7 @@ usage "is for --fabric openshift-sriov" --namespace ml --fabric dra --networks o
 usage "is for --run training" --namespace ml --inject env-file --run doctor
 usage "is empty" --namespace ml --nodes a,,b
 usage "is empty" --namespace ml --nodes a,b,
-usage "--gpus 0 is for --run doctor" --namespace ml --gpus 0 --mode tcp
+usage "--gpus 0 is for --run doctor and preflight" --namespace ml --gpus 0 --mode tcp
 usage "--inject none is for" --namespace ml --inject none --run doctor
 usage "has no tag" --namespace ml --dry-run --image foo
 same "usage: nothing was asked of the cluster" "" "$(cat "$CLUSTER/calls")"
@@ -227,6 +228,10 @@ deploy --namespace ml --run doctor --wait 5
 same "doctor: as many as GPU nodes" "0 3" "$status $(sed -n 's/^  completions: //p' "$CLUSTER/applied")"
 same "doctor: the old job goes first" "delete apply" "$(sed -n 's/^\(delete\|apply\) .*/\1/p' "$CLUSTER/calls" | tr '\n' ' ' | sed 's/ $//')"
 same "doctor: the job by name" 1 "$(called '^delete job nccl-doctor -n ml --ignore-not-found$')"
+deploy --namespace ml --run preflight --wait 5
+same "preflight: as many as GPU nodes, and says so" '3 "3"' "$(sed -n 's/^  completions: //p; /NCCLINIT_RANKS/ { n; s/^ *value: //p }' \
+    "$CLUSTER/applied" | xargs -d '\n')"
+matches "preflight: where the result is" "*name=nccl-preflight,batch.kubernetes.io/job-completion-index=0" "$said"
 deploy --namespace ml --run doctor --delete
 same "doctor: --delete leaves account and networks" 1 \
     "$(called '^delete jobs,services,configmaps -n ml -l app.kubernetes.io/name=nccl-doctor$')"

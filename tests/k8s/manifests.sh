@@ -50,6 +50,7 @@ compose non-root entrypoint caps rdma fabric/sriov-device-plugin non-root
 compose image image caps rdma fabric/openshift-sriov
 compose without-caps entrypoint rdma fabric/openshift-sriov
 compose by-operator entrypoint caps rdma fabric/openshift-sriov networks-by-operator
+compose preflight entrypoint caps rdma preflight network-policy fabric/openshift-sriov
 same "by-operator: no network" 0 "$(grep -c '^kind: NetworkAttachmentDefinition' "$tmp/by-operator.yaml")"
 for dir in k8s/components/*/ k8s/components/fabric/*/; do
     name=${dir#k8s/components/}
@@ -109,6 +110,12 @@ refused "a MachineConfig without a role" "$tmp/all/node-memlock.yaml" 's/configu
 refused "an octal mode" "$tmp/all/node-memlock.yaml" 's/mode: 420/mode: 644/' "greater than the maximum"
 refused "fileKeyRef without its key" "$tmp/all/overlays-openshift-sriov-env-file.yaml" '0,/^ *key: NCCL_IB_DISABLE$/ { /^ *key: NCCL_IB_DISABLE$/d }' "'key' is a required property"
 refused "fileKeyRef outside of the volume" "$tmp/all/overlays-openshift-sriov-env-file.yaml" 's/path: env$/path: ..\/env/' "does not match"
+job=$tmp/all/preflight.yaml
+refused "preflight: NCCLINIT_RANKS and completions" "$job" 's/^  completions: 2$/  completions: 3/' "NCCLINIT_RANKS is 2"
+refused "preflight: another pod 0" "$job" 's/nccl-preflight-0.nccl-preflight/nccl-preflight-1.nccl-preflight/' "its pod 0 is not"
+refused "preflight: another subdomain" "$job" 's/subdomain: nccl-preflight/subdomain: preflight/' "its Service preflight is not there"
+refused "a policy of other pods" "$tmp/preflight.yaml" '/^kind: NetworkPolicy$/,$ s/part-of: nccl-init/part-of: nccl/' "selects other pods"
+refused "a policy's unknown field" "$tmp/preflight.yaml" 's/podSelector:/podsSelector:/' "'podsSelector' was unexpected"
 refused "JobSet: a Job's field" "$tmp/all/examples-jobset.yaml" 's/completionMode:/completionsMode:/' "'completionsMode' was unexpected"
 refused "JobSet: a field of its own" "$tmp/all/examples-jobset.yaml" 's/replicatedJobs:/replicatedJob:/' "'replicatedJob' was unexpected"
 for example in jobset leaderworkerset mpijob pytorchjob trainjob; do

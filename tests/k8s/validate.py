@@ -304,6 +304,22 @@ def together(objects):
             env = {e["name"]: e.get("value") for e in spec["template"]["spec"]["containers"][0]["env"]}
             if env.get("NNODES") != str(spec["replicas"]):
                 yield obj, f"{spec['replicas']} replicas, but NNODES is {env.get('NNODES')}"
+        if kind == "Job":
+            env = {e["name"]: e.get("value") for e in spec["template"]["spec"]["containers"][0].get("env") or []}
+            if env.get("NCCLINIT_RANKS", str(spec.get("completions"))) != str(spec.get("completions")):
+                yield obj, f"{spec['completions']} completions, but NCCLINIT_RANKS is {env['NCCLINIT_RANKS']}"
+            if "NCCLINIT_PEERS" in env:
+                subdomain = spec["template"]["spec"].get("subdomain")
+                if env["NCCLINIT_PEERS"] != f"{obj['metadata']['name']}-0.{subdomain}":
+                    yield obj, f"its pod 0 is not {env['NCCLINIT_PEERS']}"
+                if ("Service", subdomain) not in named:
+                    yield obj, f"its Service {subdomain} is not there"
+        if kind == "NetworkPolicy":
+            labels = set(spec["podSelector"]["matchLabels"].items())
+            for other in objects:
+                template = ((other.get("spec") or {}).get("template") or {}).get("metadata") or {}
+                if template and not labels <= set((template.get("labels") or {}).items()):
+                    yield obj, f"selects other pods than those of {other['kind']} {other['metadata']['name']}"
         if kind == "RoleBinding":
             if (obj["roleRef"]["kind"], obj["roleRef"]["name"]) not in named:
                 yield obj, f"binds {obj['roleRef']['name']}, which is not there"
