@@ -47,8 +47,11 @@ struct json_t *ni_read_json(const char *text, struct ni_text *why)
     json_object_seed(seed | 1);
     json_error_t err;
     json_t *top = json_loads(text, JSON_REJECT_DUPLICATES, &err);
-    if (!top)
-        ni_putf(why, "no JSON: %s at byte %d", err.text, err.position);
+    if (!top) { /* its text has some of ours */
+        ni_put(why, "no JSON: ");
+        ni_quote(why, err.text);
+        ni_putf(why, " at byte %d", err.position);
+    }
     return top;
 }
 

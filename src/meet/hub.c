@@ -27,7 +27,7 @@ enum {
     TWINS = 16
 };
 
-enum { LISTENER = UINT32_MAX };
+static const uint32_t listener = UINT32_MAX; /* among the connections that epoll tells */
 
 struct conn {
     int fd;           /* -1: free */
@@ -636,7 +636,7 @@ int ni_hub_listen(unsigned port)
 static int set_up(struct hub *h, int listen_fd)
 {
     const unsigned ranks = h->m->party->ranks;
-    struct epoll_event e = {.events = EPOLLIN, .data.u32 = LISTENER};
+    struct epoll_event e = {.events = EPOLLIN, .data.u32 = listener};
     struct rlimit fds;
 
     if (getrlimit(RLIMIT_NOFILE, &fds) < 0)

@@ -124,7 +124,7 @@ static void put_key(const struct search *s, const char *what)
 {
     struct ni_text t = ni_text_on(s->to->key, sizeof(s->to->key));
 
-    ni_put_quoted(&t, what, strlen(what), sizeof(s->to->key));
+    ni_put(&t, what);
 }
 
 /* ---- the rows ---- */
@@ -441,6 +441,8 @@ int ni_find_party(const struct ni_env *env, const struct ni_party_options *optio
             put_key(&s, options->job);
         else if (ret->key[0] == '\0')
             put_key(&s, ret->host);
+        for (char *c = ret->key; *c; c++) /* it is told to others */
+            *c = *c < ' ' || *c > '~' ? '?' : *c;
         return check(&s);
     }
     ni_put(why, "nothing tells who takes part");

@@ -240,35 +240,42 @@ static void put_bytes(struct ni_json *j, const char *key, const uint8_t gid[NI_G
 
 static void put(struct ni_json *j, const struct form *form, const void *from);
 
+static void put_list(struct ni_json *j, const struct member *m, const void *at, unsigned n)
+{
+    ni_json_array(j, m->key);
+    for (unsigned i = 0; i < n && i < m->max; i++) {
+        ni_json_object(j, NULL);
+        put(j, m->form, (const char *)at + i * m->size);
+        ni_json_end(j);
+    }
+    ni_json_end(j);
+}
+
 static void put_one(struct ni_json *j, const struct member *m, const void *from)
 {
-    const char *at = (const char *)from + m->at;
+    const void *at = (const char *)from + m->at, *beside = (const char *)from + m->n;
+    const struct ni_num *num = at;
+    const enum ni_finding_id *id = at;
+    const bool *yes = at, *has = beside;
+    const unsigned *n = beside;
 
     if (m->kind == WHOLE) {
         ni_json_int(j, m->key, load(m, at));
     } else if (m->kind == MAYBE) {
-        ni_json_num(j, m->key, *(const struct ni_num *)at);
+        ni_json_num(j, m->key, *num);
     } else if (m->kind == YES) {
-        ni_json_bool(j, m->key, *(const bool *)at);
+        ni_json_bool(j, m->key, *yes);
     } else if (m->kind == TEXT) {
         ni_json_text(j, m->key, at);
     } else if (m->kind == BYTES) {
-        put_bytes(j, m->key, (const uint8_t *)at);
+        put_bytes(j, m->key, at);
     } else if (m->kind == FINDING) {
-        ni_json_text(j, m->key, ni_finding_kind(*(const enum ni_finding_id *)at)->id);
-    } else if (m->kind == PART && *(const bool *)((const char *)from + m->n)) {
+        ni_json_text(j, m->key, ni_finding_kind(*id)->id);
+    } else if (m->kind == LIST) {
+        put_list(j, m, at, *n);
+    } else if (*has) {
         ni_json_object(j, m->key);
         put(j, m->form, at);
-        ni_json_end(j);
-    } else if (m->kind == LIST) {
-        unsigned n = *(const unsigned *)((const char *)from + m->n);
-
-        ni_json_array(j, m->key);
-        for (n = n < m->max ? n : (unsigned)m->max; n > 0; n--, at += m->size) {
-            ni_json_object(j, NULL);
-            put(j, m->form, at);
-            ni_json_end(j);
-        }
         ni_json_end(j);
     }
 }
@@ -338,51 +345,47 @@ static bool take_finding(const json_t *from, enum ni_finding_id *to)
 
 static bool take(const json_t *from, const struct form *form, void *to, struct ni_text *why);
 
-static bool take_list(const json_t *from, const struct member *m, char *at, unsigned *n,
+static bool take_list(const json_t *from, const struct member *m, void *at, unsigned *n,
                       struct ni_text *why)
 {
-    const json_t *one;
-    size_t i;
-
     *n = 0;
     if (!json_is_array(from) || json_array_size(from) > (size_t)m->max)
         return false;
-    json_array_foreach(from, i, one)
-    {
-        if (!take(one, m->form, at + i * m->size, why))
+    for (; *n < json_array_size(from); ++*n)
+        if (!take(json_array_get(from, *n), m->form, (char *)at + *n * m->size, why))
             return false;
-        ++*n;
-    }
     return true;
 }
 
 static bool take_one(const json_t *from, const struct member *m, void *to, struct ni_text *why)
 {
-    char *at = (char *)to + m->at, *count = (char *)to + m->n;
+    void *at = (char *)to + m->at, *beside = (char *)to + m->n;
     const char *s = json_string_value(from);
+    struct ni_num *num = at;
+    bool *yes = at, *has = beside;
 
     switch (m->kind) {
     case WHOLE:
         return store(m, from, at);
     case MAYBE:
-        *(struct ni_num *)at =
-            (struct ni_num){json_integer_value(from), json_is_integer(from) ? NI_KNOWN : NI_ABSENT};
-        return json_is_null(from) || (json_is_integer(from) && json_integer_value(from) >= 0);
+        num->v = json_integer_value(from);
+        num->known = json_is_integer(from) ? NI_KNOWN : NI_ABSENT;
+        return json_is_null(from) || (json_is_integer(from) && num->v >= 0);
     case YES:
-        *(bool *)at = json_is_true(from);
+        *yes = json_is_true(from);
         return json_is_boolean(from);
     case TEXT:
         return take_text(from, at, m->size);
     case BYTES:
-        return s && ni_parse_hex_ip(ni_span_of(s), (uint8_t *)at) == 0;
+        return s && ni_parse_hex_ip(ni_span_of(s), at) == 0;
     case FINDING:
-        return take_finding(from, (enum ni_finding_id *)at);
+        return take_finding(from, at);
     case PART:
-        *(bool *)count = from;
+        *has = from;
         return !from || take(from, m->form, at, why);
     case LIST:
     default:
-        return take_list(from, m, at, (unsigned *)count, why);
+        return take_list(from, m, at, beside, why);
     }
 }
 

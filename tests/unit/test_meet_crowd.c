@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a pod with eight rails costs pod 0: many leaves as processes, whose rails are done at once.
+   NI_CROWD=N: so many pods, for docs/performance.md. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "nccl_init/act.h"
+#include "nccl_init/meet.h"
+
+enum { RAILS = 8, USUAL = 200, KIB_PER_POD = 16 };
+
+static struct {
+    long peak_kib;
+    unsigned results, passed, rounds;
+    int64_t begun_ms, took_ms;
+} * shared;
+
+/* ---- rails without processes: before those of the archive ---- */
+
+static struct ni_rail_task tasks[NI_MAX_RAILS];
+
+void ni_rails_ask(struct ni_rails *r, enum ni_rail_work work, int64_t limit_ms)
+{
+    static const enum ni_pair_step next[] = {NI_PAIR_QUEUES, NI_PAIR_CONNECT, NI_PAIR_SMALL,
+                                             NI_PAIR_DONE, NI_PAIR_DONE};
+
+    (void)limit_ms;
+    for (unsigned i = 0; i < r->n; i++)
+        for (unsigned role = 0; role < NI_ROLES; role++) {
+            tasks[i].result[role] = (struct ni_pair_result){
+                .step = next[work], .latency_ns = 2000, .write_mbps = 391000, .read_mbps = 390000};
+            tasks[i].own[role] = (struct ni_rail_end){.qpn = 1, .path_mtu = 4096};
+        }
+}
+
+unsigned ni_rails_poll(const struct ni_rails *r, struct pollfd *ret)
+{
+    (void)r;
+    (void)ret;
+    return 0;
+}
+
+bool ni_rails_done(struct ni_rails *r, int *ret_wait_ms)
+{
+    (void)r;
+    *ret_wait_ms = -1;
+    return true;
+}
+
+void ni_rails_end(struct ni_rails *r)
+{
+    (void)r;
+}
+
+int ni_rails_start(struct ni_rails *r, unsigned n, const struct ni_rail *rail, ni_rail_fn *fn)
+{
+    (void)fn;
+    r->n = n;
+    r->task = tasks;
+    for (unsigned i = 0; i < n; i++)
+        tasks[i].rail = rail[i];
+    return 0;
+}
+
+static int start_rails(struct ni_rails *rails, void *arg)
+{
+    const struct ni_pod *pod = arg;
+
+    return ni_rails_start(rails, pod->n_rail, pod->rail, NULL);
+}
+
+/* ---- pods ---- */
+
+static void look(void *arg, const struct ni_job *job, const uint8_t *verdicts,
+                 const struct ni_findings *f, bool bad)
+{
+    char line[128];
+    FILE *status = fopen("/proc/self/status", "re");
+
+    (void)arg;
+    (void)verdicts;
+    (void)f;
+    (void)bad;
+    shared->took_ms = ni_now_ms() - shared->begun_ms;
+    while (status && fgets(line, sizeof(line), status))
+        (void)sscanf(line, "VmHWM: %ld", &shared->peak_kib);
+    shared->results = job->n_result;
+    shared->rounds = job->rounds;
+    for (unsigned i = 0; i < job->n_result; i++)
+        shared->passed += job->result[i].step == NI_PAIR_DONE;
+}
+
+static void note_begin(void *arg, const char *line, bool phase)
+{
+    (void)arg;
+    if (phase && strstr(line, "round 1"))
+        shared->begun_ms = ni_now_ms();
+}
+
+static pid_t start_pod(unsigned port, unsigned rank, unsigned ranks)
+{
+    static const struct ni_policy policy;
+    static struct ni_rail rail[RAILS];
+    static struct ni_findings f;
+    struct ni_rails rails = {.n = 0};
+    struct ni_pod pod = {
+        .here = true, .version = "1.2.3", .n_rail = RAILS, .rail = rail, .transport = NI_NET_RDMA};
+    struct ni_party party = {.source = "peers", .host = "127.0.0.1", .port = port, .key = "key"};
+    const struct ni_meeting m = {.party = &party,
+                                 .policy = &policy,
+                                 .within_ms = 100000,
+                                 .move_ms = 1,
+                                 .pod = &pod,
+                                 .start = start_rails,
+                                 .rails = &rails,
+                                 .progress = note_begin,
+                                 .result = look,
+                                 .arg = &pod};
+    struct ni_verdict verdict;
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    party.rank = rank;
+    party.ranks = ranks;
+    (void)ni_format(pod.host, sizeof(pod.host), "trainer-%u", rank);
+    (void)ni_format(pod.node, sizeof(pod.node), "node-%u", rank);
+    for (unsigned i = 0; i < RAILS; i++) {
+        (void)ni_format(rail[i].hca, sizeof(rail[i].hca), "mlx5_%u", i);
+        rail[i].port = 1;
+        rail[i].link = NI_LINK_ROCE;
+        ni_ip_from_v4(0x0a000000 + (i << 16) + rank, rail[i].gid);
+        rail[i].v2 = rail[i].asked = true;
+        rail[i].path_mtu = 4096;
+        rail[i].mbps = (struct ni_num){400000, NI_KNOWN};
+        rail[i].n_subnet = 1;
+        rail[i].subnet[0].bits = 112;
+        memcpy(rail[i].subnet[0].ip, rail[i].gid, NI_GID_BYTES);
+        rail[i].subnet[0].ip[14] = rail[i].subnet[0].ip[15] = 0;
+    }
+    _exit(ni_meet(&m, &verdict, &f) == 0 && verdict.good ? 0 : 1);
+}
+
+static unsigned free_port(void)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET};
+    socklen_t size = sizeof(at);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+    (void)close(fd);
+    return ntohs(at.sin_port);
+}
+
+/* The peak of pod 0's hub in KiB. */
+static long meet(unsigned ranks)
+{
+    const unsigned port = free_port();
+    unsigned bad = 0;
+    int status;
+
+    memset(shared, 0, sizeof(*shared));
+    for (unsigned rank = 0; rank < ranks; rank++)
+        assert_true(start_pod(port, rank, ranks) > 0);
+    for (unsigned rank = 0; rank < ranks; rank++)
+        bad += wait(&status) > 0 && status != 0;
+    assert_int_equal(bad, 0);
+    assert_true(shared->rounds > 0 && shared->results >= ranks * RAILS);
+    assert_int_equal(shared->passed, shared->results);
+    return shared->peak_kib;
+}
+
+static void test_memory(void **state)
+{
+    const char *many = getenv("NI_CROWD");
+    const unsigned n = many ? (unsigned)strtoul(many, NULL, 10) : USUAL;
+    const long few = meet(4), all = meet(n);
+
+    (void)state;
+    print_message("%u pods with %d rails: %u rounds in %lld ms, %.1f KiB for each at pod 0\n", n,
+                  RAILS, shared->rounds, (long long)shared->took_ms, (double)(all - few) / (n - 4));
+    assert_true(all - few < (long)(n - 4) * KIB_PER_POD);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory)};
+
+    shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return shared == MAP_FAILED ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+}
