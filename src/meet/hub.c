@@ -730,6 +730,7 @@ int ni_hub(const struct ni_meeting *m, int listen_fd, int leaf_fd)
 {
     struct hub h = {.m = m};
     uint8_t *verdicts;
+    size_t slots; /* one more than there are, for some have none */
     bool bad;
     int r = set_up(&h, listen_fd);
 
@@ -739,11 +740,13 @@ int ni_hub(const struct ni_meeting *m, int listen_fd, int leaf_fd)
         add(&h, leaf_fd, INT64_MAX);
     gather(&h);
     ni_compare_pods(&h.job, m->policy, h.f);
+    slots = (size_t)h.job.ranks * h.job.n_rail + 1;
+    verdicts = calloc(slots, sizeof(*verdicts));
+    h.job.tally = calloc(slots, sizeof(*h.job.tally));
+    if (!verdicts || !h.job.tally)
+        return -ENOMEM;
     if (h.job.n_rail > 0)
         run_rounds(&h);
-    verdicts = calloc((size_t)h.job.ranks * h.job.n_rail + 1, 1);
-    if (!verdicts)
-        return -ENOMEM;
     ni_judge_rails(&h.job, m->policy, verdicts, h.f);
     bad = ni_findings_count(h.f, NI_ERROR) > 0 ||
           (m->strict && ni_findings_count(h.f, NI_WARNING) > 0);

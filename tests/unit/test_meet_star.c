@@ -24,7 +24,7 @@
 #include "meet/wire.h"
 #include "nccl_init/act.h"
 
-enum { PODS = 5, RAILS = 2, MOST_RESULTS = 256, SOON_MS = 3000 };
+enum { PODS = 5, RAILS = 2, MOST_RESULTS = 256, SOON_MS = 10000 };
 
 /* What a rail does instead of `work`. */
 enum fault { NO_FAULT, FAILS, HANGS, DIES, POD_DIES, HUB_DIES };
