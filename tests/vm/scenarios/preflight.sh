@@ -58,11 +58,11 @@ matches 'one never comes: findings' 'job.missing: *1 of 4 pods never came: rank 
 same 'one never comes: missing' '[3]' "$(jq -c .missing /tmp/out.0)"
 same 'the others are tried' 6 "$(jq '[.rails[] | select(.verdict == "good")] | length' /tmp/out.0)"
 begun --seconds=0.5
-kill -KILL "$(pgrep -o -f '^/usr/bin/nccl-init preflight .*--rank=2')"
+kill -KILL "$(running --rank=2 | head -n 1)"
 wait
 same 'one dies: statuses' '1 1 137 1' "$(statuses)"
 matches 'one dies: findings' 'job.pod.lost: pod2: went away before the end' "$(findings)"
-same 'nothing of it is left' '' "$(pgrep -f 'nccl-init preflight' || true)"
+same 'nothing of it is left' '' "$(running preflight)"
 
 section 'other attempts, other jobs'
 for pod in 0 1 2; do
@@ -127,12 +127,15 @@ wait
 matches 'require does not start it' '*not started: --preflight=require, and the preflight is bad: *rank 3*status 125' "$(</tmp/run.0)"
 matches 'nor elsewhere' '*not started: --preflight=require*status 125' "$(</tmp/run.1)"
 matches 'warn starts it' '*NoNewPrivs: 0*' "$(</tmp/run.3)"
+more_than_one() {
+    [ "$(running --preflight=require | wc -l)" -gt 1 ]
+}
 as_pod 1 "$P" --peers=10.5.0.10 --rank=1 --ranks=4 --job=lab --preflight=require -- true >/tmp/said 2>&1 &
 waiting=$!
-wait_for 10 pgrep -f '^/usr/bin/nccl-init --peers'
-kill -TERM "$(pgrep -o -f '^/usr/bin/nccl-init --peers')"
+wait_for 10 more_than_one
+kill -TERM "$(running --preflight=require | head -n 1)"
 status=0
 wait $waiting || status=$?
 same 'SIGTERM ends it' 143 "$status"
-same 'and all of it' '' "$(pgrep -f 'nccl-init --peers' || true)"
+same 'and all of it' '' "$(running --preflight=require)"
 finish
