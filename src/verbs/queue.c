@@ -259,7 +259,7 @@ bool ni_stream(struct ni_mover *m, enum ibv_wr_opcode opcode, int64_t bytes, int
 
     *ret_bytes = 0;
     while (left > 0 || flying > 0) {
-        if (left > 0 && flying < NI_QUEUE_DEPTH) {
+        if (left > 0 && flying < m->depth) {
             size_t n = m->window - offset < m->chunk ? m->window - offset : m->chunk;
 
             n = (int64_t)n > left ? (size_t)left : n;

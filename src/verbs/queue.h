@@ -9,10 +9,11 @@
 #include "nccl_init/core.h"
 
 enum {
-    NI_QUEUE_DEPTH = 16,      /* work requests in flight */
-    NI_QUEUE_CHUNK = 1 << 20, /* bytes of one, at most: 16 of them fill 400 Gb/s over 40 us */
-    NI_QUEUE_SMALL = 8,       /* bytes whose way is timed */
-    NI_QUEUE_READS = 16       /* RDMA reads in flight, if the device can */
+    NI_QUEUE_DEPTH = 64, /* work requests in flight, at most */
+    /* Bytes of one, at most: 64 of them fill 400 Gb/s for 300 us. */
+    NI_QUEUE_CHUNK = 256 << 10,
+    NI_QUEUE_SMALL = 8, /* bytes whose way is timed */
+    NI_QUEUE_READS = 16 /* RDMA reads in flight, if the device can */
 };
 
 int64_t ni_now_ns(void);
@@ -50,6 +51,7 @@ struct ni_mover {
     uint8_t *out, *back; /* what is written; where it is read to */
     uint64_t remote;
     uint32_t lkey, rkey;
+    unsigned depth;       /* requests in flight, at most */
     size_t window, chunk; /* bytes: of all three; of one request at most */
     int64_t patience_ns;  /* without a completion; INT64_MAX: the queue pair's own retries end it */
     long nap_ns; /* between looks for one, below a second; 0: only other processes get a turn */

@@ -20,6 +20,8 @@ enum {
     WINDOW = 1 << 20,
     CHUNK_MIN = 8192, /* larger than any path MTU, so that a large packet is seen on each pair */
     CHUNK_FIRST = 65536,
+    DEPTH_MIN = 4,
+    FLIGHT_NS = 3000000,
     SMALL_AT = PAGE / 2, /* where small writes go */
     WARM_MS = 30,
     DISCARD_PORT = 9,
@@ -312,15 +314,21 @@ static int64_t mbps(int64_t bytes, int64_t ns)
     return ns > 0 ? bytes * 8 * 1000 / ns : 0;
 }
 
-/* So that what is in flight takes a sixteenth of the time, however slow the rail is: it ends in time,
-   and is acknowledged before it would be sent again. */
-static size_t chunk_for(int64_t first_ns, int64_t limit_ns)
+/* So that what is in flight takes FLIGHT_NS, however slow the rail is: it ends in time, and is
+   acknowledged before it would be sent again. */
+static void set_flight(struct ni_mover *m, int64_t first_ns)
 {
-    const int64_t per_chunk = limit_ns / 16 / NI_QUEUE_DEPTH;
-    int64_t n = first_ns > 0 ? CHUNK_FIRST * per_chunk / first_ns : NI_QUEUE_CHUNK;
+    const int64_t flying = (int64_t)CHUNK_FIRST * FLIGHT_NS / (first_ns > 0 ? first_ns : 1);
+    const int64_t chunk = flying / DEPTH_MIN / CHUNK_MIN * CHUNK_MIN;
+    int64_t depth;
 
-    n = n < CHUNK_MIN ? CHUNK_MIN : n > NI_QUEUE_CHUNK ? NI_QUEUE_CHUNK : n;
-    return (size_t)(n / CHUNK_MIN * CHUNK_MIN);
+    m->chunk = chunk < CHUNK_MIN        ? CHUNK_MIN
+               : chunk > NI_QUEUE_CHUNK ? NI_QUEUE_CHUNK
+                                        : (size_t)chunk;
+    depth = flying / (int64_t)m->chunk;
+    m->depth = depth < DEPTH_MIN        ? DEPTH_MIN
+               : depth > NI_QUEUE_DEPTH ? NI_QUEUE_DEPTH
+                                        : (unsigned)depth;
 }
 
 /* There and back, and compared. */
@@ -338,10 +346,11 @@ static bool move_bulk(struct ni_rail_task *task, struct ni_mover *m)
     m->window = WINDOW;
     m->nap_ns = NAP_NS;
     m->chunk = CHUNK_FIRST;
+    m->depth = 1;
     result->step = NI_PAIR_WRITE;
     if (!ni_stream(m, IBV_WR_RDMA_WRITE, CHUNK_FIRST, limit, &wrote, &first))
         return false;
-    m->chunk = chunk_for(first, limit);
+    set_flight(m, first);
     if (!ni_stream(m, IBV_WR_RDMA_WRITE, bytes, limit, &wrote, &ns))
         return false;
     if (bytes > CHUNK_FIRST)

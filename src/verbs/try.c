@@ -224,6 +224,7 @@ static bool move_data(struct loop *l, int64_t bytes)
         .lkey = l->mr->lkey,
         .rkey = l->mr->rkey,
         .window = window,
+        .depth = NI_QUEUE_DEPTH,
         .chunk = NI_QUEUE_CHUNK,
         .patience_ns = INT64_MAX, /* the parent ends what gets no completion */
     };

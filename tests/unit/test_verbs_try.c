@@ -632,11 +632,11 @@ static void test_calls(void **state)
         {CREATE_QP, 0, ENOMEM, NI_STEP_QUEUES, 0},
         {CREATE_QP, 1, ENOSPC, NI_STEP_QUEUES, 0},
         {POST_SEND, 0, ENOMEM, NI_STEP_WRITE, 0},
-        {POST_SEND, 65, EINVAL, NI_STEP_WRITE, 0},
-        {POST_SEND, 66, EINVAL, NI_STEP_READ, 0},
+        {POST_SEND, 71, EINVAL, NI_STEP_WRITE, 0},
+        {POST_SEND, 72, EINVAL, NI_STEP_READ, 0},
         /* its number is no errno: providers have their own */
         {POLL_CQ, 0, 2, NI_STEP_WRITE, EIO},
-        {POLL_CQ, 133, 1, NI_STEP_READ, EIO},
+        {POLL_CQ, 145, 1, NI_STEP_READ, EIO},
     };
 
     (void)state;
@@ -758,7 +758,7 @@ static void test_completions(void **state)
         unsigned nth;
         enum ni_step step;
     } when[] = {{IBV_WR_RDMA_WRITE, 0, NI_STEP_WRITE},
-                {IBV_WR_RDMA_WRITE, 65, NI_STEP_WRITE},
+                {IBV_WR_RDMA_WRITE, 71, NI_STEP_WRITE},
                 {IBV_WR_RDMA_READ, 1, NI_STEP_READ}};
 
     (void)state;
