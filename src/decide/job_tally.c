@@ -40,7 +40,8 @@ static int64_t rate_of(const struct ni_job *job, const struct ni_pair *pair)
     const struct ni_rail *b = ni_rail_of(job, pair->to, pair->rail);
     if (!a || !b || a->mbps.known != NI_KNOWN || b->mbps.known != NI_KNOWN)
         return 0;
-    return a->mbps.v < b->mbps.v ? a->mbps.v : b->mbps.v;
+    const int64_t mbps = a->mbps.v < b->mbps.v ? a->mbps.v : b->mbps.v;
+    return mbps > 0 && mbps < INT32_MAX ? mbps : 0; /* another pod told it */
 }
 
 static int64_t speed(const struct ni_pair_result *x, int read)

@@ -24,10 +24,12 @@ static void ranks_json(struct ni_json *j, const char *key, const struct ni_job *
 
 static void failure_json(struct ni_json *j, const struct ni_pair_result *x, unsigned rank)
 {
-    const char *name;
-    if (!ni_json_object_or_null(j, "failure", x != NULL))
+    if (!x) {
+        ni_json_null(j, "failure");
         return;
-    name = ni_errno_name(x->err);
+    }
+    const char *name = ni_errno_name(x->err);
+    ni_json_object(j, "failure");
     ni_json_int(j, "round", x->round);
     ni_json_int(j, "from", x->pair.from);
     ni_json_int(j, "to", x->pair.to);

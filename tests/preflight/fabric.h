@@ -57,7 +57,7 @@ struct world {
 };
 static struct world w; /* large: not on the stack */
 
-static unsigned draw(unsigned below)
+static inline unsigned draw(unsigned below)
 {
     w.seed = w.seed * 1664525U + 1013904223U;
     return (w.seed >> 8) % below;
@@ -108,7 +108,7 @@ static void meets(const struct fault *k, struct ni_pair_result *x)
 }
 
 /* Runs the rounds; each pod has at most one pair in each role and rail. */
-static void run(void)
+static inline void run(void)
 {
     static uint8_t busy[MOST_PODS][MOST_RAILS];
     struct ni_job *job = &w.job;

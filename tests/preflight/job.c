@@ -17,7 +17,7 @@ enum { WORDS = 8, LINES = 200, LINE = 512, ENTRIES = 200 };
 
 static char lines[LINES][LINE];
 static unsigned n_line;
-static char *entries[ENTRIES + 1], text[65536];
+static char *entries[ENTRIES + 1], text[65536], added[LINES][LINE];
 static struct ni_pod_setting settings[MOST_PODS][NI_MAX_POD_SETTINGS];
 static struct ni_context ctx;
 static char first_case[MOST_PODS][LINE]; /* what the pod was described by */
@@ -63,7 +63,7 @@ static void read_env(const char *golden, const char *host)
     for (unsigned i = 0; i < n_line; i++) {
         if (words(lines[i], buf, word, 3) == 3 && strcmp(word[0], "set") == 0 &&
             (strcmp(word[1], host) == 0 || strcmp(word[1], "all") == 0))
-            entries[k++] = strdup(word[2]);
+            entries[k++] = strcpy(added[i], word[2]);
     }
     snprintf(path, sizeof(path), "tests/golden/%s/env", golden);
     FILE *f = fopen(path, "re");
@@ -157,6 +157,7 @@ static void describe(unsigned p, const char *golden)
     ni_look(&ctx, &ask);
     (void)unlink(tree);
     ni_describe_pod(&work, pod, w.rail[p], settings[p]);
+    ni_root_close(&ctx.root);
     must(pod->n_rail <= MOST_RAILS);
     for (unsigned r = 0; r < pod->n_rail; r++) {
         pod->rail[r].asked = true;

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Protects: whatever the pods of a job tell, comparing, judging and the three reports end, and what
+   they write is text, JSON and XML, of a bounded number of findings. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <jansson.h>
+
+#include "nccl_init/report.h"
+
+#include "../preflight/fabric.h"
+
+enum { MOST = 70 };
+
+static struct ni_pod_setting setting[MOST][4];
+static struct ni_text report;
+
+static void any_text(char *to, size_t cap)
+{
+    static const char *const some[] = {"",         "pod-1",  "<b>&\"'", "\x1b[31m", "]]>",
+                                       "\xff\xfe", "a\nb\t", "%s%n",    "--",       "{\"a\":1}"};
+    if (draw(4)) {
+        snprintf(to, cap, "%s", some[draw(NI_COUNT(some))]);
+        return;
+    }
+    size_t n = draw((unsigned)cap);
+    for (size_t i = 0; i < n; i++)
+        to[i] = (char)(1 + draw(255));
+    to[n] = '\0';
+}
+
+static struct ni_num any_num(void)
+{
+    static const int64_t some[] = {0, -1, 1500, 9000, 400000, INT64_MAX, INT64_MIN, 2500};
+    return (struct ni_num){some[draw(NI_COUNT(some))], (enum ni_known)draw(NI_KNOWN + 1)};
+}
+
+static void any_bytes(uint8_t *to, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = (uint8_t)draw(draw(2) ? 2 : 256);
+}
+
+static void any_rail(struct ni_rail *r)
+{
+    *r = (struct ni_rail){.port = draw(70000), .link = (enum ni_link)draw(3)};
+    any_text(r->hca, sizeof(r->hca));
+    any_text(r->netdev, sizeof(r->netdev));
+    any_text(r->firmware, sizeof(r->firmware));
+    if (draw(5) == 0)
+        any_text(r->untried, sizeof(r->untried));
+    r->index = (int)draw(300) - 1;
+    any_bytes(r->gid, sizeof(r->gid));
+    r->v2 = draw(2);
+    r->netdev_mtu = any_num();
+    r->mbps = any_num();
+    r->n_subnet = draw(NI_MAX_SUBNETS + 1);
+    for (unsigned i = 0; i < r->n_subnet; i++) {
+        any_bytes(r->subnet[i].ip, NI_GID_BYTES);
+        r->subnet[i].bits = (uint8_t)draw(129);
+    }
+    r->asked = draw(2);
+    r->path_mtu = draw(5000);
+    r->pkey = (uint16_t)draw(65536);
+}
+
+static void any_job(void)
+{
+    const uint32_t seed = w.seed;
+    memset(&w, 0, sizeof(w));
+    w.seed = seed;
+    w.job = (struct ni_job){.ranks = 1 + draw(MOST),
+                            .source = "peers",
+                            .pod = w.pod,
+                            .missing = w.missing,
+                            .cap_result = NI_COUNT(w.result),
+                            .result = w.result,
+                            .measured = draw(2),
+                            .tally = w.tally};
+    for (unsigned p = 0; p < w.job.ranks; p++) {
+        struct ni_pod *pod = &w.pod[p];
+        w.missing[p] = (uint8_t)(draw(5) ? NI_POD_CAME : draw(3));
+        *pod = (struct ni_pod){.rank = p, .here = w.missing[p] != NI_POD_NEVER_CAME};
+        pod->rail = w.rail[p];
+        pod->setting = setting[p];
+        pod->transport = (enum ni_transport)draw(NI_NET_OTHER + 1);
+        pod->n_rail = draw(MOST_RAILS + 1);
+        pod->n_setting = draw(5);
+        pod->n_gpu = draw(9);
+        any_text(pod->host, sizeof(pod->host));
+        any_text(pod->node, sizeof(pod->node));
+        any_text(pod->version, sizeof(pod->version));
+        any_text(pod->kernel, sizeof(pod->kernel));
+        any_text(pod->gpu_driver, sizeof(pod->gpu_driver));
+        any_text(pod->cpu, sizeof(pod->cpu));
+        for (unsigned i = 0; i < pod->n_rail; i++)
+            any_rail(&pod->rail[i]);
+        for (unsigned i = 0; i < pod->n_setting; i++) {
+            pod->setting[i].name = ni_job_settings[draw(NI_N_JOB_SETTING)].name;
+            any_text(pod->setting[i].value, sizeof(pod->setting[i].value));
+        }
+        if (pod->here && pod->n_rail > w.job.n_rail)
+            w.job.n_rail = pod->n_rail;
+    }
+}
+
+static void any_results(void)
+{
+    unsigned n;
+    while ((n = ni_next_round(&w.job, w.pair, w.job.ranks * w.job.n_rail)) > 0) {
+        must(w.job.rounds < ROUNDS);
+        for (unsigned i = 0; i < n; i++) {
+            struct ni_pair_result *x = &w.result[w.job.n_result++];
+            *x = (struct ni_pair_result){.pair = w.pair[i], .round = w.job.rounds};
+            x->step = draw(3) ? NI_PAIR_DONE : (enum ni_pair_step)draw(NI_PAIR_DONE + 1);
+            x->at_to = draw(2);
+            x->silent = draw(4) == 0;
+            x->err = draw(3) ? 0 : (int)draw(200);
+            x->wc = draw(3) ? 0 : (int)draw(30);
+            x->latency_ns = (int64_t)draw(1000000) * (draw(9) ? 1 : INT64_C(1) << 40);
+            x->slowest_ns = x->latency_ns;
+            x->write_mbps = draw(9) ? draw(400000) : INT32_MAX;
+            x->read_mbps = draw(9) ? draw(400000) : 0;
+        }
+        w.job.rounds++;
+        if (draw(4) == 0)
+            w.missing[draw(w.job.ranks)] = NI_POD_WENT_AWAY;
+    }
+}
+
+static void put_report(ni_job_report_fn *put)
+{
+    const struct ni_job_view view = {&w.job, w.verdict, &w.f, draw(2), draw(2)};
+    ni_free_text(&report);
+    report = ni_long_text();
+    put(&report, &view);
+    assert_false(report.cut);
+    assert_int_equal(strlen(report.buf), report.len);
+}
+
+/* Each tag that is opened is closed, in turn; of text only what XML allows. */
+static void check_xml(void)
+{
+    static char open_tags[16][16];
+    unsigned depth = 0;
+    for (const char *c = report.buf; *c; c++) {
+        assert_true((*c >= 0x20 && *c < 0x7f) || *c == '\n');
+        if (*c == '&') {
+            assert_int_equal(c[1], '#');
+            continue;
+        }
+        assert_int_not_equal(*c, '>');
+        if (*c != '<')
+            continue;
+        const char *end = strchr(c, '>');
+        assert_non_null(end);
+        if (c[1] == '/') {
+            assert_true(depth > 0);
+            depth--;
+            assert_int_equal(strncmp(c + 2, open_tags[depth], (size_t)(end - c - 2)), 0);
+        } else if (end[-1] != '/') {
+            assert_true(depth < NI_COUNT(open_tags));
+            snprintf(open_tags[depth++], sizeof(open_tags[0]), "%.*s", (int)strcspn(c + 1, " >"),
+                     c + 1);
+        }
+        c = end;
+    }
+    assert_int_equal(depth, 0);
+}
+
+static void nonsense(void **state)
+{
+    (void)state;
+    for (unsigned trial = 0; trial < 150; trial++) {
+        json_error_t error;
+        w.seed = trial;
+        any_job();
+        ni_compare_pods(&w.job, &w.policy, &w.f);
+        any_results();
+        ni_judge_rails(&w.job, &w.policy, w.verdict, &w.f);
+        put_report(ni_put_preflight);
+        for (const char *c = report.buf; *c; c++)
+            assert_true((*c >= 0x20 && *c < 0x7f) || *c == '\n' || *c == '\033');
+        put_report(ni_put_preflight_json);
+        json_t *json = json_loadb(report.buf, report.len, JSON_REJECT_DUPLICATES, &error);
+        assert_non_null(json);
+        assert_int_equal(json_integer_value(json_object_get(json, "schema")), 1);
+        assert_int_equal(json_integer_value(json_object_get(json, "ranks")), w.job.ranks);
+        json_decref(json);
+        put_report(ni_put_preflight_svg);
+        check_xml();
+    }
+    ni_free_text(&report);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nonsense)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
