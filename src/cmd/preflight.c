@@ -350,13 +350,15 @@ static enum verdict alone(struct ni_context *ctx, const struct ni_party *party)
     const struct ni_work work = ni_flow_work(ctx);
     char buf[NI_REASON] = "";
     struct ni_text why = ni_text_on(buf, sizeof(buf));
-    struct ni_verdict verdict;
+    struct ni_verdict verdict = {.good = true};
 
-    verdict.good = !ni_wants_trials(&work) || ni_selftest_passes(ctx, &why);
+    if (ni_wants_trials(&work) && !ni_selftest_passes(ctx, &why))
+        /* as for the self-test, having no port is a warning */
+        verdict.good = ctx->trials && ctx->trials->n == 0 && !ctx->options.strict;
     (void)ni_format(verdict.line, sizeof(verdict.line), "%s: one pod takes part: %s",
                     verdict.good ? "good" : "bad",
-                    verdict.good ? "nobody to meet, and the self-test found nothing" : buf);
-    ni_report(&ctx->findings, NI_F_JOB_ALONE, "preflight", "%s takes part", "one pod");
+                    why.len > 0 ? buf : "nobody to meet, and the self-test found nothing");
+    ni_report(&ctx->findings, NI_F_JOB_ALONE, "preflight", "one pod takes part");
     ni_say_findings(ctx);
     tell_verdict(ctx, party, &verdict);
     return verdict.good ? GOOD : BAD;

@@ -1,0 +1,128 @@
+#!/bin/sh
+# preflight between processes of this machine, without RDMA: who takes part, what each says, --once, and when `run` starts
+# the command. With RDMA: the lab (docs/lab.md); many pods: tests/preflight.
+# SPDX-License-Identifier: Apache-2.0
+set -u
+# shellcheck source=/dev/null
+. "$(dirname -- "$0")/lib"
+bin=$(program)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+export NCCLINIT_TERMINATION_LOG="$dir/none"
+ls /sys/class/infiniband/* >/dev/null 2>&1 && skip_all "this machine has HCAs"
+# nothing of a launcher that started this test
+for name in $(env | sed -n 's/^\(PET_[A-Z_]*\|SLURM_[A-Z_]*\|OMPI_[A-Z_]*\|PMI[A-Z_]*\|LWS_[A-Z_]*\|LOCAL_RANK\|RANK\|WORLD_SIZE\|MASTER_[A-Z]*\)=.*/\1/p'); do
+    unset "$name"
+done
+port=$((20000 + $$ % 10000))
+
+# ---- who takes part --------------------------------------------------------------------------
+
+# usage NAME PATTERN ARG...: refused with 125, one line
+usage() {
+    name=$1 pattern=$2
+    shift 2
+    out=$("$bin" "$@" 2>err) && status=0 || status=$?
+    same "$name" "125  1" "$status $out $(wc -l <err | tr -d ' ')"
+    matches "$name: message" "nccl-init: error: $pattern" "$(cat err)"
+}
+usage "nothing tells" "*--peers*" preflight
+usage "no rank" "*rank*" preflight --peers=localhost
+usage "a rank too large" "*rank*" preflight --peers=localhost --rank=2 --ranks=2
+usage "a recorded node" "*preflight*devices of this machine*" preflight --root="$(nodes)/h100-12dev.tree"
+usage "--preflight of the verb" "*is not an option of \`preflight\`*" preflight --preflight=warn
+usage "--preflight=on" "--preflight: \`on\` is not off|warn|require" --preflight=on -- true
+out=$("$bin" preflight --peers=localhost --rank=0 --ranks=1 2>err) && status=0 || status=$?
+matches "one pod" "0 preflight: good: one pod takes part: *no port*" "$status $out"
+out=$("$bin" preflight --peers=localhost --rank=0 --ranks=1 --strict 2>err) && status=0 || status=$?
+matches "one pod, --strict" "1 preflight: bad: one pod takes part: *no port*" "$status $out"
+out=$(LOCAL_RANK=1 "$bin" preflight --peers=localhost --rank=0 --ranks=2 2>&1) && status=0 || status=$?
+matches "another process of the pod" "0 *left to local rank 0*" "$status $out"
+
+# ---- two of them -----------------------------------------------------------------------------
+
+# pod N OPTION...: in the background: N.out, N.err, N.status
+pod() {
+    n=$1
+    shift
+    {
+        "$bin" "$@" --peers=localhost:$port --rank="$n" --ranks=2 --job=test >"$n.out" 2>"$n.err"
+        echo $? >"$n.status"
+    } &
+}
+pod 1 preflight
+pod 0 preflight
+wait
+same "two meet" "0 0" "$(cat 0.status 1.status | xargs)"
+matches "pod 0 tells all" "preflight: good: *2 of 2 pods came*job.rdma.none*" "$(cat 0.out)"
+matches "pod 1 the sentence" "preflight: good: *2 of 2 pods came*" "$(cat 1.out)"
+same "and no more" 1 "$(wc -l <1.out | tr -d ' ')"
+matches "a line for each phase" "*nccl-init: info: preflight: waiting for 2 pods*" "$(cat 0.err)"
+pod 1 preflight --strict --json
+pod 0 preflight --strict --json
+wait
+same "--strict" "1 1" "$(cat 0.status 1.status | xargs)"
+matches "JSON of pod 0" '{*"schema": 1,*"verdict": "bad",*"missing": \[\],*' "$(cat 0.out)"
+matches "JSON of pod 1" '{*"schema": 1,*"verdict": "bad",*"rank": 1,*' "$(cat 1.out)"
+pod 0 preflight --within=1 --svg=picture.svg
+wait
+same "nobody comes" 1 "$(cat 0.status)"
+matches "who" "*job.missing*1 of 2 pods never came: rank 1*" "$(cat 0.out)"
+matches "a picture" "*<svg *" "$(cat picture.svg)"
+pod 1 preflight --within=1
+wait
+same "pod 0 does not come" 1 "$(cat 1.status)"
+matches "who is not there" "preflight: *localhost*" "$(cat 1.out)"
+
+# ---- before a command ------------------------------------------------------------------------
+
+# runs N OPTION...: `run`
+runs() {
+    n=$1
+    shift
+    {
+        "$bin" --peers=localhost:$port --rank="$n" --ranks=2 --job=test "$@" -- echo ran >"$n.out" 2>"$n.err"
+        echo $? >"$n.status"
+    } &
+}
+runs 1 --preflight=require --once=once.1
+runs 0 --preflight=require --once=once.0
+wait
+same "a good verdict" "0 ran 0 ran" "$(cat 0.status 0.out 1.status 1.out | xargs)"
+runs 1 --preflight=require --once=once.1
+wait
+same "--once: skipped" "0 ran" "$(cat 1.status 1.out | xargs)"
+matches "--once: said" "*made before, and good, as once.1 tells*" "$(cat 1.err)"
+runs 1 --preflight=require --once=once.1 --job=another --within=1
+wait
+same "--once: not of another attempt" "125" "$(cat 1.status 1.out | xargs)"
+: >log
+runs 0 --preflight=require --within=1 --once=once.2 --termination-log="$dir/log"
+wait
+same "require: not started" "125" "$(cat 0.status 0.out | xargs)"
+matches "require: why" "*error: not started: --preflight=require, and the preflight is bad: 1 of 2 pods never came: rank 1*" "$(cat 0.err)"
+matches "require: termination log" "nccl-init: not started: --preflight=require, *rank 1*" "$(cat log)"
+same "require: a bad verdict is not kept" no "$([ -e once.2 ] && echo yes || echo no)"
+runs 0 --preflight=warn --within=1 --once=once.2
+wait
+same "warn: started" "0 ran" "$(cat 0.status 0.out | xargs)"
+matches "warn: said" "*warning: preflight: bad: 1 of 2 pods never came*" "$(cat 0.err)"
+runs 0 --preflight=warn --within=60 --once=once.2
+wait
+same "warn: kept" "0 ran" "$(cat 0.status 0.out | xargs)"
+out=$("$bin" --preflight=require -- echo ran 2>err) && status=0 || status=$?
+same "nothing tells: require" "125 " "$status $out"
+matches "nothing tells: why" "*not started: --preflight=require, and *--peers*" "$(cat err)"
+out=$("$bin" --preflight=warn -- echo ran 2>err) && status=0 || status=$?
+matches "nothing tells: warn" "0 ran*warning: preflight: not made: *" "$status $out$(cat err)"
+
+# ---- a signal --------------------------------------------------------------------------------
+
+"$bin" --preflight=require --peers=localhost:$port --rank=1 --ranks=2 --job=signal -- true >/dev/null 2>&1 &
+sleep 1
+kill -TERM $!
+wait $! && status=0 || status=$?
+same "SIGTERM" 143 "$status"
+same "nothing is left" "" "$(pgrep -f -- "--ranks=2 --job=signal" || true)"
+finish
