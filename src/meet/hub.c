@@ -18,11 +18,11 @@ enum {
     BACKLOG = 16384, /* the kernel cuts it to net.core.somaxconn, 4096 since Linux 5.4 */
     STRANGERS = 64,  /* connections beyond two for each pod */
     SPARE_FDS = 32,
-    HELLO_MS = 5000, /* from accept to a whole hello */
-    SLOW_MS = 10000, /* from the first byte of a message to the last */
-    LOOK_MS = 250,   /* between looks for those that are too slow */
-    TOLD_MS = 3000,  /* from the verdict to hanging up */
-    MOST_OUT = 1 << 18,
+    HELLO_MS = 5000,  /* from accept to a whole hello */
+    SLOW_MS = 10000,  /* from the first byte of a message to the last */
+    LOOK_MS = 250,    /* between looks for those that are too slow */
+    TOLD_MS = 3000,   /* from the verdict to hanging up */
+    UNREAD = 1 << 18, /* bytes that a pod may leave in its socket */
     EVENTS = 256,
     TWINS = 16
 };
@@ -39,8 +39,6 @@ struct conn {
     unsigned n_head;
     char *in; /* of `want` bytes and a NUL */
     size_t want, got;
-    char *out; /* what the socket did not take yet */
-    size_t n_out;
 };
 
 /* A pair of this round, beside its result. */
@@ -62,11 +60,13 @@ struct hub {
     int *of; /* connection by rank, -1: none */
     uint64_t session;
     struct ni_job job;
+    uint8_t *verdicts;
     struct ni_findings *f;
     struct ni_message *in, *out;
     struct ni_text text; /* of a message going out */
     /* of the round */
     unsigned n_pair;
+    struct ni_pair *pairs;
     struct pair *pair;
     struct ni_pair_result *result;
     int *at; /* pair by rank, rail and role, -1: none */
@@ -76,6 +76,7 @@ struct hub {
         char host[NI_POD_NAME];
     } twin[TWINS]; /* who came with the rank of another that lives */
 };
+static struct hub hub; /* of this process */
 
 static void say(const struct hub *h, bool phase, const char *fmt, ...) NI_PRINTF(3, 4);
 static void say(const struct hub *h, bool phase, const char *fmt, ...)
@@ -119,17 +120,8 @@ static void drop(struct hub *h, struct conn *c)
     }
     (void)close(c->fd);
     free(c->in);
-    free(c->out);
     *c = (struct conn){.fd = -1, .rank = -1};
     h->free[h->n_free++] = (unsigned)(c - h->conn);
-}
-
-static void watch(const struct hub *h, const struct conn *c, bool for_room, int op)
-{
-    struct epoll_event e = {.events = EPOLLIN | (for_room ? (uint32_t)EPOLLOUT : 0),
-                            .data.u32 = (uint32_t)(c - h->conn)};
-
-    (void)epoll_ctl(h->epoll, op, c->fd, &e);
 }
 
 /* Where there are too many, who waits for a welcome longest makes room. */
@@ -151,6 +143,8 @@ static bool make_room(struct hub *h)
 /* since_ms: pod 0's own leaf may take its time, and never makes room. */
 static void add(struct hub *h, int fd, int64_t since_ms)
 {
+    static const int unread = UNREAD;
+    struct epoll_event e = {.events = EPOLLIN};
     struct conn *c;
 
     if (!make_room(h)) {
@@ -160,7 +154,9 @@ static void add(struct hub *h, int fd, int64_t since_ms)
     c = &h->conn[h->free[--h->n_free]];
     *c = (struct conn){.fd = fd, .rank = -1, .since_ms = since_ms};
     ni_socket_set_up(fd);
-    watch(h, c, false, EPOLL_CTL_ADD);
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &unread, sizeof(unread));
+    e.data.u32 = (uint32_t)(c - h->conn);
+    (void)epoll_ctl(h->epoll, EPOLL_CTL_ADD, fd, &e);
 }
 
 /* All that wait, before any is read: the kernel's queue of them is short. */
@@ -176,39 +172,6 @@ static void accept_all(struct hub *h)
     }
 }
 
-/* Sends bytes after what still waits; false: it takes too little, or is gone. */
-static bool send_bytes(struct hub *h, struct conn *c, const char *p, size_t n)
-{
-    ssize_t sent = 0;
-    char *more;
-
-    if (c->n_out == 0) {
-        sent = send(c->fd, p, n, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (sent < 0 && errno != EAGAIN && errno != EINTR)
-            return false;
-        sent = sent > 0 ? sent : 0;
-    }
-    p += sent;
-    n -= (size_t)sent;
-    if (n == 0)
-        return true;
-    more = c->n_out + n <= MOST_OUT ? realloc(c->out, c->n_out + n) : NULL;
-    if (!more)
-        return false;
-    memcpy(more + c->n_out, p, n);
-    c->out = more;
-    c->n_out += n;
-    watch(h, c, true, EPOLL_CTL_MOD);
-    return true;
-}
-
-/* h->text, to a connection that is dropped where that fails. */
-static void send_text(struct hub *h, struct conn *c)
-{
-    if (!send_bytes(h, c, h->text.buf, h->text.len))
-        drop(h, c);
-}
-
 static void put_message(struct hub *h, enum ni_message_type type)
 {
     h->text = ni_text_on(h->text.buf, h->text.cap);
@@ -216,18 +179,11 @@ static void put_message(struct hub *h, enum ni_message_type type)
     ni_message_put(&h->text, h->out);
 }
 
-static void send_rest(struct hub *h, struct conn *c)
+/* h->text. The kernel keeps what a pod has not read yet; who leaves more unread than that is gone. */
+static void send_text(struct hub *h, struct conn *c)
 {
-    ssize_t n = send(c->fd, c->out, c->n_out, MSG_NOSIGNAL | MSG_DONTWAIT);
-
-    if (n < 0 && errno != EAGAIN && errno != EINTR) {
+    if (send(c->fd, h->text.buf, h->text.len, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)h->text.len)
         drop(h, c);
-    } else if (n > 0) {
-        c->n_out -= (size_t)n;
-        memmove(c->out, c->out + n, c->n_out);
-        if (c->n_out == 0)
-            watch(h, c, false, EPOLL_CTL_MOD);
-    }
 }
 
 /* ---- what comes ---- */
@@ -244,7 +200,7 @@ static void refuse(struct hub *h, struct conn *c, bool again, const char *fmt, .
     va_end(ap);
     h->out->again = again;
     put_message(h, NI_MSG_NO);
-    (void)send_bytes(h, c, h->text.buf, h->text.len);
+    (void)send(c->fd, h->text.buf, h->text.len, MSG_NOSIGNAL | MSG_DONTWAIT);
     drop(h, c);
 }
 
@@ -473,11 +429,12 @@ static void wait_for_answers(struct hub *h, int64_t until_ms)
 
         accept_all(h);
         for (int i = 0; i < n; i++) {
-            struct conn *c = e[i].data.u32 < h->cap ? &h->conn[e[i].data.u32] : NULL;
+            int turn = 0;
 
-            if (c && c->fd >= 0 && c->n_out > 0 && (e[i].events & EPOLLOUT))
-                send_rest(h, c);
-            for (int turn = 0; c && c->fd >= 0 && turn < TURN && read_some(h, c);)
+            if (e[i].data.u32 == listener)
+                continue;
+            while (h->conn[e[i].data.u32].fd >= 0 && turn < TURN &&
+                   read_some(h, &h->conn[e[i].data.u32]))
                 turn++;
         }
         drop_slow(h, now);
@@ -553,8 +510,9 @@ static void end_silent(struct hub *h, enum ni_pair_step step)
 }
 
 /* Memory for a round; false: none. */
-static bool begin_round(struct hub *h, const struct ni_pair *pairs, unsigned n)
+static bool begin_round(struct hub *h, unsigned n)
 {
+    const struct ni_pair *pairs = h->pairs;
     struct ni_job *job = &h->job;
     const unsigned slots = job->ranks * job->n_rail * NI_ROLES;
     struct ni_pair_result *r = realloc(job->result, (job->n_result + n) * sizeof(*r));
@@ -583,14 +541,16 @@ static void run_rounds(struct hub *h)
 {
     struct ni_job *job = &h->job;
     const unsigned most = job->ranks * job->n_rail;
-    struct ni_pair *pairs = calloc(most + 1, sizeof(*pairs));
 
+    h->pairs = calloc(most + 1, sizeof(*h->pairs));
     h->pair = calloc(most + 1, sizeof(*h->pair));
     h->at = calloc((size_t)most * NI_ROLES + 1, sizeof(*h->at));
-    job->tally = calloc(most + 1, sizeof(*job->tally));
-    for (unsigned n;
-         pairs && h->pair && h->at && job->tally && (n = ni_next_round(job, pairs, most)) > 0;) {
-        if (!begin_round(h, pairs, n))
+    while (h->pairs && h->pair && h->at) {
+        const unsigned n = ni_next_round(job, h->pairs, most);
+
+        if (n == 0)
+            return;
+        if (!begin_round(h, n))
             return;
         say(h, true, "round %u: %u pairs", job->rounds + 1, n);
         ask(h, NI_MSG_ROUND, NI_MSG_ENDS, NI_RAIL_OPEN_MS + NI_RAIL_QUEUES_MS);
@@ -728,33 +688,34 @@ static void tell(struct hub *h, const uint8_t *verdicts, bool bad)
 
 int ni_hub(const struct ni_meeting *m, int listen_fd, int leaf_fd)
 {
-    struct hub h = {.m = m};
-    uint8_t *verdicts;
+    struct hub *h = &hub;
     size_t slots; /* one more than there are, for some have none */
     bool bad;
-    int r = set_up(&h, listen_fd);
+    int r;
 
+    h->m = m;
+    r = set_up(h, listen_fd);
     if (r != 0)
         return r;
     if (leaf_fd >= 0)
-        add(&h, leaf_fd, INT64_MAX);
-    gather(&h);
-    ni_compare_pods(&h.job, m->policy, h.f);
-    slots = (size_t)h.job.ranks * h.job.n_rail + 1;
-    verdicts = calloc(slots, sizeof(*verdicts));
-    h.job.tally = calloc(slots, sizeof(*h.job.tally));
-    if (!verdicts || !h.job.tally)
+        add(h, leaf_fd, INT64_MAX);
+    gather(h);
+    ni_compare_pods(&h->job, m->policy, h->f);
+    slots = (size_t)h->job.ranks * h->job.n_rail + 1;
+    h->verdicts = calloc(slots, sizeof(*h->verdicts));
+    h->job.tally = calloc(slots, sizeof(*h->job.tally));
+    if (!h->verdicts || !h->job.tally)
         return -ENOMEM;
-    if (h.job.n_rail > 0)
-        run_rounds(&h);
-    ni_judge_rails(&h.job, m->policy, verdicts, h.f);
-    bad = ni_findings_count(h.f, NI_ERROR) > 0 ||
-          (m->strict && ni_findings_count(h.f, NI_WARNING) > 0);
-    for (unsigned rank = 0; rank < h.job.ranks; rank++)
-        bad = bad || h.job.missing[rank] != NI_POD_CAME;
-    tell(&h, verdicts, bad);
+    if (h->job.n_rail > 0)
+        run_rounds(h);
+    ni_judge_rails(&h->job, m->policy, h->verdicts, h->f);
+    bad = ni_findings_count(h->f, NI_ERROR) > 0 ||
+          (m->strict && ni_findings_count(h->f, NI_WARNING) > 0);
+    for (unsigned rank = 0; rank < h->job.ranks; rank++)
+        bad = bad || h->job.missing[rank] != NI_POD_CAME;
+    tell(h, h->verdicts, bad);
     (void)close(listen_fd);
     if (m->result)
-        m->result(m->arg, &h.job, verdicts, h.f, bad);
+        m->result(m->arg, &h->job, h->verdicts, h->f, bad);
     return bad;
 }

@@ -14,45 +14,54 @@ struct search {
     struct ni_text *why;
 };
 
+/* One way of telling. */
+struct row {
+    const char *id;
+    const char *when, *unless;       /* it counts where this is set, and that is not */
+    const char *host, *rank, *ranks; /* "": only options tell it */
+    const char *key[3];              /* joined; where the first is set */
+    const char *local; /* `rank` and `ranks` count processes, of which each pod has so many */
+    int (*find)(const struct search *s); /* instead of the three */
+    const char *lacks; /* what else is needed where not all is told; NULL: the next row is asked */
+};
+
 static const char *get(const struct search *s, const char *name)
 {
-    const char *v = ni_env_get(s->env, name);
+    const char *v = name ? ni_env_get(s->env, name) : NULL;
 
     return v && v[0] ? v : NULL;
 }
 
-/* A member of the party that a variable tells, unless an option does: 0. -ENOENT: it tells nothing;
-   -EINVAL: it is no such number. */
-static int take(const struct search *s, const char *name, int given, unsigned max, unsigned *ret)
+static int refuse(const struct search *s, const char *name, const char *value, const char *what)
+{
+    ni_putf(s->why, "%s=", name);
+    ni_put_quoted(s->why, value, strlen(value), 64);
+    ni_putf(s->why, " %s", what);
+    return -EINVAL;
+}
+
+/* What a variable tells, unless an option does (-1: not): 0. -ENOENT: it tells nothing. */
+static int take(const struct search *s, const char *name, int given, unsigned *ret)
 {
     const char *v = get(s, name);
-    uint64_t n;
+    uint64_t n = (uint64_t)given;
 
-    if (given >= 0) {
-        *ret = (unsigned)given;
-        return 0;
-    }
-    if (!v)
+    if (given < 0 && !v)
         return -ENOENT;
-    if (ni_parse_u64(ni_span_of(v), max, &n) == 0) {
-        *ret = (unsigned)n;
-        return 0;
-    }
-    ni_putf(s->why, "%s=", name);
-    ni_put_quoted(s->why, v, strlen(v), 64);
-    ni_putf(s->why, " is not a number up to %u", max);
-    return -EINVAL;
+    if (given < 0 && ni_parse_u64(ni_span_of(v), INT32_MAX, &n) < 0)
+        return refuse(s, name, v, "is not a number");
+    *ret = (unsigned)n;
+    return 0;
 }
 
 static int take_rank(const struct search *s, const char *name)
 {
-    return take(s, name, s->options->rank, NI_MAX_RANKS, &s->to->rank);
+    return take(s, name, s->options->rank, &s->to->rank);
 }
 
 static int take_ranks(const struct search *s, const char *name)
 {
-    return take(s, name, s->options->ranks > 0 ? s->options->ranks : -1, NI_MAX_RANKS,
-                &s->to->ranks);
+    return take(s, name, s->options->ranks > 0 ? s->options->ranks : -1, &s->to->ranks);
 }
 
 /* HOST, HOST:PORT, [V6]:PORT, V6. */
@@ -83,152 +92,6 @@ static int take_host(const struct search *s, struct ni_span v, bool with_port)
             return -EINVAL;
     }
     return host.n > 0 && ni_copyn(s->to->host, sizeof(s->to->host), host.p, host.n) ? 0 : -EINVAL;
-}
-
-/* Pod 0 of a list of names; its port only from --peers, for elsewhere it is another program's. */
-static int take_first(const struct search *s, const char *name)
-{
-    const char *v = s->options->peers ? s->options->peers : get(s, name);
-    struct ni_span first;
-
-    if (!v)
-        return -ENOENT;
-    (void)ni_split(&v, ',', &first);
-    if (take_host(s, first, s->options->peers) == 0)
-        return 0;
-    ni_putf(s->why, "%s names no host: ", s->options->peers ? "--peers" : name);
-    ni_put_quoted(s->why, first.p, first.n, 64);
-    return -EINVAL;
-}
-
-/* What is told of the three, all or nothing: -ENOENT if one is missing. */
-static int take_three(const struct search *s, const char *host, const char *rank, const char *ranks)
-{
-    int r = take_rank(s, rank);
-
-    if (r == 0)
-        r = take_ranks(s, ranks);
-    return r == 0 ? take_first(s, host) : r;
-}
-
-/* -ENOENT of a launcher that is certainly there becomes a refusal. */
-static int lacks(const struct search *s, int r, const char *who, const char *what)
-{
-    if (r != -ENOENT)
-        return r;
-    ni_putf(s->why, "%s tells %s", who, what);
-    return -EINVAL;
-}
-
-static void put_key(const struct search *s, const char *what)
-{
-    struct ni_text t = ni_text_on(s->to->key, sizeof(s->to->key));
-
-    ni_put(&t, what);
-}
-
-/* ---- the rows ---- */
-
-static int by_options(const struct search *s)
-{
-    return s->options->peers && s->options->rank >= 0 && s->options->ranks > 0
-               ? take_three(s, "", "", "")
-               : -ENOENT;
-}
-
-/* In a worker that torchrun started: GROUP_* count agents, RANK and WORLD_SIZE workers (PyTorch
-   elastic/agent/server/local_elastic_agent.py). */
-static int by_torchrun(const struct search *s)
-{
-    const char *id = get(s, "TORCHELASTIC_RUN_ID"), *count = get(s, "TORCHELASTIC_RESTART_COUNT");
-
-    if (!id)
-        return -ENOENT;
-    (void)ni_format(s->to->key, sizeof(s->to->key), "%.100s.%.16s", id, count ? count : "0");
-    return take_three(s, "MASTER_ADDR", "GROUP_RANK", "GROUP_WORLD_SIZE");
-}
-
-/* PET_NNODES is N or MIN:MAX; Kubeflow writes 4:4 for a fixed number (training-operator 1.9
-   pytorch/elastic.go). */
-static int take_nnodes(const struct search *s)
-{
-    const char *v = get(s, "PET_NNODES"), *cursor = v;
-    struct ni_span min, max;
-    uint64_t n;
-
-    if (s->options->ranks > 0)
-        return take_ranks(s, "");
-    (void)ni_split(&cursor, ':', &min);
-    max = cursor ? ni_span_of(cursor) : min;
-    if (ni_parse_u64(max, NI_MAX_RANKS, &n) == 0 && max.n == min.n &&
-        memcmp(max.p, min.p, max.n) == 0) {
-        s->to->ranks = (unsigned)n;
-        return 0;
-    }
-    ni_put(s->why, "PET_NNODES=");
-    ni_put_quoted(s->why, v, strlen(v), 64);
-    ni_put(s->why, " is not one number of pods: with an elastic job nobody knows who will come; "
-                   "--ranks=N says how many to wait for");
-    return -EINVAL;
-}
-
-/* Of torchrun around it. Its own rank within c10d is another one: there this one only names pods
-   (PyTorch elastic/rendezvous, dynamic rendezvous). */
-static int by_pet(const struct search *s)
-{
-    const char *id = get(s, "PET_RDZV_ID"), *backend = get(s, "PET_RDZV_BACKEND");
-    const bool elastic = backend && strcmp(backend, "static") != 0;
-    int r;
-
-    if (!get(s, "PET_NNODES"))
-        return -ENOENT;
-    if (id && strcmp(id, "none") != 0)
-        put_key(s, id);
-    r = take_nnodes(s);
-    if (r == 0)
-        r = take_rank(s, "PET_NODE_RANK");
-    if (r == -ENOENT)
-        r = take_rank(s, "JOB_COMPLETION_INDEX");
-    if (r == -ENOENT && s->to->ranks == 1)
-        r = 0;
-    r = lacks(s, r, "PET_NNODES",
-              "how many pods there are, but no PET_NODE_RANK which one this is: "
-              "--rank=N (NCCLINIT_RANK by the downward API, from the label "
-              "training.kubeflow.org/replica-index)");
-    if (r == 0)
-        r = take_first(s, elastic ? "PET_RDZV_ENDPOINT" : "PET_MASTER_ADDR");
-    if (r == -ENOENT)
-        r = take_first(s, elastic ? "PET_MASTER_ADDR" : "PET_RDZV_ENDPOINT");
-    if (r == -ENOENT && s->to->ranks == 1)
-        return take_host(s, ni_span_of("localhost"), false);
-    return lacks(s, r, "PET_NNODES",
-                 "how many pods there are, but neither PET_MASTER_ADDR nor "
-                 "PET_RDZV_ENDPOINT where pod 0 is: --peers=HOST");
-}
-
-static int by_lws(const struct search *s)
-{
-    return take_three(s, "LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX", "LWS_GROUP_SIZE");
-}
-
-/* RANK and WORLD_SIZE count pods where no launcher of processes is about (PyTorchJob, Volcano's
-   pytorch plugin); beside LOCAL_RANK they count processes. */
-static int by_master(const struct search *s)
-{
-    static const char *const names[][2] = {{"NODE_RANK", "NNODES"},
-                                           {"GROUP_RANK", "GROUP_WORLD_SIZE"},
-                                           {"CROSS_RANK", "CROSS_SIZE"},
-                                           {"RANK", "WORLD_SIZE"}};
-
-    if (!get(s, "MASTER_ADDR"))
-        return -ENOENT;
-    for (size_t i = 0; i < NI_COUNT(names) - (ni_env_get(s->env, "LOCAL_RANK") ? 1 : 0); i++) {
-        int r = take_three(s, "MASTER_ADDR", names[i][0], names[i][1]);
-
-        if (r != -ENOENT)
-            return r;
-    }
-    return -ENOENT;
 }
 
 /* The first name of a list of hosts, `trainer[08-11,20]-x,other` (Slurm src/common/hostlist.c): of
@@ -265,29 +128,78 @@ static bool first_of_hostlist(const char *list, struct ni_text *ret)
     return ret->len > 0 && !ret->cut && !strchr(ret->buf, ']');
 }
 
-/* A step, never the job around it: a batch script has the job's numbers, and is alone. */
-static int by_slurm(const struct search *s)
+/* Pod 0 of a list of names; its port only from --peers, for elsewhere it is another program's. */
+static int take_first(const struct search *s, const char *name)
 {
-    const char *job = get(s, "SLURM_JOB_ID"), *step = get(s, "SLURM_STEP_ID");
-    const char *list = get(s, "SLURM_STEP_NODELIST"), *restarts = get(s, "SLURM_RESTART_COUNT");
+    const char *v = s->options->peers ? s->options->peers : get(s, name), *cursor = v;
     char buf[NI_MEET_PEERS];
-    struct ni_text first = ni_text_on(buf, sizeof(buf));
-    int r;
+    struct ni_text slurms = ni_text_on(buf, sizeof(buf));
+    struct ni_span first;
 
-    if (!step || !list)
+    if (!v)
         return -ENOENT;
-    (void)ni_format(s->to->key, sizeof(s->to->key), "%.40s.%.40s.%.20s", job ? job : "", step,
-                    restarts ? restarts : "0");
-    r = take_rank(s, "SLURM_NODEID");
+    if (s->options->peers)
+        name = "--peers";
+    (void)ni_split(&cursor, ',', &first);
+    if (strcmp(name, "SLURM_STEP_NODELIST") == 0)
+        first = first_of_hostlist(v, &slurms) ? ni_span_of(buf) : ni_span_of("");
+    return take_host(s, first, s->options->peers) == 0 ? 0 : refuse(s, name, v, "names no host");
+}
+
+/* What is told of the three, all or nothing: -ENOENT if one is missing. */
+static int take_three(const struct search *s, const char *host, const char *rank, const char *ranks)
+{
+    int r = take_rank(s, rank);
+
     if (r == 0)
-        r = take_ranks(s, "SLURM_STEP_NUM_NODES");
-    if (r != 0 || s->options->peers)
-        return r != 0 ? r : take_first(s, "");
-    if (first_of_hostlist(list, &first) && take_host(s, ni_span_of(buf), false) == 0)
+        r = take_ranks(s, ranks);
+    return r == 0 ? take_first(s, host) : r;
+}
+
+/* PET_NNODES is N or MIN:MAX; Kubeflow writes 4:4 for a fixed number (training-operator 1.9
+   pytorch/elastic.go). */
+static int take_nnodes(const struct search *s)
+{
+    const char *v = get(s, "PET_NNODES"), *cursor = v;
+    struct ni_span min, max;
+    uint64_t n;
+
+    if (s->options->ranks > 0)
+        return take_ranks(s, "");
+    (void)ni_split(&cursor, ':', &min);
+    max = cursor ? ni_span_of(cursor) : min;
+    if (ni_parse_u64(max, NI_MAX_RANKS, &n) == 0 && max.n == min.n &&
+        memcmp(max.p, min.p, max.n) == 0) {
+        s->to->ranks = (unsigned)n;
         return 0;
-    ni_put(s->why, "SLURM_STEP_NODELIST cannot be read: ");
-    ni_put_quoted(s->why, list, strlen(list), 64);
-    return -EINVAL;
+    }
+    return refuse(s, "PET_NNODES", v,
+                  "is not one number of pods: with an elastic job nobody knows who will come; "
+                  "--ranks=N says how many to wait for");
+}
+
+/* Of torchrun around it. Its own rank within c10d is another one: there this one only names pods
+   (PyTorch elastic/rendezvous, dynamic rendezvous). */
+static int by_pet(const struct search *s)
+{
+    const char *backend = get(s, "PET_RDZV_BACKEND");
+    const bool elastic = backend && strcmp(backend, "static") != 0;
+    int r = take_nnodes(s);
+
+    if (r == 0)
+        r = take_rank(s, "PET_NODE_RANK");
+    if (r == -ENOENT)
+        r = take_rank(s, "JOB_COMPLETION_INDEX");
+    if (r == -ENOENT && s->to->ranks == 1)
+        r = 0;
+    if (r != 0)
+        return r;
+    r = take_first(s, elastic ? "PET_RDZV_ENDPOINT" : "PET_MASTER_ADDR");
+    if (r == -ENOENT)
+        r = take_first(s, elastic ? "PET_MASTER_ADDR" : "PET_RDZV_ENDPOINT");
+    if (r == -ENOENT && s->to->ranks == 1)
+        r = take_host(s, ni_span_of("localhost"), false);
+    return r;
 }
 
 /* VC_<TASK>_HOSTS and _NUM of a job with one task; VC_TASK_INDEX counts within a task. */
@@ -298,8 +210,6 @@ static int by_volcano(const struct search *s)
     const char *value;
     unsigned tasks = 0;
 
-    if (!get(s, "VC_TASK_INDEX"))
-        return -ENOENT;
     for (char *const *e = s->env->entry; *e; e++) {
         if (!ni_env_split(*e, &name, &value) || name.n < 9 || !ni_has_prefix(name.p, "VC_") ||
             memcmp(name.p + name.n - 6, "_HOSTS", 6) != 0)
@@ -307,69 +217,79 @@ static int by_volcano(const struct search *s)
         tasks++;
         (void)ni_copyn(hosts, sizeof(hosts), name.p, name.n);
     }
-    if (tasks == 1 && ni_format(num, sizeof(num), "%.*s_NUM", (int)strlen(hosts) - 6, hosts))
-        return take_three(s, hosts, "VC_TASK_INDEX", num);
-    return lacks(s, by_options(s), "Volcano",
-                 tasks == 0 ? "VC_TASK_INDEX but no VC_<TASK>_HOSTS: the job needs the svc plugin"
-                            : "of several tasks, and VC_TASK_INDEX counts within one: --peers=HOST "
-                              "--rank=N --ranks=N");
-}
-
-static int by_index(const struct search *s)
-{
-    if (!get(s, "JOB_COMPLETION_INDEX"))
+    if (tasks != 1 || !ni_format(num, sizeof(num), "%.*s_NUM", (int)strlen(hosts) - 6, hosts))
         return -ENOENT;
-    return lacks(s, take_three(s, "", "JOB_COMPLETION_INDEX", ""), "JOB_COMPLETION_INDEX",
-                 "which pod this is, but nothing who pod 0 is and how many there are: "
-                 "--peers=<job>-0.<service> --ranks=N");
+    return take_three(s, hosts, "VC_TASK_INDEX", num);
 }
 
-/* mpirun counts processes. Where each pod has as many, and its ranks follow each other, the pod's
-   number is the quotient. */
-static int by_mpi(const struct search *s)
+static int by_options(const struct search *s)
 {
-    static const char *const names[][3] = {
-        {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
-        {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
-    };
-    const char *space = get(s, "PMIX_NAMESPACE");
-
-    if (space)
-        put_key(s, space);
-    for (size_t i = 0; i < NI_COUNT(names); i++) {
-        unsigned rank, ranks, local = 1;
-        int r = take(s, names[i][0], -1, INT32_MAX, &rank);
-
-        if (r == 0)
-            r = take(s, names[i][1], -1, INT32_MAX, &ranks);
-        if (r == 0 && get(s, names[i][2]))
-            r = take(s, names[i][2], -1, INT32_MAX, &local);
-        if (r == -ENOENT)
-            continue;
-        if (r == 0 && s->options->rank < 0 && (local == 0 || ranks % local || rank % local)) {
-            ni_putf(s->why,
-                    "%s=%u of %u processes, %u of them here, is not the first of a pod of "
-                    "many alike: --rank=N --ranks=N",
-                    names[i][0], rank, ranks, local);
-            r = -EINVAL;
-        }
-        if (r == 0) {
-            s->to->rank = s->options->rank >= 0 ? (unsigned)s->options->rank : rank / local;
-            s->to->ranks = s->options->ranks > 0 ? (unsigned)s->options->ranks : ranks / local;
-            r = take_first(s, "");
-        }
-        return lacks(s, r, names[i][0], "no host: --peers=HOST of the first pod");
-    }
-    return -ENOENT;
+    return s->options->peers && s->options->rank >= 0 && s->options->ranks > 0
+               ? take_three(s, NULL, NULL, NULL)
+               : -ENOENT;
 }
 
-static const struct {
-    const char *id;
-    int (*find)(const struct search *s);
-} rows[] = {
-    {"peers", by_options},   {"torchrun", by_torchrun}, {"pet", by_pet},
-    {"lws", by_lws},         {"slurm", by_slurm},       {"master", by_master},
-    {"volcano", by_volcano}, {"index", by_index},       {"mpi", by_mpi},
+static const struct row rows[] = {
+    {.id = "peers", .find = by_options},
+    /* in its workers: GROUP_* count agents, RANK and WORLD_SIZE workers (PyTorch
+       elastic/agent/server/local_elastic_agent.py) */
+    {.id = "torchrun",
+     .when = "TORCHELASTIC_RUN_ID",
+     .host = "MASTER_ADDR",
+     .rank = "GROUP_RANK",
+     .ranks = "GROUP_WORLD_SIZE",
+     .key = {"TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"}},
+    {.id = "pet",
+     .when = "PET_NNODES",
+     .key = {"PET_RDZV_ID"},
+     .find = by_pet,
+     .lacks = "how many pods there are; but which one this is must tell PET_NODE_RANK or --rank=N "
+              "(NCCLINIT_RANK, by the downward API from the label "
+              "training.kubeflow.org/replica-index), and where pod 0 is PET_MASTER_ADDR, "
+              "PET_RDZV_ENDPOINT or --peers=HOST"},
+    {.id = "lws",
+     .when = "LWS_GROUP_SIZE",
+     .host = "LWS_LEADER_ADDRESS",
+     .rank = "LWS_WORKER_INDEX",
+     .ranks = "LWS_GROUP_SIZE"},
+    /* a step, never the job around it: a batch script has the job's numbers, and is alone */
+    {.id = "slurm",
+     .when = "SLURM_STEP_ID",
+     .host = "SLURM_STEP_NODELIST",
+     .rank = "SLURM_NODEID",
+     .ranks = "SLURM_STEP_NUM_NODES",
+     .key = {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"}},
+    {.id = "master", .host = "MASTER_ADDR", .rank = "NODE_RANK", .ranks = "NNODES"},
+    {.id = "master", .host = "MASTER_ADDR", .rank = "GROUP_RANK", .ranks = "GROUP_WORLD_SIZE"},
+    {.id = "master", .host = "MASTER_ADDR", .rank = "CROSS_RANK", .ranks = "CROSS_SIZE"},
+    /* these count pods where no launcher of processes is about (PyTorchJob, Volcano's plugin) */
+    {.id = "master",
+     .unless = "LOCAL_RANK",
+     .host = "MASTER_ADDR",
+     .rank = "RANK",
+     .ranks = "WORLD_SIZE"},
+    {.id = "volcano",
+     .when = "VC_TASK_INDEX",
+     .find = by_volcano,
+     .lacks = "the place within one task: with several tasks, or without the svc plugin's "
+              "VC_<TASK>_HOSTS, --peers=HOST --rank=N --ranks=N must tell the rest"},
+    {.id = "index",
+     .when = "JOB_COMPLETION_INDEX",
+     .rank = "JOB_COMPLETION_INDEX",
+     .lacks = "which pod this is; --peers=<job>-0.<service> --ranks=N must tell the rest"},
+    {.id = "mpi",
+     .when = "OMPI_COMM_WORLD_RANK",
+     .rank = "OMPI_COMM_WORLD_RANK",
+     .ranks = "OMPI_COMM_WORLD_SIZE",
+     .key = {"PMIX_NAMESPACE"},
+     .local = "OMPI_COMM_WORLD_LOCAL_SIZE",
+     .lacks = "no host: --peers=HOST of the first pod"},
+    {.id = "mpi",
+     .when = "PMI_RANK",
+     .rank = "PMI_RANK",
+     .ranks = "PMI_SIZE",
+     .local = "MPI_LOCALNRANKS",
+     .lacks = "no host: --peers=HOST of the first pod"},
 };
 
 /* Launchers that tell less than is needed. */
@@ -402,17 +322,63 @@ static bool is_second(const struct ni_env *env)
     return false;
 }
 
-static int check(const struct search *s)
+/* From processes to pods, where each pod has as many, and their ranks follow each other. */
+static int count_pods(const struct search *s, const char *name)
 {
-    const struct ni_party *p = s->to;
+    struct ni_party *p = s->to;
+    const bool own_rank = s->options->rank < 0, own_ranks = s->options->ranks <= 0;
+    unsigned local = 1;
 
-    if (p->ranks > 0 && p->ranks <= NI_MAX_RANKS && p->rank < p->ranks)
-        return 0;
-    ni_putf(s->why,
-            "source `%s`: rank %u of %u pods; ranks are 0 to one less than the number, at "
-            "most %u",
-            p->source, p->rank, p->ranks, (unsigned)NI_MAX_RANKS - 1);
-    return -EINVAL;
+    if (take(s, name, -1, &local) == -EINVAL)
+        return -EINVAL;
+    if (local == 0 || (own_rank && p->rank % local) || (own_ranks && p->ranks % local)) {
+        ni_putf(s->why,
+                "%s=%u: process %u of %u is not the first of a pod of many alike: --rank=N "
+                "--ranks=N",
+                name, local, p->rank, p->ranks);
+        return -EINVAL;
+    }
+    p->rank /= own_rank ? local : 1;
+    p->ranks /= own_ranks ? local : 1;
+    return 0;
+}
+
+/* 0, -ENOENT: not this way; -EINVAL after saying why. */
+static int ask(const struct search *s, const struct row *row)
+{
+    int r;
+
+    if ((row->when && !get(s, row->when)) || (row->unless && ni_env_get(s->env, row->unless)))
+        return -ENOENT;
+    r = row->find ? row->find(s) : take_three(s, row->host, row->rank, row->ranks);
+    if (r == 0 && row->local)
+        r = count_pods(s, row->local);
+    if (r == -ENOENT && row->lacks) {
+        ni_putf(s->why, "%s tells %s", row->when, row->lacks);
+        return -EINVAL;
+    }
+    return r;
+}
+
+/* What all pods have alike, and the next attempt has not, if possible. */
+static void make_key(const struct search *s, const struct row *row)
+{
+    struct ni_text t = ni_text_on(s->to->key, sizeof(s->to->key));
+    const char *first = get(s, row->key[0]);
+
+    if (s->options->job) {
+        ni_put(&t, s->options->job);
+    } else if (!first || (!row->key[1] && strcmp(first, "none") == 0)) {
+        ni_put(&t, s->to->host);
+    } else {
+        for (size_t i = 0; i < NI_COUNT(row->key) && row->key[i]; i++) {
+            const char *v = get(s, row->key[i]);
+
+            ni_putf(&t, "%s%s", i > 0 ? "." : "", v ? v : "0");
+        }
+    }
+    for (char *c = s->to->key; *c; c++) /* it is told to others */
+        *c = *c < ' ' || *c > '~' ? '?' : *c;
 }
 
 int ni_find_party(const struct ni_env *env, const struct ni_party_options *options,
@@ -425,7 +391,7 @@ int ni_find_party(const struct ni_env *env, const struct ni_party_options *optio
         int r;
 
         *ret = (struct ni_party){.source = rows[i].id, .stand_aside = is_second(env)};
-        r = rows[i].find(&s);
+        r = ask(&s, &rows[i]);
         if (r == -ENOENT)
             continue;
         if (ret->stand_aside) { /* whatever else is told */
@@ -437,13 +403,12 @@ int ni_find_party(const struct ni_env *env, const struct ni_party_options *optio
             return r;
         if (ret->port == 0)
             ret->port = options->port ? options->port : NI_MEET_PORT;
-        if (options->job)
-            put_key(&s, options->job);
-        else if (ret->key[0] == '\0')
-            put_key(&s, ret->host);
-        for (char *c = ret->key; *c; c++) /* it is told to others */
-            *c = *c < ' ' || *c > '~' ? '?' : *c;
-        return check(&s);
+        make_key(&s, &rows[i]);
+        if (ret->rank < ret->ranks && ret->ranks <= NI_MAX_RANKS)
+            return 0;
+        ni_putf(why, "%s: rank %u of %u pods; ranks are 0 to one less than the number, at most %u",
+                ret->source, ret->rank, ret->ranks, (unsigned)NI_MAX_RANKS - 1);
+        return -EINVAL;
     }
     ni_put(why, "nothing tells who takes part");
     for (size_t i = 0; i < NI_COUNT(silent); i++) {

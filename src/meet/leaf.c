@@ -50,73 +50,58 @@ static int fail(struct leaf *l, int err, const char *fmt, ...)
 
 /* ---- messages ---- */
 
-/* Waits for `events` of the socket: 0, or -ETIMEDOUT. */
-static int wait_for(const struct leaf *l, short events, int64_t until_ms)
+/* How long the next calls may block. */
+static void set_limit(const struct leaf *l, int64_t ms)
 {
-    for (int64_t left; (left = until_ms - ni_now_ms()) > 0;) {
-        struct pollfd p = {.fd = l->fd, .events = events};
+    const struct timeval t = {.tv_sec = (time_t)(ms / 1000), .tv_usec = ms % 1000 * 1000 + 1};
 
-        if (poll(&p, 1, left < INT32_MAX ? (int)left : INT32_MAX) > 0)
-            return 0;
-    }
-    return -ETIMEDOUT;
+    (void)setsockopt(l->fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t));
+    (void)setsockopt(l->fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
 }
 
 static int send_message(struct leaf *l, enum ni_message_type type)
 {
     struct ni_text t = ni_text_on(l->buf, NI_WIRE_HEAD + NI_MEET_MESSAGE);
-    const int64_t until = ni_now_ms() + STEP_MS;
 
     l->out->type = type;
     ni_message_put(&t, l->out);
-    for (size_t at = 0; at < t.len;) {
-        ssize_t n = send(l->fd, t.buf + at, t.len - at, MSG_NOSIGNAL | MSG_DONTWAIT);
-
-        if (n >= 0)
-            at += (size_t)n;
-        else if ((errno != EAGAIN && errno != EINTR) || wait_for(l, POLLOUT, until) != 0)
-            return fail(l, -ECONNRESET, "pod 0 went away");
-    }
-    return 0;
+    set_limit(l, STEP_MS);
+    return send(l->fd, t.buf, t.len, MSG_NOSIGNAL) == (ssize_t)t.len
+               ? 0
+               : fail(l, -ECONNRESET, "pod 0 went away");
 }
 
-static int read_bytes(struct leaf *l, char *to, size_t n, int64_t until_ms)
+/* 0, or -errno after saying why. */
+static int read_bytes(struct leaf *l, void *to, size_t n)
 {
-    for (size_t got = 0; got < n;) {
-        ssize_t r = recv(l->fd, to + got, n - got, MSG_DONTWAIT);
+    const ssize_t got = recv(l->fd, to, n, MSG_WAITALL);
 
-        if (r == 0)
-            return -ECONNRESET;
-        if (r > 0)
-            got += (size_t)r;
-        else if (errno != EAGAIN && errno != EINTR)
-            return -errno;
-        else if (wait_for(l, POLLIN, until_ms) != 0)
-            return -ETIMEDOUT;
-    }
-    return 0;
+    if (got == (ssize_t)n)
+        return 0;
+    if (got < 0 && errno == EAGAIN)
+        return fail(l, -ETIMEDOUT, "pod 0 does not answer any more");
+    return fail(l, -ECONNRESET, "pod 0 went away");
 }
 
 /* The next message of pod 0, into l->in: 0, or -errno after saying why. */
-static int read_message(struct leaf *l, int64_t until_ms)
+static int read_message(struct leaf *l, int64_t limit_ms)
 {
     char buf[160];
     struct ni_text why = ni_text_on(buf, sizeof(buf));
     uint8_t head[NI_WIRE_HEAD];
     size_t n;
-    int r = read_bytes(l, (char *)head, sizeof(head), until_ms);
+    int r;
 
-    if (r == 0) {
-        n = ni_message_length(head);
-        if (n > NI_MEET_MESSAGE)
-            return fail(l, -EPROTO, "who answers is not pod 0 of a preflight");
-        r = read_bytes(l, l->buf, n, until_ms);
-        l->buf[n] = '\0';
-    }
-    if (r == -ETIMEDOUT)
-        return fail(l, r, "pod 0 does not answer any more");
+    set_limit(l, limit_ms);
+    r = read_bytes(l, head, sizeof(head));
+    n = ni_message_length(head);
+    if (r == 0 && n > NI_MEET_MESSAGE)
+        return fail(l, -EPROTO, "who answers is not pod 0 of a preflight");
+    if (r == 0 && n > 0)
+        r = read_bytes(l, l->buf, n);
     if (r != 0)
-        return fail(l, -ECONNRESET, "pod 0 went away");
+        return r;
+    l->buf[n] = '\0';
     if (ni_message_take(l->buf, n, l->in, &why) != 0)
         return fail(l, -EPROTO, "pod 0 is not understood: %s", buf);
     if (l->in->type == NI_MSG_NO)
@@ -128,23 +113,14 @@ static int read_message(struct leaf *l, int64_t until_ms)
 
 static int connect_one(struct leaf *l, const struct addrinfo *at, int64_t limit_ms)
 {
-    int err = 0;
-    socklen_t size = sizeof(err);
-
-    l->fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    l->fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (l->fd < 0)
         return -errno;
     ni_socket_set_up(l->fd);
+    set_limit(l, limit_ms);
     if (connect(l->fd, at->ai_addr, at->ai_addrlen) == 0)
         return 0;
-    err = errno;
-    if (err == EINPROGRESS) {
-        err = ETIMEDOUT;
-        if (wait_for(l, POLLOUT, ni_now_ms() + limit_ms) == 0 &&
-            getsockopt(l->fd, SOL_SOCKET, SO_ERROR, &err, &size) < 0)
-            err = errno;
-    }
-    return -err;
+    return errno == EINPROGRESS ? -ETIMEDOUT : -errno; /* socket(7), SO_SNDTIMEO */
 }
 
 /* A hello, and its answer. Who hangs up without one may be a proxy in front of a pod 0 that is not
@@ -161,7 +137,7 @@ static int greet(struct leaf *l)
     (void)ni_copy(l->out->host, sizeof(l->out->host), l->m->pod->host);
     (void)ni_copy(l->out->key, sizeof(l->out->key), p->key);
     r = send_message(l, NI_MSG_HELLO);
-    r = r == 0 ? read_message(l, ni_now_ms() + WELCOME_MS) : r;
+    r = r == 0 ? read_message(l, WELCOME_MS) : r;
     if (r == 0 && l->in->type != NI_MSG_WELCOME)
         r = fail(l, -EAGAIN, "who answers there is not pod 0");
     return r;
@@ -304,34 +280,27 @@ static int answer(struct leaf *l, enum ni_message_type type, enum ni_pair_step p
 /* Does what one message asks for. */
 static int step(struct leaf *l)
 {
-    switch (l->in->type) {
-    case NI_MSG_ROUND:
+    const enum ni_message_type type = l->in->type;
+
+    if (type == NI_MSG_ROUND) {
         take_roles(l, true);
         work(l, NI_WORK_QUEUES, NI_RAIL_QUEUES_MS);
         return answer(l, NI_MSG_ENDS, NI_PAIR_CONNECT);
-    case NI_MSG_PEERS:
+    }
+    if (type == NI_MSG_PEERS) {
         take_roles(l, false);
         work(l, NI_WORK_CONNECT, NI_RAIL_CONNECT_MS);
         return answer(l, NI_MSG_CONNECTED, NI_PAIR_SMALL);
-    case NI_MSG_GO:
+    }
+    if (type == NI_MSG_GO) {
         take_roles(l, false);
         work(l, NI_WORK_MOVE, NI_RAIL_MOVE_MS + 3 * (int64_t)l->in->move_ms);
         return answer(l, NI_MSG_RESULTS, NI_PAIR_DONE);
-    case NI_MSG_STOP:
-        work(l, NI_WORK_STOP, NI_RAIL_STOP_MS);
-        return 0;
-    case NI_MSG_HELLO:
-    case NI_MSG_FACTS:
-    case NI_MSG_ENDS:
-    case NI_MSG_CONNECTED:
-    case NI_MSG_RESULTS:
-    case NI_MSG_WELCOME:
-    case NI_MSG_NO:
-    case NI_MSG_VERDICT:
-    case NI_MSG_TYPES:
-    default:
-        return fail(l, -EPROTO, "pod 0 says what it should not");
     }
+    if (type != NI_MSG_STOP)
+        return fail(l, -EPROTO, "pod 0 says what it should not");
+    work(l, NI_WORK_STOP, NI_RAIL_STOP_MS);
+    return 0;
 }
 
 /* ---- the whole ---- */
@@ -361,13 +330,13 @@ static int take_part(struct leaf *l, bool *ret_begun)
         l->rails->task[i].session = l->in->session;
     r = tell_facts(l);
     if (r == 0)
-        r = read_message(l, ni_now_ms() + within + STEP_MS);
+        r = read_message(l, within + STEP_MS);
     while (r == 0 && l->in->type != NI_MSG_VERDICT) {
         *ret_begun = true;
         step_ms = STEP_MS + 3 * (int64_t)l->in->move_ms;
         r = step(l);
         if (r == 0)
-            r = read_message(l, ni_now_ms() + step_ms);
+            r = read_message(l, step_ms);
     }
     return r;
 }

@@ -38,41 +38,19 @@ struct form {
     unsigned n;
 };
 
-#define FORM(members)              \
-    {                              \
-        members, NI_COUNT(members) \
-    }
-#define SIZE(type, name) sizeof(((struct type *)0)->name)
-#define AT(type, name)   offsetof(struct type, name), SIZE(type, name)
-#define WHOLE(type, name, min, max)                     \
-    {                                                   \
-#name, WHOLE, AT(type, name), min, max, NULL, 0 \
-    }
-#define MAYBE(type, name)                           \
-    {                                               \
-#name, MAYBE, AT(type, name), 0, 0, NULL, 0 \
-    }
-#define YES(type, name)                           \
-    {                                             \
-#name, YES, AT(type, name), 0, 0, NULL, 0 \
-    }
-#define TEXT(type, name)                           \
-    {                                              \
-#name, TEXT, AT(type, name), 0, 0, NULL, 0 \
-    }
-#define BYTES(type, name)                           \
-    {                                               \
-#name, BYTES, AT(type, name), 0, 0, NULL, 0 \
-    }
-#define PART(type, name, has)                                                \
-    {                                                                        \
-#name, PART, AT(type, name), 0, 0, &name, offsetof(struct type, has) \
-    }
-#define LIST(key, type, name, max, count, form)                                    \
-    {                                                                              \
-        key, LIST, offsetof(struct type, name), SIZE(type, name[0]), 0, max, form, \
-            offsetof(struct type, count)                                           \
-    }
+/* clang-format off */
+#define FORM(members) {members, NI_COUNT(members)}
+#define AT(type, name) offsetof(struct type, name), sizeof(((struct type *)NULL)->name)
+#define WHOLE(type, name, min, max) {#name, WHOLE, AT(type, name), (min), (max), NULL, 0}
+#define MAYBE(type, name) {#name, MAYBE, AT(type, name), 0, 0, NULL, 0}
+#define YES(type, name) {#name, YES, AT(type, name), 0, 0, NULL, 0}
+#define TEXT(type, name) {#name, TEXT, AT(type, name), 0, 0, NULL, 0}
+#define BYTES(type, name) {#name, BYTES, AT(type, name), 0, 0, NULL, 0}
+#define PART(type, name, has) {#name, PART, AT(type, name), 0, 0, &(name), offsetof(struct type, has)}
+#define LIST(key, type, name, max, count, form) \
+    {(key), LIST, offsetof(struct type, name), sizeof(((struct type *)NULL)->name[0]), 0, (max), \
+     &(form), offsetof(struct type, count)}
+/* clang-format on */
 
 static const struct member end_members[] = {
     WHOLE(ni_rail_end, qpn, 0, UINT32_MAX),       WHOLE(ni_rail_end, psn, 0, UINT32_MAX),
@@ -127,7 +105,7 @@ static const struct member rail_members[] = {
     WHOLE(ni_rail, pkey, 0, UINT16_MAX),
     TEXT(ni_rail, firmware),
     TEXT(ni_rail, untried),
-    LIST("subnets", ni_rail, subnet, NI_MAX_SUBNETS, n_subnet, &subnet),
+    LIST("subnets", ni_rail, subnet, NI_MAX_SUBNETS, n_subnet, subnet),
 };
 static const struct form rail = FORM(rail_members);
 
@@ -165,14 +143,14 @@ static const struct member facts[] = {
     TEXT(ni_message, pod.cpu),
     WHOLE(ni_message, pod.n_gpu, 0, UINT16_MAX),
     WHOLE(ni_message, pod.transport, 0, NI_NET_OTHER),
-    LIST("settings", ni_message, setting, NI_MAX_POD_SETTINGS, pod.n_setting, &setting),
-    LIST("rails", ni_message, rail, NI_MAX_RAILS, pod.n_rail, &rail),
+    LIST("settings", ni_message, setting, NI_MAX_POD_SETTINGS, pod.n_setting, setting),
+    LIST("rails", ni_message, rail, NI_MAX_RAILS, pod.n_rail, rail),
 };
 static const struct member items[] = {
     WHOLE(ni_message, round, 0, INT32_MAX),
     WHOLE(ni_message, bytes, 0, INT64_MAX),
     WHOLE(ni_message, move_ms, 0, INT32_MAX / 2),
-    LIST("items", ni_message, item, NI_WIRE_ITEMS, n_item, &item),
+    LIST("items", ni_message, item, NI_WIRE_ITEMS, n_item, item),
 };
 static const struct member welcome[] = {
     WHOLE(ni_message, session, 0, INT64_MAX),
@@ -185,7 +163,7 @@ static const struct member no[] = {
 static const struct member verdict[] = {
     TEXT(ni_message, line),
     YES(ni_message, good),
-    LIST("findings", ni_message, findings.at, NI_WIRE_FINDINGS, findings.n, &finding),
+    LIST("findings", ni_message, findings.at, NI_WIRE_FINDINGS, findings.n, finding),
 };
 
 static const struct {
