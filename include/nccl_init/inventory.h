@@ -27,7 +27,8 @@ enum ni_want {
     NI_WANT_ALL_GDR = 512,   /* all ways of GPUDirect RDMA; else one is enough */
     /* interfaces that the user's NCCL_SOCKET_IFNAME matches, with their numbers */
     NI_WANT_USERS_NETDEVS = 1024,
-    NI_WANT_USERS_FOREIGN_HCA = 2048 /* users_foreign_hca */
+    NI_WANT_USERS_FOREIGN_HCA = 2048, /* users_foreign_hca */
+    NI_WANT_ROUTES6 = 4096            /* IPv6 routes, for what the pods of a job tell each other */
 };
 
 /* Counts, what there is one of, and the beginnings of pools lie close together: a page that is not

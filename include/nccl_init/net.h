@@ -8,6 +8,7 @@
 enum {
     NI_MAX_NETDEV = 64,  /* interfaces looked at */
     NI_MAX_ROUTE = 1024, /* IPv4 routes of the main table */
+    NI_MAX_ROUTE6 = 256, /* IPv6 ones; more are left out */
     /* addresses of this network namespace; kube-proxy IPVS binds one per service */
     NI_MAX_ADDR = 4096
 };
@@ -27,21 +28,22 @@ struct ni_addr {
     uint8_t bits;            /* of the connected IPv4 route that tells */
 };
 
-/* One IPv4 route of the main table; the others are not in /proc. */
+/* One route of the main table; the others are not in /proc. */
 struct ni_route {
     uint8_t dest[NI_GID_BYTES];
-    uint8_t bits; /* 0..32 */
+    uint8_t bits; /* 0..32; of IPv6 0..128 */
     bool gateway; /* goes through a router */
     char ifname[NI_IF_NAME];
 };
 
 struct ni_net {
-    enum ni_known v4_known, v6_known, route_known;
-    unsigned n_addr, n_route;
+    enum ni_known v4_known, v6_known, route_known, route6_known;
+    unsigned n_addr, n_route, n_route6;
     bool all_listed;                  /* the inventory has every interface of this namespace */
     char default_if[NI_IF_NAME];      /* of the IPv4, else the IPv6 default route; "" */
     struct ni_addr addr[NI_MAX_ADDR]; /* loopback left out */
     struct ni_route route[NI_MAX_ROUTE];
+    struct ni_route route6[NI_MAX_ROUTE6]; /* those to other networks and hosts; if asked for */
 };
 
 #endif

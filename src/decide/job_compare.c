@@ -287,8 +287,8 @@ static bool own_subnet(const struct question *q, const struct ni_pod *pod, struc
 static bool reached_subnet(const struct question *q, const struct ni_pod *pod, struct ni_text *t)
 {
     const struct ni_rail *r = rail_of(q, pod);
-    if (!r || r->n_subnet == 0)
-        return false;
+    if (!r || r->n_subnet == 0 || ni_ip_is_v4(r->gid) != ni_ip_is_v4(q->reference->gid))
+        return false; /* of another family: that is told of the GIDs */
     return put_subnet(t, ni_leads_to(r, q->reference) && ni_leads_to(q->reference, r) ? q->reference
                                                                                       : r);
 }

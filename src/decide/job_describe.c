@@ -54,13 +54,13 @@ static void describe_settings(const struct ni_work *w, struct ni_pod *pod)
 
 /* ---- rails ---- */
 
-static void add_subnet(struct ni_rail *rail, const struct ni_route *route)
+static void add_subnet(struct ni_rail *rail, const struct ni_route *route, unsigned base)
 {
     if (rail->n_subnet == NI_MAX_SUBNETS)
         return;
     struct ni_subnet *s = &rail->subnet[rail->n_subnet++];
     memcpy(s->ip, route->dest, NI_GID_BYTES);
-    s->bits = (uint8_t)(96 + route->bits);
+    s->bits = (uint8_t)(base + route->bits);
 }
 
 /* The connected network of the GID first, then what else its interface has a route to: a queue
@@ -68,20 +68,21 @@ static void add_subnet(struct ni_rail *rail, const struct ni_route *route)
    the connected one the routes are in other tables, which /proc does not show. */
 static void find_subnets(const struct ni_net *net, struct ni_rail *rail)
 {
-    const struct ni_route *own = NULL;
-    for (unsigned i = 0; i < net->n_route; i++) {
-        const struct ni_route *r = &net->route[i];
-        if (!r->gateway && strcmp(r->ifname, rail->netdev) == 0 &&
-            ni_ip_same_prefix(r->dest, rail->gid, 96u + r->bits) && (!own || r->bits > own->bits))
-            own = r;
+    const bool v4 = ni_ip_is_v4(rail->gid);
+    const struct ni_route *all = v4 ? net->route : net->route6, *own = NULL;
+    const unsigned n = v4 ? net->n_route : net->n_route6, base = v4 ? 96 : 0;
+    for (unsigned i = 0; i < n; i++) {
+        if (!all[i].gateway && strcmp(all[i].ifname, rail->netdev) == 0 &&
+            ni_ip_same_prefix(all[i].dest, rail->gid, base + all[i].bits) &&
+            (!own || all[i].bits > own->bits))
+            own = &all[i];
     }
-    if (net->route_known != NI_KNOWN || !own || own->bits == 0)
+    if ((v4 ? net->route_known : net->route6_known) != NI_KNOWN || !own || own->bits == 0)
         return;
-    add_subnet(rail, own);
-    for (unsigned i = 0; i < net->n_route; i++) {
-        const struct ni_route *r = &net->route[i];
-        if (r != own && strcmp(r->ifname, rail->netdev) == 0)
-            add_subnet(rail, r);
+    add_subnet(rail, own, base);
+    for (unsigned i = 0; i < n; i++) {
+        if (&all[i] != own && strcmp(all[i].ifname, rail->netdev) == 0)
+            add_subnet(rail, &all[i], base);
     }
 }
 

@@ -199,26 +199,56 @@ static void address6_line(void *ctx, const char *line)
 }
 
 /* dest len src len nexthop metric refcnt use flags iface (net/ipv6/route.c ipv6_route_seq_show); no
-   iface where the route has none. */
+   iface where the route has none. false: of no use, or not of this form. */
+static bool parse_route6(struct table *t, const char *line, struct ni_route *ret, uint64_t *metric)
+{
+    const uint64_t local = 0x80000000; /* RTF_LOCAL: to an address of ours */
+    struct ni_span w[9], ifname;
+    uint64_t len, flags;
+    uint8_t gateway[NI_GID_BYTES];
+    if (!split_words(line, w, NI_COUNT(w)) || ni_parse_hex_ip(w[0], ret->dest) < 0 ||
+        ni_parse_hex(w[1], 128, &len) < 0 || ni_parse_hex_ip(w[4], gateway) < 0 ||
+        ni_parse_hex(w[5], UINT32_MAX, metric) < 0 || ni_parse_hex(w[8], UINT32_MAX, &flags) < 0) {
+        ni_note_odd(t->p, line);
+        return false;
+    }
+    const char *rest = w[8].p + w[8].n;
+    if (!ni_word(&rest, &ifname) || !ni_is_name(ifname, NI_IF_NAME) || !is_in_use(flags) ||
+        ni_span_is(ifname, "lo") || (flags & local))
+        return false;
+    ret->bits = (uint8_t)len;
+    ret->gateway = !ni_ip_is_zero(gateway);
+    ni_copyn(ret->ifname, sizeof(ret->ifname), ifname.p, ifname.n);
+    return true;
+}
+
+static void default6_line(void *ctx, const char *line)
+{
+    struct table *t = ctx;
+    struct ni_net *net = &t->p->inv->net;
+    struct ni_route r;
+    uint64_t metric;
+    if (!parse_route6(t, line, &r, &metric) || r.bits != 0 ||
+        (net->default_if[0] && metric >= t->metric))
+        return;
+    ni_copy(net->default_if, sizeof(net->default_if), r.ifname);
+    t->metric = metric;
+}
+
 static void route6_line(void *ctx, const char *line)
 {
     struct table *t = ctx;
     struct ni_net *net = &t->p->inv->net;
-    struct ni_span w[9], ifname;
-    uint64_t len, metric, flags;
-    if (!split_words(line, w, NI_COUNT(w)) || ni_parse_hex(w[1], 128, &len) < 0 ||
-        ni_parse_hex(w[5], UINT32_MAX, &metric) < 0 || ni_parse_hex(w[8], UINT32_MAX, &flags) < 0) {
-        ni_note_odd(t->p, line);
-        return;
-    }
-    const char *rest = w[8].p + w[8].n;
-    if (!ni_word(&rest, &ifname) || !ni_is_name(ifname, NI_IF_NAME) || len != 0 ||
-        !is_in_use(flags) || ni_span_is(ifname, "lo"))
-        return;
-    if (!net->default_if[0] || metric < t->metric) {
-        ni_copyn(net->default_if, sizeof(net->default_if), ifname.p, ifname.n);
-        t->metric = metric;
-    }
+    struct ni_route r;
+    uint64_t metric;
+    if (parse_route6(t, line, &r, &metric) && r.dest[0] != 0xff /* multicast */ &&
+        net->n_route6 < NI_MAX_ROUTE6)
+        net->route6[net->n_route6++] = r;
+}
+
+void ni_probe_routes6(struct ni_probe *p)
+{
+    p->inv->net.route6_known = read_table(p, true, NI_OPTIONAL, route6_line, "proc/net/ipv6_route");
 }
 
 void ni_probe_ipv6(struct ni_probe *p)
@@ -228,7 +258,7 @@ void ni_probe_ipv6(struct ni_probe *p)
     if (net->v6_known == NI_ABSENT) /* the kernel has no IPv6, so there are no addresses */
         net->v6_known = NI_KNOWN;
     if (!net->default_if[0] &&
-        read_table(p, true, NI_OPTIONAL, route6_line, "proc/net/ipv6_route") != NI_KNOWN)
+        read_table(p, true, NI_OPTIONAL, default6_line, "proc/net/ipv6_route") != NI_KNOWN)
         net->default_if[0] = '\0';
 }
 

@@ -119,6 +119,7 @@ void ni_probe_numa(struct ni_probe *p);
 void ni_probe_addresses(struct ni_probe *p); /* IPv4 */
 void ni_probe_routes(struct ni_probe *p);    /* and by them the interfaces of the addresses */
 void ni_probe_ipv6(struct ni_probe *p);      /* addresses and default route */
+void ni_probe_routes6(struct ni_probe *p);
 /* Adds the interface, or finds it. Its index; -1: no room, or no name. */
 int ni_add_netdev(struct ni_probe *p, const char *name);
 

@@ -13,7 +13,7 @@
 #define FABRIC_PODS 1100
 #include "fabric.h"
 
-enum { WORDS = 8, LINES = 200, LINE = 512, ENTRIES = 200 };
+enum { WORDS = 8, LINES = 200, LINE = 1024, ENTRIES = 200 };
 
 static char lines[LINES][LINE];
 static unsigned n_line;
@@ -80,7 +80,7 @@ static void read_env(const char *golden, const char *host)
 static const char *write_tree(const char *golden, const char *host)
 {
     static char path[] = "/tmp/job-XXXXXX.tree";
-    char from[600], *line = NULL, buf[LINE], *word[WORDS], node[LINE] = "", dir[LINE] = "";
+    char from[LINE + 32], *line = NULL, buf[LINE], *word[WORDS], node[LINE] = "", dir[LINE] = "";
 
     size_t cap = 0;
     snprintf(from, sizeof(from), "tests/golden/%s/case", golden);
@@ -155,6 +155,7 @@ static void describe(unsigned p, const char *golden)
     ctx.opened = true;
     must(ni_root_open(tree, &ctx.root, &line) == 0);
     ni_look(&ctx, &ask);
+    ni_gather_more(&ctx.root, &ctx.env, &ask, NI_WANT_ROUTES6, &ctx.inventory, &ctx.findings);
     (void)unlink(tree);
     ni_describe_pod(&work, pod, w.rail[p], settings[p]);
     ni_root_close(&ctx.root);
