@@ -64,7 +64,7 @@ struct question {
     unsigned rail;
     const struct ni_job_setting *setting;
     const struct ni_rail *reference; /* of the subnet */
-    size_t at;                       /* of a text in struct ni_pod */
+    size_t at;                       /* of a member of struct ni_pod */
 };
 
 /* Puts the pod's value; false: not known, and not compared. */
@@ -152,18 +152,11 @@ static bool transport(const struct question *q, const struct ni_pod *pod, struct
     return true;
 }
 
-static bool rails(const struct question *q, const struct ni_pod *pod, struct ni_text *t)
+/* One of its numbers; rails are told where it has any use for them. */
+static bool number(const struct question *q, const struct ni_pod *pod, struct ni_text *t)
 {
-    (void)q;
-    ni_putf(t, "%u", pod->n_rail);
-    return pod->transport == NI_NET_RDMA;
-}
-
-static bool gpus(const struct question *q, const struct ni_pod *pod, struct ni_text *t)
-{
-    (void)q;
-    ni_putf(t, "%u", pod->n_gpu);
-    return true;
+    ni_putf(t, "%u", *(const unsigned *)(const void *)((const char *)pod + q->at));
+    return q->at != offsetof(struct ni_pod, n_rail) || pod->transport == NI_NET_RDMA;
 }
 
 /* One of its texts, where it is known. */
@@ -319,8 +312,8 @@ static void compare_pods(const struct ni_job *job, struct ni_findings *f)
         size_t at;
     } rows[] = {
         {NI_F_JOB_TRANSPORT_DIFFERS, "network", transport, 0},
-        {NI_F_JOB_RAILS_DIFFER, "rails", rails, 0},
-        {NI_F_JOB_GPUS_DIFFER, "GPUs", gpus, 0},
+        {NI_F_JOB_RAILS_DIFFER, "rails", number, offsetof(struct ni_pod, n_rail)},
+        {NI_F_JOB_GPUS_DIFFER, "GPUs", number, offsetof(struct ni_pod, n_gpu)},
         {NI_F_JOB_DRIVER_DIFFERS, "GPU driver", text, offsetof(struct ni_pod, gpu_driver)},
         {NI_F_JOB_CPU_DIFFERS, "CPU", text, offsetof(struct ni_pod, cpu)},
         {NI_F_JOB_VERSIONS_DIFFER, "nccl-init", text, offsetof(struct ni_pod, version)},
@@ -402,46 +395,39 @@ static void compare_settings(const struct ni_job *job, struct ni_findings *f)
     }
 }
 
-/* Equal where it must not be: on two nodes. */
-static void compare_hostids(const struct ni_job *job, struct ni_findings *f)
+static const char *hostid_of(const struct ni_pod *pod)
 {
-    const struct ni_job_setting *row = ni_find_job_setting("NCCL_HOSTID");
-    for (unsigned p = 0; p < job->ranks; p++) {
-        const char *id = job->pod[p].here ? setting_of(&job->pod[p], row) : NULL;
-        for (unsigned k = p + 1; id && k < job->ranks; k++) {
-            const struct ni_pod *a = &job->pod[p], *b = &job->pod[k];
-            const char *its = b->here ? setting_of(b, row) : NULL;
-            char message[MESSAGE];
-            struct ni_text t = ni_text_on(message, sizeof(message));
-            if (!its || strcmp(id, its) != 0 || (a->node[0] && strcmp(a->node, b->node) == 0))
-                continue;
-            ni_putf(&t, "%s on ", id);
-            ni_put_pod(&t, job, p);
-            ni_put(&t, " and ");
-            ni_put_pod(&t, job, k);
-            ni_report(f, row->id, row->name, "%s", message);
-            return; /* the first two are enough to look for it */
-        }
-    }
+    return setting_of(pod, ni_find_job_setting("NCCL_HOSTID"));
 }
 
-/* Each pod is looked for among those before it: a job of more pods is not told. */
-static void note_shared_nodes(const struct ni_job *job, struct ni_findings *f)
+/* Of each two pods: the node they share, and NCCL_HOSTID, which only such pods may share. Each is
+   looked for among those before it: beyond so many pods that takes too long. */
+static void compare_hosts(const struct ni_job *job, struct ni_findings *f)
 {
     enum { MOST = 4096 };
-    unsigned first = 0, shared = 0;
+    const char *shared = NULL;
+    bool told = false;
     for (unsigned p = 1; job->ranks <= MOST && p < job->ranks; p++) {
-        const char *node = job->pod[p].here ? job->pod[p].node : "";
-        for (unsigned k = 0; node[0] && k < p; k++) {
-            if (!job->pod[k].here || strcmp(job->pod[k].node, node) != 0)
+        const struct ni_pod *a = &job->pod[p];
+        const char *id = a->here ? hostid_of(a) : NULL;
+        for (unsigned k = 0; a->here && k < p; k++) {
+            const struct ni_pod *b = &job->pod[k];
+            const bool same = b->here && a->node[0] && strcmp(a->node, b->node) == 0;
+            char message[MESSAGE];
+            struct ni_text t = ni_text_on(message, sizeof(message));
+            shared = same && !shared ? a->node : shared;
+            if (!id || same || told || !b->here || !hostid_of(b) || strcmp(id, hostid_of(b)) != 0)
                 continue;
-            first = shared++ ? first : p;
-            break;
+            ni_putf(&t, "%s on ", id);
+            ni_put_pod(&t, job, k);
+            ni_put(&t, " and ");
+            ni_put_pod(&t, job, p);
+            ni_report(f, NI_F_JOB_HOSTID_SAME, "NCCL_HOSTID", "%s", message);
+            told = true; /* the first two are enough to look for it */
         }
     }
-    if (shared > 0)
-        ni_report(f, NI_F_JOB_NODE_SHARED, job->pod[first].node,
-                  "has more than one pod of the job%s", shared > 1 ? ", as other nodes have" : "");
+    if (shared)
+        ni_report(f, NI_F_JOB_NODE_SHARED, shared, "has more than one pod of the job");
 }
 
 static bool never_came(const void *of, unsigned i)
@@ -486,8 +472,7 @@ void ni_compare_pods(const struct ni_job *job, const struct ni_policy *policy,
     compare_pods(job, f);
     compare_rails(job, f);
     compare_settings(job, f);
-    compare_hostids(job, f);
-    note_shared_nodes(job, f);
+    compare_hosts(job, f);
     if (job->ranks == 1)
         ni_report(f, NI_F_JOB_ALONE, "", "the job has one pod: no pair to try");
 }
