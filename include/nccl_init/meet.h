@@ -81,8 +81,9 @@ int ni_meet(const struct ni_meeting *m, struct ni_verdict *ret, struct ni_findin
 
 /* ---- the parts of it, for tests ---- */
 
-/* A listening socket on all addresses of this machine, or -errno. */
-int ni_hub_listen(unsigned port);
+/* A listening socket on all addresses of this machine, or -errno; EMFILE: this process may not open
+   a descriptor for each of `ranks` pods, though its limit was raised. */
+int ni_hub_listen(unsigned port, unsigned ranks);
 /* The star of pod 0, in a process of its own: what it allocates ends with that. leaf_fd: a stream
    to pod 0's own leaf, -1: none. Closes both. 0: the job is good; 1: bad; or -errno. */
 int ni_hub(const struct ni_meeting *m, int listen_fd, int leaf_fd);

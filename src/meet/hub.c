@@ -569,22 +569,31 @@ static void run_rounds(struct hub *h)
 
 /* ---- the whole ---- */
 
-int ni_hub_listen(unsigned port)
+int ni_hub_listen(unsigned port, unsigned ranks)
 {
     static const int on = 1, off = 0;
     const struct sockaddr_in6 any6 = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
     const struct sockaddr_in any = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), r;
-    const bool v6 = fd >= 0;
-    const void *any_address = v6 ? (const void *)&any6 : &any;
+    struct rlimit fds;
+    int fd, r;
+    const void *at;
+    bool v6;
 
+    if (getrlimit(RLIMIT_NOFILE, &fds) == 0) {
+        fds.rlim_cur = fds.rlim_max;
+        if (setrlimit(RLIMIT_NOFILE, &fds) == 0 && fds.rlim_max < ranks + SPARE_FDS)
+            return -EMFILE;
+    }
+    fd = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    v6 = fd >= 0;
+    at = v6 ? (const void *)&any6 : &any;
     if (!v6) /* ipv6.disable=1 */
         fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-    r = bind(fd, any_address, v6 ? sizeof(any6) : sizeof(any));
+    r = bind(fd, at, v6 ? sizeof(any6) : sizeof(any));
     if (r == 0 && listen(fd, BACKLOG) == 0)
         return fd;
     r = -errno;
@@ -601,13 +610,9 @@ static int set_up(struct hub *h, int listen_fd)
 
     if (getrlimit(RLIMIT_NOFILE, &fds) < 0)
         return -errno;
-    fds.rlim_cur = fds.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &fds);
-    if (fds.rlim_max < ranks + SPARE_FDS)
-        return -EMFILE;
     h->cap = 2 * ranks + STRANGERS;
-    if (h->cap > fds.rlim_max - SPARE_FDS)
-        h->cap = (unsigned)fds.rlim_max - SPARE_FDS;
+    if (h->cap > fds.rlim_cur - SPARE_FDS)
+        h->cap = (unsigned)fds.rlim_cur - SPARE_FDS;
     h->conn = calloc(h->cap, sizeof(*h->conn));
     h->free = calloc(h->cap, sizeof(*h->free));
     h->of = calloc(ranks, sizeof(*h->of));

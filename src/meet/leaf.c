@@ -193,7 +193,7 @@ static int find_hub(struct leaf *l, int64_t until_ms)
         if (r == 0 || r == -EPROTO)
             return r;
         if (left <= 0) {
-            ni_putf(&l->why, "; pod 0, or all others, have ended, or never came");
+            ni_putf(&l->why, "; the others have started, or never came");
             return -ETIMEDOUT;
         }
         if (l->m->progress)
@@ -423,22 +423,24 @@ int ni_meet(const struct ni_meeting *m, struct ni_verdict *ret, struct ni_findin
     ret->good = false;
     if (m->party->rank > 0)
         return ni_leaf(m, -1, ret, f);
-    r = ni_hub_listen(m->party->port);
+    r = ni_hub_listen(m->party->port, m->party->ranks);
     if (r < 0) {
         ni_putf(&why, "pod 0 cannot listen on port %u: %s%s", m->party->port, ni_errno_text(r),
-                r == -EADDRINUSE ? "; does another preflight run there (--port)?" : "");
+                r == -EADDRINUSE ? "; does another preflight run there (--port)?"
+                : r == -EMFILE   ? ": it needs one for each pod (ulimit -Hn)"
+                                 : "");
         return r;
     }
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-        return -errno;
-    pid = fork_hub(m, r, pair[1], pair[0]);
+    pid = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0
+              ? -1
+              : fork_hub(m, r, pair[1], pair[0]);
     (void)close(r);
-    (void)close(pair[1]);
     if (pid < 0) {
         r = -errno;
         ni_putf(&why, "no process for pod 0: %s", ni_errno_text(r));
         return r;
     }
+    (void)close(pair[1]);
     r = ni_leaf(m, pair[0], ret, f);
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -167,6 +168,7 @@ struct options {
     unsigned rank, ranks, rails;
     int within_ms;
     const char *key, *host;
+    unsigned fds; /* the limit, 0: as it is */
 };
 
 static pid_t start_pod(struct options o)
@@ -191,6 +193,8 @@ static pid_t start_pod(struct options o)
     if (pid != 0)
         return pid;
     pod.n_rail = o.rails;
+    if (o.fds > 0)
+        (void)setrlimit(RLIMIT_NOFILE, &(struct rlimit){o.fds, o.fds});
     for (unsigned i = 0; i < RAILS; i++)
         (void)ni_format(all[i].firmware, sizeof(all[i].firmware), "%u", o.rank);
     (void)ni_format(pod.host, sizeof(pod.host), "trainer-%u", o.rank);
@@ -299,7 +303,7 @@ static int put_away(void **state)
 static void start_all(pid_t pid[], unsigned ranks, unsigned rails, int within_ms)
 {
     for (unsigned rank = 0; rank < ranks; rank++)
-        pid[rank] = start_pod((struct options){rank, ranks, rails, within_ms, NULL, NULL});
+        pid[rank] = start_pod((struct options){rank, ranks, rails, within_ms, NULL, NULL, 0});
 }
 
 /* ---- tests ---- */
@@ -312,7 +316,7 @@ static void test_all_good(void **state)
 
     (void)state;
     for (unsigned i = 4; i-- > 0;)
-        pid[i] = start_pod((struct options){i, 4, RAILS, 20000, NULL, NULL});
+        pid[i] = start_pod((struct options){i, 4, RAILS, 20000, NULL, NULL, 0});
     for (unsigned i = 0; i < 4; i++) {
         assert_int_equal(end_of_pod(pid[i]), 0);
         assert_int_equal(shared->leaf[i].status, 0);
@@ -423,7 +427,7 @@ static void test_one_never_comes(void **state)
 
     (void)state;
     for (unsigned rank = 0; rank < 3; rank++)
-        pid[rank] = start_pod((struct options){rank, 4, 1, 1000, NULL, NULL});
+        pid[rank] = start_pod((struct options){rank, 4, 1, 1000, NULL, NULL, 0});
     for (unsigned rank = 0; rank < 3; rank++)
         assert_int_equal(end_of_pod(pid[rank]), 1);
     assert_true(shared->called && shared->bad);
@@ -456,7 +460,7 @@ static void test_refused(void **state)
         {"{\"type\": \"verdict\", \"line\": \"good\", \"good\": true, \"findings\": []}", "", NULL,
          NULL},
     };
-    pid_t pid[2] = {start_pod((struct options){0, 2, 1, 20000, NULL, NULL}), 0};
+    pid_t pid[2] = {start_pod((struct options){0, 2, 1, 20000, NULL, NULL, 0}), 0};
 
     (void)state;
     for (unsigned i = 0; i < NI_COUNT(row); i++) {
@@ -470,7 +474,7 @@ static void test_refused(void **state)
         assert_int_equal(recv(fd, (char[1]){0}, 1, 0) <= 0, 1);
         (void)close(fd);
     }
-    pid[1] = start_pod((struct options){1, 2, 1, 20000, NULL, NULL});
+    pid[1] = start_pod((struct options){1, 2, 1, 20000, NULL, NULL, 0});
     assert_int_equal(end_of_pod(pid[0]), 0);
     assert_int_equal(end_of_pod(pid[1]), 0);
     for (unsigned i = 0; i < NI_COUNT(row); i++)
@@ -544,7 +548,7 @@ static void test_disturbed(void **state)
     int64_t begin;
 
     (void)state;
-    pid[0] = start_pod((struct options){0, 3, 1, 20000, NULL, NULL});
+    pid[0] = start_pod((struct options){0, 3, 1, 20000, NULL, NULL, 0});
     for (unsigned i = 0; i < NI_COUNT(how); i++)
         bad[i] = disturb(how[i]);
     for (unsigned i = 0; i < NI_COUNT(idle); i++)
@@ -552,7 +556,7 @@ static void test_disturbed(void **state)
     (void)usleep(300000);
     begin = ni_now_ms();
     for (unsigned i = 1; i < 3; i++)
-        pid[i] = start_pod((struct options){i, 3, 1, 20000, NULL, NULL});
+        pid[i] = start_pod((struct options){i, 3, 1, 20000, NULL, NULL, 0});
     for (unsigned i = 0; i < 3; i++)
         if (end_of_pod(pid[i]) != 0)
             fail_msg("%u: %d %s", i, shared->leaf[i].status, line_of(i));
@@ -569,7 +573,7 @@ static void test_disturbed(void **state)
 /* Who is slow with its hello, or in the middle of a message, is hung up on. */
 static void test_slow_is_dropped(void **state)
 {
-    pid_t pid = start_pod((struct options){0, 2, 1, 8000, NULL, NULL});
+    pid_t pid = start_pod((struct options){0, 2, 1, 8000, NULL, NULL, 0});
     int idle = connect_raw(), half = connect_raw();
     const int64_t begin = ni_now_ms();
 
@@ -586,17 +590,17 @@ static void test_slow_is_dropped(void **state)
 /* Two live pods with one rank: the second is told to come later, and both are named. */
 static void test_twins(void **state)
 {
-    pid_t pid[3] = {start_pod((struct options){0, 2, 1, 3000, NULL, NULL}), 0, 0};
+    pid_t pid[3] = {start_pod((struct options){0, 2, 1, 3000, NULL, NULL, 0}), 0, 0};
     int fd = connect_raw();
 
     (void)state;
     send_raw(fd, HELLO WHO(1, "trainer-1") RANK(1, 2, "key"));
     assert_non_null(strstr(answer(fd), "welcome"));
-    pid[1] = start_pod((struct options){1, 2, 1, 1000, NULL, "other-1"});
+    pid[1] = start_pod((struct options){1, 2, 1, 1000, NULL, "other-1", 0});
     assert_int_equal(end_of_pod(pid[1]), 1);
     assert_int_equal(shared->leaf[1].status, -ETIMEDOUT);
     assert_non_null(strstr(line_of(1), "trainer-1 has rank 1"));
-    pid[2] = start_pod((struct options){1, 2, 1, 3000, NULL, NULL}); /* trainer-1 itself */
+    pid[2] = start_pod((struct options){1, 2, 1, 3000, NULL, NULL, 0}); /* trainer-1 itself */
     assert_int_equal(end_of_pod(pid[2]), 1);
     assert_int_equal(end_of_pod(pid[0]), 1);
     assert_int_equal(shared->n_here, 2);
@@ -607,8 +611,8 @@ static void test_twins(void **state)
 /* A pod with the key of an earlier attempt goes on asking until its time is over, and says why. */
 static void test_old_key(void **state)
 {
-    pid_t pid[2] = {start_pod((struct options){0, 2, 1, 2000, NULL, NULL}),
-                    start_pod((struct options){1, 2, 1, 1000, "old", NULL})};
+    pid_t pid[2] = {start_pod((struct options){0, 2, 1, 2000, NULL, NULL, 0}),
+                    start_pod((struct options){1, 2, 1, 1000, "old", NULL, 0})};
 
     (void)state;
     assert_int_equal(end_of_pod(pid[1]), 1);
@@ -621,8 +625,8 @@ static void test_old_key(void **state)
 /* A proxy in front of pod 0 that takes connections and hangs up is no pod 0. */
 static void test_proxy(void **state)
 {
-    pid_t pid[2] = {0, start_pod((struct options){1, 2, 1, 10000, NULL, NULL})};
-    int fd = ni_hub_listen(port);
+    pid_t pid[2] = {0, start_pod((struct options){1, 2, 1, 10000, NULL, NULL, 0})};
+    int fd = ni_hub_listen(port, 2);
 
     (void)state;
     assert_true(fd >= 0);
@@ -635,7 +639,7 @@ static void test_proxy(void **state)
         (void)usleep(1000);
     }
     (void)close(fd);
-    pid[0] = start_pod((struct options){0, 2, 1, 10000, NULL, NULL});
+    pid[0] = start_pod((struct options){0, 2, 1, 10000, NULL, NULL, 0});
     assert_int_equal(end_of_pod(pid[0]), 0);
     assert_int_equal(end_of_pod(pid[1]), 0);
 }
@@ -663,8 +667,8 @@ static void test_hub_dies(void **state)
 /* The port is another's: said at once. */
 static void test_port_taken(void **state)
 {
-    int fd = ni_hub_listen(port);
-    pid_t pid = start_pod((struct options){0, 2, 1, 20000, NULL, NULL});
+    int fd = ni_hub_listen(port, 2);
+    pid_t pid = start_pod((struct options){0, 2, 1, 20000, NULL, NULL, 0});
 
     (void)state;
     assert_true(fd >= 0);
@@ -674,15 +678,28 @@ static void test_port_taken(void **state)
     (void)close(fd);
 }
 
+/* So is a limit of descriptors that is too low for so many pods. */
+static void test_few_descriptors(void **state)
+{
+    pid_t pid =
+        start_pod((struct options){.ranks = 300, .rails = 1, .within_ms = 20000, .fds = 256});
+
+    (void)state;
+    assert_int_equal(end_of_pod(pid), 1);
+    assert_int_equal(shared->leaf[0].status, -EMFILE);
+    assert_non_null(strstr(line_of(0), "ulimit"));
+}
+
 #define STAR(test) cmocka_unit_test_setup_teardown(test, set_up, put_away)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STAR(test_all_good), STAR(test_bad_rails),       STAR(test_pod_dies),
-        STAR(test_refused),  STAR(test_one_never_comes), STAR(test_disturbed),
-        STAR(test_twins),    STAR(test_slow_is_dropped), STAR(test_old_key),
-        STAR(test_proxy),    STAR(test_hub_dies),        STAR(test_port_taken),
+        STAR(test_all_good),        STAR(test_bad_rails),       STAR(test_pod_dies),
+        STAR(test_refused),         STAR(test_one_never_comes), STAR(test_disturbed),
+        STAR(test_twins),           STAR(test_slow_is_dropped), STAR(test_old_key),
+        STAR(test_proxy),           STAR(test_hub_dies),        STAR(test_port_taken),
+        STAR(test_few_descriptors),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
