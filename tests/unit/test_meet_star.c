@@ -227,11 +227,12 @@ static int connect_raw(void)
     struct sockaddr_in at = {.sin_family = AF_INET,
                              .sin_port = htons((uint16_t)port),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const void *address = &at; /* gcc 12 with -Os takes a cast for type punning */
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     assert_true(fd >= 0);
     for (int i = 0; i < 500; i++) {
-        if (connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0)
+        if (connect(fd, address, sizeof(at)) == 0)
             return fd;
         (void)usleep(10000);
     }
@@ -282,11 +283,11 @@ static int set_up(void **state)
 {
     struct sockaddr_in at = {.sin_family = AF_INET};
     socklen_t size = sizeof(at);
+    void *address = &at;
     int fd = socket(AF_INET, SOCK_STREAM, 0);
 
     (void)state;
-    if (bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ||
-        getsockname(fd, (struct sockaddr *)&at, &size) < 0)
+    if (bind(fd, address, sizeof(at)) < 0 || getsockname(fd, address, &size) < 0)
         return -1;
     port = ntohs(at.sin_port);
     (void)close(fd);
