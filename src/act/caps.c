@@ -122,7 +122,7 @@ static int keep(unsigned cap)
 
 int ni_caps_forsake(uint64_t keep)
 {
-    uint64_t own[OWN];
+    uint64_t own[OWN] = {0};
     int r = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? get_own(own) : -errno;
 
     if (r < 0)

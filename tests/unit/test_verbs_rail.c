@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -238,12 +239,21 @@ static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 static struct ni_rail_task task[N];
 static void *states[N];
 
-static int setup(void **state)
+/* A rail's process would end instead. */
+static int end(void **state)
 {
     (void)state;
+    for (unsigned i = 0; i < N; i++)
+        free(states[i]);
+    memset(states, 0, sizeof(states));
+    return 0;
+}
+
+static int setup(void **state)
+{
+    (void)end(state);
     memset(&fake, 0, sizeof(fake));
     memset(task, 0, sizeof(task));
-    memset(states, 0, sizeof(states));
     fake.mute_from = UINT32_MAX;
     for (unsigned i = 0; i < N; i++) {
         (void)ni_format(fake.device[i].name, sizeof(fake.device[i].name), "mlx5_%u", i);
@@ -484,5 +494,5 @@ int main(void)
         cmocka_unit_test_setup(test_unmeasured, setup),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, end);
 }
