@@ -170,16 +170,15 @@ static void check_first(const struct ni_work *w)
                   "`%.100s` matches no interface that is up with an address: `no socket interface "
                   "found`%s",
                   list, older);
-    else if (!first || (!is_set(list) && !w->inv->net.all_listed))
+    if (!first || (!is_set(list) && !w->inv->net.all_listed))
         return;
-    else if (strcmp(first->name, "lo") == 0)
-        ni_report(w->f, id, variable, "%s lo: ranks on other nodes cannot connect to it%s", by,
-                  older);
-    else if (!has_address(w, first->name))
-        ni_report(w->f, id, variable, "%s %s, which has only a link-local address%s", by,
-                  first->name, older);
-    else if (*older)
-        ni_report(w->f, NI_F_USER_SOCKET_FIRST, variable, "%s %s%s", by, first->name, older);
+    const char *flaw = strcmp(first->name, "lo") == 0
+                           ? ": ranks on other nodes cannot connect to it"
+                       : !has_address(w, first->name) ? ", which has only a link-local address"
+                                                      : "";
+    if (*flaw || *older)
+        ni_report(w->f, *flaw ? id : NI_F_USER_SOCKET_FIRST, variable, "%s %s%s%s", by, first->name,
+                  flaw, older);
 }
 
 void ni_check_user_sockets(const struct ni_work *w)
