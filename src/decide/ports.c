@@ -45,9 +45,9 @@ bool ni_takes_left_out(const struct ni_work *w, int port)
 {
     const struct ni_port *p = &w->inv->port[port];
     const struct ni_hca *h = &w->inv->hca[p->hca];
-    return ni_user_value(w, variable) && w->plan->transport == NI_NET_RDMA &&
-           !w->plan->port[port].chosen && ni_is_given(h) && !h->efa &&
+    return !w->plan->port[port].chosen && ni_is_given(h) && !h->efa &&
            (ni_is_active(p) || p->state.known != NI_KNOWN) && /* then it may be ACTIVE */
+           w->plan->transport == NI_NET_RDMA && ni_user_value(w, variable) &&
            is_in_users_list(w, port);
 }
 

@@ -248,16 +248,15 @@ static void add_rails(const struct ni_work *w, struct list *l)
 {
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
-        const struct ni_netdev *d = NULL;
-        if (c.gid && c.gid->ndev[0]) {
-            d = ni_find_netdev(w->inv, c.gid->ndev);
-        } else {
+        const bool has_ndev = c.gid && c.gid->ndev[0];
+        const char *name = has_ndev ? c.gid->ndev : "";
+        if (!has_ndev)
             w->plan->wants |= NI_WANT_OWN_NETDEVS;
-            d = c.hca->netdev < 0 ? NULL : &w->inv->netdev[c.hca->netdev];
-        }
-        const bool ours = c.gid && c.gid->ndev[0] && c.gid->own == NI_OWN_OURS;
-        if (d && d->running &&
-            address_of(w, d->name, false, ours ? c.gid->ip : NULL).reach == PEERS)
+        if (!has_ndev && c.hca->netdev >= 0)
+            name = w->inv->netdev[c.hca->netdev].name;
+        const struct ni_netdev *d = ni_find_netdev(w->inv, name);
+        const uint8_t *own = has_ndev && c.gid->own == NI_OWN_OURS ? c.gid->ip : NULL;
+        if (d && d->running && address_of(w, d->name, false, own).reach == PEERS)
             add(l, d->name);
     }
 }
