@@ -85,7 +85,7 @@ static void put_port(struct ni_text *table, const struct ni_view *view, const st
         ni_put_num(t, port->state);
     ni_put(ni_cell(t), at < 0 ? "" : ni_link_words[port->link]);
     ni_put_rate(ni_cell(t), port->mbps);
-    ni_put_numa(ni_cell(t), &hca->pci);
+    ni_put_num(ni_cell(t), ni_numa(&hca->pci));
     put_netdev(ni_cell(t), view->inv, hca, gid);
     ni_cell(t);
     if (gid) {
@@ -198,7 +198,7 @@ static void put_gpus(struct ni_text *out, const struct ni_view *view)
         ni_put(ni_cell(t), gpu->amd ? "AMD" : "");
         if (!gpu->amd && gpu->minor >= 0)
             ni_putf(t, "/dev/nvidia%d", gpu->minor);
-        ni_put_numa(ni_cell(t), &gpu->pci);
+        ni_put_num(ni_cell(t), ni_numa(&gpu->pci));
         ni_cell(t);
         if (ni_is_near(near)) {
             ni_quote(t, inv->hca[near->index].name);
@@ -332,8 +332,11 @@ static void link_json(struct ni_json *j, enum ni_link link)
 static void gid_json(struct ni_json *j, const struct ni_gid *gid)
 {
     char ip[NI_IP_TEXT];
-    if (!ni_json_object_or_null(j, "gid", gid != NULL))
+    if (!gid) {
+        ni_json_null(j, "gid");
         return;
+    }
+    ni_json_object(j, "gid");
     ni_json_int(j, "index", gid->index);
     ni_json_text(j, "address", ni_ip_text(gid->ip, ip));
     ni_json_text(j, "type", gid->type == NI_GID_UNREAD ? NULL : ni_gid_type_words[gid->type]);

@@ -82,12 +82,6 @@ void ni_put_address(struct ni_text *t, const struct ni_hca *hca)
         ni_put_bdf(t, hca->has_bdf ? &hca->bdf : NULL);
 }
 
-void ni_put_numa(struct ni_text *t, const struct ni_pci *pci)
-{
-    if (pci->known == NI_KNOWN)
-        ni_put_num(t, pci->numa);
-}
-
 void ni_put_origin(struct ni_text *t, const struct ni_view *view)
 {
     ni_put(t, ni_source_words[view->inv->source].text);
@@ -133,20 +127,14 @@ void ni_json_bytes(struct ni_json *j, const char *key, struct ni_num n)
         ni_json_num(j, key, n);
 }
 
-static void numa_json(struct ni_json *j, const struct ni_pci *pci)
+void ni_json_gpu(struct ni_json *j, const struct ni_view *view, unsigned i)
 {
-    ni_json_int_or_null(j, "numa", pci->known == NI_KNOWN && pci->numa.known == NI_KNOWN,
-                        pci->numa.v);
-}
-
-void ni_json_gpu(struct ni_json *j, const struct ni_view *view, unsigned at)
-{
-    const struct ni_gpu *gpu = &view->inv->gpu[at];
-    ni_json_int(j, "gpu", at);
+    const struct ni_gpu *gpu = &view->inv->gpu[i];
+    ni_json_int(j, "gpu", i);
     ni_json_bdf(j, "pci", &gpu->bdf);
     ni_json_int_or_null(j, "minor", gpu->minor >= 0, gpu->minor);
     ni_json_text(j, "vendor", gpu->amd ? "amd" : "nvidia");
-    numa_json(j, &gpu->pci);
+    ni_json_num(j, "numa", ni_numa(&gpu->pci));
 }
 
 void ni_json_hca(struct ni_json *j, const struct ni_hca *hca)
@@ -155,7 +143,7 @@ void ni_json_hca(struct ni_json *j, const struct ni_hca *hca)
     ni_json_bdf(j, "pci", hca->has_bdf && !hca->aux[0] ? &hca->bdf : NULL);
     ni_json_text_or_null(j, "auxiliary", hca->aux);
     ni_json_bdf(j, "parent", ni_parent(hca));
-    numa_json(j, &hca->pci);
+    ni_json_num(j, "numa", ni_numa(&hca->pci));
 }
 
 /* ---- the plain data itself ---- */
@@ -164,6 +152,11 @@ enum ni_link ni_plan_link(const struct ni_view *view)
 {
     const struct ni_plan *plan = view->plan;
     return plan->n_chosen > 0 ? view->inv->port[plan->chosen[0]].link : NI_LINK_UNKNOWN;
+}
+
+struct ni_num ni_numa(const struct ni_pci *pci)
+{
+    return pci->known == NI_KNOWN ? pci->numa : (struct ni_num){0, NI_UNSET};
 }
 
 const struct ni_bdf *ni_parent(const struct ni_hca *hca)
