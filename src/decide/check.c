@@ -324,14 +324,6 @@ static void check_given(struct check *c)
                   inv->hca[given].name, ni_distance_text(c->plan->distance[first][given]));
 }
 
-/* The interface that bounds a RoCE port: its function's own, else that of its GID; NULL. */
-static const struct ni_netdev *netdev_of(const struct check *c, const struct ni_chosen *r)
-{
-    return r->hca->netdev >= 0 ? &c->inv->netdev[r->hca->netdev]
-           : r->gid            ? ni_find_netdev(c->inv, r->gid->ndev)
-                               : NULL;
-}
-
 static void check_mtu(struct check *c)
 {
     /* 4096 bytes and the headers of RoCE (drivers/infiniband/core/verbs.c iboe_get_mtu) */
@@ -340,7 +332,10 @@ static void check_mtu(struct check *c)
     int a = -1, b = -1; /* their ports */
     for (unsigned i = 0; i < c->plan->n_chosen; i++) {
         const struct ni_chosen r = ni_chosen(c->w, i);
-        const struct ni_netdev *d = netdev_of(c, &r);
+        /* the function's own interface bounds a RoCE port, else that of its GID */
+        const struct ni_netdev *d = r.hca->netdev >= 0 ? &c->inv->netdev[r.hca->netdev]
+                                    : r.gid            ? ni_find_netdev(c->inv, r.gid->ndev)
+                                                       : NULL;
         if (r.port->link != NI_LINK_ROCE || !saw(c, d && d->mtu.known == NI_KNOWN) || !d)
             continue;
         if (!small || d->mtu.v < small->mtu.v) {
@@ -507,20 +502,19 @@ static bool has_nvidia(const struct check *c)
     return c->inv->n_gpu > 0 && !c->inv->gpu[0].amd; /* a pod has one maker's */
 }
 
-static void judge_gpu_node(struct check *c, enum ni_known known, const char *path)
-{
-    if (saw(c, is_told_apart(known)) && known == NI_ABSENT)
-        ni_report(c->f, NI_F_GPU_NODE_MISSING, path,
-                  "the pod has GPUs, but not this node: CUDA says `no CUDA-capable device is "
-                  "detected` or `unknown error`, and ncclCommInitRank fails");
-}
-
 static void check_gpu_nodes(struct check *c)
 {
-    if (!has_nvidia(c))
-        return;
-    judge_gpu_node(c, c->inv->drivers.nvidiactl, "/dev/nvidiactl");
-    judge_gpu_node(c, c->inv->drivers.uvm, "/dev/nvidia-uvm");
+    const struct ni_drivers *d = &c->inv->drivers;
+    const struct {
+        enum ni_known known;
+        const char *path;
+    } nodes[] = {{d->nvidiactl, "/dev/nvidiactl"}, {d->uvm, "/dev/nvidia-uvm"}};
+    for (unsigned i = 0; has_nvidia(c) && i < NI_COUNT(nodes); i++) {
+        if (saw(c, is_told_apart(nodes[i].known)) && nodes[i].known == NI_ABSENT)
+            ni_report(c->f, NI_F_GPU_NODE_MISSING, nodes[i].path,
+                      "the pod has GPUs, but not this node: CUDA says `no CUDA-capable device is "
+                      "detected` or `unknown error`, and ncclCommInitRank fails");
+    }
 }
 
 /* Where distances mean something: not on a tree that virtualisation has flattened, not where
@@ -659,16 +653,6 @@ static void check_host_name(struct check *c)
                   s->host_ip);
 }
 
-static bool is_init(const char *comm)
-{
-    static const char *const known[] = {
-        "tini",      "tini-static", "docker-init", "podman-init", "dumb-init",   "catatonit",
-        "s6-svscan", "systemd",     "init",        "pause",       "supervisord", "runit",
-        "runsvdir",  "my_init",     "openrc-init", "kata-agent",  "pid1",
-    };
-    return ni_is_any(comm, known, NI_COUNT(known));
-}
-
 /* The kernel does not deliver to PID 1 a signal whose disposition is the default one
    (kernel/signal.c sig_task_ignored), and orphans become its children. nccl-init becomes the
    command and changes none of that. init: its name; NULL: it is this process. */
@@ -687,9 +671,14 @@ static bool is_pid1(const struct ni_self *s)
 
 static void check_init(struct check *c)
 {
+    static const char *const inits[] = {
+        "tini",      "tini-static", "docker-init", "podman-init", "dumb-init",   "catatonit",
+        "s6-svscan", "systemd",     "init",        "pause",       "supervisord", "runit",
+        "runsvdir",  "my_init",     "openrc-init", "kata-agent",  "pid1",
+    };
     const struct ni_self *s = &c->inv->self;
     if (saw(c, is_pid1(s) || (s->pid.known == NI_KNOWN && s->init_known == NI_KNOWN)) &&
-        (is_pid1(s) || !is_init(s->init)))
+        (is_pid1(s) || !ni_is_any(s->init, inits, NI_COUNT(inits))))
         report_init(c->f, is_pid1(s) ? NULL : s->init);
 }
 
