@@ -202,8 +202,9 @@ int ni_usage(struct ni_context *ctx, const char *fmt, ...) NI_PRINTF(2, 3);
 /* A line of progress on standard error, which the next one replaces and "" removes; only where that
    is a terminal. */
 void ni_say_progress(struct ni_context *ctx, const char *line);
-/* A whole line on standard error, where one can be written now: no SIGPIPE, no endless wait. */
-void ni_say_line(struct ni_context *ctx, const struct ni_text *line);
+/* A line without a level, printable and of less than NI_SUMMARY bytes, if the log level wants it. */
+enum { NI_SUMMARY = 3072 };
+void ni_say_summary(struct ni_context *ctx, const char *summary);
 /* The findings that the log level wants. */
 void ni_say_findings(struct ni_context *ctx);
 /* Why the command does not run: the line on standard error; that and, if asked for, the warnings

@@ -46,15 +46,11 @@ const struct ni_setting *ni_put_env(struct ni_text *out, const struct ni_plan *p
 struct ni_text ni_long_text(void);
 void ni_free_text(struct ni_text *text);
 
-/* Room for one of the lines below. As text it has 4096 bytes at most, which a pipe takes in one piece
-   (PIPE_BUF), for the pods' logs are full of lines of other ranks. */
-enum { NI_LINE = 8192 + 64 };
-/* The one line of `run`: "nccl-init: auto-detected ...". memlock: the soft limit in force, -1 if
-   unknown. */
-void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t memlock, bool json);
+/* What `run` says of the plan: "auto-detected ...", without a newline. memlock: the soft limit in force,
+   -1 if unknown. */
+void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t memlock);
 /* One line for a finding: "nccl-init: warning: gid.v1-only: mlx5_6/1: message. hint" */
 void ni_put_finding_line(struct ni_text *out, const struct ni_finding *finding, bool json);
-
 /* The line without "nccl-init: ", the JSON object. */
 void ni_put_finding(struct ni_text *out, const struct ni_finding *finding);
 void ni_json_finding(struct ni_json *j, const struct ni_finding *finding);
