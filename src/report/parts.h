@@ -35,7 +35,6 @@ struct ni_words {
 };
 extern const struct ni_words ni_source_words[]; /* "pcidevice", "PCIDEVICE", "HCAs given by ..." */
 extern const char *const ni_link_words[];       /* "RoCE" */
-extern const char *const ni_gid_type_words[];   /* "v2" */
 extern const char *const ni_transport_words[];  /* "rdma" */
 /* Of a port, "ACTIVE"; NULL: not known, or a number that IB does not define. */
 const char *ni_state_word(struct ni_num state);
@@ -46,7 +45,6 @@ const char *ni_plural(unsigned n);
 void ni_put_count(struct ni_text *t, unsigned n, const char *what);
 /* "7", or how the fact stands: "-" when it was not asked for, "absent", "denied", "malformed". */
 void ni_put_num(struct ni_text *t, struct ni_num n);
-void ni_put_rate(struct ni_text *t, struct ni_num mbps);      /* "400G", "2.5G" */
 void ni_put_bdf(struct ni_text *t, const struct ni_bdf *bdf); /* nothing for NULL */
 /* "0000:03:00.2", "mlx5_core.sf.4"; nothing for SoftRoCE. */
 void ni_put_address(struct ni_text *t, const struct ni_hca *hca);

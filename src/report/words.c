@@ -23,9 +23,6 @@ const struct ni_words ni_source_words[] = {
 const char *const ni_link_words[] = {
     [NI_LINK_UNKNOWN] = "unknown", [NI_LINK_IB] = "InfiniBand", [NI_LINK_ROCE] = "RoCE"};
 
-const char *const ni_gid_type_words[] = {
-    [NI_GID_UNREAD] = "unread", [NI_GID_V1] = "v1", [NI_GID_V2] = "v2"};
-
 const char *const ni_transport_words[] = {
     [NI_NET_OFF] = "off", [NI_NET_RDMA] = "rdma", [NI_NET_TCP] = "tcp", [NI_NET_OTHER] = "other"};
 
@@ -55,16 +52,6 @@ void ni_put_num(struct ni_text *t, struct ni_num n)
         ni_putf(t, "%" PRId64, n.v);
     else
         ni_put(t, n.known == NI_UNSET ? "-" : ni_known_text(n.known));
-}
-
-void ni_put_rate(struct ni_text *t, struct ni_num mbps)
-{
-    if (mbps.known != NI_KNOWN)
-        ni_put_num(t, mbps);
-    else if (mbps.v % 1000 == 0)
-        ni_putf(t, "%" PRId64 "G", mbps.v / 1000);
-    else /* sysfs has one decimal at most (drivers/infiniband/core/sysfs.c rate_show) */
-        ni_putf(t, "%" PRId64 ".%" PRId64 "G", mbps.v / 1000, mbps.v % 1000 / 100);
 }
 
 void ni_put_bdf(struct ni_text *t, const struct ni_bdf *bdf)
