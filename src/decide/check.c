@@ -299,29 +299,26 @@ static int nearest_given(const struct check *c, unsigned gpu)
 static void check_given(struct check *c)
 {
     const struct ni_inventory *inv = c->inv;
-    struct names gpus = {0};
-    int offered = -1, given = -1;
-    unsigned first = 0; /* GPU that has an HCA near it, but none of the pod's */
+    struct names gpus = {0};             /* that have an HCA near them, but none of the pod's */
+    struct ni_text first = NI_TEXT(320); /* what is said of the first */
     if (c->plan->n_chosen == 0 || inv->gdr.c2c || c->w->policy->hcas)
         return;
     for (unsigned g = 0; g < inv->n_gpu; g++) {
-        char bdf[NI_BDF_TEXT];
+        const uint8_t *distance = c->plan->distance[g];
         const int own = nearest_given(c, g), other = neighbour(c, g);
-        if (!saw(c, own >= 0) || c->plan->distance[g][own] <= NI_DIST_PXB || other < 0)
+        char bdf[NI_BDF_TEXT];
+        if (!saw(c, own >= 0) || distance[own] <= NI_DIST_PXB || other < 0)
             continue;
-        if (offered < 0) {
-            offered = other;
-            given = own;
-            first = g;
-        }
+        if (gpus.n == 0)
+            ni_putf(&first,
+                    "the node has %s near this GPU (%s), but the pod was not given it; the "
+                    "nearest HCA of the pod is %s (%s)",
+                    inv->hca[other].name, ni_distance_text(distance[other]), inv->hca[own].name,
+                    ni_distance_text(distance[own]));
         add_name(&gpus, ni_bdf_text(inv->gpu[g].bdf, bdf));
     }
-    if (offered >= 0)
-        ni_report(c->f, NI_F_RAIL_MISSING, end_names(&gpus),
-                  "the node has %s near this GPU (%s), but the pod was not given it; the nearest "
-                  "HCA of the pod is %s (%s)",
-                  inv->hca[offered].name, ni_distance_text(c->plan->distance[first][offered]),
-                  inv->hca[given].name, ni_distance_text(c->plan->distance[first][given]));
+    if (gpus.n > 0)
+        ni_report(c->f, NI_F_RAIL_MISSING, end_names(&gpus), "%s", first.buf);
 }
 
 static void check_mtu(struct check *c)
