@@ -22,7 +22,8 @@ enum {
     NI_VERB_TOPO = 1 << 4,
     NI_VERB_DOCTOR = 1 << 5,
     NI_VERB_SELFTEST = 1 << 6,
-    NI_VERB_INSTALL = 1 << 7
+    NI_VERB_INSTALL = 1 << 7,
+    NI_VERB_LOG = 1 << 8
 };
 
 enum { NI_MAX_WAIT = 3600 };
@@ -31,6 +32,9 @@ enum { NI_MAX_WAIT = 3600 };
    --selftest of `run`: what a port that fails means. */
 enum ni_selftest_policy { NI_SELFTEST_OFF, NI_SELFTEST_WARN, NI_SELFTEST_REQUIRE };
 
+/* --expect of `log` */
+enum ni_expect { NI_EXPECT_NOTHING, NI_EXPECT_RDMA, NI_EXPECT_GDR };
+
 enum ni_log_level { NI_LOG_ERROR, NI_LOG_WARN, NI_LOG_INFO, NI_LOG_DEBUG };
 
 enum ni_log_format { NI_LOG_TEXT, NI_LOG_JSON };
@@ -38,6 +42,8 @@ enum ni_log_format { NI_LOG_TEXT, NI_LOG_JSON };
 struct ni_options {
     struct ni_policy policy;
     const char *root;
+    const char *plan; /* of `log`: a file; NULL: none */
+    enum ni_expect expect;
     const char *output; /* file, NULL: standard output */
     const char *termination_log;
     const char *refusal_snapshot; /* NULL: none */
@@ -130,6 +136,8 @@ struct ni_context {
     struct ni_plan plan;
     struct ni_findings findings;
     struct ni_diagnosis diagnosis; /* of doctor */
+    const struct ni_log *log;      /* of `log` */
+    const struct ni_env *planned;  /* NULL: no plan was given */
     struct ni_trials *trials;      /* of selftest and doctor --probe: made by ni_try_ports */
 };
 
@@ -230,6 +238,7 @@ int ni_cmd_selftest(struct ni_context *ctx, char *const operands[]);
 int ni_cmd_snapshot(struct ni_context *ctx, char *const operands[]);
 /* --snapshot-on-refusal, if it was given: what was gathered so far is gone then. Says what fails. */
 void ni_leave_snapshot(struct ni_context *ctx);
+int ni_cmd_log(struct ni_context *ctx, char *const operands[]);
 int ni_cmd_install(struct ni_context *ctx, char *const operands[]);
 int ni_cmd_help(struct ni_context *ctx, const struct ni_verb *verb); /* NULL: of the program */
 int ni_cmd_version(struct ni_context *ctx);

@@ -10,6 +10,8 @@
 #include "nccl_init/plan.h"
 #include "nccl_init/trial.h"
 
+struct ni_log;
+
 /* All that a report may tell. */
 struct ni_view {
     const struct ni_inventory *inv;
@@ -20,6 +22,8 @@ struct ni_view {
     bool gids;                            /* plan: whole GID tables too */
     const struct ni_diagnosis *diagnosis; /* of doctor, else NULL */
     const struct ni_trials *trials;       /* of selftest and doctor --probe, else NULL */
+    const struct ni_log *log;             /* of log, else NULL */
+    const struct ni_env *planned;         /* of log --plan, else NULL */
 };
 
 enum ni_format { NI_FMT_SH, NI_FMT_K8S, NI_FMT_DOCKER, NI_FMT_CONF, NI_FMT_JSON };
@@ -34,6 +38,8 @@ ni_report_fn ni_put_plan, ni_put_plan_json;
 ni_report_fn ni_put_doctor, ni_put_doctor_json;
 /* What the self-test tried, what went wrong, how fast it was. */
 ni_report_fn ni_put_selftest, ni_put_selftest_json;
+/* What NCCL's log tells, judged (log.h). */
+ni_report_fn ni_put_log, ni_put_log_json;
 /* HCAs against GPUs in the words of `nvidia-smi topo -m`; the PCI tree for Graphviz. */
 ni_report_fn ni_put_topo, ni_put_topo_json, ni_put_topo_dot;
 
