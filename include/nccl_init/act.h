@@ -21,6 +21,8 @@ bool ni_cap_switch(unsigned cap, bool on);
 /* No capability is effective any more; what is permitted stays so. 0, or -errno: some may still be.
  */
 int ni_caps_disable(void);
+/* No set has any capability any more, nor will one after an exec. 0 or -errno. */
+int ni_caps_renounce(void);
 /* Keeps and drops as the plan says. What the kernel refuses is a finding, never fatal. Nothing is
    touched when both sets are empty. */
 void ni_caps_apply(const struct ni_caps *want, struct ni_findings *f);

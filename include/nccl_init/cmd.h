@@ -23,7 +23,8 @@ enum {
     NI_VERB_DOCTOR = 1 << 5,
     NI_VERB_SELFTEST = 1 << 6,
     NI_VERB_INSTALL = 1 << 7,
-    NI_VERB_PREFLIGHT = 1 << 8
+    NI_VERB_PREFLIGHT = 1 << 8,
+    NI_VERB_LOG = 1 << 9
 };
 
 enum { NI_MAX_WAIT = 3600, NI_MAX_WITHIN = 86400, NI_MAX_MOVE_MS = 60000 };
@@ -33,6 +34,9 @@ enum { NI_MAX_WAIT = 3600, NI_MAX_WITHIN = 86400, NI_MAX_MOVE_MS = 60000 };
 enum ni_selftest_policy { NI_SELFTEST_OFF, NI_SELFTEST_WARN, NI_SELFTEST_REQUIRE };
 enum ni_preflight_policy { NI_PREFLIGHT_OFF, NI_PREFLIGHT_WARN, NI_PREFLIGHT_REQUIRE };
 
+/* --expect of `log` */
+enum ni_expect { NI_EXPECT_NOTHING, NI_EXPECT_RDMA, NI_EXPECT_GDR };
+
 enum ni_log_level { NI_LOG_ERROR, NI_LOG_WARN, NI_LOG_INFO, NI_LOG_DEBUG };
 
 enum ni_log_format { NI_LOG_TEXT, NI_LOG_JSON };
@@ -40,6 +44,8 @@ enum ni_log_format { NI_LOG_TEXT, NI_LOG_JSON };
 struct ni_options {
     struct ni_policy policy;
     const char *root;
+    const char *plan; /* of `log`: a file; NULL: none */
+    enum ni_expect expect;
     const char *output; /* file, NULL: standard output */
     const char *termination_log;
     const char *refusal_snapshot; /* NULL: none */
@@ -142,6 +148,8 @@ struct ni_context {
     struct ni_plan plan;
     struct ni_findings findings;
     struct ni_diagnosis diagnosis; /* of doctor */
+    const struct ni_log *log;      /* of `log` */
+    const struct ni_env *planned;  /* NULL: no plan was given */
     struct ni_trials *trials;      /* of selftest and doctor --probe: made by ni_try_ports */
 };
 
@@ -220,8 +228,9 @@ int ni_usage(struct ni_context *ctx, const char *fmt, ...) NI_PRINTF(2, 3);
 /* A line of progress on standard error, which the next one replaces and "" removes; only where that
    is a terminal. */
 void ni_say_progress(struct ni_context *ctx, const char *line);
-/* A whole line on standard error, where one can be written now: no SIGPIPE, no endless wait. */
-void ni_say_line(struct ni_context *ctx, const struct ni_text *line);
+/* A line without a level, printable and of less than NI_SUMMARY bytes, if the log level wants it. */
+enum { NI_SUMMARY = 3072 };
+void ni_say_summary(struct ni_context *ctx, const char *summary);
 /* The findings that the log level wants. */
 void ni_say_findings(struct ni_context *ctx);
 /* Why the command does not run: the line on standard error; that and, if asked for, the warnings
@@ -248,6 +257,7 @@ int ni_cmd_preflight(struct ni_context *ctx, char *const operands[]);
 int ni_cmd_snapshot(struct ni_context *ctx, char *const operands[]);
 /* --snapshot-on-refusal, if it was given: what was gathered so far is gone then. Says what fails. */
 void ni_leave_snapshot(struct ni_context *ctx);
+int ni_cmd_log(struct ni_context *ctx, char *const operands[]);
 int ni_cmd_install(struct ni_context *ctx, char *const operands[]);
 int ni_cmd_help(struct ni_context *ctx, const struct ni_verb *verb); /* NULL: of the program */
 int ni_cmd_version(struct ni_context *ctx);

@@ -105,11 +105,10 @@ int ni_list(const struct ni_dir *dir, struct ni_names *ret, const char *fmt, ...
 
 /* ---- snapshot ---- */
 
-/* What was recorded, in .tree form: header comment lines, then the entries. mask: replaces GUIDs,
-   MAC addresses, ids of containers and host names, the same ones by the same. 0, *ret is to be given
-   to free(); or -errno. */
-int ni_record_text(const struct ni_root *root, const char *header, bool mask, char **ret,
-                   size_t *ret_len);
+/* Puts what was recorded in .tree form: header comment lines, then the entries. mask: replaces GUIDs,
+   MAC addresses, ids of containers and host names, the same ones by the same. 0, or -errno: then the
+   text is of no use. */
+int ni_record_text(const struct ni_root *root, const char *header, bool mask, struct ni_text *ret);
 /* Adds a file that is no file below the root (the environment) to the record. 0 or -errno. */
 int ni_record_add(const struct ni_root *root, const char *path, const char *value, size_t len);
 

@@ -265,6 +265,69 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(JOB_VERSIONS_DIFFER, "job.versions.differ", NI_INFO,                                     \
       "Nothing to do if the job runs. User, cluster admin: one version everywhere "            \
       "leaves less to look for.")                                                              \
+    X(LOG_COMM_ID, "log.comm-id", NI_ERROR,                                                    \
+      "User: unset NCCL_COMM_ID: torchrun and mpirun do not need it.")                         \
+    X(LOG_CUDA, "log.cuda", NI_ERROR,                                                          \
+      "User: compare the driver of the node with the CUDA of the image, and look at the "      \
+      "GPU's memory.")                                                                         \
+    X(LOG_FAILED, "log.failed", NI_ERROR,                                                      \
+      "User: set NCCL_DEBUG=INFO and look at the rank that failed first.")                     \
+    X(LOG_GDR, "log.gdr", NI_WARNING,                                                          \
+      "User: `nccl-init doctor` in the pod tells why: driver, distance, NCCL_NET_GDR_LEVEL "   \
+      "or NCCL_NET_GDR_READ.")                                                                 \
+    X(LOG_GPU_SHARED, "log.gpu.shared", NI_ERROR,                                              \
+      "User: give each process its own GPU (LOCAL_RANK), and each node another rank.")         \
+    X(LOG_HCA_FATAL, "log.hca.fatal", NI_ERROR,                                                \
+      "Cluster admin: look at the node's kernel log, the firmware, and ACS; take the HCA "     \
+      "out of service.")                                                                       \
+    X(LOG_HCA_PORT, "log.hca.port", NI_WARNING,                                                \
+      "Cluster admin: look at cable and switch port, and at who changes the interface's "      \
+      "addresses.")                                                                            \
+    X(LOG_LIBIBVERBS, "log.libibverbs", NI_WARNING,                                            \
+      "User: install libibverbs1 and ibverbs-providers (RHEL: libibverbs) in the image.")      \
+    X(LOG_LINES_LOST, "log.lines.lost", NI_INFO, "User: set RAY_DEDUP_LOGS=0 for Ray.")        \
+    X(LOG_NONE, "log.none", NI_ERROR,                                                          \
+      "User: run the job with NCCL_DEBUG=INFO "                                                \
+      "NCCL_DEBUG_SUBSYS=INIT,BOOTSTRAP,ENV,NET,GRAPH and give what it prints.")               \
+    X(LOG_NVLS, "log.nvls", NI_WARNING,                                                        \
+      "Cluster admin: look at the fabric manager. User: NCCL_NVLS_ENABLE=0 goes without.")     \
+    X(LOG_PEER_DIED, "log.peer.died", NI_ERROR,                                                \
+      "User: find the rank that failed first; its log counts.")                                \
+    X(LOG_PEER_REFUSED, "log.peer.refused", NI_ERROR,                                          \
+      "User: look whether that pod runs, and which interface it listens on: "                  \
+      "NCCL_SOCKET_IFNAME.")                                                                   \
+    X(LOG_PEER_SILENT, "log.peer.silent", NI_ERROR,                                            \
+      "User: find the rank that failed first; if none died, test rail by rail. Cluster "       \
+      "admin: link, MTU, PFC, and a firewall for UDP 4791.")                                   \
+    X(LOG_PEER_STRANGER, "log.peer.stranger", NI_WARNING,                                      \
+      "User: keep probes, scanners and the service mesh off the job's ports.")                 \
+    X(LOG_PEER_UNREACHABLE, "log.peer.unreachable", NI_ERROR,                                  \
+      "Cluster admin: look at NetworkPolicy, firewall and routes between the pods. User: "     \
+      "NCCL_SOCKET_IFNAME must name the network that joins them.")                             \
+    X(LOG_PLAN_DIFFERS, "log.plan.differs", NI_WARNING,                                        \
+      "User: look at who sets it: the launcher, the image, an nccl.conf.")                     \
+    X(LOG_RAILS_DIFFER, "log.rails.differ", NI_WARNING,                                        \
+      "User: request the same number of RDMA devices in each pod.")                            \
+    X(LOG_RANKS_CONFLICT, "log.ranks.conflict", NI_ERROR,                                      \
+      "User: look at RANK, WORLD_SIZE and MASTER_PORT of each pod, and for processes of an "   \
+      "earlier attempt.")                                                                      \
+    X(LOG_RANKS_MISSING, "log.ranks.missing", NI_ERROR,                                        \
+      "User: look whether these pods run, and give their logs too.")                           \
+    X(LOG_RDMA_REMOTE, "log.rdma.remote", NI_ERROR,                                            \
+      "User: look in the other rank's log for an event of its HCA or an earlier error.")       \
+    X(LOG_RENDEZVOUS, "log.rendezvous", NI_ERROR,                                              \
+      "User: look at rank 0's log, MASTER_ADDR and MASTER_PORT.")                              \
+    X(LOG_SETTING_DIFFERS, "log.setting.differs", NI_WARNING,                                  \
+      "User: give all ranks the same NCCL_* variables; only names and indexes may differ.")    \
+    X(LOG_SOCKETS, "log.sockets", NI_ERROR,                                                    \
+      "User: `nccl-init doctor` in the pod of these ranks tells why; over TCP a job is far "   \
+      "slower.")                                                                               \
+    X(LOG_TIMEOUT, "log.timeout", NI_ERROR,                                                    \
+      "User: find the rank that is missing or in another collective; then test the rails.")    \
+    X(LOG_UNFINISHED, "log.unfinished", NI_WARNING,                                            \
+      "User: look at the ranks that have no line, or whose last line is the oldest.")          \
+    X(LOG_VERSION_DIFFERS, "log.version.differs", NI_ERROR,                                    \
+      "User: start all ranks from the same image.")                                            \
     X(MEMLOCK_HARMLESS, "memlock.harmless", NI_INFO,                                           \
       "Nothing to do: CAP_IPC_LOCK lifts the limit for the command.")                          \
     X(MEMLOCK_LOW, "memlock.low", NI_WARNING,                                                  \

@@ -11,6 +11,8 @@
 #include "nccl_init/plan.h"
 #include "nccl_init/trial.h"
 
+struct ni_log;
+
 /* All that a report may tell. */
 struct ni_view {
     const struct ni_inventory *inv;
@@ -21,6 +23,8 @@ struct ni_view {
     bool gids;                            /* plan: whole GID tables too */
     const struct ni_diagnosis *diagnosis; /* of doctor, else NULL */
     const struct ni_trials *trials;       /* of selftest and doctor --probe, else NULL */
+    const struct ni_log *log;             /* of log, else NULL */
+    const struct ni_env *planned;         /* of log --plan, else NULL */
 };
 
 enum ni_format { NI_FMT_SH, NI_FMT_K8S, NI_FMT_DOCKER, NI_FMT_CONF, NI_FMT_JSON };
@@ -35,6 +39,8 @@ ni_report_fn ni_put_plan, ni_put_plan_json;
 ni_report_fn ni_put_doctor, ni_put_doctor_json;
 /* What the self-test tried, what went wrong, how fast it was. */
 ni_report_fn ni_put_selftest, ni_put_selftest_json;
+/* What NCCL's log tells, judged (log.h). */
+ni_report_fn ni_put_log, ni_put_log_json;
 /* HCAs against GPUs in the words of `nvidia-smi topo -m`; the PCI tree for Graphviz. */
 ni_report_fn ni_put_topo, ni_put_topo_json, ni_put_topo_dot;
 
@@ -59,15 +65,11 @@ const struct ni_setting *ni_put_env(struct ni_text *out, const struct ni_plan *p
 struct ni_text ni_long_text(void);
 void ni_free_text(struct ni_text *text);
 
-/* Room for one of the lines below. As text it has 4096 bytes at most, which a pipe takes in one piece
-   (PIPE_BUF), for the pods' logs are full of lines of other ranks. */
-enum { NI_LINE = 8192 + 64 };
-/* The one line of `run`: "nccl-init: auto-detected ...". memlock: the soft limit in force, -1 if
-   unknown. */
-void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t memlock, bool json);
+/* What `run` says of the plan: "auto-detected ...", without a newline. memlock: the soft limit in force,
+   -1 if unknown. */
+void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t memlock);
 /* One line for a finding: "nccl-init: warning: gid.v1-only: mlx5_6/1: message. hint" */
 void ni_put_finding_line(struct ni_text *out, const struct ni_finding *finding, bool json);
-
 /* The line without "nccl-init: ", the JSON object. */
 void ni_put_finding(struct ni_text *out, const struct ni_finding *finding);
 void ni_json_finding(struct ni_json *j, const struct ni_finding *finding);

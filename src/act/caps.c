@@ -82,6 +82,13 @@ int ni_caps_disable(void)
     return set_own(own);
 }
 
+int ni_caps_renounce(void)
+{
+    static const uint64_t none[OWN];
+
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : set_own(none);
+}
+
 /* First, while CAP_SETPCAP is there: it may be among those that go. */
 static void drop_from_bounding(uint64_t set)
 {

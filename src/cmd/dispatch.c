@@ -30,6 +30,10 @@ const struct ni_verb ni_verbs_table[] = {
     {"snapshot", NI_VERB_SNAPSHOT, ni_cmd_snapshot,
      NI_GATHER_ALL | NI_GATHER_HEALTH | NI_GATHER_OFF, NULL,
      "Records what was read, so that `plan --root=FILE.tree` shows elsewhere what it shows here."},
+    {"log", NI_VERB_LOG, ni_cmd_log, 0, "[FILE...]",
+     "Tells what NCCL did, from what it printed with NCCL_DEBUG=INFO: version, network, HCAs and "
+     "GPUDirect of each rank, and what went wrong. Exit status 1 if there is an error, or RDMA was "
+     "meant and sockets were used."},
     {"install", NI_VERB_INSTALL, ni_cmd_install, 0, "DIR|FILE",
      "Copies this program into a directory, or as FILE, such as a volume that an init container "
      "shares. An existing file is replaced as a whole."},

@@ -184,6 +184,8 @@ struct ni_view ni_flow_view(const struct ni_context *ctx)
         .findings = &ctx->findings,
         .diagnosis = &ctx->diagnosis,
         .trials = ctx->trials,
+        .log = ctx->log,
+        .planned = ctx->planned,
         .root = ctx->options.root,
         .gids = ctx->options.gids,
         .colour = ctx->verb != NI_VERB_RUN && wants_colour(&ctx->own),

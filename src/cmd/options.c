@@ -356,7 +356,7 @@ enum {
     TRYING = NI_VERB_RUN | NI_VERB_SELFTEST,
     MEETING = NI_VERB_RUN | NI_VERB_PREFLIGHT,
     ALL = DECIDING | TRYING | MEETING | NI_VERB_DOCTOR | NI_VERB_TOPO | NI_VERB_SNAPSHOT,
-    ANY = ALL | NI_VERB_INSTALL,
+    ANY = ALL | NI_VERB_INSTALL | NI_VERB_LOG,
 };
 
 #define AT(member) offsetof(struct ni_options, member)
@@ -441,8 +441,14 @@ const struct ni_option ni_options_table[] = {
     {"output", 'o', A_FILE, NI_VERB_ENV | NI_VERB_SNAPSHOT, "FILE", NULL, take_path, AT(output),
      "write to FILE instead of standard output; the file is replaced as a whole"},
     {"json", 0, 0,
-     NI_VERB_DOCTOR | NI_VERB_PLAN | NI_VERB_TOPO | NI_VERB_SELFTEST | NI_VERB_PREFLIGHT, NULL,
-     NULL, take_switch, AT(json), "print one JSON object, for programs"},
+     NI_VERB_DOCTOR | NI_VERB_PLAN | NI_VERB_TOPO | NI_VERB_SELFTEST | NI_VERB_PREFLIGHT |
+         NI_VERB_LOG,
+     NULL, NULL, take_switch, AT(json), "print one JSON object, for programs"},
+    {"expect", 0, 0, NI_VERB_LOG, "nothing|rdma|gdr", "nothing", take_word, AT(expect),
+     "what the job should have used: exit with 1 where the log does not show RDMA, or GPUDirect on "
+     "all channels to other nodes"},
+    {"plan", 0, A_FILE, NI_VERB_LOG, "FILE", NULL, take_path, AT(plan),
+     "what `plan --json` wrote in the pod: shows what was decided beside what NCCL took"},
     {"dot", 0, 0, NI_VERB_TOPO, NULL, NULL, take_switch, AT(dot),
      "print the PCI tree as a picture for Graphviz"},
     {"rules", 0, 0, NI_VERB_PLAN, NULL, NULL, take_switch, AT(rules),

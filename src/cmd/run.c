@@ -7,27 +7,20 @@
 #include <string.h>
 #include <unistd.h>
 
-static void say_settings(struct ni_context *ctx)
+static void say_plan(struct ni_context *ctx, int64_t memlock)
 {
+    const struct ni_view view = ni_flow_view(ctx);
+    char buf[NI_SUMMARY];
+    struct ni_text summary = ni_text_on(buf, sizeof(buf));
+
+    ni_put_summary(&summary, &view, memlock);
+    ni_say_summary(ctx, buf);
     for (unsigned i = 0; i < ctx->plan.n_setting; i++) {
         const struct ni_setting *s = &ctx->plan.setting[i];
 
         ni_say(ctx, NI_LOG_DEBUG, "%s=%s (%s): %s", s->name,
                s->origin == NI_LEFT_UNSET ? "<unset>" : s->value, s->rule, s->reason);
     }
-}
-
-static void say_summary(struct ni_context *ctx, int64_t memlock)
-{
-    const struct ni_view view = ni_flow_view(ctx);
-    char buf[NI_LINE];
-    struct ni_text line = ni_text_on(buf, sizeof(buf));
-
-    if (ctx->options.log_level >= NI_LOG_INFO) {
-        ni_put_summary(&line, &view, memlock, ctx->options.log_format == NI_LOG_JSON);
-        ni_say_line(ctx, &line);
-    }
-    say_settings(ctx);
 }
 
 static int start(struct ni_context *ctx, char *const argv[])
@@ -76,7 +69,7 @@ int ni_cmd_run(struct ni_context *ctx, char *const operands[])
         refusal = ctx->plan.refuse_why;
     } else {
         if (!off)
-            say_summary(ctx, memlock);
+            say_plan(ctx, memlock);
         /* with limits and capabilities as the command will have them */
         if (!ni_selftest_allows(ctx, &why))
             refusal = buf;

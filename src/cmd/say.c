@@ -52,7 +52,7 @@ static bool stderr_ready(struct ni_context *ctx)
     return !ctx->stderr_dead;
 }
 
-void ni_say_line(struct ni_context *ctx, const struct ni_text *line)
+static void write_line(struct ni_context *ctx, const struct ni_text *line)
 {
     const char *s = line->buf;
     size_t n = line->len;
@@ -67,7 +67,8 @@ void ni_say_line(struct ni_context *ctx, const struct ni_text *line)
     }
 }
 
-static void say(struct ni_context *ctx, enum ni_log_level level, const char *message)
+/* labelled: a text begins with its level. */
+static void say(struct ni_context *ctx, enum ni_log_level level, bool labelled, const char *message)
 {
     static const char *const names[] = {"error", "warning", "info", "debug"};
     char buf[GROWS * LINE + 64];
@@ -80,11 +81,11 @@ static void say(struct ni_context *ctx, enum ni_log_level level, const char *mes
         ni_json_text(&j, "message", message);
         ni_json_end(&j);
     } else {
-        ni_putf(&line, "nccl-init: %s: ", names[level]);
+        ni_putf(&line, "nccl-init: %s%s", labelled ? names[level] : "", labelled ? ": " : "");
         ni_quote(&line, message);
         ni_put(&line, "\n");
     }
-    ni_say_line(ctx, &line);
+    write_line(ctx, &line);
 }
 
 static NI_PRINTF(3, 0) void vsay(struct ni_context *ctx, enum ni_log_level level, const char *fmt,
@@ -96,7 +97,13 @@ static NI_PRINTF(3, 0) void vsay(struct ni_context *ctx, enum ni_log_level level
     if (level > ctx->options.log_level)
         return;
     ni_vputf(&t, fmt, ap);
-    say(ctx, level, buf);
+    say(ctx, level, true, buf);
+}
+
+void ni_say_summary(struct ni_context *ctx, const char *summary)
+{
+    if (ctx->options.log_level >= NI_LOG_INFO)
+        say(ctx, NI_LOG_INFO, false, summary);
 }
 
 void ni_say(struct ni_context *ctx, enum ni_log_level level, const char *fmt, ...)
@@ -132,7 +139,7 @@ void ni_say_progress(struct ni_context *ctx, const char *line)
         return;
     ctx->progress = *line != '\0';
     ni_putf(&t, "\r%s\033[K", line); /* ECMA-48: erase to the end of the line */
-    ni_say_line(ctx, &t);
+    write_line(ctx, &t);
 }
 
 static bool is_wanted(const struct ni_context *ctx, const struct ni_finding *finding)
@@ -146,13 +153,13 @@ static bool is_wanted(const struct ni_context *ctx, const struct ni_finding *fin
 void ni_say_findings(struct ni_context *ctx)
 {
     for (unsigned i = 0; i < ctx->findings.n; i++) {
-        char buf[NI_LINE];
+        char buf[GROWS * LINE];
         struct ni_text line = ni_text_on(buf, sizeof(buf));
 
         if (!is_wanted(ctx, &ctx->findings.at[i]))
             continue;
         ni_put_finding_line(&line, &ctx->findings.at[i], ctx->options.log_format == NI_LOG_JSON);
-        ni_say_line(ctx, &line);
+        write_line(ctx, &line);
     }
     if (ctx->findings.dropped > 0)
         ni_say(ctx, NI_LOG_WARN, "%u more findings than there is room for", ctx->findings.dropped);
@@ -204,7 +211,7 @@ void ni_last_words(struct ni_context *ctx, const char *line, bool findings)
     int r;
 
     ni_no_command();
-    say(ctx, NI_LOG_ERROR, line);
+    say(ctx, NI_LOG_ERROR, true, line);
     (ctx->options.log_format == NI_LOG_JSON ? put_object : put_lines)(ctx, &t, line, findings);
     r = ni_termination_log(ctx->options.termination_log, buf);
     if (r < 0)

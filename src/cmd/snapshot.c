@@ -4,7 +4,6 @@
 #include "nccl_init/cmd.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What probers and rules look at; the rest of an environment may hold secrets. */
@@ -27,37 +26,29 @@ static bool is_relevant(const struct ni_context *ctx, const char *entry)
 /* The environment in the kernel's form. */
 static int record_environ(struct ni_context *ctx)
 {
-    size_t len = 0;
-    char *buf;
-    int r;
+    struct ni_text text = ni_long_text();
+    int r = 0;
 
     for (char *const *e = ctx->env.entry; *e; e++)
-        len += is_relevant(ctx, *e) ? strlen(*e) + 1 : 0;
-    if (len > NI_RECORDED_ENV)
-        return -EOVERFLOW;
-    buf = malloc(len + 1);
-    if (!buf)
-        return -ENOMEM;
-    len = 0;
-    for (char *const *e = ctx->env.entry; *e; e++) {
-        if (!is_relevant(ctx, *e))
-            continue;
-        memcpy(buf + len, *e, strlen(*e) + 1);
-        len += strlen(*e) + 1;
-    }
-    r = ni_record_add(&ctx->root, "proc/self/environ", buf, len);
-    free(buf);
+        if (is_relevant(ctx, *e))
+            ni_putn(&text, *e, strlen(*e) + 1);
+    if (text.cut || text.len > NI_RECORDED_ENV)
+        r = text.cut ? -ENOMEM : -EOVERFLOW;
+    else
+        r = ni_record_add(&ctx->root, "proc/self/environ", text.buf, text.len);
+    ni_free_text(&text);
     return r;
 }
 
 int ni_cmd_snapshot(struct ni_context *ctx, char *const operands[])
 {
-    struct ni_text text = {.len = 0};
+    struct ni_text text;
     int r = ni_flow_open(ctx);
 
     (void)operands;
     if (r != 0)
         return r;
+    text = ni_long_text();
     r = ni_root_record(&ctx->root);
     if (r == 0) {
         ni_flow_decide(ctx);
@@ -65,13 +56,11 @@ int ni_cmd_snapshot(struct ni_context *ctx, char *const operands[])
     }
     if (r == 0)
         r = ni_record_text(&ctx->root, "recorded by nccl-init " NCCL_INIT_VERSION,
-                           ctx->options.mask, &text.buf, &text.len);
-    if (r < 0) {
+                           ctx->options.mask, &text);
+    if (r < 0)
         ni_say(ctx, NI_LOG_ERROR, "cannot record: %s", ni_errno_text(r));
-        return NI_EXIT_FAILED;
-    }
-    r = ni_print(ctx, &text);
-    free(text.buf);
+    r = r < 0 ? NI_EXIT_FAILED : ni_print(ctx, &text);
+    ni_free_text(&text);
     return r;
 }
 

@@ -59,29 +59,9 @@ enum ni_distance ni_parse_level(const char *text)
     return (unsigned long)n < NI_COUNT(old) ? old[n] : NI_DIST_SYS;
 }
 
-/* n hex digits of v at p. */
-static char *put_hex(char *p, uint32_t v, unsigned n)
-{
-    static const char digits[] = "0123456789abcdef";
-    for (unsigned i = n; i > 0; i--)
-        *p++ = digits[v >> (4 * (i - 1)) & 0xf];
-    return p;
-}
-
-/* By hand: it is on the way of each path, and musl's snprintf takes a third of the program's
-   instructions. */
 const char *ni_bdf_text(struct ni_bdf bdf, char buf[NI_BDF_TEXT])
 {
-    unsigned width = 4;
-    while (width < 8 && bdf.domain >> (4 * width))
-        width++;
-    char *p = put_hex(buf, bdf.domain, width);
-    *p++ = ':';
-    p = put_hex(p, bdf.bus, 2);
-    *p++ = ':';
-    p = put_hex(p, bdf.dev, 2);
-    *p++ = '.';
-    p = put_hex(p, bdf.fn & 7u, 1);
-    *p = '\0';
+    (void)ni_format(buf, NI_BDF_TEXT, "%04x:%02x:%02x.%x", bdf.domain, (unsigned)bdf.bus,
+                    (unsigned)bdf.dev, bdf.fn & 7u);
     return buf;
 }

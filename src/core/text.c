@@ -54,6 +54,16 @@ static void put_int(struct ni_text *t, int v)
     ni_put_u64(t, v < 0 ? (uint64_t) - (int64_t)v : (uint64_t)v);
 }
 
+static void put_hex(struct ni_text *t, unsigned v, unsigned least)
+{
+    static const char digits[] = "0123456789abcdef";
+    char hex[9];
+    size_t at = sizeof(hex);
+    for (; v > 0 || sizeof(hex) - at < least; v >>= 4)
+        hex[--at] = digits[v & 0xf];
+    ni_putn(t, hex + at, sizeof(hex) - at);
+}
+
 /* The C library's. */
 static void NI_PRINTF(2, 0) put_printf(struct ni_text *t, const char *fmt, va_list ap)
 {
@@ -79,22 +89,26 @@ static void NI_PRINTF(2, 0) put_printf(struct ni_text *t, const char *fmt, va_li
     }
 }
 
-/* Paths and most sentences have no conversions but %s, %u, %d and %%: these by hand, because each
-   read begins with one. With the C library's printf they were a third of all instructions. What is
+/* Paths and most sentences have no conversions but %s, %u, %d, %x, %02x and %%: these by hand, because
+   each read begins with one. With the C library's printf they were a third of all instructions. What is
    left when there is another one is the C library's. */
 void ni_vputf(struct ni_text *t, const char *fmt, va_list ap)
 {
-    const char *plain = fmt;
-
-    for (;; fmt++) {
+    for (const char *plain = fmt;; fmt++) {
         while (*fmt && *fmt != '%')
             fmt++;
         if (fmt > plain)
             ni_putn(t, plain, (size_t)(fmt - plain));
         if (!*fmt)
             return;
-        plain = fmt + 2;
-        switch (*++fmt) {
+        const char *conversion = fmt++;
+        unsigned least = 1;
+        if (fmt[0] == '0' && ni_is_digit(fmt[1]) && fmt[2] == 'x') {
+            least = (unsigned)(fmt[1] - '0');
+            fmt += 2;
+        }
+        plain = fmt + 1;
+        switch (*fmt) {
         case 's':
             ni_put(t, va_arg(ap, const char *));
             break;
@@ -104,11 +118,14 @@ void ni_vputf(struct ni_text *t, const char *fmt, va_list ap)
         case 'd':
             put_int(t, va_arg(ap, int));
             break;
+        case 'x':
+            put_hex(t, va_arg(ap, unsigned), least);
+            break;
         case '%':
             ni_putn(t, "%", 1);
             break;
         default:
-            put_printf(t, fmt - 1, ap);
+            put_printf(t, conversion, ap);
             return;
         }
     }

@@ -299,37 +299,26 @@ static int nearest_given(const struct check *c, unsigned gpu)
 static void check_given(struct check *c)
 {
     const struct ni_inventory *inv = c->inv;
-    struct names gpus = {0};
-    int offered = -1, given = -1;
-    unsigned first = 0; /* GPU that has an HCA near it, but none of the pod's */
+    struct names gpus = {0};             /* that have an HCA near them, but none of the pod's */
+    struct ni_text first = NI_TEXT(320); /* what is said of the first */
     if (c->plan->n_chosen == 0 || inv->gdr.c2c || c->w->policy->hcas)
         return;
     for (unsigned g = 0; g < inv->n_gpu; g++) {
-        char bdf[NI_BDF_TEXT];
+        const uint8_t *distance = c->plan->distance[g];
         const int own = nearest_given(c, g), other = neighbour(c, g);
-        if (!saw(c, own >= 0) || c->plan->distance[g][own] <= NI_DIST_PXB || other < 0)
+        char bdf[NI_BDF_TEXT];
+        if (!saw(c, own >= 0) || distance[own] <= NI_DIST_PXB || other < 0)
             continue;
-        if (offered < 0) {
-            offered = other;
-            given = own;
-            first = g;
-        }
+        if (gpus.n == 0)
+            ni_putf(&first,
+                    "the node has %s near this GPU (%s), but the pod was not given it; the "
+                    "nearest HCA of the pod is %s (%s)",
+                    inv->hca[other].name, ni_distance_text(distance[other]), inv->hca[own].name,
+                    ni_distance_text(distance[own]));
         add_name(&gpus, ni_bdf_text(inv->gpu[g].bdf, bdf));
     }
-    if (offered >= 0)
-        ni_report(c->f, NI_F_RAIL_MISSING, end_names(&gpus),
-                  "the node has %s near this GPU (%s), but the pod was not given it; the nearest "
-                  "HCA of the pod is %s (%s)",
-                  inv->hca[offered].name, ni_distance_text(c->plan->distance[first][offered]),
-                  inv->hca[given].name, ni_distance_text(c->plan->distance[first][given]));
-}
-
-/* The interface that bounds a RoCE port: its function's own, else that of its GID; NULL. */
-static const struct ni_netdev *netdev_of(const struct check *c, const struct ni_chosen *r)
-{
-    return r->hca->netdev >= 0 ? &c->inv->netdev[r->hca->netdev]
-           : r->gid            ? ni_find_netdev(c->inv, r->gid->ndev)
-                               : NULL;
+    if (gpus.n > 0)
+        ni_report(c->f, NI_F_RAIL_MISSING, end_names(&gpus), "%s", first.buf);
 }
 
 static void check_mtu(struct check *c)
@@ -340,7 +329,10 @@ static void check_mtu(struct check *c)
     int a = -1, b = -1; /* their ports */
     for (unsigned i = 0; i < c->plan->n_chosen; i++) {
         const struct ni_chosen r = ni_chosen(c->w, i);
-        const struct ni_netdev *d = netdev_of(c, &r);
+        /* the function's own interface bounds a RoCE port, else that of its GID */
+        const struct ni_netdev *d = r.hca->netdev >= 0 ? &c->inv->netdev[r.hca->netdev]
+                                    : r.gid            ? ni_find_netdev(c->inv, r.gid->ndev)
+                                                       : NULL;
         if (r.port->link != NI_LINK_ROCE || !saw(c, d && d->mtu.known == NI_KNOWN) || !d)
             continue;
         if (!small || d->mtu.v < small->mtu.v) {
@@ -507,20 +499,19 @@ static bool has_nvidia(const struct check *c)
     return c->inv->n_gpu > 0 && !c->inv->gpu[0].amd; /* a pod has one maker's */
 }
 
-static void judge_gpu_node(struct check *c, enum ni_known known, const char *path)
-{
-    if (saw(c, is_told_apart(known)) && known == NI_ABSENT)
-        ni_report(c->f, NI_F_GPU_NODE_MISSING, path,
-                  "the pod has GPUs, but not this node: CUDA says `no CUDA-capable device is "
-                  "detected` or `unknown error`, and ncclCommInitRank fails");
-}
-
 static void check_gpu_nodes(struct check *c)
 {
-    if (!has_nvidia(c))
-        return;
-    judge_gpu_node(c, c->inv->drivers.nvidiactl, "/dev/nvidiactl");
-    judge_gpu_node(c, c->inv->drivers.uvm, "/dev/nvidia-uvm");
+    const struct ni_drivers *d = &c->inv->drivers;
+    const struct {
+        enum ni_known known;
+        const char *path;
+    } nodes[] = {{d->nvidiactl, "/dev/nvidiactl"}, {d->uvm, "/dev/nvidia-uvm"}};
+    for (unsigned i = 0; has_nvidia(c) && i < NI_COUNT(nodes); i++) {
+        if (saw(c, is_told_apart(nodes[i].known)) && nodes[i].known == NI_ABSENT)
+            ni_report(c->f, NI_F_GPU_NODE_MISSING, nodes[i].path,
+                      "the pod has GPUs, but not this node: CUDA says `no CUDA-capable device is "
+                      "detected` or `unknown error`, and ncclCommInitRank fails");
+    }
 }
 
 /* Where distances mean something: not on a tree that virtualisation has flattened, not where
@@ -659,16 +650,6 @@ static void check_host_name(struct check *c)
                   s->host_ip);
 }
 
-static bool is_init(const char *comm)
-{
-    static const char *const known[] = {
-        "tini",      "tini-static", "docker-init", "podman-init", "dumb-init",   "catatonit",
-        "s6-svscan", "systemd",     "init",        "pause",       "supervisord", "runit",
-        "runsvdir",  "my_init",     "openrc-init", "kata-agent",  "pid1",
-    };
-    return ni_is_any(comm, known, NI_COUNT(known));
-}
-
 /* The kernel does not deliver to PID 1 a signal whose disposition is the default one
    (kernel/signal.c sig_task_ignored), and orphans become its children. nccl-init becomes the
    command and changes none of that. init: its name; NULL: it is this process. */
@@ -687,9 +668,14 @@ static bool is_pid1(const struct ni_self *s)
 
 static void check_init(struct check *c)
 {
+    static const char *const inits[] = {
+        "tini",      "tini-static", "docker-init", "podman-init", "dumb-init",   "catatonit",
+        "s6-svscan", "systemd",     "init",        "pause",       "supervisord", "runit",
+        "runsvdir",  "my_init",     "openrc-init", "kata-agent",  "pid1",
+    };
     const struct ni_self *s = &c->inv->self;
     if (saw(c, is_pid1(s) || (s->pid.known == NI_KNOWN && s->init_known == NI_KNOWN)) &&
-        (is_pid1(s) || !is_init(s->init)))
+        (is_pid1(s) || !ni_is_any(s->init, inits, NI_COUNT(inits))))
         report_init(c->f, is_pid1(s) ? NULL : s->init);
 }
 

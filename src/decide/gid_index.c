@@ -21,17 +21,10 @@ static const struct way plain_search = {.index = -1, .search = {.version = 2}};
 static struct ni_gid_end end_of(const struct ni_inventory *inv, const struct ni_port *port,
                                 const struct way *way)
 {
+    const unsigned index = (unsigned)way->index;
     if (way->index >= 0)
-        return (struct ni_gid_end){.index = (unsigned)way->index};
+        return (struct ni_gid_end){.index = index, .gid = ni_gid_at(inv, port, index)};
     return ni_nccl_gid_search(inv, port, &way->search);
-}
-
-/* The entry where it ends; NULL: none is known. */
-static const struct ni_gid *entry_of(const struct ni_inventory *inv, const struct ni_port *port,
-                                     const struct way *way)
-{
-    const struct ni_gid_end end = end_of(inv, port, way);
-    return end.unproven ? NULL : ni_gid_at(inv, port, end.index);
 }
 
 /* Whether the entry (NULL: none) serves as well as `best`: of its type, as much this pod's, as
@@ -43,17 +36,12 @@ static bool is_as_good(const struct ni_gid *g, const struct ni_gid *best, bool a
            (any_family || ni_ip_is_v4(g->ip) == ni_ip_is_v4(best->ip));
 }
 
-/* An entry for each chosen port. */
-struct entries {
-    const struct ni_gid *of[NI_MAX_CHOSEN];
-};
-
-/* Whether the way leads every chosen port to an entry as good as the wanted one. */
-static bool is_right(const struct ni_work *w, const struct way *way, const struct entries *want,
-                     bool any_family)
+/* Whether the way leads every chosen port to an entry as good as want[] of the port. */
+static bool is_right(const struct ni_work *w, const struct way *way,
+                     const struct ni_gid *const want[], bool any_family)
 {
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
-        if (!is_as_good(entry_of(w->inv, ni_chosen(w, i).port, way), want->of[i], any_family))
+        if (!is_as_good(end_of(w->inv, ni_chosen(w, i).port, way).gid, want[i], any_family))
             return false;
     }
     return true;
@@ -62,22 +50,22 @@ static bool is_right(const struct ni_work *w, const struct way *way, const struc
 /* ---- the choice of a way ---- */
 
 /* NCCL's search takes no link-local IPv6 entry. */
-static bool are_routable_v6(const struct ni_work *w, const struct entries *want)
+static bool are_routable_v6(const struct ni_work *w, const struct ni_gid *const want[])
 {
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
-        if (ni_ip_is_v4(want->of[i]->ip) || ni_ip_is_link_local(want->of[i]->ip))
+        if (ni_ip_is_v4(want[i]->ip) || ni_ip_is_link_local(want[i]->ip))
             return false;
     }
     return true;
 }
 
 /* The lowest index that is right for all; that of the first port's wanted entry comes first. */
-static bool find_index(const struct ni_work *w, const struct entries *want, bool any_family,
+static bool find_index(const struct ni_work *w, const struct ni_gid *const want[], bool any_family,
                        struct way *ret)
 {
     const struct ni_port *port = ni_chosen(w, 0).port;
     *ret = plain_search;
-    ret->index = want->of[0]->index;
+    ret->index = want[0]->index;
     if (is_right(w, ret, want, any_family))
         return true;
     w->plan->wants |= NI_WANT_WHOLE_GIDS;
@@ -90,14 +78,14 @@ static bool find_index(const struct ni_work *w, const struct entries *want, bool
 }
 
 /* The longest prefix that all share, of one family; none: not ranged. */
-static void find_range(const struct ni_work *w, const struct entries *want,
+static void find_range(const struct ni_work *w, const struct ni_gid *const want[],
                        struct ni_gid_search *how)
 {
-    memcpy(how->range, want->of[0]->ip, NI_GID_BYTES);
+    memcpy(how->range, want[0]->ip, NI_GID_BYTES);
     /* an IPv6 subnet; never a single IPv4 address: peers differ in the last bits */
     how->bits = how->v6 ? 64 : 127;
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
-        while (how->bits > 0 && !ni_ip_same_prefix(how->range, want->of[i]->ip, how->bits))
+        while (how->bits > 0 && !ni_ip_same_prefix(how->range, want[i]->ip, how->bits))
             how->bits--;
     }
     for (unsigned bit = how->bits; bit < 128; bit++)
@@ -107,7 +95,7 @@ static void find_range(const struct ni_work *w, const struct entries *want,
 
 /* A search that ends right on every port: as it is, of IPv6 where all want that, then within a
    range. */
-static bool find_search(const struct ni_work *w, const struct entries *want, struct way *ret)
+static bool find_search(const struct ni_work *w, const struct ni_gid *const want[], struct way *ret)
 {
     *ret = plain_search;
     ret->search.v6 = are_routable_v6(w, want);
@@ -121,24 +109,24 @@ static bool find_search(const struct ni_work *w, const struct entries *want, str
    IPv6 on all ports, or to either family. */
 static bool find_way(const struct ni_work *w, bool may_index, struct way *ret)
 {
-    struct entries best = {0}, v6 = {0};
+    const struct ni_gid *best[NI_MAX_CHOSEN] = {0}, *v6[NI_MAX_CHOSEN] = {0};
     bool sure = true, sure_v6 = true;
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
         const int routable = ni_best_gid(w->inv, c.port, true);
-        best.of[i] = c.gid;
-        v6.of[i] = routable < 0 ? NULL : &w->inv->gid[routable];
+        best[i] = c.gid;
+        v6[i] = routable < 0 ? NULL : &w->inv->gid[routable];
         sure = sure && c.gid->own == NI_OWN_OURS;
-        sure_v6 = sure && sure_v6 && v6.of[i] && v6.of[i]->own == NI_OWN_OURS;
+        sure_v6 = sure && sure_v6 && v6[i] && v6[i]->own == NI_OWN_OURS;
     }
-    if ((may_index && find_index(w, &best, false, ret)) || find_search(w, &best, ret))
+    if ((may_index && find_index(w, best, false, ret)) || find_search(w, best, ret))
         return true;
-    if (sure_v6 && ((may_index && find_index(w, &v6, false, ret)) || find_search(w, &v6, ret)))
+    if (sure_v6 && ((may_index && find_index(w, v6, false, ret)) || find_search(w, v6, ret)))
         return true;
-    if (sure && may_index && find_index(w, &best, true, ret))
+    if (sure && may_index && find_index(w, best, true, ret))
         return true;
     *ret = plain_search;
-    return is_right(w, ret, &best, true);
+    return is_right(w, ret, best, true);
 }
 
 /* Whether another entry than the port's best may be the right one: its type, or whose it is, was
@@ -205,10 +193,9 @@ static int plan_way(const struct ni_work *w, const struct way *way, bool by_user
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
         const struct ni_gid_end end = end_of(w->inv, c.port, way);
-        const struct ni_gid *entry = entry_of(w->inv, c.port, way);
         c.plan->nccl_index = end.unproven ? -1 : (int)end.index;
-        if (is_as_good(entry, c.gid, true)) {
-            c.plan->gid = (int)(entry - w->inv->gid);
+        if (is_as_good(end.gid, c.gid, true)) {
+            c.plan->gid = (int)(end.gid - w->inv->gid);
         } else {
             report_wrong(w, way, c.at, end, by_user);
             wrong = wrong < 0 ? c.at : wrong;
@@ -234,14 +221,14 @@ static void set_way(const struct ni_work *w, const struct way *way)
     const bool asked = ni_user_value(w, variable) != NULL;
     char why[200], value[NI_IP_TEXT + 8], ip[NI_IP_TEXT];
     struct ni_text indexes = NI_TEXT(NI_REASON);
-    struct entries entry;
+    const struct ni_gid *entry[NI_MAX_CHOSEN] = {0};
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
-        entry.of[i] = entry_of(w->inv, c.port, way);
-        ni_putf(&indexes, "%s%s %u", i ? ", " : "", c.hca->name, entry.of[i]->index);
+        entry[i] = end_of(w->inv, c.port, way).gid;
+        ni_putf(&indexes, "%s%s %u", i ? ", " : "", c.hca->name, entry[i]->index);
     }
     if (way->index >= 0) {
-        const struct ni_gid *g = entry.of[0];
+        const struct ni_gid *g = entry[0];
         (void)ni_format(value, sizeof(value), "%d", way->index);
         ni_decide_value(
             w, variable, value, "RoCE %s%s on %s, e.g. %s", g->type == NI_GID_V1 ? "v1" : "v2",
@@ -255,7 +242,7 @@ static void set_way(const struct ni_work *w, const struct way *way)
                         asked ? "left to NCCL's search as you asked" : "ports differ", indexes.buf);
         report_unset(w, way, why);
     }
-    if (way->index >= 0 ? are_routable_v6(w, &entry) : how->v6)
+    if (way->index >= 0 ? are_routable_v6(w, entry) : how->v6)
         ni_decide_value(w, "NCCL_IB_ADDR_FAMILY", "AF_INET6", "all chosen GIDs are IPv6");
     if (how->ranged && ni_format(value, sizeof(value), "%s/%u", ni_ip_text(how->range, ip),
                                  how->v6 ? how->bits : how->bits - 96))

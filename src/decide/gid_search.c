@@ -63,6 +63,7 @@ struct ni_gid_end ni_nccl_gid_search(const struct ni_inventory *inv, const struc
             end.index = i;
         }
     }
+    end.gid = end.unproven ? NULL : ni_gid_at(inv, port, end.index);
     return end;
 }
 

@@ -10,17 +10,6 @@ static const char variable[] = "NCCL_IB_HCA";
 
 /* ---- the port by itself ---- */
 
-static void put_state(const struct ni_num *state, struct ni_text *t)
-{
-    const char *word = state->known == NI_KNOWN ? ni_port_state_text(state->v) : NULL;
-    if (word)
-        ni_putf(t, "port is %s", word);
-    else if (state->known == NI_KNOWN)
-        ni_putf(t, "port is in state %lld", (long long)state->v);
-    else
-        ni_putf(t, "port state cannot be read (%s)", ni_known_text(state->known));
-}
-
 static bool is_in_option(const struct ni_work *w, int at)
 {
     const struct ni_port *port = &w->inv->port[at];
@@ -45,9 +34,9 @@ bool ni_takes_left_out(const struct ni_work *w, int port)
 {
     const struct ni_port *p = &w->inv->port[port];
     const struct ni_hca *h = &w->inv->hca[p->hca];
-    return ni_user_value(w, variable) && w->plan->transport == NI_NET_RDMA &&
-           !w->plan->port[port].chosen && ni_is_given(h) && !h->efa &&
+    return !w->plan->port[port].chosen && ni_is_given(h) && !h->efa &&
            (ni_is_active(p) || p->state.known != NI_KNOWN) && /* then it may be ACTIVE */
+           w->plan->transport == NI_NET_RDMA && ni_user_value(w, variable) &&
            is_in_users_list(w, port);
 }
 
@@ -70,7 +59,8 @@ static void judge_port(const struct ni_work *w, unsigned at)
     struct ni_port_plan *p = &w->plan->port[at];
     const struct ni_port *port = &w->inv->port[at];
     const struct ni_hca *h = &w->inv->hca[port->hca];
-    struct ni_text state = NI_TEXT(48);
+    const struct ni_num state = port->state;
+    const char *word = state.known == NI_KNOWN ? ni_port_state_text(state.v) : NULL;
     if (!ni_is_given(h))
         ni_leave_out(w, at, "not the pod's");
     else if (!is_in_option(w, (int)at))
@@ -80,10 +70,14 @@ static void judge_port(const struct ni_work *w, unsigned at)
     else if (w->plan->transport == NI_NET_OTHER)
         ni_leave_out(w, at, "another network plugin is in use");
     else if (!ni_is_active(port)) {
-        put_state(&port->state, &state);
-        ni_leave_out(w, at, "%s", state.buf);
+        if (word)
+            ni_leave_out(w, at, "port is %s", word);
+        else if (state.known == NI_KNOWN)
+            ni_leave_out(w, at, "port is in state %lld", (long long)state.v);
+        else
+            ni_leave_out(w, at, "port state cannot be read (%s)", ni_known_text(state.known));
         ni_report(w->f, NI_F_HCA_PORT_DOWN, ni_port_name(w->inv, (int)at).text, "%s; left out",
-                  state.buf);
+                  p->why);
     } else if (port->link == NI_LINK_UNKNOWN)
         ni_leave_out(w, at, "link layer is neither InfiniBand nor Ethernet");
     else if (!is_in_users_list(w, (int)at))

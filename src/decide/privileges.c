@@ -171,19 +171,6 @@ void ni_memlock_why(const struct ni_work *w, struct ni_text *t)
     }
 }
 
-static void report_low(const struct ni_work *w, int64_t soft)
-{
-    const bool hopeless = soft <= ni_memlock_hopeless;
-    struct ni_text why = NI_TEXT(160);
-    ni_memlock_why(w, &why);
-    ni_report(w->f, hopeless ? NI_F_MEMLOCK_TOO_LOW : NI_F_MEMLOCK_LOW, "RLIMIT_MEMLOCK",
-              "%lld KiB: %s; %s", (long long)(soft / 1024),
-              hopeless ? "`Call to ibv_create_qp failed with error Cannot allocate memory`, "
-                         "`unhandled system error`"
-                       : "little for the buffers of many connections, ibv_reg_mr may fail",
-              why.buf);
-}
-
 void ni_rule_memlock(const struct ni_work *w)
 {
     const struct ni_self *s = &w->inv->self;
@@ -206,6 +193,15 @@ void ni_rule_memlock(const struct ni_work *w)
         l->raise_soft = l->soft < top;
         l->soft = l->raise_soft ? top : l->soft;
     }
-    if (w->plan->n_chosen > 0 && l->soft < ni_memlock_enough && !ni_command_may_lock(w))
-        report_low(w, l->soft);
+    if (w->plan->n_chosen == 0 || l->soft >= ni_memlock_enough || ni_command_may_lock(w))
+        return;
+    const bool hopeless = l->soft <= ni_memlock_hopeless;
+    struct ni_text why = NI_TEXT(160);
+    ni_memlock_why(w, &why);
+    ni_report(w->f, hopeless ? NI_F_MEMLOCK_TOO_LOW : NI_F_MEMLOCK_LOW, "RLIMIT_MEMLOCK",
+              "%lld KiB: %s; %s", (long long)(l->soft / 1024),
+              hopeless ? "`Call to ibv_create_qp failed with error Cannot allocate memory`, "
+                         "`unhandled system error`"
+                       : "little for the buffers of many connections, ibv_reg_mr may fail",
+              why.buf);
 }

@@ -97,7 +97,8 @@ bool ni_user_search(const struct ni_work *w, struct ni_gid_search *how);
 
 /* Where NCCL 2.21.5 and later end for a port. */
 struct ni_gid_end {
-    unsigned index; /* always one, 0 when nothing fits */
+    unsigned index;           /* always one, 0 when nothing fits */
+    const struct ni_gid *gid; /* the entry there; NULL: none was read, or it is unproven */
     /* NCCL compares the type of an entry whose type cannot be read, a variable that it leaves unset
        then; or a row of the table could not be read */
     bool unproven;

@@ -170,16 +170,15 @@ static void check_first(const struct ni_work *w)
                   "`%.100s` matches no interface that is up with an address: `no socket interface "
                   "found`%s",
                   list, older);
-    else if (!first || (!is_set(list) && !w->inv->net.all_listed))
+    if (!first || (!is_set(list) && !w->inv->net.all_listed))
         return;
-    else if (strcmp(first->name, "lo") == 0)
-        ni_report(w->f, id, variable, "%s lo: ranks on other nodes cannot connect to it%s", by,
-                  older);
-    else if (!has_address(w, first->name))
-        ni_report(w->f, id, variable, "%s %s, which has only a link-local address%s", by,
-                  first->name, older);
-    else if (*older)
-        ni_report(w->f, NI_F_USER_SOCKET_FIRST, variable, "%s %s%s", by, first->name, older);
+    const char *flaw = strcmp(first->name, "lo") == 0
+                           ? ": ranks on other nodes cannot connect to it"
+                       : !has_address(w, first->name) ? ", which has only a link-local address"
+                                                      : "";
+    if (*flaw || *older)
+        ni_report(w->f, *flaw ? id : NI_F_USER_SOCKET_FIRST, variable, "%s %s%s%s", by, first->name,
+                  flaw, older);
 }
 
 void ni_check_user_sockets(const struct ni_work *w)
@@ -249,16 +248,15 @@ static void add_rails(const struct ni_work *w, struct list *l)
 {
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
-        const struct ni_netdev *d = NULL;
-        if (c.gid && c.gid->ndev[0]) {
-            d = ni_find_netdev(w->inv, c.gid->ndev);
-        } else {
+        const bool has_ndev = c.gid && c.gid->ndev[0];
+        const char *name = has_ndev ? c.gid->ndev : "";
+        if (!has_ndev)
             w->plan->wants |= NI_WANT_OWN_NETDEVS;
-            d = c.hca->netdev < 0 ? NULL : &w->inv->netdev[c.hca->netdev];
-        }
-        const bool ours = c.gid && c.gid->ndev[0] && c.gid->own == NI_OWN_OURS;
-        if (d && d->running &&
-            address_of(w, d->name, false, ours ? c.gid->ip : NULL).reach == PEERS)
+        if (!has_ndev && c.hca->netdev >= 0)
+            name = w->inv->netdev[c.hca->netdev].name;
+        const struct ni_netdev *d = ni_find_netdev(w->inv, name);
+        const uint8_t *own = has_ndev && c.gid->own == NI_OWN_OURS ? c.gid->ip : NULL;
+        if (d && d->running && address_of(w, d->name, false, own).reach == PEERS)
             add(l, d->name);
     }
 }

@@ -175,21 +175,8 @@ static size_t settle(struct ni_entry *e, size_t n, struct ni_entry kept[])
 
 /* ---- the form ---- */
 
-/* Without memory the text is cut. */
-static void grow(struct ni_text *t)
-{
-    char *buf = realloc(t->buf, 2 * t->cap);
-
-    if (!buf) {
-        t->full = NULL;
-        return;
-    }
-    t->buf = buf;
-    t->cap *= 2;
-}
-
 struct out {
-    struct ni_text text;
+    struct ni_text *text;
     struct ni_mask *mask;
 };
 
@@ -219,15 +206,15 @@ static struct ni_span put_blanks(struct ni_text *t, struct ni_span s)
    are escaped, so that no editor strips them. */
 static void put_text(struct out *o, const char *path, struct ni_span s)
 {
-    s = put_blanks(&o->text, s);
+    s = put_blanks(o->text, s);
     struct ni_span end = {s.p + s.n, 0};
     for (; s.n > 0 && s.p[s.n - 1] == ' '; s.n--, end.n++)
         end.p--;
     if (o->mask)
-        ni_mask_text(o->mask, path, s, &o->text);
+        ni_mask_text(o->mask, path, s, o->text);
     else
-        ni_put_escaped(&o->text, s, !*path);
-    (void)put_blanks(&o->text, end);
+        ni_put_escaped(o->text, s, !*path);
+    (void)put_blanks(o->text, end);
 }
 
 /* Of the path up to its last slash. */
@@ -310,21 +297,21 @@ static void put_line(struct out *o, const struct ni_entry *e, const struct ni_en
 {
     static const char letters[] = "dfle"; /* of enum ni_entry_kind */
 
-    ni_putf(&o->text, "%c ", letters[e->kind]);
+    ni_putf(o->text, "%c ", letters[e->kind]);
     put_text(o, "", dir);
-    ni_put(&o->text, dir.n > 0 ? "/" : "");
+    ni_put(o->text, dir.n > 0 ? "/" : "");
     if (last == e)
         put_text(o, "", ni_span_of(name_of(e)));
     else
-        ni_putf(&o->text, "{%s..%s}", name_of(e), name_of(last));
+        ni_putf(o->text, "{%s..%s}", name_of(e), name_of(last));
     if (e->kind == NI_ENTRY_ERR) {
         const char *err = ni_errno_name(e->err);
-        ni_putf(&o->text, " %s", err ? err : "EIO");
+        ni_putf(o->text, " %s", err ? err : "EIO");
     } else if (e->len > 0) {
-        ni_put(&o->text, " ");
+        ni_put(o->text, " ");
         put_text(o, e->kind == NI_ENTRY_LINK ? "" : e->path, (struct ni_span){e->value, e->len});
     }
-    ni_put(&o->text, "\n");
+    ni_put(o->text, "\n");
 }
 
 /* The entries in order. One that has others beside it goes without its directory, which a `d` line
@@ -340,9 +327,9 @@ static void put_entries(struct out *o, const struct ni_entry *e, const struct ni
             continue;
         if (e->kind != NI_ENTRY_DIR && !is_same(dir, base) && last + 1 < end &&
             is_same(dir_of(last + 1), dir)) {
-            ni_put(&o->text, "d ");
+            ni_put(o->text, "d ");
             put_text(o, "", dir);
-            ni_put(&o->text, "\n");
+            ni_put(o->text, "\n");
             base = dir;
         }
         put_line(o, e, last, dir.n > 0 && is_same(dir, base) ? (struct ni_span){".", 1} : dir);
@@ -356,43 +343,30 @@ static void put_header(struct out *o, const char *header)
     struct ni_span line;
 
     while (header && *header && ni_split(&header, '\n', &line)) {
-        ni_put(&o->text, line.n == 0 ? "#" : *line.p == '#' ? "" : "# ");
+        ni_put(o->text, line.n == 0 ? "#" : *line.p == '#' ? "" : "# ");
         put_text(o, "/", line);
-        ni_put(&o->text, "\n");
+        ni_put(o->text, "\n");
     }
 }
 
-int ni_record_text(const struct ni_root *root, const char *header, bool mask, char **ret,
-                   size_t *ret_len)
+int ni_record_text(const struct ni_root *root, const char *header, bool mask, struct ni_text *ret)
 {
     struct ni_tree *t = root->record;
 
-    *ret = NULL;
-    *ret_len = 0;
     if (!t || t->failed)
         return t ? t->failed : -EINVAL;
     ni_tree_sort(t);
     struct ni_entry *kept = malloc((t->n + 1) * sizeof(*kept));
-    struct out o = {.mask = mask ? ni_mask_new(t) : NULL};
-    char *buf = malloc(NI_PAGE);
-    int r = !kept || !buf || (mask && !o.mask) ? -ENOMEM : 0;
+    struct out o = {ret, mask ? ni_mask_new(t) : NULL};
+    int r = !kept || (mask && !o.mask) ? -ENOMEM : 0;
     if (r == 0) {
-        o.text = ni_text_on(buf, NI_PAGE);
-        o.text.full = grow;
         put_header(&o, header);
         size_t n = settle(t->at, t->n, kept);
         qsort(kept, n, sizeof(*kept), by_directory);
         put_entries(&o, kept, kept + n);
-        buf = o.text.buf;
-        r = o.text.cut ? -ENOMEM : mask ? ni_mask_error(o.mask) : 0;
+        r = mask ? ni_mask_error(o.mask) : 0;
     }
     ni_mask_free(o.mask);
     free(kept);
-    if (r < 0) {
-        free(buf);
-        return r;
-    }
-    *ret = buf;
-    *ret_len = o.text.len;
-    return 0;
+    return r;
 }

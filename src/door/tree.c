@@ -154,16 +154,24 @@ static int settle(struct ni_tree *t, unsigned *ret_line)
 static const struct ni_entry *find(const struct ni_tree *t, const char *path)
 {
     size_t from = 0, to = t->n;
+    size_t low = 0,
+           high = 0; /* bytes that are the same in the last ones looked at on either side */
 
     while (from < to) {
-        size_t mid = from + (to - from) / 2;
-        int c = ni_path_cmp(path, t->at[mid].path);
+        size_t mid = from + (to - from) / 2, n = low < high ? low : high;
+        const char *at = t->at[mid].path;
+        while (path[n] && path[n] == at[n])
+            n++;
+        int c = rank(path[n]) - rank(at[n]);
         if (c == 0)
             return &t->at[mid];
-        if (c < 0)
+        if (c < 0) {
             to = mid;
-        else
+            high = n;
+        } else {
             from = mid + 1;
+            low = n;
+        }
     }
     return NULL;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Claims: the device ids and names that somebody gave the pod, as each source adds them. */
-#include <stdio.h>
 #include <string.h>
 
 #include "probe.h"
@@ -53,10 +52,15 @@ static struct ni_claim *new_claim(struct ni_probe *p, const char *from)
 
 struct ni_claim *ni_add_claim(struct ni_probe *p, const char *from, struct ni_span id)
 {
-    struct ni_claim *c = ni_find_claim(p, id);
+    char text[NI_DEV_NAME];
+    struct ni_bdf bdf = {.domain = 0};
+    const enum ni_claim_by by = parse_id(id, text, &bdf);
+    struct ni_claim *c = find(p, text);
     if (c || !(c = new_claim(p, from)))
         return c;
-    c->by = parse_id(id, c->id, &c->bdf);
+    c->by = by;
+    c->bdf = bdf;
+    ni_copy(c->id, sizeof(c->id), text);
     if (c->by == NI_BY_NOTHING) {
         c->state = NI_CLAIM_BAD_ID;
         ni_report(p->f, NI_F_ALLOC_ID_INVALID, c->from,
@@ -87,11 +91,12 @@ void ni_add_claims(struct ni_probe *p, const char *from, const char *list)
         list += n + (list[n] != '\0');
         if (id.n == 0)
             continue;
-        const struct ni_claim *old = ni_find_claim(p, id);
-        if (!old && !ni_add_claim(p, from, id))
+        const unsigned before = p->inv->n_claim;
+        const struct ni_claim *c = ni_add_claim(p, from, id);
+        if (!c)
             return; /* no room: the rest would only cost time */
-        if (old && old->state != NI_CLAIM_BAD_ID)
-            ni_report(p->f, NI_F_ALLOC_DUPLICATE, old->id, "named by %s and again by %s", old->from,
+        if (p->inv->n_claim == before && c->state != NI_CLAIM_BAD_ID)
+            ni_report(p->f, NI_F_ALLOC_DUPLICATE, c->id, "named by %s and again by %s", c->from,
                       from);
     }
 }

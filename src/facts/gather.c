@@ -201,8 +201,5 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
 void ni_gather_more(const struct ni_root *root, const struct ni_env *env, const struct ni_ask *ask,
                     unsigned wants, struct ni_inventory *inv, struct ni_findings *f)
 {
-    if (ask->off)
-        return;
-    struct ni_probe *p = begin(root, env, ask, inv, f);
-    probe_wanted(p, wants);
+    probe_wanted(begin(root, env, ask, inv, f), wants);
 }

@@ -6,14 +6,14 @@
 
 #include "probe.h"
 
-enum ni_known ni_note(struct ni_probe *p, enum ni_need need, int64_t err)
+enum ni_known ni_note(struct ni_probe *p, enum ni_need need, int64_t answer)
 {
-    if (need == NI_NOT_EINVAL && err == -EINVAL)
+    if (need == NI_NOT_EINVAL && answer == -EINVAL)
         return NI_ABSENT;
-    const enum ni_known known = ni_known_of(err);
+    const enum ni_known known = ni_known_of(answer);
     if (known != NI_KNOWN && (known != NI_ABSENT || need == NI_REQUIRED))
         ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "reading failed: %s",
-                  ni_errno_text((int)err));
+                  ni_errno_text((int)answer));
     return known;
 }
 

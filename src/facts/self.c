@@ -5,36 +5,52 @@
 
 #include "probe.h"
 
-/* ---- limits ---- */
-
-static struct ni_num limit_value(const char **line)
+/* The word of that index, from 0; -1: the last. */
+static struct ni_num number_at(const char *line, int index)
 {
+    struct ni_num ret = {0, NI_BAD};
     struct ni_span word;
     uint64_t v;
-    if (!ni_word(line, &word))
-        return (struct ni_num){0, NI_BAD};
-    if (ni_span_is(word, "unlimited"))
-        return (struct ni_num){NI_UNLIMITED, NI_KNOWN};
-    if (ni_parse_u64(word, INT64_MAX, &v) < 0)
-        return (struct ni_num){0, NI_BAD};
-    return (struct ni_num){(int64_t)v, NI_KNOWN};
+    for (int i = 0; (index < 0 || i <= index) && ni_word(&line, &word); i++) {
+        if (index >= 0 && i < index)
+            continue;
+        if (ni_span_is(word, "unlimited"))
+            ret = (struct ni_num){NI_UNLIMITED, NI_KNOWN};
+        else if (ni_parse_u64(word, INT64_MAX, &v) == 0)
+            ret = (struct ni_num){(int64_t)v, NI_KNOWN};
+    }
+    return ret;
 }
+
+/* A number that a line tells behind a name. */
+struct number {
+    const char *name;
+    int index; /* as number_at counts */
+    struct ni_num *num;
+};
+
+static void take_numbers(const char *line, const struct number *numbers, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (ni_has_prefix(line, numbers[i].name))
+            *numbers[i].num = number_at(line + strlen(numbers[i].name), numbers[i].index);
+    }
+}
+
+/* ---- limits ---- */
 
 /* "Max locked memory         8388608              8388608              bytes" (fs/proc/base.c
    proc_pid_limits). */
 static void limit_line(void *ctx, const char *line)
 {
-    static const char memlock[] = "Max locked memory", nofile[] = "Max open files";
     struct ni_self *self = ctx;
-    if (ni_has_prefix(line, memlock)) {
-        line += strlen(memlock);
-        self->memlock_soft = limit_value(&line);
-        self->memlock_hard = limit_value(&line);
-    } else if (ni_has_prefix(line, nofile)) {
-        line += strlen(nofile);
-        self->nofile_soft = limit_value(&line);
-        self->nofile_hard = limit_value(&line);
-    }
+    const struct number numbers[] = {
+        {"Max locked memory", 0, &self->memlock_soft},
+        {"Max locked memory", 1, &self->memlock_hard},
+        {"Max open files", 0, &self->nofile_soft},
+        {"Max open files", 1, &self->nofile_hard},
+    };
+    take_numbers(line, numbers, NI_COUNT(numbers));
 }
 
 static void probe_limits(struct ni_probe *p)
@@ -48,19 +64,6 @@ static void probe_limits(struct ni_probe *p)
 }
 
 /* ---- capabilities and user namespace ---- */
-
-/* The word of that index, from 0; -1: the last. */
-static struct ni_num number_at(const char *line, int index)
-{
-    struct ni_num ret = {0, NI_BAD};
-    struct ni_span word;
-    uint64_t v;
-    for (int i = 0; (index < 0 || i <= index) && ni_word(&line, &word); i++) {
-        if ((index < 0 || i == index) && ni_parse_u64(word, INT64_MAX, &v) == 0)
-            ret = (struct ni_num){(int64_t)v, NI_KNOWN};
-    }
-    return ret;
-}
 
 struct status {
     struct ni_self *self;
@@ -80,19 +83,12 @@ static void status_line(void *ctx, const char *line)
         {"CapInh:", &self->cap_inh}, {"CapPrm:", &self->cap_prm}, {"CapEff:", &self->cap_eff},
         {"CapBnd:", &self->cap_bnd}, {"CapAmb:", &self->cap_amb},
     };
-    const struct {
-        const char *name;
-        int index;
-        struct ni_num *num;
-    } nums[] = {
+    const struct number numbers[] = {
         {"Uid:", 0, &self->real_uid},    {"Uid:", 1, &self->uid},
         {"Pid:", 0, &self->pid},         {"NSpid:", -1, &self->pid},
         {"Seccomp:", 0, &self->seccomp}, {"NoNewPrivs:", 0, &self->no_new_privs},
     };
-    for (unsigned i = 0; i < NI_COUNT(nums); i++) {
-        if (ni_has_prefix(line, nums[i].name))
-            *nums[i].num = number_at(line + strlen(nums[i].name), nums[i].index);
-    }
+    take_numbers(line, numbers, NI_COUNT(numbers));
     for (unsigned i = 0; i < NI_COUNT(caps); i++) {
         if (ni_has_prefix(line, caps[i].name) &&
             ni_parse_hex(ni_trim(ni_span_of(line + strlen(caps[i].name))), UINT64_MAX,

@@ -4,8 +4,6 @@
 #include "parts.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 /* ---- what was looked at ---- */
 
@@ -194,7 +192,7 @@ static void caps_json(struct ni_json *j, const struct ni_self *s)
         return;
     for (size_t i = 0; i < NI_COUNT(sets); i++) {
         char hex[24]; /* more digits than a JSON number holds */
-        snprintf(hex, sizeof(hex), "%016" PRIx64, sets[i].set);
+        ni_format(hex, sizeof(hex), "%016" PRIx64, sets[i].set);
         ni_json_text(j, sets[i].key, hex);
     }
     ni_json_end(j);

@@ -35,7 +35,6 @@ struct ni_words {
 };
 extern const struct ni_words ni_source_words[]; /* "pcidevice", "PCIDEVICE", "HCAs given by ..." */
 extern const char *const ni_link_words[];       /* "RoCE" */
-extern const char *const ni_gid_type_words[];   /* "v2" */
 extern const char *const ni_transport_words[];  /* "rdma" */
 /* Of a port, "ACTIVE"; NULL: not known, or a number that IB does not define. */
 const char *ni_state_word(struct ni_num state);
@@ -46,11 +45,9 @@ const char *ni_plural(unsigned n);
 void ni_put_count(struct ni_text *t, unsigned n, const char *what);
 /* "7", or how the fact stands: "-" when it was not asked for, "absent", "denied", "malformed". */
 void ni_put_num(struct ni_text *t, struct ni_num n);
-void ni_put_rate(struct ni_text *t, struct ni_num mbps);      /* "400G", "2.5G" */
 void ni_put_bdf(struct ni_text *t, const struct ni_bdf *bdf); /* nothing for NULL */
 /* "0000:03:00.2", "mlx5_core.sf.4"; nothing for SoftRoCE. */
 void ni_put_address(struct ni_text *t, const struct ni_hca *hca);
-void ni_put_numa(struct ni_text *t, const struct ni_pci *pci); /* nothing where it is not known */
 /* "HCAs given by ...; root node.tree" and a newline: where a report has its facts from. */
 void ni_put_origin(struct ni_text *t, const struct ni_view *view);
 
@@ -67,7 +64,7 @@ void ni_json_bytes(struct ni_json *j, const char *key, struct ni_num n);
 /* "link": "roce", "infiniband" or null. */
 void ni_json_link(struct ni_json *j, enum ni_link link);
 /* What every report says of a GPU: number, address, device node, vendor, NUMA node. */
-void ni_json_gpu(struct ni_json *j, const struct ni_view *view, unsigned gpu);
+void ni_json_gpu(struct ni_json *j, const struct ni_view *view, unsigned i);
 /* ... and of an HCA: name, addresses, NUMA node. */
 void ni_json_hca(struct ni_json *j, const struct ni_hca *hca);
 
@@ -75,6 +72,8 @@ void ni_json_hca(struct ni_json *j, const struct ni_hca *hca);
 
 /* The link layer of the chosen ports; UNKNOWN when there is none. */
 enum ni_link ni_plan_link(const struct ni_view *view);
+/* The NUMA node; unset where the place on the PCI tree is not known. */
+struct ni_num ni_numa(const struct ni_pci *pci);
 /* The PF of a VF, the PCI device of a sub-function; NULL. */
 const struct ni_bdf *ni_parent(const struct ni_hca *hca);
 /* The GID picked for that port of the inventory; NULL. */

@@ -4,6 +4,8 @@
    what is not known is null, and indexes become names, so that an object can be read alone. */
 #include "parts.h"
 
+#include <inttypes.h>
+
 static void put_heading(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_plan *plan = view->plan;
@@ -37,6 +39,20 @@ static void put_heading(struct ni_text *out, const struct ni_view *view)
 }
 
 /* ---- HCAs: a line for each port ---- */
+
+static const char *const gid_type[] = {
+    [NI_GID_UNREAD] = "unread", [NI_GID_V1] = "v1", [NI_GID_V2] = "v2"};
+
+/* "400G", "2.5G" */
+static void put_rate(struct ni_text *t, struct ni_num mbps)
+{
+    if (mbps.known != NI_KNOWN)
+        ni_put_num(t, mbps);
+    else if (mbps.v % 1000 == 0)
+        ni_putf(t, "%" PRId64 "G", mbps.v / 1000);
+    else /* sysfs has one decimal at most (drivers/infiniband/core/sysfs.c rate_show) */
+        ni_putf(t, "%" PRId64 ".%" PRId64 "G", mbps.v / 1000, mbps.v % 1000 / 100);
+}
 
 /* Begins the row with the port's name: "mlx5_6/1". at: the port in the inventory, as below; -1: sysfs
    shows none. */
@@ -84,15 +100,15 @@ static void put_port(struct ni_text *table, const struct ni_view *view, const st
     else
         ni_put_num(t, port->state);
     ni_put(ni_cell(t), at < 0 ? "" : ni_link_words[port->link]);
-    ni_put_rate(ni_cell(t), port->mbps);
-    ni_put_numa(ni_cell(t), &hca->pci);
+    put_rate(ni_cell(t), port->mbps);
+    ni_put_num(ni_cell(t), ni_numa(&hca->pci));
     put_netdev(ni_cell(t), view->inv, hca, gid);
     ni_cell(t);
     if (gid) {
         const int nccl = view->plan->port[at].nccl_index;
         char ip[NI_IP_TEXT];
         ni_putf(t, "%u %s (%s)", (unsigned)gid->index, ni_ip_text(gid->ip, ip),
-                ni_gid_type_words[gid->type]);
+                gid_type[gid->type]);
         if (nccl >= 0 && nccl != gid->index)
             ni_putf(t, ", but NCCL takes %d", nccl);
     }
@@ -198,7 +214,7 @@ static void put_gpus(struct ni_text *out, const struct ni_view *view)
         ni_put(ni_cell(t), gpu->amd ? "AMD" : "");
         if (!gpu->amd && gpu->minor >= 0)
             ni_putf(t, "/dev/nvidia%d", gpu->minor);
-        ni_put_numa(ni_cell(t), &gpu->pci);
+        ni_put_num(ni_cell(t), ni_numa(&gpu->pci));
         ni_cell(t);
         if (ni_is_near(near)) {
             ni_quote(t, inv->hca[near->index].name);
@@ -230,7 +246,7 @@ static void put_gids(struct ni_text *out, const struct ni_view *view)
             ni_quote(ni_row(t, gid == ni_picked_gid(view, (int)p) ? NI_GREEN : NI_PLAIN),
                      inv->hca[port->hca].name);
             ni_putf(t, "/%u\t%u\t%s\t%s\t", port->num, (unsigned)gid->index,
-                    ni_ip_text(gid->ip, ip), ni_gid_type_words[gid->type]);
+                    ni_ip_text(gid->ip, ip), gid_type[gid->type]);
             ni_quote(t, gid->ndev);
             ni_put(ni_cell(t), whose[gid->own]);
         }
@@ -325,11 +341,14 @@ static void claim_json(struct ni_json *j, const struct ni_view *view, unsigned i
 static void gid_json(struct ni_json *j, const struct ni_gid *gid)
 {
     char ip[NI_IP_TEXT];
-    if (!ni_json_object_or_null(j, "gid", gid != NULL))
+    if (!gid) {
+        ni_json_null(j, "gid");
         return;
+    }
+    ni_json_object(j, "gid");
     ni_json_int(j, "index", gid->index);
     ni_json_text(j, "address", ni_ip_text(gid->ip, ip));
-    ni_json_text(j, "type", gid->type == NI_GID_UNREAD ? NULL : ni_gid_type_words[gid->type]);
+    ni_json_text(j, "type", gid->type == NI_GID_UNREAD ? NULL : gid_type[gid->type]);
     ni_json_text_or_null(j, "netdev", gid->ndev);
     ni_json_end(j);
 }

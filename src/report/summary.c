@@ -124,25 +124,14 @@ static void put_detected(struct ni_text *out, const struct ni_view *view)
     }
 }
 
-void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t memlock, bool json)
+void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t memlock)
 {
-    char buf[4096 - 16]; /* so that the line is one write into a pipe (PIPE_BUF) */
-    struct ni_text line = ni_text_on(buf, sizeof(buf));
-    ni_put(&line, "auto-detected ");
-    put_detected(&line, view);
-    put_others(&line, view->plan);
-    ni_put(&line, ", memlock ");
+    ni_put(out, "auto-detected ");
+    put_detected(out, view);
+    put_others(out, view->plan);
+    ni_put(out, ", memlock ");
     if (memlock < 0)
-        ni_put(&line, "unknown");
+        ni_put(out, "unknown");
     else
-        ni_put_bytes(&line, memlock);
-    if (json) {
-        struct ni_json j = ni_json_on(out, false);
-        ni_json_object(&j, NULL);
-        ni_json_text(&j, "severity", ni_severity_text(NI_INFO));
-        ni_json_text(&j, "message", buf);
-        ni_json_end(&j);
-    } else {
-        ni_putf(out, "nccl-init: %s\n", buf);
-    }
+        ni_put_bytes(out, memlock);
 }

@@ -78,7 +78,7 @@ static void put_gpus(struct ni_text *out, const struct ni_view *view)
         const struct ni_gpu *gpu = &view->inv->gpu[i];
         ni_putf(ni_row(t, NI_PLAIN), "GPU%u", i);
         ni_put_bdf(ni_cell(t), &gpu->bdf);
-        ni_put_numa(ni_cell(t), &gpu->pci);
+        ni_put_num(ni_cell(t), ni_numa(&gpu->pci));
         ni_put(ni_cell(t), gpu->cpus); /* to pin a rank to */
     }
     ni_put(out, "\n");
@@ -92,7 +92,7 @@ static void put_hca(struct ni_text *table, const struct ni_view *view, int at, e
     struct ni_text *t = ni_row(table, tint);
     ni_quote(t, hca->name);
     ni_put_address(ni_cell(t), hca);
-    ni_put_numa(ni_cell(t), &hca->pci);
+    ni_put_num(ni_cell(t), ni_numa(&hca->pci));
     put_netdevs(ni_cell(t), view, hca);
     ni_put(ni_cell(t), chosen > 0 ? "yes" : "no");
     if (chosen > 0 && chosen < hca->n_port)

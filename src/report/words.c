@@ -23,9 +23,6 @@ const struct ni_words ni_source_words[] = {
 const char *const ni_link_words[] = {
     [NI_LINK_UNKNOWN] = "unknown", [NI_LINK_IB] = "InfiniBand", [NI_LINK_ROCE] = "RoCE"};
 
-const char *const ni_gid_type_words[] = {
-    [NI_GID_UNREAD] = "unread", [NI_GID_V1] = "v1", [NI_GID_V2] = "v2"};
-
 const char *const ni_transport_words[] = {
     [NI_NET_OFF] = "off", [NI_NET_RDMA] = "rdma", [NI_NET_TCP] = "tcp", [NI_NET_OTHER] = "other"};
 
@@ -57,16 +54,6 @@ void ni_put_num(struct ni_text *t, struct ni_num n)
         ni_put(t, n.known == NI_UNSET ? "-" : ni_known_text(n.known));
 }
 
-void ni_put_rate(struct ni_text *t, struct ni_num mbps)
-{
-    if (mbps.known != NI_KNOWN)
-        ni_put_num(t, mbps);
-    else if (mbps.v % 1000 == 0)
-        ni_putf(t, "%" PRId64 "G", mbps.v / 1000);
-    else /* sysfs has one decimal at most (drivers/infiniband/core/sysfs.c rate_show) */
-        ni_putf(t, "%" PRId64 ".%" PRId64 "G", mbps.v / 1000, mbps.v % 1000 / 100);
-}
-
 void ni_put_bdf(struct ni_text *t, const struct ni_bdf *bdf)
 {
     char buf[NI_BDF_TEXT];
@@ -80,12 +67,6 @@ void ni_put_address(struct ni_text *t, const struct ni_hca *hca)
         ni_quote(t, hca->aux);
     else
         ni_put_bdf(t, hca->has_bdf ? &hca->bdf : NULL);
-}
-
-void ni_put_numa(struct ni_text *t, const struct ni_pci *pci)
-{
-    if (pci->known == NI_KNOWN)
-        ni_put_num(t, pci->numa);
 }
 
 void ni_put_origin(struct ni_text *t, const struct ni_view *view)
@@ -140,20 +121,14 @@ void ni_json_bytes(struct ni_json *j, const char *key, struct ni_num n)
         ni_json_num(j, key, n);
 }
 
-static void numa_json(struct ni_json *j, const struct ni_pci *pci)
+void ni_json_gpu(struct ni_json *j, const struct ni_view *view, unsigned i)
 {
-    ni_json_int_or_null(j, "numa", pci->known == NI_KNOWN && pci->numa.known == NI_KNOWN,
-                        pci->numa.v);
-}
-
-void ni_json_gpu(struct ni_json *j, const struct ni_view *view, unsigned at)
-{
-    const struct ni_gpu *gpu = &view->inv->gpu[at];
-    ni_json_int(j, "gpu", at);
+    const struct ni_gpu *gpu = &view->inv->gpu[i];
+    ni_json_int(j, "gpu", i);
     ni_json_bdf(j, "pci", &gpu->bdf);
     ni_json_int_or_null(j, "minor", gpu->minor >= 0, gpu->minor);
     ni_json_text(j, "vendor", gpu->amd ? "amd" : "nvidia");
-    numa_json(j, &gpu->pci);
+    ni_json_num(j, "numa", ni_numa(&gpu->pci));
 }
 
 void ni_json_hca(struct ni_json *j, const struct ni_hca *hca)
@@ -162,7 +137,7 @@ void ni_json_hca(struct ni_json *j, const struct ni_hca *hca)
     ni_json_bdf(j, "pci", hca->has_bdf && !hca->aux[0] ? &hca->bdf : NULL);
     ni_json_text_or_null(j, "auxiliary", hca->aux);
     ni_json_bdf(j, "parent", ni_parent(hca));
-    numa_json(j, &hca->pci);
+    ni_json_num(j, "numa", ni_numa(&hca->pci));
 }
 
 /* ---- the plain data itself ---- */
@@ -171,6 +146,11 @@ enum ni_link ni_plan_link(const struct ni_view *view)
 {
     const struct ni_plan *plan = view->plan;
     return plan->n_chosen > 0 ? view->inv->port[plan->chosen[0]].link : NI_LINK_UNKNOWN;
+}
+
+struct ni_num ni_numa(const struct ni_pci *pci)
+{
+    return pci->known == NI_KNOWN ? pci->numa : (struct ni_num){0, NI_UNSET};
 }
 
 const struct ni_bdf *ni_parent(const struct ni_hca *hca)

@@ -24,7 +24,6 @@ memlock.raise|expected.plan|^Locked memory: .* raised to |its decision is a line
 job.rank.twice|tests/unit/test_meet_star.c|NI_F_JOB_RANK_TWICE[^A-Z_]|only pods that meet can show it
 job.refused|tests/unit/test_meet_star.c|NI_F_JOB_REFUSED[^A-Z_]|only pods that meet can show it
 wait.over|tests/unit/test_cmd_wait.c|NI_F_WAIT_OVER|only a live root is waited for, and a golden case has a recorded one
-verbs.connect|tests/unit/test_decide_trials.c|NI_F_VERBS_CONNECT[^A-Z_]|only a device can say so, and a golden case has none
 verbs.crash|tests/unit/test_decide_trials.c|NI_F_VERBS_CRASH[^A-Z_]|only a device can say so, and a golden case has none
 verbs.data|tests/unit/test_decide_trials.c|NI_F_VERBS_DATA[^A-Z_]|only a device can say so, and a golden case has none
 verbs.dmabuf.none|tests/unit/test_decide_trials.c|NI_F_VERBS_DMABUF[^A-Z_]|only a device can say so, and a golden case has none
@@ -146,7 +145,7 @@ if [ -x "$program" ]; then
 				sub(/, [a-z]*$/, " and&", who)
 				sub(/ and, /, " and ", who)
 				if (n[option] == count) who = "every verb"
-				if (n[option] == count - 1 && who !~ /install/) who = "every verb but install"
+				if (n[option] == count - 2 && who !~ /install|log/) who = "every verb but log and install"
 				print option " For " who
 			}
 		}' "$tmp/help-table" | sort >"$tmp/help-options"
@@ -254,6 +253,7 @@ cat "$tmp/long"
 
 find tests/golden -name expected.plan -exec cat {} + >"$tmp/expected.plan"
 find tests/golden -name expected.doctor -exec cat {} + >"$tmp/expected.doctor"
+find tests/log -name expected.txt -exec cat {} + >>"$tmp/expected.doctor"
 if [ -s "$tmp/expected.plan" ]; then
 	{
 		# "  warning: gid.none: mlx5_6/1", "rule gid.index: ...", "mlx5_6/1  kept  hca.ports  ..."

@@ -146,6 +146,23 @@ else
     skip "no capset" "$out"
 fi
 
+# ---- a log: what reads it has no capability any more -------------------------------------------------
+
+mkfifo -m 666 "$dir/open/fifo"
+# shellcheck disable=SC2086 # words
+$user setpriv "$dir/strong" log "$dir/open/fifo" >"$dir/out" 2>&1 &
+pid=$!
+exec 3>"$dir/open/fifo" # it has opened it, and waits for the first byte
+same "log: no capability is left" "0000000000000000 0000000000000000 0000000000000000 0000000000000000 1" \
+    "$(sed -n 's/^Cap\(Inh\|Prm\|Eff\|Amb\):.//p; s/^NoNewPrivs:.//p' "/proc/$pid/status" | tr '\n' ' ' | sed 's/ $//')"
+echo 'h:1:2 [0] NCCL INFO Using network IB' >&3
+exec 3>&-
+wait "$pid" && status=0 || status=$?
+same "log: it reads what the user may" 0 "$status"
+matches "log: it read it" "1 process*" "$(cat "$dir/out")"
+as strong log "$dir/closed/nccl.conf" >"$dir/out" 2>&1 && status=0 || status=$?
+same "log: not what the user may not" 125 "$status"
+
 # ---- what libc does before main ------------------------------------------------------------------
 
 # Documented in nccl-init(8): closed descriptors 0 to 2 are open on /dev/null, for libc opens it there.

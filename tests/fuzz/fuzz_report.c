@@ -26,8 +26,7 @@ static void check_replay(struct pod *one)
 {
     struct pod *other = pod_new(POD_OTHER);
     unsigned line;
-    char *text;
-    size_t n;
+    struct ni_text text = ni_long_text();
     int err;
 
     pod_share(other, one);
@@ -35,17 +34,17 @@ static void check_replay(struct pod *one)
     pod_decide(other);
     check_same(&one->ctx, &other->ctx, "while recording");
     const struct ni_root record = other->ctx.root;
-    err = ni_record_text(&record, "of fuzzing", true, &text, &n);
+    err = ni_record_text(&record, "of fuzzing", true, &text);
     FUZZ_CHECK(err == 0, "masked record: %d", err);
     ni_root_close(&one->ctx.root); /* the record stays */
-    struct ni_root replay = pod_tree(text, n, &err, &line);
+    struct ni_root replay = pod_tree(text.buf, text.len, &err, &line);
     FUZZ_CHECK(err == 0, "line %u of the masked record: %d", line, err);
     ni_root_close(&replay);
-    free(text);
-    err = ni_record_text(&record, "of fuzzing", false, &text, &n);
+    text.len = 0;
+    err = ni_record_text(&record, "of fuzzing", false, &text);
     FUZZ_CHECK(err == 0, "record: %d", err);
-    replay = pod_tree(text, n, &err, &line);
-    free(text);
+    replay = pod_tree(text.buf, text.len, &err, &line);
+    ni_free_text(&text);
     FUZZ_CHECK(err == 0, "line %u of the record: %d", line, err);
     ni_tree_free(record.record);
     other = pod_new(POD_OTHER);

@@ -81,6 +81,20 @@ static void test_putf_fits_and_cuts(void **state)
     assert_text(&t, "", false);
 }
 
+/* Hex digits are put by hand: as the C library puts them. */
+static void test_putf_hex(void **state)
+{
+    static const unsigned values[] = {0, 1, 0xf, 0x10, 0xff, 0x100, 0xabcd, 0x12345, UINT32_MAX};
+    char got[64], want[64];
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(values); i++) {
+        const unsigned v = values[i];
+        assert_true(ni_format(got, sizeof(got), "%x:%02x.%04x-%08x|%9x%%", v, v, v, v, v));
+        (void)snprintf(want, sizeof(want), "%x:%02x.%04x-%08x|%9x%%", v, v, v, v, v);
+        assert_string_equal(got, want);
+    }
+}
+
 static void test_quoted(void **state)
 {
     static const char bytes[] = "a b\x01\x7f\x80\xff\n\t~\\";
@@ -273,6 +287,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_put_fits_and_cuts),
         cmocka_unit_test(test_putf_fits_and_cuts),
+        cmocka_unit_test(test_putf_hex),
         cmocka_unit_test(test_quoted),
         cmocka_unit_test(test_copy_is_whole_or_empty),
         cmocka_unit_test(test_split),

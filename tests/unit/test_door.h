@@ -73,12 +73,10 @@ static inline void limit_cpu(unsigned seconds)
 static inline const char *written(const struct ni_root *root, bool mask)
 {
     static char buf[1 << 20];
-    char *text;
-    size_t n;
+    struct ni_text text = ni_text_on(buf, sizeof(buf));
 
-    assert_int_equal(ni_record_text(root, NULL, mask, &text, &n), 0);
-    assert_true(ni_copyn(buf, sizeof(buf), n > 0 ? text : "", n));
-    free(text);
+    assert_int_equal(ni_record_text(root, NULL, mask, &text), 0);
+    assert_false(text.cut);
     return buf;
 }
 

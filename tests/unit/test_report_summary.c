@@ -29,26 +29,24 @@ static int64_t memlock = NI_UNLIMITED;
 
 static void summary(struct ni_text *out, const struct ni_view *view)
 {
-    ni_put_summary(out, view, memlock, false);
+    ni_put_summary(out, view, memlock);
 }
 
 static void test_summary_rdma(void **state)
 {
     (void)state;
-    assert_string_equal(
-        written(summary),
-        "nccl-init: auto-detected 2 HCAs mlx5_6:1,mlx5_10:1 (PCIDEVICE), RoCE v2 "
-        "GID index 3, sockets eth0 (user), GDR PHB (nccl.conf), memlock unlimited\n");
+    assert_string_equal(written(summary),
+                        "auto-detected 2 HCAs mlx5_6:1,mlx5_10:1 (PCIDEVICE), RoCE v2 "
+                        "GID index 3, sockets eth0 (user), GDR PHB (nccl.conf), memlock unlimited");
     for (unsigned i = 3; i < 5; i++)
         node.plan.setting[i].origin = NI_FROM_RULE;
     ni_copy(node.plan.setting[3].value, NI_VALUE, "=net1,net3");
     node.plan.setting[2].origin = NI_LEFT_UNSET;
     node.inv.source = NI_SRC_UVERBS;
     memlock = 65536;
-    assert_string_equal(
-        written(summary),
-        "nccl-init: auto-detected 2 HCAs mlx5_6:1,mlx5_10:1 (/dev/infiniband), RoCE "
-        "v2 GID index left to NCCL, sockets net1,net3, GDR PHB, memlock 64 KiB\n");
+    assert_string_equal(written(summary),
+                        "auto-detected 2 HCAs mlx5_6:1,mlx5_10:1 (/dev/infiniband), RoCE "
+                        "v2 GID index left to NCCL, sockets net1,net3, GDR PHB, memlock 64 KiB");
     node.plan.setting[1].origin = NI_FROM_USER;
     ni_copy(node.plan.setting[1].value, NI_VALUE, "mlx5_6\n");
     node.plan.setting[2].origin = NI_FROM_USER;
@@ -56,9 +54,9 @@ static void test_summary_rdma(void **state)
     node.plan.n_chosen = 1;
     memlock = 65537;
     assert_string_equal(written(summary),
-                        "nccl-init: auto-detected 1 HCA mlx5_6:1 (/dev/infiniband), RoCE GID index "
+                        "auto-detected 1 HCA mlx5_6:1 (/dev/infiniband), RoCE GID index "
                         "3 (user), sockets net1,net3, GDR left to NCCL, NCCL_IB_HCA=mlx5_6\\x0a "
-                        "(user), memlock 65537 B\n");
+                        "(user), memlock 65537 B");
     memlock = NI_UNLIMITED;
 }
 
@@ -68,25 +66,20 @@ static void test_summary_others(void **state)
     node.plan.n_setting = 0;
     node.inv.port[0].link = NI_LINK_IB;
     setting("NCCL_SOCKET_IFNAME", NI_FROM_RULE, "socket.ifname", "=eth0", "");
-    assert_string_equal(written(summary),
-                        "nccl-init: auto-detected 2 HCAs mlx5_6:1,mlx5_10:1 (PCIDEVICE), "
-                        "InfiniBand, sockets eth0, memlock unlimited\n");
+    assert_string_equal(written(summary), "auto-detected 2 HCAs mlx5_6:1,mlx5_10:1 (PCIDEVICE), "
+                                          "InfiniBand, sockets eth0, memlock unlimited");
     node.plan.transport = NI_NET_TCP;
-    assert_string_equal(written(summary),
-                        "nccl-init: auto-detected TCP over eth0, 6 HCAs not used, "
-                        "memlock unlimited\n");
+    assert_string_equal(written(summary), "auto-detected TCP over eth0, 6 HCAs not used, "
+                                          "memlock unlimited");
     node.inv.n_hca = 0;
-    assert_string_equal(written(summary),
-                        "nccl-init: auto-detected TCP over eth0, no HCA, memlock unlimited\n");
+    assert_string_equal(written(summary), "auto-detected TCP over eth0, no HCA, memlock unlimited");
     node.plan.transport = NI_NET_OTHER;
     setting("NCCL_NET_PLUGIN", NI_FROM_USER, "net.transport", "ofi", "");
-    assert_string_equal(written(summary),
-                        "nccl-init: auto-detected another network plugin, left alone, "
-                        "NCCL_NET_PLUGIN=ofi (user), memlock unlimited\n");
+    assert_string_equal(written(summary), "auto-detected another network plugin, left alone, "
+                                          "NCCL_NET_PLUGIN=ofi (user), memlock unlimited");
     node.plan.transport = NI_NET_OFF;
     node.plan.n_setting = 0;
-    assert_string_equal(written(summary),
-                        "nccl-init: auto-detected nothing (mode off), memlock unlimited\n");
+    assert_string_equal(written(summary), "auto-detected nothing (mode off), memlock unlimited");
 }
 
 static void finding_text(struct ni_text *out, const struct ni_view *view)

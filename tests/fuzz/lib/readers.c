@@ -315,22 +315,28 @@ static void check_dot(const char *s)
     FUZZ_CHECK(depth == 0 && !quoted, "the graph is not closed");
 }
 
-/* One line, text or JSON: the finding, else the summary. */
-static void check_line(const struct ni_view *view, const struct ni_finding *finding)
+static void check_summary(const struct ni_view *view)
+{
+    char out[16384];
+    struct ni_text t = ni_text_on(out, sizeof(out));
+    ni_put_summary(&t, view, NI_UNLIMITED);
+    FUZZ_CHECK(!t.cut && !strchr(out, '\n'), "summary");
+    ni_put(&t, "\n");
+    check_printable(out, t.len, "summary");
+}
+
+/* One line, text or JSON. */
+static void check_finding(const struct ni_finding *finding)
 {
     for (int json = 0; json <= 1; json++) {
-        const char *what = finding ? "finding" : "summary";
-        char out[NI_LINE];
+        char out[6144];
         struct ni_text t = ni_text_on(out, sizeof(out));
-        if (finding)
-            ni_put_finding_line(&t, finding, json);
-        else
-            ni_put_summary(&t, view, json ? 65536 : NI_UNLIMITED, json);
-        check_printable(out, t.len, what);
-        FUZZ_CHECK(!t.cut && strchr(out, '\n') == out + t.len - 1, "%s is not a line", what);
-        FUZZ_CHECK(json || ni_has_prefix(out, "nccl-init: "), "%s: %.20s", what, out);
+        ni_put_finding_line(&t, finding, json);
+        check_printable(out, t.len, "finding");
+        FUZZ_CHECK(!t.cut && strchr(out, '\n') == out + t.len - 1, "a finding is not a line");
+        FUZZ_CHECK(json || ni_has_prefix(out, "nccl-init: "), "finding: %.20s", out);
         if (json)
-            json_decref(parse(out, t.len, what));
+            json_decref(parse(out, t.len, "finding"));
     }
 }
 
@@ -360,7 +366,7 @@ void reader_check_reports(const struct ni_view *view)
     for (unsigned i = 0; i < NI_COUNT(reports); i++)
         if (!reports[i].doctor || view->diagnosis)
             check_report(&reports[i], view);
-    check_line(view, NULL);
+    check_summary(view);
     for (unsigned i = 0; i < view->findings->n && i < 16; i++)
-        check_line(view, &view->findings->at[i]);
+        check_finding(&view->findings->at[i]);
 }

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log: what NCCL did, from what it printed. */
+#include "nccl_init/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nccl_init/act.h"
+#include "nccl_init/cmd.h"
+
+static int read_all(struct ni_log *log, const char *name, int fd)
+{
+    ssize_t n;
+
+    do {
+        size_t room;
+        char *to = ni_log_room(log, &room);
+
+        do
+            n = read(fd, to, room);
+        while (n < 0 && errno == EINTR);
+        ni_log_got(log, name, n < 0 ? 0 : (size_t)n);
+    } while (n > 0);
+    return n < 0 ? -errno : 0;
+}
+
+static int read_file(struct ni_context *ctx, struct ni_log *log, const char *path)
+{
+    const bool standard = strcmp(path, "-") == 0;
+    int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int r = fd < 0 ? -errno : read_all(log, standard ? "stdin" : path, fd);
+
+    if (fd >= 0 && !standard)
+        (void)close(fd); /* only read */
+    if (r < 0)
+        ni_say(ctx, NI_LOG_ERROR, "%.512s: %s", path, ni_errno_text(r));
+    return r;
+}
+
+/* The file's text, to be freed; NULL after saying why not. */
+static char *read_text(struct ni_context *ctx, const char *path)
+{
+    enum { MAX = 1 << 22 }; /* a plan of 512 HCAs has a quarter of this */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), err = errno;
+    char *text = fd < 0 ? NULL : malloc(MAX);
+    size_t len = 0;
+    ssize_t n = 1;
+
+    while (text && len + 1 < MAX && (n = read(fd, text + len, MAX - 1 - len)) > 0)
+        len += (size_t)n;
+    err = n < 0 ? errno : err;
+    if (fd >= 0)
+        (void)close(fd); /* only read */
+    if (!text || n < 0) {
+        ni_say(ctx, NI_LOG_ERROR, "%.512s: %s", path, ni_errno_text(err));
+        free(text);
+        return NULL;
+    }
+    text[len] = '\0';
+    return text;
+}
+
+/* The settings of `plan --json` as an environment. false after saying why not. */
+static bool read_plan(struct ni_context *ctx, char *entry[], size_t max)
+{
+    char *text = read_text(ctx, ctx->options.plan);
+    json_t *top = text ? ni_parse_json(&ctx->findings, ctx->options.plan, text) : NULL, *setting;
+    const json_t *settings = json_object_get(top, "settings");
+    size_t i, n = 0;
+
+    json_array_foreach(settings, i, setting)
+    {
+        const char *name = json_string_value(json_object_get(setting, "name"));
+        const char *value = json_string_value(json_object_get(setting, "value"));
+
+        if (name && value && n + 1 < max && asprintf(&entry[n], "%s=%s", name, value) > 0)
+            n++;
+    }
+    entry[n] = NULL;
+    if (text && !json_is_array(settings))
+        ni_say(ctx, NI_LOG_ERROR, "%.512s: not what `plan --json` writes", ctx->options.plan);
+    i = (size_t)json_is_array(settings);
+    json_decref(top);
+    free(text);
+    return i != 0;
+}
+
+int ni_cmd_log(struct ni_context *ctx, char *const operands[])
+{
+    static char dash[] = "-", *const standard[] = {dash, NULL};
+    static char *entry[128];
+    const struct ni_env plan = {entry};
+    const struct ni_log_ask ask = {.rdma = ctx->options.expect >= NI_EXPECT_RDMA,
+                                   .gdr = ctx->options.expect == NI_EXPECT_GDR,
+                                   .plan = ctx->options.plan ? &plan : NULL};
+    struct ni_log *log;
+    int r = ctx->options.secure ? ni_caps_renounce() : 0;
+
+    if (r < 0)
+        return ni_usage(ctx, "the kernel does not let the program give up its capabilities: %s",
+                        ni_errno_text(r));
+    if (ctx->options.plan && !read_plan(ctx, entry, NI_COUNT(entry)))
+        return NI_EXIT_REFUSED;
+    log = ni_log_new();
+    if (!log) {
+        ni_say(ctx, NI_LOG_ERROR, "%s", ni_errno_text(ENOMEM));
+        return NI_EXIT_FAILED;
+    }
+    for (operands = operands[0] ? operands : standard; *operands && r == 0; operands++)
+        r = read_file(ctx, log, *operands) < 0 ? NI_EXIT_REFUSED : 0;
+    if (r == 0) {
+        ni_log_judge(log, &ask, &ctx->findings);
+        ctx->log = log;
+        ctx->planned = ask.plan;
+        r = ni_print_view(ctx, ctx->options.json ? ni_put_log_json : ni_put_log);
+        r = r == 0 && log->failed ? NI_EXIT_FAILED : r;
+    }
+    ni_log_free(log);
+    return r;
+}

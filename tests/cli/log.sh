@@ -1,0 +1,143 @@
+#!/bin/sh
+# log on real logs and extracts of such: tests/log/CASE has `case` (what it is and where it is from; `args ARG...`),
+# *.log, and what is expected of them as text and as JSON. tests/cli/log.sh --bless [CASE...] writes that anew.
+# Then what a log cannot show: streams, statuses, odd bytes, memory.
+# SPDX-License-Identifier: Apache-2.0
+set -eu
+
+program=${NCCL_INIT:-$PWD/build/static/nccl-init}
+case $program in
+/*) ;;
+*) program=$PWD/$program ;;
+esac
+cd "$(dirname "$0")/../log"
+
+bless=false
+if [ "${1:-}" = --bless ]; then
+	bless=true
+	shift
+fi
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+bad=0
+
+complain() {
+	echo "log: $1"
+	bad=1
+}
+
+# expect STATUS ARG...: standard output in $tmp/out, both of it and the error in $tmp/all
+expect() {
+	want=$1
+	shift
+	status=0
+	"$program" log "$@" >"$tmp/out" 2>"$tmp/err" || status=$?
+	[ "$status" = "$want" ] || complain "log $*: status $status, not $want: $(head -c 300 "$tmp/err")"
+}
+
+# ---- the cases -----------------------------------------------------------------------------------
+
+[ $# -gt 0 ] || set -- *
+for name in "$@"; do
+	[ -d "$name" ] || continue
+	args=$(sed -n 's/^args //p' "$name/case")
+	for form in txt json; do
+		[ $form = txt ] || args="$args --json"
+		status=0
+		# shellcheck disable=SC2086 # words
+		(cd "$name" && "$program" log $args -- *.log) >"$tmp/out" 2>&1 || status=$?
+		echo "# exit $status" >>"$tmp/out"
+		if $bless; then
+			cp "$tmp/out" "$name/expected.$form"
+		else
+			diff -u "$name/expected.$form" "$tmp/out" || complain "$name"
+		fi
+	done
+done
+if $bless; then
+	exit "$bad"
+fi
+
+# ---- streams and statuses ------------------------------------------------------------------------
+
+expect 0 sockets/0.log sockets/1.log
+cat sockets/*.log >"$tmp/both"
+status=0
+"$program" log <"$tmp/both" >"$tmp/out" || status=$?
+[ "$status" = 0 ] || complain "from standard input: status $status"
+grep -q '^2 ranks, NCCL 2.28.9, over sockets' "$tmp/out" || complain "from standard input: $(head -n 1 "$tmp/out")"
+expect 1 --expect=rdma sockets/0.log
+expect 1 --expect=gdr roce-8/0.log
+expect 0 --expect=gdr hostid-equal/0.log hostid-equal/1.log
+expect 125 --expect=tcp sockets/0.log
+expect 125 "$tmp/no-such-file"
+grep -q 'No such file' "$tmp/err" || complain "a file that is not there: $(cat "$tmp/err")"
+expect 125 "$tmp"
+expect 125 --plan=none/0.log sockets/0.log
+expect 125 --plan="$tmp/no-such-file" sockets/0.log
+expect 1 none/0.log
+grep -q 'NCCL_DEBUG=INFO' "$tmp/out" || complain "no line of NCCL: how to get one is not said"
+expect 1 /dev/null
+status=0
+"$program" log --json sockets/0.log >/dev/full 2>"$tmp/err" || status=$?
+[ "$status" = 1 ] || complain "a full disk: status $status"
+
+# ---- odd bytes -----------------------------------------------------------------------------------
+
+# a line of a megabyte, NULs, no newline at the end: the lines beside them count
+{
+	cat sockets/0.log
+	head -c 1048576 /dev/zero | tr '\0' x
+	echo
+	head -c 100000 /dev/zero
+	printf '\n\033[31m'
+	cat sockets/1.log
+	printf 'no newline'
+} >"$tmp/odd"
+expect 0 "$tmp/odd"
+grep -q '^2 ranks, NCCL 2.28.9, over sockets' "$tmp/out" || complain "odd bytes: $(head -n 1 "$tmp/out")"
+# the program itself, and each cut of a log
+head -c 2000000 "$program" >"$tmp/binary"
+"$program" log "$tmp/binary" >"$tmp/out" 2>&1 || [ $? = 1 ] || complain "a binary: status $?"
+! LC_ALL=C grep -q '[^ -~]' "$tmp/out" || complain "a binary: bytes that do not print"
+for n in 1 10 100 1000 2000 3000; do
+	head -c $n fake-hca/0.log >"$tmp/cut"
+	"$program" log "$tmp/cut" >/dev/null 2>&1 || [ $? = 1 ] || complain "cut at $n: status $?"
+done
+
+# ---- bounded memory, speed -----------------------------------------------------------------------
+
+# 64 MiB of 512 ranks; the sanitizers' memory is their own
+awk 'BEGIN {
+	for (r = 0; r < 512; r++) {
+		h = "trainer-" int(r / 8) ":" 100 + r % 8 ":7 [" r % 8 "] NCCL INFO "
+		print h "Using network IB"
+		print h "ncclCommInitRank comm 0x1 rank " r " nranks 512 cudaDev " r % 8 " nvmlDev 0 busId " r % 8 "a000 commId 0x2 - Init COMPLETE"
+		for (c = 0; c < 16; c++)
+			print h "Channel " c "/0 : " r "[0] -> " r + 1 "[0] [send] via NET/IB/" r % 4 "/GDRDMA"
+		for (c = 0; c < 100; c++)
+			print h "AllReduce: opCount " c " sendbuff 0x7fb201e00400 recvbuff 0x7fb201e00400 count 1 datatype 7 op 0 root 0 comm 0x1"
+	}
+}' >"$tmp/512"
+cat "$tmp/512" "$tmp/512" "$tmp/512" "$tmp/512" "$tmp/512" "$tmp/512" "$tmp/512" "$tmp/512" >"$tmp/big"
+mib=$(($(wc -c <"$tmp/big") / 1048576))
+before=$(date +%s%N)
+expect 0 "$tmp/big"
+took=$((($(date +%s%N) - before) / 1000000))
+grep -q '^512 ranks, RDMA set up on 4 HCAs of each node, GPUDirect on all' "$tmp/out" ||
+	complain "big: $(head -n 1 "$tmp/out")"
+echo "log: $mib MiB in $took ms"
+if ! grep -qa __asan_init "$program"; then
+	"$program" log --json - <"$tmp/big" >/dev/null &
+	pid=$!
+	peak=0
+	while kb=$(sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$pid/status 2>/dev/null) && [ -n "$kb" ]; do peak=$kb; done
+	wait $pid || complain "big: status $?"
+	if [ "$peak" -eq 0 ] || [ "$peak" -gt 8192 ]; then complain "$peak KiB of memory"; fi
+	echo "log: $peak KiB resident"
+fi
+
+[ "$bad" = 0 ] && echo "log: $(find . -name case | wc -l) cases"
+exit "$bad"

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of patterns: each is found, those that people paste map to a finding, and
+   docs/troubleshooting.md and the table say the same. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "log/machine.h"
+#include "log/patterns.h"
+
+static bool seen[256]; /* the rows that some line hit */
+
+/* What one line alone leads to; the id that was hit first, or NI_F_COUNT. */
+static enum ni_finding_id told(const char *line, struct ni_findings *f)
+{
+    const struct ni_log_ask ask = {.rdma = false};
+    struct ni_log *log = ni_log_new();
+    enum ni_finding_id id = NI_F_COUNT;
+    size_t room;
+
+    assert_non_null(log);
+    memset(f, 0, sizeof(*f));
+    memcpy(ni_log_room(log, &room), line, strlen(line));
+    ni_log_got(log, "x.log", strlen(line));
+    ni_log_got(log, "x.log", 0);
+    if (log->n_hit > 0) {
+        id = ni_patterns[log->hit[0].row].id;
+        seen[log->hit[0].row] = true;
+    }
+    ni_log_judge(log, &ask, f);
+    ni_log_free(log);
+    return id;
+}
+
+/* Each key is found at the end of its own text, rows of one key stand together, and a fault has a
+   cause, a fact none. */
+static void test_table(void **state)
+{
+    struct ni_log_machine *m = ni_machine_new();
+
+    (void)state;
+    assert_non_null(m);
+    assert_true(ni_patterns_count <= 255);
+    for (unsigned i = 0; i < ni_patterns_count; i++) {
+        const struct ni_pattern *p = &ni_patterns[i];
+        const size_t n = strcspn(p->text, "%");
+        struct ni_found found[16];
+        unsigned k = ni_machine_find(m, p->text, p->text + n, found, 16);
+        bool there = false;
+
+        assert_true(n >= 4 && strlen(p->versions) > 0);
+        assert_true((p->take == NI_TAKE_FAULT) == (p->id < NI_F_COUNT));
+        assert_true(p->id == NI_F_COUNT || ni_log_cause[p->id]);
+        while (k-- > 0) {
+            const char *key = ni_patterns[found[k].row].text;
+            bool same = strcspn(key, "%") == n && memcmp(key, p->text, n) == 0;
+
+            there = there || (same && found[k].at == p->text);
+            /* none of another key between */
+            for (unsigned r = found[k].row; same && r < i; r++)
+                assert_int_equal(memcmp(ni_patterns[r].text, p->text, n), 0);
+        }
+        if (!there)
+            fail_msg("%s is not found", p->text);
+    }
+    free(m);
+}
+
+static void test_fits(void **state)
+{
+    static const struct {
+        const char *text, *line;
+        bool fits;
+    } t[] = {
+        {"a %d b", "a 12 b", true},
+        {"a %d b", "a -1 b and more", true},
+        {"a %d b", "a x b", false},
+        {"a %s b", "a xy b", true},
+        {"a %s b", "a  b", false},
+        {"a%{b}", "a....b", true},
+        {"a%{b}", "a....", false},
+        {"a %{one|two} c", "a x two c", true},
+        {"a %{one|two} c", "a x three c", false},
+        {"a %{with} %#4", "a with status=IBV_X(4) op=5", true},
+        {"a %{with} %#4", "a with error 4, opcode", true},
+        {"a %{with} %#4", "a with status=42", false},
+        {"a %{with} %#4", "a with status=14", false},
+        {"a %{with} %#4", "a with", false},
+        {"(%x/%x)", "(0/5606000AFFFF0000)", true},
+        {"%r", "", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(t); i++) {
+        struct ni_span c[NI_CAPTURES];
+
+        if (ni_pattern_fits(t[i].text, t[i].line, t[i].line + strlen(t[i].line), c) != t[i].fits)
+            fail_msg("%s: %s", t[i].text, t[i].line);
+    }
+}
+
+/* The forty texts that people paste, by their number; where from: NVIDIA/nccl#, NVIDIA/nccl-tests#
+   and others as far as they are public. NULL: no finding, and why. */
+static const struct {
+    const char *line, *id, *from;
+} pasted[] = {
+    {"h:1:2 [0] NCCL INFO Using network Socket", "hca.none", "1, nccl#1267"},
+    {"h:1:2 [0] NCCL INFO NET/IB : No device found.", "hca.none", "2, nccl#952 nccl#955"},
+    {"h:1:2 [0] NCCL INFO Failed to open libibverbs.so[.1]", "log.libibverbs", "3, nccl#857"},
+    {"libibverbs: Warning: couldn't open config directory '/etc/libibverbs.d'.", "log.libibverbs",
+     "4, nccl#955"},
+    {"h:1:2 [0] transport/net_ib.cc:526 NCCL WARN NET/IB : Unable to open device mlx5_3",
+     "hca.node.missing", "5"},
+    {"h:1:2 [0] NCCL INFO NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'", "gdr.unavailable",
+     "6, a run of 2.28.9"},
+    {"h:1:2 [0] NCCL INFO GPU Direct RDMA Disabled for GPU 0 / HCA 4 (distance 8 > 5)",
+     "gpu.hca.far", "7, a run of 2.28.9"},
+    {"h:1:2 [0] NCCL INFO Topology detection: network path (name = mlx5_6) /sys/x is not a PCI "
+     "device "
+     "(). Attaching to first CPU",
+     "hca.place.lost", "8"},
+    {"Bootstrap : no socket interface found", "user.socket-ifname.none", "9, a log of 2.18.6"},
+    {"NET/Socket : No usable listening interface found", "log.comm-id", "10"},
+    {"socketPollConnect: connect returned Connection refused, exceeded error retry count (35)",
+     "log.peer.refused", "11, a log of 2.26.2"},
+    {"socketStartConnect: Connect to 10.0.0.9<4000> failed : No route to host",
+     "log.peer.unreachable", "12, nccl#1311"},
+    {"socketStartConnect: Connect to 10.0.0.9<4000> failed : Software caused connection abort",
+     "log.peer.refused", "13, nccl#1515 nccl#1099"},
+    {"socketProgress: Connection closed by remote peer trainer-1.svc<55912>", "log.peer.died",
+     "14, nccl-tests#166"},
+    {"socketProgressOpt: Call to recv from 10.0.0.9<4000> failed : Connection reset by peer",
+     "log.peer.died", "15, nccl-tests#185"},
+    {"socketPollConnect poll() returned 1, no POLLOUT events", "log.peer.unreachable",
+     "16, nccl#1618"},
+    {"socketFinalizeAccept: wrong type 4 != 3", "log.peer.stranger", "17, nccl-tests#188"},
+    {"socketFinalizeAccept: wrong magic 0 != 1", "log.peer.stranger", "17, nccl-tests#248"},
+    {"Message truncated : received 1024 bytes instead of 256", "log.version.differs", "18"},
+    {"NET/Socket : peer 10.0.0.9<4> message truncated : receiving 524288 bytes instead of 65536",
+     "log.setting.differs", "19, a run of 2.28.9"},
+    {"Call to ibv_modify_qp failed with error Invalid argument errno 22", "verbs.connect", "20"},
+    {"Call to ibv_modify_qp failed with error No such device", "verbs.connect", "21, nccl#925"},
+    {"Call to ibv_modify_qp failed with 110 Connection timed out, on dev mlx5_0:1, curr state INIT",
+     "verbs.connect", "22, nccl#2013"},
+    {"Call to ibv_modify_qp failed with error Network is unreachable", "verbs.connect",
+     "23, nccl-tests#185"},
+    {"Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory", "memlock.too-low",
+     "24, nccl-tests#206"},
+    {"Call to ibv_create_cq failed with error Cannot allocate memory", "memlock.too-low", "25"},
+    {"Call to ibv_reg_mr_iova2 failed with error Bad address", "gdr.driver.order", "26, ucx#8999"},
+    {"Call to ibv_reg_dmabuf_mr failed with error Unknown error 524", "verbs.dmabuf.none",
+     "27, nixl#1854"},
+    {"Call to ibv_create_qp failed with error Resource temporarily unavailable", "rdma.cgroup.low",
+     "28"},
+    {"NET/IB : Got completion from peer 10.0.0.9<4> with status=12 opcode=1 len=0 vendor err 129",
+     "log.peer.silent", "29, nccl#1814"},
+    {"NET/IB : Got completion from peer fe80::1%ib0<33397> with error 4, opcode 32611, len 32611, "
+     "vendor "
+     "err 81 (Send)",
+     "iommu.translated", "30, nccl#928"},
+    {"NET/IB : Got completion from peer 10.0.0.9<4> with status=5 opcode=32656 len=1 vendor err "
+     "249",
+     "log.peer.silent", "31, nccl#1814"},
+    {"NET/IB: Got completion from peer 10.0.0.9<4> with status=IBV_WC_REM_INV_REQ_ERR(9) "
+     "opcode=x(1)",
+     "log.rdma.remote", "32, nccl#1710"},
+    {"NET/IB : mlx5_0:1 async fatal event on QP: local work queue catastrophic error",
+     "log.hca.fatal", "33, nccl#1905"},
+    {"NET/IB : Got async event : local catastrophic error", "log.hca.fatal", "33, nccl#230"},
+    {"NET/IB : mlx5_0:1 unknown event type (18)", "log.hca.port", "34, nccl#1819"},
+    {"Try selecting NICs of only one link type using NCCL_IB_HCA", "hca.link.mixed", "35"},
+    {"Error while creating shared memory segment /dev/shm/nccl-a (size 1), error: No space left on "
+     "device "
+     "(28)",
+     "shm.default", "36, nccl#290"},
+    {"h:1:2 [0] x.cc:1 NCCL WARN Cuda failure 'out of memory'", "log.cuda", "37, torchtune#2556"},
+    {"Cuda failure 'no CUDA-capable device is detected'", "gpu.node.missing", "37, nccl#955"},
+    {"Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 3b000", "log.gpu.shared",
+     "38"},
+    {"[rank1]:[E ProcessGroupNCCL.cpp:523] [Rank 1] Watchdog caught collective operation timeout: "
+     "WorkNCCL(SeqNum=78)",
+     "log.timeout", "39"},
+    {"but store->get('0') got error: Socket Timeout", "log.rendezvous", "40, vllm#19670"},
+    {"[c10d] The client socket has timed out after 600000ms while trying to connect to (h, 1).",
+     "log.rendezvous", "40"},
+    {"NCCL error in: x.cpp:1, unhandled system error, NCCL version 2.20.5", "log.failed",
+     "40, pytorch#39388"},
+    {"nixl._bindings.nixlBackendError: NIXL_ERR_BACKEND", NULL,
+     "nixl#149: the reason is in UCX's line before it"},
+    {"[c10d] The hostname of the client socket cannot be retrieved. err=-3", NULL, "harmless"},
+    {"h:1:2 [0] NCCL INFO Call to connect returned Connection refused, retrying", NULL,
+     "11: NCCL tries again"},
+    {"Could not open XML topology file /x : No such file", "user.topo-file.unreadable", "guide"},
+};
+
+static void test_pasted(void **state)
+{
+    static struct ni_findings f;
+
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(pasted); i++) {
+        bool there = false;
+        enum ni_finding_id hit = told(pasted[i].line, &f);
+
+        for (unsigned k = 0; k < f.n; k++)
+            there = there ||
+                    (pasted[i].id && strcmp(ni_finding_kind(f.at[k].id)->id, pasted[i].id) == 0);
+        if (pasted[i].id ? !there : hit != NI_F_COUNT)
+            fail_msg("%s: %s (%s)", pasted[i].line,
+                     hit < NI_F_COUNT ? ni_finding_kind(hit)->id : "-", pasted[i].from);
+    }
+}
+
+/* Headings of docs/troubleshooting.md that are no lines of NCCL's: by their sections. */
+static bool is_others(const char *section)
+{
+    static const char *const others[] = {"The pod does not start", "NCCL's own diagnostics",
+                                         "Drivers and tools"};
+
+    for (size_t i = 0; i < NI_COUNT(others); i++)
+        if (strncmp(section, others[i], strlen(others[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Each heading leads to a finding that its entry lists, and each finding of the table is listed by
+   an entry whose heading leads to it. */
+static void test_troubleshooting(void **state)
+{
+    static struct ni_findings f;
+    static char section[128], heading[512], line[512];
+    static bool listed[NI_F_COUNT];
+    FILE *file = fopen("docs/troubleshooting.md", "r");
+    enum ni_finding_id id = NI_F_COUNT;
+    bool wanted = false;
+
+    (void)state;
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file)) {
+        if (strncmp(line, "## ", 3) == 0)
+            (void)snprintf(section, sizeof(section), "%s", line + 3);
+        if (strncmp(line, "### `", 5) == 0) {
+            (void)snprintf(heading, sizeof(heading), "%.*s", (int)(strrchr(line, '`') - line - 5),
+                           line + 5);
+            wanted = !is_others(section) && strncmp(heading, "nccl-init", 9) != 0;
+            id = told(heading, &f);
+            if (strstr(heading, "Using network Socket"))
+                wanted = false; /* judged by all lines: test_pasted */
+            if (wanted && id == NI_F_COUNT)
+                fail_msg("%s leads to no finding", heading);
+        }
+        if (wanted && strncmp(line, "Findings: ", 10) == 0) {
+            char next[512] = "";
+
+            if (strchr(line, ',') && !strchr(line, '.') && fgets(next, sizeof(next), file))
+                (void)strncat(line, next, sizeof(line) - strlen(line) - 1);
+            (void)snprintf(next, sizeof(next), "`%s`", ni_finding_kind(id)->id);
+            if (!strstr(line, next))
+                fail_msg("%s: the program says %s, the page %s", heading, next, line);
+            listed[id] = true;
+            wanted = false;
+        }
+    }
+    (void)fclose(file);
+    for (unsigned i = 0; i < ni_patterns_count; i++)
+        if (ni_patterns[i].take == NI_TAKE_FAULT && !listed[ni_patterns[i].id])
+            fail_msg("docs/troubleshooting.md: no entry leads to %s (%s)",
+                     ni_finding_kind(ni_patterns[i].id)->id, ni_patterns[i].text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_fits),
+        cmocka_unit_test(test_pasted),
+        cmocka_unit_test(test_troubleshooting),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
