@@ -26,7 +26,7 @@ struct ni_party {
     char host[NI_MEET_PEERS]; /* of pod 0; a name or an address */
     unsigned port;
     unsigned rank, ranks;
-    char key[128];    /* equal in all pods of this attempt */
+    char key[128];    /* equal in all pods of this attempt; "": any */
     bool stand_aside; /* another process of this pod acts: local rank is not 0 */
 };
 

@@ -369,7 +369,10 @@ static void make_key(const struct search *s, const struct row *row)
     if (s->options->job) {
         ni_put(&t, s->options->job);
     } else if (!first || (!row->key[1] && strcmp(first, "none") == 0)) {
-        ni_put(&t, s->to->host);
+        /* pod 0 may know itself by another name than the others do, as in older PyTorchJobs */
+        if (s->to->rank > 0 ||
+            (strcmp(s->to->host, "localhost") != 0 && !ni_has_prefix(s->to->host, "127.")))
+            ni_put(&t, s->to->host);
     } else {
         for (size_t i = 0; i < NI_COUNT(row->key) && row->key[i]; i++) {
             const char *v = get(s, row->key[i]);
