@@ -162,7 +162,7 @@ static void add(struct hub *h, int fd, int64_t since_ms)
 /* All that wait, before any is read: the kernel's queue of them is short. */
 static void accept_all(struct hub *h)
 {
-    for (;;) {
+    for (int i = 0; i < BACKLOG; i++) {
         int fd = accept4(h->listen, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
         if (fd >= 0)
