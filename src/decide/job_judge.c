@@ -59,7 +59,8 @@ static void put_why(struct ni_text *t, const struct ni_job *job, const struct ni
 }
 
 /* Of the failures that count against the rail of this pod the one that says most: that it never
-   answered, else the first, whatever order they came in; NULL. */
+   answered, what its own device said, else the first, whatever order they came in; NULL. A link that
+   goes down while data moves looks like any dead path, and only in the next round like itself. */
 static const struct ni_pair_result *failure_of(const struct judge *j, unsigned rank, unsigned rail)
 {
     const struct ni_pair_result *best = NULL;
@@ -68,8 +69,9 @@ static const struct ni_pair_result *failure_of(const struct judge *j, unsigned r
         const struct ni_pair_result *x = &j->job->result[i];
         const unsigned blame = x->pair.rail == rail ? ni_blame(j->job, x) : 0;
         const bool from = x->pair.from == rank, at = rank == (x->at_to ? x->pair.to : x->pair.from);
-        const uint64_t order =
-            (uint64_t) !(x->silent && at) << 40 | (uint64_t)x->round << 32 | (uint64_t)!from;
+        const bool own = blame != (NI_BLAME_FROM | NI_BLAME_TO);
+        const uint64_t order = (uint64_t) !(x->silent && at) << 41 | (uint64_t)!own << 40 |
+                               (uint64_t)x->round << 32 | (uint64_t)!from;
         if (!(from && (blame & NI_BLAME_FROM)) && !(x->pair.to == rank && (blame & NI_BLAME_TO)))
             continue;
         if (!best || order < least) {

@@ -32,6 +32,7 @@ enum fault_kind {
     OWN,      /* rail r of pod a cannot make a queue pair */
     SILENT,   /* rail r of pod a never says how it went */
     FLAKY,    /* rail r between a and b, in the first round that tries it only */
+    DOWN,     /* the link of rail r of pod a goes down in the first round */
     SLOW_ALL, /* everything at a fifth of its rate */
     FAULT_KINDS
 };
@@ -96,6 +97,13 @@ static void meets(const struct fault *k, struct ni_pair_result *x)
     if (k->kind == OWN && (from || to)) {
         fails(x, NI_PAIR_QUEUES, ENOMEM, 0, false);
         x->at_to = to;
+    }
+    if (k->kind == DOWN && (from || to)) {
+        if (x->round == 0)
+            fails(x, NI_PAIR_WRITE, 0, TIMED_OUT, false);
+        else
+            fails(x, NI_PAIR_START, ENETDOWN, 0, false);
+        x->at_to = x->round > 0 && to;
     }
     if (k->kind == SLOW_IN && to)
         x->write_mbps = x->write_mbps * k->percent / 100;

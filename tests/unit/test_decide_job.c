@@ -175,6 +175,17 @@ static void one_fault(void **state)
     }
 }
 
+/* What its own device says of it in the second round says more than the dead path of the first. */
+static void goes_down(void **state)
+{
+    (void)state;
+    build(4, 2, 400000);
+    w.fault[w.n_fault++] = (struct fault){DOWN, 3, 0, 1, 0};
+    run();
+    only(NI_F_JOB_RAIL_FAILED, 1, "rail 1 of pod-3", "cannot be used in its pod; ");
+    only(NI_F_JOB_RAIL_FAILED, 1, "rail 1 of pod-3", "ENETDOWN");
+}
+
 /* Several at once, of different rails or pods. */
 static void many_faults(void **state)
 {
@@ -278,8 +289,9 @@ static void slow_together(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_good),    cmocka_unit_test(one_fault), cmocka_unit_test(many_faults),
-        cmocka_unit_test(between_two), cmocka_unit_test(grouped),   cmocka_unit_test(slow_together),
+        cmocka_unit_test(all_good),      cmocka_unit_test(one_fault),   cmocka_unit_test(goes_down),
+        cmocka_unit_test(many_faults),   cmocka_unit_test(between_two), cmocka_unit_test(grouped),
+        cmocka_unit_test(slow_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

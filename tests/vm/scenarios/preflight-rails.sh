@@ -40,7 +40,7 @@ begun --seconds=1
 sleep .5
 ip -n pod3 link set net2 down
 wait
-verdict 'link down' bad 'job.rail.failed: rail 1 of pod3 (mlx5_32): *'
+verdict 'link down' bad 'job.rail.failed: rail 1 of pod3 (mlx5_32): cannot be used in its pod; *ENETDOWN*'
 ip -n pod3 link set net2 up
 sleep 1
 
