@@ -236,6 +236,8 @@ void ni_say_findings(struct ni_context *ctx);
 /* Why the command does not run: the line on standard error; that and, if asked for, the warnings
    and errors in the termination log. Both in the form of --log-format. */
 void ni_last_words(struct ni_context *ctx, const char *line, bool findings);
+/* The part of it for the termination log. */
+void ni_leave_reason(struct ni_context *ctx, const char *line, bool findings);
 /* No command will be started any more: of this process SIGXFSZ may be ignored, so that a write past
    RLIMIT_FSIZE fails and does not kill. */
 void ni_no_command(void);

@@ -461,9 +461,9 @@ const struct ni_option ni_options_table[] = {
      "how much is said on standard error"},
     {"log-format", 0, 0, ANY, "text|json", "text", take_word, AT(log_format),
      "the form of what is said on standard error"},
-    {"termination-log", 0, A_FILE, DECIDING | NI_VERB_INSTALL, "FILE", "/dev/termination-log",
-     take_path, AT(termination_log),
-     "where the reason of a refusal is also written, if the file exists"},
+    {"termination-log", 0, A_FILE, DECIDING | NI_VERB_PREFLIGHT | NI_VERB_INSTALL, "FILE",
+     "/dev/termination-log", take_path, AT(termination_log),
+     "where the reason of a refusal, or a bad verdict, is also written, if the file exists"},
     {"snapshot-on-refusal", 0, A_FILE, NI_VERB_RUN, "FILE", NULL, take_path, AT(refusal_snapshot),
      "if the command is not started, write to FILE what `snapshot --mask` would"},
 };

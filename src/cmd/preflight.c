@@ -193,6 +193,7 @@ static enum verdict meet(struct ni_context *ctx, const struct ni_party *party)
         .result = tell_result,
         .arg = c,
     };
+    const bool must = ctx->options.preflight == NI_PREFLIGHT_REQUIRE;
     struct ni_verdict verdict = {.good = false};
     int r;
 
@@ -203,13 +204,15 @@ static enum verdict meet(struct ni_context *ctx, const struct ni_party *party)
     ni_say_progress(ctx, "");
     if (party->rank > 0 || r != 0 || ctx->verb == NI_VERB_RUN)
         tell_verdict(ctx, party, &verdict);
-    if (!verdict.good && ctx->options.preflight == NI_PREFLIGHT_REQUIRE) {
+    if (!verdict.good && (ctx->verb != NI_VERB_RUN || must)) {
         char buf[640];
 
-        (void)ni_format(buf, sizeof(buf),
-                        "not started: --preflight=require, and the preflight is %s", verdict.line);
+        (void)ni_format(buf, sizeof(buf), "%s%s",
+                        must ? "not started: --preflight=require, and the preflight is "
+                             : "preflight: ",
+                        verdict.line);
         ctx->findings = c->findings;
-        ni_last_words(ctx, buf, true);
+        (must ? ni_last_words : ni_leave_reason)(ctx, buf, true);
     }
     return verdict.good ? GOOD : BAD;
 }

@@ -204,16 +204,21 @@ static void put_lines(struct ni_context *ctx, struct ni_text *t, const char *lin
             ni_put_finding(t, &ctx->findings.at[i]);
 }
 
-void ni_last_words(struct ni_context *ctx, const char *line, bool findings)
+void ni_leave_reason(struct ni_context *ctx, const char *line, bool findings)
 {
     char buf[NI_TERMINATION_MAX + 1];
     struct ni_text t = ni_text_on(buf, sizeof(buf));
     int r;
 
-    ni_no_command();
-    say(ctx, NI_LOG_ERROR, true, line);
     (ctx->options.log_format == NI_LOG_JSON ? put_object : put_lines)(ctx, &t, line, findings);
     r = ni_termination_log(ctx->options.termination_log, buf);
     if (r < 0)
         ni_say(ctx, NI_LOG_DEBUG, "%s: %s", ctx->options.termination_log, ni_errno_text(r));
+}
+
+void ni_last_words(struct ni_context *ctx, const char *line, bool findings)
+{
+    ni_no_command();
+    say(ctx, NI_LOG_ERROR, true, line);
+    ni_leave_reason(ctx, line, findings);
 }

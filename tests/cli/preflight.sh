@@ -65,10 +65,12 @@ wait
 same "--strict" "1 1" "$(cat 0.status 1.status | xargs)"
 matches "JSON of pod 0" '{*"schema": 1,*"verdict": "bad",*"missing": \[\],*' "$(cat 0.out)"
 matches "JSON of pod 1" '{*"schema": 1,*"verdict": "bad",*"rank": 1,*' "$(cat 1.out)"
-pod 0 preflight --within=1 --svg=picture.svg
+: >told
+pod 0 preflight --within=1 --svg=picture.svg --termination-log="$dir/told"
 wait
 same "nobody comes" 1 "$(cat 0.status)"
 matches "who" "*job.missing*1 of 2 pods never came: rank 1*" "$(cat 0.out)"
+matches "the termination log" "nccl-init: preflight: bad: 1 of 2 pods never came*error: job.missing*" "$(cat told)"
 matches "a picture" "*<svg *" "$(cat picture.svg)"
 pod 1 preflight --within=1
 wait
