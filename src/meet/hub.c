@@ -18,13 +18,14 @@ enum {
     BACKLOG = 16384, /* the kernel cuts it to net.core.somaxconn, 4096 since Linux 5.4 */
     STRANGERS = 64,  /* connections beyond two for each pod */
     SPARE_FDS = 32,
-    HELLO_MS = 5000,  /* from accept to a whole hello */
+    HELLO_MS = 5000,  /* from accept to a whole hello, and to the facts */
     SLOW_MS = 10000,  /* from the first byte of a message to the last */
     LOOK_MS = 250,    /* between looks for those that are too slow */
     TOLD_MS = 3000,   /* from the verdict to hanging up */
     UNREAD = 1 << 18, /* bytes that a pod may leave in its socket */
     EVENTS = 256,
-    TWINS = 16
+    TWINS = 16,
+    REFUSED = 16 /* strangers that are told of: they leave room for what is wrong */
 };
 
 static const uint32_t listener = UINT32_MAX; /* among the connections that epoll tells */
@@ -69,7 +70,8 @@ struct hub {
     struct ni_pair *pairs;
     struct pair *pair;
     struct ni_pair_result *result;
-    int *at; /* pair by rank, rail and role, -1: none */
+    int *at;       /* pair by rank, rail and role, -1: none */
+    bool own_leaf; /* rank 0 comes on a socket that no stranger has */
     unsigned n_twin;
     struct {
         unsigned rank;
@@ -112,8 +114,8 @@ static void drop(struct hub *h, struct conn *c)
             if (h->wants != NI_MSG_VERDICT) /* who has heard it may go */
                 h->job.missing[rank] = NI_POD_WENT_AWAY;
             h->waiting -= c->asked;
-        } else if (c->told) {
-            h->waiting++;
+        } else {
+            h->waiting += c->told;
             h->job.missing[rank] = NI_POD_NEVER_CAME;
             forget_pod(h, rank);
         }
@@ -228,6 +230,7 @@ static bool is_twin(struct hub *h, struct conn *c, const struct ni_message *m)
 static void take_hello(struct hub *h, struct conn *c, const struct ni_message *m)
 {
     const struct ni_party *p = h->m->party;
+    const unsigned found = h->f->n;
 
     if (m->protocol != NI_MEET_PROTOCOL) {
         ni_report(h->f, NI_F_JOB_REFUSED, m->host, "nccl-init %s speaks protocol %u, pod 0 %d",
@@ -244,10 +247,13 @@ static void take_hello(struct hub *h, struct conn *c, const struct ni_message *m
                   m->rank, m->ranks, p->ranks);
         refuse(h, c, false, "pod 0 knows of %u pods, this one is rank %u of %u", p->ranks, m->rank,
                m->ranks);
+    } else if (m->rank == 0 && h->own_leaf && c->since_ms != INT64_MAX) {
+        refuse(h, c, false, "rank 0 is pod 0 itself");
     } else if (h->wants != NI_MSG_FACTS) {
         refuse(h, c, false, "the others have started without this pod");
     } else if (!is_twin(h, c, m)) {
         c->rank = (int)m->rank;
+        c->since_ms = c->since_ms == INT64_MAX ? INT64_MAX : ni_now_ms();
         h->of[m->rank] = (int)(c - h->conn);
         (void)ni_copy(h->job.pod[m->rank].host, NI_POD_NAME, m->host);
         h->out->session = h->session;
@@ -256,6 +262,8 @@ static void take_hello(struct hub *h, struct conn *c, const struct ni_message *m
         put_message(h, NI_MSG_WELCOME);
         send_text(h, c);
     }
+    if (found >= REFUSED)
+        h->f->n = found;
 }
 
 /* The pod of a message, with memory of its own. false: there is none. */
@@ -364,7 +372,8 @@ static void take_message(struct hub *h, struct conn *c)
     else if (c->rank < 0)
         drop(h, c);
     else
-        refuse(h, c, false, "pod 0 does not understand this pod: %s", buf);
+        refuse(h, c, false, "pod 0 does not understand this pod: %s",
+               why.len > 0 ? buf : "a message out of turn");
 }
 
 /* One read. false: nothing more is there now, or the connection is gone. */
@@ -410,7 +419,7 @@ static void drop_slow(struct hub *h, int64_t now)
     for (unsigned i = 0; i < h->cap; i++) {
         struct conn *c = &h->conn[i];
 
-        if (c->fd >= 0 && ((c->rank < 0 && now - c->since_ms > HELLO_MS) ||
+        if (c->fd >= 0 && (((c->rank < 0 || !c->told) && now - c->since_ms > HELLO_MS) ||
                            (c->n_head > 0 && now - c->since_ms > SLOW_MS)))
             drop(h, c);
     }
@@ -654,13 +663,13 @@ static void gather(struct hub *h)
     h->wants = NI_MSG_FACTS;
     h->waiting = h->job.ranks;
     wait_for_answers(h, ni_now_ms() + h->m->within_ms);
-    h->wants = NI_MSG_STOP; /* from now on who goes away is missed */
     for (unsigned rank = 0; rank < h->job.ranks; rank++) {
         if (h->job.pod[rank].here && h->job.pod[rank].n_rail > h->job.n_rail)
             h->job.n_rail = h->job.pod[rank].n_rail;
         if (!h->job.pod[rank].here && h->of[rank] >= 0)
             refuse(h, &h->conn[h->of[rank]], false, "this pod told nothing of itself in time");
     }
+    h->wants = NI_MSG_STOP; /* from now on who goes away is missed */
     for (unsigned i = 0; i < h->n_twin; i++) {
         const char *host = h->job.pod[h->twin[i].rank].host;
 
@@ -702,7 +711,8 @@ int ni_hub(const struct ni_meeting *m, int listen_fd, int leaf_fd)
     r = set_up(h, listen_fd);
     if (r != 0)
         return r;
-    if (leaf_fd >= 0)
+    h->own_leaf = leaf_fd >= 0;
+    if (h->own_leaf)
         add(h, leaf_fd, INT64_MAX);
     gather(h);
     ni_compare_pods(&h->job, m->policy, h->f);

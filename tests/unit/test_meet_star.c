@@ -484,6 +484,34 @@ static void test_refused(void **state)
     assert_int_equal(ni_findings_count(&shared->findings, NI_ERROR), 0);
 }
 
+/* However many strangers come, there is room for what is wrong with the job; one that says it is pod 0
+   does not make it bad. */
+static void test_many_refused(void **state)
+{
+    char hello[256];
+    pid_t pid = start_pod((struct options){0, 2, 1, 3000, NULL, NULL, 0});
+    unsigned refused = 0;
+    int fd = connect_raw();
+
+    (void)state;
+    send_raw(fd, HELLO WHO(1, "posed-0") RANK(0, 2, "key"));
+    assert_non_null(strstr(answer(fd), "rank 0 is pod 0 itself"));
+    (void)close(fd);
+    for (unsigned i = 0; i < NI_MAX_FINDINGS; i++) {
+        fd = connect_raw();
+        (void)ni_format(hello, sizeof(hello), HELLO WHO(1, "old-%u") RANK(1, 2, "old"), i);
+        send_raw(fd, hello);
+        (void)answer(fd);
+        (void)close(fd);
+    }
+    (void)end_of_pod(pid);
+    for (unsigned i = 0; i < shared->findings.n; i++)
+        refused += shared->findings.at[i].id == NI_F_JOB_REFUSED;
+    assert_int_equal(refused, 16);
+    assert_true(ni_findings_has(&shared->findings, NI_F_JOB_MISSING));
+    assert_false(ni_findings_has(&shared->findings, NI_F_JOB_RANK_TWICE));
+}
+
 /* Sends for ever what has no end, until the hub hangs up. */
 static pid_t disturb(void (*how)(int fd))
 {
@@ -571,21 +599,26 @@ static void test_disturbed(void **state)
         (void)close(idle[i]);
 }
 
-/* Who is slow with its hello, or in the middle of a message, is hung up on. */
+/* Who is slow with its hello or facts, or in the middle of a message, is hung up on. */
 static void test_slow_is_dropped(void **state)
 {
     pid_t pid = start_pod((struct options){0, 2, 1, 8000, NULL, NULL, 0});
-    int idle = connect_raw(), half = connect_raw();
+    int idle = connect_raw(), half = connect_raw(), greeted = connect_raw();
     const int64_t begin = ni_now_ms();
 
     (void)state;
     (void)send(half, "\0\0\1\0{", 5, MSG_NOSIGNAL);
+    send_raw(greeted, HELLO WHO(1, "stranger") RANK(1, 2, "key"));
+    assert_non_null(strstr(answer(greeted), "welcome"));
     assert_string_equal(answer(idle), "");
     assert_string_equal(answer(half), "");
+    assert_string_equal(answer(greeted), "");
     assert_true(ni_now_ms() - begin > 4000 && ni_now_ms() - begin < 7000);
     (void)close(idle);
     (void)close(half);
+    (void)close(greeted);
     assert_int_equal(end_of_pod(pid), 1);
+    assert_int_equal(shared->missing[1], NI_POD_NEVER_CAME);
 }
 
 /* Two live pods with one rank: the second is told to come later, and both are named. */
@@ -696,11 +729,11 @@ static void test_few_descriptors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STAR(test_all_good),        STAR(test_bad_rails),       STAR(test_pod_dies),
-        STAR(test_refused),         STAR(test_one_never_comes), STAR(test_disturbed),
-        STAR(test_twins),           STAR(test_slow_is_dropped), STAR(test_old_key),
-        STAR(test_proxy),           STAR(test_hub_dies),        STAR(test_port_taken),
-        STAR(test_few_descriptors),
+        STAR(test_all_good),     STAR(test_bad_rails),       STAR(test_pod_dies),
+        STAR(test_refused),      STAR(test_one_never_comes), STAR(test_disturbed),
+        STAR(test_many_refused), STAR(test_twins),           STAR(test_slow_is_dropped),
+        STAR(test_old_key),      STAR(test_proxy),           STAR(test_hub_dies),
+        STAR(test_port_taken),   STAR(test_few_descriptors),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
