@@ -63,7 +63,8 @@ struct ni_log_hit {
     unsigned row;    /* of the table of patterns */
     ni_kept subject; /* "mlx5_6:1" */
     ni_kept file;
-    uint64_t line, count;
+    uint64_t line, count; /* of the first; of all such lines */
+    uint64_t last;        /* of struct ni_log's lines: two patterns may fit one */
     char quote[168];
     unsigned n_by;
     int by[16]; /* the first processes that said so; -1: nobody's line */
@@ -77,7 +78,8 @@ struct ni_log {
     size_t len;
     bool in_piece; /* buf begins within a line */
     ni_kept file;
-    uint64_t line, nccl_lines, bytes;
+    uint64_t line; /* of the file */
+    uint64_t lines, nccl_lines, bytes;
     bool rccl;
     ni_kept version;  /* told by a line that names no process */
     unsigned dropped; /* what there was no room for */

@@ -89,6 +89,38 @@ static bool read_plan(struct ni_context *ctx, char *entry[], size_t max)
     return i != 0;
 }
 
+/* The JSON of thousands of ranks is longer than all that was kept of the log: it goes out as it is
+   made. */
+struct stream {
+    struct ni_text text;
+    int err;
+    char buf[1 << 16];
+};
+
+static void flush(struct ni_text *text)
+{
+    struct stream *s = (struct stream *)text;
+
+    s->err = s->err < 0 ? s->err : ni_write_all(STDOUT_FILENO, s->buf, text->len);
+    text->len = 0;
+}
+
+static int print(struct ni_context *ctx)
+{
+    static struct stream s;
+    const struct ni_view view = ni_flow_view(ctx);
+
+    s.text = ni_text_on(s.buf, sizeof(s.buf));
+    s.text.full = flush;
+    ni_no_command();
+    (ctx->options.json ? ni_put_log_json : ni_put_log)(&s.text, &view);
+    if (s.err == 0)
+        return ni_print(ctx, &s.text);
+    if (s.err != -EPIPE)
+        ni_say(ctx, NI_LOG_ERROR, "standard output: %s", ni_errno_text(s.err));
+    return NI_EXIT_FAILED;
+}
+
 int ni_cmd_log(struct ni_context *ctx, char *const operands[])
 {
     static char dash[] = "-", *const standard[] = {dash, NULL};
@@ -116,7 +148,7 @@ int ni_cmd_log(struct ni_context *ctx, char *const operands[])
         ni_log_judge(log, &ask, &ctx->findings);
         ctx->log = log;
         ctx->planned = ask.plan;
-        r = ni_print_view(ctx, ctx->options.json ? ni_put_log_json : ni_put_log);
+        r = print(ctx);
         r = r == 0 && log->failed ? NI_EXIT_FAILED : r;
     }
     ni_log_free(log);

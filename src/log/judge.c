@@ -171,6 +171,7 @@ struct judge {
     struct ni_findings *f;
     unsigned set[NI_LOG_PROCESSES]; /* 1: the ranks that are spoken of */
     char who[96];                   /* in words */
+    unsigned net, gdr;              /* ends of channels to other nodes, with GPUDirect RDMA */
     uint32_t used[NI_LOG_WORDS];    /* of a host: HCAs, a bit each */
 };
 
@@ -181,52 +182,39 @@ static const char *name_them(struct judge *j)
     return j->who;
 }
 
-typedef bool holds_fn(const struct ni_log *log, const struct ni_log_rank *r);
+enum {
+    LOCAL = 1 << NI_WAY_LOCAL,
+    RDMA = 1 << NI_WAY_RDMA,
+    SOCKETS = 1 << NI_WAY_SOCKET,
+    NO_RDMA = SOCKETS | 1 << NI_WAY_UNKNOWN,
+    /* ... and what else ranks are asked for: */
+    NO_GDR = 16,
+    MAYBE_NO_GDR = 32, /* a fragment of a log, too */
+    MEANT = 64,        /* RDMA, or HCAs are named and not switched off */
+    WAITING = 128
+};
 
-/* Marks the ranks for which that holds. Returns how many. */
-static unsigned mark(struct judge *j, holds_fn *holds)
+static bool is_any(const struct ni_log *log, const struct ni_log_rank *r, unsigned what)
+{
+    const struct ni_log_process *p = &log->process[r->process];
+    const char *off = ni_log_value(log, p, "NCCL_IB_DISABLE");
+    unsigned is = 1U << ni_log_way(log, r);
+    is |= r->gdr < r->net ? NO_GDR | MAYBE_NO_GDR : p->network == 0 ? MAYBE_NO_GDR : 0;
+    if (r->started && !r->complete && !r->connected && !r->ended)
+        is |= WAITING;
+    if ((is & RDMA) != 0 ||
+        ((p->hcas != 0 || ni_log_value(log, p, "NCCL_IB_HCA")) && (!off || strcmp(off, "0") == 0)))
+        is |= MEANT;
+    return (is & what) != 0;
+}
+
+/* Marks the ranks that are any of that. Returns how many. */
+static unsigned mark(struct judge *j, unsigned what)
 {
     unsigned n = 0;
     for (unsigned i = 0; i < j->log->n; i++)
-        n += j->set[i] = holds(j->log, ni_log_rank_of(j->log, i));
+        n += j->set[i] = is_any(j->log, ni_log_rank_of(j->log, i), what);
     return n;
-}
-
-static bool is_local(const struct ni_log *log, const struct ni_log_rank *r)
-{
-    return ni_log_way(log, r) == NI_WAY_LOCAL;
-}
-
-static bool is_rdma(const struct ni_log *log, const struct ni_log_rank *r)
-{
-    return ni_log_way(log, r) == NI_WAY_RDMA;
-}
-
-static bool is_socket(const struct ni_log *log, const struct ni_log_rank *r)
-{
-    return ni_log_way(log, r) == NI_WAY_SOCKET;
-}
-
-static bool lacks_rdma(const struct ni_log *log, const struct ni_log_rank *r)
-{
-    return !is_rdma(log, r) && !is_local(log, r);
-}
-
-static bool lacks_gdr(const struct ni_log *log, const struct ni_log_rank *r)
-{
-    (void)log;
-    return r->gdr < r->net;
-}
-
-static bool may_lack_gdr(const struct ni_log *log, const struct ni_log_rank *r)
-{
-    return lacks_gdr(log, r) || log->process[r->process].network == 0;
-}
-
-static bool waits(const struct ni_log *log, const struct ni_log_rank *r)
-{
-    (void)log;
-    return r->started && !r->complete && !r->connected && !r->ended;
 }
 
 /* What it means, and the line. */
@@ -242,7 +230,7 @@ static void put_hit(struct ni_text *t, const struct ni_log *log, const struct ni
 
 /* The ranks of those who said it are marked. Whether it holds for one of them, or where nobody is
    named for any. */
-static bool mark_hit(struct judge *j, const struct ni_log_hit *h, holds_fn *holds)
+static bool mark_hit(struct judge *j, const struct ni_log_hit *h, unsigned what)
 {
     bool any = j->log->n == 0;
     for (unsigned i = 0; i < j->log->n; i++) {
@@ -250,7 +238,7 @@ static bool mark_hit(struct judge *j, const struct ni_log_hit *h, holds_fn *hold
         j->set[i] = 0;
         for (unsigned b = 0; b < h->n_by; b++) {
             j->set[i] |= r->process == h->by[b];
-            any |= (h->by[b] < 0 || r->process == h->by[b]) && (!holds || holds(j->log, r));
+            any |= (h->by[b] < 0 || r->process == h->by[b]) && is_any(j->log, r, what);
         }
     }
     return any;
@@ -262,13 +250,13 @@ static void report_hit(struct judge *j, const struct ni_log_hit *h)
     enum ni_finding_id id = ni_patterns[h->row].id;
     char who[96], buf[320];
     struct ni_text w = ni_text_on(who, sizeof(who)), t = ni_text_on(buf, sizeof(buf));
-    holds_fn *harmful = (flags & NI_ROW_WHY) != 0      ? lacks_rdma
-                        : (flags & NI_ROW_NO_GDR) != 0 ? may_lack_gdr
-                                                       : NULL;
-    if ((id == NI_F_HCA_NONE && mark(j, is_socket) > 0) || /* judge_network tells it */
+    const unsigned harmful = (flags & NI_ROW_WHY) != 0      ? NO_RDMA
+                             : (flags & NI_ROW_NO_GDR) != 0 ? MAYBE_NO_GDR
+                                                            : LOCAL | RDMA | NO_RDMA;
+    if ((id == NI_F_HCA_NONE && mark(j, SOCKETS) > 0) || /* judge_network tells it */
         ((flags & NI_ROW_FOLLOWS) != 0 && ni_findings_has(j->f, id)) ||
         (id == NI_F_LOG_FAILED && ni_findings_count(j->f, NI_ERROR) > 0) ||
-        (!mark_hit(j, h, harmful) && harmful))
+        !mark_hit(j, h, harmful))
         return;
     for (unsigned i = 0; (flags & NI_ROW_INDEX) != 0 && i < j->log->n_process; i++)
         if (ni_log_value(j->log, &j->log->process[i], "NCCL_IB_GID_INDEX"))
@@ -308,37 +296,29 @@ static void put_why(struct ni_text *t, const struct judge *j, bool quote)
     ni_put(t, "NCCL gives no reason");
 }
 
-/* Somebody named HCAs and did not switch them off, or another rank has RDMA. */
-static bool means_rdma(const struct ni_log *log, const struct ni_log_rank *r)
-{
-    const struct ni_log_process *p = &log->process[r->process];
-    const char *off = ni_log_value(log, p, "NCCL_IB_DISABLE");
-    return is_rdma(log, r) || ((p->hcas != 0 || ni_log_value(log, p, "NCCL_IB_HCA")) &&
-                               (!off || strcmp(off, "0") == 0));
-}
-
 static void judge_network(struct judge *j)
 {
-    const bool meant = mark(j, means_rdma) > 0 || j->ask->rdma || j->ask->gdr;
+    const bool meant = mark(j, MEANT) > 0 || j->ask->rdma || j->ask->gdr;
     char buf[300];
     struct ni_text t = ni_text_on(buf, sizeof(buf));
-    unsigned net = 0, gdr = 0, n = mark(j, is_socket);
+    unsigned n = mark(j, SOCKETS);
     put_why(&t, j, true);
     if (n > 0)
         ni_report(j->f, meant ? NI_F_LOG_SOCKETS : NI_F_HCA_NONE, name_them(j),
                   "sockets between nodes%s: %s",
                   meant ? "" : ", and nothing in the log asks for RDMA", buf);
     for (unsigned i = 0; i < j->log->n; i++) {
-        net += ni_log_rank_of(j->log, i)->net;
-        gdr += ni_log_rank_of(j->log, i)->gdr;
+        j->net += ni_log_rank_of(j->log, i)->net;
+        j->gdr += ni_log_rank_of(j->log, i)->gdr;
     }
-    if (mark(j, lacks_gdr) > 0)
+    if (mark(j, NO_GDR) > 0)
         ni_report(j->f, NI_F_LOG_GDR, name_them(j),
-                  "%u of %u ends of channels to other nodes have no GPUDirect RDMA", net - gdr,
-                  net);
-    n = mark(j, lacks_rdma);
-    j->log->failed = ((j->ask->rdma || j->ask->gdr) && (n > 0 || j->log->n == 0)) ||
-                     (j->ask->gdr && (gdr < net || (net == 0 && mark(j, is_local) < j->log->n)));
+                  "%u of %u ends of channels to other nodes have no GPUDirect RDMA",
+                  j->net - j->gdr, j->net);
+    n = mark(j, NO_RDMA);
+    j->log->failed =
+        ((j->ask->rdma || j->ask->gdr) && (n > 0 || j->log->n == 0)) ||
+        (j->ask->gdr && (j->gdr < j->net || (j->net == 0 && mark(j, LOCAL) < j->log->n)));
 }
 
 static void judge_start(struct judge *j)
@@ -349,7 +329,7 @@ static void judge_start(struct judge *j)
     struct ni_text t = ni_text_on(missing, sizeof(missing));
     int next = 0;
     bool met = false;
-    if (mark(j, waits) == 0)
+    if (mark(j, WAITING) == 0)
         return;
     for (unsigned i = 0; i <= log->n; i++) {
         const int rank = i < log->n ? ni_log_rank_of(log, i)->rank : size;
@@ -494,26 +474,11 @@ static void put_hcas(struct ni_text *t, struct judge *j)
     ni_putf(t, "%u HCA%s%s", max, max == 1 ? "" : "s", hosts > 1 ? " of each node" : "");
 }
 
-static void put_gdr(struct ni_text *t, const struct ni_log *log)
-{
-    unsigned net = 0, gdr = 0;
-    for (unsigned i = 0; i < log->n; i++) {
-        net += ni_log_rank_of(log, i)->net;
-        gdr += ni_log_rank_of(log, i)->gdr;
-    }
-    if (net > 1 && gdr == net)
-        ni_putf(t, ", GPUDirect on all %u channel ends", net);
-    else if (gdr > 0)
-        ni_putf(t, ", GPUDirect on %u of %u channel ends", gdr, net);
-    else if (net > 0)
-        ni_putf(t, ", no GPUDirect on any of %u channel ends", net);
-}
-
 static void make_sentence(struct judge *j)
 {
     struct ni_log *log = j->log;
     struct ni_text t = ni_text_on(log->sentence, sizeof(log->sentence));
-    const unsigned local = mark(j, is_local), rdma = mark(j, is_rdma), sockets = mark(j, is_socket);
+    const unsigned local = mark(j, LOCAL), rdma = mark(j, RDMA), sockets = mark(j, SOCKETS);
     const unsigned errors = ni_findings_count(j->f, NI_ERROR);
     if (sockets > 0 && sockets < log->n) {
         ni_putf(&t, "%s went over sockets: ", name_them(j));
@@ -528,13 +493,20 @@ static void make_sentence(struct judge *j)
         ni_put(&t, ", over sockets: ");
         put_why(&t, j, false);
     } else if (local > 0 && local == log->n) {
-        ni_put(&t, ", one node: no network needed");
+        ni_put(&t, ni_log_rank_of(log, 0)->nodes == 1 || ni_log_rank_of(log, 0)->size == 1
+                       ? ", one node: no network needed"
+                       : ", no channel to another node");
     } else if (rdma > 0) {
         put_hcas(&t, j);
     } else {
         ni_put(&t, ", and the log does not say which network: NCCL_DEBUG=INFO does");
     }
-    put_gdr(&t, log);
+    if (j->net > 0 && j->gdr == 0)
+        ni_putf(&t, ", no GPUDirect on any of %u channel ends", j->net);
+    else if (j->net > 1 && j->gdr == j->net)
+        ni_putf(&t, ", GPUDirect on all %u channel ends", j->net);
+    else if (j->net > 0)
+        ni_putf(&t, ", GPUDirect on %u of %u channel ends", j->gdr, j->net);
     if (log->left_out > 0)
         ni_putf(&t, "; %u ranks of earlier attempts are left out", log->left_out);
     if (errors > 0)

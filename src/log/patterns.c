@@ -146,7 +146,6 @@ const struct ni_pattern ni_patterns[] = {
     FAULT("onnect returned %{Connection refused}", "2.17-2.26.6", LOG_PEER_REFUSED, LAST),
     FAULT("onnect returned %{Connection timed out|No route to host|Network is unreachable}",
           "2.17-2.26.6", LOG_PEER_UNREACHABLE, LAST),
-    FAULT("exceeded error retry count", "2.24.3-2.30.7", LOG_PEER_REFUSED, 0),
     FAULT("poll() returned %d, no POLLOUT events", "2.23.4-2.26.6", LOG_PEER_UNREACHABLE, 0),
     FAULT("Connection closed by remote peer %s", ALL, LOG_PEER_DIED, FOLLOWS),
     FAULT("Call to recv from %s failed :", ALL, LOG_PEER_DIED, FOLLOWS),

@@ -374,8 +374,9 @@ static void take_fault(struct line *l, unsigned row)
         ((flags & NI_ROW_WARN) != 0 && l->info))
         return;
     h = hit_of(l->log, row, ni_log_keep(l->log, subject_of(l)));
-    if (!h)
+    if (!h || h->last == l->log->lines)
         return;
+    h->last = l->log->lines;
     if ((flags & NI_ROW_WHY) != 0 && l->by)
         l->by->why = (uint16_t)(h - l->log->hit + 1);
     if (h->count++ == 0) {
@@ -403,6 +404,7 @@ void ni_log_line(struct ni_log *log, const char *p, const char *end)
     struct line l = {.log = log, .p = p, .end = end, .message = p, .dev = -1};
     struct ni_found found[24];
     unsigned n = ni_machine_find(log->machine, p, end, found, NI_COUNT(found)), headers = 0;
+    log->lines++;
     for (unsigned i = 0; i < n; i++)
         headers += ni_patterns[found[i].row].take == NI_TAKE_HEADER;
     l.whole = headers < 2;

@@ -80,6 +80,13 @@ expect 125 --plan="$tmp/no-such-file" sockets/0.log
 expect 1 none/0.log
 grep -q 'NCCL_DEBUG=INFO' "$tmp/out" || complain "no line of NCCL: how to get one is not said"
 expect 1 /dev/null
+awk 'BEGIN { for (r = 0; r < 3000; r++) print "n" r ":1:1 [0] NCCL INFO comm 0x1 rank " r " nranks 3000 cudaDev 0 busId 1 - Init COMPLETE" }' >"$tmp/3000"
+expect 0 --json "$tmp/3000"
+[ "$(grep -c '"rank": [0-9]' "$tmp/out")" = 3000 ] || complain "3000 ranks: $(wc -c <"$tmp/out") bytes"
+status=0
+"$program" log --json "$tmp/3000" >/dev/full 2>"$tmp/err" || status=$?
+[ "$status" = 1 ] || complain "a full disk: status $status"
+grep -q 'No space left' "$tmp/err" || complain "a full disk: $(cat "$tmp/err")"
 status=0
 "$program" log --json sockets/0.log >/dev/full 2>"$tmp/err" || status=$?
 [ "$status" = 1 ] || complain "a full disk: status $status"

@@ -194,6 +194,10 @@ static const struct {
     {"nixl._bindings.nixlBackendError: NIXL_ERR_BACKEND", NULL,
      "nixl#149: the reason is in UCX's line before it"},
     {"[c10d] The hostname of the client socket cannot be retrieved. err=-3", NULL, "harmless"},
+    {"socketPollConnect: connect to 10.0.0.9<4000> returned Connection timed out, exceeded error "
+     "retry "
+     "count after 35 attempts",
+     "log.peer.unreachable", "12, the format of 2.27.3"},
     {"h:1:2 [0] NCCL INFO Call to connect returned Connection refused, retrying", NULL,
      "11: NCCL tries again"},
     {"Could not open XML topology file /x : No such file", "user.topo-file.unreadable", "guide"},
@@ -211,7 +215,7 @@ static void test_pasted(void **state)
         for (unsigned k = 0; k < f.n; k++)
             there = there ||
                     (pasted[i].id && strcmp(ni_finding_kind(f.at[k].id)->id, pasted[i].id) == 0);
-        if (pasted[i].id ? !there : hit != NI_F_COUNT)
+        if (pasted[i].id ? !there || f.n > 2 : hit != NI_F_COUNT)
             fail_msg("%s: %s (%s)", pasted[i].line,
                      hit < NI_F_COUNT ? ni_finding_kind(hit)->id : "-", pasted[i].from);
     }
