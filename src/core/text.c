@@ -125,7 +125,8 @@ void ni_vputf(struct ni_text *t, const char *fmt, va_list ap)
             ni_putn(t, "%", 1);
             break;
         default:
-            put_printf(t, conversion, ap);
+            fmt = conversion; /* the parameter, which clang knows for a format */
+            put_printf(t, fmt, ap);
             return;
         }
     }
