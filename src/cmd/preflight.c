@@ -30,8 +30,9 @@ enum {
     ROUNDS_MS = 600000 /* for what comes when all are there, at most */
 };
 
-/* What the child says, and what --once keeps. UNTOLD: it said nothing. */
-enum verdict { UNTOLD, GOOD = 'g', BAD = 'b' };
+/* What the child says, and what --once keeps. UNTOLD: it said nothing. LOST, before the others: what
+   pod 0 printed did not get there, so that the verb fails as every verb does. */
+enum verdict { UNTOLD, GOOD = 'g', BAD = 'b', LOST = 'l' };
 
 /* ---- in the child ---- */
 
@@ -43,7 +44,15 @@ static struct child {
     struct ni_pod_setting setting[NI_MAX_POD_SETTINGS];
     struct ni_rails rails;
     struct ni_findings findings;
+    int fd; /* to the parent */
 } child;
+
+static bool tell_parent(enum verdict verdict)
+{
+    const char byte = (char)verdict;
+
+    return write(child.fd, &byte, 1) == 1;
+}
 
 static void say_progress(void *arg, const char *line, bool phase)
 {
@@ -86,7 +95,8 @@ static void print_job(struct ni_context *ctx, const struct ni_job_view *view, ni
     struct ni_text text = ni_long_text();
 
     put(&text, view);
-    (void)ni_print(ctx, &text);
+    if (ni_print(ctx, &text) != 0 && ctx->verb != NI_VERB_RUN)
+        (void)tell_parent(LOST);
     ni_free_text(&text);
 }
 
@@ -111,16 +121,18 @@ static void tell_result(void *arg, const struct ni_job *job, const uint8_t *verd
         print_job(ctx, &view, ni_put_preflight_svg);
 }
 
-/* In the other pods: the sentence alone. */
-static void tell_verdict(struct ni_context *ctx, const struct ni_party *party,
-                         const struct ni_verdict *verdict)
+/* In the other pods: the sentence alone. 0, or NI_EXIT_FAILED: it did not get there. */
+static int tell_verdict(struct ni_context *ctx, const struct ni_party *party,
+                        const struct ni_verdict *verdict)
 {
     char buf[1024];
     struct ni_text t = ni_text_on(buf, sizeof(buf));
 
     if (ctx->verb == NI_VERB_RUN) {
         ni_say(ctx, verdict->good ? NI_LOG_INFO : NI_LOG_WARN, "preflight: %s", verdict->line);
-    } else if (ctx->options.json) {
+        return 0;
+    }
+    if (ctx->options.json) {
         struct ni_json j = ni_json_on(&t, true);
 
         ni_json_object(&j, NULL);
@@ -130,13 +142,12 @@ static void tell_verdict(struct ni_context *ctx, const struct ni_party *party,
         ni_json_int(&j, "ranks", party->ranks);
         ni_json_text(&j, "line", verdict->line);
         ni_json_end(&j);
-        (void)ni_print(ctx, &t);
     } else {
         ni_put(&t, "preflight: ");
         ni_quote(&t, verdict->line);
         ni_put(&t, "\n");
-        (void)ni_print(ctx, &t);
     }
+    return ni_print(ctx, &t);
 }
 
 /* Its maker, by which NCCL chooses too (2.30.7 graph/xml.cc ncclTopoGetXmlFromCpu, which asks the
@@ -195,15 +206,21 @@ static enum verdict meet(struct ni_context *ctx, const struct ni_party *party)
     };
     const bool must = ctx->options.preflight == NI_PREFLIGHT_REQUIRE;
     struct ni_verdict verdict = {.good = false};
+    bool told = true;
     int r;
 
     c->ctx = ctx;
     describe(c, party);
     r = ni_meet(&meeting, &verdict, &c->findings);
     verdict.good = verdict.good && r == 0;
+    if (r != 0) { /* this pod's own words */
+        struct ni_verdict own = verdict;
+
+        (void)ni_format(verdict.line, sizeof(verdict.line), "bad: %s", own.line);
+    }
     ni_say_progress(ctx, "");
     if (party->rank > 0 || r != 0 || ctx->verb == NI_VERB_RUN)
-        tell_verdict(ctx, party, &verdict);
+        told = tell_verdict(ctx, party, &verdict) == 0;
     if (!verdict.good && (ctx->verb != NI_VERB_RUN || must)) {
         char buf[640];
 
@@ -214,7 +231,7 @@ static enum verdict meet(struct ni_context *ctx, const struct ni_party *party)
         ctx->findings = c->findings;
         (must ? ni_last_words : ni_leave_reason)(ctx, buf, true);
     }
-    return verdict.good ? GOOD : BAD;
+    return verdict.good && told ? GOOD : BAD;
 }
 
 /* CAP_IPC_LOCK counts as it will in the command: without it the rails' memory may be too much. */
@@ -222,9 +239,9 @@ static _Noreturn void run_child(struct ni_context *ctx, const struct ni_party *p
                                 const struct ni_wait *wait, pid_t parent)
 {
     const uint64_t lock = UINT64_C(1) << NI_CAP_IPC_LOCK;
-    char byte;
     int r;
 
+    child.fd = fd;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (getppid() != parent)
         _exit(1);
@@ -236,8 +253,7 @@ static _Noreturn void run_child(struct ni_context *ctx, const struct ni_party *p
                ni_errno_text(r));
         _exit(1);
     }
-    byte = (char)meet(ctx, party);
-    _exit(write(fd, &byte, 1) == 1 ? 0 : 1);
+    _exit(tell_parent(meet(ctx, party)) ? 0 : 1);
 }
 
 /* ---- in the parent ---- */
@@ -249,6 +265,7 @@ static enum verdict await(int fd, int64_t deadline, struct ni_wait *wait)
     const int signals = signalfd(-1, &wait->blocked, SFD_CLOEXEC | SFD_NONBLOCK);
     struct pollfd p[] = {{.fd = fd, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
     enum verdict verdict = UNTOLD;
+    bool lost = false;
 
     for (int64_t left; (left = deadline - ni_now_ms()) > 0 && !ni_wait_ms(wait, 0);) {
         char byte;
@@ -256,6 +273,10 @@ static enum verdict await(int fd, int64_t deadline, struct ni_wait *wait)
 
         (void)poll(p, 2, signals < 0 ? LOOK_MS : left < INT32_MAX ? (int)left : INT32_MAX);
         n = read(fd, &byte, 1);
+        if (n == 1 && byte == LOST) {
+            lost = true;
+            continue;
+        }
         if (n == 1)
             verdict = byte == GOOD ? GOOD : BAD;
         if (n >= 0 || (errno != EAGAIN && errno != EINTR))
@@ -263,7 +284,7 @@ static enum verdict await(int fd, int64_t deadline, struct ni_wait *wait)
     }
     if (signals >= 0)
         (void)close(signals);
-    return verdict;
+    return lost && verdict == GOOD ? BAD : verdict;
 }
 
 static void end_child(pid_t pid, bool told)
@@ -385,8 +406,7 @@ static enum verdict alone(struct ni_context *ctx, const struct ni_party *party)
                     why.len > 0 ? buf : "nobody to meet, and the self-test found nothing");
     ni_report(&ctx->findings, NI_F_JOB_ALONE, "preflight", "one pod takes part");
     ni_say_findings(ctx);
-    tell_verdict(ctx, party, &verdict);
-    return verdict.good ? GOOD : BAD;
+    return tell_verdict(ctx, party, &verdict) == 0 && verdict.good ? GOOD : BAD;
 }
 
 /* Not for what --once has kept, or another process of this pod does. */

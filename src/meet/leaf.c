@@ -33,6 +33,7 @@ struct leaf {
     struct ni_message *in, *out;
     char *buf; /* of a message */
     struct ni_text why;
+    bool refused; /* why: pod 0 was there, and said it */
 };
 
 /* What went wrong; replaces what was said before. */
@@ -45,6 +46,7 @@ static int fail(struct leaf *l, int err, const char *fmt, ...)
     va_start(ap, fmt);
     ni_vputf(&l->why, fmt, ap);
     va_end(ap);
+    l->refused = err == -EBUSY;
     return err;
 }
 
@@ -105,7 +107,7 @@ static int read_message(struct leaf *l, int64_t limit_ms)
     if (ni_message_take(l->buf, n, l->in, &why) != 0)
         return fail(l, -EPROTO, "pod 0 is not understood: %s", buf);
     if (l->in->type == NI_MSG_NO)
-        return fail(l, l->in->again ? -EAGAIN : -EPROTO, "pod 0 refused this pod: %s", l->in->line);
+        return fail(l, l->in->again ? -EBUSY : -EPROTO, "pod 0 refused this pod: %s", l->in->line);
     return 0;
 }
 
@@ -193,7 +195,8 @@ static int find_hub(struct leaf *l, int64_t until_ms)
         if (r == 0 || r == -EPROTO)
             return r;
         if (left <= 0) {
-            ni_putf(&l->why, "; the others have started, or never came");
+            if (!l->refused)
+                ni_putf(&l->why, "; the others have started, or never came");
             return -ETIMEDOUT;
         }
         if (l->m->progress)

@@ -75,7 +75,20 @@ matches "a picture" "*<svg *" "$(cat picture.svg)"
 pod 1 preflight --within=1
 wait
 same "pod 0 does not come" 1 "$(cat 1.status)"
-matches "who is not there" "preflight: *localhost*" "$(cat 1.out)"
+matches "who is not there" "preflight: bad: *localhost*the others have started, or never came" "$(cat 1.out)"
+pod 0 preflight --within=2
+out=$("$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --job=other --within=1) && status=0 || status=$?
+matches "another job's pod 0" "1 preflight: bad: pod 0 refused this pod:*this pod's \`other\`" "$status $out"
+wait
+pod 1 preflight --svg=/dev/full
+pod 0 preflight --svg=/dev/full
+wait
+same "no room for the picture" "1 0" "$(cat 0.status 1.status | xargs)"
+matches "no room: said" "*error: /dev/full: No space left on device*" "$(cat 0.err)"
+pod 0 preflight
+"$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --job=test >/dev/full 2>err && status=0 || status=$?
+wait
+same "no room for the sentence" "1 0" "$status $(cat 0.status)"
 
 # ---- before a command ------------------------------------------------------------------------
 
