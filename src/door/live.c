@@ -192,7 +192,7 @@ static ssize_t read_all(struct file *f, char *buf, size_t cap, bool attribute)
 
 ssize_t ni_raw_read(const struct ni_dir *dir, const char *path, char *buf, size_t cap)
 {
-    struct file f;
+    struct file f = {.fd = -1};
     ssize_t n = open_file(dir, path, &f);
 
     if (n < 0)
