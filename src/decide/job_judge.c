@@ -344,7 +344,7 @@ static void tell_lost(const struct judge *j)
     if (n == 0)
         return;
     ni_put_pod(&s, j->job, first);
-    ni_put(&t, "went away before the end");
+    ni_put(&t, "went away before the end, or stopped answering");
     if (n > 1) {
         ni_putf(&t, ", as did others; %u in all: ", n);
         ni_put_numbers(&t, "rank", went_away, j->job, j->job->ranks);

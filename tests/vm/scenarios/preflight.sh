@@ -61,7 +61,7 @@ begun --seconds=0.5
 kill -KILL "$(running --rank=2 | head -n 1)"
 wait
 same 'one dies: statuses' '1 1 137 1' "$(statuses)"
-matches 'one dies: findings' 'job.pod.lost: pod2: went away before the end' "$(findings)"
+matches 'one dies: findings' 'job.pod.lost: pod2: went away before the end*' "$(findings)"
 same 'nothing of it is left' '' "$(running preflight)"
 
 section 'other attempts, other jobs'
