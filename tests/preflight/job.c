@@ -287,8 +287,10 @@ int main(int argc, char **argv)
     if (put) {
         struct ni_text report = ni_long_text();
         put(&report, &view);
+        const bool cut = report.cut;
         fputs(report.buf, stdout);
-        return report.cut;
+        ni_free_text(&report);
+        return cut;
     }
     for (unsigned i = 0; i < w.f.n; i++) {
         const struct ni_finding_kind *kind = ni_finding_kind(w.f.at[i].id);
