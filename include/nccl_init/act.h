@@ -55,9 +55,10 @@ void ni_wait_unblock(const struct ni_wait *w);
 bool ni_child_pending(void);
 void ni_child_forget(bool was_pending);
 
-/* fork(2), for work that may hang or crash. The child dies with its parent, leaves no core, and holds
-   no descriptor of the pod's but `keep` (-1: none): standard input, output and error are /dev/null.
- */
+/* fork(2); the child dies with its parent. */
+pid_t ni_fork(void);
+/* The same for work that may hang or crash. The child leaves no core, and holds no descriptor of the
+   pod's but `keep` (-1: none): standard input, output and error are /dev/null. */
 pid_t ni_fork_worker(int keep);
 
 /* The command's environment: every entry of env in its order, byte for byte, duplicates and entries

@@ -194,6 +194,9 @@ void ni_look(struct ni_context *ctx, const struct ni_ask *ask);
 /* The same, again and again while --wait allows and something is missing. */
 void ni_wait_and_look(struct ni_context *ctx, const struct ni_ask *ask);
 void ni_flow_close(struct ni_context *ctx);
+/* All of it for a verb that uses the devices of this machine; limit and capabilities are then what a
+   command started by `run` would have. 0, or an exit status after saying why. */
+int ni_flow_as_command(struct ni_context *ctx);
 /* NI_EXIT_FAILED when there is an error among the findings, with --strict also a warning; else 0. */
 int ni_verdict(const struct ni_context *ctx);
 struct ni_view ni_flow_view(const struct ni_context *ctx);

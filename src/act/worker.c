@@ -23,7 +23,7 @@ static void close_all(int keep)
             (void)close(fd);
 }
 
-pid_t ni_fork_worker(int keep)
+pid_t ni_fork(void)
 {
     const pid_t parent = getpid();
     pid_t pid = fork();
@@ -33,6 +33,15 @@ pid_t ni_fork_worker(int keep)
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (getppid() != parent) /* it died before that was in force */
         _exit(1);
+    return 0;
+}
+
+pid_t ni_fork_worker(int keep)
+{
+    pid_t pid = ni_fork();
+
+    if (pid != 0)
+        return pid;
     /* A core would take longer than the time there is. RLIMIT_CORE does not hold where cores are
        piped to a program (core(5)). */
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

@@ -170,6 +170,25 @@ void ni_flow_close(struct ni_context *ctx)
     ctx->opened = false;
 }
 
+int ni_flow_as_command(struct ni_context *ctx)
+{
+    int r;
+
+    if (strcmp(ctx->options.root, "/") != 0)
+        return ni_usage(ctx,
+                        "`%s` uses the devices of this machine; a recorded node has none: "
+                        "nccl-init doctor --root=PATH",
+                        ni_verb_of(ctx->verb)->name);
+    r = ni_flow_open(ctx);
+    if (r != 0)
+        return r;
+    ni_flow_decide(ctx);
+    ni_flow_close(ctx);
+    (void)ni_memlock_raise(&ctx->plan, &ctx->findings);
+    ni_caps_apply(&ctx->plan.caps, &ctx->findings);
+    return 0;
+}
+
 struct ni_work ni_flow_work(struct ni_context *ctx)
 {
     return (struct ni_work){&ctx->inventory, &ctx->env, &ctx->options.policy, &ctx->plan,

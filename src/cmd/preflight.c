@@ -19,7 +19,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -236,15 +235,12 @@ static enum verdict meet(struct ni_context *ctx, const struct ni_party *party)
 
 /* CAP_IPC_LOCK counts as it will in the command: without it the rails' memory may be too much. */
 static _Noreturn void run_child(struct ni_context *ctx, const struct ni_party *party, int fd,
-                                const struct ni_wait *wait, pid_t parent)
+                                const struct ni_wait *wait)
 {
     const uint64_t lock = UINT64_C(1) << NI_CAP_IPC_LOCK;
     int r;
 
     child.fd = fd;
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (getppid() != parent)
-        _exit(1);
     ni_wait_unblock(wait);
     ni_no_command();
     r = ni_caps_forsake(ni_command_has_cap(NI_CAP_IPC_LOCK) ? lock : 0);
@@ -304,7 +300,6 @@ static enum verdict ask_child(struct ni_context *ctx, const struct ni_party *par
 {
     const int64_t limit = (int64_t)ctx->options.within * 1000 + ROUNDS_MS;
     const bool was_pending = ni_child_pending();
-    const pid_t self = getpid();
     enum verdict verdict = UNTOLD;
     struct ni_wait wait;
     int fd[2];
@@ -315,9 +310,9 @@ static enum verdict ask_child(struct ni_context *ctx, const struct ni_party *par
         return UNTOLD;
     }
     ni_wait_begin(&wait);
-    pid = fork();
+    pid = ni_fork();
     if (pid == 0)
-        run_child(ctx, party, fd[1], &wait, self);
+        run_child(ctx, party, fd[1], &wait);
     (void)close(fd[1]);
     if (pid > 0) {
         verdict = await(fd[0], ni_now_ms() + limit, &wait);
@@ -449,19 +444,11 @@ int ni_cmd_preflight(struct ni_context *ctx, char *const operands[])
     int r;
 
     (void)operands;
-    if (strcmp(ctx->options.root, "/") != 0)
-        return ni_usage(ctx, "`preflight` uses the devices of this machine; a recorded node has "
-                             "none: nccl-init doctor --root=PATH");
-    if (find_party(ctx, &party, &why) != 0)
+    if (find_party(ctx, &party, &why) != 0 && strcmp(ctx->options.root, "/") == 0)
         return ni_usage(ctx, "%s", buf);
-    r = ni_flow_open(ctx);
+    r = ni_flow_as_command(ctx);
     if (r != 0)
         return r;
-    ni_flow_decide(ctx);
-    ni_flow_close(ctx);
-    /* What a command started by `run` would have. */
-    (void)ni_memlock_raise(&ctx->plan, &ctx->findings);
-    ni_caps_apply(&ctx->plan.caps, &ctx->findings);
     verdict = meet_once(ctx, &party);
     if (verdict == UNTOLD)
         ni_say(ctx, NI_LOG_ERROR, "preflight: its process ended without a verdict");

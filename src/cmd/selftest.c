@@ -23,17 +23,9 @@ int ni_cmd_selftest(struct ni_context *ctx, char *const operands[])
     int r;
 
     (void)operands;
-    if (strcmp(ctx->options.root, "/") != 0)
-        return ni_usage(ctx, "`selftest` uses the devices of this machine; a recorded node has "
-                             "none: nccl-init doctor --root=PATH");
-    r = ni_flow_open(ctx);
+    r = ni_flow_as_command(ctx);
     if (r != 0)
         return r;
-    ni_flow_decide(ctx);
-    ni_flow_close(ctx);
-    /* What a command started by `run` would have. */
-    (void)ni_memlock_raise(&ctx->plan, &ctx->findings);
-    ni_caps_apply(&ctx->plan.caps, &ctx->findings);
     if (try_all(ctx) != 0) {
         ni_say_findings(ctx);
         return NI_EXIT_FAILED;

@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -405,14 +404,10 @@ int ni_leaf(const struct ni_meeting *m, int fd, struct ni_verdict *ret, struct n
 /* The hub's process ends with the leaf's. Returns its pid. */
 static pid_t fork_hub(const struct ni_meeting *m, int listen_fd, int leaf_fd, int other_fd)
 {
-    const pid_t parent = getpid();
-    pid_t pid = fork();
+    pid_t pid = ni_fork();
 
     if (pid != 0)
         return pid;
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (getppid() != parent) /* it died before that was in force */
-        _exit(1);
     (void)close(other_fd);
     _exit(ni_hub(m, listen_fd, leaf_fd) == 0 ? 0 : 1);
 }
