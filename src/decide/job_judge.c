@@ -96,7 +96,10 @@ static void put_failed(const struct judge *j, unsigned rank, unsigned rail, stru
 
 static void put_gbps(struct ni_text *t, int64_t mbps)
 {
-    ni_putf(t, "%lld.%lld Gb/s", (long long)mbps / 1000, (long long)mbps % 1000 / 100);
+    if (mbps < 1000)
+        ni_putf(t, "0.%02lld Gb/s", (long long)mbps / 10);
+    else
+        ni_putf(t, "%lld.%lld Gb/s", (long long)mbps / 1000, (long long)mbps % 1000 / 100);
 }
 
 static void put_slow(const struct judge *j, unsigned rank, unsigned rail, struct ni_text *t)

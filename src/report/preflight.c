@@ -51,9 +51,11 @@ int64_t ni_job_speed(const struct ni_job_cell *cell)
 
 /* ---- tables ---- */
 
-static void put_speed(struct ni_text *t, int64_t mbps)
+void ni_put_speed(struct ni_text *t, int64_t mbps)
 {
-    if (mbps > 0)
+    if (mbps > 0 && mbps < 1000)
+        ni_putf(t, "0.%02lld", (long long)mbps / 10);
+    else if (mbps > 0)
         ni_putf(t, mbps < 10000 ? "%lld.%lld" : "%lld", (long long)mbps / 1000,
                 (long long)mbps % 1000 / 100);
 }
@@ -110,7 +112,7 @@ static void put_matrix(struct ni_text *out, const struct ni_job_view *view,
                 ni_put(t, r == first ? came[job->missing[p]] : "");
                 continue;
             }
-            put_speed(t, v == NI_RAIL_GOOD || v == NI_RAIL_SLOW ? mbps : 0);
+            ni_put_speed(t, v == NI_RAIL_GOOD || v == NI_RAIL_SLOW ? mbps : 0);
             if (v != NI_RAIL_ABSENT && (v != NI_RAIL_GOOD || mbps == 0))
                 ni_putf(t, "%s%s", mbps > 0 && v == NI_RAIL_SLOW ? " " : "", ni_word_rail[v]);
         }
@@ -144,11 +146,11 @@ static void put_rails(struct ni_text *out, const struct ni_job_view *view,
         struct ni_text *t = ni_row(&table, n[NI_RAIL_FAILED] ? NI_RED : NI_PLAIN);
         ni_putf(t, "%u\t%u\t%u\t%u\t%u\t%u\t%u\t", r, n[NI_RAIL_GOOD], n[NI_RAIL_SLOW],
                 n[NI_RAIL_FAILED], n[NI_RAIL_PATH], n[NI_RAIL_UNTRIED], n[NI_RAIL_ABSENT]);
-        put_speed(t, k ? speeds[0] : 0);
+        ni_put_speed(t, k ? speeds[0] : 0);
         ni_put(t, "\t");
-        put_speed(t, k ? speeds[k / 2] : 0);
+        ni_put_speed(t, k ? speeds[k / 2] : 0);
         ni_put(t, "\t");
-        put_speed(t, k ? speeds[k - 1] : 0);
+        ni_put_speed(t, k ? speeds[k - 1] : 0);
     }
     ni_table_write(out, &table, view->colour);
     free(speeds);
@@ -181,9 +183,9 @@ static void put_outliers(struct ni_text *out, const struct ni_job_view *view,
         ni_putf(t, "\t%u\t", r);
         ni_quote(t, job->pod[p].rail[r].hca);
         ni_putf(t, "/%u\t%s\t", job->pod[p].rail[r].port, ni_word_rail[v]);
-        put_speed(t, cells[i].send_mbps);
+        ni_put_speed(t, cells[i].send_mbps);
         ni_put(t, "\t");
-        put_speed(t, cells[i].receive_mbps);
+        ni_put_speed(t, cells[i].receive_mbps);
     }
     if (shown == 0) {
         ni_free_text(&table);

@@ -16,6 +16,8 @@ struct ni_job_cell {
 struct ni_job_cell *ni_job_cells(const struct ni_job *job);
 /* The slower of both directions; 0: not measured. */
 int64_t ni_job_speed(const struct ni_job_cell *cell);
+/* Gb/s, "0.31", "9.8", "362"; nothing where it was not measured. */
+void ni_put_speed(struct ni_text *t, int64_t mbps);
 /* "good", "slow", "failed", ...; by enum ni_rail_verdict. */
 extern const char *const ni_word_rail[];
 

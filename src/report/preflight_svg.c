@@ -124,10 +124,9 @@ static void put_cell(struct picture *p, unsigned rank, unsigned rail, unsigned x
     const uint8_t v = p->view->verdicts[at];
     const int64_t mbps = ni_job_speed(&p->cells[at]);
     char name[2 * NI_POD_NAME + 8], speed[24];
-    struct ni_text t = ni_text_on(name, sizeof(name));
+    struct ni_text t = ni_text_on(name, sizeof(name)), gbps = ni_text_on(speed, sizeof(speed));
     ni_put_pod(&t, job, rank);
-    (void)ni_format(speed, sizeof(speed), mbps < 10000 ? "%lld.%lld" : "%lld",
-                    (long long)mbps / 1000, (long long)mbps % 1000 / 100);
+    ni_put_speed(&gbps, mbps);
     ni_putf(p->out, "<g><title>rail %u of ", rail);
     put_xml(p->out, name, sizeof(name));
     ni_putf(p->out,

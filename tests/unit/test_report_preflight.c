@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "nccl_init/report.h"
+#include "report/preflight.h"
 
 #include "../preflight/fabric.h"
 
@@ -197,8 +198,24 @@ static void nonsense(void **state)
     ni_free_text(&report);
 }
 
+/* A rail that crawls is not shown as one that stands still. */
+static void speeds(void **state)
+{
+    static const struct {
+        int64_t mbps;
+        const char *text;
+    } row[] = {{0, ""}, {36, "0.03"}, {999, "0.99"}, {1000, "1.0"}, {9876, "9.8"}, {362600, "362"}};
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(row); i++) {
+        char buf[16];
+        struct ni_text t = ni_text_on(buf, sizeof(buf));
+        ni_put_speed(&t, row[i].mbps);
+        assert_string_equal(buf, row[i].text);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nonsense)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nonsense), cmocka_unit_test(speeds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
