@@ -26,20 +26,25 @@ static void add(const struct ni_dir *from, const char *path, enum sure sure, str
         t->failed = r;
 }
 
-/* That a path is too long, or leads through a file, a tree says too. What cannot even be looked at
-   lies in a directory that lets nobody through. */
+/* That a path is too long a tree says too, and that it leads through a file, once that file is in it.
+   What cannot even be looked at lies in a directory that lets nobody through. */
 static void add_errno(const struct ni_dir *from, const char *path, int err)
 {
-    char dir[NI_TREE_PATH + 1];
+    char dir[NI_TREE_PATH + 1] = "";
     const char *slash = strrchr(path, '/');
     bool is_dir;
 
-    if (err == -ENOTDIR || err == -ENAMETOOLONG || err == -ELOOP)
+    if (err == -ENAMETOOLONG || err == -ELOOP)
         return;
-    if (err != -ENOENT && slash > path && ni_raw_exists(from, path, &is_dir) == err) {
+    if (slash > path)
         (void)ni_copyn(dir, sizeof(dir), path, (size_t)(slash - path));
-        path = dir;
+    if (err == -ENOTDIR) {
+        if (*dir && ni_raw_exists(from, dir, &is_dir) == 0 && !is_dir)
+            add(from, dir, SEEN, (struct ni_entry){.kind = NI_ENTRY_FILE});
+        return;
     }
+    if (err != -ENOENT && *dir && ni_raw_exists(from, path, &is_dir) == err)
+        path = dir;
     add(from, path, READ, (struct ni_entry){.kind = NI_ENTRY_ERR, .err = -err});
 }
 

@@ -118,6 +118,13 @@ static int add_directories(struct ni_tree *t, const char *path, const char *befo
     return r;
 }
 
+static int add_settled(struct ni_tree *t, const struct ni_entry *e, const char *before)
+{
+    int r = add_directories(t, e->path, before);
+
+    return r < 0 ? r : push(t, e);
+}
+
 /* Puts the entries in order, with the directories that paths only name, one of each path, and nothing
    below what is no directory. 0; -EINVAL and the first line that contradicts one before it; another
    -errno. */
@@ -130,17 +137,16 @@ static int settle(struct ni_tree *t, unsigned *ret_line)
     ni_tree_sort(t);
     for (size_t i = 0; i < t->n; i++) {
         const struct ni_entry *e = &t->at[i];
-        r = r < 0 ? r : add_directories(&all, e->path, before);
         const struct ni_entry *last = all.n > 0 ? &all.at[all.n - 1] : e;
         bool again = last != e && strcmp(e->path, last->path) == 0;
         bool lost = last->kind != NI_ENTRY_DIR && ni_is_below(e->path, last->path);
-        if (r == 0 && !again && !lost && (r = push(&all, e)) == 0) {
+        unsigned line = e->number > last->number ? e->number : last->number;
+        bool odd = lost || (again && (last->kind != NI_ENTRY_DIR || e->kind != NI_ENTRY_DIR));
+        if (r == 0 && !again && !lost && (r = add_settled(&all, e, before)) == 0) {
             before = e->path;
             continue;
         }
-        unsigned line = e->number > last->number ? e->number : last->number;
-        if ((lost || last->kind != NI_ENTRY_DIR || e->kind != NI_ENTRY_DIR) &&
-            (wrong == 0 || line < *ret_line)) {
+        if (odd && (wrong == 0 || line < *ret_line)) {
             *ret_line = line;
             wrong = -EINVAL;
         }

@@ -169,6 +169,8 @@ static const char *const paths[] = {
     "loop/a/x",
     "odd",
     "odd/nul",
+    "odd/007/below",
+    "odd/007/below/it",
     "odd/blanks",
     "odd/bytes",
     "odd/name with blanks",

@@ -220,6 +220,8 @@ static void test_malformed(void **state)
         {"# \x01\n", 1, EINVAL},
         {"f /a 1\n", 1, EINVAL},
         {"f a/ 1\n", 1, EINVAL},
+        {"f a 1\nf a/b 2\n", 2, EINVAL},
+        {"f a 1\nf a/b/c 2\n", 2, EINVAL},
         {"f a//b 1\n", 1, EINVAL},
         {"f . 1\n", 1, EINVAL},
         {"f .. 1\n", 1, EINVAL},
