@@ -238,7 +238,7 @@ static bool is_others(const char *section)
 static void test_troubleshooting(void **state)
 {
     static struct ni_findings f;
-    static char section[128], heading[512], line[512];
+    static char section[512], heading[512], line[512];
     static bool listed[NI_F_COUNT];
     FILE *file = fopen("docs/troubleshooting.md", "r");
     enum ni_finding_id id = NI_F_COUNT;
