@@ -156,7 +156,7 @@ bool pod_read(struct pod *pod, const uint8_t *data, size_t size)
             memcpy(text + n, line.p, line.n);
             text[n + line.n] = '\n';
             n += line.n + 1;
-        } else if (ni_has_prefix(line.p, "--")) {
+        } else if (line.n > 1 && memcmp(line.p, "--", 2) == 0) { /* a span: no NUL ends it */
             good = read_option(pod, line);
         } else if (line.p[0] == '@') {
             read_verb(pod, (struct ni_span){line.p + 1, line.n - 1});
