@@ -76,7 +76,6 @@ struct ni_log {
     struct ni_log_machine *machine; /* finds the patterns */
     char buf[NI_LOG_BUF];
     size_t len;
-    bool in_piece; /* buf begins within a line */
     ni_kept file;
     uint64_t line; /* of the file */
     uint64_t lines, nccl_lines, bytes;

@@ -215,16 +215,6 @@ const struct ni_pattern ni_patterns[] = {
 };
 const unsigned ni_patterns_count = NI_COUNT(ni_patterns);
 
-/* The end of a literal: where a % begins. */
-static size_t literal(const char *text)
-{
-    size_t n = 0;
-
-    while (text[n] != '\0' && text[n] != '%')
-        n++;
-    return n;
-}
-
 /* Where one of the n words of `any`, divided by '|', begins first; behind it then. NULL: nowhere. */
 static const char *find_any(const char *any, size_t n, const char *p, const char *end)
 {
@@ -286,7 +276,7 @@ bool ni_pattern_fits(const char *text, const char *p, const char *end,
     unsigned n = 0;
 
     while (p) {
-        size_t len = literal(text);
+        size_t len = strcspn(text, "%"); /* of the literal in front */
 
         if ((size_t)(end - p) < len || memcmp(p, text, len) != 0)
             return false;
