@@ -362,16 +362,15 @@ static bool may_differ(const char *var)
 /* The names of all variables, each with the first value. */
 static void list_variables(struct ni_log *log)
 {
-    char name[64], other[64];
+    char name[64];
     for (unsigned i = 0; i < log->n_process; i++) {
         for (unsigned v = 0; v < log->process[i].n_var; v++) {
+            const char *var = ni_log_word(log, log->process[i].var[v]);
             unsigned k = 0;
-            if (!ni_log_name(ni_log_word(log, log->process[i].var[v]), name))
-                continue;
-            while (k < log->n_name && (!ni_log_name(ni_log_word(log, log->name[k]), other) ||
-                                       strcmp(name, other) != 0))
+            while (k < log->n_name &&
+                   strncmp(ni_log_word(log, log->name[k]), var, strcspn(var, "=") + 1) != 0)
                 k++;
-            if (k == log->n_name && k < NI_COUNT(log->name))
+            if (k == log->n_name && k < NI_COUNT(log->name) && ni_log_name(var, name))
                 log->name[log->n_name++] = log->process[i].var[v];
         }
     }
