@@ -194,16 +194,22 @@ enum {
     WAITING = 128
 };
 
+/* The value of NCCL_IB_DISABLE that switches RDMA off; NULL: none does. */
+static const char *switched_off(const struct ni_log *log, const struct ni_log_process *p)
+{
+    const char *value = ni_log_value(log, p, "NCCL_IB_DISABLE");
+    return value && strcmp(value, "0") != 0 ? value : NULL;
+}
+
 static bool is_any(const struct ni_log *log, const struct ni_log_rank *r, unsigned what)
 {
     const struct ni_log_process *p = &log->process[r->process];
-    const char *off = ni_log_value(log, p, "NCCL_IB_DISABLE");
     unsigned is = 1U << ni_log_way(log, r);
     is |= r->gdr < r->net ? NO_GDR | MAYBE_NO_GDR : p->network == 0 ? MAYBE_NO_GDR : 0;
     if (r->started && !r->complete && !r->connected && !r->ended)
         is |= WAITING;
     if ((is & RDMA) != 0 ||
-        ((p->hcas != 0 || ni_log_value(log, p, "NCCL_IB_HCA")) && (!off || strcmp(off, "0") == 0)))
+        ((p->hcas != 0 || ni_log_value(log, p, "NCCL_IB_HCA")) && !switched_off(log, p)))
         is |= MEANT;
     return (is & what) != 0;
 }
@@ -281,9 +287,9 @@ static void put_why(struct ni_text *t, const struct judge *j, bool quote)
 {
     for (unsigned i = 0; i < j->log->n; i++) {
         const struct ni_log_process *p = ni_log_process_of(j->log, i);
-        const char *off = ni_log_value(j->log, p, "NCCL_IB_DISABLE");
+        const char *off = switched_off(j->log, p);
         const struct ni_log_hit *h = &j->log->hit[p->why - (p->why > 0)];
-        if (j->set[i] != 1 || (p->why == 0 && (!off || strcmp(off, "0") == 0)))
+        if (j->set[i] != 1 || (p->why == 0 && !off))
             continue;
         if (p->why == 0)
             ni_putf(t, "NCCL_IB_DISABLE is %.16s", off);
