@@ -399,6 +399,16 @@ static bool same_key(unsigned a, unsigned b)
     return a == b || (n == strcspn(t, "%") && memcmp(s, t, n) == 0);
 }
 
+/* The first row of that key whose pattern fits; ni_patterns_count: none. */
+static unsigned fitting_row(const struct ni_found *found, const char *end,
+                            struct ni_span capture[NI_CAPTURES])
+{
+    for (unsigned row = found->row; row < ni_patterns_count && same_key(found->row, row); row++)
+        if (ni_pattern_fits(ni_patterns[row].text, found->at, end, capture))
+            return row;
+    return ni_patterns_count;
+}
+
 void ni_log_line(struct ni_log *log, const char *p, const char *end)
 {
     struct line l = {.log = log, .p = p, .end = end, .message = p, .dev = -1};
@@ -410,11 +420,8 @@ void ni_log_line(struct ni_log *log, const char *p, const char *end)
     l.whole = headers < 2;
     for (unsigned i = 0; i < n; i++) {
         struct ni_span c[NI_CAPTURES] = {{p, 0}};
-        unsigned row = found[i].row;
-        while (row < ni_patterns_count && same_key(found[i].row, row) &&
-               !ni_pattern_fits(ni_patterns[row].text, found[i].at, end, c))
-            row++;
-        if (row == ni_patterns_count || !same_key(found[i].row, row))
+        const unsigned row = fitting_row(&found[i], end, c);
+        if (row == ni_patterns_count)
             continue;
         if (ni_patterns[row].take == NI_TAKE_HEADER)
             take_header(&l, found[i].at);
