@@ -181,12 +181,11 @@ static void rank_json(struct ni_json *j, const struct ni_view *view, unsigned i)
     ni_json_text_or_null(j, "network", ni_log_word(log, p->network));
     ni_json_text(j, "way", way[ni_log_way(log, r)]);
     ni_json_array(j, "hcas");
-    for (unsigned k = 0; *list && k < NI_LOG_HCAS && ni_split(&list, ',', &hca); k++) {
+    for (unsigned k = 0; list && *list && k < NI_LOG_HCAS && ni_split(&list, ',', &hca); k++) {
         ni_json_object(j, NULL);
         ni_json_text(j, "name", ni_copyn(name, sizeof(name), hca.p, hca.n) ? name : NULL);
         ni_json_int(j, "channels", r->on_hca[k]);
         ni_json_end(j);
-        list = list ? list : "";
     }
     ni_json_end(j);
     ni_json_object(j, "gdr");
