@@ -12,6 +12,16 @@
 #include "nccl_init/act.h"
 #include "nccl_init/cmd.h"
 
+static ssize_t read_some(int fd, char *to, size_t room)
+{
+    ssize_t n;
+
+    do
+        n = read(fd, to, room);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
 static int read_all(struct ni_log *log, const char *name, int fd)
 {
     ssize_t n;
@@ -20,9 +30,7 @@ static int read_all(struct ni_log *log, const char *name, int fd)
         size_t room;
         char *to = ni_log_room(log, &room);
 
-        do
-            n = read(fd, to, room);
-        while (n < 0 && errno == EINTR);
+        n = read_some(fd, to, room);
         ni_log_got(log, name, n < 0 ? 0 : (size_t)n);
     } while (n > 0);
     return n < 0 ? -errno : 0;
@@ -45,31 +53,36 @@ static int read_file(struct ni_context *ctx, struct ni_log *log, const char *pat
 static char *read_text(struct ni_context *ctx, const char *path)
 {
     enum { MAX = 1 << 22 }; /* a plan of 512 HCAs has a quarter of this */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), err = errno;
-    char *text = fd < 0 ? NULL : malloc(MAX);
+    char *text = malloc(MAX);
+    const int fd = text ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
+    ssize_t n = fd < 0 ? -1 : 1;
     size_t len = 0;
-    ssize_t n = 1;
 
-    while (text && len + 1 < MAX && (n = read(fd, text + len, MAX - 1 - len)) > 0)
-        len += (size_t)n;
-    err = n < 0 ? errno : err;
+    while (n > 0 && len + 1 < MAX) {
+        n = read_some(fd, text + len, MAX - 1 - len);
+        len += n > 0 ? (size_t)n : 0;
+    }
+    if (n < 0) {
+        ni_say(ctx, NI_LOG_ERROR, "%.512s: %s", path, ni_errno_text(errno));
+        free(text);
+        text = NULL;
+    } else {
+        text[len] = '\0';
+    }
     if (fd >= 0)
         (void)close(fd); /* only read */
-    if (!text || n < 0) {
-        ni_say(ctx, NI_LOG_ERROR, "%.512s: %s", path, ni_errno_text(err));
-        free(text);
-        return NULL;
-    }
-    text[len] = '\0';
     return text;
 }
 
 /* The settings of `plan --json` as an environment. false after saying why not. */
 static bool read_plan(struct ni_context *ctx, char *entry[], size_t max)
 {
+    char buf[JSON_ERROR_TEXT_LENGTH + 64];
+    struct ni_text why = ni_text_on(buf, sizeof(buf));
     char *text = read_text(ctx, ctx->options.plan);
-    json_t *top = text ? ni_parse_json(&ctx->findings, ctx->options.plan, text) : NULL, *setting;
+    json_t *top = text ? ni_read_json(text, &why) : NULL, *setting;
     const json_t *settings = json_object_get(top, "settings");
+    const bool is_plan = json_is_array(settings);
     size_t i, n = 0;
 
     json_array_foreach(settings, i, setting)
@@ -81,12 +94,12 @@ static bool read_plan(struct ni_context *ctx, char *entry[], size_t max)
             n++;
     }
     entry[n] = NULL;
-    if (text && !json_is_array(settings))
-        ni_say(ctx, NI_LOG_ERROR, "%.512s: not what `plan --json` writes", ctx->options.plan);
-    i = (size_t)json_is_array(settings);
+    if (text && !is_plan)
+        ni_say(ctx, NI_LOG_ERROR, "%.512s: not what `plan --json` writes%s%s", ctx->options.plan,
+               why.len > 0 ? ": " : "", buf);
     json_decref(top);
     free(text);
-    return i != 0;
+    return is_plan;
 }
 
 /* The JSON of thousands of ranks is longer than all that was kept of the log: it goes out as it is

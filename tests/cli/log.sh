@@ -76,6 +76,9 @@ expect 125 "$tmp/no-such-file"
 grep -q 'No such file' "$tmp/err" || complain "a file that is not there: $(cat "$tmp/err")"
 expect 125 "$tmp"
 expect 125 --plan=none/0.log sockets/0.log
+grep -q 'plan --json. writes: no JSON: ' "$tmp/err" || complain "a plan that is no JSON: $(cat "$tmp/err")"
+echo '{"settings": {}}' >"$tmp/plan"
+expect 125 --plan="$tmp/plan" sockets/0.log
 expect 125 --plan="$tmp/no-such-file" sockets/0.log
 expect 1 none/0.log
 grep -q 'NCCL_DEBUG=INFO' "$tmp/out" || complain "no line of NCCL: how to get one is not said"
