@@ -65,7 +65,6 @@ extern const struct ni_job_setting ni_job_settings[NI_N_JOB_SETTING];
 const struct ni_job_setting *ni_find_job_setting(const char *name);
 
 struct ni_pod {
-    unsigned rank;
     bool here;                                 /* it came and told */
     char host[NI_POD_NAME], node[NI_POD_NAME]; /* node: NODE_NAME, else "" */
     char version[24];                          /* of nccl-init */
@@ -136,7 +135,7 @@ struct ni_job {
     struct ni_pod *pod; /* by rank */
     uint8_t *missing;   /* enum ni_missing, by rank */
     unsigned n_rail;    /* the largest n_rail of all pods */
-    unsigned n_result, cap_result;
+    unsigned n_result;
     struct ni_pair_result *result; /* in the order of the rounds */
     unsigned rounds;               /* that were run */
     bool measured;                 /* bandwidth was measured */
@@ -177,7 +176,6 @@ void ni_compare_pods(const struct ni_job *job, const struct ni_policy *policy,
 unsigned ni_next_round(const struct ni_job *job, struct ni_pair *ret, unsigned cap);
 
 /* Judges all rounds: findings, and the verdict of rail r of rank p in ret[p * job->n_rail + r]. */
-void ni_judge_rails(const struct ni_job *job, const struct ni_policy *policy, uint8_t *ret,
-                    struct ni_findings *f);
+void ni_judge_rails(const struct ni_job *job, uint8_t *ret, struct ni_findings *f);
 
 #endif

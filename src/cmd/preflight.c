@@ -80,7 +80,6 @@ static int start_rails(struct ni_rails *rails, void *arg)
     int r = ni_rails_start(rails, c->pod.n_rail, c->pod.rail, ni_work_rail);
 
     for (unsigned i = 0; r == 0 && i < rails->n; i++) {
-        rails->task[i].rank = c->pod.rank;
         rails->task[i].traffic_class = number_of(c->ctx, "NCCL_IB_TC", UINT8_MAX);
         rails->task[i].service_level = number_of(c->ctx, "NCCL_IB_SL", 15);
         rails->task[i].pkey_index = number_of(c->ctx, "NCCL_IB_PKEY", INT16_MAX);
@@ -167,15 +166,13 @@ static void put_cpu(char *ret, size_t cap)
 #endif
 }
 
-static void describe(struct child *c, const struct ni_party *party)
+static void describe(struct child *c)
 {
     struct ni_context *ctx = c->ctx;
     const struct ni_work work = ni_flow_work(ctx);
     const char *node = ni_env_get(&ctx->own, "NODE_NAME");
 
     ni_describe_pod(&work, &c->pod, c->rail, c->setting);
-    c->pod.rank = party->rank;
-    c->pod.here = true;
     if (gethostname(c->pod.host, sizeof(c->pod.host) - 1) != 0)
         c->pod.host[0] = '\0';
     (void)ni_copy(c->pod.node, sizeof(c->pod.node), node ? node : "");
@@ -209,7 +206,7 @@ static enum verdict meet(struct ni_context *ctx, const struct ni_party *party)
     int r;
 
     c->ctx = ctx;
-    describe(c, party);
+    describe(c);
     r = ni_meet(&meeting, &verdict, &c->findings);
     verdict.good = verdict.good && r == 0;
     if (r != 0) { /* this pod's own words */

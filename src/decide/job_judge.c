@@ -374,8 +374,7 @@ static void tell_low(const struct judge *j)
     }
 }
 
-void ni_judge_rails(const struct ni_job *job, const struct ni_policy *policy, uint8_t *ret,
-                    struct ni_findings *f)
+void ni_judge_rails(const struct ni_job *job, uint8_t *ret, struct ni_findings *f)
 {
     static const uint8_t verdict[NI_TALLY_STATES] = {
         [NI_TALLY_ABSENT] = NI_RAIL_ABSENT, [NI_TALLY_UNTRIED] = NI_RAIL_UNTRIED,
@@ -384,7 +383,6 @@ void ni_judge_rails(const struct ni_job *job, const struct ni_policy *policy, ui
         [NI_TALLY_FAILED] = NI_RAIL_FAILED,
     };
     struct judge j = {.job = job, .f = f};
-    (void)policy;
     ni_tally(job, &j.paces);
     tell_lost(&j);
     for (size_t i = 0; i < NI_COUNT(kinds); i++) {

@@ -101,7 +101,7 @@ static void forget_pod(struct hub *h, unsigned rank)
 {
     free(h->job.pod[rank].setting);
     free(h->job.pod[rank].rail);
-    h->job.pod[rank] = (struct ni_pod){.rank = rank};
+    h->job.pod[rank] = (struct ni_pod){.here = false};
 }
 
 static void drop(struct hub *h, struct conn *c)
@@ -269,10 +269,7 @@ static void take_hello(struct hub *h, struct conn *c, const struct ni_message *m
 /* The pod of a message, with memory of its own. false: there is none. */
 static bool keep_pod(struct ni_pod *to, const struct ni_message *m)
 {
-    const unsigned rank = to->rank;
-
     *to = m->pod;
-    to->rank = rank;
     to->here = true;
     to->rail = malloc(m->pod.n_rail * sizeof(*to->rail) + 1);
     to->setting = malloc(m->pod.n_setting * sizeof(*to->setting) + 1);
@@ -529,7 +526,6 @@ static bool begin_round(struct hub *h, unsigned n)
     if (!r)
         return false;
     job->result = r;
-    job->cap_result = job->n_result + n;
     h->result = r + job->n_result;
     h->n_pair = n;
     memset(h->pair, 0, n * sizeof(*h->pair));
@@ -645,7 +641,6 @@ static int set_up(struct hub *h, int listen_fd)
     for (unsigned rank = 0; rank < ranks; rank++) {
         h->of[rank] = -1;
         h->job.missing[rank] = NI_POD_NEVER_CAME;
-        h->job.pod[rank].rank = rank;
     }
     h->listen = listen_fd;
     h->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -680,11 +675,11 @@ static void gather(struct hub *h)
 }
 
 /* The verdict to all, who then hang up. */
-static void tell(struct hub *h, const uint8_t *verdicts, bool bad)
+static void tell(struct hub *h, bool bad)
 {
     struct ni_text line = ni_text_on(h->out->line, sizeof(h->out->line));
 
-    ni_put_verdict(&line, &h->job, verdicts, h->f, bad);
+    ni_put_verdict(&line, &h->job, h->verdicts, h->f, bad);
     h->out->good = !bad;
     h->out->findings = *h->f;
     put_message(h, NI_MSG_VERDICT);
@@ -723,12 +718,12 @@ int ni_hub(const struct ni_meeting *m, int listen_fd, int leaf_fd)
         return -ENOMEM;
     if (h->job.n_rail > 0)
         run_rounds(h);
-    ni_judge_rails(&h->job, m->policy, h->verdicts, h->f);
+    ni_judge_rails(&h->job, h->verdicts, h->f);
     bad = ni_findings_count(h->f, NI_ERROR) > 0 ||
           (m->strict && ni_findings_count(h->f, NI_WARNING) > 0);
     for (unsigned rank = 0; rank < h->job.ranks; rank++)
         bad = bad || h->job.missing[rank] != NI_POD_CAME;
-    tell(h, h->verdicts, bad);
+    tell(h, bad);
     (void)close(listen_fd);
     if (m->result)
         m->result(m->arg, &h->job, h->verdicts, h->f, bad);

@@ -244,7 +244,6 @@ static void take_roles(struct leaf *l, bool partners)
             task->peer[it->role] = it->end;
         task->bytes = m->bytes;
         task->move_ms = m->move_ms;
-        task->rank = l->m->party->rank;
     }
 }
 
@@ -325,20 +324,20 @@ static int tell_facts(struct leaf *l)
 static int take_part(struct leaf *l, bool *ret_begun)
 {
     const int64_t within = l->in->within_ms;
-    int64_t step_ms = STEP_MS;
     int r;
 
-    for (unsigned i = 0; l->rails && i < l->rails->n; i++)
+    for (unsigned i = 0; l->rails && i < l->rails->n; i++) {
         l->rails->task[i].session = l->in->session;
+        l->rails->task[i].rank = l->m->party->rank;
+    }
     r = tell_facts(l);
     if (r == 0)
         r = read_message(l, within + STEP_MS);
     while (r == 0 && l->in->type != NI_MSG_VERDICT) {
         *ret_begun = true;
-        step_ms = STEP_MS + 3 * (int64_t)l->in->move_ms;
         r = step(l);
         if (r == 0)
-            r = read_message(l, step_ms);
+            r = read_message(l, STEP_MS + 3 * (int64_t)l->in->move_ms);
     }
     return r;
 }

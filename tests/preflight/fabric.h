@@ -156,7 +156,7 @@ static inline void run(void)
         }
         job->rounds++;
     }
-    ni_judge_rails(job, &w.policy, w.verdict, &w.f);
+    ni_judge_rails(job, w.verdict, &w.f);
 }
 
 #endif

@@ -143,7 +143,6 @@ static void describe(unsigned p, const char *golden)
         *pod = w.pod[k]; /* the same, but for its names and addresses */
         memcpy(pod->host, it.host, sizeof(it.host));
         memcpy(pod->node, it.node, sizeof(it.node));
-        pod->rank = p;
         pod->rail = w.rail[p];
         memcpy(w.rail[p], w.rail[k], sizeof(w.rail[p]));
         return;
@@ -184,7 +183,7 @@ static void add_pods(char *word[], bool many)
     for (unsigned i = 0; i < n; i++) {
         const unsigned p = w.job.ranks++;
         must(p < MOST_PODS);
-        w.pod[p] = (struct ni_pod){.rank = p, .here = true};
+        w.pod[p] = (struct ni_pod){.here = true};
         snprintf(w.pod[p].version, sizeof(w.pod[p].version), "0.1.0");
         if (many) {
             snprintf(w.pod[p].host, NI_POD_NAME, "%s%u", word[1], i);
@@ -269,7 +268,6 @@ int main(int argc, char **argv)
     w.job = (struct ni_job){.source = "pet",
                             .pod = w.pod,
                             .missing = w.missing,
-                            .cap_result = NI_COUNT(w.result),
                             .result = w.result,
                             .measured = true,
                             .tally = w.tally};

@@ -25,12 +25,11 @@ static void build(unsigned ranks, unsigned rails, int64_t mbps)
                             .pod = w.pod,
                             .missing = w.missing,
                             .n_rail = rails,
-                            .cap_result = NI_COUNT(w.result),
                             .result = w.result,
                             .measured = true,
                             .tally = w.tally};
     for (unsigned p = 0; p < ranks; p++) {
-        w.pod[p] = (struct ni_pod){.rank = p, .here = true, .transport = NI_NET_RDMA};
+        w.pod[p] = (struct ni_pod){.here = true, .transport = NI_NET_RDMA};
         w.pod[p].n_rail = rails;
         w.pod[p].rail = w.rail[p];
         snprintf(w.pod[p].host, NI_POD_NAME, "pod-%u", p);

@@ -174,7 +174,7 @@ struct options {
 static pid_t start_pod(struct options o)
 {
     struct ni_rail all[RAILS] = {{.hca = "fake_0", .port = 1}, {.hca = "fake_1", .port = 1}};
-    struct ni_pod pod = {.rank = o.rank, .here = true, .version = "1.2.3", .rail = all};
+    struct ni_pod pod = {.here = true, .version = "1.2.3", .rail = all};
     struct ni_party party = {
         .source = "peers", .host = "localhost", .port = port, .rank = o.rank, .ranks = o.ranks};
     struct ni_rails rails = {0};

@@ -78,14 +78,13 @@ static void any_job(void)
                             .source = "peers",
                             .pod = w.pod,
                             .missing = w.missing,
-                            .cap_result = NI_COUNT(w.result),
                             .result = w.result,
                             .measured = draw(2),
                             .tally = w.tally};
     for (unsigned p = 0; p < w.job.ranks; p++) {
         struct ni_pod *pod = &w.pod[p];
         w.missing[p] = (uint8_t)(draw(5) ? NI_POD_CAME : draw(3));
-        *pod = (struct ni_pod){.rank = p, .here = w.missing[p] != NI_POD_NEVER_CAME};
+        *pod = (struct ni_pod){.here = w.missing[p] != NI_POD_NEVER_CAME};
         pod->rail = w.rail[p];
         pod->setting = setting[p];
         pod->transport = (enum ni_transport)draw(NI_NET_OTHER + 1);
@@ -182,7 +181,7 @@ static void nonsense(void **state)
         any_job();
         ni_compare_pods(&w.job, &w.policy, &w.f);
         any_results();
-        ni_judge_rails(&w.job, &w.policy, w.verdict, &w.f);
+        ni_judge_rails(&w.job, w.verdict, &w.f);
         put_report(ni_put_preflight);
         for (const char *c = report.buf; *c; c++)
             assert_true((*c >= 0x20 && *c < 0x7f) || *c == '\n' || *c == '\033');
