@@ -93,6 +93,7 @@ struct ni_option {
        nothing is changed. */
     int (*take)(const struct ni_option *option, const char *value, void *at);
     size_t at;
+    int64_t least, most; /* of a number, in the unit of that member */
     const char *help;
 };
 

@@ -67,31 +67,20 @@ static int take_variable_or_path(const struct ni_option *option, const char *tex
     return take_path(option, text, at);
 }
 
-static int seconds(const char *text, uint64_t min, uint64_t max, unsigned *ret)
+/* at: an unsigned within the option's bounds. */
+static int take_number(const struct ni_option *option, const char *text, void *at)
 {
     uint64_t n;
 
-    if (ni_parse_u64(ni_span_of(text), max, &n) < 0 || n < min)
+    if (ni_parse_u64(ni_span_of(text), (uint64_t)option->most, &n) < 0 ||
+        n < (uint64_t)option->least)
         return -EINVAL;
-    *ret = (unsigned)n;
+    *(unsigned *)at = (unsigned)n;
     return 0;
 }
 
-/* at: an unsigned, as for the next. */
-static int take_wait(const struct ni_option *option, const char *text, void *at)
-{
-    (void)option;
-    return seconds(text, 0, NI_MAX_WAIT, at);
-}
-
-static int take_deadline(const struct ni_option *option, const char *text, void *at)
-{
-    (void)option;
-    return seconds(text, 1, NI_TRIAL_SECONDS_MAX, at);
-}
-
-/* Bytes, or with K, M, G for 1024, 1024^2, 1024^3. */
-static int bytes(const char *text, int64_t min, int64_t max, int64_t *ret)
+/* Bytes, or with K, M, G for 1024, 1024^2, 1024^3. at: an int64_t within the option's bounds. */
+static int take_bytes(const struct ni_option *option, const char *text, void *at)
 {
     static const char units[] = "KMG";
     struct ni_span digits = ni_span_of(text);
@@ -100,34 +89,22 @@ static int bytes(const char *text, int64_t min, int64_t max, int64_t *ret)
     uint64_t n;
 
     digits.n -= unit != NULL;
-    if (ni_parse_u64(digits, (uint64_t)max >> shift, &n) < 0 || (int64_t)(n << shift) < min)
+    if (ni_parse_u64(digits, (uint64_t)option->most >> shift, &n) < 0 ||
+        (int64_t)(n << shift) < option->least)
         return -EINVAL;
-    *ret = (int64_t)(n << shift);
+    *(int64_t *)at = (int64_t)(n << shift);
     return 0;
 }
 
-/* at: an unsigned, as for the next. */
-static int take_within(const struct ni_option *option, const char *text, void *at)
-{
-    (void)option;
-    return seconds(text, 1, NI_MAX_WITHIN, at);
-}
-
-static int take_port(const struct ni_option *option, const char *text, void *at)
-{
-    (void)option;
-    return seconds(text, 1, UINT16_MAX, at);
-}
-
-/* Seconds with up to three digits behind a point. at: an unsigned, milliseconds. */
+/* Seconds with up to three digits behind a point. at: an unsigned, milliseconds; so are the bounds. */
 static int take_milliseconds(const struct ni_option *option, const char *text, void *at)
 {
+    const uint64_t most = (uint64_t)option->most;
     const char *point = strchr(text, '.');
     struct ni_span whole = {text, point ? (size_t)(point - text) : strlen(text)};
     uint64_t n, part = 0;
 
-    (void)option;
-    if (ni_parse_u64(whole, NI_MAX_MOVE_MS / 1000, &n) < 0)
+    if (ni_parse_u64(whole, most / 1000, &n) < 0)
         return -EINVAL;
     if (point) {
         char digits[] = "000";
@@ -139,13 +116,13 @@ static int take_milliseconds(const struct ni_option *option, const char *text, v
         if (ni_parse_u64(ni_span_of(digits), 999, &part) < 0)
             return -EINVAL;
     }
-    if (n * 1000 + part > NI_MAX_MOVE_MS)
+    if (n * 1000 + part > most)
         return -EINVAL;
     *(unsigned *)at = (unsigned)(n * 1000 + part);
     return 0;
 }
 
-/* auto, or a number. at: an int, -1: auto. */
+/* auto, or a number up to the option's bound. at: an int, -1: auto. */
 static int take_rank(const struct ni_option *option, const char *text, void *at)
 {
     uint64_t n;
@@ -154,23 +131,10 @@ static int take_rank(const struct ni_option *option, const char *text, void *at)
         *(int *)at = -1;
         return 0;
     }
-    if (ni_parse_u64(ni_span_of(text), NI_MAX_RANKS, &n) < 0)
+    if (ni_parse_u64(ni_span_of(text), (uint64_t)option->most, &n) < 0)
         return -EINVAL;
     *(int *)at = (int)n;
     return 0;
-}
-
-/* at: an int64_t, as for the next. */
-static int take_size(const struct ni_option *option, const char *text, void *at)
-{
-    (void)option;
-    return bytes(text, NI_TRIAL_SIZE_MIN, NI_TRIAL_SIZE_MAX, at);
-}
-
-static int take_moved(const struct ni_option *option, const char *text, void *at)
-{
-    (void)option;
-    return bytes(text, 1, NI_TRIAL_BYTES_MAX, at);
 }
 
 /* at: the policy, as for all that set more than one member of it. */
@@ -184,7 +148,7 @@ static int take_memlock(const struct ni_option *option, const char *text, void *
         return 0;
     }
     /* less than unlimited, which is called `max` */
-    if (bytes(text, 0, NI_UNLIMITED - 1, &policy->memlock_bytes) < 0)
+    if (take_bytes(option, text, &policy->memlock_bytes) < 0)
         return -EINVAL;
     policy->memlock = NI_MEMLOCK_BYTES;
     return 0;
@@ -359,7 +323,8 @@ enum {
     ANY = ALL | NI_VERB_INSTALL | NI_VERB_LOG,
 };
 
-#define AT(member) offsetof(struct ni_options, member)
+#define AT(member)                   BETWEEN(member, 0, 0)
+#define BETWEEN(member, least, most) offsetof(struct ni_options, member), least, most
 
 /* In the order of the help. `run`, `selftest` and `preflight` know --root only to refuse it with a reason. */
 const struct ni_option ni_options_table[] = {
@@ -374,7 +339,8 @@ const struct ni_option ni_options_table[] = {
      "interfaces for NCCL's sockets; pod: the interface of the default route"},
     {"gdr", 0, POLICY, ALL, "auto|off|PIX|PXB|PHB|SYS", "auto", take_gdr, AT(policy),
      "the longest distance between GPU and HCA at which GPUDirect RDMA is used"},
-    {"memlock", 0, POLICY, ALL, "max|keep|BYTES", "max", take_memlock, AT(policy),
+    {"memlock", 0, POLICY, ALL, "max|keep|BYTES", "max", take_memlock,
+     BETWEEN(policy, 0, NI_UNLIMITED - 1),
      "how far to raise the locked-memory limit; BYTES may end in K, M or G"},
     {"require", 0, POLICY, ALL, "none|rdma|gdr|memlock|roce-v2|rails=N|gpus,...", "none",
      take_require, AT(policy),
@@ -390,14 +356,16 @@ const struct ni_option ni_options_table[] = {
      AT(network_status),
      "where the pod's network-status annotation is; by default the variable NETWORK_STATUS, else "
      "/etc/podinfo/network-status"},
-    {"wait", 0, 0, ALL, "SECONDS", "0", take_wait, AT(wait),
+    {"wait", 0, 0, ALL, "SECONDS", "0", take_number, BETWEEN(wait, 0, NI_MAX_WAIT),
      "how long to wait for link, address and GID of the pod's HCAs"},
     {"selftest", 0, 0, NI_VERB_RUN, "off|warn|require", "off", take_word, AT(selftest),
      "test each port before the command starts (see `nccl-init selftest --help`); warn: report "
      "what fails; require: do not start the command if a port fails or there is none to test"},
-    {"size", 0, 0, TRYING, "BYTES", "64M", take_size, AT(size),
+    {"size", 0, 0, TRYING, "BYTES", "64M", take_bytes,
+     BETWEEN(size, NI_TRIAL_SIZE_MIN, NI_TRIAL_SIZE_MAX),
      "self-test: how much memory to register for each port"},
-    {"bytes", 0, 0, TRYING | MEETING, "BYTES", "16M", take_moved, AT(bytes),
+    {"bytes", 0, 0, TRYING | MEETING, "BYTES", "16M", take_bytes,
+     BETWEEN(bytes, 1, NI_TRIAL_BYTES_MAX),
      "self-test: how much to write and read back through each port; preflight: instead of by time, "
      "if it is given"},
     {"preflight", 0, 0, NI_VERB_RUN, "off|warn|require", "off", take_word, AT(preflight),
@@ -407,17 +375,17 @@ const struct ni_option ni_options_table[] = {
     {"peers", 0, 0, MEETING, "HOST[:PORT]", NULL, take_path, AT(peers),
      "preflight: pod 0, by name or address; by default, as the next three, what the launcher's "
      "variables say"},
-    {"rank", 0, 0, MEETING, "auto|N", "auto", take_rank, AT(rank),
+    {"rank", 0, 0, MEETING, "auto|N", "auto", take_rank, BETWEEN(rank, 0, NI_MAX_RANKS),
      "preflight: this pod's number, from 0"},
-    {"ranks", 0, 0, MEETING, "auto|N", "auto", take_rank, AT(ranks),
+    {"ranks", 0, 0, MEETING, "auto|N", "auto", take_rank, BETWEEN(ranks, 0, NI_MAX_RANKS),
      "preflight: how many pods take part"},
     {"job", 0, 0, MEETING, "KEY", NULL, take_path, AT(job),
      "preflight: the same in all pods of one attempt of a job, and in no other"},
-    {"port", 0, 0, MEETING, "PORT", NULL, take_port, AT(port),
+    {"port", 0, 0, MEETING, "PORT", NULL, take_number, BETWEEN(port, 1, UINT16_MAX),
      "preflight: TCP port of pod 0 (18555)"},
-    {"within", 0, 0, MEETING, "SECONDS", "120", take_within, AT(within),
+    {"within", 0, 0, MEETING, "SECONDS", "120", take_number, BETWEEN(within, 1, NI_MAX_WITHIN),
      "preflight: how long to wait for all pods to come"},
-    {"seconds", 0, 0, MEETING, "S", "0.2", take_milliseconds, AT(move_ms),
+    {"seconds", 0, 0, MEETING, "S", "0.2", take_milliseconds, BETWEEN(move_ms, 0, NI_MAX_MOVE_MS),
      "preflight: how long each rail writes, and reads, for its bandwidth; 0: none is measured"},
     {"once", 0, A_FILE, MEETING, "FILE", NULL, take_path, AT(once),
      "preflight: keep the verdict in FILE, such as on an emptyDir; a container that starts again "
@@ -428,7 +396,8 @@ const struct ni_option ni_options_table[] = {
      "open the devices and ask them, through libibverbs, what sysfs cannot tell"},
     {"ignore", 0, 0, NI_VERB_DOCTOR, "none|FINDING,...", "none", take_findings, AT(ignore),
      "ids of findings that do not count; the output says how many were left out"},
-    {"deadline", 0, 0, TRYING | NI_VERB_DOCTOR, "SECONDS", "10", take_deadline, AT(deadline),
+    {"deadline", 0, 0, TRYING | NI_VERB_DOCTOR, "SECONDS", "10", take_number,
+     BETWEEN(deadline, 1, NI_TRIAL_SECONDS_MAX),
      "how long the self-test or --probe may take in all"},
     {"strict", 0, 0, TRYING | MEETING | NI_VERB_DOCTOR, NULL, NULL, take_switch, AT(strict),
      "a warning counts as an error: `run` does not start the command, `doctor`, `selftest` and "
