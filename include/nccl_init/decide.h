@@ -19,6 +19,10 @@ struct ni_work {
     struct ni_findings *f;
 };
 
+/* The user's value of that variable (ni_find_user_value) as NCCL reads an integer: strtoll base 0,
+   garbage is 0; empty, unset or beyond 64 bits is `otherwise` (misc/param.cc). */
+int64_t ni_user_int(const struct ni_work *w, const char *name, int64_t otherwise);
+
 /* One decision. A rule keeps nothing between its calls: it may run again on a new plan. */
 struct ni_rule {
     const char *id;    /* permanent, dotted */

@@ -64,12 +64,10 @@ static void say_progress(void *arg, const char *line, bool phase)
 }
 
 #if NI_HAVE_VERBS
-/* As NCCL reads a number (2.30.7 misc/param.cc), within what a queue pair carries. */
-static int number_of(const struct ni_context *ctx, const char *name, int most)
+/* What a queue pair carries of it; beyond `most` or below nothing: 0. */
+static int carried(const struct ni_work *w, const char *name, int most)
 {
-    const char *file, *value = ni_find_user_value(&ctx->env, &ctx->inventory, name, &file);
-    char *end;
-    long long n = value ? strtoll(value, &end, 0) : 0;
+    const int64_t n = ni_user_int(w, name, 0);
 
     return n < 0 || n > most ? 0 : (int)n;
 }
@@ -77,12 +75,13 @@ static int number_of(const struct ni_context *ctx, const char *name, int most)
 static int start_rails(struct ni_rails *rails, void *arg)
 {
     const struct child *c = arg;
+    const struct ni_work work = ni_flow_work(c->ctx);
     int r = ni_rails_start(rails, c->pod.n_rail, c->pod.rail, ni_work_rail);
 
     for (unsigned i = 0; r == 0 && i < rails->n; i++) {
-        rails->task[i].traffic_class = number_of(c->ctx, "NCCL_IB_TC", UINT8_MAX);
-        rails->task[i].service_level = number_of(c->ctx, "NCCL_IB_SL", 15);
-        rails->task[i].pkey_index = number_of(c->ctx, "NCCL_IB_PKEY", INT16_MAX);
+        rails->task[i].traffic_class = carried(&work, "NCCL_IB_TC", UINT8_MAX);
+        rails->task[i].service_level = carried(&work, "NCCL_IB_SL", 15);
+        rails->task[i].pkey_index = carried(&work, "NCCL_IB_PKEY", INT16_MAX);
     }
     return r;
 }

@@ -15,9 +15,6 @@ ni_rule_fn ni_rule_transport, ni_rule_ports, ni_rule_gids, ni_rule_ib_disable, n
 
 /* ni_find_user_value, whatever its file. */
 const char *ni_user_value(const struct ni_work *w, const char *name);
-/* That value as NCCL reads an integer: strtoll base 0, garbage is 0; empty, unset or beyond 64 bits
-   is `otherwise` (misc/param.cc). */
-int64_t ni_user_int(const struct ni_work *w, const char *name, int64_t otherwise);
 
 /* Decides one variable for the running rule; the rest is the reason, one sentence. value NULL:
    better left unset. Where the user or a conf file has set it, that stays, and the plan says what
