@@ -7,31 +7,37 @@
 
 /* ---- a text that grows ---- */
 
+/* Of the first text: `env` sets up no heap for what it prints. */
+static char initial[16384];
+static bool is_taken;
 static char nothing[1]; /* the text where there is no memory */
 
 static void grow(struct ni_text *t)
 {
-    char *buf = realloc(t->buf, 2 * t->cap);
+    char *buf = realloc(t->buf == initial ? NULL : t->buf, 2 * t->cap);
     if (!buf) {
         t->full = NULL;
         return;
     }
+    if (t->buf == initial)
+        memcpy(buf, initial, t->len + 1);
     t->buf = buf;
     t->cap *= 2;
 }
 
 struct ni_text ni_long_text(void)
 {
-    enum { FIRST = 16384 };
-    char *buf = malloc(FIRST);
-    struct ni_text t = buf ? ni_text_on(buf, FIRST) : ni_text_on(nothing, sizeof(nothing));
+    char *buf = is_taken ? malloc(sizeof(initial)) : initial;
+    struct ni_text t =
+        buf ? ni_text_on(buf, sizeof(initial)) : ni_text_on(nothing, sizeof(nothing));
+    is_taken = true;
     t.full = buf ? grow : NULL;
     return t;
 }
 
 void ni_free_text(struct ni_text *t)
 {
-    if (t->buf != nothing)
+    if (t->buf != nothing && t->buf != initial)
         free(t->buf);
 }
 
