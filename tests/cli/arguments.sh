@@ -12,19 +12,6 @@ export NCCLINIT_LOG_LEVEL=error
 
 with= # K=V for the next usage or gives
 
-# usage NAME PATTERN ARG...: refused with 125, one line on stderr, nothing on stdout
-usage() {
-    name=$1 pattern=$2
-    shift 2
-    # shellcheck disable=SC2086 # none or one
-    out=$(env $with "$bin" "$@" 2>"$dir/err") && status=0 || status=$?
-    with=
-    same "$name: status" 125 "$status"
-    same "$name: stdout" "" "$out"
-    same "$name: lines" 1 "$(wc -l <"$dir/err" | tr -d ' ')"
-    matches "$name: message" "nccl-init: error: $pattern" "$(cat "$dir/err")"
-}
-
 # gives NAME EXPECTED ARG...: runs, and stdout is so
 gives() {
     name=$1 expected=$2

@@ -19,14 +19,6 @@ port=$((20000 + $$ % 10000))
 
 # ---- who takes part --------------------------------------------------------------------------
 
-# usage NAME PATTERN ARG...: refused with 125, one line
-usage() {
-    name=$1 pattern=$2
-    shift 2
-    out=$("$bin" "$@" 2>err) && status=0 || status=$?
-    same "$name" "125  1" "$status $out $(wc -l <err | tr -d ' ')"
-    matches "$name: message" "nccl-init: error: $pattern" "$(cat err)"
-}
 usage "nothing tells" "*--peers*" preflight
 usage "no rank" "*rank*" preflight --peers=localhost
 usage "a rank too large" "*rank*" preflight --peers=localhost --rank=2 --ranks=2

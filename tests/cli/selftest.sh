@@ -36,14 +36,6 @@ same "full disk" 1 "$status"
 "$bin" doctor --probe >out 2>err
 matches "doctor --probe" "*probe.device, probe.dmabuf, probe.gid*" "$(cat out)"
 
-# usage NAME PATTERN ARG...: refused with 125, one line
-usage() {
-    name=$1 pattern=$2
-    shift 2
-    out=$("$bin" "$@" 2>err) && status=0 || status=$?
-    same "$name" "125  1" "$status $out $(wc -l <err | tr -d ' ')"
-    matches "$name: message" "nccl-init: error: $pattern" "$(cat err)"
-}
 usage "a recorded node" "*selftest*devices of this machine*doctor --root=*" selftest --root="$(nodes)/h100-12dev.tree"
 usage "a recorded node: --probe" "*--probe*this machine*" doctor --probe --root="$(nodes)/h100-12dev.tree"
 usage "an operand" "*takes no operands*" selftest mlx5_6

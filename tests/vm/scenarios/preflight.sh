@@ -97,21 +97,9 @@ section 'before the command'
 runs() { # N OPTION...: `run`, whose command tells what it finds
     local pod=$1
     shift
-    # shellcheck disable=SC2016 # for another shell
     as_pod "$pod" "$P" --peers=10.5.0.10 --rank="$pod" --ranks=4 --job=lab --seconds=0 --within=20 \
-        --once="/tmp/once.$pod" --log-level=error "$@" -- bash -c '
-        echo /proc/self/fd/*
-        for status in /proc/[0-9]*/status; do
-            while read -r key value; do
-                if [ "$key $value" = "PPid: $$" ]; then echo "child: $status"; fi
-            done <"$status"
-        done 2>/dev/null
-        while read -r key value; do
-            case $key in
-            SigBlk: | SigIgn: | SigCgt: | SigPnd: | ShdPnd: | Cap* | NoNewPrivs:) echo "$key $value" ;;
-            esac
-        done </proc/self/status
-        ulimit -c; ulimit -l; ulimit -n; ulimit -H -n; umask; export -p' >"/tmp/run.$pod" 2>&1 || echo "status $?" >>"/tmp/run.$pod"
+        --once="/tmp/once.$pod" --log-level=error "$@" -- bash -c "$LOOK" >"/tmp/run.$pod" 2>&1 ||
+        echo "status $?" >>"/tmp/run.$pod"
 }
 runs 0
 cp /tmp/run.0 /tmp/plain

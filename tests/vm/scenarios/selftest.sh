@@ -102,20 +102,8 @@ gone() { ! [ -e "/proc/$1" ]; }
 works 'a trial does not outlive its parent' wait_for 5 gone "$child"
 
 section 'before the command'
-left() { # OPTION...: what the command finds: descriptors, children, signals, capabilities, limits, variables
-    "$P" --log-level=error "$@" -- bash -c '
-        echo /proc/self/fd/*
-        for status in /proc/[0-9]*/status; do # by builtins: a program would be a child itself
-            while read -r key value; do
-                if [ "$key $value" = "PPid: $$" ]; then echo "child: $status"; fi
-            done <"$status"
-        done 2>/dev/null
-        while read -r key value; do
-            case $key in
-            SigBlk: | SigIgn: | SigCgt: | SigPnd: | ShdPnd: | Cap* | NoNewPrivs:) echo "$key $value" ;;
-            esac
-        done </proc/self/status
-        ulimit -c; ulimit -l; umask; export -p' 2>&1
+left() { # OPTION...
+    "$P" --log-level=error "$@" -- bash -c "$LOOK" 2>&1
 }
 same 'nothing is left of it' "$(left --hcas=rxe0)" "$(left --hcas=rxe0 --selftest=require $small)"
 started() { "$P" --hcas=rxe0 $small "$@" -- echo started; }
