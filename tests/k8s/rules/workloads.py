@@ -1,0 +1,366 @@
+# Rules about workloads, and about what objects name in each other.
+# SPDX-License-Identifier: Apache-2.0
+from . import Change, Rule, find, in_container, in_pod
+from .forms import amount
+
+CLUSTER_WIDE = {"ClusterQueue", "ClusterRole", "ClusterRoleBinding", "DeviceClass", "MachineConfig", "Namespace",
+                "ResourceFlavor", "SecurityContextConstraints"}  # fmt: skip
+BY_SERVER = (
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "selfLink",
+    "managedFields",
+)
+
+
+def twice(_, at):
+    for i, obj in enumerate(at.file.objects):
+        if any(mark(obj) == mark(other) for other in at.file.objects[:i]):
+            yield (), f"{obj['kind']} {obj['metadata']['name']} stands twice"
+
+
+def mark(obj):
+    return obj["apiVersion"].split("/")[0], obj["kind"], obj["metadata"].get("namespace"), obj["metadata"]["name"]
+
+
+def scope(obj, _):
+    if obj["kind"] in CLUSTER_WIDE and "namespace" in obj["metadata"]:
+        yield ("metadata", "namespace"), "the kind has none"
+
+
+def server_fields(meta, _):
+    for key in BY_SERVER:
+        if key in meta:
+            yield (key,), "is the server's"
+
+
+def status(obj, _):
+    if "status" in obj:
+        yield ("status",), "is the server's"
+
+
+# ---- workloads -----------------------------------------------------------------------------------------
+
+# What the controllers put behind the name, in a pod's name or a label's value of at most 63 characters.
+CHILDREN = {
+    "StatefulSet": ("controller-revision-hash", 11),
+    "CronJob": ("the Job's", 11),
+    "LeaderWorkerSet": ("the group's revision", 11 + 4),
+}  # apps pkg/controller/history, -HASH  # batch ValidateCronJob  # a StatefulSet NAME-GROUP for each group
+
+
+def children(obj, _):
+    name, spec = obj["metadata"]["name"], obj.get("spec") or {}
+    what, more = CHILDREN.get(obj["kind"], ("", 0))
+    if obj["kind"] == "Job" and spec.get("completionMode") == "Indexed":
+        what, more = "a pod's host", len(f"-{spec.get('completions', 1) - 1}")  # batch ValidateJob
+    if obj["kind"] == "JobSet":  # jobset pkg/webhooks: NAME-JOB-INDEX-POD
+        more = max(len(f"-{j['name']}-{j.get('replicas', 1) - 1}-0") for j in spec["replicatedJobs"])
+        what = "a pod's host"
+    if more and len(name) + more > 63:
+        yield ("metadata", "name"), f"is longer than {63 - more}, and {what} name is made of it"
+
+
+def restart_policy(spec, at):
+    """By the kind that makes the pods; JobSet's webhook sets one where there is none."""
+    policy, kind = spec.get("restartPolicy"), at.obj["kind"]
+    if kind in ("StatefulSet", "Deployment", "DaemonSet", "LeaderWorkerSet") and policy not in (None, "Always"):
+        yield ("restartPolicy",), f"{kind} has Always"
+    if kind in ("Job", "CronJob") and policy not in ("Never", "OnFailure"):
+        yield ("restartPolicy",), f"{kind} needs Never or OnFailure"
+    if kind in ("JobSet", "TrainingRuntime") and policy == "Always":
+        yield ("restartPolicy",), "a Job's pods have Never or OnFailure"
+
+
+def deadline(spec, at):
+    if at.obj["kind"] in ("StatefulSet", "Deployment", "DaemonSet") and "activeDeadlineSeconds" in spec:
+        yield ("activeDeadlineSeconds",), f"a {at.obj['kind']} has none"
+
+
+def own_selector(obj, _):
+    labels = obj["spec"]["template"]["metadata"].get("labels") or {}
+    wanted = obj["spec"]["selector"].get("matchLabels") or {}
+    if not wanted:
+        yield ("spec", "selector"), "is empty"
+    if not set(wanted.items()) <= set(labels.items()):
+        yield ("spec", "selector"), "selects other labels than its pods have"
+
+
+def indexed(obj, _):
+    spec = obj["spec"]
+    if spec.get("completionMode") == "Indexed" and spec.get("completions") is None:
+        yield ("spec",), "Indexed needs completions"
+    for key in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
+        if key in spec and spec.get("completionMode") != "Indexed":
+            yield ("spec", key), "is for Indexed"
+    if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
+        yield ("spec", "maxFailedIndexes"), "needs backoffLimitPerIndex"
+
+
+def failure_policy(obj, _):
+    if "podFailurePolicy" in obj["spec"] and obj["spec"]["template"]["spec"].get("restartPolicy") != "Never":
+        yield ("spec", "podFailurePolicy"), "needs restartPolicy Never"
+
+
+def job_selector(obj, _):
+    if "selector" in obj["spec"] and not obj["spec"].get("manualSelector"):
+        yield ("spec", "selector"), "is made by the server"
+
+
+# ---- what names what ---------------------------------------------------------------------------------------
+
+
+def selects(selector, pod):
+    return set((selector or {}).items()) <= set(pod.labels.items())
+
+
+def governing(obj, at):
+    service = at.file.get("Service", obj["spec"].get("serviceName"))
+    if not service:
+        yield ("spec", "serviceName"), f"its Service {obj['spec'].get('serviceName')} is not there"
+    elif service["spec"].get("clusterIP") != "None":
+        yield ("spec", "serviceName"), "its Service is not headless: its pods have no names"
+
+
+def subdomain(spec, at):
+    if spec.get("subdomain") and not at.file.get("Service", spec["subdomain"]):
+        yield ("subdomain",), f"its Service {spec['subdomain']} is not there"
+
+
+def service_pods(obj, at):
+    if at.file.pods and not any(selects(obj["spec"].get("selector"), pod) for pod in at.file.pods):
+        yield ("spec", "selector"), "its Service selects other labels than any pod has"
+
+
+def service_ports(obj, at):
+    ports = [
+        p
+        for pod in at.file.pods
+        if selects(obj["spec"].get("selector"), pod)
+        for _, c in pod.containers()
+        for p in c.get("ports") or []
+    ]
+    known = {p.get("name") for p in ports} | {p["containerPort"] for p in ports}
+    for path, port in find(obj, "spec.ports[*]"):
+        target = port.get("targetPort", port["port"])
+        if ports and target not in known:
+            yield path, f"{target} is no port of its pods"
+
+
+def service_port_names(obj, _):
+    if len(obj["spec"].get("ports") or []) > 1 and any(not p.get("name") for p in obj["spec"]["ports"]):
+        yield ("spec", "ports"), "several ports need names"
+
+
+def policy_pods(obj, at):
+    for pod in at.file.pods:
+        if not selects(obj["spec"]["podSelector"].get("matchLabels"), pod):
+            yield (
+                "spec",
+                "podSelector",
+            ), f"selects other pods than those of {pod.owner['kind']} {pod.owner['metadata']['name']}"
+
+
+def binding(obj, at):
+    role = obj["roleRef"]
+    if role.get("apiGroup") != "rbac.authorization.k8s.io":
+        yield ("roleRef", "apiGroup"), "is rbac.authorization.k8s.io"
+    if not at.file.get(role["kind"], role["name"]):
+        yield ("roleRef",), f"binds {role['name']}, which is not there"
+
+
+def subjects(obj, at):
+    for path, subject in find(obj, "subjects[*]"):
+        if subject["kind"] == "ServiceAccount" and not subject.get("namespace"):
+            yield path, "a ServiceAccount needs its namespace"
+        if subject["kind"] == "ServiceAccount" and not at.file.get("ServiceAccount", subject["name"]):
+            yield path, f"the account {subject['name']} is not there"
+        if subject["kind"] in ("User", "Group") and subject.get("apiGroup") != "rbac.authorization.k8s.io":
+            yield path, "apiGroup is rbac.authorization.k8s.io"
+
+
+def role_rules(obj, _):
+    for path, rule in find(obj, "rules[*]"):
+        if not rule.get("verbs"):
+            yield path, "has no verb"
+        if not rule.get("nonResourceURLs") and not (rule.get("apiGroups") and rule.get("resources")):
+            yield path, "names no group or no resource"
+
+
+def role_scc(obj, at):
+    for _, rule in find(obj, "rules[*]"):
+        for name in rule.get("resourceNames", []) if rule.get("resources") == ["securitycontextconstraints"] else ():
+            if not at.file.get("SecurityContextConstraints", name):
+                yield ("rules",), f"allows the SCC {name}, which is not there"
+
+
+def account(spec, at):
+    name = spec.get("serviceAccountName")
+    if name and not at.file.get("ServiceAccount", name):
+        yield ("serviceAccountName",), f"runs as {name}, which is not there"
+
+
+def config_maps(spec, at):
+    for path, part in find(spec, "volumes[*].configMap"):
+        yield from (
+            (path, fault)
+            for fault in config_faults(
+                at, part["name"], part.get("optional"), [i["key"] for i in part.get("items") or []]
+            )
+        )
+
+
+def config_variables(container, at):
+    for path, part in find(container, "env[*].valueFrom.configMapKeyRef"):
+        yield from ((path, fault) for fault in config_faults(at, part["name"], part.get("optional"), [part["key"]]))
+    for path, part in find(container, "envFrom[*].configMapRef"):
+        yield from ((path, fault) for fault in config_faults(at, part["name"], part.get("optional"), []))
+
+
+def config_faults(at, name, optional, keys):
+    config = at.file.get("ConfigMap", name)
+    if not config and not optional:
+        yield f"the ConfigMap {name} is not there"
+    for key in keys if config and not optional else ():
+        if key not in {**(config.get("data") or {}), **(config.get("binaryData") or {})}:
+            yield f"the ConfigMap {name} has no key {key}"
+
+
+def config_once(obj, _):
+    for key in set(obj.get("data") or {}) & set(obj.get("binaryData") or {}):
+        yield ("data", key), "stands in binaryData too"
+
+
+def claim_templates(spec, at):
+    for path, name in find(spec, "resourceClaims[*].resourceClaimTemplateName"):
+        if not at.file.get("ResourceClaimTemplate", name):
+            yield path, f"claims {name}, which is not there"
+
+
+def claim_requests(obj, _):
+    known = {n for _, n in find(obj, "spec.spec.devices.requests[*].name")}
+    for part in ("config", "constraints"):
+        for path, name in find(obj, f"spec.spec.devices.{part}[*].requests[*]"):
+            if name.split("/")[0] not in known:
+                yield path, f"{name} is no request of this claim"
+
+
+# ---- launchers --------------------------------------------------------------------------------------------
+
+
+def variables(pod):
+    return {e["name"]: e.get("value") for e in pod.spec["containers"][0].get("env") or []}
+
+
+COUNTS = ("NNODES", "PET_NNODES", "NCCLINIT_RANKS")
+
+
+def pod_count(_, at):
+    """What the pods are told of their number is the number that there will be."""
+    spec = at.obj.get("spec") or {}
+    key = {"StatefulSet": "replicas", "Job": "completions"}.get(at.obj["kind"])
+    for name in COUNTS:
+        told = variables(at.pod).get(name)
+        if key and told is not None and told != str(spec.get(key, 1)):
+            yield (), f"{spec.get(key, 1)} {key}, but {name} is {told}"
+
+
+def together(obj, _):
+    """Pods that wait for each other run all at once."""
+    spec = obj["spec"]
+    env = {e["name"] for _, e in find(spec, "template.spec.containers[0].env[*]")}
+    if env & set(COUNTS) and spec.get("parallelism", 1) != spec.get("completions"):
+        yield ("spec", "parallelism"), "is not completions, and the pods wait for each other"
+
+
+def pod_zero(_, at):
+    """The address of pod 0 is one that the Service and the names of the pods give."""
+    kind, name = at.obj["kind"], at.obj["metadata"]["name"]
+    spec = at.obj.get("spec") or {}
+    service = {"StatefulSet": spec.get("serviceName"), "Job": at.pod.spec.get("subdomain")}.get(kind)
+    for variable in ("MASTER_ADDR", "PET_MASTER_ADDR", "NCCLINIT_PEERS"):
+        told = variables(at.pod).get(variable)
+        if told and kind in ("StatefulSet", "Job") and told.split(".")[:2] != [f"{name}-0", service]:
+            yield (), f"its pod 0 is not {told}"
+
+
+def processes(obj, at):
+    """As many processes as a pod has GPUs."""
+    for key in ("slotsPerWorker", "numProcPerNode"):
+        told = {v for path in (f"spec.{key}", f"spec.trainer.{key}") for _, v in find(obj, path)}
+        gpus = {
+            amount(n)
+            for pod in at.file.pods
+            for _, c in pod.containers()
+            for _, n in find(c, "resources.limits['nvidia.com/gpu']")
+        }
+        if told and gpus and told != gpus:
+            yield ("spec",), f"{key} is {told.pop()}, and a pod has {', '.join(map(str, gpus))} GPUs"
+
+
+STS, TEMPLATE = "StatefulSet", "spec.template."
+# fmt: off
+RULES = [
+    Rule("object.twice", "file", twice, "one object of a name", lambda objects: objects.append(objects[0]) or True),
+    Rule("object.scope", "object", scope, "apimachinery ValidateObjectMeta",
+        Change("ClusterRole", "metadata.namespace", "x")),
+    Rule("meta.server", "meta", server_fields, "ours: what was read from a cluster is not written to one",
+        Change("Service", "metadata.uid", "x")),
+    Rule("object.status", "object", status, "ours: what was read from a cluster is not written to one",
+        Change(STS, "status", {"replicas": 2})),
+    Rule("object.children", "object", children, "names and label values of at most 63 characters",
+        Change(STS, "metadata.name", "x" * 53)),
+    Rule("pod.restart", "pod", restart_policy, "apps ValidateStatefulSetSpec, batch validateJobSpec",
+        Change("Job", TEMPLATE + "spec.restartPolicy", "Always")),
+    Rule("statefulset.deadline", "pod", deadline, "apps ValidateStatefulSetSpec",
+        Change(STS, TEMPLATE + "spec.activeDeadlineSeconds", 9)),
+    Rule("statefulset.selector", STS, own_selector, "apps ValidatePodTemplateSpecForStatefulSet",
+        Change(STS, "spec.selector.matchLabels['x']", "y")),
+    Rule("statefulset.service", STS, governing, "a headless Service gives pods their names",
+        Change(STS, "spec.serviceName", "x")),
+    Rule("job.indexed", "Job", indexed, "batch validateJobSpec", Change("Job", "spec.completionMode", "NonIndexed")),
+    Rule("job.failure-policy", "Job", failure_policy, "batch validatePodFailurePolicy", [
+            Change("Job", "spec.podFailurePolicy", {"rules": []}),
+            Change("Job", TEMPLATE + "spec.restartPolicy", "OnFailure"),
+        ]),
+    Rule("job.selector", "Job", job_selector, "batch ValidateGeneratedSelector",
+        Change("Job", "spec.selector", {"matchLabels": {"a": "b"}})),
+    Rule("pod.subdomain-service", "pod", subdomain, "pkg/kubelet: the name is in DNS only then",
+        Change("Job", TEMPLATE + "spec.subdomain", "x")),
+    Rule("service.pods", "Service", service_pods, "ours: a Service of no pod",
+        Change("Service", "spec.selector['app.kubernetes.io/name']", "x")),
+    Rule("service.pod-port", "Service", service_ports, "pkg/api/v1/pod FindPort",
+        Change("Service", "spec.ports[0].targetPort", "x")),
+    Rule("service.port-names", "Service", service_port_names, "core ValidateService",
+        Change("Service", "spec.ports", [{"port": 1}, {"port": 2}])),
+    Rule("policy.pods", "NetworkPolicy", policy_pods, "ours: it is about the pods beside it",
+        Change("NetworkPolicy", "spec.podSelector.matchLabels['x']", "y")),
+    Rule("binding.role", "RoleBinding", binding, "rbac ValidateRoleBinding; pkg/registry/rbac/rolebinding/policybased",
+        Change("RoleBinding", "roleRef.name", "x")),
+    Rule("binding.subject", "RoleBinding", subjects, "rbac ValidateRoleBindingSubject",
+        Change("RoleBinding", "subjects[0].namespace", None)),
+    Rule("role.rule", "ClusterRole", role_rules, "rbac ValidatePolicyRule",
+        Change("ClusterRole", "rules[0].apiGroups", [])),
+    Rule("role.scc", "ClusterRole", role_scc, "ours: names what is there",
+        Change("ClusterRole", "rules[0].resourceNames", ["x"])),
+    Rule("pod.account", "pod", account, "plugin/pkg/admission/serviceaccount", in_pod("serviceAccountName", "x")),
+    Rule("volume.config", "pod", config_maps, "pkg/volume/configmap: the pod waits for it",
+        in_pod("volumes[configMap].configMap.name", "x")),
+    Rule("env.config", "container", config_variables, "pkg/kubelet: CreateContainerConfigError",
+        in_container("env[+]", {"name": "X", "valueFrom": {"configMapKeyRef": {"name": "x", "key": "y"}}})),
+    Rule("config.once", "ConfigMap", config_once, "core ValidateConfigMap",
+        Change("ConfigMap", "binaryData", {"config.json": ""})),
+    Rule("pod.claim", "pod", claim_templates, "pkg/controller/resourceclaim: the pod waits for it",
+        in_pod("resourceClaims[0].resourceClaimTemplateName", "x")),
+    Rule("claim.requests", "ResourceClaimTemplate", claim_requests, "resource validateRequestNameRef",
+        Change("ResourceClaimTemplate", "spec.spec.devices.config[0].requests[0]", "x")),
+    Rule("launcher.count", "pod", pod_count, "ours: they would wait for ever",
+        Change("StatefulSet", "spec.replicas", 3)),
+    Rule("launcher.together", "Job", together, "ours: they would wait for ever", Change("Job", "spec.parallelism", 1)),
+    Rule("launcher.pod-0", "pod", pod_zero, "ours: they would wait for ever", Change("Job", "metadata.name", "x")),
+    Rule("launcher.processes", "object", processes, "ours: a process for each GPU",
+        Change("MPIJob", "spec.slotsPerWorker", 3)),
+]
