@@ -43,7 +43,7 @@ verbs.transfer|tests/unit/test_decide_trials.c|NI_F_VERBS_TRANSFER[^A-Z_]|only a
 # Options of other programs that the documents name.
 foreign_options='--env-file --ulimit --init --bless --preset --shell --device --cap --no-cap --env --user'
 foreign_options="$foreign_options --type --dry-run --now --op --report --arch --no-caps --from --platform --build-arg"
-foreign_options="$foreign_options --check --dirty --install --prefix --strip-components --list --wrap"
+foreign_options="$foreign_options --check --dirty --tag --repo --install --prefix --strip-components --list --wrap"
 foreign_options="$foreign_options --nnodes --node-rank --nproc-per-node --master-addr"
 
 tmp=$(mktemp -d)
