@@ -75,6 +75,9 @@ int ni_exec(char *const argv[], char *const envp[], struct ni_text *why);
 
 /* 0 or -errno; all or, after an error, a part. */
 int ni_write_all(int fd, const char *p, size_t n);
+int ni_copy_all(int to, int from);
+/* Makes the directories that lead to the file at the path, which is not "". 0 or -errno. */
+int ni_make_folders(const char *path);
 /* Replaces the file at path by what `write` puts out, which becomes visible as a whole, with that
    mode, settled on the disk. A symbolic link there is replaced itself. On an error the old file
    stays, nothing is left beside it, and the result is -errno of the failing step; -EINVAL: what

@@ -12,6 +12,9 @@
    is nested deeper than any known writer's, or has a key twice. */
 struct json_t;
 struct json_t *ni_read_json(const char *text, struct ni_text *why);
+/* The same, with every number as a real: integers may be larger than an int64_t holds, as unlimited is
+   in an OCI config.json. */
+struct json_t *ni_read_json_as_real(const char *text, struct ni_text *why);
 /* The same, which says it by a finding about `subject`. */
 struct json_t *ni_parse_json(struct ni_findings *f, const char *subject, const char *text);
 

@@ -69,6 +69,8 @@ bool ni_is_digit(char c);
 int ni_hex_digit(char c);
 int ni_parse_u64(struct ni_span s, uint64_t max, uint64_t *ret);
 int ni_parse_hex(struct ni_span s, uint64_t max, uint64_t *ret);
+/* Bytes, or with K, M, G for 1024, 1024^2, 1024^3. min is not negative. */
+int ni_parse_bytes(const char *text, int64_t min, int64_t max, int64_t *ret);
 struct ni_span ni_span_of(const char *s);
 
 #endif

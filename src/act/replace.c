@@ -37,6 +37,32 @@ int ni_write_all(int fd, const char *p, size_t n)
     return 0;
 }
 
+int ni_copy_all(int to, int from)
+{
+    char buf[1 << 14];
+    ssize_t n;
+    int r = 0;
+
+    while (r == 0 && (n = read(from, buf, sizeof(buf))) != 0)
+        r = n < 0 ? -errno : ni_write_all(to, buf, (size_t)n);
+    return r;
+}
+
+int ni_make_folders(const char *path)
+{
+    char copy[PATH_MAX];
+
+    if (!ni_copy(copy, sizeof(copy), path))
+        return -ENAMETOOLONG;
+    for (char *s = strchr(copy + 1, '/'); s; s = strchr(s + 1, '/')) {
+        *s = '\0';
+        if (mkdir(copy, 0755) < 0 && errno != EEXIST)
+            return -errno;
+        *s = '/';
+    }
+    return 0;
+}
+
 /* The descriptor of ours that the path names: /dev/fd/3, /proc/self/fd/3, a link to the latter, as
    /dev/stdout is, or a link that leads to our stdout or stderr in another way. -1: none. */
 static int own_descriptor(const char *path)

@@ -39,12 +39,8 @@ static int open_self(struct self *self)
 static int copy_self(int fd, void *arg)
 {
     struct self *self = arg;
-    char buf[1 << 14];
-    ssize_t n;
-    int r = 0;
+    int r = ni_copy_all(fd, self->fd);
 
-    while (r == 0 && (n = read(self->fd, buf, sizeof(buf))) != 0)
-        r = n < 0 ? -errno : ni_write_all(fd, buf, (size_t)n);
     if (r < 0)
         return r;
     /* Behind the last write, which takes them away (fs/inode.c file_remove_privs). */

@@ -82,18 +82,7 @@ static int take_number(const struct ni_option *option, const char *text, void *a
 /* Bytes, or with K, M, G for 1024, 1024^2, 1024^3. at: an int64_t within the option's bounds. */
 static int take_bytes(const struct ni_option *option, const char *text, void *at)
 {
-    static const char units[] = "KMG";
-    struct ni_span digits = ni_span_of(text);
-    const char *unit = digits.n > 0 ? strchr(units, text[digits.n - 1]) : NULL;
-    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-    uint64_t n;
-
-    digits.n -= unit != NULL;
-    if (ni_parse_u64(digits, (uint64_t)option->most >> shift, &n) < 0 ||
-        (int64_t)(n << shift) < option->least)
-        return -EINVAL;
-    *(int64_t *)at = (int64_t)(n << shift);
-    return 0;
+    return ni_parse_bytes(text, option->least, option->most, at);
 }
 
 /* Seconds with up to three digits behind a point. at: an unsigned, milliseconds; so are the bounds. */

@@ -46,6 +46,21 @@ int ni_parse_hex(struct ni_span s, uint64_t max, uint64_t *ret)
     return parse_base(s, 16, max, ret);
 }
 
+int ni_parse_bytes(const char *text, int64_t min, int64_t max, int64_t *ret)
+{
+    static const char units[] = "KMG";
+    struct ni_span digits = ni_span_of(text);
+    const char *unit = digits.n > 0 ? strchr(units, text[digits.n - 1]) : NULL;
+    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    uint64_t n;
+
+    digits.n -= unit != NULL;
+    if (ni_parse_u64(digits, (uint64_t)max >> shift, &n) < 0 || (int64_t)(n << shift) < min)
+        return -EINVAL;
+    *ret = (int64_t)(n << shift);
+    return 0;
+}
+
 int ni_parse_bdf(struct ni_span s, struct ni_bdf *ret)
 {
     /* The tail ":bb:dd.f" has a fixed length; what is before it is the domain. */

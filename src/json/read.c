@@ -7,12 +7,16 @@
 
 #include "nccl_init/json.h"
 
-enum { MAX_DEPTH = 16 }; /* device plugins write 3, DRA metadata 6 */
+enum {
+    MAX_DEPTH = 16,      /* device plugins write 3, DRA metadata and OCI runtimes 6 */
+    MAX_VALUES = 1 << 17 /* 1,000 HCAs in a config.json: 30,000 */
+};
 
-/* jansson parses by recursion; what is deeper than any plugin writes is not handed to it. */
-static bool too_deep(const char *s)
+/* jansson parses by recursion, and takes up to 250 bytes for a value of two: what is deeper or has
+   more values than anybody writes is not handed to it. */
+static bool too_much(const char *s, struct ni_text *why)
 {
-    int depth = 0;
+    int depth = 0, values = 0;
     bool in_string = false;
     for (; *s; s++) {
         if (in_string) {
@@ -22,9 +26,14 @@ static bool too_deep(const char *s)
                 in_string = false;
         } else if (*s == '"') {
             in_string = true;
+        } else if (*s == ',' && ++values > MAX_VALUES) {
+            ni_putf(why, "JSON of more than %d values", MAX_VALUES);
+            return true;
         } else if (*s == '{' || *s == '[') {
-            if (++depth > MAX_DEPTH)
+            if (++depth > MAX_DEPTH) {
+                ni_putf(why, "JSON nested deeper than %d", MAX_DEPTH);
                 return true;
+            }
         } else if (*s == '}' || *s == ']') {
             depth--;
         }
@@ -32,12 +41,10 @@ static bool too_deep(const char *s)
     return false;
 }
 
-struct json_t *ni_read_json(const char *text, struct ni_text *why)
+static json_t *read_json(const char *text, size_t flags, struct ni_text *why)
 {
-    if (too_deep(text)) {
-        ni_putf(why, "JSON nested deeper than %d", MAX_DEPTH);
+    if (too_much(text, why))
         return NULL;
-    }
     /* jansson would read /dev/urandom for its hash seed; the kernel gave us 16 random bytes
        already. */
     size_t seed = 1;
@@ -46,13 +53,23 @@ struct json_t *ni_read_json(const char *text, struct ni_text *why)
         memcpy(&seed, random, sizeof(seed));
     json_object_seed(seed | 1);
     json_error_t err;
-    json_t *top = json_loads(text, JSON_REJECT_DUPLICATES, &err);
+    json_t *top = json_loads(text, JSON_REJECT_DUPLICATES | flags, &err);
     if (!top) { /* its text has some of ours */
         ni_put(why, "no JSON: ");
         ni_quote(why, err.text);
         ni_putf(why, " at byte %d", err.position);
     }
     return top;
+}
+
+struct json_t *ni_read_json(const char *text, struct ni_text *why)
+{
+    return read_json(text, 0, why);
+}
+
+struct json_t *ni_read_json_as_real(const char *text, struct ni_text *why)
+{
+    return read_json(text, JSON_DECODE_INT_AS_REAL, why);
 }
 
 struct json_t *ni_parse_json(struct ni_findings *f, const char *subject, const char *text)

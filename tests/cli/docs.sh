@@ -157,7 +157,8 @@ if [ -x "$program" ]; then
 		}
 		{ previous = $0 }' "$man" | sort >"$tmp/man-options"
 	same "options, their values, variables and verbs" help-options man-options
-	grep -o -e '--[a-z][a-z-]*' "$tmp/help" | sort -u >"$tmp/help-options"
+	"${program%/*}/nccl-init-hook" --help | cat "$tmp/help" - | grep -o -e '--[a-z][a-z-]*' |
+		sort -u >"$tmp/help-options"
 
 	# in a block of code only lines with nccl-init count; deploy.sh's options are guides.sh's
 	find README.md CHANGELOG.md SECURITY.md docs -name '*.md' -exec awk '

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hook: what the runtime tells about the container: its state, and the bundle's config.json. A pod
+   chooses a part of both (annotations, paths inside the container), but neither pid nor bundle nor
+   device numbers. */
+#include <jansson.h>
+#include <string.h>
+
+#include "nccl_init/hook.h"
+#include "nccl_init/json.h"
+#include "nccl_init/process.h"
+
+enum {
+    PID_MAX = 4 << 20,         /* PID_MAX_LIMIT, include/linux/threads.h */
+    MAJOR_MAX = (1 << 12) - 1, /* include/linux/kdev_t.h: 12 and 20 bits */
+    MINOR_MAX = (1 << 20) - 1,
+    ANY = -1, /* in a rule: each number */
+    BAD = -2
+};
+
+/* With this annotation of its pod or its own the container keeps its limit. */
+static const char opt_out[] = "nccl-init.io/memlock", keep[] = "keep";
+
+enum ni_hook_answer ni_hook_say(enum ni_hook_answer answer, struct ni_text *why, const char *fmt,
+                                ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    ni_vputf(why, fmt, ap);
+    va_end(ap);
+    return answer;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *s = json_string_value(json_object_get(object, key));
+    return s ? s : "";
+}
+
+/* 0 to max, or ANY, also where there is none, or BAD. */
+static int number_of(const json_t *object, const char *key, int max)
+{
+    const json_t *value = json_object_get(object, key);
+    double d = json_real_value(value);
+
+    if (!value)
+        return ANY;
+    return json_is_real(value) && d >= ANY && d <= max && d == (double)(int)d ? (int)d : BAD;
+}
+
+/* ---- the state ---- */
+
+enum ni_hook_answer ni_hook_state(const char *text, bool dry, struct ni_hook_container *ret,
+                                  struct ni_text *why)
+{
+    static const char *const status[] = {"creating" /* runc */, "created" /* crun */, "running"};
+    json_auto_t *top = ni_read_json_as_real(text, why);
+
+    *ret = (struct ni_hook_container){.listed = -1, .before = -1};
+    struct ni_text id = ni_text_on(ret->id, sizeof(ret->id));
+    ni_quote(&id, text_of(top, "id"));
+    if (!top)
+        return ni_hook_say(NI_HOOK_WRONG, why, " in the state");
+    if (id.len && !text_of(top, "status")[0])
+        return ni_hook_say(NI_HOOK_NO, why, "no status in the state, as of Kata Containers");
+    ret->pid = number_of(top, "pid", PID_MAX);
+    if (!ni_is_any(text_of(top, "status"), status, dry ? 3 : 2) || ret->pid <= 1)
+        return ni_hook_say(NI_HOOK_WRONG, why, "the state is not of the stage createRuntime");
+    if (text_of(top, "bundle")[0] != '/' ||
+        !ni_copy(ret->bundle, sizeof(ret->bundle), text_of(top, "bundle")))
+        return ni_hook_say(NI_HOOK_WRONG, why, "bundle in the state is no absolute path");
+    return NI_HOOK_YES;
+}
+
+/* ---- which devices it may use ---- */
+
+static bool is_character(const json_t *device)
+{
+    static const char *const types[] = {"c", "u"};
+    return ni_is_any(text_of(device, "type"), types, NI_COUNT(types));
+}
+
+/* Whether linux.resources.devices lets the container read and write the character device: of the
+   rules that match, the last one counts. ANY, ANY: each device, also those that no rule names. What
+   is malformed allows nothing. */
+static bool is_allowed(const json_t *rules, int major, int minor)
+{
+    bool may_read = false, may_write = false;
+    json_t *rule;
+    size_t i;
+
+    json_array_foreach(rules, i, rule)
+    {
+        const int of_major = number_of(rule, "major", MAJOR_MAX);
+        const int of_minor = number_of(rule, "minor", MINOR_MAX);
+        const char *type = text_of(rule, "type"), *access = text_of(rule, "access");
+
+        if (of_major == BAD || of_minor == BAD)
+            return false;
+        if ((type[0] && strcmp(type, "a") != 0 && !is_character(rule)) ||
+            (of_major != ANY && of_major != major) || (of_minor != ANY && of_minor != minor))
+            continue;
+        if (strchr(access, 'r'))
+            may_read = json_is_true(json_object_get(rule, "allow"));
+        if (strchr(access, 'w'))
+            may_write = json_is_true(json_object_get(rule, "allow"));
+    }
+    return may_read && may_write;
+}
+
+/* By the kernel's word alone: a pod may have chosen the path. The class is the same in each network
+   namespace (drivers/infiniband/core/uverbs_main.c uverbs_class). */
+static bool is_verbs(const struct ni_dir *top, int major, int minor)
+{
+    char target[NI_PATH] = "";
+
+    (void)ni_readlink(top, target, sizeof(target) - 1, "sys/dev/char/%d:%d/subsystem", major,
+                      minor);
+    const char *name = strrchr(target, '/');
+    return name && strcmp(name, "/infiniband_verbs") == 0;
+}
+
+/* Among those that are listed, and those that a rule names. */
+static bool find_device(const struct ni_dir *top, const json_t *devices, const json_t *rules,
+                        struct ni_hook_container *ret)
+{
+    const json_t *const lists[] = {devices, rules};
+    json_t *device;
+    size_t i;
+
+    for (size_t k = 0; k < NI_COUNT(lists); k++) {
+        json_array_foreach(lists[k], i, device)
+        {
+            ret->major = number_of(device, "major", MAJOR_MAX);
+            ret->minor = number_of(device, "minor", MINOR_MAX);
+            if (is_character(device) && ret->major >= 0 && ret->minor >= 0 &&
+                is_verbs(top, ret->major, ret->minor) && is_allowed(rules, ret->major, ret->minor))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* ---- config.json ---- */
+
+static int64_t listed_limit(const json_t *rlimits)
+{
+    json_t *value;
+    size_t i;
+
+    json_array_foreach(rlimits, i, value)
+    {
+        /* A number of 64 bits without sign; unlimited is the largest. */
+        double soft = json_real_value(json_object_get(value, "soft"));
+        if (strcmp(text_of(value, "type"), "RLIMIT_MEMLOCK") == 0 && soft >= 0)
+            return soft < 0x1p63 ? (int64_t)soft : NI_UNLIMITED;
+    }
+    return -1;
+}
+
+enum ni_hook_answer ni_hook_config(const struct ni_dir *top, const char *text, bool privileged,
+                                   struct ni_hook_container *ret, struct ni_text *why)
+{
+    json_auto_t *config = ni_read_json_as_real(text, why);
+    const json_t *of_linux = json_object_get(config, "linux");
+    const json_t *rules = json_object_get(json_object_get(of_linux, "resources"), "devices");
+
+    if (!of_linux)
+        return ni_hook_say(NI_HOOK_WRONG, why,
+                           config ? "config.json is of no Linux container" : " in config.json");
+    if (strcmp(text_of(json_object_get(config, "annotations"), opt_out), keep) == 0)
+        return ni_hook_say(NI_HOOK_NO, why, "the annotation %s is `%s`", opt_out, keep);
+    if (!privileged && is_allowed(rules, ANY, ANY))
+        return ni_hook_say(NI_HOOK_NO, why, "it may use every device, and --privileged is not set");
+    if (!find_device(top, json_object_get(of_linux, "devices"), rules, ret))
+        return ni_hook_say(NI_HOOK_NO, why, "no RDMA device");
+    ret->listed = listed_limit(json_object_get(json_object_get(config, "process"), "rlimits"));
+    return NI_HOOK_YES;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hook: into a folder of hooks, and out of it. The program is there before the file that names it,
+   and longer: a runtime that cannot start a hook starts no container. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "nccl_init/act.h"
+#include "nccl_init/hook.h"
+
+static int failed(struct ni_text *why, const char *path, int err)
+{
+    ni_putf(why, "%.512s: %s", path, ni_errno_text(err));
+    return err;
+}
+
+static int write_self(int fd, void *ctx)
+{
+    int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    int r = self < 0 ? -errno : ni_copy_all(fd, self);
+
+    (void)ctx;
+    if (self >= 0)
+        (void)close(self);
+    return r;
+}
+
+static int write_text(int fd, void *ctx)
+{
+    const struct ni_text *t = ctx;
+    return ni_write_all(fd, t->buf, t->len);
+}
+
+int ni_hook_install(const char *folder, const char *program, const char *options,
+                    struct ni_text *why)
+{
+    struct ni_text text = NI_TEXT(2 * PATH_MAX);
+    char file[PATH_MAX];
+    int r;
+
+    /* oci-hooks(5) of containers/common. A hook that does not end in time fails its container; ours
+       gives up earlier. */
+    ni_putf(&text,
+            "{\n"
+            "  \"version\": \"1.0.0\",\n"
+            "  \"hook\": {\n"
+            "    \"path\": \"%s\",\n"
+            "    \"args\": [\"nccl-init-hook\"%s],\n"
+            "    \"timeout\": 10\n"
+            "  },\n"
+            "  \"when\": {\"always\": true},\n"
+            "  \"stages\": [\"createRuntime\"]\n"
+            "}\n",
+            program, options);
+    if (text.cut || !ni_format(file, sizeof(file), "%s/" NI_HOOK_FILE, folder))
+        return failed(why, folder, -ENAMETOOLONG);
+    (void)umask(022);
+    r = ni_make_folders(program);
+    if (r == 0)
+        r = ni_replace_file(program, 0755, write_self, NULL);
+    if (r == 0 && access(program, X_OK) < 0) /* a file system mounted noexec: EACCES */
+        r = -errno;
+    if (r < 0)
+        return failed(why, program, r);
+    r = ni_make_folders(file);
+    if (r == 0)
+        r = ni_replace_file(file, 0644, write_text, &text);
+    return r < 0 ? failed(why, file, r) : 0;
+}
+
+int ni_hook_remove(const char *folder, const char *program, struct ni_text *why)
+{
+    char file[PATH_MAX];
+
+    if (!ni_format(file, sizeof(file), "%s/" NI_HOOK_FILE, folder))
+        return failed(why, folder, -ENAMETOOLONG);
+    if (unlink(file) == 0)
+        (void)sleep(1); /* CRI-O learns of it by inotify, and may be starting one */
+    else if (errno != ENOENT && errno != ENOTDIR)
+        return failed(why, file, -errno);
+    if (unlink(program) < 0 && errno != ENOENT && errno != ENOTDIR)
+        return failed(why, program, -errno);
+    return 0;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hook: the container's process. The state tells its pid; that it is the one meant is checked here,
+   while a pidfd holds it: as long as it lives, no other process has its pid. */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "nccl_init/hook.h"
+#include "nccl_init/process.h"
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434 /* the same on every architecture */
+#endif
+
+/* "123 (name) S 45 ..." (fs/proc/array.c do_task_stat; the name may have anything). 0: unknown. */
+static int parent_of(const struct ni_dir *top, const char *pid)
+{
+    char stat[1024];
+    struct ni_span word;
+    uint64_t parent = 0;
+    ssize_t n = ni_read(top, stat, sizeof(stat), "proc/%s/stat", pid);
+    const char *rest = n < 0 ? NULL : strrchr(stat, ')');
+
+    if (rest && ni_word(&rest, &word) && ni_word(&rest, &word) && ni_word(&rest, &word))
+        (void)ni_parse_u64(word, INT32_MAX, &parent);
+    return (int)parent;
+}
+
+/* The runtime is its parent, as it is ours (runc, youki, crun), or one further up is, which adopted
+   it (crun with a shared PID namespace; conmon and containerd's shim are subreapers). What started
+   us is no container's process: Kata Containers tells its shim or hypervisor. */
+static bool is_of_our_runtime(const struct ni_dir *top, int pid)
+{
+    enum { GENERATIONS = 8 };
+    int parent, above = parent_of(top, "self");
+    bool ours = false;
+    char text[16];
+
+    (void)ni_format(text, sizeof(text), "%d", pid);
+    parent = parent_of(top, text);
+    for (int i = 0; i < GENERATIONS && above > 0 && above != pid; i++) {
+        ours = ours || (above == parent && (i == 0 || above > 1)); /* init adopts everybody */
+        (void)ni_format(text, sizeof(text), "%d", above);
+        above = parent_of(top, text);
+    }
+    return ours && above != pid;
+}
+
+/* gVisor's and Kata Containers' processes: a limit of theirs is not the workload's. */
+static bool is_sandbox(const char *exe)
+{
+    static const char *const names[] = {"/runsc",       "/qemu",       "/cloud-hypervisor",
+                                        "/firecracker", "/stratovirt", "/containerd-shim"};
+    const char *slash = strrchr(exe, '/');
+    bool is = false;
+
+    for (size_t i = 0; slash && i < NI_COUNT(names); i++)
+        is = is || ni_has_prefix(slash, names[i]);
+    return is;
+}
+
+static enum ni_hook_answer check(const struct ni_dir *top, int pid, bool dry, struct ni_text *why)
+{
+    char exe[NI_PAGE] = "", theirs[64] = "", ours[64] = "";
+
+    /* What is not filled stays "". */
+    if (ni_readlink(top, exe, sizeof(exe) - 1, "proc/%d/exe", pid) < 0 ||
+        ni_readlink(top, theirs, sizeof(theirs) - 1, "proc/%d/ns/mnt", pid) < 0 ||
+        ni_readlink(top, ours, sizeof(ours) - 1, "proc/self/ns/mnt") < 0)
+        return ni_hook_say(NI_HOOK_WRONG, why, "/proc/%d cannot be read", pid);
+    if (is_sandbox(exe))
+        return ni_hook_say(NI_HOOK_NO, why, "process %d is a sandbox: %s", pid, exe);
+    if ((!dry && !is_of_our_runtime(top, pid)) || strcmp(theirs, ours) == 0)
+        return ni_hook_say(NI_HOOK_WRONG, why,
+                           "process %d is not a container's of the runtime that started this hook",
+                           pid);
+    return NI_HOOK_YES;
+}
+
+static bool has_ended(int pidfd)
+{
+    struct pollfd p = {.fd = pidfd, .events = POLLIN};
+    return poll(&p, 1, 0) != 0;
+}
+
+static enum ni_hook_answer raise_held(rlim_t want, bool dry, int pidfd, struct ni_hook_container *c,
+                                      struct ni_text *why)
+{
+    struct rlimit limit;
+
+    if (prlimit(c->pid, RLIMIT_MEMLOCK, NULL, &limit) < 0)
+        return ni_hook_say(NI_HOOK_WRONG, why, "its limit: %s", ni_errno_text(errno));
+    if (limit.rlim_cur >= want && limit.rlim_max >= want)
+        return ni_hook_say(NI_HOOK_NO, why, "it is as high already");
+    c->before = limit.rlim_cur > INT64_MAX ? NI_UNLIMITED : (int64_t)limit.rlim_cur;
+    limit.rlim_cur = limit.rlim_cur > want ? limit.rlim_cur : want;
+    limit.rlim_max = limit.rlim_max > want ? limit.rlim_max : want;
+    /* There is no prlimit by pidfd. If it lives, the pid is its own; it waits for the runtime, and
+       that for us. */
+    if (!dry && !has_ended(pidfd) && prlimit(c->pid, RLIMIT_MEMLOCK, &limit, NULL) < 0)
+        return ni_hook_say(NI_HOOK_WRONG, why, "raising it: %s", ni_errno_text(errno));
+    if (has_ended(pidfd))
+        return ni_hook_say(NI_HOOK_WRONG, why, "process %d has ended", c->pid);
+    return NI_HOOK_YES;
+}
+
+enum ni_hook_answer ni_hook_raise(const struct ni_dir *top, rlim_t want, bool dry,
+                                  struct ni_hook_container *c, struct ni_text *why)
+{
+    if (top->root->kind != NI_ROOT_LIVE)
+        return check(top, c->pid, dry, why);
+    int pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+    if (pidfd < 0)
+        return ni_hook_say(NI_HOOK_WRONG, why, "process %d: %s", c->pid, ni_errno_text(errno));
+    enum ni_hook_answer answer = check(top, c->pid, dry, why);
+    if (answer == NI_HOOK_YES)
+        answer = raise_held(want, dry, pidfd, c, why);
+    (void)close(pidfd);
+    return answer;
+}

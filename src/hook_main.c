@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nccl-init-hook. Whatever happens it reads all of its standard input (crun writes the whole state
+   before it waits, and a hook that does not read kills it: seen with 1.8.1 and 1.21), ends in time,
+   and with status 0: a hook that fails fails the container, and it is started for each one. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "nccl_init/hook.h"
+#include "nccl_init/process.h"
+
+enum {
+    STATE_MAX = 4 << 20,   /* annotations: 256 KiB, which CRI-O quotes several times */
+    CONFIG_MAX = 16 << 20, /* ... and it has the command and the environment */
+    SECONDS_MAX = 5        /* less than the timeout in the hook's file (install.c) */
+};
+
+static const char help[] =
+    "usage: nccl-init-hook [OPTION...]\n"
+    "An OCI createRuntime hook: with an RDMA device, the container gets more locked memory.\n"
+    "\n"
+    "  --memlock=max|BYTES  its new limit; K, M, G count 1024 (default: max, no limit)\n"
+    "  --privileged         also of containers that may use every device\n"
+    "  --strict             status 1, so that the container fails, where something is wrong\n"
+    "  --dry-run            only says what it would do, and why; the state is on standard input\n"
+    "  --root=DIR|FILE      looks at a recorded node instead; implies --dry-run\n"
+    "  --install[=DIR]      copies itself to PATH, then writes " NI_HOOK_FILE " with the other\n"
+    "                       options into DIR (default: /usr/share/containers/oci/hooks.d)\n"
+    "  --remove[=DIR]       removes both files\n"
+    "  --program=PATH       default: /usr/libexec/oci/hooks.d/nccl-init-hook\n"
+    "  --help, --version\n";
+
+static struct {
+    int strict, privileged, dry, wrong;
+    int64_t memlock;
+    const char *memlock_text, *root, *folder, *program;
+} options = {
+    .memlock = NI_UNLIMITED,
+    .memlock_text = "max",
+    .root = "/",
+    .folder = "/usr/share/containers/oci/hooks.d",
+    .program = "/usr/libexec/oci/hooks.d/nccl-init-hook",
+};
+
+/* A line of the journal, or of syslog; lost where nobody listens. It never waits. */
+static void tell(int priority, const char *text)
+{
+    const struct sockaddr_un to = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
+    struct ni_text t = NI_TEXT(1200);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    ni_putf(&t, "<%d>nccl-init-hook[%d]: %s", LOG_DAEMON | priority, (int)getpid(), text);
+    (void)sendto(fd, t.buf, t.len, MSG_NOSIGNAL, (const void *)&to, sizeof(to));
+    (void)close(fd);
+}
+
+/* runc shows stderr if the hook fails. crun appends it to a file that an annotation of the container
+   names (run.oci.hooks.stderr): so nothing is written there otherwise. */
+static int failed(const char *text)
+{
+    tell(LOG_WARNING, text);
+    if (options.strict)
+        (void)dprintf(STDERR_FILENO, "nccl-init-hook: %s\n", text);
+    return options.strict ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static void give_up(int signal)
+{
+    (void)signal;
+    _exit(failed("a container keeps its limit of locked memory: gave up after 5 s of waiting for "
+                 "standard input, a file or the processor"));
+}
+
+/* Reads all of it, and keeps cap - 1 bytes. 0 or -errno; -EOVERFLOW; -EILSEQ for one with a NUL. */
+static int read_state(char *buf, size_t cap)
+{
+    char rest[1 << 14];
+    size_t len = 0;
+    ssize_t n;
+
+    while ((n = read(STDIN_FILENO, len < cap ? buf + len : rest,
+                     len < cap ? cap - len : sizeof(rest))) != 0) {
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        len += n > 0 && len < cap ? (size_t)n : 0;
+    }
+    if (len == cap)
+        return -EOVERFLOW;
+    buf[len] = '\0';
+    return strlen(buf) < len ? -EILSEQ : 0;
+}
+
+/* On the live machine a file of root's, or of the rootless runtime's, and no link. Who may write in
+   the bundle has written the container. */
+static ssize_t read_config(const struct ni_dir *top, const char *bundle, char *buf, size_t cap)
+{
+    struct stat st;
+
+    if (top->root->kind == NI_ROOT_LIVE) {
+        (void)ni_format(buf, cap, "%s/config.json", bundle);
+        if (lstat(buf, &st) < 0)
+            return -errno;
+        if (!S_ISREG(st.st_mode) || (st.st_uid != 0 && st.st_uid != geteuid()))
+            return -EPERM;
+    }
+    return ni_read(top, buf, cap, "%s/config.json", bundle + 1);
+}
+
+static enum ni_hook_answer decide(const struct ni_dir *top, struct ni_hook_container *c,
+                                  struct ni_text *why)
+{
+    static char state[STATE_MAX], config[CONFIG_MAX];
+    const rlim_t want = options.memlock == NI_UNLIMITED ? RLIM_INFINITY : (rlim_t)options.memlock;
+    ssize_t n = read_state(state, sizeof(state));
+    enum ni_hook_answer answer;
+
+    if (options.wrong)
+        return ni_hook_say(NI_HOOK_WRONG, why, "wrong arguments; --help lists the right ones");
+    if (n < 0)
+        return ni_hook_say(NI_HOOK_WRONG, why, "the state: %s", ni_errno_text((int)n));
+    answer = ni_hook_state(state, options.dry, c, why);
+    if (answer != NI_HOOK_YES)
+        return answer;
+    n = read_config(top, c->bundle, config, sizeof(config));
+    if (n < 0)
+        return ni_hook_say(NI_HOOK_WRONG, why, "config.json: %s", ni_errno_text((int)n));
+    answer = ni_hook_config(top, config, options.privileged, c, why);
+    return answer == NI_HOOK_YES ? ni_hook_raise(top, want, options.dry, c, why) : answer;
+}
+
+static void describe(const struct ni_dir *top, const struct ni_hook_container *c, bool dry,
+                     struct ni_text *t)
+{
+    char name[NI_DEV_NAME] = "";
+
+    ni_put(t, dry ? "would raise locked memory" : "raised locked memory");
+    if (c->before >= 0) {
+        ni_put(t, " from ");
+        ni_put_bytes(t, c->before);
+    }
+    ni_put(t, " to ");
+    ni_put_bytes(t, options.memlock);
+    (void)ni_read(top, name, sizeof(name), "sys/dev/char/%d:%d/ibdev", c->major, c->minor);
+    ni_put(t, ": RDMA device ");
+    ni_quote(t, name);
+    ni_putf(t, " (%d:%d)", c->major, c->minor);
+    if (c->listed >= 0 && c->listed < options.memlock) {
+        ni_put(t, "; config.json lists RLIMIT_MEMLOCK ");
+        ni_put_bytes(t, c->listed);
+        ni_put(t, ", which runc sets after this hook");
+    }
+}
+
+static int hook(void)
+{
+    struct ni_text t = NI_TEXT(900), why = NI_TEXT(500);
+    struct ni_hook_container c = {.id = "?"};
+    struct ni_root root;
+    unsigned line;
+
+    if (ni_root_open(options.root, &root, &line) < 0)
+        return failed("--root cannot be opened");
+    const struct ni_dir top = ni_dir_top(&root);
+    const bool dry = options.dry || root.kind != NI_ROOT_LIVE;
+    const enum ni_hook_answer answer = decide(&top, &c, &why);
+    ni_putf(&t, "container %s: ", c.id);
+    if (answer == NI_HOOK_YES)
+        describe(&top, &c, dry, &t);
+    else
+        ni_putf(&t, "locked memory stays as it is: %s", why.buf);
+    ni_root_close(&root);
+    if (dry)
+        return printf("%s\n", t.buf) < 0 || (options.strict && answer == NI_HOOK_WRONG);
+    if (answer == NI_HOOK_YES)
+        tell(LOG_INFO, t.buf);
+    return answer == NI_HOOK_WRONG ? failed(t.buf) : EXIT_SUCCESS;
+}
+
+/* ---- the command line ---- */
+
+enum task { HOOK, INSTALL, REMOVE, HELP, VERSION, MEMLOCK, ROOT, PROGRAM };
+
+static enum task parse(int argc, char *argv[])
+{
+    static const struct option table[] = {
+        {"strict", no_argument, &options.strict, true},
+        {"privileged", no_argument, &options.privileged, true},
+        {"dry-run", no_argument, &options.dry, true},
+        {"memlock", required_argument, NULL, MEMLOCK},
+        {"root", required_argument, NULL, ROOT},
+        {"program", required_argument, NULL, PROGRAM},
+        {"install", optional_argument, NULL, INSTALL},
+        {"remove", optional_argument, NULL, REMOVE},
+        {"help", no_argument, NULL, HELP},
+        {"version", no_argument, NULL, VERSION},
+        {NULL, 0, NULL, 0},
+    };
+    static const char **const values[] = {
+        [MEMLOCK] = &options.memlock_text, [ROOT] = &options.root, [PROGRAM] = &options.program};
+    enum task task = HOOK;
+    int option;
+
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "", table, NULL)) != -1) {
+        options.wrong |= option == '?';
+        if (option == INSTALL || option == REMOVE || option == HELP || option == VERSION)
+            task = (enum task)option;
+        if (option == INSTALL || option == REMOVE)
+            options.folder = optarg ? optarg : options.folder;
+        else if (option == MEMLOCK || option == ROOT || option == PROGRAM)
+            *values[option] = optarg;
+    }
+    options.wrong |= optind < argc || options.folder[0] != '/' || options.program[0] != '/' ||
+                     strpbrk(options.program, "\"\\\n") ||
+                     (strcmp(options.memlock_text, "max") != 0 &&
+                      ni_parse_bytes(options.memlock_text, 0, NI_UNLIMITED - 1, &options.memlock));
+    return task;
+}
+
+static int change(enum task task)
+{
+    struct ni_text why = NI_TEXT(1024), args = NI_TEXT(128);
+
+    ni_putf(&args, ", \"--memlock=%s\"%s%s", options.memlock_text,
+            options.privileged ? ", \"--privileged\"" : "", options.strict ? ", \"--strict\"" : "");
+    int r = task == INSTALL ? ni_hook_install(options.folder, options.program, args.buf, &why)
+                            : ni_hook_remove(options.folder, options.program, &why);
+    return r < 0 ? fprintf(stderr, "nccl-init-hook: error: %s\n", why.buf), EXIT_FAILURE : 0;
+}
+
+int main(int argc, char *argv[])
+{
+    const enum task task = parse(argc, argv);
+    sigset_t only_alarm;
+
+    if (task == HELP || task == VERSION)
+        return fputs(task == HELP ? help : "nccl-init-hook " NCCL_INIT_VERSION "\n", stdout) < 0;
+    /* In the hook's file they must not stop the node: it reads its input, and says so. */
+    if (options.wrong && (task != HOOK || isatty(STDIN_FILENO)))
+        return fputs("nccl-init-hook: error: wrong arguments\n", stderr), EXIT_FAILURE;
+    if (task != HOOK)
+        return change(task);
+    (void)sigemptyset(&only_alarm);
+    (void)sigaddset(&only_alarm, SIGALRM);
+    (void)signal(SIGALRM, give_up);
+    (void)sigprocmask(SIG_UNBLOCK, &only_alarm, NULL);
+    (void)alarm(SECONDS_MAX);
+    return hook();
+}
