@@ -194,16 +194,16 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "started with other variables? A NetworkPolicy must let them reach pod 0 on the "        \
       "port of preflight.")                                                                    \
     X(JOB_MTU_DIFFERS, "job.mtu.differs", NI_WARNING,                                          \
-      "Cluster admin: set one MTU on the rail's interfaces, and at least that on the "         \
-      "switch: NCCL sends packets of the smaller size, and makes later connections of "        \
-      "its peers as slow.")                                                                    \
+      "Cluster admin: set one MTU on the rail's interfaces, and at least that MTU on "         \
+      "the switch. Until then NCCL sends smaller packets, also on other connections of "       \
+      "these pods.")                                                                           \
     X(JOB_NODE_SHARED, "job.node.shared", NI_INFO,                                             \
       "To NCCL each pod is a host of its own: between them it uses the rails, not "            \
       "NVLink. User: one pod with all GPUs of the node is faster.")                            \
     X(JOB_PATH_FAILED, "job.path.failed", NI_ERROR,                                            \
-      "Cluster admin: the ports work, what lies between them does not: look at the "           \
-      "switches, routes and filters on this path. NCCL would wait 34 s for it, then "          \
-      "fail with IBV_WC_RETRY_EXC_ERR.")                                                       \
+      "Cluster admin: the ports work, but the path between them does not: look at its "        \
+      "switches, routes and filters. NCCL would wait 34 s for it, then fail with "             \
+      "IBV_WC_RETRY_EXC_ERR.")                                                                 \
     X(JOB_PATH_UNSTEADY, "job.path.unsteady", NI_WARNING,                                      \
       "Cluster admin: packets of some connections are lost, as when one of several "           \
       "links between switches is broken: look at the error counters of the uplinks.")          \
@@ -235,8 +235,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: request the same RDMA devices in all pods; `nccl-init doctor` there says "        \
       "why one is left out. NCCL with unlike numbers of NICs fails or hangs.")                 \
     X(JOB_RANK_TWICE, "job.rank.twice", NI_ERROR,                                              \
-      "User: give each pod a rank of its own: where two have one, another has none. Is a "     \
-      "pod of an earlier attempt still there?")                                                \
+      "User: give each pod a rank of its own; where two pods share one, another rank "         \
+      "is missing. Look for a pod of an earlier attempt.")                                     \
     X(JOB_RATE_DIFFERS, "job.rate.differs", NI_WARNING,                                        \
       "Cluster admin: look at the port's speed and cable: NCCL makes all rails as "            \
       "slow as this one.")                                                                     \
@@ -263,8 +263,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: NCCL_NET, NCCL_IB_DISABLE, NCCLINIT_MODE and the RDMA devices must be "           \
       "alike in all pods: NCCL with IB in one and sockets in another fails or hangs.")         \
     X(JOB_VERSIONS_DIFFER, "job.versions.differ", NI_INFO,                                     \
-      "Nothing to do if the job runs. User, cluster admin: one version everywhere "            \
-      "leaves less to look for.")                                                              \
+      "Nothing to do if the job runs. If it does not, user, cluster admin: install one "       \
+      "version everywhere first.")                                                             \
     X(LOG_COMM_ID, "log.comm-id", NI_ERROR,                                                    \
       "User: unset NCCL_COMM_ID: torchrun and mpirun do not need it.")                         \
     X(LOG_CUDA, "log.cuda", NI_ERROR,                                                          \
@@ -276,7 +276,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: `nccl-init doctor` in the pod tells why: driver, distance, NCCL_NET_GDR_LEVEL "   \
       "or NCCL_NET_GDR_READ.")                                                                 \
     X(LOG_GPU_SHARED, "log.gpu.shared", NI_ERROR,                                              \
-      "User: give each process its own GPU (LOCAL_RANK), and each node another rank.")         \
+      "User: give each process its own GPU (LOCAL_RANK), and each node its own rank "          \
+      "(NODE_RANK).")                                                                          \
     X(LOG_HCA_FATAL, "log.hca.fatal", NI_ERROR,                                                \
       "Cluster admin: look at the node's kernel log, the firmware, and ACS; take the HCA "     \
       "out of service.")                                                                       \
@@ -290,7 +291,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: run the job with NCCL_DEBUG=INFO "                                                \
       "NCCL_DEBUG_SUBSYS=INIT,BOOTSTRAP,ENV,NET,GRAPH and give what it prints.")               \
     X(LOG_NVLS, "log.nvls", NI_WARNING,                                                        \
-      "Cluster admin: look at the fabric manager. User: NCCL_NVLS_ENABLE=0 goes without.")     \
+      "Cluster admin: look at the fabric manager. User: NCCL_NVLS_ENABLE=0 turns "             \
+      "NVLink multicast off.")                                                                 \
     X(LOG_PEER_DIED, "log.peer.died", NI_ERROR,                                                \
       "User: find the rank that failed first; its log counts.")                                \
     X(LOG_PEER_REFUSED, "log.peer.refused", NI_ERROR,                                          \
@@ -424,7 +426,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: begin the list with '=': NCCL_IB_HCA==mlx5_1 is exact, NCCL_IB_HCA=mlx5_1 is a "  \
       "prefix.")                                                                               \
     X(USER_NAME_MISSPELT, "user.name.misspelt", NI_WARNING,                                    \
-      "User: correct the name in the pod spec or env file; as it is, it has no effect.")       \
+      "User: correct the name in the pod spec or env file; until then it has no "              \
+      "effect.")                                                                               \
     X(USER_NAME_OBSOLETE, "user.name.obsolete", NI_INFO,                                       \
       "User: remove it from the pod spec or env file.")                                        \
     X(USER_NET_NONE, "user.net.none", NI_ERROR,                                                \
@@ -442,7 +445,7 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(USER_TOPO_UNREADABLE, "user.topo-file.unreadable", NI_WARNING,                           \
       "User: unset NCCL_TOPO_FILE, or mount the file into the pod.")                           \
     X(USER_VALUE_EMPTY, "user.value.empty", NI_WARNING,                                        \
-      "User: remove the variable, or give it a value: set but empty it hides NCCL's own "      \
+      "User: remove the variable, or give it a value: an empty value hides NCCL's own "        \
       "choice and the conf files.")                                                            \
     X(USER_VALUE_IGNORED, "user.value.ignored", NI_WARNING,                                    \
       "User: correct the value, or remove the variable.")                                      \
@@ -461,8 +464,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: leave NCCL_IB_GID_INDEX unset, so that nccl-init chooses. Cluster admin: "        \
       "give the port's interface an address (network attachment, IPAM).")                      \
     X(VERBS_GID_DIFFERS, "verbs.gid.differs", NI_WARNING,                                      \
-      "User: try again, for an address may have come or gone in between. If it stays "         \
-      "so, /sys is another network namespace's: cluster admin: mount the pod's own.")          \
+      "User: try again: an address may have come or gone in between. If it stays so, "         \
+      "/sys belongs to another network namespace; cluster admin: mount the pod's own.")        \
     X(VERBS_HANG, "verbs.hang", NI_ERROR,                                                      \
       "Cluster admin: look at the node's kernel log (hung task, firmware command); reset "     \
       "the device or reboot the node. User: give a slow device more time (--deadline).")       \
