@@ -61,7 +61,7 @@ spec:
   names: {kind: NetworkAttachmentDefinition}
   versions:
     - name: v1
-      schema: {openAPIV3Schema: {properties: {apiVersion: {}, kind: {}, metadata: {}, spec: {properties: {configs: {}}}}}}
+      schema: {openAPIV3Schema: {properties: {spec: {properties: {configs: {}}}}}}
 END
 matches "refused: by a CustomResourceDefinition" "*'config' was unexpected*" \
     "$(.dev/k8s check --crds "$tmp/crds" "$tmp/all/overlays-openshift-sriov.yaml")"

@@ -15,11 +15,11 @@ import jsonschema
 import yaml
 
 sys.dont_write_bytecode = True
-from rules import At, File, fabric, forms, make, pods, schema, security, walk, workloads
+from rules import At, File, fabric, forms, launchers, make, pods, schema, security, walk, workloads
 
 KINDS = os.path.join(os.path.dirname(__file__), "kinds.yaml")
 # Values that have their form come first: the others count with them.
-RULES = (forms.RULES, [*workloads.RULES, *pods.RULES, *security.RULES, *fabric.RULES])
+RULES = (forms.RULES, [*workloads.RULES, *launchers.RULES, *pods.RULES, *security.RULES, *fabric.RULES])
 
 
 class Loader(yaml.SafeLoader):
@@ -124,6 +124,8 @@ class Schemas:
             for version in crd["spec"]["versions"]:
                 kind = f"{crd['spec']['group']}/{version['name']} {crd['spec']['names']['kind']}"
                 top = structural(version["schema"]["openAPIV3Schema"])
+                # the server has these of every kind, whether the definition names them or not
+                top["properties"]["apiVersion"] = top["properties"]["kind"] = {"type": "string"}
                 top["properties"]["metadata"] = {"$ref": "#/definitions/V1ObjectMeta"}
                 self.crds[kind] = top
 

@@ -280,6 +280,6 @@ RULES = [
         Change("Service", "spec.ports", [{"name": "x", "port": 1}, {"name": "x", "port": 2}]),
         "core validateServicePort"),
     unique_rule("claim.request-twice", "ResourceClaimTemplate", "spec.spec.devices.requests[*]", ["name"],
-        Change("ResourceClaimTemplate", "spec.spec.devices.requests[1].name", "eno5np0"),
+        Change("ResourceClaimTemplate", "spec.spec.devices.requests", lambda rows: rows + rows[:1]),
         "resource validateDeviceClaim"),
 ]

@@ -1,7 +1,6 @@
 # Rules about workloads, and about what objects name in each other.
 # SPDX-License-Identifier: Apache-2.0
 from . import Change, Rule, find, in_container, in_pod
-from .forms import amount
 
 CLUSTER_WIDE = {"ClusterQueue", "ClusterRole", "ClusterRoleBinding", "DeviceClass", "MachineConfig", "Namespace",
                 "ResourceFlavor", "SecurityContextConstraints"}  # fmt: skip
@@ -43,25 +42,6 @@ def status(obj, _):
 
 
 # ---- workloads -----------------------------------------------------------------------------------------
-
-# What the controllers put behind the name, in a pod's name or a label's value of at most 63 characters.
-CHILDREN = {
-    "StatefulSet": ("controller-revision-hash", 11),
-    "CronJob": ("the Job's", 11),
-    "LeaderWorkerSet": ("the group's revision", 11 + 4),
-}  # apps pkg/controller/history, -HASH  # batch ValidateCronJob  # a StatefulSet NAME-GROUP for each group
-
-
-def children(obj, _):
-    name, spec = obj["metadata"]["name"], obj.get("spec") or {}
-    what, more = CHILDREN.get(obj["kind"], ("", 0))
-    if obj["kind"] == "Job" and spec.get("completionMode") == "Indexed":
-        what, more = "a pod's host", len(f"-{spec.get('completions', 1) - 1}")  # batch ValidateJob
-    if obj["kind"] == "JobSet":  # jobset pkg/webhooks: NAME-JOB-INDEX-POD
-        more = max(len(f"-{j['name']}-{j.get('replicas', 1) - 1}-0") for j in spec["replicatedJobs"])
-        what = "a pod's host"
-    if more and len(name) + more > 63:
-        yield ("metadata", "name"), f"is longer than {63 - more}, and {what} name is made of it"
 
 
 def restart_policy(spec, at):
@@ -248,59 +228,6 @@ def claim_requests(obj, _):
                 yield path, f"{name} is no request of this claim"
 
 
-# ---- launchers --------------------------------------------------------------------------------------------
-
-
-def variables(pod):
-    return {e["name"]: e.get("value") for e in pod.spec["containers"][0].get("env") or []}
-
-
-COUNTS = ("NNODES", "PET_NNODES", "NCCLINIT_RANKS")
-
-
-def pod_count(_, at):
-    """What the pods are told of their number is the number that there will be."""
-    spec = at.obj.get("spec") or {}
-    key = {"StatefulSet": "replicas", "Job": "completions"}.get(at.obj["kind"])
-    for name in COUNTS:
-        told = variables(at.pod).get(name)
-        if key and told is not None and told != str(spec.get(key, 1)):
-            yield (), f"{spec.get(key, 1)} {key}, but {name} is {told}"
-
-
-def together(obj, _):
-    """Pods that wait for each other run all at once."""
-    spec = obj["spec"]
-    env = {e["name"] for _, e in find(spec, "template.spec.containers[0].env[*]")}
-    if env & set(COUNTS) and spec.get("parallelism", 1) != spec.get("completions"):
-        yield ("spec", "parallelism"), "is not completions, and the pods wait for each other"
-
-
-def pod_zero(_, at):
-    """The address of pod 0 is one that the Service and the names of the pods give."""
-    kind, name = at.obj["kind"], at.obj["metadata"]["name"]
-    spec = at.obj.get("spec") or {}
-    service = {"StatefulSet": spec.get("serviceName"), "Job": at.pod.spec.get("subdomain")}.get(kind)
-    for variable in ("MASTER_ADDR", "PET_MASTER_ADDR", "NCCLINIT_PEERS"):
-        told = variables(at.pod).get(variable)
-        if told and kind in ("StatefulSet", "Job") and told.split(".")[:2] != [f"{name}-0", service]:
-            yield (), f"its pod 0 is not {told}"
-
-
-def processes(obj, at):
-    """As many processes as a pod has GPUs."""
-    for key in ("slotsPerWorker", "numProcPerNode"):
-        told = {v for path in (f"spec.{key}", f"spec.trainer.{key}") for _, v in find(obj, path)}
-        gpus = {
-            amount(n)
-            for pod in at.file.pods
-            for _, c in pod.containers()
-            for _, n in find(c, "resources.limits['nvidia.com/gpu']")
-        }
-        if told and gpus and told != gpus:
-            yield ("spec",), f"{key} is {told.pop()}, and a pod has {', '.join(map(str, gpus))} GPUs"
-
-
 STS, TEMPLATE = "StatefulSet", "spec.template."
 # fmt: off
 RULES = [
@@ -311,8 +238,6 @@ RULES = [
         Change("Service", "metadata.uid", "x")),
     Rule("object.status", "object", status, "ours: what was read from a cluster is not written to one",
         Change(STS, "status", {"replicas": 2})),
-    Rule("object.children", "object", children, "names and label values of at most 63 characters",
-        Change(STS, "metadata.name", "x" * 53)),
     Rule("pod.restart", "pod", restart_policy, "apps ValidateStatefulSetSpec, batch validateJobSpec",
         Change("Job", TEMPLATE + "spec.restartPolicy", "Always")),
     Rule("statefulset.deadline", "pod", deadline, "apps ValidateStatefulSetSpec",
@@ -357,10 +282,4 @@ RULES = [
         in_pod("resourceClaims[0].resourceClaimTemplateName", "x")),
     Rule("claim.requests", "ResourceClaimTemplate", claim_requests, "resource validateRequestNameRef",
         Change("ResourceClaimTemplate", "spec.spec.devices.config[0].requests[0]", "x")),
-    Rule("launcher.count", "pod", pod_count, "ours: they would wait for ever",
-        Change("StatefulSet", "spec.replicas", 3)),
-    Rule("launcher.together", "Job", together, "ours: they would wait for ever", Change("Job", "spec.parallelism", 1)),
-    Rule("launcher.pod-0", "pod", pod_zero, "ours: they would wait for ever", Change("Job", "metadata.name", "x")),
-    Rule("launcher.processes", "object", processes, "ours: a process for each GPU",
-        Change("MPIJob", "spec.slotsPerWorker", 3)),
 ]
