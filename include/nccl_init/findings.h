@@ -449,6 +449,9 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "choice and the conf files.")                                                            \
     X(USER_VALUE_IGNORED, "user.value.ignored", NI_WARNING,                                    \
       "User: correct the value, or remove the variable.")                                      \
+    X(USER_VLLM_HALF, "user.vllm.half", NI_ERROR,                                              \
+      "User: set both variables or none; with neither, --for=vllm writes both where they can " \
+      "be right.")                                                                             \
     X(VERBS_CONNECT, "verbs.connect", NI_ERROR,                                                \
       "User: leave NCCL_IB_GID_INDEX unset, so that nccl-init chooses. Cluster admin: "        \
       "look at the interface's address and routes. NCCL fails with the same number.")          \

@@ -14,6 +14,7 @@ struct ni_gpu {
     struct ni_bdf bdf;
     int minor; /* of /dev/nvidiaN, -1 */
     bool amd;
+    char uuid[48];  /* "GPU-..."; read for NI_WANT_GPU_IDS; "" where unknown */
     char cpus[128]; /* "0-55,112-167": those of its NUMA node; "" where not read */
     struct ni_pci pci;
     struct ni_pcie link;   /* for doctor */
@@ -29,6 +30,8 @@ struct ni_gdr {
     bool c2c;          /* Grace, Vera: CPU and GPU share NVLink-C2C */
     bool gb10;         /* DGX Spark and its kin: one memory, no GPUDirect RDMA */
     bool gpus_lost;    /* fewer GPUs are listed than there are device nodes */
+    /* Of NI_WANT_GPU_IDS: in which order CUDA or HIP counts the GPUs is not told by their addresses */
+    bool gpus_unordered;
 };
 
 /* The drivers of the node, and what of them is in the container; for doctor. */

@@ -28,7 +28,8 @@ enum ni_want {
     /* interfaces that the user's NCCL_SOCKET_IFNAME matches, with their numbers */
     NI_WANT_USERS_NETDEVS = 1024,
     NI_WANT_USERS_FOREIGN_HCA = 2048, /* users_foreign_hca */
-    NI_WANT_ROUTES6 = 4096            /* IPv6 routes, for what the pods of a job tell each other */
+    NI_WANT_ROUTES6 = 4096,           /* IPv6 routes, for what the pods of a job tell each other */
+    NI_WANT_GPU_IDS = 8192            /* which GPU a launcher means by a number or a UUID */
 };
 
 /* Counts, what there is one of, and the beginnings of pools lie close together: a page that is not

@@ -10,7 +10,7 @@
 
 enum {
     NI_MAX_CHOSEN = 32,  /* MAX_IB_DEVS, NCCL 2.30.7 transport/net_ib/common.h */
-    NI_MAX_SETTING = 24, /* variables that rules may decide */
+    NI_MAX_SETTING = 28, /* variables that rules may decide */
     NI_VALUE = NI_MAX_CHOSEN * (NI_DEV_NAME + 4),
     NI_REASON = 320
 };
@@ -84,6 +84,8 @@ struct ni_plan {
     char sockets[NI_MAX_IFS * (NI_IF_NAME + 1)];
     /* HCAs that NCCL finds nowhere on the PCI tree, and hangs below the first CPU */
     bool no_place[NI_MAX_HCA];
+    /* by GPU: the ports that it is to use, as bits of `chosen`; the lowest is its own. 0: unknown */
+    uint32_t gpu_ports[NI_MAX_GPU];
     struct ni_near nearest_hca[NI_MAX_GPU];    /* by GPU */
     struct ni_near nearest_gpu[NI_MAX_HCA];    /* by HCA */
     uint8_t distance[NI_MAX_GPU][NI_MAX_HCA];  /* enum ni_distance of every pair */

@@ -14,7 +14,16 @@ enum ni_gdr_policy { NI_GDR_AUTO, NI_GDR_OFF, NI_GDR_LEVEL };
 enum ni_memlock_policy { NI_MEMLOCK_MAX, NI_MEMLOCK_KEEP, NI_MEMLOCK_BYTES };
 
 /* --for: whose variables to write; bits. */
-enum { NI_FOR_NCCL = 1, NI_FOR_NVSHMEM = 2, NI_FOR_UCX = 4, NI_FOR_GLOO = 8 };
+enum {
+    NI_FOR_NCCL = 1,
+    NI_FOR_NVSHMEM = 2,
+    NI_FOR_UCX = 4,
+    NI_FOR_GLOO = 8,
+    NI_FOR_NIXL = 16,
+    NI_FOR_VLLM = 32,
+    NI_FOR_MOONCAKE = 64,
+    NI_FOR_ALL = 128 /* the word; stands for all bits below it */
+};
 
 /* --require: what must hold, else the command is not started; bits. */
 enum {
@@ -29,6 +38,7 @@ enum {
 struct ni_policy {
     enum ni_mode mode;
     unsigned targets; /* NI_FOR_*; 0: NCCL */
+    bool gpu_map;     /* somebody takes ni_plan.gpu_ports */
     enum ni_gdr_policy gdr;
     enum ni_distance gdr_level; /* if NI_GDR_LEVEL */
     enum ni_memlock_policy memlock;

@@ -57,8 +57,9 @@ typedef void ni_job_report_fn(struct ni_text *out, const struct ni_job_view *vie
 ni_job_report_fn ni_put_preflight, ni_put_preflight_json, ni_put_preflight_svg;
 
 /* The settings that rules decided, one per line in the given form. NULL; or, and nothing is put, the
-   setting whose value cannot be carried by the format. */
-const struct ni_setting *ni_put_env(struct ni_text *out, const struct ni_plan *plan,
+   setting whose value cannot be carried by the format. JSON also carries the GPUs, if there are, with
+   the ports that each is to use. */
+const struct ni_setting *ni_put_env(struct ni_text *out, const struct ni_view *view,
                                     enum ni_format format);
 
 /* A text on the heap that grows as it is filled, without memory it is cut; to be freed. */

@@ -5,6 +5,7 @@
 
 int ni_cmd_env(struct ni_context *ctx, char *const operands[])
 {
+    const struct ni_view view = ni_flow_view(ctx);
     const struct ni_setting *bad;
     struct ni_text text;
     int r = ni_flow_open(ctx);
@@ -12,6 +13,7 @@ int ni_cmd_env(struct ni_context *ctx, char *const operands[])
     (void)operands;
     if (r != 0)
         return r;
+    ctx->options.policy.gpu_map = ctx->options.format == NI_FMT_JSON;
     ni_flow_decide(ctx);
     ni_say_findings(ctx);
     if (ctx->plan.refuse) {
@@ -23,7 +25,7 @@ int ni_cmd_env(struct ni_context *ctx, char *const operands[])
         return NI_EXIT_REFUSED;
     }
     text = ni_long_text();
-    bad = ni_put_env(&text, &ctx->plan, ctx->options.format);
+    bad = ni_put_env(&text, &view, ctx->options.format);
     if (bad)
         ni_say(ctx, NI_LOG_ERROR, "%s: this format cannot carry the value `%s`", bad->name,
                bad->value);

@@ -213,6 +213,16 @@ static int take_bits(const struct ni_option *option, const char *text, void *at)
     return 0;
 }
 
+static int take_targets(const struct ni_option *option, const char *text, void *at)
+{
+    unsigned *targets = at;
+    int r = take_bits(option, text, at);
+
+    if (r == 0 && *targets & NI_FOR_ALL)
+        *targets = NI_FOR_ALL - 1;
+    return r;
+}
+
 /* `none` is an empty list. */
 static const char *list_of(const char *text)
 {
@@ -320,8 +330,9 @@ const struct ni_option ni_options_table[] = {
     {"mode", 0, POLICY, ALL, "auto|rdma|tcp|off", "auto", take_word, AT(policy.mode),
      "rdma: do not start the command without a usable HCA; tcp: no RDMA, sockets over the pod's "
      "interface; off: decide nothing, only start the command"},
-    {"for", 0, POLICY, ALL, "nccl|nvshmem|ucx|gloo,...", "nccl", take_bits, AT(policy.targets),
-     "whose variables to write: any of them, separated by commas"},
+    {"for", 0, POLICY, ALL, "nccl|nvshmem|ucx|gloo|nixl|vllm|mooncake|all,...", "nccl",
+     take_targets, AT(policy.targets),
+     "whose variables to write: any of them, separated by commas (see docs/libraries.md)"},
     {"hcas", 0, POLICY, ALL, "auto|HCA[:PORT],...", "auto", take_hcas, AT(policy.hcas),
      "use these RDMA devices instead of those given to the pod"},
     {"sockets", 0, POLICY, ALL, "auto|pod|INTERFACE,...", "auto", take_sockets, AT(policy.sockets),

@@ -9,16 +9,20 @@
 /* What probers and rules look at; the rest of an environment may hold secrets. */
 static bool is_relevant(const struct ni_context *ctx, const char *entry)
 {
-    static const char *const prefixes[] = {
-        "PCIDEVICE_", "SRIOVNETWORK_", "NETWORK_STATUS=", "NCCL_", NI_OWN_PREFIX,
-        "UCX_",       "NVSHMEM_",      "GLOO_",           "HOME=",
-    };
-    const char *named = ctx->options.network_status;
+    static const char beginnings[] =
+        "PCIDEVICE_ SRIOVNETWORK_ NETWORK_STATUS= NCCL_ " NI_OWN_PREFIX
+        " UCX_ NVSHMEM_ GLOO_ HOME= "
+        "TP_SOCKET_IFNAME= MC_TE_FILTERS= MC_IB_PORT= MC_GID_INDEX= VLLM_GPU_NIC_PCIE_MAPPING= "
+        "VLLM_NIC_SELECTION_VARS= LOCAL_RANK= LOCAL_WORLD_SIZE= OMPI_COMM_WORLD_LOCAL_ MPI_LOCAL "
+        "SLURM_LOCALID= SLURM_STEP_TASKS_PER_NODE= CUDA_VISIBLE_DEVICES= CUDA_DEVICE_ORDER= "
+        "HIP_VISIBLE_DEVICES= ROCR_VISIBLE_DEVICES=";
+    const char *named = ctx->options.network_status, *rest = beginnings;
+    struct ni_span s;
 
     if (named && ni_has_prefix(entry, named) && entry[strlen(named)] == '=')
         return true;
-    for (size_t i = 0; i < NI_COUNT(prefixes); i++)
-        if (ni_has_prefix(entry, prefixes[i]))
+    while (ni_word(&rest, &s))
+        if (strncmp(entry, s.p, s.n) == 0)
             return true;
     return false;
 }

@@ -9,7 +9,8 @@
 typedef void ni_rule_fn(const struct ni_work *w);
 ni_rule_fn ni_rule_transport, ni_rule_ports, ni_rule_gids, ni_rule_ib_disable, ni_rule_hca_list,
     ni_rule_gid_index, ni_rule_sockets, ni_rule_rails, ni_rule_vf_merge, ni_rule_nic_merge,
-    ni_rule_gdr, ni_rule_libraries, ni_rule_user, ni_rule_memlock, ni_rule_caps, ni_rule_require;
+    ni_rule_gdr, ni_rule_gpu_hcas, ni_rule_libraries, ni_rule_user, ni_rule_memlock, ni_rule_caps,
+    ni_rule_require;
 
 /* ---- rules.c ---- */
 
@@ -113,6 +114,8 @@ const struct ni_route *ni_route_to(const struct ni_net *net, const char *ifname,
 
 /* The interface of the default route, if it can serve; NULL. */
 const char *ni_pod_interface(const struct ni_work *w);
+/* None of the interfaces in force has an IPv4 address. */
+bool ni_sockets_are_v6(const struct ni_work *w);
 /* The user's NCCL_SOCKET_IFNAME and NCCL_SOCKET_FAMILY against the interfaces. */
 void ni_check_user_sockets(const struct ni_work *w);
 
@@ -127,6 +130,13 @@ bool ni_share_port(const struct ni_hca *a, const struct ni_hca *b);
 bool ni_can_gdr(const struct ni_work *w, const char **ret_why);
 /* Wants the NUMA nodes, which tell PHB from SYS, if a GPU has no chosen HCA below a switch of both. */
 void ni_want_numa(const struct ni_work *w);
+
+/* ---- gpu_hcas.c ---- */
+
+/* The GPU of this process, one of several that a launcher started on the node, each for a GPU of its
+   own; *why: how that is known. -1: there is no such launcher, and *why is empty, or *why says what is
+   in the way. */
+int ni_rank_gpu(const struct ni_work *w, struct ni_text *why);
 
 /* ---- privileges.c ---- */
 

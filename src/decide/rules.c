@@ -26,9 +26,13 @@ static const struct ni_rule rules[] = {
     {"nic.merge", "PCI addresses, physfn", "NCCL_IB_MERGE_NICS, NCCL_NET_MERGE_LEVEL",
      ni_rule_nic_merge, false},
     {"gdr.level", "GPUs, PCI tree, peermem, DMA-BUF", "NCCL_NET_GDR_LEVEL", ni_rule_gdr, false},
-    {"for.libraries", "ports and interfaces chosen, --for",
-     "UCX_NET_DEVICES, UCX_IB_GID_INDEX, NVSHMEM_HCA_LIST, NVSHMEM_IB_GID_INDEX, "
-     "NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME, GLOO_SOCKET_IFNAME",
+    {"gpu.hcas", "GPUs, PCI tree, chosen ports", "which of these each GPU is to use",
+     ni_rule_gpu_hcas, false},
+    {"for.libraries", "ports and interfaces chosen, those of each GPU, --for, the local rank",
+     "VLLM_GPU_NIC_PCIE_MAPPING, VLLM_NIC_SELECTION_VARS, UCX_NET_DEVICES, UCX_IB_GID_INDEX, "
+     "UCX_MAX_HCA_PER_GPU, NVSHMEM_HCA_LIST, NVSHMEM_HCA_PREFIX, NVSHMEM_IB_GID_INDEX, "
+     "NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME, NVSHMEM_BOOTSTRAP_UID_SOCK_FAMILY, MC_TE_FILTERS, "
+     "MC_IB_PORT, MC_GID_INDEX, GLOO_SOCKET_IFNAME, TP_SOCKET_IFNAME",
      ni_rule_libraries, false},
     {"user.values", "NCCL_* of the environment and nccl.conf", "findings only", ni_rule_user,
      false},

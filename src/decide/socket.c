@@ -73,6 +73,21 @@ static bool has_address(const struct ni_work *w, const char *ifname)
     return address_of(w, ifname, true, NULL).reach == PEERS;
 }
 
+bool ni_sockets_are_v6(const struct ni_work *w)
+{
+    const char *list = w->plan->sockets;
+    char name[NI_IF_NAME];
+    struct ni_span s;
+    while (ni_split(&list, ',', &s)) {
+        if (!ni_copyn(name, sizeof(name), s.p, s.n) || !*name)
+            return false;
+        const struct address a = address_of(w, name, true, NULL);
+        if (a.v4 || a.reach == NO_ADDRESS)
+            return false;
+    }
+    return true;
+}
+
 /* ---- the interface that NCCL takes ---- */
 
 /* From a list, whatever its order: the first in the order of the kernel's numbers, those with an IPv4

@@ -159,6 +159,8 @@ static void probe_wanted(struct ni_probe *p, unsigned wants)
         ni_probe_all_gdr(p);
     if (wants & NI_WANT_NUMA)
         ni_probe_numa(p);
+    if (wants & NI_WANT_GPU_IDS)
+        ni_probe_gpu_ids(p);
     if (wants & NI_WANT_ROUTES6)
         ni_probe_routes6(p);
 }
@@ -182,7 +184,7 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
     if (ask->all) {
         ni_probe_visible(p);
         probe_wanted(p, ~(unsigned)(NI_WANT_UNMERGED | NI_WANT_ALL_NETDEVS | NI_WANT_USERS_NETDEVS |
-                                    NI_WANT_USERS_FOREIGN_HCA | NI_WANT_ROUTES6));
+                                    NI_WANT_USERS_FOREIGN_HCA | NI_WANT_ROUTES6 | NI_WANT_GPU_IDS));
     }
     /* Those of ports that are down are shown, and come last: no rule goes by them. */
     for (unsigned i = 0; i < inv->n_hca && (ask->all || ask->health); i++) {

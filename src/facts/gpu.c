@@ -106,6 +106,50 @@ static unsigned keep_addresses(struct ni_names *names)
     return n;
 }
 
+struct gpu_id {
+    char model[64], uuid[sizeof(((struct ni_gpu *)0)->uuid)];
+};
+
+static void id_line(void *ctx, const char *line)
+{
+    struct gpu_id *id = ctx;
+    struct ni_span s;
+    if (ni_has_prefix(line, "Model:")) {
+        s = ni_trim(ni_span_of(line + 6));
+        (void)ni_copyn(id->model, sizeof(id->model), s.p, s.n);
+    } else if (ni_has_prefix(line, "GPU UUID:")) {
+        s = ni_trim(ni_span_of(line + 9));
+        (void)ni_copyn(id->uuid, sizeof(id->uuid), s.p, s.n);
+    }
+}
+
+/* CUDA counts the fastest GPUs first, so equal ones by their addresses. HIP sees those of which the
+   pod has a render node, while sysfs shows the host's. */
+void ni_probe_gpu_ids(struct ni_probe *p)
+{
+    struct ni_inventory *inv = p->inv;
+    char first[sizeof(((struct gpu_id *)0)->model)] = "";
+    char bdf[NI_BDF_TEXT];
+    unsigned nodes = 0;
+    if (inv->n_gpu > 0 && inv->gpu[0].amd) {
+        ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "dev/dri");
+        for (unsigned i = 0; i < p->names.n; i++)
+            nodes += ni_has_prefix(p->names.name[i], "renderD");
+        inv->gdr.gpus_unordered = nodes != inv->n_gpu;
+        return;
+    }
+    for (unsigned i = 0; i < inv->n_gpu; i++) {
+        struct gpu_id id = {"", ""};
+        (void)ni_read_lines(p, NI_OPTIONAL, id_line, &id, "%s/%s/information", gpus_dir,
+                            ni_bdf_text(inv->gpu[i].bdf, bdf));
+        ni_copy(inv->gpu[i].uuid, sizeof(inv->gpu[i].uuid), id.uuid);
+        if (i == 0)
+            ni_copy(first, sizeof(first), id.model);
+        if (!id.model[0] || strcmp(id.model, first) != 0)
+            inv->gdr.gpus_unordered = true;
+    }
+}
+
 static int read_minor(struct ni_probe *p, const char *bdf)
 {
     int minor = -1;

@@ -129,6 +129,7 @@ int ni_add_netdev(struct ni_probe *p, const char *name);
 bool ni_has_amd(struct ni_probe *p);
 void ni_probe_gpus(struct ni_probe *p);    /* and one way of GPUDirect RDMA, if there is one */
 void ni_probe_all_gdr(struct ni_probe *p); /* all ways */
+void ni_probe_gpu_ids(struct ni_probe *p);
 
 /* ---- conf.c ---- */
 

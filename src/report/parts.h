@@ -48,6 +48,8 @@ void ni_put_num(struct ni_text *t, struct ni_num n);
 void ni_put_bdf(struct ni_text *t, const struct ni_bdf *bdf); /* nothing for NULL */
 /* "0000:03:00.2", "mlx5_core.sf.4"; nothing for SoftRoCE. */
 void ni_put_address(struct ni_text *t, const struct ni_hca *hca);
+/* The ports that the GPU is to use: "mlx5_6/1, mlx5_7/1"; nothing where that is not known. */
+void ni_put_use(struct ni_text *t, const struct ni_view *view, unsigned gpu);
 /* "HCAs given by ...; root node.tree" and a newline: where a report has its facts from. */
 void ni_put_origin(struct ni_text *t, const struct ni_view *view);
 
@@ -63,8 +65,9 @@ void ni_json_yes_no(struct ni_json *j, const char *key, enum ni_known known);
 void ni_json_bytes(struct ni_json *j, const char *key, struct ni_num n);
 /* "link": "roce", "infiniband" or null. */
 void ni_json_link(struct ni_json *j, enum ni_link link);
-/* What every report says of a GPU: number, address, device node, vendor, NUMA node. */
-void ni_json_gpu(struct ni_json *j, const struct ni_view *view, unsigned i);
+/* What every report says of a GPU: number, address, device node, vendor, NUMA node, the ports that it
+   is to use. */
+void ni_json_gpu(struct ni_json *j, const struct ni_view *view, unsigned gpu);
 /* ... and of an HCA: name, addresses, NUMA node. */
 void ni_json_hca(struct ni_json *j, const struct ni_hca *hca);
 

@@ -205,7 +205,8 @@ static void put_gpus(struct ni_text *out, const struct ni_view *view)
     const struct ni_inventory *inv = view->inv;
     if (inv->n_gpu == 0)
         return;
-    struct ni_text table = ni_table_on("GPU\tADDRESS\tDEVICE\tNUMA\tNEAREST HCA"), *t = &table;
+    struct ni_text table = ni_table_on("GPU\tADDRESS\tDEVICE\tNUMA\tNEAREST HCA\tTO USE"),
+                   *t = &table;
     for (unsigned i = 0; i < inv->n_gpu; i++) {
         const struct ni_gpu *gpu = &inv->gpu[i];
         const struct ni_near *near = &view->plan->nearest_hca[i];
@@ -220,6 +221,7 @@ static void put_gpus(struct ni_text *out, const struct ni_view *view)
             ni_quote(t, inv->hca[near->index].name);
             ni_putf(t, " %s", ni_distance_text(near->distance));
         }
+        ni_put_use(ni_cell(t), view, i);
     }
     ni_put(out, "\nGPUs\n");
     ni_table_write(out, t, view->colour);

@@ -73,12 +73,14 @@ static void put_gpus(struct ni_text *out, const struct ni_view *view)
         ni_put(out, "\nNo GPU was found.\n");
         return;
     }
-    struct ni_text table = ni_table_on("GPU\tADDRESS\tNUMA\tCPUS OF THE NUMA NODE"), *t = &table;
+    struct ni_text table = ni_table_on("GPU\tADDRESS\tNUMA\tTO USE\tCPUS OF THE NUMA NODE"),
+                   *t = &table;
     for (unsigned i = 0; i < view->inv->n_gpu; i++) {
         const struct ni_gpu *gpu = &view->inv->gpu[i];
         ni_putf(ni_row(t, NI_PLAIN), "GPU%u", i);
         ni_put_bdf(ni_cell(t), &gpu->bdf);
         ni_put_num(ni_cell(t), ni_numa(&gpu->pci));
+        ni_put_use(ni_cell(t), view, i);
         ni_put(ni_cell(t), gpu->cpus); /* to pin a rank to */
     }
     ni_put(out, "\n");

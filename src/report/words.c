@@ -121,14 +121,41 @@ void ni_json_bytes(struct ni_json *j, const char *key, struct ni_num n)
         ni_json_num(j, key, n);
 }
 
-void ni_json_gpu(struct ni_json *j, const struct ni_view *view, unsigned i)
+void ni_put_use(struct ni_text *t, const struct ni_view *view, unsigned gpu)
 {
-    const struct ni_gpu *gpu = &view->inv->gpu[i];
-    ni_json_int(j, "gpu", i);
+    bool any = false;
+    for (unsigned i = 0; i < view->plan->n_chosen; i++) {
+        const struct ni_port *port = &view->inv->port[view->plan->chosen[i]];
+        if (!(view->plan->gpu_ports[gpu] >> i & 1))
+            continue;
+        ni_put(t, any ? ", " : "");
+        ni_quote(t, view->inv->hca[port->hca].name);
+        ni_putf(t, "/%u", port->num);
+        any = true;
+    }
+}
+
+void ni_json_gpu(struct ni_json *j, const struct ni_view *view, unsigned at)
+{
+    const struct ni_gpu *gpu = &view->inv->gpu[at];
+    ni_json_int(j, "gpu", at);
     ni_json_bdf(j, "pci", &gpu->bdf);
     ni_json_int_or_null(j, "minor", gpu->minor >= 0, gpu->minor);
     ni_json_text(j, "vendor", gpu->amd ? "amd" : "nvidia");
     ni_json_num(j, "numa", ni_numa(&gpu->pci));
+    ni_json_array(j, "use");
+    for (unsigned i = 0; i < view->plan->n_chosen; i++) {
+        const struct ni_port *port = &view->inv->port[view->plan->chosen[i]];
+        const struct ni_hca *hca = &view->inv->hca[port->hca];
+        if (!(view->plan->gpu_ports[at] >> i & 1))
+            continue;
+        ni_json_object(j, NULL);
+        ni_json_text(j, "hca", hca->name);
+        ni_json_int(j, "port", port->num);
+        ni_json_bdf(j, "pci", hca->has_bdf && !hca->aux[0] ? &hca->bdf : NULL);
+        ni_json_end(j);
+    }
+    ni_json_end(j);
 }
 
 void ni_json_hca(struct ni_json *j, const struct ni_hca *hca)

@@ -19,6 +19,7 @@ not_in_goldens='
 net.transport|expected.plan|^Plan: TCP sockets|its decision is the first line of a plan, which names no rule
 user.values|expected.plan|^  error: user\.|it decides nothing, its findings are checked one by one
 caps.command|expected.plan|^  warning: caps\.|it sets no variable, its findings are checked one by one
+gpu.hcas|expected.plan|^  GPU0 .* mlx5_0/1$|its decision is a column of a table, which names no rule
 require|expected.plan|^The command would not be started: --require=|its decision is a line of its own, which names no rule
 memlock.raise|expected.plan|^Locked memory: .* raised to |its decision is a line of its own, which names no rule
 job.rank.twice|tests/unit/test_meet_star.c|NI_F_JOB_RANK_TWICE[^A-Z_]|only pods that meet can show it
@@ -44,6 +45,7 @@ verbs.transfer|tests/unit/test_decide_trials.c|NI_F_VERBS_TRANSFER[^A-Z_]|only a
 foreign_options='--env-file --ulimit --init --bless --preset --shell --device --cap --no-cap --env --user'
 foreign_options="$foreign_options --type --dry-run --now --op --report --arch --no-caps --from --platform --build-arg"
 foreign_options="$foreign_options --check --dirty --tag --repo --install --prefix --strip-components --list --wrap"
+foreign_options="$foreign_options --disaggregation-ib-device --map-by --no-python --ntasks-per-node"
 foreign_options="$foreign_options --nnodes --node-rank --nproc-per-node --master-addr"
 
 tmp=$(mktemp -d)

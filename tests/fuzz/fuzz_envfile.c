@@ -6,6 +6,7 @@
 #include <string.h>
 
 static struct ni_plan plan;
+static struct ni_inventory no_gpu;
 static char names[NI_MAX_SETTING][NI_DEV_NAME];
 
 static void add(struct ni_span line)
@@ -35,6 +36,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     plan.n_setting = 0;
     while (plan.n_setting < NI_MAX_SETTING && fuzz_piece(&in, '\f', &line))
         add(line);
-    reader_check_env(&plan);
+    reader_check_env(&(struct ni_view){.inv = &no_gpu, .plan = &plan});
     return 0;
 }

@@ -32,7 +32,7 @@ static void check_reports(const struct ni_work *w)
     diagnosis.n = 0;
     ni_diagnose(w, &diagnosis);
     check_findings(&node.findings);
-    reader_check_env(&node.plan);
+    reader_check_env(&view);
     reader_check_reports(&view);
 }
 

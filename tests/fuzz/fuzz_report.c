@@ -17,7 +17,7 @@ static void check_written(const struct pod *pod)
         .diagnosis = pod->ctx.verb == NI_VERB_DOCTOR ? &pod->ctx.diagnosis : NULL,
     };
 
-    reader_check_env(&pod->ctx.plan);
+    reader_check_env(&view);
     reader_check_reports(&view);
 }
 

@@ -94,6 +94,42 @@ static void test_amd(void **state)
     assert_int_equal(pod.inv.gpu[0].bdf.bus, 0x10);
 }
 
+/* Read only when a launcher's number is to be understood. */
+static void test_gpu_ids(void **state)
+{
+    static const struct {
+        const char *a, *b; /* "information" of two GPUs; AMD's render nodes */
+        bool amd, unordered;
+    } cases[] = {
+        {"Model: \\t H100\\nGPU UUID: \\t GPU-a", "Model: H100\\nGPU UUID: GPU-b", false, false},
+        {"Model: H100\\nGPU UUID: GPU-a", "Model: H200\\nGPU UUID: GPU-b", false, true},
+        {"Model: H100\\nGPU UUID: GPU-a", "GPU UUID: GPU-b", false, true},
+        {"renderD128", "renderD129", true, false},
+        {"renderD128", "card0", true, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        const bool amd = cases[i].amd;
+        pod_reset(NULL);
+        pod.ask.gpus = true;
+        line(amd ? "f dev/kfd" : "f dev/nvidia0");
+        line(amd ? "# " : "f dev/nvidia1");
+        line(amd ? "d sys/bus/pci/drivers/amdgpu/0000:10:00.0" : "# ");
+        line(amd ? "d sys/bus/pci/drivers/amdgpu/0000:9a:00.0" : "# ");
+        line(amd ? "f dev/dri/%s" : "f proc/driver/nvidia/gpus/0000:10:00.0/information %s",
+             cases[i].a);
+        line(amd ? "f dev/dri/%s" : "f proc/driver/nvidia/gpus/0000:11:00.0/information %s",
+             cases[i].b);
+        gather();
+        assert_int_equal(pod.inv.n_gpu, 2);
+        assert_string_equal(pod.inv.gpu[0].uuid, "");
+        pod.wants = NI_WANT_GPU_IDS;
+        gather();
+        assert_int_equal(pod.inv.gdr.gpus_unordered, cases[i].unordered);
+        assert_string_equal(pod.inv.gpu[1].uuid, amd ? "" : "GPU-b");
+    }
+}
+
 static void test_gdr_facts(void **state)
 {
     static const struct {
@@ -398,13 +434,21 @@ static void test_conf_denied(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_of_eight),    cmocka_unit_test(test_no_and_all_gpus),
-        cmocka_unit_test(test_gpus_from_sysfs), cmocka_unit_test(test_amd),
-        cmocka_unit_test(test_gdr_facts),       cmocka_unit_test(test_c2c),
-        cmocka_unit_test(test_memlock),         cmocka_unit_test(test_caps),
-        cmocka_unit_test(test_conf_syntax),     cmocka_unit_test(test_conf_too_long),
-        cmocka_unit_test(test_conf_files),      cmocka_unit_test(test_conf_homes),
-        cmocka_unit_test(test_conf_nvshmem),    cmocka_unit_test(test_conf_rccl),
+        cmocka_unit_test(test_two_of_eight),
+        cmocka_unit_test(test_no_and_all_gpus),
+        cmocka_unit_test(test_gpus_from_sysfs),
+        cmocka_unit_test(test_gpu_ids),
+        cmocka_unit_test(test_amd),
+        cmocka_unit_test(test_gdr_facts),
+        cmocka_unit_test(test_c2c),
+        cmocka_unit_test(test_memlock),
+        cmocka_unit_test(test_caps),
+        cmocka_unit_test(test_conf_syntax),
+        cmocka_unit_test(test_conf_too_long),
+        cmocka_unit_test(test_conf_files),
+        cmocka_unit_test(test_conf_homes),
+        cmocka_unit_test(test_conf_nvshmem),
+        cmocka_unit_test(test_conf_rccl),
         cmocka_unit_test(test_conf_denied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

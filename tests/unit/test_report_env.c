@@ -13,6 +13,7 @@
 #include "test_report_readers.h"
 
 static struct ni_plan plan;
+static struct ni_inventory no_gpu;
 
 static struct ni_setting *add(const char *name, const char *val, enum ni_origin origin)
 {
@@ -27,8 +28,9 @@ static struct ni_setting *add(const char *name, const char *val, enum ni_origin 
 /* Puts the plan into `text`; returns the setting that the format cannot carry. */
 static const struct ni_setting *write_text(enum ni_format format)
 {
+    const struct ni_view view = {.inv = &no_gpu, .plan = &plan};
     struct ni_text t = ni_text_on(text, sizeof(text));
-    const struct ni_setting *bad = ni_put_env(&t, &plan, format);
+    const struct ni_setting *bad = ni_put_env(&t, &view, format);
     assert_false(t.cut);
     text_len = t.len;
     return bad;

@@ -23,7 +23,7 @@ static unsigned n_vars = 1;
 /* The default, and two that make more of the facts count. */
 static const struct ni_policy policies[] = {
     {.mode = NI_MODE_AUTO},
-    {.targets = NI_FOR_NCCL | NI_FOR_NVSHMEM | NI_FOR_UCX | NI_FOR_GLOO,
+    {.targets = NI_FOR_ALL - 1,
      .require = NI_REQUIRE_RDMA | NI_REQUIRE_MEMLOCK | NI_REQUIRE_ROCE_V2},
     {.require = NI_REQUIRE_RAILS, .rails = 2},
 };

@@ -128,7 +128,8 @@ static void check_list(const struct ni_setting *s)
 {
     static const char *const lists[] = {"NCCL_IB_HCA",        "NCCL_SOCKET_IFNAME",
                                         "GLOO_SOCKET_IFNAME", "UCX_NET_DEVICES",
-                                        "NVSHMEM_HCA_LIST",   "NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME"};
+                                        "NVSHMEM_HCA_LIST",   "NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME",
+                                        "MC_TE_FILTERS",      "TP_SOCKET_IFNAME"};
     const char *list = s->value + strspn(s->value, "^=");
     struct ni_span e;
     bool is_list = false;

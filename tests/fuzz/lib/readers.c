@@ -170,7 +170,7 @@ static unsigned entries_in(enum ni_format format)
 
     if (format == NI_FMT_JSON) {
         json_t *all = json_loadb(text, text_len, JSON_REJECT_DUPLICATES, NULL);
-        n = (unsigned)json_object_size(all);
+        n = (unsigned)json_object_size(all) - json_is_array(json_object_get(all, "gpus"));
         json_decref(all);
     } else if (format == NI_FMT_SH) {
         (void)sh_interpret("", &n);
@@ -201,10 +201,11 @@ static void check_refusal(const struct ni_setting *s, enum ni_format format)
                "%s=%s is refused in form %s", s->name, s->value, form_name[format]);
 }
 
-static void check_form(const struct ni_plan *plan, enum ni_format format)
+static void check_form(const struct ni_view *view, enum ni_format format)
 {
+    const struct ni_plan *plan = view->plan;
     struct ni_text t = ni_text_on(text, sizeof(text));
-    const struct ni_setting *bad = ni_put_env(&t, plan, format);
+    const struct ni_setting *bad = ni_put_env(&t, view, format);
     unsigned want = 0, breaks = 0;
 
     text_len = t.len;
@@ -230,10 +231,10 @@ static void check_form(const struct ni_plan *plan, enum ni_format format)
         shells_read(plan);
 }
 
-void reader_check_env(const struct ni_plan *plan)
+void reader_check_env(const struct ni_view *view)
 {
     for (int f = NI_FMT_SH; f <= NI_FMT_JSON; f++)
-        check_form(plan, (enum ni_format)f);
+        check_form(view, (enum ni_format)f);
 }
 
 /* ---- reports ---- */

@@ -14,7 +14,7 @@ bool reader_conf(const char *file, const char *name, char ret[NI_VALUE]);
 /* Each form of environment file gives back each setting of a rule, byte for byte, and nothing else;
    or it is refused for a value that the form cannot carry. With FUZZ_SHELLS, paths separated by
    blanks, those shells read it too. */
-void reader_check_env(const struct ni_plan *plan);
+void reader_check_env(const struct ni_view *view);
 
 /* Every report of the view: texts are printable, JSON is JSON and says what the plan says. */
 void reader_check_reports(const struct ni_view *view);
