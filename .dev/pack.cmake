@@ -14,6 +14,14 @@ set(description_nccl-init
 variables that fit them, raises the locked-memory limit where it may, and then
 becomes the command that follows on its command line. On a node it shows what
 is wrong there (nccl-init doctor). It is one static program.")
+set(licence_nccl-init "Apache-2.0 AND Linux-OpenIB AND LGPL-2.1-only AND CC0-1.0 AND MIT")
+set(summary_nccl-init-hook "Raise locked memory of containers that have an RDMA device")
+set(description_nccl-init-hook
+"CRI-O and podman start nccl-init-hook for each container. If a container was
+given an RDMA device, the hook raises its limit of locked memory, so that a pod
+needs no capability for it. To install it is to use it: containers that start
+from then on have the limit.")
+set(licence_nccl-init-hook "Apache-2.0 AND MIT")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${summary_${NI_PACKAGE}}")
 set(CPACK_PACKAGE_DESCRIPTION "${description_${NI_PACKAGE}}")
 
@@ -24,7 +32,7 @@ set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 
 set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_PACKAGE_DESCRIPTION "${description_${NI_PACKAGE}}")
-set(CPACK_RPM_PACKAGE_LICENSE "Apache-2.0 AND Linux-OpenIB AND LGPL-2.1-only AND CC0-1.0 AND MIT")
+set(CPACK_RPM_PACKAGE_LICENSE "${licence_${NI_PACKAGE}}")
 set(CPACK_RPM_PACKAGE_URL ${CPACK_PACKAGE_HOMEPAGE_URL})
 set(CPACK_RPM_PACKAGE_GROUP System/Base)
 set(CPACK_RPM_PACKAGE_AUTOREQPROV no)

@@ -32,8 +32,13 @@ same "what is made" "$arch
 nccl-init-$version-1.$machine.rpm
 nccl-init-$version-linux-$arch
 nccl-init-$version-linux-$arch.spdx.json
+nccl-init-hook-$version-1.$machine.rpm
+nccl-init-hook-$version-linux-$arch
+nccl-init-hook-$version-linux-$arch.spdx.json
+nccl-init-hook_${version}_$arch.deb
 nccl-init_${version}_$arch.deb" "$(LC_ALL=C ls)"
 same "the bare program" "" "$(cmp "$bin" "nccl-init-$version-linux-$arch" 2>&1)"
+same "the bare hook" "" "$(cmp "$bin-hook" "nccl-init-hook-$version-linux-$arch" 2>&1)"
 
 same "lintian" "" "$(lintian --fail-on none ./*.deb 2>&1 | grep -v '^running with root')"
 matches "rpmlint" "*; 0 errors, 0 warnings, *" "$(rpmlint -c "$top/.dev/rpmlint.toml" ./*.rpm 2>&1)"
@@ -48,7 +53,11 @@ listed() {
 files() { # ZSH'S FOLDER
     cat <<EOT
 -rwxr-xr-x root/root usr/bin/nccl-init
+-rwxr-xr-x root/root usr/libexec/oci/hooks.d/nccl-init-hook
 -rw-r--r-- root/root usr/share/bash-completion/completions/nccl-init
+-rw-r--r-- root/root usr/share/containers/oci/hooks.d/50-nccl-init.json
+-rw-r--r-- root/root usr/share/doc/nccl-init-hook/hook.md
+-rw-r--r-- root/root usr/share/doc/nccl-init-hook/nccl-init-hook.spdx.json
 -rw-r--r-- root/root usr/share/doc/nccl-init/README.md
 -rw-r--r-- root/root usr/share/doc/nccl-init/nccl-init.spdx.json
 -rw-r--r-- root/root usr/share/fish/vendor_completions.d/nccl-init.fish
@@ -59,10 +68,19 @@ EOT
 same "files in .deb" "$(files vendor-completions)" "$(for file in *.deb; do dpkg-deb -c "$file"; done | listed)"
 same "files in .rpm" "$(files site-functions)" \
     "$(rpm -qp --qf '[%{FILEMODES:perms} %{FILEUSERNAME}/%{FILEGROUPNAME} %{FILENAMES}\n]' ./*.rpm | listed)"
+# A runtime that cannot start a hook starts no container: files are put there in this order and removed in the other.
+ordered() { grep -o -e 'hooks.d/nccl-init-hook' -e 'hooks.d/50-nccl-init.json' | xargs; }
+for list in "$(dpkg-deb -c nccl-init-hook_*.deb | ordered)" "$(rpm -qpl nccl-init-hook-*.rpm | ordered)"; do
+    same "the program before what starts it" "hooks.d/nccl-init-hook hooks.d/50-nccl-init.json" "$list"
+done
 for file in *.deb; do
     same "no scripts in $file" "control md5sums " \
         "$(dpkg-deb --ctrl-tarfile "$file" | tar -t | sed -n 's|^\./||; /./p' | sort | tr '\n' ' ')"
-    same "holders of rights in $file" "Mellanox Technologies Petri Lehtinen Rich Felker Thomas Graf " \
+    case $file in
+    *-hook_*) holders="Petri Lehtinen Rich Felker " ;;
+    *) holders="Mellanox Technologies Petri Lehtinen Rich Felker Thomas Graf " ;;
+    esac
+    same "holders of rights in $file" "$holders" \
         "$(dpkg-deb --fsys-tarfile "$file" | tar -xO --wildcards './usr/share/doc/*/copyright' | tr '\n' ' ' |
             grep -o -e "Thomas Graf" -e "Mellanox Technologies" -e "Petri Lehtinen" -e "Rich Felker" | sort -u | tr '\n' ' ')"
     matches "changes of $file" "*  \* \`run\` (the default)*" "$(dpkg-deb --fsys-tarfile "$file" |
@@ -86,8 +104,16 @@ tree() { (cd "$1" && find . -path ./var -prune -o -printf '%m %u %g %P\n' | LC_A
 used() { # ROOT: what was installed there does its work
     matches "--version, $1" "nccl-init $version*" "$("$emulator" "$root/usr/bin/nccl-init" --version 2>&1)"
     matches "plan, $1" "*NCCL_IB_DISABLE=1*" "$("$emulator" "$root/usr/bin/nccl-init" plan --mode=tcp 2>&1)"
+    matches "the hook's --version, $1" "nccl-init-hook $version*" \
+        "$("$emulator" "$root/usr/libexec/oci/hooks.d/nccl-init-hook" --version 2>&1)"
+    same "enabled as by --install, $1" "$(cat "$dir/enabled")" \
+        "$(cat "$root/usr/share/containers/oci/hooks.d/50-nccl-init.json" 2>&1)"
     matches "the manual, $1" "*nccl-init*" "$(gzip -d <"$root/usr/share/man/man8/nccl-init.8.gz")"
 }
+
+# The path of the program in the hook's own file is the place where packages have it.
+"$emulator" "$bin-hook" --install="$dir/hooks.d" --program="$dir/usr/libexec/oci/hooks.d/nccl-init-hook"
+sed "s|$dir||" "$dir/hooks.d/50-nccl-init.json" >"$dir/enabled"
 
 root=$dir/debian
 mkdir -p "$root/usr/bin" "$root/usr/share/doc" "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/updates"
@@ -97,7 +123,7 @@ debian() { dpkg --root="$root" --force-architecture --log=/dev/null "$@" >"$dir/
 debian --install ./*.deb
 used .deb
 same "as they were packed" "" "$(dpkg --root="$root" --verify 2>&1)"
-debian --purge nccl-init
+debian --purge nccl-init nccl-init-hook
 same "nothing is left of .deb" "$before" "$(tree "$root")"
 
 # What the package `filesystem` has in each system with rpm.
@@ -108,6 +134,6 @@ fedora() { rpm --root="$root" --dbpath=/var/lib/rpm "$@" >"$dir/log" 2>&1 || fai
 fedora --install --ignorearch ./*.rpm
 used .rpm
 fedora --verify --all
-fedora --erase nccl-init
+fedora --erase nccl-init nccl-init-hook
 same "nothing is left of .rpm" "$before" "$(tree "$root")"
 finish

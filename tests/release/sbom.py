@@ -76,7 +76,7 @@ def taken(map_file):
     members = text.split("Archive member included", 1)[1].split("Discarded input sections", 1)[0]
     names.update(re.findall(r"^(\S+\.a)\(\S+\.l?o\)", members, re.M))
     names.update(re.findall(r"^LOAD (\S+\.o)$", text, re.M))
-    ours = re.compile(r"^(CMakeFiles/nccl-init\.dir/.*|libni_[a-z]+\.a)$")
+    ours = re.compile(r"^(CMakeFiles/nccl-init(-hook)?\.dir/.*|libni_[a-z]+\.a)$")
     return {os.path.basename(name) for name in names if not ours.match(name)}
 
 
@@ -98,9 +98,10 @@ def check_versions(doc, program):
     packages = {one["name"]: one for one in doc["packages"]}
     with open(program, "rb") as file:
         digest = hashlib.sha256(file.read()).hexdigest()
-    check(packages["nccl-init"]["checksums"][0]["checksumValue"] == digest, "it is of another program")
+    own = os.path.basename(program)
+    check(packages[own]["checksums"][0]["checksumValue"] == digest, "it is of another program")
     said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
-    for name in ("nccl-init", "rdma-core", "libnl", "jansson"):
+    for name in (own, "rdma-core", "libnl", "jansson") if own == "nccl-init" else (own,):
         version = re.search(rf"\b{name} ([0-9.]*[0-9])", said)
         check(version and name in packages and version[1] == packages[name]["versionInfo"], f"{name}: {program} has another version")
     with open(f"{TOP}/.dev/sources", encoding="utf-8") as file:

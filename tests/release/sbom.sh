@@ -27,13 +27,13 @@ EOT
     matches "$1" "$2" "$said"
 }
 
-if ! "$top/.dev/sbom" amd64 "$build" "$deps" >"$dir/sbom" 2>"$dir/err"; then
+if ! "$top/.dev/sbom" nccl-init amd64 "$build" "$deps" >"$dir/sbom" 2>"$dir/err"; then
     fail "made" "$(cat "$dir/err")"
     exit 1
 fi
 judge
 same "right" right "$said"
-"$top/.dev/sbom" amd64 "$build" "$deps" >"$dir/again"
+"$top/.dev/sbom" nccl-init amd64 "$build" "$deps" >"$dir/again"
 same "the same twice" "" "$(cmp "$dir/sbom" "$dir/again" 2>&1)"
 
 edited "nothing changed" right pass
@@ -49,15 +49,22 @@ edited "no time" "created is no time in UTC" 'doc["creationInfo"]["created"] = "
 edited "a relation of nothing" "a relation of what is not there: *" 'of("gcc")["SPDXID"] = "SPDXRef-cc"'
 edited "an id twice" "*an SPDXID twice*" 'of("gcc")["SPDXID"] = "SPDXRef-linux"'
 
+# the hook's: less is in it
+"$top/.dev/sbom" nccl-init-hook amd64 "$build" "$deps" >"$dir/hook"
+said=$("$here/sbom.py" "$dir/hook" "$build/nccl-init-hook.map" "$build/nccl-init-hook" 2>&1) && said=right
+same "the hook's" right "$said"
+said=$("$here/sbom.py" "$dir/sbom" "$build/nccl-init-hook.map" "$bin" 2>&1) && said=right
+matches "another program's" "*libnl-3.a is listed and not linked in*" "$said"
+
 # a library that nobody entered stops the release
 mkdir "$dir/build"
 cp "$bin" "$dir/build/nccl-init"
 sed 's|/libjansson\.a|/libother.a|' "$build/nccl-init.map" >"$dir/build/nccl-init.map"
-said=$("$top/.dev/sbom" amd64 "$dir/build" "$deps" 2>&1 >/dev/null) && said="made: $said"
+said=$("$top/.dev/sbom" nccl-init amd64 "$dir/build" "$deps" 2>&1 >/dev/null) && said="made: $said"
 matches "an unknown library" "sbom: */libother.a is linked in, and .dev/sbom does not know whose it is" "$said"
 : >"$dir/build/nccl-init.map"
-said=$("$top/.dev/sbom" amd64 "$dir/build" "$deps" 2>&1 >/dev/null) && said="made: $said"
-matches "no map" "sbom: * is no map of a static nccl-init" "$said"
+said=$("$top/.dev/sbom" nccl-init amd64 "$dir/build" "$deps" 2>&1 >/dev/null) && said="made: $said"
+matches "no map" "sbom: * is no map of a static program of ours" "$said"
 
 # the licences of what is linked in lie where the release takes them
 sed -n 's/.*"relatedSpdxElement": "SPDXRef-\(.*\)".*/\1/p' "$dir/sbom" | grep -v -e nccl-init -e libgcc >"$dir/linked"
