@@ -65,7 +65,7 @@ struct ni_options {
     unsigned move_ms;       /* --seconds */
     const char *once, *svg; /* files; NULL: none */
     bool probe;
-    bool json;
+    bool json, brief;
     bool rules;
     bool gids;
     bool dot;

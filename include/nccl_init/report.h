@@ -35,8 +35,8 @@ enum { NI_JSON_SCHEMA = 1 };
    NI_JSON_SCHEMA. */
 typedef void ni_report_fn(struct ni_text *out, const struct ni_view *view);
 ni_report_fn ni_put_plan, ni_put_plan_json;
-/* What doctor found, worst first, and what it checked. */
-ni_report_fn ni_put_doctor, ni_put_doctor_json;
+/* What doctor found, worst first, and what it checked; the counts and the ids in one line. */
+ni_report_fn ni_put_doctor, ni_put_doctor_json, ni_put_doctor_brief;
 /* What the self-test tried, what went wrong, how fast it was. */
 ni_report_fn ni_put_selftest, ni_put_selftest_json;
 /* What NCCL's log tells, judged (log.h). */

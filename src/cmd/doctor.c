@@ -28,6 +28,8 @@ int ni_cmd_doctor(struct ni_context *ctx, char *const operands[])
     int r;
 
     (void)operands;
+    if (ctx->options.json && ctx->options.brief)
+        return ni_usage(ctx, "--json and --brief exclude each other");
     if (ctx->options.probe && strcmp(ctx->options.root, "/") != 0)
         return ni_usage(ctx, "--probe asks the devices of this machine; a recorded node has none");
     r = ni_flow_open(ctx);
@@ -38,6 +40,8 @@ int ni_cmd_doctor(struct ni_context *ctx, char *const operands[])
     if (ctx->options.probe && ni_try_ports(ctx, true) == 0)
         ni_diagnose_probes(ctx->trials, &ctx->findings, &ctx->diagnosis);
     drop_ignored(ctx);
-    r = ni_print_view(ctx, ctx->options.json ? ni_put_doctor_json : ni_put_doctor);
+    r = ni_print_view(ctx, ctx->options.json    ? ni_put_doctor_json
+                           : ctx->options.brief ? ni_put_doctor_brief
+                                                : ni_put_doctor);
     return r != 0 ? r : ni_verdict(ctx);
 }

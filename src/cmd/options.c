@@ -396,6 +396,8 @@ const struct ni_option ni_options_table[] = {
      "open the devices and ask them, through libibverbs, what sysfs cannot tell"},
     {"ignore", 0, 0, NI_VERB_DOCTOR, "none|FINDING,...", "none", take_findings, AT(ignore),
      "ids of findings that do not count; the output says how many were left out"},
+    {"brief", 0, 0, NI_VERB_DOCTOR, NULL, NULL, take_switch, AT(brief),
+     "print one line, for monitors: the counts, and the ids of errors and warnings"},
     {"deadline", 0, 0, TRYING | NI_VERB_DOCTOR, "SECONDS", "10", take_number,
      BETWEEN(deadline, 1, NI_TRIAL_SECONDS_MAX),
      "how long the self-test or --probe may take in all"},

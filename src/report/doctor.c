@@ -80,7 +80,7 @@ static void put_checked(struct ni_text *out, const struct ni_diagnosis *d)
     ni_put_item(out, "ignored", buf);
 }
 
-static void put_verdict(struct ni_text *out, const struct ni_view *view)
+static void put_verdict(struct ni_text *out, const struct ni_view *view, bool colour)
 {
     unsigned errors = ni_findings_count(view->findings, NI_ERROR);
     unsigned warnings = ni_findings_count(view->findings, NI_WARNING);
@@ -89,9 +89,7 @@ static void put_verdict(struct ni_text *out, const struct ni_view *view)
     ni_format(line, sizeof(line), "%s%u error%s, %u warning%s, %u worth knowing",
               errors + warnings == 0 ? "Healthy: " : "", errors, ni_plural(errors), warnings,
               ni_plural(warnings), ni_findings_count(view->findings, NI_INFO));
-    ni_put(out, "\n");
-    ni_put_tinted(out, view->colour, tint, line);
-    ni_put(out, "\n");
+    ni_put_tinted(out, colour, tint, line);
 }
 
 void ni_put_doctor(struct ni_text *out, const struct ni_view *view)
@@ -101,7 +99,33 @@ void ni_put_doctor(struct ni_text *out, const struct ni_view *view)
     ni_put_probes(out, view);
     ni_put_findings(out, view, NI_INFO);
     put_checked(out, view->diagnosis);
-    put_verdict(out, view);
+    ni_put(out, "\n");
+    put_verdict(out, view, view->colour);
+    ni_put(out, "\n");
+}
+
+/* "1 error, 2 warnings, 0 worth knowing: iommu.translated mlx5_0, mlx5_1; shm.small /dev/shm": the
+   subjects behind the id that they share. */
+void ni_put_doctor_brief(struct ni_text *out, const struct ni_view *view)
+{
+    const struct ni_findings *all = view->findings;
+    const struct ni_finding *last = NULL;
+    put_verdict(out, view, false);
+    for (int severity = NI_ERROR; severity >= NI_WARNING; severity--) {
+        for (unsigned i = 0; i < all->n; i++) {
+            const struct ni_finding *f = &all->at[i];
+            if ((int)ni_finding_kind(f->id)->severity != severity)
+                continue;
+            if (last && last->id == f->id)
+                ni_put(out, ",");
+            else
+                ni_putf(out, "%s %s", last ? ";" : ":", ni_finding_kind(f->id)->id);
+            ni_put(out, " ");
+            ni_quote(out, f->subject);
+            last = f;
+        }
+    }
+    ni_put(out, "\n");
 }
 
 /* ---- JSON ---- */
@@ -139,7 +163,8 @@ static void hca_json(struct ni_json *j, const struct ni_view *view, unsigned i)
 {
     const struct ni_hca *h = &view->inv->hca[i];
     const struct ni_netdev *own = h->netdev < 0 ? NULL : &view->inv->netdev[h->netdev];
-    ni_json_text(j, "name", h->name);
+    ni_json_hca(j, h);
+    ni_json_text(j, "claimed_by", h->claim < 0 ? NULL : view->inv->claim[h->claim].from);
     ni_json_bdf(j, "physfn", h->is_vf ? &h->pf : NULL);
     ni_json_text_or_null(j, "type", h->type);
     ni_json_text_or_null(j, "firmware", h->fw);

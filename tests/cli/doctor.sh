@@ -1,5 +1,5 @@
 #!/bin/sh
-# doctor --ignore: what it leaves out counts no more, and is told; a name of nothing is wrong usage.
+# doctor --ignore: what it leaves out counts no more, and is told; a name of nothing is wrong usage. doctor --brief.
 # SPDX-License-Identifier: Apache-2.0
 set -u
 # shellcheck source=/dev/null
@@ -43,4 +43,17 @@ for value in shm "shm.default," shm.default,SHM ""; do
     doctor --ignore="$value"
     same "--ignore=$value" "125 " "$status $(cat out)"
 done
+
+# ---- --brief: what a monitor shows of a node ---------------------------------------------------------
+
+doctor --brief
+same "--brief: one line" "1 1" "$status $(wc -l <out | tr -d ' ')"
+same "--brief" "2 errors, 1 warning, 1 worth knowing: memlock.too-low RLIMIT_MEMLOCK; shm.default /dev/shm; \
+imex.channel.missing /dev/nvidia-caps-imex-channels" "$(cat out)"
+doctor --brief --ignore=$both,imex.channel.missing
+same "--brief: healthy" "0 Healthy: 0 errors, 0 warnings, 1 worth knowing" "$status $(cat out)"
+"$bin" doctor --brief --root="$nodes/bond.tree" >out 2>err
+matches "--brief: the subjects of one id stand together" "*: iommu.translated mlx5_bond_0, 0000:3d:00.0" "$(cat out)"
+doctor --brief --json
+same "--brief --json" "125 nccl-init: error: --json and --brief exclude each other" "$status $(head -n 1 err)"
 finish
