@@ -649,5 +649,5 @@ training)
     say "next: $next"
     ;;
 allreduce | preflight) say "next: $logs" ;;
-doctor) say "next: $here/doctor/results.sh --namespace $namespace" ;;
+doctor) say "next: $here/fleet --namespace $namespace" ;;
 esac

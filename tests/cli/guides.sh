@@ -14,7 +14,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 changing='openshift iommu memlock sriov softroce drivers gpudirect passthrough migrate'
-guides="$changing verify troubleshooting"
+guides="$changing verify fleet troubleshooting"
 
 # ---- sections, and the way to each guide from the README -----------------------------------------
 

@@ -1,11 +1,10 @@
 #!/bin/sh
-# deploy.sh and doctor/results.sh: what they render, what they ask a cluster, what they say when something is missing.
+# deploy.sh: what it renders, what it asks a cluster, what it says when something is missing.
 # The cluster is a program that answers from files and writes down what it was asked.
 # SPDX-License-Identifier: Apache-2.0
 set -u
 # shellcheck source=/dev/null
 . "$(dirname -- "$0")/../cli/lib"
-bin=$(program)
 cd "$(dirname -- "$0")/../.." || exit 1
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -379,35 +378,6 @@ cluster
 : >"$CLUSTER/forbidden.securitycontextconstraints"
 deploy --namespace ml
 same "what this account may not know is not missing" 0 "$status"
-
-# ---- doctor's results --------------------------------------------------------------------------------
-
-cluster
-printf 'p1 Failed gpu-1\np2 Succeeded gpu-2\n' >"$CLUSTER/pods"
-"$bin" doctor --json --root tests/nodes/bond.tree >"$CLUSTER/log.p1" 2>/dev/null
-sed 's/"errors": .*/"errors": 0,/; /"findings": \[/,/^  \],/ { /^    /d }' "$CLUSTER/log.p1" >"$CLUSTER/log.p2"
-found=$(k8s/doctor/results.sh --namespace ml) && status=0 || status=$?
-same "results: an unhealthy node: status" 1 "$status"
-matches "results: its findings" "gpu-1 * 1 error, 0 warnings
-    error    iommu.translated: mlx5_bond_0, 0000:3d:00.0
-    GPU checks: made
-gpu-2 * 0 errors, 0 warnings
-    GPU checks: made" "$found"
-matches "results: --all" "*info     gdr.peermem.hidden*nvidia-peermem is loaded*" "$(k8s/doctor/results.sh --namespace ml --all)"
-"$bin" doctor --json --root tests/nodes/no-rdma.tree >"$CLUSTER/log.p5" 2>/dev/null
-echo 'p5 Succeeded gpu-5' >"$CLUSTER/pods"
-matches "results: no GPU in the pod" "gpu-5 *
-    GPU checks: not made, no GPU in the pod: --gpus" "$(k8s/doctor/results.sh --namespace ml)"
-echo 'p2 Succeeded gpu-2' >"$CLUSTER/pods"
-k8s/doctor/results.sh --namespace ml >/dev/null && status=0 || status=$?
-same "results: healthy" 0 "$status"
-printf 'p3 Pending \np4 Failed gpu-4\n' >"$CLUSTER/pods"
-echo 'nccl-init: usage' >"$CLUSTER/log.p4"
-found=$(k8s/doctor/results.sh --namespace ml) && status=0 || status=$?
-matches "results: a pod without node, one without result" "1 (no node) *Pending: * describe pod -n ml p3
-gpu-4 * no result" "$status $found"
-: >"$CLUSTER/pods"
-matches "results: none" "*start it: deploy.sh --namespace ml --run doctor" "$(k8s/doctor/results.sh --namespace ml 2>&1)"
 
 judge
 finish

@@ -1,0 +1,486 @@
+#!/bin/sh
+# k8s/fleet: who differs, in what, named as the minority; nodes that send nonsense are told and stop nothing; exit
+# statuses; what it asks a cluster, which here is a program that answers from files.
+# SPDX-License-Identifier: Apache-2.0
+set -u
+# shellcheck source=/dev/null
+. "$(dirname -- "$0")/../cli/lib"
+NCCL_INIT=$(program)
+export NCCL_INIT
+cd "$(dirname -- "$0")/../.." || exit 1
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+unset NCCL_IB_HCA
+
+fleet() { # ARGS...: the status in $status, the output in $said and the file out
+    k8s/fleet "$@" >"$tmp/out" 2>&1 && status=0 || status=$?
+    said=$(cat "$tmp/out")
+}
+# The part of the output that begins with this line, up to the next of its depth.
+part() { # LINE
+    awk -v line="$1" '{ depth = match($0, /[^ ]/) } on && depth <= mark { exit } on { print } $0 == line { on = 1; mark = depth }' \
+        "$tmp/out"
+}
+# A pod with four rails on the recorded node: which resource has which rail, as ENO5..8 on the buses 03 23 a3 c3.
+pod() { # FILE BUS...
+    file=$1 number=5
+    shift
+    {
+        cat tests/nodes/h100-12dev.tree
+        printf 'f proc/self/environ HOME=/root'
+        for bus in "$@"; do
+            printf '\\0PCIDEVICE_OPENSHIFT_IO_ENO%dNP0RDMA=0000:%s:00.2' "$number" "$bus"
+            number=$((number + 1))
+        done
+        echo
+    } >"$file"
+}
+
+# ---- alike ---------------------------------------------------------------------------------------------
+
+mkdir "$tmp/f"
+pod "$tmp/f/gpu-1.tree" 03 23 a3 c3
+fleet "$tmp/f"
+same "one node: status" 0 "$status"
+matches "one node" "Fleet: 1 node, all alike and without an error
+
+The node
+*rate in Gb/s        400
+*" "$said"
+for n in 2 3 10; do cp "$tmp/f/gpu-1.tree" "$tmp/f/gpu-$n.tree"; done
+echo "nothing of ours" >"$tmp/f/README"
+fleet "$tmp/f"
+same "alike" "0 Fleet: 4 nodes, all alike and without an error
+
+Alike on all that answered
+  ports               4 ACTIVE
+  rail order          OPENSHIFT_IO_ENO5NP0RDMA OPENSHIFT_IO_ENO6NP0RDMA
+                      OPENSHIFT_IO_ENO7NP0RDMA OPENSHIFT_IO_ENO8NP0RDMA
+  rate in Gb/s        400
+  MTU                 9000
+  IOMMU               identity
+  firmware            MT4126 28.37.1014
+  GPUs                4
+  GPU driver          570.124.06 open
+  peer memory module  not loaded
+  HCA driver          the kernel's
+  kernel              5.14.0-570.76.1.el9_6.x86_64
+  IOMMU options       amd_iommu=on iommu=pt
+  RDMA netns mode     shared
+  locked memory       8388608
+  NCCL's network      rdma
+  GPU to HCA          4 PXB
+  settings            NCCL_IB_DISABLE=0 NCCL_CROSS_NIC=0" "$status $said"
+
+# ---- one of four differs: each check ---------------------------------------------------------------------
+
+rail='/a3:00.2\/infiniband\/mlx5_10$/,/net\/net3$/'
+differs() { # NAME SED-EXPRESSION VALUE-OF-THE-MINORITY
+    sed -e "$2" "$tmp/f/gpu-1.tree" >"$tmp/f/gpu-2.tree"
+    if cmp -s "$tmp/f/gpu-1.tree" "$tmp/f/gpu-2.tree"; then fail "$1" "the change changes nothing"; fi
+    fleet "$tmp/f"
+    same "$1 differs: status" 1 "$status"
+    matches "$1 differs: the majority is named, the minority listed" "*: 3 nodes, the majority
+*$3: 1 node
+        gpu-2" "$(part "  $1")"
+}
+differs "rate in Gb/s" "$rail s/^f .\/rate 400/f .\/rate 100/" "400 400 100 400"
+matches "the table has the odd node, and its value" "*
+NODE   ERRORS  GB/S
+gpu-2  0       differs
+*" "$said"
+differs MTU '/net\/net3$/,/^d/ s/^f .\/mtu .*/f .\/mtu 1500/' "9000 9000 1500 9000"
+differs ports "$rail s/^f .\/state .*/f .\/state 1: DOWN/" "3 ACTIVE, 1 DOWN"
+differs firmware 's/28.37.1014/28.39.2048/' "MT4126 28.39.2048"
+matches "a value that fits is in the table" "*
+NODE   ERRORS  FIRMWARE
+gpu-2  0       differs
+*" "$said"
+differs "GPU driver" 's/570.124.06/550.54.15/' "550.54.15 open"
+differs kernel 's/^\(f proc.sys.kernel.osrelease \).*/\16.12.0/' 6.12.0
+differs "IOMMU options" 's/ amd_iommu=on iommu=pt$//' "not known"
+differs IOMMU 's/^\(f .*\/type \)identity/\1DMA-FQ/' DMA-FQ
+differs "locked memory" 's/\(Max locked memory  *[0-9]*  *\)8388608/\1unlimited/' unlimited
+differs "rail order" '/environ/ { s/ENO5/ENO0/; s/ENO6/ENO5/; s/ENO0/ENO6/ }' \
+    "OPENSHIFT_IO_ENO6NP0RDMA OPENSHIFT_IO_ENO5NP0RDMA*OPENSHIFT_IO_ENO8NP0RDMA"
+differs ports '/environ/ s/.0PCIDEVICE_OPENSHIFT_IO_ENO7[^\\]*//' "3 ACTIVE"
+matches "a missing rail" "*GPU to HCA
+*warning: rail.missing: 1 node*" "$said"
+differs settings '/environ/ s/$/\\0NCCL_CROSS_NIC=1/' "NCCL_IB_DISABLE=0 NCCL_CROSS_NIC=1"
+sed -e '/environ/ s/$/\\0NCCL_IB_GID_INDEX=3/' "$tmp/f/gpu-1.tree" >"$tmp/f/gpu-2.tree"
+fleet "$tmp/f"
+same "a setting that belongs to a node is no difference" 0 "$status"
+
+cp "$tmp/f/gpu-1.tree" "$tmp/f/gpu-2.tree"
+sed -e 's/28.37.1014/28.39.2048/' "$tmp/f/gpu-1.tree" >"$tmp/f/gpu-3.tree"
+cp "$tmp/f/gpu-3.tree" "$tmp/f/gpu-10.tree"
+fleet "$tmp/f"
+same "two against two: no majority, all are named" "1     MT4126 28.37.1014: 2 nodes
+        gpu-1, gpu-2
+    MT4126 28.39.2048: 2 nodes
+        gpu-3, gpu-10" "$status $(part "  firmware")"
+fleet "$tmp/f" --nodes 'gpu-1,gpu-2'
+matches "--nodes" "0 Fleet: 2 nodes, all alike*" "$status $said"
+fleet "$tmp/f" --nodes 'gpu-[12]*'
+matches "--nodes: a pattern" "1 Fleet: 3 nodes, 2 alike*" "$status $said"
+cp "$tmp/f/gpu-1.tree" "$tmp/f/gpu-3.tree"
+cp "$tmp/f/gpu-1.tree" "$tmp/f/gpu-10.tree"
+mkdir -p "$tmp/f/gpu-4/sys/class/infiniband" "$tmp/f/not-a-node"
+fleet "$tmp/f"
+matches "a directory is a node" "*
+gpu-4  0       none *" "$said"
+rm -r "$tmp/f/gpu-4"
+
+# ---- errors ----------------------------------------------------------------------------------------------
+
+"$NCCL_INIT" doctor --json --root="$tmp/f/gpu-1.tree" >"$tmp/doctor.json"
+sed 's/"errors": 0/"errors": 1/; s/"severity": "info"/"severity": "error"/' "$tmp/doctor.json" >"$tmp/f/gpu-5.json"
+fleet "$tmp/f"
+same "an error: status" 1 "$status"
+matches "an error: who" "*
+gpu-5  1       ?    ?        ?
+*
+  error: exec.pid1.no-init: 1 node
+        gpu-5
+*" "$said"
+fleet "$tmp/f" --all
+matches "--all: what findings say" "*gpu-5: PID 1: the command itself, no init:*info: exec.pid1.no-init: 4 nodes*" "$said"
+sed 's/\("id": "gdr.driver",\)/\1/; /"id": "gdr.driver"/,/outcome/ s/"outcome": ".*"/"outcome": "idle"/' \
+    "$tmp/doctor.json" >"$tmp/f/gpu-5.json"
+fleet "$tmp/f" --nodes gpu-5
+matches "no GPU in the pod" "*No GPU was there to check on 1 node: k8s/deploy.sh --gpus N" "$said"
+rm "$tmp/f/gpu-5.json"
+
+# ---- nonsense is told, and the others are still judged ----------------------------------------------------
+
+bad() { # NAME WHY
+    fleet "$tmp/f"
+    matches "$1" "1 Fleet: 5 nodes, 4 alike and without an error
+0 differ, 0 with errors, 1 without a result
+*
+odd*no result: *$2*" "$status $(echo "$said" | tr -s ' \n' ' \n')"
+    rm -rf "$tmp"/f/odd*
+}
+: >"$tmp/f/odd.json"
+bad "an empty file" "nothing was said"
+head -c 2000 "$tmp/doctor.json" >"$tmp/f/odd.json"
+bad "JSON that is cut off" "broken JSON"
+echo "nccl-init: error: no such option" >"$tmp/f/odd.json"
+bad "a log without JSON" "no JSON: nccl-init: error: no such option"
+head -c 300000 /dev/zero | tr '\0' '[' | sed 's/^/{"a":/' >"$tmp/f/odd.json"
+bad "100,000 brackets" "broken JSON"
+head -c 100000 /dev/urandom >"$tmp/f/odd.json"
+bad "noise" "JSON"
+echo '{"schema": 2, "errors": 0, "findings": []}' >"$tmp/f/odd.json"
+bad "another schema" "not what"
+for member in errors findings schema; do
+    sed "s/\"$member\": [^[]/\"$member\": {}, \"x\": \"/; s/\"findings\": \[\$/\"findings\": 7, \"x\": [/" "$tmp/doctor.json" |
+        tr -d '\n' | sed 's/: "[0-9]*,/: 1,/g' >"$tmp/f/odd.json"
+    bad "$member of another type" ""
+done
+mkfifo "$tmp/f/odd.json"
+bad "a FIFO" "not a regular file"
+ln -s odd.json "$tmp/f/odd.json"
+bad "a link to itself" "not a regular file"
+truncate -s 17M "$tmp/f/odd.json"
+bad "a long file" "longer than 16 MiB"
+echo "what is this" >"$tmp/f/odd.tree"
+bad "a bad .tree" "this line*is not in the .tree format"
+mkdir "$tmp/f/odd.tree"
+fleet "$tmp/f"
+same "a directory without sys is no node" "0 Fleet: 4 nodes" "$status $(head -n 1 "$tmp/out" | cut -d, -f 1)"
+rmdir "$tmp/f/odd.tree"
+# Whatever stands where: each value in turn becomes another.
+/usr/bin/python3 - "$tmp/doctor.json" "$tmp/f" <<'EOF'
+import json, sys
+source = json.load(open(sys.argv[1]))
+odd = [None, True, -1, 10 ** 30, 1e300, "\x1b[31m\u202e\n", [], [[]], [None, 1, "x"], {}, {"a": {}}]
+n = 0
+def walk(value, path=()):
+    yield path
+    for key in (value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()):
+        yield from walk(value[key], path + (key,))
+for path in walk(source):
+    if len(path) > 4 or any(isinstance(key, int) and key > 1 for key in path):
+        continue
+    copy = json.loads(json.dumps(source))
+    at = copy
+    for key in path[:-1]:
+        at = at[key]
+    if path:
+        at[path[-1]] = odd[n % len(odd)]
+    else:
+        copy = odd[n % len(odd)]
+    json.dump(copy, open("%s/odd-%d.json" % (sys.argv[2], n), "w"))
+    n += 1
+EOF
+count=$(find "$tmp/f" -name 'odd-*.json' | grep -c .)
+fleet "$tmp/f" --all
+matches "odd values in $count places" "1 Fleet: $((count + 4)) nodes*" "$status $said"
+same "odd values: no traceback, no control character" 0 "$(LC_ALL=C grep -c -e Traceback -e '[^ -~]' "$tmp/out")"
+rm -f "$tmp"/f/odd-*
+printf '%s' "$(cat "$tmp/doctor.json")" >"$tmp/f/$(printf 'a\033[31m\nb').json"
+fleet "$tmp/f"
+same "a file's name: no control character" 0 "$(LC_ALL=C grep -c '[^ -~]' "$tmp/out")"
+rm -f "$tmp"/f/a*
+
+# ---- recorded nodes, which have nothing in common ----------------------------------------------------------
+
+fleet tests/nodes --all
+same "recorded nodes: status" 1 "$status"
+for node in tests/nodes/*.tree; do
+    name=$(basename "$node" .tree)
+    grep -q -e "^$name " "$tmp/out" || grep -qw -e "$name" "$tmp/out" || fail "recorded nodes" "$name is not named"
+done
+same "recorded nodes: 80 columns" "" "$(awk 'length > 80' "$tmp/out")"
+
+# ---- a thousand ----------------------------------------------------------------------------------------------
+
+mkdir "$tmp/many"
+for n in $(seq 1000); do ln "$tmp/doctor.json" "$tmp/many/rack-$n.cluster.example.com.json"; done
+rm "$tmp/many/rack-77.cluster.example.com.json" "$tmp/many/rack-9.cluster.example.com.json"
+sed 's/28.37.1014/28.39.2048/' "$tmp/doctor.json" >"$tmp/many/rack-77.cluster.example.com.json"
+echo '{' >"$tmp/many/rack-9.cluster.example.com.json"
+begin=$(date +%s)
+fleet "$tmp/many"
+took=$(($(date +%s) - begin))
+[ "$took" -le 60 ] || fail "a thousand nodes" "took $took s"
+matches "a thousand nodes, in $took s" "1 Fleet: 1000 nodes, 998 alike and without an error
+1 differ, 0 with errors, 1 without a result
+*
+rack-9   no result: broken JSON*
+rack-77  0       differs
+*MT4126 28.39.2048: 1 node
+        rack-77
+*The names of nodes end in .cluster.example.com" "$status $said"
+same "a thousand nodes fit on a screen" "" "$(awk 'length > 80 || FNR > 50' "$tmp/out")"
+for n in $(seq 500); do echo '{' >"$tmp/many/broken-$n.json"; done
+fleet "$tmp/many"
+matches "500 broken ones: the table ends" "*and 462 more: --all*" "$said"
+
+# ---- the sample in the guide -----------------------------------------------------------------------------------
+
+mkdir "$tmp/snapshots"
+for n in 1 2 3 4 6 7 8; do sed '/environ/ s/$/\\0NCCLINIT_REQUIRE=rails=4/' "$tmp/f/gpu-1.tree" >"$tmp/snapshots/gpu-$n.tree"; done
+sed -i -e "$rail s/^f .\/state .*/f .\/state 1: DOWN/" -e '/net\/net3$/,/^d/ s/^f .\/mtu .*/f .\/mtu 1500/' \
+    "$tmp/snapshots/gpu-3.tree"
+sed -i 's/28.37.1014/28.39.2048/' "$tmp/snapshots/gpu-7.tree"
+echo '{' >"$tmp/snapshots/gpu-5.json"
+fleet "$tmp/snapshots"
+sed -n '/^\$ k8s.fleet snapshots$/,/^\.\.\.$/p' docs/fleet.md | sed '1d; $d' >"$tmp/sample"
+same "docs/fleet.md: the sample" "1 $(cat "$tmp/sample")" "$status $(head -n "$(grep -c '' "$tmp/sample")" "$tmp/out")"
+
+# ---- a cluster -----------------------------------------------------------------------------------------------
+
+export CLUSTER="$tmp/cluster" KUBECTL="$tmp/kubectl"
+mkdir "$CLUSTER"
+cat >"$KUBECTL" <<'EOF'
+#!/bin/sh
+case "$*" in
+"get pods -n ml -l app.kubernetes.io/name=nccl-doctor -o json") file=pods ;;
+"get nodes -l nvidia.com/gpu.present=true -o json") file=nodes ;;
+"logs -n ml "*" --request-timeout=60s") file=log.$4 ;;
+*) file=none ;;
+esac
+if [ -f "$CLUSTER/$file" ]; then cat "$CLUSTER/$file"; else
+    echo "Error from server (Forbidden): $file" >&2
+    exit 1
+fi
+EOF
+chmod +x "$KUBECTL"
+of_pod() { # NAME JOB TIME PHASE NODE [STATUS]
+    node=${5:+"\"nodeName\": \"$5\""}
+    echo "{\"metadata\": {\"name\": \"$1\", \"creationTimestamp\": \"$3\", \"labels\": {\"batch.kubernetes.io/job-name\": \"$2\"}}, \
+\"spec\": {$node}, \"status\": {\"phase\": \"$4\"${6:+, $6}}}"
+}
+items() { paste -s -d, | sed 's/.*/{"items": [&]}/'; }
+listed() { while read -r name spec; do echo "{\"metadata\": {\"name\": \"$name\"}, \"spec\": {$spec}}"; done | items; }
+
+for pod in p1 p2; do { echo "nccl-init: warning: something" && cat "$tmp/doctor.json"; } >"$CLUSTER/log.$pod"; done
+{
+    of_pod p0 doctor-1 2026-11-01T00:00:00Z Failed gpu-1
+    of_pod p1 doctor-2 2026-11-02T00:00:00Z Succeeded gpu-1
+    of_pod p2 doctor-2 2026-11-02T00:00:01Z Succeeded gpu-2
+} | items >"$CLUSTER/pods"
+printf 'gpu-1\ngpu-2\n' | listed >"$CLUSTER/nodes"
+fleet --namespace ml
+matches "a cluster: the last run alone" "0 Fleet: 2 nodes, all alike and without an error*" "$status $said"
+printf 'gpu-1\ngpu-2\ngpu-3 "unschedulable": true\n' | listed >"$CLUSTER/nodes"
+fleet --namespace ml
+matches "a cordoned node is told, and counts no more" "0 Fleet: 2 nodes*
+Cordoned, and not looked at: gpu-3" "$status $said"
+printf 'gpu-1\ngpu-2\ngpu-3\n' | listed >"$CLUSTER/nodes"
+fleet --namespace ml
+matches "a node without a pod" "1 Fleet: 3 nodes, 2 alike*
+gpu-3  no result: the last run had no pod there*" "$status $said"
+rm "$CLUSTER/nodes"
+fleet --namespace ml
+matches "no right to list nodes" "0 *Nodes without a pod are not known: Error from server (Forbidden): nodes" "$status $said"
+{
+    of_pod p1 doctor-2 2026-11-02T00:00:00Z Succeeded gpu-1
+    of_pod p2 doctor-2 2026-11-02T00:00:01Z Succeeded gpu-2
+    of_pod p3 doctor-2 2026-11-02T00:00:01Z Pending gpu-2
+    of_pod p4 doctor-2 2026-11-02T00:00:02Z Pending "" '"conditions": [{"type": "PodScheduled", "status": "False", "message": "0/9 nodes are available"}]'
+    of_pod p5 doctor-2 2026-11-02T00:00:02Z Pending gpu-5 '"containerStatuses": [{"state": {"waiting": {"reason": "ImagePullBackOff", "message": "no image"}}}]'
+    of_pod p6 doctor-2 2026-11-02T00:00:02Z Failed gpu-6
+} | items >"$CLUSTER/pods"
+fleet --namespace ml
+matches "pods that have not ended, and a log that is gone" "1 Fleet: 5 nodes, 2 alike and without an error
+*
+gpu-5   no result: Pending ImagePullBackOff no image
+gpu-6   no result: no log: Error from server (Forbidden): log.p6
+pod p4  no result: Pending 0/9 nodes are available*" "$status $said"
+fleet --namespace ml --nodes gpu-1,gpu-2
+matches "a cluster: --nodes" "0 Fleet: 2 nodes, all*" "$status $said"
+echo '{"items": []}' >"$CLUSTER/pods"
+fleet --namespace ml
+same "no pods" "1 fleet: no pod of nccl-doctor in ml; \`k8s/deploy.sh --run doctor\` starts them" "$status $said"
+rm "$CLUSTER/pods"
+fleet --namespace ml
+same "no cluster" "1 fleet: $KUBECTL get pods: Error from server (Forbidden): pods" "$status $said"
+KUBECTL=$tmp/no-kubectl fleet --namespace ml
+matches "no kubectl" "1 fleet: $tmp/no-kubectl get pods: *No such file*" "$status $said"
+
+# ---- usage ---------------------------------------------------------------------------------------------------
+
+for arguments in "" "$tmp/f --namespace ml" "--namespace" "$tmp/f --odd"; do
+    # shellcheck disable=SC2086 # words
+    fleet $arguments
+    same "usage: '$arguments'" 2 "$status"
+done
+fleet --help
+matches "--help" "0 usage: fleet*Exit status: 0*" "$status $said"
+fleet "$tmp/none"
+matches "a folder that is not there" "1 fleet: *No such file*" "$status $said"
+mkdir "$tmp/empty"
+fleet "$tmp/empty"
+matches "an empty folder" "1 fleet: * has no NODE.tree*" "$status $said"
+fleet "$tmp/f" --nodes nobody
+same "no such node" "1 fleet: no node is called nobody" "$status $said"
+NCCL_INIT=$tmp/none fleet "$tmp/f"
+matches "no nccl-init" "1 fleet: no nccl-init to read snapshots with*" "$status $said"
+
+# ---- on a schedule, and as a node's condition ------------------------------------------------------------------
+
+rule=k8s/node/npd/nccl-init-doctor.json
+# What the detector refuses to start with (pkg/custompluginmonitor/types/config.go, Validate, of 1.36), and its fields.
+cat >"$tmp/plugin.py" <<'EOF'
+import json, re, sys
+def seconds(text):
+    number, unit = re.fullmatch(r"([0-9]+)([smh])", text).groups()
+    return int(number) * {"s": 1, "m": 60, "h": 3600}[unit]
+plugin = json.load(open(sys.argv[1]))
+known = {"plugin", "pluginConfig", "source", "metricsReporting", "conditions", "rules"}
+config = plugin["pluginConfig"]
+assert set(plugin) <= known and plugin["plugin"] == "custom" and plugin["source"]
+assert set(config) <= {"invoke_interval", "timeout", "max_output_length", "concurrency", "skip_initial_status",
+                       "enable_message_change_based_condition_update"}
+assert 0 < seconds(config["timeout"]) < seconds(config["invoke_interval"])
+types = [condition["type"] for condition in plugin["conditions"]]
+for condition in plugin["conditions"]:
+    assert set(condition) == {"type", "reason", "message"}
+    # Kubernetes' form of both (metav1.Condition)
+    assert re.fullmatch("[A-Z][A-Za-z]*", condition["type"]) and re.fullmatch("[A-Z][A-Za-z]*", condition["reason"])
+for rule in plugin["rules"]:
+    assert set(rule) == {"type", "condition", "reason", "path", "args", "timeout"}
+    assert rule["type"] == "permanent" and rule["condition"] in types
+    assert seconds(rule["timeout"]) <= seconds(config["timeout"])
+    assert all(isinstance(word, str) for word in rule["args"])
+print(plugin["rules"][0]["path"], config["max_output_length"], *plugin["rules"][0]["args"])
+EOF
+plugin=$(/usr/bin/python3 "$tmp/plugin.py" $rule) || fail "$rule" "the detector would not start with it"
+for change in 's/"permanent"/"temporal"/' 's/"condition": "R/"condition": "X/' '0,/60s/ s/60s/30s/' 's/"custom"/"x"/' \
+    's/"timeout"/"time_out"/' 's/"reason": "R/"reason": "an r/'; do
+    sed "$change" $rule >"$tmp/rule.json"
+    /usr/bin/python3 "$tmp/plugin.py" "$tmp/rule.json" 2>/dev/null >&2 && fail "$rule: $change" "is not seen"
+done
+read -r path longest arguments <<EOF
+$plugin
+EOF
+# As the detector does: status 0 good, 1 a problem; one line, no longer than what it keeps.
+monitor() { # NODE
+    # shellcheck disable=SC2086 # words
+    "$NCCL_INIT" $arguments --root="tests/nodes/$1.tree" >"$tmp/out" 2>"$tmp/err" && status=0 || status=$?
+    said=$(cat "$tmp/out" "$tmp/err")
+}
+monitor hgx-ib
+same "a healthy host" "0 Healthy: 0 errors, 0 warnings, 4 worth knowing" "$status $said"
+monitor bond
+same "a host with an error" "1 1 error, 0 warnings, 2 worth knowing: iommu.translated mlx5_bond_0, 0000:3d:00.0" "$status $said"
+monitor gb200
+matches "what is the detector's own container is left out" "0 0 errors, 1 warning, *imex.channel.missing*" "$status $said"
+monitor none
+same "neither good nor bad" 125 "$status"
+for node in tests/nodes/*.tree; do
+    monitor "$(basename "$node" .tree)"
+    case $status,$(wc -l <"$tmp/out" | tr -d ' ') in 0,1 | 1,1) ;; *) fail "the line of $node" "$status $said" ;; esac
+    [ "${#said}" -le "$longest" ] || fail "the line of $node" "is longer than $longest"
+done
+condition=$(sed -n 's/.*"condition": "\(.*\)",/\1/p' $rule)
+same "docs/fleet.md: the condition is the rule's" "$condition" \
+    "$(grep -oE '(type: |type=="|condition="|type=")[A-Z][A-Za-z]+' docs/fleet.md | grep -oE '[A-Z][A-Za-z]+$' | sort -u)"
+
+if why=$(.dev/k8s tools 2>&1); then
+    overlay() { # NAME RESOURCE COMPONENT: the objects in NAME.yaml, valid
+        mkdir -p "$tmp/$1"
+        ln -s "$PWD/k8s" "$tmp/$1/k8s"
+        printf 'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [%s]\ncomponents: [%s]\n' \
+            "$2" "$3" >"$tmp/$1/kustomization.yaml"
+        .dev/k8s render "$tmp/$1" >"$tmp/$1.yaml"
+    }
+    .dev/k8s render k8s/doctor >"$tmp/doctor.yaml"
+    overlay schedule k8s/doctor k8s/doctor/schedule
+    same "on a schedule: valid" "" "$(.dev/k8s check "$tmp/schedule.yaml" 2>&1 | grep -v '^k8s: ')"
+    same "on a schedule: the Job becomes a CronJob" "0 1" \
+        "$(grep -c '^kind: Job' "$tmp/schedule.yaml") $(grep -c '^kind: CronJob' "$tmp/schedule.yaml")"
+    awk '/^kind: Job/ { on = 1 } /^---/ { on = 0 } on && spec { print } /^spec:/ { spec = 1 }' "$tmp/doctor.yaml" |
+        sed -n '/^  /p' >"$tmp/job"
+    awk '/^kind: CronJob/ { on = 1 } /^---/ { on = 0 } on && /^  schedule:/ { exit } on && spec { print } /^    spec:/ { spec = 1 }' \
+        "$tmp/schedule.yaml" | sed 's/^    //' >"$tmp/cron"
+    [ -s "$tmp/job" ] || fail "on a schedule" "k8s/doctor has no Job"
+    same "on a schedule: it is the Job's spec, word by word" "$(sed 's/^ *//' "$tmp/job" | sort)" "$(sed 's/^ *//' "$tmp/cron" | sort)"
+
+    # The detector's DaemonSet as its project publishes it, as far as the component touches it.
+    mkdir "$tmp/npd"
+    cat >"$tmp/npd/npd.yaml" <<'EOF'
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: node-problem-detector, namespace: kube-system}
+spec:
+  selector: {matchLabels: {app: node-problem-detector}}
+  template:
+    metadata: {labels: {app: node-problem-detector}}
+    spec:
+      containers:
+        - name: node-problem-detector
+          command: [/node-problem-detector, --logtostderr, --config.system-log-monitor=/config/kernel-monitor.json]
+          image: registry.k8s.io/node-problem-detector/node-problem-detector:v1.36.0
+          volumeMounts: [{name: config, mountPath: /config}]
+      volumes: [{name: config, configMap: {name: node-problem-detector-config}}]
+EOF
+    overlay npd npd.yaml k8s/node/npd
+    objects=$(cat "$tmp/npd.yaml")
+    map=$(sed -n '/^kind: ConfigMap/,/^---/ s/^  name: //p' "$tmp/npd.yaml")
+    matches "the detector: its flags stay" "*- --config.system-log-monitor=/config/kernel-monitor.json
+        - --config.custom-plugin-monitor=/etc/nccl-init/$(basename $rule)
+*" "$objects"
+    matches "the detector: the file is there" "*- mountPath: /etc/nccl-init
+          name: nccl-init-doctor
+*configMap:
+          name: $map
+        name: nccl-init-doctor*" "$objects"
+    matches "the detector: the program is where the rule says" "*- mountPath: ${path%/nccl-init}
+          name: nccl-init
+          readOnly: true*hostNetwork: true*- install
+        - ${path%/nccl-init}
+*- mountPath: ${path%/nccl-init}
+          name: nccl-init
+*- emptyDir: {}
+        name: nccl-init
+*" "$objects"
+    same "the detector: its own volumes stay" 2 "$(grep -c 'name: node-problem-detector-config\|mountPath: /config' "$tmp/npd.yaml")"
+else
+    skip "the manifests" "$(printf '%s\n' "$why" | tail -n 1)"
+fi
+
+finish
