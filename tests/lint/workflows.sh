@@ -69,6 +69,8 @@ else
     skip "GitHub's schema" "no npm registry within reach"
 fi
 
+same "one Debian for all" 1 "$(grep -rho 'debian:bookworm@.*' .github/workflows | sort -u | wc -l)"
+
 # the project's name
 # shellcheck disable=SC2016 # a pattern of sed
 home=$(sed -n 's|^project(.*HOMEPAGE_URL https://\([^ ]*\).*|\1|p' CMakeLists.txt)
