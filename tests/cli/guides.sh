@@ -124,9 +124,9 @@ same "findings that are quoted by hand" "" "$(grep -nE '^ *nccl-init: (error|war
 # `kubectl logs job/NAME` takes one of the job's pods, and not always that of rank 0, which has the table.
 same "logs of the benchmark: those of rank 0" "" "$(grep -n 'job/nccl-allreduce' README.md docs/*.md k8s/README.md)"
 # Where the default overlay has the program.
-path=$(sed -n 's|.*value: \[\(/.*/nccl-init\), --\].*|\1|p' k8s/components/entrypoint/patch.yaml)
-same "exec into trainer-0: the program's place" "$path" \
-    "$(cat README.md docs/*.md k8s/README.md | sed -n 's/.* exec .*trainer-0 -- \([^ ]*nccl-init\) .*/\1/p' | sort -u)"
+path=$(sed -n "s|.*printf '  command: \[\(/.*/nccl-init\), --\].*|\1|p" k8s/new)
+same "exec into a pod: the program's place" "$path" \
+    "$(cat README.md docs/*.md k8s/README.md | sed -n 's/.* exec .*\(idle-0\|job.trainer\) -- \([^ ]*nccl-init\) .*/\2/p' | sort -u)"
 # The way into a pod of today: the words after `--` are run here, with another place for /tmp.
 mkdir "$tmp/pod" "$tmp/bin"
 # shellcheck disable=SC2016 # the stub's
@@ -176,7 +176,7 @@ same "docs/troubleshooting.md: what is no finding" "" "$(grep -vxF -f "$tmp/find
 
 # ---- manifests ---------------------------------------------------------------------------------------
 
-if [ -d k8s/overlays ]; then
+if [ -x k8s/new ]; then
     for guide in $guides; do
         grep -oE '(^|[^A-Za-z0-9./-])k8s/[A-Za-z0-9@._/-]*[A-Za-z0-9]' "docs/$guide.md" | grep -o 'k8s/.*' | sort -u |
             while read -r path; do [ -e "$path" ] || echo "$path"; done >"$tmp/missing"
@@ -191,26 +191,35 @@ if [ -d k8s/overlays ]; then
             # in the text, between backquotes, maybe over two lines
             # shellcheck disable=SC2016
             awk '/^ *```/ { block = !block; next } !block' "$file" | tr '\n' ' ' | grep -o '`[^`]*`' | tr -d '`'
-        } | grep -E '^ *(k8s/)?deploy\.sh -' | sed -e 's/^[^-]*//' -e 's/[|&;#].*//' -e "s|^|$file |" >>"$tmp/commands"
+        } | grep -E '^ *k8s/(deploy\.sh|new) ' | sed -e 's/^ *//' -e 's/[|&;#].*//' -e "s|^|$file |" >>"$tmp/commands"
     done
     matches "commands of k8s/deploy.sh" "[1-9][0-9]*" "$(wc -l <"$tmp/commands" | tr -d ' ')"
-    { echo --help && sh k8s/deploy.sh --help 2>&1; } | grep -oE -e '--[a-z][a-z-]*' | sort -u >"$tmp/options"
-    while read -r file command; do
-        echo "$command" | grep -oE -e '--[a-z][a-z-]*' | grep -vxF -f "$tmp/options" | sed "s|^|$file: |"
+    # the options of its help, and the keys of the description
+    {
+        echo --help && sh k8s/deploy.sh --help | grep -oE -e '--[a-z][a-z-]*'
+        sed -n 's/^    "\([a-z-]*\)": {.*/--\1/p' k8s/cluster.schema.json
+    } | sort -u >"$tmp/options"
+    while read -r file program command; do
+        echo "${command%% -- *}" | grep -oE -e '--[a-z][a-z-]*' | grep -vxF -f "$tmp/options" | sed "s|^|$file: $program |"
     done <"$tmp/commands" >"$tmp/missing"
     same "options that k8s/deploy.sh does not have" "" "$(cat "$tmp/missing")"
 
     if why=$(.dev/k8s tools 2>&1); then
         export KUSTOMIZE="$PWD/build/k8s/kustomize"
-        while read -r file command; do
-            case $command in
-            *--namespace*) ;;
-            *) continue ;; # names an option only
+        cp k8s/cluster.yaml "$tmp/my-cluster.yaml" # as the guides say
+        while read -r file program command; do
+            command=$(echo "$command" | sed "s|my-cluster|$tmp/&|g")
+            case $program,$command in
+            k8s/deploy.sh,*.yaml*) # puts --dry-run in front of the words of a command
+                command=$(echo "$command" | sed -e 's/ -- / --dry-run&/' -e t -e 's/$/ --dry-run/')
+                ;;
+            k8s/new,*.yaml*) ;;
+            *) continue ;; # names it only
             esac
             # shellcheck disable=SC2086 # words
-            sh k8s/deploy.sh $command --dry-run >"$tmp/out" 2>"$tmp/err" </dev/null
-            same "$file: k8s/deploy.sh $command --dry-run" "0 " "$? $(cat "$tmp/err")"
-            [ -s "$tmp/out" ] || fail "$file: k8s/deploy.sh $command" "it renders to nothing"
+            "$program" $command >"$tmp/out" 2>"$tmp/err" </dev/null
+            same "$file: $program $command" "0 " "$? $(grep -v '^new: \|^  net' "$tmp/err")"
+            [ "$program" = k8s/new ] || [ -s "$tmp/out" ] || fail "$file: $program $command" "it renders to nothing"
         done <"$tmp/commands"
         cat k8s/README.md docs/*.md | grep -oE -e '-k k8s/[A-Za-z0-9_/-]*' | sort -u >"$tmp/used"
         while read -r _ path; do
@@ -221,7 +230,7 @@ if [ -d k8s/overlays ]; then
         skip "commands of k8s/deploy.sh, and what -k names" "$(printf '%s\n' "$why" | tail -n 1)"
     fi
 else
-    skip "manifests" "there is no k8s/overlays"
+    skip "manifests" "there is no k8s/new"
 fi
 
 finish

@@ -26,22 +26,8 @@ sed -n 's/^\[[0-9]\]: //p' k8s/README.md >>"$tmp/links"
 while IFS= read -r link; do
     [ -e "k8s/$link" ] || fail "README: $link" "is not there"
 done <"$tmp/links"
-for dir in k8s/overlays/* k8s/admin/* k8s/node/*; do
-    grep -qxF "${dir#k8s/}" "$tmp/links" || fail "README: ${dir#k8s/}" "is not named"
-done
-for dir in k8s/components/*; do
-    grep -q "^|.*\`${dir##*/}[\`/]" k8s/README.md || fail "README: ${dir##*/}" "is not named"
-done
-
-# ---- components -----------------------------------------------------------------------------------------
-
-# tests/k8s/overlays has combinations that no overlay of k8s/ has.
-same "by-operator: no network" 0 "$(grep -c '^kind: NetworkAttachmentDefinition' "$tmp/all/tests-k8s-overlays-by-operator.yaml")"
-for dir in k8s/components/*/ k8s/components/fabric/*/; do
-    name=${dir#k8s/components/}
-    name=${name%/}
-    [ "$name" = fabric ] || grep -rqE "components/$name\$" k8s/overlays tests/k8s/overlays ||
-        fail "component $name" "is in nothing that is rendered"
+for dir in k8s/admin/* k8s/node/*; do
+    [ -f "$dir" ] || grep -qxF "${dir#k8s/}" "$tmp/links" || fail "README: ${dir#k8s/}" "is not named"
 done
 same "the SCC comes without policies" 0 "$(grep -c '^kind: SriovNetworkNodePolicy' "$tmp/all/admin-scc.yaml")"
 
@@ -49,7 +35,7 @@ same "the SCC comes without policies" 0 "$(grep -c '^kind: SriovNetworkNodePolic
 
 .dev/k8s refuse "$tmp"/all/*.yaml >"$tmp/refused" 2>&1 || fail "refuse" "$(grep -v '^ok: ' "$tmp/refused")"
 
-sed 's/^kind: Service$/&\nkind: Service/' "$tmp/all/base.yaml" >"$tmp/twice.yaml"
+sed 's/^kind: Service$/&\nkind: Service/' "$tmp/all/statefulset.yaml" >"$tmp/twice.yaml"
 matches "refused: a key twice" "*stands twice*" "$(.dev/k8s check "$tmp/twice.yaml")"
 
 # A field that a project's own definition does not have, although kinds.yaml has it.
@@ -64,7 +50,7 @@ spec:
       schema: {openAPIV3Schema: {properties: {spec: {properties: {configs: {}}}}}}
 END
 matches "refused: by a CustomResourceDefinition" "*'config' was unexpected*" \
-    "$(.dev/k8s check --crds "$tmp/crds" "$tmp/all/overlays-openshift-sriov.yaml")"
+    "$(.dev/k8s check --crds "$tmp/crds" "$tmp/all/job.yaml")"
 
 judge
 finish
