@@ -27,7 +27,7 @@ enum ni_log_take {
 enum {
     NI_ROW_FOLLOWS = 1, /* mostly another rank's fault is the cause */
     NI_ROW_NO_GDR = 4,  /* harmless where its channels have GPUDirect RDMA */
-    NI_ROW_LAST = 8,    /* not of a line that says NCCL tries again */
+    NI_ROW_LAST = 8,    /* not of a line of which NCCL or torch tries again */
     NI_ROW_WARN = 16,   /* not of an INFO line: NCCL only tried something */
     NI_ROW_INDEX = 32,  /* the user's NCCL_IB_GID_INDEX is the cause, where it was set */
     NI_ROW_WHY = 64     /* why there is no RDMA; harmless where it is not needed or used */

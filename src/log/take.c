@@ -370,7 +370,8 @@ static void take_fault(struct line *l, unsigned row)
     const int by = l->by ? (int)(l->by - l->log->process) : -1;
     struct ni_log_hit *h;
     unsigned i = 0;
-    if (((flags & NI_ROW_LAST) != 0 && has(message, "retrying")) ||
+    if (((flags & NI_ROW_LAST) != 0 &&
+         (has(message, "retrying") || has(message, "[c10d] The client socket has failed"))) ||
         ((flags & NI_ROW_WARN) != 0 && l->info))
         return;
     h = hit_of(l->log, row, ni_log_keep(l->log, subject_of(l)));

@@ -46,7 +46,7 @@ foreign_options='--env-file --ulimit --init --bless --preset --shell --device --
 foreign_options="$foreign_options --type --dry-run --now --op --report --arch --no-caps --from --platform --build-arg"
 foreign_options="$foreign_options --check --dirty --tag --repo --install --prefix --strip-components --list --wrap"
 foreign_options="$foreign_options --disaggregation-ib-device --map-by --no-python --ntasks-per-node"
-foreign_options="$foreign_options --nnodes --node-rank --nproc-per-node --master-addr"
+foreign_options="$foreign_options --pid --tail --nnodes --node-rank --nproc-per-node --master-addr"
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

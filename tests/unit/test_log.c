@@ -194,6 +194,9 @@ static const struct {
     {"nixl._bindings.nixlBackendError: NIXL_ERR_BACKEND", NULL,
      "nixl#149: the reason is in UCX's line before it"},
     {"[c10d] The hostname of the client socket cannot be retrieved. err=-3", NULL, "harmless"},
+    {"[W socket.cpp:663] [c10d] The client socket has failed to connect to [trainer-0]:29500 "
+     "(errno: 111 - Connection refused).",
+     NULL, "vllm#3771: it tries again until its time-out"},
     {"socketPollConnect: connect to 10.0.0.9<4000> returned Connection timed out, exceeded error "
      "retry "
      "count after 35 attempts",
