@@ -484,7 +484,7 @@ function meaning(i, part, n, seen, f) {
     rails()
     if (bad) return
     if (needs_subnet && value["pods"] + 0 > fewest) fail(fewest_where, value["pods"] " pods, but " fewest " addresses")
-    if (value["require"] == "") value["require"] = "rails=" nics ",gdr,memlock"
+    if (value["require"] == "") value["require"] = "rails=" nics (value["gpus"] > 0 ? ",gdr" : "") ",memlock"
 }
 
 function shell(name, text) {

@@ -111,7 +111,12 @@ if [ -z "${KUBECTL:-}" ]; then
     if command -v kubectl >/dev/null; then KUBECTL=kubectl; else KUBECTL=oc; fi
 fi
 kube() { "$KUBECTL" "$@"; }
-[ -n "$dry_run" ] || command -v "$KUBECTL" >/dev/null || fail "no kubectl or oc; --dry-run does without"
+api=''
+if [ -z "$dry_run" ]; then
+    command -v "$KUBECTL" >/dev/null || fail "no kubectl or oc; --dry-run does without"
+    api=$(kube api-resources -o name 2>"$tmp/err") || true
+    [ -n "$api" ] || fail "no answer from the cluster: $(tail -n 1 "$tmp/err")"
+fi
 ours=app.kubernetes.io/managed-by # a label of all that is written here; what lacks it is somebody else's
 
 patch() { printf '      - {op: %s, path: /spec/%s, value: %s}\n' "$1" "$2" "$3"; }
@@ -146,6 +151,7 @@ folder=$tmp/out job=''
 case $run,$workload in
 admin,*)
     folder=$tmp/out/admin
+    case $api in *securitycontextconstraints.*) [ ! -d "$tmp/out/openshift" ] || folder=$tmp/out/openshift ;; esac
     [ -d "$folder" ] || fail "$file needs nothing of an administrator"
     ;;
 doctor,* | preflight,*)
@@ -171,8 +177,6 @@ fi
 
 # ---- the cluster -----------------------------------------------------------------------------------------
 
-api=$(kube api-resources -o name 2>"$tmp/err") || true
-[ -n "$api" ] || fail "no answer from the cluster: $(tail -n 1 "$tmp/err")"
 # shellcheck source=/dev/null
 . "$here/checks.sh"
 [ "$problems" -eq 0 ] || fail "nothing was changed"

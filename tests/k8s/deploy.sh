@@ -178,12 +178,13 @@ usage "1 *hosts: *" --nodes 'a b'
 usage "1 *a stands twice*" --nodes a,b,a
 usage "1 *networks is not for fabric*" --networks operator --fabric dra
 usage "1 *image: *" --image foo
-usage "1 *needs nothing of an administrator*" --run admin --tcp
 usage "2 *several lines*" --env 'A=1
 B=2'
 same "usage: nothing was asked of the cluster" "" "$(cat "$CLUSTER/calls")"
 matches "usage: no file" "deploy.sh: FILE is missing*2" "$(k8s/deploy.sh 2>&1 || echo "$?")"
 matches "--help" "usage: deploy.sh*" "$(k8s/deploy.sh --help)"
+
+usage "1 *needs nothing of an administrator*" --run admin --tcp
 
 # ---- what is applied ---------------------------------------------------------------------------------
 
@@ -349,6 +350,16 @@ cluster
 echo 'app.kubernetes.io/managed-by: nccl-init' >"$CLUSTER/configmap.sriovdp-config"
 k8s/deploy.sh "$tmp/one-rail.yaml" --run admin >/dev/null 2>&1
 same "a plugin's configuration of our own is written again" "0 1" "$? $(called ^apply)"
+cluster
+k8s/deploy.sh "$tmp/dra.yaml" --run admin >"$tmp/said" 2>&1
+matches "admin of another fabric, on OpenShift: the SCC too" "1 *no SriovResourcePolicy*" "$? $(cat "$tmp/said")"
+echo sriovresourcepolicies.sriovnetwork.k8snetworkplumbingwg.io >>"$CLUSTER/api"
+k8s/deploy.sh "$tmp/dra.yaml" --run admin >/dev/null 2>&1
+same "admin of another fabric, on OpenShift: policies and SCC" "ClusterRole RoleBinding SecurityContextConstraints SriovResourcePolicy" \
+    "$(sed -n 's/^kind: //p' "$CLUSTER/applied" | sort | xargs)"
+drop securitycontextconstraints
+k8s/deploy.sh "$tmp/dra.yaml" --run admin >/dev/null 2>&1
+same "elsewhere without" SriovResourcePolicy "$(sed -n 's/^kind: //p' "$CLUSTER/applied" | xargs)"
 cluster
 : >"$CLUSTER/api"
 echo 'error: You must be logged in to the server' >"$CLUSTER/api-error"
