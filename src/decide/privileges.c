@@ -42,6 +42,13 @@ static struct ni_caps caps_of(const struct ni_work *w)
     return caps;
 }
 
+/* What an exec can give back although it was dropped. With no_new_privs nothing: what would be gained
+   is cut to the permitted set of before (commoncap.c cap_bprm_creds_from_file, since Linux 3.5). */
+static uint64_t given_back(const struct ni_self *s, const struct ni_caps *caps)
+{
+    return has_no_new_privs(s) ? 0 : caps->stuck;
+}
+
 /* A root's exec gives it what is left in the bounding set; another user's leaves the ambient ones.
  */
 uint64_t ni_command_caps(const struct ni_work *w)
@@ -51,7 +58,7 @@ uint64_t ni_command_caps(const struct ni_work *w)
     if (s->caps_known != NI_KNOWN)
         return 0;
     if (is_root(s))
-        return (s->cap_eff | caps.keep) & ~(caps.drop & ~caps.stuck);
+        return (s->cap_eff | caps.keep) & ~(caps.drop & ~given_back(s, &caps));
     return (s->cap_amb | caps.keep) & ~caps.drop;
 }
 
@@ -96,7 +103,7 @@ void ni_rule_caps(const struct ni_work *w)
     report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, not_kept & ~s->cap_bnd,
                 "not in the bounding set: the container was not given it");
     report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, not_kept & s->cap_bnd, not_permitted(s));
-    report_caps(w, NI_F_CAPS_DROP_BOUNDING, "--drop-caps", w->plan->caps.stuck,
+    report_caps(w, NI_F_CAPS_DROP_BOUNDING, "--drop-caps", given_back(s, &w->plan->caps),
                 is_root(s)
                     ? "it stays in the bounding set, because CAP_SETPCAP is needed to take it out; "
                       "a command that runs as root gets it back"

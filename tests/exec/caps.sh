@@ -83,6 +83,9 @@ caps setpriv --bounding-set=-setpcap "$bin" --drop-caps=net_raw --
 matches "no SETPCAP: told" "*caps.drop.bounding: --drop-caps: CAP_NET_RAW: it stays in the bounding set*runs as root*" \
     "$(cat "$dir/err")"
 same "no SETPCAP: the command runs, root has it back" 01110 "$(all_five $raw)"
+caps setpriv --no-new-privs --bounding-set=-setpcap "$bin" --drop-caps=net_raw --
+same "no SETPCAP, but no_new_privs: root does not have it back" 00010 "$(all_five $raw)"
+same "no SETPCAP, but no_new_privs: nothing to tell" "" "$(cat "$dir/err")"
 # SECBIT_NO_CAP_AMBIENT_RAISE
 caps capsh --secbits=0x40 -- -c "exec '$bin' --keep-caps=ipc_lock -- \"\$@\"" sh
 matches "the kernel refuses: told" "*caps.keep.missing: --keep-caps: CAP_IPC_LOCK: the kernel *: Operation not permitted*" \

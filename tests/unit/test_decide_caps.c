@@ -136,6 +136,11 @@ static void test_stuck(void **state)
     node.policy.drop_caps = LOCK;
     expect(0, LOCK, LOCK, LOCK | RESOURCE); /* root's exec gives it back */
     assert_non_null(strstr(node.findings.at[node.findings.n - 1].message, "runs as root"));
+    node.inv.self.no_new_privs = (struct ni_num){1, NI_KNOWN}; /* under which it does not */
+    node_decide();
+    assert_int_equal(node.plan.caps.stuck, LOCK);
+    assert_int_equal(command(), RESOURCE);
+    assert_false(has(NI_F_CAPS_DROP_BOUNDING));
     non_root(state);
     node.policy.drop_unneeded = true;
     expect(0, RESOURCE, RESOURCE, 0);
