@@ -89,6 +89,30 @@ static inline void random_env(void)
     }
 }
 
+static inline void random_libraries(void)
+{
+    static const char *const entries[] = {
+        "LOCAL_RANK=0",
+        "LOCAL_RANK=1",
+        "SLURM_LOCALID=1",
+        "SLURM_STEP_TASKS_PER_NODE=2(x2)",
+        "CUDA_VISIBLE_DEVICES=1,0",
+        "CUDA_VISIBLE_DEVICES=GPU-1",
+        "UCX_NET_DEVICES=mlx5_0:1",
+        "VLLM_GPU_NIC_PCIE_MAPPING=",
+        "VLLM_GPU_NIC_PCIE_MAPPING=03:00.0=03:00.2",
+        "VLLM_NIC_SELECTION_VARS=UCX_NET_DEVICES, NVSHMEM_HCA_LIST:1",
+    };
+    if (next(2) == 0)
+        return;
+    node.policy.targets = NI_FOR_NCCL | next(NI_FOR_ALL);
+    for (unsigned n = next(3); n > 0; n--)
+        node_env(entries[next(NI_COUNT(entries))]);
+    for (unsigned g = 0; g < node.inv.n_gpu; g++)
+        ni_copy(node.inv.gpu[g].uuid, sizeof(node.inv.gpu[g].uuid), next(2) ? "GPU-1" : "GPU-2");
+    node.inv.gdr.gpus_unordered = !often();
+}
+
 static inline void random_node(void)
 {
     node_reset(NULL);
@@ -114,6 +138,7 @@ static inline void random_node(void)
     }
     node.inv.gdr.peermem = often() ? NI_KNOWN : NI_ABSENT;
     random_env();
+    random_libraries();
 }
 
 #endif

@@ -141,6 +141,47 @@ static inline void check_sockets(const struct ni_work *w)
     }
 }
 
+static inline bool in_force(const struct ni_plan *plan, const char *name)
+{
+    const struct ni_setting *s = ni_plan_get(plan, name);
+    return s && s->origin != NI_LEFT_UNSET && s->value[0];
+}
+
+static inline void check_libraries(const struct ni_work *w)
+{
+    const struct ni_plan *plan = w->plan;
+    const struct ni_setting *map = of_rule(plan, "VLLM_GPU_NIC_PCIE_MAPPING"),
+                            *ucx = of_rule(plan, "UCX_NET_DEVICES");
+    const char *cursor = map ? map->value : NULL;
+    struct ni_span item;
+    uint32_t taken = 0;
+    for (unsigned g = 0; g < w->inv->n_gpu; g++) {
+        const uint32_t ports = plan->gpu_ports[g];
+        assert_true(plan->n_chosen == NI_MAX_CHOSEN || ports >> plan->n_chosen == 0);
+        if (!map)
+            continue;
+        assert_true(ports && !(taken & ports & -ports)); /* each has its own */
+        taken |= ports & -ports;
+        assert_true(ni_split(&cursor, ',', &item));
+    }
+    assert_null(cursor);
+    /* both or neither, unless a finding says so */
+    assert_true(in_force(plan, "VLLM_GPU_NIC_PCIE_MAPPING") ==
+                    in_force(plan, "VLLM_NIC_SELECTION_VARS") ||
+                ni_find_user_value(w->env, w->inv, "VLLM_GPU_NIC_PCIE_MAPPING", NULL) ||
+                ni_findings_has(w->f, NI_F_USER_VLLM_HALF));
+    for (cursor = ucx && plan->n_chosen > 0 ? ucx->value : NULL; ni_split(&cursor, ',', &item);) {
+        bool chosen = false;
+        for (unsigned i = 0; i < plan->n_chosen; i++) {
+            const struct ni_port *p = &w->inv->port[plan->chosen[i]];
+            char name[NI_DEV_NAME + 8];
+            assert_true(ni_format(name, sizeof(name), "%s:%u", w->inv->hca[p->hca].name, p->num));
+            chosen = chosen || ni_span_is(item, name);
+        }
+        assert_true(chosen);
+    }
+}
+
 /* All of them. */
 static inline void check_plan(const struct ni_work *w)
 {
@@ -148,6 +189,7 @@ static inline void check_plan(const struct ni_work *w)
     check_ports(w);
     check_gids(w);
     check_sockets(w);
+    check_libraries(w);
 }
 
 #endif
