@@ -141,7 +141,7 @@ static void test_rank(void **state)
         {"", {"LOCAL_RANK=1", "LOCAL_WORLD_SIZE=x"}, -1},
         {"", {"SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=1"}, -1},
         {"", {"SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=4(x16)"}, 1},
-        {"", {"SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=4,1"}, -1},
+        {"", {"SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=4(x2),1"}, -1},
         {"", {"OMPI_COMM_WORLD_LOCAL_RANK=0", "OMPI_COMM_WORLD_LOCAL_SIZE=1"}, -1},
         {"", {"MPI_LOCALRANKID=0", "MPI_LOCALNRANKS=1"}, -1},
         {"", {"LOCAL_RANK=1", "CUDA_VISIBLE_DEVICES=2,3"}, 3},
@@ -206,13 +206,78 @@ static void test_rank_index(void **state)
     assert_setting("NVSHMEM_HCA_LIST", "rule", "mlx5_0:1,mlx5_1:1");
 }
 
+/* vLLM's map, and UCX's limit, where each is right. */
+static void test_map(void **state)
+{
+    static const struct {
+        const char *what;
+        enum { AS_IS, PORT_2, SUBFUNCTION, AMD } change;
+        const char *map;
+        bool limit;
+    } cases[] = {
+        {"G1G2H1H2", AS_IS, "0000:41:00.0=0000:03:00.2,0000:42:00.0=0000:07:00.2", true},
+        {"G1G2H3H4", AS_IS, "0000:41:00.0=0000:03:00.2,0000:42:00.0=0000:07:00.2", true},
+        {"G1G2H1H2", AMD, "0000:41:00.0=0000:03:00.2,0000:42:00.0=0000:07:00.2", false},
+        {"G1H1", AS_IS, "0000:41:00.0=0000:03:00.2", false}, /* one HCA needs no limit */
+        {"G1H1H1", AS_IS, "0000:41:00.0=0000:03:00.2", true},
+        {"G1H1H1", PORT_2, NULL, true},
+        {"G1H1H1", SUBFUNCTION, NULL, false},
+        {"G1G1H1", AS_IS, NULL, false},
+        {"G1:H2H3", AS_IS, NULL, true}, /* SYS */
+        {"H1H2", AS_IS, NULL, false},
+        {"G1", AS_IS, NULL, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        build(cases[i].what);
+        node.policy.targets = NI_FOR_UCX;
+        node.inv.port[1].num = cases[i].change == PORT_2 ? 2 : node.inv.port[1].num;
+        if (cases[i].change == SUBFUNCTION)
+            ni_copy(node.inv.hca[1].aux, sizeof(node.inv.hca[1].aux), "mlx5_core.sf.4");
+        for (unsigned g = 0; g < node.inv.n_gpu; g++)
+            node.inv.gpu[g].amd = cases[i].change == AMD;
+        node_decide();
+        assert_string_equal(exported("UCX_MAX_HCA_PER_GPU") ? "auto" : "",
+                            cases[i].limit ? "auto" : "");
+        node.policy.targets = NI_FOR_VLLM | NI_FOR_UCX;
+        node_decide();
+        assert_setting("VLLM_GPU_NIC_PCIE_MAPPING", cases[i].map ? "rule" : "unset",
+                       cases[i].map ? cases[i].map : "");
+        assert_setting("VLLM_NIC_SELECTION_VARS", cases[i].map ? "rule" : "unset",
+                       cases[i].map ? "UCX_NET_DEVICES:1" : "");
+        assert_string_equal(origin_text("UCX_NET_DEVICES"), cases[i].map          ? "unset"
+                                                            : node.inv.n_hca == 0 ? "none"
+                                                                                  : "rule");
+        assert_true(!cases[i].map || !exported("UCX_MAX_HCA_PER_GPU"));
+    }
+}
+
+static void test_prefix(void **state)
+{
+    static const struct {
+        const char *names[2], *origin, *want;
+    } cases[] = {
+        {{"mlx5_0", "mlx5_1"}, "none", ""},     {{"mlx5_bond_0", "rail_mlx5"}, "none", ""},
+        {{"roce12", "roce13"}, "rule", "roce"}, {{"rocep3s0", "rocep35s0"}, "rule", "rocep"},
+        {{"mlx5_0", "roce0"}, "unset", ""},     {{"rail", "rail"}, "rule", "rail"},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        build("H1H2");
+        node.policy.targets = NI_FOR_NVSHMEM;
+        for (int h = 0; h < 2; h++)
+            ni_copy(node.inv.hca[h].name, NI_DEV_NAME, cases[i].names[h]);
+        node_decide();
+        assert_setting("NVSHMEM_HCA_PREFIX", cases[i].origin, cases[i].want);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spread),
-        cmocka_unit_test(test_doubts),
-        cmocka_unit_test(test_rank),
-        cmocka_unit_test(test_rank_index),
+        cmocka_unit_test(test_spread), cmocka_unit_test(test_doubts),
+        cmocka_unit_test(test_rank),   cmocka_unit_test(test_rank_index),
+        cmocka_unit_test(test_map),    cmocka_unit_test(test_prefix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
