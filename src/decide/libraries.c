@@ -70,6 +70,17 @@ static bool lists(const char *list, const char *name)
     return false;
 }
 
+/* A chosen HCA that is no PCI function, NULL. */
+static const struct ni_hca *without_address(const struct ni_work *w)
+{
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_hca *h = ni_chosen(w, i).hca;
+        if (h->aux[0] || !h->has_bdf)
+            return h;
+    }
+    return NULL;
+}
+
 /* GPU=NIC by PCI addresses. vLLM finds the HCA by its function's address, which a sub-function has
    not, and writes one suffix for all. Where the map cannot be right for each GPU there is none: a
    worker whose GPU is not in it does not start. */
@@ -77,18 +88,19 @@ static void make_map(struct asked *a)
 {
     const struct ni_work *w = a->w;
     char gpu[NI_BDF_TEXT], nic[NI_BDF_TEXT];
+    const struct ni_hca *odd = without_address(w);
     uint32_t taken = 0;
     if (a->is_rank)
         ni_putf(&a->no_map, "%s: this process has no workers on other GPUs", a->rank_why.buf);
-    for (unsigned i = 0; i < w->plan->n_chosen && !a->no_map.len; i++) {
-        const struct ni_chosen c = ni_chosen(w, i);
-        if (c.hca->aux[0] || !c.hca->has_bdf || c.port->num != 1) {
-            ni_putf(&a->no_map, "%s/%u is not port 1 of a PCI function", c.hca->name, c.port->num);
-            return;
-        }
-    }
-    if (!a->no_map.len && (w->inv->n_gpu == 0 || w->plan->n_chosen == 0))
+    else if (w->inv->n_gpu == 0 || w->plan->n_chosen == 0)
         ni_put(&a->no_map, w->inv->n_gpu == 0 ? "the pod has no GPU" : "no RDMA port is in use");
+    else if (odd)
+        ni_putf(&a->no_map, "%s is no PCI function", odd->name);
+    for (unsigned i = 0; i < w->plan->n_chosen && !a->no_map.len; i++) {
+        if (ni_chosen(w, i).port->num != 1)
+            ni_putf(&a->no_map, "port %u of %s is in use, and vLLM writes one number for all",
+                    ni_chosen(w, i).port->num, ni_chosen(w, i).hca->name);
+    }
     for (unsigned g = 0; g < w->inv->n_gpu && !a->no_map.len; g++) {
         const uint32_t ports = w->plan->gpu_ports[g], own = ports & -ports;
         unsigned i = 0;
@@ -188,14 +200,13 @@ static void put_ucx_index(const struct asked *a, struct ni_text *value, struct n
 static void put_ucx_limit(const struct asked *a, struct ni_text *value, struct ni_text *why)
 {
     const struct ni_work *w = a->w;
+    const struct ni_hca *odd = without_address(w);
     if (w->inv->n_gpu == 0 || w->inv->gpu[0].amd || (a->rank & (a->rank - 1)) == 0 ||
         lists(a->in_force, ucx_devices))
         return;
-    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
-        if (ni_chosen(w, i).hca->aux[0] || !ni_chosen(w, i).hca->has_bdf) {
-            ni_putf(why, "%s is no PCI function", ni_chosen(w, i).hca->name);
-            return;
-        }
+    if (odd) {
+        ni_putf(why, "%s is no PCI function", odd->name);
+        return;
     }
     for (unsigned g = 0; g < w->inv->n_gpu; g++) {
         if (!w->plan->gpu_ports[g]) {

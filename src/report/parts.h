@@ -67,7 +67,7 @@ void ni_json_bytes(struct ni_json *j, const char *key, struct ni_num n);
 void ni_json_link(struct ni_json *j, enum ni_link link);
 /* What every report says of a GPU: number, address, device node, vendor, NUMA node, the ports that it
    is to use. */
-void ni_json_gpu(struct ni_json *j, const struct ni_view *view, unsigned gpu);
+void ni_json_gpu(struct ni_json *j, const struct ni_view *view, unsigned at);
 /* ... and of an HCA: name, addresses, NUMA node. */
 void ni_json_hca(struct ni_json *j, const struct ni_hca *hca);
 
