@@ -1,5 +1,5 @@
 #!/bin/sh
-# k8s/new: what it makes of five clusters, and what it says of a mistake: the line, and what is wrong.
+# k8s/new: what it makes of clusters of different shape, and what it says of a mistake: the line, and what is wrong.
 # SPDX-License-Identifier: Apache-2.0
 set -u
 # shellcheck source=/dev/null
@@ -14,7 +14,7 @@ new() { # ARGS...: status, and what was said, in $said
     said=$(k8s/new "$@" 2>&1) && status=0 || status=$?
 }
 
-# ---- five clusters, and the example --------------------------------------------------------------------------------
+# ---- the clusters, and the example ----------------------------------------------------------------------------------
 
 for file in k8s/cluster.yaml tests/k8s/clusters/*.yaml; do
     name=$(basename "$file" .yaml)

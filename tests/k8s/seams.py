@@ -179,7 +179,7 @@ writable = set()
 for line in run("plan", "--rules")[1].splitlines():
     if line.startswith("    sets "):
         writable |= set(re.findall(r"\bNCCL_[A-Z_]+", line))
-pod, main = of("env-file")
+pod, main = of("inject-env-file")
 keys = [e["valueFrom"]["fileKeyRef"] for e in main["env"] if "fileKeyRef" in (e.get("valueFrom") or {})]
 check("fileKeyRef names each variable that a rule sets", sorted(writable), sorted(k["key"] for k in keys))
 check("each is optional", {True}, {k.get("optional") for k in keys})
@@ -197,18 +197,18 @@ for case in sorted(os.listdir("tests/golden")):
 
 # ---- devices ------------------------------------------------------------------------------------------
 
-_, main = of("statefulset")
+_, main = of("workload-statefulset")
 resources = sorted(r for r in main["resources"]["limits"] if r.startswith("openshift.io/"))
 golden = dict(line.split("=", 1) for line in text("tests/golden/h100-12dev/env").splitlines() if "=" in line)
 wanted = sorted(k for k in golden if k.startswith("PCIDEVICE_") and not k.endswith("_INFO"))
 check("resources are those of the recorded pod", wanted, ["PCIDEVICE_" + re.sub(r"[./]", "_", r).upper() for r in resources])
-policies = sorted("openshift.io/" + o["spec"]["resourceName"] for f, o in objects if f == "job-admin" and o["kind"] == "SriovNetworkNodePolicy")
+policies = sorted("openshift.io/" + o["spec"]["resourceName"] for f, o in objects if f == "workload-job-admin" and o["kind"] == "SriovNetworkNodePolicy")
 check("resources are those of the policies", policies, resources)
 status, out, _ = run("env", "--format=k8s", "--mode=rdma", "--require=rails=4", f"--root={NODE}", env=golden)
 check("such a pod on the recorded node: four rails", (0, True), (status, "NCCL_IB_HCA='=mlx5_6:1," in out))
 
 default = re.search(r"--network-status=.*?else (\S+)", usage, re.DOTALL)[1]
-for name in ("statefulset", "doctor"):
+for name in ("workload-statefulset", "doctor"):
     pod, main = of(name)
     at = {m["name"]: m["mountPath"] for m in main["volumeMounts"]}["podinfo"]
     item = next(v for v in pod["volumes"] if v["name"] == "podinfo")["downwardAPI"]["items"][0]["path"]
@@ -222,16 +222,13 @@ setcap = re.search(r"setcap (\S+)=p", text("docs/findings.md"))[1]
 check("the SCC allows what the program's documents ask for", sorted(c[4:].upper() for c in setcap.split(",")), need)
 for path in ("k8s/examples/image/Dockerfile", "k8s/bench/nccl-tests/Dockerfile"):
     check(f"{path} gives the binary the same", [setcap], re.findall(r"setcap (\S+)=p", text(path)))
-for name in ("job", "statefulset", "env-file", "image", "cluster-eight-rails", "cluster-shared-devices", "cluster-dra"):
+with_rights = ("workload-job", "workload-statefulset", "inject-env-file", "inject-image", "cluster-eight-rails")
+for name in (*with_rights, "cluster-shared-devices", "cluster-dra"):
     _, main = of(name)
     check(f"{name}: the container asks for them", need, sorted(main["securityContext"]["capabilities"].get("add", [])))
-for name in ("tcp", "cluster-one-rail"):
+for name in ("cluster-sockets", "memlock-node", "cluster-one-rail"):
     _, main = of(name)
     check(f"{name}: no capability", None, main["securityContext"]["capabilities"].get("add"))
-accounts = {s["name"] for _, o in objects if o["kind"] == "RoleBinding" for s in o["subjects"]}
-check("the account of the pods is the one that may use the SCC", {of("job")[0]["serviceAccountName"]}, accounts)
-notes = {p["openshift.io/required-scc"] for _, o in objects for p in walk(o) if "openshift.io/required-scc" in p}
-check("pods name the SCC", {scc["metadata"]["name"]}, notes)
 
 # ---- the rest -----------------------------------------------------------------------------------------
 

@@ -22,15 +22,15 @@ parted() { # NAME FILE SED-EXPRESSION PATTERN
     matches "seen: $1" "*FAILED: $4*" "$found"
     cp "$tmp/kept" "$tmp/all/$2.yaml"
 }
-pods=statefulset
+pods=workload-statefulset
 parted "a variable that is not the program's" $pods 's/NCCLINIT_WAIT/NCCLINIT_WAITS/' "each NCCLINIT_ variable"
 parted "a value that is not the option's" $pods 's/value: rdma$/value: roce/' "NCCLINIT_MODE=roce"
 parted "an option that is not the program's" doctor 's/- --json/- --jsn/' "/nccl-init doctor --jsn"
 parted "another place for the program" $pods 's/mountPath: \/shared/mountPath: \/share/' "$pods: "
 parted "a program that the image does not have" $pods 's/- \/nccl-init$/- nccl-init/' "$pods: nccl-init starts what"
-parted "another place for the file" env-file 's/- \/run\/nccl\/env/- \/run\/nccl\/envs/' "the file is the one"
-parted "a variable that is not read" env-file 's/key: NCCL_CROSS_NIC/key: NCCL_CROSSNIC/' "fileKeyRef names each"
-parted "a missing capability" $pods '/^            - SYS_RESOURCE$/d' "statefulset: the container asks"
+parted "another place for the file" inject-env-file 's/- \/run\/nccl\/env/- \/run\/nccl\/envs/' "the file is the one"
+parted "a variable that is not read" inject-env-file 's/key: NCCL_CROSS_NIC/key: NCCL_CROSSNIC/' "fileKeyRef names each"
+parted "a missing capability" $pods '/^            - SYS_RESOURCE$/d' "$pods: the container asks"
 parted "an SCC with another capability" admin-scc 's/^- SYS_RESOURCE$/- SYS_NICE/' "the SCC allows"
 parted "another place for network-status" $pods 's/path: network-status/path: networks/' "$pods: network-status"
 parted "another resource" $pods 's/openshift.io\/eno8np0rdma: "1"/openshift.io\/eno9np0rdma: "1"/' "resources are those"

@@ -15,11 +15,26 @@ import jsonschema
 import yaml
 
 sys.dont_write_bytecode = True
-from rules import At, File, fabric, forms, launchers, make, pods, schema, security, walk, workloads
+from rules import (
+    At,
+    Change,
+    File,
+    fabric,
+    forms,
+    launchers,
+    make,
+    pods,
+    queues,
+    schema,
+    security,
+    updates,
+    walk,
+    workloads,
+)
 
 KINDS = os.path.join(os.path.dirname(__file__), "kinds.yaml")
 # Values that have their form come first: the others count with them.
-RULES = (forms.RULES, [*workloads.RULES, *launchers.RULES, *pods.RULES, *security.RULES, *fabric.RULES])
+RULES = (forms.RULES, [*workloads.RULES, *launchers.RULES, *queues.RULES, *pods.RULES, *security.RULES, *fabric.RULES])
 
 
 class Loader(yaml.SafeLoader):
@@ -280,6 +295,11 @@ def refuse(files, schemas, beside):
         else:
             bad += 1
             print(f"FAILED: refused: {name}: {'; '.join(said) or 'no manifest in which the change is a fault'}")
+    for kind, path in [(kind, path) for kind, paths in updates.FIXED.items() for path in paths]:
+        news = broken(Change(kind, path, {"another": "value"}), files)
+        seen = any((path in [at for _, at in updates.changed(old, new)]) for new in news for old in files.values())
+        bad += not seen
+        print(f"{'ok' if seen else 'FAILED'}: refused: an update of {kind} {path}")
     free = list(unbound(files, schemas))
     print("ok: no field of another name or type is taken" if not free else f"FAILED: taken: {'; '.join(free)}")
     twice = {name for name, _, _ in rows if [n for n, _, _ in rows].count(name) > 1}
@@ -301,6 +321,7 @@ def main():
     parser.add_argument("--types", required=True, help="the models of Kubernetes, which models.py makes")
     parser.add_argument("--beside", help="a folder: its objects are on the cluster already")
     parser.add_argument("--crds", help="a folder: its CustomResourceDefinitions are to accept the objects too")
+    parser.add_argument("--over", help="a file: its objects are there, and those of the one file are put over them")
     parser.add_argument("--refuse", action="store_true", help="break each rule in one of the files: is it seen?")
     parser.add_argument("--levels", action="store_true", help="list the pod security level of each pod")
     parser.add_argument("files", nargs="+")
@@ -314,6 +335,8 @@ def main():
     for path in args.files:
         try:
             faults = list(judge(load(path), schemas, beside))
+            for obj, at in updates.changed(load(args.over), load(path)) if args.over else ():
+                faults.append(f"{label(obj)}: {at}: cannot be changed in place")
         except (yaml.YAMLError, OSError) as error:
             faults = [str(error).replace("\n", " ")]
         for fault in faults:

@@ -181,13 +181,19 @@ def probe_port(container, _):
 def probe_times(container, _):
     for probe in PROBES:
         part = container.get(probe) or {}
-        for key in ("periodSeconds", "timeoutSeconds", "successThreshold", "failureThreshold"):
-            if part.get(key, 1) < 1:
-                yield (probe, key), "is less than 1"
-        if part.get("initialDelaySeconds", 0) < 0:
-            yield (probe, "initialDelaySeconds"), "is negative"
+        for key, value in part.items():
+            if key.endswith(("Seconds", "Threshold")) and value < 0:
+                yield (probe, key), "is negative"
         if probe != "readinessProbe" and part.get("successThreshold", 1) != 1:
             yield (probe, "successThreshold"), "is 1 for such a probe"
+
+
+def probe_action(container, _):
+    for probe in PROBES:
+        if (container.get(probe) or {}).get("exec", {"command": ["x"]}).get("command", []) == []:
+            yield (probe, "exec"), "has no command"
+    if "terminationGracePeriodSeconds" in (container.get("readinessProbe") or {}):
+        yield ("readinessProbe", "terminationGracePeriodSeconds"), "such a probe ends nothing"
 
 
 def probe_of_init(container, at):
@@ -275,7 +281,7 @@ RULES = [
         in_container("volumeMounts[0].name", "shmm")),
     Rule("volume.unused", "pod", used_volume, "ours: what is not used is a leftover",
         in_pod("volumes[+]", {"name": "x", "emptyDir": {}})),
-    Rule("env.file", "container", file_variable, "core validateFileKeyRefVolumes",
+    Rule("env.file", "container", file_variable, "core: KEP 3721",
         in_container("env[valueFrom.fileKeyRef].valueFrom.fileKeyRef.volumeName", "podinfo")),
     Rule("env.field", "container", downward_variable, "core validateObjectFieldSelector",
         in_container("env[valueFrom].valueFrom.fieldRef.fieldPath", "spec.node")),
@@ -301,6 +307,8 @@ RULES = [
         Change("StatefulSet", "spec.template.spec.containers[0].startupProbe", {"tcpSocket": {"port": "http"}})),
     Rule("probe.times", "container", probe_times, "core validateProbe, validateLivenessProbe",
         Change("StatefulSet", "spec.template.spec.containers[0].startupProbe", {**EXEC, "successThreshold": 2})),
+    Rule("probe.action", "container", probe_action, "core validateExecAction, validateReadinessProbe",
+        Change("StatefulSet", "spec.template.spec.containers[0].readinessProbe", {"exec": {}})),
     Rule("probe.init", "container", probe_of_init, "core validateInitContainers",
         in_pod("initContainers[0].startupProbe", EXEC)),
     Rule("pod.toleration", "pod", tolerations, "core ValidateTolerations", in_pod("tolerations[0].value", "x")),

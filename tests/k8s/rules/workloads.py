@@ -1,5 +1,7 @@
 # Rules about workloads, and about what objects name in each other.
 # SPDX-License-Identifier: Apache-2.0
+import re
+
 from . import Change, Rule, find, in_container, in_pod
 
 CLUSTER_WIDE = {"ClusterQueue", "ClusterRole", "ClusterRoleBinding", "DeviceClass", "MachineConfig", "Namespace",
@@ -28,6 +30,14 @@ def mark(obj):
 def scope(obj, _):
     if obj["kind"] in CLUSTER_WIDE and "namespace" in obj["metadata"]:
         yield ("metadata", "namespace"), "the kind has none"
+
+
+def one_namespace(_, at):
+    """What names an object means the one of its own namespace."""
+    objects = [o for o in at.file.objects if o["kind"] not in CLUSTER_WIDE]
+    spaces = {o["metadata"].get("namespace") for o in objects}
+    if at.file.pods and len(spaces) > 1:
+        yield (), f"objects that name each other are in {len(spaces)} namespaces"
 
 
 def server_fields(meta, _):
@@ -88,6 +98,13 @@ def failure_policy(obj, _):
 def job_selector(obj, _):
     if "selector" in obj["spec"] and not obj["spec"].get("manualSelector"):
         yield ("spec", "selector"), "is made by the server"
+
+
+def schedule(obj, _):
+    field = r"(\*|[0-9]+(-[0-9]+)?|[A-Za-z]{3}(-[A-Za-z]{3})?)(/[0-9]+)?"
+    text = obj["spec"]["schedule"]
+    if not re.fullmatch(rf"@[a-z]+|{field}(,{field})*( {field}(,{field})*){{4}}", text):
+        yield ("spec", "schedule"), f"{text!r} is no time of five fields; a zone stands in timeZone"
 
 
 # ---- what names what ---------------------------------------------------------------------------------------
@@ -234,6 +251,8 @@ RULES = [
     Rule("object.twice", "file", twice, "one object of a name", lambda objects: objects.append(objects[0]) or True),
     Rule("object.scope", "object", scope, "apimachinery ValidateObjectMeta",
         Change("ClusterRole", "metadata.namespace", "x")),
+    Rule("object.namespaces", "file", one_namespace, "ours: one job, one namespace",
+        Change("Service", "metadata.namespace", "x")),
     Rule("meta.server", "meta", server_fields, "ours: what was read from a cluster is not written to one",
         Change("Service", "metadata.uid", "x")),
     Rule("object.status", "object", status, "ours: what was read from a cluster is not written to one",
@@ -253,6 +272,8 @@ RULES = [
         ]),
     Rule("job.selector", "Job", job_selector, "batch ValidateGeneratedSelector",
         Change("Job", "spec.selector", {"matchLabels": {"a": "b"}})),
+    Rule("cronjob.schedule", "CronJob", schedule, "batch validateScheduleFormat",
+        Change("CronJob", "spec.schedule", "TZ=UTC 0 6 * * *")),
     Rule("pod.subdomain-service", "pod", subdomain, "pkg/kubelet: the name is in DNS only then",
         Change("Job", TEMPLATE + "spec.subdomain", "x")),
     Rule("service.pods", "Service", service_pods, "ours: a Service of no pod",
