@@ -124,7 +124,7 @@ same "findings that are quoted by hand" "" "$(grep -nE '^ *nccl-init: (error|war
 # `kubectl logs job/NAME` takes one of the job's pods, and not always that of rank 0, which has the table.
 same "logs of the benchmark: those of rank 0" "" "$(grep -n 'job/nccl-allreduce' README.md docs/*.md k8s/README.md)"
 # Where the default overlay has the program.
-path=$(sed -n "s|.*printf '  command: \[\(/.*/nccl-init\), --\].*|\1|p" k8s/new)
+path=$(sed -n "s|.*echo 'command: \[\(/.*/nccl-init\), --\].*|\1|p" k8s/new)
 same "exec into a pod: the program's place" "$path" \
     "$(cat README.md docs/*.md k8s/README.md | sed -n 's/.* exec .*\(idle-0\|job.trainer\) -- \([^ ]*nccl-init\) .*/\2/p' | sort -u)"
 # The way into a pod of today: the words after `--` are run here, with another place for /tmp.

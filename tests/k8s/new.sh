@@ -39,7 +39,7 @@ nics() { sed -n 's/^  value: \([a-z].*, .*\)/\1/p' "$1/rails/$2"; }
 demand() { sed -n 's/.*"\(rails=.*\)"/\1/p' "$1"; }
 same "two NICs per rail: rail by rail" \
     "ens1f0-p0-rail, ens1f1-p0-rail, ens2f0-rail, ens2f1-rail, ens3f0-rail, ens3f1-rail, ens4f0-rail, ens4f1-rail" \
-    "$(nics "$tmp/two-nics-per-rail" pods.yaml)"
+    "$(nics "$tmp/two-nics-per-rail" pods-1.yaml)"
 same "two NICs per rail: a subnet each" "10.1.0 10.1.1 10.2.0 10.2.1 10.2.2 10.2.3 10.2.4 10.2.5" \
     "$(sed -n 's/.*"range": "\(.*\)\.0\/24".*/\1/p' "$tmp/two-nics-per-rail/rails/networks.yaml" | xargs)"
 same "the demand is for all NICs" "rails=8,gdr,memlock rails=1,gdr,memlock rails=6,gdr" \
