@@ -86,7 +86,7 @@ differs() { # NAME SED-EXPRESSION VALUE-OF-THE-MINORITY
 }
 differs "rate in Gb/s" "$rail s/^f .\/rate 400/f .\/rate 100/" "400 400 100 400"
 matches "the table has the odd node, and its value" "*
-NODE   ERRORS  GB/S
+NODE   ERRORS  GBIT/S
 gpu-2  0       differs
 *" "$said"
 differs MTU '/net\/net3$/,/^d/ s/^f .\/mtu .*/f .\/mtu 1500/' "9000 9000 1500 9000"
@@ -305,10 +305,10 @@ for pod in p1 p2; do { echo "nccl-init: warning: something" && cat "$tmp/doctor.
 printf 'gpu-1\ngpu-2\n' | listed >"$CLUSTER/nodes"
 fleet --namespace ml
 matches "a cluster: the last run alone" "0 Fleet: 2 nodes, all alike and without an error*" "$status $said"
-printf 'gpu-1\ngpu-2\ngpu-3 "unschedulable": true\n' | listed >"$CLUSTER/nodes"
+printf 'gpu-1\ngpu-2\ngpu-3 "unschedulable": true\ngpu-4 "unschedulable": true\n' | listed >"$CLUSTER/nodes"
 fleet --namespace ml
 matches "a cordoned node is told, and counts no more" "0 Fleet: 2 nodes*
-Cordoned, and not looked at: gpu-3" "$status $said"
+Cordoned, and not looked at: gpu-3, gpu-4" "$status $said"
 printf 'gpu-1\ngpu-2\ngpu-3\n' | listed >"$CLUSTER/nodes"
 fleet --namespace ml
 matches "a node without a pod" "1 Fleet: 3 nodes, 2 alike*
