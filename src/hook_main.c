@@ -114,22 +114,16 @@ static ssize_t read_config(const struct ni_dir *top, const char *bundle, char *b
     return ni_read(top, buf, cap, "%s/config.json", bundle + 1);
 }
 
-static enum ni_hook_answer decide(const struct ni_dir *top, struct ni_hook_container *c,
-                                  struct ni_text *why)
+static enum ni_hook_answer decide(const struct ni_dir *top, const char *state,
+                                  struct ni_hook_container *c, struct ni_text *why)
 {
-    static char state[STATE_MAX], config[CONFIG_MAX];
+    static char config[CONFIG_MAX];
     const rlim_t want = options.memlock == NI_UNLIMITED ? RLIM_INFINITY : (rlim_t)options.memlock;
-    ssize_t n = read_state(state, sizeof(state));
-    enum ni_hook_answer answer;
+    enum ni_hook_answer answer = ni_hook_state(state, options.dry, c, why);
 
-    if (options.wrong)
-        return ni_hook_say(NI_HOOK_WRONG, why, "wrong arguments; --help lists the right ones");
-    if (n < 0)
-        return ni_hook_say(NI_HOOK_WRONG, why, "the state: %s", ni_errno_text((int)n));
-    answer = ni_hook_state(state, options.dry, c, why);
     if (answer != NI_HOOK_YES)
         return answer;
-    n = read_config(top, c->bundle, config, sizeof(config));
+    ssize_t n = read_config(top, c->bundle, config, sizeof(config));
     if (n < 0)
         return ni_hook_say(NI_HOOK_WRONG, why, "config.json: %s", ni_errno_text((int)n));
     answer = ni_hook_config(top, config, options.privileged, c, why);
@@ -148,10 +142,10 @@ static void describe(const struct ni_dir *top, const struct ni_hook_container *c
     }
     ni_put(t, " to ");
     ni_put_bytes(t, options.memlock);
-    (void)ni_read(top, name, sizeof(name), "sys/dev/char/%d:%d/ibdev", c->major, c->minor);
     ni_put(t, ": RDMA device ");
-    ni_quote(t, name);
-    ni_putf(t, " (%d:%d)", c->major, c->minor);
+    if (ni_read(top, name, sizeof(name), "sys/dev/char/%d:%d/ibdev", c->major, c->minor) > 0)
+        ni_quote(t, name);
+    ni_putf(t, "%s(%d:%d)", name[0] ? " " : "", c->major, c->minor);
     if (c->listed >= 0 && c->listed < options.memlock) {
         ni_put(t, "; config.json lists RLIMIT_MEMLOCK ");
         ni_put_bytes(t, c->listed);
@@ -161,16 +155,20 @@ static void describe(const struct ni_dir *top, const struct ni_hook_container *c
 
 static int hook(void)
 {
+    static char state[STATE_MAX];
     struct ni_text t = NI_TEXT(900), why = NI_TEXT(500);
-    struct ni_hook_container c = {.id = "?"};
+    struct ni_hook_container c;
     struct ni_root root;
     unsigned line;
+    int r = read_state(state, sizeof(state));
 
+    if (r < 0 || options.wrong)
+        return failed(options.wrong ? "wrong arguments" : "standard input is no state");
     if (ni_root_open(options.root, &root, &line) < 0)
         return failed("--root cannot be opened");
     const struct ni_dir top = ni_dir_top(&root);
     const bool dry = options.dry || root.kind != NI_ROOT_LIVE;
-    const enum ni_hook_answer answer = decide(&top, &c, &why);
+    const enum ni_hook_answer answer = decide(&top, state, &c, &why);
     ni_putf(&t, "container %s: ", c.id);
     if (answer == NI_HOOK_YES)
         describe(&top, &c, dry, &t);
@@ -183,8 +181,6 @@ static int hook(void)
         tell(LOG_INFO, t.buf);
     return answer == NI_HOOK_WRONG ? failed(t.buf) : EXIT_SUCCESS;
 }
-
-/* ---- the command line ---- */
 
 enum task { HOOK, INSTALL, REMOVE, HELP, VERSION, MEMLOCK, ROOT, PROGRAM };
 
@@ -204,18 +200,18 @@ static enum task parse(int argc, char *argv[])
         {NULL, 0, NULL, 0},
     };
     static const char **const values[] = {
-        [MEMLOCK] = &options.memlock_text, [ROOT] = &options.root, [PROGRAM] = &options.program};
+        [INSTALL] = &options.folder,       [REMOVE] = &options.folder,   [ROOT] = &options.root,
+        [MEMLOCK] = &options.memlock_text, [PROGRAM] = &options.program,
+    };
     enum task task = HOOK;
     int option;
 
     opterr = 0;
     while ((option = getopt_long(argc, argv, "", table, NULL)) != -1) {
         options.wrong |= option == '?';
-        if (option == INSTALL || option == REMOVE || option == HELP || option == VERSION)
+        if (option >= INSTALL && option <= VERSION)
             task = (enum task)option;
-        if (option == INSTALL || option == REMOVE)
-            options.folder = optarg ? optarg : options.folder;
-        else if (option == MEMLOCK || option == ROOT || option == PROGRAM)
+        if (option >= INSTALL && option <= PROGRAM && optarg)
             *values[option] = optarg;
     }
     options.wrong |= optind < argc || options.folder[0] != '/' || options.program[0] != '/' ||
@@ -239,7 +235,7 @@ static int change(enum task task)
 int main(int argc, char *argv[])
 {
     const enum task task = parse(argc, argv);
-    sigset_t only_alarm;
+    sigset_t none;
 
     if (task == HELP || task == VERSION)
         return fputs(task == HELP ? help : "nccl-init-hook " NCCL_INIT_VERSION "\n", stdout) < 0;
@@ -248,10 +244,9 @@ int main(int argc, char *argv[])
         return fputs("nccl-init-hook: error: wrong arguments\n", stderr), EXIT_FAILURE;
     if (task != HOOK)
         return change(task);
-    (void)sigemptyset(&only_alarm);
-    (void)sigaddset(&only_alarm, SIGALRM);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)signal(SIGALRM, give_up);
-    (void)sigprocmask(SIG_UNBLOCK, &only_alarm, NULL);
     (void)alarm(SECONDS_MAX);
     return hook();
 }

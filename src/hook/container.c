@@ -48,8 +48,6 @@ static int number_of(const json_t *object, const char *key, int max)
     return json_is_real(value) && d >= ANY && d <= max && d == (double)(int)d ? (int)d : BAD;
 }
 
-/* ---- the state ---- */
-
 enum ni_hook_answer ni_hook_state(const char *text, bool dry, struct ni_hook_container *ret,
                                   struct ni_text *why)
 {
@@ -71,8 +69,6 @@ enum ni_hook_answer ni_hook_state(const char *text, bool dry, struct ni_hook_con
         return ni_hook_say(NI_HOOK_WRONG, why, "bundle in the state is no absolute path");
     return NI_HOOK_YES;
 }
-
-/* ---- which devices it may use ---- */
 
 static bool is_character(const json_t *device)
 {
@@ -140,8 +136,6 @@ static bool find_device(const struct ni_dir *top, const json_t *devices, const j
     }
     return false;
 }
-
-/* ---- config.json ---- */
 
 static int64_t listed_limit(const json_t *rlimits)
 {

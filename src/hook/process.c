@@ -48,19 +48,6 @@ static bool is_of_our_runtime(const struct ni_dir *top, int pid)
     return ours && above != pid;
 }
 
-/* gVisor's and Kata Containers' processes: a limit of theirs is not the workload's. */
-static bool is_sandbox(const char *exe)
-{
-    static const char *const names[] = {"/runsc",       "/qemu",       "/cloud-hypervisor",
-                                        "/firecracker", "/stratovirt", "/containerd-shim"};
-    const char *slash = strrchr(exe, '/');
-    bool is = false;
-
-    for (size_t i = 0; slash && i < NI_COUNT(names); i++)
-        is = is || ni_has_prefix(slash, names[i]);
-    return is;
-}
-
 static enum ni_hook_answer check(const struct ni_dir *top, int pid, bool dry, struct ni_text *why)
 {
     char exe[NI_PAGE] = "", theirs[64] = "", ours[64] = "";
@@ -70,8 +57,8 @@ static enum ni_hook_answer check(const struct ni_dir *top, int pid, bool dry, st
         ni_readlink(top, theirs, sizeof(theirs) - 1, "proc/%d/ns/mnt", pid) < 0 ||
         ni_readlink(top, ours, sizeof(ours) - 1, "proc/self/ns/mnt") < 0)
         return ni_hook_say(NI_HOOK_WRONG, why, "/proc/%d cannot be read", pid);
-    if (is_sandbox(exe))
-        return ni_hook_say(NI_HOOK_NO, why, "process %d is a sandbox: %s", pid, exe);
+    if (strrchr(exe, '/') && ni_has_prefix(strrchr(exe, '/'), "/runsc"))
+        return ni_hook_say(NI_HOOK_NO, why, "process %d is a sandbox of gVisor", pid);
     if ((!dry && !is_of_our_runtime(top, pid)) || strcmp(theirs, ours) == 0)
         return ni_hook_say(NI_HOOK_WRONG, why,
                            "process %d is not a container's of the runtime that started this hook",
@@ -113,7 +100,8 @@ enum ni_hook_answer ni_hook_raise(const struct ni_dir *top, rlim_t want, bool dr
         return check(top, c->pid, dry, why);
     int pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
     if (pidfd < 0)
-        return ni_hook_say(NI_HOOK_WRONG, why, "process %d: %s", c->pid, ni_errno_text(errno));
+        return ni_hook_say(NI_HOOK_WRONG, why, "process %d: %s", c->pid,
+                           errno == ESRCH ? "it has ended" : ni_errno_text(errno));
     enum ni_hook_answer answer = check(top, c->pid, dry, why);
     if (answer == NI_HOOK_YES)
         answer = raise_held(want, dry, pidfd, c, why);

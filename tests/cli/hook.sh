@@ -35,6 +35,8 @@ works() { # WHAT COMMAND...
     if "${@:2}"; then pass "$1"; else fail "$1" "status $?"; fi
 }
 
+# shellcheck disable=SC2089,SC2090 # JSON
+export null uverbs none mknod rule
 null='{"type": "c", "path": "/dev/null", "major": 1, "minor": 3}'
 uverbs='{"type": "c", "path": "/dev/infiniband/uverbs0", "major": 231, "minor": 192, "fileMode": 438}'
 none='{"allow": false, "access": "rwm"}' mknod='{"allow": true, "type": "c", "access": "m"}'
@@ -139,9 +141,9 @@ says "what started us" WRONG "process 30 is not *"
 usual
 state >told
 process 42 40 /usr/local/bin/runsc 2
-says "gVisor" NO "process 42 is a sandbox: /usr/local/bin/runsc"
-process 42 40 /usr/bin/qemu-system-x86_64 2
-says "Kata Containers" NO "process 42 is a sandbox: *"
+says "gVisor" NO "process 42 is a sandbox of gVisor"
+process 42 40 /usr/bin/qemu-system-x86_64 1
+says "Kata Containers" WRONG "process 42 is not *"
 usual
 rm node/proc/42/stat
 says "a process without facts" WRONG "process 42 is not *"
@@ -161,7 +163,7 @@ fed() {
     rm -f written
 }
 fed "1 GiB" 0 "" <told
-fed "1 GiB, --strict" 1 "nccl-init-hook: container ?: locked memory stays as it is: the state: it is too long" --strict <told
+fed "1 GiB, --strict" 1 "nccl-init-hook: standard input is no state" --strict <told
 fed "1 GiB, wrong arguments" 0 "" --memlok=1 </dev/null
 fed "1 GiB, wrong arguments, --strict" 1 "nccl-init-hook: *wrong arguments*" --strict --memlock=1X </dev/null
 for arguments in "--memlock=-1" "--memlock=" "--memlock" "--root" "--strict=yes" "word" "--install=relative"; do
@@ -173,7 +175,7 @@ for arguments in "--memlock=-1" "--memlock=" "--memlock" "--root" "--strict=yes"
     esac
 done
 "$hook" --strict <&- >out 2>&1 && status=0 || status=$?
-matches "no standard input" "1 *the state: Bad file descriptor" "$status $(cat out)"
+matches "no standard input" "1 nccl-init-hook: standard input is no state" "$status $(cat out)"
 mkfifo never
 sleep 20 >never &
 writer=$!
@@ -186,6 +188,87 @@ same "--version" "nccl-init-hook $(sed -n 's/^project(.*VERSION \([0-9.]*\).*/\1
 for option in --memlock --privileged --strict --dry-run --root --install --remove --program --version; do
     matches "--help has $option" "*$option*" "$("$hook" --help)"
 done
+
+# ---- on this machine: limits that need no capability ---------------------------------------------
+
+# A device of /sys/dev/char and a syslog of our own; the container is a process that this script starts, as a runtime
+# would. Its soft limit is raised to the hard one.
+live() {
+    mount -t tmpfs tmpfs /sys/dev/char && mkdir /sys/dev/char/231:192 &&
+        ln -s ../../../../class/infiniband_verbs /sys/dev/char/231:192/subsystem || return 77
+    mkdir devices && mount --rbind /dev devices && mount -t tmpfs tmpfs /dev && touch /dev/null &&
+        mount --bind devices/null /dev/null && ln -s "$dir/log" /dev/log || return 77
+    python3 -c 'if True:
+        import socket
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        s.bind("log")
+        print(flush=True)
+        while True:
+            print(s.recv(4096).decode(), flush=True)' >journal &
+    local listener=$!
+    until [ -s journal ]; do sleep 0.1; done
+    mkdir bundle
+    config "$uverbs" "$rule" >bundle/config.json
+    limits() { sed -n 's/^Max locked memory *\([0-9]*\) *\([0-9]*\) .*/\1 \2/p' "/proc/$1/limits"; }
+    # raised WHAT STATUS SOFT JOURNAL [OPTION...]: of the process $target
+    raised() {
+        local what=$1 status=$2 soft=$3 line=$4 said
+        shift 4
+        : >journal
+        "$hook" "$@" >out 2>&1 <told
+        same "$what: status" "$status" "$?"
+        sleep 0.1
+        same "$what: limits" "$soft 8388608" "$(limits "$target")"
+        said=$(tr -d '\0' <journal | sed '/^$/d')
+        # shellcheck disable=SC2254 # a pattern
+        case $said in
+        $line) pass "$what: journal" ;;
+        *) fail "$what: journal" "expected '$line', got '$said'" ;;
+        esac
+    }
+    prlimit --memlock=65536:8388608 unshare -m sleep 60 &
+    target=$!
+    until [ "$(readlink "/proc/$target/ns/mnt")" != "$(readlink /proc/self/ns/mnt)" ]; do sleep 0.1; done
+    state creating "$target" "$dir/bundle" >told
+    raised "--dry-run" 0 65536 "" --dry-run --memlock=4M
+    same "--dry-run: what it says" "container c1: would raise locked memory from 64 KiB to 4 MiB: RDMA device (231:192)" "$(cat out)"
+    raised "a soft limit" 0 4194304 "<30>nccl-init-hook\[*\]: container c1: raised locked memory from 64 KiB to 4 MiB: *" --memlock=4M
+    raised "never lowered" 0 4194304 "" --memlock=1M --strict
+    raised "what is not permitted" 1 4194304 "<28>nccl-init-hook\[*\]: *raising it: Operation not permitted" --memlock=16M --strict
+    mv bundle/config.json real.json
+    ln -s ../real.json bundle/config.json
+    raised "a link" 1 4194304 "<28>*config.json: Operation not permitted" --memlock=8M --strict
+    rm bundle/config.json
+    mkfifo bundle/config.json
+    raised "a FIFO" 0 4194304 "<28>*config.json: Operation not permitted" --memlock=8M
+    rm bundle/config.json
+    install -o 1000 real.json bundle/config.json
+    raised "somebody's file" 0 4194304 "<28>*config.json: Operation not permitted" --memlock=8M
+    truncate -s 1G bundle/config.json
+    chown 0 bundle/config.json
+    raised "1 GiB" 0 4194304 "<28>*config.json: it is too long" --memlock=8M
+    cp real.json bundle/config.json
+    raised "as before" 0 8388608 "<30>*from 4 MiB to 8 MiB*" --memlock=8M
+    kill "$target"
+    wait "$target" 2>/dev/null
+    raised_not() { # WHAT PATTERN
+        "$hook" --strict <told >out 2>&1 && status=0 || status=$?
+        matches "$1" "1 $2" "$status $(cat out)"
+    }
+    raised_not "a pid that ended" "*process $target: it has ended"
+    kill "$listener"
+    state creating "$$" "$dir/bundle" >told
+    raised_not "its own parent" "*is not a container's*"
+}
+export dir hook failures
+export -f live config state same matches pass fail
+# shellcheck disable=SC2016 # for that process
+unshare -m bash -c 'live || exit 77; [ "$failures" -eq 0 ]' && status=0 || status=$?
+case $status in
+0) ;;
+77) skip "limits of processes" "they need root and mounts of its own" ;;
+*) failures=$((failures + 1)) ;;
+esac
 
 # ---- installing ----------------------------------------------------------------------------------
 
