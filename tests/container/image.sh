@@ -18,7 +18,7 @@ of() { # FORMAT IMAGE
 }
 files() { # IMAGE: names, owners, modes and sizes
     mnt=$(podman image mount "$1")
-    (cd "$mnt" && find . -mindepth 1 -printf '%P %U:%G %m %s\n')
+    (cd "$mnt" && find . -mindepth 1 -printf '%P %U:%G %m %s\n' | sort)
     podman image unmount "$1" >/dev/null
 }
 caps() { # IMAGE
@@ -28,7 +28,10 @@ caps() { # IMAGE
 }
 
 "$top/container/build" caps localhost/with amd64 >"$dir/log" 2>&1 || fail "build" "$(cat "$dir/log")"
-same "the program and nothing else" "nccl-init 0:0 755 $(stat -c %s "$bin")" "$(files localhost/with)"
+stands() { # BINARY: it and the hook, as `files` says
+    printf 'nccl-init 0:0 755 %s\nnccl-init-hook 0:0 755 %s\n' "$(stat -c %s "$1")" "$(stat -c %s "$1-hook")"
+}
+same "the programs and nothing else" "$(stands "$bin")" "$(files localhost/with)"
 same "the program's bytes" "" "$(cmp "$bin" "$(podman image mount localhost/with)/nccl-init" 2>&1)"
 podman image unmount localhost/with >/dev/null
 same "one layer" 1 "$(of '{{len .OCIv1.RootFS.DiffIDs}}' localhost/with)"
@@ -70,7 +73,7 @@ if [ -x "$arm64" ]; then
     same "manifest list" "amd64 arm64" "$(buildah manifest inspect localhost/both |
         sed -n 's/^ *"architecture": "\([a-z0-9]*\)".*/\1/p' | sort | xargs)"
     "$top/container/build" caps localhost/arm arm64 >"$dir/log" 2>&1 || fail "build arm64" "$(cat "$dir/log")"
-    same "arm64: the program and nothing else" "nccl-init 0:0 755 $(stat -c %s "$arm64")" "$(files localhost/arm)"
+    same "arm64: the programs and nothing else" "$(stands "$arm64")" "$(files localhost/arm)"
     same "arm64: file capabilities" "cap_ipc_lock,cap_sys_resource=p" "$(caps localhost/arm)"
     same "arm64: architecture" "linux/arm64" "$(of '{{.OCIv1.OS}}/{{.OCIv1.Architecture}}' localhost/arm)"
 else

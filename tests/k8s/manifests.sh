@@ -14,6 +14,9 @@ trap 'rm -rf "$tmp"' EXIT
 for file in "$tmp"/all/*.yaml; do
     valid "$(basename "$file" .yaml)" "$file"
 done
+k8s/node/hook/machineconfig gpu "$(dirname -- "$(program)")/nccl-init-hook" >"$tmp/machineconfig.yaml"
+valid "node/hook/machineconfig" "$tmp/machineconfig.yaml"
+matches "... for a pool" "*name: 99-gpu-nccl-init-hook*role: gpu*" "$(cat "$tmp/machineconfig.yaml")"
 
 # ---- k8s/README.md --------------------------------------------------------------------------------------
 

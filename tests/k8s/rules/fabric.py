@@ -1,5 +1,7 @@
 # Rules about rails: networks, their devices, and what an operator, a plugin or a node takes.
 # SPDX-License-Identifier: Apache-2.0
+import base64
+import gzip
 import ipaddress
 import json
 import re
@@ -222,8 +224,13 @@ def machine_role(obj, _):
 
 
 def machine_files(obj, _):
-    for path, source in find(obj, "spec.config.storage.files[*].contents.source"):
-        if not urllib.parse.unquote(source.partition(",")[2], errors="strict").endswith("\n"):
+    for path, contents in find(obj, "spec.config.storage.files[*].contents"):
+        kind, _, text = contents["source"].partition(",")
+        data = base64.b64decode(text, validate=True) if kind.endswith(";base64") else urllib.parse.unquote_to_bytes(text)
+        if contents.get("compression") == "gzip":
+            if not gzip.decompress(data).startswith(b"\x7fELF"):
+                yield path, "is no program"
+        elif not data.decode(errors="strict").endswith("\n"):
             yield path, "does not end with a line's end"
 
 
