@@ -38,7 +38,7 @@ enum {
 struct ni_policy {
     enum ni_mode mode;
     unsigned targets; /* NI_FOR_*; 0: NCCL */
-    bool gpu_map;     /* somebody takes ni_plan.gpu_ports */
+    bool gpu_map;     /* ni_plan.gpu_ports is shown */
     enum ni_gdr_policy gdr;
     enum ni_distance gdr_level; /* if NI_GDR_LEVEL */
     enum ni_memlock_policy memlock;

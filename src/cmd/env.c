@@ -13,7 +13,6 @@ int ni_cmd_env(struct ni_context *ctx, char *const operands[])
     (void)operands;
     if (r != 0)
         return r;
-    ctx->options.policy.gpu_map = ctx->options.format == NI_FMT_JSON;
     ni_flow_decide(ctx);
     ni_say_findings(ctx);
     if (ctx->plan.refuse) {

@@ -117,7 +117,7 @@ void ni_look(struct ni_context *ctx, const struct ni_ask *ask)
 
 void ni_flow_decide(struct ni_context *ctx)
 {
-    const struct ni_policy *policy = &ctx->options.policy;
+    struct ni_policy *policy = &ctx->options.policy;
     const struct ni_work work = ni_flow_work(ctx);
     const unsigned gathers = ni_verb_of(ctx->verb)->gathers;
     const bool meets = ctx->options.preflight != NI_PREFLIGHT_OFF;
@@ -136,6 +136,7 @@ void ni_flow_decide(struct ni_context *ctx)
         .off = policy->mode == NI_MODE_OFF && (gathers & NI_GATHER_OFF) == 0,
     };
 
+    policy->gpu_map = all || (ctx->verb == NI_VERB_ENV && ctx->options.format == NI_FMT_JSON);
     limit_kept(ctx);
     ni_wait_and_look(ctx, &ask);
     if (meets && ctx->opened)

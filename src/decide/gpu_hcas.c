@@ -63,10 +63,10 @@ void ni_rule_gpu_hcas(const struct ni_work *w)
     uint32_t near[NI_MAX_GPU] = {0}, taken = 0;
     uint8_t own[NI_MAX_GPU] = {0}, users[NI_MAX_CHOSEN] = {0};
     enum ni_distance at[NI_MAX_GPU];
-    if (w->inv->gdr.gpus_lost)
+    if (w->inv->gdr.gpus_lost || w->plan->n_chosen == 0 ||
+        !(w->policy->gpu_map || w->policy->targets & per_gpu))
         return;
-    if (w->plan->n_chosen > 0 && (w->policy->gpu_map || w->policy->targets & per_gpu))
-        ni_want_numa(w);
+    ni_want_numa(w);
     for (unsigned g = 0; g < w->inv->n_gpu; g++)
         near[g] = nearest(w, g, &at[g]);
     for (enum ni_distance d = NI_DIST_PIX; d <= NI_DIST_SYS; d++) {

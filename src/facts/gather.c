@@ -184,7 +184,7 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
     if (ask->all) {
         ni_probe_visible(p);
         probe_wanted(p, ~(unsigned)(NI_WANT_UNMERGED | NI_WANT_ALL_NETDEVS | NI_WANT_USERS_NETDEVS |
-                                    NI_WANT_USERS_FOREIGN_HCA | NI_WANT_ROUTES6 | NI_WANT_GPU_IDS));
+                                    NI_WANT_USERS_FOREIGN_HCA | NI_WANT_ROUTES6));
     }
     /* Those of ports that are down are shown, and come last: no rule goes by them. */
     for (unsigned i = 0; i < inv->n_hca && (ask->all || ask->health); i++) {

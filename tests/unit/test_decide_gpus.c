@@ -36,6 +36,7 @@ static void build(const char *what)
 {
     int numa = 0;
     node_reset(NULL);
+    node.policy.gpu_map = true;
     node_addr("10.0.1.6", "net1");
     node_netdev("net1", true);
     for (; *what; what += 2) {
@@ -96,8 +97,10 @@ static void test_doubts(void **state)
     assert_int_equal(node.plan.wants & NI_WANT_NUMA, 0);
     build("G1H2");
     node.inv.gdr.cpu = NI_DENIED;
+    node.policy.gpu_map = false;
     node_decide();
     assert_int_equal(node.plan.wants & NI_WANT_NUMA, 0);
+    assert_int_equal(node.plan.gpu_ports[0], 0);
     node.policy.gpu_map = true;
     node_decide();
     assert_int_equal(node.plan.wants & NI_WANT_NUMA, NI_WANT_NUMA);
