@@ -421,16 +421,8 @@ same "docs/fleet.md: the condition is the rule's" "$condition" \
     "$(grep -oE '(type: |type=="|condition="|type=")[A-Z][A-Za-z]+' docs/fleet.md | grep -oE '[A-Z][A-Za-z]+$' | sort -u)"
 
 if why=$(.dev/k8s tools 2>&1); then
-    overlay() { # NAME RESOURCE COMPONENT: the objects in NAME.yaml, valid
-        mkdir -p "$tmp/$1"
-        ln -s "$PWD/k8s" "$tmp/$1/k8s"
-        printf 'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [%s]\ncomponents: [%s]\n' \
-            "$2" "$3" >"$tmp/$1/kustomization.yaml"
-        .dev/k8s render "$tmp/$1" >"$tmp/$1.yaml"
-    }
     .dev/k8s render k8s/doctor >"$tmp/doctor.yaml"
-    overlay schedule k8s/doctor k8s/doctor/schedule
-    same "on a schedule: valid" "" "$(.dev/k8s check "$tmp/schedule.yaml" 2>&1 | grep -v '^k8s: ')"
+    .dev/k8s render tests/k8s/overlays/schedule >"$tmp/schedule.yaml"
     same "on a schedule: the Job becomes a CronJob" "0 1" \
         "$(grep -c '^kind: Job' "$tmp/schedule.yaml") $(grep -c '^kind: CronJob' "$tmp/schedule.yaml")"
     awk '/^kind: Job/ { on = 1 } /^---/ { on = 0 } on && spec { print } /^spec:/ { spec = 1 }' "$tmp/doctor.yaml" |
@@ -455,12 +447,25 @@ spec:
         - name: node-problem-detector
           command: [/node-problem-detector, --logtostderr, --config.system-log-monitor=/config/kernel-monitor.json]
           image: registry.k8s.io/node-problem-detector/node-problem-detector:v1.36.0
+          securityContext: {privileged: true}
           volumeMounts: [{name: config, mountPath: /config}]
       volumes: [{name: config, configMap: {name: node-problem-detector-config}}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: node-problem-detector-config, namespace: kube-system}
+data: {kernel-monitor.json: "{}"}
 EOF
-    overlay npd npd.yaml k8s/node/npd
+    ln -s "$PWD/k8s" "$tmp/npd/k8s"
+    printf 'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [npd.yaml]\ncomponents: [k8s/node/npd]\n' \
+        >"$tmp/npd/kustomization.yaml"
+    .dev/k8s render "$tmp/npd" >"$tmp/npd.yaml"
+    # It is privileged by itself; what is added to it is not.
+    same "the detector: valid" "" "$(.dev/k8s check "$tmp/npd.yaml" 2>&1 |
+        grep -v -e '^k8s: ' -e 'containers.0.: .* .security' -e 'hostNetwork: is set' -e '.security.level.$' -e '.scc.restricted.$')"
+    same "the detector: what it starts first is restricted" "" "$(.dev/k8s check "$tmp/npd.yaml" 2>&1 | grep initContainers)"
     objects=$(cat "$tmp/npd.yaml")
-    map=$(sed -n '/^kind: ConfigMap/,/^---/ s/^  name: //p' "$tmp/npd.yaml")
+    map=$(sed -n 's/^  name: \(nccl-init-doctor-.*\)/\1/p' "$tmp/npd.yaml")
     matches "the detector: its flags stay" "*- --config.system-log-monitor=/config/kernel-monitor.json
         - --config.custom-plugin-monitor=/etc/nccl-init/$(basename $rule)
 *" "$objects"
@@ -478,7 +483,7 @@ EOF
 *- emptyDir: {}
         name: nccl-init
 *" "$objects"
-    same "the detector: its own volumes stay" 2 "$(grep -c 'name: node-problem-detector-config\|mountPath: /config' "$tmp/npd.yaml")"
+    same "the detector: its own volumes stay" 2 "$(grep -c '^ \{10\}name: node-problem-detector-config\|mountPath: /config$' "$tmp/npd.yaml")"
 else
     skip "the manifests" "$(printf '%s\n' "$why" | tail -n 1)"
 fi
