@@ -428,6 +428,7 @@ function rails(r, i, j, n, k, pfs, names, width, one, nic, resource, network, te
                 from_of[total] = begin[k]
                 to_of[total] = ending[k]
                 nic_of[total] = nic
+                if (value["fabric"] == "dra") resource = "-" # devices are claimed, not counted
                 table = table total " " nic " " resource " " network " " (needs_subnet ? cidr[k] " " start[k] " " end[k] : "") "\n"
             }
     }

@@ -99,12 +99,12 @@ esac
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+trap 'exit 130' INT && trap 'exit 143' TERM
 export NEW_SETTINGS
 [ $# -eq 0 ] || set -- -- "$@"
 understood=$("$here/new" --show "$file" "$@")
 eval "$understood"
+[ -z "$wait" ] || case $run,$workload in training,job | training,statefulset) ;; training,*) wrong "--wait is for workload: job and statefulset" ;; esac
 "$here/new" "$file" "$tmp/out" "$@" 2>"$tmp/said" || { cat "$tmp/said" >&2 && exit 1; }
 
 if [ -z "${KUBECTL:-}" ]; then
@@ -244,6 +244,6 @@ elif [ -n "$wait" ] && [ -n "$job" ]; then
 fi
 case $run in
 doctor) say "next: $here/fleet --namespace $namespace" ;;
-idle) say "next: $KUBECTL exec -it -n $namespace $name-0 -- /shared/nccl-init plan" ;;
+idle) say "next: $KUBECTL exec -it -n $namespace $name-0 -- $([ "$inject" = image ] || echo /shared/)nccl-init plan" ;;
 *) say "next: $logs" ;;
 esac

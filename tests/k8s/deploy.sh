@@ -168,6 +168,7 @@ usage "2 *takes a value*" --pods
 usage "2 *is too much*" x
 usage "2 *knows no 'train'*" --run train
 usage "2 *takes a number of 1 or more*" --wait 0
+usage "2 *--wait is for workload: job and statefulset*" --wait 5 --workload jobset
 usage "2 *takes no command*" --run doctor -- x
 usage "1 *'privileged' cannot be set*" --privileged x
 usage "1 *gpus is a number*" --gpus 01
@@ -222,6 +223,8 @@ cluster
 deploy --run idle --wait 60
 matches "idle: what next" "0 *next: * exec -it -n ml idle-0 -- /shared/nccl-init plan" "$status $said"
 same "idle: waited for" 1 "$(called '^rollout status statefulset/idle -n ml --timeout=60s$')"
+deploy --run idle --inject image
+matches "idle: the image's program" "0 *exec -it -n ml idle-0 -- nccl-init plan" "$status $said"
 echo 1 >"$CLUSTER/rollout"
 printf '%s: Pending \n' idle-0 idle-1 >"$CLUSTER/pods"
 printf '%s\n' 'idle-1: 0/9 nodes: old' 'idle-0: 0/9 nodes: 9 Insufficient nvidia.com/gpu' 'web-1: no' >"$CLUSTER/events"

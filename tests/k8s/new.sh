@@ -55,6 +55,17 @@ import sys, yaml
 pod = next(o for o in yaml.safe_load_all(sys.stdin) if o["kind"] == "Job")["spec"]["template"]["spec"]
 each = [c["resources"] for c in pod["containers"] + pod["initContainers"]]
 print("Guaranteed" if all(r["requests"][k] == r["limits"][k] for r in each for k in ("cpu", "memory")) else each)')"
+sed -e '/^    subnet/d' -e '/^vfs/d' -e '/^device/d' k8s/cluster.yaml >"$tmp/there.yaml"
+printf '%s\n' 'policies: existing' 'networks: existing' 'resource: openshift.io/mlx_{pf}' 'network: "default/{pf}-net"' >>"$tmp/there.yaml"
+new "$tmp/there.yaml" "$tmp/there"
+same "what is there already is named, not written" \
+    "0 default/eno5np0-net, default/eno6np0-net, default/eno7np0-net, default/eno8np0-net openshift.io~1mlx_eno5np0 kustomization.yaml rbac.yaml scc.yaml" \
+    "$status $(nics "$tmp/there" pods-1.yaml) $(grep -o 'openshift.io~1mlx_eno5np0' "$tmp/there/rails/pods-1.yaml") $(cd "$tmp/there/admin" && echo *)"
+same "and there are no networks" "kustomization.yaml pods-1.yaml" "$(cd "$tmp/there/rails" && echo *)"
+.dev/k8s render "$tmp/there" >"$tmp/objects.yaml"
+valid "what is there already" "$tmp/objects.yaml"
+new --set workload=statefulset "$tmp/there.yaml" "$tmp/there"
+same "another workload takes the place of the first" "statefulset.yaml job.yaml*" "$(cd "$tmp/there" && echo statefulset.yaml* job.yaml*)"
 new k8s/cluster.yaml "$tmp/cluster"
 matches "it says how many pods fit, and where each NIC is" "*; 254 pods fit*net1 eno5np0 openshift.io/eno5np0rdma eno5np0-network 10.0.103.0/24
 *net4 eno8np0 *10.0.106.0/24*example.com*no command*" "$said"

@@ -15,6 +15,25 @@ trap 'rm -rf "$tmp"' EXIT
 seams() { /usr/bin/python3 tests/k8s/seams.py "$bin" "$tmp/all"; }
 seams || fail "seams" "see above"
 
+# The startup probe, on a process here instead of process 1: not before nccl-init has become the command.
+probe=$(/usr/bin/python3 -c '
+import sys, yaml
+job = next(o for o in yaml.safe_load_all(open(sys.argv[1])) if o["kind"] == "Job")
+print(job["spec"]["template"]["spec"]["containers"][0]["startupProbe"]["exec"]["command"][2])' "$tmp/all/workload-job.yaml")
+matches "startup probe: looks at process 1" "*/proc/1/*" "$probe"
+probed() { # STATUS NAME ARGUMENT...: of nccl-init
+    expected=$1 name=$2
+    shift 2
+    NCCLINIT_LOG_LEVEL=error "$bin" "$@" &
+    sleep 1
+    sh -c "$(printf '%s\n' "$probe" | sed "s|/proc/1/|/proc/$!/|")"
+    same "startup probe: $name" "$expected" $?
+    kill $!
+    wait $! 2>/dev/null
+}
+probed 0 "the command runs" --mode=off -- sleep 30
+probed 1 "a preflight waits for a pod" --mode=tcp --preflight=require --peers=127.0.0.1:18999 --rank=1 --ranks=2 --within=20 -- sleep 30
+
 parted() { # NAME FILE SED-EXPRESSION PATTERN
     cp "$tmp/all/$2.yaml" "$tmp/kept"
     sed -e "$3" "$tmp/kept" >"$tmp/all/$2.yaml"
