@@ -15,22 +15,8 @@ import jsonschema
 import yaml
 
 sys.dont_write_bytecode = True
-from rules import (
-    At,
-    Change,
-    File,
-    fabric,
-    forms,
-    launchers,
-    make,
-    pods,
-    queues,
-    schema,
-    security,
-    updates,
-    walk,
-    workloads,
-)
+from rules import JOBS, At, Change, File, make, walk
+from rules import fabric, forms, launchers, pods, queues, schema, security, updates, workloads
 
 KINDS = os.path.join(os.path.dirname(__file__), "kinds.yaml")
 # Values that have their form come first: the others count with them.
@@ -176,6 +162,10 @@ def subjects(on, file):
                 continue
             for key, container in pod.containers():
                 yield pod.owner, pod.path + key, container, At(file, pod.owner, pod, key)
+    elif on == "job":
+        for pod in file.pods:
+            if pod.owner["kind"] in JOBS:
+                yield pod.owner, pod.path[:-2], pod.job, At(file, pod.owner, pod)
     else:
         for obj in file.objects:
             if on in ("object", obj["kind"]):
@@ -280,6 +270,31 @@ def unbound(files, schemas):
                 part[key] = kept
 
 
+# Values of any form: what runs, a path in a volume, a text for people, what only a driver or a scheduler reads.
+FREE = {"args", "command", "data", "drivers", "expression", "kubernetes.io/description", "path", "value", "values"}
+ODD = {str: "Not Valid!/", int: -7, list: ["Not Valid!/"]}
+
+
+def unruled(files, schemas, beside):
+    """Places that take a text or a number that means nothing there; a new field needs a rule, or a word in FREE."""
+    seen = set()
+    for objects in files.values():
+        for obj in objects:
+            for path, part in walk(obj):
+                for key, value in part.items():
+                    place = tuple(step for step in (*path, key) if not isinstance(step, int))
+                    inner = [i for i, step in enumerate(place) if step in ("containers", "initContainers")]
+                    place = place[inner[0] :] if inner else (obj["kind"], *place)  # containers are alike everywhere
+                    of_text = not isinstance(value, list) or value and isinstance(value[0], str)
+                    if place in seen or FREE & set(place[-2:]) or type(value) not in ODD or not of_text:
+                        continue
+                    seen.add(place)
+                    part[key] = ODD[type(value)]
+                    if not list(judge(objects, schemas, beside)):
+                        yield ".".join(place)
+                    part[key] = value
+
+
 def refuse(files, schemas, beside):
     """Breaks each rule once, and the schemas everywhere; says what was not refused."""
     bad = 0
@@ -302,9 +317,11 @@ def refuse(files, schemas, beside):
         print(f"{'ok' if seen else 'FAILED'}: refused: an update of {kind} {path}")
     free = list(unbound(files, schemas))
     print("ok: no field of another name or type is taken" if not free else f"FAILED: taken: {'; '.join(free)}")
+    loose = list(unruled(files, schemas, beside))
+    print("ok: each value has a form" if not loose else f"FAILED: any value is taken: {'; '.join(loose)}")
     twice = {name for name, _, _ in rows if [n for n, _, _ in rows].count(name) > 1}
     print("ok: a rule has a name of its own" if not twice else f"FAILED: two rules are called {', '.join(twice)}")
-    return bad + len(free) + len(twice) > 0
+    return bad + len(free) + len(loose) + len(twice) > 0
 
 
 def levels(files):

@@ -9,7 +9,7 @@ from typing import Any, Callable, NamedTuple
 
 class Rule(NamedTuple):
     id: str
-    on: str  # a subject of validate.py: meta, selector, pod, container, file, or a kind
+    on: str  # a subject of validate.py: meta, selector, job, pod, container, file, or a kind
     check: Callable  # (part, at) -> (path, what is wrong)...; AT is an At
     source: str
     change: Any  # a Change, several of them, or a function that changes the list of objects
@@ -37,6 +37,14 @@ class Pod(NamedTuple):
     template: dict
     spec: dict
     partial: bool  # it is merged into another, which has the rest
+
+    @property
+    def job(self):
+        """What its template is a part of: the spec of a Job, in whatever makes that."""
+        part = self.owner
+        for step in self.path[:-2]:
+            part = part[step]
+        return part
 
     @property
     def labels(self):
@@ -82,6 +90,8 @@ class File:
         return {name for k, name in self.own if k == kind}
 
 
+# Kinds that make Jobs, and a Job.
+JOBS = {"CronJob", "Job", "JobSet", "TrainingRuntime"}
 # Its pods' specs are patches of the server's own.
 PARTIAL = {"LLMInferenceServiceConfig"}
 

@@ -226,7 +226,9 @@ def machine_role(obj, _):
 def machine_files(obj, _):
     for path, contents in find(obj, "spec.config.storage.files[*].contents"):
         kind, _, text = contents["source"].partition(",")
-        data = base64.b64decode(text, validate=True) if kind.endswith(";base64") else urllib.parse.unquote_to_bytes(text)
+        data = (
+            base64.b64decode(text, validate=True) if kind.endswith(";base64") else urllib.parse.unquote_to_bytes(text)
+        )
         if contents.get("compression") == "gzip":
             if not gzip.decompress(data).startswith(b"\x7fELF"):
                 yield path, "is no program"

@@ -106,17 +106,26 @@ def image(value):
     return f"{value} is no image's name" if wrong else None
 
 
+def part_of_nodes(value):
+    text = str(value)
+    wrong = not re.fullmatch(r"[0-9]+%?", text) or text.endswith("%") and int(text[:-1]) > 100
+    return f"{value!r} is neither a number of nodes nor a part of them" if wrong else None
+
+
 label = form(LABEL, 63, "DNS label")
 subdomain = form(SUBDOMAIN, 253, "DNS subdomain")
 label_value = form(rf"({QUALIFIED})?", 63, "label value")
 config_key = form(r"(?!\.\.?$)(?!\.\.)[-._a-zA-Z0-9]+", 253, "key")
 variable = form(r"[A-Za-z_][A-Za-z0-9_]*", 253, "variable's name")
 capability = form(r"(?!CAP_)[A-Z]+(_[A-Z]+)*", 63, "capability without CAP_")
+interface = form(r"(?!\.\.?$)[^/:\s]+", 15, "interface's name")
+resource_name = form(r"[A-Za-z0-9]([-A-Za-z0-9_]*[A-Za-z0-9])?", 63, "resource's name")
 mode = among(0, 0o777)
 uid = among(0, 2**31 - 1)
 count = among(0, 2**31 - 1)
 
 APART = "affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+NODES = "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
 EXEC = {"exec": {"command": ["true"]}}
 
 # fmt: off
@@ -170,6 +179,11 @@ RULES = [
         "core validatePodSpecSecurityContext"),
     form_rule("pod.uid", "pod", "securityContext.runAsUser", uid, in_pod("securityContext.runAsUser", -1),
         "core validatePodSpecSecurityContext"),
+    form_rule("pod.node-value", "pod", NODES + "[*].matchExpressions[*].values[*]", label_value,
+        in_pod(NODES + "[0].matchExpressions[0].values[0]", "a b"), "core ValidateNodeSelectorRequirement"),
+    form_rule("pod.node-field", "pod", NODES + "[*].matchFields[*].key", form("metadata.name", 13, "field of a node"),
+        in_pod(NODES + "[0].matchFields", [{"key": "x", "operator": "In", "values": ["x"]}]),
+        "core ValidateNodeFieldSelectorRequirement"),
     form_rule("volume.mode", "pod", "volumes[*].[*].defaultMode", mode,
         in_pod("volumes[configMap].configMap.defaultMode", 1000), "core validateVolumeSource"),
     form_rule("volume.config-path", "pod", "volumes[*].configMap.items[*].path", inside,
@@ -189,6 +203,10 @@ RULES = [
         in_container("ports[0].name", "rendezvous-port1"), "meta IsValidPortName"),
     form_rule("container.variable", "container", "env[*].name", variable, in_container("env[0].name", "NCCL-DEBUG"),
         "meta IsEnvVarName; a shell can name it"),
+    form_rule("container.file-key", "container", "env[*].valueFrom.fileKeyRef.key", variable,
+        in_container("env[valueFrom.fileKeyRef].valueFrom.fileKeyRef.key", "A-B"), "core: KEP 3721"),
+    form_rule("container.sleep", "container", "lifecycle.[*].sleep.seconds", among(0, 3600),
+        in_container("lifecycle", {"preStop": {"sleep": {"seconds": -1}}}), "core validateSleepAction"),
     form_rule("container.workdir", "container", "workingDir",
         lambda v: None if v.startswith("/") else f"{v!r} is not absolute", in_container("workingDir", "work"),
         "runc libcontainer/specconv: cwd is absolute"),
@@ -201,6 +219,9 @@ RULES = [
         in_container("securityContext.capabilities.add", ["CAP_IPC_LOCK"]), "containerd and CRI-O put CAP_ in front"),
     form_rule("container.uid", "container", "securityContext.runAsUser", uid,
         in_container("securityContext.runAsUser", -1), "core ValidateSecurityContext"),
+    form_rule("container.selinux", "container", "securityContext.seLinuxOptions.type",
+        form("[a-z0-9_]+_t", 253, "type"), in_container("securityContext.seLinuxOptions", {"type": "container"}),
+        "policies of Fedora and RHEL: types end so"),
     form_rule("container.limit-name", "container", "resources.limits", each(qualified),
         in_container("resources.limits['a.b/c/d']", "1"), "core validateContainerResourceName"),
     form_rule("container.limit", "container", "resources.limits", each(quantity, 1),
@@ -216,14 +237,27 @@ RULES = [
         Change("Service", "spec.ports[0].name", "a_b"), "core validateServicePort"),
     form_rule("service.target", "Service", "spec.ports[*].targetPort", port,
         Change("Service", "spec.ports[0].targetPort", "-"), "core validateServicePort"),
-    form_rule("job.completions", "Job", "spec.completions", count, Change("Job", "spec.completions", -1),
+    form_rule("job.completions", "job", "completions", count, Change("Job", "spec.completions", -1),
         "batch validateJobSpec"),
-    form_rule("job.parallelism", "Job", "spec.parallelism", among(0, 100000), Change("Job", "spec.parallelism", 100001),
+    form_rule("job.parallelism", "job", "parallelism", among(0, 100000), Change("Job", "spec.parallelism", 100001),
         "batch maxParallelismForIndexedJob"),
-    form_rule("job.backoff", "Job", "spec.backoffLimit", count, Change("Job", "spec.backoffLimit", -1),
+    form_rule("job.backoff", "job", "backoffLimit", count, Change("Job", "spec.backoffLimit", -1),
         "batch validateJobSpec"),
-    form_rule("job.ttl", "Job", "spec.ttlSecondsAfterFinished", count,
-        Change("Job", "spec.ttlSecondsAfterFinished", -1), "batch validateJobSpec"),
+    form_rule("job.ttl", "job", "ttlSecondsAfterFinished", count, Change("Job", "spec.ttlSecondsAfterFinished", -1),
+        "batch validateJobSpec"),
+    form_rule("job.backoff-index", "job", "backoffLimitPerIndex", count, Change("Job", "spec.backoffLimitPerIndex", -1),
+        "batch validateJobSpec"),
+    *[form_rule(f"cronjob.{key}", "CronJob", f"spec.{key}", count, Change("CronJob", f"spec.{key}", -1),
+        "batch validateCronJobSpec")
+        for key in ("startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit")],
+    form_rule("binding.namespace", "RoleBinding", "subjects[*].namespace", label,
+        Change("RoleBinding", "subjects[0].namespace", "a.b"), "core ValidateNamespaceName"),
+    form_rule("role.verb", "ClusterRole", "rules[*].verbs[*]", form(r"[a-z]+|\*", 20, "verb"),
+        Change("ClusterRole", "rules[0].verbs[0]", "Use"), "ours: such a rule allows nothing"),
+    form_rule("role.group", "ClusterRole", "rules[*].apiGroups[*]", lambda name: subdomain(name) if name else None,
+        Change("ClusterRole", "rules[0].apiGroups[0]", "a_b"), "ours: such a rule allows nothing"),
+    form_rule("role.resource", "ClusterRole", "rules[*].resources[*]", form("[a-z-]+(/[a-z]+)?", 253, "resource"),
+        Change("ClusterRole", "rules[0].resources[0]", "SCC"), "ours: such a rule allows nothing"),
     form_rule("policy.port", "NetworkPolicy", "spec.[*].[*].ports[*].port", port,
         Change("NetworkPolicy", "spec.egress[ports].ports[0].port", 65536), "networking ValidateNetworkPolicyPort"),
     form_rule("policy.range", "NetworkPolicy", "spec.[*].[*].[*].[*].ipBlock.cidr", network,
@@ -235,9 +269,36 @@ RULES = [
     form_rule("claim.class", "ResourceClaimTemplate", "spec.spec.devices.requests[*].exactly.deviceClassName",
         subdomain, Change("ResourceClaimTemplate", "spec.spec.devices.requests[0].exactly.deviceClassName", "a_b"),
         "resource validateDeviceClass"),
+    form_rule("claim.driver", "ResourceClaimTemplate", "spec.spec.devices.config[*].opaque.driver", subdomain,
+        Change("ResourceClaimTemplate", "spec.spec.devices.config[0].opaque.driver", "a_b"),
+        "resource validateDriverName"),
     form_rule("claim.count", "ResourceClaimTemplate", "spec.spec.devices.requests[*].exactly.count",
         among(1, 2**31 - 1), Change("ResourceClaimTemplate", "spec.spec.devices.requests[0].exactly.count", 0),
         "resource validateDeviceAllocationMode"),
+    # rails
+    form_rule("sriov.node-selector", "SriovNetworkNodePolicy", "spec.nodeSelector", each(qualified),
+        Change("SriovNetworkNodePolicy", "spec.nodeSelector", {"a b": "x"}), "meta IsQualifiedName"),
+    form_rule("sriov.node-value", "SriovNetworkNodePolicy", "spec.nodeSelector", each(label_value, 1),
+        Change("SriovNetworkNodePolicy", "spec.nodeSelector", {"a": "x y"}), "meta IsValidLabelValue"),
+    form_rule("sriov.interface", "SriovNetworkNodePolicy", "spec.nicSelector.pfNames[*]",
+        lambda name: interface(name.partition("#")[0]),
+        Change("SriovNetworkNodePolicy", "spec.nicSelector.pfNames[0]", "a/b"), "linux net/core/dev.c dev_valid_name"),
+    form_rule("sriov.network-namespace", "SriovNetwork", "spec.networkNamespace", label,
+        Change("SriovNetwork", "spec.networkNamespace", "a.b"), "core ValidateNamespaceName"),
+    form_rule("sriov.network-resource", "SriovNetwork", "spec.resourceName", resource_name,
+        Change("SriovNetwork", "spec.resourceName", "a/b"), "sriov-network-operator validateResourceName"),
+    form_rule("sriov.unavailable", "SriovNetworkPoolConfig", "spec.maxUnavailable", part_of_nodes,
+        Change("SriovNetworkPoolConfig", "spec.maxUnavailable", "many"), "sriov-network-operator MaxUnavailable"),
+    form_rule("dra.interface", "SriovResourcePolicy", "spec.configs[*].resourceFilters[*].pfNames[*]", interface,
+        Change("SriovResourcePolicy", "spec.configs[0].resourceFilters[0].pfNames[0]", "a/b"), "dev_valid_name"),
+    form_rule("dra.vendor", "SriovResourcePolicy", "spec.configs[*].resourceFilters[*].vendors[*]",
+        form("[0-9a-f]{4}", 4, "vendor"),
+        Change("SriovResourcePolicy", "spec.configs[0].resourceFilters[0].vendors[0]", "0x15b3"),
+        "its field's comment"),
+    form_rule("scc.profile", "SecurityContextConstraints", "seccompProfiles[*]",
+        form(r"\*|unconfined|runtime/default|localhost/.+", 253, "seccomp profile"),
+        Change("SecurityContextConstraints", "seccompProfiles[0]", "RuntimeDefault"), "security/v1/types.go"),
+
     # which of several
     choice_rule("volume.type", "pod", "volumes[*]", None, 1, 1, in_pod("volumes[emptyDir].secret", {"secretName": "x"}),
         "core ValidateVolumes"),

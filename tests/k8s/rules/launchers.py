@@ -115,12 +115,10 @@ def pod_zero(_, at):
             yield (), f"its pod 0 is {address}, not {told}"
 
 
-def together(obj, _):
+def together(spec, at):
     """Pods that wait for each other run all at once."""
-    for path, spec in find(obj, "spec") + find(obj, "spec.replicatedJobs[*].template.spec"):
-        told = {n for _, n in find(spec, "template.spec.containers[0].env[*].name")}
-        if told & set(COUNTS) and "completions" in spec and spec.get("parallelism", 1) != spec["completions"]:
-            yield path + ("parallelism",), "is not completions, and the pods wait for each other"
+    if set(variables(at.pod)) & set(COUNTS) and spec.get("parallelism", 1) != spec.get("completions", 1):
+        yield ("parallelism",), "is not completions, and the pods wait for each other"
 
 
 def processes(obj, at):
@@ -153,8 +151,7 @@ RULES = [
     Rule("launcher.count", "pod", pod_count, "ours: they would wait for ever",
         Change("StatefulSet", "spec.replicas", 3)),
     Rule("launcher.pod-0", "pod", pod_zero, "ours: they would wait for ever", Change("Job", "metadata.name", "x")),
-    Rule("launcher.together", "object", together, "ours: they would wait for ever",
-        Change("Job", "spec.parallelism", 1)),
+    Rule("launcher.together", "job", together, "ours: they would wait for ever", Change("Job", "spec.parallelism", 1)),
     Rule("launcher.processes", "object", processes, "ours: a process for each GPU",
         Change("MPIJob", "spec.slotsPerWorker", 3)),
 ]

@@ -3,7 +3,7 @@
 import re
 
 from . import Change, Rule, find, in_container, in_pod
-from .forms import APART, EXEC, among, amount, qualified
+from .forms import APART, EXEC, NODES, among, amount, qualified
 
 # What the Downward API gives (core ValidEnvDownwardAPIFieldPathExpressions, and the same for volumes).
 FIELDS_OF_ENV = {
@@ -27,7 +27,6 @@ SET_BY = {
     "LeaderWorkerSet": {"LWS_LEADER_ADDRESS", "LWS_GROUP_SIZE", "LWS_WORKER_INDEX"},
     "PyTorchJob": {"MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE"},
 }  # lws pkg/utils/pod  # training-operator pkg/controller.v1/pytorch
-NODES = "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
 PROBES = ("startupProbe", "livenessProbe", "readinessProbe")
 
 

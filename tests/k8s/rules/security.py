@@ -148,7 +148,7 @@ def host(spec, _):
 
 
 def puts_hook(at):
-    """The one that puts a program on the node, in a namespace for that: not for OpenShift, which has a MachineConfig."""
+    """The one that puts a program on the node, in a namespace of its own; OpenShift has a MachineConfig for it."""
     return at.pod.owner["kind"] == "DaemonSet" and at.pod.owner["metadata"].get("namespace") == "nccl-init-hook"
 
 
@@ -239,12 +239,24 @@ def security_level(_, at):
         yield (), f"is not admitted at the pod security level baseline: {why}"
 
 
+def enforced(at):
+    """Its namespace, where the file has it, and the level that this enforces."""
+    space = at.file.get("Namespace", at.obj["metadata"].get("namespace"))
+    return space, ((space or {}).get("metadata", {}).get("labels") or {}).get("pod-security.kubernetes.io/enforce")
+
+
 def namespace_level(_, at):
-    space = at.file.get("Namespace", (at.obj["metadata"].get("namespace")))
-    wanted = ((space or {}).get("metadata") or {}).get("labels", {}).get("pod-security.kubernetes.io/enforce")
-    if wanted and wanted != "privileged":
-        for why in below(at.pod, wanted):
-            yield (), f"its namespace enforces {wanted}: {why}"
+    _, level = enforced(at)
+    if level and level != "privileged":
+        for why in below(at.pod, level):
+            yield (), f"its namespace enforces {level}: {why}"
+
+
+def namespace_named(_, at):
+    space, level = enforced(at)
+    needed, _ = level_of(at.pod)
+    if space and not level and needed != "restricted":
+        yield (), f"needs the pod security level {needed}, and its namespace names none"
 
 
 # ---- OpenShift's SCCs -------------------------------------------------------------------------------------
@@ -397,6 +409,7 @@ RULES = [
         [in_container("securityContext.runAsUser", 0), in_pod("securityContext.runAsNonRoot", True)]),
     Rule("security.level", "pod", security_level, PSA, in_container("ports[0].hostPort", 29500)),
     Rule("security.namespace", "pod", namespace_level, PSA, enforce),
+    Rule("security.namespace-label", "pod", namespace_named, PSA, Change("Namespace", "metadata.labels", {"x": "y"})),
     Rule("scc.admits", "pod", admitted, "openshift/apiserver-library-go sccmatching",
         in_pod("securityContext.fsGroup", 1000)),
     Rule("scc.restricted", "pod", admitted_to_all, "openshift/apiserver-library-go sccmatching",

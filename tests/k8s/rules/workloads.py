@@ -79,25 +79,24 @@ def own_selector(obj, _):
         yield ("spec", "selector"), "selects other labels than its pods have"
 
 
-def indexed(obj, _):
-    spec = obj["spec"]
+def indexed(spec, _):
     if spec.get("completionMode") == "Indexed" and spec.get("completions") is None:
-        yield ("spec",), "Indexed needs completions"
+        yield (), "Indexed needs completions"
     for key in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
         if key in spec and spec.get("completionMode") != "Indexed":
-            yield ("spec", key), "is for Indexed"
+            yield (key,), "is for Indexed"
     if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
-        yield ("spec", "maxFailedIndexes"), "needs backoffLimitPerIndex"
+        yield ("maxFailedIndexes",), "needs backoffLimitPerIndex"
 
 
-def failure_policy(obj, _):
-    if "podFailurePolicy" in obj["spec"] and obj["spec"]["template"]["spec"].get("restartPolicy") != "Never":
-        yield ("spec", "podFailurePolicy"), "needs restartPolicy Never"
+def failure_policy(spec, _):
+    if "podFailurePolicy" in spec and spec["template"]["spec"].get("restartPolicy") != "Never":
+        yield ("podFailurePolicy",), "needs restartPolicy Never"
 
 
-def job_selector(obj, _):
-    if "selector" in obj["spec"] and not obj["spec"].get("manualSelector"):
-        yield ("spec", "selector"), "is made by the server"
+def job_selector(spec, _):
+    if "selector" in spec and not spec.get("manualSelector"):
+        yield ("selector",), "is made by the server"
 
 
 def schedule(obj, _):
@@ -263,14 +262,16 @@ RULES = [
         Change(STS, TEMPLATE + "spec.activeDeadlineSeconds", 9)),
     Rule("statefulset.selector", STS, own_selector, "apps ValidatePodTemplateSpecForStatefulSet",
         Change(STS, "spec.selector.matchLabels['x']", "y")),
+    Rule("daemonset.selector", "DaemonSet", own_selector, "apps ValidateDaemonSetSpec",
+        Change("DaemonSet", "spec.selector.matchLabels['x']", "y")),
     Rule("statefulset.service", STS, governing, "a headless Service gives pods their names",
         Change(STS, "spec.serviceName", "x")),
-    Rule("job.indexed", "Job", indexed, "batch validateJobSpec", Change("Job", "spec.completionMode", "NonIndexed")),
-    Rule("job.failure-policy", "Job", failure_policy, "batch validatePodFailurePolicy", [
+    Rule("job.indexed", "job", indexed, "batch validateJobSpec", Change("Job", "spec.completionMode", "NonIndexed")),
+    Rule("job.failure-policy", "job", failure_policy, "batch validatePodFailurePolicy", [
             Change("Job", "spec.podFailurePolicy", {"rules": []}),
             Change("Job", TEMPLATE + "spec.restartPolicy", "OnFailure"),
         ]),
-    Rule("job.selector", "Job", job_selector, "batch ValidateGeneratedSelector",
+    Rule("job.selector", "job", job_selector, "batch ValidateGeneratedSelector",
         Change("Job", "spec.selector", {"matchLabels": {"a": "b"}})),
     Rule("cronjob.schedule", "CronJob", schedule, "batch validateScheduleFormat",
         Change("CronJob", "spec.schedule", "TZ=UTC 0 6 * * *")),
