@@ -231,20 +231,24 @@ static void put_nvshmem_list(const struct asked *a, struct ni_text *value, struc
 /* IBGDA takes HCAs whose names contain this, "mlx5" where it is unset (NVSHMEM 3.4.5 ibgda.cpp). */
 static void put_nvshmem_prefix(const struct asked *a, struct ni_text *value, struct ni_text *why)
 {
-    const char *first = a->all ? ni_chosen(a->w, 0).hca->name : "";
-    size_t same = strlen(first);
+    const struct ni_hca *first = NULL;
+    size_t same = 0;
     bool usual = true;
     for (unsigned i = 0; i < a->w->plan->n_chosen; i++) {
-        const char *name = ni_chosen(a->w, i).hca->name;
-        usual = usual && strstr(name, "mlx5");
-        while (strncmp(first, name, same) != 0)
+        const struct ni_hca *h = ni_chosen(a->w, i).hca;
+        if (!first) {
+            first = h;
+            same = strlen(h->name);
+        }
+        usual = usual && strstr(h->name, "mlx5");
+        while (strncmp(first->name, h->name, same) != 0)
             same--;
     }
-    while (same > 0 && ni_is_digit(first[same - 1]))
-        same--;
-    if (usual)
+    if (!first || usual)
         return;
-    ni_putn(value, first, same);
+    while (same > 0 && ni_is_digit(first->name[same - 1]))
+        same--;
+    ni_putn(value, first->name, same);
     ni_put(why, same ? "the HCAs' names begin so: IBGDA takes only names that contain it"
                      : "the HCAs' names begin with nothing in common; IBGDA takes those with mlx5");
 }
