@@ -49,6 +49,12 @@ def load_all(folder):
     return [obj for path in paths for obj in load(path)]
 
 
+def parts_of(path):
+    """The objects of what k8s/new writes beside a job: DIR/admin and DIR/queue, rendered as NAME-admin, NAME-queue."""
+    parts = [f"{path.removesuffix('.yaml')}-{part}.yaml" for part in ("admin", "queue")]
+    return [obj for part in parts if os.path.exists(part) for obj in load(part)]
+
+
 # ---- schemas --------------------------------------------------------------------------------------
 
 
@@ -235,17 +241,17 @@ def apply(objects, change):
 
 
 def broken(change, files):
-    """The objects of each file to which the change can be made, with the change."""
-    for objects in files.values():
+    """The objects of each file to which the change can be made, with the change; and what is beside them."""
+    for objects, beside in files.values():
         copied = copy.deepcopy(objects)
         if apply(copied, change) and copied != objects:
-            yield copied
+            yield copied, beside
 
 
 def shapes(files):
     """An object of each form: (object, path, part) of every mapping, once for each place that its kind has."""
     seen = set()
-    for objects in files.values():
+    for objects, _ in files.values():
         for obj in objects:
             for path, part in walk(obj):
                 shape = (obj["kind"], *(step for step in path if not isinstance(step, int)))
@@ -275,10 +281,10 @@ FREE = {"args", "command", "data", "drivers", "expression", "kubernetes.io/descr
 ODD = {str: "Not Valid!/", int: -7, list: ["Not Valid!/"]}
 
 
-def unruled(files, schemas, beside):
+def unruled(files, schemas):
     """Places that take a text or a number that means nothing there; a new field needs a rule, or a word in FREE."""
     seen = set()
-    for objects in files.values():
+    for objects, beside in files.values():
         for obj in objects:
             for path, part in walk(obj):
                 for key, value in part.items():
@@ -295,14 +301,14 @@ def unruled(files, schemas, beside):
                     part[key] = value
 
 
-def refuse(files, schemas, beside):
+def refuse(files, schemas):
     """Breaks each rule once, and the schemas everywhere; says what was not refused."""
     bad = 0
     rows = [(rule.id, rule.change, f"[{rule.id}]") for rules in RULES for rule in rules]
     rows += [(f"schema: {text}", change, text) for change, text in schema.CHANGES]
     for name, change, wanted in rows:
         said = []
-        for objects in broken(change, files):
+        for objects, beside in broken(change, files):
             said = list(judge(objects, schemas, beside))
             if any(wanted in fault for fault in said):
                 print(f"ok: refused: {name}")
@@ -312,12 +318,14 @@ def refuse(files, schemas, beside):
             print(f"FAILED: refused: {name}: {'; '.join(said) or 'no manifest in which the change is a fault'}")
     for kind, path in [(kind, path) for kind, paths in updates.FIXED.items() for path in paths]:
         news = broken(Change(kind, path, {"another": "value"}), files)
-        seen = any((path in [at for _, at in updates.changed(old, new)]) for new in news for old in files.values())
+        seen = any(
+            (path in [at for _, at in updates.changed(old, new)]) for new, _ in news for old, _ in files.values()
+        )
         bad += not seen
         print(f"{'ok' if seen else 'FAILED'}: refused: an update of {kind} {path}")
     free = list(unbound(files, schemas))
     print("ok: no field of another name or type is taken" if not free else f"FAILED: taken: {'; '.join(free)}")
-    loose = list(unruled(files, schemas, beside))
+    loose = list(unruled(files, schemas))
     print("ok: each value has a form" if not loose else f"FAILED: any value is taken: {'; '.join(loose)}")
     twice = {name for name, _, _ in rows if [n for n, _, _ in rows].count(name) > 1}
     print("ok: a rule has a name of its own" if not twice else f"FAILED: two rules are called {', '.join(twice)}")
@@ -326,7 +334,7 @@ def refuse(files, schemas, beside):
 
 def levels(files):
     """A table: the pod security level that admits each pod, and what keeps it from a higher one."""
-    for path, objects in files.items():
+    for path, (objects, _) in files.items():
         for pod in File(objects).pods:
             level, why = security.level_of(pod)
             name = os.path.basename(path).removesuffix(".yaml")
@@ -345,13 +353,16 @@ def main():
     args = parser.parse_args()
     schemas = Schemas(args.types, KINDS, load_all(args.crds))
     beside = load_all(args.beside)
+    for obj in beside:  # who applies them puts in the namespace
+        for part in [obj["metadata"], *obj.get("subjects", [])]:
+            part.pop("namespace", None)
     if args.refuse or args.levels:
-        files = {path: load(path) for path in args.files}
-        return refuse(files, schemas, beside) if args.refuse else levels(files)
+        files = {path: (load(path), beside + parts_of(path)) for path in args.files}
+        return refuse(files, schemas) if args.refuse else levels(files)
     bad = count = 0
     for path in args.files:
         try:
-            faults = list(judge(load(path), schemas, beside))
+            faults = list(judge(load(path), schemas, beside + parts_of(path)))
             for obj, at in updates.changed(load(args.over), load(path)) if args.over else ():
                 faults.append(f"{label(obj)}: {at}: cannot be changed in place")
         except (yaml.YAMLError, OSError) as error:

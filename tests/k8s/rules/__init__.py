@@ -86,6 +86,9 @@ class File:
     def of(self, kind):
         return [o for o in self.objects if o["kind"] == kind]
 
+    def all(self, kind):
+        return [o for (k, _), o in self.known.items() if k == kind]
+
     def names(self, kind):
         return {name for k, name in self.own if k == kind}
 

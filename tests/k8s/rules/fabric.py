@@ -215,6 +215,25 @@ def plugin_resources(obj, _):
                 yield ("data", name), f"{one!r} is no resource's name, or stands twice"
 
 
+def made_resources(file):
+    """What policies and plugins make that are known: openshift.io/NAME, or a prefix of their own."""
+    names = {f"openshift.io/{o['spec']['resourceName']}" for o in file.all("SriovNetworkNodePolicy")}
+    for obj in file.all("ConfigMap"):
+        value = parsed((obj.get("data") or {}).get("config.json", "{}"), [])[0]
+        for key, prefix in (("resourceList", "intel.com"), ("configList", "rdma")):
+            names |= {f"{row.get('resourcePrefix', prefix)}/{row['resourceName']}" for row in value.get(key, [])}
+    return names
+
+
+def resources_made(container, at):
+    """A pod that asks for a device that nothing makes stays Pending."""
+    made = made_resources(at.file)
+    for path, amounts in find(container, "resources.limits"):
+        for name in amounts if made else ():
+            if "/" in name and name != "nvidia.com/gpu" and name not in made:
+                yield path, f"nothing makes {name}"
+
+
 # ---- nodes ------------------------------------------------------------------------------------------------
 
 
@@ -276,6 +295,8 @@ RULES = [
     Rule("plugin.json", "ConfigMap", plugin_json, "the plugin ends", Change("ConfigMap", "data['config.json']", "{")),
     Rule("plugin.resource", "ConfigMap", plugin_resources, "the plugin ends",
         Change("ConfigMap", "data['config.json']", lambda text: re.sub('(resourceName": ")[^"]*', r"\1a-b", text))),
+    Rule("network.made", "container", resources_made, "ours: the pods would stay Pending",
+        in_container("resources.limits['openshift.io/x']", "1")),
     Rule("machine.role", "MachineConfig", machine_role, "machine-config-operator",
         Change("MachineConfig", "metadata.labels", {"x": "y"})),
     Rule("machine.file", "MachineConfig", machine_files, "ours: a file of lines",

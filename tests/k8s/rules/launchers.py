@@ -3,8 +3,8 @@
 """Sources: batch and apps as in forms.py; the webhooks of jobset v0.12.0 and lws v0.10.0 (pkg/webhooks), of
 training-operator v1.9.4 (pkg/webhooks/pytorch) and trainer v2.3.0 (pkg/webhooks, pkg/runtime/framework/plugins/torch);
 mpi-operator caa3c47 (pkg/apis/kubeflow/validation)."""
-from . import Change, Rule, find
-from .forms import amount, form
+from . import Change, Rule, find, in_container, in_pod
+from .forms import APART, amount, form
 
 # Kinds whose name, or one made of it, is a Service's.
 RFC_1035 = ("JobSet", "LeaderWorkerSet", "MPIJob", "PyTorchJob", "TrainJob")
@@ -131,6 +131,33 @@ def processes(obj, at):
             yield ("spec",), f"{key} is {told.pop()}, and a pod has {', '.join(map(str, gpus))} GPUs"
 
 
+# ---- pods with GPUs -----------------------------------------------------------------------------------------
+
+GPU = "nvidia.com/gpu"
+
+
+def apart(spec, at):
+    """Two pods of a job on one node share its NICs."""
+    terms = find(spec, APART + "[*].topologyKey")
+    if at.pod.has_limit(GPU) and not any(key == "kubernetes.io/hostname" for _, key in terms):
+        yield (), "has GPUs, and nothing keeps two of its pods from one node"
+
+
+def tolerant(spec, at):
+    """Nodes with GPUs are often tainted with their resource's name."""
+    if at.pod.has_limit(GPU) and not any(t.get("key") in (None, GPU) for t in spec.get("tolerations") or []):
+        yield (), f"has GPUs, and does not tolerate {GPU}"
+
+
+def bounded(container, at):
+    resources = container.get("resources") or {}
+    if GPU in (resources.get("limits") or {}) and not at.pod.partial:
+        if "memory" not in resources["limits"]:
+            yield ("resources",), "has no limit of memory: it takes the node's"
+        if not {"cpu"} & {*(resources.get("requests") or {}), *resources["limits"]}:
+            yield ("resources",), "asks for no cpu"
+
+
 RUNTIME = "spec.template.spec.replicatedJobs[0].template.spec.template.spec."
 # fmt: off
 RULES = [
@@ -154,4 +181,7 @@ RULES = [
     Rule("launcher.together", "job", together, "ours: they would wait for ever", Change("Job", "spec.parallelism", 1)),
     Rule("launcher.processes", "object", processes, "ours: a process for each GPU",
         Change("MPIJob", "spec.slotsPerWorker", 3)),
+    Rule("gpu.apart", "pod", apart, "ours", in_pod(APART, [])),
+    Rule("gpu.toleration", "pod", tolerant, "the NVIDIA GPU operator's documents", in_pod("tolerations", None)),
+    Rule("gpu.resources", "container", bounded, "ours", in_container("resources.limits.memory", None)),
 ]

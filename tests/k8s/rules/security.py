@@ -338,30 +338,25 @@ def admitted_to_all(_, at):
 
 
 def may_use(_, at):
-    """Who names an SCC runs as an account that may use it."""
-    name = at.pod.notes.get(REQUIRED_SCC)
-    if not name:
-        return
-    account = at.pod.spec.get("serviceAccountName", "default")
-    roles = {
-        o["metadata"]["name"]
-        for o in at.file.known.values()
-        if o["kind"] == "ClusterRole"
-        and any(
-            r.get("resources") == ["securitycontextconstraints"]
-            and name in r.get("resourceNames", [])
-            and "use" in r["verbs"]
-            for r in o["rules"]
-        )
-    }
-    users = {
-        s["name"]
-        for o in at.file.known.values()
-        if o["kind"] == "RoleBinding" and o["roleRef"]["name"] in roles
-        for s in o["subjects"]
-    }
-    if account not in users:
-        yield (), f"runs as {account}, which may not use the SCC {name}"
+    """Who names an SCC runs as an account that may use it, and the namespace's binding says so."""
+    name, account = at.pod.notes.get(REQUIRED_SCC), at.pod.spec.get("serviceAccountName", "default")
+    roles = {o["metadata"]["name"] for o in at.file.all("ClusterRole") if name and allows(o, name)}
+    for binding in [o for o in at.file.all("RoleBinding") if o["roleRef"]["name"] in roles]:
+        users = {s["name"] for s in binding["subjects"] if s.get("namespace") == binding["metadata"].get("namespace")}
+        own = binding["metadata"].get("namespace") in (None, at.obj["metadata"].get("namespace"))
+        if own and account in users:
+            return
+    if name:
+        yield (), f"runs as {account}, which may not use the SCC {name} in its namespace"
+
+
+def allows(role, scc):
+    return any(
+        rule.get("resources") == ["securitycontextconstraints"]
+        and scc in rule.get("resourceNames", [])
+        and "use" in rule["verbs"]
+        for rule in role["rules"]
+    )
 
 
 def scc_rights(scc, _):
