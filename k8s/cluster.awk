@@ -122,7 +122,7 @@ function judge(key, text, where, plain) { # one value against the schema's line 
     } else if (type[key] == "\"boolean\"") {
         if ((text != "true" && text != "false") || !plain) fail(where, key " is true or false, not '" text "'")
     } else if (plain && type[key] !~ /integer/ && looks_typed(text)) fail(where, key ": YAML reads '" text "' as no text; put it into quotes")
-    else if (pattern[key] != "" && text !~ pattern[key]) fail(where, key ": '" text "' is no such value: " about[key])
+    else if (pattern[key] != "" && text !~ pattern[key]) fail(where, key ": '" text "' does not fit: " about[key])
     else if (longest[key] && length(text) > longest[key] + 0) fail(where, key " has at most " longest[key] " characters")
 }
 
@@ -132,7 +132,7 @@ function take(key, text, where, lines, i, n, one) { # KEY: TEXT, as it stands in
         else {
             text = known(key)
             sub(/^rails[.]/, "", key)
-            fail(where, "'" key "' is no key here; there are: " text)
+            fail(where, "'" key "' is not a key; the keys here: " text)
         }
         return
     }
@@ -206,7 +206,7 @@ function variable(name, text, where) {
     if (text ~ /^---( *#.*)?$/ && !begun) { begun = 1; next }
     begun = 1
     if (length(text) > 4096) { fail(FNR, "the line is too long"); next }
-    if (text ~ /^ *\t/) { fail(FNR, "a tab; YAML indents by blanks"); next }
+    if (text ~ /^ *\t/) { fail(FNR, "wrong indentation: a tab; YAML takes blanks only"); next }
     match(text, /[^ ]/)
     indent = RSTART - 1
     text = substr(text, RSTART)
@@ -220,7 +220,7 @@ function split_key(text, indent, where, prefix, key) {
     key = text
     sub(/:.*/, "", key)
     if (text !~ /^[A-Za-z_-]+:( |$)/) {
-        fail(where, "'" text "' is no line 'KEY: VALUE'")
+        fail(where, "'" text "' is not of the form 'KEY: VALUE'")
         return
     }
     sub(/^[^:]*: */, "", text)
@@ -232,7 +232,7 @@ function handle(text, indent, where, column) {
         # an entry of a list: of the one that is open, or of the rails
         if (open_list != "" && (indent > list_above || (indent == list_above && open_list !~ /^rails/))) {
             if (list_indent == "") list_indent = indent
-            if (indent != list_indent) { fail(where, "indented otherwise than the entry before"); return }
+            if (indent != list_indent) { fail(where, "wrong indentation: the entry before begins in another column"); return }
             sub(/^- */, "", text)
             column = scalar(text, where, 0)
             if (column == "" && !quoted) fail(where, "an entry is empty")
@@ -240,9 +240,9 @@ function handle(text, indent, where, column) {
             value[store] = value[store] (value[store] == "" ? "" : "\n") column
             return
         }
-        if (top != "rails") { fail(where, "an entry of no list"); return }
+        if (top != "rails") { fail(where, "'- ' begins an entry of a list, and there is no list here"); return }
         if (rail_indent == "") rail_indent = indent
-        if (indent != rail_indent) { fail(where, "indented otherwise than the entry before"); return }
+        if (indent != rail_indent) fail(where, "wrong indentation: the entry before begins in another column")
         if (++rail_count > 64) { if (rail_count == 65) fail(where, "more than 64 rails"); return }
         rail_line[rail_count] = where
         match(text, /^-( *)/)
@@ -275,14 +275,14 @@ function handle(text, indent, where, column) {
     } else if (open_map != "" && (map_indent == "" || indent == map_indent)) {
         map_indent = indent
         entry(text, where)
-    } else fail(where, "nothing above is open for what is indented so")
+    } else fail(where, "wrong indentation: this line belongs to no key above it")
 }
 
 function rail_in_braces(text, where, key) { # - {pf: eno5np0, subnet: 10.0.103.0/24}
     text = substr(text, 2)
     do {
         sub(/^ +/, "", text)
-        if (!match(text, /^[a-z-]+: +/)) { fail(where, "'" text "' is no 'KEY: VALUE'"); return }
+        if (!match(text, /^[a-z-]+: +/)) { fail(where, "'" text "' is not of the form 'KEY: VALUE'"); return }
         key = substr(text, 1, index(text, ":") - 1)
         text = substr(text, RLENGTH + 1)
         key_value = scalar(text, where, 1)
@@ -350,7 +350,7 @@ function subnets(r, count, where, text, part, base, size, i, low, high, a) { # o
     }
     size = 1 # not by ^, which busybox of Debian does not have
     for (i = part[2]; i < 32; i++) size *= 2
-    if (base % size) { fail(where, text " begins at " address_of(base - base % size)); return 0 }
+    if (base % size) { fail(where, "the subnet " text " begins at " address_of(base - base % size)); return 0 }
     if (base + count * size > 4294967296) { fail(where, count " subnets do not fit from " text " on"); return 0 }
     low = 1
     high = size - 2
@@ -484,7 +484,7 @@ function meaning(i, part, n, seen, f) {
     if (value["network"] ~ /\// && needs_subnet) fail(line_of["network"], "a network of another namespace is not written here: networks: existing")
     rails()
     if (bad) return
-    if (needs_subnet && value["pods"] + 0 > fewest) fail(fewest_where, value["pods"] " pods, but " fewest " addresses")
+    if (needs_subnet && value["pods"] + 0 > fewest) fail(fewest_where, "too few addresses: " fewest " for " value["pods"] " pods")
     if (value["require"] == "") value["require"] = "rails=" nics (value["gpus"] > 0 ? ",gdr" : "") ",memlock"
 }
 
