@@ -31,7 +31,7 @@ static const char help[] =
     "  --privileged         also of containers that may use every device\n"
     "  --strict             status 1, so that the container fails, where something is wrong\n"
     "  --dry-run            only says what it would do, and why; the state is on standard input\n"
-    "  --root=DIR|FILE      looks at a recorded node instead; implies --dry-run\n"
+    "  --root=DIR|FILE      says what the hook would do on a recorded node, and why\n"
     "  --install[=DIR]      copies itself to PATH, then writes " NI_HOOK_FILE " with the other\n"
     "                       options into DIR (default: /usr/share/containers/oci/hooks.d)\n"
     "  --remove[=DIR]       removes both files\n"
@@ -63,11 +63,12 @@ static void tell(int priority, const char *text)
 }
 
 /* runc shows stderr if the hook fails. crun appends it to a file that an annotation of the container
-   names (run.oci.hooks.stderr): so nothing is written there otherwise. */
+   names (run.oci.hooks.stderr): so nothing is written there otherwise, but for --dry-run, which people
+   start. */
 static int failed(const char *text)
 {
     tell(LOG_WARNING, text);
-    if (options.strict)
+    if (options.strict || options.dry)
         (void)dprintf(STDERR_FILENO, "nccl-init-hook: %s\n", text);
     return options.strict ? EXIT_FAILURE : EXIT_SUCCESS;
 }
@@ -169,7 +170,7 @@ static int hook(void)
     const struct ni_dir top = ni_dir_top(&root);
     const bool dry = options.dry || root.kind != NI_ROOT_LIVE;
     const enum ni_hook_answer answer = decide(&top, state, &c, &why);
-    ni_putf(&t, "container %s: ", c.id);
+    ni_putf(&t, "container %s: ", c.id[0] ? c.id : "of unknown id");
     if (answer == NI_HOOK_YES)
         describe(&top, &c, dry, &t);
     else

@@ -165,6 +165,7 @@ fed() {
 fed "1 GiB" 0 "" <told
 fed "1 GiB, --strict" 1 "nccl-init-hook: standard input is no state" --strict <told
 fed "1 GiB, wrong arguments" 0 "" --memlok=1 </dev/null
+fed "1 GiB, wrong arguments, --dry-run" 0 "nccl-init-hook: wrong arguments" --dry-run --memlok=1 </dev/null
 fed "1 GiB, wrong arguments, --strict" 1 "nccl-init-hook: *wrong arguments*" --strict --memlock=1X </dev/null
 for arguments in "--memlock=-1" "--memlock=" "--memlock" "--root" "--strict=yes" "word" "--install=relative"; do
     # shellcheck disable=SC2086
