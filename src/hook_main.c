@@ -6,7 +6,6 @@
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -70,7 +69,7 @@ static int failed(const char *text)
     tell(LOG_WARNING, text);
     if (options.strict || options.dry)
         (void)dprintf(STDERR_FILENO, "nccl-init-hook: %s\n", text);
-    return options.strict ? EXIT_FAILURE : EXIT_SUCCESS;
+    return options.strict;
 }
 
 static void give_up(int signal)
@@ -180,7 +179,7 @@ static int hook(void)
         return printf("%s\n", t.buf) < 0 || (options.strict && answer == NI_HOOK_WRONG);
     if (answer == NI_HOOK_YES)
         tell(LOG_INFO, t.buf);
-    return answer == NI_HOOK_WRONG ? failed(t.buf) : EXIT_SUCCESS;
+    return answer == NI_HOOK_WRONG ? failed(t.buf) : 0;
 }
 
 enum task { HOOK, INSTALL, REMOVE, HELP, VERSION, MEMLOCK, ROOT, PROGRAM };
@@ -224,13 +223,15 @@ static enum task parse(int argc, char *argv[])
 
 static int change(enum task task)
 {
-    struct ni_text why = NI_TEXT(1024), args = NI_TEXT(128);
+    struct ni_text path = NI_TEXT(1024), args = NI_TEXT(128);
 
     ni_putf(&args, ", \"--memlock=%s\"%s%s", options.memlock_text,
             options.privileged ? ", \"--privileged\"" : "", options.strict ? ", \"--strict\"" : "");
-    int r = task == INSTALL ? ni_hook_install(options.folder, options.program, args.buf, &why)
-                            : ni_hook_remove(options.folder, options.program, &why);
-    return r < 0 ? fprintf(stderr, "nccl-init-hook: error: %s\n", why.buf), EXIT_FAILURE : 0;
+    int r = task == INSTALL ? ni_hook_install(options.folder, options.program, args.buf, &path)
+                            : ni_hook_remove(options.folder, options.program, &path);
+    if (r < 0)
+        (void)fprintf(stderr, "nccl-init-hook: error: %s: %s\n", path.buf, ni_errno_text(r));
+    return r < 0;
 }
 
 int main(int argc, char *argv[])
@@ -242,7 +243,7 @@ int main(int argc, char *argv[])
         return fputs(task == HELP ? help : "nccl-init-hook " NCCL_INIT_VERSION "\n", stdout) < 0;
     /* In the hook's file they must not stop the node: it reads its input, and says so. */
     if (options.wrong && (task != HOOK || isatty(STDIN_FILENO)))
-        return fputs("nccl-init-hook: error: wrong arguments\n", stderr), EXIT_FAILURE;
+        return fputs("nccl-init-hook: error: wrong arguments\n", stderr), 1;
     if (task != HOOK)
         return change(task);
     (void)sigemptyset(&none);

@@ -95,6 +95,7 @@ const char *ni_errno_text(int err)
         {EPERM, "Operation not permitted"},
         {EPIPE, "Broken pipe"},
         {EROFS, "Read-only file system"},
+        {ESRCH, "No such process"},
         {ESTALE, "Stale file handle"},
         {ETIMEDOUT, "Connection timed out"},
         {ETXTBSY, "Text file busy"},

@@ -9,26 +9,19 @@
 #include "nccl_init/json.h"
 #include "nccl_init/process.h"
 
-enum {
-    PID_MAX = 4 << 20,         /* PID_MAX_LIMIT, include/linux/threads.h */
-    MAJOR_MAX = (1 << 12) - 1, /* include/linux/kdev_t.h: 12 and 20 bits */
-    MINOR_MAX = (1 << 20) - 1,
-    ANY = -1, /* in a rule: each number */
-    BAD = -2
-};
+enum { ANY = -1 /* in a rule: each number */, BAD = -2 };
 
 /* With this annotation of its pod or its own the container keeps its limit. */
 static const char opt_out[] = "nccl-init.io/memlock", keep[] = "keep";
 
-enum ni_hook_answer ni_hook_say(enum ni_hook_answer answer, struct ni_text *why, const char *fmt,
-                                ...)
+enum ni_hook_answer ni_hook_say(enum ni_hook_answer a, struct ni_text *why, const char *fmt, ...)
 {
     va_list ap;
 
     va_start(ap, fmt);
     ni_vputf(why, fmt, ap);
     va_end(ap);
-    return answer;
+    return a;
 }
 
 static const char *text_of(const json_t *object, const char *key)
@@ -37,15 +30,15 @@ static const char *text_of(const json_t *object, const char *key)
     return s ? s : "";
 }
 
-/* 0 to max, or ANY, also where there is none, or BAD. */
-static int number_of(const json_t *object, const char *key, int max)
+/* ANY also where there is none. */
+static int number_of(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
     double d = json_real_value(value);
 
     if (!value)
         return ANY;
-    return json_is_real(value) && d >= ANY && d <= max && d == (double)(int)d ? (int)d : BAD;
+    return json_is_real(value) && d >= ANY && d <= INT32_MAX && d == (double)(int)d ? (int)d : BAD;
 }
 
 enum ni_hook_answer ni_hook_state(const char *text, bool dry, struct ni_hook_container *ret,
@@ -61,7 +54,7 @@ enum ni_hook_answer ni_hook_state(const char *text, bool dry, struct ni_hook_con
         return ni_hook_say(NI_HOOK_WRONG, why, " in the state");
     if (id.len && !text_of(top, "status")[0])
         return ni_hook_say(NI_HOOK_NO, why, "no status in the state, as of Kata Containers");
-    ret->pid = number_of(top, "pid", PID_MAX);
+    ret->pid = number_of(top, "pid");
     if (!ni_is_any(text_of(top, "status"), status, dry ? 3 : 2) || ret->pid <= 1)
         return ni_hook_say(NI_HOOK_WRONG, why, "the state is not of the stage createRuntime");
     if (text_of(top, "bundle")[0] != '/' ||
@@ -87,8 +80,8 @@ static bool is_allowed(const json_t *rules, int major, int minor)
 
     json_array_foreach(rules, i, rule)
     {
-        const int of_major = number_of(rule, "major", MAJOR_MAX);
-        const int of_minor = number_of(rule, "minor", MINOR_MAX);
+        const int of_major = number_of(rule, "major");
+        const int of_minor = number_of(rule, "minor");
         const char *type = text_of(rule, "type"), *access = text_of(rule, "access");
 
         if (of_major == BAD || of_minor == BAD)
@@ -127,8 +120,8 @@ static bool find_device(const struct ni_dir *top, const json_t *devices, const j
     for (size_t k = 0; k < NI_COUNT(lists); k++) {
         json_array_foreach(lists[k], i, device)
         {
-            ret->major = number_of(device, "major", MAJOR_MAX);
-            ret->minor = number_of(device, "minor", MINOR_MAX);
+            ret->major = number_of(device, "major");
+            ret->minor = number_of(device, "minor");
             if (is_character(device) && ret->major >= 0 && ret->minor >= 0 &&
                 is_verbs(top, ret->major, ret->minor) && is_allowed(rules, ret->major, ret->minor))
                 return true;

@@ -10,12 +10,6 @@
 #include "nccl_init/act.h"
 #include "nccl_init/hook.h"
 
-static int failed(struct ni_text *why, const char *path, int err)
-{
-    ni_putf(why, "%.512s: %s", path, ni_errno_text(err));
-    return err;
-}
-
 static int write_self(int fd, void *ctx)
 {
     int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -34,7 +28,7 @@ static int write_text(int fd, void *ctx)
 }
 
 int ni_hook_install(const char *folder, const char *program, const char *options,
-                    struct ni_text *why)
+                    struct ni_text *path)
 {
     struct ni_text text = NI_TEXT(2 * PATH_MAX);
     char file[PATH_MAX];
@@ -55,7 +49,7 @@ int ni_hook_install(const char *folder, const char *program, const char *options
             "}\n",
             program, options);
     if (text.cut || !ni_format(file, sizeof(file), "%s/" NI_HOOK_FILE, folder))
-        return failed(why, folder, -ENAMETOOLONG);
+        return ni_put(path, folder), -ENAMETOOLONG;
     (void)umask(022);
     r = ni_make_folders(program);
     if (r == 0)
@@ -63,24 +57,26 @@ int ni_hook_install(const char *folder, const char *program, const char *options
     if (r == 0 && access(program, X_OK) < 0) /* a file system mounted noexec: EACCES */
         r = -errno;
     if (r < 0)
-        return failed(why, program, r);
+        return ni_put(path, program), r;
     r = ni_make_folders(file);
     if (r == 0)
         r = ni_replace_file(file, 0644, write_text, &text);
-    return r < 0 ? failed(why, file, r) : 0;
+    if (r < 0)
+        ni_put(path, file);
+    return r;
 }
 
-int ni_hook_remove(const char *folder, const char *program, struct ni_text *why)
+int ni_hook_remove(const char *folder, const char *program, struct ni_text *path)
 {
     char file[PATH_MAX];
 
     if (!ni_format(file, sizeof(file), "%s/" NI_HOOK_FILE, folder))
-        return failed(why, folder, -ENAMETOOLONG);
+        return ni_put(path, folder), -ENAMETOOLONG;
     if (unlink(file) == 0)
         (void)sleep(1); /* CRI-O learns of it by inotify, and may be starting one */
     else if (errno != ENOENT && errno != ENOTDIR)
-        return failed(why, file, -errno);
+        return ni_put(path, file), -errno;
     if (unlink(program) < 0 && errno != ENOENT && errno != ENOTDIR)
-        return failed(why, program, -errno);
+        return ni_put(path, program), -errno;
     return 0;
 }

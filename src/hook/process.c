@@ -72,13 +72,18 @@ static bool has_ended(int pidfd)
     return poll(&p, 1, 0) != 0;
 }
 
-static enum ni_hook_answer raise_held(rlim_t want, bool dry, int pidfd, struct ni_hook_container *c,
-                                      struct ni_text *why)
+enum ni_hook_answer ni_hook_raise(const struct ni_dir *top, rlim_t want, bool dry,
+                                  struct ni_hook_container *c, struct ni_text *why)
 {
+    const bool live = top->root->kind == NI_ROOT_LIVE;
+    int pidfd = live ? (int)syscall(SYS_pidfd_open, c->pid, 0) : -1; /* ends with this program */
     struct rlimit limit;
 
-    if (prlimit(c->pid, RLIMIT_MEMLOCK, NULL, &limit) < 0)
-        return ni_hook_say(NI_HOOK_WRONG, why, "its limit: %s", ni_errno_text(errno));
+    if (live && (pidfd < 0 || prlimit(c->pid, RLIMIT_MEMLOCK, NULL, &limit) < 0))
+        return ni_hook_say(NI_HOOK_WRONG, why, "process %d: %s", c->pid, ni_errno_text(errno));
+    enum ni_hook_answer answer = check(top, c->pid, dry, why);
+    if (!live || answer != NI_HOOK_YES)
+        return answer;
     if (limit.rlim_cur >= want && limit.rlim_max >= want)
         return ni_hook_say(NI_HOOK_NO, why, "it is as high already");
     c->before = limit.rlim_cur > INT64_MAX ? NI_UNLIMITED : (int64_t)limit.rlim_cur;
@@ -91,20 +96,4 @@ static enum ni_hook_answer raise_held(rlim_t want, bool dry, int pidfd, struct n
     if (has_ended(pidfd))
         return ni_hook_say(NI_HOOK_WRONG, why, "process %d has ended", c->pid);
     return NI_HOOK_YES;
-}
-
-enum ni_hook_answer ni_hook_raise(const struct ni_dir *top, rlim_t want, bool dry,
-                                  struct ni_hook_container *c, struct ni_text *why)
-{
-    if (top->root->kind != NI_ROOT_LIVE)
-        return check(top, c->pid, dry, why);
-    int pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
-    if (pidfd < 0)
-        return ni_hook_say(NI_HOOK_WRONG, why, "process %d: %s", c->pid,
-                           errno == ESRCH ? "it has ended" : ni_errno_text(errno));
-    enum ni_hook_answer answer = check(top, c->pid, dry, why);
-    if (answer == NI_HOOK_YES)
-        answer = raise_held(want, dry, pidfd, c, why);
-    (void)close(pidfd);
-    return answer;
 }

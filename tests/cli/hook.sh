@@ -112,7 +112,7 @@ for status in running stopped; do
     state "$status" >told
     says "status $status" WRONG "the state is not of the stage createRuntime"
 done
-for pid in 1 0 -1 4194305 1e99 4.5 '"42"' null; do
+for pid in 1 0 -1 2147483648 1e99 4.5 '"42"' null; do
     state creating "$pid" >told
     says "pid $pid" WRONG "the state is not of the stage createRuntime"
 done
@@ -256,7 +256,7 @@ live() {
         "$hook" --strict <told >out 2>&1 && status=0 || status=$?
         matches "$1" "1 $2" "$status $(cat out)"
     }
-    raised_not "a pid that ended" "*process $target: it has ended"
+    raised_not "a pid that ended" "*process $target: No such process"
     kill "$listener"
     state creating "$$" "$dir/bundle" >told
     raised_not "its own parent" "*is not a container's*"
