@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nccl-init-hook. Whatever happens it reads all of its standard input (crun writes the whole state
-   before it waits, and a hook that does not read kills it: seen with 1.8.1 and 1.21), ends in time,
-   and with status 0: a hook that fails fails the container, and it is started for each one. */
+/* nccl-init-hook. Whatever happens it reads all of standard input (crun 1.8.1 and 1.21 die of a hook
+   that does not), ends in time, and with status 0: a hook that fails fails the container. */
 #include <errno.h>
 #include <getopt.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,18 +14,19 @@
 #include <unistd.h>
 
 #include "nccl_init/hook.h"
+#include "nccl_init/json.h"
 #include "nccl_init/process.h"
 
 enum {
     STATE_MAX = 4 << 20,   /* annotations: 256 KiB, which CRI-O quotes several times */
     CONFIG_MAX = 16 << 20, /* ... and it has the command and the environment */
-    SECONDS_MAX = 5        /* less than the timeout in the hook's file (install.c) */
+    PATIENCE_MS = 4000,    /* for a standard input that stands still */
+    SECONDS_MAX = 5        /* for all; less than the timeout in the hook's file (install.c) */
 };
 
 static const char help[] =
-    "usage: nccl-init-hook [OPTION...]\n"
-    "An OCI createRuntime hook: with an RDMA device, the container gets more locked memory.\n"
-    "\n"
+    "usage: nccl-init-hook [OPTION...], --help, --version\n"
+    "An OCI createRuntime hook: with an RDMA device, the container gets more locked memory.\n\n"
     "  --memlock=max|BYTES  its new limit; K, M, G count 1024 (default: max, no limit)\n"
     "  --privileged         also of containers that may use every device\n"
     "  --strict             status 1, so that the container fails, where something is wrong\n"
@@ -34,8 +35,7 @@ static const char help[] =
     "  --install[=DIR]      copies itself to PATH, then writes " NI_HOOK_FILE " with the other\n"
     "                       options into DIR (default: /usr/share/containers/oci/hooks.d)\n"
     "  --remove[=DIR]       removes both files\n"
-    "  --program=PATH       default: /usr/libexec/oci/hooks.d/nccl-init-hook\n"
-    "  --help, --version\n";
+    "  --program=PATH       default: /usr/libexec/oci/hooks.d/nccl-init-hook\n";
 
 static struct {
     int strict, privileged, dry, wrong;
@@ -72,30 +72,30 @@ static int failed(const char *text)
     return options.strict;
 }
 
+/* What nothing here foresees must not keep the container waiting. */
 static void give_up(int signal)
 {
     (void)signal;
-    _exit(failed("a container keeps its limit of locked memory: gave up after 5 s of waiting for "
-                 "standard input, a file or the processor"));
+    _exit(options.strict);
 }
 
-/* Reads all of it, and keeps cap - 1 bytes. 0 or -errno; -EOVERFLOW; -EILSEQ for one with a NUL. */
-static int read_state(char *buf, size_t cap)
+/* Reads all of it. Whether it is a text that fits into the buffer, and ended. */
+static bool read_state(char *buf, size_t cap)
 {
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     char rest[1 << 14];
     size_t len = 0;
-    ssize_t n;
+    ssize_t n = 1;
 
-    while ((n = read(STDIN_FILENO, len < cap ? buf + len : rest,
-                     len < cap ? cap - len : sizeof(rest))) != 0) {
-        if (n < 0 && errno != EINTR)
-            return -errno;
+    while (n > 0 && poll(&input, 1, PATIENCE_MS) > 0) {
+        n = len < cap ? read(STDIN_FILENO, buf + len, cap - len)
+                      : read(STDIN_FILENO, rest, sizeof(rest));
         len += n > 0 && len < cap ? (size_t)n : 0;
     }
-    if (len == cap)
-        return -EOVERFLOW;
+    if (n != 0 || len == cap)
+        return false;
     buf[len] = '\0';
-    return strlen(buf) < len ? -EILSEQ : 0;
+    return strlen(buf) == len;
 }
 
 /* On the live machine a file of root's, or of the rootless runtime's, and no link. Who may write in
@@ -160,9 +160,9 @@ static int hook(void)
     struct ni_hook_container c;
     struct ni_root root;
     unsigned line;
-    int r = read_state(state, sizeof(state));
+    const bool whole = read_state(state, sizeof(state));
 
-    if (r < 0 || options.wrong)
+    if (!whole || options.wrong)
         return failed(options.wrong ? "wrong arguments" : "standard input is no state");
     if (ni_root_open(options.root, &root, &line) < 0)
         return failed("--root cannot be opened");
@@ -250,5 +250,6 @@ int main(int argc, char *argv[])
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)signal(SIGALRM, give_up);
     (void)alarm(SECONDS_MAX);
+    ni_json_in_one_piece();
     return hook();
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hook: what the runtime tells about the container: its state, and the bundle's config.json. A pod
-   chooses a part of both (annotations, paths inside the container), but neither pid nor bundle nor
-   device numbers. */
+/* hook: what the runtime tells about the container: its state, and the bundle's config.json. Of these
+   a pod chooses annotations and paths, but neither pid nor bundle nor device numbers. */
 #include <jansson.h>
 #include <string.h>
 
