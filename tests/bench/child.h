@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What count and timeit share: `PROGRAM [-c CHROOT] [-e ENVFILE] [-o OUT] [-n ROUNDS] COMMAND [ARG...] [::: COMMAND [ARG...]]...`.
-   The commands run in CHROOT, with exactly the K=V lines of ENVFILE in their environment. Their stdout goes to OUT, the rest
-   to /dev/null. */
+/* What count and timeit share: `PROGRAM [-c CHROOT] [-e ENVFILE] [-i IN] [-o OUT] [-n ROUNDS] COMMAND [ARG...] [::: COMMAND [ARG...]]...`.
+   The commands run in CHROOT, with exactly the K=V lines of ENVFILE in their environment. Their stdin is IN, their stdout
+   goes to OUT, the rest to /dev/null. */
 #ifndef TESTS_BENCH_CHILD_H
 #define TESTS_BENCH_CHILD_H
 
@@ -73,15 +73,17 @@ static void split_commands(char *argv[], struct jobs *jobs)
 static void read_jobs(int argc, char *argv[], struct jobs *jobs)
 {
     const char *root = NULL;
-    const char *out = "/dev/null";
+    const char *in = "/dev/null", *out = "/dev/null";
     int c;
 
     jobs->rounds = 1;
-    while ((c = getopt(argc, argv, "+c:e:n:o:")) != -1) {
+    while ((c = getopt(argc, argv, "+c:e:i:n:o:")) != -1) {
         if (c == 'c')
             root = optarg;
         else if (c == 'e')
             read_env(optarg, jobs->env);
+        else if (c == 'i')
+            in = optarg;
         else if (c == 'o')
             out = optarg;
         else if (c == 'n')
@@ -90,7 +92,7 @@ static void read_jobs(int argc, char *argv[], struct jobs *jobs)
             exit(1);
     }
     split_commands(argv + optind, jobs);
-    jobs->fd[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    jobs->fd[0] = open(in, O_RDONLY | O_CLOEXEC);
     jobs->fd[1] = open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     jobs->fd[2] = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (jobs->fd[0] < 0 || jobs->fd[1] < 0 || jobs->fd[2] < 0)

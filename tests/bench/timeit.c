@@ -25,8 +25,9 @@ static int64_t run_once(const struct jobs *jobs, const posix_spawn_file_actions_
     char **argv = jobs->command[at];
     pid_t pid;
     int status = 0;
-    int64_t begin = now_ns();
 
+    (void)lseek(jobs->fd[0], 0, SEEK_SET);
+    int64_t begin = now_ns();
     errno = posix_spawn(&pid, argv[0], actions, NULL, argv, jobs->env);
     if (errno != 0 || waitpid(pid, &status, 0) < 0)
         die(argv[0]);
