@@ -70,6 +70,29 @@ new k8s/cluster.yaml "$tmp/cluster"
 matches "it says how many pods fit, and where each NIC is" "*; 254 pods fit*net1 eno5np0 openshift.io/eno5np0rdma eno5np0-network 10.0.103.0/24
 *net4 eno8np0 *10.0.106.0/24*example.com*no command*" "$said"
 
+# ---- any cluster ----------------------------------------------------------------------------------------------------
+
+# A description is refused for a reason, or what is written is as it should be.
+mkdir "$tmp/any"
+tests/k8s/describe.py 1 60 "$tmp/any"
+written=0 odd=''
+for file in "$tmp"/any/*.yaml; do
+    folder=${file%.yaml}
+    new "$file" "$folder"
+    if [ "$status" != 0 ]; then
+        case $status,$said in "1,$file: "* | "1,$file:"[0-9]*) ;; *) odd="$odd $(basename "$file"): $said" ;; esac
+        continue
+    fi
+    written=$((written + 1))
+    for part in '' /admin /openshift /queue; do
+        [ -d "$folder$part" ] || continue
+        build/k8s/kustomize build "$folder$part" >"$tmp/objects.yaml" || fail "any cluster" "$(cat "$file")"
+        valid "any cluster: $(basename "$folder")$part" "$tmp/objects.yaml"
+    done
+done
+same "any cluster: is refused for a reason" "" "$odd"
+matches "any cluster: many are written" "[2-6][0-9]" "$written"
+
 # ---- the command line -----------------------------------------------------------------------------------------------
 
 # shellcheck disable=SC2016 # for the shell under test
