@@ -113,7 +113,7 @@ function looks_typed(text) {
 }
 
 function judge(key, text, where, plain) { # one value against the schema's line of its key
-    if (text ~ /[^ -~]/) fail(where, key ": only letters, digits and signs of ASCII")
+    if (key != "script" && text ~ /[^ -~]/) fail(where, key ": only letters, digits and signs of ASCII")
     else if (allowed[key] != "") {
         if (index(", " allowed[key] ", ", ", " text ", ") == 0 || text ~ /,/) fail(where, key " is one of: " allowed[key] "; not '" text "'")
     } else if (type[key] == "\"integer\"") {
@@ -121,7 +121,8 @@ function judge(key, text, where, plain) { # one value against the schema's line 
             fail(where, key " is a number from " least[key] " to " most[key] ", not '" text "'")
     } else if (type[key] == "\"boolean\"") {
         if ((text != "true" && text != "false") || !plain) fail(where, key " is true or false, not '" text "'")
-    } else if (plain && type[key] !~ /integer/ && looks_typed(text)) fail(where, key ": YAML reads '" text "' as no text; put it into quotes")
+    } else if (key ~ /^(name|network)$/ && looks_typed(text)) fail(where, key ": YAML reads '" text "' as no text; take another")
+    else if (plain && type[key] !~ /integer/ && looks_typed(text)) fail(where, key ": YAML reads '" text "' as no text; put it into quotes")
     else if (pattern[key] != "" && text !~ pattern[key]) fail(where, key ": '" text "' does not fit: " about[key])
     else if (longest[key] && length(text) > longest[key] + 0) fail(where, key " has at most " longest[key] " characters")
 }

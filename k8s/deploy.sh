@@ -167,7 +167,7 @@ else
 fi || fail "the manifests do not render; kustomize 5 or kubectl 1.27 is needed"
 if [ -n "$delete" ]; then # kind, name and namespace; kustomize writes them at one depth always
     awk '/^[a-z]/ { top = $1 } /^kind: / { kind = $2 } top == "metadata:" && /^  name: / { name = $2 } top == "metadata:" && /^  namespace: / { space = $2 }
-        function end() { if (kind != "") print kind, name, space; kind = space = "" }
+        function end() { gsub(/"/, "", name); gsub(/"/, "", space); if (kind != "") print kind, name, space; kind = space = "" }
         /^---/ { end() } END { end() }' "$tmp/objects.yaml" >"$tmp/named"
 fi
 if [ -n "$dry_run" ]; then

@@ -102,7 +102,7 @@ called() { grep -c -e "$1" "$CLUSTER/calls"; }
 cluster
 for options in '' '--run idle' '--run allreduce' '--run admin' '--networks operator --run admin' '--tcp' '--tcp --run allreduce' \
     '--tcp --run doctor' '--pods 1' '--workload=statefulset' '--workload jobset' '--inject image' '--inject env-file --gpus 8' \
-    '--memlock node' '--nodes a,b,c --gpus 8' '--without' '--tcp --without' '--run doctor' '--run doctor --nodes a' '--run doctor --gpus 1' \
+    '--memlock node' '--namespace 12 --queue 0' '--run admin --namespace 12 --networks operator' '--nodes a,b,c --gpus 8' '--without' '--tcp --without' '--run doctor' '--run doctor --nodes a' '--run doctor --gpus 1' \
     '--run doctor --gpus 0' '--run preflight' '--run preflight --nodes a,b,c' '--run preflight --gpus 1'; do
     # shellcheck disable=SC2086 # words
     deploy --dry-run $options
@@ -153,8 +153,11 @@ else
 fi
 (cd / && "$OLDPWD/k8s/deploy.sh" "$ml" --dry-run >"$tmp/elsewhere" 2>&1)
 same "from another folder" "$(k8s/deploy.sh "$ml" --dry-run)" "$(cat "$tmp/elsewhere")"
-deploy --dry-run --delete
-same "--dry-run --delete: names" "Job trainer ml" "$(sed -n '/^Job/p' "$tmp/objects.yaml")"
+mkdir "$tmp/a ö+b"
+cp -R k8s "$tmp/a ö+b/"
+same "from a folder of any name" "$(k8s/deploy.sh "$ml" --dry-run --run allreduce)" "$("$tmp/a ö+b/k8s/deploy.sh" "$ml" --dry-run --run allreduce 2>&1)"
+deploy --dry-run --delete --namespace 123
+same "--dry-run --delete: names" "Job trainer 123" "$(sed -n '/^Job/p' "$tmp/objects.yaml")"
 
 # ---- wrong usage -------------------------------------------------------------------------------------
 

@@ -125,6 +125,10 @@ usage "1 *mpijob needs a command*" --set workload=mpijob k8s/cluster.yaml "$tmp/
 usage "1 *needs gpus: 1 or more" --set workload=trainjob --set gpus=0 k8s/cluster.yaml "$tmp/x"
 usage "1 *needs whole CPUs*" --set qos=guaranteed --set cpu=500m k8s/cluster.yaml "$tmp/x"
 usage "1 *there is no file k8s/nothing.py" --set script=nothing.py k8s/cluster.yaml "$tmp/x"
+usage "1 *there is no file k8s/parts" --set script=parts k8s/cluster.yaml "$tmp/x"
+cp k8s/README.md "$tmp/job.yaml"
+usage "1 *job.yaml has the name of a file that is written there" --set script="$tmp/job.yaml" k8s/cluster.yaml "$tmp/x"
+usage "1 --set: name: YAML reads 'on' as no text; take another" --set name=on k8s/cluster.yaml "$tmp/x"
 
 # ---- mistakes -------------------------------------------------------------------------------------------------------
 
@@ -202,6 +206,7 @@ wrong '8a resource: rdma' "4: *have one resource, nvidia.com/rdma: resource: nee
 wrong '8a resource: "{pf}-rdma"' "9: *behind the slash only*"
 wrong '8a network: rails' "4: *have one network, rails*"
 wrong '8a network: "{pf}_x"' "9: network: *does not fit*"
+wrong '8a network: "12"' "9: network: YAML reads '12' as no text; take another"
 wrong '8a networks: operator' "9: networks is not for fabric: sriov-device-plugin"
 wrong '8a networks: existing' "5: networks: existing*"
 wrong '8a memlock: node\nuser: 5' "10: user is for memlock: caps*"
