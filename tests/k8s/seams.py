@@ -40,7 +40,7 @@ def text(path):
 
 objects = []  # (file, object)
 for path in sorted(glob.glob(os.path.join(RENDERED, "*.yaml"))):
-    objects += [(os.path.basename(path)[:-5], o) for o in yaml.safe_load_all(text(path)) if o]
+    objects += [(os.path.basename(path)[:-5], o) for o in yaml.load_all(text(path), yaml.CSafeLoader) if o]
 
 
 def walk(part):
@@ -96,7 +96,6 @@ for _, _, container in containers:
             commands.add(tuple(words[i:]))
 trainers = [t for _, o in objects if o["kind"] == "TrainJob" for t in [o["spec"]["trainer"]]]
 commands |= {tuple(t["command"] + t.get("args", [])) for t in trainers}
-verbs = set(re.findall(r"^       nccl-init ([a-z]+) ", run("--help")[1], re.MULTILINE))
 for words in sorted(commands):
     shown = " ".join(words[:5]).replace("\n", " ")
     if "--" in words:
@@ -104,8 +103,6 @@ for words in sorted(commands):
         check(f"{shown}: a command follows", True, len(words) > words.index("--") + 1)
         status, _, _ = run("run", *options, "--help")
         check(f"{shown}: options", 0, status)
-    elif words[1] == "install" and "install" not in verbs:
-        print("skipped: install: this program has no such verb yet")
     elif words[1] == "install":
         with tempfile.TemporaryDirectory() as folder:
             run("install", folder)
