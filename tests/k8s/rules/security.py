@@ -318,7 +318,7 @@ def container_refusals(scc, pod, container):
 
 
 def without_sccs(pod):
-    """The copy that sets file capabilities is for clusters that have no SCCs (components/non-root says it)."""
+    """The copy that sets file capabilities is for clusters that have no SCCs (`user: 1000` of k8s/new)."""
     return any(capabilities(c) & INSTALL_CAPABILITIES for c in pod.spec.get("initContainers") or [])
 
 
