@@ -75,6 +75,8 @@ int ni_exec(char *const argv[], char *const envp[], struct ni_text *why);
 
 /* 0 or -errno; all or, after an error, a part. */
 int ni_write_all(int fd, const char *p, size_t n);
+/* A struct ni_text; the type is that of ni_replace_file's `write`. -ENOMEM: it is cut. */
+int ni_write_text(int fd, void *text);
 int ni_copy_all(int to, int from);
 /* Makes the directories that lead to the file at the path, which is not "". 0 or -errno. */
 int ni_make_folders(const char *path);

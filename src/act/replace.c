@@ -37,6 +37,14 @@ int ni_write_all(int fd, const char *p, size_t n)
     return 0;
 }
 
+int ni_write_text(int fd, void *text)
+{
+    const struct ni_text *t = text;
+    int r = ni_write_all(fd, t->buf, t->len);
+
+    return r == 0 && t->cut ? -ENOMEM : r;
+}
+
 int ni_copy_all(int to, int from)
 {
     char buf[1 << 14];

@@ -7,14 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static int write_text(int fd, void *arg)
-{
-    const struct ni_text *text = arg;
-    int r = ni_write_all(fd, text->buf, text->len);
-
-    return r == 0 && text->cut ? -ENOMEM : r;
-}
-
 int ni_print(struct ni_context *ctx, const struct ni_text *text)
 {
     const char *path = ctx->options.output;
@@ -27,11 +19,11 @@ int ni_print(struct ni_context *ctx, const struct ni_text *text)
     else
         path = "standard output";
     if (fd == -EINVAL) {
-        r = ni_replace_file(path, 0644, write_text, &copy);
+        r = ni_replace_file(path, 0644, ni_write_text, &copy);
     } else if (fd < 0) {
         r = fd;
     } else {
-        r = write_text(fd, &copy);
+        r = ni_write_text(fd, &copy);
         /* Some file systems tell only now that nothing was stored. */
         if (fd != STDERR_FILENO && close(fd) != 0 && r == 0 && errno != EINTR)
             r = -errno;

@@ -324,26 +324,13 @@ static enum verdict ask_child(struct ni_context *ctx, const struct ni_party *par
 
 /* ---- --once ---- */
 
-struct kept {
-    char text[256];
-    size_t n;
-};
+enum { KEPT = 256 };
 
 /* What FILE has of this attempt: "nccl-init preflight: good: 3/8 KEY". */
-static void put_kept(struct kept *k, enum verdict verdict, const struct ni_party *party)
+static void put_kept(struct ni_text *t, enum verdict verdict, const struct ni_party *party)
 {
-    struct ni_text t = ni_text_on(k->text, sizeof(k->text));
-
-    ni_putf(&t, "nccl-init preflight: %s: %u/%u %s\n", verdict == GOOD ? "good" : "bad",
-            party->rank, party->ranks, party->key);
-    k->n = t.len;
-}
-
-static int write_kept(int fd, void *arg)
-{
-    const struct kept *k = arg;
-
-    return ni_write_all(fd, k->text, k->n);
+    ni_putf(t, "nccl-init preflight: %s: %u/%u %s\n", verdict == GOOD ? "good" : "bad", party->rank,
+            party->ranks, party->key);
 }
 
 /* false: nothing is kept of this attempt. */
@@ -352,15 +339,16 @@ static bool find_kept(const struct ni_context *ctx, const struct ni_party *party
     static const enum verdict both[] = {GOOD, BAD};
     /* a bad one does not hold where a good one is demanded */
     const size_t n_both = ctx->options.preflight == NI_PREFLIGHT_REQUIRE ? 1 : NI_COUNT(both);
-    struct kept k, seen;
+    char seen[KEPT];
     int fd = open(ctx->options.once, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    ssize_t n = fd < 0 ? -1 : read(fd, seen.text, sizeof(seen.text));
+    ssize_t n = fd < 0 ? -1 : read(fd, seen, sizeof(seen));
 
     if (fd >= 0)
         (void)close(fd);
     for (size_t i = 0; n > 0 && i < n_both; i++) {
+        struct ni_text k = NI_TEXT(KEPT);
         put_kept(&k, both[i], party);
-        if (k.n == (size_t)n && memcmp(k.text, seen.text, k.n) == 0) {
+        if (k.len == (size_t)n && memcmp(k.buf, seen, k.len) == 0) {
             *ret = both[i];
             return true;
         }
@@ -370,11 +358,11 @@ static bool find_kept(const struct ni_context *ctx, const struct ni_party *party
 
 static void keep(struct ni_context *ctx, const struct ni_party *party, enum verdict verdict)
 {
-    struct kept k;
+    struct ni_text k = NI_TEXT(KEPT);
     int r;
 
     put_kept(&k, verdict, party);
-    r = ni_replace_file(ctx->options.once, 0644, write_kept, &k);
+    r = ni_replace_file(ctx->options.once, 0644, ni_write_text, &k);
     if (r < 0)
         ni_say(ctx, NI_LOG_WARN, "preflight: %.256s: %s", ctx->options.once, ni_errno_text(r));
 }

@@ -21,12 +21,6 @@ static int write_self(int fd, void *ctx)
     return r;
 }
 
-static int write_text(int fd, void *ctx)
-{
-    const struct ni_text *t = ctx;
-    return ni_write_all(fd, t->buf, t->len);
-}
-
 int ni_hook_install(const char *folder, const char *program, const char *options,
                     struct ni_text *path)
 {
@@ -60,7 +54,7 @@ int ni_hook_install(const char *folder, const char *program, const char *options
         return ni_put(path, program), r;
     r = ni_make_folders(file);
     if (r == 0)
-        r = ni_replace_file(file, 0644, write_text, &text);
+        r = ni_replace_file(file, 0644, ni_write_text, &text);
     if (r < 0)
         ni_put(path, file);
     return r;
