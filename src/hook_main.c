@@ -227,6 +227,8 @@ static int change(enum task task)
 
     ni_putf(&args, ", \"--memlock=%s\"%s%s", options.memlock_text,
             options.privileged ? ", \"--privileged\"" : "", options.strict ? ", \"--strict\"" : "");
+    if (args.cut)
+        return fputs("nccl-init-hook: error: --memlock is too long\n", stderr), 1;
     int r = task == INSTALL ? ni_hook_install(options.folder, options.program, args.buf, &path)
                             : ni_hook_remove(options.folder, options.program, &path);
     if (r < 0)

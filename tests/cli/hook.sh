@@ -291,5 +291,8 @@ works "--remove again" "$hook" "${to[@]/--install/--remove}"
 "$hook" --install="$dir/h o/hooks.d" --program=/proc/nccl-init-hook 2>err && status=0 || status=$?
 matches "a folder that takes no file" "1 nccl-init-hook: error: /proc/nccl-init-hook: *" "$status $(cat err)"
 same "then there is no file of the hook" "" "$(find "h o" -type f)"
+"$hook" "${to[@]}" --memlock="$(printf '0%.0s' {1..200})64M" 2>err && status=0 || status=$?
+same "a limit of 203 characters" "1 nccl-init-hook: error: --memlock is too long" "$status $(cat err)"
+same "then there is none either" "" "$(find "h o" -type f)"
 
 finish
