@@ -10,17 +10,14 @@
 #include "nccl_init/hook.h"
 #include "nccl_init/process.h"
 
-#ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434 /* the same on every architecture */
-#endif
-
-/* "123 (name) S 45 ..." (fs/proc/array.c do_task_stat; the name may have anything). 0: unknown. */
-static int parent_of(const struct ni_dir *top, const char *pid)
+/* "123 (name) S 45 ..." (fs/proc/array.c do_task_stat; the name may have anything). 0: unknown.
+   pid 0: this process, for which %.0d puts nothing. */
+static int parent_of(const struct ni_dir *top, int pid)
 {
     char stat[1024];
     struct ni_span word;
     uint64_t parent = 0;
-    ssize_t n = ni_read(top, stat, sizeof(stat), "proc/%s/stat", pid);
+    ssize_t n = ni_read(top, stat, sizeof(stat), "proc/%s%.0d/stat", pid ? "" : "self", pid);
     const char *rest = n < 0 ? NULL : strrchr(stat, ')');
 
     if (rest && ni_word(&rest, &word) && ni_word(&rest, &word) && ni_word(&rest, &word))
@@ -34,16 +31,12 @@ static int parent_of(const struct ni_dir *top, const char *pid)
 static bool is_of_our_runtime(const struct ni_dir *top, int pid)
 {
     enum { GENERATIONS = 8 };
-    int parent, above = parent_of(top, "self");
+    int parent = parent_of(top, pid), above = parent_of(top, 0);
     bool ours = false;
-    char text[16];
 
-    (void)ni_format(text, sizeof(text), "%d", pid);
-    parent = parent_of(top, text);
     for (int i = 0; i < GENERATIONS && above > 0 && above != pid; i++) {
         ours = ours || (above == parent && (i == 0 || above > 1)); /* init adopts everybody */
-        (void)ni_format(text, sizeof(text), "%d", above);
-        above = parent_of(top, text);
+        above = parent_of(top, above);
     }
     return ours && above != pid;
 }
