@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -72,7 +73,6 @@ static int failed(const char *text)
     return options.strict;
 }
 
-/* What nothing here foresees must not keep the container waiting. */
 static void give_up(int signal)
 {
     (void)signal;
@@ -98,8 +98,7 @@ static bool read_state(char *buf, size_t cap)
     return strlen(buf) == len;
 }
 
-/* On the live machine a file of root's, or of the rootless runtime's, and no link. Who may write in
-   the bundle has written the container. */
+/* On the live machine a file of root's, or of the rootless runtime's, and no link. */
 static ssize_t read_config(const struct ni_dir *top, const char *bundle, char *buf, size_t cap)
 {
     struct stat st;
@@ -114,16 +113,16 @@ static ssize_t read_config(const struct ni_dir *top, const char *bundle, char *b
     return ni_read(top, buf, cap, "%s/config.json", bundle + 1);
 }
 
-static enum ni_hook_answer decide(const struct ni_dir *top, const char *state,
+static enum ni_hook_answer decide(const struct ni_dir *top, char *state,
                                   struct ni_hook_container *c, struct ni_text *why)
 {
-    static char config[CONFIG_MAX];
+    char *config = state + STATE_MAX;
     const rlim_t want = options.memlock == NI_UNLIMITED ? RLIM_INFINITY : (rlim_t)options.memlock;
     enum ni_hook_answer answer = ni_hook_state(state, options.dry, c, why);
 
     if (answer != NI_HOOK_YES)
         return answer;
-    ssize_t n = read_config(top, c->bundle, config, sizeof(config));
+    ssize_t n = read_config(top, c->bundle, config, CONFIG_MAX);
     if (n < 0)
         return ni_hook_say(NI_HOOK_WRONG, why, "config.json: %s", ni_errno_text((int)n));
     answer = ni_hook_config(top, config, options.privileged, c, why);
@@ -155,14 +154,16 @@ static void describe(const struct ni_dir *top, const struct ni_hook_container *c
 
 static int hook(void)
 {
-    static char state[STATE_MAX];
+    static char *state;
     struct ni_text t = NI_TEXT(900), why = NI_TEXT(500);
     struct ni_hook_container c;
     struct ni_root root;
     unsigned line;
-    const bool whole = read_state(state, sizeof(state));
 
-    if (!whole || options.wrong)
+    /* crun gives the container's limits to the hook, too; those of memory may be small. */
+    state = malloc(STATE_MAX + CONFIG_MAX);
+    const bool whole = read_state(state, state ? STATE_MAX : 0);
+    if (!state || !whole || options.wrong)
         return failed(options.wrong ? "wrong arguments" : "standard input is no state");
     if (ni_root_open(options.root, &root, &line) < 0)
         return failed("--root cannot be opened");
@@ -252,6 +253,6 @@ int main(int argc, char *argv[])
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)signal(SIGALRM, give_up);
     (void)alarm(SECONDS_MAX);
-    ni_json_in_one_piece();
+    ni_json_take_only();
     return hook();
 }

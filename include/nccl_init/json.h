@@ -17,9 +17,9 @@ struct json_t *ni_read_json(const char *text, struct ni_text *why);
 struct json_t *ni_read_json_as_real(const char *text, struct ni_text *why);
 /* The same, which says it by a finding about `subject`. */
 struct json_t *ni_parse_json(struct ni_findings *f, const char *subject, const char *text);
-/* From now on all of jansson's memory is 64 MiB in one piece, of which nothing is given back: for a
-   program that reads something, and ends. It takes a third of the time of malloc. */
-void ni_json_in_one_piece(void);
+/* From now on jansson takes memory from malloc in large pieces, 64 MiB at most, and gives nothing back:
+   for a program that reads something, and ends. That takes a third of the time. */
+void ni_json_take_only(void);
 
 /* ---- writing ---- */
 

@@ -68,9 +68,8 @@ static bool is_character(const json_t *device)
     return ni_is_any(text_of(device, "type"), types, NI_COUNT(types));
 }
 
-/* Whether linux.resources.devices lets the container read and write the character device: of the
-   rules that match, the last one counts. ANY, ANY: each device, also those that no rule names. What
-   is malformed allows nothing. */
+/* Whether the rules let the container read and write the character device: the last that matches
+   counts. ANY, ANY: each device, also those that none names. What is malformed allows nothing. */
 static bool is_allowed(const json_t *rules, int major, int minor)
 {
     bool may_read = false, may_write = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hook: into a folder of hooks, and out of it. The program is there before the file that names it,
-   and longer: a runtime that cannot start a hook starts no container. */
+/* hook: into a folder of hooks, and out of it. The program is there before its file, and longer: a
+   runtime that cannot start a hook starts no container. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

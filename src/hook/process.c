@@ -45,7 +45,6 @@ static enum ni_hook_answer check(const struct ni_dir *top, int pid, bool dry, st
 {
     char exe[NI_PAGE] = "", theirs[64] = "", ours[64] = "";
 
-    /* What is not filled stays "". */
     if (ni_readlink(top, exe, sizeof(exe) - 1, "proc/%d/exe", pid) < 0 ||
         ni_readlink(top, theirs, sizeof(theirs) - 1, "proc/%d/ns/mnt", pid) < 0 ||
         ni_readlink(top, ours, sizeof(ours) - 1, "proc/self/ns/mnt") < 0)

@@ -3,6 +3,7 @@
    hash seed. */
 #include <jansson.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -10,20 +11,31 @@
 
 enum {
     MAX_DEPTH = 16, /* device plugins write 3, DRA metadata and OCI runtimes 6 */
-    ONE_PIECE = 64 << 20
+    PIECE = 1 << 20,
+    PIECES = 64
 };
 
 static void *take(size_t n)
 {
-    static _Alignas(
-        max_align_t) char memory[ONE_PIECE]; /* pages that are not touched cost nothing */
-    static size_t used;
-    void *at = memory + used;
+    static char *piece, *at; /* a piece begins with a pointer to the one before */
+    static size_t left, pieces;
+    const size_t align = _Alignof(max_align_t);
 
-    if (n > sizeof(memory) - used)
-        return NULL;
-    used += (n + _Alignof(max_align_t) - 1) & ~(_Alignof(max_align_t) - 1);
-    return at;
+    n = (n + align - 1) & ~(align - 1);
+    if (n > left) {
+        const size_t size = n + align > PIECE ? n + align : PIECE;
+        char *more = size / PIECE < PIECES - pieces ? malloc(size) : NULL;
+        if (!more)
+            return NULL;
+        memcpy(more, &piece, sizeof(piece));
+        piece = more;
+        pieces += size / PIECE;
+        left = size - align;
+        at = more + align;
+    }
+    left -= n;
+    at += n;
+    return at - n;
 }
 
 static void leave(void *at)
@@ -31,7 +43,7 @@ static void leave(void *at)
     (void)at;
 }
 
-void ni_json_in_one_piece(void)
+void ni_json_take_only(void)
 {
     json_set_alloc_funcs(take, leave);
 }

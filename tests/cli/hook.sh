@@ -183,6 +183,16 @@ writer=$!
 start=$SECONDS
 "$hook" --strict <never >out 2>&1 && status=0 || status=$?
 matches "a standard input without end" "1 nccl-init-hook: standard input is no state" "$status $(cat out)"
+# crun gives a container's limits to the hook; with sanitizers there is no program within these
+for limit in --as=33554432 --data=33554432 --as=1048576 --data=262144 --nofile=8 --stack=131072; do
+    { prlimit "$limit" "$hook" --version >out 2>&1; } 2>/dev/null || continue
+    of "$limit" YES "*(231:192)" "$(config "$uverbs" "$rule")"
+    out=$(prlimit "$limit" "$hook" --root=node <told 2>&1) && status=0 || status=$?
+    case $limit in
+    --as=1048576 | --data=262144) same "$limit: it stops nothing" "0 " "$status $out" ;;
+    *) matches "$limit: as without" "0 container c1: would raise *" "$status $out" ;;
+    esac
+done
 works "in time" [ $((SECONDS - start)) -le 8 ]
 kill "$writer"
 same "--version" "nccl-init-hook $(sed -n 's/^project(.*VERSION \([0-9.]*\).*/\1/p' "$OLDPWD/CMakeLists.txt")" "$("$hook" --version)"
