@@ -445,7 +445,7 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(USER_TOPO_UNREADABLE, "user.topo-file.unreadable", NI_WARNING,                           \
       "User: unset NCCL_TOPO_FILE, or mount the file into the pod.")                           \
     X(USER_VALUE_EMPTY, "user.value.empty", NI_WARNING,                                        \
-      "User: remove the variable, or give it a value: an empty value hides NCCL's own "        \
+      "User: remove the variable, or give it a value: an empty value hides nccl-init's "       \
       "choice and the conf files.")                                                            \
     X(USER_VALUE_IGNORED, "user.value.ignored", NI_WARNING,                                    \
       "User: correct the value, or remove the variable.")                                      \

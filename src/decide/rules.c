@@ -116,8 +116,10 @@ void ni_decide_value(const struct ni_work *w, const char *name, const char *valu
     if (user && !*user)
         ni_report(w->f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s, and left so%s%.100s%s",
                   file ? " in " : "", file ? file : "",
-                  value ? ": NCCL uses its own default instead of `" : "", value ? value : "",
-                  value ? "`" : "");
+                  !value                         ? ""
+                  : ni_has_prefix(name, "NCCL_") ? ": NCCL uses its own default instead of `"
+                                                 : ": the rule says `", /* each library differs */
+                  value ? value : "", value ? "`" : "");
 }
 
 /* ---- ports ---- */
