@@ -233,7 +233,7 @@ fi
 # ---- links lead somewhere ------------------------------------------------------------------------
 
 set +f
-for file in README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs/*.md; do
+for file in README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs/*.md k8s/README.md; do
 	sed -n 's/\](/\n](/gp' "$file" | sed -n 's/^](\([^)]*\)).*/\1/p' >"$tmp/links"
 	while IFS= read -r link; do
 		case $link in
@@ -246,7 +246,7 @@ set -f
 
 # ---- lines are not too long to read side by side with something else ------------------------------
 
-find README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs -type f -exec awk '
+find README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs k8s/README.md -type f -exec awk '
 	length($0) > 120 { print "docs: " FILENAME ":" FNR ": " length($0) " characters" }' {} + >"$tmp/long"
 cat "$tmp/long"
 [ ! -s "$tmp/long" ] || bad=1

@@ -10,7 +10,7 @@ trap 'rm -rf "$dir"' EXIT
 for needed in shellcheck openssl; do
     command -v $needed >/dev/null || skip_all "$needed is not installed"
 done
-python3 -c 'import yaml' 2>/dev/null || skip_all "python3-yaml is not installed"
+/usr/bin/python3 -c 'import yaml' 2>/dev/null || skip_all "python3-yaml is not installed"
 
 said=$(.dev/lint workflows 2>&1)
 matches "as they should be" "*lint: workflows ok*" "$said"

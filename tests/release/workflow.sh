@@ -6,7 +6,7 @@ set -u
 # shellcheck source=/dev/null
 . "$(dirname -- "$0")/../cli/lib"
 top=$(cd -- "$(dirname -- "$0")/../.." && pwd)
-python3 -c 'import yaml' 2>/dev/null || skip_all "python3-yaml is not installed"
+/usr/bin/python3 -c 'import yaml' 2>/dev/null || skip_all "python3-yaml is not installed"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/bin" "$dir/work"
