@@ -192,7 +192,7 @@ if [ -n "$delete" ]; then
         others=$(printf '%s\n' "$granted" | grep -vx -e "$namespace" -e '' | tr '\n' ' ' || true)
         [ -z "$others" ] || say "the rest stays, for the other namespaces that have the SCC: $others"
     fi
-    while read -r kind object space; do
+    while read -r kind object space <&3; do # what logs in for kubectl may read stdin
         case $run,$kind,$others in
         admin,RoleBinding,* | admin,SriovNetwork,* | admin,*, | training,*) ;;
         admin,* | *,ServiceAccount,* | *,NetworkAttachmentDefinition,* | *,ResourceClaimTemplate,*) continue ;; # others have the same
@@ -206,7 +206,7 @@ if [ -n "$delete" ]; then
             say "left: $kind $object: deploy.sh did not write it, it lacks the label $ours=nccl-init"
             left=1
         fi
-    done <"$tmp/named"
+    done 3<"$tmp/named"
     [ "$left" = 0 ] || fail "not all was deleted"
     exit 0
 fi
