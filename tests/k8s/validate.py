@@ -112,6 +112,8 @@ class Schemas:
             model, name = field.split(".")
             # what other models refer to must not change with this field, so the property itself is narrowed
             merge(self.definitions[model]["properties"][name], extra)
+        for model, names in kinds["demanded"].items():
+            self.definitions[model]["required"] += names
         self.roots = {kind: {"$ref": f"#/definitions/{model}"} for kind, model in kinds["kubernetes"].items()}
         self.parameters = {}
         for kind, entry in kinds["custom"].items():

@@ -8,6 +8,8 @@ SCC = "SecurityContextConstraints"
 CHANGES = [
     (Change("Service", "kind", "Servic"), "is no kind"),
     (Change("Service", "metadata.name", None), "no name"),
+    (Change("Service", "spec", None), "'spec' is a required property"),
+    (Change(STS, "spec.template.spec.containers", []), "[] is too short"),
     (Change(STS, "apiVersion", "apps/v1beta2"), "is no kind that"),
     (Change(STS, "spec.serviceNam", "trainer"), "'serviceNam' was unexpected"),
     (Change(STS, "spec.replicas", "2"), "is not of type 'integer'"),

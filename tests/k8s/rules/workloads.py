@@ -71,7 +71,7 @@ def deadline(spec, at):
 
 
 def own_selector(obj, _):
-    labels = obj["spec"]["template"]["metadata"].get("labels") or {}
+    labels = (obj["spec"]["template"].get("metadata") or {}).get("labels") or {}
     wanted = obj["spec"]["selector"].get("matchLabels") or {}
     if not wanted:
         yield ("spec", "selector"), "is empty"
@@ -154,10 +154,8 @@ def service_port_names(obj, _):
 def policy_pods(obj, at):
     for pod in at.file.pods:
         if not selects(obj["spec"]["podSelector"].get("matchLabels"), pod):
-            yield (
-                "spec",
-                "podSelector",
-            ), f"selects other pods than those of {pod.owner['kind']} {pod.owner['metadata']['name']}"
+            whose = f"{pod.owner['kind']} {pod.owner['metadata']['name']}"
+            yield ("spec", "podSelector"), f"selects other pods than those of {whose}"
 
 
 def binding(obj, at):
