@@ -185,6 +185,15 @@ static int hook(void)
 
 enum task { HOOK, INSTALL, REMOVE, HELP, VERSION, MEMLOCK, ROOT, PROGRAM };
 
+/* An absolute path that JSON takes as it is; of other bytes than ASCII it takes only UTF-8. */
+static bool is_plain(const char *path)
+{
+    for (const char *s = path; *s; s++)
+        if (*s < ' ' || *s > '~' || *s == '"' || *s == '\\')
+            return false;
+    return path[0] == '/';
+}
+
 static enum task parse(int argc, char *argv[])
 {
     static const struct option table[] = {
@@ -215,8 +224,7 @@ static enum task parse(int argc, char *argv[])
         if (option >= INSTALL && option <= PROGRAM && optarg)
             *values[option] = optarg;
     }
-    options.wrong |= optind < argc || options.folder[0] != '/' || options.program[0] != '/' ||
-                     strpbrk(options.program, "\"\\\n") ||
+    options.wrong |= optind < argc || options.folder[0] != '/' || !is_plain(options.program) ||
                      (strcmp(options.memlock_text, "max") != 0 &&
                       ni_parse_bytes(options.memlock_text, 0, NI_UNLIMITED - 1, &options.memlock));
     return task;

@@ -307,6 +307,10 @@ matches "a folder that takes no file" "1 nccl-init-hook: error: /proc/nccl-init-
 same "then there is no file of the hook" "" "$(find "h o" -type f)"
 "$hook" "${to[@]}" --memlock="$(printf '0%.0s' {1..200})64M" 2>err && status=0 || status=$?
 same "a limit of 203 characters" "1 nccl-init-hook: error: --memlock is too long" "$status $(cat err)"
+for program in "$dir/"$'a\tb' "$dir/"$'a\xff' "$dir/a\"b" "$dir/a\\b" relative; do
+    "$hook" "${to[0]}" --program="$program" 2>err && status=0 || status=$?
+    same "--program='${program@Q}'" "1 nccl-init-hook: error: wrong arguments" "$status $(cat err)"
+done
 same "then there is none either" "" "$(find "h o" -type f)"
 
 finish
