@@ -93,6 +93,16 @@ done
 same "any cluster: is refused for a reason" "" "$odd"
 matches "any cluster: many are written" "[2-6][0-9]" "$written"
 
+# Over sockets nothing needs rights: not the copy of nccl-init, and the workers of MPI run as the launcher's user.
+printf '%s\n' 'user: 1000' | cat k8s/cluster.yaml - >"$tmp/user.yaml"
+new --set fabric=none "$tmp/user.yaml" "$tmp/user"
+same "without rails: no user, no capability" "0 0" "$status $(grep -c -e SETFCAP -e runAsUser "$tmp/user/job.yaml")"
+new --set fabric=none --set workload=mpijob k8s/cluster.yaml "$tmp/mpi" -- x
+same "without rails: launcher and workers of MPI" "0 2 2" \
+    "$status $(grep -c 'runAsUser: 1000' "$tmp/mpi/mpijob.yaml") $(grep -c 'required-scc: nccl-rdma-scc' "$tmp/mpi/mpijob.yaml")"
+.dev/k8s render "$tmp/mpi" >"$tmp/objects.yaml"
+valid "MPI without rails" "$tmp/objects.yaml"
+
 # ---- the command line -----------------------------------------------------------------------------------------------
 
 # shellcheck disable=SC2016 # for the shell under test
