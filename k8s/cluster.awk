@@ -389,6 +389,7 @@ function rails(r, i, j, n, k, pfs, names, width, one, nic, resource, network, te
         n = split(value["rails.pf", r], pfs, "\n")
         width = 0
         for (i = 1; i <= n; i++) {
+            if (pfs[i] ~ /^mlx[45]_/) fail(where, "pf is a NIC's network interface, such as eno5np0; " pfs[i] " is an RDMA device")
             k = expand(pfs[i], one, where)
             if (i > 1 && k != width) fail(where, pfs[1] " is " width " names, " pfs[i] " is " k)
             width = k
