@@ -106,6 +106,12 @@ static unsigned keep_addresses(struct ni_names *names)
     return n;
 }
 
+/* "GPU-" and 36 characters; `?` for each digit where the driver has not asked the GPU yet. */
+static bool is_uuid(const char *s)
+{
+    return ni_has_prefix(s, "GPU-") && strspn(s + 4, "0123456789abcdef-?") == 36 && !s[40];
+}
+
 struct gpu_id {
     char model[64], uuid[sizeof(((struct ni_gpu *)0)->uuid)];
 };
@@ -132,7 +138,7 @@ void ni_probe_gpu_ids(struct ni_probe *p)
     char bdf[NI_BDF_TEXT];
     unsigned nodes = 0;
     if (inv->n_gpu > 0 && inv->gpu[0].amd) {
-        ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "dev/dri");
+        ni_read_names(p, p->root, NI_REQUIRED, &p->names, "dev/dri");
         for (unsigned i = 0; i < p->names.n; i++)
             nodes += ni_has_prefix(p->names.name[i], "renderD");
         inv->gdr.gpus_unordered = nodes != inv->n_gpu;
@@ -140,8 +146,10 @@ void ni_probe_gpu_ids(struct ni_probe *p)
     }
     for (unsigned i = 0; i < inv->n_gpu; i++) {
         struct gpu_id id = {"", ""};
-        (void)ni_read_lines(p, NI_OPTIONAL, id_line, &id, "%s/%s/information", gpus_dir,
-                            ni_bdf_text(inv->gpu[i].bdf, bdf));
+        if (ni_read_lines(p, NI_OPTIONAL, id_line, &id, "%s/%s/information", gpus_dir,
+                          ni_bdf_text(inv->gpu[i].bdf, bdf)) == NI_KNOWN &&
+            (!id.model[0] || !is_uuid(id.uuid)))
+            ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "it tells no model, or no UUID");
         ni_copy(inv->gpu[i].uuid, sizeof(inv->gpu[i].uuid), id.uuid);
         if (i == 0)
             ni_copy(first, sizeof(first), id.model);
