@@ -354,11 +354,14 @@ static void check_override(const struct ni_work *w, const char *name)
 {
     const struct ni_conf_entry *e = ni_find_override(w->inv, name);
     const struct ni_setting *s = ni_plan_get(w->plan, name);
-    if (e && s && strcmp(e->value, s->value) != 0)
-        ni_report(
-            w->f, NI_F_CONF_NVSHMEM, name,
-            "%s sets it to `%.64s`, and NVSHMEM 3.6.5 and later takes that in place of `%.64s`",
-            e->file, e->value, s->value);
+    struct ni_text theirs = NI_TEXT(272), ours = NI_TEXT(272);
+    if (!e || !s || strcmp(e->value, s->value) == 0)
+        return;
+    ni_put_quoted(&theirs, e->value, strlen(e->value), 64);
+    ni_put_quoted(&ours, s->value, strlen(s->value), 64);
+    ni_report(w->f, NI_F_CONF_NVSHMEM, name,
+              "%s sets it to `%s`, and NVSHMEM 3.6.5 and later takes that in place of `%s`",
+              e->file, theirs.buf, ours.buf);
 }
 
 void ni_rule_libraries(const struct ni_work *w)

@@ -113,13 +113,17 @@ void ni_decide_value(const struct ni_work *w, const char *name, const char *valu
     va_start(ap, fmt);
     ni_vputf(&t, fmt, ap);
     va_end(ap);
-    if (user && !*user)
-        ni_report(w->f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s, and left so%s%.100s%s",
-                  file ? " in " : "", file ? file : "",
-                  !value                         ? ""
-                  : ni_has_prefix(name, "NCCL_") ? ": NCCL uses its own default instead of `"
-                                                 : ": the rule says `", /* each library differs */
-                  value ? value : "", value ? "`" : "");
+    if (user && !*user) {
+        struct ni_text says = NI_TEXT(160);
+        if (value) {
+            ni_put(&says, ni_has_prefix(name, "NCCL_") ? ": NCCL uses its own default instead of `"
+                                                       : ": the rule says `");
+            ni_put_quoted(&says, value, strlen(value), 100);
+            ni_put(&says, "`");
+        }
+        ni_report(w->f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s, and left so%s",
+                  file ? " in " : "", file ? file : "", says.buf);
+    }
 }
 
 /* ---- ports ---- */
