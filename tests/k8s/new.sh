@@ -112,6 +112,9 @@ same "--set: status" 0 "$status"
 same "--set: the last counts" 'completions: 4|value: "$(touch x)\""|values: ["b"]' "$(grep -oE 'completions: .*|value: ".*touch.*|values: \["b"\]' "$tmp/set/job.yaml" | sort | tr '\n' '|' | sed 's/|$//')"
 # shellcheck disable=SC2016
 same "a command behind --" 'args: ["sh", "-c", "echo \"$0\" it'"'"'s"]' "$(sed -n 's/^ *\(args: .*\)/\1/p' "$tmp/set/job.yaml")"
+(ulimit -f 1 && k8s/new k8s/cluster.yaml "$tmp/cut") 2>/dev/null
+new k8s/cluster.yaml "$tmp/cut"
+same "what was cut off is written again" "0 same" "$status $(diff -r "$tmp/cluster" "$tmp/cut" && echo same)"
 mkdir "$tmp/mine" && : >"$tmp/mine/precious"
 new k8s/cluster.yaml "$tmp/mine"
 matches "a folder with something else is left alone" "1 *has something that k8s/new did not write" "$status $said"
