@@ -35,7 +35,11 @@ check_for_pods() {
     esac
     minor=$(kube get --raw /version 2>/dev/null | sed -n 's/.*"minor": *"\([0-9]*\).*/\1/p')
     needed=28 # a pod's index as a label
-    if [ "$inject" = env-file ]; then needed=35; fi # fileKeyRef
+    case $run,$inject in
+    *,env-file) needed=35 ;; # fileKeyRef
+    doctor,*) needed=30 ;; # postStart sleeps
+    preflight,*) needed=29 ;; # backoffLimitPerIndex
+    esac
     if [ "${minor:-$needed}" -lt $needed ]; then problem "the cluster has Kubernetes 1.$minor" "these pods need 1.$needed"; fi
     [ -z "$queue" ] || need "Kueue has no LocalQueue $queue in $namespace" \
         "an administrator applies the folder queue that k8s/new writes" localqueue "$queue" -n "$namespace"

@@ -328,6 +328,10 @@ echo 34 >"$CLUSTER/minor"
 lacks fileKeyRef "the cluster has Kubernetes 1.34*need 1.35" --inject env-file
 echo 27 >"$CLUSTER/minor"
 lacks "a pod's index" "the cluster has Kubernetes 1.27*need 1.28"
+echo 29 >"$CLUSTER/minor"
+lacks "a hook that sleeps" "the cluster has Kubernetes 1.29*need 1.30" --run doctor
+echo 28 >"$CLUSTER/minor"
+lacks "a limit of each index" "the cluster has Kubernetes 1.28*need 1.29" --run preflight
 lacks "a queue" "Kueue has no LocalQueue q in ml" --queue q
 drop sriovnetworknodepolicies
 lacks "operator, for an administrator" "the cluster has no SriovNetworkNodePolicy*install the SR-IOV Network Operator" --run admin
