@@ -72,4 +72,17 @@ done
 section "removed"
 works "--remove" /lab/nccl-init-hook --remove
 same "as before" "8192 errno 12" "$(run crun $device)"
+
+section "from its package"
+if [ -e /lab/hook.tar ]; then
+    tar -x -f /lab/hook.tar -C / ./usr/libexec ./usr/share/containers
+    for runtime in runc crun; do
+        same "$runtime: uid 1000, no capability, no_new_privs" "unlimited ok" "$(run $runtime $device)"
+        matches "$runtime: no RDMA device" "*8192 " "$(run $runtime)"
+    done
+    rm /usr/libexec/oci/hooks.d/nccl-init-hook /usr/share/containers/oci/hooks.d/50-nccl-init.json
+    same "its files are gone: as before" "8192 errno 12" "$(run crun $device)"
+else
+    echo "skipped: from its package: no rpmbuild, which makes it"
+fi
 finish
