@@ -367,6 +367,8 @@ static void check_override(const struct ni_work *w, const char *name)
 void ni_rule_libraries(const struct ni_work *w)
 {
     const unsigned targets = w->policy->targets;
+    if (!(targets & ~(unsigned)NI_FOR_NCCL))
+        return; /* what follows is some KiB to clear */
     struct asked a = {.w = w,
                       .rank_why = NI_TEXT(NI_REASON / 2),
                       .map = NI_TEXT(NI_VALUE),
