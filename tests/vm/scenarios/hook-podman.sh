@@ -7,13 +7,7 @@
 # shellcheck source=/dev/null
 . /lab/lib
 
-stock
-up eth0 10.1.0.1/24
-rxe rxe0 eth0
-chmod 666 /dev/infiniband/uverbs0
-mount -t cgroup2 cgroup2 /sys/fs/cgroup
-syslogd -O /tmp/journal
-wait_for 10 test -S /dev/log
+container_node
 mkdir -p /etc/containers /run/rootfs
 mount --bind / /run/rootfs
 cat >/etc/containers/containers.conf <<'CONF'
@@ -29,12 +23,10 @@ runroot = "/run/containers/storage"
 graphroot = "/var/lib/containers/storage"
 CONF
 
-# shellcheck disable=SC2016 # for that shell
-does='echo "$(ulimit -l) $(mr rxe0 65536 | sed "s/.*: //")"'
 pod=(--network=host --log-driver=none --user=1000:1000 --cap-drop=ALL --security-opt=no-new-privileges)
 device=--device=/dev/infiniband/uverbs0
 run() { # RUNTIME OPTION...: what the container says
-    podman --runtime="$1" run --rm "${pod[@]}" "${@:2}" --rootfs /run/rootfs bash -c "$does" </dev/null 2>&1 | tail -n 3
+    podman --runtime="$1" run --rm "${pod[@]}" "${@:2}" --rootfs /run/rootfs bash -c "$REGISTER" </dev/null 2>&1 | tail -n 3
 }
 
 section "installed by one command"

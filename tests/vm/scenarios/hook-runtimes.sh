@@ -7,18 +7,9 @@
 # shellcheck source=/dev/null
 . /lab/lib
 
-stock
-up eth0 10.1.0.1/24
-rxe rxe0 eth0
-chmod 666 /dev/infiniband/uverbs0
-mount -t cgroup2 cgroup2 /sys/fs/cgroup
+container_node
 cp /lab/nccl-init-hook /usr/bin
-syslogd -O /tmp/journal
-wait_for 10 test -S /dev/log
 
-# what a container does: its limit in KiB, and what comes of 64 MiB
-# shellcheck disable=SC2016 # for that shell
-does='echo "$(ulimit -l) $(mr rxe0 65536 | sed "s/.*: //")"'
 uverbs="{path: \"/dev/infiniband/uverbs0\", type: \"c\", major: $((0x$(stat -c %t /dev/infiniband/uverbs0))), minor: $((0x$(stat -c %T /dev/infiniband/uverbs0))), fileMode: 438}"
 
 # bundle [JQ-FILTER] [HOOK-OPTION...]: in /run/bundle; the filter changes config.json
@@ -29,7 +20,7 @@ bundle() {
     mkdir -p /run/bundle/rootfs
     mountpoint -q /run/bundle/rootfs || mount --bind / /run/bundle/rootfs
     # shellcheck disable=SC2016 # jq's
-    jq -n --arg does "$does" '
+    jq -n --arg does "$REGISTER" '
         def tmpfs(to): {destination: to, type: "tmpfs", source: "tmpfs", options: ["nosuid", "mode=1777"]};
         '"$uverbs"' as $uverbs | {
             ociVersion: "1.0.2",
