@@ -29,10 +29,10 @@ static uint32_t usable(const struct ni_work *w)
     return open ? open : all;
 }
 
-/* The nearest ports of a GPU; none where one might be nearer whose distance is not known. */
-static uint32_t nearest(const struct ni_work *w, unsigned gpu, enum ni_distance *ret)
+/* The nearest of these ports to a GPU; none where one might be nearer whose distance is not known. */
+static uint32_t nearest(const struct ni_work *w, uint32_t ports, unsigned gpu,
+                        enum ni_distance *ret)
 {
-    const uint32_t ports = usable(w);
     uint32_t bits = 0;
     bool unknown = false;
     *ret = NI_DIST_UNKNOWN;
@@ -67,8 +67,9 @@ void ni_rule_gpu_hcas(const struct ni_work *w)
         !(w->policy->gpu_map || w->policy->targets & per_gpu))
         return;
     ni_want_numa(w);
+    const uint32_t ports = usable(w);
     for (unsigned g = 0; g < w->inv->n_gpu; g++)
-        near[g] = nearest(w, g, &at[g]);
+        near[g] = nearest(w, ports, g, &at[g]);
     for (enum ni_distance d = NI_DIST_PIX; d <= NI_DIST_SYS; d++) {
         for (unsigned g = 0; g < w->inv->n_gpu; g++) {
             unsigned least = NI_MAX_CHOSEN;
