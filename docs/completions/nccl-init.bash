@@ -30,7 +30,7 @@ __nccl_init_options() { # PROGRAM VERB
 }
 
 __nccl_init_verbs() { # PROGRAM
-    "$1" --help 2>/dev/null | sed -n 's/^       nccl-init \([a-z]*\) .*/\1/p'
+    "$1" --help 2>/dev/null | sed -n 's/^  \([a-z]*\)$/\1/p'
 }
 
 __nccl_init_add() { # TEXT CANDIDATE...: those that begin with the text

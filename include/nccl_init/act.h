@@ -6,30 +6,20 @@
 #include <signal.h>
 #include <sys/types.h>
 
-#include "nccl_init/core.h"
-#include "nccl_init/findings.h"
-#include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
 
 /* Raises RLIMIT_MEMLOCK as the plan says, never lowers it. The soft limit in force then, in bytes,
    NI_UNLIMITED, or -1 if it cannot be read. Failure is a finding, never fatal. */
 int64_t ni_memlock_raise(const struct ni_plan *plan, struct ni_findings *f);
 
-/* Makes a permitted capability (core.h) effective, or not. false: it was so already, or cannot be.
- */
+/* Makes a permitted capability effective, or not. false: it was so already, or cannot be. */
 bool ni_cap_switch(unsigned cap, bool on);
-/* No capability is effective any more; what is permitted stays so. 0, or -errno: some may still be.
- */
+/* No capability is effective any more; permitted ones stay. 0, or -errno: some may still be. */
 int ni_caps_disable(void);
-/* No set has any capability any more, nor will one after an exec. 0 or -errno. */
-int ni_caps_renounce(void);
-/* Keeps and drops as the plan says. What the kernel refuses is a finding, never fatal. Nothing is
-   touched when both sets are empty. */
+/* Keeps and drops as the plan says. What the kernel refuses is a finding, never fatal. */
 void ni_caps_apply(const struct ni_caps *want, struct ni_findings *f);
-/* For good: of all sets only `keep` remains, and no execve gives more (no_new_privs). 0 or -errno.
- */
+/* For good: of all sets only `keep` remains; no execve gives more (no_new_privs). 0 or -errno. */
 int ni_caps_forsake(uint64_t keep);
-/* Whether that capability will be effective in the command. */
 bool ni_command_has_cap(unsigned cap);
 
 /* Milliseconds of CLOCK_MONOTONIC; without a clock INT64_MAX: every deadline is over. */
@@ -45,15 +35,10 @@ struct ni_wait {
 void ni_wait_begin(struct ni_wait *w);
 /* Sleeps so long at most. true: a signal came, now or earlier: clean up and call ni_wait_end. */
 bool ni_wait_ms(struct ni_wait *w, int64_t ms);
-/* Signal mask and dispositions are as before ni_wait_begin. Ends the program by the signal that
-   came; as PID 1 with status 128+n. */
+/* All is as before ni_wait_begin. Ends the program by the signal that came; as PID 1 by 128+n. */
 void ni_wait_end(struct ni_wait *w);
 /* In a child: signals end it again. */
 void ni_wait_unblock(const struct ni_wait *w);
-/* Where SIGCHLD is blocked, that of a child of ours would stay pending for the command. Before the
-   first fork: whether one is pending already; after the last wait: takes it, unless one was. */
-bool ni_child_pending(void);
-void ni_child_forget(bool was_pending);
 
 /* fork(2); the child dies with its parent. */
 pid_t ni_fork(void);
@@ -75,26 +60,22 @@ int ni_exec(char *const argv[], char *const envp[], struct ni_text *why);
 
 /* 0 or -errno; all or, after an error, a part. */
 int ni_write_all(int fd, const char *p, size_t n);
-/* A struct ni_text; the type is that of ni_replace_file's `write`. -ENOMEM: it is cut. */
+/* For ni_replace_file's `write`: a struct ni_text, -ENOMEM: it is cut; this program's file. */
 int ni_write_text(int fd, void *text);
-int ni_copy_all(int to, int from);
+#define NI_SELF "/proc/self/exe"
+int ni_write_self(int fd, void *nothing);
 /* Makes the directories that lead to the file at the path, which is not "". 0 or -errno. */
 int ni_make_folders(const char *path);
 /* Replaces the file at path by what `write` puts out, which becomes visible as a whole, with that
    mode, settled on the disk. A symbolic link there is replaced itself. On an error the old file
    stays, nothing is left beside it, and the result is -errno of the failing step; -EINVAL: what
-   stands there is no file. A kill may leave a file .nccl-init.XXXXXX beside it. */
+   stands there is no file. A path to a descriptor of our own (/dev/stdout, /dev/fd/3) is written to;
+   NULL is standard output, which is closed then. */
 int ni_replace_file(const char *path, mode_t mode, int (*write)(int fd, void *ctx), void *ctx);
-/* A descriptor to write to where the path means one of our own (/dev/stdout, /dev/fd/3), or is a
-   FIFO or a character device; the caller closes it. -EINVAL: none of these; else -errno. */
-int ni_open_stream(const char *path);
 
-/* Kubelet shows the last so many bytes (pkg/kubelet/container/runtime.go
-   MaxContainerTerminationMessageLength). */
+/* Writes text to the pod's termination log if that file exists (terminationMessagePath), cut to what
+   Kubelet shows (pkg/kubelet/container/runtime.go MaxContainerTerminationMessageLength). 0 or -errno. */
 enum { NI_TERMINATION_MAX = 4096 };
-
-/* Writes text to the pod's termination log if that file exists (Kubernetes terminationMessagePath),
-   cut to NI_TERMINATION_MAX bytes. 0 or -errno. */
 int ni_termination_log(const char *path, const char *text);
 
 #endif

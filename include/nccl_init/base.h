@@ -8,11 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__GNUC__)
 #define NI_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
-#else
-#define NI_PRINTF(fmt, args)
-#endif
 
 #define NI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -41,7 +37,7 @@ struct ni_num {
     enum ni_known known;
 };
 
-/* The state that belongs to an answer of the door (door.h): -errno, or what is not negative. */
+/* Of an answer of the door: -errno, or what is not negative. */
 enum ni_known ni_known_of(int64_t answer);
 /* "unread", "absent", "denied", "malformed", "known". */
 const char *ni_known_text(enum ni_known known);

@@ -25,8 +25,7 @@ struct ni_root {
 
 /* Opens "/", a directory, or a regular file in .tree form. 0 or -errno; -EINVAL: the file is no
    .tree, and *ret_line is the line (from 1) that is wrong, else 0. -EFBIG: more than there is room
-   for. -ENXIO: neither file nor directory. -ENOSYS: the kernel or a seccomp filter lacks openat2.
-   */
+   for. -ENXIO: neither file nor directory. -ENOSYS: kernel or seccomp filter lacks openat2. */
 int ni_root_open(const char *path, struct ni_root *ret, unsigned *ret_line);
 void ni_root_close(struct ni_root *root);
 
@@ -38,20 +37,18 @@ struct ni_dir {
     size_t len;      /* of what fd stands for */
     bool named;      /* paths are of a user's choosing, and lead anywhere, to a pipe too */
     bool unrecorded; /* a snapshot does not see what is read here */
+    bool binary;     /* files may hold NULs (proc/self/environ of a recording) */
     bool cut;        /* the path was longer than that; each file then is -ENAMETOOLONG */
     char path[NI_PATH]; /* below the root, without a slash at either end; "": the root */
 };
 
-/* The root as a directory. */
 struct ni_dir ni_dir_top(const struct ni_root *root);
-/* The directory at that path from `from`, kept open: the kernel then need not walk the whole path to
-   each file, in sysfs through links that it spells out anew (fs/kernfs/symlink.c). An open takes 3 to
-   4 us instead of 7 to 8. Answers are the same as from the root. So one that cannot be opened, and
-   one of a tree, is none the worse: its files tell. */
+/* The directory at that path from `from`, kept open, for the kernel walks sysfs's links anew each time
+   (fs/kernfs/symlink.c): an open takes 3 to 4 us instead of 7 to 8. One that cannot be opened, and one
+   of a tree, is none the worse: its files tell. */
 struct ni_dir ni_dir_open(const struct ni_dir *from, const char *fmt, ...) NI_PRINTF(2, 3);
 void ni_dir_close(struct ni_dir *dir);
-/* The same, but nothing is opened, so nothing is to be closed: its files are reached by what `from`
-   keeps open, and it lives no longer. */
+/* The same, but nothing is opened: it uses what `from` keeps open, and lives no longer. */
 struct ni_dir ni_dir_at(const struct ni_dir *from, const char *fmt, ...) NI_PRINTF(2, 3);
 
 /* From now on, record what passes the door. 0 or -errno. */
@@ -59,13 +56,10 @@ int ni_root_record(struct ni_root *root);
 
 /* ---- the calls; paths go from the directory, and have no leading slash ---- */
 
-/* Reads a whole file, cuts one final newline, NUL-terminates. Its length, or -errno as the kernel
+/* Reads a whole file, cuts one final newline, NUL-terminates; "" on errors. Its length, or -errno as the kernel
    gave it (ENOENT, EACCES, EINVAL, ...), -EOVERFLOW when it does not fit in cap - 1 (never cut
    short), -EILSEQ when it holds a NUL. What is neither file nor directory is not read: -ENXIO. */
 ssize_t ni_read(const struct ni_dir *dir, char *buf, size_t cap, const char *fmt, ...)
-    NI_PRINTF(4, 5);
-/* The same for a file that may hold NULs (proc/self/environ of a recording). Not recorded. */
-ssize_t ni_read_raw(const struct ni_dir *dir, char *buf, size_t cap, const char *fmt, ...)
     NI_PRINTF(4, 5);
 /* Target of a symbolic link. Its length or -errno; -EOVERFLOW. */
 ssize_t ni_readlink(const struct ni_dir *dir, char *buf, size_t cap, const char *fmt, ...)
@@ -82,32 +76,25 @@ bool ni_is_at(const struct ni_dir *dir, const char *name, const char *fmt, ...) 
    was recorded (`e` line). */
 int ni_openable(const struct ni_dir *dir, const char *fmt, ...) NI_PRINTF(2, 3);
 
-/* Calls `line` for each line of a file of any length, in order, without its newline; lines longer
-   than 4095 bytes come cut. 0 or -errno; -EILSEQ at a NUL, some lines may have been given by then.
-   */
-typedef void ni_line_fn(void *ctx, const char *line);
-int ni_lines(const struct ni_dir *dir, ni_line_fn *line, void *ctx, const char *fmt, ...)
-    NI_PRINTF(4, 5);
-
 enum { NI_MAX_NAMES = 2048, NI_NAMES_TEXT = 65536 };
 
-/* Names of a directory, natural order, without "." and "..". */
+/* Names of a directory, in the order of ni_natural_cmp, without "." and "..". */
 struct ni_names {
     unsigned n;
-    bool cut; /* more than fit: the rest is missing */
+    bool cut;    /* more than fit: the rest is missing */
+    size_t used; /* of text */
     const char *name[NI_MAX_NAMES];
     char text[NI_NAMES_TEXT];
 };
 
-/* 0 or -errno; *ret->n is 0 then. Names that are not printable ASCII are kept as they are: check
-   them. */
+/* 0 or -errno; ret->n is 0 then. Names may be anything: check them. */
 int ni_list(const struct ni_dir *dir, struct ni_names *ret, const char *fmt, ...) NI_PRINTF(3, 4);
 
 /* ---- snapshot ---- */
 
-/* Puts what was recorded in .tree form: header comment lines, then the entries. mask: replaces GUIDs,
-   MAC addresses, ids of containers and host names, the same ones by the same. 0, or -errno: then the
-   text is of no use. */
+/* Puts what was recorded in .tree form: header, a comment line, then the entries. mask: replaces
+   GUIDs, MAC addresses, UUIDs and host names, the same ones by the same. 0, or -errno, or ret->cut:
+   then the text is of no use. */
 int ni_record_text(const struct ni_root *root, const char *header, bool mask, struct ni_text *ret);
 /* Adds a file that is no file below the root (the environment) to the record. 0 or -errno. */
 int ni_record_add(const struct ni_root *root, const char *path, const char *value, size_t len);

@@ -19,4 +19,11 @@ const char *ni_env_get(const struct ni_env *env, const char *name);
 /* Splits NAME=VALUE at the first '='. false when there is no '=' or no name. */
 bool ni_env_split(const char *entry, struct ni_span *ret_name, const char **ret_value);
 
+/* What tells the number of this process among those of the node, and how many there are. NULL: none that
+   we know started it. */
+struct ni_local {
+    const char *rank, *size;
+};
+const struct ni_local *ni_local_of(const struct ni_env *env);
+
 #endif

@@ -11,120 +11,80 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
 /* X(name, "permanent.id", severity, "hint: an action, and whose"). Ids are never renamed or reused.
    Kept in the order of the ids. */
 #define NI_FINDINGS(X)                                                                         \
-    X(ALLOC_DUPLICATE, "alloc.duplicate", NI_INFO, "Nothing to do: each device is used once.") \
     X(ALLOC_ID_INVALID, "alloc.id.invalid", NI_WARNING,                                        \
-      "Cluster admin: look at what sets the variable: a device plugin writes PCI addresses "   \
-      "(0000:3b:00.2) or auxiliary names (mlx5_core.sf.4).")                                   \
+      "Cluster admin: see what sets it: plugins write PCI addresses or auxiliary names.")      \
     X(ALLOC_INFO_INVALID, "alloc.info.invalid", NI_WARNING,                                    \
-      "The JSON is ignored; the plain list decides. Cluster admin: look at what writes the "   \
-      "variable.")                                                                             \
+      "The JSON is ignored, the plain list decides. Cluster admin: see what writes it.")       \
     X(ALLOC_NO_DEVICE, "alloc.no-device", NI_WARNING,                                          \
-      "The address is not on this node: was the variable copied from another pod or node? "    \
-      "User: restart the pod so that the device plugin allocates anew.")                       \
+      "User: restart the pod; remove the variable if it was copied from elsewhere.")           \
     X(ALLOC_NOT_RDMA, "alloc.not-rdma", NI_INFO,                                               \
-      "Nothing to do if the device is no NIC (accelerator, vfio). For a NIC: the cluster "     \
-      "admin sets isRdma and a kernel driver with RDMA for the resource.")                     \
+      "Nothing to do unless it is a NIC; then, cluster admin: isRdma for the resource.")       \
     X(ALLOC_NO_UVERBS, "alloc.no-uverbs", NI_WARNING,                                          \
-      "User: request an RDMA resource in the pod spec: it brings the device nodes. Without "   \
-      "them NCCL says `NET/IB : Unable to open device`.")                                      \
+      "User: request an RDMA resource in the pod spec: it brings the device nodes.")           \
     X(ALLOC_RDMA_DEV_DIFFERS, "alloc.rdma-dev.differs", NI_WARNING,                            \
-      "The name from sysfs is used. The pod's variables are older than the node's last "       \
-      "driver reload or reboot: user: restart the pod.")                                       \
+      "User: restart the pod: its variables are older than the last driver reload.")           \
     X(ALLOC_SOURCES_DIFFER, "alloc.sources.differ", NI_WARNING,                                \
-      "The first source decides. If the device is the pod's, its allocation and its network "  \
-      "attachment disagree: restart the pod; cluster admin: look at the device plugin.")       \
+      "The first source decides. User: if the device is the pod's, restart the pod.")          \
     X(ALLOC_TOO_MANY, "alloc.too-many", NI_WARNING,                                            \
       "More than any plugin gives: user: look at what sets the variable.")                     \
     X(CAPS_DROP_BOUNDING, "caps.drop.bounding", NI_WARNING,                                    \
-      "User: leave the capability out of securityContext.capabilities, or add SETPCAP there, " \
-      "so that it can be dropped.")                                                            \
+      "User: leave it out of securityContext.capabilities, or add SETPCAP there.")             \
     X(CAPS_KEEP_MISSING, "caps.keep.missing", NI_WARNING,                                      \
       "User: add it to securityContext.capabilities. For CAP_IPC_LOCK of another user than "   \
       "root: also `setcap cap_ipc_lock=p nccl-init` in the image, without no_new_privs.")      \
     X(CONF_HOME_DIFFERS, "conf.home.differs", NI_WARNING,                                      \
-      "User: set HOME to the home in /etc/passwd, or name one file in NCCL_CONF_FILE, which "  \
-      "NCCL 2.23.4 and later read.")                                                           \
+      "User: set HOME as in /etc/passwd, or NCCL_CONF_FILE (NCCL 2.23.4 and later).")          \
     X(CONF_NVSHMEM, "conf.nvshmem", NI_WARNING,                                                \
-      "User: take the line out of the file: to NVSHMEM it counts for more than the "           \
-      "environment.")                                                                          \
+      "User: remove the line: to NVSHMEM the file counts for more than the environment.")      \
     X(CONF_UNREADABLE, "conf.unreadable", NI_WARNING,                                          \
       "Make the file readable for the user of the pod, or remove it: NCCL reads it too.")      \
     X(EXEC_PID1_NO_INIT, "exec.pid1.no-init", NI_INFO,                                         \
       "User: `tini -g -- nccl-init -- COMMAND` (docker: --init), or share the PID namespace.") \
     X(FACT_TRUNCATED, "fact.truncated", NI_WARNING,                                            \
-      "Those beyond are not looked at. User: tell the developers, with a `nccl-init snapshot " \
-      "--mask`.")                                                                              \
+      "The rest is not looked at. User: send the developers `nccl-init snapshot --mask`.")     \
     X(FACT_UNREADABLE, "fact.unreadable", NI_WARNING,                                          \
-      "The rule that needs this file went without it. Cluster admin: give the pod read "       \
-      "access to it.")                                                                         \
+      "The rule went without this file. Cluster admin: give the pod read access to it.")       \
     X(GDR_DMABUF_OFF, "gdr.dmabuf.off", NI_ERROR,                                              \
-      "User: remove NCCL_DMABUF_ENABLE=0: without a peer memory module DMA-BUF is the only "   \
-      "way to GPUDirect RDMA.")                                                                \
+      "User: remove NCCL_DMABUF_ENABLE=0: without peermem GPUDirect RDMA needs DMA-BUF.")      \
     X(GDR_DMABUF_RCCL, "gdr.dmabuf.rccl", NI_WARNING,                                          \
-      "User: set NCCL_DMABUF_ENABLE=1; before ROCm 7.11 mount the node's /boot too, "          \
-      "or RCCL crashes. Cluster admin: load a driver with amdkfd's peer memory "               \
-      "instead.")                                                                              \
+      "User: NCCL_DMABUF_ENABLE=1; before ROCm 7.11 also mount the node's /boot, or RCCL "     \
+      "crashes. Cluster admin: or load a driver with amdkfd's peer memory.")                   \
     X(GDR_DRIVER_ORDER, "gdr.driver.order", NI_WARNING,                                        \
-      "Cluster admin: install MLNX_OFED or DOCA first, then build and install the GPU driver " \
-      "anew, then load nvidia-peermem; or use the open GPU kernel modules.")                   \
-    X(GDR_PEERMEM_BOTH, "gdr.peermem.both", NI_INFO,                                           \
-      "Nothing to do: NCCL uses DMA-BUF where both are there.")                                \
+      "Cluster admin: build the GPU driver after MLNX_OFED or DOCA, or use its open modules.") \
     X(GDR_PEERMEM_HIDDEN, "gdr.peermem.hidden", NI_INFO,                                       \
       "User: use NCCL 2.23.4 or later; older ones do not see this nvidia-peermem.")            \
     X(GDR_UNAVAILABLE, "gdr.unavailable", NI_WARNING,                                          \
-      "Cluster admin: load nvidia-peermem, or install the open GPU kernel modules (DMA-BUF, "  \
-      "kernel 5.12 or later).")                                                                \
+      "Cluster admin: load nvidia-peermem, or the open GPU modules (kernel 5.12 or later).")   \
     X(GID_INDEX_DIFFERS, "gid.index.differs", NI_INFO,                                         \
       "User: use no NCCL before 2.21.5 in this pod; later ones search per HCA.")               \
     X(GID_LINK_LOCAL, "gid.link-local", NI_WARNING,                                            \
-      "Cluster admin: give the interface an IPv4 or a routable IPv6 address (network "         \
-      "attachment, IPAM).")                                                                    \
+      "Cluster admin: give the interface an IPv4 or a routable IPv6 address (IPAM).")          \
     X(GID_NONE, "gid.none", NI_WARNING,                                                        \
-      "Cluster admin: give the port's interface an address (network attachment, IPAM); "       \
-      "without one there is no RoCE GID.")                                                     \
+      "User: attach the pod to the device's network. Cluster admin: an address there (IPAM).") \
     X(GID_OWNER_UNKNOWN, "gid.owner.unknown", NI_WARNING,                                      \
-      "Cluster admin: let the pod read /proc/net/fib_trie, or look at the address yourself: "  \
-      "in a shared RDMA namespace the entry may be another pod's.")                            \
+      "Cluster admin: let the pod read /proc/net/fib_trie: it may be another pod's entry.")    \
     X(GID_SEARCH_WRONG, "gid.search.wrong", NI_ERROR,                                          \
-      "No single index and no search setting of NCCL is right for all ports. Cluster admin: "  \
-      "give each port one address, or one subnet that only this pod uses.")                    \
+      "Cluster admin: give each port one address, or one subnet that only this pod uses.")     \
     X(GID_SUBNETS, "gid.subnets.mixed", NI_INFO,                                               \
-      "User: if tables of other pods have another order, NCCL_IB_ADDR_RANGE=SUBNET keeps all " \
-      "ports on one subnet. Cluster admin: one subnet for each port.")                         \
+      "Cluster admin: one subnet for each port. User: or NCCL_IB_ADDR_RANGE=SUBNET.")          \
     X(GID_V1_ONLY, "gid.v1-only", NI_WARNING,                                                  \
-      "Cluster admin: enable RoCE v2 on the port (cma_roce_mode, firmware); RoCE v1 does not " \
-      "cross subnets.")                                                                        \
+      "Cluster admin: enable RoCE v2 on the port (cma_roce_mode): v1 crosses no subnets.")     \
     X(GPU_HCA_FAR, "gpu.hca.far", NI_WARNING,                                                  \
-      "Cluster admin: allocate GPUs and HCAs of one NUMA node together (DRA, or Topology "     \
-      "Manager: best-effort, since single-numa-node rejects a pod that needs two nodes); "     \
-      "user: request an HCA for each GPU.")                                                    \
+      "Cluster admin: allocate GPUs and HCAs together (DRA, Topology Manager best-effort).")   \
     X(GPU_NODE_MISSING, "gpu.node.missing", NI_ERROR,                                          \
-      "User: request the GPU by its resource (nvidia.com/gpu) or NVIDIA_VISIBLE_DEVICES; "     \
-      "cluster admin: look at the container toolkit. CUDA does not start without the node.")   \
+      "User: request the GPU by its resource. Cluster admin: look at the container toolkit.")  \
     X(HCA_ERRORS_LINK, "hca.errors.link", NI_WARNING,                                          \
-      "Cluster admin: look at cable, transceiver and switch port, and look again later:"       \
-      " a number that grows is a link that fails.")                                            \
+      "Cluster admin: look at cable and switch port: numbers that grow are a failing link.")   \
     X(HCA_ERRORS_TRANSPORT, "hca.errors.transport", NI_INFO,                                   \
-      "Cluster admin: if the numbers grow during a job, look at PFC, ECN and the "             \
-      "switches' drops.")                                                                      \
+      "Cluster admin: if they grow during a job, look at PFC, ECN and the switches' drops.")   \
     X(HCA_LINK_MIXED, "hca.link.mixed", NI_WARNING,                                            \
-      "A job that uses InfiniBand and RoCE ports together dies in NCCL; user: request "        \
-      "devices of one kind.")                                                                  \
+      "NCCL dies where InfiniBand and RoCE are mixed. User: request devices of one kind.")     \
     X(HCA_NAME_INVALID, "hca.name.invalid", NI_ERROR,                                          \
-      "NCCL_IB_HCA cannot carry this name; cluster admin: rename the device (rdma dev set "    \
-      "name).")                                                                                \
-    X(HCA_NETDEV_NONE, "hca.netdev.none", NI_WARNING,                                          \
-      "User: add the network attachment (k8s.v1.cni.cncf.io/networks) that belongs to the "    \
-      "resource; a RoCE device without an interface in the pod has no GID.")                   \
-    X(HCA_NODE_DENIED, "hca.node.denied", NI_ERROR,                                            \
-      "User: request the device by its resource instead of mounting /dev/infiniband, so that " \
-      "the runtime also opens it in the device cgroup.")                                       \
+      "NCCL_IB_HCA cannot carry it. Cluster admin: rename the device (rdma dev set name).")    \
     X(HCA_NODE_LOST, "hca.node.lost", NI_WARNING,                                              \
-      "Cluster admin: have the device plugin hand out the HCA's uverbs node (isRdma: true); "  \
-      "`nccl-init doctor` tells more. User: --require=rdma refuses to start without it.")      \
+      "Cluster admin: isRdma: true, so that the device plugin hands out the uverbs node.")     \
     X(HCA_NODE_MISSING, "hca.node.missing", NI_ERROR,                                          \
-      "Cluster admin: the device plugin must hand out the device's uverbs node (isRdma: "      \
-      "true), and ib_uverbs must be loaded on the node.")                                      \
+      "User: request the device by its resource. Cluster admin: set isRdma, load ib_uverbs.")  \
     X(HCA_NONE, "hca.none", NI_INFO,                                                           \
       "For RDMA, user: request an SR-IOV or RDMA resource in the pod spec.")                   \
     X(HCA_NONE_USABLE, "hca.none-usable", NI_ERROR,                                            \
@@ -132,350 +92,221 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(HCA_NOT_SHOWN, "hca.not-shown", NI_INFO,                                                 \
       "Nothing to do: those the pod was given are all there; the list of the others is cut.")  \
     X(HCA_PLACE_LOST, "hca.place.lost", NI_INFO,                                               \
-      "NCCL attaches such an HCA to the first CPU; before 2.20.3 the job may die "             \
-      "(`Attribute busid of node nic not found`). User: set NCCL_TOPO_FILE if "                \
-      "GPUs sit at another CPU, or NCCL is that old.")                                         \
-    X(HCA_PORT_DISABLED, "hca.port.disabled", NI_WARNING,                                      \
-      "User: add this device's network attachment to the pod; cluster admin: link state auto " \
-      "for the VF, and the PF's interface up, with cable and switch port.")                    \
+      "User: set NCCL_TOPO_FILE if GPUs are at another CPU. NCCL before 2.20.3 may crash.")    \
     X(HCA_PORT_DOWN, "hca.port.down", NI_WARNING,                                              \
-      "User: is the device attached to the pod's network? Cluster admin: link, cable, switch " \
-      "port, subnet manager.")                                                                 \
-    X(HCA_PORT_NO_SM, "hca.port.no-sm", NI_WARNING,                                            \
-      "Cluster admin: see that a subnet manager runs in the fabric, and on virtual functions " \
-      "that it knows their GUIDs.")                                                            \
-    X(HCA_PORT_POLLING, "hca.port.polling", NI_WARNING,                                        \
-      "Cluster admin: look at cable, transceiver and switch port; the physical link does not " \
-      "come up.")                                                                              \
+      "User: attach the device to its network. Cluster admin: link, cable, subnet manager.")   \
     X(HCA_PORT_SLOW, "hca.port.slow", NI_INFO,                                                 \
       "Nothing to do if it is the management or storage port; to use it, name it in --hcas.")  \
     X(HCA_SOFTROCE_MIXED, "hca.softroce.mixed", NI_WARNING,                                    \
       "User: give the pod RDMA devices of one kind, or name those of one kind (--hcas).")      \
     X(HCA_TOO_MANY, "hca.too-many", NI_WARNING,                                                \
-      "NCCL uses 32 ports at most; those beyond, in PCI order, are left out. User: request "   \
-      "fewer.")                                                                                \
+      "NCCL uses 32 ports; those beyond, in PCI order, are left out. User: request fewer.")    \
     X(HCA_TRAFFIC_CLASS, "hca.traffic-class", NI_INFO,                                         \
       "Nothing to do if the fabric expects it; NCCL_IB_TC has no effect.")                     \
     X(HOST_NAME_LOOPBACK, "host.name.loopback", NI_WARNING,                                    \
-      "User: --for=nccl,gloo sets GLOO_SOCKET_IFNAME; or mend /etc/hosts (hostAliases, "       \
-      "the image's entrypoint).")                                                              \
+      "User: --for=nccl,gloo sets GLOO_SOCKET_IFNAME; or mend /etc/hosts (hostAliases).")      \
     X(IMEX_CHANNEL_MISSING, "imex.channel.missing", NI_WARNING,                                \
-      "User: claim a ComputeDomain channel (NVIDIA's DRA driver), or set "                     \
-      "NCCL_MNNVL_ENABLE=0 where the job uses no NVLink between nodes.")                       \
+      "User: claim a ComputeDomain channel (DRA), or set NCCL_MNNVL_ENABLE=0.")                \
     X(IOMMU_SLOW, "iommu.slow", NI_WARNING,                                                    \
-      "Cluster admin: boot the node with iommu=pt (OpenShift: a MachineConfig); the group's "  \
-      "type then reads identity.")                                                             \
+      "Cluster admin: boot the node with iommu=pt (OpenShift: a MachineConfig).")              \
     X(IOMMU_TRANSLATED, "iommu.translated", NI_ERROR,                                          \
-      "Cluster admin: boot the node with iommu=pt (OpenShift: a MachineConfig); the group's "  \
-      "type then reads identity. Raising the memlock limit does not help.")                    \
-    X(JOB_ALONE, "job.alone", NI_INFO,                                                         \
-      "Nothing to do for a job of one pod; `nccl-init selftest` tries its ports. Else "        \
-      "user: tell preflight how many pods there are (--ranks).")                               \
+      "Cluster admin: boot the node with iommu=pt (MachineConfig). Memlock is not the cause.") \
     X(JOB_CPU_DIFFERS, "job.cpu.differs", NI_WARNING,                                          \
-      "User: keep a job on nodes of one kind: NCCL tunes its algorithms by the CPU, "          \
-      "and ranks that choose differently hang.")                                               \
-    X(JOB_DRIVER_DIFFERS, "job.driver.differs", NI_WARNING,                                    \
-      "Cluster admin: bring the nodes to one version of the GPU driver.")                      \
-    X(JOB_GID_DIFFERS, "job.gid.differs", NI_ERROR,                                            \
-      "Cluster admin: give the rail one kind of address and RoCE v2 on all nodes. "            \
-      "User: NCCL_IB_ROCE_VERSION_NUM and NCCL_IB_ADDR_FAMILY must be the same in all "        \
-      "pods.")                                                                                 \
+      "User: keep a job on one kind of CPU: NCCL tunes by it, and may hang.")                  \
     X(JOB_GPUS_DIFFER, "job.gpus.differ", NI_WARNING,                                          \
-      "User: request the same number of GPUs in all pods: NCCL may hang where ranks "          \
-      "per node differ.")                                                                      \
+      "User: request the same number of GPUs in all pods: else NCCL may hang.")                \
     X(JOB_HOSTID_SAME, "job.hostid.same", NI_ERROR,                                            \
-      "User: leave NCCL_HOSTID unset, or give each node its own: pods with the same "          \
-      "value take each other for one host, and try shared memory between nodes.")              \
+      "User: leave NCCL_HOSTID unset, or give each node its own.")                             \
     X(JOB_LINK_DIFFERS, "job.link.differs", NI_ERROR,                                          \
-      "InfiniBand and RoCE cannot be mixed. User: name HCAs of one link layer "                \
-      "(--hcas); cluster admin: keep the nodes' rails alike.")                                 \
+      "Cluster admin: one link layer, RoCE v2 and one kind of address for the rail. User: "    \
+      "NCCL_IB_ROCE_VERSION_NUM and NCCL_IB_ADDR_FAMILY alike in all pods, or --hcas.")        \
     X(JOB_MISSING, "job.missing", NI_ERROR,                                                    \
-      "User: look at these pods (`kubectl get pods -o wide`): pending, restarting, or "        \
-      "started with other variables? A NetworkPolicy must let them reach pod 0 on the "        \
-      "port of preflight.")                                                                    \
+      "User: are these pods pending, or restarting (`kubectl get pods -o wide`)? A "           \
+      "NetworkPolicy must let them reach pod 0 on the port of preflight.")                     \
     X(JOB_MTU_DIFFERS, "job.mtu.differs", NI_WARNING,                                          \
-      "Cluster admin: set one MTU on the rail's interfaces, and at least that MTU on "         \
-      "the switch. Until then NCCL sends smaller packets, also on other connections of "       \
-      "these pods.")                                                                           \
-    X(JOB_NODE_SHARED, "job.node.shared", NI_INFO,                                             \
-      "To NCCL each pod is a host of its own: between them it uses the rails, not "            \
-      "NVLink. User: one pod with all GPUs of the node is faster.")                            \
+      "Cluster admin: one MTU on the rail's interfaces, and at least that on the switch.")     \
     X(JOB_PATH_FAILED, "job.path.failed", NI_ERROR,                                            \
-      "Cluster admin: the ports work, but the path between them does not: look at its "        \
-      "switches, routes and filters. NCCL would wait 34 s for it, then fail with "             \
-      "IBV_WC_RETRY_EXC_ERR.")                                                                 \
+      "Cluster admin: the ports work: look at switches, routes and filters between.")          \
     X(JOB_PATH_UNSTEADY, "job.path.unsteady", NI_WARNING,                                      \
       "Cluster admin: packets of some connections are lost, as when one of several "           \
       "links between switches is broken: look at the error counters of the uplinks.")          \
     X(JOB_PKEY_DIFFERS, "job.pkey.differs", NI_ERROR,                                          \
-      "Packets of another partition are dropped. User: NCCL_IB_PKEY is an index: it "          \
-      "must lead to the same P_Key in all pods. Cluster admin: look at the partitions "        \
-      "of the subnet manager.")                                                                \
+      "Cluster admin: give the rail one partition, of which all ports are full members. "      \
+      "User: NCCL_IB_PKEY is an index: it must lead to one P_Key in all pods.")                \
     X(JOB_POD_LOST, "job.pod.lost", NI_ERROR,                                                  \
-      "User: look why the pod ended: its log, `kubectl describe pod`, the node's "             \
-      "memory.")                                                                               \
+      "User: look at the pod's log, `kubectl describe pod`, the node's memory.")               \
     X(JOB_RAIL_ALL, "job.rail.all", NI_ERROR,                                                  \
       "Cluster admin: what all pods share on this rail is at fault: its switch, VLAN, "        \
       "routes or filters. UDP port 4791 must pass for RoCE.")                                  \
-    X(JOB_RAIL_BELOW, "job.rail.below", NI_WARNING,                                            \
-      "Cluster admin: look at the port's speed, PCIe link, cable and congestion on "           \
-      "its switch. The slowest rail sets the pace of the job.")                                \
     X(JOB_RAIL_FAILED, "job.rail.failed", NI_ERROR,                                            \
-      "Cluster admin: look at the port, its cable and switch port, VLAN and filters. "         \
-      "User: until then keep the job off this node, or leave the rail out in all pods "        \
-      "(--hcas).")                                                                             \
+      "Cluster admin: look at the port, cable, switch port, VLAN and filters. User: keep "     \
+      "the job off this node, or leave the rail out in all pods (--hcas).")                    \
     X(JOB_RAIL_SLOW, "job.rail.slow", NI_ERROR,                                                \
-      "Cluster admin: look at the port's speed, PCIe link, cable and the limits on "           \
-      "its switch port. User: until then keep the job off this node: the slowest rail "        \
-      "sets the pace.")                                                                        \
+      "Cluster admin: look at the port's speed, PCIe link, cable and switch port. User: "      \
+      "keep the job off this node: the slowest rail sets the pace.")                           \
     X(JOB_RAIL_UNTRIED, "job.rail.untried", NI_WARNING,                                        \
-      "Nothing is known of this rail between the pods. User: `nccl-init selftest` in "         \
-      "the pod says more.")                                                                    \
+      "User: `nccl-init selftest` in the pod says more of the port.")                          \
     X(JOB_RAILS_DIFFER, "job.rails.differ", NI_ERROR,                                          \
-      "User: request the same RDMA devices in all pods; `nccl-init doctor` there says "        \
-      "why one is left out. NCCL with unlike numbers of NICs fails or hangs.")                 \
+      "User: request the same RDMA devices in all pods; see `nccl-init doctor` there.")        \
     X(JOB_RANK_TWICE, "job.rank.twice", NI_ERROR,                                              \
-      "User: give each pod a rank of its own; where two pods share one, another rank "         \
-      "is missing. Look for a pod of an earlier attempt.")                                     \
+      "User: give each pod a rank of its own; look for a pod of an earlier attempt.")          \
     X(JOB_RATE_DIFFERS, "job.rate.differs", NI_WARNING,                                        \
-      "Cluster admin: look at the port's speed and cable: NCCL makes all rails as "            \
-      "slow as this one.")                                                                     \
+      "Cluster admin: look at the port's speed and cable: all rails become as slow.")          \
     X(JOB_RATE_LOW, "job.rate.low", NI_WARNING,                                                \
       "Cluster admin: all are slow alike: look at the PCIe slots (a 400 Gb/s port "            \
       "needs Gen5 x16), at flow control and at other jobs on the fabric.")                     \
     X(JOB_RDMA_NONE, "job.rdma.none", NI_WARNING,                                              \
-      "NCCL will use sockets in all pods. User: request an RDMA resource in the pod "          \
-      "spec if this was not meant, and --require=rdma to be told so.")                         \
+      "User: request an RDMA resource in the pod spec, if sockets were not meant.")            \
     X(JOB_REFUSED, "job.refused", NI_INFO,                                                     \
-      "It took no part. If it belongs to the job, user: give all pods one image, one "         \
-      "number of pods (--ranks) and one key (--job); else a pod of an earlier attempt is "     \
-      "still there.")                                                                          \
+      "User: give all pods of the job one image, one --ranks and one key (--job).")            \
     X(JOB_SETTING_DIFFERS, "job.setting.differs", NI_ERROR,                                    \
-      "User: set the variable alike in all pods, nccl.conf in the images included: "           \
-      "NCCL does not compare it, and fails or hangs.")                                         \
+      "User: set it alike in all pods: NCCL does not compare it, and fails or hangs.")         \
     X(JOB_SETTING_SLOWS, "job.setting.slows", NI_WARNING,                                      \
-      "User: set the variable alike in all pods, nccl.conf in the images included: "           \
-      "one rank that differs makes all of them slower.")                                       \
+      "User: set it alike in all pods: one rank that differs makes all of them slower.")       \
+    X(JOB_SOFTWARE_DIFFERS, "job.software.differs", NI_WARNING,                                \
+      "User: run one image in all pods. Cluster admin: one GPU driver, one firmware.")         \
     X(JOB_SUBNET_DIFFERS, "job.subnet.differs", NI_WARNING,                                    \
-      "Cluster admin: give the rail addresses of one subnet, or a route between its "          \
-      "subnets; are two rails of the pod swapped?")                                            \
+      "Cluster admin: give the rail one subnet, or routes; are two rails swapped?")            \
     X(JOB_TRANSPORT_DIFFERS, "job.transport.differs", NI_ERROR,                                \
       "User: NCCL_NET, NCCL_IB_DISABLE, NCCLINIT_MODE and the RDMA devices must be "           \
       "alike in all pods: NCCL with IB in one and sockets in another fails or hangs.")         \
-    X(JOB_VERSIONS_DIFFER, "job.versions.differ", NI_INFO,                                     \
-      "Nothing to do if the job runs. If it does not, user, cluster admin: install one "       \
-      "version everywhere first.")                                                             \
     X(LOG_COMM_ID, "log.comm-id", NI_ERROR,                                                    \
       "User: unset NCCL_COMM_ID: torchrun and mpirun do not need it.")                         \
     X(LOG_CUDA, "log.cuda", NI_ERROR,                                                          \
-      "User: compare the driver of the node with the CUDA of the image, and look at the "      \
-      "GPU's memory.")                                                                         \
+      "User: compare the node's driver with the image's CUDA, and look at GPU memory.")        \
     X(LOG_FAILED, "log.failed", NI_ERROR,                                                      \
       "User: set NCCL_DEBUG=INFO and look at the rank that failed first.")                     \
-    X(LOG_GDR, "log.gdr", NI_WARNING,                                                          \
-      "User: `nccl-init doctor` in the pod tells why: driver, distance, NCCL_NET_GDR_LEVEL "   \
-      "or NCCL_NET_GDR_READ.")                                                                 \
+    X(LOG_GDR, "log.gdr", NI_WARNING, "User: `nccl-init doctor` in the pod tells why.")        \
     X(LOG_GPU_SHARED, "log.gpu.shared", NI_ERROR,                                              \
-      "User: give each process its own GPU (LOCAL_RANK), and each node its own rank "          \
-      "(NODE_RANK).")                                                                          \
+      "User: give each process its own GPU (LOCAL_RANK), each node its own NODE_RANK.")        \
     X(LOG_HCA_FATAL, "log.hca.fatal", NI_ERROR,                                                \
-      "Cluster admin: look at the node's kernel log, the firmware, and ACS; take the HCA "     \
-      "out of service.")                                                                       \
+      "Cluster admin: look at kernel log, firmware and ACS; take the HCA out of service.")     \
     X(LOG_HCA_PORT, "log.hca.port", NI_WARNING,                                                \
-      "Cluster admin: look at cable and switch port, and at who changes the interface's "      \
-      "addresses.")                                                                            \
+      "Cluster admin: look at cable, switch port, and who changes the addresses.")             \
     X(LOG_LIBIBVERBS, "log.libibverbs", NI_WARNING,                                            \
       "User: install libibverbs1 and ibverbs-providers (RHEL: libibverbs) in the image.")      \
     X(LOG_LINES_LOST, "log.lines.lost", NI_INFO, "User: set RAY_DEDUP_LOGS=0 for Ray.")        \
     X(LOG_NONE, "log.none", NI_ERROR,                                                          \
-      "User: run the job with NCCL_DEBUG=INFO "                                                \
-      "NCCL_DEBUG_SUBSYS=INIT,BOOTSTRAP,ENV,NET,GRAPH and give what it prints.")               \
-    X(LOG_NVLS, "log.nvls", NI_WARNING,                                                        \
-      "Cluster admin: look at the fabric manager. User: NCCL_NVLS_ENABLE=0 turns "             \
-      "NVLink multicast off.")                                                                 \
+      "User: run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,BOOTSTRAP,ENV,NET,GRAPH.")        \
     X(LOG_PEER_DIED, "log.peer.died", NI_ERROR,                                                \
       "User: find the rank that failed first; its log counts.")                                \
     X(LOG_PEER_REFUSED, "log.peer.refused", NI_ERROR,                                          \
-      "User: look whether that pod runs, and which interface it listens on: "                  \
-      "NCCL_SOCKET_IFNAME.")                                                                   \
+      "User: look whether that pod runs, and at its NCCL_SOCKET_IFNAME.")                      \
     X(LOG_PEER_SILENT, "log.peer.silent", NI_ERROR,                                            \
-      "User: find the rank that failed first; if none died, test rail by rail. Cluster "       \
-      "admin: link, MTU, PFC, and a firewall for UDP 4791.")                                   \
+      "User: find the rank that failed first. Cluster admin: link, MTU, PFC, firewall.")       \
     X(LOG_PEER_STRANGER, "log.peer.stranger", NI_WARNING,                                      \
       "User: keep probes, scanners and the service mesh off the job's ports.")                 \
     X(LOG_PEER_UNREACHABLE, "log.peer.unreachable", NI_ERROR,                                  \
-      "Cluster admin: look at NetworkPolicy, firewall and routes between the pods. User: "     \
-      "NCCL_SOCKET_IFNAME must name the network that joins them.")                             \
+      "Cluster admin: look at NetworkPolicy and routes. User: at NCCL_SOCKET_IFNAME.")         \
     X(LOG_PLAN_DIFFERS, "log.plan.differs", NI_WARNING,                                        \
       "User: look at who sets it: the launcher, the image, an nccl.conf.")                     \
     X(LOG_RAILS_DIFFER, "log.rails.differ", NI_WARNING,                                        \
       "User: request the same number of RDMA devices in each pod.")                            \
-    X(LOG_RANKS_CONFLICT, "log.ranks.conflict", NI_ERROR,                                      \
-      "User: look at RANK, WORLD_SIZE and MASTER_PORT of each pod, and for processes of an "   \
-      "earlier attempt.")                                                                      \
     X(LOG_RANKS_MISSING, "log.ranks.missing", NI_ERROR,                                        \
       "User: look whether these pods run, and give their logs too.")                           \
     X(LOG_RDMA_REMOTE, "log.rdma.remote", NI_ERROR,                                            \
       "User: look in the other rank's log for an event of its HCA or an earlier error.")       \
     X(LOG_RENDEZVOUS, "log.rendezvous", NI_ERROR,                                              \
       "User: look at rank 0's log, MASTER_ADDR and MASTER_PORT.")                              \
-    X(LOG_SETTING_DIFFERS, "log.setting.differs", NI_WARNING,                                  \
-      "User: give all ranks the same NCCL_* variables; only names and indexes may differ.")    \
     X(LOG_SOCKETS, "log.sockets", NI_ERROR,                                                    \
-      "User: `nccl-init doctor` in the pod of these ranks tells why; over TCP a job is far "   \
-      "slower.")                                                                               \
+      "User: `nccl-init doctor` in the pod of these ranks tells why.")                         \
     X(LOG_TIMEOUT, "log.timeout", NI_ERROR,                                                    \
       "User: find the rank that is missing or in another collective; then test the rails.")    \
     X(LOG_UNFINISHED, "log.unfinished", NI_WARNING,                                            \
       "User: look at the ranks that have no line, or whose last line is the oldest.")          \
     X(LOG_VERSION_DIFFERS, "log.version.differs", NI_ERROR,                                    \
       "User: start all ranks from the same image.")                                            \
-    X(MEMLOCK_HARMLESS, "memlock.harmless", NI_INFO,                                           \
-      "Nothing to do: CAP_IPC_LOCK lifts the limit for the command.")                          \
     X(MEMLOCK_LOW, "memlock.low", NI_WARNING,                                                  \
-      "Cluster admin, for all pods: memlock=-1:-1 in CRI-O's default_ulimits, "                \
-      "LimitMEMLOCK=infinity in a drop-in of containerd; else ibv_reg_mr may fail with "       \
-      "ENOMEM.")                                                                               \
+      "Cluster admin: memlock=-1:-1 (CRI-O's default_ulimits) or containerd's LimitMEMLOCK.")  \
     X(MEMLOCK_TOO_LOW, "memlock.too-low", NI_ERROR,                                            \
-      "Cluster admin, for all pods: memlock=-1:-1 in CRI-O's default_ulimits, "                \
-      "LimitMEMLOCK=infinity in a drop-in of containerd, or ulimits in the pod's "             \
-      "securityContext (KEP-5758).")                                                           \
+      "Cluster admin, for all pods: memlock=-1:-1 in CRI-O's default_ulimits, or "             \
+      "LimitMEMLOCK=infinity for containerd. User: ulimits in securityContext (KEP-5758).")    \
     X(NET_EFA, "net.efa", NI_INFO,                                                             \
-      "Nothing to do where the image has the OFI plugin (aws-ofi-nccl); else NCCL goes over "  \
-      "TCP.")                                                                                  \
+      "Nothing to do with the OFI plugin (aws-ofi-nccl); without it NCCL goes over TCP.")      \
     X(NVSHMEM_IBGDA, "nvshmem.ibgda", NI_WARNING,                                              \
-      "Cluster admin: load the nvidia module with "                                            \
-      "NVreg_RegistryDwords=\"PeerMappingOverride=1;\", "                                      \
-      "or install GDRCopy (gdrdrv) and give its node to the pod.")                             \
+      "Cluster admin: NVreg_RegistryDwords=\"PeerMappingOverride=1;\", or GDRCopy (gdrdrv).")  \
     X(OPTION_INVALID, "option.invalid", NI_WARNING,                                            \
       "It is ignored. User: see `nccl-init --help` for what it may be.")                       \
     X(PCI_LINK_SLOW, "pci.link.slow", NI_WARNING,                                              \
-      "Cluster admin: reseat the card or its riser, look at the slot's setting in the "        \
-      "firmware, and at the kernel log for AER errors.")                                       \
-    X(RAIL_FIRMWARE_DIFFERS, "rail.firmware.differs", NI_WARNING,                              \
-      "Cluster admin: bring the NICs of the node to one firmware version.")                    \
+      "Cluster admin: reseat card or riser; look at the slot's setting and at AER errors.")    \
     X(RAIL_MISSING, "rail.missing", NI_WARNING,                                                \
-      "User: request one RDMA device for each GPU, of the resource that is near it. "          \
-      "Cluster admin: Topology Manager, or DRA.")                                              \
+      "User: request an RDMA device near each GPU. Cluster admin: Topology Manager, DRA.")     \
     X(RAIL_MTU_DIFFERS, "rail.mtu.differs", NI_WARNING,                                        \
-      "Cluster admin: one MTU for all rails, in the network attachments, on the PFs and on "   \
-      "the switches.")                                                                         \
-    X(RAIL_MTU_SMALL, "rail.mtu.small", NI_INFO,                                               \
-      "Cluster admin: an MTU of 9000 on PF, VF and switch lets RoCE send packets of 4096 "     \
-      "bytes.")                                                                                \
+      "Cluster admin: one MTU for all rails: network attachments, PFs and switches.")          \
     X(RAIL_RATE_DIFFERS, "rail.rate.differs", NI_WARNING,                                      \
-      "Cluster admin: look at cable, transceiver and switch port of the slow rail; user: a "   \
-      "slower kind of NIC is better left out with --hcas.")                                    \
+      "Cluster admin: look at cable, transceiver, switch port. User: or leave it out.")        \
     X(RAIL_SLOW, "rail.slow", NI_WARNING,                                                      \
-      "Cluster admin: check cable, transceiver, switch port and its speed. User: if "          \
-      "it is a storage port, name the rails in --hcas.")                                       \
+      "Cluster admin: look at cable and switch port. User: or name the rails (--hcas).")       \
     X(RDMA_CGROUP_LOW, "rdma.cgroup.low", NI_WARNING,                                          \
       "Cluster admin: raise rdma.max of the pod's cgroup, or leave it at max.")                \
-    X(RDMA_CM_MISSING, "rdma.cm.missing", NI_INFO,                                             \
-      "Nothing to do for NCCL. For programs that use librdmacm, cluster admin: let the "       \
-      "device plugin hand out /dev/infiniband/rdma_cm.")                                       \
     X(RDMA_NETNS_EXCLUSIVE, "rdma.netns.exclusive", NI_ERROR,                                  \
-      "Cluster admin: chain the rdma CNI plugin behind sriov in the network attachment, or "   \
-      "set the node to shared mode (rdma system set netns shared).")                           \
+      "Cluster admin: rdma CNI plugin behind sriov, or `rdma system set netns shared`.")       \
     X(REQUIRE_GDR, "require.gdr", NI_ERROR,                                                    \
-      "The command is not started. Cluster admin: nvidia-peermem or the open GPU kernel "      \
-      "modules; user: request GPU and HCA close to each other.")                               \
+      "User: request GPUs and HCAs that are near. Cluster admin: peermem or open modules.")    \
     X(REQUIRE_GPUS, "require.gpus", NI_ERROR,                                                  \
-      "The command is not started. User: request GPUs by their resource (nvidia.com/gpu, "     \
-      "amd.com/gpu).")                                                                         \
+      "The command is not started. User: request GPUs (nvidia.com/gpu, amd.com/gpu).")         \
     X(REQUIRE_MEMLOCK, "require.memlock", NI_ERROR,                                            \
-      "The command is not started. Cluster admin: memlock=-1:-1 in CRI-O's default_ulimits, "  \
-      "LimitMEMLOCK=infinity for containerd; user: --keep-caps=ipc_lock.")                     \
+      "User: --keep-caps=ipc_lock. Cluster admin: CRI-O default_ulimits, LimitMEMLOCK.")       \
     X(REQUIRE_RAILS, "require.rails", NI_ERROR,                                                \
-      "The command is not started. User: request more RDMA devices; `nccl-init plan` tells "   \
-      "why one was left out.")                                                                 \
+      "User: request more RDMA devices; `nccl-init plan` tells why one was left out.")         \
     X(REQUIRE_RDMA, "require.rdma", NI_ERROR,                                                  \
       "The command is not started. User: request an RDMA resource, or leave the demand out.")  \
     X(REQUIRE_ROCE_V2, "require.roce-v2", NI_ERROR,                                            \
-      "The command is not started. User: give each interface an address (network attachment, " \
-      "IPAM); cluster admin: RoCE v2 on the port (cma_roce_mode).")                            \
+      "User: give each interface an address. Cluster admin: enable RoCE v2 (cma_roce_mode).")  \
     X(SHM_DEFAULT, "shm.default", NI_ERROR,                                                    \
-      "User: mount an emptyDir with medium Memory at /dev/shm (docker: --shm-size=1g or "      \
-      "more).")                                                                                \
+      "User: mount an emptyDir with medium Memory at /dev/shm (docker: --shm-size=1g).")       \
     X(SHM_SMALL, "shm.small", NI_WARNING,                                                      \
       "User: give the emptyDir at /dev/shm 1 GiB or more (sizeLimit, or docker --shm-size).")  \
     X(SOCKET_NONE, "socket.none", NI_ERROR,                                                    \
-      "NCCL dies with `no socket interface found` where no interface has an address. Cluster " \
-      "admin: give the pod a network with a routable address, and set its interface up.")      \
+      "NCCL dies with `no socket interface found`. Cluster admin: give the pod a network "     \
+      "with a routable address.")                                                              \
     X(SOCKET_UNUSABLE, "socket.unusable", NI_WARNING,                                          \
-      "User: name interfaces of the pod that are up and have an address, or leave "            \
-      "--sockets=auto.")                                                                       \
+      "User: name interfaces that are up and have an address, or leave --sockets=auto.")       \
     X(USER_ENV_PLUGIN, "user.env-plugin", NI_WARNING,                                          \
       "User: set it to none, or have the plugin pass on what the environment has.")            \
-    X(USER_GDR_C2C, "user.gdr-level.c2c", NI_WARNING,                                          \
-      "User: unset NCCL_NET_GDR_LEVEL on machines with NVLink-C2C.")                           \
     X(USER_GDR_OFF, "user.gdr-level.off", NI_WARNING,                                          \
       "User: unset NCCL_NET_GDR_LEVEL, so that nccl-init chooses.")                            \
     X(USER_GID_WRONG, "user.gid-index.wrong", NI_ERROR,                                        \
-      "User: unset NCCL_IB_GID_INDEX and NCCL_IB_ADDR_*, empty ones too, or name an index "    \
-      "that holds a RoCE v2 GID of this pod.")                                                 \
+      "User: unset NCCL_IB_GID_INDEX and NCCL_IB_ADDR_*, empty ones too.")                     \
+    X(USER_HCA_EXTRA, "user.ib-hca.extra", NI_WARNING,                                         \
+      "User: unset NCCL_IB_HCA, or name only ports that the plan keeps.")                      \
     X(USER_HCA_FOREIGN, "user.ib-hca.foreign", NI_WARNING,                                     \
       "User: unset NCCL_IB_HCA, or name devices of this pod; use '=' for exact names.")        \
     X(USER_HCA_LEFT_OUT, "user.ib-hca.left-out", NI_ERROR,                                     \
-      "User: unset NCCL_IB_HCA, or name only ports that the plan keeps: a port without a GID " \
-      "of this pod does not connect, a slow one slows all down.")                              \
+      "User: unset NCCL_IB_HCA, or name only ports that the plan keeps.")                      \
     X(USER_HCA_NONE, "user.ib-hca.none", NI_ERROR,                                             \
-      "User: unset NCCL_IB_HCA, or name devices of this pod: NCCL falls back to TCP "          \
-      "silently.")                                                                             \
+      "NCCL uses TCP, and does not say so. User: unset NCCL_IB_HCA, or name the pod's HCAs.")  \
     X(USER_HCA_PREFIX, "user.ib-hca.prefix", NI_WARNING,                                       \
-      "User: begin the list with '=': NCCL_IB_HCA==mlx5_1 is exact, NCCL_IB_HCA=mlx5_1 is a "  \
-      "prefix.")                                                                               \
+      "User: begin the list with '=': `=mlx5_1` is exact, `mlx5_1` is a prefix.")              \
     X(USER_NAME_MISSPELT, "user.name.misspelt", NI_WARNING,                                    \
-      "User: correct the name in the pod spec or env file; until then it has no "              \
-      "effect.")                                                                               \
-    X(USER_NAME_OBSOLETE, "user.name.obsolete", NI_INFO,                                       \
-      "User: remove it from the pod spec or env file.")                                        \
+      "User: correct the name in the pod spec or env file; until then it has no effect.")      \
     X(USER_NET_NONE, "user.net.none", NI_ERROR,                                                \
       "User: unset NCCL_NET: NCCL then uses RDMA where it can, and else TCP.")                 \
     X(USER_NET_OTHER, "user.net.other", NI_INFO,                                               \
       "Nothing to do: the plugin has its own settings.")                                       \
     X(USER_NICS_FUSED, "user.nics.fused", NI_WARNING,                                          \
-      "User: unset NCCL_IB_MERGE_NICS, NCCL_NET_MERGE_LEVEL and NCCL_NET_FORCE_MERGE, "        \
-      "so that nccl-init chooses.")                                                            \
+      "User: unset NCCL_IB_MERGE_NICS, NCCL_NET_MERGE_LEVEL and NCCL_NET_FORCE_MERGE.")        \
     X(USER_SOCKET_FIRST, "user.socket-ifname.first", NI_WARNING,                               \
-      "User: name the interface that reaches the other nodes, with '=' "                       \
-      "(NCCL_SOCKET_IFNAME==eth0), or unset yours. On one node alone there is nothing to do.") \
+      "User: name the interface that reaches other nodes (NCCL_SOCKET_IFNAME==eth0).")         \
     X(USER_SOCKET_NONE, "user.socket-ifname.none", NI_ERROR,                                   \
       "User: unset the variable, or let it fit an interface of the pod that has an address.")  \
     X(USER_TOPO_UNREADABLE, "user.topo-file.unreadable", NI_WARNING,                           \
       "User: unset NCCL_TOPO_FILE, or mount the file into the pod.")                           \
     X(USER_VALUE_EMPTY, "user.value.empty", NI_WARNING,                                        \
-      "User: remove the variable, or give it a value: an empty value hides nccl-init's "       \
-      "choice and the conf files.")                                                            \
+      "User: remove the variable or give it a value: empty, it hides nccl-init's choice.")     \
     X(USER_VALUE_IGNORED, "user.value.ignored", NI_WARNING,                                    \
       "User: correct the value, or remove the variable.")                                      \
-    X(USER_VLLM_HALF, "user.vllm.half", NI_ERROR,                                              \
-      "User: set both variables or none; with neither, --for=vllm writes both where they can " \
-      "be right.")                                                                             \
     X(VERBS_CONNECT, "verbs.connect", NI_ERROR,                                                \
       "User: leave NCCL_IB_GID_INDEX unset, so that nccl-init chooses. Cluster admin: "        \
       "look at the interface's address and routes. NCCL fails with the same number.")          \
-    X(VERBS_CRASH, "verbs.crash", NI_ERROR,                                                    \
-      "User: compare --size, times the number of ports, with the container's memory "          \
-      "limit. Cluster admin: look at the node's kernel log.")                                  \
-    X(VERBS_DATA, "verbs.data", NI_ERROR,                                                      \
-      "Cluster admin: take the HCA out of service, and check its firmware and the "            \
-      "node's memory errors.")                                                                 \
     X(VERBS_DMABUF, "verbs.dmabuf.none", NI_WARNING,                                           \
       "Cluster admin: load nvidia-peermem, or install an RDMA driver that has DMA-BUF.")       \
     X(VERBS_GID, "verbs.gid", NI_ERROR,                                                        \
       "User: leave NCCL_IB_GID_INDEX unset, so that nccl-init chooses. Cluster admin: "        \
       "give the port's interface an address (network attachment, IPAM).")                      \
-    X(VERBS_GID_DIFFERS, "verbs.gid.differs", NI_WARNING,                                      \
-      "User: try again: an address may have come or gone in between. If it stays so, "         \
-      "/sys belongs to another network namespace; cluster admin: mount the pod's own.")        \
-    X(VERBS_HANG, "verbs.hang", NI_ERROR,                                                      \
-      "Cluster admin: look at the node's kernel log (hung task, firmware command); reset "     \
-      "the device or reboot the node. User: give a slow device more time (--deadline).")       \
     X(VERBS_MEMLOCK, "verbs.memlock", NI_ERROR,                                                \
-      "User: start the job with `nccl-init -- COMMAND`, with the right to raise the "          \
-      "limit. Cluster admin: memlock=-1:-1 in CRI-O's default_ulimits, "                       \
-      "LimitMEMLOCK=infinity for containerd.")                                                 \
+      "User: start the job with `nccl-init -- COMMAND`. Cluster admin: memlock=-1:-1 in "      \
+      "CRI-O's default_ulimits, LimitMEMLOCK=infinity for containerd.")                        \
     X(VERBS_NONE, "verbs.none", NI_WARNING,                                                    \
       "User: request an RDMA resource in the pod spec; `nccl-init plan` tells why a device "   \
       "was left out. Where TCP is meant: --mode=tcp.")                                         \
@@ -483,26 +314,21 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: request the device by its resource. Cluster admin: the device plugin must "       \
       "hand out the uverbs node of a device of the pod's own network namespace.")              \
     X(VERBS_PORT, "verbs.port", NI_ERROR,                                                      \
-      "User: check that the device is attached to the pod's network. Cluster admin: "          \
-      "check link, cable, switch port and subnet manager.")                                    \
+      "User: attach the device to the network. Cluster admin: cable, switch, subnet manager.") \
     X(VERBS_PROCESS, "verbs.process", NI_ERROR,                                                \
-      "User: raise the pod's limit of processes, or its memory; each port is tried by a "      \
-      "process of its own.")                                                                   \
+      "Cluster admin: look at the node's kernel log (hung task, firmware, out of memory). "    \
+      "User: give more time (--deadline) or memory, or raise the limit of processes.")         \
     X(VERBS_PROTECTION, "verbs.protection", NI_ERROR,                                          \
-      "Cluster admin: boot the node with iommu=pt (OpenShift: a MachineConfig). Raising "      \
-      "the memlock limit does not help.")                                                      \
+      "Cluster admin: boot the node with iommu=pt (OpenShift: a MachineConfig).")              \
     X(VERBS_PROVIDER, "verbs.provider", NI_WARNING,                                            \
-      "Nothing to do for NCCL, which uses the image's libibverbs. User: try the port "         \
-      "with `ib_write_bw` of the image.")                                                      \
+      "User: try the port with `ib_write_bw` of the image, whose libibverbs NCCL uses, too.")  \
     X(VERBS_RESOURCES, "verbs.resources", NI_ERROR,                                            \
-      "Cluster admin: look at the pod's memory limit, its RDMA cgroup (rdma.max), and at "     \
-      "who else uses the device.")                                                             \
+      "Cluster admin: look at the pod's memory limit and its RDMA cgroup (rdma.max).")         \
     X(VERBS_TRANSFER, "verbs.transfer", NI_ERROR,                                              \
-      "Cluster admin: look at the node's kernel log, at firewall and spoof check, and "        \
-      "whether the interface carries traffic from its own address to itself.")                 \
+      "Cluster admin: look at the node's kernel log, at firewall and spoof check. Where data " \
+      "came back wrong, take the HCA out of service.")                                         \
     X(WAIT_OVER, "wait.over", NI_WARNING,                                                      \
-      "User: wait longer (--wait), or look at what should set it up: network attachment, "     \
-      "IPAM, link.")
+      "User: wait longer (--wait), or look at network attachment, IPAM and link.")
 
 enum ni_finding_id {
 #define NI_FINDING_ENUM(name, id, severity, hint) NI_F_##name,
@@ -517,15 +343,20 @@ struct ni_finding_kind {
     const char *hint;
 };
 
+enum {
+    NI_MAX_AGAIN = 256,
+    NI_MAX_FINDINGS = NI_F_COUNT + NI_MAX_AGAIN,
+    NI_FINDING_MESSAGE = 480 /* two pods, whose names have 63 letters as their nodes', and why */
+};
+
 struct ni_finding {
     enum ni_finding_id id;
     char subject[96]; /* "mlx5_6/1", "PCIDEVICE_X", a path */
-    char message[320];
+    char message[NI_FINDING_MESSAGE];
 };
 
-enum { NI_MAX_FINDINGS = 256 };
-
-/* In the order they were reported. When the table is full, later ones are only counted. */
+/* In the order they were reported. The first of each id has room always, so that its severity counts;
+   of the others NI_MAX_AGAIN, later ones are only counted. */
 struct ni_findings {
     unsigned n;
     unsigned dropped;
@@ -536,7 +367,7 @@ const struct ni_finding_kind *ni_finding_kind(enum ni_finding_id id);
 const char *ni_severity_text(enum ni_severity severity); /* "info", "warning", "error" */
 
 /* Adds a finding. Subject and arguments may be untrusted: what is not printable ASCII becomes
-   \xHH in the subject and '?' in the message. The same id, subject and message are kept once. */
+   \xHH. The same id, subject and message are kept once. */
 void ni_report(struct ni_findings *f, enum ni_finding_id id, const char *subject, const char *fmt,
                ...) NI_PRINTF(4, 5);
 /* Orders those from index `from` on by subject, id and message: for who finds them in an order that

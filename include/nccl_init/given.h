@@ -22,14 +22,6 @@ enum ni_source {
     NI_SRC_HOST       /* host network: all */
 };
 
-enum ni_claim_state {
-    NI_CLAIM_BAD_ID,    /* neither a PCI address nor an auxiliary name */
-    NI_CLAIM_NO_DEVICE, /* not in sysfs */
-    NI_CLAIM_NOT_RDMA,  /* there, but without infiniband/: accelerator, vfio, no RDMA driver */
-    NI_CLAIM_UNREAD,    /* there, but sysfs does not tell what it is */
-    NI_CLAIM_OK
-};
-
 /* Whether the source says what was given to the pod. Else it only sees HCAs, and those of other pods
    may be among them. */
 static inline bool ni_is_told(enum ni_source source)
@@ -39,7 +31,7 @@ static inline bool ni_is_told(enum ni_source source)
 
 /* What the source calls a device by. */
 enum ni_claim_by {
-    NI_BY_NOTHING, /* that is known: NI_CLAIM_BAD_ID */
+    NI_BY_NOTHING, /* that is known */
     NI_BY_BDF,
     NI_BY_AUX, /* a sub-function's auxiliary name */
     NI_BY_NAME /* of the RDMA device */
@@ -48,9 +40,9 @@ enum ni_claim_by {
 /* One device id that somebody gave the pod. */
 struct ni_claim {
     enum ni_source source;
-    enum ni_claim_state state;
     enum ni_claim_by by;
-    struct ni_bdf bdf;    /* if by BDF */
+    bool not_rdma;        /* it is there, without infiniband/: accelerator, vfio, no RDMA driver */
+    struct ni_bdf bdf;    /* NI_LAST_BDF: it has none of its own */
     char id[NI_DEV_NAME]; /* as the kernel spells it: "0000:03:00.2", "mlx5_core.sf.4", "mlx5_6" */
     char from[96];        /* variable or file */
     char rdma_dev[NI_DEV_NAME]; /* what the JSON calls it, "" when it does not */

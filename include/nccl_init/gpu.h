@@ -14,11 +14,11 @@ struct ni_gpu {
     struct ni_bdf bdf;
     int minor; /* of /dev/nvidiaN, -1 */
     bool amd;
-    char uuid[48];  /* "GPU-..."; read for NI_WANT_GPU_IDS; "" where unknown */
+    /* "NVIDIA GB200", "GPU-..."; read for people and for NI_WANT_GPU_IDS; "" where unknown */
+    char model[64], uuid[48];
     char cpus[128]; /* "0-55,112-167": those of its NUMA node; "" where not read */
     struct ni_pci pci;
-    struct ni_pcie link;   /* for doctor */
-    struct ni_iommu iommu; /* for doctor */
+    struct ni_pcie link; /* for doctor */
 };
 
 struct ni_gdr {
@@ -43,7 +43,6 @@ struct ni_drivers {
     enum ni_known peer_mapping; /* PeerMappingOverride=1 among the NVIDIA driver's parameters */
     enum ni_known gdrdrv;       /* dev/gdrdrv: GDRCopy */
     enum ni_known imex; /* dev/nvidia-caps-imex-channels has one; read with NVLink-C2C only */
-    char gpu_model[48]; /* "NVIDIA GB200"; read with NVLink-C2C only */
     char mlx5_version[48], nvidia_version[48]; /* "" where unknown */
 };
 

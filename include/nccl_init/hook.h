@@ -8,7 +8,7 @@
 
 #include "nccl_init/door.h"
 
-/* Each step's answer; `why` has the reason in words of all but the first. */
+/* Each step's answer; `why` has the reason in words, but for YES. */
 enum ni_hook_answer {
     NI_HOOK_YES,  /* on with it */
     NI_HOOK_NO,   /* the container is left alone, as it should be */

@@ -5,12 +5,24 @@
 #ifndef NCCL_INIT_INVENTORY_H
 #define NCCL_INIT_INVENTORY_H
 
-#include "nccl_init/conf.h"
 #include "nccl_init/given.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/net.h"
 #include "nccl_init/process.h"
 #include "nccl_init/rdma.h"
+
+/* nccl.conf, rccl.conf, nvshmem.conf. */
+enum {
+    NI_MAX_CONF = 256,   /* settings of nccl.conf, rccl.conf and nvshmem.conf files */
+    NI_CONF_VALUE = 1024 /* NCCL 2.30.7 misc/param.cc: name and value 1023 bytes */
+};
+
+struct ni_conf_entry {
+    char name[NI_DEV_NAME];
+    char value[NI_CONF_VALUE];
+    char file[NI_DEV_NAME + 64];
+    bool overrides; /* of nvshmem.conf: it wins over the environment, and the last one counts */
+};
 
 /* What a rule may ask for, because it decides nothing in most pods: bits of ni_plan.wants and of
    ni_inventory.read. */
@@ -18,18 +30,15 @@ enum ni_want {
     NI_WANT_IPV6 = 1,        /* its addresses; the default route where IPv4 has none */
     NI_WANT_OWN_NETDEVS = 2, /* the interface of each given function with an ACTIVE port */
     NI_WANT_WHOLE_GIDS = 8,  /* tables to their ends; else up to the first entry that is right */
-    NI_WANT_ALL_NETDEVS = 4, /* every interface of this namespace, with its number */
     NI_WANT_UVERBS = 16,     /* which HCAs open in the pod, given or not: claims of NI_SRC_UVERBS */
     NI_WANT_UNMERGED = 32,   /* what NCCL takes for each HCA with NCCL_IB_MERGE_VFS=0 */
     NI_WANT_PFS = 64,        /* of VFs */
     NI_WANT_RATES = 128,     /* of ports */
     NI_WANT_NUMA = 256,      /* nodes of GPUs and HCAs */
     NI_WANT_ALL_GDR = 512,   /* all ways of GPUDirect RDMA; else one is enough */
-    /* interfaces that the user's NCCL_SOCKET_IFNAME matches, with their numbers */
-    NI_WANT_USERS_NETDEVS = 1024,
-    NI_WANT_USERS_FOREIGN_HCA = 2048, /* users_foreign_hca */
-    NI_WANT_ROUTES6 = 4096,           /* IPv6 routes, for what the pods of a job tell each other */
-    NI_WANT_GPU_IDS = 8192            /* which GPU a launcher means by a number or a UUID */
+    NI_WANT_USERS_NETDEVS = 1024, /* those that the user's NCCL_SOCKET_IFNAME matches */
+    NI_WANT_ROUTES6 = 4096,       /* IPv6 routes, for what the pods of a job tell each other */
+    NI_WANT_GPU_IDS = 8192        /* which GPU a launcher means by a number or a UUID */
 };
 
 /* Counts, what there is one of, and the beginnings of pools lie close together: a page that is not
@@ -44,10 +53,7 @@ struct ni_inventory {
     /* GPUs demanded: the first of their nodes that does not open, and its -errno; "" */
     char gpu_node[24];
     int gpu_node_err;
-    /* an HCA that is not the pod's, though the user's NCCL_IB_HCA matches it; "" */
-    char users_foreign_hca[NI_DEV_NAME];
     bool for_doctor;               /* what only doctor asks for was read too */
-    enum ni_known rdma_cm;         /* dev/infiniband/rdma_cm; for doctor */
     enum ni_netns_mode netns_mode; /* of RDMA devices; for doctor */
     struct ni_gdr gdr;
     struct ni_drivers drivers;
@@ -56,7 +62,7 @@ struct ni_inventory {
     struct ni_netdev netdev[NI_MAX_NETDEV];
     struct ni_port port[NI_MAX_PORT];
     struct ni_gpu gpu[NI_MAX_GPU]; /* in PCI order */
-    /* the pod's first, then, if asked for, the others that are visible; each in PCI order */
+    /* the pod's first, in PCI order, then, if asked for, the others that are visible, by name */
     struct ni_hca hca[NI_MAX_HCA];
     struct ni_claim claim[NI_MAX_CLAIM];
     struct ni_conf_entry conf[NI_MAX_CONF];
@@ -86,7 +92,8 @@ bool ni_has_dmabuf(const struct ni_inventory *inv);
 const char *ni_find_user_value(const struct ni_env *env, const struct ni_inventory *inv,
                                const char *name, const char **ret_file);
 
-/* What of a file wins over the environment; NULL. */
-const struct ni_conf_entry *ni_find_override(const struct ni_inventory *inv, const char *name);
+/* Of the entries of files those that win over the environment, or the others: that name's; NULL. */
+const struct ni_conf_entry *ni_find_conf(const struct ni_inventory *inv, const char *name,
+                                         bool overrides);
 
 #endif

@@ -5,19 +5,17 @@
 
 #include "nccl_init/text.h"
 
-/* Eight groups of four hex digits, as sysfs writes a GID (drivers/infiniband/core/sysfs.c). 0 or
-   -EINVAL. */
+/* Eight groups of four hex digits, as sysfs writes a GID; without colons, as /proc/net/if_inet6 does;
+   a.b.c.d. 0 or -EINVAL. */
 int ni_parse_gid(struct ni_span s, uint8_t ret[NI_GID_BYTES]);
-/* Thirty-two hex digits without colons, as /proc/net/if_inet6 writes an address. */
 int ni_parse_hex_ip(struct ni_span s, uint8_t ret[NI_GID_BYTES]);
-/* a.b.c.d as an IPv4-mapped address. */
 int ni_parse_ipv4(struct ni_span s, uint8_t ret[NI_GID_BYTES]);
 void ni_ip_from_v4(uint32_t host_order, uint8_t ret[NI_GID_BYTES]);
 bool ni_ip_is_zero(const uint8_t ip[NI_GID_BYTES]);
 bool ni_ip_is_v4(const uint8_t ip[NI_GID_BYTES]);
 bool ni_ip_is_link_local(const uint8_t ip[NI_GID_BYTES]); /* fe80::/10, 169.254.0.0/16 */
 bool ni_ip_is_loopback(const uint8_t ip[NI_GID_BYTES]);   /* 127/8 or ::1 */
-/* "10.0.103.6", "fe80::1"; RFC 5952. Returns buf. */
+/* "10.0.103.6", "fe80::1", as inet_ntop(3). Returns buf. */
 const char *ni_ip_text(const uint8_t ip[NI_GID_BYTES], char buf[NI_IP_TEXT]);
 /* The first `bits` (0..128) bits of a and b are equal. */
 bool ni_ip_same_prefix(const uint8_t a[NI_GID_BYTES], const uint8_t b[NI_GID_BYTES], unsigned bits);

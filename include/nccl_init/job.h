@@ -29,6 +29,7 @@ struct ni_rail {
     char hca[NI_DEV_NAME];
     unsigned port;
     enum ni_link link;
+    bool software;           /* SoftRoCE */
     char netdev[NI_IF_NAME]; /* "" unknown */
     int index;               /* of the GID; -1: none */
     uint8_t gid[NI_GID_BYTES];
@@ -37,29 +38,29 @@ struct ni_rail {
     struct ni_num mbps;
     unsigned n_subnet; /* 0: not known */
     struct ni_subnet subnet[NI_MAX_SUBNETS];
-    /* What the device says through libibverbs; known if `asked`. */
-    bool asked;
+    /* What the device says through libibverbs; 0, "": it has not. */
     unsigned path_mtu; /* active MTU in bytes: 256 to 4096 */
-    uint16_t lid, pkey;
+    uint16_t pkey;
     char firmware[32];
     char untried[96]; /* why this rail cannot be tried, for people; "": it can */
+    int node_err;     /* errno of its device node, which NCCL leaves out then, too; not sent */
 };
 
-/* A setting as NCCL will have it in that pod: the user's, of nccl.conf, or ours; none where it is
-   unset, or NCCL's default. */
+/* A fact of the pod, or a setting as NCCL will have it there: the user's, of nccl.conf, or ours; none
+   where it is unset, or NCCL's default. */
 struct ni_pod_setting {
-    const char *name; /* one of ni_job_settings */
-    char value[64];   /* longer ones are cut, with a checksum at the end */
+    char name[48];   /* of a row of ni_job_settings */
+    char value[128]; /* longer ones are cut */
 };
 
 /* What must be equal in all pods, as NCCL itself compares nothing. */
 struct ni_job_setting {
     const char *name;
-    const char *otherwise; /* NCCL's default, "" for none: the same as unset */
+    const char *otherwise; /* NCCL's default, "" for none: the same as unset. NULL: where a pod does
+                              not tell it, it is not known, and not compared */
     enum ni_finding_id id; /* where it differs */
-    bool words;            /* NCCL does not tell upper from lower case */
 };
-enum { NI_N_JOB_SETTING = 36 };
+enum { NI_N_JOB_SETTING = 42 };
 extern const struct ni_job_setting ni_job_settings[NI_N_JOB_SETTING];
 /* The row of that name; NULL. */
 const struct ni_job_setting *ni_find_job_setting(const char *name);
@@ -67,9 +68,6 @@ const struct ni_job_setting *ni_find_job_setting(const char *name);
 struct ni_pod {
     bool here;                                 /* it came and told */
     char host[NI_POD_NAME], node[NI_POD_NAME]; /* node: NODE_NAME, else "" */
-    char version[24];                          /* of nccl-init */
-    char kernel[32], gpu_driver[32], cpu[32];  /* "" unknown */
-    unsigned n_gpu;
     enum ni_transport transport;
     unsigned n_setting, n_rail;
     struct ni_pod_setting *setting; /* as many; the owner of the pod keeps them */
@@ -78,9 +76,17 @@ struct ni_pod {
 
 /* ---- what is tried ---- */
 
-/* The steps of a pair, in the order in which they are taken. */
+/* The steps of a pair, or of a port that talks to itself, in the order in which they are taken; what
+   each end does alone comes first. */
 enum ni_pair_step {
-    NI_PAIR_START,    /* the processes of both rails, their devices and memory */
+    NI_PAIR_START,    /* the rail's process */
+    NI_PAIR_FIND,     /* in libibverbs' list of devices */
+    NI_PAIR_OPEN,     /* /dev/infiniband/uverbsN */
+    NI_PAIR_DEVICE,   /* its attributes, protection domain, DMA-BUF */
+    NI_PAIR_PORT,     /* ACTIVE */
+    NI_PAIR_ALLOCATE, /* memory */
+    NI_PAIR_REGISTER,
+    NI_PAIR_GID,      /* of the index */
     NI_PAIR_QUEUES,   /* queue pairs at both ends */
     NI_PAIR_CONNECT,  /* to RTR and RTS */
     NI_PAIR_SMALL,    /* writes of 8 bytes, timed */
@@ -108,25 +114,43 @@ struct ni_pair_result {
     int wc;                 /* enum ibv_wc_status of the completion that failed; 0: none */
     int64_t latency_ns, slowest_ns; /* of 64 small writes: median, maximum; 0: not measured */
     int64_t write_mbps, read_mbps;  /* 0: not measured */
+    bool path;                      /* as judged: both ends reach others, or there are none */
 };
 
-/* "small writes"; a few words for each step. */
+/* "small writes": for people and programs. */
 const char *ni_pair_step_text(enum ni_pair_step step);
 
 /* ---- what pod 0 knows at the end ---- */
 
 enum ni_missing { NI_POD_CAME, NI_POD_NEVER_CAME, NI_POD_WENT_AWAY };
 
-/* What is counted of one rail of a pod: room for the rounds and the judge. A flow is what one end of
-   a pair sends to the other: a write by `from`, a read by `to`. */
+/* What became of one rail of a pod. */
+enum ni_rail_verdict {
+    NI_RAIL_ABSENT, /* the pod has no such rail */
+    NI_RAIL_GONE,   /* the pod is not there */
+    NI_RAIL_UNTRIED,
+    NI_RAIL_GOOD,
+    NI_RAIL_SLOW,
+    NI_RAIL_PATH,   /* fails with some, not with all */
+    NI_RAIL_FAILED, /* the port is to blame */
+    NI_RAIL_VERDICTS
+};
+
+/* How fast data went one way. 0: not measured. */
+struct ni_flow {
+    int64_t mbps, percent; /* of the median of all, as parts of the rates */
+};
+
+/* What the rounds so far tell of one rail of a pod. 0: not measured. */
 struct ni_rail_tally {
-    uint16_t passed, failed; /* pairs; what is certainly another's fault is not counted */
-    uint8_t state;
-    uint8_t busy;              /* roles that it has in the round that is being made */
-    uint8_t n_out, n_in;       /* flows from it, to it, that were measured */
-    uint8_t best_out, best_in; /* the fastest of them, percent of the median, 255 at most */
-    bool again_passed;         /* when it was tried again as `from` ... */
-    unsigned again;            /* ... with this rank + 1; 0: it was not */
+    enum ni_rail_verdict verdict;
+    unsigned passed, failed;              /* pairs; not what is certainly another's fault */
+    unsigned measured;                    /* of the passed ones: both rates are known */
+    unsigned passed_again;                /* by new queue pairs with this rank + 1; 0: with none */
+    uint8_t busy;                         /* roles that it has in the round that is being made */
+    struct ni_flow send, receive;         /* the best */
+    int64_t latency_ns, slowest_ns;       /* the first median, the worst of all */
+    const struct ni_pair_result *failure; /* that says most; NULL */
 };
 
 struct ni_job {
@@ -138,44 +162,49 @@ struct ni_job {
     unsigned n_result;
     struct ni_pair_result *result; /* in the order of the rounds */
     unsigned rounds;               /* that were run */
-    bool measured;                 /* bandwidth was measured */
-    struct ni_rail_tally *tally;   /* ranks * n_rail of them, of any content */
+    struct ni_rail_tally *tally;   /* by rank and rail: ni_tally_of */
+    int64_t median;                /* of all writes and reads, in parts of the rates */
 };
 
-/* What became of one rail of a pod. */
-enum ni_rail_verdict {
-    NI_RAIL_ABSENT, /* the pod has no such rail, or did not come */
-    NI_RAIL_UNTRIED,
-    NI_RAIL_GOOD,
-    NI_RAIL_SLOW,
-    NI_RAIL_FAILED, /* the port is to blame */
-    NI_RAIL_PATH    /* fails with some, not with all */
+/* What pod 0 says of the job; or, where it was not reached, why. */
+struct ni_verdict {
+    bool good;
+    char line[704];           /* without a line end */
+    const struct ni_job *job; /* at pod 0 what came out, else NULL */
 };
 
+struct ni_rail_tally *ni_tally_of(const struct ni_job *job, unsigned rank, unsigned rail);
 /* "trainer-17 (node-b3)"; "rank 17" where it never came. */
 void ni_put_pod(struct ni_text *to, const struct ni_job *job, unsigned rank);
+/* Gb/s, "0.31", "9.8", "362"; nothing where it was not measured. */
+void ni_put_speed(struct ni_text *t, int64_t mbps);
 /* The first sentence of the result, with "good: " or "bad: " in front. */
-void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const uint8_t *verdicts,
-                    const struct ni_findings *f, bool bad);
+void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const struct ni_findings *f,
+                    bool bad);
 
 /* ---- decide/: pure ---- */
 
 /* What this pod tells of itself. rail, setting: room for NI_MAX_RAILS, NI_MAX_POD_SETTINGS, which
-   *ret keeps. host, node: as the caller found them. */
+   *ret keeps. host, node, and the fact "CPU" are the caller's to add. */
 struct ni_work;
 void ni_describe_pod(const struct ni_work *w, struct ni_pod *ret, struct ni_rail *rail,
                      struct ni_pod_setting *setting);
+/* One more thing that the pod tells; "": it is not known. */
+void ni_add_setting(struct ni_pod *pod, const char *name, const char *value);
 
 /* Compares what the pods told: one finding for each disagreement, which groups by value and names
    the minority. */
 void ni_compare_pods(const struct ni_job *job, const struct ni_policy *policy,
                      struct ni_findings *f);
 
-/* The pairs of the next round, made of what the rounds before gave: at most one pair from, and one
-   to, each rail of a pod. Their number, at most `cap` = ranks * n_rail; 0: enough is known. */
-unsigned ni_next_round(const struct ni_job *job, struct ni_pair *ret, unsigned cap);
+/* Adds the pairs of the next round to job->result, which has room for ranks * n_rail more; they are
+   made of what the rounds before gave: at most one pair from, and one to, each rail of a pod. false:
+   enough is known. */
+bool ni_next_round(struct ni_job *job);
+/* The failure is that of one end, for certain. */
+bool ni_is_own(const struct ni_pair_result *x);
 
-/* Judges all rounds: findings, and the verdict of rail r of rank p in ret[p * job->n_rail + r]. */
-void ni_judge_rails(const struct ni_job *job, uint8_t *ret, struct ni_findings *f);
+/* Judges all rounds: findings, and job->tally. */
+void ni_judge_rails(struct ni_job *job, struct ni_findings *f);
 
 #endif

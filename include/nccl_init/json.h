@@ -3,25 +3,18 @@
 #ifndef NCCL_INIT_JSON_H
 #define NCCL_INIT_JSON_H
 
-#include "nccl_init/core.h"
 #include "nccl_init/findings.h"
 
-/* ---- reading ---- */
-
 /* The parsed text, to be given to json_decref; or NULL after saying why, for a text that is no JSON,
-   is nested deeper than any known writer's, or has a key twice. */
+   is nested deeper than any known writer's, or has a key twice. reals: each number is one; integers
+   may be larger than an int64_t holds, as unlimited is in an OCI config.json. */
 struct json_t;
-struct json_t *ni_read_json(const char *text, struct ni_text *why);
-/* The same, with every number as a real: integers may be larger than an int64_t holds, as unlimited is
-   in an OCI config.json. */
-struct json_t *ni_read_json_as_real(const char *text, struct ni_text *why);
+struct json_t *ni_read_json(const char *text, bool reals, struct ni_text *why);
 /* The same, which says it by a finding about `subject`. */
 struct json_t *ni_parse_json(struct ni_findings *f, const char *subject, const char *text);
-/* From now on jansson takes memory from malloc in large pieces, 64 MiB at most, and gives nothing back:
-   for a program that reads something, and ends. That takes a third of the time. */
+/* From now on jansson takes memory in large pieces, 64 MiB at most, and gives nothing back: a third of
+   the time, for a program that reads something and ends. */
 void ni_json_take_only(void);
-
-/* ---- writing ---- */
 
 enum { NI_JSON_DEPTH = 16 }; /* the report that nests most needs 6 */
 
@@ -41,14 +34,10 @@ struct ni_json ni_json_on(struct ni_text *to, bool pretty);
 /* `key` is NULL in an array, and for the outermost value. */
 void ni_json_object(struct ni_json *j, const char *key);
 void ni_json_array(struct ni_json *j, const char *key);
-/* Begins an object if it is known; else writes null. Returns known. */
-bool ni_json_object_or_null(struct ni_json *j, const char *key, bool known);
 /* Ends the innermost; the outermost with a newline. */
 void ni_json_end(struct ni_json *j);
 
-void ni_json_null(struct ni_json *j, const char *key);
 void ni_json_bool(struct ni_json *j, const char *key, bool v);
-void ni_json_bool_or_null(struct ni_json *j, const char *key, bool known, bool v);
 void ni_json_int(struct ni_json *j, const char *key, int64_t v);
 void ni_json_int_or_null(struct ni_json *j, const char *key, bool known, int64_t v);
 /* The number; null when it is not known. */

@@ -14,17 +14,16 @@ const char *ni_errno_text(int err);
 
 /* A device or interface name that NCCL's lists can carry: 1 to max-1 bytes of [A-Za-z0-9_.-], not
    "." or "..", no leading '^' or '='. The kernel's dev_valid_name (net/core/dev.c) allows more; a
-   comma, colon or blank would change the meaning of the list (NCCL misc/utils.cc parseStringList).
-   */
+   comma, colon or blank changes the meaning of the list (NCCL misc/utils.cc parseStringList). */
 bool ni_is_name(struct ni_span s, size_t max);
 
 enum { NI_MAX_IFS = 16 }; /* MAX_IFS, NCCL 2.30.7 include/socket.h */
 
 /* NCCL's own match of a device against NCCL_IB_HCA: `[^][=]name[:port]{,...}`, prefix match without
-   '=' (NCCL 2.30.7 misc/utils.cc parseStringList, matchIfList). port -1: names only. An empty list
-   matches everything, as in NCCL. */
+   '=' (NCCL 2.30.7 misc/utils.cc parseStringList, matchIfList); of an interface against
+   NCCL_SOCKET_IFNAME with port -1: names only. An empty list matches everything, as in NCCL. */
 bool ni_nccl_match(const char *list, const char *name, int port);
-/* The same of an interface against NCCL_SOCKET_IFNAME, of which NCCL reads 16 entries. */
-bool ni_nccl_match_if(const char *list, const char *ifname);
+/* Whether NCCL_IB_HCA names any: "", "=", and separators alone take all. */
+bool ni_names_hcas(const char *list);
 
 #endif

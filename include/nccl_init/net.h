@@ -19,7 +19,6 @@ struct ni_netdev {
     /* operstate up or unknown: what IFF_RUNNING is made of (net/core/dev.c dev_get_flags) */
     bool running;
     struct ni_num mtu;
-    struct ni_num ifindex; /* of those that the user's NCCL_SOCKET_IFNAME means */
 };
 
 struct ni_addr {
@@ -39,7 +38,6 @@ struct ni_route {
 struct ni_net {
     enum ni_known v4_known, v6_known, route_known, route6_known;
     unsigned n_addr, n_route, n_route6;
-    bool all_listed;                  /* the inventory has every interface of this namespace */
     char default_if[NI_IF_NAME];      /* of the IPv4, else the IPv6 default route; "" */
     struct ni_addr addr[NI_MAX_ADDR]; /* loopback left out */
     struct ni_route route[NI_MAX_ROUTE];

@@ -11,19 +11,19 @@ struct ni_bdf {
     uint8_t bus, dev, fn;
 };
 
-/* "0000:3b:00.2": 4 to 8 hex digits of domain, 2, 2, 1. 0 or -EINVAL. */
+/* The highest address there is: stands for none, and sorts last. */
+#define NI_LAST_BDF ((struct ni_bdf){UINT32_MAX, 0xff, 0xff, 0xff})
+
+/* 4 to 8 hex digits of domain, 2, 2, 1. 0 or -EINVAL. */
 int ni_parse_bdf(struct ni_span s, struct ni_bdf *ret);
-/* As the kernel writes it: %04x:%02x:%02x.%x (drivers/pci/probe.c pci_setup_device). Returns buf.
-   */
+/* %04x:%02x:%02x.%x, as the kernel (drivers/pci/probe.c pci_setup_device). Returns buf. */
 const char *ni_bdf_text(struct ni_bdf bdf, char buf[NI_BDF_TEXT]);
 int ni_bdf_cmp(struct ni_bdf a, struct ni_bdf b);
 
 /* An auxiliary-bus device name, `mlx5_core.sf.4`: module.name.number (drivers/base/auxiliary.c). */
 bool ni_is_aux_id(struct ni_span s);
 
-enum {
-    NI_MAX_DEPTH = 24 /* PCI functions from the root to a device */
-};
+enum { NI_MAX_DEPTH = 24 }; /* PCI functions from the root to a device */
 
 /* The functions from the host bridge down to the device, as the target of sys/bus/pci/devices/BDF
    lists them. */
@@ -38,15 +38,9 @@ struct ni_pci {
     struct ni_num numa;    /* -1 where the firmware tells none */
 };
 
-/* Whether NCCL sees a PCI switch above both: it climbs two functions at a time, so that a switch
-   (upstream and downstream port) is one step and a root port none (NCCL 2.30.7 graph/xml.cc
-   ncclTopoGetXmlFromSys). 0: none; 1: the same first switch; 2: only higher ones. */
-int ni_pci_switch(const struct ni_pci *a, const struct ni_pci *b);
-
 /* The IOMMU group of a function; read for doctor. */
 struct ni_iommu {
-    struct ni_num group;      /* ABSENT: no IOMMU is in the way */
-    enum ni_known type_known; /* of `type` */
+    enum ni_known known; /* ABSENT: there is no group, no IOMMU is in the way */
     char type[16]; /* "identity", "DMA", "DMA-FQ" (drivers/iommu/iommu.c iommu_group_show_type) */
 };
 
@@ -57,8 +51,8 @@ struct ni_pcie {
     struct ni_num now[NI_PCIE_N], most[NI_PCIE_N];
 };
 
-/* NCCL's path types, near to far (NCCL 2.30.7 include/graph.h PATH_*). How far a GPU is from an HCA
-   is one of PIX, PXB, PHB and SYS; the others are only names of levels. */
+/* NCCL's path types, near to far (NCCL 2.30.7 include/graph.h PATH_*). A GPU and an HCA are PIX, PXB,
+   PHB or SYS apart; the others are only names of levels. */
 enum ni_distance {
     NI_DIST_UNKNOWN,
     NI_DIST_LOC,

@@ -3,10 +3,51 @@
 #ifndef NCCL_INIT_PLAN_H
 #define NCCL_INIT_PLAN_H
 
-#include "nccl_init/core.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
-#include "nccl_init/policy.h"
+
+/* ---- what the user asked for by option or NCCLINIT_* variable; values and bits are in the order of
+        the words of their options (src/cmd/options.c) ---- */
+
+enum ni_mode { NI_MODE_AUTO, NI_MODE_RDMA, NI_MODE_TCP, NI_MODE_OFF };
+
+/* --for: whose variables to write; bits. */
+enum {
+    NI_FOR_NCCL = 1,
+    NI_FOR_NVSHMEM = 2,
+    NI_FOR_UCX = 4,
+    NI_FOR_GLOO = 8,
+    NI_FOR_NIXL = 16,
+    NI_FOR_VLLM = 32,
+    NI_FOR_MOONCAKE = 64,
+    NI_FOR_ALL = 128 /* the word; stands for all bits below it */
+};
+
+/* --require: what must hold, else the command is not started; bits. */
+enum {
+    NI_REQUIRE_RDMA = 1,
+    NI_REQUIRE_GDR = 2,
+    NI_REQUIRE_MEMLOCK = 4,
+    NI_REQUIRE_ROCE_V2 = 8,
+    NI_REQUIRE_RAILS = 16,
+    NI_REQUIRE_GPUS = 32
+};
+
+struct ni_policy {
+    enum ni_mode mode;
+    unsigned targets;              /* NI_FOR_*; 0: NCCL */
+    bool gpu_map;                  /* ni_plan.gpu_ports is shown */
+    enum ni_distance gdr;          /* the level; UNKNOWN: the rule's; LOC: off */
+    int64_t memlock;               /* bytes to raise the limit to, NI_UNLIMITED; -1: keep it */
+    unsigned require;              /* NI_REQUIRE_* */
+    unsigned rails;                /* at least so many, if NI_REQUIRE_RAILS */
+    uint64_t keep_caps, drop_caps; /* sets of capabilities (core.h) */
+    bool drop_unneeded;            /* also what only raising the limit needs */
+    const char *hcas;    /* name[:port],... or NULL for auto; checked: names NCCL can carry */
+    const char *sockets; /* interface names, "pod" for the default route's, or NULL for auto */
+};
+
+/* ---- what was decided ---- */
 
 enum {
     NI_MAX_CHOSEN = 32,  /* MAX_IB_DEVS, NCCL 2.30.7 transport/net_ib/common.h */
@@ -41,6 +82,17 @@ struct ni_port_plan {
     int nccl_index; /* on which NCCL will end in the port's GID table, -1 where that is not known */
 };
 
+/* NCCL's settings by which it comes to an entry of a port's GID table. */
+struct ni_gid_way {
+    int index;      /* NCCL_IB_GID_INDEX, one for all ports; -1: a search on each, by the others */
+    bool v6;        /* NCCL_IB_ADDR_FAMILY=AF_INET6 */
+    bool ranged;    /* NCCL_IB_ADDR_RANGE */
+    bool bad_range; /* ... that NCCL ignores */
+    uint8_t range[NI_GID_BYTES];
+    unsigned bits;   /* of the 128 */
+    int64_t version; /* NCCL_IB_ROCE_VERSION_NUM */
+};
+
 /* The nearest GPU of an HCA, or the nearest chosen HCA of a GPU. */
 struct ni_near {
     int index; /* of the GPU or HCA in the inventory, -1 */
@@ -54,10 +106,11 @@ enum ni_transport {
     NI_NET_OTHER, /* the user chose another network plugin: left alone */
 };
 
+/* What the limits are raised to, in bytes, where they are lower. */
 struct ni_limit {
-    bool raise_soft; /* to `soft` */
-    bool raise_hard; /* to `hard`, needs CAP_SYS_RESOURCE effective */
-    int64_t soft, hard;
+    int64_t soft;
+    int64_t hard;  /* needs CAP_SYS_RESOURCE effective */
+    bool harmless; /* low, but the command will have CAP_IPC_LOCK */
 };
 
 /* What becomes of the process's capabilities right before exec; sets (core.h). All empty: nothing
@@ -74,12 +127,12 @@ struct ni_plan {
     const char *rule; /* the id of the running rule */
     unsigned wants;   /* NI_WANT_*: facts on which this plan depends, read or not */
     unsigned n_setting, n_chosen;
-    int gid_index; /* the one index that NCCL will use for all, -1: it searches */
     struct ni_limit memlock;
     struct ni_caps caps;
     bool refuse; /* --mode=rdma or --require cannot be met: the command must not start */
     char refuse_why[NI_REASON];
     int chosen[NI_MAX_CHOSEN]; /* chosen ports, PCI order */
+    struct ni_gid_way gid_way; /* in force, where these are RoCE */
     /* the interfaces in force, plain names: "net1,net2"; "" when unknown */
     char sockets[NI_MAX_IFS * (NI_IF_NAME + 1)];
     /* HCAs that NCCL finds nowhere on the PCI tree, and hangs below the first CPU */
@@ -87,7 +140,6 @@ struct ni_plan {
     /* by GPU: the ports that it is to use, as bits of `chosen`; the lowest is its own. 0: unknown */
     uint32_t gpu_ports[NI_MAX_GPU];
     struct ni_near nearest_hca[NI_MAX_GPU];    /* by GPU */
-    struct ni_near nearest_gpu[NI_MAX_HCA];    /* by HCA */
     uint8_t distance[NI_MAX_GPU][NI_MAX_HCA];  /* enum ni_distance of every pair */
     struct ni_port_plan port[NI_MAX_PORT];     /* by port of the inventory */
     struct ni_setting setting[NI_MAX_SETTING]; /* in the order of the rules */
@@ -105,20 +157,16 @@ enum ni_outcome {
     NI_CHECK_FOUND /* there are findings */
 };
 
-struct ni_checked {
-    const char *id; /* of the check */
-    enum ni_outcome outcome;
-};
-
 enum { NI_MAX_CHECK = 32 };
 
 struct ni_diagnosis {
-    struct ni_checked at[NI_MAX_CHECK]; /* in the order of the table */
-    unsigned n;
     struct {
-        bool asked; /* --ignore */
-        unsigned n; /* findings that do not count for that */
-    } ignored[NI_F_COUNT];
+        const char *id; /* of the check */
+        enum ni_outcome outcome;
+    } at[NI_MAX_CHECK]; /* in the order of the table */
+    unsigned n;
+    const bool *ignore;           /* --ignore, by finding; NULL: none */
+    unsigned ignored[NI_F_COUNT]; /* findings that do not count for that */
 };
 
 #endif

@@ -15,7 +15,6 @@ enum ni_userns { NI_USERNS_UNKNOWN, NI_USERNS_INITIAL, NI_USERNS_OWN };
 
 struct ni_self {
     struct ni_num memlock_soft, memlock_hard; /* bytes, NI_UNLIMITED */
-    struct ni_num nofile_soft, nofile_hard;   /* descriptors */
     enum ni_known caps_known;
     uint64_t cap_eff, cap_prm, cap_bnd, cap_inh, cap_amb;
     struct ni_num uid, real_uid;         /* effective, real */

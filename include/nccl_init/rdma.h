@@ -15,18 +15,11 @@ enum {
 
 enum ni_link { NI_LINK_UNKNOWN, NI_LINK_IB, NI_LINK_ROCE };
 
-/* enum ib_port_state, include/rdma/ib_verbs.h */
-enum ni_port_state {
-    NI_PORT_NOP,
-    NI_PORT_DOWN,
-    NI_PORT_INIT,
-    NI_PORT_ARMED,
-    NI_PORT_ACTIVE,
-    NI_PORT_ACTIVE_DEFER
-};
+/* Of enum ib_port_state, include/rdma/ib_verbs.h. */
+enum { NI_PORT_DOWN = 1, NI_PORT_ACTIVE = 4 };
 
-/* "ACTIVE"; NULL: a number that IB does not define. */
-const char *ni_port_state_text(int64_t state);
+/* "ACTIVE"; NULL: not known, or a number that IB does not define. */
+const char *ni_port_state_text(struct ni_num state);
 
 enum ni_gid_type { NI_GID_UNREAD, NI_GID_V1, NI_GID_V2 };
 
@@ -59,7 +52,6 @@ struct ni_port {
     struct ni_num mbps; /* of `rate` */
     int first_gid;      /* consecutive in the pool, ascending index */
     unsigned n_gid;
-    bool gids_complete; /* false: reading stopped at the first right GID (ni_gid_is_right) */
     bool gids_lost;     /* an entry, or its type, could not be read */
     unsigned gids_read; /* entries looked at, empty ones included */
     /* Of given ports, for doctor. */

@@ -3,13 +3,9 @@
 #ifndef NCCL_INIT_REPORT_H
 #define NCCL_INIT_REPORT_H
 
-#include "nccl_init/core.h"
-#include "nccl_init/findings.h"
-#include "nccl_init/inventory.h"
-#include "nccl_init/job.h"
 #include "nccl_init/json.h"
 #include "nccl_init/plan.h"
-#include "nccl_init/trial.h"
+#include "nccl_init/rails.h"
 
 struct ni_log;
 
@@ -22,9 +18,9 @@ struct ni_view {
     bool colour;
     bool gids;                            /* plan: whole GID tables too */
     const struct ni_diagnosis *diagnosis; /* of doctor, else NULL */
-    const struct ni_trials *trials;       /* of selftest and doctor --probe, else NULL */
+    const struct ni_trials *trials;       /* of selftest, else NULL */
     const struct ni_log *log;             /* of log, else NULL */
-    const struct ni_env *planned;         /* of log --plan, else NULL */
+    const struct ni_verdict *verdict;     /* of preflight, else NULL */
 };
 
 enum ni_format { NI_FMT_SH, NI_FMT_K8S, NI_FMT_DOCKER, NI_FMT_CONF, NI_FMT_JSON };
@@ -35,26 +31,16 @@ enum { NI_JSON_SCHEMA = 1 };
    NI_JSON_SCHEMA. */
 typedef void ni_report_fn(struct ni_text *out, const struct ni_view *view);
 ni_report_fn ni_put_plan, ni_put_plan_json;
-/* What doctor found, worst first, and what it checked; the counts and the ids in one line. */
 ni_report_fn ni_put_doctor, ni_put_doctor_json, ni_put_doctor_brief;
-/* What the self-test tried, what went wrong, how fast it was. */
 ni_report_fn ni_put_selftest, ni_put_selftest_json;
-/* What NCCL's log tells, judged (log.h). */
 ni_report_fn ni_put_log, ni_put_log_json;
-/* HCAs against GPUs in the words of `nvidia-smi topo -m`; the PCI tree for Graphviz. */
-ni_report_fn ni_put_topo, ni_put_topo_json, ni_put_topo_dot;
+/* Ports against GPUs in the words of `nvidia-smi topo -m`; the PCI tree for Graphviz. */
+ni_report_fn ni_put_topo, ni_put_topo_dot;
 
-/* What a preflight found, at pod 0. */
-struct ni_job_view {
-    const struct ni_job *job;
-    const uint8_t *verdicts; /* of ni_judge_rails */
-    const struct ni_findings *findings;
-    bool bad, colour;
-};
-typedef void ni_job_report_fn(struct ni_text *out, const struct ni_job_view *view);
-/* First the sentence of ni_put_verdict; the findings; then the matrix of pods and rails, or beyond
-   32 pods those that are not good; then what was not tried. As JSON; as a picture of pods by rails. */
-ni_job_report_fn ni_put_preflight, ni_put_preflight_json, ni_put_preflight_svg;
+/* First the line of the verdict, in other pods than 0 no more; the findings; then the matrix of pods and
+   rails, or beyond 32 pods those that are not good; then what was not tried. As JSON; at pod 0 as a
+   picture of pods by rails. */
+ni_report_fn ni_put_preflight, ni_put_preflight_json, ni_put_preflight_svg;
 
 /* The settings that rules decided, one per line in the given form. NULL; or, and nothing is put, the
    setting whose value cannot be carried by the format. JSON also carries the GPUs, if there are, with
@@ -62,6 +48,9 @@ ni_job_report_fn ni_put_preflight, ni_put_preflight_json, ni_put_preflight_svg;
 const struct ni_setting *ni_put_env(struct ni_text *out, const struct ni_view *view,
                                     enum ni_format format);
 
+/* Lines of at most so many columns where blanks allow, of untrusted text, as ni_quote; the first one
+   begins in column `at`, the others in the sixth. */
+void ni_put_wrapped(struct ni_text *out, size_t columns, size_t at, const char *s);
 /* A text on the heap that grows as it is filled, without memory it is cut; to be freed. */
 struct ni_text ni_long_text(void);
 void ni_free_text(struct ni_text *text);
@@ -69,9 +58,7 @@ void ni_free_text(struct ni_text *text);
 /* What `run` says of the plan: "auto-detected ...", without a newline. memlock: the soft limit in force,
    -1 if unknown. */
 void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t memlock);
-/* One line for a finding: "nccl-init: warning: gid.v1-only: mlx5_6/1: message. hint" */
-void ni_put_finding_line(struct ni_text *out, const struct ni_finding *finding, bool json);
-/* The line without "nccl-init: ", the JSON object. */
+/* A finding in one line, "warning: gid.v1-only: mlx5_6/1: message. hint", and as a JSON object. */
 void ni_put_finding(struct ni_text *out, const struct ni_finding *finding);
 void ni_json_finding(struct ni_json *j, const struct ni_finding *finding);
 

@@ -24,9 +24,8 @@ void ni_put_u64(struct ni_text *t, uint64_t v); /* decimal */
 void ni_putf(struct ni_text *t, const char *fmt, ...) NI_PRINTF(2, 3);
 void ni_vputf(struct ni_text *t, const char *fmt, va_list ap) NI_PRINTF(2, 0);
 /* Untrusted bytes for a message: control characters and non-ASCII as \xHH, at most `max` source
-   bytes, then "...". */
+   bytes, then "...". Of a whole text: ni_quote. */
 void ni_put_quoted(struct ni_text *t, const char *s, size_t n, size_t max);
-/* The same of a whole text. */
 void ni_quote(struct ni_text *t, const char *s);
 
 /* Text made anew in buf. false: cut. */
@@ -37,8 +36,7 @@ bool ni_copy(char *buf, size_t cap, const char *s);
 bool ni_copyn(char *buf, size_t cap, const char *s, size_t n);
 bool ni_has_prefix(const char *s, const char *prefix);
 
-/* Bytes of the UTF-8 character at s, 0 when there is none (Unicode 15.0, table 3-7); *ret is its code
-   point. */
+/* Bytes of the UTF-8 character at s, 0: none (Unicode 15.0, table 3-7); *ret is its code point. */
 size_t ni_utf8(const char *s, uint32_t *ret);
 
 /* A piece of somebody else's text. */
@@ -47,19 +45,16 @@ struct ni_span {
     size_t n;
 };
 
-/* Next piece of *cursor up to `sep` or the end; *cursor moves behind it, NULL after the last. false
-   when *cursor is NULL. */
+/* Next piece of *cursor up to `sep` or the end; *cursor moves behind it. false after the last. */
 bool ni_split(const char **cursor, char sep, struct ni_span *ret);
-/* Next word of *cursor between blanks and tabs; *cursor moves behind it. false, and *ret empty, after
-   the last. */
+/* The same of words between blanks and tabs; *ret is then empty. */
 bool ni_word(const char **cursor, struct ni_span *ret);
 /* s without blanks and tabs, CR and LF at both ends. */
 struct ni_span ni_trim(struct ni_span s);
 bool ni_span_is(struct ni_span s, const char *text);
-/* Whether s is one of the n words. */
 bool ni_is_any(const char *s, const char *const words[], size_t n);
-
-/* Order of names as people count: mlx5_2 before mlx5_10. Total: equal only for equal strings. */
+/* Order of names as people count: mlx5_2 before mlx5_10. Equal only for equal strings. Not
+   strverscmp: musl has mlx5_bond_0 before mlx5_1, glibc behind it. */
 int ni_natural_cmp(const char *a, const char *b);
 
 /* ---- strict numbers: the whole text, no sign, no blank. 0 or -EINVAL, -ERANGE ---- */

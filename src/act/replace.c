@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one writer of files. A file is replaced so that a reader, or a kill or crash at any moment,
-   finds the old or the new one, whole. */
+/* The one writer of files. One is replaced so that a reader, or a kill or crash at any moment, finds
+   the old or the new one, whole; the termination log is added to. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -27,10 +27,8 @@ int ni_write_all(int fd, const char *p, size_t n)
             (void)poll(&ready, 1, -1); /* whatever it says, the next write tells */
             continue;
         }
-        if (done < 0)
-            return -errno;
-        if (done == 0)
-            return -EIO; /* POSIX leaves it open; asking again could go on for ever */
+        if (done <= 0) /* nothing written, POSIX leaves that open: it could go on for ever */
+            return done < 0 ? -errno : -EIO;
         p += done;
         n -= (size_t)done;
     }
@@ -45,14 +43,17 @@ int ni_write_text(int fd, void *text)
     return r == 0 && t->cut ? -ENOMEM : r;
 }
 
-int ni_copy_all(int to, int from)
+int ni_write_self(int fd, void *nothing)
 {
+    int self = open(NI_SELF, O_RDONLY | O_CLOEXEC), r = self < 0 ? -errno : 0;
     char buf[1 << 14];
     ssize_t n;
-    int r = 0;
 
-    while (r == 0 && (n = read(from, buf, sizeof(buf))) != 0)
-        r = n < 0 ? -errno : ni_write_all(to, buf, (size_t)n);
+    (void)nothing;
+    while (r == 0 && (n = read(self, buf, sizeof(buf))) != 0)
+        r = n < 0 ? -errno : ni_write_all(fd, buf, (size_t)n);
+    if (self >= 0)
+        (void)close(self);
     return r;
 }
 
@@ -71,178 +72,137 @@ int ni_make_folders(const char *path)
     return 0;
 }
 
-/* The descriptor of ours that the path names: /dev/fd/3, /proc/self/fd/3, a link to the latter, as
-   /dev/stdout is, or a link that leads to our stdout or stderr in another way. -1: none. */
-static int own_descriptor(const char *path)
+/* A descriptor of our own that the path means, which nobody else put there; -ENOENT: it means none. */
+static int open_stream(const char *path)
 {
-    static const char *const folders[] = {"/proc/self/fd/", "/dev/fd/"};
-    char target[64];
-    ssize_t len = readlink(path, target, sizeof(target) - 1);
-    uint64_t fd;
+    static const char *const name[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
+    const bool numbered = ni_has_prefix(path, "/dev/fd/") || ni_has_prefix(path, "/proc/self/fd/");
+    uint64_t n = 0;
 
-    target[len > 0 ? len : 0] = '\0';
-    if (ni_has_prefix(target, folders[0]))
-        path = target;
-    for (size_t i = 0; i < NI_COUNT(folders); i++)
-        if (ni_has_prefix(path, folders[i]) &&
-            ni_parse_u64(ni_span_of(path + strlen(folders[i])), INT_MAX, &fd) == 0)
-            return (int)fd;
-    for (int own = STDOUT_FILENO; len > 0 && own <= STDERR_FILENO; own++) {
-        struct stat there, ours;
-        if (stat(path, &there) == 0 && fstat(own, &ours) == 0 && there.st_dev == ours.st_dev &&
-            there.st_ino == ours.st_ino)
-            return own;
-    }
-    return -1;
+    while (!numbered && n < NI_COUNT(name) && strcmp(path, name[n]) != 0)
+        n++;
+    if (n == NI_COUNT(name) ||
+        (numbered && ni_parse_u64(ni_span_of(strrchr(path, '/') + 1), INT_MAX, &n) < 0))
+        return -ENOENT;
+    /* A socket cannot be opened anew, and another user's pipe may not. */
+    int fd = fcntl((int)n, F_DUPFD_CLOEXEC, 3);
+    return fd < 0 ? -errno : fd;
 }
 
-static bool is_stream(const struct stat *st)
-{
-    return S_ISFIFO(st->st_mode) || S_ISCHR(st->st_mode);
-}
-
-int ni_open_stream(const char *path)
-{
-    struct stat st;
-    int fd = own_descriptor(path);
-
-    if (fd >= 0)
-        return fd;
-    if (lstat(path, &st) < 0 || !is_stream(&st))
-        return -EINVAL;
-    /* A FIFO without a reader must not hold us. */
-    fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    if (fstat(fd, &st) == 0 && is_stream(&st) && fcntl(fd, F_SETFL, 0) == 0)
-        return fd;
-    (void)close(fd); /* another took its place meanwhile */
-    return -EINVAL;
-}
-
-/* 0 if a file may be put at the path. A symbolic link there is replaced itself, not what it points
-   at: who may plant one in that directory must not choose what we overwrite. What is behind a link
-   to a device or FIFO was hardly meant to become a file. */
-static int check_target(const char *path)
-{
-    struct stat st;
-
-    if (own_descriptor(path) >= 0)
-        return -EINVAL;
-    if (lstat(path, &st) < 0)
-        return errno == ENOENT ? 0 : -errno;
-    if (S_ISDIR(st.st_mode))
-        return -EISDIR;
-    if (S_ISLNK(st.st_mode) && (stat(path, &st) < 0 || S_ISDIR(st.st_mode)))
-        return 0;
-    return S_ISREG(st.st_mode) ? 0 : -EINVAL;
-}
-
-/* Writes, settles mode and contents on the disk, and closes fd in any case: a file that is open for
-   writing cannot be executed (ETXTBSY). */
-static int fill(int fd, mode_t mode, int (*write)(int fd, void *ctx), void *ctx)
-{
-    int err = write(fd, ctx);
-
-    if (err == 0 && fchmod(fd, mode) < 0) /* not by open's mode: the umask would cut it */
-        err = -errno;
-    if (err == 0 && fsync(fd) < 0)
-        err = -errno;
-    /* NFS and quotas may only tell here. After EINTR Linux has closed it all the same. */
-    if (close(fd) < 0 && errno != EINTR && err == 0)
-        err = -errno;
-    return err;
-}
-
-/* A name beside the path, for the moment before it gets that of the path. What a killed writer left
-   there goes, by age: that writer may have been on another machine. `again`: another writer is at
-   it; a name that nobody has. 0 or -errno. */
-static int choose_name(char temp[PATH_MAX], const char *path, bool again)
-{
-    enum { STALE_S = 600 }; /* no writer takes so long */
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    uint64_t suffix = 0;
-    struct stat st;
-
-    if (again && getrandom(&suffix, sizeof(suffix), 0) < 0) /* so few bytes come whole: random(4) */
-        return -errno;
-    /* NAME_MAX bytes at most */
-    if (!ni_format(temp, PATH_MAX, "%.*s.nccl-init.%.200s%s%llx", (int)(base - path), path, base,
-                   again ? "." : ".new", (unsigned long long)suffix))
-        return -ENAMETOOLONG;
-    if (!again && lstat(temp, &st) == 0 && S_ISREG(st.st_mode) &&
-        time(NULL) - st.st_mtime > STALE_S)
-        (void)unlink(temp);
-    return 0;
-}
-
-/* A file without a name in the directory of the path, of which a kill leaves nothing; *ret_link is
-   what it gets a name by, still there when the descriptor is closed. -1: the file system has none
-   (NFS), or there is no /proc. */
-static int open_nameless(const char *path, int *ret_link)
+/* A file without a name in the directory of the path, of which a kill leaves nothing. -1: the file
+   system has none (NFS), or it could not get a name, for there is no /proc. */
+static int open_nameless(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    char dir[PATH_MAX] = ".", self[32];
+    char dir[PATH_MAX] = ".";
 
-    if (slash && !ni_copyn(dir, sizeof(dir), path, (size_t)(slash + 1 - path)))
+    if ((slash && !ni_copyn(dir, sizeof(dir), path, (size_t)(slash + 1 - path))) ||
+        access("/proc/self/fd", F_OK) != 0)
         return -1;
-    int fd = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return -1;
-    (void)ni_format(self, sizeof(self), "/proc/self/fd/%d", fd);
-    *ret_link = open(self, O_PATH | O_CLOEXEC);
-    if (*ret_link >= 0)
-        return fd;
-    (void)close(fd);
-    return -1;
+    return open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 }
 
-/* Gives the nameless file a name. (AT_EMPTY_PATH would want a capability.) 0 or -errno. */
-static int give_name(int link, const char *name)
+/* Of the file of fd, which has no name: gives it that one; NULL: a descriptor that only points at it. */
+static int reach(int fd, const char *name)
 {
     char self[32];
 
-    (void)ni_format(self, sizeof(self), "/proc/self/fd/%d", link);
-    return linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+    (void)ni_format(self, sizeof(self), "/proc/self/fd/%d", fd);
+    int r = name ? linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW)
+                 : open(self, O_PATH | O_CLOEXEC);
+    return r < 0 ? -errno : r;
 }
 
-/* The nameless file, or with link -1 a new one, beside the path. 0, or the new one's descriptor, or
-   -errno; temp is "" then. */
-static int make_named(char temp[PATH_MAX], const char *path, int link)
+/* Gives the nameless file of fd, or with -1 a new one, a name beside the path, for the moment before
+   it gets that of the path; another one where another writer is at it. What a killed writer left goes
+   by its age: that writer may have been on another machine. 0, the new one's descriptor, or -errno. */
+static int make_named(char temp[PATH_MAX], const char *path, int fd)
 {
-    for (bool again = false;; again = true) {
-        int r = choose_name(temp, path, again);
-        if (r == 0 && link >= 0)
-            r = give_name(link, temp);
-        else if (r == 0 &&
-                 (r = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)) < 0)
+    enum { STALE_S = 600 }; /* no writer takes so long */
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    struct stat st;
+    uint32_t suffix = 0;
+    int r = -EEXIST;
+
+    for (int i = 0; i < 2 && r == -EEXIST; i++) {
+        if (i > 0 && getrandom(&suffix, sizeof(suffix), 0) < 0)
+            return -errno;
+        if (!ni_format(temp, PATH_MAX, "%.*s.nccl-init.%.200s.new%x", (int)(base - path), path,
+                       base, suffix)) /* NAME_MAX bytes at most */
+            return -ENAMETOOLONG;
+        if (i == 0 && lstat(temp, &st) == 0 && S_ISREG(st.st_mode) &&
+            time(NULL) - st.st_mtime > STALE_S)
+            (void)unlink(temp);
+        r = fd < 0 ? open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : reach(fd, temp);
+        if (fd < 0 && r < 0)
             r = -errno;
-        if (r >= 0)
-            return r;
-        temp[0] = '\0'; /* it is another's */
-        if (r != -EEXIST || again)
-            return r;
     }
+    return r;
 }
 
+/* A symbolic link is replaced itself, not what it points at: who may plant one in that directory must
+   not choose what we overwrite. */
 int ni_replace_file(const char *path, mode_t mode, int (*write)(int fd, void *ctx), void *ctx)
 {
-    char temp[PATH_MAX] = "";
-    int link = -1, err = check_target(path);
+    char temp[PATH_MAX];
+    struct stat st;
+    bool has_name;
+    int err, fd, link = -1;
 
-    if (err < 0)
-        return err;
-    int fd = open_nameless(path, &link);
-    if (fd < 0)
+    fd = path ? open_stream(path) : STDOUT_FILENO;
+    if (fd != -ENOENT) {
+        err = fd < 0 ? fd : mode & 0100 ? -EINVAL : write(fd, ctx); /* a program needs a file */
+        /* Some file systems tell only now that nothing was stored. */
+        return fd >= 0 && close(fd) < 0 && errno != EINTR && err == 0 ? -errno : err;
+    }
+    if (lstat(path, &st) == 0) {
+        if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+            return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
+    } else if (errno != ENOENT) {
+        return -errno;
+    }
+    fd = open_nameless(path);
+    has_name = fd < 0;
+    if (has_name)
         fd = make_named(temp, path, -1);
-    err = fd < 0 ? fd : fill(fd, mode, write, ctx);
-    if (err == 0 && link >= 0 && (err = give_name(link, path)) == -EEXIST)
-        err = make_named(temp, path, link); /* linkat replaces nothing, rename does */
-    if (err == 0 && temp[0] && rename(temp, path) < 0)
+    if (fd < 0)
+        return fd;
+    err = write(fd, ctx);
+    if (err == 0 && (fchmod(fd, mode) < 0 || fsync(fd) < 0))
         err = -errno;
-    if (err < 0 && temp[0])
-        (void)unlink(temp); /* the error that counts is the first */
+    if (err == 0 && !has_name && (link = reach(fd, NULL)) < 0)
+        err = link;
+    /* Closed first: a file that is open for writing cannot be executed (ETXTBSY). NFS and quotas may
+       only tell here. After EINTR Linux has closed it all the same. */
+    if (close(fd) < 0 && errno != EINTR && err == 0)
+        err = -errno;
+    if (link >= 0 && err == 0 && (err = reach(link, path)) == -EEXIST) {
+        err = make_named(temp, path, link); /* linkat replaces nothing, rename does */
+        has_name = err == 0;
+    }
     if (link >= 0)
         (void)close(link);
+    if (err == 0 && has_name && rename(temp, path) < 0)
+        err = -errno;
+    if (err < 0 && has_name)
+        (void)unlink(temp); /* the error that counts is the first */
     return err;
+}
+
+int ni_termination_log(const char *path, const char *text)
+{
+    size_t n = strlen(text);
+    struct stat st;
+    /* Appended, as kubelet shows the end of the file. Never created: a file there is the sign that
+       somebody reads it. Non-blocking, so that a FIFO put there cannot hold us. */
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+
+    if (fd < 0)
+        return -errno;
+    int r = fstat(fd, &st) == 0 && S_ISREG(st.st_mode)
+                ? ni_write_all(fd, text, n < NI_TERMINATION_MAX ? n : NI_TERMINATION_MAX)
+                : -EINVAL;
+    if (close(fd) != 0 && r == 0)
+        r = -errno;
+    return r;
 }

@@ -8,9 +8,8 @@
 /* The first is the one that a command line without a verb means. */
 const struct ni_verb ni_verbs_table[] = {
     {"run", NI_VERB_RUN, ni_cmd_run, 0, "[--] COMMAND [ARG...]",
-     "Decides the settings, puts them into the environment, raises the locked-memory limit and "
-     "becomes the command. Findings stop it only with --mode=rdma, --require, --selftest=require, "
-     "--preflight=require or --strict."},
+     "Decides the settings, raises the locked-memory limit and becomes the command. Findings stop "
+     "it only with --mode=rdma, --require, --selftest=require, --preflight=require or --strict."},
     {"env", NI_VERB_ENV, ni_cmd_env, 0, NULL,
      "Writes the settings as a file for a shell, Kubernetes, docker or NCCL to read."},
     {"plan", NI_VERB_PLAN, ni_cmd_plan, NI_GATHER_ALL, NULL,
@@ -31,9 +30,8 @@ const struct ni_verb ni_verbs_table[] = {
      NI_GATHER_ALL | NI_GATHER_HEALTH | NI_GATHER_OFF, NULL,
      "Records what was read, so that `plan --root=FILE.tree` shows elsewhere what it shows here."},
     {"log", NI_VERB_LOG, ni_cmd_log, 0, "[FILE...]",
-     "Tells what NCCL did, from what it printed with NCCL_DEBUG=INFO: version, network, HCAs and "
-     "GPUDirect of each rank, and what went wrong. Exit status 1 if there is an error, or RDMA was "
-     "meant and sockets were used."},
+     "Tells what NCCL did, from what it printed with NCCL_DEBUG=INFO, and what went wrong. Exit "
+     "status 1 if there is an error, or RDMA was meant and sockets were used."},
     {"install", NI_VERB_INSTALL, ni_cmd_install, 0, "DIR|FILE",
      "Copies this program into a directory, or as FILE, such as a volume that an init container "
      "shares. An existing file is replaced as a whole."},
@@ -56,53 +54,45 @@ const struct ni_verb *ni_verb_named(struct ni_span name)
     return NULL;
 }
 
-static int run_verb(struct ni_context *ctx, const struct ni_verb *verb, int first, int argc,
-                    char *argv[])
+void ni_context_init(struct ni_context *ctx, char *const envp[])
 {
-    const bool named = first > 1;
-    struct ni_given given;
-    char buf[512];
-    struct ni_text err = ni_text_on(buf, sizeof(buf));
-
-    ctx->verb = verb->bit;
-    if (ni_args_parse(verb->bit, first, argc, argv, &ctx->options, &given, &err) < 0)
-        return ni_usage(ctx, "%s", buf);
-    if (given.help)
-        return ni_cmd_help(ctx, verb);
-    ctx->taken = given.options;
-    /* `run` starts the command whatever a ConfigMap says; elsewhere a wrong value is an error. */
-    if (ni_args_env(verb->bit, &ctx->own, false, &ctx->taken, &ctx->options, &ctx->findings,
-                    verb->bit == NI_VERB_RUN ? NULL : &err) < 0)
-        return ni_usage(ctx, "%s", buf);
-    if (given.operand < argc && !verb->operands)
-        return ni_usage(ctx,
-                        "`%s` takes no operands; to run a program of that name: nccl-init -- %s",
-                        verb->name, verb->name);
-    if (given.operand < argc && !named && !given.separator)
-        return ni_usage(ctx, "put `--` before the command: nccl-init [OPTION...] -- %s",
-                        argv[given.operand]);
-    return verb->run(ctx, argv + given.operand);
+    ni_options_init(&ctx->options);
+    ctx->own.entry = ctx->env.entry = envp;
+    ctx->work = (struct ni_work){&ctx->inventory, &ctx->env, &ctx->options.policy, &ctx->plan,
+                                 &ctx->findings};
 }
 
 int ni_main(struct ni_context *ctx, int argc, char *argv[], char *envp[])
 {
     const struct ni_verb *verb = &ni_verbs_table[0];
-    int first = 1;
+    bool named;
+    int r;
 
-    ni_options_init(&ctx->options);
-    ctx->own.entry = ctx->env.entry = envp;
+    ni_context_init(ctx, envp);
     if (argc < 2)
         return ni_usage(ctx, "no command; see `nccl-init --help`");
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-        return ni_cmd_help(ctx, NULL);
     if (strcmp(argv[1], "--version") == 0)
         return ni_cmd_version(ctx);
-    if (argv[1][0] != '-') {
+    named = argv[1][0] != '-';
+    if (named)
         verb = ni_verb_named(ni_span_of(argv[1]));
-        first = 2;
-    }
     if (!verb)
         return ni_usage(ctx, "`%s` is not a verb; to run it as a command: nccl-init -- %s", argv[1],
                         argv[1]);
-    return run_verb(ctx, verb, first, argc, argv);
+    ctx->verb = verb->bit;
+    r = ni_args_parse(ctx, argv + (named ? 2 : 1));
+    if (r == 0 && ctx->help)
+        return ni_cmd_help(ctx, named ? verb : NULL);
+    if (r == 0)
+        r = ni_args_env(ctx, &ctx->own, false);
+    if (r != 0)
+        return r;
+    if (*ctx->operands && !verb->operands)
+        return ni_usage(ctx,
+                        "`%s` takes no operands; to run a program of that name: nccl-init -- %s",
+                        verb->name, verb->name);
+    if (*ctx->operands && !named && !ctx->separator)
+        return ni_usage(ctx, "put `--` before the command: nccl-init [OPTION...] -- %s",
+                        *ctx->operands);
+    return verb->run(ctx);
 }

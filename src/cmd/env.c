@@ -3,24 +3,18 @@
 #include "nccl_init/act.h"
 #include "nccl_init/cmd.h"
 
-int ni_cmd_env(struct ni_context *ctx, char *const operands[])
+int ni_cmd_env(struct ni_context *ctx)
 {
     const struct ni_view view = ni_flow_view(ctx);
     const struct ni_setting *bad;
     struct ni_text text;
-    int r = ni_flow_open(ctx);
+    int r = ni_flow(ctx);
 
-    (void)operands;
     if (r != 0)
         return r;
-    ni_flow_decide(ctx);
     ni_say_findings(ctx);
     if (ctx->plan.refuse) {
-        /* Of another node this pod's termination log says nothing. */
-        if (ctx->root.kind == NI_ROOT_LIVE)
-            ni_last_words(ctx, ctx->plan.refuse_why, true);
-        else
-            ni_say(ctx, NI_LOG_ERROR, "%s", ctx->plan.refuse_why);
+        ni_last_words(ctx, ctx->plan.refuse_why, true);
         return NI_EXIT_REFUSED;
     }
     text = ni_long_text();

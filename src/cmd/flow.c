@@ -13,44 +13,30 @@
    ended by NUL, as the kernel writes it. */
 static const char recorded_environ[] = "proc/self/environ";
 
-/* NULL: no memory. */
-static char **split(char *text, size_t len)
-{
-    size_t n = 0;
-    char **entry;
-
-    for (char *p = text; p < text + len; p += strlen(p) + 1)
-        n++;
-    entry = malloc((n + 1) * sizeof(*entry));
-    if (!entry)
-        return NULL;
-    n = 0;
-    for (char *p = text; p < text + len; p += strlen(p) + 1)
-        entry[n++] = p;
-    entry[n] = NULL;
-    return entry;
-}
-
 static int use_recorded(struct ni_context *ctx)
 {
-    const struct ni_dir top = ni_dir_top(&ctx->root);
-    char **entry = NULL;
+    struct ni_dir top = ni_dir_top(&ctx->root);
+    char **entry = NULL, *p = NULL;
     ssize_t n = -ENOMEM;
 
+    top.binary = true;
     ctx->recorded = calloc(NI_RECORDED_ENV + 1, 1);
     if (ctx->recorded)
-        n = ni_read_raw(&top, ctx->recorded, NI_RECORDED_ENV, "%s", recorded_environ);
+        n = ni_read(&top, ctx->recorded, NI_RECORDED_ENV, "%s", recorded_environ);
     if (n == -ENOENT)
         return 0; /* a tree without one: the caller's environment plays the pod's */
-    if (n >= 0 && !(entry = split(ctx->recorded, (size_t)n)))
+    /* there are at most as many entries as bytes */
+    if (n >= 0 && !(entry = calloc((size_t)n + 1, sizeof(*entry))))
         n = -ENOMEM;
     if (n < 0)
         return ni_usage(ctx, "%.512s: %s: %s", ctx->options.root, recorded_environ,
                         ni_errno_text((int)n));
+    p = ctx->recorded;
+    for (size_t i = 0; p < ctx->recorded + n; p += strlen(p) + 1)
+        entry[i++] = p;
     ctx->env.entry = entry;
     /* As `run` took them on the recorded node: what is wrong is a finding. */
-    return ni_args_env(ctx->verb, &ctx->env, true, &ctx->taken, &ctx->options, &ctx->findings,
-                       NULL);
+    return ni_args_env(ctx, &ctx->env, true);
 }
 
 /* File capabilities are the image's, not the user's: what the user may do with them is to lock
@@ -59,19 +45,19 @@ static void limit_kept(struct ni_context *ctx)
 {
     const uint64_t lock = UINT64_C(1) << NI_CAP_IPC_LOCK;
     uint64_t *keep = &ctx->options.policy.keep_caps;
-    char buf[128];
-    struct ni_text names = ni_text_on(buf, sizeof(buf));
+    struct ni_text names = NI_TEXT(128);
 
     if (!ctx->options.secure || geteuid() == 0 || ctx->root.kind != NI_ROOT_LIVE ||
         (*keep & ~lock) == 0)
         return;
     ni_put_caps(&names, *keep & ~lock);
     ni_report(&ctx->findings, NI_F_CAPS_KEEP_MISSING, "--keep-caps",
-              "%s: nccl-init has file capabilities: it hands on CAP_IPC_LOCK alone", buf);
+              "%s: nccl-init has file capabilities: it hands on CAP_IPC_LOCK alone", names.buf);
     *keep &= lock;
 }
 
-int ni_flow_open(struct ni_context *ctx)
+/* 0, or an exit status after saying why; for `run` always 0. */
+static int open_root(struct ni_context *ctx)
 {
     unsigned line = 0;
     int r = ni_root_open(ctx->options.root, &ctx->root, &line);
@@ -97,7 +83,6 @@ int ni_flow_open(struct ni_context *ctx)
    something that was not read before, so that there are few. */
 void ni_look(struct ni_context *ctx, const struct ni_ask *ask)
 {
-    const struct ni_work work = ni_flow_work(ctx);
     unsigned wants = 0;
 
     if (ctx->opened)
@@ -105,7 +90,7 @@ void ni_look(struct ni_context *ctx, const struct ni_ask *ask)
     do {
         const unsigned n = ctx->findings.n, dropped = ctx->findings.dropped;
 
-        ni_decide(&work);
+        ni_decide(&ctx->work);
         wants = ctx->opened && !ask->off ? ctx->plan.wants & ~ctx->inventory.read : 0;
         if (wants != 0) {
             ctx->findings.n = n;
@@ -118,9 +103,8 @@ void ni_look(struct ni_context *ctx, const struct ni_ask *ask)
 void ni_flow_decide(struct ni_context *ctx)
 {
     struct ni_policy *policy = &ctx->options.policy;
-    const struct ni_work work = ni_flow_work(ctx);
     const unsigned gathers = ni_verb_of(ctx->verb)->gathers;
-    const bool meets = ctx->options.preflight != NI_PREFLIGHT_OFF;
+    const bool meets = ctx->options.preflight != NI_DEMAND_OFF;
     const bool all = (gathers & NI_GATHER_ALL) != 0 || meets;
     const bool pod = policy->sockets && strcmp(policy->sockets, "pod") == 0;
     const struct ni_ask ask = {
@@ -132,7 +116,7 @@ void ni_flow_decide(struct ni_context *ctx)
         .gpus = (policy->require & (NI_REQUIRE_GPUS | NI_REQUIRE_GDR)) != 0,
         .all = all,
         .health =
-            (gathers & NI_GATHER_HEALTH) != 0 || meets || ctx->options.selftest != NI_SELFTEST_OFF,
+            (gathers & NI_GATHER_HEALTH) != 0 || meets || ctx->options.selftest != NI_DEMAND_OFF,
         .off = policy->mode == NI_MODE_OFF && (gathers & NI_GATHER_OFF) == 0,
     };
 
@@ -143,7 +127,38 @@ void ni_flow_decide(struct ni_context *ctx)
         ni_gather_more(&ctx->root, &ctx->env, &ask, NI_WANT_ROUTES6, &ctx->inventory,
                        &ctx->findings);
     if (ctx->verb != NI_VERB_RUN)
-        ni_require_planned_memlock(&work);
+        ni_require_planned_memlock(&ctx->work);
+}
+
+int ni_flow(struct ni_context *ctx)
+{
+    const bool off = ctx->verb == NI_VERB_RUN && ctx->options.policy.mode == NI_MODE_OFF;
+    const unsigned acting = NI_VERB_RUN | NI_VERB_SELFTEST | NI_VERB_PREFLIGHT;
+    const bool acts = (ctx->verb & acting) != 0 || ctx->options.probe;
+    int r = 0;
+
+    if (acts && strcmp(ctx->options.root, "/") != 0)
+        return ni_usage(ctx,
+                        "`%s%s` uses this machine; of a recorded node: nccl-init %s --root=PATH",
+                        ni_verb_of(ctx->verb)->name, ctx->options.probe ? " --probe" : "",
+                        ctx->verb == NI_VERB_RUN ? "plan" : "doctor");
+    if (!off)
+        r = open_root(ctx);
+    if (r == 0 && ctx->verb == NI_VERB_SNAPSHOT && ni_root_record(&ctx->root) < 0)
+        r = ni_usage(ctx, "no memory for a record");
+    if (r != 0)
+        return r;
+    ni_flow_decide(ctx);
+    ctx->memlock = -1;
+    if (!acts)
+        return 0;
+    if (ctx->opened)
+        ni_root_close(&ctx->root);
+    ctx->opened = false;
+    if (!off)
+        ctx->memlock = ni_memlock_raise(&ctx->plan, &ctx->findings);
+    ni_caps_apply(&ctx->plan.caps, &ctx->findings);
+    return 0;
 }
 
 int ni_verdict(const struct ni_context *ctx)
@@ -154,50 +169,13 @@ int ni_verdict(const struct ni_context *ctx)
     return bad ? NI_EXIT_FAILED : 0;
 }
 
-/* https://no-color.org: set and not empty */
-static bool wants_colour(const struct ni_env *env)
-{
-    const char *no_color = ni_env_get(env, "NO_COLOR");
-    const char *term = ni_env_get(env, "TERM");
-
-    return (!no_color || *no_color == '\0') && (!term || strcmp(term, "dumb") != 0) &&
-           isatty(STDOUT_FILENO) == 1;
-}
-
-void ni_flow_close(struct ni_context *ctx)
-{
-    if (ctx->opened)
-        ni_root_close(&ctx->root);
-    ctx->opened = false;
-}
-
-int ni_flow_as_command(struct ni_context *ctx)
-{
-    int r;
-
-    if (strcmp(ctx->options.root, "/") != 0)
-        return ni_usage(ctx,
-                        "`%s` uses the devices of this machine; a recorded node has none: "
-                        "nccl-init doctor --root=PATH",
-                        ni_verb_of(ctx->verb)->name);
-    r = ni_flow_open(ctx);
-    if (r != 0)
-        return r;
-    ni_flow_decide(ctx);
-    ni_flow_close(ctx);
-    (void)ni_memlock_raise(&ctx->plan, &ctx->findings);
-    ni_caps_apply(&ctx->plan.caps, &ctx->findings);
-    return 0;
-}
-
-struct ni_work ni_flow_work(struct ni_context *ctx)
-{
-    return (struct ni_work){&ctx->inventory, &ctx->env, &ctx->options.policy, &ctx->plan,
-                            &ctx->findings};
-}
-
 struct ni_view ni_flow_view(const struct ni_context *ctx)
 {
+    /* https://no-color.org: set and not empty */
+    const char *no_color = ni_env_get(&ctx->own, "NO_COLOR"), *term = ni_env_get(&ctx->own, "TERM");
+    const bool plain = ctx->verb == NI_VERB_RUN || (no_color && *no_color) ||
+                       (term && strcmp(term, "dumb") == 0) || !isatty(STDOUT_FILENO);
+
     return (struct ni_view){
         .inv = &ctx->inventory,
         .plan = &ctx->plan,
@@ -205,9 +183,21 @@ struct ni_view ni_flow_view(const struct ni_context *ctx)
         .diagnosis = &ctx->diagnosis,
         .trials = ctx->trials,
         .log = ctx->log,
-        .planned = ctx->planned,
+        .verdict = ctx->verdict,
         .root = ctx->options.root,
         .gids = ctx->options.gids,
-        .colour = ctx->verb != NI_VERB_RUN && wants_colour(&ctx->own),
+        .colour = !plain,
     };
+}
+
+int ni_print_view(struct ni_context *ctx, ni_report_fn *put)
+{
+    const struct ni_view view = ni_flow_view(ctx);
+    struct ni_text text = ni_long_text();
+    int r;
+
+    put(&text, &view);
+    r = ni_print(ctx, &text);
+    ni_free_text(&text);
+    return r;
 }

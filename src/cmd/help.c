@@ -1,57 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --help, made from the tables, so that it cannot differ from what is parsed. */
+/* --help, made from the tables, so that it cannot differ from what is parsed; --version: ours, and
+   those of the libraries that are linked in. */
 #include "nccl_init/cmd.h"
 
-enum { WIDTH = 78, INDENT = 6 };
+#include <jansson.h>
+#include <string.h>
 
-/* Words of s, broken before WIDTH. */
-static void put_wrapped(struct ni_text *t, const char *s)
+static void put_below(struct ni_text *t, const char *s)
 {
-    struct ni_span word;
-    size_t column = 0;
-
-    while (ni_split(&s, ' ', &word)) {
-        if (column == 0 || column + 1 + word.n > WIDTH) {
-            ni_putf(t, "%s%*s", column == 0 ? "" : "\n", INDENT, "");
-            column = INDENT;
-        } else {
-            ni_put(t, " ");
-            column++;
-        }
-        ni_putn(t, word.p, word.n);
-        column += word.n;
-    }
-    ni_put(t, "\n");
+    ni_put(t, "      ");
+    ni_put_wrapped(t, 78, 6, s);
 }
 
 static void put_option(struct ni_text *t, const struct ni_option *o)
 {
-    const bool shown = o->initial && ni_has_prefix(o->arg, o->initial);
-    char buf[512];
-    struct ni_text help = ni_text_on(buf, sizeof(buf));
+    const char *hidden = o->initial && !ni_has_prefix(o->arg, o->initial) ? o->initial : NULL;
+    struct ni_text help = NI_TEXT(512);
 
-    ni_put(t, "  ");
-    if (o->letter != 0)
-        ni_putf(t, "-%c, ", o->letter);
-    ni_putf(t, "--%s%s%s  (", o->name, o->arg ? "=" : "", o->arg ? o->arg : "");
+    ni_putf(t, "  %s--%s%s%s  (", strcmp(o->name, "output") == 0 ? "-o, " : "", o->name,
+            o->arg ? "=" : "", o->arg ? o->arg : "");
     ni_put_variable(t, o);
     ni_put(t, ")\n");
-    ni_putf(&help, "%s%s%s", o->help, o->initial && !shown ? "; default " : "",
-            o->initial && !shown ? o->initial : "");
-    put_wrapped(t, buf);
-}
-
-static void put_usage(struct ni_text *t, const char *before, const struct ni_verb *verb)
-{
-    ni_putf(t, "%snccl-init %s [OPTION...]%s%s\n", before, verb->name, verb->operands ? " " : "",
-            verb->operands ? verb->operands : "");
+    ni_putf(&help, "%s%s%s", o->help, hidden ? "; default " : "", hidden ? hidden : "");
+    put_below(t, help.buf);
 }
 
 static void put_verb(struct ni_text *t, const struct ni_verb *verb)
 {
-    put_usage(t, "Usage: ", verb);
-    ni_put(t, "\n");
-    put_wrapped(t, verb->help);
+    ni_putf(t, "Usage: nccl-init %s [OPTION...]%s%s\n\n", verb->name, verb->operands ? " " : "",
+            verb->operands ? verb->operands : "");
+    put_below(t, verb->help);
     ni_put(t, "\nOptions and their variables; unless the text says otherwise the first value is "
               "the default:\n");
     for (unsigned i = 0; i < ni_options_count; i++)
@@ -64,13 +42,12 @@ static void put_program(struct ni_text *t)
 {
     ni_put(t, "nccl-init finds the RDMA devices that a pod was given, sets the NCCL variables that "
               "fit\nthem, raises the locked-memory limit, and becomes the command.\n\n"
-              "Usage: nccl-init [OPTION...] -- COMMAND [ARG...]\n");
-    for (unsigned i = 0; i < ni_verbs_count; i++)
-        put_usage(t, "       ", &ni_verbs_table[i]);
-    ni_put(t, "       nccl-init --help | --version\n\n");
+              "Usage: nccl-init [OPTION...] -- COMMAND [ARG...]\n"
+              "       nccl-init VERB [OPTION...] [OPERAND...]\n"
+              "       nccl-init --help | --version\n\n");
     for (unsigned i = 0; i < ni_verbs_count; i++) {
         ni_putf(t, "  %s\n", ni_verbs_table[i].name);
-        put_wrapped(t, ni_verbs_table[i].help);
+        put_below(t, ni_verbs_table[i].help);
     }
     ni_put(t, "\n`nccl-init VERB --help` lists the options of a verb. `nccl-init --` is short for "
               "`nccl-init run --`.\n"
@@ -89,5 +66,22 @@ int ni_cmd_help(struct ni_context *ctx, const struct ni_verb *verb)
         put_verb(&t, verb);
     else
         put_program(&t);
+    return ni_print(ctx, &t);
+}
+
+#define TEXT_OF(...) #__VA_ARGS__
+#define TEXT(...)    TEXT_OF(__VA_ARGS__)
+
+int ni_cmd_version(struct ni_context *ctx)
+{
+    struct ni_text t = NI_TEXT(512);
+
+    ni_put(&t, "nccl-init " NCCL_INIT_VERSION "\n");
+    ni_put(&t, "libibverbs (rdma-core " NI_RDMA_CORE_VERSION ")");
+#ifdef RDMA_STATIC_PROVIDERS
+    ni_put(&t, ", providers " TEXT(RDMA_STATIC_PROVIDERS));
+#endif
+    ni_put(&t, "\nlibnl " NI_LIBNL_VERSION "\n");
+    ni_putf(&t, "jansson %s\n", jansson_version_str());
     return ni_print(ctx, &t);
 }

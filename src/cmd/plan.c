@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan: what would be done, and why. */
+/* plan: what would be done, and why. topo: how far each GPU is from each port. */
 #include "nccl_init/cmd.h"
 #include "nccl_init/decide.h"
 
-/* The table as it is run, for people who look for the rule that decided. */
-static int list_rules(struct ni_context *ctx)
+int ni_cmd_plan(struct ni_context *ctx)
 {
-    char buf[8192];
-    struct ni_text t = ni_text_on(buf, sizeof(buf));
-    unsigned n;
-    const struct ni_rule *rules = ni_rules(&n);
-
-    for (unsigned i = 0; i < n; i++)
-        ni_putf(&t, "%s%s\n    reads  %s\n    sets   %s\n", i ? "\n" : "", rules[i].id,
-                rules[i].reads, rules[i].sets);
-    return ni_print(ctx, &t);
-}
-
-int ni_cmd_plan(struct ni_context *ctx, char *const operands[])
-{
-    const struct ni_work work = ni_flow_work(ctx);
+    struct ni_text rules = NI_TEXT(4096);
     int r;
 
-    (void)operands;
-    if (ctx->options.rules)
-        return list_rules(ctx);
-    r = ni_flow_open(ctx);
+    if (ctx->options.rules) {
+        ni_put_rules(&rules);
+        return ni_print(ctx, &rules);
+    }
+    r = ni_flow(ctx);
     if (r != 0)
         return r;
-    ni_flow_decide(ctx);
-    ni_note_slow_rails(&work);
+    ni_note_slow_rails(&ctx->work);
     return ni_print_view(ctx, ctx->options.json ? ni_put_plan_json : ni_put_plan);
+}
+
+int ni_cmd_topo(struct ni_context *ctx)
+{
+    int r;
+
+    if (ctx->options.json && ctx->options.dot)
+        return ni_usage(ctx, "--json and --dot exclude each other");
+    r = ni_flow(ctx);
+    if (r != 0)
+        return r;
+    return ni_print_view(ctx, ctx->options.json  ? ni_put_plan_json
+                              : ctx->options.dot ? ni_put_topo_dot
+                                                 : ni_put_topo);
 }

@@ -7,14 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static void say_plan(struct ni_context *ctx, int64_t memlock)
+static void say_plan(struct ni_context *ctx)
 {
     const struct ni_view view = ni_flow_view(ctx);
-    char buf[NI_SUMMARY];
+    char buf[NI_MESSAGE];
     struct ni_text summary = ni_text_on(buf, sizeof(buf));
 
-    ni_put_summary(&summary, &view, memlock);
-    ni_say_summary(ctx, buf);
+    ni_put_summary(&summary, &view, ctx->memlock);
+    ni_say(ctx, NI_LOG_INFO, "%s", buf);
     for (unsigned i = 0; i < ctx->plan.n_setting; i++) {
         const struct ni_setting *s = &ctx->plan.setting[i];
 
@@ -23,10 +23,9 @@ static void say_plan(struct ni_context *ctx, int64_t memlock)
     }
 }
 
-static int start(struct ni_context *ctx, char *const argv[])
+static int start(struct ni_context *ctx)
 {
-    char buf[2048];
-    struct ni_text why = ni_text_on(buf, sizeof(buf));
+    struct ni_text why = NI_TEXT(2048);
     char *const *envp = ni_command_env(&ctx->own, &ctx->plan);
     int status;
 
@@ -34,53 +33,43 @@ static int start(struct ni_context *ctx, char *const argv[])
         ni_say(ctx, NI_LOG_WARN, "no memory for the settings: the command starts without them");
         envp = ctx->own.entry;
     }
-    status = ni_exec(argv, envp, &why);
-    ni_last_words(ctx, buf, false);
+    status = ni_exec(ctx->operands, envp, &why);
+    ni_last_words(ctx, why.buf, false);
     return status;
 }
 
-int ni_cmd_run(struct ni_context *ctx, char *const operands[])
+int ni_cmd_run(struct ni_context *ctx)
 {
     const struct ni_policy *policy = &ctx->options.policy;
-    const struct ni_work work = ni_flow_work(ctx);
     const bool off = policy->mode == NI_MODE_OFF;
-    char buf[NI_REASON];
-    struct ni_text why = ni_text_on(buf, sizeof(buf));
+    struct ni_text why = NI_TEXT(NI_REASON);
     const char *refusal = NULL;
-    int64_t memlock = -1;
+    int r;
 
-    if (strcmp(ctx->options.root, "/") != 0)
-        return ni_usage(ctx, "`run` acts on this machine only; to see what it would do there: "
-                             "nccl-init plan --root=PATH");
-    if (!operands[0])
+    if (!*ctx->operands)
         return ni_usage(ctx, "no command: nccl-init run [OPTION...] -- COMMAND [ARG...]");
-    if (!off)
-        (void)ni_flow_open(ctx); /* what fails is a finding */
-    ni_flow_decide(ctx);
-    if (!off) {
-        ni_note_pid1(&work);
-        ni_flow_close(ctx);
-        memlock = ni_memlock_raise(&ctx->plan, &ctx->findings);
-    }
-    ni_caps_apply(&ctx->plan.caps, &ctx->findings);
+    r = ni_flow(ctx); /* what cannot be read is a finding */
+    if (r != 0)
+        return r;
+    ni_note_init(&ctx->work);
     if (policy->require != 0 || policy->mode == NI_MODE_RDMA)
-        ni_require_memlock(&work, memlock, ni_command_has_cap(NI_CAP_IPC_LOCK));
+        ni_require_memlock(&ctx->work, ctx->memlock, ni_command_has_cap(NI_CAP_IPC_LOCK));
     if (ctx->plan.refuse) {
         refusal = ctx->plan.refuse_why;
     } else {
         if (!off)
-            say_plan(ctx, memlock);
+            say_plan(ctx);
         /* with limits and capabilities as the command will have them */
         if (!ni_selftest_allows(ctx, &why))
-            refusal = buf;
+            refusal = why.buf;
     }
     ni_say_findings(ctx);
     if (!refusal && ctx->options.strict && ni_verdict(ctx) != 0)
         refusal = "not started: --strict, and there are warnings or errors";
     if (refusal)
         ni_last_words(ctx, refusal, true);
-    else if (ctx->options.preflight == NI_PREFLIGHT_OFF || ni_preflight_allows(ctx))
-        return start(ctx, operands);
+    else if (ctx->options.preflight == NI_DEMAND_OFF || ni_preflight_allows(ctx))
+        return start(ctx);
     ni_leave_snapshot(ctx);
     return NI_EXIT_REFUSED;
 }

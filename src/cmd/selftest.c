@@ -1,32 +1,95 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* selftest: whether each port does what the job will ask of it. Also before the command, for `run
-   --selftest`. */
+   --selftest`. All ports at once, each in a process of its own, so that one that hangs or crashes
+   holds up no other. */
 #include "nccl_init/act.h"
 #include "nccl_init/cmd.h"
 #include "nccl_init/decide.h"
 
 #include <string.h>
 
-/* 0, or -errno and a finding; nothing to try is one, too. */
-static int try_all(struct ni_context *ctx)
-{
-    const struct ni_work work = ni_flow_work(ctx);
-    int r = ni_try_ports(ctx, false);
+enum { PROGRESS_MS = 100 };
 
-    if (r == 0 && ctx->trials->n == 0 && ni_wants_trials(&work))
-        ni_report(&ctx->findings, NI_F_VERBS_NONE, "self-test", "there is no port to try");
+int ni_run_trials(struct ni_context *ctx, ni_rail_fn *fn)
+{
+    struct ni_trials *all = ctx->trials;
+    const int64_t begin = ni_now_ms();
+    struct ni_rails rails;
+    struct ni_wait wait;
+    int r;
+
+    ni_wait_begin(&wait);
+    r = ni_rails_start(&rails, all->n, fn);
+    for (unsigned i = 0; r == 0 && i < all->n; i++) {
+        struct ni_rail_task *task = &rails.task[i];
+
+        *task = all->task[i];
+        task->number = i;
+        task->session = (uint64_t)begin | 1; /* what is read back is not memory as it was given */
+        task->size = all->size;
+        task->bytes = all->bytes;
+        task->move_ms = (int)all->limit_ms;
+        task->has[NI_ROLE_FROM] = task->has[NI_ROLE_TO] = true;
+    }
+    if (r == 0) {
+        ni_rails_ask(&rails, NI_WORK_MOVE, all->limit_ms);
+        while (!ni_rails_done(&rails, PROGRESS_MS) && !ni_wait_ms(&wait, 0)) {
+            unsigned done = 0;
+            char buf[64];
+
+            for (unsigned i = 0; i < all->n; i++)
+                done += !rails.at[i].busy;
+            (void)ni_format(buf, sizeof(buf), "self-test: %u of %u done", done, all->n);
+            ni_say_progress(ctx, buf);
+        }
+        memcpy(all->task, rails.task, all->n * sizeof(*all->task));
+        ni_rails_end(&rails);
+    }
+    all->took_ms = ni_now_ms() - begin;
+    ni_say_progress(ctx, "");
+    ni_wait_end(&wait); /* which may end the program */
     return r;
 }
 
-int ni_cmd_selftest(struct ni_context *ctx, char *const operands[])
+/* Capabilities count as they will in the command: what this program alone has by file capabilities
+   ends with it. */
+static void work_as_command(struct ni_rail_task *task, enum ni_rail_work work, void **state)
 {
+    (void)ni_cap_switch(NI_CAP_IPC_LOCK, ni_command_has_cap(NI_CAP_IPC_LOCK));
+    ni_work_rail(task, work, state);
+}
+
+int ni_try_ports(struct ni_context *ctx)
+{
+    static struct ni_trials all;
     int r;
 
-    (void)operands;
-    r = ni_flow_as_command(ctx);
+    all.size = ctx->options.size;
+    all.bytes = ctx->options.bytes ? ctx->options.bytes : INT64_C(16) << 20;
+    all.limit_ms = (int64_t)ctx->options.deadline * 1000;
+    all.memlock = ctx->memlock;
+    ni_plan_trials(&ctx->work, &all);
+    ctx->trials = &all;
+    r = ni_run_trials(ctx, work_as_command);
+    if (r < 0) {
+        ctx->trials = NULL;
+        ni_report(&ctx->findings, NI_F_VERBS_PROCESS, "self-test",
+                  "no process could be started: %s", ni_errno_text(r));
+        return r;
+    }
+    ni_judge_trials(&ctx->work, &all);
+    if (all.n == 0 && ni_wants_trials(&ctx->work))
+        ni_report(&ctx->findings, NI_F_VERBS_NONE, "self-test", "there is no port to try");
+    return 0;
+}
+
+int ni_cmd_selftest(struct ni_context *ctx)
+{
+    int r = ni_flow(ctx);
+
     if (r != 0)
         return r;
-    if (try_all(ctx) != 0) {
+    if (ni_try_ports(ctx) != 0) {
         ni_say_findings(ctx);
         return NI_EXIT_FAILED;
     }
@@ -34,49 +97,33 @@ int ni_cmd_selftest(struct ni_context *ctx, char *const operands[])
     return r != 0 ? r : ni_verdict(ctx);
 }
 
-/* What speaks against starting the command; "" for nothing. */
-static void put_failure(const struct ni_trials *trials, struct ni_text *why)
+bool ni_selftest_passes(struct ni_context *ctx, struct ni_text *how)
 {
-    const unsigned tried = ni_trials_tried(trials), failed = tried - ni_trials_passed(trials);
+    const struct ni_trials *all;
 
-    if (trials->n == 0)
-        ni_put(why, "there is no port to try");
-    else if (failed == 0 && tried < trials->n)
-        ni_putf(why, "%u of %u ports could not be tried: nccl-init has no provider for them",
-                trials->n - tried, trials->n);
-    for (unsigned i = 0; failed > 0 && i < trials->n; i++) {
-        const struct ni_trial *it = &trials->at[i];
-
-        if (ni_trial_passed(it) || it->untried)
-            continue;
-        ni_putf(why, "%u of %u ports failed: %s/%u in step `%s`", failed, tried, it->hca, it->port,
-                ni_step_text(it->step));
-        return;
+    if (!ctx->trials && ni_try_ports(ctx) != 0) {
+        ni_put(how, "no self-test could be made");
+        return false;
     }
-}
-
-bool ni_selftest_passes(struct ni_context *ctx, struct ni_text *why)
-{
-    if (try_all(ctx) != 0)
-        ni_put(why, "no self-test could be made");
+    all = ctx->trials;
+    if (all->n == 0)
+        ni_put(how, "there is no port to try");
     else
-        put_failure(ctx->trials, why);
-    return why->len == 0;
+        ni_putf(how, "%s%u of %u ports passed", all->passed % all->n == 0 ? "" : "only ",
+                all->passed, all->n);
+    return all->n > 0 && all->passed == all->n;
 }
 
 bool ni_selftest_allows(struct ni_context *ctx, struct ni_text *why)
 {
-    const struct ni_work work = ni_flow_work(ctx);
-    char buf[NI_REASON];
-    struct ni_text failure = ni_text_on(buf, sizeof(buf));
+    struct ni_text how = NI_TEXT(NI_REASON);
+    bool passes;
 
-    if (ctx->options.selftest == NI_SELFTEST_OFF || !ni_wants_trials(&work))
+    if (ctx->options.selftest == NI_DEMAND_OFF || !ni_wants_trials(&ctx->work))
         return true;
-    (void)ni_selftest_passes(ctx, &failure);
-    if (ctx->trials && ctx->trials->n > 0)
-        ni_say(ctx, failure.len == 0 ? NI_LOG_INFO : NI_LOG_WARN,
-               "self-test: %u of %u ports passed in %lld ms", ni_trials_passed(ctx->trials),
-               ctx->trials->n, (long long)ctx->trials->took_ms);
-    ni_putf(why, "not started: --selftest=require, and %s", buf);
-    return failure.len == 0 || ctx->options.selftest != NI_SELFTEST_REQUIRE;
+    passes = ni_selftest_passes(ctx, &how);
+    if (ctx->trials && ctx->trials->n > 0) /* else a finding says so */
+        ni_say(ctx, passes ? NI_LOG_INFO : NI_LOG_WARN, "self-test: %s", how.buf);
+    ni_putf(why, "not started: --selftest=require, and %s", how.buf);
+    return passes || ctx->options.selftest != NI_DEMAND_REQUIRE;
 }

@@ -44,20 +44,15 @@ static int record_environ(struct ni_context *ctx)
     return r;
 }
 
-int ni_cmd_snapshot(struct ni_context *ctx, char *const operands[])
+int ni_cmd_snapshot(struct ni_context *ctx)
 {
     struct ni_text text;
-    int r = ni_flow_open(ctx);
+    int r = ni_flow(ctx);
 
-    (void)operands;
     if (r != 0)
         return r;
     text = ni_long_text();
-    r = ni_root_record(&ctx->root);
-    if (r == 0) {
-        ni_flow_decide(ctx);
-        r = record_environ(ctx);
-    }
+    r = record_environ(ctx);
     if (r == 0)
         r = ni_record_text(&ctx->root, "recorded by nccl-init " NCCL_INIT_VERSION,
                            ctx->options.mask, &text);
@@ -70,17 +65,14 @@ int ni_cmd_snapshot(struct ni_context *ctx, char *const operands[])
 
 void ni_leave_snapshot(struct ni_context *ctx)
 {
-    const char *path = ctx->options.refusal_snapshot;
-
-    if (!path)
+    if (!ctx->options.refusal_snapshot)
         return;
     memset(&ctx->inventory, 0, sizeof(ctx->inventory));
     memset(&ctx->plan, 0, sizeof(ctx->plan));
     memset(&ctx->findings, 0, sizeof(ctx->findings));
     ctx->verb = NI_VERB_SNAPSHOT;
-    ctx->options.output = path;
+    ctx->options.output = ctx->options.refusal_snapshot;
     ctx->options.mask = true;
     ctx->options.wait = 0;
-    if (ni_cmd_snapshot(ctx, NULL) == 0)
-        ni_say(ctx, NI_LOG_INFO, "%.512s: a snapshot of this node, masked", path);
+    (void)ni_cmd_snapshot(ctx);
 }

@@ -31,6 +31,24 @@ const char *ni_env_get(const struct ni_env *env, const char *name)
     return NULL;
 }
 
+const struct ni_local *ni_local_of(const struct ni_env *env)
+{
+    static const struct ni_local launchers[] = {
+        {"LOCAL_RANK", "LOCAL_WORLD_SIZE"},                           /* torchrun */
+        {"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"}, /* Open MPI */
+        {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},                       /* MPICH, Intel MPI */
+        {"MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"},   /* MVAPICH2 */
+        {"PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"},                     /* HPE Cray */
+        {"SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"}, /* srun: "8", "8(x2)", "8(x2),4" */
+    };
+    for (size_t i = 0; i < NI_COUNT(launchers); i++) {
+        const char *v = ni_env_get(env, launchers[i].rank);
+        if (v && *v)
+            return &launchers[i];
+    }
+    return NULL;
+}
+
 /* A port is what NCCL's atoi reads: no digits are 0. -1 is any port, and so is an empty one since
    2.30.7 (0 before: nothing matches); the caller checks the spelling. */
 static bool entry_matches(struct ni_span e, bool exact, const char *name, int port)
@@ -44,8 +62,7 @@ static bool entry_matches(struct ni_span e, bool exact, const char *name, int po
     return wanted == -1 || wanted == port;
 }
 
-/* most: beyond it NCCL drops entries. */
-static bool matches(const char *list, const char *name, int port, unsigned most)
+bool ni_nccl_match(const char *list, const char *name, int port)
 {
     bool invert = *list == '^';
     list += invert;
@@ -54,23 +71,16 @@ static bool matches(const char *list, const char *name, int port, unsigned most)
     bool any = false;
     unsigned n = 0;
     struct ni_span e;
-    while (n < most && ni_split(&list, ',', &e)) {
+    while (n < MAX_ENTRIES && ni_split(&list, ',', &e)) {
         if (e.n == 0 || e.p[0] == ':') /* NCCL skips entries without a name */
             continue;
         n++;
         any = any || entry_matches(e, exact, name, port);
     }
-    if (n == 0)
-        return !invert;
-    return any != invert;
+    return (n == 0 || any) != invert;
 }
 
-bool ni_nccl_match(const char *list, const char *name, int port)
+bool ni_names_hcas(const char *list)
 {
-    return matches(list, name, port, MAX_ENTRIES);
-}
-
-bool ni_nccl_match_if(const char *list, const char *ifname)
-{
-    return matches(list, ifname, -1, NI_MAX_IFS);
+    return *list == '^' || !ni_nccl_match(list, "", -1);
 }

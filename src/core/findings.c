@@ -23,41 +23,30 @@ const char *ni_severity_text(enum ni_severity severity)
     return text[severity];
 }
 
-static void make_printable(char *s)
-{
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c < 0x20 || c >= 0x7f)
-            *s = '?';
-    }
-}
-
-static bool is_known(const struct ni_findings *f, const struct ni_finding *it)
-{
-    for (unsigned i = 0; i < f->n; i++) {
-        const struct ni_finding *old = &f->at[i];
-        if (old->id == it->id && strcmp(old->subject, it->subject) == 0 &&
-            strcmp(old->message, it->message) == 0)
-            return true;
-    }
-    return false;
-}
-
 void ni_report(struct ni_findings *f, enum ni_finding_id id, const char *subject, const char *fmt,
                ...)
 {
     struct ni_finding it = {.id = id};
+    bool has[NI_F_COUNT] = {false};
+    unsigned again = 0; /* those whose id an earlier one has */
     struct ni_text s = ni_text_on(it.subject, sizeof(it.subject));
     ni_put_quoted(&s, subject, strlen(subject), sizeof(it.subject));
-    struct ni_text m = ni_text_on(it.message, sizeof(it.message));
+    struct ni_text m = NI_TEXT(sizeof(it.message));
+    struct ni_text message = ni_text_on(it.message, sizeof(it.message));
     va_list ap;
     va_start(ap, fmt);
     ni_vputf(&m, fmt, ap);
     va_end(ap);
-    make_printable(it.message);
-    if (is_known(f, &it))
-        return;
-    if (f->n < NI_MAX_FINDINGS)
+    ni_quote(&message, m.buf);
+    for (unsigned i = 0; i < f->n; i++) {
+        const struct ni_finding *old = &f->at[i];
+        if (old->id == id && strcmp(old->subject, it.subject) == 0 &&
+            strcmp(old->message, it.message) == 0)
+            return;
+        again += has[old->id];
+        has[old->id] = true;
+    }
+    if (!has[id] || again < NI_MAX_AGAIN)
         f->at[f->n++] = it;
     else
         f->dropped++;

@@ -53,23 +53,6 @@ bool ni_ip_same_prefix(const uint8_t a[NI_GID_BYTES], const uint8_t b[NI_GID_BYT
     return ((unsigned)(a[whole] ^ b[whole]) & mask) == 0;
 }
 
-/* The longest run of at least two zero groups, the first of equals (RFC 5952 4.2). Length 0: none.
-   */
-static void zero_run(const unsigned group[8], unsigned *ret_at, unsigned *ret_n)
-{
-    *ret_at = 0;
-    *ret_n = 0;
-    for (unsigned i = 0; i < 8; i++) {
-        unsigned n = 0;
-        while (i + n < 8 && group[i + n] == 0)
-            n++;
-        if (n >= 2 && n > *ret_n) {
-            *ret_at = i;
-            *ret_n = n;
-        }
-    }
-}
-
 const char *ni_ip_text(const uint8_t ip[NI_GID_BYTES], char buf[NI_IP_TEXT])
 {
     struct ni_text t = ni_text_on(buf, NI_IP_TEXT);
@@ -77,19 +60,27 @@ const char *ni_ip_text(const uint8_t ip[NI_GID_BYTES], char buf[NI_IP_TEXT])
         ni_putf(&t, "%u.%u.%u.%u", ip[12], ip[13], ip[14], ip[15]);
         return buf;
     }
-    unsigned group[8], at, n;
-    for (unsigned i = 0; i < 8; i++)
-        group[i] = (unsigned)ip[2 * i] << 8 | ip[2 * i + 1];
-    zero_run(group, &at, &n);
+    /* The longest run of at least two zero groups, the first of equals, is `::` (RFC 5952 4.2). */
+    unsigned from = 8, to = 8, longest = 1;
     for (unsigned i = 0; i < 8; i++) {
-        if (n && i == at) {
+        unsigned end = i;
+        while (end < 8 && ip[2 * end] == 0 && ip[2 * end + 1] == 0)
+            end++;
+        if (end - i > longest) {
+            longest = end - i;
+            from = i;
+            to = end;
+        }
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        if (i == from) {
             ni_put(&t, "::");
-            i += n - 1;
+            i = to - 1;
             continue;
         }
-        if (i > 0 && !(n && i == at + n))
+        if (i > 0 && i != to)
             ni_put(&t, ":");
-        ni_putf(&t, "%x", group[i]);
+        ni_putf(&t, "%x", (unsigned)ip[2 * i] << 8 | ip[2 * i + 1]);
     }
     return buf;
 }

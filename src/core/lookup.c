@@ -4,7 +4,6 @@
 
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
-#include "nccl_init/trial.h"
 
 /* Link: InfiniBand's port counters (Documentation/ABI/stable/sysfs-class-infiniband), from as many
    on as rdma-core's infiniband-diags tells (etc/error_thresholds). The others as NVIDIA and Broadcom
@@ -59,28 +58,24 @@ bool ni_has_dmabuf(const struct ni_inventory *inv)
            (self->kernel_major > 5 || (self->kernel_major == 5 && self->kernel_minor >= 12));
 }
 
-const char *ni_find_user_value(const struct ni_env *env, const struct ni_inventory *inv,
-                               const char *name, const char **ret_file)
-{
-    const char *value = ni_env_get(env, name), *file = NULL;
-    for (unsigned i = 0; !value && i < inv->n_conf; i++) {
-        if (!inv->conf[i].overrides && strcmp(inv->conf[i].name, name) == 0) {
-            value = inv->conf[i].value;
-            file = inv->conf[i].file;
-        }
-    }
-    if (ret_file)
-        *ret_file = file;
-    return value;
-}
-
-const struct ni_conf_entry *ni_find_override(const struct ni_inventory *inv, const char *name)
+const struct ni_conf_entry *ni_find_conf(const struct ni_inventory *inv, const char *name,
+                                         bool overrides)
 {
     for (unsigned i = 0; i < inv->n_conf; i++) {
-        if (inv->conf[i].overrides && strcmp(inv->conf[i].name, name) == 0)
+        if (inv->conf[i].overrides == overrides && strcmp(inv->conf[i].name, name) == 0)
             return &inv->conf[i];
     }
     return NULL;
+}
+
+const char *ni_find_user_value(const struct ni_env *env, const struct ni_inventory *inv,
+                               const char *name, const char **ret_file)
+{
+    const char *value = ni_env_get(env, name);
+    const struct ni_conf_entry *entry = value ? NULL : ni_find_conf(inv, name, false);
+    if (ret_file)
+        *ret_file = entry ? entry->file : NULL;
+    return entry ? entry->value : value;
 }
 
 void ni_put_bytes(struct ni_text *t, int64_t bytes)
@@ -98,14 +93,10 @@ void ni_put_bytes(struct ni_text *t, int64_t bytes)
     ni_putf(t, "%lld %s", (long long)bytes, unit[u]);
 }
 
-const char *ni_port_state_text(int64_t state)
+const char *ni_port_state_text(struct ni_num state)
 {
-    static const char *const word[] = {
-        [NI_PORT_NOP] = "NOP",       [NI_PORT_DOWN] = "DOWN",
-        [NI_PORT_INIT] = "INIT",     [NI_PORT_ARMED] = "ARMED",
-        [NI_PORT_ACTIVE] = "ACTIVE", [NI_PORT_ACTIVE_DEFER] = "ACTIVE_DEFER",
-    };
-    return state >= 0 && (size_t)state < NI_COUNT(word) ? word[state] : NULL;
+    static const char *const word[] = {"NOP", "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER"};
+    return state.known == NI_KNOWN && (uint64_t)state.v < NI_COUNT(word) ? word[state.v] : NULL;
 }
 
 const struct ni_setting *ni_plan_get(const struct ni_plan *plan, const char *name)
@@ -115,39 +106,4 @@ const struct ni_setting *ni_plan_get(const struct ni_plan *plan, const char *nam
             return &plan->setting[i];
     }
     return NULL;
-}
-
-bool ni_trial_passed(const struct ni_trial *trial)
-{
-    return trial->step == NI_STEP_DONE && trial->end == NI_TRIAL_ENDED;
-}
-
-unsigned ni_trials_tried(const struct ni_trials *trials)
-{
-    unsigned n = 0;
-    for (unsigned i = 0; i < trials->n; i++)
-        n += !trials->at[i].untried;
-    return n;
-}
-
-unsigned ni_trials_passed(const struct ni_trials *trials)
-{
-    unsigned n = 0;
-    for (unsigned i = 0; i < trials->n; i++)
-        n += ni_trial_passed(&trials->at[i]);
-    return n;
-}
-
-const char *ni_step_text(enum ni_step step)
-{
-    static const char *const text[NI_STEP_N] = {
-        [NI_STEP_START] = "start",       [NI_STEP_FIND] = "find",
-        [NI_STEP_OPEN] = "open",         [NI_STEP_DEVICE] = "device",
-        [NI_STEP_PORT] = "port",         [NI_STEP_GID] = "gid",
-        [NI_STEP_ALLOCATE] = "allocate", [NI_STEP_REGISTER] = "register",
-        [NI_STEP_QUEUES] = "queues",     [NI_STEP_CONNECT] = "connect",
-        [NI_STEP_WRITE] = "write",       [NI_STEP_READ] = "read",
-        [NI_STEP_COMPARE] = "compare",   [NI_STEP_DONE] = "done",
-    };
-    return text[step];
 }

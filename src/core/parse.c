@@ -92,50 +92,41 @@ int ni_bdf_cmp(struct ni_bdf a, struct ni_bdf b)
 
 bool ni_is_aux_id(struct ni_span s)
 {
-    if (s.n >= NI_DEV_NAME || !ni_is_name(s, NI_DEV_NAME))
+    if (!ni_is_name(s, NI_DEV_NAME))
         return false;
-    size_t dots = 0, last = 0;
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] != '.')
-            continue;
-        if (i == 0 || s.p[i - 1] == '.')
-            return false;
-        dots++;
-        last = i;
-    }
+    const char *end = s.p + s.n, *name = memchr(s.p, '.', s.n);
+    const char *number = name ? memchr(name + 1, '.', (size_t)(end - name - 1)) : NULL;
     uint64_t id;
-    return dots == 2 &&
-           ni_parse_u64((struct ni_span){s.p + last + 1, s.n - last - 1}, UINT32_MAX, &id) == 0;
+    return number && name > s.p && number > name + 1 &&
+           ni_parse_u64((struct ni_span){number + 1, (size_t)(end - number - 1)}, UINT32_MAX,
+                        &id) == 0;
 }
 
-static int parse_hex_bytes(struct ni_span s, size_t group, uint8_t ret[NI_GID_BYTES])
+/* Eight groups of four digits, with so many colons between two. */
+static int parse_groups(struct ni_span s, size_t colons, uint8_t ret[NI_GID_BYTES])
 {
-    size_t at = 0;
-    for (size_t i = 0; i < NI_GID_BYTES; i++) {
-        if (group && i > 0 && i % group == 0) {
-            if (at >= s.n || s.p[at] != ':')
-                return -EINVAL;
-            at++;
-        }
-        if (at + 2 > s.n)
+    uint64_t group;
+    if (s.n != 8 * 4 + 7 * colons)
+        return -EINVAL;
+    for (size_t i = 0; i < 8; i++) {
+        const char *at = s.p + i * (4 + colons);
+        if (ni_parse_hex((struct ni_span){at, 4}, UINT16_MAX, &group) < 0 ||
+            (colons && i < 7 && at[4] != ':'))
             return -EINVAL;
-        int hi = ni_hex_digit(s.p[at]), lo = ni_hex_digit(s.p[at + 1]);
-        if (hi < 0 || lo < 0)
-            return -EINVAL;
-        ret[i] = (uint8_t)(hi << 4 | lo);
-        at += 2;
+        ret[2 * i] = (uint8_t)(group >> 8);
+        ret[2 * i + 1] = (uint8_t)group;
     }
-    return at == s.n ? 0 : -EINVAL;
+    return 0;
 }
 
 int ni_parse_gid(struct ni_span s, uint8_t ret[NI_GID_BYTES])
 {
-    return parse_hex_bytes(s, 2, ret);
+    return parse_groups(s, 1, ret);
 }
 
 int ni_parse_hex_ip(struct ni_span s, uint8_t ret[NI_GID_BYTES])
 {
-    return parse_hex_bytes(s, 0, ret);
+    return parse_groups(s, 0, ret);
 }
 
 int ni_parse_ipv4(struct ni_span s, uint8_t ret[NI_GID_BYTES])

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nccl_init/pci.h"
+#include "nccl_init/core.h"
 
 /* Index of the switch above at[i], -1: the CPU. */
 static int above(int i)
@@ -11,29 +11,20 @@ static int above(int i)
     return i >= 2 ? i - 2 : -1;
 }
 
-int ni_pci_switch(const struct ni_pci *a, const struct ni_pci *b)
-{
-    if (a->known != NI_KNOWN || b->known != NI_KNOWN)
-        return 0;
-    int first_a = above(a->depth - 1), first_b = above(b->depth - 1);
-    for (int i = first_a; i >= 0; i = above(i)) {
-        for (int j = first_b; j >= 0; j = above(j)) {
-            if (ni_bdf_cmp(a->at[i], b->at[j]) == 0)
-                return i == first_a && j == first_b ? 1 : 2;
-        }
-    }
-    return 0;
-}
-
-/* The same first switch is PIX, more switches PXB, one CPU PHB, two SYS (NCCL 2.30.7 graph/paths.cc
-   ncclTopoSetPaths). */
+/* NCCL climbs two functions at a time, so that a switch (upstream and downstream port) is one step and
+   a root port none (NCCL 2.30.7 graph/xml.cc ncclTopoGetXmlFromSys). The same first switch is PIX, more
+   switches PXB, one CPU PHB, two SYS (graph/paths.cc ncclTopoSetPaths). */
 enum ni_distance ni_pci_distance(const struct ni_pci *a, const struct ni_pci *b)
 {
     if (a->known != NI_KNOWN || b->known != NI_KNOWN)
         return NI_DIST_UNKNOWN;
-    int shared = ni_pci_switch(a, b);
-    if (shared)
-        return shared == 1 ? NI_DIST_PIX : NI_DIST_PXB;
+    const int first_a = above(a->depth - 1), first_b = above(b->depth - 1);
+    for (int i = first_a; i >= 0; i = above(i)) {
+        for (int j = first_b; j >= 0; j = above(j)) {
+            if (ni_bdf_cmp(a->at[i], b->at[j]) == 0)
+                return i == first_a && j == first_b ? NI_DIST_PIX : NI_DIST_PXB;
+        }
+    }
     if (a->numa.known != NI_KNOWN || b->numa.known != NI_KNOWN)
         return NI_DIST_UNKNOWN;
     return a->numa.v == b->numa.v ? NI_DIST_PHB : NI_DIST_SYS;

@@ -29,37 +29,6 @@ static bool is_told_apart(enum ni_known fact) /* there, or not there */
     return fact == NI_KNOWN || fact == NI_ABSENT;
 }
 
-static bool has_told(const struct check *c, enum ni_finding_id id)
-{
-    return ni_findings_has(c->f, id);
-}
-
-/* Names for a subject: as many as fit, then "and N more". */
-struct names {
-    char buf[80];
-    unsigned n, left_out;
-};
-
-static void add_name(struct names *names, const char *name)
-{
-    enum { TAIL = 16 }; /* " and 4294967 more" is not to be expected */
-    const size_t len = strlen(names->buf);
-    if (len + 2 + strlen(name) + TAIL >= sizeof(names->buf))
-        names->left_out++;
-    else
-        (void)ni_format(names->buf + len, sizeof(names->buf) - len, "%s%s",
-                        names->n++ > 0 ? ", " : "", name);
-}
-
-static const char *end_names(struct names *names)
-{
-    const size_t len = strlen(names->buf);
-    if (names->left_out > 0)
-        (void)ni_format(names->buf + len, sizeof(names->buf) - len, " and %u more",
-                        names->left_out);
-    return names->buf;
-}
-
 /* ---- the pod's RDMA devices: can they be seen and opened, is there a link, what went wrong ---- */
 
 /* In exclusive mode a device is seen in one network namespace only
@@ -70,84 +39,29 @@ static void check_netns(struct check *c)
     if (mode != NI_NETNS_UNKNOWN || c->inv->n_hca > 0)
         (void)saw(c, mode != NI_NETNS_UNKNOWN);
     for (unsigned i = 0; mode == NI_NETNS_EXCLUSIVE && i < c->inv->n_claim; i++) {
-        if (c->inv->claim[i].state == NI_CLAIM_NOT_RDMA)
+        if (c->inv->claim[i].not_rdma)
             ni_report(c->f, NI_F_RDMA_NETNS_EXCLUSIVE, c->inv->claim[i].id,
-                      "each RDMA device of this node is in one network namespace only (netns_mode "
-                      "exclusive), and this one is not in the pod's: NCCL says `NET/IB : No device "
-                      "found.` and uses sockets");
+                      "netns_mode of this node is exclusive, and this device is not in the pod's "
+                      "network namespace: NCCL says `NET/IB : No device found.`");
     }
 }
 
 static void check_node(struct check *c, const struct ni_hca *h)
 {
-    const enum ni_known opens = ni_known_of(h->uverbs.err);
-    const bool denied = opens != NI_KNOWN && opens != NI_ABSENT;
     struct ni_text why = NI_TEXT(96);
     (void)saw(c, is_told_apart(h->uverbs.known));
     if (ni_put_node(&h->uverbs, &why))
-        ni_report(c->f, denied ? NI_F_HCA_NODE_DENIED : NI_F_HCA_NODE_MISSING, h->name,
-                  "%s: NCCL says `NET/IB : Unable to open device %s` and goes without this HCA, "
-                  "over sockets if it has no other",
-                  why.buf, h->name);
+        ni_report(c->f, NI_F_HCA_NODE_MISSING, h->name,
+                  "%s: NCCL says `NET/IB : Unable to open device %s` and goes without", why.buf,
+                  h->name);
 }
 
-/* Why a port is not ACTIVE, as far as its physical state says (enum ib_port_phys_state,
-   include/rdma/ib_verbs.h). The rule hca.ports has told that it is not. */
+/* The rule hca.ports has told of those that are not ACTIVE. */
 static void check_port(struct check *c, const struct ni_port *port, const char *name)
 {
-    enum { POLLING = 2, DISABLED = 3, TRAINING = 4, LINK_UP = 5, RECOVERY = 6 };
-    const struct ni_hca *h = &c->inv->hca[port->hca];
-    const int64_t state = port->phys_state.v;
-    c->told = has_told(c, NI_F_HCA_PORT_DOWN);
-    if (!saw(c, port->state.known == NI_KNOWN) || port->state.v == NI_PORT_ACTIVE ||
-        port->phys_state.known != NI_KNOWN)
-        return;
-    if (state == DISABLED)
-        ni_report(c->f, NI_F_HCA_PORT_DISABLED, name, "physical state Disabled: %s%s",
-                  h->is_vf ? "the VF is attached to no network, or its link state is `disable`"
-                  : port->link == NI_LINK_ROCE ? "its interface is down or has no carrier"
-                                               : "the port is switched off",
-                  h->netdev_known == NI_ABSENT ? "; it has no interface in this pod" : "");
-    else if (state == POLLING || state == TRAINING || state == RECOVERY)
-        ni_report(c->f, NI_F_HCA_PORT_POLLING, name,
-                  "physical state %s: the link has no stable signal",
-                  state == POLLING    ? "Polling"
-                  : state == TRAINING ? "PortConfigurationTraining"
-                                      : "LinkErrorRecovery");
-    else if (state == LINK_UP && port->link == NI_LINK_IB)
-        ni_report(c->f, NI_F_HCA_PORT_NO_SM, name,
-                  "the link is up, but no subnet manager has made the port ACTIVE");
-}
-
-/* A VF comes with an interface. A shared PF does not: its GIDs are those of macvlan interfaces. */
-static void check_netdev(struct check *c, const struct ni_hca *h)
-{
-    bool active = false, own_gid = false;
-    for (unsigned k = 0; k < h->n_port; k++) {
-        const struct ni_port *port = &c->inv->port[h->first_port + (int)k];
-        active = active || (port->link == NI_LINK_ROCE && ni_is_active(port));
-        for (unsigned i = 0; i < port->n_gid; i++)
-            own_gid = own_gid || ni_port_gid(c->inv, port, i)->own != NI_OWN_FOREIGN;
-    }
-    if (!h->is_vf || !active)
-        return;
-    if (saw(c, is_told_apart(h->netdev_known)) && h->netdev_known == NI_ABSENT && !own_gid)
-        ni_report(c->f, NI_F_HCA_NETDEV_NONE, h->name,
-                  "the VF's link is up, but its interface is not in this pod: no GID of the VF is "
-                  "the pod's, and NCCL ends with `no socket interface found` if NCCL_SOCKET_IFNAME "
-                  "names that interface");
-}
-
-static void check_cm(struct check *c)
-{
-    const enum ni_known cm = c->inv->rdma_cm;
-    bool any = false;
-    for (unsigned i = 0; i < c->inv->n_hca; i++)
-        any = any || (ni_is_given(&c->inv->hca[i]) && c->inv->hca[i].uverbs.known == NI_KNOWN);
-    if (any && saw(c, cm != NI_UNSET) && cm != NI_KNOWN)
-        ni_report(c->f, NI_F_RDMA_CM_MISSING, "/dev/infiniband/rdma_cm",
-                  "%s: programs that use librdmacm fail; NCCL does not use it",
-                  cm == NI_ABSENT ? "not in the container" : "cannot be opened");
+    (void)name;
+    c->told = ni_findings_has(c->f, NI_F_HCA_PORT_DOWN);
+    (void)saw(c, port->state.known == NI_KNOWN);
 }
 
 /* A process has one handle for each HCA it opens, and objects are its PDs, CQs, QPs and MRs
@@ -164,36 +78,31 @@ static void check_cgroup(struct check *c, const struct ni_hca *h)
                   (long long)h->handles.v, (long long)h->objects.v);
 }
 
-/* "62 days at most: symbol_error 3412, link_downed 14" of the wire, or of the function. */
-static void judge_counters(struct check *c, const struct ni_port *port, const char *name, bool link)
-{
-    const struct ni_num uptime = c->inv->self.uptime;
-    struct ni_text t = NI_TEXT(280);
-    bool any = false;
-    ni_put(&t, "since the driver was loaded");
-    if (uptime.known == NI_KNOWN)
-        ni_putf(&t, ", %lld days at most", (long long)(uptime.v / 86400) + 1);
-    for (unsigned i = 0; i < NI_N_COUNTER; i++) {
-        const struct ni_counter *of = &ni_counters[i];
-        const struct ni_num n = port->counter[i];
-        if (of->link != link || n.known != NI_KNOWN || n.v < of->least)
-            continue;
-        ni_putf(&t, "%s%s %lld", any ? ", " : ": ", strchr(of->file, '/') + 1, (long long)n.v);
-        any = true;
-    }
-    if (any)
-        ni_report(c->f, link ? NI_F_HCA_ERRORS_LINK : NI_F_HCA_ERRORS_TRANSPORT, name, "%s", t.buf);
-}
-
+/* "since the driver was loaded, 62 days at most: symbol_error 3412, link_downed 14" */
 static void check_counters(struct check *c, const struct ni_port *port, const char *name)
 {
+    const struct ni_num uptime = c->inv->self.uptime;
     bool known = false;
-    for (unsigned k = 0; k < NI_N_COUNTER; k++)
-        known = known || port->counter[k].known == NI_KNOWN;
-    if (!saw(c, known))
-        return;
-    judge_counters(c, port, name, true);
-    judge_counters(c, port, name, false);
+    for (int link = 1; link >= 0; link--) {
+        struct ni_text t = NI_TEXT(280);
+        bool any = false;
+        ni_put(&t, "since the driver was loaded");
+        if (uptime.known == NI_KNOWN)
+            ni_putf(&t, ", %lld days at most", (long long)(uptime.v / 86400) + 1);
+        for (unsigned i = 0; i < NI_N_COUNTER; i++) {
+            const struct ni_counter *of = &ni_counters[i];
+            const struct ni_num n = port->counter[i];
+            known = known || n.known == NI_KNOWN;
+            if (of->link != link || n.known != NI_KNOWN || n.v < of->least)
+                continue;
+            ni_putf(&t, "%s%s %lld", any ? ", " : ": ", strchr(of->file, '/') + 1, (long long)n.v);
+            any = true;
+        }
+        if (any)
+            ni_report(c->f, link ? NI_F_HCA_ERRORS_LINK : NI_F_HCA_ERRORS_TRANSPORT, name, "%s",
+                      t.buf);
+    }
+    (void)saw(c, known);
 }
 
 /* mlx5_ib of MLNX_OFED and DOCA puts it into each queue pair that the kernel modifies. */
@@ -227,106 +136,41 @@ void ni_note_slow_rails(const struct ni_work *w)
     for (int at = 0; at < (int)inv->n_port; at++) {
         const struct ni_port *port = &inv->port[at];
         const struct ni_hca *hca = &inv->hca[port->hca];
-        if (!ni_is_given(hca) || w->plan->port[at].chosen || !ni_is_listed(w, at) ||
-            port->state.v != NI_PORT_ACTIVE || port->mbps.known != NI_KNOWN || hca->kind == 0 ||
-            !is_near(w, port->hca))
-            continue;
+        const bool chosen = w->plan->port[at].chosen;
+        /* left out as slow, but no management port */
+        const bool rail = ni_is_given(hca) && ni_is_listed(w, at) && ni_is_active(port) &&
+                          hca->kind != 0 && is_near(w, port->hca);
+        struct ni_chosen fastest = {.at = -1};
         for (unsigned i = 0; i < w->plan->n_chosen; i++) {
-            const struct ni_chosen sister = ni_chosen(w, i);
-            if (sister.hca->kind != hca->kind || sister.port->link != port->link ||
-                port->mbps.v * 2 >= sister.port->mbps.v)
-                continue;
-            ni_report(w->f, NI_F_RAIL_SLOW, ni_port_name(inv, at).text,
-                      "left out, for it runs at %lld Gb/s; but it is near a GPU, and %s, of the "
-                      "same kind (PCI device 0x%04x), runs at %lld: a rail that has lost speed",
-                      (long long)(port->mbps.v / 1000), ni_port_name(inv, sister.at).text,
-                      hca->kind, (long long)(sister.port->mbps.v / 1000));
-            break;
+            const struct ni_chosen r = ni_chosen(w, i);
+            const bool sister = r.hca->kind == hca->kind && r.port->link == port->link;
+            if ((chosen || sister) && r.port->mbps.known == NI_KNOWN &&
+                (fastest.at < 0 || r.port->mbps.v > fastest.port->mbps.v))
+                fastest = r;
         }
+        if (!(chosen || rail) || port->mbps.known != NI_KNOWN || fastest.at < 0 ||
+            port->mbps.v * (chosen ? 1 : 2) >= fastest.port->mbps.v)
+            continue;
+        ni_report(w->f, chosen ? NI_F_RAIL_RATE_DIFFERS : NI_F_RAIL_SLOW,
+                  ni_port_name(inv, at).text, "runs at %lld Gb/s, %s at %lld Gb/s: %s",
+                  (long long)(port->mbps.v / 1000), ni_port_name(inv, fastest.at).text,
+                  (long long)(fastest.port->mbps.v / 1000),
+                  chosen ? "NCCL makes all rails as slow as this one"
+                         : "left out, but it is near a GPU and of the same kind: a rail that has "
+                           "lost speed");
     }
 }
 
 static void check_rate(struct check *c)
 {
-    struct ni_chosen fastest = {.at = -1};
-    for (unsigned i = 0; i < c->plan->n_chosen; i++) {
-        const struct ni_chosen r = ni_chosen(c->w, i);
-        if (saw(c, r.port->mbps.known == NI_KNOWN) &&
-            (fastest.at < 0 || r.port->mbps.v > fastest.port->mbps.v))
-            fastest = r;
-    }
-    for (unsigned i = 0; fastest.at >= 0 && i < c->plan->n_chosen; i++) {
-        const struct ni_chosen r = ni_chosen(c->w, i);
-        if (r.port->mbps.known == NI_KNOWN && r.port->mbps.v < fastest.port->mbps.v)
-            ni_report(
-                c->f, NI_F_RAIL_RATE_DIFFERS, ni_port_name(c->inv, r.at).text,
-                "runs at %lld Gb/s, %s at %lld Gb/s: NCCL makes all rails as slow as this one",
-                (long long)(r.port->mbps.v / 1000), ni_port_name(c->inv, fastest.at).text,
-                (long long)(fastest.port->mbps.v / 1000));
-    }
+    for (unsigned i = 0; i < c->plan->n_chosen; i++)
+        (void)saw(c, ni_chosen(c->w, i).port->mbps.known == NI_KNOWN);
     ni_note_slow_rails(c->w);
-}
-
-/* An HCA of the node below one PCI switch with the GPU, not the pod's, of the kind of link that is in
-   use and not much slower; -1. */
-static int neighbour(const struct check *c, unsigned gpu)
-{
-    const struct ni_port *used = ni_chosen(c->w, 0).port;
-    for (unsigned i = 0; i < c->inv->n_port; i++) {
-        const struct ni_port *port = &c->inv->port[i];
-        const enum ni_distance d = c->plan->distance[gpu][port->hca];
-        if (!ni_is_given(&c->inv->hca[port->hca]) && d != NI_DIST_UNKNOWN && d <= NI_DIST_PXB &&
-            ni_is_active(port) && port->link == used->link && port->mbps.known == NI_KNOWN &&
-            port->mbps.v * 2 >= used->mbps.v)
-            return port->hca;
-    }
-    return -1;
-}
-
-/* The pod's HCA that is nearest to the GPU, chosen or not; -1. */
-static int nearest_given(const struct check *c, unsigned gpu)
-{
-    const uint8_t *distance = c->plan->distance[gpu];
-    int best = -1;
-    for (unsigned h = 0; h < c->inv->n_hca; h++) {
-        if (ni_is_given(&c->inv->hca[h]) && distance[h] != NI_DIST_UNKNOWN &&
-            (best < 0 || distance[h] < distance[best]))
-            best = (int)h;
-    }
-    return best;
-}
-
-static void check_given(struct check *c)
-{
-    const struct ni_inventory *inv = c->inv;
-    struct names gpus = {0};             /* that have an HCA near them, but none of the pod's */
-    struct ni_text first = NI_TEXT(320); /* what is said of the first */
-    if (c->plan->n_chosen == 0 || inv->gdr.c2c || c->w->policy->hcas)
-        return;
-    for (unsigned g = 0; g < inv->n_gpu; g++) {
-        const uint8_t *distance = c->plan->distance[g];
-        const int own = nearest_given(c, g), other = neighbour(c, g);
-        char bdf[NI_BDF_TEXT];
-        if (!saw(c, own >= 0) || distance[own] <= NI_DIST_PXB || other < 0)
-            continue;
-        if (gpus.n == 0)
-            ni_putf(&first,
-                    "the node has %s near this GPU (%s), but the pod was not given it; the "
-                    "nearest HCA of the pod is %s (%s)",
-                    inv->hca[other].name, ni_distance_text(distance[other]), inv->hca[own].name,
-                    ni_distance_text(distance[own]));
-        add_name(&gpus, ni_bdf_text(inv->gpu[g].bdf, bdf));
-    }
-    if (gpus.n > 0)
-        ni_report(c->f, NI_F_RAIL_MISSING, end_names(&gpus), "%s", first.buf);
 }
 
 static void check_mtu(struct check *c)
 {
-    /* 4096 bytes and the headers of RoCE (drivers/infiniband/core/verbs.c iboe_get_mtu) */
-    enum { FOR_4096 = 4200 };
     const struct ni_netdev *small = NULL, *large = NULL;
-    int a = -1, b = -1; /* their ports */
     for (unsigned i = 0; i < c->plan->n_chosen; i++) {
         const struct ni_chosen r = ni_chosen(c->w, i);
         /* the function's own interface bounds a RoCE port, else that of its GID */
@@ -335,43 +179,15 @@ static void check_mtu(struct check *c)
                                                        : NULL;
         if (r.port->link != NI_LINK_ROCE || !saw(c, d && d->mtu.known == NI_KNOWN) || !d)
             continue;
-        if (!small || d->mtu.v < small->mtu.v) {
-            small = d;
-            a = r.at;
-        }
-        if (!large || d->mtu.v > large->mtu.v) {
-            large = d;
-            b = r.at;
-        }
+        small = !small || d->mtu.v < small->mtu.v ? d : small;
+        large = !large || d->mtu.v > large->mtu.v ? d : large;
     }
-    if (!small || !large)
-        return;
-    if (small->mtu.v != large->mtu.v)
-        ni_report(c->f, NI_F_RAIL_MTU_DIFFERS, ni_port_name(c->inv, a).text,
-                  "MTU %lld on %s, but %lld on %s (%s): the rails use packets of different size, "
-                  "and retry where a switch drops those that are too large",
-                  (long long)small->mtu.v, small->name, (long long)large->mtu.v, large->name,
-                  ni_port_name(c->inv, b).text);
-    else if (small->mtu.v < FOR_4096)
-        ni_report(c->f, NI_F_RAIL_MTU_SMALL, ni_port_name(c->inv, a).text,
-                  "MTU %lld on %s and all other rails: RoCE packets carry %d bytes instead of 4096",
-                  (long long)small->mtu.v, small->name, small->mtu.v < 2200 ? 1024 : 2048);
-}
-
-static void check_firmware(struct check *c)
-{
-    const struct ni_hca *hca = c->inv->hca;
-    for (unsigned i = 0; i < c->inv->n_hca; i++) {
-        if (!ni_is_chosen(c->w, (int)i) || !saw(c, hca[i].fw[0] && hca[i].type[0]))
-            continue;
-        unsigned k = 0; /* the first of its type is the measure */
-        while (k < i && (!ni_is_chosen(c->w, (int)k) || strcmp(hca[k].type, hca[i].type) != 0))
-            k++;
-        if (strcmp(hca[k].fw, hca[i].fw) != 0)
-            ni_report(c->f, NI_F_RAIL_FIRMWARE_DIFFERS, hca[i].name,
-                      "firmware %s, but %s has %s; both are %s", hca[i].fw, hca[k].name, hca[k].fw,
-                      hca[i].type);
-    }
+    if (small && small->mtu.v != large->mtu.v)
+        ni_report(
+            c->f, NI_F_RAIL_MTU_DIFFERS, small->name,
+            "MTU %lld, but %lld on %s: the rails use packets of different size, and retry where "
+            "a switch drops those that are too large",
+            (long long)small->mtu.v, (long long)large->mtu.v, large->name);
 }
 
 /* ---- the way between the devices: PCIe links, IOMMU, ACS ---- */
@@ -413,83 +229,21 @@ static void check_links(struct check *c)
         judge_link(c, &c->inv->gpu[i].link, ni_bdf_text(c->inv->gpu[i].bdf, bdf), true);
 }
 
-/* What the IOMMU translates for. */
-struct translated {
-    struct names names;
-    const struct ni_iommu *first;
-};
-
 /* "DMA" and "DMA-FQ" translate, "identity" does not, and without a group there is no IOMMU
-   (drivers/iommu/iommu.c iommu_group_show_type). *n: devices looked at. 1: it is translated. */
-static unsigned judge_iommu(struct check *c, const struct ni_iommu *iommu, const char *name,
-                            struct translated *all, unsigned *n)
+   (drivers/iommu/iommu.c iommu_group_show_type). With NVLink-C2C a GPU has another way to memory. */
+static void check_iommu(struct check *c, const struct ni_hca *h)
 {
-    const bool known = iommu->type_known == NI_KNOWN;
-    if (iommu->group.known == NI_UNSET)
-        return 0;
-    ++*n;
-    if (!saw(c, known || iommu->group.known == NI_ABSENT) || !known ||
-        !ni_has_prefix(iommu->type, "DMA"))
-        return 0;
-    all->first = all->first ? all->first : iommu;
-    add_name(&all->names, name);
-    return 1;
-}
-
-/* The command line explains; it decides nothing, for a device's group may be set otherwise. */
-static void put_cmdline(struct ni_text *t, const struct ni_self *self)
-{
-    if (self->cmdline_known != NI_KNOWN)
-        ni_put(t, "kernel command line unknown");
-    else if (strstr(self->cmdline, "iommu=pt") || strstr(self->cmdline, "iommu.passthrough=1"))
-        ni_putf(t, "although the kernel command line says %s", self->cmdline);
-    else
-        ni_putf(t, "kernel command line: %s",
-                self->cmdline[0] ? self->cmdline : "nothing about it");
-}
-
-static void check_iommu(struct check *c)
-{
-    const struct ni_inventory *inv = c->inv;
-    struct translated all = {.first = NULL};
-    unsigned hcas = 0, gpus = 0, n_hca = 0, n_gpu = 0;
-    char bdf[NI_BDF_TEXT];
-    struct ni_text line = NI_TEXT(96);
-    for (unsigned i = 0; i < inv->n_hca; i++) {
-        const struct ni_hca *h = &inv->hca[i];
-        if (ni_is_given(h))
-            hcas += judge_iommu(c, &h->iommu, h->name, &all, &n_hca);
-    }
-    for (unsigned i = 0; n_hca > 0 && i < inv->n_gpu; i++) {
-        const struct ni_gpu *g = &inv->gpu[i];
-        gpus += judge_iommu(c, &g->iommu, ni_bdf_text(g->bdf, bdf), &all, &n_gpu);
-    }
-    if (!all.first)
-        return;
-    put_cmdline(&line, &inv->self);
-    /* With NVLink-C2C a GPU has another way to memory: then it is only slow. */
-    if (inv->n_gpu > 0 && !inv->gdr.c2c)
-        ni_report(c->f, NI_F_IOMMU_TRANSLATED, end_names(&all.names),
-                  "IOMMU group %lld is of type %s (%s); the IOMMU translates for %u of %u HCAs and "
-                  "%u of %u GPUs: GPUDirect RDMA fails with IBV_WC_LOC_PROT_ERR (vendor_err 81), "
-                  "or is very slow",
-                  (long long)all.first->group.v, all.first->type, line.buf, hcas, n_hca, gpus,
-                  n_gpu);
-    else
-        ni_report(c->f, NI_F_IOMMU_SLOW, end_names(&all.names),
-                  "IOMMU group %lld is of type %s (%s); the IOMMU translates each transfer of %u "
-                  "of %u HCAs, which costs time",
-                  (long long)all.first->group.v, all.first->type, line.buf, hcas, n_hca);
-}
-
-/* Whether ACS sends peer traffic through the root complex stands in the bridges' extended config
-   space, of which a pod without CAP_SYS_ADMIN reads the first 64 bytes (drivers/pci/pci-sysfs.c
-   pci_read_config). So: unknown, which is no finding. */
-static void check_acs(struct check *c, const struct ni_hca *h)
-{
-    (void)h;
-    if (c->inv->n_gpu > 0)
-        (void)saw(c, false);
+    const struct ni_self *s = &c->inv->self;
+    const bool fails = c->inv->n_gpu > 0 && !c->inv->gdr.c2c;
+    if (h->has_bdf && saw(c, is_told_apart(h->iommu.known)) && ni_has_prefix(h->iommu.type, "DMA"))
+        ni_report(c->f, fails ? NI_F_IOMMU_TRANSLATED : NI_F_IOMMU_SLOW, h->name,
+                  "the IOMMU group is of type %s (kernel command line: %s): %s", h->iommu.type,
+                  s->cmdline_known != NI_KNOWN ? "unknown"
+                  : s->cmdline[0]              ? s->cmdline
+                                               : "nothing about it",
+                  fails ? "GPUDirect RDMA fails with IBV_WC_LOC_PROT_ERR (vendor_err 81), or is "
+                          "very slow"
+                        : "each transfer costs time");
 }
 
 /* ---- the GPUs: device nodes, their place beside the HCAs, and the drivers that GPUDirect needs ---- */
@@ -501,17 +255,35 @@ static bool has_nvidia(const struct check *c)
 
 static void check_gpu_nodes(struct check *c)
 {
-    const struct ni_drivers *d = &c->inv->drivers;
-    const struct {
-        enum ni_known known;
-        const char *path;
-    } nodes[] = {{d->nvidiactl, "/dev/nvidiactl"}, {d->uvm, "/dev/nvidia-uvm"}};
-    for (unsigned i = 0; has_nvidia(c) && i < NI_COUNT(nodes); i++) {
-        if (saw(c, is_told_apart(nodes[i].known)) && nodes[i].known == NI_ABSENT)
-            ni_report(c->f, NI_F_GPU_NODE_MISSING, nodes[i].path,
+    static const char *const path[] = {"/dev/nvidiactl", "/dev/nvidia-uvm"};
+    const enum ni_known node[] = {c->inv->drivers.nvidiactl, c->inv->drivers.uvm};
+    for (unsigned i = 0; has_nvidia(c) && i < NI_COUNT(path); i++) {
+        if (saw(c, is_told_apart(node[i])) && node[i] == NI_ABSENT)
+            ni_report(c->f, NI_F_GPU_NODE_MISSING, path[i],
                       "the pod has GPUs, but not this node: CUDA says `no CUDA-capable device is "
                       "detected` or `unknown error`, and ncclCommInitRank fails");
     }
+}
+
+/* An HCA below one PCI switch with the GPU, of the kind of link that is in use and not much slower,
+   which the pod was not given; NULL also where it was given one there, chosen or not. */
+static const struct ni_hca *missing_near(const struct ni_work *w, unsigned gpu)
+{
+    const struct ni_port *used = ni_chosen(w, 0).port;
+    const struct ni_hca *missing = NULL;
+    for (unsigned i = 0; i < w->inv->n_port; i++) {
+        const struct ni_port *port = &w->inv->port[i];
+        const struct ni_hca *h = &w->inv->hca[port->hca];
+        const enum ni_distance d = w->plan->distance[gpu][port->hca];
+        if (d == NI_DIST_UNKNOWN || d > NI_DIST_PXB)
+            continue;
+        if (ni_is_given(h))
+            return NULL;
+        if (!missing && ni_is_active(port) && port->link == used->link &&
+            port->mbps.known == NI_KNOWN && port->mbps.v * 2 >= used->mbps.v)
+            missing = h;
+    }
+    return w->policy->hcas ? NULL : missing;
 }
 
 /* Where distances mean something: not on a tree that virtualisation has flattened, not where
@@ -519,15 +291,24 @@ static void check_gpu_nodes(struct check *c)
 static void check_gpu_place(struct check *c)
 {
     const struct ni_inventory *inv = c->inv;
-    char bdf[NI_BDF_TEXT];
     if (c->plan->n_chosen == 0 || inv->gdr.c2c)
         return;
-    for (unsigned i = 0; i < inv->n_gpu; i++) {
-        const struct ni_near *near = &c->plan->nearest_hca[i];
-        const struct ni_pci *pci = &inv->gpu[i].pci;
-        if (saw(c, near->index >= 0 && pci->known == NI_KNOWN && pci->depth > 1) &&
-            near->distance == NI_DIST_SYS)
-            ni_report(c->f, NI_F_GPU_HCA_FAR, ni_bdf_text(inv->gpu[i].bdf, bdf),
+    for (unsigned g = 0; g < inv->n_gpu; g++) {
+        const struct ni_near *near = &c->plan->nearest_hca[g];
+        const struct ni_pci *pci = &inv->gpu[g].pci;
+        const struct ni_hca *missing = missing_near(c->w, g);
+        char bdf[NI_BDF_TEXT];
+        ni_bdf_text(inv->gpu[g].bdf, bdf);
+        if (!saw(c, near->index >= 0 && pci->known == NI_KNOWN && pci->depth > 1))
+            continue;
+        if (missing)
+            ni_report(c->f, NI_F_RAIL_MISSING, bdf,
+                      "the node has %s near this GPU (%s), but the pod was not given it; the "
+                      "nearest HCA of the pod is %s (%s)",
+                      missing->name, ni_distance_text(c->plan->distance[g][missing - inv->hca]),
+                      inv->hca[near->index].name, ni_distance_text(near->distance));
+        else if (near->distance == NI_DIST_SYS)
+            ni_report(c->f, NI_F_GPU_HCA_FAR, bdf,
                       "the pod's nearest HCA, %s, is on another NUMA node (SYS): this GPU's "
                       "traffic crosses the link between the sockets",
                       inv->hca[near->index].name);
@@ -543,26 +324,23 @@ static void check_gdr_drivers(struct check *c)
     const struct ni_inventory *inv = c->inv;
     const struct ni_drivers *d = &inv->drivers;
     const enum ni_known open = inv->gdr.open_driver;
-    const bool dmabuf = ni_has_dmabuf(inv), loaded = d->peermem == NI_KNOWN;
+    const bool loaded = d->peermem == NI_KNOWN;
     if (!has_nvidia(c) || c->plan->n_chosen == 0)
         return;
     if (loaded && d->peer_api == NI_KNOWN && d->peer_client == NI_ABSENT)
         ni_report(c->f, NI_F_GDR_DRIVER_ORDER, peermem,
                   "the module is loaded, but the RDMA drivers do not know it "
                   "(/sys/kernel/mm/memory_peers has no nv_mem): it was built against others; %s",
-                  dmabuf ? "NCCL uses DMA-BUF instead" : "ibv_reg_mr of GPU memory fails");
-    else if (loaded && dmabuf)
-        ni_report(c->f, NI_F_GDR_PEERMEM_BOTH, peermem,
-                  "nvidia-peermem is loaded, and DMA-BUF is there too (open GPU kernel modules, "
-                  "kernel %u.%u)",
-                  inv->self.kernel_major, inv->self.kernel_minor);
+                  ni_has_dmabuf(inv) ? "NCCL uses DMA-BUF instead"
+                                     : "ibv_reg_mr of GPU memory fails");
     else if (!loaded && open == NI_ABSENT && d->ofed == NI_KNOWN)
         ni_report(c->f, NI_F_GDR_DRIVER_ORDER, peermem,
                   "not loaded, with MLNX_OFED or DOCA and closed GPU modules: if `modprobe "
                   "nvidia-peermem` says Invalid argument, the GPU driver was built before the RDMA "
                   "drivers");
-    c->told = has_told(c, NI_F_GDR_UNAVAILABLE) || has_told(c, NI_F_GDR_DMABUF_OFF) ||
-              has_told(c, NI_F_GDR_PEERMEM_HIDDEN);
+    c->told = ni_findings_has(c->f, NI_F_GDR_UNAVAILABLE) ||
+              ni_findings_has(c->f, NI_F_GDR_DMABUF_OFF) ||
+              ni_findings_has(c->f, NI_F_GDR_PEERMEM_HIDDEN);
     (void)saw(c, loaded || is_told_apart(open));
 }
 
@@ -571,13 +349,14 @@ static void check_gdr_drivers(struct check *c)
 static void check_imex(struct check *c)
 {
     const struct ni_drivers *d = &c->inv->drivers;
-    if (!ni_has_prefix(d->gpu_model, "NVIDIA GB") || ni_user_int(c->w, "NCCL_MNNVL_ENABLE", 2) == 0)
+    if (!ni_has_prefix(c->inv->gpu[0].model, "NVIDIA GB") ||
+        ni_user_int(c->w, "NCCL_MNNVL_ENABLE", 2) == 0)
         return;
     if (!saw(c, d->imex == NI_KNOWN) && d->imex == NI_ABSENT)
         ni_report(c->f, NI_F_IMEX_CHANNEL_MISSING, "/dev/nvidia-caps-imex-channels",
                   "the GPU is an %s, and the pod has no IMEX channel: where NVLink spans nodes, "
                   "NCCL ends with `MNNVL ... is available but not working on this system`",
-                  d->gpu_model);
+                  c->inv->gpu[0].model);
 }
 
 /* NVSHMEM demands it on x86; from 3.4.5 on it lets the CPU help where neither is there (its
@@ -602,15 +381,10 @@ static void check_ibgda(struct check *c)
 static void check_memlock(struct check *c)
 {
     const struct ni_self *s = &c->inv->self;
-    const int64_t soft = c->plan->memlock.soft;
-    c->told = has_told(c, NI_F_MEMLOCK_LOW) || has_told(c, NI_F_MEMLOCK_TOO_LOW);
-    if (c->told || c->plan->n_chosen == 0 ||
-        !saw(c, s->memlock_soft.known == NI_KNOWN && s->memlock_hard.known == NI_KNOWN))
-        return;
-    if (soft < ni_memlock_enough && ni_command_may_lock(c->w))
-        ni_report(c->f, NI_F_MEMLOCK_HARMLESS, "RLIMIT_MEMLOCK",
-                  "%lld KiB, but CAP_IPC_LOCK is effective, and then the limit does not count",
-                  (long long)(soft / 1024));
+    c->told =
+        ni_findings_has(c->f, NI_F_MEMLOCK_LOW) || ni_findings_has(c->f, NI_F_MEMLOCK_TOO_LOW);
+    if (!c->told && c->plan->n_chosen > 0)
+        (void)saw(c, s->memlock_soft.known == NI_KNOWN && s->memlock_hard.known == NI_KNOWN);
 }
 
 /* Ranks of one node exchange what does not go over NVLink or PCIe through files there, some 10 MB
@@ -619,19 +393,13 @@ static void check_shm(struct check *c)
 {
     static const int64_t by_default = INT64_C(64) << 20, advised = INT64_C(1) << 30;
     const struct ni_num shm = c->inv->self.shm;
-    if (c->inv->n_gpu == 0 || !saw(c, shm.known == NI_KNOWN))
-        return;
-    if (shm.v <= by_default && c->inv->n_gpu > 1)
-        ni_report(c->f, NI_F_SHM_DEFAULT, "/dev/shm",
-                  "%lld MiB for %u GPUs: NCCL says `Error while creating shared memory segment ... "
-                  "No space left on device`, then `unhandled system error`; data loaders die of "
-                  "bus errors",
-                  (long long)(shm.v >> 20), c->inv->n_gpu);
-    else if (shm.v < advised)
-        ni_report(c->f, NI_F_SHM_SMALL, "/dev/shm",
-                  "%lld MiB: too little for many ranks or data loaders (`No space left on device`, "
-                  "bus error)",
-                  (long long)(shm.v >> 20));
+    if (c->inv->n_gpu > 0 && saw(c, shm.known == NI_KNOWN) && shm.v < advised)
+        ni_report(
+            c->f, shm.v <= by_default && c->inv->n_gpu > 1 ? NI_F_SHM_DEFAULT : NI_F_SHM_SMALL,
+            "/dev/shm",
+            "%lld MiB: NCCL says `Error while creating shared memory segment ... No space left on "
+            "device`, then `unhandled system error`; data loaders die of bus errors",
+            (long long)(shm.v >> 20));
 }
 
 static void check_host_name(struct check *c)
@@ -652,37 +420,27 @@ static void check_host_name(struct check *c)
 
 /* The kernel does not deliver to PID 1 a signal whose disposition is the default one
    (kernel/signal.c sig_task_ignored), and orphans become its children. nccl-init becomes the
-   command and changes none of that. init: its name; NULL: it is this process. */
-static void report_init(struct ni_findings *f, const char *init)
-{
-    const char *quote = init ? "`" : "";
-    ni_report(f, NI_F_EXEC_PID1_NO_INIT, "PID 1",
-              "%s%s%s, no init: SIGTERM may do nothing, orphans stay as zombies", quote,
-              init ? init : "the command itself", quote);
-}
-
-static bool is_pid1(const struct ni_self *s)
-{
-    return s->pid.known == NI_KNOWN && s->pid.v == 1;
-}
-
-static void check_init(struct check *c)
+   command and changes none of that. */
+void ni_note_init(const struct ni_work *w)
 {
     static const char *const inits[] = {
         "tini",      "tini-static", "docker-init", "podman-init", "dumb-init",   "catatonit",
         "s6-svscan", "systemd",     "init",        "pause",       "supervisord", "runit",
         "runsvdir",  "my_init",     "openrc-init", "kata-agent",  "pid1",
     };
-    const struct ni_self *s = &c->inv->self;
-    if (saw(c, is_pid1(s) || (s->pid.known == NI_KNOWN && s->init_known == NI_KNOWN)) &&
-        (is_pid1(s) || !ni_is_any(s->init, inits, NI_COUNT(inits))))
-        report_init(c->f, is_pid1(s) ? NULL : s->init);
+    const struct ni_self *s = &w->inv->self;
+    const bool is_pid1 = s->pid.known == NI_KNOWN && s->pid.v == 1;
+    if (is_pid1 || (s->init_known == NI_KNOWN && !ni_is_any(s->init, inits, NI_COUNT(inits))))
+        ni_report(w->f, NI_F_EXEC_PID1_NO_INIT, "PID 1",
+                  "%s is no init: SIGTERM may do nothing, orphans stay as zombies",
+                  is_pid1 ? "the command itself" : s->init);
 }
 
-void ni_note_pid1(const struct ni_work *w)
+static void check_init(struct check *c)
 {
-    if (is_pid1(&w->inv->self))
-        report_init(w->f, NULL);
+    const struct ni_self *s = &c->inv->self;
+    if (saw(c, s->pid.known == NI_KNOWN && (s->pid.v == 1 || s->init_known == NI_KNOWN)))
+        ni_note_init(c->w);
 }
 
 /* ---- the table ---- */
@@ -693,39 +451,19 @@ static const struct {
     void (*hca)(struct check *c, const struct ni_hca *h); /* each of the pod's */
     void (*port)(struct check *c, const struct ni_port *port, const char *name);
 } checks[] = {
-    {"rdma.netns", .whole = check_netns},
-    {"hca.node", .hca = check_node},
-    {"hca.port", .port = check_port},
-    {"hca.netdev", .hca = check_netdev},
-    {"rdma.cm", .whole = check_cm},
-    {"rdma.cgroup", .hca = check_cgroup},
-    {"rail.rate", .whole = check_rate},
-    {"rail.given", .whole = check_given},
-    {"rail.mtu", .whole = check_mtu},
-    {"rail.firmware", .whole = check_firmware},
-    {"hca.counters", .port = check_counters},
-    {"hca.qos", .port = check_traffic_class},
-    {"pci.link", .whole = check_links},
-    {"iommu.type", .whole = check_iommu},
-    {"pci.acs", .hca = check_acs},
-    {"gpu.node", .whole = check_gpu_nodes},
-    {"gpu.place", .whole = check_gpu_place},
-    {"gdr.driver", .whole = check_gdr_drivers},
-    {"gpu.imex", .whole = check_imex},
-    {"nvshmem.ibgda", .whole = check_ibgda},
-    {"memlock.limit", .whole = check_memlock},
-    {"shm.size", .whole = check_shm},
-    {"host.name", .whole = check_host_name},
+    {"rdma.netns", .whole = check_netns},       {"hca.node", .hca = check_node},
+    {"hca.port", .port = check_port},           {"rdma.cgroup", .hca = check_cgroup},
+    {"rail.rate", .whole = check_rate},         {"rail.mtu", .whole = check_mtu},
+    {"hca.counters", .port = check_counters},   {"hca.qos", .port = check_traffic_class},
+    {"pci.link", .whole = check_links},         {"iommu.type", .hca = check_iommu},
+    {"gpu.node", .whole = check_gpu_nodes},     {"gpu.place", .whole = check_gpu_place},
+    {"gdr.driver", .whole = check_gdr_drivers}, {"gpu.imex", .whole = check_imex},
+    {"nvshmem.ibgda", .whole = check_ibgda},    {"memlock.limit", .whole = check_memlock},
+    {"shm.size", .whole = check_shm},           {"host.name", .whole = check_host_name},
     {"pid1.init", .whole = check_init},
 };
 
-static enum ni_outcome outcome_of(bool found, unsigned judged, unsigned unknown)
-{
-    return found         ? NI_CHECK_FOUND
-           : judged > 0  ? NI_CHECK_OK
-           : unknown > 0 ? NI_CHECK_UNKNOWN
-                         : NI_CHECK_IDLE;
-}
+_Static_assert(NI_COUNT(checks) <= NI_MAX_CHECK, "room for each");
 
 void ni_diagnose(const struct ni_work *w, struct ni_diagnosis *ret)
 {
@@ -745,30 +483,10 @@ void ni_diagnose(const struct ni_work *w, struct ni_diagnosis *ret)
                 checks[i].port(&c, &inv->port[k], ni_port_name(inv, (int)k).text);
         }
         const bool found = c.told || w->f->n + w->f->dropped > before;
-        ret->at[ret->n++] =
-            (struct ni_checked){checks[i].id, outcome_of(found, c.judged, c.unknown)};
+        ret->at[ret->n].id = checks[i].id;
+        ret->at[ret->n++].outcome = found           ? NI_CHECK_FOUND
+                                    : c.judged > 0  ? NI_CHECK_OK
+                                    : c.unknown > 0 ? NI_CHECK_UNKNOWN
+                                                    : NI_CHECK_IDLE;
     }
-}
-
-/* What `doctor --probe` adds: asked of the devices themselves, judged with the trials. */
-void ni_diagnose_probes(const struct ni_trials *trials, const struct ni_findings *f,
-                        struct ni_diagnosis *ret)
-{
-    const unsigned n = trials->n;
-    const bool dmabuf = ni_findings_has(f, NI_F_VERBS_DMABUF);
-    const bool gid = ni_findings_has(f, NI_F_VERBS_GID_DIFFERS);
-    unsigned answers = 0, tables = 0;
-    for (unsigned i = 0; i < n; i++) {
-        const bool answered = trials->at[i].device.dmabuf != NI_UNSET;
-        answers += answered;
-        tables += answered && trials->at[i].gid_err == 0;
-    }
-    const struct ni_checked probes[] = {
-        {"probe.device", outcome_of(ni_trials_passed(trials) < n, n, 0)},
-        {"probe.dmabuf", outcome_of(dmabuf, answers, n - answers)},
-        {"probe.gid", outcome_of(gid, tables, n - tables)},
-    };
-    _Static_assert(NI_COUNT(checks) + NI_COUNT(probes) <= NI_MAX_CHECK, "room for each");
-    for (size_t i = 0; i < NI_COUNT(probes); i++)
-        ret->at[ret->n++] = probes[i];
 }

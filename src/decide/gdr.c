@@ -8,11 +8,6 @@ static const char variable[] = "NCCL_NET_GDR_LEVEL";
 
 /* ---- distances ---- */
 
-static enum ni_distance farther(enum ni_distance a, enum ni_distance b)
-{
-    return a > b ? a : b;
-}
-
 /* How far NCCL counts. What it has no place for it hangs below the first CPU it knows (graph/xml.cc
    ncclTopoFillNet), that of the first GPU; but 2.24.3 to 2.26.6 take a VF where it is
    (transport/net_ib.cc ncclIbGetPciPath). SoftRoCE has no GPUDirect, and no distance. */
@@ -28,24 +23,15 @@ static enum ni_distance distance(const struct ni_work *w, unsigned hca, unsigned
         return NI_DIST_UNKNOWN;
     if (numa->v != first->v)
         return NI_DIST_SYS;
-    return h->aux[0] ? NI_DIST_PHB : there == NI_DIST_UNKNOWN ? there : farther(there, NI_DIST_PHB);
+    return h->aux[0] || (there != NI_DIST_UNKNOWN && there < NI_DIST_PHB) ? NI_DIST_PHB : there;
 }
 
-static void take_nearer(struct ni_near *near, unsigned index, enum ni_distance d)
-{
-    if (d != NI_DIST_UNKNOWN && (near->index < 0 || d < near->distance))
-        *near = (struct ni_near){(int)index, d};
-}
-
-/* The nearest GPU of each HCA; the nearest of each GPU's HCAs that NCCL will use, or, where none
-   opens, of those that it is told to. */
+/* The nearest to each GPU of the HCAs that NCCL will use, or, where none opens, of those that it is
+   told to. */
 static void find_nearest(const struct ni_work *w)
 {
     const struct ni_inventory *inv = w->inv;
-    const bool fused = ni_user_value(w, "NCCL_NET_MERGE_LEVEL");
     bool chosen[NI_MAX_HCA] = {false}, opens[NI_MAX_HCA] = {false}, any_opens = false;
-    if (fused)
-        w->plan->wants |= NI_WANT_NUMA; /* which NICs NCCL fuses, and where these hang */
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const int h = ni_chosen(w, i).port->hca;
         chosen[h] = true;
@@ -54,16 +40,12 @@ static void find_nearest(const struct ni_work *w)
     }
     for (unsigned h = 0; h < inv->n_hca; h++) {
         for (unsigned g = 0; g < inv->n_gpu; g++) {
-            enum ni_distance d = distance(w, h, g);
-            /* a fused NIC hangs where its HCAs meet (graph/topo.cc ncclTopoMakePciParent) */
-            for (unsigned k = 0; fused && d != NI_DIST_UNKNOWN && k < inv->n_hca; k++) {
-                if (chosen[h] && chosen[k] && ni_may_fuse(w, &inv->hca[h], &inv->hca[k]))
-                    d = farther(d, distance(w, k, g));
-            }
+            const enum ni_distance d = distance(w, h, g);
+            struct ni_near *near = &w->plan->nearest_hca[g];
             w->plan->distance[g][h] = (uint8_t)d;
-            take_nearer(&w->plan->nearest_gpu[h], g, d);
-            if (any_opens ? opens[h] : chosen[h])
-                take_nearer(&w->plan->nearest_hca[g], h, d);
+            if ((any_opens ? opens[h] : chosen[h]) && d != NI_DIST_UNKNOWN &&
+                (near->index < 0 || d < near->distance))
+                *near = (struct ni_near){(int)h, d};
         }
     }
 }
@@ -94,14 +76,13 @@ bool ni_can_gdr(const struct ni_work *w, const char **ret_why)
     if (off) {
         *ret_why = "NCCL_DMABUF_ENABLE=0 and no peer memory module";
         ni_report(w->f, NI_F_GDR_DMABUF_OFF, "NCCL_DMABUF_ENABLE",
-                  "DMA-BUF is switched off and no peer memory module is loaded: every byte goes "
-                  "through host memory");
+                  "DMA-BUF is off, and no peer memory module is loaded");
         return false;
     }
     if (inv->gpu[0].amd && (!dmabuf || !*dmabuf))
         ni_report(w->f, NI_F_GDR_DMABUF_RCCL, "NCCL_DMABUF_ENABLE",
                   "no peer memory module (amdkfd) is there, and RCCL before ROCm 7.12 leaves "
-                  "DMA-BUF off: every byte goes through host memory");
+                  "DMA-BUF off");
     if (inv->gpu[0].amd || ni_has_dmabuf(inv))
         return true;
     *ret_why = "neither nvidia-peermem nor DMA-BUF (open GPU kernel modules, kernel 5.12) is there";
@@ -114,28 +95,10 @@ bool ni_can_gdr(const struct ni_work *w, const char **ret_why)
 
 /* ---- the level ---- */
 
-/* A chosen HCA whose distance to a GPU is not known, though it may be nearer than what is beyond
-   PXB. What has no place, SoftRoCE, is not near to anything. NULL: none. */
-static const struct ni_hca *hca_without_distance(const struct ni_work *w)
-{
-    for (unsigned g = 0; g < w->inv->n_gpu; g++) {
-        const struct ni_near *near = &w->plan->nearest_hca[g];
-        const bool far =
-            near->index < 0 ? w->inv->gpu[g].pci.known == NI_KNOWN : near->distance > NI_DIST_PXB;
-        for (unsigned i = 0; far && i < w->plan->n_chosen; i++) {
-            const struct ni_chosen c = ni_chosen(w, i);
-            if (w->plan->distance[g][c.port->hca] == NI_DIST_UNKNOWN && !c.hca->pci.none)
-                return c.hca;
-        }
-    }
-    return NULL;
-}
-
 /* The level that lets each GPU reach its nearest HCA, at least NCCL's own. */
 static void decide_level(const struct ni_work *w)
 {
     const struct ni_inventory *inv = w->inv;
-    const struct ni_hca *h = hca_without_distance(w);
     const struct ni_near *near = w->plan->nearest_hca;
     unsigned farthest = 0;
     char bdf[NI_BDF_TEXT];
@@ -150,13 +113,21 @@ static void decide_level(const struct ni_work *w)
         return;
     }
     ni_want_numa(w);
-    if (h) {
-        ni_decide_value(w, variable, NULL,
-                        "where %s sits on the PCI tree is not known: it may be the nearest",
-                        h->name);
-        return;
-    }
     for (unsigned g = 0; g < inv->n_gpu; g++) {
+        const struct ni_hca *unknown = NULL; /* may be nearer than what is beyond PXB */
+        for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+            const struct ni_chosen c = ni_chosen(w, i);
+            /* SoftRoCE, which has no place, is not near to anything */
+            if (w->plan->distance[g][c.port->hca] == NI_DIST_UNKNOWN && !c.hca->pci.none)
+                unknown = c.hca;
+        }
+        if (unknown && (near[g].index < 0 ? inv->gpu[g].pci.known == NI_KNOWN
+                                          : near[g].distance > NI_DIST_PXB)) {
+            ni_decide_value(w, variable, NULL,
+                            "where %s sits on the PCI tree is not known: it may be the nearest",
+                            unknown->name);
+            return;
+        }
         if (near[g].index < 0) {
             ni_decide_value(w, variable, NULL, "where GPU %s sits on the PCI tree is %s",
                             ni_bdf_text(inv->gpu[g].bdf, bdf),
@@ -166,7 +137,8 @@ static void decide_level(const struct ni_work *w)
         farthest = near[g].distance > near[farthest].distance ? g : farthest;
     }
     near += farthest;
-    ni_decide_value(w, variable, ni_distance_text(farther(near->distance, NI_DIST_PXB)),
+    ni_decide_value(w, variable,
+                    ni_distance_text(near->distance > NI_DIST_PXB ? near->distance : NI_DIST_PXB),
                     "lets each GPU reach its nearest HCA (farthest: %s to %s, %s)",
                     ni_bdf_text(inv->gpu[farthest].bdf, bdf), inv->hca[near->index].name,
                     ni_distance_text(near->distance));
@@ -183,12 +155,9 @@ void ni_rule_gdr(const struct ni_work *w)
     if (gdr->peermem != NI_KNOWN &&
         (!ni_has_dmabuf(w->inv) || ni_user_value(w, "NCCL_DMABUF_ENABLE")))
         w->plan->wants |= NI_WANT_ALL_GDR;
-    if (w->policy->gdr == NI_GDR_OFF) {
-        value = "LOC";
-        why = "--gdr=off: never";
-    } else if (w->policy->gdr == NI_GDR_LEVEL) {
-        value = ni_distance_text(w->policy->gdr_level);
-        why = "--gdr";
+    if (w->policy->gdr != NI_DIST_UNKNOWN) {
+        value = ni_distance_text(w->policy->gdr);
+        why = w->policy->gdr == NI_DIST_LOC ? "--gdr=off: never" : "--gdr";
     } else if (gdr->gpus_lost) {
         why = "fewer GPUs are listed than there are device nodes";
     } else if (w->inv->n_gpu == 0) {

@@ -9,27 +9,9 @@
 
 static const char variable[] = "NCCL_IB_GID_INDEX";
 
-/* ---- how NCCL comes to an entry, and where it ends ---- */
+static const struct ni_gid_way plain_search = {.index = -1, .version = 2};
 
-struct way {
-    int index; /* one for all ports; -1: a search on each */
-    struct ni_gid_search search;
-};
-
-static const struct way plain_search = {.index = -1, .search = {.version = 2}};
-
-static struct ni_gid_end end_of(const struct ni_inventory *inv, const struct ni_port *port,
-                                const struct way *way)
-{
-    const unsigned index = (unsigned)way->index;
-    if (way->index >= 0)
-        return (struct ni_gid_end){.index = index, .gid = ni_gid_at(inv, port, index)};
-    return ni_nccl_gid_search(inv, port, &way->search);
-}
-
-/* Whether the entry (NULL: none) serves as well as `best`: of its type, as much this pod's, as
-   routable, and of its family unless any_family. */
-static bool is_as_good(const struct ni_gid *g, const struct ni_gid *best, bool any_family)
+bool ni_is_as_good(const struct ni_gid *g, const struct ni_gid *best, bool any_family)
 {
     return g && g->type == best->type && g->own == best->own &&
            ni_ip_is_link_local(g->ip) == ni_ip_is_link_local(best->ip) &&
@@ -37,11 +19,11 @@ static bool is_as_good(const struct ni_gid *g, const struct ni_gid *best, bool a
 }
 
 /* Whether the way leads every chosen port to an entry as good as want[] of the port. */
-static bool is_right(const struct ni_work *w, const struct way *way,
+static bool is_right(const struct ni_work *w, const struct ni_gid_way *way,
                      const struct ni_gid *const want[], bool any_family)
 {
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
-        if (!is_as_good(end_of(w->inv, ni_chosen(w, i).port, way).gid, want[i], any_family))
+        if (!ni_is_as_good(ni_gid_end(w->inv, ni_chosen(w, i).port, way).gid, want[i], any_family))
             return false;
     }
     return true;
@@ -61,7 +43,7 @@ static bool are_routable_v6(const struct ni_work *w, const struct ni_gid *const 
 
 /* The lowest index that is right for all; that of the first port's wanted entry comes first. */
 static bool find_index(const struct ni_work *w, const struct ni_gid *const want[], bool any_family,
-                       struct way *ret)
+                       struct ni_gid_way *ret)
 {
     const struct ni_port *port = ni_chosen(w, 0).port;
     *ret = plain_search;
@@ -79,7 +61,7 @@ static bool find_index(const struct ni_work *w, const struct ni_gid *const want[
 
 /* The longest prefix that all share, of one family; none: not ranged. */
 static void find_range(const struct ni_work *w, const struct ni_gid *const want[],
-                       struct ni_gid_search *how)
+                       struct ni_gid_way *how)
 {
     memcpy(how->range, want[0]->ip, NI_GID_BYTES);
     /* an IPv6 subnet; never a single IPv4 address: peers differ in the last bits */
@@ -95,19 +77,20 @@ static void find_range(const struct ni_work *w, const struct ni_gid *const want[
 
 /* A search that ends right on every port: as it is, of IPv6 where all want that, then within a
    range. */
-static bool find_search(const struct ni_work *w, const struct ni_gid *const want[], struct way *ret)
+static bool find_search(const struct ni_work *w, const struct ni_gid *const want[],
+                        struct ni_gid_way *ret)
 {
     *ret = plain_search;
-    ret->search.v6 = are_routable_v6(w, want);
+    ret->v6 = are_routable_v6(w, want);
     if (is_right(w, ret, want, false))
         return true;
-    find_range(w, want, &ret->search);
-    return ret->search.ranged && is_right(w, ret, want, false);
+    find_range(w, want, ret);
+    return ret->ranged && is_right(w, ret, want, false);
 }
 
 /* The first way that is right: to each port's best entry; where these are the pod's for sure, to
    IPv6 on all ports, or to either family. */
-static bool find_way(const struct ni_work *w, bool may_index, struct way *ret)
+static bool find_way(const struct ni_work *w, bool may_index, struct ni_gid_way *ret)
 {
     const struct ni_gid *best[NI_MAX_CHOSEN] = {0}, *v6[NI_MAX_CHOSEN] = {0};
     bool sure = true, sure_v6 = true;
@@ -129,33 +112,26 @@ static bool find_way(const struct ni_work *w, bool may_index, struct way *ret)
     return is_right(w, ret, best, true);
 }
 
-/* Whether another entry than the port's best may be the right one: its type, or whose it is, was
-   not read. */
-static bool is_doubtful(const struct ni_inventory *inv, const struct ni_port *port,
-                        const struct ni_gid *best)
-{
-    const bool v1 = best->type == NI_GID_V1, v4 = ni_ip_is_v4(best->ip);
-    const bool read = (v4 ? inv->net.v4_known : inv->net.v6_known) == NI_KNOWN;
-    if (v1 && (best->own != NI_OWN_OURS || port->gids_lost))
-        return true;
-    for (unsigned i = 0; i < port->n_gid; i++) {
-        const struct ni_gid *g = ni_port_gid(inv, port, i);
-        if (v1 && g->type == NI_GID_UNREAD && g->own != NI_OWN_FOREIGN)
-            return true; /* it may be a v2 one */
-        /* An interface of the same name may be another namespace's. */
-        if (!read && !ni_ip_is_link_local(best->ip) && is_as_good(g, best, false) && !v1 &&
-            memcmp(g->ip, best->ip, sizeof(g->ip)) != 0)
-            return true;
-    }
-    return false;
-}
-
-/* The first chosen port of which that is so, -1. */
+/* The first chosen port where another entry than its best may be the right one, -1: the type of an
+   entry beside a v1 one, or whose it is, was not read. */
 static int doubtful_port(const struct ni_work *w)
 {
+    const struct ni_net *net = &w->inv->net;
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
-        if (is_doubtful(w->inv, c.port, c.gid))
+        const bool v1 = c.gid->type == NI_GID_V1;
+        const bool read = (ni_ip_is_v4(c.gid->ip) ? net->v4_known : net->v6_known) == NI_KNOWN;
+        bool doubt = v1 && (c.gid->own != NI_OWN_OURS || c.port->gids_lost);
+        for (unsigned k = 0; k < c.port->n_gid && !doubt; k++) {
+            const struct ni_gid *g = ni_port_gid(w->inv, c.port, k);
+            if (v1)
+                doubt = g->type == NI_GID_UNREAD && g->own != NI_OWN_FOREIGN;
+            else /* an interface of the same name may be another namespace's */
+                doubt = !read && !ni_ip_is_link_local(c.gid->ip) &&
+                        ni_is_as_good(g, c.gid, false) &&
+                        memcmp(g->ip, c.gid->ip, sizeof(g->ip)) != 0;
+        }
+        if (doubt)
             return c.at;
     }
     return -1;
@@ -163,185 +139,108 @@ static int doubtful_port(const struct ni_work *w)
 
 /* ---- what is told and set ---- */
 
-static void report_wrong(const struct ni_work *w, const struct way *way, int at,
-                         struct ni_gid_end end, bool by_user)
-{
-    const enum ni_finding_id id = by_user ? NI_F_USER_GID_WRONG : NI_F_GID_SEARCH_WRONG;
-    const char *with = by_user ? "with your NCCL_IB_ADDR_*, " : "";
-    const struct ni_port_name name = ni_port_name(w->inv, at);
-    if (way->index >= 0)
-        ni_report(w->f, id, name.text,
-                  "your NCCL_IB_GID_INDEX=%.24s is no RoCE v2 GID of this pod: ibv_modify_qp fails",
-                  ni_user_value(w, variable));
-    else if (end.unproven)
-        ni_report(w->f, id, name.text,
-                  "%sNCCL's search compares the type of an entry that cannot be read: where it "
-                  "ends is not certain",
-                  with);
-    else
-        ni_report(w->f, id, name.text,
-                  "%sNCCL's search ends on index %u, which is no RoCE v2 GID of this pod", with,
-                  end.index);
-}
-
 /* Writes what NCCL will do into the plan: the way in force, where it ends on each port, and that
-   entry where it is as good as the port's best. The first port where it is not, -1. */
-static int plan_way(const struct ni_work *w, const struct way *way, bool by_user)
+   entry where it is as good as the port's best. */
+static void plan_way(const struct ni_work *w, const struct ni_gid_way *way, bool by_user)
 {
-    int wrong = -1;
-    w->plan->gid_index = way->index;
+    w->plan->gid_way = *way;
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
-        const struct ni_gid_end end = end_of(w->inv, c.port, way);
+        const struct ni_gid_end end = ni_gid_end(w->inv, c.port, way);
         c.plan->nccl_index = end.unproven ? -1 : (int)end.index;
-        if (is_as_good(end.gid, c.gid, true)) {
+        if (ni_is_as_good(end.gid, c.gid, true))
             c.plan->gid = (int)(end.gid - w->inv->gid);
-        } else {
-            report_wrong(w, way, c.at, end, by_user);
-            wrong = wrong < 0 ? c.at : wrong;
-        }
+        else
+            ni_report(w->f, by_user ? NI_F_USER_GID_WRONG : NI_F_GID_SEARCH_WRONG,
+                      ni_port_name(w->inv, c.at).text,
+                      end.unproven ? "NCCL's search meets an entry that cannot be read: it may "
+                                     "end elsewhere than on index %u"
+                                   : "NCCL takes index %u, which is no RoCE v2 GID of this pod",
+                      end.index);
     }
-    return wrong;
-}
-
-static void report_unset(const struct ni_work *w, const struct way *way, const char *why)
-{
-    bool aborts = false;
-    for (unsigned i = 0; i < w->plan->n_chosen; i++)
-        aborts = aborts || end_of(w->inv, ni_chosen(w, i).port, way).unread;
-    ni_report(w->f, NI_F_GID_INDEX_DIFFERS, variable, "%s; NCCL before 2.21.5 uses index 0%s", why,
-              aborts ? "; later ones before 2.26.2 abort on an entry whose type cannot be read"
-                     : "");
 }
 
 /* Sets what makes NCCL go that way. */
-static void set_way(const struct ni_work *w, const struct way *way)
+static void set_way(const struct ni_work *w, const struct ni_gid_way *way)
 {
-    const struct ni_gid_search *how = &way->search;
-    const bool asked = ni_user_value(w, variable) != NULL;
-    char why[200], value[NI_IP_TEXT + 8], ip[NI_IP_TEXT];
-    struct ni_text indexes = NI_TEXT(NI_REASON);
+    char value[NI_IP_TEXT + 8], ip[NI_IP_TEXT];
     const struct ni_gid *entry[NI_MAX_CHOSEN] = {0};
-    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
-        const struct ni_chosen c = ni_chosen(w, i);
-        entry[i] = end_of(w->inv, c.port, way).gid;
-        ni_putf(&indexes, "%s%s %u", i ? ", " : "", c.hca->name, entry[i]->index);
-    }
-    if (way->index >= 0) {
-        const struct ni_gid *g = entry[0];
-        (void)ni_format(value, sizeof(value), "%d", way->index);
-        ni_decide_value(
-            w, variable, value, "RoCE %s%s on %s, e.g. %s", g->type == NI_GID_V1 ? "v1" : "v2",
-            g->own == NI_OWN_OURS ? " with an address of this pod" : "",
-            w->plan->n_chosen == 1 ? "the one port" : "every chosen port", ni_ip_text(g->ip, ip));
-    } else {
-        ni_decide_value(w, variable, NULL, "%s (%.200s); NCCL 2.21.5 and later search per HCA",
-                        asked ? "yours asks for a search" : "no index is right for all",
-                        indexes.buf);
-        (void)ni_format(why, sizeof(why), "%s (%.120s)",
-                        asked ? "left to NCCL's search as you asked" : "ports differ", indexes.buf);
-        report_unset(w, way, why);
-    }
-    if (way->index >= 0 ? are_routable_v6(w, entry) : how->v6)
+    for (unsigned i = 0; i < w->plan->n_chosen; i++)
+        entry[i] = ni_gid_end(w->inv, ni_chosen(w, i).port, way).gid;
+    (void)ni_format(value, sizeof(value), "%d", way->index);
+    if (way->index >= 0)
+        ni_decide_value(w, variable, value, "RoCE %s%s on %s, e.g. %s",
+                        entry[0]->type == NI_GID_V1 ? "v1" : "v2",
+                        entry[0]->own == NI_OWN_OURS ? " with an address of this pod" : "",
+                        w->plan->n_chosen == 1 ? "the one port" : "every chosen port",
+                        ni_ip_text(entry[0]->ip, ip));
+    else
+        ni_decide_value(w, variable, NULL, "left to the search of NCCL 2.21.5 and later, per HCA");
+    if (way->index >= 0 ? are_routable_v6(w, entry) : way->v6)
         ni_decide_value(w, "NCCL_IB_ADDR_FAMILY", "AF_INET6", "all chosen GIDs are IPv6");
-    if (how->ranged && ni_format(value, sizeof(value), "%s/%u", ni_ip_text(how->range, ip),
-                                 how->v6 ? how->bits : how->bits - 96))
+    if (way->ranged && ni_format(value, sizeof(value), "%s/%u", ni_ip_text(way->range, ip),
+                                 way->v6 ? way->bits : way->bits - 96))
         ni_decide_value(w, "NCCL_IB_ADDR_RANGE", value,
                         "keeps NCCL's search per HCA on this pod's addresses");
-}
-
-/* Settings of the search that NCCL ignores. */
-static void check_user_search(const struct ni_work *w, const struct way *way)
-{
-    static const char *const names[] = {"NCCL_IB_ADDR_FAMILY", "NCCL_IB_ADDR_RANGE",
-                                        "NCCL_IB_ROCE_VERSION_NUM"};
-    const char *range = ni_user_value(w, names[1]);
-    for (unsigned i = 0; way->index >= 0 && i < NI_COUNT(names); i++) {
-        const char *v = ni_user_value(w, names[i]);
-        if (v && *v)
-            ni_report(w->f, NI_F_USER_VALUE_IGNORED, names[i],
-                      "without effect: your NCCL_IB_GID_INDEX=%d switches NCCL's search off",
-                      way->index);
-    }
-    if (way->index < 0 && way->search.bad_range)
-        ni_report(w->f, NI_F_USER_VALUE_IGNORED, names[1],
-                  "`%.60s` is no address of the family with /bits: NCCL ignores it%s", range,
-                  strchr(range, '/') ? "" : ", and 2.21.5 and 2.22.3 crash");
 }
 
 /* ---- the rule ---- */
 
 static void for_roce(const struct ni_work *w)
 {
-    const char *user = ni_user_value(w, variable), *unset = "left unset";
-    const int user_index = (int)ni_user_int(w, variable, -1); /* NCCL holds it in an int */
+    const char *user = ni_user_value(w, variable);
+    const char *reason = "no index is right for all ports";
     const int doubtful = doubtful_port(w);
-    struct way found_way, way = plain_search; /* what the rule finds, what will be in force */
-    char reason[NI_REASON] = "no index is right for all ports";
-
+    /* what the rule finds, what will be in force */
+    struct ni_gid_way found_way, way = plain_search;
+    const bool user_searches = ni_user_way(w, &way);
+    const int user_index = way.index;
     const bool found = doubtful < 0 && find_way(w, !user || user_index >= 0, &found_way);
-    const bool user_searches = ni_user_search(w, &way.search);
     if (user || user_searches) /* they may lead behind the first right entry */
         w->plan->wants |= NI_WANT_WHOLE_GIDS;
     if (found && !user_searches) {
         way = found_way;
-        (void)ni_user_search(w, &way.search); /* those that the user set, but empty */
+        (void)ni_user_way(w, &way); /* those that the user set, but empty */
     }
-    if (user)
-        way.index = user_index >= 0 ? user_index : -1;
-    const int wrong = plan_way(w, &way, user_index >= 0 || user_searches || found);
+    plan_way(w, &way, user_index >= 0 || user_searches || found);
 
     if (found && (user_index < 0 ? !user_searches : found_way.index >= 0)) {
         set_way(w, &found_way);
     } else {
         if (doubtful >= 0) {
-            const struct ni_port_name name = ni_port_name(w->inv, doubtful);
-            (void)ni_format(reason, sizeof(reason),
-                            "which of the GIDs of %s is this pod's is not known", name.text);
-            ni_report(w->f, NI_F_GID_OWNER_UNKNOWN, name.text,
+            reason = "which of the GIDs are this pod's is not known";
+            ni_report(w->f, NI_F_GID_OWNER_UNKNOWN, ni_port_name(w->inv, doubtful).text,
                       "several entries are in the table, and which are this pod's cannot be read");
         } else if (user_searches && user_index < 0) {
-            unset = "left unset for your search settings";
-            ni_copy(reason, sizeof(reason),
-                    "you set how NCCL searches; an index would switch that off");
-        } else if (user_index < 0) {
-            (void)ni_format(reason, sizeof(reason),
-                            "no index is right for all, and NCCL's search is %s on %s",
-                            w->plan->port[wrong].nccl_index < 0 ? "uncertain" : "wrong",
-                            ni_port_name(w->inv, wrong).text);
+            reason = "you set how NCCL searches; an index would switch that off";
         }
         ni_decide_value(w, variable, NULL, "%s", reason);
-        if (user_index < 0)
-            report_unset(w, &way, unset);
     }
-    check_user_search(w, &way);
-}
-
-/* NCCL addresses by LID, or by GID 0. 2.21.5 searches on InfiniBand, too; before 2.22.3 ncclIbAccept
-   queries the GID of the index, and uses it for nothing. */
-static void for_ib(const struct ni_work *w)
-{
-    struct way way = {.index = (int)ni_user_int(w, variable, -1)};
-    ni_decide_value(w, variable, NULL, "an InfiniBand link: NCCL addresses by LID, or by GID 0");
-    (void)ni_user_search(w, &way.search);
-    check_user_search(w, &way);
-    if (way.index > 0)
-        ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
-                  "without effect on InfiniBand; NCCL before 2.22.3 reads that GID of each port "
-                  "and fails where the table is shorter");
-    else if ((int)ni_user_int(w, variable, 0) < 0)
-        ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
-                  "without effect on InfiniBand; NCCL before 2.21.5 knows no negative index: it "
-                  "reads GID %d of each port and fails",
-                  way.index);
+    if (way.index < 0)
+        ni_report(w->f, NI_F_GID_INDEX_DIFFERS, variable,
+                  "left unset; NCCL before 2.21.5 uses index 0");
+    if (way.index < 0 && way.bad_range)
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, "NCCL_IB_ADDR_RANGE",
+                  "`%.60s` is no address of the family with /bits: NCCL ignores it, or crashes "
+                  "(2.21.5, 2.22.3)",
+                  ni_user_value(w, "NCCL_IB_ADDR_RANGE"));
 }
 
 void ni_rule_gid_index(const struct ni_work *w)
 {
+    const int index = (int)ni_user_int(w, variable, 0);
     if (w->plan->n_chosen == 0)
         return;
-    if (ni_chosen(w, 0).port->link == NI_LINK_IB)
-        for_ib(w);
-    else
+    if (ni_chosen(w, 0).port->link == NI_LINK_ROCE) {
         for_roce(w);
+        return;
+    }
+    ni_decide_value(w, variable, NULL, "an InfiniBand link: NCCL addresses by LID, or by GID 0");
+    /* 2.21.5 searches on InfiniBand, too; before 2.22.3 ncclIbAccept queries the GID of the index, -1
+       too, and uses it for nothing */
+    if (index != 0)
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
+                  "without effect on InfiniBand; NCCL before 2.22.3 reads GID %d of each port, and "
+                  "fails where there is none",
+                  index);
 }

@@ -43,38 +43,25 @@ int ni_best_gid(const struct ni_inventory *inv, const struct ni_port *port, bool
     return best;
 }
 
-/* A port without a usable entry, while the best of all ports is worth `best`. */
-static void leave_out_without_gid(const struct ni_work *w, unsigned at, enum worth best)
+/* A port whose best entry is worse than routable RoCE v2, while that of all ports is worth `best`. */
+static void judge_weak(const struct ni_work *w, unsigned at, enum worth worth, enum worth best)
 {
     const struct ni_port *port = &w->inv->port[at];
+    const enum ni_finding_id id = worth == ROCE_V1 ? NI_F_GID_V1_ONLY : NI_F_GID_LINK_LOCAL;
+    const char *what = worth == ROCE_V1 ? "only RoCE v1 GIDs" : "only link-local RoCE v2 GIDs";
     unsigned foreign = 0;
     for (unsigned i = 0; i < port->n_gid; i++)
         foreign += ni_port_gid(w->inv, port, i)->own == NI_OWN_FOREIGN;
+    if (worth > UNUSABLE && best > worth)
+        ni_leave_out(w, at, id, "%s, while other ports have better", what);
+    else if (worth > UNUSABLE)
+        ni_report(w->f, id, ni_port_name(w->inv, (int)at).text, "%s: does not cross subnets", what);
     /* Where nobody named the pod's HCAs, a port whose GIDs are all of other network namespaces is
        another pod's, beside those of this one: in the kernel's default mode each pod sees all. */
-    if (!ni_is_told(w->inv->source) && best > UNUSABLE && foreign > 0 && foreign == port->n_gid) {
-        ni_leave_out(w, at, "another pod's: all its GIDs are of other namespaces");
-        return;
-    }
-    ni_leave_out(w, at, "no RoCE GID of this pod among %u entries", port->n_gid);
-    if (foreign > 0)
-        ni_report(w->f, NI_F_GID_NONE, ni_port_name(w->inv, (int)at).text,
-                  "none of the %u GIDs is an address of this network namespace; left out",
-                  port->n_gid);
+    else if (!ni_is_told(w->inv->source) && best > UNUSABLE && foreign && foreign == port->n_gid)
+        ni_leave_out(w, at, NI_F_COUNT, "another pod's: all its GIDs are of other namespaces");
     else
-        ni_report(w->f, NI_F_GID_NONE, ni_port_name(w->inv, (int)at).text,
-                  "the GID table holds no usable entry; left out");
-}
-
-/* A port whose best entry is worse than routable RoCE v2. */
-static void judge_weak(const struct ni_work *w, unsigned at, enum worth worth, enum worth best)
-{
-    const bool v1 = worth == ROCE_V1;
-    const char *what = v1 ? "only RoCE v1 GIDs" : "only link-local RoCE v2 GIDs";
-    if (best > worth)
-        ni_leave_out(w, at, "%s, while other ports have better", what);
-    ni_report(w->f, v1 ? NI_F_GID_V1_ONLY : NI_F_GID_LINK_LOCAL, ni_port_name(w->inv, (int)at).text,
-              "%s%s", what, best > worth ? "; left out" : ": does not cross subnets");
+        ni_leave_out(w, at, NI_F_GID_NONE, "no RoCE GID of this pod among %u entries", port->n_gid);
 }
 
 void ni_rule_gids(const struct ni_work *w)
@@ -83,7 +70,6 @@ void ni_rule_gids(const struct ni_work *w)
     enum worth worth[NI_MAX_PORT], best = UNUSABLE;
     for (unsigned i = 0; i < inv->n_port; i++) {
         struct ni_port_plan *p = &w->plan->port[i];
-        char ip[NI_IP_TEXT];
         worth[i] = UNUSABLE;
         if (!p->chosen || inv->port[i].link != NI_LINK_ROCE)
             continue;
@@ -97,17 +83,10 @@ void ni_rule_gids(const struct ni_work *w)
         best = worth[i] > best ? worth[i] : best;
         if (g->own == NI_OWN_UNKNOWN)
             ni_report(w->f, NI_F_GID_OWNER_UNKNOWN, ni_port_name(inv, (int)i).text,
-                      "whether %s at index %u is an address of this pod is not known: local "
-                      "addresses %s",
-                      ni_ip_text(g->ip, ip), g->index,
-                      ni_known_text(ni_ip_is_v4(g->ip) ? inv->net.v4_known : inv->net.v6_known));
+                      "whether index %u is an address of this pod cannot be read", g->index);
     }
     for (unsigned i = 0; i < inv->n_port; i++) {
-        if (!w->plan->port[i].chosen || inv->port[i].link != NI_LINK_ROCE)
-            continue;
-        if (worth[i] == UNUSABLE)
-            leave_out_without_gid(w, i, best);
-        else if (worth[i] < ROUTABLE_V6)
+        if (w->plan->port[i].chosen && inv->port[i].link == NI_LINK_ROCE && worth[i] < ROUTABLE_V6)
             judge_weak(w, i, worth[i], best);
     }
     ni_list_chosen(w); /* no later rule leaves a port out */

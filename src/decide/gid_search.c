@@ -16,14 +16,6 @@ static const struct ni_gid *row(const struct ni_inventory *inv, const struct ni_
     return g ? g : &empty;
 }
 
-/* getGidAddrFamily: ::ffff:a.b.c.d, or ff0e::ffff:a.b.c.d; anything else, an empty entry too,
-   counts as IPv6. */
-static bool is_v6(const struct ni_gid *e)
-{
-    static const uint8_t multicast[12] = {0xff, 0x0e, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-    return !ni_ip_is_v4(e->ip) && memcmp(e->ip, multicast, sizeof(multicast)) != 0;
-}
-
 /* validGid: not empty, and not of fe80::/64, narrower than what RFC 4291 calls link-local. */
 static bool is_valid(const struct ni_gid *e)
 {
@@ -31,31 +23,26 @@ static bool is_valid(const struct ni_gid *e)
     return !ni_ip_is_zero(e->ip) && memcmp(e->ip, link_local, sizeof(link_local)) != 0;
 }
 
-static bool in_range(const struct ni_gid *e, const struct ni_gid_search *how)
-{
-    return !how->nothing && (!how->ranged || ni_ip_same_prefix(e->ip, how->range, how->bits));
-}
-
-static bool has_version(const struct ni_gid *e, int64_t version)
-{
-    return (e->type == NI_GID_V1 && version == 1) || (e->type == NI_GID_V2 && version == 2);
-}
-
-struct ni_gid_end ni_nccl_gid_search(const struct ni_inventory *inv, const struct ni_port *port,
-                                     const struct ni_gid_search *how)
+struct ni_gid_end ni_gid_end(const struct ni_inventory *inv, const struct ni_port *port,
+                             const struct ni_gid_way *way)
 {
     struct ni_gid_end end = {.unproven = port->gids_lost};
+    if (way->index >= 0)
+        return (struct ni_gid_end){.index = (unsigned)way->index,
+                                   .gid = ni_gid_at(inv, port, (unsigned)way->index)};
     const struct ni_gid *old = row(inv, port, 0);
     for (unsigned i = 1; i < port->gids_read; i++) {
         const struct ni_gid *cand = row(inv, port, i);
-        if (is_v6(cand) != how->v6 || !in_range(cand, how))
+        /* getGidAddrFamily: anything but ::ffff:a.b.c.d, an empty entry too, counts as IPv6 */
+        const bool v4 = ni_ip_is_v4(cand->ip);
+        if (v4 == way->v6 || (way->ranged && !ni_ip_same_prefix(cand->ip, way->range, way->bits)))
             continue;
         /* the wanted family is taken, valid or not, whatever its version */
-        bool take = is_v6(cand) != is_v6(old);
+        bool take = v4 != ni_ip_is_v4(old->ip);
         if (!take && is_valid(cand)) {
-            bool wanted = has_version(cand, how->version);
+            const bool wanted = (cand->type == NI_GID_V1 && way->version == 1) ||
+                                (cand->type == NI_GID_V2 && way->version == 2);
             take = wanted && (old->type != cand->type || !is_valid(old));
-            end.unread = end.unread || old->type == NI_GID_UNREAD || cand->type == NI_GID_UNREAD;
             end.unproven = end.unproven || (wanted && old->type == NI_GID_UNREAD && is_valid(old));
         }
         if (take) {
@@ -69,40 +56,35 @@ struct ni_gid_end ni_nccl_gid_search(const struct ni_inventory *inv, const struc
 
 /* NCCL_IB_ADDR_RANGE as NCCL reads it (envIbAddrRange). false: no "/", a bad address or a mask too
    long is no range at all. */
-static bool parse_range(const char *text, struct ni_gid_search *how)
+static bool parse_range(const char *text, struct ni_gid_way *way)
 {
-    char address[128];
-    unsigned char raw[16];
+    char address[INET6_ADDRSTRLEN];
     const char *slash = strchr(text, '/');
-    if (!slash || !ni_copyn(address, sizeof(address), text, (size_t)(slash - text)) ||
-        inet_pton(how->v6 ? AF_INET6 : AF_INET, address, raw) != 1)
+    const struct ni_span ip = {text, slash ? (size_t)(slash - text) : 0};
+    if (!slash || !ni_copyn(address, sizeof(address), ip.p, ip.n) ||
+        (way->v6 ? inet_pton(AF_INET6, address, way->range) != 1 : ni_parse_ipv4(ip, way->range)))
         return false;
-    long bits = strtol(slash + 1, NULL, 10);
-    if (bits > (how->v6 ? 128 : 32))
+    const long bits = strtol(slash + 1, NULL, 10);
+    if (bits < 0 || bits > (way->v6 ? 128 : 32))
         return false;
-    how->nothing = bits < 0; /* a negative mask matches no entry */
-    bits = bits < 0 ? 0 : bits;
-    if (how->v6)
-        memcpy(how->range, raw, sizeof(how->range));
-    else
-        ni_ip_from_v4((uint32_t)raw[0] << 24 | (uint32_t)raw[1] << 16 | (uint32_t)raw[2] << 8 |
-                          raw[3],
-                      how->range);
-    how->bits = (unsigned)bits + (how->v6 ? 0 : 96);
-    how->ranged = true;
+    way->bits = (unsigned)bits + (way->v6 ? 0 : 96);
+    way->ranged = true;
     return true;
 }
 
-bool ni_user_search(const struct ni_work *w, struct ni_gid_search *how)
+bool ni_user_way(const struct ni_work *w, struct ni_gid_way *way)
 {
     const char *family = ni_user_value(w, "NCCL_IB_ADDR_FAMILY");
     const char *range = ni_user_value(w, "NCCL_IB_ADDR_RANGE");
     const char *version = ni_user_value(w, "NCCL_IB_ROCE_VERSION_NUM");
-    bool v6 = family ? strcmp(family, "AF_INET6") == 0 : how->v6;
-    if (range || v6 != how->v6) /* a range of the other family is none */
-        how->ranged = how->nothing = false;
-    how->v6 = v6;
-    how->bad_range = range && *range && !parse_range(range, how);
-    how->version = ni_user_int(w, "NCCL_IB_ROCE_VERSION_NUM", 2);
+    const int index = (int)ni_user_int(w, "NCCL_IB_GID_INDEX", -1); /* NCCL holds it in an int */
+    if (ni_user_value(w, "NCCL_IB_GID_INDEX"))
+        way->index = index >= 0 ? index : -1;
+    bool v6 = family ? strcmp(family, "AF_INET6") == 0 : way->v6;
+    if (range || v6 != way->v6) /* a range of the other family is none */
+        way->ranged = false;
+    way->v6 = v6;
+    way->bad_range = range && *range && !parse_range(range, way);
+    way->version = ni_user_int(w, "NCCL_IB_ROCE_VERSION_NUM", 2);
     return (family && *family) || (range && *range) || (version && *version);
 }

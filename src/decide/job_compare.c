@@ -1,478 +1,532 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the pods of a job told, compared: each disagreement is one finding, which groups the pods by
-   value and names the fewest first. */
+/* What the pods of a job told, compared, and what the rounds mean: each question is asked of all pods.
+   Those with the same answer are a group; what is wrong is one finding, which names the fewest first. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "job.h"
 
-bool ni_is_here(const struct ni_job *job, unsigned rank)
-{
-    return job->pod[rank].here && job->missing[rank] == NI_POD_CAME;
-}
+enum { GROUPS = 8, NAMED = 3, VALUE = 320, SUBJECT = 96 };
+#define PAIRS "; %u pairs in all, counted each way"
 
-const struct ni_rail *ni_rail_of(const struct ni_job *job, unsigned rank, unsigned rail)
-{
-    const struct ni_pod *pod = &job->pod[rank];
-    return pod->here && rail < pod->n_rail ? &pod->rail[rail] : NULL;
-}
-
-void ni_put_numbers(struct ni_text *to, const char *one, ni_has_fn *has, const void *of, unsigned n)
+/* "rank 3", "ranks 0-3, 7, ...": those of the n that are `value`. */
+static void put_numbers(struct ni_text *to, const char *one, const uint8_t *is, unsigned n,
+                        uint8_t value)
 {
     enum { MOST = 12 }; /* runs that a message has room for */
-    unsigned runs = 0, total = 0, told = 0;
+    unsigned runs = 0, total = 0;
     for (unsigned i = 0; i < n; i++)
-        total += has(of, i);
+        total += is[i] == value;
     ni_putf(to, "%s%s ", one, total == 1 ? "" : "s");
-    for (unsigned i = 0; i < n && runs < MOST; i++) {
-        unsigned last = i;
-        if (!has(of, i))
+    for (unsigned i = 0, last; i < n; i = last + 1) {
+        last = i;
+        if (is[i] != value)
             continue;
-        while (last + 1 < n && has(of, last + 1))
+        while (last + 1 < n && is[last + 1] == value)
             last++;
-        ni_putf(to, "%s%u", runs++ ? ", " : "", i);
+        if (runs++ == MOST) {
+            ni_put(to, ", ...");
+            return;
+        }
+        ni_putf(to, "%s%u", runs > 1 ? ", " : "", i);
         if (last > i)
-            ni_putf(to, last > i + 1 ? "-%u" : ", %u", last);
-        told += last - i + 1;
-        i = last;
+            ni_putf(to, "-%u", last);
     }
-    if (told < total)
-        ni_putf(to, " and %u more", total - told);
 }
 
-static bool has_bit(const void *of, unsigned i)
+/* ---- facts that should be equal ---- */
+
+enum fact { SETTING, HOSTID, FAULT, LINK, SUBNET, MTU, PATH_MTU, RATE, PKEY, LIMITED, FIRMWARE };
+
+/* The most specific route of that rail's interface to the GID; NULL. */
+static const struct ni_subnet *route_to(const struct ni_rail *from, const struct ni_rail *to)
 {
-    return *(const uint32_t *)of >> i & 1;
-}
-
-void ni_put_rails(struct ni_text *to, uint32_t rails)
-{
-    ni_put_numbers(to, "rail", has_bit, &rails, NI_MAX_RAILS);
-}
-
-/* ---- a census: which values there are, and who has them ---- */
-
-enum { GROUPS = 8, NAMED = 3, VALUE = 80, MESSAGE = 320 };
-
-struct group {
-    char value[VALUE];
-    unsigned n, who[NAMED]; /* the first ones */
-};
-
-struct question {
-    const struct ni_job *job;
-    unsigned rail;
-    const struct ni_job_setting *setting;
-    const struct ni_rail *reference; /* of the subnet */
-    size_t at;                       /* of a member of struct ni_pod */
-};
-
-/* Puts the pod's value; false: not known, and not compared. */
-typedef bool answer_fn(const struct question *q, const struct ni_pod *pod, struct ni_text *t);
-
-struct census {
-    unsigned n, known, more; /* groups; pods that told; pods whose values had no room */
-    struct group group[GROUPS];
-};
-
-static int fewest_first(const void *x, const void *y)
-{
-    const struct group *a = x, *b = y;
-    const int order = (a->n > b->n) - (a->n < b->n);
-    return order ? order : (a->who[0] < b->who[0]) - (a->who[0] > b->who[0]);
-}
-
-static void ask_all(const struct question *q, answer_fn *answer, struct census *c)
-{
-    *c = (struct census){.n = 0};
-    for (unsigned p = 0; p < q->job->ranks; p++) {
-        char value[VALUE];
-        struct ni_text t = ni_text_on(value, sizeof(value));
-        struct group *g = c->group;
-        if (!q->job->pod[p].here || !answer(q, &q->job->pod[p], &t))
-            continue;
-        c->known++;
-        while (g < c->group + c->n && strcmp(g->value, value) != 0)
-            g++;
-        if (g == c->group + GROUPS) {
-            c->more++;
-            continue;
-        }
-        if (g == c->group + c->n) {
-            (void)ni_copy(g->value, sizeof(g->value), value);
-            c->n++;
-        }
-        if (g->n < NAMED)
-            g->who[g->n] = p;
-        g->n++;
+    const struct ni_subnet *best = NULL;
+    for (const struct ni_subnet *s = from->subnet; s < from->subnet + from->n_subnet; s++) {
+        if (ni_ip_same_prefix(s->ip, to->gid, s->bits) && (!best || s->bits > best->bits))
+            best = s;
     }
-    qsort(c->group, c->n, sizeof(c->group[0]), fewest_first);
+    return best;
 }
 
-static void put_who(struct ni_text *t, const struct ni_job *job, const struct group *g, bool last)
+/* Its own; that of `most`, where it is known, if routes lead there and back. */
+static void put_subnet(struct ni_text *t, const struct ni_rail *r, const struct ni_rail *most)
 {
-    if (last && g->n > 1) {
-        ni_putf(t, "%u others", g->n);
+    const bool routed = most && route_to(r, most) && route_to(most, r);
+    const struct ni_subnet *its = routed ? route_to(most, most) : route_to(r, r);
+    struct ni_subnet prefix = {.bits = 64}; /* the upper half of the GID (IBTA 4.1.1) */
+    char ip[NI_IP_TEXT];
+    /* that is told of the link */
+    if (most && (r->link != most->link || ni_ip_is_v4(r->gid) != ni_ip_is_v4(most->gid)))
         return;
+    memcpy(prefix.ip, r->gid, NI_GID_BYTES / 2);
+    if (r->link == NI_LINK_IB && !ni_ip_is_zero(r->gid))
+        its = &prefix;
+    if (its)
+        ni_putf(t, "%s/%d", ni_ip_text(its->ip, ip), its->bits - (ni_ip_is_v4(its->ip) ? 96 : 0));
+}
+
+static void put_rail_fact(struct ni_text *t, enum fact fact, const struct ni_rail *r)
+{
+    if (fact == LINK && r->link == NI_LINK_IB)
+        ni_put(t, "InfiniBand");
+    if (fact == LINK && r->link == NI_LINK_ROCE && !ni_ip_is_zero(r->gid))
+        ni_putf(t, "RoCE %s %s", r->v2 ? "v2" : "v1", ni_ip_is_v4(r->gid) ? "IPv4" : "IPv6");
+    if (fact == PATH_MTU && r->link == NI_LINK_IB && r->path_mtu > 0)
+        ni_putf(t, "%u", r->path_mtu);
+    if (fact == MTU && r->link != NI_LINK_IB && r->netdev_mtu.known == NI_KNOWN)
+        ni_putf(t, "%lld", (long long)r->netdev_mtu.v);
+    if (fact == RATE && r->mbps.known == NI_KNOWN && r->mbps.v > 0) {
+        ni_put_speed(t, r->mbps.v);
+        ni_put(t, " Gb/s");
     }
-    const unsigned named = g->n <= NAMED ? g->n : NAMED - 1;
-    for (unsigned i = 0; i < named; i++) {
-        ni_put(t, i ? ", " : "");
-        ni_put_pod(t, job, g->who[i]);
-    }
-    if (named < g->n)
-        ni_putf(t, " and %u more", g->n - named);
-}
-
-/* "MTU 1500 on trainer-17 (node-b3), 9000 on 127 others"; "" where all agree. */
-static void put_groups(const struct ni_job *job, const struct census *c, const char *what,
-                       struct ni_text *t)
-{
-    enum { TOLD = 3 }; /* values that a message has room for */
-    for (unsigned i = 0; c->n > 1 && i < c->n; i++) {
-        if (c->n > TOLD && i >= TOLD - 1 && i + 1 < c->n)
-            continue;
-        if (c->n > TOLD && i + 1 == c->n)
-            ni_putf(t, ", %u other values", c->n - TOLD + (c->more > 0));
-        ni_putf(t, "%s%s on ", i ? ", " : what, c->group[i].value);
-        put_who(t, job, &c->group[i], i + 1 == c->n);
-    }
-}
-
-/* ---- what a pod has ---- */
-
-static bool transport(const struct question *q, const struct ni_pod *pod, struct ni_text *t)
-{
-    static const char *const text[] = {[NI_NET_OFF] = "undecided (--mode=off)",
-                                       [NI_NET_RDMA] = "RDMA",
-                                       [NI_NET_TCP] = "sockets",
-                                       [NI_NET_OTHER] = "another plugin"};
-    (void)q;
-    ni_put(t, text[pod->transport]);
-    return true;
-}
-
-/* One of its numbers; rails are told where it has any use for them. */
-static bool number(const struct question *q, const struct ni_pod *pod, struct ni_text *t)
-{
-    ni_putf(t, "%u", *(const unsigned *)(const void *)((const char *)pod + q->at));
-    return q->at != offsetof(struct ni_pod, n_rail) || pod->transport == NI_NET_RDMA;
-}
-
-/* One of its texts, where it is known. */
-static bool text(const struct question *q, const struct ni_pod *pod, struct ni_text *t)
-{
-    const char *s = (const char *)pod + q->at;
-    ni_put(t, s);
-    return s[0] != '\0';
+    if (fact == PKEY && r->pkey != 0)
+        ni_putf(t, "0x%04x", r->pkey & 0x7fffU); /* without the membership (IBTA 10.9.1) */
+    if (fact == LIMITED && r->pkey != 0 && !(r->pkey & 0x8000U))
+        ni_put(t, "limited membership");
+    if (fact == FIRMWARE)
+        ni_put(t, r->firmware);
 }
 
 static const char *setting_of(const struct ni_pod *pod, const struct ni_job_setting *row)
 {
-    for (unsigned i = 0; i < pod->n_setting; i++) {
+    for (unsigned i = 0; pod->here && i < pod->n_setting; i++) {
         if (strcmp(pod->setting[i].name, row->name) == 0)
             return pod->setting[i].value;
     }
     return NULL;
 }
 
-static bool setting(const struct question *q, const struct ni_pod *pod, struct ni_text *t)
+/* The pod's value; nothing where it is not known, and not compared. */
+static void put_setting(struct ni_text *t, const struct ni_job_setting *row,
+                        const struct ni_pod *pod)
 {
-    const char *value = setting_of(pod, q->setting);
-    ni_put(t, value ? value : "unset");
-    if (!value && q->setting->otherwise[0])
-        ni_putf(t, " (which is %s)", q->setting->otherwise);
-    return true;
+    const char *value = setting_of(pod, row);
+    if (value)
+        ni_put(t, value);
+    else if (row->otherwise)
+        ni_putf(t, row->otherwise[0] ? "unset (which is %s)" : "unset%s", row->otherwise);
 }
 
-/* ---- what a rail has ---- */
+/* ---- faults ---- */
 
-static const struct ni_rail *rail_of(const struct question *q, const struct ni_pod *pod)
+/* The one setting that only pods of one node may share. */
+static void put_hostid(struct ni_text *t, const struct ni_job_setting *row,
+                       const struct ni_job *job, unsigned rank)
 {
-    return q->rail < pod->n_rail ? &pod->rail[q->rail] : NULL;
-}
-
-static bool link_layer(const struct question *q, const struct ni_pod *pod, struct ni_text *t)
-{
-    const struct ni_rail *r = rail_of(q, pod);
-    ni_put(t, r && r->link == NI_LINK_IB ? "InfiniBand" : "RoCE");
-    return r && r->link != NI_LINK_UNKNOWN;
-}
-
-static bool gid_kind(const struct question *q, const struct ni_pod *pod, struct ni_text *t)
-{
-    const struct ni_rail *r = rail_of(q, pod);
-    if (!r || r->link != NI_LINK_ROCE || ni_ip_is_zero(r->gid))
-        return false;
-    ni_putf(t, "RoCE %s %s", r->v2 ? "v2" : "v1", ni_ip_is_v4(r->gid) ? "IPv4" : "IPv6");
-    return true;
-}
-
-static bool mtu(const struct question *q, const struct ni_pod *pod, struct ni_text *t)
-{
-    const struct ni_rail *r = rail_of(q, pod);
-    ni_putf(t, "%lld", r ? (long long)r->netdev_mtu.v : 0);
-    return r && r->netdev_mtu.known == NI_KNOWN;
-}
-
-/* Where it says more: InfiniBand has no interface. */
-static bool path_mtu(const struct question *q, const struct ni_pod *pod, struct ni_text *t)
-{
-    const struct ni_rail *r = rail_of(q, pod);
-    ni_putf(t, "%u", r ? r->path_mtu : 0);
-    return r && r->asked && r->path_mtu > 0 && r->netdev_mtu.known != NI_KNOWN;
-}
-
-static bool rate(const struct question *q, const struct ni_pod *pod, struct ni_text *t)
-{
-    const struct ni_rail *r = rail_of(q, pod);
-    if (!r || r->mbps.known != NI_KNOWN)
-        return false;
-    ni_putf(t, "%lld", (long long)r->mbps.v / 1000);
-    if (r->mbps.v % 1000)
-        ni_putf(t, ".%lld", (long long)r->mbps.v % 1000 / 100);
-    ni_put(t, " Gb/s");
-    return true;
-}
-
-/* The highest bit tells full members from limited ones (IBTA 10.9.1). */
-static bool partition(const struct question *q, const struct ni_pod *pod, struct ni_text *t)
-{
-    const struct ni_rail *r = rail_of(q, pod);
-    ni_putf(t, "0x%04x", r ? r->pkey & 0x7fffU : 0);
-    return r && r->asked && r->pkey != 0;
-}
-
-static bool firmware(const struct question *q, const struct ni_pod *pod, struct ni_text *t)
-{
-    const struct ni_rail *r = rail_of(q, pod);
-    ni_put(t, r ? r->firmware : "");
-    return t->len > 0;
-}
-
-/* ---- subnets ---- */
-
-bool ni_leads_to(const struct ni_rail *from, const struct ni_rail *to)
-{
-    for (unsigned i = 0; i < from->n_subnet; i++) {
-        if (ni_ip_same_prefix(from->subnet[i].ip, to->gid, from->subnet[i].bits))
-            return true;
-    }
-    return false;
-}
-
-static bool put_subnet(struct ni_text *t, const struct ni_rail *r)
-{
-    char ip[NI_IP_TEXT];
-    if (!r || r->n_subnet == 0)
-        return false;
-    const bool v4 = ni_ip_is_v4(r->subnet[0].ip);
-    ni_putf(t, "%s/%d", ni_ip_text(r->subnet[0].ip, ip), r->subnet[0].bits - (v4 ? 96 : 0));
-    return true;
-}
-
-static bool own_subnet(const struct question *q, const struct ni_pod *pod, struct ni_text *t)
-{
-    return put_subnet(t, rail_of(q, pod));
-}
-
-/* That of most, if routes lead there and back. */
-static bool reached_subnet(const struct question *q, const struct ni_pod *pod, struct ni_text *t)
-{
-    const struct ni_rail *r = rail_of(q, pod);
-    if (!r || r->n_subnet == 0 || ni_ip_is_v4(r->gid) != ni_ip_is_v4(q->reference->gid))
-        return false; /* of another family: that is told of the GIDs */
-    return put_subnet(t, ni_leads_to(r, q->reference) && ni_leads_to(q->reference, r) ? q->reference
-                                                                                      : r);
-}
-
-/* Without a subnet that most are in, each has its own: such fabrics are routed, by tables that
-   cannot be read here. */
-static void compare_subnets(struct question *q, struct census *c)
-{
-    ask_all(q, own_subnet, c);
-    if (c->n < 2)
-        return;
-    const struct group *most = &c->group[c->n - 1];
-    q->reference = ni_rail_of(q->job, most->who[0], q->rail);
-    if (c->known > 2 && most->n * 2 <= c->known)
-        c->n = 0;
-    else
-        ask_all(q, reached_subnet, c);
-}
-
-/* ---- all of them ---- */
-
-static void compare_pods(const struct ni_job *job, struct ni_findings *f)
-{
-    static const struct {
-        enum ni_finding_id id;
-        const char *subject;
-        answer_fn *answer;
-        size_t at;
-    } rows[] = {
-        {NI_F_JOB_TRANSPORT_DIFFERS, "network", transport, 0},
-        {NI_F_JOB_RAILS_DIFFER, "rails", number, offsetof(struct ni_pod, n_rail)},
-        {NI_F_JOB_GPUS_DIFFER, "GPUs", number, offsetof(struct ni_pod, n_gpu)},
-        {NI_F_JOB_DRIVER_DIFFERS, "GPU driver", text, offsetof(struct ni_pod, gpu_driver)},
-        {NI_F_JOB_CPU_DIFFERS, "CPU", text, offsetof(struct ni_pod, cpu)},
-        {NI_F_JOB_VERSIONS_DIFFER, "nccl-init", text, offsetof(struct ni_pod, version)},
-        {NI_F_JOB_VERSIONS_DIFFER, "kernel", text, offsetof(struct ni_pod, kernel)},
-    };
-    for (size_t i = 0; i < NI_COUNT(rows); i++) {
-        const struct question q = {.job = job, .at = rows[i].at};
-        char message[MESSAGE];
-        struct ni_text t = ni_text_on(message, sizeof(message));
-        struct census c;
-        ask_all(&q, rows[i].answer, &c);
-        put_groups(job, &c, "", &t);
-        if (t.len > 0)
-            ni_report(f, rows[i].id, rows[i].subject, "%s", message);
-    }
-}
-
-/* One finding for all rails that differ alike. */
-static void compare_rails(const struct ni_job *job, struct ni_findings *f)
-{
-    static const struct {
-        enum ni_finding_id id;
-        const char *what;
-        answer_fn *answer; /* NULL: subnets */
-    } rows[] = {
-        {NI_F_JOB_LINK_DIFFERS, "", link_layer},
-        {NI_F_JOB_GID_DIFFERS, "", gid_kind},
-        {NI_F_JOB_SUBNET_DIFFERS, "", NULL},
-        {NI_F_JOB_MTU_DIFFERS, "MTU ", mtu},
-        {NI_F_JOB_MTU_DIFFERS, "path MTU ", path_mtu},
-        {NI_F_JOB_RATE_DIFFERS, "", rate},
-        {NI_F_JOB_PKEY_DIFFERS, "P_Key ", partition},
-        {NI_F_JOB_VERSIONS_DIFFER, "firmware ", firmware},
-    };
-    for (size_t i = 0; i < NI_COUNT(rows); i++) {
-        char message[NI_MAX_RAILS][MESSAGE], subject[96];
-        for (unsigned r = 0; r < job->n_rail; r++) {
-            struct question q = {.job = job, .rail = r};
-            struct ni_text t = ni_text_on(message[r], sizeof(message[r]));
-            struct census c;
-            if (rows[i].answer)
-                ask_all(&q, rows[i].answer, &c);
-            else
-                compare_subnets(&q, &c);
-            put_groups(job, &c, rows[i].what, &t);
-        }
-        for (unsigned r = 0; r < job->n_rail; r++) {
-            struct ni_text s = ni_text_on(subject, sizeof(subject));
-            uint32_t alike = 0;
-            if (!message[r][0])
-                continue;
-            for (unsigned k = job->n_rail; k-- > r;) {
-                if (strcmp(message[k], message[r]) == 0)
-                    alike |= 1U << k;
-            }
-            ni_put_rails(&s, alike);
-            ni_report(f, rows[i].id, subject, "%s", message[r]);
-            for (unsigned k = r + 1; k < job->n_rail; k++) {
-                if (alike >> k & 1)
-                    message[k][0] = '\0';
-            }
-        }
-    }
-}
-
-static void compare_settings(const struct ni_job *job, struct ni_findings *f)
-{
-    for (unsigned i = 0; i < NI_N_JOB_SETTING; i++) {
-        const struct question q = {.job = job, .setting = &ni_job_settings[i]};
-        char message[MESSAGE];
-        struct ni_text t = ni_text_on(message, sizeof(message));
-        struct census c;
-        if (q.setting->id == NI_F_JOB_HOSTID_SAME)
+    enum { MOST = 4096 }; /* pods: beyond, it takes too long */
+    const struct ni_pod *pod = &job->pod[rank];
+    const char *id = setting_of(pod, row);
+    for (unsigned k = 0; id && k < rank && rank < MOST; k++) {
+        const struct ni_pod *other = &job->pod[k];
+        const char *same = setting_of(other, row);
+        if (!same || strcmp(id, same) != 0 || (pod->node[0] && strcmp(pod->node, other->node) == 0))
             continue;
-        ask_all(&q, setting, &c);
-        put_groups(job, &c, "", &t);
-        if (t.len > 0)
-            ni_report(f, q.setting->id, q.setting->name, "%s", message);
-    }
-}
-
-static const char *hostid_of(const struct ni_pod *pod)
-{
-    return setting_of(pod, ni_find_job_setting("NCCL_HOSTID"));
-}
-
-/* Of each two pods: the node they share, and NCCL_HOSTID, which only such pods may share. Each is
-   looked for among those before it: beyond so many pods that takes too long. */
-static void compare_hosts(const struct ni_job *job, struct ni_findings *f)
-{
-    enum { MOST = 4096 };
-    const char *shared = NULL;
-    bool told = false;
-    for (unsigned p = 1; job->ranks <= MOST && p < job->ranks; p++) {
-        const struct ni_pod *a = &job->pod[p];
-        const char *id = a->here ? hostid_of(a) : NULL;
-        for (unsigned k = 0; a->here && k < p; k++) {
-            const struct ni_pod *b = &job->pod[k];
-            const bool same = b->here && a->node[0] && strcmp(a->node, b->node) == 0;
-            char message[MESSAGE];
-            struct ni_text t = ni_text_on(message, sizeof(message));
-            shared = same && !shared ? a->node : shared;
-            if (!id || same || told || !b->here || !hostid_of(b) || strcmp(id, hostid_of(b)) != 0)
-                continue;
-            ni_putf(&t, "%s on ", id);
-            ni_put_pod(&t, job, k);
-            ni_put(&t, " and ");
-            ni_put_pod(&t, job, p);
-            ni_report(f, NI_F_JOB_HOSTID_SAME, "NCCL_HOSTID", "%s", message);
-            told = true; /* the first two are enough to look for it */
-        }
-    }
-    if (shared)
-        ni_report(f, NI_F_JOB_NODE_SHARED, shared, "has more than one pod of the job");
-}
-
-static bool never_came(const void *of, unsigned i)
-{
-    return ((const struct ni_job *)of)->missing[i] == NI_POD_NEVER_CAME;
-}
-
-static void note_missing(const struct ni_job *job, struct ni_findings *f)
-{
-    char message[MESSAGE];
-    struct ni_text t = ni_text_on(message, sizeof(message));
-    unsigned n = 0;
-    for (unsigned p = 0; p < job->ranks; p++)
-        n += never_came(job, p);
-    if (n == 0)
+        ni_putf(t, "%s, as on ", id);
+        ni_put_pod(t, job, k);
         return;
-    ni_putf(&t, "%u of %u pods never came: ", n, job->ranks);
-    ni_put_numbers(&t, "rank", never_came, job, job->ranks);
-    ni_report(f, NI_F_JOB_MISSING, "", "%s", message);
+    }
 }
 
-/* No rail anywhere, and nobody chose another network. */
-static void note_no_rdma(const struct ni_job *job, const struct ni_policy *policy,
-                         struct ni_findings *f)
+/* "bulk writes: IBV_WC_RETRY_EXC_ERR; ..." */
+static void put_failure(struct ni_text *t, const struct ni_pair_result *x)
 {
-    for (unsigned p = 0; p < job->ranks; p++) {
-        const struct ni_pod *pod = &job->pod[p];
-        if (pod->here && (pod->n_rail > 0 || pod->transport == NI_NET_OTHER))
+    enum { RETRY_EXC = 12 }; /* rdma-core 56.1 libibverbs/verbs.h */
+    const char *name = ni_errno_name(x->err);
+    ni_putf(t, "%s: ", ni_pair_step_text(x->step));
+    if (x->silent)
+        ni_put(t, "no answer in time");
+    else if (x->wc)
+        ni_putf(t, "%s (status %d)",
+                x->wc == RETRY_EXC ? "IBV_WC_RETRY_EXC_ERR" : "completion error", x->wc);
+    else if (x->step == NI_PAIR_IDENTITY)
+        ni_put(t, "another port answered: is an address there twice?");
+    else if (x->step == NI_PAIR_COMPARE)
+        ni_put(t, "other bytes came back than were sent");
+    else
+        ni_put(t, name ? name : "failed");
+    if (x->step == NI_PAIR_FIND)
+        ni_put(t, ": libibverbs does not list the HCA; does its uverbs node exist, and open?");
+    if (x->step > NI_PAIR_IDENTITY && x->wc == RETRY_EXC)
+        ni_put(t, "; small ones passed: large packets are dropped (MTU of a switch?)");
+}
+
+/* A pod that is slow on several rails tells it of the slowest, of equal ones the first. */
+static void put_slow(struct ni_text *t, const struct ni_job *job, unsigned rank, unsigned rail)
+{
+    const struct ni_rail_tally *y = ni_tally_of(job, rank, rail);
+    uint8_t slow[NI_MAX_RAILS];
+    for (unsigned r = 0; r < job->n_rail; r++) {
+        const struct ni_rail_tally *other = ni_tally_of(job, rank, r);
+        slow[r] = r != rail && other->verdict == NI_RAIL_SLOW;
+        if (slow[r] && ni_least_percent(other) < ni_least_percent(y) + (r < rail))
             return;
     }
-    if (policy->require & NI_REQUIRE_RDMA)
-        ni_report(f, NI_F_REQUIRE_RDMA, "--require", "no pod of the job has a rail");
-    else
-        ni_report(f, NI_F_JOB_RDMA_NONE, "", "no pod has a rail");
+    ni_putf(t, "sends at most %lld %% and receives at most %lld %% of the median",
+            (long long)y->send.percent, (long long)y->receive.percent);
+    if (memchr(slow, 1, job->n_rail)) {
+        ni_put(t, "; slow, too: ");
+        put_numbers(t, "rail", slow, job->n_rail, 1);
+    }
+}
+
+/* A question about a verdict is for that rail; of a pair that passed again even slow ones tell. */
+static bool is_asked(const struct ni_rail_tally *t, enum ni_rail_verdict verdict)
+{
+    return t->verdict == verdict || (verdict == NI_RAIL_GOOD && t->verdict == NI_RAIL_SLOW);
+}
+
+/* A pair that failed, and with GOOD passed again. One end tells it. */
+static void put_path(struct ni_text *t, const struct ni_job *job, unsigned rank,
+                     const struct ni_pair_result *x, enum ni_rail_verdict verdict, bool two)
+{
+    const struct ni_pair *pair = &x->pair;
+    const struct ni_rail_tally *from = ni_tally_of(job, pair->from, pair->rail);
+    if (pair->to == rank && from->failure == x && is_asked(from, verdict))
+        return;
+    ni_put(t, verdict == NI_RAIL_GOOD ? "failed once with " : "fails with ");
+    ni_put_pod(t, job, pair->to == rank ? pair->from : pair->to);
+    ni_put(t, two ? "; " : ", both reach others; ");
+    ni_put(t, verdict == NI_RAIL_GOOD ? "passed with new queue pairs; " : "");
+    put_failure(t, x);
+}
+
+/* Why the rail has that verdict; nothing where it has another one. two: only two pods have the rail. */
+static void put_fault(struct ni_text *t, const struct ni_job *job, unsigned rank, unsigned rail,
+                      enum ni_rail_verdict verdict, bool two)
+{
+    const struct ni_rail_tally *y = ni_tally_of(job, rank, rail);
+    const char *untried = job->pod[rank].rail[rail].untried;
+    if (!is_asked(y, verdict))
+        return;
+    if (verdict == NI_RAIL_FAILED) {
+        ni_put(t, ni_is_own(y->failure) ? "cannot be used in its pod; " : "reaches nobody; ");
+        put_failure(t, y->failure);
+    } else if (verdict == NI_RAIL_SLOW) {
+        put_slow(t, job, rank, rail);
+    } else if (verdict == NI_RAIL_UNTRIED && (untried[0] || job->rounds > 0)) {
+        ni_putf(t, "was not tried: %s", untried[0] ? untried : "it had no partner");
+    } else if (verdict != NI_RAIL_UNTRIED && y->failure && y->failure->path) {
+        put_path(t, job, rank, y->failure, verdict, two);
+    }
+}
+
+/* ---- a census: which answers there are, and who gives them ---- */
+
+struct question {
+    enum ni_finding_id id;
+    enum fact fact;
+    const char *name;                     /* what stands before the first answer */
+    enum ni_rail_verdict verdict;         /* of FAULT */
+    const struct ni_job_setting *setting; /* of a pod; NULL: of its rails is asked */
+};
+
+static const struct question facts[] = {
+    {NI_F_JOB_LINK_DIFFERS, LINK, "", 0, NULL},
+    {NI_F_JOB_SUBNET_DIFFERS, SUBNET, "", 0, NULL},
+    {NI_F_JOB_MTU_DIFFERS, MTU, "MTU ", 0, NULL},
+    {NI_F_JOB_MTU_DIFFERS, PATH_MTU, "MTU ", 0, NULL},
+    {NI_F_JOB_RATE_DIFFERS, RATE, "", 0, NULL},
+    {NI_F_JOB_PKEY_DIFFERS, PKEY, "P_Key ", 0, NULL},
+    {NI_F_JOB_PKEY_DIFFERS, LIMITED, "P_Key: ", 0, NULL},
+    {NI_F_JOB_SOFTWARE_DIFFERS, FIRMWARE, "firmware ", 0, NULL},
+};
+
+static const struct question faults[] = {
+    {NI_F_JOB_RAIL_FAILED, FAULT, "", NI_RAIL_FAILED, NULL},
+    {NI_F_JOB_RAIL_SLOW, FAULT, "", NI_RAIL_SLOW, NULL},
+    {NI_F_JOB_RAIL_UNTRIED, FAULT, "", NI_RAIL_UNTRIED, NULL},
+    {NI_F_JOB_PATH_FAILED, FAULT, "", NI_RAIL_PATH, NULL},
+    {NI_F_JOB_PATH_UNSTEADY, FAULT, "", NI_RAIL_GOOD, NULL},
+};
+
+struct group {
+    char value[VALUE];
+    unsigned n, who[NAMED]; /* the first ones */
+    int64_t worst;          /* of slow rails, in percent: the less, the worse */
+};
+
+struct census {
+    const struct ni_job *job;
+    const struct question *q;
+    unsigned rail;
+    const struct ni_rail *most; /* of SUBNET, in the second census: one of the largest group */
+    bool two;                   /* pods have the rail */
+    bool fault;                 /* who answers is at fault; else who answers otherwise */
+    unsigned n, known;          /* groups; pods that answered */
+    const char *hca;            /* that each of these has on the rail; "": they differ */
+    struct group group[GROUPS];
+};
+
+/* And before that the slowest. */
+static int fewest_first(const void *x, const void *y)
+{
+    const struct group *a = x, *b = y;
+    int order = (a->worst > b->worst) - (a->worst < b->worst);
+    if (order == 0)
+        order = (a->n > b->n) - (a->n < b->n);
+    return order ? order : (a->who[0] < b->who[0]) - (a->who[0] > b->who[0]);
+}
+
+/* Counts that pod's answer; where there is no more room, of slow rails the mildest go. */
+static void take(struct census *c, unsigned rank, const char *value)
+{
+    const bool slow = c->q->verdict == NI_RAIL_SLOW;
+    const int64_t worst = slow ? ni_least_percent(ni_tally_of(c->job, rank, c->rail)) : 0;
+    struct group *g = c->group;
+    c->known++;
+    while (g < c->group + c->n && strcasecmp(g->value, value) != 0)
+        g++;
+    if (g == c->group + GROUPS) {
+        qsort(c->group, GROUPS, sizeof(*g), fewest_first);
+        if (worst >= (--g)->worst)
+            return;
+        c->n--;
+    }
+    if (g == c->group + c->n) {
+        c->n++;
+        *g = (struct group){.worst = worst};
+        (void)ni_copy(g->value, sizeof(g->value), value);
+    }
+    if (g->n < NAMED)
+        g->who[g->n] = rank;
+    g->n++;
+}
+
+static void ask_all(struct census *c)
+{
+    const struct question *q = c->q;
+    for (unsigned p = 0; p < c->job->ranks; p++) {
+        const struct ni_pod *pod = &c->job->pod[p];
+        const bool has = !q->setting && c->rail < pod->n_rail;
+        const char *hca = pod->here && has ? pod->rail[c->rail].hca : "";
+        char buf[VALUE];
+        struct ni_text t = ni_text_on(buf, sizeof(buf));
+        if (pod->here && q->setting && q->fact == HOSTID)
+            put_hostid(&t, q->setting, c->job, p);
+        else if (pod->here && q->setting)
+            put_setting(&t, q->setting, pod);
+        else if (pod->here && has && q->fact == FAULT)
+            put_fault(&t, c->job, p, c->rail, q->verdict, c->two);
+        else if (pod->here && has && q->fact == SUBNET)
+            put_subnet(&t, &pod->rail[c->rail], c->most);
+        else if (pod->here && has)
+            put_rail_fact(&t, q->fact, &pod->rail[c->rail]);
+        if (t.len == 0)
+            continue;
+        c->hca = c->known == 0 || strcmp(hca, c->hca) == 0 ? hca : "";
+        take(c, p, buf);
+    }
+    qsort(c->group, c->n, sizeof(c->group[0]), fewest_first);
+}
+
+/* "1500 on trainer-17 (node-b3)", "9000 on 127 others"; of a fault "trainer-40, trainer-41 and 3
+   more: was not tried". named: how many of its pods; 0: they are the others. */
+static void put_group(const struct census *c, const struct group *g, unsigned named,
+                      struct ni_text *t)
+{
+    if (!c->fault)
+        ni_putf(t, "%s on ", g->value);
+    for (unsigned k = 0; k < named; k++) {
+        ni_put(t, k ? ", " : "");
+        ni_put_pod(t, c->job, g->who[k]);
+    }
+    if (named == 0)
+        ni_putf(t, "%u others", g->n);
+    else if (named < g->n)
+        ni_putf(t, " and %u more", g->n - named);
+    if (c->fault)
+        ni_putf(t, ": %s", g->value);
+}
+
+/* "1500 on trainer-17 (node-b3), 9000 on 127 others": of the values the first ones and the last;
+   of faults, which only some pods have, as many as there is room for. */
+static void put_groups(const struct census *c, struct ni_text *t)
+{
+    enum { TOLD = 3 };
+    const size_t room = NI_FINDING_MESSAGE - sizeof(", and 16384 more") -
+                        (c->q->verdict == NI_RAIL_PATH ? sizeof(PAIRS "65536") : 0);
+    unsigned told = 0;
+    for (unsigned i = 0; i < c->n; i++) {
+        const struct group *g = &c->group[i];
+        const bool most = i > 0 && i + 1 == c->n && !c->fault;
+        unsigned named = most && g->n > 1 ? 0 : g->n <= NAMED ? g->n : NAMED - 1;
+        char buf[2 * NI_FINDING_MESSAGE];
+        struct ni_text one;
+        if (i >= TOLD - 1 && !most && !c->fault)
+            continue;
+        do {
+            one = ni_text_on(buf, sizeof(buf));
+            ni_put(&one, i ? ", " : "");
+            put_group(c, g, named, &one);
+        } while (t->len + one.len > room && named > 1 && named--);
+        if (t->len + one.len > room)
+            continue;
+        told += g->n;
+        ni_put(t, buf);
+    }
+    if (told < c->known)
+        ni_putf(t, ", and %u more", c->known - told);
+}
+
+/* ---- what is told ---- */
+
+struct told {
+    char message[NI_FINDING_MESSAGE]; /* "": nothing */
+    uint8_t rail[NI_MAX_RAILS];       /* of which it is told */
+    char hca[NI_DEV_NAME];            /* "": of several rails, or of pods that call it otherwise */
+    enum ni_finding_id id;
+    int64_t worst;
+};
+
+static int worst_first(const void *x, const void *y)
+{
+    const struct told *a = x, *b = y;
+    const int order = (a->worst > b->worst) - (a->worst < b->worst);
+    return order ? order : memcmp(b->rail, a->rail, sizeof(a->rail)); /* the first rail */
+}
+
+/* On the way, not by its own device. */
+static bool fails_outside(const struct ni_job *job, unsigned rank, unsigned rail)
+{
+    const struct ni_rail_tally *t = ni_tally_of(job, rank, rail);
+    return t->verdict == NI_RAIL_FAILED && !ni_is_own(t->failure);
+}
+
+/* Pairs that fail for good: a pod tells of one only. */
+static unsigned count_paths(const struct ni_job *job, unsigned rail)
+{
+    unsigned n = 0;
+    for (const struct ni_pair_result *x = job->result; x < job->result + job->n_result; x++) {
+        n += x->path && x->pair.rail == rail &&
+             ni_tally_of(job, x->pair.from, rail)->passed_again != x->pair.to + 1;
+    }
+    return n;
+}
+
+static void look_at(const struct ni_job *job, const struct question *q, unsigned rail,
+                    struct told *to)
+{
+    const unsigned pods = ni_count_rails(job, rail, ni_takes_part);
+    const unsigned failed =
+        q->verdict == NI_RAIL_FAILED ? ni_count_rails(job, rail, fails_outside) : 0;
+    struct census c = {.job = job, .q = q, .rail = rail, .two = pods == 2};
+    c.fault = q->fact == FAULT || q->fact == HOSTID;
+    struct ni_text t = ni_text_on(to->message, sizeof(to->message));
+    *to = (struct told){.id = q->id};
+    to->rail[rail] = 1;
+    ask_all(&c);
+    unsigned first[GROUPS], left = q->fact == SUBNET && c.n > 1 ? c.n : 0;
+    for (unsigned i = 0; i < left; i++)
+        first[i] = c.group[i].who[0];
+    while (left > 0) { /* of the largest group first, until most pods reach it */
+        c.most = &job->pod[first[--left]].rail[rail];
+        c.n = c.known = 0;
+        ask_all(&c);
+        if (c.n < 2 || c.group[c.n - 1].n * 2 > c.known)
+            break;
+    }
+    /* one limited member reaches the full ones, two do not reach each other (IBTA 10.9.3) */
+    if (c.fault ? c.n == 0 : q->fact == LIMITED ? c.known < 2 : c.n < 2)
+        return;
+    /* each has its own: such fabrics are routed, by tables that cannot be read here */
+    if (q->fact == SUBNET && c.known > 2 && c.group[c.n - 1].n * 2 <= c.known)
+        return;
+    (void)ni_copy(to->hca, sizeof(to->hca), c.fault ? c.hca : "");
+    to->worst = c.group[0].worst;
+    if (failed > 2 && failed * 2 > pods) {
+        to->id = NI_F_JOB_RAIL_ALL;
+        to->worst = -1;
+    }
+    /* they do not tell whose fault it is */
+    if (c.two && q->verdict >= NI_RAIL_GOOD && q->verdict <= NI_RAIL_PATH)
+        ni_put(&t, "between two pods (either may be at fault): ");
+    ni_put(&t, q->name);
+    put_groups(&c, &t);
+    const unsigned pairs = q->verdict == NI_RAIL_PATH ? count_paths(job, rail) : 0;
+    if (pairs > 2 * c.known) /* both ways */
+        ni_putf(&t, PAIRS, pairs);
+}
+
+/* One finding for all rails of which the same is to be told; the worst first. */
+static void tell(const struct ni_job *job, const struct question *q, struct ni_findings *f)
+{
+    struct told all[NI_MAX_RAILS];
+    unsigned n = 0;
+    for (unsigned r = 0; r < (q->setting ? 1 : job->n_rail); r++) {
+        struct told *same = all;
+        look_at(job, q, r, &all[n]);
+        while (same->id != all[n].id || strcmp(same->message, all[n].message) != 0)
+            same++;
+        if (same == &all[n]) {
+            n += same->message[0] != '\0';
+        } else {
+            same->rail[r] = 1;
+            same->hca[0] = '\0';
+        }
+    }
+    qsort(all, n, sizeof(all[0]), worst_first);
+    for (unsigned i = 0; i < n; i++) {
+        struct ni_text s = NI_TEXT(SUBJECT);
+        if (q->setting)
+            ni_put(&s, q->setting->name);
+        else
+            put_numbers(&s, "rail", all[i].rail, job->n_rail, 1);
+        if (all[i].hca[0])
+            ni_putf(&s, " (%s)", all[i].hca);
+        ni_report(f, all[i].id, s.buf, "%s", all[i].message);
+    }
+}
+
+/* One finding for the pods that are missing in that way. */
+static void tell_missing(const struct ni_job *job, enum ni_missing how, struct ni_findings *f)
+{
+    const bool lost = how == NI_POD_WENT_AWAY;
+    struct ni_text s = NI_TEXT(SUBJECT), t = NI_TEXT(NI_FINDING_MESSAGE);
+    unsigned n = 0;
+    for (unsigned p = 0; p < job->ranks; p++) {
+        if (job->missing[p] == how && n++ == 0 && lost)
+            ni_put_pod(&s, job, p);
+    }
+    ni_putf(&t, "%u of %u pods %s: ", n, job->ranks,
+            lost ? "went away before the end, or stopped answering" : "never came");
+    put_numbers(&t, "rank", job->missing, job->ranks, (uint8_t)how);
+    if (n > 0)
+        ni_report(f, lost ? NI_F_JOB_POD_LOST : NI_F_JOB_MISSING, s.buf, "%s", t.buf);
 }
 
 void ni_compare_pods(const struct ni_job *job, const struct ni_policy *policy,
                      struct ni_findings *f)
 {
-    note_missing(job, f);
-    note_no_rdma(job, policy, f);
-    compare_pods(job, f);
-    compare_rails(job, f);
-    compare_settings(job, f);
-    compare_hosts(job, f);
-    if (job->ranks == 1)
-        ni_report(f, NI_F_JOB_ALONE, "", "the job has one pod: no pair to try");
+    bool any = job->n_rail > 0; /* rails, or what another plugin has */
+    for (unsigned p = 0; p < job->ranks; p++)
+        any = any || (job->pod[p].here && job->pod[p].transport == NI_NET_OTHER);
+    tell_missing(job, NI_POD_NEVER_CAME, f);
+    if (!any)
+        ni_report(f, policy->require & NI_REQUIRE_RDMA ? NI_F_REQUIRE_RDMA : NI_F_JOB_RDMA_NONE, "",
+                  "no pod of the job has a rail");
+    for (unsigned i = 0; i < NI_N_JOB_SETTING; i++) {
+        const struct ni_job_setting *row = &ni_job_settings[i];
+        const enum fact fact = row->id == NI_F_JOB_HOSTID_SAME ? HOSTID : SETTING;
+        tell(job, &(struct question){row->id, fact, "", 0, row}, f);
+    }
+    for (size_t i = 0; i < NI_COUNT(facts); i++)
+        tell(job, &facts[i], f);
+}
+
+void ni_judge_rails(struct ni_job *job, struct ni_findings *f)
+{
+    enum { LOW = 74 }; /* percent of the rate: 0.8 of what packets of 1024 bytes leave of it */
+    const struct ni_pair_result *first = job->result;
+    ni_tally(job);
+    const int64_t percent = job->median * 100 / NI_JOB_PARTS;
+    tell_missing(job, NI_POD_WENT_AWAY, f);
+    for (size_t i = 0; i < NI_COUNT(faults); i++)
+        tell(job, &faults[i], f);
+    /* no rail stands out, but all are far from what they could do */
+    if (job->n_result > 0 && !job->pod[first->pair.from].rail[first->pair.rail].software &&
+        percent < LOW)
+        ni_report(f, NI_F_JOB_RATE_LOW, "all rails", "the median is %lld %% of their rate",
+                  (long long)percent);
 }

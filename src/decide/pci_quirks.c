@@ -12,40 +12,14 @@ static bool is_wrong(enum ni_at at)
     return at == NI_AT_OTHER || at == NI_AT_NOTHING;
 }
 
-static bool is_set_by_rule(const struct ni_work *w, const char *name)
-{
-    const struct ni_setting *s = ni_plan_get(w->plan, name);
-    return s && s->origin == NI_FROM_RULE;
-}
-
 /* The switch in force: the rule's, which is 0, or the user's; NCCL's own is 1. */
-static bool is_on(const struct ni_work *w, const char *name)
+static bool merges_vfs(const struct ni_work *w)
 {
-    return ni_user_int(w, name, is_set_by_rule(w, name) ? 0 : 1) != 0;
+    const struct ni_setting *s = ni_plan_get(w->plan, merge_vfs);
+    return !(s && s->origin == NI_FROM_RULE) && ni_user_int(w, merge_vfs, 1) != 0;
 }
 
 /* ---- vf.merge ---- */
-
-/* An HCA that NCCL will look for where it is not; harm: 0 would find this one and lose another.
-   SoftRoCE is nowhere, and loses nothing by it. */
-static void check_place(const struct ni_work *w, const struct ni_hca *h, bool merged, bool harm)
-{
-    const enum ni_at at = merged ? h->place.merged : h->place.unmerged;
-    if (h->aux[0])
-        ni_report(w->f, NI_F_HCA_PLACE_LOST, h->name,
-                  "%s is a sub-function: NCCL looks for a PCI device of that name, finds none, and "
-                  "counts it as PHB or SYS from every GPU",
-                  h->aux);
-    else if (is_wrong(at) && !h->pci.none)
-        ni_report(w->f, NI_F_HCA_PLACE_LOST, h->name,
-                  "NCCL takes its place from the address with %s set to 0 (%02x:%02x.0), where %s "
-                  "is%s",
-                  merged ? "device and function" : "the function", h->bdf.bus,
-                  merged ? 0u : h->bdf.dev, at == NI_AT_OTHER ? "something else" : "nothing",
-                  harm && !is_wrong(h->place.unmerged)
-                      ? "; NCCL_IB_MERGE_VFS=0 would mend it, and harm another HCA"
-                      : "");
-}
 
 void ni_rule_vf_merge(const struct ni_work *w)
 {
@@ -66,11 +40,19 @@ void ni_rule_vf_merge(const struct ni_work *w)
                         mended->name, ni_bdf_text(mended->bdf, bdf), mended->bdf.bus,
                         mended->place.merged == NI_AT_OTHER ? "something else" : "nothing");
     }
-    const bool merged = is_on(w, merge_vfs);
+    const bool merged = merges_vfs(w);
     if (!merged)
         w->plan->wants |= NI_WANT_UNMERGED;
-    for (unsigned i = 0; i < w->plan->n_chosen; i++)
-        check_place(w, ni_chosen(w, i).hca, merged, merged && harms);
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_hca *h = ni_chosen(w, i).hca;
+        const enum ni_at at = merged ? h->place.merged : h->place.unmerged;
+        if (!h->pci.none && (h->aux[0] || is_wrong(at))) /* SoftRoCE loses nothing by it */
+            ni_report(w->f, NI_F_HCA_PLACE_LOST, h->name,
+                      "NCCL does not find it on the PCI tree, and puts it at the first CPU: %s",
+                      h->aux[0]           ? "it is a sub-function"
+                      : at == NI_AT_OTHER ? "where it looks, something else is"
+                                          : "where it looks, nothing is");
+    }
     for (unsigned i = 0; i < w->inv->n_hca; i++) {
         const struct ni_nccl_place *place = &w->inv->hca[i].place;
         w->plan->no_place[i] = (merged ? place->merged : place->unmerged) == NI_AT_NOTHING;
@@ -103,81 +85,27 @@ static bool is_on_one_bus(const struct ni_hca *a, const struct ni_hca *b)
     return a->has_bdf && b->has_bdf && a->bdf.domain == b->bdf.domain && a->bdf.bus == b->bdf.bus;
 }
 
-static bool has_no_place(const struct ni_work *w, const struct ni_hca *h)
+/* Why NCCL must not make one NIC of the two, although it has one place for both: no device, or the
+   same one. false: it may, or will not. */
+static bool must_stay_apart(const struct ni_work *w, const struct ni_hca *a, const struct ni_hca *b,
+                            struct ni_text *why)
 {
-    return w->plan->no_place[h - w->inv->hca];
-}
-
-/* What is in force. */
-struct fusing {
-    bool vfs, nics; /* NCCL_IB_MERGE_VFS, NCCL_IB_MERGE_NICS */
-    /* NCCL_NET_MERGE_LEVEL, by how it begins, as NCCL reads it (graph/xml.h kvConvertToInt). UNKNOWN
-       is PORT, NCCL's default: only what shares a place. LOC, and what NCCL does not know: nothing
-       is fused. */
-    enum ni_distance level;
-};
-
-static struct fusing in_force(const struct ni_work *w)
-{
-    const char *user = ni_user_value(w, merge_level);
-    struct fusing f = {is_on(w, merge_vfs), is_on(w, merge_nics), NI_DIST_LOC};
-    if (user ? ni_has_prefix(user, "PORT") : !is_set_by_rule(w, merge_level))
-        f.level = NI_DIST_UNKNOWN;
-    for (enum ni_distance d = NI_DIST_SYS; user && d >= NI_DIST_PIX; d--) {
-        if (ni_has_prefix(user, ni_distance_text(d)))
-            f.level = d;
-    }
-    return f;
-}
-
-/* NCCL has one place for both: no device, or the same one. */
-static bool share_place(const struct ni_work *w, const struct fusing *f, const struct ni_hca *a,
-                        const struct ni_hca *b)
-{
-    if (has_no_place(w, a) || has_no_place(w, b))
-        return has_no_place(w, a) && has_no_place(w, b);
-    return is_on_one_bus(a, b) && (ni_share_port(a, b) || f->vfs || a->bdf.dev == b->bdf.dev);
-}
-
-/* NCCL_NET_MERGE_LEVEL asks for it. */
-static bool is_within_level(const struct ni_work *w, const struct fusing *f, const struct ni_hca *a,
-                            const struct ni_hca *b)
-{
-    if (a == b || f->level == NI_DIST_LOC)
-        return false;
-    const bool lost = has_no_place(w, a) || has_no_place(w, b);
-    const enum ni_distance d = lost ? NI_DIST_PHB : ni_pci_distance(&a->pci, &b->pci);
-    return share_place(w, f, a, b) || (d != NI_DIST_UNKNOWN && d <= f->level);
-}
-
-bool ni_may_fuse(const struct ni_work *w, const struct ni_hca *a, const struct ni_hca *b)
-{
-    const struct fusing f = in_force(w);
-    return f.nics && is_within_level(w, &f, a, b);
-}
-
-/* Why NCCL must not fuse the two; false: it may. */
-static bool must_stay_apart(const struct ni_work *w, const struct fusing *f, const struct ni_hca *a,
-                            const struct ni_hca *b, struct ni_text *why)
-{
-    const bool together = share_place(w, f, a, b);
+    const bool *no_place = w->plan->no_place, lost = no_place[a - w->inv->hca];
+    const bool shared = ni_share_port(a, b);
     char pf[NI_BDF_TEXT];
-    if (together && has_no_place(w, a))
-        ni_putf(why,
-                "%s and %s have no place on NCCL's PCI tree: fused, they would leave NCCL without "
-                "a network",
-                a->name, b->name);
-    else if (together && ni_share_port(a, b))
-        ni_putf(why, "%s and %s are %s one port (%s): fused, their speed would count twice",
-                a->name, b->name, a->is_vf && b->is_vf ? "VFs of" : "PF and VF of",
-                ni_bdf_text(port_of(a), pf));
-    else if (together && !is_one_card(a, b))
-        ni_putf(why, "%s and %s are two NICs that NCCL takes for one: it has one address for both",
-                a->name, b->name);
-    else if (!f->nics) /* by the user: the rule has not decided yet */
-        ni_put(why, "your NCCL_IB_MERGE_NICS=0 alone ends a job with NCCL 2.24.3 and 2.25.1");
-    else
+    if (a == b || lost != no_place[b - w->inv->hca] || (!lost && !is_on_one_bus(a, b)))
         return false;
+    if (!lost && !shared && (is_one_card(a, b) || (!merges_vfs(w) && a->bdf.dev != b->bdf.dev)))
+        return false;
+    ni_putf(why, "%s and %s ", a->name, b->name);
+    if (lost)
+        ni_put(why, "have no place on NCCL's PCI tree: fused, they would leave NCCL without a "
+                    "network");
+    else if (shared)
+        ni_putf(why, "are %s one port (%s): fused, their speed would count twice",
+                a->is_vf && b->is_vf ? "VFs of" : "PF and VF of", ni_bdf_text(port_of(a), pf));
+    else
+        ni_put(why, "are two NICs that NCCL takes for one: it has one address for both");
     return true;
 }
 
@@ -185,72 +113,37 @@ static bool must_stay_apart(const struct ni_work *w, const struct fusing *f, con
    2.25.1 where it forbids what the level asks for (transport/net_ib.cc ncclIbMakeVDeviceInternal,
    graph/topo.cc ncclTopoMakeVnic), and 2.26.2 to 2.26.6 lose the first HCA (ncclTopoAutoMerge); all
    end with a NIC that the user forces. A user who wants NICs fused has them so. */
-static void keep_apart(const struct ni_work *w, const struct fusing *f, const char *why)
-{
-    const bool nics_set = ni_user_value(w, merge_nics);
-    const bool level_set = ni_user_value(w, merge_level);
-    const bool asks = level_set && f->level != NI_DIST_LOC;
-    if (nics_set || (!asks && !ni_user_value(w, force_merge)))
-        ni_decide_value(w, merge_nics, "0", "%s", why);
-    if (level_set || !nics_set || !f->nics)
-        ni_decide_value(w, merge_level, "LOC", "%s",
-                        is_set_by_rule(w, merge_nics) ? "the same for NCCL 2.24.3 and later" : why);
-}
-
-/* What the user's values lead to: HCAs that are no one card are fused, or the values contradict each
-   other. */
-static void check_user_values(const struct ni_work *w)
-{
-    const char *user = ni_user_value(w, merge_level)  ? merge_level
-                       : ni_user_value(w, merge_nics) ? merge_nics
-                                                      : NULL;
-    const char *force = ni_user_value(w, force_merge);
-    const struct fusing f = in_force(w);
-    struct ni_text names = NI_TEXT(200);
-    bool nowhere = false;
-    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
-        const struct ni_hca *a = ni_chosen(w, i).hca;
-        bool fused = false;
-        for (unsigned k = 0; k < w->plan->n_chosen && !fused; k++) {
-            const struct ni_hca *b = ni_chosen(w, k).hca;
-            fused = is_within_level(w, &f, a, b) &&
-                    (!f.nics || !is_one_card(a, b) || !share_place(w, &f, a, b));
-            nowhere = nowhere || (fused && has_no_place(w, a) && has_no_place(w, b));
-        }
-        if (fused)
-            ni_putf(&names, "%s%s", names.len ? ", " : "", a->name);
-    }
-    if (force && *force && !f.nics)
-        ni_report(w->f, NI_F_USER_NICS_FUSED, force_merge,
-                  "NCCL_IB_MERGE_NICS=0 forbids it: `Could not force merge NICs`, the job dies");
-    else if (user && names.len > 0 && !f.nics)
-        ni_report(w->f, NI_F_USER_NICS_FUSED, user,
-                  "it asks NCCL to fuse %s, and NCCL_IB_MERGE_NICS=0 forbids it: the job dies with "
-                  "NCCL 2.24.3 and 2.25.1",
-                  names.buf);
-    else if (user && names.len > 0)
-        ni_report(w->f, NI_F_USER_NICS_FUSED, user,
-                  "NCCL may fuse HCAs that are not one card: %s%s", names.buf,
-                  nowhere ? "; without a place on the PCI tree they are no network then, and "
-                            "SoftRoCE crashes NCCL 2.21.5 to 2.23.4"
-                          : "");
-}
-
 void ni_rule_nic_merge(const struct ni_work *w)
 {
-    const struct fusing f = in_force(w);
+    const char *nics = ni_user_value(w, merge_nics), *level = ni_user_value(w, merge_level);
+    const char *force = ni_user_value(w, force_merge);
+    const bool off = ni_user_int(w, merge_nics, 1) == 0;
+    const bool asks = level && *level && !ni_has_prefix(level, "LOC");
     struct ni_text why = NI_TEXT(NI_REASON);
-    bool apart = false;
+    bool apart = false, several = false;
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         for (unsigned k = i + 1; k < w->plan->n_chosen && !apart; k++) {
             const struct ni_hca *a = ni_chosen(w, i).hca;
             const struct ni_hca *b = ni_chosen(w, k).hca;
             if (a != b && is_on_one_bus(a, b)) /* only then it matters whether they share a port */
                 w->plan->wants |= NI_WANT_PFS;
-            apart = a != b && must_stay_apart(w, &f, a, b, &why);
+            several = several || a != b;
+            apart = must_stay_apart(w, a, b, &why);
         }
     }
-    if (apart)
-        keep_apart(w, &f, why.buf);
-    check_user_values(w);
+    if (off && ((force && *force) || (asks && several)))
+        ni_report(w->f, NI_F_USER_NICS_FUSED, merge_nics,
+                  "0 forbids what your %s asks for: the job may die",
+                  asks ? merge_level : force_merge);
+    else if (apart && (asks || (nics && !level && !off)))
+        ni_report(w->f, NI_F_USER_NICS_FUSED, asks ? merge_level : merge_nics, "%s", why.buf);
+    if (!apart && !(off && several))
+        return;
+    if (!apart)
+        ni_put(&why, "your NCCL_IB_MERGE_NICS=0 alone ends a job with NCCL 2.24.3 and 2.25.1");
+    if (nics || !(asks || force))
+        ni_decide_value(w, merge_nics, "0", "%s", why.buf);
+    if (level || !nics || off)
+        ni_decide_value(w, merge_level, "LOC", "%s",
+                        nics ? why.buf : "the same for NCCL 2.24.3 and later");
 }

@@ -10,19 +10,23 @@ static const char variable[] = "NCCL_IB_HCA";
 
 /* ---- the port by itself ---- */
 
-static bool is_in_option(const struct ni_work *w, int at)
+static bool takes(const struct ni_work *w, const char *list, int at)
 {
     const struct ni_port *port = &w->inv->port[at];
+    return ni_nccl_match(list, w->inv->hca[port->hca].name, (int)port->num);
+}
+
+static bool is_in_option(const struct ni_work *w, int at)
+{
     char option[NI_VALUE + 2];
     return !w->policy->hcas || !ni_format(option, sizeof(option), "=%s", w->policy->hcas) ||
-           ni_nccl_match(option, w->inv->hca[port->hca].name, (int)port->num);
+           takes(w, option, at);
 }
 
 static bool is_in_users_list(const struct ni_work *w, int at)
 {
-    const struct ni_port *port = &w->inv->port[at];
     const char *list = ni_user_value(w, variable);
-    return !list || !*list || ni_nccl_match(list, w->inv->hca[port->hca].name, (int)port->num);
+    return !list || takes(w, list, at);
 }
 
 bool ni_is_listed(const struct ni_work *w, int port)
@@ -30,28 +34,20 @@ bool ni_is_listed(const struct ni_work *w, int port)
     return is_in_option(w, port) && is_in_users_list(w, port);
 }
 
-bool ni_takes_left_out(const struct ni_work *w, int port)
+/* As the kernel calls it (drivers/infiniband/core/sysfs.c phys_state_show); read for doctor. */
+static const char *physical_state(const struct ni_port *port)
 {
-    const struct ni_port *p = &w->inv->port[port];
-    const struct ni_hca *h = &w->inv->hca[p->hca];
-    return !w->plan->port[port].chosen && ni_is_given(h) && !h->efa &&
-           (ni_is_active(p) || p->state.known != NI_KNOWN) && /* then it may be ACTIVE */
-           w->plan->transport == NI_NET_RDMA && ni_user_value(w, variable) &&
-           is_in_users_list(w, port);
-}
-
-bool ni_put_foreign(const struct ni_work *w, struct ni_text *t)
-{
-    const char *list = ni_user_value(w, variable);
-    unsigned n = 0;
-    if (!list || w->plan->transport != NI_NET_RDMA)
-        return false;
-    for (unsigned i = 0; i < w->inv->n_claim; i++) {
-        const struct ni_claim *c = &w->inv->claim[i];
-        if (c->source == NI_SRC_UVERBS && c->hca < 0 && (!*list || ni_nccl_match(list, c->id, -1)))
-            ni_putf(t, "%s%s", n++ ? ", " : "", c->id);
-    }
-    return n > 0;
+    static const char *const text[] = {"?",
+                                       "Sleep",
+                                       "Polling",
+                                       "Disabled",
+                                       "PortConfigurationTraining",
+                                       "LinkUp",
+                                       "LinkErrorRecovery",
+                                       "Phy Test"};
+    return port->phys_state.known == NI_KNOWN && port->phys_state.v < (int64_t)NI_COUNT(text)
+               ? text[port->phys_state.v]
+               : NULL;
 }
 
 static void judge_port(const struct ni_work *w, unsigned at)
@@ -60,28 +56,26 @@ static void judge_port(const struct ni_work *w, unsigned at)
     const struct ni_port *port = &w->inv->port[at];
     const struct ni_hca *h = &w->inv->hca[port->hca];
     const struct ni_num state = port->state;
-    const char *word = state.known == NI_KNOWN ? ni_port_state_text(state.v) : NULL;
+    const char *word = ni_port_state_text(state);
+    const char *phys = physical_state(port);
     if (!ni_is_given(h))
-        ni_leave_out(w, at, "not the pod's");
+        ni_leave_out(w, at, NI_F_COUNT, "not the pod's");
     else if (!is_in_option(w, (int)at))
-        ni_leave_out(w, at, "not in --hcas");
-    else if (w->plan->transport == NI_NET_TCP)
-        ni_leave_out(w, at, "TCP was chosen");
-    else if (w->plan->transport == NI_NET_OTHER)
-        ni_leave_out(w, at, "another network plugin is in use");
-    else if (!ni_is_active(port)) {
-        if (word)
-            ni_leave_out(w, at, "port is %s", word);
-        else if (state.known == NI_KNOWN)
-            ni_leave_out(w, at, "port is in state %lld", (long long)state.v);
-        else
-            ni_leave_out(w, at, "port state cannot be read (%s)", ni_known_text(state.known));
-        ni_report(w->f, NI_F_HCA_PORT_DOWN, ni_port_name(w->inv, (int)at).text, "%s; left out",
-                  p->why);
-    } else if (port->link == NI_LINK_UNKNOWN)
-        ni_leave_out(w, at, "link layer is neither InfiniBand nor Ethernet");
+        ni_leave_out(w, at, NI_F_COUNT, "not in --hcas");
+    else if (w->plan->transport != NI_NET_RDMA)
+        ni_leave_out(w, at, NI_F_COUNT,
+                     ni_tcp_cause(w) ? "TCP was chosen" : "another network was chosen");
+    else if (state.known != NI_KNOWN)
+        ni_leave_out(w, at, NI_F_HCA_PORT_DOWN, "port state cannot be read (%s)",
+                     ni_known_text(state.known));
+    else if (!ni_is_active(port))
+        ni_leave_out(w, at, NI_F_HCA_PORT_DOWN, "port is %s%s%s",
+                     word ? word : "in no state that InfiniBand knows",
+                     phys ? ", physical state " : "", phys ? phys : "");
+    else if (port->link == NI_LINK_UNKNOWN)
+        ni_leave_out(w, at, NI_F_COUNT, "link layer is neither InfiniBand nor Ethernet");
     else if (!is_in_users_list(w, (int)at))
-        ni_leave_out(w, at, "not in your NCCL_IB_HCA");
+        ni_leave_out(w, at, NI_F_COUNT, "not in your NCCL_IB_HCA");
     else {
         p->chosen = true;
         p->rule = w->plan->rule;
@@ -91,6 +85,18 @@ static void judge_port(const struct ni_work *w, unsigned at)
 }
 
 /* ---- the ports beside each other ---- */
+
+/* The user names it, by its whole name: a prefix, or what is left out, may take more than was meant. */
+static bool is_named(const struct ni_work *w, int at)
+{
+    const char *list = ni_user_value(w, variable);
+    char exact[NI_VALUE + 2];
+    if (w->policy->hcas || !list || *list == '^')
+        return w->policy->hcas != NULL;
+    list += *list == '=';
+    return ni_names_hcas(list) && ni_format(exact, sizeof(exact), "=%s", list) &&
+           takes(w, exact, at);
+}
 
 /* Where nothing named the HCAs of the pod, a port of less than half the fastest one's rate is the
    management or storage port; a collective runs at the pace of the slowest. */
@@ -107,11 +113,11 @@ static void leave_out_slow(const struct ni_work *w)
     }
     for (unsigned i = 0; i < w->inv->n_port; i++) {
         const long long mbps = port[i].mbps.v;
-        if (!w->plan->port[i].chosen || port[i].mbps.known != NI_KNOWN || mbps * 2 >= fastest)
+        if (!w->plan->port[i].chosen || port[i].mbps.known != NI_KNOWN || mbps * 2 >= fastest ||
+            is_named(w, (int)i))
             continue;
-        ni_leave_out(w, i, "%lld Gb/s, while the fastest has %lld", mbps / 1000, fastest / 1000);
-        ni_report(w->f, NI_F_HCA_PORT_SLOW, ni_port_name(w->inv, (int)i).text,
-                  "%lld Gb/s against %lld; left out", mbps / 1000, fastest / 1000);
+        ni_leave_out(w, i, NI_F_HCA_PORT_SLOW, "%lld Gb/s, while the fastest has %lld", mbps / 1000,
+                     fastest / 1000);
     }
 }
 
@@ -119,29 +125,24 @@ static void leave_out_slow(const struct ni_work *w)
    link layers, no fallback). The set with more bandwidth stays, InfiniBand when equal. */
 static void keep_one_link_layer(const struct ni_work *w)
 {
-    static const char *const text[] = {[NI_LINK_IB] = "InfiniBand", [NI_LINK_ROCE] = "RoCE"};
-    long long mbps[NI_COUNT(text)] = {0};
-    unsigned n[NI_COUNT(text)] = {0};
+    long long mbps[] = {[NI_LINK_IB] = 0, [NI_LINK_ROCE] = 0};
+    bool has[] = {[NI_LINK_IB] = false, [NI_LINK_ROCE] = false};
     for (unsigned i = 0; i < w->inv->n_port; i++) {
         const struct ni_port *port = &w->inv->port[i];
         if (!w->plan->port[i].chosen)
             continue;
-        n[port->link]++;
+        has[port->link] = true;
         mbps[port->link] += port->mbps.known == NI_KNOWN ? port->mbps.v : 0;
     }
-    if (!n[NI_LINK_IB] || !n[NI_LINK_ROCE])
+    if (!has[NI_LINK_IB] || !has[NI_LINK_ROCE])
         return;
     w->plan->wants |= NI_WANT_RATES;
     const bool roce = mbps[NI_LINK_ROCE] > mbps[NI_LINK_IB];
-    const enum ni_link keep = roce ? NI_LINK_ROCE : NI_LINK_IB;
-    const enum ni_link drop = roce ? NI_LINK_IB : NI_LINK_ROCE;
     for (unsigned i = 0; i < w->inv->n_port; i++) {
-        if (w->plan->port[i].chosen && w->inv->port[i].link == drop)
-            ni_leave_out(w, i, "%s, while the faster set is %s", text[drop], text[keep]);
+        if (w->plan->port[i].chosen && (w->inv->port[i].link == NI_LINK_ROCE) != roce)
+            ni_leave_out(w, i, NI_F_HCA_LINK_MIXED, "%s, while the faster set is %s",
+                         roce ? "InfiniBand" : "RoCE", roce ? "RoCE" : "InfiniBand");
     }
-    ni_report(w->f, NI_F_HCA_LINK_MIXED, text[drop],
-              "%u %s port%s left out: %lld against %lld Gb/s", n[drop], text[drop],
-              n[drop] == 1 ? "" : "s", mbps[drop] / 1000, mbps[keep] / 1000);
 }
 
 /* SoftRoCE has no PCI path. NCCL before 2.29.7 compares it with that of the HCAs behind it in the
@@ -150,19 +151,18 @@ static void keep_one_link_layer(const struct ni_work *w)
 static void leave_out_softroce(const struct ni_work *w)
 {
     const struct ni_inventory *inv = w->inv;
-    const char *list = ni_user_value(w, variable);
-    const bool named = w->policy->hcas || (list && *list);
     bool pci = false;
     for (unsigned i = 0; i < inv->n_port; i++)
         pci = pci || (w->plan->port[i].chosen && !inv->hca[inv->port[i].hca].pci.none);
     for (unsigned i = 0; pci && i < inv->n_port; i++) {
         if (!w->plan->port[i].chosen || !inv->hca[inv->port[i].hca].pci.none)
             continue;
-        ni_report(w->f, NI_F_HCA_SOFTROCE_MIXED, ni_port_name(inv, (int)i).text,
-                  "NCCL before 2.29.7 may crash with HCAs on PCI beside it; %s",
-                  named ? "kept because it was named" : "left out");
-        if (!named)
-            ni_leave_out(w, i, "SoftRoCE, while the others are on PCI");
+        if (is_named(w, (int)i))
+            ni_report(w->f, NI_F_HCA_SOFTROCE_MIXED, ni_port_name(inv, (int)i).text,
+                      "SoftRoCE beside HCAs on PCI may crash NCCL before 2.29.7");
+        else
+            ni_leave_out(w, i, NI_F_HCA_SOFTROCE_MIXED,
+                         "SoftRoCE beside HCAs on PCI may crash NCCL before 2.29.7");
     }
 }
 
@@ -173,13 +173,13 @@ void ni_rule_ports(const struct ni_work *w)
     for (unsigned i = 0; i < w->inv->n_port; i++)
         judge_port(w, i);
     if (list && w->plan->transport == NI_NET_RDMA)
-        w->plan->wants |= NI_WANT_UVERBS; /* ni_put_foreign */
+        w->plan->wants |= NI_WANT_UVERBS; /* for user.values */
     leave_out_slow(w);
     keep_one_link_layer(w);
     leave_out_softroce(w);
     for (unsigned i = 0; i < w->inv->n_port; i++)
         chosen += w->plan->port[i].chosen;
-    if (list && *list && w->plan->transport == NI_NET_RDMA && chosen == 0)
+    if (list && ni_names_hcas(list) && w->plan->transport == NI_NET_RDMA && chosen == 0)
         ni_report(w->f, NI_F_USER_HCA_NONE, variable, "`%.120s` names no usable port of this pod",
                   list);
 }
@@ -215,11 +215,9 @@ void ni_list_chosen(const struct ni_work *w)
     w->plan->n_chosen = n < NI_MAX_CHOSEN ? n : NI_MAX_CHOSEN;
     memcpy(w->plan->chosen, sorted, w->plan->n_chosen * sizeof(sorted[0]));
     for (unsigned i = w->plan->n_chosen; i < n; i++) {
-        const struct ni_port *port = &inv->port[sorted[i]];
-        ni_leave_out(w, (unsigned)sorted[i], "NCCL takes %d ports", NI_MAX_CHOSEN);
+        ni_leave_out(w, (unsigned)sorted[i], NI_F_HCA_TOO_MANY, "NCCL takes %d ports",
+                     NI_MAX_CHOSEN);
         w->plan->port[sorted[i]].rule = "hca.ports";
-        ni_report(w->f, NI_F_HCA_TOO_MANY, inv->hca[port->hca].name,
-                  "port %u is beyond the first %d", port->num, NI_MAX_CHOSEN);
     }
 }
 

@@ -20,28 +20,6 @@ static bool has_no_new_privs(const struct ni_self *s)
 
 /* ---- capabilities ---- */
 
-/* What act is to do about them. */
-static struct ni_caps caps_of(const struct ni_work *w)
-{
-    const struct ni_self *s = &w->inv->self;
-    const struct ni_policy *p = w->policy;
-    const uint64_t unneeded = UINT64_C(1) << NI_CAP_SYS_RESOURCE;
-    struct ni_caps caps = {.drop = p->drop_caps};
-    if (p->drop_unneeded)
-        caps.drop |= unneeded & ~p->keep_caps;
-    caps.keep = p->keep_caps & ~caps.drop;
-    if (s->caps_known != NI_KNOWN)
-        return caps; /* tried then; the kernel tells */
-    caps.drop &= s->cap_eff | s->cap_prm | s->cap_inh | s->cap_bnd | s->cap_amb;
-    /* PR_CAPBSET_DROP takes CAP_SETPCAP (commoncap.c cap_prctl_drop), the other sets nothing. */
-    if (!ni_has_cap(s->cap_prm, NI_CAP_SETPCAP))
-        caps.stuck = caps.drop & s->cap_bnd;
-    /* Ambient must be permitted and inheritable, and only what is in the bounding set can be added
-       to the inheritable one (commoncap.c cap_capset, cap_task_prctl). */
-    caps.keep &= s->cap_prm & (s->cap_inh | s->cap_bnd) & ~s->cap_amb;
-    return caps;
-}
-
 /* What an exec can give back although it was dropped. With no_new_privs nothing: what would be gained
    is cut to the permitted set of before (commoncap.c cap_bprm_creds_from_file, since Linux 3.5). */
 static uint64_t given_back(const struct ni_self *s, const struct ni_caps *caps)
@@ -54,30 +32,27 @@ static uint64_t given_back(const struct ni_self *s, const struct ni_caps *caps)
 uint64_t ni_command_caps(const struct ni_work *w)
 {
     const struct ni_self *s = &w->inv->self;
-    const struct ni_caps caps = caps_of(w);
+    const struct ni_caps *caps = &w->plan->caps;
     if (s->caps_known != NI_KNOWN)
         return 0;
     if (is_root(s))
-        return (s->cap_eff | caps.keep) & ~(caps.drop & ~given_back(s, &caps));
-    return (s->cap_amb | caps.keep) & ~caps.drop;
+        return (s->cap_eff | caps->keep) & ~(caps->drop & ~given_back(s, caps));
+    return (s->cap_amb | caps->keep) & ~caps->drop;
 }
 
 /* Why what is in the bounding set is not permitted. */
 static const char *not_permitted(const struct ni_self *s)
 {
-    if (s->uid.known == NI_KNOWN && s->uid.v == 0)
+    if (is_root(s))
         return "in the bounding set, but dropped from the permitted set";
     if (has_no_new_privs(s))
-        return "in the bounding set only: no_new_privs bars file capabilities "
-               "(allowPrivilegeEscalation: false)";
+        return "in the bounding set only, and no_new_privs bars file capabilities: "
+               "allowPrivilegeEscalation: true";
     if (s->nosuid == NI_KNOWN)
-        return "in the bounding set only: nccl-init lies on a nosuid mount, which bars file "
-               "capabilities";
-    if (s->nosuid == NI_ABSENT)
-        return "in the bounding set only, not in the permitted set: nccl-init has no file "
-               "capability for it";
-    return "in the bounding set only, not in the permitted set: nccl-init has no file capability "
-           "for it, or lies on a nosuid mount";
+        return "in the bounding set only, and nccl-init lies on a nosuid mount, which bars file "
+               "capabilities: have it in the image";
+    return "in the bounding set only: setcap cap_sys_resource,cap_ipc_lock=p on nccl-init (not on "
+           "a nosuid mount), or runAsUser: 0";
 }
 
 static void report_caps(const struct ni_work *w, enum ni_finding_id id, const char *option,
@@ -93,22 +68,32 @@ static void report_caps(const struct ni_work *w, enum ni_finding_id id, const ch
 void ni_rule_caps(const struct ni_work *w)
 {
     static const char keep[] = "--keep-caps";
+    const uint64_t unneeded = UINT64_C(1) << NI_CAP_SYS_RESOURCE;
     const struct ni_self *s = &w->inv->self;
     const uint64_t asked = w->policy->keep_caps, dropped = w->policy->drop_caps;
-    w->plan->caps = caps_of(w);
+    const uint64_t ours = is_root(s) ? UINT64_MAX : unneeded | UINT64_C(1) << NI_CAP_IPC_LOCK;
+    struct ni_caps *caps = &w->plan->caps;
+    caps->drop = dropped | (w->policy->drop_unneeded ? unneeded & ~asked : 0);
+    caps->keep = asked & ~caps->drop;
     if (s->caps_known != NI_KNOWN)
-        return;
-    const uint64_t not_kept = asked & ~(dropped | w->plan->caps.keep | s->cap_amb);
+        return; /* tried then; the kernel tells */
+    caps->drop &= s->cap_eff | s->cap_prm | s->cap_inh | s->cap_bnd | s->cap_amb;
+    /* PR_CAPBSET_DROP takes CAP_SETPCAP (commoncap.c cap_prctl_drop), the other sets nothing. */
+    if (!ni_has_cap(s->cap_prm, NI_CAP_SETPCAP))
+        caps->stuck = caps->drop & s->cap_bnd;
+    /* Ambient must be permitted and inheritable, and only what is in the bounding set can be added
+       to the inheritable one (commoncap.c cap_capset, cap_task_prctl). */
+    caps->keep &= s->cap_prm & (s->cap_inh | s->cap_bnd) & ~s->cap_amb;
+    const uint64_t not_kept = asked & ~(dropped | caps->keep | s->cap_amb);
     report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, asked & dropped, "--drop-caps names it too");
     report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, not_kept & ~s->cap_bnd,
                 "not in the bounding set: the container was not given it");
-    report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, not_kept & s->cap_bnd, not_permitted(s));
-    report_caps(w, NI_F_CAPS_DROP_BOUNDING, "--drop-caps", given_back(s, &w->plan->caps),
-                is_root(s)
-                    ? "it stays in the bounding set, because CAP_SETPCAP is needed to take it out; "
-                      "a command that runs as root gets it back"
-                    : "it stays in the bounding set, because CAP_SETPCAP is needed to take it out; "
-                      "only a program with file capabilities could get it back");
+    report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, not_kept & s->cap_bnd & ours, not_permitted(s));
+    report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, not_kept & s->cap_bnd & ~ours,
+                "in the bounding set only, and nccl-init has no file capability for it");
+    report_caps(w, NI_F_CAPS_DROP_BOUNDING, "--drop-caps", given_back(s, caps),
+                "it stays in the bounding set, because CAP_SETPCAP is needed to take it out: a "
+                "command that runs as root, or has file capabilities, gets it back");
 }
 
 /* ---- locked memory ---- */
@@ -134,76 +119,51 @@ static bool has_limits(const struct ni_self *s)
     return s->memlock_soft.known == NI_KNOWN && s->memlock_hard.known == NI_KNOWN;
 }
 
-/* --memlock asks for no more than there is: the soft limit goes up to the hard one without any
-   right. */
-static bool is_held_by_option(const struct ni_work *w)
-{
-    const struct ni_self *s = &w->inv->self;
-    const struct ni_policy *p = w->policy;
-    return has_limits(s) && s->memlock_hard.v > s->memlock_soft.v &&
-           (p->memlock == NI_MEMLOCK_KEEP ||
-            (p->memlock == NI_MEMLOCK_BYTES && p->memlock_bytes < s->memlock_hard.v));
-}
-
 void ni_memlock_why(const struct ni_work *w, struct ni_text *t)
 {
     const struct ni_self *s = &w->inv->self;
-    const enum ni_memlock_policy option = w->policy->memlock;
-    if (ni_may_raise_memlock(s) && option == NI_MEMLOCK_MAX) {
-        ni_put(t, "CAP_SYS_RESOURCE is there, but the kernel or a seccomp filter did not let the "
-                  "limit be raised");
-    } else if (ni_may_raise_memlock(s) || is_held_by_option(w)) {
-        ni_put(t, option == NI_MEMLOCK_KEEP ? "--memlock=keep leaves it so"
-                                            : "--memlock asks for no more");
-    } else if (s->caps_known != NI_KNOWN) {
+    const bool may = ni_may_raise_memlock(s);
+    /* the soft limit goes up to the hard one without any right */
+    const bool held = has_limits(s) && s->memlock_hard.v > s->memlock_soft.v &&
+                      w->policy->memlock < s->memlock_hard.v;
+    if (may && w->policy->memlock == NI_UNLIMITED)
+        ni_putf(t, "CAP_SYS_RESOURCE is there, but the kernel%s did not let the limit be raised",
+                s->seccomp.known == NI_KNOWN && s->seccomp.v == 0 ? "" : " or the seccomp filter");
+    else if (may || held)
+        ni_put(t, "--memlock asks for no more");
+    else if (s->caps_known != NI_KNOWN)
         ni_put(t, "whether CAP_SYS_RESOURCE is there is unknown (/proc/self/status)");
-    } else if (s->user_namespace == NI_USERNS_OWN) {
+    else if (s->user_namespace == NI_USERNS_OWN)
         ni_put(t, "capabilities do not count: the pod has a user namespace of its own "
                   "(hostUsers: false)");
-    } else if (!ni_has_cap(s->cap_bnd, NI_CAP_SYS_RESOURCE)) {
+    else if (!ni_has_cap(s->cap_bnd, NI_CAP_SYS_RESOURCE))
         ni_put(t, "CAP_SYS_RESOURCE is not in the bounding set: add it in "
                   "securityContext.capabilities; OpenShift: the SCC's allowedCapabilities");
-    } else if (is_root(s)) {
-        ni_put(t, "CAP_SYS_RESOURCE is in the bounding set, but was dropped from the permitted "
-                  "set");
-    } else {
-        ni_putf(t, "uid %lld has CAP_SYS_RESOURCE in the bounding set only", (long long)s->uid.v);
-        if (has_no_new_privs(s))
-            ni_put(t, ", and no_new_privs bars file capabilities: allowPrivilegeEscalation: true");
-        else if (s->nosuid == NI_KNOWN)
-            ni_put(t, ", and nosuid bars file capabilities: have nccl-init in the image");
-        else
-            ni_putf(t, ": setcap cap_sys_resource,cap_ipc_lock=p on nccl-init%s, or runAsUser: 0",
-                    s->nosuid == NI_UNSET ? " (not on a nosuid mount)" : ""); /* doctor knows */
-    }
+    else
+        ni_putf(t, "CAP_SYS_RESOURCE is %s", not_permitted(s));
 }
 
 void ni_rule_memlock(const struct ni_work *w)
 {
     const struct ni_self *s = &w->inv->self;
-    const struct ni_policy *p = w->policy;
-    const int64_t want = p->memlock == NI_MEMLOCK_BYTES ? p->memlock_bytes : NI_UNLIMITED;
+    const int64_t want = w->policy->memlock;
     struct ni_limit *l = &w->plan->memlock;
     if (!has_limits(s)) {
         /* Without /proc the limits in force are met when they are raised: the soft one goes up to
            the hard one. */
-        *l = (struct ni_limit){
-            .raise_soft = p->memlock != NI_MEMLOCK_KEEP, .soft = want, .hard = want};
+        *l = (struct ni_limit){.soft = want, .hard = -1};
         return;
     }
-    l->soft = s->memlock_soft.v;
     l->hard = s->memlock_hard.v;
-    if (p->memlock != NI_MEMLOCK_KEEP) {
-        l->raise_hard = l->hard < want && ni_may_raise_memlock(s);
-        l->hard = l->raise_hard ? want : l->hard;
-        const int64_t top = l->hard < want ? l->hard : want;
-        l->raise_soft = l->soft < top;
-        l->soft = l->raise_soft ? top : l->soft;
-    }
-    if (w->plan->n_chosen == 0 || l->soft >= ni_memlock_enough || ni_command_may_lock(w))
+    if (l->hard < want && ni_may_raise_memlock(s))
+        l->hard = want;
+    const int64_t top = l->hard < want ? l->hard : want;
+    l->soft = s->memlock_soft.v < top ? top : s->memlock_soft.v;
+    l->harmless = l->soft < ni_memlock_enough && ni_command_may_lock(w);
+    if (w->plan->n_chosen == 0 || l->soft >= ni_memlock_enough || l->harmless)
         return;
     const bool hopeless = l->soft <= ni_memlock_hopeless;
-    struct ni_text why = NI_TEXT(160);
+    struct ni_text why = NI_TEXT(200);
     ni_memlock_why(w, &why);
     ni_report(w->f, hopeless ? NI_F_MEMLOCK_TOO_LOW : NI_F_MEMLOCK_LOW, "RLIMIT_MEMLOCK",
               "%lld KiB: %s; %s", (long long)(l->soft / 1024),

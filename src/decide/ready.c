@@ -4,15 +4,11 @@
    (drivers/infiniband/core/roce_gid_mgmt.c). */
 #include "rule.h"
 
+/* Whose it is may never be told: that is no reason to wait. */
 static bool has_routable_gid(const struct ni_inventory *inv, const struct ni_port *port)
 {
-    for (unsigned i = 0; i < port->n_gid; i++) {
-        const struct ni_gid *g = ni_port_gid(inv, port, i);
-        /* whose it is may never be told: that is no reason to wait */
-        if (g->type == NI_GID_V2 && g->own != NI_OWN_FOREIGN && !ni_ip_is_link_local(g->ip))
-            return true;
-    }
-    return false;
+    const int best = ni_best_gid(inv, port, false);
+    return best >= 0 && inv->gid[best].type == NI_GID_V2 && !ni_ip_is_link_local(inv->gid[best].ip);
 }
 
 bool ni_is_ready(const struct ni_inventory *inv, struct ni_text *missing)

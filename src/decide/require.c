@@ -5,100 +5,62 @@
 
 #include "rule.h"
 
-/* ---- rdma; each demand holds, or says on `why` what is missing ---- */
+/* ---- each demand holds, or says on `why` what is missing; those behind rdma hold only if it does ---- */
 
-/* The user's NCCL_IB_HCA takes a port beside the chosen ones that cannot connect. */
-static bool takes_useless_port(const struct ni_work *w, struct ni_text *why)
-{
-    const struct ni_inventory *inv = w->inv;
-    const enum ni_link link = ni_chosen(w, 0).port->link;
-    struct ni_text foreign = NI_TEXT(160);
-    if (ni_put_foreign(w, &foreign)) {
-        ni_putf(why, "your NCCL_IB_HCA takes what was not given to the pod: %s", foreign.buf);
-        return true;
-    }
-    if ((w->plan->wants & NI_WANT_UVERBS) && inv->uverbs_unread) {
-        ni_put(why, "your NCCL_IB_HCA may take more: what opens in /dev/infiniband is not known");
-        return true;
-    }
-    for (int i = 0; i < (int)inv->n_port; i++) {
-        const struct ni_port_plan *p = &w->plan->port[i];
-        const bool useless = strcmp(p->rule, "gid.pick") == 0 || inv->port[i].link != link ||
-                             inv->port[i].state.known != NI_KNOWN;
-        if (!useless || !ni_takes_left_out(w, i))
-            continue;
-        ni_putf(why, "your NCCL_IB_HCA takes %s: %s", ni_port_name(inv, i).text, p->why);
-        return true;
-    }
-    return false;
-}
-
-/* The HCA opens, and NCCL will use a GID that is known to be this pod's. */
-static bool is_usable(const struct ni_work *w, unsigned i, struct ni_text *why)
-{
-    const struct ni_chosen c = ni_chosen(w, i);
-    const struct ni_port_name name = ni_port_name(w->inv, c.at);
-    const bool roce = c.port->link == NI_LINK_ROCE;
-    struct ni_text node = NI_TEXT(96);
-    if (ni_put_node(&c.hca->uverbs, &node))
-        ni_putf(why, "%s cannot be used: %s", c.hca->name, node.buf);
-    else if (c.hca->uverbs.known == NI_DENIED || c.hca->uverbs.known == NI_BAD)
-        ni_putf(why, "the device node of %s is not known", c.hca->name);
-    else if (roce &&
-             (!c.gid || c.gid->own != NI_OWN_OURS || ni_findings_has(w->f, NI_F_GID_OWNER_UNKNOWN)))
-        ni_putf(why, "whether the GID of %s is this pod's is not known", name.text);
-    else if (roce && c.plan->nccl_index != (int)c.gid->index)
-        ni_putf(why, "NCCL %s another GID of %s than the right one",
-                c.plan->nccl_index < 0 ? "may use" : "would use", name.text);
-    else
-        return true;
-    return false;
-}
-
+/* Against RDMA speaks what a rule has found; the first is told. */
 static bool has_rdma(const struct ni_work *w, struct ni_text *why)
 {
-    const struct ni_plan *plan = w->plan;
-    const unsigned given = ni_given_hcas(w->inv);
-    bool usable = false;
-    if (ni_findings_has(w->f, NI_F_USER_NET_NONE))
-        ni_put(why, "your NCCL_NET leaves NCCL no network");
-    else if (ni_findings_has(w->f, NI_F_USER_SOCKET_NONE))
-        ni_put(why, "your NCCL_SOCKET_IFNAME leaves NCCL no interface to start with");
-    else if (plan->n_chosen > 0)
-        usable = !takes_useless_port(w, why);
-    else if (plan->transport == NI_NET_OTHER)
-        ni_put(why, "NCCL_NET or NCCL_NET_PLUGIN chooses another network, which cannot be judged");
-    else if (w->policy->mode == NI_MODE_TCP)
-        ni_put(why, "--mode=tcp switches it off");
-    else if (ni_user_int(w, "NCCL_IB_DISABLE", 0) != 0)
-        ni_put(why, "NCCL_IB_DISABLE is set");
-    else if (plan->transport == NI_NET_TCP && given && ni_user_value(w, "NCCL_NET"))
-        ni_put(why, "NCCL_NET chooses sockets");
-    else if (ni_findings_has(w->f, NI_F_USER_HCA_NONE))
-        ni_put(why, "your NCCL_IB_HCA names no usable port of this pod");
-    else if (w->inv->source_unread)
-        ni_put(why, "which RDMA devices the pod was given cannot be read");
-    else if (given)
-        ni_putf(why, "none of the %u RDMA device%s given is usable", given, given == 1 ? "" : "s");
+    static const enum ni_finding_id against[] = {
+        NI_F_USER_NET_OTHER,  NI_F_NET_EFA,          NI_F_USER_NET_NONE,     NI_F_HCA_NONE,
+        NI_F_HCA_NONE_USABLE, NI_F_USER_HCA_NONE,    NI_F_USER_HCA_LEFT_OUT, NI_F_GID_OWNER_UNKNOWN,
+        NI_F_USER_GID_WRONG,  NI_F_GID_SEARCH_WRONG, NI_F_USER_SOCKET_NONE,
+    };
+    const char *tcp = ni_tcp_cause(w);
+    for (unsigned i = 0; i < w->f->n; i++) {
+        const struct ni_finding *f = &w->f->at[i];
+        for (unsigned k = 0; k < NI_COUNT(against); k++) {
+            if (f->id != against[k])
+                continue;
+            ni_put(why, f->message);
+            if (f->id != NI_F_HCA_NONE && f->id != NI_F_HCA_NONE_USABLE)
+                ni_putf(why, " (%s)", f->subject);
+            return false;
+        }
+    }
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_chosen c = ni_chosen(w, i);
+        const enum ni_known known = c.hca->uverbs.known;
+        struct ni_text node = NI_TEXT(96);
+        if (known == NI_DENIED || known == NI_BAD)
+            ni_put(&node, "its device node is not known");
+        if (node.len == 0 && !ni_put_node(&c.hca->uverbs, &node))
+            continue;
+        ni_putf(why, "%s: %s", c.hca->name, node.buf);
+        return false;
+    }
+    if (tcp)
+        ni_putf(why, "%s chooses sockets", tcp);
+    else if ((w->plan->wants & NI_WANT_UVERBS) && w->inv->uverbs_unread)
+        ni_put(why, "your NCCL_IB_HCA may take more: what opens in /dev/infiniband is not known");
+    else if (w->plan->n_chosen > 0)
+        return true;
     else
-        ni_put(why, "the pod was given no RDMA device");
-    for (unsigned i = 0; usable && i < plan->n_chosen; i++)
-        usable = is_usable(w, i, why);
-    return usable;
+        ni_put(why, "no RDMA port is usable");
+    return false;
 }
 
 static bool has_roce_v2(const struct ni_work *w, struct ni_text *why)
 {
-    bool holds = has_rdma(w, why);
-    for (unsigned i = 0; holds && i < w->plan->n_chosen; i++) {
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
-        const bool roce = c.port->link == NI_LINK_ROCE;
-        holds = roce && c.gid && c.gid->type == NI_GID_V2;
-        if (!holds)
-            ni_putf(why, "%s %s", ni_port_name(w->inv, c.at).text,
-                    roce ? "has no RoCE v2 GID of this pod" : "is an InfiniBand port");
+        if (c.gid && c.gid->type == NI_GID_V2)
+            continue;
+        ni_putf(why, "%s %s", ni_port_name(w->inv, c.at).text,
+                c.port->link == NI_LINK_ROCE ? "has no RoCE v2 GID of this pod"
+                                             : "is an InfiniBand port");
+        return false;
     }
-    return holds;
+    return true;
 }
 
 /* HCAs that share a port of a NIC share its cable: one rail. Where one sits must be known for that. */
@@ -106,8 +68,6 @@ static bool has_rails(const struct ni_work *w, struct ni_text *why)
 {
     const unsigned given = ni_given_hcas(w->inv);
     unsigned rails = 0;
-    if (!has_rdma(w, why))
-        return false;
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
         bool own = c.hca->has_bdf || c.hca->pci.none;
@@ -177,9 +137,9 @@ static bool is_near_enough(const struct ni_work *w, struct ni_text *why)
 static bool has_gdr(const struct ni_work *w, struct ni_text *why)
 {
     const char *no = NULL;
-    if (!has_rdma(w, why) || !has_gpus(w, why))
+    if (!has_gpus(w, why))
         return false;
-    if (w->policy->gdr == NI_GDR_OFF)
+    if (w->policy->gdr == NI_DIST_LOC)
         no = "--gdr=off switches it off";
     else if (w->inv->gdr.gb10)
         no = "a GB10 has no GPUDirect RDMA";
@@ -209,42 +169,48 @@ static void refuse(const struct ni_work *w, enum ni_finding_id id, const char *o
     ni_report(w->f, id, option, "%s=%s, but %s", option, value, why);
 }
 
+static const struct demand {
+    unsigned bit;
+    enum ni_finding_id id;
+    const char *word;
+    bool (*holds)(const struct ni_work *w, struct ni_text *why); /* NULL: as rdma */
+} demands[] = {
+    {NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "rdma", NULL},
+    {NI_REQUIRE_GPUS, NI_F_REQUIRE_GPUS, "gpus", has_gpus},
+    {NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "rails", has_rails},
+    {NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "roce-v2", has_roce_v2},
+    {NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "gdr", has_gdr},
+};
+
 void ni_rule_require(const struct ni_work *w)
 {
-    static const struct {
-        unsigned bit;
-        enum ni_finding_id id;
-        const char *word;
-        bool (*holds)(const struct ni_work *w, struct ni_text *why);
-    } demands[] = {
-        {NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "rdma", has_rdma},
-        {NI_REQUIRE_GPUS, NI_F_REQUIRE_GPUS, "gpus", has_gpus},
-        {NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "rails", has_rails},
-        {NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "roce-v2", has_roce_v2},
-        {NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "gdr", has_gdr},
-    };
     const struct ni_policy *p = w->policy;
+    const bool off = w->plan->transport == NI_NET_OFF, mode = p->mode == NI_MODE_RDMA;
+    struct ni_text no_rdma = NI_TEXT(NI_REASON);
     char rails[24];
-    struct ni_text no_rdma = NI_TEXT(200);
     (void)ni_format(rails, sizeof(rails), "rails=%u", p->rails);
+    if (!p->require && !mode)
+        return;
     if (p->require & NI_REQUIRE_RAILS)
         w->plan->wants |= NI_WANT_PFS;
     if (p->require & NI_REQUIRE_GDR) {
         w->plan->wants |= NI_WANT_ALL_GDR;
         ni_want_numa(w);
     }
-    if (p->mode == NI_MODE_RDMA && !has_rdma(w, &no_rdma))
+    const bool rdma = has_rdma(w, &no_rdma);
+    if (mode && !rdma)
         refuse(w, NI_F_REQUIRE_RDMA, "--mode", "rdma", no_rdma.buf);
-    for (unsigned i = 0; i < NI_COUNT(demands); i++) {
+    for (const struct demand *d = demands; d < demands + NI_COUNT(demands); d++) {
         struct ni_text why = NI_TEXT(200);
-        if ((p->require & demands[i].bit) == 0)
+        if ((p->require & d->bit) == 0)
             continue;
-        if (w->plan->transport == NI_NET_OFF)
+        if (off)
             ni_put(&why, "--mode=off looks at nothing");
-        else if (demands[i].holds(w, &why))
+        else if (!rdma && d->holds != has_gpus)
+            ni_put(&why, no_rdma.buf);
+        else if (!d->holds || d->holds(w, &why))
             continue;
-        refuse(w, demands[i].id, "--require",
-               demands[i].bit == NI_REQUIRE_RAILS ? rails : demands[i].word, why.buf);
+        refuse(w, d->id, "--require", d->holds == has_rails ? rails : d->word, why.buf);
     }
 }
 
@@ -257,6 +223,7 @@ void ni_require_memlock(const struct ni_work *w, int64_t soft, bool may_lock)
     const bool demanded = (require & NI_REQUIRE_MEMLOCK) != 0;
     /* who demands RDMA demands what its first connection needs */
     const bool hopeless = w->plan->n_chosen > 0 && soft <= ni_memlock_hopeless;
+    const char *word = demanded ? "memlock" : "rdma";
     struct ni_text why = NI_TEXT(300);
     if (!demanded && !((mode || require) && hopeless))
         return;
@@ -275,13 +242,9 @@ void ni_require_memlock(const struct ni_work *w, int64_t soft, bool may_lock)
         else
             ni_memlock_why(w, &why);
     }
-    refuse(w, NI_F_REQUIRE_MEMLOCK, demanded || !mode ? "--require" : "--mode",
-           demanded                            ? "memlock"
-           : mode || require & NI_REQUIRE_RDMA ? "rdma"
-           : require & NI_REQUIRE_GDR          ? "gdr"
-           : require & NI_REQUIRE_RAILS        ? "rails"
-                                               : "roce-v2",
-           why.buf);
+    for (unsigned i = NI_COUNT(demands); i-- > 0 && !demanded && !mode;)
+        word = require & demands[i].bit ? demands[i].word : word;
+    refuse(w, NI_F_REQUIRE_MEMLOCK, demanded || !mode ? "--require" : "--mode", word, why.buf);
 }
 
 void ni_require_planned_memlock(const struct ni_work *w)

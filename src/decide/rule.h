@@ -14,7 +14,6 @@ ni_rule_fn ni_rule_transport, ni_rule_ports, ni_rule_gids, ni_rule_ib_disable, n
 
 /* ---- rules.c ---- */
 
-/* ni_find_user_value, whatever its file. */
 const char *ni_user_value(const struct ni_work *w, const char *name);
 
 /* Decides one variable for the running rule; the rest is the reason, one sentence. value NULL:
@@ -23,8 +22,10 @@ const char *ni_user_value(const struct ni_work *w, const char *name);
 void ni_decide_value(const struct ni_work *w, const char *name, const char *value, const char *fmt,
                      ...) NI_PRINTF(4, 5);
 
-/* The running rule leaves the port out; the rest is the reason. */
-void ni_leave_out(const struct ni_work *w, unsigned port, const char *fmt, ...) NI_PRINTF(3, 4);
+/* The running rule leaves the port out; the rest is the reason, which the finding gives, too.
+   NI_F_COUNT: no finding. */
+void ni_leave_out(const struct ni_work *w, unsigned port, enum ni_finding_id id, const char *fmt,
+                  ...) NI_PRINTF(4, 5);
 
 /* "mlx5_6/1", the subject of findings about a port. */
 struct ni_port_name {
@@ -48,23 +49,17 @@ struct ni_chosen {
     const struct ni_gid *gid; /* NULL: none */
 };
 struct ni_chosen ni_chosen(const struct ni_work *w, unsigned i);
-/* Whether one of the HCA's ports is chosen. */
-bool ni_is_chosen(const struct ni_work *w, int hca);
+bool ni_is_chosen(const struct ni_work *w, int hca); /* one of its ports */
 
 /* ---- transport.c ---- */
 
-/* Sockets by the user's own choice: --mode, NCCL_IB_DISABLE, NCCL_NET. */
-bool ni_wants_tcp(const struct ni_work *w);
+/* By what the user chose sockets; NULL: by nothing. */
+const char *ni_tcp_cause(const struct ni_work *w);
 
 /* ---- ports.c ---- */
 
 /* Left in by --hcas and by the user's NCCL_IB_HCA, where there are such. */
 bool ni_is_listed(const struct ni_work *w, int port);
-/* NCCL uses a port that the plan leaves out, for the user's NCCL_IB_HCA takes it. */
-bool ni_takes_left_out(const struct ni_work *w, int port);
-/* The HCAs that were not given to the pod, but open in it, and that the user's NCCL_IB_HCA takes:
-   NCCL uses them. false: none. */
-bool ni_put_foreign(const struct ni_work *w, struct ni_text *t);
 /* Lists the chosen ports in plan->chosen: in PCI order, as many as NCCL takes. */
 void ni_list_chosen(const struct ni_work *w);
 /* The HCA's device node is known not to be there, or not to open. */
@@ -78,20 +73,13 @@ bool ni_put_node(const struct ni_uverbs *node, struct ni_text *t);
    v6: of routable IPv6 ones. Index into the inventory's GIDs, -1. */
 int ni_best_gid(const struct ni_inventory *inv, const struct ni_port *port, bool v6);
 
-/* NCCL's settings of its GID search. */
-struct ni_gid_search {
-    bool v6;        /* NCCL_IB_ADDR_FAMILY=AF_INET6 */
-    bool ranged;    /* NCCL_IB_ADDR_RANGE */
-    bool nothing;   /* ... that no entry is in */
-    bool bad_range; /* ... that NCCL ignores */
-    uint8_t range[NI_GID_BYTES];
-    unsigned bits;   /* of the 128 */
-    int64_t version; /* NCCL_IB_ROCE_VERSION_NUM */
-};
+/* Whether the entry (NULL: none) serves as well as `best`: of its type, as much this pod's, as
+   routable, and of its family unless any_family. */
+bool ni_is_as_good(const struct ni_gid *g, const struct ni_gid *best, bool any_family);
 
-/* Puts the user's own settings of that search in place of those in *how, empty ones too, which are
-   NCCL's defaults. Whether there is one that is not empty. */
-bool ni_user_search(const struct ni_work *w, struct ni_gid_search *how);
+/* Puts the user's own settings in place of those in *way, empty ones too, which are NCCL's defaults.
+   Whether there is one of the search that is not empty. */
+bool ni_user_way(const struct ni_work *w, struct ni_gid_way *way);
 
 /* Where NCCL 2.21.5 and later end for a port. */
 struct ni_gid_end {
@@ -100,10 +88,9 @@ struct ni_gid_end {
     /* NCCL compares the type of an entry whose type cannot be read, a variable that it leaves unset
        then; or a row of the table could not be read */
     bool unproven;
-    bool unread; /* such a type is asked for: NCCL before 2.26.2 aborts (NVIDIA/nccl#1573) */
 };
-struct ni_gid_end ni_nccl_gid_search(const struct ni_inventory *inv, const struct ni_port *port,
-                                     const struct ni_gid_search *how);
+struct ni_gid_end ni_gid_end(const struct ni_inventory *inv, const struct ni_port *port,
+                             const struct ni_gid_way *way);
 
 /* ---- rails.c, socket.c ---- */
 
@@ -116,13 +103,9 @@ const struct ni_route *ni_route_to(const struct ni_net *net, const char *ifname,
 const char *ni_pod_interface(const struct ni_work *w);
 /* None of the interfaces in force has an IPv4 address. */
 bool ni_sockets_are_v6(const struct ni_work *w);
-/* The user's NCCL_SOCKET_IFNAME and NCCL_SOCKET_FAMILY against the interfaces. */
-void ni_check_user_sockets(const struct ni_work *w);
 
 /* ---- pci_quirks.c, gdr.c ---- */
 
-/* NCCL may make one NIC of both, with the settings in force; after nic.merge. */
-bool ni_may_fuse(const struct ni_work *w, const struct ni_hca *a, const struct ni_hca *b);
 /* VFs or sub-functions of one port, or PF and such. Needs NI_WANT_PFS. */
 bool ni_share_port(const struct ni_hca *a, const struct ni_hca *b);
 /* Whether the node can do GPUDirect RDMA at all, given a GPU and a port; *ret_why where not, with a
@@ -133,10 +116,14 @@ void ni_want_numa(const struct ni_work *w);
 
 /* ---- gpu_hcas.c ---- */
 
-/* The GPU of this process, one of several that a launcher started on the node, each for a GPU of its
-   own; *why: how that is known. -1: there is no such launcher, and *why is empty, or *why says what is
-   in the way. */
+/* The GPU of this process, where a launcher has started one for each GPU; else -1. *why: how that is
+   known, or what is in the way; empty: there is no such launcher. */
 int ni_rank_gpu(const struct ni_work *w, struct ni_text *why);
+
+/* ---- job_describe.c ---- */
+
+/* The port as a rail of the job: with the index that NCCL will use, and what is known of it. */
+void ni_describe_rail(const struct ni_work *w, int at, struct ni_rail *rail);
 
 /* ---- privileges.c ---- */
 
@@ -148,10 +135,8 @@ bool ni_may_raise_memlock(const struct ni_self *s);
 /* CAP_IPC_LOCK will be effective in the command, and counts: locked memory is not limited
    (mm/mlock.c can_do_mlock, drivers/infiniband/core/umem.c ib_umem_get). */
 bool ni_command_may_lock(const struct ni_work *w);
-/* The capabilities that the command will have effective. */
 uint64_t ni_command_caps(const struct ni_work *w);
-/* Locked memory in bytes below which NCCL gets into trouble, and below which it cannot even begin.
-   */
+/* Bytes of locked memory below which NCCL gets into trouble, and cannot even begin. */
 extern const int64_t ni_memlock_enough, ni_memlock_hopeless;
 
 /* ---- user.c ---- */

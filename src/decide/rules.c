@@ -7,7 +7,13 @@
 
 #include "rule.h"
 
-static const struct ni_rule rules[] = {
+/* One decision. A rule keeps nothing between its calls: it may run again on a new plan. */
+static const struct {
+    const char *id; /* permanent, dotted */
+    const char *reads, *sets;
+    ni_rule_fn *eval;
+    bool when_off; /* with --mode=off, too, which decides no setting */
+} rules[] = {
     {"net.transport", "mode, NCCL_NET, NCCL_NET_PLUGIN, NCCL_IB_DISABLE, EFA devices",
      "which transport", ni_rule_transport, true},
     {"hca.ports", "claims, port states, link layers, rates, --hcas, NCCL_IB_HCA", "which ports",
@@ -36,28 +42,26 @@ static const struct ni_rule rules[] = {
      ni_rule_libraries, false},
     {"user.values", "NCCL_* of the environment and nccl.conf", "findings only", ni_rule_user,
      false},
-    {"memlock.raise", "limits, capabilities", "RLIMIT_MEMLOCK", ni_rule_memlock, false},
     {"caps.command", "capabilities, --keep-caps, --drop-caps", "the command's capabilities",
      ni_rule_caps, true},
+    {"memlock.raise", "limits, capabilities", "RLIMIT_MEMLOCK", ni_rule_memlock, false},
     {"require", "all of the above, --mode=rdma, --require", "whether the command may start",
      ni_rule_require, true},
 };
 
-const struct ni_rule *ni_rules(unsigned *ret_n)
+void ni_put_rules(struct ni_text *t)
 {
-    *ret_n = NI_COUNT(rules);
-    return rules;
+    for (unsigned i = 0; i < NI_COUNT(rules); i++)
+        ni_putf(t, "%s%s\n    reads  %s\n    sets   %s\n", i ? "\n" : "", rules[i].id,
+                rules[i].reads, rules[i].sets);
 }
 
 void ni_decide(const struct ni_work *w)
 {
     struct ni_plan *plan = w->plan;
     memset(plan, 0, offsetof(struct ni_plan, nearest_hca)); /* behind it: only what is in use */
-    plan->gid_index = -1;
     for (unsigned i = 0; i < w->inv->n_port; i++)
         plan->port[i] = (struct ni_port_plan){.gid = -1, .nccl_index = -1};
-    for (unsigned i = 0; i < w->inv->n_hca; i++)
-        plan->nearest_gpu[i].index = -1;
     for (unsigned i = 0; i < w->inv->n_gpu; i++)
         plan->nearest_hca[i].index = -1;
     for (unsigned i = 0; i < NI_COUNT(rules); i++) {
@@ -113,22 +117,15 @@ void ni_decide_value(const struct ni_work *w, const char *name, const char *valu
     va_start(ap, fmt);
     ni_vputf(&t, fmt, ap);
     va_end(ap);
-    if (user && !*user) {
-        struct ni_text says = NI_TEXT(160);
-        if (value) {
-            ni_put(&says, ni_has_prefix(name, "NCCL_") ? ": NCCL uses its own default instead of `"
-                                                       : ": the rule says `");
-            ni_put_quoted(&says, value, strlen(value), 100);
-            ni_put(&says, "`");
-        }
-        ni_report(w->f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s, and left so%s",
-                  file ? " in " : "", file ? file : "", says.buf);
-    }
+    if (user && !*user)
+        ni_report(w->f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s, and left so",
+                  file ? " in " : "", file ? file : "");
 }
 
 /* ---- ports ---- */
 
-void ni_leave_out(const struct ni_work *w, unsigned port, const char *fmt, ...)
+void ni_leave_out(const struct ni_work *w, unsigned port, enum ni_finding_id id, const char *fmt,
+                  ...)
 {
     struct ni_port_plan *p = &w->plan->port[port];
     struct ni_text t = ni_text_on(p->why, sizeof(p->why));
@@ -138,6 +135,8 @@ void ni_leave_out(const struct ni_work *w, unsigned port, const char *fmt, ...)
     va_start(ap, fmt);
     ni_vputf(&t, fmt, ap);
     va_end(ap);
+    if (id != NI_F_COUNT)
+        ni_report(w->f, id, ni_port_name(w->inv, (int)port).text, "%s; left out", p->why);
 }
 
 struct ni_port_name ni_port_name(const struct ni_inventory *inv, int port)

@@ -10,17 +10,6 @@ static const char variable[] = "NCCL_SOCKET_IFNAME", family_variable[] = "NCCL_S
 
 /* ---- the address that NCCL takes of an interface ---- */
 
-enum family { ANY_FAMILY, ONLY_V4, ONLY_V6 };
-
-/* NCCL looks at one family only where NCCL_SOCKET_FAMILY says so (misc/socket.cc, os/linux.cc). */
-static enum family users_family(const struct ni_work *w)
-{
-    const char *family = ni_user_value(w, family_variable);
-    if (family && strcmp(family, "AF_INET") == 0)
-        return ONLY_V4;
-    return family && strcmp(family, "AF_INET6") == 0 ? ONLY_V6 : ANY_FAMILY;
-}
-
 /* Who can connect to an address. */
 enum reach { NO_ADDRESS, THIS_LINK, PEERS };
 
@@ -44,7 +33,7 @@ static struct address address_of(const struct ni_work *w, const char *ifname, bo
                                  const uint8_t *own)
 {
     const struct ni_net *net = &w->inv->net;
-    const enum family family = users_family(w);
+    const char *family = ni_user_value(w, family_variable);
     enum reach v4 = NO_ADDRESS, v6 = NO_ADDRESS;
     for (unsigned i = 0; i < net->n_addr; i++) {
         const struct ni_addr *a = &net->addr[i];
@@ -60,9 +49,9 @@ static struct address address_of(const struct ni_work *w, const char *ifname, bo
         add_address(own, &v4, &v6);
     if (strcmp(ifname, "lo") == 0)
         v4 = THIS_LINK; /* loopback addresses are no facts; NCCL skips ::1 */
-    if (family == ONLY_V6)
+    if (family && strcmp(family, "AF_INET6") == 0)
         v4 = NO_ADDRESS;
-    if (v4 != NO_ADDRESS || family == ONLY_V4)
+    if (v4 != NO_ADDRESS || (family && strcmp(family, "AF_INET") == 0))
         return (struct address){v4, true};
     w->plan->wants |= NI_WANT_IPV6;
     return (struct address){v6, false};
@@ -88,51 +77,7 @@ bool ni_sockets_are_v6(const struct ni_work *w)
     return true;
 }
 
-/* ---- the interface that NCCL takes ---- */
-
-/* From a list, whatever its order: the first in the order of the kernel's numbers, those with an IPv4
-   address before the others. NULL: none. running: NCCL looks whether it is up (2.28.3 and later). */
-static const struct ni_netdev *first_of(const struct ni_work *w, const char *list, bool running)
-{
-    const struct ni_inventory *inv = w->inv;
-    const struct ni_netdev *first = NULL;
-    int64_t least = INT64_MAX;
-    for (unsigned i = 0; i < inv->n_netdev; i++) {
-        const struct ni_netdev *d = &inv->netdev[i];
-        if ((running && d->known == NI_KNOWN && !d->running) || !ni_nccl_match_if(list, d->name))
-            continue;
-        const struct address a = address_of(w, d->name, true, NULL);
-        int64_t number = d->ifindex.known == NI_KNOWN ? d->ifindex.v : UINT32_MAX;
-        if (strcmp(d->name, "lo") == 0)
-            number = 1; /* LOOPBACK_IFINDEX (drivers/net/loopback.c) */
-        number += a.v4 ? 0 : INT64_C(1) << 32;
-        if (a.reach == NO_ADDRESS || number >= least)
-            continue;
-        first = d;
-        least = number;
-    }
-    return first;
-}
-
-/* NCCL takes a list of one character as unset (misc/socket.cc ncclFindInterfaces). */
-static bool is_set(const char *list)
-{
-    return list && strlen(list) >= 2;
-}
-
-/* By the user's list, or by the lists that NCCL tries without one. */
-static const struct ni_netdev *nccl_takes(const struct ni_work *w, bool running)
-{
-    static const char *const own[] = {"ib", "^docker,lo", "docker", "lo"};
-    const char *list = ni_user_value(w, variable);
-    const struct ni_netdev *first = NULL;
-    w->plan->wants |= is_set(list) ? NI_WANT_USERS_NETDEVS : NI_WANT_ALL_NETDEVS;
-    if (is_set(list))
-        return first_of(w, list, running);
-    for (unsigned i = 0; i < NI_COUNT(own) && !first; i++)
-        first = first_of(w, own[i], running);
-    return first;
-}
+/* ---- the rule ---- */
 
 /* Where /sys/class/net cannot be read the route table is believed. */
 const char *ni_pod_interface(const struct ni_work *w)
@@ -146,79 +91,6 @@ const char *ni_pod_interface(const struct ni_work *w)
     const bool down = d && d->known == NI_KNOWN && !d->running;
     return !down && has_address(w, name) ? name : NULL;
 }
-
-/* ---- what the user set ---- */
-
-/* No interface has a routable address of the one family that NCCL is to look at. */
-static bool lacks_family(const struct ni_work *w)
-{
-    const struct ni_net *net = &w->inv->net;
-    const enum family family = users_family(w);
-    if (family == ONLY_V6)
-        w->plan->wants |= NI_WANT_IPV6;
-    if (family == ANY_FAMILY || (family == ONLY_V4 ? net->v4_known : net->v6_known) != NI_KNOWN)
-        return false;
-    for (unsigned i = 0; i < net->n_addr; i++) {
-        if (ni_ip_is_v4(net->addr[i].ip) == (family == ONLY_V4) &&
-            !ni_ip_is_link_local(net->addr[i].ip))
-            return false;
-    }
-    return true;
-}
-
-/* What NCCL takes by the user's list, or by its own search where there is none. */
-static void check_first(const struct ni_work *w)
-{
-    const char *list = ni_user_value(w, variable);
-    const struct ni_netdev *first = nccl_takes(w, true);
-    const struct ni_netdev *old = nccl_takes(w, false);
-    const enum ni_finding_id id = list ? NI_F_USER_SOCKET_FIRST : NI_F_SOCKET_NONE;
-    char older[NI_IF_NAME + 48] = "", by[160] = "without NCCL_SOCKET_IFNAME NCCL takes";
-    if (list)
-        (void)ni_format(by, sizeof(by), "`%.100s`%s lets NCCL take", list,
-                        is_set(list) ? "" : ", which counts as unset,");
-    if (old && old != first)
-        (void)ni_format(older, sizeof(older), "; before 2.28.3 NCCL takes %s, which is down",
-                        old->name);
-    if (!first && is_set(list))
-        ni_report(w->f, NI_F_USER_SOCKET_NONE, variable,
-                  "`%.100s` matches no interface that is up with an address: `no socket interface "
-                  "found`%s",
-                  list, older);
-    if (!first || (!is_set(list) && !w->inv->net.all_listed))
-        return;
-    const char *flaw = strcmp(first->name, "lo") == 0
-                           ? ": ranks on other nodes cannot connect to it"
-                       : !has_address(w, first->name) ? ", which has only a link-local address"
-                                                      : "";
-    if (*flaw || *older)
-        ni_report(w->f, *flaw ? id : NI_F_USER_SOCKET_FIRST, variable, "%s %s%s%s", by, first->name,
-                  flaw, older);
-}
-
-void ni_check_user_sockets(const struct ni_work *w)
-{
-    const char *list = ni_user_value(w, variable), *cursor = list;
-    struct ni_span e;
-    unsigned n = 0;
-    if (lacks_family(w)) {
-        ni_report(w->f, NI_F_USER_SOCKET_NONE, family_variable,
-                  "no interface of the pod has a routable address of %s: NCCL takes a link-local "
-                  "one, or none",
-                  ni_user_value(w, family_variable));
-        return;
-    }
-    if (!list)
-        return;
-    while (ni_split(&cursor, ',', &e))
-        n += e.n > 0;
-    if (n > NI_MAX_IFS)
-        ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
-                  "%u names; NCCL drops those beyond %d silently", n, NI_MAX_IFS);
-    check_first(w);
-}
-
-/* ---- the rule ---- */
 
 struct list {
     const char *name[NI_MAX_IFS];
@@ -250,10 +122,8 @@ static void add_option(const struct ni_work *w, struct list *l)
         if (d && d->running && has_address(w, name))
             add(l, d->name);
         else
-            ni_report(w->f, NI_F_SOCKET_UNUSABLE, name, "named by --sockets, but %s",
-                      !d || d->known != NI_KNOWN ? "not in this network namespace"
-                      : d->running               ? "without address"
-                                                 : "down");
+            ni_report(w->f, NI_F_SOCKET_UNUSABLE, name,
+                      "named by --sockets, but not up with an address in this network namespace");
     }
 }
 
@@ -264,12 +134,11 @@ static void add_rails(const struct ni_work *w, struct list *l)
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
         const bool has_ndev = c.gid && c.gid->ndev[0];
-        const char *name = has_ndev ? c.gid->ndev : "";
-        if (!has_ndev)
+        const struct ni_netdev *d = c.hca->netdev < 0 ? NULL : &w->inv->netdev[c.hca->netdev];
+        if (has_ndev)
+            d = ni_find_netdev(w->inv, c.gid->ndev);
+        else
             w->plan->wants |= NI_WANT_OWN_NETDEVS;
-        if (!has_ndev && c.hca->netdev >= 0)
-            name = w->inv->netdev[c.hca->netdev].name;
-        const struct ni_netdev *d = ni_find_netdev(w->inv, name);
         const uint8_t *own = has_ndev && c.gid->own == NI_OWN_OURS ? c.gid->ip : NULL;
         if (d && d->running && address_of(w, d->name, false, own).reach == PEERS)
             add(l, d->name);
@@ -300,47 +169,76 @@ static const char *find_interfaces(const struct ni_work *w, struct list *l)
                  : "interface of the default route";
 }
 
-/* What the user's own list means here: the interfaces it matches that have an address. */
-static void take_users_list(const struct ni_work *w, struct list *l)
+/* What the user's own list means here: the interfaces it matches that have an address. lo is first in
+   the kernel's order, and NCCL's choice if it matches: 127.0.0.1 (NCCL 2.30.7 os/linux.cc
+   ncclOsFindInterfaces). A list of one character counts as unset (misc/socket.cc). false: no list. */
+static bool take_users_list(const struct ni_work *w, struct list *l)
 {
-    const char *user = ni_user_value(w, variable);
-    if (!is_set(user))
-        return;
-    l->n = 0;
+    const char *user = ni_user_value(w, variable), *local = NULL;
+    if (!user || strlen(user) < 2)
+        return false;
+    const char *cursor = user, *end = user;
+    char first[NI_REASON]; /* what NCCL keeps of it */
+    unsigned names = 0;
+    for (struct ni_span e; ni_split(&cursor, ',', &e);) {
+        names += e.n > 0;
+        end = names <= NI_MAX_IFS ? e.p + e.n : end;
+    }
+    if (names > NI_MAX_IFS)
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
+                  "%u names; NCCL drops those beyond %d silently", names, NI_MAX_IFS);
+    if (ni_copyn(first, sizeof(first), user, (size_t)(end - user)))
+        user = first;
+    w->plan->wants |= NI_WANT_USERS_NETDEVS;
     for (unsigned i = 0; i < w->inv->n_netdev; i++) {
         const struct ni_netdev *d = &w->inv->netdev[i];
-        if (d->running && ni_nccl_match_if(user, d->name) && has_address(w, d->name))
+        if (!d->running || !ni_nccl_match(user, d->name, -1))
+            continue;
+        const enum reach reach = address_of(w, d->name, true, NULL).reach;
+        if (reach == PEERS)
             add(l, d->name);
+        else if (reach == THIS_LINK && (!local || strcmp(d->name, "lo") == 0))
+            local = d->name;
     }
-    const struct ni_netdev *first = nccl_takes(w, true);
-    if (l->n == 0 && first)
-        add(l, first->name);
+    if (local && (strcmp(local, "lo") == 0 || (l->n == 0 && w->inv->net.v4_known == NI_KNOWN)))
+        ni_report(w->f, NI_F_USER_SOCKET_FIRST, variable,
+                  "`%.100s` lets NCCL take %s, to which ranks on other nodes cannot connect", user,
+                  local);
+    else if (l->n == 0 && !local)
+        ni_report(w->f, NI_F_USER_SOCKET_NONE, variable,
+                  "`%.100s` matches no interface that is up with an address: `no socket interface "
+                  "found`",
+                  user);
+    if (local && l->n == 0)
+        add(l, local);
+    return true;
 }
 
+/* No interface can be named. */
 static void report_none(const struct ni_work *w)
 {
     const struct ni_net *net = &w->inv->net;
+    const char *family = ni_user_value(w, family_variable);
+    bool routable = false;
     w->plan->wants |= NI_WANT_IPV6;
     if (net->v4_known != NI_KNOWN || net->v6_known != NI_KNOWN)
         return;
-    if (net->n_addr == 0)
+    for (unsigned i = 0; i < net->n_addr; i++)
+        routable = routable || !ni_ip_is_link_local(net->addr[i].ip);
+    if (!routable)
         ni_report(w->f, NI_F_SOCKET_NONE, variable,
-                  "no interface of this pod has an address but loopback");
-    else if (ni_user_value(w, variable) || lacks_family(w))
-        return; /* told where that is judged */
-    else if (users_family(w) != ANY_FAMILY)
+                  "no interface of this pod has a routable address");
+    else if (family && (strcmp(family, "AF_INET") == 0 || strcmp(family, "AF_INET6") == 0) &&
+             !ni_user_value(w, variable))
         ni_report(w->f, NI_F_USER_SOCKET_NONE, family_variable,
-                  "the interface of the default route has no routable address of %s: NCCL takes "
-                  "the first that has any, a link-local one too",
-                  ni_user_value(w, family_variable));
-    else
-        check_first(w);
+                  "the interface of the default route has no routable address of %s", family);
 }
 
 void ni_rule_sockets(const struct ni_work *w)
 {
     struct ni_text value = NI_TEXT(NI_MAX_IFS * (NI_IF_NAME + 1) + 2);
-    struct list l = {.n = 0};
+    struct list l = {.n = 0}, users = {.n = 0};
+    const bool by_user = take_users_list(w, &users);
     if (w->plan->transport == NI_NET_OTHER)
         return;
     const char *why = find_interfaces(w, &l);
@@ -352,7 +250,6 @@ void ni_rule_sockets(const struct ni_work *w)
     ni_put(&value, "=");
     put_names(&l, &value);
     ni_decide_value(w, variable, value.buf, "%s", why);
-    take_users_list(w, &l);
     struct ni_text t = ni_text_on(w->plan->sockets, sizeof(w->plan->sockets));
-    put_names(&l, &t);
+    put_names(by_user ? &users : &l, &t);
 }

@@ -57,11 +57,15 @@ static bool only_ib(const struct ni_work *w)
     return net && *net && is_ib_family(net);
 }
 
-bool ni_wants_tcp(const struct ni_work *w)
+const char *ni_tcp_cause(const struct ni_work *w)
 {
     const char *net = ni_user_value(w, "NCCL_NET");
-    return !only_ib(w) && (w->policy->mode == NI_MODE_TCP || ni_user_int(w, disable, 0) != 0 ||
-                           (net && strcasecmp(net, "socket") == 0));
+    if (only_ib(w))
+        return NULL;
+    return w->policy->mode == NI_MODE_TCP          ? "--mode=tcp"
+           : ni_user_int(w, disable, 0) != 0       ? "your NCCL_IB_DISABLE"
+           : net && strcasecmp(net, "socket") == 0 ? "your NCCL_NET"
+                                                   : NULL;
 }
 
 void ni_rule_transport(const struct ni_work *w)
@@ -78,26 +82,11 @@ void ni_rule_transport(const struct ni_work *w)
     else if (efa && mode != NI_MODE_TCP)
         ni_report(w->f, NI_F_NET_EFA, efa, "the pod's devices are EFAs; %s", nothing);
     else
-        w->plan->transport = ni_wants_tcp(w) ? NI_NET_TCP : NI_NET_RDMA;
-}
-
-/* NCCL_NET allows nothing but InfiniBand: what forbids that kills the job. */
-static void check_only_ib(const struct ni_work *w)
-{
-    const char *net = ni_user_value(w, "NCCL_NET");
-    const bool off = ni_user_int(w, disable, 0) != 0;
-    if (off || w->plan->n_chosen == 0)
-        ni_report(w->f, NI_F_USER_NET_NONE, "NCCL_NET",
-                  "%.40s allows no TCP, and %s: `Failed to initialize any NET plugin`", net,
-                  off ? "your NCCL_IB_DISABLE no InfiniBand"
-                      : "no RDMA port is usable; NCCL tries each that it can open, and with none");
-    if (w->policy->mode == NI_MODE_TCP)
-        ni_report(w->f, NI_F_OPTION_INVALID, "--mode=tcp", "your NCCL_NET=%.40s allows no TCP",
-                  net);
+        w->plan->transport = ni_tcp_cause(w) ? NI_NET_TCP : NI_NET_RDMA;
 }
 
 /* No port is left. NCCL_IB_DISABLE=1 makes sure of sockets; where the user holds that at 0, a list
-   that takes no device does. An empty NCCL_IB_HCA of the user's takes all: nothing helps then. */
+   that takes no device does. Where the user's NCCL_IB_HCA names none it takes all: nothing helps. */
 static void without_port(const struct ni_work *w)
 {
     static const char variable[] = "NCCL_IB_HCA";
@@ -105,7 +94,7 @@ static void without_port(const struct ni_work *w)
     const bool held = ni_user_value(w, disable) && ni_user_int(w, disable, 0) == 0;
     const char *then = held && list ? "NCCL tries each that it can open" : "TCP is used";
     const unsigned given = ni_given_hcas(w->inv);
-    if (list && *list)
+    if (list && ni_names_hcas(list))
         return; /* it names devices: hca.ports has judged them */
     if (!held || !list)
         w->plan->transport = NI_NET_TCP;
@@ -129,16 +118,25 @@ static void without_port(const struct ni_work *w)
 void ni_rule_ib_disable(const struct ni_work *w)
 {
     const unsigned n = w->plan->n_chosen;
+    const char *net = ni_user_value(w, "NCCL_NET");
+    const bool off = ni_user_int(w, disable, 0) != 0, ib = only_ib(w);
     if (w->plan->transport == NI_NET_OTHER)
         return;
-    if (only_ib(w))
-        check_only_ib(w);
+    /* what forbids the only network that is allowed kills the job */
+    if (ib && (off || n == 0))
+        ni_report(w->f, NI_F_USER_NET_NONE, "NCCL_NET",
+                  "%.40s allows no TCP, and %s: `Failed to initialize any NET plugin`", net,
+                  off ? "your NCCL_IB_DISABLE no InfiniBand"
+                      : "no RDMA port is usable; NCCL tries each that it can open, and with none");
+    if (ib && w->policy->mode == NI_MODE_TCP)
+        ni_report(w->f, NI_F_OPTION_INVALID, "--mode=tcp", "your NCCL_NET=%.40s allows no TCP",
+                  net);
     if (w->plan->transport == NI_NET_TCP)
         ni_decide_value(w, disable, "1",
                         w->policy->mode == NI_MODE_TCP ? "--mode=tcp" : "TCP was chosen");
     else if (n > 0)
         ni_decide_value(w, disable, "0", "%u RDMA port%s in use", n, n == 1 ? "" : "s");
-    else if (only_ib(w))
+    else if (ib)
         ni_decide_value(w, disable, NULL,
                         "no usable RDMA port, but your NCCL_NET allows nothing else");
     else

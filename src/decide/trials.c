@@ -3,31 +3,16 @@
    given to the pod by name and cannot be used, so that the device itself says why. What the trials
    then mean: each failure as a finding, in the words of the job that would run into it. */
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 
 #include "rule.h"
 
 /* ---- what to try ---- */
 
-static void add(const struct ni_work *w, struct ni_trials *to, int at)
+bool ni_wants_trials(const struct ni_work *w)
 {
-    const struct ni_inventory *inv = w->inv;
-    const struct ni_port *port = &inv->port[at];
-    const struct ni_port_plan *pick = &w->plan->port[at];
-    struct ni_trial *t = &to->at[to->n++];
-    ni_copy(t->hca, sizeof(t->hca), inv->hca[port->hca].name);
-    t->at = at;
-    t->port = port->num;
-    t->roce = port->link == NI_LINK_ROCE;
-    t->index = -1;
-    if (t->roce && pick->gid >= 0)
-        t->index = pick->nccl_index >= 0 ? pick->nccl_index : inv->gid[pick->gid].index;
-    else if (t->roce && !to->probe) /* a port without a GID of the pod's: the index may be forced */
-        t->index = (int)ni_user_int(w, "NCCL_IB_GID_INDEX", -1);
-    const struct ni_gid *g = t->index < 0 ? NULL : ni_gid_at(inv, port, (unsigned)t->index);
-    if (g)
-        memcpy(t->gid, g->ip, sizeof(t->gid));
+    return w->plan->transport != NI_NET_OFF && w->plan->transport != NI_NET_OTHER &&
+           !ni_tcp_cause(w);
 }
 
 /* Named by somebody, and left out because it does not work: no link, no GID. What was left out by
@@ -43,345 +28,160 @@ static bool is_missed(const struct ni_work *w, int at)
            (port->link == NI_LINK_ROCE && ni_best_gid(inv, port, false) < 0);
 }
 
-bool ni_wants_trials(const struct ni_work *w)
-{
-    return w->plan->transport != NI_NET_OFF && w->plan->transport != NI_NET_OTHER &&
-           !ni_wants_tcp(w);
-}
-
 void ni_plan_trials(const struct ni_work *w, struct ni_trials *ret)
 {
     if (!ni_wants_trials(w))
         return;
     for (unsigned i = 0; i < w->plan->n_chosen; i++)
-        add(w, ret, w->plan->chosen[i]);
-    for (int i = 0; i < (int)w->inv->n_port; i++) {
+        ret->at[ret->n++] = w->plan->chosen[i];
+    for (int i = 0; i < (int)w->inv->n_port && ret->n < NI_MAX_RAILS; i++) {
         if (is_missed(w, i))
-            add(w, ret, i);
+            ret->at[ret->n++] = i;
     }
-}
-
-void ni_plan_probes(const struct ni_work *w, struct ni_trials *ret)
-{
-    const struct ni_inventory *inv = w->inv;
-    ret->probe = true;
-    for (unsigned i = 0; i < inv->n_hca; i++) {
-        if (ni_is_given(&inv->hca[i]) && inv->hca[i].n_port > 0)
-            add(w, ret, inv->hca[i].first_port);
+    for (unsigned i = 0; i < ret->n; i++) {
+        struct ni_rail *rail = &ret->task[i].rail;
+        ni_describe_rail(w, ret->at[i], rail);
+        if (rail->link == NI_LINK_ROCE && rail->index < 0) /* without a GID, it may be forced */
+            rail->index = (int)ni_user_int(w, "NCCL_IB_GID_INDEX", -1);
     }
 }
 
 /* ---- what they mean ---- */
 
-/* An ended trial. */
-struct judge {
-    const struct ni_work *w;
-    const struct ni_trials *all;
-    const struct ni_trial *t;
-    const struct ni_hca *hca;
-    struct ni_text *m; /* the message */
+/* By the step that failed. */
+static const enum ni_finding_id steps[] = {
+    [NI_PAIR_START] = NI_F_VERBS_PROCESS,      [NI_PAIR_FIND] = NI_F_VERBS_OPEN,
+    [NI_PAIR_OPEN] = NI_F_VERBS_OPEN,          [NI_PAIR_DEVICE] = NI_F_VERBS_RESOURCES,
+    [NI_PAIR_PORT] = NI_F_VERBS_PORT,          [NI_PAIR_ALLOCATE] = NI_F_VERBS_RESOURCES,
+    [NI_PAIR_REGISTER] = NI_F_VERBS_RESOURCES, [NI_PAIR_GID] = NI_F_VERBS_GID,
+    [NI_PAIR_QUEUES] = NI_F_VERBS_RESOURCES,   [NI_PAIR_CONNECT] = NI_F_VERBS_CONNECT,
+    [NI_PAIR_SMALL] = NI_F_VERBS_TRANSFER,     [NI_PAIR_IDENTITY] = NI_F_VERBS_TRANSFER,
+    [NI_PAIR_WRITE] = NI_F_VERBS_TRANSFER,     [NI_PAIR_READ] = NI_F_VERBS_TRANSFER,
+    [NI_PAIR_COMPARE] = NI_F_VERBS_TRANSFER,   [NI_PAIR_DONE] = NI_F_VERBS_PROCESS,
 };
 
-static const char *name_of(int err)
-{
-    const char *name = ni_errno_name(err);
-    return name ? name : "an unknown error";
-}
+/* enum ibv_wc_status (rdma-core 56.1 libibverbs/verbs.h); of the kernel's interface, so they stay. */
+enum { LOC_QP_OP = 2, LOC_PROT = 4, WR_FLUSH = 5, REM_ACCESS = 10, RETRY_EXC = 12 };
 
-/* ---- a step that failed: the call, the errno, what that means ---- */
-
+/* By finding, for several steps share one. Neither errno nor status: the data is wrong. */
 static const struct {
     enum ni_finding_id id;
-    const char *call;
-} steps[NI_STEP_N] = {
-    [NI_STEP_START] = {NI_F_VERBS_PROCESS, "no process could be started"},
-    [NI_STEP_OPEN] = {NI_F_VERBS_OPEN, "opening /dev/infiniband/"},
-    [NI_STEP_DEVICE] = {NI_F_VERBS_RESOURCES, "querying the device"},
-    [NI_STEP_PORT] = {NI_F_VERBS_PORT, "ibv_query_port"},
-    [NI_STEP_GID] = {NI_F_VERBS_GID, "GID index "},
-    [NI_STEP_ALLOCATE] = {NI_F_VERBS_RESOURCES, "mmap of "},
-    [NI_STEP_REGISTER] = {NI_F_VERBS_RESOURCES, "ibv_reg_mr of "},
-    [NI_STEP_QUEUES] = {NI_F_VERBS_RESOURCES, "creating queues beside "},
-    [NI_STEP_CONNECT] = {NI_F_VERBS_CONNECT, "`ibv_modify_qp failed with "},
-    [NI_STEP_WRITE] = {NI_F_VERBS_TRANSFER, "RDMA write"},
-    [NI_STEP_READ] = {NI_F_VERBS_TRANSFER, "RDMA read"},
-};
-
-/* By finding, for several steps share one. */
-static const struct {
-    enum ni_finding_id id;
-    int err;
+    int err, wc;
     const char *why;
 } reasons[] = {
-    {NI_F_VERBS_OPEN, EPERM,
-     "the device cgroup forbids it, or the device belongs to another network namespace"},
-    {NI_F_VERBS_OPEN, EACCES, "the permissions of the node forbid it"},
-    {NI_F_VERBS_OPEN, ENOENT, "the node is not in the container"},
-    {NI_F_VERBS_OPEN, EAGAIN, "the limit of the RDMA cgroup (rdma.max)"},
-    {NI_F_VERBS_OPEN, ENOMEM, "the kernel has no memory for a context"},
-    {NI_F_VERBS_GID, ENODATA, "it is empty"},
-    {NI_F_VERBS_GID, ERANGE, "a queue pair carries 255 at most"},
-    {NI_F_VERBS_RESOURCES, EAGAIN,
+    {NI_F_VERBS_OPEN, EAGAIN, 0, "the limit of the RDMA cgroup (rdma.max)"},
+    {NI_F_VERBS_PORT, ENETDOWN, 0, "the port is not ACTIVE: NCCL leaves it out"},
+    {NI_F_VERBS_GID, ENODATA, 0, "it is empty"},
+    {NI_F_VERBS_GID, ERANGE, 0, "-1 is no RoCE GID of this pod; a queue pair carries 255 at most"},
+    {NI_F_VERBS_RESOURCES, EAGAIN, 0,
      "the limit of the RDMA cgroup (rdma.max), or the device is full"},
-    {NI_F_VERBS_RESOURCES, ENOMEM, "the kernel or the device has no more memory"},
-    {NI_F_VERBS_CONNECT, EINVAL, "this GID cannot be used"},
-    {NI_F_VERBS_CONNECT, ENODEV, "the GID's interface is not in this network namespace"},
-    {NI_F_VERBS_CONNECT, ENETUNREACH, "there is no route to the GID"},
-    {NI_F_VERBS_CONNECT, EHOSTUNREACH, "there is no route to the GID"},
-    {NI_F_VERBS_CONNECT, ETIMEDOUT, "the GID's address does not resolve"},
+    {NI_F_VERBS_RESOURCES, ENOMEM, 0, "the kernel or the device has no more memory"},
+    {NI_F_VERBS_CONNECT, EINVAL, 0, "this GID cannot be used"},
+    {NI_F_VERBS_CONNECT, ENODEV, 0, "the GID's interface is not in this network namespace"},
+    {NI_F_VERBS_CONNECT, ENETUNREACH, 0, "there is no route to the GID"},
+    {NI_F_VERBS_CONNECT, EHOSTUNREACH, 0, "there is no route to the GID"},
+    {NI_F_VERBS_CONNECT, ETIMEDOUT, 0, "the GID's address does not resolve"},
+    {NI_F_VERBS_TRANSFER, ETIMEDOUT, 0, "the device gives no completion"},
+    {NI_F_VERBS_TRANSFER, 0, 0, "what was read back differs from what was written"},
+    {NI_F_VERBS_TRANSFER, 0, LOC_QP_OP,
+     "IBV_WC_LOC_QP_OP_ERR: the device cannot send here, as SoftRoCE outside its network "
+     "namespace"},
+    {NI_F_VERBS_PROTECTION, 0, LOC_PROT,
+     "IBV_WC_LOC_PROT_ERR: the HCA may not reach memory that was registered a moment ago, as under "
+     "IOMMU translation; see iommu.translated"},
+    {NI_F_VERBS_TRANSFER, 0, WR_FLUSH, "IBV_WC_WR_FLUSH_ERR: the queue pair was in error before"},
+    {NI_F_VERBS_TRANSFER, 0, REM_ACCESS, "IBV_WC_REM_ACCESS_ERR: the memory key was not accepted"},
+    {NI_F_VERBS_TRANSFER, 0, RETRY_EXC,
+     "IBV_WC_RETRY_EXC_ERR: nothing was acknowledged: there is no way from this GID to itself, or "
+     "the packets are dropped"},
 };
-
-static void put_call(const struct judge *j)
-{
-    static const char *const next[] = {"INIT", "RTR", "RTS"}; /* by enum ibv_qp_state */
-    const struct ni_trial *t = j->t;
-    ni_put(j->m, steps[t->step].call);
-    if (t->step == NI_STEP_OPEN)
-        ni_put(j->m, j->hca->uverbs.name[0] ? j->hca->uverbs.name : "uverbsN");
-    else if (t->step == NI_STEP_GID)
-        ni_putf(j->m, "%d", t->roce ? t->index : 0);
-    else if (t->step >= NI_STEP_ALLOCATE && t->step <= NI_STEP_QUEUES)
-        ni_put_bytes(j->m, j->all->size);
-    else if (t->step == NI_STEP_CONNECT)
-        ni_putf(j->m, "%d`, to %s", t->err,
-                t->qp_state >= 0 && t->qp_state < (int)NI_COUNT(next) ? next[t->qp_state] : "?");
-}
 
 /* Pinned memory counts per process against RLIMIT_MEMLOCK, unless CAP_IPC_LOCK is there in the
    initial user namespace (drivers/infiniband/core/umem.c ib_umem_get); a limit of 0 is EPERM
    (mm/mlock.c can_do_mlock). mlx5 pins its queues too, beside the memory: a limit of 64 MiB, as some
    distributions have it, holds the default size and no more. */
-static bool is_limited(const struct judge *j)
+static bool is_limited(const struct ni_work *w, const struct ni_trials *all,
+                       const struct ni_pair_result *x)
 {
     enum { QUEUES = 1 << 20 }; /* more than those of a trial take */
-    const struct ni_trial *t = j->t;
-    return (t->step == NI_STEP_REGISTER || t->step == NI_STEP_QUEUES) &&
-           (t->err == ENOMEM || (t->err == EPERM && t->memlock == 0)) && t->memlock >= 0 &&
-           t->memlock < j->all->size + QUEUES && !ni_command_may_lock(j->w);
+    return (x->step == NI_PAIR_REGISTER || x->step == NI_PAIR_QUEUES) &&
+           (x->err == ENOMEM || (x->err == EPERM && all->memlock == 0)) && all->memlock >= 0 &&
+           all->memlock < all->size + QUEUES && !ni_command_may_lock(w);
 }
 
-static enum ni_finding_id explain_errno(const struct judge *j)
+/* The step, its errno or completion, and what that means. */
+static enum ni_finding_id explain(const struct ni_work *w, const struct ni_trials *all,
+                                  const struct ni_rail_task *task, const struct ni_hca *hca,
+                                  struct ni_text *m)
 {
-    const struct ni_trial *t = j->t;
-    struct ni_text *m = j->m;
-    const enum ni_finding_id id = steps[t->step].id;
-    const char *why = id == NI_F_VERBS_CONNECT ? "the driver refuses" : NULL;
+    const struct ni_pair_result *x = &task->result[NI_ROLE_FROM];
+    const enum ni_finding_id id = x->wc == LOC_PROT         ? NI_F_VERBS_PROTECTION
+                                  : x->step <= NI_PAIR_DONE ? steps[x->step]
+                                                            : NI_F_VERBS_PROCESS;
+    const char *name = ni_errno_name(x->err), *text = NULL;
     char ip[NI_IP_TEXT];
-    ni_putf(m, ": %s", name_of(t->err));
-    if (is_limited(j)) {
-        ni_put(m, "; the limit is ");
-        ni_put_bytes(m, t->memlock);
+    ni_putf(m, "step `%s`: ", ni_pair_step_text(x->step));
+    if (x->silent) {
+        ni_put(m, "its process died, or has hung until the time was over");
+        return NI_F_VERBS_PROCESS;
+    }
+    if (x->step == NI_PAIR_FIND && ni_put_node(&hca->uverbs, m))
+        return id;
+    if (task->rail.untried[0]) {
+        ni_put(m, task->rail.untried);
+        return NI_F_VERBS_PROVIDER;
+    }
+    if (id == NI_F_VERBS_GID)
+        ni_putf(m, "index %d: ", task->rail.index);
+    if (x->wc != 0)
+        ni_putf(m, "status %d, vendor_err %d: ", x->wc, task->vendor_err);
+    else if (x->err != 0)
+        ni_putf(m, "%s: ", name ? name : "an unknown error");
+    if (is_limited(w, all, x)) {
+        ni_put_bytes(m, all->size);
+        ni_put(m, " to pin, and the limit is ");
+        ni_put_bytes(m, all->memlock);
         ni_put(m, ": ");
-        ni_memlock_why(j->w, m);
+        ni_memlock_why(w, m);
         return NI_F_VERBS_MEMLOCK;
     }
     for (size_t i = 0; i < NI_COUNT(reasons); i++) {
-        if (reasons[i].id == id && reasons[i].err == t->err)
-            why = reasons[i].why;
+        if (reasons[i].id == id && reasons[i].err == x->err && reasons[i].wc == x->wc)
+            text = reasons[i].why;
     }
-    if (why)
-        ni_putf(m, ": %s", why);
-    if (t->step == NI_STEP_CONNECT && t->roce)
-        ni_putf(m, "; index %d holds %s, RoCE %s", t->index, ni_ip_text(t->seen, ip),
-                t->seen_v2 ? "v2" : "v1");
+    ni_put(m, text ? text : "the device or its driver refuses");
+    if (x->step == NI_PAIR_CONNECT && task->rail.link == NI_LINK_ROCE)
+        ni_putf(m, "; index %d holds %s, RoCE %s", task->rail.index,
+                ni_ip_text(task->own[NI_ROLE_FROM].gid, ip), task->rail.v2 ? "v2" : "v1");
     return id;
 }
 
-/* enum ibv_wc_status (rdma-core 56.1 libibverbs/verbs.h); of the kernel's interface, so they stay. */
-enum { LOC_PROT_ERR = 4 };
-static const struct {
-    int status;
-    const char *name, *meaning;
-} completions[] = {
-    {2, "IBV_WC_LOC_QP_OP_ERR",
-     "the device cannot send here, as SoftRoCE outside its network namespace"},
-    {5, "IBV_WC_WR_FLUSH_ERR", "the queue pair was in error before"},
-    {10, "IBV_WC_REM_ACCESS_ERR", "the memory key was not accepted"},
-    {12, "IBV_WC_RETRY_EXC_ERR",
-     "nothing was acknowledged: there is no way from this GID to itself, or the packets are "
-     "dropped"},
-    {13, "IBV_WC_RNR_RETRY_EXC_ERR", "the receiver was never ready"},
-};
-
-/* What stands between HCA and memory, if it can be told. */
-static void put_iommu(const struct ni_iommu *iommu, struct ni_text *m)
-{
-    const bool known = iommu->group.known == NI_KNOWN && iommu->type_known == NI_KNOWN;
-    const bool identity = known && strcmp(iommu->type, "identity") == 0;
-    if (known)
-        ni_putf(m, "%sIOMMU group %lld is of type %s%s", identity ? "although " : "",
-                (long long)iommu->group.v, iommu->type,
-                identity ? ", which translates nothing" : "");
-    else if (iommu->group.known == NI_ABSENT)
-        ni_put(m, "although no IOMMU is seen from here");
-    else
-        ni_put(m, "the IOMMU group cannot be read from here");
-}
-
-static enum ni_finding_id explain_completion(const struct judge *j)
-{
-    const struct ni_trial *t = j->t;
-    struct ni_text *m = j->m;
-    const char *name = "completion error", *meaning = "the device or its driver failed";
-    if (t->wc_status == LOC_PROT_ERR) {
-        ni_putf(m,
-                ": IBV_WC_LOC_PROT_ERR (vendor_err %d): the HCA may not reach memory that was "
-                "registered a moment ago, as under IOMMU translation; ",
-                t->vendor_err);
-        put_iommu(&j->hca->iommu, m);
-        ni_put(m, " (see iommu.translated)");
-        return NI_F_VERBS_PROTECTION;
-    }
-    for (size_t i = 0; i < NI_COUNT(completions); i++) {
-        if (completions[i].status == t->wc_status) {
-            name = completions[i].name;
-            meaning = completions[i].meaning;
-        }
-    }
-    ni_putf(m, ": %s (status %d, vendor_err %d): %s", name, t->wc_status, t->vendor_err, meaning);
-    return NI_F_VERBS_TRANSFER;
-}
-
-static enum ni_finding_id explain_find(const struct judge *j)
-{
-    const struct ni_uverbs *node = &j->hca->uverbs;
-    struct ni_text *m = j->m;
-    if (j->t->untried) {
-        ni_putf(m,
-                "not tried: nccl-init has no provider for its driver (it has mlx5, rxe, siw), "
-                "although /dev/infiniband/%s opens",
-                node->name);
-        return NI_F_VERBS_PROVIDER;
-    }
-    ni_put(m, "libibverbs does not list the device: ");
-    if (!ni_put_node(node, m))
-        ni_put(m, name_of(j->t->err));
-    return NI_F_VERBS_OPEN;
-}
-
-static enum ni_finding_id explain_step(const struct judge *j)
-{
-    const struct ni_trial *t = j->t;
-    const char *state = ni_port_state_text(t->port_state);
-    if (t->step == NI_STEP_FIND)
-        return explain_find(j);
-    if (t->step == NI_STEP_PORT && t->err == 0) {
-        ni_putf(j->m, "the port is %s (physical state %d): NCCL leaves it out",
-                state ? state : "in an unknown state", t->phys_state);
-        return NI_F_VERBS_PORT;
-    }
-    if (t->step == NI_STEP_GID && t->roce && t->index < 0) {
-        ni_put(j->m, "the port has no RoCE GID of this pod");
-        return NI_F_VERBS_GID;
-    }
-    if (t->step == NI_STEP_COMPARE) {
-        ni_putf(j->m, "what was read back differs from what was written, from byte %lld on",
-                (long long)t->bad_at);
-        return NI_F_VERBS_DATA;
-    }
-    put_call(j);
-    return t->wc_status != 0 ? explain_completion(j) : explain_errno(j);
-}
-
-/* ---- a process that did not end by itself ---- */
-
-static enum ni_finding_id explain_end(const struct judge *j)
-{
-    const struct ni_trial *t = j->t;
-    const char *step = ni_step_text(t->step);
-    const long long ms = (long long)j->all->limit_ms;
-    if (t->end == NI_TRIAL_DIED) {
-        ni_putf(j->m, "its process died in step `%s`", step);
-        if (t->signal == SIGKILL)
-            ni_put(j->m, ", killed from outside: the container's memory limit, perhaps");
-        else if (t->signal == SIGSEGV)
-            ni_put(j->m, " of a segmentation fault");
-        else if (t->signal != 0)
-            ni_putf(j->m, " of signal %d", t->signal);
-        else
-            ni_put(j->m, " before it said how it went");
-        return NI_F_VERBS_CRASH;
-    }
-    if (t->end == NI_TRIAL_KILLED)
-        ni_putf(j->m, "no answer in step `%s` after %lld.%lld s", step, ms / 1000, ms % 1000 / 100);
-    else if (t->step == NI_STEP_DONE)
-        ni_putf(j->m,
-                "passed, but its process %d hangs while the kernel takes back what was "
-                "registered, and is left",
-                t->pid);
-    else
-        ni_putf(j->m,
-                "hangs in the kernel in step `%s`: its process %d survives SIGKILL and is left",
-                step, t->pid);
-    return NI_F_VERBS_HANG;
-}
-
-/* ---- what the device says, against what sysfs says and the plan counts on ---- */
-
-static const struct ni_trial_gid *told(const struct ni_trial *t, unsigned port, unsigned index)
-{
-    for (unsigned i = 0; i < t->n_gid; i++) {
-        if (t->table[i].port == port && t->table[i].index == index)
-            return &t->table[i];
-    }
-    return NULL;
-}
-
-/* Entries that one of the two lacks, or that differ. sysfs is whole only where it was read to the
-   end. InfiniBand's are not read. */
-static void compare_gids(const struct judge *j, int at)
-{
-    const struct ni_inventory *inv = j->w->inv;
-    const struct ni_port *port = &inv->port[at];
-    unsigned differ = 0, same = 0, total = 0;
-    char where[40] = "";
-    if (port->link != NI_LINK_ROCE)
-        return;
-    for (unsigned i = 0; i < port->n_gid; i++) {
-        const struct ni_gid *g = ni_port_gid(inv, port, i);
-        const struct ni_trial_gid *its = told(j->t, port->num, g->index);
-        if (its && memcmp(its->ip, g->ip, NI_GID_BYTES) == 0 &&
-            (g->type == NI_GID_UNREAD || its->v2 == (g->type == NI_GID_V2)))
-            same++;
-        else if (differ++ == 0)
-            (void)ni_format(where, sizeof(where), ", first at index %d", g->index);
-    }
-    for (unsigned i = 0; i < j->t->n_gid; i++)
-        total += j->t->table[i].port == port->num;
-    if (port->gids_complete && total > same + differ)
-        differ = total - same;
-    if (differ > 0)
-        ni_report(j->w->f, NI_F_VERBS_GID_DIFFERS, ni_port_name(inv, at).text,
-                  "%u GID entr%s between sysfs and the device%s", differ,
-                  differ == 1 ? "y differs" : "ies differ", where);
-}
-
-/* ---- all of them ---- */
-
-void ni_judge_trials(const struct ni_work *w, struct ni_trials *trials)
+void ni_judge_trials(const struct ni_work *w, struct ni_trials *all)
 {
     const struct ni_inventory *inv = w->inv;
-    for (unsigned i = 0; i < trials->n; i++) {
-        struct ni_trial *t = &trials->at[i];
-        const struct ni_hca *hca = &inv->hca[inv->port[t->at].hca];
-        const struct ni_port_name name = ni_port_name(inv, t->at);
-        const char *subject = trials->probe ? t->hca : name.text;
+    for (unsigned i = 0; i < all->n; i++) {
+        const struct ni_rail_task *task = &all->task[i];
+        const struct ni_hca *hca = &inv->hca[inv->port[all->at[i]].hca];
+        const struct ni_port_name name = ni_port_name(inv, all->at[i]);
+        const uint8_t *sysfs = task->rail.gid, *seen = task->own[NI_ROLE_FROM].gid;
         struct ni_text m = NI_TEXT(NI_REASON);
-        const struct judge j = {w, trials, t, hca, &m};
-        /* libibverbs lists no device for whose driver it has no provider, whose node opens */
-        t->untried = t->end == NI_TRIAL_ENDED && t->step == NI_STEP_FIND && t->err == ENODEV &&
-                     hca->uverbs.known == NI_KNOWN && hca->uverbs.err == 0;
-        if (!ni_trial_passed(t)) {
-            enum ni_finding_id id = t->end == NI_TRIAL_ENDED ? explain_step(&j) : explain_end(&j);
+        if (task->result[NI_ROLE_FROM].step == NI_PAIR_DONE) {
+            all->passed++;
+        } else {
+            const enum ni_finding_id id = explain(w, all, task, hca, &m);
             /* the limit is the process's, so one finding for all ports */
-            ni_report(w->f, id, id == NI_F_VERBS_MEMLOCK ? "RLIMIT_MEMLOCK" : subject, "%s", m.buf);
+            ni_report(w->f, id, id == NI_F_VERBS_MEMLOCK ? "RLIMIT_MEMLOCK" : name.text, "%s",
+                      m.buf);
         }
-        const bool answered = t->device.dmabuf != NI_UNSET && t->gid_err == 0;
-        for (unsigned k = 0; answered && k < hca->n_port; k++)
-            compare_gids(&j, hca->first_port + (int)k);
-        if (t->device.dmabuf == NI_ABSENT && inv->n_gpu > 0 && inv->gdr.peermem != NI_KNOWN &&
+        if (task->rail.link == NI_LINK_ROCE && !ni_ip_is_zero(sysfs) && !ni_ip_is_zero(seen) &&
+            memcmp(sysfs, seen, NI_GID_BYTES) != 0) {
+            char device_ip[NI_IP_TEXT], sysfs_ip[NI_IP_TEXT];
+            ni_report(w->f, NI_F_VERBS_GID, name.text, "index %d holds %s, in sysfs %s",
+                      task->rail.index, ni_ip_text(seen, device_ip), ni_ip_text(sysfs, sysfs_ip));
+        }
+        if (task->dmabuf == NI_ABSENT && inv->n_gpu > 0 && inv->gdr.peermem != NI_KNOWN &&
             ni_has_dmabuf(inv))
-            ni_report(w->f, NI_F_VERBS_DMABUF, subject,
+            ni_report(w->f, NI_F_VERBS_DMABUF, name.text,
                       "ibv_reg_dmabuf_mr is not supported, and nvidia-peermem is not loaded: no "
                       "GPUDirect RDMA through this HCA");
     }

@@ -3,49 +3,30 @@
    different things different ones, so the replay gives the same plan. IP addresses stay, because the
    plan hangs on them, but for the half that is made of a MAC address or a GUID. */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "door.h"
 
-enum { MAX_THINGS = 1 << 14, MAX_HOSTS = 2 };
+enum { MAX_THINGS = 1 << 14 };
 
 struct ni_mask {
-    unsigned n, n_host;
-    bool full;
-    struct ni_span host[MAX_HOSTS];
-    struct {
-        uint64_t is;
-        uint32_t number;  /* 0: free */
-    } at[2 * MAX_THINGS]; /* by hash */
+    unsigned n;
+    struct ni_span host[2]; /* the host's name, and without its domain */
+    uint64_t is[MAX_THINGS];
 };
 
 /* ---- what stands for what ---- */
 
-/* FNV-1a */
-static uint64_t hash(const char *s, size_t n)
-{
-    uint64_t h = 0xcbf29ce484222325U;
-
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)s[i]) * 0x100000001b3U;
-    return h ^ (h >> 32);
-}
-
 /* From 1; 0: it was not met, and is not to be added, or there is no room. */
 static uint32_t number_of(struct ni_mask *m, uint64_t is, bool add)
 {
-    size_t i = is * 0x9e3779b97f4a7c15U >> 49; /* 2^15 places */
-
-    for (; m->at[i].number; i = (i + 1) % NI_COUNT(m->at))
-        if (m->at[i].is == is)
-            return m->at[i].number;
-    m->full |= add && m->n == MAX_THINGS;
-    if (!add || m->full)
+    for (unsigned i = 0; i < m->n; i++)
+        if (m->is[i] == is)
+            return i + 1;
+    if (!add || m->n == MAX_THINGS)
         return 0;
-    m->at[i].is = is;
-    m->at[i].number = ++m->n;
+    m->is[m->n++] = is;
     return m->n;
 }
 
@@ -78,19 +59,15 @@ static bool is_alnum(char c)
     return ni_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-static bool is_hex(char c)
-{
-    return ni_hex_digit(c) >= 0;
-}
-
 /* Each of these looks at the start of s, puts the mask, and returns how many bytes that stands for;
    0: it is something else. */
 
 static size_t try_host(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
 {
-    for (unsigned i = 0; i < m->n_host; i++) {
+    for (unsigned i = 0; i < NI_COUNT(m->host); i++) {
         size_t n = m->host[i].n;
-        if (n <= s.n && memcmp(s.p, m->host[i].p, n) == 0 && (n == s.n || !is_alnum(s.p[n]))) {
+        if (n > 1 && n <= s.n && memcmp(s.p, m->host[i].p, n) == 0 &&
+            (n == s.n || !is_alnum(s.p[n]))) {
             ni_putf(ret, "masked-host-%u", i + 1);
             return n;
         }
@@ -102,16 +79,14 @@ static size_t try_host(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
 static const struct {
     const char *form, *mask;
 } forms[] = {
-    /* UUIDs; in names of cgroups with '_', and behind other letters: pod0b0f8c1c_... */
+    /* UUIDs, of GPUs and disks */
     {"xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", "00000000-0000-4000-8000-000000000000"},
-    {"xxxxxxxx_xxxx_xxxx_xxxx_xxxxxxxxxxxx", "00000000_0000_4000_8000_000000000000"},
     /* MAC addresses: of IPoIB (RFC 4391 section 9.1.1), BOOTIF= of a PXE boot, Ethernet */
     {"xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx",
      "00:00:00:00:fe:80:00:00:00:00:00:00:00:00:00:00:00:00:00:00"},
     {"xx-xx-xx-xx-xx-xx-xx", "01-02-00-00-00-00-00"},
     {"xx:xx:xx:xx:xx:xx", "02:00:00:00:00:00"},
 };
-enum { UUIDS = 2 };
 
 /* Whether s begins with the form, ends with it as a word, and does not repeat one digit: that is
    nobody's. */
@@ -121,23 +96,23 @@ static bool is_form(struct ni_span s, const char *form)
     size_t i = 0;
 
     for (; form[i]; i++) {
-        if (i == s.n || (form[i] == 'x' ? !is_hex(s.p[i]) : s.p[i] != form[i]))
+        if (i == s.n || (form[i] == 'x' ? ni_hex_digit(s.p[i]) < 0 : s.p[i] != form[i]))
             return false;
         varies = varies || (form[i] == 'x' && s.p[i] != s.p[0]);
     }
     return varies && (i == s.n || !is_alnum(s.p[i]));
 }
 
-static size_t try_forms(struct ni_mask *m, struct ni_span s, bool inside, struct ni_text *ret)
+static size_t try_forms(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
 {
     char mask[64];
 
-    for (size_t f = 0; f < (inside ? UUIDS : NI_COUNT(forms)); f++) {
+    for (size_t f = 0; f < NI_COUNT(forms); f++) {
         if (!is_form(s, forms[f].form))
             continue;
         size_t n = strlen(forms[f].form);
         (void)ni_copy(mask, sizeof(mask), forms[f].mask);
-        uint32_t number = number_of(m, hash(s.p, n), true);
+        uint32_t number = number_of(m, ni_hash(s.p, n), true);
         for (size_t i = n; i-- > 0 && number > 0;) {
             if (forms[f].form[i] != 'x')
                 continue;
@@ -157,7 +132,7 @@ static size_t try_ipv6(struct ni_mask *m, struct ni_span s, bool is_guid, struct
     char text[NI_IP_TEXT];
     size_t n = 0;
 
-    while (n < s.n && n < sizeof(text) && (is_hex(s.p[n]) || s.p[n] == ':'))
+    while (n < s.n && n < sizeof(text) && (ni_hex_digit(s.p[n]) >= 0 || s.p[n] == ':'))
         n++;
     if ((n < s.n && is_alnum(s.p[n])) || !ni_copyn(text, sizeof(text), s.p, n) ||
         inet_pton(AF_INET6, text, ip) != 1)
@@ -166,135 +141,89 @@ static size_t try_ipv6(struct ni_mask *m, struct ni_span s, bool is_guid, struct
     mask_ip(m, ip, is_guid);
     if (memcmp(ip, was, sizeof(ip)) == 0)
         ni_putn(ret, s.p, n);
-    else if (n < 39)
-        ni_putf(ret, "%s", ni_ip_text(ip, text));
     else
         for (unsigned i = 0; i < NI_GID_BYTES; i += 2)
             ni_putf(ret, "%s%02x%02x", i > 0 ? ":" : "", ip[i], ip[i + 1]);
     return n;
 }
 
-/* Long runs of hex digits: an address in proc/net, else the id of a container. */
-static size_t try_hex(struct ni_mask *m, struct ni_span s, bool net, struct ni_text *ret)
+/* An address in proc/net. */
+static size_t try_hex(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
 {
     uint8_t ip[NI_GID_BYTES];
-    bool varies = false;
+    enum { DIGITS = 2 * NI_GID_BYTES };
+
+    if (s.n < DIGITS || (s.n > DIGITS && is_alnum(s.p[DIGITS])) ||
+        ni_parse_hex_ip((struct ni_span){s.p, DIGITS}, ip) < 0)
+        return 0;
+    mask_ip(m, ip, false);
+    for (unsigned i = 0; i < NI_GID_BYTES; i++)
+        ni_putf(ret, "%02x", ip[i]);
+    return DIGITS;
+}
+
+/* etc/hosts names other machines too. */
+static size_t try_name(struct ni_span s, struct ni_text *ret)
+{
+    uint8_t ip[NI_GID_BYTES];
     size_t n = 0;
 
-    for (; n < s.n && is_hex(s.p[n]); n++)
-        varies = varies || s.p[n] != s.p[0];
-    if (n < 32 || !varies || (n < s.n && is_alnum(s.p[n]))) /* ffff...: a bit mask */
-        return 0;
-    if (net && ni_parse_hex_ip((struct ni_span){s.p, n}, ip) == 0) {
-        mask_ip(m, ip, false);
-        for (unsigned i = 0; i < NI_GID_BYTES; i++)
-            ni_putf(ret, "%02x", ip[i]);
-    } else {
-        ni_putf(ret, "%0*x", (int)n, number_of(m, hash(s.p, n), true));
-    }
+    while (n < s.n && !strchr(" \t\n", s.p[n]))
+        n++;
+    if (ni_parse_ipv4((struct ni_span){s.p, n}, ip) == 0 ||
+        ni_span_is((struct ni_span){s.p, n}, "localhost"))
+        ni_putn(ret, s.p, n);
+    else
+        ni_put(ret, "name");
     return n;
 }
 
-/* path "": a name or the target of a link. is_guid: the low half of a GID is one. */
-static void scan(struct ni_mask *m, const char *path, struct ni_span s, bool is_guid,
-                 struct ni_text *ret)
+void ni_mask_text(struct ni_mask *m, const char *path, struct ni_span s, struct ni_text *ret)
 {
     bool net = ni_has_prefix(path, "proc/") && strstr(path, "net/");
     bool people = *path && !net && !ni_has_prefix(path, "sys/"); /* who name hosts */
-    bool inside = false;                                         /* of a word */
+    bool names = strcmp(path, "etc/hosts") == 0;
+    bool is_guid = strstr(path, "/gids/0"); /* the default GID of a port is made of one */
+    bool inside = false;                    /* of a word */
 
     while (s.n > 0) {
-        bool starts = !inside && (is_alnum(*s.p) || *s.p == ':');
-        size_t n = starts && people ? try_host(m, s, ret) : 0;
-        n = n ? n : try_forms(m, s, inside, ret);
-        n = n || !starts ? n : try_ipv6(m, s, is_guid, ret);
-        n = n || !starts ? n : try_hex(m, s, net, ret);
+        size_t n = 0;
+        if (!inside && (is_alnum(*s.p) || *s.p == ':')) {
+            n = people ? try_host(m, s, ret) : 0;
+            n = n ? n : try_forms(m, s, ret);
+            n = n ? n : try_ipv6(m, s, is_guid, ret);
+            n = n || !net ? n : try_hex(m, s, ret);
+            n = n || !names ? n : try_name(s, ret);
+        }
         if (n == 0)
             ni_put_escaped(ret, (struct ni_span){s.p, n = 1}, !*path);
         inside = is_alnum(s.p[n - 1]);
         s = (struct ni_span){s.p + n, s.n - n};
     }
-}
-
-/* /etc/hosts names other machines too. */
-static void scan_hosts(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
-{
-    uint8_t ip[NI_GID_BYTES];
-
-    while (s.n > 0) {
-        struct ni_span word = {s.p, strcspn(s.p, " \t\n")};
-        word.n = word.n < s.n ? word.n : s.n;
-        size_t n = word.n > 0 ? word.n : 1;
-        if (word.n == 0 || memchr(word.p, ':', word.n) || ni_parse_ipv4(word, ip) == 0 ||
-            ni_span_is(word, "localhost"))
-            scan(m, "etc/hosts", (struct ni_span){s.p, n}, false, ret);
-        else if (try_host(m, word, ret) < word.n)
-            ni_putn(ret, "name", 4);
-        s = (struct ni_span){s.p + n, s.n - n};
-    }
+    ret->cut |= m->n == MAX_THINGS;
 }
 
 /* ---- all ---- */
 
-/* Whether e is a GID, ".../ports/1/gids/0", of an InfiniBand port. When nothing tells, it may be. What
-   tells stands behind it in the order of paths. */
-static bool is_ib(const struct ni_entry *e, const struct ni_entry *end)
-{
-    const char *gids = strstr(e->path, "/gids/");
-    size_t n = gids ? (size_t)(gids - e->path) : 0;
-
-    for (const struct ni_entry *at = e; gids && at < end && strncmp(at->path, e->path, n) == 0;
-         at++)
-        if (strcmp(at->path + n, "/link_layer") == 0 && at->kind == NI_ENTRY_FILE)
-            return strcmp(at->value, "Ethernet") != 0;
-    return gids != NULL;
-}
-
-/* The host's name, and without its domain. */
-static void add_host(struct ni_mask *m, struct ni_span s)
-{
-    size_t digits = 0;
-
-    while (digits < s.n && (ni_is_digit(s.p[digits]) || s.p[digits] == '.'))
-        digits++;
-    if (s.n >= 2 && m->n_host < MAX_HOSTS && !ni_span_is(s, "localhost") && digits < s.n)
-        m->host[m->n_host++] = s;
-}
-
-struct ni_mask *ni_mask_new(const struct ni_tree *t)
+struct ni_mask *ni_mask_new(const struct ni_entry *e, size_t n)
 {
     struct ni_mask *m = calloc(1, sizeof(*m));
     char buf[1];
     struct ni_text waste = ni_text_on(buf, sizeof(buf)); /* keeps nothing */
 
-    for (size_t i = 0; m && i < t->n; i++) {
-        const struct ni_entry *e = &t->at[i];
-        struct ni_span value = ni_trim((struct ni_span){e->value, e->len});
-        if (strcmp(e->path, "proc/sys/kernel/hostname") == 0) {
-            add_host(m, value);
-            add_host(m, (struct ni_span){value.p, strcspn(value.p, ".\n")});
+    for (size_t i = 0; m && i < n; i++) {
+        struct ni_span value = ni_trim((struct ni_span){e[i].value, e[i].len});
+        const struct ni_span name = {value.p, strcspn(value.p, ".\n")};
+        /* A number alone would be found everywhere. */
+        if (strcmp(e[i].path, "proc/sys/kernel/hostname") == 0 &&
+            strspn(value.p, "0123456789.") < value.n && !ni_span_is(value, "localhost")) {
+            m->host[0] = value;
+            if (strspn(name.p, "0123456789") < name.n && !ni_span_is(name, "localhost"))
+                m->host[1] = name;
         }
         /* A GUID must be known as one before it is met inside an address. */
-        if (e->kind == NI_ENTRY_FILE)
-            scan(m, e->path, value, is_ib(e, t->at + t->n), &waste);
+        if (e[i].kind == NI_ENTRY_FILE)
+            ni_mask_text(m, e[i].path, value, &waste);
     }
     return m;
-}
-
-void ni_mask_free(struct ni_mask *m)
-{
-    free(m);
-}
-
-void ni_mask_text(struct ni_mask *m, const char *path, struct ni_span s, struct ni_text *ret)
-{
-    if (strcmp(path, "etc/hosts") == 0)
-        scan_hosts(m, s, ret);
-    else
-        scan(m, path, s, false, ret);
-}
-
-int ni_mask_error(const struct ni_mask *m)
-{
-    return m->full ? -EFBIG : 0;
 }

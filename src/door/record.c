@@ -3,8 +3,6 @@
    that is a tree, written in the .tree form (docs/tree.md): a `d` line for each directory, its
    entries as "./name" below, numbered neighbours that are alike as one range. */
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,59 +12,39 @@
    device nodes stay that; a name that was listed is a directory until it is looked at. */
 enum sure { LISTED, SEEN, READ };
 
+/* Of what is met at one path the surest counts, and of two the later one. */
 static void add(const struct ni_dir *from, const char *path, enum sure sure, struct ni_entry e)
 {
     struct ni_tree *t = from->root->record;
+    struct ni_entry *at;
+    int r = ni_tree_make(t, path + strspn(path, "/"), &at);
 
-    e.path = path + strspn(path, "/");
-    e.sure = (uint8_t)sure;
-    e.number = (uint32_t)t->n;
-    int r = *e.path ? ni_tree_add(t, &e) : 0;
+    if (r == 0) {
+        at->listed |= sure == LISTED;
+        if (sure >= at->sure && at != t->at) {
+            at->sure = (uint8_t)sure;
+            r = ni_tree_set(t, at, &e);
+        }
+    }
     if (r < 0)
         t->failed = r;
 }
 
 /* That a path is too long a tree says too, and that it leads through a file, once that file is in it.
-   What cannot even be looked at lies in a directory that lets nobody through. */
+   What cannot even be looked at lies in a directory that lets nobody through, or in no directory. */
 static void add_errno(const struct ni_dir *from, const char *path, int err)
 {
     char dir[NI_TREE_PATH + 1] = "";
-    const char *slash = strrchr(path, '/');
-    bool is_dir;
 
     if (err == -ENAMETOOLONG || err == -ELOOP)
         return;
-    if (slash > path)
-        (void)ni_copyn(dir, sizeof(dir), path, (size_t)(slash - path));
-    if (err == -ENOTDIR) {
-        if (*dir && ni_raw_exists(from, dir, &is_dir) == 0 && !is_dir)
-            add(from, dir, SEEN, (struct ni_entry){.kind = NI_ENTRY_FILE});
-        return;
-    }
-    if (err != -ENOENT && *dir && ni_raw_exists(from, path, &is_dir) == err)
+    (void)ni_copyn(dir, sizeof(dir), path, (size_t)(strrchr(path, '/') - path));
+    if (err != -ENOENT && *dir && ni_raw(from, path, NI_ACCESS_EXISTS, NULL, NULL) == err)
         path = dir;
-    add(from, path, READ, (struct ni_entry){.kind = NI_ENTRY_ERR, .err = -err});
-}
-
-/* Each of these meets one kind of thing. 1: it is recorded; 0: what is there is of another kind;
-   -errno. */
-
-static int meet_file(const struct ni_dir *from, const char *path)
-{
-    static char *buf;
-
-    if (!buf)
-        buf = malloc(NI_TREE_FILE); /* pages that are not touched cost nothing */
-    ssize_t n = buf ? ni_raw_read(from, path, buf, NI_TREE_FILE) : -ENOMEM;
-    if (n == -EOVERFLOW || n == -ENOMEM) {
-        from->root->record->failed = n == -ENOMEM ? -ENOMEM : -EFBIG;
-        return 1;
-    }
-    if (n < 0)
-        return n == -EISDIR ? 0 : (int)n;
-    add(from, path, READ,
-        (struct ni_entry){.kind = NI_ENTRY_FILE, .value = buf, .len = (uint32_t)n});
-    return 1;
+    if (err == -ENOTDIR)
+        add(from, path, SEEN, (struct ni_entry){.kind = NI_ENTRY_FILE});
+    else
+        add(from, path, READ, (struct ni_entry){.kind = NI_ENTRY_ERR, .err = -err});
 }
 
 struct listing {
@@ -74,35 +52,39 @@ struct listing {
     const char *dir;
 };
 
-static void add_name(void *ctx, const char *name)
+static int add_name(void *ctx, const char *name, size_t n)
 {
     const struct listing *l = ctx;
     char path[NI_TREE_PATH];
 
+    (void)n;
     if (ni_format(path, sizeof(path), "%s/%s", l->dir, name))
         add(l->from, path, LISTED, (struct ni_entry){.kind = NI_ENTRY_DIR});
+    return 0;
 }
 
-static int meet_list(const struct ni_dir *from, const char *path)
+static char *content; /* what was met last */
+
+/* A path without links. 1: what is there is recorded; 0: it is of another kind than is wanted;
+   -errno. */
+static int meet(const struct ni_dir *from, const char *path, enum ni_access access)
 {
+    const struct ni_wanted want = ni_wanted[access];
     struct listing l = {from, path};
-    int r = ni_raw_list(from, path, add_name, &l);
+    ssize_t n = -ENOMEM;
 
-    if (r < 0)
-        return r == -ENOTDIR ? 0 : r;
-    add(from, path, READ, (struct ni_entry){.kind = NI_ENTRY_DIR});
-    return 1;
-}
-
-static int meet_link(const struct ni_dir *from, const char *path, char target[NI_TREE_PATH])
-{
-    ssize_t n = ni_raw_readlink(from, path, target, NI_TREE_PATH);
-
+    if (!content)
+        content = malloc(NI_TREE_FILE); /* pages that are not touched cost nothing */
+    if (content && access == NI_ACCESS_LIST)
+        n = ni_raw(from, path, access, add_name, &l);
+    else if (content)
+        n = ni_raw_text(from, path, access, content, NI_TREE_FILE);
+    if (n == -EOVERFLOW || n == -ENOMEM)
+        from->root->record->failed = n == -ENOMEM ? -ENOMEM : -EFBIG;
     if (n < 0)
-        return n == -EINVAL ? 0 : (int)n;
-    target[n] = '\0';
+        return n == -want.other ? 0 : (int)n;
     add(from, path, READ,
-        (struct ni_entry){.kind = NI_ENTRY_LINK, .value = target, .len = (uint32_t)n});
+        (struct ni_entry){.kind = want.kind, .value = content, .len = (uint32_t)n});
     return 1;
 }
 
@@ -117,36 +99,35 @@ static bool is_proc_alias(const struct ni_dir *from, const char *path)
     return from->root->kind == NI_ROOT_LIVE && ni_is_any(path, alias, NI_COUNT(alias));
 }
 
-static int step(void *ctx, const char *path, bool last, char target[NI_TREE_PATH])
+static int step(const void *ctx, const char *path, bool last, char target[NI_TREE_PATH])
 {
     const struct ni_dir *from = ctx;
     char at[NI_TREE_PATH + 1];
 
     (void)ni_format(at, sizeof(at), "/%s", path);
-    int r = is_proc_alias(from, at) ? 0 : meet_link(from, at, target);
+    int r = is_proc_alias(from, at) ? 0 : meet(from, at, NI_ACCESS_LINK);
+    if (r == 1)
+        (void)ni_copy(target, NI_TREE_PATH, content);
     return r < 0 && last ? 0 : r; /* the last one's own error is for the access to meet */
 }
 
 void ni_record(const struct ni_dir *dir, const char *path, enum ni_access access)
 {
-    struct ni_dir top = ni_dir_top(dir->root), *from = &top; /* paths that links make are whole */
-    char at[NI_TREE_PATH + 1] = "/", target[NI_TREE_PATH];
-    bool is_dir;
+    struct ni_dir top = ni_dir_top(dir->root); /* paths that links make are whole */
+    char at[NI_TREE_PATH + 1] = "/";
 
     top.named = dir->named;
-    int r = ni_walk(path, access != NI_ACCESS_LINK, at + 1, step, from);
-    if (r == 0 && access == NI_ACCESS_READ)
-        r = meet_file(from, at);
-    else if (r == 0 && access == NI_ACCESS_LIST)
-        r = meet_list(from, at);
-    else if (r == 0 && access == NI_ACCESS_LINK)
-        r = meet_link(from, at, target);
+    int r = ni_walk(path, access != NI_ACCESS_LINK, at + 1, step, &top);
+    if (r == -ENAMETOOLONG)
+        r = 0; /* a tree says so too, where it has what lies in front of that name */
+    else if (r == 0 && access < NI_ACCESS_EXISTS && (r = meet(&top, at, access)) == 1)
+        return;
     else if (r == 0 && access == NI_ACCESS_OPEN)
-        r = ni_raw_openable(from, at);
-    if (r == 0 && (r = ni_raw_exists(from, at, &is_dir)) == 0)
-        add(from, at, SEEN, (struct ni_entry){.kind = is_dir ? NI_ENTRY_DIR : NI_ENTRY_FILE});
+        r = ni_raw(&top, at, access, NULL, NULL);
+    if (r >= 0 && (r = ni_raw(&top, at, NI_ACCESS_EXISTS, NULL, NULL)) >= 0)
+        add(&top, at, SEEN, (struct ni_entry){.kind = r ? NI_ENTRY_DIR : NI_ENTRY_FILE});
     if (r < 0)
-        add_errno(from, at, r);
+        add_errno(&top, at, r);
 }
 
 int ni_record_add(const struct ni_root *root, const char *path, const char *value, size_t len)
@@ -156,26 +137,6 @@ int ni_record_add(const struct ni_root *root, const char *path, const char *valu
     add(&top, path, READ,
         (struct ni_entry){.kind = NI_ENTRY_FILE, .value = value, .len = (uint32_t)len});
     return root->record->failed;
-}
-
-/* ---- what was met, as a tree ---- */
-
-/* Of each path the surest entry, the later one of two. That a thing is not there says nothing, unless
-   it was listed. A directory with something in it needs no entry, and what became none while
-   something in it was recorded stays one. */
-static size_t settle(struct ni_entry *e, size_t n, struct ni_entry kept[])
-{
-    size_t same, k = 0;
-
-    for (size_t i = 0; i < n; i += same) {
-        for (same = 1; i + same < n && strcmp(e[i + same].path, e[i].path) == 0; same++)
-            ;
-        if (e[i].kind == NI_ENTRY_ERR && e[i].err == ENOENT && e[i + same - 1].sure != LISTED)
-            continue;
-        k -= k > 0 && ni_is_below(e[i].path, kept[k - 1].path);
-        kept[k++] = e[i];
-    }
-    return k;
 }
 
 /* ---- the form ---- */
@@ -200,41 +161,23 @@ void ni_put_escaped(struct ni_text *t, struct ni_span s, bool is_path)
     }
 }
 
-static struct ni_span put_blanks(struct ni_text *t, struct ni_span s)
-{
-    for (; s.n > 0 && *s.p == ' '; s.p++, s.n--)
-        ni_put(t, "\\x20");
-    return s;
-}
-
-/* path: of the file that the text is of; "" for a name or the target of a link. Blanks at either end
-   are escaped, so that no editor strips them. */
+/* path: of the file that the text is of; "" for a name or the target of a link. A blank at the end is
+   escaped, so that no editor strips it. */
 static void put_text(struct out *o, const char *path, struct ni_span s)
 {
-    s = put_blanks(o->text, s);
-    struct ni_span end = {s.p + s.n, 0};
-    for (; s.n > 0 && s.p[s.n - 1] == ' '; s.n--, end.n++)
-        end.p--;
+    bool blank = s.n > 0 && s.p[s.n - 1] == ' ';
+
+    s.n -= blank;
     if (o->mask)
         ni_mask_text(o->mask, path, s, o->text);
     else
         ni_put_escaped(o->text, s, !*path);
-    (void)put_blanks(o->text, end);
+    ni_put(o->text, blank ? "\\x20" : "");
 }
 
-/* Of the path up to its last slash. */
 static struct ni_span dir_of(const struct ni_entry *e)
 {
-    const char *slash = strrchr(e->path, '/');
-
-    return (struct ni_span){e->path, slash ? (size_t)(slash - e->path) : 0};
-}
-
-static const char *name_of(const struct ni_entry *e)
-{
-    const char *slash = strrchr(e->path, '/');
-
-    return slash ? slash + 1 : e->path;
+    return (struct ni_span){e->path, (size_t)(e->name - e->path) - (e->name > e->path)};
 }
 
 static bool is_same(struct ni_span a, struct ni_span b)
@@ -242,136 +185,131 @@ static bool is_same(struct ni_span a, struct ni_span b)
     return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
 }
 
-/* mlx5_2 before mlx5_10, and behind a directory what is below it. */
-static int natural_cmp(const char *a, const char *b)
+/* The directory of e, with a byte for the slash that comes before all that a name has. */
+static void sort_key(const struct ni_entry *e, char ret[NI_TREE_PATH])
 {
-    size_t n = 0;
-
-    while (a[n] && a[n] == b[n])
-        n++;
-    if (a[n] == '/')
-        return b[n] ? -1 : 1;
-    if (b[n] == '/')
-        return a[n] ? 1 : -1;
-    return ni_natural_cmp(a, b);
+    (void)ni_copyn(ret, NI_TREE_PATH, e->path, dir_of(e).n);
+    for (; (ret = strchr(ret, '/')); ret++)
+        *ret = '\x01';
 }
 
-/* By directory, and there the directories first, then by name: what lies deeper comes behind all that
-   is in the directory. */
+/* By directory, mlx5_2 before mlx5_10, and there the directories first, then by name: what lies deeper
+   comes behind all that is in the directory. */
 static int by_directory(const void *a, const void *b)
 {
     const struct ni_entry *x = a, *y = b;
     char p[NI_TREE_PATH], q[NI_TREE_PATH];
 
-    (void)ni_copyn(p, sizeof(p), x->path, dir_of(x).n);
-    (void)ni_copyn(q, sizeof(q), y->path, dir_of(y).n);
-    int c = natural_cmp(p, q);
+    sort_key(x, p);
+    sort_key(y, q);
+    int c = ni_natural_cmp(p, q);
     c = c ? c : (y->kind == NI_ENTRY_DIR) - (x->kind == NI_ENTRY_DIR);
-    return c ? c : natural_cmp(x->path, y->path);
+    return c ? c : ni_natural_cmp(x->name, y->name);
+}
+
+/* Not only on the way to another. That a thing is not there says nothing, unless it was listed. */
+static bool is_met(const struct ni_entry *e)
+{
+    return e->listed || (e->sure > 0 && (e->kind != NI_ENTRY_ERR || e->err != ENOENT));
+}
+
+/* What is to be written, in order, which the caller frees. A directory with something in it needs no
+   entry, and what became none while something in it was recorded stays one. NULL: no memory. */
+static struct ni_entry *sorted(struct ni_tree *t, size_t *ret_n)
+{
+    struct ni_entry *kept = malloc((t->n + 1) * sizeof(*kept));
+    size_t n = 0;
+
+    for (size_t i = t->n; i-- > 1;)
+        if (is_met(&t->at[i]) || t->at[i].above)
+            t->at[t->at[i].up].above = true;
+    for (size_t i = 1; kept && i < t->n; i++)
+        if (is_met(&t->at[i]) && !t->at[i].above)
+            kept[n++] = t->at[i];
+    if (kept)
+        qsort(kept, n, sizeof(*kept), by_directory);
+    *ret_n = n;
+    return kept;
 }
 
 /* A number that a range can stand for. */
 static bool number_of(const struct ni_entry *e, uint64_t *ret)
 {
-    const char *name = name_of(e);
-
-    return (*name != '0' || !name[1]) && ni_parse_u64(ni_span_of(name), 999999999, ret) == 0;
+    return (*e->name != '0' || !e->name[1]) &&
+           ni_parse_u64(ni_span_of(e->name), 999999999, ret) == 0;
 }
 
-/* The last entry of the range that begins with the first: neighbours that differ in their number
-   alone. */
-static const struct ni_entry *range_end(const struct ni_entry *e, const struct ni_entry *end)
+/* How many of the entries, from the first on, differ in their number alone: one range. */
+static size_t range_of(const struct ni_entry *e, size_t n)
 {
     enum { MAX_RUN = 65536 }; /* what the parser takes */
     uint64_t from, to;
+    size_t run = 1;
 
-    for (const struct ni_entry *first = e;; e++) {
-        const struct ni_entry *next = e + 1;
-        if (next == end || next - first == MAX_RUN || !is_same(dir_of(e), dir_of(next)) ||
-            e->kind != next->kind || e->err != next->err ||
-            !is_same((struct ni_span){e->value, e->len},
-                     (struct ni_span){next->value, next->len}) ||
-            !number_of(e, &from) || !number_of(next, &to) || to != from + 1)
-            return e;
+    for (; run < n && run < MAX_RUN; run++) {
+        const struct ni_entry *a = &e[run - 1], *b = &e[run];
+        if (a->up != b->up || a->kind != b->kind || a->err != b->err ||
+            !is_same((struct ni_span){a->value, a->len}, (struct ni_span){b->value, b->len}) ||
+            !number_of(a, &from) || !number_of(b, &to) || to != from + 1)
+            break;
     }
-}
-
-/* dir: of the path, as far as the line says it; "." for what the last `d` line said. */
-static void put_line(struct out *o, const struct ni_entry *e, const struct ni_entry *last,
-                     struct ni_span dir)
-{
-    static const char letters[] = "dfle"; /* of enum ni_entry_kind */
-
-    ni_putf(o->text, "%c ", letters[e->kind]);
-    put_text(o, "", dir);
-    ni_put(o->text, dir.n > 0 ? "/" : "");
-    if (last == e)
-        put_text(o, "", ni_span_of(name_of(e)));
-    else
-        ni_putf(o->text, "{%s..%s}", name_of(e), name_of(last));
-    if (e->kind == NI_ENTRY_ERR) {
-        const char *err = ni_errno_name(e->err);
-        ni_putf(o->text, " %s", err ? err : "EIO");
-    } else if (e->len > 0) {
-        ni_put(o->text, " ");
-        put_text(o, e->kind == NI_ENTRY_LINK ? "" : e->path, (struct ni_span){e->value, e->len});
-    }
-    ni_put(o->text, "\n");
+    return run;
 }
 
 /* The entries in order. One that has others beside it goes without its directory, which a `d` line
    before them says; each such line of a directory that is empty says another. */
-static void put_entries(struct out *o, const struct ni_entry *e, const struct ni_entry *end)
+static void put_entries(struct out *o, const struct ni_entry *e, size_t n)
 {
-    struct ni_span base = {"", 0};
+    static const char letters[] = "dfle"; /* of enum ni_entry_kind */
+    struct ni_span base = {"", 0};        /* what the last `d` line said */
 
-    for (const struct ni_entry *last; e < end; e = last + 1) {
+    for (size_t run; n > 0; e += run, n -= run) {
         struct ni_span dir = dir_of(e);
-        last = range_end(e, end);
-        if (!*e->path) /* the root, which each tree has */
-            continue;
-        if (e->kind != NI_ENTRY_DIR && !is_same(dir, base) && last + 1 < end &&
-            is_same(dir_of(last + 1), dir)) {
+        run = range_of(e, n);
+        if (e->kind != NI_ENTRY_DIR && !is_same(dir, base) && run < n && e[run].up == e->up) {
             ni_put(o->text, "d ");
             put_text(o, "", dir);
             ni_put(o->text, "\n");
             base = dir;
         }
-        put_line(o, e, last, dir.n > 0 && is_same(dir, base) ? (struct ni_span){".", 1} : dir);
+        ni_putf(o->text, "%c ", letters[e->kind]);
+        put_text(o, "", dir.n > 0 && is_same(dir, base) ? ni_span_of(".") : dir);
+        ni_put(o->text, dir.n > 0 ? "/" : "");
+        if (run == 1)
+            put_text(o, "", ni_span_of(e->name));
+        else
+            ni_putf(o->text, "{%s..%s}", e->name, e[run - 1].name);
+        if (e->kind == NI_ENTRY_ERR) {
+            const char *err = ni_errno_name(e->err);
+            ni_putf(o->text, " %s", err ? err : "EIO");
+        } else if (e->len > 0) {
+            ni_put(o->text, " ");
+            put_text(o, e->kind == NI_ENTRY_LINK ? "" : e->path,
+                     (struct ni_span){e->value, e->len});
+        }
+        ni_put(o->text, "\n");
         if (e->kind == NI_ENTRY_DIR)
             base = (struct ni_span){"", 0};
     }
 }
 
-static void put_header(struct out *o, const char *header)
-{
-    struct ni_span line;
-
-    while (header && *header && ni_split(&header, '\n', &line)) {
-        ni_put(o->text, line.n == 0 ? "#" : *line.p == '#' ? "" : "# ");
-        put_text(o, "/", line);
-        ni_put(o->text, "\n");
-    }
-}
-
 int ni_record_text(const struct ni_root *root, const char *header, bool mask, struct ni_text *ret)
 {
-    struct ni_tree *t = root->record;
+    struct out o = {.text = ret};
+    size_t n;
 
-    if (!t || t->failed)
-        return t ? t->failed : -EINVAL;
-    ni_tree_sort(t);
-    struct ni_entry *kept = malloc((t->n + 1) * sizeof(*kept));
-    struct out o = {ret, mask ? ni_mask_new(t) : NULL};
-    int r = !kept || (mask && !o.mask) ? -ENOMEM : 0;
+    if (root->record->failed)
+        return root->record->failed;
+    struct ni_entry *e = sorted(root->record, &n);
+    if (e && mask)
+        o.mask = ni_mask_new(e, n);
+    int r = !e || (mask && !o.mask) ? -ENOMEM : 0;
     if (r == 0) {
-        put_header(&o, header);
-        size_t n = settle(t->at, t->n, kept);
-        qsort(kept, n, sizeof(*kept), by_directory);
-        put_entries(&o, kept, kept + n);
-        r = mask ? ni_mask_error(o.mask) : 0;
+        ni_putf(ret, "# %s\n", header);
+        put_entries(&o, e, n);
+        r = !ret->cut ? 0 : mask ? -EFBIG : -ENOMEM; /* nothing unmasked goes out */
     }
-    ni_mask_free(o.mask);
-    free(kept);
+    free(o.mask);
+    free(e);
     return r;
 }

@@ -10,8 +10,6 @@
 
 int ni_root_record(struct ni_root *root)
 {
-    if (root->record)
-        return -EBUSY;
     root->record = calloc(1, sizeof(*root->record));
     return root->record ? 0 : -ENOMEM;
 }
@@ -24,8 +22,9 @@ struct path {
     int err; /* 0 or -ENAMETOOLONG */
 };
 
-static void NI_PRINTF(3, 0)
-    join(const struct ni_dir *dir, struct path *p, const char *fmt, va_list ap)
+/* The recorder sees what is to be asked there. */
+static void NI_PRINTF(4, 0) join(const struct ni_dir *dir, enum ni_access access, struct path *p,
+                                 const char *fmt, va_list ap)
 {
     struct ni_text t = ni_text_on(p->text, sizeof(p->text));
 
@@ -35,15 +34,17 @@ static void NI_PRINTF(3, 0)
         ni_put(&t, "/");
     ni_vputf(&t, fmt, ap);
     p->err = t.cut || dir->cut ? -ENAMETOOLONG : 0;
+    if (p->err == 0 && access != NI_ACCESS_NONE && dir->root->record && !dir->unrecorded)
+        ni_record(dir, p->text, access);
 }
 
 /* The path that a call's own arguments make. */
-#define JOIN(dir, p, fmt)            \
-    do {                             \
-        va_list ap;                  \
-        va_start(ap, fmt);           \
-        join((dir), (p), (fmt), ap); \
-        va_end(ap);                  \
+#define JOIN(dir, access, p, fmt)                        \
+    do {                                                 \
+        va_list ap;                                      \
+        va_start(ap, fmt);                               \
+        join((dir), NI_ACCESS_##access, (p), (fmt), ap); \
+        va_end(ap);                                      \
     } while (0)
 
 struct ni_dir ni_dir_top(const struct ni_root *root)
@@ -51,29 +52,29 @@ struct ni_dir ni_dir_top(const struct ni_root *root)
     return (struct ni_dir){.root = root, .fd = -1};
 }
 
-static struct ni_dir dir_at(const struct ni_dir *from, const struct path *p)
+static void set_path(struct ni_dir *dir, const struct path *p)
 {
-    struct ni_dir dir = *from;
-
-    dir.cut = p->err < 0;
-    (void)ni_copy(dir.path, sizeof(dir.path), p->text + 1);
-    return dir;
+    dir->cut = p->err < 0;
+    (void)ni_copy(dir->path, sizeof(dir->path), p->text + 1);
 }
 
 struct ni_dir ni_dir_at(const struct ni_dir *from, const char *fmt, ...)
 {
+    struct ni_dir dir = *from;
     struct path p;
 
-    JOIN(from, &p, fmt);
-    return dir_at(from, &p);
+    JOIN(from, NONE, &p, fmt);
+    set_path(&dir, &p);
+    return dir;
 }
 
 struct ni_dir ni_dir_open(const struct ni_dir *from, const char *fmt, ...)
 {
+    struct ni_dir dir = *from;
     struct path p;
 
-    JOIN(from, &p, fmt);
-    struct ni_dir dir = dir_at(from, &p);
+    JOIN(from, NONE, &p, fmt);
+    set_path(&dir, &p);
     dir.fd = p.err < 0 ? -1 : ni_raw_open_dir(from, p.text);
     dir.len = strlen(dir.path);
     return dir;
@@ -88,35 +89,46 @@ void ni_dir_close(struct ni_dir *dir)
 
 /* ---- the calls ---- */
 
-/* What the recorder is to see. 0 or -errno: then there is nothing to look at. */
-static int pass(const struct ni_dir *dir, const struct path *p, enum ni_access access)
+struct room {
+    char *buf;
+    size_t cap, len;
+};
+
+static int take_text(void *ctx, const char *s, size_t n)
 {
-    if (p->err == 0 && dir->root->record && !dir->unrecorded)
-        ni_record(dir, p->text, access);
-    return p->err;
+    struct room *room = ctx;
+
+    if (n > room->cap - room->len)
+        return -EOVERFLOW;
+    memcpy(room->buf + room->len, s, n);
+    room->len += n;
+    return 0;
+}
+
+ssize_t ni_raw_text(const struct ni_dir *dir, const char *path, enum ni_access access, char *buf,
+                    size_t cap)
+{
+    struct room room = {buf, cap, 0};
+    int r = ni_raw(dir, path, access, take_text, &room);
+
+    if (r == 0 && access == NI_ACCESS_READ && room.len > 0 && buf[room.len - 1] == '\n')
+        room.len--;
+    if (r == 0 && room.len == cap)
+        r = -EOVERFLOW;
+    buf[r < 0 ? 0 : room.len] = '\0';
+    return r < 0 ? r : (ssize_t)room.len;
 }
 
 ssize_t ni_read(const struct ni_dir *dir, char *buf, size_t cap, const char *fmt, ...)
 {
     struct path p;
 
-    JOIN(dir, &p, fmt);
-    ssize_t n = pass(dir, &p, NI_ACCESS_READ);
-    if (n == 0)
-        n = ni_raw_read(dir, p.text, buf, cap);
-    if (n > 0 && memchr(buf, '\0', (size_t)n))
+    JOIN(dir, READ, &p, fmt);
+    ssize_t n = p.err < 0 ? p.err : ni_raw_text(dir, p.text, NI_ACCESS_READ, buf, cap);
+    if (n > 0 && !dir->binary && memchr(buf, '\0', (size_t)n))
         n = -EILSEQ;
-    buf[n < 0 ? 0 : n] = '\0';
-    return n;
-}
-
-ssize_t ni_read_raw(const struct ni_dir *dir, char *buf, size_t cap, const char *fmt, ...)
-{
-    struct path p;
-
-    JOIN(dir, &p, fmt);
-    ssize_t n = p.err < 0 ? p.err : ni_raw_read(dir, p.text, buf, cap);
-    buf[n < 0 ? 0 : n] = '\0';
+    if (n < 0)
+        buf[0] = '\0';
     return n;
 }
 
@@ -124,108 +136,56 @@ ssize_t ni_readlink(const struct ni_dir *dir, char *buf, size_t cap, const char 
 {
     struct path p;
 
-    JOIN(dir, &p, fmt);
-    ssize_t n = pass(dir, &p, NI_ACCESS_LINK);
-    if (n == 0)
-        n = ni_raw_readlink(dir, p.text, buf, cap);
-    buf[n < 0 ? 0 : n] = '\0';
+    JOIN(dir, LINK, &p, fmt);
+    ssize_t n = p.err < 0 ? p.err : ni_raw_text(dir, p.text, NI_ACCESS_LINK, buf, cap);
+    if (n < 0)
+        buf[0] = '\0';
     return n;
 }
 
 int ni_exists(const struct ni_dir *dir, const char *fmt, ...)
 {
     struct path p;
-    bool is_dir;
 
-    JOIN(dir, &p, fmt);
-    int r = pass(dir, &p, NI_ACCESS_EXISTS);
-    return r < 0 ? r : ni_raw_exists(dir, p.text, &is_dir);
-}
-
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+    JOIN(dir, EXISTS, &p, fmt);
+    int r = p.err < 0 ? p.err : ni_raw(dir, p.text, NI_ACCESS_EXISTS, NULL, NULL);
+    return r < 0 ? r : 0;
 }
 
 bool ni_is_at(const struct ni_dir *dir, const char *name, const char *fmt, ...)
 {
-    struct stat at, st;
+    struct stat own, st;
     struct path p;
 
-    JOIN(dir, &p, fmt);
-    return p.err == 0 && dir->root->kind == NI_ROOT_LIVE && lstat(name, &at) == 0 &&
-           ((stat(p.text, &st) == 0 && is_same(&st, &at)) ||
-            (lstat(p.text, &st) == 0 && is_same(&st, &at)));
+    JOIN(dir, NONE, &p, fmt);
+    if (p.err < 0 || dir->root->kind != NI_ROOT_LIVE || lstat(name, &own) < 0)
+        return false;
+    return (stat(p.text, &st) == 0 && st.st_dev == own.st_dev && st.st_ino == own.st_ino) ||
+           (lstat(p.text, &st) == 0 && st.st_dev == own.st_dev && st.st_ino == own.st_ino);
 }
 
 int ni_openable(const struct ni_dir *dir, const char *fmt, ...)
 {
     struct path p;
 
-    JOIN(dir, &p, fmt);
-    int r = pass(dir, &p, NI_ACCESS_OPEN);
-    return r < 0 ? r : ni_raw_openable(dir, p.text);
-}
-
-/* ---- lines ---- */
-
-static void end_line(struct ni_liner *l)
-{
-    l->buf[l->len] = '\0';
-    l->len = 0;
-    l->line(l->ctx, l->buf);
-}
-
-int ni_liner_feed(struct ni_liner *l, const char *s, size_t n)
-{
-    if (memchr(s, '\0', n))
-        return -EILSEQ;
-    while (n > 0) {
-        const char *end = memchr(s, '\n', n);
-        size_t len = end ? (size_t)(end - s) : n;
-        size_t room = sizeof(l->buf) - 1 - l->len, take = len < room ? len : room;
-        memcpy(l->buf + l->len, s, take); /* the rest of a longer line is dropped */
-        l->len += take;
-        if (!end)
-            return 0;
-        end_line(l);
-        s += len + 1;
-        n -= len + 1;
-    }
-    return 0;
-}
-
-int ni_lines(const struct ni_dir *dir, ni_line_fn *line, void *ctx, const char *fmt, ...)
-{
-    struct ni_liner liner;
-    struct path p;
-
-    JOIN(dir, &p, fmt);
-    int r = pass(dir, &p, NI_ACCESS_READ);
-    if (r < 0)
-        return r;
-    liner.line = line;
-    liner.ctx = ctx;
-    liner.len = 0;
-    r = ni_raw_lines(dir, p.text, &liner);
-    if (r == 0 && liner.len > 0) /* a last line needs no newline */
-        end_line(&liner);
-    return r;
+    JOIN(dir, OPEN, &p, fmt);
+    int r = p.err < 0 ? p.err : ni_raw(dir, p.text, NI_ACCESS_OPEN, NULL, NULL);
+    return r < 0 ? r : 0;
 }
 
 /* ---- listings ---- */
 
-static void add_name(void *ctx, const char *name)
+static int take_name(void *ctx, const char *name, size_t n)
 {
     struct ni_names *ret = ctx;
-    const char *last = ret->n > 0 ? ret->name[ret->n - 1] : NULL;
-    char *at = last ? ret->text + (last - ret->text) + strlen(last) + 1 : ret->text;
-    size_t len = strlen(name) + 1;
 
-    if (ret->n == NI_MAX_NAMES || len > sizeof(ret->text) - (size_t)(at - ret->text))
+    if (ret->n == NI_MAX_NAMES || n >= sizeof(ret->text) - ret->used) {
         ret->cut = true;
-    else
-        ret->name[ret->n++] = memcpy(at, name, len);
+        return 0;
+    }
+    ret->name[ret->n++] = memcpy(ret->text + ret->used, name, n + 1);
+    ret->used += n + 1;
+    return 0;
 }
 
 static int by_name(const void *a, const void *b)
@@ -239,16 +199,13 @@ int ni_list(const struct ni_dir *dir, struct ni_names *ret, const char *fmt, ...
 {
     struct path p;
 
-    JOIN(dir, &p, fmt);
+    JOIN(dir, LIST, &p, fmt);
     ret->n = 0;
+    ret->used = 0;
     ret->cut = false;
-    int r = pass(dir, &p, NI_ACCESS_LIST);
-    if (r == 0)
-        r = ni_raw_list(dir, p.text, add_name, ret);
-    if (r < 0) {
-        ret->n = 0;
-        ret->cut = false;
-    }
+    int r = p.err < 0 ? p.err : ni_raw(dir, p.text, NI_ACCESS_LIST, take_name, ret);
+    ret->n = r < 0 ? 0 : ret->n;
+    ret->cut &= r == 0;
     qsort(ret->name, ret->n, sizeof(*ret->name), by_name);
     return r;
 }

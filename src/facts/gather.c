@@ -5,67 +5,26 @@
 
 #include "probe.h"
 
-static void probe_users_foreign_hca(struct ni_probe *p)
-{
-    struct ni_inventory *inv = p->inv;
-    const char *list = ni_users(p, "NCCL_IB_HCA");
-    ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/class/infiniband");
-    for (unsigned i = 0; list && i < p->names.n && !inv->users_foreign_hca[0]; i++) {
-        const char *name = p->names.name[i];
-        bool given = false;
-        for (unsigned h = 0; h < inv->n_hca; h++)
-            given = given || (ni_is_given(&inv->hca[h]) && strcmp(inv->hca[h].name, name) == 0);
-        if (!given && ni_is_name(ni_span_of(name), NI_DEV_NAME) && ni_nccl_match(list, name, -1))
-            ni_copy(inv->users_foreign_hca, sizeof(inv->users_foreign_hca), name);
-    }
-}
-
-/* The interfaces that the list matches, with their numbers; NULL: all. */
-static void probe_netdevs_of_list(struct ni_probe *p, const char *list)
-{
-    const enum ni_known known = ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/class/net");
-    for (unsigned i = 0; i < p->names.n; i++) {
-        const char *name = p->names.name[i];
-        const int at = list && !ni_nccl_match_if(list, name) ? -1 : ni_add_netdev(p, name);
-        if (at >= 0 && strcmp(name, "lo") != 0)
-            p->inv->netdev[at].ifindex = ni_read_num(p, p->root, NI_OPTIONAL, ni_parse_number,
-                                                     "sys/class/net/%s/ifindex", name);
-    }
-    p->inv->net.all_listed = !list && known == NI_KNOWN;
-}
-
-static bool has_active_port(const struct ni_inventory *inv, const struct ni_hca *h)
-{
-    for (unsigned i = 0; i < h->n_port; i++) {
-        if (inv->port[h->first_port + (int)i].state.v == NI_PORT_ACTIVE)
-            return true;
-    }
-    return false;
-}
-
-static void probe_own_netdev(struct ni_probe *p, struct ni_hca *h)
-{
-    h->netdev = -1;
-    if (!h->function[0])
-        return;
-    h->netdev_known = ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "%s/net", h->function);
-    if (h->netdev_known == NI_KNOWN)
-        h->netdev_known = NI_ABSENT;
-    for (unsigned i = 0; i < p->names.n && h->netdev_known == NI_ABSENT; i++) {
-        if (!ni_is_name(ni_span_of(p->names.name[i]), NI_IF_NAME))
-            continue;
-        h->netdev_known = NI_KNOWN;
-        h->netdev = ni_add_netdev(p, p->names.name[i]);
-    }
-}
-
-/* Those of ACTIVE ports, and those that doctor has read: their places among the interfaces change. */
+/* Their places among the interfaces are those of the HCAs. */
 static void probe_own_netdevs(struct ni_probe *p)
 {
+    p->inv->n_netdev = 0;
     for (unsigned i = 0; i < p->inv->n_hca; i++) {
         struct ni_hca *h = &p->inv->hca[i];
-        if (ni_is_given(h) && (has_active_port(p->inv, h) || h->netdev_known != NI_UNSET))
-            probe_own_netdev(p, h);
+        bool used = p->ask->all || p->ask->health;
+        for (unsigned k = 0; k < h->n_port; k++)
+            used = used || p->inv->port[h->first_port + (int)k].state.v == NI_PORT_ACTIVE;
+        if (!used || !ni_is_given(h) || !h->function[0])
+            continue;
+        h->netdev_known = ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "%s/net", h->function);
+        if (h->netdev_known == NI_KNOWN)
+            h->netdev_known = NI_ABSENT;
+        for (unsigned k = 0; k < p->names.n && h->netdev_known == NI_ABSENT; k++) {
+            if (!ni_is_name(ni_span_of(p->names.name[k]), NI_IF_NAME))
+                continue;
+            h->netdev_known = NI_KNOWN;
+            h->netdev = ni_add_netdev(p, p->names.name[k]);
+        }
     }
 }
 
@@ -86,15 +45,14 @@ static void probe_netdevs(struct ni_probe *p)
         if (ni_copyn(buf, sizeof(buf), name.p, name.n))
             ni_add_netdev(p, buf);
     }
-    if (inv->read & NI_WANT_USERS_NETDEVS)
-        probe_netdevs_of_list(p, ni_users(p, "NCCL_SOCKET_IFNAME"));
-}
-
-static void probe_topo_file(struct ni_probe *p)
-{
-    const char *topo = ni_users(p, "NCCL_TOPO_FILE");
-    if (topo && *topo)
-        p->inv->topo_file = ni_probe_readable(p, topo);
+    list = ni_find_user_value(p->env, inv, "NCCL_SOCKET_IFNAME", NULL);
+    if (!list || !(inv->read & NI_WANT_USERS_NETDEVS))
+        return;
+    ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/class/net");
+    for (unsigned i = 0; i < p->names.n; i++) {
+        if (ni_nccl_match(list, p->names.name[i], -1))
+            ni_add_netdev(p, p->names.name[i]);
+    }
 }
 
 /* One file that is absent says something; a whole file system only that nobody mounted it. A
@@ -124,7 +82,7 @@ static struct ni_probe *begin(const struct ni_root *root, const struct ni_env *e
     p->ask = ask;
     p->inv = inv;
     p->f = f;
-    p->lost = p->gpus_found = false;
+    p->lost = false;
     p->nodes = root->kind == NI_ROOT_LIVE || ni_exists(p->root, "dev") != -ENOENT;
     return p;
 }
@@ -139,18 +97,12 @@ static void probe_wanted(struct ni_probe *p, unsigned wants)
     inv->read |= wants;
     if (wants & NI_WANT_IPV6)
         ni_probe_ipv6(p);
-    if (wants & NI_WANT_OWN_NETDEVS) {
-        inv->n_netdev = 0;
+    if (wants & NI_WANT_OWN_NETDEVS)
         probe_own_netdevs(p);
-    }
     if (wants & NI_WANT_WHOLE_GIDS)
         ni_probe_whole_gids(p);
     if (wants & (NI_WANT_IPV6 | NI_WANT_OWN_NETDEVS | NI_WANT_WHOLE_GIDS | NI_WANT_USERS_NETDEVS))
         probe_netdevs(p);
-    if (wants & NI_WANT_ALL_NETDEVS)
-        probe_netdevs_of_list(p, NULL);
-    if (wants & NI_WANT_USERS_FOREIGN_HCA)
-        probe_users_foreign_hca(p);
     if (wants & NI_WANT_UVERBS)
         ni_probe_uverbs(p);
     if (wants & (NI_WANT_UNMERGED | NI_WANT_PFS | NI_WANT_RATES))
@@ -178,25 +130,17 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
     ni_probe_sources(p);
     note_unmounted(p);
     probe_netdevs(p);
-    probe_topo_file(p);
+    ni_probe_topo_file(p);
     if (inv->n_hca > 0 || ask->all || ask->gpus)
         ni_probe_gpus(p);
     if (ask->all) {
         ni_probe_visible(p);
-        probe_wanted(p, ~(unsigned)(NI_WANT_UNMERGED | NI_WANT_ALL_NETDEVS | NI_WANT_USERS_NETDEVS |
-                                    NI_WANT_USERS_FOREIGN_HCA | NI_WANT_ROUTES6));
-    }
-    /* Those of ports that are down are shown, and come last: no rule goes by them. */
-    for (unsigned i = 0; i < inv->n_hca && (ask->all || ask->health); i++) {
-        if (ni_is_given(&inv->hca[i]) && inv->hca[i].netdev_known == NI_UNSET)
-            probe_own_netdev(p, &inv->hca[i]);
+        probe_wanted(p, ~(unsigned)(NI_WANT_UNMERGED | NI_WANT_USERS_NETDEVS | NI_WANT_ROUTES6));
     }
     if (ask->health) {
         inv->for_doctor = true;
-        ni_health_rdma(p);
-        ni_health_pci(p);
-        ni_health_drivers(p);
-        ni_health_container(p);
+        probe_wanted(p, NI_WANT_OWN_NETDEVS);
+        ni_probe_health(p);
     }
 }
 

@@ -142,10 +142,8 @@ static void read_table(struct ni_probe *p, struct ni_port *port, const struct ni
     port->gids_lost = false;
     for (port->gids_read = 0; port->gids_read < NI_GID_TABLE; port->gids_read++) {
         const enum row row = read_gid(p, dir, port->gids_read, ip);
-        if (row == ROW_END) {
-            port->gids_complete = true;
+        if (row == ROW_END)
             return;
-        }
         port->gids_lost = port->gids_lost || row == ROW_LOST;
         if (row != ROW_TEXT)
             continue;

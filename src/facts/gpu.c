@@ -9,34 +9,49 @@
 
 static const char gpus_dir[] = "proc/driver/nvidia/gpus";
 
-static void add_gpu(struct ni_probe *p, const char *id, int minor, bool amd)
+/* What the driver says of a GPU: "Model: \t NVIDIA GB200", "GPU UUID: \t GPU-" and 36 characters, `?`
+   for each digit where it has not asked the GPU yet, "Device Minor: \t 3". */
+static void read_info(struct ni_probe *p, enum ni_need need, struct ni_gpu *g)
+{
+    char bdf[NI_BDF_TEXT], path[NI_PATH];
+    (void)ni_format(path, sizeof(path), "%s/%s/information", gpus_dir, ni_bdf_text(g->bdf, bdf));
+    if (ni_read_text(p, need, path) != NI_KNOWN)
+        return;
+    for (char *rest = p->text, *line; (line = ni_line(&rest));) {
+        uint64_t v;
+        const char *colon = strchr(line, ':');
+        const struct ni_span value = ni_trim(ni_span_of(colon ? colon + 1 : ""));
+        if (ni_has_prefix(line, "Model:"))
+            (void)ni_copyn(g->model, sizeof(g->model), value.p, value.n);
+        else if (ni_has_prefix(line, "GPU UUID:") && value.n == 40 &&
+                 ni_has_prefix(value.p, "GPU-") && strspn(value.p + 4, "0123456789abcdef-?") == 36)
+            (void)ni_copyn(g->uuid, sizeof(g->uuid), value.p, value.n);
+        else if (ni_has_prefix(line, "Device Minor:") && ni_parse_u64(value, 63, &v) == 0)
+            g->minor = (int)v;
+    }
+    if (g->minor < 0 || !g->model[0] || !g->uuid[0])
+        ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "it tells no model, UUID or minor number");
+}
+
+static void add_gpu(struct ni_probe *p, const struct ni_gpu *gpu)
 {
     struct ni_inventory *inv = p->inv;
-    struct ni_bdf bdf;
     char text[NI_BDF_TEXT], dir[NI_PATH];
-    if (ni_parse_bdf(ni_span_of(id), &bdf) < 0)
-        return;
     if (inv->n_gpu == NI_MAX_GPU) {
         ni_report(p->f, NI_F_FACT_TRUNCATED, gpus_dir, "more than %d GPUs", NI_MAX_GPU);
         return;
     }
     unsigned at = inv->n_gpu++;
-    while (at > 0 && ni_bdf_cmp(inv->gpu[at - 1].bdf, bdf) > 0) {
+    for (; at > 0 && ni_bdf_cmp(inv->gpu[at - 1].bdf, gpu->bdf) > 0; at--)
         inv->gpu[at] = inv->gpu[at - 1];
-        at--;
-    }
     struct ni_gpu *g = &inv->gpu[at];
-    *g = (struct ni_gpu){.bdf = bdf, .minor = minor, .amd = amd};
-    (void)ni_format(dir, sizeof(dir), "sys/bus/pci/devices/%s", ni_bdf_text(bdf, text));
+    *g = *gpu;
+    (void)ni_format(dir, sizeof(dir), "sys/bus/pci/devices/%s", ni_bdf_text(g->bdf, text));
     ni_probe_chain(p, &g->pci, dir);
     if (!p->ask->all)
         return;
     /* For people; drivers/pci/pci-sysfs.c local_cpulist_show. */
     (void)ni_read_file(p, p->root, NI_OPTIONAL, g->cpus, sizeof(g->cpus), "%s/local_cpulist", dir);
-    if (g->cpus[strspn(g->cpus, "0123456789,-")]) {
-        ni_note_odd(p, g->cpus);
-        g->cpus[0] = '\0';
-    }
 }
 
 static bool is_denied(int err)
@@ -82,60 +97,11 @@ static unsigned nvidia_nodes(struct ni_probe *p, uint64_t *ret_minors)
     return n;
 }
 
-/* "Device Minor: \t 3" of proc/driver/nvidia/gpus/BDF/information. */
-static void minor_line(void *ctx, const char *line)
-{
-    int *minor = ctx;
-    uint64_t v;
-    if (ni_has_prefix(line, "Device Minor:") &&
-        ni_parse_u64(ni_trim(ni_span_of(line + 13)), 63, &v) == 0)
-        *minor = (int)v;
-}
-
-/* Leaves only PCI addresses of a listing: a driver's directory also has bind, unbind, new_id, ...
-   */
-static unsigned keep_addresses(struct ni_names *names)
-{
-    unsigned n = 0;
-    for (unsigned i = 0; i < names->n; i++) {
-        struct ni_bdf bdf;
-        if (ni_parse_bdf(ni_span_of(names->name[i]), &bdf) == 0)
-            names->name[n++] = names->name[i];
-    }
-    names->n = n;
-    return n;
-}
-
-/* "GPU-" and 36 characters; `?` for each digit where the driver has not asked the GPU yet. */
-static bool is_uuid(const char *s)
-{
-    return ni_has_prefix(s, "GPU-") && strspn(s + 4, "0123456789abcdef-?") == 36 && !s[40];
-}
-
-struct gpu_id {
-    char model[64], uuid[sizeof(((struct ni_gpu *)0)->uuid)];
-};
-
-static void id_line(void *ctx, const char *line)
-{
-    struct gpu_id *id = ctx;
-    struct ni_span s;
-    if (ni_has_prefix(line, "Model:")) {
-        s = ni_trim(ni_span_of(line + 6));
-        (void)ni_copyn(id->model, sizeof(id->model), s.p, s.n);
-    } else if (ni_has_prefix(line, "GPU UUID:")) {
-        s = ni_trim(ni_span_of(line + 9));
-        (void)ni_copyn(id->uuid, sizeof(id->uuid), s.p, s.n);
-    }
-}
-
 /* CUDA counts the fastest GPUs first, so equal ones by their addresses. HIP sees those of which the
    pod has a render node, while sysfs shows the host's. */
 void ni_probe_gpu_ids(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
-    char first[sizeof(((struct gpu_id *)0)->model)] = "";
-    char bdf[NI_BDF_TEXT];
     unsigned nodes = 0;
     if (inv->n_gpu > 0 && inv->gpu[0].amd) {
         ni_read_names(p, p->root, NI_REQUIRED, &p->names, "dev/dri");
@@ -145,27 +111,12 @@ void ni_probe_gpu_ids(struct ni_probe *p)
         return;
     }
     for (unsigned i = 0; i < inv->n_gpu; i++) {
-        struct gpu_id id = {"", ""};
-        if (ni_read_lines(p, NI_OPTIONAL, id_line, &id, "%s/%s/information", gpus_dir,
-                          ni_bdf_text(inv->gpu[i].bdf, bdf)) == NI_KNOWN &&
-            (!id.model[0] || !is_uuid(id.uuid)))
-            ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "it tells no model, or no UUID");
-        ni_copy(inv->gpu[i].uuid, sizeof(inv->gpu[i].uuid), id.uuid);
-        if (i == 0)
-            ni_copy(first, sizeof(first), id.model);
-        if (!id.model[0] || strcmp(id.model, first) != 0)
+        struct ni_gpu *g = &inv->gpu[i];
+        if (!g->model[0])
+            read_info(p, NI_OPTIONAL, g);
+        if (!g->model[0] || strcmp(g->model, inv->gpu[0].model) != 0)
             inv->gdr.gpus_unordered = true;
     }
-}
-
-static int read_minor(struct ni_probe *p, const char *bdf)
-{
-    int minor = -1;
-    if (ni_read_lines(p, NI_REQUIRED, minor_line, &minor, "%s/%s/information", gpus_dir, bdf) ==
-            NI_KNOWN &&
-        minor < 0)
-        ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "it tells no minor number");
-    return minor;
 }
 
 /* The NVIDIA driver lists its GPUs under /proc; the container toolkit leaves only the pod's there
@@ -182,7 +133,10 @@ static bool probe_nvidia(struct ni_probe *p)
     if (!numbered &&
         ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "%s", driver_dir) != NI_KNOWN)
         return false;
-    const unsigned gpus = keep_addresses(&p->names);
+    struct ni_bdf gpu[64]; /* the driver has at most 32 (nvlimits.h NV_MAX_DEVICES) */
+    unsigned gpus = 0;     /* its directory also has bind, unbind, new_id, ... */
+    for (unsigned i = 0; i < p->names.n && gpus < NI_COUNT(gpu); i++)
+        gpus += ni_parse_bdf(ni_span_of(p->names.name[i]), &gpu[gpus]) == 0;
     p->inv->gdr.gpus_lost = nodes > gpus;
     if (nodes > gpus)
         ni_report(p->f, NI_F_FACT_UNREADABLE, numbered ? gpus_dir : driver_dir,
@@ -192,51 +146,52 @@ static bool probe_nvidia(struct ni_probe *p)
                   "which of %u GPUs the %u device nodes are is not told; all count", gpus, nodes);
     const bool all = !numbered || nodes >= gpus;
     for (unsigned i = 0; i < gpus; i++) {
-        const char *id = p->names.name[i];
-        int minor = numbered && (!all || p->ask->all) ? read_minor(p, id) : -1;
-        if (all || (minor >= 0 && minors >> minor & 1))
-            add_gpu(p, id, minor, false);
+        struct ni_gpu g = {.bdf = gpu[i], .minor = -1};
+        if (numbered && (!all || p->ask->all))
+            read_info(p, NI_REQUIRED, &g);
+        if (all || (g.minor >= 0 && minors >> g.minor & 1))
+            add_gpu(p, &g);
     }
     return true;
 }
 
 /* amdgpu's compute node is one for all GPUs; without it ROCm has none. */
-static const char kfd[] = "dev/kfd";
+bool ni_has_amd(struct ni_probe *p)
+{
+    return ni_is_there(p, "dev/kfd") == NI_KNOWN;
+}
 
 static void probe_amd(struct ni_probe *p)
 {
-    if (ni_is_there(p, kfd) != NI_KNOWN)
+    if (!ni_has_amd(p))
         return;
     (void)try_node(p, "kfd");
     ni_read_names(p, p->root, NI_REQUIRED, &p->names, "sys/bus/pci/drivers/amdgpu");
-    for (unsigned i = 0; i < p->names.n; i++)
-        add_gpu(p, p->names.name[i], -1, true);
-}
-
-static void open_driver_line(void *ctx, const char *line)
-{
-    enum ni_known *known = ctx;
-    if (strstr(line, "Open Kernel Module"))
-        *known = NI_KNOWN;
+    for (unsigned i = 0; i < p->names.n; i++) {
+        struct ni_gpu g = {.minor = -1, .amd = true};
+        if (ni_parse_bdf(ni_span_of(p->names.name[i]), &g.bdf) == 0)
+            add_gpu(p, &g);
+    }
 }
 
 /* Peer memory other than nvidia-peermem: the files NCCL looks at (2.30.7 transport/net_ib/gdr.cc
    ncclIbGdrModuleLoad), and RCCL (2.30.4, same file): where it lies depends on the kernel. */
 static enum ni_known probe_memory_peers(struct ni_probe *p, enum ni_known known)
 {
-    static const char *const nvidia[] = {
-        "sys/kernel/mm/memory_peers/nv_mem/version",
-        "sys/kernel/mm/memory_peers/nv_mem_nc/version",
+    static const struct {
+        const char *file;
+        bool amd;
+    } peers[] = {
+        {"sys/kernel/mm/memory_peers/nv_mem/version", false},
+        {"sys/kernel/mm/memory_peers/nv_mem_nc/version", false},
+        {"sys/kernel/mm/memory_peers/amdkfd/version", true},
+        {"sys/kernel/memory_peers/amdkfd/version", true},
+        {"sys/memory_peers/amdkfd/version", true},
     };
-    static const char *const amd[] = {
-        "sys/kernel/mm/memory_peers/amdkfd/version",
-        "sys/kernel/memory_peers/amdkfd/version",
-        "sys/memory_peers/amdkfd/version",
-    };
-    const bool is_amd = p->inv->gpu[0].amd;
-    const char *const *file = is_amd ? amd : nvidia;
-    for (size_t i = 0; i < (is_amd ? NI_COUNT(amd) : NI_COUNT(nvidia)) && known != NI_KNOWN; i++) {
-        enum ni_known this = ni_is_there(p, "%s", file[i]);
+    for (size_t i = 0; i < NI_COUNT(peers) && known != NI_KNOWN; i++) {
+        if (peers[i].amd != p->inv->gpu[0].amd)
+            continue;
+        enum ni_known this = ni_is_there(p, "%s", peers[i].file);
         known = this == NI_ABSENT ? known : this;
     }
     return known;
@@ -259,37 +214,21 @@ static void probe_cpu(struct ni_probe *p)
     gdr->gb10 = cpu == CORTEX_X925 || cpu == CORTEX_A725;
 }
 
-static void find_gpus(struct ni_probe *p)
-{
-    if (p->gpus_found)
-        return;
-    p->gpus_found = true;
-    if (!probe_nvidia(p))
-        probe_amd(p);
-}
-
-bool ni_has_amd(struct ni_probe *p)
-{
-    if (ni_is_there(p, kfd) != NI_KNOWN)
-        return false;
-    find_gpus(p);
-    return p->inv->n_gpu > 0 && p->inv->gpu[0].amd;
-}
-
 /* What DMA-BUF needs. */
 static void probe_dmabuf(struct ni_probe *p)
 {
-    enum ni_known open = NI_ABSENT;
-    const enum ni_known known =
-        ni_read_lines(p, NI_OPTIONAL, open_driver_line, &open, "proc/driver/nvidia/version");
-    p->inv->gdr.open_driver = known == NI_KNOWN ? open : known;
+    enum ni_known known = ni_read_text(p, NI_OPTIONAL, "proc/driver/nvidia/version");
+    if (known == NI_KNOWN && !strstr(p->text, "Open Kernel Module"))
+        known = NI_ABSENT;
+    p->inv->gdr.open_driver = known;
     ni_probe_kernel(p);
 }
 
 void ni_probe_gpus(struct ni_probe *p)
 {
     struct ni_gdr *gdr = &p->inv->gdr;
-    find_gpus(p);
+    if (!probe_nvidia(p))
+        probe_amd(p);
     if (p->inv->n_gpu == 0)
         return;
     probe_cpu(p);

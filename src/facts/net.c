@@ -15,14 +15,19 @@ struct table {
     enum ni_known known; /* KNOWN until a line is not what the kernel writes */
     bool leaf;           /* of fib_trie: `ip` is the last one's */
     uint8_t ip[NI_GID_BYTES];
-    uint64_t metric; /* of the default route so far */
+    bool has_default; /* this table told the default route, with this metric */
+    uint64_t metric;
 };
 
-static enum ni_known read_table(struct ni_probe *p, bool begun, enum ni_need need, ni_line_fn *line,
+typedef void line_fn(struct table *t, const char *line);
+
+static enum ni_known read_table(struct ni_probe *p, bool begun, enum ni_need need, line_fn *take,
                                 const char *path)
 {
     struct table t = {.p = p, .begun = begun, .known = NI_KNOWN};
-    const enum ni_known known = ni_read_lines(p, need, line, &t, "%s", path);
+    const enum ni_known known = ni_read_text(p, need, path);
+    for (char *rest = p->text, *line; (line = ni_line(&rest));)
+        take(&t, line);
     if (known == NI_KNOWN && !t.begun)
         ni_note_odd(p, "");
     return known != NI_KNOWN ? known : t.begun ? t.known : NI_BAD;
@@ -66,9 +71,8 @@ static bool is_in_use(uint64_t flags)
 /* "Main:", "Local:" or "Id 200:", then nodes "+-- 10.0.0.0/8 2 0 2" and leaves "|-- 10.0.103.6", with
    lines below such as "/32 host LOCAL", which an address of ours has (net/ipv4/fib_trie.c
    fib_trie_seq_show). While both tables are one, each lists all: "Local:" begins anew. */
-static void fib_line(void *ctx, const char *line)
+static void fib_line(struct table *t, const char *line)
 {
-    struct table *t = ctx;
     const char *text = line + strspn(line, " ");
     if (*line == '\0')
         return;
@@ -112,11 +116,8 @@ static void name_addresses(struct ni_net *net, const struct ni_route *r)
 /* Printed with %d until about Linux 6.15, though it is a u32: the highest are negative. */
 static int parse_metric(struct ni_span s, uint64_t *ret)
 {
-    bool minus = s.n > 0 && s.p[0] == '-';
-    int r = ni_parse_u64((struct ni_span){s.p + minus, s.n - minus}, UINT32_MAX, ret);
-    if (r == 0 && minus)
-        *ret = (uint32_t) - *ret;
-    return r;
+    *ret = UINT32_MAX;
+    return s.n > 1 && s.p[0] == '-' ? 0 : ni_parse_u64(s, UINT32_MAX, ret);
 }
 
 /* Addresses are printed as the CPU reads the word in network order. */
@@ -131,9 +132,8 @@ static int parse_address(struct ni_span s, uint32_t *ret)
 
 /* Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT (net/ipv4/fib_trie.c
    fib_route_seq_show). */
-static void route_line(void *ctx, const char *line)
+static void route_line(struct table *t, const char *line)
 {
-    struct table *t = ctx;
     struct ni_net *net = &t->p->inv->net;
     struct ni_span w[11];
     uint64_t flags, metric;
@@ -158,8 +158,9 @@ static void route_line(void *ctx, const char *line)
     ni_ip_from_v4(dest, r.dest);
     while (r.bits < 32 && mask & (0x80000000u >> r.bits))
         r.bits++;
-    if (mask == 0 && (!net->default_if[0] || metric < t->metric)) {
+    if (mask == 0 && (!t->has_default || metric < t->metric)) {
         ni_copy(net->default_if, sizeof(net->default_if), r.ifname);
+        t->has_default = true;
         t->metric = metric;
     }
     if (!r.gateway && r.bits > 0)
@@ -181,10 +182,9 @@ void ni_probe_routes(struct ni_probe *p)
 
 /* "fe80...0001 02 40 20 80 eth0": address, ifindex, prefix length, scope, flags, name
    (net/ipv6/addrconf.c if6_seq_show). */
-static void address6_line(void *ctx, const char *line)
+static void address6_line(struct table *t, const char *line)
 {
     enum { TENTATIVE = 0x40, DADFAILED = 0x08 }; /* IFA_F_*, if_addr.h: not usable */
-    struct table *t = ctx;
     struct ni_span w[6];
     uint8_t ip[NI_GID_BYTES];
     uint64_t flags;
@@ -199,56 +199,45 @@ static void address6_line(void *ctx, const char *line)
 }
 
 /* dest len src len nexthop metric refcnt use flags iface (net/ipv6/route.c ipv6_route_seq_show); no
-   iface where the route has none. false: of no use, or not of this form. */
-static bool parse_route6(struct table *t, const char *line, struct ni_route *ret, uint64_t *metric)
+   iface where the route has none. */
+static void route6_line(struct table *t, const char *line)
 {
     const uint64_t local = 0x80000000; /* RTF_LOCAL: to an address of ours */
+    struct ni_net *net = &t->p->inv->net;
+    struct ni_route r = {.bits = 0};
     struct ni_span w[9], ifname;
-    uint64_t len, flags;
+    uint64_t len, flags, metric;
     uint8_t gateway[NI_GID_BYTES];
-    if (!split_words(line, w, NI_COUNT(w)) || ni_parse_hex_ip(w[0], ret->dest) < 0 ||
+    if (!split_words(line, w, NI_COUNT(w)) || ni_parse_hex_ip(w[0], r.dest) < 0 ||
         ni_parse_hex(w[1], 128, &len) < 0 || ni_parse_hex_ip(w[4], gateway) < 0 ||
-        ni_parse_hex(w[5], UINT32_MAX, metric) < 0 || ni_parse_hex(w[8], UINT32_MAX, &flags) < 0) {
+        ni_parse_hex(w[5], UINT32_MAX, &metric) < 0 || ni_parse_hex(w[8], UINT32_MAX, &flags) < 0) {
         ni_note_odd(t->p, line);
-        return false;
+        return;
     }
     const char *rest = w[8].p + w[8].n;
     if (!ni_word(&rest, &ifname) || !ni_is_name(ifname, NI_IF_NAME) || !is_in_use(flags) ||
-        ni_span_is(ifname, "lo") || (flags & local))
-        return false;
-    ret->bits = (uint8_t)len;
-    ret->gateway = !ni_ip_is_zero(gateway);
-    ni_copyn(ret->ifname, sizeof(ret->ifname), ifname.p, ifname.n);
-    return true;
-}
-
-static void default6_line(void *ctx, const char *line)
-{
-    struct table *t = ctx;
-    struct ni_net *net = &t->p->inv->net;
-    struct ni_route r;
-    uint64_t metric;
-    if (!parse_route6(t, line, &r, &metric) || r.bits != 0 ||
-        (net->default_if[0] && metric >= t->metric))
+        ni_span_is(ifname, "lo") || (flags & local) || r.dest[0] == 0xff /* multicast */)
         return;
-    ni_copy(net->default_if, sizeof(net->default_if), r.ifname);
-    t->metric = metric;
-}
-
-static void route6_line(void *ctx, const char *line)
-{
-    struct table *t = ctx;
-    struct ni_net *net = &t->p->inv->net;
-    struct ni_route r;
-    uint64_t metric;
-    if (parse_route6(t, line, &r, &metric) && r.dest[0] != 0xff /* multicast */ &&
-        net->n_route6 < NI_MAX_ROUTE6)
+    r.bits = (uint8_t)len;
+    r.gateway = !ni_ip_is_zero(gateway);
+    ni_copyn(r.ifname, sizeof(r.ifname), ifname.p, ifname.n);
+    if (r.bits == 0 && (!net->default_if[0] || (t->has_default && metric < t->metric))) {
+        ni_copy(net->default_if, sizeof(net->default_if), r.ifname);
+        t->has_default = true;
+        t->metric = metric;
+    }
+    if (net->n_route6 < NI_MAX_ROUTE6)
         net->route6[net->n_route6++] = r;
 }
 
 void ni_probe_routes6(struct ni_probe *p)
 {
-    p->inv->net.route6_known = read_table(p, true, NI_OPTIONAL, route6_line, "proc/net/ipv6_route");
+    struct ni_net *net = &p->inv->net;
+    const bool v4 = net->default_if[0];
+    net->n_route6 = 0;
+    net->route6_known = read_table(p, true, NI_OPTIONAL, route6_line, "proc/net/ipv6_route");
+    if (!v4 && net->route6_known != NI_KNOWN)
+        net->default_if[0] = '\0';
 }
 
 void ni_probe_ipv6(struct ni_probe *p)
@@ -257,23 +246,16 @@ void ni_probe_ipv6(struct ni_probe *p)
     net->v6_known = read_table(p, true, NI_OPTIONAL, address6_line, "proc/net/if_inet6");
     if (net->v6_known == NI_ABSENT) /* the kernel has no IPv6, so there are no addresses */
         net->v6_known = NI_KNOWN;
-    if (!net->default_if[0] &&
-        read_table(p, true, NI_OPTIONAL, default6_line, "proc/net/ipv6_route") != NI_KNOWN)
-        net->default_if[0] = '\0';
+    if (!net->default_if[0])
+        ni_probe_routes6(p);
 }
 
 /* ---- interfaces ---- */
 
-/* net/core/net-sysfs.c operstates */
-static bool is_operstate(const char *s)
-{
-    static const char *const states[] = {"unknown", "notpresent", "down", "lowerlayerdown",
-                                         "testing", "dormant",    "up"};
-    return ni_is_any(s, states, NI_COUNT(states));
-}
-
 int ni_add_netdev(struct ni_probe *p, const char *name)
 {
+    static const char *const states[] = {"unknown", "notpresent", "down", "lowerlayerdown",
+                                         "testing", "dormant",    "up"}; /* net/core/net-sysfs.c */
     struct ni_inventory *inv = p->inv;
     const struct ni_netdev *known = ni_find_netdev(inv, name);
     char state[64];
@@ -292,7 +274,7 @@ int ni_add_netdev(struct ni_probe *p, const char *name)
     /* Something names it, so that it is missed; of --sockets the rule says so. */
     d->known = ni_read_file(p, p->root, p->ask->sockets ? NI_OPTIONAL : NI_REQUIRED, state,
                             sizeof(state), "sys/class/net/%s/operstate", name);
-    if (d->known == NI_KNOWN && !is_operstate(state))
+    if (d->known == NI_KNOWN && !ni_is_any(state, states, NI_COUNT(states)))
         d->known = ni_note_odd(p, state);
     d->running = strcmp(state, "up") == 0 || strcmp(state, "unknown") == 0;
     if (p->ask->all) /* for people; no rule needs it */

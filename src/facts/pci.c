@@ -7,17 +7,13 @@
 #include "probe.h"
 
 /* "pci0000:00" is a host bridge (drivers/pci/probe.c pci_register_host_bridge). */
-static bool parse_host_bridge(struct ni_span s, struct ni_pci *pci)
+static bool parse_host_bridge(const char *part, struct ni_pci *pci)
 {
-    if (s.n < 7 || memcmp(s.p, "pci", 3) != 0)
-        return false;
-    const char *colon = memchr(s.p, ':', s.n);
-    if (!colon)
-        return false;
+    struct ni_span name[2];
     uint64_t domain, bus;
-    if (ni_parse_hex((struct ni_span){s.p + 3, (size_t)(colon - s.p) - 3}, UINT32_MAX, &domain) <
-            0 ||
-        ni_parse_hex((struct ni_span){colon + 1, s.n - (size_t)(colon + 1 - s.p)}, 0xff, &bus) < 0)
+    part += ni_has_prefix(part, "pci") ? 3 : strlen(part);
+    if (!ni_split(&part, ':', &name[0]) || !ni_split(&part, '/', &name[1]) ||
+        ni_parse_hex(name[0], UINT32_MAX, &domain) < 0 || ni_parse_hex(name[1], 0xff, &bus) < 0)
         return false;
     pci->root_domain = (uint32_t)domain;
     pci->root_bus = (uint8_t)bus;
@@ -32,7 +28,7 @@ static void parse_chain(const char *target, struct ni_pci *pci)
     struct ni_span part;
     while (ni_split(&target, '/', &part)) {
         struct ni_bdf bdf;
-        if (parse_host_bridge(part, pci)) {
+        if (parse_host_bridge(part.p, pci)) {
             under_bridge = true;
             pci->depth = 0;
         } else if (under_bridge && ni_parse_bdf(part, &bdf) == 0) {

@@ -32,12 +32,6 @@ static struct ni_num read_id(struct ni_probe *p, enum ni_need need, struct ni_bd
                        ni_bdf_text(at, bdf), file);
 }
 
-/* Amazon's; the link layer of an EFA reads "Unspecified". */
-static bool is_efa(struct ni_probe *p, const struct ni_hca *h)
-{
-    return h->has_bdf && read_id(p, NI_REQUIRED, h->bdf, "vendor").v == 0x1d0f;
-}
-
 /* Ports of an HCA are numbered from 1 without a gap (include/rdma/ib_verbs.h rdma_start_port), so
    they are not listed. One that cannot be read may stand for a directory that cannot: the next would
    say the same. */
@@ -62,8 +56,8 @@ static void add_ports(struct ni_probe *p, int hca, const struct ni_dir *hca_dir)
         struct ni_port *port = &inv->port[inv->n_port++];
         *port = (struct ni_port){.hca = hca, .num = num, .first_gid = -1, .state = state};
         port->link = read_link(p, &dir);
-        if (port->link == NI_LINK_UNKNOWN)
-            h->efa = is_efa(p, h);
+        if (port->link == NI_LINK_UNKNOWN && h->has_bdf) /* that of an EFA reads "Unspecified" */
+            h->efa = read_id(p, NI_REQUIRED, h->bdf, "vendor").v == 0x1d0f; /* Amazon's */
         h->n_port++;
         ni_probe_first_gids(p, port, &dir);
     }
@@ -122,13 +116,14 @@ static void place(struct ni_probe *p, struct ni_hca *h, const struct ni_dir *fun
 enum ni_known ni_read_ibdev(struct ni_probe *p, enum ni_need need, const char *node,
                             char ibdev[NI_DEV_NAME])
 {
-    return ni_read_file(p, p->root, need, ibdev, NI_DEV_NAME, "sys/class/infiniband_verbs/%s/ibdev",
-                        node);
-}
-
-int ni_open_node(struct ni_probe *p, const char *node)
-{
-    return ni_openable(p->root, "dev/infiniband/%s", node);
+    const enum ni_known known = ni_read_file(p, p->root, need, ibdev, NI_DEV_NAME,
+                                             "sys/class/infiniband_verbs/%s/ibdev", node);
+    if (known != NI_KNOWN || ni_is_name(ni_span_of(ibdev), NI_DEV_NAME))
+        return known;
+    /* Else another source has told of the device, and nobody asks for more. */
+    if (p->inv->source == NI_SRC_NONE || ni_find_user_value(p->env, p->inv, "NCCL_IB_HCA", NULL))
+        ni_report(p->f, NI_F_HCA_NAME_INVALID, p->path, "RDMA device name `%s`", ibdev);
+    return NI_BAD;
 }
 
 bool ni_is_uverbs(const char *node)
@@ -136,17 +131,6 @@ bool ni_is_uverbs(const char *node)
     uint64_t n;
     return ni_has_prefix(node, "uverbs") &&
            ni_parse_u64(ni_span_of(node + strlen("uverbs")), UINT32_MAX, &n) == 0;
-}
-
-/* NI_ABSENT: another's; NI_BAD: whose it is cannot be read. */
-static enum ni_known is_node_of(struct ni_probe *p, const char *node, const struct ni_hca *h)
-{
-    char ibdev[NI_DEV_NAME];
-    if (ni_read_ibdev(p, NI_REQUIRED, node, ibdev) != NI_KNOWN)
-        return NI_BAD;
-    if (!ni_is_name(ni_span_of(ibdev), sizeof(ibdev)))
-        return ni_note_odd(p, ibdev);
-    return strcmp(ibdev, h->name) == 0 ? NI_KNOWN : NI_ABSENT;
 }
 
 /* Below the function where it is known: the class lists the whole host. sole: the function has no
@@ -171,18 +155,24 @@ static void probe_node(struct ni_probe *p, struct ni_hca *h, const struct ni_dir
     for (unsigned i = 0; i < p->inner.n; i++) {
         const char *node = p->inner.name[i];
         enum ni_known its = NI_KNOWN;
-        if (!ni_is_uverbs(node))
+        if (!ni_is_uverbs(node)) {
             /* the class has an abi_version */
             its = h->function[0] ? ni_note_odd(p, node) : NI_ABSENT;
-        else if (!sole || p->inner.n > 1)
-            its = is_node_of(p, node, h);
+        } else if (!sole || p->inner.n > 1) {
+            char ibdev[NI_DEV_NAME];
+            its = ni_read_ibdev(p, NI_REQUIRED, node, ibdev);
+            if (its != NI_KNOWN)
+                its = NI_BAD; /* whose it is cannot be read */
+            else if (strcmp(ibdev, h->name) != 0)
+                its = NI_ABSENT; /* another's */
+        }
         if (its == NI_BAD)
             h->uverbs.known = NI_BAD;
         if (its != NI_KNOWN)
             continue;
         h->uverbs.known = NI_KNOWN;
         ni_copy(h->uverbs.name, sizeof(h->uverbs.name), node);
-        h->uverbs.err = ni_open_node(p, node);
+        h->uverbs.err = ni_openable(p->root, "dev/infiniband/%s", node);
         return;
     }
 }
@@ -227,53 +217,35 @@ static int add_hca(struct ni_probe *p, const char *name, int claim, const struct
     return at;
 }
 
-static void add_hcas(struct ni_probe *p, int claim, const struct ni_dir *function)
-{
-    struct ni_claim *c = &p->inv->claim[claim];
-    for (unsigned i = 0; i < p->names.n; i++) {
-        const char *name = p->names.name[i];
-        if (ni_is_name(ni_span_of(name), NI_DEV_NAME)) {
-            const int hca = add_hca(p, name, claim, function, p->names.n == 1);
-            c->hca = c->hca < 0 ? hca : c->hca;
-        } else {
-            char shown[NI_DEV_NAME * 4];
-            struct ni_text t = ni_text_on(shown, sizeof(shown));
-            ni_put_quoted(&t, name, strlen(name), NI_DEV_NAME);
-            ni_report(p->f, NI_F_HCA_NAME_INVALID, c->id, "RDMA device name `%s`", shown);
-            p->lost = true;
-        }
-    }
-}
-
-/* The RDMA devices under one claimed function. */
-static void resolve_function(struct ni_probe *p, int claim)
-{
-    struct ni_claim *c = &p->inv->claim[claim];
-    struct ni_dir function = ni_dir_open(p->root, "sys/bus/%s/devices/%s",
-                                         c->by == NI_BY_AUX ? "auxiliary" : "pci", c->id);
-    const enum ni_known listed = ni_read_names(p, &function, NI_OPTIONAL, &p->names, "infiniband");
-    if (p->names.n > 0) {
-        add_hcas(p, claim, &function);
-    } else if (listed != NI_KNOWN && listed != NI_ABSENT) {
-        p->lost = true;
-        c->state = NI_CLAIM_UNREAD;
-    } else {
-        const bool there = ni_exists(p->root, "%s", function.path) == 0;
-        c->state = there ? NI_CLAIM_NOT_RDMA : NI_CLAIM_NO_DEVICE;
-        ni_report(p->f, there ? NI_F_ALLOC_NOT_RDMA : NI_F_ALLOC_NO_DEVICE, c->id,
-                  there ? "given by %s, has no RDMA device" : "given by %s, is not in sysfs",
-                  c->from);
-    }
-    ni_dir_close(&function);
-}
-
 void ni_resolve_claim(struct ni_probe *p, int claim)
 {
     struct ni_claim *c = &p->inv->claim[claim];
     if (c->by == NI_BY_NAME)
         c->hca = add_hca(p, c->id, claim, NULL, false);
-    else if (c->by != NI_BY_NOTHING)
-        resolve_function(p, claim);
+    if (c->by == NI_BY_NAME || c->by == NI_BY_NOTHING)
+        return;
+    struct ni_dir function = ni_dir_open(p->root, "sys/bus/%s/devices/%s",
+                                         c->by == NI_BY_AUX ? "auxiliary" : "pci", c->id);
+    const enum ni_known listed = ni_read_names(p, &function, NI_OPTIONAL, &p->names, "infiniband");
+    for (unsigned i = 0; i < p->names.n; i++) {
+        const char *name = p->names.name[i];
+        if (ni_is_name(ni_span_of(name), NI_DEV_NAME)) {
+            const int hca = add_hca(p, name, claim, &function, p->names.n == 1);
+            c->hca = c->hca < 0 ? hca : c->hca;
+        } else {
+            ni_report(p->f, NI_F_HCA_NAME_INVALID, c->id, "RDMA device name `%.64s`", name);
+            p->lost = true;
+        }
+    }
+    if (listed != NI_KNOWN && listed != NI_ABSENT) {
+        p->lost = true;
+    } else if (p->names.n == 0) {
+        c->not_rdma = ni_exists(p->root, "%s", function.path) == 0;
+        ni_report(p->f, c->not_rdma ? NI_F_ALLOC_NOT_RDMA : NI_F_ALLOC_NO_DEVICE, c->id,
+                  c->not_rdma ? "given by %s, has no RDMA device" : "given by %s, is not in sysfs",
+                  c->from);
+    }
+    ni_dir_close(&function);
 }
 
 /* The PF of a VF: physfn -> ../0000:03:00.0. */
@@ -310,38 +282,22 @@ void ni_probe_hcas(struct ni_probe *p, unsigned wants)
     }
 }
 
-/* The class by PCI address, then by name: `order` holds indexes of p->names. */
-static unsigned sort_visible(struct ni_probe *p, uint16_t order[NI_MAX_NAMES])
-{
-    struct ni_bdf bdf[NI_MAX_NAMES];
-    unsigned n = 0;
-    for (unsigned i = 0; i < p->names.n; i++) {
-        if (!ni_is_name(ni_span_of(p->names.name[i]), NI_DEV_NAME))
-            continue;
-        bdf[i] = ni_class_bdf(p, p->names.name[i]);
-        unsigned at = n++;
-        while (at > 0 && ni_bdf_cmp(bdf[order[at - 1]], bdf[i]) > 0) {
-            order[at] = order[at - 1];
-            at--;
-        }
-        order[at] = (uint16_t)i;
-    }
-    return n;
-}
-
 /* All that the class shows: in the shared RDMA namespace mode these are the host's
    (drivers/infiniband/core/device.c). */
 void ni_probe_visible(struct ni_probe *p)
 {
     static const char class[] = "sys/class/infiniband";
-    struct ni_names *names = &p->names;
-    uint16_t order[NI_MAX_NAMES];
-    ni_read_names(p, p->root, NI_OPTIONAL, names, class);
+    const struct ni_names *names = &p->names;
+    unsigned n = 0;
+    ni_read_names(p, p->root, NI_OPTIONAL, &p->names, class);
     if (names->cut)
         ni_report(p->f, NI_F_FACT_TRUNCATED, class, "more than %d entries", NI_MAX_NAMES);
-    unsigned n = sort_visible(p, order);
-    for (unsigned i = 0; i < n && p->inv->n_hca < NI_MAX_HCA; i++)
-        add_hca(p, names->name[order[i]], -1, NULL, false);
+    for (unsigned i = 0; i < names->n; i++) {
+        const bool is_hca = ni_is_name(ni_span_of(names->name[i]), NI_DEV_NAME);
+        n += is_hca;
+        if (is_hca && p->inv->n_hca < NI_MAX_HCA)
+            add_hca(p, names->name[i], -1, NULL, false);
+    }
     if (n > p->inv->n_hca)
         ni_report(p->f, NI_F_HCA_NOT_SHOWN, class, "%u RDMA devices, %d are shown", n, NI_MAX_HCA);
 }

@@ -2,16 +2,17 @@
 /* The door's calls as the probers use them: what cannot be read, and what is not of the kernel's
    form, is reported here. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "probe.h"
 
 enum ni_known ni_note(struct ni_probe *p, enum ni_need need, int64_t answer)
 {
-    if (need == NI_NOT_EINVAL && answer == -EINVAL)
+    if ((need == NI_NOT_EINVAL || need == NI_UNTOLD) && answer == -EINVAL)
         return NI_ABSENT;
     const enum ni_known known = ni_known_of(answer);
-    if (known != NI_KNOWN && (known != NI_ABSENT || need == NI_REQUIRED))
+    if (known != NI_KNOWN && (known != NI_ABSENT || need == NI_REQUIRED) && need != NI_UNTOLD)
         ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "reading failed: %s",
                   ni_errno_text((int)answer));
     return known;
@@ -43,10 +44,7 @@ enum ni_known ni_read_file(struct ni_probe *p, const struct ni_dir *dir, enum ni
     va_start(ap, fmt);
     const char *path = set_path(p, dir, fmt, ap);
     va_end(ap);
-    const ssize_t n = ni_read(dir, buf, cap, "%s", path);
-    if (n < 0)
-        buf[0] = '\0';
-    return ni_note(p, need, n);
+    return ni_note(p, need, ni_read(dir, buf, cap, "%s", path));
 }
 
 enum ni_known ni_read_link(struct ni_probe *p, enum ni_need need, char *buf, size_t cap,
@@ -56,20 +54,37 @@ enum ni_known ni_read_link(struct ni_probe *p, enum ni_need need, char *buf, siz
     va_start(ap, fmt);
     const char *path = set_path(p, p->root, fmt, ap);
     va_end(ap);
-    const ssize_t n = ni_readlink(p->root, buf, cap, "%s", path);
-    if (n < 0)
-        buf[0] = '\0';
-    return ni_note(p, need, n);
+    return ni_note(p, need, ni_readlink(p->root, buf, cap, "%s", path));
 }
 
-enum ni_known ni_read_lines(struct ni_probe *p, enum ni_need need, ni_line_fn *line, void *ctx,
-                            const char *fmt, ...)
+ssize_t ni_read_whole(struct ni_probe *p, const struct ni_dir *dir, const char *path)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    const char *path = set_path(p, p->root, fmt, ap);
-    va_end(ap);
-    return ni_note(p, need, ni_lines(p->root, line, ctx, "%s", path));
+    enum { MOST = 64 << 20 }; /* pages that are not touched cost nothing */
+    static char *more;
+    (void)ni_copy(p->path, sizeof(p->path), path);
+    p->text = p->room;
+    const ssize_t n = ni_read(dir, p->text, sizeof(p->room), "%s", path);
+    if (n == -EOVERFLOW && !more)
+        more = malloc(MOST);
+    if (n != -EOVERFLOW || !more)
+        return n;
+    p->text = more; /* the routes of a node with thousands of peers */
+    return ni_read(dir, p->text, MOST, "%s", path);
+}
+
+enum ni_known ni_read_text(struct ni_probe *p, enum ni_need need, const char *path)
+{
+    return ni_note(p, need, ni_read_whole(p, p->root, path));
+}
+
+char *ni_line(char **rest)
+{
+    char *line = *rest, *end = line + strcspn(line, "\n");
+    if (!*line)
+        return NULL;
+    *rest = *end ? end + 1 : end;
+    *end = '\0';
+    return line;
 }
 
 enum ni_known ni_read_names(struct ni_probe *p, const struct ni_dir *dir, enum ni_need need,
@@ -112,7 +127,7 @@ struct ni_num ni_read_num(struct ni_probe *p, const struct ni_dir *dir, enum ni_
 
 /* ---- the forms of numbers ---- */
 
-static bool parse_span(struct ni_span s, int64_t max, int64_t *ret)
+bool ni_parse_int(struct ni_span s, int64_t max, int64_t *ret)
 {
     uint64_t v;
     const bool good = ni_parse_u64(s, (uint64_t)max, &v) == 0;
@@ -121,16 +136,20 @@ static bool parse_span(struct ni_span s, int64_t max, int64_t *ret)
     return good;
 }
 
-bool ni_parse_count(const char *text, int64_t *ret)
+struct ni_num ni_num_of(struct ni_span word)
 {
-    return parse_span(ni_span_of(text), INT64_MAX, ret);
+    struct ni_num num = {NI_UNLIMITED, NI_KNOWN};
+    if (!ni_span_is(word, "unlimited") && !ni_span_is(word, "max") &&
+        !ni_parse_int(word, INT64_MAX, &num.v))
+        num.known = NI_BAD;
+    return num;
 }
 
 bool ni_parse_number(const char *text, int64_t *ret)
 {
     struct ni_span s = ni_trim(ni_span_of(text));
     const bool minus = s.n > 0 && s.p[0] == '-';
-    const bool good = parse_span((struct ni_span){s.p + minus, s.n - minus}, INT64_MAX, ret);
+    const bool good = ni_parse_int((struct ni_span){s.p + minus, s.n - minus}, INT64_MAX, ret);
     if (good && minus)
         *ret = -*ret;
     return good;
@@ -139,7 +158,7 @@ bool ni_parse_number(const char *text, int64_t *ret)
 bool ni_parse_state(const char *text, int64_t *ret)
 {
     const char *colon = strchr(text, ':');
-    return colon && parse_span((struct ni_span){text, (size_t)(colon - text)}, 15, ret);
+    return colon && ni_parse_int((struct ni_span){text, (size_t)(colon - text)}, 15, ret);
 }
 
 bool ni_parse_rate(const char *text, int64_t *ret)
@@ -147,7 +166,7 @@ bool ni_parse_rate(const char *text, int64_t *ret)
     const size_t digits = strspn(text, "0123456789");
     const char *rest = text + digits;
     int64_t whole, tenth = 0;
-    if (!parse_span((struct ni_span){text, digits}, 1000000, &whole))
+    if (!ni_parse_int((struct ni_span){text, digits}, 1000000, &whole))
         return false;
     if (rest[0] == '.' && ni_is_digit(rest[1])) {
         tenth = rest[1] - '0';

@@ -36,33 +36,9 @@ static bool list_source(struct ni_probe *p, struct ni_names *ret, const char *di
     return known == NI_KNOWN;
 }
 
-/* What the node is of; a node without it is of a device that this namespace does not have. */
-static bool read_ibdev(struct ni_probe *p, const char *node, char ibdev[NI_DEV_NAME])
-{
-    enum ni_known known = ni_read_ibdev(p, NI_OPTIONAL, node, ibdev);
-    if (known == NI_KNOWN && !ni_is_name(ni_span_of(ibdev), NI_DEV_NAME)) {
-        known = NI_BAD;
-        if (p->inv->source == NI_SRC_NONE || ni_users(p, "NCCL_IB_HCA"))
-            ni_report(p->f, NI_F_HCA_NAME_INVALID, p->path, "RDMA device name `%s`", ibdev);
-    }
-    p->lost = p->lost || (known != NI_KNOWN && known != NI_ABSENT);
-    return known == NI_KNOWN;
-}
-
-/* EACCES and EPERM are the file's mode and the device cgroup: not the pod's. */
-static bool opens(struct ni_probe *p, const char *node)
-{
-    int err = ni_open_node(p, node);
-    if (err < 0 && err != -EACCES && err != -EPERM) {
-        (void)ni_format(p->path, sizeof(p->path), "dev/infiniband/%s", node);
-        ni_note(p, NI_REQUIRED, err);
-        p->lost = true;
-    }
-    return err == 0;
-}
-
-/* A uverbs node that opens is one that the device cgroup lets the pod use. N of uverbsN need not be
-   N of mlx5_N. */
+/* A uverbs node that opens is one that the device cgroup lets the pod use; EACCES and EPERM are the
+   file's mode and the cgroup. N of uverbsN need not be N of mlx5_N. A node without `ibdev` is of a
+   device that this namespace does not have. */
 void ni_source_uverbs(struct ni_probe *p)
 {
     static const char dir[] = "dev/infiniband";
@@ -81,22 +57,18 @@ void ni_source_uverbs(struct ni_probe *p)
             }
             continue;
         }
-        if (!read_ibdev(p, name, ibdev) || !opens(p, name))
-            continue;
+        const enum ni_known its = ni_read_ibdev(p, NI_OPTIONAL, name, ibdev);
+        const int err = its == NI_KNOWN ? ni_openable(p->root, "dev/infiniband/%s", name) : -EACCES;
         (void)ni_format(from, sizeof(from), "/%s/%s", dir, name);
-        ni_add_claim_name(p, from, ibdev);
+        if (err == 0)
+            ni_add_claim_name(p, from, ibdev);
+        if (err < 0 && err != -EACCES && err != -EPERM) {
+            ni_copy(p->path, sizeof(p->path), from + 1);
+            ni_note(p, NI_REQUIRED, err);
+            p->lost = true;
+        }
+        p->lost = p->lost || (its != NI_KNOWN && its != NI_ABSENT);
     }
-}
-
-static bool is_softroce_here(struct ni_probe *p, const char *hca, char ndev[NI_DEV_NAME])
-{
-    if (ni_read_file(p, p->root, NI_NOT_EINVAL, ndev, NI_DEV_NAME,
-                     "sys/class/infiniband/%s/ports/1/gid_attrs/ndevs/0", hca) != NI_KNOWN)
-        return false;
-    if (ni_is_name(ni_span_of(ndev), NI_IF_NAME))
-        return ni_is_there(p, "sys/class/net/%s", ndev) == NI_KNOWN;
-    ni_note_odd(p, ndev);
-    return false;
 }
 
 /* SoftRoCE has no function to hang below; its interface is the one of its first GID. */
@@ -106,10 +78,16 @@ static void from_softroce(struct ni_probe *p)
     if (!list_source(p, hcas, "sys/devices/virtual/infiniband"))
         return;
     for (unsigned i = 0; i < hcas->n; i++) {
+        const char *hca = hcas->name[i];
         char ndev[NI_DEV_NAME];
-        if (ni_is_name(ni_span_of(hcas->name[i]), NI_DEV_NAME) &&
-            is_softroce_here(p, hcas->name[i], ndev))
-            ni_add_claim_name(p, ndev, hcas->name[i]);
+        if (!ni_is_name(ni_span_of(hca), NI_DEV_NAME) ||
+            ni_read_file(p, p->root, NI_NOT_EINVAL, ndev, sizeof(ndev),
+                         "sys/class/infiniband/%s/ports/1/gid_attrs/ndevs/0", hca) != NI_KNOWN)
+            continue;
+        if (!ni_is_name(ni_span_of(ndev), NI_IF_NAME))
+            ni_note_odd(p, ndev);
+        else if (ni_is_there(p, "sys/class/net/%s", ndev) == NI_KNOWN)
+            ni_add_claim_name(p, ndev, hca);
     }
 }
 

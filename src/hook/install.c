@@ -2,24 +2,12 @@
 /* hook: into a folder of hooks, and out of it. The program is there before its file, and longer: a
    runtime that cannot start a hook starts no container. */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "nccl_init/act.h"
 #include "nccl_init/hook.h"
-
-static int write_self(int fd, void *ctx)
-{
-    int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    int r = self < 0 ? -errno : ni_copy_all(fd, self);
-
-    (void)ctx;
-    if (self >= 0)
-        (void)close(self);
-    return r;
-}
 
 int ni_hook_install(const char *folder, const char *program, const char *options,
                     struct ni_text *path)
@@ -47,7 +35,7 @@ int ni_hook_install(const char *folder, const char *program, const char *options
     (void)umask(022);
     r = ni_make_folders(program);
     if (r == 0)
-        r = ni_replace_file(program, 0755, write_self, NULL);
+        r = ni_replace_file(program, 0755, ni_write_self, NULL);
     if (r == 0 && access(program, X_OK) < 0) /* a file system mounted noexec: EACCES */
         r = -errno;
     if (r < 0)

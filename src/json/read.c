@@ -71,7 +71,7 @@ static bool too_deep(const char *s)
     return false;
 }
 
-static json_t *read_json(const char *text, size_t flags, struct ni_text *why)
+struct json_t *ni_read_json(const char *text, bool reals, struct ni_text *why)
 {
     if (too_deep(text)) {
         ni_putf(why, "JSON nested deeper than %d", MAX_DEPTH);
@@ -85,7 +85,8 @@ static json_t *read_json(const char *text, size_t flags, struct ni_text *why)
         memcpy(&seed, random, sizeof(seed));
     json_object_seed(seed | 1);
     json_error_t err;
-    json_t *top = json_loads(text, JSON_REJECT_DUPLICATES | flags, &err);
+    json_t *top =
+        json_loads(text, JSON_REJECT_DUPLICATES | (reals ? JSON_DECODE_INT_AS_REAL : 0U), &err);
     if (!top) { /* its text has some of ours */
         ni_put(why, "no JSON: ");
         ni_quote(why, err.text);
@@ -94,23 +95,12 @@ static json_t *read_json(const char *text, size_t flags, struct ni_text *why)
     return top;
 }
 
-struct json_t *ni_read_json(const char *text, struct ni_text *why)
-{
-    return read_json(text, 0, why);
-}
-
-struct json_t *ni_read_json_as_real(const char *text, struct ni_text *why)
-{
-    return read_json(text, JSON_DECODE_INT_AS_REAL, why);
-}
-
 struct json_t *ni_parse_json(struct ni_findings *f, const char *subject, const char *text)
 {
-    char buf[JSON_ERROR_TEXT_LENGTH + 64];
-    struct ni_text why = ni_text_on(buf, sizeof(buf));
-    json_t *top = ni_read_json(text, &why);
+    struct ni_text why = NI_TEXT(JSON_ERROR_TEXT_LENGTH + 64);
+    json_t *top = ni_read_json(text, false, &why);
 
     if (!top)
-        ni_report(f, NI_F_ALLOC_INFO_INVALID, subject, "%s", buf);
+        ni_report(f, NI_F_ALLOC_INFO_INVALID, subject, "%s", why.buf);
     return top;
 }

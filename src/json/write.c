@@ -77,15 +77,6 @@ void ni_json_array(struct ni_json *j, const char *key)
     nest(j, key, '[', ']');
 }
 
-bool ni_json_object_or_null(struct ni_json *j, const char *key, bool known)
-{
-    if (known)
-        ni_json_object(j, key);
-    else
-        ni_json_null(j, key);
-    return known;
-}
-
 void ni_json_end(struct ni_json *j)
 {
     j->depth--;
@@ -97,24 +88,10 @@ void ni_json_end(struct ni_json *j)
         ni_put(j->to, "\n");
 }
 
-void ni_json_null(struct ni_json *j, const char *key)
-{
-    begin(j, key);
-    ni_put(j->to, "null");
-}
-
 void ni_json_bool(struct ni_json *j, const char *key, bool v)
 {
     begin(j, key);
     ni_put(j->to, v ? "true" : "false");
-}
-
-void ni_json_bool_or_null(struct ni_json *j, const char *key, bool known, bool v)
-{
-    if (known)
-        ni_json_bool(j, key, v);
-    else
-        ni_json_null(j, key);
 }
 
 void ni_json_int(struct ni_json *j, const char *key, int64_t v)
@@ -129,7 +106,7 @@ void ni_json_int_or_null(struct ni_json *j, const char *key, bool known, int64_t
     if (known)
         ni_json_int(j, key, v);
     else
-        ni_json_null(j, key);
+        ni_json_text(j, key, NULL);
 }
 
 void ni_json_num(struct ni_json *j, const char *key, struct ni_num n)
@@ -139,12 +116,11 @@ void ni_json_num(struct ni_json *j, const char *key, struct ni_num n)
 
 void ni_json_text(struct ni_json *j, const char *key, const char *s)
 {
-    if (!s) {
-        ni_json_null(j, key);
-        return;
-    }
     begin(j, key);
-    put_string(j->to, s);
+    if (s)
+        put_string(j->to, s);
+    else
+        ni_put(j->to, "null");
 }
 
 void ni_json_text_or_null(struct ni_json *j, const char *key, const char *s)

@@ -5,24 +5,9 @@
 
 /* ALL: read in the source of each of 23 tags from 2.17.1 to 2.30.7; other versions likewise; "log" and
    a version: only seen in logs of it. */
-#define ALL "2.17-2.30.7"
-#define FACT(text, versions, take)                    \
-    {                                                 \
-        text, versions, NI_TAKE_##take, NI_F_COUNT, 0 \
-    }
-#define FAULT(text, versions, id, flags)                \
-    {                                                   \
-        text, versions, NI_TAKE_FAULT, NI_F_##id, flags \
-    }
-
-enum {
-    FOLLOWS = NI_ROW_FOLLOWS,
-    NO_GDR = NI_ROW_NO_GDR,
-    LAST = NI_ROW_LAST,
-    WARN = NI_ROW_WARN,
-    INDEX = NI_ROW_INDEX,
-    WHY = NI_ROW_WHY,
-};
+#define ALL                              "2.17-2.30.7"
+#define FACT(text, versions, take)       text, versions, NI_TAKE_##take, NI_F_COUNT, 0
+#define FAULT(text, versions, id, flags) text, versions, NI_TAKE_FAULT, NI_F_##id, flags
 
 const char *const ni_log_cause[NI_F_COUNT] = {
     [NI_F_GDR_DRIVER_ORDER] = "GPU memory cannot be registered: no peer memory module fits",
@@ -37,6 +22,8 @@ const char *const ni_log_cause[NI_F_COUNT] = {
     [NI_F_IMEX_CHANNEL_MISSING] = "NVLink between nodes needs an IMEX channel",
     [NI_F_IOMMU_SLOW] = "the kernel's command line has no iommu=pt",
     [NI_F_IOMMU_TRANSLATED] = "the HCA could not access the memory: IOMMU or ACS",
+    [NI_F_JOB_RANK_TWICE] = "the ranks do not agree about who they are",
+    [NI_F_JOB_SETTING_DIFFERS] = "ranks do not send what others expect: sizes, algorithms",
     [NI_F_LOG_COMM_ID] = "NCCL_COMM_ID is set, and no interface is in its subnet",
     [NI_F_LOG_CUDA] = "a call of CUDA or HIP failed",
     [NI_F_LOG_FAILED] = "NCCL gave up; why is in a WARN line before",
@@ -45,17 +32,14 @@ const char *const ni_log_cause[NI_F_COUNT] = {
     [NI_F_LOG_HCA_PORT] = "a port changed its state, or its addresses, while the job ran",
     [NI_F_LOG_LIBIBVERBS] = "the image has no libibverbs, or not its providers",
     [NI_F_LOG_LINES_LOST] = "Ray left out lines: channels and ranks are missing",
-    [NI_F_LOG_NVLS] = "NVLink multicast memory cannot be had",
     [NI_F_LOG_PEER_DIED] = "the other rank died or left, and its own log tells why",
     [NI_F_LOG_PEER_REFUSED] = "nobody listens at the other end: not there yet, or gone",
     [NI_F_LOG_PEER_SILENT] = "the other end of an RDMA connection does not answer",
     [NI_F_LOG_PEER_STRANGER] = "what connected is no rank of this job, or on another network",
     [NI_F_LOG_PEER_UNREACHABLE] = "the other end cannot be reached",
     [NI_F_LOG_RAILS_DIFFER] = "the nodes have different numbers of HCAs",
-    [NI_F_LOG_RANKS_CONFLICT] = "the ranks do not agree about who they are",
     [NI_F_LOG_RDMA_REMOTE] = "the other end refused the access: something of it was gone",
     [NI_F_LOG_RENDEZVOUS] = "the launcher's rendezvous failed: rank 0 died, or its address",
-    [NI_F_LOG_SETTING_DIFFERS] = "ranks do not send what others expect: sizes, algorithms",
     [NI_F_LOG_TIMEOUT] = "a collective did not end in time: a rank is gone or elsewhere",
     [NI_F_LOG_VERSION_DIFFERS] = "ranks of one job have different versions of NCCL",
     [NI_F_MEMLOCK_TOO_LOW] = "the limit of locked memory is too low",
@@ -74,229 +58,222 @@ const char *const ni_log_cause[NI_F_COUNT] = {
 
 const struct ni_pattern ni_patterns[] = {
     /* ---- who says it ---- */
-    FACT("NCCL INFO", "2.17-2.30.7, 2.32.3", HEADER),
-    FACT("NCCL WARN", "2.17-2.30.7, 2.32.3", HEADER),
-    FACT("NCCL ATTN", "2.32.3", HEADER),
-    FACT("NCCL CALL", ALL, HEADER),
-    FACT("NCCL TRACE", ALL, HEADER),
+    {FACT("NCCL INFO", "2.17-2.30.7, 2.32.3", HEADER)},
+    {FACT("NCCL WARN", "2.17-2.30.7, 2.32.3", HEADER)},
+    {FACT("NCCL ATTN", "2.32.3", HEADER)},
+    {FACT("NCCL CALL", ALL, HEADER)},
+    {FACT("NCCL TRACE", ALL, HEADER)},
     /* ---- what it is, and what it was told ---- */
-    FACT("NCCL version %s", ALL, VERSION),
-    FACT("RCCL version : %s", "log RCCL 2.22.3", RCCL),
-    FACT("RCCL version %s", "RCCL 5.7-6.2.2", RCCL),
-    FACT("is using nccl==%s", "log vLLM, SGLang", VERSION),
-    FACT(" set by environment to %r", ALL, VALUE),
-    FACT("NCCL_IB_HCA set to %r", ALL, HCA_VALUE),
+    {FAULT("NCCL version mismatch with remote", "2.24.3-2.30.7", LOG_VERSION_DIFFERS, 0)},
+    {FACT("NCCL version %s", ALL, VERSION)},
+    {FACT("RCCL version : %s", "log RCCL 2.22.3", VERSION)},
+    {FACT("RCCL version %s", "RCCL 5.7-6.2.2", VERSION)},
+    {FACT("is using nccl==%s", "log vLLM, SGLang", VERSION)},
+    {FACT(" set by environment to %r", ALL, VALUE)},
+    {FACT(" set to %r", ALL, VALUE)},
     /* ---- the network ---- */
-    FACT("Bootstrap : Using %s", "2.17-2.23.4", BOOT),
-    FACT("Bootstrap: Using %s", "2.24.3-2.30.7", BOOT),
-    FACT("NET/IB : Using %r", ALL, HCAS),
-    FACT("Using network %r", ALL, NETWORK),
-    FAULT("NET/IB : No device found", ALL, HCA_NONE, WHY),
-    FAULT("Failed to open libibverbs.so", "2.17-2.29.7", LOG_LIBIBVERBS, WHY),
-    FAULT("Count not open libibverbs", "2.30.3-2.30.7", LOG_LIBIBVERBS, WHY),
-    FAULT("couldn't open config directory '/etc/libibverbs", "rdma-core 56", LOG_LIBIBVERBS, WHY),
-    FAULT("NET/IB : Unable to open device %s", ALL, HCA_NODE_MISSING, WHY),
-    FAULT("NET/IB : No IP interface found", ALL, SOCKET_NONE, 0),
-    FAULT("Failed to initialize any NET", "2.27.3-2.30.7", USER_NET_NONE, 0),
-    FAULT("Error: network %s not found", "2.17-2.26.6", USER_NET_NONE, 0),
-    FAULT("Try selecting NICs of only one link type", "2.20.5-2.30.7", HCA_LINK_MIXED, 0),
-    FAULT("Can't %{merge|connect} net devices with different link_layer", "2.20.5-2.25.1",
-          HCA_LINK_MIXED, 0),
-    FAULT("mixed local Net device counts across ranks (min %d, max %d). Set", "2.30.3-2.30.7",
-          LOG_RAILS_DIFFER, 0),
-    FAULT("There are mismatched physical devices", "2.24.3-2.30.7", LOG_RAILS_DIFFER, 0),
+    {FACT("Bootstrap%{: Using} %s", ALL, BOOT)},
+    {FACT("NET/IB : Using %r", ALL, HCAS)},
+    {FACT("Using network %r", ALL, NETWORK)},
+    {FAULT("NET/IB : No device found", ALL, HCA_NONE, WHY)},
+    {FAULT("Failed to open libibverbs.so", "2.17-2.29.7", LOG_LIBIBVERBS, WHY)},
+    {FAULT("Count not open libibverbs", "2.30.3-2.30.7", LOG_LIBIBVERBS, WHY)},
+    {FAULT("couldn't open config directory '/etc/libibverbs", "rdma-core 56", LOG_LIBIBVERBS, WHY)},
+    {FAULT("NET/IB : Unable to open device %s", ALL, HCA_NODE_MISSING, WHY)},
+    {FAULT("NET/IB : No IP interface found", ALL, SOCKET_NONE, 0)},
+    {FAULT("Failed to initialize any NET", "2.27.3-2.30.7", USER_NET_NONE, 0)},
+    {FAULT("Error: network %s not found", "2.17-2.26.6", USER_NET_NONE, 0)},
+    {FAULT("Try selecting NICs of only one link type", "2.20.5-2.30.7", HCA_LINK_MIXED, 0)},
+    {FAULT("Can't %{merge|connect} net devices", "2.20.5-2.25.1", HCA_LINK_MIXED, 0)},
+    {FAULT("mixed local Net device counts", "2.30.3-2.30.7", LOG_RAILS_DIFFER, 0)},
+    {FAULT("There are mismatched physical devices", "2.24.3-2.30.7", LOG_RAILS_DIFFER, 0)},
     /* ---- communicator and channels ---- */
-    FACT("comm %s rank %d nranks %d cudaDev %d %r", ALL, COMM),
-    FACT("comm %s rank %d nRanks %d nNodes %d ", "2.20.5-2.30.7", NODES),
-    FACT("Bootstrap timings total", "2.23.4-2.30.7", MET),
-    FACT("Channel %s : %d[%s -> %d[%s %s via NET/%r", "2.17-2.30.7, RCCL 5.7-6.2.2", CHANNEL),
-    FACT("Connected all rings", ALL, CONNECTED),
-    FACT(" qpn %d mtu %d%{GID} %d (%x/%x)", "2.17-2.29.3", GID),
-    FACT(" qp_num %d mtu %d%{GID} %d (%x/%x)", "2.29.7-2.30.7", GID),
+    {FACT("comm %s rank %d nranks %d cudaDev %d %r", ALL, COMM)},
+    {FACT("comm %s rank %d nRanks %d nNodes %d ", "2.20.5-2.30.7", NODES)},
+    {FACT("Channel %s : %d[%s -> %d[%s %s via NET/%r", "2.17-2.30.7, RCCL 5.7-6.2.2", CHANNEL)},
+    {FACT("Connected all rings", ALL, CONNECTED)},
+    {FACT(" mtu %d%{GID} %d (%x/%x)", ALL, GID)},
     /* ---- GPUDirect RDMA and topology ---- */
-    FAULT("GPU Direct RDMA Disabled for HCA %d", ALL, GDR_UNAVAILABLE, NO_GDR),
-    FAULT("GPU Direct RDMA Disabled for GPU%{(distance} %d > %d)", "2.17-2.29.7", GPU_HCA_FAR,
-          NO_GDR),
-    FAULT("GDRDMA not enabled.", "RCCL 5.7-6.2.2", GDR_UNAVAILABLE, NO_GDR),
-    FAULT("Unrecognized element token", "2.24.3-2.30.7", USER_VALUE_IGNORED, 0),
-    FAULT("Could not find real path of %s", ALL, HCA_PLACE_LOST, 0),
-    FAULT("Topology detection: network path%{Attaching to first CPU}", ALL, HCA_PLACE_LOST, 0),
-    FAULT("Could not open XML topology file", ALL, USER_TOPO_UNREADABLE, 0),
-    FAULT("XML Topology has wrong version", ALL, USER_TOPO_UNREADABLE, 0),
-    FAULT("XML Parse error", ALL, USER_TOPO_UNREADABLE, 0),
-    FAULT("Missing \"iommu=pt\"", "RCCL 5.7-6.2.2", IOMMU_SLOW, 0),
-    FAULT("MNNVL (cliqueSize %d) is available but", "2.27.3-2.30.7", IMEX_CHANNEL_MISSING, 0),
-    FAULT("Failed to bind NVLink SHARP", "2.27.3-2.30.7", LOG_NVLS, 0),
+    {FAULT("GPU Direct RDMA Disabled for HCA %d", ALL, GDR_UNAVAILABLE, NO_GDR)},
+    {FAULT("GPU Direct RDMA Disabled for GPU%{distance}", "2.17-2.29.7", GPU_HCA_FAR, NO_GDR)},
+    {FAULT("GDRDMA not enabled.", "RCCL 5.7-6.2.2", GDR_UNAVAILABLE, NO_GDR)},
+    {FAULT("Unrecognized element token", "2.24.3-2.30.7", USER_VALUE_IGNORED, 0)},
+    {FAULT("Could not find real path of %s", ALL, HCA_PLACE_LOST, 0)},
+    {FAULT("Topology detection: network path%{Attaching to first CPU}", ALL, HCA_PLACE_LOST, 0)},
+    {FAULT("Could not open XML topology file", ALL, USER_TOPO_UNREADABLE, 0)},
+    {FAULT("XML Topology has wrong version", ALL, USER_TOPO_UNREADABLE, 0)},
+    {FAULT("XML Parse error", ALL, USER_TOPO_UNREADABLE, 0)},
+    {FAULT("Missing \"iommu=pt\"", "RCCL 5.7-6.2.2", IOMMU_SLOW, 0)},
+    {FAULT("MNNVL (cliqueSize %d) is available but", "2.27.3-2.30.7", IMEX_CHANNEL_MISSING, 0)},
     /* ---- the first contact ---- */
-    FAULT("Bootstrap : no socket interface", ALL, USER_SOCKET_NONE, 0),
-    FAULT("No usable listening interface found", ALL, LOG_COMM_ID, 0),
-    FAULT("Bootstrap Root : mismatch in", ALL, LOG_RANKS_CONFLICT, 0),
-    FAULT("ranks has already checked in", ALL, LOG_RANKS_CONFLICT, 0),
-    FAULT("Message truncated : received", ALL, LOG_VERSION_DIFFERS, 0),
-    FAULT("Mismatched NCCL version", "2.23.4-2.30.7", LOG_VERSION_DIFFERS, 0),
-    FAULT("NCCL version mismatch with remote", "2.24.3-2.30.7", LOG_VERSION_DIFFERS, 0),
-    FAULT("message truncated : receiving", ALL, LOG_SETTING_DIFFERS, 0),
-    FAULT("collective mismatch error", "2.17-2.19.4", LOG_SETTING_DIFFERS, 0),
-    FAULT("posted incorrect receive", "2.20.5-2.30.7", LOG_SETTING_DIFFERS, 0),
-    FAULT("onnect to %s %{Connection refused|Software caused connection abort|Cannot assign "
-          "requested address}",
-          ALL, LOG_PEER_REFUSED, LAST),
-    FAULT("onnect to %s %{Connection timed out|No route to host|Network is unreachable}", ALL,
-          LOG_PEER_UNREACHABLE, LAST),
-    FAULT("onnect returned %{Connection refused}", "2.17-2.26.6", LOG_PEER_REFUSED, LAST),
-    FAULT("onnect returned %{Connection timed out|No route to host|Network is unreachable}",
-          "2.17-2.26.6", LOG_PEER_UNREACHABLE, LAST),
-    FAULT("poll() returned %d, no POLLOUT events", "2.23.4-2.26.6", LOG_PEER_UNREACHABLE, 0),
-    FAULT("Connection closed by remote peer %s", ALL, LOG_PEER_DIED, FOLLOWS),
-    FAULT("Call to recv from %s failed :", ALL, LOG_PEER_DIED, FOLLOWS),
-    FAULT("Call to send to %s failed :", "2.24.3-2.30.7", LOG_PEER_DIED, FOLLOWS),
-    FAULT("RAS declaring peer %s as DEAD", "2.24.3-2.30.7", LOG_PEER_DIED, 0),
-    FAULT("socketFinalizeAccept: wrong magic", "2.17-2.26.6", LOG_PEER_STRANGER, 0),
-    FAULT("didn't receive a valid magic from %s", "2.27.3-2.30.4", LOG_PEER_STRANGER, 0),
-    FAULT("socket magic mismatch", "2.30.7", LOG_PEER_STRANGER, 0),
-    FAULT("wrong type %d != %d", ALL, LOG_PEER_STRANGER, 0),
+    {FAULT("Bootstrap : no socket interface", ALL, USER_SOCKET_NONE, 0)},
+    {FAULT("No usable listening interface found", ALL, LOG_COMM_ID, 0)},
+    {FAULT("Bootstrap Root : mismatch in", ALL, JOB_RANK_TWICE, 0)},
+    {FAULT("ranks has already checked in", ALL, JOB_RANK_TWICE, 0)},
+    {FAULT("Message truncated : received", ALL, LOG_VERSION_DIFFERS, 0)},
+    {FAULT("Mismatched NCCL version", "2.23.4-2.30.7", LOG_VERSION_DIFFERS, 0)},
+    {FAULT("message truncated : receiving", ALL, JOB_SETTING_DIFFERS, 0)},
+    {FAULT("collective mismatch error", "2.17-2.19.4", JOB_SETTING_DIFFERS, 0)},
+    {FAULT("posted incorrect receive", "2.20.5-2.30.7", JOB_SETTING_DIFFERS, 0)},
+    {FAULT("onnect to %s %{refused|Software caused|Cannot assign}", ALL, LOG_PEER_REFUSED, LAST)},
+    {FAULT("onnect to %s %{timed out|No route|unreachable}", ALL, LOG_PEER_UNREACHABLE, LAST)},
+    {FAULT("onnect returned %{Connection refused}", "2.17-2.26.6", LOG_PEER_REFUSED, LAST)},
+    {FAULT("onnect returned %{timed|route|unreach}", "2.17-2.26.6", LOG_PEER_UNREACHABLE, LAST)},
+    {FAULT("poll() returned %d, no POLLOUT events", "2.23.4-2.26.6", LOG_PEER_UNREACHABLE, 0)},
+    {FAULT("Connection closed by remote peer %s", ALL, LOG_PEER_DIED, FOLLOWS)},
+    {FAULT("Call to recv from %s failed :", ALL, LOG_PEER_DIED, FOLLOWS)},
+    {FAULT("Call to send to %s failed :", "2.24.3-2.30.7", LOG_PEER_DIED, FOLLOWS)},
+    {FAULT("RAS declaring peer %s as DEAD", "2.24.3-2.30.7", LOG_PEER_DIED, 0)},
+    {FAULT("socketFinalizeAccept: wrong magic", "2.17-2.26.6", LOG_PEER_STRANGER, 0)},
+    {FAULT("didn't receive a valid magic from %s", "2.27.3-2.30.4", LOG_PEER_STRANGER, 0)},
+    {FAULT("socket magic mismatch", "2.30.7", LOG_PEER_STRANGER, 0)},
+    {FAULT("wrong type %d != %d", ALL, LOG_PEER_STRANGER, 0)},
     /* ---- RDMA ---- */
-    FAULT("ibv_modify_qp failed with %{No such device|Invalid argument}", ALL, VERBS_CONNECT,
-          LAST | INDEX),
-    FAULT("ibv_modify_qp failed with ", ALL, VERBS_CONNECT, LAST),
-    FAULT("ibv_query_gid failed with error", ALL, VERBS_GID, INDEX),
-    FAULT("failed in ncclIbRoceGetVersionNum", "2.23.4-2.30.7", GID_SEARCH_WRONG, 0),
-    FAULT("ibv_%{reg_mr failed|iova2 failed|create_cq failed|create_qp failed} with error Cannot "
-          "allocate memory",
-          ALL, MEMLOCK_TOO_LOW, 0),
-    FAULT("ibv_%{reg_mr failed|iova2 failed} with error Bad address", ALL, GDR_DRIVER_ORDER, 0),
-    FAULT("Please set max locked memory", "UCX", MEMLOCK_TOO_LOW, 0),
-    FAULT("ibv_reg_dmabuf_mr failed with error", ALL, VERBS_DMABUF, WARN),
-    FAULT("failed with error Resource temporarily", ALL, RDMA_CGROUP_LOW, 0),
-    FAULT("Got completion %{with} %#4", ALL, IOMMU_TRANSLATED, 0),
-    FAULT("Got completion %{with} %#12", ALL, LOG_PEER_SILENT, 0),
-    FAULT("Got completion %{with} %#13", ALL, LOG_PEER_SILENT, 0),
-    FAULT("Got completion %{with} %#5", ALL, LOG_PEER_SILENT, FOLLOWS),
-    FAULT("Got completion %{with} %#9", ALL, LOG_RDMA_REMOTE, 0),
-    FAULT("Got completion %{with} %#10", ALL, LOG_RDMA_REMOTE, 0),
-    FAULT("Got completion %{with} %#11", ALL, LOG_RDMA_REMOTE, 0),
-    FAULT("Transport retry count exceeded on %s", "UCX", LOG_PEER_SILENT, 0),
-    FAULT("async fatal event", "2.23.4-2.30.7", LOG_HCA_FATAL, 0),
-    FAULT("Got async event : %{fatal|catastrophic|work queue error}", "2.17-2.19.4", LOG_HCA_FATAL,
-          0),
-    FAULT("Got async event", "2.17-2.22.3", LOG_HCA_PORT, 0),
-    FAULT("Got async error event", "2.23.4-2.28.3", LOG_HCA_PORT, 0),
-    FAULT("Got non-fatal async event", "2.28.7-2.30.7", LOG_HCA_PORT, 0),
-    FAULT("unknown event type (18)", "2.23.4-2.28.3", LOG_HCA_PORT, 0),
-    FAULT("GID table changed", "2.28.3-2.30.7", LOG_HCA_PORT, 0),
-    FAULT("Device %d marked as failed", "2.29.7-2.30.7", LOG_HCA_FATAL, 0),
+    {FAULT("ibv_modify_qp failed with %{No such|Invalid}", ALL, VERBS_CONNECT, LAST | INDEX)},
+    {FAULT("ibv_modify_qp failed with ", ALL, VERBS_CONNECT, LAST)},
+    {FAULT("ibv_query_gid failed with error", ALL, VERBS_GID, INDEX)},
+    {FAULT("failed in ncclIbRoceGetVersionNum", "2.23.4-2.30.7", GID_SEARCH_WRONG, 0)},
+    {FAULT("ibv_%{iova2|reg_mr|_cq|_qp} failed with error Cannot", ALL, MEMLOCK_TOO_LOW, 0)},
+    {FAULT("ibv_%{reg_mr failed|iova2 failed} with error Bad address", ALL, GDR_DRIVER_ORDER, 0)},
+    {FAULT("Please set max locked memory", "UCX", MEMLOCK_TOO_LOW, 0)},
+    {FAULT("ibv_reg_dmabuf_mr failed with error", ALL, VERBS_DMABUF, WARN)},
+    {FAULT("failed with error Resource temporarily", ALL, RDMA_CGROUP_LOW, 0)},
+    {FAULT("Got completion %{with} %#4", ALL, IOMMU_TRANSLATED, 0)},
+    {FAULT("Got completion %{with} %#12", ALL, LOG_PEER_SILENT, 0)},
+    {FAULT("Got completion %{with} %#13", ALL, LOG_PEER_SILENT, 0)},
+    {FAULT("Got completion %{with} %#5", ALL, LOG_PEER_SILENT, FOLLOWS)},
+    {FAULT("Got completion %{with} %#9", ALL, LOG_RDMA_REMOTE, 0)},
+    {FAULT("Got completion %{with} %#10", ALL, LOG_RDMA_REMOTE, 0)},
+    {FAULT("Got completion %{with} %#11", ALL, LOG_RDMA_REMOTE, 0)},
+    {FAULT("Transport retry count exceeded on %s", "UCX", LOG_PEER_SILENT, 0)},
+    {FAULT("async fatal event", "2.23.4-2.30.7", LOG_HCA_FATAL, 0)},
+    {FAULT("Got async event : %{fatal|catastrophic|work queue}", "2.17-2.19.4", LOG_HCA_FATAL, 0)},
+    {FAULT("Got async event", "2.17-2.22.3", LOG_HCA_PORT, 0)},
+    {FAULT("Got async error event", "2.23.4-2.28.3", LOG_HCA_PORT, 0)},
+    {FAULT("Got non-fatal async event", "2.28.7-2.30.7", LOG_HCA_PORT, 0)},
+    {FAULT("unknown event type (18)", "2.23.4-2.28.3", LOG_HCA_PORT, 0)},
+    {FAULT("GID table changed", "2.28.3-2.30.7", LOG_HCA_PORT, 0)},
+    {FAULT("Device %d marked as failed", "2.29.7-2.30.7", LOG_HCA_FATAL, 0)},
     /* ---- memory, CUDA, the process ---- */
-    FAULT("shared memory segment %s", ALL, SHM_DEFAULT, 0),
-    FAULT("failed to extend /dev/shm/%s", ALL, SHM_DEFAULT, 0),
-    FAULT("posix_fallocate failed : No space", "log 2.7, 2.9", SHM_DEFAULT, 0),
-    FAULT("insufficient shared memory (shm)", "torch 2.2-2.9", SHM_DEFAULT, 0),
-    FAULT("Cuda failure %{no CUDA-capable device}", ALL, GPU_NODE_MISSING, 0),
-    FAULT("Cuda failure ", ALL, LOG_CUDA, WARN),
-    FAULT("HIP failure ", "log RCCL", LOG_CUDA, WARN),
-    FAULT("Failed to CUDA calloc", ALL, LOG_CUDA, 0),
-    FAULT("Duplicate GPU detected", "2.17-2.29.7", LOG_GPU_SHARED, 0),
-    FAULT("Multiple %{anks} %{using the same GPU}", "2.30.3-2.30.7", LOG_GPU_SHARED, 0),
+    {FAULT("shared memory segment %s", ALL, SHM_DEFAULT, 0)},
+    {FAULT("failed to extend /dev/shm/%s", ALL, SHM_DEFAULT, 0)},
+    {FAULT("posix_fallocate failed : No space", "log 2.7, 2.9", SHM_DEFAULT, 0)},
+    {FAULT("insufficient shared memory (shm)", "torch 2.2-2.9", SHM_DEFAULT, 0)},
+    {FAULT("Cuda failure %{no CUDA-capable device}", ALL, GPU_NODE_MISSING, 0)},
+    {FAULT("Cuda failure ", ALL, LOG_CUDA, WARN)},
+    {FAULT("HIP failure ", "log RCCL", LOG_CUDA, WARN)},
+    {FAULT("Failed to CUDA calloc", ALL, LOG_CUDA, 0)},
+    {FAULT("Duplicate GPU detected", "2.17-2.29.7", LOG_GPU_SHARED, 0)},
+    {FAULT("Multiple %{anks} %{using the same GPU}", "2.30.3-2.30.7", LOG_GPU_SHARED, 0)},
     /* ---- beside NCCL ---- */
-    FAULT("Watchdog caught collective operation", "torch 2.2-2.9", LOG_TIMEOUT, 0),
-    FAULT("Heartbeat monitor timed out", "torch 2.3", LOG_TIMEOUT, 0),
-    FAULT("watchdog got stuck for", "torch 2.4-2.9", LOG_TIMEOUT, 0),
-    FAULT("but store->get(%{got error}", "torch 2.0-2.9", LOG_RENDEZVOUS, 0),
-    FAULT("The client socket has timed out", "torch 2.0-2.9", LOG_RENDEZVOUS, 0),
-    FAULT("failed to recv, got 0 bytes", "torch 2.2-2.9", LOG_RENDEZVOUS, FOLLOWS),
-    FAULT("Gloo connectFullMesh failed", "torch 2.6-2.9", LOG_RENDEZVOUS, 0),
-    FAULT("NCCL error in: %s", "torch 1.8-2.9", LOG_FAILED, FOLLOWS),
-    FAULT("unhandled system error", ALL, LOG_FAILED, FOLLOWS),
-    FAULT("ncclSystemError: ", "torch 1.8-2.9", LOG_FAILED, FOLLOWS),
-    FAULT("ncclRemoteError: ", "torch 1.12-2.9", LOG_FAILED, FOLLOWS),
-    FAULT("ncclInternalError: ", "torch 1.8-2.9", LOG_FAILED, FOLLOWS),
-    FAULT("ncclUnhandledCudaError: ", "torch 1.8-2.9", LOG_FAILED, FOLLOWS),
-    FAULT("ncclInvalidUsage: ", "torch 1.8-2.9", LOG_FAILED, FOLLOWS),
-    FAULT("x across cluster]", "Ray 2.3-2.50", LOG_LINES_LOST, 0),
+    {FAULT("Watchdog caught collective operation", "torch 2.2-2.9", LOG_TIMEOUT, 0)},
+    {FAULT("Heartbeat monitor timed out", "torch 2.3", LOG_TIMEOUT, 0)},
+    {FAULT("watchdog got stuck for", "torch 2.4-2.9", LOG_TIMEOUT, 0)},
+    {FAULT("but store->get(%{got error}", "torch 2.0-2.9", LOG_RENDEZVOUS, 0)},
+    {FAULT("The client socket has timed out", "torch 2.0-2.9", LOG_RENDEZVOUS, 0)},
+    {FAULT("failed to recv, got 0 bytes", "torch 2.2-2.9", LOG_RENDEZVOUS, FOLLOWS)},
+    {FAULT("Gloo connectFullMesh failed", "torch 2.6-2.9", LOG_RENDEZVOUS, 0)},
+    {FAULT("NCCL error in: %s", "torch 1.8-2.9", LOG_FAILED, FOLLOWS)},
+    {FAULT("unhandled system error", ALL, LOG_FAILED, FOLLOWS)},
+    {FAULT("ncclSystemError: ", "torch 1.8-2.9", LOG_FAILED, FOLLOWS)},
+    {FAULT("ncclRemoteError: ", "torch 1.12-2.9", LOG_FAILED, FOLLOWS)},
+    {FAULT("ncclInternalError: ", "torch 1.8-2.9", LOG_FAILED, FOLLOWS)},
+    {FAULT("ncclUnhandledCudaError: ", "torch 1.8-2.9", LOG_FAILED, FOLLOWS)},
+    {FAULT("ncclInvalidUsage: ", "torch 1.8-2.9", LOG_FAILED, FOLLOWS)},
+    {FAULT("x across cluster]", "Ray 2.3-2.50", LOG_LINES_LOST, 0)},
 };
 const unsigned ni_patterns_count = NI_COUNT(ni_patterns);
 
-/* Where one of the n words of `any`, divided by '|', begins first; behind it then. NULL: nowhere. */
-static const char *find_any(const char *any, size_t n, const char *p, const char *end)
+/* Behind the first of the words before '}', divided by '|', that p to end has; NULL. */
+static const char *find_any(const char *words, const char *p, const char *end)
 {
-    const char *best = NULL, *behind = NULL;
-
-    for (const char *stop = any + n; any < stop;) {
-        const char *bar = memchr(any, '|', (size_t)(stop - any));
-        size_t len = (size_t)((bar ? bar : stop) - any);
-        const char *at = memmem(p, (size_t)(end - p), any, len);
-
-        if (at && (!best || at < best)) {
-            best = at;
-            behind = at + len;
-        }
-        any += len + 1;
+    for (;;) {
+        const size_t n = strcspn(words, "|}");
+        const char *at = memmem(p, (size_t)(end - p), words, n);
+        if (at)
+            return at + n;
+        if (words[n] == '}')
+            return NULL;
+        words += n + 1;
     }
-    return behind;
-}
-
-static bool is_of(char kind, char c)
-{
-    if (kind == 's')
-        return c != ' ' && c != '\t';
-    if (kind == 'x')
-        return ni_hex_digit(c) >= 0;
-    return kind == 'r' || ni_is_digit(c);
 }
 
 /* %s, %d, %x, %r. Their end, or NULL. */
 static const char *take(char kind, const char *p, const char *end, struct ni_span *ret)
 {
     const char *from = p;
-
     if (kind == 'd' && p < end && *p == '-')
         p++;
     if (kind == 'x' && end - p > 2 && p[0] == '0' && p[1] == 'x')
         p += 2;
-    while (p < end && is_of(kind, *p))
+    while (p < end && (kind == 's'   ? *p != ' ' && *p != '\t'
+                       : kind == 'x' ? ni_hex_digit(*p) >= 0
+                                     : kind == 'r' || ni_is_digit(*p)))
         p++;
     *ret = (struct ni_span){from, (size_t)(p - from)};
     return p > from ? p : NULL;
 }
 
-/* %#12: the first number is this. Its end, or NULL. */
-static const char *number(const char **text, const char *p, const char *end)
+/* Whether p to end begins with the pattern. */
+static bool fits(const char *text, const char *p, const char *end, struct ni_span *capture)
 {
-    while (p < end && !ni_is_digit(*p))
-        p++;
-    while (ni_is_digit(**text)) {
-        if (p == end || *p++ != *(*text)++)
-            return NULL;
-    }
-    return p < end && ni_is_digit(*p) ? NULL : p;
-}
-
-bool ni_pattern_fits(const char *text, const char *p, const char *end,
-                     struct ni_span capture[NI_CAPTURES])
-{
-    unsigned n = 0;
-
+    struct ni_span number;
     while (p) {
-        size_t len = strcspn(text, "%"); /* of the literal in front */
-
+        const size_t len = strcspn(text, "%"); /* of the literal in front */
         if ((size_t)(end - p) < len || memcmp(p, text, len) != 0)
             return false;
         p += len;
         text += len;
         if (*text == '\0')
             return true;
-        char kind = text[1];
-
+        const char kind = text[1];
         text += 2;
         if (kind == '{') {
-            size_t close = strcspn(text, "}");
-
-            p = find_any(text, close, p, end);
-            text += close + 1;
+            p = find_any(text, p, end);
+            text += strcspn(text, "}") + 1;
         } else if (kind == '#') {
-            p = number(&text, p, end);
+            const size_t n = strspn(text, "0123456789");
+            while (p < end && !ni_is_digit(*p))
+                p++;
+            p = take('d', p, end, &number) && number.n == n && memcmp(p, text, n) == 0 ? p + n
+                                                                                       : NULL;
+            text += n;
         } else {
-            p = take(kind, p, end, &capture[n++]);
+            p = take(kind, p, end, capture++);
         }
     }
     return false;
+}
+
+/* Patterns are looked for by their first four bytes: a line costs one step for each byte, however many
+   patterns there are. */
+enum { KEY = 4, SLOTS = 1 << 13 };
+
+static unsigned slot_of(const char *p)
+{
+    uint32_t key;
+    memcpy(&key, p, KEY);
+    return key * 2654435761U >> 19;
+}
+
+unsigned ni_patterns_find(const char *p, const char *end, struct ni_found found[], unsigned max)
+{
+    static uint8_t first[SLOTS], next[NI_COUNT(ni_patterns) + 1]; /* rows + 1; 0: none */
+    unsigned n = 0;
+    for (unsigned row = ni_patterns_count; next[0] == 0 && row > 0; row--) {
+        uint8_t *slot = &first[slot_of(ni_patterns[row - 1].text)];
+        next[row] = *slot;
+        *slot = (uint8_t)row;
+    }
+    next[0] = 1; /* made */
+    for (; end - p >= KEY && n < max; p++) {
+        unsigned row = first[slot_of(p)];
+        while (row != 0 && !fits(ni_patterns[row - 1].text, p, end, found[n].capture))
+            row = next[row];
+        if (row != 0) {
+            found[n].row = &ni_patterns[row - 1];
+            found[n++].at = p;
+        }
+    }
+    return n;
 }

@@ -10,36 +10,34 @@ enum ni_log_take {
     NI_TAKE_FAULT,
     NI_TAKE_HEADER, /* host:pid:tid [dev] of a record */
     NI_TAKE_VERSION,
-    NI_TAKE_RCCL,
     NI_TAKE_VALUE, /* NAME, before the text, has the value behind it */
-    NI_TAKE_HCA_VALUE,
     NI_TAKE_BOOT,
     NI_TAKE_HCAS,
     NI_TAKE_NETWORK,
     NI_TAKE_COMM,
     NI_TAKE_NODES,
-    NI_TAKE_MET,
     NI_TAKE_CHANNEL,
     NI_TAKE_CONNECTED,
     NI_TAKE_GID
 };
 
+/* Flags of a fault. */
 enum {
-    NI_ROW_FOLLOWS = 1, /* mostly another rank's fault is the cause */
-    NI_ROW_NO_GDR = 4,  /* harmless where its channels have GPUDirect RDMA */
-    NI_ROW_LAST = 8,    /* not of a line of which NCCL or torch tries again */
-    NI_ROW_WARN = 16,   /* not of an INFO line: NCCL only tried something */
-    NI_ROW_INDEX = 32,  /* the user's NCCL_IB_GID_INDEX is the cause, where it was set */
-    NI_ROW_WHY = 64     /* why there is no RDMA; harmless where it is not needed or used */
+    FOLLOWS = 1, /* mostly another rank's fault is the cause */
+    NO_GDR = 2,  /* harmless where its channels have GPUDirect RDMA */
+    LAST = 4,    /* not of a line of which NCCL or torch tries again */
+    WARN = 8,    /* not of an INFO line: NCCL only tried something */
+    INDEX = 16,  /* the user's NCCL_IB_GID_INDEX is the cause, where it was set */
+    WHY = 32     /* why there is no RDMA; harmless where it is not needed or used */
 };
 
 struct ni_pattern {
     /* %s a word, %d a number, %x a hex number, %{a|b} anything up to one of these,
        %#4 what is no digit and then this number, %r the rest. Begins with the words by which it is
        found; its end is open, for NCCL adds to its lines. */
-    const char *text;
-    const char *
-        versions; /* of NCCL, RCCL, torch, ... in whose source it was read, or that wrote the log */
+    const char *text,
+        *versions; /* versions of NCCL, RCCL, torch, ... in whose source it was read, or
+                                    that wrote the log */
     enum ni_log_take take;
     enum ni_finding_id id; /* of a fault */
     unsigned flags;
@@ -47,14 +45,17 @@ struct ni_pattern {
 
 /* What each of them means: a sentence without a full stop. */
 extern const char *const ni_log_cause[NI_F_COUNT];
-/* Of those that begin at one place the first that fits counts. */
 extern const struct ni_pattern ni_patterns[];
 extern const unsigned ni_patterns_count;
 
-enum { NI_CAPTURES = 8 };
-
-/* Whether p to end begins with the pattern. capture gets what %s, %d, %x and %r stand for. */
-bool ni_pattern_fits(const char *text, const char *p, const char *end,
-                     struct ni_span capture[NI_CAPTURES]);
+/* A place that a pattern fits; of those that begin there the first of the table. capture has what %s,
+   %d, %x and %r stand for. */
+struct ni_found {
+    const struct ni_pattern *row;
+    const char *at;
+    struct ni_span capture[8];
+};
+/* All of the line, from the left, up to max. */
+unsigned ni_patterns_find(const char *p, const char *end, struct ni_found found[], unsigned max);
 
 #endif

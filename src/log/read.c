@@ -1,58 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes become lines. A carriage return ends one too: bars of progress overwrite theirs. */
-#include <stdlib.h>
+/* Bytes become lines, and texts are kept once. */
 #include <string.h>
 
-#include "machine.h"
+#include "nccl_init/log.h"
 
-struct ni_log *ni_log_new(void)
+/* A line, in place: ESC [ ... letter goes out (ECMA-48, 5.4). Returns the new end. */
+static char *clean(char *p, char *end)
 {
-    struct ni_log *log = calloc(1, sizeof(*log));
-
-    if (log)
-        log->machine = ni_machine_new();
-    if (log && !log->machine) {
-        free(log);
-        return NULL;
-    }
-    return log;
-}
-
-void ni_log_free(struct ni_log *log)
-{
-    if (log)
-        free(log->machine);
-    free(log);
-}
-
-/* Takes ESC [ ... letter out (ECMA-48, 5.4), in place. Returns the new end. */
-static char *strip_colours(char *p, char *end)
-{
-    char *to = memchr(p, '\033', (size_t)(end - p));
-
-    if (!to)
+    char *to = p;
+    if (!memchr(p, '\033', (size_t)(end - p)))
         return end;
-    for (p = to; p < end; p++) {
-        if (*p != '\033' || end - p < 2 || p[1] != '[') {
+    for (; p < end; p++) {
+        if (*p == '\033' && end - p > 1 && p[1] == '[') {
+            for (p += 2; p < end && (*p < '@' || *p > '~'); p++)
+                ;
+        } else {
             *to++ = *p;
-            continue;
         }
-        for (p += 2; p < end && (*p < '@' || *p > '~'); p++)
-            ;
     }
     return to;
 }
 
-static void take_lines(struct ni_log *log, char *p, char *end)
+/* A carriage return, of a bar of progress, ends a record too; that of DOS belongs to the newline. */
+static void take_line(struct ni_log *log, char *p, char *end)
 {
-    while (p < end) {
-        char *cr = memchr(p, '\r', (size_t)(end - p));
-        char *stop = cr ? cr : end;
-
-        if (stop > p)
-            ni_log_line(log, p, strip_colours(p, stop));
-        p = stop + 1;
-    }
+    char *stop;
+    log->line++;
+    if (end > p && end[-1] == '\r')
+        end--;
+    for (; (stop = memchr(p, '\r', (size_t)(end - p))); p = stop + 1)
+        ni_log_line(log, p, clean(p, stop));
+    ni_log_line(log, p, clean(p, end));
 }
 
 char *ni_log_room(struct ni_log *log, size_t *room)
@@ -64,19 +42,15 @@ char *ni_log_room(struct ni_log *log, size_t *room)
 void ni_log_got(struct ni_log *log, const char *file, size_t n)
 {
     char *p = log->buf, *end = log->buf + log->len + n, *newline;
-
     log->file = ni_log_keep(log, ni_span_of(file));
-    log->bytes += n;
     while ((newline = memchr(p, '\n', (size_t)(end - p)))) {
-        log->line++;
-        take_lines(log, p, newline);
+        take_line(log, p, newline);
         p = newline + 1;
     }
     log->len = (size_t)(end - p);
     /* At the end, and where one line fills all of it, what there is is taken for a line. */
-    if (n == 0 || log->len == sizeof(log->buf)) {
-        log->line++;
-        take_lines(log, p, end);
+    if (log->len > 0 && (n == 0 || log->len == sizeof(log->buf))) {
+        take_line(log, p, end);
         log->line -= n != 0;
         log->len = 0;
     }
@@ -85,25 +59,13 @@ void ni_log_got(struct ni_log *log, const char *file, size_t n)
         log->line = 0;
 }
 
-/* ---- texts that are kept once ---- */
-
-static uint32_t hash(const char *p, size_t n)
-{
-    uint32_t h = 2166136261U; /* FNV-1a */
-
-    while (n-- > 0)
-        h = (h ^ (unsigned char)*p++) * 16777619U;
-    return h;
-}
-
 ni_kept ni_log_keep(struct ni_log *log, struct ni_span s)
 {
-    enum { MASK = 2 * NI_LOG_WORDS - 1 };
-    uint32_t i;
-
+    uint32_t i = 2166136261U; /* FNV-1a */
     s.n = strnlen(s.p, s.n);
-    i = hash(s.p, s.n) & MASK;
-    for (; log->word_at[i] != 0; i = (i + 1) & MASK)
+    for (size_t k = 0; k < s.n; k++)
+        i = (i ^ (unsigned char)s.p[k]) * 16777619U;
+    for (i %= NI_COUNT(log->word_at); log->word_at[i] != 0; i = (i + 1) % NI_COUNT(log->word_at))
         if (ni_span_is(s, ni_log_word(log, log->word_at[i])))
             return log->word_at[i];
     if (s.n == 0 || log->n_word + 1 >= NI_LOG_WORDS || s.n >= NI_LOG_BYTES - log->text_len) {

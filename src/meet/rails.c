@@ -16,79 +16,51 @@
 
 enum { DEATH_MS = 1000 }; /* from SIGKILL to giving up */
 
-/* ---- in the rail's process ---- */
-
-static void serve(struct ni_rail_task *task, ni_rail_fn *fn, int fd)
-{
-    void *state = NULL;
-    char work;
-
-    while (read(fd, &work, 1) == 1) {
-        fn(task, (enum ni_rail_work)work, &state);
-        if (write(fd, &work, 1) != 1)
-            break;
-    }
-    _exit(0); /* the kernel takes back what was opened and registered */
-}
-
-/* ---- the leaf's side ---- */
-
-static int start(struct ni_rails *r, unsigned i)
-{
-    int pair[2], err;
-
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-        return -errno;
-    r->at[i].pid = ni_fork_worker(pair[1]);
-    if (r->at[i].pid == 0)
-        serve(&r->task[i], r->fn, pair[1]);
-    err = r->at[i].pid < 0 ? -errno : 0;
-    (void)close(pair[1]);
-    if (err == 0)
-        r->at[i].fd = pair[0];
-    else
-        (void)close(pair[0]);
-    return err;
-}
-
-static void close_rail(struct ni_rails *r, unsigned i)
+static void end(struct ni_rails *r, unsigned i)
 {
     if (r->at[i].fd >= 0)
         (void)close(r->at[i].fd);
     r->at[i].fd = -1;
     r->at[i].busy = false;
+    if (r->at[i].pid > 0)
+        (void)kill(r->at[i].pid, SIGKILL);
 }
 
-/* Whether it is gone. */
-static bool reap(struct ni_rails *r, unsigned i)
+int ni_rails_start(struct ni_rails *r, unsigned n, ni_rail_fn *fn)
 {
-    if (r->at[i].pid > 0 && waitpid(r->at[i].pid, NULL, WNOHANG) != 0)
-        r->at[i].pid = -1;
-    return r->at[i].pid <= 0;
-}
-
-int ni_rails_start(struct ni_rails *r, unsigned n, const struct ni_rail *rail, ni_rail_fn *fn)
-{
-    int err = 0;
+    void *state = NULL;
+    int pair[2], err;
+    char work;
 
     memset(r, 0, sizeof(*r));
-    for (unsigned i = 0; i < NI_MAX_RAILS; i++)
-        r->at[i].pid = r->at[i].fd = -1;
-    r->fn = fn;
     r->task = mmap(NULL, NI_MAX_RAILS * sizeof(*r->task), PROT_READ | PROT_WRITE,
                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (r->task == MAP_FAILED) {
         r->task = NULL;
         return -errno;
     }
-    for (r->n = 0; r->n < n && err == 0; r->n++) {
-        r->task[r->n].rail = rail[r->n];
-        r->task[r->n].number = r->n;
-        err = start(r, r->n);
+    while (r->n < n) {
+        const unsigned i = r->n++;
+
+        r->at[i].pid = r->at[i].fd = -1;
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {
+            r->at[i].fd = pair[0];
+            r->at[i].pid = ni_fork_worker(pair[1]);
+            while (r->at[i].pid == 0) {
+                if (read(pair[1], &work, 1) != 1)
+                    _exit(0); /* the kernel takes back what was opened and registered */
+                fn(&r->task[i], (enum ni_rail_work)work, &state);
+                (void)send(pair[1], &work, 1, MSG_NOSIGNAL);
+            }
+            (void)close(pair[1]);
+        }
+        if (r->at[i].pid < 0) {
+            err = -errno;
+            ni_rails_end(r);
+            return err;
+        }
     }
-    if (err < 0)
-        ni_rails_end(r);
-    return err;
+    return 0;
 }
 
 /* The last step of a work that was not done: nobody knows how it went. */
@@ -96,90 +68,64 @@ static void mark_silent(struct ni_rail_task *task, enum ni_rail_work work)
 {
     for (int i = 0; i < NI_ROLES; i++) {
         struct ni_pair_result *it = &task->result[i];
-        const bool waits = work == NI_WORK_MOVE ? i == NI_ROLE_FROM : work != NI_WORK_STOP;
+        const bool waits = task->has[i] && (work != NI_WORK_MOVE || i == NI_ROLE_FROM);
 
-        if (waits && (task->has[i] || work == NI_WORK_OPEN) && it->err == 0 && it->wc == 0)
+        if ((waits || work == NI_WORK_OPEN) && it->err == 0 && it->wc == 0)
             it->silent = true;
     }
 }
 
 void ni_rails_ask(struct ni_rails *r, enum ni_rail_work work, int64_t limit_ms)
 {
-    const int64_t until = ni_now_ms() + limit_ms;
-    const bool all = work == NI_WORK_OPEN || work == NI_WORK_STOP;
     const char byte = (char)work;
 
+    r->work = work;
+    r->until_ms = ni_now_ms() + limit_ms;
     for (unsigned i = 0; i < r->n; i++) {
         struct ni_rail_task *task = &r->task[i];
-        bool anew = false;
 
-        if (!all && !task->has[NI_ROLE_FROM] && !task->has[NI_ROLE_TO])
+        if (work != NI_WORK_OPEN && !task->has[NI_ROLE_FROM] && !task->has[NI_ROLE_TO])
             continue;
         if (work == NI_WORK_OPEN || work == NI_WORK_QUEUES)
             memset(task->result, 0, sizeof(task->result));
-        if (work == NI_WORK_QUEUES && r->at[i].fd < 0 && reap(r, i))
-            anew = start(r, i) == 0;
-        r->at[i].work = work;
-        r->at[i].until_ms = until + (anew ? NI_RAIL_OPEN_MS : 0);
         r->at[i].busy = r->at[i].fd >= 0 && send(r->at[i].fd, &byte, 1, MSG_NOSIGNAL) == 1;
         if (!r->at[i].busy)
             mark_silent(task, work);
     }
 }
 
-unsigned ni_rails_poll(const struct ni_rails *r, struct pollfd *ret)
+bool ni_rails_done(struct ni_rails *r, int64_t most_ms)
 {
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < r->n; i++)
-        if (r->at[i].busy)
-            ret[n++] = (struct pollfd){.fd = r->at[i].fd, .events = POLLIN};
-    return n;
-}
-
-bool ni_rails_done(struct ni_rails *r, int *ret_wait_ms)
-{
-    const int64_t now = ni_now_ms();
-    int64_t wait = INT64_MAX;
+    const int64_t left = r->until_ms - ni_now_ms();
+    struct pollfd p[NI_MAX_RAILS];
+    bool busy = false;
 
     for (unsigned i = 0; i < r->n; i++) {
-        ssize_t n;
         char byte;
+        const ssize_t n = r->at[i].busy ? recv(r->at[i].fd, &byte, 1, MSG_DONTWAIT) : 1;
 
-        if (!r->at[i].busy)
+        r->at[i].busy = n < 0 && (errno == EAGAIN || errno == EINTR) && left > 0;
+        p[i] = (struct pollfd){.fd = r->at[i].busy ? r->at[i].fd : -1, .events = POLLIN};
+        busy = busy || r->at[i].busy;
+        if (n == 1 || r->at[i].busy)
             continue;
-        n = recv(r->at[i].fd, &byte, 1, MSG_DONTWAIT);
-        if (n == 1) {
-            r->at[i].busy = false;
-        } else if (n == 0 || (errno != EAGAIN && errno != EINTR) || now >= r->at[i].until_ms) {
-            if (r->at[i].pid > 0)
-                (void)kill(r->at[i].pid, SIGKILL);
-            close_rail(r, i);
-            mark_silent(&r->task[i], r->at[i].work);
-        } else if (r->at[i].until_ms - now < wait) {
-            wait = r->at[i].until_ms - now;
-        }
+        end(r, i);
+        mark_silent(&r->task[i], r->work);
     }
-    *ret_wait_ms = wait == INT64_MAX ? -1 : (int)wait;
-    return wait == INT64_MAX;
+    if (busy)
+        (void)poll(p, r->n, (int)(left < most_ms ? left : most_ms));
+    return !busy;
 }
 
 void ni_rails_end(struct ni_rails *r)
 {
     static const struct timespec ms = {.tv_nsec = 1000000};
     const int64_t until = ni_now_ms() + DEATH_MS;
-    bool any = true;
 
+    for (unsigned i = 0; i < r->n; i++)
+        end(r, i);
     for (unsigned i = 0; i < r->n; i++) {
-        close_rail(r, i);
-        if (r->at[i].pid > 0)
-            (void)kill(r->at[i].pid, SIGKILL);
-    }
-    while (any && ni_now_ms() < until) {
-        any = false;
-        for (unsigned i = 0; i < r->n; i++)
-            any = !reap(r, i) || any;
-        if (any)
+        while (r->at[i].pid > 0 && waitpid(r->at[i].pid, NULL, WNOHANG) == 0 && ni_now_ms() < until)
             (void)nanosleep(&ms, NULL);
     }
     if (r->task)

@@ -72,21 +72,6 @@ static void put_sh(struct ni_text *out, const struct ni_setting *s)
     ni_put(out, "'\n");
 }
 
-/* For a launcher that gives each of its processes what belongs to its GPU: no variable is in lower
-   case. */
-static void put_json(struct ni_text *out, const struct ni_view *view)
-{
-    const struct ni_plan *plan = view->plan;
-    struct ni_json j = ni_json_on(out, true);
-    ni_json_object(&j, NULL);
-    for (unsigned i = 0; i < plan->n_setting; i++)
-        if (plan->setting[i].origin == NI_FROM_RULE)
-            ni_json_text(&j, plan->setting[i].name, plan->setting[i].value);
-    if (view->inv->n_gpu > 0)
-        ni_json_list(&j, "gpus", view, 0, view->inv->n_gpu, ni_json_gpu);
-    ni_json_end(&j);
-}
-
 const struct ni_setting *ni_put_env(struct ni_text *out, const struct ni_view *view,
                                     enum ni_format format)
 {
@@ -96,16 +81,25 @@ const struct ni_setting *ni_put_env(struct ni_text *out, const struct ni_view *v
         if (s->origin == NI_FROM_RULE && !carries(format, s))
             return s;
     }
+    struct ni_json j = ni_json_on(out, true);
     if (format == NI_FMT_JSON)
-        put_json(out, view);
-    for (unsigned i = 0; format != NI_FMT_JSON && i < plan->n_setting; i++) {
+        ni_json_object(&j, NULL);
+    for (unsigned i = 0; i < plan->n_setting; i++) {
         const struct ni_setting *s = &plan->setting[i];
         if (s->origin != NI_FROM_RULE)
             continue;
-        if (format == NI_FMT_SH)
+        if (format == NI_FMT_JSON)
+            ni_json_text(&j, s->name, s->value);
+        else if (format == NI_FMT_SH)
             put_sh(out, s);
         else
             ni_putf(out, format == NI_FMT_K8S ? "%s='%s'\n" : "%s=%s\n", s->name, s->value);
     }
+    /* For a launcher that gives each of its processes what belongs to its GPU: no variable is in
+       lower case. */
+    if (format == NI_FMT_JSON && view->inv->n_gpu > 0)
+        ni_json_list(&j, "gpus", view, 0, view->inv->n_gpu, ni_json_gpu);
+    if (format == NI_FMT_JSON)
+        ni_json_end(&j);
     return NULL;
 }

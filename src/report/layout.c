@@ -9,8 +9,8 @@
 
 /* Of the first text: `env` sets up no heap for what it prints. */
 static char initial[16384];
-static bool is_taken;
-static char nothing[1]; /* the text where there is no memory */
+static char *unused = initial; /* NULL: it has been taken */
+static char nothing[1];        /* the text where there is no memory */
 
 static void grow(struct ni_text *t)
 {
@@ -27,10 +27,10 @@ static void grow(struct ni_text *t)
 
 struct ni_text ni_long_text(void)
 {
-    char *buf = is_taken ? malloc(sizeof(initial)) : initial;
+    char *buf = unused ? unused : malloc(sizeof(initial));
     struct ni_text t =
         buf ? ni_text_on(buf, sizeof(initial)) : ni_text_on(nothing, sizeof(nothing));
-    is_taken = true;
+    unused = NULL;
     t.full = buf ? grow : NULL;
     return t;
 }
@@ -45,13 +45,12 @@ void ni_free_text(struct ni_text *t)
 
 enum { COLUMNS = 100, INDENT = 6 };
 
-/* `at` is the column it begins in. */
-static void put_wrapped(struct ni_text *out, size_t at, const char *s)
+void ni_put_wrapped(struct ni_text *out, size_t columns, size_t at, const char *s)
 {
     bool first = true;
     while (*s) {
         size_t word = strcspn(s, " "), blanks = strspn(s + word, " ");
-        if (!first && at + 1 + word > COLUMNS) {
+        if (!first && at + 1 + word > columns) {
             ni_putf(out, "\n%*s", INDENT, "");
             at = INDENT;
         } else if (!first) {
@@ -69,7 +68,7 @@ static void put_wrapped(struct ni_text *out, size_t at, const char *s)
 void ni_put_below(struct ni_text *out, const char *s)
 {
     ni_putf(out, "%*s", INDENT, "");
-    put_wrapped(out, INDENT, s);
+    ni_put_wrapped(out, COLUMNS, INDENT, s);
 }
 
 void ni_put_item(struct ni_text *out, const char *title, const char *s)
@@ -77,30 +76,22 @@ void ni_put_item(struct ni_text *out, const char *title, const char *s)
     if (!*s)
         return;
     ni_putf(out, "  %s: ", title);
-    put_wrapped(out, strlen(title) + 4, s);
+    ni_put_wrapped(out, COLUMNS, strlen(title) + 4, s);
 }
 
 /* ---- colour, tables ---- */
 
-static const char *tint_on(bool colour, enum ni_tint tint)
-{
-    static const char *const start[] = {
-        [NI_PLAIN] = "",       [NI_GREEN] = "\033[32m", [NI_YELLOW] = "\033[33m",
-        [NI_RED] = "\033[31m", [NI_DIM] = "\033[2m",
-    };
-    return colour ? start[tint] : "";
-}
-
-static const char *tint_off(bool colour, enum ni_tint tint)
-{
-    return colour && tint != NI_PLAIN ? "\033[0m" : "";
-}
+static const char *const colours[] = {
+    [NI_PLAIN] = "",       [NI_GREEN] = "\033[32m", [NI_YELLOW] = "\033[33m",
+    [NI_RED] = "\033[31m", [NI_DIM] = "\033[2m",
+};
 
 void ni_put_tinted(struct ni_text *out, bool colour, enum ni_tint tint, const char *s)
 {
-    ni_put(out, tint_on(colour, tint));
+    const bool tinted = colour && tint != NI_PLAIN;
+    ni_put(out, tinted ? colours[tint] : "");
     ni_quote(out, s);
-    ni_put(out, tint_off(colour, tint));
+    ni_put(out, tinted ? "\033[0m" : "");
 }
 
 struct ni_text ni_table_on(const char *head)
@@ -126,42 +117,33 @@ struct ni_text *ni_cell(struct ni_text *table)
     return table;
 }
 
-/* Takes the cell at *p. false: the last of its row. */
-static bool next_cell(const char **p, struct ni_span *ret)
-{
-    size_t n = strcspn(*p, "\t\n");
-    bool last = (*p)[n] != '\t';
-    *ret = n > 0 ? (struct ni_span){*p, n} : ni_span_of("-");
-    *p += n + ((*p)[n] != '\0');
-    return !last;
-}
-
+/* The first time for the widths alone. */
 void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour)
 {
     size_t width[NI_COLUMNS] = {0};
-    struct ni_span cell;
     ni_put(table, "\n");
-    for (const char *p = table->buf; *p;) {
-        bool more = true;
-        p++; /* the tint */
-        for (unsigned column = 0; more; column++) {
-            more = next_cell(&p, &cell);
-            if (cell.n > width[column])
-                width[column] = cell.n;
+    for (int writes = 0; writes <= 1; writes++) {
+        for (const char *p = table->buf; *p; p++) {
+            const enum ni_tint tint = (enum ni_tint) * p;
+            const bool tinted = colour && tint != NI_PLAIN;
+            size_t column = 0, pad = 0;
+            if (writes)
+                ni_putf(out, "  %s", tinted ? colours[tint] : "");
+            do {
+                const size_t n = strcspn(++p, "\t\n");
+                const struct ni_span cell = n > 0 ? (struct ni_span){p, n} : ni_span_of("-");
+                if (writes) {
+                    ni_putf(out, "%*s", (int)pad, "");
+                    ni_putn(out, cell.p, cell.n);
+                } else if (cell.n > width[column]) {
+                    width[column] = cell.n;
+                }
+                pad = width[column++] - cell.n + 2;
+                p += n;
+            } while (*p == '\t');
+            if (writes)
+                ni_put(out, tinted ? "\033[0m\n" : "\n");
         }
-    }
-    for (const char *p = table->buf; *p;) {
-        const enum ni_tint tint = (enum ni_tint) * p++;
-        size_t pad = 0;
-        ni_putf(out, "  %s", tint_on(colour, tint));
-        bool more = true;
-        for (unsigned column = 0; more; column++) {
-            more = next_cell(&p, &cell);
-            ni_putf(out, "%*s", (int)pad, "");
-            ni_putn(out, cell.p, cell.n);
-            pad = width[column] - cell.n + 2;
-        }
-        ni_putf(out, "%s\n", tint_off(colour, tint));
     }
     out->cut = out->cut || table->cut;
     ni_free_text(table);

@@ -7,7 +7,22 @@
 
 #include "parts.h"
 
+static void unmark(const struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n; i++)
+        log->order[i]->mark = 0;
+}
+
 /* ---- the ranks ---- */
+
+static bool is_alike(const struct ni_log_rank *r, const struct ni_log_rank *q)
+{
+    const struct ni_log_rank *p = r->process, *o = q->process;
+    return p->network == o->network &&
+           (p->value[0] == o->value[0] || !p->value[0] || !o->value[0]) &&
+           p->gid_index == o->gid_index && p->hcas == o->hcas && r->is == q->is &&
+           r->complete == q->complete && (r->gdr == 0) == (q->gdr == 0);
+}
 
 static const char *state_of(const struct ni_log_rank *r)
 {
@@ -15,13 +30,7 @@ static const char *state_of(const struct ni_log_rank *r)
         return "ended in order";
     if (r->connected)
         return "connected";
-    return r->complete ? "ready" : r->met ? "met the others" : r->started ? "waits for others" : "";
-}
-
-static void put_gid(struct ni_text *row, const struct ni_log *log, const struct ni_log_process *p)
-{
-    if (p->gid_index >= 0)
-        ni_putf(row, "%d %s", p->gid_index, ni_log_word(log, p->gid));
+    return r->complete ? "ready" : r->started ? "not ready" : "";
 }
 
 /* "mlx5_6:1/RoCE (16), mlx5_7:1/RoCE (16)": those with ends of channels. */
@@ -43,124 +52,106 @@ static void put_hcas(struct ni_text *t, const char *list, const unsigned on_hca[
     }
 }
 
-/* Of several that are alike the first is shown, and the sum of their channels. */
-static void put_group(struct ni_text *table, const struct ni_log *log, unsigned group,
-                      enum ni_tint tint)
-{
-    const struct ni_log_process *p = &log->process[0];
-    const struct ni_log_rank *r = &log->rank[0];
-    ni_kept version = log->version;
-    unsigned ends = 0, gdr = 0, on_hca[NI_LOG_HCAS] = {0};
-    for (unsigned i = log->n; i-- > 0;) {
-        if (log->group[i] != group)
-            continue;
-        r = ni_log_rank_of(log, i);
-        p = ni_log_process_of(log, i);
-        version = p->version != 0 ? p->version : version;
-        ends += r->net + r->sockets;
-        gdr += r->gdr;
-        for (unsigned k = 0; k < NI_LOG_HCAS; k++)
-            on_hca[k] += r->on_hca[k];
-    }
-    ni_log_put_ranks(ni_row(table, tint), log, log->group, group);
-    ni_quote(ni_cell(table), ni_log_word(log, version));
-    ni_quote(ni_cell(table), ni_log_word(log, p->network));
-    ni_cell(table);
-    if (ends > 0)
-        ni_putf(table, "%u of %u", gdr, ends);
-    put_gid(ni_cell(table), log, p);
-    ni_put(ni_cell(table), state_of(r));
-    put_hcas(ni_cell(table), ni_log_word(log, p->hcas), on_hca);
-}
-
+/* Of those that are alike the first is shown, and the sum of their channels; the last row has the
+   rest. */
 static void put_ranks(struct ni_text *out, const struct ni_log *log, bool colour)
 {
+    enum { GROUPS = 64 };
     struct ni_text table;
-    unsigned size[NI_LOG_GROUPS] = {0}, biggest = 0;
+    unsigned group = 0;
     if (log->n == 0)
         return;
     table = ni_table_on("RANKS\tNCCL\tNETWORK\tGPUDIRECT\tGID\tSTATE\tCHANNEL ENDS ON");
-    for (unsigned i = 0; i < log->n; i++)
-        size[log->group[i]]++;
-    for (unsigned g = 0; g < log->n_group; g++)
-        biggest = size[g] > size[biggest] ? g : biggest;
-    for (unsigned g = 0; g < log->n_group; g++)
-        put_group(&table, log, g, g == biggest ? NI_PLAIN : NI_YELLOW);
+    unmark(log);
+    for (unsigned i = 0; i < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i], *p = r->process;
+        ni_kept version = 0;
+        unsigned n = 0, ends = 0, gdr = 0, on_hca[NI_LOG_HCAS] = {0};
+        if (r->mark != 0)
+            continue;
+        group++;
+        for (unsigned k = i; k < log->n; k++) {
+            struct ni_log_rank *q = log->order[k];
+            if (q->mark != 0 || (group < GROUPS && !is_alike(r, q)))
+                continue;
+            q->mark = group;
+            n++;
+            version = version == 0 ? q->process->value[0] : version;
+            ends += q->net + q->sockets;
+            gdr += q->gdr;
+            for (unsigned h = 0; h < NI_LOG_HCAS; h++)
+                on_hca[h] += q->on_hca[h];
+        }
+        ni_log_put_ranks(ni_row(&table, 2 * n < log->n ? NI_YELLOW : NI_PLAIN), log, group);
+        ni_quote(ni_cell(&table), ni_log_word(log, version ? version : log->version));
+        ni_quote(ni_cell(&table), ni_log_word(log, p->network));
+        ni_cell(&table);
+        if (ends > 0)
+            ni_putf(&table, "%u of %u", gdr, ends);
+        ni_cell(&table);
+        if (p->gid_index >= 0)
+            ni_putf(&table, "%d %s", p->gid_index, ni_log_word(log, p->gid));
+        ni_put(ni_cell(&table), state_of(r));
+        put_hcas(ni_cell(&table), ni_log_word(log, p->hcas), on_hca);
+    }
     ni_put(out, "\n");
     ni_table_write(out, &table, colour);
 }
 
 /* ---- the settings ---- */
 
-/* What NCCL made of the value, where the log says it. */
-static void put_outcome(struct ni_text *t, const struct ni_log *log, const struct ni_log_process *p,
-                        const char *name)
+/* A row for each value that some rank has, and what NCCL made of it, where the log says that. */
+static void put_values(struct ni_text *table, const struct ni_log *log, unsigned name)
 {
-    if (strcmp(name, "NCCL_IB_HCA") == 0)
-        ni_quote(t, ni_log_word(log, p->hcas));
-    else if (strcmp(name, "NCCL_SOCKET_IFNAME") == 0)
-        ni_quote(t, ni_log_word(log, p->boot));
-    else if (strcmp(name, "NCCL_NET") == 0 || strcmp(name, "NCCL_IB_DISABLE") == 0)
-        ni_quote(t, ni_log_word(log, p->network));
-    else if (strcmp(name, "NCCL_IB_GID_INDEX") == 0)
-        put_gid(t, log, p);
-}
-
-/* A row for each value that some rank has. */
-static void put_values(struct ni_text *table, const struct ni_view *view, const char *name)
-{
-    static unsigned set[NI_LOG_PROCESSES]; /* which value a rank has, from 1 */
-    const struct ni_log *log = view->log;
-    const char *planned = view->planned ? ni_env_get(view->planned, name) : NULL;
+    const char *word = ni_log_word(log, log->name[name]);
     unsigned values = 0;
-    memset(set, 0, sizeof(set));
+    unmark(log);
     for (unsigned i = 0; i < log->n && values < 8; i++) {
-        const char *value = ni_log_value(log, ni_log_process_of(log, i), name);
+        const struct ni_log_rank *p = log->order[i]->process;
         unsigned n = 0;
-        if (!value || set[i] != 0)
+        if (p->value[name] == 0 || log->order[i]->mark != 0)
             continue;
         values++;
         for (unsigned k = i; k < log->n; k++) {
-            const char *other = ni_log_value(log, ni_log_process_of(log, k), name);
-            if (other && strcmp(value, other) == 0) {
-                set[k] = values;
+            if (log->order[k]->process->value[name] == p->value[name]) {
+                log->order[k]->mark = values;
                 n++;
             }
         }
-        ni_putf(ni_row(table, values == 1 ? NI_PLAIN : NI_YELLOW), "%s=", name);
-        ni_quote(table, value);
+        if (!table->buf)
+            *table = ni_table_on(log->planned ? "NCCL SAYS IT TOOK\tRANKS\tAND USED\tPLAN"
+                                              : "NCCL SAYS IT TOOK\tRANKS\tAND USED");
+        ni_putf(ni_row(table, values == 1 ? NI_PLAIN : NI_YELLOW),
+                "%s=", ni_log_word(log, log->name[name]));
+        ni_quote(table, ni_log_word(log, p->value[name]));
         ni_cell(table);
         if (n == log->n)
             ni_put(table, "all");
         else
-            ni_log_put_ranks(table, log, set, values);
-        put_outcome(ni_cell(table), log, ni_log_process_of(log, i), name);
-        if (view->planned)
-            ni_quote(ni_cell(table), planned ? planned : "");
+            ni_log_put_ranks(table, log, values);
+        ni_cell(table);
+        if (strcmp(word, "NCCL_IB_HCA") == 0)
+            ni_quote(table, ni_log_word(log, p->hcas));
+        else if (strcmp(word, "NCCL_SOCKET_IFNAME") == 0)
+            ni_quote(table, ni_log_word(log, p->boot));
+        if (log->planned)
+            ni_quote(ni_cell(table), ni_log_word(log, log->plan[name]));
     }
-}
-
-static void put_settings(struct ni_text *out, const struct ni_view *view)
-{
-    struct ni_text table;
-    char name[64];
-    if (view->log->n_name == 0)
-        return;
-    table = ni_table_on(view->planned ? "NCCL SAYS IT TOOK\tRANKS\tAND USED\tPLAN"
-                                      : "NCCL SAYS IT TOOK\tRANKS\tAND USED");
-    for (unsigned k = 0; k < view->log->n_name; k++)
-        if (ni_log_name(ni_log_word(view->log, view->log->name[k]), name))
-            put_values(&table, view, name);
-    ni_put(out, "\n");
-    ni_table_write(out, &table, view->colour);
 }
 
 void ni_put_log(struct ni_text *out, const struct ni_view *view)
 {
-    ni_quote(out, view->log->sentence);
+    const struct ni_log *log = view->log;
+    struct ni_text table = {0};
+    ni_quote(out, log->sentence);
     ni_put(out, "\n");
-    put_ranks(out, view->log, view->colour);
-    put_settings(out, view);
+    put_ranks(out, log, view->colour);
+    for (unsigned k = 1; k < log->n_name; k++)
+        put_values(&table, log, k);
+    if (table.buf) {
+        ni_put(out, "\n");
+        ni_table_write(out, &table, view->colour);
+    }
     ni_put_findings(out, view, NI_INFO);
 }
 
@@ -168,18 +159,15 @@ void ni_put_log(struct ni_text *out, const struct ni_view *view)
 
 static void rank_json(struct ni_json *j, const struct ni_view *view, unsigned i)
 {
-    static const char *const way[] = {"unknown", "local", "rdma", "sockets"};
     const struct ni_log *log = view->log;
-    const struct ni_log_rank *r = ni_log_rank_of(log, i);
-    const struct ni_log_process *p = ni_log_process_of(log, i);
+    const struct ni_log_rank *r = log->order[i], *p = r->process;
     const char *list = ni_log_word(log, p->hcas);
     struct ni_span hca;
     char name[64];
     ni_json_int_or_null(j, "rank", r->rank >= 0, r->rank);
     ni_json_text_or_null(j, "host", ni_log_word(log, p->host));
-    ni_json_text_or_null(j, "version", ni_log_word(log, p->version ? p->version : log->version));
+    ni_json_text_or_null(j, "version", ni_log_word(log, p->value[0] ? p->value[0] : log->version));
     ni_json_text_or_null(j, "network", ni_log_word(log, p->network));
-    ni_json_text(j, "way", way[ni_log_way(log, r)]);
     ni_json_array(j, "hcas");
     for (unsigned k = 0; list && *list && k < NI_LOG_HCAS && ni_split(&list, ',', &hca); k++) {
         ni_json_object(j, NULL);
@@ -194,12 +182,10 @@ static void rank_json(struct ni_json *j, const struct ni_view *view, unsigned i)
     ni_json_end(j);
     ni_json_int_or_null(j, "gid_index", p->gid_index >= 0, p->gid_index);
     ni_json_text_or_null(j, "gid", ni_log_word(log, p->gid));
-    ni_json_text_or_null(j, "bootstrap", ni_log_word(log, p->boot));
-    ni_json_bool(j, "complete", r->complete);
     ni_json_object(j, "variables");
-    for (unsigned v = 0; v < p->n_var; v++)
-        if (ni_log_name(ni_log_word(log, p->var[v]), name))
-            ni_json_text(j, name, ni_log_word(log, p->var[v]) + strlen(name) + 1);
+    for (unsigned k = 1; k < log->n_name; k++)
+        if (p->value[k] != 0)
+            ni_json_text(j, ni_log_word(log, log->name[k]), ni_log_word(log, p->value[k]));
     ni_json_end(j);
 }
 

@@ -1,238 +1,286 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One rail of this pod and the same rail of two others: it writes to, and reads from, one of them,
-   and lets the other do so. In the rail's own process, which is killed where it hangs. */
+/* One rail of this pod, connected to the same rail of two others, or in a self-test to itself: it
+   writes to, and reads from, one of them, and lets the other do so. In the rail's own process, which
+   is killed where it hangs. */
 #include <errno.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "nccl_init/verbs.h"
-#include "queue.h"
+#include <infiniband/verbs.h>
+
+#include "nccl_init/rails.h"
 
 enum {
     PAGE = 4096,
+    /* of a pair: bulk goes over it again and again; all of NI_MEET_PROTOCOL have it */
     WINDOW = 1 << 20,
-    CHUNK_MIN = 8192, /* larger than any path MTU, so that a large packet is seen on each pair */
-    CHUNK_FIRST = 65536,
-    DEPTH_MIN = 4,
-    FLIGHT_NS = 3000000,
     SMALL_AT = PAGE / 2, /* where small writes go */
+    SMALL = 8,           /* bytes whose way is timed */
+    SAMPLES = 64,        /* how often */
+    CHUNK_MIN = 8192,    /* larger than any path MTU, so that a large packet is seen on each pair */
+    CHUNK_FIRST = 65536,
+    CHUNK_MAX = 1 << 20,
+    DEPTH = 8,      /* work requests in flight: the largest fill 400 Gb/s for 160 us */
+    READS_MAX = 16, /* RDMA reads in flight, if the device can */
+    FLIGHT_NS = 3000000,
+    TIMEOUT = 14,   /* 4.096 us * 2^14: what is not acknowledged for 67 ms is sent again, */
+    RETRIES = 6,    /* so often; then IBV_WC_RETRY_EXC_ERR, after half a second. 7 is for ever on
+                     SoftRoCE (Linux 6.1 drivers/infiniband/sw/rxe/rxe_comp.c) */
+    RNR_TIMER = 12, /* as NCCL (2.30.7 transport/net_ib/connect.cc ncclIbQpRtr) */
+    HOPS = 255,
+    SPINS = 256, /* empty looks before the processor is offered to others: SoftRoCE needs it */
     WARM_MS = 30,
     DISCARD_PORT = 9,
-    /* While bulk moves: what is in flight lasts longer, and a pod may have fewer processors than
-       rails, or a quota of them. */
+    /* Between looks while bulk moves: what is in flight lasts longer, and a pod may have fewer
+       processors than rails, or a quota of them. */
     NAP_NS = 20000
 };
-#define SECOND INT64_C(1000000000)
+#define SECOND   INT64_C(1000000000)
+#define PATIENCE (2 * SECOND) /* where the own side drops, there is no completion at all */
 
 /* What the other end reads first: who wrote it here. */
 struct identity {
-    uint64_t magic, session;
-    uint32_t rank, number, partner, zero;
-    uint8_t gid[NI_GID_BYTES];
-};
-
-/* What the peer may write and read: the identity, small writes, then the window. */
-struct target {
-    union {
-        struct identity identity;
-        uint8_t page[PAGE];
-    };
-    uint8_t window[WINDOW];
-};
-
-struct memory {
-    struct target target;
-    uint8_t out[WINDOW], back[WINDOW];
+    uint64_t session;
+    uint32_t rank, partner;
+    uint64_t number;
 };
 
 struct rail {
+    struct ni_rail_task *task;
+    enum ni_role role;            /* that takes a step */
+    struct ni_pair_result opened; /* how far that came; a device that fails is not tried again */
+    struct ibv_device *device;
     struct ibv_context *context;
-    struct ibv_pd *pd;
-    struct ibv_mr *target, *own; /* the peer's rights are on the first alone */
-    struct ibv_device_attr device;
+    struct ibv_device_attr attr;
     struct ibv_port_attr port;
-    union ibv_gid gid;
-    struct memory *memory;
+    struct ibv_gid_entry gid;
+    struct ibv_pd *pd;
+    /* The target: a page with the identity and the small writes, and a window; then two windows of
+       the pod's own: what is written, and what is read back. */
+    uint8_t *memory, *out, *back;
+    size_t size, window;
+    struct ibv_mr *target, *own; /* the peer's rights are on the first alone */
     struct ibv_cq *cq;
     struct ibv_qp *qp[NI_ROLES];
+    size_t bulk;            /* bytes of the window that went there, and back */
+    int64_t moved, took_ns; /* by the last stream */
 };
+
+/* Of a step, which gives 0 or an errno: the completion tells more, or the data is wrong. */
+enum { FAILED = -1 };
+
+static int64_t now_ns(void)
+{
+    struct timespec now = {0};
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * SECOND + now.tv_nsec;
+}
+
+/* Of a call that gives an object. */
+static int error_of(const void *object)
+{
+    return object ? 0 : errno != 0 ? errno : EIO; /* a library that fails without an errno */
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
 /* ---- the device ---- */
 
-static int mtu_bytes(enum ibv_mtu mtu)
+/* What registers the providers and libnl's parts: constructors of the static libraries that
+   .dev/deps has deferred. None with shared ones, which run them at the start. */
+typedef void constructor_fn(void);
+extern constructor_fn
+    *const __start_ni_verbs_init[] /* NOLINT(bugprone-reserved-identifier): the linker's */
+    __attribute__((weak));
+extern constructor_fn *const __stop_ni_verbs_init[] /* NOLINT(bugprone-reserved-identifier) */
+    __attribute__((weak));
+
+/* Variables that name a file; they are the job's and not ours. rdma-core 56.1: the first redirects
+   all reading (libibverbs/sysfs.c), to the files of the next two libibverbs and mlx5 append
+   (libibverbs/init.c verbs_set_log_file, providers/mlx5/mlx5.c open_debug_file). libnl 3.7 reads
+   those of the others (lib/utils.c get_psched_settings). */
+static const char *const file_variables[] = {"SYSFS_PATH", "VERBS_LOG_FILE", "MLX5_DEBUG_FILE",
+                                             "PROC_NET_PSCHED", "PROC_ROOT"};
+
+static int find_device(struct rail *r)
 {
-    return 128 << mtu;
+    struct ni_rail *rail = &r->task->rail;
+    struct ibv_device **list;
+    int n = 0;
+
+    /* ibv_open_device would wait 5 s for udev to make it (rdma-core 56.1 util/open_cdev.c) */
+    if (rail->node_err != 0)
+        return rail->node_err;
+    for (constructor_fn *const *c = __start_ni_verbs_init; c < __stop_ni_verbs_init; c++)
+        (*c)();
+    for (size_t i = 0; i < NI_COUNT(file_variables); i++)
+        (void)unsetenv(file_variables[i]);
+    list = ibv_get_device_list(&n);
+    for (int i = 0; list && i < n; i++)
+        if (strcmp(ibv_get_device_name(list[i]), rail->hca) == 0)
+            r->device = list[i];
+    if (list && !r->device)
+        (void)ni_format(rail->untried, sizeof(rail->untried),
+                        "nccl-init has no provider for this device");
+    return list && !r->device ? ENODEV : error_of(list);
 }
 
-static int ask_port(struct rail *r, const struct ni_rail *rail)
+static int open_device(struct rail *r)
 {
-    int err = ibv_query_port(r->context, (uint8_t)rail->port, &r->port);
+    r->context = ibv_open_device(r->device);
+    return error_of(r->context);
+}
+
+static unsigned mtu_bytes(enum ibv_mtu mtu)
+{
+    return 128U << mtu;
+}
+
+static int ask_port(struct rail *r)
+{
+    struct ni_rail *rail = &r->task->rail;
+    const int err = ibv_query_port(r->context, (uint8_t)rail->port, &r->port);
+    __be16 pkey = 0;
 
     if (err != 0)
         return err;
+    rail->path_mtu = mtu_bytes(r->port.active_mtu);
+    (void)ibv_query_pkey(r->context, (uint8_t)rail->port, r->task->pkey_index, &pkey);
+    rail->pkey = ntohs(pkey);
     return r->port.state == IBV_PORT_ACTIVE ? 0 : ENETDOWN;
 }
 
-static int register_memory(struct rail *r)
+/* An index of the table that a queue pair carries, with an entry. Where sysfs and the device differ,
+   what the device says is used: that is what a job would use. */
+static int ask_gid(struct rail *r)
 {
-    r->memory =
-        mmap(NULL, sizeof(*r->memory), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (r->memory == MAP_FAILED)
-        return errno;
-    errno = 0;
-    r->target =
-        ibv_reg_mr(r->pd, &r->memory->target, sizeof(r->memory->target),
-                   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
-    if (r->target)
-        r->own = ibv_reg_mr(r->pd, r->memory->out, 2 * WINDOW, IBV_ACCESS_LOCAL_WRITE);
-    return r->own ? 0 : errno != 0 ? errno : EIO;
-}
-
-static int open_rail(struct ni_rail_task *task, struct rail *r)
-{
-    struct ni_rail *rail = &task->rail;
-    struct ibv_device *device;
-    __be16 pkey = 0;
-    int err = ni_find_device(rail->hca, &device);
-
-    if (err == ENODEV)
-        (void)ni_format(rail->untried, sizeof(rail->untried),
-                        "nccl-init has no provider for this device");
-    else if (err == 0 && device->transport_type == IBV_TRANSPORT_IWARP)
-        (void)ni_format(rail->untried, sizeof(rail->untried),
-                        "iWARP connects by the connection manager, which is not used here");
-    if (err == 0 && rail->untried[0] != '\0')
-        err = EOPNOTSUPP;
-    if (err == 0)
-        err = ni_open_device(device, &r->context);
-    if (err == 0)
-        err = ibv_query_device(r->context, &r->device);
-    if (err != 0)
-        return err;
-    err = ask_port(r, rail);
-    if (err == 0 || err == ENETDOWN) {
-        rail->asked = true;
-        rail->path_mtu = (unsigned)mtu_bytes(r->port.active_mtu);
-        rail->lid = r->port.lid;
-        (void)ibv_query_pkey(r->context, (uint8_t)rail->port, task->pkey_index, &pkey);
-        rail->pkey = ntohs(pkey);
-        (void)ni_copyn(rail->firmware, sizeof(rail->firmware), r->device.fw_ver,
-                       strnlen(r->device.fw_ver, sizeof(rail->firmware) - 1));
-    }
-    if (err != 0)
-        return err;
-    errno = 0;
-    r->pd = ibv_alloc_pd(r->context);
-    return r->pd ? register_memory(r) : errno != 0 ? errno : EIO;
-}
-
-static void close_rail(struct rail *r)
-{
-    if (r->context)
-        (void)ibv_close_device(r->context); /* the kernel takes back what hangs on it */
-    if (r->memory && r->memory != MAP_FAILED)
-        (void)munmap(r->memory, sizeof(*r->memory));
-    free(r);
-}
-
-/* ---- queue pairs ---- */
-
-static void drop_queues(struct rail *r)
-{
-    for (int i = 0; i < NI_ROLES; i++) {
-        if (r->qp[i])
-            (void)ibv_destroy_qp(r->qp[i]);
-        r->qp[i] = NULL;
-    }
-    if (r->cq)
-        (void)ibv_destroy_cq(r->cq);
-    r->cq = NULL;
-}
-
-/* An index of the table that a queue pair carries, with an entry. */
-static int ask_gid(struct rail *r, const struct ni_rail *rail)
-{
-    struct ibv_gid_entry entry = {.gid_index = 0};
+    struct ni_rail *rail = &r->task->rail;
     const bool roce = rail->link != NI_LINK_IB;
     int err;
 
     if (rail->index > UINT8_MAX || (roce && rail->index < 0))
         return ERANGE;
     err = ibv_query_gid_ex(r->context, rail->port, rail->index < 0 ? 0 : (uint32_t)rail->index,
-                           &entry, 0);
-    r->gid = entry.gid;
-    return err != 0 ? err : roce && ni_ip_is_zero(entry.gid.raw) ? ENODATA : 0;
-}
-
-static uint32_t random_psn(void)
-{
-    uint32_t psn = 0;
-
-    if (getrandom(&psn, sizeof(psn), GRND_NONBLOCK) != sizeof(psn))
-        psn = (uint32_t)ni_now_ns();
-    return psn & 0xffffff;
-}
-
-static void describe_end(const struct ni_rail_task *task, const struct rail *r, enum ni_role role,
-                         struct ni_rail_end *ret)
-{
-    const uint8_t answers = ni_most_reads(r->device.max_qp_rd_atom);
-    const uint8_t starts = ni_most_reads(r->device.max_qp_init_rd_atom);
-
-    *ret = (struct ni_rail_end){
-        .qpn = r->qp[role]->qp_num,
-        .psn = random_psn(),
-        .rkey = r->target->rkey,
-        .address = (uintptr_t)&r->memory->target,
-        .length = sizeof(r->memory->target),
-        .lid = r->port.lid,
-        .path_mtu = (uint16_t)mtu_bytes(r->port.active_mtu),
-        .most_reads = answers < starts ? answers : starts,
-        .global = task->rail.link != NI_LINK_IB || (r->port.flags & IBV_QPF_GRH_REQUIRED) != 0,
-    };
-    memcpy(ret->gid, r->gid.raw, NI_GID_BYTES);
-}
-
-/* What stands in this pod's memory when its rail `number` was asked by `partner`. */
-static struct identity identity_of(uint64_t session, uint32_t rank, uint32_t number,
-                                   uint32_t partner, const uint8_t gid[NI_GID_BYTES])
-{
-    struct identity it = {.magic = UINT64_C(0x6e63636c2d696e69), /* "nccl-ini" */
-                          .session = session,
-                          .rank = rank,
-                          .number = number,
-                          .partner = partner};
-
-    memcpy(it.gid, gid, NI_GID_BYTES);
-    return it;
-}
-
-static int make_queues(struct ni_rail_task *task, struct rail *r, enum ni_role role)
-{
-    int err;
-
-    errno = 0;
-    if (!r->cq)
-        r->cq = ibv_create_cq(r->context, 2 * NI_QUEUE_DEPTH, NULL, NULL, 0);
-    if (!r->cq)
-        return errno != 0 ? errno : EIO;
-    err = ni_make_queue(r->pd, r->cq, &r->qp[role]);
+                           &r->gid, 0);
     if (err != 0)
         return err;
-    describe_end(task, r, role, &task->own[role]);
-    if (role == NI_ROLE_TO) {
-        /* nothing of an earlier round may pass for what this one writes */
-        memset(&r->memory->target, 0, sizeof(r->memory->target));
-        r->memory->target.identity =
-            identity_of(task->session, task->rank, task->number, task->partner[role], r->gid.raw);
-    }
+    rail->v2 = r->gid.gid_type == IBV_GID_TYPE_ROCE_V2;
+    if (!roce)
+        memcpy(rail->gid, r->gid.gid.raw, NI_GID_BYTES); /* its subnet is in it */
+    return roce && ni_ip_is_zero(r->gid.gid.raw) ? ENODATA : 0;
+}
+
+static int ask_device(struct rail *r)
+{
+    struct ni_rail *rail = &r->task->rail;
+    const int err = ibv_query_device(r->context, &r->attr);
+
+    if (err != 0)
+        return err;
+    r->task->max_qp = r->attr.max_qp;
+    r->task->max_mr = r->attr.max_mr;
+    (void)ni_copyn(rail->firmware, sizeof(rail->firmware), r->attr.fw_ver,
+                   strnlen(r->attr.fw_ver, sizeof(rail->firmware) - 1));
+    r->pd = ibv_alloc_pd(r->context);
+    if (!r->pd)
+        return error_of(r->pd);
+    /* As NCCL finds out (2.30.7 transport/net_ib/gdr.cc ibDmaBufSupportInitOnce): a descriptor that
+       is none gives these two where the kernel or the driver lacks the call, else EBADF. */
+    (void)ibv_reg_dmabuf_mr(r->pd, 0, 0, 0, -1, 0);
+    r->task->dmabuf = errno == EOPNOTSUPP || errno == EPROTONOSUPPORT ? NI_ABSENT : NI_KNOWN;
+    /* what the pods compare; whether it can be used is told by steps of their own */
+    (void)ask_port(r);
+    if (rail->link == NI_LINK_IB)
+        (void)ask_gid(r);
+    return 0;
+}
+
+static int allocate(struct rail *r)
+{
+    void *memory;
+
+    if (r->memory)
+        return 0;
+    r->size = r->task->size > 0 ? (size_t)r->task->size : PAGE + 3 * WINDOW;
+    memory = mmap(NULL, r->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return errno;
+    r->window = (r->size - PAGE) / 3 / PAGE * PAGE;
+    r->memory = memory;
+    r->out = r->memory + PAGE + r->window;
+    r->back = r->out + r->window;
+    return 0;
+}
+
+static int register_memory(struct rail *r)
+{
+    const size_t target = PAGE + r->window;
+
+    if (!r->target)
+        r->target =
+            ibv_reg_mr(r->pd, r->memory, target,
+                       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+    if (r->target && !r->own)
+        r->own = ibv_reg_mr(r->pd, r->out, r->size - target, IBV_ACCESS_LOCAL_WRITE);
+    return error_of(r->own);
+}
+
+/* ---- queue pairs ---- */
+
+static void drop_queues(struct rail *r)
+{
+    for (int i = 0; i < NI_ROLES; i++)
+        if (r->qp[i])
+            (void)ibv_destroy_qp(r->qp[i]);
+    if (r->cq)
+        (void)ibv_destroy_cq(r->cq);
+    memset(r->qp, 0, sizeof(r->qp));
+    r->cq = NULL;
+}
+
+static int make_queue(struct rail *r)
+{
+    struct ni_rail_task *task = r->task;
+    const enum ni_role role = r->role;
+    const struct identity it = {task->session, task->rank, task->partner[role], task->number};
+    struct ibv_qp_init_attr attr = {
+        .cap = {.max_send_wr = DEPTH, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
+        .qp_type = IBV_QPT_RC,
+        .sq_sig_all = 1,
+    };
+
+    if (!r->cq)
+        r->cq = ibv_create_cq(r->context, 2 * DEPTH, NULL, NULL, 0);
+    attr.send_cq = attr.recv_cq = r->cq;
+    r->qp[role] = r->cq ? ibv_create_qp(r->pd, &attr) : NULL;
+    if (!r->qp[role])
+        return error_of(NULL);
+    task->own[role] = (struct ni_rail_end){
+        .qpn = r->qp[role]->qp_num,
+        .psn = (uint32_t)now_ns() & 0xffffff, /* packets of an earlier queue pair do not fit */
+        .rkey = r->target->rkey,
+        .address = (uintptr_t)r->memory,
+        .lid = r->port.lid,
+        .path_mtu = (uint16_t)mtu_bytes(r->port.active_mtu),
+        .most_reads =
+            (uint8_t)least(READS_MAX, least(r->attr.max_qp_rd_atom, r->attr.max_qp_init_rd_atom)),
+        .global = task->rail.link != NI_LINK_IB || (r->port.flags & IBV_QPF_GRH_REQUIRED) != 0,
+    };
+    memcpy(task->own[role].gid, r->gid.gid.raw, NI_GID_BYTES);
+    task->peer[NI_ROLES - 1 - role] = task->own[role]; /* itself, until it is told another */
+    if (role == NI_ROLE_TO)
+        memcpy(r->memory, &it, sizeof(it));
     return 0;
 }
 
@@ -243,7 +291,7 @@ static int make_queues(struct ni_rail_task *task, struct rail *r, enum ni_role r
    it known before. From the rail's own interface: a pod has many. */
 static void warm(const struct ni_rail *rail, const uint8_t gid[NI_GID_BYTES])
 {
-    const bool v4 = ni_ip_is_v4(gid);
+    const bool v4 = ni_ip_is_v4(gid); /* as a mapped address it needs IPv6, and bindv6only=0 */
     struct sockaddr_in to4 = {.sin_family = AF_INET, .sin_port = htons(DISCARD_PORT)};
     struct sockaddr_in6 to6 = {.sin6_family = AF_INET6, .sin6_port = htons(DISCARD_PORT)};
     const void *to = v4 ? (const void *)&to4 : &to6;
@@ -252,239 +300,299 @@ static void warm(const struct ni_rail *rail, const uint8_t gid[NI_GID_BYTES])
     if (fd < 0)
         return;
     memcpy(&to4.sin_addr, gid + NI_GID_BYTES - sizeof(to4.sin_addr), sizeof(to4.sin_addr));
-    memcpy(&to6.sin6_addr, gid, sizeof(to6.sin6_addr));
+    memcpy(&to6.sin6_addr, gid, NI_GID_BYTES);
     /* without CAP_NET_RAW since Linux 5.7 */
     if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, rail->netdev,
                    (socklen_t)strlen(rail->netdev)) == 0)
-        (void)sendto(fd, "", 1, MSG_DONTWAIT, to, v4 ? sizeof(to4) : sizeof(to6));
+        (void)sendto(fd, "", 1, 0, to, v4 ? sizeof(to4) : sizeof(to6));
     (void)close(fd);
 }
 
-static enum ibv_mtu smaller_mtu(enum ibv_mtu own, uint16_t peer)
+/* To INIT, RTR, RTS. */
+static int connect_queue(struct rail *r)
 {
-    while (own > IBV_MTU_256 && mtu_bytes(own) > peer)
-        own--;
-    return own;
-}
-
-static int connect_role(const struct ni_rail_task *task, struct rail *r, enum ni_role role)
-{
-    const struct ni_rail_end *own = &task->own[role], *peer = &task->peer[role];
-    const uint8_t reads =
-        ni_most_reads(peer->most_reads < own->most_reads ? peer->most_reads : own->most_reads);
-    struct ni_far_end to = {
-        .port = (uint8_t)task->rail.port,
-        .pkey_index = (uint16_t)task->pkey_index,
-        .mtu = smaller_mtu(r->port.active_mtu, peer->path_mtu),
-        .gid_index = (uint8_t)(task->rail.index < 0 ? 0 : task->rail.index),
-        .lid = peer->lid,
-        .service_level = (uint8_t)task->service_level,
-        .traffic_class = (uint8_t)task->traffic_class,
-        .qpn = peer->qpn,
-        .psn = peer->psn,
-        .own_psn = own->psn,
-        .answers = reads,
-        .starts = reads,
+    static const struct {
+        enum ibv_qp_state state;
+        int mask; /* of what it takes */
+    } states[] = {
+        {IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS},
+        {IBV_QPS_RTR, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                          IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER},
+        {IBV_QPS_RTS, IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                          IBV_QP_MAX_QP_RD_ATOMIC},
     };
-    enum ibv_qp_state state;
+    const struct ni_rail_task *task = r->task;
+    const struct ni_rail_end *own = &task->own[r->role], *peer = &task->peer[r->role];
+    const uint8_t port = (uint8_t)task->rail.port;
+    const uint8_t most = (uint8_t)least(own->most_reads, peer->most_reads);
+    const uint8_t reads = most > 0 ? most : 1; /* some devices say 0, and read */
+    struct ibv_qp_attr attr = {
+        .pkey_index = (uint16_t)task->pkey_index,
+        .port_num = port,
+        .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+        .ah_attr = {.port_num = port, .dlid = peer->lid, .sl = (uint8_t)task->service_level},
+        .path_mtu = r->port.active_mtu,
+        .dest_qp_num = peer->qpn,
+        .rq_psn = peer->psn,
+        .max_dest_rd_atomic = reads,
+        .min_rnr_timer = RNR_TIMER,
+        .sq_psn = own->psn,
+        .timeout = TIMEOUT,
+        .retry_cnt = RETRIES,
+        .rnr_retry = RETRIES,
+        .max_rd_atomic = reads,
+    };
+    int err = 0;
 
+    while (attr.path_mtu > IBV_MTU_256 && mtu_bytes(attr.path_mtu) > peer->path_mtu)
+        attr.path_mtu--;
     /* By GID on InfiniBand only where a router stands between (other subnet prefixes), or one of
-       the ports wants it. */
-    to.global = own->global || peer->global || memcmp(own->gid, peer->gid, NI_GID_BYTES / 2) != 0;
-    memcpy(to.gid.raw, peer->gid, NI_GID_BYTES);
-    return ni_connect_queue(r->qp[role], &to, &state);
+       the ports wants it, as virtual ports do, which share a LID. */
+    if (own->global || peer->global || memcmp(own->gid, peer->gid, NI_GID_BYTES / 2) != 0) {
+        attr.ah_attr.is_global = 1;
+        memcpy(attr.ah_attr.grh.dgid.raw, peer->gid, NI_GID_BYTES);
+        attr.ah_attr.grh.sgid_index = (uint8_t)r->gid.gid_index;
+        attr.ah_attr.grh.hop_limit = HOPS;
+        attr.ah_attr.grh.traffic_class = (uint8_t)task->traffic_class;
+    }
+    for (size_t i = 0; i < NI_COUNT(states) && err == 0; i++) {
+        attr.qp_state = states[i].state;
+        err = ibv_modify_qp(r->qp[r->role], &attr, IBV_QP_STATE | states[i].mask);
+    }
+    return err;
 }
 
 /* ---- data ---- */
 
-static uint64_t pattern_key(const struct ni_rail_task *task)
+/* Waits for one completion. */
+static int complete(struct rail *r, bool naps)
 {
-    const uint64_t words[] = {task->rank, task->partner[NI_ROLE_FROM], task->number};
-    uint64_t key = task->session;
+    static const struct timespec nap = {.tv_nsec = NAP_NS};
+    const int64_t until = now_ns() + PATIENCE;
+    struct ibv_wc wc;
+    int n;
 
-    for (size_t i = 0; i < NI_COUNT(words); i++) {
-        key = (key ^ words[i]) * UINT64_C(0xff51afd7ed558ccd); /* of MurmurHash3's fmix64 */
-        key ^= key >> 33;
+    for (unsigned spin = 1; (n = ibv_poll_cq(r->cq, 1, &wc)) == 0; spin++) {
+        if (!naps && spin % SPINS != 0)
+            continue;
+        (void)(naps ? nanosleep(&nap, NULL) : sched_yield());
+        if (now_ns() >= until)
+            return ETIMEDOUT;
     }
-    return key;
+    if (n < 0) /* a number of the provider's own, no errno */
+        return EIO;
+    if (wc.status == IBV_WC_SUCCESS)
+        return 0;
+    r->task->result[r->role].wc = (int)wc.status;
+    r->task->vendor_err = (int)wc.vendor_err;
+    return FAILED;
 }
 
-static int64_t mbps(int64_t bytes, int64_t ns)
+/* Moves `bytes`, or what it can in limit_ns, between the pod's own window and the peer's memory from
+   `at` on: over `window` bytes again and again. */
+static int stream(struct rail *r, enum ibv_wr_opcode opcode, size_t at, size_t window,
+                  int64_t bytes, int64_t limit_ns)
 {
-    return ns > 0 ? bytes * 8 * 1000 / ns : 0;
+    const struct ni_rail_end *peer = &r->task->peer[r->role];
+    const uint8_t *own = opcode == IBV_WR_RDMA_READ ? r->back : r->out;
+    const int64_t begin = now_ns();
+    struct ibv_sge sge = {.lkey = r->own->lkey};
+    struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = opcode}, *bad;
+    int64_t chunk = CHUNK_FIRST;
+    unsigned flying = 0, depth = 1;
+    int err;
+
+    r->moved = 0;
+    do {
+        while (r->moved < bytes && flying < depth) {
+            const size_t offset = (size_t)r->moved % window;
+
+            sge.addr = (uintptr_t)own + offset;
+            sge.length =
+                (uint32_t)least(chunk, least((int64_t)(window - offset), bytes - r->moved));
+            wr.wr.rdma.remote_addr = peer->address + at + offset;
+            wr.wr.rdma.rkey = peer->rkey;
+            err = ibv_post_send(r->qp[r->role], &wr, &bad);
+            if (err != 0)
+                return err;
+            r->moved += sge.length;
+            flying++;
+        }
+        err = complete(r, bytes > PAGE);
+        if (err != 0)
+            return err;
+        flying--;
+        r->took_ns = now_ns() - begin + 1;
+        if (depth == 1) { /* the first tells how fast the rail is */
+            depth = DEPTH;
+            chunk = r->moved * FLIGHT_NS / r->took_ns / DEPTH / CHUNK_MIN * CHUNK_MIN;
+            chunk = chunk < CHUNK_MIN ? CHUNK_MIN : least(chunk, CHUNK_MAX);
+        }
+        if (r->took_ns >= limit_ns)
+            bytes = r->moved;
+    } while (r->moved < bytes || flying > 0);
+    return 0;
 }
 
-/* So that what is in flight takes FLIGHT_NS, however slow the rail is: it ends in time, and is
-   acknowledged before it would be sent again. */
-static void set_flight(struct ni_mover *m, int64_t first_ns)
+static int earlier(const void *a, const void *b)
 {
-    const int64_t flying = (int64_t)CHUNK_FIRST * FLIGHT_NS / (first_ns > 0 ? first_ns : 1);
-    const int64_t chunk = flying / DEPTH_MIN / CHUNK_MIN * CHUNK_MIN;
-    int64_t depth;
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
-    m->chunk = chunk < CHUNK_MIN        ? CHUNK_MIN
-               : chunk > NI_QUEUE_CHUNK ? NI_QUEUE_CHUNK
-                                        : (size_t)chunk;
-    depth = flying / (int64_t)m->chunk;
-    m->depth = depth < DEPTH_MIN        ? DEPTH_MIN
-               : depth > NI_QUEUE_DEPTH ? NI_QUEUE_DEPTH
-                                        : (unsigned)depth;
+    return (x > y) - (x < y);
 }
 
-/* There and back, and compared. */
-static bool move_bulk(struct ni_rail_task *task, struct ni_mover *m)
+/* Small writes, each from the request to its completion, for a second at most. */
+static int time_small(struct rail *r)
 {
-    struct ni_pair_result *result = &task->result[NI_ROLE_FROM];
-    const bool timed = task->bytes <= 0;
-    const int64_t limit = timed ? (int64_t)task->move_ms * 1000000 : 3 * SECOND;
-    const int64_t bytes = !timed ? task->bytes : task->move_ms > 0 ? INT64_MAX : CHUNK_FIRST;
-    int64_t wrote, read, ns, first;
+    struct ni_pair_result *result = &r->task->result[r->role];
+    int64_t ns[SAMPLES], sum = 0;
+    size_t n = 0;
 
-    ni_fill_pattern(m->out, WINDOW, pattern_key(task));
-    memset(m->back, 0, WINDOW);
-    m->remote = task->peer[NI_ROLE_FROM].address + PAGE;
-    m->window = WINDOW;
-    m->nap_ns = NAP_NS;
-    m->chunk = CHUNK_FIRST;
-    m->depth = 1;
-    result->step = NI_PAIR_WRITE;
-    if (!ni_stream(m, IBV_WR_RDMA_WRITE, CHUNK_FIRST, limit, &wrote, &first))
-        return false;
-    set_flight(m, first);
-    if (!ni_stream(m, IBV_WR_RDMA_WRITE, bytes, limit, &wrote, &ns))
-        return false;
-    if (bytes > CHUNK_FIRST)
-        result->write_mbps = mbps(wrote, ns);
-    result->step = NI_PAIR_READ;
-    if (!ni_stream(m, IBV_WR_RDMA_READ, bytes, limit, &read, &ns))
-        return false;
-    if (bytes > CHUNK_FIRST)
-        result->read_mbps = mbps(read, ns);
-    result->step = NI_PAIR_COMPARE;
-    read = read < wrote ? read : wrote;
-    return memcmp(m->out, m->back, read < WINDOW ? (size_t)read : WINDOW) == 0;
+    while (n < SAMPLES && sum < SECOND) {
+        const int err = stream(r, IBV_WR_RDMA_WRITE, SMALL_AT, SMALL, SMALL, SECOND);
+
+        if (err != 0)
+            return err;
+        ns[n++] = r->took_ns;
+        sum += r->took_ns;
+    }
+    qsort(ns, n, sizeof(ns[0]), earlier);
+    result->latency_ns = ns[n / 2];
+    result->slowest_ns = ns[n - 1];
+    return 0;
 }
 
-static bool move_all(struct ni_rail_task *task, struct rail *r, struct ni_mover *m)
+static int read_identity(struct rail *r)
 {
-    struct ni_pair_result *result = &task->result[NI_ROLE_FROM];
-    const struct ni_rail_end *peer = &task->peer[NI_ROLE_FROM];
-    const struct identity expected = identity_of(task->session, task->partner[NI_ROLE_FROM],
-                                                 task->number, task->rank, peer->gid);
+    const struct ni_rail_task *task = r->task;
+    const struct identity it = {task->session, task->partner[r->role], task->rank, task->number};
+    const int err = stream(r, IBV_WR_RDMA_READ, 0, sizeof(it), sizeof(it), SECOND);
 
-    result->step = NI_PAIR_SMALL;
-    m->remote = peer->address + SMALL_AT;
-    if (!ni_time_small(m, SECOND, &result->latency_ns, &result->slowest_ns))
-        return false;
-    result->step = NI_PAIR_IDENTITY;
-    m->remote = peer->address;
-    if (!ni_move_once(m, IBV_WR_RDMA_READ, sizeof(expected)))
-        return false;
-    if (memcmp(&expected, r->memory->back, sizeof(expected)) != 0)
-        return false;
-    return move_bulk(task, m);
+    return err != 0 ? err : memcmp(&it, r->back, sizeof(it)) == 0 ? 0 : FAILED;
 }
 
-static void move(struct ni_rail_task *task, struct rail *r)
+/* A pattern in whose every word stands where it is, who sends it and to whom, and by which queue
+   pair: what an earlier one left does not pass for it. */
+static void fill_pattern(struct rail *r)
 {
-    struct ni_pair_result *result = &task->result[NI_ROLE_FROM];
-    struct ni_mover m = {
-        .qp = r->qp[NI_ROLE_FROM],
-        .cq = r->cq,
-        .out = r->memory->out,
-        .back = r->memory->back,
-        .lkey = r->own->lkey,
-        .rkey = task->peer[NI_ROLE_FROM].rkey,
-        .patience_ns = 2 * SECOND, /* where the own side drops, there is no completion at all */
-    };
+    const struct ni_rail_task *task = r->task;
+    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
+    const uint64_t key = (task->session + task->own[r->role].psn) ^ (uint64_t)task->rank << 40 ^
+                         (uint64_t)task->partner[r->role] << 20 ^ task->number;
 
-    if (task->peer[NI_ROLE_FROM].length < sizeof(struct target))
-        result->err = EMSGSIZE; /* another version's */
-    else if (move_all(task, r, &m))
-        result->step = NI_PAIR_DONE;
-    else
-        result->err = m.err;
-    result->wc = m.wc_status;
+    for (size_t i = 0; i < r->bulk; i += sizeof(odd)) {
+        const uint64_t word = (i / sizeof(odd) + key + 1) * odd;
+
+        memcpy(r->out + i, &word, sizeof(word));
+    }
+}
+
+/* One way: what was written is read then. */
+static int move_bulk(struct rail *r)
+{
+    const struct ni_rail_task *task = r->task;
+    struct ni_pair_result *result = &r->task->result[r->role];
+    const bool writes = result->step == NI_PAIR_WRITE;
+    const int64_t bytes = task->move_ms == 0 ? CHUNK_FIRST
+                          : task->bytes > 0  ? task->bytes
+                                             : INT64_MAX;
+    int err;
+
+    if (writes) {
+        r->bulk = (size_t)least((int64_t)r->window, bytes); /* the rest is not touched */
+        fill_pattern(r);
+    }
+    err = stream(r, writes ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ, PAGE, r->bulk, bytes,
+                 (int64_t)task->move_ms * 1000000);
+    r->bulk = (size_t)least((int64_t)r->bulk, r->moved);
+    if (err == 0 && bytes > CHUNK_FIRST)
+        *(writes ? &result->write_mbps : &result->read_mbps) = r->moved * 8 * 1000 / r->took_ns;
+    return err;
+}
+
+static int compare(struct rail *r)
+{
+    return memcmp(r->out, r->back, r->bulk) == 0 ? 0 : FAILED;
 }
 
 /* ---- what is asked ---- */
 
-static void end_step(struct ni_pair_result *result, int err, enum ni_pair_step next)
+/* Each role that has come so far takes the steps of this work and of those before; up to the GID
+   once for both. */
+static void take_steps(struct rail *r, enum ni_rail_work work)
 {
-    if (err == 0)
-        result->step = next;
-    else
-        result->err = err;
-}
+    static const struct {
+        enum ni_rail_work work;
+        int (*take)(struct rail *r);
+    } steps[NI_PAIR_DONE] = {
+        [NI_PAIR_FIND] = {NI_WORK_OPEN, find_device},
+        [NI_PAIR_OPEN] = {NI_WORK_OPEN, open_device},
+        [NI_PAIR_DEVICE] = {NI_WORK_OPEN, ask_device},
+        [NI_PAIR_PORT] = {NI_WORK_QUEUES, ask_port},
+        [NI_PAIR_ALLOCATE] = {NI_WORK_QUEUES, allocate},
+        [NI_PAIR_REGISTER] = {NI_WORK_QUEUES, register_memory},
+        [NI_PAIR_GID] = {NI_WORK_QUEUES, ask_gid},
+        [NI_PAIR_QUEUES] = {NI_WORK_QUEUES, make_queue},
+        [NI_PAIR_CONNECT] = {NI_WORK_CONNECT, connect_queue},
+        [NI_PAIR_SMALL] = {NI_WORK_MOVE, time_small},
+        [NI_PAIR_IDENTITY] = {NI_WORK_MOVE, read_identity},
+        [NI_PAIR_WRITE] = {NI_WORK_MOVE, move_bulk},
+        [NI_PAIR_READ] = {NI_WORK_MOVE, move_bulk},
+        [NI_PAIR_COMPARE] = {NI_WORK_MOVE, compare},
+    };
+    struct ni_rail_task *task = r->task;
+    const bool alone = task->has[NI_ROLE_FROM] && task->partner[NI_ROLE_FROM] == task->rank;
 
-static void make_all_queues(struct ni_rail_task *task, struct rail *r)
-{
-    int err;
+    for (enum ni_pair_step step = NI_PAIR_FIND; step < NI_PAIR_DONE && steps[step].work <= work;
+         step++) {
+        const bool both = step < NI_PAIR_QUEUES;
+        const enum ni_role last = step < NI_PAIR_SMALL ? NI_ROLE_TO : NI_ROLE_FROM;
 
-    drop_queues(r);
-    err = ask_port(r, &task->rail);
-    if (err == 0)
-        err = ask_gid(r, &task->rail);
-    for (enum ni_role i = 0; i < NI_ROLES; i++)
-        if (task->has[i])
-            end_step(&task->result[i], err != 0 ? err : make_queues(task, r, i), NI_PAIR_CONNECT);
-}
+        for (r->role = NI_ROLE_FROM; r->role <= last; r->role++) {
+            struct ni_pair_result *x = &task->result[r->role];
+            int err;
 
-static void connect_all(struct ni_rail_task *task, struct rail *r)
-{
-    const struct timespec answered = {.tv_nsec = WARM_MS * 1000000};
-    bool ready[NI_ROLES], any = false;
-
-    for (enum ni_role i = 0; i < NI_ROLES; i++) {
-        ready[i] = task->has[i] && task->result[i].step == NI_PAIR_CONNECT && r->qp[i];
-        if (!ready[i] || task->rail.link == NI_LINK_IB)
-            continue;
-        warm(&task->rail, task->peer[i].gid);
-        any = true;
+            if (x->step != step || x->err != 0 || !(both || task->has[r->role]))
+                continue;
+            errno = 0;
+            err = steps[step].take(r);
+            if (err == 0)
+                x->step++;
+            else if (err != FAILED)
+                x->err = err;
+            if (both)
+                task->result[NI_ROLE_TO] = *x;
+            else if (alone && err != 0) { /* its roles are one pair */
+                task->result[NI_ROLE_FROM] = task->result[NI_ROLE_TO] = *x;
+                break;
+            }
+        }
     }
-    if (any)
-        (void)nanosleep(&answered, NULL);
-    for (enum ni_role i = 0; i < NI_ROLES; i++)
-        if (ready[i])
-            end_step(&task->result[i], connect_role(task, r, i), NI_PAIR_SMALL);
-}
-
-/* The device is opened by what comes first, and again by the next round where that failed. */
-static struct rail *opened(struct ni_rail_task *task, void **state)
-{
-    struct rail *r = *state;
-    int err = 0;
-
-    if (!r) {
-        r = calloc(1, sizeof(*r));
-        err = r ? open_rail(task, r) : ENOMEM;
-    }
-    for (int i = 0; i < NI_ROLES; i++)
-        if (task->result[i].step == NI_PAIR_START)
-            end_step(&task->result[i], err, NI_PAIR_QUEUES);
-    if (err != 0 && r) {
-        close_rail(r);
-        r = NULL;
-    }
-    *state = r;
-    return r;
 }
 
 void ni_work_rail(struct ni_rail_task *task, enum ni_rail_work work, void **state)
 {
+    static const struct timespec answered = {.tv_nsec = WARM_MS * 1000000};
     struct rail *r = *state;
 
-    if (work == NI_WORK_OPEN || work == NI_WORK_QUEUES)
-        r = opened(task, state);
-    if (!r)
-        return;
-    if (work == NI_WORK_QUEUES)
-        make_all_queues(task, r);
-    else if (work == NI_WORK_CONNECT)
-        connect_all(task, r);
-    else if (work == NI_WORK_MOVE && task->has[NI_ROLE_FROM] && r->qp[NI_ROLE_FROM] &&
-             task->result[NI_ROLE_FROM].step == NI_PAIR_SMALL)
-        move(task, r);
-    else if (work == NI_WORK_STOP)
+    if (!r) {
+        r = *state = calloc(1, sizeof(*r));
+        if (!r)
+            _exit(1); /* the parent sees it */
+        r->task = task;
+        task->result[NI_ROLE_FROM].step = NI_PAIR_FIND;
+        take_steps(r, NI_WORK_OPEN);
+        r->opened = task->result[NI_ROLE_FROM];
+    }
+    if (work == NI_WORK_QUEUES) {
         drop_queues(r);
+        task->result[NI_ROLE_FROM] = task->result[NI_ROLE_TO] = r->opened;
+    }
+    if (work == NI_WORK_CONNECT && task->rail.link != NI_LINK_IB) {
+        for (enum ni_role i = 0; i < NI_ROLES; i++)
+            if (task->has[i])
+                warm(&task->rail, task->peer[i].gid);
+        (void)nanosleep(&answered, NULL);
+    }
+    take_steps(r, work);
 }

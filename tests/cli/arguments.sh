@@ -54,16 +54,16 @@ gives "a command named as a verb" "plan of mine" -- plan
 
 # ---- wrong options (C3) ----------------------------------------------------------------------
 
-usage "unknown option" "unknown option*--frob*nccl-init run --help*" --frob -- echo
-usage "unknown option of a verb" "unknown option*--frob*nccl-init plan --help*" plan --frob=1
-usage "unknown letter" "unknown option*-z*" plan -z
-usage "an abbreviation is no option" "unknown option*--mod*" --mod=tcp -- echo
+usage "unknown option" "*--frob*is not an option of*nccl-init run --help*" --frob -- echo
+usage "unknown option of a verb" "*--frob*is not an option of*nccl-init plan --help*" plan --frob=1
+usage "unknown letter" "*-z*is not an option of*" plan -z
+usage "an abbreviation is no option" "*--mod*is not an option of*" --mod=tcp -- echo
 usage "an option of another verb" "*--json*is not an option of*run*" --json -- echo
 usage "bad value" "--mode:*rmda*auto|rdma|tcp|off" --mode=rmda -- echo
 usage "empty value" "--mode: *" --mode= -- echo
 usage "missing value" "*--mode*needs a value*" plan --mode
 usage "a switch takes no value" "*--json*takes no value" plan --json=1
-usage "control bytes are escaped" 'unknown option `--x\\x0ay*' "--x
+usage "control bytes are escaped" '`--x\\x0ay*' "--x
 y" -- echo
 for bad in 1x -1 '' 1KK K 99999999999999999999 9223372036854775807 0x10 ' 1'; do
     usage "memlock '$bad'" "--memlock: *" "--memlock=$bad" -- echo
@@ -113,9 +113,9 @@ same "--help on a full disk: status" 1 "$status"
 
 # ---- --root (C6) -----------------------------------------------------------------------------
 
-usage "run with a root" "*this machine only*plan --root*" --root "$dir/empty" -- echo hi
+usage "run with a root" "*uses this machine*plan --root*" --root "$dir/empty" -- echo hi
 with=NCCLINIT_ROOT=$dir/empty
-usage "run with NCCLINIT_ROOT" "*this machine only*" -- echo hi
+usage "run with NCCLINIT_ROOT" "*uses this machine*" -- echo hi
 gives "run with root /" "hi" --root=/ -- echo hi
 usage "a root that is not there" "*/none: No such file*" plan --root "$dir/none"
 printf 'x nonsense\n' >"$dir/bad.tree"

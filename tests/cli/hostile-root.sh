@@ -140,6 +140,7 @@ while read -r victim; do
         verbs="${verbs#* } $verb"
         put "$kind" "$victim" || continue
         attempt "$verb" "$kind for $victim"
+        [ "$kind" != denied ] || chmod u+rwx "$victim"
         rm -rf "$victim" n/loop
     done
     mv saved "$victim"

@@ -48,7 +48,7 @@ install shared/plain
 same "set-user-ID is left behind, the rest of the mode kept" "0 751" "$status $(mode shared/plain)"
 chmod 755 "$bin"
 out=$("$bin" install --log-level=info shared 2>&1)
-matches "told" "nccl-init: info: installed shared/nccl-init, mode 0755, no file capabilities" "$out"
+matches "told" "nccl-init: installed shared/nccl-init, mode 0755, no file capabilities" "$out"
 out=$("$bin" install --log-level=info --log-format=json shared 2>&1)
 matches "told to a program" '{"severity": "info", "message": "installed shared/nccl-init, *}' "$out"
 same "nothing is left beside them" "file nccl-init plain private tool" "$(find shared -type f -printf '%f\n' | sort | xargs)"
@@ -109,7 +109,7 @@ fails() { # NAME PATTERN ARG...: status 1, one line
     same "$name: status, stdout" "1 " "$status $out"
     same "$name: lines" 1 "$(wc -l <err | tr -d ' ')"
     matches "$name: message" "nccl-init: error: $pattern" "$err"
-    same "$name: termination log" "nccl-init: ${err#nccl-init: error: }" "$(cat log)"
+    same "$name: termination log" "$err" "$(cat log)"
 }
 usage() { # NAME PATTERN ARG...
     name=$1 pattern=$2
@@ -163,7 +163,7 @@ chmod 711 "$bin"
 # shellcheck disable=SC2086 # words
 out=$($user "$bin" install open 2>&1) && status=0 || status=$?
 same "its own file may not be read: status" 1 "$status"
-matches "its own file may not be read: message" "*/proc/self/exe: Permission denied; the program cannot read its own file" "$out"
+matches "its own file may not be read: message" "*/proc/self/exe: Permission denied" "$out"
 chmod 755 "$bin"
 
 if command -v setcap >/dev/null && setcap cap_sys_resource,cap_ipc_lock=p "$bin" 2>/dev/null; then
@@ -177,7 +177,7 @@ if command -v setcap >/dev/null && setcap cap_sys_resource,cap_ipc_lock=p "$bin"
         # shellcheck disable=SC2086 # words
         out=$($who "$bin" install open/copy 2>&1) && status=0 || status=$?
         same "no CAP_SETFCAP: status, capabilities" "0 " "$status $(of open/copy)"
-        matches "no CAP_SETFCAP: told" "*warning: open/copy: without the file capabilities of this program: Operation not permitted; install as root with CAP_SETFCAP*" "$out"
+        matches "no CAP_SETFCAP: told" "*warning: open/copy: without the file capabilities of this program: Operation not permitted; install as root with CAP_SETFCAP, *" "$out"
         rm -f open/copy
     done
     if in_mounts "mount -t tmpfs -o nosuid none shared && '$bin' install shared; echo \$?; getcap shared/nccl-init"; then
@@ -186,7 +186,7 @@ if command -v setcap >/dev/null && setcap cap_sys_resource,cap_ipc_lock=p "$bin"
     fi
     if in_mounts "mount -t ramfs none shared && '$bin' install shared; echo \$?"; then
         same "a file system without capabilities: status" 0 "$(cat out)"
-        matches "a file system without capabilities: told" "*without the file capabilities of*use a volume*" "$(cat err)"
+        matches "a file system without capabilities: told" "*without the file capabilities of*a volume*" "$(cat err)"
     fi
     setcap -r "$bin"
 else

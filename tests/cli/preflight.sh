@@ -22,13 +22,15 @@ port=$((20000 + $$ % 10000))
 usage "nothing tells" "*--peers*" preflight
 usage "no rank" "*rank*" preflight --peers=localhost
 usage "a rank too large" "*rank*" preflight --peers=localhost --rank=2 --ranks=2
-usage "a recorded node" "*preflight*devices of this machine*" preflight --root="$(nodes)/h100-12dev.tree"
+usage "a recorded node" "*preflight*uses this machine*" preflight --root="$(nodes)/h100-12dev.tree"
 usage "--preflight of the verb" "*is not an option of \`preflight\`*" preflight --preflight=warn
 usage "--preflight=on" "--preflight: \`on\` is not off|warn|require" --preflight=on -- true
 out=$("$bin" preflight --peers=localhost --rank=0 --ranks=1 2>err) && status=0 || status=$?
 matches "one pod" "0 preflight: good: one pod takes part: *no port*" "$status $out"
-out=$("$bin" preflight --peers=localhost --rank=0 --ranks=1 --strict 2>err) && status=0 || status=$?
+: >told
+out=$("$bin" preflight --peers=localhost --rank=0 --ranks=1 --strict --termination-log="$dir/told" 2>err) && status=0 || status=$?
 matches "one pod, --strict" "1 preflight: bad: one pod takes part: *no port*" "$status $out"
+matches "one pod: the termination log" "*error: preflight: bad: one pod takes part: *" "$(cat told)"
 out=$(LOCAL_RANK=1 "$bin" preflight --peers=localhost --rank=0 --ranks=2 2>&1) && status=0 || status=$?
 matches "another process of the pod" "0 *left to local rank 0*" "$status $out"
 
@@ -50,19 +52,19 @@ same "two meet" "0 0" "$(cat 0.status 1.status | xargs)"
 matches "pod 0 tells all" "preflight: good: *2 of 2 pods came*job.rdma.none*" "$(cat 0.out)"
 matches "pod 1 the sentence" "preflight: good: *2 of 2 pods came*" "$(cat 1.out)"
 same "and no more" 1 "$(wc -l <1.out | tr -d ' ')"
-matches "a line for each phase" "*nccl-init: info: preflight: waiting for 2 pods*" "$(cat 0.err)"
+matches "a line for each phase" "*nccl-init: preflight: waiting for 2 pods*" "$(cat 0.err)"
 pod 1 preflight --strict --json
 pod 0 preflight --strict --json
 wait
 same "--strict" "1 1" "$(cat 0.status 1.status | xargs)"
 matches "JSON of pod 0" '{*"schema": 1,*"verdict": "bad",*"missing": \[\],*' "$(cat 0.out)"
-matches "JSON of pod 1" '{*"schema": 1,*"verdict": "bad",*"rank": 1,*' "$(cat 1.out)"
+matches "JSON of pod 1" '{*"schema": 1,*"verdict": "bad",*"line": "bad: *' "$(cat 1.out)"
 : >told
 pod 0 preflight --within=1 --svg=picture.svg --termination-log="$dir/told"
 wait
 same "nobody comes" 1 "$(cat 0.status)"
 matches "who" "*job.missing*1 of 2 pods never came: rank 1*" "$(cat 0.out)"
-matches "the termination log" "nccl-init: preflight: bad: 1 of 2 pods never came*error: job.missing*" "$(cat told)"
+matches "the termination log" "nccl-init: error: preflight: bad: 1 of 2 pods never came*nccl-init: error: job.missing*" "$(cat told)"
 matches "a picture" "*<svg *" "$(cat picture.svg)"
 pod 1 preflight --within=1
 wait
@@ -70,13 +72,13 @@ same "pod 0 does not come" 1 "$(cat 1.status)"
 matches "who is not there" "preflight: bad: *localhost*the others have started, or never came" "$(cat 1.out)"
 pod 0 preflight --within=2
 out=$("$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --job=other --within=1) && status=0 || status=$?
-matches "another job's pod 0" "1 preflight: bad: pod 0 refused this pod:*this pod's \`other\`" "$status $out"
+matches "another job's pod 0" "1 preflight: bad: pod 0 refused this pod: its key is \`other\`, that of pod 0 \`test\`*" "$status $out"
 wait
-pod 1 preflight --svg=/dev/full
-pod 0 preflight --svg=/dev/full
+pod 1 preflight --svg=nowhere/picture.svg
+pod 0 preflight --svg=nowhere/picture.svg
 wait
-same "no room for the picture" "1 0" "$(cat 0.status 1.status | xargs)"
-matches "no room: said" "*error: /dev/full: No space left on device*" "$(cat 0.err)"
+same "no folder for the picture" "1 0" "$(cat 0.status 1.status | xargs)"
+matches "no folder: said" "*error: nowhere/picture.svg: No such file or directory*" "$(cat 0.err)"
 pod 0 preflight
 "$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --job=test >/dev/full 2>err && status=0 || status=$?
 wait
@@ -109,7 +111,7 @@ runs 0 --preflight=require --within=1 --once=once.2 --termination-log="$dir/log"
 wait
 same "require: not started" "125" "$(cat 0.status 0.out | xargs)"
 matches "require: why" "*error: not started: --preflight=require, and the preflight is bad: 1 of 2 pods never came: rank 1*" "$(cat 0.err)"
-matches "require: termination log" "nccl-init: not started: --preflight=require, *rank 1*" "$(cat log)"
+matches "require: termination log" "nccl-init: error: not started: --preflight=require, *rank 1*" "$(cat log)"
 same "require: a bad verdict is not kept" no "$([ -e once.2 ] && echo yes || echo no)"
 runs 0 --preflight=warn --within=1 --once=once.2
 wait
@@ -118,11 +120,23 @@ matches "warn: said" "*warning: preflight: bad: 1 of 2 pods never came*" "$(cat 
 runs 0 --preflight=warn --within=60 --once=once.2
 wait
 same "warn: kept" "0 ran" "$(cat 0.status 0.out | xargs)"
+runs 0 --preflight=require --within=1 --once=once.2
+wait
+matches "require: what warn kept does not hold" "125*waiting for 2 pods*" "$(cat 0.status 0.err)"
 out=$("$bin" --preflight=require -- echo ran 2>err) && status=0 || status=$?
 same "nothing tells: require" "125 " "$status $out"
 matches "nothing tells: why" "*not started: --preflight=require, and *--peers*" "$(cat err)"
+out=$(LOCAL_RANK=1 "$bin" --preflight=require -- echo ran 2>err) && status=0 || status=$?
+matches "nothing tells: another process of the pod" "125 *error: not started: *: nothing tells who takes part*" "$status $out$(cat err)"
+out=$("$bin" --selftest=warn --preflight=warn --peers=localhost --rank=0 --ranks=1 -- echo ran 2>err) && status=0 || status=$?
+matches "one pod" "0 ran*preflight: good: one pod takes part: *" "$status $out$(cat err)"
+same "one pod: each finding once" 1 "$(grep -c 'verbs.none' err)"
+# shellcheck disable=SC2046 # words
+env $(awk 'BEGIN { for (; i < 300; i++) print "NCCL_X" i "=" }') \
+    "$bin" --preflight=warn --peers=localhost --rank=0 --ranks=1 -- true 2>err
+same "one pod: too many findings: said once" 1 "$(grep -c 'more findings are not shown' err)"
 out=$("$bin" --preflight=warn -- echo ran 2>err) && status=0 || status=$?
-matches "nothing tells: warn" "0 ran*warning: preflight: not made: *" "$status $out$(cat err)"
+matches "nothing tells: warn" "0 ran*warning: preflight: bad: nothing tells who takes part*" "$status $out$(cat err)"
 
 # ---- a signal --------------------------------------------------------------------------------
 
@@ -131,5 +145,10 @@ sleep 1
 kill -TERM $!
 wait $! && status=0 || status=$?
 same "SIGTERM" 143 "$status"
+"$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --json >out 2>err &
+sleep 1
+kill -KILL "$(pgrep -P $!)"
+wait $! && status=0 || status=$?
+matches "its child is killed" '1 {*"verdict": "bad",*"line": "bad: the process of preflight was killed, or crashed"*' "$status $(cat out)"
 same "nothing is left" "" "$(pgrep -f -- "--ranks=2 --job=signal" || true)"
 finish

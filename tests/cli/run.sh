@@ -87,7 +87,7 @@ refused() {
     same "$name: status" 125 "$status"
     same "$name: the command did not run" "" "$(ls ran 2>/dev/null)"
     matches "$name: stderr" "*nccl-init: error: $pattern" "$(cat err)"
-    matches "$name: termination log" "nccl-init: $pattern" "$(cat log)"
+    matches "$name: termination log" "nccl-init: error: $pattern" "$(cat log)"
 }
 if ls /sys/class/infiniband/* >/dev/null 2>&1; then
     skip "mode=rdma without a usable HCA" "this machine has HCAs"

@@ -68,9 +68,13 @@ matches "a recorded wrong value is a finding" "*option.invalid*NCCLINIT_MODE*" \
 
 # ---- the golden cases, recorded and replayed -----------------------------------------------------
 
+every=1 number=0
+grep -q -e __asan_init -e __gcov_exit "$bin" && every=4 # such a program is slow
 if [ -x "$withenv" ] && [ -d "$nodes/../golden" ]; then
     for case in "$nodes"/../golden/*/case; do
         golden=$(dirname "$case")
+        number=$((number + 1))
+        [ $((number % every)) -eq 0 ] || [ "$(basename "$golden")" = h100-12dev ] || continue
         tree=$nodes/$(sed -n 's/^node //p' "$case").tree
         args=$(sed -n 's/^args //p' "$case")
         environment=$golden/env

@@ -41,7 +41,7 @@ podman image unmount localhost/user:caps >/dev/null
 out=$(start localhost/user:caps 2>"$dir/err")
 same "entry point: the command is PID 1" 1 "$(value pid)"
 same "entry point: the decision" "NCCL_IB_DISABLE=1" "$(printf '%s\n' "$out" | grep '^NCCL')"
-matches "entry point: one line" "*nccl-init: auto-detected TCP, no HCA, memlock *" "$(cat "$dir/err")"
+matches "entry point: one line" "*nccl-init: auto-detected TCP sockets, no RDMA; this pod was given no HCA; memlock *" "$(cat "$dir/err")"
 start localhost/user:caps /none 2>"$dir/err"
 same "entry point: no such command" 127 $?
 start --entrypoint '["nccl-init", "--mode=rdma", "--"]' localhost/user:caps /show 2>"$dir/err"
@@ -63,7 +63,7 @@ ran() {
 low='--ulimit memlock=65536:65536'
 # shellcheck disable=SC2086 # words
 {
-    ran "another user, default capabilities" 1000 $none 65536 "*TCP, no HCA, memlock 64 KiB*" \
+    ran "another user, default capabilities" 1000 $none 65536 "*TCP sockets, no RDMA*memlock 64 KiB*" \
         $low --user 1000:1000 localhost/user:caps
     # Kubernetes leaves the bounding set alone to other users than root; `show as` makes that of a root's container,
     # for podman itself would make them ambient.
@@ -108,7 +108,7 @@ fi
 podman volume create shared >/dev/null
 start -v shared:/shared:suid localhost/nccl-init:caps install /shared 2>"$dir/err"
 same "install: status" 0 $?
-same "install: told" "nccl-init: info: installed /shared/nccl-init, mode 0755, with its file capabilities" "$(cat "$dir/err")"
+same "install: told" "nccl-init: installed /shared/nccl-init, mode 0755, with its file capabilities" "$(cat "$dir/err")"
 mnt=$(podman volume inspect --format '{{.Mountpoint}}' shared)
 same "install: the copy's capabilities" "cap_ipc_lock,cap_sys_resource=p" "$(getcap "$mnt/nccl-init" | sed 's/^[^ ]* //')"
 out=$(start -v shared:/shared:ro --entrypoint /shared/nccl-init localhost/show -- /show 2>"$dir/err")

@@ -34,24 +34,26 @@ dies "X1 missing, directory is a file" 127 "*does not exist*" ./err/none
 touch plain
 dies "X2 not executable" 126 "*\`./plain\`: Permission denied: not executable*chmod +x*" ./plain
 mkdir folder
-dies "X3 directory" 126 "*\`./folder\`: *it is a directory*" ./folder
+dies "X3 directory" 126 "*\`./folder\`: *it is a directory" ./folder
 mkfifo -m 755 fifo
-dies "X3 fifo" 126 "*\`./fifo\`: *not a regular file*" ./fifo
+dies "X3 fifo" 126 "*\`./fifo\`: *no regular file*" ./fifo
 
 script no-interpreter '#!/no/such/interpreter -x'
-dies "X4 missing interpreter" 127 "*\`./no-interpreter\`: *interpreter \`/no/such/interpreter\`*" \
+dies "X4 missing interpreter" 127 "*\`./no-interpreter\` (\`#!/no/such/interpreter -x\`): *its interpreter*is missing*" \
     ./no-interpreter
 script crlf '#!/bin/sh\r'
-dies "X4 CR LF" 127 "*interpreter \`/bin/sh\\\\x0d\`*CR LF*" ./crlf
+dies "X4 CR LF" 127 "*\`#!/bin/sh\\\\x0d\`): *CR LF*" ./crlf
 out=$(PATH=. "$bin" -- crlf 2>&1) && status=0 || status=$?
 same "X4 CR LF, by PATH: status" 127 "$status"
 matches "X4 CR LF, by PATH: message" "*CR LF*" "$out"
+script crlf-argument '#!/no/such/interpreter -x\r'
+dies "X4 CR LF behind an argument" 127 "*: its interpreter*is missing*" ./crlf-argument
 script denied-interpreter "#!$dir/plain"
 dies "X4 interpreter not executable" 126 "*its interpreter*denies execution*" ./denied-interpreter
 LC_ALL=C sed 's|/ld-|/xx-|g' "$sh" >no-loader
 chmod 755 no-loader
 if [ "$(readelf -l "$sh" 2>/dev/null | grep -c interpreter)" = 1 ]; then
-    dies "X4 missing loader" 127 "*its interpreter \`*/xx-*\` is missing: *another libc*" ./no-loader
+    dies "X4 missing loader" 127 "*its loader is missing: *another libc*" ./no-loader
 else
     skip "X4 missing loader" "no readelf, or $sh is static"
 fi
@@ -64,10 +66,13 @@ script blank-shebang '#! '
 dies "X5 blank #!" 126 "*Exec format error*first line like*" ./blank-shebang
 : >empty
 chmod 755 empty
-dies "X5 empty file" 126 "*Exec format error: the file is empty, damaged or no program*" ./empty
+dies "X5 empty file" 126 "*Exec format error: no program;*" ./empty
 
 chmod 755 elf
-dies "X6 cut-off program" 126 "*Exec format error*damaged or no program*" ./elf
+dies "X6 cut-off program" 126 "*Exec format error: the program is damaged*" ./elf
+head -c 18 "$bin" >cut-early
+chmod 755 cut-early
+dies "X6 cut before its architecture" 126 "*Exec format error: the program is damaged*" ./cut-early
 [ "$machine" = 183 ] && other=76 || other=267
 {
     head -c 18 "$bin"
@@ -75,7 +80,7 @@ dies "X6 cut-off program" 126 "*Exec format error*damaged or no program*" ./elf
     tail -c +21 "$bin"
 } >wrong-machine
 chmod 755 wrong-machine
-dies "X6 other architecture" 126 "*Exec format error: built for another architecture*" ./wrong-machine
+dies "X6 other architecture" 126 "*Exec format error: *built for another architecture*" ./wrong-machine
 
 ln -s loop loop
 dies "X7 ELOOP" 126 "*\`./loop\`: Too many levels of symbolic links*" ./loop
@@ -84,7 +89,7 @@ dies "X7 name too long, by PATH" 126 "*name too long*" "$long"
 dies "X7 name too long, by path" 126 "*name too long*" "./$long"
 cp "$bin" busy
 exec 9>>busy
-dies "X7 ETXTBSY" 126 "*\`./busy\`: Text file busy: *open for writing*" ./busy
+dies "X7 ETXTBSY" 126 "*\`./busy\`: Text file busy" ./busy
 exec 9>&-
 
 dies "X8 empty name" 127 "*name of the command is empty*" ''
@@ -152,13 +157,18 @@ if setpriv --reuid=65534 --clear-groups true 2>/dev/null; then
     out=$(setpriv --reuid=65534 --clear-groups ./nccl-init -- ./closed/tool 2>&1) && status=0 || status=$?
     same "closed directory: status" 126 "$status"
     matches "closed directory: message" "*may not search a directory*" "$out"
+    chmod 711 no-interpreter
+    out=$(setpriv --reuid=65534 --clear-groups ./nccl-init -- ./no-interpreter 2>&1) && status=0 || status=$?
+    same "closed file: status" 127 "$status"
+    matches "closed file: message" "*nccl-init: error: \`./no-interpreter\`: No such file or directory: its interpreter \
+or loader is missing*" "$out"
 else
-    skip "closed directory" "setpriv cannot change the user"
+    skip "closed directory, closed file" "setpriv cannot change the user"
 fi
 
 : >log
 NCCLINIT_TERMINATION_LOG=$dir/log "$bin" -- no-such-command 2>/dev/null
-matches "the reason is in the termination log" "nccl-init: \`no-such-command\` is in no directory*" \
+matches "the reason is in the termination log" "nccl-init: error: \`no-such-command\` is in no directory*" \
     "$(cat log)"
 
 finish

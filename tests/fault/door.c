@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "inject.h"
@@ -14,13 +15,8 @@
     type __real_##name(__VA_ARGS__); \
     type __wrap_##name(__VA_ARGS__)
 
-WRAPPED(ssize_t, ni_raw_read, const struct ni_dir *dir, const char *path, char *buf, size_t cap);
-WRAPPED(ssize_t, ni_raw_readlink, const struct ni_dir *dir, const char *path, char *buf,
-        size_t cap);
-WRAPPED(int, ni_raw_exists, const struct ni_dir *dir, const char *path, bool *ret_dir);
-WRAPPED(int, ni_raw_openable, const struct ni_dir *dir, const char *path);
-WRAPPED(int, ni_raw_lines, const struct ni_dir *dir, const char *path, struct ni_liner *l);
-WRAPPED(int, ni_raw_list, const struct ni_dir *dir, const char *path, ni_name_fn *name, void *ctx);
+WRAPPED(int, ni_raw, const struct ni_dir *dir, const char *path, enum ni_access access,
+        ni_take_fn *take, void *ctx);
 WRAPPED(int, ni_root_open, const char *path, struct ni_root *ret, unsigned *ret_line);
 WRAPPED(void, ni_root_close, struct ni_root *r);
 WRAPPED(ssize_t, write, int fd, const void *buf, size_t n);
@@ -37,12 +33,15 @@ static enum fault fault;
 static char output[1 << 16];
 static size_t output_used;
 
-/* What the tree answered to passed[i]. A run with a fault asks the same in the same order but for a
-   little: most of its answers are the next of these, and no walk through the tree is needed. */
+/* What the tree answered to passed[i], names with a NUL behind each. A run with a fault asks the same
+   in the same order but for a little: most of its answers are the next of these, and no walk through
+   the tree is needed. */
 static struct answer {
-    int err;
+    int result;
     struct ni_span value;
 } answers[MAX_PASSED];
+static char names[1 << 22];
+static size_t names_used;
 static unsigned next;
 static long last_gid; /* the highest index of a GID that is in use, of all tables */
 static bool measuring;
@@ -64,6 +63,7 @@ void door_note(void)
     noting = true;
     n_passed = 0;
     paths_used = 0;
+    names_used = 0;
 }
 
 void door_measure(void)
@@ -129,18 +129,30 @@ static struct answer cut_table(const char *path, struct answer a)
     static const char empty[] = "0000:0000:0000:0000:0000:0000:0000:0000";
     long index = gid_index(path);
 
-    if (index >= 0 && a.err == 0 && !ni_span_is(a.value, empty) && index > last_gid)
+    if (index >= 0 && a.result == 0 && !ni_span_is(a.value, empty) && index > last_gid)
         last_gid = index;
     if (index > last_gid + 2 && !measuring)
-        return (struct answer){.err = -ENOENT};
+        return (struct answer){.result = -ENOENT};
     return a;
 }
 
-/* The answer to a read or readlink, from the noted ones or the tree. */
-static struct answer answer_to(const struct ni_tree *t, enum call call, const char *path)
+static int keep_name(void *ctx, const char *name, size_t n)
+{
+    (void)ctx;
+    if (n + 1 > sizeof(names) - names_used)
+        abort();
+    memcpy(names + names_used, name, n);
+    names[names_used + n] = '\0';
+    names_used += n + 1;
+    return 0;
+}
+
+/* The answer to a call, from the noted ones or the tree. */
+static struct answer answer_to(const struct ni_dir *dir, enum ni_access access, enum call call,
+                               const char *path)
 {
     enum { AHEAD = 16 };
-    struct answer a = {0};
+    struct answer a = {.value = {names + names_used, 0}};
     const struct ni_entry *e = NULL;
 
     for (unsigned i = next; !noting && i < n_passed && i < next + AHEAD; i++) {
@@ -149,124 +161,94 @@ static struct answer answer_to(const struct ni_tree *t, enum call call, const ch
             return answers[i];
         }
     }
-    a.err = ni_tree_get(t, path, call == CALL_LINK ? NI_ACCESS_LINK : NI_ACCESS_READ, &e);
-    if (a.err == 0)
-        a.value = (struct ni_span){e->value, e->len};
-    a = cut_table(path, a);
+    if (call == CALL_READ || call == CALL_LINK) {
+        a.result = ni_tree_get(dir->root->tree, path, access, &e);
+        if (a.result == 0)
+            a.value = (struct ni_span){e->value, e->len};
+        a = cut_table(path, a);
+    } else {
+        a.result = __real_ni_raw(dir, path, access, keep_name, NULL);
+        a.value.n = (size_t)(names + names_used - a.value.p);
+    }
     if (noting) {
         answers[n_passed - 1] = a;
-        passed[n_passed - 1].gives = a.err == 0;
+        passed[n_passed - 1].gives = a.result == 0 && call <= CALL_LIST;
+    } else {
+        names_used -= call == CALL_LIST ? a.value.n : 0;
     }
     return a;
 }
 
-/* ---- one thing each: texts, targets, whether it is there ---- */
+/* ---- the call ---- */
 
-static ssize_t give(const struct ni_tree *t, enum call call, const char *path, char *buf,
-                    size_t cap)
+/* A text or a target. This answers as live.c does, without asking it: a change there has to be made
+   here too. */
+static int give(const struct ni_dir *dir, enum ni_access access, enum call call, const char *path,
+                bool hit, ni_take_fn *take, void *ctx)
 {
-    bool hit = is_hit(call, path);
-
-    if (hit && fault_error(fault) < 0)
-        return fault_error(fault);
-    struct answer a = answer_to(t, call, path);
-    if (a.err < 0 && !hit)
-        return a.err;
+    struct answer a = answer_to(dir, access, call, path);
+    if (a.result < 0 && !hit)
+        return a.result;
     struct ni_span s = hit ? fault_text(fault, a.value) : a.value;
-    if (s.n >= cap)
-        return -EOVERFLOW;
-    memcpy(buf, s.p, s.n);
-    return (ssize_t)s.n;
+    int r = take(ctx, s.p, s.n);
+    return r == 0 && call == CALL_READ && s.n > 0 ? take(ctx, "\n", 1) : r;
 }
-
-/* These two answer as live.c does, without asking it: a change there has to be made here too. */
-ssize_t __wrap_ni_raw_read(const struct ni_dir *dir, const char *path, char *buf, size_t cap)
-{
-    return give(dir->root->tree, CALL_READ, path, buf, cap);
-}
-
-ssize_t __wrap_ni_raw_readlink(const struct ni_dir *dir, const char *path, char *buf, size_t cap)
-{
-    return give(dir->root->tree, CALL_LINK, path, buf, cap);
-}
-
-int __wrap_ni_raw_exists(const struct ni_dir *dir, const char *path, bool *ret_dir)
-{
-    if (is_hit(CALL_EXISTS, path))
-        return fault_error(fault);
-    return __real_ni_raw_exists(dir, path, ret_dir);
-}
-
-int __wrap_ni_raw_openable(const struct ni_dir *dir, const char *path)
-{
-    if (is_hit(CALL_OPEN, path))
-        return fault_error(fault);
-    return __real_ni_raw_openable(dir, path);
-}
-
-static struct ni_span text_of(const struct ni_tree *t, const char *path)
-{
-    const struct ni_entry *e = NULL;
-
-    if (ni_tree_find(t, path, true, &e) < 0 || !e || e->kind != NI_ENTRY_FILE)
-        return (struct ni_span){"", 0};
-    return (struct ni_span){e->value, e->len};
-}
-
-int __wrap_ni_raw_lines(const struct ni_dir *dir, const char *path, struct ni_liner *l)
-{
-    if (!is_hit(CALL_LINES, path)) {
-        int r = __real_ni_raw_lines(dir, path, l);
-        if (noting)
-            passed[n_passed - 1].gives = r == 0;
-        return r;
-    }
-    if (fault_error(fault) < 0)
-        return fault_error(fault);
-    struct ni_span lines = fault_lines(fault, text_of(dir->root->tree, path));
-    int r = ni_liner_feed(l, lines.p, lines.n);
-    return fault == FAULT_MIDWAY ? -EIO : r;
-}
-
-/* ---- listings ---- */
 
 struct pass_on {
-    ni_name_fn *name;
+    ni_take_fn *take;
     void *ctx;
     unsigned n, most;
 };
 
-static void some(void *ctx, const char *name)
+static int some(void *ctx, const char *name, size_t n)
 {
     struct pass_on *p = ctx;
 
-    if (p->n++ < p->most)
-        p->name(p->ctx, name);
+    return p->n++ < p->most ? p->take(p->ctx, name, n) : 0;
 }
 
-int __wrap_ni_raw_list(const struct ni_dir *dir, const char *path, ni_name_fn *name, void *ctx)
+static int give_names(const struct ni_dir *dir, const char *path, ni_take_fn *take, void *ctx)
 {
-    struct pass_on first = {.name = name, .ctx = ctx}, none = {.most = 0};
+    struct pass_on first = {.take = take, .ctx = ctx}, none = {.most = 0};
 
-    if (!is_hit(CALL_LIST, path)) {
-        int r = __real_ni_raw_list(dir, path, name, ctx);
-        if (noting)
-            passed[n_passed - 1].gives = r == 0;
-        return r;
-    }
-    if (fault_error(fault) < 0)
-        return fault_error(fault);
     if (fault == FAULT_HALF || fault == FAULT_MIDWAY) {
-        (void)__real_ni_raw_list(dir, path, some, &none);
+        (void)__real_ni_raw(dir, path, NI_ACCESS_LIST, some, &none);
         first.most = none.n / 2;
-        (void)__real_ni_raw_list(dir, path, some, &first);
+        (void)__real_ni_raw(dir, path, NI_ACCESS_LIST, some, &first);
         return fault == FAULT_MIDWAY ? -EIO : 0;
     }
     if (fault == FAULT_EXTRA)
-        (void)__real_ni_raw_list(dir, path, name, ctx);
+        (void)__real_ni_raw(dir, path, NI_ACCESS_LIST, take, ctx);
     if (fault != FAULT_EMPTY)
-        fault_names(fault, name, ctx);
+        fault_names(fault, take, ctx);
     return 0;
+}
+
+int __wrap_ni_raw(const struct ni_dir *dir, const char *path, enum ni_access access,
+                  ni_take_fn *take, void *ctx)
+{
+    static const enum call calls[] = {
+        [NI_ACCESS_READ] = CALL_READ, [NI_ACCESS_LINK] = CALL_LINK,
+        [NI_ACCESS_LIST] = CALL_LIST, [NI_ACCESS_EXISTS] = CALL_EXISTS,
+        [NI_ACCESS_OPEN] = CALL_OPEN,
+    };
+    const enum call call = calls[access];
+
+    if (!dir->root->tree) /* door_open */
+        return __real_ni_raw(dir, path, access, take, ctx);
+    const bool hit = is_hit(call, path);
+    if (hit && fault_error(fault) < 0)
+        return fault_error(fault);
+    if (call == CALL_READ || call == CALL_LINK)
+        return give(dir, access, call, path, hit, take, ctx);
+    if (hit)
+        return call == CALL_LIST ? give_names(dir, path, take, ctx) : 0;
+    const struct answer a = answer_to(dir, access, call, path);
+    int r = a.result;
+    for (const char *name = a.value.p; r == 0 && name < a.value.p + a.value.n;
+         name += strlen(name) + 1)
+        r = take(ctx, name, strlen(name));
+    return r;
 }
 
 /* ---- the rest of the world ---- */
@@ -291,14 +273,27 @@ void __wrap_ni_root_close(struct ni_root *r)
     *r = (struct ni_root){.fd = -1};
 }
 
+/* Standard output, or a copy of it. */
+static bool is_output(int fd)
+{
+    struct stat at, out;
+
+    return fstat(fd, &at) == 0 && fstat(STDOUT_FILENO, &out) == 0 && at.st_dev == out.st_dev &&
+           at.st_ino == out.st_ino;
+}
+
 /* What the program says goes nowhere, what it writes is kept. */
 ssize_t __wrap_write(int fd, const void *buf, size_t n)
 {
-    if (fd == STDOUT_FILENO && n <= sizeof(output) - output_used) {
+    if (fd == STDERR_FILENO)
+        return (ssize_t)n;
+    if (!is_output(fd))
+        return __real_write(fd, buf, n);
+    if (n <= sizeof(output) - output_used) {
         memcpy(output + output_used, buf, n);
         output_used += n;
     }
-    return fd == STDOUT_FILENO || fd == STDERR_FILENO ? (ssize_t)n : __real_write(fd, buf, n);
+    return (ssize_t)n;
 }
 
 int __wrap_close(int fd)

@@ -54,38 +54,6 @@ static struct ni_span span(const char *s)
     return (struct ni_span){s, strlen(s)};
 }
 
-struct ni_span fault_text(enum fault f, struct ni_span value)
-{
-    static char buf[1 << 17];
-    switch ((int)f) {
-    case FAULT_HALF:
-        return (struct ni_span){value.p, value.n / 2};
-    case FAULT_BINARY:
-        return span("\x80\xff\x01\x7f\x1b[2J\xc3\x28");
-    case FAULT_NUL: {
-        size_t n = value.n < sizeof(buf) ? value.n : sizeof(buf) - 1;
-        memcpy(buf, value.p, n);
-        buf[n / 2] = '\0';
-        return (struct ni_span){buf, n ? n : 1};
-    }
-    case FAULT_LONG:
-        memset(letters, 'A', sizeof(letters));
-        return (struct ni_span){letters, 4000};
-    case FAULT_FORMAT:
-        return span("mlx5_9 port 1: ACTIVE, 0000:zz:00.0");
-    case FAULT_NUMBER:
-        return span("7");
-    case FAULT_SEPARATORS:
-        return span("net9,mlx5_9:1=^");
-    case FAULT_DOTS:
-        return span("/../../../etc/../sys/class/infiniband");
-    case FAULT_BLANK:
-        return span(" \t ");
-    default:
-        return span("");
-    }
-}
-
 /* Half of it, and never whole lines: the last one ends before its own middle. */
 static size_t half_of(struct ni_span text)
 {
@@ -109,31 +77,49 @@ static struct ni_span without_digits(struct ni_span text)
     return (struct ni_span){copy, n};
 }
 
-struct ni_span fault_lines(enum fault f, struct ni_span text)
+struct ni_span fault_text(enum fault f, struct ni_span value)
 {
+    static char buf[1 << 17];
+    const bool lines = value.n > 0 && memchr(value.p, '\n', value.n);
+
     switch ((int)f) {
-    case FAULT_MIDWAY:
     case FAULT_HALF:
-        return (struct ni_span){text.p, half_of(text)};
-    case FAULT_FORMAT:
-        return without_digits(text);
+        return (struct ni_span){value.p, lines ? half_of(value) : value.n / 2};
+    case FAULT_BINARY:
+        return span("\x80\xff\x01\x7f\x1b[2J\xc3\x28");
+    case FAULT_NUL: {
+        size_t n = value.n < sizeof(buf) ? value.n : sizeof(buf) - 1;
+        memcpy(buf, value.p, n);
+        buf[n / 2] = '\0';
+        return (struct ni_span){buf, n ? n : 1};
+    }
     case FAULT_LONG:
         memset(letters, 'A', sizeof(letters));
-        return (struct ni_span){letters, sizeof(letters)};
+        return (struct ni_span){letters, lines ? sizeof(letters) : 4000};
+    case FAULT_FORMAT:
+        return lines ? without_digits(value) : span("mlx5_9 port 1: ACTIVE, 0000:zz:00.0");
+    case FAULT_NUMBER:
+        return span("7");
+    case FAULT_SEPARATORS:
+        return span("net9,mlx5_9:1=^");
+    case FAULT_DOTS:
+        return span("/../../../etc/../sys/class/infiniband");
+    case FAULT_BLANK:
+        return span(" \t ");
     default:
-        return fault_text(f, text);
+        return span("");
     }
 }
 
 /* ---- listings ---- */
 
-static void put_names(const char *const *list, ni_name_fn *name, void *ctx)
+static void put_names(const char *const *list, ni_take_fn *take, void *ctx)
 {
     for (; *list; list++)
-        name(ctx, *list);
+        (void)take(ctx, *list, strlen(*list));
 }
 
-void fault_names(enum fault f, ni_name_fn *name, void *ctx)
+void fault_names(enum fault f, ni_take_fn *take, void *ctx)
 {
     static const char *const binary[] = {"\xff\xfe\x80", "\x1b[2J", NULL};
     static const char *const form[] = {"mlx5 9", "uverbs6x", "0000:zz:00.0", "nvidiaX", NULL};
@@ -153,16 +139,16 @@ void fault_names(enum fault f, ni_name_fn *name, void *ctx)
 
     memset(big, 'A', sizeof(big) - 1);
     if (lists[f]) {
-        put_names(lists[f], name, ctx);
+        put_names(lists[f], take, ctx);
         return;
     }
     /* FAULT_EXTRA: all that no rule can take for a name of its own */
-    put_names(binary, name, ctx);
-    put_names(form, name, ctx);
-    put_names(separators, name, ctx);
-    put_names(dots, name, ctx);
-    put_names(blanks, name, ctx);
-    put_names(long_name, name, ctx);
+    put_names(binary, take, ctx);
+    put_names(form, take, ctx);
+    put_names(separators, take, ctx);
+    put_names(dots, take, ctx);
+    put_names(blanks, take, ctx);
+    put_names(long_name, take, ctx);
 }
 
 /* ---- what can happen ---- */
@@ -177,8 +163,7 @@ static bool ends_with(const char *s, const char *tail)
 /* A file that holds one bare number: another number is no garbage, nor is what is left of it. */
 static bool is_number(const char *path)
 {
-    static const char *const tails[] = {"/numa_node", "/mtu", "/ifindex", "/netns_mode",
-                                        "_link_width"};
+    static const char *const tails[] = {"/numa_node", "/mtu", "/netns_mode", "_link_width"};
 
     for (unsigned i = 0; i < NI_COUNT(tails); i++)
         if (ends_with(path, tails[i]))
@@ -200,9 +185,7 @@ bool fault_can_happen(const struct passed *at, enum fault f)
         return false;
     if (strcmp(at->path, "proc/self/environ") == 0)
         return false; /* of a recording only: any text may be in it */
-    if (f == FAULT_MIDWAY)
-        return at->call == CALL_LINES || at->call == CALL_LIST;
-    if (f == FAULT_EXTRA)
+    if (f == FAULT_MIDWAY || f == FAULT_EXTRA)
         return at->call == CALL_LIST;
     if (f == FAULT_NUL)
         return at->call != CALL_LIST;

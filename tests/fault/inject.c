@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inject [--share=N] [--list] [--compare=FILE | --bless=FILE] [CASE...]: each golden case, each read,
-   each fault, each as a run of the program of its own; prints the table of what came of them. 0:
-   nothing wrong. --share: one fault in N. --list: each that is wrong, not the first 60 only.
-   --compare, --bless: the table is that of the document, or is put there.
+/* inject [--share=N [--turn=K]] [--list] [--compare=FILE | --bless=FILE] [CASE...]: each golden case,
+   each read, each fault, each as a run of the program of its own; prints the table of what came of
+   them. 0: nothing wrong. --share: one fault in N, and of each case one of the four ways to run it;
+   other ones with another K. --list: each that is wrong, not the first 60 only. --compare, --bless:
+   the table is that of the document, or is put there.
 
    A child process for each case and verb does the runs: what crashes or hangs one is counted, and
    the next child goes on behind it. */
@@ -47,7 +48,7 @@ static struct tally *tally;
 static struct truth truth;
 static struct result clean;
 static struct golden golden;
-static unsigned share = 1, offset;
+static unsigned share = 1, turn, offset;
 static bool list_all;
 
 /* ---- one run ---- */
@@ -346,6 +347,8 @@ int main(int argc, char **argv)
     for (; argc > 1 && argv[1][0] == '-'; argc--, argv++) {
         if (ni_has_prefix(argv[1], "--share="))
             share = (unsigned)strtoul(argv[1] + 8, NULL, 10);
+        else if (ni_has_prefix(argv[1], "--turn="))
+            turn = (unsigned)strtoul(argv[1] + 7, NULL, 10);
         else if (strcmp(argv[1], "--list") == 0)
             list_all = true;
         else if (ni_has_prefix(argv[1], "--compare="))
@@ -372,10 +375,11 @@ int main(int argc, char **argv)
             good = false;
             continue;
         }
-        offset = i;
+        offset = i + turn;
         cases++;
         for (unsigned m = 0; m < NI_COUNT(modes); m++)
-            good = run_mode(m) && good;
+            if (share == 1 || m == offset % NI_COUNT(modes))
+                good = run_mode(m) && good;
     }
     unsigned long wrong = put_table(&t, cases);
     (void)fputs(table, stdout);

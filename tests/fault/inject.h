@@ -11,14 +11,14 @@
 
 /* ---- faults.c: what is injected ---- */
 
-enum call { CALL_READ, CALL_LINK, CALL_LIST, CALL_EXISTS, CALL_OPEN, CALL_LINES, CALLS };
+enum call { CALL_READ, CALL_LINK, CALL_LIST, CALL_EXISTS, CALL_OPEN, CALLS };
 
 enum fault {
     FAULT_ENOENT,
     FAULT_EACCES,
     FAULT_EIO,
     FAULT_EINVAL,
-    FAULT_MIDWAY, /* the first half, then EIO */
+    FAULT_MIDWAY, /* a listing: the first half, then EIO */
     FAULT_HALF,
     FAULT_EMPTY,
     FAULT_BINARY,
@@ -45,10 +45,8 @@ struct passed {
 int fault_error(enum fault f);
 /* What a file or link holds then. Until the next call. */
 struct ni_span fault_text(enum fault f, struct ni_span value);
-/* What a file of lines holds then; of FAULT_MIDWAY, what comes before the error. */
-struct ni_span fault_lines(enum fault f, struct ni_span text);
 /* The names of a listing that are not there. */
-void fault_names(enum fault f, ni_name_fn *name, void *ctx);
+void fault_names(enum fault f, ni_take_fn *take, void *ctx);
 /* Whether the fault can happen to this call, and what then comes is not what may be there. */
 bool fault_can_happen(const struct passed *at, enum fault f);
 

@@ -30,7 +30,6 @@ static const struct {
     {"dev/infiniband*", "alloc.no-uverbs", false, NULL},
     {"dev/infiniband*", "hca.node.*", false, NULL},
     {"sys/class/infiniband_verbs*", "hca.node.*", false, NULL},
-    {"dev/infiniband*", "rdma.cm.missing", false, NULL},
     {"sys/class/infiniband_verbs/*", "alloc.no-uverbs", false, NULL},
     /* what is ours is told by the addresses and routes */
     {"proc/net/*", "gid.*", false, NULL},
@@ -63,17 +62,16 @@ static const char *const optional[] = {
     "var/run/dra-device-attributes",                    /* a DRA driver's */
     "proc/driver/nvidia/*",                             /* the driver, or its /proc in the pod */
     "proc/net/if_inet6",                                /* IPv6 in the kernel */
-    "proc/self/uid_map",                                /* a kernel without user namespaces */
+    "proc/self/ns/user",                                /* a kernel without user namespaces */
     "proc/net/ipv6_route",                              /* the same */
     "proc/sys/net/core/netdev_max_backlog",             /* in the first network namespace only */
     "sys/bus/pci/drivers/*",                            /* a driver */
     "sys/bus/*/devices/*/infiniband",                   /* no RDMA side */
     "sys/bus/*/devices/*/infiniband_verbs",             /* ib_uverbs is not loaded */
     "sys/bus/*/devices/*/net",                          /* no interface in this namespace */
-    "sys/bus/pci/devices/*/iommu_group",                /* no IOMMU */
+    "sys/bus/pci/devices/*/iommu_group*",               /* no IOMMU */
     "sys/bus/pci/devices/*/numa_node",                  /* a kernel without NUMA */
     "sys/bus/pci/devices/*/physfn",                     /* no VF */
-    "sys/kernel/iommu_groups/*/type",                   /* before Linux 4.11 */
     "sys/class/infiniband",                             /* no RDMA drivers */
     "sys/class/infiniband_verbs/*/ibdev",               /* not of this RDMA namespace */
     "sys/class/net",                                    /* sysfs without network */

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 65000 }; /* longer files are refused */
-
 #define CLAIM "var/run/dra-device-attributes/claim/"
 
 /* Each address that a file gives a device was found. */
@@ -19,7 +17,7 @@ static void check_file(const struct pod *pod, struct ni_span file)
     json_t *top, *request, *device;
     size_t i, k;
 
-    if (file.n > MOST || !sources_flat(file.p, file.n))
+    if (!sources_flat(file.p, file.n))
         return;
     json_set_alloc_funcs(malloc, free);
     top = json_loadb(file.p, file.n, JSON_REJECT_DUPLICATES, NULL);

@@ -43,7 +43,7 @@ static const char *const slots[] = {
     "proc/net/ipv6_route",
     "proc/self/limits",
     "proc/self/status",
-    "proc/self/uid_map",
+    "proc/self/ns/user",
     "proc/self/mountinfo",
     "proc/sys/kernel/osrelease",
     "proc/cmdline",

@@ -165,22 +165,6 @@ static void check_words(const char *s)
                s);
 }
 
-static int sign(int v)
-{
-    return (v > 0) - (v < 0);
-}
-
-/* A total order. */
-static void check_order(char *const s[LINES])
-{
-    int ab = sign(ni_natural_cmp(s[0], s[1])), bc = sign(ni_natural_cmp(s[1], s[2]));
-    int ac = sign(ni_natural_cmp(s[0], s[2]));
-
-    FUZZ_CHECK(sign(ni_natural_cmp(s[1], s[0])) == -ab, "`%s`, `%s`", s[0], s[1]);
-    FUZZ_CHECK((ab == 0) == (strcmp(s[0], s[1]) == 0), "`%s`, `%s`", s[0], s[1]);
-    FUZZ_CHECK(ab != bc || ab == 0 || ac == ab, "`%s`, `%s`, `%s`", s[0], s[1], s[2]);
-}
-
 /* ---- lists ---- */
 
 /* Pieces and separators are the text again; none has a blank at its ends once trimmed. */
@@ -285,7 +269,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         (void)fuzz_piece(&in, '\n', &s);
         (void)ni_copyn(line[i], MOST + 1, s.p, s.n);
     }
-    check_order(line);
     check_list(line);
     if (size >= 2 * NI_GID_BYTES) {
         check_ip_text(data);

@@ -173,9 +173,8 @@ check("KServe: quotes in VLLM_ADDITIONAL_ARGS and args count", ["--additional", 
 # ---- the environment file -----------------------------------------------------------------------------
 
 writable = set()
-for line in run("plan", "--rules")[1].splitlines():
-    if line.startswith("    sets "):
-        writable |= set(re.findall(r"\bNCCL_[A-Z_]+", line))
+for decides in re.findall(r"^- Decides:.*?\n\n", text("docs/rules.md"), re.MULTILINE | re.DOTALL):
+    writable |= set(re.findall(r"`(NCCL_[A-Z_]+)", decides))
 pod, main = of("inject-env-file")
 keys = [e["valueFrom"]["fileKeyRef"] for e in main["env"] if "fileKeyRef" in (e.get("valueFrom") or {})]
 check("fileKeyRef names each variable that a rule sets", sorted(writable), sorted(k["key"] for k in keys))
@@ -204,7 +203,7 @@ check("resources are those of the policies", policies, resources)
 status, out, _ = run("env", "--format=k8s", "--mode=rdma", "--require=rails=4", f"--root={NODE}", env=golden)
 check("such a pod on the recorded node: four rails", (0, True), (status, "NCCL_IB_HCA='=mlx5_6:1," in out))
 
-default = re.search(r"--network-status=.*?else (\S+)", usage, re.DOTALL)[1]
+default = re.search(r"--network-status=.*?else\s+(\S+)", usage, re.DOTALL)[1]
 for name in ("workload-statefulset", "doctor"):
     pod, main = of(name)
     at = {m["name"]: m["mountPath"] for m in main["volumeMounts"]}["podinfo"]

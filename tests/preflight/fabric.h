@@ -29,7 +29,7 @@ enum fault_kind {
     SLOW_IN,  /* rail r of pod a receives slowly */
     SLOW_OUT, /* ... sends slowly */
     DIES,     /* pod a, before round b */
-    OWN,      /* rail r of pod a cannot make a queue pair */
+    OWN,      /* rail r of pod a cannot make a queue pair; with 1 %: libibverbs does not list it */
     SILENT,   /* rail r of pod a never says how it went */
     FLAKY,    /* rail r between a and b, in the first round that tries it only */
     DOWN,     /* the link of rail r of pod a goes down in the first round */
@@ -46,13 +46,12 @@ struct world {
     struct ni_job job;
     struct ni_pod pod[MOST_PODS];
     struct ni_rail rail[MOST_PODS][MOST_RAILS];
-    uint8_t missing[MOST_PODS], verdict[MOST_PODS * MOST_RAILS];
+    uint8_t missing[MOST_PODS];
     struct ni_rail_tally tally[MOST_PODS * MOST_RAILS];
-    struct ni_pair pair[MOST_PODS * MOST_RAILS];
     struct ni_pair_result result[MOST_PODS * MOST_RAILS * ROUNDS];
     struct ni_findings f;
     struct ni_policy policy;
-    struct fault fault[8];
+    struct fault fault[20];
     unsigned n_fault;
     uint32_t seed;
 };
@@ -86,6 +85,8 @@ static void meets(const struct fault *k, struct ni_pair_result *x)
         w.missing[k->a] = NI_POD_WENT_AWAY;
         fails(x, NI_PAIR_SMALL, 0, TIMED_OUT, false);
     }
+    if (k->kind == OWN && rail && from && x->step <= NI_PAIR_QUEUES)
+        x->at_to = false; /* both ends: that of `from` is told */
     if (!rail || x->step != NI_PAIR_DONE)
         return;
     if (k->kind == SWITCH || (k->kind == PORT && (from || to)) || (k->kind == PATH && between) ||
@@ -95,7 +96,8 @@ static void meets(const struct fault *k, struct ni_pair_result *x)
         fails(x, NI_PAIR_SMALL, 0, from ? 0 : TIMED_OUT, from);
     }
     if (k->kind == OWN && (from || to)) {
-        fails(x, NI_PAIR_QUEUES, ENOMEM, 0, false);
+        fails(x, k->percent == 1 ? NI_PAIR_FIND : NI_PAIR_QUEUES, k->percent == 1 ? ENODEV : ENOMEM,
+              0, false);
         x->at_to = to;
     }
     if (k->kind == DOWN && (from || to)) {
@@ -120,15 +122,11 @@ static inline void run(void)
 {
     static uint8_t busy[MOST_PODS][MOST_RAILS];
     struct ni_job *job = &w.job;
-    for (;;) {
-        const unsigned n = ni_next_round(job, w.pair, job->ranks * job->n_rail);
-        const unsigned first = job->n_result;
-        if (n == 0)
-            break;
-        must(job->rounds < ROUNDS);
+    for (unsigned first = 0; ni_next_round(job); first = job->n_result) {
+        must(job->rounds <= ROUNDS && job->n_result <= NI_COUNT(w.result));
         memset(busy, 0, sizeof(busy));
-        for (unsigned i = 0; i < n; i++) {
-            const struct ni_pair *p = &w.pair[i];
+        for (unsigned i = first; i < job->n_result; i++) {
+            const struct ni_pair *p = &w.result[i].pair;
             must(p->from < job->ranks && p->to < job->ranks && p->rail < job->n_rail);
             must(p->from != p->to);
             must(!(busy[p->from][p->rail] & 1 || busy[p->to][p->rail] & 2));
@@ -136,11 +134,10 @@ static inline void run(void)
             busy[p->to][p->rail] |= 2;
             must(!w.missing[p->from] && !w.missing[p->to]);
         }
-        for (unsigned i = 0; i < n; i++) {
-            struct ni_pair_result *x = &w.result[job->n_result++];
-            const struct ni_num mbps = w.rail[w.pair[i].from][w.pair[i].rail].mbps;
+        for (unsigned i = first; i < job->n_result; i++) {
+            struct ni_pair_result *x = &w.result[i];
+            const struct ni_num mbps = w.rail[x->pair.from][x->pair.rail].mbps;
             const int64_t rate = mbps.known == NI_KNOWN ? mbps.v : 100000;
-            *x = (struct ni_pair_result){.pair = w.pair[i], .round = job->rounds};
             x->step = NI_PAIR_DONE;
             x->write_mbps = rate * 96 / 100 - draw((unsigned)(rate / 10));
             x->read_mbps = rate * 94 / 100 - draw((unsigned)(rate / 10));
@@ -154,9 +151,8 @@ static inline void run(void)
             w.result[i] = w.result[k];
             w.result[k] = x;
         }
-        job->rounds++;
     }
-    ni_judge_rails(job, w.verdict, &w.f);
+    ni_judge_rails(job, &w.f);
 }
 
 #endif

@@ -126,7 +126,6 @@ static void describe(unsigned p, const char *golden)
 {
     struct ni_pod *pod = &w.pod[p];
     const struct ni_ask ask = {.all = true, .health = true};
-    const struct ni_work work = ni_flow_work(&ctx);
     const char *tree;
     unsigned line;
     bool own = false;
@@ -144,24 +143,27 @@ static void describe(unsigned p, const char *golden)
         memcpy(pod->host, it.host, sizeof(it.host));
         memcpy(pod->node, it.node, sizeof(it.node));
         pod->rail = w.rail[p];
+        pod->setting = settings[p];
         memcpy(w.rail[p], w.rail[k], sizeof(w.rail[p]));
+        memcpy(settings[p], settings[k], sizeof(settings[p]));
         return;
     }
     memset(&ctx, 0, sizeof(ctx));
     read_env(golden, pod->host);
     tree = write_tree(golden, pod->host);
-    ctx.env.entry = entries;
+    ni_context_init(&ctx, entries);
     ctx.opened = true;
     must(ni_root_open(tree, &ctx.root, &line) == 0);
     ni_look(&ctx, &ask);
     ni_gather_more(&ctx.root, &ctx.env, &ask, NI_WANT_ROUTES6, &ctx.inventory, &ctx.findings);
     (void)unlink(tree);
-    ni_describe_pod(&work, pod, w.rail[p], settings[p]);
+    ni_describe_pod(&ctx.work, pod, w.rail[p], settings[p]);
     ni_root_close(&ctx.root);
     must(pod->n_rail <= MOST_RAILS);
     for (unsigned r = 0; r < pod->n_rail; r++) {
-        pod->rail[r].asked = true;
         pod->rail[r].pkey = 0xffff;
+        if (pod->rail[r].link == NI_LINK_IB)
+            memcpy(pod->rail[r].gid, (uint8_t[2]){0xfe, 0x80}, 2);
         pod->rail[r].path_mtu = pod->rail[r].netdev_mtu.v >= 4200 ? 4096 : 1024;
     }
 }
@@ -184,7 +186,6 @@ static void add_pods(char *word[], bool many)
         const unsigned p = w.job.ranks++;
         must(p < MOST_PODS);
         w.pod[p] = (struct ni_pod){.here = true};
-        snprintf(w.pod[p].version, sizeof(w.pod[p].version), "0.1.0");
         if (many) {
             snprintf(w.pod[p].host, NI_POD_NAME, "%s%u", word[1], i);
             snprintf(w.pod[p].node, NI_POD_NAME, "%s%u", word[3], i);
@@ -205,6 +206,10 @@ static void change_rail(char *word[])
     must(r < w.pod[p].n_rail);
     if (strcmp(word[3], "pkey") == 0)
         rail->pkey = (uint16_t)strtoul(word[4], NULL, 0);
+    else if (strcmp(word[3], "path_mtu") == 0)
+        rail->path_mtu = (unsigned)atoi(word[4]);
+    else if (strcmp(word[3], "gid") == 0)
+        must(ni_parse_gid(ni_span_of(word[4]), rail->gid) == 0);
     else if (strcmp(word[3], "firmware") == 0)
         snprintf(rail->firmware, sizeof(rail->firmware), "%s", word[4]);
     else if (strcmp(word[3], "untried") == 0)
@@ -243,9 +248,7 @@ static void play(void)
         else if (strcmp(word[0], "rail") == 0 && words(lines[i], buf, word, 5) == 5)
             change_rail(word);
         else if (strcmp(word[0], "cpu") == 0 && words(lines[i], buf, word, 3) == 3)
-            snprintf(w.pod[rank_of(word[1])].cpu, sizeof(w.pod[0].cpu), "%s", word[2]);
-        else if (strcmp(word[0], "version") == 0 && n == 3)
-            snprintf(w.pod[rank_of(word[1])].version, sizeof(w.pod[0].version), "%s", word[2]);
+            ni_add_setting(&w.pod[rank_of(word[1])], "CPU", word[2]);
         else if (strcmp(word[0], "absent") == 0 && n == 2)
             w.missing[rank_of(word[1])] = NI_POD_NEVER_CAME;
         else if (strcmp(word[0], "require") == 0)
@@ -265,23 +268,19 @@ int main(int argc, char **argv)
     if (argc < 2)
         die("usage", "job CASE [findings|text|json|svg]");
     read_case(argv[1]);
-    w.job = (struct ni_job){.source = "pet",
-                            .pod = w.pod,
-                            .missing = w.missing,
-                            .result = w.result,
-                            .measured = true,
-                            .tally = w.tally};
+    w.job = (struct ni_job){
+        .source = "pet", .pod = w.pod, .missing = w.missing, .result = w.result, .tally = w.tally};
     play();
     ni_compare_pods(&w.job, &w.policy, &w.f);
     run();
-    const struct ni_job_view view = {.job = &w.job,
-                                     .verdicts = w.verdict,
-                                     .findings = &w.f,
-                                     .bad = ni_findings_count(&w.f, NI_ERROR) > 0};
-    ni_job_report_fn *const put = strcmp(how, "text") == 0   ? ni_put_preflight
-                                  : strcmp(how, "json") == 0 ? ni_put_preflight_json
-                                  : strcmp(how, "svg") == 0  ? ni_put_preflight_svg
-                                                             : NULL;
+    struct ni_verdict verdict = {.good = ni_findings_count(&w.f, NI_ERROR) == 0, .job = &w.job};
+    struct ni_text line = ni_text_on(verdict.line, sizeof(verdict.line));
+    ni_put_verdict(&line, &w.job, &w.f, !verdict.good);
+    const struct ni_view view = {.findings = &w.f, .verdict = &verdict};
+    ni_report_fn *const put = strcmp(how, "text") == 0   ? ni_put_preflight
+                              : strcmp(how, "json") == 0 ? ni_put_preflight_json
+                              : strcmp(how, "svg") == 0  ? ni_put_preflight_svg
+                                                         : NULL;
     if (put) {
         struct ni_text report = ni_long_text();
         put(&report, &view);

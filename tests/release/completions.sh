@@ -53,7 +53,7 @@ nccl-init run cat /etc/hostn|hostname
 nccl-init --wait 3 -- nccl-init --mode=tc|tcp
 nccl-init run nccl-init --mode=tc|tcp
 LINES
-    "$bin" --help | sed -n 's/^       nccl-init \([a-z]*\) .*/\1/p' | while read -r verb; do
+    "$bin" --help | sed -n 's/^  \([a-z]*\)$/\1/p' | while read -r verb; do
         echo "nccl-init $verb --|$(options "$verb" | sed 's/ .*//' | { cat && echo --help; } | sort | xargs)"
     done
     options run | grep -v '[A-Z]\{2\}' | while read -r option values; do

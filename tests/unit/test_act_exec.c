@@ -36,13 +36,14 @@ static void test_no_name(void **state)
 
 static void test_too_big(void **state)
 {
-    static char big[200 * 1024] = "BIGGEST_OF_THEM=";
+    static char big[200 * 1024] = "BIG=";
     char name[] = "/bin/sh", path[] = "PATH=/";
     char *argv[] = {name, NULL}, *envp[] = {path, big, NULL};
 
     (void)state;
     memset(big + strlen(big), 'x', sizeof(big) - strlen(big) - 1);
-    fails(argv, envp, NI_EXIT_NOT_EXECUTABLE, "the longest (204800) beginning `BIGGEST_OF_THEM=");
+    fails(argv, envp, NI_EXIT_NOT_EXECUTABLE,
+          "`/bin/sh`: Argument list too long: one argument or variable may have 128 KiB");
 }
 
 int main(void)

@@ -71,19 +71,19 @@ static void test_soft(void **state)
 {
     (void)state;
     check((struct ni_limit){0}, 64 * K, 256 * K, 0);
-    check((struct ni_limit){.raise_soft = true, .soft = 256 * K}, 256 * K, 256 * K, 0);
-    check((struct ni_limit){.raise_soft = true, .soft = 128 * K}, 128 * K, 256 * K, 0);
+    check((struct ni_limit){.soft = 256 * K}, 256 * K, 256 * K, 0);
+    check((struct ni_limit){.soft = 128 * K}, 128 * K, 256 * K, 0);
     /* The plan may know less than the kernel: no further than the hard limit. */
-    check((struct ni_limit){.raise_soft = true, .soft = NI_UNLIMITED}, 256 * K, 256 * K, 0);
+    check((struct ni_limit){.soft = NI_UNLIMITED}, 256 * K, 256 * K, 0);
     /* Never down. */
-    check((struct ni_limit){.raise_soft = true, .soft = 4 * K}, 64 * K, 256 * K, 0);
-    check((struct ni_limit){.raise_hard = true, .hard = 4 * K}, 64 * K, 256 * K, 0);
+    check((struct ni_limit){.soft = 4 * K}, 64 * K, 256 * K, 0);
+    check((struct ni_limit){.hard = 4 * K}, 64 * K, 256 * K, 0);
+    check((struct ni_limit){.soft = -1, .hard = -1}, 64 * K, 256 * K, 0);
 }
 
 static void test_hard_denied(void **state)
 {
-    const struct ni_limit limit = {
-        .raise_soft = true, .raise_hard = true, .soft = NI_UNLIMITED, .hard = NI_UNLIMITED};
+    const struct ni_limit limit = {.soft = NI_UNLIMITED, .hard = NI_UNLIMITED};
 
     (void)state;
     /* The soft limit still goes as far as it can, and the failure is told. */
@@ -93,9 +93,7 @@ static void test_hard_denied(void **state)
 /* With CAP_SYS_RESOURCE, where this process has it. */
 static void test_hard(void **state)
 {
-    static struct ni_plan plan = {
-        .memlock = {
-            .raise_soft = true, .raise_hard = true, .soft = NI_UNLIMITED, .hard = NI_UNLIMITED}};
+    static struct ni_plan plan = {.memlock = {.soft = NI_UNLIMITED, .hard = NI_UNLIMITED}};
     static struct ni_findings findings;
     struct rlimit low = {64 * K, 256 * K}, nofile;
     int status;

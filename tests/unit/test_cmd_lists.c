@@ -12,12 +12,12 @@
 
 #include "nccl_init/cmd.h"
 
-static struct ni_options options;
+static struct ni_context context;
 
 static int reset(void **state)
 {
     (void)state;
-    ni_options_init(&options);
+    ni_options_init(&context.options);
     return 0;
 }
 
@@ -25,7 +25,7 @@ static int set(const char *name, const char *value)
 {
     for (unsigned i = 0; i < ni_options_count; i++)
         if (strcmp(ni_options_table[i].name, name) == 0)
-            return ni_option_take(&ni_options_table[i], value, &options);
+            return ni_option_take(&ni_options_table[i], value, &context.options);
     fail_msg("no option %s", name);
     return 0;
 }
@@ -37,20 +37,20 @@ static void test_require(void **state)
                                       "rails=-1", "Rdma",   "gpus=2",  " rdma",     "rdma memlock"};
 
     (void)state;
-    assert_int_equal(options.policy.require, 0);
+    assert_int_equal(context.options.policy.require, 0);
     assert_int_equal(set("require", "rdma"), 0);
-    assert_int_equal(options.policy.require, NI_REQUIRE_RDMA);
+    assert_int_equal(context.options.policy.require, NI_REQUIRE_RDMA);
     assert_int_equal(set("require", "gpus,gdr,memlock,roce-v2,rails=32,rdma"), 0);
-    assert_int_equal(options.policy.require, NI_REQUIRE_RDMA | NI_REQUIRE_GDR | NI_REQUIRE_MEMLOCK |
-                                                 NI_REQUIRE_ROCE_V2 | NI_REQUIRE_RAILS |
-                                                 NI_REQUIRE_GPUS);
-    assert_int_equal(options.policy.rails, 32);
+    assert_int_equal(context.options.policy.require, NI_REQUIRE_RDMA | NI_REQUIRE_GDR |
+                                                         NI_REQUIRE_MEMLOCK | NI_REQUIRE_ROCE_V2 |
+                                                         NI_REQUIRE_RAILS | NI_REQUIRE_GPUS);
+    assert_int_equal(context.options.policy.rails, 32);
     for (size_t i = 0; i < NI_COUNT(bad); i++) {
         assert_int_equal(set("require", bad[i]), -EINVAL);
-        assert_int_equal(options.policy.rails, 32);
+        assert_int_equal(context.options.policy.rails, 32);
     }
     assert_int_equal(set("require", "none"), 0);
-    assert_int_equal(options.policy.require, 0);
+    assert_int_equal(context.options.policy.require, 0);
 }
 
 static void test_caps(void **state)
@@ -60,23 +60,24 @@ static void test_caps(void **state)
 
     (void)state;
     assert_int_equal(set("keep-caps", "ipc_lock"), 0);
-    assert_int_equal(options.policy.keep_caps, 1 << NI_CAP_IPC_LOCK);
+    assert_int_equal(context.options.policy.keep_caps, 1 << NI_CAP_IPC_LOCK);
     assert_int_equal(set("keep-caps", "IPC_LOCK,Sys_Resource"), 0);
-    assert_int_equal(options.policy.keep_caps, 1 << NI_CAP_IPC_LOCK | 1 << NI_CAP_SYS_RESOURCE);
+    assert_int_equal(context.options.policy.keep_caps,
+                     1 << NI_CAP_IPC_LOCK | 1 << NI_CAP_SYS_RESOURCE);
     assert_int_equal(set("drop-caps", "setpcap"), 0);
-    assert_int_equal(options.policy.drop_caps, 1 << NI_CAP_SETPCAP);
-    assert_false(options.policy.drop_unneeded);
+    assert_int_equal(context.options.policy.drop_caps, 1 << NI_CAP_SETPCAP);
+    assert_false(context.options.policy.drop_unneeded);
     for (size_t i = 0; i < NI_COUNT(bad); i++) {
         assert_int_equal(set("keep-caps", bad[i]), -EINVAL);
         assert_int_equal(set("drop-caps", bad[i]), -EINVAL);
     }
     assert_int_equal(set("keep-caps", "unneeded"), -EINVAL);
-    assert_int_equal(options.policy.drop_caps, 1 << NI_CAP_SETPCAP);
+    assert_int_equal(context.options.policy.drop_caps, 1 << NI_CAP_SETPCAP);
     assert_int_equal(set("drop-caps", "unneeded"), 0);
-    assert_true(options.policy.drop_unneeded);
-    assert_int_equal(options.policy.drop_caps, 0);
+    assert_true(context.options.policy.drop_unneeded);
+    assert_int_equal(context.options.policy.drop_caps, 0);
     assert_int_equal(set("drop-caps", "none"), 0);
-    assert_false(options.policy.drop_unneeded);
+    assert_false(context.options.policy.drop_unneeded);
 }
 
 /* What names a file; nothing else is left alone. */
@@ -87,27 +88,27 @@ static void test_secure(void **state)
     static char mode[] = "NCCLINIT_MODE=tcp";
     static char *entries[] = {root, output, log, status, mode, NULL};
     const struct ni_env env = {entries};
-    static struct ni_findings findings;
 
     (void)state;
     for (int secure = 0; secure < 2; secure++) {
-        uint64_t taken = 0;
-
-        ni_options_init(&options);
-        options.secure = secure == 1;
-        assert_int_equal(ni_args_env(NI_VERB_ENV, &env, false, &taken, &options, &findings, NULL),
-                         0);
-        assert_int_equal(options.policy.mode, NI_MODE_TCP);
-        assert_string_equal(options.root, secure ? "/" : "/r");
-        assert_string_equal(options.termination_log, secure ? "/dev/termination-log" : "/t");
-        assert_string_equal(options.network_status ? options.network_status : "-",
+        ni_options_init(&context.options);
+        context.options.secure = secure == 1;
+        context.verb = NI_VERB_ENV;
+        context.taken = 0;
+        assert_int_equal(ni_args_env(&context, &env, false), 0);
+        assert_int_equal(context.options.policy.mode, NI_MODE_TCP);
+        assert_string_equal(context.options.root, secure ? "/" : "/r");
+        assert_string_equal(context.options.termination_log,
+                            secure ? "/dev/termination-log" : "/t");
+        assert_string_equal(context.options.network_status ? context.options.network_status : "-",
                             secure ? "-" : "/n");
-        assert_string_equal(options.output ? options.output : "-", secure ? "-" : "/o");
-        assert_int_equal(findings.n, secure ? 4 : 0);
+        assert_string_equal(context.options.output ? context.options.output : "-",
+                            secure ? "-" : "/o");
+        assert_int_equal(context.findings.n, secure ? 4 : 0);
     }
     /* The command line may. */
     assert_int_equal(set("root", "/r"), 0);
-    assert_string_equal(options.root, "/r");
+    assert_string_equal(context.options.root, "/r");
 }
 
 int main(void)

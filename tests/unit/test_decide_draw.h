@@ -117,7 +117,7 @@ static inline void random_node(void)
 {
     node_reset(NULL);
     node.policy.mode = (enum ni_mode)(often() ? NI_MODE_AUTO : next(3));
-    node.policy.gdr = (enum ni_gdr_policy)(often() ? NI_GDR_AUTO : next(2));
+    node.policy.gdr = often() || next(2) ? NI_DIST_UNKNOWN : NI_DIST_LOC;
     node.policy.sockets = often() ? NULL : next(2) ? "pod" : "net1,eth0,nix";
     for (unsigned i = 0; i < NI_COUNT(ifs); i++) {
         if (ifs[i][0] && often())

@@ -64,11 +64,10 @@ static void test_option(void **state)
     (void)state;
     two_hcas();
     gpu(SWITCH "1.0 0000:04:00.0", 0);
-    node.policy.gdr = NI_GDR_OFF;
+    node.policy.gdr = NI_DIST_LOC;
     node_decide();
     assert_setting(var, "rule", "LOC");
-    node.policy.gdr = NI_GDR_LEVEL;
-    node.policy.gdr_level = NI_DIST_PHB;
+    node.policy.gdr = NI_DIST_PHB;
     node_decide();
     assert_setting(var, "rule", "PHB");
     node.inv.gdr.c2c = true; /* demanded is demanded */
@@ -118,7 +117,7 @@ static void test_peermem_or_dmabuf(void **state)
 
 /* ---- memlock ---- */
 
-enum { RESOURCE = 1 << 24, IPC_LOCK = 1 << 14, MAX = NI_MEMLOCK_MAX, KEEP = NI_MEMLOCK_KEEP };
+enum { RESOURCE = 1 << 24, IPC_LOCK = 1 << 14, KEEP = -1 };
 
 /* "too low", "low", or nothing to say. */
 static const char *said(void)
@@ -126,38 +125,34 @@ static const char *said(void)
     return has(NI_F_MEMLOCK_TOO_LOW) ? "too low" : has(NI_F_MEMLOCK_LOW) ? "low" : "";
 }
 
-#define KI   INT64_C(1024)
-#define GI   (KI * KI * KI)
-#define INF  NI_UNLIMITED
-#define BYTE NI_MEMLOCK_BYTES
+#define KI  INT64_C(1024)
+#define GI  (KI * KI * KI)
+#define INF NI_UNLIMITED
 
 static void test_memlock(void **state)
 {
     static const struct {
         int64_t soft, hard;
         unsigned caps;
-        int policy;
-        int64_t bytes;
-        bool raise_soft, raise_hard;
-        int64_t want_soft, want_hard;
+        int64_t policy, want_soft, want_hard;
         const char *said;
     } cases[] = {
-        {INF, INF, 0, MAX, 0, false, false, INF, INF, ""},
-        {8 * KI, 8 * KI, 0, MAX, 0, false, false, 8 * KI, 8 * KI, "too low"},
-        {8 * KI, INF, 0, MAX, 0, true, false, INF, INF, ""},
-        {8 * KI, 64 * GI, 0, MAX, 0, true, false, 64 * GI, 64 * GI, ""},
-        {8 * KI, 8 * KI, RESOURCE, MAX, 0, true, true, INF, INF, ""},
-        {INF, INF, RESOURCE, MAX, 0, false, false, INF, INF, ""},
-        {8 * KI, 8 * KI, IPC_LOCK, MAX, 0, false, false, 8 * KI, 8 * KI, ""},
-        {8 * KI, INF, RESOURCE, KEEP, 0, false, false, 8 * KI, INF, "too low"},
-        {GI, GI, 0, KEEP, 0, false, false, GI, GI, ""},
-        {GI - 1, GI - 1, 0, KEEP, 0, false, false, GI - 1, GI - 1, "low"},
-        {0, 0, 0, MAX, 0, false, false, 0, 0, "too low"},
-        {8 * KI, 8 * KI, RESOURCE, BYTE, GI, true, true, GI, GI, ""},
-        {8 * KI, 8 * KI, 0, BYTE, GI, false, false, 8 * KI, 8 * KI, "too low"},
-        {8 * KI, INF, 0, BYTE, GI, true, false, GI, INF, ""},       /* so far and no farther */
-        {INF, INF, RESOURCE, BYTE, GI, false, false, INF, INF, ""}, /* never lowered */
-        {2 * GI, 4 * GI, RESOURCE, BYTE, GI, false, false, 2 * GI, 4 * GI, ""},
+        {INF, INF, 0, INF, INF, INF, ""},
+        {8 * KI, 8 * KI, 0, INF, 8 * KI, 8 * KI, "too low"},
+        {8 * KI, INF, 0, INF, INF, INF, ""},
+        {8 * KI, 64 * GI, 0, INF, 64 * GI, 64 * GI, ""},
+        {8 * KI, 8 * KI, RESOURCE, INF, INF, INF, ""},
+        {INF, INF, RESOURCE, INF, INF, INF, ""},
+        {8 * KI, 8 * KI, IPC_LOCK, INF, 8 * KI, 8 * KI, ""},
+        {8 * KI, INF, RESOURCE, KEEP, 8 * KI, INF, "too low"},
+        {GI, GI, 0, KEEP, GI, GI, ""},
+        {GI - 1, GI - 1, 0, KEEP, GI - 1, GI - 1, "low"},
+        {0, 0, 0, INF, 0, 0, "too low"},
+        {8 * KI, 8 * KI, RESOURCE, GI, GI, GI, ""},
+        {8 * KI, 8 * KI, 0, GI, 8 * KI, 8 * KI, "too low"},
+        {8 * KI, INF, 0, GI, GI, INF, ""},      /* so far and no farther */
+        {INF, INF, RESOURCE, GI, INF, INF, ""}, /* never lowered */
+        {2 * GI, 4 * GI, RESOURCE, GI, 2 * GI, 4 * GI, ""},
     };
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
@@ -166,12 +161,10 @@ static void test_memlock(void **state)
         node.inv.self.memlock_hard.v = cases[i].hard;
         node.inv.self.caps_known = NI_KNOWN;
         node.inv.self.cap_eff = cases[i].caps;
-        node.policy.memlock = (enum ni_memlock_policy)cases[i].policy;
-        node.policy.memlock_bytes = cases[i].bytes;
+        node.policy.memlock = cases[i].policy;
         node_decide();
         const struct ni_limit *l = &node.plan.memlock;
-        if (l->raise_soft != cases[i].raise_soft || l->raise_hard != cases[i].raise_hard ||
-            l->soft != cases[i].want_soft || l->hard != cases[i].want_hard ||
+        if (l->soft != cases[i].want_soft || l->hard != cases[i].want_hard ||
             strcmp(said(), cases[i].said) != 0)
             fail_msg("case %zu: %lld %lld %s", i, (long long)l->soft, (long long)l->hard, said());
     }
@@ -209,7 +202,8 @@ static void test_memlock_who_may(void **state)
         s->uid = (struct ni_num){cases[i].uid, NI_KNOWN};
         s->user_namespace = cases[i].ns;
         node_decide();
-        if (node.plan.memlock.raise_hard != cases[i].raised || strcmp(said(), cases[i].said) != 0)
+        if ((node.plan.memlock.hard == NI_UNLIMITED) != cases[i].raised ||
+            strcmp(said(), cases[i].said) != 0)
             fail_msg("case %zu: %s", i, said());
     }
 }
@@ -222,18 +216,16 @@ static void test_memlock_unknown(void **state)
     node.inv.self.cap_eff = RESOURCE; /* what was not read is not there */
     node.inv.self.caps_known = NI_DENIED;
     node_decide();
-    assert_false(node.plan.memlock.raise_hard);
+    assert_int_equal(node.plan.memlock.hard, 8 * KI);
     assert_string_equal(said(), "too low");
     node.inv.self.memlock_hard.known = NI_BAD;
     node_decide(); /* act knows the limits in force and stops at the hard one */
-    assert_true(node.plan.memlock.raise_soft);
     assert_int_equal(node.plan.memlock.soft, NI_UNLIMITED);
-    assert_false(node.plan.memlock.raise_hard);
+    assert_true(node.plan.memlock.hard < 0);
     assert_string_equal(said(), "");
-    node.policy.memlock = NI_MEMLOCK_KEEP;
+    node.policy.memlock = KEEP;
     node_decide();
-    assert_false(node.plan.memlock.raise_soft);
-    assert_false(node.plan.memlock.raise_hard);
+    assert_true(node.plan.memlock.soft < 0 && node.plan.memlock.hard < 0);
     node_reset(NULL); /* without RDMA a low limit is nobody's trouble */
     node.inv.self.memlock_soft.v = node.inv.self.memlock_hard.v = 8 * KI;
     node_decide();

@@ -236,21 +236,18 @@ static void test_users_index_and_search(void **state)
     gid(5, "fd00::6", V2, OURS);
     node_env("NCCL_IB_ADDR_FAMILY=AF_INET6");
     node_decide();
-    assert_int_equal(node.plan.gid_index, -1);
+    assert_int_equal(node.plan.port[0].nccl_index, 5);
     assert_int_equal(picked(0), 5);
     node_env("NCCL_IB_GID_INDEX=3");
     node_decide();
-    assert_int_equal(node.plan.gid_index, 3);
     assert_int_equal(picked(0), 3);
     assert_int_equal(node.plan.port[0].nccl_index, 3);
-    assert_true(has(NI_F_USER_VALUE_IGNORED));
     node.entry[1] = (char[]){"NCCL_IB_GID_INDEX="};
     node_decide();
-    assert_int_equal(node.plan.gid_index, -1);
+    assert_int_equal(node.plan.port[0].nccl_index, 5);
     assert_int_equal(picked(0), 5);
     node.entry[1] = (char[]){"NCCL_IB_GID_INDEX=9"};
     node_decide();
-    assert_int_equal(node.plan.gid_index, 9);
     assert_int_equal(node.plan.port[0].nccl_index, 9);
     assert_int_equal(picked(0), 3); /* the right one */
     assert_true(has(NI_F_USER_GID_WRONG));

@@ -16,6 +16,13 @@
 
 #include "../preflight/fabric.h"
 
+/* SoftRoCE */
+static void soften(void)
+{
+    for (unsigned p = 0; p < w.job.ranks; p++)
+        w.rail[p][0].software = true;
+}
+
 static void build(unsigned ranks, unsigned rails, int64_t mbps)
 {
     const uint32_t seed = w.seed;
@@ -26,7 +33,6 @@ static void build(unsigned ranks, unsigned rails, int64_t mbps)
                             .missing = w.missing,
                             .n_rail = rails,
                             .result = w.result,
-                            .measured = true,
                             .tally = w.tally};
     for (unsigned p = 0; p < ranks; p++) {
         w.pod[p] = (struct ni_pod){.here = true, .transport = NI_NET_RDMA};
@@ -45,7 +51,7 @@ static void build(unsigned ranks, unsigned rails, int64_t mbps)
 
 static enum ni_rail_verdict verdict_of(unsigned pod, unsigned rail)
 {
-    return w.verdict[pod * w.job.n_rail + rail];
+    return w.tally[pod * w.job.n_rail + rail].verdict;
 }
 
 /* What the rail must have been found to be. */
@@ -55,7 +61,7 @@ static enum ni_rail_verdict expected(unsigned pod, unsigned rail)
     for (unsigned i = 0; i < w.n_fault; i++) {
         const struct fault *k = &w.fault[i];
         if (k->kind == DIES && pod == k->a)
-            return NI_RAIL_ABSENT;
+            return NI_RAIL_GONE;
         if (rail != k->rail)
             continue;
         if (k->kind == SWITCH ||
@@ -123,7 +129,7 @@ static void all_good(void **state)
         build(sizes[i], 1 + (unsigned)i, 400000);
         run();
         check_verdicts();
-        only(NI_F_JOB_ALONE, 0, "", "");
+        assert_int_equal(w.f.n, 0);
         assert_int_equal(w.job.rounds, sizes[i] > 3 ? 2 : 1);
     }
 }
@@ -139,7 +145,7 @@ static void one_fault(void **state)
         {PORT, NI_F_JOB_RAIL_FAILED, 1},    {PORT, NI_F_JOB_RAIL_FAILED, 0},
         {SILENT, NI_F_JOB_RAIL_FAILED, 0},  {OWN, NI_F_JOB_RAIL_FAILED, 0},
         {SWITCH, NI_F_JOB_RAIL_ALL, 1},     {SLOW_IN, NI_F_JOB_RAIL_SLOW, 10},
-        {SLOW_OUT, NI_F_JOB_RAIL_SLOW, 25}, {SLOW_OUT, NI_F_JOB_RAIL_BELOW, 60},
+        {SLOW_OUT, NI_F_JOB_RAIL_SLOW, 25}, {SLOW_OUT, NI_F_JOB_RAIL_SLOW, 60},
         {DIES, NI_F_JOB_POD_LOST, 0},       {PATH, NI_F_JOB_PATH_FAILED, 0},
         {FLAKY, NI_F_JOB_PATH_UNSTEADY, 1},
     };
@@ -148,7 +154,7 @@ static void one_fault(void **state)
         const size_t row = trial % NI_COUNT(rows);
         const unsigned n = sizes[1 + draw(NI_COUNT(sizes) - 1)], rails = 1 + draw(MOST_RAILS);
         const unsigned a = draw(n), rail = draw(rails);
-        char subject[64] = "";
+        char subject[64] = "", part[64] = "";
         build(n, rails, 400000);
         /* paths of the pairs that are tried: the neighbours, and half of the job away */
         const unsigned b = (a + (n > 3 && draw(2) ? n / 2 : 1)) % n;
@@ -167,10 +173,11 @@ static void one_fault(void **state)
             snprintf(subject, sizeof(subject), "rail %u", rail);
         else if (rows[row].kind == DIES)
             snprintf(subject, sizeof(subject), "pod-%u (node-%u)", a, a);
-        else
-            snprintf(subject, sizeof(subject), "rail %u of pod-%u (node-%u, mlx5_%u)", rail, a, a,
-                     rail);
-        only(rows[row].id, 1, subject, "");
+        else {
+            snprintf(subject, sizeof(subject), "rail %u (mlx5_%u)", rail, rail);
+            snprintf(part, sizeof(part), "pod-%u (node-%u): ", a, a);
+        }
+        only(rows[row].id, 1, subject, part);
     }
 }
 
@@ -181,8 +188,19 @@ static void goes_down(void **state)
     build(4, 2, 400000);
     w.fault[w.n_fault++] = (struct fault){DOWN, 3, 0, 1, 0};
     run();
-    only(NI_F_JOB_RAIL_FAILED, 1, "rail 1 of pod-3", "cannot be used in its pod; ");
-    only(NI_F_JOB_RAIL_FAILED, 1, "rail 1 of pod-3", "ENETDOWN");
+    only(NI_F_JOB_RAIL_FAILED, 1, "rail 1 (mlx5_1)", "pod-3 (node-3): cannot be used in its pod; ");
+    only(NI_F_JOB_RAIL_FAILED, 1, "rail 1 (mlx5_1)", "ENETDOWN");
+}
+
+/* "find" says nothing to who reads it: what it means is told. */
+static void not_listed(void **state)
+{
+    (void)state;
+    build(4, 2, 400000);
+    w.fault[w.n_fault++] = (struct fault){OWN, 3, 0, 1, 1};
+    run();
+    only(NI_F_JOB_RAIL_FAILED, 1, "rail 1 (mlx5_1)",
+         "find: ENODEV: libibverbs does not list the HCA");
 }
 
 /* Several at once, of different rails or pods. */
@@ -218,7 +236,7 @@ static void between_two(void **state)
     build(2, 2, 400000);
     w.fault[w.n_fault++] = (struct fault){PORT, 1, 0, 1, 1};
     run();
-    only(NI_F_JOB_PATH_FAILED, 1, "rail 1", "between pod-0 (node-0) and pod-1 (node-1)");
+    only(NI_F_JOB_PATH_FAILED, 1, "rail 1", "pod-0 (node-0): fails with pod-1 (node-1); ");
     assert_int_equal(verdict_of(0, 1), NI_RAIL_PATH);
     assert_int_equal(verdict_of(1, 0), NI_RAIL_GOOD);
     assert_int_equal(w.job.rounds, 2);
@@ -226,7 +244,7 @@ static void between_two(void **state)
     build(2, 2, 400000);
     w.fault[w.n_fault++] = (struct fault){SLOW_IN, 1, 0, 1, 10};
     run();
-    only(NI_F_JOB_RAIL_SLOW, 1, "rail 1", "between pod-0 (node-0) and pod-1 (node-1)");
+    only(NI_F_JOB_RAIL_SLOW, 1, "rail 1", "between two pods (either may be at fault): pod-");
 
     /* but what could not be made in one pod is that pod's */
     build(2, 2, 400000);
@@ -245,7 +263,7 @@ static void grouped(void **state)
     for (unsigned r = 0; r < 4; r++)
         w.fault[w.n_fault++] = (struct fault){PORT, 17, 0, r, 1};
     run();
-    only(NI_F_JOB_RAIL_FAILED, 1, "rails 0-3 of pod-17 (node-17)", "reaches nobody");
+    only(NI_F_JOB_RAIL_FAILED, 1, "rails 0-3", "pod-17 (node-17): reaches nobody");
 
     build(128, 8, 400000);
     for (unsigned p = 0; p < 128; p += 5) { /* 26 pods */
@@ -253,15 +271,14 @@ static void grouped(void **state)
             (void)snprintf(w.rail[p][r].untried, sizeof(w.rail[p][r].untried), "iWARP");
     }
     run();
-    assert_int_equal(w.f.n, 8);
-    assert_int_equal(found(NI_F_JOB_RAIL_UNTRIED), 8);
-    assert_non_null(strstr(w.f.at[7].message, "in 26 pods in all: ranks 0, 5, 10"));
+    only(NI_F_JOB_RAIL_UNTRIED, 1, "rails 0-7",
+         "pod-0 (node-0), pod-5 (node-5) and 24 more: was not tried");
 
     build(128, 8, 400000);
     for (unsigned p = 0; p < 128; p++)
         (void)snprintf(w.rail[p][3].untried, sizeof(w.rail[p][3].untried), "iWARP");
     run();
-    only(NI_F_JOB_RAIL_UNTRIED, 1, "rail 3", "in 128 of 128 pods");
+    only(NI_F_JOB_RAIL_UNTRIED, 1, "rail 3", "and 126 more: ");
 }
 
 /* A whole rail that is slow against the others; and all of them against their rate. */
@@ -269,28 +286,164 @@ static void slow_together(void **state)
 {
     (void)state;
     build(16, 4, 400000);
-    for (unsigned p = 0; p < 1; p++)
-        w.fault[w.n_fault++] = (struct fault){SLOW_ALL, 0, 0, 0, 40};
+    w.fault[w.n_fault++] = (struct fault){SLOW_ALL, 0, 0, 0, 40};
     run();
-    only(NI_F_JOB_RATE_LOW, 1, "all rails", "their rate 400.0 Gb/s");
-
-    /* software RDMA varies by itself: six tenths of the median are told of hardware only */
-    build(4, 1, 2500);
+    only(NI_F_JOB_RATE_LOW, 1, "all rails", "% of their rate");
+    build(4, 1, 10000);
+    w.fault[w.n_fault++] = (struct fault){SLOW_ALL, 0, 0, 0, 40};
+    run();
+    only(NI_F_JOB_RATE_LOW, 1, "all rails", "% of their rate");
+    build(4, 1, 10000);
     w.fault[w.n_fault++] = (struct fault){SLOW_OUT, 1, 0, 0, 65};
     run();
-    only(NI_F_JOB_ALONE, 0, "", "");
+    only(NI_F_JOB_RAIL_SLOW, 1, "rail 0 (mlx5_0)", "pod-1 (node-1): sends at most ");
+
+    /* software RDMA varies by itself: six tenths of the median are told of hardware only */
+    build(4, 1, 10000); /* of a veth */
+    soften();
+    w.fault[w.n_fault++] = (struct fault){SLOW_ALL, 0, 0, 0, 40};
+    w.fault[w.n_fault++] = (struct fault){SLOW_OUT, 1, 0, 0, 65};
+    run();
+    assert_int_equal(w.f.n, 0);
     build(4, 1, 2500);
+    soften();
     w.fault[w.n_fault++] = (struct fault){SLOW_OUT, 1, 0, 0, 30};
     run();
-    only(NI_F_JOB_RAIL_SLOW, 1, "rail 0 of pod-1", "Gb/s");
+    only(NI_F_JOB_RAIL_SLOW, 1, "rail 0 (mlx5_0)", "pod-1 (node-1): sends at most ");
+}
+
+/* Of ports with an unknown rate nothing is said of it, and they are no measure of the others. */
+static void unknown_rate(void **state)
+{
+    (void)state;
+    for (unsigned lacking = 1; lacking <= 4; lacking += 3) {
+        build(4, 1, 100000);
+        for (unsigned p = 0; p < lacking; p++)
+            w.rail[p][0].mbps = (struct ni_num){.known = NI_BAD};
+        w.fault[w.n_fault++] = (struct fault){SLOW_ALL, 0, 0, 0, 10};
+        w.fault[w.n_fault++] = (struct fault){SLOW_ALL, 0, 0, 0, 5};
+        run();
+        only(NI_F_JOB_RATE_LOW, lacking < 4, "all rails", "the median is 0 % of their rate");
+    }
+    for (unsigned lacking = 1; lacking <= 4; lacking += 3) { /* 1 and 4 are partners of 5 */
+        build(8, 1, 400000);
+        w.rail[lacking][0].mbps = (struct ni_num){.known = NI_BAD};
+        w.fault[w.n_fault++] = (struct fault){SLOW_OUT, 5, 0, 0, 30};
+        run();
+        only(NI_F_JOB_RAIL_SLOW, 1, "rail 0 (mlx5_0)", "pod-5 (node-5): sends at most ");
+    }
+    build(3, 1, 400000); /* one pair is measured, which does not tell whose fault it is */
+    w.rail[2][0].mbps = (struct ni_num){.known = NI_BAD};
+    w.fault[w.n_fault++] = (struct fault){SLOW_OUT, 0, 0, 0, 30};
+    run();
+    assert_int_equal(found(NI_F_JOB_RAIL_SLOW), 0);
+}
+
+static void place(unsigned pod, unsigned subnet)
+{
+    ni_ip_from_v4(0x0a000000U + (subnet << 8) + pod + 1, w.rail[pod][0].gid);
+}
+
+static void route(unsigned pod, unsigned subnet)
+{
+    struct ni_subnet s = {.bits = 120};
+    ni_ip_from_v4(0x0a000000U + (subnet << 8), s.ip);
+    w.rail[pod][0].subnet[w.rail[pod][0].n_subnet++] = s;
+}
+
+/* Each pod has a subnet of its own, routed; the odd one's is not, whichever rank it has. */
+static void own_subnets(void **state)
+{
+    (void)state;
+    for (unsigned odd = 0; odd < 6; odd += 5) {
+        build(6, 1, 400000);
+        for (unsigned p = 0; p < 6; p++) {
+            place(p, p);
+            route(p, p);
+            if (p != odd)
+                w.rail[p][0].subnet[w.rail[p][0].n_subnet++] =
+                    (struct ni_subnet){.ip = {[10] = 0xff, 0xff, 10}, .bits = 104};
+        }
+        ni_ip_from_v4(0xc0a80101U, w.rail[odd][0].gid);
+        ni_ip_from_v4(0xc0a80100U, w.rail[odd][0].subnet[0].ip);
+        ni_compare_pods(&w.job, &w.policy, &w.f);
+        only(NI_F_JOB_SUBNET_DIFFERS, 1, "rail 0",
+             odd ? "192.168.1.0/24 on pod-5" : "192.168.1.0/24 on pod-0");
+    }
+}
+
+/* A pod with another link layer hides no other disagreement, and has no MTU of theirs. */
+static void foreign_pod(void **state)
+{
+    (void)state;
+    for (unsigned p = 0; p < 6; p += 5) {
+        build(6, 1, 400000);
+        for (unsigned i = 0; i < 6; i++)
+            w.rail[i][0].netdev_mtu = (struct ni_num){i == 3 ? 1500 : 9000, NI_KNOWN};
+        w.rail[p][0].link = NI_LINK_IB;
+        w.rail[p][0].path_mtu = 4096;
+        w.rail[4][0].mbps.v = 100000;
+        ni_compare_pods(&w.job, &w.policy, &w.f);
+        assert_int_equal(found(NI_F_JOB_LINK_DIFFERS), 1);
+        assert_int_equal(found(NI_F_JOB_MTU_DIFFERS), 1);
+        assert_int_equal(found(NI_F_JOB_RATE_DIFFERS), 1);
+        for (unsigned i = 0; i < w.f.n; i++)
+            if (w.f.at[i].id == NI_F_JOB_MTU_DIFFERS)
+                assert_non_null(strstr(w.f.at[i].message, "9000 on 4 others"));
+    }
+}
+
+/* One pod has routes to two subnets, which have none to each other. */
+static void hub_of_subnets(void **state)
+{
+    (void)state;
+    for (unsigned hub = 0; hub < 6; hub += 5) {
+        const unsigned odd = 5 - hub;
+        build(6, 1, 400000);
+        for (unsigned p = 0; p < 6; p++) {
+            const unsigned own = p == hub ? 1 : p == odd ? 3 : 2;
+            place(p, own);
+            route(p, own);
+            if (p != hub)
+                route(p, 1);
+        }
+        route(hub, 2);
+        route(hub, 3);
+        ni_compare_pods(&w.job, &w.policy, &w.f);
+        only(NI_F_JOB_SUBNET_DIFFERS, 1, "rail 0",
+             odd ? "10.0.3.0/24 on pod-5" : "10.0.3.0/24 on pod-0");
+    }
+}
+
+/* More pairs fail, of pods half the job apart both ways, than pods have a word for; one that passed
+   again is told although both are slow. */
+static void paths(void **state)
+{
+    static const unsigned pairs[][2] = {{1, 2}, {2, 8}, {1, 7}, {7, 8}};
+    (void)state;
+    build(12, 1, 400000);
+    for (size_t i = 0; i < NI_COUNT(pairs); i++)
+        w.fault[w.n_fault++] = (struct fault){PATH, pairs[i][0], pairs[i][1], 0, 1};
+    run();
+    only(NI_F_JOB_PATH_FAILED, 1, "rail 0", "; 6 pairs in all");
+    build(8, 1, 400000);
+    w.fault[w.n_fault++] = (struct fault){FLAKY, 1, 2, 0, 1};
+    w.fault[w.n_fault++] = (struct fault){SLOW_OUT, 1, 0, 0, 30};
+    w.fault[w.n_fault++] = (struct fault){SLOW_OUT, 2, 0, 0, 30};
+    run();
+    assert_int_equal(found(NI_F_JOB_PATH_UNSTEADY), 1);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_good),      cmocka_unit_test(one_fault),   cmocka_unit_test(goes_down),
-        cmocka_unit_test(many_faults),   cmocka_unit_test(between_two), cmocka_unit_test(grouped),
-        cmocka_unit_test(slow_together),
+        cmocka_unit_test(all_good),       cmocka_unit_test(one_fault),
+        cmocka_unit_test(goes_down),      cmocka_unit_test(many_faults),
+        cmocka_unit_test(between_two),    cmocka_unit_test(grouped),
+        cmocka_unit_test(slow_together),  cmocka_unit_test(unknown_rate),
+        cmocka_unit_test(not_listed),     cmocka_unit_test(foreign_pod),
+        cmocka_unit_test(hub_of_subnets), cmocka_unit_test(own_subnets),
+        cmocka_unit_test(paths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

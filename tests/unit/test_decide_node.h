@@ -33,6 +33,7 @@ static inline int node_reset(void **state)
     node.inv.net.v4_known = node.inv.net.v6_known = node.inv.net.route_known = NI_KNOWN;
     node.inv.self.memlock_soft = node.inv.self.memlock_hard =
         (struct ni_num){NI_UNLIMITED, NI_KNOWN};
+    node.policy.memlock = NI_UNLIMITED;
     return 0;
 }
 
@@ -88,7 +89,6 @@ static inline struct ni_port *node_port(int hca, unsigned num)
     p->link = NI_LINK_ROCE;
     p->mbps = (struct ni_num){400000, NI_KNOWN};
     p->first_gid = -1;
-    p->gids_complete = true;
     node.inv.hca[hca].n_port++;
     return p;
 }
@@ -106,7 +106,7 @@ static inline int node_hca(const char *name)
     h->claim = (int)node.inv.n_claim++;
     h->netdev = -1;
     h->first_port = (int)node.inv.n_port;
-    *c = (struct ni_claim){.source = NI_SRC_PCIDEVICE, .state = NI_CLAIM_OK, .hca = at};
+    *c = (struct ni_claim){.source = NI_SRC_PCIDEVICE, .hca = at};
     ni_bdf_text(h->bdf, c->id);
     ni_copy(c->from, sizeof(c->from), "PCIDEVICE_RDMA");
     node.inv.source = NI_SRC_PCIDEVICE;

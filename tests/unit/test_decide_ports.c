@@ -22,12 +22,12 @@ static void test_port_states(void **state)
         struct ni_num port;
         const char *why;
     } cases[] = {
-        {{NI_PORT_NOP, NI_KNOWN}, "port is NOP"},
+        {{0, NI_KNOWN}, "port is NOP"},
         {{NI_PORT_DOWN, NI_KNOWN}, "port is DOWN"},
-        {{NI_PORT_INIT, NI_KNOWN}, "port is INIT"},
-        {{NI_PORT_ARMED, NI_KNOWN}, "port is ARMED"},
+        {{2, NI_KNOWN}, "port is INIT"},
+        {{3, NI_KNOWN}, "port is ARMED"},
         {{5, NI_KNOWN}, "port is ACTIVE_DEFER"},
-        {{6, NI_KNOWN}, "port is in state 6"},
+        {{6, NI_KNOWN}, "port is in no state that InfiniBand knows"},
         {{NI_PORT_ACTIVE, NI_ABSENT}, "port state cannot be read (absent)"},
         {{NI_PORT_ACTIVE, NI_DENIED}, "port state cannot be read (denied)"},
         {{NI_PORT_ACTIVE, NI_BAD}, "port state cannot be read (malformed)"},
@@ -104,6 +104,20 @@ static void test_slow_port(void **state)
     node.inv.port[1].mbps = (struct ni_num){1, NI_DENIED}; /* not known is not slow */
     node_decide();
     assert_int_equal(node.plan.n_chosen, 4);
+    four();
+    node.inv.source = NI_SRC_UVERBS;
+    node.inv.port[1].mbps.v = 25000;
+    node_env("NCCL_IB_HCA=mlx5_0,mlx5_1"); /* the user names it: NCCL uses it */
+    node_decide();
+    assert_true(node.plan.port[1].chosen);
+    assert_false(has(NI_F_USER_HCA_LEFT_OUT));
+    four();
+    node.inv.source = NI_SRC_UVERBS;
+    node.inv.port[1].mbps.v = 25000;
+    node_env("NCCL_IB_HCA=mlx5"); /* a prefix takes more than was meant */
+    node_decide();
+    assert_false(node.plan.port[1].chosen);
+    assert_true(has(NI_F_USER_HCA_EXTRA));
 }
 
 static void test_more_than_32(void **state)

@@ -165,11 +165,11 @@ static inline void check_libraries(const struct ni_work *w)
         assert_true(ni_split(&cursor, ',', &item));
     }
     assert_null(cursor);
-    /* both or neither, unless a finding says so */
+    /* both or neither, where the user has set none */
     assert_true(in_force(plan, "VLLM_GPU_NIC_PCIE_MAPPING") ==
                     in_force(plan, "VLLM_NIC_SELECTION_VARS") ||
                 ni_find_user_value(w->env, w->inv, "VLLM_GPU_NIC_PCIE_MAPPING", NULL) ||
-                ni_findings_has(w->f, NI_F_USER_VLLM_HALF));
+                ni_find_user_value(w->env, w->inv, "VLLM_NIC_SELECTION_VARS", NULL));
     for (cursor = ucx && plan->n_chosen > 0 ? ucx->value : NULL; ni_split(&cursor, ',', &item);) {
         bool chosen = false;
         for (unsigned i = 0; i < plan->n_chosen; i++) {

@@ -188,6 +188,32 @@ static void test_nic_merge(void **state)
     assert_setting("NCCL_IB_MERGE_NICS", "none", "");
 }
 
+/* What the user's NCCL_IB_MERGE_NICS=0 forbids must be asked for, and there must be two to fuse. */
+static void test_user_forbids_fusing(void **state)
+{
+    static const struct {
+        const char *level;
+        bool one, two; /* told with one HCA, with two */
+    } cases[] = {
+        {"NCCL_NET_MERGE_LEVEL=PORT", false, true},
+        {"NCCL_NET_MERGE_LEVEL=PIX", false, true},
+        {"NCCL_NET_MERGE_LEVEL=LOC", false, false},
+        {"NCCL_NET_MERGE_LEVEL=", false, false},
+        {"NCCL_NET_FORCE_MERGE=mlx5_6,mlx5_7", true, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        two_rails("10.0.1.6", "10.0.2.6");
+        node_env("NCCL_IB_MERGE_NICS=0");
+        node_env(cases[i].level);
+        node_decide();
+        assert_int_equal(has(NI_F_USER_NICS_FUSED), cases[i].two);
+        node.inv.port[1].state.v = NI_PORT_DOWN;
+        node_decide();
+        assert_int_equal(has(NI_F_USER_NICS_FUSED), cases[i].one);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +221,7 @@ int main(void)
         cmocka_unit_test(test_vf_merge),
         cmocka_unit_test(test_no_place),
         cmocka_unit_test(test_nic_merge),
+        cmocka_unit_test(test_user_forbids_fusing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

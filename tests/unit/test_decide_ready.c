@@ -25,9 +25,12 @@ static void test_link(void **state)
         struct ni_num port;
         bool ready;
     } cases[] = {
-        {{NI_PORT_ACTIVE, NI_KNOWN}, true},        {{NI_PORT_DOWN, NI_KNOWN}, false},
-        {{NI_PORT_INIT, NI_KNOWN}, false},         {{NI_PORT_ARMED, NI_KNOWN}, false},
-        {{NI_PORT_ACTIVE_DEFER, NI_KNOWN}, false}, {{NI_PORT_ACTIVE, NI_DENIED}, false},
+        {{NI_PORT_ACTIVE, NI_KNOWN}, true},
+        {{NI_PORT_DOWN, NI_KNOWN}, false},
+        {{2, NI_KNOWN}, false},
+        {{3, NI_KNOWN}, false},
+        {{5, NI_KNOWN}, false},
+        {{NI_PORT_ACTIVE, NI_DENIED}, false},
         {{NI_PORT_ACTIVE, NI_BAD}, false},
     };
     (void)state;

@@ -50,10 +50,10 @@ static void test_no_rdma(void **state)
 {
     (void)state;
     node.inv.port[0].state.v = node.inv.port[1].state.v = NI_PORT_DOWN;
-    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "none of the 2 RDMA devices given is usable");
-    refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "none of the 2");
-    refused(NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "none of the 2");
-    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "none of the 2");
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "2 RDMA devices given, none usable");
+    refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "none usable");
+    refused(NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "none usable");
+    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "none usable");
     assert_false(has(NI_F_REQUIRE_RDMA));
     holds(NI_REQUIRE_GPUS);
     node.policy.mode = NI_MODE_TCP;
@@ -61,22 +61,99 @@ static void test_no_rdma(void **state)
     /* Both ways of asking: told once. */
     node.policy.mode = NI_MODE_RDMA;
     node_decide();
-    assert_true(ni_has_prefix(node.plan.refuse_why, "--mode=rdma, but none of the 2"));
+    assert_true(ni_has_prefix(node.plan.refuse_why, "--mode=rdma, but 2 RDMA devices given, none"));
 }
 
 static void test_users_choices(void **state)
 {
     (void)state;
     node_env("NCCL_IB_DISABLE=1");
-    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "NCCL_IB_DISABLE is set");
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "but your NCCL_IB_DISABLE chooses sockets");
     node.n_env = 0;
     memset(node.entry, 0, sizeof(node.entry));
     node_env("NCCL_NET=AWS Libfabric");
-    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "another network, which cannot be judged");
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA,
+            "AWS Libfabric is in use; no InfiniBand setting is made (NCCL_NET)");
     node.policy.mode = NI_MODE_RDMA;
     node.policy.require = 0;
     node_decide();
-    assert_true(ni_has_prefix(node.plan.refuse_why, "--mode=rdma, but NCCL_NET"));
+    assert_true(ni_has_prefix(node.plan.refuse_why, "--mode=rdma, but AWS Libfabric"));
+}
+
+/* A list that leaves no port is the user's doing, not a lack of devices. */
+static void test_users_list(void **state)
+{
+    (void)state;
+    node_env("NCCL_IB_HCA=mlx5_99");
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA,
+            "--require=rdma, but `mlx5_99` names no usable port of this pod (NCCL_IB_HCA)");
+    node.n_env = 0;
+    node_env("NCCL_IB_HCA=,"); /* names none, so it takes all */
+    holds(NI_REQUIRE_RDMA);
+    node.inv.port[0].state.v = node.inv.port[1].state.v = NI_PORT_DOWN;
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "2 RDMA devices given, none usable");
+}
+
+/* A slow port that the user's list takes connects, if it has a GID and is of the others' kind. */
+static void test_left_out(void **state)
+{
+    struct ni_port *slow = &node.inv.port[1];
+    const unsigned gids = slow->n_gid;
+    (void)state;
+    node_env("NCCL_IB_HCA=");
+    node.inv.source = NI_SRC_UVERBS;
+    slow->mbps = (struct ni_num){10000, NI_KNOWN};
+    holds(NI_REQUIRE_RDMA);
+    assert_true(has(NI_F_USER_HCA_EXTRA));
+    assert_false(has(NI_F_USER_HCA_LEFT_OUT));
+    node_env("NCCL_IB_GID_INDEX=-1"); /* each port is searched */
+    holds(NI_REQUIRE_RDMA);
+    assert_true(has(NI_F_USER_HCA_EXTRA));
+    node.entry[--node.n_env] = NULL;
+    for (unsigned i = 0; i < gids; i++)
+        node.inv.gid[slow->first_gid + (int)i].index += 10;
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "the GID that NCCL takes there is not right");
+    for (unsigned i = 0; i < gids; i++)
+        node.inv.gid[slow->first_gid + (int)i].index -= 10;
+    slow->n_gid = 0;
+    refused(
+        NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA,
+        "NCCL_IB_HCA takes this port, which the plan leaves out (10 Gb/s, while the fastest has "
+        "400): its connections may fail (mlx5_1/1)");
+    assert_true(node.plan.wants & NI_WANT_WHOLE_GIDS);
+    slow->mbps = node.inv.port[0].mbps;
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "NCCL_IB_HCA takes this port");
+    slow->mbps.v = 10000;
+    slow->n_gid = gids;
+    slow->link = NI_LINK_IB;
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA,
+            "(10 Gb/s, while the fastest has 400): InfiniBand and RoCE together kill the job");
+    slow->link = NI_LINK_ROCE;
+    slow->state.known = NI_DENIED;
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "cannot be read");
+    slow->state.known = NI_KNOWN;
+    node.inv.hca[1].pci.none = true;
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "SoftRoCE");
+    node.inv.hca[0].pci.none = true;
+    holds(NI_REQUIRE_RDMA);
+}
+
+/* Findings that were left out do not stand in the way: of each id one was kept. */
+static void test_too_many_findings(void **state)
+{
+    const struct ni_env env = {node.entry};
+    const struct ni_work work = {&node.inv, &env, &node.policy, &node.plan, &node.findings};
+    (void)state;
+    memset(&node.findings, 0, sizeof(node.findings));
+    node.policy.require = NI_REQUIRE_RDMA;
+    for (unsigned k = 0; k < NI_MAX_AGAIN + 2; k++)
+        ni_report(&node.findings, NI_F_OPTION_INVALID, "x", "%u", k);
+    ni_decide(&work);
+    assert_false(node.plan.refuse);
+    node_env("NCCL_NET=AWS Libfabric");
+    ni_decide(&work);
+    assert_true(node.plan.refuse);
+    assert_int_equal(node.findings.dropped, 1);
 }
 
 static void test_off(void **state)
@@ -129,13 +206,13 @@ static void test_roce_v2(void **state)
     refused(NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "mlx5_0/1 has no RoCE v2 GID");
     good_node(state);
     node_env("NCCL_IB_GID_INDEX=2"); /* the v1 entry */
-    refused(NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "another GID");
+    refused(NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "NCCL takes index 2");
 }
 
 static void test_gdr(void **state)
 {
     (void)state;
-    node.policy.gdr = NI_GDR_OFF;
+    node.policy.gdr = NI_DIST_LOC;
     refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "--gdr=off");
     good_node(state);
     node.inv.gdr.peermem = NI_ABSENT;
@@ -205,7 +282,7 @@ static void test_promise(void **state)
     holds(NI_REQUIRE_RDMA);
     node.inv.hca[0].uverbs.err = -ENOENT;
     refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA,
-            "mlx5_0 cannot be used: /dev/infiniband/uverbs0 is not in the container");
+            "mlx5_0: /dev/infiniband/uverbs0 is not in the container");
     refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "uverbs0");
     assert_true(has(NI_F_HCA_NODE_LOST));
     holds(NI_REQUIRE_GPUS);
@@ -217,11 +294,12 @@ static void test_promise(void **state)
     node.inv.hca[0].uverbs = (struct ni_uverbs){.known = NI_ABSENT};
     refused(NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "the kernel has no uverbs device of it");
     node.inv.hca[0].uverbs.known = NI_DENIED;
-    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "the device node of mlx5_0 is not known");
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "its device node is not known");
     good_node(state);
     for (unsigned i = 0; i < node.inv.n_gid; i++)
         node.inv.gid[i].own = NI_OWN_UNKNOWN;
-    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "whether the GID of mlx5_0/1 is this pod's");
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA,
+            "is an address of this pod cannot be read (mlx5_0/1)");
     good_node(state);
     ni_copy(node.inv.gpu_node, sizeof(node.inv.gpu_node), "nvidia0");
     node.inv.gpu_node_err = -EPERM;
@@ -241,7 +319,7 @@ static void test_all_fail(void **state)
         ni_has_prefix(node.plan.refuse_why,
                       "--require=rdma, but the pod was given no RDMA device; --require=gpus"));
     size_t n = strlen(node.plan.refuse_why);
-    assert_string_equal(node.plan.refuse_why + n - 6, "device");
+    assert_string_equal(node.plan.refuse_why + n - 14, "no RDMA device");
 }
 
 static const struct ni_work *facts(void)
@@ -292,11 +370,10 @@ static void test_memlock(void **state)
     planned = NI_UNLIMITED;
     assert_false(memlock_holds(65536, false));
     assert_non_null(strstr(node.plan.refuse_why, "raising it failed"));
-    node.policy.memlock = NI_MEMLOCK_BYTES;
-    planned = node.policy.memlock_bytes = 2 * gib;
+    planned = node.policy.memlock = 2 * gib;
     assert_false(memlock_holds(65536, false));
     assert_non_null(strstr(node.plan.refuse_why, "raising it failed"));
-    planned = node.policy.memlock_bytes = gib / 2;
+    planned = node.policy.memlock = gib / 2;
     assert_false(memlock_holds(gib / 2, false));
     assert_non_null(strstr(node.plan.refuse_why, "asks for no more"));
 }
@@ -328,6 +405,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_no_rdma, good_node),
         cmocka_unit_test_setup(test_users_choices, good_node),
+        cmocka_unit_test_setup(test_users_list, good_node),
+        cmocka_unit_test_setup(test_left_out, good_node),
+        cmocka_unit_test_setup(test_too_many_findings, good_node),
         cmocka_unit_test_setup(test_off, good_node),
         cmocka_unit_test_setup(test_rails, good_node),
         cmocka_unit_test_setup(test_roce_v2, good_node),

@@ -32,9 +32,9 @@ static void set_table(const char *table)
     node.inv.port[0].gids_read = index;
 }
 
-static struct ni_gid_search search_of(const struct how *how)
+static struct ni_gid_way search_of(const struct how *how)
 {
-    struct ni_gid_search s = {.v6 = how->v6, .version = how->version ? how->version : 2};
+    struct ni_gid_way s = {.index = -1, .v6 = how->v6, .version = how->version ? how->version : 2};
     if (how->range) {
         const char *slash = strchr(how->range, '/');
         char ip[NI_IP_TEXT];
@@ -58,8 +58,8 @@ static void check(const struct row *rows, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         set_table(rows[i].table);
-        struct ni_gid_search s = search_of(&rows[i].how);
-        unsigned got = ni_nccl_gid_search(&node.inv, &node.inv.port[0], &s).index;
+        struct ni_gid_way s = search_of(&rows[i].how);
+        unsigned got = ni_gid_end(&node.inv, &node.inv.port[0], &s).index;
         if (got != rows[i].want)
             fail_msg("row %zu, `%s`: %u, not %u", i, rows[i].table, got, rows[i].want);
     }
@@ -138,45 +138,44 @@ static void test_range_and_version(void **state)
     check(rows, NI_COUNT(rows));
 }
 
-/* NCCL calls only fe80::/64 link-local, and takes ff0e::ffff:a.b.c.d for IPv4. */
+/* NCCL calls only fe80::/64 link-local. */
 static void test_edges_of_family_and_validity(void **state)
 {
     static const struct row rows[] = {
         {LOCAL "fe80:0:0:1::5/2", {NULL, true, 0}, 2},
         {LOCAL "fe90::5/2", {NULL, true, 0}, 2},
-        {LOCAL "ff0e::ffff:10.0.0.1/2", {NULL, false, 0}, 2},
     };
     (void)state;
     check(rows, NI_COUNT(rows));
 }
 
-/* Where the outcome hangs on a type that cannot be read, and where an old NCCL would ask for it. */
+/* Where the outcome hangs on a type that cannot be read. */
 static void test_unread_types(void **state)
 {
     static const struct {
         const char *table;
         struct how how;
-        bool unproven, unread;
+        bool unproven;
     } rows[] = {
-        {LOCAL "10.0.0.1/1 10.0.0.1/2", {V4}, false, false},
-        {LOCAL "10.0.0.1/? 10.0.0.2/2", {V4}, true, true},
-        {LOCAL "10.0.0.1/? 10.0.0.2/1", {V4}, false, true}, /* not the wanted version */
-        {LOCAL "10.0.0.1/1 10.0.0.2/? 10.0.0.3/2", {V4}, false, true},
-        {LOCAL "10.0.0.1/? fd00::1/2", {V4}, false, false}, /* another family is not looked at */
-        {LOCAL "192.168.0.1/? 10.0.0.2/2", {"10.0.0.0/8", false, 0}, false, false},
-        {"- fd00::1/2", {V6}, false, true}, /* an empty entry is not valid: its type is no matter */
-        {"fe80::1/? fd00::1/2", {V6}, false, true},
-        {"fd00::9/? fd00::1/2", {V6}, true, true},
+        {LOCAL "10.0.0.1/1 10.0.0.1/2", {V4}, false},
+        {LOCAL "10.0.0.1/? 10.0.0.2/2", {V4}, true},
+        {LOCAL "10.0.0.1/? 10.0.0.2/1", {V4}, false}, /* not the wanted version */
+        {LOCAL "10.0.0.1/1 10.0.0.2/? 10.0.0.3/2", {V4}, false},
+        {LOCAL "10.0.0.1/? fd00::1/2", {V4}, false}, /* another family is not looked at */
+        {LOCAL "192.168.0.1/? 10.0.0.2/2", {"10.0.0.0/8", false, 0}, false},
+        {"- fd00::1/2", {V6}, false}, /* an empty entry is not valid: its type is no matter */
+        {"fe80::1/? fd00::1/2", {V6}, false},
+        {"fd00::9/? fd00::1/2", {V6}, true},
     };
     (void)state;
     for (size_t i = 0; i < NI_COUNT(rows); i++) {
         set_table(rows[i].table);
-        struct ni_gid_search s = search_of(&rows[i].how);
-        struct ni_gid_end end = ni_nccl_gid_search(&node.inv, &node.inv.port[0], &s);
-        if (end.unproven != rows[i].unproven || end.unread != rows[i].unread)
+        struct ni_gid_way s = search_of(&rows[i].how);
+        struct ni_gid_end end = ni_gid_end(&node.inv, &node.inv.port[0], &s);
+        if (end.unproven != rows[i].unproven)
             fail_msg("row %zu, `%s`", i, rows[i].table);
         node.inv.port[0].gids_lost = true;
-        assert_true(ni_nccl_gid_search(&node.inv, &node.inv.port[0], &s).unproven);
+        assert_true(ni_gid_end(&node.inv, &node.inv.port[0], &s).unproven);
     }
 }
 
@@ -240,7 +239,7 @@ static unsigned next(unsigned below)
 }
 
 /* The same table and settings in both forms. */
-static struct ni_gid_search random_case(struct model *m)
+static struct ni_gid_way random_case(struct model *m)
 {
     static const char *const pool[] = {
         "::",       "fe80::1", "fe80::2",     "fe80::", "10.0.0.1",    "10.0.0.2",
@@ -271,8 +270,8 @@ static struct ni_gid_search random_case(struct model *m)
     unsigned r = next(NI_COUNT(ranges));
     node_ip(ranges[r].ip, m->range);
     m->bits = ranges[r].bits;
-    struct ni_gid_search how = {
-        .v6 = m->v6, .ranged = m->ranged, .bits = m->bits, .version = m->wanted};
+    struct ni_gid_way how = {
+        .index = -1, .v6 = m->v6, .ranged = m->ranged, .bits = m->bits, .version = m->wanted};
     memcpy(how.range, m->range, sizeof(how.range));
     return how;
 }
@@ -284,9 +283,9 @@ static void test_against_a_second_reading(void **state)
     unsigned ends[MAX_TABLE] = {0};
     for (unsigned i = 0; i < 100000; i++) {
         static struct model m;
-        struct ni_gid_search how = random_case(&m);
+        struct ni_gid_way how = random_case(&m);
         unsigned want = model_search(&m);
-        unsigned got = ni_nccl_gid_search(&node.inv, &node.inv.port[0], &how).index;
+        unsigned got = ni_gid_end(&node.inv, &node.inv.port[0], &how).index;
         if (got != want)
             fail_msg("case %u: %u, not %u", i, got, want);
         ends[got]++;

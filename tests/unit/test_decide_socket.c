@@ -70,15 +70,6 @@ static void test_pod_interface(void **state)
     node_decide();
     assert_setting(var, "unset", "");
     assert_false(has(NI_F_SOCKET_NONE)); /* there is an address, on whatever */
-    strcpy(node.inv.net.addr[0].ifname, "eth0");
-    node_netdev("lo", true);
-    node.inv.net.all_listed = true;
-    node_decide();
-    assert_true(has(NI_F_SOCKET_NONE)); /* NCCL before 2.28.3 takes it all the same */
-    node.inv.netdev[0].known = NI_DENIED;
-    node.inv.net.default_if[0] = '\0';
-    node_decide();
-    assert_false(has(NI_F_SOCKET_NONE));
 }
 
 static void test_no_address(void **state)
@@ -195,6 +186,22 @@ static void test_family(void **state)
     }
 }
 
+/* The user's own list, held against addresses: those that cannot be read are not none. */
+static void test_users_list_of_unread_addresses(void **state)
+{
+    (void)state;
+    two_rails();
+    node_env("NCCL_SOCKET_IFNAME=net1");
+    node.inv.net.n_addr = 0;
+    node_addr("fe80::6", "net1");
+    node_decide();
+    assert_true(has(NI_F_USER_SOCKET_FIRST)); /* no IPv4 address: link-local is all it has */
+    node.inv.net.v4_known = NI_DENIED;
+    node_decide();
+    assert_false(has(NI_F_USER_SOCKET_FIRST));
+    assert_false(has(NI_F_USER_SOCKET_NONE));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +213,7 @@ int main(void)
         cmocka_unit_test(test_sixteen),
         cmocka_unit_test(test_gid_without_interface),
         cmocka_unit_test(test_family),
+        cmocka_unit_test(test_users_list_of_unread_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,10 +72,8 @@ static inline void healthy(void)
         h->uverbs.known = h->netdev_known = NI_KNOWN;
         h->netdev = i;
         node.inv.netdev[i].mtu = known(9000);
-        ni_copy(h->fw, sizeof(h->fw), "28.37.1014");
-        ni_copy(h->type, sizeof(h->type), "MT4126");
         h->handles = h->objects = known(NI_UNLIMITED);
-        h->iommu = (struct ni_iommu){known(31 + i), NI_KNOWN, "identity"};
+        h->iommu = (struct ni_iommu){NI_KNOWN, "identity"};
         port->phys_state = known(5);
         port->counter[0] = known(9);
         port->traffic_class = known(-1);
@@ -84,18 +82,17 @@ static inline void healthy(void)
             h->link.now[k] = h->link.most[k] = g->link.now[k] = g->link.most[k] = known(16);
         node_chain(&g->pci, gpu_at[i], i);
         g->bdf = g->pci.at[g->pci.depth - 1];
-        g->iommu = (struct ni_iommu){known(41 + i), NI_KNOWN, "identity"};
     }
     node_eth0();
     node.inv.gdr = (struct ni_gdr){.peermem = NI_ABSENT, .open_driver = NI_KNOWN};
     node.inv.self.kernel_major = 6;
     node.inv.self.pid = known(7);
-    self->cmdline_known = node.inv.rdma_cm = d->nvidiactl = d->uvm = NI_KNOWN;
+    self->cmdline_known = d->nvidiactl = d->uvm = NI_KNOWN;
     self->init_known = NI_KNOWN;
     node.inv.netns_mode = NI_NETNS_SHARED;
     self->host_known = d->imex = d->gdrdrv = NI_KNOWN;
     ni_copy(self->host_ip, sizeof(self->host_ip), "10.128.2.17");
-    ni_copy(d->gpu_model, sizeof(d->gpu_model), "NVIDIA GB200");
+    ni_copy(node.inv.gpu[0].model, sizeof(node.inv.gpu[0].model), "NVIDIA GB200");
     node.inv.gdr.cpu = NI_ABSENT;
     node.policy.targets = NI_FOR_NCCL | NI_FOR_NVSHMEM;
     d->peermem = d->ofed = d->peer_api = d->peer_client = NI_ABSENT;

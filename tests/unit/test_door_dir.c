@@ -80,35 +80,6 @@ static void test_big_file(void **state)
     }
 }
 
-static void count_line(void *ctx, const char *line)
-{
-    size_t *lines = ctx;
-
-    (void)line;
-    (*lines)++;
-}
-
-/* A file that grows while it is read might have no end. */
-static void test_endless_lines(void **state)
-{
-    (void)state;
-    enum { BLOCK = 1 << 20 };
-    static char block[BLOCK];
-    size_t lines = 0;
-
-    memset(block, '\n', sizeof(block));
-    int fd = openat(base_fd, "lines", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-    for (size_t at = 0; at < NI_TREE_FILE; at += sizeof(block))
-        assert_int_equal(write(fd, block, sizeof(block)), sizeof(block));
-    struct ni_root root = dir_root();
-    assert_int_equal(ni_lines(TOP(&root), count_line, &lines, "lines"), 0);
-    assert_int_equal(lines, NI_TREE_FILE);
-    assert_int_equal(write(fd, "\n", 1), 1);
-    assert_int_equal(ni_lines(TOP(&root), count_line, &lines, "lines"), -EFBIG);
-    ni_root_close(&root);
-    close(fd);
-}
-
 /* ---- what there is not: the host ---- */
 
 static void test_no_way_out(void **state)
@@ -213,8 +184,6 @@ static void test_dir_same_answers(void **state)
             snprintf(path, sizeof(path), "sys/dev/1/%s", below[i]);
             ni_copy(want, sizeof(want), read_in(whole, path));
             assert_string_equal(read_in(dir, below[i]), want);
-            ni_copy(want, sizeof(want), lines_in(whole, path));
-            assert_string_equal(lines_in(dir, below[i]), want);
             ni_copy(want, sizeof(want), link_in(whole, path));
             assert_string_equal(link_in(dir, below[i]), want);
             ni_copy(want, sizeof(want), list_in(whole, path));
@@ -270,13 +239,11 @@ static void test_no_devices(void **state)
 
     assert_string_equal(read_of(&root, "fifo"), "ENXIO"); /* and does not wait */
     assert_string_equal(read_of(&root, "sys/fifo"), "ENXIO");
-    assert_string_equal(lines_of(&root, "fifo"), "ENXIO");
     assert_string_equal(list_of(&root, "fifo"), "ENOTDIR");
     assert_int_equal(ni_exists(TOP(&root), "fifo"), 0);
     if (device) {
         assert_string_equal(read_of(&root, "device"), "ENXIO");
         assert_string_equal(read_of(&root, "sys/device"), "ENXIO");
-        assert_string_equal(lines_of(&root, "sys/device"), "ENXIO");
         assert_int_equal(ni_exists(TOP(&root), "device"), 0);
     }
     ni_root_close(&root);
@@ -367,7 +334,7 @@ static void test_live(void **state)
     assert_int_equal(ni_root_open("/", &root, &line), 0);
     assert_int_equal(root.kind, NI_ROOT_LIVE);
     assert_true(strstr(read_of(&root, "proc/self/status"), "Name:\t") != NULL);
-    assert_true(strstr(lines_of(&root, "proc/self/limits"), "Max locked memory") != NULL);
+    assert_true(strstr(read_of(&root, "proc/self/limits"), "Max locked memory") != NULL);
     assert_true(strstr(list_of(&root, "proc/self/ns"), "net") != NULL);
     assert_string_equal(read_of(&root, "proc/self"), "EISDIR");
     assert_string_equal(read_of(&root, "dev/zero"), "ENXIO");
@@ -385,7 +352,7 @@ static void test_live(void **state)
     snprintf(path, sizeof(path), "dev/fd/%d", pipes[0]);
     assert_string_equal(read_in(&named, path), "ENXIO");
     snprintf(path, sizeof(path), "proc/self/fd/%d", pipes[0]);
-    assert_string_equal(lines_in(&named, path), "ENXIO");
+    assert_string_equal(read_in(&named, path), "ENXIO");
     close(pipes[0]);
     close(pipes[1]);
 
@@ -410,7 +377,7 @@ int main(void)
         IN_DIR(test_reads),          IN_DIR(test_big_file),         IN_DIR(test_no_way_out),
         IN_DIR(test_no_magic_links), IN_DIR(test_dir_same_answers), IN_DIR(test_dir_path_too_long),
         IN_DIR(test_no_devices),     IN_DIR(test_no_root),          IN_DIR(test_no_openat2),
-        IN_DIR(test_live),           IN_DIR(test_endless_lines),
+        IN_DIR(test_live),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,7 +59,6 @@ static void test_stops_early(void **state)
     assert_int_equal(pod.f.n, 0);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(port(i)->gids_read, 4);
-        assert_false(port(i)->gids_complete);
         assert_int_equal(entry(i, 3)->type, NI_GID_V2);
         assert_int_equal(entry(i, 3)->own, NI_OWN_OURS);
         assert_int_equal(entry(i, 2)->type, NI_GID_V1);
@@ -89,9 +88,8 @@ static void test_whole_when_asked(void **state)
         usual(V4("0a00:0106"), "net1");
         trap(4);
         gather();
-        if (!port(0)->gids_complete)
+        if (port(0)->gids_read != 6)
             fail_msg("case %zu: read up to %u", why, port(0)->gids_read);
-        assert_int_equal(port(0)->gids_read, 6);
         assert_int_equal(port(0)->n_gid, 4);
         assert_true(found(NI_F_FACT_UNREADABLE)); /* the EIO */
         assert_int_equal(entry(0, 1)->type, NI_GID_V2);
@@ -113,7 +111,6 @@ static void test_whole_when_ports_disagree(void **state)
     gid(6, V4("0a00:0a0a"), "RoCE v2", "net3");
     gather();
     assert_int_equal(pod.f.n, 0);
-    assert_true(port(0)->gids_complete && port(1)->gids_complete);
     assert_int_equal(port(0)->gids_read, 5);
     assert_int_equal(port(1)->gids_read, 7);
     assert_int_equal(port(0)->n_gid, 5);

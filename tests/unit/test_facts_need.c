@@ -108,7 +108,7 @@ static void test_numa_not_below_one_switch(void **state)
     begin("PCIDEVICE_A=0000:03:00.2");
     near_gpu();
     gather();
-    assert_int_equal(ni_pci_switch(&pod.inv.hca[0].pci, &pod.inv.gpu[0].pci), 1);
+    assert_int_equal(ni_pci_distance(&pod.inv.hca[0].pci, &pod.inv.gpu[0].pci), NI_DIST_PIX);
     assert_false(numa_read());
     pod.ask.all = true; /* for people */
     gather();

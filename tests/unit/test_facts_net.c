@@ -169,6 +169,26 @@ static void test_fib_trie(void **state)
     assert_string_equal(addresses(), "10.0.1.6 ?, 10.0.1.7 ?");
 }
 
+/* The routes of a node with thousands of peers. */
+static void test_long_fib_trie(void **state)
+{
+    static const char node[] = "        |-- 10.9.1.0\\n           /24 universe UNICAST\\n";
+    const size_t n = sizeof(node) - 1, times = 25000;
+    char *text = malloc(n * times + 1);
+
+    (void)state;
+    assert_non_null(text);
+    for (size_t i = 0; i < times; i++)
+        memcpy(text + i * n, node, n + 1);
+    begin("");
+    pod_reset(NULL);
+    line("f proc/net/fib_trie Main:\\n%s        |-- 10.0.1.6\\n           /32 host LOCAL", text);
+    free(text);
+    gather();
+    assert_int_equal(pod.inv.net.v4_known, NI_KNOWN);
+    assert_string_equal(addresses(), "10.0.1.6 ?");
+}
+
 static void test_denied(void **state)
 {
     static const struct {
@@ -248,8 +268,8 @@ int main(void)
         cmocka_unit_test(test_connected_routes), cmocka_unit_test(test_longest_prefix),
         cmocka_unit_test(test_default_route),    cmocka_unit_test(test_default_route_ipv6),
         cmocka_unit_test(test_if_inet6),         cmocka_unit_test(test_fib_trie),
-        cmocka_unit_test(test_denied),           cmocka_unit_test(test_operstate),
-        cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_long_fib_trie),    cmocka_unit_test(test_denied),
+        cmocka_unit_test(test_operstate),        cmocka_unit_test(test_too_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs and what GPUDirect needs, the process, and nccl.conf. */
+#include "facts/probe.h"
 #include "test_facts_tree.h"
+
+/* ---- lines ---- */
+
+static void test_lines(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"one\n\n\nfour\nfive", "one|||four|five|"}, {"a\n", "a|"}, {"\n", "|"}, {"", ""}};
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        char text[64], got[64];
+        struct ni_text out = ni_text_on(got, sizeof(got));
+        ni_copy(text, sizeof(text), cases[i][0]);
+        for (char *rest = text, *of; (of = ni_line(&rest));)
+            ni_putf(&out, "%s|", of);
+        assert_string_equal(got, cases[i][1]);
+    }
+}
 
 /* ---- GPUs ---- */
 
@@ -94,6 +112,10 @@ static void test_amd(void **state)
     assert_int_equal(pod.inv.gpu[0].bdf.bus, 0x10);
 }
 
+#define UUID "GPU-5f3a8e0c-1b2d-4c6e-9f70-8192a3b4c5d"
+
+#define MODEL "NVIDIA RTX PRO 6000 Blackwell Workstation Edition" /* 49 bytes */
+
 /* Read only when a launcher's number is to be understood. */
 static void test_gpu_ids(void **state)
 {
@@ -101,9 +123,12 @@ static void test_gpu_ids(void **state)
         const char *a, *b; /* "information" of two GPUs; AMD's render nodes */
         bool amd, unordered;
     } cases[] = {
-        {"Model: \\t H100\\nGPU UUID: \\t GPU-a", "Model: H100\\nGPU UUID: GPU-b", false, false},
-        {"Model: H100\\nGPU UUID: GPU-a", "Model: H200\\nGPU UUID: GPU-b", false, true},
-        {"Model: H100\\nGPU UUID: GPU-a", "GPU UUID: GPU-b", false, true},
+        {"Model: \\t H100\\nGPU UUID: \\t " UUID "a", "Model: H100\\nGPU UUID: " UUID "b", false,
+         false},
+        {"Model: H100\\nGPU UUID: " UUID "a", "Model: H200\\nGPU UUID: " UUID "b", false, true},
+        {"Model: H100\\nGPU UUID: " UUID "a", "GPU UUID: " UUID "b", false, true},
+        {"Model: " MODEL "\\nGPU UUID: " UUID "a", "Model: " MODEL "\\nGPU UUID: " UUID "b", false,
+         false},
         {"renderD128", "renderD129", true, false},
         {"renderD128", "card0", true, true},
     };
@@ -126,7 +151,9 @@ static void test_gpu_ids(void **state)
         pod.wants = NI_WANT_GPU_IDS;
         gather();
         assert_int_equal(pod.inv.gdr.gpus_unordered, cases[i].unordered);
-        assert_string_equal(pod.inv.gpu[1].uuid, amd ? "" : "GPU-b");
+        assert_string_equal(pod.inv.gpu[1].uuid, amd ? "" : UUID "b");
+        if (strstr(cases[i].b, MODEL))
+            assert_string_equal(pod.inv.gpu[1].model, MODEL);
     }
 }
 
@@ -353,21 +380,24 @@ static void test_conf_files(void **state)
 static void test_conf_homes(void **state)
 {
     static const struct {
-        const char *home, *passwd, *want;
-        bool told;
+        const char *home, *passwd, *want, *told;
     } cases[] = {
-        {"HOME=/root", "u:x:7:7::/home/u:/bin/sh", "NCCL_A=root|NCCL_A=u|NCCL_B=1", true},
-        {"HOME=/home/u", "u:x:7:7::/home/u:/bin/sh", "NCCL_A=u|NCCL_B=1", false},
-        {"HOME=/home/u/", "u:x:7:7::/home/u:/bin/sh", "NCCL_A=u|NCCL_B=1|NCCL_A=u|NCCL_B=1", false},
-        {"HOME=", "u:x:7:7::/home/u:/bin/sh", "NCCL_A=u|NCCL_B=1", true},
-        {"HOME=/none", "u:x:7:7::/home/u:/bin/sh", "NCCL_A=u|NCCL_B=1", true},
-        {"HOME=/none", "u:x:7:7::/nowhere:/bin/sh", "", false},
-        {"HOME=/root", "u:x:7:7::/home/none:/bin/sh", "NCCL_A=root", true},
+        {"HOME=/root", "u:x:7:7::/home/u:/bin/sh", "NCCL_A=root|NCCL_A=u|NCCL_B=1", "NCCL_A"},
+        {"HOME=/home/u", "u:x:7:7::/home/u:/bin/sh", "NCCL_A=u|NCCL_B=1", ""},
+        {"HOME=/home/u/", "u:x:7:7::/home/u:/bin/sh", "NCCL_A=u|NCCL_B=1", ""},
+        {"HOME=", "u:x:7:7::/home/u:/bin/sh", "NCCL_A=u|NCCL_B=1", "NCCL_A"},
+        {"HOME=/none", "u:x:7:7::/home/u:/bin/sh", "NCCL_A=u|NCCL_B=1", "NCCL_A"},
+        {"HOME=/mnt/u", "u:x:7:7::/home/u:/bin/sh", "NCCL_A=u|NCCL_B=1|NCCL_A=u|NCCL_B=1", ""},
+        {"HOME=/same", "u:x:7:7::/home/u:/bin/sh", "NCCL_B=1|NCCL_A=u|NCCL_A=u|NCCL_B=1", ""},
+        {"HOME=/part", "u:x:7:7::/home/u:/bin/sh", "NCCL_A=u|NCCL_A=u|NCCL_B=1", "NCCL_B"},
+        {"HOME=/home/u", "u:x:7:7::/part:/bin/sh", "NCCL_A=u|NCCL_B=1|NCCL_A=u", "NCCL_B"},
+        {"HOME=/none", "u:x:7:7::/nowhere:/bin/sh", "", ""},
+        {"HOME=/root", "u:x:7:7::/home/none:/bin/sh", "NCCL_A=root", "NCCL_A"},
         {"HOME=", "v:x:77:7::/root:/x\\nu:x:7:7::/home/u:\\nw:x:7:7::/root:/x", "NCCL_A=u|NCCL_B=1",
-         true},
-        {"HOME=", "u:x:7:7::/home/u", "", false}, /* no line of a user database */
-        {"HOME=", "u:x:-7:7::/home/u:/x\\n::::::::\\n+::::::\\n", "", false},
-        {"HOME=", "", "", false},
+         "NCCL_A"},
+        {"HOME=", "u:x:7:7::/home/u", "", ""}, /* no line of a user database */
+        {"HOME=", "u:x:-7:7::/home/u:/x\\n::::::::\\n+::::::\\n", "", ""},
+        {"HOME=", "", "", ""},
     };
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
@@ -376,9 +406,13 @@ static void test_conf_homes(void **state)
         line("f proc/self/status Uid:\\t7\\t0\\t0\\t0\\n");
         line("f root/.nccl.conf NCCL_A=root");
         line("f home/u/.nccl.conf NCCL_A=u\\nNCCL_B=1");
+        line("l mnt /home");
+        line("f same/.nccl.conf NCCL_B=1\\nNCCL_A=u");
+        line("f part/.nccl.conf NCCL_A=u");
         line("f etc/passwd %s", cases[i].passwd);
         gather();
-        if (strcmp(conf(), cases[i].want) != 0 || found(NI_F_CONF_HOME_DIFFERS) != cases[i].told)
+        if (strcmp(conf(), cases[i].want) != 0 ||
+            strcmp(subject_of(NI_F_CONF_HOME_DIFFERS), cases[i].told) != 0)
             fail_msg("%zu: %s", i, conf());
     }
 }
@@ -397,8 +431,8 @@ static void test_conf_nvshmem(void **state)
     line("f opt/my.conf NVSHMEM_D=4\\nNVSHMEM_D=5");
     gather();
     assert_string_equal(conf(), "NVSHMEM_A=1 2|NVSHMEM_B=home|NVSHMEM_D=5");
-    assert_string_equal(ni_find_override(&pod.inv, "NVSHMEM_B")->file, "/root/.nvshmem.conf");
-    assert_null(ni_find_override(&pod.inv, "NVSHMEM_C"));
+    assert_string_equal(ni_find_conf(&pod.inv, "NVSHMEM_B", true)->file, "/root/.nvshmem.conf");
+    assert_null(ni_find_conf(&pod.inv, "NVSHMEM_C", true));
 }
 
 /* RCCL reads files of its own names, and none of NCCL's. */
@@ -434,21 +468,14 @@ static void test_conf_denied(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_of_eight),
-        cmocka_unit_test(test_no_and_all_gpus),
-        cmocka_unit_test(test_gpus_from_sysfs),
-        cmocka_unit_test(test_gpu_ids),
-        cmocka_unit_test(test_amd),
-        cmocka_unit_test(test_gdr_facts),
-        cmocka_unit_test(test_c2c),
-        cmocka_unit_test(test_memlock),
-        cmocka_unit_test(test_caps),
-        cmocka_unit_test(test_conf_syntax),
-        cmocka_unit_test(test_conf_too_long),
-        cmocka_unit_test(test_conf_files),
-        cmocka_unit_test(test_conf_homes),
-        cmocka_unit_test(test_conf_nvshmem),
-        cmocka_unit_test(test_conf_rccl),
+        cmocka_unit_test(test_lines),           cmocka_unit_test(test_two_of_eight),
+        cmocka_unit_test(test_no_and_all_gpus), cmocka_unit_test(test_gpus_from_sysfs),
+        cmocka_unit_test(test_gpu_ids),         cmocka_unit_test(test_amd),
+        cmocka_unit_test(test_gdr_facts),       cmocka_unit_test(test_c2c),
+        cmocka_unit_test(test_memlock),         cmocka_unit_test(test_caps),
+        cmocka_unit_test(test_conf_syntax),     cmocka_unit_test(test_conf_too_long),
+        cmocka_unit_test(test_conf_files),      cmocka_unit_test(test_conf_homes),
+        cmocka_unit_test(test_conf_nvshmem),    cmocka_unit_test(test_conf_rccl),
         cmocka_unit_test(test_conf_denied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

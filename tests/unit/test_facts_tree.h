@@ -20,7 +20,7 @@
 #include "nccl_init/facts.h"
 
 static struct {
-    char text[1 << 18];
+    char text[1 << 21];
     struct ni_text t;
     char env_text[1 << 18];
     size_t env_used;

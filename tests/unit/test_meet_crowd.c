@@ -12,7 +12,6 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -43,7 +42,7 @@ static struct ni_rail_task tasks[NI_MAX_RAILS];
 void ni_rails_ask(struct ni_rails *r, enum ni_rail_work work, int64_t limit_ms)
 {
     static const enum ni_pair_step next[] = {NI_PAIR_QUEUES, NI_PAIR_CONNECT, NI_PAIR_SMALL,
-                                             NI_PAIR_DONE, NI_PAIR_DONE};
+                                             NI_PAIR_DONE};
 
     (void)limit_ms;
     for (unsigned i = 0; i < r->n; i++)
@@ -54,17 +53,10 @@ void ni_rails_ask(struct ni_rails *r, enum ni_rail_work work, int64_t limit_ms)
         }
 }
 
-unsigned ni_rails_poll(const struct ni_rails *r, struct pollfd *ret)
+bool ni_rails_done(struct ni_rails *r, int64_t most_ms)
 {
     (void)r;
-    (void)ret;
-    return 0;
-}
-
-bool ni_rails_done(struct ni_rails *r, int *ret_wait_ms)
-{
-    (void)r;
-    *ret_wait_ms = -1;
+    (void)most_ms;
     return true;
 }
 
@@ -73,35 +65,28 @@ void ni_rails_end(struct ni_rails *r)
     (void)r;
 }
 
-int ni_rails_start(struct ni_rails *r, unsigned n, const struct ni_rail *rail, ni_rail_fn *fn)
+int ni_rails_start(struct ni_rails *r, unsigned n, ni_rail_fn *fn)
 {
     (void)fn;
     r->n = n;
     r->task = tasks;
-    for (unsigned i = 0; i < n; i++)
-        tasks[i].rail = rail[i];
     return 0;
 }
 
-static int start_rails(struct ni_rails *rails, void *arg)
+static void no_rail(struct ni_rail_task *task, enum ni_rail_work work, void **state)
 {
-    const struct ni_pod *pod = arg;
-
-    return ni_rails_start(rails, pod->n_rail, pod->rail, NULL);
+    (void)task;
+    (void)work;
+    (void)state;
 }
 
 /* ---- pods ---- */
 
-static void look(void *arg, const struct ni_job *job, const uint8_t *verdicts,
-                 const struct ni_findings *f, bool bad)
+static void look(const struct ni_job *job)
 {
     char line[128];
     FILE *status = fopen("/proc/self/status", "re");
 
-    (void)arg;
-    (void)verdicts;
-    (void)f;
-    (void)bad;
     shared->took_ms = ni_now_ms() - shared->begun_ms;
     while (status && fgets(line, sizeof(line), status))
         (void)sscanf(line, "VmHWM: %ld", &shared->peak_kib);
@@ -123,22 +108,18 @@ static pid_t start_pod(unsigned port, unsigned rank, unsigned ranks)
     static const struct ni_policy policy;
     static struct ni_rail rail[RAILS];
     static struct ni_findings f;
-    struct ni_rails rails = {.n = 0};
-    struct ni_pod pod = {
-        .here = true, .version = "1.2.3", .n_rail = RAILS, .rail = rail, .transport = NI_NET_RDMA};
+    struct ni_pod pod = {.here = true, .n_rail = RAILS, .rail = rail, .transport = NI_NET_RDMA};
     struct ni_party party = {.source = "peers", .host = "127.0.0.1", .port = port, .key = "key"};
     const struct ni_meeting m = {.party = &party,
                                  .policy = &policy,
                                  .within_ms = 100000,
-                                 .move_ms = 1,
+                                 .task = {.move_ms = 1},
                                  .pod = &pod,
-                                 .start = start_rails,
-                                 .rails = &rails,
-                                 .progress = note_begin,
-                                 .result = look,
-                                 .arg = &pod};
+                                 .fn = no_rail,
+                                 .progress = note_begin};
     struct ni_verdict verdict;
     pid_t pid = fork();
+    int r;
 
     if (pid != 0)
         return pid;
@@ -151,7 +132,7 @@ static pid_t start_pod(unsigned port, unsigned rank, unsigned ranks)
         rail[i].port = 1;
         rail[i].link = NI_LINK_ROCE;
         ni_ip_from_v4(0x0a000000 + (i << 16) + rank, rail[i].gid);
-        rail[i].v2 = rail[i].asked = true;
+        rail[i].v2 = true;
         rail[i].path_mtu = 4096;
         rail[i].mbps = (struct ni_num){400000, NI_KNOWN};
         rail[i].n_subnet = 1;
@@ -159,7 +140,10 @@ static pid_t start_pod(unsigned port, unsigned rank, unsigned ranks)
         memcpy(rail[i].subnet[0].ip, rail[i].gid, NI_GID_BYTES);
         rail[i].subnet[0].ip[14] = rail[i].subnet[0].ip[15] = 0;
     }
-    _exit(ni_meet(&m, &verdict, &f) == 0 && verdict.good ? 0 : 1);
+    r = ni_meet(&m, &verdict, &f);
+    if (verdict.job)
+        look(verdict.job);
+    _exit(r == 0 && verdict.good ? 0 : 1);
 }
 
 static unsigned free_port(void)

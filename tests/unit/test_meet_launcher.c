@@ -9,8 +9,6 @@
 
 #include <cmocka.h>
 
-#include <errno.h>
-
 #include "nccl_init/meet.h"
 
 /* Options of a row: text as people would write it, none if NULL or 0. */
@@ -24,10 +22,11 @@ struct row {
     const char *source, *host;
     unsigned at, of, on; /* rank, ranks, port (0: the usual) */
     const char *key;     /* NULL: the host */
-    int err;
-    const char *why; /* part of it */
+    const char *why;     /* part of it; NULL: a party */
     bool aside;
 };
+
+enum { PORT = 18555 };
 
 #define ENV(...) .env = {__VA_ARGS__}
 
@@ -47,20 +46,27 @@ static const struct row rows[] = {
      .host = "fd00::1:4000", .of = 2},
     {"a list: its first", .peers = "a-0,a-1,a-2", .rank = 1 + 1, .ranks = 1 + 3, .source = "peers",
      .host = "a-0", .at = 1, .of = 3},
-    {"no host", .peers = ":4000", .rank = 1, .ranks = 1 + 2, .err = -EINVAL, .why = "no host"},
-    {"an open bracket", .peers = "[fd00::1", .rank = 1, .ranks = 1 + 2, .err = -EINVAL,
-     .why = "--peers"},
-    {"port 0", .peers = "a:0", .rank = 1, .ranks = 1 + 2, .err = -EINVAL, .why = "--peers"},
-    {"port beyond", .peers = "a:65536", .rank = 1, .ranks = 1 + 2, .err = -EINVAL,
-     .why = "a:65536"},
-    {"blank in a host", .peers = "a b", .rank = 1, .ranks = 1 + 2, .err = -EINVAL, .why = "a b"},
+    {"no host", .peers = ":4000", .rank = 1, .ranks = 1 + 2, .why = "no host"},
+    {"an open bracket", .peers = "[fd00::1", .rank = 1, .ranks = 1 + 2, .why = "--peers"},
+    {"port 0", .peers = "a:0", .rank = 1, .ranks = 1 + 2, .why = "--peers"},
+    {"port beyond", .peers = "a:65536", .rank = 1, .ranks = 1 + 2, .why = "a:65536"},
+    {"a list with blanks: its first", .peers = "a b", .rank = 1 + 1, .ranks = 1 + 2,
+     .source = "peers", .host = "a", .at = 1, .of = 2},
+    {"a list as Slurm writes it", .peers = "gpu[08-11]:4000", .rank = 1, .ranks = 1 + 2,
+     .source = "peers", .host = "gpu08", .of = 2, .on = 4000},
+    {"a host that does not print", .peers = "a\x1b[2J", .rank = 1, .ranks = 1 + 2,
+     .why = "--peers=a"},
     {"an own key", .peers = "a", .rank = 1, .ranks = 1 + 2, .job = "uid.7", .source = "peers",
      .host = "a", .of = 2, .key = "uid.7"},
     {"a key that does not print", .peers = "a", .rank = 1, .ranks = 1 + 2, .job = "\x1b[2J",
      .source = "peers", .host = "a", .of = 2, .key = "?[2J"},
-    {"rank beyond the number", .peers = "a", .rank = 1 + 4, .ranks = 1 + 4, .err = -EINVAL,
-     .why = "rank 4 of 4"},
-    {"nothing", .err = -ENOENT, .why = "PET_NNODES"},
+    {"rank beyond the number", .peers = "a", .rank = 1 + 4, .ranks = 1 + 4, .why = "rank 4 of 4"},
+    {"nothing", .why = "PET_NNODES"},
+    {"nothing but a second process", ENV("LOCAL_RANK=1"), .why = "nothing tells"},
+    {"an empty number is that of no process", ENV("LOCAL_RANK="), .peers = "a", .rank = 1,
+     .ranks = 1 + 2, .source = "peers", .host = "a", .of = 2},
+    {"a second process of what the options tell", ENV("LOCAL_RANK=1"), .peers = "a", .rank = 1,
+     .ranks = 1 + 2, .aside = true},
 
     /* ---- torchrun around it ---- */
     {"Kubeflow Trainer v2",
@@ -70,20 +76,20 @@ static const struct row rows[] = {
     {"n:n is fixed", ENV("PET_NNODES=4:4", "PET_NODE_RANK=1", "PET_MASTER_ADDR=m"), .source = "pet",
      .host = "m", .at = 1, .of = 4},
     {"elastic is refused", ENV("PET_NNODES=3:4", "PET_NODE_RANK=1", "PET_MASTER_ADDR=m"),
-     .err = -EINVAL, .why = "PET_NNODES=3:4"},
+     .why = "PET_NNODES=3:4"},
     {"elastic, but the user knows", ENV("PET_NNODES=3:4", "PET_NODE_RANK=1", "PET_MASTER_ADDR=m"),
      .ranks = 1 + 3, .source = "pet", .host = "m", .at = 1, .of = 3},
     {"a word for a number", ENV("PET_NNODES=four", "PET_NODE_RANK=1", "PET_MASTER_ADDR=m"),
-     .err = -EINVAL, .why = "PET_NNODES=four"},
+     .why = "PET_NNODES=four"},
     {"an empty number is none", ENV("PET_NNODES=", "PET_NODE_RANK=1", "PET_MASTER_ADDR=m"),
-     .err = -ENOENT, .why = "nothing tells"},
+     .why = "nothing tells"},
     {"PyTorchJob v1: RANK counts pods, WORLD_SIZE processes",
      ENV("MASTER_ADDR=job-master-0", "MASTER_PORT=23456", "RANK=3", "WORLD_SIZE=32", "PET_NNODES=4",
          "PET_NODE_RANK=3", "PET_MASTER_ADDR=job-master-0", "PET_NPROC_PER_NODE=8"),
      .source = "pet", .host = "job-master-0", .at = 3, .of = 4},
     {"PyTorchJob v1 elastic: the rank is not told",
      ENV("PET_RDZV_BACKEND=c10d", "PET_RDZV_ENDPOINT=job-worker-0:23456", "PET_NNODES=4:4"),
-     .err = -EINVAL, .why = "replica-index"},
+     .why = "which pod this is"},
     {"... and is, by the downward API",
      ENV("PET_RDZV_BACKEND=c10d", "PET_RDZV_ENDPOINT=job-worker-0:23456", "PET_NNODES=4:4",
          "PET_RDZV_ID=7"),
@@ -96,31 +102,49 @@ static const struct row rows[] = {
      ENV("PET_RDZV_BACKEND=c10d", "PET_RDZV_ENDPOINT=e:29400", "PET_MASTER_ADDR=127.0.0.1",
          "PET_NNODES=2", "PET_NODE_RANK=0"),
      .source = "pet", .host = "e", .of = 2},
-    {"torchtune: no master", ENV("PET_NNODES=2", "PET_NODE_RANK=0"), .err = -EINVAL,
-     .why = "--peers"},
+    {"torchtune: no master", ENV("PET_NNODES=2", "PET_NODE_RANK=0"), .why = "--peers"},
     {"one pod needs neither rank nor master", ENV("PET_NNODES=1"), .source = "pet",
      .host = "localhost", .of = 1, .key = ""},
+    {"... but what is told is read", ENV("PET_NNODES=1", "PET_NODE_RANK=one"),
+     .why = "PET_NODE_RANK=one"},
+    {"... of Slurm, too",
+     ENV("SLURM_STEP_ID=0", "SLURM_STEP_NUM_NODES=1", "SLURM_STEP_NODELIST=[", "SLURM_NODEID=0"),
+     .why = "SLURM_STEP_NODELIST="},
+    {"one pod of an Indexed Job", ENV("JOB_COMPLETION_INDEX=0"), .ranks = 1 + 1, .source = "index",
+     .host = "localhost", .of = 1, .key = ""},
+    {"text behind a bracket", .peers = "[fd00::1]4000", .rank = 1, .ranks = 1 + 2,
+     .why = "--peers"},
+    {"a colon without a port", .peers = "a:", .rank = 1, .ranks = 1 + 2, .why = "--peers"},
     {"pod 0 calls itself localhost: any key is right",
      ENV("PET_NNODES=2", "PET_NODE_RANK=0", "PET_MASTER_ADDR=localhost"), .source = "pet",
      .host = "localhost", .of = 2, .key = ""},
     {"MASTER_ADDR in brackets", ENV("PET_NNODES=2", "PET_NODE_RANK=0", "PET_MASTER_ADDR=[fd00::1]"),
      .source = "pet", .host = "fd00::1", .of = 2},
     {"rank beyond, not repaired", ENV("PET_NNODES=2", "PET_NODE_RANK=2", "PET_MASTER_ADDR=m"),
-     .err = -EINVAL, .why = "rank 2 of 2"},
+     .why = "rank 2 of 2"},
     {"a negative rank", ENV("PET_NNODES=2", "PET_NODE_RANK=-1", "PET_MASTER_ADDR=m"),
-     .err = -EINVAL, .why = "PET_NODE_RANK=-1"},
+     .why = "PET_NODE_RANK=-1"},
     {"too many", ENV("PET_NNODES=99999999999", "PET_NODE_RANK=1", "PET_MASTER_ADDR=m"),
-     .err = -EINVAL, .why = "PET_NNODES"},
+     .why = "PET_NNODES"},
 
     /* ---- in a worker of torchrun ---- */
     {"inside torchrun: groups are pods",
      ENV("TORCHELASTIC_RUN_ID=none", "TORCHELASTIC_RESTART_COUNT=2", "MASTER_ADDR=m", "RANK=24",
          "WORLD_SIZE=32", "GROUP_RANK=3", "GROUP_WORLD_SIZE=4", "LOCAL_RANK=0"),
-     .source = "torchrun", .host = "m", .at = 3, .of = 4, .key = "none.2"},
+     .source = "torchrun", .host = "m", .at = 3, .of = 4, .key = "2"},
     {"another worker of the pod steps aside",
      ENV("TORCHELASTIC_RUN_ID=x", "MASTER_ADDR=m", "RANK=25", "WORLD_SIZE=32", "GROUP_RANK=3",
          "GROUP_WORLD_SIZE=4", "LOCAL_RANK=1"),
-     .source = "torchrun", .aside = true},
+     .aside = true},
+
+    {"... whatever the rest of it says",
+     ENV("TORCHELASTIC_RUN_ID=x", "GROUP_RANK=3", "GROUP_WORLD_SIZE=four", "LOCAL_RANK=1"),
+     .aside = true},
+    {"... or lacks", ENV("PET_NNODES=2", "LOCAL_RANK=1"), .aside = true},
+    {"an empty number hides no other",
+     ENV("LOCAL_RANK=", "OMPI_COMM_WORLD_LOCAL_RANK=3", "OMPI_COMM_WORLD_RANK=3",
+         "OMPI_COMM_WORLD_SIZE=16", "OMPI_COMM_WORLD_LOCAL_SIZE=8"),
+     .aside = true},
 
     /* ---- others ---- */
     {"LeaderWorkerSet",
@@ -132,18 +156,19 @@ static const struct row rows[] = {
      ENV("MASTER_ADDR=j-master-0.j", "MASTER_PORT=23456", "WORLD_SIZE=4", "RANK=2"),
      .source = "master", .host = "j-master-0.j", .at = 2, .of = 4},
     {"RANK of processes is not believed",
-     ENV("MASTER_ADDR=m", "WORLD_SIZE=32", "RANK=8", "LOCAL_RANK=0"), .err = -ENOENT,
-     .why = "MASTER_ADDR alone"},
+     ENV("MASTER_ADDR=m", "WORLD_SIZE=32", "RANK=8", "LOCAL_RANK=0"),
+     .why = "MASTER_ADDR is set (set NODE_RANK and NNODES, too), but nothing tells how "
+            "many"},
     {"DeepSpeed",
      ENV("MASTER_ADDR=m", "WORLD_SIZE=32", "RANK=8", "LOCAL_RANK=0", "CROSS_RANK=1",
          "CROSS_SIZE=4"),
      .source = "master", .host = "m", .at = 1, .of = 4},
-    {"RANK not below WORLD_SIZE", ENV("MASTER_ADDR=m", "WORLD_SIZE=4", "RANK=4"), .err = -EINVAL,
+    {"RANK not below WORLD_SIZE", ENV("MASTER_ADDR=m", "WORLD_SIZE=4", "RANK=4"),
      .why = "rank 4 of 4"},
     {"a Slurm step",
      ENV("SLURM_JOB_ID=12", "SLURM_STEP_ID=0", "SLURM_NODEID=1", "SLURM_STEP_NUM_NODES=2",
          "SLURM_NNODES=8", "SLURM_STEP_NODELIST=gpu[08-11,20]", "SLURM_LOCALID=0"),
-     .source = "slurm", .host = "gpu08", .at = 1, .of = 2, .key = "12.0.0"},
+     .source = "slurm", .host = "gpu08", .at = 1, .of = 2, .key = "12.0"},
     {"... requeued",
      ENV("SLURM_JOB_ID=12", "SLURM_STEP_ID=3", "SLURM_RESTART_COUNT=1", "SLURM_NODEID=0",
          "SLURM_STEP_NUM_NODES=2", "SLURM_STEP_NODELIST=a,b"),
@@ -151,23 +176,20 @@ static const struct row rows[] = {
     {"one process of a node acts",
      ENV("SLURM_JOB_ID=12", "SLURM_STEP_ID=0", "SLURM_NODEID=1", "SLURM_STEP_NUM_NODES=2",
          "SLURM_STEP_NODELIST=a,b", "SLURM_LOCALID=3"),
-     .source = "slurm", .aside = true},
+     .aside = true},
+    {"MPICH's processes of one task of srun, which inherit its number",
+     ENV("SLURM_JOB_ID=12", "SLURM_STEP_ID=0", "SLURM_NODEID=1", "SLURM_STEP_NUM_NODES=2",
+         "SLURM_STEP_NODELIST=a,b", "SLURM_LOCALID=0", "MPI_LOCALRANKID=1"),
+     .aside = true},
     {"a batch script is no step",
      ENV("SLURM_JOB_ID=12", "SLURM_NODEID=0", "SLURM_NNODES=8", "SLURM_JOB_NODELIST=gpu[1-8]"),
-     .err = -ENOENT, .why = "srun"},
+     .why = "SLURM_JOB_ID is set (a Slurm batch script"},
     {"Slurm's list cannot be read, --peers can",
      ENV("SLURM_JOB_ID=12", "SLURM_STEP_ID=0", "SLURM_NODEID=1", "SLURM_STEP_NUM_NODES=2",
          "SLURM_STEP_NODELIST=gpu[8-"),
-     .peers = "other", .source = "slurm", .host = "other", .at = 1, .of = 2, .key = "12.0.0"},
-    {"Volcano's svc plugin",
-     ENV("VC_TASK_INDEX=1", "VC_WORKER_HOSTS=j-worker-0.j,j-worker-1.j", "VC_WORKER_NUM=2"),
-     .source = "volcano", .host = "j-worker-0.j", .at = 1, .of = 2},
-    {"... with two tasks",
-     ENV("VC_TASK_INDEX=0", "VC_PS_HOSTS=a", "VC_PS_NUM=1", "VC_WORKER_HOSTS=b", "VC_WORKER_NUM=1"),
-     .err = -EINVAL, .why = "several tasks"},
-    {"... without the plugin", ENV("VC_TASK_INDEX=1"), .err = -EINVAL, .why = "svc plugin"},
-    {"an Indexed Job tells its index", ENV("JOB_COMPLETION_INDEX=2"), .err = -EINVAL,
-     .why = "--peers=<job>-0"},
+     .peers = "other", .source = "slurm", .host = "other", .at = 1, .of = 2, .key = "12.0"},
+    {"an Indexed Job tells its index", ENV("JOB_COMPLETION_INDEX=2"),
+     .why = "how many pods there are. Give --peers=HOST"},
     {"... and the user the rest", ENV("JOB_COMPLETION_INDEX=2"), .peers = "j-0.j", .ranks = 1 + 4,
      .source = "index", .host = "j-0.j", .at = 2, .of = 4},
     {"Open MPI",
@@ -177,19 +199,19 @@ static const struct row rows[] = {
     {"Open MPI without --peers",
      ENV("OMPI_COMM_WORLD_RANK=8", "OMPI_COMM_WORLD_SIZE=32", "OMPI_COMM_WORLD_LOCAL_SIZE=8",
          "OMPI_COMM_WORLD_LOCAL_RANK=0"),
-     .err = -EINVAL, .why = "--peers"},
+     .why = "--peers"},
     {"Open MPI, its other processes",
      ENV("OMPI_COMM_WORLD_RANK=9", "OMPI_COMM_WORLD_SIZE=32", "OMPI_COMM_WORLD_LOCAL_SIZE=8",
          "OMPI_COMM_WORLD_LOCAL_RANK=1"),
-     .source = "mpi", .aside = true},
+     .aside = true},
     {"Open MPI by node: ranks do not follow each other",
      ENV("OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE=32", "OMPI_COMM_WORLD_LOCAL_SIZE=8",
          "OMPI_COMM_WORLD_LOCAL_RANK=0"),
-     .peers = "w-0", .err = -EINVAL, .why = "--rank=N"},
+     .peers = "w-0", .why = "--rank=N"},
     {"Open MPI, uneven",
      ENV("OMPI_COMM_WORLD_RANK=8", "OMPI_COMM_WORLD_SIZE=12", "OMPI_COMM_WORLD_LOCAL_SIZE=8",
          "OMPI_COMM_WORLD_LOCAL_RANK=0"),
-     .peers = "w-0", .err = -EINVAL, .why = "--rank=N"},
+     .peers = "w-0", .why = "--rank=N"},
     {"MPICH", ENV("PMI_RANK=8", "PMI_SIZE=16", "MPI_LOCALNRANKS=8", "MPI_LOCALRANKID=0"),
      .peers = "w-0", .source = "mpi", .host = "w-0", .at = 1, .of = 2},
     {"options beside the launcher's", ENV("PMIX_RANK=3", "PMIX_NAMESPACE=x"), .peers = "w-0",
@@ -199,35 +221,37 @@ static const struct row rows[] = {
      .source = "pet", .host = "p", .at = 1, .of = 4, .on = 4000},
 
     /* ---- who tells too little ---- */
-    {"KubeRay", ENV("RAY_ADDRESS=h:6379", "KUBERAY_GEN_RAY_START_CMD=x"), .err = -ENOENT,
-     .why = "KubeRay"},
-    {"PMIx alone", ENV("PMIX_RANK=3", "PMIX_NAMESPACE=x"), .err = -ENOENT, .why = "PMIx"},
-    {"the MPI operator's pods", ENV("K_MPI_JOB_ROLE=worker"), .err = -ENOENT, .why = "mpirun"},
-    {"DLRover", ENV("DLROVER_MASTER_ADDR=m:50001", "NODE_RANK=1", "NODE_NUM=2"), .err = -ENOENT,
-     .why = "DLRover"},
+    {"Volcano's svc plugin", ENV("VC_TASK_INDEX=1", "VC_WORKER_HOSTS=a,b", "VC_WORKER_NUM=2"),
+     .why = "Volcano"},
+    {"KubeRay", ENV("RAY_ADDRESS=h:6379", "KUBERAY_GEN_RAY_START_CMD=x"), .why = "KubeRay"},
+    {"PMIx alone", ENV("PMIX_RANK=3", "PMIX_NAMESPACE=x"), .why = "PMIx"},
+    {"the MPI operator's pods", ENV("K_MPI_JOB_ROLE=worker"), .why = "MPI operator"},
+    {"... of which local rank 0 tells", ENV("RAY_ADDRESS=h:6379", "LOCAL_RANK=1"), .aside = true},
+    {"DLRover", ENV("DLROVER_MASTER_ADDR=m:50001", "NODE_RANK=1", "NODE_NUM=2"), .why = "DLRover"},
 };
 
 static void check_row(const struct row *row)
 {
     const struct ni_env env = {(char *const *)(uintptr_t)row->env};
-    const struct ni_party_options options = {row->peers, row->job, row->rank - 1,
-                                             row->ranks > 0 ? row->ranks - 1 : 0, row->port};
+    const struct ni_party_options options = {row->peers, row->job, row->rank - 1, row->ranks - 1,
+                                             row->port ? row->port : PORT};
     char buf[512];
     struct ni_text why = ni_text_on(buf, sizeof(buf));
     struct ni_party p;
-    const int r = ni_find_party(&env, &options, &p, &why);
+    const bool told = ni_find_party(&env, &options, &p, &why);
 
-    if (r != row->err || (r != 0 && !strstr(buf, row->why)))
-        fail_msg("%s: %d, %s", row->what, r, buf);
-    if (r != 0)
+    if (told == (row->why != NULL) || (row->why && !strstr(buf, row->why)))
+        fail_msg("%s: %d, %s", row->what, told, buf);
+    if (!told)
         return;
-    if (why.len > 0 || strcmp(p.source, row->source) != 0 || p.stand_aside != row->aside)
-        fail_msg("%s: source %s, %s", row->what, p.source, buf);
+    if (why.len > 0 || p.stand_aside != row->aside)
+        fail_msg("%s: %s", row->what, buf);
     if (row->aside)
         return;
+    if (strcmp(p.source, row->source) != 0)
+        fail_msg("%s: source %s", row->what, p.source);
     if (strcmp(p.host, row->host) != 0 || p.rank != row->at || p.ranks != row->of ||
-        p.port != (row->on ? row->on : NI_MEET_PORT) ||
-        strcmp(p.key, row->key ? row->key : row->host) != 0)
+        p.port != (row->on ? row->on : PORT) || strcmp(p.key, row->key ? row->key : row->host) != 0)
         fail_msg("%s: %s port %u, rank %u of %u, key %s", row->what, p.host, p.port, p.rank,
                  p.ranks, p.key);
 }
@@ -255,9 +279,6 @@ static void test_hostlists(void **state)
         {"gpu[7]", "gpu7"},
         {"r[1-2]n[05-06]", "r1n05"},
         {"gpu[1-4]-ib,x", "gpu1-ib"},
-        {"gpu[1-65536]", "gpu1"},
-        {"gpu[1-65537]", NULL},
-        {"gpu[4-1]", NULL},
         {"gpu[-1]", NULL},
         {"gpu[]", NULL},
         {"gpu[1", NULL},
@@ -266,7 +287,6 @@ static void test_hostlists(void **state)
         {"gpu1]", NULL},
         {"gpu[1]2]", NULL},
         {"gpu[[1]]", NULL},
-        {"gpu[99999999999999999999]", NULL},
         {"", NULL},
         {",", NULL},
     };
@@ -278,16 +298,15 @@ static void test_hostlists(void **state)
                          (char *)(uintptr_t) "SLURM_NODEID=0",
                          (char *)(uintptr_t) "SLURM_STEP_NUM_NODES=2", list, NULL};
         const struct ni_env env = {entry};
-        const struct ni_party_options options = {.rank = -1};
+        const struct ni_party_options options = {.rank = -1, .ranks = -1, .port = PORT};
         struct ni_text why = ni_text_on(buf, sizeof(buf));
         struct ni_party p;
-        int r;
+        bool told;
 
         (void)ni_format(list, sizeof(list), "SLURM_STEP_NODELIST=%s", all[i].list);
-        r = ni_find_party(&env, &options, &p, &why);
-        if (all[i].first ? r != 0 || strcmp(p.host, all[i].first) != 0
-                         : r != (all[i].list[0] ? -EINVAL : -ENOENT))
-            fail_msg("%s: %d, %s, %s", all[i].list, r, p.host, buf);
+        told = ni_find_party(&env, &options, &p, &why);
+        if (all[i].first ? !told || strcmp(p.host, all[i].first) != 0 : told)
+            fail_msg("%s: %d, %s, %s", all[i].list, told, p.host, buf);
     }
 }
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processes of the rails: what hangs or crashes is told, holds up no other, and comes back; and
-   none is left. */
+/* The processes of the rails: what hangs or crashes is told, and holds up no other; and none is left. */
 #include <errno.h>
-#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -42,12 +40,10 @@ static void work(struct ni_rail_task *task, enum ni_rail_work what, void **state
 static int64_t ask(struct ni_rails *r, enum ni_rail_work what, int64_t limit_ms)
 {
     const int64_t begin = ni_now_ms();
-    struct pollfd fds[NI_MAX_RAILS];
-    int wait;
 
     ni_rails_ask(r, what, limit_ms);
-    while (!ni_rails_done(r, &wait))
-        (void)poll(fds, ni_rails_poll(r, fds), wait);
+    while (!ni_rails_done(r, INT32_MAX))
+        ;
     return ni_now_ms() - begin;
 }
 
@@ -55,10 +51,8 @@ static struct ni_rails rails;
 
 static int start(void **state)
 {
-    static const struct ni_rail rail[N] = {{.hca = "mlx5_0"}, {.hca = "mlx5_1"}, {.hca = "mlx5_2"}};
-
     (void)state;
-    if (ni_rails_start(&rails, N, rail, work) != 0)
+    if (ni_rails_start(&rails, N, work) != 0)
         return -1;
     for (unsigned i = 0; i < N; i++)
         rails.task[i].has[NI_ROLE_FROM] = rails.task[i].has[NI_ROLE_TO] = true;
@@ -88,12 +82,10 @@ static void test_all_well(void **state)
     for (unsigned i = 0; i < N; i++) {
         expect(i, NI_PAIR_CONNECT, false);
         assert_int_equal(rails.task[i].bytes, 2);
-        assert_int_equal(rails.task[i].number, i);
     }
-    assert_string_equal(rails.task[2].rail.hca, "mlx5_2");
 }
 
-static void fails_and_returns(int how, int64_t least_ms)
+static void stays_silent(int how, int64_t least_ms)
 {
     int64_t took;
 
@@ -103,28 +95,23 @@ static void fails_and_returns(int how, int64_t least_ms)
     assert_in_range(took, least_ms, 5000);
     expect(GOOD, NI_PAIR_CONNECT, false);
     expect(BAD, NI_PAIR_START, true);
-    /* what comes before it is opened anew is not done */
-    ask(&rails, NI_WORK_CONNECT, 5000);
-    expect(BAD, NI_PAIR_START, true);
-    ask(&rails, NI_WORK_STOP, 5000);
-    (void)usleep(50000); /* SIGKILL has done its work */
+    /* nor is there another process in a later round */
     rails.task[BAD].service_level = WELL;
     ask(&rails, NI_WORK_QUEUES, 5000);
-    expect(BAD, NI_PAIR_CONNECT, false);
-    assert_int_equal(rails.task[BAD].bytes, 1); /* another process */
-    assert_int_equal(rails.task[GOOD].bytes, 5);
+    expect(BAD, NI_PAIR_START, true);
+    assert_int_equal(rails.task[GOOD].bytes, 3);
 }
 
 static void test_hangs(void **state)
 {
     (void)state;
-    fails_and_returns(HANGS, 300);
+    stays_silent(HANGS, 300);
 }
 
 static void test_crashes(void **state)
 {
     (void)state;
-    fails_and_returns(CRASHES, 0);
+    stays_silent(CRASHES, 0);
 }
 
 /* A rail without a role is not asked; the role TO has nothing to do while data moves. */

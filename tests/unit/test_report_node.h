@@ -29,11 +29,10 @@ static struct ni_bdf pci(const char *text)
     return bdf;
 }
 
-static int claim(const char *id, enum ni_claim_state state, int hca)
+static int claim(const char *id, int hca)
 {
     struct ni_claim *c = &node.inv.claim[node.inv.n_claim];
     c->source = NI_SRC_PCIDEVICE;
-    c->state = state;
     c->hca = hca;
     ni_copy(c->id, sizeof(c->id), id);
     ni_copy(c->from, sizeof(c->from), "PCIDEVICE_OPENSHIFT_IO_RAIL");
@@ -52,8 +51,9 @@ static struct ni_hca *hca(const char *name, const char *bdf, const char *pf, boo
     h->is_vf = pf != NULL;
     h->pf = pci(pf ? pf : "");
     h->pci.known = bdf ? NI_KNOWN : NI_ABSENT;
-    h->pci.numa = known(0);
-    h->claim = claimed ? claim(bdf, NI_CLAIM_OK, at) : -1;
+    if (bdf) /* facts/ reads it of no other */
+        h->pci.numa = known(0);
+    h->claim = claimed ? claim(bdf, at) : -1;
     h->netdev = -1;
     h->first_port = (int)inv->n_port;
     h->n_port = 1;
@@ -63,7 +63,6 @@ static struct ni_hca *hca(const char *name, const char *bdf, const char *pf, boo
                                                 .link = NI_LINK_ROCE,
                                                 .mbps = known(400000),
                                                 .first_gid = -1};
-    node.plan.nearest_gpu[at].index = -1;
     return h;
 }
 
@@ -100,7 +99,6 @@ static void gpu(const char *bdf, int minor, const char *near, enum ni_distance d
     for (unsigned i = 0; near && i < node.inv.n_hca; i++) {
         if (strcmp(node.inv.hca[i].name, near) == 0) {
             node.plan.nearest_hca[at] = (struct ni_near){(int)i, distance};
-            node.plan.nearest_gpu[i] = (struct ni_near){(int)at, distance};
             node.plan.distance[at][i] = (uint8_t)distance;
         }
     }
@@ -152,8 +150,8 @@ static void build_hcas(void)
     hca("mlx5_3", "0000:03:00.0", NULL, false);
     pick(false, "not the pod's", -1);
     hca("rxe0", NULL, NULL, false)->n_port = 0;
-    claim("0000:65:00.0", NI_CLAIM_NOT_RDMA, -1);
-    claim("../../etc", NI_CLAIM_BAD_ID, -1);
+    claim("0000:65:00.0", -1);
+    claim("../../etc", -1);
 }
 
 static void build_settings(void)
@@ -176,7 +174,6 @@ static void build_node(void)
 {
     memset(&node, 0, sizeof(node));
     node.plan.transport = NI_NET_RDMA;
-    node.plan.gid_index = 3;
     build_hcas();
     gpu("0000:06:00.0", 0, "mlx5_6", NI_DIST_PXB);
     gpu("0000:a6:00.0", 2, "mlx5_10", NI_DIST_PXB);
@@ -186,7 +183,7 @@ static void build_node(void)
     build_settings();
     node.inv.self.memlock_soft = known(8 << 20);
     node.inv.self.memlock_hard = known(NI_UNLIMITED);
-    node.plan.memlock = (struct ni_limit){true, false, NI_UNLIMITED, NI_UNLIMITED};
+    node.plan.memlock = (struct ni_limit){.soft = NI_UNLIMITED, .hard = NI_UNLIMITED};
     ni_report(&node.findings, NI_F_HCA_PORT_DOWN, "mlx5_8/1", "port is DOWN, not ACTIVE; left out");
     ni_report(&node.findings, NI_F_ALLOC_NOT_RDMA, "0000:65:00.0", "has no RDMA device");
     ni_report(&node.findings, NI_F_GDR_DMABUF_OFF, "NCCL_DMABUF_ENABLE",

@@ -11,7 +11,6 @@
 #include <jansson.h>
 
 #include "nccl_init/report.h"
-#include "report/preflight.h"
 
 #include "../preflight/fabric.h"
 
@@ -64,7 +63,6 @@ static void any_rail(struct ni_rail *r)
         any_bytes(r->subnet[i].ip, NI_GID_BYTES);
         r->subnet[i].bits = (uint8_t)draw(129);
     }
-    r->asked = draw(2);
     r->path_mtu = draw(5000);
     r->pkey = (uint16_t)draw(65536);
 }
@@ -79,7 +77,6 @@ static void any_job(void)
                             .pod = w.pod,
                             .missing = w.missing,
                             .result = w.result,
-                            .measured = draw(2),
                             .tally = w.tally};
     for (unsigned p = 0; p < w.job.ranks; p++) {
         struct ni_pod *pod = &w.pod[p];
@@ -90,17 +87,13 @@ static void any_job(void)
         pod->transport = (enum ni_transport)draw(NI_NET_OTHER + 1);
         pod->n_rail = draw(MOST_RAILS + 1);
         pod->n_setting = draw(5);
-        pod->n_gpu = draw(9);
         any_text(pod->host, sizeof(pod->host));
         any_text(pod->node, sizeof(pod->node));
-        any_text(pod->version, sizeof(pod->version));
-        any_text(pod->kernel, sizeof(pod->kernel));
-        any_text(pod->gpu_driver, sizeof(pod->gpu_driver));
-        any_text(pod->cpu, sizeof(pod->cpu));
         for (unsigned i = 0; i < pod->n_rail; i++)
             any_rail(&pod->rail[i]);
         for (unsigned i = 0; i < pod->n_setting; i++) {
-            pod->setting[i].name = ni_job_settings[draw(NI_N_JOB_SETTING)].name;
+            snprintf(pod->setting[i].name, sizeof(pod->setting[i].name), "%s",
+                     ni_job_settings[draw(NI_N_JOB_SETTING)].name);
             any_text(pod->setting[i].value, sizeof(pod->setting[i].value));
         }
         if (pod->here && pod->n_rail > w.job.n_rail)
@@ -110,12 +103,10 @@ static void any_job(void)
 
 static void any_results(void)
 {
-    unsigned n;
-    while ((n = ni_next_round(&w.job, w.pair, w.job.ranks * w.job.n_rail)) > 0) {
-        must(w.job.rounds < ROUNDS);
-        for (unsigned i = 0; i < n; i++) {
-            struct ni_pair_result *x = &w.result[w.job.n_result++];
-            *x = (struct ni_pair_result){.pair = w.pair[i], .round = w.job.rounds};
+    for (unsigned first = 0; ni_next_round(&w.job); first = w.job.n_result) {
+        must(w.job.rounds <= ROUNDS);
+        for (unsigned i = first; i < w.job.n_result; i++) {
+            struct ni_pair_result *x = &w.result[i];
             x->step = draw(3) ? NI_PAIR_DONE : (enum ni_pair_step)draw(NI_PAIR_DONE + 1);
             x->at_to = draw(2);
             x->silent = draw(4) == 0;
@@ -126,15 +117,17 @@ static void any_results(void)
             x->write_mbps = draw(9) ? draw(400000) : INT32_MAX;
             x->read_mbps = draw(9) ? draw(400000) : 0;
         }
-        w.job.rounds++;
         if (draw(4) == 0)
             w.missing[draw(w.job.ranks)] = NI_POD_WENT_AWAY;
     }
 }
 
-static void put_report(ni_job_report_fn *put)
+static void put_report(ni_report_fn *put)
 {
-    const struct ni_job_view view = {&w.job, w.verdict, &w.f, draw(2), draw(2)};
+    struct ni_verdict verdict = {.good = draw(2), .job = &w.job};
+    struct ni_text line = ni_text_on(verdict.line, sizeof(verdict.line));
+    const struct ni_view view = {.findings = &w.f, .verdict = &verdict, .colour = draw(2)};
+    ni_put_verdict(&line, &w.job, &w.f, !verdict.good);
     ni_free_text(&report);
     report = ni_long_text();
     put(&report, &view);
@@ -181,7 +174,7 @@ static void nonsense(void **state)
         any_job();
         ni_compare_pods(&w.job, &w.policy, &w.f);
         any_results();
-        ni_judge_rails(&w.job, w.verdict, &w.f);
+        ni_judge_rails(&w.job, &w.f);
         put_report(ni_put_preflight);
         for (const char *c = report.buf; *c; c++)
             assert_true((*c >= 0x20 && *c < 0x7f) || *c == '\n' || *c == '\033');

@@ -142,7 +142,7 @@ static inline bool docker_read(const char *name, bool unquote)
 /* NCCL misc/param.cc setEnvFile, 2.30.7; strip_cr: since 2.30.3. */
 static inline bool conf_read(const char *name, bool strip_cr)
 {
-    char line[4096];
+    static char line[FILE_MAX]; /* NCCL's getline takes lines of any length */
     FILE *f = fmemopen(text, text_len + 1, "r");
     bool found = false;
     assert_non_null(f);

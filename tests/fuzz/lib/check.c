@@ -186,11 +186,10 @@ void check_command_env(const struct ni_env *env, const struct ni_plan *plan)
 void check_pod(struct pod *pod)
 {
     struct ni_context *ctx = &pod->ctx;
-    const struct ni_work work = ni_flow_work(ctx);
 
     check_findings(&ctx->findings);
     check_inventory(&ctx->inventory);
-    check_decided(&work);
+    check_decided(&ctx->work);
     check_command_env(&ctx->env, &ctx->plan);
 }
 
@@ -233,15 +232,11 @@ void check_same(const struct ni_context *a, const struct ni_context *b, const ch
 
     check_same_ports(a, b, what);
     check_same_settings(p, q, what);
-    FUZZ_CHECK(p->transport == q->transport && p->gid_index == q->gid_index &&
-                   p->n_chosen == q->n_chosen && p->refuse == q->refuse &&
-                   memcmp(p->chosen, q->chosen, sizeof(p->chosen)) == 0 &&
+    FUZZ_CHECK(p->transport == q->transport && p->n_chosen == q->n_chosen &&
+                   p->refuse == q->refuse && memcmp(p->chosen, q->chosen, sizeof(p->chosen)) == 0 &&
                    memcmp(p->distance, q->distance, sizeof(p->distance)) == 0 &&
-                   memcmp(p->nearest_gpu, q->nearest_gpu, sizeof(p->nearest_gpu)) == 0 &&
                    memcmp(p->nearest_hca, q->nearest_hca, sizeof(p->nearest_hca)) == 0 &&
                    memcmp(&p->caps, &q->caps, sizeof(p->caps)) == 0 &&
-                   p->memlock.raise_soft == q->memlock.raise_soft &&
-                   p->memlock.raise_hard == q->memlock.raise_hard &&
                    p->memlock.soft == q->memlock.soft && p->memlock.hard == q->memlock.hard &&
                    strcmp(p->sockets, q->sockets) == 0 && strcmp(p->refuse_why, q->refuse_why) == 0,
                "%s: the plans differ", what);

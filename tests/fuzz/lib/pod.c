@@ -17,10 +17,11 @@ struct pod *pod_new(enum pod_slot slot)
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (pod ? MAP_FIXED : 0), -1, 0);
     FUZZ_CHECK(pod != MAP_FAILED, "no memory for a pod");
     pods[slot] = pod;
-    ni_options_init(&pod->given);
-    pod->given.root = "pod";
+    ni_context_init(&pod->ctx, pod->entry);
+    pod->ctx.options.root = "pod";
+    pod->given = pod->ctx.options;
+    pod->ctx.stderr_dead = true;
     pod->ctx.verb = NI_VERB_DOCTOR;
-    pod->ctx.env.entry = pod->ctx.own.entry = pod->entry;
     pod->ctx.root = (struct ni_root){.kind = NI_ROOT_TREE, .fd = -1};
     pod->ctx.opened = true;
     return pod;
@@ -54,19 +55,17 @@ bool pod_env(struct pod *pod, const char *entry, size_t n)
 
 static bool read_option(struct pod *pod, struct ni_span line)
 {
-    char why[512];
     char *argv[] = {NULL, NULL};
-    struct ni_text err = ni_text_on(why, sizeof(why));
-    struct ni_given given;
 
     if (memchr(line.p, '\0', line.n) || pod->n_words == POD_WORDS)
         return false;
     argv[0] = pod->words[pod->n_words++] = pod_copy(line.p, line.n); /* options point into it */
-    if (ni_args_parse(pod->ctx.verb, 0, 1, argv, &pod->given, &given, &err) < 0)
+    if (ni_args_parse(&pod->ctx, argv) != 0)
         return false;
-    pod->taken |= given.options;
+    pod->given = pod->ctx.options;
+    pod->taken = pod->ctx.taken;
     /* what would be a file of this machine */
-    return !pod->given.output && strcmp(pod->given.root, "pod") == 0;
+    return !pod->ctx.options.output && strcmp(pod->ctx.options.root, "pod") == 0;
 }
 
 static void read_verb(struct pod *pod, struct ni_span name)
@@ -209,14 +208,13 @@ void pod_reverse_env(struct pod *pod)
 void pod_decide(struct pod *pod)
 {
     struct ni_context *ctx = &pod->ctx;
-    const struct ni_work work = ni_flow_work(ctx);
 
     ctx->options = pod->given;
     ctx->taken = pod->taken;
-    (void)ni_args_env(ctx->verb, &ctx->env, true, &ctx->taken, &ctx->options, &ctx->findings, NULL);
+    (void)ni_args_env(ctx, &ctx->env, true);
     ni_flow_decide(ctx);
     if (ctx->verb == NI_VERB_DOCTOR)
-        ni_diagnose(&work, &ctx->diagnosis);
+        ni_diagnose(&ctx->work, &ctx->diagnosis);
 }
 
 char *pod_copy(const char *s, size_t n)

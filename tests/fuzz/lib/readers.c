@@ -265,13 +265,9 @@ struct report {
 };
 
 static const struct report reports[] = {
-    {"plan", ni_put_plan, false, false},
-    {"plan JSON", ni_put_plan_json, true, false},
-    {"topo", ni_put_topo, false, false},
-    {"topo JSON", ni_put_topo_json, true, false},
-    {"topo dot", ni_put_topo_dot, false, false},
-    {"doctor", ni_put_doctor, false, true},
-    {"doctor JSON", ni_put_doctor_json, true, true},
+    {"plan", ni_put_plan, false, false},    {"plan JSON", ni_put_plan_json, true, false},
+    {"topo", ni_put_topo, false, false},    {"topo dot", ni_put_topo_dot, false, false},
+    {"doctor", ni_put_doctor, false, true}, {"doctor JSON", ni_put_doctor_json, true, true},
 };
 
 /* The settings of the JSON are those of the plan. */
@@ -332,10 +328,13 @@ static void check_finding(const struct ni_finding *finding)
     for (int json = 0; json <= 1; json++) {
         char out[6144];
         struct ni_text t = ni_text_on(out, sizeof(out));
-        ni_put_finding_line(&t, finding, json);
+        struct ni_json j = ni_json_on(&t, false);
+        if (json)
+            ni_json_finding(&j, finding);
+        else
+            ni_put_finding(&t, finding);
         check_printable(out, t.len, "finding");
         FUZZ_CHECK(!t.cut && strchr(out, '\n') == out + t.len - 1, "a finding is not a line");
-        FUZZ_CHECK(json || ni_has_prefix(out, "nccl-init: "), "finding: %.20s", out);
         if (json)
             json_decref(parse(out, t.len, "finding"));
     }

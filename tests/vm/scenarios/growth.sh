@@ -111,10 +111,13 @@ in_pod p ip link set mv netns 1
 ip link set mv up
 for ((n = 0; n < count; n++)); do echo "addr add 10.8.0.$((n + 1))/32 dev mv"; done >/tmp/batch
 ip -batch /tmp/batch
-wait_for 60 [ -n "$(in_pod p value "/sys/class/infiniband/mlx5_4/ports/1/gid_attrs/types/$((count - 1))")" ]
+wait_for 60 in_pod p grep -q v "/sys/class/infiniband/mlx5_4/ports/1/gid_attrs/types/$((count - 1))"
 before=$seen
 in_pod p up net4 10.0.4.1/24
-wait_for 20 [ -n "$(in_pod p gid_index mlx5_4 ::ffff:10.0.4.1 v2 net4)" ]
+listed() {
+    [ -n "$(in_pod p gid_index mlx5_4 ::ffff:10.0.4.1 v2 net4)" ]
+}
+wait_for 60 listed
 index=$(in_pod p gid_index mlx5_4 ::ffff:10.0.4.1 v2 net4)
 works "it is behind them, at $index" [ "$index" -ge "$count" ]
 measure "behind $index entries" by-plugin

@@ -16,6 +16,6 @@ judged lazy DMA-FQ DMA-FQ DMA-FQ
 
 section "NUMA nodes"
 numa 0 0 1
-for hca in mlx5_0 mlx5_1 mlx5_2; do wait_for 20 active $hca; done
+for hca in mlx5_0 mlx5_1 mlx5_2; do wait_for 60 active $hca; done
 record iommu-lazy
 finish

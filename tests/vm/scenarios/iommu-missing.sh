@@ -14,6 +14,6 @@ section "IOMMU"
 matches "the command line says pt" "*intel_iommu=on iommu=pt*" "$(</proc/cmdline)"
 same "groups, IOMMUs" "" "$(find /sys/kernel/iommu_groups/ /sys/class/iommu/ -mindepth 1)"
 judged missing group group
-wait_for 20 active mlx5_0
+wait_for 60 active mlx5_0
 record iommu-missing
 finish

@@ -21,11 +21,11 @@ section "a VF's group translates"
 echo "$vf" >/sys/bus/pci/drivers/igbvf/unbind
 echo DMA >"/sys/bus/pci/devices/$vf/iommu_group/type"
 echo "$vf" >/sys/bus/pci/drivers/igbvf/bind
-wait_for 20 netdev_of "$vf"
+wait_for 60 netdev_of "$vf"
 up "$(netdev_of "$vf")" 10.7.0.1/24
 rdma link add mlx5_1 type rxe netdev "$(netdev_of "$vf")"
 judged "one VF" identity DMA
 matches "doctor knows the command line" "*(although the kernel command line says intel_iommu=on iommu=pt)*" "$(</tmp/doctor)"
-wait_for 20 active mlx5_0
+wait_for 60 active mlx5_0
 record iommu-pt
 finish

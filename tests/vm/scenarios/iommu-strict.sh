@@ -18,6 +18,6 @@ judged "one is lazy" DMA-FQ DMA
 
 section "no NUMA node"
 numa -1 -1
-wait_for 20 active mlx5_0
+wait_for 60 active mlx5_0
 record iommu-strict
 finish

@@ -20,7 +20,7 @@ hca_on() { # INTERFACE
 }
 hca_on "$(basename "$(echo /sys/bus/pci/devices/$bus0/virtio*/net/*)")"
 for function in $pf "${vfs[@]}"; do hca_on "$(netdev_of "$function")"; done
-for n in 0 1 2 3; do wait_for 20 active "mlx5_$n"; done
+for n in 0 1 2 3; do wait_for 60 active "mlx5_$n"; done
 
 what_is_at() { # BDF
     case $(value "/sys/bus/pci/devices/$1/class") in

@@ -120,7 +120,7 @@ between() { # pingpong|write_bw INDEX-IN-podA INDEX-IN-podB
     container podA --device=uverbs0 --env=PCIDEVICE_LAB_RAIL="${function[podA]}" -- \
         /lab/nccl-init -- bash /lab/talk "$1" "$2" >/tmp/server 2>&1 &
     server=$!
-    wait_for 20 listening podA 18515 || status=1
+    wait_for 60 listening podA 18515 || status=1
     container podB --device=uverbs1 --env=PCIDEVICE_LAB_RAIL="${function[podB]}" -- \
         /lab/nccl-init -- bash /lab/talk "$1" "$3" 10.5.0.1 || status=1
     # a server whose client gave up may wait for ever

@@ -51,7 +51,10 @@ ip link add link eth0 name eth0.100 type vlan id 100
 up eth0.100 10.3.0.1/24
 ip link add link eth0 name mv0 type macvlan mode bridge
 up mv0 10.4.0.1/24
-wait_for 10 gid_index rxe0 ::ffff:10.4.0.1 v2 mv0
+listed() {
+    [ -n "$(gid_index rxe0 ::ffff:10.4.0.1 v2 mv0)" ]
+}
+wait_for 60 listed
 matches "the VLAN is in eth0's table" "[0-9]*" "$(gid_index rxe0 ::ffff:10.3.0.1 v2 eth0.100)"
 matches "the macvlan is in eth0's table" "[0-9]*" "$(gid_index rxe0 ::ffff:10.4.0.1 v2 mv0)"
 agree "more rows" rxe0 rxe1
@@ -73,7 +76,10 @@ same "GID index" "$index" "$(setting NCCL_IB_GID_INDEX)"
 
 section "a port that is down"
 ip link set eth1 down
-wait_for 10 test "$(value /sys/class/infiniband/rxe1/ports/1/state)" != "4: ACTIVE"
+inactive() {
+    ! active "$1"
+}
+wait_for 60 inactive rxe1
 agree "one down" rxe0
 same "HCAs" "=rxe0:1" "$(setting NCCL_IB_HCA)"
 rdma link delete rxe1
