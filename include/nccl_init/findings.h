@@ -269,11 +269,11 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(USER_GID_WRONG, "user.gid-index.wrong", NI_ERROR,                                        \
       "User: unset NCCL_IB_GID_INDEX and NCCL_IB_ADDR_*, empty ones too.")                     \
     X(USER_HCA_EXTRA, "user.ib-hca.extra", NI_WARNING,                                         \
-      "User: unset NCCL_IB_HCA, or name only ports that the plan keeps.")                      \
+      "User: unset NCCL_IB_HCA, or name only ports that `plan` shows as chosen.")              \
     X(USER_HCA_FOREIGN, "user.ib-hca.foreign", NI_WARNING,                                     \
       "User: unset NCCL_IB_HCA, or name devices of this pod; use '=' for exact names.")        \
     X(USER_HCA_LEFT_OUT, "user.ib-hca.left-out", NI_ERROR,                                     \
-      "User: unset NCCL_IB_HCA, or name only ports that the plan keeps.")                      \
+      "User: unset NCCL_IB_HCA, or name only ports that `plan` shows as chosen.")              \
     X(USER_HCA_NONE, "user.ib-hca.none", NI_ERROR,                                             \
       "NCCL uses TCP, and does not say so. User: unset NCCL_IB_HCA, or name the pod's HCAs.")  \
     X(USER_HCA_PREFIX, "user.ib-hca.prefix", NI_WARNING,                                       \

@@ -78,7 +78,8 @@ struct ni_port_plan {
     bool chosen;
     const char *rule; /* the rule that judged it last; NULL: never judged */
     char why[160];
-    int gid;        /* index into inventory.gid of the port's right GID, -1 */
+    int best;       /* index into inventory.gid of the port's best GID, -1: gid.pick */
+    int gid;        /* ... of a chosen port's: NCCL's where that is as good, -1: gid.index */
     int nccl_index; /* on which NCCL will end in the port's GID table, -1 where that is not known */
 };
 

@@ -13,7 +13,7 @@ const struct ni_verb ni_verbs_table[] = {
     {"env", NI_VERB_ENV, ni_cmd_env, 0, NULL,
      "Writes the settings as a file for a shell, Kubernetes, docker or NCCL to read."},
     {"plan", NI_VERB_PLAN, ni_cmd_plan, NI_GATHER_ALL, NULL,
-     "Shows each device found, whether it is kept, each setting, and why."},
+     "Shows each device found, whether it is chosen, each setting, and why."},
     {"doctor", NI_VERB_DOCTOR, ni_cmd_doctor, NI_GATHER_ALL | NI_GATHER_HEALTH | NI_GATHER_OFF,
      NULL,
      "Looks for what no variable can mend: devices, links, IOMMU, limits, drivers, PID 1. Exit "

@@ -97,9 +97,9 @@ static bool find_way(const struct ni_work *w, bool may_index, struct ni_gid_way 
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
         const int routable = ni_best_gid(w->inv, c.port, true);
-        best[i] = c.gid;
+        best[i] = c.best;
         v6[i] = routable < 0 ? NULL : &w->inv->gid[routable];
-        sure = sure && c.gid->own == NI_OWN_OURS;
+        sure = sure && c.best->own == NI_OWN_OURS;
         sure_v6 = sure && sure_v6 && v6[i] && v6[i]->own == NI_OWN_OURS;
     }
     if ((may_index && find_index(w, best, false, ret)) || find_search(w, best, ret))
@@ -119,17 +119,17 @@ static int doubtful_port(const struct ni_work *w)
     const struct ni_net *net = &w->inv->net;
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
-        const bool v1 = c.gid->type == NI_GID_V1;
-        const bool read = (ni_ip_is_v4(c.gid->ip) ? net->v4_known : net->v6_known) == NI_KNOWN;
-        bool doubt = v1 && (c.gid->own != NI_OWN_OURS || c.port->gids_lost);
+        const bool v1 = c.best->type == NI_GID_V1;
+        const bool read = (ni_ip_is_v4(c.best->ip) ? net->v4_known : net->v6_known) == NI_KNOWN;
+        bool doubt = v1 && (c.best->own != NI_OWN_OURS || c.port->gids_lost);
         for (unsigned k = 0; k < c.port->n_gid && !doubt; k++) {
             const struct ni_gid *g = ni_port_gid(w->inv, c.port, k);
             if (v1)
                 doubt = g->type == NI_GID_UNREAD && g->own != NI_OWN_FOREIGN;
             else /* an interface of the same name may be another namespace's */
-                doubt = !read && !ni_ip_is_link_local(c.gid->ip) &&
-                        ni_is_as_good(g, c.gid, false) &&
-                        memcmp(g->ip, c.gid->ip, sizeof(g->ip)) != 0;
+                doubt = !read && !ni_ip_is_link_local(c.best->ip) &&
+                        ni_is_as_good(g, c.best, false) &&
+                        memcmp(g->ip, c.best->ip, sizeof(g->ip)) != 0;
         }
         if (doubt)
             return c.at;
@@ -139,8 +139,8 @@ static int doubtful_port(const struct ni_work *w)
 
 /* ---- what is told and set ---- */
 
-/* Writes what NCCL will do into the plan: the way in force, where it ends on each port, and that
-   entry where it is as good as the port's best. */
+/* Writes what NCCL will do into the plan: the way in force, where it ends on each port, and the
+   port's GID: that entry where it is as good as the port's best, else the best. */
 static void plan_way(const struct ni_work *w, const struct ni_gid_way *way, bool by_user)
 {
     w->plan->gid_way = *way;
@@ -148,9 +148,9 @@ static void plan_way(const struct ni_work *w, const struct ni_gid_way *way, bool
         const struct ni_chosen c = ni_chosen(w, i);
         const struct ni_gid_end end = ni_gid_end(w->inv, c.port, way);
         c.plan->nccl_index = end.unproven ? -1 : (int)end.index;
-        if (ni_is_as_good(end.gid, c.gid, true))
-            c.plan->gid = (int)(end.gid - w->inv->gid);
-        else
+        const bool right = ni_is_as_good(end.gid, c.best, true);
+        c.plan->gid = right ? (int)(end.gid - w->inv->gid) : c.plan->best;
+        if (!right)
             ni_report(w->f, by_user ? NI_F_USER_GID_WRONG : NI_F_GID_SEARCH_WRONG,
                       ni_port_name(w->inv, c.at).text,
                       end.unproven ? "NCCL's search meets an entry that cannot be read: it may "

@@ -73,8 +73,8 @@ void ni_rule_gids(const struct ni_work *w)
         worth[i] = UNUSABLE;
         if (!p->chosen || inv->port[i].link != NI_LINK_ROCE)
             continue;
-        p->gid = ni_best_gid(inv, &inv->port[i], false);
-        const struct ni_gid *g = p->gid < 0 ? NULL : &inv->gid[p->gid];
+        p->best = ni_best_gid(inv, &inv->port[i], false);
+        const struct ni_gid *g = p->best < 0 ? NULL : &inv->gid[p->best];
         if (!g || !ni_gid_is_right(inv, g))
             w->plan->wants |= NI_WANT_WHOLE_GIDS;
         if (!g)

@@ -67,7 +67,8 @@ void ni_describe_rail(const struct ni_work *w, int at, struct ni_rail *rail)
     const struct ni_inventory *inv = w->inv;
     const struct ni_port *port = &inv->port[at];
     const struct ni_hca *hca = &inv->hca[port->hca];
-    const struct ni_port_plan *pick = &w->plan->port[at];
+    const struct ni_port_plan *plan = &w->plan->port[at];
+    const int gid = plan->gid < 0 ? plan->best : plan->gid;
     const struct ni_netdev *netdev = hca->netdev >= 0 ? &inv->netdev[hca->netdev] : NULL;
     const struct ni_uverbs *node = &hca->uverbs;
     *rail = (struct ni_rail){.port = port->num,
@@ -76,9 +77,7 @@ void ni_describe_rail(const struct ni_work *w, int at, struct ni_rail *rail)
                              .mbps = port->mbps,
                              .node_err = node->known == NI_ABSENT ? ENODEV : -node->err};
     ni_copy(rail->hca, sizeof(rail->hca), hca->name);
-    rail->index = pick->gid < 0           ? -1
-                  : pick->nccl_index >= 0 ? pick->nccl_index
-                                          : inv->gid[pick->gid].index;
+    rail->index = gid < 0 ? -1 : plan->nccl_index >= 0 ? plan->nccl_index : inv->gid[gid].index;
     for (unsigned i = 0; i < port->n_gid; i++) {
         const struct ni_gid *g = ni_port_gid(inv, port, i);
         if (g->index != rail->index)

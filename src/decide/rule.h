@@ -46,7 +46,7 @@ struct ni_chosen {
     const struct ni_port *port;
     const struct ni_hca *hca;
     struct ni_port_plan *plan;
-    const struct ni_gid *gid; /* NULL: none */
+    const struct ni_gid *best, *gid; /* NULL: none */
 };
 struct ni_chosen ni_chosen(const struct ni_work *w, unsigned i);
 bool ni_is_chosen(const struct ni_work *w, int hca); /* one of its ports */

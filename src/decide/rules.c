@@ -18,13 +18,13 @@ static const struct {
      "which transport", ni_rule_transport, true},
     {"hca.ports", "claims, port states, link layers, rates, --hcas, NCCL_IB_HCA", "which ports",
      ni_rule_ports, false},
-    {"gid.pick", "GID tables, local addresses", "each port's GID", ni_rule_gids, false},
+    {"gid.pick", "GID tables, local addresses", "each port's best GID", ni_rule_gids, false},
     {"ib.disable", "chosen ports",
      "TCP where no port is left; NCCL_IB_DISABLE, or NCCL_IB_HCA where you hold that at 0",
      ni_rule_ib_disable, false},
     {"hca.list", "chosen ports", "NCCL_IB_HCA", ni_rule_hca_list, false},
-    {"gid.index", "each port's GID", "NCCL_IB_GID_INDEX, NCCL_IB_ADDR_FAMILY, NCCL_IB_ADDR_RANGE",
-     ni_rule_gid_index, false},
+    {"gid.index", "each port's best GID",
+     "NCCL_IB_GID_INDEX, NCCL_IB_ADDR_FAMILY, NCCL_IB_ADDR_RANGE", ni_rule_gid_index, false},
     {"socket.ifname", "interfaces, addresses, default route", "NCCL_SOCKET_IFNAME", ni_rule_sockets,
      false},
     {"rail.cross", "addresses, IPv4 routes", "NCCL_CROSS_NIC", ni_rule_rails, false},
@@ -61,7 +61,7 @@ void ni_decide(const struct ni_work *w)
     struct ni_plan *plan = w->plan;
     memset(plan, 0, offsetof(struct ni_plan, nearest_hca)); /* behind it: only what is in use */
     for (unsigned i = 0; i < w->inv->n_port; i++)
-        plan->port[i] = (struct ni_port_plan){.gid = -1, .nccl_index = -1};
+        plan->port[i] = (struct ni_port_plan){.best = -1, .gid = -1, .nccl_index = -1};
     for (unsigned i = 0; i < w->inv->n_gpu; i++)
         plan->nearest_hca[i].index = -1;
     for (unsigned i = 0; i < NI_COUNT(rules); i++) {
@@ -180,7 +180,11 @@ struct ni_chosen ni_chosen(const struct ni_work *w, unsigned i)
     const int at = w->plan->chosen[i];
     const struct ni_port *port = &w->inv->port[at];
     struct ni_port_plan *plan = &w->plan->port[at];
-    return (struct ni_chosen){at, port, &w->inv->hca[port->hca], plan,
+    return (struct ni_chosen){at,
+                              port,
+                              &w->inv->hca[port->hca],
+                              plan,
+                              plan->best < 0 ? NULL : &w->inv->gid[plan->best],
                               plan->gid < 0 ? NULL : &w->inv->gid[plan->gid]};
 }
 

@@ -75,11 +75,12 @@ static enum ni_link plan_link(const struct ni_view *view)
     return plan->n_chosen > 0 ? view->inv->port[plan->chosen[0]].link : NI_LINK_UNKNOWN;
 }
 
-/* The GID picked for that port of the inventory; NULL. */
-static const struct ni_gid *picked_gid(const struct ni_view *view, int port)
+/* The GID of that port of the inventory; NULL. */
+static const struct ni_gid *gid_of(const struct ni_view *view, int port)
 {
     const struct ni_port_plan *plan = &view->plan->port[port];
-    return plan->rule && plan->gid >= 0 ? &view->inv->gid[plan->gid] : NULL;
+    const int gid = plan->gid < 0 ? plan->best : plan->gid;
+    return plan->rule && gid >= 0 ? &view->inv->gid[gid] : NULL;
 }
 
 /* "RDMA over RoCE, 4 ports" */
@@ -171,7 +172,7 @@ static struct ni_text *port_row(struct ni_text *table, const struct ni_view *vie
 static void put_netdev(struct ni_text *t, const struct ni_view *view, const struct ni_hca *hca,
                        int at)
 {
-    const struct ni_gid *gid = at < 0 ? NULL : picked_gid(view, at);
+    const struct ni_gid *gid = at < 0 ? NULL : gid_of(view, at);
     const struct ni_netdev *dev = gid ? ni_find_netdev(view->inv, gid->ndev) : NULL;
     if (!dev && hca->netdev >= 0)
         dev = &view->inv->netdev[hca->netdev];
@@ -189,7 +190,7 @@ static void put_port(struct ni_text *table, const struct ni_view *view, const st
 {
     static const struct ni_port none;
     const struct ni_port *port = at < 0 ? &none : &view->inv->port[at];
-    const struct ni_gid *gid = at < 0 ? NULL : picked_gid(view, at);
+    const struct ni_gid *gid = at < 0 ? NULL : gid_of(view, at);
     const char *state = ni_port_state_text(port->state);
     struct ni_text *t = port_row(table, view, hca, at);
     put_address(ni_cell(t), hca);
@@ -224,7 +225,7 @@ static void put_verdict(struct ni_text *table, const struct ni_view *view, const
     static const struct ni_port_plan none;
     const struct ni_port_plan *plan = at < 0 ? &none : &view->plan->port[at];
     struct ni_text *t = port_row(table, view, hca, at);
-    ni_put(ni_cell(t), !plan->rule ? "not used" : plan->chosen ? "kept" : "dropped");
+    ni_put(ni_cell(t), !plan->rule ? "not used" : plan->chosen ? "chosen" : "left out");
     ni_put(ni_cell(t), plan->rule ? plan->rule : "");
     ni_quote(ni_cell(t), plan->rule ? plan->why
                          : at < 0   ? "sysfs shows no port"
@@ -257,7 +258,7 @@ static void put_hcas(struct ni_text *out, const struct ni_view *view)
         ni_putf(ni_row(&verdicts, NI_DIM), "%u other%s\tnot used\t\tnot the pod's", others,
                 ni_plural(others));
     put_ports(out, &ports, view);
-    ni_put(out, "\nKept or dropped\n");
+    ni_put(out, "\nChosen or left out\n");
     ni_table_write(out, &verdicts, view->colour);
 }
 
@@ -342,7 +343,7 @@ static void put_gids(struct ni_text *out, const struct ni_view *view)
         for (unsigned i = 0; i < port->n_gid; i++) {
             const struct ni_gid *gid = &inv->gid[port->first_gid + (int)i];
             char ip[NI_IP_TEXT];
-            ni_quote(ni_row(t, gid == picked_gid(view, (int)p) ? NI_GREEN : NI_PLAIN),
+            ni_quote(ni_row(t, gid == gid_of(view, (int)p) ? NI_GREEN : NI_PLAIN),
                      inv->hca[port->hca].name);
             ni_putf(t, "/%u\t%u\t%s\t%s\t", port->num, (unsigned)gid->index,
                     ni_ip_text(gid->ip, ip), gid_type[gid->type]);
@@ -428,7 +429,7 @@ static const char *pair_word(const struct ni_view *view, unsigned gpu, int hca)
 static void put_matrix(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;
-    struct ni_text table = ni_table_on("PORT\tADDRESS\tNUMA\tNETDEV\tKEPT");
+    struct ni_text table = ni_table_on("PORT\tADDRESS\tNUMA\tNETDEV\tCHOSEN");
     for (unsigned g = 0; g < inv->n_gpu; g++)
         ni_putf(ni_cell(&table), "GPU%u", g);
     for (unsigned i = 0; i < shown_hcas(inv); i++) {
@@ -459,7 +460,7 @@ static void put_matrix(struct ni_text *out, const struct ni_view *view)
                     "  NODE  through two host bridges of one NUMA node; NCCL counts it as PHB\n"
                     "  SYS   from one NUMA node to another\n"
                     "  -     not known: sysfs does not show where one of the two is\n"
-                    "  *     none of the kept HCAs is nearer to this GPU, as NCCL counts\n");
+                    "  *     none of the chosen HCAs is nearer to this GPU, as NCCL counts\n");
 }
 
 void ni_put_topo(struct ni_text *out, const struct ni_view *view)
@@ -523,11 +524,12 @@ void ni_put_topo_dot(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;
     char leaf[16], name[16];
-    ni_put(out, "strict graph topo {\n"
-                "  label=\"filled: the pod's; dashed: other HCAs; dotted: the nearest kept HCA\";\n"
-                "  labelloc=b; fontname=\"sans-serif\"; fontsize=10; nodesep=0.2; ranksep=0.3;\n"
-                "  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n"
-                "  edge [fontname=\"sans-serif\", fontsize=9];\n");
+    ni_put(out,
+           "strict graph topo {\n"
+           "  label=\"filled: the pod's; dashed: other HCAs; dotted: the nearest chosen HCA\";\n"
+           "  labelloc=b; fontname=\"sans-serif\"; fontsize=10; nodesep=0.2; ranksep=0.3;\n"
+           "  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n"
+           "  edge [fontname=\"sans-serif\", fontsize=9];\n");
     for (unsigned i = 0; i < inv->n_gpu; i++) {
         const struct ni_gpu *gpu = &inv->gpu[i];
         ni_format(leaf, sizeof(leaf), "gpu%u", i);
@@ -569,7 +571,7 @@ static void port_json(struct ni_json *j, const struct ni_view *view, unsigned i)
 {
     const struct ni_port *port = &view->inv->port[i];
     const struct ni_port_plan *plan = &view->plan->port[i];
-    const struct ni_gid *gid = picked_gid(view, (int)i);
+    const struct ni_gid *gid = gid_of(view, (int)i);
     char ip[NI_IP_TEXT];
     ni_json_int(j, "port", port->num);
     ni_json_text(j, "state", ni_port_state_text(port->state));

@@ -252,10 +252,10 @@ find tests/golden -name expected.doctor -exec cat {} + >"$tmp/expected.doctor"
 find tests/log -name expected.txt -exec cat {} + >>"$tmp/expected.doctor"
 if [ -s "$tmp/expected.plan" ]; then
 	{
-		# "  warning: gid.none: mlx5_6/1", "rule gid.index: ...", "mlx5_6/1  kept  hca.ports  ..."
+		# "  warning: gid.none: mlx5_6/1", "rule gid.index: ...", "mlx5_6/1  chosen  hca.ports  ..."
 		grep -ohE '^  (error|warning|info): [^ :]+' "$tmp/expected.plan" "$tmp/expected.doctor" | sed 's/.*: //'
 		grep -oE '(^|, | )rule [a-z.-]+' "$tmp/expected.plan" | sed 's/.*rule //'
-		grep -oE ' (kept|dropped) +[a-z.-]+' "$tmp/expected.plan" | awk '{ print $2 }'
+		grep -oE ' (chosen|left out) +[a-z.-]+' "$tmp/expected.plan" | awk '{ print $NF }'
 		# the pods of a job: "error: job.link.differs: rail 2: ..."
 		find tests/preflight -name expected -exec cat {} + | grep -oE '^(error|warning|info): [^ :]+' | sed 's/.*: //'
 	} | sort -u >"$tmp/seen"

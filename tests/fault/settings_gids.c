@@ -23,7 +23,8 @@ static bool is_right(const struct at *a, int port, unsigned index)
 {
     const struct truth *t = a->truth;
     const struct ni_gid *g = gid_at(t, port, index);
-    int pick = t->plan.port[port].gid;
+    const struct ni_port_plan *plan = &t->plan.port[port];
+    int pick = plan->gid < 0 ? plan->best : plan->gid;
     enum ni_own own = pick < 0 ? NI_OWN_OURS : t->inv.gid[pick].own;
 
     if (!g || g->type != (pick < 0 ? NI_GID_V2 : t->inv.gid[pick].type))

@@ -123,7 +123,7 @@ static void pick(bool chosen, const char *why, int right_gid)
     struct ni_port_plan *p = &node.plan.port[port];
     p->chosen = chosen;
     p->rule = "hca.ports";
-    p->gid = right_gid;
+    p->best = p->gid = right_gid;
     p->nccl_index = -1;
     ni_copy(p->why, sizeof(p->why), why);
     if (chosen)

@@ -119,7 +119,7 @@ static void test_plan_full(void **state)
     assert_non_null(strstr(text, "\n  and 61 others that are not the pod's: see --json\n"));
     assert_non_null(strstr(text, "\n  61 others  not used  -          not the pod's\n"));
     assert_non_null(strstr(text, "\n7 more findings are not shown\n"));
-    assert_non_null(strstr(text, "\n  mlx5_8/1   dropped   hca.ports  port is DOWN\n"));
+    assert_non_null(strstr(text, "\n  mlx5_8/1   left out  hca.ports  port is DOWN\n"));
 }
 
 int main(void)

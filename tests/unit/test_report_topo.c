@@ -83,7 +83,7 @@ static void test_colour(void **state)
     node.view.colour = true;
     const char *text = written(ni_put_topo);
     assert_non_null(strstr(text,
-                           "\n  \033[32mmlx5_6/1   0000:03:00.2  0     net1    yes   PIX*  SYS   "
+                           "\n  \033[32mmlx5_6/1   0000:03:00.2  0     net1    yes     PIX*  SYS   "
                            "-\033[0m\n"));
     assert_non_null(strstr(text, "\n  \033[2mmlx5_8/1   0000:23:00.2"));
 }
