@@ -228,7 +228,8 @@ static void put_mooncake_port(const struct asked *a, struct ni_text *value, stru
 static void put_interface(const struct asked *a, struct ni_text *value, struct ni_text *why)
 {
     const struct ni_work *w = a->w;
-    const bool named = w->policy->sockets || ni_user_value(w, "NCCL_SOCKET_IFNAME");
+    const char *users = ni_user_value(w, "NCCL_SOCKET_IFNAME");
+    const bool named = w->policy->sockets || (users && strlen(users) > 1);
     const char *list = w->plan->sockets, *pod = named ? NULL : ni_pod_interface(w);
     if (!*list)
         return;

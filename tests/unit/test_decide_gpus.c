@@ -122,7 +122,7 @@ static void test_doubts(void **state)
 static void test_rank(void **state)
 {
     static const struct {
-        const char *gpus; /* "a": AMD's; "u": the order is not told */
+        const char *gpus; /* "a": AMD's; "u": the order is not told; "s": two UUIDs begin alike */
         const char *env[3];
         int want;
     } cases[] = {
@@ -159,6 +159,8 @@ static void test_rank(void **state)
         {"", {"LOCAL_RANK=0", "CUDA_VISIBLE_DEVICES=GPU-20000000-1111"}, 2},
         {"", {"LOCAL_RANK=1", "CUDA_VISIBLE_DEVICES=GPU-3,GPU-1"}, 1}, /* beginnings */
         {"", {"LOCAL_RANK=0", "CUDA_VISIBLE_DEVICES=GPU-"}, -1},       /* of all */
+        {"s", {"LOCAL_RANK=0", "CUDA_VISIBLE_DEVICES=GPU-3"}, -1},     /* of two */
+        {"s", {"LOCAL_RANK=1", "CUDA_VISIBLE_DEVICES=GPU-0,GPU-3,GPU-1"}, -1},
         {"", {"LOCAL_RANK=0", "CUDA_VISIBLE_DEVICES=GPU-7,GPU-1"}, -1},
         {"", {"LOCAL_RANK=0", "CUDA_VISIBLE_DEVICES=MIG-30000000-1111"}, -1},
         {"", {"LOCAL_RANK=0", "CUDA_VISIBLE_DEVICES=MIG-"}, -1},
@@ -179,6 +181,8 @@ static void test_rank(void **state)
         node.inv.gdr.gpus_unordered = strchr(cases[i].gpus, 'u') != NULL;
         for (unsigned g = 0; g < 4; g++)
             node.inv.gpu[g].amd = strchr(cases[i].gpus, 'a') != NULL;
+        if (strchr(cases[i].gpus, 's'))
+            node.inv.gpu[2].uuid[4] = '3';
         for (unsigned e = 0; e < NI_COUNT(cases[i].env) && cases[i].env[e]; e++)
             node_env(cases[i].env[e]);
         node_decide();
