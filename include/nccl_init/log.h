@@ -48,6 +48,7 @@ struct ni_log_rank {
 /* A fault, and the line in which it was seen first. */
 struct ni_log_hit {
     const struct ni_pattern *row;
+    unsigned flags;  /* the row's that hold for the line */
     ni_kept subject; /* "mlx5_6:1" */
     ni_kept file;
     uint64_t line, count; /* of the first; of all such lines */

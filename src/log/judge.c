@@ -163,8 +163,11 @@ static void put_hit(struct ni_text *t, const struct ni_log *log, const struct ni
 
 static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni_findings *f)
 {
-    const unsigned flags = h->row->flags;
-    const unsigned harmful = flags & WHY ? NO_RDMA : flags & NO_GDR ? LACKS_GDR | UNKNOWN : ~0U;
+    const unsigned flags = h->flags;
+    const unsigned harmful = flags & WHY      ? NO_RDMA
+                             : flags & NO_GDR ? LACKS_GDR | UNKNOWN
+                             : flags & LATE   ? WAITING | UNKNOWN
+                                              : ~0U;
     enum ni_finding_id id = h->row->id;
     struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);
     bool harms = log->n == 0;

@@ -28,7 +28,8 @@ enum {
     LAST = 4,    /* not of a line of which NCCL or torch tries again */
     WARN = 8,    /* not of an INFO line: NCCL only tried something */
     INDEX = 16,  /* the user's NCCL_IB_GID_INDEX is the cause, where it was set */
-    WHY = 32     /* why there is no RDMA; harmless where it is not needed or used */
+    WHY = 32,    /* why there is no RDMA; harmless where it is not needed or used */
+    LATE = 64    /* harmless where torch only warns of it, and the ranks have met */
 };
 
 struct ni_pattern {

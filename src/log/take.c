@@ -292,13 +292,17 @@ static void take_fault(struct line *l, const struct ni_pattern *row)
         ni_trim((struct ni_span){l->message, (size_t)(l->end - l->message)});
     struct ni_log *log = l->log;
     struct ni_log_hit *h = log->hit, *stop = h + log->n_hit;
+    /* torch's warning: "[rank1]:[W1121 22:30:02.399123456 TCPStore.cpp:125]", "[W socket.cpp:663]" */
+    const bool warns = has(message, "[W") && has(message, ".cpp:");
+    const unsigned flags = warns ? row->flags : row->flags & ~(unsigned)LATE;
     ni_kept subject;
     if (((row->flags & LAST) != 0 &&
          (has(message, "retrying") || has(message, "[c10d] The client socket has failed"))) ||
         ((row->flags & WARN) != 0 && l->info))
         return;
     subject = ni_log_keep(log, subject_of(l));
-    while (h < stop && (h->row->id != row->id || h->subject != subject))
+    while (h < stop &&
+           (h->row->id != row->id || h->subject != subject || ((h->flags ^ flags) & LATE) != 0))
         h++;
     if (h == log->hit + NI_LOG_HITS) {
         log->dropped++;
@@ -307,6 +311,7 @@ static void take_fault(struct line *l, const struct ni_pattern *row)
     if (h == stop) {
         struct ni_text t = ni_text_on(h->quote, sizeof(h->quote));
         h->row = row;
+        h->flags = flags;
         h->subject = subject;
         h->file = log->file;
         h->line = log->line;
