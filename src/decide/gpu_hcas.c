@@ -106,6 +106,8 @@ static const char *obstacle(const struct ni_work *w, const struct ni_local *l,
     const char *size = ni_env_get(w->env, l->size);
     const char *order = ni_env_get(w->env, "CUDA_DEVICE_ORDER");
     uint64_t ranks = 0;
+    if (!size && strcmp(l->rank, "SLURM_LOCALID") == 0)
+        size = "1"; /* a batch script: each step has it (Slurm common/env.c env_array_for_step) */
     *rank = UINT64_MAX;
     (void)ni_parse_u64(ni_span_of(ni_env_get(w->env, l->rank)), UINT32_MAX, rank);
     if (v->n > 1 && size &&

@@ -138,7 +138,10 @@ static void test_rank(void **state)
         {"", {"MPI_LOCALRANKID=2"}, 2},
         {"", {"MV2_COMM_WORLD_LOCAL_RANK=2"}, 2},
         {"", {"PALS_LOCAL_RANKID=2", "PALS_LOCAL_SIZE=4"}, 2},
-        {"", {"SLURM_LOCALID=2"}, 2},
+        {"", {"SLURM_LOCALID=0", "SLURM_TASKS_PER_NODE=1"}, -1}, /* a batch script */
+        {"", {"SLURM_LOCALID=0", "SLURM_TASKS_PER_NODE=4"}, -1},
+        {"", {"SLURM_LOCALID=0", "CUDA_VISIBLE_DEVICES=2"}, 2},
+        {"", {"SLURM_LOCALID=2", "SLURM_STEP_TASKS_PER_NODE=4"}, 2},
         {"", {"LOCAL_RANK=1", "LOCAL_WORLD_SIZE=4"}, 1},
         {"", {"LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2"}, 1},
         {"", {"LOCAL_RANK=0", "LOCAL_WORLD_SIZE=1"}, -1},
