@@ -236,15 +236,15 @@ static int prove(struct ni_context *ctx)
         return NI_EXIT_REFUSED;
     }
     if (party.stand_aside) {
-        ni_say(ctx, NI_LOG_INFO, "preflight: left to local rank 0 of this pod");
-        return 0;
+        verdict =
+            (struct ni_verdict){.good = true, .line = "good: left to local rank 0 of this pod"};
+    } else if ((kept = find_kept(o, &party)) != UNTOLD) {
+        verdict.good = kept == GOOD;
+        (void)ni_format(verdict.line, sizeof(verdict.line), "%s: made before, as %.256s tells",
+                        verdict.good ? "good" : "bad", o->once);
     }
-    kept = find_kept(o, &party);
-    if (kept != UNTOLD) {
-        ni_say(ctx, NI_LOG_INFO, "preflight: made before, and %s, as %.256s tells",
-               kept == GOOD ? "good" : "bad", o->once);
-        return kept == GOOD ? 0 : NI_EXIT_FAILED;
-    }
+    if (verdict.line[0])
+        return conclude(ctx, &verdict) ? 0 : NI_EXIT_FAILED;
     good = party.ranks == 1 ? alone(ctx) : ask_child(ctx, &party);
     /* who has started its command does not come to another meeting */
     if (o->once && (good || o->preflight == NI_DEMAND_WARN)) {

@@ -33,6 +33,14 @@ matches "one pod, --strict" "1 preflight: bad: one pod takes part: *no port*" "$
 matches "one pod: the termination log" "*error: preflight: bad: one pod takes part: *" "$(cat told)"
 out=$(LOCAL_RANK=1 "$bin" preflight --peers=localhost --rank=0 --ranks=2 2>&1) && status=0 || status=$?
 matches "another process of the pod" "0 *left to local rank 0*" "$status $out"
+out=$(LOCAL_RANK=1 "$bin" preflight --json --peers=localhost --rank=0 --ranks=2 2>/dev/null) && status=0 || status=$?
+matches "another process of the pod: JSON" '0 {*"verdict": "good",*"line": "good: left to local rank 0 of this pod"*' "$status $out"
+"$bin" preflight --once=once.verb --peers=localhost --rank=0 --ranks=1 >out 2>err
+out=$("$bin" preflight --once=once.verb --peers=localhost --rank=0 --ranks=1 2>err) && status=0 || status=$?
+same "--once of the verb: said again" "0 preflight: good: made before, as once.verb tells" "$status $out"
+echo "bad: nccl-init preflight: 0/1 test" >once.verb
+out=$("$bin" preflight --once=once.verb --peers=localhost --rank=0 --ranks=1 --job=test 2>err) && status=0 || status=$?
+same "--once of the verb: bad" "1 preflight: bad: made before, as once.verb tells" "$status $out"
 
 # ---- two of them -----------------------------------------------------------------------------
 
@@ -102,7 +110,7 @@ same "a good verdict" "0 ran 0 ran" "$(cat 0.status 0.out 1.status 1.out | xargs
 runs 1 --preflight=require --once=once.1
 wait
 same "--once: skipped" "0 ran" "$(cat 1.status 1.out | xargs)"
-matches "--once: said" "*made before, and good, as once.1 tells*" "$(cat 1.err)"
+matches "--once: said" "*nccl-init: preflight: good: made before, as once.1 tells*" "$(cat 1.err)"
 runs 1 --preflight=require --once=once.1 --job=another --within=1
 wait
 same "--once: not of another attempt" "125" "$(cat 1.status 1.out | xargs)"
