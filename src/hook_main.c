@@ -29,7 +29,7 @@ static const char help[] =
     "usage: nccl-init-hook [OPTION...], --help, --version\n"
     "An OCI createRuntime hook: with an RDMA device, the container gets more locked memory.\n\n"
     "  --memlock=max|BYTES  the new limit (default: max, no limit); K, M, G count 1024\n"
-    "  --privileged         also raises it for containers that may use every device\n"
+    "  --privileged         also for privileged containers: they may use every device\n"
     "  --strict             exits with 1 if something is wrong: the container does not start\n"
     "  --dry-run            says what it would do, and why; reads the state from stdin\n"
     "  --root=DIR|FILE      says what the hook would do on a recorded node, and why\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all verbs do first: root, environment, facts, decisions. */
+/* What all verbs but log and install do first: root, environment, facts, decisions. */
 #include "nccl_init/act.h"
 #include "nccl_init/cmd.h"
 #include "nccl_init/decide.h"

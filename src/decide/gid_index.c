@@ -209,8 +209,9 @@ static void for_roce(const struct ni_work *w)
     } else {
         if (doubtful >= 0) {
             reason = "which of the GIDs are this pod's is not known";
-            ni_report(w->f, NI_F_GID_OWNER_UNKNOWN, ni_port_name(w->inv, doubtful).text,
-                      "several entries are in the table, and which are this pod's cannot be read");
+            ni_report(
+                w->f, NI_F_GID_OWNER_UNKNOWN, ni_port_name(w->inv, doubtful).text,
+                "the table has several entries that may be this pod's; which ones cannot be read");
         } else if (user_searches && user_index < 0) {
             reason = "you set how NCCL searches; an index would switch that off";
         }

@@ -68,6 +68,7 @@ void ni_rule_gids(const struct ni_work *w)
 {
     const struct ni_inventory *inv = w->inv;
     enum worth worth[NI_MAX_PORT], best = UNUSABLE;
+    char ip[NI_IP_TEXT];
     for (unsigned i = 0; i < inv->n_port; i++) {
         struct ni_port_plan *p = &w->plan->port[i];
         worth[i] = UNUSABLE;
@@ -83,7 +84,8 @@ void ni_rule_gids(const struct ni_work *w)
         best = worth[i] > best ? worth[i] : best;
         if (g->own == NI_OWN_UNKNOWN)
             ni_report(w->f, NI_F_GID_OWNER_UNKNOWN, ni_port_name(inv, (int)i).text,
-                      "whether index %u is an address of this pod cannot be read", g->index);
+                      "it is not known whether index %u, %s, is an address of this pod", g->index,
+                      ni_ip_text(g->ip, ip));
     }
     for (unsigned i = 0; i < inv->n_port; i++) {
         if (w->plan->port[i].chosen && inv->port[i].link == NI_LINK_ROCE && worth[i] < ROUTABLE_V6)

@@ -51,7 +51,7 @@ void ni_rule_vf_merge(const struct ni_work *w)
                       "NCCL does not find it on the PCI tree, and puts it at the first CPU: %s",
                       h->aux[0]           ? "it is a sub-function"
                       : at == NI_AT_OTHER ? "where it looks, something else is"
-                                          : "where it looks, nothing is");
+                                          : "there is no device where it looks");
     }
     for (unsigned i = 0; i < w->inv->n_hca; i++) {
         const struct ni_nccl_place *place = &w->inv->hca[i].place;

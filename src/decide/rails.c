@@ -45,7 +45,8 @@ void ni_rule_rails(const struct ni_work *w)
             ni_route_to(net, gid[0]->ndev, gid[i]->ip, false) &&
             ni_route_to(net, gid[i]->ndev, gid[0]->ip, false))
             ni_report(w->f, NI_F_GID_SUBNETS, ni_port_name(w->inv, w->plan->chosen[i]).text,
-                      "its GID and that of %s are in different subnets, and both ports are in both",
+                      "its GID and that of %s are in different subnets, and each port has an "
+                      "address in both",
                       ni_port_name(w->inv, w->plan->chosen[0]).text);
     }
     for (unsigned i = 0; i < n; i++) {

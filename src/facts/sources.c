@@ -151,7 +151,7 @@ static void compare(struct ni_probe *p, struct ni_claim *c)
         return; /* the user's word needs no second one */
     if (inv->source != NI_SRC_NONE && c->hca < 0 && (c->by == NI_BY_BDF || c->by == NI_BY_AUX))
         ni_report(p->f, NI_F_ALLOC_SOURCES_DIFFER, c->id,
-                  "named by %s, but not by what decided (%s)", c->from,
+                  "%s names it; %s, which decides, does not", c->from,
                   inv->claim[inv->hca[0].claim].from);
     if (c->hca >= 0 && c->rdma_dev[0] && strcmp(c->rdma_dev, inv->hca[c->hca].name) != 0)
         ni_report(p->f, NI_F_ALLOC_RDMA_DEV_DIFFERS, c->id, "%s says RDMA device %s, sysfs says %s",

@@ -298,8 +298,7 @@ static void test_promise(void **state)
     good_node(state);
     for (unsigned i = 0; i < node.inv.n_gid; i++)
         node.inv.gid[i].own = NI_OWN_UNKNOWN;
-    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA,
-            "is an address of this pod cannot be read (mlx5_0/1)");
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "is an address of this pod (mlx5_0/1)");
     good_node(state);
     ni_copy(node.inv.gpu_node, sizeof(node.inv.gpu_node), "nvidia0");
     node.inv.gpu_node_err = -EPERM;

@@ -232,13 +232,13 @@ static void test_gid_doubtful(void **state)
     begin_gid(NULL, false);
     decide(0);
     assert_string_equal(value(name), "3");
-    assert_true(tells(NI_F_GID_OWNER_UNKNOWN, "whether index 3 is an address of this pod"));
+    assert_true(tells(NI_F_GID_OWNER_UNKNOWN, "whether index 3, "));
 
     begin_gid(NULL, true);
     decide(0);
     assert_int_equal(plan.n_chosen, 1);
     assert_true(is_left_unset(name, "which of the GIDs are this pod's is not known"));
-    assert_true(tells(NI_F_GID_OWNER_UNKNOWN, "several entries are in the table"));
+    assert_true(tells(NI_F_GID_OWNER_UNKNOWN, "the table has several entries"));
     assert_true(is_said("proc/net/fib_trie"));
 }
 
