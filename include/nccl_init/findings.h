@@ -156,7 +156,7 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "Cluster admin: all are slow alike: look at the PCIe slots (a 400 Gb/s port "              \
       "needs Gen5 x16), at flow control and at other jobs on the fabric.")                       \
     X(JOB_RDMA_NONE, "job.rdma.none", NI_WARNING,                                                \
-      "User: request an RDMA resource in the pod spec, if sockets were not meant.")              \
+      "User: request an RDMA resource in the pod spec. Where TCP is meant: --mode=tcp.")         \
     X(JOB_REFUSED, "job.refused", NI_INFO,                                                       \
       "User: give all pods of the job one image, one --ranks and one key (--job).")              \
     X(JOB_SETTING_DIFFERS, "job.setting.differs", NI_ERROR,                                      \

@@ -499,12 +499,13 @@ static void tell_missing(const struct ni_job *job, enum ni_missing how, struct n
 void ni_compare_pods(const struct ni_job *job, const struct ni_policy *policy,
                      struct ni_findings *f)
 {
+    const bool must = (policy->require & NI_REQUIRE_RDMA) != 0;
     bool any = job->n_rail > 0; /* rails, or what another plugin has */
     for (unsigned p = 0; p < job->ranks; p++)
         any = any || (job->pod[p].here && job->pod[p].transport == NI_NET_OTHER);
     tell_missing(job, NI_POD_NEVER_CAME, f);
-    if (!any)
-        ni_report(f, policy->require & NI_REQUIRE_RDMA ? NI_F_REQUIRE_RDMA : NI_F_JOB_RDMA_NONE, "",
+    if (!any && (must || policy->mode != NI_MODE_TCP))
+        ni_report(f, must ? NI_F_REQUIRE_RDMA : NI_F_JOB_RDMA_NONE, "",
                   "no pod of the job has a rail");
     for (unsigned i = 0; i < NI_N_JOB_SETTING; i++) {
         const struct ni_job_setting *row = &ni_job_settings[i];

@@ -67,6 +67,14 @@ wait
 same "--strict" "1 1" "$(cat 0.status 1.status | xargs)"
 matches "JSON of pod 0" '{*"schema": 1,*"verdict": "bad",*"missing": \[\],*' "$(cat 0.out)"
 matches "JSON of pod 1" '{*"schema": 1,*"verdict": "bad",*"line": "bad: *' "$(cat 1.out)"
+pod 1 preflight --strict --mode=tcp
+pod 0 preflight --strict --mode=tcp
+wait
+same "--strict, and TCP is meant" "0 0" "$(cat 0.status 1.status | xargs)"
+pod 1 preflight --mode=tcp
+pod 0 preflight --mode=tcp --require=rdma
+wait
+matches "TCP, and RDMA is required" "1 1 preflight: bad: no pod of the job has a rail*" "$(cat 0.status 1.status 0.out | xargs)"
 : >told
 pod 0 preflight --within=1 --svg=picture.svg --termination-log="$dir/told"
 wait
