@@ -89,8 +89,8 @@ struct ni_log {
    them. n 0: its end. The log is all zeros at first. */
 char *ni_log_room(struct ni_log *log, size_t *room);
 void ni_log_got(struct ni_log *log, const char *file, size_t n);
-/* One line, without its end and without escape sequences. */
-void ni_log_line(struct ni_log *log, const char *p, const char *end);
+/* One line, without its end and without escape sequences; of one that is cut only faults count. */
+void ni_log_line(struct ni_log *log, const char *p, const char *end, bool cut);
 /* NCCL said that the process took this value; p NULL: `plan` decided it. */
 void ni_log_take_value(struct ni_log *log, struct ni_log_rank *p, struct ni_span name,
                        struct ni_span value);

@@ -239,7 +239,7 @@ static void judge_start(struct ni_log *log, struct ni_findings *f)
     const int size = log->n > 0 ? log->order[log->n - 1]->size : 0;
     struct ni_text missing = NI_TEXT(96);
     int next = 0;
-    if (mark(log, WAITING) == 0)
+    if (ni_findings_has(f, NI_F_LOG_LINES_LOST) || mark(log, WAITING) == 0)
         return;
     for (unsigned i = 0; i <= log->n; i++) {
         const int rank = i < log->n ? log->order[i]->rank : size;

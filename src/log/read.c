@@ -4,13 +4,19 @@
 
 #include "nccl_init/log.h"
 
-/* A line, in place: ESC [ ... letter goes out (ECMA-48, 5.4). Returns the new end. */
+/* A line, in place: ESC [ ... letter goes out (ECMA-48, 5.4). One in JSON, as Docker keeps it, ends at
+   its \n and has \u003c for '<'. Returns the new end. */
 static char *clean(char *p, char *end)
 {
-    char *to = p;
-    if (!memchr(p, '\033', (size_t)(end - p)))
+    char *to = p, *json = memmem(p, (size_t)(end - p), "\\n\"", 3);
+    end = json ? json : end;
+    if (!json && !memchr(p, '\033', (size_t)(end - p)))
         return end;
     for (; p < end; p++) {
+        if (json && end - p > 5 && memcmp(p, "\\u00", 4) == 0) {
+            p += 5;
+            *p = (char)(ni_hex_digit(p[-1]) * 16 + ni_hex_digit(*p));
+        }
         if (*p == '\033' && end - p > 1 && p[1] == '[') {
             for (p += 2; p < end && (*p < '@' || *p > '~'); p++)
                 ;
@@ -22,15 +28,15 @@ static char *clean(char *p, char *end)
 }
 
 /* A carriage return, of a bar of progress, ends a record too; that of DOS belongs to the newline. */
-static void take_line(struct ni_log *log, char *p, char *end)
+static void take_line(struct ni_log *log, char *p, char *end, bool cut)
 {
     char *stop;
     log->line++;
     if (end > p && end[-1] == '\r')
         end--;
     for (; (stop = memchr(p, '\r', (size_t)(end - p))); p = stop + 1)
-        ni_log_line(log, p, clean(p, stop));
-    ni_log_line(log, p, clean(p, end));
+        ni_log_line(log, p, clean(p, stop), false);
+    ni_log_line(log, p, clean(p, end), cut);
 }
 
 char *ni_log_room(struct ni_log *log, size_t *room)
@@ -44,13 +50,13 @@ void ni_log_got(struct ni_log *log, const char *file, size_t n)
     char *p = log->buf, *end = log->buf + log->len + n, *newline;
     log->file = ni_log_keep(log, ni_span_of(file));
     while ((newline = memchr(p, '\n', (size_t)(end - p)))) {
-        take_line(log, p, newline);
+        take_line(log, p, newline, false);
         p = newline + 1;
     }
     log->len = (size_t)(end - p);
     /* At the end, and where one line fills all of it, what there is is taken for a line. */
     if (log->len > 0 && (n == 0 || log->len == sizeof(log->buf))) {
-        take_line(log, p, end);
+        take_line(log, p, end, true);
         log->line -= n != 0;
         log->len = 0;
     }

@@ -14,6 +14,7 @@ struct line {
     int dev;
     bool info;  /* of level INFO */
     bool whole; /* one record only: of two neither's end nor the other's host is sure */
+    bool cut;
 };
 
 static int number_of(struct ni_span s)
@@ -236,7 +237,9 @@ static void take_channel(struct line *l, const struct ni_span *c)
     struct ni_log_rank *r = l->by->size > 0 ? rank_of(l, l->dev, rank) : gpu_of(l, l->dev);
     struct ni_span hca = {slash, 0};
     int n;
-    if (!r || !slash)
+    /* srun -l breaks a line where a buffer ended: "IB/0/GDR", "IB/3(7" */
+    if (!r || !slash || c[6].p[c[6].n - 1] == '/' || has(c[6], "(") != has(c[6], ")") ||
+        has(c[6], "/G") != has(c[6], "/GDRDMA"))
         return;
     hca.p++;
     r->rank = r->rank < 0 ? rank : r->rank;
@@ -336,7 +339,7 @@ static void take(struct line *l, const struct ni_found *f)
     const struct ni_span *c = f->capture;
     const enum ni_log_take what = f->row->take;
     struct ni_log_rank *r;
-    if ((what > NI_TAKE_HEADER && !l->whole) || (what > NI_TAKE_VERSION && !l->by))
+    if ((what > NI_TAKE_HEADER && (!l->whole || l->cut)) || (what > NI_TAKE_VERSION && !l->by))
         return;
     switch (what) {
     case NI_TAKE_FAULT:
@@ -382,12 +385,14 @@ static void take(struct line *l, const struct ni_found *f)
     }
 }
 
-void ni_log_line(struct ni_log *log, const char *p, const char *end)
+void ni_log_line(struct ni_log *log, const char *p, const char *end, bool cut)
 {
-    struct line l = {.log = log, .p = p, .end = end, .message = p, .dev = -1};
+    struct line l = {.log = log, .p = p, .end = end, .message = p, .dev = -1, .cut = cut};
     struct ni_found found[24];
-    const unsigned n = ni_patterns_find(p, end, found, NI_COUNT(found));
-    unsigned headers = 0;
+    /* What Ray puts behind a line is no part of it. */
+    const char *ray = memmem(p, (size_t)(end - p), " [repeated ", 11), *stop = ray ? ray : end;
+    unsigned headers = 0, n = ni_patterns_find(p, stop, found, NI_COUNT(found));
+    n += ni_patterns_find(stop, end, found + n, NI_COUNT(found) - n);
     log->lines++;
     for (unsigned i = 0; i < n; i++)
         headers += found[i].row->take == NI_TAKE_HEADER;

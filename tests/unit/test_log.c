@@ -25,7 +25,8 @@ static enum ni_finding_id told(const char *line, struct ni_findings *f)
     memset(f, 0, sizeof(*f));
     memcpy(ni_log_room(log, &room), line, strlen(line));
     ni_log_got(log, "x.log", strlen(line));
-    ni_log_got(log, "x.log", 0);
+    *ni_log_room(log, &room) = '\n';
+    ni_log_got(log, "x.log", 1);
     if (log->n_hit > 0) {
         id = log->hit[0].row->id;
     }
@@ -143,6 +144,10 @@ static const struct {
      "log.rendezvous", "40"},
     {"NCCL error in: x.cpp:1, unhandled system error, NCCL version 2.20.5", "log.failed",
      "40, pytorch#39388"},
+    {"ncclRemoteError: A call failed possibly due to a network error", "log.failed", "40"},
+    {"ncclUnhandledCudaError: Call to CUDA function failed.", "log.failed", "40"},
+    {"NET/IB : mlx5_0:1 Got async error event: port error", "log.hca.port", "the format of 2.28.3"},
+    {"nccl: Call to send to 10.0.0.9<4000> failed : Broken pipe", "log.peer.died", "2.24.3"},
     {"nixl._bindings.nixlBackendError: NIXL_ERR_BACKEND", NULL,
      "nixl#149: the reason is in UCX's line before it"},
     {"[c10d] The hostname of the client socket cannot be retrieved. err=-3", NULL, "harmless"},
