@@ -95,13 +95,15 @@ static void put_map(const struct asked *a, struct ni_text *map, struct ni_text *
 static void decide_vllm(struct asked *a)
 {
     static const char map_name[] = "VLLM_GPU_NIC_PCIE_MAPPING",
-                      vars_name[] = "VLLM_NIC_SELECTION_VARS";
+                      vars_name[] = "VLLM_NIC_SELECTION_VARS",
+                      by_pe_name[] = "NVSHMEM_HCA_PE_MAPPING";
     const char *users_map = ni_user_value(a->w, map_name), *vars = ni_user_value(a->w, vars_name);
     struct ni_text map = NI_TEXT(NI_VALUE), why = NI_TEXT(NI_REASON), ours = NI_TEXT(64);
     put_map(a, &map, &why);
     if (!ni_user_value(a->w, ucx_devices))
         ni_putf(&ours, "%s:1", ucx_devices);
-    if (a->w->policy->targets & NI_FOR_NVSHMEM && !ni_user_value(a->w, nvshmem_list))
+    const char *list = ni_user_value(a->w, nvshmem_list), *by_pe = ni_user_value(a->w, by_pe_name);
+    if (a->w->policy->targets & NI_FOR_NVSHMEM && !list && !(by_pe && *by_pe))
         ni_putf(&ours, "%s%s:1", ours.len ? "," : "", nvshmem_list);
     const bool whole = why.len == 0;
     if (users_map ? *users_map : whole)
@@ -245,20 +247,21 @@ static const struct variable {
     const char *name;
     unsigned whose; /* NI_FOR_* */
     put_fn *put;
+    const char *unless; /* where the user has this, not empty, the library goes by it instead */
 } variables[] = {
-    {ucx_devices, BY_RANK, put_ucx_devices},
-    {"UCX_IB_GID_INDEX", BY_RANK, put_index},
-    {"UCX_MAX_HCA_PER_GPU", NI_FOR_UCX | NI_FOR_NIXL, put_ucx_limit},
-    {nvshmem_list, NI_FOR_NVSHMEM, put_nvshmem_list},
-    {"NVSHMEM_HCA_PREFIX", NI_FOR_NVSHMEM, put_nvshmem_prefix},
-    {"NVSHMEM_IB_GID_INDEX", NI_FOR_NVSHMEM, put_index},
-    {"NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME", NI_FOR_NVSHMEM, put_uid_sockets},
-    {"NVSHMEM_BOOTSTRAP_UID_SOCK_FAMILY", NI_FOR_NVSHMEM, put_uid_family},
-    {"MC_TE_FILTERS", NI_FOR_MOONCAKE, put_mooncake_names},
-    {"MC_IB_PORT", NI_FOR_MOONCAKE, put_mooncake_port},
-    {"MC_GID_INDEX", NI_FOR_MOONCAKE, put_index},
-    {"GLOO_SOCKET_IFNAME", NI_FOR_GLOO, put_interface},
-    {"TP_SOCKET_IFNAME", NI_FOR_GLOO, put_interface},
+    {ucx_devices, BY_RANK, .put = put_ucx_devices},
+    {"UCX_IB_GID_INDEX", BY_RANK, .put = put_index, .unless = "UCX_IB_ROCE_SUBNETS"},
+    {"UCX_MAX_HCA_PER_GPU", NI_FOR_UCX | NI_FOR_NIXL, .put = put_ucx_limit},
+    {nvshmem_list, NI_FOR_NVSHMEM, .put = put_nvshmem_list, .unless = "NVSHMEM_HCA_PE_MAPPING"},
+    {"NVSHMEM_HCA_PREFIX", NI_FOR_NVSHMEM, .put = put_nvshmem_prefix},
+    {"NVSHMEM_IB_GID_INDEX", NI_FOR_NVSHMEM, .put = put_index, .unless = "NVSHMEM_IB_ADDR_RANGE"},
+    {"NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME", NI_FOR_NVSHMEM, .put = put_uid_sockets},
+    {"NVSHMEM_BOOTSTRAP_UID_SOCK_FAMILY", NI_FOR_NVSHMEM, .put = put_uid_family},
+    {"MC_TE_FILTERS", NI_FOR_MOONCAKE, .put = put_mooncake_names},
+    {"MC_IB_PORT", NI_FOR_MOONCAKE, .put = put_mooncake_port},
+    {"MC_GID_INDEX", NI_FOR_MOONCAKE, .put = put_index},
+    {"GLOO_SOCKET_IFNAME", NI_FOR_GLOO, .put = put_interface},
+    {"TP_SOCKET_IFNAME", NI_FOR_GLOO, .put = put_interface},
 };
 
 /* What of nvshmem.conf says otherwise than the environment will. The setting stays for NVSHMEM before
@@ -298,7 +301,10 @@ void ni_rule_libraries(const struct ni_work *w)
         if (!(v->whose & targets))
             continue;
         a.ports = v->whose & BY_RANK ? a.rank : a.all;
-        if (strstr(a.by_vllm.buf, v->name))
+        const char *users = v->unless ? ni_user_value(w, v->unless) : NULL;
+        if (users && *users)
+            ni_putf(&why, "%s is set", v->unless);
+        else if (strstr(a.by_vllm.buf, v->name))
             ni_put(&why, "vLLM sets it in each worker, in front of what is there");
         else
             v->put(&a, &value, &why);

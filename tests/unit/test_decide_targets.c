@@ -130,6 +130,31 @@ static void test_users_prefix_serves(void **state)
     assert_setting(shmem_sock, "rule", "=net1,net2");
 }
 
+/* What of the user's the value would undo (NVSHMEM), or what refuses it (UCX). */
+static void test_users_way(void **state)
+{
+    static const struct {
+        const char *user, *name;
+    } cases[] = {
+        {"UCX_IB_ROCE_SUBNETS=10.0.0.0/8", ucx_index},
+        {"NVSHMEM_HCA_PE_MAPPING=mlx5_6:1:1,mlx5_7:1:1", shmem},
+        {"NVSHMEM_IB_ADDR_RANGE=10.0.0.0/8", shmem_index},
+        {"UCX_IB_ROCE_SUBNETS=", NULL},
+        {"NVSHMEM_HCA_PE_MAPPING=", NULL},
+        {"NVSHMEM_IB_ADDR_RANGE=", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        two_rails(ALL, 3);
+        node_env(cases[i].user);
+        node_decide();
+        for (unsigned n = 0; n < 3; n++) {
+            const char *name = (const char *[]){ucx_index, shmem, shmem_index}[n];
+            assert_string_equal(origin_text(name), name == cases[i].name ? "unset" : "rule");
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +163,7 @@ int main(void)
         cmocka_unit_test(test_infiniband),
         cmocka_unit_test(test_users_sockets),
         cmocka_unit_test(test_users_prefix_serves),
+        cmocka_unit_test(test_users_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
