@@ -149,10 +149,10 @@ static void check_hca_list(const struct ni_work *w)
     const char *list = value_of(w, hca_list);
     struct ni_span e;
     /* where nothing is chosen hca.ports has told of the list as a whole */
-    if (!list || *list == '^' || w->plan->transport != NI_NET_RDMA || w->plan->n_chosen == 0)
+    if (!list || w->plan->transport != NI_NET_RDMA || w->plan->n_chosen == 0)
         return;
-    const bool exact = *list == '=';
-    for (list += exact; ni_split(&list, ',', &e);) {
+    const bool all_but = *list == '^', exact = list[all_but] == '=';
+    for (list += all_but + exact; ni_split(&list, ',', &e);) {
         char whole[NI_DEV_NAME + 16]; /* the entry as a list of its own */
         const char *colon = memchr(e.p, ':', e.n), *longer = NULL;
         const size_t n = colon ? (size_t)(colon - e.p) : e.n;
@@ -169,7 +169,13 @@ static void check_hca_list(const struct ni_work *w)
                 ni_is_digit(h->name[n]))
                 longer = h->name;
         }
-        if (longer)
+        if (*e.p == '=' || *e.p == '^')
+            ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list,
+                      "`%.*s` matches no HCA: '=' and '^' count only at the start of the list",
+                      (int)e.n, e.p);
+        else if (all_but)
+            continue;
+        else if (longer)
             ni_report(w->f, NI_F_USER_HCA_PREFIX, hca_list, "`%.*s` without '=' also takes %s",
                       (int)n, e.p, longer);
         else if (!takes_port)

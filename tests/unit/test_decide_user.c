@@ -192,7 +192,7 @@ static void test_hca_list(void **state)
         {"=mlx5_6, mlx5_1", true, false},
         {"=mlx5", true, false},
         {"=mlx5_6,,mlx5_1", false, false},
-        {"mlx5_6,^7", false, false}, /* for NCCL a name like others; here it takes all */
+        {"mlx5_6,^7", true, false}, /* for NCCL a name like others */
     };
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
