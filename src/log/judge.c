@@ -92,11 +92,13 @@ static const char *value_of(const struct ni_log *log, const struct ni_log_rank *
     return NULL;
 }
 
-/* The value of NCCL_IB_DISABLE that switches RDMA off; NULL: none does. */
+/* The variable that switches RDMA off; NULL: none does. */
 static const char *switched_off(const struct ni_log *log, const struct ni_log_rank *r)
 {
-    const char *value = value_of(log, r, "NCCL_IB_DISABLE");
-    return value && strcmp(value, "0") != 0 ? value : NULL;
+    const char *off = value_of(log, r, "NCCL_IB_DISABLE"), *net = value_of(log, r, "NCCL_NET");
+    return off && strcmp(off, "0") != 0            ? "NCCL_IB_DISABLE"
+           : net && strcasecmp(net, "socket") == 0 ? "NCCL_NET"
+                                                   : NULL;
 }
 
 /* What a rank is, a bit each: first, which way its data went between nodes. */
@@ -202,7 +204,7 @@ static void put_why(struct ni_text *t, const struct ni_log *log, bool quote)
         if (!r->mark || (h == end && !off))
             continue;
         if (h == end)
-            ni_putf(t, "NCCL_IB_DISABLE is %.16s", off);
+            ni_putf(t, "%s is %.16s", off, value_of(log, r, off));
         else if (quote)
             put_hit(t, log, h, h->row->id);
         else

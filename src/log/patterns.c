@@ -71,6 +71,7 @@ const struct ni_pattern ni_patterns[] = {
     {FACT("is using nccl==%s", "log vLLM, SGLang", VERSION)},
     {FACT(" set by environment to %r", ALL, VALUE)},
     {FACT(" set to %r", ALL, VALUE)},
+    {FACT("reset to NCCL_%{=}%r", "2.28.7-2.30.7", VALUE)},
     /* ---- the network ---- */
     {FACT("Bootstrap%{: Using} %s", ALL, BOOT)},
     {FACT("NET/IB : Using %r", ALL, HCAS)},
@@ -107,8 +108,7 @@ const struct ni_pattern ni_patterns[] = {
     /* ---- the first contact ---- */
     {FAULT("Bootstrap : no socket interface", ALL, USER_SOCKET_NONE, 0)},
     {FAULT("No usable listening interface found", ALL, LOG_COMM_ID, 0)},
-    {FAULT("Bootstrap Root : mismatch in", ALL, JOB_RANK_TWICE, 0)},
-    {FAULT("ranks has already checked in", ALL, JOB_RANK_TWICE, 0)},
+    {FAULT("Bootstrap Root : %{mismatch in|already checked in}", ALL, JOB_RANK_TWICE, 0)},
     {FAULT("Message truncated : received", ALL, LOG_VERSION_DIFFERS, 0)},
     {FAULT("Mismatched NCCL version", "2.23.4-2.30.7", LOG_VERSION_DIFFERS, 0)},
     {FAULT("message truncated : receiving", ALL, JOB_SETTING_DIFFERS, 0)},

@@ -74,10 +74,8 @@ static struct ni_span origin(const char *p, const char *end)
 {
     const char *tid = memrchr(p, ':', (size_t)(end - p));
     const char *pid = tid ? memrchr(p, ':', (size_t)(tid - p)) : NULL, *host = pid;
-    uint64_t v;
-    if (!pid ||
-        ni_parse_u64((struct ni_span){pid + 1, (size_t)(tid - pid) - 1}, INT64_MAX, &v) < 0 ||
-        ni_parse_u64((struct ni_span){tid + 1, (size_t)(end - tid) - 1}, INT64_MAX, &v) < 0)
+    if (!pid || number_of((struct ni_span){pid + 1, (size_t)(tid - pid) - 1}) < 0 ||
+        number_of((struct ni_span){tid + 1, (size_t)(end - tid) - 1}) < 0)
         return (struct ni_span){p, 0};
     while (host > p && ni_is_name((struct ni_span){host - 1, 1}, 3))
         host--;
@@ -353,7 +351,7 @@ static void take(struct line *l, const struct ni_found *f)
         take_version(l, c[0]);
         break;
     case NI_TAKE_VALUE:
-        take_value(l, f->at, c[0]);
+        take_value(l, *f->at == 'r' ? c[0].p - 1 : f->at, c[0]);
         break;
     case NI_TAKE_BOOT:
         if (l->by->boot == 0)
