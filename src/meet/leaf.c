@@ -59,17 +59,16 @@ static int talk(struct leaf *l, enum ni_message_type type, int64_t limit_ms)
 
     l->msg.type = type;
     set_limit(l, limit_ms);
-    if (!ni_message_send(l->fd, 0, &l->msg))
-        return fail(l, -ECONNRESET, "pod 0 went away");
-    do
+    r = ni_message_send(l->fd, 0, &l->msg) ? -EINTR : -ECONNRESET;
+    while (r == -EINTR)
         r = ni_message_receive(l->fd, MSG_WAITALL, NI_MEET_MESSAGE, &l->msg);
-    while (r == -EINTR);
     if (r == 0 || r == -EAGAIN)
         return fail(l, -ETIMEDOUT, "pod 0 does not answer any more");
     if (r == -EPROTO)
         return fail(l, r, "what pod 0 says is not understood");
     if (r < 0)
-        return fail(l, -ECONNRESET, "pod 0 went away");
+        return fail(l, -ECONNRESET,
+                    "pod 0 hung up: it went away, or another process of this pod has its rank");
     if (l->msg.type == NI_MSG_NO)
         return fail(l, -EACCES, "pod 0 refused this pod: %s", l->msg.verdict.line);
     return 0;
