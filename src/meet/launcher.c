@@ -79,7 +79,8 @@ static void refuse(const struct search *s, const char *name, const char *value, 
 
 /* What an option gives (-1: nothing), or a variable tells of pods, or of processes of which a pod has
    `local`. -1: nothing, or it was refused. */
-static int64_t number_of(const struct search *s, const char *name, int given, uint64_t local)
+static int64_t number_of(const struct search *s, const char *name, int given, uint64_t local,
+                         const char *refusal)
 {
     const char *v = get(s, name), *colon = v ? strchr(v, ':') : NULL;
     uint64_t n;
@@ -91,7 +92,7 @@ static int64_t number_of(const struct search *s, const char *name, int given, ui
         v = colon + 1;
     if (ni_parse_u64(ni_span_of(v), INT32_MAX, &n) == 0 && n % local == 0)
         return (int64_t)(n / local);
-    refuse(s, name, v, "is no number of pods; --rank=N and --ranks=N win over it");
+    refuse(s, name, v, refusal);
     return -1;
 }
 
@@ -124,7 +125,7 @@ static bool take_host(const struct search *s, const struct row *row)
     char *host = s->to->host, *colon;
     struct ni_text t;
     uint64_t port = s->to->port;
-    bool ok;
+    bool ok = true;
 
     if (!told)
         return false;
@@ -133,7 +134,8 @@ static bool take_host(const struct search *s, const struct row *row)
     colon = strchr(host, ':');
     if (colon && strchr(colon + 1, ':')) /* of V6: a port stands behind brackets */
         colon = (colon = strstr(colon, "]:")) ? colon + 1 : NULL;
-    ok = !colon || (ni_parse_u64(ni_span_of(colon + 1), UINT16_MAX, &port) == 0 && port > 0);
+    if (colon && (ni_parse_u64(ni_span_of(colon + 1), UINT16_MAX, &port) < 0 || port == 0))
+        refuse(s, name, told, "names no port");
     if (colon)
         *colon = '\0';
     if (host[0] == '[' && host[strlen(host) - 1] == ']') {
@@ -153,15 +155,18 @@ static bool take_host(const struct search *s, const struct row *row)
 static const char *take_three(const struct search *s, const struct row *row)
 {
     const struct ni_party_options *o = s->options;
-    const int64_t told = number_of(s, row->local, -1, 1);
+    const int64_t told = number_of(s, row->local, -1, 1,
+                                   "is no number of processes; --rank=N and --ranks=N win over it");
     const uint64_t local = told > 0 ? (uint64_t)told : 1;
-    const int64_t rank = number_of(s, get(s, row->rank) ? row->rank : row->or_rank, o->rank, local);
+    const int64_t rank = number_of(s, get(s, row->rank) ? row->rank : row->or_rank, o->rank, local,
+                                   "is no pod's rank; --rank=N wins over it");
     int64_t ranks;
     bool alone;
 
     if (rank < 0 && !row->when) /* another's variables, not to be judged */
         return "which pod this is";
-    ranks = number_of(s, row->ranks, o->ranks, local);
+    ranks =
+        number_of(s, row->ranks, o->ranks, local, "is no number of pods; --ranks=N wins over it");
     alone = row->when && ranks == 1;
     if (ranks < 0)
         return "how many pods there are";
@@ -218,7 +223,8 @@ bool ni_find_party(const struct ni_env *env, const struct ni_party_options *opti
         make_key(&s, row);
         if (lacks && why->len == 0)
             ni_putf(why,
-                    "%s is set (%s), but nothing tells %s. Give --peers=HOST --rank=N --ranks=N",
+                    "%s is set (%s), but nothing tells %s. Give what is missing of --peers=HOST "
+                    "--rank=N --ranks=N",
                     row->when, row->id, lacks);
         else if (why->len == 0 && (ret->rank >= ret->ranks || ret->ranks > NI_MAX_RANKS))
             ni_putf(why,
@@ -226,8 +232,8 @@ bool ni_find_party(const struct ni_env *env, const struct ni_party_options *opti
                     ret->source, ret->rank, ret->ranks, (unsigned)NI_MAX_RANKS - 1);
         return why->len == 0;
     }
-    ni_put(why, "nothing tells who takes part. Give --peers=HOST --rank=N --ranks=N, or what "
-                "launchers set: PET_NNODES with PET_NODE_RANK and PET_MASTER_ADDR, "
+    ni_put(why, "nothing tells who takes part. Give all of --peers=HOST --rank=N --ranks=N, or "
+                "what launchers set: PET_NNODES with PET_NODE_RANK and PET_MASTER_ADDR, "
                 "LWS_LEADER_ADDRESS, MASTER_ADDR with NODE_RANK and NNODES, or a Slurm step's");
     return false;
 }
