@@ -118,8 +118,11 @@ static const char *obstacle(const struct ni_work *w, const struct ni_local *l,
     *rank = v->n == 1 ? 0 : *rank;
     if (*rank >= v->n)
         return "is the number of no GPU that is visible";
-    if (v->gpu[*rank] < 0 || (v->counted && w->inv->gdr.gpus_unordered && w->inv->n_gpu > 1 &&
-                              (w->inv->gpu[0].amd || !order || strcmp(order, "PCI_BUS_ID") != 0)))
+    /* Slurm counts from 0 what a device cgroup leaves (common/gres.c gres_use_local_device_index) */
+    const bool some = v->counted && v->n < w->inv->n_gpu && v->gpu[0] == 0;
+    if (v->gpu[*rank] < 0 || (some && ni_env_get(w->env, "SLURM_LOCALID")) ||
+        (v->counted && w->inv->gdr.gpus_unordered && w->inv->n_gpu > 1 &&
+         (w->inv->gpu[0].amd || !order || strcmp(order, "PCI_BUS_ID") != 0)))
         return "is set, but the address of the GPU that it counts is not known";
     return NULL;
 }

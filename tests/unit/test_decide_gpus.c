@@ -152,6 +152,13 @@ static void test_rank(void **state)
         {"", {"SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=4(x2),1"}, -1},
         {"", {"OMPI_COMM_WORLD_LOCAL_RANK=0", "OMPI_COMM_WORLD_LOCAL_SIZE=1"}, -1},
         {"", {"MPI_LOCALRANKID=0", "MPI_LOCALNRANKS=1"}, -1},
+        /* Slurm's numbers from 0 may be those of a device cgroup */
+        {"", {"SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=4", "CUDA_VISIBLE_DEVICES=0"}, -1},
+        {"", {"SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=2", "CUDA_VISIBLE_DEVICES=0,1"}, -1},
+        {"", {"LOCAL_RANK=1", "SLURM_LOCALID=0", "CUDA_VISIBLE_DEVICES=0,1"}, -1},
+        {"", {"SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=2", "CUDA_VISIBLE_DEVICES=2,3"}, 3},
+        {"", {"LOCAL_RANK=1", "SLURM_LOCALID=0", "CUDA_VISIBLE_DEVICES=0,1,2,3"}, 1},
+        {"", {"LOCAL_RANK=0", "CUDA_VISIBLE_DEVICES=0"}, 0},
         {"", {"LOCAL_RANK=1", "CUDA_VISIBLE_DEVICES=2,3"}, 3},
         {"", {"LOCAL_RANK=1", "CUDA_VISIBLE_DEVICES= 2 , 0 "}, 0},
         {"", {"LOCAL_RANK=3", "CUDA_VISIBLE_DEVICES=2"}, 2}, /* one is visible */
