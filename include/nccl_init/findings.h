@@ -16,7 +16,7 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(ALLOC_INFO_INVALID, "alloc.info.invalid", NI_WARNING,                                      \
       "The JSON is ignored, the plain list decides. Cluster admin: see what writes it.")         \
     X(ALLOC_NO_DEVICE, "alloc.no-device", NI_WARNING,                                            \
-      "User: restart the pod; remove the variable if it was copied from elsewhere.")             \
+      "User: restart the pod; remove the variable if it was copied; or correct --hcas.")         \
     X(ALLOC_NOT_RDMA, "alloc.not-rdma", NI_INFO,                                                 \
       "If it is a NIC, cluster admin: set isRdma for the resource. Else nothing to do.")         \
     X(ALLOC_NO_UVERBS, "alloc.no-uverbs", NI_WARNING,                                            \

@@ -90,7 +90,7 @@ void ni_rule_transport(const struct ni_work *w)
 static void without_port(const struct ni_work *w)
 {
     static const char variable[] = "NCCL_IB_HCA";
-    const char *list = ni_user_value(w, variable);
+    const char *list = ni_user_value(w, variable), *hcas = w->policy->hcas;
     const bool held = ni_user_value(w, disable) && ni_user_int(w, disable, 0) == 0;
     const char *then = held && list ? "NCCL tries each that it can open" : "TCP is used";
     const unsigned given = ni_given_hcas(w->inv);
@@ -103,8 +103,9 @@ static void without_port(const struct ni_work *w)
                   "which RDMA devices the pod was given cannot be read: %s", then);
     else if (given)
         ni_report(w->f, NI_F_HCA_NONE_USABLE, variable,
-                  "%u RDMA device%s given, none usable: `NET/IB : No device found`, %s", given,
-                  given == 1 ? "" : "s", then);
+                  "%u RDMA device%s given, none usable%s%.80s: `NET/IB : No device found`, %s",
+                  given, given == 1 ? "" : "s", hcas ? " of those in --hcas=" : "",
+                  hcas ? hcas : "", then);
     else
         ni_report(w->f, NI_F_HCA_NONE, variable, "the pod was given no RDMA device");
     ni_decide_value(w, disable, "1",

@@ -16,12 +16,14 @@ void ni_source_option(struct ni_probe *p)
         const char *colon = memchr(e.p, ':', e.n);
         if (!ni_copyn(name, sizeof(name), e.p, colon ? (size_t)(colon - e.p) : e.n) || !name[0])
             continue;
-        const enum ni_known there = ni_is_there(p, "sys/class/infiniband/%s", name);
+        const enum ni_known there =
+            ni_is_there(p, "sys/class/infiniband/%s%s%.*s", name, colon ? "/ports/" : "",
+                        colon ? (int)(e.p + e.n - colon) - 1 : 0, colon ? colon + 1 : "");
         if (there == NI_KNOWN)
             ni_add_claim_name(p, "--hcas", name);
         else if (there == NI_ABSENT)
             ni_report(p->f, NI_F_ALLOC_NO_DEVICE, name,
-                      "named by --hcas, is not in sys/class/infiniband");
+                      "`%.*s`, named by --hcas, is not in sys/class/infiniband", (int)e.n, e.p);
         else
             p->lost = true;
     }
