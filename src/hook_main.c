@@ -39,9 +39,9 @@ static const char help[] =
     "  --program=PATH       default: /usr/libexec/oci/hooks.d/nccl-init-hook\n";
 
 static struct {
-    int strict, privileged, dry, wrong;
+    int strict, privileged, dry;
     int64_t memlock;
-    const char *memlock_text, *root, *folder, *program;
+    const char *memlock_text, *root, *folder, *program, *wrong; /* the argument; NULL: none */
 } options = {
     .memlock = NI_UNLIMITED,
     .memlock_text = "max",
@@ -163,8 +163,10 @@ static int hook(void)
     /* crun gives the container's limits to the hook, too; those of memory may be small. */
     state = malloc(STATE_MAX + CONFIG_MAX);
     const bool whole = read_state(state, state ? STATE_MAX : 0);
-    if (!state || !whole || options.wrong)
-        return failed(options.wrong ? "wrong arguments" : "standard input is no state");
+    if (options.wrong)
+        return ni_putf(&t, "wrong arguments: %.99s", options.wrong), failed(t.buf);
+    if (!state || !whole)
+        return failed("standard input is no state");
     if (ni_root_open(options.root, &root, &line) < 0)
         return failed("--root cannot be opened");
     const struct ni_dir top = ni_dir_top(&root);
@@ -183,7 +185,7 @@ static int hook(void)
     return answer == NI_HOOK_WRONG ? failed(t.buf) : 0;
 }
 
-enum task { HOOK, INSTALL, REMOVE, HELP, VERSION, MEMLOCK, ROOT, PROGRAM };
+enum task { HOOK, WORD, INSTALL, REMOVE, HELP, VERSION, MEMLOCK, ROOT, PROGRAM };
 
 /* An absolute path that JSON takes as it is; of other bytes than ASCII it takes only UTF-8. */
 static bool is_plain(const char *path)
@@ -214,19 +216,27 @@ static enum task parse(int argc, char *argv[])
         [MEMLOCK] = &options.memlock_text, [PROGRAM] = &options.program,
     };
     enum task task = HOOK;
-    int option;
+    int option, changes = 0;
 
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "", table, NULL)) != -1) {
-        options.wrong |= option == '?';
-        if (option >= INSTALL && option <= VERSION)
+    opterr = 0; /* and by "-" each word is an option: the one before optind is what it is about */
+    for (int at = 1; (option = getopt_long(argc, argv, "-", table, NULL)) != -1; at = optind) {
+        changes += option == INSTALL || option == REMOVE;
+        if (option == '?' || option == WORD)
+            options.wrong = argv[optind > at ? optind - 1 : at];
+        else if (option > (int)task && option <= VERSION)
             task = (enum task)option;
         if (option >= INSTALL && option <= PROGRAM && optarg)
             *values[option] = optarg;
     }
-    options.wrong |= optind < argc || options.folder[0] != '/' || !is_plain(options.program) ||
-                     (strcmp(options.memlock_text, "max") != 0 &&
-                      ni_parse_bytes(options.memlock_text, 0, NI_UNLIMITED - 1, &options.memlock));
+    if (optind < argc)
+        options.wrong = argv[optind];
+    if (options.folder[0] != '/' || !is_plain(options.program))
+        options.wrong = options.folder[0] != '/' ? options.folder : options.program;
+    if (strcmp(options.memlock_text, "max") != 0 &&
+        ni_parse_bytes(options.memlock_text, 0, NI_UNLIMITED - 1, &options.memlock) < 0)
+        options.wrong = options.memlock_text;
+    if (changes > (options.dry || strcmp(options.root, "/") != 0 ? 0 : 1))
+        options.wrong = "--install, --remove and --dry-run or --root exclude each other";
     return task;
 }
 
@@ -254,7 +264,7 @@ int main(int argc, char *argv[])
         return fputs(task == HELP ? help : "nccl-init-hook " NCCL_INIT_VERSION "\n", stdout) < 0;
     /* In the hook's file they must not stop the node: it reads its input, and says so. */
     if (options.wrong && (task != HOOK || isatty(STDIN_FILENO)))
-        return fputs("nccl-init-hook: error: wrong arguments\n", stderr), 1;
+        return fprintf(stderr, "nccl-init-hook: error: wrong arguments: %s\n", options.wrong), 1;
     if (task != HOOK)
         return change(task);
     (void)sigemptyset(&none);

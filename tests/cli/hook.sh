@@ -165,13 +165,14 @@ fed() {
 fed "1 GiB" 0 "" <told
 fed "1 GiB, --strict" 1 "nccl-init-hook: standard input is no state" --strict <told
 fed "1 GiB, wrong arguments" 0 "" --memlok=1 </dev/null
-fed "1 GiB, wrong arguments, --dry-run" 0 "nccl-init-hook: wrong arguments" --dry-run --memlok=1 </dev/null
-fed "1 GiB, wrong arguments, --strict" 1 "nccl-init-hook: *wrong arguments*" --strict --memlock=1X </dev/null
+fed "1 GiB, wrong arguments, --dry-run" 0 "nccl-init-hook: wrong arguments: --memlok=1" --dry-run --memlok=1 </dev/null
+fed "1 GiB, a word, then --strict" 1 "nccl-init-hook: wrong arguments: word" word --strict </dev/null
+fed "1 GiB, wrong arguments, --strict" 1 "nccl-init-hook: wrong arguments: 1X" --memlock=1X --strict </dev/null
 for arguments in "--memlock=-1" "--memlock=" "--memlock" "--root" "--strict=yes" "word" "--install=relative"; do
     # shellcheck disable=SC2086
     "$hook" $arguments </dev/null >out 2>&1 && status=0 || status=$?
     case $arguments in
-    --install*) same "$arguments" "1 nccl-init-hook: error: wrong arguments" "$status $(cat out)" ;;
+    --install*) same "$arguments" "1 nccl-init-hook: error: wrong arguments: relative" "$status $(cat out)" ;;
     *) same "$arguments" "0 " "$status $(cat out)" ;;
     esac
 done
@@ -309,8 +310,13 @@ same "then there is no file of the hook" "" "$(find "h o" -type f)"
 same "a limit of 203 characters" "1 nccl-init-hook: error: --memlock is too long" "$status $(cat err)"
 for program in "$dir/"$'a\tb' "$dir/"$'a\xff' "$dir/a\"b" "$dir/a\\b" relative; do
     "$hook" "${to[0]}" --program="$program" 2>err && status=0 || status=$?
-    same "--program='${program@Q}'" "1 nccl-init-hook: error: wrong arguments" "$status $(cat err)"
+    same "--program='${program@Q}'" "1 nccl-init-hook: error: wrong arguments: $program" "$status $(cat err)"
 done
+for arguments in --dry-run --root=bundle "--remove=$dir/h"; do
+    "$hook" "${to[@]}" "$arguments" 2>err && status=0 || status=$?
+    matches "--install $arguments" "1 nccl-init-hook: error: wrong arguments: --install, --remove and *" "$status $(cat err)"
+done
+matches "--install behind --help" "usage: *" "$("$hook" --help "${to[@]}")"
 same "then there is none either" "" "$(find "h o" -type f)"
 
 finish
