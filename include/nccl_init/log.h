@@ -26,6 +26,7 @@ struct ni_log_rank {
     struct ni_log_rank *process, *next; /* the first of the process; NULL after the last */
     ni_kept host;
     ni_kept network;             /* "IB", "Socket", a plugin's; the last */
+    bool tcp;                    /* what the plugin's libfabric uses */
     ni_kept hcas;                /* "mlx5_6:1/RoCE,mlx5_7:1/RoCE" as NCCL numbers them */
     ni_kept boot;                /* "eth0:10.0.0.1", its first contact */
     ni_kept gid;                 /* the address of the first queue pair's */

@@ -120,7 +120,8 @@ static unsigned what_is(const struct ni_log *log, const struct ni_log_rank *r)
     /* Up to 2.20.3 no line tells the nodes, but channels to other nodes are told at the start. */
     const bool local = r->nodes == 1 || r->size == 1 || (r->nodes == 0 && r->connected);
     unsigned is = r->gdr < r->net ? LACKS_GDR : 0;
-    if (r->sockets > 0 || (r->net == 0 && !local && strstr(network, "ocket")))
+    const bool tcp = strstr(network, "ocket") || (p->tcp && strstr(network, "fabric"));
+    if (r->sockets > 0 || (r->net == 0 && !local && tcp))
         is |= SOCKETS;
     else if (r->net > 0 || (!local && *network))
         is |= RDMA | MEANT;
@@ -173,7 +174,8 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
     enum ni_finding_id id = h->row->id;
     struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);
     bool harms = log->n == 0;
-    if ((id == NI_F_HCA_NONE && mark(log, SOCKETS) > 0) || /* judge_network tells it */
+    if (((id == NI_F_HCA_NONE || id == NI_F_LOG_SOCKETS) && /* judge_network tells it */
+         mark(log, SOCKETS) > 0) ||
         ((flags & FOLLOWS) != 0 && ni_findings_has(f, id)) ||
         (id == NI_F_LOG_FAILED && ni_findings_count(f, NI_ERROR) > 0))
         return;

@@ -40,6 +40,7 @@ const char *const ni_log_cause[NI_F_COUNT] = {
     [NI_F_LOG_RAILS_DIFFER] = "the nodes have different numbers of HCAs",
     [NI_F_LOG_RDMA_REMOTE] = "the other end refused the access: something of it was gone",
     [NI_F_LOG_RENDEZVOUS] = "the launcher's rendezvous failed: rank 0 died, or its address",
+    [NI_F_LOG_SOCKETS] = "the network plugin's libfabric has only TCP",
     [NI_F_LOG_TIMEOUT] = "a collective did not end in time: a rank is gone or elsewhere",
     [NI_F_LOG_VERSION_DIFFERS] = "ranks of one job have different versions of NCCL",
     [NI_F_MEMLOCK_TOO_LOW] = "the limit of locked memory is too low",
@@ -77,6 +78,7 @@ const struct ni_pattern ni_patterns[] = {
     {FACT("NET/IB : Using %r", ALL, HCAS)},
     {FACT("Using network %r", ALL, NETWORK)},
     {FAULT("NET/IB : No device found", ALL, HCA_NONE, WHY)},
+    {FAULT("NET/OFI Selected %{rovider is tcp|rovider is sockets}", "log", LOG_SOCKETS, WHY)},
     {FAULT("Failed to open libibverbs.so", "2.17-2.29.7", LOG_LIBIBVERBS, WHY)},
     {FAULT("Count not open libibverbs", "2.30.3-2.30.7", LOG_LIBIBVERBS, WHY)},
     {FAULT("couldn't open config directory '/etc/libibverbs", "rdma-core 56", LOG_LIBIBVERBS, WHY)},
@@ -137,13 +139,13 @@ const struct ni_pattern ni_patterns[] = {
     {FAULT("Please set max locked memory", "UCX", MEMLOCK_TOO_LOW, 0)},
     {FAULT("ibv_reg_dmabuf_mr failed with error", ALL, VERBS_DMABUF, WARN)},
     {FAULT("ibv_%{ failed with error Resource temporarily}", ALL, RDMA_CGROUP_LOW, 0)},
-    {FAULT("Got completion %{with} %#4", ALL, IOMMU_TRANSLATED, 0)},
-    {FAULT("Got completion %{with} %#12", ALL, LOG_PEER_SILENT, 0)},
-    {FAULT("Got completion %{with} %#13", ALL, LOG_PEER_SILENT, 0)},
-    {FAULT("Got completion %{with} %#5", ALL, LOG_PEER_SILENT, FOLLOWS)},
-    {FAULT("Got completion %{with} %#9", ALL, LOG_RDMA_REMOTE, 0)},
-    {FAULT("Got completion %{with} %#10", ALL, LOG_RDMA_REMOTE, 0)},
-    {FAULT("Got completion %{with} %#11", ALL, LOG_RDMA_REMOTE, 0)},
+    {FAULT("Got completion %{error 4,|status=4 |ERR(4)}", ALL, IOMMU_TRANSLATED, 0)},
+    {FAULT("Got completion %{error 12,|status=12 |ERR(12)}", ALL, LOG_PEER_SILENT, 0)},
+    {FAULT("Got completion %{error 13,|status=13 |ERR(13)}", ALL, LOG_PEER_SILENT, 0)},
+    {FAULT("Got completion %{error 5,|status=5 |ERR(5)}", ALL, LOG_PEER_SILENT, FOLLOWS)},
+    {FAULT("Got completion %{error 9,|status=9 |ERR(9)}", ALL, LOG_RDMA_REMOTE, 0)},
+    {FAULT("Got completion %{error 10,|status=10 |ERR(10)}", ALL, LOG_RDMA_REMOTE, 0)},
+    {FAULT("Got completion %{error 11,|status=11 |ERR(11)}", ALL, LOG_RDMA_REMOTE, 0)},
     {FAULT("Transport retry count exceeded on %s", "UCX", LOG_PEER_SILENT, 0)},
     {FAULT("async fatal event", "2.23.4-2.30.7", LOG_HCA_FATAL, 0)},
     {FAULT("Got async event : %{fatal|catastrophic|work queue}", "2.17-2.19.4", LOG_HCA_FATAL, 0)},
@@ -211,7 +213,6 @@ static const char *take(char kind, const char *p, const char *end, struct ni_spa
 /* Whether p to end begins with the pattern. */
 static bool fits(const char *text, const char *p, const char *end, struct ni_span *capture)
 {
-    struct ni_span number;
     while (p) {
         const size_t len = strcspn(text, "%"); /* of the literal in front */
         if ((size_t)(end - p) < len || memcmp(p, text, len) != 0)
@@ -225,13 +226,6 @@ static bool fits(const char *text, const char *p, const char *end, struct ni_spa
         if (kind == '{') {
             p = find_any(text, p, end);
             text += strcspn(text, "}") + 1;
-        } else if (kind == '#') {
-            const size_t n = strspn(text, "0123456789");
-            while (p < end && !ni_is_digit(*p))
-                p++;
-            p = take('d', p, end, &number) && number.n == n && memcmp(p, text, n) == 0 ? p + n
-                                                                                       : NULL;
-            text += n;
         } else {
             p = take(kind, p, end, capture++);
         }

@@ -33,9 +33,8 @@ enum {
 };
 
 struct ni_pattern {
-    /* %s a word, %d a number, %x a hex number, %{a|b} anything up to one of these,
-       %#4 what is no digit and then this number, %r the rest. Begins with the words by which it is
-       found; its end is open, for NCCL adds to its lines. */
+    /* %s a word, %d a number, %x a hex number, %{a|b} anything up to one of these, %r the rest. Begins
+       with the words by which it is found; its end is open, for NCCL adds to its lines. */
     const char *text,
         *versions; /* versions of NCCL, RCCL, torch, ... in whose source it was read, or
                                     that wrote the log */

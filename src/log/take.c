@@ -233,7 +233,7 @@ static void take_channel(struct line *l, const struct ni_span *c)
     const char *slash = memchr(c[6].p, '/', c[6].n);
     /* Without the lines of the communicator each GPU that speaks is a rank. */
     struct ni_log_rank *r = l->by->size > 0 ? rank_of(l, l->dev, rank) : gpu_of(l, l->dev);
-    struct ni_span hca = {slash, 0};
+    struct ni_span hca = {slash, 0}, name = c[6];
     int n;
     /* srun -l breaks a line where a buffer ended: "IB/0/GDR", "IB/3(7" */
     if (!r || !slash || c[6].p[c[6].n - 1] == '/' || has(c[6], "(") != has(c[6], ")") ||
@@ -241,7 +241,8 @@ static void take_channel(struct line *l, const struct ni_span *c)
         return;
     hca.p++;
     r->rank = r->rank < 0 ? rank : r->rank;
-    if (has((struct ni_span){c[6].p, (size_t)(slash - c[6].p)}, "ocket")) { /* FastSocket, too */
+    name.n = (size_t)(slash - c[6].p);
+    if (has(name, "ocket") || (l->by->tcp && has(name, "fabric"))) { /* FastSocket, too */
         r->sockets++;
         return;
     }
@@ -324,10 +325,11 @@ static void take_fault(struct line *l, const struct ni_pattern *row)
         return;
     h->last = log->lines;
     h->count++;
-    if (l->by)
+    h->nobodys |= !l->by;
+    if (l->by) {
         l->by->said |= h->bit;
-    else
-        h->nobodys = true;
+        l->by->tcp |= row->id == NI_F_LOG_SOCKETS;
+    }
 }
 
 /* ---- a line ---- */
