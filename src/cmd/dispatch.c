@@ -77,8 +77,9 @@ int ni_main(struct ni_context *ctx, int argc, char *argv[], char *envp[])
     if (named)
         verb = ni_verb_named(ni_span_of(argv[1]));
     if (!verb)
-        return ni_usage(ctx, "`%s` is not a verb; to run it as a command: nccl-init -- %s", argv[1],
-                        argv[1]);
+        return ni_usage(ctx,
+                        "`%s` is not a verb; see `nccl-init --help`; to run it: nccl-init -- %s",
+                        argv[1], argv[1]);
     ctx->verb = verb->bit;
     r = ni_args_parse(ctx, argv + (named ? 2 : 1));
     if (r == 0 && ctx->help)

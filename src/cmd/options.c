@@ -102,12 +102,11 @@ static int take_milliseconds(const struct ni_option *option, const char *text, v
 /* at: an int64_t. Bytes are less than unlimited, which is called `max`. */
 static int take_memlock(const struct ni_option *option, const char *text, void *at)
 {
-    static const int64_t memlock[] = {NI_UNLIMITED, -1};
     const int i = value_of(option, ni_span_of(text));
 
-    if (i < 0 || i >= (int)NI_COUNT(memlock))
+    if (i != 0 && i != 1)
         return take_bytes(option, text, at);
-    *(int64_t *)at = memlock[i];
+    *(int64_t *)at = i == 0 ? NI_UNLIMITED : -1;
     return 0;
 }
 

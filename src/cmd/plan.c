@@ -6,9 +6,12 @@
 int ni_cmd_plan(struct ni_context *ctx)
 {
     struct ni_text rules = NI_TEXT(4096);
+    const struct ni_options *o = &ctx->options;
     int r;
 
-    if (ctx->options.rules) {
+    if (o->json ? o->rules || o->gids : o->rules && o->gids)
+        return ni_usage(ctx, "--json, --rules and --gids exclude each other");
+    if (o->rules) {
         ni_put_rules(&rules);
         return ni_print(ctx, &rules);
     }
@@ -16,7 +19,7 @@ int ni_cmd_plan(struct ni_context *ctx)
     if (r != 0)
         return r;
     ni_note_slow_rails(&ctx->work);
-    return ni_print_view(ctx, ctx->options.json ? ni_put_plan_json : ni_put_plan);
+    return ni_print_view(ctx, o->json ? ni_put_plan_json : ni_put_plan);
 }
 
 int ni_cmd_topo(struct ni_context *ctx)

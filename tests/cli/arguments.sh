@@ -26,7 +26,7 @@ gives() {
 
 usage "no argument" "no command*--help*"
 usage "a bare word" "*echo*is not a verb*nccl-init -- echo*" echo hi
-usage "a verb of later" "*is not a verb*" frobnicate
+usage "a verb of later" "*is not a verb; see *nccl-init --help*" frobnicate
 usage "a bare word behind options" "*before the command*" --mode=off echo hi
 usage "run without a command" "no command*" run
 usage "run -- without a command" "no command*" run --
@@ -59,6 +59,10 @@ usage "unknown option of a verb" "*--frob*is not an option of*nccl-init plan --h
 usage "unknown letter" "*-z*is not an option of*" plan -z
 usage "an abbreviation is no option" "*--mod*is not an option of*" --mod=tcp -- echo
 usage "an option of another verb" "*--json*is not an option of*run*" --json -- echo
+for pair in '--json --rules' '--json --gids' '--rules --gids'; do
+    # shellcheck disable=SC2086 # words
+    usage "plan $pair" "*exclude each other" plan $pair
+done
 usage "bad value" "--mode:*rmda*auto|rdma|tcp|off" --mode=rmda -- echo
 usage "empty value" "--mode: *" --mode= -- echo
 usage "missing value" "*--mode*needs a value*" plan --mode
