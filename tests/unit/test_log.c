@@ -150,6 +150,7 @@ static const struct {
     {"nccl: Call to send to 10.0.0.9<4000> failed : Broken pipe", "log.peer.died", "2.24.3"},
     {"NET/IB/GIN: Got completion from peer 10.0.0.9<4> with status=13 opcode=1 len=0",
      "log.peer.silent", "the formats of 2.20 to 2.30"},
+    {"NET/IB : Got completion from peer 10.0.0.9<4> with status=12", "log.peer.silent", "cut"},
     {"NET/IB : Got completion with error 11, opcode 1, len 0", "log.rdma.remote", "2.8"},
     {"with status=IBV_WC_WR_FLUSH_ERR(5) opcode=IBV_WC_RECV(4): Got completion", NULL,
      "not in order"},
