@@ -267,7 +267,7 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(USER_GDR_OFF, "user.gdr-level.off", NI_WARNING,                                            \
       "User: unset NCCL_NET_GDR_LEVEL, so that nccl-init chooses.")                              \
     X(USER_GID_WRONG, "user.gid-index.wrong", NI_ERROR,                                          \
-      "User: unset NCCL_IB_GID_INDEX and NCCL_IB_ADDR_*, empty ones too.")                       \
+      "User: unset NCCL_IB_GID_INDEX, NCCL_IB_ADDR_*, NCCL_IB_ROCE_VERSION_NUM, even if empty.") \
     X(USER_HCA_EXTRA, "user.ib-hca.extra", NI_WARNING,                                           \
       "User: unset NCCL_IB_HCA, or name only ports that `plan` shows as chosen.")                \
     X(USER_HCA_FOREIGN, "user.ib-hca.foreign", NI_WARNING,                                       \

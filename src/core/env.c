@@ -19,14 +19,10 @@ bool ni_env_split(const char *entry, struct ni_span *ret_name, const char **ret_
 
 const char *ni_env_get(const struct ni_env *env, const char *name)
 {
+    const size_t n = strlen(name);
     for (char *const *e = env->entry; *e; e++) {
-        const char *s = *e, *n = name;
-        while (*n && *s == *n) {
-            s++;
-            n++;
-        }
-        if (!*n && *s == '=')
-            return s + 1;
+        if (strncmp(*e, name, n) == 0 && (*e)[n] == '=')
+            return *e + n + 1;
     }
     return NULL;
 }

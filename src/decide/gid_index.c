@@ -47,14 +47,11 @@ static bool find_index(const struct ni_work *w, const struct ni_gid *const want[
 {
     const struct ni_port *port = ni_chosen(w, 0).port;
     *ret = plain_search;
-    ret->index = want[0]->index;
-    if (is_right(w, ret, want, any_family))
-        return true;
-    w->plan->wants |= NI_WANT_WHOLE_GIDS;
-    for (unsigned i = 0; i < port->n_gid; i++) {
-        ret->index = ni_port_gid(w->inv, port, i)->index;
+    for (unsigned i = 0; i <= port->n_gid; i++) {
+        ret->index = (i == 0 ? want[0] : ni_port_gid(w->inv, port, i - 1))->index;
         if (is_right(w, ret, want, any_family))
             return true;
+        w->plan->wants |= NI_WANT_WHOLE_GIDS;
     }
     return false;
 }
@@ -160,15 +157,17 @@ static void plan_way(const struct ni_work *w, const struct ni_gid_way *way, bool
     }
 }
 
-/* Sets what makes NCCL go that way. */
+/* Sets what makes NCCL go that way. Of the index it is told what the rule says without the user's. */
 static void set_way(const struct ni_work *w, const struct ni_gid_way *way)
 {
     char value[NI_IP_TEXT + 8], ip[NI_IP_TEXT];
     const struct ni_gid *entry[NI_MAX_CHOSEN] = {0};
+    struct ni_gid_way said;
+    (void)find_way(w, true, &said);
     for (unsigned i = 0; i < w->plan->n_chosen; i++)
-        entry[i] = ni_gid_end(w->inv, ni_chosen(w, i).port, way).gid;
-    (void)ni_format(value, sizeof(value), "%d", way->index);
-    if (way->index >= 0)
+        entry[i] = ni_gid_end(w->inv, ni_chosen(w, i).port, &said).gid;
+    (void)ni_format(value, sizeof(value), "%d", said.index);
+    if (said.index >= 0)
         ni_decide_value(w, variable, value, "RoCE %s%s on %s, e.g. %s",
                         entry[0]->type == NI_GID_V1 ? "v1" : "v2",
                         entry[0]->own == NI_OWN_OURS ? " with an address of this pod" : "",
@@ -219,7 +218,7 @@ static void for_roce(const struct ni_work *w)
     }
     if (way.index < 0)
         ni_report(w->f, NI_F_GID_INDEX_DIFFERS, variable,
-                  "left unset; NCCL before 2.21.5 uses index 0");
+                  "no index is set; NCCL before 2.21.5 does not search for one");
     if (way.index < 0 && way.bad_range)
         ni_report(w->f, NI_F_USER_VALUE_IGNORED, "NCCL_IB_ADDR_RANGE",
                   "`%.60s` is no address of the family with /bits: NCCL ignores it, or crashes "

@@ -125,18 +125,22 @@ static void check_numbers(const struct ni_work *w)
         "NCCL_IB_MERGE_VFS", "NCCL_IB_MERGE_NICS", "NCCL_IB_TIMEOUT",    "NCCL_IB_TC"};
     for (unsigned i = 0; i < NI_COUNT(names); i++) {
         const char *v = value_of(w, names[i]);
-        char *end;
-        if (!v)
-            continue;
-        const long long n = strtoll(v, &end, 0);
-        if (end == v || *end)
+        char *end = NULL;
+        const long long n = v ? strtoll(v, &end, 0) : 0;
+        if (v && ni_user_int(w, names[i], 0) != ni_user_int(w, names[i], 1))
+            ni_report(w->f, NI_F_USER_VALUE_IGNORED, names[i],
+                      "`%.40s` does not fit into 64 bits: NCCL uses its default", v);
+        else if (v && (end == v || *end))
             ni_report(w->f, NI_F_USER_VALUE_IGNORED, names[i],
                       "`%.40s` is no number: NCCL reads %lld", v, n);
     }
-    const char *family = value_of(w, "NCCL_SOCKET_FAMILY");
-    if (family && strcmp(family, "AF_INET") != 0 && strcmp(family, "AF_INET6") != 0)
-        ni_report(w->f, NI_F_USER_VALUE_IGNORED, "NCCL_SOCKET_FAMILY",
-                  "`%.40s` is neither AF_INET nor AF_INET6", family);
+    static const char *const families[] = {"NCCL_SOCKET_FAMILY", "NCCL_IB_ADDR_FAMILY"};
+    for (unsigned i = 0; i < NI_COUNT(families); i++) {
+        const char *v = value_of(w, families[i]);
+        if (v && strcmp(v, "AF_INET") != 0 && strcmp(v, "AF_INET6") != 0)
+            ni_report(w->f, NI_F_USER_VALUE_IGNORED, families[i],
+                      "`%.40s` is neither AF_INET nor AF_INET6", v);
+    }
 }
 
 /* ---- NCCL_IB_HCA ---- */
