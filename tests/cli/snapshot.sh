@@ -27,6 +27,9 @@ same "replay gives the same plan" "$(plan)" "$(env -i "$bin" plan --json --root 
 same "other variables are not recorded" 0 "$(grep -c hunter2 live.tree)"
 same "what the plan depends on is recorded" 1 \
     "$(grep -c '^f .*/environ .*PCIDEVICE_EXAMPLE_COM_NIC=0000:ff:1f.7' live.tree)"
+MV2_COMM_WORLD_LOCAL_RANK=1 PALS_LOCAL_RANKID=1 PALS_LOCAL_SIZE=2 "$bin" snapshot -o ranks.tree
+same "the ranks of MVAPICH2 and PALS, too" 3 \
+    "$(grep -o 'MV2_COMM_WORLD_LOCAL_RANK=1\|PALS_LOCAL_RANKID=1\|PALS_LOCAL_SIZE=2' ranks.tree | wc -l)"
 "$bin" snapshot -o file.tree
 same "-o" "$(grep -vc '^#' live.tree)" "$(grep -vc '^#' file.tree)"
 "$bin" snapshot >/dev/full 2>err && status=0 || status=$?
