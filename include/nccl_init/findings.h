@@ -30,7 +30,7 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(CAPS_DROP_BOUNDING, "caps.drop.bounding", NI_WARNING,                                      \
       "User: leave it out of securityContext.capabilities, or add SETPCAP there.")               \
     X(CAPS_KEEP_MISSING, "caps.keep.missing", NI_WARNING,                                        \
-      "User: add it to securityContext.capabilities. For CAP_IPC_LOCK of another user than "     \
+      "User: add it to securityContext.capabilities, not to --drop-caps. CAP_IPC_LOCK without "  \
       "root: also `setcap cap_ipc_lock=p nccl-init` in the image, without no_new_privs.")        \
     X(CONF_HOME_DIFFERS, "conf.home.differs", NI_WARNING,                                        \
       "User: set HOME as in /etc/passwd, or NCCL_CONF_FILE (NCCL 2.23.4 and later).")            \
@@ -242,7 +242,7 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(RDMA_NETNS_EXCLUSIVE, "rdma.netns.exclusive", NI_ERROR,                                    \
       "Cluster admin: rdma CNI plugin behind sriov, or `rdma system set netns shared`.")         \
     X(REQUIRE_GDR, "require.gdr", NI_ERROR,                                                      \
-      "User: request GPUs and HCAs that are near. Cluster admin: peermem or open modules.")      \
+      "User: no --gdr=off; GPUs and HCAs that are near. Cluster admin: peermem, open modules.")  \
     X(REQUIRE_GPUS, "require.gpus", NI_ERROR,                                                    \
       "The command is not started. User: request GPUs (nvidia.com/gpu, amd.com/gpu).")           \
     X(REQUIRE_MEMLOCK, "require.memlock", NI_ERROR,                                              \
@@ -250,7 +250,7 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(REQUIRE_RAILS, "require.rails", NI_ERROR,                                                  \
       "User: request more RDMA devices; `nccl-init plan` tells why one was left out.")           \
     X(REQUIRE_RDMA, "require.rdma", NI_ERROR,                                                    \
-      "The command is not started. User: request an RDMA resource, or leave the demand out.")    \
+      "User: request an RDMA resource in the pod, or leave the demand or --mode out.")           \
     X(REQUIRE_ROCE_V2, "require.roce-v2", NI_ERROR,                                              \
       "User: give each interface an address. Cluster admin: enable RoCE v2 (cma_roce_mode).")    \
     X(SHM_DEFAULT, "shm.default", NI_ERROR,                                                      \

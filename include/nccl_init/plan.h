@@ -131,7 +131,7 @@ struct ni_plan {
     struct ni_limit memlock;
     struct ni_caps caps;
     bool refuse; /* --mode=rdma or --require cannot be met: the command must not start */
-    char refuse_why[NI_REASON];
+    char refuse_why[3 * NI_REASON];
     int chosen[NI_MAX_CHOSEN]; /* chosen ports, PCI order */
     struct ni_gid_way gid_way; /* in force, where these are RoCE */
     /* the interfaces in force, plain names: "net1,net2"; "" when unknown */

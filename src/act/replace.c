@@ -151,13 +151,13 @@ int ni_replace_file(const char *path, mode_t mode, int (*write)(int fd, void *ct
 
     fd = path ? open_stream(path) : STDOUT_FILENO;
     if (fd != -ENOENT) {
-        err = fd < 0 ? fd : mode & 0100 ? -EINVAL : write(fd, ctx); /* a program needs a file */
+        err = fd < 0 ? fd : mode & 0100 ? -ENOTBLK : write(fd, ctx); /* a program needs a file */
         /* Some file systems tell only now that nothing was stored. */
         return fd >= 0 && close(fd) < 0 && errno != EINTR && err == 0 ? -errno : err;
     }
     if (lstat(path, &st) == 0) {
         if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-            return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
+            return S_ISDIR(st.st_mode) ? -EISDIR : -ENOTBLK;
     } else if (errno != ENOENT) {
         return -errno;
     }
@@ -201,7 +201,7 @@ int ni_termination_log(const char *path, const char *text)
         return -errno;
     int r = fstat(fd, &st) == 0 && S_ISREG(st.st_mode)
                 ? ni_write_all(fd, text, n < NI_TERMINATION_MAX ? n : NI_TERMINATION_MAX)
-                : -EINVAL;
+                : -ENOTBLK;
     if (close(fd) != 0 && r == 0)
         r = -errno;
     return r;

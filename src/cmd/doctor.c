@@ -21,11 +21,9 @@ static void drop_ignored(struct ni_context *ctx)
 
 int ni_cmd_doctor(struct ni_context *ctx)
 {
-    int r;
-
     if (ctx->options.json && ctx->options.brief)
         return ni_usage(ctx, "--json and --brief exclude each other");
-    r = ni_flow(ctx);
+    int r = ni_flow(ctx);
     if (r != 0)
         return r;
     ni_diagnose(&ctx->work, &ctx->diagnosis);

@@ -139,7 +139,8 @@ int ni_flow(struct ni_context *ctx)
 
     if (acts && strcmp(ctx->options.root, "/") != 0)
         return ni_usage(ctx,
-                        "`%s%s` uses this machine; of a recorded node: nccl-init %s --root=PATH",
+                        "`%s%s` uses this machine, not --root (NCCLINIT_ROOT); of a recorded node: "
+                        "nccl-init %s --root=PATH",
                         ni_verb_of(ctx->verb)->name, ctx->options.probe ? " --probe" : "",
                         ctx->verb == NI_VERB_RUN ? "plan" : "doctor");
     if (!off)

@@ -64,7 +64,7 @@ static const struct {
     {EDQUOT, "make room, or raise the volume's sizeLimit"},
     {EISDIR, "a directory stands there: remove it, or name a file"},
     {ELOOP, "a link to a directory is followed only with a slash behind it"},
-    {EINVAL, "what stands there is no file: name another"},
+    {ENOTBLK, "name another"},
 };
 
 static int failed(struct ni_context *ctx, int err, const char *path)

@@ -187,13 +187,12 @@ static int take_require(const struct ni_option *option, const char *text, void *
         const bool is_rails = ni_has_prefix(item.p, "rails=");
         int i = value_of(option, is_rails ? ni_span_of("rails=N") : item);
 
-        if (i <= 0)
+        if (is_rails &&
+            ni_parse_u64((struct ni_span){item.p + 6, item.n - 6}, NI_MAX_CHOSEN, &rails) < 0)
+            return -EINVAL;
+        if (i <= 0 || (is_rails && rails == 0))
             return -EINVAL;
         bits |= 1U << (i - 1);
-        if (is_rails &&
-            (ni_parse_u64((struct ni_span){item.p + 6, item.n - 6}, NI_MAX_CHOSEN, &rails) < 0 ||
-             rails == 0))
-            return -EINVAL;
     }
     policy->require = bits;
     policy->rails = (unsigned)rails;

@@ -7,7 +7,6 @@ int ni_cmd_plan(struct ni_context *ctx)
 {
     struct ni_text rules = NI_TEXT(4096);
     const struct ni_options *o = &ctx->options;
-    int r;
 
     if (o->json ? o->rules || o->gids : o->rules && o->gids)
         return ni_usage(ctx, "--json, --rules and --gids exclude each other");
@@ -15,7 +14,7 @@ int ni_cmd_plan(struct ni_context *ctx)
         ni_put_rules(&rules);
         return ni_print(ctx, &rules);
     }
-    r = ni_flow(ctx);
+    const int r = ni_flow(ctx);
     if (r != 0)
         return r;
     ni_note_slow_rails(&ctx->work);
@@ -24,11 +23,9 @@ int ni_cmd_plan(struct ni_context *ctx)
 
 int ni_cmd_topo(struct ni_context *ctx)
 {
-    int r;
-
     if (ctx->options.json && ctx->options.dot)
         return ni_usage(ctx, "--json and --dot exclude each other");
-    r = ni_flow(ctx);
+    const int r = ni_flow(ctx);
     if (r != 0)
         return r;
     return ni_print_view(ctx, ctx->options.json  ? ni_put_plan_json

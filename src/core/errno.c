@@ -5,7 +5,7 @@
 #include "nccl_init/core.h"
 
 /* What a file system, a driver, a security module or the RDMA core give; words that people search for
-   are glibc's, EILSEQ and EOVERFLOW what the door means. NULL: the name says it. */
+   are glibc's, EILSEQ, EOVERFLOW and ENOTBLK what we mean. NULL: the name says it. */
 #define NAMED(e) #e, e
 static const struct {
     const char *name;
@@ -57,7 +57,7 @@ static const struct {
     {NAMED(ENOMEM), "Cannot allocate memory"},
     {NAMED(ENOSPC), "No space left on device"},
     {NAMED(ENOSYS), "Function not implemented"},
-    {NAMED(ENOTBLK), NULL},
+    {NAMED(ENOTBLK), "what stands there is no file"},
     {NAMED(ENOTCONN), NULL},
     {NAMED(ENOTDIR), "Not a directory"},
     {NAMED(EOPNOTSUPP), "Operation not supported"},

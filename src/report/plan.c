@@ -125,7 +125,7 @@ static void put_heading(struct ni_text *out, const char *title, const struct ni_
     ni_put(out, "; ");
     ni_put_origin(out, view);
     if (view->plan->refuse) {
-        char line[NI_REASON + 64];
+        char line[sizeof(view->plan->refuse_why) + 64];
         ni_format(line, sizeof(line), "The command would not be started: %s",
                   view->plan->refuse_why);
         ni_put_tinted(out, view->colour, NI_RED, line);

@@ -119,7 +119,7 @@ same "--help on a full disk: status" 1 "$status"
 
 usage "run with a root" "*uses this machine*plan --root*" --root "$dir/empty" -- echo hi
 with=NCCLINIT_ROOT=$dir/empty
-usage "run with NCCLINIT_ROOT" "*uses this machine*" -- echo hi
+usage "run with NCCLINIT_ROOT" "*uses this machine*NCCLINIT_ROOT*" -- echo hi
 gives "run with root /" "hi" --root=/ -- echo hi
 usage "a root that is not there" "*/none: No such file*" plan --root "$dir/none"
 printf 'x nonsense\n' >"$dir/bad.tree"

@@ -130,9 +130,9 @@ for writer in $writers; do
     rm outside/read
 done
 writers='env snapshot install'
-fails "over a pipe" "Invalid argument" outside/pipe
+fails "over a pipe" "what stands there is no file" outside/pipe
 if python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("outside/socket")' 2>/dev/null; then
-    fails "over a socket" "Invalid argument" outside/socket
+    fails "over a socket" "what stands there is no file" outside/socket
 fi
 fails "in no folder" "No such file or directory" none/file
 fails "in a folder that is a file" "Not a directory" outside/victim/file

@@ -249,10 +249,10 @@ static void test_devices_stay(void **state)
     struct stat st;
     (void)state;
     assert_int_equal(mkfifo("fifo", 0600), 0);
-    assert_int_equal(ni_replace_file("fifo", 0644, put, new_text), -EINVAL);
+    assert_int_equal(ni_replace_file("fifo", 0644, put, new_text), -ENOTBLK);
     assert_int_equal(lstat("fifo", &st), 0);
     assert_true(S_ISFIFO(st.st_mode));
-    assert_int_equal(ni_replace_file("/dev/stdout", 0755, put, new_text), -EINVAL); /* a program */
+    assert_int_equal(ni_replace_file("/dev/stdout", 0755, put, new_text), -ENOTBLK); /* a program */
     assert_names(1);
 }
 

@@ -196,7 +196,7 @@ static void test_errno_names(void **state)
     }
     static const char *const rare[] = {"EAFNOSUPPORT", "EBADMSG",   "ECHILD",  "EDEADLK",
                                        "EDOM",         "EHOSTDOWN", "EMLINK",  "ENOKEY",
-                                       "ENOLCK",       "ENOLINK",   "ENOTBLK", "ENOTTY",
+                                       "ENOLCK",       "ENOLINK",   "ENOBUFS", "ENOTTY",
                                        "ESHUTDOWN",    "ESPIPE",    "ETIME",   "EUCLEAN"};
     for (size_t i = 0; i < NI_COUNT(rare); i++)
         assert_string_equal(ni_errno_text(-ni_errno_of(ni_span_of(rare[i]))), rare[i]);
