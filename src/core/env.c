@@ -66,8 +66,7 @@ bool ni_nccl_match(const char *list, const char *name, int port)
     list += exact;
     bool any = false;
     unsigned n = 0;
-    struct ni_span e;
-    while (n < MAX_ENTRIES && ni_split(&list, ',', &e)) {
+    for (struct ni_span e; n < MAX_ENTRIES && ni_split(&list, ',', &e);) {
         if (e.n == 0 || e.p[0] == ':') /* NCCL skips entries without a name */
             continue;
         n++;

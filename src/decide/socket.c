@@ -175,14 +175,21 @@ static const char *find_interfaces(const struct ni_work *w, struct list *l)
 static bool take_users_list(const struct ni_work *w, struct list *l)
 {
     const char *user = ni_user_value(w, variable), *local = NULL;
+    if (user && *user && !user[1])
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
+                  "`%s` is a single character: NCCL takes that as unset", user);
     if (!user || strlen(user) < 2)
         return false;
-    const char *cursor = user, *end = user;
+    const char *cursor = user + (*user == '^'), *end = cursor += *cursor == '=';
     char first[NI_REASON]; /* what NCCL keeps of it */
     unsigned names = 0;
     for (struct ni_span e; ni_split(&cursor, ',', &e);) {
         names += e.n > 0;
         end = names <= NI_MAX_IFS ? e.p + e.n : end;
+        if (*e.p == '=' || *e.p == '^' || memchr(e.p, ' ', e.n))
+            ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
+                      "`%.*s` matches no interface: NCCL takes all of it as the name", (int)e.n,
+                      e.p);
     }
     if (names > NI_MAX_IFS)
         ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,

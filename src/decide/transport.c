@@ -40,11 +40,10 @@ static const char *only_efa(const struct ni_inventory *inv)
 {
     const char *name = NULL;
     for (unsigned i = 0; i < inv->n_hca; i++) {
-        if (!ni_is_given(&inv->hca[i]))
-            continue;
-        if (!inv->hca[i].efa)
+        if (ni_is_given(&inv->hca[i]) && !inv->hca[i].efa)
             return NULL;
-        name = inv->hca[i].name;
+        if (ni_is_given(&inv->hca[i]))
+            name = inv->hca[i].name;
     }
     return name;
 }

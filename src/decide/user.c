@@ -160,7 +160,7 @@ static void check_hca_list(const struct ni_work *w)
         char whole[NI_DEV_NAME + 16]; /* the entry as a list of its own */
         const char *colon = memchr(e.p, ':', e.n), *longer = NULL;
         const size_t n = colon ? (size_t)(colon - e.p) : e.n;
-        bool takes_port = false;
+        bool takes_port = all_but;
         if (n == 0 || !ni_format(whole, sizeof(whole), "%s%.*s", exact ? "=" : "", (int)e.n, e.p))
             continue;
         for (unsigned i = 0; i < inv->n_port; i++) {
@@ -169,7 +169,7 @@ static void check_hca_list(const struct ni_work *w)
                 continue;
             takes_port = takes_port || ni_nccl_match(whole, h->name, (int)inv->port[i].num);
             /* a prefix that ends in a digit and takes a longer number: mlx5_1 and mlx5_10 */
-            if (!exact && ni_is_digit(e.p[n - 1]) && strncmp(h->name, e.p, n) == 0 &&
+            if (!all_but && !exact && ni_is_digit(e.p[n - 1]) && strncmp(h->name, e.p, n) == 0 &&
                 ni_is_digit(h->name[n]))
                 longer = h->name;
         }
@@ -177,8 +177,6 @@ static void check_hca_list(const struct ni_work *w)
             ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list,
                       "`%.*s` matches no HCA: '=' and '^' count only at the start of the list",
                       (int)e.n, e.p);
-        else if (all_but)
-            continue;
         else if (longer)
             ni_report(w->f, NI_F_USER_HCA_PREFIX, hca_list, "`%.*s` without '=' also takes %s",
                       (int)n, e.p, longer);
