@@ -245,6 +245,7 @@ bool ni_put_node(const struct ni_uverbs *node, struct ni_text *t)
 void ni_rule_hca_list(const struct ni_work *w)
 {
     const unsigned n = w->plan->n_chosen;
+    const char *user = ni_user_value(w, variable);
     struct ni_text list = NI_TEXT(NI_VALUE);
     if (n == 0)
         return;
@@ -259,7 +260,8 @@ void ni_rule_hca_list(const struct ni_work *w)
                       node.buf);
     }
     ni_decide_value(w, variable, list.buf,
-                    "the pod's ACTIVE %s port%s, PCI order; the second `=` means exact names",
+                    "%sthe pod's ACTIVE %s port%s, PCI order; the second `=` means exact names",
+                    user && *user ? "of your list, " : "",
                     ni_chosen(w, 0).port->link == NI_LINK_IB ? "InfiniBand" : "RoCE",
                     n == 1 ? "" : "s");
 }
