@@ -60,11 +60,9 @@ static bool entry_matches(struct ni_span e, bool exact, const char *name, int po
 
 bool ni_nccl_match(const char *list, const char *name, int port)
 {
-    bool invert = *list == '^';
-    list += invert;
-    bool exact = *list == '=';
-    list += exact;
+    const bool invert = *list == '^', exact = list[invert] == '=';
     bool any = false;
+    list += invert + exact;
     unsigned n = 0;
     for (struct ni_span e; n < MAX_ENTRIES && ni_split(&list, ',', &e);) {
         if (e.n == 0 || e.p[0] == ':') /* NCCL skips entries without a name */
