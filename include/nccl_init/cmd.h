@@ -81,6 +81,8 @@ extern const unsigned ni_options_count;
 void ni_options_init(struct ni_options *ret);
 /* A switch takes 1 and 0. 0, or -EINVAL and *ret as it was. Keeps value. */
 int ni_option_take(const struct ni_option *option, const char *value, struct ni_options *ret);
+/* SECONDS from 0 to 3600 */
+void ni_put_values(struct ni_text *t, const struct ni_option *option);
 /* NCCLINIT_KEEP_CAPS */
 void ni_put_variable(struct ni_text *t, const struct ni_option *option);
 

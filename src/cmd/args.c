@@ -35,6 +35,7 @@ static int take_word(struct ni_context *ctx, const char *word, const char *next)
         option_of(!is_long && word[1] == 'o' ? ni_span_of("output") : name, false);
     const bool attached = word[n] != '\0', uses_next = option && option->arg && !attached;
     const int shown = n < 64 ? (int)n : 64;
+    struct ni_text values = NI_TEXT(160);
 
     if (!option || (option->verbs & ctx->verb) == 0)
         return ni_usage(ctx, "`%.*s` is not an option of `%s`; see `nccl-init %s --help`", shown,
@@ -45,8 +46,9 @@ static int take_word(struct ni_context *ctx, const char *word, const char *next)
         return ni_usage(ctx, "`%.*s` needs a value: %s", shown, word, option->arg);
     /* of a switch what its variable would say */
     value = uses_next ? next : attached ? word + n + (word[n] == '=' && is_long) : "1";
+    ni_put_values(&values, option);
     if (ni_option_take(option, value, &ctx->options) < 0)
-        return ni_usage(ctx, "--%s: `%.64s` is not %s", option->name, value, option->arg);
+        return ni_usage(ctx, "--%s: `%.64s` is not %s", option->name, value, values.buf);
     ctx->taken |= bit_of(option);
     return uses_next;
 }
@@ -95,7 +97,8 @@ int ni_args_env(struct ni_context *ctx, const struct ni_env *env, bool recorded)
                     option->name);
             wrong = false;
         } else if (ni_option_take(option, value, &ctx->options) < 0) {
-            ni_putf(&why, "`%.64s` is not %s", value, option->arg ? option->arg : "0 or 1");
+            ni_putf(&why, "`%.64s` is not ", value);
+            ni_put_values(&why, option);
         }
         if (option)
             ctx->taken |= bit_of(option);

@@ -65,15 +65,13 @@ void ni_context_init(struct ni_context *ctx, char *const envp[])
 int ni_main(struct ni_context *ctx, int argc, char *argv[], char *envp[])
 {
     const struct ni_verb *verb = &ni_verbs_table[0];
-    bool named;
-    int r;
 
     ni_context_init(ctx, envp);
     if (argc < 2)
         return ni_usage(ctx, "no command; see `nccl-init --help`");
     if (strcmp(argv[1], "--version") == 0)
         return ni_cmd_version(ctx);
-    named = argv[1][0] != '-';
+    const bool named = argv[1][0] != '-';
     if (named)
         verb = ni_verb_named(ni_span_of(argv[1]));
     if (!verb)
@@ -81,7 +79,7 @@ int ni_main(struct ni_context *ctx, int argc, char *argv[], char *envp[])
                         "`%s` is not a verb; see `nccl-init --help`; to run it: nccl-init -- %s",
                         argv[1], argv[1]);
     ctx->verb = verb->bit;
-    r = ni_args_parse(ctx, argv + (named ? 2 : 1));
+    int r = ni_args_parse(ctx, argv + (named ? 2 : 1));
     if (r == 0 && ctx->help)
         return ni_cmd_help(ctx, named ? verb : NULL);
     if (r == 0)

@@ -195,10 +195,9 @@ int ni_print_view(struct ni_context *ctx, ni_report_fn *put)
 {
     const struct ni_view view = ni_flow_view(ctx);
     struct ni_text text = ni_long_text();
-    int r;
 
     put(&text, &view);
-    r = ni_print(ctx, &text);
+    int r = ni_print(ctx, &text);
     ni_free_text(&text);
     return r;
 }

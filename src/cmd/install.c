@@ -84,11 +84,9 @@ int ni_cmd_install(struct ni_context *ctx)
 {
     char *const *operands = ctx->operands;
     struct capabilities caps = {.there = false};
-    bool capable, noexec, nosuid;
     char path[PATH_MAX];
     struct statvfs fs;
     struct stat st;
-    int r;
 
     if (!operands[0] || operands[0][0] == '\0')
         return ni_usage(ctx, "no DIR or FILE: nccl-init install DIR|FILE");
@@ -98,13 +96,13 @@ int ni_cmd_install(struct ni_context *ctx)
     if (stat(NI_SELF, &st) < 0 || access(NI_SELF, R_OK) < 0)
         return failed(ctx, -errno, NI_SELF);
     st.st_mode &= 0777; /* neither set-user-ID nor the like */
-    r = choose_path(operands[0], path);
+    int r = choose_path(operands[0], path);
     if (r < 0)
         return failed(ctx, r, operands[0]);
     r = ni_replace_file(path, st.st_mode, copy_self, &caps);
     if (r < 0)
         return failed(ctx, r, path);
-    capable = caps.there && caps.err == 0;
+    const bool capable = caps.there && caps.err == 0;
     ni_say(ctx, NI_LOG_INFO, "installed %s, mode %04o, %s", path, (unsigned)st.st_mode,
            capable ? "with its file capabilities" : "no file capabilities");
     if (caps.err != 0)
@@ -114,8 +112,8 @@ int ni_cmd_install(struct ni_context *ctx)
                path, ni_errno_text(caps.err));
     if (statvfs(path, &fs) < 0)
         return 0;
-    noexec = (fs.f_flag & ST_NOEXEC) != 0;
-    nosuid = (fs.f_flag & ST_NOSUID) != 0 && capable;
+    const bool noexec = (fs.f_flag & ST_NOEXEC) != 0;
+    const bool nosuid = (fs.f_flag & ST_NOSUID) != 0 && capable;
     if (noexec || nosuid)
         ni_say(ctx, NI_LOG_WARN,
                "%s: the file system is mounted %s here: in a container that also mounts it so the "

@@ -373,6 +373,16 @@ int ni_option_take(const struct ni_option *option, const char *value, struct ni_
     return option->take(option, value, (char *)ret + option->at);
 }
 
+void ni_put_values(struct ni_text *t, const struct ni_option *option)
+{
+    const int64_t unit = option->take == take_milliseconds ? 1000 : 1;
+
+    ni_put(t, option->arg ? option->arg : "0 or 1");
+    if (unit > 1 || option->take == take_number || option->take == take_bytes)
+        ni_putf(t, " from %lld to %lld", (long long)(option->least < 0 ? 0 : option->least / unit),
+                (long long)(option->most / unit));
+}
+
 void ni_put_variable(struct ni_text *t, const struct ni_option *option)
 {
     ni_put(t, NI_OWN_PREFIX);

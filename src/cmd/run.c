@@ -44,11 +44,10 @@ int ni_cmd_run(struct ni_context *ctx)
     const bool off = policy->mode == NI_MODE_OFF;
     struct ni_text why = NI_TEXT(NI_REASON);
     const char *refusal = NULL;
-    int r;
 
     if (!*ctx->operands)
         return ni_usage(ctx, "no command: nccl-init run [OPTION...] -- COMMAND [ARG...]");
-    r = ni_flow(ctx); /* what cannot be read is a finding */
+    int r = ni_flow(ctx); /* what cannot be read is a finding */
     if (r != 0)
         return r;
     ni_note_init(&ctx->work);

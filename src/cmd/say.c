@@ -172,7 +172,6 @@ void ni_say_findings(struct ni_context *ctx)
 void ni_leave_reason(struct ni_context *ctx, const char *line, bool findings)
 {
     struct ni_text t = NI_TEXT(NI_TERMINATION_MAX + 1);
-    int r;
 
     if (strcmp(ctx->options.root, "/") != 0)
         return; /* of another node this pod's says nothing */
@@ -185,7 +184,7 @@ void ni_leave_reason(struct ni_context *ctx, const char *line, bool findings)
         if (t.cut) /* a line is whole or not there */
             t.buf[whole] = '\0';
     }
-    r = ni_termination_log(ctx->options.termination_log, t.buf);
+    int r = ni_termination_log(ctx->options.termination_log, t.buf);
     if (r < 0)
         ni_say(ctx, NI_LOG_DEBUG, "%s: %s", ctx->options.termination_log, ni_errno_text(r));
 }
@@ -201,10 +200,9 @@ int ni_print(struct ni_context *ctx, struct ni_text *text)
 {
     const char *output = ctx->options.output;
     const char *path = output && strcmp(output, "-") != 0 ? output : NULL;
-    int r;
 
     ni_no_command();
-    r = ni_replace_file(path, 0644, ni_write_text, text);
+    int r = ni_replace_file(path, 0644, ni_write_text, text);
     if (r < 0 && r != -EPIPE)
         ni_say(ctx, NI_LOG_ERROR, "%.512s: %s", path ? path : "standard output", ni_errno_text(r));
     return r == 0 ? 0 : NI_EXIT_FAILED;

@@ -16,10 +16,9 @@ int ni_run_trials(struct ni_context *ctx, ni_rail_fn *fn)
     const int64_t begin = ni_now_ms();
     struct ni_rails rails;
     struct ni_wait wait;
-    int r;
 
     ni_wait_begin(&wait);
-    r = ni_rails_start(&rails, all->n, fn);
+    int r = ni_rails_start(&rails, all->n, fn);
     for (unsigned i = 0; r == 0 && i < all->n; i++) {
         struct ni_rail_task *task = &rails.task[i];
 
@@ -62,7 +61,6 @@ static void work_as_command(struct ni_rail_task *task, enum ni_rail_work work, v
 int ni_try_ports(struct ni_context *ctx)
 {
     static struct ni_trials all;
-    int r;
 
     all.size = ctx->options.size;
     all.bytes = ctx->options.bytes ? ctx->options.bytes : INT64_C(16) << 20;
@@ -70,7 +68,7 @@ int ni_try_ports(struct ni_context *ctx)
     all.memlock = ctx->memlock;
     ni_plan_trials(&ctx->work, &all);
     ctx->trials = &all;
-    r = ni_run_trials(ctx, work_as_command);
+    int r = ni_run_trials(ctx, work_as_command);
     if (r < 0) {
         ctx->trials = NULL;
         ni_report(&ctx->findings, NI_F_VERBS_PROCESS, "self-test",
@@ -117,11 +115,10 @@ bool ni_selftest_passes(struct ni_context *ctx, struct ni_text *how)
 bool ni_selftest_allows(struct ni_context *ctx, struct ni_text *why)
 {
     struct ni_text how = NI_TEXT(NI_REASON);
-    bool passes;
 
     if (ctx->options.selftest == NI_DEMAND_OFF || !ni_wants_trials(&ctx->work))
         return true;
-    passes = ni_selftest_passes(ctx, &how);
+    const bool passes = ni_selftest_passes(ctx, &how);
     if (ctx->trials && ctx->trials->n > 0) /* else a finding says so */
         ni_say(ctx, passes ? NI_LOG_INFO : NI_LOG_WARN, "self-test: %s", how.buf);
     ni_putf(why, "not started: --selftest=require, and %s", how.buf);

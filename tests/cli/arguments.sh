@@ -59,6 +59,11 @@ usage "unknown option of a verb" "*--frob*is not an option of*nccl-init plan --h
 usage "unknown letter" "*-z*is not an option of*" plan -z
 usage "an abbreviation is no option" "*--mod*is not an option of*" --mod=tcp -- echo
 usage "an option of another verb" "*--json*is not an option of*run*" --json -- echo
+usage "beyond a range" "--wait: ?3601? is not SECONDS from 0 to 3600" plan --wait=3601
+usage "beyond a range, milliseconds" "--seconds: ?61? is not S from 0 to 60" --seconds=61 -- true
+usage "beyond a range, bytes" "--size: ?1K? is not BYTES from 16384 to 68719476736" --size=1K -- true
+with=NCCLINIT_RANKS=16385
+usage "beyond a range, by variable" "NCCLINIT_RANKS: ?16385? is not auto|N from 0 to 16384" preflight
 for pair in '--json --rules' '--json --gids' '--rules --gids'; do
     # shellcheck disable=SC2086 # words
     usage "plan $pair" "*exclude each other" plan $pair
