@@ -28,7 +28,7 @@ void ni_log_put_ranks(struct ni_text *t, const struct ni_log *log, unsigned mark
         if (r->mark != mark)
             continue;
         n++;
-        if (r->rank != last + 1 || from < 0) {
+        if ((r->rank != last && r->rank != last + 1) || from < 0) {
             put_range(&list, from, last);
             from = r->rank;
         }

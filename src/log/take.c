@@ -339,6 +339,7 @@ static void take(struct line *l, const struct ni_found *f)
     const struct ni_span *c = f->capture;
     const enum ni_log_take what = f->row->take;
     struct ni_log_rank *r;
+    int n;
     if ((what > NI_TAKE_HEADER && (!l->whole || l->cut)) || (what > NI_TAKE_VERSION && !l->by))
         return;
     switch (what) {
@@ -370,8 +371,10 @@ static void take(struct line *l, const struct ni_found *f)
         break;
     case NI_TAKE_NODES:
         r = rank_of(l, l->dev, number_of(c[1]));
-        if (number_of(c[2]) == r->size)
-            r->nodes = number_of(c[3]);
+        n = number_of(c[3]);
+        /* A smaller one may cross nodes where the largest does not: TP in a node, PP across. */
+        if (n > r->nodes && (n > 1 || number_of(c[2]) == r->size))
+            r->nodes = n;
         break;
     case NI_TAKE_CONNECTED:
         rank_of(l, l->dev, -1)->connected = true;
