@@ -358,6 +358,7 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
         ni_putf(&t, ", GPUDirect on all %u channel ends", log->net);
     else if (log->net > 0)
         ni_putf(&t, ", GPUDirect on %u of %u channel ends", log->gdr, log->net);
+    ni_put(&t, log->net > 0 && sockets > 0 ? " over RDMA" : "");
     if (log->left_out > 0)
         ni_putf(&t, "; %u ranks of earlier attempts are left out", log->left_out);
     const unsigned errors = ni_findings_count(f, NI_ERROR);
