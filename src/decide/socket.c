@@ -134,10 +134,11 @@ static void add_rails(const struct ni_work *w, struct list *l)
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
         const bool has_ndev = c.gid && c.gid->ndev[0];
-        const struct ni_netdev *d = c.hca->netdev < 0 ? NULL : &w->inv->netdev[c.hca->netdev];
-        if (has_ndev)
-            d = ni_find_netdev(w->inv, c.gid->ndev);
-        else
+        const char *name = has_ndev             ? c.gid->ndev
+                           : c.hca->netdev >= 0 ? w->inv->netdev[c.hca->netdev].name
+                                                : "";
+        const struct ni_netdev *d = ni_find_netdev(w->inv, name);
+        if (!has_ndev)
             w->plan->wants |= NI_WANT_OWN_NETDEVS;
         const uint8_t *own = has_ndev && c.gid->own == NI_OWN_OURS ? c.gid->ip : NULL;
         if (d && d->running && address_of(w, d->name, false, own).reach == PEERS)

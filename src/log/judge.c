@@ -194,7 +194,7 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
     ni_report(f, id, who.buf, "%s", t.buf);
 }
 
-/* The first reason that one of the marked gave; with quote also the line. */
+/* The first reason that one of the marked gave, and who, unless all did; with quote also the line. */
 static void put_why(struct ni_text *t, const struct ni_log *log, bool quote)
 {
     for (unsigned i = 0; i < log->n; i++) {
@@ -205,6 +205,14 @@ static void put_why(struct ni_text *t, const struct ni_log *log, bool quote)
             h++;
         if (!r->mark || (h == end && !off))
             continue;
+        for (unsigned k = 0; k < log->n; k++) {
+            const struct ni_log_rank *q = log->order[k];
+            if (q->mark && r->rank >= 0 &&
+                (h == end ? switched_off(log, q) != off : (q->process->said & h->bit) == 0)) {
+                ni_putf(t, "rank %d: ", r->rank);
+                break;
+            }
+        }
         if (h == end)
             ni_putf(t, "%s is %.16s", off, value_of(log, r, off));
         else if (quote)
@@ -266,12 +274,16 @@ static void judge_settings(struct ni_log *log, struct ni_findings *f)
         const enum ni_finding_id id = k == 0 ? NI_F_LOG_VERSION_DIFFERS
                                       : row  ? row->id
                                              : NI_F_COUNT;
-        ni_kept first = 0;
+        ni_kept first = 0, job = 0;
         unsigned others = 0, off_plan = 0;
         for (unsigned i = 0; i < log->n; i++) {
-            const ni_kept value = log->order[i]->process->value[k];
+            struct ni_log_rank *r = log->order[i];
+            const ni_kept value = r->process->value[k];
+            job = first == 0 ? r->job : job;
             first = first == 0 ? value : first;
-            others += log->order[i]->mark = value != first && value != 0;
+            /* another job's may differ */
+            others += r->mark =
+                value != first && value != 0 && (r->job == job || r->job == 0 || job == 0);
             off_plan += value != log->plan[k] && value != 0 && log->plan[k] != 0;
         }
         if (others > 0 && id != NI_F_COUNT && id != NI_F_JOB_HOSTID_SAME)
@@ -360,7 +372,8 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
         ni_putf(&t, ", GPUDirect on %u of %u channel ends", log->gdr, log->net);
     ni_put(&t, log->net > 0 && sockets > 0 ? " over RDMA" : "");
     if (log->left_out > 0)
-        ni_putf(&t, "; %u ranks of earlier attempts are left out", log->left_out);
+        ni_putf(&t, "; %u rank%s of earlier attempts left out", log->left_out,
+                log->left_out == 1 ? "" : "s");
     const unsigned errors = ni_findings_count(f, NI_ERROR);
     if (errors > 0)
         ni_putf(&t, "; %u error%s below", errors, errors == 1 ? "" : "s");

@@ -103,6 +103,23 @@ static void take_header(struct line *l, const char *at)
         l->by = process_of(l->log, name);
 }
 
+/* A process prints its first contact once: a second one is another process, after a restart or in
+   another pod, of the same host and pid. */
+static void begin_anew(struct line *l)
+{
+    const bool again = l->by->boot != 0 && l->by->host != 0;
+    struct ni_log_rank *p = again ? add_rank(l->log, -1) : NULL;
+    unsigned key = 1;
+    if (!p)
+        return;
+    while (l->log->process_of[key] != l->by - l->log->rank + 1)
+        key++;
+    l->log->process_of[key] = (uint16_t)l->log->n_rank;
+    p->host = l->by->host;
+    memcpy(p->value, l->by->value, sizeof(p->value)); /* some stand before the first contact */
+    l->by = p;
+}
+
 /* The GPU that printed the line: by the rank, else by its number, else the first. What CUDA says of
    the thread is 0 for some threads of any GPU. */
 static struct ni_log_rank *rank_of(const struct line *l, int dev, int rank)
@@ -357,6 +374,7 @@ static void take(struct line *l, const struct ni_found *f)
         take_value(l, *f->at == 'r' ? c[0].p - 1 : f->at, c[0]);
         break;
     case NI_TAKE_BOOT:
+        begin_anew(l);
         if (l->by->boot == 0)
             l->by->boot = ni_log_keep(l->log, behind(c[0], c[0].p[0] == '[' ? "]" : ""));
         break;

@@ -104,23 +104,26 @@ static void put_ranks(struct ni_text *out, const struct ni_log *log, bool colour
 static void put_values(struct ni_text *table, const struct ni_log *log, unsigned name)
 {
     const char *word = ni_log_word(log, log->name[name]);
+    const bool hcas = strcmp(word, "NCCL_IB_HCA") == 0;
     unsigned values = 0;
     unmark(log);
     for (unsigned i = 0; i < log->n && values < 8; i++) {
         const struct ni_log_rank *p = log->order[i]->process;
+        const char *boot = ni_log_word(log, p->boot);
         unsigned n = 0;
         if (p->value[name] == 0 || log->order[i]->mark != 0)
             continue;
         values++;
         for (unsigned k = i; k < log->n; k++) {
-            if (log->order[k]->process->value[name] == p->value[name]) {
+            const struct ni_log_rank *q = log->order[k]->process;
+            if (q->value[name] == p->value[name] && (!hcas || q->hcas == p->hcas)) {
                 log->order[k]->mark = values;
                 n++;
             }
         }
         if (!table->buf)
-            *table = ni_table_on(log->planned ? "NCCL SAYS IT TOOK\tRANKS\tAND USED\tPLAN"
-                                              : "NCCL SAYS IT TOOK\tRANKS\tAND USED");
+            *table = ni_table_on(log->planned ? "NCCL SAYS IT TOOK\tRANKS\tAND FOUND\tPLAN"
+                                              : "NCCL SAYS IT TOOK\tRANKS\tAND FOUND");
         ni_putf(ni_row(table, values == 1 ? NI_PLAIN : NI_YELLOW),
                 "%s=", ni_log_word(log, log->name[name]));
         ni_quote(table, ni_log_word(log, p->value[name]));
@@ -130,10 +133,10 @@ static void put_values(struct ni_text *table, const struct ni_log *log, unsigned
         else
             ni_log_put_ranks(table, log, values);
         ni_cell(table);
-        if (strcmp(word, "NCCL_IB_HCA") == 0)
+        if (hcas)
             ni_quote(table, ni_log_word(log, p->hcas));
         else if (strcmp(word, "NCCL_SOCKET_IFNAME") == 0)
-            ni_quote(table, ni_log_word(log, p->boot));
+            ni_put_quoted(table, boot, strcspn(boot, ":"), 64);
         if (log->planned)
             ni_quote(ni_cell(table), ni_log_word(log, log->plan[name]));
     }
