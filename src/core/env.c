@@ -19,9 +19,11 @@ bool ni_env_split(const char *entry, struct ni_span *ret_name, const char **ret_
 
 const char *ni_env_get(const struct ni_env *env, const char *name)
 {
-    const size_t n = strlen(name);
     for (char *const *e = env->entry; *e; e++) {
-        if (strncmp(*e, name, n) == 0 && (*e)[n] == '=')
+        size_t n = 0;
+        while (name[n] && (*e)[n] == name[n])
+            n++;
+        if (!name[n] && (*e)[n] == '=')
             return *e + n + 1;
     }
     return NULL;
