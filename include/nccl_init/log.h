@@ -40,6 +40,7 @@ struct ni_log_rank {
     uint32_t net, gdr;     /* ends of channels to other nodes, and those with GPUDirect RDMA */
     uint32_t sockets;      /* ends over sockets */
     uint16_t on_hca[NI_LOG_HCAS]; /* ends on each of the list */
+    bool several; /* communicators with different commIds: other ranks of the job may have others */
     bool started, complete, connected, ended;
     /* ---- by ni_log_judge ---- */
     unsigned is, mark;

@@ -279,11 +279,12 @@ static void judge_settings(struct ni_log *log, struct ni_findings *f)
         for (unsigned i = 0; i < log->n; i++) {
             struct ni_log_rank *r = log->order[i];
             const ni_kept value = r->process->value[k];
-            job = first == 0 ? r->job : job;
+            const ni_kept its = r->several ? 0 : r->job;
+            job = first == 0 ? its : job;
             first = first == 0 ? value : first;
             /* another job's may differ */
             others += r->mark =
-                value != first && value != 0 && (r->job == job || r->job == 0 || job == 0);
+                value != first && value != 0 && (its == job || its == 0 || job == 0);
             off_plan += value != log->plan[k] && value != 0 && log->plan[k] != 0;
         }
         if (others > 0 && id != NI_F_COUNT && id != NI_F_JOB_HOSTID_SAME)

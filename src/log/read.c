@@ -8,8 +8,9 @@
    its \n and has \u003c for '<'. Returns the new end. */
 static char *clean(char *p, char *end)
 {
-    char *to = p, *json = memmem(p, (size_t)(end - p), "\\n\"", 3);
-    end = json ? json : end;
+    char *to = p, *stop = memmem(p, (size_t)(end - p), "\\n\"", 3);
+    const bool json = stop || memmem(p, (size_t)(end - p), "\\u003", 5);
+    end = stop ? stop : end;
     if (!json && !memchr(p, '\033', (size_t)(end - p)))
         return end;
     for (; p < end; p++) {

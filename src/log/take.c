@@ -224,10 +224,12 @@ static void take_comm(struct line *l, const struct ni_span *c)
 {
     const int size = number_of(c[2]);
     struct ni_log_rank *r = gpu_of(l, number_of(c[3]));
-    ni_kept job;
-    if (!r || size < r->size)
+    const ni_kept job = ni_log_keep(l->log, behind(c[4], "commId "));
+    if (!r)
         return;
-    job = ni_log_keep(l->log, behind(c[4], "commId "));
+    r->several |= job != 0 && r->job != 0 && job != r->job;
+    if (size < r->size)
+        return;
     if (size > r->size) {
         r->rank = number_of(c[1]);
         r->size = size;
@@ -357,7 +359,8 @@ static void take(struct line *l, const struct ni_found *f)
     const enum ni_log_take what = f->row->take;
     struct ni_log_rank *r;
     int n;
-    if ((what > NI_TAKE_HEADER && (!l->whole || l->cut)) || (what > NI_TAKE_VERSION && !l->by))
+    const bool cut = l->cut && !(what == NI_TAKE_COMM && has(c[4], "COMPLETE"));
+    if ((what > NI_TAKE_HEADER && (!l->whole || cut)) || (what > NI_TAKE_VERSION && !l->by))
         return;
     switch (what) {
     case NI_TAKE_FAULT:
@@ -374,7 +377,8 @@ static void take(struct line *l, const struct ni_found *f)
         take_value(l, *f->at == 'r' ? c[0].p - 1 : f->at, c[0]);
         break;
     case NI_TAKE_BOOT:
-        begin_anew(l);
+        if (has(c[0], "<")) /* NCCL_OOB_NET_ENABLE has a second one, of a device */
+            begin_anew(l);
         if (l->by->boot == 0)
             l->by->boot = ni_log_keep(l->log, behind(c[0], c[0].p[0] == '[' ? "]" : ""));
         break;

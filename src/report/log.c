@@ -106,17 +106,20 @@ static void put_values(struct ni_text *table, const struct ni_log *log, unsigned
     const char *word = ni_log_word(log, log->name[name]);
     const bool hcas = strcmp(word, "NCCL_IB_HCA") == 0;
     unsigned values = 0;
+    ni_kept first = 0;
     unmark(log);
-    for (unsigned i = 0; i < log->n && values < 8; i++) {
+    for (unsigned i = 0; i < log->n; i++) {
         const struct ni_log_rank *p = log->order[i]->process;
         const char *boot = ni_log_word(log, p->boot);
         unsigned n = 0;
         if (p->value[name] == 0 || log->order[i]->mark != 0)
             continue;
-        values++;
+        const bool rest = ++values == 9; /* the last row */
+        first = first == 0 ? p->value[name] : first;
         for (unsigned k = i; k < log->n; k++) {
             const struct ni_log_rank *q = log->order[k]->process;
-            if (q->value[name] == p->value[name] && (!hcas || q->hcas == p->hcas)) {
+            if (log->order[k]->mark == 0 && q->value[name] != 0 &&
+                (rest || (q->value[name] == p->value[name] && (!hcas || q->hcas == p->hcas)))) {
                 log->order[k]->mark = values;
                 n++;
             }
@@ -124,16 +127,17 @@ static void put_values(struct ni_text *table, const struct ni_log *log, unsigned
         if (!table->buf)
             *table = ni_table_on(log->planned ? "NCCL SAYS IT TOOK\tRANKS\tAND FOUND\tPLAN"
                                               : "NCCL SAYS IT TOOK\tRANKS\tAND FOUND");
-        ni_putf(ni_row(table, values == 1 ? NI_PLAIN : NI_YELLOW),
-                "%s=", ni_log_word(log, log->name[name]));
-        ni_quote(table, ni_log_word(log, p->value[name]));
+        ni_putf(ni_row(table, p->value[name] == first ? NI_PLAIN : NI_YELLOW), "%s=", word);
+        ni_quote(table, rest ? "..." : ni_log_word(log, p->value[name]));
         ni_cell(table);
         if (n == log->n)
             ni_put(table, "all");
         else
             ni_log_put_ranks(table, log, values);
         ni_cell(table);
-        if (hcas)
+        if (rest)
+            ni_put(table, "...");
+        else if (hcas)
             ni_quote(table, ni_log_word(log, p->hcas));
         else if (strcmp(word, "NCCL_SOCKET_IFNAME") == 0)
             ni_put_quoted(table, boot, strcspn(boot, ":"), 64);
