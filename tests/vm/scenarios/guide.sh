@@ -23,6 +23,10 @@ follow() { # PATTERN: what it says works
     works "$line" $line
 }
 
+served() { # by ib_write_bw, or by rping
+    [ -n "$(ss -Hltn 'sport = :18515')" ] || rdma resource show cm_id | grep -q 'state LISTEN'
+}
+
 # two PATTERN1 PATTERN2: a server, and its client; the other machine is this one
 two() {
     local server client
@@ -30,7 +34,7 @@ two() {
     client=$(guide "$2")
     # shellcheck disable=SC2086
     timeout 60 $server >/tmp/server 2>&1 &
-    sleep 2
+    wait_for 60 served
     # shellcheck disable=SC2086
     works "$server; $client" timeout 60 $client
     works "and its server" wait $!
