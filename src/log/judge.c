@@ -169,6 +169,7 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
     const unsigned flags = h->flags;
     const unsigned harmful = flags & WHY      ? NO_RDMA
                              : flags & NO_GDR ? LACKS_GDR | UNKNOWN
+                             : flags & OF_NET ? RDMA | UNKNOWN
                              : flags & LATE   ? WAITING | UNKNOWN
                                               : ~0U;
     enum ni_finding_id id = h->row->id;
@@ -230,8 +231,7 @@ static void judge_network(struct ni_log *log, bool rdma, bool gdr, struct ni_fin
     struct ni_text t = NI_TEXT(300);
     if (mark(log, SOCKETS) > 0) {
         put_why(&t, log, true);
-        ni_report(f, meant ? NI_F_LOG_SOCKETS : NI_F_HCA_NONE, name_them(log),
-                  "sockets between nodes%s: %s",
+        ni_report(f, meant ? NI_F_LOG_SOCKETS : NI_F_HCA_NONE, name_them(log), "over sockets%s: %s",
                   meant ? "" : ", and nothing in the log asks for RDMA", t.buf);
     }
     for (unsigned i = 0; i < log->n; i++) {
@@ -302,7 +302,7 @@ static void judge_settings(struct ni_log *log, struct ni_findings *f)
 static void put_hcas(struct ni_text *t, const struct ni_log *log)
 {
     unsigned min = NI_LOG_HCAS, max = 0, hosts = 0;
-    bool connected = false;
+    bool connected = false, fused = false;
     for (unsigned i = 0; i < log->n; i++) {
         const struct ni_log_rank *r = log->order[i];
         struct ni_log_rank *const *first = log->order;
@@ -314,6 +314,12 @@ static void put_hcas(struct ni_text *t, const struct ni_log *log)
     }
     for (unsigned i = 0; i < log->n; i++) {
         const unsigned n = (unsigned)__builtin_popcount(log->order[i]->used);
+        const char *list = ni_log_word(log, log->order[i]->process->hcas);
+        unsigned listed = *list != '\0';
+        fused |= n > 0 && strchr(list, '+'); /* NCCL 2.20-2.23; newer: numbers behind the list */
+        while (*list)
+            listed += *list++ == ',';
+        fused |= listed > 0 && (uint64_t)log->order[i]->used >> listed != 0;
         hosts += n > 0;
         min = n > 0 && n < min ? n : min;
         max = n > max ? n : max;
@@ -325,7 +331,8 @@ static void put_hcas(struct ni_text *t, const struct ni_log *log)
     ni_putf(t, ", RDMA %s ", connected ? "on" : "set up on");
     if (min < max)
         ni_putf(t, "%u to ", min);
-    ni_putf(t, "%u HCA%s%s", max, max == 1 ? "" : "s", hosts > 1 ? " of each node" : "");
+    ni_putf(t, "%u %sHCA%s%s", max, fused ? "fused " : "", max == 1 ? "" : "s",
+            hosts > 1 ? " of each node" : "");
 }
 
 static void make_sentence(struct ni_log *log, struct ni_findings *f)

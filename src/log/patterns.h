@@ -29,7 +29,8 @@ enum {
     WARN = 8,    /* not of an INFO line: NCCL only tried something */
     INDEX = 16,  /* the user's NCCL_IB_GID_INDEX is the cause, where it was set */
     WHY = 32,    /* why there is no RDMA; harmless where it is not needed or used */
-    LATE = 64    /* harmless where torch only warns of it, and the ranks have met */
+    LATE = 64,   /* harmless where torch only warns of it, and the ranks have met */
+    OF_NET = 128 /* NCCL says it of interfaces, too; harmless over sockets */
 };
 
 struct ni_pattern {

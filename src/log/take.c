@@ -196,14 +196,13 @@ static void take_version(struct line *l, struct ni_span s)
 
 /* "[0]mlx5_6:1/RoCE [1]={[0] a:1/IB, [1] b:1/IB} [RO]; OOB ..." becomes
    "mlx5_6:1/RoCE,a:1/IB+b:1/IB". The place in the list is the number that channels name, whatever
-   stands in the brackets; an item that was cut has no '/'. */
+   stands in the brackets. */
 static void take_hcas(struct line *l, struct ni_span s)
 {
     struct ni_text t = NI_TEXT(1024);
     const char *end = memchr(s.p, ';', s.n), *comma = "";
     struct ni_span word;
-    end = end ? end : s.p + s.n;
-    for (const char *p = s.p; p < end; p = word.p + word.n + 1) {
+    for (const char *p = s.p; end && p < end; p = word.p + word.n + 1) {
         word = (struct ni_span){p, 0};
         while (p + word.n < end && !strchr(" ,}", p[word.n]))
             word.n++;
@@ -331,14 +330,10 @@ static void take_fault(struct line *l, const struct ni_pattern *row)
     }
     if (h == stop) {
         struct ni_text t = ni_text_on(h->quote, sizeof(h->quote));
-        h->row = row;
-        h->flags = flags;
-        h->subject = subject;
-        h->file = log->file;
+        *h = (struct ni_log_hit){.row = row, .flags = flags, .subject = subject, .file = log->file};
         h->line = log->line;
-        h->bit = UINT64_C(1) << log->n_hit;
+        h->bit = UINT64_C(1) << log->n_hit++;
         ni_put_quoted(&t, message.p, message.n, 160);
-        log->n_hit++;
     }
     if (h->last == log->lines)
         return;

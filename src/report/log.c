@@ -47,7 +47,7 @@ static void put_hcas(struct ni_text *t, const char *list, const unsigned on_hca[
         if (named)
             ni_put_quoted(t, hca.p, hca.n, hca.n);
         else
-            ni_putf(t, "number %u", i);
+            ni_putf(t, list ? "number %u" : "number %u, fused", i); /* behind the list */
         ni_putf(t, " (%u)", on_hca[i]);
     }
 }
@@ -67,6 +67,7 @@ static void put_ranks(struct ni_text *out, const struct ni_log *log, bool colour
         const struct ni_log_rank *r = log->order[i], *p = r->process;
         ni_kept version = 0;
         unsigned n = 0, ends = 0, gdr = 0, on_hca[NI_LOG_HCAS] = {0};
+        bool others = false;
         if (r->mark != 0)
             continue;
         group++;
@@ -76,6 +77,7 @@ static void put_ranks(struct ni_text *out, const struct ni_log *log, bool colour
                 continue;
             q->mark = group;
             n++;
+            others |= q->process->gid != p->gid;
             version = version == 0 ? q->process->value[0] : version;
             ends += q->net + q->sockets;
             gdr += q->gdr;
@@ -90,7 +92,8 @@ static void put_ranks(struct ni_text *out, const struct ni_log *log, bool colour
             ni_putf(&table, "%u of %u", gdr, ends);
         ni_cell(&table);
         if (p->gid_index >= 0)
-            ni_putf(&table, "%d %s", p->gid_index, ni_log_word(log, p->gid));
+            ni_putf(&table, "%d %s%s", p->gid_index, others ? "e.g. " : "",
+                    ni_log_word(log, p->gid));
         ni_put(ni_cell(&table), state_of(r));
         put_hcas(ni_cell(&table), ni_log_word(log, p->hcas), on_hca);
     }
@@ -169,16 +172,20 @@ static void rank_json(struct ni_json *j, const struct ni_view *view, unsigned i)
     const struct ni_log *log = view->log;
     const struct ni_log_rank *r = log->order[i], *p = r->process;
     const char *list = ni_log_word(log, p->hcas);
-    struct ni_span hca;
-    char name[64];
+    struct ni_span hca = {list, 0};
+    char name[300];
     ni_json_int_or_null(j, "rank", r->rank >= 0, r->rank);
     ni_json_text_or_null(j, "host", ni_log_word(log, p->host));
     ni_json_text_or_null(j, "version", ni_log_word(log, p->value[0] ? p->value[0] : log->version));
     ni_json_text_or_null(j, "network", ni_log_word(log, p->network));
     ni_json_array(j, "hcas");
-    for (unsigned k = 0; list && *list && k < NI_LOG_HCAS && ni_split(&list, ',', &hca); k++) {
+    for (unsigned k = 0; k < NI_LOG_HCAS; k++) {
+        const bool listed = list && *list && ni_split(&list, ',', &hca);
+        if (!listed && r->on_hca[k] == 0)
+            continue;
         ni_json_object(j, NULL);
-        ni_json_text(j, "name", ni_copyn(name, sizeof(name), hca.p, hca.n) ? name : NULL);
+        ni_copyn(name, sizeof(name), hca.p, listed ? hca.n : 0);
+        ni_json_text_or_null(j, "name", name);
         ni_json_int(j, "channels", r->on_hca[k]);
         ni_json_end(j);
     }
