@@ -11,7 +11,7 @@ enum {
     NI_LOG_BUF = 1 << 17,   /* a longer line is read in pieces of this */
     NI_LOG_RANKS = 8192,    /* the jobs that were seen have 4,096 */
     NI_LOG_NAMES = 64,      /* of variables; NCCL 2.30.7 prints 20 in a job of many settings */
-    NI_LOG_HCAS = 32,       /* MAX_IB_DEVS, NCCL 2.30.7 transport/net_ib/common.h */
+    NI_LOG_HCAS = 64,       /* 32, MAX_IB_DEVS of NCCL 2.30.7, and what it fuses of them */
     NI_LOG_WORDS = 32768,   /* different texts */
     NI_LOG_BYTES = 1 << 20, /* all of them together */
     NI_LOG_HITS = 64        /* different faults */
@@ -44,7 +44,6 @@ struct ni_log_rank {
     bool started, complete, connected, ended;
     /* ---- by ni_log_judge ---- */
     unsigned is, mark;
-    uint32_t used; /* of the first rank of a host: its HCAs with ends, a bit each */
 };
 
 /* A fault, and the line in which it was seen first. */
@@ -81,6 +80,7 @@ struct ni_log {
     char text[NI_LOG_BYTES];
     /* by ni_log_judge: */
     struct ni_log_rank *order[NI_LOG_RANKS]; /* those that count, by number */
+    uint16_t hca_of[NI_LOG_WORDS];           /* of a name: the host, as its first of these and 1 */
     unsigned n, left_out;
     unsigned net, gdr; /* the sums */
     char sentence[512], who[96];
@@ -105,5 +105,9 @@ ni_kept ni_log_keep(struct ni_log *log, struct ni_span s);
 const char *ni_log_word(const struct ni_log *log, ni_kept w);
 /* "ranks 0-7, 12 (node-a, node-b)": those with this mark. */
 void ni_log_put_ranks(struct ni_text *t, const struct ni_log *log, unsigned mark);
+/* What its channels number so: "mlx5_6:1/RoCE", "a:1/IB+b:1/IB"; "fused number 8" behind its list,
+   "number 0" without one. Returns whether the list names it. */
+bool ni_log_put_hca(struct ni_text *t, const struct ni_log *log, const struct ni_log_rank *r,
+                    unsigned number);
 
 #endif

@@ -70,38 +70,21 @@ static int read_plan(struct ni_context *ctx, const char *path)
     return ctx->log->planned ? 0 : NI_EXIT_REFUSED;
 }
 
-/* The JSON of thousands of ranks is longer than all that was kept of the log: it goes out as it is
-   made. */
-static int write_err;
-
-static void flush(struct ni_text *text)
-{
-    write_err = write_err < 0 ? write_err : ni_write_all(STDOUT_FILENO, text->buf, text->len);
-    text->len = 0;
-}
-
 int ni_cmd_log(struct ni_context *ctx)
 {
-    static char dash[] = "-", *const standard[] = {dash, NULL}, buf[1 << 16];
+    static char dash[] = "-", *const standard[] = {dash, NULL};
     const enum ni_expect expect = ctx->options.expect;
-    struct ni_text out = ni_text_on(buf, sizeof(buf));
     int r = ctx->options.secure ? ni_caps_forsake(0) : 0;
     if (r < 0)
         return ni_usage(ctx, "the kernel does not let the program give up its capabilities: %s",
                         ni_errno_text(r));
-    ctx->log = calloc(1, sizeof(*ctx->log)); /* 4 MiB, of which a job of 512 ranks uses one */
+    ctx->log = calloc(1, sizeof(*ctx->log)); /* 5 MiB, of which a job of 512 ranks uses one */
     r = !ctx->log ? fail(ctx, "log") : ctx->options.plan ? read_plan(ctx, ctx->options.plan) : 0;
     for (char *const *file = *ctx->operands ? ctx->operands : standard; *file && r == 0; file++)
         r = read_log(ctx, *file);
     if (r != 0)
         return r;
     ni_log_judge(ctx->log, expect >= NI_EXPECT_RDMA, expect == NI_EXPECT_GDR, &ctx->findings);
-    const struct ni_view view = ni_flow_view(ctx);
-    out.full = flush;
-    ni_no_command();
-    (ctx->options.json ? ni_put_log_json : ni_put_log)(&out, &view);
-    if (write_err < 0 && write_err != -EPIPE)
-        ni_say(ctx, NI_LOG_ERROR, "standard output: %s", ni_errno_text(write_err));
-    r = write_err < 0 ? NI_EXIT_FAILED : ni_print(ctx, &out);
+    r = ni_print_view(ctx, ctx->options.json ? ni_put_log_json : ni_put_log);
     return r == 0 && ctx->log->failed ? NI_EXIT_FAILED : r;
 }

@@ -169,7 +169,6 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
     const unsigned flags = h->flags;
     const unsigned harmful = flags & WHY      ? NO_RDMA
                              : flags & NO_GDR ? LACKS_GDR | UNKNOWN
-                             : flags & OF_NET ? RDMA | UNKNOWN
                              : flags & LATE   ? WAITING | UNKNOWN
                                               : ~0U;
     enum ni_finding_id id = h->row->id;
@@ -231,8 +230,9 @@ static void judge_network(struct ni_log *log, bool rdma, bool gdr, struct ni_fin
     struct ni_text t = NI_TEXT(300);
     if (mark(log, SOCKETS) > 0) {
         put_why(&t, log, true);
-        ni_report(f, meant ? NI_F_LOG_SOCKETS : NI_F_HCA_NONE, name_them(log), "over sockets%s: %s",
-                  meant ? "" : ", and nothing in the log asks for RDMA", t.buf);
+        ni_report(f, meant ? NI_F_LOG_SOCKETS : NI_F_HCA_NONE, name_them(log),
+                  "went over sockets%s: %s", meant ? "" : ", and nothing in the log asks for RDMA",
+                  t.buf);
     }
     for (unsigned i = 0; i < log->n; i++) {
         log->net += log->order[i]->net;
@@ -299,27 +299,51 @@ static void judge_settings(struct ni_log *log, struct ni_findings *f)
 
 /* ---- the first sentence ---- */
 
-static void put_hcas(struct ni_text *t, const struct ni_log *log)
+bool ni_log_put_hca(struct ni_text *t, const struct ni_log *log, const struct ni_log_rank *r,
+                    unsigned number)
 {
-    unsigned min = NI_LOG_HCAS, max = 0, hosts = 0;
-    bool connected = false, fused = false;
+    const char *network = ni_log_word(log, r->process->network);
+    const char *list = ni_log_word(log, r->process->hcas);
+    /* other plugins have numbers of their own */
+    const bool its =
+        *list && (!*network || strncmp(network, "IB", 2) == 0 || strstr(network, "ocket"));
+    struct ni_span hca = {list, 0};
+    unsigned i = 0;
+    while (its && i <= number && ni_split(&list, ',', &hca))
+        i++;
+    if (i > number)
+        ni_put_quoted(t, hca.p, hca.n, hca.n);
+    else
+        ni_putf(t, its ? "fused number %u" : "number %u", number);
+    return i > number;
+}
+
+/* An HCA with ends counts once for a host, whose ranks may have lists of their own. */
+static void put_hcas(struct ni_text *t, struct ni_log *log)
+{
+    unsigned min = UINT32_MAX, max = 0, hosts = 0, all = 0, fused = 0;
+    bool connected = false;
     for (unsigned i = 0; i < log->n; i++) {
-        const struct ni_log_rank *r = log->order[i];
-        struct ni_log_rank *const *first = log->order;
-        while ((*first)->process->host != r->process->host)
+        unsigned first = 0, n = 0;
+        while (log->order[first]->process->host != log->order[i]->process->host)
             first++;
-        for (unsigned k = 0; k < NI_LOG_HCAS; k++)
-            (*first)->used |= (uint32_t)(r->on_hca[k] > 0) << k;
-        connected |= r->connected;
-    }
-    for (unsigned i = 0; i < log->n; i++) {
-        const unsigned n = (unsigned)__builtin_popcount(log->order[i]->used);
-        const char *list = ni_log_word(log, log->order[i]->process->hcas);
-        unsigned listed = *list != '\0';
-        fused |= n > 0 && strchr(list, '+'); /* NCCL 2.20-2.23; newer: numbers behind the list */
-        while (*list)
-            listed += *list++ == ',';
-        fused |= listed > 0 && (uint64_t)log->order[i]->used >> listed != 0;
+        for (unsigned k = i; first == i && k < log->n; k++) {
+            const struct ni_log_rank *r = log->order[k];
+            if (r->process->host != log->order[i]->process->host)
+                continue;
+            connected |= r->connected;
+            for (unsigned h = 0; h < NI_LOG_HCAS; h++) {
+                struct ni_text name = NI_TEXT(320);
+                if (r->on_hca[h] == 0)
+                    continue;
+                ni_log_put_hca(&name, log, r, h);
+                const ni_kept word = ni_log_keep(log, ni_span_of(name.buf));
+                n += log->hca_of[word] != i + 1;
+                log->hca_of[word] = (uint16_t)(i + 1);
+                all++;
+                fused += strchr(name.buf, '+') || strncmp(name.buf, "fused ", 6) == 0;
+            }
+        }
         hosts += n > 0;
         min = n > 0 && n < min ? n : min;
         max = n > max ? n : max;
@@ -331,8 +355,9 @@ static void put_hcas(struct ni_text *t, const struct ni_log *log)
     ni_putf(t, ", RDMA %s ", connected ? "on" : "set up on");
     if (min < max)
         ni_putf(t, "%u to ", min);
-    ni_putf(t, "%u %sHCA%s%s", max, fused ? "fused " : "", max == 1 ? "" : "s",
-            hosts > 1 ? " of each node" : "");
+    ni_putf(t, "%u %sHCA%s%s%s", max, fused > 0 && fused == all ? "fused " : "",
+            max == 1 ? "" : "s", hosts > 1 ? " of each node" : "",
+            fused > 0 && fused < all ? ", some fused" : "");
 }
 
 static void make_sentence(struct ni_log *log, struct ni_findings *f)

@@ -30,7 +30,7 @@ enum {
     INDEX = 16,  /* the user's NCCL_IB_GID_INDEX is the cause, where it was set */
     WHY = 32,    /* why there is no RDMA; harmless where it is not needed or used */
     LATE = 64,   /* harmless where torch only warns of it, and the ranks have met */
-    OF_NET = 128 /* NCCL says it of interfaces, too; harmless over sockets */
+    OF_NET = 128 /* not of a process over sockets: NCCL says it of interfaces, too */
 };
 
 struct ni_pattern {

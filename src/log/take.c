@@ -318,7 +318,8 @@ static void take_fault(struct line *l, const struct ni_pattern *row)
     ni_kept subject;
     if (((row->flags & LAST) != 0 &&
          (has(message, "retrying") || has(message, "[c10d] The client socket has failed"))) ||
-        ((row->flags & WARN) != 0 && l->info))
+        ((row->flags & WARN) != 0 && l->info) ||
+        ((row->flags & OF_NET) != 0 && l->by && strstr(ni_log_word(log, l->by->network), "ocket")))
         return;
     subject = ni_log_keep(log, subject_of(l));
     while (h < stop &&

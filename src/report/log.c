@@ -33,25 +33,6 @@ static const char *state_of(const struct ni_log_rank *r)
     return r->complete ? "ready" : r->started ? "not ready" : "";
 }
 
-/* "mlx5_6:1/RoCE (16), mlx5_7:1/RoCE (16)": those with ends of channels. */
-static void put_hcas(struct ni_text *t, const char *list, const unsigned on_hca[NI_LOG_HCAS])
-{
-    struct ni_span hca = {list, 0};
-    const char *comma = "";
-    for (unsigned i = 0; i < NI_LOG_HCAS; i++) {
-        const bool named = list && *list && ni_split(&list, ',', &hca);
-        if (on_hca[i] == 0)
-            continue;
-        ni_put(t, comma);
-        comma = ", ";
-        if (named)
-            ni_put_quoted(t, hca.p, hca.n, hca.n);
-        else
-            ni_putf(t, list ? "number %u" : "number %u, fused", i); /* behind the list */
-        ni_putf(t, " (%u)", on_hca[i]);
-    }
-}
-
 /* Of those that are alike the first is shown, and the sum of their channels; the last row has the
    rest. */
 static void put_ranks(struct ni_text *out, const struct ni_log *log, bool colour)
@@ -92,10 +73,19 @@ static void put_ranks(struct ni_text *out, const struct ni_log *log, bool colour
             ni_putf(&table, "%u of %u", gdr, ends);
         ni_cell(&table);
         if (p->gid_index >= 0)
-            ni_putf(&table, "%d %s%s", p->gid_index, others ? "e.g. " : "",
+            ni_putf(&table, "%d%s %s", p->gid_index, others ? ", e.g." : "",
                     ni_log_word(log, p->gid));
         ni_put(ni_cell(&table), state_of(r));
-        put_hcas(ni_cell(&table), ni_log_word(log, p->hcas), on_hca);
+        const char *comma = "";
+        ni_cell(&table);
+        for (unsigned h = 0; h < NI_LOG_HCAS; h++) {
+            if (on_hca[h] == 0)
+                continue;
+            ni_put(&table, comma);
+            comma = ", ";
+            ni_log_put_hca(&table, log, r, h);
+            ni_putf(&table, " (%u)", on_hca[h]);
+        }
     }
     ni_put(out, "\n");
     ni_table_write(out, &table, colour);
@@ -171,21 +161,19 @@ static void rank_json(struct ni_json *j, const struct ni_view *view, unsigned i)
 {
     const struct ni_log *log = view->log;
     const struct ni_log_rank *r = log->order[i], *p = r->process;
-    const char *list = ni_log_word(log, p->hcas);
-    struct ni_span hca = {list, 0};
-    char name[300];
     ni_json_int_or_null(j, "rank", r->rank >= 0, r->rank);
     ni_json_text_or_null(j, "host", ni_log_word(log, p->host));
     ni_json_text_or_null(j, "version", ni_log_word(log, p->value[0] ? p->value[0] : log->version));
     ni_json_text_or_null(j, "network", ni_log_word(log, p->network));
     ni_json_array(j, "hcas");
     for (unsigned k = 0; k < NI_LOG_HCAS; k++) {
-        const bool listed = list && *list && ni_split(&list, ',', &hca);
+        struct ni_text name = NI_TEXT(320);
+        const bool listed = ni_log_put_hca(&name, log, r, k);
         if (!listed && r->on_hca[k] == 0)
             continue;
         ni_json_object(j, NULL);
-        ni_copyn(name, sizeof(name), hca.p, listed ? hca.n : 0);
-        ni_json_text_or_null(j, "name", name);
+        ni_json_int(j, "number", k);
+        ni_json_text(j, "name", listed ? name.buf : NULL);
         ni_json_int(j, "channels", r->on_hca[k]);
         ni_json_end(j);
     }
