@@ -120,8 +120,8 @@ static unsigned what_is(const struct ni_log *log, const struct ni_log_rank *r)
     /* Up to 2.20.3 no line tells the nodes, but channels to other nodes are told at the start. */
     const bool local = r->nodes == 1 || r->size == 1 || (r->nodes == 0 && r->connected);
     unsigned is = r->gdr < r->net ? LACKS_GDR : 0;
-    const bool tcp = strstr(network, "ocket") || (p->tcp && strstr(network, "fabric"));
-    if (r->sockets > 0 || (r->net == 0 && !local && tcp))
+    const bool sockets = ni_log_is_sockets(ni_span_of(network), p->tcp);
+    if (r->sockets > 0 || (r->net == 0 && !local && sockets))
         is |= SOCKETS;
     else if (r->net > 0 || (!local && *network))
         is |= RDMA | MEANT;
@@ -305,8 +305,8 @@ bool ni_log_put_hca(struct ni_text *t, const struct ni_log *log, const struct ni
     const char *network = ni_log_word(log, r->process->network);
     const char *list = ni_log_word(log, r->process->hcas);
     /* other plugins have numbers of their own */
-    const bool its =
-        *list && (!*network || strncmp(network, "IB", 2) == 0 || strstr(network, "ocket"));
+    const bool its = *list && (!*network || strncmp(network, "IB", 2) == 0 ||
+                               ni_log_is_sockets(ni_span_of(network), false));
     struct ni_span hca = {list, 0};
     unsigned i = 0;
     while (its && i <= number && ni_split(&list, ',', &hca))

@@ -59,4 +59,7 @@ struct ni_found {
 /* All of the line, from the left, up to max. */
 unsigned ni_patterns_find(const char *p, const char *end, struct ni_found found[], unsigned max);
 
+/* Whether that network is sockets; tcp: libfabric has nothing else. */
+bool ni_log_is_sockets(struct ni_span network, bool tcp);
+
 #endif

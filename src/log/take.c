@@ -38,6 +38,11 @@ static struct ni_span behind(struct ni_span s, const char *mark)
     return word;
 }
 
+bool ni_log_is_sockets(struct ni_span network, bool tcp)
+{
+    return has(network, "ocket") || (tcp && has(network, "fabric")); /* FastSocket, too */
+}
+
 /* ---- who ---- */
 
 static struct ni_log_rank *add_rank(struct ni_log *log, int dev)
@@ -196,7 +201,7 @@ static void take_version(struct line *l, struct ni_span s)
 
 /* "[0]mlx5_6:1/RoCE [1]={[0] a:1/IB, [1] b:1/IB} [RO]; OOB ..." becomes
    "mlx5_6:1/RoCE,a:1/IB+b:1/IB". The place in the list is the number that channels name, whatever
-   stands in the brackets. */
+   stands in the brackets. A list without its end was cut. */
 static void take_hcas(struct line *l, struct ni_span s)
 {
     struct ni_text t = NI_TEXT(1024);
@@ -260,7 +265,7 @@ static void take_channel(struct line *l, const struct ni_span *c)
     hca.p++;
     r->rank = r->rank < 0 ? rank : r->rank;
     name.n = (size_t)(slash - c[6].p);
-    if (has(name, "ocket") || (l->by->tcp && has(name, "fabric"))) { /* FastSocket, too */
+    if (ni_log_is_sockets(name, l->by->tcp)) {
         r->sockets++;
         return;
     }
@@ -319,7 +324,8 @@ static void take_fault(struct line *l, const struct ni_pattern *row)
     if (((row->flags & LAST) != 0 &&
          (has(message, "retrying") || has(message, "[c10d] The client socket has failed"))) ||
         ((row->flags & WARN) != 0 && l->info) ||
-        ((row->flags & OF_NET) != 0 && l->by && strstr(ni_log_word(log, l->by->network), "ocket")))
+        ((row->flags & OF_NET) != 0 && l->by &&
+         ni_log_is_sockets(ni_span_of(ni_log_word(log, l->by->network)), l->by->tcp)))
         return;
     subject = ni_log_keep(log, subject_of(l));
     while (h < stop &&
