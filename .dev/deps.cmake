@@ -1,4 +1,4 @@
-# ni::jansson, ni::verbs, ni::cmocka, and NI_<LIBRARY>_VERSION for `nccl-init --version`.
+# ni::jansson, ni::libcap, ni::verbs, ni::cmocka, and NI_<LIBRARY>_VERSION for `nccl-init --version`.
 # NI_DEPS_DIR is set by a musl toolchain file: then they are the archives that .dev/deps built.
 # Without it they are the distribution's shared libraries.
 
@@ -14,13 +14,14 @@ if(NI_DEPS_DIR)
     endif()
     set(lib ${NI_DEPS_DIR}/lib)
     ni_import(jansson ${lib}/libjansson.a)
+    ni_import(libcap ${lib}/libcap.a)
     ni_import(cmocka ${lib}/libcmocka.a)
     # Where glibc does not say so, its header takes x86-64 alone for a 64-bit machine.
     target_compile_definitions(ni::cmocka INTERFACE __WORDSIZE=64)
     # Without this definition a static libibverbs has no provider and finds no device.
     set(verbs ${lib}/libibverbs.a ${lib}/libmlx5.a ${lib}/librxe.a ${lib}/libsiw.a)
     list(JOIN verbs "," verbs)
-    ni_import(verbs "$<LINK_GROUP:RESCAN,${verbs}>" ${lib}/libnl-3.a)
+    ni_import(verbs "$<LINK_GROUP:RESCAN,${verbs}>" ${lib}/libnl-route-3.a ${lib}/libnl-3.a)
     target_compile_definitions(ni::verbs INTERFACE RDMA_STATIC_PROVIDERS=mlx5,rxe,siw)
 
     file(STRINGS .dev/sources lines REGEX "^[a-z]")
@@ -34,12 +35,15 @@ if(NI_DEPS_DIR)
 else()
     find_package(PkgConfig REQUIRED)
     pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+    pkg_check_modules(LIBCAP REQUIRED IMPORTED_TARGET libcap)
     pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
     pkg_check_modules(VERBS REQUIRED IMPORTED_TARGET libibverbs)
     pkg_check_modules(LIBNL libnl-3.0)
     add_library(ni::jansson ALIAS PkgConfig::JANSSON)
+    add_library(ni::libcap ALIAS PkgConfig::LIBCAP)
     add_library(ni::cmocka ALIAS PkgConfig::CMOCKA)
     add_library(ni::verbs ALIAS PkgConfig::VERBS)
+    set(NI_LIBCAP_VERSION ${LIBCAP_VERSION})
     set(NI_JANSSON_VERSION ${JANSSON_VERSION})
     set(NI_LIBNL_VERSION ${LIBNL_VERSION})
     # libibverbs numbers itself 1.<abi>.<rdma-core version>

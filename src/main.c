@@ -38,9 +38,6 @@ int main(int argc, char *argv[])
     reserve_standard_descriptors();
     r = be_careful();
     if (r < 0)
-        return ni_usage(&context,
-                        "nccl-init has file capabilities, and the kernel does not let it put them "
-                        "down: %s",
-                        ni_errno_text(r));
+        return ni_caps_stay(&context, r);
     return ni_main(&context, argc, argv, environ);
 }

@@ -8,19 +8,28 @@
 
 #include "nccl_init/plan.h"
 
-/* Raises RLIMIT_MEMLOCK as the plan says, never lowers it. The soft limit in force then, in bytes,
-   NI_UNLIMITED, or -1 if it cannot be read. Failure is a finding, never fatal. */
-int64_t ni_memlock_raise(const struct ni_plan *plan, struct ni_findings *f);
+/* Raises RLIMIT_MEMLOCK as the plan says, never lowers it. *ret is the soft limit in force then, in
+   bytes, NI_UNLIMITED, or -1 if it cannot be read. A limit that cannot be raised is a finding. 0, or
+   -errno: the capability that was raised for it is still effective, and the program must end. */
+int ni_memlock_raise(const struct ni_plan *plan, struct ni_findings *f, int64_t *ret);
 
-/* Makes a permitted capability effective, or not. false: it was so already, or cannot be. */
-bool ni_cap_switch(unsigned cap, bool on);
-/* No capability is effective any more; permitted ones stay. 0, or -errno: some may still be. */
+/* Makes a permitted capability effective. false: it was so already, or cannot be. */
+bool ni_cap_raise(unsigned cap);
+/* Makes the capability ineffective. 0, or -errno: it may still be effective. */
+int ni_cap_lower(unsigned cap);
+/* Makes all capabilities ineffective; permitted ones stay. 0, or -errno: some may be effective. */
 int ni_caps_disable(void);
-/* Keeps and drops as the plan says. What the kernel refuses is a finding, never fatal. */
-void ni_caps_apply(const struct ni_caps *want, struct ni_findings *f);
+/* Keeps and drops capabilities as the plan says. A refusal of the kernel is a finding. 0, or -errno:
+   the capability that was raised for it is still effective, and the program must end. */
+int ni_caps_apply(const struct ni_caps *want, const struct ni_cap_names *names,
+                  struct ni_findings *f);
 /* For good: of all sets only `keep` remains; no execve gives more (no_new_privs). 0 or -errno. */
 int ni_caps_forsake(uint64_t keep);
+/* Whether the command will have the capability as an effective one. */
 bool ni_command_has_cap(unsigned cap);
+/* The number of the capability whose name is `word` in any case, without "CAP_"; its whole name goes
+   into `names`. 0, -EINVAL: libcap knows no such name, or -ENOMEM. */
+int ni_cap_by_name(struct ni_span word, struct ni_cap_names *names, unsigned *ret);
 
 /* Milliseconds of CLOCK_MONOTONIC; without a clock INT64_MAX: every deadline is over. */
 int64_t ni_now_ms(void);

@@ -1,20 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Capabilities: bit N of a set is number N of include/uapi/linux/capability.h. */
+/* Sets of capabilities, as /proc/PID/status records them: bit N is the kernel's number N. The names
+   and the running process's own sets are libcap's (act.h). */
 #ifndef NCCL_INIT_CAPS_H
 #define NCCL_INIT_CAPS_H
 
+#include <linux/capability.h>
+
 #include "nccl_init/text.h"
 
-enum { NI_CAP_SETPCAP = 8, NI_CAP_IPC_LOCK = 14, NI_CAP_SYS_RESOURCE = 24, NI_CAPS = 41 };
+enum { NI_CAPS = CAP_LAST_CAP + 1 };
+
+static inline uint64_t ni_cap_bit(unsigned cap)
+{
+    return UINT64_C(1) << cap;
+}
 
 static inline bool ni_has_cap(uint64_t set, unsigned cap)
 {
-    return set >> cap & 1;
+    return (set & ni_cap_bit(cap)) != 0;
 }
 
-/* "IPC_LOCK", in any case, without "CAP_". 0 or -EINVAL. */
-int ni_parse_cap(struct ni_span s, unsigned *ret);
-/* The set as "CAP_IPC_LOCK, CAP_NET_RAW". */
-void ni_put_caps(struct ni_text *t, uint64_t set);
+/* The names of those capabilities that an option names, by number. */
+struct ni_cap_names {
+    char at[NI_CAPS][28]; /* the longest is CAP_CHECKPOINT_RESTORE; "": no option names it */
+};
+
+/* Puts the set as "CAP_IPC_LOCK, CAP_NET_RAW"; one that no option names as "capability 13". */
+void ni_put_caps(struct ni_text *t, uint64_t set, const struct ni_cap_names *names);
 
 #endif

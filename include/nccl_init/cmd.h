@@ -201,6 +201,8 @@ enum { NI_MESSAGE = 3072 };
 void ni_say(struct ni_context *ctx, enum ni_log_level level, const char *fmt, ...) NI_PRINTF(3, 4);
 /* The same for wrong usage. Returns NI_EXIT_REFUSED. */
 int ni_usage(struct ni_context *ctx, const char *fmt, ...) NI_PRINTF(2, 3);
+/* The same after ni_caps_disable, ni_caps_forsake, ni_caps_apply or ni_memlock_raise gave -errno. */
+int ni_caps_stay(struct ni_context *ctx, int err);
 /* A line of progress on standard error, which the next one replaces and "" removes; only where that
    is a terminal. */
 void ni_say_progress(struct ni_context *ctx, const char *line);

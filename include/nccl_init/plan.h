@@ -41,10 +41,11 @@ struct ni_policy {
     int64_t memlock;               /* bytes to raise the limit to, NI_UNLIMITED; -1: keep it */
     unsigned require;              /* NI_REQUIRE_* */
     unsigned rails;                /* at least so many, if NI_REQUIRE_RAILS */
-    uint64_t keep_caps, drop_caps; /* sets of capabilities (core.h) */
+    uint64_t keep_caps, drop_caps; /* sets of capabilities (caps.h) */
     bool drop_unneeded;            /* also what only raising the limit needs */
     const char *hcas;    /* name[:port],... or NULL for auto; checked: names NCCL can carry */
     const char *sockets; /* interface names, "pod" for the default route's, or NULL for auto */
+    struct ni_cap_names cap_names; /* of keep_caps and drop_caps, and of what is unneeded */
 };
 
 /* ---- what was decided ---- */
@@ -114,7 +115,7 @@ struct ni_limit {
     bool harmless; /* low, but the command will have CAP_IPC_LOCK */
 };
 
-/* What becomes of the process's capabilities right before exec; sets (core.h). All empty: nothing
+/* What becomes of the process's capabilities right before exec; sets (caps.h). All empty: nothing
    is touched. */
 struct ni_caps {
     uint64_t keep;  /* to be made ambient */

@@ -32,29 +32,35 @@ static void set(struct rlimit *now, struct rlimit want, const char *which, struc
                            : "");
 }
 
-int64_t ni_memlock_raise(const struct ni_plan *plan, struct ni_findings *f)
+/* Only permitted, CAP_SYS_RESOURCE is raised for the one call. 0, or -errno: it is still effective. */
+static int set_hard(struct rlimit *now, int64_t hard, struct ni_findings *f)
+{
+    const bool raised = ni_cap_raise(CAP_SYS_RESOURCE);
+
+    set(now, (struct rlimit){now->rlim_cur, limit_of(hard)}, "hard", f);
+    return raised ? ni_cap_lower(CAP_SYS_RESOURCE) : 0;
+}
+
+int ni_memlock_raise(const struct ni_plan *plan, struct ni_findings *f, int64_t *ret)
 {
     const struct ni_limit *want = &plan->memlock;
     struct rlimit now;
     int64_t top;
+    int r = 0;
 
     /* The limits in force count, not those of the inventory: they may not have been readable. */
     if (prlimit(0, RLIMIT_MEMLOCK, NULL, &now) != 0) {
         ni_report(f, NI_F_MEMLOCK_LOW, "RLIMIT_MEMLOCK", "the limit cannot be read: %s",
                   ni_errno_text(errno));
-        return -1;
+        *ret = -1;
+        return 0;
     }
-    if (want->hard > bytes_of(now.rlim_max)) {
-        /* only permitted, it is raised for the one call */
-        bool raised = ni_cap_switch(NI_CAP_SYS_RESOURCE, true);
-
-        set(&now, (struct rlimit){now.rlim_cur, limit_of(want->hard)}, "hard", f);
-        if (raised)
-            (void)ni_cap_switch(NI_CAP_SYS_RESOURCE, false);
-    }
+    if (want->hard > bytes_of(now.rlim_max))
+        r = set_hard(&now, want->hard, f);
     top = bytes_of(now.rlim_max);
     top = want->soft < top ? want->soft : top;
     if (top > bytes_of(now.rlim_cur))
         set(&now, (struct rlimit){limit_of(top), now.rlim_max}, "soft", f);
-    return bytes_of(now.rlim_cur);
+    *ret = bytes_of(now.rlim_cur);
+    return r;
 }

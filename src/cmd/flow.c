@@ -43,14 +43,14 @@ static int use_recorded(struct ni_context *ctx)
    memory. */
 static void limit_kept(struct ni_context *ctx)
 {
-    const uint64_t lock = UINT64_C(1) << NI_CAP_IPC_LOCK;
+    const uint64_t lock = ni_cap_bit(CAP_IPC_LOCK);
     uint64_t *keep = &ctx->options.policy.keep_caps;
     struct ni_text names = NI_TEXT(128);
 
     if (!ctx->options.secure || geteuid() == 0 || ctx->root.kind != NI_ROOT_LIVE ||
         (*keep & ~lock) == 0)
         return;
-    ni_put_caps(&names, *keep & ~lock);
+    ni_put_caps(&names, *keep & ~lock, &ctx->options.policy.cap_names);
     ni_report(&ctx->findings, NI_F_CAPS_KEEP_MISSING, "--keep-caps",
               "%s: nccl-init has file capabilities: it hands on CAP_IPC_LOCK alone", names.buf);
     *keep &= lock;
@@ -157,9 +157,10 @@ int ni_flow(struct ni_context *ctx)
         ni_root_close(&ctx->root);
     ctx->opened = false;
     if (!off)
-        ctx->memlock = ni_memlock_raise(&ctx->plan, &ctx->findings);
-    ni_caps_apply(&ctx->plan.caps, &ctx->findings);
-    return 0;
+        r = ni_memlock_raise(&ctx->plan, &ctx->findings, &ctx->memlock);
+    if (r == 0)
+        r = ni_caps_apply(&ctx->plan.caps, &ctx->options.policy.cap_names, &ctx->findings);
+    return r == 0 ? 0 : ni_caps_stay(ctx, r);
 }
 
 int ni_verdict(const struct ni_context *ctx)

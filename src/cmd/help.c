@@ -82,6 +82,7 @@ int ni_cmd_version(struct ni_context *ctx)
     ni_put(&t, ", providers " TEXT(RDMA_STATIC_PROVIDERS));
 #endif
     ni_put(&t, "\nlibnl " NI_LIBNL_VERSION "\n");
+    ni_put(&t, "libcap " NI_LIBCAP_VERSION "\n");
     ni_putf(&t, "jansson %s\n", jansson_version_str());
     return ni_print(ctx, &t);
 }

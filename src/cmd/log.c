@@ -76,8 +76,7 @@ int ni_cmd_log(struct ni_context *ctx)
     const enum ni_expect expect = ctx->options.expect;
     int r = ctx->options.secure ? ni_caps_forsake(0) : 0;
     if (r < 0)
-        return ni_usage(ctx, "the kernel does not let the program give up its capabilities: %s",
-                        ni_errno_text(r));
+        return ni_caps_stay(ctx, r);
     ctx->log = calloc(1, sizeof(*ctx->log)); /* 5 MiB, of which a job of 512 ranks uses one */
     r = !ctx->log ? fail(ctx, "log") : ctx->options.plan ? read_plan(ctx, ctx->options.plan) : 0;
     for (char *const *file = *ctx->operands ? ctx->operands : standard; *file && r == 0; file++)

@@ -2,6 +2,7 @@
 /* The one table of options. From it come what the command line and the variables may say, the
    defaults, the help, and the completions, which read the help; tests/cli/docs.sh holds the manual
    to it. */
+#include "nccl_init/act.h"
 #include "nccl_init/cmd.h"
 #include "nccl_init/job.h"
 
@@ -199,33 +200,47 @@ static int take_require(const struct ni_option *option, const char *text, void *
     return 0;
 }
 
-/* at: a uint64_t. */
-static int take_caps(const struct ni_option *option, const char *text, void *at)
+/* Reads a list of capabilities into *ret. 0 or -errno. */
+static int read_caps(const char *text, struct ni_policy *policy, uint64_t *ret)
 {
     struct ni_span item;
     uint64_t set = 0;
     unsigned cap;
 
-    (void)option;
     text = list_of(text);
     while (ni_split(&text, ',', &item)) {
-        if (ni_parse_cap(item, &cap) < 0)
-            return -EINVAL;
-        set |= UINT64_C(1) << cap;
+        const int r = ni_cap_by_name(item, &policy->cap_names, &cap);
+
+        if (r < 0)
+            return r;
+        set |= ni_cap_bit(cap);
     }
-    *(uint64_t *)at = set;
+    *ret = set;
     return 0;
+}
+
+static int take_keep_caps(const struct ni_option *option, const char *text, void *at)
+{
+    struct ni_policy *policy = at;
+
+    (void)option;
+    return read_caps(text, policy, &policy->keep_caps);
 }
 
 static int take_drop_caps(const struct ni_option *option, const char *text, void *at)
 {
     struct ni_policy *policy = at;
     const bool unneeded = strcmp(text, "unneeded") == 0;
-    int r = take_caps(option, unneeded ? "none" : text, &policy->drop_caps);
+    uint64_t set;
+    int r;
 
-    if (r == 0)
-        policy->drop_unneeded = unneeded;
-    return r;
+    (void)option;
+    r = read_caps(unneeded ? "sys_resource" : text, policy, &set);
+    if (r < 0)
+        return r;
+    policy->drop_caps = unneeded ? 0 : set;
+    policy->drop_unneeded = unneeded;
+    return 0;
 }
 
 /* at: a bool for each kind of finding. */
@@ -284,7 +299,7 @@ const struct ni_option ni_options_table[] = {
      "how far to raise the locked-memory limit; BYTES may end in K, M or G"},
     {"require", POLICY | ALL, "none|rdma|gdr|memlock|roce-v2|rails=N|gpus,...", "none",
      take_require, AT(policy), "start the command only if all of these hold; separated by commas"},
-    {"keep-caps", POLICY | ALL, "none|CAPABILITY,...", "none", take_caps, AT(policy.keep_caps),
+    {"keep-caps", POLICY | ALL, "none|CAPABILITY,...", "none", take_keep_caps, AT(policy),
      "capabilities, such as ipc_lock, that the command gets as ambient ones"},
     {"drop-caps", POLICY | ALL, "none|unneeded|CAPABILITY,...", "none", take_drop_caps, AT(policy),
      "capabilities to drop; unneeded: those that only raising the limit needs"},

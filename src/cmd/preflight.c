@@ -88,7 +88,7 @@ static void meet(struct ni_context *ctx, const struct ni_party *party, struct ni
     static struct ni_rail rail[NI_MAX_RAILS];
     static struct ni_pod_setting setting[NI_MAX_POD_SETTINGS];
     static struct ni_pod pod;
-    const uint64_t lock = UINT64_C(1) << NI_CAP_IPC_LOCK;
+    const uint64_t lock = ni_cap_bit(CAP_IPC_LOCK);
     const char *node = ni_env_get(&ctx->own, "NODE_NAME");
     const struct ni_meeting meeting = {
         .party = party,
@@ -106,7 +106,7 @@ static void meet(struct ni_context *ctx, const struct ni_party *party, struct ni
         .progress = say_progress,
         .arg = ctx,
     };
-    const int r = ni_caps_forsake(ni_command_has_cap(NI_CAP_IPC_LOCK) ? lock : 0);
+    const int r = ni_caps_forsake(ni_command_has_cap(CAP_IPC_LOCK) ? lock : 0);
 
     *ret = (struct ni_verdict){.good = false};
     if (r < 0) {

@@ -52,7 +52,7 @@ int ni_cmd_run(struct ni_context *ctx)
         return r;
     ni_note_init(&ctx->work);
     if (policy->require != 0 || policy->mode == NI_MODE_RDMA)
-        ni_require_memlock(&ctx->work, ctx->memlock, ni_command_has_cap(NI_CAP_IPC_LOCK));
+        ni_require_memlock(&ctx->work, ctx->memlock, ni_command_has_cap(CAP_IPC_LOCK));
     if (ctx->plan.refuse) {
         refusal = ctx->plan.refuse_why;
     } else {

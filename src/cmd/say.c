@@ -119,6 +119,13 @@ int ni_usage(struct ni_context *ctx, const char *fmt, ...)
     return NI_EXIT_REFUSED;
 }
 
+int ni_caps_stay(struct ni_context *ctx, int err)
+{
+    return ni_usage(ctx,
+                    "nccl-init cannot put its capabilities down, and does not go on with them: %s",
+                    ni_errno_text(err));
+}
+
 void ni_say_progress(struct ni_context *ctx, const char *line)
 {
     struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};

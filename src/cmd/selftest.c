@@ -7,6 +7,7 @@
 #include "nccl_init/decide.h"
 
 #include <string.h>
+#include <unistd.h>
 
 enum { PROGRESS_MS = 100 };
 
@@ -54,7 +55,11 @@ int ni_run_trials(struct ni_context *ctx, ni_rail_fn *fn)
    ends with it. */
 static void work_as_command(struct ni_rail_task *task, enum ni_rail_work work, void **state)
 {
-    (void)ni_cap_switch(NI_CAP_IPC_LOCK, ni_command_has_cap(NI_CAP_IPC_LOCK));
+    if (ni_command_has_cap(CAP_IPC_LOCK))
+        (void)ni_cap_raise(CAP_IPC_LOCK);
+    else if (ni_cap_lower(CAP_IPC_LOCK) < 0)
+        _exit(
+            NI_EXIT_REFUSED); /* with more rights than the command the trial would prove nothing */
     ni_work_rail(task, work, state);
 }
 

@@ -61,17 +61,17 @@ static void report_caps(const struct ni_work *w, enum ni_finding_id id, const ch
     struct ni_text names = NI_TEXT(128);
     if (set == 0)
         return;
-    ni_put_caps(&names, set);
+    ni_put_caps(&names, set, &w->policy->cap_names);
     ni_report(w->f, id, option, "%s: %s", names.buf, why);
 }
 
 void ni_rule_caps(const struct ni_work *w)
 {
     static const char keep[] = "--keep-caps";
-    const uint64_t unneeded = UINT64_C(1) << NI_CAP_SYS_RESOURCE;
+    const uint64_t unneeded = ni_cap_bit(CAP_SYS_RESOURCE);
     const struct ni_self *s = &w->inv->self;
     const uint64_t asked = w->policy->keep_caps, dropped = w->policy->drop_caps;
-    const uint64_t ours = is_root(s) ? UINT64_MAX : unneeded | UINT64_C(1) << NI_CAP_IPC_LOCK;
+    const uint64_t ours = is_root(s) ? UINT64_MAX : unneeded | ni_cap_bit(CAP_IPC_LOCK);
     struct ni_caps *caps = &w->plan->caps;
     caps->drop = dropped | (w->policy->drop_unneeded ? unneeded & ~asked : 0);
     caps->keep = asked & ~caps->drop;
@@ -79,7 +79,7 @@ void ni_rule_caps(const struct ni_work *w)
         return; /* tried then; the kernel tells */
     caps->drop &= s->cap_eff | s->cap_prm | s->cap_inh | s->cap_bnd | s->cap_amb;
     /* PR_CAPBSET_DROP takes CAP_SETPCAP (commoncap.c cap_prctl_drop), the other sets nothing. */
-    if (!ni_has_cap(s->cap_prm, NI_CAP_SETPCAP))
+    if (!ni_has_cap(s->cap_prm, CAP_SETPCAP))
         caps->stuck = caps->drop & s->cap_bnd;
     /* Ambient must be permitted and inheritable, and only what is in the bounding set can be added
        to the inheritable one (commoncap.c cap_capset, cap_task_prctl). */
@@ -104,13 +104,13 @@ const int64_t ni_memlock_enough = INT64_C(1) << 30, ni_memlock_hopeless = INT64_
 
 bool ni_may_raise_memlock(const struct ni_self *s)
 {
-    return s->caps_known == NI_KNOWN && ni_has_cap(s->cap_eff | s->cap_prm, NI_CAP_SYS_RESOURCE) &&
+    return s->caps_known == NI_KNOWN && ni_has_cap(s->cap_eff | s->cap_prm, CAP_SYS_RESOURCE) &&
            s->user_namespace != NI_USERNS_OWN;
 }
 
 bool ni_command_may_lock(const struct ni_work *w)
 {
-    return ni_has_cap(ni_command_caps(w), NI_CAP_IPC_LOCK) &&
+    return ni_has_cap(ni_command_caps(w), CAP_IPC_LOCK) &&
            w->inv->self.user_namespace != NI_USERNS_OWN;
 }
 
@@ -136,7 +136,7 @@ void ni_memlock_why(const struct ni_work *w, struct ni_text *t)
     else if (s->user_namespace == NI_USERNS_OWN)
         ni_put(t, "capabilities do not count: the pod has a user namespace of its own "
                   "(hostUsers: false)");
-    else if (!ni_has_cap(s->cap_bnd, NI_CAP_SYS_RESOURCE))
+    else if (!ni_has_cap(s->cap_bnd, CAP_SYS_RESOURCE))
         ni_put(t, "CAP_SYS_RESOURCE is not in the bounding set: add it in "
                   "securityContext.capabilities; OpenShift: the SCC's allowedCapabilities");
     else

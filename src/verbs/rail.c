@@ -97,15 +97,6 @@ static int64_t least(int64_t a, int64_t b)
 
 /* ---- the device ---- */
 
-/* What registers the providers and libnl's parts: constructors of the static libraries that
-   .dev/deps has deferred. None with shared ones, which run them at the start. */
-typedef void constructor_fn(void);
-extern constructor_fn
-    *const __start_ni_verbs_init[] /* NOLINT(bugprone-reserved-identifier): the linker's */
-    __attribute__((weak));
-extern constructor_fn *const __stop_ni_verbs_init[] /* NOLINT(bugprone-reserved-identifier) */
-    __attribute__((weak));
-
 /* Variables that name a file; they are the job's and not ours. rdma-core 56.1: the first redirects
    all reading (libibverbs/sysfs.c), to the files of the next two libibverbs and mlx5 append
    (libibverbs/init.c verbs_set_log_file, providers/mlx5/mlx5.c open_debug_file). libnl 3.7 reads
@@ -122,8 +113,6 @@ static int find_device(struct rail *r)
     /* ibv_open_device would wait 5 s for udev to make it (rdma-core 56.1 util/open_cdev.c) */
     if (rail->node_err != 0)
         return rail->node_err;
-    for (constructor_fn *const *c = __start_ni_verbs_init; c < __stop_ni_verbs_init; c++)
-        (*c)();
     for (size_t i = 0; i < NI_COUNT(file_variables); i++)
         (void)unsetenv(file_variables[i]);
     list = ibv_get_device_list(&n);

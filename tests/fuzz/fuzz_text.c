@@ -152,15 +152,8 @@ static void check_name(const char *s)
 
 static void check_words(const char *s)
 {
-    unsigned cap;
-    char buf[64];
-    struct ni_text t = ni_text_on(buf, sizeof(buf));
     int err = ni_errno_of(ni_span_of(s));
 
-    if (ni_parse_cap(ni_span_of(s), &cap) == 0) {
-        ni_put_caps(&t, UINT64_C(1) << cap);
-        FUZZ_CHECK(strcasecmp(buf + strlen("CAP_"), s) == 0, "%s, and %s", buf, s);
-    }
     FUZZ_CHECK(err >= 0 && (err == 0 || ni_errno_of(ni_span_of(ni_errno_name(err))) == err), "%s",
                s);
 }

@@ -101,7 +101,7 @@ def check_versions(doc, program):
     own = os.path.basename(program)
     check(packages[own]["checksums"][0]["checksumValue"] == digest, "it is of another program")
     said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
-    for name in (own, "rdma-core", "libnl", "jansson") if own == "nccl-init" else (own,):
+    for name in (own, "rdma-core", "libnl", "libcap", "jansson") if own == "nccl-init" else (own,):
         version = re.search(rf"\b{name} ([0-9.]*[0-9])", said)
         check(version and name in packages and version[1] == packages[name]["versionInfo"], f"{name}: {program} has another version")
     with open(f"{TOP}/.dev/sources", encoding="utf-8") as file:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Capabilities are kept and dropped as asked, and not touched otherwise. In a child, for each case needs its own. What the
    command then has is for tests/exec/caps.sh. */
-#include <linux/capability.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,9 +18,9 @@
 
 #include "nccl_init/act.h"
 
-#define LOCK    (UINT64_C(1) << NI_CAP_IPC_LOCK)
-#define RAW     (UINT64_C(1) << CAP_NET_RAW)
-#define SETPCAP (UINT64_C(1) << NI_CAP_SETPCAP)
+#define LOCK    ni_cap_bit(CAP_IPC_LOCK)
+#define RAW     ni_cap_bit(CAP_NET_RAW)
+#define SETPCAP ni_cap_bit(CAP_SETPCAP)
 
 struct sets {
     uint64_t own[3], bounding, ambient; /* own: effective, permitted, inheritable */
@@ -29,6 +29,7 @@ struct sets {
 };
 
 static struct ni_findings findings;
+static struct ni_cap_names names;
 
 /* As /proc/self/status tells them. */
 static struct sets read_sets(void)
@@ -51,7 +52,7 @@ static struct sets read_sets(void)
                 *rows[i].ret = strtoull(line + strlen(rows[i].name), NULL, 16);
     if (status)
         (void)fclose(status);
-    s.lock = ni_command_has_cap(NI_CAP_IPC_LOCK);
+    s.lock = ni_command_has_cap(CAP_IPC_LOCK);
     s.raw = ni_command_has_cap(CAP_NET_RAW);
     return s;
 }
@@ -80,7 +81,7 @@ static struct sets after(void (*f)(const struct ni_caps *), struct ni_caps arg)
 
 static void apply(const struct ni_caps *caps)
 {
-    ni_caps_apply(caps, &findings);
+    assert_int_equal(ni_caps_apply(caps, &names, &findings), 0);
 }
 
 /* As another user who has been left these as permitted only, the way file capabilities do it. */
@@ -98,29 +99,37 @@ static void become(uint64_t permitted)
 static void apply_as_user(const struct ni_caps *caps)
 {
     become(LOCK);
-    ni_caps_apply(caps, &findings);
+    assert_int_equal(ni_caps_apply(caps, &names, &findings), 0);
 }
 
 static void apply_as_user_with_setpcap(const struct ni_caps *caps)
 {
     become(LOCK | SETPCAP);
-    ni_caps_apply(caps, &findings);
+    assert_int_equal(ni_caps_apply(caps, &names, &findings), 0);
 }
 
 static void switch_and_back(const struct ni_caps *caps)
 {
     (void)caps;
     become(LOCK);
-    if (!ni_cap_switch(NI_CAP_IPC_LOCK, true) || ni_cap_switch(NI_CAP_IPC_LOCK, true) ||
-        read_sets().own[0] != LOCK || !ni_cap_switch(NI_CAP_IPC_LOCK, false) ||
-        ni_cap_switch(NI_CAP_IPC_LOCK, false) || ni_cap_switch(CAP_NET_RAW, true))
+    if (!ni_cap_raise(CAP_IPC_LOCK) || ni_cap_raise(CAP_IPC_LOCK) || ni_cap_raise(CAP_NET_RAW))
+        _exit(1);
+    if (read_sets().own[0] != LOCK)
+        _exit(1);
+    if (ni_cap_lower(CAP_IPC_LOCK) != 0 || ni_cap_lower(CAP_IPC_LOCK) != 0)
         _exit(1);
 }
 
-static void calm(const struct ni_caps *caps)
+static void disable(const struct ni_caps *caps)
 {
     (void)caps;
     if (ni_caps_disable() != 0)
+        _exit(1);
+}
+
+static void forsake(const struct ni_caps *caps)
+{
+    if (ni_caps_forsake(caps->keep) != 0)
         _exit(1);
 }
 
@@ -207,9 +216,89 @@ static void test_switch(void **state)
     s = after(switch_and_back, (struct ni_caps){0});
     assert_int_equal(s.own[0], 0);
     assert_int_equal(s.own[1], LOCK);
-    s = after(calm, (struct ni_caps){0});
+    s = after(disable, (struct ni_caps){0});
     assert_int_equal(s.own[0], 0);
     assert_int_equal(s.own[1], before.own[1]);
+    s = after(forsake, (struct ni_caps){.keep = LOCK});
+    assert_int_equal(s.own[0], LOCK);
+    assert_int_equal(s.own[1], LOCK);
+    assert_int_equal(s.own[2], 0);
+    assert_int_equal(s.ambient, 0);
+}
+
+/* ---- names ---- */
+
+#define CAP(name) [CAP_##name] = #name
+static const char *const theirs[] = {
+    CAP(CHOWN),
+    CAP(DAC_OVERRIDE),
+    CAP(DAC_READ_SEARCH),
+    CAP(FOWNER),
+    CAP(FSETID),
+    CAP(KILL),
+    CAP(SETGID),
+    CAP(SETUID),
+    CAP(SETPCAP),
+    CAP(LINUX_IMMUTABLE),
+    CAP(NET_BIND_SERVICE),
+    CAP(NET_BROADCAST),
+    CAP(NET_ADMIN),
+    CAP(NET_RAW),
+    CAP(IPC_LOCK),
+    CAP(IPC_OWNER),
+    CAP(SYS_MODULE),
+    CAP(SYS_RAWIO),
+    CAP(SYS_CHROOT),
+    CAP(SYS_PTRACE),
+    CAP(SYS_PACCT),
+    CAP(SYS_ADMIN),
+    CAP(SYS_BOOT),
+    CAP(SYS_NICE),
+    CAP(SYS_RESOURCE),
+    CAP(SYS_TIME),
+    CAP(SYS_TTY_CONFIG),
+    CAP(MKNOD),
+    CAP(LEASE),
+    CAP(AUDIT_WRITE),
+    CAP(AUDIT_CONTROL),
+    CAP(SETFCAP),
+    CAP(MAC_OVERRIDE),
+    CAP(MAC_ADMIN),
+    CAP(SYSLOG),
+    CAP(WAKE_ALARM),
+    CAP(BLOCK_SUSPEND),
+    CAP(AUDIT_READ),
+    CAP(PERFMON),
+    CAP(BPF),
+    CAP(CHECKPOINT_RESTORE),
+};
+_Static_assert(NI_COUNT(theirs) == NI_CAPS, "a name for each");
+
+static void test_each_name(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < NI_CAPS; i++) {
+        unsigned got = 99;
+
+        assert_int_equal(ni_cap_by_name(ni_span_of(theirs[i]), &names, &got), 0);
+        assert_int_equal(got, i);
+        assert_true(ni_has_prefix(names.at[i], "CAP_"));
+        assert_string_equal(names.at[i] + strlen("CAP_"), theirs[i]);
+    }
+}
+
+static void test_bad_names(void **state)
+{
+    static const char *const bad[] = {"",          "IPC",  "IPC_LOCK ", "CAP_IPC_LOCK",
+                                      "IPC_LOCKS", "*all", "14",        "ipc-lock"};
+    unsigned got = 99;
+
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(bad); i++)
+        assert_int_equal(ni_cap_by_name(ni_span_of(bad[i]), &names, &got), -EINVAL);
+    assert_int_equal(got, 99);
+    assert_int_equal(ni_cap_by_name(ni_span_of("ipc_Lock"), &names, &got), 0);
+    assert_int_equal(got, CAP_IPC_LOCK);
 }
 
 int main(void)
@@ -219,6 +308,8 @@ int main(void)
         cmocka_unit_test(test_root),
         cmocka_unit_test(test_user),
         cmocka_unit_test(test_switch),
+        cmocka_unit_test(test_each_name),
+        cmocka_unit_test(test_bad_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,8 @@ static struct result raise_as(struct ni_limit limit)
         if (setrlimit(RLIMIT_MEMLOCK, &start) != 0 || (getuid() == 0 && setuid(65534) != 0))
             _exit(1);
         plan.memlock = limit;
-        result.soft = ni_memlock_raise(&plan, &findings);
+        if (ni_memlock_raise(&plan, &findings, &result.soft) != 0)
+            _exit(1);
         getrlimit(RLIMIT_MEMLOCK, &memlock);
         result.hard = (int64_t)memlock.rlim_max;
         result.findings = findings.n;
@@ -104,10 +105,11 @@ static void test_hard(void **state)
     pid = fork();
     if (pid == 0) {
         const struct rlimit again = {64 * K, 512 * K};
+        int64_t soft = -1;
 
         if (setrlimit(RLIMIT_MEMLOCK, &low) != 0 || setrlimit(RLIMIT_MEMLOCK, &again) != 0)
             _exit(77);
-        _exit(ni_memlock_raise(&plan, &findings) == NI_UNLIMITED &&
+        _exit(ni_memlock_raise(&plan, &findings, &soft) == 0 && soft == NI_UNLIMITED &&
                       getrlimit(RLIMIT_MEMLOCK, &low) == 0 && low.rlim_max == RLIM_INFINITY &&
                       findings.n == 0
                   ? 0

@@ -60,19 +60,19 @@ static void test_caps(void **state)
 
     (void)state;
     assert_int_equal(set("keep-caps", "ipc_lock"), 0);
-    assert_int_equal(context.options.policy.keep_caps, 1 << NI_CAP_IPC_LOCK);
+    assert_int_equal(context.options.policy.keep_caps, 1 << CAP_IPC_LOCK);
     assert_int_equal(set("keep-caps", "IPC_LOCK,Sys_Resource"), 0);
     assert_int_equal(context.options.policy.keep_caps,
-                     1 << NI_CAP_IPC_LOCK | 1 << NI_CAP_SYS_RESOURCE);
+                     1 << CAP_IPC_LOCK | 1 << CAP_SYS_RESOURCE);
     assert_int_equal(set("drop-caps", "setpcap"), 0);
-    assert_int_equal(context.options.policy.drop_caps, 1 << NI_CAP_SETPCAP);
+    assert_int_equal(context.options.policy.drop_caps, 1 << CAP_SETPCAP);
     assert_false(context.options.policy.drop_unneeded);
     for (size_t i = 0; i < NI_COUNT(bad); i++) {
         assert_int_equal(set("keep-caps", bad[i]), -EINVAL);
         assert_int_equal(set("drop-caps", bad[i]), -EINVAL);
     }
     assert_int_equal(set("keep-caps", "unneeded"), -EINVAL);
-    assert_int_equal(context.options.policy.drop_caps, 1 << NI_CAP_SETPCAP);
+    assert_int_equal(context.options.policy.drop_caps, 1 << CAP_SETPCAP);
     assert_int_equal(set("drop-caps", "unneeded"), 0);
     assert_true(context.options.policy.drop_unneeded);
     assert_int_equal(context.options.policy.drop_caps, 0);

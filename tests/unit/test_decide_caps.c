@@ -2,15 +2,22 @@
 /* What --keep-caps and --drop-caps come to, from the process's own sets. */
 #include "test_decide_node.h"
 
-#define LOCK     (UINT64_C(1) << NI_CAP_IPC_LOCK)
-#define RESOURCE (UINT64_C(1) << NI_CAP_SYS_RESOURCE)
-#define SETPCAP  (UINT64_C(1) << NI_CAP_SETPCAP)
+#define LOCK     ni_cap_bit(CAP_IPC_LOCK)
+#define RESOURCE ni_cap_bit(CAP_SYS_RESOURCE)
+#define SETPCAP  ni_cap_bit(CAP_SETPCAP)
+
+static const struct ni_cap_names names = {.at = {[CAP_CHOWN] = "CAP_CHOWN",
+                                                 [CAP_DAC_OVERRIDE] = "CAP_DAC_OVERRIDE",
+                                                 [CAP_SETPCAP] = "CAP_SETPCAP",
+                                                 [CAP_IPC_LOCK] = "CAP_IPC_LOCK",
+                                                 [CAP_SYS_RESOURCE] = "CAP_SYS_RESOURCE"}};
 
 /* A pod that runs as uid 1000, with file capabilities =p on nccl-init. */
 static int non_root(void **state)
 {
     node_reset(state);
     node.inv.self.caps_known = NI_KNOWN;
+    node.policy.cap_names = names;
     node.inv.self.uid = (struct ni_num){1000, NI_KNOWN};
     node.inv.self.cap_bnd = LOCK | RESOURCE | 1;
     node.inv.self.cap_prm = LOCK | RESOURCE;
@@ -21,6 +28,7 @@ static int root(void **state)
 {
     node_reset(state);
     node.inv.self.caps_known = NI_KNOWN;
+    node.policy.cap_names = names;
     node.inv.self.uid = (struct ni_num){0, NI_KNOWN};
     node.inv.self.cap_bnd = node.inv.self.cap_prm = node.inv.self.cap_eff =
         LOCK | RESOURCE | SETPCAP;

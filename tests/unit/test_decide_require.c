@@ -365,7 +365,7 @@ static void test_memlock(void **state)
     assert_true(memlock_holds(65536, false));
     /* The kernel refused what looked possible. */
     node.policy.require = NI_REQUIRE_MEMLOCK;
-    node.inv.self = (struct ni_self){.caps_known = NI_KNOWN, .cap_prm = 1 << NI_CAP_SYS_RESOURCE};
+    node.inv.self = (struct ni_self){.caps_known = NI_KNOWN, .cap_prm = 1 << CAP_SYS_RESOURCE};
     planned = NI_UNLIMITED;
     assert_false(memlock_holds(65536, false));
     assert_non_null(strstr(node.plan.refuse_why, "raising it failed"));

@@ -375,7 +375,7 @@ static void test_memlock_does_not_count(void **state)
     assert_means(NI_F_VERBS_RESOURCES, "step `register`: ENOMEM");
     trials.memlock = 8 << 20;
     s->caps_known = NI_KNOWN;
-    s->cap_eff = s->cap_prm = s->cap_bnd = 1 << NI_CAP_IPC_LOCK;
+    s->cap_eff = s->cap_prm = s->cap_bnd = 1 << CAP_IPC_LOCK;
     s->uid = known(0);
     assert_means(NI_F_VERBS_RESOURCES, "step `register`: ENOMEM");
     s->cap_eff = 0;

@@ -13,10 +13,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Those of the static libraries that .dev/deps has deferred: the providers register themselves by them. */
-typedef void constructor(void);
-extern constructor *const __start_ni_verbs_init[], *const __stop_ni_verbs_init[];
-
 static int complain(const char *what)
 {
     fprintf(stderr, "mr: %s: %s\n", what, strerror(errno));
@@ -25,12 +21,8 @@ static int complain(const char *what)
 
 static struct ibv_context *open_device(const char *name)
 {
-    struct ibv_device **list;
+    struct ibv_device **list = ibv_get_device_list(NULL);
     struct ibv_context *context = NULL;
-
-    for (constructor *const *c = __start_ni_verbs_init; c < __stop_ni_verbs_init; c++)
-        (*c)();
-    list = ibv_get_device_list(NULL);
 
     errno = ENODEV;
     for (size_t i = 0; list && list[i]; i++)
