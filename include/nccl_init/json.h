@@ -42,6 +42,8 @@ void ni_json_int(struct ni_json *j, const char *key, int64_t v);
 void ni_json_int_or_null(struct ni_json *j, const char *key, bool known, int64_t v);
 /* The number; null when it is not known. */
 void ni_json_num(struct ni_json *j, const char *key, struct ni_num n);
+/* A limit in bytes: -1 is unlimited, as in Docker's ulimits; null when it is not known. */
+void ni_json_bytes(struct ni_json *j, const char *key, struct ni_num n);
 /* NULL: null. A byte that is no UTF-8 becomes the four characters \xHH, for JSON cannot hold it. */
 void ni_json_text(struct ni_json *j, const char *key, const char *s);
 /* "" too is null. */

@@ -97,8 +97,11 @@ void ni_note_rdma_dev(struct ni_probe *p, struct ni_claim *c, const char *from, 
         ni_copy(c->rdma_dev, sizeof(c->rdma_dev), name);
         return;
     }
-    ni_report(p->f, NI_F_ALLOC_INFO_INVALID, from, "RDMA device of %s is no device name: `%.40s`",
-              c->id, name ? name : "");
+    if (!name || name[0] == '\0')
+        ni_report(p->f, NI_F_ALLOC_INFO_INVALID, from, "the RDMA device of %s has no name", c->id);
+    else
+        ni_report(p->f, NI_F_ALLOC_INFO_INVALID, from,
+                  "the RDMA device of %s has a name that no device can have: `%.40s`", c->id, name);
 }
 
 /* ---- the sources ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON, written as it is made: no tree is kept. */
 #include "nccl_init/json.h"
+#include "nccl_init/process.h"
 
 struct ni_json ni_json_on(struct ni_text *to, bool pretty)
 {
@@ -112,6 +113,13 @@ void ni_json_int_or_null(struct ni_json *j, const char *key, bool known, int64_t
 void ni_json_num(struct ni_json *j, const char *key, struct ni_num n)
 {
     ni_json_int_or_null(j, key, n.known == NI_KNOWN, n.v);
+}
+
+void ni_json_bytes(struct ni_json *j, const char *key, struct ni_num n)
+{
+    if (n.known == NI_KNOWN && n.v == NI_UNLIMITED)
+        n.v = -1;
+    ni_json_num(j, key, n);
 }
 
 void ni_json_text(struct ni_json *j, const char *key, const char *s)

@@ -140,14 +140,6 @@ static void node_json(struct ni_json *j, const struct ni_inventory *inv)
     ni_json_end(j);
 }
 
-static void bytes_json(struct ni_json *j, const char *key, struct ni_num n)
-{
-    if (n.known == NI_KNOWN && n.v == NI_UNLIMITED)
-        ni_json_text(j, key, "unlimited");
-    else
-        ni_json_num(j, key, n);
-}
-
 void ni_put_doctor_json(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_findings *all = view->findings;
@@ -174,8 +166,8 @@ void ni_put_doctor_json(struct ni_text *out, const struct ni_view *view)
         ni_json_end(j);
     }
     ni_json_object(j, "process");
-    bytes_json(j, "memlock_soft", view->inv->self.memlock_soft);
-    bytes_json(j, "memlock_hard", view->inv->self.memlock_hard);
+    ni_json_bytes(j, "memlock_soft", view->inv->self.memlock_soft);
+    ni_json_bytes(j, "memlock_hard", view->inv->self.memlock_hard);
     ni_json_end(j);
     ni_json_end(j);
 }

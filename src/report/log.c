@@ -165,6 +165,8 @@ static void rank_json(struct ni_json *j, const struct ni_view *view, unsigned i)
     ni_json_text_or_null(j, "host", ni_log_word(log, p->host));
     ni_json_text_or_null(j, "version", ni_log_word(log, p->value[0] ? p->value[0] : log->version));
     ni_json_text_or_null(j, "network", ni_log_word(log, p->network));
+    ni_json_text_or_null(j, "sockets", ni_log_word(log, p->boot));
+    ni_json_text(j, "state", state_of(r));
     ni_json_array(j, "hcas");
     for (unsigned k = 0; k < NI_LOG_HCAS; k++) {
         struct ni_text name = NI_TEXT(320);

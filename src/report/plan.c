@@ -379,16 +379,28 @@ static void put_settings(struct ni_text *out, const struct ni_view *view)
     }
 }
 
+/* The limit that `to` raises the limit `now` to; absent where it stays. */
+static struct ni_num raised(struct ni_num now, int64_t to)
+{
+    const int64_t from = now.known == NI_KNOWN ? now.v : 0;
+
+    if (to > from)
+        return (struct ni_num){to, NI_KNOWN};
+    return (struct ni_num){.known = NI_ABSENT};
+}
+
 static void put_limit(struct ni_text *out, const char *which, struct ni_num now, int64_t to)
 {
+    const struct ni_num more = raised(now, to);
+
     ni_put(out, which);
     if (now.known == NI_KNOWN)
         ni_put_bytes(out, now.v);
     else
         put_num(out, now);
-    if (to > (now.known == NI_KNOWN ? now.v : 0)) {
+    if (more.known == NI_KNOWN) {
         ni_put(out, ", raised to ");
-        ni_put_bytes(out, to);
+        ni_put_bytes(out, more.v);
     }
 }
 
@@ -620,6 +632,7 @@ void ni_json_gpu(struct ni_json *j, const struct ni_view *view, unsigned at)
     ni_json_int_or_null(j, "minor", gpu->minor >= 0, gpu->minor);
     ni_json_text(j, "vendor", gpu->amd ? "amd" : "nvidia");
     ni_json_num(j, "numa", gpu->pci.numa);
+    ni_json_text_or_null(j, "cpus", gpu->cpus);
     ni_json_array(j, "use");
     for (unsigned i = 0; i < view->plan->n_chosen; i++) {
         const struct ni_port *port = &view->inv->port[view->plan->chosen[i]];
@@ -675,6 +688,20 @@ static void setting_json(struct ni_json *j, const struct ni_view *view, unsigned
     ni_json_text_or_null(j, "reason", s->reason);
 }
 
+/* The limits of before, and those that `run` raises them to. */
+static void memlock_json(struct ni_json *j, const struct ni_view *view)
+{
+    const struct ni_limit *to = &view->plan->memlock;
+    const struct ni_self *self = &view->inv->self;
+    ni_json_object(j, "memlock");
+    ni_json_bytes(j, "soft", self->memlock_soft);
+    ni_json_bytes(j, "hard", self->memlock_hard);
+    ni_json_bytes(j, "soft_raised_to", raised(self->memlock_soft, to->soft));
+    ni_json_bytes(j, "hard_raised_to", raised(self->memlock_hard, to->hard));
+    ni_json_bool(j, "harmless", to->harmless);
+    ni_json_end(j);
+}
+
 void ni_put_plan_json(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;
@@ -688,6 +715,7 @@ void ni_put_plan_json(struct ni_text *out, const struct ni_view *view)
     ni_json_list(j, "claims", view, 0, inv->n_claim, claim_json);
     ni_json_devices(j, view, inv->n_hca);
     ni_json_list(j, "settings", view, 0, plan->n_setting, setting_json);
+    memlock_json(j, view);
     ni_json_findings(j, view->findings);
     ni_json_end(j);
 }

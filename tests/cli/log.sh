@@ -1,6 +1,7 @@
 #!/bin/sh
 # log on real logs and extracts of such: tests/log/CASE has `case` (what it is and where it is from; `args ARG...`),
-# *.log, and what is expected of them as text and as JSON. tests/cli/log.sh --bless [CASE...] writes that anew.
+# *.log, and expected.values: what `log --json` says of them, without its sentences (tests/tools/values.py). If the case
+# says `sentences`, expected.txt is the text for people. tests/cli/log.sh --bless [CASE...] writes them anew.
 # Then what a log cannot show: streams, statuses, odd bytes, memory.
 # SPDX-License-Identifier: Apache-2.0
 set -eu
@@ -37,24 +38,32 @@ expect() {
 	[ "$status" = "$want" ] || complain "log $*: status $status, not $want: $(head -c 300 "$tmp/err")"
 }
 
+compare() { # EXPECTED NOW
+	if $bless; then
+		cp "$2" "$1"
+	else
+		diff -u "$1" "$2" || complain "${1%/*}"
+	fi
+}
+
 # ---- the cases -----------------------------------------------------------------------------------
 
 [ $# -gt 0 ] || set -- *
 for name in "$@"; do
 	[ -d "$name" ] || continue
 	args=$(sed -n 's/^args //p' "$name/case")
-	for form in txt json; do
-		[ $form = txt ] || args="$args --json"
-		status=0
-		# shellcheck disable=SC2086 # words
-		(cd "$name" && "$program" log $args -- *.log) >"$tmp/out" 2>&1 || status=$?
-		echo "# exit $status" >>"$tmp/out"
-		if $bless; then
-			cp "$tmp/out" "$name/expected.$form"
-		else
-			diff -u "$name/expected.$form" "$tmp/out" || complain "$name"
-		fi
-	done
+	status=0
+	# shellcheck disable=SC2086 # words
+	(cd "$name" && "$program" log $args --json -- *.log) >"$tmp/json" 2>"$tmp/err" || status=$?
+	/usr/bin/python3 ../tools/values.py ${NCCL_INIT_SENTENCES:+--prose "$NCCL_INIT_SENTENCES"} \
+		<"$tmp/json" >"$tmp/values" 2>>"$tmp/err" || complain "$name: $(cat "$tmp/err")"
+	echo "# exit $status" >>"$tmp/values"
+	compare "$name/expected.values" "$tmp/values"
+	grep -qx sentences "$name/case" || continue
+	# shellcheck disable=SC2086 # words
+	(cd "$name" && "$program" log $args -- *.log) >"$tmp/out" 2>&1 && status=0 || status=$?
+	echo "# exit $status" >>"$tmp/out"
+	compare "$name/expected.txt" "$tmp/out"
 done
 if $bless; then
 	exit "$bad"
