@@ -10,6 +10,7 @@
 enum {
     NI_LOG_BUF = 1 << 17,   /* a longer line is read in pieces of this */
     NI_LOG_RANKS = 8192,    /* the jobs that were seen have 4,096 */
+    NI_LOG_GPUS = 128,      /* of one process; 8 MI300X in CPX mode are 64 */
     NI_LOG_NAMES = 64,      /* of variables; NCCL 2.30.7 prints 20 in a job of many settings */
     NI_LOG_HCAS = 64,       /* 32, MAX_IB_DEVS of NCCL 2.30.7, and what it fuses of them */
     NI_LOG_WORDS = 32768,   /* different texts */
@@ -75,6 +76,7 @@ struct ni_log {
     struct ni_log_rank rank[NI_LOG_RANKS];
     struct ni_log_hit hit[NI_LOG_HITS];
     uint16_t process_of[NI_LOG_WORDS]; /* of "host:pid": its place in rank + 1 */
+    uint64_t seed; /* of the hash behind word_at; 0: not made yet */
     uint16_t word_at[2 * NI_LOG_WORDS];
     uint32_t word[NI_LOG_WORDS], text_len;
     char text[NI_LOG_BYTES];

@@ -181,13 +181,31 @@ const struct ni_pattern ni_patterns[] = {
 };
 const unsigned ni_patterns_count = NI_COUNT(ni_patterns);
 
-/* Behind the first of the words before '}', divided by '|', that p to end has; NULL. */
-static const char *find_any(const char *words, const char *p, const char *end)
+/* A word in a line: none begins at `from` or later and before `at`. */
+struct next {
+    const char *from, *at;
+};
+
+/* The first place of the word at p or later; the end: it is nowhere. A search begins behind the last
+   one: a line costs a step for each of its bytes and words, however often a pattern begins in it. */
+static const char *find_word(struct next *next, struct ni_span word, const char *p, const char *end)
+{
+    if (!next->from || p < next->from || p > next->at) {
+        const char *at = memmem(p, (size_t)(end - p), word.p, word.n);
+
+        *next = (struct next){p, at ? at : end};
+    }
+    return next->at;
+}
+
+/* The end of the first of the words before '}', divided by '|', that stands at p or later; NULL. */
+static const char *find_any(const char *words, struct next *next, const char *p, const char *end)
 {
     for (;;) {
         const size_t n = strcspn(words, "|}");
-        const char *at = memmem(p, (size_t)(end - p), words, n);
-        if (at)
+        const char *at = find_word(next++, (struct ni_span){words, n}, p, end);
+
+        if (at < end)
             return at + n;
         if (words[n] == '}')
             return NULL;
@@ -195,10 +213,13 @@ static const char *find_any(const char *words, const char *p, const char *end)
     }
 }
 
-/* %s, %d, %x, %r. Their end, or NULL. */
+/* %s, %d, %x, %r: at most NI_PATTERN_FAR bytes. Their end, or NULL. */
 static const char *take(char kind, const char *p, const char *end, struct ni_span *ret)
 {
     const char *from = p;
+
+    if (end - p > NI_PATTERN_FAR)
+        end = p + NI_PATTERN_FAR;
     if (kind == 'd' && p < end && *p == '-')
         p++;
     if (kind == 'x' && end - p > 2 && p[0] == '0' && p[1] == 'x')
@@ -211,11 +232,25 @@ static const char *take(char kind, const char *p, const char *end, struct ni_spa
     return p > from ? p : NULL;
 }
 
-/* Whether p to end begins with the pattern. */
-static bool fits(const char *text, const char *p, const char *end, struct ni_span *capture)
+/* The places of all words in a line; most lines need none. */
+struct places {
+    bool cleared;
+    struct next of[NI_PATTERN_WORDS];
+};
+
+static void clear(struct places *places)
+{
+    memset(places->of, 0, sizeof(places->of));
+    places->cleared = true;
+}
+
+/* Whether p to end begins with the pattern; `word` is the number of the first between its braces. */
+static bool fits(const char *text, unsigned word, struct places *places, const char *p,
+                 const char *end, struct ni_span *capture)
 {
     while (p) {
         const size_t len = strcspn(text, "%"); /* of the literal in front */
+
         if ((size_t)(end - p) < len || memcmp(p, text, len) != 0)
             return false;
         p += len;
@@ -225,8 +260,12 @@ static bool fits(const char *text, const char *p, const char *end, struct ni_spa
         const char kind = text[1];
         text += 2;
         if (kind == '{') {
-            p = find_any(text, p, end);
-            text += strcspn(text, "}") + 1;
+            if (!places->cleared)
+                clear(places);
+            p = find_any(text, &places->of[word], p, end);
+            for (word++; *text != '}'; text++)
+                word += *text == '|';
+            text++;
         } else {
             p = take(kind, p, end, capture++);
         }
@@ -238,27 +277,52 @@ static bool fits(const char *text, const char *p, const char *end, struct ni_spa
    patterns there are. */
 enum { KEY = 4, SLOTS = 1 << 13 };
 
+static struct {
+    bool made;
+    uint8_t first[SLOTS], next[NI_COUNT(ni_patterns) + 1]; /* rows + 1; 0: none */
+    uint8_t word[NI_COUNT(ni_patterns)];                   /* of a row: the first between braces */
+} table;
+
 static unsigned slot_of(const char *p)
 {
     uint32_t key;
+
     memcpy(&key, p, KEY);
     return key * 2654435761U >> 19;
 }
 
-unsigned ni_patterns_find(const char *p, const char *end, struct ni_found found[], unsigned max)
+static void make_table(void)
 {
-    static uint8_t first[SLOTS], next[NI_COUNT(ni_patterns) + 1]; /* rows + 1; 0: none */
-    unsigned n = 0;
-    for (unsigned row = ni_patterns_count; next[0] == 0 && row > 0; row--) {
-        uint8_t *slot = &first[slot_of(ni_patterns[row - 1].text)];
-        next[row] = *slot;
+    unsigned word = 0;
+
+    for (unsigned row = 0; row < ni_patterns_count; row++) {
+        table.word[row] = (uint8_t)word;
+        for (const char *p = ni_patterns[row].text; *p; p++)
+            word += *p == '{' || *p == '|';
+    }
+    for (unsigned row = ni_patterns_count; row > 0; row--) { /* the first is to be found first */
+        uint8_t *slot = &table.first[slot_of(ni_patterns[row - 1].text)];
+
+        table.next[row] = *slot;
         *slot = (uint8_t)row;
     }
-    next[0] = 1; /* made */
+    table.made = true;
+}
+
+unsigned ni_patterns_find(const char *p, const char *end, struct ni_found found[], unsigned max)
+{
+    struct places places;
+    unsigned n = 0;
+
+    places.cleared = false;
+    if (!table.made)
+        make_table();
     for (; end - p >= KEY && n < max; p++) {
-        unsigned row = first[slot_of(p)];
-        while (row != 0 && !fits(ni_patterns[row - 1].text, p, end, found[n].capture))
-            row = next[row];
+        unsigned row = table.first[slot_of(p)];
+
+        while (row != 0 && !fits(ni_patterns[row - 1].text, table.word[row - 1], &places, p, end,
+                                 found[n].capture))
+            row = table.next[row];
         if (row != 0) {
             found[n].row = &ni_patterns[row - 1];
             found[n++].at = p;

@@ -33,6 +33,11 @@ enum {
     OF_NET = 128 /* not of a process over sockets: NCCL says it of interfaces, too */
 };
 
+enum {
+    NI_PATTERN_WORDS = 96, /* between the braces of all rows */
+    NI_PATTERN_FAR = 4096  /* of a word, or of the rest of a line: PATH_MAX, a list of 128 HCAs */
+};
+
 struct ni_pattern {
     /* %s a word, %d a number, %x a hex number, %{a|b} anything up to one of these, %r the rest. Begins
        with the words by which it is found; its end is open, for NCCL adds to its lines. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes become lines, and texts are kept once. */
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "nccl_init/log.h"
 
@@ -48,11 +49,18 @@ char *ni_log_room(struct ni_log *log, size_t *room)
 
 void ni_log_got(struct ni_log *log, const char *file, size_t n)
 {
-    char *p = log->buf, *end = log->buf + log->len + n, *newline;
+    char *p = log->buf, *got = log->buf + log->len, *end = got + n;
+
     log->file = ni_log_keep(log, ni_span_of(file));
-    while ((newline = memchr(p, '\n', (size_t)(end - p)))) {
+    /* A pipe may give a line byte by byte: no newline is in what was there before. */
+    for (;;) {
+        char *newline = memchr(got, '\n', (size_t)(end - got));
+
+        if (!newline)
+            break;
         take_line(log, p, newline, false);
         p = newline + 1;
+        got = p;
     }
     log->len = (size_t)(end - p);
     /* At the end, and where one line fills all of it, what there is is taken for a line. */
@@ -66,12 +74,33 @@ void ni_log_got(struct ni_log *log, const char *file, size_t n)
         log->line = 0;
 }
 
+/* The place of a text in the table depends on random bytes of the kernel's: who writes a log cannot make
+   names that all have one place. The JSON reader uses the first eight of the sixteen. */
+static size_t hash(struct ni_log *log, struct ni_span s)
+{
+    uint64_t h = log->seed;
+
+    if (h == 0) {
+        const char *random = (const char *)getauxval(AT_RANDOM);
+
+        if (random)
+            memcpy(&h, random + sizeof(h), sizeof(h));
+        h |= 1;
+        log->seed = h;
+    }
+    for (size_t k = 0; k < s.n; k++) {
+        h = (h ^ (unsigned char)s.p[k]) * UINT64_C(0x9e3779b97f4a7c15);
+        h ^= h >> 32; /* what a byte changes above comes down to the next one */
+    }
+    return (size_t)h;
+}
+
 ni_kept ni_log_keep(struct ni_log *log, struct ni_span s)
 {
-    uint32_t i = 2166136261U; /* FNV-1a */
+    size_t i;
+
     s.n = strnlen(s.p, s.n);
-    for (size_t k = 0; k < s.n; k++)
-        i = (i ^ (unsigned char)s.p[k]) * 16777619U;
+    i = hash(log, s);
     for (i %= NI_COUNT(log->word_at); log->word_at[i] != 0; i = (i + 1) % NI_COUNT(log->word_at))
         if (ni_span_is(s, ni_log_word(log, log->word_at[i])))
             return log->word_at[i];

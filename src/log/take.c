@@ -143,15 +143,23 @@ static struct ni_log_rank *rank_of(const struct line *l, int dev, int rank)
 static struct ni_log_rank *gpu_of(const struct line *l, int dev)
 {
     struct ni_log_rank *r = l->by;
-    while (r && r->dev != dev && r->dev >= 0)
-        r = r->next;
-    if (!r && (r = add_rank(l->log, dev))) {
+    unsigned gpus = 0;
+
+    for (; r && r->dev != dev && r->dev >= 0; r = r->next)
+        gpus++;
+    if (gpus == NI_LOG_GPUS) {
+        l->log->dropped++;
+        return NULL;
+    }
+    if (!r) {
+        r = add_rank(l->log, dev);
+        if (!r)
+            return NULL;
         r->process = l->by;
         r->next = l->by->next;
         l->by->next = r;
     }
-    if (r)
-        r->dev = dev;
+    r->dev = dev;
     return r;
 }
 
@@ -274,7 +282,9 @@ static void take_channel(struct line *l, const struct ni_span *c)
     n = number_of(hca);
     r->net++;
     r->gdr += has(c[6], "/GDRDMA");
-    if (n >= 0 && n < NI_LOG_HCAS && r->on_hca[n] < UINT16_MAX)
+    if (n >= NI_LOG_HCAS)
+        l->log->dropped++;
+    else if (n >= 0 && r->on_hca[n] < UINT16_MAX)
         r->on_hca[n]++;
 }
 
@@ -421,6 +431,7 @@ void ni_log_line(struct ni_log *log, const char *p, const char *end, bool cut)
     unsigned headers = 0, n = ni_patterns_find(p, stop, found, NI_COUNT(found));
     n += ni_patterns_find(stop, end, found + n, NI_COUNT(found) - n);
     log->lines++;
+    log->dropped += n == NI_COUNT(found); /* there may be more in the line */
     for (unsigned i = 0; i < n; i++)
         headers += found[i].row->take == NI_TAKE_HEADER;
     l.whole = headers < 2;

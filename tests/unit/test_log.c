@@ -39,8 +39,14 @@ static enum ni_finding_id told(const char *line, struct ni_findings *f)
    none. */
 static void test_table(void **state)
 {
+    unsigned words = 0;
+
     (void)state;
     assert_true(ni_patterns_count <= 255);
+    for (unsigned i = 0; i < ni_patterns_count; i++)
+        for (const char *p = ni_patterns[i].text; *p; p++)
+            words += *p == '{' || *p == '|';
+    assert_true(words <= NI_PATTERN_WORDS);
     for (unsigned i = 0; i < ni_patterns_count; i++) {
         const struct ni_pattern *p = &ni_patterns[i];
         const size_t n = strlen(p->text);
