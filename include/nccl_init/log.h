@@ -25,6 +25,7 @@ typedef uint16_t ni_kept;
    A further GPU of the process is a further one of these, without what is told of the process. */
 struct ni_log_rank {
     struct ni_log_rank *process, *next; /* the first of the process; NULL after the last */
+    ni_kept name;                       /* "host:pid", by which it is found */
     ni_kept host;
     ni_kept network;             /* "IB", "Socket", a plugin's; the last */
     bool tcp;                    /* what the plugin's libfabric uses */
@@ -45,6 +46,7 @@ struct ni_log_rank {
     bool started, complete, connected, ended;
     /* ---- by ni_log_judge ---- */
     unsigned is, mark;
+    bool earlier; /* a later process has its host, GPU and rank */
 };
 
 /* A fault, and the line in which it was seen first. */
@@ -76,13 +78,14 @@ struct ni_log {
     struct ni_log_rank rank[NI_LOG_RANKS];
     struct ni_log_hit hit[NI_LOG_HITS];
     uint16_t process_of[NI_LOG_WORDS]; /* of "host:pid": its place in rank + 1 */
-    uint64_t seed; /* of the hash behind word_at; 0: not made yet */
+    uint64_t seed;                     /* of the hash behind word_at; 0: not made yet */
     uint16_t word_at[2 * NI_LOG_WORDS];
     uint32_t word[NI_LOG_WORDS], text_len;
     char text[NI_LOG_BYTES];
     /* by ni_log_judge: */
-    struct ni_log_rank *order[NI_LOG_RANKS]; /* those that count, by number */
-    uint16_t hca_of[NI_LOG_WORDS];           /* of a name: the host, as its first of these and 1 */
+    struct ni_log_rank *order[NI_LOG_RANKS];   /* those that count, by number */
+    struct ni_log_rank *of_host[NI_LOG_RANKS]; /* the same, by host */
+    uint16_t hca_of[NI_LOG_WORDS]; /* of a name: the host, as its first of these and 1 */
     unsigned n, left_out;
     unsigned net, gdr; /* the sums */
     char sentence[512], who[96];

@@ -52,33 +52,75 @@ void ni_log_put_ranks(struct ni_text *t, const struct ni_log *log, unsigned mark
 
 /* ---- which ranks there are, and what each is ---- */
 
+static int compare(int64_t x, int64_t y)
+{
+    return (x > y) - (x < y);
+}
+
+/* GPU and rank; in one place the later process comes behind. */
+static int compare_places(const struct ni_log_rank *x, const struct ni_log_rank *y)
+{
+    int r = compare(x->rank, y->rank);
+
+    if (r == 0)
+        r = compare(x->size, y->size);
+    if (r == 0)
+        r = compare(x->bus, y->bus);
+    if (r == 0)
+        r = compare(x->dev, y->dev);
+    if (r == 0)
+        r = compare(x->process->host, y->process->host);
+    return r;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct ni_log_rank *x = *(struct ni_log_rank *const *)a;
+    const struct ni_log_rank *y = *(struct ni_log_rank *const *)b;
+    const int r = compare_places(x, y);
+
+    return r != 0 ? r : (x > y) - (x < y);
+}
+
 static int by_number(const void *a, const void *b)
 {
-    const struct ni_log_rank *x = *(struct ni_log_rank *const *)a,
-                             *y = *(struct ni_log_rank *const *)b;
-    return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank) : (x > y) - (x < y);
+    const struct ni_log_rank *x = *(struct ni_log_rank *const *)a;
+    const struct ni_log_rank *y = *(struct ni_log_rank *const *)b;
+    const int r = compare(x->rank, y->rank);
+
+    return r != 0 ? r : (x > y) - (x < y);
+}
+
+static int by_host(const void *a, const void *b)
+{
+    const struct ni_log_rank *x = *(struct ni_log_rank *const *)a;
+    const struct ni_log_rank *y = *(struct ni_log_rank *const *)b;
+
+    return compare(x->process->host, y->process->host);
 }
 
 static void sort_ranks(struct ni_log *log)
 {
     for (unsigned i = 0; i < log->n_rank; i++)
         log->order[i] = &log->rank[i];
-    qsort(log->order, log->n_rank, sizeof(void *), by_number);
+    qsort(log->order, log->n_rank, sizeof(void *), by_place);
     /* Where only warnings were printed, nothing says which rank a process is. */
     const bool named = log->n_rank > 0 && log->order[log->n_rank - 1]->rank >= 0;
+    /* In its place there is a later process: this one was of an earlier attempt. */
+    for (unsigned i = 0; named && i + 1 < log->n_rank; i++) {
+        struct ni_log_rank *r = log->order[i];
+        const struct ni_log_rank *next = log->order[i + 1];
+
+        r->earlier = compare_places(r, next) == 0 && r->process != next->process;
+    }
+    qsort(log->order, log->n_rank, sizeof(void *), by_number);
     for (unsigned i = 0; i < log->n_rank; i++) {
         struct ni_log_rank *r = log->order[i];
-        bool again = false;
+
         if (named ? r->rank < 0 : r->host == 0)
             continue;
-        /* In its place, GPU and rank, there is a later process: this one was of an earlier attempt. */
-        for (unsigned k = i + 1; named && k < log->n_rank && log->order[k]->rank == r->rank; k++) {
-            const struct ni_log_rank *q = log->order[k];
-            again |= q->size == r->size && q->bus == r->bus && q->dev == r->dev &&
-                     q->process != r->process && q->process->host == r->process->host;
-        }
-        log->left_out += again;
-        if (!again)
+        log->left_out += r->earlier;
+        if (!r->earlier)
             log->order[log->n++] = r;
     }
 }
@@ -323,23 +365,28 @@ static void put_hcas(struct ni_text *t, struct ni_log *log)
 {
     unsigned min = UINT32_MAX, max = 0, hosts = 0, all = 0, fused = 0;
     bool connected = false;
-    for (unsigned i = 0; i < log->n; i++) {
-        unsigned first = 0, n = 0;
-        while (log->order[first]->process->host != log->order[i]->process->host)
-            first++;
-        for (unsigned k = i; first == i && k < log->n; k++) {
-            const struct ni_log_rank *r = log->order[k];
-            if (r->process->host != log->order[i]->process->host)
-                continue;
+
+    memcpy(log->of_host, log->order, log->n * sizeof(log->order[0]));
+    qsort(log->of_host, log->n, sizeof(void *), by_host);
+    for (unsigned first = 0, next; first < log->n; first = next) {
+        const ni_kept host = log->of_host[first]->process->host;
+        unsigned n = 0;
+
+        for (next = first; next < log->n; next++) {
+            const struct ni_log_rank *r = log->of_host[next];
+
+            if (r->process->host != host)
+                break;
             connected |= r->connected;
             for (unsigned h = 0; h < NI_LOG_HCAS; h++) {
                 struct ni_text name = NI_TEXT(320);
+
                 if (r->on_hca[h] == 0)
                     continue;
                 ni_log_put_hca(&name, log, r, h);
                 const ni_kept word = ni_log_keep(log, ni_span_of(name.buf));
-                n += log->hca_of[word] != i + 1;
-                log->hca_of[word] = (uint16_t)(i + 1);
+                n += log->hca_of[word] != first + 1;
+                log->hca_of[word] = (uint16_t)(first + 1);
                 all++;
                 fused += strchr(name.buf, '+') || strncmp(name.buf, "fused ", 6) == 0;
             }

@@ -68,6 +68,7 @@ static struct ni_log_rank *process_of(struct ni_log *log, struct ni_span name)
     p = key == 0 && name.n > 0 ? NULL : add_rank(log, -1);
     if (p) {
         p->host = ni_log_keep(log, (struct ni_span){name.p, colon ? (size_t)(colon - name.p) : 0});
+        p->name = key;
         log->process_of[key] = (uint16_t)log->n_rank;
     }
     return p;
@@ -114,12 +115,11 @@ static void begin_anew(struct line *l)
 {
     const bool again = l->by->boot != 0 && l->by->host != 0;
     struct ni_log_rank *p = again ? add_rank(l->log, -1) : NULL;
-    unsigned key = 1;
+
     if (!p)
         return;
-    while (l->log->process_of[key] != l->by - l->log->rank + 1)
-        key++;
-    l->log->process_of[key] = (uint16_t)l->log->n_rank;
+    l->log->process_of[l->by->name] = (uint16_t)l->log->n_rank;
+    p->name = l->by->name;
     p->host = l->by->host;
     memcpy(p->value, l->by->value, sizeof(p->value)); /* some stand before the first contact */
     l->by = p;

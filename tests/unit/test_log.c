@@ -62,6 +62,47 @@ static void test_table(void **state)
     }
 }
 
+/* Words of patterns are looked for once in a line: from wherever it is read, the next message is the same
+   as in a line that begins there. */
+static void test_words(void **state)
+{
+    static const char *const parts[] = {
+        "ibv_",         "ibv__qp",    "reg_mr failed", " failed with error Cannot",
+        " Bad address", "onnect to ", "<1> ",          "<x",
+        "refused",      "timed out",  "Got ",          "completion ",
+        "status=12",    "error 4,",   "async event",   " mtu 1",
+        "GID 3 (0/1)",  "Bootstrap",  ": Using x",     "reset to NCCL_",
+    };
+    uint32_t random = 1;
+
+    (void)state;
+    for (unsigned round = 0; round < 2000; round++) {
+        char line[400] = "";
+        struct ni_found found[64];
+
+        for (unsigned i = 0; i < 24; i++) {
+            random = random * 1664525U + 1013904223U;
+            (void)strcat(line, parts[(random >> 16) % NI_COUNT(parts)]);
+        }
+        const char *end = line + strlen(line);
+        const unsigned n = ni_patterns_find(line, end, found, NI_COUNT(found));
+        const char *p = line;
+
+        assert_true(n < NI_COUNT(found));
+        for (unsigned i = 0; i <= n; i++) {
+            struct ni_found next;
+            const unsigned is = ni_patterns_find(p, end, &next, 1);
+
+            assert_int_equal(is, i < n);
+            if (is) {
+                assert_ptr_equal(next.at, found[i].at);
+                assert_ptr_equal(next.row, found[i].row);
+                p = next.at + 1;
+            }
+        }
+    }
+}
+
 /* The forty texts that people paste, by their number; where from: NVIDIA/nccl#, NVIDIA/nccl-tests#
    and others as far as they are public. NULL: no finding, and why. */
 static const struct {
@@ -282,9 +323,8 @@ static void test_troubleshooting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_pasted),
-        cmocka_unit_test(test_carriage_return),
+        cmocka_unit_test(test_table),           cmocka_unit_test(test_words),
+        cmocka_unit_test(test_pasted),          cmocka_unit_test(test_carriage_return),
         cmocka_unit_test(test_troubleshooting),
     };
 
