@@ -83,14 +83,26 @@ struct ni_span ni_near_name(struct ni_span name)
 static void check_names(const struct ni_work *w)
 {
     const unsigned before = w->f->n;
+    unsigned odd = 0;
+
     for (char *const *e = w->env->entry; *e; e++) {
         struct ni_span name;
         const char *value;
         char text[NI_DEV_NAME];
         if (!ni_has_prefix(*e, "NCCL_") || !ni_env_split(*e, &name, &value) ||
-            !ni_copyn(text, sizeof(text), name.p, name.n) || ni_env_get(w->env, text) != value)
+            !ni_copyn(text, sizeof(text), name.p, name.n))
             continue;
         const struct ni_span near = ni_near_name(name);
+        if (near.n == 0 && *value)
+            continue;
+        /* Whether it is the first of its name costs a look at every entry; more findings than these
+           have no room. */
+        if (++odd > NI_MAX_FINDINGS) {
+            w->f->dropped++;
+            continue;
+        }
+        if (ni_env_get(w->env, text) != value)
+            continue;
         if (near.n)
             ni_report(w->f, NI_F_USER_NAME_MISSPELT, text,
                       "NCCL reads no such variable; did you mean NCCL_%.*s?", (int)near.n, near.p);

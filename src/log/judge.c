@@ -366,7 +366,7 @@ static void put_hcas(struct ni_text *t, struct ni_log *log)
     unsigned min = UINT32_MAX, max = 0, hosts = 0, all = 0, fused = 0;
     bool connected = false;
 
-    memcpy(log->of_host, log->order, log->n * sizeof(log->order[0]));
+    memcpy(log->of_host, log->order, log->n * sizeof(void *));
     qsort(log->of_host, log->n, sizeof(void *), by_host);
     for (unsigned first = 0, next; first < log->n; first = next) {
         const ni_kept host = log->of_host[first]->process->host;

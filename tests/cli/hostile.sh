@@ -86,6 +86,19 @@ while [ "$i" -lt 600 ]; do
     i=$((i + 1))
 done
 survives "600 variables" "*alloc.id.invalid: PCIDEVICE_R*" "$@"
+# Four times as many names of NCCL's form take about four times as long, of a processor's time.
+for value in x ''; do
+    growth=$(/usr/bin/python3 -c '
+import resource, subprocess, sys
+def seconds(n):
+    names = {f"NCCL_V{i}": sys.argv[2] for i in range(n)}
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    subprocess.run([sys.argv[1], "--", "/bin/true"], env=names, stderr=subprocess.DEVNULL, check=True)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+few, many = seconds(10000), seconds(40000)
+print("linear" if many < 8 * few + 0.2 else f"{few:.2f} s, {many:.2f} s")' "$bin" "$value")
+    same "40,000 variables of NCCL's form, '$value'" linear "$growth"
+done
 printf '# big\n%s=1\n' "$(repeat A 100000)" >conf
 survives "a conf file with a long line" "*" NCCL_CONF_FILE="$dir/conf"
 
