@@ -124,7 +124,7 @@ static enum ni_hook_answer decide(const struct ni_dir *top, char *state,
         return answer;
     ssize_t n = read_config(top, c->bundle, config, CONFIG_MAX);
     if (n < 0)
-        return ni_hook_say(NI_HOOK_WRONG, why, "config.json: %s", ni_errno_text((int)n));
+        return ni_hook_say(NI_HOOK_WRONG, why, "config.json: %s", NI_ERRNO((int)n));
     answer = ni_hook_config(top, config, options.privileged, c, why);
     return answer == NI_HOOK_YES ? ni_hook_raise(top, want, options.dry, c, why) : answer;
 }
@@ -251,7 +251,7 @@ static int change(enum task task)
     int r = task == INSTALL ? ni_hook_install(options.folder, options.program, args.buf, &path)
                             : ni_hook_remove(options.folder, options.program, &path);
     if (r < 0)
-        (void)fprintf(stderr, "nccl-init-hook: error: %s: %s\n", path.buf, ni_errno_text(r));
+        (void)fprintf(stderr, "nccl-init-hook: error: %s: %s\n", path.buf, NI_ERRNO(r));
     return r < 0;
 }
 
@@ -271,6 +271,5 @@ int main(int argc, char *argv[])
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)signal(SIGALRM, give_up);
     (void)alarm(SECONDS_MAX);
-    ni_json_take_only();
     return hook();
 }

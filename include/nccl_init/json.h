@@ -6,16 +6,12 @@
 #include "nccl_init/findings.h"
 
 /* The parsed text, to be given to json_decref; or NULL after saying why, for a text that is no JSON,
-   is nested deeper than any known writer's, or has a key twice. reals: each number is one; integers
+   is nested deeper or has more values than any known writer's, or has a key twice. reals: each number is one; integers
    may be larger than an int64_t holds, as unlimited is in an OCI config.json. */
 struct json_t;
 struct json_t *ni_read_json(const char *text, bool reals, struct ni_text *why);
 /* The same, which says it by a finding about `subject`. */
 struct json_t *ni_parse_json(struct ni_findings *f, const char *subject, const char *text);
-/* From now on jansson takes memory in large pieces, 64 MiB at most, and gives nothing back: a third of
-   the time, for a program that reads something and ends. */
-void ni_json_take_only(void);
-
 enum { NI_JSON_DEPTH = 16 }; /* the report that nests most needs 6 */
 
 /* A value that is being written, outermost an object or an array. ASCII only: a value of somebody's

@@ -77,9 +77,9 @@ struct ni_log {
     unsigned n_rank, n_hit, n_name, n_word;
     struct ni_log_rank rank[NI_LOG_RANKS];
     struct ni_log_hit hit[NI_LOG_HITS];
-    uint16_t process_of[NI_LOG_WORDS]; /* of "host:pid": its place in rank + 1 */
-    uint64_t seed;                     /* of the hash behind word_at; 0: not made yet */
-    uint16_t word_at[2 * NI_LOG_WORDS];
+    uint16_t process_of[NI_LOG_WORDS];  /* of "host:pid": its place in rank + 1 */
+    uint64_t seed;                      /* of the index of words; 0: not made yet */
+    uint32_t word_at[2 * NI_LOG_WORDS]; /* its places */
     uint32_t word[NI_LOG_WORDS], text_len;
     char text[NI_LOG_BYTES];
     /* by ni_log_judge: */

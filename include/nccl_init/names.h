@@ -9,8 +9,11 @@
 int ni_errno_of(struct ni_span name);
 /* NULL for an unknown number. */
 const char *ni_errno_name(int err);
-/* The error in words, the same with every libc. Takes errno or -errno; never NULL. */
-const char *ni_errno_text(int err);
+enum { NI_ERRNO_TEXT = 96 };
+/* The error by its name and in the C library's words, "ENOENT (No such file or directory)"; takes errno
+   or -errno. Returns buf. NI_ERRNO has a buffer of its own, which lasts as long as the block. */
+const char *ni_errno_text(int err, char buf[NI_ERRNO_TEXT]);
+#define NI_ERRNO(err) ni_errno_text(err, (char[NI_ERRNO_TEXT]){""})
 
 /* A device or interface name that NCCL's lists can carry: 1 to max-1 bytes of [A-Za-z0-9_.-], not
    "." or "..", no leading '^' or '='. The kernel's dev_valid_name (net/core/dev.c) allows more; a

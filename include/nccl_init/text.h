@@ -6,10 +6,10 @@
 #include "nccl_init/base.h"
 
 /* A NUL-terminated text in a caller's buffer. What does not fit is left off and `cut` is set, for
-   good; unless `full` makes room: by taking away what is in buf (len 0), or by a larger buf. */
+   good; unless `full` makes room by a larger buf. It sets itself to NULL if it cannot. */
 struct ni_text {
     char *buf;
-    size_t cap; /* bytes of buf, at least 1; 2 with `full` */
+    size_t cap; /* bytes of buf, at least 1 */
     size_t len; /* without the NUL */
     bool cut;
     void (*full)(struct ni_text *t); /* NULL: none */

@@ -132,8 +132,7 @@ static int explain(int err, const char *file, struct ni_text *why)
         ni_put_quoted(why, head, strcspn(head, "\n"), sizeof(head));
         ni_put(why, "`)");
     }
-    ni_putf(why, ": %s%s%s", ni_errno_text(err), what_to_do ? ": " : "",
-            what_to_do ? what_to_do : "");
+    ni_putf(why, ": %s%s%s", NI_ERRNO(err), what_to_do ? ": " : "", what_to_do ? what_to_do : "");
     return is_absence(err) ? NI_EXIT_NOT_FOUND : NI_EXIT_NOT_EXECUTABLE;
 }
 

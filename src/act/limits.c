@@ -25,7 +25,7 @@ static void set(struct rlimit *now, struct rlimit want, const char *which, struc
     }
     const int err = errno;
     ni_report(f, NI_F_MEMLOCK_LOW, "RLIMIT_MEMLOCK", "the %s limit cannot be raised: %s%s", which,
-              ni_errno_text(err),
+              NI_ERRNO(err),
               /* kernel/sys.c do_prlimit: capable(), that is, against the initial user namespace */
               err == EPERM ? " (CAP_SYS_RESOURCE is missing or only of a user namespace, or a "
                              "seccomp filter forbids it)"
@@ -51,7 +51,7 @@ int ni_memlock_raise(const struct ni_plan *plan, struct ni_findings *f, int64_t 
     /* The limits in force count, not those of the inventory: they may not have been readable. */
     if (prlimit(0, RLIMIT_MEMLOCK, NULL, &now) != 0) {
         ni_report(f, NI_F_MEMLOCK_LOW, "RLIMIT_MEMLOCK", "the limit cannot be read: %s",
-                  ni_errno_text(errno));
+                  NI_ERRNO(errno));
         *ret = -1;
         return 0;
     }

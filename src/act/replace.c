@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one writer of files. One is replaced so that a reader, or a kill or crash at any moment, finds
-   the old or the new one, whole; the termination log is added to. */
+/* The one writer of files. A file is replaced so that a reader, a kill or a crash at any moment finds
+   the old one or the new one, whole; the termination log is added to. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "nccl_init/act.h"
@@ -89,102 +88,85 @@ static int open_stream(const char *path)
     return fd < 0 ? -errno : fd;
 }
 
-/* A file without a name in the directory of the path, of which a kill leaves nothing. -1: the file
-   system has none (NFS), or it could not get a name, for there is no /proc. */
-static int open_nameless(const char *path)
+/* Writes through a descriptor that the path names, and closes it. 0 or -errno. */
+static int write_stream(int fd, int (*write)(int fd, void *ctx), void *ctx)
+{
+    int err = write(fd, ctx);
+
+    /* Some file systems report only now that nothing was stored. */
+    if (close(fd) < 0 && errno != EINTR && err == 0)
+        err = -errno;
+    return err;
+}
+
+/* Whether there is nothing at the path, a file or a symbolic link. 0 or -errno. */
+static int may_replace(const char *path)
+{
+    struct stat st;
+
+    if (lstat(path, &st) < 0)
+        return errno == ENOENT ? 0 : -errno;
+    if (S_ISDIR(st.st_mode))
+        return -EISDIR;
+    return S_ISREG(st.st_mode) || S_ISLNK(st.st_mode) ? 0 : -ENOTBLK;
+}
+
+/* A new file beside the path, open for writing; its name goes into temp. A descriptor or -errno. */
+static int make_temporary(char temp[PATH_MAX], const char *path)
 {
     const char *slash = strrchr(path, '/');
-    char dir[PATH_MAX] = ".";
+    const int folder = slash ? (int)(slash + 1 - path) : 0;
+    int fd;
 
-    if ((slash && !ni_copyn(dir, sizeof(dir), path, (size_t)(slash + 1 - path))) ||
-        access("/proc/self/fd", F_OK) != 0)
-        return -1;
-    return open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (!ni_format(temp, PATH_MAX, "%.*s.nccl-init.XXXXXX", folder, path))
+        return -ENAMETOOLONG;
+    fd = mkostemp(temp, O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
 }
 
-/* Of the file of fd, which has no name: gives it that one; NULL: a descriptor that only points at it. */
-static int reach(int fd, const char *name)
+/* Writes the file, settles it on the disk and closes it. Closing comes before the rename: a file that
+   is open for writing cannot be executed (ETXTBSY). NFS and quotas may report an error only there;
+   after EINTR Linux has closed the file all the same. 0 or -errno. */
+static int fill(int fd, mode_t mode, int (*write)(int fd, void *ctx), void *ctx)
 {
-    char self[32];
+    int err = write(fd, ctx);
 
-    (void)ni_format(self, sizeof(self), "/proc/self/fd/%d", fd);
-    int r = name ? linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW)
-                 : open(self, O_PATH | O_CLOEXEC);
-    return r < 0 ? -errno : r;
-}
-
-/* Gives the nameless file of fd, or with -1 a new one, a name beside the path, for the moment before
-   it gets that of the path; another one where another writer is at it. What a killed writer left goes
-   by its age: that writer may have been on another machine. 0, the new one's descriptor, or -errno. */
-static int make_named(char temp[PATH_MAX], const char *path, int fd)
-{
-    enum { STALE_S = 600 }; /* no writer takes so long */
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    struct stat st;
-    uint32_t suffix = 0;
-    int r = -EEXIST;
-
-    for (int i = 0; i < 2 && r == -EEXIST; i++) {
-        if (i > 0 && getrandom(&suffix, sizeof(suffix), 0) < 0)
-            return -errno;
-        if (!ni_format(temp, PATH_MAX, "%.*s.nccl-init.%.200s.new%x", (int)(base - path), path,
-                       base, suffix)) /* NAME_MAX bytes at most */
-            return -ENAMETOOLONG;
-        if (i == 0 && lstat(temp, &st) == 0 && S_ISREG(st.st_mode) &&
-            time(NULL) - st.st_mtime > STALE_S)
-            (void)unlink(temp);
-        r = fd < 0 ? open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : reach(fd, temp);
-        if (fd < 0 && r < 0)
-            r = -errno;
-    }
-    return r;
+    if (err == 0 && fchmod(fd, mode) < 0)
+        err = -errno;
+    if (err == 0 && fsync(fd) < 0)
+        err = -errno;
+    if (close(fd) < 0 && errno != EINTR && err == 0)
+        err = -errno;
+    return err;
 }
 
 /* A symbolic link is replaced itself, not what it points at: who may plant one in that directory must
    not choose what we overwrite. */
 int ni_replace_file(const char *path, mode_t mode, int (*write)(int fd, void *ctx), void *ctx)
 {
+    const bool is_program = (mode & S_IXUSR) != 0;
     char temp[PATH_MAX];
-    struct stat st;
-    bool has_name;
-    int err, fd, link = -1;
+    int err, fd;
 
     fd = path ? open_stream(path) : STDOUT_FILENO;
-    if (fd != -ENOENT) {
-        err = fd < 0 ? fd : mode & 0100 ? -ENOTBLK : write(fd, ctx); /* a program needs a file */
-        /* Some file systems tell only now that nothing was stored. */
-        return fd >= 0 && close(fd) < 0 && errno != EINTR && err == 0 ? -errno : err;
+    if (fd >= 0 && is_program) {
+        (void)close(fd);
+        return -ENOTBLK;
     }
-    if (lstat(path, &st) == 0) {
-        if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-            return S_ISDIR(st.st_mode) ? -EISDIR : -ENOTBLK;
-    } else if (errno != ENOENT) {
-        return -errno;
-    }
-    fd = open_nameless(path);
-    has_name = fd < 0;
-    if (has_name)
-        fd = make_named(temp, path, -1);
+    if (fd >= 0)
+        return write_stream(fd, write, ctx);
+    if (fd != -ENOENT)
+        return fd;
+    err = may_replace(path);
+    if (err < 0)
+        return err;
+    fd = make_temporary(temp, path);
     if (fd < 0)
         return fd;
-    err = write(fd, ctx);
-    if (err == 0 && (fchmod(fd, mode) < 0 || fsync(fd) < 0))
+    err = fill(fd, mode, write, ctx);
+    if (err == 0 && rename(temp, path) < 0)
         err = -errno;
-    if (err == 0 && !has_name && (link = reach(fd, NULL)) < 0)
-        err = link;
-    /* Closed first: a file that is open for writing cannot be executed (ETXTBSY). NFS and quotas may
-       only tell here. After EINTR Linux has closed it all the same. */
-    if (close(fd) < 0 && errno != EINTR && err == 0)
-        err = -errno;
-    if (link >= 0 && err == 0 && (err = reach(link, path)) == -EEXIST) {
-        err = make_named(temp, path, link); /* linkat replaces nothing, rename does */
-        has_name = err == 0;
-    }
-    if (link >= 0)
-        (void)close(link);
-    if (err == 0 && has_name && rename(temp, path) < 0)
-        err = -errno;
-    if (err < 0 && has_name)
+    if (err < 0)
         (void)unlink(temp); /* the error that counts is the first */
     return err;
 }

@@ -30,7 +30,7 @@ static int use_recorded(struct ni_context *ctx)
         n = -ENOMEM;
     if (n < 0)
         return ni_usage(ctx, "%.512s: %s: %s", ctx->options.root, recorded_environ,
-                        ni_errno_text((int)n));
+                        NI_ERRNO((int)n));
     p = ctx->recorded;
     for (size_t i = 0; p < ctx->recorded + n; p += strlen(p) + 1)
         entry[i++] = p;
@@ -67,7 +67,7 @@ static int open_root(struct ni_context *ctx)
         return ctx->root.kind == NI_ROOT_LIVE ? 0 : use_recorded(ctx);
     if (ctx->verb == NI_VERB_RUN) {
         /* No descriptor left, say. Nothing is known then, but the command still runs. */
-        ni_report(&ctx->findings, NI_F_FACT_UNREADABLE, ctx->options.root, "%s", ni_errno_text(r));
+        ni_report(&ctx->findings, NI_F_FACT_UNREADABLE, ctx->options.root, "%s", NI_ERRNO(r));
         return 0;
     }
     if (r == -EINVAL && line > 0)
@@ -76,7 +76,7 @@ static int open_root(struct ni_context *ctx)
     if (r == -ENOSYS)
         return ni_usage(ctx, "--root needs openat2, which this kernel or a seccomp filter lacks");
     /* The reason must not be lost behind a long path. */
-    return ni_usage(ctx, "%.512s: %s", ctx->options.root, ni_errno_text(r));
+    return ni_usage(ctx, "%.512s: %s", ctx->options.root, NI_ERRNO(r));
 }
 
 /* The rules name the facts that they lack; these are read, and the rules run again. Each round reads

@@ -72,7 +72,7 @@ static int failed(struct ni_context *ctx, int err, const char *path)
     struct ni_text t = NI_TEXT(1024);
 
     ni_put_quoted(&t, path, strlen(path), 512);
-    ni_putf(&t, ": %s", ni_errno_text(err));
+    ni_putf(&t, ": %s", NI_ERRNO(err));
     for (size_t i = 0; strcmp(path, NI_SELF) != 0 && i < NI_COUNT(advice); i++)
         if (advice[i].err == -err)
             ni_putf(&t, "; %s", advice[i].text);
@@ -109,7 +109,7 @@ int ni_cmd_install(struct ni_context *ctx)
         ni_say(ctx, NI_LOG_WARN,
                "%s: without the file capabilities of this program: %s; install as root with "
                "CAP_SETFCAP, on a volume that can keep them",
-               path, ni_errno_text(caps.err));
+               path, NI_ERRNO(caps.err));
     if (statvfs(path, &fs) < 0)
         return 0;
     const bool noexec = (fs.f_flag & ST_NOEXEC) != 0;

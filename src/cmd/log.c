@@ -16,7 +16,7 @@
 /* Says what is wrong with the file. */
 static int fail(struct ni_context *ctx, const char *path)
 {
-    ni_say(ctx, NI_LOG_ERROR, "%.512s: %s", path, ni_errno_text(-errno));
+    ni_say(ctx, NI_LOG_ERROR, "%.512s: %s", path, NI_ERRNO(-errno));
     return NI_EXIT_REFUSED;
 }
 

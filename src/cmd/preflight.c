@@ -111,7 +111,7 @@ static void meet(struct ni_context *ctx, const struct ni_party *party, struct ni
     *ret = (struct ni_verdict){.good = false};
     if (r < 0) {
         (void)ni_format(ret->line, sizeof(ret->line), "bad: capabilities cannot be dropped: %s",
-                        ni_errno_text(r));
+                        NI_ERRNO(r));
         return;
     }
     ni_describe_pod(&ctx->work, &pod, rail, setting);
@@ -149,7 +149,7 @@ static bool ask_child(struct ni_context *ctx, const struct ni_party *party)
     pid = p[1].fd < 0 || pipe2(fd, O_CLOEXEC | O_NONBLOCK) < 0 ? -1 : ni_fork();
     if (pid < 0)
         (void)ni_format(verdict.line, sizeof(verdict.line), "bad: no process for it: %s",
-                        ni_errno_text(errno));
+                        NI_ERRNO(errno));
     if (pid == 0) {
         ni_wait_unblock(&wait);
         ni_no_command();
@@ -251,7 +251,7 @@ static int prove(struct ni_context *ctx)
         put_kept(&text, good, &party);
         r = ni_replace_file(o->once, 0644, ni_write_text, &text);
         if (r < 0)
-            ni_say(ctx, NI_LOG_WARN, "preflight: %.256s: %s", o->once, ni_errno_text(r));
+            ni_say(ctx, NI_LOG_WARN, "preflight: %.256s: %s", o->once, NI_ERRNO(r));
     }
     return good ? 0 : NI_EXIT_FAILED;
 }

@@ -123,7 +123,7 @@ int ni_caps_stay(struct ni_context *ctx, int err)
 {
     return ni_usage(ctx,
                     "nccl-init cannot put its capabilities down, and does not go on with them: %s",
-                    ni_errno_text(err));
+                    NI_ERRNO(err));
 }
 
 void ni_say_progress(struct ni_context *ctx, const char *line)
@@ -193,7 +193,7 @@ void ni_leave_reason(struct ni_context *ctx, const char *line, bool findings)
     }
     int r = ni_termination_log(ctx->options.termination_log, t.buf);
     if (r < 0)
-        ni_say(ctx, NI_LOG_DEBUG, "%s: %s", ctx->options.termination_log, ni_errno_text(r));
+        ni_say(ctx, NI_LOG_DEBUG, "%s: %s", ctx->options.termination_log, NI_ERRNO(r));
 }
 
 void ni_last_words(struct ni_context *ctx, const char *line, bool findings)
@@ -211,6 +211,6 @@ int ni_print(struct ni_context *ctx, struct ni_text *text)
     ni_no_command();
     int r = ni_replace_file(path, 0644, ni_write_text, text);
     if (r < 0 && r != -EPIPE)
-        ni_say(ctx, NI_LOG_ERROR, "%.512s: %s", path ? path : "standard output", ni_errno_text(r));
+        ni_say(ctx, NI_LOG_ERROR, "%.512s: %s", path ? path : "standard output", NI_ERRNO(r));
     return r == 0 ? 0 : NI_EXIT_FAILED;
 }

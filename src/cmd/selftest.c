@@ -77,7 +77,7 @@ int ni_try_ports(struct ni_context *ctx)
     if (r < 0) {
         ctx->trials = NULL;
         ni_report(&ctx->findings, NI_F_VERBS_PROCESS, "self-test",
-                  "no process could be started: %s", ni_errno_text(r));
+                  "no process could be started: %s", NI_ERRNO(r));
         return r;
     }
     ni_judge_trials(&ctx->work, &all);

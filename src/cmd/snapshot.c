@@ -57,7 +57,7 @@ int ni_cmd_snapshot(struct ni_context *ctx)
         r = ni_record_text(&ctx->root, "recorded by nccl-init " NCCL_INIT_VERSION,
                            ctx->options.mask, &text);
     if (r < 0)
-        ni_say(ctx, NI_LOG_ERROR, "cannot record: %s", ni_errno_text(r));
+        ni_say(ctx, NI_LOG_ERROR, "cannot record: %s", NI_ERRNO(r));
     r = r < 0 ? NI_EXIT_FAILED : ni_print(ctx, &text);
     ni_free_text(&text);
     return r;

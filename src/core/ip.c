@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Addresses and GIDs: sixteen bytes in network order. */
-#include <stdio.h>
+#include <arpa/inet.h>
 #include <string.h>
 
 #include "nccl_init/core.h"
@@ -55,32 +55,11 @@ bool ni_ip_same_prefix(const uint8_t a[NI_GID_BYTES], const uint8_t b[NI_GID_BYT
 
 const char *ni_ip_text(const uint8_t ip[NI_GID_BYTES], char buf[NI_IP_TEXT])
 {
-    struct ni_text t = ni_text_on(buf, NI_IP_TEXT);
-    if (ni_ip_is_v4(ip)) {
-        ni_putf(&t, "%u.%u.%u.%u", ip[12], ip[13], ip[14], ip[15]);
-        return buf;
-    }
-    /* The longest run of at least two zero groups, the first of equals, is `::` (RFC 5952 4.2). */
-    unsigned from = 8, to = 8, longest = 1;
-    for (unsigned i = 0; i < 8; i++) {
-        unsigned end = i;
-        while (end < 8 && ip[2 * end] == 0 && ip[2 * end + 1] == 0)
-            end++;
-        if (end - i > longest) {
-            longest = end - i;
-            from = i;
-            to = end;
-        }
-    }
-    for (unsigned i = 0; i < 8; i++) {
-        if (i == from) {
-            ni_put(&t, "::");
-            i = to - 1;
-            continue;
-        }
-        if (i > 0 && i != to)
-            ni_put(&t, ":");
-        ni_putf(&t, "%x", (unsigned)ip[2 * i] << 8 | ip[2 * i + 1]);
-    }
+    const int family = ni_ip_is_v4(ip) ? AF_INET : AF_INET6;
+    const uint8_t *address = ni_ip_is_v4(ip) ? ip + sizeof(v4_prefix) : ip;
+
+    /* It fails only without room, and NI_IP_TEXT is INET6_ADDRSTRLEN. */
+    if (!inet_ntop(family, address, buf, NI_IP_TEXT))
+        buf[0] = '\0';
     return buf;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bounded text and spans. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,23 +12,23 @@ struct ni_text ni_text_on(char *buf, size_t cap)
     return (struct ni_text){.buf = buf, .cap = cap, .len = 0, .cut = false};
 }
 
+/* Asks for room until n more bytes and a NUL fit, or there is no more to be had. false: they do not fit. */
+static bool make_room(struct ni_text *t, size_t n)
+{
+    while (n >= t->cap - t->len && t->full)
+        t->full(t);
+    return n < t->cap - t->len;
+}
+
 void ni_putn(struct ni_text *t, const char *s, size_t n)
 {
-    const size_t room = t->cap - 1 - t->len, take = n < room ? n : room;
-    char *to = t->buf + t->len, *const end = to + take;
-    t->len += take;
-    /* Mostly a few bytes, and musl's memcpy (`rep movs`) takes as long for one as for a hundred. */
-    for (; end - to >= 8; to += 8, s += 8)
-        memcpy(to, s, 8);
-    while (to < end)
-        *to++ = *s++;
-    *to = '\0';
-    if (n > take && t->full) {
-        t->full(t);
-        ni_putn(t, s, n - take);
-    } else if (n > take) {
+    if (!make_room(t, n)) {
+        n = t->cap - 1 - t->len;
         t->cut = true;
     }
+    memcpy(t->buf + t->len, s, n);
+    t->len += n;
+    t->buf[t->len] = '\0';
 }
 
 void ni_put(struct ni_text *t, const char *s)
@@ -37,93 +38,30 @@ void ni_put(struct ni_text *t, const char *s)
 
 void ni_put_u64(struct ni_text *t, uint64_t v)
 {
-    char digits[20];
-    size_t at = sizeof(digits);
-    do {
-        digits[--at] = (char)('0' + v % 10);
-        v /= 10;
-    } while (v > 0);
-    ni_putn(t, digits + at, sizeof(digits) - at);
+    ni_putf(t, "%" PRIu64, v);
 }
 
-static void put_int(struct ni_text *t, int v)
-{
-    if (v < 0)
-        ni_putn(t, "-", 1);
-    ni_put_u64(t, v < 0 ? (uint64_t) - (int64_t)v : (uint64_t)v);
-}
-
-static void put_hex(struct ni_text *t, unsigned v, unsigned least)
-{
-    static const char digits[] = "0123456789abcdef";
-    char hex[9];
-    size_t at = sizeof(hex);
-    for (; v > 0 || sizeof(hex) - at < least; v >>= 4)
-        hex[--at] = digits[v & 0xf];
-    ni_putn(t, hex + at, sizeof(hex) - at);
-}
-
-/* The C library's. */
-static void NI_PRINTF(2, 0) put_printf(struct ni_text *t, const char *fmt, va_list ap)
+void ni_vputf(struct ni_text *t, const char *fmt, va_list ap)
 {
     size_t room = t->cap - t->len;
     va_list again;
-    va_copy(again, ap);
-    int n = vsnprintf(t->buf + t->len, room, fmt, ap);
+    int n;
 
-    if (n >= 0 && (size_t)n >= room && t->full) {
-        t->full(t);
+    va_copy(again, ap);
+    n = vsnprintf(t->buf + t->len, room, fmt, ap);
+    if (n >= 0 && (size_t)n >= room && make_room(t, (size_t)n)) {
         room = t->cap - t->len;
         n = vsnprintf(t->buf + t->len, room, fmt, again);
     }
     va_end(again);
-    if (n < 0) /* an encoding error: only %ls can give one */
+    if (n < 0) { /* an encoding error, which only %ls can give */
         t->buf[t->len] = '\0';
-    else
-        t->len += (size_t)n < room ? (size_t)n : room - 1;
-    t->cut = t->cut || n < 0 || (size_t)n >= room;
-}
-
-/* Paths and most sentences have no conversions but %s, %u, %d, %x, %02x and %%: these by hand, because
-   each read begins with one. With the C library's printf they were a third of all instructions. What is
-   left when there is another one is the C library's. */
-void ni_vputf(struct ni_text *t, const char *fmt, va_list ap)
-{
-    for (const char *plain = fmt;; fmt++) {
-        while (*fmt && *fmt != '%')
-            fmt++;
-        if (fmt > plain)
-            ni_putn(t, plain, (size_t)(fmt - plain));
-        if (!*fmt)
-            return;
-        const char *conversion = fmt++;
-        unsigned least = 1;
-        if (fmt[0] == '0' && ni_is_digit(fmt[1]) && fmt[2] == 'x') {
-            least = (unsigned)(fmt[1] - '0');
-            fmt += 2;
-        }
-        plain = fmt + 1;
-        switch (*fmt) {
-        case 's':
-            ni_put(t, va_arg(ap, const char *));
-            break;
-        case 'u':
-            ni_put_u64(t, va_arg(ap, unsigned));
-            break;
-        case 'd':
-            put_int(t, va_arg(ap, int));
-            break;
-        case 'x':
-            put_hex(t, va_arg(ap, unsigned), least);
-            break;
-        case '%':
-            ni_putn(t, "%", 1);
-            break;
-        default:
-            fmt = conversion; /* the parameter, which clang knows for a format */
-            put_printf(t, fmt, ap);
-            return;
-        }
+        t->cut = true;
+    } else if ((size_t)n >= room) {
+        t->len = t->cap - 1;
+        t->cut = true;
+    } else {
+        t->len += (size_t)n;
     }
 }
 

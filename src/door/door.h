@@ -4,6 +4,7 @@
 #define NCCL_INIT_DOOR_DOOR_H
 
 #include "nccl_init/door.h"
+#include "nccl_init/index.h"
 
 /* ---- tree.c: a tree in memory ---- */
 
@@ -31,10 +32,10 @@ struct ni_entry {
 };
 
 /* Entries as they came, each behind the directory that it is in; the first is the root, with path "".
-   place: 2 * room of them, an entry's number from 1 by the hash of its path. */
+   index: by the entries' paths, with 2 * room places. */
 struct ni_tree {
     struct ni_entry *at;
-    uint32_t *place;
+    struct ni_index index;
     size_t n, room;
     size_t text; /* bytes of all paths and values */
     int failed;  /* record: what made it incomplete, -errno */
@@ -46,7 +47,6 @@ void ni_tree_free(struct ni_tree *t); /* made by calloc */
 int ni_tree_make(struct ni_tree *t, const char *path, struct ni_entry **ret);
 /* Gives it the kind of another, and a copy of its value. 0, -EFBIG, -ENOMEM. */
 int ni_tree_set(struct ni_tree *t, struct ni_entry *e, const struct ni_entry *from);
-uint64_t ni_hash(const char *s, size_t n);
 /* Parses s[0..n), which it changes. 0 or -errno and the line. */
 int ni_tree_parse(struct ni_tree *t, char *s, size_t n, unsigned *ret_line);
 /* Replaces escapes in place; *len shrinks. false: malformed. */

@@ -112,7 +112,7 @@ static size_t try_forms(struct ni_mask *m, struct ni_span s, struct ni_text *ret
             continue;
         size_t n = strlen(forms[f].form);
         (void)ni_copy(mask, sizeof(mask), forms[f].mask);
-        uint32_t number = number_of(m, ni_hash(s.p, n), true);
+        uint32_t number = number_of(m, ni_hash(1, (struct ni_span){s.p, n}), true);
         for (size_t i = n; i-- > 0 && number > 0;) {
             if (forms[f].form[i] != 'x')
                 continue;

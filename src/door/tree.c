@@ -23,31 +23,21 @@ void ni_tree_free(struct ni_tree *t)
         free(t->at[i].memory);
     }
     free(t->at);
-    free(t->place);
+    free(t->index.place);
     free(t);
 }
 
-/* FNV-1a */
-uint64_t ni_hash(const char *s, size_t n)
+static struct ni_span path_of(const void *entries, uint32_t number)
 {
-    uint64_t h = 0xcbf29ce484222325U;
+    const struct ni_entry *entry = entries;
 
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)s[i]) * 0x100000001b3U;
-    return h ^ (h >> 32);
+    return ni_span_of(entry[number - 1].path);
 }
 
 /* Where the entry of path[0..n) is, or would be. */
 static uint32_t *place_of(const struct ni_tree *t, const char *path, size_t n)
 {
-    size_t i = ni_hash(path, n) & (2 * t->room - 1);
-
-    for (; t->place[i] > 0; i = (i + 1) & (2 * t->room - 1)) {
-        const char *at = t->at[t->place[i] - 1].path;
-        if (strncmp(at, path, n) == 0 && at[n] == '\0')
-            break;
-    }
-    return &t->place[i];
+    return ni_index_find(&t->index, (struct ni_span){path, n}, path_of, t->at);
 }
 
 static const struct ni_entry *find(const struct ni_tree *t, const char *path)
@@ -66,8 +56,8 @@ static int grow(struct ni_tree *t)
     t->at = at ? at : t->at;
     if (!place)
         return -ENOMEM;
-    free(t->place);
-    t->place = place;
+    free(t->index.place);
+    t->index = (struct ni_index){.place = place, .room = 2 * room, .seed = ni_seed()};
     t->room = room;
     for (size_t i = 0; i < t->n; i++)
         *place_of(t, at[i].path, strlen(at[i].path)) = (uint32_t)i + 1;

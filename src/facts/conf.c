@@ -106,7 +106,7 @@ static void read_conf(struct ni_probe *p, const struct library *lib, const char 
         return;
     const ssize_t n = ni_read_whole(p, &dir, path);
     if (n < 0 && ni_known_of(n) != NI_ABSENT)
-        ni_report(p->f, NI_F_CONF_UNREADABLE, c.file, "%s", ni_errno_text((int)n));
+        ni_report(p->f, NI_F_CONF_UNREADABLE, c.file, "%s", NI_ERRNO((int)n));
     for (char *rest = p->text, *line; (line = ni_line(&rest));)
         conf_line(&c, line);
 }

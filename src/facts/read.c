@@ -13,8 +13,7 @@ enum ni_known ni_note(struct ni_probe *p, enum ni_need need, int64_t answer)
         return NI_ABSENT;
     const enum ni_known known = ni_known_of(answer);
     if (known != NI_KNOWN && (known != NI_ABSENT || need == NI_REQUIRED) && need != NI_UNTOLD)
-        ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "reading failed: %s",
-                  ni_errno_text((int)answer));
+        ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "reading failed: %s", NI_ERRNO((int)answer));
     return known;
 }
 

@@ -72,7 +72,7 @@ enum ni_hook_answer ni_hook_raise(const struct ni_dir *top, rlim_t want, bool dr
     struct rlimit limit;
 
     if (live && (pidfd < 0 || prlimit(c->pid, RLIMIT_MEMLOCK, NULL, &limit) < 0))
-        return ni_hook_say(NI_HOOK_WRONG, why, "process %d: %s", c->pid, ni_errno_text(errno));
+        return ni_hook_say(NI_HOOK_WRONG, why, "process %d: %s", c->pid, NI_ERRNO(errno));
     enum ni_hook_answer answer = check(top, c->pid, dry, why);
     if (!live || answer != NI_HOOK_YES)
         return answer;
@@ -84,7 +84,7 @@ enum ni_hook_answer ni_hook_raise(const struct ni_dir *top, rlim_t want, bool dr
     /* There is no prlimit by pidfd. If it lives, the pid is its own; it waits for the runtime, and
        that for us. */
     if (!dry && !has_ended(pidfd) && prlimit(c->pid, RLIMIT_MEMLOCK, &limit, NULL) < 0)
-        return ni_hook_say(NI_HOOK_WRONG, why, "raising it: %s", ni_errno_text(errno));
+        return ni_hook_say(NI_HOOK_WRONG, why, "raising it: %s", NI_ERRNO(errno));
     if (has_ended(pidfd))
         return ni_hook_say(NI_HOOK_WRONG, why, "process %d has ended", c->pid);
     return NI_HOOK_YES;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes become lines, and texts are kept once. */
 #include <string.h>
-#include <sys/auxv.h>
 
+#include "nccl_init/index.h"
 #include "nccl_init/log.h"
 
 /* A line, in place: ESC [ ... letter goes out (ECMA-48, 5.4). One in JSON, as Docker keeps it, ends at
@@ -74,36 +74,23 @@ void ni_log_got(struct ni_log *log, const char *file, size_t n)
         log->line = 0;
 }
 
-/* The place of a text in the table depends on random bytes of the kernel's: who writes a log cannot make
-   names that all have one place. The JSON reader uses the first eight of the sixteen. */
-static size_t hash(struct ni_log *log, struct ni_span s)
+static struct ni_span text_of(const void *entries, uint32_t number)
 {
-    uint64_t h = log->seed;
-
-    if (h == 0) {
-        const char *random = (const char *)getauxval(AT_RANDOM);
-
-        if (random)
-            memcpy(&h, random + sizeof(h), sizeof(h));
-        h |= 1;
-        log->seed = h;
-    }
-    for (size_t k = 0; k < s.n; k++) {
-        h = (h ^ (unsigned char)s.p[k]) * UINT64_C(0x9e3779b97f4a7c15);
-        h ^= h >> 32; /* what a byte changes above comes down to the next one */
-    }
-    return (size_t)h;
+    return ni_span_of(ni_log_word(entries, (ni_kept)number));
 }
 
 ni_kept ni_log_keep(struct ni_log *log, struct ni_span s)
 {
-    size_t i;
+    struct ni_index index = {log->word_at, NI_COUNT(log->word_at), 0};
+    uint32_t *place;
 
+    if (log->seed == 0)
+        log->seed = ni_seed();
+    index.seed = log->seed;
     s.n = strnlen(s.p, s.n);
-    i = hash(log, s);
-    for (i %= NI_COUNT(log->word_at); log->word_at[i] != 0; i = (i + 1) % NI_COUNT(log->word_at))
-        if (ni_span_is(s, ni_log_word(log, log->word_at[i])))
-            return log->word_at[i];
+    place = ni_index_find(&index, s, text_of, log);
+    if (*place != 0)
+        return (ni_kept)*place;
     if (s.n == 0 || log->n_word + 1 >= NI_LOG_WORDS || s.n >= NI_LOG_BYTES - log->text_len) {
         log->dropped += s.n > 0;
         return 0;
@@ -111,7 +98,8 @@ ni_kept ni_log_keep(struct ni_log *log, struct ni_span s)
     log->word[++log->n_word] = log->text_len;
     memcpy(log->text + log->text_len, s.p, s.n);
     log->text_len += (uint32_t)s.n + 1;
-    return log->word_at[i] = (ni_kept)log->n_word;
+    *place = log->n_word;
+    return (ni_kept)log->n_word;
 }
 
 const char *ni_log_word(const struct ni_log *log, ni_kept w)

@@ -483,7 +483,7 @@ int ni_meet(const struct ni_meeting *m, struct ni_verdict *ret, struct ni_findin
     if (leaf < 0) {
         r = r != 0 ? r : -errno;
         (void)ni_format(ret->line, sizeof(ret->line), "pod 0 cannot serve port %u: %s%s",
-                        m->party->port, ni_errno_text(r),
+                        m->party->port, NI_ERRNO(r),
                         r == -EADDRINUSE ? "; does another preflight run there (--port)?"
                         : r == -EMFILE   ? ": it needs one for each pod (ulimit -Hn)"
                                          : "");

@@ -126,7 +126,7 @@ static void open_rails(struct leaf *l)
 
     for (unsigned i = 0; r != 0 && i < pod->n_rail; i++)
         (void)ni_format(pod->rail[i].untried, sizeof(pod->rail[i].untried),
-                        "its process could not be started: %s", ni_errno_text(r));
+                        "its process could not be started: %s", NI_ERRNO(r));
     for (unsigned i = 0; i < l->rails.n; i++) {
         struct ni_rail_task *task = &l->rails.task[i];
 
@@ -201,7 +201,7 @@ static int find_hub(struct leaf *l, int64_t until_ms)
                 r = take_part(l);
             } else {
                 r = errno == EINPROGRESS ? -ETIMEDOUT : -errno; /* socket(7), SO_SNDTIMEO */
-                (void)fail(l, r, "%s port %u: %s", p->host, p->port, ni_errno_text(r));
+                (void)fail(l, r, "%s port %u: %s", p->host, p->port, NI_ERRNO(r));
             }
             (void)close(l->fd);
             left = until_ms - ni_now_ms();

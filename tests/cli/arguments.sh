@@ -126,7 +126,7 @@ usage "run with a root" "*uses this machine*plan --root*" --root "$dir/empty" --
 with=NCCLINIT_ROOT=$dir/empty
 usage "run with NCCLINIT_ROOT" "*uses this machine*NCCLINIT_ROOT*" -- echo hi
 gives "run with root /" "hi" --root=/ -- echo hi
-usage "a root that is not there" "*/none: No such file*" plan --root "$dir/none"
+usage "a root that is not there" "*/none: ENOENT*" plan --root "$dir/none"
 printf 'x nonsense\n' >"$dir/bad.tree"
 usage "a root that is no tree" "*bad.tree:1: *" plan --root "$dir/bad.tree"
 

@@ -81,11 +81,11 @@ fails() {
     matches "$name: message" "nccl-init: error: $pattern" "$(grep -v socket.none err)"
     same "$name: stdout" "" "$(cat out)"
 }
-fails "-o in no directory" "none/file: No such file or directory" -o none/file
-fails "-o on a directory" "node: Is a directory" -o node
+fails "-o in no directory" "none/file: ENOENT (*)" -o none/file
+fails "-o on a directory" "node: EISDIR (*)" -o node
 "$bin" env >/dev/full 2>err && status=0 || status=$?
 same "full standard output: status" 1 "$status"
-matches "full standard output: message" "*standard output: No space left on device" "$(cat err)"
+matches "full standard output: message" "*standard output: ENOSPC (*)" "$(cat err)"
 "$bin" env >&- 2>err && status=0 || status=$?
 same "closed standard output: status" 1 "$status"
 
@@ -94,13 +94,13 @@ if unshare -m mount -t tmpfs none "$dir/node" 2>/dev/null; then
     unshare -m sh -c "mount -t tmpfs -o size=16k none small && cd small && echo old >file &&
         { cat /dev/zero >fill; '$bin' env -o file; echo \"status \$?\"; cat file; ls; }" >out 2>err
     same "full disk: status" "status 1" "$(grep status out)"
-    matches "full disk: message" "*file: No space left on device*" "$(cat err)"
+    matches "full disk: message" "*file: ENOSPC (*)*" "$(cat err)"
     same "full disk: old file whole, nothing left" "old file fill" "$(grep -v status out | xargs)"
     unshare -m sh -c "mount -t tmpfs none small && cd small && echo old >file &&
         mount -o remount,ro . && { '$bin' env -o file; echo \"status \$?\"; cat file; ls; }" \
         >out 2>err
     same "read-only mount: status" "status 1" "$(grep status out)"
-    matches "read-only mount: message" "*file: Read-only file system*" "$(cat err)"
+    matches "read-only mount: message" "*file: EROFS (*)*" "$(cat err)"
     same "read-only mount: old file whole" "old file" "$(grep -v status out | xargs)"
 else
     skip "full disk, read-only mount" "unshare or mount is not allowed"

@@ -96,11 +96,11 @@ of "not JSON" WRONG "no JSON: * in config.json" '{"linux": '
 of "a key twice" WRONG "no JSON: *" '{"linux": {}, "linux": {}}'
 of "no Linux container" WRONG "config.json is of no Linux container" '{"windows": {}}'
 of "nested deep" WRONG "JSON nested deeper than 16 in config.json" "$(printf '[%.0s' {1..100000})"
-of "many values" WRONG "no JSON: * in config.json" "$(config "$uverbs" "$rule" "\"x\": [$(yes '{}' | head -n 1000000 | paste -sd,)],")"
+of "many values" WRONG "JSON with more than 262144 values in config.json" "$(config "$uverbs" "$rule" "\"x\": [$(yes '{}' | head -n 1000000 | paste -sd,)],")"
 rm node/bundle/config.json
-says "no config.json" WRONG "config.json: No such file or directory"
+says "no config.json" WRONG "config.json: ENOENT (*)"
 ln -s ../../../../../../../../etc/passwd node/bundle/config.json
-says "a link out of the root" WRONG "config.json: No such file or directory"
+says "a link out of the root" WRONG "config.json: ENOENT (*)"
 rm node/bundle/config.json
 config "$uverbs" "$rule" >node/bundle/config.json
 
@@ -246,19 +246,19 @@ live() {
     same "--dry-run: what it says" "container c1: would raise locked memory from 64 KiB to 4 MiB: RDMA device (231:192)" "$(cat out)"
     raised "a soft limit" 0 4194304 "<30>nccl-init-hook\[*\]: container c1: raised locked memory from 64 KiB to 4 MiB: *" --memlock=4M
     raised "never lowered" 0 4194304 "" --memlock=1M --strict
-    raised "what is not permitted" 1 4194304 "<28>nccl-init-hook\[*\]: *raising it: Operation not permitted" --memlock=16M --strict
+    raised "what is not permitted" 1 4194304 "<28>nccl-init-hook\[*\]: *raising it: EPERM (*)" --memlock=16M --strict
     mv bundle/config.json real.json
     ln -s ../real.json bundle/config.json
-    raised "a link" 1 4194304 "<28>*config.json: Operation not permitted" --memlock=8M --strict
+    raised "a link" 1 4194304 "<28>*config.json: EPERM (*)" --memlock=8M --strict
     rm bundle/config.json
     mkfifo bundle/config.json
-    raised "a FIFO" 0 4194304 "<28>*config.json: Operation not permitted" --memlock=8M
+    raised "a FIFO" 0 4194304 "<28>*config.json: EPERM (*)" --memlock=8M
     rm bundle/config.json
     install -o 1000 real.json bundle/config.json
-    raised "somebody's file" 0 4194304 "<28>*config.json: Operation not permitted" --memlock=8M
+    raised "somebody's file" 0 4194304 "<28>*config.json: EPERM (*)" --memlock=8M
     truncate -s 1G bundle/config.json
     chown 0 bundle/config.json
-    raised "1 GiB" 0 4194304 "<28>*config.json: it is too long" --memlock=8M
+    raised "1 GiB" 0 4194304 "<28>*config.json: EOVERFLOW (*)" --memlock=8M
     cp real.json bundle/config.json
     raised "as before" 0 8388608 "<30>*from 4 MiB to 8 MiB*" --memlock=8M
     kill "$target"
@@ -267,7 +267,7 @@ live() {
         "$hook" --strict <told >out 2>&1 && status=0 || status=$?
         matches "$1" "1 $2" "$status $(cat out)"
     }
-    raised_not "a pid that ended" "*process $target: No such process"
+    raised_not "a pid that ended" "*process $target: ESRCH (*)"
     kill "$listener"
     state creating "$$" "$dir/bundle" >told
     raised_not "its own parent" "*is not a container's*"

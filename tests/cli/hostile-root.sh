@@ -166,7 +166,7 @@ for count in 40 41; do
     timeout 10 "$bin" plan >out 2>&1
     case $count in
     40) pattern='*mlx5_6/1*ACTIVE*' ;;
-    41) pattern='*fact.unreadable: *reading failed: Too many levels of symbolic links*' ;;
+    41) pattern='*fact.unreadable: *reading failed: ELOOP (*)*' ;;
     esac
     # The way there has one already, in sys/class.
     matches "$((count - 1)) links and that of the class" "$pattern" "$(cat out)"
@@ -275,14 +275,14 @@ ln -s loop loop
 ln -s nowhere dangling
 # glibc and musl word some errors differently.
 refused "a loop of links" "*link*" loop
-refused "a dangling link" "No such file or directory" dangling
-refused "a pipe" "No such device or address" pipe
-[ ! -S socket ] || refused "a socket" "No such device or address" socket
+refused "a dangling link" "ENOENT (*)" dangling
+refused "a pipe" "ENXIO (*)" pipe
+[ ! -S socket ] || refused "a socket" "ENXIO (*)" socket
 for name in devices/*; do
-    [ ! -e "$name" ] || refused "a device" "No such device or address" "$name"
+    [ ! -e "$name" ] || refused "a device" "ENXIO (*)" "$name"
 done
-refused "an entry of a file" "Not a directory" outside/secret/x
-refused "a name of 5,000 bytes" "*ile*name too long" "$(repeat x 5000)"
+refused "an entry of a file" "ENOTDIR (*)" outside/secret/x
+refused "a name of 5,000 bytes" "ENAMETOOLONG (*)" "$(repeat x 5000)"
 summed "no root"
 
 finish

@@ -80,7 +80,7 @@ expect 1 --expect=rdma sockets/0.log
 expect 1 --expect=gdr roce-8/0.log
 expect 125 --expect=tcp sockets/0.log
 expect 125 "$tmp/no-such-file"
-grep -q 'No such file' "$tmp/err" || complain "a file that is not there: $(cat "$tmp/err")"
+grep -q 'ENOENT' "$tmp/err" || complain "a file that is not there: $(cat "$tmp/err")"
 expect 125 "$tmp"
 expect 125 --plan=none/0.log sockets/0.log
 grep -q 'plan --json. writes: no JSON: ' "$tmp/err" || complain "a plan that is no JSON: $(cat "$tmp/err")"
@@ -94,7 +94,7 @@ expect 0 --json "$tmp/3000"
 status=0
 "$program" log --json "$tmp/3000" >/dev/full 2>"$tmp/err" || status=$?
 [ "$status" = 1 ] || complain "a full disk: status $status"
-grep -q 'No space left' "$tmp/err" || complain "a full disk: $(cat "$tmp/err")"
+grep -q 'ENOSPC' "$tmp/err" || complain "a full disk: $(cat "$tmp/err")"
 status=0
 "$program" log --json sockets/0.log >/dev/full 2>"$tmp/err" || status=$?
 [ "$status" = 1 ] || complain "a full disk: status $status"

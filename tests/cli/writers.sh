@@ -98,7 +98,7 @@ ln -s outside by-link
 works "a folder behind a link" by-link/file
 rm outside/file
 writers='env snapshot'
-fails "over a directory" "Is a directory" outside/folder
+fails "over a directory" "EISDIR (*)" outside/folder
 socket='import socket, subprocess, sys
 ours, its = socket.socketpair()
 status = subprocess.run(sys.argv[1:], stdout=its).returncode
@@ -130,22 +130,22 @@ for writer in $writers; do
     rm outside/read
 done
 writers='env snapshot install'
-fails "over a pipe" "what stands there is no file" outside/pipe
+fails "over a pipe" "ENOTBLK (*)" outside/pipe
 if python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("outside/socket")' 2>/dev/null; then
-    fails "over a socket" "what stands there is no file" outside/socket
+    fails "over a socket" "ENOTBLK (*)" outside/socket
 fi
-fails "in no folder" "No such file or directory" none/file
-fails "in a folder that is a file" "Not a directory" outside/victim/file
+fails "in no folder" "ENOENT (*)" none/file
+fails "in a folder that is a file" "ENOTDIR (*)" outside/victim/file
 ln -s circle circle
-fails "in a folder that is a circle" "Too many levels of symbolic links" circle/file
-fails "a name of 256 bytes" "File name too long" "outside/$(printf '%0256d' 0)"
+fails "in a folder that is a circle" "ELOOP (*)" circle/file
+fails "a name of 256 bytes" "ENAMETOOLONG (*)" "outside/$(printf '%0256d' 0)"
 
 # ---- room, limits, permissions ---------------------------------------------------------------------------------
 
 echo old >small/file
 # The limit is the writer's: it may begin, and not end. SIGXFSZ would kill it.
-fails "file size limit 0" "File too large" small/file prlimit --fsize=0
-fails "file size limit 16" "File too large" small/file prlimit --fsize=16
+fails "file size limit 0" "EFBIG (*)" small/file prlimit --fsize=0
+fails "file size limit 16" "EFBIG (*)" small/file prlimit --fsize=16
 rename=rename
 [ "$(uname -m)" = x86_64 ] || rename=renameat
 for pair in "EDQUOT fsync" "EIO fsync" "ENOSPC $rename" "EPERM fchmod"; do
@@ -153,7 +153,7 @@ for pair in "EDQUOT fsync" "EIO fsync" "ENOSPC $rename" "EPERM fchmod"; do
     fails "$error of $call" "*" small/file "$refuse" "$error" "$call"
 done
 if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65534 --clear-groups true 2>/dev/null; then
-    fails "a folder of another user" "Permission denied" small/file setpriv --reuid=65534 --clear-groups
+    fails "a folder of another user" "EACCES (*)" small/file setpriv --reuid=65534 --clear-groups
     mkdir -m 733 blind
     for writer in $writers; do
         written "$writer" blind/file setpriv --reuid=65534 --clear-groups
@@ -165,20 +165,20 @@ if [ "$WRITERS_MOUNTS" = yes ]; then
     mount -t tmpfs -o size=64k,nr_inodes=20 none small || exit 1
     echo old >small/file
     cat /dev/zero >small/fill 2>/dev/null
-    fails "full disk" "No space left on device" small/file
+    fails "full disk" "ENOSPC (*)" small/file
     rm small/fill
     i=0
     while touch "small/$i" 2>/dev/null; do i=$((i + 1)); done
-    fails "no inode left" "No space left on device" small/file
+    fails "no inode left" "ENOSPC (*)" small/file
     rm small/[0-9]*
     mount -o remount,ro small
-    fails "read-only" "Read-only file system" small/file
+    fails "read-only" "EROFS (*)" small/file
     umount small
     # Linux 6.6: quotas of tmpfs, which no root is held by.
     if mount -t tmpfs -o usrquota_block_hardlimit=8k,mode=777 none small 2>/dev/null; then
         writers=install # 8 KiB are enough for the others
         echo old >small/file
-        fails "quota" "Disk quota exceeded" small/file setpriv --reuid=65534 --clear-groups
+        fails "quota" "EDQUOT (*)" small/file setpriv --reuid=65534 --clear-groups
         writers='env snapshot install'
         umount small
     else
@@ -190,7 +190,7 @@ fi
 
 # ---- killed ----------------------------------------------------------------------------------------------------
 
-# killed WHAT CALL LEFT: a writer that dies at CALL leaves LEFT files beside the old one, which is whole
+# killed WHAT CALL: a writer that dies at CALL leaves the old file whole, and its own beside it
 killed() {
     for writer in $writers; do
         rm -rf killed && mkdir killed
@@ -198,23 +198,13 @@ killed() {
         written "$writer" killed/file "$refuse" KILL "$2"
         [ "$status" != 77 ] || return 0
         same "$1 file: $writer killed at $2: what is there" "$([ "$1" = new ] || echo old)" "$(cat killed/file 2>/dev/null)"
-        same "$1 file: $writer killed at $2: what is left" "$3" "$(find killed -name '.nccl-init*' | wc -l | tr -d ' ')"
+        same "$1 file: $writer killed at $2: what is left" 1 "$(find killed -name '.nccl-init.??????' | wc -l | tr -d ' ')"
     done
 }
-for call in fchmod fsync linkat; do
-    killed new $call 0
-    killed old $call 0
+for call in fchmod fsync "$rename"; do
+    killed new $call
+    killed old $call
 done
-killed old "$rename" 1 # a moment only, and not for long:
-left=$(find killed -name '.nccl-init*')
-written env killed/file
-same "what another may be at still stays" "$left" "$(find killed -name '.nccl-init*')"
-[ -z "$left" ] || touch -d '-11 minutes' "$left"
-echo theirs >killed/.nccl-init.other.new0
-touch -d '-1 day' killed/.nccl-init.other.new0
-written env killed/file
-same "what a killed writer of this file left is removed, and nothing else" ".nccl-init.other.new0 file" \
-    "$(find killed -type f -printf '%f\n' | LC_ALL=C sort | xargs)"
 rm -r killed && mkdir killed
 i=0
 while [ $i -lt 60 ]; do
@@ -226,7 +216,8 @@ while [ $i -lt 60 ]; do
     3) timeout -s KILL 0.00$((i / 4 + 1)) "$bin" snapshot --root="$dir/node" -o killed/$i ;;
     esac
 done 2>/dev/null
-same "60 times killed: what is left" "" "$(find killed -name '.nccl-init*')"
+same "60 times killed: only whole files have a name of ours" "" \
+    "$(find killed -type f ! -name '.nccl-init.*' -size 0)"
 for answer in ZERO EINTR; do # for ever
     timeout 20 "$refuse" $answer write "$bin" install killed/file 2>/dev/null
     same "a disk that answers $answer: install" 1 $?

@@ -124,14 +124,14 @@ start -v shared:/shared localhost/nccl-init:caps install /shared 2>"$dir/err"
 matches "of which install warns" "*installed*warning: /shared/nccl-init: the file system is mounted nosuid here*" "$(cat "$dir/err")"
 start -v shared:/shared:ro localhost/nccl-init:caps install /shared 2>"$dir/err"
 same "read-only volume: status" 1 $?
-matches "read-only volume: told" "*Read-only file system; mount the volume without readOnly*" "$(cat "$dir/err")"
+matches "read-only volume: told" "*EROFS (*); mount the volume without readOnly*" "$(cat "$dir/err")"
 start --read-only --cap-drop all -v shared:/shared --user 1000:1000 localhost/nccl-init:caps install /shared 2>"$dir/err"
 same "not allowed to write: status" 1 $?
-matches "not allowed to write: told" "*Permission denied; run as a user that may write there, or set the pod's fsGroup*" "$(cat "$dir/err")"
+matches "not allowed to write: told" "*EACCES (*); run as a user that may write there, or set the pod's fsGroup*" "$(cat "$dir/err")"
 chmod 777 "$mnt" # as an emptyDir is
 start --read-only --cap-drop all -v shared:/shared --user 1000:1000 localhost/nccl-init:caps install /shared/mine 2>"$dir/err"
 same "another user: status, owner, capabilities" "0 1000 755 " "$? $(stat -c '%u %a' "$mnt/mine") $(getcap "$mnt/mine")"
-matches "another user: told" "*without the file capabilities of this program: Operation not permitted; install as root with CAP_SETFCAP*" "$(cat "$dir/err")"
+matches "another user: told" "*without the file capabilities of this program: EPERM (*); install as root with CAP_SETFCAP*" "$(cat "$dir/err")"
 start --tmpfs /shared:rw,noexec,nosuid localhost/nccl-init:caps install /shared 2>"$dir/err"
 same "a tmpfs: status" 0 $?
 matches "a tmpfs: told" "*noexec*nosuid*" "$(cat "$dir/err")"

@@ -32,7 +32,7 @@ dies "X1 missing, by PATH" 127 "*\`no-such-command\` is in no directory of PATH*
 dies "X1 missing, by path" 127 "*\`./none\` does not exist*" ./none
 dies "X1 missing, directory is a file" 127 "*does not exist*" ./err/none
 touch plain
-dies "X2 not executable" 126 "*\`./plain\`: Permission denied: not executable*chmod +x*" ./plain
+dies "X2 not executable" 126 "*\`./plain\`: EACCES (*): not executable*chmod +x*" ./plain
 mkdir folder
 dies "X3 directory" 126 "*\`./folder\`: *it is a directory" ./folder
 mkfifo -m 755 fifo
@@ -61,18 +61,18 @@ head -c 64 "$bin" >elf
 machine=$(od -An -tu2 -j18 -N2 elf | tr -d ' ')
 
 script no-shebang 'echo hello'
-dies "X5 no #!" 126 "*Exec format error*\`#!/bin/sh\`*sh FILE*" ./no-shebang
+dies "X5 no #!" 126 "*ENOEXEC (*)*\`#!/bin/sh\`*sh FILE*" ./no-shebang
 script blank-shebang '#! '
-dies "X5 blank #!" 126 "*Exec format error*first line like*" ./blank-shebang
+dies "X5 blank #!" 126 "*ENOEXEC (*)*first line like*" ./blank-shebang
 : >empty
 chmod 755 empty
-dies "X5 empty file" 126 "*Exec format error: no program;*" ./empty
+dies "X5 empty file" 126 "*ENOEXEC (*): no program;*" ./empty
 
 chmod 755 elf
-dies "X6 cut-off program" 126 "*Exec format error: the program is damaged*" ./elf
+dies "X6 cut-off program" 126 "*ENOEXEC (*): the program is damaged*" ./elf
 head -c 18 "$bin" >cut-early
 chmod 755 cut-early
-dies "X6 cut before its architecture" 126 "*Exec format error: the program is damaged*" ./cut-early
+dies "X6 cut before its architecture" 126 "*ENOEXEC (*): the program is damaged*" ./cut-early
 [ "$machine" = 183 ] && other=76 || other=267
 {
     head -c 18 "$bin"
@@ -80,16 +80,16 @@ dies "X6 cut before its architecture" 126 "*Exec format error: the program is da
     tail -c +21 "$bin"
 } >wrong-machine
 chmod 755 wrong-machine
-dies "X6 other architecture" 126 "*Exec format error: *built for another architecture*" ./wrong-machine
+dies "X6 other architecture" 126 "*ENOEXEC (*): *built for another architecture*" ./wrong-machine
 
 ln -s loop loop
-dies "X7 ELOOP" 126 "*\`./loop\`: Too many levels of symbolic links*" ./loop
+dies "X7 ELOOP" 126 "*\`./loop\`: ELOOP (*)*" ./loop
 long=$(printf '%0300d' 0)
 dies "X7 name too long, by PATH" 126 "*name too long*" "$long"
 dies "X7 name too long, by path" 126 "*name too long*" "./$long"
 cp "$bin" busy
 exec 9>>busy
-dies "X7 ETXTBSY" 126 "*\`./busy\`: Text file busy" ./busy
+dies "X7 ETXTBSY" 126 "*\`./busy\`: ETXTBSY (*)" ./busy
 exec 9>&-
 
 dies "X8 empty name" 127 "*name of the command is empty*" ''
@@ -160,7 +160,7 @@ if setpriv --reuid=65534 --clear-groups true 2>/dev/null; then
     chmod 711 no-interpreter
     out=$(setpriv --reuid=65534 --clear-groups ./nccl-init -- ./no-interpreter 2>&1) && status=0 || status=$?
     same "closed file: status" 127 "$status"
-    matches "closed file: message" "*nccl-init: error: \`./no-interpreter\`: No such file or directory: its interpreter \
+    matches "closed file: message" "*nccl-init: error: \`./no-interpreter\`: ENOENT (*): its interpreter \
 or loader is missing*" "$out"
 else
     skip "closed directory, closed file" "setpriv cannot change the user"

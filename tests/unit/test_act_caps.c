@@ -304,12 +304,9 @@ static void test_bad_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_untouched),
-        cmocka_unit_test(test_root),
-        cmocka_unit_test(test_user),
-        cmocka_unit_test(test_switch),
-        cmocka_unit_test(test_each_name),
-        cmocka_unit_test(test_bad_names),
+        cmocka_unit_test(test_untouched), cmocka_unit_test(test_root),
+        cmocka_unit_test(test_user),      cmocka_unit_test(test_switch),
+        cmocka_unit_test(test_each_name), cmocka_unit_test(test_bad_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ static void test_too_big(void **state)
     (void)state;
     memset(big + strlen(big), 'x', sizeof(big) - strlen(big) - 1);
     fails(argv, envp, NI_EXIT_NOT_EXECUTABLE,
-          "`/bin/sh`: Argument list too long: one argument or variable may have 128 KiB");
+          "`/bin/sh`: E2BIG (Argument list too long): one argument or variable may have 128 KiB");
 }
 
 int main(void)

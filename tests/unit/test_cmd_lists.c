@@ -62,8 +62,7 @@ static void test_caps(void **state)
     assert_int_equal(set("keep-caps", "ipc_lock"), 0);
     assert_int_equal(context.options.policy.keep_caps, 1 << CAP_IPC_LOCK);
     assert_int_equal(set("keep-caps", "IPC_LOCK,Sys_Resource"), 0);
-    assert_int_equal(context.options.policy.keep_caps,
-                     1 << CAP_IPC_LOCK | 1 << CAP_SYS_RESOURCE);
+    assert_int_equal(context.options.policy.keep_caps, 1 << CAP_IPC_LOCK | 1 << CAP_SYS_RESOURCE);
     assert_int_equal(set("drop-caps", "setpcap"), 0);
     assert_int_equal(context.options.policy.drop_caps, 1 << CAP_SETPCAP);
     assert_false(context.options.policy.drop_unneeded);

@@ -194,14 +194,11 @@ static void test_errno_names(void **state)
         if (name)
             assert_int_equal(ni_errno_of(ni_span_of(name)), err);
     }
-    static const char *const rare[] = {"EAFNOSUPPORT", "EBADMSG",   "ECHILD",  "EDEADLK",
-                                       "EDOM",         "EHOSTDOWN", "EMLINK",  "ENOKEY",
-                                       "ENOLCK",       "ENOLINK",   "ENOBUFS", "ENOTTY",
-                                       "ESHUTDOWN",    "ESPIPE",    "ETIME",   "EUCLEAN"};
-    for (size_t i = 0; i < NI_COUNT(rare); i++)
-        assert_string_equal(ni_errno_text(-ni_errno_of(ni_span_of(rare[i]))), rare[i]);
     assert_int_equal(ni_errno_of(ni_span_of("ENOTSUP")), ENOTSUP);
-    assert_string_equal(ni_errno_text(ENOTSUP), "Operation not supported");
+    assert_true(ni_has_prefix(NI_ERRNO(ENOTSUP), "EOPNOTSUPP ("));
+    assert_true(ni_has_prefix(NI_ERRNO(-ENOENT), "ENOENT (No such file"));
+    assert_string_equal(NI_ERRNO(EOVERFLOW), "EOVERFLOW (it is too long)");
+    assert_string_equal(NI_ERRNO(133), "error 133");
     assert_int_equal(ni_errno_of(ni_span_of("EINVAL")), EINVAL);
     assert_int_equal(ni_errno_of(ni_span_of("EINVA")), 0);
     assert_int_equal(ni_errno_of(ni_span_of("")), 0);

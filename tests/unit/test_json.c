@@ -98,59 +98,12 @@ static void test_cut(void **state)
     }
 }
 
-static char taken[1024];
-static unsigned pieces;
-
-static void take(struct ni_text *t)
-{
-    strncat(taken, t->buf, t->len);
-    t->len = 0;
-    pieces++;
-}
-
-/* A text that makes room loses nothing, however small its buffer. */
-static void test_flush(void **state)
-{
-    (void)state;
-    struct ni_text whole = ni_text_on(buf, sizeof(buf));
-    write_all(&whole, true);
-    for (size_t cap = 2; cap < 40; cap++) {
-        char small[40];
-        struct ni_text t = ni_text_on(small, cap);
-        t.full = take;
-        taken[0] = '\0';
-        pieces = 0;
-        write_all(&t, true);
-        take(&t);
-        assert_string_equal(taken, buf);
-        assert_int_equal(pieces, (whole.len + cap - 2) / (cap - 1));
-        assert_false(t.cut);
-    }
-}
-
-/* What the C library's printf makes is taken as a whole. */
-static void test_flush_printf(void **state)
-{
-    (void)state;
-    for (size_t cap = 7; cap < 40; cap++) {
-        char small[40];
-        struct ni_text t = ni_text_on(small, cap);
-        t.full = take;
-        taken[0] = '\0';
-        for (unsigned i = 0; i < 9; i++)
-            ni_putf(&t, "%05x|", i);
-        take(&t);
-        assert_string_equal(taken, "00000|00001|00002|00003|00004|00005|00006|00007|00008|");
-        assert_false(t.cut);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms),        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_cut),          cmocka_unit_test(test_flush),
-        cmocka_unit_test(test_flush_printf),
+        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

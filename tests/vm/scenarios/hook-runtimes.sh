@@ -87,7 +87,7 @@ for runtime in runc crun; do
     runc) same "a user namespace" "unlimited ok" "$(start $runtime)" ;;
     crun) # it tells / for its bundle (crun issue 2025)
         matches "a user namespace: crun 1.8.1 does not tell the bundle" "*8192 *" "$(start $runtime)"
-        matches "... in the journal" "*config.json: No such file or directory" "$(tail -n 1 /tmp/journal)"
+        matches "... in the journal" "*config.json: ENOENT (*)" "$(tail -n 1 /tmp/journal)"
         ;;
     esac
 

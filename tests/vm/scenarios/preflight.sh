@@ -85,7 +85,7 @@ matches 'the other job' '*preflight: good: *preflight: good: *' "$(cat /tmp/two.
 rm /tmp/err.0
 member 0 --seconds=0 &
 wait_for 60 grep -q waiting /tmp/err.0
-fails 'a port that is taken' '*pod 0 cannot serve port 18555: Address already in use*' \
+fails 'a port that is taken' '*pod 0 cannot serve port 18555: EADDRINUSE (*)*' \
     as_pod 0 "$P" preflight --rank=0 --ranks=2 --peers=10.5.0.10 --job=third --within=5
 for pod in 1 2 3; do
     member $pod --seconds=0 &

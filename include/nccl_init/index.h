@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A hash table from texts to the entries of a caller's array, which owns the texts. */
+#ifndef NCCL_INIT_INDEX_H
+#define NCCL_INIT_INDEX_H
+
+#include "nccl_init/text.h"
+
+/* The caller's memory: `room` places, a power of two, at least one more than there are entries. A place
+   holds an entry's number, counted from 1; 0 is a free place. */
+struct ni_index {
+    uint32_t *place;
+    size_t room;
+    uint64_t seed; /* whoever chooses the texts must not know it; ni_seed() */
+};
+
+/* The text of the entry with this number, of the array that `entries` is. */
+typedef struct ni_span ni_entry_text(const void *entries, uint32_t number);
+
+/* The place of the entry that has this text; the free place for it if there is none. */
+uint32_t *ni_index_find(const struct ni_index *index, struct ni_span text, ni_entry_text *text_of,
+                        const void *entries);
+
+/* The hash of a text, whose bits all depend on all of its bytes and on the seed. */
+uint64_t ni_hash(uint64_t seed, struct ni_span text);
+/* Random bytes that the kernel gave this process when it began (getauxval(3), AT_RANDOM); not 0. */
+uint64_t ni_seed(void);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A hash table with open addresses. */
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "nccl_init/core.h"
+#include "nccl_init/index.h"
+
+uint64_t ni_seed(void)
+{
+    const void *random = (const void *)getauxval(AT_RANDOM);
+    uint64_t seed = 0;
+
+    if (random)
+        memcpy(&seed, random, sizeof(seed));
+    return seed | 1;
+}
+
+/* Each byte changes the high bits by the product, and those the low ones by the shift. */
+uint64_t ni_hash(uint64_t seed, struct ni_span text)
+{
+    uint64_t hash = seed;
+
+    for (size_t i = 0; i < text.n; i++) {
+        hash = (hash ^ (unsigned char)text.p[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+static bool is_same(struct ni_span a, struct ni_span b)
+{
+    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+uint32_t *ni_index_find(const struct ni_index *index, struct ni_span text, ni_entry_text *text_of,
+                        const void *entries)
+{
+    const size_t mask = index->room - 1;
+    size_t at = (size_t)ni_hash(index->seed, text) & mask;
+
+    while (index->place[at] != 0 && !is_same(text_of(entries, index->place[at]), text))
+        at = (at + 1) & mask;
+    return &index->place[at];
+}
