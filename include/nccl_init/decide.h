@@ -49,6 +49,11 @@ void ni_note_slow_rails(const struct ni_work *w);
 
 /* For `run`, which doctor's check includes: PID 1 is no init. */
 void ni_note_init(const struct ni_work *w);
+/* Whether a process of that name is an init. */
+bool ni_is_init(const char *name);
+/* Whether NCCL reads a variable of that name, as far as is known; whether the name is a slip of one. */
+bool ni_is_nccl_name(struct ni_span name);
+bool ni_is_nccl_slip(struct ni_span name);
 
 /* Whether each port of the pod's HCAs has link, interface, address and GID, as far as a wait can
    mend that. What is missing is added to *missing as "mlx5_6/1: link, ...". */

@@ -33,12 +33,14 @@ void ni_root_close(struct ni_root *root);
    the root. */
 struct ni_dir {
     const struct ni_root *root;
-    int fd;          /* stays open at path[0..len), O_PATH; -1: each path is walked from the root */
-    size_t len;      /* of what fd stands for */
-    bool named;      /* paths are of a user's choosing, and lead anywhere, to a pipe too */
-    bool unrecorded; /* a snapshot does not see what is read here */
-    bool binary;     /* files may hold NULs (proc/self/environ of a recording) */
-    bool cut;        /* the path was longer than that; each file then is -ENAMETOOLONG */
+    int fd;         /* stays open at path[0..len), O_PATH; -1: each path is walked from the root */
+    size_t len;     /* of what fd stands for */
+    bool named;     /* paths are of a user's choosing, and lead anywhere, to a pipe too */
+    const char *as; /* of a user's choosing: the usual path of such a file, for the list of what may
+                        stand in a masked record; NULL: the path itself */
+    bool unrecorded;    /* a snapshot does not see what is read here */
+    bool binary;        /* files may hold NULs (proc/self/environ of a recording) */
+    bool cut;           /* the path was longer than that; each file then is -ENAMETOOLONG */
     char path[NI_PATH]; /* below the root, without a slash at either end; "": the root */
 };
 
@@ -92,10 +94,24 @@ int ni_list(const struct ni_dir *dir, struct ni_names *ret, const char *fmt, ...
 
 /* ---- snapshot ---- */
 
-/* Puts what was recorded in .tree form: header, a comment line, then the entries. mask: replaces
-   GUIDs, MAC addresses, UUIDs and host names, the same ones by the same. 0, or -errno, or ret->cut:
+struct ni_mask; /* what stands for what in a masked record: the same for the same */
+
+/* Puts what of a file's content may stand in a masked record. asked: the path by which it was read. */
+typedef void ni_keep_fn(void *ctx, struct ni_mask *m, const char *asked, struct ni_span content,
+                        struct ni_text *ret);
+
+/* For those: "name-3"; a path name by name, but for those that every machine has; whether a device or an
+   interface that the record shows has a name that begins so. */
+void ni_mask_name(struct ni_mask *m, struct ni_span name, struct ni_text *ret);
+void ni_mask_path(struct ni_mask *m, struct ni_span path, struct ni_text *ret);
+bool ni_mask_is_shown(const struct ni_mask *m, struct ni_span beginning);
+
+/* Puts what was recorded in .tree form: header, a comment line, then the entries. keep: the record is
+   masked: of each file's content only what it puts is there, with MAC addresses, GUIDs and UUIDs replaced,
+   and paths of people's choosing have other names; NULL: all is there. 0 or -errno:
    then the text is of no use. */
-int ni_record_text(const struct ni_root *root, const char *header, bool mask, struct ni_text *ret);
+int ni_record_text(const struct ni_root *root, const char *header, ni_keep_fn *keep, void *ctx,
+                   struct ni_text *ret);
 /* Adds a file that is no file below the root (the environment) to the record. 0 or -errno. */
 int ni_record_add(const struct ni_root *root, const char *path, const char *value, size_t len);
 

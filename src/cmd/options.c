@@ -368,7 +368,7 @@ const struct ni_option ni_options_table[] = {
     {"gids", NI_VERB_PLAN, NULL, NULL, take_switch, AT(gids),
      "also list the GID tables of the pod's ports, as show_gids does, and whose each entry is"},
     {"mask", NI_VERB_SNAPSHOT, NULL, NULL, take_switch, AT(mask),
-     "replace GUIDs, MAC addresses, UUIDs and host names; equal ones stay equal"},
+     "record only what is known to be no secret; hosts, users and ids get other names"},
     {"log-level", ANY, "error|warn|info|debug", "info", take_word, AT(log_level),
      "how much is said on standard error"},
     {"log-format", ANY, "text|json", "text", take_word, AT(log_format),

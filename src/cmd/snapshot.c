@@ -6,35 +6,28 @@
 #include <errno.h>
 #include <string.h>
 
-/* What probers and rules look at; the rest of an environment may hold secrets. */
-static bool is_relevant(const struct ni_context *ctx, const char *entry)
-{
-    static const char beginnings[] =
-        "PCIDEVICE_ SRIOVNETWORK_ NETWORK_STATUS= NCCL_ " NI_OWN_PREFIX
-        " UCX_ NVSHMEM_ GLOO_ HOME= MV2_COMM_WORLD_LOCAL_ PALS_LOCAL_ "
-        "TP_SOCKET_IFNAME= MC_TE_FILTERS= MC_IB_PORT= MC_GID_INDEX= VLLM_GPU_NIC_PCIE_MAPPING= "
-        "VLLM_NIC_SELECTION_VARS= LOCAL_RANK= LOCAL_WORLD_SIZE= OMPI_COMM_WORLD_LOCAL_ MPI_LOCAL "
-        "SLURM_LOCALID= SLURM_STEP_TASKS_PER_NODE= CUDA_VISIBLE_DEVICES= CUDA_DEVICE_ORDER= "
-        "HIP_VISIBLE_DEVICES= ROCR_VISIBLE_DEVICES=";
-    const char *named = ctx->options.network_status, *rest = beginnings;
-    struct ni_span s;
+#include "keep.h"
 
-    if (named && ni_has_prefix(entry, named) && entry[strlen(named)] == '=')
-        return true;
-    while (ni_word(&rest, &s))
-        if (strncmp(entry, s.p, s.n) == 0)
-            return true;
-    return false;
+/* What probers and rules look at, and misspelt names of NCCL's and our own; the rest of an environment may
+   hold secrets. */
+static bool is_relevant(const struct ni_kept *k, const char *entry)
+{
+    const char *value;
+    struct ni_span name;
+
+    return ni_env_split(entry, &name, &value) &&
+           (ni_has_prefix(entry, "NCCL_") || ni_has_prefix(entry, NI_OWN_PREFIX) ||
+            ni_variable_form(k, name));
 }
 
 /* The environment in the kernel's form. */
-static int record_environ(struct ni_context *ctx)
+static int record_environ(struct ni_context *ctx, const struct ni_kept *k)
 {
     struct ni_text text = ni_long_text();
     int r = 0;
 
     for (char *const *e = ctx->env.entry; *e; e++)
-        if (is_relevant(ctx, *e))
+        if (is_relevant(k, *e))
             ni_putn(&text, *e, strlen(*e) + 1);
     if (text.cut || text.len > NI_RECORDED_ENV)
         r = text.cut ? -ENOMEM : -EOVERFLOW;
@@ -44,18 +37,45 @@ static int record_environ(struct ni_context *ctx)
     return r;
 }
 
+/* Whether a variable of that name is set, and the name is like that of a variable. */
+static bool is_variable(const struct ni_context *ctx, const char *name)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+
+    return name && name[strspn(name, letters)] == '\0' && ni_env_get(&ctx->env, name);
+}
+
+/* For the list of what a masked record may hold. */
+static void look_around(const struct ni_context *ctx, struct ni_kept *ret)
+{
+    struct ni_dir root = ni_dir_top(&ctx->root);
+
+    root.unrecorded = true;
+    if (!ctx->options.mask || is_variable(ctx, ctx->options.network_status))
+        ret->network_status = ctx->options.network_status;
+    (void)ni_readlink(&root, ret->exe, sizeof(ret->exe), "proc/self/exe");
+    (void)ni_read(&root, ret->host, sizeof(ret->host), "proc/sys/kernel/hostname");
+}
+
 int ni_cmd_snapshot(struct ni_context *ctx)
 {
+    struct ni_kept kept = {.network_status = NULL};
     struct ni_text text;
     int r = ni_flow(ctx);
 
     if (r != 0)
         return r;
     text = ni_long_text();
-    r = record_environ(ctx);
+    look_around(ctx, &kept);
+    r = record_environ(ctx, &kept);
+    if (!ctx->options.mask)
+        ni_say(ctx, NI_LOG_WARN,
+               "this recording may hold secrets: variables, settings and the kernel command line "
+               "are in "
+               "it as they are; --mask leaves them out");
     if (r == 0)
         r = ni_record_text(&ctx->root, "recorded by nccl-init " NCCL_INIT_VERSION,
-                           ctx->options.mask, &text);
+                           ctx->options.mask ? ni_keep_file : NULL, &kept, &text);
     if (r < 0)
         ni_say(ctx, NI_LOG_ERROR, "cannot record: %s", NI_ERRNO(r));
     r = r < 0 ? NI_EXIT_FAILED : ni_print(ctx, &text);

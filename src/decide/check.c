@@ -418,19 +418,25 @@ static void check_host_name(struct check *c)
                   s->host_ip);
 }
 
-/* The kernel does not deliver to PID 1 a signal whose disposition is the default one
-   (kernel/signal.c sig_task_ignored), and orphans become its children. nccl-init becomes the
-   command and changes none of that. */
-void ni_note_init(const struct ni_work *w)
+bool ni_is_init(const char *name)
 {
     static const char *const inits[] = {
         "tini",      "tini-static", "docker-init", "podman-init", "dumb-init",   "catatonit",
         "s6-svscan", "systemd",     "init",        "pause",       "supervisord", "runit",
         "runsvdir",  "my_init",     "openrc-init", "kata-agent",  "pid1",
     };
+
+    return ni_is_any(name, inits, NI_COUNT(inits));
+}
+
+/* The kernel does not deliver to PID 1 a signal whose disposition is the default one
+   (kernel/signal.c sig_task_ignored), and orphans become its children. nccl-init becomes the
+   command and changes none of that. */
+void ni_note_init(const struct ni_work *w)
+{
     const struct ni_self *s = &w->inv->self;
     const bool is_pid1 = s->pid.known == NI_KNOWN && s->pid.v == 1;
-    if (is_pid1 || (s->init_known == NI_KNOWN && !ni_is_any(s->init, inits, NI_COUNT(inits))))
+    if (is_pid1 || (s->init_known == NI_KNOWN && !ni_is_init(s->init)))
         ni_report(w->f, NI_F_EXEC_PID1_NO_INIT, "PID 1",
                   "%s is no init: SIGTERM may do nothing, orphans stay as zombies",
                   is_pid1 ? "the command itself" : s->init);

@@ -78,6 +78,26 @@ struct ni_span ni_near_name(struct ni_span name)
     return near;
 }
 
+bool ni_is_nccl_name(struct ni_span name)
+{
+    static const char prefix[] = "NCCL_";
+    const size_t head = sizeof(prefix) - 1;
+    const char *cursor = known;
+    struct ni_span word;
+
+    if (name.n <= head || memcmp(name.p, prefix, head) != 0)
+        return false;
+    while (ni_split(&cursor, ' ', &word))
+        if (word.n == name.n - head && memcmp(word.p, name.p + head, word.n) == 0)
+            return true;
+    return false;
+}
+
+bool ni_is_nccl_slip(struct ni_span name)
+{
+    return ni_near_name(name).n > 0;
+}
+
 /* Names that NCCL does not read, and empty values. Of one name the first entry counts; told by name,
    whatever the order of the environment. */
 static void check_names(const struct ni_work *w)

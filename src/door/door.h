@@ -22,6 +22,7 @@ struct ni_entry {
     const char *name;  /* its last component */
     const char *value; /* FILE: content, LINK: target; NUL-terminated, may hold NULs */
     void *memory;      /* of value */
+    char *asked;       /* of a record: the path by which the file was read; NULL: its own */
     uint32_t len;      /* of value */
     uint32_t up;       /* number of the directory that it is in */
     uint8_t kind;
@@ -103,16 +104,19 @@ ssize_t ni_raw_text(const struct ni_dir *dir, const char *path, enum ni_access a
 /* Puts what the access meets into the record, links on the way too. */
 void ni_record(const struct ni_dir *dir, const char *path, enum ni_access access);
 
-/* Puts s with escapes for what must not stand so in a .tree. */
-void ni_put_escaped(struct ni_text *t, struct ni_span s, bool is_path);
+/* Of a record: not only on the way to another. That a thing is not there says nothing, unless it was
+   listed. */
+bool ni_is_met(const struct ni_entry *e);
 
-struct ni_mask; /* to be freed */
-
-/* Looks through the entries for GUIDs and host names. NULL: no memory. */
-struct ni_mask *ni_mask_new(const struct ni_entry *e, size_t n);
-/* The text of the file at `path`, or with path "" a name or the target of a link, with everything
-   replaced that says which machine it is, and the rest escaped. ret->cut: there are too many things
-   to mask. */
-void ni_mask_text(struct ni_mask *m, const char *path, struct ni_span s, struct ni_text *ret);
+/* For that record, which must stay, its `above` told. To be freed with ni_mask_free. NULL: no memory. */
+struct ni_mask *ni_mask_new(const struct ni_tree *t);
+void ni_mask_free(struct ni_mask *m);
+/* The path of an entry, the target of its link; false: it is left out. */
+bool ni_mask_entry_path(struct ni_mask *m, const struct ni_entry *e, struct ni_text *ret);
+void ni_mask_target(struct ni_mask *m, const struct ni_entry *e, struct ni_text *ret);
+/* The text with MAC addresses, UUIDs and GUIDs replaced. asked: of which file. */
+void ni_mask_text(struct ni_mask *m, const char *asked, struct ni_span s, struct ni_text *ret);
+/* There were more things than there is room for: the masks are of no use. */
+bool ni_mask_is_full(const struct ni_mask *m);
 
 #endif

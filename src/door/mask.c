@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* door: what of a record says which machine it is, replaced. The same things get the same mask,
-   different things different ones, so the replay gives the same plan. IP addresses stay, because the
-   plan hangs on them, but for the half that is made of a MAC address or a GUID. */
+/* door: what of a record says which machine it is, and whose, replaced. The same things get the same
+   mask, different things different ones, so the replay gives the same plan. IP addresses stay, because
+   the plan hangs on them, but for the half that is made of a MAC address or a GUID. */
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,10 @@ enum { MAX_THINGS = 1 << 14 };
 
 struct ni_mask {
     unsigned n;
-    struct ni_span host[2]; /* the host's name, and without its domain */
+    size_t n_shown;
+    const char **shown; /* names in sysfs, sorted; they are the record's */
     uint64_t is[MAX_THINGS];
+    uint16_t place[2 * MAX_THINGS]; /* of a thing, by its low bits: its number; 0: none */
 };
 
 /* ---- what stands for what ---- */
@@ -21,12 +23,16 @@ struct ni_mask {
 /* From 1; 0: it was not met, and is not to be added, or there is no room. */
 static uint32_t number_of(struct ni_mask *m, uint64_t is, bool add)
 {
-    for (unsigned i = 0; i < m->n; i++)
-        if (m->is[i] == is)
-            return i + 1;
+    const size_t mask = NI_COUNT(m->place) - 1;
+    size_t at = (is ^ is >> 32) & mask;
+
+    for (; m->place[at] > 0; at = (at + 1) & mask)
+        if (m->is[m->place[at] - 1] == is)
+            return m->place[at];
     if (!add || m->n == MAX_THINGS)
         return 0;
     m->is[m->n++] = is;
+    m->place[at] = (uint16_t)m->n;
     return m->n;
 }
 
@@ -52,28 +58,233 @@ static void mask_ip(struct ni_mask *m, uint8_t ip[NI_GID_BYTES], bool is_guid)
         ip[i] = (uint8_t)id;
 }
 
-/* ---- words ---- */
+/* ---- names ---- */
 
 static bool is_alnum(char c)
 {
     return ni_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
+/* As long as the other, so that a path is too long where the other one was. */
+void ni_mask_name(struct ni_mask *m, struct ni_span name, struct ni_text *ret)
+{
+    enum { LONG = 32 };
+    const size_t before = ret->len;
+
+    ni_putf(ret, "name-%u", number_of(m, ni_hash(name.p, name.n), true));
+    while (name.n > LONG && ret->len - before < name.n && !ret->cut)
+        ni_put(ret, "x");
+}
+
+static int by_text(const void *a, const void *b)
+{
+    const char *const *x = a, *const *y = b;
+
+    return strcmp(*x, *y);
+}
+
+bool ni_mask_is_shown(const struct ni_mask *m, struct ni_span beginning)
+{
+    size_t low = 0, high = m->n_shown; /* of the first that is not less */
+
+    while (low < high) {
+        const size_t mid = low + (high - low) / 2;
+        if (strncmp(m->shown[mid], beginning.p, beginning.n) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return beginning.n > 0 && low < m->n_shown &&
+           strncmp(m->shown[low], beginning.p, beginning.n) == 0;
+}
+
+/* ---- paths ---- */
+
+/* Directories and files that each machine has, or whose names are a convention. x: digits. */
+static const char *const usual[] = {
+    "",
+    ".",
+    "..",
+    "..data",
+    ".nccl.conf",
+    ".nvshmem.conf",
+    ".rccl.conf",
+    "bin",
+    "comm",
+    "cwd",
+    "dev",
+    "dra-device-attributes",
+    "dri",
+    "driver",
+    "environ",
+    "etc",
+    "exe",
+    "fib_trie",
+    "gdrdrv",
+    "gpus",
+    "home",
+    "hostname",
+    "hosts",
+    "if_inet6",
+    "infiniband",
+    "information",
+    "ipv6_route",
+    "kernel",
+    "kfd",
+    "kubernetes.io",
+    "lib",
+    "lib64",
+    "limits",
+    "local",
+    "mnt",
+    "mountinfo",
+    "nccl",
+    "nccl-init",
+    "nccl.conf",
+    "net",
+    "netdev_max_backlog",
+    "network-status",
+    "ns",
+    "nvidia",
+    "nvidia-caps-imex-channels",
+    "nvidia-uvm",
+    "nvidiactl",
+    "nvshmem.conf",
+    "opt",
+    "osrelease",
+    "params",
+    "passwd",
+    "podinfo",
+    "proc",
+    "rccl.conf",
+    "resourceclaims",
+    "resourceclaimtemplates",
+    "root",
+    "route",
+    "run",
+    "sbin",
+    "self",
+    "shm",
+    "status",
+    "sys",
+    "tmp",
+    "uptime",
+    "user",
+    "usr",
+    "var",
+    "version",
+    "channelx",
+    "cmdline",
+    "core",
+    "issmx",
+    "nvidiax",
+    "rdma_cm",
+    "renderDx",
+    "umadx",
+    "uverbsx",
+};
+
+static bool is_usual(struct ni_span name)
+{
+    uint64_t number;
+    struct ni_bdf bdf;
+
+    for (size_t i = 0; i < NI_COUNT(usual); i++) {
+        const size_t n = strlen(usual[i]);
+        const bool numbered = n > 0 && usual[i][n - 1] == 'x';
+        if (ni_span_is(name, usual[i]))
+            return true;
+        if (numbered && name.n >= n && memcmp(name.p, usual[i], n - 1) == 0 &&
+            ni_parse_u64((struct ni_span){name.p + n - 1, name.n - n + 1}, 9999, &number) == 0)
+            return true;
+    }
+    return ni_parse_u64(name, 9999, &number) == 0 || ni_parse_bdf(name, &bdf) == 0;
+}
+
+/* What the kernel calls things in sysfs. */
+static bool is_of_sysfs(struct ni_span name)
+{
+    for (size_t i = 0; i < name.n; i++)
+        if (!is_alnum(name.p[i]) && !strchr("_.:@+-", name.p[i]))
+            return false;
+    return name.n < NI_DEV_NAME;
+}
+
+static bool ends_in(struct ni_span s, const char *end)
+{
+    const size_t n = strlen(end);
+
+    return s.n >= n && memcmp(s.p + s.n - n, end, n) == 0;
+}
+
+/* What could be no name of a device stays none. */
+static void put_component(struct ni_mask *m, struct ni_span name, bool device, struct ni_text *ret)
+{
+    static const char uverbs[] = "uverbs", metadata[] = "metadata.json";
+
+    if (device && name.n >= sizeof(uverbs) - 1 && memcmp(name.p, uverbs, sizeof(uverbs) - 1) == 0)
+        ni_put(ret, uverbs);
+    if (device && !ni_is_name(name, NI_DEV_NAME))
+        ni_put(ret, "?");
+    ni_mask_name(m, name, ret);
+    if (ends_in(name, metadata))
+        ni_put(ret, ends_in(name, "-metadata.json") ? "-metadata.json" : metadata);
+}
+
+static void put_path(struct ni_mask *m, struct ni_span path, bool sysfs, bool device,
+                     struct ni_text *ret)
+{
+    for (;;) {
+        const char *slash = memchr(path.p, '/', path.n);
+        const struct ni_span name = {path.p, slash ? (size_t)(slash - path.p) : path.n};
+        if (is_usual(name) || (sysfs && is_of_sysfs(name)))
+            ni_putn(ret, name.p, name.n);
+        else
+            put_component(m, name, sysfs || device, ret);
+        if (!slash)
+            return;
+        ni_put(ret, "/");
+        path = (struct ni_span){slash + 1, path.n - name.n - 1};
+    }
+}
+
+void ni_mask_path(struct ni_mask *m, struct ni_span path, struct ni_text *ret)
+{
+    put_path(m, path, false, false, ret);
+}
+
+/* Of dev/ only what somebody has looked at, or may: the rest is the node's. */
+bool ni_mask_entry_path(struct ni_mask *m, const struct ni_entry *e, struct ni_text *ret)
+{
+    const bool device = ni_has_prefix(e->path, "dev/infiniband/");
+    const struct ni_span name = ni_span_of(e->name);
+    const bool foreign = device ? !ni_has_prefix(e->name, "uverbs") && ni_is_name(name, NI_DEV_NAME)
+                                : ni_has_prefix(e->path, "dev/");
+
+    if (foreign && e->kind == NI_ENTRY_DIR && e->sure == 0 && !is_usual(name))
+        return false;
+    put_path(m, ni_span_of(e->path), ni_has_prefix(e->path, "sys/"), device, ret);
+    return true;
+}
+
+void ni_mask_target(struct ni_mask *m, const struct ni_entry *e, struct ni_text *ret)
+{
+    static const char user[] = "user:[";
+    const struct ni_span target = {e->value, e->len};
+    uint64_t number;
+
+    if (ni_has_prefix(e->value, user) && e->value[e->len - 1] == ']' &&
+        ni_parse_u64((struct ni_span){e->value + strlen(user), e->len - strlen(user) - 1},
+                     UINT32_MAX, &number) == 0)
+        ni_putn(ret, target.p, target.n);
+    else
+        put_path(m, target, ni_has_prefix(e->path, "sys/"), false, ret);
+}
+
+/* ---- words ---- */
+
 /* Each of these looks at the start of s, puts the mask, and returns how many bytes that stands for;
    0: it is something else. */
-
-static size_t try_host(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
-{
-    for (unsigned i = 0; i < NI_COUNT(m->host); i++) {
-        size_t n = m->host[i].n;
-        if (n > 1 && n <= s.n && memcmp(s.p, m->host[i].p, n) == 0 &&
-            (n == s.n || !is_alnum(s.p[n]))) {
-            ni_putf(ret, "masked-host-%u", i + 1);
-            return n;
-        }
-    }
-    return 0;
-}
 
 /* x: a hex digit. */
 static const struct {
@@ -162,68 +373,56 @@ static size_t try_hex(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
     return DIGITS;
 }
 
-/* etc/hosts names other machines too. */
-static size_t try_name(struct ni_span s, struct ni_text *ret)
+void ni_mask_text(struct ni_mask *m, const char *asked, struct ni_span s, struct ni_text *ret)
 {
-    uint8_t ip[NI_GID_BYTES];
-    size_t n = 0;
-
-    while (n < s.n && !strchr(" \t\n", s.p[n]))
-        n++;
-    if (ni_parse_ipv4((struct ni_span){s.p, n}, ip) == 0 ||
-        ni_span_is((struct ni_span){s.p, n}, "localhost"))
-        ni_putn(ret, s.p, n);
-    else
-        ni_put(ret, "name");
-    return n;
-}
-
-void ni_mask_text(struct ni_mask *m, const char *path, struct ni_span s, struct ni_text *ret)
-{
-    bool net = ni_has_prefix(path, "proc/") && strstr(path, "net/");
-    bool people = *path && !net && !ni_has_prefix(path, "sys/"); /* who name hosts */
-    bool names = strcmp(path, "etc/hosts") == 0;
-    bool is_guid = strstr(path, "/gids/0"); /* the default GID of a port is made of one */
-    bool inside = false;                    /* of a word */
+    bool net = ni_has_prefix(asked, "proc/") && strstr(asked, "net/");
+    bool is_guid = strstr(asked, "/gids/0"); /* the default GID of a port is made of one */
+    bool inside = false;                     /* of a word */
 
     while (s.n > 0) {
         size_t n = 0;
         if (!inside && (is_alnum(*s.p) || *s.p == ':')) {
-            n = people ? try_host(m, s, ret) : 0;
-            n = n ? n : try_forms(m, s, ret);
+            n = try_forms(m, s, ret);
             n = n ? n : try_ipv6(m, s, is_guid, ret);
             n = n || !net ? n : try_hex(m, s, ret);
-            n = n || !names ? n : try_name(s, ret);
         }
         if (n == 0)
-            ni_put_escaped(ret, (struct ni_span){s.p, n = 1}, !*path);
+            ni_putn(ret, s.p, n = 1);
         inside = is_alnum(s.p[n - 1]);
         s = (struct ni_span){s.p + n, s.n - n};
     }
-    ret->cut |= m->n == MAX_THINGS;
 }
 
 /* ---- all ---- */
 
-struct ni_mask *ni_mask_new(const struct ni_entry *e, size_t n)
+bool ni_mask_is_full(const struct ni_mask *m)
+{
+    return m->n == MAX_THINGS;
+}
+
+/* What was looked for in vain is not shown. */
+struct ni_mask *ni_mask_new(const struct ni_tree *t)
 {
     struct ni_mask *m = calloc(1, sizeof(*m));
-    char buf[1];
-    struct ni_text waste = ni_text_on(buf, sizeof(buf)); /* keeps nothing */
 
-    for (size_t i = 0; m && i < n; i++) {
-        struct ni_span value = ni_trim((struct ni_span){e[i].value, e[i].len});
-        const struct ni_span name = {value.p, strcspn(value.p, ".\n")};
-        /* A number alone would be found everywhere. */
-        if (strcmp(e[i].path, "proc/sys/kernel/hostname") == 0 &&
-            strspn(value.p, "0123456789.") < value.n && !ni_span_is(value, "localhost")) {
-            m->host[0] = value;
-            if (strspn(name.p, "0123456789") < name.n && !ni_span_is(name, "localhost"))
-                m->host[1] = name;
-        }
-        /* A GUID must be known as one before it is met inside an address. */
-        if (e[i].kind == NI_ENTRY_FILE)
-            ni_mask_text(m, e[i].path, value, &waste);
+    if (m)
+        m->shown = malloc((t->n + 1) * sizeof(*m->shown));
+    if (!m || !m->shown) {
+        ni_mask_free(m);
+        return NULL;
     }
+    for (size_t i = 0; i < t->n; i++) {
+        const struct ni_entry *e = &t->at[i];
+        if (ni_has_prefix(e->path, "sys/") && (e->above || ni_is_met(e)))
+            m->shown[m->n_shown++] = e->name;
+    }
+    qsort(m->shown, m->n_shown, sizeof(*m->shown), by_text);
     return m;
+}
+
+void ni_mask_free(struct ni_mask *m)
+{
+    if (m)
+        free(m->shown);
+    free(m);
 }

@@ -24,6 +24,10 @@ static void add(const struct ni_dir *from, const char *path, enum sure sure, str
         if (sure >= at->sure && at != t->at) {
             at->sure = (uint8_t)sure;
             r = ni_tree_set(t, at, &e);
+            free(at->asked);
+            at->asked = e.asked ? strdup(e.asked) : NULL;
+            if (e.asked && !at->asked)
+                r = -ENOMEM;
         }
     }
     if (r < 0)
@@ -65,9 +69,9 @@ static int add_name(void *ctx, const char *name, size_t n)
 
 static char *content; /* what was met last */
 
-/* A path without links. 1: what is there is recorded; 0: it is of another kind than is wanted;
-   -errno. */
-static int meet(const struct ni_dir *from, const char *path, enum ni_access access)
+/* A path without links, which was asked for by another. 1: what is there is recorded; 0: it is of another
+   kind than is wanted; -errno. */
+static int meet(const struct ni_dir *from, const char *path, enum ni_access access, char *asked)
 {
     const struct ni_wanted want = ni_wanted[access];
     struct listing l = {from, path};
@@ -84,7 +88,7 @@ static int meet(const struct ni_dir *from, const char *path, enum ni_access acce
     if (n < 0)
         return n == -want.other ? 0 : (int)n;
     add(from, path, READ,
-        (struct ni_entry){.kind = want.kind, .value = content, .len = (uint32_t)n});
+        (struct ni_entry){.kind = want.kind, .value = content, .len = (uint32_t)n, .asked = asked});
     return 1;
 }
 
@@ -105,7 +109,7 @@ static int step(const void *ctx, const char *path, bool last, char target[NI_TRE
     char at[NI_TREE_PATH + 1];
 
     (void)ni_format(at, sizeof(at), "/%s", path);
-    int r = is_proc_alias(from, at) ? 0 : meet(from, at, NI_ACCESS_LINK);
+    int r = is_proc_alias(from, at) ? 0 : meet(from, at, NI_ACCESS_LINK, NULL);
     if (r == 1)
         (void)ni_copy(target, NI_TREE_PATH, content);
     return r < 0 && last ? 0 : r; /* the last one's own error is for the access to meet */
@@ -114,13 +118,14 @@ static int step(const void *ctx, const char *path, bool last, char target[NI_TRE
 void ni_record(const struct ni_dir *dir, const char *path, enum ni_access access)
 {
     struct ni_dir top = ni_dir_top(dir->root); /* paths that links make are whole */
-    char at[NI_TREE_PATH + 1] = "/";
+    char at[NI_TREE_PATH + 1] = "/", asked[NI_TREE_PATH];
 
+    (void)ni_copy(asked, sizeof(asked), dir->as ? dir->as : path + strspn(path, "/"));
     top.named = dir->named;
     int r = ni_walk(path, access != NI_ACCESS_LINK, at + 1, step, &top);
     if (r == -ENAMETOOLONG)
         r = 0; /* a tree says so too, where it has what lies in front of that name */
-    else if (r == 0 && access < NI_ACCESS_EXISTS && (r = meet(&top, at, access)) == 1)
+    else if (r == 0 && access < NI_ACCESS_EXISTS && (r = meet(&top, at, access, asked)) == 1)
         return;
     else if (r == 0 && access == NI_ACCESS_OPEN)
         r = ni_raw(&top, at, access, NULL, NULL);
@@ -141,12 +146,8 @@ int ni_record_add(const struct ni_root *root, const char *path, const char *valu
 
 /* ---- the form ---- */
 
-struct out {
-    struct ni_text *text;
-    struct ni_mask *mask;
-};
-
-void ni_put_escaped(struct ni_text *t, struct ni_span s, bool is_path)
+/* s with escapes for what must not stand so in a .tree. */
+static void put_escaped(struct ni_text *t, struct ni_span s, bool is_path)
 {
     static const char from[] = "\n\t\r\\", to[] = "ntr\\";
 
@@ -161,18 +162,13 @@ void ni_put_escaped(struct ni_text *t, struct ni_span s, bool is_path)
     }
 }
 
-/* path: of the file that the text is of; "" for a name or the target of a link. A blank at the end is
-   escaped, so that no editor strips it. */
-static void put_text(struct out *o, const char *path, struct ni_span s)
+/* A blank at the end is escaped, so that no editor strips it. */
+static void put_text(struct ni_text *t, struct ni_span s, bool is_path)
 {
     bool blank = s.n > 0 && s.p[s.n - 1] == ' ';
 
-    s.n -= blank;
-    if (o->mask)
-        ni_mask_text(o->mask, path, s, o->text);
-    else
-        ni_put_escaped(o->text, s, !*path);
-    ni_put(o->text, blank ? "\\x20" : "");
+    put_escaped(t, (struct ni_span){s.p, s.n - blank}, is_path);
+    ni_put(t, blank ? "\\x20" : "");
 }
 
 static struct ni_span dir_of(const struct ni_entry *e)
@@ -207,8 +203,7 @@ static int by_directory(const void *a, const void *b)
     return c ? c : ni_natural_cmp(x->name, y->name);
 }
 
-/* Not only on the way to another. That a thing is not there says nothing, unless it was listed. */
-static bool is_met(const struct ni_entry *e)
+bool ni_is_met(const struct ni_entry *e)
 {
     return e->listed || (e->sure > 0 && (e->kind != NI_ENTRY_ERR || e->err != ENOENT));
 }
@@ -221,10 +216,10 @@ static struct ni_entry *sorted(struct ni_tree *t, size_t *ret_n)
     size_t n = 0;
 
     for (size_t i = t->n; i-- > 1;)
-        if (is_met(&t->at[i]) || t->at[i].above)
+        if (ni_is_met(&t->at[i]) || t->at[i].above)
             t->at[t->at[i].up].above = true;
     for (size_t i = 1; kept && i < t->n; i++)
-        if (is_met(&t->at[i]) && !t->at[i].above)
+        if (ni_is_met(&t->at[i]) && !t->at[i].above)
             kept[n++] = t->at[i];
     if (kept)
         qsort(kept, n, sizeof(*kept), by_directory);
@@ -258,7 +253,7 @@ static size_t range_of(const struct ni_entry *e, size_t n)
 
 /* The entries in order. One that has others beside it goes without its directory, which a `d` line
    before them says; each such line of a directory that is empty says another. */
-static void put_entries(struct out *o, const struct ni_entry *e, size_t n)
+static void put_entries(struct ni_text *t, const struct ni_entry *e, size_t n)
 {
     static const char letters[] = "dfle"; /* of enum ni_entry_kind */
     struct ni_span base = {"", 0};        /* what the last `d` line said */
@@ -267,49 +262,128 @@ static void put_entries(struct out *o, const struct ni_entry *e, size_t n)
         struct ni_span dir = dir_of(e);
         run = range_of(e, n);
         if (e->kind != NI_ENTRY_DIR && !is_same(dir, base) && run < n && e[run].up == e->up) {
-            ni_put(o->text, "d ");
-            put_text(o, "", dir);
-            ni_put(o->text, "\n");
+            ni_put(t, "d ");
+            put_text(t, dir, true);
+            ni_put(t, "\n");
             base = dir;
         }
-        ni_putf(o->text, "%c ", letters[e->kind]);
-        put_text(o, "", dir.n > 0 && is_same(dir, base) ? ni_span_of(".") : dir);
-        ni_put(o->text, dir.n > 0 ? "/" : "");
+        ni_putf(t, "%c ", letters[e->kind]);
+        put_text(t, dir.n > 0 && is_same(dir, base) ? ni_span_of(".") : dir, true);
+        ni_put(t, dir.n > 0 ? "/" : "");
         if (run == 1)
-            put_text(o, "", ni_span_of(e->name));
+            put_text(t, ni_span_of(e->name), true);
         else
-            ni_putf(o->text, "{%s..%s}", e->name, e[run - 1].name);
+            ni_putf(t, "{%s..%s}", e->name, e[run - 1].name);
         if (e->kind == NI_ENTRY_ERR) {
             const char *err = ni_errno_name(e->err);
-            ni_putf(o->text, " %s", err ? err : "EIO");
+            ni_putf(t, " %s", err ? err : "EIO");
         } else if (e->len > 0) {
-            ni_put(o->text, " ");
-            put_text(o, e->kind == NI_ENTRY_LINK ? "" : e->path,
-                     (struct ni_span){e->value, e->len});
+            ni_put(t, " ");
+            put_text(t, (struct ni_span){e->value, e->len}, e->kind == NI_ENTRY_LINK);
         }
-        ni_put(o->text, "\n");
+        ni_put(t, "\n");
         if (e->kind == NI_ENTRY_DIR)
             base = (struct ni_span){"", 0};
     }
 }
 
-int ni_record_text(const struct ni_root *root, const char *header, bool mask, struct ni_text *ret)
+/* ---- a masked record ---- */
+
+/* Room for the largest file, twice: pages that are not touched cost nothing. */
+struct work {
+    struct ni_mask *mask;
+    ni_keep_fn *keep;
+    void *ctx;
+    char *kept, *value; /* NI_TREE_FILE bytes each */
+};
+
+/* 0, or -errno: nothing is to go out. */
+static int mask_entry(struct work *w, const struct ni_entry *e, struct ni_tree *ret)
 {
-    struct out o = {.text = ret};
+    char path_buf[4 * NI_TREE_PATH];
+    struct ni_text path = ni_text_on(path_buf, sizeof(path_buf));
+    struct ni_text kept = ni_text_on(w->kept, NI_TREE_FILE);
+    struct ni_text value = ni_text_on(w->value, NI_TREE_FILE);
+    const char *asked = e->asked ? e->asked : e->path;
+    struct ni_entry to = {.kind = e->kind, .err = e->err}, *at;
+
+    if (!ni_mask_entry_path(w->mask, e, &path))
+        return 0;
+    if (e->kind == NI_ENTRY_LINK)
+        ni_mask_target(w->mask, e, &value);
+    if (e->kind == NI_ENTRY_FILE && e->len > 0) {
+        w->keep(w->ctx, w->mask, asked, (struct ni_span){e->value, e->len}, &kept);
+        ni_mask_text(w->mask, asked, (struct ni_span){kept.buf, kept.len}, &value);
+    }
+    if (path.cut || path.len >= NI_TREE_PATH || kept.cut || value.cut)
+        return -EFBIG;
+    to.value = value.buf;
+    to.len = (uint32_t)value.len;
+    int r = ni_tree_make(ret, path.buf, &at);
+    if (r == 0) {
+        at->listed = true;
+        r = ni_tree_set(ret, at, &to);
+    }
+    return r;
+}
+
+/* The masked record, to be freed; NULL and *ret_err. All is looked at twice, for a GUID must be known as
+   one before it is met inside an address. */
+static struct ni_tree *masked(const struct ni_tree *record, const struct ni_entry *e, size_t n,
+                              ni_keep_fn *keep, void *ctx, int *ret_err)
+{
+    struct work w = {.keep = keep, .ctx = ctx};
+    struct ni_tree *ret = NULL;
+    int r = -ENOMEM;
+
+    w.mask = ni_mask_new(record);
+    w.kept = malloc(NI_TREE_FILE);
+    w.value = malloc(NI_TREE_FILE);
+    for (unsigned pass = 0; pass < 2 && w.mask && w.kept && w.value; pass++) {
+        ni_tree_free(ret);
+        ret = calloc(1, sizeof(*ret));
+        r = ret ? 0 : -ENOMEM;
+        for (size_t i = 0; i < n && r == 0; i++)
+            r = mask_entry(&w, &e[i], ret);
+        if (r < 0)
+            break;
+    }
+    if (r == 0 && ni_mask_is_full(w.mask))
+        r = -EFBIG;
+    if (r < 0) {
+        ni_tree_free(ret);
+        ret = NULL;
+    }
+    free(w.value);
+    free(w.kept);
+    ni_mask_free(w.mask);
+    *ret_err = r;
+    return ret;
+}
+
+int ni_record_text(const struct ni_root *root, const char *header, ni_keep_fn *keep, void *ctx,
+                   struct ni_text *ret)
+{
+    struct ni_tree *other = NULL;
     size_t n;
+    int r = 0;
 
     if (root->record->failed)
         return root->record->failed;
     struct ni_entry *e = sorted(root->record, &n);
-    if (e && mask)
-        o.mask = ni_mask_new(e, n);
-    int r = !e || (mask && !o.mask) ? -ENOMEM : 0;
+    if (e && keep) {
+        other = masked(root->record, e, n, keep, ctx, &r);
+        free(e);
+        e = other ? sorted(other, &n) : NULL;
+    }
+    if (!e && r == 0)
+        r = -ENOMEM;
     if (r == 0) {
         ni_putf(ret, "# %s\n", header);
-        put_entries(&o, e, n);
-        r = !ret->cut ? 0 : mask ? -EFBIG : -ENOMEM; /* nothing unmasked goes out */
+        put_entries(ret, e, n);
+        r = ret->cut ? -ENOMEM : 0;
     }
-    free(o.mask);
     free(e);
+    ni_tree_free(other);
     return r;
 }

@@ -21,6 +21,7 @@ void ni_tree_free(struct ni_tree *t)
     for (size_t i = 0; i < t->n; i++) {
         free(t->at[i].path);
         free(t->at[i].memory);
+        free(t->at[i].asked);
     }
     free(t->at);
     free(t->index.place);

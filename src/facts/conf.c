@@ -75,12 +75,13 @@ static void conf_line(const struct conf_ctx *c, const char *line)
 }
 
 /* From where a path of a user's choosing goes on, without its slashes in front: the root, or the
-   working directory. */
-static struct ni_dir named_dir(const struct ni_probe *p, const char **path)
+   working directory. as: what such a file is usually called. */
+static struct ni_dir named_dir(const struct ni_probe *p, const char **path, const char *as)
 {
     struct ni_dir dir = **path == '/' ? *p->root : ni_dir_at(p->root, "proc/self/cwd");
     *path += strspn(*path, "/");
     dir.named = true;
+    dir.as = as;
     return dir;
 }
 
@@ -90,7 +91,7 @@ void ni_probe_topo_file(struct ni_probe *p)
     char first[16];
     if (!path || !*path)
         return;
-    const struct ni_dir dir = named_dir(p, &path);
+    const struct ni_dir dir = named_dir(p, &path, "etc/topology.xml");
     const ssize_t n = ni_read(&dir, first, sizeof(first), "%s", path);
     p->inv->topo_file = n == -EOVERFLOW || n == -EILSEQ ? NI_KNOWN : ni_known_of(n);
 }
@@ -101,7 +102,9 @@ static void read_conf(struct ni_probe *p, const struct library *lib, const char 
     struct conf_ctx c = {.p = p, .lib = lib, .first = first};
     struct ni_text shown = ni_text_on(c.file, sizeof(c.file));
     ni_put_quoted(&shown, path, strlen(path), sizeof(c.file) - 8);
-    const struct ni_dir dir = named_dir(p, &path);
+    char as[32];
+    (void)ni_format(as, sizeof(as), "etc/%s", lib->file);
+    const struct ni_dir dir = named_dir(p, &path, as);
     if (p->ask->own_conf && ni_is_at(&dir, p->ask->own_conf, "%s", path))
         return;
     const ssize_t n = ni_read_whole(p, &dir, path);

@@ -116,6 +116,7 @@ static bool read_file(struct ni_probe *p, const char *path)
 {
     struct ni_dir root = *p->root;
     root.named = true;
+    root.as = "etc/podinfo/network-status";
     const ssize_t n = ni_read_whole(p, &root, path + strspn(path, "/"));
     const enum ni_known known = ni_note(p, NI_OPTIONAL, n);
     if (known == NI_KNOWN)
