@@ -15,24 +15,32 @@ struct ni_mask {
     size_t n_shown;
     const char **shown; /* names in sysfs, sorted; they are the record's */
     uint64_t is[MAX_THINGS];
-    uint16_t place[2 * MAX_THINGS]; /* of a thing, by its low bits: its number; 0: none */
+    uint32_t place[2 * MAX_THINGS]; /* of an index of the things */
+    uint64_t seed;                  /* ... and its seed */
 };
 
 /* ---- what stands for what ---- */
 
+static struct ni_span bytes_of(const void *things, uint32_t number)
+{
+    const uint64_t *is = things;
+
+    return (struct ni_span){(const char *)&is[number - 1], sizeof(*is)};
+}
+
 /* From 1; 0: it was not met, and is not to be added, or there is no room. */
 static uint32_t number_of(struct ni_mask *m, uint64_t is, bool add)
 {
-    const size_t mask = NI_COUNT(m->place) - 1;
-    size_t at = (is ^ is >> 32) & mask;
+    const struct ni_index index = {m->place, NI_COUNT(m->place), m->seed};
+    const struct ni_span bytes = {(const char *)&is, sizeof(is)};
+    uint32_t *place = ni_index_find(&index, bytes, bytes_of, m->is);
 
-    for (; m->place[at] > 0; at = (at + 1) & mask)
-        if (m->is[m->place[at] - 1] == is)
-            return m->place[at];
+    if (*place > 0)
+        return *place;
     if (!add || m->n == MAX_THINGS)
         return 0;
     m->is[m->n++] = is;
-    m->place[at] = (uint16_t)m->n;
+    *place = m->n;
     return m->n;
 }
 
@@ -71,7 +79,7 @@ void ni_mask_name(struct ni_mask *m, struct ni_span name, struct ni_text *ret)
     enum { LONG = 32 };
     const size_t before = ret->len;
 
-    ni_putf(ret, "name-%u", number_of(m, ni_hash(name.p, name.n), true));
+    ni_putf(ret, "name-%u", number_of(m, ni_hash(1, name), true));
     while (name.n > LONG && ret->len - before < name.n && !ret->cut)
         ni_put(ret, "x");
 }
@@ -411,6 +419,7 @@ struct ni_mask *ni_mask_new(const struct ni_tree *t)
         ni_mask_free(m);
         return NULL;
     }
+    m->seed = ni_seed();
     for (size_t i = 0; i < t->n; i++) {
         const struct ni_entry *e = &t->at[i];
         if (ni_has_prefix(e->path, "sys/") && (e->above || ni_is_met(e)))

@@ -56,7 +56,7 @@ plant() {
 differs() { # BEFORE AFTER
     [ "$(wc -l <"$1")" = "$(wc -l <"$2")" ] || echo "another number of lines"
     paste "$1" "$2" |
-        awk -F '\t' '$1 != $2 && $2 !~ /name-[0-9]|[?]|masked|no JSON|::|\\"(type|firmware|from)\\"/' | head -n 4
+        awk -F '\t' '$1 != $2 && $2 !~ /name-[0-9]|[?]|masked|no JSON|::|"(type|firmware|from)"/' | head -n 4
 }
 
 number=0
