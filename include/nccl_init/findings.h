@@ -14,7 +14,9 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(ALLOC_ID_INVALID, "alloc.id.invalid", NI_WARNING,                                          \
       "Cluster admin: see what sets it: plugins write PCI addresses or auxiliary names.")        \
     X(ALLOC_INFO_INVALID, "alloc.info.invalid", NI_WARNING,                                      \
-      "The JSON is ignored, the plain list decides. Cluster admin: see what writes it.")         \
+      "What it says is ignored, and the rest decides. Cluster admin: see what writes it.")       \
+    X(ALLOC_METADATA_PENDING, "alloc.metadata.pending", NI_WARNING,                              \
+      "User: --wait=30 waits for it. Cluster admin: see why the DRA driver does not write it.")  \
     X(ALLOC_NO_DEVICE, "alloc.no-device", NI_WARNING,                                            \
       "User: restart the pod; remove the variable if it was copied; or correct --hcas.")         \
     X(ALLOC_NOT_RDMA, "alloc.not-rdma", NI_INFO,                                                 \

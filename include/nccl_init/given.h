@@ -41,7 +41,7 @@ enum ni_claim_by {
 struct ni_claim {
     enum ni_source source;
     enum ni_claim_by by;
-    bool not_rdma;        /* it is there, without infiniband/: accelerator, vfio, no RDMA driver */
+    bool not_rdma;        /* a NIC that is there, without infiniband/: vfio, no RDMA driver */
     struct ni_bdf bdf;    /* NI_LAST_BDF: it has none of its own */
     char id[NI_DEV_NAME]; /* as the kernel spells it: "0000:03:00.2", "mlx5_core.sf.4", "mlx5_6" */
     char from[96];        /* variable or file */

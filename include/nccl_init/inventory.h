@@ -48,6 +48,7 @@ struct ni_inventory {
     unsigned read;           /* NI_WANT_*: those that were read, beside what every pod needs */
     enum ni_source source;   /* which source decided */
     bool source_unread;      /* none did: one could not be read, and no weaker one was asked */
+    char pending[96];        /* DRA metadata that its driver has not yet written; "" */
     bool uverbs_unread;      /* what opens in /dev/infiniband is not known for each node */
     enum ni_known topo_file; /* NCCL_TOPO_FILE; UNSET when the user names none */
     /* GPUs demanded: the first of their nodes that does not open, and its -errno; "" */

@@ -10,7 +10,10 @@
    may be larger than an int64_t holds, as unlimited is in an OCI config.json. */
 struct json_t;
 struct json_t *ni_read_json(const char *text, bool reals, struct ni_text *why);
-/* The same, which says it by a finding about `subject`. */
+/* The first value of a text that may have more: *text is then what follows it. *ret_cut: there is none,
+   because the text ends inside it. */
+struct json_t *ni_read_json_first(const char **text, bool *ret_cut, struct ni_text *why);
+/* The same as ni_read_json, which says it by a finding about `subject`. */
 struct json_t *ni_parse_json(struct ni_findings *f, const char *subject, const char *text);
 enum { NI_JSON_DEPTH = 16 }; /* the report that nests most needs 6 */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --wait: looks again until link, address and GID of the pod's HCAs are there, or the time is
-   over. The files are the only thing asked; a look every 50 ms costs less than what is waited for. */
+/* --wait: looks again until link, address and GID of the pod's HCAs and the metadata of DRA drivers are
+   there, or the time is over. The files are the only thing asked; a look every 50 ms costs less than what is waited for. */
 #include "nccl_init/act.h"
 #include "nccl_init/cmd.h"
 #include "nccl_init/decide.h"

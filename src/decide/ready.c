@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --wait: what a node that has just been set up may still lack. Link state, addresses and GIDs come
    a little after the interface: the kernel fills the GID table from a work queue
-   (drivers/infiniband/core/roce_gid_mgmt.c). */
+   (drivers/infiniband/core/roce_gid_mgmt.c). DRA metadata is waited for, because it may name more devices. */
 #include "rule.h"
 
 /* Whose it is may never be told: that is no reason to wait. */
@@ -13,7 +13,9 @@ static bool has_routable_gid(const struct ni_inventory *inv, const struct ni_por
 
 bool ni_is_ready(const struct ni_inventory *inv, struct ni_text *missing)
 {
-    bool ready = true;
+    bool ready = !inv->pending[0];
+    if (!ready)
+        ni_putf(missing, "device metadata %s", inv->pending);
     for (unsigned i = 0; i < inv->n_port; i++) {
         const struct ni_port *port = &inv->port[i];
         const struct ni_hca *h = &inv->hca[port->hca];

@@ -217,6 +217,15 @@ static int add_hca(struct ni_probe *p, const char *name, int claim, const struct
     return at;
 }
 
+/* A function that another driver may have, or another namespace, for it is a network controller (0x02,
+   0x0c06; include/linux/pci_ids.h), or its class cannot be told. */
+static bool is_nic(struct ni_probe *p, const struct ni_claim *c)
+{
+    const struct ni_num class = c->by == NI_BY_BDF ? read_id(p, NI_OPTIONAL, c->bdf, "class")
+                                                   : (struct ni_num){0, NI_ABSENT};
+    return class.known != NI_KNOWN || class.v >> 16 == 0x02 || class.v >> 8 == 0x0c06;
+}
+
 void ni_resolve_claim(struct ni_probe *p, int claim)
 {
     struct ni_claim *c = &p->inv->claim[claim];
@@ -240,10 +249,11 @@ void ni_resolve_claim(struct ni_probe *p, int claim)
     if (listed != NI_KNOWN && listed != NI_ABSENT) {
         p->lost = true;
     } else if (p->names.n == 0) {
-        c->not_rdma = ni_exists(p->root, "%s", function.path) == 0;
-        ni_report(p->f, c->not_rdma ? NI_F_ALLOC_NOT_RDMA : NI_F_ALLOC_NO_DEVICE, c->id,
-                  c->not_rdma ? "given by %s, has no RDMA device" : "given by %s, is not in sysfs",
+        const bool there = ni_exists(p->root, "%s", function.path) == 0;
+        ni_report(p->f, there ? NI_F_ALLOC_NOT_RDMA : NI_F_ALLOC_NO_DEVICE, c->id,
+                  there ? "given by %s, has no RDMA device" : "given by %s, is not in sysfs",
                   c->from);
+        c->not_rdma = there && is_nic(p, c);
     }
     ni_dir_close(&function);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sources that are JSON in files: DRA device metadata, and the network-status annotation of
-   Multus. */
-#include <errno.h>
+/* The source that is JSON in a file or a variable: the network-status annotation of Multus. */
 #include <jansson.h>
 #include <string.h>
 
@@ -11,79 +9,6 @@
 static const char *string_of(json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
-}
-
-/* ---- DRA device metadata (KEP-5304):
-        /var/run/dra-device-attributes/<claim>/<request>/<driver>-metadata.json, kind DeviceMetadata,
-        requests[].devices[].attributes: name -> {string|int|bool|version}. The address is
-        resource.kubernetes.io/pciBusID, or the SR-IOV driver's own pciAddress ---- */
-
-static void read_device(struct ni_probe *p, const char *path, json_t *device)
-{
-    static const char *const keys[] = {
-        "resource.kubernetes.io/pciBusID",
-        "sriovnetwork.k8snetworkplumbingwg.io/pciAddress",
-    };
-    json_t *attributes = json_object_get(device, "attributes");
-    const char *id = NULL;
-    for (unsigned i = 0; i < NI_COUNT(keys) && !id; i++)
-        id = string_of(json_object_get(attributes, keys[i]), "string");
-    if (id)
-        (void)ni_add_claim(p, path, ni_span_of(id));
-}
-
-static void read_metadata(struct ni_probe *p, const char *path)
-{
-    size_t i, k;
-    json_t *request, *device;
-    if (ni_read_text(p, NI_REQUIRED, path) != NI_KNOWN)
-        return;
-    json_t *top = ni_parse_json(p->f, path, p->text), *requests = json_object_get(top, "requests");
-    json_array_foreach(requests, i, request)
-    {
-        json_t *devices = json_object_get(request, "devices");
-        json_array_foreach(devices, k, device) read_device(p, path, device);
-    }
-    json_decref(top);
-}
-
-static bool is_metadata(const char *name)
-{
-    static const char tail[] = "-metadata.json";
-    size_t n = strlen(name), t = sizeof(tail) - 1;
-    return n > t && strcmp(name + n - t, tail) == 0;
-}
-
-/* The claims, their requests, the files of those. What was listed is there; a file among the directories
-   is none of ours. *left: directories and files that are still read. */
-static void walk(struct ni_probe *p, const char *dir, unsigned level, unsigned *left)
-{
-    struct ni_names *const lists[] = {&p->names, &p->inner, &p->files}, *names = lists[level];
-    const int err = ni_list(p->root, names, "%s", dir);
-    ni_copy(p->path, sizeof(p->path), dir);
-    if (err != -ENOTDIR)
-        ni_note(p, level == 0 ? NI_OPTIONAL : NI_REQUIRED, err);
-    for (unsigned i = 0; i < names->n; i++) {
-        char path[NI_PATH];
-        if (!ni_format(path, sizeof(path), "%s/%s", dir, names->name[i]) ||
-            (level == 2 && !is_metadata(names->name[i])))
-            continue;
-        if (*left == 0) {
-            ni_report(p->f, NI_F_FACT_TRUNCATED, dir, "more directories and files than are read");
-            return;
-        }
-        --*left;
-        if (level < 2)
-            walk(p, path, level + 1, left);
-        else
-            read_metadata(p, path);
-    }
-}
-
-void ni_source_dra(struct ni_probe *p)
-{
-    unsigned left = 256;
-    walk(p, "var/run/dra-device-attributes", 0, &left);
 }
 
 /* ---- The network-status annotation of Multus (k8s.v1.cni.cncf.io/network-status), from a downward-API

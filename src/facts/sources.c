@@ -2,6 +2,7 @@
 /* Which HCAs are the pod's: the sources in order of trust (docs/usage.md). The first that yields an
    HCA decides; what the others say is kept beside it and compared. `run` and `env` ask the others
    only where that costs no file. */
+#include <errno.h>
 #include <string.h>
 
 #include "probe.h"
@@ -144,6 +145,14 @@ static bool is_of(const struct ni_hca *h, const struct ni_claim *c)
     return c->by != NI_BY_NOTHING && strcmp(c->by == NI_BY_AUX ? h->aux : h->name, c->id) == 0;
 }
 
+/* The function is there, and has no RDMA device: a GPU of DRA metadata, say. */
+static bool is_other(struct ni_probe *p, const struct ni_claim *c)
+{
+    const char *bus = c->by == NI_BY_AUX ? "auxiliary" : "pci";
+    return ni_exists(p->root, "sys/bus/%s/devices/%s", bus, c->id) >= 0 &&
+           ni_exists(p->root, "sys/bus/%s/devices/%s/infiniband", bus, c->id) == -ENOENT;
+}
+
 /* A later source that tells ids should tell the same ones. Sources that know names see more than
    the pod was given where the container has more rights; that is said in the plan, and is no
    contradiction. */
@@ -152,7 +161,8 @@ static void compare(struct ni_probe *p, struct ni_claim *c)
     const struct ni_inventory *inv = p->inv;
     if (inv->source == NI_SRC_OPTION)
         return; /* the user's word needs no second one */
-    if (inv->source != NI_SRC_NONE && c->hca < 0 && (c->by == NI_BY_BDF || c->by == NI_BY_AUX))
+    if (inv->source != NI_SRC_NONE && c->hca < 0 && (c->by == NI_BY_BDF || c->by == NI_BY_AUX) &&
+        !is_other(p, c))
         ni_report(p->f, NI_F_ALLOC_SOURCES_DIFFER, c->id,
                   "%s names it; %s, which decides, does not", c->from,
                   inv->claim[inv->hca[0].claim].from);

@@ -46,21 +46,37 @@ static bool is_bounded(const char *s, struct ni_text *why)
     return true;
 }
 
-struct json_t *ni_read_json(const char *text, bool reals, struct ni_text *why)
+static json_t *load(const char *text, size_t flags, json_error_t *err, struct ni_text *why)
 {
     if (!is_bounded(text, why))
         return NULL;
     /* jansson would read /dev/urandom for its hash seed; the kernel gave us 16 random bytes
        already. */
-    json_error_t err;
     json_object_seed((size_t)ni_seed());
-    json_t *top =
-        json_loads(text, JSON_REJECT_DUPLICATES | (reals ? JSON_DECODE_INT_AS_REAL : 0U), &err);
+    json_t *top = json_loads(text, JSON_REJECT_DUPLICATES | flags, err);
     if (!top) { /* its text has some of ours */
         ni_put(why, "no JSON: ");
-        ni_quote(why, err.text);
-        ni_putf(why, " at byte %d", err.position);
+        ni_quote(why, err->text);
+        ni_putf(why, " at byte %d", err->position);
     }
+    return top;
+}
+
+struct json_t *ni_read_json(const char *text, bool reals, struct ni_text *why)
+{
+    json_error_t err = {0};
+
+    return load(text, reals ? JSON_DECODE_INT_AS_REAL : 0U, &err, why);
+}
+
+struct json_t *ni_read_json_first(const char **text, bool *ret_cut, struct ni_text *why)
+{
+    json_error_t err = {0};
+    json_t *top = load(*text, JSON_DISABLE_EOF_CHECK, &err, why);
+
+    *ret_cut = !top && json_error_code(&err) == json_error_premature_end_of_input;
+    if (top)
+        *text += err.position;
     return top;
 }
 

@@ -53,6 +53,10 @@ static const struct {
 
 /* What is not on every node: without it the node is another one, and sound. */
 static const char *const optional[] = {
+    /* a DRA driver's, as released */
+    "var/run/*/dra-device-attributes",
+    "var/run/*/dra-device-attributes/resourceclaims",
+    "var/run/*/dra-device-attributes/resourceclaimtemplates",
     "dev/infiniband*",                                  /* no RDMA resource was requested */
     "dev/kfd",                                          /* no AMD GPU */
     "dev/nvidia*",                                      /* no NVIDIA GPU */
@@ -145,11 +149,15 @@ static bool says(const struct ni_finding *f, const char *word)
    it. */
 static bool has_path(const struct ni_finding *f, const char *path)
 {
+    static const char dra[] = "var/run/kubernetes.io/dra-device-attributes/";
     const char *subject = f->subject + (f->subject[0] == '/');
     size_t n = strlen(subject);
 
     size_t len = strlen(path);
 
+    /* below the folder that all DRA metadata is in */
+    if (strncmp(path, dra, sizeof(dra) - 1) == 0 && strcmp(subject, path + sizeof(dra) - 1) == 0)
+        return true;
     if (strcmp(subject, path) == 0 || strstr(f->message, path))
         return true;
     if (strncmp(subject, path, len) == 0 && subject[len] == '/')

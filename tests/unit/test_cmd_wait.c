@@ -5,12 +5,17 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "nccl_init/cmd.h"
+#include "nccl_init/facts.h"
 
 static struct ni_context context;
 static const struct ni_ask question;
@@ -20,7 +25,39 @@ static struct {
     unsigned ready_at;  /* the look that finds all there; 0: none does */
     unsigned findings;  /* of each look that does not */
     bool address_later; /* from the second look on only the address is missing */
+    const char *dir;    /* a directory that is gathered instead; NULL: none */
 } node;
+
+/* ---- a DRA driver that writes its file late: look by look a directory is gathered ---- */
+
+#define REQUEST "run/kubernetes.io/dra-device-attributes/resourceclaimtemplates/rdma/rail-a"
+
+static void write_metadata(const char *text)
+{
+    FILE *f = fopen(REQUEST "/nic.example-metadata.json", "we");
+
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void gather_directory(struct ni_context *ctx)
+{
+    static char *const no_env[] = {NULL};
+    const struct ni_env env = {no_env};
+    struct ni_root root;
+    unsigned line;
+
+    if (node.looks == node.ready_at)
+        write_metadata("{\"kind\":\"DeviceMetadata\","
+                       "\"apiVersion\":\"metadata.resource.k8s.io/v1beta1\","
+                       "\"metadata\":{\"generation\":2},\"requests\":[]}\n");
+    else if (node.looks == 2)
+        write_metadata("{\"kind\":\"DeviceMeta"); /* caught in the middle of writing */
+    assert_int_equal(ni_root_open(".", &root, &line), 0);
+    ni_gather(&root, &env, &question, &ctx->inventory, &ctx->findings);
+    ni_root_close(&root);
+}
 
 void ni_look(struct ni_context *ctx, const struct ni_ask *ask)
 {
@@ -32,6 +69,10 @@ void ni_look(struct ni_context *ctx, const struct ni_ask *ask)
     assert_ptr_equal(ask, &question);
     assert_memory_equal(inv, &zero, sizeof(zero));
     node.looks++;
+    if (node.dir) {
+        gather_directory(ctx);
+        return;
+    }
     inv->n_hca = inv->n_port = 1;
     inv->hca[0].netdev = -1;
     (void)ni_copy(inv->hca[0].name, sizeof(inv->hca[0].name), "mlx5_6");
@@ -72,6 +113,7 @@ static int reset(void **state)
 {
     (void)state;
     node.address_later = false;
+    node.dir = NULL;
     return 0;
 }
 
@@ -150,6 +192,61 @@ static void test_over(void **state)
     assert_string_equal(last->message, "after 1 s still missing: mlx5_6/1: address and GID");
 }
 
+/* The folders of REQUEST, one in another. */
+static void make_directory(char *name)
+{
+    char path[] = REQUEST;
+
+    assert_non_null(mkdtemp(name));
+    assert_int_equal(chdir(name), 0);
+    for (char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        assert_int_equal(mkdir(path, 0755), 0);
+        *slash = '/';
+    }
+    assert_int_equal(mkdir(path, 0755), 0);
+    assert_int_equal(mkdir("var", 0755), 0);
+    assert_int_equal(symlink("/run", "var/run"), 0);
+    write_metadata("");
+}
+
+static void remove_directory(const char *name)
+{
+    char path[] = REQUEST;
+
+    assert_int_equal(unlink(REQUEST "/nic.example-metadata.json"), 0);
+    for (char *slash = path + strlen(path); slash; slash = strrchr(path, '/')) {
+        *slash = '\0';
+        assert_int_equal(rmdir(path), 0);
+    }
+    assert_int_equal(unlink("var/run"), 0);
+    assert_int_equal(rmdir("var"), 0);
+    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(rmdir(name), 0);
+}
+
+static void test_metadata(void **state)
+{
+    static const char missing[] = "after 1 s still missing: device metadata "
+                                  "resourceclaimtemplates/rdma/rail-a/nic.example-metadata.json";
+    char name[] = "/tmp/nccl-init.XXXXXX";
+    int64_t took;
+
+    (void)state;
+    make_directory(name);
+    node.dir = name;
+    took = wait_for(60, 4, 0); /* empty, cut short twice, whole */
+    assert_int_equal(node.looks, 4);
+    assert_true(took >= 100 && took < 10000);
+    assert_false(ni_findings_has(&context.findings, NI_F_ALLOC_METADATA_PENDING));
+    assert_false(gave_up());
+    write_metadata("");
+    (void)wait_for(1, 0, 0);
+    assert_true(ni_findings_has(&context.findings, NI_F_ALLOC_METADATA_PENDING));
+    assert_string_equal(context.findings.at[context.findings.n - 1].message, missing);
+    remove_directory(name);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +255,7 @@ int main(void)
         cmocka_unit_test_setup(test_ready_later, reset),
         cmocka_unit_test_setup(test_full_table, reset),
         cmocka_unit_test_setup(test_over, reset),
+        cmocka_unit_test_setup(test_metadata, reset),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,12 +98,25 @@ static void test_several(void **state)
     assert_string_equal(missing(), ""); /* nothing was given: nothing to wait for */
 }
 
+/* A device may be missing: there are the ports of the others, or none. */
+static void test_metadata(void **state)
+{
+    (void)state;
+    rail();
+    (void)ni_copy(node.inv.pending, sizeof(node.inv.pending), "resourceclaims/a/b/c-metadata.json");
+    assert_string_equal(missing(), "device metadata resourceclaims/a/b/c-metadata.json");
+    node.inv.port[0].state.v = NI_PORT_DOWN;
+    assert_string_equal(missing(),
+                        "device metadata resourceclaims/a/b/c-metadata.json, mlx5_6/1: link");
+    node.inv.n_hca = node.inv.n_port = 0;
+    assert_string_equal(missing(), "device metadata resourceclaims/a/b/c-metadata.json");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_link),
-        cmocka_unit_test(test_gid),
-        cmocka_unit_test(test_interface),
+        cmocka_unit_test(test_metadata), cmocka_unit_test(test_link),
+        cmocka_unit_test(test_gid),      cmocka_unit_test(test_interface),
         cmocka_unit_test(test_several),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

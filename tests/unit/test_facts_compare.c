@@ -48,8 +48,10 @@ static void test_files_differ(void **state)
         set_env("PCIDEVICE_A=0000:03:00.2");
         line("f etc/podinfo/network-status [{\"device-info\":{\"pci\":{\"pci-address\":"
              "\"0000:a3:00.2\"}}}]");
-        line("f var/run/dra-device-attributes/c/r/d-metadata.json {\"requests\":[{\"devices\":[{"
-             "\"attributes\":{\"resource.kubernetes.io/pciBusID\":{\"string\":\"0000:07:00.0\"}}}]"
+        line("f var/run/kubernetes.io/dra-device-attributes/resourceclaims/c/r/d-metadata.json "
+             "{\"apiVersion\":\"metadata.resource.k8s.io/v1beta1\",\"kind\":\"DeviceMetadata\","
+             "\"requests\":[{\"devices\":[{\"attributes\":{\"resource.kubernetes.io/"
+             "pciBusID\":{\"string\":\"0000:07:00.0\"}}}]"
              "}]}");
         gather();
         assert_int_equal(count(NI_F_ALLOC_SOURCES_DIFFER), all ? 2 : 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sources beside PCIDEVICE_*: the SR-IOV DRA driver's variables, DRA metadata, network-status,
+/* The sources beside PCIDEVICE_* and DRA metadata: the SR-IOV DRA driver's variables, network-status,
    device nodes, interfaces, a host network; and what they say of each other. */
 #include "test_facts_tree.h"
 
@@ -65,76 +65,6 @@ static void test_sriovnet(void **state)
     set_env("SRIOVNETWORK_VF_DEVICE_a=eth7");
     assert_given(NI_SRC_SRIOVNET, "");
     assert_true(found(NI_F_ALLOC_ID_INVALID));
-}
-
-/* ---- DRA metadata ---- */
-
-#define DRA                "var/run/dra-device-attributes"
-#define PCI_ID             "resource.kubernetes.io/pciBusID"
-#define DRIVERS            "sriovnetwork.k8snetworkplumbingwg.io/pciAddress"
-#define DEVICE(key, value) "{\"attributes\":{\"" key "\":" value "}}"
-#define METADATA(devices)  "{\"requests\":[{\"devices\":[" devices "]}]}"
-
-static void test_dra(void **state)
-{
-    static const struct {
-        const char *json, *want;
-        bool invalid;
-    } cases[] = {
-        {METADATA(DEVICE(PCI_ID, "{\"string\":\"0000:03:00.2\"}")), "mlx5_9", false},
-        {METADATA(DEVICE(DRIVERS, "{\"string\":\"0000:A3:00.2\"}")), "mlx5_6", false},
-        {METADATA(DEVICE(PCI_ID, "{\"string\":\"0000:03:00.2\"}") "," DEVICE(
-             PCI_ID, "{\"string\":\"0000:a3:00.2\"}")),
-         "mlx5_9 mlx5_6", false},
-        {METADATA("{\"attributes\":{\"" PCI_ID "\":{\"string\":\"0000:03:00.2\"},\"" DRIVERS
-                  "\":{\"string\":\"0000:a3:00.2\"}}}"),
-         "mlx5_9", false}, /* one device, the standard name first */
-        {METADATA(DEVICE(PCI_ID, "{\"int\":3}")), "", false},
-        {METADATA(DEVICE(PCI_ID, "\"0000:03:00.2\"")), "", false},
-        {METADATA("{}"), "", false},
-        {METADATA("1,null,[]"), "", false},
-        {"{\"requests\":{}}", "", false},
-        {"{\"requests\":[{\"devices\":{}},7]}", "", false},
-        {"[]", "", false},
-        {"{}", "", false},
-        {"{", "", true},
-        {"", "", true},
-        {METADATA(DEVICE(PCI_ID, "{\"string\":\"0000:03:00.2\"}")) "x", "", true},
-    };
-    (void)state;
-    for (size_t i = 0; i < NI_COUNT(cases); i++) {
-        node();
-        line("f " DRA "/claim/request/nic.example-metadata.json %s", cases[i].json);
-        gather();
-        if (strcmp(hcas(), cases[i].want) != 0 ||
-            found(NI_F_ALLOC_INFO_INVALID) != cases[i].invalid)
-            fail_msg("`%s`: %s, %u findings", cases[i].json, hcas(), pod.f.n);
-        assert_int_equal(pod.inv.source, cases[i].want[0] ? NI_SRC_DRA : NI_SRC_NONE);
-    }
-}
-
-/* All files of all claims and requests; other files are not opened. */
-static void test_dra_files(void **state)
-{
-    static const char *const id[] = {"{\"string\":\"0000:a3:00.2\"}",
-                                     "{\"string\":\"0000:03:00.2\"}"};
-    (void)state;
-    node();
-    line("f " DRA "/claim-a/req-1/a-metadata.json " METADATA(DEVICE(PCI_ID, "%s")), id[0]);
-    line("e " DRA "/claim-a/req-1/notes.json EIO");
-    line("e " DRA "/claim-a/req-1/-metadata.json EACCES"); /* no driver's name */
-    line("f " DRA "/claim-a/req-2/a-metadata.json " METADATA(DEVICE(PCI_ID, "%s")), id[1]);
-    line("f " DRA "/claim-b/req-1/b-metadata.json " METADATA(DEVICE(PCI_ID, "%s")), id[1]);
-    line("f " DRA "/claim-c not a directory");
-    line("d " DRA "/claim-d/req-1");
-    assert_given(NI_SRC_DRA, "mlx5_9 mlx5_6");
-    assert_int_equal(pod.inv.n_claim, 2);
-    assert_string_equal(pod.inv.claim[1].from, DRA "/claim-a/req-1/a-metadata.json");
-    assert_int_equal(pod.f.n, 0);
-    node();
-    line("e " DRA "/claim/request/a-metadata.json EACCES");
-    assert_given(NI_SRC_DRA, "");
-    assert_string_equal(subject_of(NI_F_FACT_UNREADABLE), DRA "/claim/request/a-metadata.json");
 }
 
 /* ---- network-status ---- */
@@ -307,8 +237,7 @@ static void test_host_network(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sriovnet),        cmocka_unit_test(test_dra),
-        cmocka_unit_test(test_dra_files),       cmocka_unit_test(test_netstatus),
+        cmocka_unit_test(test_sriovnet),        cmocka_unit_test(test_netstatus),
         cmocka_unit_test(test_netstatus_where), cmocka_unit_test(test_uverbs_denied),
         cmocka_unit_test(test_softroce),        cmocka_unit_test(test_host_network),
     };

@@ -98,9 +98,43 @@ static void test_cut(void **state)
     }
 }
 
+/* One value after another; where one is no JSON, or is not whole, the text stays where it is. */
+static void test_read_first(void **state)
+{
+    static const char text[] = " {\"a\": 1}[2]\n{\"b\"x}";
+    static const char *const cut[] = {"{", "[1,", "{\"a", "{\"a\":", "{\"a\":{\"b\":1}", ""};
+    const char *at = text;
+    bool ends = true;
+    struct ni_text why = NI_TEXT(256);
+    json_t *value = ni_read_json_first(&at, &ends, &why);
+
+    (void)state;
+    assert_int_equal(json_integer_value(json_object_get(value, "a")), 1);
+    assert_string_equal(at, text + strlen(" {\"a\": 1}"));
+    json_decref(value);
+    value = ni_read_json_first(&at, &ends, &why);
+    assert_int_equal(json_array_size(value), 1);
+    assert_string_equal(at, "\n{\"b\"x}");
+    json_decref(value);
+    assert_int_equal(why.len, 0);
+    assert_null(ni_read_json_first(&at, &ends, &why));
+    assert_string_equal(at, "\n{\"b\"x}");
+    assert_false(ends);
+    assert_non_null(strstr(why.buf, "no JSON: "));
+    for (size_t i = 0; i < NI_COUNT(cut); i++) {
+        at = cut[i];
+        assert_null(ni_read_json_first(&at, &ends, &why));
+        assert_true(ends);
+    }
+    at = "[[[[[[[[[[[[[[[[[[";
+    assert_null(ni_read_json_first(&at, &ends, &why));
+    assert_false(ends); /* too deep, whatever follows */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_read_first),
         cmocka_unit_test(test_forms),
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_cut),

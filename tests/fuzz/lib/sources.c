@@ -33,6 +33,7 @@ void sources_ask(struct pod *pod)
     p.ask = &ask;
     p.inv = &pod->ctx.inventory;
     p.f = &pod->ctx.findings;
+    p.lost = false;
     ni_probe_sources(&p);
     check_findings(&pod->ctx.findings);
     check_inventory(&pod->ctx.inventory);
