@@ -8,13 +8,15 @@
 #include "nccl_init/json.h"
 
 /* The members that readers of PCIDEVICE_*_INFO, network-status and DRA metadata look at. */
-enum member { ID, DEVICE, WORD, MORE, N_MEMBER };
+enum member { ID, DEVICE, WORD, NUMBER, MORE, N_MEMBER };
 static const char *const members[N_MEMBER][16] = {
     [ID] = {"pci-address", "resource.kubernetes.io/pciBusID", "string", "strings",
-            "sriovnetwork.k8snetworkplumbingwg.io/pciAddress"},
+            "sriovnetwork.k8snetworkplumbingwg.io/pciAddress", "k8s.cni.cncf.io/deviceID"},
     [DEVICE] = {"rdma-device", "rdma_dev", "interfaceName"},
     [WORD] = {"apiVersion", "kind"},
-    [MORE] = {"attributes", "device-info", "devices", "networkData", "pci", "rdma", "requests"},
+    [NUMBER] = {"generation"},
+    [MORE] = {"attributes", "device-info", "devices", "metadata", "networkData", "pci", "rdma",
+              "requests"},
 };
 
 static enum member member_of(const char *key)
@@ -93,6 +95,8 @@ static void put_object(struct ni_mask *m, bool ids, json_t *object, struct ni_te
         ni_put(ret, ":");
         put_value(m, kind, false, value, ret);
     }
+    if (!any && json_object_size(object) > 0)
+        ni_put(ret, "\"masked\":0"); /* that an object is not empty counts */
     ni_put(ret, "}");
 }
 
@@ -112,7 +116,9 @@ static void put_value(struct ni_mask *m, enum member kind, bool ids, json_t *val
             put_value(m, kind, false, item, ret);
         }
         ni_put(ret, "]");
-    } else if (json_is_string(value) && kind < MORE) {
+    } else if (json_is_integer(value) && kind == NUMBER) {
+        ni_put_u64(ret, (uint64_t)json_integer_value(value));
+    } else if (json_is_string(value) && kind < NUMBER) {
         put_string(m, kind, value, ret);
     } else {
         ni_put(ret, "0");
