@@ -14,7 +14,7 @@ cd "$dir" || exit 1
 export NCCLINIT_LOG_LEVEL=error
 
 every=1
-grep -q -e __asan_init -e __gcov_exit "$bin" && every=4 # such a program is slow
+grep -q -e __asan_init -e __gcov_exit "$bin" && every=12 # such a program is slow
 
 # A word, a user, a host, an id of a container, a token.
 secrets='hunter2|alice|acme-corp|0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef|tok3n'
