@@ -37,7 +37,7 @@ same "EPIPE where SIGPIPE is ignored: status" 1 "$(cat "$dir/status")"
 same "EPIPE where SIGPIPE is ignored: silent" "" "$(cat "$dir/err")"
 "$bin" plan --root "$tree" >/dev/full 2>"$dir/err" && status=0 || status=$?
 same "full disk: status" 1 "$status"
-matches "full disk: message" "nccl-init: error: standard output: No space*" "$(cat "$dir/err")"
+matches "full disk: message" "nccl-init: error: standard output: ENOSPC (*)" "$(cat "$dir/err")"
 
 # Held up in a full pipe, it shows its descriptors: none of its files took the place of a closed one.
 if [ -d /proc/self/fd ]; then

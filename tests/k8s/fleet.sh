@@ -232,7 +232,8 @@ for node in tests/nodes/*.tree; do
     name=$(basename "$node" .tree)
     grep -q -e "^$name " "$tmp/out" || grep -qw -e "$name" "$tmp/out" || fail "recorded nodes" "$name is not named"
 done
-same "recorded nodes: 80 columns" "" "$(awk 'length > 80' "$tmp/out")"
+# a longer word, such as the path of a file, stands alone in its line
+same "recorded nodes: 80 columns" "" "$(awk 'length > 80 && NF > 1' "$tmp/out")"
 
 # ---- a thousand ----------------------------------------------------------------------------------------------
 
