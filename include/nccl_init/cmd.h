@@ -56,7 +56,8 @@ struct ni_options {
 
 enum {                             /* beside NI_VERB_* */
        NI_OPTION_POLICY = 1 << 30, /* part of the plan: of a recording the recorded value counts */
-       NI_OPTION_FILE = 1 << 29    /* names a file: not from the environment in secure execution */
+       NI_OPTION_FILE = 1 << 29,   /* names a file: not from the environment in secure execution */
+       NI_OPTION_DEMAND = 1 << 28  /* a wrong value in its variable is a demand not met */
 };
 
 /* One option: `--name`, and the variable NCCLINIT_NAME. A set of options is a uint64_t with a bit
@@ -79,6 +80,9 @@ extern const unsigned ni_options_count;
 
 /* What an option has that nobody gave. */
 void ni_options_init(struct ni_options *ret);
+/* When all are read: --mode=rdma, --selftest=require and --preflight=require are short forms of words
+   of --require, and where the command is to be started these words mean the test, too. */
+void ni_options_settle(struct ni_options *o, bool runs);
 /* A switch takes 1 and 0. 0, or -EINVAL and *ret as it was. Keeps value. */
 int ni_option_take(const struct ni_option *option, const char *value, struct ni_options *ret);
 /* SECONDS from 0 to 3600 */
@@ -90,8 +94,10 @@ void ni_put_variable(struct ni_text *t, const struct ni_option *option);
    saying what is wrong. The command line: up to `--` or the first operand. */
 struct ni_context;
 int ni_args_parse(struct ni_context *ctx, char *const word[]);
-/* NCCLINIT_*; recorded: only options of the plan. For `run` and in a recording what is wrong is ignored
-   and a finding; so is an option that names a file in secure execution. */
+/* NCCLINIT_*; recorded: only options of the plan. Then the options are settled. For `run` and in a
+   recording what is wrong is ignored and a finding; so is an option that names a file in secure
+   execution. But a demand that cannot be understood is not met: `run` says why and ends; in a
+   recording, and of an option of `run` alone for `plan` and `doctor`, the plan will refuse. */
 int ni_args_env(struct ni_context *ctx, const struct ni_env *env, bool recorded);
 
 /* ---- one invocation ---- */
@@ -186,8 +192,8 @@ int ni_run_trials(struct ni_context *ctx, ni_rail_fn *fn);
 int ni_try_ports(struct ni_context *ctx);
 /* The self-test, for a verdict: whether all ports passed; *how: how many of how many. */
 bool ni_selftest_passes(struct ni_context *ctx, struct ni_text *how);
-/* --selftest of `run`. false: it was demanded and does not hold; *why tells. */
-bool ni_selftest_allows(struct ni_context *ctx, struct ni_text *why);
+/* --selftest of `run`. If all ports are demanded to pass and do not, the plan refuses. */
+void ni_selftest_first(struct ni_context *ctx);
 
 /* --preflight of `run`: meets the other pods, in a child without capabilities, which tells the
    result. false: a good verdict was demanded; the reason was told. Nothing of it is left behind. */

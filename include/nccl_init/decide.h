@@ -32,6 +32,10 @@ void ni_require_memlock(const struct ni_work *w, int64_t soft, bool may_lock);
 /* The same by what the plan says, for verbs that raise nothing. */
 void ni_require_planned_memlock(const struct ni_work *w);
 
+/* A demand that is judged later does not hold: the first of these bits that is demanded, if one is.
+   The plan refuses. */
+void ni_refuse_demand(const struct ni_work *w, unsigned bits, const char *why);
+
 /* doctor's checks of what no variable can mend; the inventory was gathered for doctor. */
 void ni_diagnose(const struct ni_work *w, struct ni_diagnosis *ret);
 

@@ -249,12 +249,19 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "The command is not started. User: request GPUs (nvidia.com/gpu, amd.com/gpu).")           \
     X(REQUIRE_MEMLOCK, "require.memlock", NI_ERROR,                                              \
       "User: --keep-caps=ipc_lock. Cluster admin: CRI-O default_ulimits, LimitMEMLOCK.")         \
+    X(REQUIRE_PREFLIGHT, "require.preflight", NI_ERROR,                                          \
+      "User: look at the findings about `job.`; `nccl-init preflight` in all pods tells more.")  \
     X(REQUIRE_RAILS, "require.rails", NI_ERROR,                                                  \
       "User: request more RDMA devices; `nccl-init plan` tells why one was left out.")           \
     X(REQUIRE_RDMA, "require.rdma", NI_ERROR,                                                    \
       "User: request an RDMA resource in the pod, or leave the demand or --mode out.")           \
     X(REQUIRE_ROCE_V2, "require.roce-v2", NI_ERROR,                                              \
       "User: give each interface an address. Cluster admin: enable RoCE v2 (cma_roce_mode).")    \
+    X(REQUIRE_SELFTEST, "require.selftest", NI_ERROR,                                            \
+      "User: look at the findings about `verbs.`; `nccl-init selftest` shows each port.")        \
+    X(REQUIRE_UNCLEAR, "require.unclear", NI_ERROR,                                              \
+      "User: correct the variable in the pod spec or ConfigMap; `nccl-init run --help` lists "   \
+      "names and values.")                                                                       \
     X(SHM_DEFAULT, "shm.default", NI_ERROR,                                                      \
       "User: mount an emptyDir with medium Memory at /dev/shm (docker: --shm-size=1g).")         \
     X(SHM_SMALL, "shm.small", NI_WARNING,                                                        \

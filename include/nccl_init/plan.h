@@ -30,7 +30,9 @@ enum {
     NI_REQUIRE_MEMLOCK = 4,
     NI_REQUIRE_ROCE_V2 = 8,
     NI_REQUIRE_RAILS = 16,
-    NI_REQUIRE_GPUS = 32
+    NI_REQUIRE_GPUS = 32,
+    NI_REQUIRE_SELFTEST = 64,
+    NI_REQUIRE_PREFLIGHT = 128
 };
 
 struct ni_policy {
@@ -39,10 +41,12 @@ struct ni_policy {
     bool gpu_map;                  /* ni_plan.gpu_ports is shown */
     enum ni_distance gdr;          /* the level; UNKNOWN: the rule's; LOC: off */
     int64_t memlock;               /* bytes to raise the limit to, NI_UNLIMITED; -1: keep it */
-    unsigned require;              /* NI_REQUIRE_* */
+    unsigned require;              /* NI_REQUIRE_*, by --require or a short form of it */
+    unsigned short_forms;          /* of these: by --mode=rdma, --selftest, --preflight=require */
     unsigned rails;                /* at least so many, if NI_REQUIRE_RAILS */
     uint64_t keep_caps, drop_caps; /* sets of capabilities (caps.h) */
     bool drop_unneeded;            /* also what only raising the limit needs */
+    char unclear[512];             /* demands that cannot be understood; "": none */
     const char *hcas;    /* name[:port],... or NULL for auto; checked: names NCCL can carry */
     const char *sockets; /* interface names, "pod" for the default route's, or NULL for auto */
     struct ni_cap_names cap_names; /* of keep_caps and drop_caps, and of what is unneeded */
@@ -131,7 +135,7 @@ struct ni_plan {
     unsigned n_setting, n_chosen;
     struct ni_limit memlock;
     struct ni_caps caps;
-    bool refuse; /* --mode=rdma or --require cannot be met: the command must not start */
+    bool refuse; /* a demand does not hold: the command must not start */
     char refuse_why[3 * NI_REASON];
     int chosen[NI_MAX_CHOSEN]; /* chosen ports, PCI order */
     struct ni_gid_way gid_way; /* in force, where these are RoCE */

@@ -53,6 +53,10 @@ bool ni_word(const char **cursor, struct ni_span *ret);
 struct ni_span ni_trim(struct ni_span s);
 bool ni_span_is(struct ni_span s, const char *text);
 bool ni_is_any(const char *s, const char *const words[], size_t n);
+/* Letters to insert, remove or replace to make one of the other (Levenshtein). Both have at most
+   NI_EDITS_NAME. */
+enum { NI_EDITS_NAME = 64 };
+unsigned ni_edits(struct ni_span a, struct ni_span b);
 /* Order of names as people count: mlx5_2 before mlx5_10. Equal only for equal strings. Not
    strverscmp: musl has mlx5_bond_0 before mlx5_1, glibc behind it. */
 int ni_natural_cmp(const char *a, const char *b);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options from the command line and from NCCLINIT_*. */
+#include "nccl_init/act.h"
 #include "nccl_init/cmd.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static uint64_t bit_of(const struct ni_option *option)
@@ -74,42 +76,136 @@ int ni_args_parse(struct ni_context *ctx, char *const word[])
     return 0;
 }
 
+/* The demand whose variable this name, which no option has, is likely to mean: at most two letters
+   differ, and their case does not count. NULL: none. */
+static const struct ni_option *demand_near(struct ni_span name)
+{
+    char upper[NI_EDITS_NAME];
+
+    if (name.n > sizeof(upper))
+        return NULL;
+    for (size_t i = 0; i < name.n; i++)
+        upper[i] = (char)toupper((unsigned char)name.p[i]);
+    for (unsigned i = 0; i < ni_options_count; i++) {
+        struct ni_text variable = NI_TEXT(NI_EDITS_NAME);
+
+        if ((ni_options_table[i].verbs & NI_OPTION_DEMAND) == 0)
+            continue;
+        ni_put_variable(&variable, &ni_options_table[i]);
+        if (ni_edits((struct ni_span){upper, name.n}, ni_span_of(variable.buf)) <= 2)
+            return &ni_options_table[i];
+    }
+    return NULL;
+}
+
+/* The demands that cannot be understood, of the findings from index `from` on, become one reason, as
+   long as there is room. */
+static void put_unclear(const struct ni_findings *all, unsigned from, struct ni_policy *policy)
+{
+    for (unsigned i = from; i < all->n; i++) {
+        const struct ni_finding *f = &all->at[i];
+        char line[sizeof(policy->unclear)];
+
+        if (f->id == NI_F_REQUIRE_UNCLEAR &&
+            ni_format(line, sizeof(line), "%s%s%s: %s", policy->unclear,
+                      policy->unclear[0] ? "; " : "", f->subject, f->message))
+            (void)ni_copy(policy->unclear, sizeof(policy->unclear), line);
+    }
+}
+
+enum entry {
+    ENTRY_FINE,    /* taken, or nothing that this verb reads */
+    ENTRY_LEFT,    /* right, and not taken */
+    ENTRY_WRONG,   /* for verbs other than `run` wrong usage */
+    ENTRY_UNCLEAR, /* the same, and it is a demand */
+    ENTRY_JUDGED   /* a demand that cannot be understood, of an option that only `run` has */
+};
+
+/* `before`: the options that the command line gave, or whoever counts more than this environment. */
+static enum entry judge_unknown(struct ni_span name, const char *value, uint64_t before,
+                                struct ni_text *why)
+{
+    const struct ni_option *near = demand_near(name);
+
+    ni_put(why, "no option has this variable");
+    if (!near || (before & bit_of(near)) != 0)
+        return ENTRY_WRONG;
+    ni_put(why, "; did you mean ");
+    ni_put_variable(why, near);
+    ni_put(why, "=");
+    ni_put_quoted(why, value, strlen(value), 64);
+    ni_put(why, "?");
+    return ENTRY_UNCLEAR;
+}
+
+static enum entry take_entry(struct ni_context *ctx, const struct ni_option *option,
+                             const char *value, bool recorded, struct ni_text *why)
+{
+    const bool demand = (option->verbs & NI_OPTION_DEMAND) != 0;
+    const bool own =
+        (option->verbs & ctx->verb) != 0 && (!recorded || (option->verbs & NI_OPTION_POLICY) != 0);
+    const bool judged = demand && (ctx->verb & (NI_VERB_PLAN | NI_VERB_DOCTOR)) != 0;
+    struct ni_options unused;
+
+    if ((ctx->taken & bit_of(option)) != 0 || (!own && !judged))
+        return ENTRY_FINE;
+    ctx->taken |= bit_of(option);
+    if (ctx->options.secure && (option->verbs & NI_OPTION_FILE) != 0) {
+        ni_putf(why, "nccl-init has file capabilities: only --%s may name a file", option->name);
+        return ENTRY_LEFT;
+    }
+    if (ni_option_take(option, value, own ? &ctx->options : &unused) == 0)
+        return ENTRY_FINE;
+    if (*value) {
+        ni_put(why, "`");
+        ni_put_quoted(why, value, strlen(value), 64);
+        ni_put(why, "`");
+    } else {
+        ni_put(why, "the empty value");
+    }
+    ni_put(why, " is not ");
+    ni_put_values(why, option);
+    if (!own)
+        return ENTRY_JUDGED;
+    return demand ? ENTRY_UNCLEAR : ENTRY_WRONG;
+}
+
 int ni_args_env(struct ni_context *ctx, const struct ni_env *env, bool recorded)
 {
-    const unsigned before = ctx->findings.n;
+    struct ni_policy *policy = &ctx->options.policy;
+    const bool runs = ctx->verb == NI_VERB_RUN;
+    const unsigned findings = ctx->findings.n;
+    const uint64_t before = ctx->taken;
 
     for (char *const *e = env->entry; *e; e++) {
+        struct ni_text why = NI_TEXT(256), subject = NI_TEXT(64);
+        const struct ni_option *option;
         struct ni_span name;
         const char *value;
-        bool wrong = true;
+        enum entry what;
 
         if (!ni_has_prefix(*e, NI_OWN_PREFIX) || !ni_env_split(*e, &name, &value))
             continue;
-        struct ni_text why = NI_TEXT(200), subject = NI_TEXT(64);
-        const struct ni_option *option = option_of(name, true);
-        if (!option) {
-            ni_put(&why, "no option has this variable");
-        } else if ((recorded && (option->verbs & NI_OPTION_POLICY) == 0) ||
-                   (option->verbs & ctx->verb) == 0 || (ctx->taken & bit_of(option)) != 0) {
-            continue;
-        } else if (ctx->options.secure && (option->verbs & NI_OPTION_FILE) != 0) {
-            ni_putf(&why, "nccl-init has file capabilities: only --%s may name a file",
-                    option->name);
-            wrong = false;
-        } else if (ni_option_take(option, value, &ctx->options) < 0) {
-            ni_putf(&why, "`%.64s` is not ", value);
-            ni_put_values(&why, option);
-        }
+        option = option_of(name, true);
         if (option)
-            ctx->taken |= bit_of(option);
-        if (why.len == 0)
+            what = take_entry(ctx, option, value, recorded, &why);
+        else
+            what = judge_unknown(name, value, before, &why);
+        if (what == ENTRY_FINE)
             continue;
         ni_put_quoted(&subject, name.p, name.n, 64);
-        /* `run` starts the command whatever a ConfigMap says; elsewhere a wrong value is an error. */
-        if (wrong && !recorded && ctx->verb != NI_VERB_RUN)
+        if ((what == ENTRY_WRONG || what == ENTRY_UNCLEAR) && !recorded && !runs)
             return ni_usage(ctx, "%s: %s", subject.buf, why.buf);
-        ni_report(&ctx->findings, NI_F_OPTION_INVALID, subject.buf, "%s", why.buf);
+        if (what == ENTRY_UNCLEAR || what == ENTRY_JUDGED)
+            ni_report(&ctx->findings, NI_F_REQUIRE_UNCLEAR, subject.buf, "%s", why.buf);
+        else
+            ni_report(&ctx->findings, NI_F_OPTION_INVALID, subject.buf, "%s", why.buf);
     }
-    ni_findings_sort(&ctx->findings, before);
-    return 0;
+    ni_findings_sort(&ctx->findings, findings);
+    put_unclear(&ctx->findings, findings, policy);
+    ni_options_settle(&ctx->options, runs);
+    if (!runs || recorded || !policy->unclear[0])
+        return 0;
+    ni_last_words(ctx, policy->unclear, false);
+    return NI_EXIT_REFUSED;
 }

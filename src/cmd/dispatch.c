@@ -9,7 +9,8 @@
 const struct ni_verb ni_verbs_table[] = {
     {"run", NI_VERB_RUN, ni_cmd_run, 0, "[--] COMMAND [ARG...]",
      "Decides the settings, raises the locked-memory limit and becomes the command. Findings stop "
-     "it only with --mode=rdma, --require, --selftest=require, --preflight=require or --strict."},
+     "it only with --require, its short forms (--mode=rdma, --selftest=require, "
+     "--preflight=require) or --strict."},
     {"env", NI_VERB_ENV, ni_cmd_env, 0, NULL,
      "Writes the settings as a file for a shell, Kubernetes, docker or NCCL to read."},
     {"plan", NI_VERB_PLAN, ni_cmd_plan, NI_GATHER_ALL, NULL,

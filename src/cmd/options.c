@@ -269,6 +269,7 @@ static int take_findings(const struct ni_option *option, const char *text, void 
 enum {
     POLICY = NI_OPTION_POLICY,
     A_FILE = NI_OPTION_FILE,
+    DEMAND = NI_OPTION_DEMAND,
     DECIDING = NI_VERB_RUN | NI_VERB_ENV | NI_VERB_PLAN,
     TRYING = NI_VERB_RUN | NI_VERB_SELFTEST,
     MEETING = NI_VERB_RUN | NI_VERB_PREFLIGHT,
@@ -281,8 +282,8 @@ enum {
 
 /* In the order of the help. `run`, `selftest` and `preflight` know --root only to refuse it with a reason. */
 const struct ni_option ni_options_table[] = {
-    {"mode", POLICY | ALL, "auto|rdma|tcp|off", "auto", take_word, AT(policy.mode),
-     "rdma: start only with a usable HCA; tcp: sockets, no RDMA; off: only start the command"},
+    {"mode", POLICY | DEMAND | ALL, "auto|rdma|tcp|off", "auto", take_word, AT(policy.mode),
+     "rdma: short for --require=rdma; tcp: sockets, no RDMA; off: only start the command"},
     {"for", POLICY | ALL, "nccl|nvshmem|ucx|gloo|nixl|vllm|mooncake|all,...", "nccl", take_targets,
      AT(policy.targets),
      "whose variables to write: any of them, separated by commas (see docs/libraries.md)"},
@@ -297,8 +298,9 @@ const struct ni_option ni_options_table[] = {
     {"memlock", POLICY | ALL, "max|keep|BYTES", "max", take_memlock,
      BETWEEN(policy.memlock, 0, NI_UNLIMITED - 1),
      "how far to raise the locked-memory limit; BYTES may end in K, M or G"},
-    {"require", POLICY | ALL, "none|rdma|gdr|memlock|roce-v2|rails=N|gpus,...", "none",
-     take_require, AT(policy), "start the command only if all of these hold; separated by commas"},
+    {"require", POLICY | DEMAND | ALL,
+     "none|rdma|gdr|memlock|roce-v2|rails=N|gpus|selftest|preflight,...", "none", take_require,
+     AT(policy), "start the command only if all of these hold; separated by commas"},
     {"keep-caps", POLICY | ALL, "none|CAPABILITY,...", "none", take_keep_caps, AT(policy),
      "capabilities, such as ipc_lock, that the command gets as ambient ones"},
     {"drop-caps", POLICY | ALL, "none|unneeded|CAPABILITY,...", "none", take_drop_caps, AT(policy),
@@ -308,15 +310,15 @@ const struct ni_option ni_options_table[] = {
      "the pod's network-status; by default NETWORK_STATUS, else /etc/podinfo/network-status"},
     {"wait", ALL, "SECONDS", "0", take_number, BETWEEN(wait, 0, 3600),
      "how long to wait for link, address and GID of the pod's HCAs"},
-    {"selftest", NI_VERB_RUN, "off|warn|require", "off", take_word, AT(selftest),
-     "test each port first; require: start only if all pass, and there is one to test"},
+    {"selftest", DEMAND | NI_VERB_RUN, "off|warn|require", "off", take_word, AT(selftest),
+     "test each port first; require: short for --require=selftest"},
     {"size", TRYING, "BYTES", "64M", take_bytes,
      BETWEEN(size, INT64_C(16) << 10, INT64_C(64) << 30),
      "self-test: how much memory to register for each port"},
     {"bytes", TRYING | MEETING, "BYTES", NULL, take_bytes, BETWEEN(bytes, 1, INT64_C(1) << 40),
      "bytes that each port writes and reads back; default: selftest 16M, preflight by --seconds"},
-    {"preflight", NI_VERB_RUN, "off|warn|require", "off", take_word, AT(preflight),
-     "prove the job's fabric with the other pods first; require: start only if all is good"},
+    {"preflight", DEMAND | NI_VERB_RUN, "off|warn|require", "off", take_word, AT(preflight),
+     "prove the job's fabric with the other pods first; require: short for --require=preflight"},
     {"peers", MEETING, "HOST[:PORT]", NULL, take_path, AT(party.peers),
      "preflight: name or address of pod 0; only if the launcher does not tell it, as the next "
      "three"},
@@ -345,7 +347,7 @@ const struct ni_option ni_options_table[] = {
      "print one line, for monitors: the counts, and the ids of errors and warnings"},
     {"deadline", TRYING | NI_VERB_DOCTOR, "SECONDS", "10", take_number, BETWEEN(deadline, 1, 3600),
      "how long the self-test may take in all"},
-    {"strict", TRYING | MEETING | NI_VERB_DOCTOR, NULL, NULL, take_switch, AT(strict),
+    {"strict", DEMAND | TRYING | MEETING | NI_VERB_DOCTOR, NULL, NULL, take_switch, AT(strict),
      "a warning counts as an error: `run` does not start the command, others exit with 1"},
     {"root", A_FILE | ALL, "/|DIR|FILE.tree", "/", take_path, AT(root),
      "read another node, a directory or a snapshot; not with verbs that use devices"},
@@ -386,6 +388,20 @@ _Static_assert(NI_COUNT(ni_options_table) <= 64, "a set of options is a uint64_t
 int ni_option_take(const struct ni_option *option, const char *value, struct ni_options *ret)
 {
     return option->take(option, value, (char *)ret + option->at);
+}
+
+void ni_options_settle(struct ni_options *o, bool runs)
+{
+    struct ni_policy *policy = &o->policy;
+
+    policy->short_forms = (policy->mode == NI_MODE_RDMA ? NI_REQUIRE_RDMA : 0U) |
+                          (o->selftest == NI_DEMAND_REQUIRE ? NI_REQUIRE_SELFTEST : 0U) |
+                          (o->preflight == NI_DEMAND_REQUIRE ? NI_REQUIRE_PREFLIGHT : 0U);
+    policy->require |= policy->short_forms;
+    if (runs && (policy->require & NI_REQUIRE_SELFTEST))
+        o->selftest = NI_DEMAND_REQUIRE;
+    if (runs && (policy->require & NI_REQUIRE_PREFLIGHT))
+        o->preflight = NI_DEMAND_REQUIRE;
 }
 
 void ni_put_values(struct ni_text *t, const struct ni_option *option)

@@ -29,11 +29,15 @@ enum verdict { UNTOLD, GOOD = 'g', BAD = 'b' };
    is the command's, logs it, pod 0 with the findings. Whether it is good, and was printed. */
 static bool conclude(struct ni_context *ctx, const struct ni_verdict *verdict)
 {
-    const bool must = ctx->options.preflight == NI_DEMAND_REQUIRE, runs = ctx->verb == NI_VERB_RUN;
+    const bool runs = ctx->verb == NI_VERB_RUN;
+    const bool must = runs && (ctx->options.policy.require & NI_REQUIRE_PREFLIGHT) != 0;
     ni_report_fn *const put = ctx->options.json ? ni_put_preflight_json : ni_put_preflight;
     struct ni_text why = NI_TEXT(1024);
     bool told = true;
 
+    ni_putf(&why, "%s%s", must ? "the preflight is " : "preflight: ", verdict->line);
+    if (must && !verdict->good)
+        ni_refuse_demand(&ctx->work, NI_REQUIRE_PREFLIGHT, why.buf);
     ctx->verdict = verdict;
     if (verdict->job && ctx->options.svg) {
         ctx->options.output = ctx->options.svg;
@@ -46,12 +50,10 @@ static bool conclude(struct ni_context *ctx, const struct ni_verdict *verdict)
         told = ni_print_view(ctx, put) == 0 && told;
     else if (verdict->good || !must)
         ni_say(ctx, verdict->good ? NI_LOG_INFO : NI_LOG_WARN, "preflight: %s", verdict->line);
-    if (!verdict->good && (must || !runs)) {
-        ni_putf(&why, "%s%s",
-                must ? "not started: --preflight=require, and the preflight is " : "preflight: ",
-                verdict->line);
-        (must ? ni_last_words : ni_leave_reason)(ctx, why.buf, true);
-    }
+    if (must && !verdict->good)
+        ni_last_words(ctx, ctx->plan.refuse_why, true);
+    else if (!runs && !verdict->good)
+        ni_leave_reason(ctx, why.buf, true);
     return verdict->good && told;
 }
 

@@ -42,7 +42,6 @@ int ni_cmd_run(struct ni_context *ctx)
 {
     const struct ni_policy *policy = &ctx->options.policy;
     const bool off = policy->mode == NI_MODE_OFF;
-    struct ni_text why = NI_TEXT(NI_REASON);
     const char *refusal = NULL;
 
     if (!*ctx->operands)
@@ -51,19 +50,16 @@ int ni_cmd_run(struct ni_context *ctx)
     if (r != 0)
         return r;
     ni_note_init(&ctx->work);
-    if (policy->require != 0 || policy->mode == NI_MODE_RDMA)
+    if (policy->require != 0)
         ni_require_memlock(&ctx->work, ctx->memlock, ni_command_has_cap(CAP_IPC_LOCK));
-    if (ctx->plan.refuse) {
-        refusal = ctx->plan.refuse_why;
-    } else {
-        if (!off)
-            say_plan(ctx);
-        /* with limits and capabilities as the command will have them */
-        if (!ni_selftest_allows(ctx, &why))
-            refusal = why.buf;
-    }
+    if (!ctx->plan.refuse && !off)
+        say_plan(ctx);
+    if (!ctx->plan.refuse)
+        ni_selftest_first(ctx); /* with limits and capabilities as the command will have them */
     ni_say_findings(ctx);
-    if (!refusal && ctx->options.strict && ni_verdict(ctx) != 0)
+    if (ctx->plan.refuse)
+        refusal = ctx->plan.refuse_why;
+    else if (ctx->options.strict && ni_verdict(ctx) != 0)
         refusal = "not started: --strict, and there are warnings or errors";
     if (refusal)
         ni_last_words(ctx, refusal, true);

@@ -117,15 +117,15 @@ bool ni_selftest_passes(struct ni_context *ctx, struct ni_text *how)
     return all->n > 0 && all->passed == all->n;
 }
 
-bool ni_selftest_allows(struct ni_context *ctx, struct ni_text *why)
+void ni_selftest_first(struct ni_context *ctx)
 {
     struct ni_text how = NI_TEXT(NI_REASON);
 
     if (ctx->options.selftest == NI_DEMAND_OFF || !ni_wants_trials(&ctx->work))
-        return true;
+        return;
     const bool passes = ni_selftest_passes(ctx, &how);
     if (ctx->trials && ctx->trials->n > 0) /* else a finding says so */
         ni_say(ctx, passes ? NI_LOG_INFO : NI_LOG_WARN, "self-test: %s", how.buf);
-    ni_putf(why, "not started: --selftest=require, and %s", how.buf);
-    return passes || ctx->options.selftest != NI_DEMAND_REQUIRE;
+    if (!passes)
+        ni_refuse_demand(&ctx->work, NI_REQUIRE_SELFTEST, how.buf);
 }

@@ -215,6 +215,29 @@ static int cmp_digits(const char *a, const char *b)
     return c != 0 ? c : (zeros_a > zeros_b) - (zeros_a < zeros_b);
 }
 
+/* Row by row of the table whose cell has the edits between the first i and the first k letters. */
+unsigned ni_edits(struct ni_span a, struct ni_span b)
+{
+    unsigned row[NI_EDITS_NAME + 1];
+
+    for (unsigned k = 0; k <= b.n; k++)
+        row[k] = k;
+    for (unsigned i = 1; i <= a.n; i++) {
+        unsigned diagonal = row[0];
+
+        row[0] = i;
+        for (unsigned k = 1; k <= b.n; k++) {
+            const unsigned above = row[k];
+            const unsigned other = above < row[k - 1] ? above + 1 : row[k - 1] + 1;
+            const unsigned same = diagonal + (a.p[i - 1] != b.p[k - 1]);
+
+            row[k] = same < other ? same : other;
+            diagonal = above;
+        }
+    }
+    return row[b.n];
+}
+
 int ni_natural_cmp(const char *a, const char *b)
 {
     size_t same = 0, from;

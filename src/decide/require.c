@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* require: --mode=rdma and --require are demands. What does not hold stops the command before it
-   starts, with a reason; what cannot be judged does not hold. */
+/* require: --require and its short forms are demands. What does not hold stops the command before it
+   starts, with a reason; what cannot be judged does not hold. All of them are worded here, also
+   those that are judged later: when the limit was raised, the ports were tried, the pods have met. */
 #include <string.h>
 
 #include "rule.h"
@@ -153,64 +154,113 @@ static bool has_gdr(const struct ni_work *w, struct ni_text *why)
     return !no && is_near_enough(w, why);
 }
 
-/* ---- the rule ---- */
-
-/* One demand that does not hold: a finding, and part of the reason as long as there is room. */
-static void refuse(const struct ni_work *w, enum ni_finding_id id, const char *option,
-                   const char *value, const char *why)
-{
-    struct ni_plan *plan = w->plan;
-    char all[sizeof(plan->refuse_why)];
-    const bool fits = ni_format(all, sizeof(all), "%s%s%s=%s, but %s", plan->refuse_why,
-                                plan->refuse ? "; " : "", option, value, why);
-    if (!plan->refuse || fits)
-        (void)ni_copy(plan->refuse_why, sizeof(plan->refuse_why), all);
-    plan->refuse = true;
-    ni_report(w->f, id, option, "%s=%s, but %s", option, value, why);
-}
+/* ---- the demands ---- */
 
 static const struct demand {
     unsigned bit;
     enum ni_finding_id id;
     const char *word;
-    bool (*holds)(const struct ni_work *w, struct ni_text *why); /* NULL: as rdma */
+    const char *short_form; /* NULL: it has none */
+    /* By the plan; with RDMA, but for gpus. NULL: as rdma, or judged later. */
+    bool (*holds)(const struct ni_work *w, struct ni_text *why);
 } demands[] = {
-    {NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "rdma", NULL},
-    {NI_REQUIRE_GPUS, NI_F_REQUIRE_GPUS, "gpus", has_gpus},
-    {NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "rails", has_rails},
-    {NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "roce-v2", has_roce_v2},
-    {NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "gdr", has_gdr},
+    {NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "rdma", "--mode=rdma", NULL},
+    {NI_REQUIRE_GPUS, NI_F_REQUIRE_GPUS, "gpus", NULL, has_gpus},
+    {NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "rails", NULL, has_rails},
+    {NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "roce-v2", NULL, has_roce_v2},
+    {NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "gdr", NULL, has_gdr},
+    {NI_REQUIRE_MEMLOCK, NI_F_REQUIRE_MEMLOCK, "memlock", NULL, NULL},
+    {NI_REQUIRE_SELFTEST, NI_F_REQUIRE_SELFTEST, "selftest", "--selftest=require", NULL},
+    {NI_REQUIRE_PREFLIGHT, NI_F_REQUIRE_PREFLIGHT, "preflight", "--preflight=require", NULL},
 };
+
+/* Those that the plan alone decides, and those that need RDMA. */
+enum {
+    BY_RDMA = NI_REQUIRE_RDMA | NI_REQUIRE_RAILS | NI_REQUIRE_ROCE_V2 | NI_REQUIRE_GDR,
+    BY_PLAN = BY_RDMA | NI_REQUIRE_GPUS
+};
+
+/* The first of these bits. */
+static const struct demand *demand_of(unsigned bits)
+{
+    for (size_t i = 0; i < NI_COUNT(demands); i++) {
+        if (demands[i].bit & bits)
+            return &demands[i];
+    }
+    return NULL;
+}
+
+/* The demand as the user wrote it. */
+static void put_demand(struct ni_text *t, const struct ni_policy *policy, const struct demand *d)
+{
+    if (d->short_form && (policy->short_forms & d->bit))
+        ni_put(t, d->short_form);
+    else
+        ni_putf(t, "--require=%s", d->word);
+    if (d->bit == NI_REQUIRE_RAILS)
+        ni_putf(t, "=%u", policy->rails);
+}
+
+/* A demand does not hold: a finding, and part of the reason as long as there is room. */
+static void refuse(const struct ni_work *w, const struct demand *d, enum ni_finding_id id,
+                   const char *why)
+{
+    struct ni_plan *plan = w->plan;
+    struct ni_text demand = NI_TEXT(48);
+    char all[sizeof(plan->refuse_why)], option[24];
+    put_demand(&demand, w->policy, d);
+    const bool fits = ni_format(all, sizeof(all), "%s%s%s, but %s", plan->refuse_why,
+                                plan->refuse ? "; " : "", demand.buf, why);
+    if (!plan->refuse || fits)
+        (void)ni_copy(plan->refuse_why, sizeof(plan->refuse_why), all);
+    plan->refuse = true;
+    (void)ni_copyn(option, sizeof(option), demand.buf, strcspn(demand.buf, "="));
+    ni_report(w->f, id, option, "%s, but %s", demand.buf, why);
+}
+
+void ni_refuse_demand(const struct ni_work *w, unsigned bits, const char *why)
+{
+    const struct demand *d = demand_of(w->policy->require & bits);
+    if (d)
+        refuse(w, d, d->id, why);
+}
+
+/* ---- the rule ---- */
+
+/* What cannot be understood is not met; the findings were reported when it was read. */
+static void refuse_unclear(const struct ni_work *w)
+{
+    if (!w->policy->unclear[0])
+        return;
+    w->plan->refuse = true;
+    (void)ni_copy(w->plan->refuse_why, sizeof(w->plan->refuse_why), w->policy->unclear);
+}
 
 void ni_rule_require(const struct ni_work *w)
 {
-    const struct ni_policy *p = w->policy;
-    const bool off = w->plan->transport == NI_NET_OFF, mode = p->mode == NI_MODE_RDMA;
+    const unsigned require = w->policy->require;
+    const unsigned tried = NI_REQUIRE_SELFTEST | NI_REQUIRE_PREFLIGHT;
+    const bool off = w->plan->transport == NI_NET_OFF;
     struct ni_text no_rdma = NI_TEXT(NI_REASON);
-    char rails[24];
-    (void)ni_format(rails, sizeof(rails), "rails=%u", p->rails);
-    if (!p->require && !mode)
-        return;
-    if (p->require & NI_REQUIRE_RAILS)
+    refuse_unclear(w);
+    if (require & NI_REQUIRE_RAILS)
         w->plan->wants |= NI_WANT_PFS;
-    if (p->require & NI_REQUIRE_GDR) {
+    if (require & NI_REQUIRE_GDR) {
         w->plan->wants |= NI_WANT_ALL_GDR;
         ni_want_numa(w);
     }
-    const bool rdma = has_rdma(w, &no_rdma);
-    if (mode && !rdma)
-        refuse(w, NI_F_REQUIRE_RDMA, "--mode", "rdma", no_rdma.buf);
+    const bool rdma = (require & BY_PLAN) == 0 || has_rdma(w, &no_rdma);
     for (const struct demand *d = demands; d < demands + NI_COUNT(demands); d++) {
-        struct ni_text why = NI_TEXT(200);
-        if ((p->require & d->bit) == 0)
+        struct ni_text why = NI_TEXT(NI_REASON);
+        if ((require & d->bit & (off ? BY_PLAN | tried : BY_PLAN)) == 0)
             continue;
         if (off)
             ni_put(&why, "--mode=off looks at nothing");
-        else if (!rdma && d->holds != has_gpus)
+        else if (!rdma && (d->bit & BY_RDMA))
             ni_put(&why, no_rdma.buf);
         else if (!d->holds || d->holds(w, &why))
             continue;
-        refuse(w, d->id, "--require", d->holds == has_rails ? rails : d->word, why.buf);
+        refuse(w, d, d->id, why.buf);
     }
 }
 
@@ -218,14 +268,13 @@ void ni_rule_require(const struct ni_work *w)
 
 void ni_require_memlock(const struct ni_work *w, int64_t soft, bool may_lock)
 {
-    const unsigned require = w->policy->require & ~(unsigned)NI_REQUIRE_GPUS;
-    const bool mode = w->policy->mode == NI_MODE_RDMA;
+    const unsigned require = w->policy->require;
     const bool demanded = (require & NI_REQUIRE_MEMLOCK) != 0;
     /* who demands RDMA demands what its first connection needs */
     const bool hopeless = w->plan->n_chosen > 0 && soft <= ni_memlock_hopeless;
-    const char *word = demanded ? "memlock" : "rdma";
+    const struct demand *d = demand_of(demanded ? NI_REQUIRE_MEMLOCK : require & BY_RDMA);
     struct ni_text why = NI_TEXT(300);
-    if (!demanded && !((mode || require) && hopeless))
+    if (!d || (!demanded && !hopeless))
         return;
     if (w->plan->transport == NI_NET_OFF) {
         ni_put(&why, "--mode=off raises nothing");
@@ -242,9 +291,7 @@ void ni_require_memlock(const struct ni_work *w, int64_t soft, bool may_lock)
         else
             ni_memlock_why(w, &why);
     }
-    for (unsigned i = NI_COUNT(demands); i-- > 0 && !demanded && !mode;)
-        word = require & demands[i].bit ? demands[i].word : word;
-    refuse(w, NI_F_REQUIRE_MEMLOCK, demanded || !mode ? "--require" : "--mode", word, why.buf);
+    refuse(w, d, NI_F_REQUIRE_MEMLOCK, why.buf);
 }
 
 void ni_require_planned_memlock(const struct ni_work *w)

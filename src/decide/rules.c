@@ -45,8 +45,8 @@ static const struct {
     {"caps.command", "capabilities, --keep-caps, --drop-caps", "the command's capabilities",
      ni_rule_caps, true},
     {"memlock.raise", "limits, capabilities", "RLIMIT_MEMLOCK", ni_rule_memlock, false},
-    {"require", "all of the above, --mode=rdma, --require", "whether the command may start",
-     ni_rule_require, true},
+    {"require", "all of the above, --require", "whether the command may start", ni_rule_require,
+     true},
 };
 
 void ni_put_rules(struct ni_text *t)

@@ -15,8 +15,6 @@ static const char *value_of(const struct ni_work *w, const char *name)
 
 /* ---- misspelt names ---- */
 
-enum { MAX_NAME = 64 };
-
 /* Names of NCCL's variables that people set, less "NCCL_", and those one or two letters off these, to
    be told from slips: of 2.30.7 (its NCCL_PARAM and ncclGetEnv calls), 2.31.2 (its library's strings,
    as others list them) and 2.32.3 (user guide, release notes). */
@@ -36,38 +34,18 @@ static const char known[] =
     "RAS_ENABLE SHM_DISABLE SOCKET_FAMILY SOCKET_IFNAME SOCKET_NTHREADS SOCKET_RETRY_CNT "
     "TOPO_DUMP_FILE TOPO_FILE TREE_THRESHOLD TUNER_PLUGIN WIN_ENABLE";
 
-/* Letters to insert, remove or replace (Levenshtein), row by row. */
-static unsigned edits(struct ni_span a, struct ni_span b)
-{
-    unsigned row[MAX_NAME + 1];
-    for (unsigned k = 0; k <= b.n; k++)
-        row[k] = k;
-    for (unsigned i = 1; i <= a.n; i++) {
-        unsigned diagonal = row[0];
-        row[0] = i;
-        for (unsigned k = 1; k <= b.n; k++) {
-            const unsigned above = row[k];
-            const unsigned other = above < row[k - 1] ? above + 1 : row[k - 1] + 1;
-            const unsigned same = diagonal + (a.p[i - 1] != b.p[k - 1]);
-            row[k] = same < other ? same : other;
-            diagonal = above;
-        }
-    }
-    return row[b.n];
-}
-
 struct ni_span ni_near_name(struct ni_span name)
 {
     static const char prefix[] = "NCCL_";
     const size_t head = sizeof(prefix) - 1;
     struct ni_span near = {NULL, 0}, word;
-    if (name.n <= head + 3 || name.n - head > MAX_NAME || memcmp(name.p, prefix, head) != 0)
+    if (name.n <= head + 3 || name.n - head > NI_EDITS_NAME || memcmp(name.p, prefix, head) != 0)
         return near;
     const struct ni_span rest = {name.p + head, name.n - head};
     unsigned best = rest.n >= 10 ? 3 : 2; /* fewer letters, fewer slips */
     for (const char *cursor = known; ni_split(&cursor, ' ', &word);) {
         const size_t gap = word.n > rest.n ? word.n - rest.n : rest.n - word.n;
-        const unsigned d = gap < best ? edits(rest, word) : best;
+        const unsigned d = gap < best ? ni_edits(rest, word) : best;
         if (d == 0)
             return (struct ni_span){NULL, 0};
         if (d < best) {

@@ -138,12 +138,32 @@ with=NCCLINIT_FROB=1
 usage "env, unknown variable" "NCCLINIT_FROB: *" env
 with=NCCLINIT_STRICT=yes
 gives "plan does not read options of run" "" env --mode=off
-with=NCCLINIT_MODE=rmda
+with=NCCLINIT_GDR=PIC
 gives "run, unknown value" "hi" -- echo hi
 with=NCCLINIT_FROB=1
 gives "run, unknown variable" "hi" -- echo hi
-out=$(NCCLINIT_MODE=rmda NCCLINIT_LOG_LEVEL=warn "$bin" -- true 2>&1)
-matches "run tells the unknown value" "*warning: option.invalid: NCCLINIT_MODE: *rmda*" "$out"
+out=$(NCCLINIT_GDR=PIC NCCLINIT_LOG_LEVEL=warn "$bin" -- true 2>&1)
+matches "run tells the unknown value" "*warning: option.invalid: NCCLINIT_GDR: *PIC*" "$out"
+# A demand that cannot be understood is not met.
+for pair in REQUIRE=rails=4,fast MODE=rmda MODE= PREFLIGHT=requier SELFTEST=requre STRICT=maybe REQIRE=rdma; do
+    with=NCCLINIT_$pair
+    usage "run, NCCLINIT_$pair" "NCCLINIT_${pair%%=*}*" -- echo hi
+done
+with=NCCLINIT_REQIRE=rdma
+usage "run, a demand's name" "NCCLINIT_REQIRE: no option has this variable; did you mean NCCLINIT_REQUIRE=rdma[?]" -- echo hi
+with=NCCLINIT_MODE=rmda
+gives "the command line wins over a wrong demand" "hi" --mode=off -- echo hi
+: >"$dir/log"
+NCCLINIT_TERMINATION_LOG=$dir/log NCCLINIT_MODE=rmda NCCLINIT_REQIRE=x "$bin" -- true 2>"$dir/err"
+same "a wrong demand: the termination log is standard error" "1 $(cat "$dir/err")" "$(wc -l <"$dir/log") $(cat "$dir/log")"
+matches "a wrong demand: all of them" "nccl-init: error: NCCLINIT_MODE: *; NCCLINIT_REQIRE: *" "$(cat "$dir/log")"
+with=NCCLINIT_PREFLIGHT=requier
+gives "env does not read it" "" env --mode=off
+out=$(NCCLINIT_PREFLIGHT=requier "$bin" plan --mode=tcp 2>&1)
+matches "plan says what run would do" \
+    "*The command would not be started: NCCLINIT_PREFLIGHT: ?requier? is not *error: require.unclear: NCCLINIT_PREFLIGHT*" "$out"
+NCCLINIT_PREFLIGHT=requier "$bin" doctor --mode=off >"$dir/out" 2>&1 && status=0 || status=$?
+matches "doctor too" "1 *error: require.unclear: NCCLINIT_PREFLIGHT*" "$status $(cat "$dir/out")"
 out=$(NCCLINIT_FROB=1 NCCLINIT_LOG_LEVEL=warn "$bin" -- true 2>&1)
 matches "run tells the unknown variable" "*warning: option.invalid: NCCLINIT_FROB: *" "$out"
 with=NCCLINIT_FORMAT=nonsense

@@ -147,7 +147,7 @@ if [ -x "$program" ]; then
 	# shellcheck disable=SC2016 # `\f.` is roff's
 	awk '/^\.SS / { sub(/^\.SS /, ""); group = $0 }
 		previous == ".TP" && /NCCLINIT_[A-Z]/ {
-			gsub(/^\.[BI]R? |\\f[BIRP]|\\\||[ "]/, "")
+			gsub(/^\.[BI]R? |\\f[BIRP]|\\\||\\:|[ "]/, "")
 			gsub(/\\-/, "-")
 			print $0 " " group
 		}

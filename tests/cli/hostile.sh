@@ -76,9 +76,12 @@ for path in fifo "$dir/fifo" /proc/self/cwd/fifo "/proc/self/root$dir/fifo" "/sy
 done
 same "pipes are left full" NCCL_IB_DISABLE=1 "$(timeout 2 head -n 1 <&3)"
 exec 3<&-
-out=$(env NCCLINIT_MODE="$(repeat x 130000)" NCCLINIT_"$(repeat A 1000)"=1 "$bin" -- echo ran 2>err)
+out=$(env NCCLINIT_GDR="$(repeat x 130000)" NCCLINIT_"$(repeat A 1000)"=1 "$bin" -- echo ran 2>err)
 same "own options: the command runs" "0 ran" "$? $out"
-same "own options: finding" 1 "$(grep -c 'option.invalid: NCCLINIT_MODE: ' err)"
+same "own options: finding" 1 "$(grep -c 'option.invalid: NCCLINIT_GDR: ' err)"
+out=$(env NCCLINIT_MODE="$(repeat x 130000)" NCCLINIT_STRICT="$(printf 'a\nb')" NCCLINIT_MODES="$(repeat '%n' 1000)" \
+    "$bin" -- echo ran 2>err)
+same "demands: refused, in one line" "125 1 " "$? $(wc -l <err) $out"
 set --
 i=0
 while [ "$i" -lt 600 ]; do

@@ -126,8 +126,9 @@ same "--once: not of another attempt" "125" "$(cat 1.status 1.out | xargs)"
 runs 0 --preflight=require --within=1 --once=once.2 --termination-log="$dir/log"
 wait
 same "require: not started" "125" "$(cat 0.status 0.out | xargs)"
-matches "require: why" "*error: not started: --preflight=require, and the preflight is bad: 1 of 2 pods never came: rank 1*" "$(cat 0.err)"
-matches "require: termination log" "nccl-init: error: not started: --preflight=require, *rank 1*" "$(cat log)"
+matches "require: why" "*error: --preflight=require, but the preflight is bad: 1 of 2 pods never came: rank 1*" "$(cat 0.err)"
+matches "require: termination log" "nccl-init: error: --preflight=require, but *rank 1*" "$(cat log)"
+same "require: finding" 1 "$(grep -c 'error: require.preflight: --preflight: --preflight=require, but the preflight is bad: ' 0.err)"
 same "require: a bad verdict is not kept" no "$([ -e once.2 ] && echo yes || echo no)"
 runs 0 --preflight=warn --within=1 --once=once.2
 wait
@@ -141,9 +142,11 @@ wait
 matches "require: what warn kept does not hold" "125*waiting for 2 pods*" "$(cat 0.status 0.err)"
 out=$("$bin" --preflight=require -- echo ran 2>err) && status=0 || status=$?
 same "nothing tells: require" "125 " "$status $out"
-matches "nothing tells: why" "*not started: --preflight=require, and *--peers*" "$(cat err)"
+matches "nothing tells: why" "*error: --preflight=require, but *--peers*" "$(cat err)"
+out=$("$bin" --require=preflight -- echo ran 2>err) && status=0 || status=$?
+matches "a word of --require" "125 *error: --require=preflight, but *--peers*" "$status $out$(cat err)"
 out=$(LOCAL_RANK=1 "$bin" --preflight=require -- echo ran 2>err) && status=0 || status=$?
-matches "nothing tells: another process of the pod" "125 *error: not started: *: nothing tells who takes part*" "$status $out$(cat err)"
+matches "nothing tells: another process of the pod" "125 *error: --preflight=require, but *: nothing tells who takes part*" "$status $out$(cat err)"
 out=$("$bin" --selftest=warn --preflight=warn --peers=localhost --rank=0 --ranks=1 -- echo ran 2>err) && status=0 || status=$?
 matches "one pod" "0 ran*preflight: good: one pod takes part: *" "$status $out$(cat err)"
 same "one pod: each finding once" 1 "$(grep -c 'verbs.none' err)"

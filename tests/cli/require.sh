@@ -69,12 +69,9 @@ matches "a command that is not there: JSON" '{"severity": "error", "message": "`
 same "NCCLINIT_REQUIRE" 125 $?
 (NCCLINIT_REQUIRE=rdma && export NCCLINIT_REQUIRE && exec "$bin" --mode=tcp --require=none -- true) 2>err
 same "the command line takes it back" 0 $?
-(NCCLINIT_REQUIRE=frob && export NCCLINIT_REQUIRE && exec "$bin" --mode=tcp -- true) 2>err
-same "NCCLINIT_REQUIRE, wrong: the command runs" 0 $?
-matches "NCCLINIT_REQUIRE, wrong: told" "*option.invalid: NCCLINIT_REQUIRE*" "$(cat err)"
 "$bin" --mode=tcp --require=frob -- true 2>err
 same "wrong on the command line: refused" 125 $?
-for mode in rdma gdr memlock roce-v2 rails=1 gpus; do
+for mode in rdma gdr memlock roce-v2 rails=1 gpus selftest preflight; do
     refused "mode=off cannot judge $mode" --mode=off --require=$mode
     matches "mode=off, $mode: why" "*--require=$mode, but --mode=off*" "$(cat log)"
 done

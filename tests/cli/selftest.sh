@@ -67,20 +67,23 @@ refused() {
     : >log
     out=$("$bin" --termination-log="$dir/log" "$@" -- echo ran 2>err) && status=0 || status=$?
     same "$name" "125 " "$status $out"
-    matches "$name: stderr" "*nccl-init: error: not started: --selftest=require, and there is no port to try" "$(cat err)"
-    same "$name: beside the finding" 2 "$(grep -c 'no port to try' err)"
-    matches "$name: termination log" "nccl-init: error: not started: --selftest=require, and there is no port to try*" "$(cat log)"
+    matches "$name: stderr" "*nccl-init: error: $demand, but there is no port to try" "$(cat err)"
+    same "$name: beside the findings" 3 "$(grep -c 'no port to try' err)"
+    same "$name: finding" 1 "$(grep -c "error: require.selftest: ${demand%%=*}: $demand, but there is no port to try" err)"
+    matches "$name: termination log" "nccl-init: error: $demand, but there is no port to try*" "$(cat log)"
 }
 starts "off" --selftest=off
 starts "warn" --selftest=warn
+demand=--selftest=require
 refused "require" --selftest=require
 NCCLINIT_SELFTEST=require refused "NCCLINIT_SELFTEST"
+demand=--require=selftest
+refused "a word of --require" --require=selftest
+refused "a word of --require, beside warn" --require=selftest --selftest=warn
+NCCLINIT_REQUIRE=selftest refused "NCCLINIT_REQUIRE"
 NCCLINIT_SELFTEST=require starts "the command line wins" --selftest=off
-NCCLINIT_SELFTEST=on starts "a wrong variable stops nothing"
-matches "a wrong variable: finding" "*option.invalid: NCCLINIT_SELFTEST*" "$(cat err)"
-for mode in tcp off; do
-    starts "mode=$mode" --mode=$mode --selftest=require
-done
+starts "mode=tcp" --mode=tcp --selftest=require
+starts "mode=tcp, a word of --require" --mode=tcp --require=selftest
 for own in NCCL_IB_DISABLE=1 NCCL_NET=Socket NCCL_NET=ofi; do
     out=$(env "$own" "$bin" --selftest=require -- echo ran 2>err) && status=0 || status=$?
     same "$own is a choice" "0 ran" "$status $out"
@@ -88,7 +91,7 @@ done
 : >log
 "$bin" --termination-log="$dir/log" --selftest=require --log-format=json -- echo ran >out 2>err
 same "JSON: each line an object" "$(wc -l <err)" "$(grep -c '^{.*}$' err)"
-matches "JSON: termination log" '{*"message": "not started: --selftest=require, *}' "$(head -n 1 log)"
+matches "JSON: termination log" '{*"message": "--selftest=require, but *}' "$(head -n 1 log)"
 
 # ---- what the command gets -------------------------------------------------------------------
 

@@ -66,7 +66,7 @@ same "NCCLINIT_OUTPUT is recorded" 1 "$(grep -c NCCLINIT_OUTPUT= out.tree)"
 env -i "$bin" env --root out.tree >/dev/null 2>&1
 same "but does not count on replay" "" "$(ls hijacked 2>/dev/null)"
 sed 's/NCCLINIT_MODE=tcp/NCCLINIT_MODE=ucp/' tcp.tree >wrong.tree
-matches "a recorded wrong value is a finding" "*option.invalid*NCCLINIT_MODE*" \
+matches "a recorded demand that is wrong" "*The command would not be started: NCCLINIT_MODE: *require.unclear: NCCLINIT_MODE*" \
     "$(env -i "$bin" plan --root wrong.tree 2>&1)"
 
 # ---- the golden cases, recorded and replayed -----------------------------------------------------

@@ -80,7 +80,7 @@ static enum verdict judge_refusal(const struct truth *truth, const struct result
 {
     const struct ni_policy *p = &ctx->options.policy;
 
-    if (!ctx->plan.refuse || !ctx->plan.refuse_why[0] || (!p->require && p->mode != NI_MODE_RDMA)) {
+    if (!ctx->plan.refuse || !ctx->plan.refuse_why[0] || !p->require) {
         ni_put(why, "refused without a demand or a reason");
         return WRONG;
     }

@@ -193,7 +193,7 @@ static void test_rdma_demanded_but_user_prevents_it(void **state)
     (void)state;
     for (size_t i = 0; i < NI_COUNT(users); i++) {
         two_rails();
-        node.policy.mode = NI_MODE_RDMA;
+        node.policy.require = node.policy.short_forms = NI_REQUIRE_RDMA;
         node_env(users[i]);
         node_decide();
         assert_int_equal(node.plan.n_chosen, 0);

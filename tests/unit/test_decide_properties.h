@@ -71,7 +71,7 @@ static inline void check_ports(const struct ni_work *w)
                                        : strcmp(s->value, "^") == 0);
     if (of_rule(plan, "NCCL_IB_DISABLE"))
         assert_int_equal(of_rule(plan, "NCCL_IB_DISABLE")->value[0] == '0', plan->n_chosen > 0);
-    assert_true(!plan->refuse || w->policy->mode == NI_MODE_RDMA || w->policy->require);
+    assert_true(!plan->refuse || w->policy->require || w->policy->unclear[0]);
 }
 
 static inline const struct ni_gid *entry_of(const struct ni_inventory *inv, const struct ni_port *p,

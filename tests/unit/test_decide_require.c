@@ -59,7 +59,8 @@ static void test_no_rdma(void **state)
     node.policy.mode = NI_MODE_TCP;
     refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "--mode=tcp");
     /* Both ways of asking: told once. */
-    node.policy.mode = NI_MODE_RDMA;
+    node.policy.mode = NI_MODE_AUTO;
+    node.policy.short_forms = NI_REQUIRE_RDMA;
     node_decide();
     assert_true(ni_has_prefix(node.plan.refuse_why, "--mode=rdma, but 2 RDMA devices given, none"));
 }
@@ -74,8 +75,7 @@ static void test_users_choices(void **state)
     node_env("NCCL_NET=AWS Libfabric");
     refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA,
             "AWS Libfabric is in use; no InfiniBand setting is made (NCCL_NET)");
-    node.policy.mode = NI_MODE_RDMA;
-    node.policy.require = 0;
+    node.policy.short_forms = NI_REQUIRE_RDMA;
     node_decide();
     assert_true(ni_has_prefix(node.plan.refuse_why, "--mode=rdma, but AWS Libfabric"));
 }
@@ -343,6 +343,29 @@ static bool memlock_holds(int64_t soft, bool may_lock)
     return !node.plan.refuse;
 }
 
+/* What is judged after the plan, worded as the rest; and what cannot be understood, before it. */
+static void test_later(void **state)
+{
+    (void)state;
+    holds(NI_REQUIRE_SELFTEST | NI_REQUIRE_PREFLIGHT);
+    ni_refuse_demand(facts(), NI_REQUIRE_SELFTEST, "1 of 2 ports passed");
+    assert_string_equal(node.plan.refuse_why, "--require=selftest, but 1 of 2 ports passed");
+    assert_true(has(NI_F_REQUIRE_SELFTEST));
+    node.policy.short_forms = NI_REQUIRE_PREFLIGHT;
+    ni_refuse_demand(facts(), NI_REQUIRE_PREFLIGHT, "the preflight is bad");
+    assert_non_null(strstr(node.plan.refuse_why, "; --preflight=require, but the preflight is"));
+    holds(NI_REQUIRE_GPUS);
+    ni_refuse_demand(facts(), NI_REQUIRE_SELFTEST | NI_REQUIRE_PREFLIGHT, "it is not demanded");
+    assert_false(node.plan.refuse);
+    node.policy.mode = NI_MODE_OFF;
+    refused(NI_REQUIRE_SELFTEST, NI_F_REQUIRE_SELFTEST, "--mode=off looks at nothing");
+    node.policy.require = 0;
+    (void)ni_copy(node.policy.unclear, sizeof(node.policy.unclear), "NCCLINIT_MODE: `x` is not y");
+    node_decide();
+    assert_true(node.plan.refuse);
+    assert_string_equal(node.plan.refuse_why, "NCCLINIT_MODE: `x` is not y");
+}
+
 static void test_memlock(void **state)
 {
     const int64_t gib = INT64_C(1) << 30;
@@ -404,6 +427,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_no_rdma, good_node),
         cmocka_unit_test_setup(test_users_choices, good_node),
+        cmocka_unit_test_setup(test_later, good_node),
         cmocka_unit_test_setup(test_users_list, good_node),
         cmocka_unit_test_setup(test_left_out, good_node),
         cmocka_unit_test_setup(test_too_many_findings, good_node),

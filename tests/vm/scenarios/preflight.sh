@@ -117,8 +117,8 @@ for pod in 0 1 2; do
 done
 runs 3 --preflight=warn --peers=10.5.0.13 --within=2
 wait
-matches 'require does not start it' '*not started: --preflight=require, and the preflight is bad: *rank 3*status 125' "$(</tmp/run.0)"
-matches 'nor elsewhere' '*not started: --preflight=require*status 125' "$(</tmp/run.1)"
+matches 'require does not start it' '*--preflight=require, but the preflight is bad: *rank 3*status 125' "$(</tmp/run.0)"
+matches 'nor elsewhere' '*--preflight=require, but *status 125' "$(</tmp/run.1)"
 matches 'warn starts it' '*NoNewPrivs: 0*' "$(</tmp/run.3)"
 more_than_one() {
     [ "$(running --preflight=require | wc -l)" -gt 1 ]
