@@ -40,6 +40,9 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: remove the line: NVSHMEM prefers the file to the environment.")                     \
     X(CONF_UNREADABLE, "conf.unreadable", NI_WARNING,                                            \
       "Make the file readable for the user of the pod, or remove it: NCCL reads it too.")        \
+    X(EXEC_NO_ROOM, "exec.no-room", NI_ERROR,                                                    \
+      "Unless something is demanded, the command starts without them. User: pass large values "  \
+      "as files, or raise the stack limit (ulimit -s).")                                         \
     X(EXEC_PID1_NO_INIT, "exec.pid1.no-init", NI_INFO,                                           \
       "User: `tini -g -- nccl-init -- COMMAND` (docker: --init), or share the PID namespace.")   \
     X(FACT_TRUNCATED, "fact.truncated", NI_WARNING,                                              \

@@ -16,25 +16,26 @@
 
 char *const *ni_command_env(const struct ni_env *env, const struct ni_plan *plan)
 {
+    const unsigned n_setting = plan ? plan->n_setting : 0;
     size_t n = 0, size = 0;
     char **list; /* and behind it the texts of the settings */
     char *text;
 
     while (env->entry[n])
         n++;
-    for (unsigned i = 0; i < plan->n_setting; i++)
+    for (unsigned i = 0; i < n_setting; i++)
         size += strlen(plan->setting[i].name) + strlen(plan->setting[i].value) + sizeof("=");
     /* One call; the first malloc of musl 1.2.3 takes four. */
-    list = mmap(NULL, (n + plan->n_setting + 1) * sizeof(*list) + size, PROT_READ | PROT_WRITE,
+    list = mmap(NULL, (n + n_setting + 1) * sizeof(*list) + size, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (list == MAP_FAILED)
         return NULL;
-    text = (char *)(list + n + plan->n_setting + 1);
+    text = (char *)(list + n + n_setting + 1);
     n = 0;
     for (char *const *e = env->entry; *e; e++) /* without '=' it is no variable, and none of ours */
         if (!ni_has_prefix(*e, NI_OWN_PREFIX) || !strchr(*e, '='))
             list[n++] = *e;
-    for (unsigned i = 0; i < plan->n_setting; i++) {
+    for (unsigned i = 0; i < n_setting; i++) {
         const struct ni_setting *s = &plan->setting[i];
         struct ni_text t;
 
@@ -189,13 +190,14 @@ static int not_found(const char *name, const char *path, struct ni_text *why)
     return NI_EXIT_NOT_FOUND;
 }
 
-int ni_exec(char *const argv[], char *const envp[], struct ni_text *why)
+int ni_exec(char *const argv[], char *const envp[], struct ni_text *why, bool *too_big)
 {
     const struct ni_env env = {.entry = envp};
     const char *path = ni_env_get(&env, "PATH");
     char file[PATH_MAX];
     int err;
 
+    *too_big = false;
     if (!argv[0] || argv[0][0] == '\0') {
         ni_put(why, "the name of the command is empty");
         return NI_EXIT_NOT_FOUND;
@@ -203,6 +205,7 @@ int ni_exec(char *const argv[], char *const envp[], struct ni_text *why)
     if (strchr(argv[0], '/')) {
         execve(argv[0], argv, envp);
         err = errno;
+        *too_big = err == E2BIG;
         if (is_absence(err) && access(argv[0], F_OK) != 0)
             return not_found(argv[0], NULL, why);
         return explain(err, argv[0], why);
@@ -210,5 +213,6 @@ int ni_exec(char *const argv[], char *const envp[], struct ni_text *why)
     if (!path)
         path = default_path;
     err = search(path, argv, envp, file);
+    *too_big = err == E2BIG;
     return err != 0 ? explain(err, file, why) : not_found(argv[0], path, why);
 }

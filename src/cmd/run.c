@@ -4,6 +4,7 @@
 #include "nccl_init/cmd.h"
 #include "nccl_init/decide.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,17 +24,49 @@ static void say_plan(struct ni_context *ctx)
     }
 }
 
-static int start(struct ni_context *ctx)
+static bool makes_settings(const struct ni_plan *plan)
 {
-    struct ni_text why = NI_TEXT(2048);
-    char *const *envp = ni_command_env(&ctx->own, &ctx->plan);
-    int status;
+    for (unsigned i = 0; i < plan->n_setting; i++)
+        if (plan->setting[i].origin == NI_FROM_RULE)
+            return true;
+    return false;
+}
 
-    if (!envp) {
-        ni_say(ctx, NI_LOG_WARN, "no memory for the settings: the command starts without them");
-        envp = ctx->own.entry;
+/* Why a demand or --strict stops the command; NULL: neither does. */
+static const char *refusal_of(const struct ni_context *ctx)
+{
+    if (ctx->plan.refuse)
+        return ctx->plan.refuse_why;
+    if (ctx->options.strict && ni_verdict(ctx) != 0)
+        return "not started: --strict, and there are warnings or errors";
+    return NULL;
+}
+
+/* The command with the settings; what stands against that, memory or the kernel's bound on arguments
+   and environment, leaves it without them, unless something is demanded. Returns only if it was not
+   started: an exit status, or 0 and *refusal tells why. */
+static int start(struct ni_context *ctx, const char **refusal)
+{
+    static const char no_room[] = "the environment of the command has no room for the settings";
+    struct ni_text why = NI_TEXT(2048), lost = NI_TEXT(128);
+    char *const *envp = ni_command_env(&ctx->own, &ctx->plan);
+    bool too_big = false;
+    int status = 0;
+
+    if (envp)
+        status = ni_exec(ctx->operands, envp, &why, &too_big);
+    if (!envp || (too_big && makes_settings(&ctx->plan))) {
+        ni_putf(&lost, "%s (%s)", no_room, ni_errno_name(envp ? E2BIG : ENOMEM));
+        ni_report(&ctx->findings, NI_F_EXEC_NO_ROOM, ctx->operands[0], "%s", lost.buf);
+        ni_refuse_demand(&ctx->work, ~0U, lost.buf);
+        *refusal = refusal_of(ctx);
+        ni_say_findings(ctx);
+        if (*refusal)
+            return 0;
+        envp = ni_command_env(&ctx->own, NULL);
+        why = NI_TEXT(2048);
+        status = ni_exec(ctx->operands, envp ? envp : ctx->own.entry, &why, &too_big);
     }
-    status = ni_exec(ctx->operands, envp, &why);
     ni_last_words(ctx, why.buf, false);
     return status;
 }
@@ -57,14 +90,14 @@ int ni_cmd_run(struct ni_context *ctx)
     if (!ctx->plan.refuse)
         ni_selftest_first(ctx); /* with limits and capabilities as the command will have them */
     ni_say_findings(ctx);
-    if (ctx->plan.refuse)
-        refusal = ctx->plan.refuse_why;
-    else if (ctx->options.strict && ni_verdict(ctx) != 0)
-        refusal = "not started: --strict, and there are warnings or errors";
+    refusal = refusal_of(ctx);
+    if (!refusal && (ctx->options.preflight == NI_DEMAND_OFF || ni_preflight_allows(ctx))) {
+        r = start(ctx, &refusal);
+        if (!refusal)
+            return r;
+    }
     if (refusal)
         ni_last_words(ctx, refusal, true);
-    else if (ctx->options.preflight == NI_DEMAND_OFF || ni_preflight_allows(ctx))
-        return start(ctx);
     ni_leave_snapshot(ctx);
     return NI_EXIT_REFUSED;
 }

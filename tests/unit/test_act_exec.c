@@ -12,13 +12,14 @@
 #include "nccl_init/act.h"
 
 static char why_buf[2048];
+static bool too_big;
 
 /* ni_exec in this process, which must fail. */
 static void fails(char *const argv[], char *const envp[], int expected, const char *part)
 {
     struct ni_text why = ni_text_on(why_buf, sizeof(why_buf));
 
-    assert_int_equal(ni_exec(argv, envp, &why), expected);
+    assert_int_equal(ni_exec(argv, envp, &why, &too_big), expected);
     if (!strstr(why_buf, part))
         fail_msg("`%s` is not in: %s", part, why_buf);
     assert_null(strchr(why_buf, '\n'));
@@ -44,6 +45,10 @@ static void test_too_big(void **state)
     memset(big + strlen(big), 'x', sizeof(big) - strlen(big) - 1);
     fails(argv, envp, NI_EXIT_NOT_EXECUTABLE,
           "`/bin/sh`: E2BIG (Argument list too long): one argument or variable may have 128 KiB");
+    assert_true(too_big);
+    name[0] = '\0';
+    fails(argv, envp, NI_EXIT_NOT_FOUND, "empty");
+    assert_false(too_big);
 }
 
 int main(void)
