@@ -50,14 +50,17 @@ struct ni_options {
     const char *once, *svg; /* files; NULL: none */
     bool json, brief, probe;
     bool rules, gids, dot, mask, strict;
-    bool secure; /* the program has file capabilities or the like (AT_SECURE, see ld.so(8)) */
+    bool secure;     /* the program has file capabilities or the like (AT_SECURE, see ld.so(8)) */
+    bool own_rights; /* files are opened as the caller could: its user and group, no capability */
     const char *network_status; /* variable, or path below the root; NULL: the usual places */
 };
 
 enum {                             /* beside NI_VERB_* */
        NI_OPTION_POLICY = 1 << 30, /* part of the plan: of a recording the recorded value counts */
        NI_OPTION_FILE = 1 << 29,   /* names a file: not from the environment in secure execution */
-       NI_OPTION_DEMAND = 1 << 28  /* a wrong value in its variable is a demand not met */
+       NI_OPTION_CAREFUL =
+           1 << 27,               /* ... but from there, too, with the caller's own rights alone */
+       NI_OPTION_DEMAND = 1 << 28 /* a wrong value in its variable is a demand not met */
 };
 
 /* One option: `--name`, and the variable NCCLINIT_NAME. A set of options is a uint64_t with a bit

@@ -144,13 +144,15 @@ static enum entry take_entry(struct ni_context *ctx, const struct ni_option *opt
     const bool demand = (option->verbs & NI_OPTION_DEMAND) != 0;
     const bool own =
         (option->verbs & ctx->verb) != 0 && (!recorded || (option->verbs & NI_OPTION_POLICY) != 0);
+    const bool to_file = (option->verbs & NI_OPTION_FILE) != 0 &&
+                         ((option->verbs & NI_OPTION_CAREFUL) == 0 || !ctx->options.own_rights);
     const bool judged = demand && (ctx->verb & (NI_VERB_PLAN | NI_VERB_DOCTOR)) != 0;
     struct ni_options unused;
 
     if ((ctx->taken & bit_of(option)) != 0 || (!own && !judged))
         return ENTRY_FINE;
     ctx->taken |= bit_of(option);
-    if (ctx->options.secure && (option->verbs & NI_OPTION_FILE) != 0) {
+    if (ctx->options.secure && to_file) {
         ni_putf(why, "nccl-init has file capabilities: only --%s may name a file", option->name);
         return ENTRY_LEFT;
     }

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
 /* ---- readers of values: 0, or -EINVAL and what `at` points to is as it was ---- */
 
@@ -335,7 +336,7 @@ const struct ni_option ni_options_table[] = {
      "preflight: how long to wait for all pods to come"},
     {"seconds", MEETING, "S", "0.2", take_milliseconds, BETWEEN(move_ms, 0, 60000),
      "preflight: seconds of writing, and of reading, to measure bandwidth; 0: not measured"},
-    {"once", A_FILE | MEETING, "FILE", NULL, take_path, AT(once),
+    {"once", A_FILE | NI_OPTION_CAREFUL | MEETING, "FILE", NULL, take_path, AT(once),
      "preflight: keep the verdict in FILE; a container that starts again skips the preflight"},
     {"svg", A_FILE | MEETING, "FILE", NULL, take_path, AT(svg),
      "preflight: pod 0 writes a picture of pods by rails to FILE"},
@@ -431,4 +432,6 @@ void ni_options_init(struct ni_options *ret)
         if (ni_options_table[i].initial)
             (void)ni_option_take(&ni_options_table[i], ni_options_table[i].initial, ret);
     ret->secure = getauxval(AT_SECURE) != 0;
+    /* capabilities of the file are not effective then: main.c */
+    ret->own_rights = getuid() == geteuid() && getgid() == getegid();
 }

@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -189,32 +190,74 @@ static bool alone(struct ni_context *ctx)
     return conclude(ctx, &verdict);
 }
 
-/* ---- --once ---- */
+/* ---- --once: manifests name the file in a variable, so that it is used with care ---- */
 
 enum { KEPT = 256 };
+
+static const char kept_by[] = ": nccl-init preflight: ";
 
 /* What FILE has of this attempt. */
 static void put_kept(struct ni_text *t, bool good, const struct ni_party *party)
 {
-    ni_putf(t, "%s: nccl-init preflight: %u/%u %s\n", good ? "good" : "bad", party->rank,
-            party->ranks, party->key);
+    ni_putf(t, "%s%s%u/%u %s\n", good ? "good" : "bad", kept_by, party->rank, party->ranks,
+            party->key);
+}
+
+/* How FILE begins. Only a regular file of this user or of root counts, and no link: nobody else says
+   that a verdict was good. The number of bytes, or -errno; -EEXIST: it is another kind of file. */
+static ssize_t read_kept(const char *path, char ret[KEPT])
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+    struct stat st;
+    ssize_t n = -EEXIST;
+
+    if (fd < 0)
+        return errno == ELOOP ? -EEXIST : -errno;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0)) {
+        n = read(fd, ret, KEPT);
+        if (n < 0)
+            n = -errno;
+    }
+    (void)close(fd);
+    return n;
 }
 
 /* A bad one does not hold where a good one is demanded. */
 static enum verdict find_kept(const struct ni_options *o, const struct ni_party *party)
 {
     char seen[KEPT] = "";
-    const int fd = o->once ? open(o->once, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    const ssize_t n = fd < 0 ? -1 : read(fd, seen, sizeof(seen));
+    const ssize_t n = o->once ? read_kept(o->once, seen) : -ENOENT;
     const bool good = seen[0] == GOOD;
     struct ni_text kept = NI_TEXT(KEPT);
 
-    if (fd >= 0)
-        (void)close(fd);
     put_kept(&kept, good, party);
     if (n != (ssize_t)kept.len || memcmp(seen, kept.buf, kept.len) != 0)
         return UNTOLD;
-    return good ? GOOD : o->preflight == NI_DEMAND_REQUIRE ? UNTOLD : BAD;
+    if (good)
+        return GOOD;
+    return o->preflight == NI_DEMAND_REQUIRE ? UNTOLD : BAD;
+}
+
+/* Into FILE, if that is new, empty or an earlier verdict. */
+static void keep(struct ni_context *ctx, bool good, const struct ni_party *party)
+{
+    const char *path = ctx->options.once;
+    struct ni_text text = NI_TEXT(KEPT);
+    char seen[KEPT + 1] = "";
+    const ssize_t n = read_kept(path, seen);
+    int r = n == -ENOENT ? 0 : (int)n;
+
+    if (n == -EEXIST || (n > 0 && !ni_has_prefix(seen + strcspn(seen, ":"), kept_by))) {
+        ni_say(ctx, NI_LOG_WARN,
+               "preflight: %.256s: it is not a verdict that this user kept, and stays as it is",
+               path);
+        return;
+    }
+    put_kept(&text, good, party);
+    if (r >= 0)
+        r = ni_replace_file(path, 0644, ni_write_text, &text);
+    if (r < 0)
+        ni_say(ctx, NI_LOG_WARN, "preflight: %.256s: %s", path, NI_ERRNO(r));
 }
 
 /* ---- both verbs ---- */
@@ -224,11 +267,10 @@ static int prove(struct ni_context *ctx)
 {
     const struct ni_options *o = &ctx->options;
     struct ni_verdict verdict = {.good = false};
-    struct ni_text why = NI_TEXT(512), text = NI_TEXT(KEPT);
+    struct ni_text why = NI_TEXT(512);
     struct ni_party party;
     enum verdict kept;
     bool good;
-    int r;
 
     if (!ni_find_party(&ctx->own, &o->party, &party, &why)) {
         if (ctx->verb != NI_VERB_RUN)
@@ -249,12 +291,8 @@ static int prove(struct ni_context *ctx)
         return conclude(ctx, &verdict) ? 0 : NI_EXIT_FAILED;
     good = party.ranks == 1 ? alone(ctx) : ask_child(ctx, &party);
     /* who has started its command does not come to another meeting */
-    if (o->once && (good || o->preflight == NI_DEMAND_WARN)) {
-        put_kept(&text, good, &party);
-        r = ni_replace_file(o->once, 0644, ni_write_text, &text);
-        if (r < 0)
-            ni_say(ctx, NI_LOG_WARN, "preflight: %.256s: %s", o->once, NI_ERRNO(r));
-    }
+    if (o->once && (good || o->preflight == NI_DEMAND_WARN))
+        keep(ctx, good, &party);
     return good ? 0 : NI_EXIT_FAILED;
 }
 

@@ -57,6 +57,7 @@ for name in "$@"; do
 	(cd "$name" && "$program" log $args --json -- *.log) >"$tmp/json" 2>"$tmp/err" || status=$?
 	/usr/bin/python3 ../tools/values.py ${NCCL_INIT_SENTENCES:+--prose "$NCCL_INIT_SENTENCES"} \
 		<"$tmp/json" >"$tmp/values" 2>>"$tmp/err" || complain "$name: $(cat "$tmp/err")"
+	cp "$tmp/json" "$tmp/types.$name"
 	echo "# exit $status" >>"$tmp/values"
 	compare "$name/expected.values" "$tmp/values"
 	grep -qx sentences "$name/case" || continue
@@ -65,6 +66,7 @@ for name in "$@"; do
 	echo "# exit $status" >>"$tmp/out"
 	compare "$name/expected.txt" "$tmp/out"
 done
+/usr/bin/python3 ../tools/values.py --types "$tmp"/types.* 2>"$tmp/err" || complain "types: $(cat "$tmp/err")"
 if $bless; then
 	exit "$bad"
 fi

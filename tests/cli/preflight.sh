@@ -140,6 +140,23 @@ same "warn: kept" "0 ran" "$(cat 0.status 0.out | xargs)"
 runs 0 --preflight=require --within=1 --once=once.2
 wait
 matches "require: what warn kept does not hold" "125*waiting for 2 pods*" "$(cat 0.status 0.err)"
+# Nothing else is taken for a verdict, or replaced by one.
+echo precious >precious
+ln -s precious link
+for once in precious link "$dir"; do
+    out=$("$bin" --preflight=require --peers=localhost --rank=0 --ranks=1 --job=a --once="$once" -- echo ran 2>err) && status=0 || status=$?
+    same "--once: $once: started" "0 ran" "$status $out"
+    matches "--once: $once: said" "*warning: preflight: $once: *" "$(cat err)"
+done
+same "--once: what is no verdict stays" "precious precious" "$(cat precious) $(readlink link)"
+echo "good: nccl-init preflight: 0/1 a" >planted
+chown 65534 planted 2>/dev/null && {
+    out=$("$bin" --preflight=require --peers=localhost --rank=0 --ranks=1 --job=a --once=planted -- echo ran 2>&1)
+    same "--once: another user's verdict is none" 0 "$(printf '%s\n' "$out" | grep -c 'made before')"
+}
+: >empty
+"$bin" --preflight=require --peers=localhost --rank=0 --ranks=1 --job=a --once=empty -- true 2>err
+same "--once: an empty file" "good: nccl-init preflight: 0/1 a" "$(cat empty)"
 out=$("$bin" --preflight=require -- echo ran 2>err) && status=0 || status=$?
 same "nothing tells: require" "125 " "$status $out"
 matches "nothing tells: why" "*error: --preflight=require, but *--peers*" "$(cat err)"

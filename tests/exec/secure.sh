@@ -76,6 +76,35 @@ same "NCCLINIT_NETWORK_STATUS: not read" 0 "$(printf '%s\n' "$out" | grep -c 99:
 out=$(given NCCLINIT_ROOT="$dir/node.tree" with -- echo ran 2>&1)
 matches "run says it and runs" "*option.invalid: NCCLINIT_ROOT*ran" "$out"
 
+# ---- NCCLINIT_ONCE, which manifests write: with the rights of the user alone -----------------------
+
+kept="good: nccl-init preflight: 0/1 job"
+alone="--preflight=require --peers=localhost --rank=0 --ranks=1 --job=job"
+# shellcheck disable=SC2086 # words
+for program in plain with strong; do
+    rm -rf "$dir/open/kept"
+    out=$(given NCCLINIT_ONCE="$dir/open/kept" "$program" $alone -- echo ran 2>"$dir/err")
+    same "$program: NCCLINIT_ONCE: kept" "ran $kept 1000" "$out $(cat "$dir/open/kept") $(stat -c %u "$dir/open/kept")"
+    out=$(given NCCLINIT_ONCE="$dir/open/kept" "$program" $alone --log-level=info -- echo ran 2>&1)
+    matches "$program: NCCLINIT_ONCE: read" "*preflight: good: made before*ran" "$out"
+    echo precious >"$dir/closed/kept"
+    out=$(given NCCLINIT_ONCE="$dir/closed/kept" "$program" $alone -- echo ran 2>"$dir/err")
+    same "$program: NCCLINIT_ONCE where the user may not write" "ran precious" "$out $(cat "$dir/closed/kept")"
+    echo "$kept" >"$dir/closed/kept"
+    out=$(given NCCLINIT_ONCE="$dir/closed/kept" "$program" $alone --log-level=info -- echo ran 2>&1)
+    same "$program: NCCLINIT_ONCE where the user may not read" 0 "$(printf '%s\n' "$out" | grep -c 'made before')"
+    ln -sf "$dir/closed/kept" "$dir/open/link"
+    given NCCLINIT_ONCE="$dir/open/link" "$program" $alone -- true 2>"$dir/err"
+    same "$program: NCCLINIT_ONCE: a link is left" "$dir/closed/kept" "$(readlink "$dir/open/link")"
+done
+# Another user's effective rights are not for a file of the environment.
+cp "$dir/plain" "$dir/setuid" && chmod 4755 "$dir/setuid"
+rm -f "$dir/open/kept"
+# shellcheck disable=SC2086 # words
+out=$(given NCCLINIT_ONCE="$dir/open/kept" setuid $alone -- echo ran 2>&1)
+matches "set-user-ID: NCCLINIT_ONCE is ignored" "*option.invalid: NCCLINIT_ONCE*ran" "$out"
+same "set-user-ID: nothing is written" "" "$(ls "$dir/open/kept" 2>/dev/null)"
+
 # ---- files out of the user's reach, also where the command line names them -----------------------
 
 for program in with strong; do

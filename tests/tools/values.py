@@ -2,6 +2,7 @@
 """The values of a report as JSON, a line each, without its sentences: what the golden cases compare.
 
 usage: values.py [--prose FILE] <REPORT           --prose appends the sentences to FILE, a line each
+       values.py --types REPORT...                each member has one type in all of these reports, apart from null
        values.py --findings CASE [--prose FILE]   of findings, a line each: "severity: id: subject: sentence"; what
                                                   counts of the sentence are names of the case, and what has a digit
 
@@ -56,6 +57,24 @@ def scalar(value):
 def is_pair(value):
     return (isinstance(value, dict) and len(value) == 2 and not PROSE & value.keys() and
             not any(isinstance(member, (dict, list)) for member in value.values()))
+
+
+class Types:
+    """The type of each member of reports of one kind, by where it stands; null is of any type."""
+
+    def __init__(self):
+        self.known = {}  # place: (type, where it was seen first)
+        self.wrong = []
+
+    def add(self, document, seen_in, place=""):
+        kind = "number" if type(document) in (int, float) else type(document).__name__
+        first = self.known.setdefault(place, (kind, seen_in)) if document is not None else (kind, seen_in)
+        if first[0] != kind:
+            self.wrong.append(f"{place} is of type {kind} in {seen_in}, and {first[0]} in {first[1]}")
+        for name, value in document.items() if isinstance(document, dict) else []:
+            self.add(value, seen_in, f"{place}.{name}")
+        for value in document if isinstance(document, list) else []:
+            self.add(value, seen_in, f"{place}[]")
 
 
 class Report:
@@ -133,7 +152,13 @@ def findings(case, prose):
 
 def main():
     path = sys.argv[sys.argv.index("--prose") + 1] if "--prose" in sys.argv else None
-    if sys.argv[1:2] == ["--findings"]:
+    if sys.argv[1:2] == ["--types"]:
+        types, prose = Types(), []
+        for name in sys.argv[2:]:
+            with open(name, encoding="utf-8") as file:
+                types.add(json.load(file), name)
+        wrong = types.wrong
+    elif sys.argv[1:2] == ["--findings"]:
         prose = []
         wrong = findings(sys.argv[2], prose)
     else:
