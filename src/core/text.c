@@ -47,6 +47,15 @@ void ni_vputf(struct ni_text *t, const char *fmt, va_list ap)
     va_list again;
     int n;
 
+    /* Most paths are literals, or were made before: musl's printf makes a stream for each. */
+    if (!strchr(fmt, '%')) {
+        ni_put(t, fmt);
+        return;
+    }
+    if (strcmp(fmt, "%s") == 0) {
+        ni_put(t, va_arg(ap, const char *));
+        return;
+    }
     va_copy(again, ap);
     n = vsnprintf(t->buf + t->len, room, fmt, ap);
     if (n >= 0 && (size_t)n >= room && make_room(t, (size_t)n)) {
