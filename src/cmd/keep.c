@@ -853,7 +853,7 @@ static void keep_nvshmem_conf(const struct ni_kept *k, struct ni_mask *m, struct
     }
 }
 
-/* Of names that nobody reads nothing, but that there are so many of NCCL's and our own. */
+/* Variables that nothing reads are left out. NCCL's and our own unknown ones keep their number. */
 static void keep_environ(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
                          struct ni_text *ret)
 {

@@ -6,7 +6,7 @@
 #include "nccl_init/act.h"
 #include "nccl_init/cmd.h"
 
-/* What the list must know of the recording as a whole. */
+/* Facts of the whole recording that forms depend on. */
 struct ni_kept {
     const char *network_status; /* a variable of the user's that is set; NULL: the usual one */
     char exe[NI_PATH];          /* path of this program: its mount counts; "": not known */

@@ -9,7 +9,7 @@
 
 /* ---- words ---- */
 
-/* What values are made of beside numbers, addresses and names of devices. Case does not count. */
+/* Words of known options' values. Case does not count. */
 static const char words[] =
     " 2xnccl abort ace aff af_inet af_inet6 aligned all alloc alltoall and anp any auto bootstrap "
     "broadcast call cc coll collnet collnetchain collnetdirect cpu cuda dc default devx disabled "
@@ -79,8 +79,8 @@ static bool is_gpu(struct ni_span s)
     return true;
 }
 
-/* What stands for a text that has no known form: no number, word, address or name of a device either,
-   and another one for another text. */
+/* Puts a name for a text without a known form: the same name for the same text. It is no number, word,
+   address or name of a device, so that readers report it as they report the text. */
 static void put_unknown(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
 {
     ni_put(ret, "?");
@@ -296,7 +296,7 @@ static void keep_host(const struct ni_kept *k, struct ni_mask *m, struct ni_span
         ni_putn(ret, colon, s.n - n);
 }
 
-/* Of the option that names network-status: a file, or a variable. */
+/* The value of NCCLINIT_NETWORK_STATUS: a file, or the name of a variable. */
 static void keep_status_name(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
                              struct ni_text *ret)
 {

@@ -8,8 +8,8 @@
 
 #include "keep.h"
 
-/* What probers and rules look at, and misspelt names of NCCL's and our own; the rest of an environment may
-   hold secrets. */
+/* Whether a prober or a rule looks at the variable, or it is a misspelt one of NCCL's or our own. Other
+   variables may hold secrets. */
 static bool is_relevant(const struct ni_kept *k, const char *entry)
 {
     const char *value;

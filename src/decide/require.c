@@ -227,7 +227,7 @@ void ni_refuse_demand(const struct ni_work *w, unsigned bits, const char *why)
 
 /* ---- the rule ---- */
 
-/* What cannot be understood is not met; the findings were reported when it was read. */
+/* A demand that cannot be understood is not met. Its findings were reported when it was read. */
 static void refuse_unclear(const struct ni_work *w)
 {
     if (!w->policy->unclear[0])

@@ -209,7 +209,7 @@ static bool is_usual(struct ni_span name)
     return ni_parse_u64(name, 9999, &number) == 0 || ni_parse_bdf(name, &bdf) == 0;
 }
 
-/* What the kernel calls things in sysfs. */
+/* Whether the kernel itself has given the name, in sysfs. */
 static bool is_of_sysfs(struct ni_span name)
 {
     for (size_t i = 0; i < name.n; i++)
@@ -225,7 +225,7 @@ static bool ends_in(struct ni_span s, const char *end)
     return s.n >= n && memcmp(s.p + s.n - n, end, n) == 0;
 }
 
-/* What could be no name of a device stays none. */
+/* A component that cannot be a device's name gets a mask that cannot be one either. */
 static void put_component(struct ni_mask *m, struct ni_span name, bool device, struct ni_text *ret)
 {
     static const char uverbs[] = "uverbs", metadata[] = "metadata.json";
@@ -261,7 +261,7 @@ void ni_mask_path(struct ni_mask *m, struct ni_span path, struct ni_text *ret)
     put_path(m, path, false, false, ret);
 }
 
-/* Of dev/ only what somebody has looked at, or may: the rest is the node's. */
+/* Entries of dev/ that nobody looks at are left out: they are the node's. */
 bool ni_mask_entry_path(struct ni_mask *m, const struct ni_entry *e, struct ni_text *ret)
 {
     const bool device = ni_has_prefix(e->path, "dev/infiniband/");
@@ -408,7 +408,7 @@ bool ni_mask_is_full(const struct ni_mask *m)
     return m->n == MAX_THINGS;
 }
 
-/* What was looked for in vain is not shown. */
+/* Names of entries that exist are shown; those of entries that were looked for in vain are not. */
 struct ni_mask *ni_mask_new(const struct ni_tree *t)
 {
     struct ni_mask *m = calloc(1, sizeof(*m));
