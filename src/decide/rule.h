@@ -60,6 +60,9 @@ const char *ni_tcp_cause(const struct ni_work *w);
 
 /* Left in by --hcas and by the user's NCCL_IB_HCA, where there are such. */
 bool ni_is_listed(const struct ni_work *w, int port);
+/* NCCL will use the port if it can: it is chosen, or the user's NCCL_IB_HCA takes it whatever the plan
+   says. */
+bool ni_is_taken(const struct ni_work *w, int port);
 /* Lists the chosen ports in plan->chosen: in PCI order, as many as NCCL takes. */
 void ni_list_chosen(const struct ni_work *w);
 /* The HCA's device node is known not to be there, or not to open. */
@@ -111,7 +114,8 @@ bool ni_share_port(const struct ni_hca *a, const struct ni_hca *b);
 /* Whether the node can do GPUDirect RDMA at all, given a GPU and a port; *ret_why where not, with a
    finding. */
 bool ni_can_gdr(const struct ni_work *w, const char **ret_why);
-/* Wants the NUMA nodes, which tell PHB from SYS, if a GPU has no chosen HCA below a switch of both. */
+/* Wants the NUMA nodes, which tell PHB from SYS, and Data Direct functions, if a GPU has no chosen HCA
+   below a switch of both. */
 void ni_want_numa(const struct ni_work *w);
 
 /* ---- gpu_hcas.c ---- */
@@ -138,6 +142,12 @@ bool ni_command_may_lock(const struct ni_work *w);
 uint64_t ni_command_caps(const struct ni_work *w);
 /* Bytes of locked memory below which NCCL gets into trouble, and cannot even begin. */
 extern const int64_t ni_memlock_enough, ni_memlock_hopeless;
+
+/* ---- nccl_names.c ---- */
+
+/* The variables of NCCL and RCCL, less "NCCL_", a blank between two: those that are read as numbers, and
+   the others. */
+extern const char ni_nccl_numbers[], ni_nccl_words[];
 
 /* ---- user.c ---- */
 
