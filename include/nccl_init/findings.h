@@ -34,6 +34,10 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(CAPS_KEEP_MISSING, "caps.keep.missing", NI_WARNING,                                        \
       "User: add it to securityContext.capabilities, not to --drop-caps. CAP_IPC_LOCK without "  \
       "root: also `setcap cap_ipc_lock=p nccl-init` in the image, without no_new_privs.")        \
+    X(CONF_CRLF, "conf.crlf", NI_WARNING,                                                        \
+      "User: write the file with Unix line ends: `sed -i 's/\\r$//' FILE`.")                     \
+    X(CONF_FILE_OLD, "conf.file.old", NI_INFO,                                                   \
+      "Nothing to do with NCCL 2.23.4 or later. Else, user: mount the file as /etc/nccl.conf.")  \
     X(CONF_HOME_DIFFERS, "conf.home.differs", NI_WARNING,                                        \
       "User: set HOME as in /etc/passwd, or NCCL_CONF_FILE (NCCL 2.23.4 and later).")            \
     X(CONF_NVSHMEM, "conf.nvshmem", NI_WARNING,                                                  \
@@ -270,10 +274,12 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(SHM_SMALL, "shm.small", NI_WARNING,                                                        \
       "User: give the emptyDir at /dev/shm 1 GiB or more (sizeLimit, or docker --shm-size).")    \
     X(SOCKET_NONE, "socket.none", NI_ERROR,                                                      \
-      "NCCL dies with `no socket interface found`. Cluster admin: give the pod a network "       \
-      "with a routable address.")                                                                \
+      "NCCL dies, or takes an address that no other node reaches. Cluster admin: give the pod "  \
+      "a network with a routable address, and bring its interface up.")                          \
     X(SOCKET_UNUSABLE, "socket.unusable", NI_WARNING,                                            \
       "User: name interfaces that are up and have an address, or leave --sockets=auto.")         \
+    X(USER_CROSS_NIC, "user.cross-nic.open", NI_INFO,                                            \
+      "Nothing to do while the job connects. Else, cluster admin: routes between the rails.")    \
     X(USER_ENV_PLUGIN, "user.env-plugin", NI_WARNING,                                            \
       "User: set it to none, or have the plugin pass on what the environment has.")              \
     X(USER_GDR_OFF, "user.gdr-level.off", NI_WARNING,                                            \

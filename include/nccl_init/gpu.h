@@ -27,7 +27,7 @@ struct ni_gdr {
     enum ni_known
         open_driver; /* KNOWN: the open GPU kernel modules; ABSENT: the closed ones or no driver */
     enum ni_known cpu; /* its kind; ABSENT: the kernel is not arm64's */
-    bool c2c;          /* Grace, Vera: CPU and GPU share NVLink-C2C */
+    bool c2c;          /* Grace, Vera and the GPU of their superchip share NVLink-C2C */
     bool gb10;         /* DGX Spark and its kin: one memory, no GPUDirect RDMA */
     bool gpus_lost;    /* fewer GPUs are listed than there are device nodes */
     /* Of NI_WANT_GPU_IDS: in which order CUDA or HIP counts the GPUs is not told by their addresses */

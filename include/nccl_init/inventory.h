@@ -29,6 +29,7 @@ struct ni_conf_entry {
 enum ni_want {
     NI_WANT_IPV6 = 1,        /* its addresses; the default route where IPv4 has none */
     NI_WANT_OWN_NETDEVS = 2, /* the interface of each given function with an ACTIVE port */
+    NI_WANT_DATA_DIRECT = 4, /* the HCAs' functions beside the GPUs */
     NI_WANT_WHOLE_GIDS = 8,  /* tables to their ends; else up to the first entry that is right */
     NI_WANT_UVERBS = 16,     /* which HCAs open in the pod, given or not: claims of NI_SRC_UVERBS */
     NI_WANT_UNMERGED = 32,   /* what NCCL takes for each HCA with NCCL_IB_MERGE_VFS=0 */
@@ -37,6 +38,7 @@ enum ni_want {
     NI_WANT_NUMA = 256,      /* nodes of GPUs and HCAs */
     NI_WANT_ALL_GDR = 512,   /* all ways of GPUDirect RDMA; else one is enough */
     NI_WANT_USERS_NETDEVS = 1024, /* those that the user's NCCL_SOCKET_IFNAME matches */
+    NI_WANT_ADDR_NETDEVS = 2048,  /* those that have an address */
     NI_WANT_ROUTES6 = 4096,       /* IPv6 routes, for what the pods of a job tell each other */
     NI_WANT_GPU_IDS = 8192        /* which GPU a launcher means by a number or a UUID */
 };

@@ -19,6 +19,7 @@ struct ni_netdev {
     /* operstate up or unknown: what IFF_RUNNING is made of (net/core/dev.c dev_get_flags) */
     bool running;
     struct ni_num mtu;
+    struct ni_num ifindex; /* of those that the user's NCCL_SOCKET_IFNAME matches */
 };
 
 struct ni_addr {

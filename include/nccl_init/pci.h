@@ -20,6 +20,11 @@ int ni_parse_bdf(struct ni_span s, struct ni_bdf *ret);
 const char *ni_bdf_text(struct ni_bdf bdf, char buf[NI_BDF_TEXT]);
 int ni_bdf_cmp(struct ni_bdf a, struct ni_bdf b);
 
+/* The keyword V3 of a function's vital product data, as its file `vpd` gives them (PCI Local Bus
+   Specification 3.0, appendix I). false: it has none, or one that is too long. */
+enum { NI_VPD_UUID = 64 };
+bool ni_vpd_uuid(struct ni_span vpd, char ret[NI_VPD_UUID]);
+
 /* An auxiliary-bus device name, `mlx5_core.sf.4`: module.name.number (drivers/base/auxiliary.c). */
 bool ni_is_aux_id(struct ni_span s);
 
@@ -73,7 +78,8 @@ enum ni_distance ni_pci_distance(const struct ni_pci *a, const struct ni_pci *b)
 /* "PXB"; "-" for unknown. */
 const char *ni_distance_text(enum ni_distance d);
 /* A level as NCCL reads NCCL_NET_GDR_LEVEL: a name, exactly, or an old digit (NCCL 2.30.7
-   graph/paths.cc ncclGetLevel). UNKNOWN: NCCL ignores it. */
+   graph/paths.cc ncclGetLevel). UNKNOWN: NCCL ignores it, or
+   reads outside of its table. */
 enum ni_distance ni_parse_level(const char *text);
 
 #endif

@@ -890,6 +890,25 @@ static void keep_passwd(const struct ni_kept *k, struct ni_mask *m, struct ni_sp
     ni_put(ret, ":\n");
 }
 
+/* Vital product data have serial numbers. Nothing but what stands for the UUID that pairs two functions. */
+static void keep_vpd(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                     struct ni_text *ret)
+{
+    enum { READ_ONLY = 0x90, END = 0x78 };
+    struct ni_text name = NI_TEXT(NI_VPD_UUID);
+    char uuid[NI_VPD_UUID];
+
+    (void)k;
+    if (!ni_vpd_uuid(s, uuid))
+        return;
+    ni_mask_name(m, ni_span_of(uuid), &name);
+    const char head[] = {(char)READ_ONLY, (char)(name.len + 3), 0, 'V', '3', (char)name.len};
+    const char end[] = {END};
+    ni_putn(ret, head, sizeof(head));
+    ni_put(ret, name.buf);
+    ni_putn(ret, end, sizeof(end));
+}
+
 /* ---- the list ---- */
 
 static const struct row {
@@ -921,6 +940,7 @@ static const struct row {
     {"sys/bus/pci/devices/*/numa_node", keep_number, NULL},
     {"sys/bus/pci/devices/*/*_link_width", keep_number, NULL},
     {"sys/bus/pci/devices/*/*_link_speed", keep_rate, NULL},
+    {"sys/bus/pci/devices/*/vpd", keep_vpd, NULL},
     {"sys/bus/pci/devices/*/local_cpulist", keep_cpus, NULL},
     {"sys/bus/pci/devices/*/iommu_group/type", NULL,
      "identity|DMA|DMA-FQ|blocked|unmanaged|unknown"},
@@ -929,6 +949,7 @@ static const struct row {
     {"sys/class/net/*/operstate", NULL,
      "unknown|notpresent|down|lowerlayerdown|testing|dormant|up"},
     {"sys/class/net/*/mtu", keep_number, NULL},
+    {"sys/class/net/*/ifindex", keep_number, NULL},
     {"proc/net/fib_trie", keep_fib_trie, NULL},
     {"proc/net/route", keep_route, NULL},
     {"proc/net/if_inet6", keep_if_inet6, NULL},
@@ -957,13 +978,18 @@ static const struct row {
     {"var/run/*dra-device-attributes/*metadata.json", ni_keep_json, NULL},
 };
 
+static bool may_hold_nuls(ni_form_fn *form)
+{
+    return form == keep_environ || form == keep_vpd;
+}
+
 void ni_keep_file(void *ctx, struct ni_mask *m, const char *asked, struct ni_span content,
                   struct ni_text *ret)
 {
     for (size_t i = 0; i < NI_COUNT(rows); i++) {
         if (fnmatch(rows[i].path, asked, 0) != 0)
             continue;
-        if (rows[i].form != keep_environ && memchr(content.p, '\0', content.n)) {
+        if (!may_hold_nuls(rows[i].form) && memchr(content.p, '\0', content.n)) {
             ni_putn(ret, "", 1); /* readers refuse it */
             return;
         }

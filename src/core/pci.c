@@ -46,8 +46,54 @@ enum ni_distance ni_parse_level(const char *text)
     }
     if (!ni_is_digit(*text))
         return NI_DIST_UNKNOWN;
-    long n = strtol(text, NULL, 0);
-    return (unsigned long)n < NI_COUNT(old) ? old[n] : NI_DIST_SYS;
+    const int n = (int)strtol(text, NULL, 0); /* cut to 32 bits, as NCCL does */
+
+    if (n < 0)
+        return NI_DIST_UNKNOWN;
+    return n < (int)NI_COUNT(old) ? old[n] : NI_DIST_SYS;
+}
+
+/* ---- vital product data ---- */
+
+/* The value of a keyword in the read-only part: two letters, a length, the value. */
+static bool find_keyword(struct ni_span part, const char *keyword, struct ni_span *ret)
+{
+    while (part.n >= 3) {
+        const size_t n = (unsigned char)part.p[2];
+
+        if (n > part.n - 3)
+            return false;
+        *ret = (struct ni_span){part.p + 3, n};
+        if (memcmp(part.p, keyword, 2) == 0)
+            return true;
+        part = (struct ni_span){part.p + 3 + n, part.n - 3 - n};
+    }
+    return false;
+}
+
+/* Parts are large, a tag of 0x80 and above with two bytes of length, or small, with the length in the
+   tag. */
+bool ni_vpd_uuid(struct ni_span vpd, char ret[NI_VPD_UUID])
+{
+    enum { LARGE = 0x80, READ_ONLY = 0x90, END = 0x78 };
+    struct ni_span value;
+
+    while (vpd.n > 0 && (unsigned char)*vpd.p != END) {
+        const unsigned tag = (unsigned char)*vpd.p;
+        const size_t head = tag & LARGE ? 3 : 1;
+
+        if (vpd.n < head)
+            return false;
+        const size_t n =
+            tag & LARGE ? (unsigned char)vpd.p[1] | (size_t)(unsigned char)vpd.p[2] << 8 : tag & 7;
+        if (n > vpd.n - head)
+            return false;
+        if (tag == READ_ONLY && find_keyword((struct ni_span){vpd.p + head, n}, "V3", &value))
+            return value.n > 0 && !memchr(value.p, '\0', value.n) &&
+                   ni_copyn(ret, NI_VPD_UUID, value.p, value.n);
+        vpd = (struct ni_span){vpd.p + head + n, vpd.n - head - n};
+    }
+    return false;
 }
 
 const char *ni_bdf_text(struct ni_bdf bdf, char buf[NI_BDF_TEXT])

@@ -26,6 +26,7 @@ struct conf_ctx {
     const struct library *lib;
     unsigned first;                                       /* entries before this one do not count */
     char file[sizeof(((struct ni_conf_entry *)0)->file)]; /* as findings show it */
+    bool crlf;                                            /* a variable's line ends in CR LF */
 };
 
 /* NVSHMEM's: cut at a '#' behind a blank, without blanks around it. */
@@ -38,7 +39,7 @@ static struct ni_span without_comment(struct ni_span s)
     return ni_trim(s);
 }
 
-static void conf_line(const struct conf_ctx *c, const char *line)
+static void conf_line(struct conf_ctx *c, const char *line)
 {
     struct ni_inventory *inv = c->p->inv;
     struct ni_span name;
@@ -48,14 +49,15 @@ static void conf_line(const struct conf_ctx *c, const char *line)
     if (line[0] == '#' || !ni_env_split(line, &name, &rest))
         return;
     struct ni_span value = ni_span_of(rest);
-    if (value.n > 0 && rest[value.n - 1] == '\r')
-        value.n--;
+    const bool crlf = value.n > 0 && rest[value.n - 1] == '\r';
+    value.n -= crlf;
     if (c->lib->overrides) {
         name = ni_trim(name);
         value = without_comment(value);
     }
     if (!ni_is_name(name, NI_DEV_NAME) || !ni_has_prefix(name.p, c->lib->prefix))
         return; /* for others the file is read too late */
+    c->crlf = c->crlf || (crlf && !c->lib->overrides);
     unsigned at = c->first;
     while (at < inv->n_conf && !ni_span_is(name, inv->conf[at].name))
         at++;
@@ -112,6 +114,13 @@ static void read_conf(struct ni_probe *p, const struct library *lib, const char 
         ni_report(p->f, NI_F_CONF_UNREADABLE, c.file, "%s", NI_ERRNO((int)n));
     for (char *rest = p->text, *line; (line = ni_line(&rest));)
         conf_line(&c, line);
+    /* 2.30.3 strips it (misc/param.cc setEnvFile); a number is read up to it */
+    if (c.crlf)
+        ni_report(
+            p->f, NI_F_CONF_CRLF, c.file,
+            "lines end in CR LF, and %s before 2.30.3 keeps the CR in each value: an interface "
+            "or HCA of that name does not exist, and the job dies or goes without RDMA",
+            lib->name);
 }
 
 /* ---- the user's home ---- */
@@ -197,6 +206,27 @@ static void read_homes(struct ni_probe *p, const struct library *lib)
 
 /* ---- the libraries ---- */
 
+/* The file that NCCL_CONF_FILE names, in place of the one in the user's home: since 2.23.4
+   (misc/param.cc initEnvFunc; 2.22.3 initEnv does not read the variable). */
+static void read_named(struct ni_probe *p, const struct library *lib, const char *path)
+{
+    const struct ni_inventory *inv = p->inv;
+    const unsigned first = inv->n_conf;
+
+    read_conf(p, lib, path, first);
+    if (inv->n_conf == first)
+        return;
+    const unsigned others = inv->n_conf - first - 1;
+    char more[32] = "";
+    if (others > 0)
+        (void)ni_format(more, sizeof(more), " and %u more", others);
+    ni_report(
+        p->f, NI_F_CONF_FILE_OLD, lib->named_by,
+        "%s before 2.23.4 does not read %s: it goes without %s%s, which nccl-init leaves alone "
+        "because of that file",
+        lib->name, inv->conf[first].file, inv->conf[first].name, more);
+}
+
 static void read_library(struct ni_probe *p, const struct library *lib)
 {
     const unsigned first = p->inv->n_conf;
@@ -204,7 +234,7 @@ static void read_library(struct ni_probe *p, const struct library *lib)
     const bool is_named = named && *named;
     char path[NI_PATH];
     if (!lib->overrides && is_named)
-        read_conf(p, lib, named, first);
+        read_named(p, lib, named);
     else if (!lib->overrides)
         read_homes(p, lib);
     if (ni_format(path, sizeof(path), "/etc/%s", lib->file))

@@ -45,13 +45,21 @@ static void probe_netdevs(struct ni_probe *p)
         if (ni_copyn(buf, sizeof(buf), name.p, name.n))
             ni_add_netdev(p, buf);
     }
+    if (inv->read & NI_WANT_ADDR_NETDEVS) {
+        for (unsigned i = 0; i < inv->net.n_addr; i++)
+            ni_add_netdev(p, inv->net.addr[i].ifname);
+    }
     list = ni_find_user_value(p->env, inv, "NCCL_SOCKET_IFNAME", NULL);
     if (!list || !(inv->read & NI_WANT_USERS_NETDEVS))
         return;
     ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/class/net");
     for (unsigned i = 0; i < p->names.n; i++) {
-        if (ni_nccl_match(list, p->names.name[i], -1))
-            ni_add_netdev(p, p->names.name[i]);
+        const char *its = p->names.name[i];
+        const int at = ni_nccl_match(list, its, -1) ? ni_add_netdev(p, its) : -1;
+
+        if (at >= 0)
+            inv->netdev[at].ifindex = ni_read_num(p, p->root, NI_OPTIONAL, ni_parse_number,
+                                                  "sys/class/net/%s/ifindex", its);
     }
 }
 
@@ -93,6 +101,8 @@ static void probe_wanted(struct ni_probe *p, unsigned wants)
     struct ni_inventory *inv = p->inv;
     if (wants & NI_WANT_WHOLE_GIDS) /* whose an entry is, is told by these */
         wants |= NI_WANT_IPV6 | NI_WANT_OWN_NETDEVS;
+    if (wants & NI_WANT_DATA_DIRECT) /* a VF's is its PF's */
+        wants |= NI_WANT_PFS;
     wants &= ~inv->read;
     inv->read |= wants;
     if (wants & NI_WANT_IPV6)
@@ -101,12 +111,15 @@ static void probe_wanted(struct ni_probe *p, unsigned wants)
         probe_own_netdevs(p);
     if (wants & NI_WANT_WHOLE_GIDS)
         ni_probe_whole_gids(p);
-    if (wants & (NI_WANT_IPV6 | NI_WANT_OWN_NETDEVS | NI_WANT_WHOLE_GIDS | NI_WANT_USERS_NETDEVS))
+    if (wants & (NI_WANT_IPV6 | NI_WANT_OWN_NETDEVS | NI_WANT_WHOLE_GIDS | NI_WANT_USERS_NETDEVS |
+                 NI_WANT_ADDR_NETDEVS))
         probe_netdevs(p);
     if (wants & NI_WANT_UVERBS)
         ni_probe_uverbs(p);
     if (wants & (NI_WANT_UNMERGED | NI_WANT_PFS | NI_WANT_RATES))
         ni_probe_hcas(p, wants);
+    if (wants & NI_WANT_DATA_DIRECT)
+        ni_probe_data_direct(p);
     if (wants & NI_WANT_ALL_GDR)
         ni_probe_all_gdr(p);
     if (wants & NI_WANT_NUMA)
@@ -135,7 +148,8 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
         ni_probe_gpus(p);
     if (ask->all) {
         ni_probe_visible(p);
-        probe_wanted(p, ~(unsigned)(NI_WANT_UNMERGED | NI_WANT_USERS_NETDEVS | NI_WANT_ROUTES6));
+        probe_wanted(p, ~(unsigned)(NI_WANT_UNMERGED | NI_WANT_USERS_NETDEVS |
+                                    NI_WANT_ADDR_NETDEVS | NI_WANT_ROUTES6));
     }
     if (ask->health) {
         inv->for_doctor = true;

@@ -197,9 +197,33 @@ static enum ni_known probe_memory_peers(struct ni_probe *p, enum ni_known known)
     return known;
 }
 
-/* The CPUs that are one piece with their GPU, by implementer and part (arch/arm64/include/asm/
-   cputype.h): Neoverse V2 (Grace), NVIDIA's Olympus (Vera), Cortex-X925 and A725 (GB10). Only
-   arm64 kernels have the file. */
+/* Whether a GPU's name can be that of a superchip: GH200, GB200, GB300, VR200. Others, as H100 or RTX PRO
+   6000, are PCIe cards, also beside a Grace. A name that is not known can be one. */
+static bool may_be_superchip(const char *model)
+{
+    static const char maker[] = "NVIDIA ";
+    const char *name = ni_has_prefix(model, maker) ? model + sizeof(maker) - 1 : model;
+
+    return *name == '\0' || *name == 'G' || *name == 'V';
+}
+
+/* NVLink-C2C is between a Grace or Vera and the GPU of its own superchip. The driver's NVML tells NCCL
+   (2.30.7 graph/xml.cc ncclTopoGetXmlFromGpu); of its files only the name does. */
+static bool has_superchip(struct ni_probe *p)
+{
+    for (unsigned i = 0; i < p->inv->n_gpu; i++) {
+        struct ni_gpu *g = &p->inv->gpu[i];
+
+        if (!g->model[0])
+            read_info(p, NI_OPTIONAL, g);
+        if (may_be_superchip(g->model))
+            return true;
+    }
+    return false;
+}
+
+/* The CPUs of superchips, by implementer and part (arch/arm64/include/asm/cputype.h): Neoverse V2
+   (Grace), NVIDIA's Olympus (Vera), Cortex-X925 and A725 (GB10). Only arm64 kernels have the file. */
 static void probe_cpu(struct ni_probe *p)
 {
     enum { NEOVERSE_V2 = 0x41d4f, CORTEX_X925 = 0x41d85, CORTEX_A725 = 0x41d87, OLYMPUS = 0x4e010 };
@@ -210,7 +234,7 @@ static void probe_cpu(struct ni_probe *p)
                     "sys/devices/system/cpu/cpu0/regs/identification/midr_el1");
     const int64_t cpu = (midr.v >> 24 & 0xff) << 12 | (midr.v >> 4 & 0xfff);
     gdr->cpu = midr.known;
-    gdr->c2c = cpu == NEOVERSE_V2 || cpu == OLYMPUS;
+    gdr->c2c = (cpu == NEOVERSE_V2 || cpu == OLYMPUS) && has_superchip(p);
     gdr->gb10 = cpu == CORTEX_X925 || cpu == CORTEX_A725;
 }
 

@@ -110,6 +110,10 @@ void ni_probe_chain(struct ni_probe *p, struct ni_pci *pci, const char *path);
 struct ni_bdf ni_class_bdf(struct ni_probe *p, const char *name);
 void ni_probe_numa(struct ni_probe *p);
 
+/* ---- data_direct.c: of the pod's HCAs; after their PFs ---- */
+
+void ni_probe_data_direct(struct ni_probe *p);
+
 /* ---- net.c ---- */
 
 void ni_probe_addresses(struct ni_probe *p); /* IPv4 */

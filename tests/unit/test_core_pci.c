@@ -85,6 +85,68 @@ static void test_switch(void **state)
     }
 }
 
+/* A large part with its length in two bytes, a small one in the tag; 0x78 ends the data. */
+static void test_vpd(void **state)
+{
+    static const struct {
+        const char *vpd;
+        size_t n;
+        const char *want; /* NULL: there is none */
+    } cases[] = {
+#define VPD(bytes, want) {bytes, sizeof(bytes) - 1, want}
+        VPD("\x90\x07\x00V3\x04"
+            "abcd"
+            "\x78",
+            "abcd"),
+        VPD("\x82\x02\x00hi\x90\x0c\x00PN\x02XYV3\x04"
+            "abcd"
+            "\x78",
+            "abcd"),
+        VPD("\x0a"
+            "ab\x90\x07\x00V3\x04"
+            "abcd",
+            "abcd"),
+        VPD("\x91\x07\x00V3\x04"
+            "abcd\x78",
+            NULL), /* the part that can be written */
+        VPD("\x78\x90\x07\x00V3\x04"
+            "abcd",
+            NULL), /* behind the end */
+        VPD("\x90\x07\x00V3\x05"
+            "abcd\x78",
+            NULL), /* longer than the part */
+        VPD("\x90\x08\x00V3\x04"
+            "abcd",
+            NULL), /* ... than the data */
+        VPD("\x90\x07", NULL),
+        VPD("\x90\x02\x00V3", NULL),
+        VPD("\x90\x03\x00V3\x00\x78", NULL),
+        VPD("\x90\x07\x00V3\x04"
+            "ab\x00"
+            "d\x78",
+            NULL),
+        VPD("\x90\x07\x00VU\x04"
+            "abcd\x78",
+            NULL),
+        VPD("", NULL),
+#undef VPD
+    };
+    char uuid[NI_VPD_UUID];
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        const bool found = ni_vpd_uuid((struct ni_span){cases[i].vpd, cases[i].n}, uuid);
+        if (found != (cases[i].want != NULL) || (found && strcmp(uuid, cases[i].want) != 0))
+            fail_msg("case %zu", i);
+    }
+    char longest[NI_VPD_UUID + 6] = "\x90\x43\x00V3\x40"; /* 64 letters have no room */
+    memset(longest + 6, 'a', NI_VPD_UUID);
+    assert_false(ni_vpd_uuid((struct ni_span){longest, sizeof(longest)}, uuid));
+    longest[1]--;
+    longest[5]--;
+    assert_true(ni_vpd_uuid((struct ni_span){longest, sizeof(longest) - 1}, uuid));
+    assert_int_equal(strlen(uuid), NI_VPD_UUID - 1);
+}
+
 static void test_plan(void **state)
 {
     static struct ni_plan plan;
@@ -109,6 +171,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_switch),
+        cmocka_unit_test(test_vpd),
         cmocka_unit_test(test_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

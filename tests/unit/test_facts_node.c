@@ -24,6 +24,8 @@ static void test_lines(void **state)
 
 /* Eight GPUs on the host, minors against the order of addresses; one HCA, since only then anybody
    asks. */
+static const char *model = "NVIDIA H100 80GB HBM3";
+
 static void eight_gpus(void)
 {
     pod_reset(NULL);
@@ -31,9 +33,9 @@ static void eight_gpus(void)
     set_env("PCIDEVICE_A=0000:03:00.2");
     roce("0000:03:00.2", "mlx5_6");
     for (unsigned i = 0; i < 8; i++) {
-        line("f proc/driver/nvidia/gpus/0000:%02x:00.0/information Model: \\t\\t H100\\nIRQ:   \\t "
+        line("f proc/driver/nvidia/gpus/0000:%02x:00.0/information Model: \\t\\t %s\\nIRQ:   \\t "
              "1\\nDevice Minor: \\t %u\\nGPU Excluded:\\t No",
-             0x10 + i, 7 - i);
+             0x10 + i, model, 7 - i);
         line("l sys/bus/pci/devices/0000:%02x:00.0 ../../../devices/pci0000:00/0000:00:02.0/"
              "0000:%02x:00.0",
              0x10 + i, 0x10 + i);
@@ -205,24 +207,33 @@ static void test_c2c(void **state)
 {
     static const char path[] = "sys/devices/system/cpu/cpu0/regs/identification/midr_el1";
     static const struct {
-        const char *midr;
+        const char *midr, *model;
         bool c2c;
     } cases[] = {
-        {"0x00000000410fd4f0", true},
-        {"0x00000000411fd4f3", true},
-        {"0x00000000410fd401", false},
-        {"0x00000000610fd4f0", false},
-        {"410fd4f0", false},
-        {"0x", false},
-        {"", false},
+        {"0x00000000410fd4f0", "NVIDIA GH200 480GB", true},
+        {"0x00000000411fd4f3", "NVIDIA GB300", true},
+        {"0x000000004e0f0100", "NVIDIA VR200", true},
+        {"0x00000000410fd4f0", "", true}, /* not known: it may be */
+        {"0x00000000410fd4f0", "NVIDIA H100 PCIe", false},
+        {"0x00000000410fd4f0", "NVIDIA RTX PRO 6000 Blackwell Server Edition", false},
+        {"0x00000000410fd4f0", "NVIDIA L40S", false},
+        {"0x00000000410fd401", "NVIDIA GH200 480GB", false},
+        {"0x00000000610fd4f0", "NVIDIA GH200 480GB", false},
+        {"410fd4f0", "NVIDIA GH200 480GB", false},
+        {"0x", "NVIDIA GH200 480GB", false},
+        {"", "NVIDIA GH200 480GB", false},
     };
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        const char *usual = model;
+        model = cases[i].model;
         eight_gpus();
+        model = usual;
         all_nodes();
         line("f %s %s", path, cases[i].midr);
         gather();
-        assert_int_equal(pod.inv.gdr.c2c, cases[i].c2c);
+        if (pod.inv.gdr.c2c != cases[i].c2c)
+            fail_msg("%s %s", cases[i].midr, cases[i].model);
     }
 }
 
@@ -318,7 +329,35 @@ static void test_conf_syntax(void **state)
         gather();
         if (strcmp(conf(), cases[i][1]) != 0)
             fail_msg("`%s`: `%s`", cases[i][0], conf());
-        assert_int_equal(pod.f.n, 0);
+        assert_int_equal(pod.f.n, found(NI_F_CONF_CRLF));
+    }
+}
+
+/* NCCL before 2.30.3 keeps the CR; NCCL before 2.23.4 does not read NCCL_CONF_FILE. Each is told once, and
+   only of a file that sets something. */
+static void test_conf_of_other_versions(void **state)
+{
+    static const struct {
+        const char *env, *text;
+        bool crlf, old;
+    } cases[] = {
+        {"X=", "NCCL_A=1\\nNCCL_B=2", false, false},
+        {"X=", "NCCL_A=1\\r\\nNCCL_B=2\\r", true, false},
+        {"X=", "NCCL_A=1\\nNCCL_B=\\r", true, false},
+        {"X=", "# NCCL_A=1\\r\\nOTHER=1\\r", false, false},
+        {"NCCL_CONF_FILE=/etc/nccl.conf", "NCCL_A=1\\nNCCL_B=2", false, true},
+        {"NCCL_CONF_FILE=/etc/nccl.conf", "# nothing", false, false},
+        {"NCCL_CONF_FILE=/etc/nccl.conf", "NCCL_A=1\\r", true, true},
+        {"NCCL_CONF_FILE=", "NCCL_A=1", false, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        pod_reset(NULL);
+        set_env(cases[i].env);
+        line("f etc/nccl.conf %s", cases[i].text);
+        gather();
+        if (found(NI_F_CONF_CRLF) != cases[i].crlf || found(NI_F_CONF_FILE_OLD) != cases[i].old)
+            fail_msg("%s `%s`", cases[i].env, cases[i].text);
     }
 }
 
@@ -476,7 +515,7 @@ int main(void)
         cmocka_unit_test(test_conf_syntax),     cmocka_unit_test(test_conf_too_long),
         cmocka_unit_test(test_conf_files),      cmocka_unit_test(test_conf_homes),
         cmocka_unit_test(test_conf_nvshmem),    cmocka_unit_test(test_conf_rccl),
-        cmocka_unit_test(test_conf_denied),
+        cmocka_unit_test(test_conf_denied),     cmocka_unit_test(test_conf_of_other_versions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

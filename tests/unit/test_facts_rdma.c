@@ -244,6 +244,56 @@ static void test_subfunction(void **state)
     assert_int_equal(pod.inv.port[0].mbps.v, 100000);
 }
 
+/* The function beside the GPU, found by the UUID of the vital product data. */
+static void test_data_direct(void **state)
+{
+    static const char one[] = "\\x90\\x05\\0V3\\x02u1x", other[] = "\\x90\\x05\\0V3\\x02u2x";
+    static const struct {
+        const char *device, *vpd, *function; /* NULL: no such file; "": it cannot be read */
+        enum ni_known want;
+    } cases[] = {
+        {"0x1023", one, one, NI_KNOWN},
+        {"0x1025", one, one, NI_KNOWN},
+        {"0x1023", one, other, NI_ABSENT},
+        {"0x1021", one, one, NI_ABSENT}, /* a ConnectX-7 has none */
+        {"0x1023", one, NULL, NI_DENIED},
+        {"0x1023", "", one, NI_DENIED},
+        {"0x1023", NULL, other, NI_DENIED},
+        {"0x1023", "\\x90", one, NI_DENIED},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        for (int bound = 0; bound <= 1; bound++) {
+            begin("PCIDEVICE_A=0000:03:00.0");
+            pod.wants = NI_WANT_DATA_DIRECT;
+            roce("0000:03:00.0", "mlx5_0");
+            line("f sys/devices/pci0000:00/0000:00:01.0/0000:03:00.0/device %s", cases[i].device);
+            const char *vpd[] = {cases[i].vpd, cases[i].function};
+            static const char *const path[] = {
+                "sys/devices/pci0000:00/0000:00:01.0/0000:03:00.0/vpd",
+                "sys/devices/pci0000:00/0000:00:02.0/0000:08:00.0/vpd"};
+            line("l sys/bus/pci/devices/0000:08:00.0 "
+                 "../../../devices/pci0000:00/0000:00:02.0/0000:08:00.0");
+            line("d sys/devices/pci0000:00/0000:00:02.0/0000:08:00.0");
+            if (bound)
+                line("l sys/bus/pci/drivers/mlx5_ib/0000:08:00.0 "
+                     "../../../../devices/pci0000:00/0000:00:02.0/0000:08:00.0");
+            for (unsigned k = 0; k < NI_COUNT(vpd); k++) {
+                if (vpd[k] && !*vpd[k])
+                    line("e %s EACCES", path[k]);
+                else if (vpd[k])
+                    line("f %s %s", path[k], vpd[k]);
+            }
+            gather();
+            const struct ni_pci *direct = &pod.inv.hca[0].data_direct;
+            if (direct->known != (bound ? cases[i].want : NI_UNSET))
+                fail_msg("case %zu, %d: %d", i, bound, (int)direct->known);
+            if (direct->known == NI_KNOWN)
+                assert_string_equal(chain(direct), "0000:00:02.0 0000:08:00.0");
+        }
+    }
+}
+
 static void test_numa(void **state)
 {
     static const struct {
@@ -318,11 +368,12 @@ static void test_visible_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_port),        cmocka_unit_test(test_rate),
-        cmocka_unit_test(test_state),       cmocka_unit_test(test_unreadable_directories),
-        cmocka_unit_test(test_names),       cmocka_unit_test(test_chains),
-        cmocka_unit_test(test_subfunction), cmocka_unit_test(test_numa),
-        cmocka_unit_test(test_too_deep),    cmocka_unit_test(test_visible_others),
+        cmocka_unit_test(test_port),           cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_state),          cmocka_unit_test(test_unreadable_directories),
+        cmocka_unit_test(test_names),          cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_subfunction),    cmocka_unit_test(test_data_direct),
+        cmocka_unit_test(test_numa),           cmocka_unit_test(test_too_deep),
+        cmocka_unit_test(test_visible_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
