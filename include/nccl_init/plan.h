@@ -20,7 +20,8 @@ enum {
     NI_FOR_NIXL = 16,
     NI_FOR_VLLM = 32,
     NI_FOR_MOONCAKE = 64,
-    NI_FOR_ALL = 128 /* the word; stands for all bits below it */
+    NI_FOR_TORCHCOMMS = 128,
+    NI_FOR_ALL = 256 /* the word; stands for all bits below it */
 };
 
 /* --require: what must hold, else the command is not started; bits. */
@@ -94,6 +95,7 @@ struct ni_gid_way {
     bool v6;        /* NCCL_IB_ADDR_FAMILY=AF_INET6 */
     bool ranged;    /* NCCL_IB_ADDR_RANGE */
     bool bad_range; /* ... that NCCL ignores */
+    bool no_range;  /* ... in which no address is */
     uint8_t range[NI_GID_BYTES];
     unsigned bits;   /* of the 128 */
     int64_t version; /* NCCL_IB_ROCE_VERSION_NUM */

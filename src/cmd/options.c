@@ -285,8 +285,8 @@ enum {
 const struct ni_option ni_options_table[] = {
     {"mode", POLICY | DEMAND | ALL, "auto|rdma|tcp|off", "auto", take_word, AT(policy.mode),
      "rdma: short for --require=rdma; tcp: sockets, no RDMA; off: only start the command"},
-    {"for", POLICY | ALL, "nccl|nvshmem|ucx|gloo|nixl|vllm|mooncake|all,...", "nccl", take_targets,
-     AT(policy.targets),
+    {"for", POLICY | ALL, "nccl|nvshmem|ucx|gloo|nixl|vllm|mooncake|torchcomms|all,...", "nccl",
+     take_targets, AT(policy.targets),
      "whose variables to write: any of them, separated by commas (see docs/libraries.md)"},
     {"hcas", POLICY | ALL, "auto|HCA[:PORT],...", "auto", take_names,
      BETWEEN(policy.hcas, 1, NI_DEV_NAME),

@@ -11,7 +11,7 @@ static const char variable[] = "NCCL_NET_GDR_LEVEL";
 /* How far NCCL counts. What it has no place for it hangs below the first CPU it knows (graph/xml.cc
    ncclTopoFillNet), that of the first GPU; but 2.24.3 to 2.26.6 take a VF where it is
    (transport/net_ib.cc ncclIbGetPciPath). SoftRoCE has no GPUDirect, and no distance. */
-static enum ni_distance distance(const struct ni_work *w, unsigned hca, unsigned gpu)
+static enum ni_distance own_distance(const struct ni_work *w, unsigned hca, unsigned gpu)
 {
     const struct ni_hca *h = &w->inv->hca[hca];
     const struct ni_pci *g = &w->inv->gpu[gpu].pci;
@@ -24,6 +24,22 @@ static enum ni_distance distance(const struct ni_work *w, unsigned hca, unsigned
     if (numa->v != first->v)
         return NI_DIST_SYS;
     return h->aux[0] || (there != NI_DIST_UNKNOWN && there < NI_DIST_PHB) ? NI_DIST_PHB : there;
+}
+
+/* An HCA with a Data Direct function counts where that is; with NCCL_IB_DATA_DIRECT=2 NCCL takes both
+   places, with 0 only the HCA's own. */
+static enum ni_distance distance(const struct ni_work *w, unsigned hca, unsigned gpu)
+{
+    const struct ni_pci *direct = &w->inv->hca[hca].data_direct;
+    const int64_t mode = ni_user_int(w, "NCCL_IB_DATA_DIRECT", 1);
+    const enum ni_distance own = own_distance(w, hca, gpu);
+
+    if (mode <= 0 || direct->known == NI_UNSET || direct->known == NI_ABSENT)
+        return own;
+    const enum ni_distance through = ni_pci_distance(direct, &w->inv->gpu[gpu].pci);
+    if (mode != 2 || through == NI_DIST_UNKNOWN)
+        return through;
+    return own < through && own != NI_DIST_UNKNOWN ? own : through;
 }
 
 /* The nearest to each GPU of the HCAs that NCCL will use, or, where none opens, of those that it is
@@ -55,7 +71,7 @@ void ni_want_numa(const struct ni_work *w)
     for (unsigned g = 0; g < w->inv->n_gpu; g++) {
         const struct ni_near *near = &w->plan->nearest_hca[g];
         if (near->index < 0 || near->distance > NI_DIST_PXB)
-            w->plan->wants |= NI_WANT_NUMA;
+            w->plan->wants |= NI_WANT_NUMA | NI_WANT_DATA_DIRECT;
     }
 }
 
@@ -137,11 +153,17 @@ static void decide_level(const struct ni_work *w)
         farthest = near[g].distance > near[farthest].distance ? g : farthest;
     }
     near += farthest;
-    ni_decide_value(w, variable,
-                    ni_distance_text(near->distance > NI_DIST_PXB ? near->distance : NI_DIST_PXB),
-                    "lets each GPU reach its nearest HCA (farthest: %s to %s, %s)",
-                    ni_bdf_text(inv->gpu[farthest].bdf, bdf), inv->hca[near->index].name,
-                    ni_distance_text(near->distance));
+    const struct ni_hca *h = &inv->hca[near->index];
+    char direct[NI_BDF_TEXT];
+    const bool through = h->data_direct.known == NI_KNOWN;
+
+    if (through)
+        ni_bdf_text(h->data_direct.at[h->data_direct.depth - 1], direct);
+    ni_decide_value(
+        w, variable, ni_distance_text(near->distance > NI_DIST_PXB ? near->distance : NI_DIST_PXB),
+        "lets each GPU reach its nearest HCA (farthest: %s to %s, %s%s%s)",
+        ni_bdf_text(inv->gpu[farthest].bdf, bdf), h->name, ni_distance_text(near->distance),
+        through ? "; its Data Direct function is " : "", through ? direct : "");
 }
 
 void ni_rule_gdr(const struct ni_work *w)

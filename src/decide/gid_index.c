@@ -185,6 +185,23 @@ static void set_way(const struct ni_work *w, const struct ni_gid_way *way)
 
 /* ---- the rule ---- */
 
+static void report_range(const struct ni_work *w, const struct ni_gid_way *way)
+{
+    static const char range[] = "NCCL_IB_ADDR_RANGE";
+    const char *value = ni_user_value(w, range);
+
+    if (way->no_range)
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, range,
+                  "`%.60s` has a negative mask: no address is in it, and NCCL takes GID 0 of each "
+                  "port",
+                  value);
+    else
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, range,
+                  "`%.60s` is not an address of the family with /bits: NCCL ignores it, or crashes "
+                  "(2.21.5, 2.22.3)",
+                  value);
+}
+
 static void for_roce(const struct ni_work *w)
 {
     const char *user = ni_user_value(w, variable);
@@ -219,11 +236,8 @@ static void for_roce(const struct ni_work *w)
     if (way.index < 0)
         ni_report(w->f, NI_F_GID_INDEX_DIFFERS, variable,
                   "no index is set; NCCL before 2.21.5 does not search for one");
-    if (way.index < 0 && way.bad_range)
-        ni_report(w->f, NI_F_USER_VALUE_IGNORED, "NCCL_IB_ADDR_RANGE",
-                  "`%.60s` is no address of the family with /bits: NCCL ignores it, or crashes "
-                  "(2.21.5, 2.22.3)",
-                  ni_user_value(w, "NCCL_IB_ADDR_RANGE"));
+    if (way.index < 0 && (way.bad_range || way.no_range))
+        report_range(w, &way);
 }
 
 void ni_rule_gid_index(const struct ni_work *w)

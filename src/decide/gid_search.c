@@ -35,7 +35,8 @@ struct ni_gid_end ni_gid_end(const struct ni_inventory *inv, const struct ni_por
         const struct ni_gid *cand = row(inv, port, i);
         /* getGidAddrFamily: anything but ::ffff:a.b.c.d, an empty entry too, counts as IPv6 */
         const bool v4 = ni_ip_is_v4(cand->ip);
-        if (v4 == way->v6 || (way->ranged && !ni_ip_same_prefix(cand->ip, way->range, way->bits)))
+        if (v4 == way->v6 || way->no_range ||
+            (way->ranged && !ni_ip_same_prefix(cand->ip, way->range, way->bits)))
             continue;
         /* the wanted family is taken, valid or not, whatever its version */
         bool take = v4 != ni_ip_is_v4(old->ip);
@@ -55,7 +56,7 @@ struct ni_gid_end ni_gid_end(const struct ni_inventory *inv, const struct ni_por
 }
 
 /* NCCL_IB_ADDR_RANGE as NCCL reads it (envIbAddrRange). false: no "/", a bad address or a mask too
-   long is no range at all. */
+   long is no range at all. A negative mask is a range in which no address is (matchGidAddrPrefix). */
 static bool parse_range(const char *text, struct ni_gid_way *way)
 {
     char address[INET6_ADDRSTRLEN];
@@ -64,9 +65,12 @@ static bool parse_range(const char *text, struct ni_gid_way *way)
     if (!slash || !ni_copyn(address, sizeof(address), ip.p, ip.n) ||
         (way->v6 ? inet_pton(AF_INET6, address, way->range) != 1 : ni_parse_ipv4(ip, way->range)))
         return false;
-    const long bits = strtol(slash + 1, NULL, 10);
-    if (bits < 0 || bits > (way->v6 ? 128 : 32))
+    const int bits = (int)strtol(slash + 1, NULL, 10); /* cut to 32 bits, as NCCL does */
+    way->no_range = bits < 0;
+    if (bits > (way->v6 ? 128 : 32))
         return false;
+    if (bits < 0)
+        return true;
     way->bits = (unsigned)bits + (way->v6 ? 0 : 96);
     way->ranged = true;
     return true;
@@ -82,7 +86,7 @@ bool ni_user_way(const struct ni_work *w, struct ni_gid_way *way)
         way->index = index >= 0 ? index : -1;
     bool v6 = family ? strcmp(family, "AF_INET6") == 0 : way->v6;
     if (range || v6 != way->v6) /* a range of the other family is none */
-        way->ranged = false;
+        way->ranged = way->no_range = false;
     way->v6 = v6;
     way->bad_range = range && *range && !parse_range(range, way);
     way->version = ni_user_int(w, "NCCL_IB_ROCE_VERSION_NUM", 2);

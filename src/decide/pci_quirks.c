@@ -109,6 +109,69 @@ static bool must_stay_apart(const struct ni_work *w, const struct ni_hca *a, con
     return true;
 }
 
+/* The HCAs that NCCL will take, in PCI order. */
+struct taken {
+    const struct ni_hca *hca[NI_MAX_HCA];
+    unsigned n;
+};
+
+static void list_taken(const struct ni_work *w, struct taken *t)
+{
+    t->n = 0;
+    for (int i = 0; i < (int)w->inv->n_port; i++) {
+        const struct ni_hca *h = &w->inv->hca[w->inv->port[i].hca];
+
+        if (ni_is_taken(w, i) && (t->n == 0 || t->hca[t->n - 1] != h))
+            t->hca[t->n++] = h;
+    }
+}
+
+/* Two at different CPUs; false: none, or it is not known. */
+static bool find_far_pair(const struct taken *t, const struct ni_hca *pair[2])
+{
+    for (unsigned i = 1; i < t->n; i++) {
+        const struct ni_num first = t->hca[0]->pci.numa, its = t->hca[i]->pci.numa;
+
+        if (first.known == NI_KNOWN && its.known == NI_KNOWN && first.v != its.v) {
+            pair[0] = t->hca[0];
+            pair[1] = t->hca[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A level that fuses NICs through the CPU. NCCL 2.30.7 refuses two NUMA nodes (graph/topo.cc
+   ncclTopoGetVNicParent), older ones hang the NIC where nothing finds it; all need the PCI address of
+   the first (ncclTopoMakePciParent). */
+static void check_wide_level(const struct ni_work *w, const char *level, const struct taken *t)
+{
+    const bool sys = ni_has_prefix(level, "SYS");
+    const struct ni_hca *pair[2];
+
+    if (t->n < 2 || !(sys || ni_has_prefix(level, "PHB")))
+        return;
+    if (sys) {
+        w->plan->wants |= NI_WANT_NUMA;
+        if (find_far_pair(t, pair))
+            ni_report(w->f, NI_F_USER_NICS_FUSED, merge_level,
+                      "SYS fuses %s and %s, which are at different CPUs: the job dies (`Fusing NET "
+                      "devices from different NUMA domains is not supported`); NCCL before 2.30.7 "
+                      "has no network",
+                      pair[0]->name, pair[1]->name);
+    }
+    for (unsigned i = 0; i < t->n; i++) {
+        if (!w->plan->no_place[t->hca[i] - w->inv->hca])
+            continue;
+        ni_report(
+            w->f, NI_F_USER_NICS_FUSED, merge_level,
+            "%.3s fuses NICs through the CPU, and %s has no place on NCCL's PCI tree: the job "
+            "may die (`Can't find busId of child 0`)",
+            level, t->hca[i]->name);
+        return;
+    }
+}
+
 /* Both variables: before 2.24.3 NCCL knows the first only. That alone ends a job with 2.24.3 and
    2.25.1 where it forbids what the level asks for (transport/net_ib.cc ncclIbMakeVDeviceInternal,
    graph/topo.cc ncclTopoMakeVnic), and 2.26.2 to 2.26.6 lose the first HCA (ncclTopoAutoMerge); all
@@ -120,17 +183,21 @@ void ni_rule_nic_merge(const struct ni_work *w)
     const bool off = ni_user_int(w, merge_nics, 1) == 0;
     const bool asks = level && *level && !ni_has_prefix(level, "LOC");
     struct ni_text why = NI_TEXT(NI_REASON);
-    bool apart = false, several = false;
-    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
-        for (unsigned k = i + 1; k < w->plan->n_chosen && !apart; k++) {
-            const struct ni_hca *a = ni_chosen(w, i).hca;
-            const struct ni_hca *b = ni_chosen(w, k).hca;
-            if (a != b && is_on_one_bus(a, b)) /* only then it matters whether they share a port */
+    bool apart = false;
+    struct taken t;
+
+    list_taken(w, &t);
+    const bool several = t.n > 1;
+    for (unsigned i = 0; i < t.n; i++) {
+        for (unsigned k = i + 1; k < t.n && !apart; k++) {
+            const struct ni_hca *a = t.hca[i], *b = t.hca[k];
+            if (is_on_one_bus(a, b)) /* only then it matters whether they share a port */
                 w->plan->wants |= NI_WANT_PFS;
-            several = several || a != b;
             apart = must_stay_apart(w, a, b, &why);
         }
     }
+    if (asks && !off)
+        check_wide_level(w, level, &t);
     if (off && ((force && *force) || (asks && several)))
         ni_report(w->f, NI_F_USER_NICS_FUSED, merge_nics,
                   "0 forbids what your %s asks for: the job may die",

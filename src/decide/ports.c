@@ -34,6 +34,17 @@ bool ni_is_listed(const struct ni_work *w, int port)
     return is_in_option(w, port) && is_in_users_list(w, port);
 }
 
+bool ni_is_taken(const struct ni_work *w, int port)
+{
+    const struct ni_port *p = &w->inv->port[port];
+    const struct ni_hca *h = &w->inv->hca[p->hca];
+    const bool down = p->state.known == NI_KNOWN && !ni_is_active(p);
+
+    if (w->plan->transport != NI_NET_RDMA || !ni_user_value(w, variable))
+        return w->plan->port[port].chosen;
+    return ni_is_given(h) && !h->efa && !down && is_in_users_list(w, port);
+}
+
 /* As the kernel calls it (drivers/infiniband/core/sysfs.c phys_state_show); read for doctor. */
 static const char *physical_state(const struct ni_port *port)
 {

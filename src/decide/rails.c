@@ -6,6 +6,8 @@
 
 #include "rule.h"
 
+static const char variable[] = "NCCL_CROSS_NIC";
+
 static bool holds(const struct ni_route *r, const uint8_t ip[NI_GID_BYTES])
 {
     return ni_ip_same_prefix(r->dest, ip, 96u + r->bits);
@@ -22,6 +24,38 @@ const struct ni_route *ni_route_to(const struct ni_net *net, const char *ifname,
             best = r;
     }
     return best;
+}
+
+static bool share_data_direct(const struct ni_hca *a, const struct ni_hca *b)
+{
+    const struct ni_pci *x = &a->data_direct, *y = &b->data_direct;
+
+    return a != b && x->known == NI_KNOWN && y->known == NI_KNOWN &&
+           ni_bdf_cmp(x->at[x->depth - 1], y->at[y->depth - 1]) == 0;
+}
+
+/* The user relies on 0 where no route leads from rail to rail. NCCL does not promise it (NVIDIA/nccl#836):
+   rings and trees do cross (#2345, open in August 2026), and the two ports of a card with Data Direct were
+   one to it (#2097; 2.29.3 transport/net_ib/init.cc ncclIbGetPciPath). */
+static void check_users(const struct ni_work *w)
+{
+    if (!ni_user_value(w, variable) || ni_user_int(w, variable, 2) != 0)
+        return;
+    for (unsigned i = 1; i < w->plan->n_chosen; i++) {
+        const struct ni_hca *a = ni_chosen(w, i - 1).hca, *b = ni_chosen(w, i).hca;
+
+        if (share_data_direct(a, b))
+            ni_report(
+                w->f, NI_F_USER_CROSS_NIC, variable,
+                "0 does not keep %s and %s apart: both have one Data Direct function, and NCCL "
+                "before 2.29.7 takes them for one port",
+                a->name, b->name);
+    }
+    ni_report(
+        w->f, NI_F_USER_CROSS_NIC, variable,
+        "0 does not keep all traffic on its rail: NCCL may still connect two rails, as rings and "
+        "trees do in NVIDIA/nccl#2345; no route leads from one to another, and such a connection "
+        "fails after minutes");
 }
 
 void ni_rule_rails(const struct ni_work *w)
@@ -57,6 +91,7 @@ void ni_rule_rails(const struct ni_work *w)
         }
     }
     ni_decide_value(
-        w, "NCCL_CROSS_NIC", "0",
+        w, variable, "0",
         "each of %u rails is a subnet of its own and no route leads from one to another", n);
+    check_users(w);
 }

@@ -94,7 +94,7 @@ void ni_decide_value(const struct ni_work *w, const char *name, const char *valu
 {
     struct ni_plan *plan = w->plan;
     const unsigned targets = w->policy->targets;
-    if (ni_has_prefix(name, "NCCL_") && targets && !(targets & NI_FOR_NCCL))
+    if (ni_has_prefix(name, "NCCL_") && targets && !(targets & (NI_FOR_NCCL | NI_FOR_TORCHCOMMS)))
         return;
     if (plan->n_setting == NI_MAX_SETTING)
         return; /* cannot be: the rules name fewer */

@@ -79,6 +79,14 @@ bool ni_sockets_are_v6(const struct ni_work *w)
 
 /* ---- the rule ---- */
 
+/* The interface is known to be down: NCCL 2.28.3 and later do not take it (IFF_RUNNING). */
+static bool is_down(const struct ni_work *w, const char *ifname)
+{
+    const struct ni_netdev *d = ni_find_netdev(w->inv, ifname);
+
+    return d && d->known == NI_KNOWN && !d->running;
+}
+
 /* Where /sys/class/net cannot be read the route table is believed. */
 const char *ni_pod_interface(const struct ni_work *w)
 {
@@ -87,9 +95,7 @@ const char *ni_pod_interface(const struct ni_work *w)
         w->plan->wants |= NI_WANT_IPV6; /* its default route may tell */
         return NULL;
     }
-    const struct ni_netdev *d = ni_find_netdev(w->inv, name);
-    const bool down = d && d->known == NI_KNOWN && !d->running;
-    return !down && has_address(w, name) ? name : NULL;
+    return !is_down(w, name) && has_address(w, name) ? name : NULL;
 }
 
 struct list {
@@ -119,8 +125,15 @@ static void add_option(const struct ni_work *w, struct list *l)
         if (!ni_copyn(name, sizeof(name), s.p, s.n))
             continue;
         const struct ni_netdev *d = ni_find_netdev(w->inv, name);
-        if (d && d->running && has_address(w, name))
+        const enum reach reach = address_of(w, name, true, NULL).reach;
+        const bool up = d && d->running;
+
+        if (up && reach == PEERS)
             add(l, d->name);
+        else if (up && reach == THIS_LINK)
+            ni_report(w->f, NI_F_SOCKET_UNUSABLE, name,
+                      "named by --sockets, but it has only a link-local address (169.254.0.0/16, "
+                      "fe80::/10), to which ranks on other nodes cannot connect");
         else
             ni_report(w->f, NI_F_SOCKET_UNUSABLE, name,
                       "named by --sockets, but not up with an address in this network namespace");
@@ -170,19 +183,46 @@ static const char *find_interfaces(const struct ni_work *w, struct list *l)
                  : "interface of the default route";
 }
 
-/* What the user's own list means here: the interfaces it matches that have an address. lo is first in
-   the kernel's order, and NCCL's choice if it matches: 127.0.0.1 (NCCL 2.30.7 os/linux.cc
-   ncclOsFindInterfaces). A list of one character counts as unset (misc/socket.cc). false: no list. */
+/* The interface that NCCL takes of those that the user's list matches: the first that getifaddrs lists
+   (NCCL 2.30.7 os/linux.cc ncclOsFindInterfaces). The kernel lists IPv4 before IPv6, each by the number
+   of the interface (net/core/rtnetlink.c rtnl_dump_all); lo is the first of all. */
+struct first {
+    const struct ni_netdev *netdev; /* NULL: none */
+    struct address address;
+    bool unsure; /* the number of one is not known */
+};
+
+static void note_first(struct first *f, const struct ni_netdev *d, struct address a)
+{
+    bool before = f->netdev == NULL;
+
+    if (f->netdev && a.v4 != f->address.v4) {
+        before = a.v4;
+    } else if (f->netdev && strcmp(f->netdev->name, "lo") != 0) {
+        const bool known = d->ifindex.known == NI_KNOWN && f->netdev->ifindex.known == NI_KNOWN;
+
+        before = strcmp(d->name, "lo") == 0 || (known && d->ifindex.v < f->netdev->ifindex.v);
+        f->unsure = f->unsure || (!known && strcmp(d->name, "lo") != 0);
+    }
+    if (before) {
+        f->netdev = d;
+        f->address = a;
+    }
+}
+
+/* What the user's own list means here: the interfaces it matches that have an address. A list of one
+   character counts as unset (misc/socket.cc). false: no list. */
 static bool take_users_list(const struct ni_work *w, struct list *l)
 {
     const char *user = ni_user_value(w, variable), *local = NULL;
+    struct first first = {NULL};
     if (user && *user && !user[1])
         ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
                   "`%s` is a single character: NCCL takes that as unset", user);
     if (!user || strlen(user) < 2)
         return false;
     const char *cursor = user + (*user == '^'), *end = cursor += *cursor == '=';
-    char first[NI_REASON]; /* what NCCL keeps of it */
+    char kept[NI_REASON]; /* what NCCL keeps of it */
     unsigned names = 0;
     for (struct ni_span e; ni_split(&cursor, ',', &e);) {
         names += e.n > 0;
@@ -195,23 +235,29 @@ static bool take_users_list(const struct ni_work *w, struct list *l)
     if (names > NI_MAX_IFS)
         ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
                   "%u names; NCCL drops those beyond %d silently", names, NI_MAX_IFS);
-    if (ni_copyn(first, sizeof(first), user, (size_t)(end - user)))
-        user = first;
+    if (ni_copyn(kept, sizeof(kept), user, (size_t)(end - user)))
+        user = kept;
     w->plan->wants |= NI_WANT_USERS_NETDEVS;
     for (unsigned i = 0; i < w->inv->n_netdev; i++) {
         const struct ni_netdev *d = &w->inv->netdev[i];
         if (!d->running || !ni_nccl_match(user, d->name, -1))
             continue;
-        const enum reach reach = address_of(w, d->name, true, NULL).reach;
-        if (reach == PEERS)
+        const struct address a = address_of(w, d->name, true, NULL);
+
+        if (a.reach == PEERS)
             add(l, d->name);
-        else if (reach == THIS_LINK && (!local || strcmp(d->name, "lo") == 0))
+        if (a.reach == THIS_LINK && !local)
             local = d->name;
+        if (a.reach != NO_ADDRESS)
+            note_first(&first, d, a);
     }
-    if (local && (strcmp(local, "lo") == 0 || (l->n == 0 && w->inv->net.v4_known == NI_KNOWN)))
+    const bool known = w->inv->net.v4_known == NI_KNOWN && (l->n == 0 || !first.unsure);
+    const bool lo = first.netdev && strcmp(first.netdev->name, "lo") == 0;
+
+    if (first.netdev && first.address.reach == THIS_LINK && (lo || known))
         ni_report(w->f, NI_F_USER_SOCKET_FIRST, variable,
-                  "`%.100s` lets NCCL take %s, to which ranks on other nodes cannot connect", user,
-                  local);
+                  "`%.100s` lets NCCL take %s%s, to which ranks on other nodes cannot connect",
+                  user, first.netdev->name, lo ? "" : " with its link-local address");
     else if (l->n == 0 && !local)
         ni_report(w->f, NI_F_USER_SOCKET_NONE, variable,
                   "`%.100s` matches no interface that is up with an address: `no socket interface "
@@ -227,19 +273,64 @@ static void report_none(const struct ni_work *w)
 {
     const struct ni_net *net = &w->inv->net;
     const char *family = ni_user_value(w, family_variable);
+    const struct ni_addr *local = NULL, *down = NULL;
     bool routable = false;
+    char ip[NI_IP_TEXT];
+
     w->plan->wants |= NI_WANT_IPV6;
     if (net->v4_known != NI_KNOWN || net->v6_known != NI_KNOWN)
         return;
-    for (unsigned i = 0; i < net->n_addr; i++)
-        routable = routable || !ni_ip_is_link_local(net->addr[i].ip);
-    if (!routable)
+    w->plan->wants |= NI_WANT_ADDR_NETDEVS;
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        const struct ni_addr *a = &net->addr[i];
+
+        if (ni_ip_is_link_local(a->ip))
+            local = local ? local : a;
+        else if (is_down(w, a->ifname))
+            down = down ? down : a;
+        else
+            routable = true;
+    }
+    if (!routable && down)
+        ni_report(w->f, NI_F_SOCKET_NONE, variable,
+                  "%s has the routable address %s, but is down; no interface that is up has one",
+                  down->ifname, ni_ip_text(down->ip, ip));
+    else if (!routable && local && local->ifname[0])
+        ni_report(w->f, NI_F_SOCKET_NONE, variable,
+                  "no interface of this pod has a routable address: %s has only %s, which is "
+                  "link-local",
+                  local->ifname, ni_ip_text(local->ip, ip));
+    else if (!routable)
         ni_report(w->f, NI_F_SOCKET_NONE, variable,
                   "no interface of this pod has a routable address");
     else if (family && (strcmp(family, "AF_INET") == 0 || strcmp(family, "AF_INET6") == 0) &&
              !ni_user_value(w, variable))
         ni_report(w->f, NI_F_USER_SOCKET_NONE, family_variable,
                   "the interface of the default route has no routable address of %s", family);
+}
+
+/* torchcomms and its ncclx take the whole value for the beginning of one name, before their #2457 of May
+   2026 (ctran getInterfaceAddress). The pod's own network reaches all pods. */
+static const char *keep_one(const struct ni_work *w, struct list *l, const char *why)
+{
+    const char *pod = w->policy->sockets ? NULL : ni_pod_interface(w);
+
+    l->n = 1;
+    if (!pod)
+        return why;
+    l->name[0] = pod;
+    return "interface of the default route";
+}
+
+static void check_torchcomms(const struct ni_work *w)
+{
+    const char *user = ni_user_value(w, variable);
+
+    if (w->policy->targets & NI_FOR_TORCHCOMMS && user && strpbrk(user, ",=^"))
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
+                  "`%.100s` is not one plain name: torchcomms before its #2457 takes all of it for "
+                  "the beginning of an interface's name, and finds none",
+                  user);
 }
 
 void ni_rule_sockets(const struct ni_work *w)
@@ -249,15 +340,23 @@ void ni_rule_sockets(const struct ni_work *w)
     const bool by_user = take_users_list(w, &users);
     if (w->plan->transport == NI_NET_OTHER)
         return;
+    check_torchcomms(w);
     const char *why = find_interfaces(w, &l);
     if (!why) {
         ni_decide_value(w, variable, NULL, "no interface is known to be up with an address");
         report_none(w);
         return;
     }
-    ni_put(&value, "=");
-    put_names(&l, &value);
-    ni_decide_value(w, variable, value.buf, "%s", why);
+    if (w->policy->targets & NI_FOR_TORCHCOMMS) {
+        why = keep_one(w, &l, why);
+        ni_put(&value, l.name[0]);
+        ni_decide_value(w, variable, value.buf,
+                        "%s; one plain name, because torchcomms reads no list", why);
+    } else {
+        ni_put(&value, "=");
+        put_names(&l, &value);
+        ni_decide_value(w, variable, value.buf, "%s", why);
+    }
     struct ni_text t = ni_text_on(w->plan->sockets, sizeof(w->plan->sockets));
     put_names(by_user ? &users : &l, &t);
 }

@@ -1,74 +1,78 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* user.values: what the user set is never changed, only held against reality. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "rule.h"
 
-/* A value that NCCL would take as set: check_names tells of empty ones. */
+/* A value that NCCL would take as set: check_variables reports empty ones. */
 static const char *value_of(const struct ni_work *w, const char *name)
 {
     const char *v = ni_user_value(w, name);
     return v && *v ? v : NULL;
 }
 
-/* ---- misspelt names ---- */
+/* ---- names and numbers ---- */
 
-/* Names of NCCL's variables that people set, less "NCCL_", and those one or two letters off these, to
-   be told from slips: of 2.30.7 (its NCCL_PARAM and ncclGetEnv calls), 2.31.2 (its library's strings,
-   as others list them) and 2.32.3 (user guide, release notes). */
-static const char known[] =
-    "ALGO BUFFSIZE CFT_ENABLE COLLNET_ENABLE COMM_BLOCKING COMM_ID CONF_FILE CROSS_NIC "
-    "CUMEM_ENABLE DEBUG DEBUG_FILE DEBUG_SUBSYS DMABUF_ENABLE ENV_PLUGIN GDRCOPY_ENABLE GIN_ENABLE "
-    "GRAPH_DUMP_FILE GRAPH_FILE HOSTID IBVERBS_LIB IB_ADAPTIVE_ROUTING IB_ADDR_FAMILY "
-    "IB_ADDR_RANGE IB_AR_THRESHOLD IB_CUDA_SUPPORT IB_DEVICE_PCI_ORDER IB_DISABLE IB_ECE_ENABLE "
-    "IB_FIFO_TC IB_GID_INDEX IB_HCA IB_MERGE_NICS IB_MERGE_VFS IB_PCI_RELAXED_ORDERING IB_PKEY "
-    "IB_PKEY_VALUE IB_QPS_PER_CONNECTION IB_RAIL_POLICY IB_RETRY_CNT IB_ROCE_VERSION_NUM IB_SL "
-    "IB_SPLIT_DATA_ON_QPS IB_SUBNET_AWARE_ROUTING IB_TC IB_TIMEOUT IB_USE_INLINE "
-    "IGNORE_CPU_AFFINITY LAUNCH_MODE LL128_BUFFSIZE LL_BUFFSIZE MAX_CTAS MAX_NCHANNELS MIN_CTAS "
-    "MIN_NCHANNELS MNNVL_ENABLE NET NET_FORCE_MERGE NET_GDR_C2C NET_GDR_LEVEL NET_GDR_READ "
-    "NET_MERGE_LEVEL NET_PLUGIN NET_SHARED_BUFFERS NSOCKS_PERTHREAD NTHREADS NVB_DISABLE "
-    "NVLS_ENABLE NVLS_NCHANNELS NVTX_DISABLE OOB_NET_ENABLE OOB_NET_IFNAME P2P_DIRECT_DISABLE "
-    "P2P_DISABLE P2P_LEVEL P2P_NET_CHUNKSIZE P2P_NVL_CHUNKSIZE PAT_ENABLE PROTO PXN_DISABLE "
-    "RAS_ENABLE SHM_DISABLE SOCKET_FAMILY SOCKET_IFNAME SOCKET_NTHREADS SOCKET_RETRY_CNT "
-    "TOPO_DUMP_FILE TOPO_FILE TREE_THRESHOLD TUNER_PLUGIN WIN_ENABLE";
+static const char prefix[] = "NCCL_";
+
+/* The name without "NCCL_"; empty: it is another program's, or longer than any. */
+static struct ni_span without_prefix(struct ni_span name)
+{
+    const size_t head = sizeof(prefix) - 1;
+
+    if (name.n < head || name.n - head > NI_EDITS_NAME || memcmp(name.p, prefix, head) != 0)
+        return (struct ni_span){NULL, 0};
+    return (struct ni_span){name.p + head, name.n - head};
+}
+
+static bool is_listed(struct ni_span word, const char *list)
+{
+    struct ni_span known;
+
+    while (ni_split(&list, ' ', &known)) {
+        if (known.n == word.n && memcmp(known.p, word.p, word.n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Looks for a known name with fewer than *best edits. */
+static void find_near(struct ni_span word, const char *list, unsigned *best, struct ni_span *near)
+{
+    struct ni_span known;
+
+    while (ni_split(&list, ' ', &known)) {
+        const size_t gap = known.n > word.n ? known.n - word.n : word.n - known.n;
+        const unsigned n = gap < *best ? ni_edits(word, known) : *best;
+
+        if (n < *best) {
+            *best = n;
+            *near = known;
+        }
+    }
+}
 
 struct ni_span ni_near_name(struct ni_span name)
 {
-    static const char prefix[] = "NCCL_";
-    const size_t head = sizeof(prefix) - 1;
-    struct ni_span near = {NULL, 0}, word;
-    if (name.n <= head + 3 || name.n - head > NI_EDITS_NAME || memcmp(name.p, prefix, head) != 0)
+    const struct ni_span word = without_prefix(name);
+    struct ni_span near = {NULL, 0};
+    unsigned best = word.n >= 10 ? 3 : 2; /* fewer letters, fewer slips */
+
+    if (word.n <= 3 || ni_is_nccl_name(name))
         return near;
-    const struct ni_span rest = {name.p + head, name.n - head};
-    unsigned best = rest.n >= 10 ? 3 : 2; /* fewer letters, fewer slips */
-    for (const char *cursor = known; ni_split(&cursor, ' ', &word);) {
-        const size_t gap = word.n > rest.n ? word.n - rest.n : rest.n - word.n;
-        const unsigned d = gap < best ? ni_edits(rest, word) : best;
-        if (d == 0)
-            return (struct ni_span){NULL, 0};
-        if (d < best) {
-            best = d;
-            near = word;
-        }
-    }
+    find_near(word, ni_nccl_words, &best, &near);
+    find_near(word, ni_nccl_numbers, &best, &near);
     return near;
 }
 
 bool ni_is_nccl_name(struct ni_span name)
 {
-    static const char prefix[] = "NCCL_";
-    const size_t head = sizeof(prefix) - 1;
-    const char *cursor = known;
-    struct ni_span word;
+    const struct ni_span word = without_prefix(name);
 
-    if (name.n <= head || memcmp(name.p, prefix, head) != 0)
-        return false;
-    while (ni_split(&cursor, ' ', &word))
-        if (word.n == name.n - head && memcmp(word.p, name.p + head, word.n) == 0)
-            return true;
-    return false;
+    return is_listed(word, ni_nccl_numbers) || is_listed(word, ni_nccl_words);
 }
 
 bool ni_is_nccl_slip(struct ni_span name)
@@ -76,9 +80,52 @@ bool ni_is_nccl_slip(struct ni_span name)
     return ni_near_name(name).n > 0;
 }
 
-/* Names that NCCL does not read, and empty values. Of one name the first entry counts; told by name,
-   whatever the order of the environment. */
-static void check_names(const struct ni_work *w)
+/* A variable that NCCL reads by strtoll, to which a word is 0 (NCCL 2.30.7 misc/param.cc
+   ncclLoadParam); for a GID index 0 is a value. Is there more than a number, or less? */
+static bool is_bad_number(struct ni_span name, const char *value)
+{
+    char *end = NULL;
+
+    if (!*value || !is_listed(without_prefix(name), ni_nccl_numbers))
+        return false;
+    errno = 0;
+    (void)strtoll(value, &end, 0);
+    return end == value || *end || errno == ERANGE;
+}
+
+static void report_number(const struct ni_work *w, const char *name, const char *value)
+{
+    errno = 0;
+    const long long n = strtoll(value, NULL, 0);
+
+    if (errno == ERANGE)
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, name,
+                  "`%.40s` does not fit into 64 bits: NCCL uses its default", value);
+    else
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, name, "`%.40s` is not a number: NCCL reads %lld",
+                  value, n);
+}
+
+/* What is odd about a variable of the user's. file: which sets it; NULL: the environment. */
+static void report_odd(const struct ni_work *w, const char *name, const char *value,
+                       const char *file)
+{
+    const struct ni_span whole = ni_span_of(name), near = ni_near_name(whole);
+
+    if (near.n)
+        ni_report(w->f, NI_F_USER_NAME_MISSPELT, name,
+                  "NCCL reads no such variable%s%s; did you mean NCCL_%.*s?",
+                  file ? ", which is set in " : "", file ? file : "", (int)near.n, near.p);
+    if (!*value && !ni_plan_get(w->plan, name)) /* else reported where it was decided */
+        ni_report(w->f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s, and left so",
+                  file ? " in " : "", file ? file : "");
+    if (is_bad_number(whole, value))
+        report_number(w, name, value);
+}
+
+/* Names that NCCL does not read, empty values, words for numbers. Of one name the first entry counts;
+   reported by name, whatever the order of the environment. */
+static void check_variables(const struct ni_work *w)
 {
     const unsigned before = w->f->n;
     unsigned odd = 0;
@@ -87,11 +134,11 @@ static void check_names(const struct ni_work *w)
         struct ni_span name;
         const char *value;
         char text[NI_DEV_NAME];
-        if (!ni_has_prefix(*e, "NCCL_") || !ni_env_split(*e, &name, &value) ||
+
+        if (!ni_has_prefix(*e, prefix) || !ni_env_split(*e, &name, &value) ||
             !ni_copyn(text, sizeof(text), name.p, name.n))
             continue;
-        const struct ni_span near = ni_near_name(name);
-        if (near.n == 0 && *value)
+        if (*value && !is_bad_number(name, value) && !ni_is_nccl_slip(name))
             continue;
         /* Whether it is the first of its name costs a look at every entry; more findings than these
            have no room. */
@@ -99,54 +146,96 @@ static void check_names(const struct ni_work *w)
             w->f->dropped++;
             continue;
         }
-        if (ni_env_get(w->env, text) != value)
-            continue;
-        if (near.n)
-            ni_report(w->f, NI_F_USER_NAME_MISSPELT, text,
-                      "NCCL reads no such variable; did you mean NCCL_%.*s?", (int)near.n, near.p);
-        if (!*value && !ni_plan_get(w->plan, text)) /* else told where it was decided */
-            ni_report(w->f, NI_F_USER_VALUE_EMPTY, text, "set but empty, and left so");
+        if (ni_env_get(w->env, text) == value)
+            report_odd(w, text, value, NULL);
+    }
+    for (unsigned i = 0; i < w->inv->n_conf; i++) {
+        const struct ni_conf_entry *e = &w->inv->conf[i];
+
+        if (ni_has_prefix(e->name, prefix) && ni_user_value(w, e->name) == e->value)
+            report_odd(w, e->name, e->value, e->file);
     }
     ni_findings_sort(w->f, before);
 }
 
 /* ---- values ---- */
 
-static void check_gdr_level(const struct ni_work *w)
+/* A level that NCCL looks up by a negative number: it cuts the value to 32 bits, and knows an upper
+   bound only (NCCL 2.30.7 graph/paths.cc ncclGetLevel). */
+static bool is_beyond(const char *level)
 {
-    static const char name[] = "NCCL_NET_GDR_LEVEL";
-    const char *v = value_of(w, name);
-    if (!v)
-        return;
-    const enum ni_distance level = ni_parse_level(v);
-    if (level == NI_DIST_UNKNOWN)
-        ni_report(w->f, NI_F_USER_VALUE_IGNORED, name,
-                  "`%.40s` is no level: NCCL ignores it silently", v);
-    else if (level < NI_DIST_PIX || (w->inv->gdr.c2c && level < NI_DIST_P2C))
-        ni_report(w->f, NI_F_USER_GDR_OFF, name, "%.40s switches GPUDirect RDMA off%s", v,
-                  level < NI_DIST_PIX ? "" : " on a machine with NVLink-C2C (NCCL 2.29.2)");
+    return ni_is_digit(*level) && (int)strtol(level, NULL, 0) < 0;
 }
 
-/* Integers are read by strtoll: garbage is 0, which for a GID index is a value (misc/param.cc). */
-static void check_numbers(const struct ni_work *w)
+static void check_levels(const struct ni_work *w)
 {
-    static const char *const names[] = {
-        "NCCL_IB_GID_INDEX", "NCCL_IB_DISABLE",    "NCCL_DMABUF_ENABLE", "NCCL_CROSS_NIC",
-        "NCCL_IB_MERGE_VFS", "NCCL_IB_MERGE_NICS", "NCCL_IB_TIMEOUT",    "NCCL_IB_TC"};
+    static const char gdr[] = "NCCL_NET_GDR_LEVEL";
+    static const char *const names[] = {gdr, "NCCL_P2P_LEVEL"};
+
     for (unsigned i = 0; i < NI_COUNT(names); i++) {
         const char *v = value_of(w, names[i]);
-        char *end = NULL;
-        const long long n = v ? strtoll(v, &end, 0) : 0;
-        if (v && ni_user_int(w, names[i], 0) != ni_user_int(w, names[i], 1))
+
+        if (v && is_beyond(v))
             ni_report(w->f, NI_F_USER_VALUE_IGNORED, names[i],
-                      "`%.40s` does not fit into 64 bits: NCCL uses its default", v);
-        else if (v && (end == v || *end))
+                      "`%.40s` is too large: NCCL reads outside of its table of levels, and may "
+                      "crash",
+                      v);
+        else if (v && ni_parse_level(v) == NI_DIST_UNKNOWN)
             ni_report(w->f, NI_F_USER_VALUE_IGNORED, names[i],
-                      "`%.40s` is no number: NCCL reads %lld", v, n);
+                      "`%.40s` is not a level: NCCL ignores it silently", v);
     }
+    const char *v = value_of(w, gdr);
+    const enum ni_distance level = v ? ni_parse_level(v) : NI_DIST_UNKNOWN;
+    const bool off = level < NI_DIST_PIX, c2c = w->inv->gdr.c2c && level < NI_DIST_P2C;
+
+    if (level != NI_DIST_UNKNOWN && (off || c2c))
+        ni_report(w->f, NI_F_USER_GDR_OFF, gdr, "%.40s switches GPUDirect RDMA off%s", v,
+                  off ? "" : " on a machine with NVLink-C2C (NCCL 2.29.2)");
+}
+
+/* A level or policy of fusing NICs: of a level NCCL compares the beginning, and takes what it does not
+   know for LOC (NCCL 2.30.7 graph/topo.cc nicPathKvList). The policy RAIL (2.30.7) fuses only NICs
+   to which NCCL_IB_HCA gives one rail (ncclTopoAutoMerge). */
+static void check_merging(const struct ni_work *w)
+{
+    static const char *const levels[] = {"LOC", "PORT", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS"};
+    static const char level[] = "NCCL_NET_MERGE_LEVEL", policy[] = "NCCL_NET_MERGE_POLICY";
+    const char *v = value_of(w, level), *rail = value_of(w, policy);
+    const char *list = value_of(w, "NCCL_IB_HCA");
+    bool known = v == NULL;
+
+    for (unsigned i = 0; i < NI_COUNT(levels); i++)
+        known = known || ni_has_prefix(v, levels[i]);
+    if (!known)
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, level,
+                  "`%.40s` is not a level: NCCL takes it for LOC, and fuses no NICs", v);
+    if (rail && strcasecmp(rail, "RAIL") == 0 && w->plan->n_chosen > 1 && !list)
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, policy,
+                  "RAIL fuses only NICs that have the same rail in NCCL_IB_HCA (name:port:rail), "
+                  "and there the plan names none: no NICs are fused");
+}
+
+/* Gloo takes names as they are: torch splits the value at commas alone (ProcessGroupGloo.cpp
+   createDefaultDevice), Gloo's own tools not even there. */
+static void check_gloo(const struct ni_work *w)
+{
+    static const char name[] = "GLOO_SOCKET_IFNAME";
+    const char *v = ni_env_get(w->env, name);
+
+    if (v && (*v == '=' || *v == '^'))
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, name,
+                  "`%.40s` begins with a mark that only NCCL knows: Gloo takes it as part of the "
+                  "name, and finds no such interface",
+                  v);
+}
+
+static void check_families(const struct ni_work *w)
+{
     static const char *const families[] = {"NCCL_SOCKET_FAMILY", "NCCL_IB_ADDR_FAMILY"};
+
     for (unsigned i = 0; i < NI_COUNT(families); i++) {
         const char *v = value_of(w, families[i]);
+
         if (v && strcmp(v, "AF_INET") != 0 && strcmp(v, "AF_INET6") != 0)
             ni_report(w->f, NI_F_USER_VALUE_IGNORED, families[i],
                       "`%.40s` is neither AF_INET nor AF_INET6", v);
@@ -183,20 +272,89 @@ static void check_hca_list(const struct ni_work *w)
                 ni_is_digit(h->name[n]))
                 longer = h->name;
         }
-        if (*e.p == '=' || *e.p == '^')
+        if (*e.p == '=' || *e.p == '^') {
             ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list,
                       "`%.*s` matches no HCA: '=' and '^' count only at the start of the list",
                       (int)e.n, e.p);
-        else if (longer)
+            continue;
+        }
+        if (longer)
             ni_report(w->f, NI_F_USER_HCA_PREFIX, hca_list, "`%.*s` without '=' also takes %s",
                       (int)n, e.p, longer);
-        else if (!takes_port)
+        if (!takes_port)
             ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list,
                       "`%s` names no port of this pod's HCAs", whole);
         else if (colon && (n + 1 == e.n || colon[1] == ':'))
             ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list,
-                      "`%s` has no port behind the colon: NCCL before 2.30.7 reads port 0", whole);
+                      "`%s` has no port after the colon: NCCL before 2.30.7 reads port 0", whole);
     }
+}
+
+/* The plane of an entry, name:port:rail:plane, as NCCL reads it: by atoi, into 16 bits; -1: it has none. */
+static int plane_of(struct ni_span entry)
+{
+    for (unsigned colons = 0; colons < 3; colons++) {
+        const char *colon = memchr(entry.p, ':', entry.n);
+
+        if (!colon)
+            return -1;
+        entry.n -= (size_t)(colon + 1 - entry.p);
+        entry.p = colon + 1;
+    }
+    return entry.n == 0 || *entry.p == ':' ? -1 : (int16_t)strtol(entry.p, NULL, 10);
+}
+
+/* The plane that the user's list gives a port: that of the first entry that takes it. */
+static int plane_of_port(const char *list, const char *hca, unsigned port)
+{
+    const bool exact = *list == '=';
+    struct ni_span e;
+
+    for (list += exact; ni_split(&list, ',', &e);) {
+        char whole[NI_DEV_NAME + 32];
+
+        if (e.n > 0 && *e.p != ':' &&
+            ni_format(whole, sizeof(whole), "%s%.*s", exact ? "=" : "", (int)e.n, e.p) &&
+            ni_nccl_match(whole, hca, (int)port))
+            return plane_of(e);
+    }
+    return -1;
+}
+
+/* NCCL 2.30.7 and later have room for 12 planes, and use one bit of the number for themselves; a list
+   beyond that ends the InfiniBand transport (transport/net_ib/init.cc ncclIbGetPlaneIndex). */
+static void check_planes(const struct ni_work *w)
+{
+    enum { MOST = 12, OWN_BIT = 1 << 14 };
+    const char *list = value_of(w, hca_list);
+    int plane[NI_MAX_PORT];
+    unsigned n = 0;
+
+    if (!list || *list == '^')
+        return;
+    for (int i = 0; i < (int)w->inv->n_port; i++) {
+        const struct ni_port *port = &w->inv->port[i];
+        const int its =
+            ni_is_taken(w, i) ? plane_of_port(list, w->inv->hca[port->hca].name, port->num) : -1;
+        unsigned at = 0;
+
+        if (its == -1)
+            continue;
+        if (its & OWN_BIT) {
+            ni_report(w->f, NI_F_USER_HCA_NONE, hca_list,
+                      "%s has plane %d, whose bit 14 NCCL 2.30.7 and later keep for themselves: no "
+                      "HCA is used",
+                      ni_port_name(w->inv, i).text, its);
+            return;
+        }
+        while (at < n && plane[at] != its)
+            at++;
+        if (at == n)
+            plane[n++] = its;
+    }
+    if (n > MOST)
+        ni_report(w->f, NI_F_USER_HCA_NONE, hca_list,
+                  "%u planes; NCCL 2.30.7 and later take %d, and with more no HCA at all", n, MOST);
 }
 
 /* A port that the plan leaves out, for one reason, and NCCL takes: another may be worse. */
@@ -246,11 +404,7 @@ static void check_left_out(const struct ni_work *w)
                   "your NCCL_IB_HCA takes HCAs that were not given to this pod, but open in it: %s",
                   foreign.buf);
     for (int i = 0; i < (int)inv->n_port; i++) {
-        const struct ni_port *port = &inv->port[i];
-        const struct ni_hca *h = &inv->hca[port->hca];
-        const bool down = port->state.known == NI_KNOWN && !ni_is_active(port);
-        if (!w->plan->port[i].chosen && ni_is_given(h) && !h->efa && !down &&
-            ni_nccl_match(list, h->name, (int)port->num))
+        if (!w->plan->port[i].chosen && ni_is_taken(w, i))
             tell_taken(w, i);
     }
 }
@@ -259,10 +413,13 @@ void ni_rule_user(const struct ni_work *w)
 {
     const struct ni_inventory *inv = w->inv;
     const char *topo = value_of(w, "NCCL_TOPO_FILE"), *plugin = value_of(w, "NCCL_ENV_PLUGIN");
-    check_names(w);
-    check_gdr_level(w);
-    check_numbers(w);
+    check_variables(w);
+    check_levels(w);
+    check_merging(w);
+    check_families(w);
+    check_gloo(w);
     check_hca_list(w);
+    check_planes(w);
     check_left_out(w);
     if (topo && inv->topo_file != NI_KNOWN && inv->topo_file != NI_UNSET)
         ni_report(w->f, NI_F_USER_TOPO_UNREADABLE, "NCCL_TOPO_FILE",

@@ -599,6 +599,7 @@ static void port_json(struct ni_json *j, const struct ni_view *view, unsigned i)
     } else {
         ni_json_text(j, "gid", NULL);
     }
+    ni_json_int_or_null(j, "nccl_index", plan->nccl_index >= 0, plan->nccl_index);
     ni_json_bool(j, "kept", plan->chosen);
     ni_json_text(j, "rule", plan->rule);
     ni_json_text_or_null(j, "why", plan->why);

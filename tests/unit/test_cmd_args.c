@@ -318,6 +318,7 @@ static void test_for(void **state)
         {"nvshmem", NI_FOR_NVSHMEM},
         {"ucx,gloo", NI_FOR_UCX | NI_FOR_GLOO},
         {"gloo,nccl,nccl", NI_FOR_NCCL | NI_FOR_GLOO},
+        {"torchcomms", NI_FOR_TORCHCOMMS},
         {"nixl,vllm,mooncake", NI_FOR_NIXL | NI_FOR_VLLM | NI_FOR_MOONCAKE},
         {"all", NI_FOR_ALL - 1},
         {"ucx,all", NI_FOR_ALL - 1},

@@ -117,11 +117,13 @@ static inline void check_sockets(const struct ni_work *w)
     const struct ni_plan *plan = w->plan;
     const struct ni_inventory *inv = w->inv;
     const struct ni_setting *s = of_rule(plan, "NCCL_SOCKET_IFNAME");
-    const char *cursor = s ? s->value + 1 : NULL;
     struct ni_span name;
     if (!s)
         return;
-    assert_true(s->value[0] == '=' && s->value[1]);
+    const bool plain = w->policy->targets & NI_FOR_TORCHCOMMS; /* one name, without a mark */
+    const char *cursor = plain ? s->value : s->value + 1;
+    assert_true(*cursor && plain == (s->value[0] != '='));
+    assert_true(!plain || !strchr(s->value, ','));
     while (ni_split(&cursor, ',', &name)) {
         bool runs = false, addressed = false;
         for (unsigned i = 0; i < inv->n_netdev; i++)

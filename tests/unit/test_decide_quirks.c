@@ -188,6 +188,79 @@ static void test_nic_merge(void **state)
     assert_setting("NCCL_IB_MERGE_NICS", "none", "");
 }
 
+/* Two ports with one Data Direct function are one to older NCCL; told only where the user relies on 0. */
+static void test_one_data_direct(void **state)
+{
+    (void)state;
+    for (int same = 0; same <= 1; same++) {
+        for (int zero = 0; zero <= 1; zero++) {
+            two_rails("10.0.1.6", "10.0.2.6");
+            route("10.0.1.0", 24, false, "net1");
+            route("10.0.2.0", 24, false, "net2");
+            node_chain(&node.inv.hca[0].data_direct, "0000:00:01.0 0000:08:00.0", 0);
+            node_chain(&node.inv.hca[1].data_direct,
+                       same ? "0000:00:01.0 0000:08:00.0" : "0000:00:02.0 0000:09:00.0", 0);
+            node_env(zero ? "NCCL_CROSS_NIC=0" : "NCCL_CROSS_NIC=2");
+            node_decide();
+            unsigned n = 0;
+            for (unsigned i = 0; i < node.findings.n; i++)
+                n += node.findings.at[i].id == NI_F_USER_CROSS_NIC;
+            assert_int_equal(n, zero ? 1 + same : 0);
+        }
+    }
+}
+
+/* The user's list takes what the plan leaves out, here for its missing GID: NCCL fuses both. */
+static void test_merge_of_users_list(void **state)
+{
+    (void)state;
+    for (int listed = 0; listed <= 1; listed++) {
+        two_rails("10.0.1.6", "10.0.2.6");
+        for (unsigned i = 0; i < 2; i++) {
+            struct ni_hca *h = &node.inv.hca[i];
+            snprintf(h->aux, sizeof(h->aux), "mlx5_core.sf.%u", i + 4);
+            h->bdf = (struct ni_bdf){0, 3, 0, 0};
+            h->place.merged = h->place.unmerged = NI_AT_NOTHING;
+        }
+        node.inv.port[1].n_gid = 0;
+        if (listed)
+            node_env("NCCL_IB_HCA=mlx5");
+        node_decide();
+        assert_int_equal(node.plan.n_chosen, 1);
+        assert_setting("NCCL_IB_MERGE_NICS", listed ? "rule" : "none", listed ? "0" : "");
+    }
+}
+
+/* A level that fuses through the CPU. */
+static void test_wide_level(void **state)
+{
+    static const struct {
+        const char *level;
+        bool far, lost, told; /* at two CPUs; the second has no place */
+    } cases[] = {
+        {"SYS", false, false, false}, {"SYS", true, false, true}, {"SYS", false, true, true},
+        {"PHB", true, false, false},  {"PHB", false, true, true}, {"PXB", true, false, false},
+        {"PXB", false, true, false},  {"LOC", true, true, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        char entry[64];
+        two_rails("10.0.1.6", "10.0.2.6");
+        node_chain(&node.inv.hca[0].pci, "0000:00:01.0 0000:03:00.0", 0);
+        node_chain(&node.inv.hca[1].pci, "0000:80:01.0 0000:83:00.0", cases[i].far);
+        if (cases[i].lost)
+            node.inv.hca[1].place.merged = node.inv.hca[1].place.unmerged = NI_AT_NOTHING;
+        snprintf(entry, sizeof(entry), "NCCL_NET_MERGE_LEVEL=%s", cases[i].level);
+        node_env(entry);
+        node_decide();
+        if (has(NI_F_USER_NICS_FUSED) != cases[i].told)
+            fail_msg("case %zu", i);
+        node.inv.port[1].state.v = NI_PORT_DOWN; /* one is fused with none */
+        node_decide();
+        assert_false(has(NI_F_USER_NICS_FUSED));
+    }
+}
+
 /* What the user's NCCL_IB_MERGE_NICS=0 forbids must be asked for, and there must be two to fuse. */
 static void test_user_forbids_fusing(void **state)
 {
@@ -217,11 +290,10 @@ static void test_user_forbids_fusing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rails_are_islands),
-        cmocka_unit_test(test_vf_merge),
-        cmocka_unit_test(test_no_place),
-        cmocka_unit_test(test_nic_merge),
-        cmocka_unit_test(test_user_forbids_fusing),
+        cmocka_unit_test(test_rails_are_islands), cmocka_unit_test(test_vf_merge),
+        cmocka_unit_test(test_no_place),          cmocka_unit_test(test_nic_merge),
+        cmocka_unit_test(test_one_data_direct),   cmocka_unit_test(test_merge_of_users_list),
+        cmocka_unit_test(test_wide_level),        cmocka_unit_test(test_user_forbids_fusing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,6 +92,16 @@ static void test_no_address(void **state)
     node_addr("fe80::2", "eth0");
     node_decide();
     assert_setting(var, "unset", "");
+    assert_true(has(NI_F_SOCKET_NONE));
+    node_addr("10.0.1.6", "net1"); /* whether net1 is up is not known */
+    node_decide();
+    assert_false(has(NI_F_SOCKET_NONE));
+    node_netdev("net1", false);
+    node_decide();
+    assert_true(has(NI_F_SOCKET_NONE));
+    node.inv.netdev[1].running = true;
+    node_decide();
+    assert_false(has(NI_F_SOCKET_NONE));
 }
 
 static void test_option(void **state)
@@ -100,11 +110,12 @@ static void test_option(void **state)
         const char *option, *want;
         bool unusable;
     } cases[] = {
-        {"net1", "=net1", false},      {"net2,net1", "=net2,net1", false},
-        {"net1,net1", "=net1", false}, {"pod", "=eth0", false},
-        {"down", "=net1,net2", true},  {"down,net2", "=net2", true},
-        {"bare", "=net1,net2", true},  {"missing", "=net1,net2", true},
-        {"net", "=net1,net2", true},   {"net1,missing,eth0", "=net1,eth0", true},
+        {"net1", "=net1", false},         {"net2,net1", "=net2,net1", false},
+        {"net1,net1", "=net1", false},    {"pod", "=eth0", false},
+        {"down", "=net1,net2", true},     {"down,net2", "=net2", true},
+        {"bare", "=net1,net2", true},     {"missing", "=net1,net2", true},
+        {"net", "=net1,net2", true},      {"net1,missing,eth0", "=net1,eth0", true},
+        {"zeroconf", "=net1,net2", true},
     };
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
@@ -112,12 +123,43 @@ static void test_option(void **state)
         node_netdev("down", false);
         node_addr("10.7.0.1", "down");
         node_netdev("bare", true);
+        node_netdev("zeroconf", true); /* link-local: other nodes do not reach it */
+        node_addr("169.254.1.6", "zeroconf");
         node.policy.sockets = cases[i].option;
         node_decide();
         const struct ni_setting *s = ni_plan_get(&node.plan, var);
         if (strcmp(s->value, cases[i].want) != 0 || has(NI_F_SOCKET_UNUSABLE) != cases[i].unusable)
             fail_msg("`%s`: %s", cases[i].option, s->value);
     }
+}
+
+/* torchcomms takes the value for the beginning of one name. */
+static void test_torchcomms(void **state)
+{
+    (void)state;
+    two_rails();
+    node.policy.targets = NI_FOR_TORCHCOMMS;
+    node_decide();
+    assert_setting(var, "rule", "eth0");
+    node.policy.sockets = "net2,net1";
+    node_decide();
+    assert_setting(var, "rule", "net2");
+    node.policy.sockets = NULL;
+    node.inv.netdev[2].running = false; /* eth0 */
+    node_decide();
+    assert_setting(var, "rule", "net1");
+    assert_true(exported("NCCL_IB_HCA")); /* its library is NCCL */
+    node_env("NCCL_SOCKET_IFNAME=net1");
+    node_decide();
+    assert_false(has(NI_F_USER_VALUE_IGNORED));
+    node_reset(NULL);
+    two_rails();
+    node_env("NCCL_SOCKET_IFNAME=net1,net2");
+    node_decide();
+    assert_false(has(NI_F_USER_VALUE_IGNORED));
+    node.policy.targets = NI_FOR_TORCHCOMMS;
+    node_decide();
+    assert_true(has(NI_F_USER_VALUE_IGNORED));
 }
 
 static void test_sixteen(void **state)
@@ -205,15 +247,11 @@ static void test_users_list_of_unread_addresses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rails),
-        cmocka_unit_test(test_rail_of_unknown_owner),
-        cmocka_unit_test(test_pod_interface),
-        cmocka_unit_test(test_no_address),
-        cmocka_unit_test(test_option),
-        cmocka_unit_test(test_sixteen),
-        cmocka_unit_test(test_gid_without_interface),
-        cmocka_unit_test(test_family),
-        cmocka_unit_test(test_users_list_of_unread_addresses),
+        cmocka_unit_test(test_rails),         cmocka_unit_test(test_rail_of_unknown_owner),
+        cmocka_unit_test(test_pod_interface), cmocka_unit_test(test_no_address),
+        cmocka_unit_test(test_option),        cmocka_unit_test(test_torchcomms),
+        cmocka_unit_test(test_sixteen),       cmocka_unit_test(test_gid_without_interface),
+        cmocka_unit_test(test_family),        cmocka_unit_test(test_users_list_of_unread_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

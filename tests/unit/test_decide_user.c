@@ -53,6 +53,8 @@ static void test_near_name(void **state)
         {"NCCL_OTHER_PLUGINS_OWN", NULL},
         {"NCCL_CFT_ENABLE", NULL},                 /* of 2.31, and near PAT_ENABLE */
         {"NCCL_IB_RAIL_POLICI", "IB_RAIL_POLICY"}, /* of 2.32 */
+        {"NCCL_NET_GDR_REED", "NET_GDR_READ"},     /* a number */
+        {"NCCL_LIBIBVERBS_S", "LIBIBVERBS_SO"},    /* RCCL's */
     };
     static char longest[100] = "NCCL_";
     (void)state;
@@ -64,6 +66,45 @@ static void test_near_name(void **state)
     for (size_t n = 5; n < sizeof(longest) - 1; n++) {
         longest[n] = 'X';
         assert_null(ni_near_name(ni_span_of(longest)).p);
+    }
+}
+
+/* What each release since 2.27 has added. */
+static void test_known_names(void **state)
+{
+    static const char *const names[] = {"NETDEVS_POLICY",
+                                        "GIN_PLUGIN",
+                                        "RMA_PLUGIN",
+                                        "IB_EVENT_BASED_LB",
+                                        "RMA_EAGER_INIT",
+                                        "GRAPH_STREAM_ORDERING",
+                                        "MULTI_RANK_GPU_ENABLE",
+                                        "IB_RAIL_POLICY",
+                                        "NET_MERGE_POLICY",
+                                        "IB_DATA_DIRECT",
+                                        "IB_SUBNET_AWARE_ROUTING",
+                                        "IB_SUBNET_PREFIX_LEN",
+                                        "IB_ROUTABLE_FLID_GID_INDEX",
+                                        "NET_GDR_MLOPART",
+                                        "PXN_C2C",
+                                        "PXN_DISABLE",
+                                        "P2P_PXN_LEVEL",
+                                        "NET_FORCE_FLUSH",
+                                        "LIBIBVERBS_SO"};
+    /* in the libraries, but parts of messages and constants */
+    static const char *const others[] = {"CONFIG_INITIALIZER", "GIN_TYPE_PROXY", "IB_TC_DEFAULT",
+                                         "NET_MERGE_POLICY_RAIL"};
+    char name[NI_EDITS_NAME + 8];
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(names); i++) {
+        ni_format(name, sizeof(name), "NCCL_%s", names[i]);
+        if (!ni_is_nccl_name(ni_span_of(name)))
+            fail_msg("%s", name);
+    }
+    for (size_t i = 0; i < NI_COUNT(others); i++) {
+        ni_format(name, sizeof(name), "NCCL_%s", others[i]);
+        if (ni_is_nccl_name(ni_span_of(name)))
+            fail_msg("%s", name);
     }
 }
 
@@ -105,13 +146,32 @@ static void test_levels(void **state)
         const char *value;
         bool ignored, off, c2c; /* the latter on a machine with NVLink-C2C */
     } cases[] = {
-        {"LOC", false, true, false},  {"NVL", false, true, false},  {"C2C", false, true, false},
-        {"PIX", false, false, true},  {"PXB", false, false, true},  {"P2C", false, false, false},
-        {"PHB", false, false, false}, {"SYS", false, false, false}, {"0", false, true, false},
-        {"00", false, true, false},   {"1", false, false, true},    {"2", false, false, true},
-        {"3", false, false, false},   {"0x2", false, false, true},  {"99", false, false, false},
-        {"pix", true, false, false},  {"PIXX", true, false, false}, {"PI", true, false, false},
-        {" PIX", true, false, false}, {"-1", true, false, false},   {"SYS ", true, false, false},
+        {"LOC", false, true, false},
+        {"NVL", false, true, false},
+        {"C2C", false, true, false},
+        {"PIX", false, false, true},
+        {"PXB", false, false, true},
+        {"P2C", false, false, false},
+        {"PHB", false, false, false},
+        {"SYS", false, false, false},
+        {"0", false, true, false},
+        {"00", false, true, false},
+        {"1", false, false, true},
+        {"2", false, false, true},
+        {"3", false, false, false},
+        {"0x2", false, false, true},
+        {"99", false, false, false},
+        {"pix", true, false, false},
+        {"PIXX", true, false, false},
+        {"PI", true, false, false},
+        {" PIX", true, false, false},
+        {"-1", true, false, false},
+        {"SYS ", true, false, false},
+        /* cut to 32 bits: -1, -2147483648, 1, 2147483647 */
+        {"99999999999999999999", true, false, false},
+        {"2147483648", true, false, false},
+        {"4294967297", false, false, true},
+        {"2147483647", false, false, false},
     };
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
@@ -148,7 +208,20 @@ static void test_numbers(void **state)
         {"NCCL_DMABUF_ENABLE=true", true},
         {"NCCL_IB_MERGE_VFS=on", true},
         {"NCCL_IB_MERGE_NICS=on", true},
-        {"NCCL_ALGO=Ring", false}, /* no number to NCCL either */
+        {"NCCL_NET_GDR_READ=yes", true}, /* of no rule */
+        {"NCCL_NET_GDR_C2C=off", true},
+        {"NCCL_IB_DATA_DIRECT=auto", true},
+        {"NCCL_IB_EVENT_BASED_LB=true", true},
+        {"NCCL_MIN_NCHANNELS=99999999999999999999", true},
+        {"NCCL_P2P_LEVEL=nvl", true},
+        {"NCCL_P2P_LEVEL=NVL", false},
+        {"NCCL_NET_MERGE_LEVEL=phb", true},
+        {"NCCL_NET_MERGE_LEVEL=PORTS", false}, /* NCCL compares the beginning */
+        {"NCCL_NET_MERGE_POLICY=RAIL", true},
+        {"NCCL_NET_MERGE_POLICY=ALL", false},
+        {"GLOO_SOCKET_IFNAME==eth0", true},
+        {"GLOO_SOCKET_IFNAME=eth0,net1", false},
+        {"NCCL_ALGO=Ring", false}, /* not a number to NCCL either */
         {"NCCL_SOCKET_FAMILY=AF_INET", false},
         {"NCCL_SOCKET_FAMILY=AF_INET6", false},
         {"NCCL_SOCKET_FAMILY=AF_INET4", true},
@@ -166,6 +239,10 @@ static void test_numbers(void **state)
     node_conf("NCCL_IB_TC", "high");
     node_decide();
     assert_true(has(NI_F_USER_VALUE_IGNORED));
+    begin();
+    node_conf("NCCL_IB_GIDINDEX", "3");
+    node_decide();
+    assert_non_null(strstr(finding(NI_F_USER_NAME_MISSPELT)->message, "set in /etc/nccl.conf"));
 }
 
 /* ---- NCCL_IB_HCA ---- */
@@ -209,6 +286,68 @@ static void test_hca_list(void **state)
                 has(NI_F_USER_HCA_PREFIX) != cases[i].prefix)
                 fail_msg("%s (%d)", entry, swap);
         }
+    }
+}
+
+/* An entry may have two faults. */
+static void test_two_faults(void **state)
+{
+    (void)state;
+    node_reset(NULL);
+    node_rail("mlx5_1", 3, "10.0.1.6", "net1");
+    node_rail("mlx5_10", 3, "10.0.3.6", "net3");
+    node_env("NCCL_IB_HCA=mlx5_1:");
+    node_decide();
+    assert_true(has(NI_F_USER_HCA_PREFIX));
+    assert_true(has(NI_F_USER_HCA_FOREIGN));
+}
+
+/* name:port:rail:plane, since NCCL 2.30.7. */
+static void test_planes(void **state)
+{
+    static const struct {
+        const char *value;
+        bool none;
+    } cases[] = {
+        {"=mlx5_1:1,mlx5_6:1", false},
+        {"=mlx5_1:1:0:1,mlx5_6:1:0:1", false},
+        {"=mlx5_1:1:0:16383,mlx5_6:1", false},
+        {"=mlx5_1:1:0:16384,mlx5_6:1", true},
+        {"=mlx5_1:1:0:32767", true},
+        {"=mlx5_1:1:0:32768", false}, /* cut to 16 bits: -32768 */
+        {"=mlx5_1:1:0:-1", false},    /* none */
+        {"=mlx5_1:1:0:-2", true},
+        {"=mlx5_1:1:0:", false},
+        {"=mlx5_1:1:16384", false}, /* a rail */
+        {"mlx5:1::16384", true},    /* of all that begin so */
+        {"=mlx5_1:1:0:1,=mlx5_6", false},
+        {"^mlx5_9:1:0:16384", false},
+        {"=mlx5_1:1:0:1,mlx5_1:1:0:16384", false}, /* the first entry counts */
+    };
+    char list[512] = "NCCL_IB_HCA=";
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        char entry[64];
+        snprintf(entry, sizeof(entry), "NCCL_IB_HCA=%s", cases[i].value);
+        decide_with(entry);
+        if (has(NI_F_USER_HCA_NONE) != cases[i].none)
+            fail_msg("%s", entry);
+    }
+    for (unsigned n = 1; n <= 14; n++) {
+        node_reset(NULL);
+        for (unsigned i = 0; i < 14; i++) {
+            char name[16], ip[16], ndev[16];
+            snprintf(name, sizeof(name), "mlx5_%u", i + 20);
+            snprintf(ip, sizeof(ip), "10.0.%u.6", i + 1);
+            snprintf(ndev, sizeof(ndev), "net%u", i + 1);
+            node_rail(name, 3, ip, ndev);
+        }
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%smlx5_%u:1::%u",
+                 n > 1 ? "," : "=", n + 19, n);
+        node_env(list);
+        node_decide();
+        if (has(NI_F_USER_HCA_NONE) != (n > 12))
+            fail_msg("%u planes", n);
     }
 }
 
@@ -285,6 +424,48 @@ static void test_first_socket(void **state)
     }
 }
 
+/* IPv4 before IPv6, then by number: the first that matches is NCCL's. */
+static void test_order_of_sockets(void **state)
+{
+    static const struct {
+        const char *list;
+        int64_t six, local; /* their numbers; 0: not known */
+        const char *v4;     /* of `local` */
+        const char *first;  /* that no other node reaches; NULL */
+    } cases[] = {
+        {"=six,local", 7, 5, NULL, "local"},
+        {"=six,local", 5, 7, NULL, NULL},
+        {"=six,local", 0, 5, NULL, NULL}, /* a doubt is not a finding */
+        {"=local", 7, 0, NULL, "local"},
+        {"=six,local", 7, 5, "10.0.9.6", NULL},
+        {"=six,local", 5, 7, "169.254.9.6", "local"}, /* IPv4 is first */
+        {"=six,local,net1", 7, 5, NULL, NULL},        /* net1 has IPv4 */
+        {"^net1,docker", 7, 5, NULL, "local"},
+    };
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        char entry[64];
+        node_reset(state);
+        const int six = node_netdev("six", true), local = node_netdev("local", true);
+        node_netdev("net1", true);
+        node_addr("10.0.1.6", "net1");
+        node_addr("fd00::6", "six");
+        node_addr("fe80::6", "six");
+        node_addr("fe80::7", "local");
+        if (cases[i].v4)
+            node_addr(cases[i].v4, "local");
+        if (cases[i].six)
+            node.inv.netdev[six].ifindex = (struct ni_num){cases[i].six, NI_KNOWN};
+        if (cases[i].local)
+            node.inv.netdev[local].ifindex = (struct ni_num){cases[i].local, NI_KNOWN};
+        snprintf(entry, sizeof(entry), "NCCL_SOCKET_IFNAME=%s", cases[i].list);
+        node_env(entry);
+        node_decide();
+        if (has(NI_F_USER_SOCKET_FIRST) != (cases[i].first != NULL) ||
+            (cases[i].first && !strstr(finding(NI_F_USER_SOCKET_FIRST)->message, cases[i].first)))
+            fail_msg("case %zu", i);
+    }
+}
+
 static void test_socket_family(void **state)
 {
     node_reset(state);
@@ -332,11 +513,19 @@ static void test_order_of_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order_of_names), cmocka_unit_test(test_near_name),
-        cmocka_unit_test(test_names),          cmocka_unit_test(test_levels),
-        cmocka_unit_test(test_numbers),        cmocka_unit_test(test_hca_list),
-        cmocka_unit_test(test_sockets),        cmocka_unit_test(test_first_socket),
+        cmocka_unit_test(test_order_of_names),
+        cmocka_unit_test(test_near_name),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_hca_list),
+        cmocka_unit_test(test_sockets),
+        cmocka_unit_test(test_first_socket),
         cmocka_unit_test(test_socket_family),
+        cmocka_unit_test(test_known_names),
+        cmocka_unit_test(test_two_faults),
+        cmocka_unit_test(test_planes),
+        cmocka_unit_test(test_order_of_sockets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
