@@ -24,7 +24,7 @@ static struct ni_span without_prefix(struct ni_span name)
     const size_t head = sizeof(prefix) - 1;
 
     if (name.n < head || name.n - head > NI_EDITS_NAME || memcmp(name.p, prefix, head) != 0)
-        return (struct ni_span){NULL, 0};
+        return (struct ni_span){"", 0};
     return (struct ni_span){name.p + head, name.n - head};
 }
 
@@ -342,8 +342,8 @@ static void check_planes(const struct ni_work *w)
             continue;
         if (its & OWN_BIT) {
             ni_report(w->f, NI_F_USER_HCA_NONE, hca_list,
-                      "%s has plane %d, whose bit 14 NCCL 2.30.7 and later keep for themselves: no "
-                      "HCA is used",
+                      "%s has plane %d, but NCCL 2.30.7 and later use bit 14 of that number "
+                      "themselves, and then no HCA at all",
                       ni_port_name(w->inv, i).text, its);
             return;
         }

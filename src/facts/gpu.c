@@ -204,7 +204,10 @@ static bool may_be_superchip(const char *model)
     static const char maker[] = "NVIDIA ";
     const char *name = ni_has_prefix(model, maker) ? model + sizeof(maker) - 1 : model;
 
-    return *name == '\0' || *name == 'G' || *name == 'V';
+    if (*name == '\0')
+        return true;
+    return (*name == 'G' || *name == 'V') && name[1] >= 'A' && name[1] <= 'Z' &&
+           ni_is_digit(name[2]);
 }
 
 /* NVLink-C2C is between a Grace or Vera and the GPU of its own superchip. The driver's NVML tells NCCL

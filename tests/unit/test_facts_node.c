@@ -217,6 +217,8 @@ static void test_c2c(void **state)
         {"0x00000000410fd4f0", "NVIDIA H100 PCIe", false},
         {"0x00000000410fd4f0", "NVIDIA RTX PRO 6000 Blackwell Server Edition", false},
         {"0x00000000410fd4f0", "NVIDIA L40S", false},
+        {"0x00000000410fd4f0", "NVIDIA GeForce RTX 4090", false},
+        {"0x00000000410fd4f0", "G", false},
         {"0x00000000410fd401", "NVIDIA GH200 480GB", false},
         {"0x00000000610fd4f0", "NVIDIA GH200 480GB", false},
         {"410fd4f0", "NVIDIA GH200 480GB", false},
