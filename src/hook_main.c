@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nccl-init-hook. Whatever happens it reads all of standard input (crun 1.8.1 and 1.21 die of a hook
-   that does not), ends in time, and with status 0: a hook that fails fails the container. */
+   that does not), ends in time, and with status 0: a hook that fails fails the container. Texts of the
+   state and of config.json are a pod's: before their first byte it keeps two capabilities only. */
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
@@ -14,6 +15,8 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "nccl_init/act.h"
+#include "nccl_init/caps.h"
 #include "nccl_init/hook.h"
 #include "nccl_init/json.h"
 #include "nccl_init/process.h"
@@ -152,9 +155,19 @@ static void describe(const struct ni_dir *top, const struct ni_hook_container *c
     }
 }
 
+/* SYS_RESOURCE raises the hard limit of another process (kernel/sys.c do_prlimit, in the first user
+   namespace). SYS_PTRACE reads /proc/PID/exe and ns/mnt of a process that has more capabilities than
+   this one, or is not dumpable, as runc's init (kernel/ptrace.c __ptrace_may_access). The bundle is
+   root's: no capability reads it. 0 or -errno. */
+static int keep_two_capabilities(void)
+{
+    return ni_caps_forsake(ni_cap_bit(CAP_SYS_RESOURCE) | ni_cap_bit(CAP_SYS_PTRACE));
+}
+
 static int hook(void)
 {
     static char *state;
+    const int kept = keep_two_capabilities();
     struct ni_text t = NI_TEXT(900), why = NI_TEXT(500);
     struct ni_hook_container c;
     struct ni_root root;
@@ -165,6 +178,8 @@ static int hook(void)
     const bool whole = read_state(state, state ? STATE_MAX : 0);
     if (options.wrong)
         return ni_putf(&t, "wrong arguments: %.99s", options.wrong), failed(t.buf);
+    if (kept < 0)
+        return failed("capabilities cannot be dropped");
     if (!state || !whole)
         return failed("standard input is no state");
     if (ni_root_open(options.root, &root, &line) < 0)
@@ -269,6 +284,9 @@ int main(int argc, char *argv[])
         return change(task);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    /* crun gives a container's limits to the hook: a file that may not grow is an error, not the end. */
+    (void)signal(SIGXFSZ, SIG_IGN);
+    (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGALRM, give_up);
     (void)alarm(SECONDS_MAX);
     return hook();

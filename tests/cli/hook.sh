@@ -195,7 +195,30 @@ for limit in --as=33554432 --data=33554432 --as=1048576 --data=262144 --nofile=8
     esac
 done
 works "in time" [ $((SECONDS - start)) -le 8 ]
-kill "$writer"
+# While it waits for its first byte it has two capabilities at most: bits 19 (SYS_PTRACE) and 24 (SYS_RESOURCE).
+"$hook" <never >out 2>&1 &
+waits=$!
+until [ "$(readlink "/proc/$waits/fd/0")" = "$dir/never" ] && grep -q '^State:.S' "/proc/$waits/status"; do sleep 0.1; done
+privileges=$(cat "/proc/$waits/status")
+same "no_new_privs before the first byte" "NoNewPrivs:	1" "$(grep NoNewPrivs <<<"$privileges")"
+for set in CapInh CapPrm CapEff; do
+    value=$(sed -n "s/^$set:	//p" <<<"$privileges")
+    same "$set before the first byte: no other" 0 $((0x$value & ~0x1080000))
+done
+kill "$waits" "$writer"
+# A limit on the size of files, and a reader that is gone, end nothing.
+says_into() { # WHAT STATUS COMMAND...
+    local what=$1 status=$2 got
+    shift 2
+    "$@" </dev/null && got=0 || got=$?
+    same "$what" "$status" "$got"
+}
+says_into "SIGXFSZ" 1 prlimit --fsize=0 "$hook" --strict 2>limited
+says_into "SIGXFSZ, without --strict" 0 prlimit --fsize=0 "$hook" 2>limited
+mkfifo gone
+exec 7<>gone 8>gone 7>&-
+says_into "SIGPIPE" 1 "$hook" --strict 2>&8
+exec 8>&-
 same "--version" "nccl-init-hook $(sed -n 's/^project(.*VERSION \([0-9.]*\).*/\1/p' "$OLDPWD/CMakeLists.txt")" "$("$hook" --version)"
 for option in --memlock --privileged --strict --dry-run --root --install --remove --program --version; do
     matches "--help has $option" "*$option*" "$("$hook" --help)"
