@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -74,6 +75,74 @@ void ni_wait_end(struct ni_wait *w)
     _exit(128 + w->signal);
 }
 
+/* ---- children ---- */
+
+static bool is_pending(int sig)
+{
+    sigset_t set;
+
+    return sigpending(&set) == 0 && sigismember(&set, sig) == 1;
+}
+
+/* A child that has ended waits to be reaped, and goes on waiting. */
+static bool has_dead_child(void)
+{
+    siginfo_t info = {.si_pid = 0};
+
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+}
+
+void ni_children_begin(struct ni_children *c)
+{
+    c->pending = is_pending(SIGCHLD);
+    c->dead = has_dead_child();
+    c->subreaper = -1;
+    if (prctl(PR_GET_CHILD_SUBREAPER, &c->subreaper, 0, 0, 0) == 0)
+        (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+/* Reaps what has ended of the child, or of the group if it is below 0. true: there is more. */
+static bool is_left(pid_t pid)
+{
+    pid_t reaped;
+
+    do
+        reaped = waitpid(pid, NULL, WNOHANG);
+    while (reaped > 0 || (reaped < 0 && errno == EINTR));
+    return reaped == 0;
+}
+
+/* A process gives its children to us before it can be reaped itself (kernel/exit.c exit_notify). So
+   where no child is left in the group, the group is empty. */
+static void end_group(pid_t group)
+{
+    static const struct timespec ms = {.tv_nsec = 1000000};
+    enum { DEATH_MS = 1000 }; /* from SIGKILL to giving up */
+    const int64_t until = ni_now_ms() + DEATH_MS;
+
+    (void)kill(-group, SIGKILL);
+    (void)kill(group, SIGKILL); /* where it could not lead a group (a seccomp filter) */
+    while ((is_left(group) || is_left(-group)) && ni_now_ms() < until)
+        (void)nanosleep(&ms, NULL);
+}
+
+void ni_children_end(const struct ni_children *c, pid_t group)
+{
+    static const struct timespec now = {0};
+    sigset_t set;
+
+    if (group > 0)
+        end_group(group);
+    if (c->subreaper >= 0)
+        (void)prctl(PR_SET_CHILD_SUBREAPER, c->subreaper, 0, 0, 0);
+    /* Where the caller blocks it. If a child of others ended, too, the signal is theirs as well. */
+    if (c->pending || !is_pending(SIGCHLD) || (has_dead_child() && !c->dead))
+        return;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGCHLD);
+    (void)syscall(SYS_rt_sigtimedwait, &set, NULL, &now, (size_t)8);
+}
+
 /* A process that hangs must hold nothing of the pod's: not the log that others wait for, no lock.
    What a library prints, its user tells better. */
 static void close_all(int keep)
@@ -101,6 +170,19 @@ pid_t ni_fork(void)
     if (getppid() != parent) /* it died before that was in force */
         _exit(1);
     return 0;
+}
+
+pid_t ni_fork_group(void)
+{
+    pid_t pid = ni_fork();
+
+    if (pid < 0)
+        return pid;
+    /* By both: whoever comes second finds it done. */
+    (void)setpgid(pid, pid);
+    if (pid == 0)
+        (void)signal(SIGTTOU, SIG_IGN); /* it writes to the terminal from the background (stty tostop) */
+    return pid;
 }
 
 pid_t ni_fork_worker(int keep)

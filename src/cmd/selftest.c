@@ -15,10 +15,12 @@ int ni_run_trials(struct ni_context *ctx, ni_rail_fn *fn)
 {
     struct ni_trials *all = ctx->trials;
     const int64_t begin = ni_now_ms();
+    struct ni_children children;
     struct ni_rails rails;
     struct ni_wait wait;
 
     ni_wait_begin(&wait);
+    ni_children_begin(&children);
     int r = ni_rails_start(&rails, all->n, fn);
     for (unsigned i = 0; r == 0 && i < all->n; i++) {
         struct ni_rail_task *task = &rails.task[i];
@@ -47,6 +49,7 @@ int ni_run_trials(struct ni_context *ctx, ni_rail_fn *fn)
     }
     all->took_ms = ni_now_ms() - begin;
     ni_say_progress(ctx, "");
+    ni_children_end(&children, -1);
     ni_wait_end(&wait); /* which may end the program */
     return r;
 }
