@@ -126,6 +126,10 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: request the same number of GPUs in all pods: else NCCL may hang.")                  \
     X(JOB_HOSTID_SAME, "job.hostid.same", NI_ERROR,                                              \
       "User: leave NCCL_HOSTID unset, or give each node its own.")                               \
+    X(JOB_KEY_HOST, "job.key.host", NI_WARNING,                                                  \
+      "User: give all pods of the job one key that no other job has: --job=KEY.")                \
+    X(JOB_KEY_NAME, "job.key.name", NI_INFO,                                                     \
+      "User: to keep pods of other attempts out, give all pods one key: --job=KEY.")             \
     X(JOB_LINK_DIFFERS, "job.link.differs", NI_ERROR,                                            \
       "Cluster admin: one link layer, RoCE v2 and one kind of address for the rail. User: "      \
       "NCCL_IB_ROCE_VERSION_NUM and NCCL_IB_ADDR_FAMILY alike in all pods, or --hcas.")          \

@@ -16,13 +16,14 @@ struct ni_party {
     char host[NI_MEET_PEERS]; /* of pod 0; a name or an address */
     unsigned port;
     unsigned rank, ranks;
-    char key[128];    /* equal in all pods of this attempt; "": any */
+    char key[128];    /* equal in all pods of this attempt; never shown to anybody */
+    bool named;       /* the key is only the name of pod 0, which another job can have, too */
     bool stand_aside; /* local rank 0 of this pod acts, and no more is told */
 };
 
 /* What the options say of it; what is not given is NULL, or below 0. */
 struct ni_party_options {
-    const char *peers, *job;
+    const char *peers, *job, *self; /* self: this machine's own name */
     int rank, ranks;
     unsigned port;
 };
@@ -37,6 +38,7 @@ struct ni_meeting {
     const struct ni_party *party;
     const struct ni_policy *policy; /* for what is judged at pod 0 */
     bool strict;                    /* a warning makes the verdict bad */
+    bool host_network;              /* the address of this pod is that of others, too */
     int64_t within_ms;              /* until all must have come */
     struct ni_pod *pod; /* this one. What its rails find out of themselves is put into pod->rail */
     ni_rail_fn *fn;     /* NULL: its rails cannot be tried */
@@ -44,6 +46,7 @@ struct ni_meeting {
     /* A line for people, such as "12 of 64 pods have come"; phase: a new phase begins, worth a line
        of a log. At pod 0 in two processes. */
     void (*progress)(void *arg, const char *line, bool phase);
+    void (*begun)(void *arg); /* waiting for pods is over. NULL: nobody asks */
     void *arg;
 };
 

@@ -181,7 +181,8 @@ pid_t ni_fork_group(void)
     /* By both: whoever comes second finds it done. */
     (void)setpgid(pid, pid);
     if (pid == 0)
-        (void)signal(SIGTTOU, SIG_IGN); /* it writes to the terminal from the background (stty tostop) */
+        (void)signal(SIGTTOU,
+                     SIG_IGN); /* it writes to the terminal from the background (stty tostop) */
     return pid;
 }
 

@@ -19,12 +19,14 @@
 #include <unistd.h>
 
 enum {
-    BYTES_MS = 3000,   /* for --bytes, in each direction */
-    ROUNDS_MS = 600000 /* for what comes when all are there, at most */
+    BYTES_MS = 3000,    /* for --bytes, in each direction */
+    ROUNDS_MS = 600000, /* for what comes when all are there, at most */
+    SLACK_MS = 2000     /* beyond --within, for the child to say that it waits no more */
 };
 
 /* What the child says, and what --once keeps. UNTOLD: nothing. */
 enum verdict { UNTOLD, GOOD = 'g', BAD = 'b' };
+enum { BEGUN = 'w' }; /* before that: waiting for pods is over */
 
 /* Pod 0 prints all, the others, and who did not reach it, the sentence; `run`, whose standard output
    is the command's, logs it, pod 0 with the findings. Whether it is good, and was printed. */
@@ -58,7 +60,23 @@ static bool conclude(struct ni_context *ctx, const struct ni_verdict *verdict)
     return verdict->good && told;
 }
 
+/* Only the first network namespace has this sysctl (net/core/sysctl_net_core.c net_core_table). */
+static bool is_host_network(void)
+{
+    return access("/proc/sys/net/core/netdev_max_backlog", F_OK) == 0;
+}
+
 /* ---- in the child ---- */
+
+static int to_parent = -1; /* the pipe, in the child and its children */
+
+static void say_begun(void *arg)
+{
+    static const char byte = BEGUN;
+
+    (void)arg;
+    (void)!write(to_parent, &byte, 1);
+}
 
 static void say_progress(void *arg, const char *line, bool phase)
 {
@@ -97,6 +115,7 @@ static void meet(struct ni_context *ctx, const struct ni_party *party, struct ni
         .party = party,
         .policy = &ctx->options.policy,
         .strict = ctx->options.strict,
+        .host_network = is_host_network(),
         .within_ms = (int64_t)ctx->options.within * 1000,
         .pod = &pod,
         .fn = ni_work_rail,
@@ -107,6 +126,7 @@ static void meet(struct ni_context *ctx, const struct ni_party *party, struct ni
                  .service_level = (uint8_t)ni_user_int(&ctx->work, "NCCL_IB_SL", 0),
                  .pkey_index = (uint16_t)ni_user_int(&ctx->work, "NCCL_IB_PKEY", 0)},
         .progress = say_progress,
+        .begun = say_begun,
         .arg = ctx,
     };
     const int r = ni_caps_forsake(ni_command_has_cap(CAP_IPC_LOCK) ? lock : 0);
@@ -133,47 +153,77 @@ static void meet(struct ni_context *ctx, const struct ni_party *party, struct ni
 
 /* ---- in the parent ---- */
 
-/* Until the child has told, or is gone, or a signal came, or the time is over. It sleeps: thousands
-   that look again and again would leave no time to the meeting. What tells is a byte: where SIGCHLD
-   is ignored there is no exit status. */
+/* Until the child has told, or is gone, or a signal came, or the time is over: what it told. It sleeps:
+   thousands that look again and again would leave no time to the meeting. What tells is a byte: where
+   SIGCHLD is ignored there is no exit status. */
+static enum verdict listen_to(int child, int signals, int64_t within_ms, bool *late)
+{
+    struct pollfd p[2] = {{.fd = child, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
+    int64_t until_ms = ni_now_ms() + within_ms + SLACK_MS;
+    bool begun = false;
+
+    while (p[1].revents == 0) {
+        const int64_t left = until_ms - ni_now_ms();
+        const int n = left > 0 ? poll(p, NI_COUNT(p), (int)left) : 0;
+        char byte;
+
+        if (n == 0)
+            *late = !begun;
+        if (n == 0 || (n > 0 && p[0].revents && read(child, &byte, 1) != 1))
+            break;
+        if (n < 0 || !p[0].revents)
+            continue;
+        if (byte != BEGUN)
+            return byte == GOOD ? GOOD : BAD;
+        if (!begun)
+            until_ms = ni_now_ms() + ROUNDS_MS;
+        begun = true;
+    }
+    return UNTOLD;
+}
+
 static bool ask_child(struct ni_context *ctx, const struct ni_party *party)
 {
-    const int64_t limit_ms = (int64_t)ctx->options.within * 1000 + ROUNDS_MS;
     struct ni_verdict verdict = {.line = "bad: the process of preflight was killed, or crashed"};
+    const int64_t within_ms = (int64_t)ctx->options.within * 1000;
+    enum verdict told = UNTOLD;
+    struct ni_children children;
     struct ni_wait wait;
-    struct pollfd p[2] = {{.events = POLLIN}, {.events = POLLIN}};
+    bool late = false;
     int fd[2] = {-1, -1};
-    char byte;
-    bool told = false;
+    int signals;
     pid_t pid;
 
     ni_wait_begin(&wait);
-    p[1].fd = signalfd(-1, &wait.blocked, SFD_CLOEXEC);
-    pid = p[1].fd < 0 || pipe2(fd, O_CLOEXEC | O_NONBLOCK) < 0 ? -1 : ni_fork();
+    ni_children_begin(&children);
+    signals = signalfd(-1, &wait.blocked, SFD_CLOEXEC);
+    pid = signals < 0 || pipe2(fd, O_CLOEXEC | O_NONBLOCK) < 0 ? -1 : ni_fork_group();
     if (pid < 0)
         (void)ni_format(verdict.line, sizeof(verdict.line), "bad: no process for it: %s",
                         NI_ERRNO(errno));
     if (pid == 0) {
+        char byte;
+
         ni_wait_unblock(&wait);
         ni_no_command();
+        to_parent = fd[1];
         meet(ctx, party, &verdict);
+        say_begun(NULL);
         byte = conclude(ctx, &verdict) ? GOOD : BAD;
         _exit(write(fd[1], &byte, 1) == 1 ? 0 : 1);
     }
-    p[0].fd = fd[0];
     (void)close(fd[1]);
-    if (pid > 0) {
-        while (poll(p, NI_COUNT(p), (int)limit_ms) < 0 && errno == EINTR)
-            ;
-        told = read(fd[0], &byte, 1) == 1;
-        (void)kill(pid, SIGKILL); /* it has nothing more to do */
-        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-            ;
-    }
+    if (pid > 0)
+        told = listen_to(fd[0], signals, within_ms, &late);
+    if (late)
+        (void)ni_format(verdict.line, sizeof(verdict.line),
+                        "bad: pod 0 was not found within %u s: does the name server answer?",
+                        ctx->options.within);
     (void)close(fd[0]);
-    (void)close(p[1].fd);
-    ni_wait_end(&wait); /* which may end the program */
-    return told ? byte == GOOD : conclude(ctx, &verdict);
+    (void)close(signals);
+    ni_children_end(&children, pid); /* it has nothing more to do */
+    ni_wait_end(&wait);              /* which may end the program */
+    return told != UNTOLD ? told == GOOD : conclude(ctx, &verdict);
 }
 
 /* One pod has nobody to meet: its self-test decides. */
@@ -255,7 +305,7 @@ static void keep(struct ni_context *ctx, bool good, const struct ni_party *party
     }
     put_kept(&text, good, party);
     if (r >= 0)
-        r = ni_replace_file(path, 0644, ni_write_text, &text);
+        r = ni_replace_file(path, 0600, ni_write_text, &text); /* it has the key */
     if (r < 0)
         ni_say(ctx, NI_LOG_WARN, "preflight: %.256s: %s", path, NI_ERRNO(r));
 }
@@ -267,12 +317,16 @@ static int prove(struct ni_context *ctx)
 {
     const struct ni_options *o = &ctx->options;
     struct ni_verdict verdict = {.good = false};
+    struct ni_party_options told = o->party;
     struct ni_text why = NI_TEXT(512);
     struct ni_party party;
     enum verdict kept;
+    char self[NI_MEET_PEERS] = "";
     bool good;
 
-    if (!ni_find_party(&ctx->own, &o->party, &party, &why)) {
+    (void)gethostname(self, sizeof(self) - 1);
+    told.self = self;
+    if (!ni_find_party(&ctx->own, &told, &party, &why)) {
         if (ctx->verb != NI_VERB_RUN)
             return ni_usage(ctx, "%s", why.buf);
         (void)ni_format(verdict.line, sizeof(verdict.line), "bad: %s", why.buf);
@@ -286,6 +340,12 @@ static int prove(struct ni_context *ctx)
         verdict.good = kept == GOOD;
         (void)ni_format(verdict.line, sizeof(verdict.line), "%s: made before, as %.256s tells",
                         verdict.good ? "good" : "bad", o->once);
+    } else if (party.named && party.ranks > 1 && o->preflight == NI_DEMAND_REQUIRE &&
+               is_host_network()) {
+        ni_put(&why,
+               "the job has no key but the name of pod 0, and on a host network all jobs of a "
+               "node have its address; --job=KEY gives all pods one that no other job has");
+        (void)ni_format(verdict.line, sizeof(verdict.line), "bad: %s", why.buf);
     }
     if (verdict.line[0])
         return conclude(ctx, &verdict) ? 0 : NI_EXIT_FAILED;

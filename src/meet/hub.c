@@ -25,9 +25,9 @@ enum {
     LOOK_MS = 250,   /* between looks for those that are too slow */
     GRACE_MS = 3000, /* longer than the rails may take an answer is waited for */
     TOLD_MS = 3000,  /* from the verdict to hanging up */
+    LAST_MS = 500,   /* longer than a pod waits for the others, pod 0 waits for them */
     EVENTS = 256,
-    REFUSED = 16, /* strangers that are told of: they leave room for what is wrong */
-    STEPS = 8     /* that a pod may have no part in: two rounds */
+    REFUSED = 16 /* pods that are told of: they leave room for what is wrong */
 };
 
 struct conn {
@@ -47,7 +47,8 @@ static struct hub {
     enum { GATHERING, ROUNDS, OVER } phase; /* who comes in the first is welcome */
     int epoll, listen;
     int64_t step_ms; /* what the rails do at once, at most */
-    int64_t until_ms, looked_ms;
+    int64_t until_ms, looked_ms, alive_ms;
+    unsigned strangers; /* hellos without the key */
     unsigned n_conn;
     struct conn *conn;       /* the pods by rank, then those who are not welcome yet */
     bool owes[NI_MAX_RANKS]; /* its facts, its answer, or to hang up is waited for */
@@ -126,6 +127,25 @@ static void refuse(struct hub *h, unsigned at, enum ni_finding_id id, const char
     say(h, at, NI_MSG_NO);
 }
 
+/* Says no, and hangs up. Whoever reaches the port can say hello: without the key it gets nothing, and
+   what it says is nowhere repeated. */
+static void refuse_stranger(struct hub *h, unsigned at)
+{
+    h->strangers++;
+    (void)ni_copy(h->out.verdict.line, sizeof(h->out.verdict.line),
+                  "its key is not that of pod 0: another job, or attempt");
+    say(h, at, NI_MSG_NO);
+}
+
+/* A pod leaves when its own time is over; so long pod 0 waits, that it can still tell who is missing. */
+static void wait_as_long(struct hub *h, int64_t its_within_ms)
+{
+    const int64_t until_ms = ni_now_ms() + its_within_ms + LAST_MS;
+
+    if (its_within_ms > 0 && until_ms < h->until_ms)
+        h->until_ms = until_ms;
+}
+
 static void take_hello(struct hub *h, unsigned at, const struct ni_message *m)
 {
     const struct ni_party *p = h->m->party, *its = &m->party;
@@ -134,12 +154,13 @@ static void take_hello(struct hub *h, unsigned at, const struct ni_message *m)
     char no[512] = "";
     struct ni_text t = ni_text_on(no, sizeof(no));
 
+    if (strcmp(p->key, its->key) != 0 || !p->key[0]) {
+        refuse_stranger(h, at);
+        return;
+    }
     if (m->protocol != NI_MEET_PROTOCOL) {
         ni_putf(&t, "its nccl-init %s speaks protocol %u, that of pod 0 (%s) %d", m->version,
                 m->protocol, NCCL_INIT_VERSION, NI_MEET_PROTOCOL);
-    } else if (p->key[0] && its->key[0] && strcmp(p->key, its->key) != 0) {
-        ni_putf(&t, "its key is `%s`, that of pod 0 `%s`: another job, or attempt", its->key,
-                p->key);
     } else if (its->ranks != p->ranks || rank >= p->ranks || (rank == 0 && at != 0)) {
         ni_putf(&t, "it is rank %u of %u pods, pod 0 is rank 0 of %u", rank, its->ranks, p->ranks);
     } else if (h->phase != GATHERING) {
@@ -164,7 +185,7 @@ static void take_hello(struct hub *h, unsigned at, const struct ni_message *m)
     }
     h->conn[rank].due_ms = ni_now_ms() + HELLO_MS;
     (void)ni_copy(h->job.pod[rank].host, NI_POD_NAME, m->pod.host);
-    h->out.within_ms = h->until_ms - ni_now_ms() + STEPS * h->step_ms;
+    wait_as_long(h, m->within_ms);
     say(h, rank, NI_MSG_WELCOME);
 }
 
@@ -218,7 +239,7 @@ static void read_some(struct hub *h, unsigned at, bool ends)
     struct conn *c = &h->conn[at];
     const bool pod = at < h->job.ranks, owes = pod && h->owes[at];
     struct ni_message *m = &h->in;
-    const int r = ni_message_receive(c->fd, MSG_DONTWAIT, pod ? NI_MEET_MESSAGE : NI_MEET_HELLO, m);
+    const int r = ni_message_receive(c->fd, pod ? NI_MEET_MESSAGE : NI_MEET_HELLO, m);
 
     if (r == 0 && c->due_ms == INT64_MAX)
         c->due_ms = ni_now_ms() + SLOW_MS;
@@ -238,6 +259,16 @@ static void read_some(struct hub *h, unsigned at, bool ends)
         set_events(h, EPOLL_CTL_MOD, at); /* so that the end is told again */
 }
 
+/* Tells the pods that pod 0 is there, and whether it waits for others. */
+static void tell_alive(struct hub *h, int64_t now)
+{
+    h->alive_ms = now;
+    h->out.begun = h->phase != GATHERING;
+    for (unsigned rank = 0; rank < h->job.ranks; rank++)
+        if (h->conn[rank].fd >= 0)
+            say(h, rank, NI_MSG_ALIVE);
+}
+
 static void look(struct hub *h, int64_t now)
 {
     unsigned here = 0;
@@ -247,6 +278,8 @@ static void look(struct hub *h, int64_t now)
     for (unsigned at = 0; at < h->n_conn; at++)
         if (h->conn[at].fd >= 0 && now > h->conn[at].due_ms)
             drop(h, at);
+    if (h->phase != OVER && now - h->alive_ms >= NI_ALIVE_MS)
+        tell_alive(h, now);
     for (unsigned rank = 0; rank < h->job.ranks; rank++)
         here += !h->owes[rank];
     (void)ni_format(line, sizeof(line), "%u of %u pods have come", here, h->job.ranks);
@@ -287,7 +320,6 @@ static void tell(struct hub *h, enum ni_rail_work work)
     struct ni_message *m = &h->out;
 
     m->work = work;
-    m->within_ms = STEPS * h->step_ms;
     for (unsigned rank = 0; rank < h->job.ranks; rank++) {
         m->n_item = 0;
         for (unsigned i = 0; i < h->job.n_rail * NI_ROLES; i++) {
@@ -429,6 +461,18 @@ static int set_up(struct hub *h)
     return 0;
 }
 
+/* Findings of the meeting itself. */
+static void report_meeting(struct hub *h)
+{
+    if (h->strangers > 0)
+        ni_report(h->f, NI_F_JOB_REFUSED, "strangers",
+                  "%u hellos had another key than the job, or none", h->strangers);
+    if (h->m->party->named)
+        ni_report(h->f, h->m->host_network ? NI_F_JOB_KEY_HOST : NI_F_JOB_KEY_NAME, "key",
+                  "the job has no key but the name of pod 0%s",
+                  h->m->host_network ? ", whose address all jobs of its node have" : "");
+}
+
 /* From the first pod to the last. 0 or -errno. */
 static int run(struct hub *h, struct ni_verdict *ret)
 {
@@ -444,6 +488,10 @@ static int run(struct hub *h, struct ni_verdict *ret)
             job->n_rail = job->pod[rank].n_rail;
     }
     h->phase = ROUNDS; /* from now on who goes away is missed */
+    tell_alive(h, ni_now_ms());
+    if (m->begun)
+        m->begun(m->arg);
+    report_meeting(h);
     ni_compare_pods(job, m->policy, h->f);
     job->tally = calloc((size_t)job->ranks * job->n_rail + 1, sizeof(*job->tally));
     if (!job->tally)
@@ -490,9 +538,12 @@ int ni_meet(const struct ni_meeting *m, struct ni_verdict *ret, struct ni_findin
         return r;
     }
     if (leaf == 0) {
+        struct ni_meeting own = *m;
+
+        own.begun = NULL; /* the hub knows better */
         (void)close(h->listen);
         (void)close(pair[1]);
-        _exit(ni_leaf(m, pair[0], ret) == 0 ? 0 : 1);
+        _exit(ni_leaf(&own, pair[0], ret) == 0 ? 0 : 1);
     }
     (void)close(pair[0]);
     h->conn[0] = (struct conn){pair[1], ni_now_ms() + NI_RAIL_MS + HELLO_MS};

@@ -12,7 +12,7 @@ static const struct row {
     const char *host, *or_host, *rank, *or_rank, *ranks;
     const char *unless; /* it does not count where this is set */
     const char *local;  /* `rank` and `ranks` count processes, of which each pod has so many */
-    const char *key[3]; /* joined, those that are set */
+    const char *key[3]; /* the job's id, then its attempt; joined, those that are set */
 } rows[] = {
     {.id = "peers"}, /* the options alone */
     /* in its workers: GROUP_* count agents, RANK and WORLD_SIZE workers (PyTorch
@@ -179,24 +179,50 @@ static const char *take_three(const struct search *s, const struct row *row)
     return NULL;
 }
 
-/* What all pods have alike, and the next attempt has not, if possible. */
+static bool is_loopback(const char *host)
+{
+    return strcmp(host, "localhost") == 0 || strcmp(host, "::1") == 0 ||
+           ni_has_prefix(host, "127.");
+}
+
+/* Pod 0, as all pods know it: some by its name alone, some with the domain. Where it is only told that
+   it is localhost, as in older PyTorchJobs, its own name is the one that the others have. */
+static void put_pod_0(struct ni_text *t, const struct search *s)
+{
+    const char *self = s->options->self ? s->options->self : "";
+    const char *name = is_loopback(s->to->host) ? self : s->to->host;
+    const bool address = strchr(name, ':') || name[strspn(name, "0123456789.")] == '\0';
+
+    ni_putn(t, name, address ? strlen(name) : strcspn(name, "."));
+}
+
+/* What all pods have alike, and the next attempt has not, if possible. Messages never quote it. */
 static void make_key(const struct search *s, const struct row *row)
 {
     struct ni_text t = ni_text_on(s->to->key, sizeof(s->to->key));
+    const char *id = s->options->job ? s->options->job : get(s, row->key[0]);
 
-    ni_put(&t, s->options->job ? s->options->job : "");
-    for (size_t i = 0; i < NI_COUNT(row->key) && !s->options->job; i++) {
-        const char *v = get(s, row->key[i]);
+    s->to->named = !id || strcmp(id, "none") == 0; /* torchrun's default */
+    if (s->to->named)
+        put_pod_0(&t, s);
+    else
+        ni_put(&t, id);
+    for (size_t i = 1; i < NI_COUNT(row->key) && !s->options->job; i++) {
+        const char *attempt = get(s, row->key[i]);
 
-        if (v && strcmp(v, "none") != 0) /* torchrun's default */
-            ni_putf(&t, "%s%s", t.len > 0 ? "." : "", v);
+        if (attempt)
+            ni_putf(&t, ".%s", attempt);
     }
-    /* pod 0 may know itself by another name than the others do, as in older PyTorchJobs */
-    if (t.len == 0 && (s->to->rank > 0 || (strcmp(s->to->host, "localhost") != 0 &&
-                                           !ni_has_prefix(s->to->host, "127."))))
-        ni_put(&t, s->to->host);
-    for (char *c = s->to->key; *c; c++) /* it is told to others */
+    for (char *c = s->to->key; *c; c++) /* as pod 0 reads it (wire.c take_text) */
         *c = *c < ' ' || *c > '~' ? '?' : *c;
+    if (s->why->len > 0 || s->to->ranks <= 1)
+        return;
+    if (t.cut)
+        ni_putf(s->why, "the key of the job is longer than %zu characters; --job=KEY gives another",
+                sizeof(s->to->key) - 1);
+    if (t.len == 0)
+        ni_put(s->why, "nothing tells a key of the job, for pod 0 is told no name but localhost; "
+                       "--job=KEY gives one");
 }
 
 bool ni_find_party(const struct ni_env *env, const struct ni_party_options *options,

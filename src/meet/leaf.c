@@ -12,6 +12,11 @@
 
 enum {
     WELCOME_MS = 3000, /* from a hello to the welcome; then it is said again */
+    SILENT_MS = 10000, /* without a word of pod 0, which says every second that it is there */
+    SLACK_MS = 1500,   /* beyond --within, for the last word of a pod 0 that waited as long */
+    MOVE_MS = 3000,    /* for data, if pod 0 says so, unless this pod's own option allows more */
+    STEPS = 8,         /* for the rounds: so many that take as long as they may */
+    GRACE_MS = 3000,   /* that pod 0 waits longer than rails may take (hub.c) */
     CONNECT_MS = 4000, /* of one address, if it is the last; three times SYN */
     OTHERS_MS = 500,   /* of each before */
     FIRST_PAUSE_MS = 50,
@@ -23,7 +28,9 @@ static struct leaf {
     const struct ni_meeting *m;
     struct ni_rails rails; /* .n 0: none */
     int fd;
-    bool begun;            /* rounds have, so that there is no coming back */
+    int64_t within_ms;     /* until then it waits for pod 0 and the others */
+    int64_t until_ms;      /* until then it listens to pod 0, whatever that says */
+    bool begun;            /* nobody is waited for any more, so that there is no coming back */
     struct ni_message msg; /* said last, or heard */
     struct ni_text why;
 } leaf; /* of this process */
@@ -43,27 +50,49 @@ static int fail(struct leaf *l, int err, const char *fmt, ...)
 
 /* ---- messages ---- */
 
-/* How long the next calls may block. */
-static void set_limit(const struct leaf *l, int64_t ms)
+/* The time for data that pod 0 may ask for. */
+static int move_ms(const struct leaf *l, int asked)
 {
-    const struct timeval t = {.tv_sec = (time_t)(ms / 1000), .tv_usec = ms % 1000 * 1000 + 1};
+    const int own = l->m->task.move_ms;
+    const int most = own > MOVE_MS ? own : MOVE_MS;
 
-    (void)setsockopt(l->fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t));
-    (void)setsockopt(l->fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
+    return asked < most ? asked : most;
 }
 
-/* Says l->msg, and reads into it what pod 0 says next: 0, or -errno after saying why. */
+/* The pods are there. What follows has limits of this pod's own making. */
+static void begin(struct leaf *l)
+{
+    const int64_t step_ms = NI_RAIL_MS + 3 * (int64_t)move_ms(l, INT32_MAX) + GRACE_MS;
+
+    if (l->begun)
+        return;
+    l->begun = true;
+    l->until_ms = ni_now_ms() + STEPS * step_ms;
+    if (l->m->begun)
+        l->m->begun(l->m->arg);
+}
+
+/* Says l->msg, and reads into it what pod 0 says next, but that it is there: 0, or -errno after saying
+   why. Between two words of pod 0 there is limit_ms at most. */
 static int talk(struct leaf *l, enum ni_message_type type, int64_t limit_ms)
 {
     int r;
 
     l->msg.type = type;
-    set_limit(l, limit_ms);
-    r = ni_message_send(l->fd, 0, &l->msg) ? -EINTR : -ECONNRESET;
-    while (r == -EINTR)
-        r = ni_message_receive(l->fd, MSG_WAITALL, NI_MEET_MESSAGE, &l->msg);
-    if (r == 0 || r == -EAGAIN)
-        return fail(l, -ETIMEDOUT, "pod 0 does not answer any more");
+    r = ni_message_send(l->fd, MSG_DONTWAIT, &l->msg) ? 0 : -ECONNRESET;
+    while (r == 0) {
+        const int64_t silent_ms = ni_now_ms() + limit_ms;
+
+        r = ni_message_await(l->fd, silent_ms < l->until_ms ? silent_ms : l->until_ms, &l->msg);
+        if (r < 0 || l->msg.type != NI_MSG_ALIVE)
+            break;
+        if (l->msg.begun)
+            begin(l);
+        if (ni_now_ms() >= l->until_ms)
+            r = -ETIMEDOUT;
+    }
+    if (r == -ETIMEDOUT)
+        return fail(l, r, "pod 0 does not answer any more");
     if (r == -EPROTO)
         return fail(l, r, "what pod 0 says is not understood");
     if (r < 0)
@@ -77,9 +106,9 @@ static int talk(struct leaf *l, enum ni_message_type type, int64_t limit_ms)
 /* ---- the rails ---- */
 
 /* All at once. */
-static void let_work(struct leaf *l, enum ni_rail_work what)
+static void let_work(struct leaf *l, enum ni_rail_work what, int64_t limit_ms)
 {
-    ni_rails_ask(&l->rails, what, NI_RAIL_MS + 3 * (int64_t)l->msg.move_ms);
+    ni_rails_ask(&l->rails, what, limit_ms);
     while (!ni_rails_done(&l->rails, INT32_MAX))
         ;
 }
@@ -98,7 +127,7 @@ static void work(struct leaf *l)
         memset(task->has, 0, sizeof(task->has));
         task->session = m->session;
         task->bytes = m->bytes;
-        task->move_ms = m->move_ms;
+        task->move_ms = move_ms(l, m->move_ms);
     }
     for (unsigned i = 0; i < n_item; i++) {
         const struct ni_item *it = &m->item[i];
@@ -108,7 +137,7 @@ static void work(struct leaf *l)
         task->partner[it->role] = it->partner;
         task->peer[it->role] = it->end;
     }
-    let_work(l, m->work);
+    let_work(l, m->work, NI_RAIL_MS + 3 * (int64_t)move_ms(l, m->move_ms));
     for (unsigned i = 0; i < n_item; i++) {
         struct ni_item *it = &m->item[i];
         const struct ni_rail_task *task = &l->rails.task[it->rail];
@@ -122,6 +151,7 @@ static void open_rails(struct leaf *l)
 {
     const struct ni_meeting *m = l->m;
     struct ni_pod *pod = m->pod;
+    const int64_t limit_ms = NI_RAIL_MS < m->within_ms ? NI_RAIL_MS : m->within_ms;
     int r = m->fn && pod->n_rail > 0 ? ni_rails_start(&l->rails, pod->n_rail, m->fn) : 0;
 
     for (unsigned i = 0; r != 0 && i < pod->n_rail; i++)
@@ -134,7 +164,7 @@ static void open_rails(struct leaf *l)
         task->rail = pod->rail[i];
         task->number = i;
     }
-    let_work(l, NI_WORK_OPEN);
+    let_work(l, NI_WORK_OPEN, limit_ms);
     for (unsigned i = 0; i < l->rails.n; i++) {
         pod->rail[i] = l->rails.task[i].rail;
         if (l->rails.task[i].result[NI_ROLE_FROM].silent)
@@ -149,10 +179,12 @@ static void open_rails(struct leaf *l)
    not there yet. */
 static int take_part(struct leaf *l)
 {
+    const int64_t left = l->within_ms - ni_now_ms();
     struct ni_message *m = &l->msg;
     int r;
 
     m->protocol = NI_MEET_PROTOCOL;
+    m->within_ms = left > 1 ? left : 1;
     (void)ni_copy(m->version, sizeof(m->version), NCCL_INIT_VERSION);
     m->party = *l->m->party;
     m->pod = *l->m->pod;
@@ -164,18 +196,26 @@ static int take_part(struct leaf *l)
     if (r == 0 && m->type != NI_MSG_WELCOME)
         return fail(l, -EPROTO, "who answers there is not pod 0");
     if (r == 0)
-        r = talk(l, NI_MSG_FACTS, m->within_ms);
+        r = talk(l, NI_MSG_FACTS, SILENT_MS);
     while (r == 0 && m->type == NI_MSG_DO) {
-        l->begun = true;
+        begin(l);
         work(l);
-        r = talk(l, NI_MSG_DONE, m->within_ms);
+        r = talk(l, NI_MSG_DONE, SILENT_MS);
     }
     return r == 0 && m->type != NI_MSG_VERDICT ? fail(l, -EPROTO, "pod 0 says what it should not")
                                                : r;
 }
 
-/* At each address of pod 0 again and again, until rounds have begun, or `until`. */
-static int find_hub(struct leaf *l, int64_t until_ms)
+/* How long the next connect(2) may take (socket(7), SO_SNDTIMEO). */
+static void set_limit(const struct leaf *l, int64_t ms)
+{
+    const struct timeval t = {.tv_sec = (time_t)(ms / 1000), .tv_usec = ms % 1000 * 1000 + 1};
+
+    (void)setsockopt(l->fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t));
+}
+
+/* At each address of pod 0 again and again, until rounds have begun, or the time is over. */
+static int find_hub(struct leaf *l)
 {
     const struct ni_party *p = l->m->party;
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
@@ -183,7 +223,7 @@ static int find_hub(struct leaf *l, int64_t until_ms)
     char port[8];
 
     (void)ni_format(port, sizeof(port), "%u", p->port);
-    while ((left = until_ms - ni_now_ms()) > 0) {
+    while ((left = l->within_ms - ni_now_ms()) > 0) {
         struct addrinfo *all = NULL, *at;
         int r = getaddrinfo(p->host, port, &hints, &all);
 
@@ -200,11 +240,11 @@ static int find_hub(struct leaf *l, int64_t until_ms)
                 ni_socket_set_up(l->fd);
                 r = take_part(l);
             } else {
-                r = errno == EINPROGRESS ? -ETIMEDOUT : -errno; /* socket(7), SO_SNDTIMEO */
+                r = errno == EINPROGRESS ? -ETIMEDOUT : -errno;
                 (void)fail(l, r, "%s port %u: %s", p->host, p->port, NI_ERRNO(r));
             }
             (void)close(l->fd);
-            left = until_ms - ni_now_ms();
+            left = l->within_ms - ni_now_ms();
         }
         if (all)
             freeaddrinfo(all);
@@ -222,15 +262,17 @@ static int find_hub(struct leaf *l, int64_t until_ms)
 
 int ni_leaf(const struct ni_meeting *m, int fd, struct ni_verdict *ret)
 {
-    const int64_t until = ni_now_ms() + m->within_ms;
     struct leaf *l = &leaf;
     int r;
 
     l->m = m;
+    l->within_ms = ni_now_ms() + m->within_ms;
+    l->until_ms = l->within_ms + SLACK_MS;
     l->fd = fd;
     l->why = ni_text_on(ret->line, sizeof(ret->line));
     open_rails(l);
-    r = fd >= 0 ? take_part(l) : find_hub(l, until);
+    r = fd >= 0 ? take_part(l) : find_hub(l);
+    begin(l);
     ni_rails_end(&l->rails);
     if (r != 0)
         return r;

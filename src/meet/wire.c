@@ -6,10 +6,12 @@
 #include <jansson.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "nccl_init/act.h"
 #include "nccl_init/json.h"
 #include "wire.h"
 
@@ -112,7 +114,8 @@ static const struct {
     {IN(FACTS), WHOLE(ni_message, pod.transport, 0, NI_NET_OTHER)},
     {IN(FACTS), LIST(ni_message, setting, pod.n_setting, setting_members)},
     {IN(FACTS), LIST(ni_message, rail, pod.n_rail, rail_members)},
-    {IN(WELCOME) | IN(DO), WHOLE(ni_message, within_ms, 0, INT64_MAX)},
+    {IN(HELLO), WHOLE(ni_message, within_ms, 0, INT32_MAX)},
+    {IN(ALIVE), YES(ni_message, begun)},
     {IN(DO), WHOLE(ni_message, work, NI_WORK_QUEUES, NI_WORK_MOVE)},
     {IN(DO), WHOLE(ni_message, session, 0, INT64_MAX)},
     {IN(DO), WHOLE(ni_message, bytes, 0, INT64_MAX)},
@@ -127,6 +130,7 @@ static const char *const types[NI_MSG_TYPES] = {
     [NI_MSG_FACTS] = "facts",
     [NI_MSG_DONE] = "done",
     [NI_MSG_WELCOME] = "welcome",
+    [NI_MSG_ALIVE] = "alive",
     [NI_MSG_NO] = "no",
     [NI_MSG_DO] = "do",
     [NI_MSG_VERDICT] = "verdict",
@@ -265,30 +269,88 @@ bool ni_message_take(const char *text, size_t n, struct ni_message *ret)
     return ok;
 }
 
-int ni_message_receive(int fd, int flags, size_t most, struct ni_message *ret)
+/* The message that is being read, with room for a NUL behind it. */
+static char incoming[NI_WIRE_HEAD + NI_MEET_MESSAGE + 1];
+
+static int take_incoming(size_t size, struct ni_message *ret)
 {
-    static char text[NI_WIRE_HEAD + NI_MEET_MESSAGE + 1];
+    incoming[NI_WIRE_HEAD + size] = '\0';
+    return ni_message_take(incoming + NI_WIRE_HEAD, size, ret) ? 0 : -EPROTO;
+}
+
+/* How many bytes follow the head; 0: none that may. */
+static size_t size_in(uint32_t head, size_t most)
+{
+    const size_t size = ntohl(head);
+
+    return size <= most ? size : 0;
+}
+
+int ni_message_receive(int fd, size_t most, struct ni_message *ret)
+{
     uint32_t head;
-    ssize_t n = recv(fd, &head, NI_WIRE_HEAD, MSG_PEEK | flags);
-    size_t size, got = 0;
+    ssize_t n = recv(fd, &head, NI_WIRE_HEAD, MSG_PEEK | MSG_DONTWAIT);
+    size_t size;
     int there = 0;
+    int r;
 
     if (n <= 0)
         return n < 0 ? -errno : -ECONNRESET;
-    size = ntohl(head);
-    if (n == NI_WIRE_HEAD && (size == 0 || size > most))
-        return -EPROTO;
-    if (n < NI_WIRE_HEAD || ((flags & MSG_DONTWAIT) && (ioctl(fd, FIONREAD, &there) < 0 ||
-                                                        (size_t)there < NI_WIRE_HEAD + size)))
+    if (n < NI_WIRE_HEAD)
         return 0;
-    while (got < NI_WIRE_HEAD + size) {
-        n = recv(fd, text + got, NI_WIRE_HEAD + size - got, flags);
+    size = size_in(head, most);
+    if (size == 0)
+        return -EPROTO;
+    if (ioctl(fd, FIONREAD, &there) < 0 || (size_t)there < NI_WIRE_HEAD + size)
+        return 0;
+    for (size_t got = 0; got<NI_WIRE_HEAD + size; got += n> 0 ? (size_t)n : 0) {
+        n = recv(fd, incoming + got, NI_WIRE_HEAD + size - got, MSG_DONTWAIT);
         if (n == 0 || (n < 0 && errno != EINTR))
             return n < 0 ? -errno : -ECONNRESET;
-        got += n > 0 ? (size_t)n : 0; /* EINTR: it was stopped, and goes on (signal(7)) */
     }
-    text[NI_WIRE_HEAD + size] = '\0';
-    return ni_message_take(text + NI_WIRE_HEAD, size, ret) ? 1 : -EPROTO;
+    r = take_incoming(size, ret);
+    return r < 0 ? r : 1;
+}
+
+/* All n bytes, or -errno. What is there already is taken after that time, too: this process may have
+   been stopped. */
+static int read_all(int fd, char *to, size_t n, int64_t until_ms)
+{
+    while (n > 0) {
+        const ssize_t got = recv(fd, to, n, MSG_DONTWAIT);
+        const int64_t left = until_ms - ni_now_ms();
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+
+        if (got == 0)
+            return -ECONNRESET;
+        if (got < 0 && errno != EAGAIN && errno != EINTR)
+            return -errno;
+        if (got < 0 && left <= 0)
+            return -ETIMEDOUT;
+        if (got < 0)
+            (void)poll(&p, 1, left < INT32_MAX ? (int)left : INT32_MAX);
+        if (got > 0) {
+            to += got;
+            n -= (size_t)got;
+        }
+    }
+    return 0;
+}
+
+int ni_message_await(int fd, int64_t until_ms, struct ni_message *ret)
+{
+    uint32_t head;
+    size_t size;
+    int r = read_all(fd, incoming, NI_WIRE_HEAD, until_ms);
+
+    if (r < 0)
+        return r;
+    memcpy(&head, incoming, NI_WIRE_HEAD);
+    size = size_in(head, NI_MEET_MESSAGE);
+    if (size == 0)
+        return -EPROTO;
+    r = read_all(fd, incoming + NI_WIRE_HEAD, size, until_ms);
+    return r < 0 ? r : take_incoming(size, ret);
 }
 
 void ni_socket_set_up(int fd)

@@ -13,17 +13,19 @@ enum ni_message_type {
     NI_MSG_DONE,  /* items: how each went, and the ends that were made */
     /* hub to leaf */
     NI_MSG_WELCOME,
-    NI_MSG_NO, /* and the hub hangs up */
-    NI_MSG_DO, /* items: the rails that do `work`, with their partners */
+    NI_MSG_ALIVE, /* every NI_ALIVE_MS; whether waiting for pods is over */
+    NI_MSG_NO,    /* and the hub hangs up */
+    NI_MSG_DO,    /* items: the rails that do `work`, with their partners */
     NI_MSG_VERDICT,
     NI_MSG_TYPES
 };
 
 enum {
-    NI_MEET_PROTOCOL = 2,    /* 1: ends and results of items were lists */
+    NI_MEET_PROTOCOL = 3,    /* 1: ends and results of items were lists; 2: nobody was alive */
     NI_MEET_HELLO = 1024,    /* bytes of the first message, at most */
     NI_MEET_MESSAGE = 65536, /* of a later one */
     NI_WIRE_HEAD = 4,
+    NI_ALIVE_MS = 1000,
     NI_WIRE_ITEMS = NI_MAX_RAILS * NI_ROLES
 };
 
@@ -39,8 +41,9 @@ struct ni_message {
     /* HELLO: the same in all protocols */
     unsigned protocol;
     char version[24];
-    struct ni_party party;     /* rank, ranks, key */
-    int64_t within_ms;         /* WELCOME, DO: pod 0 says more within this time */
+    struct ni_party party; /* rank, ranks, key */
+    int64_t within_ms;     /* HELLO: how long this pod still waits for the others; 0: not told */
+    bool begun;            /* ALIVE: nobody is waited for any more */
     struct ni_verdict verdict; /* VERDICT; NO: its line */
     /* DO, and sent back by DONE: what becomes of the tasks */
     enum ni_rail_work work;
@@ -63,10 +66,13 @@ bool ni_message_send(int fd, int flags, const struct ni_message *m);
    within the bounds of their kind, `rail` and `role` those of a table. false: it is none. */
 bool ni_message_take(const char *text, size_t n, struct ni_message *ret);
 
-/* One message of at most `most` bytes, which stays in the socket until it is whole. flags:
-   MSG_DONTWAIT, or MSG_WAITALL. 1: *ret is it; 0: not all of it is there; -EAGAIN: nothing is;
-   -EPROTO: it is none; -ECONNRESET: the other end hung up; or another -errno. */
-int ni_message_receive(int fd, int flags, size_t most, struct ni_message *ret);
+/* One message of at most `most` bytes, which stays in the socket until it is whole. It never waits.
+   1: *ret is it; 0: not all of it is there; -EAGAIN: nothing is; -EPROTO: it is none; -ECONNRESET: the
+   other end hung up; or another -errno. */
+int ni_message_receive(int fd, size_t most, struct ni_message *ret);
+/* Waits for all of one message of at most NI_MEET_MESSAGE bytes, until then, however it comes. 0,
+   -ETIMEDOUT, or as above. */
+int ni_message_await(int fd, int64_t until_ms, struct ni_message *ret);
 
 /* What every pod does. fd: a stream to the hub, or -1: it connects to party->host. */
 int ni_leaf(const struct ni_meeting *m, int fd, struct ni_verdict *ret);

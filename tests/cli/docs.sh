@@ -23,6 +23,8 @@ gpu.hcas|expected.values|^gpus [0-9]* use hca=|its decision is the member use of
 require|expected.values|^schema.* refuse=\.\.\.|its decision is a member of the plan, which names no rule
 memlock.raise|expected.values|^schema.* memlock.soft_raised_to=[-0-9]|its decision is a member of the plan, which names no rule
 exec.no-room|tests/exec/no-room.sh|exec.no-room|only a command that is started can show it, and a golden case starts none
+job.key.host|tests/cli/preflight.sh|job.key.host|only pods that meet can show it
+job.key.name|tests/cli/preflight.sh|job.key.name|only pods that meet can show it
 job.refused|tests/unit/test_meet_star.c|NI_F_JOB_REFUSED[^A-Z_]|only pods that meet can show it
 wait.over|tests/unit/test_cmd_wait.c|NI_F_WAIT_OVER|only a live root is waited for, and a golden case has a recorded one
 verbs.dmabuf.none|tests/unit/test_decide_trials.c|NI_F_VERBS_DMABUF[^A-Z_]|only a device can say so, and a golden case has none

@@ -216,6 +216,7 @@ says_into() { # WHAT STATUS COMMAND...
 says_into "SIGXFSZ" 1 prlimit --fsize=0 "$hook" --strict 2>limited
 says_into "SIGXFSZ, without --strict" 0 prlimit --fsize=0 "$hook" 2>limited
 mkfifo gone
+# shellcheck disable=SC2094 # a FIFO, which opens for writing where somebody reads
 exec 7<>gone 8>gone 7>&-
 says_into "SIGPIPE" 1 "$hook" --strict 2>&8
 exec 8>&-

@@ -88,7 +88,7 @@ same "pod 0 does not come" 1 "$(cat 1.status)"
 matches "who is not there" "preflight: bad: *localhost*the others have started, or never came" "$(cat 1.out)"
 pod 0 preflight --within=2
 out=$("$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --job=other --within=1) && status=0 || status=$?
-matches "another job's pod 0" "1 preflight: bad: pod 0 refused this pod: its key is \`other\`, that of pod 0 \`test\`*" "$status $out"
+matches "another job's pod 0" "1 preflight: bad: pod 0 refused this pod: its key is not that of pod 0: another job, or attempt*" "$status $out"
 wait
 pod 1 preflight --svg=nowhere/picture.svg
 pod 0 preflight --svg=nowhere/picture.svg
@@ -99,6 +99,42 @@ pod 0 preflight
 "$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --job=test >/dev/full 2>err && status=0 || status=$?
 wait
 same "no room for the sentence" "1 0" "$status $(cat 0.status)"
+
+# ---- the key -----------------------------------------------------------------------------------
+
+# keyed OPTION...: two pods with a key that no other text here has, and one with another
+keyed() {
+    for n in 0 1; do
+        "$bin" preflight --peers=localhost:$port --rank=$n --ranks=2 --job=hush-key --within=3 "$@" >key.$n 2>&1 &
+    done
+    "$bin" preflight --peers=localhost:$port --rank=1 --ranks=2 --job=hush-other --within=1 "$@" >key.2 2>&1
+    wait
+}
+keyed --once=key.kept --log-level=debug
+same "the file of --once has the key: for its owner alone" 600 "$(stat -c %a key.kept)"
+rm key.kept
+keyed --json --strict
+same "no key is printed" "" "$(grep -l hush key.? || true)"
+usage "a key that would be cut" "*the key of the job is longer than 127 characters*" preflight \
+    --peers=localhost --rank=0 --ranks=2 --job="$(printf 'hush%.0s' 1 2 3 4 5 6 7 8)$(printf '%0100d' 0)"
+same "... is not printed either" "" "$(grep hush err || true)"
+nameless() { # [COMMAND]: pod 0, whose key is only its name; nobody comes
+    "$@" "$bin" preflight --peers=localhost:$port --rank=0 --ranks=2 --within=1 2>&1
+}
+if [ -e /proc/sys/net/core/netdev_max_backlog ]; then
+    matches "no key, on a host network" "*warning: job.key.host*the name of pod 0, whose address *" "$(nameless)"
+    out=$("$bin" --preflight=require --peers=localhost:$port --rank=1 --ranks=2 -- echo ran 2>err) && status=0 || status=$?
+    matches "... and require" "125 *error: *the job has no key but the name of pod 0*--job=KEY*" "$status $out$(cat err)"
+else
+    skip "no key, on a host network" "this is none"
+fi
+if unshare -n true 2>/dev/null; then
+    matches "no key" "*info: job.key.name*the job has no key but the name of pod 0*" "$(nameless unshare -n)"
+    out=$(unshare -n "$bin" --preflight=require --peers=localhost:$port --rank=0 --ranks=2 --within=1 -- echo ran 2>err) && status=0 || status=$?
+    matches "... and require: it is tried" "125 *1 of 2 pods never came*" "$status $out$(cat err)"
+else
+    skip "no key" "no network namespace of its own"
+fi
 
 # ---- before a command ------------------------------------------------------------------------
 

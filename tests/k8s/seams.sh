@@ -32,7 +32,7 @@ probed() { # STATUS NAME ARGUMENT...: of nccl-init
     wait $! 2>/dev/null
 }
 probed 0 "the command runs" --mode=off -- sleep 30
-probed 1 "a preflight waits for a pod" --mode=tcp --preflight=require --peers=127.0.0.1:18999 --rank=1 --ranks=2 --within=20 -- sleep 30
+probed 1 "a preflight waits for a pod" --mode=tcp --preflight=require --peers=127.0.0.1:18999 --job=seams --rank=1 --ranks=2 --within=20 -- sleep 30
 
 parted() { # NAME FILE SED-EXPRESSION PATTERN
     cp "$tmp/all/$2.yaml" "$tmp/kept"

@@ -21,13 +21,17 @@ struct row {
     /* expected: of a party, or of a refusal */
     const char *source, *host;
     unsigned at, of, on; /* rank, ranks, port (0: the usual) */
-    const char *key;     /* NULL: the host */
+    const char *key;     /* NULL: the host without its domain, so only the name of pod 0 */
+    bool named;          /* it is only that in spite of `key` */
+    const char *self;    /* NULL: own-name.domain */
     const char *why;     /* part of it; NULL: a party */
     bool aside;
 };
 
 enum { PORT = 18555 };
 
+#define TEN      "0123456789"
+#define LONG     TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN "0123456"
 #define ENV(...) .env = {__VA_ARGS__}
 
 static const struct row rows[] = {
@@ -105,20 +109,31 @@ static const struct row rows[] = {
      .source = "pet", .host = "e", .of = 2},
     {"torchtune: no master", ENV("PET_NNODES=2", "PET_NODE_RANK=0"), .why = "--peers"},
     {"one pod needs neither rank nor master", ENV("PET_NNODES=1"), .source = "pet",
-     .host = "localhost", .of = 1, .key = ""},
+     .host = "localhost", .of = 1, .key = "own-name", .named = true},
     {"... but what is told is read", ENV("PET_NNODES=1", "PET_NODE_RANK=one"),
      .why = "PET_NODE_RANK=one is no pod's rank; --rank=N"},
     {"... of Slurm, too",
      ENV("SLURM_STEP_ID=0", "SLURM_STEP_NUM_NODES=1", "SLURM_STEP_NODELIST=[", "SLURM_NODEID=0"),
      .why = "SLURM_STEP_NODELIST="},
     {"one pod of an Indexed Job", ENV("JOB_COMPLETION_INDEX=0"), .ranks = 1 + 1, .source = "index",
-     .host = "localhost", .of = 1, .key = ""},
+     .host = "localhost", .of = 1, .key = "own-name", .named = true},
     {"text behind a bracket", .peers = "[fd00::1]4000", .rank = 1, .ranks = 1 + 2,
      .why = "--peers"},
     {"a colon without a port", .peers = "a:", .rank = 1, .ranks = 1 + 2, .why = "names no port"},
-    {"pod 0 calls itself localhost: any key is right",
+    {"pod 0 calls itself localhost: the others know its name",
      ENV("PET_NNODES=2", "PET_NODE_RANK=0", "PET_MASTER_ADDR=localhost"), .source = "pet",
-     .host = "localhost", .of = 2, .key = ""},
+     .host = "localhost", .of = 2, .key = "own-name", .named = true},
+    {"... also by its address", ENV("PET_NNODES=2", "PET_NODE_RANK=0", "PET_MASTER_ADDR=127.0.0.1"),
+     .source = "pet", .host = "127.0.0.1", .of = 2, .key = "own-name", .named = true},
+    {"... and has no name", ENV("PET_NNODES=2", "PET_NODE_RANK=0", "PET_MASTER_ADDR=::1"),
+     .self = "", .why = "no name but localhost; --job=KEY"},
+    {"an address is a name, whole",
+     ENV("PET_NNODES=2", "PET_NODE_RANK=0", "PET_MASTER_ADDR=10.1.2.3"), .source = "pet",
+     .host = "10.1.2.3", .of = 2, .key = "10.1.2.3", .named = true},
+    {"a key that is too long is not cut", .peers = "a", .rank = 1, .ranks = 1 + 2, .job = LONG "x",
+     .why = "longer than 127 characters"},
+    {"... and one that fits", .peers = "a", .rank = 1, .ranks = 1 + 2, .job = LONG,
+     .source = "peers", .host = "a", .of = 2, .key = LONG},
     {"MASTER_ADDR in brackets", ENV("PET_NNODES=2", "PET_NODE_RANK=0", "PET_MASTER_ADDR=[fd00::1]"),
      .source = "pet", .host = "fd00::1", .of = 2},
     {"rank beyond, not repaired", ENV("PET_NNODES=2", "PET_NODE_RANK=2", "PET_MASTER_ADDR=m"),
@@ -132,7 +147,7 @@ static const struct row rows[] = {
     {"inside torchrun: groups are pods",
      ENV("TORCHELASTIC_RUN_ID=none", "TORCHELASTIC_RESTART_COUNT=2", "MASTER_ADDR=m", "RANK=24",
          "WORLD_SIZE=32", "GROUP_RANK=3", "GROUP_WORLD_SIZE=4", "LOCAL_RANK=0"),
-     .source = "torchrun", .host = "m", .at = 3, .of = 4, .key = "2"},
+     .source = "torchrun", .host = "m", .at = 3, .of = 4, .key = "m.2", .named = true},
     {"another worker of the pod steps aside",
      ENV("TORCHELASTIC_RUN_ID=x", "MASTER_ADDR=m", "RANK=25", "WORLD_SIZE=32", "GROUP_RANK=3",
          "GROUP_WORLD_SIZE=4", "LOCAL_RANK=1"),
@@ -234,9 +249,13 @@ static const struct row rows[] = {
 static void check_row(const struct row *row)
 {
     const struct ni_env env = {(char *const *)(uintptr_t)row->env};
-    const struct ni_party_options options = {row->peers, row->job, row->rank - 1, row->ranks - 1,
-                                             row->port ? row->port : PORT};
-    char buf[512];
+    const struct ni_party_options options = {.peers = row->peers,
+                                             .job = row->job,
+                                             .self = row->self ? row->self : "own-name.domain",
+                                             .rank = row->rank - 1,
+                                             .ranks = row->ranks - 1,
+                                             .port = row->port ? row->port : PORT};
+    char buf[512], key[128];
     struct ni_text why = ni_text_on(buf, sizeof(buf));
     struct ni_party p;
     const bool told = ni_find_party(&env, &options, &p, &why);
@@ -251,10 +270,13 @@ static void check_row(const struct row *row)
         return;
     if (strcmp(p.source, row->source) != 0)
         fail_msg("%s: source %s", row->what, p.source);
+    (void)ni_format(key, sizeof(key), "%.*s", (int)strcspn(row->host, "."), row->host);
     if (strcmp(p.host, row->host) != 0 || p.rank != row->at || p.ranks != row->of ||
-        p.port != (row->on ? row->on : PORT) || strcmp(p.key, row->key ? row->key : row->host) != 0)
+        p.port != (row->on ? row->on : PORT) || strcmp(p.key, row->key ? row->key : key) != 0)
         fail_msg("%s: %s port %u, rank %u of %u, key %s", row->what, p.host, p.port, p.rank,
                  p.ranks, p.key);
+    if (p.named != (row->named || !row->key))
+        fail_msg("%s: %d", row->what, p.named);
 }
 
 static void test_rows(void **state)

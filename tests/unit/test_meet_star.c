@@ -13,6 +13,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -256,17 +257,20 @@ static size_t length_of(const char *head)
     return (size_t)b[0] << 24 | (size_t)b[1] << 16 | (size_t)b[2] << 8 | b[3];
 }
 
-/* What the hub answers, without its head; "" where it hangs up. */
+/* What the other end says next, without its head, but that it is there; "" where it hangs up. */
 static const char *answer(int fd)
 {
     static char buf[NI_WIRE_HEAD + NI_MEET_MESSAGE];
-    ssize_t n = recv(fd, buf, NI_WIRE_HEAD, MSG_WAITALL);
 
-    if (n != NI_WIRE_HEAD)
-        return "";
-    n = recv(fd, buf, length_of(buf), MSG_WAITALL);
-    assert_true(n > 0);
-    buf[n] = '\0';
+    do {
+        ssize_t n = recv(fd, buf, NI_WIRE_HEAD, MSG_WAITALL);
+
+        if (n != NI_WIRE_HEAD)
+            return "";
+        n = recv(fd, buf, length_of(buf), MSG_WAITALL);
+        assert_true(n > 0);
+        buf[n] = '\0';
+    } while (strstr(buf, "\"alive\""));
     return buf;
 }
 
@@ -488,18 +492,22 @@ static void test_refused(void **state)
     static const struct {
         const char *hello, *no, *host, *finding;
     } row[] = {
-        {HELLO WHO(2, "old-1") RANK(1, 2, "another"), "key is `another`, that of pod 0 `key`",
-         "old-1", "key is `another`"},
-        {HELLO WHO(1, "old-2") RANK(1, 2, "key"), "9.9 speaks protocol 1", "old-2", ") 2"},
-        {HELLO WHO(2, "odd-1") RANK(1, 3, "key"), "pod 0 is rank 0 of 2", "odd-1", "of 3 pods"},
-        {HELLO WHO(2, "\\u001b[2J\\u00e9") RANK(5, 9, "key"), "rank 5 of 9", "?[2J??", "of 9 pods"},
+        {HELLO WHO(3, "old-1") RANK(1, 2, "another"), "its key is not that of pod 0", "strangers",
+         "4 hellos had another key than the job, or none"},
+        {HELLO WHO(3, "old-1") RANK(1, 2, ""), "its key is not", NULL, NULL},
+        {HELLO WHO(3, "old-1") ", \"party.rank\": 1, \"party.ranks\": 2}", "its key is not", NULL,
+         NULL},
+        {HELLO WHO(9, "old-1") RANK(7, 9, "ke"), "its key is not", NULL, NULL},
+        {HELLO WHO(2, "old-2") RANK(1, 2, "key"), "9.9 speaks protocol 2", "old-2", ") 3"},
+        {HELLO WHO(3, "odd-1") RANK(1, 3, "key"), "pod 0 is rank 0 of 2", "odd-1", "of 3 pods"},
+        {HELLO WHO(3, "\\u001b[2J\\u00e9") RANK(5, 9, "key"), "rank 5 of 9", "?[2J??", "of 9 pods"},
         {"{\"type\": \"hello\", \"magic\": \"nccl\"}", "", NULL, NULL},
         {"GET / HTTP/1.1\r\nHost: trainer-0\r\n\r\n", "", NULL, NULL},
-        {HELLO WHO(2, "h") RANK(-1, 2, "key"), "", NULL, NULL},
-        {HELLO WHO(2, "h") RANK(1e99, 2, "key"), "", NULL, NULL},
-        {HELLO WHO(2, "h") RANK(99999999999999999999, 2, "key"), "", NULL, NULL},
-        {HELLO WHO(2, "h") RANK(NaN, 2, "key"), "", NULL, NULL},
-        {HELLO WHO(2, "h") RANK("1", 2, "key"), "", NULL, NULL},
+        {HELLO WHO(3, "h") RANK(-1, 2, "key"), "", NULL, NULL},
+        {HELLO WHO(3, "h") RANK(1e99, 2, "key"), "", NULL, NULL},
+        {HELLO WHO(3, "h") RANK(99999999999999999999, 2, "key"), "", NULL, NULL},
+        {HELLO WHO(3, "h") RANK(NaN, 2, "key"), "", NULL, NULL},
+        {HELLO WHO(3, "h") RANK("1", 2, "key"), "", NULL, NULL},
         {"{\"type\": \"facts\"}", "", NULL, NULL},
         {"{\"type\": \"verdict\", \"verdict.line\": \"good\", \"verdict.good\": true, "
          "\"findings\": []}",
@@ -516,6 +524,8 @@ static void test_refused(void **state)
         a = answer(fd);
         if (row[i].no[0] ? !strstr(a, row[i].no) || !strstr(a, "\"no\"") : a[0])
             fail_msg("row %u: %s", i, a);
+        if (strstr(a, "`") || strstr(a, "another") != strstr(a, "another job")) /* a key */
+            fail_msg("row %u: %s", i, a);
         assert_int_equal(recv(fd, (char[1]){0}, 1, 0) <= 0, 1);
         (void)close(fd);
     }
@@ -526,6 +536,38 @@ static void test_refused(void **state)
         if (row[i].host && !reported(NI_F_JOB_REFUSED, row[i].host, row[i].finding))
             fail_msg("row %u: no finding", i);
     assert_int_equal(ni_findings_count(&shared->findings, NI_ERROR), 0);
+    for (unsigned i = 0; i < shared->findings.n; i++)
+        assert_null(strstr(shared->findings.at[i].message, "old-1"));
+}
+
+/* Who has no key takes no rank, neither one that is missing nor that of a live pod, and makes no error;
+   nor does it end the waiting. */
+static void test_no_key_no_rank(void **state)
+{
+    static const char *const hellos[] = {
+        HELLO WHO(3, "stranger") RANK(1, 3, ""),
+        HELLO WHO(3, "stranger") RANK(2, 3, "other"),
+        HELLO WHO(3, "stranger") ", \"within_ms\": 1, \"party.rank\": 1, \"party.ranks\": 3}",
+    };
+    pid_t pid[3] = {start_pod((struct options){0, 3, 1, 20000, NULL, NULL, 0}), 0, 0};
+
+    (void)state;
+    pid[1] = start_pod((struct options){1, 3, 1, 20000, NULL, NULL, 0});
+    (void)usleep(500000);
+    for (unsigned i = 0; i < NI_COUNT(hellos); i++) {
+        int fd = connect_raw();
+
+        send_raw(fd, hellos[i]);
+        assert_non_null(strstr(answer(fd), "its key is not that of pod 0"));
+        (void)close(fd);
+    }
+    (void)usleep(1000000);
+    pid[2] = start_pod((struct options){2, 3, 1, 20000, NULL, NULL, 0});
+    for (unsigned i = 0; i < 3; i++)
+        if (end_of_pod(pid[i]) != 0)
+            fail_msg("%u: %s", i, line_of(i));
+    assert_int_equal(ni_findings_count(&shared->findings, NI_ERROR), 0);
+    assert_true(reported(NI_F_JOB_REFUSED, "strangers", "3 hellos"));
 }
 
 /* However many strangers come, there is room for what is wrong with the job; one that says it is pod 0
@@ -538,12 +580,12 @@ static void test_many_refused(void **state)
     int fd = connect_raw();
 
     (void)state;
-    send_raw(fd, HELLO WHO(2, "posed-0") RANK(0, 2, "key"));
+    send_raw(fd, HELLO WHO(3, "posed-0") RANK(0, 2, "key"));
     assert_non_null(strstr(answer(fd), "pod 0 is rank 0"));
     (void)close(fd);
     for (unsigned i = 0; i < NI_MAX_AGAIN; i++) {
         fd = connect_raw();
-        (void)ni_format(hello, sizeof(hello), HELLO WHO(2, "old-%u") RANK(1, 2, "old"), i);
+        (void)ni_format(hello, sizeof(hello), HELLO WHO(3, "old-%u") RANK(1, 3, "key"), i);
         send_raw(fd, hello);
         (void)answer(fd);
         (void)close(fd);
@@ -572,7 +614,7 @@ static pid_t disturb(void (*how)(int fd))
 
 static void one_byte_at_a_time(int fd)
 {
-    const char hello[] = HELLO WHO(2, "slow") RANK(1, 3, "key");
+    const char hello[] = HELLO WHO(3, "slow") RANK(1, 3, "key");
 
     (void)send(fd, "\0\0\0\xff", 4, MSG_NOSIGNAL);
     for (size_t i = 0; i < sizeof(hello) - 1 && send(fd, hello + i, 1, MSG_NOSIGNAL) == 1; i++)
@@ -590,7 +632,7 @@ static void ten_megabytes(int fd)
 
 static void nonsense_after_welcome(int fd)
 {
-    send_raw(fd, HELLO WHO(2, "trainer-1") RANK(1, 3, "key"));
+    send_raw(fd, HELLO WHO(3, "trainer-1") RANK(1, 3, "key"));
     (void)answer(fd);
     (void)send(fd, "\0\0\xff\xff{", 5, MSG_NOSIGNAL); /* half a message, of rank 1 */
 }
@@ -652,7 +694,7 @@ static void test_slow_is_dropped(void **state)
 
     (void)state;
     (void)send(half, "\0\0\1\0{", 5, MSG_NOSIGNAL);
-    send_raw(greeted, HELLO WHO(2, "stranger") RANK(1, 2, "key"));
+    send_raw(greeted, HELLO WHO(3, "stranger") RANK(1, 2, "key"));
     assert_non_null(strstr(answer(greeted), "welcome"));
     assert_string_equal(answer(idle), "");
     assert_string_equal(answer(half), "");
@@ -675,7 +717,7 @@ static void test_half_an_answer(void **state)
         int fd = connect_raw();
         int64_t begin;
 
-        send_raw(fd, HELLO WHO(2, "trainer-1") RANK(1, 2, "key"));
+        send_raw(fd, HELLO WHO(3, "trainer-1") RANK(1, 2, "key"));
         assert_non_null(strstr(answer(fd), "welcome"));
         send_raw(fd, "{\"type\": \"facts\", \"pod.host\": \"trainer-1\", \"setting\": [], "
                      "\"rail\": [{\"hca\": \"fake_0\", \"port\": 1, \"subnet\": []}]}");
@@ -700,7 +742,7 @@ static void test_twins(void **state)
     int fd = connect_raw();
 
     (void)state;
-    send_raw(fd, HELLO WHO(2, "trainer-1") RANK(1, 2, "key"));
+    send_raw(fd, HELLO WHO(3, "trainer-1") RANK(1, 2, "key"));
     assert_non_null(strstr(answer(fd), "welcome"));
     pid[1] = start_pod((struct options){1, 2, 1, 1000, NULL, "other-1", 0});
     assert_int_equal(end_of_pod(pid[1]), 1);
@@ -721,7 +763,7 @@ static void test_second_takes_over(void **state)
     int fd = connect_raw();
 
     (void)state;
-    send_raw(fd, HELLO WHO(2, "dead-1") RANK(1, 2, "key"));
+    send_raw(fd, HELLO WHO(3, "dead-1") RANK(1, 2, "key"));
     assert_non_null(strstr(answer(fd), "welcome"));
     pid[1] = start_pod((struct options){1, 2, 1, 12000, NULL, "other-1", 0});
     assert_int_equal(end_of_pod(pid[1]), 0);
@@ -737,7 +779,7 @@ static void test_gone_after_facts(void **state)
     int fd = connect_raw();
 
     (void)state;
-    send_raw(fd, HELLO WHO(2, "dead-1") RANK(1, 3, "key"));
+    send_raw(fd, HELLO WHO(3, "dead-1") RANK(1, 3, "key"));
     assert_non_null(strstr(answer(fd), "welcome"));
     assert_int_equal(kill(pid[0], SIGSTOP), 0);
     send_raw(fd, "{\"type\": \"facts\", \"pod.host\": \"dead-1\", \"setting\": [], \"rail\": []}");
@@ -775,9 +817,151 @@ static void test_old_key(void **state)
     (void)state;
     assert_int_equal(end_of_pod(pid[1]), 1);
     assert_int_equal(shared->leaf[1].status, -ETIMEDOUT);
-    assert_non_null(strstr(line_of(1), "its key is `old`, that of pod 0 `key`"));
+    assert_non_null(strstr(line_of(1), "its key is not that of pod 0"));
+    assert_null(strstr(line_of(1), "`"));
     assert_int_equal(end_of_pod(pid[0]), 1);
     assert_int_equal(shared->missing[1], NI_POD_NEVER_CAME);
+}
+
+/* ---- a pod 0 that is none ---- */
+
+enum { WITHIN_MS = 3000, LATE_MS = 2000 };
+
+/* The connection of a pod that looks for pod 0. */
+static int take_leaf(int listening)
+{
+    struct pollfd p = {.fd = listening, .events = POLLIN};
+    int fd = -1;
+
+    if (poll(&p, 1, 10000) == 1)
+        fd = accept(listening, NULL, NULL);
+    assert_true(fd >= 0);
+    return fd;
+}
+
+static void silent(int fd)
+{
+    (void)fd;
+}
+
+static void trickles(int fd)
+{
+    (void)answer(fd);
+    (void)send(fd, "\0\0\xff\xff", 4, MSG_NOSIGNAL);
+    while (send(fd, "{", 1, MSG_NOSIGNAL) == 1)
+        (void)usleep(200000);
+}
+
+static void huge(int fd)
+{
+    (void)answer(fd);
+    (void)send(fd, "\xff\xff\xff\xff{}", 6, MSG_NOSIGNAL);
+}
+
+/* More time than there is, as protocol 2 had it. */
+static void promises(int fd)
+{
+    (void)answer(fd);
+    send_raw(fd, "{\"type\": \"welcome\", \"within_ms\": 9000000000000000000}");
+}
+
+static void says_it_is_there(int fd)
+{
+    static const char alive[] = "\0\0\0\x11{\"type\": \"alive\"}";
+
+    promises(fd);
+    while (send(fd, alive, sizeof(alive) - 1, MSG_NOSIGNAL) > 0)
+        (void)usleep(100000);
+}
+
+static void says_it_at_once(int fd)
+{
+    static const char alive[] = "\0\0\0\x11{\"type\": \"alive\"}";
+
+    promises(fd);
+    while (send(fd, alive, sizeof(alive) - 1, MSG_NOSIGNAL) > 0)
+        continue;
+}
+
+/* Whatever pod 0 does, a pod waits for the others as long as it was told to, and hardly longer. */
+static void test_pod_0_misbehaves(void **state)
+{
+    static void (*const how[])(int) = {silent,   trickles,         huge,
+                                       promises, says_it_is_there, says_it_at_once};
+    int listening = listen_raw();
+
+    (void)state;
+    for (unsigned i = 0; i < NI_COUNT(how); i++) {
+        pid_t bad = fork_child(), pid;
+        const int64_t begin = ni_now_ms();
+
+        while (bad == 0)
+            how[i](take_leaf(listening));
+        pid = start_pod((struct options){1, 2, 1, WITHIN_MS, NULL, NULL, 0});
+        assert_int_equal(end_of_pod(pid), 1);
+        if (ni_now_ms() - begin > WITHIN_MS + LATE_MS)
+            fail_msg("%u: %lld ms", i, (long long)(ni_now_ms() - begin));
+        (void)kill(bad, SIGKILL);
+        (void)waitpid(bad, NULL, 0);
+    }
+    (void)close(listening);
+}
+
+/* Pod 0 is stopped while it waits for a third pod. */
+static void test_pod_0_stands_still(void **state)
+{
+    const int64_t begin = ni_now_ms();
+    pid_t pid[2];
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++)
+        pid[i] = start_pod((struct options){i, 3, 1, WITHIN_MS, NULL, NULL, 0});
+    (void)usleep(1000000);
+    assert_int_equal(kill(pid[0], SIGSTOP), 0);
+    assert_int_equal(end_of_pod(pid[1]), 1);
+    assert_true(ni_now_ms() - begin < WITHIN_MS + LATE_MS);
+    assert_non_null(strstr(line_of(1), "pod 0 does not answer any more"));
+    (void)kill(pid[0], SIGKILL);
+    (void)waitpid(pid[0], NULL, 0);
+}
+
+/* Pod 0 has begun, and then is silent; or asks for data for weeks. */
+static void test_pod_0_goes_on_for_ever(void **state)
+{
+    enum { SILENT_MS = 10000 }; /* leaf.c */
+    int listening = listen_raw();
+    const int64_t begin = ni_now_ms();
+    pid_t pid = start_pod((struct options){1, 2, 1, WITHIN_MS, NULL, NULL, 0});
+    int fd = take_leaf(listening);
+
+    (void)state;
+    shared->pod[1].fault = HANGS;
+    shared->pod[1].work = NI_WORK_QUEUES;
+    promises(fd);
+    assert_non_null(strstr(answer(fd), "\"facts\""));
+    send_raw(fd, "{\"type\": \"do\", \"work\": 1, \"move_ms\": 536870911, "
+                 "\"item\": [{\"partner\": 0}]}");
+    assert_non_null(strstr(answer(fd), "\"done\""));
+    assert_true(ni_now_ms() - begin < NI_RAIL_MS + 3 * 3000 + LATE_MS);
+    assert_int_equal(end_of_pod(pid), 1);
+    assert_true(ni_now_ms() - begin < NI_RAIL_MS + 3 * 3000 + SILENT_MS + 2 * LATE_MS);
+    (void)close(fd);
+    (void)close(listening);
+}
+
+/* A pod that waits shorter than pod 0 still hears who is missing. */
+static void test_shorter_patience(void **state)
+{
+    const int64_t begin = ni_now_ms();
+    pid_t pid[2];
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++)
+        pid[i] = start_pod((struct options){i, 3, 1, i == 0 ? 60000 : WITHIN_MS, NULL, NULL, 0});
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(end_of_pod(pid[i]), 1);
+    assert_true(ni_now_ms() - begin < WITHIN_MS + LATE_MS);
+    assert_non_null(strstr(line_of(1), "1 of 3 pods never came: rank 2"));
 }
 
 /* A proxy in front of pod 0 that takes connections and hangs up is no pod 0. */
@@ -860,6 +1044,11 @@ int main(void)
         STAR(test_both_ends_fail),
         STAR(test_pod_dies),
         STAR(test_refused),
+        STAR(test_no_key_no_rank),
+        STAR(test_pod_0_misbehaves),
+        STAR(test_pod_0_stands_still),
+        STAR(test_pod_0_goes_on_for_ever),
+        STAR(test_shorter_patience),
         STAR(test_one_never_comes),
         STAR(test_disturbed),
         STAR(test_many_refused),
