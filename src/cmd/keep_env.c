@@ -16,7 +16,8 @@ static const char words[] =
     "dmabuf docker doorbell enabled env error eth false gdr gdrcopy gpu graph group host ib ibdevx "
     "ibgda ibrc info init int k keep libfabric ll ll128 lo loc m max min mnnvl mpi net no none "
     "nvb nvhca nvl nvls nvlstree nvshmem_hca_list off on p2c p2p pat parallel pci_bus_id phb pix "
-    "plugin pmi pod profile proxy pxb pxn ras rc reg require ring roce rocm rocm-ib rocr sharp "
+    "plugin pmi pod profile proxy pxb pxn rail ras rc reg require ring roce rocm rocm-ib rocr "
+    "sharp "
     "shm simple socket spcx sym sys tcp tcpx topology trace tree true tuning ucx ucx_net_devices "
     "uct uid v1 v2 version warn yes ";
 

@@ -22,15 +22,17 @@ static enum ni_known read_uuid(struct ni_probe *p, struct ni_bdf at, char uuid[N
     return ni_vpd_uuid((struct ni_span){p->text, (size_t)n}, uuid) ? NI_KNOWN : NI_ABSENT;
 }
 
-/* A ConnectX-8 or -9 may have such a function; of a VF its PF tells. */
+/* A ConnectX-8 or -9 may have such a function. The PF of a VF tells; a VF whose PF is not known (all
+   generations have one device id) may be of such a card. */
 static bool may_have_one(struct ni_probe *p, struct ni_bdf at)
 {
-    enum { CONNECTX_8 = 0x1023, CONNECTX_9 = 0x1025 };
+    enum { VIRTUAL_FUNCTION = 0x101e, CONNECTX_8 = 0x1023, CONNECTX_9 = 0x1025 };
     char bdf[NI_BDF_TEXT];
     const struct ni_num id = ni_read_num(p, p->root, NI_OPTIONAL, ni_parse_0x,
                                          "sys/bus/pci/devices/%s/device", ni_bdf_text(at, bdf));
 
-    return id.known != NI_KNOWN || id.v == CONNECTX_8 || id.v == CONNECTX_9;
+    return id.known != NI_KNOWN || id.v == VIRTUAL_FUNCTION || id.v == CONNECTX_8 ||
+           id.v == CONNECTX_9;
 }
 
 struct function {
@@ -58,8 +60,14 @@ static void find_function(struct ni_probe *p, struct ni_hca *h, const struct fun
         ni_probe_chain(p, &h->data_direct, path);
         return;
     }
-    if (known != NI_KNOWN || !all_known)
-        h->data_direct.known = NI_DENIED;
+    if (known == NI_KNOWN && all_known)
+        return;
+    h->data_direct.known = NI_DENIED;
+    (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/%s", ni_bdf_text(port, bdf),
+                    h->is_vf ? "vpd" : "vpd, or physfn");
+    ni_report(
+        p->f, NI_F_FACT_UNREADABLE, path,
+        "it has no UUID that can be read: which Data Direct function is this HCA's is unknown");
 }
 
 void ni_probe_data_direct(struct ni_probe *p)
