@@ -58,7 +58,8 @@ void ni_vputf(struct ni_text *t, const char *fmt, va_list ap)
     }
     va_copy(again, ap);
     n = vsnprintf(t->buf + t->len, room, fmt, ap);
-    if (n >= 0 && (size_t)n >= room && make_room(t, (size_t)n)) {
+    if (n >= 0 && (size_t)n >= room && t->full) {
+        (void)make_room(t, (size_t)n); /* what fits then goes in, enough or not */
         room = t->cap - t->len;
         n = vsnprintf(t->buf + t->len, room, fmt, again);
     }

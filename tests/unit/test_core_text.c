@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -81,18 +80,43 @@ static void test_putf_fits_and_cuts(void **state)
     assert_text(&t, "", false);
 }
 
-/* Hex digits are put by hand: as the C library puts them. */
-static void test_putf_hex(void **state)
+/* Room for one doubling, then none. */
+static char larger[32];
+
+static void grow_once(struct ni_text *t)
 {
-    static const unsigned values[] = {0, 1, 0xf, 0x10, 0xff, 0x100, 0xabcd, 0x12345, UINT32_MAX};
-    char got[64], want[64];
-    (void)state;
-    for (size_t i = 0; i < NI_COUNT(values); i++) {
-        const unsigned v = values[i];
-        assert_true(ni_format(got, sizeof(got), "%x:%02x.%04x-%08x|%9x%%", v, v, v, v, v));
-        (void)snprintf(want, sizeof(want), "%x:%02x.%04x-%08x|%9x%%", v, v, v, v, v);
-        assert_string_equal(got, want);
+    if (t->buf == larger) {
+        t->full = NULL;
+        return;
     }
+    memcpy(larger, t->buf, t->len + 1);
+    t->buf = larger;
+    t->cap = 16;
+}
+
+/* A text that grows takes what fits, and of what does not fit as much as there is room for. */
+static void test_putf_grows(void **state)
+{
+    char small[8];
+    struct ni_text t = ni_text_on(small, sizeof(small));
+
+    (void)state;
+    t.full = grow_once;
+    ni_putf(&t, "%s-%d", "abc", 1);
+    assert_string_equal(t.buf, "abc-1");
+    ni_putf(&t, "%s-%d", "defg", 2);
+    assert_string_equal(t.buf, "abc-1defg-2");
+    assert_false(t.cut);
+    ni_putf(&t, "%s", "");
+    assert_int_equal(t.len, strlen("abc-1defg-2"));
+
+    t = ni_text_on(small, sizeof(small));
+    t.full = grow_once;
+    memset(larger, '#', sizeof(larger) - 1);
+    ni_putf(&t, "%d%s", 1, "23456789012345678901234567890");
+    assert_string_equal(t.buf, "123456789012345");
+    assert_int_equal(t.len, 15);
+    assert_true(t.cut);
 }
 
 static void test_quoted(void **state)
@@ -245,7 +269,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_put_fits_and_cuts),
         cmocka_unit_test(test_putf_fits_and_cuts),
-        cmocka_unit_test(test_putf_hex),
+        cmocka_unit_test(test_putf_grows),
         cmocka_unit_test(test_quoted),
         cmocka_unit_test(test_copy_is_whole_or_empty),
         cmocka_unit_test(test_split),
