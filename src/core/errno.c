@@ -126,6 +126,6 @@ const char *ni_errno_text(int err, char buf[NI_ERRNO_TEXT])
     if (name)
         (void)ni_format(buf, NI_ERRNO_TEXT, "%s (%s)", name, words_of(number));
     else
-        (void)ni_format(buf, NI_ERRNO_TEXT, "error %d", number);
+        (void)ni_format(buf, NI_ERRNO_TEXT, "errno %d", number);
     return buf;
 }

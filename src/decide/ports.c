@@ -241,7 +241,6 @@ bool ni_lacks_node(const struct ni_uverbs *node)
 
 bool ni_put_node(const struct ni_uverbs *node, struct ni_text *t)
 {
-    const char *err = ni_errno_name(-node->err);
     if (!ni_lacks_node(node))
         return false;
     if (node->known == NI_ABSENT)
@@ -249,7 +248,7 @@ bool ni_put_node(const struct ni_uverbs *node, struct ni_text *t)
     else if (ni_known_of(node->err) == NI_ABSENT)
         ni_putf(t, "/dev/infiniband/%s is not in the container", node->name);
     else
-        ni_putf(t, "opening /dev/infiniband/%s gives %s", node->name, err ? err : "an error");
+        ni_putf(t, "opening /dev/infiniband/%s gives %s", node->name, NI_ERRNO(node->err));
     return true;
 }
 

@@ -92,7 +92,7 @@ static bool has_gpus(const struct ni_work *w, struct ni_text *why)
     if (inv->n_gpu == 0)
         ni_put(why, "the pod has no GPU: no /dev/nvidiaN, no /dev/kfd");
     else if (inv->gpu_node[0])
-        ni_putf(why, "opening /dev/%s gives %s", inv->gpu_node, ni_errno_name(-inv->gpu_node_err));
+        ni_putf(why, "opening /dev/%s gives %s", inv->gpu_node, NI_ERRNO(inv->gpu_node_err));
     return inv->n_gpu > 0 && !inv->gpu_node[0];
 }
 

@@ -289,7 +289,7 @@ static void test_promise(void **state)
     assert_true(has(NI_F_HCA_NODE_LOST)); /* told, and kept */
     assert_int_equal(node.plan.n_chosen, 2);
     node.inv.hca[0].uverbs.err = -EPERM;
-    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "opening /dev/infiniband/uverbs0 gives EPERM");
+    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "opening /dev/infiniband/uverbs0 gives EPERM (");
     assert_true(has(NI_F_HCA_NODE_LOST));
     node.inv.hca[0].uverbs = (struct ni_uverbs){.known = NI_ABSENT};
     refused(NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "the kernel has no uverbs device of it");
@@ -302,8 +302,10 @@ static void test_promise(void **state)
     good_node(state);
     ni_copy(node.inv.gpu_node, sizeof(node.inv.gpu_node), "nvidia0");
     node.inv.gpu_node_err = -EPERM;
-    refused(NI_REQUIRE_GPUS, NI_F_REQUIRE_GPUS, "opening /dev/nvidia0 gives EPERM");
+    refused(NI_REQUIRE_GPUS, NI_F_REQUIRE_GPUS, "opening /dev/nvidia0 gives EPERM (");
     refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "nvidia0");
+    node.inv.gpu_node_err = -524; /* ENOTSUPP, a driver's own (include/linux/errno.h) */
+    refused(NI_REQUIRE_GPUS, NI_F_REQUIRE_GPUS, "opening /dev/nvidia0 gives errno 524");
 }
 
 static void test_all_fail(void **state)

@@ -198,7 +198,7 @@ static void test_errno_names(void **state)
     assert_true(ni_has_prefix(NI_ERRNO(ENOTSUP), "EOPNOTSUPP ("));
     assert_true(ni_has_prefix(NI_ERRNO(-ENOENT), "ENOENT (No such file"));
     assert_string_equal(NI_ERRNO(EOVERFLOW), "EOVERFLOW (it is too long)");
-    assert_string_equal(NI_ERRNO(133), "error 133");
+    assert_string_equal(NI_ERRNO(133), "errno 133");
     assert_int_equal(ni_errno_of(ni_span_of("EINVAL")), EINVAL);
     assert_int_equal(ni_errno_of(ni_span_of("EINVA")), 0);
     assert_int_equal(ni_errno_of(ni_span_of("")), 0);
