@@ -31,7 +31,7 @@ nccl-init env --mode=rdma --format n|nccl.conf
 nccl-init --mode=r|rdma
 nccl-init --require=rdma,g|gdr gpus
 nccl-init run --require gdr,ra|rails
-nccl-init run --for ucx,|all gloo mooncake nccl nixl nvshmem vllm
+nccl-init run --for ucx,|all gloo mooncake nccl nixl nvshmem torchcomms vllm
 nccl-init --sockets=l|lo
 nccl-init --hcas=mlx5_1|mlx5_1 mlx5_10
 nccl-init --hcas mlx5_0,|mlx5_0 mlx5_1 mlx5_10
