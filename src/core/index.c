@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A hash table with open addresses. */
 #include <string.h>
-#include <sys/auxv.h>
 
 #include "nccl_init/core.h"
 #include "nccl_init/index.h"
-
-uint64_t ni_seed(void)
-{
-    const void *random = (const void *)getauxval(AT_RANDOM);
-    uint64_t seed = 0;
-
-    if (random)
-        memcpy(&seed, random, sizeof(seed));
-    return seed | 1;
-}
 
 /* Each byte changes the high bits by the product, and those the low ones by the shift. */
 uint64_t ni_hash(uint64_t seed, struct ni_span text)
