@@ -26,6 +26,43 @@ const struct ni_route *ni_route_to(const struct ni_net *net, const char *ifname,
     return best;
 }
 
+enum ni_path ni_path_between(const struct ni_net *net, const struct ni_end *a,
+                             const struct ni_end *b)
+{
+    const struct ni_route *subnet_a = ni_route_to(net, a->ifname, a->ip, false);
+    const struct ni_route *subnet_b = ni_route_to(net, b->ifname, b->ip, false);
+
+    if (!subnet_a || !subnet_b)
+        return NI_PATH_UNKNOWN; /* source routing keeps its routes in tables that /proc does not show */
+    if (holds(subnet_a, subnet_b->dest) || holds(subnet_b, subnet_a->dest))
+        return NI_PATH_THERE; /* one network */
+    if (ni_route_to(net, a->ifname, b->ip, true) || ni_route_to(net, b->ifname, a->ip, true))
+        return NI_PATH_THERE; /* a router */
+    return NI_PATH_NONE;
+}
+
+bool ni_rails_are_apart(const struct ni_work *w)
+{
+    const struct ni_net *net = &w->inv->net;
+    const unsigned n = w->plan->n_chosen;
+    struct ni_end end[NI_MAX_CHOSEN];
+
+    if (n < 2 || net->route_known != NI_KNOWN)
+        return false;
+    for (unsigned i = 0; i < n; i++) {
+        const struct ni_gid *gid = ni_chosen(w, i).gid;
+
+        if (!gid || !ni_ip_is_v4(gid->ip))
+            return false; /* InfiniBand, or IPv6: the IPv4 routes do not say */
+        end[i] = (struct ni_end){gid->ndev, gid->ip};
+        for (unsigned k = 0; k < i; k++) {
+            if (ni_path_between(net, &end[i], &end[k]) != NI_PATH_NONE)
+                return false;
+        }
+    }
+    return true;
+}
+
 static bool share_data_direct(const struct ni_hca *a, const struct ni_hca *b)
 {
     const struct ni_pci *x = &a->data_direct, *y = &b->data_direct;
@@ -58,40 +95,51 @@ static void check_users(const struct ni_work *w)
         "fails after minutes");
 }
 
-void ni_rule_rails(const struct ni_work *w)
+/* The tables of two ports may have their entries in another order, and NCCL then swaps the two. */
+static void check_subnets(const struct ni_work *w)
 {
     const struct ni_net *net = &w->inv->net;
-    const unsigned n = w->plan->n_chosen;
-    const struct ni_gid *gid[NI_MAX_CHOSEN];
-    const struct ni_route *subnet[NI_MAX_CHOSEN]; /* the connected route of its address */
-    if (n < 2 || net->route_known != NI_KNOWN)
-        return;
-    for (unsigned i = 0; i < n; i++) {
-        gid[i] = ni_chosen(w, i).gid;
-        if (!gid[i] || !ni_ip_is_v4(gid[i]->ip))
-            return; /* InfiniBand, or IPv6: not told by the IPv4 routes */
-        subnet[i] = ni_route_to(net, gid[i]->ndev, gid[i]->ip, false);
-        if (!subnet[i])
-            return; /* source routing keeps its routes in tables that /proc does not show */
-    }
-    for (unsigned i = 1; i < n; i++) { /* where tables have another order NCCL swaps the two */
-        if (!holds(subnet[0], subnet[i]->dest) && !holds(subnet[i], subnet[0]->dest) &&
-            ni_route_to(net, gid[0]->ndev, gid[i]->ip, false) &&
-            ni_route_to(net, gid[i]->ndev, gid[0]->ip, false))
+    const struct ni_gid *first = ni_chosen(w, 0).gid;
+
+    for (unsigned i = 1; i < w->plan->n_chosen; i++) {
+        const struct ni_gid *gid = ni_chosen(w, i).gid;
+        const struct ni_end here = {first->ndev, first->ip}, there = {gid->ndev, gid->ip};
+        const struct ni_route *a = ni_route_to(net, here.ifname, here.ip, false);
+        const struct ni_route *b = ni_route_to(net, there.ifname, there.ip, false);
+
+        if (!holds(a, b->dest) && !holds(b, a->dest) &&
+            ni_route_to(net, here.ifname, there.ip, false) &&
+            ni_route_to(net, there.ifname, here.ip, false))
             ni_report(w->f, NI_F_GID_SUBNETS, ni_port_name(w->inv, w->plan->chosen[i]).text,
                       "its GID and that of %s are in different subnets, and each port has an "
                       "address in both",
                       ni_port_name(w->inv, w->plan->chosen[0]).text);
     }
-    for (unsigned i = 0; i < n; i++) {
-        for (unsigned k = 0; k < n; k++) {
-            if (i != k && (holds(subnet[i], subnet[k]->dest) ||
-                           ni_route_to(net, gid[i]->ndev, gid[k]->ip, true)))
-                return; /* they overlap, or a router leads from one to the other */
-        }
+}
+
+static bool have_subnets(const struct ni_work *w)
+{
+    const struct ni_net *net = &w->inv->net;
+
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_gid *gid = ni_chosen(w, i).gid;
+
+        if (!gid || !ni_ip_is_v4(gid->ip) || !ni_route_to(net, gid->ndev, gid->ip, false))
+            return false;
     }
-    ni_decide_value(
-        w, variable, "0",
-        "each of %u rails is a subnet of its own and no route leads from one to another", n);
+    return net->route_known == NI_KNOWN;
+}
+
+void ni_rule_rails(const struct ni_work *w)
+{
+    if (w->plan->n_chosen < 2 || !have_subnets(w))
+        return;
+    check_subnets(w);
+    if (!ni_rails_are_apart(w))
+        return;
+    ni_decide_value(w, variable, "0",
+                    "each of %u rails is a subnet of its own and no route leads from one to "
+                    "another",
+                    w->plan->n_chosen);
     check_users(w);
 }

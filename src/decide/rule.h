@@ -102,6 +102,22 @@ struct ni_gid_end ni_gid_end(const struct ni_inventory *inv, const struct ni_por
 const struct ni_route *ni_route_to(const struct ni_net *net, const char *ifname,
                                    const uint8_t ip[NI_GID_BYTES], bool gateway);
 
+/* One end of a connection: an interface of this pod, and an IPv4 address that it has. */
+struct ni_end {
+    const char *ifname;
+    const uint8_t *ip; /* NI_GID_BYTES */
+};
+
+enum ni_path { NI_PATH_UNKNOWN, NI_PATH_NONE, NI_PATH_THERE };
+
+/* Whether what leaves through one interface can come to the network of the other: they share a subnet,
+   or a route of one leads through a router to the other. The other pods are built alike. */
+enum ni_path ni_path_between(const struct ni_net *net, const struct ni_end *a,
+                             const struct ni_end *b);
+
+/* Two chosen ports or more, all RoCE over IPv4, and no path between any two of them. */
+bool ni_rails_are_apart(const struct ni_work *w);
+
 /* The interface of the default route, if it can serve; NULL. */
 const char *ni_pod_interface(const struct ni_work *w);
 /* None of the interfaces in force has an IPv4 address. */
