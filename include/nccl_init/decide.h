@@ -19,6 +19,9 @@ struct ni_work {
    garbage is 0; empty, unset or beyond 64 bits is `otherwise` (misc/param.cc). */
 int64_t ni_user_int(const struct ni_work *w, const char *name, int64_t otherwise);
 
+/* The interfaces that --sockets names; NULL: it has a word, or was not given. */
+const char *ni_named_sockets(const struct ni_policy *policy);
+
 /* Runs the rules in their order. The plan must be zeroed, or be what an earlier round made of the same
    HCAs, ports and GPUs. The other functions follow it. */
 void ni_decide(const struct ni_work *w);

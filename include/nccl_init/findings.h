@@ -277,6 +277,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: mount an emptyDir with medium Memory at /dev/shm (docker: --shm-size=1g).")         \
     X(SHM_SMALL, "shm.small", NI_WARNING,                                                        \
       "User: give the emptyDir at /dev/shm 1 GiB or more (sizeLimit, or docker --shm-size).")    \
+    X(SOCKET_LEFT_OUT, "socket.left-out", NI_INFO,                                               \
+      "User: if every pod reaches the others through each of them, --sockets=rails takes all.")  \
     X(SOCKET_NONE, "socket.none", NI_ERROR,                                                      \
       "NCCL dies, or takes an address that no other node reaches. Cluster admin: give the pod "  \
       "a network with a routable address, and bring its interface up.")                          \

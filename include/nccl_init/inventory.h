@@ -40,7 +40,8 @@ enum ni_want {
     NI_WANT_USERS_NETDEVS = 1024, /* those that the user's NCCL_SOCKET_IFNAME matches */
     NI_WANT_ADDR_NETDEVS = 2048,  /* those that have an address */
     NI_WANT_ROUTES6 = 4096,       /* IPv6 routes, for what the pods of a job tell each other */
-    NI_WANT_GPU_IDS = 8192        /* which GPU a launcher means by a number or a UUID */
+    NI_WANT_GPU_IDS = 8192,       /* which GPU a launcher means by a number or a UUID */
+    NI_WANT_PHYSICAL = 16384      /* which interfaces with an address have a device */
 };
 
 /* Counts, what there is one of, and the beginnings of pools lie close together: a page that is not
@@ -76,6 +77,9 @@ struct ni_inventory {
 
 /* The interface of that name, among those looked at; NULL. */
 const struct ni_netdev *ni_find_netdev(const struct ni_inventory *inv, const char *name);
+
+/* Whether network-status or DRA metadata say that the interface was given to the pod. */
+bool ni_is_given_netdev(const struct ni_net *net, const char *name);
 
 /* Whether nothing behind the entry can be better: RoCE v2, IPv4, an address of this pod for sure.
    NCCL's own search starts at index 0 as well and stays on the first such (2.30.7

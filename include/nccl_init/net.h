@@ -20,6 +20,7 @@ struct ni_netdev {
     bool running;
     struct ni_num mtu;
     struct ni_num ifindex; /* of those that the user's NCCL_SOCKET_IFNAME matches */
+    bool physical; /* it has a device: it is no bridge, veth, tunnel or VLAN; if asked for */
 };
 
 struct ni_addr {
@@ -39,7 +40,10 @@ struct ni_route {
 struct ni_net {
     enum ni_known v4_known, v6_known, route_known, route6_known;
     unsigned n_addr, n_route, n_route6;
-    char default_if[NI_IF_NAME];      /* of the IPv4, else the IPv6 default route; "" */
+    char default_if[NI_IF_NAME]; /* of the IPv4, else the IPv6 default route; "" */
+    /* interfaces that network-status or DRA metadata say were given to the pod */
+    unsigned n_given;
+    char given[NI_MAX_IFS][NI_IF_NAME];
     struct ni_addr addr[NI_MAX_ADDR]; /* loopback left out */
     struct ni_route route[NI_MAX_ROUTE];
     struct ni_route route6[NI_MAX_ROUTE6]; /* those to other networks and hosts; if asked for */

@@ -48,8 +48,9 @@ struct ni_policy {
     uint64_t keep_caps, drop_caps; /* sets of capabilities (caps.h) */
     bool drop_unneeded;            /* also what only raising the limit needs */
     char unclear[512];             /* demands that cannot be understood; "": none */
-    const char *hcas;    /* name[:port],... or NULL for auto; checked: names NCCL can carry */
-    const char *sockets; /* interface names, "pod" for the default route's, or NULL for auto */
+    const char *hcas; /* name[:port],... or NULL for auto; checked: names NCCL can carry */
+    /* interface names, "pod" for the default route's, "rails" for those for data; NULL: auto */
+    const char *sockets;
     struct ni_cap_names cap_names; /* of keep_caps and drop_caps, and of what is unneeded */
 };
 

@@ -106,12 +106,11 @@ void ni_flow_decide(struct ni_context *ctx)
     const unsigned gathers = ni_verb_of(ctx->verb)->gathers;
     const bool meets = ctx->options.preflight != NI_DEMAND_OFF;
     const bool all = (gathers & NI_GATHER_ALL) != 0 || meets;
-    const bool pod = policy->sockets && strcmp(policy->sockets, "pod") == 0;
     const struct ni_ask ask = {
         .hcas = policy->hcas,
         .own_conf = ctx->verb == NI_VERB_ENV ? ctx->options.output : NULL,
         .network_status = ctx->options.network_status,
-        .sockets = pod ? NULL : policy->sockets,
+        .sockets = ni_named_sockets(policy),
         .nvshmem = (policy->targets & NI_FOR_NVSHMEM) != 0,
         .gpus = (policy->require & (NI_REQUIRE_GPUS | NI_REQUIRE_GDR)) != 0,
         .all = all,

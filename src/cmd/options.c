@@ -291,9 +291,10 @@ const struct ni_option ni_options_table[] = {
     {"hcas", POLICY | ALL, "auto|HCA[:PORT],...", "auto", take_names,
      BETWEEN(policy.hcas, 1, NI_DEV_NAME),
      "use these RDMA devices instead of those given to the pod"},
-    {"sockets", POLICY | ALL, "auto|pod|INTERFACE,...", "auto", take_names,
+    {"sockets", POLICY | ALL, "auto|pod|rails|INTERFACE,...", "auto", take_names,
      BETWEEN(policy.sockets, 0, NI_IF_NAME),
-     "interfaces for NCCL's sockets; pod: the interface of the default route"},
+     "interfaces for NCCL's sockets; pod: the interface of the default route; rails: those for "
+     "data"},
     {"gdr", POLICY | ALL, "auto|off|PIX|PXB|PHB|SYS", "auto", take_gdr, AT(policy.gdr),
      "the longest distance between GPU and HCA at which GPUDirect RDMA is used"},
     {"memlock", POLICY | ALL, "max|keep|BYTES", "max", take_memlock,

@@ -28,6 +28,15 @@ const struct ni_counter ni_counters[NI_N_COUNTER] = {
     {"hw_counters/np_cnp_sent", false, 1000000},
 };
 
+bool ni_is_given_netdev(const struct ni_net *net, const char *name)
+{
+    for (unsigned i = 0; i < net->n_given; i++) {
+        if (strcmp(net->given[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
 const struct ni_netdev *ni_find_netdev(const struct ni_inventory *inv, const char *name)
 {
     for (unsigned i = 0; i < inv->n_netdev; i++) {

@@ -115,6 +115,19 @@ static void put_names(const struct list *l, struct ni_text *t)
         ni_putf(t, "%s%s", i ? "," : "", l->name[i]);
 }
 
+const char *ni_named_sockets(const struct ni_policy *policy)
+{
+    static const char *const words[] = {"pod", "rails"};
+    const char *option = policy->sockets;
+
+    return option && !ni_is_any(option, words, NI_COUNT(words)) ? option : NULL;
+}
+
+static bool is_option(const struct ni_work *w, const char *word)
+{
+    return w->policy->sockets && strcmp(w->policy->sockets, word) == 0;
+}
+
 /* --sockets=LIST */
 static void add_option(const struct ni_work *w, struct list *l)
 {
@@ -159,28 +172,162 @@ static void add_rails(const struct ni_work *w, struct list *l)
     }
 }
 
-/* The interfaces to name, and why these; NULL: there is none. */
-static const char *find_interfaces(const struct ni_work *w, struct list *l)
+/* ---- sockets that carry the data: without RDMA ---- */
+
+/* The interface may carry data between nodes: it has a device, or the pod was given it. Others are
+   bridges, overlays and the like: docker0, cni0 and flannel.1 have one address on every node. */
+static bool may_carry(const struct ni_work *w, const struct ni_netdev *d)
 {
-    const char *option = w->policy->sockets;
-    const bool listed = option && strcmp(option, "pod") != 0;
-    const bool rails = w->plan->transport == NI_NET_RDMA && (listed || !option);
-    if (listed)
-        add_option(w, l);
-    if (l->n > 0)
-        return "--sockets";
-    if (rails)
+    return d->running && (d->physical || ni_is_given_netdev(&w->inv->net, d->name)) &&
+           has_address(w, d->name);
+}
+
+/* Those beside the pod's own interface, of which NCCL alone would open each. */
+static void find_others(const struct ni_work *w, const char *pod, struct list *others)
+{
+    const struct ni_net *net = &w->inv->net;
+
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        if (!pod || strcmp(net->addr[i].ifname, pod) != 0)
+            w->plan->wants |= NI_WANT_PHYSICAL;
+    }
+    if (!(w->inv->read & NI_WANT_PHYSICAL))
+        return;
+    for (unsigned i = 0; i < w->inv->n_netdev; i++) {
+        const struct ni_netdev *d = &w->inv->netdev[i];
+
+        if (!(pod && strcmp(d->name, pod) == 0) && may_carry(w, d))
+            add(others, d->name);
+    }
+}
+
+/* An IPv4 address in a subnet of the interface: its own, or its neighbour's where two interfaces are in
+   one subnet. */
+static const uint8_t *ipv4_of(const struct ni_net *net, const char *ifname)
+{
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        const uint8_t *ip = net->addr[i].ip;
+        const struct ni_route *subnet =
+            ni_ip_is_v4(ip) ? ni_route_to(net, ifname, ip, false) : NULL;
+
+        if (subnet && subnet->bits > 0)
+            return ip;
+    }
+    return NULL;
+}
+
+/* The worst path between any two of them: a pod of which one is down must still reach the others. */
+static enum ni_path worst_path(const struct ni_work *w, const struct list *l)
+{
+    const struct ni_net *net = &w->inv->net;
+    enum ni_path worst = NI_PATH_THERE;
+
+    for (unsigned i = 0; i < l->n; i++) {
+        for (unsigned k = 0; k < i; k++) {
+            const struct ni_end a = {l->name[i], ipv4_of(net, l->name[i])};
+            const struct ni_end b = {l->name[k], ipv4_of(net, l->name[k])};
+            const enum ni_path path = a.ip && b.ip ? ni_path_between(net, &a, &b) : NI_PATH_UNKNOWN;
+
+            if (path == NI_PATH_NONE)
+                return NI_PATH_NONE;
+            if (path == NI_PATH_UNKNOWN)
+                worst = NI_PATH_UNKNOWN;
+        }
+    }
+    return worst;
+}
+
+static void report_left_out(const struct ni_work *w, const struct list *others, const char *why)
+{
+    struct ni_text names = NI_TEXT(NI_MAX_IFS * (NI_IF_NAME + 1) + 1);
+
+    put_names(others, &names);
+    ni_report(
+        w->f, NI_F_SOCKET_LEFT_OUT, variable,
+        "left out %s, which NCCL alone would use, too: %s, so a pod in which one is down may not "
+        "reach the others",
+        names.buf, why);
+}
+
+/* NCCL alone takes only interfaces whose names begin with "ib" where there are such (2.28.9 misc/socket.cc
+   ncclFindInterfaces). */
+static void keep_ipoib(struct list *l)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < l->n; i++) {
+        if (ni_has_prefix(l->name[i], "ib"))
+            l->name[n++] = l->name[i];
+    }
+    if (n > 0)
+        l->n = n;
+}
+
+static const char *choose_for_data(const struct ni_work *w, struct list *l)
+{
+    const bool all = is_option(w, "rails");
+    const char *pod = ni_pod_interface(w);
+    struct list others = {.n = 0};
+
+    if (!is_option(w, "pod"))
+        find_others(w, pod, &others);
+    const enum ni_path path = worst_path(w, &others);
+
+    if (pod)
+        add(l, pod);
+    if (others.n == 0)
+        return pod ? "interface of the default route" : NULL;
+    if (!all && path != NI_PATH_THERE) {
+        report_left_out(w, &others,
+                        path == NI_PATH_NONE ? "no route leads from one to another"
+                                             : "the routes do not show how one reaches another");
+        return pod ? "interface of the default route; the others may not reach all pods"
+                   : "the interface of the default route cannot serve, and the others may not "
+                     "reach "
+                     "all pods";
+    }
+    for (unsigned i = 0; i < others.n; i++)
+        add(l, others.name[i]);
+    keep_ipoib(l);
+    if (all)
+        return "--sockets=rails: all interfaces of the pod that carry data";
+    return pod ? "interface of the default route, and those that the pod has for data"
+               : "interfaces that the pod has for data";
+}
+
+/* ---- sockets beside RDMA: they carry only NCCL's bootstrap ---- */
+
+static const char *choose_for_bootstrap(const struct ni_work *w, struct list *l)
+{
+    const char *pod = ni_pod_interface(w);
+    const bool apart = ni_rails_are_apart(w) && !is_option(w, "rails");
+
+    if (!is_option(w, "pod") && !(apart && pod))
         add_rails(w, l);
     if (l->n > 0)
         return w->inv->net.v4_known == NI_KNOWN
                    ? "interfaces of the chosen ports, up and with an address"
                    : "interfaces of the chosen ports, up; their addresses cannot be read";
-    const char *pod = ni_pod_interface(w);
     if (!pod)
         return NULL;
     add(l, pod);
-    return rails ? "interface of the default route: no chosen port has one with an address"
-                 : "interface of the default route";
+    if (is_option(w, "pod"))
+        return "interface of the default route";
+    if (apart)
+        return "interface of the default route: the rails are separate networks, and a pod whose "
+               "first "
+               "rail is down could not reach the others over them";
+    return "interface of the default route: no chosen port has one with an address";
+}
+
+/* The interfaces to name, and why these; NULL: there is none that is up with an address. */
+static const char *find_interfaces(const struct ni_work *w, struct list *l)
+{
+    if (ni_named_sockets(w->policy))
+        add_option(w, l);
+    if (l->n > 0)
+        return "--sockets";
+    return w->plan->transport == NI_NET_RDMA ? choose_for_bootstrap(w, l) : choose_for_data(w, l);
 }
 
 /* The interface that NCCL takes of those that the user's list matches: the first that getifaddrs lists
@@ -342,8 +489,9 @@ void ni_rule_sockets(const struct ni_work *w)
         return;
     check_torchcomms(w);
     const char *why = find_interfaces(w, &l);
-    if (!why) {
-        ni_decide_value(w, variable, NULL, "no interface is known to be up with an address");
+    if (l.n == 0) {
+        ni_decide_value(w, variable, NULL, "%s",
+                        why ? why : "no interface is known to be up with an address");
         report_none(w);
         return;
     }

@@ -28,6 +28,41 @@ static void probe_own_netdevs(struct ni_probe *p)
     }
 }
 
+/* An address whose interface no route tells may be of any; of two interfaces in one subnet one is
+   told. */
+static bool may_have_address(const struct ni_net *net, const char *ifname)
+{
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        if (!net->addr[i].ifname[0] || strcmp(net->addr[i].ifname, ifname) == 0)
+            return true;
+    }
+    for (unsigned i = 0; i < net->n_route; i++) {
+        if (strcmp(net->route[i].ifname, ifname) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A host may have a thousand VFs; those without an address cost nothing. */
+static void probe_physical(struct ni_probe *p)
+{
+    struct ni_inventory *inv = p->inv;
+
+    ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/class/net");
+    for (unsigned i = 0; i < p->names.n; i++) {
+        const char *name = p->names.name[i];
+
+        if (strcmp(name, "lo") == 0 || !may_have_address(&inv->net, name))
+            continue;
+        const bool physical = ni_is_there(p, "sys/class/net/%s/device", name) == NI_KNOWN;
+        const bool given = ni_is_given_netdev(&inv->net, name);
+        const int at = physical || given ? ni_add_netdev(p, name) : -1;
+
+        if (at >= 0)
+            inv->netdev[at].physical = physical;
+    }
+}
+
 /* The interfaces that the socket rule may name, beside the functions' own. */
 static void probe_netdevs(struct ni_probe *p)
 {
@@ -45,6 +80,8 @@ static void probe_netdevs(struct ni_probe *p)
         if (ni_copyn(buf, sizeof(buf), name.p, name.n))
             ni_add_netdev(p, buf);
     }
+    if (inv->read & NI_WANT_PHYSICAL)
+        probe_physical(p);
     if (inv->read & NI_WANT_ADDR_NETDEVS) {
         for (unsigned i = 0; i < inv->net.n_addr; i++)
             ni_add_netdev(p, inv->net.addr[i].ifname);
@@ -112,7 +149,7 @@ static void probe_wanted(struct ni_probe *p, unsigned wants)
     if (wants & NI_WANT_WHOLE_GIDS)
         ni_probe_whole_gids(p);
     if (wants & (NI_WANT_IPV6 | NI_WANT_OWN_NETDEVS | NI_WANT_WHOLE_GIDS | NI_WANT_USERS_NETDEVS |
-                 NI_WANT_ADDR_NETDEVS))
+                 NI_WANT_ADDR_NETDEVS | NI_WANT_PHYSICAL))
         probe_netdevs(p);
     if (wants & NI_WANT_UVERBS)
         ni_probe_uverbs(p);
@@ -149,7 +186,7 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
     if (ask->all) {
         ni_probe_visible(p);
         probe_wanted(p, ~(unsigned)(NI_WANT_UNMERGED | NI_WANT_USERS_NETDEVS |
-                                    NI_WANT_ADDR_NETDEVS | NI_WANT_ROUTES6));
+                                    NI_WANT_ADDR_NETDEVS | NI_WANT_ROUTES6 | NI_WANT_PHYSICAL));
     }
     if (ask->health) {
         inv->for_doctor = true;

@@ -123,6 +123,9 @@ void ni_probe_routes6(struct ni_probe *p);
 /* Adds the interface, or finds it. Its index; -1: no room, or no name. */
 int ni_add_netdev(struct ni_probe *p, const char *name);
 
+/* Somebody says that the interface was given to the pod. */
+void ni_note_given_netdev(struct ni_probe *p, const char *name);
+
 /* ---- gpu.c ---- */
 
 bool ni_has_amd(struct ni_probe *p);       /* the container has AMD's compute node */

@@ -199,6 +199,8 @@ static bool read_device(struct walk *w, json_t *device)
                       may_be(device, "networkData", JSON_OBJECT) &&
                       may_be(net, "interfaceName", JSON_STRING);
     const struct ni_claim *c = add_address(w, attributes);
+    if (name && w->p->inv->source == NI_SRC_NONE) /* else only `plan` reads the metadata */
+        ni_note_given_netdev(w->p, name);
     if (name && (!c || w->p->ask->all)) /* for the comparison only where people look */
         note_netdev(w, name, c);
     w->odd = w->odd || !good;

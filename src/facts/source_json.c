@@ -16,7 +16,8 @@ static const char *string_of(json_t *object, const char *key)
         the device, `device-info` {type, pci {pci-address, rdma-device}}. In a variable it can be empty
         in a pod's first container (multus-cni#1113) ---- */
 
-static void read_status(struct ni_probe *p, const char *from, const char *text)
+/* with_netdevs: the pod's interfaces are noted, too. */
+static void read_status(struct ni_probe *p, const char *from, const char *text, bool with_netdevs)
 {
     size_t i;
     json_t *network;
@@ -29,7 +30,11 @@ static void read_status(struct ni_probe *p, const char *from, const char *text)
     {
         json_t *pci = json_object_get(json_object_get(network, "device-info"), "pci");
         const char *id = string_of(pci, "pci-address"), *rdma = string_of(pci, "rdma-device");
+        const char *ifname = string_of(network, "interface");
         struct ni_claim *c = id ? ni_add_claim(p, from, ni_span_of(id)) : NULL;
+
+        if (with_netdevs && ifname && !json_is_true(json_object_get(network, "default")))
+            ni_note_given_netdev(p, ifname);
         if (c && rdma && *rdma && !strchr(rdma, ',')) /* a list where the function has several */
             ni_note_rdma_dev(p, c, from, rdma);
     }
@@ -37,7 +42,7 @@ static void read_status(struct ni_probe *p, const char *from, const char *text)
 }
 
 /* true when the file is there. */
-static bool read_file(struct ni_probe *p, const char *path)
+static bool read_file(struct ni_probe *p, const char *path, bool with_netdevs)
 {
     struct ni_dir root = *p->root;
     root.named = true;
@@ -45,7 +50,7 @@ static bool read_file(struct ni_probe *p, const char *path)
     const ssize_t n = ni_read_whole(p, &root, path + strspn(path, "/"));
     const enum ni_known known = ni_note(p, NI_OPTIONAL, n);
     if (known == NI_KNOWN)
-        read_status(p, path, p->text);
+        read_status(p, path, p->text, with_netdevs);
     return known != NI_ABSENT;
 }
 
@@ -53,7 +58,7 @@ static bool read_variable(struct ni_probe *p, const char *name)
 {
     const char *text = ni_env_get(p->env, name);
     if (text)
-        read_status(p, name, text);
+        read_status(p, name, text, true);
     return text != NULL;
 }
 
@@ -61,14 +66,17 @@ void ni_source_netstatus(struct ni_probe *p)
 {
     const char *given = p->ask->network_status;
     if (given && *given == '/') {
-        if (!read_file(p, given))
+        if (!read_file(p, given, true))
             ni_report(p->f, NI_F_OPTION_INVALID, "--network-status", "there is no %s", given);
     } else if (given) {
         if (!read_variable(p, given))
             ni_report(p->f, NI_F_OPTION_INVALID, "--network-status", "the variable %s is not set",
                       given);
-    } else if (!read_variable(p, "NETWORK_STATUS") &&
-               (p->inv->source == NI_SRC_NONE || p->ask->all)) {
-        (void)read_file(p, "etc/podinfo/network-status"); /* a file only where it decides */
+    } else if (!read_variable(p, "NETWORK_STATUS")) {
+        const bool decides = p->inv->source == NI_SRC_NONE;
+
+        /* `run` reads the file only where it decides; `plan` must not decide by more */
+        if (decides || p->ask->all)
+            (void)read_file(p, "etc/podinfo/network-status", decides);
     }
 }
