@@ -112,6 +112,20 @@ static inline void check_gids(const struct ni_work *w)
     }
 }
 
+/* Of two interfaces in one subnet the routes tell only one. */
+static inline bool is_in_its_subnet(const struct ni_net *net, struct ni_span ifname,
+                                    const uint8_t ip[NI_GID_BYTES])
+{
+    for (unsigned i = 0; i < net->n_route; i++) {
+        const struct ni_route *r = &net->route[i];
+
+        if (!r->gateway && r->bits > 0 && ni_span_is(ifname, r->ifname) &&
+            ni_ip_same_prefix(r->dest, ip, 96U + r->bits))
+            return true;
+    }
+    return false;
+}
+
 static inline void check_sockets(const struct ni_work *w)
 {
     const struct ni_plan *plan = w->plan;
@@ -130,8 +144,10 @@ static inline void check_sockets(const struct ni_work *w)
             runs = runs || (ni_span_is(name, inv->netdev[i].name) && inv->netdev[i].running);
         for (unsigned i = 0; i < inv->net.n_addr; i++) {
             const struct ni_addr *a = &inv->net.addr[i];
+            const bool told = a->ifname[0] && !ni_span_is(name, a->ifname);
+
             addressed = addressed || (!ni_ip_is_link_local(a->ip) &&
-                                      (!a->ifname[0] || ni_span_is(name, a->ifname)));
+                                      (!told || is_in_its_subnet(&inv->net, name, a->ip)));
         }
         for (unsigned i = 0; i < inv->n_gid; i++) {
             const struct ni_gid *g = &inv->gid[i]; /* ours by its address */
