@@ -54,6 +54,7 @@ struct ni_inventory {
     char pending[96];        /* DRA metadata that its driver has not yet written; "" */
     bool uverbs_unread;      /* what opens in /dev/infiniband is not known for each node */
     enum ni_known topo_file; /* NCCL_TOPO_FILE; UNSET when the user names none */
+    bool system_topo_file;   /* of nvidia-topologyd, which NCCL loads if the user names none */
     /* GPUs demanded: the first of their nodes that does not open, and its -errno; "" */
     char gpu_node[24];
     int gpu_node_err;

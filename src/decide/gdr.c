@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gdr.level: NCCL_NET_GDR_LEVEL, how far a GPU may be from the HCA that reads its memory. Unset,
-   NCCL stops at PXB, so that a GPU behind the CPU loses GPUDirect (NCCL 2.30.7 graph/paths.cc
-   ncclTopoCheckGdr). */
+   NCCL stops at PXB (2.30.7 graph/paths.cc ncclTopoCheckGdr); RCCL goes to PHB for a GPU and an HCA of
+   one EPYC of Zen 2 to Zen 4 (RCCL of ROCm 6.3 graph/paths.cc ncclTopoCheckGdr, graph/topo.cc). */
 #include "rule.h"
 
 static const char variable[] = "NCCL_NET_GDR_LEVEL";
@@ -111,59 +111,182 @@ bool ni_can_gdr(const struct ni_work *w, const char **ret_why)
 
 /* ---- the level ---- */
 
-/* The level that lets each GPU reach its nearest HCA, at least NCCL's own. */
-static void decide_level(const struct ni_work *w)
+const char *ni_topo_file(const struct ni_inventory *inv)
+{
+    if (inv->topo_file == NI_KNOWN)
+        return "NCCL_TOPO_FILE";
+    return inv->system_topo_file ? "/var/run/nvidia-topologyd/virtualTopology.xml" : NULL;
+}
+
+/* A GPU without a root port above it: the tree is flat, as virtualisation shows it; NULL. */
+static const struct ni_gpu *flat_gpu(const struct ni_inventory *inv)
+{
+    for (unsigned g = 0; g < inv->n_gpu; g++) {
+        if (inv->gpu[g].pci.known == NI_KNOWN && inv->gpu[g].pci.depth == 1)
+            return &inv->gpu[g];
+    }
+    return NULL;
+}
+
+/* A chosen HCA that may be nearer to the GPU than those of which the place is known; NULL. SoftRoCE,
+   which has no place, is not near to anything. */
+static const struct ni_hca *unknown_hca(const struct ni_work *w, unsigned gpu)
+{
+    const struct ni_near *near = &w->plan->nearest_hca[gpu];
+    const struct ni_hca *unknown = NULL;
+
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_chosen c = ni_chosen(w, i);
+
+        if (w->plan->distance[gpu][c.port->hca] == NI_DIST_UNKNOWN && !c.hca->pci.none)
+            unknown = c.hca;
+    }
+    if (near->index < 0)
+        return w->inv->gpu[gpu].pci.known == NI_KNOWN ? unknown : NULL;
+    return near->distance > NI_DIST_PXB ? unknown : NULL;
+}
+
+/* Leaves the level unset where the distance of a GPU is not known. */
+static bool are_known(const struct ni_work *w)
 {
     const struct ni_inventory *inv = w->inv;
-    const struct ni_near *near = w->plan->nearest_hca;
-    unsigned farthest = 0;
     char bdf[NI_BDF_TEXT];
+
     for (unsigned g = 0; g < inv->n_gpu; g++) {
-        /* without a root port above the GPU the tree is flat, as virtualisation shows it */
-        if (inv->gpu[g].pci.known != NI_KNOWN || inv->gpu[g].pci.depth != 1)
-            continue;
-        ni_decide_value(w, variable, "SYS",
-                        "GPU %s is on the root bus: the PCI tree is flattened, distances mean "
-                        "nothing",
-                        ni_bdf_text(inv->gpu[g].bdf, bdf));
-        return;
-    }
-    ni_want_numa(w);
-    for (unsigned g = 0; g < inv->n_gpu; g++) {
-        const struct ni_hca *unknown = NULL; /* may be nearer than what is beyond PXB */
-        for (unsigned i = 0; i < w->plan->n_chosen; i++) {
-            const struct ni_chosen c = ni_chosen(w, i);
-            /* SoftRoCE, which has no place, is not near to anything */
-            if (w->plan->distance[g][c.port->hca] == NI_DIST_UNKNOWN && !c.hca->pci.none)
-                unknown = c.hca;
-        }
-        if (unknown && (near[g].index < 0 ? inv->gpu[g].pci.known == NI_KNOWN
-                                          : near[g].distance > NI_DIST_PXB)) {
+        const struct ni_hca *unknown = unknown_hca(w, g);
+
+        if (unknown) {
             ni_decide_value(w, variable, NULL,
                             "where %s sits on the PCI tree is not known: it may be the nearest",
                             unknown->name);
-            return;
+            return false;
         }
-        if (near[g].index < 0) {
+        if (w->plan->nearest_hca[g].index < 0) {
             ni_decide_value(w, variable, NULL, "where GPU %s sits on the PCI tree is %s",
                             ni_bdf_text(inv->gpu[g].bdf, bdf),
                             ni_known_text(inv->gpu[g].pci.known));
-            return;
+            return false;
         }
-        farthest = near[g].distance > near[farthest].distance ? g : farthest;
     }
-    near += farthest;
-    const struct ni_hca *h = &inv->hca[near->index];
-    char direct[NI_BDF_TEXT];
-    const bool through = h->data_direct.known == NI_KNOWN;
+    return true;
+}
 
-    if (through)
-        ni_bdf_text(h->data_direct.at[h->data_direct.depth - 1], direct);
-    ni_decide_value(
-        w, variable, ni_distance_text(near->distance > NI_DIST_PXB ? near->distance : NI_DIST_PXB),
-        "lets each GPU reach its nearest HCA (farthest: %s to %s, %s%s%s)",
-        ni_bdf_text(inv->gpu[farthest].bdf, bdf), h->name, ni_distance_text(near->distance),
-        through ? "; its Data Direct function is " : "", through ? direct : "");
+/* A chosen HCA shares a PCI switch with the GPU, wherever NCCL takes it to be. */
+static bool shares_switch(const struct ni_work *w, unsigned gpu)
+{
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_hca *h = ni_chosen(w, i).hca;
+        const enum ni_distance d = ni_pci_distance(&h->pci, &w->inv->gpu[gpu].pci);
+
+        if (!ni_lacks_node(&h->uverbs) && d != NI_DIST_UNKNOWN && d <= NI_DIST_PXB)
+            return true;
+    }
+    return false;
+}
+
+/* Puts a GPU's distance to its nearest HCA, as NCCL counts it, into a reason. */
+static void put_distance(const struct ni_work *w, unsigned gpu, struct ni_text *t)
+{
+    const struct ni_near *near = &w->plan->nearest_hca[gpu];
+    const struct ni_hca *h = &w->inv->hca[near->index];
+    const struct ni_pci *direct = &h->data_direct;
+    char bdf[NI_BDF_TEXT];
+
+    ni_putf(t, "%s to %s, %s", ni_bdf_text(w->inv->gpu[gpu].bdf, bdf), h->name,
+            ni_distance_text(near->distance));
+    if (direct->known == NI_KNOWN)
+        ni_putf(t, "; its Data Direct function is %s",
+                ni_bdf_text(direct->at[direct->depth - 1], bdf));
+}
+
+/* GPUs by their nearest HCA; -1: there is none. */
+struct gpus {
+    int farthest;
+    int misplaced; /* the farthest of those that share a switch with an HCA, but not to NCCL */
+    int far;       /* the nearest of those that share none */
+};
+
+static struct gpus sort_gpus(const struct ni_work *w)
+{
+    const struct ni_near *near = w->plan->nearest_hca;
+    struct gpus found = {-1, -1, -1};
+
+    for (unsigned g = 0; g < w->inv->n_gpu; g++) {
+        if (found.farthest < 0 || near[g].distance > near[found.farthest].distance)
+            found.farthest = (int)g;
+        if (near[g].distance <= NI_DIST_PXB)
+            continue;
+        if (!shares_switch(w, g)) {
+            if (found.far < 0 || near[g].distance < near[found.far].distance)
+                found.far = (int)g;
+        } else if (found.misplaced < 0 || near[g].distance > near[found.misplaced].distance) {
+            found.misplaced = (int)g;
+        }
+    }
+    return found;
+}
+
+/* NCCL's own level is PXB, and stays: many CPUs are slow between PCIe devices (NVIDIA/nccl#465, #1151),
+   and for no CPU is a measurement published that says otherwise. It is raised where NCCL looks for an
+   HCA in the wrong place, if that takes in no GPU that is far from its HCA. */
+static void decide_by_distance(const struct ni_work *w)
+{
+    const struct ni_near *near = w->plan->nearest_hca;
+    const struct gpus gpus = sort_gpus(w);
+    const bool amd = w->inv->gpu[0].amd;
+    struct ni_text where = NI_TEXT(160);
+
+    if (gpus.misplaced >= 0 &&
+        (gpus.far < 0 || near[gpus.misplaced].distance < near[gpus.far].distance)) {
+        put_distance(w, (unsigned)gpus.misplaced, &where);
+        ni_decide_value(
+            w, variable, ni_distance_text(near[gpus.misplaced].distance),
+            "a GPU and an HCA share a PCI switch, but NCCL does not find the HCA there (%s)",
+            where.buf);
+    } else if (gpus.far >= 0) {
+        put_distance(w, (unsigned)gpus.far, &where);
+        ni_decide_value(w, variable, NULL,
+                        "a GPU is far from its nearest HCA (%s), and %s stops before that, because "
+                        "many CPUs are slow between PCIe devices; --gdr=%s allows it",
+                        where.buf, amd ? "RCCL usually" : "NCCL",
+                        ni_distance_text(near[gpus.far].distance));
+    } else if (amd) {
+        put_distance(w, (unsigned)gpus.farthest, &where);
+        ni_decide_value(
+            w, variable, NULL,
+            "RCCL's own level reaches each GPU's nearest HCA (farthest: %s), and is higher "
+            "on some CPUs",
+            where.buf);
+    } else {
+        put_distance(w, (unsigned)gpus.farthest, &where);
+        ni_decide_value(w, variable, "PXB",
+                        "NCCL's own level, which reaches each GPU's nearest HCA (farthest: %s)",
+                        where.buf);
+    }
+}
+
+static void decide_level(const struct ni_work *w)
+{
+    const char *topo = ni_topo_file(w->inv);
+    const struct ni_gpu *flat = flat_gpu(w->inv);
+    char bdf[NI_BDF_TEXT];
+
+    if (topo) {
+        ni_decide_value(w, variable, NULL,
+                        "%s says how far GPUs and HCAs are from each other, not the PCI tree",
+                        topo);
+        return;
+    }
+    if (flat) {
+        ni_decide_value(w, variable, "SYS",
+                        "GPU %s is on the root bus: the PCI tree is flattened, distances mean "
+                        "nothing",
+                        ni_bdf_text(flat->bdf, bdf));
+        return;
+    }
+    ni_want_numa(w);
+    if (are_known(w))
+        decide_by_distance(w);
 }
 
 void ni_rule_gdr(const struct ni_work *w)

@@ -116,6 +116,15 @@ static enum ni_distance level_in_force(const struct ni_work *w)
 static bool is_near_enough(const struct ni_work *w, struct ni_text *why)
 {
     const enum ni_distance level = level_in_force(w);
+    const char *topo = ni_topo_file(w->inv);
+
+    if (topo && level != NI_DIST_SYS) {
+        ni_putf(why,
+                "%s says how far GPUs and HCAs are from each other, which nccl-init does not read; "
+                "--gdr=SYS allows each distance",
+                topo);
+        return false;
+    }
     for (unsigned g = 0; g < w->inv->n_gpu && level != NI_DIST_SYS; g++) {
         const struct ni_near *near = &w->plan->nearest_hca[g];
         const struct ni_gpu *gpu = &w->inv->gpu[g];
@@ -128,8 +137,10 @@ static bool is_near_enough(const struct ni_work *w, struct ni_text *why)
                     ni_known_text(gpu->pci.known));
         else
             ni_putf(why,
-                    "GPU %s is as far as %s from its nearest HCA, %s, beyond NCCL_NET_GDR_LEVEL",
-                    bdf, ni_distance_text(near->distance), w->inv->hca[near->index].name);
+                    "GPU %s is as far as %s from its nearest HCA, %s, beyond the level in force; "
+                    "--gdr=%s allows it",
+                    bdf, ni_distance_text(near->distance), w->inv->hca[near->index].name,
+                    ni_distance_text(near->distance));
         return false;
     }
     return true;

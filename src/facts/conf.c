@@ -91,6 +91,11 @@ void ni_probe_topo_file(struct ni_probe *p)
 {
     const char *path = ni_find_user_value(p->env, p->inv, "NCCL_TOPO_FILE", NULL);
     char first[16];
+    /* NCCL loads this one by itself, on the cloud machines that have it (2.30.7 graph/topo.cc
+       ncclTopoGetSystem) */
+    if (!path && p->inv->n_hca > 0)
+        p->inv->system_topo_file =
+            ni_is_there(p, "var/run/nvidia-topologyd/virtualTopology.xml") == NI_KNOWN;
     if (!path || !*path)
         return;
     const struct ni_dir dir = named_dir(p, &path, "etc/topology.xml");

@@ -102,6 +102,16 @@ static bool is_listed(const char *list, struct ni_span name)
     return false;
 }
 
+/* The default route is over it, and whether it is up could not be read: the route is believed, since the
+   program knows no better one. */
+static bool is_believed(const struct at *a, const char *name)
+{
+    const struct ni_inventory *inv = &a->ctx->inventory;
+    const struct ni_netdev *d = ni_find_netdev(inv, name);
+
+    return strcmp(inv->net.default_if, name) == 0 && d && d->known != NI_KNOWN;
+}
+
 /* What of `list` is not in `whole`, by way of one function for each. */
 static enum verdict judge_list(const struct at *a, const char *list, const char *whole, bool ports)
 {
@@ -121,7 +131,7 @@ static enum verdict judge_list(const struct at *a, const char *list, const char 
             *colon = '\0';
             good = true_port(a, name, (unsigned)strtoul(colon + 1, NULL, 10)) >= 0;
         } else {
-            good = serves(a->truth, name) || has_others(a);
+            good = serves(a->truth, name) || has_others(a) || is_believed(a, name);
         }
         if (!good) {
             ni_putf(a->why, "`%s` is none of this pod's that serves", name);
