@@ -46,28 +46,33 @@ static void find_function(struct ni_probe *p, struct ni_hca *h, const struct fun
 {
     const struct ni_bdf port = h->is_vf ? h->pf : h->bdf;
     char uuid[NI_VPD_UUID], bdf[NI_BDF_TEXT], path[NI_PATH];
-    bool all_known = true;
+    const struct function *unread = NULL;
 
     h->data_direct.known = NI_ABSENT;
     if (!h->has_bdf || !may_have_one(p, port))
         return;
     const enum ni_known known = read_uuid(p, port, uuid);
     for (unsigned i = 0; i < n; i++) {
-        all_known = all_known && f[i].uuid[0];
+        unread = f[i].uuid[0] ? unread : &f[i];
         if (known != NI_KNOWN || strcmp(f[i].uuid, uuid) != 0)
             continue;
         (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s", ni_bdf_text(f[i].at, bdf));
         ni_probe_chain(p, &h->data_direct, path);
         return;
     }
-    if (known == NI_KNOWN && all_known)
+    if (known == NI_KNOWN && !unread)
         return;
     h->data_direct.known = NI_DENIED;
-    (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/%s", ni_bdf_text(port, bdf),
-                    h->is_vf ? "vpd" : "vpd, or physfn");
+    if (known == NI_KNOWN)
+        (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/vpd",
+                        ni_bdf_text(unread->at, bdf));
+    else
+        (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/%s", ni_bdf_text(port, bdf),
+                        h->is_vf ? "vpd" : "vpd, or physfn");
     ni_report(
         p->f, NI_F_FACT_UNREADABLE, path,
-        "it has no UUID that can be read: which Data Direct function is this HCA's is unknown");
+        "it has no UUID that can be read: which Data Direct function is that of %s is unknown",
+        h->name);
 }
 
 void ni_probe_data_direct(struct ni_probe *p)

@@ -74,6 +74,20 @@ static bool ports_are_true(const struct at *a)
 
 /* ---- interfaces ---- */
 
+/* Of two interfaces in one subnet the routes tell only one. */
+static bool is_in_its_subnet(const struct ni_net *net, const char *ifname,
+                             const uint8_t ip[NI_GID_BYTES])
+{
+    for (unsigned i = 0; i < net->n_route; i++) {
+        const struct ni_route *r = &net->route[i];
+
+        if (!r->gateway && r->bits > 0 && strcmp(r->ifname, ifname) == 0 &&
+            ni_ip_same_prefix(r->dest, ip, 96U + r->bits))
+            return true;
+    }
+    return false;
+}
+
 /* Up, in this namespace, with an address that is not link-local. */
 static bool serves(const struct truth *t, const char *name)
 {
@@ -84,10 +98,13 @@ static bool serves(const struct truth *t, const char *name)
         return false;
     if (!d && strcmp(net->default_if, name) != 0)
         return false;
-    for (unsigned i = 0; i < net->n_addr; i++)
-        if (!ni_ip_is_link_local(net->addr[i].ip) &&
-            (strcmp(net->addr[i].ifname, name) == 0 || !net->addr[i].ifname[0]))
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        const struct ni_addr *a = &net->addr[i];
+
+        if (!ni_ip_is_link_local(a->ip) &&
+            (strcmp(a->ifname, name) == 0 || !a->ifname[0] || is_in_its_subnet(net, name, a->ip)))
             return true;
+    }
     return false;
 }
 
