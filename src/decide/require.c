@@ -117,6 +117,8 @@ static bool is_near_enough(const struct ni_work *w, struct ni_text *why)
 {
     const enum ni_distance level = level_in_force(w);
     const char *topo = ni_topo_file(w->inv);
+    const bool users =
+        ni_user_value(w, "NCCL_NET_GDR_LEVEL") || ni_user_value(w, "NCCL_NET_GDR_C2C");
 
     if (topo && level != NI_DIST_SYS) {
         ni_putf(why,
@@ -136,11 +138,10 @@ static bool is_near_enough(const struct ni_work *w, struct ni_text *why)
             ni_putf(why, "where GPU %s sits on the PCI tree is %s", bdf,
                     ni_known_text(gpu->pci.known));
         else
-            ni_putf(why,
-                    "GPU %s is as far as %s from its nearest HCA, %s, beyond the level in force; "
-                    "--gdr=%s allows it",
-                    bdf, ni_distance_text(near->distance), w->inv->hca[near->index].name,
-                    ni_distance_text(near->distance));
+            ni_putf(why, "GPU %s is as far as %s from its nearest HCA, %s, beyond %s", bdf,
+                    ni_distance_text(near->distance), w->inv->hca[near->index].name,
+                    users ? "your NCCL_NET_GDR_LEVEL or NCCL_NET_GDR_C2C"
+                          : "the level in force; --gdr raises it");
         return false;
     }
     return true;

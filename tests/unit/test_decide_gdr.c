@@ -32,16 +32,16 @@ static void test_level(void **state)
         int64_t numa_a, numa_b;
         const char *want;
     } cases[] = {
-        /* at least PXB, NCCL's own default */
+        /* NCCL's own */
         {SWITCH "1.0 0000:04:00.0", NULL, 0, 0, "PXB"},
         {SWITCH "1.0 0000:04:00.0 0000:05:00.0 0000:06:00.0", NULL, 0, 0, "PXB"},
-        {"0000:00:02.0 0000:09:00.0", NULL, 0, 0, "PHB"},
-        {"0000:c0:02.0 0000:c1:00.0", NULL, 3, 0, "SYS"},
-        /* each to its nearest; the farthest decides */
         {SWITCH "1.0 0000:04:00.0", "0000:80:01.0 0000:81:00.0 0000:82:01.0 0000:84:00.0", 0, 1,
          "PXB"},
-        {SWITCH "1.0 0000:04:00.0", "0000:80:02.0 0000:89:00.0", 0, 1, "PHB"},
-        {"0000:c0:02.0 0000:c1:00.0", SWITCH "1.0 0000:04:00.0", 3, 0, "SYS"},
+        /* a GPU without a near HCA raises no level, its own or another's */
+        {"0000:00:02.0 0000:09:00.0", NULL, 0, 0, ""},
+        {"0000:c0:02.0 0000:c1:00.0", NULL, 3, 0, ""},
+        {SWITCH "1.0 0000:04:00.0", "0000:80:02.0 0000:89:00.0", 0, 1, ""},
+        {"0000:c0:02.0 0000:c1:00.0", SWITCH "1.0 0000:04:00.0", 3, 0, ""},
         /* on the root bus: the tree is flattened */
         {"0000:00:07.0", NULL, 0, 0, "SYS"},
         {SWITCH "1.0 0000:04:00.0", "0000:00:07.0", 0, 0, "SYS"},
@@ -57,6 +57,75 @@ static void test_level(void **state)
         if (!s || strcmp(s->value, cases[i].want) != 0)
             fail_msg("case %zu: %s", i, s ? s->value : "none");
     }
+}
+
+static void decide_with(void (*change)(void), const char *a, int64_t numa)
+{
+    two_hcas();
+    gpu(a, numa);
+    change();
+    node_decide();
+}
+
+static void with_system_file(void)
+{
+    node.inv.system_topo_file = true;
+}
+
+static void with_users_file(void)
+{
+    node.inv.topo_file = NI_KNOWN;
+}
+
+static void with_lost_file(void)
+{
+    node.inv.topo_file = NI_ABSENT;
+}
+
+static void on_amd(void)
+{
+    node.inv.gpu[0].amd = true;
+}
+
+static void test_left_unset(void **state)
+{
+    static const char near[] = SWITCH "1.0 0000:04:00.0", flat[] = "0000:00:07.0";
+
+    (void)state;
+    decide_with(with_system_file, near, 0);
+    assert_string_equal(origin_text(var), "unset");
+    decide_with(with_system_file, flat, 0);
+    assert_string_equal(origin_text(var), "unset");
+    decide_with(with_users_file, flat, 0);
+    assert_string_equal(origin_text(var), "unset");
+    decide_with(with_lost_file, flat, 0); /* NCCL goes on without it */
+    assert_setting(var, "rule", "SYS");
+    decide_with(on_amd, near, 0);
+    assert_string_equal(origin_text(var), "unset");
+    decide_with(on_amd, "0000:00:02.0 0000:09:00.0", 0);
+    assert_string_equal(origin_text(var), "unset");
+}
+
+/* NCCL takes the HCA to be at the first CPU, but it shares a switch with a GPU. */
+static void test_misplaced(void **state)
+{
+    (void)state;
+    two_hcas();
+    gpu(SWITCH "1.0 0000:04:00.0", 0);
+    for (unsigned h = 0; h < node.inv.n_hca; h++) {
+        ni_copy(node.inv.hca[h].aux, sizeof(node.inv.hca[h].aux),
+                h ? "mlx5_core.sf.5" : "mlx5_core.sf.4");
+        node.inv.hca[h].place = (struct ni_nccl_place){NI_AT_NOTHING, NI_AT_NOTHING};
+    }
+    node_decide();
+    assert_setting(var, "rule", "PHB");
+    gpu("0000:00:02.0 0000:09:00.0", 0); /* the level would take in this one */
+    node_decide();
+    assert_string_equal(origin_text(var), "unset");
+    node.inv.n_gpu = 1;
+    gpu("0000:c0:02.0 0000:c1:00.0", 3); /* but not this one */
+    node_decide();
+    assert_setting(var, "rule", "PHB");
 }
 
 static void test_option(void **state)
@@ -236,6 +305,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_level),
+        cmocka_unit_test(test_left_unset),
+        cmocka_unit_test(test_misplaced),
         cmocka_unit_test(test_option),
         cmocka_unit_test(test_peermem_or_dmabuf),
         cmocka_unit_test(test_memlock),

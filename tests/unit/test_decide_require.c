@@ -219,11 +219,19 @@ static void test_gdr(void **state)
     node.inv.gdr.open_driver = NI_ABSENT;
     refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "neither nvidia-peermem nor DMA-BUF");
     good_node(state);
-    /* Where the rule decides, the level reaches the farthest one. */
+    /* NCCL's own level ends before the CPU. */
     node_chain(&node.inv.gpu[1].pci, "0000:00:03.0 0000:11:00.0", 0);
+    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "beyond the level in force; --gdr raises it");
+    node.policy.gdr = NI_DIST_PHB;
     holds(NI_REQUIRE_GDR);
-    assert_setting("NCCL_NET_GDR_LEVEL", "rule", "PHB");
-    /* The user's own does not. */
+    node.policy.gdr = NI_DIST_UNKNOWN;
+    /* Distances of a topology file are not known. */
+    node.inv.system_topo_file = true;
+    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "virtualTopology.xml says how far");
+    node.policy.gdr = NI_DIST_SYS;
+    holds(NI_REQUIRE_GDR);
+    good_node(state);
+    node_chain(&node.inv.gpu[1].pci, "0000:00:03.0 0000:11:00.0", 0);
     static const char *const near[] = {"NCCL_NET_GDR_LEVEL=LOC", "NCCL_NET_GDR_LEVEL=PXB",
                                        "NCCL_NET_GDR_LEVEL=2", "NCCL_NET_GDR_LEVEL=nonsense"};
     static const char *const far[] = {"NCCL_NET_GDR_LEVEL=PHB", "NCCL_NET_GDR_LEVEL=3",
@@ -232,7 +240,7 @@ static void test_gdr(void **state)
     for (unsigned i = 0; i < NI_COUNT(near); i++) {
         node.n_env = 0;
         node_env(near[i]);
-        refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "beyond NCCL_NET_GDR_LEVEL");
+        refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "beyond your NCCL_NET_GDR_LEVEL or");
     }
     for (unsigned i = 0; i < NI_COUNT(far); i++) {
         node.n_env = 0;
@@ -263,7 +271,7 @@ static void test_gdr_c2c(void **state)
     for (unsigned i = 0; i < NI_COUNT(far); i++) {
         node.n_env = 0;
         node_env(far[i]);
-        refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "beyond NCCL_NET_GDR_LEVEL");
+        refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "beyond your NCCL_NET_GDR_LEVEL or");
     }
     node.n_env = 0;
     node_env("NCCL_NET_GDR_READ=0");
