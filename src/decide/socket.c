@@ -237,6 +237,21 @@ static enum ni_path worst_path(const struct ni_work *w, const struct list *l)
     return worst;
 }
 
+/* An interface that was given to the pod and cannot serve: in the other pods it may, and they name it;
+   NULL. */
+static const char *lost_interface(const struct ni_work *w)
+{
+    const struct ni_net *net = &w->inv->net;
+
+    for (unsigned i = 0; i < net->n_given; i++) {
+        const struct ni_netdev *d = ni_find_netdev(w->inv, net->given[i]);
+
+        if (d && !(d->running && has_address(w, d->name)))
+            return d->name;
+    }
+    return NULL;
+}
+
 static void report_left_out(const struct ni_work *w, const struct list *others, const char *why)
 {
     struct ni_text names = NI_TEXT(NI_MAX_IFS * (NI_IF_NAME + 1) + 1);
@@ -272,15 +287,21 @@ static const char *choose_for_data(const struct ni_work *w, struct list *l)
     if (!is_option(w, "pod"))
         find_others(w, pod, &others);
     const enum ni_path path = worst_path(w, &others);
+    const char *lost = lost_interface(w);
 
     if (pod)
         add(l, pod);
     if (others.n == 0)
         return pod ? "interface of the default route" : NULL;
-    if (!all && path != NI_PATH_THERE) {
-        report_left_out(w, &others,
-                        path == NI_PATH_NONE ? "no route leads from one to another"
-                                             : "the routes do not show how one reaches another");
+    if (!all && (lost || path != NI_PATH_THERE)) {
+        struct ni_text why = NI_TEXT(160);
+
+        if (lost)
+            ni_putf(&why, "the pod was given %s, too, which is down or has no address", lost);
+        else
+            ni_put(&why, path == NI_PATH_NONE ? "no route leads from one to another"
+                                              : "the routes do not show how one reaches another");
+        report_left_out(w, &others, why.buf);
         return pod ? "interface of the default route; the others may not reach all pods"
                    : "the interface of the default route cannot serve, and the others may not "
                      "reach "
@@ -297,12 +318,48 @@ static const char *choose_for_data(const struct ni_work *w, struct list *l)
 
 /* ---- sockets beside RDMA: they carry only NCCL's bootstrap ---- */
 
+/* A port of the pod's own HCAs is out of use: pods that have it name its interface. */
+static bool lacks_rail(const struct ni_work *w)
+{
+    const struct ni_inventory *inv = w->inv;
+
+    for (unsigned i = 0; ni_is_told(inv->source) && i < inv->n_port; i++) {
+        if (ni_is_given(&inv->hca[inv->port[i].hca]) && !w->plan->port[i].chosen &&
+            ni_is_listed(w, (int)i))
+            return true;
+    }
+    return false;
+}
+
+/* Why rails cannot be sure to reach all pods; NULL: they can. */
+static const char *doubt_about_rails(const struct ni_work *w)
+{
+    if (is_option(w, "rails"))
+        return NULL;
+    if (ni_rails_are_apart(w))
+        return "interface of the default route: the rails are separate networks, and a pod whose "
+               "first "
+               "rail is down could not reach the others over them";
+    if (lacks_rail(w))
+        return "interface of the default route: a port that the pod was given is out of use, and "
+               "the "
+               "other pods may have it";
+    return NULL;
+}
+
 static const char *choose_for_bootstrap(const struct ni_work *w, struct list *l)
 {
-    const char *pod = ni_pod_interface(w);
-    const bool apart = ni_rails_are_apart(w) && !is_option(w, "rails");
+    const char *pod = ni_pod_interface(w), *doubt = doubt_about_rails(w);
 
-    if (!is_option(w, "pod") && !(apart && pod))
+    if (pod && is_option(w, "pod")) {
+        add(l, pod);
+        return "interface of the default route";
+    }
+    if (pod && doubt) {
+        add(l, pod);
+        return doubt;
+    }
+    if (!is_option(w, "pod"))
         add_rails(w, l);
     if (l->n > 0)
         return w->inv->net.v4_known == NI_KNOWN
@@ -311,12 +368,6 @@ static const char *choose_for_bootstrap(const struct ni_work *w, struct list *l)
     if (!pod)
         return NULL;
     add(l, pod);
-    if (is_option(w, "pod"))
-        return "interface of the default route";
-    if (apart)
-        return "interface of the default route: the rails are separate networks, and a pod whose "
-               "first "
-               "rail is down could not reach the others over them";
     return "interface of the default route: no chosen port has one with an address";
 }
 

@@ -43,11 +43,28 @@ static bool may_have_address(const struct ni_net *net, const char *ifname)
     return false;
 }
 
+/* The interfaces of the functions that somebody says were given to the pod. */
+static void note_given_functions(struct ni_probe *p)
+{
+    for (unsigned i = 0; i < p->inv->n_claim; i++) {
+        const struct ni_claim *c = &p->inv->claim[i];
+
+        if (!ni_is_told(c->source) || c->by != NI_BY_BDF)
+            continue;
+        ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/bus/pci/devices/%s/net", c->id);
+        for (unsigned k = 0; k < p->names.n; k++)
+            ni_note_given_netdev(p, p->names.name[k]);
+    }
+}
+
 /* A host may have a thousand VFs; those without an address cost nothing. */
 static void probe_physical(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
 
+    note_given_functions(p);
+    for (unsigned i = 0; i < inv->net.n_given; i++)
+        (void)ni_add_netdev(p, inv->net.given[i]);
     ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/class/net");
     for (unsigned i = 0; i < p->names.n; i++) {
         const char *name = p->names.name[i];
@@ -55,8 +72,7 @@ static void probe_physical(struct ni_probe *p)
         if (strcmp(name, "lo") == 0 || !may_have_address(&inv->net, name))
             continue;
         const bool physical = ni_is_there(p, "sys/class/net/%s/device", name) == NI_KNOWN;
-        const bool given = ni_is_given_netdev(&inv->net, name);
-        const int at = physical || given ? ni_add_netdev(p, name) : -1;
+        const int at = physical ? ni_add_netdev(p, name) : -1;
 
         if (at >= 0)
             inv->netdev[at].physical = physical;
