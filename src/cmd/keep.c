@@ -974,6 +974,7 @@ static const struct row {
     {"etc/rccl.conf", keep_nccl_conf, NULL},
     {"etc/nvshmem.conf", keep_nvshmem_conf, NULL},
     {"etc/topology.xml", keep_nothing, NULL}, /* only whether it can be read counts */
+    {"var/run/nvidia-topologyd/virtualTopology.xml", keep_nothing, NULL}, /* as above */
     {"etc/podinfo/network-status", ni_keep_json, NULL},
     {"var/run/*dra-device-attributes/*metadata.json", ni_keep_json, NULL},
 };

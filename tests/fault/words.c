@@ -64,6 +64,7 @@ static const char *const optional[] = {
     "etc/passwd",                                       /* nor is the user in it */
     "etc/podinfo/*",                                    /* a downward-API volume */
     "var/run/dra-device-attributes",                    /* a DRA driver's */
+    "var/run/nvidia-topologyd/virtualTopology.xml",     /* of some clouds' machines */
     "proc/driver/nvidia/*",                             /* the driver, or its /proc in the pod */
     "proc/net/if_inet6",                                /* IPv6 in the kernel */
     "proc/self/ns/user",                                /* a kernel without user namespaces */
