@@ -246,8 +246,8 @@ static const char *lost_interface(const struct ni_work *w)
     for (unsigned i = 0; i < net->n_given; i++) {
         const struct ni_netdev *d = ni_find_netdev(w->inv, net->given[i]);
 
-        if (d && !(d->running && has_address(w, d->name)))
-            return d->name;
+        if (!d || !d->running || !has_address(w, d->name))
+            return net->given[i];
     }
     return NULL;
 }

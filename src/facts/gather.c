@@ -63,8 +63,10 @@ static void probe_physical(struct ni_probe *p)
     struct ni_inventory *inv = p->inv;
 
     note_given_functions(p);
-    for (unsigned i = 0; i < inv->net.n_given; i++)
-        (void)ni_add_netdev(p, inv->net.given[i]);
+    for (unsigned i = 0; i < inv->net.n_given; i++) {
+        if (ni_is_there(p, "sys/class/net/%s", inv->net.given[i]) != NI_ABSENT)
+            (void)ni_add_netdev(p, inv->net.given[i]);
+    }
     ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/class/net");
     for (unsigned i = 0; i < p->names.n; i++) {
         const char *name = p->names.name[i];
