@@ -221,8 +221,9 @@ static void make_key(const struct search *s, const struct row *row)
         ni_putf(s->why, "the key of the job is longer than %zu characters; --job=KEY gives another",
                 sizeof(s->to->key) - 1);
     if (t.len == 0)
-        ni_put(s->why, "nothing tells a key of the job, for pod 0 is told no name but localhost; "
-                       "--job=KEY gives one");
+        ni_putf(s->why,
+                "the job has no key, because pod 0 has no name but localhost; --job=KEY gives "
+                "one");
 }
 
 bool ni_find_party(const struct ni_env *env, const struct ni_party_options *options,

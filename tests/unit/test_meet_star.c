@@ -159,18 +159,34 @@ struct options {
     int within_ms;
     const char *key, *host;
     unsigned fds; /* the limit, 0: as it is */
+    bool named, host_network;
 };
+
+/* Of the coverage build: what this process ran is counted only if it says so before _exit. */
+extern void __gcov_dump(void) __attribute__((weak));
+
+static void leave(int status)
+{
+    if (__gcov_dump)
+        __gcov_dump();
+    _exit(status);
+}
 
 static pid_t start_pod(struct options o)
 {
     struct ni_rail all[RAILS] = {{.hca = "fake_0", .port = 1}, {.hca = "fake_1", .port = 1}};
     struct ni_pod pod = {.here = true, .rail = all};
-    struct ni_party party = {
-        .source = "peers", .host = "localhost", .port = port, .rank = o.rank, .ranks = o.ranks};
+    struct ni_party party = {.source = "peers",
+                             .host = "localhost",
+                             .port = port,
+                             .rank = o.rank,
+                             .ranks = o.ranks,
+                             .named = o.named};
     struct ni_findings f = {0};
     struct ni_meeting m = {.party = &party,
                            .policy = &policy,
                            .within_ms = o.within_ms,
+                           .host_network = o.host_network,
                            .pod = &pod,
                            .fn = rail,
                            .task = {.rank = o.rank},
@@ -192,7 +208,8 @@ static pid_t start_pod(struct options o)
     shared->leaf[o.rank].status = ni_meet(&m, &shared->leaf[o.rank].verdict, &f);
     if (shared->leaf[o.rank].verdict.job)
         keep_result(shared->leaf[o.rank].verdict.job, &f, !shared->leaf[o.rank].verdict.good);
-    _exit(shared->leaf[o.rank].verdict.good ? 0 : 1);
+    leave(shared->leaf[o.rank].verdict.good ? 0 : 1);
+    return -1;
 }
 
 /* The exit status; -1: by a signal. */
@@ -316,7 +333,8 @@ static int put_away(void **state)
 static void start_all(pid_t pid[], unsigned ranks, unsigned rails, int within_ms)
 {
     for (unsigned rank = 0; rank < ranks; rank++)
-        pid[rank] = start_pod((struct options){rank, ranks, rails, within_ms, NULL, NULL, 0});
+        pid[rank] =
+            start_pod((struct options){rank, ranks, rails, within_ms, NULL, NULL, 0, false, false});
 }
 
 /* ---- tests ---- */
@@ -329,7 +347,7 @@ static void test_all_good(void **state)
 
     (void)state;
     for (unsigned i = 4; i-- > 0;)
-        pid[i] = start_pod((struct options){i, 4, RAILS, 20000, NULL, NULL, 0});
+        pid[i] = start_pod((struct options){i, 4, RAILS, 20000, NULL, NULL, 0, false, false});
     for (unsigned i = 0; i < 4; i++) {
         assert_int_equal(end_of_pod(pid[i]), 0);
         assert_int_equal(shared->leaf[i].status, 0);
@@ -475,7 +493,7 @@ static void test_one_never_comes(void **state)
 
     (void)state;
     for (unsigned rank = 0; rank < 3; rank++)
-        pid[rank] = start_pod((struct options){rank, 4, 1, 1000, NULL, NULL, 0});
+        pid[rank] = start_pod((struct options){rank, 4, 1, 1000, NULL, NULL, 0, false, false});
     for (unsigned rank = 0; rank < 3; rank++)
         assert_int_equal(end_of_pod(pid[rank]), 1);
     assert_true(shared->called && shared->bad);
@@ -513,7 +531,7 @@ static void test_refused(void **state)
          "\"findings\": []}",
          "", NULL, NULL},
     };
-    pid_t pid[2] = {start_pod((struct options){0, 2, 1, 20000, NULL, NULL, 0}), 0};
+    pid_t pid[2] = {start_pod((struct options){0, 2, 1, 20000, NULL, NULL, 0, false, false}), 0};
 
     (void)state;
     for (unsigned i = 0; i < NI_COUNT(row); i++) {
@@ -529,7 +547,7 @@ static void test_refused(void **state)
         assert_int_equal(recv(fd, (char[1]){0}, 1, 0) <= 0, 1);
         (void)close(fd);
     }
-    pid[1] = start_pod((struct options){1, 2, 1, 20000, NULL, NULL, 0});
+    pid[1] = start_pod((struct options){1, 2, 1, 20000, NULL, NULL, 0, false, false});
     assert_int_equal(end_of_pod(pid[0]), 0);
     assert_int_equal(end_of_pod(pid[1]), 0);
     for (unsigned i = 0; i < NI_COUNT(row); i++)
@@ -549,10 +567,10 @@ static void test_no_key_no_rank(void **state)
         HELLO WHO(3, "stranger") RANK(2, 3, "other"),
         HELLO WHO(3, "stranger") ", \"within_ms\": 1, \"party.rank\": 1, \"party.ranks\": 3}",
     };
-    pid_t pid[3] = {start_pod((struct options){0, 3, 1, 20000, NULL, NULL, 0}), 0, 0};
+    pid_t pid[3] = {start_pod((struct options){0, 3, 1, 20000, NULL, NULL, 0, false, false}), 0, 0};
 
     (void)state;
-    pid[1] = start_pod((struct options){1, 3, 1, 20000, NULL, NULL, 0});
+    pid[1] = start_pod((struct options){1, 3, 1, 20000, NULL, NULL, 0, false, false});
     (void)usleep(500000);
     for (unsigned i = 0; i < NI_COUNT(hellos); i++) {
         int fd = connect_raw();
@@ -562,7 +580,7 @@ static void test_no_key_no_rank(void **state)
         (void)close(fd);
     }
     (void)usleep(1000000);
-    pid[2] = start_pod((struct options){2, 3, 1, 20000, NULL, NULL, 0});
+    pid[2] = start_pod((struct options){2, 3, 1, 20000, NULL, NULL, 0, false, false});
     for (unsigned i = 0; i < 3; i++)
         if (end_of_pod(pid[i]) != 0)
             fail_msg("%u: %s", i, line_of(i));
@@ -570,12 +588,36 @@ static void test_no_key_no_rank(void **state)
     assert_true(reported(NI_F_JOB_REFUSED, "strangers", "3 hellos"));
 }
 
+/* Without a key another job can have the same pod 0: on a host network it has the same address. */
+static void meet_without_key(bool host_network, enum ni_finding_id id)
+{
+    pid_t pid[2];
+
+    for (unsigned k = 0; k < 2; k++)
+        pid[k] = start_pod((struct options){k, 2, 1, 20000, NULL, NULL, 0, true, host_network});
+    for (unsigned k = 0; k < 2; k++)
+        assert_int_equal(end_of_pod(pid[k]), 0);
+    assert_true(reported(id, "key", "the job has no key but the name of pod 0"));
+}
+
+static void test_no_key(void **state)
+{
+    (void)state;
+    meet_without_key(false, NI_F_JOB_KEY_NAME);
+}
+
+static void test_no_key_on_host(void **state)
+{
+    (void)state;
+    meet_without_key(true, NI_F_JOB_KEY_HOST);
+}
+
 /* However many strangers come, there is room for what is wrong with the job; one that says it is pod 0
    does not make it bad. */
 static void test_many_refused(void **state)
 {
     char hello[256];
-    pid_t pid = start_pod((struct options){0, 2, 1, 3000, NULL, NULL, 0});
+    pid_t pid = start_pod((struct options){0, 2, 1, 3000, NULL, NULL, 0, false, false});
     unsigned refused = 0;
     int fd = connect_raw();
 
@@ -663,7 +705,7 @@ static void test_disturbed(void **state)
     int64_t begin;
 
     (void)state;
-    pid[0] = start_pod((struct options){0, 3, 1, 20000, NULL, NULL, 0});
+    pid[0] = start_pod((struct options){0, 3, 1, 20000, NULL, NULL, 0, false, false});
     for (unsigned i = 0; i < NI_COUNT(how); i++)
         bad[i] = disturb(how[i]);
     for (unsigned i = 0; i < NI_COUNT(idle); i++)
@@ -671,7 +713,7 @@ static void test_disturbed(void **state)
     (void)usleep(300000);
     begin = ni_now_ms();
     for (unsigned i = 1; i < 3; i++)
-        pid[i] = start_pod((struct options){i, 3, 1, 20000, NULL, NULL, 0});
+        pid[i] = start_pod((struct options){i, 3, 1, 20000, NULL, NULL, 0, false, false});
     for (unsigned i = 0; i < 3; i++)
         if (end_of_pod(pid[i]) != 0)
             fail_msg("%u: %d %s", i, shared->leaf[i].status, line_of(i));
@@ -688,7 +730,7 @@ static void test_disturbed(void **state)
 /* Who is slow with its hello or facts, or in the middle of a message, is hung up on. */
 static void test_slow_is_dropped(void **state)
 {
-    pid_t pid = start_pod((struct options){0, 2, 1, 8000, NULL, NULL, 0});
+    pid_t pid = start_pod((struct options){0, 2, 1, 8000, NULL, NULL, 0, false, false});
     int idle = connect_raw(), half = connect_raw(), greeted = connect_raw();
     const int64_t begin = ni_now_ms();
 
@@ -713,7 +755,7 @@ static void test_half_an_answer(void **state)
 {
     (void)state;
     for (unsigned stops = 0; stops < 2; stops++) {
-        pid_t pid = start_pod((struct options){0, 2, 1, 20000, NULL, NULL, 0});
+        pid_t pid = start_pod((struct options){0, 2, 1, 20000, NULL, NULL, 0, false, false});
         int fd = connect_raw();
         int64_t begin;
 
@@ -738,17 +780,18 @@ static void test_half_an_answer(void **state)
 /* Two live pods with one rank: the second is told to come later, and both are named. */
 static void test_twins(void **state)
 {
-    pid_t pid[3] = {start_pod((struct options){0, 2, 1, 3000, NULL, NULL, 0}), 0, 0};
+    pid_t pid[3] = {start_pod((struct options){0, 2, 1, 3000, NULL, NULL, 0, false, false}), 0, 0};
     int fd = connect_raw();
 
     (void)state;
     send_raw(fd, HELLO WHO(3, "trainer-1") RANK(1, 2, "key"));
     assert_non_null(strstr(answer(fd), "welcome"));
-    pid[1] = start_pod((struct options){1, 2, 1, 1000, NULL, "other-1", 0});
+    pid[1] = start_pod((struct options){1, 2, 1, 1000, NULL, "other-1", 0, false, false});
     assert_int_equal(end_of_pod(pid[1]), 1);
     assert_int_equal(shared->leaf[1].status, -ETIMEDOUT);
     assert_non_null(strstr(line_of(1), "rank 1 is also that of trainer-1"));
-    pid[2] = start_pod((struct options){1, 2, 1, 3000, NULL, NULL, 0}); /* trainer-1 itself */
+    pid[2] = start_pod(
+        (struct options){1, 2, 1, 3000, NULL, NULL, 0, false, false}); /* trainer-1 itself */
     assert_int_equal(end_of_pod(pid[2]), 1);
     assert_int_equal(end_of_pod(pid[0]), 1);
     assert_int_equal(shared->n_here, 2);
@@ -759,13 +802,13 @@ static void test_twins(void **state)
 /* The pod whose rank a dead one had takes its place once that is given up, and the job is good. */
 static void test_second_takes_over(void **state)
 {
-    pid_t pid[2] = {start_pod((struct options){0, 2, 1, 12000, NULL, NULL, 0}), 0};
+    pid_t pid[2] = {start_pod((struct options){0, 2, 1, 12000, NULL, NULL, 0, false, false}), 0};
     int fd = connect_raw();
 
     (void)state;
     send_raw(fd, HELLO WHO(3, "dead-1") RANK(1, 2, "key"));
     assert_non_null(strstr(answer(fd), "welcome"));
-    pid[1] = start_pod((struct options){1, 2, 1, 12000, NULL, "other-1", 0});
+    pid[1] = start_pod((struct options){1, 2, 1, 12000, NULL, "other-1", 0, false, false});
     assert_int_equal(end_of_pod(pid[1]), 0);
     assert_int_equal(end_of_pod(pid[0]), 0);
     assert_false(reported(NI_F_JOB_RANK_TWICE, "other-1", ""));
@@ -775,7 +818,7 @@ static void test_second_takes_over(void **state)
 /* Its facts and its end come together: nothing else comes that would tell that it is gone. */
 static void test_gone_after_facts(void **state)
 {
-    pid_t pid[3] = {start_pod((struct options){0, 3, 1, 12000, NULL, NULL, 0}), 0, 0};
+    pid_t pid[3] = {start_pod((struct options){0, 3, 1, 12000, NULL, NULL, 0, false, false}), 0, 0};
     int fd = connect_raw();
 
     (void)state;
@@ -785,8 +828,8 @@ static void test_gone_after_facts(void **state)
     send_raw(fd, "{\"type\": \"facts\", \"pod.host\": \"dead-1\", \"setting\": [], \"rail\": []}");
     (void)close(fd);
     assert_int_equal(kill(pid[0], SIGCONT), 0);
-    pid[1] = start_pod((struct options){1, 3, 1, 12000, NULL, "other-1", 0});
-    pid[2] = start_pod((struct options){2, 3, 1, 12000, NULL, NULL, 0});
+    pid[1] = start_pod((struct options){1, 3, 1, 12000, NULL, "other-1", 0, false, false});
+    pid[2] = start_pod((struct options){2, 3, 1, 12000, NULL, NULL, 0, false, false});
     for (unsigned i = 3; i-- > 0;)
         assert_int_equal(end_of_pod(pid[i]), 0);
 }
@@ -811,8 +854,8 @@ static void test_inherited_descriptors(void **state)
 /* A pod with the key of an earlier attempt goes on asking until its time is over, and says why. */
 static void test_old_key(void **state)
 {
-    pid_t pid[2] = {start_pod((struct options){0, 2, 1, 2000, NULL, NULL, 0}),
-                    start_pod((struct options){1, 2, 1, 1000, "old", NULL, 0})};
+    pid_t pid[2] = {start_pod((struct options){0, 2, 1, 2000, NULL, NULL, 0, false, false}),
+                    start_pod((struct options){1, 2, 1, 1000, "old", NULL, 0, false, false})};
 
     (void)state;
     assert_int_equal(end_of_pod(pid[1]), 1);
@@ -897,7 +940,7 @@ static void test_pod_0_misbehaves(void **state)
 
         while (bad == 0)
             how[i](take_leaf(listening));
-        pid = start_pod((struct options){1, 2, 1, WITHIN_MS, NULL, NULL, 0});
+        pid = start_pod((struct options){1, 2, 1, WITHIN_MS, NULL, NULL, 0, false, false});
         assert_int_equal(end_of_pod(pid), 1);
         if (ni_now_ms() - begin > WITHIN_MS + LATE_MS)
             fail_msg("%u: %lld ms", i, (long long)(ni_now_ms() - begin));
@@ -915,7 +958,7 @@ static void test_pod_0_stands_still(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 2; i++)
-        pid[i] = start_pod((struct options){i, 3, 1, WITHIN_MS, NULL, NULL, 0});
+        pid[i] = start_pod((struct options){i, 3, 1, WITHIN_MS, NULL, NULL, 0, false, false});
     (void)usleep(1000000);
     assert_int_equal(kill(pid[0], SIGSTOP), 0);
     assert_int_equal(end_of_pod(pid[1]), 1);
@@ -931,7 +974,7 @@ static void test_pod_0_goes_on_for_ever(void **state)
     enum { SILENT_MS = 10000 }; /* leaf.c */
     int listening = listen_raw();
     const int64_t begin = ni_now_ms();
-    pid_t pid = start_pod((struct options){1, 2, 1, WITHIN_MS, NULL, NULL, 0});
+    pid_t pid = start_pod((struct options){1, 2, 1, WITHIN_MS, NULL, NULL, 0, false, false});
     int fd = take_leaf(listening);
 
     (void)state;
@@ -957,7 +1000,8 @@ static void test_shorter_patience(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 2; i++)
-        pid[i] = start_pod((struct options){i, 3, 1, i == 0 ? 60000 : WITHIN_MS, NULL, NULL, 0});
+        pid[i] = start_pod(
+            (struct options){i, 3, 1, i == 0 ? 60000 : WITHIN_MS, NULL, NULL, 0, false, false});
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(end_of_pod(pid[i]), 1);
     assert_true(ni_now_ms() - begin < WITHIN_MS + LATE_MS);
@@ -967,7 +1011,7 @@ static void test_shorter_patience(void **state)
 /* A proxy in front of pod 0 that takes connections and hangs up is no pod 0. */
 static void test_proxy(void **state)
 {
-    pid_t pid[2] = {0, start_pod((struct options){1, 2, 1, 10000, NULL, NULL, 0})};
+    pid_t pid[2] = {0, start_pod((struct options){1, 2, 1, 10000, NULL, NULL, 0, false, false})};
     int fd = listen_raw();
 
     (void)state;
@@ -981,7 +1025,7 @@ static void test_proxy(void **state)
         (void)usleep(1000);
     }
     (void)close(fd);
-    pid[0] = start_pod((struct options){0, 2, 1, 10000, NULL, NULL, 0});
+    pid[0] = start_pod((struct options){0, 2, 1, 10000, NULL, NULL, 0, false, false});
     assert_int_equal(end_of_pod(pid[0]), 0);
     assert_int_equal(end_of_pod(pid[1]), 0);
 }
@@ -1010,7 +1054,7 @@ static void test_hub_dies(void **state)
 static void test_port_taken(void **state)
 {
     int fd = listen_raw();
-    pid_t pid = start_pod((struct options){0, 2, 1, 20000, NULL, NULL, 0});
+    pid_t pid = start_pod((struct options){0, 2, 1, 20000, NULL, NULL, 0, false, false});
 
     (void)state;
     assert_true(fd >= 0);
@@ -1044,6 +1088,8 @@ int main(void)
         STAR(test_both_ends_fail),
         STAR(test_pod_dies),
         STAR(test_refused),
+        STAR(test_no_key),
+        STAR(test_no_key_on_host),
         STAR(test_no_key_no_rank),
         STAR(test_pod_0_misbehaves),
         STAR(test_pod_0_stands_still),
