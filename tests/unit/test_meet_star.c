@@ -162,13 +162,15 @@ struct options {
     bool named, host_network;
 };
 
-/* Of the coverage build: what this process ran is counted only if it says so before _exit. */
-extern void __gcov_dump(void) __attribute__((weak));
+#ifdef NCCL_INIT_COVERAGE
+extern void __gcov_dump(void); /* of libgcov: _exit alone would not count what this process ran */
+#endif
 
 static void leave(int status)
 {
-    if (__gcov_dump)
-        __gcov_dump();
+#ifdef NCCL_INIT_COVERAGE
+    __gcov_dump();
+#endif
     _exit(status);
 }
 
