@@ -211,6 +211,45 @@ static void test_no_place(void **state)
     assert_setting("NCCL_IB_MERGE_NICS", "none", "");
 }
 
+/* Two VFs of one port keep NCCL from fusing a card with two ports, which is told. */
+static void test_dual_port_pays(void **state)
+{
+    (void)state;
+    for (int on_two_functions = 0; on_two_functions <= 1; on_two_functions++) {
+        two_rails("10.0.1.6", "10.0.1.7");
+        for (int i = 0; i < 2; i++) {
+            struct ni_hca *h = &node.inv.hca[i];
+
+            h->bdf = (struct ni_bdf){0, 3, 0, (uint8_t)(2 + i)};
+            h->is_vf = true;
+            h->pf = (struct ni_bdf){0, 3, 0, 0};
+        }
+        node_decide();
+        assert_setting("NCCL_IB_MERGE_NICS", "rule", "0");
+        assert_false(has(NI_F_NICS_NOT_FUSED));
+        node.inv.hca[node_rail("mlx5_8", 3, "10.0.2.6", "net3")].bdf = (struct ni_bdf){0, 9, 0, 0};
+        node.inv.hca[node_rail("mlx5_9", 3, "10.0.3.6", "net4")].bdf = (struct ni_bdf){0, 9, 0, 1};
+        if (!on_two_functions) {
+            node.inv.port[3].hca = 2;
+            node.inv.port[3].num = 2;
+        }
+        node_decide();
+        assert_setting("NCCL_IB_MERGE_NICS", "rule", "0");
+        assert_true(has(NI_F_NICS_NOT_FUSED));
+        node.inv.port[3].state.v = NI_PORT_DOWN;
+        node_decide();
+        assert_false(has(NI_F_NICS_NOT_FUSED)); /* one port of the card is used */
+        node.inv.port[3].state.v = NI_PORT_ACTIVE;
+        node.inv.port[1].state.v = NI_PORT_DOWN;
+        node_decide();
+        assert_false(has(NI_F_NICS_NOT_FUSED)); /* fused */
+        node.inv.port[1].state.v = NI_PORT_ACTIVE;
+        node_env("NCCL_IB_MERGE_NICS=0");
+        node_decide();
+        assert_false(has(NI_F_NICS_NOT_FUSED)); /* the user's own choice */
+    }
+}
+
 static void test_nic_merge(void **state)
 {
     static const struct ni_bdf pf = {0, 3, 0, 0}, other = {0, 3, 0, 1};
@@ -370,11 +409,17 @@ static void test_user_forbids_fusing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rails_are_islands), cmocka_unit_test(test_rails_may_be_routed),
-        cmocka_unit_test(test_ipv6_rails),        cmocka_unit_test(test_vf_merge),
-        cmocka_unit_test(test_no_place),          cmocka_unit_test(test_nic_merge),
-        cmocka_unit_test(test_one_data_direct),   cmocka_unit_test(test_merge_of_users_list),
-        cmocka_unit_test(test_wide_level),        cmocka_unit_test(test_user_forbids_fusing),
+        cmocka_unit_test(test_rails_are_islands),
+        cmocka_unit_test(test_rails_may_be_routed),
+        cmocka_unit_test(test_ipv6_rails),
+        cmocka_unit_test(test_vf_merge),
+        cmocka_unit_test(test_no_place),
+        cmocka_unit_test(test_dual_port_pays),
+        cmocka_unit_test(test_nic_merge),
+        cmocka_unit_test(test_one_data_direct),
+        cmocka_unit_test(test_merge_of_users_list),
+        cmocka_unit_test(test_wide_level),
+        cmocka_unit_test(test_user_forbids_fusing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
