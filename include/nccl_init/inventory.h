@@ -39,9 +39,9 @@ enum ni_want {
     NI_WANT_ALL_GDR = 512,   /* all ways of GPUDirect RDMA; else one is enough */
     NI_WANT_USERS_NETDEVS = 1024, /* those that the user's NCCL_SOCKET_IFNAME matches */
     NI_WANT_ADDR_NETDEVS = 2048,  /* those that have an address */
-    NI_WANT_ROUTES6 = 4096,       /* IPv6 routes, for what the pods of a job tell each other */
-    NI_WANT_GPU_IDS = 8192,       /* which GPU a launcher means by a number or a UUID */
-    NI_WANT_PHYSICAL = 16384      /* which interfaces with an address have a device */
+    NI_WANT_ROUTES6 = 4096,  /* IPv6 routes: of rails, for what the pods of a job tell each other */
+    NI_WANT_GPU_IDS = 8192,  /* which GPU a launcher means by a number or a UUID */
+    NI_WANT_PHYSICAL = 16384 /* which interfaces with an address have a device */
 };
 
 /* Counts, what there is one of, and the beginnings of pools lie close together: a page that is not

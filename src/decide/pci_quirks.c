@@ -109,6 +109,47 @@ static bool must_stay_apart(const struct ni_work *w, const struct ni_hca *a, con
     return true;
 }
 
+/* NCCL would fuse the two, ports of one card, if it were not told to fuse nothing. */
+static bool are_dual_port(const struct ni_work *w, const struct ni_port *x, const struct ni_port *y)
+{
+    const struct ni_hca *a = &w->inv->hca[x->hca], *b = &w->inv->hca[y->hca];
+    const bool lost = w->plan->no_place[x->hca] || w->plan->no_place[y->hca];
+    const bool one_place = is_on_one_bus(a, b) && (merges_vfs(w) || a->bdf.dev == b->bdf.dev);
+
+    return !lost && one_place && (a == b || is_one_card(a, b));
+}
+
+/* The first two such ports that NCCL will take; false: there are none. */
+static bool find_dual_port(const struct ni_work *w, int port[2])
+{
+    const struct ni_inventory *inv = w->inv;
+
+    for (port[1] = 1; port[1] < (int)inv->n_port; port[1]++) {
+        if (!ni_is_taken(w, port[1]))
+            continue;
+        for (port[0] = 0; port[0] < port[1]; port[0]++) {
+            if (ni_is_taken(w, port[0]) &&
+                are_dual_port(w, &inv->port[port[0]], &inv->port[port[1]]))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Fusing is switched for all NICs: no variable takes out two (2.30.7 graph/topo.cc ncclTopoAutoMerge).
+   NCCL_NET_FORCE_MERGE could name the others, but a name that NCCL does not find ends the job
+   (ncclTopoForceMerge), and NCCL before 2.24.3 does not know it. */
+static void report_not_fused(const struct ni_work *w, const char *why)
+{
+    int port[2];
+
+    if (find_dual_port(w, port))
+        ni_report(w->f, NI_F_NICS_NOT_FUSED, merge_nics,
+                  "%s; so NCCL does not fuse %s and %s either, two ports of one card: each "
+                  "connection uses one of them instead of both",
+                  why, ni_port_name(w->inv, port[0]).text, ni_port_name(w->inv, port[1]).text);
+}
+
 /* The HCAs that NCCL will take, in PCI order. */
 struct taken {
     const struct ni_hca *hca[NI_MAX_HCA];
@@ -208,6 +249,8 @@ void ni_rule_nic_merge(const struct ni_work *w)
         return;
     if (!apart)
         ni_put(&why, "your NCCL_IB_MERGE_NICS=0 alone ends a job with NCCL 2.24.3 and 2.25.1");
+    if (apart && !nics && !level && !force)
+        report_not_fused(w, why.buf);
     if (nics || !(asks || force))
         ni_decide_value(w, merge_nics, "0", "%s", why.buf);
     if (level || !nics || off)

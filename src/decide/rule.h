@@ -97,12 +97,12 @@ struct ni_gid_end ni_gid_end(const struct ni_inventory *inv, const struct ni_por
 
 /* ---- rails.c, socket.c ---- */
 
-/* The most specific IPv4 route of that interface that holds the address; NULL. gateway: through a
-   router; else connected. */
+/* The most specific IPv4 route of the main table over that interface that holds the address; NULL.
+   gateway: through a router; else connected. */
 const struct ni_route *ni_route_to(const struct ni_net *net, const char *ifname,
                                    const uint8_t ip[NI_GID_BYTES], bool gateway);
 
-/* One end of a connection: an interface of this pod, and an IPv4 address that it has. */
+/* One end of a connection: an interface of this pod, and an address that it has. */
 struct ni_end {
     const char *ifname;
     const uint8_t *ip; /* NI_GID_BYTES */
@@ -111,12 +111,14 @@ struct ni_end {
 enum ni_path { NI_PATH_UNKNOWN, NI_PATH_NONE, NI_PATH_THERE };
 
 /* Whether what leaves through one interface can come to the network of the other: they share a subnet,
-   or a route of one leads through a router to the other. The other pods are built alike. */
+   or a route of one leads through a router to the other. UNKNOWN where a table of policy rules
+   (`ip rule`) may do so. The other pods are built alike. IPv6 needs NI_WANT_ROUTES6. */
 enum ni_path ni_path_between(const struct ni_net *net, const struct ni_end *a,
                              const struct ni_end *b);
 
-/* Two chosen ports or more, all RoCE over IPv4, and no path between any two of them. */
-bool ni_rails_are_apart(const struct ni_work *w);
+/* Two chosen ports or more, and no path is known between any two of them, though a table of a policy rule,
+   which /proc does not show, may have one. */
+bool ni_rails_may_be_apart(const struct ni_work *w);
 
 /* The interface of the default route, if it can serve; NULL. */
 const char *ni_pod_interface(const struct ni_work *w);

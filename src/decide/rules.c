@@ -27,7 +27,7 @@ static const struct {
      "NCCL_IB_GID_INDEX, NCCL_IB_ADDR_FAMILY, NCCL_IB_ADDR_RANGE", ni_rule_gid_index, false},
     {"socket.ifname", "interfaces, addresses, default route", "NCCL_SOCKET_IFNAME", ni_rule_sockets,
      false},
-    {"rail.cross", "addresses, IPv4 routes", "NCCL_CROSS_NIC", ni_rule_rails, false},
+    {"rail.cross", "addresses, routes of all tables", "NCCL_CROSS_NIC", ni_rule_rails, false},
     {"vf.merge", "PCI addresses", "NCCL_IB_MERGE_VFS", ni_rule_vf_merge, false},
     {"nic.merge", "PCI addresses, physfn", "NCCL_IB_MERGE_NICS, NCCL_NET_MERGE_LEVEL",
      ni_rule_nic_merge, false},

@@ -336,7 +336,7 @@ static const char *doubt_about_rails(const struct ni_work *w)
 {
     if (is_option(w, "rails"))
         return NULL;
-    if (ni_rails_are_apart(w))
+    if (ni_rails_may_be_apart(w))
         return "interface of the default route: the rails are separate networks, and a pod whose "
                "first "
                "rail is down could not reach the others over them";

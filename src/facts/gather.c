@@ -162,12 +162,14 @@ static void probe_wanted(struct ni_probe *p, unsigned wants)
     inv->read |= wants;
     if (wants & NI_WANT_IPV6)
         ni_probe_ipv6(p);
+    if (wants & NI_WANT_ROUTES6)
+        ni_probe_routes6(p);
     if (wants & NI_WANT_OWN_NETDEVS)
         probe_own_netdevs(p);
     if (wants & NI_WANT_WHOLE_GIDS)
         ni_probe_whole_gids(p);
     if (wants & (NI_WANT_IPV6 | NI_WANT_OWN_NETDEVS | NI_WANT_WHOLE_GIDS | NI_WANT_USERS_NETDEVS |
-                 NI_WANT_ADDR_NETDEVS | NI_WANT_PHYSICAL))
+                 NI_WANT_ADDR_NETDEVS | NI_WANT_PHYSICAL | NI_WANT_ROUTES6))
         probe_netdevs(p);
     if (wants & NI_WANT_UVERBS)
         ni_probe_uverbs(p);
@@ -181,8 +183,6 @@ static void probe_wanted(struct ni_probe *p, unsigned wants)
         ni_probe_numa(p);
     if (wants & NI_WANT_GPU_IDS)
         ni_probe_gpu_ids(p);
-    if (wants & NI_WANT_ROUTES6)
-        ni_probe_routes6(p);
 }
 
 void ni_gather(const struct ni_root *root, const struct ni_env *env, const struct ni_ask *ask,

@@ -9,11 +9,16 @@
 
 /* ---- what the tables of /proc/net have in common ---- */
 
+/* A routing table of proc/net/fib_trie; POLICY: one that only policy rules look up (`ip rule`). */
+enum trie { NO_TRIE, MAIN, LOCAL, POLICY };
+
 struct table {
     struct ni_probe *p;
     bool begun;          /* with what the table begins with */
     enum ni_known known; /* KNOWN until a line is not what the kernel writes */
     bool leaf;           /* of fib_trie: `ip` is the last one's */
+    enum trie trie;      /* of fib_trie: the one that is being read */
+    bool main_is_local;  /* of fib_trie: the main and the local table are one */
     uint8_t ip[NI_GID_BYTES];
     bool has_default; /* this table told the default route, with this metric */
     uint64_t metric;
@@ -68,18 +73,50 @@ static bool is_in_use(uint64_t flags)
 
 /* ---- IPv4 addresses ---- */
 
+/* Whether a route may lead through a router: "/0 universe UNICAST". Those of scope link or host do not,
+   and a packet to a BLACKHOLE, UNREACHABLE, PROHIBIT or THROW route goes nowhere by it. */
+static bool may_be_routed(const char *text)
+{
+    static const char *const near[] = {"link", "host", "nowhere"};
+    struct ni_span w[3];
+
+    if (!split_words(text, w, NI_COUNT(w)) || !ni_span_is(w[2], "UNICAST"))
+        return false;
+    for (unsigned i = 0; i < NI_COUNT(near); i++) {
+        if (ni_span_is(w[1], near[i]))
+            return false;
+    }
+    return true;
+}
+
+static enum trie trie_of(const char *heading)
+{
+    switch (*heading) {
+    case 'M':
+        return MAIN;
+    case 'L':
+        return LOCAL;
+    default:
+        return POLICY;
+    }
+}
+
 /* "Main:", "Local:" or "Id 200:", then nodes "+-- 10.0.0.0/8 2 0 2" and leaves "|-- 10.0.103.6", with
    lines below such as "/32 host LOCAL", which an address of ours has (net/ipv4/fib_trie.c
-   fib_trie_seq_show). While both tables are one, each lists all: "Local:" begins anew. */
+   fib_trie_seq_show). Until the first policy rule is added the main and the local table are one
+   (fib_unmerge), and each lists all: "Local:" begins anew. proc/net/route has the routes of the main
+   table only. */
 static void fib_line(struct table *t, const char *line)
 {
+    struct ni_net *net = &t->p->inv->net;
     const char *text = line + strspn(line, " ");
     if (*line == '\0')
         return;
     if ((*line == 'M' || *line == 'L' || *line == 'I') && strchr(line, ':')) {
         t->begun = true;
+        t->trie = trie_of(line);
         if (strcmp(line, "Local:") == 0)
-            t->p->inv->net.n_addr = 0;
+            net->n_addr = 0;
         return;
     }
     if (!t->begun || (*text != '|' && *text != '+' && *text != '/'))
@@ -89,7 +126,12 @@ static void fib_line(struct table *t, const char *line)
         if (!t->leaf)
             t->known = ni_note_odd(t->p, line);
     } else if (t->leaf && strcmp(text, "/32 host LOCAL") == 0) {
+        t->main_is_local = t->main_is_local || t->trie == MAIN;
         (void)add_addr(t, t->ip);
+    } else if (may_be_routed(text)) {
+        const bool elsewhere = t->trie == POLICY || (t->trie == LOCAL && !t->main_is_local);
+
+        net->policy_routes = net->policy_routes || elsewhere;
     }
 }
 

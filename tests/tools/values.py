@@ -7,7 +7,7 @@ usage: values.py [--prose FILE] <REPORT           --prose appends the sentences 
                                                   counts of the sentence are names of the case, and what has a digit
 
 An object is a line: where it stands, and its members as NAME=VALUE. Objects in it have lines of their own, below the
-first member of the outer one. So a sentence may be reworded, and a value may not change, without changing these lines.
+first member of the outer one. Settings that the rules leave unset share a line, NAME=RULE. So a sentence may be reworded, and a value may not change, without changing these lines.
 Status 1 if a sentence has what a fault leaves in it, or if a value looks like a sentence.
 """
 # SPDX-License-Identifier: Apache-2.0
@@ -16,7 +16,7 @@ import re
 import sys
 
 # The members that are sentences for people. All others are values.
-PROSE = {"message", "hint", "why", "reason", "refuse", "sentence"}
+PROSE = {"message", "hint", "why", "reason", "refuse", "sentence", "by_itself"}
 # Values with blanks, as other programs write them.
 QUOTED = {"subject", "claimed_by", "from", "value", "iommu_options", "type", "state"}
 
@@ -57,6 +57,10 @@ def scalar(value):
 def is_pair(value):
     return (isinstance(value, dict) and len(value) == 2 and not PROSE & value.keys() and
             not any(isinstance(member, (dict, list)) for member in value.values()))
+
+
+def is_left_unset(value):
+    return isinstance(value, dict) and value.get("origin") == "unset"
 
 
 class Types:
@@ -123,17 +127,23 @@ class Report:
             place = f"{place} {words[0].partition('=')[2]}"
         for name, values in lists:
             at = f"{place} {name}".strip()
+            unset = [value for value in values if is_left_unset(value)]
+            values = [value for value in values if not is_left_unset(value)]
             if values and all(is_pair(value) for value in values):
                 self.lines.append(f"{at}: {' '.join('='.join(map(scalar, value.values())) for value in values)}")
                 continue
             plain = [scalar(value) for value in values if not isinstance(value, (dict, list))]
-            if plain or not values:
+            if plain or not (values or unset):
                 self.lines.append(f"{at}: {' '.join(plain) or '-'}")
             for value in values:
                 if isinstance(value, dict):
                     self.put(at, value)
                 elif isinstance(value, list):
                     self.put(at, dict(enumerate(value)))
+            if unset:
+                self.lines.append(f"{at} unset: {' '.join(value['name'] + '=' + value['rule'] for value in unset)}")
+            for value in unset:
+                self.members(value)  # its sentences
 
 
 def findings(case, prose):

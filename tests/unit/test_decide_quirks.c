@@ -28,10 +28,10 @@ static void test_rails_are_islands(void **state)
     (void)state;
     two_rails("10.0.1.6", "10.0.2.6");
     node_decide();
-    assert_setting(var, "none", ""); /* no connected route is known */
+    assert_setting(var, "unset", ""); /* no connected route is known */
     route("10.0.1.0", 24, false, "net1");
     node_decide();
-    assert_setting(var, "none", "");
+    assert_setting(var, "unset", "");
     route("10.0.2.0", 24, false, "net2");
     node_decide();
     assert_setting(var, "rule", "0");
@@ -40,17 +40,17 @@ static void test_rails_are_islands(void **state)
     assert_setting(var, "rule", "0");
     route("10.0.2.0", 23, true, "net1"); /* from one rail to the other */
     node_decide();
-    assert_setting(var, "none", "");
+    assert_setting(var, "unset", "");
     two_rails("10.0.1.6", "10.0.1.7");
     route("10.0.1.0", 24, false, "net1");
     route("10.0.1.0", 24, false, "net2");
     node_decide();
-    assert_setting(var, "none", ""); /* one subnet */
+    assert_setting(var, "unset", ""); /* one subnet */
     two_rails("10.0.1.6", "10.0.2.6");
     route("10.0.0.0", 16, false, "net1"); /* one holds the other */
     route("10.0.2.0", 24, false, "net2");
     node_decide();
-    assert_setting(var, "none", "");
+    assert_setting(var, "unset", "");
     for (int swap = 0; swap <= 1; swap++) { /* the longest prefix is the rail's subnet */
         two_rails("10.0.1.6", "10.0.2.6");
         route(swap ? "10.0.0.0" : "10.0.1.0", swap ? 16 : 24, false, "net1");
@@ -59,15 +59,95 @@ static void test_rails_are_islands(void **state)
         node_decide();
         assert_setting(var, "rule", "0");
     }
-    two_rails("fd00:1::6", "fd00:2::6");
-    node_decide();
-    assert_setting(var, "none", "");
     two_rails("10.0.1.6", "10.0.2.6");
     route("10.0.1.0", 24, false, "net1");
     route("10.0.2.0", 24, false, "net2");
     node.inv.port[1].state.v = NI_PORT_DOWN;
     node_decide();
-    assert_setting(var, "none", ""); /* one rail */
+    assert_setting(var, "unset", ""); /* one rail */
+}
+
+/* What is not known may lead from one rail to the other. */
+static void test_rails_may_be_routed(void **state)
+{
+    static const char var[] = "NCCL_CROSS_NIC";
+    struct ni_net *net = &node.inv.net;
+
+    (void)state;
+    two_rails("10.0.1.6", "10.0.2.6");
+    route("10.0.1.0", 24, false, "net1");
+    route("10.0.2.0", 24, false, "net2");
+    node_decide();
+    assert_setting(var, "rule", "0");
+    net->policy_routes = true;
+    node_decide();
+    assert_setting(var, "unset", "");
+    net->policy_routes = false;
+    net->v4_known = NI_DENIED; /* the other tables cannot be seen */
+    node_decide();
+    assert_setting(var, "unset", "");
+    net->v4_known = NI_KNOWN;
+    net->route_known = NI_BAD;
+    node_decide();
+    assert_setting(var, "unset", "");
+    net->route_known = NI_KNOWN;
+    route("0.0.0.0", 0, true, "net2"); /* a default route over a rail */
+    node_decide();
+    assert_setting(var, "unset", "");
+}
+
+static void route6(const char *dest, unsigned bits, bool gateway, const char *ifname)
+{
+    struct ni_route *r = &node.inv.net.route6[node.inv.net.n_route6++];
+
+    node_ip(dest, r->dest);
+    r->bits = (uint8_t)bits;
+    r->gateway = gateway;
+    ni_copy(r->ifname, sizeof(r->ifname), ifname);
+}
+
+static void test_ipv6_rails(void **state)
+{
+    static const char var[] = "NCCL_CROSS_NIC";
+    struct ni_net *net = &node.inv.net;
+
+    (void)state;
+    two_rails("fd00:1::6", "fd00:2::6");
+    node_decide();
+    assert_true(node.plan.wants & NI_WANT_ROUTES6);
+    assert_setting(var, "unset", ""); /* the routes were not read */
+    net->route6_known = NI_KNOWN;
+    node_decide();
+    assert_setting(var, "unset", ""); /* no connected route is known */
+    route6("fd00:1::", 64, false, "net1");
+    route6("fd00:2::", 64, false, "net2");
+    route6("::", 0, true, "eth0");
+    net->policy_routes = true; /* of IPv4 */
+    node_decide();
+    assert_setting(var, "rule", "0");
+    net->route6_known = NI_BAD;
+    node_decide();
+    assert_setting(var, "unset", "");
+    net->route6_known = NI_KNOWN;
+    net->n_route6 = NI_MAX_ROUTE6; /* there may be more */
+    node_decide();
+    assert_setting(var, "unset", "");
+    net->n_route6 = 3;
+    route6("::", 0, true, "net2");
+    node_decide();
+    assert_setting(var, "unset", "");
+    net->n_route6 = 3;
+    node_ip("10.0.1.6", node.inv.gid[1].ip); /* two families */
+    route("10.0.1.0", 24, false, "net1");
+    net->policy_routes = false;
+    node_decide();
+    assert_setting(var, "unset", "");
+    two_rails("fe80::1", "fe80::2");
+    route6("fe80::", 64, false, "net1");
+    route6("fe80::", 64, false, "net2");
+    net->route6_known = NI_KNOWN;
+    node_decide();
+    assert_setting(var, "unset", "");
 }
 
 static void test_vf_merge(void **state)
@@ -129,6 +209,45 @@ static void test_no_place(void **state)
     node_decide();
     assert_setting("NCCL_IB_MERGE_VFS", "rule", "0");
     assert_setting("NCCL_IB_MERGE_NICS", "none", "");
+}
+
+/* Two VFs of one port keep NCCL from fusing a card with two ports, which is told. */
+static void test_dual_port_pays(void **state)
+{
+    (void)state;
+    for (int on_two_functions = 0; on_two_functions <= 1; on_two_functions++) {
+        two_rails("10.0.1.6", "10.0.1.7");
+        for (int i = 0; i < 2; i++) {
+            struct ni_hca *h = &node.inv.hca[i];
+
+            h->bdf = (struct ni_bdf){0, 3, 0, (uint8_t)(2 + i)};
+            h->is_vf = true;
+            h->pf = (struct ni_bdf){0, 3, 0, 0};
+        }
+        node_decide();
+        assert_setting("NCCL_IB_MERGE_NICS", "rule", "0");
+        assert_false(has(NI_F_NICS_NOT_FUSED));
+        node.inv.hca[node_rail("mlx5_8", 3, "10.0.2.6", "net3")].bdf = (struct ni_bdf){0, 9, 0, 0};
+        node.inv.hca[node_rail("mlx5_9", 3, "10.0.3.6", "net4")].bdf = (struct ni_bdf){0, 9, 0, 1};
+        if (!on_two_functions) {
+            node.inv.port[3].hca = 2;
+            node.inv.port[3].num = 2;
+        }
+        node_decide();
+        assert_setting("NCCL_IB_MERGE_NICS", "rule", "0");
+        assert_true(has(NI_F_NICS_NOT_FUSED));
+        node.inv.port[3].state.v = NI_PORT_DOWN;
+        node_decide();
+        assert_false(has(NI_F_NICS_NOT_FUSED)); /* one port of the card is used */
+        node.inv.port[3].state.v = NI_PORT_ACTIVE;
+        node.inv.port[1].state.v = NI_PORT_DOWN;
+        node_decide();
+        assert_false(has(NI_F_NICS_NOT_FUSED)); /* fused */
+        node.inv.port[1].state.v = NI_PORT_ACTIVE;
+        node_env("NCCL_IB_MERGE_NICS=0");
+        node_decide();
+        assert_false(has(NI_F_NICS_NOT_FUSED)); /* the user's own choice */
+    }
 }
 
 static void test_nic_merge(void **state)
@@ -290,10 +409,17 @@ static void test_user_forbids_fusing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rails_are_islands), cmocka_unit_test(test_vf_merge),
-        cmocka_unit_test(test_no_place),          cmocka_unit_test(test_nic_merge),
-        cmocka_unit_test(test_one_data_direct),   cmocka_unit_test(test_merge_of_users_list),
-        cmocka_unit_test(test_wide_level),        cmocka_unit_test(test_user_forbids_fusing),
+        cmocka_unit_test(test_rails_are_islands),
+        cmocka_unit_test(test_rails_may_be_routed),
+        cmocka_unit_test(test_ipv6_rails),
+        cmocka_unit_test(test_vf_merge),
+        cmocka_unit_test(test_no_place),
+        cmocka_unit_test(test_dual_port_pays),
+        cmocka_unit_test(test_nic_merge),
+        cmocka_unit_test(test_one_data_direct),
+        cmocka_unit_test(test_merge_of_users_list),
+        cmocka_unit_test(test_wide_level),
+        cmocka_unit_test(test_user_forbids_fusing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

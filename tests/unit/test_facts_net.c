@@ -169,6 +169,46 @@ static void test_fib_trie(void **state)
     assert_string_equal(addresses(), "10.0.1.6 ?, 10.0.1.7 ?");
 }
 
+/* Tables beside main whose routes may lead through a router. Texts as Linux 6.18 writes them. */
+static void test_policy_tables(void **state)
+{
+    static const char one[] = "Main:\\n     |-- 0.0.0.0\\n        /0 universe UNICAST\\n"
+                              "     |-- 10.0.1.6\\n        /32 host LOCAL\\n"
+                              "Local:\\n     |-- 0.0.0.0\\n        /0 universe UNICAST\\n"
+                              "     |-- 10.0.1.6\\n        /32 host LOCAL";
+    static const char apart[] = "Main:\\n  |-- 0.0.0.0\\n     /0 universe UNICAST\\n"
+                                "Local:\\n  |-- 10.0.1.6\\n     /32 host LOCAL\\n";
+    static const struct {
+        const char *before, *tables, *behind;
+        bool routed;
+    } cases[] = {
+        {"", one, "", false}, /* main's default route, listed twice */
+        {"", apart, "", false},
+        {"Id 101:\\n  |-- 0.0.0.0\\n     /0 universe UNICAST\\n", apart, "", true},
+        {"Id 101:\\n  |-- 0.0.0.0\\n     /0 universe UNICAST tos=16\\n", apart, "", true},
+        {"Id 101:\\n  |-- 0.0.0.0\\n     /0 site UNICAST\\n", apart, "", true},
+        {"", apart, "Id 511:\\n  |-- 10.0.2.0\\n     /24 universe UNICAST\\n", true},
+        {"Id 101:\\n  |-- 10.0.1.0\\n     /24 link UNICAST\\n", apart, "", false},
+        {"Id 101:\\n  |-- 10.0.1.9\\n     /32 host UNICAST\\n", apart, "", false},
+        {"Id 101:\\n  |-- 0.0.0.0\\n     /0 universe BLACKHOLE\\n", apart, "", false},
+        {"Id 101:\\n  |-- 0.0.0.0\\n     /0 universe UNREACHABLE\\n", apart, "", false},
+        {"Id 101:\\n  |-- 0.0.0.0\\n     /0 universe PROHIBIT\\n", apart, "", false},
+        {"Id 101:\\n  |-- 0.0.0.0\\n     /0 universe THROW\\n", apart, "", false},
+        {"", apart, "  |-- 10.0.2.0\\n     /24 universe UNICAST\\n", true}, /* in table local */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        begin("");
+        pod_reset(NULL);
+        line("f proc/net/fib_trie %s%s%s", cases[i].before, cases[i].tables, cases[i].behind);
+        gather();
+        assert_int_equal(pod.inv.net.v4_known, NI_KNOWN);
+        assert_string_equal(addresses(), "10.0.1.6 ?");
+        assert_int_equal(pod.inv.net.policy_routes, cases[i].routed);
+    }
+}
+
 /* The routes of a node with thousands of peers. */
 static void test_long_fib_trie(void **state)
 {
@@ -268,8 +308,9 @@ int main(void)
         cmocka_unit_test(test_connected_routes), cmocka_unit_test(test_longest_prefix),
         cmocka_unit_test(test_default_route),    cmocka_unit_test(test_default_route_ipv6),
         cmocka_unit_test(test_if_inet6),         cmocka_unit_test(test_fib_trie),
-        cmocka_unit_test(test_long_fib_trie),    cmocka_unit_test(test_denied),
-        cmocka_unit_test(test_operstate),        cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_policy_tables),    cmocka_unit_test(test_long_fib_trie),
+        cmocka_unit_test(test_denied),           cmocka_unit_test(test_operstate),
+        cmocka_unit_test(test_too_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
