@@ -80,6 +80,7 @@ int ni_args_parse(struct ni_context *ctx, char *const word[])
    differ, and their case does not count. NULL: none. */
 static const struct ni_option *demand_near(struct ni_span name)
 {
+    enum { LETTERS = 2 };
     char upper[NI_EDITS_NAME];
 
     if (name.n > sizeof(upper))
@@ -92,7 +93,9 @@ static const struct ni_option *demand_near(struct ni_span name)
         if ((ni_options_table[i].verbs & NI_OPTION_DEMAND) == 0)
             continue;
         ni_put_variable(&variable, &ni_options_table[i]);
-        if (ni_edits((struct ni_span){upper, name.n}, ni_span_of(variable.buf)) <= 2)
+        if (name.n + LETTERS < variable.len || variable.len + LETTERS < name.n)
+            continue;
+        if (ni_edits((struct ni_span){upper, name.n}, ni_span_of(variable.buf)) <= LETTERS)
             return &ni_options_table[i];
     }
     return NULL;
@@ -125,11 +128,12 @@ enum entry {
 static enum entry judge_unknown(struct ni_span name, const char *value, uint64_t before,
                                 struct ni_text *why)
 {
+    const bool ours = ni_has_prefix(name.p, NI_OWN_PREFIX);
     const struct ni_option *near = demand_near(name);
 
     ni_put(why, "no option has this variable");
     if (!near || (before & bit_of(near)) != 0)
-        return ENTRY_WRONG;
+        return ours ? ENTRY_WRONG : ENTRY_FINE;
     ni_put(why, "; did you mean ");
     ni_put_variable(why, near);
     ni_put(why, "=");
@@ -172,6 +176,12 @@ static enum entry take_entry(struct ni_context *ctx, const struct ni_option *opt
     return demand ? ENTRY_UNCLEAR : ENTRY_WRONG;
 }
 
+/* Whether a variable may be meant for this program. The slip may be in the prefix: NCCL_INIT_REQUIRE. */
+static bool may_be_ours(const char *entry)
+{
+    return (entry[0] == 'N' || entry[0] == 'n') && (entry[1] == 'C' || entry[1] == 'c');
+}
+
 int ni_args_env(struct ni_context *ctx, const struct ni_env *env, bool recorded)
 {
     struct ni_policy *policy = &ctx->options.policy;
@@ -186,9 +196,9 @@ int ni_args_env(struct ni_context *ctx, const struct ni_env *env, bool recorded)
         const char *value;
         enum entry what;
 
-        if (!ni_has_prefix(*e, NI_OWN_PREFIX) || !ni_env_split(*e, &name, &value))
+        if (!may_be_ours(*e) || !ni_env_split(*e, &name, &value))
             continue;
-        option = option_of(name, true);
+        option = ni_has_prefix(*e, NI_OWN_PREFIX) ? option_of(name, true) : NULL;
         if (option)
             what = take_entry(ctx, option, value, recorded, &why);
         else

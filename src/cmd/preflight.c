@@ -272,7 +272,13 @@ static ssize_t read_kept(const char *path, char ret[KEPT])
     return n;
 }
 
-/* A bad one does not hold where a good one is demanded. */
+/* Whether the command starts with a good verdict only. With --strict a bad one is an error. */
+static bool stops_command(const struct ni_options *o)
+{
+    return o->preflight == NI_DEMAND_REQUIRE || (o->preflight == NI_DEMAND_WARN && o->strict);
+}
+
+/* A bad one does not hold where the command needs a good one. */
 static enum verdict find_kept(const struct ni_options *o, const struct ni_party *party)
 {
     char seen[KEPT] = "";
@@ -285,7 +291,7 @@ static enum verdict find_kept(const struct ni_options *o, const struct ni_party 
         return UNTOLD;
     if (good)
         return GOOD;
-    return o->preflight == NI_DEMAND_REQUIRE ? UNTOLD : BAD;
+    return stops_command(o) ? UNTOLD : BAD;
 }
 
 /* Into FILE, if that is new, empty or an earlier verdict. */
@@ -351,7 +357,7 @@ static int prove(struct ni_context *ctx)
         return conclude(ctx, &verdict) ? 0 : NI_EXIT_FAILED;
     good = party.ranks == 1 ? alone(ctx) : ask_child(ctx, &party);
     /* who has started its command does not come to another meeting */
-    if (o->once && (good || o->preflight == NI_DEMAND_WARN))
+    if (o->once && (good || (o->preflight == NI_DEMAND_WARN && !stops_command(o))))
         keep(ctx, good, &party);
     return good ? 0 : NI_EXIT_FAILED;
 }
@@ -365,5 +371,5 @@ int ni_cmd_preflight(struct ni_context *ctx)
 
 bool ni_preflight_allows(struct ni_context *ctx)
 {
-    return prove(ctx) == 0 || ctx->options.preflight != NI_DEMAND_REQUIRE;
+    return prove(ctx) == 0 || !stops_command(&ctx->options);
 }

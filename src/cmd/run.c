@@ -91,11 +91,16 @@ int ni_cmd_run(struct ni_context *ctx)
         ni_selftest_first(ctx); /* with limits and capabilities as the command will have them */
     ni_say_findings(ctx);
     refusal = refusal_of(ctx);
-    if (!refusal && (ctx->options.preflight == NI_DEMAND_OFF || ni_preflight_allows(ctx))) {
+    const bool allowed =
+        !refusal && (ctx->options.preflight == NI_DEMAND_OFF || ni_preflight_allows(ctx));
+    if (allowed) {
         r = start(ctx, &refusal);
         if (!refusal)
             return r;
     }
+    /* a demand for a good verdict has said why */
+    if (!refusal && (policy->require & NI_REQUIRE_PREFLIGHT) == 0)
+        refusal = "not started: --strict, and the preflight is bad";
     if (refusal)
         ni_last_words(ctx, refusal, true);
     ni_leave_snapshot(ctx);

@@ -21,14 +21,24 @@ static bool is_ib_family(const char *plugin)
     return strncasecmp(plugin, "ib", 2) == 0 || strcasecmp(plugin, "rocm-ib") == 0;
 }
 
+/* A value of NCCL_NET that is the name of no network: NCCL compares all of it, an empty one too, and
+   knows `none` in NCCL_NET_PLUGIN alone (2.30.7 init.cc envConfigOverride, plugin/net.cc ncclNetInit;
+   2.20.5 net.cc ncclNetInit). */
+static bool is_no_network(const char *net)
+{
+    static const char blanks[] = " \t\r\n";
+    const size_t n = strlen(net);
+    return n == 0 || strcasecmp(net, "none") == 0 || strchr(blanks, net[0]) ||
+           strchr(blanks, net[n - 1]);
+}
+
 /* NCCL_NET or NCCL_NET_PLUGIN, where it names a network that is neither InfiniBand nor sockets. */
 static const char *other_network(const struct ni_work *w)
 {
     static const char *const names[] = {"NCCL_NET", "NCCL_NET_PLUGIN"};
     for (unsigned i = 0; i < NI_COUNT(names); i++) {
         const char *v = ni_user_value(w, names[i]);
-        if (v && *v && strcasecmp(v, "none") != 0 && strcasecmp(v, "socket") != 0 &&
-            !is_ib_family(v))
+        if (v && !is_no_network(v) && strcasecmp(v, "socket") != 0 && !is_ib_family(v))
             return names[i];
     }
     return NULL;
@@ -53,7 +63,7 @@ static const char *only_efa(const struct ni_inventory *inv)
 static bool only_ib(const struct ni_work *w)
 {
     const char *net = ni_user_value(w, "NCCL_NET");
-    return net && *net && is_ib_family(net);
+    return net && !is_no_network(net) && is_ib_family(net);
 }
 
 const char *ni_tcp_cause(const struct ni_work *w)
@@ -72,7 +82,11 @@ void ni_rule_transport(const struct ni_work *w)
     static const char nothing[] = "no InfiniBand setting is made";
     const enum ni_mode mode = w->policy->mode;
     const char *other = other_network(w), *efa = only_efa(w->inv);
+    const char *net = ni_user_value(w, "NCCL_NET");
     w->plan->transport = NI_NET_OTHER;
+    if (mode != NI_MODE_OFF && net && is_no_network(net))
+        ni_report(w->f, NI_F_USER_NET_NONE, "NCCL_NET",
+                  "no network is called `%.40s`: `Failed to initialize any NET plugin`", net);
     if (mode == NI_MODE_OFF)
         w->plan->transport = NI_NET_OFF;
     else if (other)

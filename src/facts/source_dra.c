@@ -372,10 +372,14 @@ static struct netdev *find_netdev(struct walk *w, const char *hca)
     return NULL;
 }
 
-/* SoftRoCE, and an HCA below a macvlan interface: the interface has no function. */
+/* SoftRoCE, and an HCA below a macvlan interface: the interface has no function. Its address may be of
+   IPv6, which no rule has asked for yet. */
 static void claim_by_gids(struct walk *w)
 {
     struct ni_probe *p = w->p;
+    if ((p->inv->read & NI_WANT_IPV6) == 0)
+        ni_probe_ipv6(p);
+    p->inv->read |= NI_WANT_IPV6;
     ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/class/infiniband");
     for (unsigned i = 0; i < p->names.n; i++) {
         const char *hca = p->names.name[i];

@@ -170,6 +170,14 @@ runs 0 --preflight=warn --within=1 --once=once.2
 wait
 same "warn: started" "0 ran" "$(cat 0.status 0.out | xargs)"
 matches "warn: said" "*warning: preflight: bad: 1 of 2 pods never came*" "$(cat 0.err)"
+runs 0 --preflight=warn --strict --within=1 --once=once.3
+wait
+same "warn, --strict: not started" "125" "$(cat 0.status 0.out | xargs)"
+matches "warn, --strict: why" "*error: job.missing: *error: not started: --strict, and the preflight is bad*" "$(cat 0.err)"
+same "warn, --strict: a bad verdict is not kept" no "$([ -e once.3 ] && echo yes || echo no)"
+runs 0 --preflight=warn --strict --within=1 --once=once.2
+wait
+matches "warn, --strict: what warn kept does not hold" "125*waiting for 2 pods*" "$(cat 0.status 0.err)"
 runs 0 --preflight=warn --within=60 --once=once.2
 wait
 same "warn: kept" "0 ran" "$(cat 0.status 0.out | xargs)"

@@ -460,6 +460,38 @@ static void test_unclear_demands(void **state)
     unclear("NCCLINIT_STRICT=maybe", "nccl-init: error: NCCLINIT_STRICT: `maybe` is not 0 or 1\n");
     unclear("NCCLINIT_REQIRE=rdma", "nccl-init: error: NCCLINIT_REQIRE: no option has this "
                                     "variable; did you mean NCCLINIT_REQUIRE=rdma?\n");
+    unclear("NCCL_INIT_REQUIRE=rdma", "nccl-init: error: NCCL_INIT_REQUIRE: no option has this "
+                                      "variable; did you mean NCCLINIT_REQUIRE=rdma?\n");
+}
+
+/* The slip is in the prefix. What is farther off is another program's, and nothing is said of it. */
+static void test_near_prefixes(void **state)
+{
+    static const char *const near[] = {"NCCL_INIT_REQUIRE", "NCCLINITREQUIRE", "NCCLINT_STRICT",
+                                       "NCLINIT_MODE",      "ncclinit_mode",   "NCCLINIT-SELFTEST",
+                                       "NCCL_INIT_PREFLIHT"};
+    static const char *const far[] = {"NCCL_INIT_RANK", "NCCL_INIT_REQS", "NCCL_NET", "NCCLINIT",
+                                      "NCCL_IB_HCA",    "NODE_NAME",      "N",        "NCCL_MODE"};
+    char text[64];
+    char *const env[] = {text, NULL};
+
+    (void)state;
+    for (unsigned i = 0; i < NI_COUNT(near); i++) {
+        (void)reset(NULL);
+        assert_true(ni_format(text, sizeof(text), "%s=1", near[i]));
+        if (parse_env(NI_VERB_RUN, env, false, 0) != NI_EXIT_REFUSED)
+            fail_msg("%s is no demand", text);
+    }
+    for (unsigned i = 0; i < NI_COUNT(far); i++) {
+        (void)reset(NULL);
+        assert_true(ni_format(text, sizeof(text), "%s=1", far[i]));
+        if (parse_env(NI_VERB_RUN, env, false, 0) != 0 || context.findings.n > 0)
+            fail_msg("%s counts", text);
+    }
+    (void)reset(NULL); /* the command line wins */
+    assert_true(ni_copy(text, sizeof(text), "NCCL_INIT_REQUIRE=1"));
+    assert_int_equal(parse_env(NI_VERB_RUN, env, false, bit("require")), 0);
+    assert_int_equal(context.findings.n, 0);
 }
 
 /* Two letters to insert, remove or replace, and whatever their case. */
@@ -706,6 +738,7 @@ int main(void)
         cmocka_unit_test_setup(test_wrong_variables, reset),
         cmocka_unit_test_setup(test_unclear_demands, reset),
         cmocka_unit_test_setup(test_near_names, reset),
+        cmocka_unit_test_setup(test_near_prefixes, reset),
         cmocka_unit_test_setup(test_unclear_and_clear, reset),
         cmocka_unit_test_setup(test_unclear_elsewhere, reset),
         cmocka_unit_test_setup(test_short_forms, reset),

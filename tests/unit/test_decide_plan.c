@@ -171,6 +171,22 @@ static void test_no_port(void **state)
                 assert_int_equal(node.plan.transport, NI_NET_TCP);
         }
     }
+    static const char *const no_names[] = {"NCCL_NET=", "NCCL_NET=none", "NCCL_NET=IB ",
+                                           "NCCL_NET=IB\n", "NCCL_NET= Socket"};
+    for (size_t i = 0; i < NI_COUNT(no_names); i++) {
+        node_reset(state);
+        node_rail("mlx5_6", 3, "10.0.1.6", "net1");
+        node_env(no_names[i]);
+        node_decide();
+        if (node.plan.transport != NI_NET_RDMA || !has(NI_F_USER_NET_NONE))
+            fail_msg("%s", no_names[i]);
+    }
+    node_reset(state);
+    node_rail("mlx5_6", 3, "10.0.1.6", "net1");
+    node_env("NCCL_NET_PLUGIN=none");
+    node_decide();
+    assert_false(has(NI_F_USER_NET_NONE));
+    assert_int_equal(node.plan.transport, NI_NET_RDMA);
     node_reset(state);
     node_rail("mlx5_6", 3, "10.0.1.6", "net1");
     node_env("NCCL_NET=IB");

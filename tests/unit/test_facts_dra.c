@@ -399,6 +399,16 @@ static void test_interface_of_no_function(void **state)
     interface("net1", NULL);
     write_at(CLAIMS FILE_OF, BETA("{" NETDEV("net1") "}"));
     assert_given("mlx5_7");
+    node(); /* an address of IPv6 alone */
+    line("f proc/net/if_inet6 fd000000000000000000000000000006 03 40 00 80     net1");
+    line("d sys/devices/virtual/infiniband/rxe0/ports/1");
+    active("Ethernet", "2.5 Gb/sec (1X SDR)");
+    gid(0, "fd00:0000:0000:0000:0000:0000:0000:0006", "RoCE v2", "net1");
+    line("l sys/class/infiniband/rxe0 ../../devices/virtual/infiniband/rxe0");
+    interface("net1", NULL);
+    write_at(CLAIMS FILE_OF, BETA("{" NETDEV("net1") "}"));
+    assert_given("rxe0");
+    assert_false(found(NI_F_ALLOC_NOT_RDMA));
 }
 
 static void test_interface_of_nothing(void **state)
