@@ -182,7 +182,7 @@ static int take_require(const struct ni_option *option, const char *text, void *
     struct ni_policy *policy = at;
     struct ni_span item;
     unsigned bits = 0;
-    uint64_t rails = 0;
+    uint64_t most = 0, rails = 0;
 
     text = list_of(text);
     while (ni_split(&text, ',', &item)) {
@@ -194,10 +194,14 @@ static int take_require(const struct ni_option *option, const char *text, void *
             return -EINVAL;
         if (i <= 0 || (is_rails && rails == 0))
             return -EINVAL;
+        most = rails > most ? rails : most;
         bits |= 1U << (i - 1);
     }
-    policy->require = bits;
-    policy->rails = (unsigned)rails;
+    /* A demand is not dropped by a second one; only `none` takes them back. */
+    policy->require = bits ? policy->require | bits : 0;
+    policy->rails = bits ? policy->rails : 0;
+    if (most > policy->rails)
+        policy->rails = (unsigned)most;
     return 0;
 }
 

@@ -196,6 +196,18 @@ static void put_pod_0(struct ni_text *t, const struct search *s)
     ni_putn(t, name, address ? strlen(name) : strcspn(name, "."));
 }
 
+/* Pod 0 reads printable ASCII alone (wire.c take_text); two names in other letters are two keys. */
+static void spell_in_ascii(struct ni_text *key)
+{
+    struct ni_text ascii = NI_TEXT(4 * sizeof(((struct ni_party *)NULL)->key));
+
+    ni_put_quoted(&ascii, key->buf, key->len, key->len);
+    if (ascii.len == key->len)
+        return;
+    key->len = 0;
+    ni_put(key, ascii.buf);
+}
+
 /* What all pods have alike, and the next attempt has not, if possible. Messages never quote it. */
 static void make_key(const struct search *s, const struct row *row)
 {
@@ -213,8 +225,7 @@ static void make_key(const struct search *s, const struct row *row)
         if (attempt)
             ni_putf(&t, ".%s", attempt);
     }
-    for (char *c = s->to->key; *c; c++) /* as pod 0 reads it (wire.c take_text) */
-        *c = *c < ' ' || *c > '~' ? '?' : *c;
+    spell_in_ascii(&t);
     if (s->why->len > 0 || s->to->ranks <= 1)
         return;
     if (t.cut)

@@ -618,6 +618,13 @@ static void test_short_forms(void **state)
     assert_int_equal(policy->require, 0);
     assert_int_equal(options->selftest, NI_DEMAND_OFF);
     (void)reset(NULL); /* only `run` tries and meets before a command */
+    /* a second one takes nothing back */
+    assert_int_equal(parse(NI_VERB_RUN, "--require=rdma,rails=4 --require=memlock,rails=2"), 0);
+    assert_int_equal(policy->require, NI_REQUIRE_RDMA | NI_REQUIRE_RAILS | NI_REQUIRE_MEMLOCK);
+    assert_int_equal(policy->rails, 4);
+    assert_int_equal(parse(NI_VERB_RUN, "--require=rdma,rails=4 --require=none --require=gpus"), 0);
+    assert_int_equal(policy->require, NI_REQUIRE_GPUS);
+    assert_int_equal(policy->rails, 0);
     assert_int_equal(parse(NI_VERB_PLAN, "--require=selftest,preflight"), 0);
     assert_int_equal(parse_env(NI_VERB_PLAN, none, false, context.taken), 0);
     assert_int_equal(options->selftest, NI_DEMAND_OFF);
