@@ -63,7 +63,7 @@ static const struct row rows[] = {
     {"an own key", .peers = "a", .rank = 1, .ranks = 1 + 2, .job = "uid.7", .source = "peers",
      .host = "a", .of = 2, .key = "uid.7"},
     {"a key that does not print", .peers = "a", .rank = 1, .ranks = 1 + 2, .job = "\x1b[2J",
-     .source = "peers", .host = "a", .of = 2, .key = "?[2J"},
+     .source = "peers", .host = "a", .of = 2, .key = "\\x1b[2J"},
     {"rank beyond the number", .peers = "a", .rank = 1 + 4, .ranks = 1 + 4, .why = "rank 4 of 4"},
     {"nothing", .why = "PET_NNODES"},
     {"no number of pods", .peers = "a", .rank = 1, .why = "Give all of --peers=HOST"},
