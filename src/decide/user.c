@@ -268,7 +268,7 @@ static void check_hca_list(const struct ni_work *w)
                 continue;
             takes_port = takes_port || ni_nccl_match(whole, h->name, (int)inv->port[i].num);
             /* a prefix that ends in a digit and takes a longer number: mlx5_1 and mlx5_10 */
-            if (!all_but && !exact && ni_is_digit(e.p[n - 1]) && strncmp(h->name, e.p, n) == 0 &&
+            if (!exact && ni_is_digit(e.p[n - 1]) && strncmp(h->name, e.p, n) == 0 &&
                 ni_is_digit(h->name[n]))
                 longer = h->name;
         }
@@ -279,8 +279,8 @@ static void check_hca_list(const struct ni_work *w)
             continue;
         }
         if (longer)
-            ni_report(w->f, NI_F_USER_HCA_PREFIX, hca_list, "`%.*s` without '=' also takes %s",
-                      (int)n, e.p, longer);
+            ni_report(w->f, NI_F_USER_HCA_PREFIX, hca_list, "`%s%.*s` without '=' also %s %s",
+                      all_but ? "^" : "", (int)n, e.p, all_but ? "leaves out" : "takes", longer);
         if (!takes_port)
             ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list,
                       "`%s` names no port of this pod's HCAs", whole);
