@@ -28,10 +28,12 @@ static struct {
     unsigned ways, count, jobs;
     uint64_t seed;
     enum recovery recovery;
-    double noise, loss, slow; /* parts */
+    double noise, loss, slow, others; /* parts */
     bool prototype, labels, verbose;
     struct path_rules rules;
+    unsigned real_queues; /* of a pair, of the real judge: today one */
 } how = {
+    .real_queues = 1,
     .size = {64, 128, 256, 1000},
     .sizes = 4,
     .fault = {[HEALTHY] = true, [DEAD] = true, [LOSSY] = true, [SLOW] = true},
@@ -96,33 +98,39 @@ static void add_pods(void)
     }
 }
 
-/* As the leaf of `from` reports it: one queue pair, which writes and then reads. */
+static void report_pair(struct ni_pair_result *x, const struct flow *f, unsigned way)
+{
+    const int64_t slowest = slowest_ack(&net, f, SMALL, MOVE_S, &dice);
+
+    if (f->dead) {
+        x->step = NI_PAIR_SMALL;
+        x->wc = TIMED_OUT;
+    }
+    if (x->wc)
+        return;
+    x->step = NI_PAIR_DONE;
+    x->latency_ns = 5000;
+    x->slowest_ns = slowest > x->slowest_ns ? slowest : x->slowest_ns;
+    *(way == 0 ? &x->write_mbps : &x->read_mbps) += (int64_t)(f->rate * MBPS * noise());
+}
+
+/* As the leaf of `from` reports it: it writes and then reads. Of several queue pairs the sum, and a failure
+   if one fails. */
 static void try_pairs(struct ni_pair_result *x, unsigned n)
 {
+    const unsigned queues = how.real_queues;
+
     for (unsigned way = 0; way < 2; way++) {
-        for (unsigned i = 0; i < n; i++) {
-            const struct ni_pair *pair = &x[i].pair;
+        for (unsigned i = 0; i < n * queues; i++) {
+            const struct ni_pair_result *r = &x[i / queues];
 
-            flows[i] = (struct flow){.from = way == 0 ? pair->from : pair->to,
-                                     .to = way == 0 ? pair->to : pair->from,
-                                     .queue = (uint64_t)x[i].round << 32 | pair->from};
+            flows[i] = (struct flow){.from = way == 0 ? r->pair.from : r->pair.to,
+                                     .to = way == 0 ? r->pair.to : r->pair.from};
+            flows[i].queue = ((uint64_t)r->round << 32 | r->pair.from) * NET_QUEUES + i % queues;
         }
-        move_flows(&net, flows, n);
-        for (unsigned i = 0; i < n; i++) {
-            const struct flow *f = &flows[i];
-            int64_t slowest;
-
-            if (f->dead) {
-                x[i].step = NI_PAIR_SMALL;
-                x[i].wc = TIMED_OUT;
-                continue;
-            }
-            slowest = slowest_ack(&net, f, SMALL, MOVE_S, &dice);
-            x[i].step = NI_PAIR_DONE;
-            x[i].latency_ns = 5000;
-            x[i].slowest_ns = slowest > x[i].slowest_ns ? slowest : x[i].slowest_ns;
-            *(way == 0 ? &x[i].write_mbps : &x[i].read_mbps) = (int64_t)(f->rate * MBPS * noise());
-        }
+        move_flows(&net, flows, n * queues);
+        for (unsigned i = 0; i < n * queues; i++)
+            report_pair(&x[i / queues], &flows[i], way);
     }
 }
 
@@ -177,15 +185,14 @@ static void judge_real(struct counts *c)
 static struct paths paths;
 static int labels[NET_PODS];
 
-/* The queue pairs of a round that move at the same time, one way. step: where they take turns, the first,
-   second, ... of all, or of each pair; UINT32_MAX: all at once. */
+/* The queue pairs of a round that move at the same time, one way. step: where those of a pair take turns,
+   the first, second, ... of each; UINT32_MAX: all at once. */
 static unsigned gather(unsigned first, unsigned step, unsigned way)
 {
-    unsigned n = 0, turn = 0;
+    unsigned n = 0;
 
-    for (const struct path_pair *x = &paths.pair[first]; x < paths.pair + paths.n; x++) {
-        turn = paths.rules.turns ? turn : 0;
-        for (unsigned q = 0; q < paths.rules.queues; q++) {
+    for (const struct path_pair *x = &paths.pair[first]; x < paths.pair + paths.n; x++)
+        for (unsigned q = 0, turn = 0; q < paths.rules.queues; q++) {
             const struct flow f = {.from = way == 0 ? x->from : x->to,
                                    .to = way == 0 ? x->to : x->from,
                                    .queue = (uint64_t)x->of * PATH_QUEUES + q};
@@ -195,14 +202,13 @@ static unsigned gather(unsigned first, unsigned step, unsigned way)
             must_hold(n < NET_FLOWS, "too many flows");
             flows[n++] = f;
         }
-    }
     return n;
 }
 
 static void report(const struct flow *f, unsigned way)
 {
     const unsigned q = f->queue % PATH_QUEUES;
-    const bool quiet = paths.kind == ROUND_AGAIN;
+    const bool quiet = paths.kind >= ROUND_FAILED;
     struct path_pair *x = &paths.pair[paths.n - 1];
     const int64_t slowest = slowest_ack(&net, f, quiet ? SMALL_QUIET : SMALL, MOVE_S, &dice);
     const int64_t rate = (int64_t)(f->rate * PATH_PARTS * noise());
@@ -218,9 +224,8 @@ static void report(const struct flow *f, unsigned way)
 
 static void try_paths(unsigned first)
 {
-    const bool turns = paths.kind == ROUND_AGAIN;
-    const unsigned pairs = paths.rules.turns ? paths.n - first : 1;
-    const unsigned steps = turns ? pairs * paths.rules.queues : 1;
+    const bool turns = paths.kind >= ROUND_FAILED;
+    const unsigned steps = turns ? paths.rules.queues : 1;
 
     for (unsigned step = 0; step < steps; step++)
         for (unsigned way = 0; way < 2; way++) {
@@ -251,7 +256,7 @@ static void judge_paths(struct counts *c)
     paths.ranks = net.shape.pods;
     paths.rules = how.rules;
     paths.leaf = labels;
-    paths.n = paths.rounds = paths.since = paths.names = 0;
+    paths.n = paths.rounds = paths.all = paths.names = 0;
     for (unsigned p = 0; p < net.shape.pods; p++)
         labels[p] = how.labels ? (int)leaf_of(&net, p) : NO_LEAF;
     for (unsigned first = 0; path_next_round(&paths); first = paths.n)
@@ -279,6 +284,7 @@ static void play(unsigned pods, unsigned order, enum fault_kind kind, unsigned i
     build_net(&net, &how.shape, order == 1, seed);
     dice.state = mix(seed ^ 1);
     net.recovery = how.recovery;
+    net.others = how.others;
     net.packets = MBPS * 1e6 / 8 / 4096;
     net.fault = (struct fault){.kind = kind, .ways = how.ways};
     /* of the leaf of some pod: those of few pods are hit seldom */
@@ -396,6 +402,7 @@ static const char usage[] =
     "  --recovery=WORD      of the devices: goback or selective (goback)\n"
     "  --loss=PERCENT       of the packets on a lossy cable (1)\n"
     "  --slow=PERCENT       of its rate, of a slow cable (10)\n"
+    "  --others=PERCENT     flows of other jobs on each uplink and downlink, in the mean (0)\n"
     "  --noise=PERCENT      of each rate, at most (10)\n"
     "  --count=N            jobs of each kind (100)\n"
     "  --seed=N             (1)\n"
@@ -403,7 +410,7 @@ static const char usage[] =
     "  --no-labels          no node tells its leaf\n"
     "  --verbose            a line for each job that is judged wrongly\n"
     "  --prototype          the judge of paths.h; and its rules:\n"
-    "  --queues=N --full=N --again=N --suspect=PERCENT --limit=PERCENT\n";
+    "  --queues=N --full=N --alone=N --suspect=PERCENT --limit=PERCENT\n";
 
 static _Noreturn void refuse(const char *what)
 {
@@ -457,9 +464,8 @@ static void take_options(int argc, char **argv)
         {"slow", 1, NULL, 'S'},     {"noise", 1, NULL, 'n'},     {"count", 1, NULL, 'c'},
         {"seed", 1, NULL, 'e'},     {"jobs", 1, NULL, 'j'},      {"no-labels", 0, NULL, 'N'},
         {"verbose", 0, NULL, 'v'},  {"prototype", 0, NULL, 'P'}, {"queues", 1, NULL, 'q'},
-        {"full", 1, NULL, 'F'},     {"again", 1, NULL, 'a'},     {"limit", 1, NULL, 'A'},
-        {"suspect", 1, NULL, 't'},  {"at-once", 0, NULL, 'O'},   {"late-off", 0, NULL, 'T'},
-        {NULL, 0, NULL, 0},
+        {"full", 1, NULL, 'F'},     {"alone", 1, NULL, 'a'},     {"limit", 1, NULL, 'A'},
+        {"suspect", 1, NULL, 't'},  {"others", 1, NULL, 'T'},    {NULL, 0, NULL, 0},
     };
     int c;
 
@@ -518,13 +524,13 @@ static void take_options(int argc, char **argv)
             how.prototype = true;
             break;
         case 'q':
-            how.rules.queues = number(optarg, 1, PATH_QUEUES);
+            how.real_queues = how.rules.queues = number(optarg, 1, PATH_QUEUES);
             break;
         case 'F':
             how.rules.full = number(optarg, 1, 4);
             break;
         case 'a':
-            how.rules.again = number(optarg, 1, NET_PODS);
+            how.rules.alone = number(optarg, 0, 16);
             break;
         case 'A':
             how.rules.slow_percent = number(optarg, 0, 100);
@@ -532,11 +538,8 @@ static void take_options(int argc, char **argv)
         case 't':
             how.rules.suspect_percent = number(optarg, 1, 100);
             break;
-        case 'O':
-            how.rules.turns = false;
-            break;
         case 'T':
-            how.rules.late_ns = INT64_MAX;
+            how.others = number(optarg, 0, 1000) / 100.0;
             break;
         default:
             refuse("no such option");

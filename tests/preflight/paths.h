@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A judge of paths, as it is planned for decide/: pure, and without a heap. Several queue pairs for each
-   pair of pods, each judged by itself. Full rounds find suspects. The same queue pairs are tried again, one
-   alone after another, beside a control: a queue pair of the same two ports that was good. What is bad
-   even then, where the control is good, is a path; the leaf that all such paths touch is named. */
+   pair of pods, each judged by itself. After each full round its suspects are tried again with the same
+   queue pairs, while these are there: what failed, or lost something, at once; what was slow one pair
+   alone after another, for those that collide in the hash would only collide again. Beside each runs a
+   control, a queue pair of the same two ports that was good. What is bad even then, where the control is
+   good, is a path; the leaf that all such paths touch is named. */
 #ifndef NCCL_INIT_TEST_PATHS_H
 #define NCCL_INIT_TEST_PATHS_H
 
@@ -14,7 +16,7 @@ enum {
     PATH_RANKS = 2048,
     PATH_QUEUES = 16,
     PATH_PAIRS = 6 * PATH_RANKS,
-    PATH_ROUNDS = 64,
+    PATH_ROUNDS = 128,
     PATH_PARTS = 1000000, /* of the rate of the slower end */
     NO_LEAF = -1
 };
@@ -24,25 +26,32 @@ struct path_rules {
     unsigned queues;         /* of a pair */
     unsigned full;           /* rounds of all pairs */
     int64_t suspect_percent; /* of the median queue pair of its round: less is tried again */
-    unsigned again;          /* pairs that are tried again, at most */
-    bool turns; /* one after another; else the pairs at once, each its queue pairs in turn */
     int64_t
         slow_percent; /* of what a pair of pods moves in the median: a queue pair that is alone */
     int64_t late_ns;  /* an acknowledgement that takes so long was lost */
-    unsigned names;   /* rounds for the name alone */
+    unsigned failed;  /* pairs that are tried again at once, at most, */
+    unsigned alone;   /* and one after another, at most, for each full round */
+    unsigned enough;  /* pairs of a full round that are certainly bad */
+    unsigned names;   /* rounds for the name alone, at most */
 };
 static const struct path_rules path_rules = {
     .queues = 8,
     .full = 2,
     .suspect_percent = 30,
-    .again = 8,
-    .turns = true,
     .slow_percent = 40,
     .late_ns = 10000000,
+    .failed = 16,
+    .alone = 6,
+    .enough = 3,
     .names = 2,
 };
 
-enum path_round { ROUND_ALL, ROUND_AGAIN, ROUND_NAMES };
+enum path_round {
+    ROUND_ALL,    /* all pods, new queue pairs */
+    ROUND_NAMES,  /* pods of two leaves with others, new queue pairs */
+    ROUND_FAILED, /* some pairs again at once, each its queue pairs one after another */
+    ROUND_ALONE   /* one pair again, so too */
+};
 enum path_verdict { PATH_GOOD, PATH_SUSPECT, PATH_SLOW, PATH_LOSSY, PATH_BROKEN };
 
 /* One queue pair in one round, as the leaf reports it. */
@@ -64,9 +73,9 @@ struct paths {
     struct path_rules rules;
     const int *leaf; /* by rank: what a label of the node tells; NO_LEAF */
     unsigned n, rounds;
-    unsigned since; /* pairs before it are settled */
+    unsigned since; /* the first pair of the last full round, or of that for a name */
     enum path_round kind;
-    unsigned names;                                              /* such rounds so far */
+    unsigned all, alone, names; /* such rounds so far; alone: since then */
     int64_t queue_median[PATH_ROUNDS], pair_median[PATH_ROUNDS]; /* of the full ones */
     struct path_pair pair[PATH_PAIRS];
     uint8_t busy[PATH_RANKS];
@@ -74,8 +83,8 @@ struct paths {
 
 /* What the bad paths have in common. */
 struct path_names {
-    unsigned n;
-    int leaf[2]; /* two: nothing tells which of them */
+    unsigned n; /* 0: no label tells; 2: nothing tells which of them; 3: nothing */
+    int leaf[2];
 };
 
 /* ---- medians ---- */
@@ -183,7 +192,7 @@ static inline void find_suspects(struct paths *p)
     }
 }
 
-/* INT64_MAX: none is suspected. */
+/* Of the queue pairs that are suspected; INT64_MAX: there are none. */
 static inline int64_t worst_of(const struct paths *p, const struct path_pair *x)
 {
     int64_t worst = INT64_MAX;
@@ -214,30 +223,51 @@ static inline unsigned control_of(const struct paths *p, const struct path_pair 
     return best;
 }
 
-/* Of the worst pairs the queue pairs that are suspected, and the control. */
-static inline void add_again(struct paths *p)
+/* The pair that has the worst suspect, of those whose ports are free; NULL. */
+static inline const struct path_pair *find_worst(const struct paths *p, unsigned end)
+{
+    const struct path_pair *worst = NULL;
+    int64_t least = INT64_MAX;
+
+    for (const struct path_pair *x = p->pair + p->since; x < p->pair + end; x++) {
+        const int64_t score = worst_of(p, x);
+
+        if (score >= least || (p->busy[x->from] & BUSY_FROM) || (p->busy[x->to] & BUSY_TO))
+            continue;
+        least = score;
+        worst = x;
+    }
+    return worst;
+}
+
+/* Tries a pair again: its suspects that failed or lost something, or those that were slow; and the
+   control. */
+static inline void add_again(struct paths *p, const struct path_pair *worst, bool failed)
+{
+    struct path_pair *x = path_add(p, worst->from, worst->to);
+    const unsigned control = control_of(p, worst);
+
+    if (!x)
+        return;
+    x->of = (unsigned)(worst - p->pair);
+    for (unsigned q = 0; q < p->rules.queues; q++) {
+        const bool is_failed = path_score(p, worst, q) < 0;
+
+        x->queue[q].tried =
+            q == control || (worst->verdict[q] == PATH_SUSPECT && is_failed == failed);
+    }
+}
+
+static inline void add_failed(struct paths *p)
 {
     const unsigned end = p->n;
 
-    for (unsigned added = 0; added < p->rules.again; added++) {
-        const struct path_pair *worst = NULL;
-        int64_t least = INT64_MAX;
-        struct path_pair *new;
+    while (p->n < end + p->rules.failed) {
+        const struct path_pair *worst = find_worst(p, end);
 
-        for (const struct path_pair *x = p->pair + p->since; x < p->pair + end; x++) {
-            const int64_t score = worst_of(p, x);
-
-            if (score >= least || (p->busy[x->from] & BUSY_FROM) || (p->busy[x->to] & BUSY_TO))
-                continue;
-            least = score;
-            worst = x;
-        }
-        new = worst ? path_add(p, worst->from, worst->to) : NULL;
-        if (!new)
+        if (!worst || worst_of(p, worst) >= 0)
             return;
-        new->of = (unsigned)(worst - p->pair);
-        for (unsigned q = 0; q < p->rules.queues; q++)
-            new->queue[q].tried = worst->verdict[q] == PATH_SUSPECT || q == control_of(p, worst);
+        add_again(p, worst, true);
     }
 }
 
@@ -252,12 +282,13 @@ static inline bool is_bad(const struct paths *p, const struct path_try *t, int64
     return *how != PATH_SLOW || least * 100 < usual * p->rules.slow_percent;
 }
 
-/* Suspects that were not tried again are left alone. */
+/* What the last round says of the queue pairs that it tried again. At once with others a rate says
+   nothing. */
 static inline void settle(struct paths *p)
 {
-    for (const struct path_pair *x = p->pair; x < p->pair + p->n; x++) {
+    for (const struct path_pair *x = p->pair + p->since; x < p->pair + p->n; x++) {
         struct path_pair *of = &p->pair[x->of];
-        const int64_t usual = p->pair_median[of->round];
+        const int64_t usual = p->kind == ROUND_ALONE ? p->pair_median[of->round] : 0;
         const unsigned control = control_of(p, of);
         enum path_verdict how;
 
@@ -271,38 +302,60 @@ static inline void settle(struct paths *p)
     }
 }
 
-/* ---- names ---- */
-
-static inline bool is_bad_path(const struct path_pair *x, unsigned queues)
+static inline bool is_bad_path(const struct paths *p, const struct path_pair *x)
 {
-    for (unsigned q = 0; q < queues; q++)
+    for (unsigned q = 0; q < p->rules.queues; q++)
         if (x->verdict[q] >= PATH_SLOW)
             return true;
     return false;
 }
 
-/* The leaf that most bad paths touch, of those that do not touch `but`; others with as many. */
-static inline unsigned touched_most(const struct paths *p, int but, int leaf[2])
+/* Pairs of the last full round that are certainly bad. */
+static inline unsigned count_bad(const struct paths *p)
 {
-    static unsigned count[PATH_RANKS];
-    unsigned most = 0, n = 0;
+    unsigned n = 0;
 
-    memset(count, 0, sizeof(count));
-    for (const struct path_pair *x = p->pair; x < p->pair + p->n; x++) {
-        const int a = p->leaf[x->from], b = p->leaf[x->to];
-
-        if (!is_bad_path(x, p->rules.queues) || a == NO_LEAF || b == NO_LEAF || a == but ||
-            b == but)
-            continue;
-        count[a]++;
-        count[b] += a != b;
-    }
-    for (unsigned i = 0; i < PATH_RANKS; i++)
-        most = count[i] > most ? count[i] : most;
-    for (unsigned i = 0; i < PATH_RANKS && most > 0; i++)
-        if (count[i] == most && n++ < 2)
-            leaf[n - 1] = (int)i;
+    for (const struct path_pair *x = p->pair + p->since; x < p->pair + p->n; x++)
+        n += is_bad_path(p, x);
     return n;
+}
+
+/* ---- names ---- */
+
+/* Bad paths of which one end is at that leaf. */
+static inline unsigned count_at(const struct paths *p, int leaf)
+{
+    unsigned n = 0;
+
+    for (const struct path_pair *x = p->pair; x < p->pair + p->n; x++)
+        n += is_bad_path(p, x) && (p->leaf[x->from] == leaf || p->leaf[x->to] == leaf);
+    return n;
+}
+
+/* The leaves that most bad paths touch; more than two are not told. */
+static inline void find_names(const struct paths *p, struct path_names *names)
+{
+    unsigned most = 0;
+
+    names->n = 0;
+    for (const struct path_pair *x = p->pair; x < p->pair + p->n; x++)
+        for (unsigned end = 0; end < 2 && is_bad_path(p, x); end++) {
+            const int leaf = p->leaf[end == 0 ? x->from : x->to];
+            const unsigned n = leaf == NO_LEAF ? 0 : count_at(p, leaf);
+            bool known = false;
+
+            if (n > most) {
+                most = n;
+                names->n = 0;
+            }
+            for (unsigned i = 0; i < names->n && i < 2; i++)
+                known = known || names->leaf[i] == leaf;
+            if (n == 0 || n < most || known)
+                continue;
+            if (names->n < 2)
+                names->leaf[names->n] = leaf;
+            names->n += names->n < 3;
+        }
 }
 
 /* Pods of the two leaves with pods of others, by new queue pairs, in both roles; none where the job has
@@ -334,30 +387,62 @@ static inline void add_third(struct paths *p, const int leaf[2])
 
 /* ---- the rounds ---- */
 
+/* Each with the next, then with those half of the job away, a third, ... */
+static inline void add_all(struct paths *p)
+{
+    const unsigned ahead = p->all == 0 ? 1 : p->ranks / (p->all + 1);
+
+    p->kind = ROUND_ALL;
+    p->since = p->n;
+    p->all++;
+    p->alone = 0;
+    for (unsigned i = 0; i < p->ranks; i++)
+        path_add_new(p, i, (i + ahead) % p->ranks);
+}
+
+/* One pair, unless enough is known of this round. */
+static inline void add_alone(struct paths *p)
+{
+    const struct path_pair *worst = find_worst(p, p->n);
+
+    if (!worst || p->alone++ == p->rules.alone || count_bad(p) >= p->rules.enough)
+        return;
+    p->kind = ROUND_ALONE;
+    add_again(p, worst, false);
+}
+
+/* Where nothing tells which of two leaves it is. */
+static inline void add_names(struct paths *p)
+{
+    struct path_names names;
+
+    find_names(p, &names);
+    if (names.n != 2 || p->names++ == p->rules.names)
+        return;
+    p->kind = ROUND_NAMES;
+    p->since = p->n;
+    p->alone = 0;
+    add_third(p, names.leaf);
+}
+
 static inline bool path_next_round(struct paths *p)
 {
     const unsigned before = p->n;
-    int leaf[2];
 
     memset(p->busy, 0, sizeof(p->busy));
-    if (p->rounds < p->rules.full) {
-        const unsigned ahead = p->rounds == 0 ? 1 : p->ranks / (p->rounds + 1);
-
-        p->kind = ROUND_ALL;
-        for (unsigned i = 0; i < p->ranks; i++)
-            path_add_new(p, i, (i + ahead) % p->ranks);
-    } else if (p->kind == ROUND_ALL || p->kind == ROUND_NAMES) {
+    if (p->rounds > 0 && p->kind <= ROUND_NAMES) {
         find_suspects(p);
-        p->kind = ROUND_AGAIN;
-        add_again(p);
-    } else {
+        add_failed(p);
+        p->kind = ROUND_FAILED;
+    } else if (p->rounds > 0) {
         settle(p);
-        if (p->names++ < p->rules.names && touched_most(p, NO_LEAF, leaf) == 2) {
-            p->kind = ROUND_NAMES;
-            p->since = p->n;
-            add_third(p, leaf);
-        }
     }
+    if (p->n == before && p->rounds > 0)
+        add_alone(p);
+    if (p->n == before && p->all < p->rules.full)
+        add_all(p);
+    if (p->n == before)
+        add_names(p);
     p->rounds += p->n > before;
     return p->n > before;
 }
@@ -367,10 +452,9 @@ static inline bool path_judge(const struct paths *p, struct path_names *names)
 {
     bool good = true;
 
-    *names = (struct path_names){.n = 0};
     for (const struct path_pair *x = p->pair; x < p->pair + p->n; x++)
-        good = good && !is_bad_path(x, p->rules.queues);
-    names->n = touched_most(p, NO_LEAF, names->leaf);
+        good = good && !is_bad_path(p, x);
+    find_names(p, names);
     return good;
 }
 

@@ -93,7 +93,8 @@ struct net {
     uint64_t seed; /* of the hash */
     struct fault fault;
     enum recovery recovery;
-    double packets;           /* a second, at a pod's rate */
+    double packets; /* a second, at a pod's rate */
+    double others;  /* flows of other jobs on each link between leaf and spine, in the mean */
     unsigned place[NET_PODS]; /* by rank: place / leaf_pods is its leaf */
 };
 
@@ -351,10 +352,41 @@ static inline double packets_left(enum recovery recovery, double packets, double
 
 /* ---- one step of a round ---- */
 
+/* Poisson (Knuth: The Art of Computer Programming, 3.4.1). */
+static inline unsigned roll_count(struct dice *d, double mean)
+{
+    double left = roll_part(d);
+    unsigned n = 0;
+
+    while (left > exp(-mean)) {
+        left *= roll_part(d);
+        n++;
+    }
+    return n;
+}
+
+/* What other jobs move all the time, after the flows of the job: on each link between leaf and spine as
+   many flows as its number draws. How many flows there are then. */
+static inline unsigned add_others(const struct net *n, struct flow *flow, unsigned flows)
+{
+    const unsigned links = n->leaves * n->shape.uplinks;
+
+    for (unsigned i = 0; i < 2 * links && n->others > 0; i++) {
+        const unsigned link = i < links ? link_up(n, 0, i) : link_down(n, 0, i - links);
+        struct dice d = {mix(n->seed ^ i)};
+
+        for (unsigned k = roll_count(&d, n->others); k > 0; k--) {
+            must_hold(flows < NET_FLOWS, "too many flows");
+            flow[flows++] = (struct flow){.hops = 1, .link = {link}};
+        }
+    }
+    return flows;
+}
+
 /* The rates of all flows that move at once. from, to and queue are given. */
 static inline void move_flows(const struct net *n, struct flow *flow, unsigned flows)
 {
-    unsigned back[NET_HOPS];
+    unsigned back[NET_HOPS], all;
     bool any = false;
 
     must_hold(flows <= NET_FLOWS, "too many flows");
@@ -374,13 +406,14 @@ static inline void move_flows(const struct net *n, struct flow *flow, unsigned f
         f->limit = 0;
         any = any || f->lost > 0;
     }
-    share_links(n, flow, flows);
+    all = add_others(n, flow, flows);
+    share_links(n, flow, all);
     for (unsigned i = 0; i < flows && any; i++)
         if (flow[i].lost > 0)
             flow[i].limit =
                 packets_left(n->recovery, flow[i].rate * n->packets, flow[i].lost) / n->packets;
     if (any) /* what they leave is the others' */
-        share_links(n, flow, flows);
+        share_links(n, flow, all);
 }
 
 /* The slowest acknowledgement of a queue pair in nanoseconds: of `small` writes one after another, and of

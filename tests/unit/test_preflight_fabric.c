@@ -250,6 +250,30 @@ static void loss_is_seen_in_the_slowest_acknowledgement(void **state)
     assert_true(packets_left(GO_BACK_N, 3e6, 0) > 2.99e6);
 }
 
+/* As many as are asked for, and a flow that is alone shares its links with them. */
+static void other_jobs_take_their_share(void **state)
+{
+    const struct shape shape = {64, 32, 32, 32};
+    unsigned n, at[NET_LINKS] = {0};
+
+    (void)state;
+    build_net(&net, &shape, false, 11);
+    net.others = 2;
+    n = add_others(&net, flows, 0);
+    assert_in_range(n, 200, 320); /* 2 on each of 128 links */
+    for (unsigned i = 0; i < n; i++)
+        at[flows[i].link[0]]++;
+    for (unsigned q = 0; q < 100; q++) {
+        unsigned up, down;
+
+        flows[0] = (struct flow){.from = 0, .to = 32, .queue = q};
+        move_flows(&net, flows, 1);
+        up = at[flows[0].link[1]];
+        down = at[flows[0].link[2]];
+        assert_true(fabs(flows[0].rate * (1 + (up > down ? up : down)) - 1) < CLOSE);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +284,7 @@ int main(void)
         cmocka_unit_test(one_leaf_gives_all_pairs_the_full_rate),
         cmocka_unit_test(a_fault_hits_those_that_cross_it),
         cmocka_unit_test(loss_is_seen_in_the_slowest_acknowledgement),
+        cmocka_unit_test(other_jobs_take_their_share),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
