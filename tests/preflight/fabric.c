@@ -58,6 +58,7 @@ struct counts {
 static struct net net; /* large: not on the stack */
 static struct flow flows[NET_FLOWS];
 static struct dice dice;
+static unsigned leaves[NET_PODS], n_leaf; /* that have pods of the job */
 
 static double noise(void)
 {
@@ -243,7 +244,7 @@ static bool is_named_by(const struct path_names *names)
 
     if (!how.labels)
         return names->n == 0;
-    if (names->n == 2 && net.leaves == 2)
+    if (names->n == 2 && n_leaf == 2)
         return names->leaf[0] == leaf || names->leaf[1] == leaf;
     return names->n == 1 && names->leaf[0] == leaf;
 }
@@ -287,10 +288,10 @@ static void play(unsigned pods, unsigned order, enum fault_kind kind, unsigned i
     net.others = how.others;
     net.packets = MBPS * 1e6 / 8 / 4096;
     net.fault = (struct fault){.kind = kind, .ways = how.ways};
-    /* of the leaf of some pod: those of few pods are hit seldom */
-    net.fault.leaf = leaf_of(&net, roll_below(&dice, pods));
+    n_leaf = list_leaves(&net, leaves);
+    net.fault.leaf = leaves[roll_below(&dice, n_leaf)];
     net.fault.uplink = roll_below(&dice, how.shape.uplinks);
-    net.fault.place = roll_below(&dice, pods);
+    net.fault.place = net.place[roll_below(&dice, pods)];
     net.fault.part = kind == LOSSY ? how.loss : how.slow;
     (how.prototype ? judge_paths : judge_real)(c);
     c->jobs++;
@@ -395,6 +396,7 @@ static const char usage[] =
     "  --pods=N,...         sizes of the jobs (64,128,256,1000)\n"
     "  --faults=WORD,...    of healthy, dead, lossy, slow; port: a slow port of a pod\n"
     "  --ranks=WORD,...     of ordered, random\n"
+    "  --places=N           for pods, of which the job has any (as many as pods)\n"
     "  --per-leaf=N         pods of a leaf (32)\n"
     "  --uplinks=N          of a leaf (32)\n"
     "  --spines=N           (as many as uplinks)\n"
@@ -458,14 +460,15 @@ static void take_options(int argc, char **argv)
     static const char *const ways[] = {"up", "down", "both"};
     static const char *const recoveries[] = {"goback", "selective"};
     static const struct option options[] = {
-        {"pods", 1, NULL, 'p'},     {"faults", 1, NULL, 'f'},    {"ranks", 1, NULL, 'o'},
-        {"per-leaf", 1, NULL, 'l'}, {"uplinks", 1, NULL, 'u'},   {"spines", 1, NULL, 's'},
-        {"way", 1, NULL, 'w'},      {"recovery", 1, NULL, 'r'},  {"loss", 1, NULL, 'L'},
-        {"slow", 1, NULL, 'S'},     {"noise", 1, NULL, 'n'},     {"count", 1, NULL, 'c'},
-        {"seed", 1, NULL, 'e'},     {"jobs", 1, NULL, 'j'},      {"no-labels", 0, NULL, 'N'},
-        {"verbose", 0, NULL, 'v'},  {"prototype", 0, NULL, 'P'}, {"queues", 1, NULL, 'q'},
-        {"full", 1, NULL, 'F'},     {"alone", 1, NULL, 'a'},     {"limit", 1, NULL, 'A'},
-        {"suspect", 1, NULL, 't'},  {"others", 1, NULL, 'T'},    {NULL, 0, NULL, 0},
+        {"places", 1, NULL, 'x'},    {"pods", 1, NULL, 'p'},     {"faults", 1, NULL, 'f'},
+        {"ranks", 1, NULL, 'o'},     {"per-leaf", 1, NULL, 'l'}, {"uplinks", 1, NULL, 'u'},
+        {"spines", 1, NULL, 's'},    {"way", 1, NULL, 'w'},      {"recovery", 1, NULL, 'r'},
+        {"loss", 1, NULL, 'L'},      {"slow", 1, NULL, 'S'},     {"noise", 1, NULL, 'n'},
+        {"count", 1, NULL, 'c'},     {"seed", 1, NULL, 'e'},     {"jobs", 1, NULL, 'j'},
+        {"no-labels", 0, NULL, 'N'}, {"verbose", 0, NULL, 'v'},  {"prototype", 0, NULL, 'P'},
+        {"queues", 1, NULL, 'q'},    {"full", 1, NULL, 'F'},     {"alone", 1, NULL, 'a'},
+        {"limit", 1, NULL, 'A'},     {"suspect", 1, NULL, 't'},  {"others", 1, NULL, 'T'},
+        {NULL, 0, NULL, 0},
     };
     int c;
 
@@ -480,6 +483,9 @@ static void take_options(int argc, char **argv)
             break;
         case 'o':
             take_words(optarg, order_words, ORDERS, how.order);
+            break;
+        case 'x':
+            how.shape.places = number(optarg, 1, NET_PODS);
             break;
         case 'l':
             how.shape.leaf_pods = number(optarg, 1, NET_PODS);
@@ -547,6 +553,9 @@ static void take_options(int argc, char **argv)
     }
     if (optind < argc)
         refuse(argv[optind]);
+    for (unsigned i = 0; i < how.sizes && how.shape.places > 0; i++)
+        if (how.size[i] > how.shape.places)
+            refuse("more pods than places");
     if (how.shape.spines == 0)
         how.shape.spines = how.shape.uplinks;
 }

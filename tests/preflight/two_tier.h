@@ -70,6 +70,7 @@ struct shape {
     unsigned uplinks; /* of a leaf, each of a pod's rate */
     unsigned spines; /* as many as uplinks: the uplink decides the downlink. Fewer: the spine hashes
                          once more, to one of the links that it has to the leaf */
+    unsigned places; /* for pods: the job has any of them. 0: as many as pods */
 };
 
 enum fault_kind { HEALTHY, DEAD, LOSSY, SLOW, PORT, FAULT_KINDS };
@@ -123,26 +124,52 @@ static inline unsigned link_down(const struct net *n, unsigned leaf, unsigned up
     return 2 * NET_PODS + NET_TIER + leaf * n->shape.uplinks + uplink;
 }
 
+static inline int earlier_place(const void *a, const void *b)
+{
+    const unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
+
+    return (x > y) - (x < y);
+}
+
 /* random: the launcher places the ranks without regard to leaves. */
 static inline void build_net(struct net *n, const struct shape *shape, bool random, uint64_t seed)
 {
+    const unsigned places = shape->places > 0 ? shape->places : shape->pods;
     struct dice d = {mix(seed)};
 
     memset(n, 0, sizeof(*n));
     n->shape = *shape;
-    must_hold(shape->pods <= NET_PODS && shape->leaf_pods > 0, "too many pods");
+    must_hold(shape->pods <= places && places <= NET_PODS, "too many pods");
+    must_hold(shape->leaf_pods > 0, "no pods of a leaf");
     must_hold(shape->spines > 0 && shape->uplinks % shape->spines == 0, "no such spines");
-    n->leaves = (shape->pods + shape->leaf_pods - 1) / shape->leaf_pods;
+    n->leaves = (places + shape->leaf_pods - 1) / shape->leaf_pods;
     must_hold(n->leaves * shape->uplinks <= NET_TIER, "too many uplinks");
     n->seed = roll(&d);
-    for (unsigned i = 0; i < shape->pods; i++)
+    for (unsigned i = 0; i < places; i++)
         n->place[i] = i;
-    for (unsigned i = shape->pods; random && i > 1; i--) {
+    for (unsigned i = places; (random || places > shape->pods) && i > 1; i--) {
         const unsigned k = roll_below(&d, i), was = n->place[i - 1];
 
         n->place[i - 1] = n->place[k];
         n->place[k] = was;
     }
+    if (!random)
+        qsort(n->place, shape->pods, sizeof(n->place[0]), earlier_place);
+}
+
+/* Leaves that have pods of the job, by number; how many. */
+static inline unsigned list_leaves(const struct net *n, unsigned leaf[NET_PODS])
+{
+    static bool is[NET_PODS];
+    unsigned count = 0;
+
+    memset(is, 0, sizeof(is));
+    for (unsigned p = 0; p < n->shape.pods; p++)
+        is[leaf_of(n, p)] = true;
+    for (unsigned i = 0; i < n->leaves; i++)
+        if (is[i])
+            leaf[count++] = i;
+    return count;
 }
 
 /* The links from one rank to another, for the packets of that queue pair; how many. */
