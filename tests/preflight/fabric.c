@@ -186,9 +186,9 @@ static void judge_real(struct counts *c)
 static struct paths paths;
 static int labels[NET_PODS];
 
-/* The queue pairs of a round that move at the same time, one way. step: where those of a pair take turns,
-   the first, second, ... of each; UINT32_MAX: all at once. */
-static unsigned gather(unsigned first, unsigned step, unsigned way)
+/* The queue pairs of a round that move at the same time, one way: of each pair the first `batch`, the next
+   ones, ... */
+static unsigned gather(unsigned first, unsigned step, unsigned batch, unsigned way)
 {
     unsigned n = 0;
 
@@ -198,7 +198,7 @@ static unsigned gather(unsigned first, unsigned step, unsigned way)
                                    .to = way == 0 ? x->to : x->from,
                                    .queue = (uint64_t)x->of * PATH_QUEUES + q};
 
-            if (!x->queue[q].tried || (turn++ != step && step != UINT32_MAX))
+            if (!x->queue[q].tried || turn++ / batch != step)
                 continue;
             must_hold(n < NET_FLOWS, "too many flows");
             flows[n++] = f;
@@ -225,12 +225,11 @@ static void report(const struct flow *f, unsigned way)
 
 static void try_paths(unsigned first)
 {
-    const bool turns = paths.kind >= ROUND_FAILED;
-    const unsigned steps = turns ? paths.rules.queues : 1;
+    const unsigned batch = paths.kind >= ROUND_FAILED ? 1 : paths.rules.batch;
 
-    for (unsigned step = 0; step < steps; step++)
+    for (unsigned step = 0; step * batch < paths.rules.queues; step++)
         for (unsigned way = 0; way < 2; way++) {
-            const unsigned n = gather(first, turns ? step : UINT32_MAX, way);
+            const unsigned n = gather(first, step, batch, way);
 
             move_flows(&net, flows, n);
             for (unsigned i = n; i-- > 0;)
@@ -412,7 +411,7 @@ static const char usage[] =
     "  --no-labels          no node tells its leaf\n"
     "  --verbose            a line for each job that is judged wrongly\n"
     "  --prototype          the judge of paths.h; and its rules:\n"
-    "  --queues=N --full=N --alone=N --suspect=PERCENT --limit=PERCENT\n";
+    "  --queues=N --batch=N --full=N --alone=N --suspect=PERCENT --limit=PERCENT\n";
 
 static _Noreturn void refuse(const char *what)
 {
@@ -428,6 +427,16 @@ static unsigned number(const char *text, unsigned least, unsigned most)
     if (*end || end == text || n < least || n > most)
         refuse(text);
     return (unsigned)n;
+}
+
+static double part(const char *text)
+{
+    char *end;
+    const double percent = strtod(text, &end);
+
+    if (*end || end == text || !(percent >= 0 && percent <= 1000))
+        refuse(text);
+    return percent / 100;
 }
 
 static unsigned word_of(const char *text, const char *const *words, unsigned n)
@@ -460,15 +469,15 @@ static void take_options(int argc, char **argv)
     static const char *const ways[] = {"up", "down", "both"};
     static const char *const recoveries[] = {"goback", "selective"};
     static const struct option options[] = {
-        {"places", 1, NULL, 'x'},    {"pods", 1, NULL, 'p'},     {"faults", 1, NULL, 'f'},
-        {"ranks", 1, NULL, 'o'},     {"per-leaf", 1, NULL, 'l'}, {"uplinks", 1, NULL, 'u'},
-        {"spines", 1, NULL, 's'},    {"way", 1, NULL, 'w'},      {"recovery", 1, NULL, 'r'},
-        {"loss", 1, NULL, 'L'},      {"slow", 1, NULL, 'S'},     {"noise", 1, NULL, 'n'},
-        {"count", 1, NULL, 'c'},     {"seed", 1, NULL, 'e'},     {"jobs", 1, NULL, 'j'},
-        {"no-labels", 0, NULL, 'N'}, {"verbose", 0, NULL, 'v'},  {"prototype", 0, NULL, 'P'},
-        {"queues", 1, NULL, 'q'},    {"full", 1, NULL, 'F'},     {"alone", 1, NULL, 'a'},
-        {"limit", 1, NULL, 'A'},     {"suspect", 1, NULL, 't'},  {"others", 1, NULL, 'T'},
-        {NULL, 0, NULL, 0},
+        {"places", 1, NULL, 'x'},    {"pods", 1, NULL, 'p'},      {"faults", 1, NULL, 'f'},
+        {"ranks", 1, NULL, 'o'},     {"per-leaf", 1, NULL, 'l'},  {"uplinks", 1, NULL, 'u'},
+        {"spines", 1, NULL, 's'},    {"way", 1, NULL, 'w'},       {"recovery", 1, NULL, 'r'},
+        {"loss", 1, NULL, 'L'},      {"slow", 1, NULL, 'S'},      {"noise", 1, NULL, 'n'},
+        {"count", 1, NULL, 'c'},     {"batch", 1, NULL, 'O'},     {"seed", 1, NULL, 'e'},
+        {"jobs", 1, NULL, 'j'},      {"no-labels", 0, NULL, 'N'}, {"verbose", 0, NULL, 'v'},
+        {"prototype", 0, NULL, 'P'}, {"queues", 1, NULL, 'q'},    {"full", 1, NULL, 'F'},
+        {"alone", 1, NULL, 'a'},     {"limit", 1, NULL, 'A'},     {"suspect", 1, NULL, 't'},
+        {"others", 1, NULL, 'T'},    {NULL, 0, NULL, 0},
     };
     int c;
 
@@ -483,6 +492,9 @@ static void take_options(int argc, char **argv)
             break;
         case 'o':
             take_words(optarg, order_words, ORDERS, how.order);
+            break;
+        case 'O':
+            how.rules.batch = number(optarg, 1, PATH_QUEUES);
             break;
         case 'x':
             how.shape.places = number(optarg, 1, NET_PODS);
@@ -503,13 +515,13 @@ static void take_options(int argc, char **argv)
             how.recovery = (enum recovery)word_of(optarg, recoveries, 2);
             break;
         case 'L':
-            how.loss = number(optarg, 0, 99) / 100.0;
+            how.loss = part(optarg);
             break;
         case 'S':
-            how.slow = number(optarg, 1, 100) / 100.0;
+            how.slow = part(optarg);
             break;
         case 'n':
-            how.noise = number(optarg, 0, 99) / 100.0;
+            how.noise = part(optarg);
             break;
         case 'c':
             how.count = number(optarg, 1, 1000000);
@@ -545,7 +557,7 @@ static void take_options(int argc, char **argv)
             how.rules.suspect_percent = number(optarg, 1, 100);
             break;
         case 'T':
-            how.others = number(optarg, 0, 1000) / 100.0;
+            how.others = part(optarg);
             break;
         default:
             refuse("no such option");
@@ -553,6 +565,8 @@ static void take_options(int argc, char **argv)
     }
     if (optind < argc)
         refuse(argv[optind]);
+    if (how.loss >= 1 || how.noise >= 1 || how.slow <= 0)
+        refuse("such a loss, noise or rate is not possible");
     for (unsigned i = 0; i < how.sizes && how.shape.places > 0; i++)
         if (how.size[i] > how.shape.places)
             refuse("more pods than places");

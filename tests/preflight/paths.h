@@ -24,6 +24,7 @@ enum {
 /* What is tunable, and was tuned with the model. */
 struct path_rules {
     unsigned queues;         /* of a pair */
+    unsigned batch;          /* of these at once, in full rounds */
     unsigned full;           /* rounds of all pairs */
     int64_t suspect_percent; /* of the median queue pair of its round: less is tried again */
     int64_t
@@ -36,6 +37,7 @@ struct path_rules {
 };
 static const struct path_rules path_rules = {
     .queues = 8,
+    .batch = 8,
     .full = 2,
     .suspect_percent = 30,
     .slow_percent = 40,
@@ -107,7 +109,7 @@ static inline int64_t rate_in(const struct paths *p, const struct path_pair *x, 
 static inline int64_t path_median(const struct paths *p, unsigned round, bool total)
 {
     const unsigned n = total ? 2 : 2 * p->rules.queues;
-    int64_t low = 0, high = 2 * PATH_PARTS;
+    int64_t low = 0, high = PATH_QUEUES * PATH_PARTS;
 
     while (low + 1 < high) {
         const int64_t middle = low + (high - low) / 2;
@@ -179,7 +181,7 @@ static inline void find_suspects(struct paths *p)
         if (x->round != round) {
             round = x->round;
             p->queue_median[round] = path_median(p, round, false);
-            p->pair_median[round] = path_median(p, round, true);
+            p->pair_median[round] = path_median(p, round, true) * p->rules.batch / p->rules.queues;
         }
         for (unsigned q = 0; q < p->rules.queues; q++) {
             const bool bad = path_score(p, x, q) < p->rules.suspect_percent;
