@@ -37,7 +37,7 @@ struct path_rules {
 };
 static const struct path_rules path_rules = {
     .queues = 8,
-    .batch = 8,
+    .batch = 4,
     .full = 2,
     .suspect_percent = 30,
     .slow_percent = 40,
