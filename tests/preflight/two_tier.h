@@ -363,8 +363,8 @@ static inline void share_links(const struct net *n, struct flow *flow, unsigned 
 /* What is left of a flow that loses such a part of its packets, in packets a second.
 
    RC of most devices goes back to the packet that is missing: each loss costs what was in flight, a round
-   trip (the throughput of go-back-N: Bertsekas, Gallager: Data Networks, 2.4.1). Where the packet that is
-   sent again is lost as well there is no second NAK (IBTA 9.7.5.2.8: one for each gap), and only the time-out
+   trip (the throughput of go-back-N: Bertsekas, Gallager: Data Networks, 2.4). Where the packet that is
+   sent again is lost as well there is no second NAK (the InfiniBand specification: one for each gap), and only the time-out
    of the acknowledgement helps. That is the collapse that is seen: nearly nothing is left at 1 % (Wang and
    others: Error Recovery of RDMA Packets in Data Center Networks, ICCCN 2019); in the lab 1 % by netem takes
    half and more of what SoftRoCE can do, with a slowest acknowledgement of 70 ms.
