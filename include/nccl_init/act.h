@@ -51,11 +51,9 @@ void ni_wait_unblock(const struct ni_wait *w);
 
 /* Children of the time between begin and end, which leave nothing to the command. */
 struct ni_children {
-    int subreaper;      /* as it was; below 0: not known */
     bool pending, dead; /* SIGCHLD was pending, a child of others waited to be reaped */
 };
 
-/* From now on processes whose parent dies become children of this one, not of another init. */
 void ni_children_begin(struct ni_children *c);
 /* Ends what is left of the group that ni_fork_group started (-1: there is none), and waits for it, a
    second at most: one may hang in the kernel even then. No other child is reaped. Then all is as before

@@ -96,9 +96,6 @@ void ni_children_begin(struct ni_children *c)
 {
     c->pending = is_pending(SIGCHLD);
     c->dead = has_dead_child();
-    c->subreaper = -1;
-    if (prctl(PR_GET_CHILD_SUBREAPER, &c->subreaper, 0, 0, 0) == 0)
-        (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
 /* Reaps what has ended of the child, or of the group if it is below 0. true: there is more. */
@@ -112,8 +109,9 @@ static bool is_left(pid_t pid)
     return reaped == 0;
 }
 
-/* A process gives its children to us before it can be reaped itself (kernel/exit.c exit_notify). So
-   where no child is left in the group, the group is empty. */
+/* What the first of the group started goes, when that is killed, to whoever adopts orphans: PID 1, or a
+   subreaper. Where that is us, it is reaped here. We do not become one: orphans of others would be the
+   command's children, too. */
 static void end_group(pid_t group)
 {
     static const struct timespec ms = {.tv_nsec = 1000000};
@@ -122,7 +120,7 @@ static void end_group(pid_t group)
 
     (void)kill(-group, SIGKILL);
     (void)kill(group, SIGKILL); /* where it could not lead a group (a seccomp filter) */
-    while ((is_left(group) || is_left(-group)) && ni_now_ms() < until)
+    while ((is_left(group) || is_left(-group) || kill(-group, 0) == 0) && ni_now_ms() < until)
         (void)nanosleep(&ms, NULL);
 }
 
@@ -133,8 +131,6 @@ void ni_children_end(const struct ni_children *c, pid_t group)
 
     if (group > 0)
         end_group(group);
-    if (c->subreaper >= 0)
-        (void)prctl(PR_SET_CHILD_SUBREAPER, c->subreaper, 0, 0, 0);
     /* Where the caller blocks it. If a child of others ended, too, the signal is theirs as well. */
     if (c->pending || !is_pending(SIGCHLD) || (has_dead_child() && !c->dead))
         return;

@@ -30,7 +30,8 @@ for pid in filter(str.isdigit, os.listdir("/proc")):
         children.append(name + "/" + rest.split()[0])
 print("children", *sorted(children), "pending", pending, "subreaper", flag.value)
 EOF
-# A caller that blocks SIGCHLD. Words: subreaper, child (one that sleeps), dead (one that has ended), pending.
+# A caller that blocks SIGCHLD. Words: subreaper, child (one that sleeps), dead (one that has ended), pending, daemon
+# (one that sleeps, and below it a process whose parent ends during the preflight).
 cat >caller <<'EOF'
 import ctypes, os, signal, sys, time
 words, command = sys.argv[1].split(","), sys.argv[2:]
@@ -38,6 +39,13 @@ signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
 if "subreaper" in words:
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
 if "child" in words and os.fork() == 0:
+    os.execvp("sleep", ["sleep", "30"])
+if "daemon" in words and os.fork() == 0:
+    if os.fork() == 0:
+        if os.fork() == 0:
+            os.execvp("sleep", ["sleep", "5"])
+        time.sleep(0.5)
+        os._exit(0)
     os.execvp("sleep", ["sleep", "30"])
 if "dead" in words:
     if os.fork() == 0:
@@ -85,6 +93,7 @@ done
 left "rank 1, killed" subreaper "children pending False subreaper 1" soon --rank=1 --ranks=2 --within=2
 left "a child of the caller stays" subreaper,child "children sleep/S pending False subreaper 1" soon "${two[@]}"
 left "one that has ended, too" subreaper,dead "children $(basename "$python" | cut -c1-15)/Z pending True subreaper 1" soon "${two[@]}"
+left "an orphan of others is no child" daemon "children sleep/S pending False subreaper 0" nobody "${two[@]}"
 left "a pending signal stays" pending "children pending True subreaper 0" soon "${two[@]}"
 left "nobody is killed: a pending signal stays" pending "children pending True subreaper 0" nobody "${two[@]}"
 

@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many jobs on a model of a two-tier fabric, healthy ones and some with one bad cable: how often does the
+   judge refuse a healthy one, and how often does it find the cable? The judge is the real one of decide/,
+   or with --prototype the one of paths.h. */
+#include <fcntl.h>
+#include <getopt.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "nccl_init/job.h"
+
+#include "paths.h"
+#include "two_tier.h"
+
+enum { SIZES = 16, ORDERS = 2, MOST_JOBS = 64, ROUNDS = 8, MBPS = 100000, TIMED_OUT = 12 };
+enum { SMALL = 64, SMALL_QUIET = 1024 }; /* writes whose acknowledgements are timed */
+#define MOVE_S  0.2                      /* how long data moves, each way */
+#define PAYLOAD 0.96                     /* of the rate, without headers */
+
+static const char *const fault_words[FAULT_KINDS] = {"healthy", "dead", "lossy", "slow", "port"};
+static const char *const order_words[ORDERS] = {"ordered", "random"};
+
+static struct {
+    unsigned size[SIZES], sizes;
+    bool fault[FAULT_KINDS], order[ORDERS];
+    struct shape shape;
+    unsigned ways, count, jobs;
+    uint64_t seed;
+    enum recovery recovery;
+    double noise, loss, slow, others; /* parts */
+    bool prototype, labels, verbose;
+    struct path_rules rules;
+    unsigned real_queues; /* of a pair, of the real judge: today one */
+} how = {
+    .real_queues = 1,
+    .size = {64, 128, 256, 1000},
+    .sizes = 4,
+    .fault = {[HEALTHY] = true, [DEAD] = true, [LOSSY] = true, [SLOW] = true},
+    .order = {true, true},
+    .shape = {.leaf_pods = 32, .uplinks = 32},
+    .ways = WAY_UP,
+    .count = 100,
+    .jobs = 2,
+    .seed = 1,
+    .noise = 0.1,
+    .loss = 0.01,
+    .slow = 0.1,
+    .labels = true,
+};
+
+/* What became of the jobs of one kind. */
+struct counts {
+    uint64_t jobs, bad, named; /* named: bad, and rightly so */
+    uint64_t rounds;
+};
+
+static struct net net; /* large: not on the stack */
+static struct flow flows[NET_FLOWS];
+static struct dice dice;
+static unsigned leaves[NET_PODS], n_leaf; /* that have pods of the job */
+
+static double noise(void)
+{
+    return PAYLOAD * (1 - how.noise * roll_part(&dice));
+}
+
+/* ---- the real judge ---- */
+
+static struct {
+    struct ni_job job;
+    struct ni_pod pod[NET_PODS];
+    struct ni_rail rail[NET_PODS];
+    uint8_t missing[NET_PODS];
+    struct ni_rail_tally tally[NET_PODS];
+    struct ni_pair_result result[NET_PODS * ROUNDS];
+    struct ni_findings f;
+} real;
+
+static void add_pods(void)
+{
+    memset(&real, 0, sizeof(real));
+    real.job = (struct ni_job){.ranks = net.shape.pods,
+                               .source = "peers",
+                               .pod = real.pod,
+                               .missing = real.missing,
+                               .n_rail = 1,
+                               .result = real.result,
+                               .tally = real.tally};
+    for (unsigned p = 0; p < net.shape.pods; p++) {
+        real.pod[p] = (struct ni_pod){
+            .here = true, .transport = NI_NET_RDMA, .n_rail = 1, .rail = &real.rail[p]};
+        snprintf(real.pod[p].host, NI_POD_NAME, "pod-%u", p);
+        snprintf(real.pod[p].node, NI_POD_NAME, "node-%u", net.place[p]);
+        real.rail[p] =
+            (struct ni_rail){.hca = "mlx5_0", .port = 1, .link = NI_LINK_ROCE, .v2 = true};
+        real.rail[p].mbps = (struct ni_num){MBPS, NI_KNOWN};
+        ni_ip_from_v4(0x0a000000U + net.place[p], real.rail[p].gid);
+    }
+}
+
+static void report_pair(struct ni_pair_result *x, const struct flow *f, unsigned way)
+{
+    const int64_t slowest = slowest_ack(&net, f, SMALL, MOVE_S, &dice);
+
+    if (f->dead) {
+        x->step = NI_PAIR_SMALL;
+        x->wc = TIMED_OUT;
+    }
+    if (x->wc)
+        return;
+    x->step = NI_PAIR_DONE;
+    x->latency_ns = 5000;
+    x->slowest_ns = slowest > x->slowest_ns ? slowest : x->slowest_ns;
+    *(way == 0 ? &x->write_mbps : &x->read_mbps) += (int64_t)(f->rate * MBPS * noise());
+}
+
+/* As the leaf of `from` reports it: it writes and then reads. Of several queue pairs the sum, and a failure
+   if one fails. */
+static void try_pairs(struct ni_pair_result *x, unsigned n)
+{
+    const unsigned queues = how.real_queues;
+
+    for (unsigned way = 0; way < 2; way++) {
+        for (unsigned i = 0; i < n * queues; i++) {
+            const struct ni_pair_result *r = &x[i / queues];
+
+            flows[i] = (struct flow){.from = way == 0 ? r->pair.from : r->pair.to,
+                                     .to = way == 0 ? r->pair.to : r->pair.from};
+            flows[i].queue = ((uint64_t)r->round << 32 | r->pair.from) * NET_QUEUES + i % queues;
+        }
+        move_flows(&net, flows, n * queues);
+        for (unsigned i = 0; i < n * queues; i++)
+            report_pair(&x[i / queues], &flows[i], way);
+    }
+}
+
+/* Whether the sentence has that word. */
+static bool has_word(const char *text, const char *word)
+{
+    const size_t n = strlen(word);
+
+    for (const char *at = text; (at = strstr(at, word)) != NULL; at += n)
+        if ((at == text || strchr(" ,:(", at[-1])) && strchr(" ,:;)", at[n]))
+            return true;
+    return false;
+}
+
+/* The path findings name the leaf, and no port is blamed. A job of two leaves cannot tell them apart. */
+static bool is_named(void)
+{
+    char leaf[32];
+    bool named = false;
+
+    snprintf(leaf, sizeof(leaf), "leaf-%u", net.fault.leaf);
+    for (unsigned i = 0; i < real.f.n; i++) {
+        const struct ni_finding *f = &real.f.at[i];
+        const struct ni_finding_kind *kind = ni_finding_kind(f->id);
+
+        if (kind->severity != NI_ERROR)
+            continue;
+        if (!ni_has_prefix(kind->id, "job.path."))
+            return false;
+        named = named || !how.labels || has_word(f->message, leaf) || has_word(f->subject, leaf);
+    }
+    return named;
+}
+
+static void judge_real(struct counts *c)
+{
+    struct ni_job *job = &real.job;
+
+    add_pods();
+    for (unsigned first = 0; ni_next_round(job); first = job->n_result) {
+        must_hold(job->rounds < ROUNDS, "too many rounds");
+        try_pairs(&real.result[first], job->n_result - first);
+    }
+    ni_judge_rails(job, &real.f);
+    c->rounds += job->rounds;
+    c->bad += ni_findings_count(&real.f, NI_ERROR) > 0;
+    c->named += ni_findings_count(&real.f, NI_ERROR) > 0 && is_named();
+}
+
+/* ---- the prototype ---- */
+
+static struct paths paths;
+static int labels[NET_PODS];
+
+/* The queue pairs of a round that move at the same time, one way: of each pair the first `batch`, the next
+   ones, ... */
+static unsigned gather(unsigned first, unsigned step, unsigned batch, unsigned way)
+{
+    unsigned n = 0;
+
+    for (const struct path_pair *x = &paths.pair[first]; x < paths.pair + paths.n; x++)
+        for (unsigned q = 0, turn = 0; q < paths.rules.queues; q++) {
+            const struct flow f = {.from = way == 0 ? x->from : x->to,
+                                   .to = way == 0 ? x->to : x->from,
+                                   .queue = (uint64_t)x->of * PATH_QUEUES + q};
+
+            if (!x->queue[q].tried || turn++ / batch != step)
+                continue;
+            must_hold(n < NET_FLOWS, "too many flows");
+            flows[n++] = f;
+        }
+    return n;
+}
+
+static void report(const struct flow *f, unsigned way)
+{
+    const unsigned q = f->queue % PATH_QUEUES;
+    const bool quiet = paths.kind >= ROUND_FAILED;
+    struct path_pair *x = &paths.pair[paths.n - 1];
+    const int64_t slowest = slowest_ack(&net, f, quiet ? SMALL_QUIET : SMALL, MOVE_S, &dice);
+    const int64_t rate = (int64_t)(f->rate * PATH_PARTS * noise());
+
+    while (x->of != f->queue / PATH_QUEUES)
+        x--;
+    x->queue[q].failed = x->queue[q].failed || f->dead;
+    if (f->dead)
+        return;
+    *(way == 0 ? &x->queue[q].write : &x->queue[q].read) = rate;
+    x->queue[q].slowest_ns = slowest > x->queue[q].slowest_ns ? slowest : x->queue[q].slowest_ns;
+}
+
+static void try_paths(unsigned first)
+{
+    const unsigned batch = paths.kind >= ROUND_FAILED ? 1 : paths.rules.batch;
+
+    for (unsigned step = 0; step * batch < paths.rules.queues; step++)
+        for (unsigned way = 0; way < 2; way++) {
+            const unsigned n = gather(first, step, batch, way);
+
+            move_flows(&net, flows, n);
+            for (unsigned i = n; i-- > 0;)
+                report(&flows[i], way);
+        }
+}
+
+static bool is_named_by(const struct path_names *names)
+{
+    const int leaf = (int)net.fault.leaf;
+
+    if (!how.labels)
+        return names->n == 0;
+    if (names->n == 2 && n_leaf == 2)
+        return names->leaf[0] == leaf || names->leaf[1] == leaf;
+    return names->n == 1 && names->leaf[0] == leaf;
+}
+
+static void judge_paths(struct counts *c)
+{
+    struct path_names names;
+    bool good;
+
+    paths.ranks = net.shape.pods;
+    paths.rules = how.rules;
+    paths.leaf = labels;
+    paths.n = paths.rounds = paths.all = paths.names = 0;
+    for (unsigned p = 0; p < net.shape.pods; p++)
+        labels[p] = how.labels ? (int)leaf_of(&net, p) : NO_LEAF;
+    for (unsigned first = 0; path_next_round(&paths); first = paths.n)
+        try_paths(first);
+    good = path_judge(&paths, &names);
+    c->rounds += paths.rounds;
+    c->bad += !good;
+    c->named += !good && is_named_by(&names);
+}
+
+/* ---- jobs ---- */
+
+static uint64_t seed_of(unsigned pods, unsigned order, enum fault_kind kind, unsigned index)
+{
+    return mix(mix(mix(mix(how.seed) ^ pods) ^ (order << 8 | kind)) ^ index);
+}
+
+static void play(unsigned pods, unsigned order, enum fault_kind kind, unsigned index,
+                 struct counts *c)
+{
+    const uint64_t seed = seed_of(pods, order, kind, index);
+    const struct counts was = *c;
+
+    how.shape.pods = pods;
+    build_net(&net, &how.shape, order == 1, seed);
+    dice.state = mix(seed ^ 1);
+    net.recovery = how.recovery;
+    net.others = how.others;
+    net.packets = MBPS * 1e6 / 8 / 4096;
+    net.fault = (struct fault){.kind = kind, .ways = how.ways};
+    n_leaf = list_leaves(&net, leaves);
+    net.fault.leaf = leaves[roll_below(&dice, n_leaf)];
+    net.fault.uplink = roll_below(&dice, how.shape.uplinks);
+    net.fault.place = net.place[roll_below(&dice, pods)];
+    net.fault.part = kind == LOSSY ? how.loss : how.slow;
+    (how.prototype ? judge_paths : judge_real)(c);
+    c->jobs++;
+    if (how.verbose && (kind == HEALTHY ? c->bad > was.bad : c->named == was.named))
+        printf("%s, %u pods, %s, job %u: %s\n", fault_words[kind], pods, order_words[order], index,
+               c->bad == was.bad ? "good"
+               : kind == HEALTHY ? "refused"
+                                 : "found, not named");
+}
+
+static struct counts table[SIZES][ORDERS][FAULT_KINDS];
+
+/* Each process has each so many-th job. */
+static void play_part(unsigned part)
+{
+    unsigned number = 0;
+
+    for (unsigned s = 0; s < how.sizes; s++)
+        for (unsigned o = 0; o < ORDERS; o++)
+            for (unsigned k = 0; k < FAULT_KINDS; k++)
+                for (unsigned i = 0; i < how.count && how.order[o] && how.fault[k]; i++)
+                    if (number++ % how.jobs == part)
+                        play(how.size[s], o, k, i, &table[s][o][k]);
+}
+
+/* Adds what a process has written. */
+static void add_part(int fd)
+{
+    static struct counts part[SIZES][ORDERS][FAULT_KINDS];
+    struct counts *to = &table[0][0][0];
+    const struct counts *from = &part[0][0][0];
+    size_t got = 0;
+    ssize_t n;
+
+    while ((n = read(fd, (char *)part + got, sizeof(part) - got)) > 0)
+        got += (size_t)n;
+    must_hold(got == sizeof(part), "a process ended early");
+    for (size_t i = 0; i < sizeof(part) / sizeof(*from); i++) {
+        to[i].jobs += from[i].jobs;
+        to[i].bad += from[i].bad;
+        to[i].named += from[i].named;
+        to[i].rounds += from[i].rounds;
+    }
+}
+
+static void play_all(void)
+{
+    int fd[MOST_JOBS][2];
+
+    fflush(stdout);
+    for (unsigned i = 0; i < how.jobs; i++) {
+        pid_t child;
+
+        must_hold(pipe2(fd[i], O_CLOEXEC) == 0, "no pipe");
+        child = fork();
+        must_hold(child >= 0, "no process");
+        if (child == 0) {
+            play_part(i);
+            fflush(stdout);
+            _exit(write(fd[i][1], table, sizeof(table)) == sizeof(table) ? 0 : 1);
+        }
+        close(fd[i][1]);
+    }
+    for (unsigned i = 0; i < how.jobs; i++)
+        add_part(fd[i][0]);
+    while (wait(NULL) > 0)
+        ;
+}
+
+static double per(uint64_t n, uint64_t of, unsigned base)
+{
+    return of > 0 ? (double)n * base / (double)of : 0;
+}
+
+static void put_table(double seconds)
+{
+    printf("pods  ranks    fault    jobs   bad  of 1000  named  of 100  rounds\n");
+    for (unsigned s = 0; s < how.sizes; s++)
+        for (unsigned o = 0; o < ORDERS; o++)
+            for (unsigned k = 0; k < FAULT_KINDS; k++) {
+                const struct counts *c = &table[s][o][k];
+
+                if (c->jobs == 0)
+                    continue;
+                printf("%4u  %-7s  %-7s  %4llu  %4llu  %7.1f", how.size[s], order_words[o],
+                       fault_words[k], (unsigned long long)c->jobs, (unsigned long long)c->bad,
+                       per(c->bad, c->jobs, 1000));
+                if (k == HEALTHY || k == PORT)
+                    printf("      -       -");
+                else
+                    printf("  %5llu  %6.1f", (unsigned long long)c->named,
+                           per(c->named, c->jobs, 100));
+                printf("  %6.1f\n", per(c->rounds, c->jobs, 1));
+            }
+    fprintf(stderr, "%.1f s\n", seconds);
+}
+
+/* ---- options ---- */
+
+static const char usage[] =
+    "usage: fabric [OPTION...]\n"
+    "  --pods=N,...         sizes of the jobs (64,128,256,1000)\n"
+    "  --faults=WORD,...    of healthy, dead, lossy, slow; port: a slow port of a pod\n"
+    "  --ranks=WORD,...     of ordered, random\n"
+    "  --places=N           for pods, of which the job has any (as many as pods)\n"
+    "  --per-leaf=N         pods of a leaf (32)\n"
+    "  --uplinks=N          of a leaf (32)\n"
+    "  --spines=N           (as many as uplinks)\n"
+    "  --way=WORD           of the bad cable: up, down or both (up)\n"
+    "  --recovery=WORD      of the devices: goback or selective (goback)\n"
+    "  --loss=PERCENT       of the packets on a lossy cable (1)\n"
+    "  --slow=PERCENT       of its rate, of a slow cable (10)\n"
+    "  --others=PERCENT     flows of other jobs on each uplink and downlink, in the mean (0)\n"
+    "  --noise=PERCENT      of each rate, at most (10)\n"
+    "  --count=N            jobs of each kind (100)\n"
+    "  --seed=N             (1)\n"
+    "  --jobs=N             processes (2)\n"
+    "  --no-labels          no node tells its leaf\n"
+    "  --verbose            a line for each job that is judged wrongly\n"
+    "  --prototype          the judge of paths.h; and its rules:\n"
+    "  --queues=N --batch=N --full=N --alone=N --suspect=PERCENT --limit=PERCENT\n";
+
+static _Noreturn void refuse(const char *what)
+{
+    fprintf(stderr, "fabric: %s\n%s", what, usage);
+    exit(2);
+}
+
+static unsigned number(const char *text, unsigned least, unsigned most)
+{
+    char *end;
+    const unsigned long n = strtoul(text, &end, 10);
+
+    if (*end || end == text || n < least || n > most)
+        refuse(text);
+    return (unsigned)n;
+}
+
+static double part(const char *text)
+{
+    char *end;
+    const double percent = strtod(text, &end);
+
+    if (*end || end == text || !(percent >= 0 && percent <= 1000))
+        refuse(text);
+    return percent / 100;
+}
+
+static unsigned word_of(const char *text, const char *const *words, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (strcmp(text, words[i]) == 0)
+            return i;
+    refuse(text);
+}
+
+static void take_words(char *list, const char *const *words, unsigned n, bool *is)
+{
+    memset(is, 0, n);
+    for (char *at = strtok(list, ","); at; at = strtok(NULL, ","))
+        is[word_of(at, words, n)] = true;
+}
+
+static void take_sizes(char *list)
+{
+    how.sizes = 0;
+    for (char *at = strtok(list, ","); at; at = strtok(NULL, ",")) {
+        if (how.sizes == SIZES)
+            refuse("too many sizes");
+        how.size[how.sizes++] = number(at, 4, NET_PODS);
+    }
+}
+
+static void take_options(int argc, char **argv)
+{
+    static const char *const ways[] = {"up", "down", "both"};
+    static const char *const recoveries[] = {"goback", "selective"};
+    static const struct option options[] = {
+        {"places", 1, NULL, 'x'},    {"pods", 1, NULL, 'p'},      {"faults", 1, NULL, 'f'},
+        {"ranks", 1, NULL, 'o'},     {"per-leaf", 1, NULL, 'l'},  {"uplinks", 1, NULL, 'u'},
+        {"spines", 1, NULL, 's'},    {"way", 1, NULL, 'w'},       {"recovery", 1, NULL, 'r'},
+        {"loss", 1, NULL, 'L'},      {"slow", 1, NULL, 'S'},      {"noise", 1, NULL, 'n'},
+        {"count", 1, NULL, 'c'},     {"batch", 1, NULL, 'O'},     {"seed", 1, NULL, 'e'},
+        {"jobs", 1, NULL, 'j'},      {"no-labels", 0, NULL, 'N'}, {"verbose", 0, NULL, 'v'},
+        {"prototype", 0, NULL, 'P'}, {"queues", 1, NULL, 'q'},    {"full", 1, NULL, 'F'},
+        {"alone", 1, NULL, 'a'},     {"limit", 1, NULL, 'A'},     {"suspect", 1, NULL, 't'},
+        {"others", 1, NULL, 'T'},    {NULL, 0, NULL, 0},
+    };
+    int c;
+
+    how.rules = path_rules;
+    while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        switch (c) {
+        case 'p':
+            take_sizes(optarg);
+            break;
+        case 'f':
+            take_words(optarg, fault_words, FAULT_KINDS, how.fault);
+            break;
+        case 'o':
+            take_words(optarg, order_words, ORDERS, how.order);
+            break;
+        case 'O':
+            how.rules.batch = number(optarg, 1, PATH_QUEUES);
+            break;
+        case 'x':
+            how.shape.places = number(optarg, 1, NET_PODS);
+            break;
+        case 'l':
+            how.shape.leaf_pods = number(optarg, 1, NET_PODS);
+            break;
+        case 'u':
+            how.shape.uplinks = number(optarg, 1, NET_TIER);
+            break;
+        case 's':
+            how.shape.spines = number(optarg, 1, NET_TIER);
+            break;
+        case 'w':
+            how.ways = word_of(optarg, ways, 3) + 1;
+            break;
+        case 'r':
+            how.recovery = (enum recovery)word_of(optarg, recoveries, 2);
+            break;
+        case 'L':
+            how.loss = part(optarg);
+            break;
+        case 'S':
+            how.slow = part(optarg);
+            break;
+        case 'n':
+            how.noise = part(optarg);
+            break;
+        case 'c':
+            how.count = number(optarg, 1, 1000000);
+            break;
+        case 'e':
+            how.seed = number(optarg, 0, UINT32_MAX);
+            break;
+        case 'j':
+            how.jobs = number(optarg, 1, MOST_JOBS);
+            break;
+        case 'N':
+            how.labels = false;
+            break;
+        case 'v':
+            how.verbose = true;
+            break;
+        case 'P':
+            how.prototype = true;
+            break;
+        case 'q':
+            how.real_queues = how.rules.queues = number(optarg, 1, PATH_QUEUES);
+            break;
+        case 'F':
+            how.rules.full = number(optarg, 1, 4);
+            break;
+        case 'a':
+            how.rules.alone = number(optarg, 0, 16);
+            break;
+        case 'A':
+            how.rules.slow_percent = number(optarg, 0, 100);
+            break;
+        case 't':
+            how.rules.suspect_percent = number(optarg, 1, 100);
+            break;
+        case 'T':
+            how.others = part(optarg);
+            break;
+        default:
+            refuse("no such option");
+        }
+    }
+    if (optind < argc)
+        refuse(argv[optind]);
+    if (how.loss >= 1 || how.noise >= 1 || how.slow <= 0)
+        refuse("such a loss, noise or rate is not possible");
+    for (unsigned i = 0; i < how.sizes && how.shape.places > 0; i++)
+        if (how.size[i] > how.shape.places)
+            refuse("more pods than places");
+    if (how.shape.spines == 0)
+        how.shape.spines = how.shape.uplinks;
+}
+
+int main(int argc, char **argv)
+{
+    struct timespec begin = {0}, end = {0};
+
+    take_options(argc, argv);
+    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+    play_all();
+    (void)clock_gettime(CLOCK_MONOTONIC, &end);
+    put_table((double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9);
+    return 0;
+}
