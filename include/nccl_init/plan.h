@@ -77,6 +77,7 @@ struct ni_setting {
     /* the user's or the file's own for those origins, cut if longer; "" when left unset */
     char value[NI_VALUE];
     char reason[NI_REASON]; /* one sentence */
+    const char *by_itself;  /* what NCCL does then, after "NCCL then "; NULL: not its own, or set */
     char file[NI_DEV_NAME + 64];
 };
 

@@ -7,7 +7,8 @@
 
 #include "rule.h"
 
-static const char variable[] = "NCCL_IB_GID_INDEX";
+static const char variable[] = "NCCL_IB_GID_INDEX", family[] = "NCCL_IB_ADDR_FAMILY",
+                  range[] = "NCCL_IB_ADDR_RANGE";
 
 static const struct ni_gid_way plain_search = {.index = -1, .version = 2};
 
@@ -160,6 +161,8 @@ static void plan_way(const struct ni_work *w, const struct ni_gid_way *way, bool
 /* Sets what makes NCCL go that way. Of the index it is told what the rule says without the user's. */
 static void set_way(const struct ni_work *w, const struct ni_gid_way *way)
 {
+    static const char by_index[] = "NCCL_IB_GID_INDEX says which GID";
+    static const char by_search[] = "NCCL's search ends on the right GIDs without it";
     char value[NI_IP_TEXT + 8], ip[NI_IP_TEXT];
     const struct ni_gid *entry[NI_MAX_CHOSEN] = {0};
     struct ni_gid_way said;
@@ -174,20 +177,28 @@ static void set_way(const struct ni_work *w, const struct ni_gid_way *way)
                         w->plan->n_chosen == 1 ? "the one port" : "every chosen port",
                         ni_ip_text(entry[0]->ip, ip));
     else
-        ni_decide_value(w, variable, NULL, "left to the search of NCCL 2.21.5 and later, per HCA");
+        ni_decide_value(w, variable, NULL, "no index is right for all ports, but NCCL's search is");
     if (way->index >= 0 ? are_routable_v6(w, entry) : way->v6)
-        ni_decide_value(w, "NCCL_IB_ADDR_FAMILY", "AF_INET6", "all chosen GIDs are IPv6");
+        ni_decide_value(w, family, "AF_INET6", "all chosen GIDs are IPv6");
+    else
+        ni_decide_value(w, family, NULL, "%s", way->index >= 0 ? by_index : by_search);
     if (way->ranged && ni_format(value, sizeof(value), "%s/%u", ni_ip_text(way->range, ip),
                                  way->v6 ? way->bits : way->bits - 96))
-        ni_decide_value(w, "NCCL_IB_ADDR_RANGE", value,
-                        "keeps NCCL's search per HCA on this pod's addresses");
+        ni_decide_value(w, range, value, "keeps NCCL's search per HCA on this pod's addresses");
+    else
+        ni_decide_value(w, range, NULL, "%s", way->index >= 0 ? by_index : by_search);
+}
+
+static void leave_search(const struct ni_work *w, const char *why)
+{
+    ni_decide_value(w, family, NULL, "%s", why);
+    ni_decide_value(w, range, NULL, "%s", why);
 }
 
 /* ---- the rule ---- */
 
 static void report_range(const struct ni_work *w, const struct ni_gid_way *way)
 {
-    static const char range[] = "NCCL_IB_ADDR_RANGE";
     const char *value = ni_user_value(w, range);
 
     if (way->no_range)
@@ -232,6 +243,7 @@ static void for_roce(const struct ni_work *w)
             reason = "you set how NCCL searches; an index would switch that off";
         }
         ni_decide_value(w, variable, NULL, "%s", reason);
+        leave_search(w, user_searches ? "NCCL searches as you set it" : reason);
     }
     if (way.index < 0)
         ni_report(w->f, NI_F_GID_INDEX_DIFFERS, variable,
@@ -242,6 +254,7 @@ static void for_roce(const struct ni_work *w)
 
 void ni_rule_gid_index(const struct ni_work *w)
 {
+    static const char no_choice[] = "an InfiniBand link has no GIDs to choose from";
     const int index = (int)ni_user_int(w, variable, 0);
     if (w->plan->n_chosen == 0)
         return;
@@ -249,7 +262,8 @@ void ni_rule_gid_index(const struct ni_work *w)
         for_roce(w);
         return;
     }
-    ni_decide_value(w, variable, NULL, "an InfiniBand link: NCCL addresses by LID, or by GID 0");
+    ni_decide_value(w, variable, NULL, "%s", no_choice);
+    leave_search(w, no_choice);
     /* 2.21.5 searches on InfiniBand, too; before 2.22.3 ncclIbAccept queries the GID of the index, -1
        too, and uses it for nothing */
     if (index != 0)

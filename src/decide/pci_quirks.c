@@ -23,8 +23,7 @@ static bool merges_vfs(const struct ni_work *w)
 
 void ni_rule_vf_merge(const struct ni_work *w)
 {
-    const struct ni_hca *mended = NULL;
-    bool harms = false;
+    const struct ni_hca *mended = NULL, *harmed = NULL;
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_hca *h = ni_chosen(w, i).hca;
         const bool good = h->place.unmerged == NI_AT_ITSELF || h->place.unmerged == NI_AT_NIC;
@@ -32,13 +31,19 @@ void ni_rule_vf_merge(const struct ni_work *w)
             w->plan->wants |= NI_WANT_UNMERGED;
         if (is_wrong(h->place.merged) && good)
             mended = h;
-        harms = harms || (!is_wrong(h->place.merged) && !good);
+        if (!is_wrong(h->place.merged) && !good)
+            harmed = h;
     }
-    if (mended && !harms) {
+    if (mended && !harmed) {
         char bdf[NI_BDF_TEXT];
         ni_decide_value(w, merge_vfs, "0", "NCCL would take %s (%s) for %02x:00.0, where %s is",
                         mended->name, ni_bdf_text(mended->bdf, bdf), mended->bdf.bus,
                         mended->place.merged == NI_AT_OTHER ? "something else" : "nothing");
+    } else if (mended) {
+        ni_decide_value(w, merge_vfs, NULL, "0 would help %s, and lose the place of %s",
+                        mended->name, harmed->name);
+    } else if (w->plan->n_chosen > 0) {
+        ni_decide_value(w, merge_vfs, NULL, "0 would help none of the chosen HCAs");
     }
     const bool merged = merges_vfs(w);
     if (!merged)
@@ -213,6 +218,17 @@ static void check_wide_level(const struct ni_work *w, const char *level, const s
     }
 }
 
+/* Nothing must be kept apart. */
+static void leave_fusing(const struct ni_work *w, const struct taken *t)
+{
+    const char *why = t->n == 1 ? "NCCL has one HCA" : "nothing must be kept apart";
+
+    if (t->n == 0)
+        return;
+    ni_decide_value(w, merge_nics, NULL, "%s", why);
+    ni_decide_value(w, merge_level, NULL, "%s", why);
+}
+
 /* Both variables: before 2.24.3 NCCL knows the first only. That alone ends a job with 2.24.3 and
    2.25.1 where it forbids what the level asks for (transport/net_ib.cc ncclIbMakeVDeviceInternal,
    graph/topo.cc ncclTopoMakeVnic), and 2.26.2 to 2.26.6 lose the first HCA (ncclTopoAutoMerge); all
@@ -245,15 +261,22 @@ void ni_rule_nic_merge(const struct ni_work *w)
                   asks ? merge_level : force_merge);
     else if (apart && (asks || (nics && !level && !off)))
         ni_report(w->f, NI_F_USER_NICS_FUSED, asks ? merge_level : merge_nics, "%s", why.buf);
-    if (!apart && !(off && several))
+    if (!apart && !(off && several)) {
+        leave_fusing(w, &t);
         return;
+    }
     if (!apart)
         ni_put(&why, "your NCCL_IB_MERGE_NICS=0 alone ends a job with NCCL 2.24.3 and 2.25.1");
     if (apart && !nics && !level && !force)
         report_not_fused(w, why.buf);
     if (nics || !(asks || force))
         ni_decide_value(w, merge_nics, "0", "%s", why.buf);
+    else
+        ni_decide_value(w, merge_nics, NULL, "your %s asks for fused NICs",
+                        asks ? merge_level : force_merge);
     if (level || !nics || off)
         ni_decide_value(w, merge_level, "LOC", "%s",
                         nics ? why.buf : "the same for NCCL 2.24.3 and later");
+    else
+        ni_decide_value(w, merge_level, NULL, "your %s allows fused NICs", merge_nics);
 }

@@ -105,7 +105,7 @@ static void put_why(const struct ni_work *w, unsigned a, unsigned b, enum ni_pat
                 lost == a ? x.text : y.text, ni_ip_text(end[lost].ip, ip));
     else if (v4 && net->policy_routes)
         ni_put(why, "another routing table than main (`ip rule`) may lead from one rail to "
-                    "another, which /proc does not show; set 0 yourself if none does");
+                    "another, which /proc does not show (set 0 yourself if none does)");
     else
         ni_put(why, "not all routes can be read");
 }

@@ -164,6 +164,12 @@ uint64_t ni_command_caps(const struct ni_work *w);
 /* Bytes of locked memory below which NCCL gets into trouble, and cannot even begin. */
 extern const int64_t ni_memlock_enough, ni_memlock_hopeless;
 
+/* ---- left_unset.c ---- */
+
+/* Says of each variable that a rule may set, and none has, that it stays unset and why; and what NCCL
+   does by itself with those that do. */
+void ni_say_left_unset(const struct ni_work *w);
+
 /* ---- nccl_names.c ---- */
 
 /* The variables of NCCL and RCCL, less "NCCL_", a blank between two: those that are read as numbers, and

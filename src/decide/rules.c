@@ -70,6 +70,8 @@ void ni_decide(const struct ni_work *w)
         plan->rule = rules[i].id;
         rules[i].eval(w);
     }
+    if (plan->transport != NI_NET_OFF)
+        ni_say_left_unset(w);
 }
 
 /* ---- the user's values, and the rule's ---- */
@@ -106,6 +108,7 @@ void ni_decide_value(const struct ni_work *w, const char *name, const char *valu
     s->origin = user ? (file ? NI_FROM_CONF : NI_FROM_USER) : value ? NI_FROM_RULE : NI_LEFT_UNSET;
     struct ni_text t = ni_text_on(s->value, sizeof(s->value));
     ni_put(&t, user ? user : value ? value : "");
+    s->by_itself = NULL;
     (void)ni_copy(s->file, sizeof(s->file), file ? file : "");
     t = ni_text_on(s->reason, sizeof(s->reason));
     if (user && value)

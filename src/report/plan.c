@@ -359,16 +359,20 @@ static void put_gids(struct ni_text *out, const struct ni_view *view)
 
 /* NAME=VALUE on a line of its own, so that it can be copied whatever its length; then whose it is,
    the rule, the reason. */
-static void put_settings(struct ni_text *out, const struct ni_view *view)
+static void put_set(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_plan *plan = view->plan;
-    if (plan->n_setting > 0)
-        ni_put(out, "\nSettings\n");
+    bool any = false;
+
     for (unsigned i = 0; i < plan->n_setting; i++) {
         const struct ni_setting *s = &plan->setting[i];
         char line[NI_VALUE + NI_DEV_NAME], why[NI_REASON + 256];
-        ni_format(line, sizeof(line), "%s%s%s", s->name,
-                  s->origin == NI_LEFT_UNSET ? " is left unset" : "=", s->value);
+
+        if (s->origin == NI_LEFT_UNSET)
+            continue;
+        ni_put(out, any ? "" : "\nSettings\n");
+        any = true;
+        ni_format(line, sizeof(line), "%s=%s", s->name, s->value);
         const char *whose = s->origin == NI_FROM_USER ? "user's environment" : s->file;
         ni_format(why, sizeof(why), "%s%srule %s%s%s", whose, whose[0] ? ", " : "", s->rule,
                   s->reason[0] ? ": " : "", s->reason);
@@ -376,6 +380,76 @@ static void put_settings(struct ni_text *out, const struct ni_view *view)
         ni_put_tinted(out, view->colour, origins[s->origin].tint, line);
         ni_put(out, "\n");
         ni_put_below(out, why);
+    }
+}
+
+/* Both stay unset for one reason, and with one consequence. */
+static bool are_unset_alike(const struct ni_setting *a, const struct ni_setting *b)
+{
+    const bool alike = a->by_itself == b->by_itself ||
+                       (a->by_itself && b->by_itself && strcmp(a->by_itself, b->by_itself) == 0);
+
+    return b->origin == NI_LEFT_UNSET && alike && strcmp(a->reason, b->reason) == 0;
+}
+
+/* One more name of a list whose last line is so wide. */
+static void put_name(struct ni_text *out, size_t *width, const char *name)
+{
+    enum { COLUMNS = 100 };
+    const size_t n = strlen(", ") + strlen(name);
+
+    if (*width == 0 || *width + n > COLUMNS) {
+        ni_put(out, *width == 0 ? "  " : ",\n  ");
+        *width = 0;
+    } else {
+        ni_put(out, ", ");
+    }
+    ni_put(out, name);
+    *width += n;
+}
+
+/* An entry for the setting and those behind it that stay unset like it; none if one before it has named
+   it. */
+static void put_unset_entry(struct ni_text *out, const struct ni_plan *plan, unsigned at)
+{
+    const struct ni_setting *s = &plan->setting[at];
+    struct ni_text why = ni_long_text();
+    size_t width = 0;
+    bool one_rule = true;
+
+    for (unsigned i = 0; i < at; i++) {
+        if (are_unset_alike(s, &plan->setting[i]))
+            return;
+    }
+    for (unsigned i = at; i < plan->n_setting; i++) {
+        const struct ni_setting *other = &plan->setting[i];
+
+        if (!are_unset_alike(s, other))
+            continue;
+        put_name(out, &width, other->name);
+        one_rule = one_rule && strcmp(s->rule, other->rule) == 0;
+    }
+    if (one_rule)
+        ni_putf(&why, "rule %s: ", s->rule);
+    ni_put(&why, s->reason);
+    if (s->by_itself)
+        ni_putf(&why, "; NCCL then %s", s->by_itself);
+    ni_put(out, "\n");
+    ni_put_below(out, why.buf);
+    ni_free_text(&why);
+}
+
+static void put_left_unset(struct ni_text *out, const struct ni_view *view)
+{
+    const struct ni_plan *plan = view->plan;
+    bool any = false;
+
+    for (unsigned i = 0; i < plan->n_setting; i++) {
+        if (plan->setting[i].origin != NI_LEFT_UNSET)
+            continue;
+        ni_put(out, any ? "" : "\nLeft unset\n");
+        any = true;
+        put_unset_entry(out, plan, i);
     }
 }
 
@@ -413,7 +487,8 @@ void ni_put_plan(struct ni_text *out, const struct ni_view *view)
     put_sources(out, view->inv);
     put_gpus(out, view);
     put_gids(out, view);
-    put_settings(out, view);
+    put_set(out, view);
+    put_left_unset(out, view);
     put_limit(out, "\nLocked memory: soft limit ", self->memlock_soft, limit->soft);
     put_limit(out, "; hard limit ", self->memlock_hard, limit->hard);
     if (limit->harmless)
@@ -687,6 +762,7 @@ static void setting_json(struct ni_json *j, const struct ni_view *view, unsigned
     ni_json_text_or_null(j, "rule", s->rule);
     ni_json_text_or_null(j, "file", s->origin == NI_FROM_CONF ? s->file : NULL);
     ni_json_text_or_null(j, "reason", s->reason);
+    ni_json_text_or_null(j, "by_itself", s->by_itself);
 }
 
 /* The limits of before, and those that `run` raises them to. */

@@ -96,7 +96,7 @@ class Report:
             if name in PROSE:
                 # Whether there is a refusal is a value; the others are nearly always there.
                 if value is None:
-                    words.append(f"{prefix}{name}=null")
+                    words += [f"{prefix}{name}=null"] if name != "by_itself" else []  # of what is set
                 else:
                     words += [f"{prefix}{name}=..."] if name == "refuse" else []
                     words += [f"at={at} quoted={scalar(line)}" for at, line in QUOTE.findall(value)]
@@ -144,6 +144,8 @@ class Report:
                 self.lines.append(f"{at} unset: {' '.join(value['name'] + '=' + value['rule'] for value in unset)}")
             for value in unset:
                 self.members(value)  # its sentences
+                if value["name"].startswith("NCCL_") and not value["by_itself"]:
+                    self.wrong.append(f"{value['name']} stays unset, and what NCCL does by itself is not said")
 
 
 def findings(case, prose):

@@ -143,7 +143,7 @@ static void test_either_family(void **state)
     gid(3, "10.0.2.6", V2, OURS);
     node_decide();
     assert_setting("NCCL_IB_GID_INDEX", "rule", "3");
-    assert_setting("NCCL_IB_ADDR_FAMILY", "none", "");
+    assert_setting("NCCL_IB_ADDR_FAMILY", "unset", "");
     assert_int_equal(picked(0), 3);
 }
 
@@ -222,7 +222,7 @@ static void test_users_index_on_some_ports(void **state)
     node_env("NCCL_IB_GID_INDEX=3");
     node_decide();
     assert_setting("NCCL_IB_GID_INDEX", "user", "3");
-    assert_setting("NCCL_IB_ADDR_RANGE", "none", "");
+    assert_setting("NCCL_IB_ADDR_RANGE", "unset", "");
     assert_int_equal(node.findings.n, 1);
     assert_string_equal(node.findings.at[0].subject, "mlx5_7/1");
 }

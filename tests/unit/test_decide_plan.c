@@ -127,8 +127,10 @@ static void test_transport(void **state)
             fail_msg("%s: transport %d", cases[i].env, (int)node.plan.transport);
         assert_int_equal(has(NI_F_USER_NET_OTHER), cases[i].want == NI_NET_OTHER);
         assert_int_equal(node.plan.n_chosen, cases[i].want == NI_NET_RDMA ? 2 : 0);
-        if (cases[i].want == NI_NET_OFF || cases[i].want == NI_NET_OTHER)
+        if (cases[i].want == NI_NET_OFF)
             assert_int_equal(node.plan.n_setting, 0);
+        for (unsigned k = 0; k < node.plan.n_setting && cases[i].want == NI_NET_OTHER; k++)
+            assert_false(exported(node.plan.setting[k].name));
     }
 }
 

@@ -40,6 +40,25 @@ static inline void check_origins(const struct ni_work *w)
     }
 }
 
+/* Each variable of NCCL's that a rule may set is spoken of; where none has set it, what NCCL does then. */
+static inline void check_unset(const struct ni_work *w)
+{
+    static const char *const names[] = {
+        "NCCL_IB_DISABLE",      "NCCL_IB_HCA",        "NCCL_IB_GID_INDEX",  "NCCL_IB_ADDR_FAMILY",
+        "NCCL_IB_ADDR_RANGE",   "NCCL_CROSS_NIC",     "NCCL_SOCKET_IFNAME", "NCCL_IB_MERGE_VFS",
+        "NCCL_NET_MERGE_LEVEL", "NCCL_NET_GDR_LEVEL", "NCCL_IB_MERGE_NICS"};
+    const unsigned targets = w->policy->targets;
+    const bool nccl = !targets || targets & (NI_FOR_NCCL | NI_FOR_TORCHCOMMS);
+
+    for (unsigned i = 0; i < NI_COUNT(names); i++) {
+        const struct ni_setting *s = ni_plan_get(w->plan, names[i]);
+
+        assert_int_equal(s != NULL, nccl && w->plan->transport != NI_NET_OFF);
+        if (s)
+            assert_int_equal(s->by_itself != NULL, s->origin == NI_LEFT_UNSET);
+    }
+}
+
 static inline void check_ports(const struct ni_work *w)
 {
     const struct ni_plan *plan = w->plan;
@@ -204,6 +223,7 @@ static inline void check_libraries(const struct ni_work *w)
 static inline void check_plan(const struct ni_work *w)
 {
     check_origins(w);
+    check_unset(w);
     check_ports(w);
     check_gids(w);
     check_sockets(w);

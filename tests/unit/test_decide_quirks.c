@@ -157,10 +157,10 @@ static void test_vf_merge(void **state)
         const char *origin;
         bool lost;
     } cases[] = {
-        {NI_AT_ITSELF, NI_AT_UNREAD, "none", false},  {NI_AT_NIC, NI_AT_UNREAD, "none", false},
-        {NI_AT_UNREAD, NI_AT_UNREAD, "none", false},  {NI_AT_OTHER, NI_AT_ITSELF, "rule", false},
-        {NI_AT_OTHER, NI_AT_NIC, "rule", false},      {NI_AT_NOTHING, NI_AT_NIC, "rule", false},
-        {NI_AT_NOTHING, NI_AT_NOTHING, "none", true}, {NI_AT_OTHER, NI_AT_OTHER, "none", true},
+        {NI_AT_ITSELF, NI_AT_UNREAD, "unset", false},  {NI_AT_NIC, NI_AT_UNREAD, "unset", false},
+        {NI_AT_UNREAD, NI_AT_UNREAD, "unset", false},  {NI_AT_OTHER, NI_AT_ITSELF, "rule", false},
+        {NI_AT_OTHER, NI_AT_NIC, "rule", false},       {NI_AT_NOTHING, NI_AT_NIC, "rule", false},
+        {NI_AT_NOTHING, NI_AT_NOTHING, "unset", true}, {NI_AT_OTHER, NI_AT_OTHER, "unset", true},
     };
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
@@ -175,7 +175,7 @@ static void test_vf_merge(void **state)
     node.inv.hca[1].place = (struct ni_nccl_place){NI_AT_OTHER, NI_AT_ITSELF};
     node.inv.port[1].state.v = NI_PORT_DOWN;
     node_decide();
-    assert_setting("NCCL_IB_MERGE_VFS", "none", "");
+    assert_setting("NCCL_IB_MERGE_VFS", "unset", "");
 }
 
 /* Two that NCCL hangs below the CPU would be fused there, and be no network: both variables, but
@@ -192,23 +192,23 @@ static void test_no_place(void **state)
     node_env("NCCL_IB_MERGE_NICS=1");
     node_decide();
     assert_setting("NCCL_IB_MERGE_NICS", "user", "1");
-    assert_null(ni_plan_get(&node.plan, "NCCL_NET_MERGE_LEVEL"));
+    assert_setting("NCCL_NET_MERGE_LEVEL", "unset", "");
     node.n_env = 0;
     node_env("NCCL_NET_MERGE_LEVEL=PIX");
     node_decide();
-    assert_null(ni_plan_get(&node.plan, "NCCL_IB_MERGE_NICS"));
+    assert_setting("NCCL_IB_MERGE_NICS", "unset", "");
     assert_setting("NCCL_NET_MERGE_LEVEL", "user", "PIX");
     node.n_env = 0;
     node_env("NCCL_NET_FORCE_MERGE=mlx5_6,mlx5_7"); /* fails with the former */
     node_decide();
-    assert_null(ni_plan_get(&node.plan, "NCCL_IB_MERGE_NICS"));
+    assert_setting("NCCL_IB_MERGE_NICS", "unset", "");
     assert_setting("NCCL_NET_MERGE_LEVEL", "rule", "LOC");
     node.n_env = 0;
     node_env("NOTHING=1");
     node.inv.hca[1].place = (struct ni_nccl_place){NI_AT_NOTHING, NI_AT_ITSELF}; /* mended */
     node_decide();
     assert_setting("NCCL_IB_MERGE_VFS", "rule", "0");
-    assert_setting("NCCL_IB_MERGE_NICS", "none", "");
+    assert_setting("NCCL_IB_MERGE_NICS", "unset", "");
 }
 
 /* Two VFs of one port keep NCCL from fusing a card with two ports, which is told. */
@@ -266,7 +266,7 @@ static void test_nic_merge(void **state)
             node.inv.hca[1].pf = same ? pf : other;
             node_decide();
             bool want = vf == 7 && same;
-            assert_setting("NCCL_IB_MERGE_NICS", want ? "rule" : "none", want ? "0" : "");
+            assert_setting("NCCL_IB_MERGE_NICS", want ? "rule" : "unset", want ? "0" : "");
         }
     }
     for (int first = 0; first <= 1; first++) { /* a PF and its VF, in either order */
@@ -277,7 +277,7 @@ static void test_nic_merge(void **state)
             node.inv.hca[!first].is_vf = true;
             node.inv.hca[!first].pf = pf;
             node_decide();
-            assert_setting("NCCL_IB_MERGE_NICS", own ? "rule" : "none", own ? "0" : "");
+            assert_setting("NCCL_IB_MERGE_NICS", own ? "rule" : "unset", own ? "0" : "");
         }
     }
     two_rails("10.0.1.6", "10.0.2.6"); /* a sub-function has its parent's address */
@@ -288,14 +288,14 @@ static void test_nic_merge(void **state)
     node.inv.hca[1].is_vf = true;
     node.inv.hca[1].pf = pf;
     node_decide();
-    assert_setting("NCCL_IB_MERGE_NICS", "none", "");
+    assert_setting("NCCL_IB_MERGE_NICS", "unset", "");
     for (int off = 0; off <= 1; off++) { /* two cards on one bus of a virtual machine */
         two_rails("10.0.1.6", "10.0.2.6");
         node.inv.hca[0].bdf = (struct ni_bdf){0, 3, 1, 0};
         node.inv.hca[1].bdf = (struct ni_bdf){0, 3, 2, 0};
         node_env(off ? "NCCL_IB_MERGE_VFS=0" : "NOTHING=1");
         node_decide();
-        assert_setting("NCCL_IB_MERGE_NICS", off ? "none" : "rule", off ? "" : "0");
+        assert_setting("NCCL_IB_MERGE_NICS", off ? "unset" : "rule", off ? "" : "0");
     }
     node_reset(NULL); /* two ports of one device are no two VFs */
     node_hca("mlx4_0");
@@ -304,7 +304,7 @@ static void test_nic_merge(void **state)
     node_gid(3, "10.0.2.6", NI_GID_V2, NI_OWN_OURS, "net2");
     node.inv.hca[0].is_vf = true;
     node_decide();
-    assert_setting("NCCL_IB_MERGE_NICS", "none", "");
+    assert_setting("NCCL_IB_MERGE_NICS", "unset", "");
 }
 
 /* Two ports with one Data Direct function are one to older NCCL; told only where the user relies on 0. */
@@ -346,7 +346,7 @@ static void test_merge_of_users_list(void **state)
             node_env("NCCL_IB_HCA=mlx5");
         node_decide();
         assert_int_equal(node.plan.n_chosen, 1);
-        assert_setting("NCCL_IB_MERGE_NICS", listed ? "rule" : "none", listed ? "0" : "");
+        assert_setting("NCCL_IB_MERGE_NICS", listed ? "rule" : "unset", listed ? "0" : "");
     }
 }
 
