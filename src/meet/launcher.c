@@ -196,6 +196,13 @@ static void put_pod_0(struct ni_text *t, const struct search *s)
     ni_putn(t, name, address ? strlen(name) : strcspn(name, "."));
 }
 
+/* Messages have printable ASCII alone (wire.c take_text); two keys that differ must differ there, too. */
+static void put_key(struct ni_text *t, const char *text)
+{
+    for (; *text; text++)
+        ni_putf(t, *text < ' ' || *text > '~' ? "%%%02x" : "%c", (unsigned char)*text);
+}
+
 /* What all pods have alike, and the next attempt has not, if possible. Messages never quote it. */
 static void make_key(const struct search *s, const struct row *row)
 {
@@ -206,15 +213,15 @@ static void make_key(const struct search *s, const struct row *row)
     if (s->to->named)
         put_pod_0(&t, s);
     else
-        ni_put(&t, id);
+        put_key(&t, id);
     for (size_t i = 1; i < NI_COUNT(row->key) && !s->options->job; i++) {
         const char *attempt = get(s, row->key[i]);
 
-        if (attempt)
-            ni_putf(&t, ".%s", attempt);
+        if (attempt) {
+            ni_put(&t, ".");
+            put_key(&t, attempt);
+        }
     }
-    for (char *c = s->to->key; *c; c++) /* as pod 0 reads it (wire.c take_text) */
-        *c = *c < ' ' || *c > '~' ? '?' : *c;
     if (s->why->len > 0 || s->to->ranks <= 1)
         return;
     if (t.cut)
