@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cause.h"
 #include "nccl_init/job.h"
 #include "nccl_init/log.h"
 #include "patterns.h"
@@ -169,7 +170,7 @@ static unsigned what_is(const struct ni_log *log, const struct ni_log_rank *r)
         is |= RDMA | MEANT;
     else
         is |= local ? LOCAL : UNKNOWN;
-    if (r->started && !r->complete && !r->connected && !r->ended)
+    if (ni_log_is_stopped(r))
         is |= WAITING;
     if ((p->hcas != 0 || value_of(log, r, "NCCL_IB_HCA")) && !switched_off(log, r))
         is |= MEANT;
@@ -219,6 +220,7 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
     if (((id == NI_F_HCA_NONE || id == NI_F_LOG_SOCKETS) && /* judge_network tells it */
          mark(log, SOCKETS) > 0) ||
         ((flags & FOLLOWS) != 0 && ni_findings_has(f, id)) ||
+        ((id == NI_F_LOG_TIMEOUT || id == NI_F_LOG_COLLECTIVE) && ni_findings_has(f, id)) ||
         (id == NI_F_LOG_FAILED && ni_findings_count(f, NI_ERROR) > 0))
         return;
     for (unsigned i = 0; i < log->n; i++) {
@@ -301,8 +303,7 @@ static void judge_start(struct ni_log *log, struct ni_findings *f)
             put_range(&missing, next, rank - 1);
         next = rank >= next ? rank + 1 : next;
     }
-    ni_report(f, NI_F_LOG_UNFINISHED, name_them(log),
-              "began to make the communicator and did not end it");
+    ni_log_report_stops(log, f);
     if (log->n > 1 && missing.len > 0)
         ni_report(f, NI_F_LOG_RANKS_MISSING, missing.buf,
                   "of %d ranks these have no line in the log", size);
@@ -414,6 +415,10 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
     const bool some = log->n_rank > 0 || log->version != 0;
     ni_kept version = 0;
     const unsigned local = mark(log, LOCAL), rdma = mark(log, RDMA), sockets = mark(log, SOCKETS);
+    const struct ni_finding *cause = ni_log_cause_of(f, sockets > 0 && sockets < log->n);
+
+    if (cause)
+        ni_putf(&t, "%s%s%s; ", cause->subject, cause->subject[0] ? ": " : "", cause->message);
     if (sockets > 0 && sockets < log->n) {
         ni_putf(&t, "%s went over sockets: ", name_them(log));
         put_why(&t, log, false);
@@ -462,6 +467,7 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
 
 void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f)
 {
+    ni_log_name_ranks(log);
     sort_ranks(log);
     for (unsigned i = 0; i < log->n; i++)
         log->order[i]->is = what_is(log, log->order[i]);
@@ -469,6 +475,8 @@ void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f
         ni_report(
             f, NI_F_LOG_NONE, "",
             "no `NCCL INFO` or `WARN`, no version of NCCL or RCCL, no error seen beside them");
+    ni_log_find_owners(log);
+    ni_log_report_causes(log, f);
     for (unsigned follows = 0; follows <= FOLLOWS; follows++)
         for (unsigned i = 0; i < log->n_hit; i++)
             if ((log->hit[i].row->flags & FOLLOWS) == follows)
@@ -476,6 +484,7 @@ void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f
     judge_network(log, rdma, gdr, f);
     judge_start(log, f);
     judge_settings(log, f);
+    ni_log_report_unknown(log, f);
     if (log->dropped > 0)
         ni_report(f, NI_F_FACT_TRUNCATED, "log", "%u facts had no room", log->dropped);
     make_sentence(log, f);
