@@ -225,6 +225,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "Cluster admin: look at NetworkPolicy and routes. User: at NCCL_SOCKET_IFNAME.")           \
     X(LOG_PLAN_DIFFERS, "log.plan.differs", NI_WARNING,                                          \
       "User: look at who sets it: the launcher, the image, an nccl.conf.")                       \
+    X(LOG_PORT, "log.port", NI_ERROR,                                                            \
+      "User: give each job its own MASTER_PORT; an earlier attempt may still listen.")           \
     X(LOG_RAILS_DIFFER, "log.rails.differ", NI_WARNING,                                          \
       "User: request the same number of RDMA devices in each pod.")                              \
     X(LOG_RANKS_MISSING, "log.ranks.missing", NI_ERROR,                                          \

@@ -158,9 +158,8 @@ struct ni_log {
         ni_kept file;
         int rank;
         bool first;
-    } launcher; /* torchrun's list of failures, while it is read */
-    bool cut;   /* a file ends without a newline */
-    ni_kept cut_file;
+    } launcher;       /* torchrun's list of failures, while it is read */
+    ni_kept cut_file; /* ends within a line of NCCL */
     /* by ni_log_judge: */
     uint64_t raised[NI_LOG_RAISED / 64]; /* a bit for each rank with an exception */
     uint16_t owner_of[NI_LOG_WORDS]; /* of a file, of a stream: the process's place in rank + 1 */
@@ -168,7 +167,8 @@ struct ni_log {
     struct ni_log_rank *of_host[NI_LOG_RANKS]; /* the same, by host */
     uint16_t hca_of[NI_LOG_WORDS]; /* of a name: the host, as its first of these and 1 */
     unsigned n, left_out;
-    unsigned net, gdr; /* the sums */
+    unsigned net, gdr;              /* the sums */
+    const struct ni_finding *cause; /* the finding that the sentence begins with; NULL: none */
     char sentence[1024], who[96];
     bool failed; /* the exit status is 1 */
 };

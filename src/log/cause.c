@@ -8,6 +8,36 @@
 
 #include "patterns.h"
 
+/* ---- which is the cause ---- */
+
+/* From what is a cause for certain to what only follows from one. */
+static unsigned order_of(enum ni_finding_id id)
+{
+    static const uint8_t order[NI_F_COUNT] = {
+        [NI_F_LOG_EXCEPTION] = 1,   [NI_F_LOG_EXIT] = 2,         [NI_F_LOG_COLLECTIVE] = 3,
+        [NI_F_LOG_WARN] = 5,        [NI_F_LOG_PEER_REFUSED] = 6, [NI_F_LOG_PEER_UNREACHABLE] = 6,
+        [NI_F_LOG_PEER_SILENT] = 6, [NI_F_LOG_RDMA_REMOTE] = 6,  [NI_F_LOG_RANKS_MISSING] = 8,
+        [NI_F_LOG_RENDEZVOUS] = 7,  [NI_F_LOG_TIMEOUT] = 9,      [NI_F_LOG_UNFINISHED] = 10,
+        [NI_F_LOG_LEFT] = 11,       [NI_F_LOG_PEER_DIED] = 12,   [NI_F_LOG_FAILED] = 13,
+        [NI_F_LOG_SOCKETS] = 14,    [NI_F_LOG_NONE] = 14,
+    };
+
+    return order[id] == 0 ? 4 : order[id];
+}
+
+/* A value of the user's, of which other verbs only warn. */
+static bool stops_nccl(enum ni_finding_id id)
+{
+    return id == NI_F_USER_VALUE_IGNORED || id == NI_F_USER_TOPO_UNREADABLE;
+}
+
+/* Faults of settings and devices, and peers that cannot be reached: exceptions follow from them. */
+static bool is_reason(enum ni_finding_id id)
+{
+    return order_of(id) >= 4 && order_of(id) <= 6 &&
+           (ni_finding_kind(id)->severity == NI_ERROR || stops_nccl(id));
+}
+
 /* ---- whose a note is ---- */
 
 enum { SEVERAL = UINT16_MAX };
@@ -251,27 +281,38 @@ static unsigned mark_none(struct ni_log *log)
 
 /* ---- exceptions and ends ---- */
 
-/* Whether NCCL named a fault in this process before: then the exception is of that. */
-static bool said_fault(const struct ni_log *log, const struct ni_log_rank *r)
+/* Whether NCCL named a fault in this process before the note: then that is of it. */
+static bool said_fault(const struct ni_log *log, const struct ni_log_note *note)
 {
+    const struct ni_log_rank *r = note->who;
+
     for (unsigned i = 0; r && i < log->n_hit; i++) {
         const struct ni_log_hit *h = &log->hit[i];
+        const bool later = h->file == note->quote.file && h->line > note->quote.line;
 
-        if ((r->process->said & h->bit) != 0 && ni_log_is_config(h->row->id))
+        if ((r->process->said & h->bit) != 0 && is_reason(h->row->id) && !later)
             return true;
     }
     return false;
+}
+
+static bool all_ended(const struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n; i++)
+        if (!log->order[i]->ended)
+            return false;
+    return log->n > 0;
 }
 
 static bool is_cause(const struct ni_log *log, const struct ni_log_note *note)
 {
     const struct ni_log_rank *r = note->who;
 
-    if (note->follows || said_fault(log, r))
+    if (note->follows || said_fault(log, note))
         return false;
-    if (note->said !=
-        NI_SAID_END) /* one that torch did not mark, and the rank went on: it was caught */
-        return !(r && r->ended && !r->aborted && note->rank < 0);
+    /* An exception that torch did not mark, and then an orderly end: it was caught. */
+    if (note->said != NI_SAID_END)
+        return note->rank >= 0 || !(r ? r->ended : all_ended(log));
     /* A launcher ends the others by SIGTERM; torch ends itself by SIGABRT after its watchdog spoke. */
     if (note->number == 0 || note->number == -15)
         return false;
@@ -515,10 +556,17 @@ static void report_collectives(struct ni_log *log, struct ni_findings *f)
 
 /* ---- who left ---- */
 
+/* Something in its log says why it left; what its launcher did after it is none. */
+static bool has_reason(const struct ni_log_rank *r)
+{
+    return (r->exception && r->exception->rank >= 0) || r->wait ||
+           (r->end && r->end->said == NI_SAID_END) || r->process->warn.file != 0;
+}
+
 static bool is_silent(const struct ni_log_rank *r)
 {
-    return (r->complete || r->connected) && !r->ended && !r->aborted && !r->exception && !r->wait &&
-           !r->end && r->process->warn.file == 0;
+    return (r->complete || r->connected) && !r->ended && !r->aborted && !r->exception && !r->end &&
+           !has_reason(r);
 }
 
 static bool lost_a_peer(const struct ni_log *log)
@@ -553,7 +601,8 @@ static void report_left(struct ni_log *log, struct ni_findings *f)
         const struct ni_log_note *note = &log->note[i];
         struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);
 
-        if (note->said != NI_SAID_TERM || (note->who && (note->who->wait || note->who->exception)))
+        if (note->said != NI_SAID_TERM ||
+            (note->who && (note->who->wait || note->who->exception || note->who->aborted)))
             continue;
         put_who(&who, log, note);
         ni_putf(&t, "its launcher was ended from outside, by signal %d (%s). ", -note->number,
@@ -565,7 +614,7 @@ static void report_left(struct ni_log *log, struct ni_findings *f)
         const struct ni_log_rank *r = log->order[i];
         struct ni_text who = NI_TEXT(96);
 
-        if (!r->aborted || r->exception || r->wait || r->end || r->process->warn.file != 0)
+        if (!r->aborted || has_reason(r) || !lost_a_peer(log))
             continue;
         (void)mark_none(log);
         log->order[i]->mark = 1;
@@ -601,8 +650,6 @@ static void report_stop(struct ni_log *log, enum ni_log_step step, struct ni_fin
     ni_putf(&t, ":%u: \"", (unsigned)p->last_line);
     ni_put_quoted(&t, p->last, strlen(p->last), NI_LOG_LAST);
     ni_put(&t, "\"");
-    if (log->cut)
-        ni_put(&t, "; a file is cut within a line");
     ni_report(f, NI_F_LOG_UNFINISHED, who.buf, "%s", t.buf);
 }
 
@@ -646,26 +693,6 @@ void ni_log_report_unknown(struct ni_log *log, struct ni_findings *f)
         report_warnings(log, f);
 }
 
-/* From what is a cause for certain to what only follows from one. */
-static unsigned order_of(enum ni_finding_id id)
-{
-    static const uint8_t order[NI_F_COUNT] = {
-        [NI_F_LOG_EXCEPTION] = 1,   [NI_F_LOG_EXIT] = 2,         [NI_F_LOG_COLLECTIVE] = 3,
-        [NI_F_LOG_WARN] = 5,        [NI_F_LOG_PEER_REFUSED] = 6, [NI_F_LOG_PEER_UNREACHABLE] = 6,
-        [NI_F_LOG_PEER_SILENT] = 6, [NI_F_LOG_RDMA_REMOTE] = 6,  [NI_F_LOG_RANKS_MISSING] = 7,
-        [NI_F_LOG_RENDEZVOUS] = 8,  [NI_F_LOG_TIMEOUT] = 9,      [NI_F_LOG_UNFINISHED] = 10,
-        [NI_F_LOG_LEFT] = 11,       [NI_F_LOG_PEER_DIED] = 12,   [NI_F_LOG_FAILED] = 13,
-        [NI_F_LOG_SOCKETS] = 14,    [NI_F_LOG_NONE] = 14,
-    };
-
-    return order[id] == 0 ? 4 : order[id];
-}
-
-bool ni_log_is_config(enum ni_finding_id id)
-{
-    return order_of(id) == 4 && ni_finding_kind(id)->severity == NI_ERROR;
-}
-
 const struct ni_finding *ni_log_cause_of(const struct ni_findings *f, bool mixed)
 {
     const struct ni_finding *cause = NULL;
@@ -676,7 +703,7 @@ const struct ni_finding *ni_log_cause_of(const struct ni_findings *f, bool mixed
     for (unsigned i = 0; i < f->n; i++) {
         const struct ni_finding *it = &f->at[i];
 
-        if ((ni_finding_kind(it->id)->severity == NI_ERROR || it->id == NI_F_USER_VALUE_IGNORED) &&
+        if ((ni_finding_kind(it->id)->severity == NI_ERROR || stops_nccl(it->id)) &&
             order_of(it->id) < end && (!cause || order_of(it->id) < order_of(cause->id)))
             cause = it;
     }

@@ -15,8 +15,6 @@ void ni_log_report_causes(struct ni_log *log, struct ni_findings *f);
 void ni_log_report_stops(struct ni_log *log, struct ni_findings *f);
 /* The first warning that no pattern fits, if something failed. */
 void ni_log_report_unknown(struct ni_log *log, struct ni_findings *f);
-/* A fault of settings, devices or nodes, which explains exceptions after it. */
-bool ni_log_is_config(enum ni_finding_id id);
 /* The error that most likely is the cause; NULL: none. mixed: some ranks only went over sockets, which
    explains what ranks say of each other. */
 const struct ni_finding *ni_log_cause_of(const struct ni_findings *f, bool mixed);

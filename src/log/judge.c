@@ -417,6 +417,7 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
     const unsigned local = mark(log, LOCAL), rdma = mark(log, RDMA), sockets = mark(log, SOCKETS);
     const struct ni_finding *cause = ni_log_cause_of(f, sockets > 0 && sockets < log->n);
 
+    log->cause = cause;
     if (cause)
         ni_putf(&t, "%s%s%s; ", cause->subject, cause->subject[0] ? ": " : "", cause->message);
     if (sockets > 0 && sockets < log->n) {
@@ -459,6 +460,8 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
     if (log->left_out > 0)
         ni_putf(&t, "; %u rank%s of earlier attempts left out", log->left_out,
                 log->left_out == 1 ? "" : "s");
+    if (log->cut_file != 0)
+        ni_putf(&t, "; %s is cut within a line of NCCL", ni_log_word(log, log->cut_file));
     const unsigned errors = ni_findings_count(f, NI_ERROR);
     if (errors > 0)
         ni_putf(&t, "; %u error%s below", errors, errors == 1 ? "" : "s");

@@ -44,6 +44,7 @@ const char *const ni_log_cause[NI_F_COUNT] = {
     [NI_F_LOG_PEER_SILENT] = "the other end of an RDMA connection does not answer",
     [NI_F_LOG_PEER_STRANGER] = "what connected is no rank of this job, or on another network",
     [NI_F_LOG_PEER_UNREACHABLE] = "the other end cannot be reached",
+    [NI_F_LOG_PORT] = "the port of the job's store is in use, or not to be had",
     [NI_F_LOG_RAILS_DIFFER] = "the nodes have different numbers of HCAs",
     [NI_F_LOG_RANKS_MISSING] = "not all processes came to the job's store in time",
     [NI_F_LOG_RDMA_REMOTE] = "the other end refused the access: something of it was gone",
@@ -74,7 +75,8 @@ const struct ni_pattern ni_patterns[] = {
     {FACT("NCCL TRACE", ALL, HEADER)},
     {FACT("NCCL DIAG %{environment: mismatch across }%d ranks in comm %s for %s", "2.31.2, 2.32.3",
           DIAG)},
-    {FAULT("NCCL DIAG %{mismatch|failed|uncorrected|inactive|inconsistent|unavailable|off median}",
+    {FAULT("NCCL DIAG [INFO]%{mismatch|failed|uncorrected|inactive|inconsistent|unavailable|off "
+           "median}",
            "2.31.2, 2.32.3", LOG_DIAG, 0)},
     /* ---- what it is, and what it was told ---- */
     {FAULT("NCCL version mismatch with remote", "2.24.3-2.30.7", LOG_VERSION_DIFFERS, 0)},
@@ -91,7 +93,7 @@ const struct ni_pattern ni_patterns[] = {
     {FACT("Using network %r", ALL, NETWORK)},
     /* ---- how far the initialisation came ---- */
     {STEP("Bootstrap timings total", "2.23.4-2.30.7, 2.32.3", MET)},
-    {STEP("ncclTopoGetCpuAffinity: ", "2.28.9-2.30.7, 2.32.3", TOPOLOGY)},
+    {STEP("ncclTopoGetCpuAffinity: ", "2.28.3-2.30.7, 2.32.3", TOPOLOGY)},
     {STEP("Setting affinity for GPU", "2.17-2.27.7", TOPOLOGY)},
     {STEP("=== System : maxBw", ALL, TOPOLOGY)},
     {STEP("NVLS multicast support is", ALL, TOPOLOGY)},
@@ -214,6 +216,7 @@ const struct ni_pattern ni_patterns[] = {
     {FAULT("Heartbeat monitor timed out", "torch 2.3", LOG_TIMEOUT, 0)},
     {FAULT("watchdog got stuck for", "torch 2.4-2.9", LOG_TIMEOUT, 0)},
     {FAULT("but store->get(%{got error}", "torch 2.0-2.9", LOG_RENDEZVOUS, 0)},
+    {FAULT("The server socket has failed to listen", "torch 1.10-2.11", LOG_PORT, 0)},
     {FAULT("The client socket has timed out", "torch 2.0-2.9", LOG_RENDEZVOUS, 0)},
     {FAULT("seconds waiting for clients. %d/%d clients joined", "torch 2.1-2.11", LOG_RANKS_MISSING,
            0)},
@@ -250,7 +253,10 @@ bool ni_log_is_consequence(struct ni_span text)
         "failed or timed out", /* torch: "Some NCCL operations have ..." */
         "ChildFailedError",    /* torchrun */
         "SignalException",     /* torchrun */
-        "Rendezvous",          /* torchrun: RendezvousConnectionError and others */
+        "remote process exited or there was a network error", /* ncclGetErrorString, 2.11 and later */
+        "unhandled system error",                             /* likewise */
+        "unhandled cuda error",                               /* likewise */
+        "Rendezvous", /* torchrun: RendezvousConnectionError and others */
         "KeyboardInterrupt",
     };
 

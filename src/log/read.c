@@ -66,10 +66,6 @@ void ni_log_got(struct ni_log *log, const char *file, size_t n)
     /* At the end, and where one line fills all of it, what there is is taken for a line. */
     if (log->len > 0 && (n == 0 || log->len == sizeof(log->buf))) {
         take_line(log, p, end, true);
-        if (n == 0) {
-            log->cut = true;
-            log->cut_file = log->file;
-        }
         log->line -= n != 0;
         log->len = 0;
     }

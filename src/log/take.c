@@ -319,10 +319,23 @@ static struct ni_span subject_of(const struct ni_log_line *l)
     return (struct ni_span){l->p, 0};
 }
 
-static void take_fault(struct ni_log_line *l, const struct ni_pattern *row)
+/* The words from which on a line is quoted: of one that is not NCCL's the sentence that fits, for much
+   may stand in front of it. */
+static struct ni_span quoted(const struct ni_log_line *l, const char *at)
+{
+    const char *from = l->message;
+
+    for (const char *p = l->by ? at : l->message; p + 1 < at; p++)
+        if ((*p == ']' || *p == ':') && p[1] == ' ')
+            from = p + 2;
+    return ni_trim((struct ni_span){from, (size_t)(l->end - from)});
+}
+
+static void take_fault(struct ni_log_line *l, const struct ni_pattern *row, const char *at)
 {
     const struct ni_span message =
         ni_trim((struct ni_span){l->message, (size_t)(l->end - l->message)});
+    const struct ni_span quote = quoted(l, at);
     struct ni_log *log = l->log;
     struct ni_log_hit *h = log->hit, *stop = h + log->n_hit;
     /* torch's warning: "[rank1]:[W1121 22:30:02.399123456 TCPStore.cpp:125]", "[W socket.cpp:663]" */
@@ -348,7 +361,7 @@ static void take_fault(struct ni_log_line *l, const struct ni_pattern *row)
         *h = (struct ni_log_hit){.row = row, .flags = flags, .subject = subject, .file = log->file};
         h->line = log->line;
         h->bit = UINT64_C(1) << log->n_hit++;
-        ni_put_quoted(&t, message.p, message.n, 160);
+        ni_put_quoted(&t, quote.p, quote.n, 160);
     }
     if (h->last == log->lines)
         return;
@@ -414,14 +427,14 @@ static void take(struct ni_log_line *l, const struct ni_found *f)
         return;
     switch (what) {
     case NI_TAKE_FAULT:
-        take_fault(l, f->row);
+        take_fault(l, f->row, f->at);
         break;
     case NI_TAKE_HEADER:
         take_header(l, f->at);
         break;
     case NI_TAKE_DIAG: /* addresses, names of HCAs and indexes may differ */
         if (ni_find_job_setting(kept_text(l->log, c[2])))
-            take_fault(l, &diag);
+            take_fault(l, &diag, f->at);
         break;
     case NI_TAKE_PROGRAM:
         ni_log_take_program(l, f);
@@ -494,6 +507,9 @@ void ni_log_line(struct ni_log *log, const char *p, const char *end, bool cut)
         take(&l, &found[i]);
         known |= found[i].row->take == NI_TAKE_FAULT;
     }
-    if (l.by)
-        take_words(&l, known);
+    if (!l.by)
+        return;
+    take_words(&l, known);
+    if (cut)
+        log->cut_file = log->file;
 }

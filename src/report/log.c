@@ -28,6 +28,8 @@ static const char *state_of(const struct ni_log_rank *r)
 {
     if (r->ended)
         return "ended in order";
+    if (r->aborted)
+        return "aborted";
     if (r->connected)
         return "connected";
     return r->complete ? "ready" : r->started ? "not ready" : "";
@@ -306,7 +308,10 @@ static void rank_json(struct ni_json *j, const struct ni_view *view, unsigned i)
 void ni_put_log_json(struct ni_text *out, const struct ni_view *view)
 {
     struct ni_json json = ni_json_report(out), *j = &json;
+    const struct ni_finding *cause = view->log->cause;
+
     ni_json_text(j, "sentence", view->log->sentence);
+    ni_json_text(j, "cause", cause ? ni_finding_kind(cause->id)->id : NULL);
     ni_json_bool(j, "failed", view->log->failed);
     ni_json_list(j, "ranks", view, 0, view->log->n, rank_json);
     ni_json_findings(j, view->findings);

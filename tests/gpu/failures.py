@@ -7,12 +7,14 @@ Two ranks may share one GPU: each has an NCCL_HOSTID of its own, so NCCL takes t
 import ctypes
 import datetime
 import errno
+import importlib
 import os
 import resource
 import signal
 import socket
 import sys
 import time
+import traceback
 
 JOB = sys.argv[1]
 RANK = int(os.environ["RANK"])
@@ -29,6 +31,8 @@ def settings():
     """Variables that only one rank has."""
     if JOB == "differs":
         os.environ["NCCL_ALGO"] = ["Ring", "Tree"][RANK]
+    if JOB == "ifname-one" and RANK == 1:
+        os.environ["NCCL_SOCKET_IFNAME"] = "eth77"
     if JOB == "store-unreachable" and RANK == 1:
         os.environ["MASTER_ADDR"] = "192.0.2.1"
     if JOB in ("crash-init", "stuck-init", "killed-init") and RANK == 1:
@@ -98,7 +102,8 @@ def init_by_hand():
     size = 3 if JOB == "world-size" and RANK == 1 else SIZE
     comm = ctypes.c_void_p()
     nccl.ncclGetErrorString.restype = ctypes.c_char_p
-    result = nccl.ncclCommInitRank(ctypes.byref(comm), size, unique, RANK)
+    rank = 0 if JOB == "rank-twice" else RANK
+    result = nccl.ncclCommInitRank(ctypes.byref(comm), size, unique, rank)
     if result != 0:
         raise RuntimeError(f"ncclCommInitRank: {nccl.ncclGetErrorString(result).decode()}")
     say("has a communicator")
@@ -115,10 +120,17 @@ def third_step():
             torch.empty(64 << 30, dtype=torch.uint8, device="cuda")
         elif JOB == "exit":
             sys.exit(3)
-        elif JOB == "sigkill":
+        elif JOB in ("sigkill", "killed-plain"):
             os.kill(os.getpid(), signal.SIGKILL)
         elif JOB == "exception":
             raise ValueError("sample 17 has no label")
+        elif JOB == "stopped":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        elif JOB == "caught":
+            try:
+                raise OSError("the cache of this node is not there")
+            except OSError:
+                traceback.print_exc()
         elif JOB in ("hang", "blocking-wait"):
             time.sleep(45)
         elif JOB == "comm-abort":
@@ -135,6 +147,12 @@ def third_step():
             weight = torch.ones(4, device="cuda", requires_grad=True)
             weight.register_hook(lambda gradient: ctypes.CDLL(None).abort())
             weight.sum().backward()
+    if JOB == "all-raise":
+        raise KeyError("learning_rate")
+    if JOB == "blocking-wait":
+        dist.all_reduce(torch.ones(ELEMENTS, device="cuda"), async_op=True).wait()
+    if JOB == "more" and RANK == 1:
+        dist.all_reduce(torch.ones(ELEMENTS, device="cuda"))
     if JOB == "sizes":
         dist.all_reduce(torch.ones(1000 * (RANK + 1), device="cuda"))
     elif JOB in ("order", "detail") and RANK == 1:
@@ -169,8 +187,10 @@ def train():
 
 
 def main():
-    torch.cuda.set_device(DEVICE)
-    if JOB in ("refused", "unreachable", "world-size"):
+    if JOB == "import" and RANK == 1:
+        importlib.import_module("flash_attention_that_is_not_there")
+    torch.cuda.set_device(99 if JOB == "ordinal" and RANK == 1 else DEVICE)
+    if JOB in ("refused", "unreachable", "world-size", "rank-twice"):
         init_by_hand()
         return
     if JOB == "port-taken" and RANK == 0:
@@ -179,8 +199,8 @@ def main():
     dist.init_process_group("nccl", timeout=WAIT)
     if JOB == "files" and RANK == 0:
         torch.ones(1, device="cuda")
-        soft = len(os.listdir("/proc/self/fd")) + 4
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+        most = max(int(number) for number in os.listdir("/proc/self/fd")) + 4
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # NCCL raises the soft limit to the hard one
     if JOB == "comm-hook":
         train_by_ddp()
     else:
