@@ -322,34 +322,53 @@ static bool is_cause(const struct ni_log *log, const struct ni_log_note *note)
     return !(r && note->number > 0 && r->process->warn.file != 0);
 }
 
+static bool has_same_text(const struct ni_log_note *a, const struct ni_log_note *b)
+{
+    return a->quote.text == b->quote.text;
+}
+
+static bool has_same_number(const struct ni_log_note *a, const struct ni_log_note *b)
+{
+    return a->number == b->number;
+}
+
+/* Takes all causes of that kind which are like this one, and puts whose they are. */
+static void take_alike(struct ni_text *who, struct ni_log *log, const struct ni_log_note *note,
+                       bool (*is_alike)(const struct ni_log_note *, const struct ni_log_note *))
+{
+    unsigned known = mark_none(log);
+
+    for (unsigned i = 0; i < log->n_note; i++) {
+        struct ni_log_note *other = &log->note[i];
+
+        if (other->said != note->said || !is_alike(other, note) || !is_cause(log, other))
+            continue;
+        other->told = true;
+        if (other->who && other->who->rank >= 0) {
+            other->who->mark = 1;
+            known++;
+        }
+    }
+    if (known > 1 && note->who)
+        ni_log_put_ranks(who, log, 1);
+    else
+        put_who(who, log, note);
+}
+
+enum { MOST = 8 }; /* exceptions, ends, that are findings of their own */
+
 /* The same text of several ranks is one finding. */
 static void report_exceptions(struct ni_log *log, struct ni_findings *f)
 {
-    enum { MOST = 8 };
     unsigned told = 0;
 
     for (unsigned i = 0; i < log->n_note && told < MOST; i++) {
-        struct ni_log_note *note = &log->note[i];
+        const struct ni_log_note *note = &log->note[i];
         struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);
-        unsigned more = 0;
 
         if (note->said != NI_SAID_EXCEPTION || note->told || !is_cause(log, note))
             continue;
-        (void)mark_none(log);
-        for (unsigned k = i; k < log->n_note; k++) {
-            struct ni_log_note *other = &log->note[k];
-
-            if (other->said != NI_SAID_EXCEPTION || other->quote.text != note->quote.text)
-                continue;
-            other->told = true;
-            if (other->who)
-                other->who->mark = 1;
-            more += k > i;
-        }
-        if (more > 0 && note->who)
-            ni_log_put_ranks(&who, log, 1);
-        else
-            put_who(&who, log, note);
+        take_alike(&who, log, note, has_same_text);
         ni_put(&t, "the program raised an exception");
         put_step(&t, note->who);
         ni_put(&t, ". ");
@@ -383,19 +402,22 @@ static void put_ending(struct ni_text *t, int number)
 
 static void report_ends(struct ni_log *log, struct ni_findings *f)
 {
-    for (unsigned i = 0; i < log->n_note; i++) {
+    unsigned told = 0;
+
+    for (unsigned i = 0; i < log->n_note && told < MOST; i++) {
         const struct ni_log_note *note = &log->note[i];
         struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);
 
-        if (note->said != NI_SAID_END || !is_cause(log, note) ||
+        if (note->said != NI_SAID_END || note->told || !is_cause(log, note) ||
             (note->who && note->who->end != note))
             continue;
-        put_who(&who, log, note);
+        take_alike(&who, log, note, has_same_number);
         put_ending(&t, note->number);
         put_step(&t, note->who);
         ni_put(&t, ". ");
         put_place(&t, log, &note->quote);
         ni_report(f, NI_F_LOG_EXIT, who.buf, "%s", t.buf);
+        told++;
     }
 }
 
@@ -595,33 +617,62 @@ static void report_silent(struct ni_log *log, struct ni_findings *f)
               "connections. It was killed, or its last lines are lost");
 }
 
-static void report_left(struct ni_log *log, struct ni_findings *f)
+/* Launchers that were ended, unless their rank had an end of its own before. */
+static void report_terminated(struct ni_log *log, struct ni_findings *f)
 {
+    struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);
+    const struct ni_log_note *first = NULL;
+    unsigned known = mark_none(log);
+
     for (unsigned i = 0; i < log->n_note; i++) {
         const struct ni_log_note *note = &log->note[i];
-        struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);
+        struct ni_log_rank *r = note->who;
 
-        if (note->said != NI_SAID_TERM ||
-            (note->who && (note->who->wait || note->who->exception || note->who->aborted)))
+        if (note->said != NI_SAID_TERM || (r && (r->wait || r->exception || r->aborted)))
             continue;
-        put_who(&who, log, note);
-        ni_putf(&t, "its launcher was ended from outside, by signal %d (%s). ", -note->number,
-                signal_name(-note->number));
-        put_place(&t, log, &note->quote);
-        ni_report(f, NI_F_LOG_LEFT, who.buf, "%s", t.buf);
+        if (!first)
+            first = note;
+        if (r) {
+            r->mark = 1;
+            known++;
+        }
     }
-    for (unsigned i = 0; i < log->n; i++) {
-        const struct ni_log_rank *r = log->order[i];
-        struct ni_text who = NI_TEXT(96);
-
-        if (!r->aborted || has_reason(r) || !lost_a_peer(log))
-            continue;
-        (void)mark_none(log);
-        log->order[i]->mark = 1;
+    if (!first)
+        return;
+    if (known > 1)
         ni_log_put_ranks(&who, log, 1);
-        ni_report(f, NI_F_LOG_LEFT, who.buf,
-                  "aborted its communicator, without an error before: the program left");
+    else
+        put_who(&who, log, first);
+    ni_putf(&t, "the launcher was ended from outside, by signal %d (%s). ", -first->number,
+            signal_name(-first->number));
+    put_place(&t, log, &first->quote);
+    ni_report(f, NI_F_LOG_LEFT, who.buf, "%s", t.buf);
+}
+
+static void report_aborted(struct ni_log *log, struct ni_findings *f)
+{
+    struct ni_text who = NI_TEXT(96);
+    unsigned aborted = 0;
+
+    if (!lost_a_peer(log))
+        return;
+    for (unsigned i = 0; i < log->n; i++) {
+        struct ni_log_rank *r = log->order[i];
+
+        r->mark = r->aborted && !has_reason(r);
+        aborted += r->mark;
     }
+    if (aborted == 0)
+        return;
+    ni_log_put_ranks(&who, log, 1);
+    ni_report(f, NI_F_LOG_LEFT, who.buf,
+              "aborted the communicator, without an error before: the program left");
+}
+
+static void report_left(struct ni_log *log, struct ni_findings *f)
+{
+    report_terminated(log, f);
+    report_aborted(log, f);
     report_silent(log, f);
 }
 

@@ -460,6 +460,11 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
     if (log->left_out > 0)
         ni_putf(&t, "; %u rank%s of earlier attempts left out", log->left_out,
                 log->left_out == 1 ? "" : "s");
+    unsigned ended = 0;
+    for (unsigned i = 0; i < log->n; i++)
+        ended += log->order[i]->ended;
+    if (ended > 0 && ended == log->n)
+        ni_put(&t, "; all ended in order");
     if (log->cut_file != 0)
         ni_putf(&t, "; %s is cut within a line of NCCL", ni_log_word(log, log->cut_file));
     const unsigned errors = ni_findings_count(f, NI_ERROR);

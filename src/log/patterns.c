@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* ALL: read in the source of each of 23 tags from 2.17.1 to 2.30.7; other versions likewise; "log" and
-   a version: only seen in logs of it. */
+/* ALL: read in the source of each of 23 tags from 2.17.1 to 2.30.7, and its words are in the libraries
+   2.31.2 and 2.32.3; other versions likewise; "log" and a version: only seen in logs of it. */
 #define ALL                              "2.17-2.30.7"
 #define FACT(text, versions, take)       text, versions, NI_TAKE_##take, NI_F_COUNT, 0
 #define FAULT(text, versions, id, flags) text, versions, NI_TAKE_FAULT, NI_F_##id, flags
@@ -103,7 +103,8 @@ const struct ni_pattern ni_patterns[] = {
     {FAULT("NET/IB : No device found", ALL, HCA_NONE, WHY)},
     {FAULT("NET/OFI Selected %{rovider is tcp|rovider is sockets}", "log", LOG_SOCKETS, WHY)},
     {FAULT("Failed to open libibverbs.so", "2.17-2.29.7", LOG_LIBIBVERBS, WHY)},
-    {FAULT("Count not open libibverbs", "2.30.3-2.30.7", LOG_LIBIBVERBS, WHY)},
+    {FAULT("Count not open libibverbs", "2.30.3-2.30.7, 2.31.2", LOG_LIBIBVERBS, WHY)},
+    {FAULT("Could not open libibverbs", "2.32.3", LOG_LIBIBVERBS, WHY)},
     {FAULT("couldn't open config directory '/etc/libibverbs", "rdma-core 56", LOG_LIBIBVERBS, WHY)},
     {FAULT("NET/IB : Unable to open device %s", ALL, HCA_NODE_MISSING, WHY)},
     {FAULT("NET/IB : No IP interface found", ALL, SOCKET_NONE, 0)},
@@ -123,7 +124,8 @@ const struct ni_pattern ni_patterns[] = {
     {FAULT("GPU Direct RDMA Disabled for HCA %d", ALL, GDR_UNAVAILABLE, NO_GDR)},
     {FAULT("GPU Direct RDMA Disabled for GPU%{distance}", "2.17-2.29.7", GPU_HCA_FAR, NO_GDR)},
     {FAULT("GDRDMA not enabled.", "RCCL 5.7-6.2.2", GDR_UNAVAILABLE, NO_GDR)},
-    {FAULT("Unrecognized element token", "2.24.3-2.30.7", USER_VALUE_IGNORED, 0)},
+    {FAULT("Unrecognized %{element token|prefix token}", "2.24.3-2.30.7, 2.32.3",
+           USER_VALUE_IGNORED, 0)},
     {FAULT("Could not find real path of %s (%s", ALL, HCA_PLACE_LOST, 0)},
     {FAULT("Topology detection: network path%{Attaching to first CPU}", ALL, HCA_PLACE_LOST,
            OF_NET)},
@@ -136,7 +138,8 @@ const struct ni_pattern ni_patterns[] = {
     {FAULT("No usable listening interface found", ALL, LOG_COMM_ID, 0)},
     {FAULT("Bootstrap Root : %{mismatch in|already checked in}", ALL, JOB_RANK_TWICE, 0)},
     {FAULT("Message truncated : received", ALL, LOG_VERSION_DIFFERS, 0)},
-    {FAULT("Mismatched NCCL version", "2.23.4-2.30.7", LOG_VERSION_DIFFERS, 0)},
+    {FAULT("Mismatched NCCL version", "2.23.4-2.30.7, 2.32.3", LOG_VERSION_DIFFERS, 0)},
+    {FAULT("Mismatched NCCL git versions", "2.32.3", LOG_VERSION_DIFFERS, 0)},
     {FAULT("message truncated : receiving", ALL, JOB_SETTING_DIFFERS, 0)},
     {FAULT("collective mismatch error", "2.17-2.19.4", JOB_SETTING_DIFFERS, 0)},
     {FAULT("posted incorrect receive", "2.20.5-2.30.7", JOB_SETTING_DIFFERS, 0)},
@@ -152,8 +155,9 @@ const struct ni_pattern ni_patterns[] = {
     {FAULT("RAS declaring peer %s as DEAD", "2.24.3-2.30.7", LOG_PEER_DIED, 0)},
     {FAULT("socketFinalizeAccept: wrong magic", "2.17-2.26.6", LOG_PEER_STRANGER, 0)},
     {FAULT("didn't receive a valid magic from %s", "2.27.3-2.30.4", LOG_PEER_STRANGER, 0)},
-    {FAULT("socket magic mismatch", "2.30.7", LOG_PEER_STRANGER, 0)},
-    {FAULT("wrong type %d != %d", ALL, LOG_PEER_STRANGER, 0)},
+    {FAULT("socket magic mismatch", "2.30.7, 2.31.2", LOG_PEER_STRANGER, 0)},
+    {FAULT("Socket magic mismatch", "2.32.3", LOG_PEER_STRANGER, 0)},
+    {FAULT("wrong type %d != %d", "2.17-2.30.4", LOG_PEER_STRANGER, 0)},
     /* ---- RDMA ---- */
     {FAULT("ibv_modify_qp failed with %{No such|Invalid}", ALL, VERBS_CONNECT, LAST | INDEX)},
     {FAULT("ibv_modify_qp failed with ", ALL, VERBS_CONNECT, LAST)},

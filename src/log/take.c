@@ -88,7 +88,9 @@ static void take_header(struct ni_log_line *l, const char *at)
     const char *end = at, *from;
     l->info = at[5] == 'I';
     l->warn = at[5] == 'W';
-    l->message = at + 5 + strcspn(at + 5, " ");
+    l->message = at + 5; /* the level */
+    while (l->message < l->end && *l->message != ' ')
+        l->message++;
     for (int i = 0; i < 8 && end > l->p && name.n == 0; i++, end = from) {
         while (end > l->p && end[-1] == ' ')
             end--;

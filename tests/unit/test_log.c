@@ -214,6 +214,16 @@ static const struct {
     {"h:1:2 [0] NCCL INFO Call to connect returned Connection refused, retrying", NULL,
      "11: NCCL tries again"},
     {"NCCL version mismatch with remote", "log.version.differs", "the source of 2.24.3"},
+    {"Socket magic mismatch from 10.0.0.9<4> (peer 0x1 != expected 0x2), discarding peer "
+     "connection",
+     "log.peer.stranger", "the library 2.32.3"},
+    {"Could not open libibverbs.so.1", "log.libibverbs", "the library 2.32.3"},
+    {"Mismatched NCCL git versions detected: rank 0 fingerprint 0x1, rank 1 fingerprint 0x2",
+     "log.version.differs", "the library 2.32.3"},
+    {"Unrecognized prefix token \"x\" when parsing \"x:y\"", "user.value.ignored",
+     "the library 2.31.2"},
+    {"No algorithm/protocol nor symKernelId available for function AllReduce", "log.algo.none",
+     "the library 2.31.2"},
     {"Could not open XML topology file /x : No such file", "user.topo-file.unreadable", "guide"},
 };
 
