@@ -239,7 +239,7 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: `nccl-init doctor` in the pod of these ranks tells why.")                           \
     X(LOG_TIMEOUT, "log.timeout", NI_ERROR,                                                      \
       "User: find the rank that is missing or in another collective; then test the rails.")      \
-    X(LOG_UNFINISHED, "log.unfinished", NI_ERROR,                                              \
+    X(LOG_UNFINISHED, "log.unfinished", NI_ERROR,                                                \
       "User: look at the ranks that have no line, or whose last line is the oldest.")            \
     X(LOG_VERSION_DIFFERS, "log.version.differs", NI_ERROR,                                      \
       "User: start all ranks from the same image.")                                              \

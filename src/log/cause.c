@@ -272,11 +272,10 @@ static void put_collective(struct ni_text *t, const struct ni_log *log,
                 (unsigned long long)wait->out);
 }
 
-static unsigned mark_none(struct ni_log *log)
+static void mark_none(struct ni_log *log)
 {
     for (unsigned i = 0; i < log->n; i++)
         log->order[i]->mark = 0;
-    return 0;
 }
 
 /* ---- exceptions and ends ---- */
@@ -336,8 +335,9 @@ static bool has_same_number(const struct ni_log_note *a, const struct ni_log_not
 static void take_alike(struct ni_text *who, struct ni_log *log, const struct ni_log_note *note,
                        bool (*is_alike)(const struct ni_log_note *, const struct ni_log_note *))
 {
-    unsigned known = mark_none(log);
+    unsigned known = 0;
 
+    mark_none(log);
     for (unsigned i = 0; i < log->n_note; i++) {
         struct ni_log_note *other = &log->note[i];
 
@@ -447,8 +447,9 @@ static void put_waiting(struct ni_text *t, struct ni_log *log, const struct ni_l
    how many there are. */
 static unsigned mark_collectives(struct ni_log *log)
 {
-    unsigned groups = mark_none(log);
+    unsigned groups = 0;
 
+    mark_none(log);
     for (unsigned i = 0; i < log->n; i++) {
         struct ni_log_rank *r = log->order[i];
 
@@ -541,12 +542,14 @@ static void report_early(struct ni_log *log, struct ni_findings *f)
 {
     struct ni_text who = NI_TEXT(96), t = NI_TEXT(400);
     const struct ni_log_rank *left = NULL;
-    unsigned ended = mark_none(log);
+    unsigned ended = 0;
 
     for (unsigned i = 0; i < log->n && !left; i++)
         if (log->order[i]->wait && !log->order[i]->ended)
             left = log->order[i];
-    for (unsigned i = 0; left && i < log->n; i++) {
+    if (!left)
+        return;
+    for (unsigned i = 0; i < log->n; i++) {
         struct ni_log_rank *r = log->order[i];
 
         r->mark = r->ended && (r->called < 0 || r->called >= left->wait->number);
@@ -622,8 +625,9 @@ static void report_terminated(struct ni_log *log, struct ni_findings *f)
 {
     struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);
     const struct ni_log_note *first = NULL;
-    unsigned known = mark_none(log);
+    unsigned known = 0;
 
+    mark_none(log);
     for (unsigned i = 0; i < log->n_note; i++) {
         const struct ni_log_note *note = &log->note[i];
         struct ni_log_rank *r = note->who;
@@ -720,7 +724,7 @@ static void report_warnings(struct ni_log *log, struct ni_findings *f)
 
         if (!r->process->unknown_warn)
             continue;
-        (void)mark_none(log);
+        mark_none(log);
         log->order[i]->mark = 1;
         ni_log_put_ranks(&who, log, 1);
         ni_put(&t, "its first NCCL WARN, which nccl-init does not know. ");

@@ -408,6 +408,25 @@ static void put_hcas(struct ni_text *t, struct ni_log *log)
             fused > 0 && fused < all ? ", some fused" : "");
 }
 
+/* How the log ends. */
+static void put_end(struct ni_text *t, const struct ni_log *log)
+{
+    unsigned ended = 0;
+
+    for (unsigned i = 0; i < log->n; i++)
+        ended += log->order[i]->ended;
+    if (ended > 0 && ended == log->n)
+        ni_put(t, "; all ended in order");
+    if (log->cut_file != 0) {
+        ni_put(t, "; ");
+        ni_quote(t, ni_log_word(log, log->cut_file));
+        ni_put(t, " is cut within a line of NCCL");
+    }
+    if (log->left_out > 0)
+        ni_putf(t, "; %u rank%s of earlier attempts left out", log->left_out,
+                log->left_out == 1 ? "" : "s");
+}
+
 static void make_sentence(struct ni_log *log, struct ni_findings *f)
 {
     struct ni_text t = ni_text_on(log->sentence, sizeof(log->sentence));
@@ -457,16 +476,7 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
     else if (log->net > 0)
         ni_putf(&t, ", GPUDirect on %u of %u channel ends", log->gdr, log->net);
     ni_put(&t, log->net > 0 && sockets > 0 ? " over RDMA" : "");
-    if (log->left_out > 0)
-        ni_putf(&t, "; %u rank%s of earlier attempts left out", log->left_out,
-                log->left_out == 1 ? "" : "s");
-    unsigned ended = 0;
-    for (unsigned i = 0; i < log->n; i++)
-        ended += log->order[i]->ended;
-    if (ended > 0 && ended == log->n)
-        ni_put(&t, "; all ended in order");
-    if (log->cut_file != 0)
-        ni_putf(&t, "; %s is cut within a line of NCCL", ni_log_word(log, log->cut_file));
+    put_end(&t, log);
     const unsigned errors = ni_findings_count(f, NI_ERROR);
     if (errors > 0)
         ni_putf(&t, "; %u error%s below", errors, errors == 1 ? "" : "s");

@@ -338,21 +338,33 @@ static void note_signal(const struct ni_log_line *l, const struct ni_found *f, i
     (void)note_end(l, f->at, stream, rank, -1, -number);
 }
 
+static void note_thrown(const struct ni_log_line *l, const struct ni_found *f)
+{
+    int rank = -1;
+    const ni_kept stream = ni_log_stream(l->log, l->p, f->at, &rank);
+
+    note_exception(l, stream, rank, (struct ni_span){f->at, (size_t)(l->end - f->at)});
+}
+
+static void note_task(const struct ni_log_line *l, const struct ni_found *f)
+{
+    const int number = ending_of(f->capture[1]);
+
+    if (number != 0)
+        (void)note_end(l, f->at, 0, signed_number(f->capture[0]), -1, number);
+}
+
 void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f)
 {
     struct ni_log *log = l->log;
     const struct ni_span *c = f->capture;
-    const struct ni_span rest = {f->at, (size_t)(l->end - f->at)};
-    int rank = -1, number;
-    ni_kept stream;
 
     switch ((enum ni_log_program)f->row->flags) {
     case NI_PROGRAM_TRACEBACK:
         begin_traceback(l, f->at);
         break;
     case NI_PROGRAM_THROWN:
-        stream = ni_log_stream(log, l->p, f->at, &rank);
-        note_exception(l, stream, rank, rest);
+        note_thrown(l, f);
         break;
     case NI_PROGRAM_WAIT:
         note_wait(l, f, true);
@@ -383,9 +395,7 @@ void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f)
         take_term(l, f);
         break;
     case NI_PROGRAM_TASK:
-        number = ending_of(c[1]);
-        if (number != 0)
-            (void)note_end(l, f->at, 0, signed_number(c[0]), -1, number);
+        note_task(l, f);
         break;
     case NI_PROGRAM_EXITED:
         (void)note_end(l, f->at, 0, signed_number(c[0]), -1, -signed_number(c[3]));

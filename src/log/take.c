@@ -418,12 +418,30 @@ static void take_step(const struct ni_log_line *l, enum ni_log_step step)
         l->by->step = step;
 }
 
+static void take_boot(struct ni_log_line *l, struct ni_span what)
+{
+    if (has(what, "<")) /* NCCL_OOB_NET_ENABLE has a second one, of a device */
+        begin_anew(l);
+    take_step(l, NI_STEP_BOOT);
+    if (l->by->boot == 0)
+        l->by->boot = ni_log_keep(l->log, behind(what, what.p[0] == '[' ? "]" : ""));
+}
+
+/* A smaller one may cross nodes where the largest does not: TP in a node, PP across. */
+static void take_nodes(const struct ni_log_line *l, const struct ni_span *c)
+{
+    struct ni_log_rank *r = rank_of(l, l->dev, number_of(c[1]));
+    const int nodes = number_of(c[3]);
+
+    take_step(l, NI_STEP_RANKS);
+    if (nodes > r->nodes && (nodes > 1 || number_of(c[2]) == r->size))
+        r->nodes = nodes;
+}
+
 static void take(struct ni_log_line *l, const struct ni_found *f)
 {
     const struct ni_span *c = f->capture;
     const enum ni_log_take what = f->row->take;
-    struct ni_log_rank *r;
-    int n;
     const bool cut = l->cut && !(what == NI_TAKE_COMM && has(c[4], "COMPLETE"));
     if ((what >= NI_TAKE_VERSION && (!l->whole || cut)) || (what > NI_TAKE_VERSION && !l->by))
         return;
@@ -449,11 +467,7 @@ static void take(struct ni_log_line *l, const struct ni_found *f)
         take_value(l, *f->at == 'r' ? c[0].p - 1 : f->at, c[0]);
         break;
     case NI_TAKE_BOOT:
-        if (has(c[0], "<")) /* NCCL_OOB_NET_ENABLE has a second one, of a device */
-            begin_anew(l);
-        take_step(l, NI_STEP_BOOT);
-        if (l->by->boot == 0)
-            l->by->boot = ni_log_keep(l->log, behind(c[0], c[0].p[0] == '[' ? "]" : ""));
+        take_boot(l, c[0]);
         break;
     case NI_TAKE_HCAS:
         take_hcas(l, c[0]);
@@ -471,12 +485,7 @@ static void take(struct ni_log_line *l, const struct ni_found *f)
         take_step(l, (enum ni_log_step)f->row->flags);
         break;
     case NI_TAKE_NODES:
-        take_step(l, NI_STEP_RANKS);
-        r = rank_of(l, l->dev, number_of(c[1]));
-        n = number_of(c[3]);
-        /* A smaller one may cross nodes where the largest does not: TP in a node, PP across. */
-        if (n > r->nodes && (n > 1 || number_of(c[2]) == r->size))
-            r->nodes = n;
+        take_nodes(l, c);
         break;
     case NI_TAKE_CONNECTED:
         rank_of(l, l->dev, -1)->connected = true;
