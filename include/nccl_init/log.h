@@ -111,7 +111,8 @@ struct ni_log_rank {
     bool aborted; /* ncclCommAbort, or an exit without ncclCommDestroy */
     /* ---- by ni_log_judge ---- */
     const struct ni_log_note *exception, *end, *wait; /* its first ones; NULL: none */
-    int called; /* the last collective that it called; -1: not told */
+    int called;    /* the last collective that it called; -1: not told */
+    ni_kept group; /* of the collective in which it waits; 0: not told */
     unsigned is, mark;
     bool earlier; /* a later process has its host, GPU and rank */
 };

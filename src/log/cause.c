@@ -188,8 +188,12 @@ void ni_log_find_owners(struct ni_log *log)
             keep_first(&r->end, note);
         if (note->said == NI_SAID_WAIT || (note->said == NI_SAID_BROKEN && !r->wait))
             r->wait = note;
-        if (note->said == NI_SAID_DONE)
+        if (note->said == NI_SAID_DONE) {
             r->called = note->number;
+            r->group = r->group == 0 ? note->group : r->group;
+        }
+        if (note->said == NI_SAID_WAIT && note->group != 0)
+            r->group = note->group;
     }
 }
 
@@ -221,10 +225,15 @@ static void put_who(struct ni_text *t, const struct ni_log *log, const struct ni
     ni_put(t, ")");
 }
 
+/* Never NI_STEP_NONE: a rank that is stopped has at least an interface. */
+static enum ni_log_step step_of(const struct ni_log_rank *r)
+{
+    return r->process->step > NI_STEP_BOOT ? r->process->step : NI_STEP_BOOT;
+}
+
 const char *ni_log_step_text(const struct ni_log_rank *r)
 {
     static const char *const text[] = {
-        [NI_STEP_NONE] = "before its first contact",
         [NI_STEP_BOOT] = "while it chose the network: plugins, HCAs",
         [NI_STEP_START] = "in the bootstrap: not all ranks had met",
         [NI_STEP_MET] = "while it read the topology: PCI, NVLink, NICs",
@@ -233,19 +242,18 @@ const char *ni_log_step_text(const struct ni_log_rank *r)
         [NI_STEP_CHANNELS] = "while it connected the ranks",
     };
 
-    return text[r->process->step];
+    return text[step_of(r)];
 }
 
 const char *ni_log_step_word(const struct ni_log_rank *r)
 {
     static const char *const word[] = {
-        [NI_STEP_NONE] = "start",        [NI_STEP_BOOT] = "network",
-        [NI_STEP_START] = "bootstrap",   [NI_STEP_MET] = "topology",
-        [NI_STEP_TOPOLOGY] = "exchange", [NI_STEP_RANKS] = "channels",
-        [NI_STEP_CHANNELS] = "connect",
+        [NI_STEP_BOOT] = "network",   [NI_STEP_START] = "bootstrap",
+        [NI_STEP_MET] = "topology",   [NI_STEP_TOPOLOGY] = "exchange",
+        [NI_STEP_RANKS] = "channels", [NI_STEP_CHANNELS] = "connect",
     };
 
-    return word[r->process->step];
+    return word[step_of(r)];
 }
 
 bool ni_log_is_stopped(const struct ni_log_rank *r)
@@ -434,6 +442,8 @@ static bool is_waiting(const struct ni_log_rank *r)
     return r->wait && r->wait->said == NI_SAID_WAIT;
 }
 
+enum { COLLECTIVES = 8 }; /* that are named; groups of ranks that are looked at */
+
 /* The ranks with that mark, and the collective in which the first of them waits. */
 static void put_waiting(struct ni_text *t, struct ni_log *log, const struct ni_log_note *wait,
                         unsigned group)
@@ -443,29 +453,27 @@ static void put_waiting(struct ni_text *t, struct ni_log *log, const struct ni_l
     put_collective(t, log, wait);
 }
 
-/* Marks the ranks by the collective in which they wait, from 2; those that wait in none have 0. Returns
-   how many there are. */
-static unsigned mark_collectives(struct ni_log *log)
+/* Marks the ranks that wait in this group by their collective, from 2; the others have 0. Returns how many
+   collectives there are. */
+static unsigned mark_collectives(struct ni_log *log, ni_kept group)
 {
-    unsigned groups = 0;
+    unsigned n = 0;
 
     mark_none(log);
-    for (unsigned i = 0; i < log->n; i++) {
+    for (unsigned i = 0; i < log->n && n < COLLECTIVES; i++) {
         struct ni_log_rank *r = log->order[i];
 
-        if (r->mark != 0 || !is_waiting(r))
+        if (r->mark != 0 || !is_waiting(r) || r->group != group)
             continue;
-        groups++;
+        n++;
         for (unsigned k = i; k < log->n; k++) {
             struct ni_log_rank *other = log->order[k];
 
-            if (is_waiting(other) && is_same(r->wait, other->wait))
-                other->mark = groups + 1;
+            if (is_waiting(other) && other->group == group && is_same(r->wait, other->wait))
+                other->mark = n + 1;
         }
-        if (groups == 8)
-            break;
     }
-    return groups;
+    return n;
 }
 
 static const struct ni_log_rank *first_of(const struct ni_log *log, unsigned group)
@@ -567,14 +575,30 @@ static void report_early(struct ni_log *log, struct ni_findings *f)
     ni_report(f, NI_F_LOG_COLLECTIVE, who.buf, "%s", t.buf);
 }
 
+/* Numbers count within a process group: only ranks of one group are compared. Of a smaller group than all
+   ranks the log does not say who else is in it. */
 static void report_collectives(struct ni_log *log, struct ni_findings *f)
 {
-    const unsigned groups = mark_collectives(log);
+    ni_kept group[COLLECTIVES];
+    unsigned groups = 0;
 
-    if (groups > 1)
-        report_differing(log, groups, f);
-    else if (groups == 1)
-        report_waiting(log, f);
+    for (unsigned i = 0; i < log->n && groups < COLLECTIVES; i++) {
+        const struct ni_log_rank *r = log->order[i];
+        unsigned k = 0;
+
+        while (k < groups && group[k] != r->group)
+            k++;
+        if (is_waiting(r) && k == groups)
+            group[groups++] = r->group;
+    }
+    for (unsigned k = 0; k < groups; k++) {
+        const unsigned n = mark_collectives(log, group[k]);
+
+        if (n > 1)
+            report_differing(log, n, f);
+        else if (groups == 1 && (group[k] == 0 || strstr(ni_log_word(log, group[k]), "default")))
+            report_waiting(log, f);
+    }
     if (!ni_findings_has(f, NI_F_LOG_COLLECTIVE))
         report_early(log, f);
 }
@@ -691,7 +715,7 @@ static void report_stop(struct ni_log *log, enum ni_log_step step, struct ni_fin
     for (unsigned i = 0; i < log->n; i++) {
         struct ni_log_rank *r = log->order[i];
 
-        r->mark = ni_log_is_stopped(r) && r->process->step == step;
+        r->mark = ni_log_is_stopped(r) && step_of(r) == step;
         if (r->mark && !first)
             first = r;
         n += r->mark;
@@ -710,7 +734,7 @@ static void report_stop(struct ni_log *log, enum ni_log_step step, struct ni_fin
 
 void ni_log_report_stops(struct ni_log *log, struct ni_findings *f)
 {
-    for (int step = NI_STEP_NONE; step <= NI_STEP_CHANNELS; step++)
+    for (int step = NI_STEP_BOOT; step <= NI_STEP_CHANNELS; step++)
         report_stop(log, (enum ni_log_step)step, f);
 }
 

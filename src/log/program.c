@@ -238,6 +238,18 @@ static ni_kept name_of(struct ni_log *log, struct ni_span s)
     return ni_log_keep(log, s);
 }
 
+/* "0(default_pg)" of "[PG ID 0 PG GUID 0(default_pg) Rank 1]"; empty: the line does not say. */
+static struct ni_span group_of(struct ni_span line)
+{
+    static const char mark[] = "PG GUID ";
+    const char *at = memmem(line.p, line.n, mark, sizeof(mark) - 1);
+    struct ni_span group = {at ? at + sizeof(mark) - 1 : line.p, 0};
+
+    while (at && group.p + group.n < line.p + line.n && group.p[group.n] != ' ')
+        group.n++;
+    return group;
+}
+
 static void note_wait(const struct ni_log_line *l, const struct ni_found *f, bool elements)
 {
     const struct ni_span *c = f->capture;
@@ -253,6 +265,7 @@ static void note_wait(const struct ni_log_line *l, const struct ni_found *f, boo
         return;
     note->number = signed_number(c[0]);
     note->collective = name_of(l->log, c[1]);
+    note->group = ni_log_keep(l->log, group_of((struct ni_span){l->p, (size_t)(f->at - l->p)}));
     note->quote = quote(l, (struct ni_span){f->at, (size_t)(l->end - f->at)});
     note->waited = signed_number(c[elements ? 4 : 2]);
     note->in = UINT64_MAX;
@@ -277,6 +290,7 @@ static void note_called(const struct ni_log_line *l, const struct ni_found *f, s
     if (!note)
         return;
     note->number = signed_number(called);
+    note->quote = quote(l, (struct ni_span){f->at, (size_t)(l->end - f->at)});
     note->group = ni_log_keep(l->log, group);
 }
 

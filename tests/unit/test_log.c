@@ -338,6 +338,11 @@ static const struct {
     {BOTH WAIT("0", "7", "ALLREDUCE",
                "80") "[rank1]:[E x] Last enqueued NCCL work: 6, last completed NCCL work: 6\n",
      "log.timeout", "for rank 1 (b), whose last collective was number 6"},
+    {BOTH "[rank0]: torch.distributed.DistBackendError: Work WorkNCCL(SeqNum=7, OpType=ALLTOALL, "
+          "NumelIn=80, NumelOut=90, "
+          "Timeout(ms)=15000) timed out in blocking wait.\n",
+     "log.timeout",
+     "rank 0 (a): waited 15 s in ALLTOALL number 7 of 80 to 90 elements for rank 1 (b)"},
     /* where it stops: who came least far comes first */
     {INIT("", "a", "0", "START")
          INIT("", "b", "1",
@@ -346,6 +351,24 @@ static const struct {
                        "a:7:7 [0] NCCL INFO NVLS multicast support is not available on dev 0\n",
      "log.unfinished",
      "rank 1 (b): NCCL's initialisation did not end: the log stops while it read the topology"},
+    {"a:7:7 [0] NCCL INFO Bootstrap: Using eth0:10.0.0.1<0>\n", "log.unfinished",
+     "1 process (a): "},
+    {"a:7:7 [0] NCCL INFO Bootstrap: Using eth0:10.0.0.1<0>\n[rank0]:[W x] loss\n"
+     "[rank0]:[E x] Last enqueued NCCL work: 0, last completed\n",
+     "log.unfinished",
+     "rank 0 (a): NCCL's initialisation did not end: the log stops while it chose the network"},
+    {INIT("", "a", "0", "START"), "log.unfinished",
+     "the log stops in the bootstrap: not all ranks had met"},
+    {INIT("", "a", "0",
+          "START") "a:7:7 [0] NCCL INFO NVLS multicast support is not available on dev 0\n",
+     "log.unfinished", "the log stops while it waited for the other ranks' topology"},
+    {INIT("", "a", "0",
+          "START") "a:7:7 [0] NCCL INFO comm 0x1 rank 0 nRanks 2 nNodes 2 localRanks 1\n",
+     "log.unfinished", "the log stops while it computed the channels"},
+    {INIT("", "a", "0", "START") "a:7:7 [0] NCCL INFO 2 coll channels, 2 collnet channels\n",
+     "log.unfinished", "the log stops while it connected the ranks"},
+    {INIT("", "a", "0", "START") "a:7:7 [0] NCCL INFO comm 0x1 rank 0 nRan", "log.unfinished",
+     "; x.log is cut within a line of NCCL"},
     /* a warning that nobody knows */
     {BOTH "a:7:7 [0] x.cc:1 NCCL WARN Frobnication of the fabric\nncclInternalError: Internal "
           "check failed.\n",
