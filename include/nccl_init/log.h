@@ -93,6 +93,7 @@ struct ni_log_rank {
     ni_kept value[NI_LOG_NAMES]; /* its version; then what it took, by ni_log.name; 0: not told */
     uint64_t said;               /* the bits of the hits */
     ni_kept file, stream;        /* of its first line */
+    uint32_t line;
     enum ni_log_step step;
     struct ni_log_quote warn; /* its first NCCL WARN */
     bool unknown_warn;        /* no pattern fits that */
@@ -114,7 +115,7 @@ struct ni_log_rank {
     int called;    /* the last collective that it called; -1: not told */
     ni_kept group; /* of the collective in which it waits; 0: not told */
     unsigned is, mark;
-    bool earlier; /* a later process has its host, GPU and rank */
+    bool earlier, later; /* a later process has its host, GPU and rank; an earlier one had */
 };
 
 /* A fault, and the line in which it was seen first. */
@@ -155,6 +156,7 @@ struct ni_log {
     uint16_t note_of[NI_LOG_WORDS]; /* of what a note is about: its place + 1 */
     struct ni_log_trace trace[NI_LOG_TRACES];
     unsigned n_trace;
+    uint64_t ignored; /* the line that says that the next traceback is of no importance */
     struct {
         ni_kept file;
         int rank;

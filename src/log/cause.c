@@ -311,11 +311,20 @@ static bool all_ended(const struct ni_log *log)
     return log->n > 0;
 }
 
+/* After a restart the job's end counts, not why an attempt before it ended. */
+static bool is_of_earlier(const struct ni_log_note *note)
+{
+    const struct ni_log_rank *r = note->who;
+
+    return r && r->later && r->process->file == note->quote.file &&
+           r->process->line > note->quote.line;
+}
+
 static bool is_cause(const struct ni_log *log, const struct ni_log_note *note)
 {
     const struct ni_log_rank *r = note->who;
 
-    if (note->follows || said_fault(log, note))
+    if (note->follows || said_fault(log, note) || is_of_earlier(note))
         return false;
     /* An exception that torch did not mark, and then an orderly end: it was caught. */
     if (note->said != NI_SAID_END)

@@ -110,9 +110,10 @@ static void sort_ranks(struct ni_log *log)
     /* In its place there is a later process: this one was of an earlier attempt. */
     for (unsigned i = 0; named && i + 1 < log->n_rank; i++) {
         struct ni_log_rank *r = log->order[i];
-        const struct ni_log_rank *next = log->order[i + 1];
+        struct ni_log_rank *next = log->order[i + 1];
 
         r->earlier = compare_places(r, next) == 0 && r->process != next->process;
+        next->later = r->earlier;
     }
     qsort(log->order, log->n_rank, sizeof(void *), by_number);
     for (unsigned i = 0; i < log->n_rank; i++) {

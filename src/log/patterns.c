@@ -195,6 +195,7 @@ const struct ni_pattern ni_patterns[] = {
     {FAULT("Multiple %{anks} %{using the same GPU}", "2.30.3-2.30.7", LOG_GPU_SHARED, 0)},
     /* ---- beside NCCL ---- */
     {PROGRAM("Traceback (most recent call last):", "Python 3", TRACEBACK)},
+    {PROGRAM("Exception ignored in", "Python 3", IGNORED)},
     {PROGRAM("what():  %r", "libstdc++", THROWN)},
     {PROGRAM("terminate called without an active exception", "libstdc++", THROWN)},
     {PROGRAM("Fatal Python error: %r", "Python 3", THROWN)},
@@ -254,9 +255,10 @@ bool ni_log_is_consequence(struct ni_span text)
         "Connection closed by peer", /* Gloo */
         "Broken pipe",
         "Watchdog caught collective",
-        "failed or timed out", /* torch: "Some NCCL operations have ..." */
-        "ChildFailedError",    /* torchrun */
-        "SignalException",     /* torchrun */
+        "failed or timed out",    /* torch: "Some NCCL operations have ..." */
+        "ProcessRaisedException", /* torch.multiprocessing: the real one comes behind it */
+        "ChildFailedError",       /* torchrun */
+        "SignalException",        /* torchrun */
         "remote process exited or there was a network error", /* ncclGetErrorString, 2.11 and later */
         "unhandled system error",                             /* likewise */
         "unhandled cuda error",                               /* likewise */

@@ -28,6 +28,7 @@ enum ni_log_take {
 /* What stands beside NCCL's lines: program.c. */
 enum ni_log_program {
     NI_PROGRAM_TRACEBACK,
+    NI_PROGRAM_IGNORED,  /* the next traceback is of no importance */
     NI_PROGRAM_THROWN,   /* the rest is an exception's text */
     NI_PROGRAM_WAIT,     /* number, name, elements in, elements out, milliseconds */
     NI_PROGRAM_SHORT,    /* likewise, without elements */

@@ -201,6 +201,10 @@ static void begin_traceback(const struct ni_log_line *l, const char *at)
     struct ni_log_trace *trace = &log->trace[log->n_trace++ % NI_LOG_TRACES];
     const char *blank = at;
 
+    if (log->ignored != 0 && log->lines <= log->ignored + 1) {
+        trace->lines = 0;
+        return;
+    }
     while (blank > l->p && blank[-1] == ' ')
         blank--;
     *trace = (struct ni_log_trace){.rank = -1, .lines = TRACEBACK};
@@ -376,6 +380,9 @@ void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f)
     switch ((enum ni_log_program)f->row->flags) {
     case NI_PROGRAM_TRACEBACK:
         begin_traceback(l, f->at);
+        break;
+    case NI_PROGRAM_IGNORED:
+        log->ignored = log->lines;
         break;
     case NI_PROGRAM_THROWN:
         note_thrown(l, f);

@@ -59,6 +59,7 @@ static struct ni_log_rank *process_of(const struct ni_log_line *l, struct ni_spa
     if (p) {
         p->host = ni_log_keep(log, (struct ni_span){name.p, colon ? (size_t)(colon - name.p) : 0});
         p->file = log->file;
+        p->line = (uint32_t)log->line;
         p->stream = ni_log_stream(log, l->p, name.p, NULL);
         p->name = key;
         log->process_of[key] = (uint16_t)log->n_rank;
@@ -117,6 +118,7 @@ static void begin_anew(struct ni_log_line *l)
     p->name = l->by->name;
     p->host = l->by->host;
     p->file = l->log->file;
+    p->line = (uint32_t)l->log->line;
     p->stream = l->by->stream;
     memcpy(p->value, l->by->value, sizeof(p->value)); /* some stand before the first contact */
     l->by = p;

@@ -313,6 +313,18 @@ static const struct {
           "b:7:7 [0] NCCL INFO comm 0x1 rank 1 nranks 2 cudaDev 0 busId 1 - Destroy COMPLETE\n"
           "Traceback (most recent call last):\n  File\nOSError: it was caught\n",
      NULL, "2 ranks"},
+    {BOTH "Exception ignored in: <function f at 0x1>\nTraceback (most recent call last):\n  "
+          "File\nE: x\n",
+     NULL, "2 ranks"},
+    {BOTH "[rank0]: Traceback (most recent call last):\n[rank0]:   File\n"
+          "[rank0]: torch.multiprocessing.spawn.ProcessRaisedException: \n"
+          "[rank0]: Traceback (most recent call last):\n[rank0]:   File\n[rank0]: IndexError: 7\n",
+     "log.exception", "x.log:8: \"IndexError: 7\""},
+    /* of an earlier attempt */
+    {"a:7:7 [0] NCCL INFO Bootstrap: Using eth0:10.0.0.1<0>\n" BOTH
+     "[rank0]: Traceback (most recent call last):\n[rank0]:   File\n[rank0]: E: x\n"
+     "a:7:7 [0] NCCL INFO Bootstrap: Using eth0:10.0.0.1<0>\n" INIT("", "a", "0", "COMPLETE"),
+     NULL, "2 ranks"},
     /* how it ended, as launchers say */
     {BOTH "srun: error: node-2: task 1: Killed\n", "log.exit",
      "rank 1 (b): was ended by signal 9 (SIGKILL)"},
