@@ -34,7 +34,8 @@ enum ni_log_step {
     NI_STEP_MET,      /* all ranks have met */
     NI_STEP_TOPOLOGY, /* it has read the topology */
     NI_STEP_RANKS,    /* it has all ranks' topology */
-    NI_STEP_CHANNELS  /* it has computed the channels */
+    NI_STEP_CHANNELS, /* it has computed the channels */
+    NI_STEP_COMPLETE
 };
 
 /* A line that is quoted. */
@@ -155,8 +156,8 @@ struct ni_log {
     struct ni_log_note note[NI_LOG_NOTES];
     uint16_t note_of[NI_LOG_WORDS]; /* of what a note is about: its place + 1 */
     struct ni_log_trace trace[NI_LOG_TRACES];
-    unsigned n_trace;
-    uint64_t ignored; /* the line that says that the next traceback is of no importance */
+    unsigned n_trace, open; /* how many there were; of the last ones those without their end */
+    uint64_t ignored;       /* the line that says that the next traceback is of no importance */
     struct {
         ni_kept file;
         int rank;

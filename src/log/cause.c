@@ -225,10 +225,14 @@ static void put_who(struct ni_text *t, const struct ni_log *log, const struct ni
     ni_put(t, ")");
 }
 
-/* Never NI_STEP_NONE: a rank that is stopped has at least an interface. */
+/* A rank that is stopped has at least an interface; another GPU of its process may be complete. */
 static enum ni_log_step step_of(const struct ni_log_rank *r)
 {
-    return r->process->step > NI_STEP_BOOT ? r->process->step : NI_STEP_BOOT;
+    const enum ni_log_step step = r->process->step;
+
+    if (step < NI_STEP_BOOT)
+        return NI_STEP_BOOT;
+    return step > NI_STEP_CHANNELS ? NI_STEP_CHANNELS : step;
 }
 
 const char *ni_log_step_text(const struct ni_log_rank *r)

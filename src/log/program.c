@@ -198,13 +198,13 @@ static struct ni_log_note *note_end(const struct ni_log_line *l, const char *at,
 static void begin_traceback(const struct ni_log_line *l, const char *at)
 {
     struct ni_log *log = l->log;
-    struct ni_log_trace *trace = &log->trace[log->n_trace++ % NI_LOG_TRACES];
+    struct ni_log_trace *trace = &log->trace[log->n_trace % NI_LOG_TRACES];
     const char *blank = at;
 
-    if (log->ignored != 0 && log->lines <= log->ignored + 1) {
-        trace->lines = 0;
+    if (log->ignored != 0 && log->lines <= log->ignored + 1)
         return;
-    }
+    log->n_trace++;
+    log->open += trace->lines == 0;
     while (blank > l->p && blank[-1] == ' ')
         blank--;
     *trace = (struct ni_log_trace){.rank = -1, .lines = TRACEBACK};
@@ -216,16 +216,18 @@ void ni_log_end_traceback(const struct ni_log_line *l)
 {
     struct ni_log *log = l->log;
 
-    for (unsigned i = 0; i < NI_LOG_TRACES; i++) {
+    for (unsigned i = 0; i < NI_LOG_TRACES && log->open > 0; i++) {
         struct ni_log_trace *trace = &log->trace[i];
         const char *p;
 
         if (trace->lines == 0)
             continue;
         trace->lines--;
+        log->open -= trace->lines == 0;
         p = behind_stream(l, trace);
         if (!p || p == l->end || *p == ' ' || *p == '\t')
             continue;
+        log->open -= trace->lines > 0;
         trace->lines = 0;
         note_exception(l, trace->stream, trace->rank, (struct ni_span){p, (size_t)(l->end - p)});
         return;

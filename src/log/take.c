@@ -128,13 +128,15 @@ static void begin_anew(struct ni_log_line *l)
    the thread is 0 for some threads of any GPU. */
 static struct ni_log_rank *rank_of(const struct ni_log_line *l, int dev, int rank)
 {
-    struct ni_log_rank *found = l->by;
-    for (struct ni_log_rank *r = l->by; r; r = r->next) {
+    struct ni_log_rank *found = l->by, *r = l->by;
+
+    do {
         if (rank >= 0 && r->rank == rank)
             return r;
         if (r->dev == dev)
             found = r;
-    }
+        r = r->next;
+    } while (r);
     return found;
 }
 
@@ -254,7 +256,9 @@ static void take_comm(struct ni_log_line *l, const struct ni_span *c)
     r->complete |= has(c[4], "Init COMPLETE");
     r->ended |= has(c[4], "Destroy COMPLETE");
     r->aborted |= has(c[4], "Abort COMPLETE");
-    if (has(c[4], "Init START"))
+    if (has(c[4], "Init COMPLETE"))
+        l->by->step = NI_STEP_COMPLETE;
+    else if (has(c[4], "Init "))
         l->by->step = NI_STEP_START;
 }
 
@@ -389,7 +393,7 @@ static const char *kept_text(struct ni_log *log, struct ni_span s)
 
 /* ---- a line ---- */
 
-/* The first warning of a process, and its last line. */
+/* The first warning of a process, and its last line until it has a communicator. */
 static void take_words(struct ni_log_line *l, bool known)
 {
     struct ni_log_rank *p = l->by;
@@ -398,7 +402,8 @@ static void take_words(struct ni_log_line *l, bool known)
     size_t n = message.n < sizeof(p->last) ? message.n : sizeof(p->last) - 1;
 
     /* "init.cc:160 -> 5", the way back from an error, and what comes at exit, say nothing of where it was. */
-    if (!has(message, " -> ") && !has(message, "Closing env plugin")) {
+    if (p->step != NI_STEP_COMPLETE && !has(message, " -> ") &&
+        !has(message, "Closing env plugin")) {
         p->last_file = l->log->file;
         p->last_line = (uint32_t)l->log->line;
         n = strnlen(message.p, n);
@@ -432,10 +437,11 @@ static void take_boot(struct ni_log_line *l, struct ni_span what)
 /* A smaller one may cross nodes where the largest does not: TP in a node, PP across. */
 static void take_nodes(const struct ni_log_line *l, const struct ni_span *c)
 {
-    struct ni_log_rank *r = rank_of(l, l->dev, number_of(c[1]));
     const int nodes = number_of(c[3]);
+    struct ni_log_rank *r;
 
     take_step(l, NI_STEP_RANKS);
+    r = rank_of(l, l->dev, number_of(c[1]));
     if (nodes > r->nodes && (nodes > 1 || number_of(c[2]) == r->size))
         r->nodes = nodes;
 }
