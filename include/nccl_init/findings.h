@@ -183,10 +183,20 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(JOB_TRANSPORT_DIFFERS, "job.transport.differs", NI_ERROR,                                   \
       "User: NCCL_NET, NCCL_IB_DISABLE, NCCLINIT_MODE and the RDMA devices must be "              \
       "alike in all pods: NCCL with IB in one and sockets in another fails or hangs.")            \
+    X(LOG_ALGO, "log.algo.none", NI_ERROR,                                                        \
+      "User: unset NCCL_ALGO and NCCL_PROTO, or name a pair that has this collective.")           \
+    X(LOG_COLLECTIVE, "log.collective.differs", NI_ERROR,                                         \
+      "User: all ranks must call the same collectives, in one order, with the same sizes.")       \
     X(LOG_COMM_ID, "log.comm-id", NI_ERROR,                                                       \
       "User: unset NCCL_COMM_ID: torchrun and mpirun do not need it.")                            \
     X(LOG_CUDA, "log.cuda", NI_ERROR,                                                             \
       "User: compare the node's driver with the image's CUDA, and look at GPU memory.")           \
+    X(LOG_DIAG, "log.diag", NI_WARNING,                                                           \
+      "User: read all NCCL DIAG lines; NCCL_IB_HCA may rightly differ from pod to pod.")          \
+    X(LOG_EXCEPTION, "log.exception", NI_ERROR,                                                   \
+      "User: read the traceback in this rank's log; the other ranks' errors follow from it.")     \
+    X(LOG_EXIT, "log.exit", NI_ERROR,                                                             \
+      "User: look at this rank's own log. Signal 9 is often the kernel's OOM killer.")            \
     X(LOG_FAILED, "log.failed", NI_ERROR,                                                         \
       "User: set NCCL_DEBUG=INFO and look at the rank that failed first.")                        \
     X(LOG_GDR, "log.gdr", NI_WARNING, "User: `nccl-init doctor` in the pod tells why.")           \
@@ -196,6 +206,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "Cluster admin: look at kernel log, firmware and ACS; take the HCA out of service.")        \
     X(LOG_HCA_PORT, "log.hca.port", NI_WARNING,                                                   \
       "Cluster admin: look at cable, switch port, and who changes the addresses.")                \
+    X(LOG_LEFT, "log.left", NI_ERROR,                                                             \
+      "User: look in this rank's program for the reason: the log does not show it.")              \
     X(LOG_LIBIBVERBS, "log.libibverbs", NI_WARNING,                                               \
       "User: install libibverbs1 and ibverbs-providers (RHEL: libibverbs) in the image.")         \
     X(LOG_LINES_LOST, "log.lines.lost", NI_INFO, "User: set RAY_DEDUP_LOGS=0 for Ray.")           \
@@ -213,6 +225,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "Cluster admin: look at NetworkPolicy and routes. User: at NCCL_SOCKET_IFNAME.")            \
     X(LOG_PLAN_DIFFERS, "log.plan.differs", NI_WARNING,                                           \
       "User: look at who sets it: the launcher, the image, an nccl.conf.")                        \
+    X(LOG_PORT, "log.port", NI_ERROR,                                                             \
+      "User: give each job its own MASTER_PORT; an earlier attempt may still listen.")            \
     X(LOG_RAILS_DIFFER, "log.rails.differ", NI_WARNING,                                           \
       "User: request the same number of RDMA devices in each pod.")                               \
     X(LOG_RANKS_MISSING, "log.ranks.missing", NI_ERROR,                                           \
@@ -225,10 +239,12 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: `nccl-init doctor` in the pod of these ranks tells why.")                            \
     X(LOG_TIMEOUT, "log.timeout", NI_ERROR,                                                       \
       "User: find the rank that is missing or in another collective; then test the rails.")       \
-    X(LOG_UNFINISHED, "log.unfinished", NI_WARNING,                                               \
+    X(LOG_UNFINISHED, "log.unfinished", NI_ERROR,                                                 \
       "User: look at the ranks that have no line, or whose last line is the oldest.")             \
     X(LOG_VERSION_DIFFERS, "log.version.differs", NI_ERROR,                                       \
       "User: start all ranks from the same image.")                                               \
+    X(LOG_WARN, "log.warn", NI_ERROR,                                                             \
+      "User: search for this text in NCCL's issues; nccl-init does not know it.")                 \
     X(MEMLOCK_LOW, "memlock.low", NI_WARNING,                                                     \
       "Cluster admin: memlock=-1:-1 (CRI-O's default_ulimits) or containerd's LimitMEMLOCK.")     \
     X(MEMLOCK_TOO_LOW, "memlock.too-low", NI_ERROR,                                               \

@@ -15,11 +15,69 @@ enum {
     NI_LOG_HCAS = 64,       /* 32, MAX_IB_DEVS of NCCL 2.30.7, and what it fuses of them */
     NI_LOG_WORDS = 32768,   /* different texts */
     NI_LOG_BYTES = 1 << 20, /* all of them together */
-    NI_LOG_HITS = 64        /* different faults */
+    NI_LOG_HITS = 64,       /* different faults */
+    NI_LOG_NOTES = 16384,   /* what programs and launchers said: two for each process */
+    NI_LOG_TRACES = 16,     /* Python's tracebacks of which the last line is still to come */
+    NI_LOG_LAST = 112,      /* of the last line of a process */
+    NI_LOG_RAISED = 65536,  /* ranks, of which it is known whether they raised an exception */
+    NI_LOG_NO_RANK = -2     /* lines of one process name several */
 };
 
 /* A text that is kept once: equal numbers are equal texts; 0: none. */
 typedef uint16_t ni_kept;
+
+/* How far NCCL's initialisation came, by what it prints; in this order. */
+enum ni_log_step {
+    NI_STEP_NONE,
+    NI_STEP_BOOT,     /* its first contact: it has an interface */
+    NI_STEP_START,    /* it has a network */
+    NI_STEP_MET,      /* all ranks have met */
+    NI_STEP_TOPOLOGY, /* it has read the topology */
+    NI_STEP_RANKS,    /* it has all ranks' topology */
+    NI_STEP_CHANNELS, /* it has computed the channels */
+    NI_STEP_COMPLETE
+};
+
+/* A line that is quoted. */
+struct ni_log_quote {
+    ni_kept file, text;
+    uint32_t line;
+};
+
+/* What the program of a rank, or its launcher, said of it. */
+enum ni_log_said {
+    NI_SAID_EXCEPTION, /* the last line of a traceback, what() of C++ */
+    NI_SAID_END,       /* an exit status, or a signal */
+    NI_SAID_TERM,      /* the launcher itself was ended by a signal */
+    NI_SAID_WAIT,      /* torch's watchdog: a collective that did not end in time */
+    NI_SAID_BROKEN,    /* a collective that an error ended */
+    NI_SAID_DONE       /* the number of the last collective that the rank called */
+};
+
+struct ni_log_note {
+    enum ni_log_said said;
+    int rank;       /* as the line says; -1: it does not */
+    int pid;        /* likewise */
+    ni_kept stream; /* what the launcher put in front of the line, without times */
+    struct ni_log_quote quote;
+    bool follows; /* another rank's fault, or one that NCCL names, is the cause */
+    bool first;   /* the launcher saw this one first */
+    int number;   /* the exit status, or the signal as a negative number; of a collective */
+    int waited;   /* milliseconds */
+    ni_kept collective, group;
+    uint64_t in, out; /* elements */
+    /* ---- by ni_log_judge ---- */
+    struct ni_log_rank *who; /* NULL: no process of NCCL is known for it */
+    bool told;
+};
+
+/* A traceback of Python: which lines may be its own. */
+struct ni_log_trace {
+    ni_kept stream;
+    int rank;
+    unsigned blanks; /* in front of its first line */
+    unsigned lines;  /* that it may still have; 0: none is open here */
+};
 
 /* What NCCL says of a process, known by host and pid, and of its GPU: the rank is in few of its lines.
    A further GPU of the process is a further one of these, without what is told of the process. */
@@ -35,6 +93,14 @@ struct ni_log_rank {
     int gid_index;               /* -1: not told */
     ni_kept value[NI_LOG_NAMES]; /* its version; then what it took, by ni_log.name; 0: not told */
     uint64_t said;               /* the bits of the hits */
+    ni_kept file, stream;        /* of its first line */
+    uint32_t line;
+    enum ni_log_step step;
+    struct ni_log_quote warn; /* its first NCCL WARN */
+    bool unknown_warn;        /* no pattern fits that */
+    ni_kept last_file;        /* its last line */
+    uint32_t last_line;
+    char last[NI_LOG_LAST];
     /* ---- of the GPU, in the process's largest communicator ---- */
     int dev;               /* NCCL's number of the GPU; -1: not told */
     int rank, size, nodes; /* -1, 0, 0: not told */
@@ -44,9 +110,13 @@ struct ni_log_rank {
     uint16_t on_hca[NI_LOG_HCAS]; /* ends on each of the list */
     bool several; /* communicators with different commIds: other ranks of the job may have others */
     bool started, complete, connected, ended;
+    bool aborted; /* ncclCommAbort, or an exit without ncclCommDestroy */
     /* ---- by ni_log_judge ---- */
+    const struct ni_log_note *exception, *end, *wait; /* its first ones; NULL: none */
+    int called;    /* the last collective that it called; -1: not told */
+    ni_kept group; /* of the collective in which it waits; 0: not told */
     unsigned is, mark;
-    bool earlier; /* a later process has its host, GPU and rank */
+    bool earlier, later; /* a later process has its host, GPU and rank; an earlier one had */
 };
 
 /* A fault, and the line in which it was seen first. */
@@ -82,13 +152,28 @@ struct ni_log {
     uint32_t word_at[2 * NI_LOG_WORDS]; /* its places */
     uint32_t word[NI_LOG_WORDS], text_len;
     char text[NI_LOG_BYTES];
+    unsigned n_note;
+    struct ni_log_note note[NI_LOG_NOTES];
+    uint16_t note_of[NI_LOG_WORDS]; /* of what a note is about: its place + 1 */
+    struct ni_log_trace trace[NI_LOG_TRACES];
+    unsigned n_trace, open; /* how many there were; of the last ones those without their end */
+    uint64_t ignored;       /* the line that says that the next traceback is of no importance */
+    struct {
+        ni_kept file;
+        int rank;
+        bool first;
+    } launcher;       /* torchrun's list of failures, while it is read */
+    ni_kept cut_file; /* ends within a line of NCCL */
     /* by ni_log_judge: */
+    uint64_t raised[NI_LOG_RAISED / 64]; /* a bit for each rank with an exception */
+    uint16_t owner_of[NI_LOG_WORDS]; /* of a file, of a stream: the process's place in rank + 1 */
     struct ni_log_rank *order[NI_LOG_RANKS];   /* those that count, by number */
     struct ni_log_rank *of_host[NI_LOG_RANKS]; /* the same, by host */
     uint16_t hca_of[NI_LOG_WORDS]; /* of a name: the host, as its first of these and 1 */
     unsigned n, left_out;
-    unsigned net, gdr; /* the sums */
-    char sentence[512], who[96];
+    unsigned net, gdr;              /* the sums */
+    const struct ni_finding *cause; /* the finding that the sentence begins with; NULL: none */
+    char sentence[1024], who[96];
     bool failed; /* the exit status is 1 */
 };
 
@@ -104,6 +189,11 @@ void ni_log_take_value(struct ni_log *log, struct ni_log_rank *p, struct ni_span
 
 /* After the last byte: sorts and reports. rdma, gdr: somebody expects that; gdr is rdma, too. */
 void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f);
+
+/* Whether the log of a rank stops before its communicator was complete, and where, in words. */
+bool ni_log_is_stopped(const struct ni_log_rank *r);
+const char *ni_log_step_text(const struct ni_log_rank *r);
+const char *ni_log_step_word(const struct ni_log_rank *r); /* "topology"; permanent */
 
 /* The number of the text, 0 when there is no room; the text of the number. */
 ni_kept ni_log_keep(struct ni_log *log, struct ni_span s);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cause.h"
 #include "nccl_init/job.h"
 #include "nccl_init/log.h"
 #include "patterns.h"
@@ -109,9 +110,10 @@ static void sort_ranks(struct ni_log *log)
     /* In its place there is a later process: this one was of an earlier attempt. */
     for (unsigned i = 0; named && i + 1 < log->n_rank; i++) {
         struct ni_log_rank *r = log->order[i];
-        const struct ni_log_rank *next = log->order[i + 1];
+        struct ni_log_rank *next = log->order[i + 1];
 
         r->earlier = compare_places(r, next) == 0 && r->process != next->process;
+        next->later = r->earlier;
     }
     qsort(log->order, log->n_rank, sizeof(void *), by_number);
     for (unsigned i = 0; i < log->n_rank; i++) {
@@ -169,7 +171,7 @@ static unsigned what_is(const struct ni_log *log, const struct ni_log_rank *r)
         is |= RDMA | MEANT;
     else
         is |= local ? LOCAL : UNKNOWN;
-    if (r->started && !r->complete && !r->connected && !r->ended)
+    if (ni_log_is_stopped(r))
         is |= WAITING;
     if ((p->hcas != 0 || value_of(log, r, "NCCL_IB_HCA")) && !switched_off(log, r))
         is |= MEANT;
@@ -219,6 +221,7 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
     if (((id == NI_F_HCA_NONE || id == NI_F_LOG_SOCKETS) && /* judge_network tells it */
          mark(log, SOCKETS) > 0) ||
         ((flags & FOLLOWS) != 0 && ni_findings_has(f, id)) ||
+        ((id == NI_F_LOG_TIMEOUT || id == NI_F_LOG_COLLECTIVE) && ni_findings_has(f, id)) ||
         (id == NI_F_LOG_FAILED && ni_findings_count(f, NI_ERROR) > 0))
         return;
     for (unsigned i = 0; i < log->n; i++) {
@@ -301,8 +304,7 @@ static void judge_start(struct ni_log *log, struct ni_findings *f)
             put_range(&missing, next, rank - 1);
         next = rank >= next ? rank + 1 : next;
     }
-    ni_report(f, NI_F_LOG_UNFINISHED, name_them(log),
-              "began to make the communicator and did not end it");
+    ni_log_report_stops(log, f);
     if (log->n > 1 && missing.len > 0)
         ni_report(f, NI_F_LOG_RANKS_MISSING, missing.buf,
                   "of %d ranks these have no line in the log", size);
@@ -407,6 +409,25 @@ static void put_hcas(struct ni_text *t, struct ni_log *log)
             fused > 0 && fused < all ? ", some fused" : "");
 }
 
+/* How the log ends. */
+static void put_end(struct ni_text *t, const struct ni_log *log)
+{
+    unsigned ended = 0;
+
+    for (unsigned i = 0; i < log->n; i++)
+        ended += log->order[i]->ended;
+    if (ended > 0 && ended == log->n)
+        ni_put(t, "; all ended in order");
+    if (log->cut_file != 0) {
+        ni_put(t, "; ");
+        ni_quote(t, ni_log_word(log, log->cut_file));
+        ni_put(t, " is cut within a line of NCCL");
+    }
+    if (log->left_out > 0)
+        ni_putf(t, "; %u rank%s of earlier attempts left out", log->left_out,
+                log->left_out == 1 ? "" : "s");
+}
+
 static void make_sentence(struct ni_log *log, struct ni_findings *f)
 {
     struct ni_text t = ni_text_on(log->sentence, sizeof(log->sentence));
@@ -414,6 +435,11 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
     const bool some = log->n_rank > 0 || log->version != 0;
     ni_kept version = 0;
     const unsigned local = mark(log, LOCAL), rdma = mark(log, RDMA), sockets = mark(log, SOCKETS);
+    const struct ni_finding *cause = ni_log_cause_of(f, sockets > 0 && sockets < log->n);
+
+    log->cause = cause;
+    if (cause)
+        ni_putf(&t, "%s%s%s; ", cause->subject, cause->subject[0] ? ": " : "", cause->message);
     if (sockets > 0 && sockets < log->n) {
         ni_putf(&t, "%s went over sockets: ", name_them(log));
         put_why(&t, log, false);
@@ -451,9 +477,7 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
     else if (log->net > 0)
         ni_putf(&t, ", GPUDirect on %u of %u channel ends", log->gdr, log->net);
     ni_put(&t, log->net > 0 && sockets > 0 ? " over RDMA" : "");
-    if (log->left_out > 0)
-        ni_putf(&t, "; %u rank%s of earlier attempts left out", log->left_out,
-                log->left_out == 1 ? "" : "s");
+    put_end(&t, log);
     const unsigned errors = ni_findings_count(f, NI_ERROR);
     if (errors > 0)
         ni_putf(&t, "; %u error%s below", errors, errors == 1 ? "" : "s");
@@ -462,6 +486,7 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
 
 void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f)
 {
+    ni_log_name_ranks(log);
     sort_ranks(log);
     for (unsigned i = 0; i < log->n; i++)
         log->order[i]->is = what_is(log, log->order[i]);
@@ -469,6 +494,8 @@ void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f
         ni_report(
             f, NI_F_LOG_NONE, "",
             "no `NCCL INFO` or `WARN`, no version of NCCL or RCCL, no error seen beside them");
+    ni_log_find_owners(log);
+    ni_log_report_causes(log, f);
     for (unsigned follows = 0; follows <= FOLLOWS; follows++)
         for (unsigned i = 0; i < log->n_hit; i++)
             if ((log->hit[i].row->flags & FOLLOWS) == follows)
@@ -476,6 +503,7 @@ void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f
     judge_network(log, rdma, gdr, f);
     judge_start(log, f);
     judge_settings(log, f);
+    ni_log_report_unknown(log, f);
     if (log->dropped > 0)
         ni_report(f, NI_F_FACT_TRUNCATED, "log", "%u facts had no room", log->dropped);
     make_sentence(log, f);

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "patterns.h"
 
+#include "nccl_init/log.h"
+
 #include <string.h>
 
-/* ALL: read in the source of each of 23 tags from 2.17.1 to 2.30.7; other versions likewise; "log" and
-   a version: only seen in logs of it. */
+/* ALL: read in the source of each of 23 tags from 2.17.1 to 2.30.7, and its words are in the libraries
+   2.31.2 and 2.32.3; other versions likewise; "log" and a version: only seen in logs of it. */
 #define ALL                              "2.17-2.30.7"
 #define FACT(text, versions, take)       text, versions, NI_TAKE_##take, NI_F_COUNT, 0
 #define FAULT(text, versions, id, flags) text, versions, NI_TAKE_FAULT, NI_F_##id, flags
+#define STEP(text, versions, step)       text, versions, NI_TAKE_STEP, NI_F_COUNT, NI_STEP_##step
+#define PROGRAM(text, versions, said)    text, versions, NI_TAKE_PROGRAM, NI_F_COUNT, NI_PROGRAM_##said
 
 const char *const ni_log_cause[NI_F_COUNT] = {
     [NI_F_GDR_DRIVER_ORDER] = "GPU memory cannot be registered: no peer memory module fits",
@@ -24,8 +28,11 @@ const char *const ni_log_cause[NI_F_COUNT] = {
     [NI_F_IOMMU_TRANSLATED] = "the HCA could not access the memory: IOMMU or ACS",
     [NI_F_JOB_RANK_TWICE] = "the ranks do not agree about who they are",
     [NI_F_JOB_SETTING_DIFFERS] = "ranks do not send what others expect: sizes, algorithms",
+    [NI_F_LOG_ALGO] = "NCCL_ALGO and NCCL_PROTO leave nothing that can do this collective",
+    [NI_F_LOG_COLLECTIVE] = "the ranks called different collectives",
     [NI_F_LOG_COMM_ID] = "NCCL_COMM_ID is set, and no interface is in its subnet",
     [NI_F_LOG_CUDA] = "a call of CUDA or HIP failed",
+    [NI_F_LOG_DIAG] = "NCCL's own diagnostics report a difference or a failure",
     [NI_F_LOG_FAILED] = "NCCL gave up; why is in a WARN line before",
     [NI_F_LOG_GPU_SHARED] = "two ranks use the same GPU",
     [NI_F_LOG_HCA_FATAL] = "the HCA or its driver reports a fault that ends the connection",
@@ -37,7 +44,9 @@ const char *const ni_log_cause[NI_F_COUNT] = {
     [NI_F_LOG_PEER_SILENT] = "the other end of an RDMA connection does not answer",
     [NI_F_LOG_PEER_STRANGER] = "what connected is no rank of this job, or on another network",
     [NI_F_LOG_PEER_UNREACHABLE] = "the other end cannot be reached",
+    [NI_F_LOG_PORT] = "the port of the job's store is in use, or not to be had",
     [NI_F_LOG_RAILS_DIFFER] = "the nodes have different numbers of HCAs",
+    [NI_F_LOG_RANKS_MISSING] = "not all processes came to the job's store in time",
     [NI_F_LOG_RDMA_REMOTE] = "the other end refused the access: something of it was gone",
     [NI_F_LOG_RENDEZVOUS] = "the launcher's rendezvous failed: rank 0 died, or its address",
     [NI_F_LOG_SOCKETS] = "the network plugin's libfabric has only TCP",
@@ -64,6 +73,11 @@ const struct ni_pattern ni_patterns[] = {
     {FACT("NCCL ATTN", "2.32.3", HEADER)},
     {FACT("NCCL CALL", ALL, HEADER)},
     {FACT("NCCL TRACE", ALL, HEADER)},
+    {FACT("NCCL DIAG %{environment: mismatch across }%d ranks in comm %s for %s", "2.31.2, 2.32.3",
+          DIAG)},
+    {FAULT("NCCL DIAG [INFO]%{mismatch|failed|uncorrected|inactive|inconsistent|unavailable|off "
+           "median}",
+           "2.31.2, 2.32.3", LOG_DIAG, 0)},
     /* ---- what it is, and what it was told ---- */
     {FAULT("NCCL version mismatch with remote", "2.24.3-2.30.7", LOG_VERSION_DIFFERS, 0)},
     {FACT("NCCL version %s", ALL, VERSION)},
@@ -77,10 +91,20 @@ const struct ni_pattern ni_patterns[] = {
     {FACT("Bootstrap%{: Using} %s", ALL, BOOT)},
     {FACT("NET/IB : Using %r", ALL, HCAS)},
     {FACT("Using network %r", ALL, NETWORK)},
+    /* ---- how far the initialisation came ---- */
+    {STEP("Bootstrap timings total", "2.23.4-2.30.7, 2.32.3", MET)},
+    {STEP("ncclTopoGetCpuAffinity: ", "2.28.3-2.30.7, 2.32.3", TOPOLOGY)},
+    {STEP("Setting affinity for GPU", "2.17-2.27.7", TOPOLOGY)},
+    {STEP("=== System : maxBw", ALL, TOPOLOGY)},
+    {STEP("NVLS multicast support is", ALL, TOPOLOGY)},
+    {STEP(" coll channels, ", ALL, CHANNELS)},
+    {FACT(" - Abort START", "2.28.3-2.30.7, 2.32.3", ABORT)},
+    {FACT(" - Revoke START", "2.28.9-2.30.7, 2.32.3", ABORT)},
     {FAULT("NET/IB : No device found", ALL, HCA_NONE, WHY)},
     {FAULT("NET/OFI Selected %{rovider is tcp|rovider is sockets}", "log", LOG_SOCKETS, WHY)},
     {FAULT("Failed to open libibverbs.so", "2.17-2.29.7", LOG_LIBIBVERBS, WHY)},
-    {FAULT("Count not open libibverbs", "2.30.3-2.30.7", LOG_LIBIBVERBS, WHY)},
+    {FAULT("Count not open libibverbs", "2.30.3-2.30.7, 2.31.2", LOG_LIBIBVERBS, WHY)},
+    {FAULT("Could not open libibverbs", "2.32.3", LOG_LIBIBVERBS, WHY)},
     {FAULT("couldn't open config directory '/etc/libibverbs", "rdma-core 56", LOG_LIBIBVERBS, WHY)},
     {FAULT("NET/IB : Unable to open device %s", ALL, HCA_NODE_MISSING, WHY)},
     {FAULT("NET/IB : No IP interface found", ALL, SOCKET_NONE, 0)},
@@ -100,7 +124,8 @@ const struct ni_pattern ni_patterns[] = {
     {FAULT("GPU Direct RDMA Disabled for HCA %d", ALL, GDR_UNAVAILABLE, NO_GDR)},
     {FAULT("GPU Direct RDMA Disabled for GPU%{distance}", "2.17-2.29.7", GPU_HCA_FAR, NO_GDR)},
     {FAULT("GDRDMA not enabled.", "RCCL 5.7-6.2.2", GDR_UNAVAILABLE, NO_GDR)},
-    {FAULT("Unrecognized element token", "2.24.3-2.30.7", USER_VALUE_IGNORED, 0)},
+    {FAULT("Unrecognized %{element token|prefix token}", "2.24.3-2.30.7, 2.32.3",
+           USER_VALUE_IGNORED, 0)},
     {FAULT("Could not find real path of %s (%s", ALL, HCA_PLACE_LOST, 0)},
     {FAULT("Topology detection: network path%{Attaching to first CPU}", ALL, HCA_PLACE_LOST,
            OF_NET)},
@@ -113,23 +138,26 @@ const struct ni_pattern ni_patterns[] = {
     {FAULT("No usable listening interface found", ALL, LOG_COMM_ID, 0)},
     {FAULT("Bootstrap Root : %{mismatch in|already checked in}", ALL, JOB_RANK_TWICE, 0)},
     {FAULT("Message truncated : received", ALL, LOG_VERSION_DIFFERS, 0)},
-    {FAULT("Mismatched NCCL version", "2.23.4-2.30.7", LOG_VERSION_DIFFERS, 0)},
+    {FAULT("Mismatched NCCL version", "2.23.4-2.30.7, 2.32.3", LOG_VERSION_DIFFERS, 0)},
+    {FAULT("Mismatched NCCL git versions", "2.32.3", LOG_VERSION_DIFFERS, 0)},
     {FAULT("message truncated : receiving", ALL, JOB_SETTING_DIFFERS, 0)},
     {FAULT("collective mismatch error", "2.17-2.19.4", JOB_SETTING_DIFFERS, 0)},
     {FAULT("posted incorrect receive", "2.20.5-2.30.7", JOB_SETTING_DIFFERS, 0)},
     /* "10.0.0.9<4000>" is NCCL's: other programs say this without the brackets. */
     {FAULT("onnect to %{<}%d> %{refused|caused conn|Cannot assign}", ALL, LOG_PEER_REFUSED, LAST)},
     {FAULT("onnect to %{<}%d> %{timed out|No route|unreachable}", ALL, LOG_PEER_UNREACHABLE, LAST)},
+    {FAULT("o algorithm/protocol %{available}", "2.17-2.30.7, 2.31.2, 2.32.3", LOG_ALGO, 0)},
     {FAULT("onnect returned %{Connection refused}", "2.17-2.26.6", LOG_PEER_REFUSED, LAST)},
     {FAULT("onnect returned %{timed|route|unreach}", "2.17-2.26.6", LOG_PEER_UNREACHABLE, LAST)},
     {FAULT("poll() returned %d, no POLLOUT events", "2.23.4-2.26.6", LOG_PEER_UNREACHABLE, 0)},
-    {FAULT("Connection closed by remote peer %s", ALL, LOG_PEER_DIED, FOLLOWS)},
+    {FAULT("Connection closed by remote peer", ALL, LOG_PEER_DIED, FOLLOWS)},
     {FAULT("Call to %{recv from|send to} %s failed :", ALL, LOG_PEER_DIED, FOLLOWS)},
     {FAULT("RAS declaring peer %s as DEAD", "2.24.3-2.30.7", LOG_PEER_DIED, 0)},
     {FAULT("socketFinalizeAccept: wrong magic", "2.17-2.26.6", LOG_PEER_STRANGER, 0)},
     {FAULT("didn't receive a valid magic from %s", "2.27.3-2.30.4", LOG_PEER_STRANGER, 0)},
-    {FAULT("socket magic mismatch", "2.30.7", LOG_PEER_STRANGER, 0)},
-    {FAULT("wrong type %d != %d", ALL, LOG_PEER_STRANGER, 0)},
+    {FAULT("socket magic mismatch", "2.30.7, 2.31.2", LOG_PEER_STRANGER, 0)},
+    {FAULT("Socket magic mismatch", "2.32.3", LOG_PEER_STRANGER, 0)},
+    {FAULT("wrong type %d != %d", "2.17-2.30.4", LOG_PEER_STRANGER, 0)},
     /* ---- RDMA ---- */
     {FAULT("ibv_modify_qp failed with %{No such|Invalid}", ALL, VERBS_CONNECT, LAST | INDEX)},
     {FAULT("ibv_modify_qp failed with ", ALL, VERBS_CONNECT, LAST)},
@@ -166,11 +194,37 @@ const struct ni_pattern ni_patterns[] = {
     {FAULT("Duplicate GPU detected", "2.17-2.29.7", LOG_GPU_SHARED, 0)},
     {FAULT("Multiple %{anks} %{using the same GPU}", "2.30.3-2.30.7", LOG_GPU_SHARED, 0)},
     /* ---- beside NCCL ---- */
-    {FAULT("Watchdog caught collective operation", "torch 2.2-2.9", LOG_TIMEOUT, 0)},
+    {PROGRAM("Traceback (most recent call last):", "Python 3", TRACEBACK)},
+    {PROGRAM("Exception ignored in", "Python 3", IGNORED)},
+    {PROGRAM("what():  %r", "libstdc++", THROWN)},
+    {PROGRAM("terminate called without an active exception", "libstdc++", THROWN)},
+    {PROGRAM("Fatal Python error: %r", "Python 3", THROWN)},
+    {PROGRAM("WorkNCCL(SeqNum=%d, OpType=%s NumelIn=%d, NumelOut=%d, Timeout(ms)=%d",
+             "torch 2.1-2.11", WAIT)},
+    {PROGRAM("WorkNCCL(SeqNum=%d, OpType=%s Timeout(ms)=%d", "torch 1.13-2.0", SHORT)},
+    {PROGRAM("PG GUID %s Rank %d]%{work sequence id: }%d PG status: last enqueued work: %d",
+             "torch 2.5-2.11", GROUP)},
+    {PROGRAM("ast enqueued NCCL work: %d, last completed", "torch 2.3-2.11", CALLED)},
+    {PROGRAM("Root Cause (first observed failure)", "torch 1.9-2.11", FIRST)},
+    {PROGRAM("rank      : %d (local_rank: ", "torch 1.9-2.11", RANK)},
+    {PROGRAM("exitcode  : %d (pid: %d)", "torch 1.9-2.11", EXITCODE)},
+    {PROGRAM("failed (exitcode: %d) local_rank: %d (pid: %d)", "torch 1.9-2.11", FAILED)},
+    {PROGRAM("SignalException: Process %d got signal: %d", "torch 1.10-2.11", TERM)},
+    {PROGRAM(": task %d: %r", "Slurm 20-25", TASK)},
+    {PROGRAM("mpirun noticed that process rank %d with PID %d on node %s exited on signal %d",
+             "Open MPI 1.6-4.1", EXITED)},
+    {PROGRAM("Segmentation fault", "bash, Open MPI, faulthandler", SIGNAL_11)},
+    {PROGRAM("Bus error (core dumped)", "bash", SIGNAL_7)},
+    {PROGRAM("oom_kill event", "Slurm 20-25", SIGNAL_9)},
+    {FAULT("Detected mismatch between collectives", "torch 1.11-2.11", LOG_COLLECTIVE, 0)},
+    {FAULT("Watchdog caught collective operation", "torch 2.2-2.11", LOG_TIMEOUT, 0)},
     {FAULT("Heartbeat monitor timed out", "torch 2.3", LOG_TIMEOUT, 0)},
     {FAULT("watchdog got stuck for", "torch 2.4-2.9", LOG_TIMEOUT, 0)},
     {FAULT("but store->get(%{got error}", "torch 2.0-2.9", LOG_RENDEZVOUS, 0)},
+    {FAULT("The server socket has failed to listen", "torch 1.10-2.11", LOG_PORT, 0)},
     {FAULT("The client socket has timed out", "torch 2.0-2.9", LOG_RENDEZVOUS, 0)},
+    {FAULT("seconds waiting for clients. %d/%d clients joined", "torch 2.1-2.11", LOG_RANKS_MISSING,
+           0)},
     {FAULT("failed to recv, got 0 bytes", "torch 2.2-2.9", LOG_RENDEZVOUS, FOLLOWS | LATE)},
     {FAULT("Gloo connectFullMesh failed", "torch 2.6-2.9", LOG_RENDEZVOUS, 0)},
     {FAULT("NCCL error in: %s", "torch 1.8-2.9", LOG_FAILED, FOLLOWS)},
@@ -180,6 +234,43 @@ const struct ni_pattern ni_patterns[] = {
     {FAULT("x across cluster]", "Ray 2.3-2.50", LOG_LINES_LOST, 0)},
 };
 const unsigned ni_patterns_count = NI_COUNT(ni_patterns);
+
+bool ni_log_is_consequence(struct ni_span text)
+{
+    static const char *const words[] = {
+        "NCCL error",           /* torch, cupy, vLLM */
+        "NCCL Error",           /* torch to 2.2 */
+        "ncclRemoteError",      /* torch quotes it */
+        "ncclSystemError",      /* likewise */
+        "ncclInternalError",    /* likewise */
+        "ncclInvalidUsage",     /* likewise */
+        "ncclUnhandledCudaErr", /* likewise */
+        "DistBackendError",     /* torch 2.1 and later */
+        "DistNetworkError",     /* torch 2.2 and later: the store is gone */
+        "DistStoreError",       /* the store's time-out is a fault of its own */
+        "store->get(",          /* torch */
+        "failed to recv",       /* torch's store */
+        "Failed to recv",       /* torch 2.11 */
+        "Connection reset by peer",
+        "Connection closed by peer", /* Gloo */
+        "Broken pipe",
+        "Watchdog caught collective",
+        "failed or timed out",    /* torch: "Some NCCL operations have ..." */
+        "ProcessRaisedException", /* torch.multiprocessing: the real one comes behind it */
+        "ChildFailedError",       /* torchrun */
+        "SignalException",        /* torchrun */
+        "remote process exited or there was a network error", /* ncclGetErrorString, 2.11 and later */
+        "unhandled system error",                             /* likewise */
+        "unhandled cuda error",                               /* likewise */
+        "Rendezvous", /* torchrun: RendezvousConnectionError and others */
+        "KeyboardInterrupt",
+    };
+
+    for (size_t i = 0; i < NI_COUNT(words); i++)
+        if (memmem(text.p, text.n, words[i], strlen(words[i])))
+            return true;
+    return false;
+}
 
 /* A word in a line: none begins at `from` or later and before `at`. */
 struct next {

@@ -8,7 +8,9 @@
 /* What is done with a line that fits, where it is not a fault. */
 enum ni_log_take {
     NI_TAKE_FAULT,
-    NI_TAKE_HEADER, /* host:pid:tid [dev] of a record */
+    NI_TAKE_HEADER,  /* host:pid:tid [dev] of a record */
+    NI_TAKE_DIAG,    /* ranks, communicator, a variable that differs between them */
+    NI_TAKE_PROGRAM, /* a program or a launcher says it: row->flags is an enum ni_log_program */
     NI_TAKE_VERSION,
     NI_TAKE_VALUE, /* NAME, before the text, has the value behind it */
     NI_TAKE_BOOT,
@@ -18,7 +20,30 @@ enum ni_log_take {
     NI_TAKE_NODES,
     NI_TAKE_CHANNEL,
     NI_TAKE_CONNECTED,
-    NI_TAKE_GID
+    NI_TAKE_GID,
+    NI_TAKE_ABORT,
+    NI_TAKE_STEP /* row->flags is the enum ni_log_step */
+};
+
+/* What stands beside NCCL's lines: program.c. */
+enum ni_log_program {
+    NI_PROGRAM_TRACEBACK,
+    NI_PROGRAM_IGNORED,  /* the next traceback is of no importance */
+    NI_PROGRAM_THROWN,   /* the rest is an exception's text */
+    NI_PROGRAM_WAIT,     /* number, name, elements in, elements out, milliseconds */
+    NI_PROGRAM_SHORT,    /* likewise, without elements */
+    NI_PROGRAM_GROUP,    /* its group, rank in it, number, last called */
+    NI_PROGRAM_CALLED,   /* the last called */
+    NI_PROGRAM_FIRST,    /* torchrun's root cause comes */
+    NI_PROGRAM_RANK,     /* the rank that its next lines are about */
+    NI_PROGRAM_EXITCODE, /* and its exit status, and pid */
+    NI_PROGRAM_FAILED,   /* exit status, local rank, pid */
+    NI_PROGRAM_TERM,     /* pid of the launcher, signal */
+    NI_PROGRAM_TASK,     /* Slurm: number of the task, how it ended */
+    NI_PROGRAM_EXITED,   /* mpirun: rank, pid, host, signal */
+    NI_PROGRAM_SIGNAL_7,
+    NI_PROGRAM_SIGNAL_9,
+    NI_PROGRAM_SIGNAL_11
 };
 
 /* Flags of a fault. */
@@ -34,8 +59,8 @@ enum {
 };
 
 enum {
-    NI_PATTERN_WORDS = 96, /* between the braces of all rows */
-    NI_PATTERN_FAR = 4096  /* of a word, or of the rest of a line: PATH_MAX, a list of 128 HCAs */
+    NI_PATTERN_WORDS = 112, /* between the braces of all rows */
+    NI_PATTERN_FAR = 4096   /* of a word, or of the rest of a line: PATH_MAX, a list of 128 HCAs */
 };
 
 struct ni_pattern {
@@ -63,6 +88,9 @@ struct ni_found {
 };
 /* All of the line, from the left, up to max. */
 unsigned ni_patterns_find(const char *p, const char *end, struct ni_found found[], unsigned max);
+
+/* A text that only says that another rank failed, or NCCL, whose own lines say why. */
+bool ni_log_is_consequence(struct ni_span text);
 
 /* Whether that network is sockets; tcp: libfabric has nothing else. */
 bool ni_log_is_sockets(struct ni_span network, bool tcp);

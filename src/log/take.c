@@ -2,20 +2,9 @@
 /* What a line tells, taken to the process that said so. */
 #include <string.h>
 
+#include "line.h"
+#include "nccl_init/job.h"
 #include "nccl_init/log.h"
-#include "patterns.h"
-
-/* One line while it is read. */
-struct line {
-    struct ni_log *log;
-    const char *p, *end;
-    const char *message;    /* behind NCCL's own header, else p */
-    struct ni_log_rank *by; /* the process; NULL: nobody's */
-    int dev;
-    bool info;  /* of level INFO */
-    bool whole; /* one record only: of two neither's end nor the other's host is sure */
-    bool cut;
-};
 
 static int number_of(struct ni_span s)
 {
@@ -58,8 +47,9 @@ static struct ni_log_rank *add_rank(struct ni_log *log, int dev)
 }
 
 /* "host:pid" */
-static struct ni_log_rank *process_of(struct ni_log *log, struct ni_span name)
+static struct ni_log_rank *process_of(const struct ni_log_line *l, struct ni_span name)
 {
+    struct ni_log *log = l->log;
     const ni_kept key = ni_log_keep(log, name);
     const char *colon = memchr(name.p, ':', name.n);
     struct ni_log_rank *p;
@@ -68,6 +58,9 @@ static struct ni_log_rank *process_of(struct ni_log *log, struct ni_span name)
     p = key == 0 && name.n > 0 ? NULL : add_rank(log, -1);
     if (p) {
         p->host = ni_log_keep(log, (struct ni_span){name.p, colon ? (size_t)(colon - name.p) : 0});
+        p->file = log->file;
+        p->line = (uint32_t)log->line;
+        p->stream = ni_log_stream(log, l->p, name.p, NULL);
         p->name = key;
         log->process_of[key] = (uint16_t)log->n_rank;
     }
@@ -90,12 +83,15 @@ static struct ni_span origin(const char *p, const char *end)
 
 /* The words before NCCL's level, from the last: file:line, (function), [dev], host:pid:tid; a time
    and a launcher's prefix are not read. */
-static void take_header(struct line *l, const char *at)
+static void take_header(struct ni_log_line *l, const char *at)
 {
     struct ni_span name = {at, 0};
     const char *end = at, *from;
     l->info = at[5] == 'I';
-    l->message = at + 5 + strcspn(at + 5, " ");
+    l->warn = at[5] == 'W';
+    l->message = at + 5; /* the level */
+    while (l->message < l->end && *l->message != ' ')
+        l->message++;
     for (int i = 0; i < 8 && end > l->p && name.n == 0; i++, end = from) {
         while (end > l->p && end[-1] == ' ')
             end--;
@@ -106,12 +102,12 @@ static void take_header(struct line *l, const char *at)
         name = origin(from, end);
     }
     if (l->whole)
-        l->by = process_of(l->log, name);
+        l->by = process_of(l, name);
 }
 
 /* A process prints its first contact once: a second one is another process, after a restart or in
    another pod, of the same host and pid. */
-static void begin_anew(struct line *l)
+static void begin_anew(struct ni_log_line *l)
 {
     const bool again = l->by->boot != 0 && l->by->host != 0;
     struct ni_log_rank *p = again ? add_rank(l->log, -1) : NULL;
@@ -121,26 +117,31 @@ static void begin_anew(struct line *l)
     l->log->process_of[l->by->name] = (uint16_t)l->log->n_rank;
     p->name = l->by->name;
     p->host = l->by->host;
+    p->file = l->log->file;
+    p->line = (uint32_t)l->log->line;
+    p->stream = l->by->stream;
     memcpy(p->value, l->by->value, sizeof(p->value)); /* some stand before the first contact */
     l->by = p;
 }
 
 /* The GPU that printed the line: by the rank, else by its number, else the first. What CUDA says of
    the thread is 0 for some threads of any GPU. */
-static struct ni_log_rank *rank_of(const struct line *l, int dev, int rank)
+static struct ni_log_rank *rank_of(const struct ni_log_line *l, int dev, int rank)
 {
-    struct ni_log_rank *found = l->by;
-    for (struct ni_log_rank *r = l->by; r; r = r->next) {
+    struct ni_log_rank *found = l->by, *r = l->by;
+
+    do {
         if (rank >= 0 && r->rank == rank)
             return r;
         if (r->dev == dev)
             found = r;
-    }
+        r = r->next;
+    } while (r);
     return found;
 }
 
 /* That GPU, which is one more if it is not there yet. NULL: no room. */
-static struct ni_log_rank *gpu_of(const struct line *l, int dev)
+static struct ni_log_rank *gpu_of(const struct ni_log_line *l, int dev)
 {
     struct ni_log_rank *r = l->by;
     unsigned gpus = 0;
@@ -182,7 +183,7 @@ void ni_log_take_value(struct ni_log *log, struct ni_log_rank *p, struct ni_span
 }
 
 /* The name stands before `at`. Integers end with a dot (misc/param.cc). */
-static void take_value(struct line *l, const char *at, struct ni_span value)
+static void take_value(struct ni_log_line *l, const char *at, struct ni_span value)
 {
     const char *name = at;
     while (name > l->p &&
@@ -196,7 +197,7 @@ static void take_value(struct line *l, const char *at, struct ni_span value)
         ni_log_take_value(l->log, l->by, (struct ni_span){name, (size_t)(at - name)}, value);
 }
 
-static void take_version(struct line *l, struct ni_span s)
+static void take_version(struct ni_log_line *l, struct ni_span s)
 {
     size_t n = 0;
     while (n < s.n && (ni_is_digit(s.p[n]) || s.p[n] == '.'))
@@ -210,7 +211,7 @@ static void take_version(struct line *l, struct ni_span s)
 /* "[0]mlx5_6:1/RoCE [1]={[0] a:1/IB, [1] b:1/IB} [RO]; OOB ..." becomes
    "mlx5_6:1/RoCE,a:1/IB+b:1/IB". The place in the list is the number that channels name, whatever
    stands in the brackets. A list without its end was cut. */
-static void take_hcas(struct line *l, struct ni_span s)
+static void take_hcas(struct ni_log_line *l, struct ni_span s)
 {
     struct ni_text t = NI_TEXT(1024);
     const char *end = memchr(s.p, ';', s.n), *comma = "";
@@ -232,7 +233,7 @@ static void take_hcas(struct line *l, struct ni_span s)
 }
 
 /* A smaller communicator of the same GPU is a part of the job. */
-static void take_comm(struct line *l, const struct ni_span *c)
+static void take_comm(struct ni_log_line *l, const struct ni_span *c)
 {
     const int size = number_of(c[2]);
     struct ni_log_rank *r = gpu_of(l, number_of(c[3]));
@@ -254,11 +255,16 @@ static void take_comm(struct line *l, const struct ni_span *c)
     r->started |= has(c[4], "Init ");
     r->complete |= has(c[4], "Init COMPLETE");
     r->ended |= has(c[4], "Destroy COMPLETE");
+    r->aborted |= has(c[4], "Abort COMPLETE");
+    if (has(c[4], "Init COMPLETE"))
+        l->by->step = NI_STEP_COMPLETE;
+    else if (has(c[4], "Init "))
+        l->by->step = NI_STEP_START;
 }
 
 /* "IB/0/GDRDMA/Shared", "IB/3(7)/GDRDMA(PCI)", "AWS Libfabric/0/GDRDMA", "IB/0 comm 0x1 nRanks 02":
    network and HCA, the rank that sends for this one, what was said besides. */
-static void take_channel(struct line *l, const struct ni_span *c)
+static void take_channel(struct ni_log_line *l, const struct ni_span *c)
 {
     const int rank = number_of(c[c[5].n == 6 ? 1 : 3]); /* [send] or [receive] */
     const char *slash = memchr(c[6].p, '/', c[6].n);
@@ -289,7 +295,7 @@ static void take_channel(struct line *l, const struct ni_span *c)
 }
 
 /* The halves of the address are printed as little-endian numbers, their zeros in front left out. */
-static void take_gid(struct line *l, const struct ni_span *c)
+static void take_gid(struct ni_log_line *l, const struct ni_span *c)
 {
     uint64_t half[2] = {0, 0};
     uint8_t ip[NI_GID_BYTES];
@@ -307,7 +313,7 @@ static void take_gid(struct line *l, const struct ni_span *c)
 /* ---- what went wrong ---- */
 
 /* "mlx5_6:1" of a line about an HCA. */
-static struct ni_span subject_of(const struct line *l)
+static struct ni_span subject_of(const struct ni_log_line *l)
 {
     static const char *const marks[] = {" on dev ", " hca ", "open device ", "for HCA ",
                                         "NET/IB : "};
@@ -321,10 +327,23 @@ static struct ni_span subject_of(const struct line *l)
     return (struct ni_span){l->p, 0};
 }
 
-static void take_fault(struct line *l, const struct ni_pattern *row)
+/* The words from which on a line is quoted: of one that is not NCCL's the sentence that fits, for much
+   may stand in front of it. */
+static struct ni_span quoted(const struct ni_log_line *l, const char *at)
+{
+    const char *from = l->message;
+
+    for (const char *p = l->by ? at : l->message; p + 1 < at; p++)
+        if ((*p == ']' || *p == ':') && p[1] == ' ')
+            from = p + 2;
+    return ni_trim((struct ni_span){from, (size_t)(l->end - from)});
+}
+
+static void take_fault(struct ni_log_line *l, const struct ni_pattern *row, const char *at)
 {
     const struct ni_span message =
         ni_trim((struct ni_span){l->message, (size_t)(l->end - l->message)});
+    const struct ni_span quote = quoted(l, at);
     struct ni_log *log = l->log;
     struct ni_log_hit *h = log->hit, *stop = h + log->n_hit;
     /* torch's warning: "[rank1]:[W1121 22:30:02.399123456 TCPStore.cpp:125]", "[W socket.cpp:663]" */
@@ -350,7 +369,7 @@ static void take_fault(struct line *l, const struct ni_pattern *row)
         *h = (struct ni_log_hit){.row = row, .flags = flags, .subject = subject, .file = log->file};
         h->line = log->line;
         h->bit = UINT64_C(1) << log->n_hit++;
-        ni_put_quoted(&t, message.p, message.n, 160);
+        ni_put_quoted(&t, quote.p, quote.n, 160);
     }
     if (h->last == log->lines)
         return;
@@ -363,23 +382,90 @@ static void take_fault(struct line *l, const struct ni_pattern *row)
     }
 }
 
+/* A difference that RAS reports. */
+static const struct ni_pattern diag = {
+    .text = "", .versions = "", .take = NI_TAKE_FAULT, .id = NI_F_LOG_DIAG};
+
+static const char *kept_text(struct ni_log *log, struct ni_span s)
+{
+    return ni_log_word(log, ni_log_keep(log, s));
+}
+
 /* ---- a line ---- */
 
-static void take(struct line *l, const struct ni_found *f)
+/* The first warning of a process, and its last line until it has a communicator. */
+static void take_words(struct ni_log_line *l, bool known)
+{
+    struct ni_log_rank *p = l->by;
+    const struct ni_span message =
+        ni_trim((struct ni_span){l->message, (size_t)(l->end - l->message)});
+    size_t n = message.n < sizeof(p->last) ? message.n : sizeof(p->last) - 1;
+
+    /* "init.cc:160 -> 5", the way back from an error, and what comes at exit, say nothing of where it was. */
+    if (p->step != NI_STEP_COMPLETE && !has(message, " -> ") &&
+        !has(message, "Closing env plugin")) {
+        p->last_file = l->log->file;
+        p->last_line = (uint32_t)l->log->line;
+        n = strnlen(message.p, n);
+        memcpy(p->last, message.p, n);
+        p->last[n] = '\0';
+    }
+    if (!l->warn || p->warn.file != 0)
+        return;
+    p->warn = (struct ni_log_quote){
+        .file = l->log->file,
+        .text = ni_log_keep(l->log, (struct ni_span){message.p, message.n < 200 ? message.n : 200}),
+        .line = (uint32_t)l->log->line};
+    p->unknown_warn = !known;
+}
+
+static void take_step(const struct ni_log_line *l, enum ni_log_step step)
+{
+    if (l->by->step < step)
+        l->by->step = step;
+}
+
+static void take_boot(struct ni_log_line *l, struct ni_span what)
+{
+    if (has(what, "<")) /* NCCL_OOB_NET_ENABLE has a second one, of a device */
+        begin_anew(l);
+    take_step(l, NI_STEP_BOOT);
+    if (l->by->boot == 0)
+        l->by->boot = ni_log_keep(l->log, behind(what, what.p[0] == '[' ? "]" : ""));
+}
+
+/* A smaller one may cross nodes where the largest does not: TP in a node, PP across. */
+static void take_nodes(const struct ni_log_line *l, const struct ni_span *c)
+{
+    const int nodes = number_of(c[3]);
+    struct ni_log_rank *r;
+
+    take_step(l, NI_STEP_RANKS);
+    r = rank_of(l, l->dev, number_of(c[1]));
+    if (nodes > r->nodes && (nodes > 1 || number_of(c[2]) == r->size))
+        r->nodes = nodes;
+}
+
+static void take(struct ni_log_line *l, const struct ni_found *f)
 {
     const struct ni_span *c = f->capture;
     const enum ni_log_take what = f->row->take;
-    struct ni_log_rank *r;
-    int n;
     const bool cut = l->cut && !(what == NI_TAKE_COMM && has(c[4], "COMPLETE"));
-    if ((what > NI_TAKE_HEADER && (!l->whole || cut)) || (what > NI_TAKE_VERSION && !l->by))
+    if ((what >= NI_TAKE_VERSION && (!l->whole || cut)) || (what > NI_TAKE_VERSION && !l->by))
         return;
     switch (what) {
     case NI_TAKE_FAULT:
-        take_fault(l, f->row);
+        take_fault(l, f->row, f->at);
         break;
     case NI_TAKE_HEADER:
         take_header(l, f->at);
+        break;
+    case NI_TAKE_DIAG: /* addresses, names of HCAs and indexes may differ */
+        if (ni_find_job_setting(kept_text(l->log, c[2])))
+            take_fault(l, &diag, f->at);
+        break;
+    case NI_TAKE_PROGRAM:
+        ni_log_take_program(l, f);
         break;
     case NI_TAKE_VERSION:
         l->log->rccl |= *f->at == 'R';
@@ -389,10 +475,7 @@ static void take(struct line *l, const struct ni_found *f)
         take_value(l, *f->at == 'r' ? c[0].p - 1 : f->at, c[0]);
         break;
     case NI_TAKE_BOOT:
-        if (has(c[0], "<")) /* NCCL_OOB_NET_ENABLE has a second one, of a device */
-            begin_anew(l);
-        if (l->by->boot == 0)
-            l->by->boot = ni_log_keep(l->log, behind(c[0], c[0].p[0] == '[' ? "]" : ""));
+        take_boot(l, c[0]);
         break;
     case NI_TAKE_HCAS:
         take_hcas(l, c[0]);
@@ -403,12 +486,14 @@ static void take(struct line *l, const struct ni_found *f)
     case NI_TAKE_COMM:
         take_comm(l, c);
         break;
+    case NI_TAKE_ABORT:
+        rank_of(l, l->dev, -1)->aborted = true;
+        break;
+    case NI_TAKE_STEP:
+        take_step(l, (enum ni_log_step)f->row->flags);
+        break;
     case NI_TAKE_NODES:
-        r = rank_of(l, l->dev, number_of(c[1]));
-        n = number_of(c[3]);
-        /* A smaller one may cross nodes where the largest does not: TP in a node, PP across. */
-        if (n > r->nodes && (n > 1 || number_of(c[2]) == r->size))
-            r->nodes = n;
+        take_nodes(l, c);
         break;
     case NI_TAKE_CONNECTED:
         rank_of(l, l->dev, -1)->connected = true;
@@ -424,10 +509,11 @@ static void take(struct line *l, const struct ni_found *f)
 
 void ni_log_line(struct ni_log *log, const char *p, const char *end, bool cut)
 {
-    struct line l = {.log = log, .p = p, .end = end, .message = p, .dev = -1, .cut = cut};
+    struct ni_log_line l = {.log = log, .p = p, .end = end, .message = p, .dev = -1, .cut = cut};
     struct ni_found found[24];
     /* What Ray puts behind a line is no part of it. */
     const char *ray = memmem(p, (size_t)(end - p), " [repeated ", 11), *stop = ray ? ray : end;
+    bool known = false;
     unsigned headers = 0, n = ni_patterns_find(p, stop, found, NI_COUNT(found));
     n += ni_patterns_find(stop, end, found + n, NI_COUNT(found) - n);
     log->lines++;
@@ -435,6 +521,14 @@ void ni_log_line(struct ni_log *log, const char *p, const char *end, bool cut)
     for (unsigned i = 0; i < n; i++)
         headers += found[i].row->take == NI_TAKE_HEADER;
     l.whole = headers < 2;
-    for (unsigned i = 0; i < n; i++)
+    ni_log_end_traceback(&l);
+    for (unsigned i = 0; i < n; i++) {
         take(&l, &found[i]);
+        known |= found[i].row->take == NI_TAKE_FAULT;
+    }
+    if (!l.by)
+        return;
+    take_words(&l, known);
+    if (cut)
+        log->cut_file = log->file;
 }

@@ -28,6 +28,8 @@ static const char *state_of(const struct ni_log_rank *r)
 {
     if (r->ended)
         return "ended in order";
+    if (r->aborted)
+        return "aborted";
     if (r->connected)
         return "connected";
     return r->complete ? "ready" : r->started ? "not ready" : "";
@@ -91,6 +93,64 @@ static void put_ranks(struct ni_text *out, const struct ni_log *log, bool colour
     ni_table_write(out, &table, colour);
 }
 
+/* ---- the first words of each rank ---- */
+
+static void put_quote(struct ni_text *out, const struct ni_log *log,
+                      const struct ni_log_quote *quote)
+{
+    const char *text = ni_log_word(log, quote->text);
+
+    ni_put(out, "    ");
+    ni_quote(out, ni_log_word(log, quote->file));
+    ni_putf(out, ":%u: ", (unsigned)quote->line);
+    ni_put_quoted(out, text, strlen(text), 160);
+    ni_put(out, "\n");
+}
+
+static ni_kept warn_of(const struct ni_log_rank *r)
+{
+    return r->process->warn.text;
+}
+
+static ni_kept exception_of(const struct ni_log_rank *r)
+{
+    return r->exception ? r->exception->quote.text : 0;
+}
+
+/* The first NCCL WARN and the first exception, once for those that have the same. */
+static void put_first_words(struct ni_text *out, const struct ni_log *log)
+{
+    enum { GROUPS = 16 };
+    unsigned group = 0;
+
+    unmark(log);
+    for (unsigned i = 0; i < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i];
+
+        if (r->mark != 0 || (warn_of(r) == 0 && exception_of(r) == 0))
+            continue;
+        if (group == 0)
+            ni_put(out, "\nThe first NCCL WARN of each rank, and the first exception\n");
+        if (++group > GROUPS) {
+            ni_put(out, "  ... of other ranks: --json has them\n");
+            return;
+        }
+        for (unsigned k = i; k < log->n; k++) {
+            struct ni_log_rank *other = log->order[k];
+
+            if (warn_of(other) == warn_of(r) && exception_of(other) == exception_of(r))
+                other->mark = group;
+        }
+        ni_put(out, "  ");
+        ni_log_put_ranks(out, log, group);
+        ni_put(out, "\n");
+        if (warn_of(r) != 0)
+            put_quote(out, log, &r->process->warn);
+        if (exception_of(r) != 0)
+            put_quote(out, log, &r->exception->quote);
+    }
+}
+
 /* ---- the settings ---- */
 
 /* A row for each value that some rank has, and what NCCL made of it, where the log says that. */
@@ -152,10 +212,58 @@ void ni_put_log(struct ni_text *out, const struct ni_view *view)
         ni_put(out, "\n");
         ni_table_write(out, &table, view->colour);
     }
+    put_first_words(out, log);
     ni_put_findings(out, view, NI_INFO);
 }
 
 /* ---- for programs ---- */
+
+/* {"at": "0.log:49", "quote": "..."}; null: there is none. */
+static void quote_json(struct ni_json *j, const struct ni_log *log, const char *key,
+                       const struct ni_log_quote *quote)
+{
+    struct ni_text at = NI_TEXT(512);
+
+    if (!quote || quote->file == 0) {
+        ni_json_text(j, key, NULL);
+        return;
+    }
+    ni_json_object(j, key);
+    ni_put(&at, ni_log_word(log, quote->file));
+    ni_putf(&at, ":%u", (unsigned)quote->line);
+    ni_json_text(j, "at", at.buf);
+    ni_json_text(j, "quote", ni_log_word(log, quote->text));
+    ni_json_end(j);
+}
+
+/* The collective in which the rank waits, and the one that it called last. */
+static void waiting_json(struct ni_json *j, const struct ni_log *log, const struct ni_log_rank *r)
+{
+    const struct ni_log_note *wait = r->wait;
+
+    ni_json_int_or_null(j, "last_collective", r->called >= 0, r->called);
+    if (!wait) {
+        ni_json_text(j, "waiting", NULL);
+        return;
+    }
+    ni_json_object(j, "waiting");
+    ni_json_text(j, "collective", ni_log_word(log, wait->collective));
+    ni_json_int(j, "number", wait->number);
+    ni_json_int_or_null(j, "elements_in", wait->in != UINT64_MAX, (int64_t)(wait->in & INT64_MAX));
+    ni_json_int_or_null(j, "elements_out", wait->out != UINT64_MAX,
+                        (int64_t)(wait->out & INT64_MAX));
+    ni_json_end(j);
+}
+
+static void end_json(struct ni_json *j, const struct ni_log_rank *r)
+{
+    const struct ni_log_note *end = r->end;
+    const bool stopped = ni_log_is_stopped(r);
+
+    ni_json_int_or_null(j, "exit_status", end && end->number >= 0, end ? end->number : 0);
+    ni_json_int_or_null(j, "signal", end && end->number < 0, end ? -(int64_t)end->number : 0);
+    ni_json_text(j, "stopped", stopped ? ni_log_step_word(r) : NULL);
+}
 
 static void rank_json(struct ni_json *j, const struct ni_view *view, unsigned i)
 {
@@ -167,6 +275,10 @@ static void rank_json(struct ni_json *j, const struct ni_view *view, unsigned i)
     ni_json_text_or_null(j, "network", ni_log_word(log, p->network));
     ni_json_text_or_null(j, "sockets", ni_log_word(log, p->boot));
     ni_json_text(j, "state", state_of(r));
+    end_json(j, r);
+    quote_json(j, log, "first_warn", &p->warn);
+    quote_json(j, log, "first_exception", r->exception ? &r->exception->quote : NULL);
+    waiting_json(j, log, r);
     ni_json_array(j, "hcas");
     for (unsigned k = 0; k < NI_LOG_HCAS; k++) {
         struct ni_text name = NI_TEXT(320);
@@ -196,7 +308,10 @@ static void rank_json(struct ni_json *j, const struct ni_view *view, unsigned i)
 void ni_put_log_json(struct ni_text *out, const struct ni_view *view)
 {
     struct ni_json json = ni_json_report(out), *j = &json;
+    const struct ni_finding *cause = view->log->cause;
+
     ni_json_text(j, "sentence", view->log->sentence);
+    ni_json_text(j, "cause", cause ? ni_finding_kind(cause->id)->id : NULL);
     ni_json_bool(j, "failed", view->log->failed);
     ni_json_list(j, "ranks", view, 0, view->log->n, rank_json);
     ni_json_findings(j, view->findings);

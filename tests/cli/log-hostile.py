@@ -22,7 +22,7 @@ COMM = "comm 0x%x rank %d nranks %d cudaDev %d nvmlDev 0 busId %d commId 0x%x - 
 
 def patterns():
     with open("src/log/patterns.c", encoding="ascii") as source:
-        rows = re.findall(r'\{(?:FACT|FAULT)\(\s*"((?:[^"\\]|\\.)*)"', source.read())
+        rows = re.findall(r'\{(?:FACT|FAULT|STEP|PROGRAM)\(\s*"((?:[^"\\]|\\.)*)"', source.read())
     assert len(rows) > 100, "the rows of patterns.c are not found"
     return [row.replace('\\"', '"') for row in rows]
 
@@ -155,6 +155,27 @@ KINDS = {
         lambda i: by(i) + COMM % (1, i, 8192, 0, i, 2) + by(i) + f"NCCL_IB_DISABLE set to {i % 2}\n", n
     ),
     "missing ranks": lambda n: count(lambda i: by(i) + f"comm 0x1 rank {2 * i} nranks 99999 cudaDev 0 Init START\n", n),
+    # what programs and launchers say
+    "tracebacks that stay open": lambda n: fill(
+        "".join(f"{'x' * 70}{k:02}Traceback (most recent call last):\n" for k in range(16)), 2000
+    )
+    + fill("x" * 69 + "\n", n),
+    "tracebacks": lambda n: fill("Traceback (most recent call last):\nValueError\n", n),
+    "exceptions of ranks": lambda n: count(
+        lambda i: f"[rank{i}]: Traceback (most recent call last):\n[rank{i}]: E: {i}\n", n
+    ),
+    "ends": lambda n: count(lambda i: f"srun: error: n: task {i}: Killed\n", n),
+    "ends of ranks": lambda n: count(
+        lambda i: by(i) + COMM % (1, i, 8192, 0, i, 2) + f"srun: error: n: task {i}: Exited with exit code {i % 99 + 1}\n", n
+    ),
+    "waits": lambda n: count(
+        lambda i: by(i)
+        + COMM % (1, i, 8192, 0, i, 2)
+        + f"[rank{i}]: caught collective operation timeout: WorkNCCL(SeqNum={i}, OpType=A{i}, NumelIn=1, NumelOut=1, Timeout(ms)=1)\n",
+        n,
+    ),
+    "times in front": lambda n: fill("2026-11-23T15:31:58.1Z " * 5000 + "Traceback (most recent call last):\n", n),
+    "files of a launcher": lambda n: fill("rank      : 1 (local_rank: 1)\nexitcode  : -9 (pid: 1)\n", n),
     # patterns
     "each message": lambda n: fill("\n".join(HEAD + example(row) for row in ROWS) + "\n", n),
     "each beginning, one line": lambda n: fill("".join(map(begin, ROWS)), n),

@@ -214,6 +214,16 @@ static const struct {
     {"h:1:2 [0] NCCL INFO Call to connect returned Connection refused, retrying", NULL,
      "11: NCCL tries again"},
     {"NCCL version mismatch with remote", "log.version.differs", "the source of 2.24.3"},
+    {"Socket magic mismatch from 10.0.0.9<4> (peer 0x1 != expected 0x2), discarding peer "
+     "connection",
+     "log.peer.stranger", "the library 2.32.3"},
+    {"Could not open libibverbs.so.1", "log.libibverbs", "the library 2.32.3"},
+    {"Mismatched NCCL git versions detected: rank 0 fingerprint 0x1, rank 1 fingerprint 0x2",
+     "log.version.differs", "the library 2.32.3"},
+    {"Unrecognized prefix token \"x\" when parsing \"x:y\"", "user.value.ignored",
+     "the library 2.31.2"},
+    {"No algorithm/protocol nor symKernelId available for function AllReduce", "log.algo.none",
+     "the library 2.31.2"},
     {"Could not open XML topology file /x : No such file", "user.topo-file.unreadable", "guide"},
 };
 
@@ -233,6 +243,186 @@ static void test_pasted(void **state)
             fail_msg("%s: %s (%s)", pasted[i].line,
                      hit < NI_F_COUNT ? ni_finding_kind(hit)->id : "-", pasted[i].from);
     }
+}
+
+/* A whole log, judged. To be freed. */
+static struct ni_log *judged(const char *text, struct ni_findings *f)
+{
+    struct ni_log *log = calloc(1, sizeof(*log));
+    const size_t n = strlen(text);
+    size_t room;
+
+    assert_non_null(log);
+    memset(f, 0, sizeof(*f));
+    memcpy(ni_log_room(log, &room), text, n);
+    ni_log_got(log, "x.log", n);
+    (void)ni_log_room(log, &room);
+    ni_log_got(log, "x.log", 0);
+    ni_log_judge(log, false, false, f);
+    return log;
+}
+
+#define INIT(prefix, host, rank, end)                                     \
+    prefix host ":7:7 [0] NCCL INFO ncclCommInitRank comm 0x1 rank " rank \
+                " nranks 2 cudaDev 0 busId 1 commId 0x2 - Init " end "\n"
+#define BOTH INIT("", "a", "0", "COMPLETE") INIT("", "b", "1", "COMPLETE")
+#define WAIT(rank, number, name, elements)                                                     \
+    "[rank" rank "]:[E ProcessGroupNCCL.cpp:1] [Rank " rank                                    \
+    "] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=" number ", OpType=" name \
+    ", NumelIn=" elements ", NumelOut=" elements ", Timeout(ms)=600000) ran for 600096 "       \
+    "milliseconds before timing out.\n"
+
+/* Logs as launchers mix them, the finding that is the cause, and words of the first sentence. */
+static const struct {
+    const char *text, *id, *words;
+} causes[] = {
+    /* whose the exception is: by torch's prefix, kubectl's, Slurm's, MPI's, a time beside it */
+    {BOTH
+     "[rank1]: Traceback (most recent call last):\n[rank1]:   File \"x\"\n[rank1]: a.b.Mine: x\n",
+     "log.exception", "rank 1 (b): the program raised an exception. x.log:5: \"a.b.Mine: x\""},
+    {INIT("[pod/a/c] ", "a", "0", "COMPLETE") INIT(
+         "[pod/b/c] ", "b", "1", "COMPLETE") "[pod/b/c] Traceback (most recent call "
+                                             "last):\n[pod/a/c] Step: 1\n[pod/b/c]   File \"x\"\n"
+                                             "[pod/a/c] Step: 2\n[pod/b/c] KeyError: 3\n",
+     "log.exception", "rank 1 (b): the program raised an exception. x.log:7: \"KeyError: 3\""},
+    {INIT("0: ", "a", "0", "COMPLETE") INIT(
+         "1: ", "b", "1",
+         "COMPLETE") "1: Traceback (most recent call last):\n0: Traceback (most recent call "
+                     "last):\n1:   File\n0:   File\n"
+                     "0: torch.distributed.DistBackendError: NCCL error in: x\n1: ValueError: y\n",
+     "log.exception", "rank 1 (b): the program raised an exception. x.log:8: \"ValueError: y\""},
+    {INIT("[1,0]<stdout>:", "a", "0", "COMPLETE")
+         INIT("[1,1]<stdout>:", "b", "1",
+              "COMPLETE") "[1,1]<stderr>:Traceback (most recent call last):\n[1,1]<stderr>:  "
+                          "File\n[1,1]<stderr>:E: y\n",
+     "log.exception", "rank 1 (b): the program raised an exception. x.log:5: \"E: y\""},
+    {INIT("2026-11-23T15:31:58.1Z ", "a", "0",
+          "COMPLETE") "2026-11-23T15:31:59.123456789Z Traceback (most recent call "
+                      "last):\n2026-11-23T15:32:00Z   File\n"
+                      "2026-11-23T15:32:00.12Z E: y\n",
+     "log.exception", "rank 0 (a): the program raised an exception. x.log:4: \"E: y\""},
+    {BOTH "[rank0]: terminate called after throwing an instance of 'std::bad_alloc'\n"
+          "[rank0]:   what():  std::bad_alloc\n",
+     "log.exception", "rank 0 (a): the program raised an exception. x.log:4: \"what():  std::bad"},
+    /* what follows is no cause */
+    {BOTH "a:7:7 [0] x.cc:1 NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory\n"
+          "[rank0]: Traceback (most recent call last):\n[rank0]:   File\n[rank0]: RuntimeError: "
+          "engine died\n",
+     "memlock.too-low", "rank 0 (a): the limit of locked memory"},
+    {BOTH "a:7:7 [0] NCCL INFO comm 0x1 rank 0 nranks 2 cudaDev 0 busId 1 - Destroy COMPLETE\n"
+          "b:7:7 [0] NCCL INFO comm 0x1 rank 1 nranks 2 cudaDev 0 busId 1 - Destroy COMPLETE\n"
+          "Traceback (most recent call last):\n  File\nOSError: it was caught\n",
+     NULL, "2 ranks"},
+    {BOTH "Exception ignored in: <function f at 0x1>\nTraceback (most recent call last):\n  "
+          "File\nE: x\n",
+     NULL, "2 ranks"},
+    {BOTH "[rank0]: Traceback (most recent call last):\n[rank0]:   File\n"
+          "[rank0]: torch.multiprocessing.spawn.ProcessRaisedException: \n"
+          "[rank0]: Traceback (most recent call last):\n[rank0]:   File\n[rank0]: IndexError: 7\n",
+     "log.exception", "x.log:8: \"IndexError: 7\""},
+    /* of an earlier attempt */
+    {"a:7:7 [0] NCCL INFO Bootstrap: Using eth0:10.0.0.1<0>\n" BOTH
+     "[rank0]: Traceback (most recent call last):\n[rank0]:   File\n[rank0]: E: x\n"
+     "a:7:7 [0] NCCL INFO Bootstrap: Using eth0:10.0.0.1<0>\n" INIT("", "a", "0", "COMPLETE"),
+     NULL, "2 ranks"},
+    /* how it ended, as launchers say */
+    {BOTH "srun: error: node-2: task 1: Killed\n", "log.exit",
+     "rank 1 (b): was ended by signal 9 (SIGKILL)"},
+    {BOTH "srun: error: node-2: task 1: Exited with exit code 3\n", "log.exit",
+     "rank 1 (b): ended with exit status 3"},
+    {BOTH "mpirun noticed that process rank 0 with PID 12 on node n exited on signal 11 (Segm).\n",
+     "log.exit", "rank 0 (a): was ended by signal 11 (SIGSEGV)"},
+    {BOTH "  rank      : 0 (local_rank: 0)\n  exitcode  : -15 (pid: 7)\nRoot Cause (first observed "
+          "failure):\n"
+          "  rank      : 1 (local_rank: 1)\n  exitcode  : -7 (pid: 8)\n",
+     "log.exit", "rank 1 (b): was ended by signal 7 (SIGBUS)"},
+    {BOTH "E1123 api.py:986] failed (exitcode: 0) local_rank: 0 (pid: 7) of binary: x\n", NULL,
+     "2 ranks"},
+    /* collectives */
+    {BOTH WAIT("0", "7", "BROADCAST", "80") WAIT("1", "7", "ALLREDUCE", "80"),
+     "log.collective.differs",
+     "rank 0 (a) in BROADCAST number 7 of 80 elements; rank 1 (b) in ALLREDUCE number 7 of 80 "},
+    {BOTH WAIT("0", "7", "ALLREDUCE", "80") WAIT("1", "7", "ALLREDUCE", "80"), "log.timeout",
+     "ranks 0, 1 (a, b): waited 600 s in ALLREDUCE number 7 of 80 elements, as all ranks of the "
+     "log"},
+    {BOTH WAIT("0", "7", "ALLREDUCE", "80"), "log.timeout",
+     "for rank 1 (b), of which no wait is in the log"},
+    {BOTH WAIT("0", "7", "ALLREDUCE",
+               "80") "[rank1]:[E x] Last enqueued NCCL work: 6, last completed NCCL work: 6\n",
+     "log.timeout", "for rank 1 (b), whose last collective was number 6"},
+    {BOTH "[rank0]: torch.distributed.DistBackendError: Work WorkNCCL(SeqNum=7, OpType=ALLTOALL, "
+          "NumelIn=80, NumelOut=90, "
+          "Timeout(ms)=15000) timed out in blocking wait.\n",
+     "log.timeout",
+     "rank 0 (a): waited 15 s in ALLTOALL number 7 of 80 to 90 elements for rank 1 (b)"},
+    /* where it stops: who came least far comes first */
+    {INIT("", "a", "0", "START")
+         INIT("", "b", "1",
+              "START") "a:7:7 [0] NCCL INFO Bootstrap timings total 0.1\nb:7:7 [0] NCCL INFO "
+                       "Bootstrap timings total 0.1\n"
+                       "a:7:7 [0] NCCL INFO NVLS multicast support is not available on dev 0\n",
+     "log.unfinished",
+     "rank 1 (b): NCCL's initialisation did not end: the log stops while it read the topology"},
+    {"a:7:7 [0] NCCL INFO Bootstrap: Using eth0:10.0.0.1<0>\n", "log.unfinished",
+     "1 process (a): "},
+    {"a:7:7 [0] NCCL INFO Bootstrap: Using eth0:10.0.0.1<0>\n[rank0]:[W x] loss\n"
+     "[rank0]:[E x] Last enqueued NCCL work: 0, last completed\n",
+     "log.unfinished",
+     "rank 0 (a): NCCL's initialisation did not end: the log stops while it chose the network"},
+    {INIT("", "a", "0", "START"), "log.unfinished",
+     "the log stops in the bootstrap: not all ranks had met"},
+    {INIT("", "a", "0",
+          "START") "a:7:7 [0] NCCL INFO NVLS multicast support is not available on dev 0\n",
+     "log.unfinished", "the log stops while it waited for the other ranks' topology"},
+    {INIT("", "a", "0",
+          "START") "a:7:7 [0] NCCL INFO comm 0x1 rank 0 nRanks 2 nNodes 2 localRanks 1\n",
+     "log.unfinished", "the log stops while it computed the channels"},
+    {INIT("", "a", "0", "START") "a:7:7 [0] NCCL INFO 2 coll channels, 2 collnet channels\n",
+     "log.unfinished", "the log stops while it connected the ranks"},
+    {INIT("", "a", "0", "START") "a:7:7 [0] NCCL INFO comm 0x1 rank 0 nRan", "log.unfinished",
+     "; x.log is cut within a line of NCCL"},
+    /* a warning that nobody knows */
+    {BOTH "a:7:7 [0] x.cc:1 NCCL WARN Frobnication of the fabric\nncclInternalError: Internal "
+          "check failed.\n",
+     "log.warn", "rank 0 (a): its first NCCL WARN, which nccl-init does not know. x.log:3: \"Frob"},
+    /* NCCL's own diagnostics */
+    {BOTH
+     "a:7 NCCL DIAG [INFO] NCCL environment: mismatch across 2 ranks in comm 0x2 for NCCL_IB_HCA\n",
+     NULL, "2 ranks"},
+};
+
+static void test_causes(void **state)
+{
+    static struct ni_findings f;
+
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(causes); i++) {
+        struct ni_log *log = judged(causes[i].text, &f);
+        const char *id = log->cause ? ni_finding_kind(log->cause->id)->id : NULL;
+
+        if ((id && causes[i].id ? strcmp(id, causes[i].id) != 0 : id != causes[i].id) ||
+            !strstr(log->sentence, causes[i].words))
+            fail_msg("%s\nis %s: %s", causes[i].text, id ? id : "-", log->sentence);
+        free(log);
+    }
+}
+
+/* A variable that must be equal on all ranks, and one that may differ. */
+static void test_diagnostics(void **state)
+{
+    static struct ni_findings f;
+    struct ni_log *log = judged("a:7 NCCL DIAG [INFO] NCCL environment: mismatch across 2 ranks in "
+                                "comm 0x2 for NCCL_ALGO\n",
+                                &f);
+
+    (void)state;
+    assert_true(ni_findings_has(&f, NI_F_LOG_DIAG));
+    free(log);
+    log = judged("a:7 NCCL DIAG [INFO] NCCL environment: mismatch across 2 ranks in comm 0x2 for "
+                 "NCCL_IB_HCA\na:7 NCCL DIAG [OK] ECC: no uncorrected volatile errors\n",
+                 &f);
+    assert_false(ni_findings_has(&f, NI_F_LOG_DIAG));
+    free(log);
 }
 
 /* A carriage return divides records, as a newline does; before a newline it is that line's end. */
@@ -325,6 +515,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),           cmocka_unit_test(test_words),
         cmocka_unit_test(test_pasted),          cmocka_unit_test(test_carriage_return),
+        cmocka_unit_test(test_causes),          cmocka_unit_test(test_diagnostics),
         cmocka_unit_test(test_troubleshooting),
     };
 

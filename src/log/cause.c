@@ -1,0 +1,803 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why the job failed, as far as its log shows it: whose exception or end came first, which collectives ranks
+   wait in, and where an initialisation stopped. */
+#include "cause.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "patterns.h"
+
+/* ---- which is the cause ---- */
+
+/* From what is a cause for certain to what only follows from one. */
+static unsigned order_of(enum ni_finding_id id)
+{
+    static const uint8_t order[NI_F_COUNT] = {
+        [NI_F_LOG_EXCEPTION] = 1,   [NI_F_LOG_EXIT] = 2,         [NI_F_LOG_COLLECTIVE] = 3,
+        [NI_F_LOG_WARN] = 5,        [NI_F_LOG_PEER_REFUSED] = 6, [NI_F_LOG_PEER_UNREACHABLE] = 6,
+        [NI_F_LOG_PEER_SILENT] = 6, [NI_F_LOG_RDMA_REMOTE] = 6,  [NI_F_LOG_RANKS_MISSING] = 8,
+        [NI_F_LOG_RENDEZVOUS] = 7,  [NI_F_LOG_TIMEOUT] = 9,      [NI_F_LOG_UNFINISHED] = 10,
+        [NI_F_LOG_LEFT] = 11,       [NI_F_LOG_PEER_DIED] = 12,   [NI_F_LOG_FAILED] = 13,
+        [NI_F_LOG_SOCKETS] = 14,    [NI_F_LOG_NONE] = 14,
+    };
+
+    return order[id] == 0 ? 4 : order[id];
+}
+
+/* A value of the user's, of which other verbs only warn. */
+static bool stops_nccl(enum ni_finding_id id)
+{
+    return id == NI_F_USER_VALUE_IGNORED || id == NI_F_USER_TOPO_UNREADABLE;
+}
+
+/* Faults of settings and devices, and peers that cannot be reached: exceptions follow from them. */
+static bool is_reason(enum ni_finding_id id)
+{
+    return order_of(id) >= 4 && order_of(id) <= 6 &&
+           (ni_finding_kind(id)->severity == NI_ERROR || stops_nccl(id));
+}
+
+/* ---- whose a note is ---- */
+
+enum { SEVERAL = UINT16_MAX };
+
+/* What is known by that text belongs to one process, or to several. */
+static ni_kept owner_key(struct ni_log *log, ni_kept file, ni_kept stream, int pid)
+{
+    struct ni_text key = NI_TEXT(64);
+
+    ni_putf(&key, "\x02%u %u %d", file, stream, pid);
+    return ni_log_keep(log, ni_span_of(key.buf));
+}
+
+enum { ANY = 0, NO_PID = -1, STREAMS = -2 };
+
+static void own(struct ni_log *log, ni_kept key, unsigned process)
+{
+    uint16_t *owner = &log->owner_of[key];
+
+    if (key != 0 && *owner != process + 1)
+        *owner = *owner == 0 ? (uint16_t)(process + 1) : SEVERAL;
+}
+
+static struct ni_log_rank *owner(struct ni_log *log, ni_kept key)
+{
+    const uint16_t found = log->owner_of[key];
+
+    return key == 0 || found == 0 || found == SEVERAL ? NULL : &log->rank[found - 1];
+}
+
+static int pid_of(const struct ni_log *log, const struct ni_log_rank *process)
+{
+    const char *colon = strrchr(ni_log_word(log, process->name), ':');
+    uint64_t pid = 0;
+
+    if (!colon || ni_parse_u64(ni_span_of(colon + 1), INT32_MAX, &pid) < 0)
+        return NO_PID;
+    return (int)pid;
+}
+
+static void find_owners(struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n_rank; i++) {
+        const struct ni_log_rank *p = &log->rank[i];
+
+        if (p->process != p || p->host == 0)
+            continue;
+        own(log, owner_key(log, p->file, ANY, NO_PID), i);
+        own(log, owner_key(log, p->file, p->stream, STREAMS), i);
+        own(log, owner_key(log, p->file, ANY, pid_of(log, p)), i);
+    }
+}
+
+/* The rank of that number; NULL: the log has no line of it. */
+static struct ni_log_rank *rank_number(const struct ni_log *log, int number)
+{
+    unsigned from = 0, to = log->n;
+
+    while (from < to) {
+        const unsigned middle = (from + to) / 2;
+
+        if (log->order[middle]->rank < number)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from < log->n && log->order[from]->rank == number ? log->order[from] : NULL;
+}
+
+/* By the rank that the line names, by the pid, by the launcher's prefix, or by the file if it is one
+   process's. */
+static struct ni_log_rank *whose(struct ni_log *log, const struct ni_log_note *note)
+{
+    struct ni_log_rank *process = NULL;
+
+    if (note->rank >= 0)
+        return rank_number(log, note->rank);
+    if (note->pid >= 0)
+        process = owner(log, owner_key(log, note->quote.file, ANY, note->pid));
+    if (!process && note->stream != 0)
+        process = owner(log, owner_key(log, note->quote.file, note->stream, STREAMS));
+    if (!process)
+        process = owner(log, owner_key(log, note->quote.file, ANY, NO_PID));
+    /* Of several GPUs nothing says which it was. */
+    return process && process->next && process->rank < 0 ? process->next : process;
+}
+
+static bool is_before(const struct ni_log_note *a, const struct ni_log_note *b)
+{
+    return a->quote.file == b->quote.file && a->quote.line < b->quote.line;
+}
+
+static void keep_first(const struct ni_log_note **place, const struct ni_log_note *note)
+{
+    if (!*place || is_before(note, *place))
+        *place = note;
+}
+
+/* A process that never came to its communicator, in a file of its own: torch's "[rank3]:" and torchrun name
+   its rank. */
+void ni_log_name_ranks(struct ni_log *log)
+{
+    find_owners(log);
+    for (unsigned i = 0; i < log->n_note; i++) {
+        const struct ni_log_note *note = &log->note[i];
+        struct ni_log_rank *p = owner(log, owner_key(log, note->quote.file, ANY, NO_PID));
+
+        if (!p || note->rank < 0 || p->size > 0 || p->next || p->rank == NI_LOG_NO_RANK)
+            continue;
+        if (p->rank < 0)
+            p->rank = note->rank;
+        else if (p->rank != note->rank)
+            p->rank = NI_LOG_NO_RANK;
+    }
+    for (unsigned i = 0; i < log->n_rank; i++)
+        if (log->rank[i].rank == NI_LOG_NO_RANK)
+            log->rank[i].rank = -1;
+}
+
+static void remember_raised(struct ni_log *log, int rank)
+{
+    if (rank >= 0 && rank < NI_LOG_RAISED)
+        log->raised[rank / 64] |= UINT64_C(1) << (rank % 64);
+}
+
+static bool has_raised(const struct ni_log *log, int rank)
+{
+    return rank >= 0 && rank < NI_LOG_RAISED &&
+           (log->raised[rank / 64] & UINT64_C(1) << (rank % 64)) != 0;
+}
+
+void ni_log_find_owners(struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n_rank; i++)
+        log->rank[i].called = -1;
+    for (unsigned i = 0; i < log->n_note; i++) {
+        struct ni_log_note *note = &log->note[i];
+        struct ni_log_rank *r = whose(log, note);
+
+        note->who = r;
+        if (note->said == NI_SAID_EXCEPTION)
+            remember_raised(log, note->rank);
+        if (!r)
+            continue;
+        if (note->said == NI_SAID_EXCEPTION)
+            keep_first(&r->exception, note);
+        if (note->said == NI_SAID_END || note->said == NI_SAID_TERM)
+            keep_first(&r->end, note);
+        if (note->said == NI_SAID_WAIT || (note->said == NI_SAID_BROKEN && !r->wait))
+            r->wait = note;
+        if (note->said == NI_SAID_DONE) {
+            r->called = note->number;
+            r->group = r->group == 0 ? note->group : r->group;
+        }
+        if (note->said == NI_SAID_WAIT && note->group != 0)
+            r->group = note->group;
+    }
+}
+
+/* ---- words ---- */
+
+static void put_place(struct ni_text *t, const struct ni_log *log, const struct ni_log_quote *quote)
+{
+    ni_quote(t, ni_log_word(log, quote->file));
+    ni_putf(t, ":%u: \"", (unsigned)quote->line);
+    const char *text = ni_log_word(log, quote->text);
+    ni_put_quoted(t, text, strlen(text), 160);
+    ni_put(t, "\"");
+}
+
+/* "rank 1 (vm)", "rank 1", or the file: whoever has this number. */
+static void put_who(struct ni_text *t, const struct ni_log *log, const struct ni_log_note *note)
+{
+    const struct ni_log_rank *r = note->who;
+
+    if (!r || r->rank < 0) {
+        if (note->rank >= 0)
+            ni_putf(t, "rank %d", note->rank);
+        else
+            ni_quote(t, ni_log_word(log, note->quote.file));
+        return;
+    }
+    ni_putf(t, "rank %d (", r->rank);
+    ni_quote(t, ni_log_word(log, r->process->host));
+    ni_put(t, ")");
+}
+
+/* A rank that is stopped has at least an interface; another GPU of its process may be complete. */
+static enum ni_log_step step_of(const struct ni_log_rank *r)
+{
+    const enum ni_log_step step = r->process->step;
+
+    if (step < NI_STEP_BOOT)
+        return NI_STEP_BOOT;
+    return step > NI_STEP_CHANNELS ? NI_STEP_CHANNELS : step;
+}
+
+const char *ni_log_step_text(const struct ni_log_rank *r)
+{
+    static const char *const text[] = {
+        [NI_STEP_BOOT] = "while it chose the network: plugins, HCAs",
+        [NI_STEP_START] = "in the bootstrap: not all ranks had met",
+        [NI_STEP_MET] = "while it read the topology: PCI, NVLink, NICs",
+        [NI_STEP_TOPOLOGY] = "while it waited for the other ranks' topology",
+        [NI_STEP_RANKS] = "while it computed the channels",
+        [NI_STEP_CHANNELS] = "while it connected the ranks",
+    };
+
+    return text[step_of(r)];
+}
+
+const char *ni_log_step_word(const struct ni_log_rank *r)
+{
+    static const char *const word[] = {
+        [NI_STEP_BOOT] = "network",   [NI_STEP_START] = "bootstrap",
+        [NI_STEP_MET] = "topology",   [NI_STEP_TOPOLOGY] = "exchange",
+        [NI_STEP_RANKS] = "channels", [NI_STEP_CHANNELS] = "connect",
+    };
+
+    return word[step_of(r)];
+}
+
+bool ni_log_is_stopped(const struct ni_log_rank *r)
+{
+    return !r->complete && !r->connected && !r->ended &&
+           (r->started || (r->process->step == NI_STEP_BOOT && r->size == 0));
+}
+
+static void put_step(struct ni_text *t, const struct ni_log_rank *r)
+{
+    if (r && ni_log_is_stopped(r))
+        ni_putf(t, ", in NCCL's initialisation, %s", ni_log_step_text(r));
+}
+
+static void put_collective(struct ni_text *t, const struct ni_log *log,
+                           const struct ni_log_note *wait)
+{
+    ni_quote(t, ni_log_word(log, wait->collective));
+    ni_putf(t, " number %d", wait->number);
+    if (wait->in != UINT64_MAX && wait->in == wait->out)
+        ni_putf(t, " of %llu elements", (unsigned long long)wait->in);
+    else if (wait->in != UINT64_MAX)
+        ni_putf(t, " of %llu to %llu elements", (unsigned long long)wait->in,
+                (unsigned long long)wait->out);
+}
+
+static void mark_none(struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n; i++)
+        log->order[i]->mark = 0;
+}
+
+/* ---- exceptions and ends ---- */
+
+/* Whether NCCL named a fault in this process before the note: then that is of it. */
+static bool said_fault(const struct ni_log *log, const struct ni_log_note *note)
+{
+    const struct ni_log_rank *r = note->who;
+
+    for (unsigned i = 0; r && i < log->n_hit; i++) {
+        const struct ni_log_hit *h = &log->hit[i];
+        const bool later = h->file == note->quote.file && h->line > note->quote.line;
+
+        if ((r->process->said & h->bit) != 0 && is_reason(h->row->id) && !later)
+            return true;
+    }
+    return false;
+}
+
+static bool all_ended(const struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n; i++)
+        if (!log->order[i]->ended)
+            return false;
+    return log->n > 0;
+}
+
+/* After a restart the job's end counts, not why an attempt before it ended. */
+static bool is_of_earlier(const struct ni_log_note *note)
+{
+    const struct ni_log_rank *r = note->who;
+
+    return r && r->later && r->process->file == note->quote.file &&
+           r->process->line > note->quote.line;
+}
+
+static bool is_cause(const struct ni_log *log, const struct ni_log_note *note)
+{
+    const struct ni_log_rank *r = note->who;
+
+    if (note->follows || said_fault(log, note) || is_of_earlier(note))
+        return false;
+    /* An exception that torch did not mark, and then an orderly end: it was caught. */
+    if (note->said != NI_SAID_END)
+        return note->rank >= 0 || !(r ? r->ended : all_ended(log));
+    /* A launcher ends the others by SIGTERM; torch ends itself by SIGABRT after its watchdog spoke. */
+    if (note->number == 0 || note->number == -15)
+        return false;
+    if ((has_raised(log, note->rank) || (r && (r->exception || r->wait))) &&
+        (note->number > 0 || note->number == -6))
+        return false;
+    return !(r && note->number > 0 && r->process->warn.file != 0);
+}
+
+static bool has_same_text(const struct ni_log_note *a, const struct ni_log_note *b)
+{
+    return a->quote.text == b->quote.text;
+}
+
+static bool has_same_number(const struct ni_log_note *a, const struct ni_log_note *b)
+{
+    return a->number == b->number;
+}
+
+/* Takes all causes of that kind which are like this one, and puts whose they are. */
+static void take_alike(struct ni_text *who, struct ni_log *log, const struct ni_log_note *note,
+                       bool (*is_alike)(const struct ni_log_note *, const struct ni_log_note *))
+{
+    unsigned known = 0;
+
+    mark_none(log);
+    for (unsigned i = 0; i < log->n_note; i++) {
+        struct ni_log_note *other = &log->note[i];
+
+        if (other->said != note->said || !is_alike(other, note) || !is_cause(log, other))
+            continue;
+        other->told = true;
+        if (other->who && other->who->rank >= 0) {
+            other->who->mark = 1;
+            known++;
+        }
+    }
+    if (known > 1 && note->who)
+        ni_log_put_ranks(who, log, 1);
+    else
+        put_who(who, log, note);
+}
+
+enum { MOST = 8 }; /* exceptions, ends, that are findings of their own */
+
+/* The same text of several ranks is one finding. */
+static void report_exceptions(struct ni_log *log, struct ni_findings *f)
+{
+    unsigned told = 0;
+
+    for (unsigned i = 0; i < log->n_note && told < MOST; i++) {
+        const struct ni_log_note *note = &log->note[i];
+        struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);
+
+        if (note->said != NI_SAID_EXCEPTION || note->told || !is_cause(log, note))
+            continue;
+        take_alike(&who, log, note, has_same_text);
+        ni_put(&t, "the program raised an exception");
+        put_step(&t, note->who);
+        ni_put(&t, ". ");
+        put_place(&t, log, &note->quote);
+        ni_report(f, NI_F_LOG_EXCEPTION, who.buf, "%s", t.buf);
+        told++;
+    }
+}
+
+static const char *signal_name(int number)
+{
+    static const struct {
+        int number;
+        const char *name;
+    } names[] = {{4, "SIGILL"},  {6, "SIGABRT"},  {7, "SIGBUS"},   {8, "SIGFPE"},
+                 {9, "SIGKILL"}, {11, "SIGSEGV"}, {15, "SIGTERM"}, {2, "SIGINT"}};
+
+    for (size_t i = 0; i < NI_COUNT(names); i++)
+        if (names[i].number == number)
+            return names[i].name;
+    return "?";
+}
+
+static void put_ending(struct ni_text *t, int number)
+{
+    if (number < 0)
+        ni_putf(t, "was ended by signal %d (%s)", -number, signal_name(-number));
+    else
+        ni_putf(t, "ended with exit status %d", number);
+}
+
+static void report_ends(struct ni_log *log, struct ni_findings *f)
+{
+    unsigned told = 0;
+
+    for (unsigned i = 0; i < log->n_note && told < MOST; i++) {
+        const struct ni_log_note *note = &log->note[i];
+        struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);
+
+        if (note->said != NI_SAID_END || note->told || !is_cause(log, note) ||
+            (note->who && note->who->end != note))
+            continue;
+        take_alike(&who, log, note, has_same_number);
+        put_ending(&t, note->number);
+        put_step(&t, note->who);
+        ni_put(&t, ". ");
+        put_place(&t, log, &note->quote);
+        ni_report(f, NI_F_LOG_EXIT, who.buf, "%s", t.buf);
+        told++;
+    }
+}
+
+/* ---- collectives ---- */
+
+static bool is_same(const struct ni_log_note *a, const struct ni_log_note *b)
+{
+    return a->number == b->number && a->collective == b->collective && a->in == b->in &&
+           a->out == b->out;
+}
+
+static bool is_waiting(const struct ni_log_rank *r)
+{
+    return r->wait && r->wait->said == NI_SAID_WAIT;
+}
+
+enum { COLLECTIVES = 8 }; /* that are named; groups of ranks that are looked at */
+
+/* The ranks with that mark, and the collective in which the first of them waits. */
+static void put_waiting(struct ni_text *t, struct ni_log *log, const struct ni_log_note *wait,
+                        unsigned group)
+{
+    ni_log_put_ranks(t, log, group);
+    ni_put(t, " in ");
+    put_collective(t, log, wait);
+}
+
+/* Marks the ranks that wait in this group by their collective, from 2; the others have 0. Returns how many
+   collectives there are. */
+static unsigned mark_collectives(struct ni_log *log, ni_kept group)
+{
+    unsigned n = 0;
+
+    mark_none(log);
+    for (unsigned i = 0; i < log->n && n < COLLECTIVES; i++) {
+        struct ni_log_rank *r = log->order[i];
+
+        if (r->mark != 0 || !is_waiting(r) || r->group != group)
+            continue;
+        n++;
+        for (unsigned k = i; k < log->n; k++) {
+            struct ni_log_rank *other = log->order[k];
+
+            if (is_waiting(other) && other->group == group && is_same(r->wait, other->wait))
+                other->mark = n + 1;
+        }
+    }
+    return n;
+}
+
+static const struct ni_log_rank *first_of(const struct ni_log *log, unsigned group)
+{
+    for (unsigned i = 0; i < log->n; i++)
+        if (log->order[i]->mark == group)
+            return log->order[i];
+    return NULL;
+}
+
+static void report_differing(struct ni_log *log, unsigned groups, struct ni_findings *f)
+{
+    struct ni_text t = NI_TEXT(400);
+
+    ni_put(&t, "they wait in different collectives: ");
+    for (unsigned group = 2; group < groups + 2; group++) {
+        const struct ni_log_rank *r = first_of(log, group);
+
+        if (!r)
+            continue;
+        ni_put(&t, group > 2 ? "; " : "");
+        put_waiting(&t, log, r->wait, group);
+    }
+    for (unsigned i = 0; i < log->n; i++)
+        log->order[i]->mark = log->order[i]->mark != 0;
+    struct ni_text who = NI_TEXT(96);
+    ni_log_put_ranks(&who, log, 1);
+    ni_report(f, NI_F_LOG_COLLECTIVE, who.buf, "%s", t.buf);
+}
+
+/* All that wait do so in one collective: for those that do not. */
+static void report_waiting(struct ni_log *log, struct ni_findings *f)
+{
+    struct ni_text who = NI_TEXT(96), t = NI_TEXT(400);
+    const struct ni_log_rank *r = first_of(log, 2);
+    unsigned others = 0;
+    int called = -2;
+
+    if (!r)
+        return;
+    ni_log_put_ranks(&who, log, 2);
+    for (unsigned i = 0; i < log->n; i++) {
+        struct ni_log_rank *other = log->order[i];
+
+        other->mark = other->mark == 0;
+        if (!other->mark)
+            continue;
+        others++;
+        if (called == -2)
+            called = other->called;
+        if (called != other->called)
+            called = -1;
+    }
+    ni_putf(&t, "waited %d s in ", r->wait->waited / 1000);
+    put_collective(&t, log, r->wait);
+    if (others == 0) {
+        ni_put(&t,
+               ", as all ranks of the log: it is the network or a missing rank, not the program");
+    } else {
+        ni_put(&t, " for ");
+        ni_log_put_ranks(&t, log, 1);
+        if (called >= 0 && called < r->wait->number)
+            ni_putf(&t, ", whose last collective was number %d", called);
+        else
+            ni_put(&t, ", of which no wait is in the log");
+    }
+    ni_put(&t, ". ");
+    put_place(&t, log, &r->wait->quote);
+    ni_report(f, NI_F_LOG_TIMEOUT, who.buf, "%s", t.buf);
+}
+
+/* Ranks that ended in order, while another is still in a collective which they did not miss. */
+static void report_early(struct ni_log *log, struct ni_findings *f)
+{
+    struct ni_text who = NI_TEXT(96), t = NI_TEXT(400);
+    const struct ni_log_rank *left = NULL;
+    unsigned ended = 0;
+
+    for (unsigned i = 0; i < log->n && !left; i++)
+        if (log->order[i]->wait && !log->order[i]->ended)
+            left = log->order[i];
+    if (!left)
+        return;
+    for (unsigned i = 0; i < log->n; i++) {
+        struct ni_log_rank *r = log->order[i];
+
+        r->mark = r->ended && (r->called < 0 || r->called >= left->wait->number);
+        ended += r->mark;
+    }
+    if (ended == 0)
+        return;
+    ni_log_put_ranks(&who, log, 1);
+    ni_put(&t, "ended in order while ");
+    put_who(&t, log, left->wait);
+    ni_put(&t, " was in ");
+    put_collective(&t, log, left->wait);
+    ni_put(&t, ": they called different collectives, or one called more of them. ");
+    put_place(&t, log, &left->wait->quote);
+    ni_report(f, NI_F_LOG_COLLECTIVE, who.buf, "%s", t.buf);
+}
+
+/* Numbers count within a process group: only ranks of one group are compared. Of a smaller group than all
+   ranks the log does not say who else is in it. */
+static void report_collectives(struct ni_log *log, struct ni_findings *f)
+{
+    ni_kept group[COLLECTIVES];
+    unsigned groups = 0;
+
+    for (unsigned i = 0; i < log->n && groups < COLLECTIVES; i++) {
+        const struct ni_log_rank *r = log->order[i];
+        unsigned k = 0;
+
+        while (k < groups && group[k] != r->group)
+            k++;
+        if (is_waiting(r) && k == groups)
+            group[groups++] = r->group;
+    }
+    for (unsigned k = 0; k < groups; k++) {
+        const unsigned n = mark_collectives(log, group[k]);
+
+        if (n > 1)
+            report_differing(log, n, f);
+        else if (groups == 1 && (group[k] == 0 || strstr(ni_log_word(log, group[k]), "default")))
+            report_waiting(log, f);
+    }
+    if (!ni_findings_has(f, NI_F_LOG_COLLECTIVE))
+        report_early(log, f);
+}
+
+/* ---- who left ---- */
+
+/* Something in its log says why it left; what its launcher did after it is none. */
+static bool has_reason(const struct ni_log_rank *r)
+{
+    return (r->exception && r->exception->rank >= 0) || r->wait ||
+           (r->end && r->end->said == NI_SAID_END) || r->process->warn.file != 0;
+}
+
+static bool is_silent(const struct ni_log_rank *r)
+{
+    return (r->complete || r->connected) && !r->ended && !r->aborted && !r->exception && !r->end &&
+           !has_reason(r);
+}
+
+static bool lost_a_peer(const struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n_hit; i++)
+        if (log->hit[i].row->id == NI_F_LOG_PEER_DIED)
+            return true;
+    return false;
+}
+
+/* Ranks whose log just ends, while others lost a connection. */
+static void report_silent(struct ni_log *log, struct ni_findings *f)
+{
+    struct ni_text who = NI_TEXT(96);
+    unsigned silent = 0;
+
+    for (unsigned i = 0; i < log->n; i++) {
+        log->order[i]->mark = is_silent(log->order[i]);
+        silent += log->order[i]->mark;
+    }
+    if (silent == 0 || 2 * silent > log->n || !lost_a_peer(log))
+        return;
+    ni_log_put_ranks(&who, log, 1);
+    ni_report(f, NI_F_LOG_LEFT, who.buf,
+              "left first: its log ends without an error and not in order, while others lost their "
+              "connections. It was killed, or its last lines are lost");
+}
+
+/* Launchers that were ended, unless their rank had an end of its own before. */
+static void report_terminated(struct ni_log *log, struct ni_findings *f)
+{
+    struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);
+    const struct ni_log_note *first = NULL;
+    unsigned known = 0;
+
+    mark_none(log);
+    for (unsigned i = 0; i < log->n_note; i++) {
+        const struct ni_log_note *note = &log->note[i];
+        struct ni_log_rank *r = note->who;
+
+        if (note->said != NI_SAID_TERM || (r && (r->wait || r->exception || r->aborted)))
+            continue;
+        if (!first)
+            first = note;
+        if (r) {
+            r->mark = 1;
+            known++;
+        }
+    }
+    if (!first)
+        return;
+    if (known > 1)
+        ni_log_put_ranks(&who, log, 1);
+    else
+        put_who(&who, log, first);
+    ni_putf(&t, "the launcher was ended from outside, by signal %d (%s). ", -first->number,
+            signal_name(-first->number));
+    put_place(&t, log, &first->quote);
+    ni_report(f, NI_F_LOG_LEFT, who.buf, "%s", t.buf);
+}
+
+static void report_aborted(struct ni_log *log, struct ni_findings *f)
+{
+    struct ni_text who = NI_TEXT(96);
+    unsigned aborted = 0;
+
+    if (!lost_a_peer(log))
+        return;
+    for (unsigned i = 0; i < log->n; i++) {
+        struct ni_log_rank *r = log->order[i];
+
+        r->mark = r->aborted && !has_reason(r);
+        aborted += r->mark;
+    }
+    if (aborted == 0)
+        return;
+    ni_log_put_ranks(&who, log, 1);
+    ni_report(f, NI_F_LOG_LEFT, who.buf,
+              "aborted the communicator, without an error before: the program left");
+}
+
+static void report_left(struct ni_log *log, struct ni_findings *f)
+{
+    report_terminated(log, f);
+    report_aborted(log, f);
+    report_silent(log, f);
+}
+
+/* ---- where the initialisation stopped ---- */
+
+static void report_stop(struct ni_log *log, enum ni_log_step step, struct ni_findings *f)
+{
+    struct ni_text who = NI_TEXT(96), t = NI_TEXT(400);
+    const struct ni_log_rank *first = NULL, *p;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < log->n; i++) {
+        struct ni_log_rank *r = log->order[i];
+
+        r->mark = ni_log_is_stopped(r) && step_of(r) == step;
+        if (r->mark && !first)
+            first = r;
+        n += r->mark;
+    }
+    if (!first)
+        return;
+    p = first->process;
+    ni_log_put_ranks(&who, log, 1);
+    ni_putf(&t, "NCCL's initialisation did not end: the log stops %s. ", ni_log_step_text(first));
+    ni_quote(&t, ni_log_word(log, p->last_file));
+    ni_putf(&t, ":%u: \"", (unsigned)p->last_line);
+    ni_put_quoted(&t, p->last, strlen(p->last), NI_LOG_LAST);
+    ni_put(&t, "\"");
+    ni_report(f, NI_F_LOG_UNFINISHED, who.buf, "%s", t.buf);
+}
+
+void ni_log_report_stops(struct ni_log *log, struct ni_findings *f)
+{
+    for (int step = NI_STEP_BOOT; step <= NI_STEP_CHANNELS; step++)
+        report_stop(log, (enum ni_log_step)step, f);
+}
+
+/* ---- all ---- */
+
+static void report_warnings(struct ni_log *log, struct ni_findings *f)
+{
+    for (unsigned i = 0; i < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i];
+        struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);
+
+        if (!r->process->unknown_warn)
+            continue;
+        mark_none(log);
+        log->order[i]->mark = 1;
+        ni_log_put_ranks(&who, log, 1);
+        ni_put(&t, "its first NCCL WARN, which nccl-init does not know. ");
+        put_place(&t, log, &r->process->warn);
+        ni_report(f, NI_F_LOG_WARN, who.buf, "%s", t.buf);
+        return;
+    }
+}
+
+void ni_log_report_causes(struct ni_log *log, struct ni_findings *f)
+{
+    report_exceptions(log, f);
+    report_ends(log, f);
+    report_collectives(log, f);
+    report_left(log, f);
+}
+
+void ni_log_report_unknown(struct ni_log *log, struct ni_findings *f)
+{
+    if (ni_findings_has(f, NI_F_LOG_FAILED) || ni_findings_has(f, NI_F_LOG_UNFINISHED))
+        report_warnings(log, f);
+}
+
+const struct ni_finding *ni_log_cause_of(const struct ni_findings *f, bool mixed)
+{
+    const struct ni_finding *cause = NULL;
+    const unsigned end = mixed ? 6 : 14;
+
+    if (ni_findings_count(f, NI_ERROR) == 0)
+        return NULL;
+    for (unsigned i = 0; i < f->n; i++) {
+        const struct ni_finding *it = &f->at[i];
+
+        if ((ni_finding_kind(it->id)->severity == NI_ERROR || stops_nccl(it->id)) &&
+            order_of(it->id) < end && (!cause || order_of(it->id) < order_of(cause->id)))
+            cause = it;
+    }
+    return cause;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log, private: which of the things that a log shows is the cause. */
+#ifndef NCCL_INIT_LOG_CAUSE_H
+#define NCCL_INIT_LOG_CAUSE_H
+
+#include "nccl_init/log.h"
+
+/* Names ranks that NCCL did not name; before they are sorted. */
+void ni_log_name_ranks(struct ni_log *log);
+/* Whose each note is; before the others. */
+void ni_log_find_owners(struct ni_log *log);
+/* Exceptions, ends, collectives that differ, ranks that left. */
+void ni_log_report_causes(struct ni_log *log, struct ni_findings *f);
+/* Ranks whose initialisation did not end, the least far first. */
+void ni_log_report_stops(struct ni_log *log, struct ni_findings *f);
+/* The first warning that no pattern fits, if something failed. */
+void ni_log_report_unknown(struct ni_log *log, struct ni_findings *f);
+/* The error that most likely is the cause; NULL: none. mixed: some ranks only went over sockets, which
+   explains what ranks say of each other. */
+const struct ni_finding *ni_log_cause_of(const struct ni_findings *f, bool mixed);
+
+#endif

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What stands beside NCCL's lines: exceptions of the program, how its launcher saw it end, and what torch's
+   watchdog says of collectives that did not end. A note is kept for each first one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "line.h"
+
+enum {
+    STREAM = 80,      /* of a launcher's prefix */
+    QUOTE = 200,      /* of a line that is quoted */
+    TRACEBACK = 1000, /* lines; Python ends one of recursion after about 1,000 frames */
+    RANK_MAX = 1 << 24
+};
+
+/* ---- in front of a line ---- */
+
+/* "[rank3]:", torch's: its length, or 0. */
+static size_t rank_mark(const char *p, const char *end, int *rank)
+{
+    const char *digit = p + 5;
+    int number = 0;
+
+    if (end - p < 8 || memcmp(p, "[rank", 5) != 0)
+        return 0;
+    while (digit < end && ni_is_digit(*digit) && number < RANK_MAX)
+        number = 10 * number + (*digit++ - '0');
+    if (digit == p + 5 || end - digit < 2 || digit[0] != ']' || digit[1] != ':')
+        return 0;
+    if (rank)
+        *rank = number;
+    return (size_t)(digit - p) + 2;
+}
+
+/* "2026-11-23T15:31:58.123Z", "[2026-11-23", "15:31:58]", "+08:00": its length, or 0. */
+static size_t time_mark(const char *p, const char *end)
+{
+    const char *at = p;
+    unsigned digits = 0, marks = 0;
+
+    while (at < end && *at != ' ') {
+        if (ni_is_digit(*at))
+            digits++;
+        else if (*at == ':' || *at == '-' || *at == '+')
+            marks++;
+        else if (!strchr("[].,TZ/", *at))
+            return 0;
+        at++;
+    }
+    return digits >= 4 && marks > 0 && at - p >= 6 ? (size_t)(at - p) : 0;
+}
+
+/* A part that differs between lines of one stream: its length, or 0. `word`: a word begins here. */
+static size_t changing_mark(const char *p, const char *end, bool word, int *rank)
+{
+    static const char *const streams[] = {"<stdout>", "<stderr>", "stdout F ", "stderr F "};
+    size_t n = rank_mark(p, end, rank);
+
+    if (n == 0 && word)
+        n = time_mark(p, end);
+    for (size_t i = 0; n == 0 && i < NI_COUNT(streams); i++) {
+        const size_t len = strlen(streams[i]);
+
+        if ((size_t)(end - p) >= len && memcmp(p, streams[i], len) == 0)
+            n = len;
+    }
+    return n;
+}
+
+ni_kept ni_log_stream(struct ni_log *log, const char *p, const char *at, int *rank)
+{
+    char text[STREAM];
+    size_t n = 0;
+    const char *from = p;
+
+    while (p < at && n < sizeof(text)) {
+        const size_t mark = changing_mark(p, at, p == from || p[-1] == ' ', rank);
+
+        if (mark > 0) {
+            p += mark;
+            continue;
+        }
+        if (*p != ' ' && *p != '\0')
+            text[n++] = *p;
+        p++;
+    }
+    return ni_log_keep(log, (struct ni_span){text, n});
+}
+
+/* What stands behind that stream's text; NULL: the line is another's. */
+static const char *behind_stream(const struct ni_log_line *l, const struct ni_log_trace *trace)
+{
+    const char *key = ni_log_word(l->log, trace->stream);
+    const char *p = l->p;
+    int rank = -1;
+
+    for (;;) {
+        const char *word = p;
+        size_t mark;
+
+        while (word < l->end && *word == ' ')
+            word++;
+        mark = changing_mark(word, l->end, true, &rank);
+        if (mark == 0 && word == p)
+            mark = changing_mark(p, l->end, p == l->p, &rank);
+        if (mark > 0) {
+            p = word + mark;
+        } else if (*key != '\0' && word < l->end && *word == *key) {
+            p = word + 1;
+            key++;
+        } else {
+            break;
+        }
+    }
+    if (*key != '\0' || rank != trace->rank)
+        return NULL;
+    for (unsigned i = 0; i < trace->blanks && p < l->end && *p == ' '; i++)
+        p++;
+    return p;
+}
+
+/* ---- notes ---- */
+
+static int signed_number(struct ni_span s)
+{
+    const bool minus = s.n > 1 && *s.p == '-';
+    const struct ni_span digits = {s.p + minus, s.n - minus};
+    uint64_t v = 0;
+
+    if (ni_parse_u64(digits, INT32_MAX, &v) < 0)
+        return 0;
+    return minus ? -(int)v : (int)v;
+}
+
+static struct ni_log_quote quote(const struct ni_log_line *l, struct ni_span text)
+{
+    text = ni_trim(text);
+    text.n = text.n < QUOTE ? text.n : QUOTE;
+    return (struct ni_log_quote){
+        .file = l->log->file, .text = ni_log_keep(l->log, text), .line = (uint32_t)l->log->line};
+}
+
+/* The note of that kind, file, stream and rank, if it is the first one and there is room; else NULL. */
+static struct ni_log_note *new_note(const struct ni_log_line *l, enum ni_log_said said,
+                                    ni_kept stream, int rank, int other)
+{
+    struct ni_log *log = l->log;
+    struct ni_text key = NI_TEXT(64);
+    struct ni_log_note *note;
+    ni_kept word;
+
+    ni_putf(&key, "\x01%d %u %u %d %d", (int)said, log->file, stream, rank, other);
+    word = ni_log_keep(log, ni_span_of(key.buf));
+    if (word == 0 || log->note_of[word] != 0)
+        return NULL;
+    if (log->n_note == NI_LOG_NOTES) {
+        log->dropped++;
+        return NULL;
+    }
+    note = &log->note[log->n_note++];
+    log->note_of[word] = (uint16_t)log->n_note;
+    *note = (struct ni_log_note){.said = said, .rank = rank, .pid = -1, .stream = stream};
+    return note;
+}
+
+static void note_exception(const struct ni_log_line *l, ni_kept stream, int rank,
+                           struct ni_span text)
+{
+    const bool follows = ni_log_is_consequence(text);
+    struct ni_log_note *note;
+
+    if (text.n == 0 || memmem(text.p, text.n, "ChildFailedError", 16) ||
+        memmem(text.p, text.n, "SignalException", 15)) /* torchrun's own */
+        return;
+    note = new_note(l, NI_SAID_EXCEPTION, stream, rank, follows);
+    if (!note)
+        return;
+    note->quote = quote(l, text);
+    note->follows = follows;
+}
+
+/* A status or a signal; pid -1: not told. */
+static struct ni_log_note *note_end(const struct ni_log_line *l, const char *at, ni_kept stream,
+                                    int rank, int pid, int number)
+{
+    struct ni_log_note *note = new_note(l, NI_SAID_END, stream, rank, rank < 0 ? pid : -1);
+
+    if (!note)
+        return NULL;
+    note->pid = pid;
+    note->number = number;
+    note->quote = quote(l, (struct ni_span){at, (size_t)(l->end - at)});
+    return note;
+}
+
+/* ---- tracebacks ---- */
+
+static void begin_traceback(const struct ni_log_line *l, const char *at)
+{
+    struct ni_log *log = l->log;
+    struct ni_log_trace *trace = &log->trace[log->n_trace % NI_LOG_TRACES];
+    const char *blank = at;
+
+    if (log->ignored != 0 && log->lines <= log->ignored + 1)
+        return;
+    log->n_trace++;
+    log->open += trace->lines == 0;
+    while (blank > l->p && blank[-1] == ' ')
+        blank--;
+    *trace = (struct ni_log_trace){.rank = -1, .lines = TRACEBACK};
+    trace->blanks = (unsigned)(at - blank);
+    trace->stream = ni_log_stream(log, l->p, at, &trace->rank);
+}
+
+void ni_log_end_traceback(const struct ni_log_line *l)
+{
+    struct ni_log *log = l->log;
+
+    for (unsigned i = 0; i < NI_LOG_TRACES && log->open > 0; i++) {
+        struct ni_log_trace *trace = &log->trace[i];
+        const char *p;
+
+        if (trace->lines == 0)
+            continue;
+        trace->lines--;
+        log->open -= trace->lines == 0;
+        p = behind_stream(l, trace);
+        if (!p || p == l->end || *p == ' ' || *p == '\t')
+            continue;
+        log->open -= trace->lines > 0;
+        trace->lines = 0;
+        note_exception(l, trace->stream, trace->rank, (struct ni_span){p, (size_t)(l->end - p)});
+        return;
+    }
+}
+
+/* ---- collectives ---- */
+
+/* "ALLREDUCE," */
+static ni_kept name_of(struct ni_log *log, struct ni_span s)
+{
+    while (s.n > 0 && s.p[s.n - 1] == ',')
+        s.n--;
+    return ni_log_keep(log, s);
+}
+
+/* "0(default_pg)" of "[PG ID 0 PG GUID 0(default_pg) Rank 1]"; empty: the line does not say. */
+static struct ni_span group_of(struct ni_span line)
+{
+    static const char mark[] = "PG GUID ";
+    const char *at = memmem(line.p, line.n, mark, sizeof(mark) - 1);
+    struct ni_span group = {at ? at + sizeof(mark) - 1 : line.p, 0};
+
+    while (at && group.p + group.n < line.p + line.n && group.p[group.n] != ' ')
+        group.n++;
+    return group;
+}
+
+static void note_wait(const struct ni_log_line *l, const struct ni_found *f, bool elements)
+{
+    const struct ni_span *c = f->capture;
+    const struct ni_span line = {l->p, (size_t)(l->end - l->p)};
+    const bool timeout = memmem(line.p, line.n, "caught collective operation", 27) ||
+                         memmem(line.p, line.n, "timed out in blocking wait", 26);
+    struct ni_log_note *note;
+    int rank = -1;
+    const ni_kept stream = ni_log_stream(l->log, l->p, l->p + (line.n < 64 ? line.n : 64), &rank);
+
+    note = new_note(l, timeout ? NI_SAID_WAIT : NI_SAID_BROKEN, rank < 0 ? stream : 0, rank, 0);
+    if (!note)
+        return;
+    note->number = signed_number(c[0]);
+    note->collective = name_of(l->log, c[1]);
+    note->group = ni_log_keep(l->log, group_of((struct ni_span){l->p, (size_t)(f->at - l->p)}));
+    note->quote = quote(l, (struct ni_span){f->at, (size_t)(l->end - f->at)});
+    note->waited = signed_number(c[elements ? 4 : 2]);
+    note->in = UINT64_MAX;
+    note->out = UINT64_MAX;
+    if (elements) {
+        (void)ni_parse_u64(c[2], UINT64_MAX - 1, &note->in);
+        (void)ni_parse_u64(c[3], UINT64_MAX - 1, &note->out);
+    }
+}
+
+/* The last collective that the rank called, in the group; both are of a line that names the rank. */
+static void note_called(const struct ni_log_line *l, const struct ni_found *f, struct ni_span group,
+                        struct ni_span called)
+{
+    int rank = -1;
+    struct ni_log_note *note;
+
+    (void)ni_log_stream(l->log, l->p, f->at, &rank);
+    if (rank < 0)
+        return;
+    note = new_note(l, NI_SAID_DONE, 0, rank, 0);
+    if (!note)
+        return;
+    note->number = signed_number(called);
+    note->quote = quote(l, (struct ni_span){f->at, (size_t)(l->end - f->at)});
+    note->group = ni_log_keep(l->log, group);
+}
+
+/* ---- launchers ---- */
+
+/* "Killed", "Segmentation fault (core dumped)", "Exited with exit code 1": the status, or minus the
+   signal; 0: no end. */
+static int ending_of(struct ni_span s)
+{
+    static const struct {
+        const char *text;
+        int number;
+    } words[] = {
+        {"Killed", -9},    {"Segmentation fault", -11}, {"Aborted", -6},
+        {"Bus error", -7}, {"Terminated", -15},         {"Illegal instruction", -4},
+    };
+    static const char exited[] = "Exited with exit code ";
+    const size_t n = sizeof(exited) - 1;
+
+    for (size_t i = 0; i < NI_COUNT(words); i++)
+        if (s.n >= strlen(words[i].text) && memcmp(s.p, words[i].text, strlen(words[i].text)) == 0)
+            return words[i].number;
+    if (s.n <= n || memcmp(s.p, exited, n) != 0)
+        return 0;
+    return signed_number(ni_trim((struct ni_span){s.p + n, s.n - n}));
+}
+
+static void take_exitcode(const struct ni_log_line *l, const struct ni_found *f)
+{
+    const struct ni_span *c = f->capture;
+    struct ni_log *log = l->log;
+    struct ni_log_note *note;
+
+    if (log->launcher.file != log->file || log->launcher.rank < 0)
+        return;
+    note = note_end(l, f->at, 0, log->launcher.rank, signed_number(c[1]), signed_number(c[0]));
+    if (note)
+        note->first = log->launcher.first;
+    log->launcher.rank = -1;
+    log->launcher.first = false;
+}
+
+static void take_term(const struct ni_log_line *l, const struct ni_found *f)
+{
+    const ni_kept stream = ni_log_stream(l->log, l->p, f->at, NULL);
+    struct ni_log_note *note = new_note(l, NI_SAID_TERM, stream, -1, 0);
+
+    if (!note)
+        return;
+    note->number = -signed_number(f->capture[1]);
+    note->quote = quote(l, (struct ni_span){f->at, (size_t)(l->end - f->at)});
+}
+
+static void note_signal(const struct ni_log_line *l, const struct ni_found *f, int number)
+{
+    int rank = -1;
+    const ni_kept stream = ni_log_stream(l->log, l->p, f->at, &rank);
+
+    (void)note_end(l, f->at, stream, rank, -1, -number);
+}
+
+static void note_thrown(const struct ni_log_line *l, const struct ni_found *f)
+{
+    int rank = -1;
+    const ni_kept stream = ni_log_stream(l->log, l->p, f->at, &rank);
+
+    note_exception(l, stream, rank, (struct ni_span){f->at, (size_t)(l->end - f->at)});
+}
+
+static void note_task(const struct ni_log_line *l, const struct ni_found *f)
+{
+    const int number = ending_of(f->capture[1]);
+
+    if (number != 0)
+        (void)note_end(l, f->at, 0, signed_number(f->capture[0]), -1, number);
+}
+
+void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f)
+{
+    struct ni_log *log = l->log;
+    const struct ni_span *c = f->capture;
+
+    switch ((enum ni_log_program)f->row->flags) {
+    case NI_PROGRAM_TRACEBACK:
+        begin_traceback(l, f->at);
+        break;
+    case NI_PROGRAM_IGNORED:
+        log->ignored = log->lines;
+        break;
+    case NI_PROGRAM_THROWN:
+        note_thrown(l, f);
+        break;
+    case NI_PROGRAM_WAIT:
+        note_wait(l, f, true);
+        break;
+    case NI_PROGRAM_SHORT:
+        note_wait(l, f, false);
+        break;
+    case NI_PROGRAM_GROUP:
+        note_called(l, f, c[0], c[3]);
+        break;
+    case NI_PROGRAM_CALLED:
+        note_called(l, f, (struct ni_span){"", 0}, c[0]);
+        break;
+    case NI_PROGRAM_FIRST:
+        log->launcher.first = true;
+        break;
+    case NI_PROGRAM_RANK:
+        log->launcher.file = log->file;
+        log->launcher.rank = signed_number(c[0]);
+        break;
+    case NI_PROGRAM_EXITCODE:
+        take_exitcode(l, f);
+        break;
+    case NI_PROGRAM_FAILED:
+        (void)note_end(l, f->at, 0, -1, signed_number(c[2]), signed_number(c[0]));
+        break;
+    case NI_PROGRAM_TERM:
+        take_term(l, f);
+        break;
+    case NI_PROGRAM_TASK:
+        note_task(l, f);
+        break;
+    case NI_PROGRAM_EXITED:
+        (void)note_end(l, f->at, 0, signed_number(c[0]), -1, -signed_number(c[3]));
+        break;
+    case NI_PROGRAM_SIGNAL_7:
+        note_signal(l, f, 7);
+        break;
+    case NI_PROGRAM_SIGNAL_9:
+        note_signal(l, f, 9);
+        break;
+    case NI_PROGRAM_SIGNAL_11:
+        note_signal(l, f, 11);
+        break;
+    }
+}
