@@ -12,9 +12,9 @@ enum member { ID, DEVICE, WORD, NUMBER, MORE, N_MEMBER };
 static const char *const members[N_MEMBER][16] = {
     [ID] = {"pci-address", "resource.kubernetes.io/pciBusID", "string", "strings",
             "sriovnetwork.k8snetworkplumbingwg.io/pciAddress", "k8s.cni.cncf.io/deviceID"},
-    [DEVICE] = {"rdma-device", "rdma_dev", "interfaceName"},
+    [DEVICE] = {"rdma-device", "rdma_dev", "interface", "interfaceName"},
     [WORD] = {"apiVersion", "kind"},
-    [NUMBER] = {"generation"},
+    [NUMBER] = {"generation", "default"},
     [MORE] = {"attributes", "device-info", "devices", "metadata", "networkData", "pci", "rdma",
               "requests"},
 };
@@ -118,6 +118,8 @@ static void put_value(struct ni_mask *m, enum member kind, bool ids, json_t *val
         ni_put(ret, "]");
     } else if (json_is_integer(value) && kind == NUMBER) {
         ni_put_u64(ret, (uint64_t)json_integer_value(value));
+    } else if (json_is_boolean(value) && kind == NUMBER) {
+        ni_put(ret, json_is_true(value) ? "true" : "false");
     } else if (json_is_string(value) && kind < NUMBER) {
         put_string(m, kind, value, ret);
     } else {
