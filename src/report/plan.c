@@ -413,7 +413,7 @@ static void put_name(struct ni_text *out, size_t *width, const char *name)
 static void put_unset_entry(struct ni_text *out, const struct ni_plan *plan, unsigned at)
 {
     const struct ni_setting *s = &plan->setting[at];
-    struct ni_text why = ni_long_text();
+    struct ni_text why = NI_TEXT(NI_REASON + 512);
     size_t width = 0;
     bool one_rule = true;
 
@@ -436,7 +436,6 @@ static void put_unset_entry(struct ni_text *out, const struct ni_plan *plan, uns
         ni_putf(&why, "; NCCL then %s", s->by_itself);
     ni_put(out, "\n");
     ni_put_below(out, why.buf);
-    ni_free_text(&why);
 }
 
 static void put_left_unset(struct ni_text *out, const struct ni_view *view)
