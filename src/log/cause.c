@@ -497,11 +497,27 @@ static const struct ni_log_rank *first_of(const struct ni_log *log, unsigned gro
     return NULL;
 }
 
+/* Whether those that wait do so in one collective, by number and name. */
+static bool has_one_name(const struct ni_log *log)
+{
+    const struct ni_log_rank *first = first_of(log, 2);
+
+    for (unsigned i = 0; first && i < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i];
+
+        if (r->mark != 0 && (r->wait->number != first->wait->number ||
+                             r->wait->collective != first->wait->collective))
+            return false;
+    }
+    return true;
+}
+
 static void report_differing(struct ni_log *log, unsigned groups, struct ni_findings *f)
 {
     struct ni_text t = NI_TEXT(400);
 
-    ni_put(&t, "they wait in different collectives: ");
+    ni_put(&t, has_one_name(log) ? "wait in one collective with different sizes: "
+                                 : "wait in different collectives: ");
     for (unsigned group = 2; group < groups + 2; group++) {
         const struct ni_log_rank *r = first_of(log, group);
 

@@ -21,7 +21,8 @@ static bool is_alike(const struct ni_log_rank *r, const struct ni_log_rank *q)
     return p->network == o->network &&
            (p->value[0] == o->value[0] || !p->value[0] || !o->value[0]) &&
            p->gid_index == o->gid_index && p->hcas == o->hcas && r->is == q->is &&
-           r->complete == q->complete && (r->gdr == 0) == (q->gdr == 0);
+           r->complete == q->complete && r->aborted == q->aborted && r->ended == q->ended &&
+           (r->gdr == 0) == (q->gdr == 0);
 }
 
 static const char *state_of(const struct ni_log_rank *r)
