@@ -89,20 +89,24 @@ static bool is_in_its_subnet(const struct ni_net *net, const char *ifname,
 }
 
 /* Up, in this namespace, with an address that is not link-local. */
-static bool serves(const struct truth *t, const char *name)
+static bool serves(const struct at *a, const char *name)
 {
-    const struct ni_netdev *d = ni_find_netdev(&t->inv, name);
-    const struct ni_net *net = &t->inv.net;
+    const struct ni_netdev *d = ni_find_netdev(&a->truth->inv, name);
+    const struct ni_net *net = &a->truth->inv.net;
+
+    if (!d) /* without the fault no rule looked at it */
+        d = ni_find_netdev(&a->ctx->inventory, name);
 
     if (d && d->known == NI_KNOWN && !d->running)
         return false;
     if (!d && strcmp(net->default_if, name) != 0)
         return false;
     for (unsigned i = 0; i < net->n_addr; i++) {
-        const struct ni_addr *a = &net->addr[i];
+        const struct ni_addr *addr = &net->addr[i];
 
-        if (!ni_ip_is_link_local(a->ip) &&
-            (strcmp(a->ifname, name) == 0 || !a->ifname[0] || is_in_its_subnet(net, name, a->ip)))
+        if (!ni_ip_is_link_local(addr->ip) &&
+            (strcmp(addr->ifname, name) == 0 || !addr->ifname[0] ||
+             is_in_its_subnet(net, name, addr->ip)))
             return true;
     }
     return false;
@@ -148,7 +152,7 @@ static enum verdict judge_list(const struct at *a, const char *list, const char 
             *colon = '\0';
             good = true_port(a, name, (unsigned)strtoul(colon + 1, NULL, 10)) >= 0;
         } else {
-            good = serves(a->truth, name) || has_others(a) || is_believed(a, name);
+            good = serves(a, name) || has_others(a) || is_believed(a, name);
         }
         if (!good) {
             ni_putf(a->why, "`%s` is none of this pod's that serves", name);
