@@ -199,6 +199,8 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "User: look at this rank's own log. Signal 9 is often the kernel's OOM killer.")            \
     X(LOG_FAILED, "log.failed", NI_ERROR,                                                         \
       "User: set NCCL_DEBUG=INFO and look at the rank that failed first.")                        \
+    X(LOG_FILES, "log.files", NI_ERROR,                                                           \
+      "Cluster admin: raise the limit of open files (LimitNOFILE of the runtime, ulimits).")      \
     X(LOG_GDR, "log.gdr", NI_WARNING, "User: `nccl-init doctor` in the pod tells why.")           \
     X(LOG_GPU_SHARED, "log.gpu.shared", NI_ERROR,                                                 \
       "User: give each process its own GPU (LOCAL_RANK), each node its own NODE_RANK.")           \

@@ -100,6 +100,13 @@ static int by_host(const void *a, const void *b)
     return compare(x->process->host, y->process->host);
 }
 
+/* Two processes that say they are one rank of one communicator. A restart makes another communicator. */
+static bool is_same_rank(const struct ni_log_rank *r, const struct ni_log_rank *other)
+{
+    return r->rank >= 0 && r->rank == other->rank && r->job != 0 && r->job == other->job &&
+           r->process->name != other->process->name;
+}
+
 static void sort_ranks(struct ni_log *log)
 {
     for (unsigned i = 0; i < log->n_rank; i++)
@@ -112,7 +119,8 @@ static void sort_ranks(struct ni_log *log)
         struct ni_log_rank *r = log->order[i];
         struct ni_log_rank *next = log->order[i + 1];
 
-        r->earlier = compare_places(r, next) == 0 && r->process != next->process;
+        r->earlier =
+            compare_places(r, next) == 0 && r->process != next->process && !is_same_rank(r, next);
         next->later = r->earlier;
     }
     qsort(log->order, log->n_rank, sizeof(void *), by_number);
@@ -310,6 +318,22 @@ static void judge_start(struct ni_log *log, struct ni_findings *f)
                   "of %d ranks these have no line in the log", size);
 }
 
+static void judge_ranks(struct ni_log *log, struct ni_findings *f)
+{
+    for (unsigned i = 0; i + 1 < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i], *next = log->order[i + 1];
+        struct ni_text who = NI_TEXT(96);
+
+        if (!is_same_rank(r, next))
+            continue;
+        ni_putf(&who, "rank %d", r->rank);
+        ni_report(f, NI_F_JOB_RANK_TWICE, who.buf,
+                  "two processes say that they are this rank of one communicator: %s and %s",
+                  ni_log_word(log, r->process->name), ni_log_word(log, next->process->name));
+        return;
+    }
+}
+
 static void judge_settings(struct ni_log *log, struct ni_findings *f)
 {
     for (unsigned k = 0; k < NI_LOG_NAMES; k++) {
@@ -501,6 +525,7 @@ void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f
             if ((log->hit[i].row->flags & FOLLOWS) == follows)
                 report_hit(log, &log->hit[i], f);
     judge_network(log, rdma, gdr, f);
+    judge_ranks(log, f);
     judge_start(log, f);
     judge_settings(log, f);
     ni_log_report_unknown(log, f);

@@ -34,6 +34,7 @@ const char *const ni_log_cause[NI_F_COUNT] = {
     [NI_F_LOG_CUDA] = "a call of CUDA or HIP failed",
     [NI_F_LOG_DIAG] = "NCCL's own diagnostics report a difference or a failure",
     [NI_F_LOG_FAILED] = "NCCL gave up; why is in a WARN line before",
+    [NI_F_LOG_FILES] = "the process has reached its limit of open files",
     [NI_F_LOG_GPU_SHARED] = "two ranks use the same GPU",
     [NI_F_LOG_HCA_FATAL] = "the HCA or its driver reports a fault that ends the connection",
     [NI_F_LOG_HCA_PORT] = "a port changed its state, or its addresses, while the job ran",
@@ -183,6 +184,7 @@ const struct ni_pattern ni_patterns[] = {
     {FAULT("GID table changed", "2.28.3-2.30.7", LOG_HCA_PORT, 0)},
     {FAULT("Device %d marked as failed", "2.29.7-2.30.7", LOG_HCA_FATAL, 0)},
     /* ---- memory, CUDA, the process ---- */
+    {FAULT("Too many open files", "strerror", LOG_FILES, 0)},
     {FAULT("Error while %{creating|attaching to} shared memory segment ", ALL, SHM_DEFAULT, 0)},
     {FAULT("failed to extend /dev/shm/%s", ALL, SHM_DEFAULT, 0)},
     {FAULT("posix_fallocate failed : No space", "log 2.7, 2.9", SHM_DEFAULT, 0)},

@@ -355,6 +355,18 @@ static const struct {
           "Timeout(ms)=15000) timed out in blocking wait.\n",
      "log.timeout",
      "rank 0 (a): waited 15 s in ALLTOALL number 7 of 80 to 90 elements for rank 1 (b)"},
+    /* a rank twice is no restart: that makes another communicator */
+    {INIT(
+         "", "a", "0",
+         "START") "a:8:8 [0] NCCL INFO ncclCommInitRank comm 0x1 rank 0 nranks 2 cudaDev 0 busId 1 "
+                  "commId 0x2 - Init START\n",
+     "job.rank.twice",
+     "rank 0: two processes say that they are this rank of one communicator: a:7 and a:8"},
+    {"a:7:7 [0] NCCL INFO ncclCommInitRank comm 0x1 rank 0 nranks 1 cudaDev 0 busId 1 commId 0x2 - "
+     "Init COMPLETE\n"
+     "a:8:8 [0] NCCL INFO ncclCommInitRank comm 0x1 rank 0 nranks 1 cudaDev 0 busId 1 commId 0x3 - "
+     "Init COMPLETE\n",
+     NULL, "1 rank, "},
     /* where it stops: who came least far comes first */
     {INIT("", "a", "0", "START")
          INIT("", "b", "1",
