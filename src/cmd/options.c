@@ -315,7 +315,8 @@ const struct ni_option ni_options_table[] = {
      AT(network_status),
      "the pod's network-status; by default NETWORK_STATUS, else /etc/podinfo/network-status"},
     {"wait", ALL, "SECONDS", "0", take_number, BETWEEN(wait, 0, 3600),
-     "how long to wait for link, address and GID of the pod's HCAs"},
+     "how long to wait for link, address and GID of the pod's HCAs, and for a DRA driver's "
+     "metadata"},
     {"selftest", DEMAND | NI_VERB_RUN, "off|warn|require", "off", take_word, AT(selftest),
      "test each port first; require: short for --require=selftest"},
     {"size", TRYING, "BYTES", "64M", take_bytes,
