@@ -413,7 +413,7 @@ static void note_first(struct first *f, const struct ni_netdev *d, struct addres
 static bool take_users_list(const struct ni_work *w, struct list *l)
 {
     const char *user = ni_user_value(w, variable), *local = NULL;
-    struct first first = {NULL};
+    struct first first = {.netdev = NULL};
     if (user && *user && !user[1])
         ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
                   "`%s` is a single character: NCCL takes that as unset", user);

@@ -739,7 +739,6 @@ static void report_stop(struct ni_log *log, enum ni_log_step step, struct ni_fin
 {
     struct ni_text who = NI_TEXT(96), t = NI_TEXT(400);
     const struct ni_log_rank *first = NULL, *p;
-    unsigned n = 0;
 
     for (unsigned i = 0; i < log->n; i++) {
         struct ni_log_rank *r = log->order[i];
@@ -747,7 +746,6 @@ static void report_stop(struct ni_log *log, enum ni_log_step step, struct ni_fin
         r->mark = ni_log_is_stopped(r) && step_of(r) == step;
         if (r->mark && !first)
             first = r;
-        n += r->mark;
     }
     if (!first)
         return;
