@@ -38,6 +38,23 @@ same "with a field too many each is refused" "refused: $accepted" "$(cat "$tmp/t
 
 # ---- pod security -----------------------------------------------------------------------------------------------------
 
+# The others add capabilities, or mount a path of the host.
+expected='cluster-one-rail Job baseline
+cluster-sockets Job baseline
+doctor Job baseline
+examples-kserve-llminferenceserviceconfig LLMInferenceServiceConfig baseline
+memlock-node Job baseline
+preflight Job baseline
+tests-k8s-overlays-schedule CronJob baseline
+workload-mpijob MPIJob restricted'
+
 api levels "$tmp"/all/*.yaml >"$tmp/levels" || fail "levels" "they cannot be judged"
-cat "$tmp/levels"
+table() { sed 's/^\([^ ]*\) \([^ ]*\) [^ ]*: \([a-z]*\): .*/\1 \2 \3/' "$tmp/levels"; }
+same "pods that are baseline or restricted" "$expected" "$(table | grep -v ' privileged$')"
+same "each other is privileged" 0 "$(table | grep -vc ' \(privileged\|baseline\|restricted\)$')"
+echo "pods: $(wc -l <"$tmp/levels"); why none is restricted:"
+sed -n 's/^\([^ ]*\) .*: \(baseline\|privileged\): \([^|]*\).*/  \1: \3/p' "$tmp/levels"
+
+sed 's/^      restartPolicy: /      hostNetwork: true\n&/' "$tmp/all/doctor.yaml" >"$tmp/twin.yaml"
+matches "a host network is not baseline" "twin Job *: privileged: *host namespaces (hostNetwork=true)*" "$(api levels "$tmp/twin.yaml")"
 finish
