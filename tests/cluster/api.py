@@ -7,6 +7,7 @@ usage: api.py apply FILE...   each object of each file. A line each:
                               the server accepts all the same, and at the end how many it refused
        api.py levels FILE...  each pod in each file, as a Pod: the highest pod security level that admits it, and what
                               keeps it from a higher one
+       api.py pods FILE...    each pod in each file as a Pod of its own, as YAML; FILE/KIND/WHERE is its name. Asks nobody
 Namespaces that objects name are made, and stay.
 """
 
@@ -170,10 +171,23 @@ def levels(server, files):
                 print(f"{name} {obj['kind']} {where}: {highest}: {' | '.join(reasons)}")
 
 
+def pods(files):
+    for path in files:
+        name = os.path.basename(path).removesuffix(".yaml")
+        for obj in objects_of(path):
+            for where, metadata, spec in pods_of(obj):
+                pod = as_pod(metadata, spec)
+                pod["metadata"]["name"] = f"{name}/{obj['kind']}/{where}"
+                print("---")
+                print(yaml.safe_dump(pod), end="")
+
+
 def main():
     verbs = {"apply": apply, "twins": twins, "levels": levels}
-    if len(sys.argv) < 3 or sys.argv[1] not in verbs:
+    if len(sys.argv) < 3 or sys.argv[1] not in (*verbs, "pods"):
         sys.exit(__doc__)
+    if sys.argv[1] == "pods":
+        return pods(sys.argv[2:])
     server = Server(os.environ["KUBECONFIG"])
     verbs[sys.argv[1]](server, sys.argv[2:])
 

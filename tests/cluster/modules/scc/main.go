@@ -1,6 +1,6 @@
-// Ask OpenShift's own library which SecurityContextConstraints admit a pod.
-// usage: scc FILE...   YAML of SecurityContextConstraints, of the Namespace, and of Pods. A line for each pod and each of the
-// constraints: POD SCC: admitted | refused: WHY
+// Ask OpenShift's own library which SecurityContextConstraints (SCCs) admit a pod.
+// usage: scc FILE...
+// The files have SCCs, the Namespace and Pods, in YAML. A line for each pod and each SCC: POD SCC: admitted | refused: WHY
 // SPDX-License-Identifier: Apache-2.0
 package main
 
