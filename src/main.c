@@ -4,8 +4,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "nccl_init/act.h"
-#include "nccl_init/cmd.h"
+#include "cli/cli.h"
+#include "system/system.h"
 
 /* The program's only state. */
 static struct ni_context context;

@@ -7,7 +7,7 @@
 #include "nccl_init/inventory.h"
 
 /* ---- what the user asked for by option or NCCLINIT_* variable; values and bits are in the order of
-        the words of their options (src/cmd/options.c) ---- */
+        the words of their options (src/cli/options.c) ---- */
 
 enum ni_mode { NI_MODE_AUTO, NI_MODE_RDMA, NI_MODE_TCP, NI_MODE_OFF };
 

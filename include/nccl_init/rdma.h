@@ -92,7 +92,7 @@ struct ni_hca {
     struct ni_uverbs uverbs; /* of the pod's HCAs */
     bool efa; /* Amazon's: its port has no link layer of NCCL's, the OFI plugin drives it */
     struct ni_pci pci;
-    /* its Data Direct function (facts/data_direct.c), if asked for; ABSENT: it has none. DENIED: it may
+    /* its Data Direct function (node/data_direct.c), if asked for; ABSENT: it has none. DENIED: it may
        have one, but which is not known */
     struct ni_pci data_direct;
     int claim; /* -1: visible, not the pod's */

@@ -4,9 +4,9 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "nccl_init/hook.h"
-#include "nccl_init/json.h"
+#include "hook/hook.h"
 #include "nccl_init/process.h"
+#include "print/json.h"
 
 enum { ANY = -1 /* in a rule: each number */, BAD = -2 };
 

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "nccl_init/act.h"
-#include "nccl_init/hook.h"
+#include "hook/hook.h"
+#include "system/system.h"
 
 int ni_hook_install(const char *folder, const char *program, const char *options,
                     struct ni_text *path)

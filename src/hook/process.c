@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "nccl_init/hook.h"
+#include "hook/hook.h"
 #include "nccl_init/process.h"
 
 /* "123 (name) S 45 ..." (fs/proc/array.c do_task_stat; the name may have anything). 0: unknown.

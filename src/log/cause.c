@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Why the job failed, as far as its log shows it: whose exception or end came first, which collectives ranks
    wait in, and where an initialisation stopped. */
-#include "cause.h"
+#include "log/cause.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "patterns.h"
+#include "log/patterns.h"
 
 /* ---- which is the cause ---- */
 

@@ -3,7 +3,7 @@
 #ifndef NCCL_INIT_LOG_CAUSE_H
 #define NCCL_INIT_LOG_CAUSE_H
 
-#include "nccl_init/log.h"
+#include "log/log.h"
 
 /* Names ranks that NCCL did not name; before they are sorted. */
 void ni_log_name_ranks(struct ni_log *log);

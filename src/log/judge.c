@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cause.h"
-#include "nccl_init/job.h"
-#include "nccl_init/log.h"
-#include "patterns.h"
+#include "log/cause.h"
+#include "log/log.h"
+#include "log/patterns.h"
+#include "preflight/job.h"
 
 static void put_range(struct ni_text *t, int from, int last)
 {

@@ -3,8 +3,8 @@
 #ifndef NCCL_INIT_LOG_LINE_H
 #define NCCL_INIT_LOG_LINE_H
 
-#include "nccl_init/log.h"
-#include "patterns.h"
+#include "log/log.h"
+#include "log/patterns.h"
 
 struct ni_log_line {
     struct ni_log *log;

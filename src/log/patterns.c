@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "patterns.h"
+#include "log/patterns.h"
 
-#include "nccl_init/log.h"
+#include "log/log.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "line.h"
+#include "log/line.h"
 
 enum {
     STREAM = 80,      /* of a launcher's prefix */

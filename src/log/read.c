@@ -2,8 +2,8 @@
 /* Bytes become lines, and texts are kept once. */
 #include <string.h>
 
+#include "log/log.h"
 #include "nccl_init/index.h"
-#include "nccl_init/log.h"
 
 /* A line, in place: ESC [ ... letter goes out (ECMA-48, 5.4). One in JSON, as Docker keeps it, ends at
    its \n and has \u003c for '<'. Returns the new end. */

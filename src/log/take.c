@@ -2,9 +2,9 @@
 /* What a line tells, taken to the process that said so. */
 #include <string.h>
 
-#include "line.h"
-#include "nccl_init/job.h"
-#include "nccl_init/log.h"
+#include "log/line.h"
+#include "log/log.h"
+#include "preflight/job.h"
 
 static int number_of(struct ni_span s)
 {

@@ -98,7 +98,7 @@ fi
 headings docs/rules.md | sort >"$tmp/rules.md"
 same "rules" rules.c rules.md
 
-grep -o '{"[a-z0-9.-]*", \.' src/decide/check.c | cut -d '"' -f 2 >"$tmp/check.c"
+grep -o '{"[a-z0-9.-]*", \.' src/doctor/checks.c | cut -d '"' -f 2 >"$tmp/check.c"
 # shellcheck disable=SC2016 # the backquotes are Markdown's
 sed -n '/^## Checks/,$ s/^| `\([a-z0-9.-]*\)` | .*/\1/p' docs/rules.md >"$tmp/checks.md"
 same "doctor's checks" check.c checks.md
@@ -117,7 +117,7 @@ grep '^job\.' "$tmp/severities" >"$tmp/job.h"
 # shellcheck disable=SC2016 # the backquotes are Markdown's
 sed -n 's/^| `\(job\.[a-z.]*\)` | \([a-z]*\) | .*/\1 \2/p' docs/preflight.md >"$tmp/preflight.md"
 same "findings in preflight.md" job.h preflight.md
-sed -n '/ni_job_settings\[/,/^};/p' src/core/job.c | grep -o 'NCCL_[A-Z0-9_]*' >"$tmp/settings.c"
+sed -n '/ni_job_settings\[/,/^};/p' src/preflight/job.c | grep -o 'NCCL_[A-Z0-9_]*' >"$tmp/settings.c"
 sed -n '/^## Settings that must/,/^`NCCL_IB_DISABLE/p' docs/preflight.md | sed -n '/^- /,/^$/p' |
 	grep -o 'NCCL_[A-Z0-9_]*' >"$tmp/settings.md"
 same "settings in preflight.md" settings.c settings.md

@@ -4,10 +4,10 @@
 #ifndef NCCL_INIT_TEST_INJECT_H
 #define NCCL_INIT_TEST_INJECT_H
 
-#include "door/door.h"
-#include "nccl_init/act.h"
-#include "nccl_init/cmd.h"
-#include "nccl_init/facts.h"
+#include "cli/cli.h"
+#include "node/node.h"
+#include "sysroot/kinds.h"
+#include "system/system.h"
 
 /* ---- faults.c: what is injected ---- */
 

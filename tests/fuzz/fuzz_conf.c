@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "facts/probe.h"
+#include "node/probe.h"
 
 /* As NCCL reads them: of each name the first definition counts. */
 static bool nccl_sets(char *const file[2], const char *name, char value[NI_VALUE])

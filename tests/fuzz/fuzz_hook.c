@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "door/door.h"
-#include "nccl_init/hook.h"
+#include "hook/hook.h"
+#include "sysroot/kinds.h"
 
 static const char node[] = "l sys/dev/char/231:192/subsystem ../../../../class/infiniband_verbs\n"
                            "l sys/dev/char/510:3/subsystem ../../../../class/infiniband_verbs\n"

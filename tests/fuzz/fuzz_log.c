@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nccl_init/log.h"
-#include "nccl_init/report.h"
+#include "log/log.h"
+#include "print/report.h"
 
 /* Read in pieces of `step` bytes. */
 static struct ni_log *judged(const uint8_t *data, size_t size, size_t step, struct ni_findings *f)

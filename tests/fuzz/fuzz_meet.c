@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/fuzz.h"
-#include "meet/wire.h"
+#include "preflight/wire.h"
 
 static bool prints(const char *s)
 {

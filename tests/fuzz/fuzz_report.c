@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A pod on a node, from text through the plan to everything that is written of it, and back. A
    recording of it gives the same plan. */
-#include "cmd/keep.h"
 #include "lib/check.h"
 #include "lib/readers.h"
+#include "plan/keep.h"
 
 #include <stdlib.h>
 #include <string.h>

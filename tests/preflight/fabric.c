@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "nccl_init/job.h"
+#include "preflight/job.h"
 
 #include "paths.h"
 #include "two_tier.h"

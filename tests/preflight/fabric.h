@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nccl_init/job.h"
+#include "preflight/job.h"
 
 static void must(bool holds)
 {

@@ -5,10 +5,10 @@
 #include <ctype.h>
 #include <unistd.h>
 
-#include "nccl_init/cmd.h"
-#include "nccl_init/decide.h"
-#include "nccl_init/facts.h"
-#include "nccl_init/report.h"
+#include "cli/cli.h"
+#include "node/node.h"
+#include "print/report.h"
+#include "rules/rules.h"
 
 #define FABRIC_PODS 1100
 #include "fabric.h"

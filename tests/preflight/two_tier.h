@@ -357,7 +357,7 @@ static inline void share_links(const struct net *n, struct flow *flow, unsigned 
 
 /* ---- loss ---- */
 
-#define ACK_TIMEOUT_S 0.067 /* 4.096 us * 2^14, what src/verbs/rail.c asks for */
+#define ACK_TIMEOUT_S 0.067 /* 4.096 us * 2^14, what src/rail/rail.c asks for */
 #define ROUND_TRIP_S  12e-6 /* of a loaded fabric of two tiers */
 
 /* What is left of a flow that loses such a part of its packets, in packets a second.

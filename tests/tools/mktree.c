@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "door/door.h"
+#include "sysroot/kinds.h"
 
 static int write_all(int fd, const char *s, size_t n)
 {

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "nccl_init/act.h"
+#include "system/system.h"
 
 #define LOCK    ni_cap_bit(CAP_IPC_LOCK)
 #define RAW     ni_cap_bit(CAP_NET_RAW)

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "nccl_init/act.h"
+#include "system/system.h"
 
 static struct ni_plan plan;
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "nccl_init/act.h"
+#include "system/system.h"
 
 static char why_buf[2048];
 static bool too_big;

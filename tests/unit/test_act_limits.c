@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "nccl_init/act.h"
+#include "system/system.h"
 
 enum { K = 1024 };
 

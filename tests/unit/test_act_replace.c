@@ -22,7 +22,7 @@
 
 #include <cmocka.h>
 
-#include "nccl_init/act.h"
+#include "system/system.h"
 
 static char dir[64]; /* the working directory during a test */
 static char old_cwd[4096];

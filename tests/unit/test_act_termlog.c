@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "nccl_init/act.h"
+#include "system/system.h"
 
 static char dir[64];
 static char content[16384];

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "nccl_init/act.h"
-#include "nccl_init/cmd.h"
+#include "cli/cli.h"
+#include "system/system.h"
 
 enum { ARGS = 16 };
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "nccl_init/cmd.h"
+#include "cli/cli.h"
 
 static struct ni_context context;
 

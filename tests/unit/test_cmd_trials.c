@@ -22,8 +22,8 @@
 
 #include <cmocka.h>
 
-#include "nccl_init/act.h"
-#include "nccl_init/cmd.h"
+#include "cli/cli.h"
+#include "system/system.h"
 
 enum { SLACK_MS = 900 /* a busy machine with sanitizers */ };
 

@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "nccl_init/cmd.h"
-#include "nccl_init/facts.h"
+#include "cli/cli.h"
+#include "node/node.h"
 
 static struct ni_context context;
 static const struct ni_ask question;

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "nccl_init/job.h"
+#include "preflight/job.h"
 
 #include "../preflight/fabric.h"
 

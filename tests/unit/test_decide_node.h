@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "decide/rule.h"
+#include "rules/rule.h"
 
 static struct {
     struct ni_inventory inv;

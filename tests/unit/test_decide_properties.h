@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "nccl_init/decide.h"
+#include "rules/rules.h"
 
 static inline const struct ni_setting *of_rule(const struct ni_plan *plan, const char *name)
 {

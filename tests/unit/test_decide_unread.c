@@ -3,7 +3,7 @@
    level is made for an HCA whose place is unknown, no GID is picked among several addresses. */
 #include "test_facts_tree.h"
 
-#include "nccl_init/decide.h"
+#include "rules/rules.h"
 
 #define MIDR "sys/devices/system/cpu/cpu0/regs/identification/midr_el1"
 

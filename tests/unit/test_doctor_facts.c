@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What doctor reads, from trees: each fact known, absent, denied and malformed. */
-#include "nccl_init/facts.h"
+#include "node/node.h"
 #include "test_door.h"
 
 static struct ni_inventory inv;

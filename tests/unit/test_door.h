@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include "door/door.h"
+#include "sysroot/kinds.h"
 
 static inline int text_fd(const char *text, size_t n)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs and what GPUDirect needs, the process, and nccl.conf. */
-#include "facts/probe.h"
+#include "node/probe.h"
 #include "test_facts_tree.h"
 
 /* ---- lines ---- */

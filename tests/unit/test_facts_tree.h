@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "nccl_init/decide.h"
-#include "nccl_init/facts.h"
+#include "node/node.h"
+#include "rules/rules.h"
 
 static struct {
     char text[1 << 21];
@@ -80,7 +80,7 @@ static inline void complete_node(void)
     }
 }
 
-/* What every pod needs, and what the rules ask for, as src/cmd/flow.c does it. The findings are those
+/* What every pod needs, and what the rules ask for, as src/cli/flow.c does it. The findings are those
    of facts/ alone. */
 static inline void gather_rounds(const struct ni_root *root, const struct ni_env *env)
 {

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "door/door.h"
-#include "nccl_init/hook.h"
+#include "hook/hook.h"
 #include "nccl_init/process.h"
+#include "sysroot/kinds.h"
 
 enum { MAJOR = 231, MINOR = 192, ROUNDS = 20000, MOST = 5 };
 

@@ -10,7 +10,7 @@
 #include <jansson.h>
 #include <cmocka.h>
 
-#include "nccl_init/json.h"
+#include "print/json.h"
 
 static char buf[1024];
 

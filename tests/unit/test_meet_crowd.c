@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "nccl_init/act.h"
-#include "nccl_init/meet.h"
+#include "preflight/meet.h"
+#include "system/system.h"
 
 enum { RAILS = 8, USUAL = 200, KIB_PER_POD = 16 };
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "nccl_init/meet.h"
+#include "preflight/meet.h"
 
 /* Options of a row: text as people would write it, none if NULL or 0. */
 struct row {

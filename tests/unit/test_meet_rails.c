@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "nccl_init/act.h"
-#include "nccl_init/rails.h"
+#include "rail/rails.h"
+#include "system/system.h"
 
 enum { N = 3, GOOD = 0, BAD = 1 };
 

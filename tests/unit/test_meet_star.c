@@ -23,8 +23,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "meet/wire.h"
-#include "nccl_init/act.h"
+#include "preflight/wire.h"
+#include "system/system.h"
 
 enum { PODS = 5, RAILS = 2, MOST_RESULTS = 256, SOON_MS = 10000 };
 

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "meet/wire.h"
+#include "preflight/wire.h"
 
 static struct ni_message m, back;
 static char buf[NI_WIRE_HEAD + NI_MEET_MESSAGE], again[sizeof(buf)];

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "nccl_init/report.h"
+#include "print/report.h"
 
 struct node {
     struct ni_inventory inv;

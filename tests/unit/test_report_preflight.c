@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-#include "nccl_init/report.h"
+#include "print/report.h"
 
 #include "../preflight/fabric.h"
 

@@ -12,7 +12,7 @@
 
 #include <jansson.h>
 
-#include "nccl_init/report.h"
+#include "print/report.h"
 
 enum { FILE_MAX = 65536 + 1 };
 

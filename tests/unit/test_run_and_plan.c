@@ -6,7 +6,7 @@
 
 #include <glob.h>
 
-#include "nccl_init/cmd.h"
+#include "cli/cli.h"
 
 /* What the user sets beside what the case does; first, nothing. */
 static char vars_text[] =

@@ -19,7 +19,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "nccl_init/rails.h"
+#include "rail/rails.h"
 
 #undef ibv_get_device_list
 #undef ibv_query_port

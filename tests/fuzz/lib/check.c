@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../../unit/test_decide_properties.h"
-#include "nccl_init/act.h"
+#include "system/system.h"
 
 /* cmocka's checks end the harness, as others do. */
 __attribute__((constructor)) static void abort_at_once(void)

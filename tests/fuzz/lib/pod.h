@@ -8,11 +8,11 @@
 #ifndef NCCL_INIT_FUZZ_POD_H
 #define NCCL_INIT_FUZZ_POD_H
 
-#include "door/door.h"
+#include "cli/cli.h"
 #include "fuzz.h"
-#include "nccl_init/cmd.h"
-#include "nccl_init/decide.h"
-#include "nccl_init/facts.h"
+#include "node/node.h"
+#include "rules/rules.h"
+#include "sysroot/kinds.h"
 
 enum { POD_ENTRIES = 512, POD_WORDS = 64 };
 

@@ -4,7 +4,7 @@
 #define NCCL_INIT_FUZZ_READERS_H
 
 #include "fuzz.h"
-#include "nccl_init/report.h"
+#include "print/report.h"
 
 enum { READER_MAX = 1 << 16 };
 

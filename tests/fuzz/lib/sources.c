@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "facts/probe.h"
+#include "node/probe.h"
 
 struct ni_root *sources_node(void)
 {

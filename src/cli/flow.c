@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What all verbs but log and install do first: root, environment, facts, decisions. */
+#include "cli/cli.h"
+#include "rules/rules.h"
+#include "system/system.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* In a root that is not this machine: the environment of the pod that was recorded, NAME=VALUE each
+   ended by NUL, as the kernel writes it. */
+static const char recorded_environ[] = "proc/self/environ";
+
+static int use_recorded(struct ni_context *ctx)
+{
+    struct ni_dir top = ni_dir_top(&ctx->root);
+    char **entry = NULL, *p = NULL;
+    ssize_t n = -ENOMEM;
+
+    top.binary = true;
+    ctx->recorded = calloc(NI_RECORDED_ENV + 1, 1);
+    if (ctx->recorded)
+        n = ni_read(&top, ctx->recorded, NI_RECORDED_ENV, "%s", recorded_environ);
+    if (n == -ENOENT)
+        return 0; /* a tree without one: the caller's environment plays the pod's */
+    /* there are at most as many entries as bytes */
+    if (n >= 0 && !(entry = calloc((size_t)n + 1, sizeof(*entry))))
+        n = -ENOMEM;
+    if (n < 0)
+        return ni_usage(ctx, "%.512s: %s: %s", ctx->options.root, recorded_environ,
+                        NI_ERRNO((int)n));
+    p = ctx->recorded;
+    for (size_t i = 0; p < ctx->recorded + n; p += strlen(p) + 1)
+        entry[i++] = p;
+    ctx->env.entry = entry;
+    /* As `run` took them on the recorded node: what is wrong is a finding. */
+    return ni_args_env(ctx, &ctx->env, true);
+}
+
+/* File capabilities are the image's, not the user's: what the user may do with them is to lock
+   memory. */
+static void limit_kept(struct ni_context *ctx)
+{
+    const uint64_t lock = ni_cap_bit(CAP_IPC_LOCK);
+    uint64_t *keep = &ctx->options.policy.keep_caps;
+    struct ni_text names = NI_TEXT(128);
+
+    if (!ctx->options.secure || geteuid() == 0 || ctx->root.kind != NI_ROOT_LIVE ||
+        (*keep & ~lock) == 0)
+        return;
+    ni_put_caps(&names, *keep & ~lock, &ctx->options.policy.cap_names);
+    ni_report(&ctx->findings, NI_F_CAPS_KEEP_MISSING, "--keep-caps",
+              "%s: nccl-init has file capabilities: it hands on CAP_IPC_LOCK alone", names.buf);
+    *keep &= lock;
+}
+
+/* 0, or an exit status after saying why; for `run` always 0. */
+static int open_root(struct ni_context *ctx)
+{
+    unsigned line = 0;
+    int r = ni_root_open(ctx->options.root, &ctx->root, &line);
+
+    ctx->opened = r == 0;
+    if (r == 0)
+        return ctx->root.kind == NI_ROOT_LIVE ? 0 : use_recorded(ctx);
+    if (ctx->verb == NI_VERB_RUN) {
+        /* No descriptor left, say. Nothing is known then, but the command still runs. */
+        ni_report(&ctx->findings, NI_F_FACT_UNREADABLE, ctx->options.root, "%s", NI_ERRNO(r));
+        return 0;
+    }
+    if (r == -EINVAL && line > 0)
+        return ni_usage(ctx, "%.512s:%u: this line is not in the .tree format", ctx->options.root,
+                        line);
+    if (r == -ENOSYS)
+        return ni_usage(ctx, "--root needs openat2, which this kernel or a seccomp filter lacks");
+    /* The reason must not be lost behind a long path. */
+    return ni_usage(ctx, "%.512s: %s", ctx->options.root, NI_ERRNO(r));
+}
+
+/* The rules name the facts that they lack; these are read, and the rules run again. Each round reads
+   something that was not read before, so that there are few. */
+void ni_look(struct ni_context *ctx, const struct ni_ask *ask)
+{
+    unsigned wants = 0;
+
+    if (ctx->opened)
+        ni_gather(&ctx->root, &ctx->env, ask, &ctx->inventory, &ctx->findings);
+    do {
+        const unsigned n = ctx->findings.n, dropped = ctx->findings.dropped;
+
+        ni_decide(&ctx->work);
+        wants = ctx->opened && !ask->off ? ctx->plan.wants & ~ctx->inventory.read : 0;
+        if (wants != 0) {
+            ctx->findings.n = n;
+            ctx->findings.dropped = dropped;
+            ni_gather_more(&ctx->root, &ctx->env, ask, wants, &ctx->inventory, &ctx->findings);
+        }
+    } while (wants != 0);
+}
+
+void ni_flow_decide(struct ni_context *ctx)
+{
+    struct ni_policy *policy = &ctx->options.policy;
+    const unsigned gathers = ni_verb_of(ctx->verb)->gathers;
+    const bool meets = ctx->options.preflight != NI_DEMAND_OFF;
+    const bool all = (gathers & NI_GATHER_ALL) != 0 || meets;
+    const struct ni_ask ask = {
+        .hcas = policy->hcas,
+        .own_conf = ctx->verb == NI_VERB_ENV ? ctx->options.output : NULL,
+        .network_status = ctx->options.network_status,
+        .sockets = ni_named_sockets(policy),
+        .nvshmem = (policy->targets & NI_FOR_NVSHMEM) != 0,
+        .gpus = (policy->require & (NI_REQUIRE_GPUS | NI_REQUIRE_GDR)) != 0,
+        .all = all,
+        .health =
+            (gathers & NI_GATHER_HEALTH) != 0 || meets || ctx->options.selftest != NI_DEMAND_OFF,
+        .off = policy->mode == NI_MODE_OFF && (gathers & NI_GATHER_OFF) == 0,
+    };
+
+    policy->gpu_map = all || (ctx->verb == NI_VERB_ENV && ctx->options.format == NI_FMT_JSON);
+    limit_kept(ctx);
+    ni_wait_and_look(ctx, &ask);
+    if (meets && ctx->opened)
+        ni_gather_more(&ctx->root, &ctx->env, &ask, NI_WANT_ROUTES6, &ctx->inventory,
+                       &ctx->findings);
+    if (ctx->verb != NI_VERB_RUN)
+        ni_require_planned_memlock(&ctx->work);
+}
+
+int ni_flow(struct ni_context *ctx)
+{
+    const bool off = ctx->verb == NI_VERB_RUN && ctx->options.policy.mode == NI_MODE_OFF;
+    const unsigned acting = NI_VERB_RUN | NI_VERB_SELFTEST | NI_VERB_PREFLIGHT;
+    const bool acts = (ctx->verb & acting) != 0 || ctx->options.probe;
+    int r = 0;
+
+    if (acts && strcmp(ctx->options.root, "/") != 0)
+        return ni_usage(ctx,
+                        "`%s%s` uses this machine, not --root (NCCLINIT_ROOT); of a recorded node: "
+                        "nccl-init %s --root=PATH",
+                        ni_verb_of(ctx->verb)->name, ctx->options.probe ? " --probe" : "",
+                        ctx->verb == NI_VERB_RUN ? "plan" : "doctor");
+    if (!off)
+        r = open_root(ctx);
+    if (r == 0 && ctx->verb == NI_VERB_SNAPSHOT && ni_root_record(&ctx->root) < 0)
+        r = ni_usage(ctx, "no memory for a record");
+    if (r != 0)
+        return r;
+    ni_flow_decide(ctx);
+    ctx->memlock = -1;
+    if (!acts)
+        return 0;
+    if (ctx->opened)
+        ni_root_close(&ctx->root);
+    ctx->opened = false;
+    if (!off)
+        r = ni_memlock_raise(&ctx->plan, &ctx->findings, &ctx->memlock);
+    if (r == 0)
+        r = ni_caps_apply(&ctx->plan.caps, &ctx->options.policy.cap_names, &ctx->findings);
+    return r == 0 ? 0 : ni_caps_stay(ctx, r);
+}
+
+int ni_verdict(const struct ni_context *ctx)
+{
+    const bool bad = ni_findings_count(&ctx->findings, NI_ERROR) > 0 ||
+                     (ctx->options.strict && ni_findings_count(&ctx->findings, NI_WARNING) > 0);
+
+    return bad ? NI_EXIT_FAILED : 0;
+}
+
+struct ni_view ni_flow_view(const struct ni_context *ctx)
+{
+    /* https://no-color.org: set and not empty */
+    const char *no_color = ni_env_get(&ctx->own, "NO_COLOR"), *term = ni_env_get(&ctx->own, "TERM");
+    const bool plain = ctx->verb == NI_VERB_RUN || (no_color && *no_color) ||
+                       (term && strcmp(term, "dumb") == 0) || !isatty(STDOUT_FILENO);
+
+    return (struct ni_view){
+        .inv = &ctx->inventory,
+        .plan = &ctx->plan,
+        .findings = &ctx->findings,
+        .diagnosis = &ctx->diagnosis,
+        .trials = ctx->trials,
+        .log = ctx->log,
+        .verdict = ctx->verdict,
+        .root = ctx->options.root,
+        .gids = ctx->options.gids,
+        .colour = !plain,
+    };
+}
+
+int ni_print_view(struct ni_context *ctx, ni_report_fn *put)
+{
+    const struct ni_view view = ni_flow_view(ctx);
+    struct ni_text text = ni_long_text();
+
+    put(&text, &view);
+    int r = ni_print(ctx, &text);
+    ni_free_text(&text);
+    return r;
+}

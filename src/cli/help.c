@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --help, made from the tables, so that it cannot differ from what is parsed; --version: ours, and
+   those of the libraries that are linked in. */
+#include "cli/cli.h"
+
+#include <jansson.h>
+#include <string.h>
+
+static void put_below(struct ni_text *t, const char *s)
+{
+    ni_put(t, "      ");
+    ni_put_wrapped(t, 78, 6, s);
+}
+
+static void put_option(struct ni_text *t, const struct ni_option *o)
+{
+    const char *hidden = o->initial && !ni_has_prefix(o->arg, o->initial) ? o->initial : NULL;
+    struct ni_text help = NI_TEXT(512);
+
+    ni_putf(t, "  %s--%s%s%s  (", strcmp(o->name, "output") == 0 ? "-o, " : "", o->name,
+            o->arg ? "=" : "", o->arg ? o->arg : "");
+    ni_put_variable(t, o);
+    ni_put(t, ")\n");
+    ni_putf(&help, "%s%s%s", o->help, hidden ? "; default " : "", hidden ? hidden : "");
+    put_below(t, help.buf);
+}
+
+static void put_verb(struct ni_text *t, const struct ni_verb *verb)
+{
+    ni_putf(t, "Usage: nccl-init %s [OPTION...]%s%s\n\n", verb->name, verb->operands ? " " : "",
+            verb->operands ? verb->operands : "");
+    put_below(t, verb->help);
+    ni_put(t, "\nOptions and their variables; unless the text says otherwise the first value is "
+              "the default:\n");
+    for (unsigned i = 0; i < ni_options_count; i++)
+        if ((ni_options_table[i].verbs & verb->bit) != 0)
+            put_option(t, &ni_options_table[i]);
+    ni_put(t, "  -h, --help\n      this text\n");
+}
+
+static void put_program(struct ni_text *t)
+{
+    ni_put(t, "nccl-init finds the RDMA devices that a pod was given, sets the NCCL variables that "
+              "fit\nthem, raises the locked-memory limit, and becomes the command.\n\n"
+              "Usage: nccl-init [OPTION...] -- COMMAND [ARG...]\n"
+              "       nccl-init VERB [OPTION...] [OPERAND...]\n"
+              "       nccl-init --help | --version\n\n");
+    for (unsigned i = 0; i < ni_verbs_count; i++) {
+        ni_putf(t, "  %s\n", ni_verbs_table[i].name);
+        put_below(t, ni_verbs_table[i].help);
+    }
+    ni_put(t, "\n`nccl-init VERB --help` lists the options of a verb. `nccl-init --` is short for "
+              "`nccl-init run --`.\n"
+              "A variable that is already set, or set in an nccl.conf, is never changed.\n\n"
+              "Exit status of run: that of the command; 125 refused or wrong usage, 126 the "
+              "command cannot\nbe executed, 127 it was not found. Other verbs: 0 done, 1 failed, "
+              "125 wrong usage.\n");
+}
+
+int ni_cmd_help(struct ni_context *ctx, const struct ni_verb *verb)
+{
+    char buf[8192];
+    struct ni_text t = ni_text_on(buf, sizeof(buf));
+
+    if (verb)
+        put_verb(&t, verb);
+    else
+        put_program(&t);
+    return ni_print(ctx, &t);
+}
+
+#define TEXT_OF(...) #__VA_ARGS__
+#define TEXT(...)    TEXT_OF(__VA_ARGS__)
+
+int ni_cmd_version(struct ni_context *ctx)
+{
+    struct ni_text t = NI_TEXT(512);
+
+    ni_put(&t, "nccl-init " NCCL_INIT_VERSION "\n");
+    ni_put(&t, "libibverbs (rdma-core " NI_RDMA_CORE_VERSION ")");
+#ifdef RDMA_STATIC_PROVIDERS
+    ni_put(&t, ", providers " TEXT(RDMA_STATIC_PROVIDERS));
+#endif
+    ni_put(&t, "\nlibnl " NI_LIBNL_VERSION "\n");
+    ni_put(&t, "libcap " NI_LIBCAP_VERSION "\n");
+    ni_putf(&t, "jansson %s\n", jansson_version_str());
+    return ni_print(ctx, &t);
+}

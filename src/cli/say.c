@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What goes to standard error, to the termination log, and to standard output or a file. */
+#include "cli/cli.h"
+#include "system/system.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    GROWS = 6, /* a byte becomes \uHHHH at most */
+    PATIENCE_MS = 1000
+};
+
+void ni_no_command(void)
+{
+    (void)signal(SIGXFSZ, SIG_IGN);
+}
+
+/* Whether a file that standard error leads to may grow by n bytes. Past RLIMIT_FSIZE (`ulimit -f`) a
+   write raises SIGXFSZ (mm/filemap.c generic_write_check_limits). */
+static bool has_room(size_t n)
+{
+    struct rlimit limit;
+    struct stat st;
+
+    if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || fstat(STDERR_FILENO, &st) < 0 ||
+        !S_ISREG(st.st_mode))
+        return true;
+    off_t at = lseek(STDERR_FILENO, 0, SEEK_CUR);
+    return (rlim_t)(at > st.st_size ? at : st.st_size) + n <= limit.rlim_cur;
+}
+
+/* A line must neither kill nor hold the command that waits to be started, and dispositions and mask
+   are not ours to change. So ask first: without a reader a write would raise SIGPIPE, into a full
+   pipe it would wait for ever. That the last reader goes between the two calls is left to chance.
+   Where nobody answers (a signal, a seccomp filter) silence would be worse than the risk. */
+static bool stderr_ready(struct ni_context *ctx, size_t n)
+{
+    struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+    if (!ctx->stderr_dead) {
+        int r = poll(&p, 1, PATIENCE_MS);
+
+        ctx->stderr_dead =
+            r == 0 || (r > 0 && (p.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0) || !has_room(n);
+    }
+    return !ctx->stderr_dead;
+}
+
+static void write_line(struct ni_context *ctx, const struct ni_text *line)
+{
+    const char *s = line->buf;
+    size_t n = line->len;
+
+    while (n > 0 && stderr_ready(ctx, n)) {
+        ssize_t done = write(STDERR_FILENO, s, n);
+
+        if (done <= 0)
+            break;
+        s += done;
+        n -= (size_t)done;
+    }
+}
+
+/* What is said is one line, in the form of --log-format. */
+static void put_message(const struct ni_context *ctx, struct ni_text *line, enum ni_log_level level,
+                        const char *message)
+{
+    static const char *const name[] = {"error", "warning", "info", "debug"};
+    const bool shown = level != NI_LOG_INFO;
+
+    if (ctx->options.log_format == NI_LOG_JSON) {
+        struct ni_json j = ni_json_on(line, false);
+        ni_json_object(&j, NULL);
+        ni_json_text(&j, "severity", name[level]);
+        ni_json_text(&j, "message", message);
+        ni_json_end(&j);
+    } else {
+        ni_putf(line, "nccl-init: %s%s", shown ? name[level] : "", shown ? ": " : "");
+        ni_quote(line, message);
+        ni_put(line, "\n");
+    }
+}
+
+static NI_PRINTF(3, 0) void say(struct ni_context *ctx, enum ni_log_level level, const char *fmt,
+                                va_list ap)
+{
+    char buf[NI_MESSAGE], whole[GROWS * NI_MESSAGE];
+    struct ni_text message = ni_text_on(buf, sizeof(buf)), line = ni_text_on(whole, sizeof(whole));
+
+    if (level > ctx->options.log_level)
+        return;
+    ni_vputf(&message, fmt, ap);
+    put_message(ctx, &line, level, buf);
+    write_line(ctx, &line);
+}
+
+void ni_say(struct ni_context *ctx, enum ni_log_level level, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    say(ctx, level, fmt, ap);
+    va_end(ap);
+}
+
+int ni_usage(struct ni_context *ctx, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    say(ctx, NI_LOG_ERROR, fmt, ap);
+    va_end(ap);
+    return NI_EXIT_REFUSED;
+}
+
+int ni_caps_stay(struct ni_context *ctx, int err)
+{
+    return ni_usage(ctx,
+                    "nccl-init cannot put its capabilities down, and does not go on with them: %s",
+                    NI_ERRNO(err));
+}
+
+void ni_say_progress(struct ni_context *ctx, const char *line)
+{
+    struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
+    struct ni_text t = NI_TEXT(1024);
+
+    if (ctx->options.log_level < NI_LOG_INFO || ctx->options.log_format == NI_LOG_JSON ||
+        (!*line && !ctx->progress) || !isatty(STDERR_FILENO))
+        return;
+    /* never at the cost of time: on a stopped terminal it is left out */
+    if (poll(&ready, 1, 0) != 1 || (ready.revents & POLLOUT) == 0)
+        return;
+    ctx->progress = *line != '\0';
+    ni_putf(&t, "\r%s\033[K", line); /* ECMA-48: erase to the end of the line */
+    write_line(ctx, &t);
+}
+
+static void put_finding(const struct ni_context *ctx, struct ni_text *line,
+                        const struct ni_finding *f)
+{
+    struct ni_json j = ni_json_on(line, false);
+
+    if (ctx->options.log_format == NI_LOG_JSON) {
+        ni_json_finding(&j, f);
+    } else {
+        ni_put(line, "nccl-init: ");
+        ni_put_finding(line, f);
+    }
+}
+
+void ni_say_findings(struct ni_context *ctx)
+{
+    static const enum ni_log_level level[] = {
+        [NI_ERROR] = NI_LOG_ERROR, [NI_WARNING] = NI_LOG_WARN, [NI_INFO] = NI_LOG_DEBUG};
+
+    while (ctx->n_said < ctx->findings.n) {
+        const struct ni_finding *f = &ctx->findings.at[ctx->n_said++];
+        char buf[GROWS * 1024];
+        struct ni_text line = ni_text_on(buf, sizeof(buf));
+
+        if (level[ni_finding_kind(f->id)->severity] > ctx->options.log_level)
+            continue;
+        put_finding(ctx, &line, f);
+        write_line(ctx, &line);
+    }
+    if (ctx->findings.dropped > ctx->dropped_said)
+        ni_say(ctx, NI_LOG_WARN, "%u more findings are not shown",
+               ctx->findings.dropped - ctx->dropped_said);
+    ctx->dropped_said = ctx->findings.dropped;
+}
+
+void ni_leave_reason(struct ni_context *ctx, const char *line, bool findings)
+{
+    struct ni_text t = NI_TEXT(NI_TERMINATION_MAX + 1);
+
+    if (strcmp(ctx->options.root, "/") != 0)
+        return; /* of another node this pod's says nothing */
+    put_message(ctx, &t, NI_LOG_ERROR, line);
+    for (unsigned i = 0; findings && i < ctx->findings.n && !t.cut; i++) {
+        const size_t whole = t.len;
+
+        if (ni_finding_kind(ctx->findings.at[i].id)->severity > NI_INFO)
+            put_finding(ctx, &t, &ctx->findings.at[i]);
+        if (t.cut) /* a line is whole or not there */
+            t.buf[whole] = '\0';
+    }
+    int r = ni_termination_log(ctx->options.termination_log, t.buf);
+    if (r < 0)
+        ni_say(ctx, NI_LOG_DEBUG, "%s: %s", ctx->options.termination_log, NI_ERRNO(r));
+}
+
+void ni_last_words(struct ni_context *ctx, const char *line, bool findings)
+{
+    ni_no_command();
+    ni_say(ctx, NI_LOG_ERROR, "%s", line);
+    ni_leave_reason(ctx, line, findings);
+}
+
+int ni_print(struct ni_context *ctx, struct ni_text *text)
+{
+    const char *output = ctx->options.output;
+    const char *path = output && strcmp(output, "-") != 0 ? output : NULL;
+
+    ni_no_command();
+    int r = ni_replace_file(path, 0644, ni_write_text, text);
+    if (r < 0 && r != -EPIPE)
+        ni_say(ctx, NI_LOG_ERROR, "%.512s: %s", path ? path : "standard output", NI_ERRNO(r));
+    return r == 0 ? 0 : NI_EXIT_FAILED;
+}

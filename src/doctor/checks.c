@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* doctor's checks: what no variable can mend. None depends on another; the table is at the end. */
+#include <string.h>
+
+#include "rules/rule.h"
+
+/* One check at work. */
+struct check {
+    const struct ni_work *w;
+    const struct ni_inventory *inv;
+    const struct ni_plan *plan;
+    struct ni_findings *f;
+    /* Of the things it looked at: those that it could judge, and those that it could not. None of
+       either: there is nothing of that kind here. */
+    unsigned judged, unknown;
+    bool told; /* a rule has told what is wrong */
+};
+
+/* Counts one thing. Returns known: a fact that is not known is no finding. */
+static bool saw(struct check *c, bool known)
+{
+    c->judged += known;
+    c->unknown += !known;
+    return known;
+}
+
+static bool is_told_apart(enum ni_known fact) /* there, or not there */
+{
+    return fact == NI_KNOWN || fact == NI_ABSENT;
+}
+
+/* ---- the pod's RDMA devices: can they be seen and opened, is there a link, what went wrong ---- */
+
+/* In exclusive mode a device is seen in one network namespace only
+   (drivers/infiniband/core/device.c). */
+static void check_netns(struct check *c)
+{
+    const enum ni_netns_mode mode = c->inv->netns_mode;
+    if (mode != NI_NETNS_UNKNOWN || c->inv->n_hca > 0)
+        (void)saw(c, mode != NI_NETNS_UNKNOWN);
+    for (unsigned i = 0; mode == NI_NETNS_EXCLUSIVE && i < c->inv->n_claim; i++) {
+        if (c->inv->claim[i].not_rdma)
+            ni_report(c->f, NI_F_RDMA_NETNS_EXCLUSIVE, c->inv->claim[i].id,
+                      "netns_mode of this node is exclusive, and this device is not in the pod's "
+                      "network namespace: NCCL says `NET/IB : No device found.`");
+    }
+}
+
+static void check_node(struct check *c, const struct ni_hca *h)
+{
+    struct ni_text why = NI_TEXT(96);
+    (void)saw(c, is_told_apart(h->uverbs.known));
+    if (ni_put_node(&h->uverbs, &why))
+        ni_report(c->f, NI_F_HCA_NODE_MISSING, h->name,
+                  "%s: NCCL says `NET/IB : Unable to open device %s` and goes without", why.buf,
+                  h->name);
+}
+
+/* The rule hca.ports has told of those that are not ACTIVE. */
+static void check_port(struct check *c, const struct ni_port *port, const char *name)
+{
+    (void)name;
+    c->told = ni_findings_has(c->f, NI_F_HCA_PORT_DOWN);
+    (void)saw(c, port->state.known == NI_KNOWN);
+}
+
+/* A process has one handle for each HCA it opens, and objects are its PDs, CQs, QPs and MRs
+   together (Documentation/admin-guide/cgroup-v1/rdma.rst). */
+static void check_cgroup(struct check *c, const struct ni_hca *h)
+{
+    enum { FEW_OBJECTS = 2048 }; /* eight ranks, each some connections to its peers over each HCA */
+    const int64_t ranks = c->inv->n_gpu > 0 ? (int64_t)c->inv->n_gpu : 1;
+    if (saw(c, h->handles.known == NI_KNOWN && h->objects.known == NI_KNOWN) &&
+        (h->handles.v < ranks || h->objects.v < FEW_OBJECTS))
+        ni_report(c->f, NI_F_RDMA_CGROUP_LOW, h->name,
+                  "the RDMA cgroup allows only hca_handle=%lld hca_object=%lld: NCCL says `Call to "
+                  "ibv_create_qp failed with error Resource temporarily unavailable`",
+                  (long long)h->handles.v, (long long)h->objects.v);
+}
+
+/* "since the driver was loaded, 62 days at most: symbol_error 3412, link_downed 14" */
+static void check_counters(struct check *c, const struct ni_port *port, const char *name)
+{
+    const struct ni_num uptime = c->inv->self.uptime;
+    bool known = false;
+    for (int link = 1; link >= 0; link--) {
+        struct ni_text t = NI_TEXT(280);
+        bool any = false;
+        ni_put(&t, "since the driver was loaded");
+        if (uptime.known == NI_KNOWN)
+            ni_putf(&t, ", %lld days at most", (long long)(uptime.v / 86400) + 1);
+        for (unsigned i = 0; i < NI_N_COUNTER; i++) {
+            const struct ni_counter *of = &ni_counters[i];
+            const struct ni_num n = port->counter[i];
+            known = known || n.known == NI_KNOWN;
+            if (of->link != link || n.known != NI_KNOWN || n.v < of->least)
+                continue;
+            ni_putf(&t, "%s%s %lld", any ? ", " : ": ", strchr(of->file, '/') + 1, (long long)n.v);
+            any = true;
+        }
+        if (any)
+            ni_report(c->f, link ? NI_F_HCA_ERRORS_LINK : NI_F_HCA_ERRORS_TRANSPORT, name, "%s",
+                      t.buf);
+    }
+    (void)saw(c, known);
+}
+
+/* mlx5_ib of MLNX_OFED and DOCA puts it into each queue pair that the kernel modifies. */
+static void check_traffic_class(struct check *c, const struct ni_port *port, const char *name)
+{
+    const struct ni_num class = port->traffic_class;
+    if (port->link == NI_LINK_ROCE && saw(c, class.known == NI_KNOWN) && class.v >= 0)
+        ni_report(c->f, NI_F_HCA_TRAFFIC_CLASS, name,
+                  "the driver gives each queue pair traffic class %lld (DSCP %lld), whatever "
+                  "NCCL_IB_TC says; queue pairs made through DevX (GIN, IBGDA) keep their own",
+                  (long long)class.v, (long long)class.v >> 2);
+}
+
+/* ---- the rails: NCCL spreads its traffic evenly, so the slowest one sets the pace ---- */
+
+/* Whether the HCA belongs to a GPU: below one switch with it, or nearer than any chosen HCA. */
+static bool is_near(const struct ni_work *w, int hca)
+{
+    for (unsigned g = 0; g < w->inv->n_gpu; g++) {
+        const enum ni_distance d = w->plan->distance[g][hca];
+        const struct ni_near *near = &w->plan->nearest_hca[g];
+        if (d != NI_DIST_UNKNOWN && (d <= NI_DIST_PXB || near->index < 0 || d < near->distance))
+            return true;
+    }
+    return false;
+}
+
+void ni_note_slow_rails(const struct ni_work *w)
+{
+    const struct ni_inventory *inv = w->inv;
+    for (int at = 0; at < (int)inv->n_port; at++) {
+        const struct ni_port *port = &inv->port[at];
+        const struct ni_hca *hca = &inv->hca[port->hca];
+        const bool chosen = w->plan->port[at].chosen;
+        /* left out as slow, but no management port */
+        const bool rail = ni_is_given(hca) && ni_is_listed(w, at) && ni_is_active(port) &&
+                          hca->kind != 0 && is_near(w, port->hca);
+        struct ni_chosen fastest = {.at = -1};
+        for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+            const struct ni_chosen r = ni_chosen(w, i);
+            const bool sister = r.hca->kind == hca->kind && r.port->link == port->link;
+            if ((chosen || sister) && r.port->mbps.known == NI_KNOWN &&
+                (fastest.at < 0 || r.port->mbps.v > fastest.port->mbps.v))
+                fastest = r;
+        }
+        if (!(chosen || rail) || port->mbps.known != NI_KNOWN || fastest.at < 0 ||
+            port->mbps.v * (chosen ? 1 : 2) >= fastest.port->mbps.v)
+            continue;
+        ni_report(w->f, chosen ? NI_F_RAIL_RATE_DIFFERS : NI_F_RAIL_SLOW,
+                  ni_port_name(inv, at).text, "runs at %lld Gb/s, %s at %lld Gb/s: %s",
+                  (long long)(port->mbps.v / 1000), ni_port_name(inv, fastest.at).text,
+                  (long long)(fastest.port->mbps.v / 1000),
+                  chosen ? "NCCL makes all rails as slow as this one"
+                         : "left out, but it is near a GPU and of the same kind: a rail that has "
+                           "lost speed");
+    }
+}
+
+static void check_rate(struct check *c)
+{
+    for (unsigned i = 0; i < c->plan->n_chosen; i++)
+        (void)saw(c, ni_chosen(c->w, i).port->mbps.known == NI_KNOWN);
+    ni_note_slow_rails(c->w);
+}
+
+static void check_mtu(struct check *c)
+{
+    const struct ni_netdev *small = NULL, *large = NULL;
+    for (unsigned i = 0; i < c->plan->n_chosen; i++) {
+        const struct ni_chosen r = ni_chosen(c->w, i);
+        /* the function's own interface bounds a RoCE port, else that of its GID */
+        const struct ni_netdev *d = r.hca->netdev >= 0 ? &c->inv->netdev[r.hca->netdev]
+                                    : r.gid            ? ni_find_netdev(c->inv, r.gid->ndev)
+                                                       : NULL;
+        if (r.port->link != NI_LINK_ROCE || !saw(c, d && d->mtu.known == NI_KNOWN) || !d)
+            continue;
+        small = !small || d->mtu.v < small->mtu.v ? d : small;
+        large = !large || d->mtu.v > large->mtu.v ? d : large;
+    }
+    if (small && small->mtu.v != large->mtu.v)
+        ni_report(
+            c->f, NI_F_RAIL_MTU_DIFFERS, small->name,
+            "MTU %lld, but %lld on %s: the rails use packets of different size, and retry where "
+            "a switch drops those that are too large",
+            (long long)small->mtu.v, (long long)large->mtu.v, large->name);
+}
+
+/* ---- the way between the devices: PCIe links, IOMMU, ACS ---- */
+
+static void put_link(struct ni_text *t, const struct ni_num link[NI_PCIE_N])
+{
+    const long long speed = link[NI_PCIE_SPEED].v;
+    ni_putf(t, "x%lld at %lld.%lld GT/s", (long long)link[NI_PCIE_WIDTH].v, speed / 1000,
+            speed % 1000 / 100);
+}
+
+/* A GPU that idles lowers its speed (nvidia-smi: "may be reduced when the GPU is not in use"). */
+static void judge_link(struct check *c, const struct ni_pcie *link, const char *name, bool gpu)
+{
+    const struct ni_num *now = link->now, *most = link->most;
+    struct ni_text is = NI_TEXT(48), can = NI_TEXT(48);
+    bool known = true, slow = false;
+    for (unsigned i = 0; i < NI_PCIE_N; i++) {
+        known = known && now[i].known == NI_KNOWN && most[i].known == NI_KNOWN && now[i].v > 0;
+        slow = slow || (now[i].v < most[i].v && !(gpu && i == NI_PCIE_SPEED));
+    }
+    if (!saw(c, known) || !slow)
+        return;
+    put_link(&is, now);
+    put_link(&can, most);
+    ni_report(c->f, NI_F_PCI_LINK_SLOW, name, "the PCIe link runs %s; device and slot can do %s",
+              is.buf, can.buf);
+}
+
+static void check_links(struct check *c)
+{
+    char bdf[NI_BDF_TEXT];
+    for (unsigned i = 0; i < c->inv->n_hca; i++) {
+        const struct ni_hca *h = &c->inv->hca[i];
+        if (ni_is_given(h) && h->has_bdf)
+            judge_link(c, &h->link, h->name, false);
+    }
+    for (unsigned i = 0; i < c->inv->n_gpu; i++)
+        judge_link(c, &c->inv->gpu[i].link, ni_bdf_text(c->inv->gpu[i].bdf, bdf), true);
+}
+
+/* "DMA" and "DMA-FQ" translate, "identity" does not, and without a group there is no IOMMU
+   (drivers/iommu/iommu.c iommu_group_show_type). With NVLink-C2C a GPU has another way to memory. */
+static void check_iommu(struct check *c, const struct ni_hca *h)
+{
+    const struct ni_self *s = &c->inv->self;
+    const bool fails = c->inv->n_gpu > 0 && !c->inv->gdr.c2c;
+    if (h->has_bdf && saw(c, is_told_apart(h->iommu.known)) && ni_has_prefix(h->iommu.type, "DMA"))
+        ni_report(c->f, fails ? NI_F_IOMMU_TRANSLATED : NI_F_IOMMU_SLOW, h->name,
+                  "the IOMMU group is of type %s (kernel command line: %s): %s", h->iommu.type,
+                  s->cmdline_known != NI_KNOWN ? "unknown"
+                  : s->cmdline[0]              ? s->cmdline
+                                               : "nothing about it",
+                  fails ? "GPUDirect RDMA fails with IBV_WC_LOC_PROT_ERR (vendor_err 81), or is "
+                          "very slow"
+                        : "each transfer costs time");
+}
+
+/* ---- the GPUs: device nodes, their place beside the HCAs, and the drivers that GPUDirect needs ---- */
+
+static bool has_nvidia(const struct check *c)
+{
+    return c->inv->n_gpu > 0 && !c->inv->gpu[0].amd; /* a pod has one maker's */
+}
+
+static void check_gpu_nodes(struct check *c)
+{
+    static const char *const path[] = {"/dev/nvidiactl", "/dev/nvidia-uvm"};
+    const enum ni_known node[] = {c->inv->drivers.nvidiactl, c->inv->drivers.uvm};
+    for (unsigned i = 0; has_nvidia(c) && i < NI_COUNT(path); i++) {
+        if (saw(c, is_told_apart(node[i])) && node[i] == NI_ABSENT)
+            ni_report(c->f, NI_F_GPU_NODE_MISSING, path[i],
+                      "the pod has GPUs, but not this node: CUDA says `no CUDA-capable device is "
+                      "detected` or `unknown error`, and ncclCommInitRank fails");
+    }
+}
+
+/* An HCA below one PCI switch with the GPU, of the kind of link that is in use and not much slower,
+   which the pod was not given; NULL also where it was given one there, chosen or not. */
+static const struct ni_hca *missing_near(const struct ni_work *w, unsigned gpu)
+{
+    const struct ni_port *used = ni_chosen(w, 0).port;
+    const struct ni_hca *missing = NULL;
+    for (unsigned i = 0; i < w->inv->n_port; i++) {
+        const struct ni_port *port = &w->inv->port[i];
+        const struct ni_hca *h = &w->inv->hca[port->hca];
+        const enum ni_distance d = w->plan->distance[gpu][port->hca];
+        if (d == NI_DIST_UNKNOWN || d > NI_DIST_PXB)
+            continue;
+        if (ni_is_given(h))
+            return NULL;
+        if (!missing && ni_is_active(port) && port->link == used->link &&
+            port->mbps.known == NI_KNOWN && port->mbps.v * 2 >= used->mbps.v)
+            missing = h;
+    }
+    return w->policy->hcas ? NULL : missing;
+}
+
+/* Where distances mean something: not on a tree that virtualisation has flattened, not where
+   NVLink-C2C leads past it. */
+static void check_gpu_place(struct check *c)
+{
+    const struct ni_inventory *inv = c->inv;
+    if (c->plan->n_chosen == 0 || inv->gdr.c2c)
+        return;
+    for (unsigned g = 0; g < inv->n_gpu; g++) {
+        const struct ni_near *near = &c->plan->nearest_hca[g];
+        const struct ni_pci *pci = &inv->gpu[g].pci;
+        const struct ni_hca *missing = missing_near(c->w, g);
+        char bdf[NI_BDF_TEXT];
+        ni_bdf_text(inv->gpu[g].bdf, bdf);
+        if (!saw(c, near->index >= 0 && pci->known == NI_KNOWN && pci->depth > 1))
+            continue;
+        if (missing)
+            ni_report(c->f, NI_F_RAIL_MISSING, bdf,
+                      "the node has %s near this GPU (%s), but the pod was not given it; the "
+                      "nearest HCA of the pod is %s (%s)",
+                      missing->name, ni_distance_text(c->plan->distance[g][missing - inv->hca]),
+                      inv->hca[near->index].name, ni_distance_text(near->distance));
+        else if (near->distance == NI_DIST_SYS)
+            ni_report(c->f, NI_F_GPU_HCA_FAR, bdf,
+                      "the pod's nearest HCA, %s, is on another NUMA node (SYS): this GPU's "
+                      "traffic crosses the link between the sockets",
+                      inv->hca[near->index].name);
+    }
+}
+
+/* NCCL looks for /sys/module/nvidia_peermem since 2.23.4, before that only for nv_mem below
+   memory_peers, which not each RDMA stack has (transport/net_ib/gdr.cc ncclIbGdrModuleLoad). That
+   there is no way at all, or one that older NCCL does not see, is told by the rule gdr.level. */
+static void check_gdr_drivers(struct check *c)
+{
+    static const char peermem[] = "nvidia_peermem";
+    const struct ni_inventory *inv = c->inv;
+    const struct ni_drivers *d = &inv->drivers;
+    const enum ni_known open = inv->gdr.open_driver;
+    const bool loaded = d->peermem == NI_KNOWN;
+    if (!has_nvidia(c) || c->plan->n_chosen == 0)
+        return;
+    if (loaded && d->peer_api == NI_KNOWN && d->peer_client == NI_ABSENT)
+        ni_report(c->f, NI_F_GDR_DRIVER_ORDER, peermem,
+                  "the module is loaded, but the RDMA drivers do not know it "
+                  "(/sys/kernel/mm/memory_peers has no nv_mem): it was built against others; %s",
+                  ni_has_dmabuf(inv) ? "NCCL uses DMA-BUF instead"
+                                     : "ibv_reg_mr of GPU memory fails");
+    else if (!loaded && open == NI_ABSENT && d->ofed == NI_KNOWN)
+        ni_report(c->f, NI_F_GDR_DRIVER_ORDER, peermem,
+                  "not loaded, with MLNX_OFED or DOCA and closed GPU modules: if `modprobe "
+                  "nvidia-peermem` says Invalid argument, the GPU driver was built before the RDMA "
+                  "drivers");
+    c->told = ni_findings_has(c->f, NI_F_GDR_UNAVAILABLE) ||
+              ni_findings_has(c->f, NI_F_GDR_DMABUF_OFF) ||
+              ni_findings_has(c->f, NI_F_GDR_PEERMEM_HIDDEN);
+    (void)saw(c, loaded || is_told_apart(open));
+}
+
+/* NCCL asks the driver whether NVLink spans nodes (2.30.7 mnnvl.cc); from files only the model can
+   be told. */
+static void check_imex(struct check *c)
+{
+    const struct ni_drivers *d = &c->inv->drivers;
+    if (!ni_has_prefix(c->inv->gpu[0].model, "NVIDIA GB") ||
+        ni_user_int(c->w, "NCCL_MNNVL_ENABLE", 2) == 0)
+        return;
+    if (!saw(c, d->imex == NI_KNOWN) && d->imex == NI_ABSENT)
+        ni_report(c->f, NI_F_IMEX_CHANNEL_MISSING, "/dev/nvidia-caps-imex-channels",
+                  "the GPU is an %s, and the pod has no IMEX channel: where NVLink spans nodes, "
+                  "NCCL ends with `MNNVL ... is available but not working on this system`",
+                  c->inv->gpu[0].model);
+}
+
+/* NVSHMEM demands it on x86; from 3.4.5 on it lets the CPU help where neither is there (its
+   changelog). */
+static void check_ibgda(struct check *c)
+{
+    const struct ni_drivers *d = &c->inv->drivers;
+    if ((c->w->policy->targets & NI_FOR_NVSHMEM) == 0 || !has_nvidia(c) ||
+        c->inv->gdr.cpu != NI_ABSENT)
+        return;
+    if (!saw(c, d->peer_mapping == NI_KNOWN || d->gdrdrv == NI_KNOWN) &&
+        d->peer_mapping == NI_ABSENT)
+        ni_report(c->f, NI_F_NVSHMEM_IBGDA, "/dev/gdrdrv",
+                  "%s, and the NVIDIA driver runs without PeerMappingOverride=1: NVSHMEM's IBGDA "
+                  "fails before 3.4.5 and is slow since",
+                  d->gdrdrv == NI_ABSENT ? "not in the container" : "cannot be opened");
+}
+
+/* ---- the container: locked memory, shared memory, host name, PID 1 ---- */
+
+/* The rule memlock.raise tells when it is too low, and why. */
+static void check_memlock(struct check *c)
+{
+    const struct ni_self *s = &c->inv->self;
+    c->told =
+        ni_findings_has(c->f, NI_F_MEMLOCK_LOW) || ni_findings_has(c->f, NI_F_MEMLOCK_TOO_LOW);
+    if (!c->told && c->plan->n_chosen > 0)
+        (void)saw(c, s->memlock_soft.known == NI_KNOWN && s->memlock_hard.known == NI_KNOWN);
+}
+
+/* Ranks of one node exchange what does not go over NVLink or PCIe through files there, some 10 MB
+   for each connection (transport/shm.cc); runtimes give 64 MiB. */
+static void check_shm(struct check *c)
+{
+    static const int64_t by_default = INT64_C(64) << 20, advised = INT64_C(1) << 30;
+    const struct ni_num shm = c->inv->self.shm;
+    if (c->inv->n_gpu > 0 && saw(c, shm.known == NI_KNOWN) && shm.v < advised)
+        ni_report(
+            c->f, shm.v <= by_default && c->inv->n_gpu > 1 ? NI_F_SHM_DEFAULT : NI_F_SHM_SMALL,
+            "/dev/shm",
+            "%lld MiB: NCCL says `Error while creating shared memory segment ... No space left on "
+            "device`, then `unhandled system error`; data loaders die of bus errors",
+            (long long)(shm.v >> 20));
+}
+
+static void check_host_name(struct check *c)
+{
+    const struct ni_self *s = &c->inv->self;
+    const struct ni_setting *gloo = ni_plan_get(c->plan, "GLOO_SOCKET_IFNAME");
+    uint8_t ip[NI_GID_BYTES];
+    if (ni_user_value(c->w, "GLOO_SOCKET_IFNAME") || (gloo && gloo->value[0]))
+        return;
+    if (saw(c, is_told_apart(s->host_known)) && s->host_known == NI_KNOWN &&
+        (strcmp(s->host_ip, "::1") == 0 ||
+         (ni_parse_ipv4(ni_span_of(s->host_ip), ip) == 0 && ni_ip_is_loopback(ip))))
+        ni_report(c->f, NI_F_HOST_NAME_LOOPBACK, "/etc/hosts",
+                  "the host's own name is %s there: Gloo (PyTorch) listens on that address, and "
+                  "other pods cannot reach it",
+                  s->host_ip);
+}
+
+bool ni_is_init(const char *name)
+{
+    static const char *const inits[] = {
+        "tini",      "tini-static", "docker-init", "podman-init", "dumb-init",   "catatonit",
+        "s6-svscan", "systemd",     "init",        "pause",       "supervisord", "runit",
+        "runsvdir",  "my_init",     "openrc-init", "kata-agent",  "pid1",
+    };
+
+    return ni_is_any(name, inits, NI_COUNT(inits));
+}
+
+/* The kernel does not deliver to PID 1 a signal whose disposition is the default one
+   (kernel/signal.c sig_task_ignored), and orphans become its children. nccl-init becomes the
+   command and changes none of that. */
+void ni_note_init(const struct ni_work *w)
+{
+    const struct ni_self *s = &w->inv->self;
+    const bool is_pid1 = s->pid.known == NI_KNOWN && s->pid.v == 1;
+    if (is_pid1 || (s->init_known == NI_KNOWN && !ni_is_init(s->init)))
+        ni_report(w->f, NI_F_EXEC_PID1_NO_INIT, "PID 1",
+                  "%s is no init: SIGTERM may do nothing, orphans stay as zombies",
+                  is_pid1 ? "the command itself" : s->init);
+}
+
+static void check_init(struct check *c)
+{
+    const struct ni_self *s = &c->inv->self;
+    if (saw(c, s->pid.known == NI_KNOWN && (s->pid.v == 1 || s->init_known == NI_KNOWN)))
+        ni_note_init(c->w);
+}
+
+/* ---- the table ---- */
+
+static const struct {
+    const char *id; /* permanent, dotted */
+    void (*whole)(struct check *c);
+    void (*hca)(struct check *c, const struct ni_hca *h); /* each of the pod's */
+    void (*port)(struct check *c, const struct ni_port *port, const char *name);
+} checks[] = {
+    {"rdma.netns", .whole = check_netns},       {"hca.node", .hca = check_node},
+    {"hca.port", .port = check_port},           {"rdma.cgroup", .hca = check_cgroup},
+    {"rail.rate", .whole = check_rate},         {"rail.mtu", .whole = check_mtu},
+    {"hca.counters", .port = check_counters},   {"hca.qos", .port = check_traffic_class},
+    {"pci.link", .whole = check_links},         {"iommu.type", .hca = check_iommu},
+    {"gpu.node", .whole = check_gpu_nodes},     {"gpu.place", .whole = check_gpu_place},
+    {"gdr.driver", .whole = check_gdr_drivers}, {"gpu.imex", .whole = check_imex},
+    {"nvshmem.ibgda", .whole = check_ibgda},    {"memlock.limit", .whole = check_memlock},
+    {"shm.size", .whole = check_shm},           {"host.name", .whole = check_host_name},
+    {"pid1.init", .whole = check_init},
+};
+
+_Static_assert(NI_COUNT(checks) <= NI_MAX_CHECK, "room for each");
+
+void ni_diagnose(const struct ni_work *w, struct ni_diagnosis *ret)
+{
+    const struct ni_inventory *inv = w->inv;
+    ret->n = 0;
+    for (unsigned i = 0; i < NI_COUNT(checks); i++) {
+        struct check c = {.w = w, .inv = inv, .plan = w->plan, .f = w->f};
+        const unsigned before = w->f->n + w->f->dropped;
+        if (checks[i].whole)
+            checks[i].whole(&c);
+        for (unsigned k = 0; checks[i].hca && k < inv->n_hca; k++) {
+            if (ni_is_given(&inv->hca[k]))
+                checks[i].hca(&c, &inv->hca[k]);
+        }
+        for (unsigned k = 0; checks[i].port && k < inv->n_port; k++) {
+            if (ni_is_given(&inv->hca[inv->port[k].hca]))
+                checks[i].port(&c, &inv->port[k], ni_port_name(inv, (int)k).text);
+        }
+        const bool found = c.told || w->f->n + w->f->dropped > before;
+        ret->at[ret->n].id = checks[i].id;
+        ret->at[ret->n++].outcome = found           ? NI_CHECK_FOUND
+                                    : c.judged > 0  ? NI_CHECK_OK
+                                    : c.unknown > 0 ? NI_CHECK_UNKNOWN
+                                                    : NI_CHECK_IDLE;
+    }
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What only doctor asks for, beside what the rules want: the state of the pod's HCAs and GPUs, the
+   drivers of the node, the container. */
+#include <string.h>
+
+#include "node/probe.h"
+
+/* ---- HCAs: firmware, ports, counters, the traffic class that a driver forces, the RDMA cgroup ---- */
+
+/* Link counters are of the wire: a VF's are its PF's, where that is to be seen. A pod on a network of
+   its own sees devices without counters, unless RDMA devices are separated by network namespace
+   (drivers/infiniband/core/sysfs.c ib_setup_port_attrs). */
+static void read_counters(struct ni_probe *p, struct ni_port *port)
+{
+    const struct ni_inventory *inv = p->inv;
+    const struct ni_hca *h = &inv->hca[port->hca], *wire = h;
+    enum ni_need need = NI_NOT_EINVAL; /* the firmware tells a VF none of the wire */
+    for (unsigned i = 0; h->is_vf && i < inv->n_hca; i++) {
+        if (inv->hca[i].has_bdf && ni_bdf_cmp(inv->hca[i].bdf, h->pf) == 0)
+            wire = &inv->hca[i];
+    }
+    for (unsigned i = 0; i < NI_N_COUNTER; i++) {
+        port->counter[i] =
+            ni_read_num(p, p->root, need, ni_parse_number, "%s/ports/%u/%s",
+                        ni_counters[i].link ? wire->dir : h->dir, port->num, ni_counters[i].file);
+        if (port->counter[i].known == NI_DENIED)
+            need = NI_UNTOLD; /* one finding for all */
+    }
+}
+
+/* "Global tclass=106", then rules by address; without it none is forced (MLNX_OFED and DOCA only,
+   mlx5_ib traffic_class_show). */
+static void read_traffic_class(struct ni_probe *p, const struct ni_dir *hca, struct ni_port *port)
+{
+    static const char global[] = "Global tclass=";
+    char buf[NI_PAGE];
+    port->traffic_class.v = -1;
+    port->traffic_class.known =
+        ni_read_file(p, hca, NI_OPTIONAL, buf, sizeof(buf), "tc/%u/traffic_class", port->num);
+    if (!ni_has_prefix(buf, global))
+        return;
+    const char *digits = buf + strlen(global);
+    if (!ni_parse_int((struct ni_span){digits, strcspn(digits, "\n")}, UINT8_MAX,
+                      &port->traffic_class.v))
+        port->traffic_class.known = ni_note_odd(p, buf);
+}
+
+static void probe_hca(struct ni_probe *p, struct ni_hca *h)
+{
+    struct ni_dir dir = ni_dir_open(p->root, "%s", h->dir);
+    ni_read_file(p, &dir, NI_OPTIONAL, h->fw, sizeof(h->fw), "fw_ver");       /* "28.37.1014" */
+    ni_read_file(p, &dir, NI_OPTIONAL, h->type, sizeof(h->type), "hca_type"); /* "MT4126" */
+    for (unsigned k = 0; k < h->n_port; k++) {
+        struct ni_port *port = &p->inv->port[h->first_port + (int)k];
+        port->phys_state =
+            ni_read_num(p, &dir, NI_REQUIRED, ni_parse_state, "ports/%u/phys_state", port->num);
+        read_counters(p, port);
+        read_traffic_class(p, &dir, port);
+    }
+    ni_dir_close(&dir);
+}
+
+/* "mlx5_0 hca_handle=2 hca_object=max" (kernel/cgroup/rdma.c rdmacg_resource_read). */
+static void probe_cgroup(struct ni_probe *p)
+{
+    enum { PREFIX = sizeof("hca_handle=") - 1 };
+    struct ni_inventory *inv = p->inv;
+    if (ni_read_text(p, NI_OPTIONAL, "sys/fs/cgroup/rdma.max") == NI_ABSENT)
+        ni_read_text(p, NI_OPTIONAL, "sys/fs/cgroup/rdma/rdma.max"); /* v1 */
+    for (char *text = p->text, *line; (line = ni_line(&text));) {
+        const char *rest = line;
+        struct ni_span name = {"", 0}, word;
+        (void)ni_split(&rest, ' ', &name);
+        unsigned i = 0;
+        while (i < inv->n_hca && !ni_span_is(name, inv->hca[i].name))
+            i++;
+        while (i < inv->n_hca && ni_split(&rest, ' ', &word)) {
+            struct ni_num *num = ni_has_prefix(word.p, "hca_handle=")   ? &inv->hca[i].handles
+                                 : ni_has_prefix(word.p, "hca_object=") ? &inv->hca[i].objects
+                                                                        : NULL;
+            if (num)
+                *num = ni_num_of((struct ni_span){word.p + PREFIX, word.n - PREFIX});
+        }
+    }
+}
+
+/* ---- the PCI functions of HCAs and GPUs ---- */
+
+/* "16" lanes, "32.0 GT/s PCIe" (drivers/pci/pci-sysfs.c current_link_width_show and the like). The
+   link's other end is the bridge above it on the chain, and without that nobody knows what the slot
+   can do. */
+static void probe_link(struct ni_probe *p, struct ni_bdf at, const struct ni_pci *pci,
+                       struct ni_pcie *ret)
+{
+    static const char *const what[NI_PCIE_N] = {"width", "speed"};
+    char bdf[NI_BDF_TEXT];
+    if (pci->known != NI_KNOWN || pci->depth < 2)
+        return;
+    for (unsigned i = 0; i < NI_PCIE_N; i++) {
+        ni_parse_fn *parse = i == NI_PCIE_WIDTH ? ni_parse_number : ni_parse_rate;
+        const struct ni_num device =
+            ni_read_num(p, p->root, NI_OPTIONAL, parse, "sys/bus/pci/devices/%s/max_link_%s",
+                        ni_bdf_text(at, bdf), what[i]);
+        ret->now[i] = ni_read_num(p, p->root, NI_OPTIONAL, parse,
+                                  "sys/bus/pci/devices/%s/current_link_%s", bdf, what[i]);
+        ret->most[i] =
+            ni_read_num(p, p->root, NI_OPTIONAL, parse, "sys/bus/pci/devices/%s/max_link_%s",
+                        ni_bdf_text(pci->at[pci->depth - 2], bdf), what[i]);
+        if (ret->most[i].known == NI_KNOWN && ret->most[i].v >= device.v)
+            ret->most[i] = device;
+    }
+}
+
+/* drivers/iommu/iommu.c iommu_group_show_type, since Linux 4.11. */
+static void probe_iommu(struct ni_probe *p, struct ni_bdf at, struct ni_iommu *ret)
+{
+    static const char *const types[] = {"identity", "DMA",       "DMA-FQ",
+                                        "blocked",  "unmanaged", "unknown"};
+    char bdf[NI_BDF_TEXT];
+    ret->known = ni_read_file(p, p->root, NI_OPTIONAL, ret->type, sizeof(ret->type),
+                              "sys/bus/pci/devices/%s/iommu_group/type", ni_bdf_text(at, bdf));
+    if (ret->known == NI_ABSENT &&
+        ni_is_there(p, "sys/bus/pci/devices/%s/iommu_group", bdf) != NI_ABSENT)
+        ret->known = NI_UNSET;
+    if (ret->known == NI_KNOWN && !ni_is_any(ret->type, types, NI_COUNT(types))) {
+        ret->known = ni_note_odd(p, ret->type);
+        ret->type[0] = '\0';
+    }
+}
+
+/* ---- drivers. Kernel symbols cannot be read from a pod; module directories can ---- */
+
+static void probe_drivers(struct ni_probe *p)
+{
+    struct ni_drivers *d = &p->inv->drivers;
+    const struct {
+        enum ni_known *known; /* one of the paths is there */
+        const char *path;
+    } there[] = {
+        {&d->nvidiactl, "dev/nvidiactl"},
+        {&d->uvm, "dev/nvidia-uvm"},
+        {&d->ofed, "sys/module/mlx_compat"},
+        {&d->peermem, "sys/module/nvidia_peermem"},
+        {&d->peermem, "sys/module/nv_peer_mem"},
+        {&d->peer_api, "sys/kernel/mm/memory_peers"},
+        {&d->peer_client, "sys/kernel/mm/memory_peers/nv_mem"},
+        {&d->peer_client, "sys/kernel/mm/memory_peers/nv_mem_nc"},
+    };
+    for (unsigned i = 0; i < NI_COUNT(there); i++) {
+        if (*there[i].known == NI_UNSET || *there[i].known == NI_ABSENT)
+            *there[i].known = ni_is_there(p, "%s", there[i].path);
+    }
+    ni_read_file(p, p->root, NI_OPTIONAL, d->mlx5_version, sizeof(d->mlx5_version),
+                 "sys/module/mlx5_core/version");
+    ni_read_file(p, p->root, NI_OPTIONAL, d->nvidia_version, sizeof(d->nvidia_version),
+                 "sys/module/nvidia/version");
+    if (p->inv->n_gpu == 0 || p->inv->gpu[0].amd)
+        return;
+    d->gdrdrv = ni_known_of(ni_openable(p->root, "dev/gdrdrv"));
+    const enum ni_known known = ni_read_text(p, NI_OPTIONAL, "proc/driver/nvidia/params");
+    if (known != NI_ABSENT)
+        d->peer_mapping = known == NI_KNOWN ? NI_ABSENT : NI_DENIED;
+    for (char *rest = p->text, *line; (line = ni_line(&rest));) {
+        if (ni_has_prefix(line, "RegistryDwords:") && strstr(line, "PeerMappingOverride=1"))
+            d->peer_mapping = NI_KNOWN;
+    }
+    if (!p->inv->gdr.c2c)
+        return;
+    d->imex = ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "dev/nvidia-caps-imex-channels");
+    if (d->imex == NI_KNOWN && p->names.n == 0)
+        d->imex = NI_ABSENT;
+}
+
+/* ---- the container ---- */
+
+/* Whatever names an IOMMU: iommu=pt, intel_iommu=on, iommu.passthrough=1,
+   arm-smmu-v3.disable_bypass=0. */
+static void probe_cmdline(struct ni_probe *p)
+{
+    struct ni_self *self = &p->inv->self;
+    struct ni_text t = ni_text_on(self->cmdline, sizeof(self->cmdline));
+    char buf[NI_PAGE];
+    const char *rest = buf;
+    struct ni_span word;
+    self->cmdline_known = ni_read_file(p, p->root, NI_OPTIONAL, buf, sizeof(buf), "proc/cmdline");
+    while (ni_word(&rest, &word)) {
+        if (memmem(word.p, word.n, "iommu", 5) || memmem(word.p, word.n, "smmu", 4)) {
+            ni_put(&t, t.len > 0 ? " " : "");
+            ni_put_quoted(&t, word.p, word.n, 40);
+        }
+    }
+}
+
+/* "12345.67 ..." */
+static bool parse_uptime(const char *text, int64_t *ret)
+{
+    return ni_parse_int((struct ni_span){text, strcspn(text, ".")}, INT32_MAX, ret);
+}
+
+/* Bytes of a tmpfs, in kilobytes, and without a size half of the memory
+   (Documentation/filesystems/proc.rst, mm/shmem.c shmem_show_options). */
+static struct ni_num tmpfs_size(const char *line)
+{
+    const char *hyphen = strstr(line, " - "), *size = strstr(line, "size=");
+    struct ni_num bytes = {NI_UNLIMITED, hyphen ? NI_KNOWN : NI_BAD};
+    if (!hyphen || !ni_has_prefix(hyphen, " - tmpfs ") || !size)
+        return bytes;
+    const struct ni_span digits = {size + 5, strspn(size + 5, "0123456789")};
+    if (digits.p[digits.n] == 'k' && ni_parse_int(digits, INT64_MAX >> 10, &bytes.v))
+        bytes.v <<= 10;
+    else
+        bytes.known = NI_BAD;
+    return bytes;
+}
+
+/* "25 24 0:23 / /dev/shm rw,nosuid shared:1 - tmpfs shm rw,size=65536k". The last one is on top. And
+   the mount that holds this program. */
+static void probe_mounts(struct ni_probe *p)
+{
+    struct ni_self *self = &p->inv->self;
+    size_t longest = 0; /* mount point above it */
+    char exe[NI_PATH];
+    (void)ni_readlink(p->root, exe, sizeof(exe), "proc/self/exe"); /* "": not known */
+    if (ni_read_text(p, NI_OPTIONAL, "proc/self/mountinfo") == NI_KNOWN)
+        self->shm.known = NI_ABSENT;
+    for (char *text = p->text, *line; (line = ni_line(&text));) {
+        const char *rest = line;
+        struct ni_span point = {"", 0}, options = {"", 0};
+        for (unsigned i = 0; i < 5; i++)
+            (void)ni_word(&rest, &point);
+        (void)ni_word(&rest, &options);
+        if (point.n >= longest && strncmp(exe, point.p, point.n) == 0 &&
+            (point.n == 1 || exe[point.n] == '/')) {
+            longest = point.n;
+            self->nosuid = memmem(options.p, options.n, "nosuid", 6) ? NI_KNOWN : NI_ABSENT;
+        }
+        if (ni_span_is(point, "/dev/shm"))
+            self->shm = tmpfs_size(rest);
+    }
+}
+
+/* "127.0.1.1  name alias # why" (hosts(5)); of two lines the first counts. */
+static void probe_host(struct ni_probe *p)
+{
+    struct ni_self *self = &p->inv->self;
+    char name[NI_DEV_NAME + 1]; /* __NEW_UTS_LEN, include/uapi/linux/utsname.h */
+    if (ni_read_file(p, p->root, NI_OPTIONAL, name, sizeof(name), "proc/sys/kernel/hostname") !=
+        NI_KNOWN)
+        return;
+    const enum ni_known known = ni_read_text(p, NI_OPTIONAL, "etc/hosts");
+    if (known != NI_ABSENT)
+        self->host_known = known == NI_KNOWN ? NI_ABSENT : known;
+    for (char *text = p->text, *line; (line = ni_line(&text));) {
+        const char *rest = line;
+        struct ni_span ip, word;
+        if (!ni_word(&rest, &ip) || ip.p[0] == '#')
+            continue;
+        while (self->host_known != NI_KNOWN && ni_word(&rest, &word) && word.p[0] != '#') {
+            if (ni_span_is(word, name) &&
+                ni_copyn(self->host_ip, sizeof(self->host_ip), ip.p, ip.n))
+                self->host_known = NI_KNOWN;
+        }
+    }
+}
+
+void ni_probe_health(struct ni_probe *p)
+{
+    struct ni_inventory *inv = p->inv;
+    struct ni_self *self = &inv->self;
+    char mode[16];
+    for (unsigned i = 0; i < inv->n_hca; i++) {
+        struct ni_hca *h = &inv->hca[i];
+        if (!ni_is_given(h))
+            continue;
+        probe_hca(p, h);
+        if (h->has_bdf) {
+            probe_link(p, h->is_vf ? h->pf : h->bdf, &h->pci, &h->link);
+            probe_iommu(p, h->bdf, &h->iommu);
+        }
+    }
+    for (unsigned i = 0; i < inv->n_gpu; i++)
+        probe_link(p, inv->gpu[i].bdf, &inv->gpu[i].pci, &inv->gpu[i].link);
+    probe_cgroup(p);
+    ni_read_file(p, p->root, NI_OPTIONAL, mode, sizeof(mode),
+                 "sys/module/ib_core/parameters/netns_mode");
+    inv->netns_mode = strcmp(mode, "Y") == 0   ? NI_NETNS_SHARED
+                      : strcmp(mode, "N") == 0 ? NI_NETNS_EXCLUSIVE
+                                               : NI_NETNS_UNKNOWN;
+    probe_drivers(p);
+    if (!self->kernel[0])
+        ni_probe_kernel(p);
+    probe_cmdline(p);
+    self->uptime = ni_read_num(p, p->root, NI_OPTIONAL, parse_uptime, "proc/uptime");
+    probe_mounts(p);
+    probe_host(p);
+    if (self->pid.known != NI_KNOWN || self->pid.v != 1) /* else that is us */
+        self->init_known =
+            ni_read_file(p, p->root, NI_OPTIONAL, self->init, sizeof(self->init), "proc/1/comm");
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nccl-init-hook. Whatever happens it reads all of standard input (crun 1.8.1 and 1.21 die of a hook
+   that does not), ends in time, and with status 0: a hook that fails fails the container. Texts of the
+   state and of config.json are a pod's: before their first byte it keeps two capabilities only. */
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "hook/hook.h"
+#include "nccl_init/caps.h"
+#include "nccl_init/process.h"
+#include "print/json.h"
+#include "system/system.h"
+
+enum {
+    STATE_MAX = 4 << 20,   /* annotations: 256 KiB, which CRI-O quotes several times */
+    CONFIG_MAX = 16 << 20, /* ... and it has the command and the environment */
+    PATIENCE_MS = 4000,    /* for a standard input that stands still */
+    SECONDS_MAX = 5        /* for all; less than the timeout in the hook's file (install.c) */
+};
+
+static const char help[] =
+    "usage: nccl-init-hook [OPTION...], --help, --version\n"
+    "An OCI createRuntime hook: with an RDMA device, the container gets more locked memory.\n\n"
+    "  --memlock=max|BYTES  the new limit (default: max, no limit); K, M, G count 1024\n"
+    "  --privileged         also for privileged containers: they may use every device\n"
+    "  --strict             exits with 1 if something is wrong: the container does not start\n"
+    "  --dry-run            says what it would do, and why; reads the state from stdin\n"
+    "  --root=DIR|FILE      says what the hook would do on a recorded node, and why\n"
+    "  --install[=DIR]      copies itself to PATH, then writes " NI_HOOK_FILE " with the other\n"
+    "                       options into DIR (default: /usr/share/containers/oci/hooks.d)\n"
+    "  --remove[=DIR]       removes both files\n"
+    "  --program=PATH       default: /usr/libexec/oci/hooks.d/nccl-init-hook\n";
+
+static struct {
+    int strict, privileged, dry;
+    int64_t memlock;
+    const char *memlock_text, *root, *folder, *program, *wrong; /* the argument; NULL: none */
+} options = {
+    .memlock = NI_UNLIMITED,
+    .memlock_text = "max",
+    .root = "/",
+    .folder = "/usr/share/containers/oci/hooks.d",
+    .program = "/usr/libexec/oci/hooks.d/nccl-init-hook",
+};
+
+/* A line of the journal, or of syslog; lost where nobody listens. It never waits. */
+static void tell(int priority, const char *text)
+{
+    const struct sockaddr_un to = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
+    struct ni_text t = NI_TEXT(1200);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    ni_putf(&t, "<%d>nccl-init-hook[%d]: %s", LOG_DAEMON | priority, (int)getpid(), text);
+    (void)sendto(fd, t.buf, t.len, MSG_NOSIGNAL, (const void *)&to, sizeof(to));
+    (void)close(fd);
+}
+
+/* runc shows stderr if the hook fails. crun appends it to a file that an annotation of the container
+   names (run.oci.hooks.stderr): so nothing is written there otherwise, but for --dry-run, which people
+   start. */
+static int failed(const char *text)
+{
+    tell(LOG_WARNING, text);
+    if (options.strict || options.dry)
+        (void)dprintf(STDERR_FILENO, "nccl-init-hook: %s\n", text);
+    return options.strict;
+}
+
+static void give_up(int signal)
+{
+    (void)signal;
+    _exit(options.strict);
+}
+
+/* Reads all of it. Whether it is a text that fits into the buffer, and ended. */
+static bool read_state(char *buf, size_t cap)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    char rest[1 << 14];
+    size_t len = 0;
+    ssize_t n = 1;
+
+    while (n > 0 && poll(&input, 1, PATIENCE_MS) > 0) {
+        n = len < cap ? read(STDIN_FILENO, buf + len, cap - len)
+                      : read(STDIN_FILENO, rest, sizeof(rest));
+        len += n > 0 && len < cap ? (size_t)n : 0;
+    }
+    if (n != 0 || len == cap)
+        return false;
+    buf[len] = '\0';
+    return strlen(buf) == len;
+}
+
+/* On the live machine a file of root's, or of the rootless runtime's, and no link. */
+static ssize_t read_config(const struct ni_dir *top, const char *bundle, char *buf, size_t cap)
+{
+    struct stat st;
+
+    if (top->root->kind == NI_ROOT_LIVE) {
+        (void)ni_format(buf, cap, "%s/config.json", bundle);
+        if (lstat(buf, &st) < 0)
+            return -errno;
+        if (!S_ISREG(st.st_mode) || (st.st_uid != 0 && st.st_uid != geteuid()))
+            return -EPERM;
+    }
+    return ni_read(top, buf, cap, "%s/config.json", bundle + 1);
+}
+
+static enum ni_hook_answer decide(const struct ni_dir *top, char *state,
+                                  struct ni_hook_container *c, struct ni_text *why)
+{
+    char *config = state + STATE_MAX;
+    const rlim_t want = options.memlock == NI_UNLIMITED ? RLIM_INFINITY : (rlim_t)options.memlock;
+    enum ni_hook_answer answer = ni_hook_state(state, options.dry, c, why);
+
+    if (answer != NI_HOOK_YES)
+        return answer;
+    ssize_t n = read_config(top, c->bundle, config, CONFIG_MAX);
+    if (n < 0)
+        return ni_hook_say(NI_HOOK_WRONG, why, "config.json: %s", NI_ERRNO((int)n));
+    answer = ni_hook_config(top, config, options.privileged, c, why);
+    return answer == NI_HOOK_YES ? ni_hook_raise(top, want, options.dry, c, why) : answer;
+}
+
+static void describe(const struct ni_dir *top, const struct ni_hook_container *c, bool dry,
+                     struct ni_text *t)
+{
+    char name[NI_DEV_NAME] = "";
+
+    ni_put(t, dry ? "would raise locked memory" : "raised locked memory");
+    if (c->before >= 0) {
+        ni_put(t, " from ");
+        ni_put_bytes(t, c->before);
+    }
+    ni_put(t, " to ");
+    ni_put_bytes(t, options.memlock);
+    ni_put(t, ": RDMA device ");
+    if (ni_read(top, name, sizeof(name), "sys/dev/char/%d:%d/ibdev", c->major, c->minor) > 0)
+        ni_quote(t, name);
+    ni_putf(t, "%s(%d:%d)", name[0] ? " " : "", c->major, c->minor);
+    if (c->listed >= 0 && c->listed < options.memlock) {
+        ni_put(t, "; config.json lists RLIMIT_MEMLOCK ");
+        ni_put_bytes(t, c->listed);
+        ni_put(t, ", which runc sets after this hook");
+    }
+}
+
+/* SYS_RESOURCE raises the hard limit of another process (kernel/sys.c do_prlimit, in the first user
+   namespace). SYS_PTRACE reads /proc/PID/exe and ns/mnt of a process that has more capabilities than
+   this one, or is not dumpable, as runc's init (kernel/ptrace.c __ptrace_may_access). The bundle is
+   root's: no capability reads it. 0 or -errno. */
+static int keep_two_capabilities(void)
+{
+    return ni_caps_forsake(ni_cap_bit(CAP_SYS_RESOURCE) | ni_cap_bit(CAP_SYS_PTRACE));
+}
+
+static int hook(void)
+{
+    static char *state;
+    const int kept = keep_two_capabilities();
+    struct ni_text t = NI_TEXT(900), why = NI_TEXT(500);
+    struct ni_hook_container c;
+    struct ni_root root;
+    unsigned line;
+
+    /* crun gives the container's limits to the hook, too; those of memory may be small. */
+    state = malloc(STATE_MAX + CONFIG_MAX);
+    const bool whole = read_state(state, state ? STATE_MAX : 0);
+    if (options.wrong)
+        return ni_putf(&t, "wrong arguments: %.99s", options.wrong), failed(t.buf);
+    if (kept < 0)
+        return failed("capabilities cannot be dropped");
+    if (!state || !whole)
+        return failed("standard input is no state");
+    if (ni_root_open(options.root, &root, &line) < 0)
+        return failed("--root cannot be opened");
+    const struct ni_dir top = ni_dir_top(&root);
+    const bool dry = options.dry || root.kind != NI_ROOT_LIVE;
+    const enum ni_hook_answer answer = decide(&top, state, &c, &why);
+    ni_putf(&t, "container %s: ", c.id[0] ? c.id : "of unknown id");
+    if (answer == NI_HOOK_YES)
+        describe(&top, &c, dry, &t);
+    else
+        ni_putf(&t, "locked memory stays as it is: %s", why.buf);
+    ni_root_close(&root);
+    if (dry)
+        return printf("%s\n", t.buf) < 0 || (options.strict && answer == NI_HOOK_WRONG);
+    if (answer == NI_HOOK_YES)
+        tell(LOG_INFO, t.buf);
+    return answer == NI_HOOK_WRONG ? failed(t.buf) : 0;
+}
+
+enum task { HOOK, WORD, INSTALL, REMOVE, HELP, VERSION, MEMLOCK, ROOT, PROGRAM };
+
+/* An absolute path that JSON takes as it is; of other bytes than ASCII it takes only UTF-8. */
+static bool is_plain(const char *path)
+{
+    for (const char *s = path; *s; s++)
+        if (*s < ' ' || *s > '~' || *s == '"' || *s == '\\')
+            return false;
+    return path[0] == '/';
+}
+
+static enum task parse(int argc, char *argv[])
+{
+    static const struct option table[] = {
+        {"strict", no_argument, &options.strict, true},
+        {"privileged", no_argument, &options.privileged, true},
+        {"dry-run", no_argument, &options.dry, true},
+        {"memlock", required_argument, NULL, MEMLOCK},
+        {"root", required_argument, NULL, ROOT},
+        {"program", required_argument, NULL, PROGRAM},
+        {"install", optional_argument, NULL, INSTALL},
+        {"remove", optional_argument, NULL, REMOVE},
+        {"help", no_argument, NULL, HELP},
+        {"version", no_argument, NULL, VERSION},
+        {NULL, 0, NULL, 0},
+    };
+    static const char **const values[] = {
+        [INSTALL] = &options.folder,       [REMOVE] = &options.folder,   [ROOT] = &options.root,
+        [MEMLOCK] = &options.memlock_text, [PROGRAM] = &options.program,
+    };
+    enum task task = HOOK;
+    int option, changes = 0;
+
+    opterr = 0; /* and by "-" each word is an option: the one before optind is what it is about */
+    for (int at = 1; (option = getopt_long(argc, argv, "-", table, NULL)) != -1; at = optind) {
+        changes += option == INSTALL || option == REMOVE;
+        if (option == '?' || option == WORD)
+            options.wrong = argv[optind > at ? optind - 1 : at];
+        else if (option > (int)task && option <= VERSION)
+            task = (enum task)option;
+        if (option >= INSTALL && option <= PROGRAM && optarg)
+            *values[option] = optarg;
+    }
+    if (optind < argc)
+        options.wrong = argv[optind];
+    if (options.folder[0] != '/' || !is_plain(options.program))
+        options.wrong = options.folder[0] != '/' ? options.folder : options.program;
+    if (strcmp(options.memlock_text, "max") != 0 &&
+        ni_parse_bytes(options.memlock_text, 0, NI_UNLIMITED - 1, &options.memlock) < 0)
+        options.wrong = options.memlock_text;
+    if (changes > (options.dry || strcmp(options.root, "/") != 0 ? 0 : 1))
+        options.wrong = "--install, --remove and --dry-run or --root exclude each other";
+    return task;
+}
+
+static int change(enum task task)
+{
+    struct ni_text path = NI_TEXT(1024), args = NI_TEXT(128);
+
+    ni_putf(&args, ", \"--memlock=%s\"%s%s", options.memlock_text,
+            options.privileged ? ", \"--privileged\"" : "", options.strict ? ", \"--strict\"" : "");
+    if (args.cut)
+        return fputs("nccl-init-hook: error: --memlock is too long\n", stderr), 1;
+    int r = task == INSTALL ? ni_hook_install(options.folder, options.program, args.buf, &path)
+                            : ni_hook_remove(options.folder, options.program, &path);
+    if (r < 0)
+        (void)fprintf(stderr, "nccl-init-hook: error: %s: %s\n", path.buf, NI_ERRNO(r));
+    return r < 0;
+}
+
+int main(int argc, char *argv[])
+{
+    const enum task task = parse(argc, argv);
+    sigset_t none;
+
+    if (task == HELP || task == VERSION)
+        return fputs(task == HELP ? help : "nccl-init-hook " NCCL_INIT_VERSION "\n", stdout) < 0;
+    /* In the hook's file they must not stop the node: it reads its input, and says so. */
+    if (options.wrong && (task != HOOK || isatty(STDIN_FILENO)))
+        return fprintf(stderr, "nccl-init-hook: error: wrong arguments: %s\n", options.wrong), 1;
+    if (task != HOOK)
+        return change(task);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    /* crun gives a container's limits to the hook: a file that may not grow is an error, not the end. */
+    (void)signal(SIGXFSZ, SIG_IGN);
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGALRM, give_up);
+    (void)alarm(SECONDS_MAX);
+    return hook();
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What NCCL's log tells: one sentence, the ranks grouped where they are equal, settings and what
+   became of them, findings. */
+#include "log/log.h"
+
+#include <string.h>
+
+#include "print/parts.h"
+
+static void unmark(const struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n; i++)
+        log->order[i]->mark = 0;
+}
+
+/* ---- the ranks ---- */
+
+static bool is_alike(const struct ni_log_rank *r, const struct ni_log_rank *q)
+{
+    const struct ni_log_rank *p = r->process, *o = q->process;
+    return p->network == o->network &&
+           (p->value[0] == o->value[0] || !p->value[0] || !o->value[0]) &&
+           p->gid_index == o->gid_index && p->hcas == o->hcas && r->is == q->is &&
+           r->complete == q->complete && r->aborted == q->aborted && r->ended == q->ended &&
+           (r->gdr == 0) == (q->gdr == 0);
+}
+
+static const char *state_of(const struct ni_log_rank *r)
+{
+    if (r->ended)
+        return "ended in order";
+    if (r->aborted)
+        return "aborted";
+    if (r->connected)
+        return "connected";
+    return r->complete ? "ready" : r->started ? "not ready" : "";
+}
+
+/* Of those that are alike the first is shown, and the sum of their channels; the last row has the
+   rest. */
+static void put_ranks(struct ni_text *out, const struct ni_log *log, bool colour)
+{
+    enum { GROUPS = 64 };
+    struct ni_text table;
+    unsigned group = 0;
+    if (log->n == 0)
+        return;
+    table = ni_table_on("RANKS\tNCCL\tNETWORK\tGPUDIRECT\tGID\tSTATE\tCHANNEL ENDS ON");
+    unmark(log);
+    for (unsigned i = 0; i < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i], *p = r->process;
+        ni_kept version = 0;
+        unsigned n = 0, ends = 0, gdr = 0, on_hca[NI_LOG_HCAS] = {0};
+        bool others = false;
+        if (r->mark != 0)
+            continue;
+        group++;
+        for (unsigned k = i; k < log->n; k++) {
+            struct ni_log_rank *q = log->order[k];
+            if (q->mark != 0 || (group < GROUPS && !is_alike(r, q)))
+                continue;
+            q->mark = group;
+            n++;
+            others |= q->process->gid != p->gid;
+            version = version == 0 ? q->process->value[0] : version;
+            ends += q->net + q->sockets;
+            gdr += q->gdr;
+            for (unsigned h = 0; h < NI_LOG_HCAS; h++)
+                on_hca[h] += q->on_hca[h];
+        }
+        ni_log_put_ranks(ni_row(&table, 2 * n < log->n ? NI_YELLOW : NI_PLAIN), log, group);
+        ni_quote(ni_cell(&table), ni_log_word(log, version ? version : log->version));
+        ni_quote(ni_cell(&table), ni_log_word(log, p->network));
+        ni_cell(&table);
+        if (ends > 0)
+            ni_putf(&table, "%u of %u", gdr, ends);
+        ni_cell(&table);
+        if (p->gid_index >= 0)
+            ni_putf(&table, "%d%s %s", p->gid_index, others ? ", e.g." : "",
+                    ni_log_word(log, p->gid));
+        ni_put(ni_cell(&table), state_of(r));
+        const char *comma = "";
+        ni_cell(&table);
+        for (unsigned h = 0; h < NI_LOG_HCAS; h++) {
+            if (on_hca[h] == 0)
+                continue;
+            ni_put(&table, comma);
+            comma = ", ";
+            ni_log_put_hca(&table, log, r, h);
+            ni_putf(&table, " (%u)", on_hca[h]);
+        }
+    }
+    ni_put(out, "\n");
+    ni_table_write(out, &table, colour);
+}
+
+/* ---- the first words of each rank ---- */
+
+static void put_quote(struct ni_text *out, const struct ni_log *log,
+                      const struct ni_log_quote *quote)
+{
+    const char *text = ni_log_word(log, quote->text);
+
+    ni_put(out, "    ");
+    ni_quote(out, ni_log_word(log, quote->file));
+    ni_putf(out, ":%u: ", (unsigned)quote->line);
+    ni_put_quoted(out, text, strlen(text), 160);
+    ni_put(out, "\n");
+}
+
+static ni_kept warn_of(const struct ni_log_rank *r)
+{
+    return r->process->warn.text;
+}
+
+static ni_kept exception_of(const struct ni_log_rank *r)
+{
+    return r->exception ? r->exception->quote.text : 0;
+}
+
+/* The first NCCL WARN and the first exception, once for those that have the same. */
+static void put_first_words(struct ni_text *out, const struct ni_log *log)
+{
+    enum { GROUPS = 16 };
+    unsigned group = 0;
+
+    unmark(log);
+    for (unsigned i = 0; i < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i];
+
+        if (r->mark != 0 || (warn_of(r) == 0 && exception_of(r) == 0))
+            continue;
+        if (group == 0)
+            ni_put(out, "\nThe first NCCL WARN of each rank, and the first exception\n");
+        if (++group > GROUPS) {
+            ni_put(out, "  ... of other ranks: --json has them\n");
+            return;
+        }
+        for (unsigned k = i; k < log->n; k++) {
+            struct ni_log_rank *other = log->order[k];
+
+            if (warn_of(other) == warn_of(r) && exception_of(other) == exception_of(r))
+                other->mark = group;
+        }
+        ni_put(out, "  ");
+        ni_log_put_ranks(out, log, group);
+        ni_put(out, "\n");
+        if (warn_of(r) != 0)
+            put_quote(out, log, &r->process->warn);
+        if (exception_of(r) != 0)
+            put_quote(out, log, &r->exception->quote);
+    }
+}
+
+/* ---- the settings ---- */
+
+/* A row for each value that some rank has, and what NCCL made of it, where the log says that. */
+static void put_values(struct ni_text *table, const struct ni_log *log, unsigned name)
+{
+    const char *word = ni_log_word(log, log->name[name]);
+    const bool hcas = strcmp(word, "NCCL_IB_HCA") == 0;
+    unsigned values = 0;
+    ni_kept first = 0;
+    unmark(log);
+    for (unsigned i = 0; i < log->n; i++) {
+        const struct ni_log_rank *p = log->order[i]->process;
+        const char *boot = ni_log_word(log, p->boot);
+        unsigned n = 0;
+        if (p->value[name] == 0 || log->order[i]->mark != 0)
+            continue;
+        const bool rest = ++values == 9; /* the last row */
+        first = first == 0 ? p->value[name] : first;
+        for (unsigned k = i; k < log->n; k++) {
+            const struct ni_log_rank *q = log->order[k]->process;
+            if (log->order[k]->mark == 0 && q->value[name] != 0 &&
+                (rest || (q->value[name] == p->value[name] && (!hcas || q->hcas == p->hcas)))) {
+                log->order[k]->mark = values;
+                n++;
+            }
+        }
+        if (!table->buf)
+            *table = ni_table_on(log->planned ? "NCCL SAYS IT TOOK\tRANKS\tAND FOUND\tPLAN"
+                                              : "NCCL SAYS IT TOOK\tRANKS\tAND FOUND");
+        ni_putf(ni_row(table, p->value[name] == first ? NI_PLAIN : NI_YELLOW), "%s=", word);
+        ni_quote(table, rest ? "..." : ni_log_word(log, p->value[name]));
+        ni_cell(table);
+        if (n == log->n)
+            ni_put(table, "all");
+        else
+            ni_log_put_ranks(table, log, values);
+        ni_cell(table);
+        if (rest)
+            ni_put(table, "...");
+        else if (hcas)
+            ni_quote(table, ni_log_word(log, p->hcas));
+        else if (strcmp(word, "NCCL_SOCKET_IFNAME") == 0)
+            ni_put_quoted(table, boot, strcspn(boot, ":"), 64);
+        if (log->planned)
+            ni_quote(ni_cell(table), ni_log_word(log, log->plan[name]));
+    }
+}
+
+void ni_put_log(struct ni_text *out, const struct ni_view *view)
+{
+    const struct ni_log *log = view->log;
+    struct ni_text table = {0};
+    ni_quote(out, log->sentence);
+    ni_put(out, "\n");
+    put_ranks(out, log, view->colour);
+    for (unsigned k = 1; k < log->n_name; k++)
+        put_values(&table, log, k);
+    if (table.buf) {
+        ni_put(out, "\n");
+        ni_table_write(out, &table, view->colour);
+    }
+    put_first_words(out, log);
+    ni_put_findings(out, view, NI_INFO);
+}
+
+/* ---- for programs ---- */
+
+/* {"at": "0.log:49", "quote": "..."}; null: there is none. */
+static void quote_json(struct ni_json *j, const struct ni_log *log, const char *key,
+                       const struct ni_log_quote *quote)
+{
+    struct ni_text at = NI_TEXT(512);
+
+    if (!quote || quote->file == 0) {
+        ni_json_text(j, key, NULL);
+        return;
+    }
+    ni_json_object(j, key);
+    ni_put(&at, ni_log_word(log, quote->file));
+    ni_putf(&at, ":%u", (unsigned)quote->line);
+    ni_json_text(j, "at", at.buf);
+    ni_json_text(j, "quote", ni_log_word(log, quote->text));
+    ni_json_end(j);
+}
+
+/* The collective in which the rank waits, and the one that it called last. */
+static void waiting_json(struct ni_json *j, const struct ni_log *log, const struct ni_log_rank *r)
+{
+    const struct ni_log_note *wait = r->wait;
+
+    ni_json_int_or_null(j, "last_collective", r->called >= 0, r->called);
+    if (!wait) {
+        ni_json_text(j, "waiting", NULL);
+        return;
+    }
+    ni_json_object(j, "waiting");
+    ni_json_text(j, "collective", ni_log_word(log, wait->collective));
+    ni_json_int(j, "number", wait->number);
+    ni_json_int_or_null(j, "elements_in", wait->in != UINT64_MAX, (int64_t)(wait->in & INT64_MAX));
+    ni_json_int_or_null(j, "elements_out", wait->out != UINT64_MAX,
+                        (int64_t)(wait->out & INT64_MAX));
+    ni_json_end(j);
+}
+
+static void end_json(struct ni_json *j, const struct ni_log_rank *r)
+{
+    const struct ni_log_note *end = r->end;
+    const bool stopped = ni_log_is_stopped(r);
+
+    ni_json_int_or_null(j, "exit_status", end && end->number >= 0, end ? end->number : 0);
+    ni_json_int_or_null(j, "signal", end && end->number < 0, end ? -(int64_t)end->number : 0);
+    ni_json_text(j, "stopped", stopped ? ni_log_step_word(r) : NULL);
+}
+
+static void rank_json(struct ni_json *j, const struct ni_view *view, unsigned i)
+{
+    const struct ni_log *log = view->log;
+    const struct ni_log_rank *r = log->order[i], *p = r->process;
+    ni_json_int_or_null(j, "rank", r->rank >= 0, r->rank);
+    ni_json_text_or_null(j, "host", ni_log_word(log, p->host));
+    ni_json_text_or_null(j, "version", ni_log_word(log, p->value[0] ? p->value[0] : log->version));
+    ni_json_text_or_null(j, "network", ni_log_word(log, p->network));
+    ni_json_text_or_null(j, "sockets", ni_log_word(log, p->boot));
+    ni_json_text(j, "state", state_of(r));
+    end_json(j, r);
+    quote_json(j, log, "first_warn", &p->warn);
+    quote_json(j, log, "first_exception", r->exception ? &r->exception->quote : NULL);
+    waiting_json(j, log, r);
+    ni_json_array(j, "hcas");
+    for (unsigned k = 0; k < NI_LOG_HCAS; k++) {
+        struct ni_text name = NI_TEXT(320);
+        const bool listed = ni_log_put_hca(&name, log, r, k);
+        if (!listed && r->on_hca[k] == 0)
+            continue;
+        ni_json_object(j, NULL);
+        ni_json_int(j, "number", k);
+        ni_json_text(j, "name", listed ? name.buf : NULL);
+        ni_json_int(j, "channels", r->on_hca[k]);
+        ni_json_end(j);
+    }
+    ni_json_end(j);
+    ni_json_object(j, "gdr");
+    ni_json_int(j, "channels", r->gdr);
+    ni_json_int(j, "of", (int64_t)r->net + r->sockets);
+    ni_json_end(j);
+    ni_json_int_or_null(j, "gid_index", p->gid_index >= 0, p->gid_index);
+    ni_json_text_or_null(j, "gid", ni_log_word(log, p->gid));
+    ni_json_object(j, "variables");
+    for (unsigned k = 1; k < log->n_name; k++)
+        if (p->value[k] != 0)
+            ni_json_text(j, ni_log_word(log, log->name[k]), ni_log_word(log, p->value[k]));
+    ni_json_end(j);
+}
+
+void ni_put_log_json(struct ni_text *out, const struct ni_view *view)
+{
+    struct ni_json json = ni_json_report(out), *j = &json;
+    const struct ni_finding *cause = view->log->cause;
+
+    ni_json_text(j, "sentence", view->log->sentence);
+    ni_json_text(j, "cause", cause ? ni_finding_kind(cause->id)->id : NULL);
+    ni_json_bool(j, "failed", view->log->failed);
+    ni_json_list(j, "ranks", view, 0, view->log->n, rank_json);
+    ni_json_findings(j, view->findings);
+    ni_json_end(j);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files in which people set variables for NCCL, RCCL and NVSHMEM. NCCL: what NCCL_CONF_FILE
+   names, or else .nccl.conf in the user's home; then /etc/nccl.conf. The environment wins, then the
+   first definition (NCCL 2.30.7 misc/param.cc initEnvFunc, setEnvFile). RCCL has the same under
+   names of its own (2.30.4 misc/param.cc) and reads none of NCCL's. NVSHMEM: all three, from /etc
+   on, and the last definition wins, even over the environment (3.6.5 env_defs_internal.h
+   nvshmemi_conf_get). */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "node/probe.h"
+
+struct library {
+    const char *name, *named_by, *file, *prefix;
+    bool overrides;
+};
+
+static const struct library nccl = {"NCCL", "NCCL_CONF_FILE", "nccl.conf", "NCCL_", false},
+                            rccl = {"RCCL", "NCCL_CONF_FILE", "rccl.conf", "NCCL_", false},
+                            nvshmem = {"NVSHMEM", "NVSHMEM_CONF_FILE", "nvshmem.conf", "NVSHMEM_",
+                                       true};
+
+struct conf_ctx {
+    struct ni_probe *p;
+    const struct library *lib;
+    unsigned first;                                       /* entries before this one do not count */
+    char file[sizeof(((struct ni_conf_entry *)0)->file)]; /* as findings show it */
+    bool crlf;                                            /* a variable's line ends in CR LF */
+};
+
+/* NVSHMEM's: cut at a '#' behind a blank, without blanks around it. */
+static struct ni_span without_comment(struct ni_span s)
+{
+    for (size_t i = 1; i < s.n; i++) {
+        if (s.p[i] == '#' && (s.p[i - 1] == ' ' || s.p[i - 1] == '\t'))
+            s.n = i;
+    }
+    return ni_trim(s);
+}
+
+static void conf_line(struct conf_ctx *c, const char *line)
+{
+    struct ni_inventory *inv = c->p->inv;
+    struct ni_span name;
+    const char *rest;
+    if (c->lib->overrides)
+        line += strspn(line, " \t");
+    if (line[0] == '#' || !ni_env_split(line, &name, &rest))
+        return;
+    struct ni_span value = ni_span_of(rest);
+    const bool crlf = value.n > 0 && rest[value.n - 1] == '\r';
+    value.n -= crlf;
+    if (c->lib->overrides) {
+        name = ni_trim(name);
+        value = without_comment(value);
+    }
+    if (!ni_is_name(name, NI_DEV_NAME) || !ni_has_prefix(name.p, c->lib->prefix))
+        return; /* for others the file is read too late */
+    c->crlf = c->crlf || (crlf && !c->lib->overrides);
+    unsigned at = c->first;
+    while (at < inv->n_conf && !ni_span_is(name, inv->conf[at].name))
+        at++;
+    if (at < inv->n_conf && !c->lib->overrides)
+        return;
+    if (at == NI_MAX_CONF) {
+        ni_report(c->p->f, NI_F_FACT_TRUNCATED, c->file, "more than %d settings", NI_MAX_CONF);
+        return;
+    }
+    inv->n_conf += at == inv->n_conf;
+    struct ni_conf_entry *e = &inv->conf[at];
+    e->overrides = c->lib->overrides;
+    ni_copyn(e->name, sizeof(e->name), name.p, name.n);
+    ni_copyn(e->value, sizeof(e->value), value.p,
+             value.n < sizeof(e->value) ? value.n : sizeof(e->value) - 1);
+    ni_copy(e->file, sizeof(e->file), c->file);
+}
+
+/* From where a path of a user's choosing goes on, without its slashes in front: the root, or the
+   working directory. as: what such a file is usually called. */
+static struct ni_dir named_dir(const struct ni_probe *p, const char **path, const char *as)
+{
+    struct ni_dir dir = **path == '/' ? *p->root : ni_dir_at(p->root, "proc/self/cwd");
+    *path += strspn(*path, "/");
+    dir.named = true;
+    dir.as = as;
+    return dir;
+}
+
+void ni_probe_topo_file(struct ni_probe *p)
+{
+    const char *path = ni_find_user_value(p->env, p->inv, "NCCL_TOPO_FILE", NULL);
+    char first[16];
+    /* NCCL loads this one by itself, on the cloud machines that have it (2.30.7 graph/topo.cc
+       ncclTopoGetSystem) */
+    if (!path && p->inv->n_hca > 0)
+        p->inv->system_topo_file =
+            ni_is_there(p, "var/run/nvidia-topologyd/virtualTopology.xml") == NI_KNOWN;
+    if (!path || !*path)
+        return;
+    const struct ni_dir dir = named_dir(p, &path, "etc/topology.xml");
+    const ssize_t n = ni_read(&dir, first, sizeof(first), "%s", path);
+    p->inv->topo_file = n == -EOVERFLOW || n == -EILSEQ ? NI_KNOWN : ni_known_of(n);
+}
+
+static void read_conf(struct ni_probe *p, const struct library *lib, const char *path,
+                      unsigned first)
+{
+    struct conf_ctx c = {.p = p, .lib = lib, .first = first};
+    struct ni_text shown = ni_text_on(c.file, sizeof(c.file));
+    ni_put_quoted(&shown, path, strlen(path), sizeof(c.file) - 8);
+    char as[32];
+    (void)ni_format(as, sizeof(as), "etc/%s", lib->file);
+    const struct ni_dir dir = named_dir(p, &path, as);
+    if (p->ask->own_conf && ni_is_at(&dir, p->ask->own_conf, "%s", path))
+        return;
+    const ssize_t n = ni_read_whole(p, &dir, path);
+    if (n < 0 && ni_known_of(n) != NI_ABSENT)
+        ni_report(p->f, NI_F_CONF_UNREADABLE, c.file, "%s", NI_ERRNO((int)n));
+    for (char *rest = p->text, *line; (line = ni_line(&rest));)
+        conf_line(&c, line);
+    /* 2.30.3 strips it (misc/param.cc setEnvFile); a number is read up to it */
+    if (c.crlf)
+        ni_report(
+            p->f, NI_F_CONF_CRLF, c.file,
+            "lines end in CR LF, and %s before 2.30.3 keeps the CR in each value: an interface "
+            "or HCA of that name does not exist, and the job dies or goes without RDMA",
+            lib->name);
+}
+
+/* ---- the user's home ---- */
+
+/* getpwuid(getuid()), as far as it is a file, of lines "name:password:uid:gid:words:home:shell": ""
+   also for users of LDAP and the like; NULL: not known. A record gets the one line that counts,
+   without names. */
+static const char *home_of_user(struct ni_probe *p, char home[NI_PATH])
+{
+    static const char path[] = "etc/passwd";
+    const struct ni_num *uid = &p->inv->self.real_uid;
+    struct ni_dir root = *p->root;
+    char record[NI_PATH + 64];
+    root.unrecorded = true;
+    home[0] = '\0';
+    if (uid->known != NI_KNOWN)
+        return NULL;
+    const enum ni_known known = ni_note(p, NI_OPTIONAL, ni_read_whole(p, &root, path));
+    if (known != NI_KNOWN && known != NI_ABSENT)
+        return NULL;
+    for (char *rest = p->text; *rest && !home[0];) {
+        const char *line = ni_line(&rest);
+        struct ni_span field[7];
+        unsigned n = 0;
+        int64_t its;
+        while (n < NI_COUNT(field) && ni_split(&line, ':', &field[n]))
+            n++;
+        if (n == NI_COUNT(field) && ni_parse_int(field[2], UINT32_MAX, &its) && its == uid->v)
+            (void)ni_copyn(home, NI_PATH, field[5].p, field[5].n);
+    }
+    if (p->root->root->record && home[0] &&
+        ni_format(record, sizeof(record), "x:x:%" PRId64 ":0::%s:\n", uid->v, home))
+        (void)ni_record_add(p->root->root, path, record, strlen(record));
+    return home;
+}
+
+/* false, and path "": none. */
+static bool conf_in(const struct library *lib, const char *home, char path[NI_PATH])
+{
+    size_t n = home ? strlen(home) : 0;
+    while (n > 1 && home[n - 1] == '/')
+        n--;
+    const bool whole = n > 0 && ni_format(path, NI_PATH, "%.*s/.%s", (int)n, home, lib->file);
+    if (!whole)
+        path[0] = '\0';
+    return whole;
+}
+
+/* The first of the entries of two files that only one of them has; NULL. */
+static const char *odd_one(const struct ni_conf_entry *e, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        unsigned alike = 0;
+        for (unsigned k = 0; k < n; k++)
+            alike += strcmp(e[k].name, e[i].name) == 0 && strcmp(e[k].value, e[i].value) == 0;
+        if (alike == 1)
+            return e[i].name;
+    }
+    return NULL;
+}
+
+/* The user's home is $HOME to NCCL 2.30.3 and later; from 2.18.5 to 2.29.7 it was that of the user
+   database (misc/param.cc userHomeDir). Which NCCL will run is not known: both files count. */
+static void read_homes(struct ni_probe *p, const struct library *lib)
+{
+    struct ni_inventory *inv = p->inv;
+    char now[NI_PATH], before[NI_PATH], buf[NI_PATH];
+    const unsigned first = inv->n_conf;
+    if (conf_in(lib, ni_env_get(p->env, "HOME"), now))
+        read_conf(p, lib, now, first);
+    const char *home = home_of_user(p, buf);
+    if (!home || (conf_in(lib, home, before) && strcmp(now, before) == 0))
+        return;
+    if (before[0])
+        read_conf(p, lib, before, inv->n_conf);
+    const char *odd = odd_one(inv->conf + first, inv->n_conf - first);
+    if (odd)
+        ni_report(p->f, NI_F_CONF_HOME_DIFFERS, odd,
+                  "%s 2.30.3 and later reads %s ($HOME), older ones %s (/etc/passwd); nothing is "
+                  "exported for what either sets",
+                  lib->name, now[0] ? now : "no file", before[0] ? before : "no file");
+}
+
+/* ---- the libraries ---- */
+
+/* The file that NCCL_CONF_FILE names, in place of the one in the user's home: since 2.23.4
+   (misc/param.cc initEnvFunc; 2.22.3 initEnv does not read the variable). */
+static void read_named(struct ni_probe *p, const struct library *lib, const char *path)
+{
+    const struct ni_inventory *inv = p->inv;
+    const unsigned first = inv->n_conf;
+
+    read_conf(p, lib, path, first);
+    if (inv->n_conf == first)
+        return;
+    const unsigned others = inv->n_conf - first - 1;
+    char more[32] = "";
+    if (others > 0)
+        (void)ni_format(more, sizeof(more), " and %u more", others);
+    ni_report(
+        p->f, NI_F_CONF_FILE_OLD, lib->named_by,
+        "%s before 2.23.4 does not read %s: it goes without %s%s, which nccl-init leaves alone "
+        "because of that file",
+        lib->name, inv->conf[first].file, inv->conf[first].name, more);
+}
+
+static void read_library(struct ni_probe *p, const struct library *lib)
+{
+    const unsigned first = p->inv->n_conf;
+    const char *named = ni_env_get(p->env, lib->named_by);
+    const bool is_named = named && *named;
+    char path[NI_PATH];
+    if (!lib->overrides && is_named)
+        read_named(p, lib, named);
+    else if (!lib->overrides)
+        read_homes(p, lib);
+    if (ni_format(path, sizeof(path), "/etc/%s", lib->file))
+        read_conf(p, lib, path, first);
+    if (lib->overrides && conf_in(lib, ni_env_get(p->env, "HOME"), path))
+        read_conf(p, lib, path, first);
+    if (lib->overrides && is_named)
+        read_conf(p, lib, named, first);
+}
+
+void ni_probe_conf(struct ni_probe *p)
+{
+    read_library(p, ni_has_amd(p) ? &rccl : &nccl);
+    if (p->ask->nvshmem)
+        read_library(p, &nvshmem);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Data Direct: a ConnectX-8 may have a second PCI function, beside the GPU, through which it reads and
+   writes the GPU's memory. NCCL 2.27.3 and later take that function's place on the PCI tree for the
+   HCA's, and call it mlx5_0_dma (2.30.7 transport/net_ib/init.cc ncclIbInitDevices). The kernel binds it
+   to mlx5_ib (drivers/infiniband/hw/mlx5/data_direct.c), and keeps for itself whose it is. The vital
+   product data of both have one UUID, V3, by which rdma-core pairs them too (kernel-boot/rdma_topo). */
+#include <string.h>
+
+#include "node/probe.h"
+
+/* The UUID of a function. ABSENT: it has none. */
+static enum ni_known read_uuid(struct ni_probe *p, struct ni_bdf at, char uuid[NI_VPD_UUID])
+{
+    char bdf[NI_BDF_TEXT], path[NI_PATH];
+    struct ni_dir dir = *p->root;
+
+    dir.binary = true;
+    (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/vpd", ni_bdf_text(at, bdf));
+    const ssize_t n = ni_read_whole(p, &dir, path);
+    if (n < 0)
+        return ni_known_of(n);
+    return ni_vpd_uuid((struct ni_span){p->text, (size_t)n}, uuid) ? NI_KNOWN : NI_ABSENT;
+}
+
+/* A ConnectX-8 or -9 may have such a function. The PF of a VF tells; a VF whose PF is not known (all
+   generations have one device id) may be of such a card. */
+static bool may_have_one(struct ni_probe *p, struct ni_bdf at)
+{
+    enum { VIRTUAL_FUNCTION = 0x101e, CONNECTX_8 = 0x1023, CONNECTX_9 = 0x1025 };
+    char bdf[NI_BDF_TEXT];
+    const struct ni_num id = ni_read_num(p, p->root, NI_OPTIONAL, ni_parse_0x,
+                                         "sys/bus/pci/devices/%s/device", ni_bdf_text(at, bdf));
+
+    return id.known != NI_KNOWN || id.v == VIRTUAL_FUNCTION || id.v == CONNECTX_8 ||
+           id.v == CONNECTX_9;
+}
+
+struct function {
+    struct ni_bdf at;
+    char uuid[NI_VPD_UUID]; /* "" where it is not known */
+};
+
+/* Finds the function of an HCA among those. */
+static void find_function(struct ni_probe *p, struct ni_hca *h, const struct function *f,
+                          unsigned n)
+{
+    const struct ni_bdf port = h->is_vf ? h->pf : h->bdf;
+    char uuid[NI_VPD_UUID], bdf[NI_BDF_TEXT], path[NI_PATH];
+    const struct function *unread = NULL;
+
+    h->data_direct.known = NI_ABSENT;
+    if (!h->has_bdf || !may_have_one(p, port))
+        return;
+    const enum ni_known known = read_uuid(p, port, uuid);
+    for (unsigned i = 0; i < n; i++) {
+        unread = f[i].uuid[0] ? unread : &f[i];
+        if (known != NI_KNOWN || strcmp(f[i].uuid, uuid) != 0)
+            continue;
+        (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s", ni_bdf_text(f[i].at, bdf));
+        ni_probe_chain(p, &h->data_direct, path);
+        return;
+    }
+    if (known == NI_KNOWN && !unread)
+        return;
+    h->data_direct.known = NI_DENIED;
+    if (known == NI_KNOWN)
+        (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/vpd",
+                        ni_bdf_text(unread->at, bdf));
+    else
+        (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/%s", ni_bdf_text(port, bdf),
+                        h->is_vf ? "vpd" : "vpd, or physfn");
+    ni_report(
+        p->f, NI_F_FACT_UNREADABLE, path,
+        "it has no UUID that can be read: which Data Direct function is that of %s is unknown",
+        h->name);
+}
+
+void ni_probe_data_direct(struct ni_probe *p)
+{
+    static struct function function[NI_MAX_HCA];
+    struct ni_inventory *inv = p->inv;
+    unsigned n = 0;
+
+    (void)ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/bus/pci/drivers/mlx5_ib");
+    for (unsigned i = 0; i < p->names.n && n < NI_COUNT(function); i++)
+        n += ni_parse_bdf(ni_span_of(p->names.name[i]), &function[n].at) == 0;
+    for (unsigned i = 0; i < n; i++) {
+        if (read_uuid(p, function[i].at, function[i].uuid) != NI_KNOWN)
+            function[i].uuid[0] = '\0';
+    }
+    for (unsigned i = 0; i < inv->n_hca && n > 0; i++) {
+        if (ni_is_given(&inv->hca[i]))
+            find_function(p, &inv->hca[i], function, n);
+    }
+}

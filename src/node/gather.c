@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ordered list of probes: what every pod needs, and what a rule asks for. */
+#include <errno.h>
+#include <string.h>
+
+#include "node/probe.h"
+
+/* Their places among the interfaces are those of the HCAs. */
+static void probe_own_netdevs(struct ni_probe *p)
+{
+    p->inv->n_netdev = 0;
+    for (unsigned i = 0; i < p->inv->n_hca; i++) {
+        struct ni_hca *h = &p->inv->hca[i];
+        bool used = p->ask->all || p->ask->health;
+        for (unsigned k = 0; k < h->n_port; k++)
+            used = used || p->inv->port[h->first_port + (int)k].state.v == NI_PORT_ACTIVE;
+        if (!used || !ni_is_given(h) || !h->function[0])
+            continue;
+        h->netdev_known = ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "%s/net", h->function);
+        if (h->netdev_known == NI_KNOWN)
+            h->netdev_known = NI_ABSENT;
+        for (unsigned k = 0; k < p->names.n && h->netdev_known == NI_ABSENT; k++) {
+            if (!ni_is_name(ni_span_of(p->names.name[k]), NI_IF_NAME))
+                continue;
+            h->netdev_known = NI_KNOWN;
+            h->netdev = ni_add_netdev(p, p->names.name[k]);
+        }
+    }
+}
+
+/* An address whose interface no route tells may be of any; of two interfaces in one subnet one is
+   told. */
+static bool may_have_address(const struct ni_net *net, const char *ifname)
+{
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        if (!net->addr[i].ifname[0] || strcmp(net->addr[i].ifname, ifname) == 0)
+            return true;
+    }
+    for (unsigned i = 0; i < net->n_route; i++) {
+        if (strcmp(net->route[i].ifname, ifname) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The interfaces of the functions that somebody says were given to the pod. */
+static void note_given_functions(struct ni_probe *p)
+{
+    for (unsigned i = 0; i < p->inv->n_claim; i++) {
+        const struct ni_claim *c = &p->inv->claim[i];
+
+        if (!ni_is_told(c->source) || c->by != NI_BY_BDF)
+            continue;
+        ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/bus/pci/devices/%s/net", c->id);
+        for (unsigned k = 0; k < p->names.n; k++)
+            ni_note_given_netdev(p, p->names.name[k]);
+    }
+}
+
+/* A host may have a thousand VFs; those without an address cost nothing. */
+static void probe_physical(struct ni_probe *p)
+{
+    struct ni_inventory *inv = p->inv;
+
+    note_given_functions(p);
+    for (unsigned i = 0; i < inv->net.n_given; i++) {
+        if (ni_is_there(p, "sys/class/net/%s", inv->net.given[i]) != NI_ABSENT)
+            (void)ni_add_netdev(p, inv->net.given[i]);
+    }
+    ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/class/net");
+    for (unsigned i = 0; i < p->names.n; i++) {
+        const char *name = p->names.name[i];
+
+        if (strcmp(name, "lo") == 0 || !may_have_address(&inv->net, name))
+            continue;
+        const bool physical = ni_is_there(p, "sys/class/net/%s/device", name) == NI_KNOWN;
+        const int at = physical ? ni_add_netdev(p, name) : -1;
+
+        if (at >= 0)
+            inv->netdev[at].physical = physical;
+    }
+}
+
+/* The interfaces that the socket rule may name, beside the functions' own. */
+static void probe_netdevs(struct ni_probe *p)
+{
+    struct ni_inventory *inv = p->inv;
+    const char *list = p->ask->sockets;
+    struct ni_span name;
+    char buf[NI_IF_NAME];
+    for (unsigned i = 0; i < inv->n_gid; i++) {
+        if (inv->gid[i].own == NI_OWN_OURS && inv->gid[i].ndev[0])
+            ni_add_netdev(p, inv->gid[i].ndev);
+    }
+    if (inv->net.default_if[0])
+        ni_add_netdev(p, inv->net.default_if);
+    while (ni_split(&list, ',', &name)) {
+        if (ni_copyn(buf, sizeof(buf), name.p, name.n))
+            ni_add_netdev(p, buf);
+    }
+    if (inv->read & NI_WANT_PHYSICAL)
+        probe_physical(p);
+    if (inv->read & NI_WANT_ADDR_NETDEVS) {
+        for (unsigned i = 0; i < inv->net.n_addr; i++)
+            ni_add_netdev(p, inv->net.addr[i].ifname);
+    }
+    list = ni_find_user_value(p->env, inv, "NCCL_SOCKET_IFNAME", NULL);
+    if (!list || !(inv->read & NI_WANT_USERS_NETDEVS))
+        return;
+    ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/class/net");
+    for (unsigned i = 0; i < p->names.n; i++) {
+        const char *its = p->names.name[i];
+        const int at = ni_nccl_match(list, its, -1) ? ni_add_netdev(p, its) : -1;
+
+        if (at >= 0)
+            inv->netdev[at].ifindex = ni_read_num(p, p->root, NI_OPTIONAL, ni_parse_number,
+                                                  "sys/class/net/%s/ifindex", its);
+    }
+}
+
+/* One file that is absent says something; a whole file system only that nobody mounted it. A
+   recording or a test's directory may hold no more than it needs. */
+static void note_unmounted(struct ni_probe *p)
+{
+    if (p->root->root->kind != NI_ROOT_LIVE)
+        return;
+    if (p->inv->self.caps_known == NI_ABSENT)
+        ni_report(p->f, NI_F_FACT_UNREADABLE, "proc",
+                  "not mounted: limits, capabilities, addresses and routes cannot be seen");
+    if (p->inv->n_hca == 0 && ni_exists(p->root, "sys/class") == -ENOENT)
+        ni_report(p->f, NI_F_FACT_UNREADABLE, "sys",
+                  "not mounted: HCAs, GPUs and network interfaces cannot be seen");
+}
+
+static struct ni_probe *begin(const struct ni_root *root, const struct ni_env *env,
+                              const struct ni_ask *ask, struct ni_inventory *inv,
+                              struct ni_findings *f)
+{
+    static struct ni_probe probe; /* not on the stack, whose soft limit may be 128 KiB */
+    struct ni_probe *p = &probe;
+
+    p->top = ni_dir_top(root);
+    p->root = &p->top;
+    p->env = env;
+    p->ask = ask;
+    p->inv = inv;
+    p->f = f;
+    p->lost = false;
+    p->nodes = root->kind == NI_ROOT_LIVE || ni_exists(p->root, "dev") != -ENOENT;
+    return p;
+}
+
+/* What rules ask for. Interfaces are read anew, so that their order is that of the ports. */
+static void probe_wanted(struct ni_probe *p, unsigned wants)
+{
+    struct ni_inventory *inv = p->inv;
+    if (wants & NI_WANT_WHOLE_GIDS) /* whose an entry is, is told by these */
+        wants |= NI_WANT_IPV6 | NI_WANT_OWN_NETDEVS;
+    if (wants & NI_WANT_DATA_DIRECT) /* a VF's is its PF's */
+        wants |= NI_WANT_PFS;
+    wants &= ~inv->read;
+    inv->read |= wants;
+    if (wants & NI_WANT_IPV6)
+        ni_probe_ipv6(p);
+    if (wants & NI_WANT_ROUTES6)
+        ni_probe_routes6(p);
+    if (wants & NI_WANT_OWN_NETDEVS)
+        probe_own_netdevs(p);
+    if (wants & NI_WANT_WHOLE_GIDS)
+        ni_probe_whole_gids(p);
+    if (wants & (NI_WANT_IPV6 | NI_WANT_OWN_NETDEVS | NI_WANT_WHOLE_GIDS | NI_WANT_USERS_NETDEVS |
+                 NI_WANT_ADDR_NETDEVS | NI_WANT_PHYSICAL | NI_WANT_ROUTES6))
+        probe_netdevs(p);
+    if (wants & NI_WANT_UVERBS)
+        ni_probe_uverbs(p);
+    if (wants & (NI_WANT_UNMERGED | NI_WANT_PFS | NI_WANT_RATES))
+        ni_probe_hcas(p, wants);
+    if (wants & NI_WANT_DATA_DIRECT)
+        ni_probe_data_direct(p);
+    if (wants & NI_WANT_ALL_GDR)
+        ni_probe_all_gdr(p);
+    if (wants & NI_WANT_NUMA)
+        ni_probe_numa(p);
+    if (wants & NI_WANT_GPU_IDS)
+        ni_probe_gpu_ids(p);
+}
+
+void ni_gather(const struct ni_root *root, const struct ni_env *env, const struct ni_ask *ask,
+               struct ni_inventory *inv, struct ni_findings *f)
+{
+    if (ask->off)
+        return;
+    struct ni_probe *p = begin(root, env, ask, inv, f);
+    ni_probe_self(p);
+    ni_probe_conf(p);
+    ni_probe_addresses(p);
+    ni_probe_routes(p);
+    ni_probe_sources(p);
+    note_unmounted(p);
+    probe_netdevs(p);
+    ni_probe_topo_file(p);
+    if (inv->n_hca > 0 || ask->all || ask->gpus)
+        ni_probe_gpus(p);
+    if (ask->all) {
+        ni_probe_visible(p);
+        probe_wanted(p, ~(unsigned)(NI_WANT_UNMERGED | NI_WANT_USERS_NETDEVS |
+                                    NI_WANT_ADDR_NETDEVS | NI_WANT_ROUTES6 | NI_WANT_PHYSICAL));
+    }
+    if (ask->health) {
+        inv->for_doctor = true;
+        probe_wanted(p, NI_WANT_OWN_NETDEVS);
+        ni_probe_health(p);
+    }
+}
+
+void ni_gather_more(const struct ni_root *root, const struct ni_env *env, const struct ni_ask *ask,
+                    unsigned wants, struct ni_inventory *inv, struct ni_findings *f)
+{
+    probe_wanted(begin(root, env, ask, inv, f), wants);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The GID tables of the active RoCE ports. A table has up to 1,024 entries, an answer needs four: each
+   is read up to its first right entry (ni_gid_is_right), and whole where a rule asks for that. */
+#include <errno.h>
+#include <string.h>
+
+#include "node/probe.h"
+
+/* What a row of a table says. END: there is none; EMPTY: nothing, or nothing to this namespace, which
+   the kernel also says by EINVAL (drivers/infiniband/core/sysfs.c _show_port_gid_attr); LOST: NCCL may
+   read there what was not read here. */
+enum row { ROW_END, ROW_EMPTY, ROW_LOST, ROW_TEXT };
+
+/* `gids` ends somewhere; what belongs to an entry is there with it. The path is spelt out only for a
+   finding: most of what `run` reads are rows. */
+static enum row read_row(struct ni_probe *p, const struct ni_dir *port, enum ni_need need,
+                         const char *table, unsigned index, char buf[64])
+{
+    const ssize_t n = ni_read(port, buf, 64, "%s/%u", table, index);
+    if (n >= 0)
+        return ROW_TEXT;
+    if (n == -EINVAL)
+        return ROW_EMPTY;
+    (void)ni_format(p->path, sizeof(p->path), "%s/%s/%u", port->path, table, index);
+    ni_note(p, need, n);
+    return n == -ENOENT && need == NI_OPTIONAL ? ROW_END : ROW_LOST;
+}
+
+static enum row note_odd(struct ni_probe *p, const struct ni_dir *port, const char *table,
+                         unsigned index, const char *text)
+{
+    (void)ni_format(p->path, sizeof(p->path), "%s/%s/%u", port->path, table, index);
+    (void)ni_note_odd(p, text);
+    return ROW_LOST;
+}
+
+static enum row read_gid(struct ni_probe *p, const struct ni_dir *port, unsigned index,
+                         uint8_t ip[NI_GID_BYTES])
+{
+    char buf[64];
+    const enum row row = read_row(p, port, NI_OPTIONAL, "gids", index, buf);
+    if (row != ROW_TEXT)
+        return row;
+    if (ni_parse_gid(ni_span_of(buf), ip) < 0)
+        return note_odd(p, port, "gids", index, buf);
+    return ni_ip_is_zero(ip) ? ROW_EMPTY : ROW_TEXT;
+}
+
+static enum row read_type(struct ni_probe *p, const struct ni_dir *port, struct ni_gid *g)
+{
+    static const char table[] = "gid_attrs/types";
+    char buf[64];
+    const enum row row = read_row(p, port, NI_REQUIRED, table, g->index, buf);
+    if (row != ROW_TEXT)
+        return row;
+    if (strcmp(buf, "RoCE v2") == 0)
+        g->type = NI_GID_V2;
+    else if (strcmp(buf, "IB/RoCE v1") == 0 || strcmp(buf, "RoCE v1") == 0)
+        g->type = NI_GID_V1;
+    else
+        return note_odd(p, port, table, g->index, buf);
+    return ROW_TEXT;
+}
+
+static void read_ndev(struct ni_probe *p, const struct ni_dir *port, struct ni_gid *g)
+{
+    static const char table[] = "gid_attrs/ndevs";
+    char buf[64];
+    if (read_row(p, port, NI_REQUIRED, table, g->index, buf) != ROW_TEXT)
+        return;
+    if (ni_is_name(ni_span_of(buf), NI_IF_NAME))
+        ni_copy(g->ndev, sizeof(g->ndev), buf);
+    else
+        (void)note_odd(p, port, table, g->index, buf);
+}
+
+/* The interface of that name here is another function's. Where nobody named the pod's HCAs, those of
+   other pods may be among them, and in networks that are kept apart these may have our addresses.
+   SoftRoCE is of no function, whatever else its interface's function has. */
+static enum ni_own owner_of(struct ni_probe *p, const struct ni_hca *h, const char *ndev)
+{
+    if (ni_is_told(p->inv->claim[h->claim].source) || h->pci.none)
+        return NI_OWN_OURS;
+    if (!ndev[0])
+        return NI_OWN_FOREIGN; /* not taken while it cannot be told */
+    const enum ni_known known = ni_read_names(p, p->root, NI_OPTIONAL, &p->inner,
+                                              "sys/class/net/%s/device/infiniband", ndev);
+    if (known != NI_KNOWN && known != NI_ABSENT)
+        return NI_OWN_FOREIGN;
+    for (unsigned i = 0; i < p->inner.n; i++) {
+        if (strcmp(p->inner.name[i], h->name) == 0)
+            return NI_OWN_OURS;
+    }
+    return p->inner.n > 0 ? NI_OWN_FOREIGN : NI_OWN_OURS;
+}
+
+/* By its interface, where the address does not tell. The function's own netdev is this namespace's:
+   its directory lists no others (fs/sysfs, net_ns tag). An interface that is not here is somebody
+   else's; one of that name may be, and every namespace may have a link-local address. */
+static enum ni_own whose_interface(struct ni_probe *p, const struct ni_hca *h,
+                                   const struct ni_gid *g)
+{
+    if (h->netdev >= 0 && strcmp(p->inv->netdev[h->netdev].name, g->ndev) == 0)
+        return NI_OWN_OURS;
+    if (!g->ndev[0])
+        return NI_OWN_UNKNOWN;
+    return ni_is_there(p, "sys/class/net/%s", g->ndev) == NI_KNOWN && !ni_ip_is_link_local(g->ip)
+               ? NI_OWN_UNKNOWN
+               : NI_OWN_FOREIGN;
+}
+
+static bool is_local(const struct ni_net *net, const uint8_t ip[NI_GID_BYTES])
+{
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        if (memcmp(net->addr[i].ip, ip, NI_GID_BYTES) == 0)
+            return true;
+    }
+    return false;
+}
+
+static enum ni_own whose(struct ni_probe *p, const struct ni_hca *h, const struct ni_gid *g)
+{
+    const struct ni_net *net = &p->inv->net;
+    bool v4 = ni_ip_is_v4(g->ip);
+    if (is_local(net, g->ip))
+        return owner_of(p, h, g->ndev);
+    if (v4 ? net->v4_known == NI_KNOWN : net->v6_known == NI_KNOWN && !ni_ip_is_link_local(g->ip))
+        return NI_OWN_FOREIGN;
+    return whose_interface(p, h, g);
+}
+
+/* whole: else what is no IPv4 is left untyped, and nothing is read behind the first right entry. */
+static void read_table(struct ni_probe *p, struct ni_port *port, const struct ni_dir *dir,
+                       bool whole)
+{
+    struct ni_inventory *inv = p->inv;
+    const struct ni_port before = *port;
+    const unsigned from = inv->n_gid;
+    uint8_t ip[NI_GID_BYTES];
+    port->first_gid = (int)from;
+    port->n_gid = 0;
+    port->gids_lost = false;
+    for (port->gids_read = 0; port->gids_read < NI_GID_TABLE; port->gids_read++) {
+        const enum row row = read_gid(p, dir, port->gids_read, ip);
+        if (row == ROW_END)
+            return;
+        port->gids_lost = port->gids_lost || row == ROW_LOST;
+        if (row != ROW_TEXT)
+            continue;
+        if (inv->n_gid == NI_MAX_GID) {
+            ni_report(p->f, NI_F_FACT_TRUNCATED, inv->hca[port->hca].name,
+                      "more than %d GID entries on the node", NI_MAX_GID);
+            inv->n_gid = from;
+            *port = before; /* what was read stays */
+            return;
+        }
+        struct ni_gid *g = &inv->gid[inv->n_gid++];
+        port->n_gid++;
+        *g = (struct ni_gid){.index = (uint16_t)port->gids_read};
+        memcpy(g->ip, ip, sizeof(g->ip));
+        if (!whole && !ni_ip_is_v4(ip))
+            continue;
+        if (read_type(p, dir, g) == ROW_LOST)
+            port->gids_lost = true;
+        if (whole || g->type == NI_GID_V2) {
+            read_ndev(p, dir, g);
+            g->own = whose(p, &inv->hca[port->hca], g);
+        }
+        if (!whole && ni_gid_is_right(inv, g)) {
+            port->gids_read++;
+            return;
+        }
+    }
+    ni_report(p->f, NI_F_FACT_TRUNCATED, dir->path, "GID table longer than %d", NI_GID_TABLE);
+}
+
+static bool has_gids(const struct ni_inventory *inv, const struct ni_port *port)
+{
+    return ni_is_given(&inv->hca[port->hca]) && port->link == NI_LINK_ROCE &&
+           port->state.known == NI_KNOWN && port->state.v == NI_PORT_ACTIVE;
+}
+
+void ni_probe_first_gids(struct ni_probe *p, struct ni_port *port, const struct ni_dir *dir)
+{
+    if (has_gids(p->inv, port))
+        read_table(p, port, dir, false);
+}
+
+void ni_probe_whole_gids(struct ni_probe *p)
+{
+    struct ni_inventory *inv = p->inv;
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        struct ni_port *port = &inv->port[i];
+        if (!has_gids(inv, port))
+            continue;
+        struct ni_dir dir = ni_dir_open(p->root, "%s/ports/%u", inv->hca[port->hca].dir, port->num);
+        read_table(p, port, &dir, true);
+        ni_dir_close(&dir);
+    }
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pod's GPUs, and what GPUDirect RDMA needs of the node. sysfs shows every GPU of the host; the
+   pod's are those with a device node. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "node/probe.h"
+
+static const char gpus_dir[] = "proc/driver/nvidia/gpus";
+
+/* What the driver says of a GPU: "Model: \t NVIDIA GB200", "GPU UUID: \t GPU-" and 36 characters, `?`
+   for each digit where it has not asked the GPU yet, "Device Minor: \t 3". */
+static void read_info(struct ni_probe *p, enum ni_need need, struct ni_gpu *g)
+{
+    char bdf[NI_BDF_TEXT], path[NI_PATH];
+    (void)ni_format(path, sizeof(path), "%s/%s/information", gpus_dir, ni_bdf_text(g->bdf, bdf));
+    if (ni_read_text(p, need, path) != NI_KNOWN)
+        return;
+    for (char *rest = p->text, *line; (line = ni_line(&rest));) {
+        uint64_t v;
+        const char *colon = strchr(line, ':');
+        const struct ni_span value = ni_trim(ni_span_of(colon ? colon + 1 : ""));
+        if (ni_has_prefix(line, "Model:"))
+            (void)ni_copyn(g->model, sizeof(g->model), value.p, value.n);
+        else if (ni_has_prefix(line, "GPU UUID:") && value.n == 40 &&
+                 ni_has_prefix(value.p, "GPU-") && strspn(value.p + 4, "0123456789abcdef-?") == 36)
+            (void)ni_copyn(g->uuid, sizeof(g->uuid), value.p, value.n);
+        else if (ni_has_prefix(line, "Device Minor:") && ni_parse_u64(value, 63, &v) == 0)
+            g->minor = (int)v;
+    }
+    if (g->minor < 0 || !g->model[0] || !g->uuid[0])
+        ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "it tells no model, UUID or minor number");
+}
+
+static void add_gpu(struct ni_probe *p, const struct ni_gpu *gpu)
+{
+    struct ni_inventory *inv = p->inv;
+    char text[NI_BDF_TEXT], dir[NI_PATH];
+    if (inv->n_gpu == NI_MAX_GPU) {
+        ni_report(p->f, NI_F_FACT_TRUNCATED, gpus_dir, "more than %d GPUs", NI_MAX_GPU);
+        return;
+    }
+    unsigned at = inv->n_gpu++;
+    for (; at > 0 && ni_bdf_cmp(inv->gpu[at - 1].bdf, gpu->bdf) > 0; at--)
+        inv->gpu[at] = inv->gpu[at - 1];
+    struct ni_gpu *g = &inv->gpu[at];
+    *g = *gpu;
+    (void)ni_format(dir, sizeof(dir), "sys/bus/pci/devices/%s", ni_bdf_text(g->bdf, text));
+    ni_probe_chain(p, &g->pci, dir);
+    if (!p->ask->all)
+        return;
+    /* For people; drivers/pci/pci-sysfs.c local_cpulist_show. */
+    (void)ni_read_file(p, p->root, NI_OPTIONAL, g->cpus, sizeof(g->cpus), "%s/local_cpulist", dir);
+}
+
+static bool is_denied(int err)
+{
+    return err == -EACCES || err == -EPERM;
+}
+
+/* For who demands GPUs: that a node is there does not say that it opens. 0 or -errno; the worst is
+   kept. */
+static int try_node(struct ni_probe *p, const char *name)
+{
+    struct ni_inventory *inv = p->inv;
+    int err = p->ask->gpus ? ni_openable(p->root, "dev/%s", name) : 0;
+    if (err < 0 && (!inv->gpu_node[0] || is_denied(inv->gpu_node_err))) {
+        ni_copy(inv->gpu_node, sizeof(inv->gpu_node), name);
+        inv->gpu_node_err = err;
+    }
+    return err;
+}
+
+/* Which /dev/nvidiaN are in the container, as bits; how many. */
+static unsigned nvidia_nodes(struct ni_probe *p, uint64_t *ret_minors)
+{
+    unsigned n = 0;
+    bool any_opens = false;
+    *ret_minors = 0;
+    if (!p->nodes && ni_exists(p->root, "%s", gpus_dir) == -ENOENT)
+        return 0;
+    ni_read_names(p, p->root, NI_REQUIRED, &p->names, "dev");
+    for (unsigned i = 0; i < p->names.n; i++) {
+        uint64_t minor;
+        const char *name = p->names.name[i];
+        if (ni_has_prefix(name, "nvidia") && ni_parse_u64(ni_span_of(name + 6), 63, &minor) == 0) {
+            *ret_minors |= UINT64_C(1) << minor;
+            any_opens = try_node(p, name) == 0 || any_opens;
+            n++;
+        }
+    }
+    if (any_opens && is_denied(p->inv->gpu_node_err))
+        p->inv->gpu_node[0] = '\0'; /* the device cgroup's answer: that one is not the pod's */
+    if (n > 0 && try_node(p, "nvidiactl") == 0) /* CUDA needs both */
+        (void)try_node(p, "nvidia-uvm");
+    return n;
+}
+
+/* CUDA counts the fastest GPUs first, so equal ones by their addresses. HIP sees those of which the
+   pod has a render node, while sysfs shows the host's. */
+void ni_probe_gpu_ids(struct ni_probe *p)
+{
+    struct ni_inventory *inv = p->inv;
+    unsigned nodes = 0;
+    if (inv->n_gpu > 0 && inv->gpu[0].amd) {
+        ni_read_names(p, p->root, NI_REQUIRED, &p->names, "dev/dri");
+        for (unsigned i = 0; i < p->names.n; i++)
+            nodes += ni_has_prefix(p->names.name[i], "renderD");
+        inv->gdr.gpus_unordered = nodes != inv->n_gpu;
+        return;
+    }
+    for (unsigned i = 0; i < inv->n_gpu; i++) {
+        struct ni_gpu *g = &inv->gpu[i];
+        if (!g->model[0])
+            read_info(p, NI_OPTIONAL, g);
+        if (!g->model[0] || strcmp(g->model, inv->gpu[0].model) != 0)
+            inv->gdr.gpus_unordered = true;
+    }
+}
+
+/* The NVIDIA driver lists its GPUs under /proc; the container toolkit leaves only the pod's there
+   in some modes, all in others. As many as there are device nodes: all are the pod's. Else each
+   one's minor number tells. */
+static bool probe_nvidia(struct ni_probe *p)
+{
+    static const char driver_dir[] = "sys/bus/pci/drivers/nvidia";
+    uint64_t minors;
+    const unsigned nodes = nvidia_nodes(p, &minors);
+    if (nodes == 0)
+        return false;
+    const bool numbered = ni_list(p->root, &p->names, "%s", gpus_dir) == 0 && p->names.n > 0;
+    if (!numbered &&
+        ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "%s", driver_dir) != NI_KNOWN)
+        return false;
+    struct ni_bdf gpu[64]; /* the driver has at most 32 (nvlimits.h NV_MAX_DEVICES) */
+    unsigned gpus = 0;     /* its directory also has bind, unbind, new_id, ... */
+    for (unsigned i = 0; i < p->names.n && gpus < NI_COUNT(gpu); i++)
+        gpus += ni_parse_bdf(ni_span_of(p->names.name[i]), &gpu[gpus]) == 0;
+    p->inv->gdr.gpus_lost = nodes > gpus;
+    if (nodes > gpus)
+        ni_report(p->f, NI_F_FACT_UNREADABLE, numbered ? gpus_dir : driver_dir,
+                  "%u GPUs for %u device nodes", gpus, nodes);
+    else if (nodes < gpus && !numbered)
+        ni_report(p->f, NI_F_FACT_UNREADABLE, gpus_dir,
+                  "which of %u GPUs the %u device nodes are is not told; all count", gpus, nodes);
+    const bool all = !numbered || nodes >= gpus;
+    for (unsigned i = 0; i < gpus; i++) {
+        struct ni_gpu g = {.bdf = gpu[i], .minor = -1};
+        if (numbered && (!all || p->ask->all))
+            read_info(p, NI_REQUIRED, &g);
+        if (all || (g.minor >= 0 && minors >> g.minor & 1))
+            add_gpu(p, &g);
+    }
+    return true;
+}
+
+/* amdgpu's compute node is one for all GPUs; without it ROCm has none. */
+bool ni_has_amd(struct ni_probe *p)
+{
+    return ni_is_there(p, "dev/kfd") == NI_KNOWN;
+}
+
+static void probe_amd(struct ni_probe *p)
+{
+    if (!ni_has_amd(p))
+        return;
+    (void)try_node(p, "kfd");
+    ni_read_names(p, p->root, NI_REQUIRED, &p->names, "sys/bus/pci/drivers/amdgpu");
+    for (unsigned i = 0; i < p->names.n; i++) {
+        struct ni_gpu g = {.minor = -1, .amd = true};
+        if (ni_parse_bdf(ni_span_of(p->names.name[i]), &g.bdf) == 0)
+            add_gpu(p, &g);
+    }
+}
+
+/* Peer memory other than nvidia-peermem: the files NCCL looks at (2.30.7 transport/net_ib/gdr.cc
+   ncclIbGdrModuleLoad), and RCCL (2.30.4, same file): where it lies depends on the kernel. */
+static enum ni_known probe_memory_peers(struct ni_probe *p, enum ni_known known)
+{
+    static const struct {
+        const char *file;
+        bool amd;
+    } peers[] = {
+        {"sys/kernel/mm/memory_peers/nv_mem/version", false},
+        {"sys/kernel/mm/memory_peers/nv_mem_nc/version", false},
+        {"sys/kernel/mm/memory_peers/amdkfd/version", true},
+        {"sys/kernel/memory_peers/amdkfd/version", true},
+        {"sys/memory_peers/amdkfd/version", true},
+    };
+    for (size_t i = 0; i < NI_COUNT(peers) && known != NI_KNOWN; i++) {
+        if (peers[i].amd != p->inv->gpu[0].amd)
+            continue;
+        enum ni_known this = ni_is_there(p, "%s", peers[i].file);
+        known = this == NI_ABSENT ? known : this;
+    }
+    return known;
+}
+
+/* Whether a GPU's name can be that of a superchip: GH200, GB200, GB300, VR200. Others, as H100 or RTX PRO
+   6000, are PCIe cards, also beside a Grace. A name that is not known can be one. */
+static bool may_be_superchip(const char *model)
+{
+    static const char maker[] = "NVIDIA ";
+    const char *name = ni_has_prefix(model, maker) ? model + sizeof(maker) - 1 : model;
+
+    if (*name == '\0')
+        return true;
+    return (*name == 'G' || *name == 'V') && name[1] >= 'A' && name[1] <= 'Z' &&
+           ni_is_digit(name[2]);
+}
+
+/* NVLink-C2C is between a Grace or Vera and the GPU of its own superchip. The driver's NVML tells NCCL
+   (2.30.7 graph/xml.cc ncclTopoGetXmlFromGpu); of its files only the name does. */
+static bool has_superchip(struct ni_probe *p)
+{
+    for (unsigned i = 0; i < p->inv->n_gpu; i++) {
+        struct ni_gpu *g = &p->inv->gpu[i];
+
+        if (!g->model[0])
+            read_info(p, NI_OPTIONAL, g);
+        if (may_be_superchip(g->model))
+            return true;
+    }
+    return false;
+}
+
+/* The CPUs of superchips, by implementer and part (arch/arm64/include/asm/cputype.h): Neoverse V2
+   (Grace), NVIDIA's Olympus (Vera), Cortex-X925 and A725 (GB10). Only arm64 kernels have the file. */
+static void probe_cpu(struct ni_probe *p)
+{
+    enum { NEOVERSE_V2 = 0x41d4f, CORTEX_X925 = 0x41d85, CORTEX_A725 = 0x41d87, OLYMPUS = 0x4e010 };
+    struct ni_gdr *gdr = &p->inv->gdr;
+    /* "0x%016llx" (arch/arm64/kernel/cpuinfo.c CPUREGS_ATTR_RO) */
+    const struct ni_num midr =
+        ni_read_num(p, p->root, NI_OPTIONAL, ni_parse_0x,
+                    "sys/devices/system/cpu/cpu0/regs/identification/midr_el1");
+    const int64_t cpu = (midr.v >> 24 & 0xff) << 12 | (midr.v >> 4 & 0xfff);
+    gdr->cpu = midr.known;
+    gdr->c2c = (cpu == NEOVERSE_V2 || cpu == OLYMPUS) && has_superchip(p);
+    gdr->gb10 = cpu == CORTEX_X925 || cpu == CORTEX_A725;
+}
+
+/* What DMA-BUF needs. */
+static void probe_dmabuf(struct ni_probe *p)
+{
+    enum ni_known known = ni_read_text(p, NI_OPTIONAL, "proc/driver/nvidia/version");
+    if (known == NI_KNOWN && !strstr(p->text, "Open Kernel Module"))
+        known = NI_ABSENT;
+    p->inv->gdr.open_driver = known;
+    ni_probe_kernel(p);
+}
+
+void ni_probe_gpus(struct ni_probe *p)
+{
+    struct ni_gdr *gdr = &p->inv->gdr;
+    if (!probe_nvidia(p))
+        probe_amd(p);
+    if (p->inv->n_gpu == 0)
+        return;
+    probe_cpu(p);
+    if (p->inv->gpu[0].amd) {
+        gdr->peermem = probe_memory_peers(p, NI_ABSENT);
+        return;
+    }
+    gdr->peermem = ni_is_there(p, "sys/module/nvidia_peermem/version");
+    if (gdr->peermem != NI_KNOWN)
+        probe_dmabuf(p);
+}
+
+void ni_probe_all_gdr(struct ni_probe *p)
+{
+    struct ni_gdr *gdr = &p->inv->gdr;
+    if (p->inv->n_gpu == 0 || p->inv->gpu[0].amd)
+        return;
+    if (gdr->open_driver == NI_UNSET)
+        probe_dmabuf(p);
+    if (gdr->peermem == NI_KNOWN)
+        gdr->listed = probe_memory_peers(p, NI_ABSENT);
+    else
+        gdr->peermem = probe_memory_peers(p, gdr->peermem);
+}

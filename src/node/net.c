@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Addresses, routes and interfaces of this network namespace, all from files: /proc/net belongs to
+   the namespace of the reader, /sys/class/net to the one sysfs was mounted in, which in a pod is
+   the same. */
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "node/probe.h"
+
+/* ---- what the tables of /proc/net have in common ---- */
+
+/* A routing table of proc/net/fib_trie; POLICY: one that only policy rules look up (`ip rule`). */
+enum trie { NO_TRIE, MAIN, LOCAL, POLICY };
+
+struct table {
+    struct ni_probe *p;
+    bool begun;          /* with what the table begins with */
+    enum ni_known known; /* KNOWN until a line is not what the kernel writes */
+    bool leaf;           /* of fib_trie: `ip` is the last one's */
+    enum trie trie;      /* of fib_trie: the one that is being read */
+    bool main_is_local;  /* of fib_trie: the main and the local table are one */
+    uint8_t ip[NI_GID_BYTES];
+    bool has_default; /* this table told the default route, with this metric */
+    uint64_t metric;
+};
+
+typedef void line_fn(struct table *t, const char *line);
+
+static enum ni_known read_table(struct ni_probe *p, bool begun, enum ni_need need, line_fn *take,
+                                const char *path)
+{
+    struct table t = {.p = p, .begun = begun, .known = NI_KNOWN};
+    const enum ni_known known = ni_read_text(p, need, path);
+    for (char *rest = p->text, *line; (line = ni_line(&rest));)
+        take(&t, line);
+    if (known == NI_KNOWN && !t.begun)
+        ni_note_odd(p, "");
+    return known != NI_KNOWN ? known : t.begun ? t.known : NI_BAD;
+}
+
+/* The first n words of the line; false: it has fewer. */
+static bool split_words(const char *line, struct ni_span words[], unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (!ni_word(&line, &words[i]))
+            return false;
+    }
+    return true;
+}
+
+/* NULL: not one of interest, or no room. Without room the list no longer tells what is not ours. */
+static struct ni_addr *add_addr(struct table *t, const uint8_t ip[NI_GID_BYTES])
+{
+    struct ni_net *net = &t->p->inv->net;
+    if (ni_ip_is_loopback(ip) || ni_ip_is_zero(ip))
+        return NULL;
+    if (net->n_addr == NI_MAX_ADDR) {
+        ni_report(t->p->f, NI_F_FACT_TRUNCATED, "proc/net", "more than %d addresses", NI_MAX_ADDR);
+        t->known = NI_BAD;
+        return NULL;
+    }
+    struct ni_addr *a = &net->addr[net->n_addr++];
+    *a = (struct ni_addr){.ifname = ""};
+    memcpy(a->ip, ip, NI_GID_BYTES);
+    return a;
+}
+
+/* RTF_UP without RTF_REJECT (include/uapi/linux/route.h) */
+static bool is_in_use(uint64_t flags)
+{
+    return (flags & 0x1) && !(flags & 0x200);
+}
+
+/* ---- IPv4 addresses ---- */
+
+/* Whether a route may lead through a router: "/0 universe UNICAST". Those of scope link or host do not,
+   and a packet to a BLACKHOLE, UNREACHABLE, PROHIBIT or THROW route goes nowhere by it. */
+static bool may_be_routed(const char *text)
+{
+    static const char *const near[] = {"link", "host", "nowhere"};
+    struct ni_span w[3];
+
+    if (!split_words(text, w, NI_COUNT(w)) || !ni_span_is(w[2], "UNICAST"))
+        return false;
+    for (unsigned i = 0; i < NI_COUNT(near); i++) {
+        if (ni_span_is(w[1], near[i]))
+            return false;
+    }
+    return true;
+}
+
+static enum trie trie_of(const char *heading)
+{
+    switch (*heading) {
+    case 'M':
+        return MAIN;
+    case 'L':
+        return LOCAL;
+    default:
+        return POLICY;
+    }
+}
+
+/* "Main:", "Local:" or "Id 200:", then nodes "+-- 10.0.0.0/8 2 0 2" and leaves "|-- 10.0.103.6", with
+   lines below such as "/32 host LOCAL", which an address of ours has (net/ipv4/fib_trie.c
+   fib_trie_seq_show). Until the first policy rule is added the main and the local table are one
+   (fib_unmerge), and each lists all: "Local:" begins anew. proc/net/route has the routes of the main
+   table only. */
+static void fib_line(struct table *t, const char *line)
+{
+    struct ni_net *net = &t->p->inv->net;
+    const char *text = line + strspn(line, " ");
+    if (*line == '\0')
+        return;
+    if ((*line == 'M' || *line == 'L' || *line == 'I') && strchr(line, ':')) {
+        t->begun = true;
+        t->trie = trie_of(line);
+        if (strcmp(line, "Local:") == 0)
+            net->n_addr = 0;
+        return;
+    }
+    if (!t->begun || (*text != '|' && *text != '+' && *text != '/'))
+        t->known = ni_note_odd(t->p, line);
+    if (*text == '|') {
+        t->leaf = ni_has_prefix(text, "|-- ") && ni_parse_ipv4(ni_span_of(text + 4), t->ip) == 0;
+        if (!t->leaf)
+            t->known = ni_note_odd(t->p, line);
+    } else if (t->leaf && strcmp(text, "/32 host LOCAL") == 0) {
+        t->main_is_local = t->main_is_local || t->trie == MAIN;
+        (void)add_addr(t, t->ip);
+    } else if (may_be_routed(text)) {
+        const bool elsewhere = t->trie == POLICY || (t->trie == LOCAL && !t->main_is_local);
+
+        net->policy_routes = net->policy_routes || elsewhere;
+    }
+}
+
+void ni_probe_addresses(struct ni_probe *p)
+{
+    p->inv->net.v4_known = read_table(p, false, NI_REQUIRED, fib_line, "proc/net/fib_trie");
+}
+
+/* ---- IPv4 routes ---- */
+
+/* A connected route names the interface of the addresses in it. */
+static void name_addresses(struct ni_net *net, const struct ni_route *r)
+{
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        struct ni_addr *a = &net->addr[i];
+        if (ni_ip_is_v4(a->ip) && r->bits > a->bits &&
+            ni_ip_same_prefix(a->ip, r->dest, 96u + r->bits)) {
+            ni_copy(a->ifname, sizeof(a->ifname), r->ifname);
+            a->bits = r->bits;
+        }
+    }
+}
+
+/* Printed with %d until about Linux 6.15, though it is a u32: the highest are negative. */
+static int parse_metric(struct ni_span s, uint64_t *ret)
+{
+    *ret = UINT32_MAX;
+    return s.n > 1 && s.p[0] == '-' ? 0 : ni_parse_u64(s, UINT32_MAX, ret);
+}
+
+/* Addresses are printed as the CPU reads the word in network order. */
+static int parse_address(struct ni_span s, uint32_t *ret)
+{
+    uint64_t v;
+    if (s.n != 8 || ni_parse_hex(s, UINT32_MAX, &v) < 0)
+        return -1;
+    *ret = ntohl((uint32_t)v);
+    return 0;
+}
+
+/* Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT (net/ipv4/fib_trie.c
+   fib_route_seq_show). */
+static void route_line(struct table *t, const char *line)
+{
+    struct ni_net *net = &t->p->inv->net;
+    struct ni_span w[11];
+    uint64_t flags, metric;
+    uint32_t dest, gateway, mask;
+    if (*line == '\0')
+        return;
+    if (!t->begun && ni_has_prefix(line, "Iface\tDestination\t") && strstr(line, "\tIRTT")) {
+        t->begun = true;
+        return;
+    }
+    if (!t->begun || !split_words(line, w, NI_COUNT(w)) || w[0].n >= NI_IF_NAME ||
+        parse_address(w[1], &dest) < 0 || parse_address(w[2], &gateway) < 0 ||
+        ni_parse_hex(w[3], UINT32_MAX, &flags) < 0 || parse_metric(w[6], &metric) < 0 ||
+        parse_address(w[7], &mask) < 0) {
+        t->known = ni_note_odd(t->p, line);
+        return;
+    }
+    if (!ni_is_name(w[0], NI_IF_NAME) || !is_in_use(flags)) /* a name that NCCL cannot carry */
+        return;
+    struct ni_route r = {.gateway = gateway != 0};
+    ni_copyn(r.ifname, sizeof(r.ifname), w[0].p, w[0].n);
+    ni_ip_from_v4(dest, r.dest);
+    while (r.bits < 32 && mask & (0x80000000u >> r.bits))
+        r.bits++;
+    if (mask == 0 && (!t->has_default || metric < t->metric)) {
+        ni_copy(net->default_if, sizeof(net->default_if), r.ifname);
+        t->has_default = true;
+        t->metric = metric;
+    }
+    if (!r.gateway && r.bits > 0)
+        name_addresses(net, &r);
+    if (net->n_route == NI_MAX_ROUTE) {
+        ni_report(t->p->f, NI_F_FACT_TRUNCATED, t->p->path, "more than %d routes", NI_MAX_ROUTE);
+        t->known = NI_BAD;
+        return;
+    }
+    net->route[net->n_route++] = r;
+}
+
+void ni_probe_routes(struct ni_probe *p)
+{
+    p->inv->net.route_known = read_table(p, false, NI_REQUIRED, route_line, "proc/net/route");
+}
+
+/* ---- IPv6 ---- */
+
+/* "fe80...0001 02 40 20 80 eth0": address, ifindex, prefix length, scope, flags, name
+   (net/ipv6/addrconf.c if6_seq_show). */
+static void address6_line(struct table *t, const char *line)
+{
+    enum { TENTATIVE = 0x40, DADFAILED = 0x08 }; /* IFA_F_*, if_addr.h: not usable */
+    struct ni_span w[6];
+    uint8_t ip[NI_GID_BYTES];
+    uint64_t flags;
+    if (!split_words(line, w, NI_COUNT(w)) || ni_parse_hex_ip(w[0], ip) < 0 ||
+        w[5].n >= NI_IF_NAME || ni_parse_hex(w[4], UINT32_MAX, &flags) < 0) {
+        t->known = ni_note_odd(t->p, line);
+        return;
+    }
+    struct ni_addr *a = flags & (TENTATIVE | DADFAILED) ? NULL : add_addr(t, ip);
+    if (a && ni_is_name(w[5], NI_IF_NAME)) /* else one that NCCL's lists cannot carry */
+        ni_copyn(a->ifname, sizeof(a->ifname), w[5].p, w[5].n);
+}
+
+/* dest len src len nexthop metric refcnt use flags iface (net/ipv6/route.c ipv6_route_seq_show); no
+   iface where the route has none. */
+static void route6_line(struct table *t, const char *line)
+{
+    const uint64_t local = 0x80000000; /* RTF_LOCAL: to an address of ours */
+    struct ni_net *net = &t->p->inv->net;
+    struct ni_route r = {.bits = 0};
+    struct ni_span w[9], ifname;
+    uint64_t len, flags, metric;
+    uint8_t gateway[NI_GID_BYTES];
+    if (!split_words(line, w, NI_COUNT(w)) || ni_parse_hex_ip(w[0], r.dest) < 0 ||
+        ni_parse_hex(w[1], 128, &len) < 0 || ni_parse_hex_ip(w[4], gateway) < 0 ||
+        ni_parse_hex(w[5], UINT32_MAX, &metric) < 0 || ni_parse_hex(w[8], UINT32_MAX, &flags) < 0) {
+        ni_note_odd(t->p, line);
+        return;
+    }
+    const char *rest = w[8].p + w[8].n;
+    if (!ni_word(&rest, &ifname) || !ni_is_name(ifname, NI_IF_NAME) || !is_in_use(flags) ||
+        ni_span_is(ifname, "lo") || (flags & local) || r.dest[0] == 0xff /* multicast */)
+        return;
+    r.bits = (uint8_t)len;
+    r.gateway = !ni_ip_is_zero(gateway);
+    ni_copyn(r.ifname, sizeof(r.ifname), ifname.p, ifname.n);
+    if (r.bits == 0 && (!net->default_if[0] || (t->has_default && metric < t->metric))) {
+        ni_copy(net->default_if, sizeof(net->default_if), r.ifname);
+        t->has_default = true;
+        t->metric = metric;
+    }
+    if (net->n_route6 < NI_MAX_ROUTE6)
+        net->route6[net->n_route6++] = r;
+}
+
+void ni_probe_routes6(struct ni_probe *p)
+{
+    struct ni_net *net = &p->inv->net;
+    const bool v4 = net->default_if[0];
+    net->n_route6 = 0;
+    net->route6_known = read_table(p, true, NI_OPTIONAL, route6_line, "proc/net/ipv6_route");
+    if (!v4 && net->route6_known != NI_KNOWN)
+        net->default_if[0] = '\0';
+}
+
+void ni_probe_ipv6(struct ni_probe *p)
+{
+    struct ni_net *net = &p->inv->net;
+    net->v6_known = read_table(p, true, NI_OPTIONAL, address6_line, "proc/net/if_inet6");
+    if (net->v6_known == NI_ABSENT) /* the kernel has no IPv6, so there are no addresses */
+        net->v6_known = NI_KNOWN;
+    if (!net->default_if[0])
+        ni_probe_routes6(p);
+}
+
+/* ---- interfaces ---- */
+
+void ni_note_given_netdev(struct ni_probe *p, const char *name)
+{
+    struct ni_net *net = &p->inv->net;
+
+    if (net->n_given < NI_MAX_IFS && ni_is_name(ni_span_of(name), NI_IF_NAME) &&
+        !ni_is_given_netdev(net, name))
+        (void)ni_copy(net->given[net->n_given++], NI_IF_NAME, name);
+}
+
+int ni_add_netdev(struct ni_probe *p, const char *name)
+{
+    static const char *const states[] = {"unknown", "notpresent", "down", "lowerlayerdown",
+                                         "testing", "dormant",    "up"}; /* net/core/net-sysfs.c */
+    struct ni_inventory *inv = p->inv;
+    const struct ni_netdev *known = ni_find_netdev(inv, name);
+    char state[64];
+    if (known)
+        return (int)(known - inv->netdev);
+    if (!ni_is_name(ni_span_of(name), NI_IF_NAME))
+        return -1;
+    if (inv->n_netdev == NI_MAX_NETDEV) {
+        ni_report(p->f, NI_F_FACT_TRUNCATED, "sys/class/net", "more than %d interfaces",
+                  NI_MAX_NETDEV);
+        return -1;
+    }
+    struct ni_netdev *d = &inv->netdev[inv->n_netdev];
+    *d = (struct ni_netdev){.running = false};
+    ni_copy(d->name, sizeof(d->name), name);
+    /* Something names it, so that it is missed; of --sockets the rule says so. */
+    d->known = ni_read_file(p, p->root, p->ask->sockets ? NI_OPTIONAL : NI_REQUIRED, state,
+                            sizeof(state), "sys/class/net/%s/operstate", name);
+    if (d->known == NI_KNOWN && !ni_is_any(state, states, NI_COUNT(states)))
+        d->known = ni_note_odd(p, state);
+    d->running = strcmp(state, "up") == 0 || strcmp(state, "unknown") == 0;
+    if (p->ask->all) /* for people; no rule needs it */
+        d->mtu =
+            ni_read_num(p, p->root, NI_OPTIONAL, ni_parse_number, "sys/class/net/%s/mtu", name);
+    return (int)inv->n_netdev++;
+}

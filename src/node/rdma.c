@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RDMA devices: from the ids that the pod was given to HCAs and their ports. Names are read from
+   sysfs, never assumed: udev renames devices, and mlx5_N differs from node to node. */
+#include <errno.h>
+#include <string.h>
+
+#include "node/probe.h"
+
+/* ---- ports ---- */
+
+static enum ni_link read_link(struct ni_probe *p, const struct ni_dir *port)
+{
+    static const char *const others[] = {"Unspecified", "Unknown"};
+    char buf[64];
+    if (ni_read_file(p, port, NI_REQUIRED, buf, sizeof(buf), "link_layer") != NI_KNOWN)
+        return NI_LINK_UNKNOWN;
+    if (strcmp(buf, "InfiniBand") == 0)
+        return NI_LINK_IB;
+    if (strcmp(buf, "Ethernet") == 0)
+        return NI_LINK_ROCE;
+    if (!ni_is_any(buf, others, NI_COUNT(others)))
+        ni_note_odd(p, buf);
+    return NI_LINK_UNKNOWN;
+}
+
+/* Class and ids of a function (drivers/pci/pci-sysfs.c pci_config_attr). */
+static struct ni_num read_id(struct ni_probe *p, enum ni_need need, struct ni_bdf at,
+                             const char *file)
+{
+    char bdf[NI_BDF_TEXT];
+    return ni_read_num(p, p->root, need, ni_parse_0x, "sys/bus/pci/devices/%s/%s",
+                       ni_bdf_text(at, bdf), file);
+}
+
+/* Ports of an HCA are numbered from 1 without a gap (include/rdma/ib_verbs.h rdma_start_port), so
+   they are not listed. One that cannot be read may stand for a directory that cannot: the next would
+   say the same. */
+static void add_ports(struct ni_probe *p, int hca, const struct ni_dir *hca_dir)
+{
+    struct ni_inventory *inv = p->inv;
+    struct ni_hca *h = &inv->hca[hca];
+    struct ni_num state = {0, NI_KNOWN};
+    for (unsigned num = 1; num <= 255 && state.known != NI_DENIED; num++) {
+        const struct ni_dir dir = ni_dir_at(hca_dir, "ports/%u", num);
+        state = ni_read_num(p, &dir, NI_OPTIONAL, ni_parse_state, "state");
+        if (state.known == NI_ABSENT) {
+            if (num == 1) /* each HCA has one */
+                ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "there is no first port");
+            return;
+        }
+        if (inv->n_port == NI_MAX_PORT) {
+            ni_report(p->f, NI_F_FACT_TRUNCATED, h->name, "more than %d ports on the node",
+                      NI_MAX_PORT);
+            return;
+        }
+        struct ni_port *port = &inv->port[inv->n_port++];
+        *port = (struct ni_port){.hca = hca, .num = num, .first_gid = -1, .state = state};
+        port->link = read_link(p, &dir);
+        if (port->link == NI_LINK_UNKNOWN && h->has_bdf) /* that of an EFA reads "Unspecified" */
+            h->efa = read_id(p, NI_REQUIRED, h->bdf, "vendor").v == 0x1d0f; /* Amazon's */
+        h->n_port++;
+        ni_probe_first_gids(p, port, &dir);
+    }
+}
+
+/* ---- the place on the PCI tree ---- */
+
+/* What is at an address that NCCL would take for the HCA's: class 0x02 is a network controller
+   (include/linux/pci_ids.h). */
+static enum ni_at what_is_at(struct ni_probe *p, const struct ni_hca *h, struct ni_bdf at)
+{
+    char bdf[NI_BDF_TEXT];
+    if (ni_bdf_cmp(at, h->bdf) == 0)
+        return NI_AT_ITSELF;
+    const struct ni_num class = read_id(p, NI_OPTIONAL, at, "class");
+    if (class.known == NI_KNOWN)
+        return class.v >> 16 == 0x02 ? NI_AT_NIC : NI_AT_OTHER;
+    if (class.known != NI_ABSENT)
+        return NI_AT_UNREAD;
+    if (ni_exists(p->root, "sys/bus/pci/devices/%s", ni_bdf_text(at, bdf)) == -ENOENT)
+        return NI_AT_NOTHING;
+    ni_note(p, NI_REQUIRED, -ENOENT);
+    return NI_AT_UNREAD;
+}
+
+/* function: by which the HCA was found; NULL: by name, and the link tells. */
+static void place(struct ni_probe *p, struct ni_hca *h, const struct ni_dir *function)
+{
+    char bdf[NI_BDF_TEXT];
+    if (function) { /* the path that was listed */
+        (void)ni_format(h->function, sizeof(h->function), "%s", function->path);
+        (void)ni_format(h->dir, sizeof(h->dir), "%s/infiniband/%s", h->function, h->name);
+    } else {
+        (void)ni_format(h->dir, sizeof(h->dir), "sys/class/infiniband/%s", h->name);
+    }
+    ni_probe_chain(p, &h->pci, function ? h->function : h->dir);
+    if (h->pci.known == NI_KNOWN && !h->has_bdf) {
+        h->has_bdf = true;
+        h->bdf = h->pci.at[h->pci.depth - 1];
+    }
+    if (h->pci.aux[0])
+        ni_copy(h->aux, sizeof(h->aux), h->pci.aux);
+    if (!function && h->aux[0])
+        (void)ni_format(h->function, sizeof(h->function), "sys/bus/auxiliary/devices/%s", h->aux);
+    else if (!function && h->has_bdf)
+        (void)ni_format(h->function, sizeof(h->function), "sys/bus/pci/devices/%s",
+                        ni_bdf_text(h->bdf, bdf));
+    if (h->aux[0] || h->pci.none)
+        h->place = (struct ni_nccl_place){NI_AT_NOTHING, NI_AT_NOTHING};
+    else if (h->has_bdf && h->claim >= 0)
+        h->place.merged = what_is_at(p, h, (struct ni_bdf){h->bdf.domain, h->bdf.bus, 0, 0});
+}
+
+/* ---- the device node ---- */
+
+enum ni_known ni_read_ibdev(struct ni_probe *p, enum ni_need need, const char *node,
+                            char ibdev[NI_DEV_NAME])
+{
+    const enum ni_known known = ni_read_file(p, p->root, need, ibdev, NI_DEV_NAME,
+                                             "sys/class/infiniband_verbs/%s/ibdev", node);
+    if (known != NI_KNOWN || ni_is_name(ni_span_of(ibdev), NI_DEV_NAME))
+        return known;
+    /* Else another source has told of the device, and nobody asks for more. */
+    if (p->inv->source == NI_SRC_NONE || ni_find_user_value(p->env, p->inv, "NCCL_IB_HCA", NULL))
+        ni_report(p->f, NI_F_HCA_NAME_INVALID, p->path, "RDMA device name `%s`", ibdev);
+    return NI_BAD;
+}
+
+bool ni_is_uverbs(const char *node)
+{
+    uint64_t n;
+    return ni_has_prefix(node, "uverbs") &&
+           ni_parse_u64(ni_span_of(node + strlen("uverbs")), UINT32_MAX, &n) == 0;
+}
+
+/* Below the function where it is known: the class lists the whole host. sole: the function has no
+   other HCA, so that one node there is this one's. */
+static void probe_node(struct ni_probe *p, struct ni_hca *h, const struct ni_dir *function,
+                       bool sole)
+{
+    static const char dev[] = "/dev/infiniband/";
+    const struct ni_claim *c = &p->inv->claim[h->claim];
+    if (!p->nodes)
+        return;
+    if (c->source == NI_SRC_UVERBS) { /* which has opened it */
+        h->uverbs.known = NI_KNOWN;
+        ni_copy(h->uverbs.name, sizeof(h->uverbs.name), c->from + strlen(dev));
+        return;
+    }
+    const struct ni_dir by_name =
+        ni_dir_at(p->root, "%s", h->function[0] ? h->function : "sys/class");
+    const enum ni_known listed = ni_read_names(p, function ? function : &by_name, NI_OPTIONAL,
+                                               &p->inner, "infiniband_verbs");
+    h->uverbs.known = listed == NI_KNOWN ? NI_ABSENT : listed;
+    for (unsigned i = 0; i < p->inner.n; i++) {
+        const char *node = p->inner.name[i];
+        enum ni_known its = NI_KNOWN;
+        if (!ni_is_uverbs(node)) {
+            /* the class has an abi_version */
+            its = h->function[0] ? ni_note_odd(p, node) : NI_ABSENT;
+        } else if (!sole || p->inner.n > 1) {
+            char ibdev[NI_DEV_NAME];
+            its = ni_read_ibdev(p, NI_REQUIRED, node, ibdev);
+            if (its != NI_KNOWN)
+                its = NI_BAD; /* whose it is cannot be read */
+            else if (strcmp(ibdev, h->name) != 0)
+                its = NI_ABSENT; /* another's */
+        }
+        if (its == NI_BAD)
+            h->uverbs.known = NI_BAD;
+        if (its != NI_KNOWN)
+            continue;
+        h->uverbs.known = NI_KNOWN;
+        ni_copy(h->uverbs.name, sizeof(h->uverbs.name), node);
+        h->uverbs.err = ni_openable(p->root, "dev/infiniband/%s", node);
+        return;
+    }
+}
+
+/* ---- HCAs ---- */
+
+/* Adds the HCA with its ports, or finds it. Its index, -1: no room. claim: by which it was given, -1;
+   function: whose it is, where that is known, and whether it has no other. */
+static int add_hca(struct ni_probe *p, const char *name, int claim, const struct ni_dir *function,
+                   bool sole)
+{
+    struct ni_inventory *inv = p->inv;
+    for (unsigned i = 0; i < inv->n_hca; i++) {
+        if (strcmp(inv->hca[i].name, name) == 0)
+            return (int)i;
+    }
+    if (inv->n_hca == NI_MAX_HCA) {
+        ni_report(p->f, NI_F_FACT_TRUNCATED, "sys/class/infiniband", "more than %d RDMA devices",
+                  NI_MAX_HCA);
+        return -1;
+    }
+    const int at = (int)inv->n_hca++;
+    struct ni_hca *h = &inv->hca[at];
+    ni_copy(h->name, sizeof(h->name), name);
+    h->claim = claim;
+    h->netdev = -1;
+    h->first_port = (int)inv->n_port;
+    if (claim >= 0 && inv->claim[claim].by == NI_BY_BDF) {
+        h->has_bdf = true;
+        h->bdf = inv->claim[claim].bdf;
+    } else if (claim >= 0 && inv->claim[claim].by == NI_BY_AUX) {
+        ni_copy(h->aux, sizeof(h->aux), inv->claim[claim].id);
+    }
+    place(p, h, function);
+    if (claim >= 0)
+        probe_node(p, h, function, sole);
+    struct ni_dir dir =
+        function ? ni_dir_at(function, "infiniband/%s", name) : ni_dir_open(p->root, "%s", h->dir);
+    add_ports(p, at, &dir);
+    if (!function)
+        ni_dir_close(&dir);
+    return at;
+}
+
+/* A function that another driver may have, or another namespace, for it is a network controller (0x02,
+   0x0c06; include/linux/pci_ids.h), or its class cannot be told. */
+static bool is_nic(struct ni_probe *p, const struct ni_claim *c)
+{
+    const struct ni_num class = c->by == NI_BY_BDF ? read_id(p, NI_OPTIONAL, c->bdf, "class")
+                                                   : (struct ni_num){0, NI_ABSENT};
+    return class.known != NI_KNOWN || class.v >> 16 == 0x02 || class.v >> 8 == 0x0c06;
+}
+
+void ni_resolve_claim(struct ni_probe *p, int claim)
+{
+    struct ni_claim *c = &p->inv->claim[claim];
+    if (c->by == NI_BY_NAME)
+        c->hca = add_hca(p, c->id, claim, NULL, false);
+    if (c->by == NI_BY_NAME || c->by == NI_BY_NOTHING)
+        return;
+    struct ni_dir function = ni_dir_open(p->root, "sys/bus/%s/devices/%s",
+                                         c->by == NI_BY_AUX ? "auxiliary" : "pci", c->id);
+    const enum ni_known listed = ni_read_names(p, &function, NI_OPTIONAL, &p->names, "infiniband");
+    for (unsigned i = 0; i < p->names.n; i++) {
+        const char *name = p->names.name[i];
+        if (ni_is_name(ni_span_of(name), NI_DEV_NAME)) {
+            const int hca = add_hca(p, name, claim, &function, p->names.n == 1);
+            c->hca = c->hca < 0 ? hca : c->hca;
+        } else {
+            ni_report(p->f, NI_F_HCA_NAME_INVALID, c->id, "RDMA device name `%.64s`", name);
+            p->lost = true;
+        }
+    }
+    if (listed != NI_KNOWN && listed != NI_ABSENT) {
+        p->lost = true;
+    } else if (p->names.n == 0) {
+        const bool there = ni_exists(p->root, "%s", function.path) == 0;
+        ni_report(p->f, there ? NI_F_ALLOC_NOT_RDMA : NI_F_ALLOC_NO_DEVICE, c->id,
+                  there ? "given by %s, has no RDMA device" : "given by %s, is not in sysfs",
+                  c->from);
+        c->not_rdma = there && is_nic(p, c);
+    }
+    ni_dir_close(&function);
+}
+
+/* The PF of a VF: physfn -> ../0000:03:00.0. */
+static void read_physfn(struct ni_probe *p, struct ni_hca *h)
+{
+    char target[NI_PATH], bdf[NI_BDF_TEXT];
+    if (ni_read_link(p, NI_OPTIONAL, target, sizeof(target), "sys/bus/pci/devices/%s/physfn",
+                     ni_bdf_text(h->bdf, bdf)) != NI_KNOWN)
+        return;
+    const char *slash = strrchr(target, '/');
+    h->is_vf = ni_parse_bdf(ni_span_of(slash ? slash + 1 : target), &h->pf) == 0;
+    if (!h->is_vf)
+        ni_note_odd(p, target);
+}
+
+void ni_probe_hcas(struct ni_probe *p, unsigned wants)
+{
+    struct ni_inventory *inv = p->inv;
+    for (unsigned i = 0; i < inv->n_hca; i++) {
+        struct ni_hca *h = &inv->hca[i];
+        if (wants & NI_WANT_UNMERGED && h->has_bdf && ni_is_given(h) && !h->aux[0])
+            h->place.unmerged =
+                what_is_at(p, h, (struct ni_bdf){h->bdf.domain, h->bdf.bus, h->bdf.dev, 0});
+        if (wants & NI_WANT_PFS && h->has_bdf) {
+            read_physfn(p, h);
+            if (p->ask->all) /* the PF's, for a VF's is that of a whole family */
+                h->kind = (uint16_t)read_id(p, NI_OPTIONAL, h->is_vf ? h->pf : h->bdf, "device").v;
+        }
+    }
+    for (unsigned i = 0; i < inv->n_port && wants & NI_WANT_RATES; i++) {
+        struct ni_port *port = &inv->port[i]; /* drivers/infiniband/core/sysfs.c rate_show */
+        port->mbps = ni_read_num(p, p->root, NI_REQUIRED, ni_parse_rate, "%s/ports/%u/rate",
+                                 inv->hca[port->hca].dir, port->num);
+    }
+}
+
+/* All that the class shows: in the shared RDMA namespace mode these are the host's
+   (drivers/infiniband/core/device.c). */
+void ni_probe_visible(struct ni_probe *p)
+{
+    static const char class[] = "sys/class/infiniband";
+    const struct ni_names *names = &p->names;
+    unsigned n = 0;
+    ni_read_names(p, p->root, NI_OPTIONAL, &p->names, class);
+    if (names->cut)
+        ni_report(p->f, NI_F_FACT_TRUNCATED, class, "more than %d entries", NI_MAX_NAMES);
+    for (unsigned i = 0; i < names->n; i++) {
+        const bool is_hca = ni_is_name(ni_span_of(names->name[i]), NI_DEV_NAME);
+        n += is_hca;
+        if (is_hca && p->inv->n_hca < NI_MAX_HCA)
+            add_hca(p, names->name[i], -1, NULL, false);
+    }
+    if (n > p->inv->n_hca)
+        ni_report(p->f, NI_F_HCA_NOT_SHOWN, class, "%u RDMA devices, %d are shown", n, NI_MAX_HCA);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The door's calls as the probers use them: what cannot be read, and what is not of the kernel's
+   form, is reported here. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "node/probe.h"
+
+enum ni_known ni_note(struct ni_probe *p, enum ni_need need, int64_t answer)
+{
+    if ((need == NI_NOT_EINVAL || need == NI_UNTOLD) && answer == -EINVAL)
+        return NI_ABSENT;
+    const enum ni_known known = ni_known_of(answer);
+    if (known != NI_KNOWN && (known != NI_ABSENT || need == NI_REQUIRED) && need != NI_UNTOLD)
+        ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "reading failed: %s", NI_ERRNO((int)answer));
+    return known;
+}
+
+enum ni_known ni_note_odd(struct ni_probe *p, const char *text)
+{
+    ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "`%.64s` is not what the kernel writes there",
+              text);
+    return NI_BAD;
+}
+
+/* Makes p->path; returns the part of it that is below dir. */
+static const char *NI_PRINTF(3, 0)
+    set_path(struct ni_probe *p, const struct ni_dir *dir, const char *fmt, va_list ap)
+{
+    struct ni_text t = ni_text_on(p->path, sizeof(p->path));
+    ni_put(&t, dir->path);
+    ni_put(&t, t.len > 0 ? "/" : "");
+    const size_t at = t.len;
+    ni_vputf(&t, fmt, ap);
+    return p->path + at;
+}
+
+enum ni_known ni_read_file(struct ni_probe *p, const struct ni_dir *dir, enum ni_need need,
+                           char *buf, size_t cap, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const char *path = set_path(p, dir, fmt, ap);
+    va_end(ap);
+    return ni_note(p, need, ni_read(dir, buf, cap, "%s", path));
+}
+
+enum ni_known ni_read_link(struct ni_probe *p, enum ni_need need, char *buf, size_t cap,
+                           const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const char *path = set_path(p, p->root, fmt, ap);
+    va_end(ap);
+    return ni_note(p, need, ni_readlink(p->root, buf, cap, "%s", path));
+}
+
+ssize_t ni_read_whole(struct ni_probe *p, const struct ni_dir *dir, const char *path)
+{
+    enum { MOST = 64 << 20 }; /* pages that are not touched cost nothing */
+    static char *more;
+    (void)ni_copy(p->path, sizeof(p->path), path);
+    p->text = p->room;
+    const ssize_t n = ni_read(dir, p->text, sizeof(p->room), "%s", path);
+    if (n == -EOVERFLOW && !more)
+        more = malloc(MOST);
+    if (n != -EOVERFLOW || !more)
+        return n;
+    p->text = more; /* the routes of a node with thousands of peers */
+    return ni_read(dir, p->text, MOST, "%s", path);
+}
+
+enum ni_known ni_read_text(struct ni_probe *p, enum ni_need need, const char *path)
+{
+    return ni_note(p, need, ni_read_whole(p, p->root, path));
+}
+
+char *ni_line(char **rest)
+{
+    char *line = *rest, *end = line + strcspn(line, "\n");
+    if (!*line)
+        return NULL;
+    *rest = *end ? end + 1 : end;
+    *end = '\0';
+    return line;
+}
+
+enum ni_known ni_read_names(struct ni_probe *p, const struct ni_dir *dir, enum ni_need need,
+                            struct ni_names *ret, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const char *path = set_path(p, dir, fmt, ap);
+    va_end(ap);
+    return ni_note(p, need, ni_list(dir, ret, "%s", path));
+}
+
+enum ni_known ni_is_there(struct ni_probe *p, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const char *path = set_path(p, p->root, fmt, ap);
+    va_end(ap);
+    return ni_note(p, NI_OPTIONAL, ni_exists(p->root, "%s", path));
+}
+
+struct ni_num ni_read_num(struct ni_probe *p, const struct ni_dir *dir, enum ni_need need,
+                          ni_parse_fn *parse, const char *fmt, ...)
+{
+    char buf[64];
+    struct ni_num num = {0, NI_BAD};
+    va_list ap;
+    va_start(ap, fmt);
+    const char *path = set_path(p, dir, fmt, ap);
+    va_end(ap);
+    const ssize_t n = ni_read(dir, buf, sizeof(buf), "%s", path);
+    if (n < 0)
+        num.known = ni_note(p, need, n);
+    else if (parse(buf, &num.v))
+        num.known = NI_KNOWN;
+    else if (!ni_has_prefix(buf, "Unknown")) /* drivers/pci/probe.c pci_speed_string */
+        (void)ni_note_odd(p, buf);
+    return num;
+}
+
+/* ---- the forms of numbers ---- */
+
+bool ni_parse_int(struct ni_span s, int64_t max, int64_t *ret)
+{
+    uint64_t v;
+    const bool good = ni_parse_u64(s, (uint64_t)max, &v) == 0;
+    if (good)
+        *ret = (int64_t)v;
+    return good;
+}
+
+struct ni_num ni_num_of(struct ni_span word)
+{
+    struct ni_num num = {NI_UNLIMITED, NI_KNOWN};
+    if (!ni_span_is(word, "unlimited") && !ni_span_is(word, "max") &&
+        !ni_parse_int(word, INT64_MAX, &num.v))
+        num.known = NI_BAD;
+    return num;
+}
+
+bool ni_parse_number(const char *text, int64_t *ret)
+{
+    struct ni_span s = ni_trim(ni_span_of(text));
+    const bool minus = s.n > 0 && s.p[0] == '-';
+    const bool good = ni_parse_int((struct ni_span){s.p + minus, s.n - minus}, INT64_MAX, ret);
+    if (good && minus)
+        *ret = -*ret;
+    return good;
+}
+
+bool ni_parse_state(const char *text, int64_t *ret)
+{
+    const char *colon = strchr(text, ':');
+    return colon && ni_parse_int((struct ni_span){text, (size_t)(colon - text)}, 15, ret);
+}
+
+bool ni_parse_rate(const char *text, int64_t *ret)
+{
+    const size_t digits = strspn(text, "0123456789");
+    const char *rest = text + digits;
+    int64_t whole, tenth = 0;
+    if (!ni_parse_int((struct ni_span){text, digits}, 1000000, &whole))
+        return false;
+    if (rest[0] == '.' && ni_is_digit(rest[1])) {
+        tenth = rest[1] - '0';
+        rest += 2;
+    }
+    if (!ni_has_prefix(rest, " Gb/sec") && !ni_has_prefix(rest, " GT/s"))
+        return false;
+    *ret = whole * 1000 + tenth * 100;
+    return true;
+}
+
+bool ni_parse_0x(const char *text, int64_t *ret)
+{
+    const size_t n = strlen(text);
+    uint64_t v;
+    if ((n != 6 && n != 8 && n != 18) || !ni_has_prefix(text, "0x") ||
+        ni_parse_hex(ni_span_of(text + 2), INT64_MAX, &v) < 0)
+        return false;
+    *ret = (int64_t)v;
+    return true;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* This process as the kernel tells it in /proc/self: limits, capabilities, user namespace; and the
+   kernel's version. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "node/probe.h"
+
+/* ---- limits and capabilities ---- */
+
+/* "Max locked memory         8388608              8388608              bytes" (fs/proc/base.c
+   proc_pid_limits). "CapEff:\t00000000a80425fb" (fs/proc/array.c task_cap), "Uid:\t" real, effective,
+   saved, of the file system, "NSpid:\t" from the namespace of this /proc to the process's own. */
+static enum ni_known read_self(struct ni_probe *p, const char *path, unsigned *ret_caps)
+{
+    enum { LAST = -1 };
+    struct ni_self *self = &p->inv->self;
+    const struct {
+        const char *name;
+        int word; /* behind the name */
+        struct ni_num *num;
+    } numbers[] = {
+        {"Max locked memory", 0, &self->memlock_soft},
+        {"Max locked memory", 1, &self->memlock_hard},
+        {"Uid:", 0, &self->real_uid},
+        {"Uid:", 1, &self->uid},
+        {"Pid:", 0, &self->pid},
+        {"NSpid:", LAST, &self->pid},
+        {"NoNewPrivs:", 0, &self->no_new_privs},
+        {"Seccomp:", 0, &self->seccomp},
+    };
+    const struct {
+        const char *name;
+        uint64_t *set;
+    } caps[] = {
+        {"CapInh:", &self->cap_inh}, {"CapPrm:", &self->cap_prm}, {"CapEff:", &self->cap_eff},
+        {"CapBnd:", &self->cap_bnd}, {"CapAmb:", &self->cap_amb},
+    };
+    const enum ni_known known = ni_read_text(p, NI_REQUIRED, path);
+    for (char *text = p->text, *line; (line = ni_line(&text));) {
+        for (unsigned i = 0; i < NI_COUNT(numbers); i++) {
+            if (!ni_has_prefix(line, numbers[i].name))
+                continue;
+            const char *rest = line + strlen(numbers[i].name);
+            struct ni_span word;
+            numbers[i].num->known = NI_BAD;
+            for (int k = 0; ni_word(&rest, &word); k++) {
+                if (numbers[i].word == LAST || numbers[i].word == k)
+                    *numbers[i].num = ni_num_of(word);
+            }
+        }
+        for (unsigned i = 0; i < NI_COUNT(caps); i++) {
+            if (ni_has_prefix(line, caps[i].name) &&
+                ni_parse_hex(ni_trim(ni_span_of(line + strlen(caps[i].name))), UINT64_MAX,
+                             caps[i].set) == 0)
+                ++*ret_caps;
+        }
+    }
+    return known;
+}
+
+/* The initial namespace has a number of its own (include/linux/proc_ns.h PROC_USER_INIT_INO). Only who
+   is short of locked memory need know. */
+static void probe_user_namespace(struct ni_probe *p)
+{
+    struct ni_self *self = &p->inv->self;
+    char link[64];
+    if ((!p->ask->health &&
+         (self->memlock_soft.known != NI_KNOWN || self->memlock_soft.v == NI_UNLIMITED)) ||
+        ni_read_link(p, NI_OPTIONAL, link, sizeof(link), "proc/self/ns/user") != NI_KNOWN)
+        return;
+    if (!ni_has_prefix(link, "user:[") || link[strlen(link) - 1] != ']')
+        ni_note_odd(p, link);
+    else
+        self->user_namespace =
+            strcmp(link, "user:[4026531837]") == 0 ? NI_USERNS_INITIAL : NI_USERNS_OWN;
+}
+
+void ni_probe_self(struct ni_probe *p)
+{
+    enum { ALL_CAPS = 4 }; /* without CapAmb, which came with Linux 4.3 */
+    struct ni_self *self = &p->inv->self;
+    unsigned caps = 0;
+    const enum ni_known limits = read_self(p, "proc/self/limits", &caps);
+    if (limits != NI_KNOWN)
+        self->memlock_soft.known = self->memlock_hard.known = limits;
+    else if (self->memlock_soft.known != NI_KNOWN || self->memlock_hard.known != NI_KNOWN)
+        ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "it tells no limit of locked memory");
+    const enum ni_known status = read_self(p, "proc/self/status", &caps);
+    if (status != NI_KNOWN || caps >= ALL_CAPS)
+        self->caps_known = status;
+    else
+        ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "it tells no capabilities");
+    probe_user_namespace(p);
+}
+
+/* "5.14.0-570.el9.x86_64" */
+void ni_probe_kernel(struct ni_probe *p)
+{
+    struct ni_self *self = &p->inv->self;
+    char *end;
+    if (ni_read_file(p, p->root, NI_OPTIONAL, self->kernel, sizeof(self->kernel),
+                     "proc/sys/kernel/osrelease") != NI_KNOWN)
+        return;
+    const unsigned long major = strtoul(self->kernel, &end, 10);
+    if (!ni_is_digit(self->kernel[0]) || *end != '.' || !ni_is_digit(end[1]) || major > 999) {
+        ni_note_odd(p, self->kernel);
+        self->kernel[0] = '\0';
+        return;
+    }
+    self->kernel_major = (unsigned)major;
+    self->kernel_minor = (unsigned)strtoul(end + 1, NULL, 10);
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* DRA device metadata (KEP-5304; Kubernetes 1.36 alpha, 1.37 beta): files that say which devices the
+   drivers of Dynamic Resource Allocation prepared for this container. Paths, types and forms are those
+   of kubernetes v1.36 and v1.37, staging/src/k8s.io/dynamic-resource-allocation. */
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "node/probe.h"
+#include "print/json.h"
+
+enum {
+    MAX_PATHS = 256, /* directories and files */
+    MAX_OBJECTS = 16,
+    MAX_NETDEVS = 64,
+    MAX_GIDS = 256 /* rows of an mlx5 table */
+};
+
+/* An interface that a device of the metadata has. */
+struct netdev {
+    char name[NI_IF_NAME];
+    char from[96];
+    int claim; /* of the device's own address; -1: it has none, and is looked for by the interface */
+};
+
+struct walk {
+    struct ni_probe *p;
+    unsigned left;      /* directories and files that are still read */
+    size_t base;        /* so much of each path is the same for all files, and not shown */
+    const char *path;   /* of the file that is being read */
+    unsigned old_claim; /* claims from here on are this file's */
+    bool odd;           /* a part of it is not of the form */
+    unsigned n_netdev;
+    struct netdev netdev[MAX_NETDEVS];
+};
+
+static const char *string_of(json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+/* true: the member is of that type, or not there; Go reads null as not there. */
+static bool may_be(json_t *object, const char *key, json_type type)
+{
+    const json_t *value = json_object_get(object, key);
+    return !value || json_is_null(value) || json_typeof(value) == type;
+}
+
+/* ---- the file ---- */
+
+/* Nobody waits for a file that does not decide. */
+static void note_pending(const struct walk *w, const char *why)
+{
+    struct ni_inventory *inv = w->p->inv;
+    if (inv->source != NI_SRC_NONE)
+        return;
+    ni_report(w->p->f, NI_F_ALLOC_METADATA_PENDING, w->path, "%s", why);
+    if (!inv->pending[0]) {
+        struct ni_text t = ni_text_on(inv->pending, sizeof(inv->pending));
+        ni_put_quoted(&t, w->path, strlen(w->path), sizeof(inv->pending) - 8);
+    }
+}
+
+static bool is_known(const char *version)
+{
+    static const char *const known[] = {
+        "metadata.resource.k8s.io/v1beta1",
+        "metadata.resource.k8s.io/v1alpha1",
+    };
+    return ni_is_any(version, known, NI_COUNT(known));
+}
+
+/* A file has the same metadata once for each version that its driver writes, one object after another,
+   in the driver's order. The first of a known version counts; others are skipped, and what follows it
+   is not read (devicemetadata/decode.go DecodeMetadataFromStream). */
+static json_t *first_known(const struct walk *w, const char *text)
+{
+    struct ni_findings *f = w->p->f;
+    char skipped[64] = "";
+    unsigned n = 0;
+    for (; n < MAX_OBJECTS; n++) {
+        struct ni_text why = NI_TEXT(256);
+        bool cut;
+        text += strspn(text, " \t\r\n");
+        if (!*text)
+            break;
+        json_t *object = ni_read_json_first(&text, &cut, &why);
+        if (!object && cut) /* kubeletplugin/metadata.go of v1.36 writes over the file in place */
+            note_pending(w, "it ends too early: the driver is still writing it");
+        else if (!object)
+            ni_report(f, NI_F_ALLOC_INFO_INVALID, w->path, "%s", why.buf);
+        if (!object)
+            return NULL;
+        const char *version = string_of(object, "apiVersion"), *kind = string_of(object, "kind");
+        const bool known = version && is_known(version);
+        if (known && kind && strcmp(kind, "DeviceMetadata") == 0)
+            return object;
+        if (!version)
+            ni_report(f, NI_F_ALLOC_INFO_INVALID, w->path, "an object without apiVersion");
+        else if (known)
+            ni_report(f, NI_F_ALLOC_INFO_INVALID, w->path, "`%.40s` is not DeviceMetadata",
+                      kind ? kind : "");
+        else
+            (void)ni_copyn(skipped, sizeof(skipped), version,
+                           strnlen(version, sizeof(skipped) - 1));
+        json_decref(object);
+        if (!version || known)
+            return NULL;
+    }
+    if (n > 0)
+        ni_report(f, NI_F_ALLOC_INFO_INVALID, w->path,
+                  "no apiVersion that this nccl-init knows: `%s`", skipped);
+    else
+        note_pending(w, "it is empty: the driver has not yet written it");
+    return NULL;
+}
+
+/* ---- devices ---- */
+
+static struct ni_claim *add_id(struct walk *w, const char *id)
+{
+    struct ni_probe *p = w->p;
+    const struct ni_span s = ni_span_of(id);
+    struct ni_claim *c = ni_find_claim(p, s);
+    if (c && c >= &p->inv->claim[w->old_claim])
+        ni_report(p->f, NI_F_ALLOC_INFO_INVALID, w->path, "it names %s twice", c->id);
+    return c ? c : ni_add_claim(p, w->path, s);
+}
+
+/* A value of an attribute: {"string": ID} or, since Kubernetes 1.36, {"strings": [ID...]} (KEP-5491).
+   The first claim; NULL. */
+static struct ni_claim *add_value(struct walk *w, json_t *value, bool any)
+{
+    json_t *list = json_object_get(value, "strings"), *item;
+    const char *id = string_of(value, "string");
+    struct ni_claim *first = NULL;
+    struct ni_bdf bdf;
+    size_t i;
+    if (id && (any || ni_parse_bdf(ni_span_of(id), &bdf) == 0 || ni_is_aux_id(ni_span_of(id))))
+        first = add_id(w, id);
+    json_array_foreach(list, i, item)
+    {
+        id = json_string_value(item);
+        struct ni_claim *c = id && any ? add_id(w, id) : NULL;
+        w->odd = w->odd || !id;
+        first = first ? first : c;
+    }
+    w->odd = w->odd || (!string_of(value, "string") && json_array_size(list) == 0);
+    return first;
+}
+
+/* The address of the device. */
+static struct ni_claim *add_address(struct walk *w, json_t *attributes)
+{
+    static const struct {
+        const char *name;
+        bool any; /* the value is always an address; else it may be another kind of id */
+    } keys[] = {
+        /* deviceattribute/attribute.go StandardDeviceAttributePCIBusID */
+        {"resource.kubernetes.io/pciBusID", true},
+        /* k8snetworkplumbingwg/dra-driver-sriov pkg/consts/consts.go AttributePciAddress */
+        {"sriovnetwork.k8snetworkplumbingwg.io/pciAddress", true},
+        /* AttributeMultusDeviceID, there: what Multus hands to the CNI plugin */
+        {"k8s.cni.cncf.io/deviceID", false},
+    };
+    struct ni_claim *c = NULL;
+    for (unsigned i = 0; i < NI_COUNT(keys) && !c; i++) {
+        json_t *value = json_object_get(attributes, keys[i].name);
+        if (value)
+            c = add_value(w, value, keys[i].any);
+    }
+    return c;
+}
+
+static void note_netdev(struct walk *w, const char *name, const struct ni_claim *c)
+{
+    struct ni_probe *p = w->p;
+    if (!ni_is_name(ni_span_of(name), NI_IF_NAME)) {
+        ni_report(p->f, NI_F_ALLOC_INFO_INVALID, w->path, "interfaceName `%.40s`", name);
+        return;
+    }
+    if (w->n_netdev == MAX_NETDEVS) {
+        ni_report(p->f, NI_F_FACT_TRUNCATED, w->path, "more than %d interfaces", MAX_NETDEVS);
+        return;
+    }
+    struct netdev *n = &w->netdev[w->n_netdev++];
+    *n = (struct netdev){.claim = c ? (int)(c - p->inv->claim) : -1};
+    (void)ni_copy(n->name, sizeof(n->name), name);
+    (void)ni_copy(n->from, sizeof(n->from), w->path);
+}
+
+/* false: it is named, and nothing is said of it. */
+static bool read_device(struct walk *w, json_t *device)
+{
+    json_t *attributes = json_object_get(device, "attributes");
+    json_t *net = json_object_get(device, "networkData");
+    const char *name = string_of(net, "interfaceName");
+    const bool good = json_is_object(device) && may_be(device, "attributes", JSON_OBJECT) &&
+                      may_be(device, "networkData", JSON_OBJECT) &&
+                      may_be(net, "interfaceName", JSON_STRING);
+    const struct ni_claim *c = add_address(w, attributes);
+    if (name && w->p->inv->source == NI_SRC_NONE) /* else only `plan` reads the metadata */
+        ni_note_given_netdev(w->p, name);
+    if (name && (!c || w->p->ask->all)) /* for the comparison only where people look */
+        note_netdev(w, name, c);
+    w->odd = w->odd || !good;
+    return !good || json_object_size(attributes) > 0 || json_object_size(net) > 0;
+}
+
+/* A driver that does not yet know more leaves the identity of the devices in the file, as generation 1
+   (kubeletplugin/metadata_updater.go MetadataUpdater). */
+static void read_devices(struct walk *w, json_t *top)
+{
+    json_t *requests = json_object_get(top, "requests"), *request, *device;
+    json_t *generation = json_object_get(json_object_get(top, "metadata"), "generation");
+    bool told = true;
+    size_t i, k;
+    w->odd = !may_be(top, "requests", JSON_ARRAY);
+    json_array_foreach(requests, i, request)
+    {
+        json_t *devices = json_object_get(request, "devices");
+        w->odd = w->odd || !json_is_object(request) || !may_be(request, "devices", JSON_ARRAY);
+        json_array_foreach(devices, k, device)
+        {
+            const bool tells = read_device(w, device);
+            told = told && tells;
+        }
+    }
+    if (w->odd)
+        ni_report(w->p->f, NI_F_ALLOC_INFO_INVALID, w->path,
+                  "a request, device, attribute or address in it is not of the form");
+    if (!told && json_integer_value(generation) <= 1)
+        note_pending(w, "it names a device, and no more: the driver has not yet written the rest");
+}
+
+static void read_metadata(struct walk *w, const char *path)
+{
+    struct ni_probe *p = w->p;
+    const ssize_t n = ni_read(p->root, p->room, sizeof(p->room), "%s", path);
+    w->path = path + w->base;
+    w->old_claim = p->inv->n_claim;
+    (void)ni_copy(p->path, sizeof(p->path), path);
+    if (n == -EOVERFLOW) {
+        ni_report(p->f, NI_F_ALLOC_INFO_INVALID, w->path, "longer than %zu bytes", sizeof(p->room));
+        return;
+    }
+    if (ni_note(p, NI_REQUIRED, n) != NI_KNOWN) {
+        p->lost = true;
+        return;
+    }
+    json_t *top = first_known(w, p->room);
+    if (top)
+        read_devices(w, top);
+    json_decref(top);
+}
+
+/* ---- the folders: api/metadata/types.go ContainerDir and below, helpers.go ---- */
+
+static bool is_metadata(const char *name)
+{
+    static const char tail[] = "-metadata.json";
+    size_t n = strlen(name), t = sizeof(tail) - 1;
+    return n > t && strcmp(name + n - t, tail) == 0;
+}
+
+/* The claims, their requests, the files of those, one of each driver. What was listed is there; a file
+   among the directories is none of ours. */
+static void walk(struct walk *w, const char *dir, unsigned level)
+{
+    struct ni_probe *p = w->p;
+    struct ni_names *const lists[] = {&p->names, &p->inner, &p->files}, *names = lists[level];
+    const int err = ni_list(p->root, names, "%s", dir);
+    (void)ni_copy(p->path, sizeof(p->path), dir);
+    if (err != -ENOTDIR) {
+        const enum ni_known known = ni_note(p, level == 0 ? NI_OPTIONAL : NI_REQUIRED, err);
+        p->lost = p->lost || (known != NI_KNOWN && known != NI_ABSENT);
+    }
+    for (unsigned i = 0; i < names->n; i++) {
+        char path[NI_PATH];
+        if (!ni_format(path, sizeof(path), "%s/%s", dir, names->name[i]) ||
+            (level == 2 && !is_metadata(names->name[i])))
+            continue;
+        if (w->left == 0) {
+            ni_report(p->f, NI_F_FACT_TRUNCATED, dir, "more directories and files than are read");
+            return;
+        }
+        w->left--;
+        if (level < 2)
+            walk(w, path, level + 1);
+        else
+            read_metadata(w, path);
+        w->path = "";
+    }
+}
+
+/* ---- devices that are known by their interfaces ---- */
+
+/* The name of an interface's function, as /sys/bus calls it. */
+static enum ni_known read_function(struct ni_probe *p, const char *name, char id[NI_DEV_NAME])
+{
+    char target[NI_PATH];
+    const enum ni_known known =
+        ni_read_link(p, NI_OPTIONAL, target, sizeof(target), "sys/class/net/%s/device", name);
+    const char *slash = known == NI_KNOWN ? strrchr(target, '/') : NULL;
+    id[0] = '\0';
+    if (slash)
+        (void)ni_copy(id, NI_DEV_NAME, slash + 1);
+    return known;
+}
+
+static void compare_address(struct ni_probe *p, const struct netdev *n)
+{
+    const struct ni_claim *c = &p->inv->claim[n->claim];
+    char id[NI_DEV_NAME];
+    if (read_function(p, n->name, id) == NI_KNOWN && strcmp(id, c->id) != 0)
+        ni_report(p->f, NI_F_ALLOC_SOURCES_DIFFER, c->id,
+                  "%s says that its interface is %s, which belongs to %s", n->from, n->name, id);
+}
+
+/* true: the interface has a function, which is claimed, or there is nothing to claim. */
+static bool claim_function(struct ni_probe *p, const struct netdev *n)
+{
+    char id[NI_DEV_NAME];
+    struct ni_bdf bdf;
+    const enum ni_known known = read_function(p, n->name, id);
+    const struct ni_span s = ni_span_of(id);
+    if (known == NI_KNOWN && (ni_parse_bdf(s, &bdf) == 0 || ni_is_aux_id(s))) {
+        (void)ni_add_claim(p, n->from, s);
+        return true;
+    }
+    if (known != NI_KNOWN && known != NI_ABSENT) {
+        p->lost = true;
+        return true;
+    }
+    if (known == NI_ABSENT && ni_is_there(p, "sys/class/net/%s", n->name) == NI_ABSENT) {
+        ni_report(p->f, NI_F_ALLOC_NO_DEVICE, n->name, "given by %s, is not in sysfs", n->from);
+        return true;
+    }
+    return false;
+}
+
+static bool is_local(const struct ni_net *net, const uint8_t ip[NI_GID_BYTES])
+{
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        if (memcmp(net->addr[i].ip, ip, NI_GID_BYTES) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The interface of which the first port of the HCA has a GID with an address of ours: other pods may
+   have interfaces of the same names. NULL. */
+static struct netdev *find_netdev(struct walk *w, const char *hca)
+{
+    struct ni_probe *p = w->p;
+    for (unsigned row = 0; row < MAX_GIDS; row++) {
+        char buf[64], ndev[NI_IF_NAME];
+        uint8_t ip[NI_GID_BYTES];
+        const ssize_t n =
+            ni_read(p->root, buf, sizeof(buf), "sys/class/infiniband/%s/ports/1/gids/%u", hca, row);
+        if (n < 0 && n != -EINVAL)
+            break;
+        if (n < 0 || ni_parse_gid(ni_span_of(buf), ip) < 0 || !is_local(&p->inv->net, ip) ||
+            ni_read(p->root, ndev, sizeof(ndev),
+                    "sys/class/infiniband/%s/ports/1/gid_attrs/ndevs/%u", hca, row) < 0)
+            continue;
+        for (unsigned i = 0; i < w->n_netdev; i++) {
+            if (strcmp(w->netdev[i].name, ndev) == 0)
+                return &w->netdev[i];
+        }
+    }
+    return NULL;
+}
+
+/* SoftRoCE, and an HCA below a macvlan interface: the interface has no function. Its address may be of
+   IPv6, which no rule has asked for yet. */
+static void claim_by_gids(struct walk *w)
+{
+    struct ni_probe *p = w->p;
+    if ((p->inv->read & NI_WANT_IPV6) == 0)
+        ni_probe_ipv6(p);
+    p->inv->read |= NI_WANT_IPV6;
+    ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/class/infiniband");
+    for (unsigned i = 0; i < p->names.n; i++) {
+        const char *hca = p->names.name[i];
+        if (!ni_is_name(ni_span_of(hca), NI_DEV_NAME))
+            continue;
+        struct netdev *n = find_netdev(w, hca);
+        if (n) {
+            ni_add_claim_name(p, n->from, hca);
+            n->claim = 0; /* found */
+        }
+    }
+    for (unsigned i = 0; i < w->n_netdev; i++) {
+        if (w->netdev[i].claim < 0)
+            ni_report(p->f, NI_F_ALLOC_NOT_RDMA, w->netdev[i].name,
+                      "given by %s, has no RDMA device", w->netdev[i].from);
+    }
+}
+
+static void claim_netdevs(struct walk *w)
+{
+    const unsigned n = w->n_netdev;
+    w->n_netdev = 0; /* those that are left are moved to the front */
+    for (unsigned i = 0; i < n; i++) {
+        const struct netdev netdev = w->netdev[i];
+        if (netdev.claim >= 0)
+            compare_address(w->p, &netdev);
+        else if (!claim_function(w->p, &netdev))
+            w->netdev[w->n_netdev++] = netdev;
+    }
+    if (w->n_netdev > 0)
+        claim_by_gids(w);
+}
+
+/* A claim by name is in one folder, one made from a template, by the pod's name for it, in the other. A
+   draft of the KEP had the claims in a directory of its own; drivers of that time write there. */
+void ni_source_dra(struct ni_probe *p)
+{
+    static const char base[] = "var/run/kubernetes.io/dra-device-attributes";
+    struct walk w = {.p = p, .path = "", .left = MAX_PATHS, .base = sizeof(base)};
+    const enum ni_known there = ni_is_there(p, base);
+    if (there == NI_KNOWN) {
+        walk(&w, "var/run/kubernetes.io/dra-device-attributes/resourceclaims", 0);
+        walk(&w, "var/run/kubernetes.io/dra-device-attributes/resourceclaimtemplates", 0);
+    } else if (there == NI_ABSENT) {
+        w.base = 0;
+        walk(&w, "var/run/dra-device-attributes", 0);
+    } else {
+        p->lost = true;
+    }
+    claim_netdevs(&w);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sources that are variables: PCIDEVICE_* of the sriov-network-device-plugin, SRIOVNETWORK_* of the
+   SR-IOV DRA driver. */
+#include <jansson.h>
+#include <string.h>
+
+#include "node/probe.h"
+#include "print/json.h"
+
+/* A walk over the variables whose names begin alike, in the order of their names: the kubelet makes
+   the environment from a Go map, whose order means nothing. */
+struct variables {
+    unsigned n;
+    const char *entry, *value; /* of the last one; NULL before the first */
+    char name[NI_PATH];
+};
+
+static int name_cmp(const char *a, const char *b)
+{
+    for (; *a == *b && *a && *a != '='; a++)
+        b++;
+    return (*a == '=' ? 0 : *a) - (*b == '=' ? 0 : *b);
+}
+
+/* Of one name the first entry counts, as everywhere; of too many names the first in order. */
+static bool next_variable(struct ni_probe *p, const char *prefix, struct variables *v)
+{
+    enum { MAX_VARS = 256 };
+    const char *next = NULL, *value;
+    struct ni_span name;
+    for (char *const *e = p->env->entry; *e; e++)
+        if (ni_has_prefix(*e, prefix) && (!v->entry || name_cmp(*e, v->entry) > 0) &&
+            (!next || name_cmp(*e, next) < 0) && ni_env_split(*e, &name, &value) &&
+            name.n < sizeof(v->name))
+            next = *e;
+    if (next && v->n++ == MAX_VARS) {
+        ni_report(p->f, NI_F_ALLOC_TOO_MANY, prefix, "more than %d variables; the rest is not read",
+                  MAX_VARS);
+        return false;
+    }
+    v->entry = next;
+    return next && ni_env_split(next, &name, &v->value) &&
+           ni_copyn(v->name, sizeof(v->name), name.p, name.n);
+}
+
+/* ---- PCIDEVICE_*: per resource a list of ids, and since v3.6.0 a second variable `..._INFO` with JSON:
+        id -> provider -> flat map of strings (k8snetworkplumbingwg/sriov-network-device-plugin
+        pkg/resources/server.go). The list tells all that counts. `rdma.rdma_dev` (v3.10.0 and later)
+        is only cross-checked, for people: sysfs decides ---- */
+
+static bool looks_like_json(const char *value)
+{
+    struct ni_span s = ni_trim(ni_span_of(value));
+    return s.n > 0 && s.p[0] == '{';
+}
+
+/* Whether `NAME_INFO` stands beside a list `NAME` that is not empty. */
+static bool has_list(const struct ni_env *env, const char *name)
+{
+    static const char tail[] = "_INFO";
+    const size_t n = strlen(name), t = strlen(tail);
+    char list[NI_PATH];
+    if (n <= t || strcmp(name + n - t, tail) != 0 || !ni_copyn(list, sizeof(list), name, n - t))
+        return false;
+    const char *value = ni_env_get(env, list);
+    return value && ni_trim(ni_span_of(value)).n > 0 && !looks_like_json(value);
+}
+
+/* listed: the ids are a list's too, which is what counts. */
+static void read_info(struct ni_probe *p, const char *var, const char *text, bool listed)
+{
+    json_t *top = ni_parse_json(p->f, var, text), *providers;
+    const char *key;
+    json_object_foreach(top, key, providers)
+    {
+        if (!json_is_object(providers)) {
+            ni_report(p->f, NI_F_ALLOC_INFO_INVALID, var, "value of `%.40s` is no object", key);
+            continue;
+        }
+        struct ni_claim *c =
+            listed ? ni_find_claim(p, ni_span_of(key)) : ni_add_claim(p, var, ni_span_of(key));
+        json_t *dev = json_object_get(json_object_get(providers, "rdma"), "rdma_dev");
+        if (c && dev)
+            ni_note_rdma_dev(p, c, var, json_string_value(dev));
+    }
+    json_decref(top);
+}
+
+/* A list before the JSON that says more about its ids: that is how their names sort. Which is which
+   is told by the content: a resource may be named `..._INFO` itself. */
+void ni_source_pcidevice(struct ni_probe *p)
+{
+    struct variables v = {0};
+    while (next_variable(p, "PCIDEVICE_", &v)) {
+        const bool json = looks_like_json(v.value), listed = json && has_list(p->env, v.name);
+        if (!json)
+            ni_add_claims(p, v.name, v.value);
+        else if (!listed || p->ask->all)
+            read_info(p, v.name, v.value, listed);
+    }
+}
+
+/* ---- SRIOVNETWORK_* (k8snetworkplumbingwg/dra-driver-sriov): SRIOVNETWORK_PCI_ADDRESSES is the list for
+        the pod; SRIOVNETWORK_VF_DEVICE_<dev>=<address> and SRIOVNETWORK_<dev>_RDMA_DEVICE=<name> say
+        more per device ---- */
+
+void ni_source_sriovnet(struct ni_probe *p)
+{
+    static const char list[] = "SRIOVNETWORK_PCI_ADDRESSES", device[] = "SRIOVNETWORK_VF_DEVICE_";
+    const char *addresses = ni_env_get(p->env, list);
+    struct variables v = {0};
+    if (addresses)
+        ni_add_claims(p, list, addresses);
+    while (next_variable(p, device, &v)) {
+        char rdma[NI_PATH + 32];
+        const struct ni_span address = ni_trim(ni_span_of(v.value));
+        struct ni_claim *c = address.n > 0 ? ni_add_claim(p, v.name, address) : NULL;
+        (void)ni_format(rdma, sizeof(rdma), "SRIOVNETWORK_%s_RDMA_DEVICE", v.name + strlen(device));
+        const char *name = ni_env_get(p->env, rdma);
+        if (c && name)
+            ni_note_rdma_dev(p, c, rdma, name);
+    }
+}

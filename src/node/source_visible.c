@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sources that know HCAs by name: --hcas, uverbs nodes that open, interfaces of this namespace,
+   a host network. */
+#include <errno.h>
+#include <string.h>
+
+#include "node/probe.h"
+
+/* --hcas=mlx5_6,mlx5_7:1 */
+void ni_source_option(struct ni_probe *p)
+{
+    const char *cursor = p->ask->hcas; /* NULL: no pieces */
+    struct ni_span e;
+    while (ni_split(&cursor, ',', &e)) {
+        char name[NI_DEV_NAME];
+        const char *colon = memchr(e.p, ':', e.n);
+        if (!ni_copyn(name, sizeof(name), e.p, colon ? (size_t)(colon - e.p) : e.n) || !name[0])
+            continue;
+        const enum ni_known there =
+            ni_is_there(p, "sys/class/infiniband/%s%s%.*s", name, colon ? "/ports/" : "",
+                        colon ? (int)(e.p + e.n - colon) - 1 : 0, colon ? colon + 1 : "");
+        if (there == NI_KNOWN)
+            ni_add_claim_name(p, "--hcas", name);
+        else if (there == NI_ABSENT)
+            ni_report(p->f, NI_F_ALLOC_NO_DEVICE, name,
+                      "`%.*s`, named by --hcas, is not in sys/class/infiniband", (int)e.n, e.p);
+        else
+            p->lost = true;
+    }
+}
+
+/* The listing of a source. One that cannot be read may hold what is the pod's: a weaker source must
+   not decide in its place. */
+static bool list_source(struct ni_probe *p, struct ni_names *ret, const char *dir)
+{
+    const enum ni_known known = ni_read_names(p, p->root, NI_OPTIONAL, ret, "%s", dir);
+    p->lost = p->lost || (known != NI_KNOWN && known != NI_ABSENT);
+    return known == NI_KNOWN;
+}
+
+/* A uverbs node that opens is one that the device cgroup lets the pod use; EACCES and EPERM are the
+   file's mode and the cgroup. N of uverbsN need not be N of mlx5_N. A node without `ibdev` is of a
+   device that this namespace does not have. */
+void ni_source_uverbs(struct ni_probe *p)
+{
+    static const char dir[] = "dev/infiniband";
+    struct ni_names *nodes = &p->names;
+    if (!list_source(p, nodes, dir))
+        return;
+    for (unsigned i = 0; i < nodes->n; i++) {
+        char ibdev[NI_DEV_NAME], from[NI_DEV_NAME + 32];
+        const char *name = nodes->name[i];
+        if (!ni_is_uverbs(name)) {
+            /* rdma_cm, umadN and others are names; a broken one may be a node of the pod's */
+            if (ni_has_prefix(name, "uverbs") || !ni_is_name(ni_span_of(name), NI_DEV_NAME)) {
+                ni_copy(p->path, sizeof(p->path), dir);
+                ni_note_odd(p, name);
+                p->lost = true;
+            }
+            continue;
+        }
+        const enum ni_known its = ni_read_ibdev(p, NI_OPTIONAL, name, ibdev);
+        const int err = its == NI_KNOWN ? ni_openable(p->root, "dev/infiniband/%s", name) : -EACCES;
+        (void)ni_format(from, sizeof(from), "/%s/%s", dir, name);
+        if (err == 0)
+            ni_add_claim_name(p, from, ibdev);
+        if (err < 0 && err != -EACCES && err != -EPERM) {
+            ni_copy(p->path, sizeof(p->path), from + 1);
+            ni_note(p, NI_REQUIRED, err);
+            p->lost = true;
+        }
+        p->lost = p->lost || (its != NI_KNOWN && its != NI_ABSENT);
+    }
+}
+
+/* SoftRoCE has no function to hang below; its interface is the one of its first GID. */
+static void from_softroce(struct ni_probe *p)
+{
+    struct ni_names *hcas = &p->names;
+    if (!list_source(p, hcas, "sys/devices/virtual/infiniband"))
+        return;
+    for (unsigned i = 0; i < hcas->n; i++) {
+        const char *hca = hcas->name[i];
+        char ndev[NI_DEV_NAME];
+        if (!ni_is_name(ni_span_of(hca), NI_DEV_NAME) ||
+            ni_read_file(p, p->root, NI_NOT_EINVAL, ndev, sizeof(ndev),
+                         "sys/class/infiniband/%s/ports/1/gid_attrs/ndevs/0", hca) != NI_KNOWN)
+            continue;
+        if (!ni_is_name(ni_span_of(ndev), NI_IF_NAME))
+            ni_note_odd(p, ndev);
+        else if (ni_is_there(p, "sys/class/net/%s", ndev) == NI_KNOWN)
+            ni_add_claim_name(p, ndev, hca);
+    }
+}
+
+void ni_source_netdevs(struct ni_probe *p)
+{
+    static const char dir[] = "sys/class/net";
+    struct ni_names *ifs = &p->names;
+    if (!list_source(p, ifs, dir))
+        return;
+    for (unsigned i = 0; i < ifs->n && p->inv->n_claim < NI_MAX_CLAIM; i++) {
+        const char *name = ifs->name[i];
+        char below[NI_PATH];
+        (void)ni_format(below, sizeof(below), "%s/%s/device/infiniband", dir, name);
+        if (!ni_is_name(ni_span_of(name), NI_IF_NAME) || !list_source(p, &p->inner, below))
+            continue;
+        for (unsigned k = 0; k < p->inner.n; k++)
+            ni_add_claim_name(p, name, p->inner.name[k]);
+    }
+    from_softroce(p);
+}
+
+/* Only the first network namespace has this sysctl (net/core/sysctl_net_core.c net_core_table). */
+void ni_source_host(struct ni_probe *p)
+{
+    if (ni_is_there(p, "proc/sys/net/core/netdev_max_backlog") != NI_KNOWN ||
+        !list_source(p, &p->names, "sys/class/infiniband"))
+        return;
+    for (unsigned i = 0; i < p->names.n; i++)
+        ni_add_claim_name(p, "host network", p->names.name[i]);
+}

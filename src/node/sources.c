@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which HCAs are the pod's: the sources in order of trust (docs/usage.md). The first that yields an
+   HCA decides; what the others say is kept beside it and compared. `run` and `env` ask the others
+   only where that costs no file. */
+#include <errno.h>
+#include <string.h>
+
+#include "node/probe.h"
+
+/* ---- claims: the ids and names that somebody gave the pod, as each source adds them ---- */
+
+/* The id in the kernel's spelling: lower case, four digits of domain. What is neither a PCI address nor
+   an auxiliary name is shown quoted. */
+static enum ni_claim_by parse_id(struct ni_span id, char text[NI_DEV_NAME], struct ni_bdf *bdf)
+{
+    struct ni_text t = ni_text_on(text, NI_DEV_NAME);
+    if (ni_parse_bdf(id, bdf) == 0) {
+        ni_bdf_text(*bdf, text);
+        return NI_BY_BDF;
+    }
+    *bdf = NI_LAST_BDF;
+    ni_put_quoted(&t, id.p, id.n, NI_DEV_NAME - 8);
+    return ni_is_aux_id(id) ? NI_BY_AUX : NI_BY_NOTHING;
+}
+
+static struct ni_claim *find(struct ni_probe *p, const char *id)
+{
+    for (unsigned i = 0; i < p->inv->n_claim; i++) {
+        struct ni_claim *c = &p->inv->claim[i];
+        if (c->source == p->source && strcmp(id, c->id) == 0)
+            return c;
+    }
+    return NULL;
+}
+
+struct ni_claim *ni_find_claim(struct ni_probe *p, struct ni_span id)
+{
+    char text[NI_DEV_NAME];
+    struct ni_bdf bdf;
+    (void)parse_id(id, text, &bdf);
+    return find(p, text);
+}
+
+static struct ni_claim *new_claim(struct ni_probe *p, const char *from, enum ni_claim_by by,
+                                  const char *id, struct ni_bdf bdf)
+{
+    struct ni_inventory *inv = p->inv;
+    if (inv->n_claim == NI_MAX_CLAIM) {
+        ni_report(p->f, NI_F_ALLOC_TOO_MANY, from,
+                  "more than %d device ids; the rest is not looked at", NI_MAX_CLAIM);
+        return NULL;
+    }
+    struct ni_claim *c = &inv->claim[inv->n_claim++];
+    *c = (struct ni_claim){.source = p->source, .by = by, .bdf = bdf, .hca = -1};
+    struct ni_text t = ni_text_on(c->from, sizeof(c->from));
+    ni_put_quoted(&t, from, strlen(from), sizeof(c->from) - 8);
+    ni_copy(c->id, sizeof(c->id), id);
+    if (by == NI_BY_NOTHING)
+        ni_report(p->f, NI_F_ALLOC_ID_INVALID, c->from,
+                  "`%s` is no PCI address and no auxiliary name", c->id);
+    return c;
+}
+
+struct ni_claim *ni_add_claim(struct ni_probe *p, const char *from, struct ni_span id)
+{
+    char text[NI_DEV_NAME];
+    struct ni_bdf bdf;
+    const enum ni_claim_by by = parse_id(id, text, &bdf);
+    struct ni_claim *c = find(p, text);
+    return c ? c : new_claim(p, from, by, text, bdf);
+}
+
+void ni_add_claim_name(struct ni_probe *p, const char *from, const char *name)
+{
+    if (ni_is_name(ni_span_of(name), NI_DEV_NAME) && !find(p, name))
+        (void)new_claim(p, from, NI_BY_NAME, name, ni_class_bdf(p, name));
+}
+
+/* "0000:03:00.2,0000:23:00.2". The separator was a blank, then ';', in the first versions of the
+   plugin. */
+void ni_add_claims(struct ni_probe *p, const char *from, const char *list)
+{
+    static const char separators[] = ",; ";
+    while (*list) {
+        size_t n = strcspn(list, separators);
+        struct ni_span id = ni_trim((struct ni_span){list, n});
+        list += n + (list[n] != '\0');
+        if (id.n == 0)
+            continue;
+        if (!ni_add_claim(p, from, id))
+            return; /* no room: the rest would only cost time */
+    }
+}
+
+void ni_note_rdma_dev(struct ni_probe *p, struct ni_claim *c, const char *from, const char *name)
+{
+    if (name && ni_is_name(ni_span_of(name), NI_DEV_NAME)) {
+        ni_copy(c->rdma_dev, sizeof(c->rdma_dev), name);
+        return;
+    }
+    if (!name || name[0] == '\0')
+        ni_report(p->f, NI_F_ALLOC_INFO_INVALID, from, "the RDMA device of %s has no name", c->id);
+    else
+        ni_report(p->f, NI_F_ALLOC_INFO_INVALID, from,
+                  "the RDMA device of %s has a name that no device can have: `%.40s`", c->id, name);
+}
+
+/* ---- the sources ---- */
+
+static const struct source {
+    ni_source_fn *add;
+    bool from_env; /* reads the environment only */
+} sources[] = {
+    [NI_SRC_OPTION] = {ni_source_option, true},
+    [NI_SRC_PCIDEVICE] = {ni_source_pcidevice, true},
+    [NI_SRC_SRIOVNET] = {ni_source_sriovnet, true},
+    [NI_SRC_DRA] = {ni_source_dra, false},
+    [NI_SRC_NETSTATUS] = {ni_source_netstatus, true},
+    [NI_SRC_UVERBS] = {ni_source_uverbs, false},
+    [NI_SRC_NETDEV] = {ni_source_netdevs, false},
+    [NI_SRC_HOST] = {ni_source_host, false},
+};
+
+/* NCCL sorts its devices by PCI address (2.29.7 NCCL_IB_DEVICE_PCI_ORDER); all that follows keeps
+   this order. An auxiliary name and a device without an address come last, by name. */
+static void sort_claims(struct ni_inventory *inv, unsigned from)
+{
+    for (unsigned i = from; i < inv->n_claim; i++) {
+        const struct ni_claim c = inv->claim[i];
+        unsigned at = i;
+        for (; at > from; at--) {
+            int order = ni_bdf_cmp(inv->claim[at - 1].bdf, c.bdf);
+            if (order < 0 || (order == 0 && ni_natural_cmp(inv->claim[at - 1].id, c.id) <= 0))
+                break;
+            inv->claim[at] = inv->claim[at - 1];
+        }
+        inv->claim[at] = c;
+    }
+}
+
+static bool is_of(const struct ni_hca *h, const struct ni_claim *c)
+{
+    if (c->by == NI_BY_BDF)
+        return !h->aux[0] && h->has_bdf && ni_bdf_cmp(h->bdf, c->bdf) == 0;
+    return c->by != NI_BY_NOTHING && strcmp(c->by == NI_BY_AUX ? h->aux : h->name, c->id) == 0;
+}
+
+/* The function is there, and has no RDMA device: a GPU of DRA metadata, say. */
+static bool is_other(struct ni_probe *p, const struct ni_claim *c)
+{
+    const char *bus = c->by == NI_BY_AUX ? "auxiliary" : "pci";
+    return ni_exists(p->root, "sys/bus/%s/devices/%s", bus, c->id) >= 0 &&
+           ni_exists(p->root, "sys/bus/%s/devices/%s/infiniband", bus, c->id) == -ENOENT;
+}
+
+/* A later source that tells ids should tell the same ones. Sources that know names see more than
+   the pod was given where the container has more rights; that is said in the plan, and is no
+   contradiction. */
+static void compare(struct ni_probe *p, struct ni_claim *c)
+{
+    const struct ni_inventory *inv = p->inv;
+    if (inv->source == NI_SRC_OPTION)
+        return; /* the user's word needs no second one */
+    if (inv->source != NI_SRC_NONE && c->hca < 0 && (c->by == NI_BY_BDF || c->by == NI_BY_AUX) &&
+        !is_other(p, c))
+        ni_report(p->f, NI_F_ALLOC_SOURCES_DIFFER, c->id,
+                  "%s names it; %s, which decides, does not", c->from,
+                  inv->claim[inv->hca[0].claim].from);
+    if (c->hca >= 0 && c->rdma_dev[0] && strcmp(c->rdma_dev, inv->hca[c->hca].name) != 0)
+        ni_report(p->f, NI_F_ALLOC_RDMA_DEV_DIFFERS, c->id, "%s says RDMA device %s, sysfs says %s",
+                  c->from, c->rdma_dev, inv->hca[c->hca].name);
+}
+
+static void ask(struct ni_probe *p, enum ni_source source)
+{
+    struct ni_inventory *inv = p->inv;
+    const unsigned from = inv->n_claim;
+    const bool lost = p->lost;
+    p->lost = false;
+    p->source = source;
+    sources[source].add(p);
+    sort_claims(inv, from);
+    if (source == NI_SRC_UVERBS) {
+        inv->read |= NI_WANT_UVERBS;
+        inv->uverbs_unread = p->lost;
+    }
+    p->lost = p->lost || lost;
+    for (unsigned i = from; i < inv->n_claim; i++) {
+        struct ni_claim *c = &inv->claim[i];
+        if (inv->source == NI_SRC_NONE)
+            ni_resolve_claim(p, (int)i);
+        for (unsigned h = 0; inv->source != NI_SRC_NONE && h < inv->n_hca && c->hca < 0; h++)
+            c->hca = ni_is_given(&inv->hca[h]) && is_of(&inv->hca[h], c) ? (int)h : -1;
+        compare(p, c);
+    }
+    if (inv->source != NI_SRC_NONE || inv->n_hca == 0)
+        return;
+    inv->source = source;
+    if (source == NI_SRC_NETDEV || source == NI_SRC_HOST)
+        ni_report(p->f, NI_F_ALLOC_NO_UVERBS, "/dev/infiniband",
+                  "no uverbs node opens; the HCAs were found through %s",
+                  inv->claim[inv->hca[0].claim].from);
+}
+
+void ni_probe_sources(struct ni_probe *p)
+{
+    struct ni_inventory *inv = p->inv;
+    for (enum ni_source source = NI_SRC_OPTION; source <= NI_SRC_HOST; source++) {
+        const bool decided = inv->source != NI_SRC_NONE;
+        if (!decided && p->lost)
+            break; /* the pod may have devices that cannot be told: no others are taken for them */
+        if (!decided || sources[source].from_env || p->ask->all)
+            ask(p, source);
+    }
+    inv->source_unread = inv->source == NI_SRC_NONE && p->lost;
+}
+
+void ni_probe_uverbs(struct ni_probe *p)
+{
+    if (p->inv->source != NI_SRC_NONE)
+        ask(p, NI_SRC_UVERBS);
+}

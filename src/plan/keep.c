@@ -1,0 +1,1005 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files in a masked recording: for each that the probers read, what of its content may be there. A file
+   that no row knows is there without its content. */
+#include <arpa/inet.h>
+#include <fnmatch.h>
+#include <string.h>
+
+#include "plan/keep.h"
+
+/* ---- what several forms need ---- */
+
+/* As long as the text, and with its lines: who refuses the one refuses the other. */
+static void put_refused(struct ni_span s, struct ni_text *ret)
+{
+    enum { MOST = 1 << 16 };
+
+    for (size_t i = 0; i < s.n && i < MOST; i++)
+        ni_putn(ret, s.p[i] == '\n' || s.p[i] == '\0' ? s.p + i : "?", 1);
+}
+
+/* The next line of *rest; false after the last. */
+static bool next_line(struct ni_span *rest, struct ni_span *ret)
+{
+    const char *end = memchr(rest->p, '\n', rest->n);
+
+    if (rest->n == 0)
+        return false;
+    ret->p = rest->p;
+    ret->n = end ? (size_t)(end - rest->p) : rest->n;
+    *rest = (struct ni_span){rest->p + ret->n + (end != NULL), rest->n - ret->n - (end != NULL)};
+    return true;
+}
+
+/* The words of a line, of which it has n; more than most: that many. */
+static unsigned split_line(struct ni_span line, struct ni_span word[], unsigned most)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < line.n && n < most; n++) {
+        while (i < line.n && (line.p[i] == ' ' || line.p[i] == '\t'))
+            i++;
+        word[n].p = line.p + i;
+        while (i < line.n && line.p[i] != ' ' && line.p[i] != '\t')
+            i++;
+        word[n].n = (size_t)(line.p + i - word[n].p);
+        if (word[n].n == 0)
+            break;
+    }
+    return n;
+}
+
+static bool begins(struct ni_span s, const char *with)
+{
+    const size_t n = strlen(with);
+
+    return s.n >= n && memcmp(s.p, with, n) == 0;
+}
+
+static struct ni_span behind(struct ni_span s, size_t n)
+{
+    return (struct ni_span){s.p + n, s.n - n};
+}
+
+static bool is_decimal(struct ni_span s)
+{
+    uint64_t v;
+
+    return ni_parse_u64(s, UINT64_MAX, &v) == 0;
+}
+
+static bool is_hex(struct ni_span s)
+{
+    uint64_t v;
+
+    return ni_parse_hex(s, UINT64_MAX, &v) == 0;
+}
+
+/* One of the words of a text. */
+static bool is_one_of(struct ni_span s, const char *words)
+{
+    struct ni_span word;
+
+    while (ni_split(&words, '|', &word))
+        if (word.n == s.n && memcmp(word.p, s.p, s.n) == 0)
+            return true;
+    return false;
+}
+
+/* ---- attributes of sysfs, sysctls ---- */
+
+static void keep_nothing(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                         struct ni_text *ret)
+{
+    (void)k;
+    (void)m;
+    (void)s;
+    (void)ret;
+}
+
+static void keep_number(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                        struct ni_text *ret)
+{
+    const struct ni_span digits = ni_trim(s);
+    const size_t minus = digits.n > 0 && *digits.p == '-';
+
+    (void)k;
+    (void)m;
+    if (is_decimal(behind(digits, minus)))
+        ni_putn(ret, digits.p, digits.n);
+    else
+        put_refused(s, ret);
+}
+
+/* "0x15b3" */
+static void keep_0x(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                    struct ni_text *ret)
+{
+    (void)k;
+    (void)m;
+    if (begins(s, "0x") && is_hex(behind(s, 2)))
+        ni_putn(ret, s.p, s.n);
+    else
+        put_refused(s, ret);
+}
+
+/* "4: ACTIVE": the number counts. */
+static void keep_state(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                       struct ni_text *ret)
+{
+    static const char states[] =
+        "NOP|DOWN|INIT|ARMED|ACTIVE|ACTIVE_DEFER|No state change|Sleep|Polling|Disabled|"
+        "PortConfigurationTraining|LinkUp|LinkErrorRecovery|Phy Test|<unknown>";
+    const char *colon = memchr(s.p, ':', s.n);
+    const size_t n = colon ? (size_t)(colon - s.p) : 0;
+
+    (void)k;
+    (void)m;
+    if (!is_decimal((struct ni_span){s.p, n})) {
+        put_refused(s, ret);
+        return;
+    }
+    ni_putn(ret, s.p, n + 1);
+    if (s.n > n + 2 && is_one_of(behind(s, n + 2), states))
+        ni_putn(ret, s.p + n + 1, s.n - n - 1);
+}
+
+/* "100 Gb/sec (4X EDR)", "32.0 GT/s PCIe", "Unknown": the rate counts. */
+static void keep_rate(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                      struct ni_text *ret)
+{
+    static const char *const units[] = {" Gb/sec", " GT/s PCIe", " GT/s"};
+    size_t n = 0;
+
+    (void)k;
+    (void)m;
+    if (begins(s, "Unknown")) {
+        ni_put(ret, "Unknown");
+        return;
+    }
+    while (n < s.n && n < 16 && (ni_is_digit(s.p[n]) || s.p[n] == '.'))
+        n++;
+    for (size_t i = 0; i < NI_COUNT(units); i++) {
+        if (!begins(behind(s, n), units[i]))
+            continue;
+        ni_putn(ret, s.p, n + strlen(units[i]));
+        return;
+    }
+    put_refused(s, ret);
+}
+
+static void keep_gid(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                     struct ni_text *ret)
+{
+    uint8_t ip[NI_GID_BYTES];
+
+    (void)k;
+    (void)m;
+    if (ni_parse_gid(s, ip) == 0)
+        ni_putn(ret, s.p, s.n);
+    else
+        put_refused(s, ret);
+}
+
+static void keep_device(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                        struct ni_text *ret)
+{
+    (void)k;
+    if (ni_is_name(s, NI_DEV_NAME))
+        ni_keep_device(m, s, ret);
+    else
+        put_refused(s, ret);
+}
+
+/* "28.37.1014", "23.10-1.1.9", "1.117.5-a-56": numbers and single letters. What else is there says
+   nothing to a rule. */
+static void keep_version(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                         struct ni_text *ret)
+{
+    enum { MOST = 24 };
+    size_t good = 0;
+
+    (void)k;
+    (void)m;
+    for (size_t at = 0; at < s.n && at < MOST;) {
+        size_t end = at;
+        while (end < s.n && s.p[end] != '.' && s.p[end] != '-')
+            end++;
+        const struct ni_span part = {s.p + at, end - at};
+        const bool letter = part.n == 1 && *part.p >= 'a' && *part.p <= 'z';
+        if (!letter && !is_decimal(part))
+            break;
+        good = end;
+        at = end + 1;
+    }
+    ni_putn(ret, s.p, good);
+    if (good == 0)
+        put_refused(s, ret);
+}
+
+/* "MT4129", "BCM57608" */
+static void keep_model_number(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                              struct ni_text *ret)
+{
+    const size_t letters = begins(s, "BCM") ? 3 : 2;
+    const bool good =
+        (begins(s, "MT") || letters == 3) && s.n <= 8 && is_decimal(behind(s, letters));
+
+    (void)k;
+    (void)m;
+    if (good || is_one_of(s, "Pollara 400|EFA|rxe"))
+        ni_putn(ret, s.p, s.n);
+    else
+        put_refused(s, ret);
+}
+
+/* "0-15,32-47" */
+static void keep_cpus(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                      struct ni_text *ret)
+{
+    size_t n = 0;
+
+    (void)k;
+    (void)m;
+    while (n < s.n && (ni_is_digit(s.p[n]) || s.p[n] == ',' || s.p[n] == '-'))
+        n++;
+    if (n == s.n)
+        ni_putn(ret, s.p, n);
+    else
+        put_refused(s, ret);
+}
+
+/* "Global tclass=106": the line counts. */
+static void keep_traffic_class(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                               struct ni_text *ret)
+{
+    static const char global[] = "Global tclass=";
+    struct ni_span rest = s, line = {s.p, 0};
+
+    (void)k;
+    (void)m;
+    (void)next_line(&rest, &line);
+    if (begins(line, global) && is_decimal(behind(line, strlen(global))))
+        ni_putn(ret, line.p, line.n);
+    else if (begins(line, global))
+        ni_putf(ret, "%s?", global);
+}
+
+/* "5.14.0-570.el9.x86_64": version and flavour */
+static void keep_kernel(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                        struct ni_text *ret)
+{
+    static const char flavours[] =
+        "x86_64|aarch64|amd64|arm64|generic|default|cloud|aws|azure|gcp|gke|oracle|nvidia|64k|"
+        "lowlatency|rt|el8|el8_6|el9|el9_2|el9_4|el9_6|el10|el10_0|bclinux|cos|flatcar|talos|hwe";
+    size_t n = 0;
+
+    (void)k;
+    (void)m;
+    if (s.n == 0 || !ni_is_digit(*s.p)) {
+        put_refused(s, ret);
+        return;
+    }
+    while (n < s.n) {
+        size_t to = n;
+        while (to < s.n && !strchr("-.+~", s.p[to]))
+            to++;
+        const struct ni_span part = {s.p + n, to - n};
+        if (part.n > 0 && !is_one_of(part, flavours) && (part.n > 6 || !is_decimal(part)))
+            break;
+        ni_putn(ret, s.p + n, to - n + (to < s.n));
+        n = to + 1;
+    }
+}
+
+static void keep_hostname(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                          struct ni_text *ret)
+{
+    (void)k;
+    (void)m;
+    if (s.n <= NI_DEV_NAME) /* what the reader has room for */
+        ni_put(ret, "masked-host-1");
+    else
+        put_refused(s, ret);
+}
+
+/* ---- tables ---- */
+
+/* "mlx5_0 hca_handle=2 hca_object=max" */
+static void keep_rdma_cgroup(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                             struct ni_text *ret)
+{
+    struct ni_span line, word[8];
+
+    (void)k;
+    while (next_line(&s, &line)) {
+        const unsigned n = split_line(line, word, NI_COUNT(word));
+        if (n == 0 || !ni_is_name(word[0], NI_DEV_NAME))
+            continue;
+        ni_keep_device(m, word[0], ret);
+        for (unsigned i = 1; i < n; i++) {
+            const char *equals = memchr(word[i].p, '=', word[i].n);
+            if (!equals || !(begins(word[i], "hca_handle=") || begins(word[i], "hca_object=")))
+                continue;
+            const size_t head = (size_t)(equals - word[i].p) + 1;
+            const struct ni_span value = behind(word[i], head);
+            ni_put(ret, " ");
+            ni_putn(ret, word[i].p, head);
+            if (is_decimal(value) || ni_span_is(value, "max"))
+                ni_putn(ret, value.p, value.n);
+            else
+                ni_put(ret, "?");
+        }
+        ni_put(ret, "\n");
+    }
+}
+
+/* The lines of proc/self/limits and status that count, and their numbers. */
+static void keep_self(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                      struct ni_text *ret)
+{
+    static const struct {
+        const char *name;
+        unsigned words; /* behind it; the others do not count */
+        bool hex;
+    } lines[] = {
+        {"Max locked memory", 2, false},
+        {"Uid:", 2, false},
+        {"Pid:", 1, false},
+        {"NSpid:", 32, false},
+        {"NoNewPrivs:", 1, false},
+        {"Seccomp:", 1, false},
+        {"CapInh:", 1, true},
+        {"CapPrm:", 1, true},
+        {"CapEff:", 1, true},
+        {"CapBnd:", 1, true},
+        {"CapAmb:", 1, true},
+    };
+    struct ni_span line, word[32];
+
+    (void)k;
+    (void)m;
+    while (next_line(&s, &line)) {
+        size_t i = 0;
+        while (i < NI_COUNT(lines) && !begins(line, lines[i].name))
+            i++;
+        if (i == NI_COUNT(lines))
+            continue;
+        const unsigned n = split_line(behind(line, strlen(lines[i].name)), word, lines[i].words);
+        ni_put(ret, lines[i].name);
+        for (unsigned w = 0; w < n; w++) {
+            const bool good = lines[i].hex
+                                  ? is_hex(word[w])
+                                  : is_decimal(word[w]) || is_one_of(word[w], "unlimited|max");
+            ni_put(ret, w > 0 || !lines[i].hex ? " " : "\t");
+            ni_putn(ret, good ? word[w].p : "?", good ? word[w].n : 1);
+        }
+        ni_put(ret, "\n");
+    }
+}
+
+/* The mounts that hold this program, and /dev/shm: the mount point, nosuid, a tmpfs and its size. */
+static void keep_mounts(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                        struct ni_text *ret)
+{
+    struct ni_span line, word[6];
+
+    while (next_line(&s, &line)) {
+        if (split_line(line, word, NI_COUNT(word)) < NI_COUNT(word))
+            continue;
+        const struct ni_span point = word[4], options = word[5];
+        const bool shm = ni_span_is(point, "/dev/shm");
+        const bool ours =
+            strncmp(k->exe, point.p, point.n) == 0 && (point.n == 1 || k->exe[point.n] == '/');
+        const char *rest = options.p + options.n, *end = line.p + line.n;
+        const char *hyphen = memmem(rest, (size_t)(end - rest), " - ", 3);
+        const char *size = memmem(rest, (size_t)(end - rest), "size=", 5);
+        size_t digits = 0;
+        if (!shm && !ours)
+            continue;
+        ni_put(ret, "0 0 0:0 / ");
+        ni_mask_path(m, point, ret);
+        ni_put(ret, memmem(options.p, options.n, "nosuid", 6) ? " nosuid" : " rw");
+        if (shm && hyphen) {
+            const bool tmpfs =
+                begins((struct ni_span){hyphen, (size_t)(end - hyphen)}, " - tmpfs ");
+            ni_put(ret, tmpfs ? " - tmpfs tmpfs rw" : " - other other rw");
+        }
+        while (shm && size && size + 5 + digits < end && digits < 20 &&
+               ni_is_digit(size[5 + digits]))
+            digits++;
+        if (shm && size) {
+            const bool good = digits > 0 && size + 5 + digits < end && size[5 + digits] == 'k';
+            ni_putf(ret, ",size=%.*sk", good ? (int)digits : 1, good ? size + 5 : "?");
+        }
+        ni_put(ret, "\n");
+    }
+}
+
+/* Words about the IOMMU, of which the values are known. */
+static void keep_cmdline(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                         struct ni_text *ret)
+{
+    static const char names[] =
+        "iommu|intel_iommu|amd_iommu|amd_iommu_intr|iommu.passthrough|iommu.strict|iommu.forcedac|"
+        "arm-smmu.disable_bypass|arm-smmu-v3.disable_bypass|arm-smmu-v3.disable_msipolling";
+    static const char values[] =
+        "|0|1|on|off|pt|nopt|y|n|sm_on|sm_off|igfx_off|strict|nostrict|forcedac|nobounce|tboot_"
+        "noforce|"
+        "force|noforce|soft|allowdac|noallowdac|merge|nomerge|biomerge|panic|nopanic|usedac|noagp|"
+        "fullflush|force_isolation|force_enable|pgtbl_v1|pgtbl_v2|irtcachedis|legacy|vapic|memaper";
+    struct ni_span word;
+    bool any = false;
+
+    (void)k;
+    (void)m;
+    if (s.n >= NI_PAGE || memchr(s.p, '\0', s.n)) { /* it is not read */
+        put_refused(s, ret);
+        return;
+    }
+    for (const char *rest = s.p; ni_word(&rest, &word);) {
+        const char *equals = memchr(word.p, '=', word.n);
+        const size_t n = equals ? (size_t)(equals - word.p) : word.n;
+        if (!memmem(word.p, word.n, "iommu", 5) && !memmem(word.p, word.n, "smmu", 4))
+            continue;
+        const bool known = is_one_of((struct ni_span){word.p, n}, names);
+        ni_put(ret, any ? " " : "");
+        any = true;
+        ni_putn(ret, known ? word.p : "iommu.?", known ? n : 7);
+        for (size_t at = n + 1, len = 0; known && equals && at <= word.n; at += len + 1) {
+            const char *comma = memchr(word.p + at, ',', word.n - at);
+            len = comma ? (size_t)(comma - word.p) - at : word.n - at;
+            const bool good = is_one_of((struct ni_span){word.p + at, len}, values);
+            ni_put(ret, at == n + 1 ? "=" : ",");
+            ni_putn(ret, good ? word.p + at : "?", good ? len : 1);
+        }
+    }
+}
+
+/* "12345.67 ..." */
+static void keep_uptime(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                        struct ni_text *ret)
+{
+    size_t n = 0;
+
+    (void)k;
+    (void)m;
+    while (n < s.n && ni_is_digit(s.p[n]))
+        n++;
+    if (n > 0 && (n == s.n || s.p[n] == '.'))
+        ni_putn(ret, s.p, n);
+    else
+        put_refused(s, ret);
+}
+
+/* The line of our own name, if it is there. */
+static void keep_hosts(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                       struct ni_text *ret)
+{
+    struct ni_span line, ip, word;
+
+    (void)m;
+    while (next_line(&s, &line)) {
+        char text[NI_PAGE];
+        uint8_t bytes[NI_GID_BYTES];
+        const char *rest = text;
+        bool ours = false;
+        const bool whole = ni_copyn(text, sizeof(text), line.p, line.n);
+        if (!whole || !ni_word(&rest, &ip) || *ip.p == '#')
+            continue;
+        while (!ours && ni_word(&rest, &word) && *word.p != '#')
+            ours = k->host[0] && ni_span_is(word, k->host);
+        if (!ours)
+            continue;
+        text[ip.p + ip.n - text] = '\0';
+        const bool good = ni_parse_ipv4(ip, bytes) == 0 || inet_pton(AF_INET6, ip.p, bytes) == 1;
+        ni_putf(ret, "%s masked-host-1\n", good ? ip.p : "?");
+    }
+}
+
+/* The first process is an init, or something else. */
+static void keep_comm(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                      struct ni_text *ret)
+{
+    static const char others[] = "sh|bash|dash|ash|sleep|python|python3|torchrun|mpirun|sshd|ray";
+    char name[NI_DEV_NAME];
+
+    (void)k;
+    if ((ni_copyn(name, sizeof(name), s.p, s.n) && ni_is_init(name)) || is_one_of(s, others))
+        ni_putn(ret, s.p, s.n);
+    else if (s.n > 0)
+        ni_mask_name(m, s, ret);
+}
+
+/* ---- addresses and routes ---- */
+
+/* "/32 host LOCAL" behind the blanks */
+static void put_fib_alias(struct ni_span text, struct ni_text *ret)
+{
+    static const char scopes[] = "universe|site|link|host|nowhere";
+    static const char types[] = "UNSPEC|UNICAST|LOCAL|BROADCAST|ANYCAST|MULTICAST|BLACKHOLE|"
+                                "UNREACHABLE|PROHIBIT|THROW|NAT|XRESOLVE";
+    struct ni_span word[3];
+    const bool good = split_line(text, word, 3) == 3 && is_decimal(behind(word[0], 1)) &&
+                      is_one_of(word[1], scopes) && is_one_of(word[2], types);
+
+    ni_put(ret, "/");
+    if (good)
+        ni_putf(ret, "%.*s %.*s %.*s", (int)word[0].n - 1, word[0].p + 1, (int)word[1].n, word[1].p,
+                (int)word[2].n, word[2].p);
+}
+
+/* "+-- 10.0.0.0/8 2 0 2", "|-- 10.0.103.6" */
+static void put_fib_node(struct ni_span text, struct ni_text *ret)
+{
+    struct ni_span word[5];
+    uint8_t ip[NI_GID_BYTES];
+    const unsigned n = split_line(text, word, NI_COUNT(word));
+    const char *slash = n > 1 ? memchr(word[1].p, '/', word[1].n) : NULL;
+    const size_t len = slash ? (size_t)(slash - word[1].p) : n > 1 ? word[1].n : 0;
+    const bool leaf = *text.p == '|';
+    bool good = n > 1 && ni_span_is(word[0], leaf ? "|--" : "+--") &&
+                ni_parse_ipv4((struct ni_span){word[1].p, len}, ip) == 0 &&
+                (!slash || is_decimal(behind(word[1], len + 1)));
+
+    for (unsigned i = 2; i < n; i++)
+        good = good && is_decimal(word[i]);
+    if (leaf && n != 2)
+        good = false;
+    ni_putn(ret, text.p, 1);
+    if (!good)
+        return;
+    ni_put(ret, "--");
+    for (unsigned i = 1; i < n; i++)
+        ni_putf(ret, " %.*s", (int)word[i].n, word[i].p);
+}
+
+static void keep_fib_trie(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                          struct ni_text *ret)
+{
+    struct ni_span line;
+
+    (void)k;
+    (void)m;
+    while (next_line(&s, &line)) {
+        size_t blanks = 0;
+        while (blanks < line.n && line.p[blanks] == ' ')
+            blanks++;
+        const struct ni_span text = behind(line, blanks);
+        const struct ni_span id = {text.p + 3, text.n > 4 ? text.n - 4 : 0};
+        ni_putn(ret, line.p, blanks);
+        if (text.n == 0)
+            ; /* the line ends */
+        else if (*text.p == '/')
+            put_fib_alias(text, ret);
+        else if (*text.p == '|' || *text.p == '+')
+            put_fib_node(text, ret);
+        else if (is_one_of(text, "Main:|Local:") ||
+                 (begins(text, "Id ") && text.p[text.n - 1] == ':' && is_decimal(id)))
+            ni_putn(ret, text.p, text.n);
+        else if (strchr("MLI", *text.p) && memchr(text.p, ':', text.n))
+            ni_putf(ret, "%c:", *text.p);
+        else
+            put_refused(text, ret);
+        ni_put(ret, "\n");
+    }
+}
+
+static bool are_hex(const struct ni_span word[], unsigned n)
+{
+    uint8_t ip[NI_GID_BYTES];
+
+    for (unsigned i = 0; i < n; i++)
+        if (!is_hex(word[i]) && ni_parse_hex_ip(word[i], ip) < 0)
+            return false;
+    return true;
+}
+
+/* The words with a blank or tab between two. */
+static void put_words(const struct ni_span word[], unsigned n, char between, struct ni_text *ret)
+{
+    for (unsigned i = 0; i < n; i++) {
+        ni_putn(ret, word[i].p, word[i].n);
+        ni_putn(ret, &between, 1);
+    }
+}
+
+/* A name that NCCL cannot carry says nothing. */
+static void put_interface(struct ni_mask *m, struct ni_span name, struct ni_text *ret)
+{
+    if (ni_is_name(name, NI_IF_NAME))
+        ni_keep_device(m, name, ret);
+    else
+        put_refused(name, ret);
+}
+
+static void keep_route(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                       struct ni_text *ret)
+{
+    enum { WORDS = 11 };
+    static const char head[] =
+        "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT";
+    struct ni_span line, word[WORDS];
+
+    (void)k;
+    while (next_line(&s, &line)) {
+        const unsigned n = split_line(line, word, WORDS);
+        const bool minus = n == WORDS && *word[6].p == '-';
+        if (begins(line, "Iface\tDestination\t") && memmem(line.p, line.n, "\tIRTT", 5)) {
+            ni_put(ret, head);
+        } else if (n == WORDS && are_hex(word + 1, 3) && is_decimal(behind(word[6], minus)) &&
+                   are_hex(word + 7, 1)) {
+            put_interface(m, word[0], ret);
+            ni_put(ret, "\t");
+            put_words(word + 1, 3, '\t', ret);
+            ni_put(ret, "0\t0\t");
+            put_words(word + 6, 2, '\t', ret);
+            ni_put(ret, "0\t0\t0");
+        } else {
+            put_refused(line, ret);
+        }
+        ni_put(ret, "\n");
+    }
+}
+
+/* proc/net/if_inet6 has 6 words, ipv6_route 9 or 10: all but the last are hexadecimal. */
+static void put_table6(struct ni_mask *m, struct ni_span s, unsigned words, struct ni_text *ret)
+{
+    struct ni_span line, word[10];
+
+    while (next_line(&s, &line)) {
+        const unsigned n = split_line(line, word, words + 1);
+        if (n >= words && are_hex(word, words)) {
+            put_words(word, words, ' ', ret);
+            if (n > words)
+                put_interface(m, word[words], ret);
+        } else {
+            put_refused(line, ret);
+        }
+        ni_put(ret, "\n");
+    }
+}
+
+static void keep_if_inet6(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                          struct ni_text *ret)
+{
+    (void)k;
+    put_table6(m, s, 5, ret);
+}
+
+static void keep_ipv6_route(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                            struct ni_text *ret)
+{
+    (void)k;
+    put_table6(m, s, 9, ret);
+}
+
+/* ---- the driver of NVIDIA ---- */
+
+/* "H100", "80GB", "HBM3": at most three letters on each side of some digits */
+static bool is_product(struct ni_span s)
+{
+    size_t i = 0, letters = 0;
+
+    while (i < s.n && i < 3 && s.p[i] >= 'A' && s.p[i] <= 'Z')
+        i++;
+    const size_t digits = i;
+    while (i < s.n && ni_is_digit(s.p[i]))
+        i++;
+    if (i == digits || i - digits > 4)
+        return false;
+    while (i < s.n && letters < 2 && s.p[i] > ' ' && !ni_is_digit(s.p[i])) {
+        i++;
+        letters++;
+    }
+    return i == s.n;
+}
+
+static void put_model(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
+{
+    static const char words[] =
+        "NVIDIA|Tesla|Quadro|GeForce|TITAN|RTX|GTX|Ada|Generation|PCIe|PCIE|SXM|NVL|Graphics|"
+        "Device|Grace|"
+        "Hopper|Blackwell|Rubin|Server|Workstation|Edition|Max-Q|PRO|Super|SUPER|Ti|D|Laptop|GPU";
+    struct ni_span word[12];
+    const unsigned n = split_line(s, word, NI_COUNT(word));
+
+    for (unsigned i = 0; i < n; i++) {
+        bool known = is_one_of(word[i], words) || is_product(word[i]);
+        const char *hyphen = memchr(word[i].p, '-', word[i].n); /* "A100-SXM4-80GB" */
+        if (!known && hyphen) {
+            known = true;
+            for (size_t at = 0, len = 0; at < word[i].n; at += len + 1) {
+                const char *end = memchr(word[i].p + at, '-', word[i].n - at);
+                len = end ? (size_t)(end - word[i].p) - at : word[i].n - at;
+                const struct ni_span part = {word[i].p + at, len};
+                known = known && (is_one_of(part, words) || is_product(part));
+            }
+        }
+        ni_put(ret, i > 0 ? " " : "");
+        if (known)
+            ni_putn(ret, word[i].p, word[i].n);
+        else
+            ni_mask_name(m, word[i], ret);
+    }
+}
+
+static void keep_gpu(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                     struct ni_text *ret)
+{
+    static const char digits[] = "0123456789abcdef-?";
+    struct ni_span line;
+
+    (void)k;
+    while (next_line(&s, &line)) {
+        const char *colon = memchr(line.p, ':', line.n);
+        const size_t n = colon ? (size_t)(colon - line.p) + 1 : line.n;
+        const struct ni_span value = ni_trim(behind(line, n));
+        bool uuid = value.n == 40 && begins(value, "GPU-");
+        for (size_t i = 4; uuid && i < value.n; i++)
+            uuid = value.p[i] && strchr(digits, value.p[i]);
+        if (begins(line, "Model:") && value.n > 0) {
+            ni_put(ret, "Model: \t\t ");
+            put_model(m, value, ret);
+        } else if (begins(line, "GPU UUID:") && uuid) {
+            ni_put(ret, "GPU UUID: \t ");
+            ni_putn(ret, value.p, value.n);
+        } else if (begins(line, "Device Minor:") && is_decimal(value)) {
+            ni_put(ret, "Device Minor: \t ");
+            ni_putn(ret, value.p, value.n);
+        } else {
+            continue;
+        }
+        ni_put(ret, "\n");
+    }
+}
+
+static void keep_driver(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                        struct ni_text *ret)
+{
+    (void)k;
+    (void)m;
+    ni_put(ret, memmem(s.p, s.n, "Open Kernel Module", 18)
+                    ? "NVRM version: NVIDIA UNIX Open Kernel Module"
+                    : "NVRM version: NVIDIA UNIX Kernel Module");
+}
+
+static void keep_params(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                        struct ni_text *ret)
+{
+    struct ni_span line;
+
+    (void)k;
+    (void)m;
+    while (next_line(&s, &line))
+        if (begins(line, "RegistryDwords:") && memmem(line.p, line.n, "PeerMappingOverride=1", 21))
+            ni_put(ret, "RegistryDwords: \"PeerMappingOverride=1;\"\n");
+}
+
+/* ---- settings ---- */
+
+/* A variable that the program does not know: that there is one, for they are counted. */
+static void put_stranger(struct ni_mask *m, struct ni_span name, const char *prefix,
+                         struct ni_span value, struct ni_text *ret)
+{
+    ni_put(ret, prefix);
+    ni_mask_name(m, name, ret);
+    ni_put(ret, "=");
+    if (value.n > 0) {
+        ni_put(ret, "?");
+        ni_mask_name(m, value, ret);
+    }
+}
+
+/* NAME=VALUE. prefix: of the names that a library reads. */
+static void put_setting(const struct ni_kept *k, struct ni_mask *m, struct ni_span name,
+                        struct ni_span value, const char *prefix, struct ni_text *ret)
+{
+    ni_form_fn *form = ni_variable_form(k, name);
+
+    if (form) {
+        ni_putn(ret, name.p, name.n);
+        ni_put(ret, "=");
+        form(k, m, value, ret);
+    } else {
+        put_stranger(m, name, prefix, value, ret);
+    }
+}
+
+/* false: there is no name. */
+static bool split_setting(struct ni_span s, struct ni_span *name, struct ni_span *value)
+{
+    const char *equals = memchr(s.p, '=', s.n);
+
+    if (!equals || equals == s.p)
+        return false;
+    *name = (struct ni_span){s.p, (size_t)(equals - s.p)};
+    *value = behind(s, name->n + 1);
+    return true;
+}
+
+/* A blank before the name makes it another one to NCCL. */
+static void keep_nccl_conf(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                           struct ni_text *ret)
+{
+    struct ni_span line, name, value;
+
+    while (next_line(&s, &line)) {
+        if (!split_setting(line, &name, &value) || !begins(name, "NCCL_") ||
+            !ni_is_name(name, NI_DEV_NAME))
+            continue;
+        put_setting(k, m, name, value, "NCCL_", ret);
+        ni_put(ret, "\n");
+    }
+}
+
+/* NVSHMEM takes blanks off, and what stands behind " #". */
+static void keep_nvshmem_conf(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                              struct ni_text *ret)
+{
+    struct ni_span line, name, value;
+
+    while (next_line(&s, &line)) {
+        if (!split_setting(ni_trim(line), &name, &value))
+            continue;
+        size_t n = 0;
+        while (n < value.n && !(value.p[n] == '#' && n > 0 && strchr(" \t", value.p[n - 1])))
+            n++;
+        name = ni_trim(name);
+        if (!begins(name, "NVSHMEM_") || !ni_is_name(name, NI_DEV_NAME))
+            continue;
+        put_setting(k, m, name, ni_trim((struct ni_span){value.p, n}), "NVSHMEM_", ret);
+        ni_put(ret, "\n");
+    }
+}
+
+/* Variables that nothing reads are left out. NCCL's and our own unknown ones keep their number. */
+static void keep_environ(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                         struct ni_text *ret)
+{
+    for (size_t n; s.n > 0; s = behind(s, n)) {
+        struct ni_span name, value;
+        n = strnlen(s.p, s.n);
+        const bool good = split_setting((struct ni_span){s.p, n}, &name, &value);
+        n += n < s.n;
+        if (!good)
+            continue;
+        const char *prefix = begins(name, NI_OWN_PREFIX) ? NI_OWN_PREFIX : "NCCL_";
+        if (!begins(name, prefix) && !ni_variable_form(k, name))
+            continue;
+        put_setting(k, m, name, value, prefix, ret);
+        ni_putn(ret, "", 1);
+    }
+}
+
+/* "x:x:7:0::/home/me:" */
+static void keep_passwd(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                        struct ni_text *ret)
+{
+    const char *at = s.p;
+    struct ni_span field[7] = {0};
+    unsigned n = 0;
+
+    (void)k;
+    while (n < NI_COUNT(field) && ni_split(&at, ':', &field[n]))
+        n++;
+    if (n < NI_COUNT(field) || !is_decimal(field[2]))
+        return;
+    ni_putf(ret, "x:x:%.*s:0::", (int)field[2].n, field[2].p);
+    ni_mask_path(m, field[5], ret);
+    ni_put(ret, ":\n");
+}
+
+/* Vital product data have serial numbers. Nothing but what stands for the UUID that pairs two functions. */
+static void keep_vpd(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                     struct ni_text *ret)
+{
+    enum { READ_ONLY = 0x90, END = 0x78 };
+    struct ni_text name = NI_TEXT(NI_VPD_UUID);
+    char uuid[NI_VPD_UUID];
+
+    (void)k;
+    if (!ni_vpd_uuid(s, uuid))
+        return;
+    ni_mask_name(m, ni_span_of(uuid), &name);
+    const char head[] = {(char)READ_ONLY, (char)(name.len + 3), 0, 'V', '3', (char)name.len};
+    const char end[] = {END};
+    ni_putn(ret, head, sizeof(head));
+    ni_put(ret, name.buf);
+    ni_putn(ret, end, sizeof(end));
+}
+
+/* ---- the list ---- */
+
+static const struct row {
+    const char *path; /* as fnmatch(3) has it; `*` is any directories */
+    ni_form_fn *form;
+    const char *words; /* one of them; NULL: the form tells */
+} rows[] = {
+    /* RDMA devices, their ports */
+    {"sys/*/ports/*/state", keep_state, NULL},
+    {"sys/*/ports/*/phys_state", keep_state, NULL},
+    {"sys/*/ports/*/link_layer", NULL, "InfiniBand|Ethernet|Unspecified|Unknown"},
+    {"sys/*/ports/*/rate", keep_rate, NULL},
+    {"sys/*/ports/*/gids/*", keep_gid, NULL},
+    {"sys/*/ports/*/gid_attrs/types/*", NULL, "RoCE v2|RoCE v1|IB/RoCE v1"},
+    {"sys/*/ports/*/gid_attrs/ndevs/*", keep_device, NULL},
+    {"sys/*/ports/*/counters/*", keep_number, NULL},
+    {"sys/*/ports/*/hw_counters/*", keep_number, NULL},
+    {"sys/*/tc/*/traffic_class", keep_traffic_class, NULL},
+    {"sys/*/fw_ver", keep_version, NULL},
+    {"sys/*/hca_type", keep_model_number, NULL},
+    {"sys/class/infiniband_verbs/*/ibdev", keep_device, NULL},
+    {"sys/module/ib_core/parameters/netns_mode", NULL, "Y|N"},
+    {"sys/module/*/version", keep_version, NULL},
+    {"sys/fs/cgroup/*rdma.max", keep_rdma_cgroup, NULL},
+    /* PCI functions, CPUs */
+    {"sys/bus/pci/devices/*/vendor", keep_0x, NULL},
+    {"sys/bus/pci/devices/*/device", keep_0x, NULL},
+    {"sys/bus/pci/devices/*/class", keep_0x, NULL},
+    {"sys/bus/pci/devices/*/numa_node", keep_number, NULL},
+    {"sys/bus/pci/devices/*/*_link_width", keep_number, NULL},
+    {"sys/bus/pci/devices/*/*_link_speed", keep_rate, NULL},
+    {"sys/bus/pci/devices/*/vpd", keep_vpd, NULL},
+    {"sys/bus/pci/devices/*/local_cpulist", keep_cpus, NULL},
+    {"sys/bus/pci/devices/*/iommu_group/type", NULL,
+     "identity|DMA|DMA-FQ|blocked|unmanaged|unknown"},
+    {"sys/devices/system/cpu/*/midr_el1", keep_0x, NULL},
+    /* interfaces, addresses, routes */
+    {"sys/class/net/*/operstate", NULL,
+     "unknown|notpresent|down|lowerlayerdown|testing|dormant|up"},
+    {"sys/class/net/*/mtu", keep_number, NULL},
+    {"sys/class/net/*/ifindex", keep_number, NULL},
+    {"proc/net/fib_trie", keep_fib_trie, NULL},
+    {"proc/net/route", keep_route, NULL},
+    {"proc/net/if_inet6", keep_if_inet6, NULL},
+    {"proc/net/ipv6_route", keep_ipv6_route, NULL},
+    /* this process, the container, the kernel */
+    {"proc/self/environ", keep_environ, NULL},
+    {"proc/self/limits", keep_self, NULL},
+    {"proc/self/status", keep_self, NULL},
+    {"proc/self/mountinfo", keep_mounts, NULL},
+    {"proc/1/comm", keep_comm, NULL},
+    {"proc/cmdline", keep_cmdline, NULL},
+    {"proc/uptime", keep_uptime, NULL},
+    {"proc/sys/kernel/hostname", keep_hostname, NULL},
+    {"proc/sys/kernel/osrelease", keep_kernel, NULL},
+    {"proc/driver/nvidia/gpus/*/information", keep_gpu, NULL},
+    {"proc/driver/nvidia/version", keep_driver, NULL},
+    {"proc/driver/nvidia/params", keep_params, NULL},
+    /* files of people */
+    {"etc/hosts", keep_hosts, NULL},
+    {"etc/passwd", keep_passwd, NULL},
+    {"etc/nccl.conf", keep_nccl_conf, NULL},
+    {"etc/rccl.conf", keep_nccl_conf, NULL},
+    {"etc/nvshmem.conf", keep_nvshmem_conf, NULL},
+    {"etc/topology.xml", keep_nothing, NULL}, /* only whether it can be read counts */
+    {"var/run/nvidia-topologyd/virtualTopology.xml", keep_nothing, NULL}, /* as above */
+    {"etc/podinfo/network-status", ni_keep_json, NULL},
+    {"var/run/*dra-device-attributes/*metadata.json", ni_keep_json, NULL},
+};
+
+static bool may_hold_nuls(ni_form_fn *form)
+{
+    return form == keep_environ || form == keep_vpd;
+}
+
+void ni_keep_file(void *ctx, struct ni_mask *m, const char *asked, struct ni_span content,
+                  struct ni_text *ret)
+{
+    for (size_t i = 0; i < NI_COUNT(rows); i++) {
+        if (fnmatch(rows[i].path, asked, 0) != 0)
+            continue;
+        if (!may_hold_nuls(rows[i].form) && memchr(content.p, '\0', content.n)) {
+            ni_putn(ret, "", 1); /* readers refuse it */
+            return;
+        }
+        if (rows[i].form)
+            rows[i].form(ctx, m, content, ret);
+        else if (is_one_of(content, rows[i].words))
+            ni_putn(ret, content.p, content.n);
+        else
+            put_refused(content, ret);
+        return;
+    }
+}

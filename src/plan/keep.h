@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of what may stand in a masked recording. What no row of it knows is not recorded. */
+#ifndef NCCL_INIT_CMD_KEEP_H
+#define NCCL_INIT_CMD_KEEP_H
+
+#include "cli/cli.h"
+#include "system/system.h"
+
+/* Facts of the whole recording that forms depend on. */
+struct ni_kept {
+    const char *network_status; /* a variable of the user's that is set; NULL: the usual one */
+    char exe[NI_PATH];          /* path of this program: its mount counts; "": not known */
+    char host[NI_DEV_NAME + 1]; /* name of this machine; "": not known */
+};
+
+/* Puts what may be recorded of a text of that form. What has another form is put as something that readers
+   refuse as they refuse the text itself. */
+typedef void ni_form_fn(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                        struct ni_text *ret);
+
+/* ---- keep.c ---- */
+
+ni_keep_fn ni_keep_file; /* ctx: a struct ni_kept */
+
+/* ---- keep_env.c ---- */
+
+/* The form of the variable's value; NULL: no variable that the program reads. */
+ni_form_fn *ni_variable_form(const struct ni_kept *k, struct ni_span name);
+
+/* PCI addresses and auxiliary names. */
+ni_form_fn ni_keep_ids;
+
+/* A device or an interface: its name, or one that stands for it. */
+void ni_keep_device(struct ni_mask *m, struct ni_span name, struct ni_text *ret);
+
+/* ---- keep_json.c ---- */
+
+/* One JSON text after the other: of objects the members that are read. */
+ni_form_fn ni_keep_json;
+
+#endif

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Variables in a masked recording: those that the program reads, and of their values what has the form
+   that the reader knows. */
+#include <arpa/inet.h>
+#include <string.h>
+#include <strings.h>
+
+#include "plan/keep.h"
+
+/* ---- words ---- */
+
+/* Words of known options' values. Case does not count. */
+static const char words[] =
+    " 2xnccl abort ace aff af_inet af_inet6 aligned all alloc alltoall and anp any auto bootstrap "
+    "broadcast call cc coll collnet collnetchain collnetdirect cpu cuda dc default devx disabled "
+    "dmabuf docker doorbell enabled env error eth false gdr gdrcopy gpu graph group host ib ibdevx "
+    "ibgda ibrc info init int k keep libfabric ll ll128 lo loc m max min mnnvl mpi net no none "
+    "nvb nvhca nvl nvls nvlstree nvshmem_hca_list off on p2c p2p pat parallel pci_bus_id phb pix "
+    "plugin pmi pod profile proxy pxb pxn rail ras rc reg require ring roce rocm rocm-ib rocr "
+    "sharp "
+    "shm simple socket spcx sym sys tcp tcpx topology trace tree true tuning ucx ucx_net_devices "
+    "uct uid v1 v2 version warn yes ";
+
+static bool is_word(struct ni_span s)
+{
+    static const char blank[] = " ";
+
+    for (const char *at = words; s.n > 0 && (at = strchr(at, *blank)) && at[1]; at++)
+        if (strncasecmp(at + 1, s.p, s.n) == 0 && at[1 + s.n] == ' ')
+            return true;
+    return false;
+}
+
+/* A decimal or hexadecimal number of 64 bits, with a sign, with a unit. */
+static bool is_number(struct ni_span s)
+{
+    const size_t sign = s.n > 0 && (*s.p == '-' || *s.p == '+');
+    const bool hex = s.n > sign + 2 && s.p[sign] == '0' && (s.p[sign + 1] | 0x20) == 'x';
+    size_t i = hex ? sign + 2 : sign;
+    const size_t most = i + (hex ? 16 : 20);
+
+    while (i < s.n && (hex ? ni_hex_digit(s.p[i]) >= 0 : ni_is_digit(s.p[i])))
+        i++;
+    if (i == sign || i > most)
+        return false;
+    return i == s.n || (!hex && i + 1 == s.n && strchr("kKmMgG", s.p[i]));
+}
+
+/* With a length of its prefix. */
+static bool is_address(struct ni_span s)
+{
+    const char *slash = memchr(s.p, '/', s.n);
+    const struct ni_span ip = {s.p, slash ? (size_t)(slash - s.p) : s.n};
+    uint8_t bytes[NI_GID_BYTES];
+    char text[NI_IP_TEXT];
+
+    if (slash && !is_number((struct ni_span){slash + 1, s.n - ip.n - 1}))
+        return false;
+    return ni_parse_ipv4(ip, bytes) == 0 || (ni_copyn(text, sizeof(text), ip.p, ip.n) && ip.n > 0 &&
+                                             inet_pton(AF_INET6, text, bytes) == 1);
+}
+
+static bool is_id(struct ni_span s)
+{
+    struct ni_bdf bdf;
+
+    return ni_parse_bdf(s, &bdf) == 0;
+}
+
+/* A UUID is masked with all others, later. */
+static bool is_gpu(struct ni_span s)
+{
+    const size_t uuid = 4 + 36;
+
+    if (s.n != uuid || (memcmp(s.p, "GPU-", 4) != 0 && memcmp(s.p, "MIG-", 4) != 0))
+        return false;
+    for (size_t i = 4; i < s.n; i++)
+        if (ni_hex_digit(s.p[i]) < 0 && s.p[i] != '-')
+            return false;
+    return true;
+}
+
+/* Puts a name for a text without a known form: the same name for the same text. It is no number, word,
+   address or name of a device, so that readers report it as they report the text. */
+static void put_unknown(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
+{
+    ni_put(ret, "?");
+    ni_mask_name(m, s, ret);
+}
+
+void ni_keep_device(struct ni_mask *m, struct ni_span name, struct ni_text *ret)
+{
+    if (!ni_is_name(name, NI_DEV_NAME))
+        put_unknown(m, name, ret);
+    else if (ni_mask_is_shown(m, name) || is_word(name))
+        ni_putn(ret, name.p, name.n);
+    else
+        ni_mask_name(m, name, ret);
+}
+
+/* ---- lists ---- */
+
+typedef void put_item_fn(struct ni_mask *m, struct ni_span item, struct ni_text *ret);
+
+/* The items between the separators, which stay. */
+static void put_items(struct ni_mask *m, struct ni_span s, const char *separators,
+                      put_item_fn *put_item, struct ni_text *ret)
+{
+    while (s.n > 0) {
+        size_t n = 0;
+        while (n < s.n && !(s.p[n] && strchr(separators, s.p[n])))
+            n++;
+        if (n > 0)
+            put_item(m, (struct ni_span){s.p, n}, ret);
+        if (n < s.n)
+            ni_putn(ret, s.p + n, 1);
+        n += n < s.n;
+        s = (struct ni_span){s.p + n, s.n - n};
+    }
+}
+
+static void put_word(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
+{
+    enum { MOST = 4 }; /* digits of a number with something behind it, which NCCL reads */
+    size_t digits = s.n > 0 && *s.p == '-';
+
+    while (digits < s.n && ni_is_digit(s.p[digits]))
+        digits++;
+    if (is_word(s) || is_number(s)) {
+        ni_putn(ret, s.p, s.n);
+        return;
+    }
+    if (digits <= MOST && is_number((struct ni_span){s.p, digits}))
+        ni_putn(ret, s.p, digits);
+    put_unknown(m, s, ret);
+}
+
+static void put_value(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
+{
+    if (is_id(s) || is_address(s) || is_gpu(s))
+        ni_putn(ret, s.p, s.n);
+    else
+        put_items(m, s, ":.", put_word, ret);
+}
+
+static void put_name(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
+{
+    if (is_number(s))
+        ni_putn(ret, s.p, s.n);
+    else
+        ni_keep_device(m, s, ret);
+}
+
+static void put_device(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
+{
+    if (is_id(s))
+        ni_putn(ret, s.p, s.n);
+    else
+        put_items(m, s, ":", put_name, ret);
+}
+
+/* An auxiliary device that the record does not show has another's name. */
+static void put_id(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
+{
+    if (is_id(s) || (ni_is_aux_id(s) && ni_mask_is_shown(m, s))) {
+        ni_putn(ret, s.p, s.n);
+    } else if (ni_is_aux_id(s)) {
+        ni_mask_name(m, s, ret);
+        ni_put(ret, ".sf.0");
+    } else {
+        put_unknown(m, s, ret);
+    }
+}
+
+/* ---- the forms of values ---- */
+
+static void keep_words(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                       struct ni_text *ret)
+{
+    (void)k;
+    put_items(m, s, ",;=^@|()[] \t\r", put_value, ret);
+}
+
+static void keep_devices(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                         struct ni_text *ret)
+{
+    (void)k;
+    put_items(m, s, ",;=^ \t\r", put_device, ret);
+}
+
+void ni_keep_ids(const struct ni_kept *k, struct ni_mask *m, struct ni_span s, struct ni_text *ret)
+{
+    (void)k;
+    put_items(m, s, ",; \t", put_id, ret);
+}
+
+static void keep_path(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                      struct ni_text *ret)
+{
+    (void)k;
+    ni_mask_path(m, s, ret);
+}
+
+/* A word, or a text of the user's. */
+static void keep_name(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                      struct ni_text *ret)
+{
+    (void)k;
+    if (is_word(s) || is_number(s))
+        ni_putn(ret, s.p, s.n);
+    else if (s.n > 0)
+        ni_mask_name(m, s, ret);
+}
+
+/* "ofi", "libnccl-net-ofi.so", "/opt/.../libnccl-net.so": a file's name stays where it is made of words
+   that such files have. */
+static void keep_plugin(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                        struct ni_text *ret)
+{
+    static const char *const parts[] = {
+        "anp",     "aws",   "env", "gib",    "hpcx", "ib",       "libnccl", "librccl",
+        "mscclpp", "nccl",  "net", "none",   "ofi",  "profiler", "rccl",    "rdma",
+        "rocm",    "sharp", "so",  "socket", "spcx", "tcpx",     "tuner",   "ucx",
+        "uct",     "v6",    "v7",  "v8",     "v9",   "v10",      "v11",
+    };
+    const char *slash = memrchr(s.p, '/', s.n);
+    const size_t dir = slash ? (size_t)(slash - s.p) + 1 : 0;
+    bool known = true;
+
+    for (size_t at = dir, n = 0; at < s.n; at += n + 1) {
+        char part[16];
+        for (n = 0; at + n < s.n && !strchr("-_.", s.p[at + n]);)
+            n++;
+        known = known && ni_copyn(part, sizeof(part), s.p + at, n);
+        for (char *c = part; known && *c; c++)
+            *c = (char)(*c >= 'A' && *c <= 'Z' ? *c | 0x20 : *c);
+        known = known && ni_is_any(part, parts, NI_COUNT(parts));
+    }
+    ni_mask_path(m, (struct ni_span){s.p, dir}, ret);
+    if (known)
+        ni_putn(ret, s.p + dir, s.n - dir);
+    else
+        keep_name(k, m, (struct ni_span){s.p + dir, s.n - dir}, ret);
+}
+
+/* A word of an option's values, a capability, a finding. */
+static bool is_of_option(struct ni_span s)
+{
+    struct ni_cap_names names = {0};
+    unsigned cap;
+
+    for (unsigned i = 0; i < ni_options_count; i++) {
+        const char *at = ni_options_table[i].arg;
+        while (at && *at) {
+            const size_t n = strcspn(at, "|,.=[]");
+            if (n == s.n && memcmp(at, s.p, n) == 0)
+                return true;
+            at += n + (at[n] != '\0');
+        }
+    }
+    for (unsigned id = 0; id < NI_F_COUNT; id++)
+        if (ni_span_is(s, ni_finding_kind(id)->id))
+            return true;
+    return ni_cap_by_name(s, &names, &cap) == 0;
+}
+
+static void put_option(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
+{
+    if (is_of_option(s))
+        ni_putn(ret, s.p, s.n);
+    else
+        put_value(m, s, ret);
+}
+
+static void keep_option(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                        struct ni_text *ret)
+{
+    (void)k;
+    if (s.n > NI_PAGE)
+        put_unknown(m, s, ret); /* no option takes it */
+    else
+        put_items(m, s, ",=", put_option, ret);
+}
+
+/* NAME or NAME:PORT of another machine */
+static void keep_host(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                      struct ni_text *ret)
+{
+    const char *colon = memrchr(s.p, ':', s.n);
+    const size_t n = colon ? (size_t)(colon - s.p) : s.n;
+    const bool port = colon && s.n - n <= sizeof(":65535") - 1 &&
+                      is_number((struct ni_span){colon + 1, s.n - n - 1});
+
+    (void)k;
+    ni_mask_name(m, (struct ni_span){s.p, port ? n : s.n}, ret);
+    if (port)
+        ni_putn(ret, colon, s.n - n);
+}
+
+/* The value of NCCLINIT_NETWORK_STATUS: a file, or the name of a variable. */
+static void keep_status_name(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                             struct ni_text *ret)
+{
+    if (k->network_status && ni_span_is(s, k->network_status))
+        ni_putn(ret, s.p, s.n);
+    else
+        ni_mask_path(m, s, ret);
+}
+
+/* PCIDEVICE_*: which of the two, the content tells. */
+static void keep_pcidevice(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+                           struct ni_text *ret)
+{
+    const struct ni_span text = ni_trim(s);
+
+    if (text.n > 0 && *text.p == '{')
+        ni_keep_json(k, m, s, ret);
+    else
+        ni_keep_ids(k, m, s, ret);
+}
+
+/* ---- the variables ---- */
+
+/* The name without a prefix that others may share; `*` at the end: any letters, digits and '_'. */
+static const struct variable {
+    const char *name;
+    ni_form_fn *form;
+} variables[] = {
+    {"NCCLINIT_PEERS", keep_host},
+    {"NCCLINIT_JOB", keep_name},
+    {"NCCLINIT_HCAS", keep_devices},
+    {"NCCLINIT_SOCKETS", keep_devices},
+    {"NCCLINIT_NETWORK_STATUS", keep_status_name},
+    {"NCCLINIT_ONCE", keep_path},
+    {"NCCLINIT_SVG", keep_path},
+    {"NCCLINIT_ROOT", keep_path},
+    {"NCCLINIT_OUTPUT", keep_path},
+    {"NCCLINIT_PLAN", keep_path},
+    {"NCCLINIT_TERMINATION_LOG", keep_path},
+    {"NCCLINIT_SNAPSHOT_ON_REFUSAL", keep_path},
+    {"PCIDEVICE_*", keep_pcidevice},
+    {"SRIOVNETWORK_PCI_ADDRESSES", ni_keep_ids},
+    {"SRIOVNETWORK_VF_DEVICE_*", ni_keep_ids},
+    {"SRIOVNETWORK_*_RDMA_DEVICE", keep_devices},
+    {"NETWORK_STATUS", ni_keep_json},
+    {"HOME", keep_path},
+    {"NCCL_COMM_ID", keep_host},
+    {"NCCL_HOSTID", keep_name},
+    {"NCCL_IB_HCA", keep_devices},
+    {"NCCL_SOCKET_IFNAME", keep_devices},
+    {"NCCL_OOB_NET_IFNAME", keep_devices},
+    {"NCCL_NET", keep_plugin},
+    {"NCCL_NET_PLUGIN", keep_plugin},
+    {"NCCL_ENV_PLUGIN", keep_plugin},
+    {"NCCL_TUNER_PLUGIN", keep_plugin},
+    {"NCCL_CONF_FILE", keep_path},
+    {"NCCL_TOPO_FILE", keep_path},
+    {"NVSHMEM_CONF_FILE", keep_path},
+    {"NVSHMEM_HCA_LIST", keep_devices},
+    {"NVSHMEM_HCA_PE_MAPPING", keep_devices},
+    {"NVSHMEM_HCA_PREFIX", keep_devices},
+    {"NVSHMEM_IB_GID_INDEX", keep_words},
+    {"NVSHMEM_IB_ADDR_RANGE", keep_words},
+    {"NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME", keep_devices},
+    {"NVSHMEM_BOOTSTRAP_UID_SOCK_FAMILY", keep_words},
+    {"UCX_NET_DEVICES", keep_devices},
+    {"UCX_IB_GID_INDEX", keep_words},
+    {"UCX_IB_ROCE_SUBNETS", keep_words},
+    {"UCX_MAX_HCA_PER_GPU", keep_words},
+    {"MC_TE_FILTERS", keep_devices},
+    {"MC_IB_PORT", keep_words},
+    {"MC_GID_INDEX", keep_words},
+    {"GLOO_SOCKET_IFNAME", keep_devices},
+    {"TP_SOCKET_IFNAME", keep_devices},
+    {"VLLM_GPU_NIC_PCIE_MAPPING", keep_words},
+    {"VLLM_NIC_SELECTION_VARS", keep_words},
+    {"LOCAL_RANK", keep_words},
+    {"LOCAL_WORLD_SIZE", keep_words},
+    {"OMPI_COMM_WORLD_LOCAL_RANK", keep_words},
+    {"OMPI_COMM_WORLD_LOCAL_SIZE", keep_words},
+    {"MPI_LOCALRANKID", keep_words},
+    {"MPI_LOCALNRANKS", keep_words},
+    {"MV2_COMM_WORLD_LOCAL_RANK", keep_words},
+    {"MV2_COMM_WORLD_LOCAL_SIZE", keep_words},
+    {"PALS_LOCAL_RANKID", keep_words},
+    {"PALS_LOCAL_SIZE", keep_words},
+    {"SLURM_LOCALID", keep_words},
+    {"SLURM_STEP_TASKS_PER_NODE", keep_words},
+    {"CUDA_VISIBLE_DEVICES", keep_words},
+    {"CUDA_DEVICE_ORDER", keep_words},
+    {"HIP_VISIBLE_DEVICES", keep_words},
+    {"ROCR_VISIBLE_DEVICES", keep_words},
+};
+
+static bool is_like(struct ni_span name, const char *pattern)
+{
+    const char *star = strchr(pattern, '*');
+    const size_t head = star ? (size_t)(star - pattern) : 0, tail = star ? strlen(star + 1) : 0;
+
+    if (!star)
+        return ni_span_is(name, pattern);
+    return name.n >= head + tail && memcmp(name.p, pattern, head) == 0 &&
+           memcmp(name.p + name.n - tail, star + 1, tail) == 0;
+}
+
+/* Letters, digits and '_', as the names have that plugins make. */
+static bool is_plain(struct ni_span name)
+{
+    for (size_t i = 0; i < name.n; i++)
+        if (!ni_is_name((struct ni_span){name.p + i, 1}, NI_DEV_NAME) && name.p[i] != '.')
+            return false;
+    return name.n > 0;
+}
+
+static bool is_own(struct ni_span name)
+{
+    for (unsigned i = 0; i < ni_options_count; i++) {
+        struct ni_text text = NI_TEXT(64);
+        ni_put_variable(&text, &ni_options_table[i]);
+        if (ni_span_is(name, text.buf))
+            return true;
+    }
+    return false;
+}
+
+ni_form_fn *ni_variable_form(const struct ni_kept *k, struct ni_span name)
+{
+    if (ni_is_nccl_slip(name)) /* as it is, for it is told */
+        return keep_words;
+    if (!is_plain(name))
+        return NULL;
+    for (size_t i = 0; i < NI_COUNT(variables); i++)
+        if (is_like(name, variables[i].name))
+            return variables[i].form;
+    if (k && k->network_status && ni_span_is(name, k->network_status))
+        return ni_keep_json;
+    if (is_own(name))
+        return keep_option;
+    return ni_is_nccl_name(name) ? keep_words : NULL;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* snapshot: this node as a .tree file, with what of the environment the plan depends on. */
+#include "cli/cli.h"
+#include "system/system.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "plan/keep.h"
+
+/* Whether a prober or a rule looks at the variable, or it is a misspelt one of NCCL's or our own. Other
+   variables may hold secrets. */
+static bool is_relevant(const struct ni_kept *k, const char *entry)
+{
+    const char *value;
+    struct ni_span name;
+
+    return ni_env_split(entry, &name, &value) &&
+           (ni_has_prefix(entry, "NCCL_") || ni_has_prefix(entry, NI_OWN_PREFIX) ||
+            ni_variable_form(k, name));
+}
+
+/* The environment in the kernel's form. */
+static int record_environ(struct ni_context *ctx, const struct ni_kept *k)
+{
+    struct ni_text text = ni_long_text();
+    int r = 0;
+
+    for (char *const *e = ctx->env.entry; *e; e++)
+        if (is_relevant(k, *e))
+            ni_putn(&text, *e, strlen(*e) + 1);
+    if (text.cut || text.len > NI_RECORDED_ENV)
+        r = text.cut ? -ENOMEM : -EOVERFLOW;
+    else
+        r = ni_record_add(&ctx->root, "proc/self/environ", text.buf, text.len);
+    ni_free_text(&text);
+    return r;
+}
+
+/* Whether a variable of that name is set, and the name is like that of a variable. */
+static bool is_variable(const struct ni_context *ctx, const char *name)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+
+    return name && name[strspn(name, letters)] == '\0' && ni_env_get(&ctx->env, name);
+}
+
+/* For the list of what a masked record may hold. */
+static void look_around(const struct ni_context *ctx, struct ni_kept *ret)
+{
+    struct ni_dir root = ni_dir_top(&ctx->root);
+
+    root.unrecorded = true;
+    if (!ctx->options.mask || is_variable(ctx, ctx->options.network_status))
+        ret->network_status = ctx->options.network_status;
+    (void)ni_readlink(&root, ret->exe, sizeof(ret->exe), "proc/self/exe");
+    (void)ni_read(&root, ret->host, sizeof(ret->host), "proc/sys/kernel/hostname");
+}
+
+int ni_cmd_snapshot(struct ni_context *ctx)
+{
+    struct ni_kept kept = {.network_status = NULL};
+    struct ni_text text;
+    int r = ni_flow(ctx);
+
+    if (r != 0)
+        return r;
+    text = ni_long_text();
+    look_around(ctx, &kept);
+    r = record_environ(ctx, &kept);
+    if (!ctx->options.mask)
+        ni_say(ctx, NI_LOG_WARN,
+               "this recording may hold secrets: variables, settings and the kernel command line "
+               "are in "
+               "it as they are; --mask leaves them out");
+    if (r == 0)
+        r = ni_record_text(&ctx->root, "recorded by nccl-init " NCCL_INIT_VERSION,
+                           ctx->options.mask ? ni_keep_file : NULL, &kept, &text);
+    if (r < 0)
+        ni_say(ctx, NI_LOG_ERROR, "cannot record: %s", NI_ERRNO(r));
+    r = r < 0 ? NI_EXIT_FAILED : ni_print(ctx, &text);
+    ni_free_text(&text);
+    return r;
+}
+
+void ni_leave_snapshot(struct ni_context *ctx)
+{
+    if (!ctx->options.refusal_snapshot)
+        return;
+    memset(&ctx->inventory, 0, sizeof(ctx->inventory));
+    memset(&ctx->plan, 0, sizeof(ctx->plan));
+    memset(&ctx->findings, 0, sizeof(ctx->findings));
+    ctx->verb = NI_VERB_SNAPSHOT;
+    ctx->options.output = ctx->options.refusal_snapshot;
+    ctx->options.mask = true;
+    ctx->options.wait = 0;
+    (void)ni_cmd_snapshot(ctx);
+}

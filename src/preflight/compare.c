@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the pods of a job told, compared, and what the rounds mean: each question is asked of all pods.
+   Those with the same answer are a group; what is wrong is one finding, which names the fewest first. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "preflight/compare.h"
+
+enum { GROUPS = 8, NAMED = 3, VALUE = 320, SUBJECT = 96 };
+#define PAIRS "; %u pairs in all, counted each way"
+
+/* "rank 3", "ranks 0-3, 7, ...": those of the n that are `value`. */
+static void put_numbers(struct ni_text *to, const char *one, const uint8_t *is, unsigned n,
+                        uint8_t value)
+{
+    enum { MOST = 12 }; /* runs that a message has room for */
+    unsigned runs = 0, total = 0;
+    for (unsigned i = 0; i < n; i++)
+        total += is[i] == value;
+    ni_putf(to, "%s%s ", one, total == 1 ? "" : "s");
+    for (unsigned i = 0, last; i < n; i = last + 1) {
+        last = i;
+        if (is[i] != value)
+            continue;
+        while (last + 1 < n && is[last + 1] == value)
+            last++;
+        if (runs++ == MOST) {
+            ni_put(to, ", ...");
+            return;
+        }
+        ni_putf(to, "%s%u", runs > 1 ? ", " : "", i);
+        if (last > i)
+            ni_putf(to, "-%u", last);
+    }
+}
+
+/* ---- facts that should be equal ---- */
+
+enum fact { SETTING, HOSTID, FAULT, LINK, SUBNET, MTU, PATH_MTU, RATE, PKEY, LIMITED, FIRMWARE };
+
+/* The most specific route of that rail's interface to the GID; NULL. */
+static const struct ni_subnet *route_to(const struct ni_rail *from, const struct ni_rail *to)
+{
+    const struct ni_subnet *best = NULL;
+    for (const struct ni_subnet *s = from->subnet; s < from->subnet + from->n_subnet; s++) {
+        if (ni_ip_same_prefix(s->ip, to->gid, s->bits) && (!best || s->bits > best->bits))
+            best = s;
+    }
+    return best;
+}
+
+/* Its own; that of `most`, where it is known, if routes lead there and back. */
+static void put_subnet(struct ni_text *t, const struct ni_rail *r, const struct ni_rail *most)
+{
+    const bool routed = most && route_to(r, most) && route_to(most, r);
+    const struct ni_subnet *its = routed ? route_to(most, most) : route_to(r, r);
+    struct ni_subnet prefix = {.bits = 64}; /* the upper half of the GID (IBTA 4.1.1) */
+    char ip[NI_IP_TEXT];
+    /* that is told of the link */
+    if (most && (r->link != most->link || ni_ip_is_v4(r->gid) != ni_ip_is_v4(most->gid)))
+        return;
+    memcpy(prefix.ip, r->gid, NI_GID_BYTES / 2);
+    if (r->link == NI_LINK_IB && !ni_ip_is_zero(r->gid))
+        its = &prefix;
+    if (its)
+        ni_putf(t, "%s/%d", ni_ip_text(its->ip, ip), its->bits - (ni_ip_is_v4(its->ip) ? 96 : 0));
+}
+
+static void put_rail_fact(struct ni_text *t, enum fact fact, const struct ni_rail *r)
+{
+    if (fact == LINK && r->link == NI_LINK_IB)
+        ni_put(t, "InfiniBand");
+    if (fact == LINK && r->link == NI_LINK_ROCE && !ni_ip_is_zero(r->gid))
+        ni_putf(t, "RoCE %s %s", r->v2 ? "v2" : "v1", ni_ip_is_v4(r->gid) ? "IPv4" : "IPv6");
+    if (fact == PATH_MTU && r->link == NI_LINK_IB && r->path_mtu > 0)
+        ni_putf(t, "%u", r->path_mtu);
+    if (fact == MTU && r->link != NI_LINK_IB && r->netdev_mtu.known == NI_KNOWN)
+        ni_putf(t, "%lld", (long long)r->netdev_mtu.v);
+    if (fact == RATE && r->mbps.known == NI_KNOWN && r->mbps.v > 0) {
+        ni_put_speed(t, r->mbps.v);
+        ni_put(t, " Gb/s");
+    }
+    if (fact == PKEY && r->pkey != 0)
+        ni_putf(t, "0x%04x", r->pkey & 0x7fffU); /* without the membership (IBTA 10.9.1) */
+    if (fact == LIMITED && r->pkey != 0 && !(r->pkey & 0x8000U))
+        ni_put(t, "limited membership");
+    if (fact == FIRMWARE)
+        ni_put(t, r->firmware);
+}
+
+static const char *setting_of(const struct ni_pod *pod, const struct ni_job_setting *row)
+{
+    for (unsigned i = 0; pod->here && i < pod->n_setting; i++) {
+        if (strcmp(pod->setting[i].name, row->name) == 0)
+            return pod->setting[i].value;
+    }
+    return NULL;
+}
+
+/* The pod's value; nothing where it is not known, and not compared. */
+static void put_setting(struct ni_text *t, const struct ni_job_setting *row,
+                        const struct ni_pod *pod)
+{
+    const char *value = setting_of(pod, row);
+    if (value)
+        ni_put(t, value);
+    else if (row->otherwise)
+        ni_putf(t, row->otherwise[0] ? "unset (which is %s)" : "unset%s", row->otherwise);
+}
+
+/* ---- faults ---- */
+
+/* The one setting that only pods of one node may share. */
+static void put_hostid(struct ni_text *t, const struct ni_job_setting *row,
+                       const struct ni_job *job, unsigned rank)
+{
+    enum { MOST = 4096 }; /* pods: beyond, it takes too long */
+    const struct ni_pod *pod = &job->pod[rank];
+    const char *id = setting_of(pod, row);
+    for (unsigned k = 0; id && k < rank && rank < MOST; k++) {
+        const struct ni_pod *other = &job->pod[k];
+        const char *same = setting_of(other, row);
+        if (!same || strcmp(id, same) != 0 || (pod->node[0] && strcmp(pod->node, other->node) == 0))
+            continue;
+        ni_putf(t, "%s, as on ", id);
+        ni_put_pod(t, job, k);
+        return;
+    }
+}
+
+/* "bulk writes: IBV_WC_RETRY_EXC_ERR; ..." */
+static void put_failure(struct ni_text *t, const struct ni_pair_result *x)
+{
+    enum { RETRY_EXC = 12 }; /* rdma-core 56.1 libibverbs/verbs.h */
+    const char *name = ni_errno_name(x->err);
+    ni_putf(t, "%s: ", ni_pair_step_text(x->step));
+    if (x->silent)
+        ni_put(t, "no answer in time");
+    else if (x->wc)
+        ni_putf(t, "%s (status %d)",
+                x->wc == RETRY_EXC ? "IBV_WC_RETRY_EXC_ERR" : "completion error", x->wc);
+    else if (x->step == NI_PAIR_IDENTITY)
+        ni_put(t, "another port answered: is an address there twice?");
+    else if (x->step == NI_PAIR_COMPARE)
+        ni_put(t, "other bytes came back than were sent");
+    else
+        ni_put(t, name ? name : "failed");
+    if (x->step == NI_PAIR_FIND)
+        ni_put(t, ": libibverbs does not list the HCA; does its uverbs node exist, and open?");
+    if (x->step > NI_PAIR_IDENTITY && x->wc == RETRY_EXC)
+        ni_put(t, "; small ones passed: large packets are dropped (MTU of a switch?)");
+}
+
+/* A pod that is slow on several rails tells it of the slowest, of equal ones the first. */
+static void put_slow(struct ni_text *t, const struct ni_job *job, unsigned rank, unsigned rail)
+{
+    const struct ni_rail_tally *y = ni_tally_of(job, rank, rail);
+    uint8_t slow[NI_MAX_RAILS];
+    for (unsigned r = 0; r < job->n_rail; r++) {
+        const struct ni_rail_tally *other = ni_tally_of(job, rank, r);
+        slow[r] = r != rail && other->verdict == NI_RAIL_SLOW;
+        if (slow[r] && ni_least_percent(other) < ni_least_percent(y) + (r < rail))
+            return;
+    }
+    ni_putf(t, "sends at most %lld %% and receives at most %lld %% of the median",
+            (long long)y->send.percent, (long long)y->receive.percent);
+    if (memchr(slow, 1, job->n_rail)) {
+        ni_put(t, "; slow, too: ");
+        put_numbers(t, "rail", slow, job->n_rail, 1);
+    }
+}
+
+/* A question about a verdict is for that rail; of a pair that passed again even slow ones tell. */
+static bool is_asked(const struct ni_rail_tally *t, enum ni_rail_verdict verdict)
+{
+    return t->verdict == verdict || (verdict == NI_RAIL_GOOD && t->verdict == NI_RAIL_SLOW);
+}
+
+/* A pair that failed, and with GOOD passed again. One end tells it. */
+static void put_path(struct ni_text *t, const struct ni_job *job, unsigned rank,
+                     const struct ni_pair_result *x, enum ni_rail_verdict verdict, bool two)
+{
+    const struct ni_pair *pair = &x->pair;
+    const struct ni_rail_tally *from = ni_tally_of(job, pair->from, pair->rail);
+    if (pair->to == rank && from->failure == x && is_asked(from, verdict))
+        return;
+    ni_put(t, verdict == NI_RAIL_GOOD ? "failed once with " : "fails with ");
+    ni_put_pod(t, job, pair->to == rank ? pair->from : pair->to);
+    ni_put(t, two ? "; " : ", both reach others; ");
+    ni_put(t, verdict == NI_RAIL_GOOD ? "passed with new queue pairs; " : "");
+    put_failure(t, x);
+}
+
+/* Why the rail has that verdict; nothing where it has another one. two: only two pods have the rail. */
+static void put_fault(struct ni_text *t, const struct ni_job *job, unsigned rank, unsigned rail,
+                      enum ni_rail_verdict verdict, bool two)
+{
+    const struct ni_rail_tally *y = ni_tally_of(job, rank, rail);
+    const char *untried = job->pod[rank].rail[rail].untried;
+    if (!is_asked(y, verdict))
+        return;
+    if (verdict == NI_RAIL_FAILED) {
+        ni_put(t, ni_is_own(y->failure) ? "cannot be used in its pod; " : "reaches nobody; ");
+        put_failure(t, y->failure);
+    } else if (verdict == NI_RAIL_SLOW) {
+        put_slow(t, job, rank, rail);
+    } else if (verdict == NI_RAIL_UNTRIED && (untried[0] || job->rounds > 0)) {
+        ni_putf(t, "was not tried: %s", untried[0] ? untried : "it had no partner");
+    } else if (verdict != NI_RAIL_UNTRIED && y->failure && y->failure->path) {
+        put_path(t, job, rank, y->failure, verdict, two);
+    }
+}
+
+/* ---- a census: which answers there are, and who gives them ---- */
+
+struct question {
+    enum ni_finding_id id;
+    enum fact fact;
+    const char *name;                     /* what stands before the first answer */
+    enum ni_rail_verdict verdict;         /* of FAULT */
+    const struct ni_job_setting *setting; /* of a pod; NULL: of its rails is asked */
+};
+
+static const struct question facts[] = {
+    {NI_F_JOB_LINK_DIFFERS, LINK, "", 0, NULL},
+    {NI_F_JOB_SUBNET_DIFFERS, SUBNET, "", 0, NULL},
+    {NI_F_JOB_MTU_DIFFERS, MTU, "MTU ", 0, NULL},
+    {NI_F_JOB_MTU_DIFFERS, PATH_MTU, "MTU ", 0, NULL},
+    {NI_F_JOB_RATE_DIFFERS, RATE, "", 0, NULL},
+    {NI_F_JOB_PKEY_DIFFERS, PKEY, "P_Key ", 0, NULL},
+    {NI_F_JOB_PKEY_DIFFERS, LIMITED, "P_Key: ", 0, NULL},
+    {NI_F_JOB_SOFTWARE_DIFFERS, FIRMWARE, "firmware ", 0, NULL},
+};
+
+static const struct question faults[] = {
+    {NI_F_JOB_RAIL_FAILED, FAULT, "", NI_RAIL_FAILED, NULL},
+    {NI_F_JOB_RAIL_SLOW, FAULT, "", NI_RAIL_SLOW, NULL},
+    {NI_F_JOB_RAIL_UNTRIED, FAULT, "", NI_RAIL_UNTRIED, NULL},
+    {NI_F_JOB_PATH_FAILED, FAULT, "", NI_RAIL_PATH, NULL},
+    {NI_F_JOB_PATH_UNSTEADY, FAULT, "", NI_RAIL_GOOD, NULL},
+};
+
+struct group {
+    char value[VALUE];
+    unsigned n, who[NAMED]; /* the first ones */
+    int64_t worst;          /* of slow rails, in percent: the less, the worse */
+};
+
+struct census {
+    const struct ni_job *job;
+    const struct question *q;
+    unsigned rail;
+    const struct ni_rail *most; /* of SUBNET, in the second census: one of the largest group */
+    bool two;                   /* pods have the rail */
+    bool fault;                 /* who answers is at fault; else who answers otherwise */
+    unsigned n, known;          /* groups; pods that answered */
+    const char *hca;            /* that each of these has on the rail; "": they differ */
+    struct group group[GROUPS];
+};
+
+/* And before that the slowest. */
+static int fewest_first(const void *x, const void *y)
+{
+    const struct group *a = x, *b = y;
+    int order = (a->worst > b->worst) - (a->worst < b->worst);
+    if (order == 0)
+        order = (a->n > b->n) - (a->n < b->n);
+    return order ? order : (a->who[0] < b->who[0]) - (a->who[0] > b->who[0]);
+}
+
+/* Counts that pod's answer; where there is no more room, of slow rails the mildest go. */
+static void take(struct census *c, unsigned rank, const char *value)
+{
+    const bool slow = c->q->verdict == NI_RAIL_SLOW;
+    const int64_t worst = slow ? ni_least_percent(ni_tally_of(c->job, rank, c->rail)) : 0;
+    struct group *g = c->group;
+    c->known++;
+    while (g < c->group + c->n && strcasecmp(g->value, value) != 0)
+        g++;
+    if (g == c->group + GROUPS) {
+        qsort(c->group, GROUPS, sizeof(*g), fewest_first);
+        if (worst >= (--g)->worst)
+            return;
+        c->n--;
+    }
+    if (g == c->group + c->n) {
+        c->n++;
+        *g = (struct group){.worst = worst};
+        (void)ni_copy(g->value, sizeof(g->value), value);
+    }
+    if (g->n < NAMED)
+        g->who[g->n] = rank;
+    g->n++;
+}
+
+static void ask_all(struct census *c)
+{
+    const struct question *q = c->q;
+    for (unsigned p = 0; p < c->job->ranks; p++) {
+        const struct ni_pod *pod = &c->job->pod[p];
+        const bool has = !q->setting && c->rail < pod->n_rail;
+        const char *hca = pod->here && has ? pod->rail[c->rail].hca : "";
+        char buf[VALUE];
+        struct ni_text t = ni_text_on(buf, sizeof(buf));
+        if (pod->here && q->setting && q->fact == HOSTID)
+            put_hostid(&t, q->setting, c->job, p);
+        else if (pod->here && q->setting)
+            put_setting(&t, q->setting, pod);
+        else if (pod->here && has && q->fact == FAULT)
+            put_fault(&t, c->job, p, c->rail, q->verdict, c->two);
+        else if (pod->here && has && q->fact == SUBNET)
+            put_subnet(&t, &pod->rail[c->rail], c->most);
+        else if (pod->here && has)
+            put_rail_fact(&t, q->fact, &pod->rail[c->rail]);
+        if (t.len == 0)
+            continue;
+        c->hca = c->known == 0 || strcmp(hca, c->hca) == 0 ? hca : "";
+        take(c, p, buf);
+    }
+    qsort(c->group, c->n, sizeof(c->group[0]), fewest_first);
+}
+
+/* "1500 on trainer-17 (node-b3)", "9000 on 127 others"; of a fault "trainer-40, trainer-41 and 3
+   more: was not tried". named: how many of its pods; 0: they are the others. */
+static void put_group(const struct census *c, const struct group *g, unsigned named,
+                      struct ni_text *t)
+{
+    if (!c->fault)
+        ni_putf(t, "%s on ", g->value);
+    for (unsigned k = 0; k < named; k++) {
+        ni_put(t, k ? ", " : "");
+        ni_put_pod(t, c->job, g->who[k]);
+    }
+    if (named == 0)
+        ni_putf(t, "%u others", g->n);
+    else if (named < g->n)
+        ni_putf(t, " and %u more", g->n - named);
+    if (c->fault)
+        ni_putf(t, ": %s", g->value);
+}
+
+/* "1500 on trainer-17 (node-b3), 9000 on 127 others": of the values the first ones and the last;
+   of faults, which only some pods have, as many as there is room for. */
+static void put_groups(const struct census *c, struct ni_text *t)
+{
+    enum { TOLD = 3 };
+    const size_t room = NI_FINDING_MESSAGE - sizeof(", and 16384 more") -
+                        (c->q->verdict == NI_RAIL_PATH ? sizeof(PAIRS "65536") : 0);
+    unsigned told = 0;
+    for (unsigned i = 0; i < c->n; i++) {
+        const struct group *g = &c->group[i];
+        const bool most = i > 0 && i + 1 == c->n && !c->fault;
+        unsigned named = most && g->n > 1 ? 0 : g->n <= NAMED ? g->n : NAMED - 1;
+        char buf[2 * NI_FINDING_MESSAGE];
+        struct ni_text one;
+        if (i >= TOLD - 1 && !most && !c->fault)
+            continue;
+        do {
+            one = ni_text_on(buf, sizeof(buf));
+            ni_put(&one, i ? ", " : "");
+            put_group(c, g, named, &one);
+        } while (t->len + one.len > room && named > 1 && named--);
+        if (t->len + one.len > room)
+            continue;
+        told += g->n;
+        ni_put(t, buf);
+    }
+    if (told < c->known)
+        ni_putf(t, ", and %u more", c->known - told);
+}
+
+/* ---- what is told ---- */
+
+struct told {
+    char message[NI_FINDING_MESSAGE]; /* "": nothing */
+    uint8_t rail[NI_MAX_RAILS];       /* of which it is told */
+    char hca[NI_DEV_NAME];            /* "": of several rails, or of pods that call it otherwise */
+    enum ni_finding_id id;
+    int64_t worst;
+};
+
+static int worst_first(const void *x, const void *y)
+{
+    const struct told *a = x, *b = y;
+    const int order = (a->worst > b->worst) - (a->worst < b->worst);
+    return order ? order : memcmp(b->rail, a->rail, sizeof(a->rail)); /* the first rail */
+}
+
+/* On the way, not by its own device. */
+static bool fails_outside(const struct ni_job *job, unsigned rank, unsigned rail)
+{
+    const struct ni_rail_tally *t = ni_tally_of(job, rank, rail);
+    return t->verdict == NI_RAIL_FAILED && !ni_is_own(t->failure);
+}
+
+/* Pairs that fail for good: a pod tells of one only. */
+static unsigned count_paths(const struct ni_job *job, unsigned rail)
+{
+    unsigned n = 0;
+    for (const struct ni_pair_result *x = job->result; x < job->result + job->n_result; x++) {
+        n += x->path && x->pair.rail == rail &&
+             ni_tally_of(job, x->pair.from, rail)->passed_again != x->pair.to + 1;
+    }
+    return n;
+}
+
+static void look_at(const struct ni_job *job, const struct question *q, unsigned rail,
+                    struct told *to)
+{
+    const unsigned pods = ni_count_rails(job, rail, ni_takes_part);
+    const unsigned failed =
+        q->verdict == NI_RAIL_FAILED ? ni_count_rails(job, rail, fails_outside) : 0;
+    struct census c = {.job = job, .q = q, .rail = rail, .two = pods == 2};
+    c.fault = q->fact == FAULT || q->fact == HOSTID;
+    struct ni_text t = ni_text_on(to->message, sizeof(to->message));
+    *to = (struct told){.id = q->id};
+    to->rail[rail] = 1;
+    ask_all(&c);
+    unsigned first[GROUPS], left = q->fact == SUBNET && c.n > 1 ? c.n : 0;
+    for (unsigned i = 0; i < left; i++)
+        first[i] = c.group[i].who[0];
+    while (left > 0) { /* of the largest group first, until most pods reach it */
+        c.most = &job->pod[first[--left]].rail[rail];
+        c.n = c.known = 0;
+        ask_all(&c);
+        if (c.n < 2 || c.group[c.n - 1].n * 2 > c.known)
+            break;
+    }
+    /* one limited member reaches the full ones, two do not reach each other (IBTA 10.9.3) */
+    if (c.fault ? c.n == 0 : q->fact == LIMITED ? c.known < 2 : c.n < 2)
+        return;
+    /* each has its own: such fabrics are routed, by tables that cannot be read here */
+    if (q->fact == SUBNET && c.known > 2 && c.group[c.n - 1].n * 2 <= c.known)
+        return;
+    (void)ni_copy(to->hca, sizeof(to->hca), c.fault ? c.hca : "");
+    to->worst = c.group[0].worst;
+    if (failed > 2 && failed * 2 > pods) {
+        to->id = NI_F_JOB_RAIL_ALL;
+        to->worst = -1;
+    }
+    /* they do not tell whose fault it is */
+    if (c.two && q->verdict >= NI_RAIL_GOOD && q->verdict <= NI_RAIL_PATH)
+        ni_put(&t, "between two pods (either may be at fault): ");
+    ni_put(&t, q->name);
+    put_groups(&c, &t);
+    const unsigned pairs = q->verdict == NI_RAIL_PATH ? count_paths(job, rail) : 0;
+    if (pairs > 2 * c.known) /* both ways */
+        ni_putf(&t, PAIRS, pairs);
+}
+
+/* One finding for all rails of which the same is to be told; the worst first. */
+static void tell(const struct ni_job *job, const struct question *q, struct ni_findings *f)
+{
+    struct told all[NI_MAX_RAILS];
+    unsigned n = 0;
+    for (unsigned r = 0; r < (q->setting ? 1 : job->n_rail); r++) {
+        struct told *same = all;
+        look_at(job, q, r, &all[n]);
+        while (same->id != all[n].id || strcmp(same->message, all[n].message) != 0)
+            same++;
+        if (same == &all[n]) {
+            n += same->message[0] != '\0';
+        } else {
+            same->rail[r] = 1;
+            same->hca[0] = '\0';
+        }
+    }
+    qsort(all, n, sizeof(all[0]), worst_first);
+    for (unsigned i = 0; i < n; i++) {
+        struct ni_text s = NI_TEXT(SUBJECT);
+        if (q->setting)
+            ni_put(&s, q->setting->name);
+        else
+            put_numbers(&s, "rail", all[i].rail, job->n_rail, 1);
+        if (all[i].hca[0])
+            ni_putf(&s, " (%s)", all[i].hca);
+        ni_report(f, all[i].id, s.buf, "%s", all[i].message);
+    }
+}
+
+/* One finding for the pods that are missing in that way. */
+static void tell_missing(const struct ni_job *job, enum ni_missing how, struct ni_findings *f)
+{
+    const bool lost = how == NI_POD_WENT_AWAY;
+    struct ni_text s = NI_TEXT(SUBJECT), t = NI_TEXT(NI_FINDING_MESSAGE);
+    unsigned n = 0;
+    for (unsigned p = 0; p < job->ranks; p++) {
+        if (job->missing[p] == how && n++ == 0 && lost)
+            ni_put_pod(&s, job, p);
+    }
+    ni_putf(&t, "%u of %u pods %s: ", n, job->ranks,
+            lost ? "went away before the end, or stopped answering" : "never came");
+    put_numbers(&t, "rank", job->missing, job->ranks, (uint8_t)how);
+    if (n > 0)
+        ni_report(f, lost ? NI_F_JOB_POD_LOST : NI_F_JOB_MISSING, s.buf, "%s", t.buf);
+}
+
+void ni_compare_pods(const struct ni_job *job, const struct ni_policy *policy,
+                     struct ni_findings *f)
+{
+    const bool must = (policy->require & NI_REQUIRE_RDMA) != 0;
+    bool any = job->n_rail > 0; /* rails, or what another plugin has */
+    for (unsigned p = 0; p < job->ranks; p++)
+        any = any || (job->pod[p].here && job->pod[p].transport == NI_NET_OTHER);
+    tell_missing(job, NI_POD_NEVER_CAME, f);
+    if (!any && (must || policy->mode != NI_MODE_TCP))
+        ni_report(f, must ? NI_F_REQUIRE_RDMA : NI_F_JOB_RDMA_NONE, "",
+                  "no pod of the job has a rail");
+    for (unsigned i = 0; i < NI_N_JOB_SETTING; i++) {
+        const struct ni_job_setting *row = &ni_job_settings[i];
+        const enum fact fact = row->id == NI_F_JOB_HOSTID_SAME ? HOSTID : SETTING;
+        tell(job, &(struct question){row->id, fact, "", 0, row}, f);
+    }
+    for (size_t i = 0; i < NI_COUNT(facts); i++)
+        tell(job, &facts[i], f);
+}
+
+void ni_judge_rails(struct ni_job *job, struct ni_findings *f)
+{
+    enum { LOW = 74 }; /* percent of the rate: 0.8 of what packets of 1024 bytes leave of it */
+    const struct ni_pair_result *first = job->result;
+    ni_tally(job);
+    const int64_t percent = job->median * 100 / NI_JOB_PARTS;
+    tell_missing(job, NI_POD_WENT_AWAY, f);
+    for (size_t i = 0; i < NI_COUNT(faults); i++)
+        tell(job, &faults[i], f);
+    /* no rail stands out, but all are far from what they could do */
+    if (job->n_result > 0 && !job->pod[first->pair.from].rail[first->pair.rail].software &&
+        percent < LOW)
+        ni_report(f, NI_F_JOB_RATE_LOW, "all rails", "the median is %lld %% of their rate",
+                  (long long)percent);
+}

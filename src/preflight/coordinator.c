@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pod 0's star: waits for all pods, compares them, lets them try their rails round by round, and
+   tells all the verdict. One loop, no thread; what a connection sends disturbs no other. */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "preflight/wire.h"
+#include "system/system.h"
+
+enum {
+    BACKLOG = 16384, /* the kernel cuts it to net.core.somaxconn, 4096 since Linux 5.4 */
+    STRANGERS = 64,  /* connections beyond two for each pod */
+    SPARE_FDS = 32,
+    HELLO_MS = 5000, /* from accept to a whole hello, and to the facts */
+    SLOW_MS = 10000, /* from the first byte of a message to the last */
+    LOOK_MS = 250,   /* between looks for those that are too slow */
+    GRACE_MS = 3000, /* longer than the rails may take an answer is waited for */
+    TOLD_MS = 3000,  /* from the verdict to hanging up */
+    LAST_MS = 500,   /* longer than a pod waits for the others, pod 0 waits for them */
+    EVENTS = 256,
+    REFUSED = 16 /* pods that are told of: they leave room for what is wrong */
+};
+
+struct conn {
+    int fd;         /* -1: none */
+    int64_t due_ms; /* until its hello, its facts, or a message that has begun must be there */
+};
+
+/* A rail of a pod in one role, in this round. */
+struct slot {
+    struct ni_pair_result *pair; /* NULL: it has none, or it is over */
+    struct ni_rail_end end;
+    struct ni_pair_result how; /* what its pod answered last */
+};
+
+static struct hub {
+    const struct ni_meeting *m;
+    enum { GATHERING, ROUNDS, OVER } phase; /* who comes in the first is welcome */
+    int epoll, listen;
+    int64_t step_ms; /* what the rails do at once, at most */
+    int64_t until_ms, looked_ms, alive_ms;
+    unsigned strangers; /* hellos without the key */
+    unsigned n_conn;
+    struct conn *conn;       /* the pods by rank, then those who are not welcome yet */
+    bool owes[NI_MAX_RANKS]; /* its facts, its answer, or to hang up is waited for */
+    uint8_t missing[NI_MAX_RANKS];
+    struct ni_job job;
+    struct ni_findings *f;
+    struct slot *slot; /* by rank, rail and role */
+    struct ni_message in, out;
+} hub; /* of this process */
+
+/* ---- connections ---- */
+
+static void drop(struct hub *h, unsigned at)
+{
+    (void)close(h->conn[at].fd);
+    h->conn[at] = (struct conn){.fd = -1};
+    if (at >= h->job.ranks)
+        return;
+    h->owes[at] = h->phase == GATHERING;
+    if (h->phase == ROUNDS)
+        h->job.missing[at] = NI_POD_WENT_AWAY;
+    if (h->phase == GATHERING) {
+        h->job.missing[at] = NI_POD_NEVER_CAME;
+        free(h->job.pod[at].rail);
+        h->job.pod[at] = (struct ni_pod){.here = false};
+    }
+}
+
+/* Each event once: half a message stays where it is. */
+static void set_events(struct hub *h, int how, unsigned at)
+{
+    struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.u32 = at};
+
+    (void)epoll_ctl(h->epoll, how, h->conn[at].fd, &e);
+}
+
+/* All that wait, before any is read: the kernel's queue of them is short. Each gets a free place, or
+   that of who waits for a welcome longest. */
+static void accept_all(struct hub *h)
+{
+    for (int i = 0; i < BACKLOG; i++) {
+        const int fd = accept4(h->listen, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        unsigned at = h->job.ranks;
+
+        if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
+            continue;
+        if (fd < 0)
+            return;
+        for (unsigned k = at; k < h->n_conn && h->conn[at].fd >= 0; k++)
+            if (h->conn[k].fd < 0 || h->conn[k].due_ms < h->conn[at].due_ms)
+                at = k;
+        if (h->conn[at].fd >= 0)
+            drop(h, at);
+        h->conn[at] = (struct conn){fd, ni_now_ms() + HELLO_MS};
+        set_events(h, EPOLL_CTL_ADD, at);
+    }
+}
+
+/* h->out. The kernel keeps what a pod has not read yet; who leaves more unread than that is gone. */
+static void say(struct hub *h, unsigned at, enum ni_message_type type)
+{
+    h->out.type = type;
+    if (!ni_message_send(h->conn[at].fd, MSG_DONTWAIT, &h->out) || type == NI_MSG_NO)
+        drop(h, at);
+}
+
+/* ---- what comes ---- */
+
+/* Says no, and hangs up; also the job hears of that host. */
+static void refuse(struct hub *h, unsigned at, enum ni_finding_id id, const char *host,
+                   const char *why)
+{
+    if (id != NI_F_JOB_REFUSED || h->f->n < REFUSED)
+        ni_report(h->f, id, host, "%s", why);
+    (void)ni_copy(h->out.verdict.line, sizeof(h->out.verdict.line), why);
+    say(h, at, NI_MSG_NO);
+}
+
+/* Says no, and hangs up. Whoever reaches the port can say hello: without the key it gets nothing, and
+   what it says is nowhere repeated. */
+static void refuse_stranger(struct hub *h, unsigned at)
+{
+    h->strangers++;
+    (void)ni_copy(h->out.verdict.line, sizeof(h->out.verdict.line),
+                  "its key is not that of pod 0: another job, or attempt");
+    say(h, at, NI_MSG_NO);
+}
+
+/* A pod leaves when its own time is over; so long pod 0 waits, that it can still tell who is missing. */
+static void wait_as_long(struct hub *h, int64_t its_within_ms)
+{
+    const int64_t until_ms = ni_now_ms() + its_within_ms + LAST_MS;
+
+    if (its_within_ms > 0 && until_ms < h->until_ms)
+        h->until_ms = until_ms;
+}
+
+static void take_hello(struct hub *h, unsigned at, const struct ni_message *m)
+{
+    const struct ni_party *p = h->m->party, *its = &m->party;
+    enum ni_finding_id id = NI_F_JOB_REFUSED;
+    const unsigned rank = its->rank;
+    char no[512] = "";
+    struct ni_text t = ni_text_on(no, sizeof(no));
+
+    if (strcmp(p->key, its->key) != 0 || !p->key[0]) {
+        refuse_stranger(h, at);
+        return;
+    }
+    if (m->protocol != NI_MEET_PROTOCOL) {
+        ni_putf(&t, "its nccl-init %s speaks protocol %u, that of pod 0 (%s) %d", m->version,
+                m->protocol, NCCL_INIT_VERSION, NI_MEET_PROTOCOL);
+    } else if (its->ranks != p->ranks || rank >= p->ranks || (rank == 0 && at != 0)) {
+        ni_putf(&t, "it is rank %u of %u pods, pod 0 is rank 0 of %u", rank, its->ranks, p->ranks);
+    } else if (h->phase != GATHERING) {
+        ni_put(&t, "the others have started without it");
+    } else if (rank != at && h->conn[rank].fd >= 0 &&
+               strcmp(h->job.pod[rank].host, m->pod.host) != 0) {
+        /* One of the same host is that pod again; another shall come later, for the first may be
+           dead, and nobody knows it yet. */
+        id = NI_F_JOB_RANK_TWICE;
+        ni_putf(&t, "rank %u is also that of %s", rank, h->job.pod[rank].host);
+    }
+    if (t.len > 0) {
+        refuse(h, at, id, m->pod.host, no);
+        return;
+    }
+    if (rank != at) {
+        if (h->conn[rank].fd >= 0)
+            drop(h, rank);
+        h->conn[rank] = h->conn[at];
+        h->conn[at] = (struct conn){.fd = -1};
+        set_events(h, EPOLL_CTL_MOD, rank);
+    }
+    h->conn[rank].due_ms = ni_now_ms() + HELLO_MS;
+    (void)ni_copy(h->job.pod[rank].host, NI_POD_NAME, m->pod.host);
+    wait_as_long(h, m->within_ms);
+    say(h, rank, NI_MSG_WELCOME);
+}
+
+static void take_facts(struct hub *h, unsigned rank, const struct ni_message *m)
+{
+    struct ni_pod *pod = &h->job.pod[rank];
+    const size_t rails = m->pod.n_rail * sizeof(*pod->rail);
+    const size_t settings = m->pod.n_setting * sizeof(*pod->setting);
+
+    *pod = m->pod;
+    pod->here = true;
+    pod->rail = malloc(rails + settings + 1);
+    if (!pod->rail) {
+        drop(h, rank);
+        return;
+    }
+    pod->setting = (void *)(pod->rail + pod->n_rail);
+    memcpy(pod->rail, m->rail, rails);
+    memcpy(pod->setting, m->setting, settings);
+    h->job.missing[rank] = NI_POD_CAME;
+    h->owes[rank] = false;
+    h->conn[rank].due_ms = INT64_MAX;
+    for (unsigned i = 0; i < h->f->n; i++) /* it was refused while a dead one had its rank */
+        if (h->f->at[i].id == NI_F_JOB_RANK_TWICE && strcmp(h->f->at[i].subject, pod->host) == 0)
+            h->f->at[i--] = h->f->at[--h->f->n];
+}
+
+static struct slot *slot_of(const struct hub *h, unsigned rank, unsigned rail, unsigned role)
+{
+    return &h->slot[(rank * h->job.n_rail + rail) * NI_ROLES + role];
+}
+
+static void take_done(struct hub *h, unsigned rank, const struct ni_message *m)
+{
+    h->owes[rank] = false;
+    h->conn[rank].due_ms = INT64_MAX;
+    for (unsigned i = 0; i < m->n_item; i++) {
+        const struct ni_item *it = &m->item[i];
+
+        if (it->rail >= h->job.n_rail)
+            continue;
+        slot_of(h, rank, it->rail, it->role)->how = it->result;
+        if (h->out.work == NI_WORK_QUEUES)
+            slot_of(h, rank, it->rail, it->role)->end = it->end;
+    }
+}
+
+/* ends: nothing comes after it. */
+static void read_some(struct hub *h, unsigned at, bool ends)
+{
+    struct conn *c = &h->conn[at];
+    const bool pod = at < h->job.ranks, owes = pod && h->owes[at];
+    struct ni_message *m = &h->in;
+    const int r = ni_message_receive(c->fd, pod ? NI_MEET_MESSAGE : NI_MEET_HELLO, m);
+
+    if (r == 0 && c->due_ms == INT64_MAX)
+        c->due_ms = ni_now_ms() + SLOW_MS;
+    if ((r == 0 && !ends) || r == -EAGAIN || r == -EINTR)
+        return;
+    if (r == 1 && (!pod || at == 0) && m->type == NI_MSG_HELLO)
+        take_hello(h, at, m);
+    else if (r == 1 && owes && h->phase == GATHERING && m->type == NI_MSG_FACTS)
+        take_facts(h, at, m);
+    else if (r == 1 && owes && h->phase == ROUNDS && m->type == NI_MSG_DONE)
+        take_done(h, at, m);
+    else if (pod && (r == 1 || r == -EPROTO))
+        refuse(h, at, NI_F_JOB_REFUSED, h->job.pod[at].host, "it does not say what is asked");
+    else
+        drop(h, at);
+    if (r == 1 && ends && h->conn[at].fd >= 0)
+        set_events(h, EPOLL_CTL_MOD, at); /* so that the end is told again */
+}
+
+/* Tells the pods that pod 0 is there, and whether it waits for others. */
+static void tell_alive(struct hub *h, int64_t now)
+{
+    h->alive_ms = now;
+    h->out.begun = h->phase != GATHERING;
+    for (unsigned rank = 0; rank < h->job.ranks; rank++)
+        if (h->conn[rank].fd >= 0)
+            say(h, rank, NI_MSG_ALIVE);
+}
+
+static void look(struct hub *h, int64_t now)
+{
+    unsigned here = 0;
+    char line[64];
+
+    h->looked_ms = now;
+    for (unsigned at = 0; at < h->n_conn; at++)
+        if (h->conn[at].fd >= 0 && now > h->conn[at].due_ms)
+            drop(h, at);
+    if (h->phase != OVER && now - h->alive_ms >= NI_ALIVE_MS)
+        tell_alive(h, now);
+    for (unsigned rank = 0; rank < h->job.ranks; rank++)
+        here += !h->owes[rank];
+    (void)ni_format(line, sizeof(line), "%u of %u pods have come", here, h->job.ranks);
+    if (h->phase == GATHERING)
+        h->m->progress(h->m->arg, line, false);
+}
+
+/* Until no pod owes anything, or the time is over: who owes then is dropped. */
+static void wait_for_pods(struct hub *h, int64_t limit_ms)
+{
+    struct epoll_event e[EVENTS];
+    int64_t now;
+
+    h->until_ms = ni_now_ms() + limit_ms;
+    while (memchr(h->owes, true, h->job.ranks) && (now = ni_now_ms()) < h->until_ms) {
+        const int64_t left = h->until_ms - now;
+        const int n = epoll_wait(h->epoll, e, EVENTS, left < LOOK_MS ? (int)left : LOOK_MS);
+
+        accept_all(h);
+        for (int i = 0; i < n; i++)
+            if (e[i].data.u32 < h->n_conn && h->conn[e[i].data.u32].fd >= 0)
+                read_some(h, e[i].data.u32, e[i].events & EPOLLRDHUP);
+        if (now - h->looked_ms >= LOOK_MS)
+            look(h, now);
+    }
+    for (unsigned rank = 0; rank < h->job.ranks; rank++) {
+        if (h->owes[rank] && h->conn[rank].fd >= 0)
+            drop(h, rank);
+        h->owes[rank] = false;
+    }
+}
+
+/* ---- rounds ---- */
+
+/* Tells each pod what its rails are to do. */
+static void tell(struct hub *h, enum ni_rail_work work)
+{
+    struct ni_message *m = &h->out;
+
+    m->work = work;
+    for (unsigned rank = 0; rank < h->job.ranks; rank++) {
+        m->n_item = 0;
+        for (unsigned i = 0; i < h->job.n_rail * NI_ROLES; i++) {
+            const unsigned rail = i / NI_ROLES, role = i % NI_ROLES;
+            struct slot *s = slot_of(h, rank, rail, role);
+            struct ni_item *it = &m->item[m->n_item];
+
+            if (!s->pair || (work == NI_WORK_MOVE && role == NI_ROLE_TO))
+                continue;
+            s->how.silent = true; /* until it answers */
+            *it = (struct ni_item){.rail = rail, .role = role};
+            it->partner = role == NI_ROLE_FROM ? s->pair->pair.to : s->pair->pair.from;
+            it->end = slot_of(h, it->partner, rail, NI_ROLE_TO - role)->end;
+            m->n_item++;
+        }
+        h->owes[rank] = m->n_item > 0 && h->conn[rank].fd >= 0;
+        if (h->owes[rank])
+            say(h, rank, NI_MSG_DO);
+    }
+}
+
+/* How the pair went, as its ends answered; it is over where one of them is not so `far`. Where both
+   are not, the one whose own fault it is counts, or `from`: so each pod whose device fails is told,
+   for in another pair it is `from`. */
+static void settle(struct hub *h, struct ni_pair_result *r, enum ni_pair_step far)
+{
+    const struct ni_pair_result was = *r;
+    struct slot *from = slot_of(h, was.pair.from, was.pair.rail, NI_ROLE_FROM);
+    struct slot *to = slot_of(h, was.pair.to, was.pair.rail, NI_ROLE_TO);
+    const bool bad = from->how.silent || from->how.step < far;
+    const bool bad_to = to->how.silent || to->how.step < far;
+    const bool at_to = bad_to && (!bad || (ni_is_own(&to->how) && !ni_is_own(&from->how)));
+
+    if (!from->pair)
+        return;
+    *r = at_to ? to->how : from->how;
+    r->pair = was.pair;
+    r->round = was.round;
+    r->at_to = at_to;
+    if (bad || bad_to)
+        from->pair = to->pair = NULL;
+}
+
+static void run_rounds(struct hub *h)
+{
+    struct ni_job *job = &h->job;
+    const unsigned most = job->ranks * job->n_rail;
+    unsigned n;
+    char line[64];
+
+    h->slot = calloc((size_t)most * NI_ROLES, sizeof(*h->slot));
+    while (h->slot) {
+        struct ni_pair_result *r = realloc(job->result, (job->n_result + most) * sizeof(*r));
+
+        job->result = r ? r : job->result;
+        n = job->n_result;
+        if (!r || !ni_next_round(job))
+            break;
+        memset(h->slot, 0, (size_t)most * NI_ROLES * sizeof(*h->slot));
+        for (r += n; r < job->result + job->n_result; r++) {
+            slot_of(h, r->pair.from, r->pair.rail, NI_ROLE_FROM)->pair = r;
+            slot_of(h, r->pair.to, r->pair.rail, NI_ROLE_TO)->pair = r;
+        }
+        (void)ni_format(line, sizeof(line), "round %u: %u pairs", job->rounds, job->n_result - n);
+        h->m->progress(h->m->arg, line, true);
+        for (enum ni_rail_work work = NI_WORK_QUEUES; work <= NI_WORK_MOVE; work++) {
+            tell(h, work);
+            wait_for_pods(h, h->step_ms);
+            for (r = job->result + n; r < job->result + job->n_result; r++)
+                settle(h, r, work == NI_WORK_QUEUES ? NI_PAIR_CONNECT : NI_PAIR_SMALL);
+        }
+    }
+}
+
+/* ---- the whole ---- */
+
+/* A socket on all addresses of this machine, or -errno. */
+static int listen_on(uint16_t port)
+{
+    static const int on = 1, off = 0;
+    /* all that is zero is any address; so it is of an IPv4 one, which is shorter */
+    struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+    socklen_t size = sizeof(any);
+    const void *at = &any;
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (fd < 0) { /* ipv6.disable=1 */
+        any.sin6_family = AF_INET;
+        size = sizeof(struct sockaddr_in);
+        fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    }
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+    ni_socket_set_up(fd);
+    return fd >= 0 && bind(fd, at, size) == 0 && listen(fd, BACKLOG) == 0 ? fd : -errno;
+}
+
+/* 0, or -errno; EMFILE: there are too few descriptors for so many pods. */
+static int set_up(struct hub *h)
+{
+    enum { OWN = 4 }; /* descriptors: to listen, of epoll, two of the leaf */
+    const unsigned ranks = h->m->party->ranks, most = 2 * ranks + STRANGERS + OWN;
+    struct epoll_event e = {.events = EPOLLIN, .data.u32 = UINT32_MAX};
+    struct rlimit fds;
+    unsigned n_free = 0;
+
+    if (getrlimit(RLIMIT_NOFILE, &fds) < 0)
+        return -errno;
+    fds.rlim_cur = fds.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &fds) < 0 && getrlimit(RLIMIT_NOFILE, &fds) < 0)
+        return -errno; /* the hard limit may be above fs.nr_open; what there is may do */
+    for (int fd = 0; n_free < most && fd + SPARE_FDS < (int64_t)fds.rlim_cur; fd++)
+        n_free += fcntl(fd, F_GETFD) < 0; /* what was inherited is not */
+    if (n_free <= ranks + OWN)
+        return -EMFILE;
+    h->n_conn = n_free - OWN;
+    h->listen = listen_on((uint16_t)h->m->party->port);
+    if (h->listen < 0)
+        return h->listen;
+    h->conn = calloc(h->n_conn, sizeof(*h->conn));
+    h->job = (struct ni_job){.ranks = ranks,
+                             .source = h->m->party->source,
+                             .pod = calloc(ranks, sizeof(*h->job.pod)),
+                             .missing = h->missing};
+    if (!h->conn || !h->job.pod)
+        return -ENOMEM;
+    for (unsigned at = 0; at < h->n_conn; at++)
+        h->conn[at].fd = -1;
+    memset(h->owes, true, ranks);
+    memset(h->missing, NI_POD_NEVER_CAME, ranks);
+    h->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (h->epoll < 0 || epoll_ctl(h->epoll, EPOLL_CTL_ADD, h->listen, &e) < 0)
+        return -errno;
+    (void)getrandom(&h->out.session, sizeof(h->out.session), 0);
+    h->out.session &= INT64_MAX;
+    h->out.bytes = h->m->task.bytes;
+    h->out.move_ms = h->m->task.move_ms;
+    h->step_ms = NI_RAIL_MS + 3 * (int64_t)h->out.move_ms + GRACE_MS;
+    return 0;
+}
+
+/* Findings of the meeting itself. */
+static void report_meeting(struct hub *h)
+{
+    if (h->strangers > 0)
+        ni_report(h->f, NI_F_JOB_REFUSED, "strangers",
+                  "%u hellos had another key than the job, or none", h->strangers);
+    if (h->m->party->named)
+        ni_report(h->f, h->m->host_network ? NI_F_JOB_KEY_HOST : NI_F_JOB_KEY_NAME, "key",
+                  "the job has no key but the name of pod 0%s",
+                  h->m->host_network ? ", whose address all jobs of its node have" : "");
+}
+
+/* From the first pod to the last. 0 or -errno. */
+static int run(struct hub *h, struct ni_verdict *ret)
+{
+    const struct ni_meeting *m = h->m;
+    struct ni_job *job = &h->job;
+    struct ni_text line;
+
+    (void)ni_format(ret->line, sizeof(ret->line), "waiting for %u pods", job->ranks);
+    m->progress(m->arg, ret->line, true);
+    wait_for_pods(h, m->within_ms);
+    for (unsigned rank = 0; rank < job->ranks; rank++) {
+        if (job->pod[rank].here && job->pod[rank].n_rail > job->n_rail)
+            job->n_rail = job->pod[rank].n_rail;
+    }
+    h->phase = ROUNDS; /* from now on who goes away is missed */
+    tell_alive(h, ni_now_ms());
+    if (m->begun)
+        m->begun(m->arg);
+    report_meeting(h);
+    ni_compare_pods(job, m->policy, h->f);
+    job->tally = calloc((size_t)job->ranks * job->n_rail + 1, sizeof(*job->tally));
+    if (!job->tally)
+        return -ENOMEM;
+    if (job->n_rail > 0)
+        run_rounds(h);
+    ni_judge_rails(job, h->f);
+    ret->good = ni_findings_count(h->f, NI_ERROR) == 0 &&
+                (!m->strict || ni_findings_count(h->f, NI_WARNING) == 0);
+    ret->job = job;
+    line = ni_text_on(ret->line, sizeof(ret->line));
+    ni_put_verdict(&line, job, h->f, !ret->good);
+    h->out.verdict = *ret;
+    h->phase = OVER;
+    for (unsigned rank = 0; rank < job->ranks; rank++) { /* who then hang up */
+        h->owes[rank] = h->conn[rank].fd >= 0;
+        if (h->owes[rank])
+            say(h, rank, NI_MSG_VERDICT);
+    }
+    wait_for_pods(h, TOLD_MS);
+    return 0;
+}
+
+int ni_meet(const struct ni_meeting *m, struct ni_verdict *ret, struct ni_findings *f)
+{
+    struct hub *h = &hub;
+    int pair[2], r;
+    pid_t leaf;
+
+    *ret = (struct ni_verdict){.good = false};
+    if (m->party->rank > 0)
+        return ni_leaf(m, -1, ret);
+    h->m = m;
+    h->f = f;
+    r = set_up(h);
+    leaf = r != 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0 ? -1 : ni_fork();
+    if (leaf < 0) {
+        r = r != 0 ? r : -errno;
+        (void)ni_format(ret->line, sizeof(ret->line), "pod 0 cannot serve port %u: %s%s",
+                        m->party->port, NI_ERRNO(r),
+                        r == -EADDRINUSE ? "; does another preflight run there (--port)?"
+                        : r == -EMFILE   ? ": it needs one for each pod (ulimit -Hn)"
+                                         : "");
+        return r;
+    }
+    if (leaf == 0) {
+        struct ni_meeting own = *m;
+
+        own.begun = NULL; /* the hub knows better */
+        (void)close(h->listen);
+        (void)close(pair[1]);
+        _exit(ni_leaf(&own, pair[0], ret) == 0 ? 0 : 1);
+    }
+    (void)close(pair[0]);
+    h->conn[0] = (struct conn){pair[1], ni_now_ms() + NI_RAIL_MS + HELLO_MS};
+    set_events(h, EPOLL_CTL_ADD, 0); /* the leaf, which opens its rails first */
+    r = run(h, ret);
+    (void)close(h->listen);
+    while (waitpid(leaf, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return r;
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who takes part: what launchers tell their pods. One row for each way of telling; the first that
+   tells decides. */
+#include <string.h>
+
+#include "preflight/meet.h"
+
+/* One way of telling. */
+static const struct row {
+    const char *id;
+    const char *when; /* where this is set it is this launcher, and must tell all; NULL: or none */
+    const char *host, *or_host, *rank, *or_rank, *ranks;
+    const char *unless; /* it does not count where this is set */
+    const char *local;  /* `rank` and `ranks` count processes, of which each pod has so many */
+    const char *key[3]; /* the job's id, then its attempt; joined, those that are set */
+} rows[] = {
+    {.id = "peers"}, /* the options alone */
+    /* in its workers: GROUP_* count agents, RANK and WORLD_SIZE workers (PyTorch
+       elastic/agent/server/local_elastic_agent.py) */
+    {"torchrun", .host = "MASTER_ADDR", .rank = "GROUP_RANK", .ranks = "GROUP_WORLD_SIZE",
+     .key = {"TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"}},
+    /* around it; its own rank within c10d is another one, there this one only names pods (PyTorch
+       elastic/rendezvous, dynamic rendezvous) */
+    {"pet", .when = "PET_NNODES", .host = "PET_RDZV_ENDPOINT", .or_host = "PET_MASTER_ADDR",
+     .rank = "PET_NODE_RANK", .or_rank = "JOB_COMPLETION_INDEX", .ranks = "PET_NNODES",
+     .key = {"PET_RDZV_ID"}},
+    {"lws", .when = "LWS_GROUP_SIZE", .host = "LWS_LEADER_ADDRESS", .rank = "LWS_WORKER_INDEX",
+     .ranks = "LWS_GROUP_SIZE"},
+    /* a step, never the job around it: a batch script has the job's numbers, and is alone */
+    {"slurm", .when = "SLURM_STEP_ID", .host = "SLURM_STEP_NODELIST", .rank = "SLURM_NODEID",
+     .ranks = "SLURM_STEP_NUM_NODES",
+     .key = {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"}},
+    {"master", .host = "MASTER_ADDR", .rank = "NODE_RANK", .ranks = "NNODES"},
+    {"master", .host = "MASTER_ADDR", .rank = "CROSS_RANK", .ranks = "CROSS_SIZE"},
+    /* these count pods where no launcher of processes is about (PyTorchJob, Volcano's plugin) */
+    {"master", .host = "MASTER_ADDR", .rank = "RANK", .ranks = "WORLD_SIZE",
+     .unless = "LOCAL_RANK"},
+    {"index", .when = "JOB_COMPLETION_INDEX", .rank = "JOB_COMPLETION_INDEX"},
+    {"mpi", .when = "OMPI_COMM_WORLD_RANK", .rank = "OMPI_COMM_WORLD_RANK",
+     .ranks = "OMPI_COMM_WORLD_SIZE", .local = "OMPI_COMM_WORLD_LOCAL_SIZE",
+     .key = {"PMIX_NAMESPACE"}},
+    {"mpi", .when = "PMI_RANK", .rank = "PMI_RANK", .ranks = "PMI_SIZE",
+     .local = "MPI_LOCALNRANKS"},
+    /* these tell less than is needed; so they are named */
+    {"KubeRay", .when = "KUBERAY_GEN_RAY_START_CMD"},
+    {"Ray", .when = "RAY_ADDRESS"},
+    {"PMIx, of a process", .when = "PMIX_RANK"},
+    {"the MPI operator, not mpirun", .when = "K_MPI_JOB_ROLE"},
+    {"DLRover", .when = "DLROVER_MASTER_ADDR"}, /* which is not pod 0 */
+    {"Volcano, pods of one task", .when = "VC_TASK_INDEX"},
+    {"a Slurm batch script; use srun", .when = "SLURM_JOB_ID"},
+    {"set NODE_RANK and NNODES, too", .when = "MASTER_ADDR"},
+};
+
+/* What is being found, of one invocation. */
+struct search {
+    const struct ni_env *env;
+    const struct ni_party_options *options;
+    struct ni_party *to;
+    struct ni_text *why; /* not empty: what is told is wrong, or not enough */
+};
+
+static const char *get(const struct search *s, const char *name)
+{
+    const char *v = name ? ni_env_get(s->env, name) : NULL;
+
+    return v && v[0] ? v : NULL;
+}
+
+/* The first refusal counts. */
+static void refuse(const struct search *s, const char *name, const char *value, const char *what)
+{
+    if (s->why->len > 0)
+        return;
+    ni_putf(s->why, "%s=", name);
+    ni_put_quoted(s->why, value, strlen(value), 64);
+    ni_putf(s->why, " %s", what);
+}
+
+/* What an option gives (-1: nothing), or a variable tells of pods, or of processes of which a pod has
+   `local`. -1: nothing, or it was refused. */
+static int64_t number_of(const struct search *s, const char *name, int given, uint64_t local,
+                         const char *refusal)
+{
+    const char *v = get(s, name), *colon = v ? strchr(v, ':') : NULL;
+    uint64_t n;
+
+    if (given >= 0 || !v)
+        return given;
+    /* Kubeflow writes 4:4 for a fixed number (training-operator 1.9 pytorch/elastic.go). */
+    if (colon && strlen(colon + 1) == (size_t)(colon - v) && ni_has_prefix(v, colon + 1))
+        v = colon + 1;
+    if (ni_parse_u64(ni_span_of(v), INT32_MAX, &n) == 0 && n % local == 0)
+        return (int64_t)(n / local);
+    refuse(s, name, v, refusal);
+    return -1;
+}
+
+/* The first of a list of hosts; as Slurm writes it, `trainer[08-11,20]-x,other` (src/common/hostlist.c),
+   of each bracket the lower bound of the first range. */
+static void put_first_host(struct ni_text *t, const char *list)
+{
+    static const char digits[] = "0123456789";
+
+    for (list += strspn(list, ", \t\n"); *list && !strchr(", \t\n", *list); list++) {
+        const size_t n = strspn(list + 1, digits);
+        const char *close = list + 1 + n + strspn(list + 1 + n, "0123456789-,");
+
+        if (*list == '[' && n > 0 && *close == ']') {
+            ni_putn(t, list + 1, n);
+            list = close;
+        } else {
+            ni_putn(t, list, 1);
+        }
+    }
+}
+
+/* Pod 0: HOST, HOST:PORT, [V6]:PORT, V6; its port only from --peers, for elsewhere it is another
+   program's. false: nothing tells. */
+static bool take_host(const struct search *s, const struct row *row)
+{
+    const char *given = s->options->peers;
+    const char *set = get(s, row->host) ? row->host : row->or_host;
+    const char *name = given ? "--peers" : set, *told = given ? given : get(s, name);
+    char *host = s->to->host, *colon;
+    struct ni_text t;
+    uint64_t port = s->to->port;
+    bool ok = true;
+
+    if (!told)
+        return false;
+    t = ni_text_on(host, sizeof(s->to->host));
+    put_first_host(&t, told);
+    colon = strchr(host, ':');
+    if (colon && strchr(colon + 1, ':')) /* of V6: a port stands behind brackets */
+        colon = (colon = strstr(colon, "]:")) ? colon + 1 : NULL;
+    if (colon && (ni_parse_u64(ni_span_of(colon + 1), UINT16_MAX, &port) < 0 || port == 0))
+        refuse(s, name, told, "names no port");
+    if (colon)
+        *colon = '\0';
+    if (host[0] == '[' && host[strlen(host) - 1] == ']') {
+        host[strlen(host) - 1] = '\0';
+        memmove(host, host + 1, strlen(host));
+    }
+    for (const char *c = host; *c; c++)
+        ok = ok && *c > ' ' && *c <= '~' && *c != '[' && *c != ']';
+    if (given)
+        s->to->port = (unsigned)port;
+    if (!ok || t.cut || !*host)
+        refuse(s, name, told, "names no host");
+    return true;
+}
+
+/* What is not told; NULL: all is. A pod that is alone needs neither rank nor host. */
+static const char *take_three(const struct search *s, const struct row *row)
+{
+    const struct ni_party_options *o = s->options;
+    const int64_t told = number_of(s, row->local, -1, 1,
+                                   "is no number of processes; --rank=N and --ranks=N win over it");
+    const uint64_t local = told > 0 ? (uint64_t)told : 1;
+    const int64_t rank = number_of(s, get(s, row->rank) ? row->rank : row->or_rank, o->rank, local,
+                                   "is no pod's rank; --rank=N wins over it");
+    int64_t ranks;
+    bool alone;
+
+    if (rank < 0 && !row->when) /* another's variables, not to be judged */
+        return "which pod this is";
+    ranks =
+        number_of(s, row->ranks, o->ranks, local, "is no number of pods; --ranks=N wins over it");
+    alone = row->when && ranks == 1;
+    if (ranks < 0)
+        return "how many pods there are";
+    if (rank < 0 && !alone)
+        return "which pod this is";
+    if (!take_host(s, row) && !alone)
+        return "where pod 0 is";
+    s->to->rank = rank < 0 ? 0 : (unsigned)rank;
+    s->to->ranks = (unsigned)ranks;
+    return NULL;
+}
+
+static bool is_loopback(const char *host)
+{
+    return strcmp(host, "localhost") == 0 || strcmp(host, "::1") == 0 ||
+           ni_has_prefix(host, "127.");
+}
+
+/* Pod 0, as all pods know it: some by its name alone, some with the domain. Where it is only told that
+   it is localhost, as in older PyTorchJobs, its own name is the one that the others have. */
+static void put_pod_0(struct ni_text *t, const struct search *s)
+{
+    const char *self = s->options->self ? s->options->self : "";
+    const char *name = is_loopback(s->to->host) ? self : s->to->host;
+    const bool address = strchr(name, ':') || name[strspn(name, "0123456789.")] == '\0';
+
+    ni_putn(t, name, address ? strlen(name) : strcspn(name, "."));
+}
+
+/* Pod 0 reads printable ASCII alone (wire.c take_text); two names in other letters are two keys. */
+static void spell_in_ascii(struct ni_text *key)
+{
+    struct ni_text ascii = NI_TEXT(4 * sizeof(((struct ni_party *)NULL)->key));
+
+    ni_put_quoted(&ascii, key->buf, key->len, key->len);
+    if (ascii.len == key->len)
+        return;
+    key->len = 0;
+    ni_put(key, ascii.buf);
+}
+
+/* What all pods have alike, and the next attempt has not, if possible. Messages never quote it. */
+static void make_key(const struct search *s, const struct row *row)
+{
+    struct ni_text t = ni_text_on(s->to->key, sizeof(s->to->key));
+    const char *id = s->options->job ? s->options->job : get(s, row->key[0]);
+
+    s->to->named = !id || strcmp(id, "none") == 0; /* torchrun's default */
+    if (s->to->named)
+        put_pod_0(&t, s);
+    else
+        ni_put(&t, id);
+    for (size_t i = 1; i < NI_COUNT(row->key) && !s->options->job; i++) {
+        const char *attempt = get(s, row->key[i]);
+
+        if (attempt)
+            ni_putf(&t, ".%s", attempt);
+    }
+    spell_in_ascii(&t);
+    if (s->why->len > 0 || s->to->ranks <= 1)
+        return;
+    if (t.cut)
+        ni_putf(s->why, "the key of the job is longer than %zu characters; --job=KEY gives another",
+                sizeof(s->to->key) - 1);
+    if (t.len == 0)
+        ni_putf(s->why,
+                "the job has no key, because pod 0 has no name but localhost; --job=KEY gives "
+                "one");
+}
+
+bool ni_find_party(const struct ni_env *env, const struct ni_party_options *options,
+                   struct ni_party *ret, struct ni_text *why)
+{
+    const struct search s = {env, options, ret, why};
+    const struct ni_local *local = ni_local_of(env);
+    const char *number = local ? get(&s, local->rank) : NULL;
+
+    for (const struct row *row = rows; row < rows + NI_COUNT(rows); row++) {
+        const char *lacks;
+
+        if ((row->when && !get(&s, row->when)) || get(&s, row->unless))
+            continue;
+        *ret = (struct ni_party){.source = row->id, .host = "localhost", .port = options->port};
+        lacks = take_three(&s, row);
+        if (lacks && !row->when && why->len == 0)
+            continue;
+        if (number && strcmp(number, "0") != 0) { /* local rank 0 tells what is wrong */
+            *why = ni_text_on(why->buf, why->cap);
+            ret->stand_aside = true;
+            return true;
+        }
+        make_key(&s, row);
+        if (lacks && why->len == 0)
+            ni_putf(why,
+                    "%s is set (%s), but nothing tells %s. Give what is missing of --peers=HOST "
+                    "--rank=N --ranks=N",
+                    row->when, row->id, lacks);
+        else if (why->len == 0 && (ret->rank >= ret->ranks || ret->ranks > NI_MAX_RANKS))
+            ni_putf(why,
+                    "%s: rank %u of %u pods; ranks are 0 to one less than the number, at most %u",
+                    ret->source, ret->rank, ret->ranks, (unsigned)NI_MAX_RANKS - 1);
+        return why->len == 0;
+    }
+    ni_put(why, "nothing tells who takes part. Give all of --peers=HOST --rank=N --ranks=N, or "
+                "what launchers set: PET_NNODES with PET_NODE_RANK and PET_MASTER_ADDR, "
+                "LWS_LEADER_ADDRESS, MASTER_ADDR with NODE_RANK and NNODES, or a Slurm step's");
+    return false;
+}

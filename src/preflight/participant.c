@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every pod does: finds pod 0, tells what it is, and does with its rails what pod 0 says. */
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "preflight/wire.h"
+#include "system/system.h"
+
+enum {
+    WELCOME_MS = 3000, /* from a hello to the welcome; then it is said again */
+    SILENT_MS = 10000, /* without a word of pod 0, which says every second that it is there */
+    SLACK_MS = 1500,   /* beyond --within, for the last word of a pod 0 that waited as long */
+    MOVE_MS = 3000,    /* for data, if pod 0 says so, unless this pod's own option allows more */
+    STEPS = 8,         /* for the rounds: so many that take as long as they may */
+    GRACE_MS = 3000,   /* that pod 0 waits longer than rails may take (hub.c) */
+    CONNECT_MS = 4000, /* of one address, if it is the last; three times SYN */
+    OTHERS_MS = 500,   /* of each before */
+    FIRST_PAUSE_MS = 50,
+    LAST_PAUSE_MS = 1000, /* names are not asked for more often: 1,000 pods ask one DNS */
+    JITTER_MS = 200
+};
+
+static struct leaf {
+    const struct ni_meeting *m;
+    struct ni_rails rails; /* .n 0: none */
+    int fd;
+    int64_t within_ms;     /* until then it waits for pod 0 and the others */
+    int64_t until_ms;      /* until then it listens to pod 0, whatever that says */
+    bool begun;            /* nobody is waited for any more, so that there is no coming back */
+    struct ni_message msg; /* said last, or heard */
+    struct ni_text why;
+} leaf; /* of this process */
+
+/* What went wrong; replaces what was said before. */
+static int fail(struct leaf *l, int err, const char *fmt, ...) NI_PRINTF(3, 4);
+static int fail(struct leaf *l, int err, const char *fmt, ...)
+{
+    va_list ap;
+
+    l->why = ni_text_on(l->why.buf, l->why.cap);
+    va_start(ap, fmt);
+    ni_vputf(&l->why, fmt, ap);
+    va_end(ap);
+    return err;
+}
+
+/* ---- messages ---- */
+
+/* The time for data that pod 0 may ask for. */
+static int move_ms(const struct leaf *l, int asked)
+{
+    const int own = l->m->task.move_ms;
+    const int most = own > MOVE_MS ? own : MOVE_MS;
+
+    return asked < most ? asked : most;
+}
+
+/* The pods are there. What follows has limits of this pod's own making. */
+static void begin(struct leaf *l)
+{
+    const int64_t step_ms = NI_RAIL_MS + 3 * (int64_t)move_ms(l, INT32_MAX) + GRACE_MS;
+
+    if (l->begun)
+        return;
+    l->begun = true;
+    l->until_ms = ni_now_ms() + STEPS * step_ms;
+    if (l->m->begun)
+        l->m->begun(l->m->arg);
+}
+
+/* Says l->msg, and reads into it what pod 0 says next, but that it is there: 0, or -errno after saying
+   why. Between two words of pod 0 there is limit_ms at most. */
+static int talk(struct leaf *l, enum ni_message_type type, int64_t limit_ms)
+{
+    int r;
+
+    l->msg.type = type;
+    r = ni_message_send(l->fd, MSG_DONTWAIT, &l->msg) ? 0 : -ECONNRESET;
+    while (r == 0) {
+        const int64_t silent_ms = ni_now_ms() + limit_ms;
+
+        r = ni_message_await(l->fd, silent_ms < l->until_ms ? silent_ms : l->until_ms, &l->msg);
+        if (r < 0 || l->msg.type != NI_MSG_ALIVE)
+            break;
+        if (l->msg.begun)
+            begin(l);
+        if (ni_now_ms() >= l->until_ms)
+            r = -ETIMEDOUT;
+    }
+    if (r == -ETIMEDOUT)
+        return fail(l, r, "pod 0 does not answer any more");
+    if (r == -EPROTO)
+        return fail(l, r, "what pod 0 says is not understood");
+    if (r < 0)
+        return fail(l, -ECONNRESET,
+                    "pod 0 hung up: it went away, or another process of this pod has its rank");
+    if (l->msg.type == NI_MSG_NO)
+        return fail(l, -EACCES, "pod 0 refused this pod: %s", l->msg.verdict.line);
+    return 0;
+}
+
+/* ---- the rails ---- */
+
+/* All at once. */
+static void let_work(struct leaf *l, enum ni_rail_work what, int64_t limit_ms)
+{
+    ni_rails_ask(&l->rails, what, limit_ms);
+    while (!ni_rails_done(&l->rails, INT32_MAX))
+        ;
+}
+
+/* What pod 0 says, and no other roles; the message becomes the answer. There is a task for each number
+   that a rail may have, if there is one. */
+static void work(struct leaf *l)
+{
+    static const struct ni_rail_end none;
+    struct ni_message *m = &l->msg;
+    const unsigned n_item = l->rails.n > 0 ? m->n_item : 0;
+
+    for (unsigned i = 0; i < l->rails.n; i++) {
+        struct ni_rail_task *task = &l->rails.task[i];
+
+        memset(task->has, 0, sizeof(task->has));
+        task->session = m->session;
+        task->bytes = m->bytes;
+        task->move_ms = move_ms(l, m->move_ms);
+    }
+    for (unsigned i = 0; i < n_item; i++) {
+        const struct ni_item *it = &m->item[i];
+        struct ni_rail_task *task = &l->rails.task[it->rail];
+
+        task->has[it->role] = true;
+        task->partner[it->role] = it->partner;
+        task->peer[it->role] = it->end;
+    }
+    let_work(l, m->work, NI_RAIL_MS + 3 * (int64_t)move_ms(l, m->move_ms));
+    for (unsigned i = 0; i < n_item; i++) {
+        struct ni_item *it = &m->item[i];
+        const struct ni_rail_task *task = &l->rails.task[it->rail];
+
+        it->result = task->result[it->role];
+        it->end = m->work == NI_WORK_QUEUES ? task->own[it->role] : none;
+    }
+}
+
+static void open_rails(struct leaf *l)
+{
+    const struct ni_meeting *m = l->m;
+    struct ni_pod *pod = m->pod;
+    const int64_t limit_ms = NI_RAIL_MS < m->within_ms ? NI_RAIL_MS : m->within_ms;
+    int r = m->fn && pod->n_rail > 0 ? ni_rails_start(&l->rails, pod->n_rail, m->fn) : 0;
+
+    for (unsigned i = 0; r != 0 && i < pod->n_rail; i++)
+        (void)ni_format(pod->rail[i].untried, sizeof(pod->rail[i].untried),
+                        "its process could not be started: %s", NI_ERRNO(r));
+    for (unsigned i = 0; i < l->rails.n; i++) {
+        struct ni_rail_task *task = &l->rails.task[i];
+
+        *task = m->task;
+        task->rail = pod->rail[i];
+        task->number = i;
+    }
+    let_work(l, NI_WORK_OPEN, limit_ms);
+    for (unsigned i = 0; i < l->rails.n; i++) {
+        pod->rail[i] = l->rails.task[i].rail;
+        if (l->rails.task[i].result[NI_ROLE_FROM].silent)
+            (void)ni_copy(pod->rail[i].untried, sizeof(pod->rail[i].untried),
+                          "its device does not open in time");
+    }
+}
+
+/* ---- the whole ---- */
+
+/* Hello until the verdict. Who hangs up without a welcome may be a proxy in front of a pod 0 that is
+   not there yet. */
+static int take_part(struct leaf *l)
+{
+    const int64_t left = l->within_ms - ni_now_ms();
+    struct ni_message *m = &l->msg;
+    int r;
+
+    m->protocol = NI_MEET_PROTOCOL;
+    m->within_ms = left > 1 ? left : 1;
+    (void)ni_copy(m->version, sizeof(m->version), NCCL_INIT_VERSION);
+    m->party = *l->m->party;
+    m->pod = *l->m->pod;
+    for (unsigned i = 0; i < m->pod.n_rail; i++)
+        m->rail[i] = m->pod.rail[i];
+    for (unsigned i = 0; i < m->pod.n_setting; i++)
+        m->setting[i] = m->pod.setting[i];
+    r = talk(l, NI_MSG_HELLO, WELCOME_MS);
+    if (r == 0 && m->type != NI_MSG_WELCOME)
+        return fail(l, -EPROTO, "who answers there is not pod 0");
+    if (r == 0)
+        r = talk(l, NI_MSG_FACTS, SILENT_MS);
+    while (r == 0 && m->type == NI_MSG_DO) {
+        begin(l);
+        work(l);
+        r = talk(l, NI_MSG_DONE, SILENT_MS);
+    }
+    return r == 0 && m->type != NI_MSG_VERDICT ? fail(l, -EPROTO, "pod 0 says what it should not")
+                                               : r;
+}
+
+/* How long the next connect(2) may take (socket(7), SO_SNDTIMEO). */
+static void set_limit(const struct leaf *l, int64_t ms)
+{
+    const struct timeval t = {.tv_sec = (time_t)(ms / 1000), .tv_usec = ms % 1000 * 1000 + 1};
+
+    (void)setsockopt(l->fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t));
+}
+
+/* At each address of pod 0 again and again, until rounds have begun, or the time is over. */
+static int find_hub(struct leaf *l)
+{
+    const struct ni_party *p = l->m->party;
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+    int64_t pause = FIRST_PAUSE_MS + p->rank % JITTER_MS, left;
+    char port[8];
+
+    (void)ni_format(port, sizeof(port), "%u", p->port);
+    while ((left = l->within_ms - ni_now_ms()) > 0) {
+        struct addrinfo *all = NULL, *at;
+        int r = getaddrinfo(p->host, port, &hints, &all);
+
+        if (r != 0)
+            (void)fail(l, -EAGAIN, "%s: %s", p->host, gai_strerror(r));
+        r = -EAGAIN;
+        for (at = all; at && r != 0 && !l->begun && left > 0; at = at->ai_next) {
+            const int64_t limit = at->ai_next ? OTHERS_MS : CONNECT_MS;
+
+            l->fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+            if (l->fd >= 0)
+                set_limit(l, left < limit ? left : limit);
+            if (l->fd >= 0 && connect(l->fd, at->ai_addr, at->ai_addrlen) == 0) {
+                ni_socket_set_up(l->fd);
+                r = take_part(l);
+            } else {
+                r = errno == EINPROGRESS ? -ETIMEDOUT : -errno;
+                (void)fail(l, r, "%s port %u: %s", p->host, p->port, NI_ERRNO(r));
+            }
+            (void)close(l->fd);
+            left = l->within_ms - ni_now_ms();
+        }
+        if (all)
+            freeaddrinfo(all);
+        if (r == 0 || l->begun)
+            return r;
+        l->m->progress(l->m->arg, l->why.buf, false);
+        if (left > 0)
+            (void)poll(NULL, 0, (int)(left < pause ? left : pause));
+        pause = pause < LAST_PAUSE_MS / 2 ? 2 * pause : LAST_PAUSE_MS;
+    }
+    if (!ni_has_prefix(l->why.buf, "pod 0 "))
+        ni_put(&l->why, "; the others have started, or never came");
+    return -ETIMEDOUT;
+}
+
+int ni_leaf(const struct ni_meeting *m, int fd, struct ni_verdict *ret)
+{
+    struct leaf *l = &leaf;
+    int r;
+
+    l->m = m;
+    l->within_ms = ni_now_ms() + m->within_ms;
+    l->until_ms = l->within_ms + SLACK_MS;
+    l->fd = fd;
+    l->why = ni_text_on(ret->line, sizeof(ret->line));
+    open_rails(l);
+    r = fd >= 0 ? take_part(l) : find_hub(l);
+    begin(l);
+    ni_rails_end(&l->rails);
+    if (r != 0)
+        return r;
+    ret->good = l->msg.verdict.good;
+    (void)ni_copy(ret->line, sizeof(ret->line), l->msg.verdict.line);
+    return 0;
+}

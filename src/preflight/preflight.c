@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* preflight: all pods of a job prove its fabric together. Also before the command, for `run
+   --preflight`. What comes from the network is read by a child that has nothing to lose; what
+   becomes the command gets one byte of it. */
+#include "cli/cli.h"
+#include "rules/rules.h"
+#include "system/system.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    BYTES_MS = 3000,    /* for --bytes, in each direction */
+    ROUNDS_MS = 600000, /* for what comes when all are there, at most */
+    SLACK_MS = 2000     /* beyond --within, for the child to say that it waits no more */
+};
+
+/* What the child says, and what --once keeps. UNTOLD: nothing. */
+enum verdict { UNTOLD, GOOD = 'g', BAD = 'b' };
+enum { BEGUN = 'w' }; /* before that: waiting for pods is over */
+
+/* Pod 0 prints all, the others, and who did not reach it, the sentence; `run`, whose standard output
+   is the command's, logs it, pod 0 with the findings. Whether it is good, and was printed. */
+static bool conclude(struct ni_context *ctx, const struct ni_verdict *verdict)
+{
+    const bool runs = ctx->verb == NI_VERB_RUN;
+    const bool must = runs && (ctx->options.policy.require & NI_REQUIRE_PREFLIGHT) != 0;
+    ni_report_fn *const put = ctx->options.json ? ni_put_preflight_json : ni_put_preflight;
+    struct ni_text why = NI_TEXT(1024);
+    bool told = true;
+
+    ni_putf(&why, "%s%s", must ? "the preflight is " : "preflight: ", verdict->line);
+    if (must && !verdict->good)
+        ni_refuse_demand(&ctx->work, NI_REQUIRE_PREFLIGHT, why.buf);
+    ctx->verdict = verdict;
+    if (verdict->job && ctx->options.svg) {
+        ctx->options.output = ctx->options.svg;
+        told = ni_print_view(ctx, ni_put_preflight_svg) == 0 || runs;
+        ctx->options.output = NULL;
+    }
+    if (runs || !verdict->job)
+        ni_say_findings(ctx);
+    if (!runs)
+        told = ni_print_view(ctx, put) == 0 && told;
+    else if (verdict->good || !must)
+        ni_say(ctx, verdict->good ? NI_LOG_INFO : NI_LOG_WARN, "preflight: %s", verdict->line);
+    if (must && !verdict->good)
+        ni_last_words(ctx, ctx->plan.refuse_why, true);
+    else if (!runs && !verdict->good)
+        ni_leave_reason(ctx, why.buf, true);
+    return verdict->good && told;
+}
+
+/* Only the first network namespace has this sysctl (net/core/sysctl_net_core.c net_core_table). */
+static bool is_host_network(void)
+{
+    return access("/proc/sys/net/core/netdev_max_backlog", F_OK) == 0;
+}
+
+/* ---- in the child ---- */
+
+static int to_parent = -1; /* the pipe, in the child and its children */
+
+static void say_begun(void *arg)
+{
+    static const char byte = BEGUN;
+
+    (void)arg;
+    (void)!write(to_parent, &byte, 1);
+}
+
+static void say_progress(void *arg, const char *line, bool phase)
+{
+    struct ni_context *ctx = arg;
+
+    if (phase && !isatty(STDERR_FILENO))
+        ni_say(ctx, NI_LOG_INFO, "preflight: %s", line);
+    else
+        ni_say_progress(ctx, line);
+}
+
+/* Its maker, by which NCCL chooses too (2.30.7 graph/xml.cc ncclTopoGetXmlFromCpu, which asks the
+   CPU as well, for /proc/cpuinfo has a paragraph for each thread). */
+static void add_cpu(struct ni_pod *pod)
+{
+#if defined(__x86_64__)
+    unsigned most, maker[4] = {0}; /* the text is in EBX, EDX, ECX */
+
+    if (__get_cpuid(0, &most, &maker[0], &maker[2], &maker[1]))
+        ni_add_setting(pod, "CPU", (const char *)maker);
+#elif defined(__aarch64__)
+    ni_add_setting(pod, "CPU", "arm64");
+#endif
+}
+
+/* The meeting. CAP_IPC_LOCK counts as it will in the command: without it the rails' memory may be too
+   much. */
+static void meet(struct ni_context *ctx, const struct ni_party *party, struct ni_verdict *ret)
+{
+    static struct ni_rail rail[NI_MAX_RAILS];
+    static struct ni_pod_setting setting[NI_MAX_POD_SETTINGS];
+    static struct ni_pod pod;
+    const uint64_t lock = ni_cap_bit(CAP_IPC_LOCK);
+    const char *node = ni_env_get(&ctx->own, "NODE_NAME");
+    const struct ni_meeting meeting = {
+        .party = party,
+        .policy = &ctx->options.policy,
+        .strict = ctx->options.strict,
+        .host_network = is_host_network(),
+        .within_ms = (int64_t)ctx->options.within * 1000,
+        .pod = &pod,
+        .fn = ni_work_rail,
+        .task = {.rank = party->rank,
+                 .bytes = ctx->options.bytes,
+                 .move_ms = ctx->options.bytes > 0 ? BYTES_MS : (int)ctx->options.move_ms,
+                 .traffic_class = (uint8_t)ni_user_int(&ctx->work, "NCCL_IB_TC", 0),
+                 .service_level = (uint8_t)ni_user_int(&ctx->work, "NCCL_IB_SL", 0),
+                 .pkey_index = (uint16_t)ni_user_int(&ctx->work, "NCCL_IB_PKEY", 0)},
+        .progress = say_progress,
+        .begun = say_begun,
+        .arg = ctx,
+    };
+    const int r = ni_caps_forsake(ni_command_has_cap(CAP_IPC_LOCK) ? lock : 0);
+
+    *ret = (struct ni_verdict){.good = false};
+    if (r < 0) {
+        (void)ni_format(ret->line, sizeof(ret->line), "bad: capabilities cannot be dropped: %s",
+                        NI_ERRNO(r));
+        return;
+    }
+    ni_describe_pod(&ctx->work, &pod, rail, setting);
+    (void)gethostname(pod.host, sizeof(pod.host) - 1);
+    (void)ni_copy(pod.node, sizeof(pod.node), node ? node : "");
+    add_cpu(&pod);
+    memset(&ctx->findings, 0, sizeof(ctx->findings)); /* this pod's own are told */
+    ctx->n_said = ctx->dropped_said = 0;
+    if (ni_meet(&meeting, ret, &ctx->findings) != 0) {
+        const struct ni_verdict own = *ret;
+
+        (void)ni_format(ret->line, sizeof(ret->line), "bad: %s", own.line);
+    }
+    ni_say_progress(ctx, "");
+}
+
+/* ---- in the parent ---- */
+
+/* Until the child has told, or is gone, or a signal came, or the time is over: what it told. It sleeps:
+   thousands that look again and again would leave no time to the meeting. What tells is a byte: where
+   SIGCHLD is ignored there is no exit status. */
+static enum verdict listen_to(int child, int signals, int64_t within_ms, bool *late)
+{
+    struct pollfd p[2] = {{.fd = child, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
+    int64_t until_ms = ni_now_ms() + within_ms + SLACK_MS;
+    bool begun = false;
+
+    while (p[1].revents == 0) {
+        const int64_t left = until_ms - ni_now_ms();
+        const int n = left > 0 ? poll(p, NI_COUNT(p), (int)left) : 0;
+        char byte;
+
+        if (n == 0)
+            *late = !begun;
+        if (n == 0 || (n > 0 && p[0].revents && read(child, &byte, 1) != 1))
+            break;
+        if (n < 0 || !p[0].revents)
+            continue;
+        if (byte != BEGUN)
+            return byte == GOOD ? GOOD : BAD;
+        if (!begun)
+            until_ms = ni_now_ms() + ROUNDS_MS;
+        begun = true;
+    }
+    return UNTOLD;
+}
+
+static bool ask_child(struct ni_context *ctx, const struct ni_party *party)
+{
+    struct ni_verdict verdict = {.line = "bad: the process of preflight was killed, or crashed"};
+    const int64_t within_ms = (int64_t)ctx->options.within * 1000;
+    enum verdict told = UNTOLD;
+    struct ni_children children;
+    struct ni_wait wait;
+    bool late = false;
+    int fd[2] = {-1, -1};
+    int signals;
+    pid_t pid;
+
+    ni_wait_begin(&wait);
+    ni_children_begin(&children);
+    signals = signalfd(-1, &wait.blocked, SFD_CLOEXEC);
+    pid = signals < 0 || pipe2(fd, O_CLOEXEC | O_NONBLOCK) < 0 ? -1 : ni_fork_group();
+    if (pid < 0)
+        (void)ni_format(verdict.line, sizeof(verdict.line), "bad: no process for it: %s",
+                        NI_ERRNO(errno));
+    if (pid == 0) {
+        char byte;
+
+        ni_wait_unblock(&wait);
+        ni_no_command();
+        to_parent = fd[1];
+        meet(ctx, party, &verdict);
+        say_begun(NULL);
+        byte = conclude(ctx, &verdict) ? GOOD : BAD;
+        _exit(write(fd[1], &byte, 1) == 1 ? 0 : 1);
+    }
+    (void)close(fd[1]);
+    if (pid > 0)
+        told = listen_to(fd[0], signals, within_ms, &late);
+    if (late)
+        (void)ni_format(verdict.line, sizeof(verdict.line),
+                        "bad: pod 0 was not found within %u s: does the name server answer?",
+                        ctx->options.within);
+    (void)close(fd[0]);
+    (void)close(signals);
+    ni_children_end(&children, pid); /* it has nothing more to do */
+    ni_wait_end(&wait);              /* which may end the program */
+    return told != UNTOLD ? told == GOOD : conclude(ctx, &verdict);
+}
+
+/* One pod has nobody to meet: its self-test decides. */
+static bool alone(struct ni_context *ctx)
+{
+    struct ni_text why = NI_TEXT(NI_REASON);
+    struct ni_verdict verdict = {.good = true};
+
+    if (ni_wants_trials(&ctx->work) && !ni_selftest_passes(ctx, &why))
+        /* as for the self-test, having no port is a warning */
+        verdict.good = ctx->trials && ctx->trials->n == 0 && !ctx->options.strict;
+    (void)ni_format(verdict.line, sizeof(verdict.line), "%s: one pod takes part: %s",
+                    verdict.good ? "good" : "bad", why.len > 0 ? why.buf : "nobody to meet");
+    return conclude(ctx, &verdict);
+}
+
+/* ---- --once: manifests name the file in a variable, so that it is used with care ---- */
+
+enum { KEPT = 256 };
+
+static const char kept_by[] = ": nccl-init preflight: ";
+
+/* What FILE has of this attempt. */
+static void put_kept(struct ni_text *t, bool good, const struct ni_party *party)
+{
+    ni_putf(t, "%s%s%u/%u %s\n", good ? "good" : "bad", kept_by, party->rank, party->ranks,
+            party->key);
+}
+
+/* How FILE begins. Only a regular file of this user or of root counts, and no link: nobody else says
+   that a verdict was good. The number of bytes, or -errno; -EEXIST: it is another kind of file. */
+static ssize_t read_kept(const char *path, char ret[KEPT])
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+    struct stat st;
+    ssize_t n = -EEXIST;
+
+    if (fd < 0)
+        return errno == ELOOP ? -EEXIST : -errno;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0)) {
+        n = read(fd, ret, KEPT);
+        if (n < 0)
+            n = -errno;
+    }
+    (void)close(fd);
+    return n;
+}
+
+/* Whether the command starts with a good verdict only. With --strict a bad one is an error. */
+static bool stops_command(const struct ni_options *o)
+{
+    return o->preflight == NI_DEMAND_REQUIRE || (o->preflight == NI_DEMAND_WARN && o->strict);
+}
+
+/* A bad one does not hold where the command needs a good one. */
+static enum verdict find_kept(const struct ni_options *o, const struct ni_party *party)
+{
+    char seen[KEPT] = "";
+    const ssize_t n = o->once ? read_kept(o->once, seen) : -ENOENT;
+    const bool good = seen[0] == GOOD;
+    struct ni_text kept = NI_TEXT(KEPT);
+
+    put_kept(&kept, good, party);
+    if (n != (ssize_t)kept.len || memcmp(seen, kept.buf, kept.len) != 0)
+        return UNTOLD;
+    if (good)
+        return GOOD;
+    return stops_command(o) ? UNTOLD : BAD;
+}
+
+/* Into FILE, if that is new, empty or an earlier verdict. */
+static void keep(struct ni_context *ctx, bool good, const struct ni_party *party)
+{
+    const char *path = ctx->options.once;
+    struct ni_text text = NI_TEXT(KEPT);
+    char seen[KEPT + 1] = "";
+    const ssize_t n = read_kept(path, seen);
+    int r = n == -ENOENT ? 0 : (int)n;
+
+    if (n == -EEXIST || (n > 0 && !ni_has_prefix(seen + strcspn(seen, ":"), kept_by))) {
+        ni_say(ctx, NI_LOG_WARN,
+               "preflight: %.256s: it is not a verdict that this user kept, and stays as it is",
+               path);
+        return;
+    }
+    put_kept(&text, good, party);
+    if (r >= 0)
+        r = ni_replace_file(path, 0600, ni_write_text, &text); /* it has the key */
+    if (r < 0)
+        ni_say(ctx, NI_LOG_WARN, "preflight: %.256s: %s", path, NI_ERRNO(r));
+}
+
+/* ---- both verbs ---- */
+
+/* An exit status. Not what --once has kept, or another process of this pod does, is done. */
+static int prove(struct ni_context *ctx)
+{
+    const struct ni_options *o = &ctx->options;
+    struct ni_verdict verdict = {.good = false};
+    struct ni_party_options told = o->party;
+    struct ni_text why = NI_TEXT(512);
+    struct ni_party party;
+    enum verdict kept;
+    char self[NI_MEET_PEERS] = "";
+    bool good;
+
+    (void)gethostname(self, sizeof(self) - 1);
+    told.self = self;
+    if (!ni_find_party(&ctx->own, &told, &party, &why)) {
+        if (ctx->verb != NI_VERB_RUN)
+            return ni_usage(ctx, "%s", why.buf);
+        (void)ni_format(verdict.line, sizeof(verdict.line), "bad: %s", why.buf);
+        (void)conclude(ctx, &verdict);
+        return NI_EXIT_REFUSED;
+    }
+    if (party.stand_aside) {
+        verdict =
+            (struct ni_verdict){.good = true, .line = "good: left to local rank 0 of this pod"};
+    } else if ((kept = find_kept(o, &party)) != UNTOLD) {
+        verdict.good = kept == GOOD;
+        (void)ni_format(verdict.line, sizeof(verdict.line), "%s: made before, as %.256s tells",
+                        verdict.good ? "good" : "bad", o->once);
+    } else if (party.named && party.ranks > 1 && o->preflight == NI_DEMAND_REQUIRE &&
+               is_host_network()) {
+        ni_put(&why,
+               "the job has no key but the name of pod 0, and on a host network all jobs of a "
+               "node have its address; --job=KEY gives all pods one that no other job has");
+        (void)ni_format(verdict.line, sizeof(verdict.line), "bad: %s", why.buf);
+    }
+    if (verdict.line[0])
+        return conclude(ctx, &verdict) ? 0 : NI_EXIT_FAILED;
+    good = party.ranks == 1 ? alone(ctx) : ask_child(ctx, &party);
+    /* who has started its command does not come to another meeting */
+    if (o->once && (good || (o->preflight == NI_DEMAND_WARN && !stops_command(o))))
+        keep(ctx, good, &party);
+    return good ? 0 : NI_EXIT_FAILED;
+}
+
+int ni_cmd_preflight(struct ni_context *ctx)
+{
+    const int r = ni_flow(ctx);
+
+    return r != 0 ? r : prove(ctx);
+}
+
+bool ni_preflight_allows(struct ni_context *ctx)
+{
+    return prove(ctx) == 0 || !stops_command(&ctx->options);
+}

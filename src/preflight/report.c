@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a preflight found, for people: the sentence, the findings, the rails, and what was not tried.
+   Up to 32 pods each has a line; beyond, those that are not good. */
+#include "print/parts.h"
+
+enum { PODS_SHOWN = 32 };
+
+const char *const ni_rail_words[] = {
+    [NI_RAIL_ABSENT] = "absent", [NI_RAIL_GONE] = "gone", [NI_RAIL_UNTRIED] = "untried",
+    [NI_RAIL_GOOD] = "good",     [NI_RAIL_SLOW] = "slow", [NI_RAIL_PATH] = "path",
+    [NI_RAIL_FAILED] = "failed",
+};
+
+struct ni_flow ni_slower_flow(const struct ni_rail_tally *t)
+{
+    return t->send.mbps < t->receive.mbps ? t->send : t->receive;
+}
+
+static bool is_outlier(const struct ni_job *job, unsigned rank)
+{
+    bool ret = false;
+    for (unsigned r = 0; r < job->n_rail; r++) {
+        const enum ni_rail_verdict v = ni_tally_of(job, rank, r)->verdict;
+        ret = ret || (v != NI_RAIL_GOOD && v != NI_RAIL_ABSENT);
+    }
+    return ret;
+}
+
+static void put_cell(struct ni_text *t, const struct ni_rail_tally *y)
+{
+    const int64_t mbps = y->verdict == NI_RAIL_GONE ? 0 : ni_slower_flow(y).mbps;
+    ni_put_speed(t, mbps);
+    if (y->verdict != NI_RAIL_ABSENT && (y->verdict != NI_RAIL_GOOD || mbps == 0))
+        ni_putf(t, "%s%s", mbps > 0 ? " " : "", ni_rail_words[y->verdict]);
+}
+
+static void put_pods(struct ni_text *out, const struct ni_view *view)
+{
+    const struct ni_job *job = view->verdict->job;
+    const bool many = job->ranks > PODS_SHOWN;
+    struct ni_text table = ni_table_on("RANK\tPOD\tNODE");
+    unsigned shown = 0, more = 0;
+    for (unsigned r = 0; r < job->n_rail; r++)
+        ni_putf(&table, "\tRAIL %u", r);
+    for (unsigned p = 0; p < job->ranks; p++) {
+        const struct ni_pod *pod = &job->pod[p];
+        const bool outlier = is_outlier(job, p);
+        if (many && (!outlier || shown == PODS_SHOWN)) {
+            more += outlier;
+            continue;
+        }
+        struct ni_text *t = ni_row(&table, outlier ? NI_RED : NI_PLAIN);
+        shown++;
+        ni_putf(t, "%u\t", p);
+        ni_quote(t, pod->here ? pod->host : "");
+        ni_put(t, "\t");
+        ni_quote(t, pod->here ? pod->node : "");
+        for (unsigned r = 0; r < job->n_rail; r++)
+            put_cell(ni_cell(t), ni_tally_of(job, p, r));
+    }
+    if (shown == 0) {
+        ni_free_text(&table);
+        return;
+    }
+    ni_putf(out, "\n%s, Gb/s in the slower direction\n", many ? "Pods that are not good" : "Rails");
+    ni_table_write(out, &table, view->colour);
+    if (more > 0)
+        ni_putf(out, "  and %u more\n", more);
+}
+
+void ni_put_preflight(struct ni_text *out, const struct ni_view *view)
+{
+    const struct ni_job *job = view->verdict->job;
+    unsigned passed = 0;
+    ni_put(out, "preflight: ");
+    ni_quote(out, view->verdict->line);
+    ni_put(out, "\n");
+    if (!job)
+        return;
+    ni_put_findings(out, view, NI_INFO);
+    if (job->n_rail > 0)
+        put_pods(out, view);
+    if (job->n_result == 0)
+        return;
+    for (unsigned i = 0; i < job->n_result; i++)
+        passed += job->result[i].step == NI_PAIR_DONE;
+    ni_putf(out,
+            "\n%u of %u pair%s passed in %u round%s: each rail with that of the next pod%s\n"
+            "Not tried: pairs of different rails, GPU memory, and other paths that a switch may "
+            "choose\n",
+            passed, job->n_result, ni_plural(job->n_result), job->rounds, ni_plural(job->rounds),
+            job->ranks > 3 ? ", and of the pod half the job away" : "");
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The messages between hub and leaves: a length of four bytes, the highest first, and one JSON
+   object. What is zero, empty or not known is not written. */
+#ifndef NI_MEET_WIRE_H
+#define NI_MEET_WIRE_H
+
+#include "preflight/meet.h"
+
+enum ni_message_type {
+    /* leaf to hub */
+    NI_MSG_HELLO,
+    NI_MSG_FACTS, /* the pod */
+    NI_MSG_DONE,  /* items: how each went, and the ends that were made */
+    /* hub to leaf */
+    NI_MSG_WELCOME,
+    NI_MSG_ALIVE, /* every NI_ALIVE_MS; whether waiting for pods is over */
+    NI_MSG_NO,    /* and the hub hangs up */
+    NI_MSG_DO,    /* items: the rails that do `work`, with their partners */
+    NI_MSG_VERDICT,
+    NI_MSG_TYPES
+};
+
+enum {
+    NI_MEET_PROTOCOL = 3,    /* 1: ends and results of items were lists; 2: nobody was alive */
+    NI_MEET_HELLO = 1024,    /* bytes of the first message, at most */
+    NI_MEET_MESSAGE = 65536, /* of a later one */
+    NI_WIRE_HEAD = 4,
+    NI_ALIVE_MS = 1000,
+    NI_WIRE_ITEMS = NI_MAX_RAILS * NI_ROLES
+};
+
+/* One rail of one pod in one role. */
+struct ni_item {
+    unsigned rail, role, partner;
+    struct ni_rail_end end;       /* DO: the partner's; DONE: its own, after NI_WORK_QUEUES */
+    struct ni_pair_result result; /* DONE; pair, round and at_to are known to the hub */
+};
+
+struct ni_message {
+    enum ni_message_type type;
+    /* HELLO: the same in all protocols */
+    unsigned protocol;
+    char version[24];
+    struct ni_party party; /* rank, ranks, key */
+    int64_t within_ms;     /* HELLO: how long this pod still waits for the others; 0: not told */
+    bool begun;            /* ALIVE: nobody is waited for any more */
+    struct ni_verdict verdict; /* VERDICT; NO: its line */
+    /* DO, and sent back by DONE: what becomes of the tasks */
+    enum ni_rail_work work;
+    uint64_t session;
+    int64_t bytes;
+    int move_ms;
+    unsigned n_item;
+    struct ni_item item[NI_WIRE_ITEMS];
+    /* FACTS: the pod, but its arrays, which lie below */
+    struct ni_pod pod;
+    struct ni_rail rail[NI_MAX_RAILS];
+    struct ni_pod_setting setting[NI_MAX_POD_SETTINGS];
+};
+
+/* Makes t head and message; t->cut: it has no room. */
+void ni_message_put(struct ni_text *t, const struct ni_message *m);
+/* All of it, or false. */
+bool ni_message_send(int fd, int flags, const struct ni_message *m);
+/* Reads the object of n bytes, behind which is a NUL. Texts in *ret are printable ASCII, numbers
+   within the bounds of their kind, `rail` and `role` those of a table. false: it is none. */
+bool ni_message_take(const char *text, size_t n, struct ni_message *ret);
+
+/* One message of at most `most` bytes, which stays in the socket until it is whole. It never waits.
+   1: *ret is it; 0: not all of it is there; -EAGAIN: nothing is; -EPROTO: it is none; -ECONNRESET: the
+   other end hung up; or another -errno. */
+int ni_message_receive(int fd, size_t most, struct ni_message *ret);
+/* Waits for all of one message of at most NI_MEET_MESSAGE bytes, until then, however it comes. 0,
+   -ETIMEDOUT, or as above. */
+int ni_message_await(int fd, int64_t until_ms, struct ni_message *ret);
+
+/* What every pod does. fd: a stream to the hub, or -1: it connects to party->host. */
+int ni_leaf(const struct ni_meeting *m, int fd, struct ni_verdict *ret);
+
+/* Settings of a new socket: nothing that is said waits, what is said has room, and a pod whose node is
+   gone is noticed. Those that it accepts inherit them. */
+void ni_socket_set_up(int fd);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts of any length, lines that are wrapped, tables. */
+#include "print/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a text that grows ---- */
+
+/* Of the first text: `env` sets up no heap for what it prints. */
+static char initial[16384];
+static char *unused = initial; /* NULL: it has been taken */
+static char nothing[1];        /* the text where there is no memory */
+
+static void grow(struct ni_text *t)
+{
+    char *buf = realloc(t->buf == initial ? NULL : t->buf, 2 * t->cap);
+    if (!buf) {
+        t->full = NULL;
+        return;
+    }
+    if (t->buf == initial)
+        memcpy(buf, initial, t->len + 1);
+    t->buf = buf;
+    t->cap *= 2;
+}
+
+struct ni_text ni_long_text(void)
+{
+    char *buf = unused ? unused : malloc(sizeof(initial));
+    struct ni_text t =
+        buf ? ni_text_on(buf, sizeof(initial)) : ni_text_on(nothing, sizeof(nothing));
+    unused = NULL;
+    t.full = buf ? grow : NULL;
+    return t;
+}
+
+void ni_free_text(struct ni_text *t)
+{
+    if (t->buf != nothing && t->buf != initial)
+        free(t->buf);
+}
+
+/* ---- wrapped lines ---- */
+
+enum { COLUMNS = 100, INDENT = 6 };
+
+void ni_put_wrapped(struct ni_text *out, size_t columns, size_t at, const char *s)
+{
+    bool first = true;
+    while (*s) {
+        size_t word = strcspn(s, " "), blanks = strspn(s + word, " ");
+        if (!first && at + 1 + word > columns) {
+            ni_putf(out, "\n%*s", INDENT, "");
+            at = INDENT;
+        } else if (!first) {
+            ni_put(out, " ");
+            at++;
+        }
+        ni_put_quoted(out, s, word, word);
+        at += word;
+        s += word + blanks;
+        first = false;
+    }
+    ni_put(out, "\n");
+}
+
+void ni_put_below(struct ni_text *out, const char *s)
+{
+    ni_putf(out, "%*s", INDENT, "");
+    ni_put_wrapped(out, COLUMNS, INDENT, s);
+}
+
+void ni_put_item(struct ni_text *out, const char *title, const char *s)
+{
+    if (!*s)
+        return;
+    ni_putf(out, "  %s: ", title);
+    ni_put_wrapped(out, COLUMNS, strlen(title) + 4, s);
+}
+
+/* ---- colour, tables ---- */
+
+static const char *const colours[] = {
+    [NI_PLAIN] = "",       [NI_GREEN] = "\033[32m", [NI_YELLOW] = "\033[33m",
+    [NI_RED] = "\033[31m", [NI_DIM] = "\033[2m",
+};
+
+void ni_put_tinted(struct ni_text *out, bool colour, enum ni_tint tint, const char *s)
+{
+    const bool tinted = colour && tint != NI_PLAIN;
+    ni_put(out, tinted ? colours[tint] : "");
+    ni_quote(out, s);
+    ni_put(out, tinted ? "\033[0m" : "");
+}
+
+struct ni_text ni_table_on(const char *head)
+{
+    struct ni_text table = ni_long_text();
+    ni_put(ni_row(&table, NI_PLAIN), head);
+    return table;
+}
+
+/* A row is its tint and its cells, divided by '\t', which no quoted text holds. */
+struct ni_text *ni_row(struct ni_text *table, enum ni_tint tint)
+{
+    char c = (char)tint;
+    if (table->len > 0)
+        ni_put(table, "\n");
+    ni_putn(table, &c, 1);
+    return table;
+}
+
+struct ni_text *ni_cell(struct ni_text *table)
+{
+    ni_put(table, "\t");
+    return table;
+}
+
+/* The first time for the widths alone. */
+void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour)
+{
+    size_t width[NI_COLUMNS] = {0};
+    ni_put(table, "\n");
+    for (int writes = 0; writes <= 1; writes++) {
+        for (const char *p = table->buf; *p; p++) {
+            const enum ni_tint tint = (enum ni_tint) * p;
+            const bool tinted = colour && tint != NI_PLAIN;
+            size_t column = 0, pad = 0;
+            if (writes)
+                ni_putf(out, "  %s", tinted ? colours[tint] : "");
+            do {
+                const size_t n = strcspn(++p, "\t\n");
+                const struct ni_span cell = n > 0 ? (struct ni_span){p, n} : ni_span_of("-");
+                if (writes) {
+                    ni_putf(out, "%*s", (int)pad, "");
+                    ni_putn(out, cell.p, cell.n);
+                } else if (cell.n > width[column]) {
+                    width[column] = cell.n;
+                }
+                pad = width[column++] - cell.n + 2;
+                p += n;
+            } while (*p == '\t');
+            if (writes)
+                ni_put(out, tinted ? "\033[0m\n" : "\n");
+        }
+    }
+    out->cut = out->cut || table->cut;
+    ni_free_text(table);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "print/parts.h"
+
+#include <string.h>
+
+const struct ni_words ni_source_words[] = {
+    [NI_SRC_NONE] = {"none", "this pod was given no HCA"},
+    [NI_SRC_OPTION] = {"option", "HCAs named by --hcas"},
+    [NI_SRC_PCIDEVICE] = {"pcidevice", "HCAs given by PCIDEVICE_* (SR-IOV device plugin)"},
+    [NI_SRC_SRIOVNET] = {"sriovnet", "HCAs given by SRIOVNETWORK_* (SR-IOV DRA driver)"},
+    [NI_SRC_DRA] = {"dra", "HCAs given by DRA device metadata"},
+    [NI_SRC_NETSTATUS] = {"network-status", "HCAs given by network-status (Multus)"},
+    [NI_SRC_UVERBS] = {"uverbs", "HCAs whose /dev/infiniband/uverbsN opens"},
+    [NI_SRC_NETDEV] = {"netdev", "HCAs with an interface in this network namespace"},
+    [NI_SRC_HOST] = {"host", "all HCAs of the host (host network)"},
+};
+
+const struct ni_words ni_link_words[] = {
+    [NI_LINK_UNKNOWN] = {NULL, "unknown"},
+    [NI_LINK_IB] = {"infiniband", "InfiniBand"},
+    [NI_LINK_ROCE] = {"roce", "RoCE"},
+};
+
+/* ---- for people ---- */
+
+const char *ni_plural(unsigned n)
+{
+    return n == 1 ? "" : "s";
+}
+
+void ni_put_origin(struct ni_text *t, const struct ni_view *view)
+{
+    ni_put(t, ni_source_words[view->inv->source].text);
+    if (strcmp(view->root, "/") != 0) {
+        ni_put(t, "; root ");
+        ni_quote(t, view->root);
+    }
+    ni_put(t, "\n");
+}
+
+/* ---- in JSON ---- */
+
+struct ni_json ni_json_report(struct ni_text *out)
+{
+    struct ni_json j = ni_json_on(out, true);
+    ni_json_object(&j, NULL);
+    ni_json_int(&j, "schema", NI_JSON_SCHEMA);
+    return j;
+}
+
+void ni_json_list(struct ni_json *j, const char *key, const struct ni_view *view, int first,
+                  unsigned n, ni_json_item *put)
+{
+    ni_json_array(j, key);
+    for (unsigned i = 0; i < n; i++) {
+        ni_json_object(j, NULL);
+        put(j, view, (unsigned)first + i);
+        ni_json_end(j);
+    }
+    ni_json_end(j);
+}
+
+void ni_json_yes_no(struct ni_json *j, const char *key, enum ni_known known)
+{
+    if (known == NI_KNOWN || known == NI_ABSENT)
+        ni_json_bool(j, key, known == NI_KNOWN);
+    else
+        ni_json_text(j, key, NULL);
+}

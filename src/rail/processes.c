@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A process for each rail. It is asked by one byte on a socket, answers by one, and says how it went
+   in shared memory. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rail/rails.h"
+#include "system/system.h"
+
+enum { DEATH_MS = 1000 }; /* from SIGKILL to giving up */
+
+static void end(struct ni_rails *r, unsigned i)
+{
+    if (r->at[i].fd >= 0)
+        (void)close(r->at[i].fd);
+    r->at[i].fd = -1;
+    r->at[i].busy = false;
+    if (r->at[i].pid > 0)
+        (void)kill(r->at[i].pid, SIGKILL);
+}
+
+int ni_rails_start(struct ni_rails *r, unsigned n, ni_rail_fn *fn)
+{
+    void *state = NULL;
+    int pair[2], err;
+    char work;
+
+    memset(r, 0, sizeof(*r));
+    r->task = mmap(NULL, NI_MAX_RAILS * sizeof(*r->task), PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (r->task == MAP_FAILED) {
+        r->task = NULL;
+        return -errno;
+    }
+    while (r->n < n) {
+        const unsigned i = r->n++;
+
+        r->at[i].pid = r->at[i].fd = -1;
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {
+            r->at[i].fd = pair[0];
+            r->at[i].pid = ni_fork_worker(pair[1]);
+            while (r->at[i].pid == 0) {
+                if (read(pair[1], &work, 1) != 1)
+                    _exit(0); /* the kernel takes back what was opened and registered */
+                fn(&r->task[i], (enum ni_rail_work)work, &state);
+                (void)send(pair[1], &work, 1, MSG_NOSIGNAL);
+            }
+            (void)close(pair[1]);
+        }
+        if (r->at[i].pid < 0) {
+            err = -errno;
+            ni_rails_end(r);
+            return err;
+        }
+    }
+    return 0;
+}
+
+/* The last step of a work that was not done: nobody knows how it went. */
+static void mark_silent(struct ni_rail_task *task, enum ni_rail_work work)
+{
+    for (int i = 0; i < NI_ROLES; i++) {
+        struct ni_pair_result *it = &task->result[i];
+        const bool waits = task->has[i] && (work != NI_WORK_MOVE || i == NI_ROLE_FROM);
+
+        if ((waits || work == NI_WORK_OPEN) && it->err == 0 && it->wc == 0)
+            it->silent = true;
+    }
+}
+
+void ni_rails_ask(struct ni_rails *r, enum ni_rail_work work, int64_t limit_ms)
+{
+    const char byte = (char)work;
+
+    r->work = work;
+    r->until_ms = ni_now_ms() + limit_ms;
+    for (unsigned i = 0; i < r->n; i++) {
+        struct ni_rail_task *task = &r->task[i];
+
+        if (work != NI_WORK_OPEN && !task->has[NI_ROLE_FROM] && !task->has[NI_ROLE_TO])
+            continue;
+        if (work == NI_WORK_OPEN || work == NI_WORK_QUEUES)
+            memset(task->result, 0, sizeof(task->result));
+        r->at[i].busy = r->at[i].fd >= 0 && send(r->at[i].fd, &byte, 1, MSG_NOSIGNAL) == 1;
+        if (!r->at[i].busy)
+            mark_silent(task, work);
+    }
+}
+
+bool ni_rails_done(struct ni_rails *r, int64_t most_ms)
+{
+    const int64_t left = r->until_ms - ni_now_ms();
+    struct pollfd p[NI_MAX_RAILS];
+    bool busy = false;
+
+    for (unsigned i = 0; i < r->n; i++) {
+        char byte;
+        const ssize_t n = r->at[i].busy ? recv(r->at[i].fd, &byte, 1, MSG_DONTWAIT) : 1;
+
+        r->at[i].busy = n < 0 && (errno == EAGAIN || errno == EINTR) && left > 0;
+        p[i] = (struct pollfd){.fd = r->at[i].busy ? r->at[i].fd : -1, .events = POLLIN};
+        busy = busy || r->at[i].busy;
+        if (n == 1 || r->at[i].busy)
+            continue;
+        end(r, i);
+        mark_silent(&r->task[i], r->work);
+    }
+    if (busy)
+        (void)poll(p, r->n, (int)(left < most_ms ? left : most_ms));
+    return !busy;
+}
+
+void ni_rails_end(struct ni_rails *r)
+{
+    static const struct timespec ms = {.tv_nsec = 1000000};
+    const int64_t until = ni_now_ms() + DEATH_MS;
+
+    for (unsigned i = 0; i < r->n; i++)
+        end(r, i);
+    for (unsigned i = 0; i < r->n; i++) {
+        while (r->at[i].pid > 0 && waitpid(r->at[i].pid, NULL, WNOHANG) == 0 && ni_now_ms() < until)
+            (void)nanosleep(&ms, NULL);
+    }
+    if (r->task)
+        (void)munmap(r->task, NI_MAX_RAILS * sizeof(*r->task));
+    r->task = NULL;
+    r->n = 0;
+}

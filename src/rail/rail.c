@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One rail of this pod, connected to the same rail of two others, or in a self-test to itself: it
+   writes to, and reads from, one of them, and lets the other do so. In the rail's own process, which
+   is killed where it hangs. */
+#include <errno.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <infiniband/verbs.h>
+
+#include "rail/rails.h"
+
+enum {
+    PAGE = 4096,
+    /* of a pair: bulk goes over it again and again; all of NI_MEET_PROTOCOL have it */
+    WINDOW = 1 << 20,
+    SMALL_AT = PAGE / 2, /* where small writes go */
+    SMALL = 8,           /* bytes whose way is timed */
+    SAMPLES = 64,        /* how often */
+    CHUNK_MIN = 8192,    /* larger than any path MTU, so that a large packet is seen on each pair */
+    CHUNK_FIRST = 65536,
+    CHUNK_MAX = 1 << 20,
+    DEPTH = 8,      /* work requests in flight: the largest fill 400 Gb/s for 160 us */
+    READS_MAX = 16, /* RDMA reads in flight, if the device can */
+    FLIGHT_NS = 3000000,
+    TIMEOUT = 14,   /* 4.096 us * 2^14: what is not acknowledged for 67 ms is sent again, */
+    RETRIES = 6,    /* so often; then IBV_WC_RETRY_EXC_ERR, after half a second. 7 is for ever on
+                     SoftRoCE (Linux 6.1 drivers/infiniband/sw/rxe/rxe_comp.c) */
+    RNR_TIMER = 12, /* as NCCL (2.30.7 transport/net_ib/connect.cc ncclIbQpRtr) */
+    HOPS = 255,
+    SPINS = 256, /* empty looks before the processor is offered to others: SoftRoCE needs it */
+    WARM_MS = 30,
+    DISCARD_PORT = 9,
+    /* Between looks while bulk moves: what is in flight lasts longer, and a pod may have fewer
+       processors than rails, or a quota of them. */
+    NAP_NS = 20000
+};
+#define SECOND   INT64_C(1000000000)
+#define PATIENCE (2 * SECOND) /* where the own side drops, there is no completion at all */
+
+/* What the other end reads first: who wrote it here. */
+struct identity {
+    uint64_t session;
+    uint32_t rank, partner;
+    uint64_t number;
+};
+
+struct rail {
+    struct ni_rail_task *task;
+    enum ni_role role;            /* that takes a step */
+    struct ni_pair_result opened; /* how far that came; a device that fails is not tried again */
+    struct ibv_device *device;
+    struct ibv_context *context;
+    struct ibv_device_attr attr;
+    struct ibv_port_attr port;
+    struct ibv_gid_entry gid;
+    struct ibv_pd *pd;
+    /* The target: a page with the identity and the small writes, and a window; then two windows of
+       the pod's own: what is written, and what is read back. */
+    uint8_t *memory, *out, *back;
+    size_t size, window;
+    struct ibv_mr *target, *own; /* the peer's rights are on the first alone */
+    struct ibv_cq *cq;
+    struct ibv_qp *qp[NI_ROLES];
+    size_t bulk;            /* bytes of the window that went there, and back */
+    int64_t moved, took_ns; /* by the last stream */
+};
+
+/* Of a step, which gives 0 or an errno: the completion tells more, or the data is wrong. */
+enum { FAILED = -1 };
+
+static int64_t now_ns(void)
+{
+    struct timespec now = {0};
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * SECOND + now.tv_nsec;
+}
+
+/* Of a call that gives an object. */
+static int error_of(const void *object)
+{
+    return object ? 0 : errno != 0 ? errno : EIO; /* a library that fails without an errno */
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- the device ---- */
+
+/* Variables that name a file; they are the job's and not ours. rdma-core 56.1: the first redirects
+   all reading (libibverbs/sysfs.c), to the files of the next two libibverbs and mlx5 append
+   (libibverbs/init.c verbs_set_log_file, providers/mlx5/mlx5.c open_debug_file). libnl 3.7 reads
+   those of the others (lib/utils.c get_psched_settings). */
+static const char *const file_variables[] = {"SYSFS_PATH", "VERBS_LOG_FILE", "MLX5_DEBUG_FILE",
+                                             "PROC_NET_PSCHED", "PROC_ROOT"};
+
+static int find_device(struct rail *r)
+{
+    struct ni_rail *rail = &r->task->rail;
+    struct ibv_device **list;
+    int n = 0;
+
+    /* ibv_open_device would wait 5 s for udev to make it (rdma-core 56.1 util/open_cdev.c) */
+    if (rail->node_err != 0)
+        return rail->node_err;
+    for (size_t i = 0; i < NI_COUNT(file_variables); i++)
+        (void)unsetenv(file_variables[i]);
+    list = ibv_get_device_list(&n);
+    for (int i = 0; list && i < n; i++)
+        if (strcmp(ibv_get_device_name(list[i]), rail->hca) == 0)
+            r->device = list[i];
+    if (list && !r->device)
+        (void)ni_format(rail->untried, sizeof(rail->untried),
+                        "nccl-init has no provider for this device");
+    return list && !r->device ? ENODEV : error_of(list);
+}
+
+static int open_device(struct rail *r)
+{
+    r->context = ibv_open_device(r->device);
+    return error_of(r->context);
+}
+
+static unsigned mtu_bytes(enum ibv_mtu mtu)
+{
+    return 128U << mtu;
+}
+
+static int ask_port(struct rail *r)
+{
+    struct ni_rail *rail = &r->task->rail;
+    const int err = ibv_query_port(r->context, (uint8_t)rail->port, &r->port);
+    __be16 pkey = 0;
+
+    if (err != 0)
+        return err;
+    rail->path_mtu = mtu_bytes(r->port.active_mtu);
+    (void)ibv_query_pkey(r->context, (uint8_t)rail->port, r->task->pkey_index, &pkey);
+    rail->pkey = ntohs(pkey);
+    return r->port.state == IBV_PORT_ACTIVE ? 0 : ENETDOWN;
+}
+
+/* An index of the table that a queue pair carries, with an entry. Where sysfs and the device differ,
+   what the device says is used: that is what a job would use. */
+static int ask_gid(struct rail *r)
+{
+    struct ni_rail *rail = &r->task->rail;
+    const bool roce = rail->link != NI_LINK_IB;
+    int err;
+
+    if (rail->index > UINT8_MAX || (roce && rail->index < 0))
+        return ERANGE;
+    err = ibv_query_gid_ex(r->context, rail->port, rail->index < 0 ? 0 : (uint32_t)rail->index,
+                           &r->gid, 0);
+    if (err != 0)
+        return err;
+    rail->v2 = r->gid.gid_type == IBV_GID_TYPE_ROCE_V2;
+    if (!roce)
+        memcpy(rail->gid, r->gid.gid.raw, NI_GID_BYTES); /* its subnet is in it */
+    return roce && ni_ip_is_zero(r->gid.gid.raw) ? ENODATA : 0;
+}
+
+static int ask_device(struct rail *r)
+{
+    struct ni_rail *rail = &r->task->rail;
+    const int err = ibv_query_device(r->context, &r->attr);
+
+    if (err != 0)
+        return err;
+    r->task->max_qp = r->attr.max_qp;
+    r->task->max_mr = r->attr.max_mr;
+    (void)ni_copyn(rail->firmware, sizeof(rail->firmware), r->attr.fw_ver,
+                   strnlen(r->attr.fw_ver, sizeof(rail->firmware) - 1));
+    r->pd = ibv_alloc_pd(r->context);
+    if (!r->pd)
+        return error_of(r->pd);
+    /* As NCCL finds out (2.30.7 transport/net_ib/gdr.cc ibDmaBufSupportInitOnce): a descriptor that
+       is none gives these two where the kernel or the driver lacks the call, else EBADF. */
+    (void)ibv_reg_dmabuf_mr(r->pd, 0, 0, 0, -1, 0);
+    r->task->dmabuf = errno == EOPNOTSUPP || errno == EPROTONOSUPPORT ? NI_ABSENT : NI_KNOWN;
+    /* what the pods compare; whether it can be used is told by steps of their own */
+    (void)ask_port(r);
+    if (rail->link == NI_LINK_IB)
+        (void)ask_gid(r);
+    return 0;
+}
+
+static int allocate(struct rail *r)
+{
+    void *memory;
+
+    if (r->memory)
+        return 0;
+    r->size = r->task->size > 0 ? (size_t)r->task->size : PAGE + 3 * WINDOW;
+    memory = mmap(NULL, r->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return errno;
+    r->window = (r->size - PAGE) / 3 / PAGE * PAGE;
+    r->memory = memory;
+    r->out = r->memory + PAGE + r->window;
+    r->back = r->out + r->window;
+    return 0;
+}
+
+static int register_memory(struct rail *r)
+{
+    const size_t target = PAGE + r->window;
+
+    if (!r->target)
+        r->target =
+            ibv_reg_mr(r->pd, r->memory, target,
+                       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+    if (r->target && !r->own)
+        r->own = ibv_reg_mr(r->pd, r->out, r->size - target, IBV_ACCESS_LOCAL_WRITE);
+    return error_of(r->own);
+}
+
+/* ---- queue pairs ---- */
+
+static void drop_queues(struct rail *r)
+{
+    for (int i = 0; i < NI_ROLES; i++)
+        if (r->qp[i])
+            (void)ibv_destroy_qp(r->qp[i]);
+    if (r->cq)
+        (void)ibv_destroy_cq(r->cq);
+    memset(r->qp, 0, sizeof(r->qp));
+    r->cq = NULL;
+}
+
+static int make_queue(struct rail *r)
+{
+    struct ni_rail_task *task = r->task;
+    const enum ni_role role = r->role;
+    const struct identity it = {task->session, task->rank, task->partner[role], task->number};
+    struct ibv_qp_init_attr attr = {
+        .cap = {.max_send_wr = DEPTH, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
+        .qp_type = IBV_QPT_RC,
+        .sq_sig_all = 1,
+    };
+
+    if (!r->cq)
+        r->cq = ibv_create_cq(r->context, 2 * DEPTH, NULL, NULL, 0);
+    attr.send_cq = attr.recv_cq = r->cq;
+    r->qp[role] = r->cq ? ibv_create_qp(r->pd, &attr) : NULL;
+    if (!r->qp[role])
+        return error_of(NULL);
+    task->own[role] = (struct ni_rail_end){
+        .qpn = r->qp[role]->qp_num,
+        .psn = (uint32_t)now_ns() & 0xffffff, /* packets of an earlier queue pair do not fit */
+        .rkey = r->target->rkey,
+        .address = (uintptr_t)r->memory,
+        .lid = r->port.lid,
+        .path_mtu = (uint16_t)mtu_bytes(r->port.active_mtu),
+        .most_reads =
+            (uint8_t)least(READS_MAX, least(r->attr.max_qp_rd_atom, r->attr.max_qp_init_rd_atom)),
+        .global = task->rail.link != NI_LINK_IB || (r->port.flags & IBV_QPF_GRH_REQUIRED) != 0,
+    };
+    memcpy(task->own[role].gid, r->gid.gid.raw, NI_GID_BYTES);
+    task->peer[NI_ROLES - 1 - role] = task->own[role]; /* itself, until it is told another */
+    if (role == NI_ROLE_TO)
+        memcpy(r->memory, &it, sizeof(it));
+    return 0;
+}
+
+/* ---- connecting ---- */
+
+/* The kernel waits a second for a neighbour that it does not know, also if the answer comes at once
+   (Linux 6.1 drivers/infiniband/core/addr.c, seen in the lab). A datagram to the discard port makes
+   it known before. From the rail's own interface: a pod has many. */
+static void warm(const struct ni_rail *rail, const uint8_t gid[NI_GID_BYTES])
+{
+    const bool v4 = ni_ip_is_v4(gid); /* as a mapped address it needs IPv6, and bindv6only=0 */
+    struct sockaddr_in to4 = {.sin_family = AF_INET, .sin_port = htons(DISCARD_PORT)};
+    struct sockaddr_in6 to6 = {.sin6_family = AF_INET6, .sin6_port = htons(DISCARD_PORT)};
+    const void *to = v4 ? (const void *)&to4 : &to6;
+    int fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return;
+    memcpy(&to4.sin_addr, gid + NI_GID_BYTES - sizeof(to4.sin_addr), sizeof(to4.sin_addr));
+    memcpy(&to6.sin6_addr, gid, NI_GID_BYTES);
+    /* without CAP_NET_RAW since Linux 5.7 */
+    if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, rail->netdev,
+                   (socklen_t)strlen(rail->netdev)) == 0)
+        (void)sendto(fd, "", 1, 0, to, v4 ? sizeof(to4) : sizeof(to6));
+    (void)close(fd);
+}
+
+/* To INIT, RTR, RTS. */
+static int connect_queue(struct rail *r)
+{
+    static const struct {
+        enum ibv_qp_state state;
+        int mask; /* of what it takes */
+    } states[] = {
+        {IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS},
+        {IBV_QPS_RTR, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                          IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER},
+        {IBV_QPS_RTS, IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                          IBV_QP_MAX_QP_RD_ATOMIC},
+    };
+    const struct ni_rail_task *task = r->task;
+    const struct ni_rail_end *own = &task->own[r->role], *peer = &task->peer[r->role];
+    const uint8_t port = (uint8_t)task->rail.port;
+    const uint8_t most = (uint8_t)least(own->most_reads, peer->most_reads);
+    const uint8_t reads = most > 0 ? most : 1; /* some devices say 0, and read */
+    struct ibv_qp_attr attr = {
+        .pkey_index = (uint16_t)task->pkey_index,
+        .port_num = port,
+        .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+        .ah_attr = {.port_num = port, .dlid = peer->lid, .sl = (uint8_t)task->service_level},
+        .path_mtu = r->port.active_mtu,
+        .dest_qp_num = peer->qpn,
+        .rq_psn = peer->psn,
+        .max_dest_rd_atomic = reads,
+        .min_rnr_timer = RNR_TIMER,
+        .sq_psn = own->psn,
+        .timeout = TIMEOUT,
+        .retry_cnt = RETRIES,
+        .rnr_retry = RETRIES,
+        .max_rd_atomic = reads,
+    };
+    int err = 0;
+
+    while (attr.path_mtu > IBV_MTU_256 && mtu_bytes(attr.path_mtu) > peer->path_mtu)
+        attr.path_mtu--;
+    /* By GID on InfiniBand only where a router stands between (other subnet prefixes), or one of
+       the ports wants it, as virtual ports do, which share a LID. */
+    if (own->global || peer->global || memcmp(own->gid, peer->gid, NI_GID_BYTES / 2) != 0) {
+        attr.ah_attr.is_global = 1;
+        memcpy(attr.ah_attr.grh.dgid.raw, peer->gid, NI_GID_BYTES);
+        attr.ah_attr.grh.sgid_index = (uint8_t)r->gid.gid_index;
+        attr.ah_attr.grh.hop_limit = HOPS;
+        attr.ah_attr.grh.traffic_class = (uint8_t)task->traffic_class;
+    }
+    for (size_t i = 0; i < NI_COUNT(states) && err == 0; i++) {
+        attr.qp_state = states[i].state;
+        err = ibv_modify_qp(r->qp[r->role], &attr, IBV_QP_STATE | states[i].mask);
+    }
+    return err;
+}
+
+/* ---- data ---- */
+
+/* Waits for one completion. */
+static int complete(struct rail *r, bool naps)
+{
+    static const struct timespec nap = {.tv_nsec = NAP_NS};
+    const int64_t until = now_ns() + PATIENCE;
+    struct ibv_wc wc;
+    int n;
+
+    for (unsigned spin = 1; (n = ibv_poll_cq(r->cq, 1, &wc)) == 0; spin++) {
+        if (!naps && spin % SPINS != 0)
+            continue;
+        (void)(naps ? nanosleep(&nap, NULL) : sched_yield());
+        if (now_ns() >= until)
+            return ETIMEDOUT;
+    }
+    if (n < 0) /* a number of the provider's own, no errno */
+        return EIO;
+    if (wc.status == IBV_WC_SUCCESS)
+        return 0;
+    r->task->result[r->role].wc = (int)wc.status;
+    r->task->vendor_err = (int)wc.vendor_err;
+    return FAILED;
+}
+
+/* Moves `bytes`, or what it can in limit_ns, between the pod's own window and the peer's memory from
+   `at` on: over `window` bytes again and again. */
+static int stream(struct rail *r, enum ibv_wr_opcode opcode, size_t at, size_t window,
+                  int64_t bytes, int64_t limit_ns)
+{
+    const struct ni_rail_end *peer = &r->task->peer[r->role];
+    const uint8_t *own = opcode == IBV_WR_RDMA_READ ? r->back : r->out;
+    const int64_t begin = now_ns();
+    struct ibv_sge sge = {.lkey = r->own->lkey};
+    struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = opcode}, *bad;
+    int64_t chunk = CHUNK_FIRST;
+    unsigned flying = 0, depth = 1;
+    int err;
+
+    r->moved = 0;
+    do {
+        while (r->moved < bytes && flying < depth) {
+            const size_t offset = (size_t)r->moved % window;
+
+            sge.addr = (uintptr_t)own + offset;
+            sge.length =
+                (uint32_t)least(chunk, least((int64_t)(window - offset), bytes - r->moved));
+            wr.wr.rdma.remote_addr = peer->address + at + offset;
+            wr.wr.rdma.rkey = peer->rkey;
+            err = ibv_post_send(r->qp[r->role], &wr, &bad);
+            if (err != 0)
+                return err;
+            r->moved += sge.length;
+            flying++;
+        }
+        err = complete(r, bytes > PAGE);
+        if (err != 0)
+            return err;
+        flying--;
+        r->took_ns = now_ns() - begin + 1;
+        if (depth == 1) { /* the first tells how fast the rail is */
+            depth = DEPTH;
+            chunk = r->moved * FLIGHT_NS / r->took_ns / DEPTH / CHUNK_MIN * CHUNK_MIN;
+            chunk = chunk < CHUNK_MIN ? CHUNK_MIN : least(chunk, CHUNK_MAX);
+        }
+        if (r->took_ns >= limit_ns)
+            bytes = r->moved;
+    } while (r->moved < bytes || flying > 0);
+    return 0;
+}
+
+static int earlier(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Small writes, each from the request to its completion, for a second at most. */
+static int time_small(struct rail *r)
+{
+    struct ni_pair_result *result = &r->task->result[r->role];
+    int64_t ns[SAMPLES], sum = 0;
+    size_t n = 0;
+
+    while (n < SAMPLES && sum < SECOND) {
+        const int err = stream(r, IBV_WR_RDMA_WRITE, SMALL_AT, SMALL, SMALL, SECOND);
+
+        if (err != 0)
+            return err;
+        ns[n++] = r->took_ns;
+        sum += r->took_ns;
+    }
+    qsort(ns, n, sizeof(ns[0]), earlier);
+    result->latency_ns = ns[n / 2];
+    result->slowest_ns = ns[n - 1];
+    return 0;
+}
+
+static int read_identity(struct rail *r)
+{
+    const struct ni_rail_task *task = r->task;
+    const struct identity it = {task->session, task->partner[r->role], task->rank, task->number};
+    const int err = stream(r, IBV_WR_RDMA_READ, 0, sizeof(it), sizeof(it), SECOND);
+
+    return err != 0 ? err : memcmp(&it, r->back, sizeof(it)) == 0 ? 0 : FAILED;
+}
+
+/* A pattern in whose every word stands where it is, who sends it and to whom, and by which queue
+   pair: what an earlier one left does not pass for it. */
+static void fill_pattern(struct rail *r)
+{
+    const struct ni_rail_task *task = r->task;
+    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
+    const uint64_t key = (task->session + task->own[r->role].psn) ^ (uint64_t)task->rank << 40 ^
+                         (uint64_t)task->partner[r->role] << 20 ^ task->number;
+
+    for (size_t i = 0; i < r->bulk; i += sizeof(odd)) {
+        const uint64_t word = (i / sizeof(odd) + key + 1) * odd;
+
+        memcpy(r->out + i, &word, sizeof(word));
+    }
+}
+
+/* One way: what was written is read then. */
+static int move_bulk(struct rail *r)
+{
+    const struct ni_rail_task *task = r->task;
+    struct ni_pair_result *result = &r->task->result[r->role];
+    const bool writes = result->step == NI_PAIR_WRITE;
+    const int64_t bytes = task->move_ms == 0 ? CHUNK_FIRST
+                          : task->bytes > 0  ? task->bytes
+                                             : INT64_MAX;
+    int err;
+
+    if (writes) {
+        r->bulk = (size_t)least((int64_t)r->window, bytes); /* the rest is not touched */
+        fill_pattern(r);
+    }
+    err = stream(r, writes ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ, PAGE, r->bulk, bytes,
+                 (int64_t)task->move_ms * 1000000);
+    r->bulk = (size_t)least((int64_t)r->bulk, r->moved);
+    if (err == 0 && bytes > CHUNK_FIRST)
+        *(writes ? &result->write_mbps : &result->read_mbps) = r->moved * 8 * 1000 / r->took_ns;
+    return err;
+}
+
+static int compare(struct rail *r)
+{
+    return memcmp(r->out, r->back, r->bulk) == 0 ? 0 : FAILED;
+}
+
+/* ---- what is asked ---- */
+
+/* Each role that has come so far takes the steps of this work and of those before; up to the GID
+   once for both. */
+static void take_steps(struct rail *r, enum ni_rail_work work)
+{
+    static const struct {
+        enum ni_rail_work work;
+        int (*take)(struct rail *r);
+    } steps[NI_PAIR_DONE] = {
+        [NI_PAIR_FIND] = {NI_WORK_OPEN, find_device},
+        [NI_PAIR_OPEN] = {NI_WORK_OPEN, open_device},
+        [NI_PAIR_DEVICE] = {NI_WORK_OPEN, ask_device},
+        [NI_PAIR_PORT] = {NI_WORK_QUEUES, ask_port},
+        [NI_PAIR_ALLOCATE] = {NI_WORK_QUEUES, allocate},
+        [NI_PAIR_REGISTER] = {NI_WORK_QUEUES, register_memory},
+        [NI_PAIR_GID] = {NI_WORK_QUEUES, ask_gid},
+        [NI_PAIR_QUEUES] = {NI_WORK_QUEUES, make_queue},
+        [NI_PAIR_CONNECT] = {NI_WORK_CONNECT, connect_queue},
+        [NI_PAIR_SMALL] = {NI_WORK_MOVE, time_small},
+        [NI_PAIR_IDENTITY] = {NI_WORK_MOVE, read_identity},
+        [NI_PAIR_WRITE] = {NI_WORK_MOVE, move_bulk},
+        [NI_PAIR_READ] = {NI_WORK_MOVE, move_bulk},
+        [NI_PAIR_COMPARE] = {NI_WORK_MOVE, compare},
+    };
+    struct ni_rail_task *task = r->task;
+    const bool alone = task->has[NI_ROLE_FROM] && task->partner[NI_ROLE_FROM] == task->rank;
+
+    for (enum ni_pair_step step = NI_PAIR_FIND; step < NI_PAIR_DONE && steps[step].work <= work;
+         step++) {
+        const bool both = step < NI_PAIR_QUEUES;
+        const enum ni_role last = step < NI_PAIR_SMALL ? NI_ROLE_TO : NI_ROLE_FROM;
+
+        for (r->role = NI_ROLE_FROM; r->role <= last; r->role++) {
+            struct ni_pair_result *x = &task->result[r->role];
+            int err;
+
+            if (x->step != step || x->err != 0 || !(both || task->has[r->role]))
+                continue;
+            errno = 0;
+            err = steps[step].take(r);
+            if (err == 0)
+                x->step++;
+            else if (err != FAILED)
+                x->err = err;
+            if (both)
+                task->result[NI_ROLE_TO] = *x;
+            else if (alone && err != 0) { /* its roles are one pair */
+                task->result[NI_ROLE_FROM] = task->result[NI_ROLE_TO] = *x;
+                break;
+            }
+        }
+    }
+}
+
+void ni_work_rail(struct ni_rail_task *task, enum ni_rail_work work, void **state)
+{
+    static const struct timespec answered = {.tv_nsec = WARM_MS * 1000000};
+    struct rail *r = *state;
+
+    if (!r) {
+        r = *state = calloc(1, sizeof(*r));
+        if (!r)
+            _exit(1); /* the parent sees it */
+        r->task = task;
+        task->result[NI_ROLE_FROM].step = NI_PAIR_FIND;
+        take_steps(r, NI_WORK_OPEN);
+        r->opened = task->result[NI_ROLE_FROM];
+    }
+    if (work == NI_WORK_QUEUES) {
+        drop_queues(r);
+        task->result[NI_ROLE_FROM] = task->result[NI_ROLE_TO] = r->opened;
+    }
+    if (work == NI_WORK_CONNECT && task->rail.link != NI_LINK_IB) {
+        for (enum ni_role i = 0; i < NI_ROLES; i++)
+            if (task->has[i])
+                warm(&task->rail, task->peer[i].gid);
+        (void)nanosleep(&answered, NULL);
+    }
+    take_steps(r, work);
+}

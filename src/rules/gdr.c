@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gdr.level: NCCL_NET_GDR_LEVEL, how far a GPU may be from the HCA that reads its memory. Unset,
+   NCCL stops at PXB (2.30.7 graph/paths.cc ncclTopoCheckGdr); RCCL goes to PHB for a GPU and an HCA of
+   one EPYC of Zen 2 to Zen 4 (RCCL of ROCm 6.3 graph/paths.cc ncclTopoCheckGdr, graph/topo.cc). */
+#include "rules/rule.h"
+
+static const char variable[] = "NCCL_NET_GDR_LEVEL";
+
+/* ---- distances ---- */
+
+/* How far NCCL counts. What it has no place for it hangs below the first CPU it knows (graph/xml.cc
+   ncclTopoFillNet), that of the first GPU; but 2.24.3 to 2.26.6 take a VF where it is
+   (transport/net_ib.cc ncclIbGetPciPath). SoftRoCE has no GPUDirect, and no distance. */
+static enum ni_distance own_distance(const struct ni_work *w, unsigned hca, unsigned gpu)
+{
+    const struct ni_hca *h = &w->inv->hca[hca];
+    const struct ni_pci *g = &w->inv->gpu[gpu].pci;
+    const struct ni_num *numa = &g->numa, *first = &w->inv->gpu[0].pci.numa;
+    const enum ni_distance there = ni_pci_distance(&h->pci, g);
+    if (h->pci.none || !w->plan->no_place[hca])
+        return there;
+    if (numa->known != NI_KNOWN || first->known != NI_KNOWN)
+        return NI_DIST_UNKNOWN;
+    if (numa->v != first->v)
+        return NI_DIST_SYS;
+    return h->aux[0] || (there != NI_DIST_UNKNOWN && there < NI_DIST_PHB) ? NI_DIST_PHB : there;
+}
+
+/* An HCA with a Data Direct function counts where that is; with NCCL_IB_DATA_DIRECT=2 NCCL takes both
+   places, with 0 only the HCA's own. */
+static enum ni_distance distance(const struct ni_work *w, unsigned hca, unsigned gpu)
+{
+    const struct ni_pci *direct = &w->inv->hca[hca].data_direct;
+    const int64_t mode = ni_user_int(w, "NCCL_IB_DATA_DIRECT", 1);
+    const enum ni_distance own = own_distance(w, hca, gpu);
+
+    if (mode <= 0 || direct->known == NI_UNSET || direct->known == NI_ABSENT)
+        return own;
+    const enum ni_distance through = ni_pci_distance(direct, &w->inv->gpu[gpu].pci);
+    if (mode != 2 || through == NI_DIST_UNKNOWN)
+        return through;
+    return own < through && own != NI_DIST_UNKNOWN ? own : through;
+}
+
+/* The nearest to each GPU of the HCAs that NCCL will use, or, where none opens, of those that it is
+   told to. */
+static void find_nearest(const struct ni_work *w)
+{
+    const struct ni_inventory *inv = w->inv;
+    bool chosen[NI_MAX_HCA] = {false}, opens[NI_MAX_HCA] = {false}, any_opens = false;
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const int h = ni_chosen(w, i).port->hca;
+        chosen[h] = true;
+        opens[h] = !ni_lacks_node(&inv->hca[h].uverbs);
+        any_opens = any_opens || opens[h];
+    }
+    for (unsigned h = 0; h < inv->n_hca; h++) {
+        for (unsigned g = 0; g < inv->n_gpu; g++) {
+            const enum ni_distance d = distance(w, h, g);
+            struct ni_near *near = &w->plan->nearest_hca[g];
+            w->plan->distance[g][h] = (uint8_t)d;
+            if ((any_opens ? opens[h] : chosen[h]) && d != NI_DIST_UNKNOWN &&
+                (near->index < 0 || d < near->distance))
+                *near = (struct ni_near){(int)h, d};
+        }
+    }
+}
+
+void ni_want_numa(const struct ni_work *w)
+{
+    for (unsigned g = 0; g < w->inv->n_gpu; g++) {
+        const struct ni_near *near = &w->plan->nearest_hca[g];
+        if (near->index < 0 || near->distance > NI_DIST_PXB)
+            w->plan->wants |= NI_WANT_NUMA | NI_WANT_DATA_DIRECT;
+    }
+}
+
+/* ---- whether at all ---- */
+
+bool ni_can_gdr(const struct ni_work *w, const char **ret_why)
+{
+    const struct ni_inventory *inv = w->inv;
+    const char *dmabuf = ni_user_value(w, "NCCL_DMABUF_ENABLE");
+    const bool off = ni_user_int(w, "NCCL_DMABUF_ENABLE", 1) == 0;
+    *ret_why = NULL;
+    if (inv->gdr.listed == NI_ABSENT && (off || !ni_has_dmabuf(inv)))
+        ni_report(w->f, NI_F_GDR_PEERMEM_HIDDEN, "nvidia_peermem",
+                  "nvidia-peermem is loaded, but not listed in /sys/kernel/mm/memory_peers: NCCL "
+                  "before 2.23.4 says `GPU Direct RDMA Disabled`");
+    if (inv->gdr.peermem == NI_KNOWN)
+        return true;
+    if (off) {
+        *ret_why = "NCCL_DMABUF_ENABLE=0 and no peer memory module";
+        ni_report(w->f, NI_F_GDR_DMABUF_OFF, "NCCL_DMABUF_ENABLE",
+                  "DMA-BUF is off, and no peer memory module is loaded");
+        return false;
+    }
+    if (inv->gpu[0].amd && (!dmabuf || !*dmabuf))
+        ni_report(w->f, NI_F_GDR_DMABUF_RCCL, "NCCL_DMABUF_ENABLE",
+                  "no peer memory module (amdkfd) is there, and RCCL before ROCm 7.12 leaves "
+                  "DMA-BUF off");
+    if (inv->gpu[0].amd || ni_has_dmabuf(inv))
+        return true;
+    *ret_why = "neither nvidia-peermem nor DMA-BUF (open GPU kernel modules, kernel 5.12) is there";
+    ni_report(w->f, NI_F_GDR_UNAVAILABLE, variable,
+              "nvidia-peermem %s, open GPU kernel modules %s, kernel %u.%u",
+              ni_known_text(inv->gdr.peermem), ni_known_text(inv->gdr.open_driver),
+              inv->self.kernel_major, inv->self.kernel_minor);
+    return false;
+}
+
+/* ---- the level ---- */
+
+const char *ni_topo_file(const struct ni_inventory *inv)
+{
+    if (inv->topo_file == NI_KNOWN)
+        return "NCCL_TOPO_FILE";
+    return inv->system_topo_file ? "/var/run/nvidia-topologyd/virtualTopology.xml" : NULL;
+}
+
+/* A GPU without a root port above it: the tree is flat, as virtualisation shows it; NULL. */
+static const struct ni_gpu *flat_gpu(const struct ni_inventory *inv)
+{
+    for (unsigned g = 0; g < inv->n_gpu; g++) {
+        if (inv->gpu[g].pci.known == NI_KNOWN && inv->gpu[g].pci.depth == 1)
+            return &inv->gpu[g];
+    }
+    return NULL;
+}
+
+/* A chosen HCA that may be nearer to the GPU than those of which the place is known; NULL. SoftRoCE,
+   which has no place, is not near to anything. */
+static const struct ni_hca *unknown_hca(const struct ni_work *w, unsigned gpu)
+{
+    const struct ni_near *near = &w->plan->nearest_hca[gpu];
+    const struct ni_hca *unknown = NULL;
+
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_chosen c = ni_chosen(w, i);
+
+        if (w->plan->distance[gpu][c.port->hca] == NI_DIST_UNKNOWN && !c.hca->pci.none)
+            unknown = c.hca;
+    }
+    if (near->index < 0)
+        return w->inv->gpu[gpu].pci.known == NI_KNOWN ? unknown : NULL;
+    return near->distance > NI_DIST_PXB ? unknown : NULL;
+}
+
+/* Leaves the level unset where the distance of a GPU is not known. */
+static bool are_known(const struct ni_work *w)
+{
+    const struct ni_inventory *inv = w->inv;
+    char bdf[NI_BDF_TEXT];
+
+    for (unsigned g = 0; g < inv->n_gpu; g++) {
+        const struct ni_hca *unknown = unknown_hca(w, g);
+
+        if (unknown) {
+            ni_decide_value(w, variable, NULL,
+                            "where %s sits on the PCI tree is not known: it may be the nearest",
+                            unknown->name);
+            return false;
+        }
+        if (w->plan->nearest_hca[g].index < 0) {
+            ni_decide_value(w, variable, NULL, "where GPU %s sits on the PCI tree is %s",
+                            ni_bdf_text(inv->gpu[g].bdf, bdf),
+                            ni_known_text(inv->gpu[g].pci.known));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A chosen HCA shares a PCI switch with the GPU, wherever NCCL takes it to be. */
+static bool shares_switch(const struct ni_work *w, unsigned gpu)
+{
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_hca *h = ni_chosen(w, i).hca;
+        const enum ni_distance d = ni_pci_distance(&h->pci, &w->inv->gpu[gpu].pci);
+
+        if (!ni_lacks_node(&h->uverbs) && d != NI_DIST_UNKNOWN && d <= NI_DIST_PXB)
+            return true;
+    }
+    return false;
+}
+
+/* Puts a GPU's distance to its nearest HCA, as NCCL counts it, into a reason. */
+static void put_distance(const struct ni_work *w, unsigned gpu, struct ni_text *t)
+{
+    const struct ni_near *near = &w->plan->nearest_hca[gpu];
+    const struct ni_hca *h = &w->inv->hca[near->index];
+    const struct ni_pci *direct = &h->data_direct;
+    char bdf[NI_BDF_TEXT];
+
+    ni_putf(t, "%s to %s, %s", ni_bdf_text(w->inv->gpu[gpu].bdf, bdf), h->name,
+            ni_distance_text(near->distance));
+    if (direct->known == NI_KNOWN)
+        ni_putf(t, "; its Data Direct function is %s",
+                ni_bdf_text(direct->at[direct->depth - 1], bdf));
+}
+
+/* GPUs by their nearest HCA; -1: there is none. */
+struct gpus {
+    int farthest;
+    int misplaced; /* the farthest of those that share a switch with an HCA, but not to NCCL */
+    int far;       /* the nearest of those that share none */
+};
+
+static struct gpus sort_gpus(const struct ni_work *w)
+{
+    const struct ni_near *near = w->plan->nearest_hca;
+    struct gpus found = {-1, -1, -1};
+
+    for (unsigned g = 0; g < w->inv->n_gpu; g++) {
+        if (found.farthest < 0 || near[g].distance > near[found.farthest].distance)
+            found.farthest = (int)g;
+        if (near[g].distance <= NI_DIST_PXB)
+            continue;
+        if (!shares_switch(w, g)) {
+            if (found.far < 0 || near[g].distance < near[found.far].distance)
+                found.far = (int)g;
+        } else if (found.misplaced < 0 || near[g].distance > near[found.misplaced].distance) {
+            found.misplaced = (int)g;
+        }
+    }
+    return found;
+}
+
+/* NCCL's own level is PXB, and stays: many CPUs are slow between PCIe devices (NVIDIA/nccl#465, #1151),
+   and for no CPU is a measurement published that says otherwise. It is raised where NCCL looks for an
+   HCA in the wrong place, if that takes in no GPU that is far from its HCA. */
+static void decide_by_distance(const struct ni_work *w)
+{
+    const struct ni_near *near = w->plan->nearest_hca;
+    const struct gpus gpus = sort_gpus(w);
+    const bool amd = w->inv->gpu[0].amd;
+    struct ni_text where = NI_TEXT(160);
+
+    if (gpus.misplaced >= 0 &&
+        (gpus.far < 0 || near[gpus.misplaced].distance < near[gpus.far].distance)) {
+        put_distance(w, (unsigned)gpus.misplaced, &where);
+        ni_decide_value(
+            w, variable, ni_distance_text(near[gpus.misplaced].distance),
+            "a GPU and an HCA share a PCI switch, but NCCL does not find the HCA there (%s)",
+            where.buf);
+    } else if (gpus.far >= 0) {
+        put_distance(w, (unsigned)gpus.far, &where);
+        ni_decide_value(w, variable, NULL,
+                        "a GPU is far from its nearest HCA (%s), and %s stops before that, because "
+                        "many CPUs are slow between PCIe devices; --gdr=%s allows it",
+                        where.buf, amd ? "RCCL usually" : "NCCL",
+                        ni_distance_text(near[gpus.far].distance));
+    } else if (amd) {
+        put_distance(w, (unsigned)gpus.farthest, &where);
+        ni_decide_value(
+            w, variable, NULL,
+            "RCCL's own level reaches each GPU's nearest HCA (farthest: %s), and is higher "
+            "on some CPUs",
+            where.buf);
+    } else {
+        put_distance(w, (unsigned)gpus.farthest, &where);
+        ni_decide_value(w, variable, "PXB",
+                        "NCCL's own level, which reaches each GPU's nearest HCA (farthest: %s)",
+                        where.buf);
+    }
+}
+
+static void decide_level(const struct ni_work *w)
+{
+    const char *topo = ni_topo_file(w->inv);
+    const struct ni_gpu *flat = flat_gpu(w->inv);
+    char bdf[NI_BDF_TEXT];
+
+    if (topo) {
+        ni_decide_value(w, variable, NULL,
+                        "%s says how far GPUs and HCAs are from each other, not the PCI tree",
+                        topo);
+        return;
+    }
+    if (flat) {
+        ni_decide_value(w, variable, "SYS",
+                        "GPU %s is on the root bus: the PCI tree is flattened, distances mean "
+                        "nothing",
+                        ni_bdf_text(flat->bdf, bdf));
+        return;
+    }
+    ni_want_numa(w);
+    if (are_known(w))
+        decide_by_distance(w);
+}
+
+void ni_rule_gdr(const struct ni_work *w)
+{
+    const struct ni_gdr *gdr = &w->inv->gdr;
+    const char *value = NULL, *why = NULL;
+    find_nearest(w);
+    if (w->plan->n_chosen == 0)
+        return;
+    /* without DMA-BUF older peer memory modules count */
+    if (gdr->peermem != NI_KNOWN &&
+        (!ni_has_dmabuf(w->inv) || ni_user_value(w, "NCCL_DMABUF_ENABLE")))
+        w->plan->wants |= NI_WANT_ALL_GDR;
+    if (w->policy->gdr != NI_DIST_UNKNOWN) {
+        value = ni_distance_text(w->policy->gdr);
+        why = w->policy->gdr == NI_DIST_LOC ? "--gdr=off: never" : "--gdr";
+    } else if (gdr->gpus_lost) {
+        why = "fewer GPUs are listed than there are device nodes";
+    } else if (w->inv->n_gpu == 0) {
+        why = "the pod has no GPU";
+    } else if (gdr->cpu == NI_DENIED || gdr->cpu == NI_BAD) {
+        why = "whether CPU and GPU share NVLink-C2C cannot be read";
+    } else if (gdr->gb10) {
+        why = "a GB10 has no GPUDirect RDMA: CPU and GPU share one memory";
+    } else if (gdr->c2c) {
+        why = "CPU and GPU share NVLink-C2C: a level below P2C would switch C2C GPUDirect off";
+    } else if (ni_can_gdr(w, &why)) {
+        decide_level(w);
+        return;
+    }
+    ni_decide_value(w, variable, value, "%s", why);
+}

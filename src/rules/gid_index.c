@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gid.index: NCCL_IB_GID_INDEX is one number for all HCAs of the process (NVIDIA/nccl#890), so it
+   is exported only where one index is right for every chosen port. Else it stays unset and NCCL
+   2.21.5 and later search per HCA; NCCL_IB_ADDR_FAMILY and NCCL_IB_ADDR_RANGE are added where they
+   make that search end on the right entry. */
+#include <string.h>
+
+#include "rules/rule.h"
+
+static const char variable[] = "NCCL_IB_GID_INDEX", family[] = "NCCL_IB_ADDR_FAMILY",
+                  range[] = "NCCL_IB_ADDR_RANGE";
+
+static const struct ni_gid_way plain_search = {.index = -1, .version = 2};
+
+bool ni_is_as_good(const struct ni_gid *g, const struct ni_gid *best, bool any_family)
+{
+    return g && g->type == best->type && g->own == best->own &&
+           ni_ip_is_link_local(g->ip) == ni_ip_is_link_local(best->ip) &&
+           (any_family || ni_ip_is_v4(g->ip) == ni_ip_is_v4(best->ip));
+}
+
+/* Whether the way leads every chosen port to an entry as good as want[] of the port. */
+static bool is_right(const struct ni_work *w, const struct ni_gid_way *way,
+                     const struct ni_gid *const want[], bool any_family)
+{
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        if (!ni_is_as_good(ni_gid_end(w->inv, ni_chosen(w, i).port, way).gid, want[i], any_family))
+            return false;
+    }
+    return true;
+}
+
+/* ---- the choice of a way ---- */
+
+/* NCCL's search takes no link-local IPv6 entry. */
+static bool are_routable_v6(const struct ni_work *w, const struct ni_gid *const want[])
+{
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        if (ni_ip_is_v4(want[i]->ip) || ni_ip_is_link_local(want[i]->ip))
+            return false;
+    }
+    return true;
+}
+
+/* The lowest index that is right for all; that of the first port's wanted entry comes first. */
+static bool find_index(const struct ni_work *w, const struct ni_gid *const want[], bool any_family,
+                       struct ni_gid_way *ret)
+{
+    const struct ni_port *port = ni_chosen(w, 0).port;
+    *ret = plain_search;
+    for (unsigned i = 0; i <= port->n_gid; i++) {
+        ret->index = (i == 0 ? want[0] : ni_port_gid(w->inv, port, i - 1))->index;
+        if (is_right(w, ret, want, any_family))
+            return true;
+        w->plan->wants |= NI_WANT_WHOLE_GIDS;
+    }
+    return false;
+}
+
+/* The longest prefix that all share, of one family; none: not ranged. */
+static void find_range(const struct ni_work *w, const struct ni_gid *const want[],
+                       struct ni_gid_way *how)
+{
+    memcpy(how->range, want[0]->ip, NI_GID_BYTES);
+    /* an IPv6 subnet; never a single IPv4 address: peers differ in the last bits */
+    how->bits = how->v6 ? 64 : 127;
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        while (how->bits > 0 && !ni_ip_same_prefix(how->range, want[i]->ip, how->bits))
+            how->bits--;
+    }
+    for (unsigned bit = how->bits; bit < 128; bit++)
+        how->range[bit / 8] &= (uint8_t) ~(0x80u >> (bit % 8));
+    how->ranged = how->bits > (how->v6 ? 0u : 96u);
+}
+
+/* A search that ends right on every port: as it is, of IPv6 where all want that, then within a
+   range. */
+static bool find_search(const struct ni_work *w, const struct ni_gid *const want[],
+                        struct ni_gid_way *ret)
+{
+    *ret = plain_search;
+    ret->v6 = are_routable_v6(w, want);
+    if (is_right(w, ret, want, false))
+        return true;
+    find_range(w, want, ret);
+    return ret->ranged && is_right(w, ret, want, false);
+}
+
+/* The first way that is right: to each port's best entry; where these are the pod's for sure, to
+   IPv6 on all ports, or to either family. */
+static bool find_way(const struct ni_work *w, bool may_index, struct ni_gid_way *ret)
+{
+    const struct ni_gid *best[NI_MAX_CHOSEN] = {0}, *v6[NI_MAX_CHOSEN] = {0};
+    bool sure = true, sure_v6 = true;
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_chosen c = ni_chosen(w, i);
+        const int routable = ni_best_gid(w->inv, c.port, true);
+        best[i] = c.best;
+        v6[i] = routable < 0 ? NULL : &w->inv->gid[routable];
+        sure = sure && c.best->own == NI_OWN_OURS;
+        sure_v6 = sure && sure_v6 && v6[i] && v6[i]->own == NI_OWN_OURS;
+    }
+    if ((may_index && find_index(w, best, false, ret)) || find_search(w, best, ret))
+        return true;
+    if (sure_v6 && ((may_index && find_index(w, v6, false, ret)) || find_search(w, v6, ret)))
+        return true;
+    if (sure && may_index && find_index(w, best, true, ret))
+        return true;
+    *ret = plain_search;
+    return is_right(w, ret, best, true);
+}
+
+/* The first chosen port where another entry than its best may be the right one, -1: the type of an
+   entry beside a v1 one, or whose it is, was not read. */
+static int doubtful_port(const struct ni_work *w)
+{
+    const struct ni_net *net = &w->inv->net;
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_chosen c = ni_chosen(w, i);
+        const bool v1 = c.best->type == NI_GID_V1;
+        const bool read = (ni_ip_is_v4(c.best->ip) ? net->v4_known : net->v6_known) == NI_KNOWN;
+        bool doubt = v1 && (c.best->own != NI_OWN_OURS || c.port->gids_lost);
+        for (unsigned k = 0; k < c.port->n_gid && !doubt; k++) {
+            const struct ni_gid *g = ni_port_gid(w->inv, c.port, k);
+            if (v1)
+                doubt = g->type == NI_GID_UNREAD && g->own != NI_OWN_FOREIGN;
+            else /* an interface of the same name may be another namespace's */
+                doubt = !read && !ni_ip_is_link_local(c.best->ip) &&
+                        ni_is_as_good(g, c.best, false) &&
+                        memcmp(g->ip, c.best->ip, sizeof(g->ip)) != 0;
+        }
+        if (doubt)
+            return c.at;
+    }
+    return -1;
+}
+
+/* ---- what is told and set ---- */
+
+/* Writes what NCCL will do into the plan: the way in force, where it ends on each port, and the
+   port's GID: that entry where it is as good as the port's best, else the best. */
+static void plan_way(const struct ni_work *w, const struct ni_gid_way *way, bool by_user)
+{
+    w->plan->gid_way = *way;
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_chosen c = ni_chosen(w, i);
+        const struct ni_gid_end end = ni_gid_end(w->inv, c.port, way);
+        c.plan->nccl_index = end.unproven ? -1 : (int)end.index;
+        const bool right = ni_is_as_good(end.gid, c.best, true);
+        c.plan->gid = right ? (int)(end.gid - w->inv->gid) : c.plan->best;
+        if (!right)
+            ni_report(w->f, by_user ? NI_F_USER_GID_WRONG : NI_F_GID_SEARCH_WRONG,
+                      ni_port_name(w->inv, c.at).text,
+                      end.unproven ? "NCCL's search meets an entry that cannot be read: it may "
+                                     "end elsewhere than on index %u"
+                                   : "NCCL takes index %u, which is no RoCE v2 GID of this pod",
+                      end.index);
+    }
+}
+
+/* Sets what makes NCCL go that way. Of the index it is told what the rule says without the user's. */
+static void set_way(const struct ni_work *w, const struct ni_gid_way *way)
+{
+    static const char by_index[] = "NCCL_IB_GID_INDEX says which GID";
+    static const char by_search[] = "NCCL's search ends on the right GIDs without it";
+    char value[NI_IP_TEXT + 8], ip[NI_IP_TEXT];
+    const struct ni_gid *entry[NI_MAX_CHOSEN] = {0};
+    struct ni_gid_way said;
+    (void)find_way(w, true, &said);
+    for (unsigned i = 0; i < w->plan->n_chosen; i++)
+        entry[i] = ni_gid_end(w->inv, ni_chosen(w, i).port, &said).gid;
+    (void)ni_format(value, sizeof(value), "%d", said.index);
+    if (said.index >= 0)
+        ni_decide_value(w, variable, value, "RoCE %s%s on %s, e.g. %s",
+                        entry[0]->type == NI_GID_V1 ? "v1" : "v2",
+                        entry[0]->own == NI_OWN_OURS ? " with an address of this pod" : "",
+                        w->plan->n_chosen == 1 ? "the one port" : "every chosen port",
+                        ni_ip_text(entry[0]->ip, ip));
+    else
+        ni_decide_value(w, variable, NULL, "no index is right for all ports, but NCCL's search is");
+    if (way->index >= 0 ? are_routable_v6(w, entry) : way->v6)
+        ni_decide_value(w, family, "AF_INET6", "all chosen GIDs are IPv6");
+    else
+        ni_decide_value(w, family, NULL, "%s", way->index >= 0 ? by_index : by_search);
+    if (way->ranged && ni_format(value, sizeof(value), "%s/%u", ni_ip_text(way->range, ip),
+                                 way->v6 ? way->bits : way->bits - 96))
+        ni_decide_value(w, range, value, "keeps NCCL's search per HCA on this pod's addresses");
+    else
+        ni_decide_value(w, range, NULL, "%s", way->index >= 0 ? by_index : by_search);
+}
+
+static void leave_search(const struct ni_work *w, const char *why)
+{
+    ni_decide_value(w, family, NULL, "%s", why);
+    ni_decide_value(w, range, NULL, "%s", why);
+}
+
+/* ---- the rule ---- */
+
+static void report_range(const struct ni_work *w, const struct ni_gid_way *way)
+{
+    const char *value = ni_user_value(w, range);
+
+    if (way->no_range)
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, range,
+                  "`%.60s` has a negative mask: no address is in it, and NCCL takes GID 0 of each "
+                  "port",
+                  value);
+    else
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, range,
+                  "`%.60s` is not an address of the family with /bits: NCCL ignores it, or crashes "
+                  "(2.21.5, 2.22.3)",
+                  value);
+}
+
+static void for_roce(const struct ni_work *w)
+{
+    const char *user = ni_user_value(w, variable);
+    const char *reason = "no index is right for all ports";
+    const int doubtful = doubtful_port(w);
+    /* what the rule finds, what will be in force */
+    struct ni_gid_way found_way, way = plain_search;
+    const bool user_searches = ni_user_way(w, &way);
+    const int user_index = way.index;
+    const bool found = doubtful < 0 && find_way(w, !user || user_index >= 0, &found_way);
+    if (user || user_searches) /* they may lead behind the first right entry */
+        w->plan->wants |= NI_WANT_WHOLE_GIDS;
+    if (found && !user_searches) {
+        way = found_way;
+        (void)ni_user_way(w, &way); /* those that the user set, but empty */
+    }
+    plan_way(w, &way, user_index >= 0 || user_searches || found);
+
+    if (found && (user_index < 0 ? !user_searches : found_way.index >= 0)) {
+        set_way(w, &found_way);
+    } else {
+        if (doubtful >= 0) {
+            reason = "which of the GIDs are this pod's is not known";
+            ni_report(
+                w->f, NI_F_GID_OWNER_UNKNOWN, ni_port_name(w->inv, doubtful).text,
+                "the table has several entries that may be this pod's; which ones cannot be read");
+        } else if (user_searches && user_index < 0) {
+            reason = "you set how NCCL searches; an index would switch that off";
+        }
+        ni_decide_value(w, variable, NULL, "%s", reason);
+        leave_search(w, user_searches ? "NCCL searches as you set it" : reason);
+    }
+    if (way.index < 0)
+        ni_report(w->f, NI_F_GID_INDEX_DIFFERS, variable,
+                  "no index is set; NCCL before 2.21.5 does not search for one");
+    if (way.index < 0 && (way.bad_range || way.no_range))
+        report_range(w, &way);
+}
+
+void ni_rule_gid_index(const struct ni_work *w)
+{
+    static const char no_choice[] = "an InfiniBand link has no GIDs to choose from";
+    const int index = (int)ni_user_int(w, variable, 0);
+    if (w->plan->n_chosen == 0)
+        return;
+    if (ni_chosen(w, 0).port->link == NI_LINK_ROCE) {
+        for_roce(w);
+        return;
+    }
+    ni_decide_value(w, variable, NULL, "%s", no_choice);
+    leave_search(w, no_choice);
+    /* 2.21.5 searches on InfiniBand, too; before 2.22.3 ncclIbAccept queries the GID of the index, -1
+       too, and uses it for nothing */
+    if (index != 0)
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
+                  "without effect on InfiniBand; NCCL before 2.22.3 reads GID %d of each port, and "
+                  "fails where there is none",
+                  index);
+}

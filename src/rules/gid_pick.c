@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gid.pick: each RoCE port's right GID, and which ports have none. RoCE v2, of an address of this
+   pod: IPv4, else a routable IPv6, else link-local. */
+#include "rules/rule.h"
+
+/* What an entry is worth. Of link-local ones IPv4 comes first: NCCL's search takes no other. */
+enum worth { UNUSABLE, ROCE_V1, LINK_LOCAL, LINK_LOCAL_V4, ROUTABLE_V6, ROUTABLE_V4 };
+
+static enum worth worth_of(const struct ni_gid *g)
+{
+    const bool v4 = ni_ip_is_v4(g->ip), link_local = ni_ip_is_link_local(g->ip);
+    if (g->own == NI_OWN_FOREIGN || g->type == NI_GID_UNREAD)
+        return UNUSABLE;
+    if (g->type == NI_GID_V1)
+        return link_local && !v4 ? UNUSABLE : ROCE_V1;
+    if (link_local)
+        return v4 ? LINK_LOCAL_V4 : LINK_LOCAL;
+    return v4 ? ROUTABLE_V4 : ROUTABLE_V6;
+}
+
+/* Of two RoCE v2 entries the one that can be routed, then the one that is known to be this pod's,
+   then the one that is worth more. RoCE v1 counts only where there is nothing else. b: may be NULL. */
+static bool is_better(const struct ni_gid *a, const struct ni_gid *b)
+{
+    const enum worth x = worth_of(a), y = b ? worth_of(b) : UNUSABLE;
+    if (x <= ROCE_V1 || y <= ROCE_V1)
+        return x > y;
+    if ((x >= ROUTABLE_V6) != (y >= ROUTABLE_V6))
+        return x >= ROUTABLE_V6;
+    if ((a->own == NI_OWN_OURS) != (b->own == NI_OWN_OURS))
+        return a->own == NI_OWN_OURS;
+    return x > y;
+}
+
+int ni_best_gid(const struct ni_inventory *inv, const struct ni_port *port, bool v6)
+{
+    int best = -1;
+    for (unsigned i = 0; i < port->n_gid; i++) {
+        const struct ni_gid *g = ni_port_gid(inv, port, i);
+        if ((!v6 || worth_of(g) == ROUTABLE_V6) && is_better(g, best < 0 ? NULL : &inv->gid[best]))
+            best = port->first_gid + (int)i;
+    }
+    return best;
+}
+
+/* A port whose best entry is worse than routable RoCE v2, while that of all ports is worth `best`. */
+static void judge_weak(const struct ni_work *w, unsigned at, enum worth worth, enum worth best)
+{
+    const struct ni_port *port = &w->inv->port[at];
+    const enum ni_finding_id id = worth == ROCE_V1 ? NI_F_GID_V1_ONLY : NI_F_GID_LINK_LOCAL;
+    const char *what = worth == ROCE_V1 ? "only RoCE v1 GIDs" : "only link-local RoCE v2 GIDs";
+    unsigned foreign = 0;
+    for (unsigned i = 0; i < port->n_gid; i++)
+        foreign += ni_port_gid(w->inv, port, i)->own == NI_OWN_FOREIGN;
+    if (worth > UNUSABLE && best > worth)
+        ni_leave_out(w, at, id, "%s, while other ports have better", what);
+    else if (worth > UNUSABLE)
+        ni_report(w->f, id, ni_port_name(w->inv, (int)at).text, "%s: does not cross subnets", what);
+    /* Where nobody named the pod's HCAs, a port whose GIDs are all of other network namespaces is
+       another pod's, beside those of this one: in the kernel's default mode each pod sees all. */
+    else if (!ni_is_told(w->inv->source) && best > UNUSABLE && foreign && foreign == port->n_gid)
+        ni_leave_out(w, at, NI_F_COUNT, "another pod's: all its GIDs are of other namespaces");
+    else
+        ni_leave_out(w, at, NI_F_GID_NONE, "no RoCE GID of this pod among %u entries", port->n_gid);
+}
+
+void ni_rule_gids(const struct ni_work *w)
+{
+    const struct ni_inventory *inv = w->inv;
+    enum worth worth[NI_MAX_PORT], best = UNUSABLE;
+    char ip[NI_IP_TEXT];
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        struct ni_port_plan *p = &w->plan->port[i];
+        worth[i] = UNUSABLE;
+        if (!p->chosen || inv->port[i].link != NI_LINK_ROCE)
+            continue;
+        p->best = ni_best_gid(inv, &inv->port[i], false);
+        const struct ni_gid *g = p->best < 0 ? NULL : &inv->gid[p->best];
+        if (!g || !ni_gid_is_right(inv, g))
+            w->plan->wants |= NI_WANT_WHOLE_GIDS;
+        if (!g)
+            continue;
+        worth[i] = worth_of(g);
+        best = worth[i] > best ? worth[i] : best;
+        if (g->own == NI_OWN_UNKNOWN)
+            ni_report(w->f, NI_F_GID_OWNER_UNKNOWN, ni_port_name(inv, (int)i).text,
+                      "it is not known whether index %u, %s, is an address of this pod", g->index,
+                      ni_ip_text(g->ip, ip));
+    }
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        if (w->plan->port[i].chosen && inv->port[i].link == NI_LINK_ROCE && worth[i] < ROUTABLE_V6)
+            judge_weak(w, i, worth[i], best);
+    }
+    ni_list_chosen(w); /* no later rule leaves a port out */
+}

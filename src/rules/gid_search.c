@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NCCL's own search for a GID, followed step by step on the table that was read: NCCL 2.30.7
+   transport/net_ib/connect.cc ncclIbGetGidIndex, ncclUpdateGidIndex; the same since 2.21.5. */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rules/rule.h"
+
+/* A row of the table; what was not read is empty, without a type. */
+static const struct ni_gid *row(const struct ni_inventory *inv, const struct ni_port *port,
+                                unsigned index)
+{
+    static const struct ni_gid empty = {.type = NI_GID_UNREAD};
+    const struct ni_gid *g = ni_gid_at(inv, port, index);
+    return g ? g : &empty;
+}
+
+/* validGid: not empty, and not of fe80::/64, narrower than what RFC 4291 calls link-local. */
+static bool is_valid(const struct ni_gid *e)
+{
+    static const uint8_t link_local[8] = {0xfe, 0x80};
+    return !ni_ip_is_zero(e->ip) && memcmp(e->ip, link_local, sizeof(link_local)) != 0;
+}
+
+struct ni_gid_end ni_gid_end(const struct ni_inventory *inv, const struct ni_port *port,
+                             const struct ni_gid_way *way)
+{
+    struct ni_gid_end end = {.unproven = port->gids_lost};
+    if (way->index >= 0)
+        return (struct ni_gid_end){.index = (unsigned)way->index,
+                                   .gid = ni_gid_at(inv, port, (unsigned)way->index)};
+    const struct ni_gid *old = row(inv, port, 0);
+    for (unsigned i = 1; i < port->gids_read; i++) {
+        const struct ni_gid *cand = row(inv, port, i);
+        /* getGidAddrFamily: anything but ::ffff:a.b.c.d, an empty entry too, counts as IPv6 */
+        const bool v4 = ni_ip_is_v4(cand->ip);
+        if (v4 == way->v6 || way->no_range ||
+            (way->ranged && !ni_ip_same_prefix(cand->ip, way->range, way->bits)))
+            continue;
+        /* the wanted family is taken, valid or not, whatever its version */
+        bool take = v4 != ni_ip_is_v4(old->ip);
+        if (!take && is_valid(cand)) {
+            const bool wanted = (cand->type == NI_GID_V1 && way->version == 1) ||
+                                (cand->type == NI_GID_V2 && way->version == 2);
+            take = wanted && (old->type != cand->type || !is_valid(old));
+            end.unproven = end.unproven || (wanted && old->type == NI_GID_UNREAD && is_valid(old));
+        }
+        if (take) {
+            old = cand;
+            end.index = i;
+        }
+    }
+    end.gid = end.unproven ? NULL : ni_gid_at(inv, port, end.index);
+    return end;
+}
+
+/* NCCL_IB_ADDR_RANGE as NCCL reads it (envIbAddrRange). false: no "/", a bad address or a mask too
+   long is no range at all. A negative mask is a range in which no address is (matchGidAddrPrefix). */
+static bool parse_range(const char *text, struct ni_gid_way *way)
+{
+    char address[INET6_ADDRSTRLEN];
+    const char *slash = strchr(text, '/');
+    const struct ni_span ip = {text, slash ? (size_t)(slash - text) : 0};
+    if (!slash || !ni_copyn(address, sizeof(address), ip.p, ip.n) ||
+        (way->v6 ? inet_pton(AF_INET6, address, way->range) != 1 : ni_parse_ipv4(ip, way->range)))
+        return false;
+    const int bits = (int)strtol(slash + 1, NULL, 10); /* cut to 32 bits, as NCCL does */
+    way->no_range = bits < 0;
+    if (bits > (way->v6 ? 128 : 32))
+        return false;
+    if (bits < 0)
+        return true;
+    way->bits = (unsigned)bits + (way->v6 ? 0 : 96);
+    way->ranged = true;
+    return true;
+}
+
+bool ni_user_way(const struct ni_work *w, struct ni_gid_way *way)
+{
+    const char *family = ni_user_value(w, "NCCL_IB_ADDR_FAMILY");
+    const char *range = ni_user_value(w, "NCCL_IB_ADDR_RANGE");
+    const char *version = ni_user_value(w, "NCCL_IB_ROCE_VERSION_NUM");
+    const int index = (int)ni_user_int(w, "NCCL_IB_GID_INDEX", -1); /* NCCL holds it in an int */
+    if (ni_user_value(w, "NCCL_IB_GID_INDEX"))
+        way->index = index >= 0 ? index : -1;
+    bool v6 = family ? strcmp(family, "AF_INET6") == 0 : way->v6;
+    if (range || v6 != way->v6) /* a range of the other family is none */
+        way->ranged = way->no_range = false;
+    way->v6 = v6;
+    way->bad_range = range && *range && !parse_range(range, way);
+    way->version = ni_user_int(w, "NCCL_IB_ROCE_VERSION_NUM", 2);
+    return (family && *family) || (range && *range) || (version && *version);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpu.hcas: which of the chosen ports each GPU is to use. NCCL chooses for itself; this is for
+   libraries that do not, and for launchers. And which GPU is this process's, where a launcher has
+   started it as one of several on the node. */
+#include <string.h>
+
+#include "rules/rule.h"
+
+/* ---- which ports ---- */
+
+/* The nearest ports to a GPU whose HCAs open, as the PCI tree has it: what other libraries see has
+   nothing to do with where NCCL looks for an HCA. None where one might be nearer whose distance is not
+   known; on the root bus the tree is flat, and says nothing. */
+static uint32_t nearest(const struct ni_work *w, unsigned gpu, enum ni_distance *ret)
+{
+    const struct ni_pci *pci = &w->inv->gpu[gpu].pci;
+    uint32_t bits = 0;
+    bool unknown = false;
+    *ret = NI_DIST_UNKNOWN;
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_hca *h = ni_chosen(w, i).hca;
+        const bool flat = pci->known != NI_KNOWN || pci->depth == 1 || h->pci.none;
+        const enum ni_distance d = flat ? NI_DIST_UNKNOWN : ni_pci_distance(&h->pci, pci);
+        if (ni_lacks_node(&h->uverbs))
+            continue;
+        unknown |= d == NI_DIST_UNKNOWN;
+        if (d == NI_DIST_UNKNOWN || (bits && d > *ret))
+            continue;
+        bits = (bits && d == *ret ? bits : 0) | UINT32_C(1) << i;
+        *ret = d;
+    }
+    return unknown && *ret > NI_DIST_PXB ? 0 : bits;
+}
+
+/* Each GPU gets one of its nearest ports for its own, which as few others as can be use; then those
+   that are as near and nobody's own. GPUs that are nearer to theirs choose first: whoever is farther
+   from all has more to choose from. */
+void ni_rule_gpu_hcas(const struct ni_work *w)
+{
+    const unsigned per_gpu = NI_FOR_UCX | NI_FOR_NIXL | NI_FOR_VLLM;
+    uint32_t near[NI_MAX_GPU], own[NI_MAX_GPU] = {0}, taken = 0;
+    uint8_t users[NI_MAX_CHOSEN] = {0};
+    enum ni_distance at[NI_MAX_GPU];
+    if (w->inv->gdr.gpus_lost || w->plan->n_chosen == 0 ||
+        !(w->policy->gpu_map || w->policy->targets & per_gpu))
+        return;
+    ni_want_numa(w);
+    for (unsigned g = 0; g < w->inv->n_gpu; g++)
+        near[g] = nearest(w, g, &at[g]);
+    for (enum ni_distance d = NI_DIST_PIX; d <= NI_DIST_SYS; d++) {
+        for (unsigned g = 0; g < w->inv->n_gpu; g++) {
+            if (!near[g] || at[g] != d)
+                continue;
+            unsigned least = (unsigned)__builtin_ctz(near[g]);
+            for (unsigned i = least; i < w->plan->n_chosen; i++) {
+                if (near[g] >> i & 1 && users[i] < users[least])
+                    least = i;
+            }
+            users[least]++;
+            own[g] = UINT32_C(1) << least;
+            taken |= own[g];
+        }
+    }
+    for (unsigned g = 0; g < w->inv->n_gpu; g++)
+        w->plan->gpu_ports[g] = near[g] ? (near[g] & ~taken) | own[g] : 0;
+}
+
+/* ---- which GPU ---- */
+
+/* The GPUs that CUDA or HIP shows to this process, in its order; -1: one that is not known. */
+struct visible {
+    int gpu[NI_MAX_GPU];
+    unsigned n;
+    bool counted; /* by numbers, not by UUIDs */
+};
+
+/* Leaves those of the list: numbers, "GPU-" with a UUID's beginning; of "MIG-UUID" the GPU is not told.
+   It ends at the first entry that means no GPU (CUDA C++ Programming Guide, CUDA_VISIBLE_DEVICES). */
+static void narrow(const struct ni_work *w, struct visible *v, const char *list)
+{
+    const struct visible from = *v;
+    struct ni_span item;
+    uint64_t k;
+    v->n = 0;
+    v->counted = false;
+    while (v->n < NI_MAX_GPU && ni_split(&list, ',', &item)) {
+        int gpu = w->inv->n_gpu == 1 ? 0 : -1;
+        item = ni_trim(item);
+        if (ni_parse_u64(item, NI_MAX_GPU, &k) == 0 && k < from.n) {
+            gpu = from.gpu[k];
+            v->counted = true;
+        } else if (!ni_has_prefix(item.p, "GPU-") && !ni_has_prefix(item.p, "MIG-")) {
+            return;
+        }
+        for (unsigned g = 0, fit = 0; g < w->inv->n_gpu; g++)
+            if (strncmp(w->inv->gpu[g].uuid, item.p, item.n) == 0)
+                gpu = fit++ ? -1 : (int)g;
+        v->gpu[v->n++] = gpu;
+    }
+}
+
+/* What is in the way of taking the GPU of that number; NULL: nothing. */
+static const char *obstacle(const struct ni_work *w, const struct ni_local *l,
+                            const struct visible *v, uint64_t *rank)
+{
+    const char *size = ni_env_get(w->env, l->size);
+    const char *order = ni_env_get(w->env, "CUDA_DEVICE_ORDER");
+    uint64_t ranks = 0;
+    if (!size && strcmp(l->rank, "SLURM_LOCALID") == 0)
+        size = "1"; /* a batch script: each step has it (Slurm common/env.c env_array_for_step) */
+    *rank = UINT64_MAX;
+    (void)ni_parse_u64(ni_span_of(ni_env_get(w->env, l->rank)), UINT32_MAX, rank);
+    if (v->n > 1 && size &&
+        (strchr(size, ',') ||
+         ni_parse_u64((struct ni_span){size, strcspn(size, "(")}, UINT32_MAX, &ranks) < 0 ||
+         ranks == 1 || ranks > v->n))
+        return "is set, but the node's processes are not known to be one for each GPU";
+    *rank = v->n == 1 ? 0 : *rank;
+    if (*rank >= v->n)
+        return "is the number of no GPU that is visible";
+    /* Slurm counts from 0 what a device cgroup leaves (common/gres.c gres_use_local_device_index) */
+    const bool some = v->counted && v->n < w->inv->n_gpu && v->gpu[0] == 0;
+    if (v->gpu[*rank] < 0 || (some && ni_env_get(w->env, "SLURM_LOCALID")) ||
+        (v->counted && w->inv->gdr.gpus_unordered && w->inv->n_gpu > 1 &&
+         (w->inv->gpu[0].amd || !order || strcmp(order, "PCI_BUS_ID") != 0)))
+        return "is set, but the address of the GPU that it counts is not known";
+    return NULL;
+}
+
+int ni_rank_gpu(const struct ni_work *w, struct ni_text *why)
+{
+    const struct ni_local *l = ni_local_of(w->env);
+    const bool amd = w->inv->n_gpu > 0 && w->inv->gpu[0].amd;
+    const char *rocr = amd ? ni_env_get(w->env, "ROCR_VISIBLE_DEVICES") : NULL;
+    const char *hip = amd ? ni_env_get(w->env, "HIP_VISIBLE_DEVICES") : NULL;
+    const char *cuda = hip ? hip : ni_env_get(w->env, "CUDA_VISIBLE_DEVICES");
+    struct visible v = {.n = 0, .counted = true};
+    char bdf[NI_BDF_TEXT];
+    uint64_t rank;
+    if (!l)
+        return -1;
+    if (w->inv->n_gpu > 1)
+        w->plan->wants |= NI_WANT_GPU_IDS;
+    for (; v.n < w->inv->n_gpu; v.n++)
+        v.gpu[v.n] = (int)v.n;
+    if (rocr)
+        narrow(w, &v, rocr);
+    if (cuda)
+        narrow(w, &v, cuda);
+    const char *no = obstacle(w, l, &v, &rank);
+    ni_putf(why, "%s=", l->rank);
+    ni_put_quoted(why, ni_env_get(w->env, l->rank), strlen(ni_env_get(w->env, l->rank)), 16);
+    ni_putf(why, no ? " %s" : ", GPU %s", no ? no : ni_bdf_text(w->inv->gpu[v.gpu[rank]].bdf, bdf));
+    return no ? -1 : v.gpu[rank];
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NCCL's variables that a rule may set, and what NCCL does by itself while one of them is unset. Each
+   sentence holds for 2.18 to 2.32, or names the versions. Where no version stands it is 2.30.7. */
+#include <string.h>
+
+#include "rules/rule.h"
+
+static const struct {
+    const char *name;
+    const char *rule; /* that may set it */
+    bool rdma;        /* NCCL reads it only for RDMA */
+    const char *by_itself;
+} variables[] = {
+    /* transport/net_ib/init.cc ncclIbInit, plugin/net.cc ncclNetInit */
+    {"NCCL_IB_DISABLE", "ib.disable", false, "tries InfiniBand and RoCE before sockets"},
+    /* transport/net_ib/init.cc ncclIbInitDevices, common.h MAX_IB_DEVS */
+    {"NCCL_IB_HCA", "hca.list", true,
+     "takes each ACTIVE port of each HCA that opens, at most 32 (16 before 2.18.5)"},
+    /* transport/net_ib/connect.cc ncclIbGetGidIndex */
+    {"NCCL_IB_GID_INDEX", "gid.index", true,
+     "searches the table of each port; before 2.21.5 it takes index 0"},
+    /* transport/net_ib/connect.cc envIbAddrFamily, envIbAddrRange */
+    {"NCCL_IB_ADDR_FAMILY", "gid.index", true, "searches for an IPv4 GID (2.21.5 and later)"},
+    {"NCCL_IB_ADDR_RANGE", "gid.index", true,
+     "searches among all addresses of a port (2.21.5 and later)"},
+    /* misc/socket.cc ncclFindInterfaces */
+    {"NCCL_SOCKET_IFNAME", "socket.ifname", false,
+     "takes interfaces whose names begin with `ib`, else all but `lo`, `docker*` and (2.28.3 and "
+     "later) `virbr*`; for its bootstrap the first of them"},
+    /* graph/search.cc ncclTopoCompute */
+    {"NCCL_CROSS_NIC", "rail.cross", false,
+     "takes 2: a ring may leave on one rail and arrive on another where that is faster"},
+    /* transport/net_ib/init.cc ncclIbGetPciPath */
+    {"NCCL_IB_MERGE_VFS", "vf.merge", true,
+     "puts a VF where function 00.0 of its bus is (2.24.3 to 2.26.6: where it is itself)"},
+    /* transport/net_ib.cc ncclIbInit (2.20.3), graph/topo.cc ncclTopoGetFusionEnv (2.24.3) */
+    {"NCCL_IB_MERGE_NICS", "nic.merge", true,
+     "fuses NICs that have one place on its PCI tree, as the ports of one card have (2.20.3 and "
+     "later)"},
+    {"NCCL_NET_MERGE_LEVEL", "nic.merge", true,
+     "fuses NICs that have one place on its PCI tree, as the ports of one card have (2.20.3 and "
+     "later)"},
+    /* graph/paths.cc ncclTopoCheckGdr */
+    {"NCCL_NET_GDR_LEVEL", "gdr.level", true,
+     "allows GPUDirect RDMA up to PXB, and over NVLink-C2C (2.27.3 and later)"},
+};
+
+static const char *by_itself_of(const struct ni_work *w, const char *name)
+{
+    const struct ni_plan *plan = w->plan;
+    const bool addr = ni_has_prefix(name, "NCCL_IB_ADDR_");
+    const bool gid = addr || strcmp(name, "NCCL_IB_GID_INDEX") == 0;
+    const char *by_itself = NULL;
+    bool rdma = false;
+
+    for (unsigned i = 0; i < NI_COUNT(variables); i++) {
+        if (strcmp(variables[i].name, name) == 0) {
+            by_itself = variables[i].by_itself;
+            rdma = variables[i].rdma;
+        }
+    }
+    if (rdma && plan->transport == NI_NET_TCP)
+        return "reads no variable of RDMA";
+    if (plan->transport == NI_NET_OTHER && ni_has_prefix(name, "NCCL_IB_"))
+        return "leaves the network to the plugin, which may read such variables";
+    if (gid && plan->n_chosen > 0 && ni_chosen(w, 0).port->link == NI_LINK_IB)
+        return "addresses by LID, or by GID 0";
+    if (addr && plan->n_chosen > 0 && plan->gid_way.index >= 0)
+        return "takes that GID on each port, and searches for none";
+    if (plan->n_chosen == 1 && strcmp(name, "NCCL_CROSS_NIC") == 0)
+        return "uses that one";
+    if (strcmp(name, "NCCL_NET_GDR_LEVEL") == 0 && w->inv->n_gpu > 0 && w->inv->gpu[0].amd)
+        return "allows GPUDirect RDMA up to PXB; RCCL on an EPYC (Zen 2 to Zen 4) up to PHB";
+    return by_itself;
+}
+
+/* Why a rule that had nothing to say leaves its variables unset. */
+static const char *why_no_rule(const struct ni_plan *plan)
+{
+    if (plan->transport == NI_NET_OTHER)
+        return "the network is left to another plugin";
+    return "no RDMA port was chosen";
+}
+
+void ni_say_left_unset(const struct ni_work *w)
+{
+    struct ni_plan *plan = w->plan;
+
+    for (unsigned i = 0; i < NI_COUNT(variables); i++) {
+        plan->rule = variables[i].rule;
+        if (!ni_plan_get(plan, variables[i].name))
+            ni_decide_value(w, variables[i].name, NULL, "%s", why_no_rule(plan));
+    }
+    for (unsigned i = 0; i < plan->n_setting; i++) {
+        struct ni_setting *s = &plan->setting[i];
+
+        if (s->origin == NI_LEFT_UNSET)
+            s->by_itself = by_itself_of(w, s->name);
+    }
+}

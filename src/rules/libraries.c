@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* for.libraries: the same choice in the words of the libraries beside NCCL, where --for asks for
+   them. */
+#include <string.h>
+
+#include "rules/rule.h"
+
+/* What all variables are decided from. */
+struct asked {
+    const struct ni_work *w;
+    uint32_t all, rank, ports; /* as bits: the chosen ports; those of this process's GPU, else all;
+                                  those that the variable is about */
+    bool is_rank;              /* it is known which that GPU is */
+    struct ni_text rank_why;   /* how, or why not; "": no launcher started it */
+    struct ni_text by_vllm;    /* the variables that vLLM sets itself, as it is told */
+};
+
+static const char ucx_devices[] = "UCX_NET_DEVICES", nvshmem_list[] = "NVSHMEM_HCA_LIST";
+
+/* Decides one variable: the value and the reason; a reason alone: better left unset; neither: nothing
+   is said of it. */
+typedef void put_fn(const struct asked *a, struct ni_text *value, struct ni_text *why);
+
+/* "mlx5_6:1,mlx5_7:1"; each HCA once, without the number. */
+static void put_ports(const struct asked *a, bool numbers, struct ni_text *value)
+{
+    const struct ni_hca *last = NULL;
+    for (unsigned i = 0; i < a->w->plan->n_chosen; i++) {
+        const struct ni_chosen c = ni_chosen(a->w, i);
+        if (!(a->ports >> i & 1) || (!numbers && c.hca == last))
+            continue;
+        ni_putf(value, "%s%s", last ? "," : "", c.hca->name);
+        if (numbers)
+            ni_putf(value, ":%u", c.port->num);
+        last = c.hca;
+    }
+}
+
+/* The index of the right GIDs where it is one, whatever the user has told NCCL. */
+static void put_index(const struct asked *a, struct ni_text *value, struct ni_text *why)
+{
+    const struct ni_gid *first = NULL;
+    uint32_t left = a->ports;
+    for (unsigned i = 0; left; i++, left >>= 1) {
+        const struct ni_gid *g = ni_chosen(a->w, i).gid;
+        if (!(left & 1))
+            continue;
+        first = first ? first : g;
+        if (!g || g->index != first->index) {
+            ni_put(why, "no one index for all ports: left to the library's own choice");
+            return;
+        }
+    }
+    if (first) {
+        ni_put_u64(value, first->index);
+        ni_put(why, "the index that is right for every chosen port");
+    }
+}
+
+/* ---- vLLM: one map for the pod, from which each worker takes its GPU's NIC ---- */
+
+/* GPU=NIC by PCI addresses. vLLM finds the HCA by its function's address, which a sub-function has
+   not, and writes one suffix for all. Where the map cannot be right for each GPU there is none, and
+   *why says so: a worker whose GPU is not in it does not start. */
+static void put_map(const struct asked *a, struct ni_text *map, struct ni_text *why)
+{
+    const struct ni_work *w = a->w;
+    char gpu[NI_BDF_TEXT], nic[NI_BDF_TEXT];
+    uint32_t taken = 0;
+    if (a->is_rank)
+        ni_putf(why, "%s: this process has no workers on other GPUs", a->rank_why.buf);
+    else if (w->inv->n_gpu == 0 || !a->all)
+        ni_put(why, w->inv->n_gpu == 0 ? "the pod has no GPU" : "no RDMA port is in use");
+    for (unsigned i = 0; i < w->plan->n_chosen && !why->len; i++) {
+        const struct ni_chosen c = ni_chosen(w, i);
+        if (c.port->num != 1 || c.hca->aux[0] || !c.hca->has_bdf)
+            ni_putf(why, "port %u of %s is in use: vLLM takes only port 1 of PCI functions",
+                    c.port->num, c.hca->name);
+    }
+    for (unsigned g = 0; g < w->inv->n_gpu && !why->len; g++) {
+        const uint32_t own = w->plan->gpu_ports[g] & -w->plan->gpu_ports[g];
+        const struct ni_hca *h = own ? ni_chosen(w, (unsigned)__builtin_ctz(own)).hca : NULL;
+        ni_bdf_text(w->inv->gpu[g].bdf, gpu);
+        if (!h || taken & own || ni_pci_distance(&h->pci, &w->inv->gpu[g].pci) == NI_DIST_SYS)
+            ni_putf(why, "GPU %s has no HCA of its own that is known to be near", gpu);
+        else
+            ni_putf(map, "%s%s=%s", g ? "," : "", gpu, ni_bdf_text(h->bdf, nic));
+        taken |= own;
+    }
+}
+
+/* vLLM puts the worker's NIC in front of a value that is there (set_worker_gpu_nic_mapping): what the
+   user has set is left to the user. It takes both variables or neither, empty ones as none
+   (set_worker_net_device). */
+static void decide_vllm(struct asked *a)
+{
+    static const char map_name[] = "VLLM_GPU_NIC_PCIE_MAPPING",
+                      vars_name[] = "VLLM_NIC_SELECTION_VARS",
+                      by_pe_name[] = "NVSHMEM_HCA_PE_MAPPING";
+    const char *users_map = ni_user_value(a->w, map_name), *vars = ni_user_value(a->w, vars_name);
+    struct ni_text map = NI_TEXT(NI_VALUE), why = NI_TEXT(NI_REASON), ours = NI_TEXT(64);
+    put_map(a, &map, &why);
+    if (!ni_user_value(a->w, ucx_devices))
+        ni_putf(&ours, "%s:1", ucx_devices);
+    const char *list = ni_user_value(a->w, nvshmem_list), *by_pe = ni_user_value(a->w, by_pe_name);
+    if (a->w->policy->targets & NI_FOR_NVSHMEM && !list && !(by_pe && *by_pe))
+        ni_putf(&ours, "%s%s:1", ours.len ? "," : "", nvshmem_list);
+    const bool whole = why.len == 0;
+    if (users_map ? *users_map : whole)
+        ni_put(&a->by_vllm, vars ? vars : ours.buf);
+    if (whole)
+        ni_put(&why, a->by_vllm.len ? "each GPU's own HCA"
+                                    : "your own values leave vLLM nothing to choose");
+    ni_decide_value(a->w, map_name, whole && a->by_vllm.len ? map.buf : NULL, "%s", why.buf);
+    ni_decide_value(a->w, vars_name, a->by_vllm.len && ours.len ? ours.buf : NULL,
+                    a->by_vllm.len ? "what vLLM sets in each worker, from the map"
+                                   : "vLLM takes it only together with the map");
+}
+
+/* ---- UCX ---- */
+
+static void put_ucx_devices(const struct asked *a, struct ni_text *value, struct ni_text *why)
+{
+    put_ports(a, true, value);
+    if (value->len)
+        ni_putf(why, "%s%s%s",
+                a->is_rank ? "the nearest to this process's GPU" : "the chosen ports",
+                a->rank_why.len ? "; " : "", a->rank_why.buf);
+    else if (*a->w->plan->sockets)
+        ni_put(why, "no RDMA port: the socket interface");
+    if (!value->len)
+        ni_put(value, a->w->plan->sockets);
+}
+
+/* UCX registers the memory of NVIDIA's GPUs with each HCA, or only with those at the least distance
+   (1.21.0 ucp_mm.c ucp_memh_apply_reg_policy), which says something where the distances do. */
+static void put_ucx_limit(const struct asked *a, struct ni_text *value, struct ni_text *why)
+{
+    const struct ni_work *w = a->w;
+    bool known = true;
+    if (w->inv->n_gpu == 0 || w->inv->gpu[0].amd || (a->rank & (a->rank - 1)) == 0 ||
+        strstr(a->by_vllm.buf, ucx_devices))
+        return;
+    for (unsigned g = 0; g < w->inv->n_gpu; g++)
+        known = known && w->plan->gpu_ports[g];
+    for (unsigned i = 0; i < w->plan->n_chosen; i++)
+        known = known && ni_chosen(w, i).hca->has_bdf && !ni_chosen(w, i).hca->aux[0];
+    if (known)
+        ni_put(value, "auto");
+    ni_put(why, known ? "a GPU's memory goes through the HCAs nearest to it (UCX 1.21 and later)"
+                      : "which HCAs are near to a GPU is not known");
+}
+
+/* ---- NVSHMEM: takes the nearest of the list itself ---- */
+
+static void put_nvshmem_list(const struct asked *a, struct ni_text *value, struct ni_text *why)
+{
+    put_ports(a, true, value);
+    ni_put(why, value->len ? "the chosen ports" : "");
+}
+
+/* IBGDA takes HCAs whose names contain this, "mlx5" where it is unset (NVSHMEM 3.4.5 ibgda.cpp). */
+static void put_nvshmem_prefix(const struct asked *a, struct ni_text *value, struct ni_text *why)
+{
+    bool usual = true;
+    const char *first = "";
+    size_t same = 0;
+    for (unsigned i = 0; i < a->w->plan->n_chosen; i++) {
+        const char *name = ni_chosen(a->w, i).hca->name;
+        if (i == 0) {
+            first = name;
+            same = strcspn(name, "0123456789");
+        }
+        usual = usual && strstr(name, "mlx5");
+        while (strncmp(first, name, same) != 0)
+            same--;
+    }
+    if (usual)
+        return;
+    ni_putn(value, first, same);
+    ni_put(why, same ? "the HCAs' names begin so: IBGDA takes only names that contain it"
+                     : "the HCAs' names begin with nothing in common; IBGDA takes those with mlx5");
+}
+
+/* Read by NCCL's code (NVSHMEM 3.4.5 bootstrap/uid/ncclSocket), where a name without `=` is a
+   prefix. */
+static void put_uid_sockets(const struct asked *a, struct ni_text *value, struct ni_text *why)
+{
+    if (!*a->w->plan->sockets)
+        return;
+    ni_putf(value, "=%s", a->w->plan->sockets);
+    ni_put(why, "as NCCL_SOCKET_IFNAME");
+}
+
+/* AF_INET where it is unset, unlike NCCL's. */
+static void put_uid_family(const struct asked *a, struct ni_text *value, struct ni_text *why)
+{
+    if (!ni_sockets_are_v6(a->w))
+        return;
+    ni_put(value, "AF_INET6");
+    ni_put(why, "the interfaces have no IPv4 address");
+}
+
+/* ---- Mooncake: takes near ones of the list itself ---- */
+
+static void put_mooncake_names(const struct asked *a, struct ni_text *value, struct ni_text *why)
+{
+    put_ports(a, false, value);
+    ni_put(why, value->len ? "the HCAs of the chosen ports" : "");
+}
+
+static void put_mooncake_port(const struct asked *a, struct ni_text *value, struct ni_text *why)
+{
+    bool same = true;
+    if (!a->all)
+        return;
+    for (unsigned i = 0; i < a->w->plan->n_chosen; i++)
+        same = same && ni_chosen(a->w, i).port->num == ni_chosen(a->w, 0).port->num;
+    if (same)
+        ni_put_u64(value, ni_chosen(a->w, 0).port->num);
+    ni_put(why, same ? "the port of all HCAs"
+                     : "the ports differ, and Mooncake takes one number for all HCAs");
+}
+
+/* ---- Gloo, and PyTorch's RPC, which takes one name as well ---- */
+
+/* One name: each opens one more full mesh, which must be routed and have the same place in each
+   pod's list (torch ProcessGroupGloo.cpp). The pod's own network reaches all pods; what somebody
+   named comes first. */
+static void put_interface(const struct asked *a, struct ni_text *value, struct ni_text *why)
+{
+    const struct ni_work *w = a->w;
+    const char *users = ni_user_value(w, "NCCL_SOCKET_IFNAME");
+    const bool named = w->policy->sockets || (users && strlen(users) > 1);
+    const char *list = w->plan->sockets, *pod = named ? NULL : ni_pod_interface(w);
+    if (!*list)
+        return;
+    ni_putn(value, pod ? pod : list, strcspn(pod ? pod : list, ","));
+    ni_put(why, pod ? "interface of the default route" : "the first of NCCL_SOCKET_IFNAME");
+}
+
+/* ---- the table ---- */
+
+enum { BY_RANK = NI_FOR_UCX | NI_FOR_NIXL | NI_FOR_VLLM };
+
+static const struct variable {
+    const char *name;
+    unsigned whose; /* NI_FOR_* */
+    put_fn *put;
+    const char *unless; /* where the user has this, not empty, the library goes by it instead */
+} variables[] = {
+    {ucx_devices, BY_RANK, .put = put_ucx_devices},
+    {"UCX_IB_GID_INDEX", BY_RANK, .put = put_index, .unless = "UCX_IB_ROCE_SUBNETS"},
+    {"UCX_MAX_HCA_PER_GPU", NI_FOR_UCX | NI_FOR_NIXL, .put = put_ucx_limit},
+    {nvshmem_list, NI_FOR_NVSHMEM, .put = put_nvshmem_list, .unless = "NVSHMEM_HCA_PE_MAPPING"},
+    {"NVSHMEM_HCA_PREFIX", NI_FOR_NVSHMEM, .put = put_nvshmem_prefix},
+    {"NVSHMEM_IB_GID_INDEX", NI_FOR_NVSHMEM, .put = put_index, .unless = "NVSHMEM_IB_ADDR_RANGE"},
+    {"NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME", NI_FOR_NVSHMEM, .put = put_uid_sockets},
+    {"NVSHMEM_BOOTSTRAP_UID_SOCK_FAMILY", NI_FOR_NVSHMEM, .put = put_uid_family},
+    {"MC_TE_FILTERS", NI_FOR_MOONCAKE, .put = put_mooncake_names},
+    {"MC_IB_PORT", NI_FOR_MOONCAKE, .put = put_mooncake_port},
+    {"MC_GID_INDEX", NI_FOR_MOONCAKE, .put = put_index},
+    {"GLOO_SOCKET_IFNAME", NI_FOR_GLOO, .put = put_interface},
+    {"TP_SOCKET_IFNAME", NI_FOR_GLOO, .put = put_interface},
+};
+
+/* What of nvshmem.conf says otherwise than the environment will. The setting stays for NVSHMEM before
+   3.6.5, which reads no such file. */
+static void check_override(const struct ni_work *w, const char *name)
+{
+    const struct ni_conf_entry *e = ni_find_conf(w->inv, name, true);
+    const struct ni_setting *s = ni_plan_get(w->plan, name);
+    struct ni_text theirs = NI_TEXT(272);
+    if (!e || !s || strcmp(e->value, s->value) == 0)
+        return;
+    ni_put_quoted(&theirs, e->value, strlen(e->value), 64);
+    ni_report(w->f, NI_F_CONF_NVSHMEM, name,
+              "%s sets it to `%s`, and NVSHMEM 3.6.5 and later takes that", e->file, theirs.buf);
+}
+
+void ni_rule_libraries(const struct ni_work *w)
+{
+    const unsigned targets = w->policy->targets;
+    if (!(targets & ~(unsigned)NI_FOR_NCCL))
+        return; /* what follows is some KiB to clear */
+    struct asked a = {.w = w, .rank_why = NI_TEXT(NI_REASON / 2), .by_vllm = NI_TEXT(NI_VALUE)};
+    a.all = w->plan->n_chosen ? UINT32_MAX >> (32 - w->plan->n_chosen) : 0;
+    a.rank = a.all;
+    if (a.all && targets & BY_RANK) {
+        const int gpu = ni_rank_gpu(w, &a.rank_why);
+        a.is_rank = gpu >= 0 && w->plan->gpu_ports[gpu];
+        if (a.is_rank)
+            a.rank = w->plan->gpu_ports[gpu];
+        else if (gpu >= 0)
+            ni_put(&a.rank_why, ": which HCA is the nearest is not known");
+    }
+    if (targets & NI_FOR_VLLM)
+        decide_vllm(&a);
+    for (const struct variable *v = variables; v < variables + NI_COUNT(variables); v++) {
+        struct ni_text value = NI_TEXT(NI_VALUE), why = NI_TEXT(NI_REASON);
+        if (!(v->whose & targets))
+            continue;
+        a.ports = v->whose & BY_RANK ? a.rank : a.all;
+        const char *users = v->unless ? ni_user_value(w, v->unless) : NULL;
+        if (users && *users)
+            ni_putf(&why, "%s is set", v->unless);
+        else if (strstr(a.by_vllm.buf, v->name))
+            ni_put(&why, "vLLM sets it in each worker, in front of what is there");
+        else
+            v->put(&a, &value, &why);
+        if (why.len)
+            ni_decide_value(w, v->name, value.len ? value.buf : NULL, "%s", why.buf);
+        if (v->whose == NI_FOR_NVSHMEM)
+            check_override(w, v->name);
+    }
+}

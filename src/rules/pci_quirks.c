@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vf.merge: NCCL_IB_MERGE_VFS=0 where the address that NCCL makes of a VF's points at nothing or at
+   a host bridge, and 0 harms no other HCA. nic.merge: no fusing of NICs, where NCCL would take two
+   HCAs that share a port for a dual-port NIC, or has no place for two. */
+#include "rules/rule.h"
+
+static const char merge_vfs[] = "NCCL_IB_MERGE_VFS", merge_nics[] = "NCCL_IB_MERGE_NICS",
+                  merge_level[] = "NCCL_NET_MERGE_LEVEL", force_merge[] = "NCCL_NET_FORCE_MERGE";
+
+static bool is_wrong(enum ni_at at)
+{
+    return at == NI_AT_OTHER || at == NI_AT_NOTHING;
+}
+
+/* The switch in force: the rule's, which is 0, or the user's; NCCL's own is 1. */
+static bool merges_vfs(const struct ni_work *w)
+{
+    const struct ni_setting *s = ni_plan_get(w->plan, merge_vfs);
+    return !(s && s->origin == NI_FROM_RULE) && ni_user_int(w, merge_vfs, 1) != 0;
+}
+
+/* ---- vf.merge ---- */
+
+void ni_rule_vf_merge(const struct ni_work *w)
+{
+    const struct ni_hca *mended = NULL, *harmed = NULL;
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_hca *h = ni_chosen(w, i).hca;
+        const bool good = h->place.unmerged == NI_AT_ITSELF || h->place.unmerged == NI_AT_NIC;
+        if (is_wrong(h->place.merged))
+            w->plan->wants |= NI_WANT_UNMERGED;
+        if (is_wrong(h->place.merged) && good)
+            mended = h;
+        if (!is_wrong(h->place.merged) && !good)
+            harmed = h;
+    }
+    if (mended && !harmed) {
+        char bdf[NI_BDF_TEXT];
+        ni_decide_value(w, merge_vfs, "0", "NCCL would take %s (%s) for %02x:00.0, where %s is",
+                        mended->name, ni_bdf_text(mended->bdf, bdf), mended->bdf.bus,
+                        mended->place.merged == NI_AT_OTHER ? "something else" : "nothing");
+    } else if (mended) {
+        ni_decide_value(w, merge_vfs, NULL, "0 would help %s, and lose the place of %s",
+                        mended->name, harmed->name);
+    } else if (w->plan->n_chosen > 0) {
+        ni_decide_value(w, merge_vfs, NULL, "0 would help none of the chosen HCAs");
+    }
+    const bool merged = merges_vfs(w);
+    if (!merged)
+        w->plan->wants |= NI_WANT_UNMERGED;
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_hca *h = ni_chosen(w, i).hca;
+        const enum ni_at at = merged ? h->place.merged : h->place.unmerged;
+        if (!h->pci.none && (h->aux[0] || is_wrong(at))) /* SoftRoCE loses nothing by it */
+            ni_report(w->f, NI_F_HCA_PLACE_LOST, h->name,
+                      "NCCL does not find it on the PCI tree, and puts it at the first CPU: %s",
+                      h->aux[0]           ? "it is a sub-function"
+                      : at == NI_AT_OTHER ? "where it looks, something else is"
+                                          : "there is no device where it looks");
+    }
+    for (unsigned i = 0; i < w->inv->n_hca; i++) {
+        const struct ni_nccl_place *place = &w->inv->hca[i].place;
+        w->plan->no_place[i] = (merged ? place->merged : place->unmerged) == NI_AT_NOTHING;
+    }
+}
+
+/* ---- nic.merge ---- */
+
+/* The function that has the port: a VF's PF, or the HCA's own, which a sub-function shares. */
+static struct ni_bdf port_of(const struct ni_hca *h)
+{
+    return h->is_vf ? h->pf : h->bdf;
+}
+
+bool ni_share_port(const struct ni_hca *a, const struct ni_hca *b)
+{
+    return a != b && (a->is_vf || b->is_vf || a->aux[0] || b->aux[0]) && a->has_bdf && b->has_bdf &&
+           ni_bdf_cmp(port_of(a), port_of(b)) == 0;
+}
+
+/* Ports of one card, or VFs of two such ports: fusing them is right. */
+static bool is_one_card(const struct ni_hca *a, const struct ni_hca *b)
+{
+    const struct ni_bdf p = port_of(a), q = port_of(b);
+    return p.domain == q.domain && p.bus == q.bus && p.dev == q.dev && p.fn != q.fn;
+}
+
+static bool is_on_one_bus(const struct ni_hca *a, const struct ni_hca *b)
+{
+    return a->has_bdf && b->has_bdf && a->bdf.domain == b->bdf.domain && a->bdf.bus == b->bdf.bus;
+}
+
+/* Why NCCL must not make one NIC of the two, although it has one place for both: no device, or the
+   same one. false: it may, or will not. */
+static bool must_stay_apart(const struct ni_work *w, const struct ni_hca *a, const struct ni_hca *b,
+                            struct ni_text *why)
+{
+    const bool *no_place = w->plan->no_place, lost = no_place[a - w->inv->hca];
+    const bool shared = ni_share_port(a, b);
+    char pf[NI_BDF_TEXT];
+    if (a == b || lost != no_place[b - w->inv->hca] || (!lost && !is_on_one_bus(a, b)))
+        return false;
+    if (!lost && !shared && (is_one_card(a, b) || (!merges_vfs(w) && a->bdf.dev != b->bdf.dev)))
+        return false;
+    ni_putf(why, "%s and %s ", a->name, b->name);
+    if (lost)
+        ni_put(why, "have no place on NCCL's PCI tree: fused, they would leave NCCL without a "
+                    "network");
+    else if (shared)
+        ni_putf(why, "are %s one port (%s): fused, their speed would count twice",
+                a->is_vf && b->is_vf ? "VFs of" : "PF and VF of", ni_bdf_text(port_of(a), pf));
+    else
+        ni_put(why, "are two NICs that NCCL takes for one: it has one address for both");
+    return true;
+}
+
+/* NCCL would fuse the two, ports of one card, if it were not told to fuse nothing. */
+static bool are_dual_port(const struct ni_work *w, const struct ni_port *x, const struct ni_port *y)
+{
+    const struct ni_hca *a = &w->inv->hca[x->hca], *b = &w->inv->hca[y->hca];
+    const bool lost = w->plan->no_place[x->hca] || w->plan->no_place[y->hca];
+    const bool one_place = is_on_one_bus(a, b) && (merges_vfs(w) || a->bdf.dev == b->bdf.dev);
+
+    return !lost && one_place && (a == b || is_one_card(a, b));
+}
+
+/* The first two such ports that NCCL will take; false: there are none. */
+static bool find_dual_port(const struct ni_work *w, int port[2])
+{
+    const struct ni_inventory *inv = w->inv;
+
+    for (port[1] = 1; port[1] < (int)inv->n_port; port[1]++) {
+        if (!ni_is_taken(w, port[1]))
+            continue;
+        for (port[0] = 0; port[0] < port[1]; port[0]++) {
+            if (ni_is_taken(w, port[0]) &&
+                are_dual_port(w, &inv->port[port[0]], &inv->port[port[1]]))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Fusing is switched for all NICs: no variable takes out two (2.30.7 graph/topo.cc ncclTopoAutoMerge).
+   NCCL_NET_FORCE_MERGE could name the others, but a name that NCCL does not find ends the job
+   (ncclTopoForceMerge), and NCCL before 2.24.3 does not know it. */
+static void report_not_fused(const struct ni_work *w, const char *why)
+{
+    int port[2];
+
+    if (find_dual_port(w, port))
+        ni_report(w->f, NI_F_NICS_NOT_FUSED, merge_nics,
+                  "%s; so NCCL does not fuse %s and %s either, two ports of one card: each "
+                  "connection uses one of them instead of both",
+                  why, ni_port_name(w->inv, port[0]).text, ni_port_name(w->inv, port[1]).text);
+}
+
+/* The HCAs that NCCL will take, in PCI order. */
+struct taken {
+    const struct ni_hca *hca[NI_MAX_HCA];
+    unsigned n;
+};
+
+static void list_taken(const struct ni_work *w, struct taken *t)
+{
+    t->n = 0;
+    for (int i = 0; i < (int)w->inv->n_port; i++) {
+        const struct ni_hca *h = &w->inv->hca[w->inv->port[i].hca];
+
+        if (ni_is_taken(w, i) && (t->n == 0 || t->hca[t->n - 1] != h))
+            t->hca[t->n++] = h;
+    }
+}
+
+/* Two at different CPUs; false: none, or it is not known. */
+static bool find_far_pair(const struct taken *t, const struct ni_hca *pair[2])
+{
+    for (unsigned i = 1; i < t->n; i++) {
+        const struct ni_num first = t->hca[0]->pci.numa, its = t->hca[i]->pci.numa;
+
+        if (first.known == NI_KNOWN && its.known == NI_KNOWN && first.v != its.v) {
+            pair[0] = t->hca[0];
+            pair[1] = t->hca[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A level that fuses NICs through the CPU. NCCL 2.30.7 refuses two NUMA nodes (graph/topo.cc
+   ncclTopoGetVNicParent), older ones hang the NIC where nothing finds it; all need the PCI address of
+   the first (ncclTopoMakePciParent). */
+static void check_wide_level(const struct ni_work *w, const char *level, const struct taken *t)
+{
+    const bool sys = ni_has_prefix(level, "SYS");
+    const struct ni_hca *pair[2];
+
+    if (t->n < 2 || !(sys || ni_has_prefix(level, "PHB")))
+        return;
+    if (sys) {
+        w->plan->wants |= NI_WANT_NUMA;
+        if (find_far_pair(t, pair))
+            ni_report(w->f, NI_F_USER_NICS_FUSED, merge_level,
+                      "SYS fuses %s and %s, which are at different CPUs: the job dies (`Fusing NET "
+                      "devices from different NUMA domains is not supported`); NCCL before 2.30.7 "
+                      "has no network",
+                      pair[0]->name, pair[1]->name);
+    }
+    for (unsigned i = 0; i < t->n; i++) {
+        if (!w->plan->no_place[t->hca[i] - w->inv->hca])
+            continue;
+        ni_report(
+            w->f, NI_F_USER_NICS_FUSED, merge_level,
+            "%.3s fuses NICs through the CPU, and %s has no place on NCCL's PCI tree: the job "
+            "may die (`Can't find busId of child 0`)",
+            level, t->hca[i]->name);
+        return;
+    }
+}
+
+/* Nothing must be kept apart. */
+static void leave_fusing(const struct ni_work *w, const struct taken *t)
+{
+    const char *why = t->n == 1 ? "NCCL has one HCA" : "nothing must be kept apart";
+
+    if (t->n == 0)
+        return;
+    ni_decide_value(w, merge_nics, NULL, "%s", why);
+    ni_decide_value(w, merge_level, NULL, "%s", why);
+}
+
+/* Both variables: before 2.24.3 NCCL knows the first only. That alone ends a job with 2.24.3 and
+   2.25.1 where it forbids what the level asks for (transport/net_ib.cc ncclIbMakeVDeviceInternal,
+   graph/topo.cc ncclTopoMakeVnic), and 2.26.2 to 2.26.6 lose the first HCA (ncclTopoAutoMerge); all
+   end with a NIC that the user forces. A user who wants NICs fused has them so. */
+void ni_rule_nic_merge(const struct ni_work *w)
+{
+    const char *nics = ni_user_value(w, merge_nics), *level = ni_user_value(w, merge_level);
+    const char *force = ni_user_value(w, force_merge);
+    const bool off = ni_user_int(w, merge_nics, 1) == 0;
+    const bool asks = level && *level && !ni_has_prefix(level, "LOC");
+    struct ni_text why = NI_TEXT(NI_REASON);
+    bool apart = false;
+    struct taken t;
+
+    list_taken(w, &t);
+    const bool several = t.n > 1;
+    for (unsigned i = 0; i < t.n; i++) {
+        for (unsigned k = i + 1; k < t.n && !apart; k++) {
+            const struct ni_hca *a = t.hca[i], *b = t.hca[k];
+            if (is_on_one_bus(a, b)) /* only then it matters whether they share a port */
+                w->plan->wants |= NI_WANT_PFS;
+            apart = must_stay_apart(w, a, b, &why);
+        }
+    }
+    if (asks && !off)
+        check_wide_level(w, level, &t);
+    if (off && ((force && *force) || (asks && several)))
+        ni_report(w->f, NI_F_USER_NICS_FUSED, merge_nics,
+                  "0 forbids what your %s asks for: the job may die",
+                  asks ? merge_level : force_merge);
+    else if (apart && (asks || (nics && !level && !off)))
+        ni_report(w->f, NI_F_USER_NICS_FUSED, asks ? merge_level : merge_nics, "%s", why.buf);
+    if (!apart && !(off && several)) {
+        leave_fusing(w, &t);
+        return;
+    }
+    if (!apart)
+        ni_put(&why, "your NCCL_IB_MERGE_NICS=0 alone ends a job with NCCL 2.24.3 and 2.25.1");
+    if (apart && !nics && !level && !force)
+        report_not_fused(w, why.buf);
+    if (nics || !(asks || force))
+        ni_decide_value(w, merge_nics, "0", "%s", why.buf);
+    else
+        ni_decide_value(w, merge_nics, NULL, "your %s asks for fused NICs",
+                        asks ? merge_level : force_merge);
+    if (level || !nics || off)
+        ni_decide_value(w, merge_level, "LOC", "%s",
+                        nics ? why.buf : "the same for NCCL 2.24.3 and later");
+    else
+        ni_decide_value(w, merge_level, NULL, "your %s allows fused NICs", merge_nics);
+}

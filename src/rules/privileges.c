@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* caps.command: which capabilities --keep-caps and --drop-caps can give to and take from the
+   command, from the process's own sets. Without these options nothing is touched: execve does as it
+   always does (security/commoncap.c cap_bprm_creds_from_file).
+   memlock.raise: how far RLIMIT_MEMLOCK is raised, and why it stays low. What a job registers is
+   pinned, and pinned pages count against the soft limit unless CAP_IPC_LOCK is effective
+   (drivers/infiniband/core/umem.c ib_umem_get). Raising the hard limit takes CAP_SYS_RESOURCE in the
+   initial user namespace (kernel/sys.c do_prlimit); how a process comes by it is capabilities(7). */
+#include "rules/rule.h"
+
+static bool is_root(const struct ni_self *s) /* or may be */
+{
+    return s->uid.known != NI_KNOWN || s->uid.v == 0;
+}
+
+static bool has_no_new_privs(const struct ni_self *s)
+{
+    return s->no_new_privs.known == NI_KNOWN && s->no_new_privs.v == 1;
+}
+
+/* ---- capabilities ---- */
+
+/* What an exec can give back although it was dropped. With no_new_privs nothing: what would be gained
+   is cut to the permitted set of before (commoncap.c cap_bprm_creds_from_file, since Linux 3.5). */
+static uint64_t given_back(const struct ni_self *s, const struct ni_caps *caps)
+{
+    return has_no_new_privs(s) ? 0 : caps->stuck;
+}
+
+/* A root's exec gives it what is left in the bounding set; another user's leaves the ambient ones.
+ */
+uint64_t ni_command_caps(const struct ni_work *w)
+{
+    const struct ni_self *s = &w->inv->self;
+    const struct ni_caps *caps = &w->plan->caps;
+    if (s->caps_known != NI_KNOWN)
+        return 0;
+    if (is_root(s))
+        return (s->cap_eff | caps->keep) & ~(caps->drop & ~given_back(s, caps));
+    return (s->cap_amb | caps->keep) & ~caps->drop;
+}
+
+/* Why what is in the bounding set is not permitted. */
+static const char *not_permitted(const struct ni_self *s)
+{
+    if (is_root(s))
+        return "in the bounding set, but dropped from the permitted set";
+    if (has_no_new_privs(s))
+        return "in the bounding set only, and no_new_privs bars file capabilities: "
+               "allowPrivilegeEscalation: true";
+    if (s->nosuid == NI_KNOWN)
+        return "in the bounding set only, and nccl-init lies on a nosuid mount, which bars file "
+               "capabilities: have it in the image";
+    return "in the bounding set only: setcap cap_sys_resource,cap_ipc_lock=p on nccl-init (not on "
+           "a nosuid mount), or runAsUser: 0";
+}
+
+static void report_caps(const struct ni_work *w, enum ni_finding_id id, const char *option,
+                        uint64_t set, const char *why)
+{
+    struct ni_text names = NI_TEXT(128);
+    if (set == 0)
+        return;
+    ni_put_caps(&names, set, &w->policy->cap_names);
+    ni_report(w->f, id, option, "%s: %s", names.buf, why);
+}
+
+void ni_rule_caps(const struct ni_work *w)
+{
+    static const char keep[] = "--keep-caps";
+    const uint64_t unneeded = ni_cap_bit(CAP_SYS_RESOURCE);
+    const struct ni_self *s = &w->inv->self;
+    const uint64_t asked = w->policy->keep_caps, dropped = w->policy->drop_caps;
+    const uint64_t ours = is_root(s) ? UINT64_MAX : unneeded | ni_cap_bit(CAP_IPC_LOCK);
+    struct ni_caps *caps = &w->plan->caps;
+    caps->drop = dropped | (w->policy->drop_unneeded ? unneeded & ~asked : 0);
+    caps->keep = asked & ~caps->drop;
+    if (s->caps_known != NI_KNOWN)
+        return; /* tried then; the kernel tells */
+    caps->drop &= s->cap_eff | s->cap_prm | s->cap_inh | s->cap_bnd | s->cap_amb;
+    /* PR_CAPBSET_DROP takes CAP_SETPCAP (commoncap.c cap_prctl_drop), the other sets nothing. */
+    if (!ni_has_cap(s->cap_prm, CAP_SETPCAP))
+        caps->stuck = caps->drop & s->cap_bnd;
+    /* Ambient must be permitted and inheritable, and only what is in the bounding set can be added
+       to the inheritable one (commoncap.c cap_capset, cap_task_prctl). */
+    caps->keep &= s->cap_prm & (s->cap_inh | s->cap_bnd) & ~s->cap_amb;
+    const uint64_t not_kept = asked & ~(dropped | caps->keep | s->cap_amb);
+    report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, asked & dropped, "--drop-caps names it too");
+    report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, not_kept & ~s->cap_bnd,
+                "not in the bounding set: the container was not given it");
+    report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, not_kept & s->cap_bnd & ours, not_permitted(s));
+    report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, not_kept & s->cap_bnd & ~ours,
+                "in the bounding set only, and nccl-init has no file capability for it");
+    report_caps(w, NI_F_CAPS_DROP_BOUNDING, "--drop-caps", given_back(s, caps),
+                "it stays in the bounding set, because CAP_SETPCAP is needed to take it out: a "
+                "command that runs as root, or has file capabilities, gets it back");
+}
+
+/* ---- locked memory ---- */
+
+/* Below 1 GiB NCCL's host buffers on many HCAs do not fit; the 64 KiB and 8 MiB of systemd do not
+   even do for the queues of one connection. */
+const int64_t ni_memlock_enough = INT64_C(1) << 30, ni_memlock_hopeless = INT64_C(64) << 20;
+
+bool ni_may_raise_memlock(const struct ni_self *s)
+{
+    return s->caps_known == NI_KNOWN && ni_has_cap(s->cap_eff | s->cap_prm, CAP_SYS_RESOURCE) &&
+           s->user_namespace != NI_USERNS_OWN;
+}
+
+bool ni_command_may_lock(const struct ni_work *w)
+{
+    return ni_has_cap(ni_command_caps(w), CAP_IPC_LOCK) &&
+           w->inv->self.user_namespace != NI_USERNS_OWN;
+}
+
+static bool has_limits(const struct ni_self *s)
+{
+    return s->memlock_soft.known == NI_KNOWN && s->memlock_hard.known == NI_KNOWN;
+}
+
+void ni_memlock_why(const struct ni_work *w, struct ni_text *t)
+{
+    const struct ni_self *s = &w->inv->self;
+    const bool may = ni_may_raise_memlock(s);
+    /* the soft limit goes up to the hard one without any right */
+    const bool held = has_limits(s) && s->memlock_hard.v > s->memlock_soft.v &&
+                      w->policy->memlock < s->memlock_hard.v;
+    if (may && w->policy->memlock == NI_UNLIMITED)
+        ni_putf(t, "CAP_SYS_RESOURCE is there, but the kernel%s did not let the limit be raised",
+                s->seccomp.known == NI_KNOWN && s->seccomp.v == 0 ? "" : " or the seccomp filter");
+    else if (may || held)
+        ni_put(t, "--memlock asks for no more");
+    else if (s->caps_known != NI_KNOWN)
+        ni_put(t, "whether CAP_SYS_RESOURCE is there is unknown (/proc/self/status)");
+    else if (s->user_namespace == NI_USERNS_OWN)
+        ni_put(t, "capabilities do not count: the pod has a user namespace of its own "
+                  "(hostUsers: false)");
+    else if (!ni_has_cap(s->cap_bnd, CAP_SYS_RESOURCE))
+        ni_put(t, "CAP_SYS_RESOURCE is not in the bounding set: add it in "
+                  "securityContext.capabilities; OpenShift: the SCC's allowedCapabilities");
+    else
+        ni_putf(t, "CAP_SYS_RESOURCE is %s", not_permitted(s));
+}
+
+void ni_rule_memlock(const struct ni_work *w)
+{
+    const struct ni_self *s = &w->inv->self;
+    const int64_t want = w->policy->memlock;
+    struct ni_limit *l = &w->plan->memlock;
+    if (!has_limits(s)) {
+        /* Without /proc the limits in force are met when they are raised: the soft one goes up to
+           the hard one. */
+        *l = (struct ni_limit){.soft = want, .hard = -1};
+        return;
+    }
+    l->hard = s->memlock_hard.v;
+    if (l->hard < want && ni_may_raise_memlock(s))
+        l->hard = want;
+    const int64_t top = l->hard < want ? l->hard : want;
+    l->soft = s->memlock_soft.v < top ? top : s->memlock_soft.v;
+    l->harmless = l->soft < ni_memlock_enough && ni_command_may_lock(w);
+    if (w->plan->n_chosen == 0 || l->soft >= ni_memlock_enough || l->harmless)
+        return;
+    const bool hopeless = l->soft <= ni_memlock_hopeless;
+    struct ni_text why = NI_TEXT(200);
+    ni_memlock_why(w, &why);
+    ni_report(w->f, hopeless ? NI_F_MEMLOCK_TOO_LOW : NI_F_MEMLOCK_LOW, "RLIMIT_MEMLOCK",
+              "%lld KiB: %s; %s", (long long)(l->soft / 1024),
+              hopeless ? "`Call to ibv_create_qp failed with error Cannot allocate memory`, "
+                         "`unhandled system error`"
+                       : "little for the buffers of many connections, ibv_reg_mr may fail",
+              why.buf);
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rail.cross: NCCL_CROSS_NIC=0 where each rail is a subnet of its own and no route of any table leads
+   from one to another: NCCL's default of 2 lets a ring leave on one rail and arrive on another, which
+   there hangs in ibv_modify_qp until ETIMEDOUT. */
+#include <string.h>
+
+#include "rules/rule.h"
+
+static const char variable[] = "NCCL_CROSS_NIC";
+
+/* ---- which network an address is in, and what a route leads to ---- */
+
+static bool holds(const struct ni_route *r, bool v4, const uint8_t ip[NI_GID_BYTES])
+{
+    const unsigned bits = v4 ? 96u + r->bits : r->bits;
+
+    return ni_ip_same_prefix(r->dest, ip, bits);
+}
+
+static const struct ni_route *find_route(const struct ni_net *net, const struct ni_end *from,
+                                         const uint8_t to[NI_GID_BYTES], bool gateway)
+{
+    const bool v4 = ni_ip_is_v4(to);
+    const struct ni_route *all = v4 ? net->route : net->route6, *best = NULL;
+    const unsigned n = v4 ? net->n_route : net->n_route6;
+
+    for (unsigned i = 0; i < n; i++) {
+        const struct ni_route *r = &all[i];
+
+        if (r->gateway == gateway && strcmp(r->ifname, from->ifname) == 0 && holds(r, v4, to) &&
+            (!best || r->bits > best->bits))
+            best = r;
+    }
+    return best;
+}
+
+const struct ni_route *ni_route_to(const struct ni_net *net, const char *ifname,
+                                   const uint8_t ip[NI_GID_BYTES], bool gateway)
+{
+    const struct ni_end from = {ifname, ip};
+
+    return ni_ip_is_v4(ip) ? find_route(net, &from, ip, gateway) : NULL;
+}
+
+/* The connected route of the network that the end is in. */
+static const struct ni_route *subnet_of(const struct ni_net *net, const struct ni_end *end)
+{
+    return find_route(net, end, end->ip, false);
+}
+
+static bool are_one_network(const struct ni_net *net, const struct ni_end *a,
+                            const struct ni_end *b)
+{
+    const struct ni_route *x = subnet_of(net, a), *y = subnet_of(net, b);
+    const bool v4 = ni_ip_is_v4(a->ip);
+
+    return holds(x, v4, y->dest) || holds(y, v4, x->dest);
+}
+
+/* All routes are known by which a packet may leave through a router: those of the main table from
+   proc/net/route, those of policy rules not at all. */
+static bool are_routes_known(const struct ni_net *net, bool v4)
+{
+    if (v4)
+        return net->route_known == NI_KNOWN && net->v4_known == NI_KNOWN && !net->policy_routes;
+    return net->route6_known == NI_KNOWN && net->n_route6 < NI_MAX_ROUTE6;
+}
+
+enum ni_path ni_path_between(const struct ni_net *net, const struct ni_end *a,
+                             const struct ni_end *b)
+{
+    const bool v4 = ni_ip_is_v4(a->ip);
+
+    if (v4 != ni_ip_is_v4(b->ip) || !subnet_of(net, a) || !subnet_of(net, b))
+        return NI_PATH_UNKNOWN;
+    if (are_one_network(net, a, b))
+        return NI_PATH_THERE;
+    if (find_route(net, a, b->ip, true) || find_route(net, b, a->ip, true))
+        return NI_PATH_THERE; /* a router */
+    return are_routes_known(net, v4) ? NI_PATH_NONE : NI_PATH_UNKNOWN;
+}
+
+/* ---- the rails of the pod ---- */
+
+static void put_why(const struct ni_work *w, unsigned a, unsigned b, enum ni_path path,
+                    const struct ni_end end[], struct ni_text *why)
+{
+    const struct ni_net *net = &w->inv->net;
+    const struct ni_port_name x = ni_port_name(w->inv, w->plan->chosen[a]);
+    const struct ni_port_name y = ni_port_name(w->inv, w->plan->chosen[b]);
+    const bool v4 = ni_ip_is_v4(end[a].ip);
+    const unsigned lost = subnet_of(net, &end[a]) ? b : a;
+    char ip[NI_IP_TEXT];
+
+    if (path == NI_PATH_THERE && are_one_network(net, &end[a], &end[b]))
+        ni_putf(why, "%s and %s are in one network", y.text, x.text);
+    else if (path == NI_PATH_THERE)
+        ni_putf(why, "a route leads from one rail to another: %s and %s", y.text, x.text);
+    else if (v4 != ni_ip_is_v4(end[b].ip))
+        ni_putf(why, "the GIDs of %s and %s are of two families", y.text, x.text);
+    else if ((v4 ? net->route_known : net->route6_known) != NI_KNOWN)
+        ni_put(why, "the routes cannot be read");
+    else if (!subnet_of(net, &end[lost]))
+        ni_putf(why, "the network of %s is not known: no route shows one for %s",
+                lost == a ? x.text : y.text, ni_ip_text(end[lost].ip, ip));
+    else if (v4 && net->policy_routes)
+        ni_put(why, "another routing table than main (`ip rule`) may lead from one rail to "
+                    "another, which /proc does not show (set 0 yourself if none does)");
+    else
+        ni_put(why, "not all routes can be read");
+}
+
+/* The path between the two rails that are nearest to being one network; NONE: all are apart. *why: a
+   clause, if they are not. */
+static enum ni_path path_of_rails(const struct ni_work *w, struct ni_text *why)
+{
+    const unsigned n = w->plan->n_chosen;
+    struct ni_end end[NI_MAX_CHOSEN];
+
+    if (n < 2) {
+        ni_put(why, "the pod has one rail");
+        return NI_PATH_UNKNOWN;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        const struct ni_chosen c = ni_chosen(w, i);
+
+        if (!c.gid || ni_ip_is_link_local(c.gid->ip)) {
+            if (c.port->link == NI_LINK_IB)
+                ni_put(why, "IP routes say nothing about an InfiniBand fabric");
+            else
+                ni_putf(why, "%s has no address that is routed", ni_port_name(w->inv, c.at).text);
+            return NI_PATH_UNKNOWN;
+        }
+        if (!ni_ip_is_v4(c.gid->ip))
+            w->plan->wants |= NI_WANT_ROUTES6;
+        end[i] = (struct ni_end){c.gid->ndev, c.gid->ip};
+        for (unsigned k = 0; k < i; k++) {
+            const enum ni_path path = ni_path_between(&w->inv->net, &end[i], &end[k]);
+
+            if (path == NI_PATH_NONE)
+                continue;
+            put_why(w, i, k, path, end, why);
+            return path;
+        }
+    }
+    return NI_PATH_NONE;
+}
+
+bool ni_rails_may_be_apart(const struct ni_work *w)
+{
+    struct ni_text why = NI_TEXT(NI_REASON);
+    const enum ni_path path = path_of_rails(w, &why);
+    const struct ni_gid *gid = w->plan->n_chosen > 1 ? ni_chosen(w, 0).gid : NULL;
+    const bool by_rules = w->inv->net.policy_routes && gid && ni_ip_is_v4(gid->ip);
+
+    return path == NI_PATH_NONE || (path == NI_PATH_UNKNOWN && by_rules);
+}
+
+/* ---- the rule ---- */
+
+static bool share_data_direct(const struct ni_hca *a, const struct ni_hca *b)
+{
+    const struct ni_pci *x = &a->data_direct, *y = &b->data_direct;
+
+    return a != b && x->known == NI_KNOWN && y->known == NI_KNOWN &&
+           ni_bdf_cmp(x->at[x->depth - 1], y->at[y->depth - 1]) == 0;
+}
+
+/* The user relies on 0 where no route leads from rail to rail. NCCL does not promise it (NVIDIA/nccl#836):
+   rings and trees do cross (#2345, open in August 2026), and the two ports of a card with Data Direct were
+   one to it (#2097; 2.29.3 transport/net_ib/init.cc ncclIbGetPciPath). */
+static void check_users(const struct ni_work *w)
+{
+    if (!ni_user_value(w, variable) || ni_user_int(w, variable, 2) != 0)
+        return;
+    for (unsigned i = 1; i < w->plan->n_chosen; i++) {
+        const struct ni_hca *a = ni_chosen(w, i - 1).hca, *b = ni_chosen(w, i).hca;
+
+        if (share_data_direct(a, b))
+            ni_report(
+                w->f, NI_F_USER_CROSS_NIC, variable,
+                "0 does not keep %s and %s apart: both have one Data Direct function, and NCCL "
+                "before 2.29.7 takes them for one port",
+                a->name, b->name);
+    }
+    ni_report(
+        w->f, NI_F_USER_CROSS_NIC, variable,
+        "0 does not keep all traffic on its rail: NCCL may still connect two rails, as rings and "
+        "trees do in NVIDIA/nccl#2345; no route leads from one to another, and such a connection "
+        "fails after minutes");
+}
+
+/* The tables of two ports may have their entries in another order, and NCCL then swaps the two. */
+static void check_subnets(const struct ni_work *w)
+{
+    const struct ni_net *net = &w->inv->net;
+    const struct ni_gid *first = ni_chosen(w, 0).gid;
+
+    for (unsigned i = 1; i < w->plan->n_chosen; i++) {
+        const struct ni_gid *gid = ni_chosen(w, i).gid;
+        const struct ni_end here = {first->ndev, first->ip}, there = {gid->ndev, gid->ip};
+
+        if (!are_one_network(net, &here, &there) &&
+            ni_route_to(net, here.ifname, there.ip, false) &&
+            ni_route_to(net, there.ifname, here.ip, false))
+            ni_report(w->f, NI_F_GID_SUBNETS, ni_port_name(w->inv, w->plan->chosen[i]).text,
+                      "its GID and that of %s are in different subnets, and each port has an "
+                      "address in both",
+                      ni_port_name(w->inv, w->plan->chosen[0]).text);
+    }
+}
+
+static bool have_subnets(const struct ni_work *w)
+{
+    const struct ni_net *net = &w->inv->net;
+
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_gid *gid = ni_chosen(w, i).gid;
+
+        if (!gid || !ni_ip_is_v4(gid->ip) || !ni_route_to(net, gid->ndev, gid->ip, false))
+            return false;
+    }
+    return net->route_known == NI_KNOWN;
+}
+
+/* What 0 takes away, by NCCL's own sources: alternating rings (2.20.3 to 2.30.7 graph/connect.cc
+   ncclTopoPostset); GIN, of all ranks in 2.29.2 and 2.29.3 (init.cc), and between rails later
+   (dev_runtime.cc: GIN_CONNECTION_FULL is ncclInvalidArgument), and the RMA of the host. */
+void ni_rule_rails(const struct ni_work *w)
+{
+    struct ni_text why = NI_TEXT(NI_REASON);
+    const enum ni_path path = path_of_rails(w, &why);
+
+    if (w->plan->n_chosen == 0)
+        return;
+    if (w->plan->n_chosen > 1 && have_subnets(w))
+        check_subnets(w);
+    if (path != NI_PATH_NONE) {
+        ni_decide_value(w, variable, NULL, "%s", why.buf);
+        return;
+    }
+    ni_decide_value(w, variable, "0",
+                    "each of %u rails is a subnet of its own and no route leads from one to "
+                    "another; NCCL then has no alternating rings, and since 2.29.2 no GIN between "
+                    "rails and no host RMA",
+                    w->plan->n_chosen);
+    check_users(w);
+}

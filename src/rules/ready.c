@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --wait: what a node that has just been set up may still lack. Link state, addresses and GIDs come
+   a little after the interface: the kernel fills the GID table from a work queue
+   (drivers/infiniband/core/roce_gid_mgmt.c). DRA metadata is waited for, because it may name more devices. */
+#include "rules/rule.h"
+
+/* Whose it is may never be told: that is no reason to wait. */
+static bool has_routable_gid(const struct ni_inventory *inv, const struct ni_port *port)
+{
+    const int best = ni_best_gid(inv, port, false);
+    return best >= 0 && inv->gid[best].type == NI_GID_V2 && !ni_ip_is_link_local(inv->gid[best].ip);
+}
+
+bool ni_is_ready(const struct ni_inventory *inv, struct ni_text *missing)
+{
+    bool ready = !inv->pending[0];
+    if (!ready)
+        ni_putf(missing, "device metadata %s", inv->pending);
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        const struct ni_port *port = &inv->port[i];
+        const struct ni_hca *h = &inv->hca[port->hca];
+        const char *lacks = NULL;
+        if (!ni_is_given(h))
+            continue;
+        if (!ni_is_active(port))
+            lacks = "link";
+        else if (port->link == NI_LINK_ROCE && !has_routable_gid(inv, port))
+            lacks = "address and GID";
+        else if (h->netdev >= 0 && !inv->netdev[h->netdev].running)
+            lacks = "interface";
+        if (lacks)
+            ni_putf(missing, "%s%s: %s", ready ? "" : ", ", ni_port_name(inv, (int)i).text, lacks);
+        ready = ready && !lacks;
+    }
+    return ready;
+}

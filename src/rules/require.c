@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* require: --require and its short forms are demands. What does not hold stops the command before it
+   starts, with a reason; what cannot be judged does not hold. All of them are worded here, also
+   those that are judged later: when the limit was raised, the ports were tried, the pods have met. */
+#include <string.h>
+
+#include "rules/rule.h"
+
+/* ---- each demand holds, or says on `why` what is missing; those behind rdma hold only if it does ---- */
+
+/* Against RDMA speaks what a rule has found; the first is told. */
+static bool has_rdma(const struct ni_work *w, struct ni_text *why)
+{
+    static const enum ni_finding_id against[] = {
+        NI_F_USER_NET_OTHER,  NI_F_NET_EFA,          NI_F_USER_NET_NONE,     NI_F_HCA_NONE,
+        NI_F_HCA_NONE_USABLE, NI_F_USER_HCA_NONE,    NI_F_USER_HCA_LEFT_OUT, NI_F_GID_OWNER_UNKNOWN,
+        NI_F_USER_GID_WRONG,  NI_F_GID_SEARCH_WRONG, NI_F_USER_SOCKET_NONE,
+    };
+    const char *tcp = ni_tcp_cause(w);
+    for (unsigned i = 0; i < w->f->n; i++) {
+        const struct ni_finding *f = &w->f->at[i];
+        for (unsigned k = 0; k < NI_COUNT(against); k++) {
+            if (f->id != against[k])
+                continue;
+            ni_put(why, f->message);
+            if (f->id != NI_F_HCA_NONE && f->id != NI_F_HCA_NONE_USABLE)
+                ni_putf(why, " (%s)", f->subject);
+            return false;
+        }
+    }
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_chosen c = ni_chosen(w, i);
+        const enum ni_known known = c.hca->uverbs.known;
+        struct ni_text node = NI_TEXT(96);
+        if (known == NI_DENIED || known == NI_BAD)
+            ni_put(&node, "its device node is not known");
+        if (node.len == 0 && !ni_put_node(&c.hca->uverbs, &node))
+            continue;
+        ni_putf(why, "%s: %s", c.hca->name, node.buf);
+        return false;
+    }
+    if (tcp)
+        ni_putf(why, "%s chooses sockets", tcp);
+    else if ((w->plan->wants & NI_WANT_UVERBS) && w->inv->uverbs_unread)
+        ni_put(why, "your NCCL_IB_HCA may take more: what opens in /dev/infiniband is not known");
+    else if (w->plan->n_chosen > 0)
+        return true;
+    else
+        ni_put(why, "no RDMA port is usable");
+    return false;
+}
+
+static bool has_roce_v2(const struct ni_work *w, struct ni_text *why)
+{
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_chosen c = ni_chosen(w, i);
+        if (c.gid && c.gid->type == NI_GID_V2)
+            continue;
+        ni_putf(why, "%s %s", ni_port_name(w->inv, c.at).text,
+                c.port->link == NI_LINK_ROCE ? "has no RoCE v2 GID of this pod"
+                                             : "is an InfiniBand port");
+        return false;
+    }
+    return true;
+}
+
+/* HCAs that share a port of a NIC share its cable: one rail. Where one sits must be known for that. */
+static bool has_rails(const struct ni_work *w, struct ni_text *why)
+{
+    const unsigned given = ni_given_hcas(w->inv);
+    unsigned rails = 0;
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_chosen c = ni_chosen(w, i);
+        bool own = c.hca->has_bdf || c.hca->pci.none;
+        for (unsigned k = 0; k < i; k++) {
+            const struct ni_chosen other = ni_chosen(w, k);
+            own = own && (c.port->num != other.port->num || !ni_share_port(c.hca, other.hca));
+        }
+        rails += own;
+    }
+    if (rails < w->policy->rails)
+        ni_putf(why, "only %u usable rail%s of %u given HCA%s", rails, rails == 1 ? "" : "s", given,
+                given == 1 ? "" : "s");
+    return rails >= w->policy->rails;
+}
+
+/* ---- gpus, gdr ---- */
+
+static bool has_gpus(const struct ni_work *w, struct ni_text *why)
+{
+    const struct ni_inventory *inv = w->inv;
+    if (inv->n_gpu == 0)
+        ni_put(why, "the pod has no GPU: no /dev/nvidiaN, no /dev/kfd");
+    else if (inv->gpu_node[0])
+        ni_putf(why, "opening /dev/%s gives %s", inv->gpu_node, NI_ERRNO(inv->gpu_node_err));
+    return inv->n_gpu > 0 && !inv->gpu_node[0];
+}
+
+/* NCCL_NET_GDR_LEVEL in force. What NCCL does not know it ignores, and goes up to PXB. P2C is over
+   NVLink-C2C and what lies at the same CPU, which is PHB on the PCI tree, and NCCL's default with C2C
+   (NCCL 2.30.7 graph/paths.cc ncclTopoCheckGdr). */
+static enum ni_distance level_in_force(const struct ni_work *w)
+{
+    static const char name[] = "NCCL_NET_GDR_LEVEL";
+    const bool c2c = w->inv->gdr.c2c && ni_user_int(w, "NCCL_NET_GDR_C2C", 1) != 0;
+    const struct ni_setting *s = ni_plan_get(w->plan, name);
+    /* with --for of other libraries only, NCCL's settings are in no plan */
+    const char *value = s ? s->value : ni_user_value(w, name);
+    const enum ni_distance level = value ? ni_parse_level(value) : NI_DIST_UNKNOWN;
+    if (level == NI_DIST_UNKNOWN || level == NI_DIST_P2C || level == NI_DIST_PXN)
+        return c2c ? NI_DIST_PHB : NI_DIST_PXB;
+    return level;
+}
+
+/* Each GPU reaches its nearest HCA. */
+static bool is_near_enough(const struct ni_work *w, struct ni_text *why)
+{
+    const enum ni_distance level = level_in_force(w);
+    const char *topo = ni_topo_file(w->inv);
+    const bool users =
+        ni_user_value(w, "NCCL_NET_GDR_LEVEL") || ni_user_value(w, "NCCL_NET_GDR_C2C");
+
+    if (topo && level != NI_DIST_SYS) {
+        ni_putf(why,
+                "%s says how far GPUs and HCAs are from each other, which nccl-init does not read; "
+                "--gdr=SYS allows each distance",
+                topo);
+        return false;
+    }
+    for (unsigned g = 0; g < w->inv->n_gpu && level != NI_DIST_SYS; g++) {
+        const struct ni_near *near = &w->plan->nearest_hca[g];
+        const struct ni_gpu *gpu = &w->inv->gpu[g];
+        char bdf[NI_BDF_TEXT];
+        if (near->index >= 0 && near->distance <= level)
+            continue;
+        ni_bdf_text(gpu->bdf, bdf);
+        if (near->index < 0)
+            ni_putf(why, "where GPU %s sits on the PCI tree is %s", bdf,
+                    ni_known_text(gpu->pci.known));
+        else
+            ni_putf(why, "GPU %s is as far as %s from its nearest HCA, %s, beyond %s", bdf,
+                    ni_distance_text(near->distance), w->inv->hca[near->index].name,
+                    users ? "your NCCL_NET_GDR_LEVEL or NCCL_NET_GDR_C2C"
+                          : "the level in force; --gdr raises it");
+        return false;
+    }
+    return true;
+}
+
+static bool has_gdr(const struct ni_work *w, struct ni_text *why)
+{
+    const char *no = NULL;
+    if (!has_gpus(w, why))
+        return false;
+    if (w->policy->gdr == NI_DIST_LOC)
+        no = "--gdr=off switches it off";
+    else if (w->inv->gdr.gb10)
+        no = "a GB10 has no GPUDirect RDMA";
+    else if (ni_user_int(w, "NCCL_NET_GDR_READ", 1) == 0)
+        no = "NCCL_NET_GDR_READ=0 switches it off for what is sent";
+    else if (ni_can_gdr(w, &no) && ni_findings_has(w->f, NI_F_GDR_DMABUF_RCCL))
+        no = "RCCL before ROCm 7.12 needs NCCL_DMABUF_ENABLE=1 where no peer memory module is "
+             "there";
+    if (no)
+        ni_put(why, no);
+    return !no && is_near_enough(w, why);
+}
+
+/* ---- the demands ---- */
+
+static const struct demand {
+    unsigned bit;
+    enum ni_finding_id id;
+    const char *word;
+    const char *short_form; /* NULL: it has none */
+    /* By the plan; with RDMA, but for gpus. NULL: as rdma, or judged later. */
+    bool (*holds)(const struct ni_work *w, struct ni_text *why);
+} demands[] = {
+    {NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "rdma", "--mode=rdma", NULL},
+    {NI_REQUIRE_GPUS, NI_F_REQUIRE_GPUS, "gpus", NULL, has_gpus},
+    {NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "rails", NULL, has_rails},
+    {NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "roce-v2", NULL, has_roce_v2},
+    {NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "gdr", NULL, has_gdr},
+    {NI_REQUIRE_MEMLOCK, NI_F_REQUIRE_MEMLOCK, "memlock", NULL, NULL},
+    {NI_REQUIRE_SELFTEST, NI_F_REQUIRE_SELFTEST, "selftest", "--selftest=require", NULL},
+    {NI_REQUIRE_PREFLIGHT, NI_F_REQUIRE_PREFLIGHT, "preflight", "--preflight=require", NULL},
+};
+
+/* Those that the plan alone decides, and those that need RDMA. */
+enum {
+    BY_RDMA = NI_REQUIRE_RDMA | NI_REQUIRE_RAILS | NI_REQUIRE_ROCE_V2 | NI_REQUIRE_GDR,
+    BY_PLAN = BY_RDMA | NI_REQUIRE_GPUS
+};
+
+/* The first of these bits. */
+static const struct demand *demand_of(unsigned bits)
+{
+    for (size_t i = 0; i < NI_COUNT(demands); i++) {
+        if (demands[i].bit & bits)
+            return &demands[i];
+    }
+    return NULL;
+}
+
+/* The demand as the user wrote it. */
+static void put_demand(struct ni_text *t, const struct ni_policy *policy, const struct demand *d)
+{
+    if (d->short_form && (policy->short_forms & d->bit))
+        ni_put(t, d->short_form);
+    else
+        ni_putf(t, "--require=%s", d->word);
+    if (d->bit == NI_REQUIRE_RAILS)
+        ni_putf(t, "=%u", policy->rails);
+}
+
+/* A demand does not hold: a finding, and part of the reason as long as there is room. */
+static void refuse(const struct ni_work *w, const struct demand *d, enum ni_finding_id id,
+                   const char *why)
+{
+    struct ni_plan *plan = w->plan;
+    struct ni_text demand = NI_TEXT(48);
+    char all[sizeof(plan->refuse_why)], option[24];
+    put_demand(&demand, w->policy, d);
+    const bool fits = ni_format(all, sizeof(all), "%s%s%s, but %s", plan->refuse_why,
+                                plan->refuse ? "; " : "", demand.buf, why);
+    if (!plan->refuse || fits)
+        (void)ni_copy(plan->refuse_why, sizeof(plan->refuse_why), all);
+    plan->refuse = true;
+    (void)ni_copyn(option, sizeof(option), demand.buf, strcspn(demand.buf, "="));
+    ni_report(w->f, id, option, "%s, but %s", demand.buf, why);
+}
+
+void ni_refuse_demand(const struct ni_work *w, unsigned bits, const char *why)
+{
+    const struct demand *d = demand_of(w->policy->require & bits);
+    if (d)
+        refuse(w, d, d->id, why);
+}
+
+/* ---- the rule ---- */
+
+/* A demand that cannot be understood is not met. Its findings were reported when it was read. */
+static void refuse_unclear(const struct ni_work *w)
+{
+    if (!w->policy->unclear[0])
+        return;
+    w->plan->refuse = true;
+    (void)ni_copy(w->plan->refuse_why, sizeof(w->plan->refuse_why), w->policy->unclear);
+}
+
+void ni_rule_require(const struct ni_work *w)
+{
+    const unsigned require = w->policy->require;
+    const unsigned tried = NI_REQUIRE_SELFTEST | NI_REQUIRE_PREFLIGHT;
+    const bool off = w->plan->transport == NI_NET_OFF;
+    struct ni_text no_rdma = NI_TEXT(NI_REASON);
+    refuse_unclear(w);
+    if (require & NI_REQUIRE_RAILS)
+        w->plan->wants |= NI_WANT_PFS;
+    if (require & NI_REQUIRE_GDR) {
+        w->plan->wants |= NI_WANT_ALL_GDR;
+        ni_want_numa(w);
+    }
+    const bool rdma = (require & BY_PLAN) == 0 || has_rdma(w, &no_rdma);
+    for (const struct demand *d = demands; d < demands + NI_COUNT(demands); d++) {
+        struct ni_text why = NI_TEXT(NI_REASON);
+        if ((require & d->bit & (off ? BY_PLAN | tried : BY_PLAN)) == 0)
+            continue;
+        if (off)
+            ni_put(&why, "--mode=off looks at nothing");
+        else if (!rdma && (d->bit & BY_RDMA))
+            ni_put(&why, no_rdma.buf);
+        else if (!d->holds || d->holds(w, &why))
+            continue;
+        refuse(w, d, d->id, why.buf);
+    }
+}
+
+/* ---- memlock, which is judged when the limit was raised ---- */
+
+void ni_require_memlock(const struct ni_work *w, int64_t soft, bool may_lock)
+{
+    const unsigned require = w->policy->require;
+    const bool demanded = (require & NI_REQUIRE_MEMLOCK) != 0;
+    /* who demands RDMA demands what its first connection needs */
+    const bool hopeless = w->plan->n_chosen > 0 && soft <= ni_memlock_hopeless;
+    const struct demand *d = demand_of(demanded ? NI_REQUIRE_MEMLOCK : require & BY_RDMA);
+    struct ni_text why = NI_TEXT(300);
+    if (!d || (!demanded && !hopeless))
+        return;
+    if (w->plan->transport == NI_NET_OFF) {
+        ni_put(&why, "--mode=off raises nothing");
+    } else if (soft >= ni_memlock_enough ||
+               (may_lock && w->inv->self.user_namespace != NI_USERNS_OWN)) {
+        return;
+    } else if (soft < 0) {
+        ni_put(&why, "the limit is not known (/proc/self/limits)");
+    } else {
+        ni_putf(&why, "only %lld KiB can be locked: ", (long long)(soft / 1024));
+        /* the plan meant it to be higher, and it could be raised: so raising failed */
+        if (w->plan->memlock.soft > soft && ni_may_raise_memlock(&w->inv->self))
+            ni_put(&why, "raising it failed");
+        else
+            ni_memlock_why(w, &why);
+    }
+    refuse(w, d, NI_F_REQUIRE_MEMLOCK, why.buf);
+}
+
+void ni_require_planned_memlock(const struct ni_work *w)
+{
+    const struct ni_self *s = &w->inv->self;
+    const bool known = s->memlock_soft.known == NI_KNOWN && s->memlock_hard.known == NI_KNOWN;
+    ni_require_memlock(w, known ? w->plan->memlock.soft : -1, ni_command_may_lock(w));
+}

@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* socket.ifname: NCCL_SOCKET_IFNAME, exact names. NCCL dies with "no socket interface found" when
+   none of the names is up with an address (NCCL 2.30.7 bootstrap.cc bootstrapNetInit), so such a
+   name is never written. */
+#include <string.h>
+
+#include "rules/rule.h"
+
+static const char variable[] = "NCCL_SOCKET_IFNAME", family_variable[] = "NCCL_SOCKET_FAMILY";
+
+/* ---- the address that NCCL takes of an interface ---- */
+
+/* Who can connect to an address. */
+enum reach { NO_ADDRESS, THIS_LINK, PEERS };
+
+struct address {
+    enum reach reach;
+    bool v4;
+};
+
+static void add_address(const uint8_t ip[NI_GID_BYTES], enum reach *v4, enum reach *v6)
+{
+    enum reach *of = ni_ip_is_v4(ip) ? v4 : v6;
+    const enum reach is = ni_ip_is_link_local(ip) ? THIS_LINK : PEERS;
+    *of = is > *of ? is : *of;
+}
+
+/* NCCL takes the first record of an interface: the kernel lists all IPv4 addresses before all IPv6
+   ones (NCCL 2.30.7 os/linux.cc ncclOsFindInterfaces, by getifaddrs). An IPv4 address whose interface
+   the route table does not tell (a /32, source routing in other tables, two interfaces in one subnet)
+   may be this one's: or_unknown. own: one that is, or NULL. */
+static struct address address_of(const struct ni_work *w, const char *ifname, bool or_unknown,
+                                 const uint8_t *own)
+{
+    const struct ni_net *net = &w->inv->net;
+    const char *family = ni_user_value(w, family_variable);
+    enum reach v4 = NO_ADDRESS, v6 = NO_ADDRESS;
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        const struct ni_addr *a = &net->addr[i];
+        bool its = strcmp(a->ifname, ifname) == 0;
+        if (!its && or_unknown && !ni_ip_is_link_local(a->ip)) {
+            const struct ni_route *r = a->ifname[0] ? ni_route_to(net, ifname, a->ip, false) : NULL;
+            its = !a->ifname[0] || (r && r->bits > 0); /* others may be in its subnet, too */
+        }
+        if (its)
+            add_address(a->ip, &v4, &v6);
+    }
+    if (own)
+        add_address(own, &v4, &v6);
+    if (strcmp(ifname, "lo") == 0)
+        v4 = THIS_LINK; /* loopback addresses are no facts; NCCL skips ::1 */
+    if (family && strcmp(family, "AF_INET6") == 0)
+        v4 = NO_ADDRESS;
+    if (v4 != NO_ADDRESS || (family && strcmp(family, "AF_INET") == 0))
+        return (struct address){v4, true};
+    w->plan->wants |= NI_WANT_IPV6;
+    return (struct address){v6, false};
+}
+
+static bool has_address(const struct ni_work *w, const char *ifname)
+{
+    return address_of(w, ifname, true, NULL).reach == PEERS;
+}
+
+bool ni_sockets_are_v6(const struct ni_work *w)
+{
+    const char *list = w->plan->sockets;
+    char name[NI_IF_NAME];
+    struct ni_span s;
+    while (ni_split(&list, ',', &s)) {
+        if (!ni_copyn(name, sizeof(name), s.p, s.n) || !*name)
+            return false;
+        const struct address a = address_of(w, name, true, NULL);
+        if (a.v4 || a.reach == NO_ADDRESS)
+            return false;
+    }
+    return true;
+}
+
+/* ---- the rule ---- */
+
+/* The interface is known to be down: NCCL 2.28.3 and later do not take it (IFF_RUNNING). */
+static bool is_down(const struct ni_work *w, const char *ifname)
+{
+    const struct ni_netdev *d = ni_find_netdev(w->inv, ifname);
+
+    return d && d->known == NI_KNOWN && !d->running;
+}
+
+/* Where /sys/class/net cannot be read the route table is believed. */
+const char *ni_pod_interface(const struct ni_work *w)
+{
+    const char *name = w->inv->net.default_if;
+    if (!name[0]) {
+        w->plan->wants |= NI_WANT_IPV6; /* its default route may tell */
+        return NULL;
+    }
+    return !is_down(w, name) && has_address(w, name) ? name : NULL;
+}
+
+struct list {
+    const char *name[NI_MAX_IFS];
+    unsigned n;
+};
+
+static void add(struct list *l, const char *name)
+{
+    if (l->n < NI_MAX_IFS && !ni_is_any(name, l->name, l->n))
+        l->name[l->n++] = name;
+}
+
+static void put_names(const struct list *l, struct ni_text *t)
+{
+    for (unsigned i = 0; i < l->n; i++)
+        ni_putf(t, "%s%s", i ? "," : "", l->name[i]);
+}
+
+const char *ni_named_sockets(const struct ni_policy *policy)
+{
+    static const char *const words[] = {"pod", "rails"};
+    const char *option = policy->sockets;
+
+    return option && !ni_is_any(option, words, NI_COUNT(words)) ? option : NULL;
+}
+
+static bool is_option(const struct ni_work *w, const char *word)
+{
+    return w->policy->sockets && strcmp(w->policy->sockets, word) == 0;
+}
+
+/* --sockets=LIST */
+static void add_option(const struct ni_work *w, struct list *l)
+{
+    const char *cursor = w->policy->sockets;
+    struct ni_span s;
+    while (l->n < NI_MAX_IFS && ni_split(&cursor, ',', &s)) {
+        char name[NI_IF_NAME];
+        if (!ni_copyn(name, sizeof(name), s.p, s.n))
+            continue;
+        const struct ni_netdev *d = ni_find_netdev(w->inv, name);
+        const enum reach reach = address_of(w, name, true, NULL).reach;
+        const bool up = d && d->running;
+
+        if (up && reach == PEERS)
+            add(l, d->name);
+        else if (up && reach == THIS_LINK)
+            ni_report(w->f, NI_F_SOCKET_UNUSABLE, name,
+                      "named by --sockets, but it has only a link-local address (169.254.0.0/16, "
+                      "fe80::/10), to which ranks on other nodes cannot connect");
+        else
+            ni_report(w->f, NI_F_SOCKET_UNUSABLE, name,
+                      "named by --sockets, but not up with an address in this network namespace");
+    }
+}
+
+/* The interfaces of the chosen ports: for RoCE the one that owns the GID's address, for InfiniBand
+   the IPoIB one. */
+static void add_rails(const struct ni_work *w, struct list *l)
+{
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_chosen c = ni_chosen(w, i);
+        const bool has_ndev = c.gid && c.gid->ndev[0];
+        const char *name = has_ndev             ? c.gid->ndev
+                           : c.hca->netdev >= 0 ? w->inv->netdev[c.hca->netdev].name
+                                                : "";
+        const struct ni_netdev *d = ni_find_netdev(w->inv, name);
+        if (!has_ndev)
+            w->plan->wants |= NI_WANT_OWN_NETDEVS;
+        const uint8_t *own = has_ndev && c.gid->own == NI_OWN_OURS ? c.gid->ip : NULL;
+        if (d && d->running && address_of(w, d->name, false, own).reach == PEERS)
+            add(l, d->name);
+    }
+}
+
+/* ---- sockets that carry the data: without RDMA ---- */
+
+/* The interface may carry data between nodes: it has a device, or the pod was given it. Others are
+   bridges, overlays and the like: docker0, cni0 and flannel.1 have one address on every node. */
+static bool may_carry(const struct ni_work *w, const struct ni_netdev *d)
+{
+    return d->running && (d->physical || ni_is_given_netdev(&w->inv->net, d->name)) &&
+           has_address(w, d->name);
+}
+
+/* Those beside the pod's own interface, of which NCCL alone would open each. */
+static void find_others(const struct ni_work *w, const char *pod, struct list *others)
+{
+    const struct ni_net *net = &w->inv->net;
+
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        if (!pod || strcmp(net->addr[i].ifname, pod) != 0)
+            w->plan->wants |= NI_WANT_PHYSICAL;
+    }
+    if (!(w->inv->read & NI_WANT_PHYSICAL))
+        return;
+    for (unsigned i = 0; i < w->inv->n_netdev; i++) {
+        const struct ni_netdev *d = &w->inv->netdev[i];
+
+        if (!(pod && strcmp(d->name, pod) == 0) && may_carry(w, d))
+            add(others, d->name);
+    }
+}
+
+/* An IPv4 address in a subnet of the interface: its own, or its neighbour's where two interfaces are in
+   one subnet. */
+static const uint8_t *ipv4_of(const struct ni_net *net, const char *ifname)
+{
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        const uint8_t *ip = net->addr[i].ip;
+        const struct ni_route *subnet =
+            ni_ip_is_v4(ip) ? ni_route_to(net, ifname, ip, false) : NULL;
+
+        if (subnet && subnet->bits > 0)
+            return ip;
+    }
+    return NULL;
+}
+
+/* The worst path between any two of them: a pod of which one is down must still reach the others. */
+static enum ni_path worst_path(const struct ni_work *w, const struct list *l)
+{
+    const struct ni_net *net = &w->inv->net;
+    enum ni_path worst = NI_PATH_THERE;
+
+    for (unsigned i = 0; i < l->n; i++) {
+        for (unsigned k = 0; k < i; k++) {
+            const struct ni_end a = {l->name[i], ipv4_of(net, l->name[i])};
+            const struct ni_end b = {l->name[k], ipv4_of(net, l->name[k])};
+            const enum ni_path path = a.ip && b.ip ? ni_path_between(net, &a, &b) : NI_PATH_UNKNOWN;
+
+            if (path == NI_PATH_NONE)
+                return NI_PATH_NONE;
+            if (path == NI_PATH_UNKNOWN)
+                worst = NI_PATH_UNKNOWN;
+        }
+    }
+    return worst;
+}
+
+/* An interface that was given to the pod and cannot serve: in the other pods it may, and they name it;
+   NULL. */
+static const char *lost_interface(const struct ni_work *w)
+{
+    const struct ni_net *net = &w->inv->net;
+
+    for (unsigned i = 0; i < net->n_given; i++) {
+        const struct ni_netdev *d = ni_find_netdev(w->inv, net->given[i]);
+
+        if (!d || !d->running || !has_address(w, d->name))
+            return net->given[i];
+    }
+    return NULL;
+}
+
+static void report_left_out(const struct ni_work *w, const struct list *others, const char *why)
+{
+    struct ni_text names = NI_TEXT(NI_MAX_IFS * (NI_IF_NAME + 1) + 1);
+
+    put_names(others, &names);
+    ni_report(
+        w->f, NI_F_SOCKET_LEFT_OUT, variable,
+        "left out %s, which NCCL alone would use, too: %s, so a pod in which one is down may not "
+        "reach the others",
+        names.buf, why);
+}
+
+/* NCCL alone takes only interfaces whose names begin with "ib" where there are such (2.28.9 misc/socket.cc
+   ncclFindInterfaces). */
+static void keep_ipoib(struct list *l)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < l->n; i++) {
+        if (ni_has_prefix(l->name[i], "ib"))
+            l->name[n++] = l->name[i];
+    }
+    if (n > 0)
+        l->n = n;
+}
+
+static const char *choose_for_data(const struct ni_work *w, struct list *l)
+{
+    const bool all = is_option(w, "rails");
+    const char *pod = ni_pod_interface(w);
+    struct list others = {.n = 0};
+
+    if (!is_option(w, "pod"))
+        find_others(w, pod, &others);
+    const enum ni_path path = worst_path(w, &others);
+    const char *lost = lost_interface(w);
+
+    if (pod)
+        add(l, pod);
+    if (others.n == 0)
+        return pod ? "interface of the default route" : NULL;
+    if (!all && (lost || path != NI_PATH_THERE)) {
+        struct ni_text why = NI_TEXT(160);
+
+        if (lost)
+            ni_putf(&why, "the pod was given %s, too, which is down or has no address", lost);
+        else
+            ni_put(&why, path == NI_PATH_NONE ? "no route leads from one to another"
+                                              : "the routes do not show how one reaches another");
+        report_left_out(w, &others, why.buf);
+        return pod ? "interface of the default route; the others may not reach all pods"
+                   : "the interface of the default route cannot serve, and the others may not "
+                     "reach "
+                     "all pods";
+    }
+    for (unsigned i = 0; i < others.n; i++)
+        add(l, others.name[i]);
+    keep_ipoib(l);
+    if (all)
+        return "--sockets=rails: all interfaces of the pod that carry data";
+    return pod ? "interface of the default route, and those that the pod has for data"
+               : "interfaces that the pod has for data";
+}
+
+/* ---- sockets beside RDMA: they carry only NCCL's bootstrap ---- */
+
+/* A port of the pod's own HCAs is out of use: pods that have it name its interface. */
+static bool lacks_rail(const struct ni_work *w)
+{
+    const struct ni_inventory *inv = w->inv;
+
+    for (unsigned i = 0; ni_is_told(inv->source) && i < inv->n_port; i++) {
+        if (ni_is_given(&inv->hca[inv->port[i].hca]) && !w->plan->port[i].chosen &&
+            ni_is_listed(w, (int)i))
+            return true;
+    }
+    return false;
+}
+
+/* Why rails cannot be sure to reach all pods; NULL: they can. */
+static const char *doubt_about_rails(const struct ni_work *w)
+{
+    if (is_option(w, "rails"))
+        return NULL;
+    if (ni_rails_may_be_apart(w))
+        return "interface of the default route: the rails are separate networks, and a pod whose "
+               "first "
+               "rail is down could not reach the others over them";
+    if (lacks_rail(w))
+        return "interface of the default route: a port that the pod was given is out of use, and "
+               "the "
+               "other pods may have it";
+    return NULL;
+}
+
+static const char *choose_for_bootstrap(const struct ni_work *w, struct list *l)
+{
+    const char *pod = ni_pod_interface(w), *doubt = doubt_about_rails(w);
+
+    if (pod && is_option(w, "pod")) {
+        add(l, pod);
+        return "interface of the default route";
+    }
+    if (pod && doubt) {
+        add(l, pod);
+        return doubt;
+    }
+    if (!is_option(w, "pod"))
+        add_rails(w, l);
+    if (l->n > 0)
+        return w->inv->net.v4_known == NI_KNOWN
+                   ? "interfaces of the chosen ports, up and with an address"
+                   : "interfaces of the chosen ports, up; their addresses cannot be read";
+    if (!pod)
+        return NULL;
+    add(l, pod);
+    return "interface of the default route: no chosen port has one with an address";
+}
+
+/* The interfaces to name, and why these; NULL: there is none that is up with an address. */
+static const char *find_interfaces(const struct ni_work *w, struct list *l)
+{
+    if (ni_named_sockets(w->policy))
+        add_option(w, l);
+    if (l->n > 0)
+        return "--sockets";
+    return w->plan->transport == NI_NET_RDMA ? choose_for_bootstrap(w, l) : choose_for_data(w, l);
+}
+
+/* The interface that NCCL takes of those that the user's list matches: the first that getifaddrs lists
+   (NCCL 2.30.7 os/linux.cc ncclOsFindInterfaces). The kernel lists IPv4 before IPv6, each by the number
+   of the interface (net/core/rtnetlink.c rtnl_dump_all); lo is the first of all. */
+struct first {
+    const struct ni_netdev *netdev; /* NULL: none */
+    struct address address;
+    bool unsure; /* the number of one is not known */
+};
+
+static void note_first(struct first *f, const struct ni_netdev *d, struct address a)
+{
+    bool before = f->netdev == NULL;
+
+    if (f->netdev && a.v4 != f->address.v4) {
+        before = a.v4;
+    } else if (f->netdev && strcmp(f->netdev->name, "lo") != 0) {
+        const bool known = d->ifindex.known == NI_KNOWN && f->netdev->ifindex.known == NI_KNOWN;
+
+        before = strcmp(d->name, "lo") == 0 || (known && d->ifindex.v < f->netdev->ifindex.v);
+        f->unsure = f->unsure || (!known && strcmp(d->name, "lo") != 0);
+    }
+    if (before) {
+        f->netdev = d;
+        f->address = a;
+    }
+}
+
+/* What the user's own list means here: the interfaces it matches that have an address. A list of one
+   character counts as unset (misc/socket.cc). false: no list. */
+static bool take_users_list(const struct ni_work *w, struct list *l)
+{
+    const char *user = ni_user_value(w, variable), *local = NULL;
+    struct first first = {.netdev = NULL};
+    if (user && *user && !user[1])
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
+                  "`%s` is a single character: NCCL takes that as unset", user);
+    if (!user || strlen(user) < 2)
+        return false;
+    const char *cursor = user + (*user == '^'), *end = cursor += *cursor == '=';
+    char kept[NI_REASON]; /* what NCCL keeps of it */
+    unsigned names = 0;
+    for (struct ni_span e; ni_split(&cursor, ',', &e);) {
+        names += e.n > 0;
+        end = names <= NI_MAX_IFS ? e.p + e.n : end;
+        if (*e.p == '=' || *e.p == '^' || memchr(e.p, ' ', e.n))
+            ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
+                      "`%.*s` matches no interface: NCCL takes all of it as the name", (int)e.n,
+                      e.p);
+    }
+    if (names > NI_MAX_IFS)
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
+                  "%u names; NCCL drops those beyond %d silently", names, NI_MAX_IFS);
+    if (ni_copyn(kept, sizeof(kept), user, (size_t)(end - user)))
+        user = kept;
+    w->plan->wants |= NI_WANT_USERS_NETDEVS;
+    for (unsigned i = 0; i < w->inv->n_netdev; i++) {
+        const struct ni_netdev *d = &w->inv->netdev[i];
+        if (!d->running || !ni_nccl_match(user, d->name, -1))
+            continue;
+        const struct address a = address_of(w, d->name, true, NULL);
+
+        if (a.reach == PEERS)
+            add(l, d->name);
+        if (a.reach == THIS_LINK && !local)
+            local = d->name;
+        if (a.reach != NO_ADDRESS)
+            note_first(&first, d, a);
+    }
+    const bool known = w->inv->net.v4_known == NI_KNOWN && (l->n == 0 || !first.unsure);
+    const bool lo = first.netdev && strcmp(first.netdev->name, "lo") == 0;
+
+    if (first.netdev && first.address.reach == THIS_LINK && (lo || known))
+        ni_report(w->f, NI_F_USER_SOCKET_FIRST, variable,
+                  "`%.100s` lets NCCL take %s%s, to which ranks on other nodes cannot connect",
+                  user, first.netdev->name, lo ? "" : " with its link-local address");
+    else if (l->n == 0 && !local)
+        ni_report(w->f, NI_F_USER_SOCKET_NONE, variable,
+                  "`%.100s` matches no interface that is up with an address: `no socket interface "
+                  "found`",
+                  user);
+    if (local && l->n == 0)
+        add(l, local);
+    return true;
+}
+
+/* No interface can be named. */
+static void report_none(const struct ni_work *w)
+{
+    const struct ni_net *net = &w->inv->net;
+    const char *family = ni_user_value(w, family_variable);
+    const struct ni_addr *local = NULL, *down = NULL;
+    bool routable = false;
+    char ip[NI_IP_TEXT];
+
+    w->plan->wants |= NI_WANT_IPV6;
+    if (net->v4_known != NI_KNOWN || net->v6_known != NI_KNOWN)
+        return;
+    w->plan->wants |= NI_WANT_ADDR_NETDEVS;
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        const struct ni_addr *a = &net->addr[i];
+
+        if (ni_ip_is_link_local(a->ip))
+            local = local ? local : a;
+        else if (is_down(w, a->ifname))
+            down = down ? down : a;
+        else
+            routable = true;
+    }
+    if (!routable && down)
+        ni_report(w->f, NI_F_SOCKET_NONE, variable,
+                  "%s has the routable address %s, but is down; no interface that is up has one",
+                  down->ifname, ni_ip_text(down->ip, ip));
+    else if (!routable && local && local->ifname[0])
+        ni_report(w->f, NI_F_SOCKET_NONE, variable,
+                  "no interface of this pod has a routable address: %s has only %s, which is "
+                  "link-local",
+                  local->ifname, ni_ip_text(local->ip, ip));
+    else if (!routable)
+        ni_report(w->f, NI_F_SOCKET_NONE, variable,
+                  "no interface of this pod has a routable address");
+    else if (family && (strcmp(family, "AF_INET") == 0 || strcmp(family, "AF_INET6") == 0) &&
+             !ni_user_value(w, variable))
+        ni_report(w->f, NI_F_USER_SOCKET_NONE, family_variable,
+                  "the interface of the default route has no routable address of %s", family);
+}
+
+/* torchcomms and its ncclx take the whole value for the beginning of one name, before their #2457 of May
+   2026 (ctran getInterfaceAddress). The pod's own network reaches all pods. */
+static const char *keep_one(const struct ni_work *w, struct list *l, const char *why)
+{
+    const char *pod = w->policy->sockets ? NULL : ni_pod_interface(w);
+
+    l->n = 1;
+    if (!pod)
+        return why;
+    l->name[0] = pod;
+    return "interface of the default route";
+}
+
+static void check_torchcomms(const struct ni_work *w)
+{
+    const char *user = ni_user_value(w, variable);
+
+    if (w->policy->targets & NI_FOR_TORCHCOMMS && user && strpbrk(user, ",=^"))
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
+                  "`%.100s` is not one plain name: torchcomms before its #2457 takes all of it for "
+                  "the beginning of an interface's name, and finds none",
+                  user);
+}
+
+void ni_rule_sockets(const struct ni_work *w)
+{
+    struct ni_text value = NI_TEXT(NI_MAX_IFS * (NI_IF_NAME + 1) + 2);
+    struct list l = {.n = 0}, users = {.n = 0};
+    const bool by_user = take_users_list(w, &users);
+    if (w->plan->transport == NI_NET_OTHER)
+        return;
+    check_torchcomms(w);
+    const char *why = find_interfaces(w, &l);
+    if (l.n == 0) {
+        ni_decide_value(w, variable, NULL, "%s",
+                        why ? why : "no interface is known to be up with an address");
+        report_none(w);
+        return;
+    }
+    if (w->policy->targets & NI_FOR_TORCHCOMMS) {
+        why = keep_one(w, &l, why);
+        ni_put(&value, l.name[0]);
+        ni_decide_value(w, variable, value.buf,
+                        "%s; one plain name, because torchcomms reads no list", why);
+    } else {
+        ni_put(&value, "=");
+        put_names(&l, &value);
+        ni_decide_value(w, variable, value.buf, "%s", why);
+    }
+    struct ni_text t = ni_text_on(w->plan->sockets, sizeof(w->plan->sockets));
+    put_names(by_user ? &users : &l, &t);
+}

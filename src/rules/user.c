@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* user.values: what the user set is never changed, only held against reality. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "rules/rule.h"
+
+/* A value that NCCL would take as set: check_variables reports empty ones. */
+static const char *value_of(const struct ni_work *w, const char *name)
+{
+    const char *v = ni_user_value(w, name);
+    return v && *v ? v : NULL;
+}
+
+/* ---- names and numbers ---- */
+
+static const char prefix[] = "NCCL_";
+
+/* The name without "NCCL_"; empty: it is another program's, or longer than any. */
+static struct ni_span without_prefix(struct ni_span name)
+{
+    const size_t head = sizeof(prefix) - 1;
+
+    if (name.n < head || name.n - head > NI_EDITS_NAME || memcmp(name.p, prefix, head) != 0)
+        return (struct ni_span){"", 0};
+    return (struct ni_span){name.p + head, name.n - head};
+}
+
+static bool is_listed(struct ni_span word, const char *list)
+{
+    struct ni_span known;
+
+    while (ni_split(&list, ' ', &known)) {
+        if (known.n == word.n && memcmp(known.p, word.p, word.n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Looks for a known name with fewer than *best edits. */
+static void find_near(struct ni_span word, const char *list, unsigned *best, struct ni_span *near)
+{
+    struct ni_span known;
+
+    while (ni_split(&list, ' ', &known)) {
+        const size_t gap = known.n > word.n ? known.n - word.n : word.n - known.n;
+        const unsigned n = gap < *best ? ni_edits(word, known) : *best;
+
+        if (n < *best) {
+            *best = n;
+            *near = known;
+        }
+    }
+}
+
+struct ni_span ni_near_name(struct ni_span name)
+{
+    const struct ni_span word = without_prefix(name);
+    struct ni_span near = {NULL, 0};
+    unsigned best = word.n >= 10 ? 3 : 2; /* fewer letters, fewer slips */
+
+    if (word.n <= 3 || ni_is_nccl_name(name))
+        return near;
+    find_near(word, ni_nccl_words, &best, &near);
+    find_near(word, ni_nccl_numbers, &best, &near);
+    return near;
+}
+
+bool ni_is_nccl_name(struct ni_span name)
+{
+    const struct ni_span word = without_prefix(name);
+
+    return is_listed(word, ni_nccl_numbers) || is_listed(word, ni_nccl_words);
+}
+
+bool ni_is_nccl_slip(struct ni_span name)
+{
+    return ni_near_name(name).n > 0;
+}
+
+/* A variable that NCCL reads by strtoll, to which a word is 0 (NCCL 2.30.7 misc/param.cc
+   ncclLoadParam); for a GID index 0 is a value. Is there more than a number, or less? */
+static bool is_bad_number(struct ni_span name, const char *value)
+{
+    char *end = NULL;
+
+    if (!*value || !is_listed(without_prefix(name), ni_nccl_numbers))
+        return false;
+    errno = 0;
+    (void)strtoll(value, &end, 0);
+    return end == value || *end || errno == ERANGE;
+}
+
+static void report_number(const struct ni_work *w, const char *name, const char *value)
+{
+    errno = 0;
+    const long long n = strtoll(value, NULL, 0);
+
+    if (errno == ERANGE)
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, name,
+                  "`%.40s` does not fit into 64 bits: NCCL uses its default", value);
+    else
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, name, "`%.40s` is not a number: NCCL reads %lld",
+                  value, n);
+}
+
+/* What is odd about a variable of the user's. file: which sets it; NULL: the environment. */
+static void report_odd(const struct ni_work *w, const char *name, const char *value,
+                       const char *file)
+{
+    const struct ni_span whole = ni_span_of(name), near = ni_near_name(whole);
+
+    if (near.n)
+        ni_report(w->f, NI_F_USER_NAME_MISSPELT, name,
+                  "NCCL reads no such variable%s%s; did you mean NCCL_%.*s?",
+                  file ? ", which is set in " : "", file ? file : "", (int)near.n, near.p);
+    if (!*value && !ni_plan_get(w->plan, name)) /* else reported where it was decided */
+        ni_report(w->f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s, and left so",
+                  file ? " in " : "", file ? file : "");
+    if (is_bad_number(whole, value))
+        report_number(w, name, value);
+}
+
+/* Names that NCCL does not read, empty values, words for numbers. Of one name the first entry counts;
+   reported by name, whatever the order of the environment. */
+static void check_variables(const struct ni_work *w)
+{
+    const unsigned before = w->f->n;
+    unsigned odd = 0;
+
+    for (char *const *e = w->env->entry; *e; e++) {
+        struct ni_span name;
+        const char *value;
+        char text[NI_DEV_NAME];
+
+        if (!ni_has_prefix(*e, prefix) || !ni_env_split(*e, &name, &value) ||
+            !ni_copyn(text, sizeof(text), name.p, name.n))
+            continue;
+        if (*value && !is_bad_number(name, value) && !ni_is_nccl_slip(name))
+            continue;
+        /* Whether it is the first of its name costs a look at every entry; more findings than these
+           have no room. */
+        if (++odd > NI_MAX_FINDINGS) {
+            w->f->dropped++;
+            continue;
+        }
+        if (ni_env_get(w->env, text) == value)
+            report_odd(w, text, value, NULL);
+    }
+    for (unsigned i = 0; i < w->inv->n_conf; i++) {
+        const struct ni_conf_entry *e = &w->inv->conf[i];
+
+        if (ni_has_prefix(e->name, prefix) && ni_user_value(w, e->name) == e->value)
+            report_odd(w, e->name, e->value, e->file);
+    }
+    ni_findings_sort(w->f, before);
+}
+
+/* ---- values ---- */
+
+/* A level that NCCL looks up by a negative number: it cuts the value to 32 bits, and knows an upper
+   bound only (NCCL 2.30.7 graph/paths.cc ncclGetLevel). */
+static bool is_beyond(const char *level)
+{
+    return ni_is_digit(*level) && (int)strtol(level, NULL, 0) < 0;
+}
+
+static void check_levels(const struct ni_work *w)
+{
+    static const char gdr[] = "NCCL_NET_GDR_LEVEL";
+    static const char *const names[] = {gdr, "NCCL_P2P_LEVEL"};
+
+    for (unsigned i = 0; i < NI_COUNT(names); i++) {
+        const char *v = value_of(w, names[i]);
+
+        if (v && is_beyond(v))
+            ni_report(w->f, NI_F_USER_VALUE_IGNORED, names[i],
+                      "`%.40s` is too large: NCCL reads outside of its table of levels, and may "
+                      "crash",
+                      v);
+        else if (v && ni_parse_level(v) == NI_DIST_UNKNOWN)
+            ni_report(w->f, NI_F_USER_VALUE_IGNORED, names[i],
+                      "`%.40s` is not a level: NCCL ignores it silently", v);
+    }
+    const char *v = value_of(w, gdr);
+    const enum ni_distance level = v ? ni_parse_level(v) : NI_DIST_UNKNOWN;
+    const bool off = level < NI_DIST_PIX, c2c = w->inv->gdr.c2c && level < NI_DIST_P2C;
+
+    if (level != NI_DIST_UNKNOWN && (off || c2c))
+        ni_report(w->f, NI_F_USER_GDR_OFF, gdr, "%.40s switches GPUDirect RDMA off%s", v,
+                  off ? "" : " on a machine with NVLink-C2C (NCCL 2.29.2)");
+}
+
+/* A level or policy of fusing NICs: of a level NCCL compares the beginning, and takes what it does not
+   know for LOC (NCCL 2.30.7 graph/topo.cc nicPathKvList). The policy RAIL (2.30.7) fuses only NICs
+   to which NCCL_IB_HCA gives one rail (ncclTopoAutoMerge). */
+static void check_merging(const struct ni_work *w)
+{
+    static const char *const levels[] = {"LOC", "PORT", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS"};
+    static const char level[] = "NCCL_NET_MERGE_LEVEL", policy[] = "NCCL_NET_MERGE_POLICY";
+    const char *v = value_of(w, level), *rail = value_of(w, policy);
+    const char *list = value_of(w, "NCCL_IB_HCA");
+    bool known = v == NULL;
+
+    for (unsigned i = 0; i < NI_COUNT(levels); i++)
+        known = known || ni_has_prefix(v, levels[i]);
+    if (!known)
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, level,
+                  "`%.40s` is not a level: NCCL takes it for LOC, and fuses no NICs", v);
+    if (rail && strcasecmp(rail, "RAIL") == 0 && w->plan->n_chosen > 1 && !list)
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, policy,
+                  "RAIL fuses only NICs that have the same rail in NCCL_IB_HCA (name:port:rail), "
+                  "and there the plan names none: no NICs are fused");
+}
+
+/* Gloo takes names as they are: torch splits the value at commas alone (ProcessGroupGloo.cpp
+   createDefaultDevice), Gloo's own tools not even there. */
+static void check_gloo(const struct ni_work *w)
+{
+    static const char name[] = "GLOO_SOCKET_IFNAME";
+    const char *v = ni_env_get(w->env, name);
+
+    if (v && (*v == '=' || *v == '^'))
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, name,
+                  "`%.40s` begins with a mark that only NCCL knows: Gloo takes it as part of the "
+                  "name, and finds no such interface",
+                  v);
+}
+
+static void check_families(const struct ni_work *w)
+{
+    static const char *const families[] = {"NCCL_SOCKET_FAMILY", "NCCL_IB_ADDR_FAMILY"};
+
+    for (unsigned i = 0; i < NI_COUNT(families); i++) {
+        const char *v = value_of(w, families[i]);
+
+        if (v && strcmp(v, "AF_INET") != 0 && strcmp(v, "AF_INET6") != 0)
+            ni_report(w->f, NI_F_USER_VALUE_IGNORED, families[i],
+                      "`%.40s` is neither AF_INET nor AF_INET6", v);
+    }
+}
+
+/* ---- NCCL_IB_HCA ---- */
+
+static const char hca_list[] = "NCCL_IB_HCA";
+
+static void check_hca_list(const struct ni_work *w)
+{
+    const struct ni_inventory *inv = w->inv;
+    const char *list = value_of(w, hca_list);
+    struct ni_span e;
+    /* where nothing is chosen hca.ports has told of the list as a whole */
+    if (!list || w->plan->transport != NI_NET_RDMA || w->plan->n_chosen == 0)
+        return;
+    const bool all_but = *list == '^', exact = list[all_but] == '=';
+    for (list += all_but + exact; ni_split(&list, ',', &e);) {
+        char whole[NI_DEV_NAME + 16]; /* the entry as a list of its own */
+        const char *colon = memchr(e.p, ':', e.n), *longer = NULL;
+        const size_t n = colon ? (size_t)(colon - e.p) : e.n;
+        bool takes_port = all_but;
+        if (n == 0 || !ni_format(whole, sizeof(whole), "%s%.*s", exact ? "=" : "", (int)e.n, e.p))
+            continue;
+        for (unsigned i = 0; i < inv->n_port; i++) {
+            const struct ni_hca *h = &inv->hca[inv->port[i].hca];
+            if (!ni_is_given(h) || !ni_nccl_match(whole, h->name, -1))
+                continue;
+            takes_port = takes_port || ni_nccl_match(whole, h->name, (int)inv->port[i].num);
+            /* a prefix that ends in a digit and takes a longer number: mlx5_1 and mlx5_10 */
+            if (!exact && ni_is_digit(e.p[n - 1]) && strncmp(h->name, e.p, n) == 0 &&
+                ni_is_digit(h->name[n]))
+                longer = h->name;
+        }
+        if (*e.p == '=' || *e.p == '^') {
+            ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list,
+                      "`%.*s` matches no HCA: '=' and '^' count only at the start of the list",
+                      (int)e.n, e.p);
+            continue;
+        }
+        if (longer)
+            ni_report(w->f, NI_F_USER_HCA_PREFIX, hca_list, "`%s%.*s` without '=' also %s %s",
+                      all_but ? "^" : "", (int)n, e.p, all_but ? "leaves out" : "takes", longer);
+        if (!takes_port)
+            ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list,
+                      "`%s` names no port of this pod's HCAs", whole);
+        else if (colon && (n + 1 == e.n || colon[1] == ':'))
+            ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list,
+                      "`%s` has no port after the colon: NCCL before 2.30.7 reads port 0", whole);
+    }
+}
+
+/* The plane of an entry, name:port:rail:plane, as NCCL reads it: by atoi, into 16 bits; -1: it has none. */
+static int plane_of(struct ni_span entry)
+{
+    for (unsigned colons = 0; colons < 3; colons++) {
+        const char *colon = memchr(entry.p, ':', entry.n);
+
+        if (!colon)
+            return -1;
+        entry.n -= (size_t)(colon + 1 - entry.p);
+        entry.p = colon + 1;
+    }
+    return entry.n == 0 || *entry.p == ':' ? -1 : (int16_t)strtol(entry.p, NULL, 10);
+}
+
+/* The plane that the user's list gives a port: that of the first entry that takes it. */
+static int plane_of_port(const char *list, const char *hca, unsigned port)
+{
+    const bool exact = *list == '=';
+    struct ni_span e;
+
+    for (list += exact; ni_split(&list, ',', &e);) {
+        char whole[NI_DEV_NAME + 32];
+
+        if (e.n > 0 && *e.p != ':' &&
+            ni_format(whole, sizeof(whole), "%s%.*s", exact ? "=" : "", (int)e.n, e.p) &&
+            ni_nccl_match(whole, hca, (int)port))
+            return plane_of(e);
+    }
+    return -1;
+}
+
+/* NCCL 2.30.7 and later have room for 12 planes, and use one bit of the number for themselves; a list
+   beyond that ends the InfiniBand transport (transport/net_ib/init.cc ncclIbGetPlaneIndex). */
+static void check_planes(const struct ni_work *w)
+{
+    enum { MOST = 12, OWN_BIT = 1 << 14 };
+    const char *list = value_of(w, hca_list);
+    int plane[NI_MAX_PORT];
+    unsigned n = 0;
+
+    if (!list || *list == '^')
+        return;
+    for (int i = 0; i < (int)w->inv->n_port; i++) {
+        const struct ni_port *port = &w->inv->port[i];
+        const int its =
+            ni_is_taken(w, i) ? plane_of_port(list, w->inv->hca[port->hca].name, port->num) : -1;
+        unsigned at = 0;
+
+        if (its == -1)
+            continue;
+        if (its & OWN_BIT) {
+            ni_report(w->f, NI_F_USER_HCA_NONE, hca_list,
+                      "%s has plane %d, but NCCL 2.30.7 and later use bit 14 of that number "
+                      "themselves, and then no HCA at all",
+                      ni_port_name(w->inv, i).text, its);
+            return;
+        }
+        while (at < n && plane[at] != its)
+            at++;
+        if (at == n)
+            plane[n++] = its;
+    }
+    if (n > MOST)
+        ni_report(w->f, NI_F_USER_HCA_NONE, hca_list,
+                  "%u planes; NCCL 2.30.7 and later take %d, and with more no HCA at all", n, MOST);
+}
+
+/* A port that the plan leaves out, for one reason, and NCCL takes: another may be worse. */
+static void tell_taken(const struct ni_work *w, int at)
+{
+    const struct ni_inventory *inv = w->inv;
+    const struct ni_port *port = &inv->port[at];
+    const struct ni_port *other = w->plan->n_chosen > 0 ? ni_chosen(w, 0).port : NULL;
+    const int best = ni_best_gid(inv, port, false);
+    const struct ni_gid *g = best < 0 ? NULL : &inv->gid[best];
+    const bool good =
+        port->link == NI_LINK_IB || (g && g->type == NI_GID_V2 && !ni_ip_is_link_local(g->ip));
+    const struct ni_gid_end end = ni_gid_end(inv, port, &w->plan->gid_way);
+    const char *harm = NULL;
+    if (port->link != NI_LINK_IB && (!g || !end.gid || !ni_gid_is_right(inv, g)))
+        w->plan->wants |= NI_WANT_WHOLE_GIDS;
+    if (!other)
+        harm = "the plan uses no port";
+    else if (!ni_is_active(port) || !good)
+        harm = "its connections may fail";
+    else if (port->link != other->link)
+        harm = "InfiniBand and RoCE together kill the job";
+    else if (port->link == NI_LINK_ROCE && !end.unproven && !ni_is_as_good(end.gid, g, true))
+        harm = "the GID that NCCL takes there is not right";
+    else if (inv->hca[port->hca].pci.none && !inv->hca[other->hca].pci.none)
+        harm = "SoftRoCE beside a PCI HCA may crash NCCL before 2.29.7";
+    ni_report(w->f, harm ? NI_F_USER_HCA_LEFT_OUT : NI_F_USER_HCA_EXTRA, ni_port_name(inv, at).text,
+              "NCCL_IB_HCA takes this port, which the plan leaves out (%s): %s",
+              w->plan->port[at].why, harm ? harm : "the job may be slow");
+}
+
+/* What the list takes although the plan does not: NCCL uses it if it can. */
+static void check_left_out(const struct ni_work *w)
+{
+    const struct ni_inventory *inv = w->inv;
+    const char *list = ni_user_value(w, hca_list);
+    struct ni_text foreign = NI_TEXT(160);
+    if (!list || w->plan->transport != NI_NET_RDMA)
+        return;
+    for (unsigned i = 0; i < inv->n_claim; i++) {
+        const struct ni_claim *c = &inv->claim[i];
+        if (c->source == NI_SRC_UVERBS && c->hca < 0 && ni_nccl_match(list, c->id, -1))
+            ni_putf(&foreign, "%s%s", foreign.len ? ", " : "", c->id);
+    }
+    if (foreign.len)
+        ni_report(w->f, NI_F_USER_HCA_LEFT_OUT, hca_list,
+                  "your NCCL_IB_HCA takes HCAs that were not given to this pod, but open in it: %s",
+                  foreign.buf);
+    for (int i = 0; i < (int)inv->n_port; i++) {
+        if (!w->plan->port[i].chosen && ni_is_taken(w, i))
+            tell_taken(w, i);
+    }
+}
+
+void ni_rule_user(const struct ni_work *w)
+{
+    const struct ni_inventory *inv = w->inv;
+    const char *topo = value_of(w, "NCCL_TOPO_FILE"), *plugin = value_of(w, "NCCL_ENV_PLUGIN");
+    check_variables(w);
+    check_levels(w);
+    check_merging(w);
+    check_families(w);
+    check_gloo(w);
+    check_hca_list(w);
+    check_planes(w);
+    check_left_out(w);
+    if (topo && inv->topo_file != NI_KNOWN && inv->topo_file != NI_UNSET)
+        ni_report(w->f, NI_F_USER_TOPO_UNREADABLE, "NCCL_TOPO_FILE",
+                  "`%.120s` is %s: NCCL goes on without it", topo, ni_known_text(inv->topo_file));
+    /* NCCL 2.28.7 and later ask the plugin alone: NULL is unset, whatever the environment has
+       (misc/param.cc ncclGetEnv, 2.30.7). */
+    if (plugin && strcasecmp(plugin, "none") != 0)
+        ni_report(w->f, NI_F_USER_ENV_PLUGIN, "NCCL_ENV_PLUGIN",
+                  "NCCL asks `%.100s` for each variable: a setting made here counts only if that "
+                  "library passes it on",
+                  plugin);
+}

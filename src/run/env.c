@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* env: the settings in a form that something else reads. */
+#include "cli/cli.h"
+#include "system/system.h"
+
+int ni_cmd_env(struct ni_context *ctx)
+{
+    const struct ni_view view = ni_flow_view(ctx);
+    const struct ni_setting *bad;
+    struct ni_text text;
+    int r = ni_flow(ctx);
+
+    if (r != 0)
+        return r;
+    ni_say_findings(ctx);
+    if (ctx->plan.refuse) {
+        ni_last_words(ctx, ctx->plan.refuse_why, true);
+        return NI_EXIT_REFUSED;
+    }
+    text = ni_long_text();
+    bad = ni_put_env(&text, &view, ctx->options.format);
+    if (bad)
+        ni_say(ctx, NI_LOG_ERROR, "%s: this format cannot carry the value `%s`", bad->name,
+               bad->value);
+    r = bad ? NI_EXIT_FAILED : ni_print(ctx, &text);
+    ni_free_text(&text);
+    return r;
+}

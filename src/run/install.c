@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* install: this program as a file of a volume that other containers mount. */
+#include "cli/cli.h"
+#include "system/system.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+static const char caps_name[] = "security.capability";
+
+/* What became of the file capabilities of this program in the copy. */
+struct capabilities {
+    bool there;
+    int err; /* why the copy has them not; 0: it has */
+};
+
+static int copy_self(int fd, void *arg)
+{
+    struct capabilities *caps = arg;
+    char buf[64]; /* struct vfs_ns_cap_data has 24 bytes (include/uapi/linux/capability.h) */
+    /* An error, ENODATA mostly: there are none that could be kept. */
+    const ssize_t n = getxattr(NI_SELF, caps_name, buf, sizeof(buf));
+    int r = ni_write_self(fd, NULL);
+
+    caps->there = n > 0;
+    /* Behind the last write, which takes them away (fs/inode.c file_remove_privs). */
+    if (r == 0 && n > 0 && fsetxattr(fd, caps_name, buf, (size_t)n, 0) < 0)
+        caps->err = errno;
+    return r;
+}
+
+/* Where it goes: operand, or this name in the directory that it is. A link to a directory counts as
+   one with a slash behind it only: who may plant one must not choose where we write. */
+static int choose_path(const char *operand, char path[PATH_MAX])
+{
+    struct stat st;
+    bool slash = operand[strlen(operand) - 1] == '/', into = slash;
+
+    if (!slash && lstat(operand, &st) == 0) {
+        if (S_ISLNK(st.st_mode) && stat(operand, &st) == 0 && S_ISDIR(st.st_mode))
+            return -ELOOP;
+        into = S_ISDIR(st.st_mode);
+    }
+    return ni_format(path, PATH_MAX, "%s%s%s", operand, into && !slash ? "/" : "",
+                     into ? "nccl-init" : "")
+               ? 0
+               : -ENAMETOOLONG;
+}
+
+/* What to do about it. */
+static const struct {
+    int err;
+    const char *text;
+} advice[] = {
+    {ENOENT, "there is no such directory: mount the shared volume there, or create it"},
+    {EROFS, "mount the volume without readOnly in this container"},
+    {EACCES, "run as a user that may write there, or set the pod's fsGroup"},
+    {ENOSPC, "make room, or raise the volume's sizeLimit"},
+    {EDQUOT, "make room, or raise the volume's sizeLimit"},
+    {EISDIR, "a directory stands there: remove it, or name a file"},
+    {ELOOP, "a link to a directory is followed only with a slash behind it"},
+    {ENOTBLK, "name another"},
+};
+
+static int failed(struct ni_context *ctx, int err, const char *path)
+{
+    struct ni_text t = NI_TEXT(1024);
+
+    ni_put_quoted(&t, path, strlen(path), 512);
+    ni_putf(&t, ": %s", NI_ERRNO(err));
+    for (size_t i = 0; strcmp(path, NI_SELF) != 0 && i < NI_COUNT(advice); i++)
+        if (advice[i].err == -err)
+            ni_putf(&t, "; %s", advice[i].text);
+    ni_last_words(ctx, t.buf, false);
+    return NI_EXIT_FAILED;
+}
+
+int ni_cmd_install(struct ni_context *ctx)
+{
+    char *const *operands = ctx->operands;
+    struct capabilities caps = {.there = false};
+    char path[PATH_MAX];
+    struct statvfs fs;
+    struct stat st;
+
+    if (!operands[0] || operands[0][0] == '\0')
+        return ni_usage(ctx, "no DIR or FILE: nccl-init install DIR|FILE");
+    if (operands[1])
+        return ni_usage(ctx, "`install` takes one DIR or FILE, not `%s` too", operands[1]);
+    ni_no_command();
+    if (stat(NI_SELF, &st) < 0 || access(NI_SELF, R_OK) < 0)
+        return failed(ctx, -errno, NI_SELF);
+    st.st_mode &= 0777; /* neither set-user-ID nor the like */
+    int r = choose_path(operands[0], path);
+    if (r < 0)
+        return failed(ctx, r, operands[0]);
+    r = ni_replace_file(path, st.st_mode, copy_self, &caps);
+    if (r < 0)
+        return failed(ctx, r, path);
+    const bool capable = caps.there && caps.err == 0;
+    ni_say(ctx, NI_LOG_INFO, "installed %s, mode %04o, %s", path, (unsigned)st.st_mode,
+           capable ? "with its file capabilities" : "no file capabilities");
+    if (caps.err != 0)
+        ni_say(ctx, NI_LOG_WARN,
+               "%s: without the file capabilities of this program: %s; install as root with "
+               "CAP_SETFCAP, on a volume that can keep them",
+               path, NI_ERRNO(caps.err));
+    if (statvfs(path, &fs) < 0)
+        return 0;
+    const bool noexec = (fs.f_flag & ST_NOEXEC) != 0;
+    const bool nosuid = (fs.f_flag & ST_NOSUID) != 0 && capable;
+    if (noexec || nosuid)
+        ni_say(ctx, NI_LOG_WARN,
+               "%s: the file system is mounted %s here: in a container that also mounts it so the "
+               "file %s",
+               path,
+               !nosuid  ? "noexec"
+               : noexec ? "noexec,nosuid"
+                        : "nosuid",
+               noexec ? "cannot be executed" : "has no capabilities");
+    return 0;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run: the settings, the limit, then the command instead of us. */
+#include "cli/cli.h"
+#include "rules/rules.h"
+#include "system/system.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static void say_plan(struct ni_context *ctx)
+{
+    const struct ni_view view = ni_flow_view(ctx);
+    char buf[NI_MESSAGE];
+    struct ni_text summary = ni_text_on(buf, sizeof(buf));
+
+    ni_put_summary(&summary, &view, ctx->memlock);
+    ni_say(ctx, NI_LOG_INFO, "%s", buf);
+    for (unsigned i = 0; i < ctx->plan.n_setting; i++) {
+        const struct ni_setting *s = &ctx->plan.setting[i];
+
+        ni_say(ctx, NI_LOG_DEBUG, "%s=%s (%s): %s", s->name,
+               s->origin == NI_LEFT_UNSET ? "<unset>" : s->value, s->rule, s->reason);
+    }
+}
+
+static bool makes_settings(const struct ni_plan *plan)
+{
+    for (unsigned i = 0; i < plan->n_setting; i++)
+        if (plan->setting[i].origin == NI_FROM_RULE)
+            return true;
+    return false;
+}
+
+/* Why a demand or --strict stops the command; NULL: neither does. */
+static const char *refusal_of(const struct ni_context *ctx)
+{
+    if (ctx->plan.refuse)
+        return ctx->plan.refuse_why;
+    if (ctx->options.strict && ni_verdict(ctx) != 0)
+        return "not started: --strict, and there are warnings or errors";
+    return NULL;
+}
+
+/* The command with the settings; what stands against that, memory or the kernel's bound on arguments
+   and environment, leaves it without them, unless something is demanded. Returns only if it was not
+   started: an exit status, or 0 and *refusal tells why. */
+static int start(struct ni_context *ctx, const char **refusal)
+{
+    static const char no_room[] = "the environment of the command has no room for the settings";
+    struct ni_text why = NI_TEXT(2048), lost = NI_TEXT(128);
+    char *const *envp = ni_command_env(&ctx->own, &ctx->plan);
+    bool too_big = false;
+    int status = 0;
+
+    if (envp)
+        status = ni_exec(ctx->operands, envp, &why, &too_big);
+    if (!envp || (too_big && makes_settings(&ctx->plan))) {
+        ni_putf(&lost, "%s (%s)", no_room, ni_errno_name(envp ? E2BIG : ENOMEM));
+        ni_report(&ctx->findings, NI_F_EXEC_NO_ROOM, ctx->operands[0], "%s", lost.buf);
+        ni_refuse_demand(&ctx->work, ~0U, lost.buf);
+        *refusal = refusal_of(ctx);
+        ni_say_findings(ctx);
+        if (*refusal)
+            return 0;
+        envp = ni_command_env(&ctx->own, NULL);
+        why = NI_TEXT(2048);
+        status = ni_exec(ctx->operands, envp ? envp : ctx->own.entry, &why, &too_big);
+    }
+    ni_last_words(ctx, why.buf, false);
+    return status;
+}
+
+int ni_cmd_run(struct ni_context *ctx)
+{
+    const struct ni_policy *policy = &ctx->options.policy;
+    const bool off = policy->mode == NI_MODE_OFF;
+    const char *refusal = NULL;
+
+    if (!*ctx->operands)
+        return ni_usage(ctx, "no command: nccl-init run [OPTION...] -- COMMAND [ARG...]");
+    int r = ni_flow(ctx); /* what cannot be read is a finding */
+    if (r != 0)
+        return r;
+    ni_note_init(&ctx->work);
+    if (policy->require != 0)
+        ni_require_memlock(&ctx->work, ctx->memlock, ni_command_has_cap(CAP_IPC_LOCK));
+    if (!ctx->plan.refuse && !off)
+        say_plan(ctx);
+    if (!ctx->plan.refuse)
+        ni_selftest_first(ctx); /* with limits and capabilities as the command will have them */
+    ni_say_findings(ctx);
+    refusal = refusal_of(ctx);
+    const bool allowed =
+        !refusal && (ctx->options.preflight == NI_DEMAND_OFF || ni_preflight_allows(ctx));
+    if (allowed) {
+        r = start(ctx, &refusal);
+        if (!refusal)
+            return r;
+    }
+    /* a demand for a good verdict has said why */
+    if (!refusal && (policy->require & NI_REQUIRE_PREFLIGHT) == 0)
+        refusal = "not started: --strict, and the preflight is bad";
+    if (refusal)
+        ni_last_words(ctx, refusal, true);
+    ni_leave_snapshot(ctx);
+    return NI_EXIT_REFUSED;
+}

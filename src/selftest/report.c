@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The self-test: for people a line for each port, what went wrong, and the count; for programs
+   JSON. */
+#include "print/parts.h"
+
+static const char *result_of(const struct ni_rail_task *task)
+{
+    return task->result[NI_ROLE_FROM].step == NI_PAIR_DONE ? "passed"
+           : task->rail.untried[0]                         ? "not tried"
+                                                           : "failed";
+}
+
+static void put_trials(struct ni_text *out, const struct ni_trials *all, bool colour)
+{
+    struct ni_text table =
+        ni_table_on("PORT\tGID\tWRITE Gb/s\tREAD Gb/s\tLATENCY us\tDMA-BUF\tRESULT");
+    for (unsigned i = 0; i < all->n; i++) {
+        const struct ni_rail_task *task = &all->task[i];
+        const struct ni_rail *rail = &task->rail;
+        const struct ni_pair_result *x = &task->result[NI_ROLE_FROM];
+        const uint8_t *seen = task->own[NI_ROLE_FROM].gid;
+        const long long ns = (long long)x->latency_ns;
+        const bool passed = x->step == NI_PAIR_DONE;
+        struct ni_text *t = ni_row(&table, passed             ? NI_GREEN
+                                           : rail->untried[0] ? NI_YELLOW
+                                                              : NI_RED);
+        char ip[NI_IP_TEXT];
+        ni_quote(t, rail->hca);
+        ni_putf(t, "/%u", rail->port);
+        ni_cell(t);
+        if (rail->link != NI_LINK_ROCE)
+            ni_put(t, "by LID");
+        else if (rail->index >= 0)
+            ni_putf(t, "%d", rail->index);
+        if (rail->link == NI_LINK_ROCE && !ni_ip_is_zero(seen))
+            ni_putf(t, " %s (%s)", ni_ip_text(seen, ip), rail->v2 ? "v2" : "v1");
+        ni_put_speed(ni_cell(t), x->write_mbps);
+        ni_put_speed(ni_cell(t), x->read_mbps);
+        ni_cell(t);
+        if (ns > 0)
+            ni_putf(t, "%lld.%lld", ns / 1000, ns % 1000 / 100);
+        ni_put(ni_cell(t), task->dmabuf == NI_KNOWN    ? "yes"
+                           : task->dmabuf == NI_ABSENT ? "no"
+                                                       : "");
+        ni_put(ni_cell(t), result_of(task));
+        if (!passed)
+            ni_putf(t, ": %s", ni_pair_step_text(x->step));
+    }
+    ni_table_write(out, &table, colour);
+}
+
+void ni_put_selftest(struct ni_text *out, const struct ni_view *view)
+{
+    const struct ni_trials *all = view->trials;
+    const long long ms = (long long)all->took_ms;
+    ni_putf(out, "Self-test: %u port%s to try; ", all->n, ni_plural(all->n));
+    ni_put_origin(out, view);
+    if (all->n > 0) {
+        ni_put(out, "  each port registers ");
+        ni_put_bytes(out, all->size);
+        ni_put(out, ", then writes ");
+        ni_put_bytes(out, all->bytes);
+        ni_put(out, " to itself and reads them back\n\n");
+        put_trials(out, all, view->colour);
+    }
+    ni_put_findings(out, view, NI_WARNING);
+    if (all->n == 0)
+        ni_put(out, "\nNothing was tried.\n");
+    else
+        ni_putf(out, "\n%u of %u port%s passed in %lld.%02lld s\n", all->passed, all->n,
+                ni_plural(all->n), ms / 1000, ms % 1000 / 10);
+}
+
+static void trial_json(struct ni_json *j, const struct ni_view *view, unsigned i)
+{
+    const struct ni_rail_task *task = &view->trials->task[i];
+    const struct ni_rail *rail = &task->rail;
+    const struct ni_pair_result *x = &task->result[NI_ROLE_FROM];
+    const uint8_t *seen = task->own[NI_ROLE_FROM].gid;
+    const bool has_gid = !ni_ip_is_zero(seen);
+    char ip[NI_IP_TEXT];
+    ni_json_text(j, "name", rail->hca);
+    ni_json_int(j, "port", rail->port);
+    ni_json_text(j, "result", result_of(task));
+    ni_json_text(j, "step", ni_pair_step_text(x->step));
+    ni_json_text(j, "errno", ni_errno_name(x->err));
+    ni_json_int_or_null(j, "max_qp", task->max_qp > 0, task->max_qp);
+    ni_json_int_or_null(j, "max_mr", task->max_mr > 0, task->max_mr);
+    ni_json_int_or_null(j, "wc_status", x->wc != 0, x->wc);
+    ni_json_yes_no(j, "dmabuf", task->dmabuf);
+    ni_json_int_or_null(j, "gid_index", rail->index >= 0, rail->index);
+    ni_json_text(j, "gid", has_gid ? ni_ip_text(seen, ip) : NULL);
+    ni_json_yes_no(j, "roce_v2", !has_gid ? NI_UNSET : rail->v2 ? NI_KNOWN : NI_ABSENT);
+    ni_json_int_or_null(j, "write_mbps", x->write_mbps > 0, x->write_mbps);
+    ni_json_int_or_null(j, "read_mbps", x->read_mbps > 0, x->read_mbps);
+    ni_json_int_or_null(j, "latency_ns", x->latency_ns > 0, x->latency_ns);
+}
+
+void ni_json_trials(struct ni_json *j, const struct ni_view *view)
+{
+    ni_json_int(j, "took_ms", view->trials->took_ms);
+    ni_json_int(j, "passed", view->trials->passed);
+    ni_json_list(j, "ports", view, 0, view->trials->n, trial_json);
+}
+
+void ni_put_selftest_json(struct ni_text *out, const struct ni_view *view)
+{
+    const struct ni_trials *all = view->trials;
+    struct ni_json json = ni_json_report(out), *j = &json;
+    ni_json_int(j, "size", all->size);
+    ni_json_int(j, "bytes", all->bytes);
+    ni_json_trials(j, view);
+    ni_json_findings(j, view->findings);
+    ni_json_end(j);
+}

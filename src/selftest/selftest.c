@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* selftest: whether each port does what the job will ask of it. Also before the command, for `run
+   --selftest`. All ports at once, each in a process of its own, so that one that hangs or crashes
+   holds up no other. */
+#include "cli/cli.h"
+#include "rules/rules.h"
+#include "system/system.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { PROGRESS_MS = 100 };
+
+int ni_run_trials(struct ni_context *ctx, ni_rail_fn *fn)
+{
+    struct ni_trials *all = ctx->trials;
+    const int64_t begin = ni_now_ms();
+    struct ni_children children;
+    struct ni_rails rails;
+    struct ni_wait wait;
+
+    ni_wait_begin(&wait);
+    ni_children_begin(&children);
+    int r = ni_rails_start(&rails, all->n, fn);
+    for (unsigned i = 0; r == 0 && i < all->n; i++) {
+        struct ni_rail_task *task = &rails.task[i];
+
+        *task = all->task[i];
+        task->number = i;
+        task->session = (uint64_t)begin | 1; /* what is read back is not memory as it was given */
+        task->size = all->size;
+        task->bytes = all->bytes;
+        task->move_ms = (int)all->limit_ms;
+        task->has[NI_ROLE_FROM] = task->has[NI_ROLE_TO] = true;
+    }
+    if (r == 0) {
+        ni_rails_ask(&rails, NI_WORK_MOVE, all->limit_ms);
+        while (!ni_rails_done(&rails, PROGRESS_MS) && !ni_wait_ms(&wait, 0)) {
+            unsigned done = 0;
+            char buf[64];
+
+            for (unsigned i = 0; i < all->n; i++)
+                done += !rails.at[i].busy;
+            (void)ni_format(buf, sizeof(buf), "self-test: %u of %u done", done, all->n);
+            ni_say_progress(ctx, buf);
+        }
+        memcpy(all->task, rails.task, all->n * sizeof(*all->task));
+        ni_rails_end(&rails);
+    }
+    all->took_ms = ni_now_ms() - begin;
+    ni_say_progress(ctx, "");
+    ni_children_end(&children, -1);
+    ni_wait_end(&wait); /* which may end the program */
+    return r;
+}
+
+/* Capabilities count as they will in the command: what this program alone has by file capabilities
+   ends with it. */
+static void work_as_command(struct ni_rail_task *task, enum ni_rail_work work, void **state)
+{
+    if (ni_command_has_cap(CAP_IPC_LOCK))
+        (void)ni_cap_raise(CAP_IPC_LOCK);
+    else if (ni_cap_lower(CAP_IPC_LOCK) < 0)
+        _exit(
+            NI_EXIT_REFUSED); /* with more rights than the command the trial would prove nothing */
+    ni_work_rail(task, work, state);
+}
+
+int ni_try_ports(struct ni_context *ctx)
+{
+    static struct ni_trials all;
+
+    all.size = ctx->options.size;
+    all.bytes = ctx->options.bytes ? ctx->options.bytes : INT64_C(16) << 20;
+    all.limit_ms = (int64_t)ctx->options.deadline * 1000;
+    all.memlock = ctx->memlock;
+    ni_plan_trials(&ctx->work, &all);
+    ctx->trials = &all;
+    int r = ni_run_trials(ctx, work_as_command);
+    if (r < 0) {
+        ctx->trials = NULL;
+        ni_report(&ctx->findings, NI_F_VERBS_PROCESS, "self-test",
+                  "no process could be started: %s", NI_ERRNO(r));
+        return r;
+    }
+    ni_judge_trials(&ctx->work, &all);
+    if (all.n == 0 && ni_wants_trials(&ctx->work))
+        ni_report(&ctx->findings, NI_F_VERBS_NONE, "self-test", "there is no port to try");
+    return 0;
+}
+
+int ni_cmd_selftest(struct ni_context *ctx)
+{
+    int r = ni_flow(ctx);
+
+    if (r != 0)
+        return r;
+    if (ni_try_ports(ctx) != 0) {
+        ni_say_findings(ctx);
+        return NI_EXIT_FAILED;
+    }
+    r = ni_print_view(ctx, ctx->options.json ? ni_put_selftest_json : ni_put_selftest);
+    return r != 0 ? r : ni_verdict(ctx);
+}
+
+bool ni_selftest_passes(struct ni_context *ctx, struct ni_text *how)
+{
+    const struct ni_trials *all;
+
+    if (!ctx->trials && ni_try_ports(ctx) != 0) {
+        ni_put(how, "no self-test could be made");
+        return false;
+    }
+    all = ctx->trials;
+    if (all->n == 0)
+        ni_put(how, "there is no port to try");
+    else
+        ni_putf(how, "%s%u of %u ports passed", all->passed % all->n == 0 ? "" : "only ",
+                all->passed, all->n);
+    return all->n > 0 && all->passed == all->n;
+}
+
+void ni_selftest_first(struct ni_context *ctx)
+{
+    struct ni_text how = NI_TEXT(NI_REASON);
+
+    if (ctx->options.selftest == NI_DEMAND_OFF || !ni_wants_trials(&ctx->work))
+        return;
+    const bool passes = ni_selftest_passes(ctx, &how);
+    if (ctx->trials && ctx->trials->n > 0) /* else a finding says so */
+        ni_say(ctx, passes ? NI_LOG_INFO : NI_LOG_WARN, "self-test: %s", how.buf);
+    if (!passes)
+        ni_refuse_demand(&ctx->work, NI_REQUIRE_SELFTEST, how.buf);
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* door: what of a record says which machine it is, and whose, replaced. The same things get the same
+   mask, different things different ones, so the replay gives the same plan. IP addresses stay, because
+   the plan hangs on them, but for the half that is made of a MAC address or a GUID. */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sysroot/kinds.h"
+
+enum { MAX_THINGS = 1 << 14 };
+
+struct ni_mask {
+    unsigned n;
+    size_t n_shown;
+    const char **shown; /* names in sysfs, sorted; they are the record's */
+    uint64_t is[MAX_THINGS];
+    uint32_t place[2 * MAX_THINGS]; /* of an index of the things */
+    uint64_t seed;                  /* ... and its seed */
+};
+
+/* ---- what stands for what ---- */
+
+static struct ni_span bytes_of(const void *things, uint32_t number)
+{
+    const uint64_t *is = things;
+
+    return (struct ni_span){(const char *)&is[number - 1], sizeof(*is)};
+}
+
+/* From 1; 0: it was not met, and is not to be added, or there is no room. */
+static uint32_t number_of(struct ni_mask *m, uint64_t is, bool add)
+{
+    const struct ni_index index = {m->place, NI_COUNT(m->place), m->seed};
+    const struct ni_span bytes = {(const char *)&is, sizeof(is)};
+    uint32_t *place = ni_index_find(&index, bytes, bytes_of, m->is);
+
+    if (*place > 0)
+        return *place;
+    if (!add || m->n == MAX_THINGS)
+        return 0;
+    m->is[m->n++] = is;
+    *place = m->n;
+    return m->n;
+}
+
+/* RFC 4291 appendix A: an interface id has the universal bit of the MAC address or GUID turned over. */
+#define UNIVERSAL (UINT64_C(1) << 57)
+#define ID_BASE   (UINT64_C(3) << 32) /* no small number, as people give them: ::1, ::5 */
+
+/* The low half of an address that only this machine has: of a MAC address (ff:fe in the middle), of a
+   link-local address, or a GUID. is_guid: it is one; else only if it was met as one. */
+static void mask_ip(struct ni_mask *m, uint8_t ip[NI_GID_BYTES], bool is_guid)
+{
+    uint64_t id = 0;
+
+    for (unsigned i = 8; i < NI_GID_BYTES; i++)
+        id = id << 8 | ip[i];
+    if (ni_ip_is_v4(ip) || id >> 32 == 0)
+        return;
+    bool own = is_guid || ni_ip_is_link_local(ip) || (id >> 24 & 0xffff) == 0xfffe;
+    uint32_t number = number_of(m, id & ~UNIVERSAL, own);
+    if (number > 0)
+        id = (id & UNIVERSAL) | (ID_BASE + number);
+    for (unsigned i = NI_GID_BYTES; i-- > 8; id >>= 8)
+        ip[i] = (uint8_t)id;
+}
+
+/* ---- names ---- */
+
+static bool is_alnum(char c)
+{
+    return ni_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* As long as the other, so that a path is too long where the other one was. */
+void ni_mask_name(struct ni_mask *m, struct ni_span name, struct ni_text *ret)
+{
+    enum { LONG = 32 };
+    const size_t before = ret->len;
+
+    ni_putf(ret, "name-%u", number_of(m, ni_hash(1, name), true));
+    while (name.n > LONG && ret->len - before < name.n && !ret->cut)
+        ni_put(ret, "x");
+}
+
+static int by_text(const void *a, const void *b)
+{
+    const char *const *x = a, *const *y = b;
+
+    return strcmp(*x, *y);
+}
+
+bool ni_mask_is_shown(const struct ni_mask *m, struct ni_span beginning)
+{
+    size_t low = 0, high = m->n_shown; /* of the first that is not less */
+
+    while (low < high) {
+        const size_t mid = low + (high - low) / 2;
+        if (strncmp(m->shown[mid], beginning.p, beginning.n) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return beginning.n > 0 && low < m->n_shown &&
+           strncmp(m->shown[low], beginning.p, beginning.n) == 0;
+}
+
+/* ---- paths ---- */
+
+/* Directories and files that each machine has, or whose names are a convention. x: digits. */
+static const char *const usual[] = {
+    "",
+    ".",
+    "..",
+    "..data",
+    ".nccl.conf",
+    ".nvshmem.conf",
+    ".rccl.conf",
+    "bin",
+    "comm",
+    "cwd",
+    "dev",
+    "dra-device-attributes",
+    "dri",
+    "driver",
+    "environ",
+    "etc",
+    "exe",
+    "fib_trie",
+    "gdrdrv",
+    "gpus",
+    "home",
+    "hostname",
+    "hosts",
+    "if_inet6",
+    "infiniband",
+    "information",
+    "ipv6_route",
+    "kernel",
+    "kfd",
+    "kubernetes.io",
+    "lib",
+    "lib64",
+    "limits",
+    "local",
+    "mnt",
+    "mountinfo",
+    "nccl",
+    "nccl-init",
+    "nccl.conf",
+    "net",
+    "netdev_max_backlog",
+    "network-status",
+    "ns",
+    "nvidia",
+    "nvidia-caps-imex-channels",
+    "nvidia-topologyd",
+    "nvidia-uvm",
+    "nvidiactl",
+    "nvshmem.conf",
+    "opt",
+    "osrelease",
+    "params",
+    "passwd",
+    "podinfo",
+    "proc",
+    "rccl.conf",
+    "resourceclaims",
+    "resourceclaimtemplates",
+    "root",
+    "route",
+    "run",
+    "sbin",
+    "self",
+    "shm",
+    "status",
+    "sys",
+    "tmp",
+    "uptime",
+    "user",
+    "usr",
+    "var",
+    "version",
+    "virtualTopology.xml",
+    "channelx",
+    "cmdline",
+    "core",
+    "issmx",
+    "nvidiax",
+    "rdma_cm",
+    "renderDx",
+    "umadx",
+    "uverbsx",
+};
+
+static bool is_usual(struct ni_span name)
+{
+    uint64_t number;
+    struct ni_bdf bdf;
+
+    for (size_t i = 0; i < NI_COUNT(usual); i++) {
+        const size_t n = strlen(usual[i]);
+        const bool numbered = n > 0 && usual[i][n - 1] == 'x';
+        if (ni_span_is(name, usual[i]))
+            return true;
+        if (numbered && name.n >= n && memcmp(name.p, usual[i], n - 1) == 0 &&
+            ni_parse_u64((struct ni_span){name.p + n - 1, name.n - n + 1}, 9999, &number) == 0)
+            return true;
+    }
+    return ni_parse_u64(name, 9999, &number) == 0 || ni_parse_bdf(name, &bdf) == 0;
+}
+
+/* Whether the kernel itself has given the name, in sysfs. */
+static bool is_of_sysfs(struct ni_span name)
+{
+    for (size_t i = 0; i < name.n; i++)
+        if (!is_alnum(name.p[i]) && !strchr("_.:@+-", name.p[i]))
+            return false;
+    return name.n < NI_DEV_NAME;
+}
+
+static bool ends_in(struct ni_span s, const char *end)
+{
+    const size_t n = strlen(end);
+
+    return s.n >= n && memcmp(s.p + s.n - n, end, n) == 0;
+}
+
+/* A component that cannot be a device's name gets a mask that cannot be one either. */
+static void put_component(struct ni_mask *m, struct ni_span name, bool device, struct ni_text *ret)
+{
+    static const char uverbs[] = "uverbs", metadata[] = "metadata.json";
+
+    if (device && name.n >= sizeof(uverbs) - 1 && memcmp(name.p, uverbs, sizeof(uverbs) - 1) == 0)
+        ni_put(ret, uverbs);
+    if (device && !ni_is_name(name, NI_DEV_NAME))
+        ni_put(ret, "?");
+    ni_mask_name(m, name, ret);
+    if (ends_in(name, metadata))
+        ni_put(ret, ends_in(name, "-metadata.json") ? "-metadata.json" : metadata);
+}
+
+static void put_path(struct ni_mask *m, struct ni_span path, bool sysfs, bool device,
+                     struct ni_text *ret)
+{
+    for (;;) {
+        const char *slash = memchr(path.p, '/', path.n);
+        const struct ni_span name = {path.p, slash ? (size_t)(slash - path.p) : path.n};
+        if (is_usual(name) || (sysfs && is_of_sysfs(name)))
+            ni_putn(ret, name.p, name.n);
+        else
+            put_component(m, name, sysfs || device, ret);
+        if (!slash)
+            return;
+        ni_put(ret, "/");
+        path = (struct ni_span){slash + 1, path.n - name.n - 1};
+    }
+}
+
+void ni_mask_path(struct ni_mask *m, struct ni_span path, struct ni_text *ret)
+{
+    put_path(m, path, false, false, ret);
+}
+
+/* Entries of dev/ that nobody looks at are left out: they are the node's. */
+bool ni_mask_entry_path(struct ni_mask *m, const struct ni_entry *e, struct ni_text *ret)
+{
+    const bool device = ni_has_prefix(e->path, "dev/infiniband/");
+    const struct ni_span name = ni_span_of(e->name);
+    const bool foreign = device ? !ni_has_prefix(e->name, "uverbs") && ni_is_name(name, NI_DEV_NAME)
+                                : ni_has_prefix(e->path, "dev/");
+
+    if (foreign && e->kind == NI_ENTRY_DIR && e->sure == 0 && !is_usual(name))
+        return false;
+    put_path(m, ni_span_of(e->path), ni_has_prefix(e->path, "sys/"), device, ret);
+    return true;
+}
+
+void ni_mask_target(struct ni_mask *m, const struct ni_entry *e, struct ni_text *ret)
+{
+    static const char user[] = "user:[";
+    const struct ni_span target = {e->value, e->len};
+    uint64_t number;
+
+    if (ni_has_prefix(e->value, user) && e->value[e->len - 1] == ']' &&
+        ni_parse_u64((struct ni_span){e->value + strlen(user), e->len - strlen(user) - 1},
+                     UINT32_MAX, &number) == 0)
+        ni_putn(ret, target.p, target.n);
+    else
+        put_path(m, target, ni_has_prefix(e->path, "sys/"), false, ret);
+}
+
+/* ---- words ---- */
+
+/* Each of these looks at the start of s, puts the mask, and returns how many bytes that stands for;
+   0: it is something else. */
+
+/* x: a hex digit. */
+static const struct {
+    const char *form, *mask;
+} forms[] = {
+    /* UUIDs, of GPUs and disks */
+    {"xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", "00000000-0000-4000-8000-000000000000"},
+    /* MAC addresses: of IPoIB (RFC 4391 section 9.1.1), BOOTIF= of a PXE boot, Ethernet */
+    {"xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx:xx",
+     "00:00:00:00:fe:80:00:00:00:00:00:00:00:00:00:00:00:00:00:00"},
+    {"xx-xx-xx-xx-xx-xx-xx", "01-02-00-00-00-00-00"},
+    {"xx:xx:xx:xx:xx:xx", "02:00:00:00:00:00"},
+};
+
+/* Whether s begins with the form, ends with it as a word, and does not repeat one digit: that is
+   nobody's. */
+static bool is_form(struct ni_span s, const char *form)
+{
+    bool varies = false;
+    size_t i = 0;
+
+    for (; form[i]; i++) {
+        if (i == s.n || (form[i] == 'x' ? ni_hex_digit(s.p[i]) < 0 : s.p[i] != form[i]))
+            return false;
+        varies = varies || (form[i] == 'x' && s.p[i] != s.p[0]);
+    }
+    return varies && (i == s.n || !is_alnum(s.p[i]));
+}
+
+static size_t try_forms(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
+{
+    char mask[64];
+
+    for (size_t f = 0; f < NI_COUNT(forms); f++) {
+        if (!is_form(s, forms[f].form))
+            continue;
+        size_t n = strlen(forms[f].form);
+        (void)ni_copy(mask, sizeof(mask), forms[f].mask);
+        uint32_t number = number_of(m, ni_hash(1, (struct ni_span){s.p, n}), true);
+        for (size_t i = n; i-- > 0 && number > 0;) {
+            if (forms[f].form[i] != 'x')
+                continue;
+            mask[i] = "0123456789abcdef"[number & 15];
+            number >>= 4;
+        }
+        ni_putn(ret, mask, n);
+        return n;
+    }
+    return 0;
+}
+
+/* IPv6 as people write it, and a GID as sysfs does. */
+static size_t try_ipv6(struct ni_mask *m, struct ni_span s, bool is_guid, struct ni_text *ret)
+{
+    uint8_t ip[NI_GID_BYTES], was[NI_GID_BYTES];
+    char text[NI_IP_TEXT];
+    size_t n = 0;
+
+    while (n < s.n && n < sizeof(text) && (ni_hex_digit(s.p[n]) >= 0 || s.p[n] == ':'))
+        n++;
+    if ((n < s.n && is_alnum(s.p[n])) || !ni_copyn(text, sizeof(text), s.p, n) ||
+        inet_pton(AF_INET6, text, ip) != 1)
+        return 0;
+    memcpy(was, ip, sizeof(ip));
+    mask_ip(m, ip, is_guid);
+    if (memcmp(ip, was, sizeof(ip)) == 0)
+        ni_putn(ret, s.p, n);
+    else
+        for (unsigned i = 0; i < NI_GID_BYTES; i += 2)
+            ni_putf(ret, "%s%02x%02x", i > 0 ? ":" : "", ip[i], ip[i + 1]);
+    return n;
+}
+
+/* An address in proc/net. */
+static size_t try_hex(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
+{
+    uint8_t ip[NI_GID_BYTES];
+    enum { DIGITS = 2 * NI_GID_BYTES };
+
+    if (s.n < DIGITS || (s.n > DIGITS && is_alnum(s.p[DIGITS])) ||
+        ni_parse_hex_ip((struct ni_span){s.p, DIGITS}, ip) < 0)
+        return 0;
+    mask_ip(m, ip, false);
+    for (unsigned i = 0; i < NI_GID_BYTES; i++)
+        ni_putf(ret, "%02x", ip[i]);
+    return DIGITS;
+}
+
+void ni_mask_text(struct ni_mask *m, const char *asked, struct ni_span s, struct ni_text *ret)
+{
+    bool net = ni_has_prefix(asked, "proc/") && strstr(asked, "net/");
+    bool is_guid = strstr(asked, "/gids/0"); /* the default GID of a port is made of one */
+    bool inside = false;                     /* of a word */
+
+    while (s.n > 0) {
+        size_t n = 0;
+        if (!inside && (is_alnum(*s.p) || *s.p == ':')) {
+            n = try_forms(m, s, ret);
+            n = n ? n : try_ipv6(m, s, is_guid, ret);
+            n = n || !net ? n : try_hex(m, s, ret);
+        }
+        if (n == 0)
+            ni_putn(ret, s.p, n = 1);
+        inside = is_alnum(s.p[n - 1]);
+        s = (struct ni_span){s.p + n, s.n - n};
+    }
+}
+
+/* ---- all ---- */
+
+bool ni_mask_is_full(const struct ni_mask *m)
+{
+    return m->n == MAX_THINGS;
+}
+
+/* Names of entries that exist are shown; those of entries that were looked for in vain are not. */
+struct ni_mask *ni_mask_new(const struct ni_tree *t)
+{
+    struct ni_mask *m = calloc(1, sizeof(*m));
+
+    if (m)
+        m->shown = malloc((t->n + 1) * sizeof(*m->shown));
+    if (!m || !m->shown) {
+        ni_mask_free(m);
+        return NULL;
+    }
+    m->seed = ni_seed();
+    for (size_t i = 0; i < t->n; i++) {
+        const struct ni_entry *e = &t->at[i];
+        if (ni_has_prefix(e->path, "sys/") && (e->above || ni_is_met(e)))
+            m->shown[m->n_shown++] = e->name;
+    }
+    qsort(m->shown, m->n_shown, sizeof(*m->shown), by_text);
+    return m;
+}
+
+void ni_mask_free(struct ni_mask *m)
+{
+    if (m)
+        free(m->shown);
+    free(m);
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* door: recording. Each call at the door leaves what it met, links resolved one by one. In the end
+   that is a tree, written in the .tree form (docs/tree.md): a `d` line for each directory, its
+   entries as "./name" below, numbered neighbours that are alike as one range. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sysroot/kinds.h"
+
+/* How sure an entry is. What exists and is no directory is an empty file until it is read, so that
+   device nodes stay that; a name that was listed is a directory until it is looked at. */
+enum sure { LISTED, SEEN, READ };
+
+/* Of what is met at one path the surest counts, and of two the later one. */
+static void add(const struct ni_dir *from, const char *path, enum sure sure, struct ni_entry e)
+{
+    struct ni_tree *t = from->root->record;
+    struct ni_entry *at;
+    int r = ni_tree_make(t, path + strspn(path, "/"), &at);
+
+    if (r == 0) {
+        at->listed |= sure == LISTED;
+        if (sure >= at->sure && at != t->at) {
+            at->sure = (uint8_t)sure;
+            r = ni_tree_set(t, at, &e);
+            free(at->asked);
+            at->asked = e.asked ? strdup(e.asked) : NULL;
+            if (e.asked && !at->asked)
+                r = -ENOMEM;
+        }
+    }
+    if (r < 0)
+        t->failed = r;
+}
+
+/* That a path is too long a tree says too, and that it leads through a file, once that file is in it.
+   What cannot even be looked at lies in a directory that lets nobody through, or in no directory. */
+static void add_errno(const struct ni_dir *from, const char *path, int err)
+{
+    char dir[NI_TREE_PATH + 1] = "";
+
+    if (err == -ENAMETOOLONG || err == -ELOOP)
+        return;
+    (void)ni_copyn(dir, sizeof(dir), path, (size_t)(strrchr(path, '/') - path));
+    if (err != -ENOENT && *dir && ni_raw(from, path, NI_ACCESS_EXISTS, NULL, NULL) == err)
+        path = dir;
+    if (err == -ENOTDIR)
+        add(from, path, SEEN, (struct ni_entry){.kind = NI_ENTRY_FILE});
+    else
+        add(from, path, READ, (struct ni_entry){.kind = NI_ENTRY_ERR, .err = -err});
+}
+
+struct listing {
+    const struct ni_dir *from;
+    const char *dir;
+};
+
+static int add_name(void *ctx, const char *name, size_t n)
+{
+    const struct listing *l = ctx;
+    char path[NI_TREE_PATH];
+
+    (void)n;
+    if (ni_format(path, sizeof(path), "%s/%s", l->dir, name))
+        add(l->from, path, LISTED, (struct ni_entry){.kind = NI_ENTRY_DIR});
+    return 0;
+}
+
+static char *content; /* what was met last */
+
+/* A path without links, which was asked for by another. 1: what is there is recorded; 0: it is of another
+   kind than is wanted; -errno. */
+static int meet(const struct ni_dir *from, const char *path, enum ni_access access, char *asked)
+{
+    const struct ni_wanted want = ni_wanted[access];
+    struct listing l = {from, path};
+    ssize_t n = -ENOMEM;
+
+    if (!content)
+        content = malloc(NI_TREE_FILE); /* pages that are not touched cost nothing */
+    if (content && access == NI_ACCESS_LIST)
+        n = ni_raw(from, path, access, add_name, &l);
+    else if (content)
+        n = ni_raw_text(from, path, access, content, NI_TREE_FILE);
+    if (n == -EOVERFLOW || n == -ENOMEM)
+        from->root->record->failed = n == -ENOMEM ? -ENOMEM : -EFBIG;
+    if (n < 0)
+        return n == -want.other ? 0 : (int)n;
+    add(from, path, READ,
+        (struct ni_entry){.kind = want.kind, .value = content, .len = (uint32_t)n, .asked = asked});
+    return 1;
+}
+
+/* ---- a call at the door ---- */
+
+/* proc/self is a link to a number and proc/net one through it. As directories they make a record
+   that people can read, and that is the same for each run. */
+static bool is_proc_alias(const struct ni_dir *from, const char *path)
+{
+    static const char *const alias[] = {"/proc/self", "/proc/thread-self", "/proc/net"};
+
+    return from->root->kind == NI_ROOT_LIVE && ni_is_any(path, alias, NI_COUNT(alias));
+}
+
+static int step(const void *ctx, const char *path, bool last, char target[NI_TREE_PATH])
+{
+    const struct ni_dir *from = ctx;
+    char at[NI_TREE_PATH + 1];
+
+    (void)ni_format(at, sizeof(at), "/%s", path);
+    int r = is_proc_alias(from, at) ? 0 : meet(from, at, NI_ACCESS_LINK, NULL);
+    if (r == 1)
+        (void)ni_copy(target, NI_TREE_PATH, content);
+    return r < 0 && last ? 0 : r; /* the last one's own error is for the access to meet */
+}
+
+void ni_record(const struct ni_dir *dir, const char *path, enum ni_access access)
+{
+    struct ni_dir top = ni_dir_top(dir->root); /* paths that links make are whole */
+    char at[NI_TREE_PATH + 1] = "/", asked[NI_TREE_PATH];
+
+    (void)ni_copy(asked, sizeof(asked), dir->as ? dir->as : path + strspn(path, "/"));
+    top.named = dir->named;
+    int r = ni_walk(path, access != NI_ACCESS_LINK, at + 1, step, &top);
+    if (r == -ENAMETOOLONG)
+        r = 0; /* a tree says so too, where it has what lies in front of that name */
+    else if (r == 0 && access < NI_ACCESS_EXISTS && (r = meet(&top, at, access, asked)) == 1)
+        return;
+    else if (r == 0 && access == NI_ACCESS_OPEN)
+        r = ni_raw(&top, at, access, NULL, NULL);
+    if (r >= 0 && (r = ni_raw(&top, at, NI_ACCESS_EXISTS, NULL, NULL)) >= 0)
+        add(&top, at, SEEN, (struct ni_entry){.kind = r ? NI_ENTRY_DIR : NI_ENTRY_FILE});
+    if (r < 0)
+        add_errno(&top, at, r);
+}
+
+int ni_record_add(const struct ni_root *root, const char *path, const char *value, size_t len)
+{
+    struct ni_dir top = ni_dir_top(root);
+
+    add(&top, path, READ,
+        (struct ni_entry){.kind = NI_ENTRY_FILE, .value = value, .len = (uint32_t)len});
+    return root->record->failed;
+}
+
+/* ---- the form ---- */
+
+/* s with escapes for what must not stand so in a .tree. */
+static void put_escaped(struct ni_text *t, struct ni_span s, bool is_path)
+{
+    static const char from[] = "\n\t\r\\", to[] = "ntr\\";
+
+    for (; s.n > 0; s.p++, s.n--) {
+        const char *known = *s.p ? strchr(from, *s.p) : NULL;
+        if (known)
+            ni_putf(t, "\\%c", to[known - from]);
+        else if (*s.p < ' ' || *s.p > '~' || (is_path && (*s.p == ' ' || *s.p == '{')))
+            ni_putf(t, "\\x%02x", (unsigned char)*s.p);
+        else
+            ni_putn(t, s.p, 1);
+    }
+}
+
+/* A blank at the end is escaped, so that no editor strips it. */
+static void put_text(struct ni_text *t, struct ni_span s, bool is_path)
+{
+    bool blank = s.n > 0 && s.p[s.n - 1] == ' ';
+
+    put_escaped(t, (struct ni_span){s.p, s.n - blank}, is_path);
+    ni_put(t, blank ? "\\x20" : "");
+}
+
+static struct ni_span dir_of(const struct ni_entry *e)
+{
+    return (struct ni_span){e->path, (size_t)(e->name - e->path) - (e->name > e->path)};
+}
+
+static bool is_same(struct ni_span a, struct ni_span b)
+{
+    return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
+}
+
+/* The directory of e, with a byte for the slash that comes before all that a name has. */
+static void sort_key(const struct ni_entry *e, char ret[NI_TREE_PATH])
+{
+    (void)ni_copyn(ret, NI_TREE_PATH, e->path, dir_of(e).n);
+    for (; (ret = strchr(ret, '/')); ret++)
+        *ret = '\x01';
+}
+
+/* By directory, mlx5_2 before mlx5_10, and there the directories first, then by name: what lies deeper
+   comes behind all that is in the directory. */
+static int by_directory(const void *a, const void *b)
+{
+    const struct ni_entry *x = a, *y = b;
+    char p[NI_TREE_PATH], q[NI_TREE_PATH];
+
+    sort_key(x, p);
+    sort_key(y, q);
+    int c = ni_natural_cmp(p, q);
+    c = c ? c : (y->kind == NI_ENTRY_DIR) - (x->kind == NI_ENTRY_DIR);
+    return c ? c : ni_natural_cmp(x->name, y->name);
+}
+
+bool ni_is_met(const struct ni_entry *e)
+{
+    return e->listed || (e->sure > 0 && (e->kind != NI_ENTRY_ERR || e->err != ENOENT));
+}
+
+/* What is to be written, in order, which the caller frees. A directory with something in it needs no
+   entry, and what became none while something in it was recorded stays one. NULL: no memory. */
+static struct ni_entry *sorted(struct ni_tree *t, size_t *ret_n)
+{
+    struct ni_entry *kept = malloc((t->n + 1) * sizeof(*kept));
+    size_t n = 0;
+
+    for (size_t i = t->n; i-- > 1;)
+        if (ni_is_met(&t->at[i]) || t->at[i].above)
+            t->at[t->at[i].up].above = true;
+    for (size_t i = 1; kept && i < t->n; i++)
+        if (ni_is_met(&t->at[i]) && !t->at[i].above)
+            kept[n++] = t->at[i];
+    if (kept)
+        qsort(kept, n, sizeof(*kept), by_directory);
+    *ret_n = n;
+    return kept;
+}
+
+/* A number that a range can stand for. */
+static bool number_of(const struct ni_entry *e, uint64_t *ret)
+{
+    return (*e->name != '0' || !e->name[1]) &&
+           ni_parse_u64(ni_span_of(e->name), 999999999, ret) == 0;
+}
+
+/* How many of the entries, from the first on, differ in their number alone: one range. */
+static size_t range_of(const struct ni_entry *e, size_t n)
+{
+    enum { MAX_RUN = 65536 }; /* what the parser takes */
+    uint64_t from, to;
+    size_t run = 1;
+
+    for (; run < n && run < MAX_RUN; run++) {
+        const struct ni_entry *a = &e[run - 1], *b = &e[run];
+        if (a->up != b->up || a->kind != b->kind || a->err != b->err ||
+            !is_same((struct ni_span){a->value, a->len}, (struct ni_span){b->value, b->len}) ||
+            !number_of(a, &from) || !number_of(b, &to) || to != from + 1)
+            break;
+    }
+    return run;
+}
+
+/* The entries in order. One that has others beside it goes without its directory, which a `d` line
+   before them says; each such line of a directory that is empty says another. */
+static void put_entries(struct ni_text *t, const struct ni_entry *e, size_t n)
+{
+    static const char letters[] = "dfle"; /* of enum ni_entry_kind */
+    struct ni_span base = {"", 0};        /* what the last `d` line said */
+
+    for (size_t run; n > 0; e += run, n -= run) {
+        struct ni_span dir = dir_of(e);
+        run = range_of(e, n);
+        if (e->kind != NI_ENTRY_DIR && !is_same(dir, base) && run < n && e[run].up == e->up) {
+            ni_put(t, "d ");
+            put_text(t, dir, true);
+            ni_put(t, "\n");
+            base = dir;
+        }
+        ni_putf(t, "%c ", letters[e->kind]);
+        put_text(t, dir.n > 0 && is_same(dir, base) ? ni_span_of(".") : dir, true);
+        ni_put(t, dir.n > 0 ? "/" : "");
+        if (run == 1)
+            put_text(t, ni_span_of(e->name), true);
+        else
+            ni_putf(t, "{%s..%s}", e->name, e[run - 1].name);
+        if (e->kind == NI_ENTRY_ERR) {
+            const char *err = ni_errno_name(e->err);
+            ni_putf(t, " %s", err ? err : "EIO");
+        } else if (e->len > 0) {
+            ni_put(t, " ");
+            put_text(t, (struct ni_span){e->value, e->len}, e->kind == NI_ENTRY_LINK);
+        }
+        ni_put(t, "\n");
+        if (e->kind == NI_ENTRY_DIR)
+            base = (struct ni_span){"", 0};
+    }
+}
+
+/* ---- a masked record ---- */
+
+/* Room for the largest file, twice: pages that are not touched cost nothing. */
+struct work {
+    struct ni_mask *mask;
+    ni_keep_fn *keep;
+    void *ctx;
+    char *kept, *value; /* NI_TREE_FILE bytes each */
+};
+
+/* 0, or -errno: nothing is to go out. */
+static int mask_entry(struct work *w, const struct ni_entry *e, struct ni_tree *ret)
+{
+    char path_buf[4 * NI_TREE_PATH];
+    struct ni_text path = ni_text_on(path_buf, sizeof(path_buf));
+    struct ni_text kept = ni_text_on(w->kept, NI_TREE_FILE);
+    struct ni_text value = ni_text_on(w->value, NI_TREE_FILE);
+    const char *asked = e->asked ? e->asked : e->path;
+    struct ni_entry to = {.kind = e->kind, .err = e->err}, *at;
+
+    if (!ni_mask_entry_path(w->mask, e, &path))
+        return 0;
+    if (e->kind == NI_ENTRY_LINK)
+        ni_mask_target(w->mask, e, &value);
+    if (e->kind == NI_ENTRY_FILE && e->len > 0) {
+        w->keep(w->ctx, w->mask, asked, (struct ni_span){e->value, e->len}, &kept);
+        ni_mask_text(w->mask, asked, (struct ni_span){kept.buf, kept.len}, &value);
+    }
+    if (path.cut || path.len >= NI_TREE_PATH || kept.cut || value.cut)
+        return -EFBIG;
+    to.value = value.buf;
+    to.len = (uint32_t)value.len;
+    int r = ni_tree_make(ret, path.buf, &at);
+    if (r == 0) {
+        at->listed = true;
+        r = ni_tree_set(ret, at, &to);
+    }
+    return r;
+}
+
+/* The masked record, to be freed; NULL and *ret_err. All is looked at twice, for a GUID must be known as
+   one before it is met inside an address. */
+static struct ni_tree *masked(const struct ni_tree *record, const struct ni_entry *e, size_t n,
+                              ni_keep_fn *keep, void *ctx, int *ret_err)
+{
+    struct work w = {.keep = keep, .ctx = ctx};
+    struct ni_tree *ret = NULL;
+    int r = -ENOMEM;
+
+    w.mask = ni_mask_new(record);
+    w.kept = malloc(NI_TREE_FILE);
+    w.value = malloc(NI_TREE_FILE);
+    for (unsigned pass = 0; pass < 2 && w.mask && w.kept && w.value; pass++) {
+        ni_tree_free(ret);
+        ret = calloc(1, sizeof(*ret));
+        r = ret ? 0 : -ENOMEM;
+        for (size_t i = 0; i < n && r == 0; i++)
+            r = mask_entry(&w, &e[i], ret);
+        if (r < 0)
+            break;
+    }
+    if (r == 0 && ni_mask_is_full(w.mask))
+        r = -EFBIG;
+    if (r < 0) {
+        ni_tree_free(ret);
+        ret = NULL;
+    }
+    free(w.value);
+    free(w.kept);
+    ni_mask_free(w.mask);
+    *ret_err = r;
+    return ret;
+}
+
+int ni_record_text(const struct ni_root *root, const char *header, ni_keep_fn *keep, void *ctx,
+                   struct ni_text *ret)
+{
+    struct ni_tree *other = NULL;
+    size_t n;
+    int r = 0;
+
+    if (root->record->failed)
+        return root->record->failed;
+    struct ni_entry *e = sorted(root->record, &n);
+    if (e && keep) {
+        other = masked(root->record, e, n, keep, ctx, &r);
+        free(e);
+        e = other ? sorted(other, &n) : NULL;
+    }
+    if (!e && r == 0)
+        r = -ENOMEM;
+    if (r == 0) {
+        ni_putf(ret, "# %s\n", header);
+        put_entries(ret, e, n);
+        r = ret->cut ? -ENOMEM : 0;
+    }
+    free(e);
+    ni_tree_free(other);
+    return r;
+}

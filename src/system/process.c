@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Waiting that a signal ends, and processes for work that may hang or crash, such as a device's. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "system/system.h"
+
+/* The kernel drops a signal with default disposition that is sent to the init of a PID namespace, unless
+   it is blocked (Linux 6.12 kernel/signal.c sig_task_ignored, sig_ignored). So those that end a program
+   are blocked while we wait, and taken by rt_sigtimedwait. Those that are ignored or blocked already
+   are left alone. */
+static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+
+int64_t ni_now_ms(void)
+{
+    struct timespec t;
+
+    if (clock_gettime(CLOCK_MONOTONIC, &t) < 0)
+        return INT64_MAX;
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+void ni_wait_begin(struct ni_wait *w)
+{
+    sigset_t old;
+
+    w->signal = 0;
+    (void)sigemptyset(&w->blocked);
+    if (sigprocmask(SIG_BLOCK, NULL, &old) != 0) /* a seccomp filter */
+        (void)sigfillset(&old);
+    for (size_t i = 0; i < NI_COUNT(ending); i++) {
+        struct sigaction action;
+
+        if (sigismember(&old, ending[i]) == 0 && sigaction(ending[i], NULL, &action) == 0 &&
+            action.sa_handler == SIG_DFL)
+            (void)sigaddset(&w->blocked, ending[i]);
+    }
+    (void)sigprocmask(SIG_BLOCK, &w->blocked, NULL);
+}
+
+bool ni_wait_ms(struct ni_wait *w, int64_t ms)
+{
+    const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    /* musl's sigtimedwait(3) begins anew where it is interrupted. 64 signals are 8 bytes. */
+    int sig = (int)syscall(SYS_rt_sigtimedwait, &w->blocked, NULL, &t, (size_t)8);
+
+    if (sig > 0 && w->signal == 0)
+        w->signal = sig;
+    if (sig < 0 && errno != EAGAIN && errno != EINTR) /* a seccomp filter */
+        (void)nanosleep(&t, NULL);
+    return w->signal != 0;
+}
+
+/* By bits of its own: musl's sigprocmask(3) does not tell signals 32 to 34 of the old mask. */
+void ni_wait_unblock(const struct ni_wait *w)
+{
+    (void)sigprocmask(SIG_UNBLOCK, &w->blocked, NULL);
+}
+
+void ni_wait_end(struct ni_wait *w)
+{
+    const bool ended = ni_wait_ms(w, 0);
+
+    ni_wait_unblock(w);
+    if (!ended)
+        return;
+    /* The parent learns which signal it was: a shell ends its script then, as on any Ctrl-C. An
+       init it does not reach. */
+    (void)raise(w->signal);
+    _exit(128 + w->signal);
+}
+
+/* ---- children ---- */
+
+static bool is_pending(int sig)
+{
+    sigset_t set;
+
+    return sigpending(&set) == 0 && sigismember(&set, sig) == 1;
+}
+
+/* A child that has ended waits to be reaped, and goes on waiting. */
+static bool has_dead_child(void)
+{
+    siginfo_t info = {.si_pid = 0};
+
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+}
+
+void ni_children_begin(struct ni_children *c)
+{
+    c->pending = is_pending(SIGCHLD);
+    c->dead = has_dead_child();
+}
+
+/* Reaps what has ended of the child, or of the group if it is below 0. true: there is more. */
+static bool is_left(pid_t pid)
+{
+    pid_t reaped;
+
+    do
+        reaped = waitpid(pid, NULL, WNOHANG);
+    while (reaped > 0 || (reaped < 0 && errno == EINTR));
+    return reaped == 0;
+}
+
+/* What the first of the group started goes, when that is killed, to whoever adopts orphans: PID 1, or a
+   subreaper. Where that is us, it is reaped here. We do not become one: orphans of others would be the
+   command's children, too. */
+static void end_group(pid_t group)
+{
+    static const struct timespec ms = {.tv_nsec = 1000000};
+    enum { DEATH_MS = 1000 }; /* from SIGKILL to giving up */
+    const int64_t until = ni_now_ms() + DEATH_MS;
+
+    (void)kill(-group, SIGKILL);
+    (void)kill(group, SIGKILL); /* where it could not lead a group (a seccomp filter) */
+    while ((is_left(group) || is_left(-group) || kill(-group, 0) == 0) && ni_now_ms() < until)
+        (void)nanosleep(&ms, NULL);
+}
+
+void ni_children_end(const struct ni_children *c, pid_t group)
+{
+    static const struct timespec now = {0};
+    sigset_t set;
+
+    if (group > 0)
+        end_group(group);
+    /* Where the caller blocks it. If a child of others ended, too, the signal is theirs as well. */
+    if (c->pending || !is_pending(SIGCHLD) || (has_dead_child() && !c->dead))
+        return;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGCHLD);
+    (void)syscall(SYS_rt_sigtimedwait, &set, NULL, &now, (size_t)8);
+}
+
+/* A process that hangs must hold nothing of the pod's: not the log that others wait for, no lock.
+   What a library prints, its user tells better. */
+static void close_all(int keep)
+{
+    enum { USUAL = 1024 }; /* the soft RLIMIT_NOFILE that programs count on */
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (null < 0 || dup2(null, fd) < 0)
+            (void)close(fd);
+    }
+    for (int fd = STDERR_FILENO + 1; fd < USUAL; fd++)
+        if (fd != keep)
+            (void)close(fd);
+}
+
+pid_t ni_fork(void)
+{
+    const pid_t parent = getpid();
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (getppid() != parent) /* it died before that was in force */
+        _exit(1);
+    return 0;
+}
+
+pid_t ni_fork_group(void)
+{
+    pid_t pid = ni_fork();
+
+    if (pid < 0)
+        return pid;
+    /* By both: whoever comes second finds it done. */
+    (void)setpgid(pid, pid);
+    if (pid == 0)
+        (void)signal(SIGTTOU,
+                     SIG_IGN); /* it writes to the terminal from the background (stty tostop) */
+    return pid;
+}
+
+pid_t ni_fork_worker(int keep)
+{
+    pid_t pid = ni_fork();
+
+    if (pid != 0)
+        return pid;
+    /* A core would take longer than the time there is. RLIMIT_CORE does not hold where cores are
+       piped to a program (core(5)). */
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    close_all(keep);
+    return 0;
+}
