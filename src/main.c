@@ -1,43 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/auxv.h>
+/* The verbs of the program. */
+#include "main.h"
+
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "system/system.h"
+#include "nccl_init/base.h"
 
-/* The program's only state. */
-static struct ni_context context;
+/* The first is the one that a command line without a verb means. */
+static const struct ni_verb verbs[] = {
+    {"run", NI_VERB_RUN, ni_cmd_run, 0, "[--] COMMAND [ARG...]",
+     "Decides the settings, raises the locked-memory limit and becomes the command. Findings stop "
+     "it only with --require, its short forms (--mode=rdma, --selftest=require, "
+     "--preflight=require) or --strict."},
+    {"env", NI_VERB_ENV, ni_cmd_env, 0, NULL,
+     "Writes the settings as a file for a shell, Kubernetes, docker or NCCL to read."},
+    {"plan", NI_VERB_PLAN, ni_cmd_plan, NI_GATHER_ALL, NULL,
+     "Shows each device found, whether it is chosen, each setting, and why."},
+    {"doctor", NI_VERB_DOCTOR, ni_cmd_doctor, NI_GATHER_ALL | NI_GATHER_HEALTH | NI_GATHER_OFF,
+     NULL,
+     "Looks for what no variable can mend: devices, links, IOMMU, limits, drivers, PID 1. Exit "
+     "status 1 if there is an error."},
+    {"topo", NI_VERB_TOPO, ni_cmd_topo, NI_GATHER_ALL, NULL,
+     "Shows how far each GPU is from each HCA, as `nvidia-smi topo -m` does."},
+    {"selftest", NI_VERB_SELFTEST, ni_cmd_selftest, NI_GATHER_ALL | NI_GATHER_HEALTH, NULL,
+     "Tests each port against itself as the job will use it: registers memory, connects two queue "
+     "pairs over the port's own GID, writes, reads back, compares. Exit status 1 if a port fails."},
+    {"preflight", NI_VERB_PREFLIGHT, ni_cmd_preflight, NI_GATHER_ALL | NI_GATHER_HEALTH, NULL,
+     "Meets the other pods of the job, compares what each was given, and tries each rail between "
+     "them. Run it in all pods. Exit status 1 if the verdict is bad."},
+    {"snapshot", NI_VERB_SNAPSHOT, ni_cmd_snapshot,
+     NI_GATHER_ALL | NI_GATHER_HEALTH | NI_GATHER_OFF, NULL,
+     "Records what was read, so that `plan --root=FILE.tree` shows elsewhere what it shows here."},
+    {"log", NI_VERB_LOG, ni_cmd_log, 0, "[FILE...]",
+     "Tells what NCCL did, from what it printed with NCCL_DEBUG=INFO, and what went wrong. Exit "
+     "status 1 if there is an error, or RDMA was meant and sockets were used."},
+    {"install", NI_VERB_INSTALL, ni_cmd_install, 0, "DIR|FILE",
+     "Copies this program into a directory, or as FILE, such as a volume that an init container "
+     "shares. An existing file is replaced as a whole."},
+};
+const struct ni_verbs ni_program = {verbs, NI_COUNT(verbs)};
 
-/* Descriptors 0 to 2 that are closed are kept from being given to a file of ours; the command finds
-   them closed again. O_PATH needs no permission and no /dev. The lowest free number is always taken
-   first. In secure execution libc has opened /dev/null there before us (musl
-   src/env/__libc_start_main.c; glibc csu/check_fds.c: /dev/full for 0), and that the command finds
-   too. */
-static void reserve_standard_descriptors(void)
-{
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            (void)open("/", O_PATH | O_CLOEXEC);
-}
-
-/* File capabilities, or a parent whose real user is another one: whoever wrote the environment and
-   the command line may not be who may use these rights. Files are then looked at with the rights of
-   the user alone: no capability is effective while they are, and CAP_SYS_RESOURCE only for the one
-   call that raises the limit. Which variables are left alone: args.c. */
-static int be_careful(void)
-{
-    return getauxval(AT_SECURE) != 0 && geteuid() != 0 ? ni_caps_disable() : 0;
-}
+#ifdef main /* tests that link the table have a main of their own */
+int main(int argc, char *argv[]);
+#endif
 
 int main(int argc, char *argv[])
 {
-    int r;
+    static struct ni_context context; /* the program's only state */
+    const int status = ni_start(&context);
 
-    reserve_standard_descriptors();
-    r = be_careful();
-    if (r < 0)
-        return ni_caps_stay(&context, r);
-    return ni_main(&context, argc, argv, environ);
+    return status != 0 ? status : ni_main(&context, &ni_program, argc, argv, environ);
 }

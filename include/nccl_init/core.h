@@ -22,10 +22,4 @@
 #ifndef NCCL_INIT_CORE_H
 #define NCCL_INIT_CORE_H
 
-#include "nccl_init/caps.h"
-#include "nccl_init/env.h"
-#include "nccl_init/ip.h"
-#include "nccl_init/names.h"
-#include "nccl_init/pci.h"
-
 #endif

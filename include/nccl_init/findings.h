@@ -4,7 +4,7 @@
 #ifndef NCCL_INIT_FINDINGS_H
 #define NCCL_INIT_FINDINGS_H
 
-#include "nccl_init/core.h"
+#include "nccl_init/base.h"
 
 enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
 

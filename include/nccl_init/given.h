@@ -3,7 +3,7 @@
 #ifndef NCCL_INIT_GIVEN_H
 #define NCCL_INIT_GIVEN_H
 
-#include "nccl_init/core.h"
+#include "nccl_init/base.h"
 #include "nccl_init/pci.h"
 
 /* One environment string is 128 KiB (MAX_ARG_STRLEN): about 580 devices of _INFO. */

@@ -3,7 +3,7 @@
 #ifndef NCCL_INIT_GPU_H
 #define NCCL_INIT_GPU_H
 
-#include "nccl_init/core.h"
+#include "nccl_init/base.h"
 #include "nccl_init/pci.h"
 
 enum {

@@ -5,6 +5,8 @@
 #ifndef NCCL_INIT_INVENTORY_H
 #define NCCL_INIT_INVENTORY_H
 
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
 #include "nccl_init/given.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/net.h"

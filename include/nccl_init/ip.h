@@ -3,6 +3,7 @@
 #ifndef NCCL_INIT_IP_H
 #define NCCL_INIT_IP_H
 
+#include "nccl_init/base.h"
 #include "nccl_init/text.h"
 
 /* Eight groups of four hex digits, as sysfs writes a GID; without colons, as /proc/net/if_inet6 does;

@@ -3,7 +3,8 @@
 #ifndef NCCL_INIT_NET_H
 #define NCCL_INIT_NET_H
 
-#include "nccl_init/core.h"
+#include "nccl_init/base.h"
+#include "nccl_init/names.h"
 
 enum {
     NI_MAX_NETDEV = 64,  /* interfaces looked at */

@@ -3,6 +3,7 @@
 #ifndef NCCL_INIT_PCI_H
 #define NCCL_INIT_PCI_H
 
+#include "nccl_init/base.h"
 #include "nccl_init/text.h"
 
 /* Domain, bus, device, function, as in `0000:3b:00.2`. */

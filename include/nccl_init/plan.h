@@ -3,8 +3,12 @@
 #ifndef NCCL_INIT_PLAN_H
 #define NCCL_INIT_PLAN_H
 
-#include "nccl_init/findings.h"
-#include "nccl_init/inventory.h"
+#include "nccl_init/base.h"
+#include "nccl_init/caps.h"
+#include "nccl_init/gpu.h"
+#include "nccl_init/names.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/rdma.h"
 
 /* ---- what the user asked for by option or NCCLINIT_* variable; values and bits are in the order of
         the words of their options (src/cli/options.c) ---- */
@@ -157,26 +161,5 @@ struct ni_plan {
 
 /* The setting of that variable, or NULL when no rule spoke of it. */
 const struct ni_setting *ni_plan_get(const struct ni_plan *plan, const char *name);
-
-/* ---- what doctor looked at ---- */
-
-enum ni_outcome {
-    NI_CHECK_IDLE,    /* nothing of that kind here */
-    NI_CHECK_UNKNOWN, /* the facts cannot be read from here: neither good nor bad */
-    NI_CHECK_OK,
-    NI_CHECK_FOUND /* there are findings */
-};
-
-enum { NI_MAX_CHECK = 32 };
-
-struct ni_diagnosis {
-    struct {
-        const char *id; /* of the check */
-        enum ni_outcome outcome;
-    } at[NI_MAX_CHECK]; /* in the order of the table */
-    unsigned n;
-    const bool *ignore;           /* --ignore, by finding; NULL: none */
-    unsigned ignored[NI_F_COUNT]; /* findings that do not count for that */
-};
 
 #endif

@@ -3,7 +3,8 @@
 #ifndef NCCL_INIT_PROCESS_H
 #define NCCL_INIT_PROCESS_H
 
-#include "nccl_init/core.h"
+#include "nccl_init/base.h"
+#include "nccl_init/text.h"
 
 #define NI_UNLIMITED INT64_MAX
 

@@ -3,7 +3,7 @@
 #ifndef NCCL_INIT_RDMA_H
 #define NCCL_INIT_RDMA_H
 
-#include "nccl_init/core.h"
+#include "nccl_init/base.h"
 #include "nccl_init/pci.h"
 
 enum {

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options from the command line and from NCCLINIT_*. */
-#include "cli/cli.h"
-#include "system/system.h"
-
 #include <ctype.h>
 #include <string.h>
+
+#include "cli/cli.h"
+#include "nccl_init/env.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
+#include "system/system.h"
 
 static uint64_t bit_of(const struct ni_option *option)
 {
@@ -29,7 +33,7 @@ static const struct ni_option *option_of(struct ni_span name, bool variable)
    an exit status after saying what is wrong. */
 static int take_word(struct ni_context *ctx, const char *word, const char *next)
 {
-    const char *verb = ni_verb_of(ctx->verb)->name, *value;
+    const char *verb = ni_verb_of(ctx)->name, *value;
     const bool is_long = word[1] == '-';
     const size_t n = is_long ? strcspn(word, "=") : 2;
     const struct ni_span name = {word + 2, n - 2};

@@ -3,10 +3,16 @@
 #ifndef NCCL_INIT_CMD_H
 #define NCCL_INIT_CMD_H
 
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
 #include "node/node.h"
-#include "preflight/meet.h"
 #include "print/report.h"
 #include "rules/rules.h"
+#include "sysroot/sysroot.h"
 
 /* ---- options ---- */
 
@@ -28,6 +34,15 @@ enum ni_demand { NI_DEMAND_OFF, NI_DEMAND_WARN, NI_DEMAND_REQUIRE };
 enum ni_expect { NI_EXPECT_NOTHING, NI_EXPECT_RDMA, NI_EXPECT_GDR }; /* of `log` */
 enum ni_log_level { NI_LOG_ERROR, NI_LOG_WARN, NI_LOG_INFO, NI_LOG_DEBUG };
 enum ni_log_format { NI_LOG_TEXT, NI_LOG_JSON };
+
+enum ni_format { NI_FMT_SH, NI_FMT_K8S, NI_FMT_DOCKER, NI_FMT_CONF, NI_FMT_JSON };
+
+/* What the options say of it; what is not given is NULL, or below 0. */
+struct ni_party_options {
+    const char *peers, *job, *self; /* self: this machine's own name */
+    int rank, ranks;
+    unsigned port;
+};
 
 struct ni_options {
     struct ni_policy policy;
@@ -110,6 +125,7 @@ enum { NI_RECORDED_ENV = 1 << 21 }; /* the longest environment that is recorded,
 /* All state of the program. Zeroed at start; what is not touched costs nothing. */
 struct ni_context {
     struct ni_options options;
+    const struct ni_verbs *verbs;
     uint64_t taken; /* options that the command line or the caller's environment gave */
     unsigned verb;  /* NI_VERB_* */
     char *const *operands;
@@ -123,15 +139,11 @@ struct ni_context {
     bool stderr_dead;    /* nobody reads it: say no more */
     bool progress;       /* a line of progress stands on it */
     int64_t memlock;     /* from ni_flow on: the soft limit in force, in bytes; -1: not known */
-    struct ni_log *log;  /* of `log` */
-    const struct ni_verdict *verdict; /* of preflight */
-    struct ni_trials *trials;         /* of selftest; NULL: none was made */
-    struct ni_work work;              /* on what follows */
+    struct ni_work work; /* on what follows */
     struct ni_inventory inventory;
     struct ni_plan plan;
     struct ni_findings findings;
     unsigned n_said, dropped_said; /* of them, by ni_say_findings */
-    struct ni_diagnosis diagnosis; /* of doctor */
 };
 
 /* What a verb gathers beyond what the pod was given. */
@@ -153,17 +165,24 @@ struct ni_verb {
     const char *help;
 };
 
-extern const struct ni_verb ni_verbs_table[];
-extern const unsigned ni_verbs_count;
+/* The verbs of a program. The first is the one that a command line without a verb means. */
+struct ni_verbs {
+    const struct ni_verb *at;
+    unsigned n;
+};
 
-/* The row of a bit, of a name; NULL: there is none. */
-const struct ni_verb *ni_verb_of(unsigned bit);
-const struct ni_verb *ni_verb_named(struct ni_span name);
+/* The row of ctx->verb; of a name, NULL: there is none. */
+const struct ni_verb *ni_verb_of(const struct ni_context *ctx);
+const struct ni_verb *ni_verb_named(const struct ni_verbs *verbs, struct ni_span name);
 
+/* The first steps of the process: descriptors 0 to 2 are not left free, file capabilities are put down.
+   0, or an exit status after saying why. */
+int ni_start(struct ni_context *ctx);
 /* A zeroed context, with options as nobody gave them. */
-void ni_context_init(struct ni_context *ctx, char *const envp[]);
+void ni_context_init(struct ni_context *ctx, const struct ni_verbs *verbs, char *const envp[]);
 /* The program behind main. Returns the exit status; does not return when a command was started. */
-int ni_main(struct ni_context *ctx, int argc, char *argv[], char *envp[]);
+int ni_main(struct ni_context *ctx, const struct ni_verbs *verbs, int argc, char *argv[],
+            char *envp[]);
 
 /* ---- what all verbs do first ---- */
 
@@ -183,24 +202,6 @@ void ni_wait_and_look(struct ni_context *ctx, const struct ni_ask *ask);
 /* NI_EXIT_FAILED when there is an error among the findings, with --strict also a warning; else 0. */
 int ni_verdict(const struct ni_context *ctx);
 struct ni_view ni_flow_view(const struct ni_context *ctx);
-
-/* ---- trying the ports ---- */
-
-/* Runs each of ctx->trials by `fn`, in a process of its own. Returns when all have ended, after
-   limit_ms at most and a second for what hangs to be killed; what does not die even then is left.
-   Otherwise nothing is left behind: no process, descriptor, signal. 0 or
-   -errno: no processes. */
-int ni_run_trials(struct ni_context *ctx, ni_rail_fn *fn);
-/* Tries the ports and leaves ctx->trials. 0, or -errno and a finding; nothing to try is one, too. */
-int ni_try_ports(struct ni_context *ctx);
-/* The self-test, for a verdict: whether all ports passed; *how: how many of how many. */
-bool ni_selftest_passes(struct ni_context *ctx, struct ni_text *how);
-/* --selftest of `run`. If all ports are demanded to pass and do not, the plan refuses. */
-void ni_selftest_first(struct ni_context *ctx);
-
-/* --preflight of `run`: meets the other pods, in a child without capabilities, which tells the
-   result. false: a good verdict was demanded; the reason was told. Nothing of it is left behind. */
-bool ni_preflight_allows(struct ni_context *ctx);
 
 /* ---- talking ---- */
 
@@ -229,14 +230,14 @@ void ni_no_command(void);
 /* Writes a text, a report, to --output or standard output. Return the exit status, after saying what
    failed (not of a reader that went away). */
 int ni_print(struct ni_context *ctx, struct ni_text *text);
+/* ... a text of ni_long_text, which it frees; a report of the plan. */
+int ni_print_long(struct ni_context *ctx, struct ni_text *text);
 int ni_print_view(struct ni_context *ctx, ni_report_fn *put);
 
 /* ---- verbs ---- */
 
 ni_verb_fn ni_cmd_run, ni_cmd_env, ni_cmd_plan, ni_cmd_topo, ni_cmd_doctor, ni_cmd_selftest,
     ni_cmd_preflight, ni_cmd_snapshot, ni_cmd_log, ni_cmd_install;
-/* --snapshot-on-refusal, if it was given; what was gathered and decided is gone then. */
-void ni_leave_snapshot(struct ni_context *ctx);
 int ni_cmd_help(struct ni_context *ctx, const struct ni_verb *verb); /* NULL: of the program */
 int ni_cmd_version(struct ni_context *ctx);
 

@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What all verbs but log and install do first: root, environment, facts, decisions. */
-#include "cli/cli.h"
-#include "rules/rules.h"
-#include "system/system.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "cli/cli.h"
+#include "nccl_init/caps.h"
+#include "nccl_init/env.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/names.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
+#include "node/node.h"
+#include "print/report.h"
+#include "rules/rules.h"
+#include "sysroot/sysroot.h"
+#include "system/system.h"
 
 /* In a root that is not this machine: the environment of the pod that was recorded, NAME=VALUE each
    ended by NUL, as the kernel writes it. */
@@ -79,31 +89,10 @@ static int open_root(struct ni_context *ctx)
     return ni_usage(ctx, "%.512s: %s", ctx->options.root, NI_ERRNO(r));
 }
 
-/* The rules name the facts that they lack; these are read, and the rules run again. Each round reads
-   something that was not read before, so that there are few. */
-void ni_look(struct ni_context *ctx, const struct ni_ask *ask)
-{
-    unsigned wants = 0;
-
-    if (ctx->opened)
-        ni_gather(&ctx->root, &ctx->env, ask, &ctx->inventory, &ctx->findings);
-    do {
-        const unsigned n = ctx->findings.n, dropped = ctx->findings.dropped;
-
-        ni_decide(&ctx->work);
-        wants = ctx->opened && !ask->off ? ctx->plan.wants & ~ctx->inventory.read : 0;
-        if (wants != 0) {
-            ctx->findings.n = n;
-            ctx->findings.dropped = dropped;
-            ni_gather_more(&ctx->root, &ctx->env, ask, wants, &ctx->inventory, &ctx->findings);
-        }
-    } while (wants != 0);
-}
-
 void ni_flow_decide(struct ni_context *ctx)
 {
     struct ni_policy *policy = &ctx->options.policy;
-    const unsigned gathers = ni_verb_of(ctx->verb)->gathers;
+    const unsigned gathers = ni_verb_of(ctx)->gathers;
     const bool meets = ctx->options.preflight != NI_DEMAND_OFF;
     const bool all = (gathers & NI_GATHER_ALL) != 0 || meets;
     const struct ni_ask ask = {
@@ -140,7 +129,7 @@ int ni_flow(struct ni_context *ctx)
         return ni_usage(ctx,
                         "`%s%s` uses this machine, not --root (NCCLINIT_ROOT); of a recorded node: "
                         "nccl-init %s --root=PATH",
-                        ni_verb_of(ctx->verb)->name, ctx->options.probe ? " --probe" : "",
+                        ni_verb_of(ctx)->name, ctx->options.probe ? " --probe" : "",
                         ctx->verb == NI_VERB_RUN ? "plan" : "doctor");
     if (!off)
         r = open_root(ctx);
@@ -181,14 +170,18 @@ struct ni_view ni_flow_view(const struct ni_context *ctx)
         .inv = &ctx->inventory,
         .plan = &ctx->plan,
         .findings = &ctx->findings,
-        .diagnosis = &ctx->diagnosis,
-        .trials = ctx->trials,
-        .log = ctx->log,
-        .verdict = ctx->verdict,
         .root = ctx->options.root,
         .gids = ctx->options.gids,
         .colour = !plain,
     };
+}
+
+int ni_print_long(struct ni_context *ctx, struct ni_text *text)
+{
+    const int status = ni_print(ctx, text);
+
+    ni_free_text(text);
+    return status;
 }
 
 int ni_print_view(struct ni_context *ctx, ni_report_fn *put)
@@ -197,7 +190,5 @@ int ni_print_view(struct ni_context *ctx, ni_report_fn *put)
     struct ni_text text = ni_long_text();
 
     put(&text, &view);
-    int r = ni_print(ctx, &text);
-    ni_free_text(&text);
-    return r;
+    return ni_print_long(ctx, &text);
 }

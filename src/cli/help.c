@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --help, made from the tables, so that it cannot differ from what is parsed; --version: ours, and
    those of the libraries that are linked in. */
-#include "cli/cli.h"
-
 #include <jansson.h>
 #include <string.h>
+
+#include "cli/cli.h"
+#include "nccl_init/text.h"
+#include "print/report.h"
 
 static void put_below(struct ni_text *t, const char *s)
 {
@@ -38,16 +40,16 @@ static void put_verb(struct ni_text *t, const struct ni_verb *verb)
     ni_put(t, "  -h, --help\n      this text\n");
 }
 
-static void put_program(struct ni_text *t)
+static void put_program(struct ni_text *t, const struct ni_verbs *verbs)
 {
     ni_put(t, "nccl-init finds the RDMA devices that a pod was given, sets the NCCL variables that "
               "fit\nthem, raises the locked-memory limit, and becomes the command.\n\n"
               "Usage: nccl-init [OPTION...] -- COMMAND [ARG...]\n"
               "       nccl-init VERB [OPTION...] [OPERAND...]\n"
               "       nccl-init --help | --version\n\n");
-    for (unsigned i = 0; i < ni_verbs_count; i++) {
-        ni_putf(t, "  %s\n", ni_verbs_table[i].name);
-        put_below(t, ni_verbs_table[i].help);
+    for (unsigned i = 0; i < verbs->n; i++) {
+        ni_putf(t, "  %s\n", verbs->at[i].name);
+        put_below(t, verbs->at[i].help);
     }
     ni_put(t, "\n`nccl-init VERB --help` lists the options of a verb. `nccl-init --` is short for "
               "`nccl-init run --`.\n"
@@ -65,7 +67,7 @@ int ni_cmd_help(struct ni_context *ctx, const struct ni_verb *verb)
     if (verb)
         put_verb(&t, verb);
     else
-        put_program(&t);
+        put_program(&t, ctx->verbs);
     return ni_print(ctx, &t);
 }
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What goes to standard error, to the termination log, and to standard output or a file. */
-#include "cli/cli.h"
-#include "system/system.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -10,6 +7,15 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "cli/cli.h"
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/names.h"
+#include "nccl_init/text.h"
+#include "print/json.h"
+#include "print/report.h"
+#include "system/system.h"
 
 enum {
     GROWS = 6, /* a byte becomes \uHHHH at most */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A set of capabilities in words. */
-#include "nccl_init/core.h"
+#include "nccl_init/caps.h"
+#include "nccl_init/text.h"
 
 void ni_put_caps(struct ni_text *t, uint64_t set, const struct ni_cap_names *names)
 {

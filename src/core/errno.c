@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "nccl_init/core.h"
+#include "nccl_init/base.h"
+#include "nccl_init/names.h"
+#include "nccl_init/text.h"
 
 /* The errors that a file system, a driver, a security module or the RDMA core give. musl has no
    strerrorname_np(3). */

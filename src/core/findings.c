@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The finding catalogue and the list that facts, rules and actions append to. */
-#include "nccl_init/findings.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/text.h"
 
 static const struct ni_finding_kind catalogue[] = {
 #define NI_FINDING_KIND(name, id, severity, hint) {id, severity, hint},

@@ -2,8 +2,8 @@
 /* A hash table with open addresses. */
 #include <string.h>
 
-#include "nccl_init/core.h"
 #include "nccl_init/index.h"
+#include "nccl_init/text.h"
 
 /* Each byte changes the high bits by the product, and those the low ones by the shift. */
 uint64_t ni_hash(uint64_t seed, struct ni_span text)

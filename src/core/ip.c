@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Addresses and GIDs: sixteen bytes in network order. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <string.h>
 
-#include "nccl_init/core.h"
+#include "nccl_init/base.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/text.h"
 
 static const uint8_t v4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
@@ -62,4 +65,43 @@ const char *ni_ip_text(const uint8_t ip[NI_GID_BYTES], char buf[NI_IP_TEXT])
     if (!inet_ntop(family, address, buf, NI_IP_TEXT))
         buf[0] = '\0';
     return buf;
+}
+
+/* Eight groups of four digits, with so many colons between two. */
+static int parse_groups(struct ni_span s, size_t colons, uint8_t ret[NI_GID_BYTES])
+{
+    uint64_t group;
+    if (s.n != 8 * 4 + 7 * colons)
+        return -EINVAL;
+    for (size_t i = 0; i < 8; i++) {
+        const char *at = s.p + i * (4 + colons);
+        if (ni_parse_hex((struct ni_span){at, 4}, UINT16_MAX, &group) < 0 ||
+            (colons && i < 7 && at[4] != ':'))
+            return -EINVAL;
+        ret[2 * i] = (uint8_t)(group >> 8);
+        ret[2 * i + 1] = (uint8_t)group;
+    }
+    return 0;
+}
+
+int ni_parse_gid(struct ni_span s, uint8_t ret[NI_GID_BYTES])
+{
+    return parse_groups(s, 1, ret);
+}
+
+int ni_parse_hex_ip(struct ni_span s, uint8_t ret[NI_GID_BYTES])
+{
+    return parse_groups(s, 0, ret);
+}
+
+int ni_parse_ipv4(struct ni_span s, uint8_t ret[NI_GID_BYTES])
+{
+    char text[INET_ADDRSTRLEN];
+    uint8_t ip[4];
+    if (!ni_copyn(text, sizeof(text), s.p, s.n) || strlen(text) != s.n ||
+        inet_pton(AF_INET, text, ip) != 1)
+        return -EINVAL;
+    ni_ip_from_v4((uint32_t)ip[0] << 24 | (uint32_t)ip[1] << 16 | (uint32_t)ip[2] << 8 | ip[3],
+                  ret);
+    return 0;
 }

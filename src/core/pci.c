@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Places on the PCI tree. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "nccl_init/core.h"
+#include "nccl_init/base.h"
+#include "nccl_init/names.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/text.h"
 
 /* Index of the switch above at[i], -1: the CPU. */
 static int above(int i)
@@ -101,4 +105,45 @@ const char *ni_bdf_text(struct ni_bdf bdf, char buf[NI_BDF_TEXT])
     (void)ni_format(buf, NI_BDF_TEXT, "%04x:%02x:%02x.%x", bdf.domain, (unsigned)bdf.bus,
                     (unsigned)bdf.dev, bdf.fn & 7u);
     return buf;
+}
+
+int ni_parse_bdf(struct ni_span s, struct ni_bdf *ret)
+{
+    /* The tail ":bb:dd.f" has a fixed length; what is before it is the domain. */
+    if (s.n < 12 || s.n > 16)
+        return -EINVAL;
+    const char *t = s.p + s.n - 8;
+    if (t[0] != ':' || t[3] != ':' || t[6] != '.')
+        return -EINVAL;
+    uint64_t domain, bus, dev, fn;
+    if (ni_parse_hex((struct ni_span){s.p, s.n - 8}, UINT32_MAX, &domain) < 0 ||
+        ni_parse_hex((struct ni_span){t + 1, 2}, 0xff, &bus) < 0 ||
+        ni_parse_hex((struct ni_span){t + 4, 2}, 0x1f, &dev) < 0 ||
+        ni_parse_hex((struct ni_span){t + 7, 1}, 7, &fn) < 0)
+        return -EINVAL;
+    *ret = (struct ni_bdf){(uint32_t)domain, (uint8_t)bus, (uint8_t)dev, (uint8_t)fn};
+    return 0;
+}
+
+static uint64_t bdf_key(struct ni_bdf b)
+{
+    return (uint64_t)b.domain << 24 | (uint64_t)b.bus << 16 | (uint64_t)b.dev << 8 | b.fn;
+}
+
+int ni_bdf_cmp(struct ni_bdf a, struct ni_bdf b)
+{
+    uint64_t x = bdf_key(a), y = bdf_key(b);
+    return x < y ? -1 : x > y;
+}
+
+bool ni_is_aux_id(struct ni_span s)
+{
+    if (!ni_is_name(s, NI_DEV_NAME))
+        return false;
+    const char *end = s.p + s.n, *name = memchr(s.p, '.', s.n);
+    const char *number = name ? memchr(name + 1, '.', (size_t)(end - name - 1)) : NULL;
+    uint64_t id;
+    return number && name > s.p && number > name + 1 &&
+           ni_parse_u64((struct ni_span){number + 1, (size_t)(end - number - 1)}, UINT32_MAX,
+                        &id) == 0;
 }

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nccl_init/core.h"
+#include "nccl_init/names.h"
+#include "nccl_init/text.h"
 
 struct ni_text ni_text_on(char *buf, size_t cap)
 {
@@ -260,4 +261,18 @@ int ni_natural_cmp(const char *a, const char *b)
         return cmp_digits(a + from, b + from);
     unsigned char x = (unsigned char)a[same], y = (unsigned char)b[same];
     return (x > y) - (x < y);
+}
+
+bool ni_is_name(struct ni_span s, size_t max)
+{
+    if (s.n == 0 || s.n >= max || ni_span_is(s, ".") || ni_span_is(s, ".."))
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '_' || c == '.' || c == '-';
+        if (!ok)
+            return false;
+    }
+    return true;
 }

@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* doctor: what was looked at, what is wrong, worst first, and what was checked at all; for programs
    also the facts that the checks were made on, null where they are not known. */
+#include "print/report.h"
+#include "doctor/doctor.h"
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/gpu.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+#include "print/json.h"
 #include "print/parts.h"
+#include "selftest/selftest.h"
 
 /* ---- what was looked at ---- */
 
@@ -74,17 +84,18 @@ static void put_verdict(struct ni_text *out, const struct ni_view *view, bool co
     ni_put_tinted(out, colour, tint, line);
 }
 
-void ni_put_doctor(struct ni_text *out, const struct ni_view *view)
+void ni_put_doctor(struct ni_text *out, const struct ni_view *view,
+                   const struct ni_diagnosis *diagnosis, const struct ni_trials *trials)
 {
     const unsigned n = ni_given_hcas(view->inv), others = view->inv->n_hca - n;
     ni_putf(out, "Doctor: %u HCA%s of the pod, %u other%s, %u GPU%s; ", n, ni_plural(n), others,
             ni_plural(others), view->inv->n_gpu, ni_plural(view->inv->n_gpu));
     ni_put_origin(out, view);
     put_node(out, view->inv);
-    if (view->trials)
-        ni_putf(out, "  self-test: %u of %u ports passed\n", view->trials->passed, view->trials->n);
+    if (trials)
+        ni_putf(out, "  self-test: %u of %u ports passed\n", trials->passed, trials->n);
     ni_put_findings(out, view, NI_INFO);
-    put_checked(out, view->diagnosis);
+    put_checked(out, diagnosis);
     ni_put(out, "\n");
     put_verdict(out, view, view->colour);
     ni_put(out, "\n");
@@ -116,10 +127,10 @@ void ni_put_doctor_brief(struct ni_text *out, const struct ni_view *view)
 
 /* ---- JSON ---- */
 
-static void check_json(struct ni_json *j, const struct ni_view *view, unsigned i)
+static void check_json(struct ni_json *j, const struct ni_diagnosis *diagnosis, unsigned i)
 {
-    ni_json_text(j, "id", view->diagnosis->at[i].id);
-    ni_json_text(j, "outcome", outcomes[view->diagnosis->at[i].outcome].json);
+    ni_json_text(j, "id", diagnosis->at[i].id);
+    ni_json_text(j, "outcome", outcomes[diagnosis->at[i].outcome].json);
 }
 
 static void node_json(struct ni_json *j, const struct ni_inventory *inv)
@@ -140,10 +151,10 @@ static void node_json(struct ni_json *j, const struct ni_inventory *inv)
     ni_json_end(j);
 }
 
-void ni_put_doctor_json(struct ni_text *out, const struct ni_view *view)
+void ni_put_doctor_json(struct ni_text *out, const struct ni_view *view,
+                        const struct ni_diagnosis *d, const struct ni_trials *trials)
 {
     const struct ni_findings *all = view->findings;
-    const struct ni_diagnosis *d = view->diagnosis;
     struct ni_json json = ni_json_report(out), *j = &json;
     ni_json_text(j, "root", view->root);
     ni_json_text(j, "source", ni_source_words[view->inv->source].json);
@@ -157,12 +168,18 @@ void ni_put_doctor_json(struct ni_text *out, const struct ni_view *view)
         if (d->ignore && d->ignore[i])
             ni_json_int(j, ni_finding_kind(i)->id, d->ignored[i]);
     ni_json_end(j);
-    ni_json_list(j, "checks", view, 0, d->n, check_json);
+    ni_json_array(j, "checks");
+    for (unsigned i = 0; i < d->n; i++) {
+        ni_json_object(j, NULL);
+        check_json(j, d, i);
+        ni_json_end(j);
+    }
+    ni_json_end(j);
     ni_json_devices(j, view, ni_given_hcas(view->inv));
     node_json(j, view->inv);
-    if (view->trials) {
+    if (trials) {
         ni_json_object(j, "selftest");
-        ni_json_trials(j, view);
+        ni_json_trials(j, trials);
         ni_json_end(j);
     }
     ni_json_object(j, "process");

@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "hook/hook.h"
+#include "nccl_init/base.h"
 #include "nccl_init/process.h"
+#include "nccl_init/text.h"
 #include "print/json.h"
+#include "sysroot/sysroot.h"
 
 enum { ANY = -1 /* in a rule: each number */, BAD = -2 };
 

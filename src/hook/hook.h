@@ -6,6 +6,8 @@
 
 #include <sys/resource.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/text.h"
 #include "sysroot/sysroot.h"
 
 /* Each step's answer; `why` has the reason in words, but for YES. */

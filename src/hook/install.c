@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "hook/hook.h"
+#include "nccl_init/text.h"
 #include "system/system.h"
 
 int ni_hook_install(const char *folder, const char *program, const char *options,

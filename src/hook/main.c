@@ -16,9 +16,12 @@
 #include <unistd.h>
 
 #include "hook/hook.h"
+#include "nccl_init/base.h"
 #include "nccl_init/caps.h"
+#include "nccl_init/names.h"
 #include "nccl_init/process.h"
-#include "print/json.h"
+#include "nccl_init/text.h"
+#include "sysroot/sysroot.h"
 #include "system/system.h"
 
 enum {

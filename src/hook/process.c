@@ -8,7 +8,11 @@
 #include <unistd.h>
 
 #include "hook/hook.h"
+#include "nccl_init/base.h"
+#include "nccl_init/names.h"
 #include "nccl_init/process.h"
+#include "nccl_init/text.h"
+#include "sysroot/sysroot.h"
 
 /* "123 (name) S 45 ..." (fs/proc/array.c do_task_stat; the name may have anything). 0: unknown.
    pid 0: this process, for which %.0d puts nothing. */

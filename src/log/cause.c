@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log/patterns.h"
+#include "log/log.h"
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/text.h"
 
 /* ---- which is the cause ---- */
 

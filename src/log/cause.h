@@ -4,6 +4,7 @@
 #define NCCL_INIT_LOG_CAUSE_H
 
 #include "log/log.h"
+#include "nccl_init/findings.h"
 
 /* Names ranks that NCCL did not name; before they are sorted. */
 void ni_log_name_ranks(struct ni_log *log);

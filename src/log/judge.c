@@ -6,50 +6,9 @@
 #include "log/cause.h"
 #include "log/log.h"
 #include "log/patterns.h"
-#include "preflight/job.h"
-
-static void put_range(struct ni_text *t, int from, int last)
-{
-    if (from >= 0)
-        ni_putf(t, "%s%d", t->len > 0 ? ", " : "", from);
-    if (last > from)
-        ni_putf(t, "%s%d", last > from + 1 ? "-" : ", ", last);
-}
-
-void ni_log_put_ranks(struct ni_text *t, const struct ni_log *log, unsigned mark)
-{
-    enum { HOSTS = 4 };
-    ni_kept host[HOSTS + 1];
-    unsigned n = 0, hosts = 0;
-    struct ni_text list = NI_TEXT(160);
-    int from = -1, last = -1;
-    for (unsigned i = 0; i < log->n; i++) {
-        const struct ni_log_rank *r = log->order[i];
-        unsigned k = 0;
-        if (r->mark != mark)
-            continue;
-        n++;
-        if ((r->rank != last && r->rank != last + 1) || from < 0) {
-            put_range(&list, from, last);
-            from = r->rank;
-        }
-        last = r->rank;
-        while (k < hosts && host[k] != r->process->host)
-            k++;
-        if (k == hosts && k <= HOSTS && r->process->host != 0)
-            host[hosts++] = r->process->host;
-    }
-    put_range(&list, from, last);
-    if (list.len > 0)
-        ni_putf(t, "rank%s %s%s", n == 1 ? "" : "s", list.buf, list.cut ? "..." : "");
-    else if (n > 0)
-        ni_putf(t, "%u process%s", n, n == 1 ? "" : "es");
-    for (unsigned k = 0; k < hosts; k++) {
-        ni_put(t, k == 0 ? " (" : ", ");
-        ni_quote(t, k == HOSTS ? "..." : ni_log_word(log, host[k]));
-    }
-    ni_put(t, hosts > 0 ? ")" : "");
-}
+#include "nccl_init/findings.h"
+#include "nccl_init/text.h"
+#include "rules/job_settings.h"
 
 /* ---- which ranks there are, and what each is ---- */
 
@@ -236,7 +195,7 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
         struct ni_log_rank *r = log->order[i];
         r->mark = (r->process->said & h->bit) != 0;
         harms |= (r->mark || h->nobodys) && (r->is & harmful) != 0;
-        if (flags & INDEX && value_of(log, r, "NCCL_IB_GID_INDEX"))
+        if (flags & NI_PATTERN_INDEX && value_of(log, r, "NCCL_IB_GID_INDEX"))
             id = NI_F_USER_GID_WRONG;
     }
     if (!harms)
@@ -309,7 +268,7 @@ static void judge_start(struct ni_log *log, struct ni_findings *f)
     for (unsigned i = 0; i <= log->n; i++) {
         const int rank = i < log->n ? log->order[i]->rank : size;
         if (rank > next)
-            put_range(&missing, next, rank - 1);
+            ni_log_put_range(&missing, next, rank - 1);
         next = rank >= next ? rank + 1 : next;
     }
     ni_log_report_stops(log, f);

@@ -11,6 +11,10 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "nccl_init/names.h"
+#include "nccl_init/text.h"
+#include "print/json.h"
+#include "print/report.h"
 #include "system/system.h"
 
 /* Says what is wrong with the file. */
@@ -20,16 +24,16 @@ static int fail(struct ni_context *ctx, const char *path)
     return NI_EXIT_REFUSED;
 }
 
-static int read_log(struct ni_context *ctx, const char *path)
+static int read_log(struct ni_context *ctx, struct ni_log *log, const char *path)
 {
     const bool standard = strcmp(path, "-") == 0;
     const int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     ssize_t n = fd < 0 ? -1 : 1;
     while (n > 0) {
         size_t room;
-        char *to = ni_log_room(ctx->log, &room);
+        char *to = ni_log_room(log, &room);
         n = read(fd, to, room);
-        ni_log_got(ctx->log, standard ? "stdin" : path, n < 0 ? 0 : (size_t)n);
+        ni_log_got(log, standard ? "stdin" : path, n < 0 ? 0 : (size_t)n);
     }
     if (n < 0)
         return fail(ctx, path);
@@ -39,7 +43,7 @@ static int read_log(struct ni_context *ctx, const char *path)
 }
 
 /* The settings of `plan --json`. */
-static int read_plan(struct ni_context *ctx, const char *path)
+static int read_plan(struct ni_context *ctx, struct ni_log *log, const char *path)
 {
     enum { SIZE = 1 << 22 }; /* a plan of 512 HCAs has a quarter of this */
     static char *text;       /* once for the process */
@@ -55,35 +59,53 @@ static int read_plan(struct ni_context *ctx, const char *path)
     text[n] = '\0';
     top = ni_read_json(text, false, &why);
     settings = json_object_get(top, "settings");
-    ctx->log->planned = json_is_array(settings);
+    log->planned = json_is_array(settings);
     json_array_foreach(settings, i, setting)
     {
         const char *name = json_string_value(json_object_get(setting, "name"));
         const char *value = json_string_value(json_object_get(setting, "value"));
         if (name && value)
-            ni_log_take_value(ctx->log, NULL, ni_span_of(name), ni_span_of(value));
+            ni_log_take_value(log, NULL, ni_span_of(name), ni_span_of(value));
     }
     json_decref(top);
-    if (!ctx->log->planned)
+    if (!log->planned)
         ni_say(ctx, NI_LOG_ERROR, "%.512s: not what `plan --json` writes%s%s", path,
                why.len > 0 ? ": " : "", why.buf);
-    return ctx->log->planned ? 0 : NI_EXIT_REFUSED;
+    return log->planned ? 0 : NI_EXIT_REFUSED;
+}
+
+static int print_report(struct ni_context *ctx, const struct ni_log *log)
+{
+    const struct ni_view view = ni_flow_view(ctx);
+    struct ni_text text = ni_long_text();
+
+    if (ctx->options.json)
+        ni_put_log_json(&text, &view, log);
+    else
+        ni_put_log(&text, &view, log);
+    return ni_print_long(ctx, &text);
 }
 
 int ni_cmd_log(struct ni_context *ctx)
 {
     static char dash[] = "-", *const standard[] = {dash, NULL};
     const enum ni_expect expect = ctx->options.expect;
+    char *const *file = *ctx->operands ? ctx->operands : standard;
+    struct ni_log *log;
     int r = ctx->options.secure ? ni_caps_forsake(0) : 0;
+
     if (r < 0)
         return ni_caps_stay(ctx, r);
-    ctx->log = calloc(1, sizeof(*ctx->log)); /* 5 MiB, of which a job of 512 ranks uses one */
-    r = !ctx->log ? fail(ctx, "log") : ctx->options.plan ? read_plan(ctx, ctx->options.plan) : 0;
-    for (char *const *file = *ctx->operands ? ctx->operands : standard; *file && r == 0; file++)
-        r = read_log(ctx, *file);
+    log = calloc(1, sizeof(*log)); /* 5 MiB, of which a job of 512 ranks uses one */
+    if (!log)
+        return fail(ctx, "log");
+    if (ctx->options.plan)
+        r = read_plan(ctx, log, ctx->options.plan);
+    for (; *file && r == 0; file++)
+        r = read_log(ctx, log, *file);
     if (r != 0)
         return r;
-    ni_log_judge(ctx->log, expect >= NI_EXPECT_RDMA, expect == NI_EXPECT_GDR, &ctx->findings);
-    r = ni_print_view(ctx, ctx->options.json ? ni_put_log_json : ni_put_log);
-    return r == 0 && ctx->log->failed ? NI_EXIT_FAILED : r;
+    ni_log_judge(log, expect >= NI_EXPECT_RDMA, expect == NI_EXPECT_GDR, &ctx->findings);
+    r = print_report(ctx, log);
+    return r == 0 && log->failed ? NI_EXIT_FAILED : r;
 }

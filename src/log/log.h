@@ -4,8 +4,9 @@
 #ifndef NCCL_INIT_LOG_H
 #define NCCL_INIT_LOG_H
 
-#include "nccl_init/core.h"
+#include "log/patterns.h"
 #include "nccl_init/findings.h"
+#include "nccl_init/text.h"
 
 enum {
     NI_LOG_BUF = 1 << 17,   /* a longer line is read in pieces of this */
@@ -198,11 +199,19 @@ const char *ni_log_step_word(const struct ni_log_rank *r); /* "topology"; perman
 /* The number of the text, 0 when there is no room; the text of the number. */
 ni_kept ni_log_keep(struct ni_log *log, struct ni_span s);
 const char *ni_log_word(const struct ni_log *log, ni_kept w);
+/* One more range of a list of ranks, of which `last` is the last; below `from`: none. */
+void ni_log_put_range(struct ni_text *t, int from, int last);
 /* "ranks 0-7, 12 (node-a, node-b)": those with this mark. */
 void ni_log_put_ranks(struct ni_text *t, const struct ni_log *log, unsigned mark);
 /* What its channels number so: "mlx5_6:1/RoCE", "a:1/IB+b:1/IB"; "fused number 8" behind its list,
    "number 0" without one. Returns whether the list names it. */
 bool ni_log_put_hca(struct ni_text *t, const struct ni_log *log, const struct ni_log_rank *r,
                     unsigned number);
+
+/* ---- report.c ---- */
+
+struct ni_view;
+void ni_put_log(struct ni_text *out, const struct ni_view *view, const struct ni_log *log);
+void ni_put_log_json(struct ni_text *out, const struct ni_view *view, const struct ni_log *log);
 
 #endif

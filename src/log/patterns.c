@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lines of NCCL, of programs and of launchers, and what is done with each. */
 #include "log/patterns.h"
 
-#include "log/log.h"
-
 #include <string.h>
+
+#include "log/log.h"
+#include "nccl_init/base.h"
+#include "nccl_init/text.h"
 
 /* ALL: read in the source of each of 23 tags from 2.17.1 to 2.30.7, and its words are in the libraries
    2.31.2 and 2.32.3; other versions likewise; "log" and a version: only seen in logs of it. */
@@ -145,11 +148,15 @@ const struct ni_pattern ni_patterns[] = {
     {FAULT("collective mismatch error", "2.17-2.19.4", JOB_SETTING_DIFFERS, 0)},
     {FAULT("posted incorrect receive", "2.20.5-2.30.7", JOB_SETTING_DIFFERS, 0)},
     /* "10.0.0.9<4000>" is NCCL's: other programs say this without the brackets. */
-    {FAULT("onnect to %{<}%d> %{refused|caused conn|Cannot assign}", ALL, LOG_PEER_REFUSED, LAST)},
-    {FAULT("onnect to %{<}%d> %{timed out|No route|unreachable}", ALL, LOG_PEER_UNREACHABLE, LAST)},
+    {FAULT("onnect to %{<}%d> %{refused|caused conn|Cannot assign}", ALL, LOG_PEER_REFUSED,
+           NI_PATTERN_LAST)},
+    {FAULT("onnect to %{<}%d> %{timed out|No route|unreachable}", ALL, LOG_PEER_UNREACHABLE,
+           NI_PATTERN_LAST)},
     {FAULT("o algorithm/protocol %{available}", "2.17-2.30.7, 2.31.2, 2.32.3", LOG_ALGO, 0)},
-    {FAULT("onnect returned %{Connection refused}", "2.17-2.26.6", LOG_PEER_REFUSED, LAST)},
-    {FAULT("onnect returned %{timed|route|unreach}", "2.17-2.26.6", LOG_PEER_UNREACHABLE, LAST)},
+    {FAULT("onnect returned %{Connection refused}", "2.17-2.26.6", LOG_PEER_REFUSED,
+           NI_PATTERN_LAST)},
+    {FAULT("onnect returned %{timed|route|unreach}", "2.17-2.26.6", LOG_PEER_UNREACHABLE,
+           NI_PATTERN_LAST)},
     {FAULT("poll() returned %d, no POLLOUT events", "2.23.4-2.26.6", LOG_PEER_UNREACHABLE, 0)},
     {FAULT("Connection closed by remote peer", ALL, LOG_PEER_DIED, FOLLOWS)},
     {FAULT("Call to %{recv from|send to} %s failed :", ALL, LOG_PEER_DIED, FOLLOWS)},
@@ -160,9 +167,10 @@ const struct ni_pattern ni_patterns[] = {
     {FAULT("Socket magic mismatch", "2.32.3", LOG_PEER_STRANGER, 0)},
     {FAULT("wrong type %d != %d", "2.17-2.30.4", LOG_PEER_STRANGER, 0)},
     /* ---- RDMA ---- */
-    {FAULT("ibv_modify_qp failed with %{No such|Invalid}", ALL, VERBS_CONNECT, LAST | INDEX)},
-    {FAULT("ibv_modify_qp failed with ", ALL, VERBS_CONNECT, LAST)},
-    {FAULT("ibv_query_gid failed with error", ALL, VERBS_GID, INDEX)},
+    {FAULT("ibv_modify_qp failed with %{No such|Invalid}", ALL, VERBS_CONNECT,
+           NI_PATTERN_LAST | NI_PATTERN_INDEX)},
+    {FAULT("ibv_modify_qp failed with ", ALL, VERBS_CONNECT, NI_PATTERN_LAST)},
+    {FAULT("ibv_query_gid failed with error", ALL, VERBS_GID, NI_PATTERN_INDEX)},
     {FAULT("failed in ncclIbRoceGetVersionNum", "2.23.4-2.30.7", GID_SEARCH_WRONG, 0)},
     {FAULT("ibv_%{iova2|reg_mr|_cq|_qp} failed with error Cannot", ALL, MEMLOCK_TOO_LOW, 0)},
     {FAULT("ibv_%{reg_mr failed|iova2 failed} with error Bad address", ALL, GDR_DRIVER_ORDER, 0)},

@@ -4,6 +4,7 @@
 #define NCCL_INIT_LOG_PATTERNS_H
 
 #include "nccl_init/findings.h"
+#include "nccl_init/text.h"
 
 /* What is done with a line that fits, where it is not a fault. */
 enum ni_log_take {
@@ -48,14 +49,14 @@ enum ni_log_program {
 
 /* Flags of a fault. */
 enum {
-    FOLLOWS = 1, /* mostly another rank's fault is the cause */
-    NO_GDR = 2,  /* harmless where its channels have GPUDirect RDMA */
-    LAST = 4,    /* not of a line of which NCCL or torch tries again */
-    WARN = 8,    /* not of an INFO line: NCCL only tried something */
-    INDEX = 16,  /* the user's NCCL_IB_GID_INDEX is the cause, where it was set */
-    WHY = 32,    /* why there is no RDMA; harmless where it is not needed or used */
-    LATE = 64,   /* harmless where torch only warns of it, and the ranks have met */
-    OF_NET = 128 /* not of a process over sockets: NCCL says it of interfaces, too */
+    FOLLOWS = 1,           /* mostly another rank's fault is the cause */
+    NO_GDR = 2,            /* harmless where its channels have GPUDirect RDMA */
+    NI_PATTERN_LAST = 4,   /* not of a line of which NCCL or torch tries again */
+    WARN = 8,              /* not of an INFO line: NCCL only tried something */
+    NI_PATTERN_INDEX = 16, /* the user's NCCL_IB_GID_INDEX is the cause, where it was set */
+    WHY = 32,              /* why there is no RDMA; harmless where it is not needed or used */
+    LATE = 64,             /* harmless where torch only warns of it, and the ranks have met */
+    OF_NET = 128           /* not of a process over sockets: NCCL says it of interfaces, too */
 };
 
 enum {

@@ -5,6 +5,10 @@
 #include <string.h>
 
 #include "log/line.h"
+#include "log/log.h"
+#include "log/patterns.h"
+#include "nccl_init/base.h"
+#include "nccl_init/text.h"
 
 enum {
     STREAM = 80,      /* of a launcher's prefix */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What NCCL's log tells: one sentence, the ranks grouped where they are equal, settings and what
    became of them, findings. */
-#include "log/log.h"
-
 #include <string.h>
 
+#include "log/log.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/text.h"
+#include "print/json.h"
 #include "print/parts.h"
+#include "print/report.h"
 
 static void unmark(const struct ni_log *log)
 {
@@ -200,9 +203,8 @@ static void put_values(struct ni_text *table, const struct ni_log *log, unsigned
     }
 }
 
-void ni_put_log(struct ni_text *out, const struct ni_view *view)
+void ni_put_log(struct ni_text *out, const struct ni_view *view, const struct ni_log *log)
 {
-    const struct ni_log *log = view->log;
     struct ni_text table = {0};
     ni_quote(out, log->sentence);
     ni_put(out, "\n");
@@ -266,9 +268,8 @@ static void end_json(struct ni_json *j, const struct ni_log_rank *r)
     ni_json_text(j, "stopped", stopped ? ni_log_step_word(r) : NULL);
 }
 
-static void rank_json(struct ni_json *j, const struct ni_view *view, unsigned i)
+static void rank_json(struct ni_json *j, const struct ni_log *log, unsigned i)
 {
-    const struct ni_log *log = view->log;
     const struct ni_log_rank *r = log->order[i], *p = r->process;
     ni_json_int_or_null(j, "rank", r->rank >= 0, r->rank);
     ni_json_text_or_null(j, "host", ni_log_word(log, p->host));
@@ -306,15 +307,21 @@ static void rank_json(struct ni_json *j, const struct ni_view *view, unsigned i)
     ni_json_end(j);
 }
 
-void ni_put_log_json(struct ni_text *out, const struct ni_view *view)
+void ni_put_log_json(struct ni_text *out, const struct ni_view *view, const struct ni_log *log)
 {
     struct ni_json json = ni_json_report(out), *j = &json;
-    const struct ni_finding *cause = view->log->cause;
+    const struct ni_finding *cause = log->cause;
 
-    ni_json_text(j, "sentence", view->log->sentence);
+    ni_json_text(j, "sentence", log->sentence);
     ni_json_text(j, "cause", cause ? ni_finding_kind(cause->id)->id : NULL);
-    ni_json_bool(j, "failed", view->log->failed);
-    ni_json_list(j, "ranks", view, 0, view->log->n, rank_json);
+    ni_json_bool(j, "failed", log->failed);
+    ni_json_array(j, "ranks");
+    for (unsigned i = 0; i < log->n; i++) {
+        ni_json_object(j, NULL);
+        rank_json(j, log, i);
+        ni_json_end(j);
+    }
+    ni_json_end(j);
     ni_json_findings(j, view->findings);
     ni_json_end(j);
 }

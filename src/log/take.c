@@ -4,7 +4,12 @@
 
 #include "log/line.h"
 #include "log/log.h"
-#include "preflight/job.h"
+#include "log/patterns.h"
+#include "nccl_init/base.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/names.h"
+#include "nccl_init/text.h"
+#include "rules/job_settings.h"
 
 static int number_of(struct ni_span s)
 {
@@ -350,7 +355,7 @@ static void take_fault(struct ni_log_line *l, const struct ni_pattern *row, cons
     const bool warns = has(message, "[W") && has(message, ".cpp:");
     const unsigned flags = warns ? row->flags : row->flags & ~(unsigned)LATE;
     ni_kept subject;
-    if (((row->flags & LAST) != 0 &&
+    if (((row->flags & NI_PATTERN_LAST) != 0 &&
          (has(message, "retrying") || has(message, "[c10d] The client socket has failed"))) ||
         ((row->flags & WARN) != 0 && l->info) ||
         ((row->flags & OF_NET) != 0 && l->by &&

@@ -9,7 +9,14 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/names.h"
+#include "nccl_init/text.h"
 #include "node/probe.h"
+#include "sysroot/sysroot.h"
 
 struct library {
     const char *name, *named_by, *file, *prefix;

@@ -6,7 +6,14 @@
    product data of both have one UUID, V3, by which rdma-core pairs them too (kernel-boot/rdma_topo). */
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "node/probe.h"
+#include "sysroot/sysroot.h"
 
 /* The UUID of a function. ABSENT: it has none. */
 static enum ni_known read_uuid(struct ni_probe *p, struct ni_bdf at, char uuid[NI_VPD_UUID])

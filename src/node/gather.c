@@ -3,7 +3,18 @@
 #include <errno.h>
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/given.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/names.h"
+#include "nccl_init/net.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+#include "node/node.h"
 #include "node/probe.h"
+#include "sysroot/sysroot.h"
 
 /* Their places among the interfaces are those of the HCAs. */
 static void probe_own_netdevs(struct ni_probe *p)

@@ -4,7 +4,17 @@
 #include <errno.h>
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/given.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/names.h"
+#include "nccl_init/net.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "node/probe.h"
+#include "sysroot/sysroot.h"
 
 /* What a row of a table says. END: there is none; EMPTY: nothing, or nothing to this namespace, which
    the kernel also says by EINVAL (drivers/infiniband/core/sysfs.c _show_port_gid_attr); LOST: NCCL may

@@ -5,7 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/gpu.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/text.h"
 #include "node/probe.h"
+#include "sysroot/sysroot.h"
 
 static const char gpus_dir[] = "proc/driver/nvidia/gpus";
 

@@ -5,6 +5,13 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/names.h"
+#include "nccl_init/net.h"
+#include "nccl_init/text.h"
 #include "node/probe.h"
 
 /* ---- what the tables of /proc/net have in common ---- */

@@ -3,6 +3,7 @@
 #ifndef NCCL_INIT_FACTS_H
 #define NCCL_INIT_FACTS_H
 
+#include "nccl_init/env.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
 #include "sysroot/sysroot.h"

@@ -4,7 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/text.h"
 #include "node/probe.h"
+#include "sysroot/sysroot.h"
 
 /* "pci0000:00" is a host bridge (drivers/pci/probe.c pci_register_host_bridge). */
 static bool parse_host_bridge(const char *part, struct ni_pci *pci)

@@ -4,7 +4,16 @@
 #ifndef NCCL_INIT_FACTS_PROBE_H
 #define NCCL_INIT_FACTS_PROBE_H
 
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/given.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "node/node.h"
+#include "sysroot/sysroot.h"
 
 struct ni_probe {
     const struct ni_dir *root; /* &top */

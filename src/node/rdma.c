@@ -4,7 +4,16 @@
 #include <errno.h>
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/given.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/names.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "node/probe.h"
+#include "sysroot/sysroot.h"
 
 /* ---- ports ---- */
 

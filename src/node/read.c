@@ -5,7 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/names.h"
+#include "nccl_init/process.h"
+#include "nccl_init/text.h"
 #include "node/probe.h"
+#include "sysroot/sysroot.h"
 
 enum ni_known ni_note(struct ni_probe *p, enum ni_need need, int64_t answer)
 {

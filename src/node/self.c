@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/process.h"
+#include "nccl_init/text.h"
 #include "node/probe.h"
 
 /* ---- limits and capabilities ---- */

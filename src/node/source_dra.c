@@ -6,8 +6,18 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/given.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/names.h"
+#include "nccl_init/net.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/text.h"
 #include "node/probe.h"
 #include "print/json.h"
+#include "sysroot/sysroot.h"
 
 enum {
     MAX_PATHS = 256, /* directories and files */

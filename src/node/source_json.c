@@ -3,8 +3,14 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/given.h"
+#include "nccl_init/text.h"
 #include "node/probe.h"
 #include "print/json.h"
+#include "sysroot/sysroot.h"
 
 static const char *string_of(json_t *object, const char *key)
 {

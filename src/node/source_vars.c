@@ -4,6 +4,11 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/given.h"
+#include "nccl_init/text.h"
 #include "node/probe.h"
 #include "print/json.h"
 

@@ -4,7 +4,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/given.h"
+#include "nccl_init/names.h"
+#include "nccl_init/text.h"
 #include "node/probe.h"
+#include "sysroot/sysroot.h"
 
 /* --hcas=mlx5_6,mlx5_7:1 */
 void ni_source_option(struct ni_probe *p)

@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files in a masked recording: for each that the probers read, what of its content may be there. A file
    that no row knows is there without its content. */
+#include "plan/keep.h"
+
 #include <arpa/inet.h>
 #include <fnmatch.h>
 #include <string.h>
 
-#include "plan/keep.h"
+#include "log/log.h"
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/names.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/text.h"
+#include "rules/rules.h"
+#include "sysroot/sysroot.h"
 
 /* ---- what several forms need ---- */
 

@@ -5,119 +5,19 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cli/cli.h"
+#include "log/log.h"
+#include "nccl_init/base.h"
+#include "nccl_init/caps.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/names.h"
+#include "nccl_init/text.h"
 #include "plan/keep.h"
-
-/* ---- words ---- */
-
-/* Words of known options' values. Case does not count. */
-static const char words[] =
-    " 2xnccl abort ace aff af_inet af_inet6 aligned all alloc alltoall and anp any auto bootstrap "
-    "broadcast call cc coll collnet collnetchain collnetdirect cpu cuda dc default devx disabled "
-    "dmabuf docker doorbell enabled env error eth false gdr gdrcopy gpu graph group host ib ibdevx "
-    "ibgda ibrc info init int k keep libfabric ll ll128 lo loc m max min mnnvl mpi net no none "
-    "nvb nvhca nvl nvls nvlstree nvshmem_hca_list off on p2c p2p pat parallel pci_bus_id phb pix "
-    "plugin pmi pod profile proxy pxb pxn rail ras rc reg require ring roce rocm rocm-ib rocr "
-    "sharp "
-    "shm simple socket spcx sym sys tcp tcpx topology trace tree true tuning ucx ucx_net_devices "
-    "uct uid v1 v2 version warn yes ";
-
-static bool is_word(struct ni_span s)
-{
-    static const char blank[] = " ";
-
-    for (const char *at = words; s.n > 0 && (at = strchr(at, *blank)) && at[1]; at++)
-        if (strncasecmp(at + 1, s.p, s.n) == 0 && at[1 + s.n] == ' ')
-            return true;
-    return false;
-}
-
-/* A decimal or hexadecimal number of 64 bits, with a sign, with a unit. */
-static bool is_number(struct ni_span s)
-{
-    const size_t sign = s.n > 0 && (*s.p == '-' || *s.p == '+');
-    const bool hex = s.n > sign + 2 && s.p[sign] == '0' && (s.p[sign + 1] | 0x20) == 'x';
-    size_t i = hex ? sign + 2 : sign;
-    const size_t most = i + (hex ? 16 : 20);
-
-    while (i < s.n && (hex ? ni_hex_digit(s.p[i]) >= 0 : ni_is_digit(s.p[i])))
-        i++;
-    if (i == sign || i > most)
-        return false;
-    return i == s.n || (!hex && i + 1 == s.n && strchr("kKmMgG", s.p[i]));
-}
-
-/* With a length of its prefix. */
-static bool is_address(struct ni_span s)
-{
-    const char *slash = memchr(s.p, '/', s.n);
-    const struct ni_span ip = {s.p, slash ? (size_t)(slash - s.p) : s.n};
-    uint8_t bytes[NI_GID_BYTES];
-    char text[NI_IP_TEXT];
-
-    if (slash && !is_number((struct ni_span){slash + 1, s.n - ip.n - 1}))
-        return false;
-    return ni_parse_ipv4(ip, bytes) == 0 || (ni_copyn(text, sizeof(text), ip.p, ip.n) && ip.n > 0 &&
-                                             inet_pton(AF_INET6, text, bytes) == 1);
-}
-
-static bool is_id(struct ni_span s)
-{
-    struct ni_bdf bdf;
-
-    return ni_parse_bdf(s, &bdf) == 0;
-}
-
-/* A UUID is masked with all others, later. */
-static bool is_gpu(struct ni_span s)
-{
-    const size_t uuid = 4 + 36;
-
-    if (s.n != uuid || (memcmp(s.p, "GPU-", 4) != 0 && memcmp(s.p, "MIG-", 4) != 0))
-        return false;
-    for (size_t i = 4; i < s.n; i++)
-        if (ni_hex_digit(s.p[i]) < 0 && s.p[i] != '-')
-            return false;
-    return true;
-}
-
-/* Puts a name for a text without a known form: the same name for the same text. It is no number, word,
-   address or name of a device, so that readers report it as they report the text. */
-static void put_unknown(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
-{
-    ni_put(ret, "?");
-    ni_mask_name(m, s, ret);
-}
-
-void ni_keep_device(struct ni_mask *m, struct ni_span name, struct ni_text *ret)
-{
-    if (!ni_is_name(name, NI_DEV_NAME))
-        put_unknown(m, name, ret);
-    else if (ni_mask_is_shown(m, name) || is_word(name))
-        ni_putn(ret, name.p, name.n);
-    else
-        ni_mask_name(m, name, ret);
-}
+#include "rules/rules.h"
+#include "sysroot/sysroot.h"
+#include "system/system.h"
 
 /* ---- lists ---- */
-
-typedef void put_item_fn(struct ni_mask *m, struct ni_span item, struct ni_text *ret);
-
-/* The items between the separators, which stay. */
-static void put_items(struct ni_mask *m, struct ni_span s, const char *separators,
-                      put_item_fn *put_item, struct ni_text *ret)
-{
-    while (s.n > 0) {
-        size_t n = 0;
-        while (n < s.n && !(s.p[n] && strchr(separators, s.p[n])))
-            n++;
-        if (n > 0)
-            put_item(m, (struct ni_span){s.p, n}, ret);
-        if (n < s.n)
-            ni_putn(ret, s.p + n, 1);
-        n += n < s.n;
-        s = (struct ni_span){s.p + n, s.n - n};
-    }
-}
 
 static void put_word(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
 {
@@ -126,26 +26,26 @@ static void put_word(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
 
     while (digits < s.n && ni_is_digit(s.p[digits]))
         digits++;
-    if (is_word(s) || is_number(s)) {
+    if (ni_keeps_word(s) || ni_is_number(s)) {
         ni_putn(ret, s.p, s.n);
         return;
     }
-    if (digits <= MOST && is_number((struct ni_span){s.p, digits}))
+    if (digits <= MOST && ni_is_number((struct ni_span){s.p, digits}))
         ni_putn(ret, s.p, digits);
-    put_unknown(m, s, ret);
+    ni_keep_unknown(m, s, ret);
 }
 
 static void put_value(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
 {
-    if (is_id(s) || is_address(s) || is_gpu(s))
+    if (ni_is_bdf(s) || ni_is_address(s) || ni_is_gpu_uuid(s))
         ni_putn(ret, s.p, s.n);
     else
-        put_items(m, s, ":.", put_word, ret);
+        ni_keep_items(m, s, ":.", put_word, ret);
 }
 
 static void put_name(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
 {
-    if (is_number(s))
+    if (ni_is_number(s))
         ni_putn(ret, s.p, s.n);
     else
         ni_keep_device(m, s, ret);
@@ -153,23 +53,10 @@ static void put_name(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
 
 static void put_device(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
 {
-    if (is_id(s))
+    if (ni_is_bdf(s))
         ni_putn(ret, s.p, s.n);
     else
-        put_items(m, s, ":", put_name, ret);
-}
-
-/* An auxiliary device that the record does not show has another's name. */
-static void put_id(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
-{
-    if (is_id(s) || (ni_is_aux_id(s) && ni_mask_is_shown(m, s))) {
-        ni_putn(ret, s.p, s.n);
-    } else if (ni_is_aux_id(s)) {
-        ni_mask_name(m, s, ret);
-        ni_put(ret, ".sf.0");
-    } else {
-        put_unknown(m, s, ret);
-    }
+        ni_keep_items(m, s, ":", put_name, ret);
 }
 
 /* ---- the forms of values ---- */
@@ -178,20 +65,14 @@ static void keep_words(const struct ni_kept *k, struct ni_mask *m, struct ni_spa
                        struct ni_text *ret)
 {
     (void)k;
-    put_items(m, s, ",;=^@|()[] \t\r", put_value, ret);
+    ni_keep_items(m, s, ",;=^@|()[] \t\r", put_value, ret);
 }
 
 static void keep_devices(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
                          struct ni_text *ret)
 {
     (void)k;
-    put_items(m, s, ",;=^ \t\r", put_device, ret);
-}
-
-void ni_keep_ids(const struct ni_kept *k, struct ni_mask *m, struct ni_span s, struct ni_text *ret)
-{
-    (void)k;
-    put_items(m, s, ",; \t", put_id, ret);
+    ni_keep_items(m, s, ",;=^ \t\r", put_device, ret);
 }
 
 static void keep_path(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
@@ -206,7 +87,7 @@ static void keep_name(const struct ni_kept *k, struct ni_mask *m, struct ni_span
                       struct ni_text *ret)
 {
     (void)k;
-    if (is_word(s) || is_number(s))
+    if (ni_keeps_word(s) || ni_is_number(s))
         ni_putn(ret, s.p, s.n);
     else if (s.n > 0)
         ni_mask_name(m, s, ret);
@@ -277,9 +158,9 @@ static void keep_option(const struct ni_kept *k, struct ni_mask *m, struct ni_sp
 {
     (void)k;
     if (s.n > NI_PAGE)
-        put_unknown(m, s, ret); /* no option takes it */
+        ni_keep_unknown(m, s, ret); /* no option takes it */
     else
-        put_items(m, s, ",=", put_option, ret);
+        ni_keep_items(m, s, ",=", put_option, ret);
 }
 
 /* NAME or NAME:PORT of another machine */
@@ -289,7 +170,7 @@ static void keep_host(const struct ni_kept *k, struct ni_mask *m, struct ni_span
     const char *colon = memrchr(s.p, ':', s.n);
     const size_t n = colon ? (size_t)(colon - s.p) : s.n;
     const bool port = colon && s.n - n <= sizeof(":65535") - 1 &&
-                      is_number((struct ni_span){colon + 1, s.n - n - 1});
+                      ni_is_number((struct ni_span){colon + 1, s.n - n - 1});
 
     (void)k;
     ni_mask_name(m, (struct ni_span){s.p, port ? n : s.n}, ret);

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "log/log.h"
+#include "nccl_init/base.h"
+#include "nccl_init/text.h"
 #include "plan/keep.h"
 #include "print/json.h"
 

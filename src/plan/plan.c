@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan: what would be done, and why. topo: how far each GPU is from each port. */
+#include "plan/plan.h"
+
 #include "cli/cli.h"
+#include "nccl_init/text.h"
 #include "rules/rules.h"
 
 int ni_cmd_plan(struct ni_context *ctx)

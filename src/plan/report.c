@@ -1,18 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan: what was found, what became of it, what comes out and why, and what is wrong. For
-   people a value or a reason is never cut; only names and addresses stand in columns. For programs
-   what is not known is null, and indexes become names, so that an object can be read alone.
-   The topology: how far each port is from each GPU, in the words of `nvidia-smi topo -m`; and for
-   Graphviz (`dot -Tsvg`) a picture of the PCI tree. For programs the plan's JSON tells it. */
-#include "print/parts.h"
-
+/* The plan: what was found, what became of it, what comes out and why, and what is wrong. A
+   value or a reason is never cut; only names and addresses stand in columns. */
 #include <inttypes.h>
 #include <string.h>
+
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/given.h"
+#include "nccl_init/gpu.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/net.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/process.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+#include "plan/plan.h"
+#include "plan/tables.h"
+#include "print/parts.h"
+#include "print/report.h"
 
 /* ---- addresses and numbers ---- */
 
 /* "7", or how the fact stands: "-" when it was not asked for, "absent", "denied", "malformed". */
-static void put_num(struct ni_text *t, struct ni_num n)
+void ni_put_num(struct ni_text *t, struct ni_num n)
 {
     if (n.known == NI_KNOWN)
         ni_putf(t, "%" PRId64, n.v);
@@ -21,7 +33,7 @@ static void put_num(struct ni_text *t, struct ni_num n)
 }
 
 /* Nothing for NULL. */
-static void put_bdf(struct ni_text *t, const struct ni_bdf *bdf)
+void ni_put_bdf(struct ni_text *t, const struct ni_bdf *bdf)
 {
     char buf[NI_BDF_TEXT];
     if (bdf)
@@ -29,39 +41,24 @@ static void put_bdf(struct ni_text *t, const struct ni_bdf *bdf)
 }
 
 /* "0000:03:00.2", "mlx5_core.sf.4"; nothing for SoftRoCE. */
-static void put_address(struct ni_text *t, const struct ni_hca *hca)
+void ni_put_hca_address(struct ni_text *t, const struct ni_hca *hca)
 {
     if (hca->aux[0])
         ni_quote(t, hca->aux);
     else
-        put_bdf(t, hca->has_bdf ? &hca->bdf : NULL);
-}
-
-/* Its PCI address, NULL for a sub-function. */
-static const struct ni_bdf *own_bdf(const struct ni_hca *hca)
-{
-    return hca->has_bdf && !hca->aux[0] ? &hca->bdf : NULL;
-}
-
-/* The PF of a VF, the PCI device of a sub-function; NULL. */
-static const struct ni_bdf *parent_of(const struct ni_hca *hca)
-{
-    return hca->is_vf ? &hca->pf : hca->has_bdf && hca->aux[0] ? &hca->bdf : NULL;
+        ni_put_bdf(t, hca->has_bdf ? &hca->bdf : NULL);
 }
 
 /* ---- the first line, and the summary of `run` ---- */
 
-static const struct ni_words transports[] = {
+const struct ni_words ni_transport_words[] = {
     [NI_NET_OFF] = {"off", "nothing is decided (mode off)"},
     [NI_NET_RDMA] = {"rdma", "RDMA, but this pod has no usable port"},
     [NI_NET_TCP] = {"tcp", "TCP sockets, no RDMA"},
     [NI_NET_OTHER] = {"other", "another network plugin, left alone"},
 };
 
-static const struct {
-    const char *json, *mark; /* the latter behind a value in the summary */
-    enum ni_tint tint;
-} origins[] = {
+const struct ni_origin_words ni_origin_words[] = {
     [NI_FROM_RULE] = {"rule", "", NI_GREEN},
     [NI_FROM_USER] = {"user", " (user)", NI_YELLOW},
     [NI_FROM_CONF] = {"conf", " (nccl.conf)", NI_YELLOW},
@@ -69,18 +66,10 @@ static const struct {
 };
 
 /* The link layer of the chosen ports. */
-static enum ni_link plan_link(const struct ni_view *view)
+enum ni_link ni_plan_link(const struct ni_view *view)
 {
     const struct ni_plan *plan = view->plan;
     return plan->n_chosen > 0 ? view->inv->port[plan->chosen[0]].link : NI_LINK_UNKNOWN;
-}
-
-/* The GID of that port of the inventory; NULL. */
-static const struct ni_gid *gid_of(const struct ni_view *view, int port)
-{
-    const struct ni_port_plan *plan = &view->plan->port[port];
-    const int gid = plan->gid < 0 ? plan->best : plan->gid;
-    return plan->rule && gid >= 0 ? &view->inv->gid[gid] : NULL;
 }
 
 /* "RDMA over RoCE, 4 ports" */
@@ -88,10 +77,10 @@ static void put_transport(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_plan *plan = view->plan;
     if (plan->transport == NI_NET_RDMA && plan->n_chosen > 0)
-        ni_putf(out, "RDMA over %s, %u port%s", ni_link_words[plan_link(view)].text, plan->n_chosen,
-                ni_plural(plan->n_chosen));
+        ni_putf(out, "RDMA over %s, %u port%s", ni_link_words[ni_plan_link(view)].text,
+                plan->n_chosen, ni_plural(plan->n_chosen));
     else
-        ni_put(out, transports[plan->transport].text);
+        ni_put(out, ni_transport_words[plan->transport].text);
 }
 
 /* The settings come last: a line that is too long loses the end of them, which `plan` shows. Those of
@@ -114,11 +103,11 @@ void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t mem
         ni_putf(out, " %s=", s->name);
         ni_put_quoted(out, s->value, strlen(s->value),
                       s->origin == NI_FROM_RULE ? NI_VALUE : SHOWN);
-        ni_put(out, origins[s->origin].mark);
+        ni_put(out, ni_origin_words[s->origin].mark);
     }
 }
 
-static void put_heading(struct ni_text *out, const char *title, const struct ni_view *view)
+void ni_put_plan_heading(struct ni_text *out, const char *title, const struct ni_view *view)
 {
     ni_putf(out, "%s: ", title);
     put_transport(out, view);
@@ -135,21 +124,9 @@ static void put_heading(struct ni_text *out, const char *title, const struct ni_
 
 /* ---- HCAs: a line for each port ---- */
 
-static const char *const gid_type[] = {
-    [NI_GID_UNREAD] = "unread", [NI_GID_V1] = "v1", [NI_GID_V2] = "v2"};
-
-/* How many HCAs are shown to people: those that were given, which come first, and the others unless
-   they are many beside them. */
-static unsigned shown_hcas(const struct ni_inventory *inv)
+void ni_put_port_table(struct ni_text *out, struct ni_text *table, const struct ni_view *view)
 {
-    enum { FEW = 8 };
-    const unsigned given = ni_given_hcas(inv);
-    return given > 0 && inv->n_hca - given > FEW ? given : inv->n_hca;
-}
-
-static void put_ports(struct ni_text *out, struct ni_text *table, const struct ni_view *view)
-{
-    const unsigned n = view->inv->n_hca - shown_hcas(view->inv);
+    const unsigned n = view->inv->n_hca - ni_count_shown_hcas(view->inv);
     ni_put(out, "\nHCAs\n");
     ni_table_write(out, table, view->colour);
     if (n > 0)
@@ -157,8 +134,8 @@ static void put_ports(struct ni_text *out, struct ni_text *table, const struct n
 }
 
 /* Begins a row with the port's name, "mlx5_6/1". at: the port in the inventory; -1: sysfs shows none. */
-static struct ni_text *port_row(struct ni_text *table, const struct ni_view *view,
-                                const struct ni_hca *hca, int at)
+struct ni_text *ni_begin_port_row(struct ni_text *table, const struct ni_view *view,
+                                  const struct ni_hca *hca, int at)
 {
     bool chosen = at >= 0 && view->plan->port[at].chosen;
     struct ni_text *t = ni_row(table, chosen ? NI_GREEN : NI_DIM);
@@ -169,10 +146,10 @@ static struct ni_text *port_row(struct ni_text *table, const struct ni_view *vie
 }
 
 /* The interface of the port's GID, which for a macvlan or VLAN is not the function's own; else that. */
-static void put_netdev(struct ni_text *t, const struct ni_view *view, const struct ni_hca *hca,
-                       int at)
+void ni_put_port_netdev(struct ni_text *t, const struct ni_view *view, const struct ni_hca *hca,
+                        int at)
 {
-    const struct ni_gid *gid = at < 0 ? NULL : gid_of(view, at);
+    const struct ni_gid *gid = at < 0 ? NULL : ni_port_gid_used(view, at);
     const struct ni_netdev *dev = gid ? ni_find_netdev(view->inv, gid->ndev) : NULL;
     if (!dev && hca->netdev >= 0)
         dev = &view->inv->netdev[hca->netdev];
@@ -190,30 +167,30 @@ static void put_port(struct ni_text *table, const struct ni_view *view, const st
 {
     static const struct ni_port none;
     const struct ni_port *port = at < 0 ? &none : &view->inv->port[at];
-    const struct ni_gid *gid = at < 0 ? NULL : gid_of(view, at);
+    const struct ni_gid *gid = at < 0 ? NULL : ni_port_gid_used(view, at);
     const char *state = ni_port_state_text(port->state);
-    struct ni_text *t = port_row(table, view, hca, at);
-    put_address(ni_cell(t), hca);
-    put_bdf(ni_cell(t), parent_of(hca));
+    struct ni_text *t = ni_begin_port_row(table, view, hca, at);
+    ni_put_hca_address(ni_cell(t), hca);
+    ni_put_bdf(ni_cell(t), ni_parent_bdf(hca));
     ni_cell(t);
     if (state)
         ni_put(t, state);
     else
-        put_num(t, port->state);
+        ni_put_num(t, port->state);
     ni_put(ni_cell(t), at < 0 ? "" : ni_link_words[port->link].text);
     ni_cell(t);
     if (port->mbps.known == NI_KNOWN) /* sysfs has one decimal at most: "400G", "2.5G" */
         ni_putf(t, "%gG", (double)port->mbps.v / 1000);
     else
-        put_num(t, port->mbps);
-    put_num(ni_cell(t), hca->pci.numa);
-    put_netdev(ni_cell(t), view, hca, at);
+        ni_put_num(t, port->mbps);
+    ni_put_num(ni_cell(t), hca->pci.numa);
+    ni_put_port_netdev(ni_cell(t), view, hca, at);
     ni_cell(t);
     if (gid) {
         const int nccl = view->plan->port[at].nccl_index;
         char ip[NI_IP_TEXT];
         ni_putf(t, "%u %s (%s)", (unsigned)gid->index, ni_ip_text(gid->ip, ip),
-                gid_type[gid->type]);
+                ni_gid_type_words[gid->type]);
         if (nccl >= 0 && nccl != gid->index)
             ni_putf(t, ", but NCCL takes %d", nccl);
     }
@@ -224,7 +201,7 @@ static void put_verdict(struct ni_text *table, const struct ni_view *view, const
 {
     static const struct ni_port_plan none;
     const struct ni_port_plan *plan = at < 0 ? &none : &view->plan->port[at];
-    struct ni_text *t = port_row(table, view, hca, at);
+    struct ni_text *t = ni_begin_port_row(table, view, hca, at);
     ni_put(ni_cell(t), !plan->rule ? "not used" : plan->chosen ? "chosen" : "left out");
     ni_put(ni_cell(t), plan->rule ? plan->rule : "");
     ni_quote(ni_cell(t), plan->rule ? plan->why
@@ -245,7 +222,7 @@ static void put_hcas(struct ni_text *out, const struct ni_view *view)
     struct ni_text ports =
         ni_table_on("PORT\tADDRESS\tVF/SF OF\tSTATE\tLINK\tRATE\tNUMA\tNETDEV\tGID");
     struct ni_text verdicts = ni_table_on("PORT\tUSE\tRULE\tWHY");
-    for (unsigned i = 0; i < shown_hcas(inv); i++) {
+    for (unsigned i = 0; i < ni_count_shown_hcas(inv); i++) {
         const struct ni_hca *hca = &inv->hca[i];
         for (unsigned p = 0; p == 0 || p < hca->n_port; p++) {
             const int at = hca->n_port == 0 ? -1 : hca->first_port + (int)p;
@@ -257,7 +234,7 @@ static void put_hcas(struct ni_text *out, const struct ni_view *view)
     if (others > 0)
         ni_putf(ni_row(&verdicts, NI_DIM), "%u other%s\tnot used\t\tnot the pod's", others,
                 ni_plural(others));
-    put_ports(out, &ports, view);
+    ni_put_port_table(out, &ports, view);
     ni_put(out, "\nChosen or left out\n");
     ni_table_write(out, &verdicts, view->colour);
 }
@@ -288,7 +265,7 @@ static const char *loaded(enum ni_known known)
     return known == NI_KNOWN ? "loaded" : known == NI_ABSENT ? "not loaded" : "unknown";
 }
 
-static void put_gpus(struct ni_text *out, const struct ni_view *view)
+void ni_put_gpu_table(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;
     if (inv->n_gpu == 0)
@@ -300,11 +277,11 @@ static void put_gpus(struct ni_text *out, const struct ni_view *view)
         const struct ni_gpu *gpu = &inv->gpu[i];
         const struct ni_near *near = &view->plan->nearest_hca[i];
         ni_putf(ni_row(t, NI_PLAIN), "GPU%u", i);
-        put_bdf(ni_cell(t), &gpu->bdf);
+        ni_put_bdf(ni_cell(t), &gpu->bdf);
         ni_put(ni_cell(t), gpu->amd ? "AMD" : "");
         if (!gpu->amd && gpu->minor >= 0)
             ni_putf(t, "/dev/nvidia%d", gpu->minor);
-        put_num(ni_cell(t), gpu->pci.numa);
+        ni_put_num(ni_cell(t), gpu->pci.numa);
         ni_cell(t);
         if (near->index >= 0) {
             ni_quote(t, inv->hca[near->index].name);
@@ -343,10 +320,10 @@ static void put_gids(struct ni_text *out, const struct ni_view *view)
         for (unsigned i = 0; i < port->n_gid; i++) {
             const struct ni_gid *gid = &inv->gid[port->first_gid + (int)i];
             char ip[NI_IP_TEXT];
-            ni_quote(ni_row(t, gid == gid_of(view, (int)p) ? NI_GREEN : NI_PLAIN),
+            ni_quote(ni_row(t, gid == ni_port_gid_used(view, (int)p) ? NI_GREEN : NI_PLAIN),
                      inv->hca[port->hca].name);
             ni_putf(t, "/%u\t%u\t%s\t%s\t", port->num, (unsigned)gid->index,
-                    ni_ip_text(gid->ip, ip), gid_type[gid->type]);
+                    ni_ip_text(gid->ip, ip), ni_gid_type_words[gid->type]);
             ni_quote(t, gid->ndev);
             ni_put(ni_cell(t), whose[gid->own]);
         }
@@ -377,7 +354,7 @@ static void put_set(struct ni_text *out, const struct ni_view *view)
         ni_format(why, sizeof(why), "%s%srule %s%s%s", whose, whose[0] ? ", " : "", s->rule,
                   s->reason[0] ? ": " : "", s->reason);
         ni_put(out, "  ");
-        ni_put_tinted(out, view->colour, origins[s->origin].tint, line);
+        ni_put_tinted(out, view->colour, ni_origin_words[s->origin].tint, line);
         ni_put(out, "\n");
         ni_put_below(out, why);
     }
@@ -453,7 +430,7 @@ static void put_left_unset(struct ni_text *out, const struct ni_view *view)
 }
 
 /* The limit that `to` raises the limit `now` to; absent where it stays. */
-static struct ni_num raised(struct ni_num now, int64_t to)
+struct ni_num ni_raised_limit(struct ni_num now, int64_t to)
 {
     const int64_t from = now.known == NI_KNOWN ? now.v : 0;
 
@@ -464,13 +441,13 @@ static struct ni_num raised(struct ni_num now, int64_t to)
 
 static void put_limit(struct ni_text *out, const char *which, struct ni_num now, int64_t to)
 {
-    const struct ni_num more = raised(now, to);
+    const struct ni_num more = ni_raised_limit(now, to);
 
     ni_put(out, which);
     if (now.known == NI_KNOWN)
         ni_put_bytes(out, now.v);
     else
-        put_num(out, now);
+        ni_put_num(out, now);
     if (more.known == NI_KNOWN) {
         ni_put(out, ", raised to ");
         ni_put_bytes(out, more.v);
@@ -481,10 +458,10 @@ void ni_put_plan(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_limit *limit = &view->plan->memlock;
     const struct ni_self *self = &view->inv->self;
-    put_heading(out, "Plan", view);
+    ni_put_plan_heading(out, "Plan", view);
     put_hcas(out, view);
     put_sources(out, view->inv);
-    put_gpus(out, view);
+    ni_put_gpu_table(out, view);
     put_gids(out, view);
     put_set(out, view);
     put_left_unset(out, view);
@@ -496,302 +473,4 @@ void ni_put_plan(struct ni_text *out, const struct ni_view *view)
     ni_put_findings(out, view, NI_INFO);
     if (view->findings->n == 0)
         ni_put(out, "\nNo findings. `nccl-init doctor` checks the node.\n");
-}
-
-/* ---- topo: how far each port is from each GPU ---- */
-
-/* As `nvidia-smi topo -m` calls the pair: NCCL's word, but NODE where a PHB leads over two host
-   bridges; "-": unknown. */
-static const char *pair_word(const struct ni_view *view, unsigned gpu, int hca)
-{
-    const struct ni_pci *a = &view->inv->gpu[gpu].pci;
-    const struct ni_pci *b = &view->inv->hca[hca].pci;
-    enum ni_distance d = view->plan->distance[gpu][hca];
-    if (d == NI_DIST_PHB && (a->root_domain != b->root_domain || a->root_bus != b->root_bus))
-        return "NODE";
-    return ni_distance_text(d);
-}
-
-static void put_matrix(struct ni_text *out, const struct ni_view *view)
-{
-    const struct ni_inventory *inv = view->inv;
-    struct ni_text table = ni_table_on("PORT\tADDRESS\tNUMA\tNETDEV\tCHOSEN");
-    for (unsigned g = 0; g < inv->n_gpu; g++)
-        ni_putf(ni_cell(&table), "GPU%u", g);
-    for (unsigned i = 0; i < shown_hcas(inv); i++) {
-        const struct ni_hca *hca = &inv->hca[i];
-        for (unsigned p = 0; p == 0 || p < hca->n_port; p++) {
-            const int at = hca->n_port == 0 ? -1 : hca->first_port + (int)p;
-            const bool chosen = at >= 0 && view->plan->port[at].chosen;
-            struct ni_text *t = port_row(&table, view, hca, at);
-            put_address(ni_cell(t), hca);
-            put_num(ni_cell(t), hca->pci.numa);
-            put_netdev(ni_cell(t), view, hca, at);
-            ni_put(ni_cell(t), chosen ? "yes" : "no");
-            for (unsigned g = 0; g < inv->n_gpu; g++) {
-                /* several can be the nearest, as NCCL counts */
-                const struct ni_near *near = &view->plan->nearest_hca[g];
-                const bool nearest =
-                    chosen && near->index >= 0 && view->plan->distance[g][i] == near->distance;
-                ni_putf(ni_cell(t), "%s%s", pair_word(view, g, (int)i), nearest ? "*" : "");
-            }
-        }
-    }
-    put_ports(out, &table, view);
-    if (inv->n_gpu > 0)
-        ni_put(out, "\n"
-                    "  PIX   through one PCIe switch at most\n"
-                    "  PXB   through several PCIe switches, not through the CPU\n"
-                    "  PHB   through the CPU's host bridge\n"
-                    "  NODE  through two host bridges of one NUMA node; NCCL counts it as PHB\n"
-                    "  SYS   from one NUMA node to another\n"
-                    "  -     not known: sysfs does not show where one of the two is\n"
-                    "  *     none of the chosen HCAs is nearer to this GPU, as NCCL counts\n");
-}
-
-void ni_put_topo(struct ni_text *out, const struct ni_view *view)
-{
-    const struct ni_inventory *inv = view->inv;
-    put_heading(out, "Topology", view);
-    put_gpus(out, view);
-    if (inv->n_hca == 0)
-        return;
-    put_matrix(out, view);
-    for (unsigned i = 0; i < inv->n_gpu; i++) {
-        if (inv->gpu[i].pci.known == NI_KNOWN && inv->gpu[i].pci.depth == 1) {
-            ni_putf(
-                out,
-                "\nGPU%u is on the root bus: the PCI tree is flattened, as in a virtual machine, "
-                "and distances mean nothing.\n",
-                i);
-            break;
-        }
-    }
-}
-
-/* ---- the picture: the PCI tree from the host bridges down to GPUs and HCAs, one box for each NUMA
-   node. Each GPU and HCA is written with its whole way up: in a strict graph, what is there twice
-   is drawn once. Names of GPUs and HCAs are made here, so that only labels carry what was read ----
-   */
-
-/* A GPU or an HCA: its name, which is untrusted, and address; then the way to it, as
-   "pci0000:00" -- "0000:00:01.1" -- gpu0, in the box of its NUMA node. */
-static void put_leaf(struct ni_text *out, const char *leaf, const char *name,
-                     const struct ni_bdf *bdf, const char *style, const struct ni_pci *pci)
-{
-    const bool box = pci->numa.known == NI_KNOWN && pci->numa.v >= 0;
-    struct ni_text t = NI_TEXT(512);
-    ni_quote(&t, name);
-    ni_putf(out, "  %s [label=\"", leaf);
-    for (const char *c = t.buf; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            ni_put(out, "\\");
-        ni_putn(out, c, 1);
-    }
-    ni_put(out, bdf ? "\\n" : "");
-    put_bdf(out, bdf);
-    ni_putf(out, "\", %s];\n", style);
-    if (pci->known != NI_KNOWN || pci->depth == 0)
-        return;
-    ni_put(out, "  ");
-    if (box)
-        ni_putf(out, "subgraph cluster%lld { label=\"NUMA node %lld\"; ", (long long)pci->numa.v,
-                (long long)pci->numa.v);
-    ni_putf(out, "\"pci%04x:%02x\" -- ", (unsigned)pci->root_domain, (unsigned)pci->root_bus);
-    for (unsigned i = 0; i + 1U < pci->depth; i++) {
-        ni_put(out, "\"");
-        put_bdf(out, &pci->at[i]);
-        ni_put(out, "\" -- ");
-    }
-    ni_putf(out, "%s;%s\n", leaf, box ? " }" : "");
-}
-
-void ni_put_topo_dot(struct ni_text *out, const struct ni_view *view)
-{
-    const struct ni_inventory *inv = view->inv;
-    char leaf[16], name[16];
-    ni_put(out,
-           "strict graph topo {\n"
-           "  label=\"filled: the pod's; dashed: other HCAs; dotted: the nearest chosen HCA\";\n"
-           "  labelloc=b; fontname=\"sans-serif\"; fontsize=10; nodesep=0.2; ranksep=0.3;\n"
-           "  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n"
-           "  edge [fontname=\"sans-serif\", fontsize=9];\n");
-    for (unsigned i = 0; i < inv->n_gpu; i++) {
-        const struct ni_gpu *gpu = &inv->gpu[i];
-        ni_format(leaf, sizeof(leaf), "gpu%u", i);
-        ni_format(name, sizeof(name), "GPU%u", i);
-        put_leaf(out, leaf, name, &gpu->bdf, "style=filled, fillcolor=\"#d5e8c8\"", &gpu->pci);
-    }
-    for (unsigned i = 0; i < shown_hcas(inv); i++) {
-        const struct ni_hca *hca = &inv->hca[i];
-        ni_format(leaf, sizeof(leaf), "hca%u", i);
-        put_leaf(out, leaf, hca->name, own_bdf(hca),
-                 ni_is_given(hca) ? "style=filled, fillcolor=\"#cfe0f5\""
-                                  : "style=dashed, fontcolor=\"#606060\"",
-                 &hca->pci);
-    }
-    for (unsigned g = 0; g < inv->n_gpu; g++) {
-        const struct ni_near *near = &view->plan->nearest_hca[g];
-        if (near->index >= 0)
-            ni_putf(out,
-                    "  gpu%u -- hca%d [style=dotted, penwidth=2, color=\"#c04000\", "
-                    "fontcolor=\"#c04000\", constraint=false, label=\"%s\"];\n",
-                    g, near->index, pair_word(view, g, near->index));
-    }
-    ni_put(out, "}\n");
-}
-
-/* ---- JSON: a member is never renamed or given another meaning without a new NI_JSON_SCHEMA; new
-   ones may come ---- */
-
-static void claim_json(struct ni_json *j, const struct ni_view *view, unsigned i)
-{
-    const struct ni_claim *c = &view->inv->claim[i];
-    ni_json_text(j, "id", c->id);
-    ni_json_text(j, "from", c->from);
-    ni_json_text(j, "source", ni_source_words[c->source].json);
-    ni_json_text(j, "hca", c->hca < 0 ? NULL : view->inv->hca[c->hca].name);
-}
-
-static void port_json(struct ni_json *j, const struct ni_view *view, unsigned i)
-{
-    const struct ni_port *port = &view->inv->port[i];
-    const struct ni_port_plan *plan = &view->plan->port[i];
-    const struct ni_gid *gid = gid_of(view, (int)i);
-    char ip[NI_IP_TEXT];
-    ni_json_int(j, "port", port->num);
-    ni_json_text(j, "state", ni_port_state_text(port->state));
-    ni_json_text(j, "link", ni_link_words[port->link].json);
-    ni_json_num(j, "mbps", port->mbps);
-    if (gid) {
-        ni_json_object(j, "gid");
-        ni_json_int(j, "index", gid->index);
-        ni_json_text(j, "address", ni_ip_text(gid->ip, ip));
-        ni_json_text(j, "type", gid->type == NI_GID_UNREAD ? NULL : gid_type[gid->type]);
-        ni_json_text_or_null(j, "netdev", gid->ndev);
-        ni_json_end(j);
-    } else {
-        ni_json_text(j, "gid", NULL);
-    }
-    ni_json_int_or_null(j, "nccl_index", plan->nccl_index >= 0, plan->nccl_index);
-    ni_json_bool(j, "kept", plan->chosen);
-    ni_json_text(j, "rule", plan->rule);
-    ni_json_text_or_null(j, "why", plan->why);
-}
-
-static void hca_json(struct ni_json *j, const struct ni_view *view, unsigned i)
-{
-    const struct ni_hca *hca = &view->inv->hca[i];
-    const struct ni_netdev *own = hca->netdev < 0 ? NULL : &view->inv->netdev[hca->netdev];
-    ni_json_text(j, "name", hca->name);
-    ni_json_bdf(j, "pci", own_bdf(hca));
-    ni_json_text_or_null(j, "auxiliary", hca->aux);
-    ni_json_bdf(j, "parent", parent_of(hca));
-    ni_json_num(j, "numa", hca->pci.numa);
-    ni_json_text(j, "claimed_by", hca->claim < 0 ? NULL : view->inv->claim[hca->claim].from);
-    ni_json_text(j, "netdev", own ? own->name : NULL);
-    if (view->inv->for_doctor) {
-        ni_json_text_or_null(j, "type", hca->type);
-        ni_json_text_or_null(j, "firmware", hca->fw);
-        ni_json_num(j, "mtu", own ? own->mtu : (struct ni_num){0, NI_UNSET});
-        ni_json_text_or_null(j, "iommu", hca->iommu.type);
-    }
-    ni_json_list(j, "ports", view, hca->first_port, hca->n_port, port_json);
-}
-
-void ni_json_gpu(struct ni_json *j, const struct ni_view *view, unsigned at)
-{
-    const struct ni_gpu *gpu = &view->inv->gpu[at];
-    ni_json_int(j, "gpu", at);
-    ni_json_bdf(j, "pci", &gpu->bdf);
-    ni_json_int_or_null(j, "minor", gpu->minor >= 0, gpu->minor);
-    ni_json_text(j, "vendor", gpu->amd ? "amd" : "nvidia");
-    ni_json_num(j, "numa", gpu->pci.numa);
-    ni_json_text_or_null(j, "cpus", gpu->cpus);
-    ni_json_array(j, "use");
-    for (unsigned i = 0; i < view->plan->n_chosen; i++) {
-        const struct ni_port *port = &view->inv->port[view->plan->chosen[i]];
-        const struct ni_hca *hca = &view->inv->hca[port->hca];
-        if (!(view->plan->gpu_ports[at] >> i & 1))
-            continue;
-        ni_json_object(j, NULL);
-        ni_json_text(j, "hca", hca->name);
-        ni_json_int(j, "port", port->num);
-        ni_json_bdf(j, "pci", own_bdf(hca));
-        ni_json_end(j);
-    }
-    ni_json_end(j);
-}
-
-static void gpu_json(struct ni_json *j, const struct ni_view *view, unsigned i)
-{
-    const struct ni_near *near = &view->plan->nearest_hca[i];
-    ni_json_gpu(j, view, i);
-    ni_json_array(j, "distances");
-    for (unsigned h = 0; h < view->inv->n_hca; h++) {
-        const enum ni_distance d = view->plan->distance[i][h];
-        ni_json_object(j, NULL);
-        ni_json_text(j, "hca", view->inv->hca[h].name);
-        ni_json_text(j, "distance", d == NI_DIST_UNKNOWN ? NULL : ni_distance_text(d));
-        ni_json_end(j);
-    }
-    ni_json_end(j);
-    if (near->index < 0) {
-        ni_json_text(j, "nearest_hca", NULL);
-        return;
-    }
-    ni_json_object(j, "nearest_hca");
-    ni_json_text(j, "hca", view->inv->hca[near->index].name);
-    ni_json_text(j, "distance", ni_distance_text(near->distance));
-    ni_json_end(j);
-}
-
-void ni_json_devices(struct ni_json *j, const struct ni_view *view, unsigned n_hca)
-{
-    ni_json_list(j, "hcas", view, 0, n_hca, hca_json);
-    ni_json_list(j, "gpus", view, 0, view->inv->n_gpu, gpu_json);
-}
-
-static void setting_json(struct ni_json *j, const struct ni_view *view, unsigned i)
-{
-    const struct ni_setting *s = &view->plan->setting[i];
-    ni_json_text(j, "name", s->name);
-    ni_json_text(j, "value", s->origin == NI_LEFT_UNSET ? NULL : s->value);
-    ni_json_text(j, "origin", origins[s->origin].json);
-    ni_json_text_or_null(j, "rule", s->rule);
-    ni_json_text_or_null(j, "file", s->origin == NI_FROM_CONF ? s->file : NULL);
-    ni_json_text_or_null(j, "reason", s->reason);
-    ni_json_text_or_null(j, "by_itself", s->by_itself);
-}
-
-/* The limits of before, and those that `run` raises them to. */
-static void memlock_json(struct ni_json *j, const struct ni_view *view)
-{
-    const struct ni_limit *to = &view->plan->memlock;
-    const struct ni_self *self = &view->inv->self;
-    ni_json_object(j, "memlock");
-    ni_json_bytes(j, "soft", self->memlock_soft);
-    ni_json_bytes(j, "hard", self->memlock_hard);
-    ni_json_bytes(j, "soft_raised_to", raised(self->memlock_soft, to->soft));
-    ni_json_bytes(j, "hard_raised_to", raised(self->memlock_hard, to->hard));
-    ni_json_bool(j, "harmless", to->harmless);
-    ni_json_end(j);
-}
-
-void ni_put_plan_json(struct ni_text *out, const struct ni_view *view)
-{
-    const struct ni_inventory *inv = view->inv;
-    const struct ni_plan *plan = view->plan;
-    struct ni_json json = ni_json_report(out), *j = &json;
-    ni_json_text(j, "root", view->root);
-    ni_json_text(j, "transport", transports[plan->transport].json);
-    ni_json_text(j, "link", ni_link_words[plan_link(view)].json);
-    ni_json_text(j, "source", ni_source_words[inv->source].json);
-    ni_json_text(j, "refuse", plan->refuse ? plan->refuse_why : NULL);
-    ni_json_list(j, "claims", view, 0, inv->n_claim, claim_json);
-    ni_json_devices(j, view, inv->n_hca);
-    ni_json_list(j, "settings", view, 0, plan->n_setting, setting_json);
-    memlock_json(j, view);
-    ni_json_findings(j, view->findings);
-    ni_json_end(j);
 }

@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the pods of a job told, compared, and what the rounds mean: each question is asked of all pods.
    Those with the same answer are a group; what is wrong is one finding, which names the fewest first. */
+#include "preflight/compare.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "preflight/compare.h"
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/names.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+#include "preflight/job.h"
+#include "rail/rails.h"
+#include "rules/job_settings.h"
 
 enum { GROUPS = 8, NAMED = 3, VALUE = 320, SUBJECT = 96 };
 #define PAIRS "; %u pairs in all, counted each way"

@@ -13,7 +13,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/cli.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/names.h"
+#include "nccl_init/text.h"
+#include "preflight/job.h"
+#include "preflight/meet.h"
 #include "preflight/wire.h"
+#include "rail/rails.h"
 #include "system/system.h"
 
 enum {

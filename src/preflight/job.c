@@ -1,82 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words for the pods of a job, and the facts and settings that they must have alike. */
+/* Words for the pods of a job. */
 #include "preflight/job.h"
 
 #include <string.h>
 
-/* Of NCCL 2.30.7, which compares none of them: enqueue.cc, init.cc, graph/, transport/net_ib/,
-   misc/socket.cc (docs/preflight.md). What is local to a node, or agreed upon by two ranks, is not
-   here: names, indexes, time-outs. */
-#define DIFFERS NI_F_JOB_SETTING_DIFFERS
-#define SLOWS   NI_F_JOB_SETTING_SLOWS
-const struct ni_job_setting ni_job_settings[NI_N_JOB_SETTING] = {
-    {"network", NULL, NI_F_JOB_TRANSPORT_DIFFERS},
-    {"rails", NULL, NI_F_JOB_RAILS_DIFFER},
-    {"GPUs", NULL, NI_F_JOB_GPUS_DIFFER},
-    {"GPU driver", NULL, NI_F_JOB_SOFTWARE_DIFFERS},
-    {"CPU", NULL, NI_F_JOB_CPU_DIFFERS},
-    {"NCCL_ALGO", "", DIFFERS},
-    {"NCCL_PROTO", "", DIFFERS},
-    {"NCCL_NET", "", DIFFERS},
-    {"NCCL_NET_PLUGIN", "", DIFFERS},
-    {"NCCL_TUNER_PLUGIN", "", DIFFERS},
-    {"NCCL_SOCKET_FAMILY", "", DIFFERS},
-    {"NCCL_SOCKET_MAGIC", "", DIFFERS},
-    {"NCCL_COMM_ID", "", DIFFERS},
-    {"NCCL_MIN_NCHANNELS", "", DIFFERS},
-    {"NCCL_MAX_NCHANNELS", "", DIFFERS},
-    {"NCCL_MIN_CTAS", "", DIFFERS},
-    {"NCCL_MAX_CTAS", "", DIFFERS},
-    {"NCCL_NCHANNELS_PER_NET_PEER", "-1", DIFFERS},
-    {"NCCL_BUFFSIZE", "4194304", DIFFERS},
-    {"NCCL_LL_BUFFSIZE", "", DIFFERS},
-    {"NCCL_LL128_BUFFSIZE", "", DIFFERS},
-    {"NCCL_P2P_NET_CHUNKSIZE", "131072", DIFFERS},
-    {"NCCL_RUNTIME_CONNECT", "1", DIFFERS},
-    {"NCCL_IB_QPS_PER_CONNECTION", "1", DIFFERS},
-    {"NCCL_IB_SPLIT_DATA_ON_QPS", "0", DIFFERS},
-    {"NCCL_IB_RECEIVER_SIDE_MATCHING_SCHEME", "", DIFFERS},
-    {"NCCL_IB_RESILIENCY_PORT_FAILOVER", "0", DIFFERS},
-    {"NCCL_IB_OOO_RQ", "", DIFFERS},
-    {"NCCL_CROSS_NIC", "2", SLOWS},
-    {"NCCL_IB_TC", "0", SLOWS},
-    {"NCCL_IB_SL", "0", SLOWS},
-    {"NCCL_IB_MERGE_NICS", "1", SLOWS},
-    {"NCCL_IB_SUBNET_AWARE_ROUTING", "0", SLOWS},
-    {"NCCL_NVLS_ENABLE", "2", SLOWS},
-    {"NCCL_COLLNET_ENABLE", "0", SLOWS},
-    {"NCCL_CUMEM_ENABLE", "", SLOWS},
-    {"NCCL_P2P_DISABLE", "0", SLOWS},
-    {"NCCL_P2P_LEVEL", "", SLOWS},
-    {"NCCL_SHM_DISABLE", "0", SLOWS},
-    {"NCCL_PXN_DISABLE", "0", SLOWS},
-    {"NCCL_VERSION", "", NI_F_JOB_SOFTWARE_DIFFERS}, /* of NVIDIA's images */
-    {"NCCL_HOSTID", "", NI_F_JOB_HOSTID_SAME},       /* the one that must differ */
-};
-
-const struct ni_job_setting *ni_find_job_setting(const char *name)
-{
-    for (unsigned i = 0; i < NI_N_JOB_SETTING; i++) {
-        if (strcmp(ni_job_settings[i].name, name) == 0)
-            return &ni_job_settings[i];
-    }
-    return NULL;
-}
-
-const char *ni_pair_step_text(enum ni_pair_step step)
-{
-    static const char *const text[] = {
-        [NI_PAIR_START] = "start",        [NI_PAIR_FIND] = "find",
-        [NI_PAIR_OPEN] = "open",          [NI_PAIR_DEVICE] = "device",
-        [NI_PAIR_PORT] = "port",          [NI_PAIR_ALLOCATE] = "allocate",
-        [NI_PAIR_REGISTER] = "register",  [NI_PAIR_GID] = "gid",
-        [NI_PAIR_QUEUES] = "queue pairs", [NI_PAIR_CONNECT] = "connect",
-        [NI_PAIR_SMALL] = "small writes", [NI_PAIR_IDENTITY] = "identity",
-        [NI_PAIR_WRITE] = "bulk writes",  [NI_PAIR_READ] = "bulk reads",
-        [NI_PAIR_COMPARE] = "compare",    [NI_PAIR_DONE] = "done",
-    };
-    return (unsigned)step < NI_COUNT(text) ? text[step] : "?";
-}
+#include "nccl_init/findings.h"
+#include "nccl_init/text.h"
 
 struct ni_rail_tally *ni_tally_of(const struct ni_job *job, unsigned rank, unsigned rail)
 {
@@ -96,15 +25,6 @@ void ni_put_pod(struct ni_text *to, const struct ni_job *job, unsigned rank)
         ni_quote(to, pod->node);
         ni_put(to, ")");
     }
-}
-
-void ni_put_speed(struct ni_text *t, int64_t mbps)
-{
-    if (mbps > 0 && mbps < 1000)
-        ni_putf(t, "0.%02lld", (long long)mbps / 10);
-    else if (mbps > 0)
-        ni_putf(t, mbps < 10000 ? "%lld.%lld" : "%lld", (long long)mbps / 1000,
-                (long long)mbps % 1000 / 100);
 }
 
 void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const struct ni_findings *f,

@@ -3,6 +3,11 @@
    tells decides. */
 #include <string.h>
 
+#include "cli/cli.h"
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
+#include "nccl_init/text.h"
+#include "preflight/job.h"
 #include "preflight/meet.h"
 
 /* One way of telling. */

@@ -5,7 +5,12 @@
 #ifndef NCCL_INIT_MEET_H
 #define NCCL_INIT_MEET_H
 
+#include "cli/cli.h"
+#include "nccl_init/env.h"
+#include "nccl_init/findings.h"
 #include "nccl_init/plan.h"
+#include "nccl_init/text.h"
+#include "preflight/job.h"
 #include "rail/rails.h"
 
 enum { NI_MEET_PEERS = 256 }; /* bytes of a name or address of pod 0 */
@@ -19,13 +24,6 @@ struct ni_party {
     char key[128];    /* equal in all pods of this attempt; never shown to anybody */
     bool named;       /* the key is only the name of pod 0, which another job can have, too */
     bool stand_aside; /* local rank 0 of this pod acts, and no more is told */
-};
-
-/* What the options say of it; what is not given is NULL, or below 0. */
-struct ni_party_options {
-    const char *peers, *job, *self; /* self: this machine's own name */
-    int rank, ranks;
-    unsigned port;
 };
 
 /* true: *ret is whole. false: `why`, which was empty, says which variables would tell, or which is wrong,

@@ -7,7 +7,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "cli/cli.h"
+#include "nccl_init/base.h"
+#include "nccl_init/names.h"
+#include "nccl_init/text.h"
+#include "preflight/job.h"
+#include "preflight/meet.h"
 #include "preflight/wire.h"
+#include "rail/rails.h"
 #include "system/system.h"
 
 enum {

@@ -2,13 +2,9 @@
 /* preflight: all pods of a job prove its fabric together. Also before the command, for `run
    --preflight`. What comes from the network is read by a child that has nothing to lose; what
    becomes the command gets one byte of it. */
-#include "cli/cli.h"
-#include "rules/rules.h"
-#include "system/system.h"
+#include "preflight/preflight.h"
 
-#if defined(__x86_64__)
 #include <cpuid.h>
-#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -17,6 +13,24 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "cli/cli.h"
+#include "nccl_init/base.h"
+#include "nccl_init/caps.h"
+#include "nccl_init/env.h"
+#include "nccl_init/names.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
+#include "preflight/job.h"
+#include "preflight/meet.h"
+#include "print/report.h"
+#include "rail/rails.h"
+#include "rules/rules.h"
+#include "selftest/selftest.h"
+#include "system/system.h"
+
+#if defined(__x86_64__)
+#endif
 
 enum {
     BYTES_MS = 3000,    /* for --bytes, in each direction */
@@ -28,29 +42,49 @@ enum {
 enum verdict { UNTOLD, GOOD = 'g', BAD = 'b' };
 enum { BEGUN = 'w' }; /* before that: waiting for pods is over */
 
+/* --svg */
+static int draw(struct ni_context *ctx, const struct ni_verdict *verdict)
+{
+    struct ni_text text = ni_long_text();
+    int status;
+
+    ni_put_preflight_svg(&text, verdict);
+    ctx->options.output = ctx->options.svg;
+    status = ni_print_long(ctx, &text);
+    ctx->options.output = NULL;
+    return status;
+}
+
+static int print_report(struct ni_context *ctx, const struct ni_verdict *verdict)
+{
+    const struct ni_view view = ni_flow_view(ctx);
+    struct ni_text text = ni_long_text();
+
+    if (ctx->options.json)
+        ni_put_preflight_json(&text, &view, verdict);
+    else
+        ni_put_preflight(&text, &view, verdict);
+    return ni_print_long(ctx, &text);
+}
+
 /* Pod 0 prints all, the others, and who did not reach it, the sentence; `run`, whose standard output
    is the command's, logs it, pod 0 with the findings. Whether it is good, and was printed. */
 static bool conclude(struct ni_context *ctx, const struct ni_verdict *verdict)
 {
     const bool runs = ctx->verb == NI_VERB_RUN;
     const bool must = runs && (ctx->options.policy.require & NI_REQUIRE_PREFLIGHT) != 0;
-    ni_report_fn *const put = ctx->options.json ? ni_put_preflight_json : ni_put_preflight;
     struct ni_text why = NI_TEXT(1024);
     bool told = true;
 
     ni_putf(&why, "%s%s", must ? "the preflight is " : "preflight: ", verdict->line);
     if (must && !verdict->good)
         ni_refuse_demand(&ctx->work, NI_REQUIRE_PREFLIGHT, why.buf);
-    ctx->verdict = verdict;
-    if (verdict->job && ctx->options.svg) {
-        ctx->options.output = ctx->options.svg;
-        told = ni_print_view(ctx, ni_put_preflight_svg) == 0 || runs;
-        ctx->options.output = NULL;
-    }
+    if (verdict->job && ctx->options.svg)
+        told = draw(ctx, verdict) == 0 || runs;
     if (runs || !verdict->job)
         ni_say_findings(ctx);
     if (!runs)
-        told = ni_print_view(ctx, put) == 0 && told;
+        told = print_report(ctx, verdict) == 0 && told;
     else if (verdict->good || !must)
         ni_say(ctx, verdict->good ? NI_LOG_INFO : NI_LOG_WARN, "preflight: %s", verdict->line);
     if (must && !verdict->good)
@@ -227,14 +261,18 @@ static bool ask_child(struct ni_context *ctx, const struct ni_party *party)
 }
 
 /* One pod has nobody to meet: its self-test decides. */
-static bool alone(struct ni_context *ctx)
+static bool alone(struct ni_context *ctx, const struct ni_trials *trials)
 {
     struct ni_text why = NI_TEXT(NI_REASON);
     struct ni_verdict verdict = {.good = true};
 
-    if (ni_wants_trials(&ctx->work) && !ni_selftest_passes(ctx, &why))
+    if (ni_wants_trials(&ctx->work)) {
+        const struct ni_trials *all = trials ? trials : ni_try_ports(ctx);
+
         /* as for the self-test, having no port is a warning */
-        verdict.good = ctx->trials && ctx->trials->n == 0 && !ctx->options.strict;
+        verdict.good =
+            ni_selftest_passes(all, &why) || (all && all->n == 0 && !ctx->options.strict);
+    }
     (void)ni_format(verdict.line, sizeof(verdict.line), "%s: one pod takes part: %s",
                     verdict.good ? "good" : "bad", why.len > 0 ? why.buf : "nobody to meet");
     return conclude(ctx, &verdict);
@@ -319,7 +357,7 @@ static void keep(struct ni_context *ctx, bool good, const struct ni_party *party
 /* ---- both verbs ---- */
 
 /* An exit status. Not what --once has kept, or another process of this pod does, is done. */
-static int prove(struct ni_context *ctx)
+static int prove(struct ni_context *ctx, const struct ni_trials *trials)
 {
     const struct ni_options *o = &ctx->options;
     struct ni_verdict verdict = {.good = false};
@@ -355,7 +393,7 @@ static int prove(struct ni_context *ctx)
     }
     if (verdict.line[0])
         return conclude(ctx, &verdict) ? 0 : NI_EXIT_FAILED;
-    good = party.ranks == 1 ? alone(ctx) : ask_child(ctx, &party);
+    good = party.ranks == 1 ? alone(ctx, trials) : ask_child(ctx, &party);
     /* who has started its command does not come to another meeting */
     if (o->once && (good || (o->preflight == NI_DEMAND_WARN && !stops_command(o))))
         keep(ctx, good, &party);
@@ -366,10 +404,10 @@ int ni_cmd_preflight(struct ni_context *ctx)
 {
     const int r = ni_flow(ctx);
 
-    return r != 0 ? r : prove(ctx);
+    return r != 0 ? r : prove(ctx, NULL);
 }
 
-bool ni_preflight_allows(struct ni_context *ctx)
+bool ni_preflight_allows(struct ni_context *ctx, const struct ni_trials *trials)
 {
-    return prove(ctx) == 0 || !stops_command(&ctx->options);
+    return prove(ctx, trials) == 0 || !stops_command(&ctx->options);
 }

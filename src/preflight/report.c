@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a preflight found, for people: the sentence, the findings, the rails, and what was not tried.
    Up to 32 pods each has a line; beyond, those that are not good. */
+#include "print/report.h"
+#include "cli/cli.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/text.h"
+#include "preflight/job.h"
 #include "print/parts.h"
+#include "rail/rails.h"
 
 enum { PODS_SHOWN = 32 };
 
@@ -34,9 +40,8 @@ static void put_cell(struct ni_text *t, const struct ni_rail_tally *y)
         ni_putf(t, "%s%s", mbps > 0 ? " " : "", ni_rail_words[y->verdict]);
 }
 
-static void put_pods(struct ni_text *out, const struct ni_view *view)
+static void put_pods(struct ni_text *out, const struct ni_job *job, bool colour)
 {
-    const struct ni_job *job = view->verdict->job;
     const bool many = job->ranks > PODS_SHOWN;
     struct ni_text table = ni_table_on("RANK\tPOD\tNODE");
     unsigned shown = 0, more = 0;
@@ -63,23 +68,24 @@ static void put_pods(struct ni_text *out, const struct ni_view *view)
         return;
     }
     ni_putf(out, "\n%s, Gb/s in the slower direction\n", many ? "Pods that are not good" : "Rails");
-    ni_table_write(out, &table, view->colour);
+    ni_table_write(out, &table, colour);
     if (more > 0)
         ni_putf(out, "  and %u more\n", more);
 }
 
-void ni_put_preflight(struct ni_text *out, const struct ni_view *view)
+void ni_put_preflight(struct ni_text *out, const struct ni_view *view,
+                      const struct ni_verdict *verdict)
 {
-    const struct ni_job *job = view->verdict->job;
+    const struct ni_job *job = verdict->job;
     unsigned passed = 0;
     ni_put(out, "preflight: ");
-    ni_quote(out, view->verdict->line);
+    ni_quote(out, verdict->line);
     ni_put(out, "\n");
     if (!job)
         return;
     ni_put_findings(out, view, NI_INFO);
     if (job->n_rail > 0)
-        put_pods(out, view);
+        put_pods(out, job, view->colour);
     if (job->n_result == 0)
         return;
     for (unsigned i = 0; i < job->n_result; i++)

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a preflight found, for programs (docs/preflight.md). A member is never renamed or given
    another meaning without a new NI_JSON_SCHEMA; new ones may come. */
+#include "cli/cli.h"
+#include "nccl_init/base.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/names.h"
+#include "nccl_init/text.h"
+#include "preflight/job.h"
+#include "print/json.h"
 #include "print/parts.h"
+#include "print/report.h"
+#include "rail/rails.h"
 
 static void failure_json(struct ni_json *j, const struct ni_pair_result *x, unsigned rank)
 {
@@ -73,12 +82,13 @@ static void job_json(struct ni_json *j, const struct ni_view *view, const struct
     ni_json_end(j);
 }
 
-void ni_put_preflight_json(struct ni_text *out, const struct ni_view *view)
+void ni_put_preflight_json(struct ni_text *out, const struct ni_view *view,
+                           const struct ni_verdict *verdict)
 {
     struct ni_json j = ni_json_report(out);
-    ni_json_text(&j, "verdict", view->verdict->good ? "good" : "bad");
-    ni_json_text(&j, "line", view->verdict->line);
-    if (view->verdict->job)
-        job_json(&j, view, view->verdict->job);
+    ni_json_text(&j, "verdict", verdict->good ? "good" : "bad");
+    ni_json_text(&j, "line", verdict->line);
+    if (verdict->job)
+        job_json(&j, view, verdict->job);
     ni_json_end(&j);
 }

@@ -4,7 +4,10 @@
    a colour that all eyes tell from blue and from the others (Okabe and Ito's palette). */
 #include <string.h>
 
-#include "print/parts.h"
+#include "cli/cli.h"
+#include "nccl_init/text.h"
+#include "preflight/job.h"
+#include "rail/rails.h"
 
 enum { LEFT = 24, TOP = 110, ROWS = 64 /* at most, up to 1024 pods */, MARK = 12 };
 
@@ -78,10 +81,10 @@ static void put_legend(struct ni_text *out, unsigned y)
     put_text(out, x, y, "The bluer, the faster.");
 }
 
-void ni_put_preflight_svg(struct ni_text *out, const struct ni_view *view)
+void ni_put_preflight_svg(struct ni_text *out, const struct ni_verdict *verdict)
 {
     enum { LETTERS = 110 /* of the sentence */ };
-    const struct ni_job *job = view->verdict->job;
+    const struct ni_job *job = verdict->job;
     unsigned across = 1;
     while ((job->ranks + across - 1) / across > ROWS)
         across *= 2;
@@ -90,14 +93,14 @@ void ni_put_preflight_svg(struct ni_text *out, const struct ni_view *view)
     const unsigned column = named ? 60 : across * MARK + 16;
     const unsigned wide = first + job->n_rail * column + LEFT, w = wide < 860 ? 860 : wide;
     const unsigned h = TOP + (job->ranks + across - 1) / across * row + LEFT;
-    struct ni_text verdict = NI_TEXT(1024), head = NI_TEXT(1024);
-    ni_putf(&verdict, "preflight: %s", view->verdict->line);
-    ni_put_quoted(&head, verdict.buf, verdict.len, LETTERS);
+    struct ni_text sentence = NI_TEXT(1024), head = NI_TEXT(1024);
+    ni_putf(&sentence, "preflight: %s", verdict->line);
+    ni_put_quoted(&head, sentence.buf, sentence.len, LETTERS);
     ni_putf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %u %u\" width=\"%u\" "
             "height=\"%u\" font-family=\"sans-serif\" font-size=\"12\">\n<title>",
             w, h, w, h);
-    put_xml(out, verdict.buf);
+    put_xml(out, sentence.buf);
     ni_put(out, "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
     put_text(out, LEFT, 30, head.buf);
     put_legend(out, 60);

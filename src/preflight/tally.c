@@ -5,7 +5,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cli/cli.h"
+#include "nccl_init/base.h"
 #include "preflight/compare.h"
+#include "preflight/job.h"
+#include "rail/rails.h"
 
 enum {
     SLOW = 70, /* percent of the median: less is slow, ... */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the pods write to each other, and how it is read: each struct has a table of its members, for
    both directions. */
+#include "preflight/wire.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <jansson.h>
@@ -11,8 +13,14 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "preflight/wire.h"
+#include "nccl_init/base.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+#include "preflight/job.h"
 #include "print/json.h"
+#include "rail/rails.h"
 #include "system/system.h"
 
 /* ---- what is in each: the members of its struct ---- */

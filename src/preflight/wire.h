@@ -4,7 +4,11 @@
 #ifndef NI_MEET_WIRE_H
 #define NI_MEET_WIRE_H
 
+#include "cli/cli.h"
+#include "nccl_init/text.h"
+#include "preflight/job.h"
 #include "preflight/meet.h"
+#include "rail/rails.h"
 
 enum ni_message_type {
     /* leaf to hub */

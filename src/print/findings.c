@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "print/parts.h"
-
+/* Findings in words and in JSON. */
 #include <string.h>
+
+#include "nccl_init/findings.h"
+#include "nccl_init/text.h"
+#include "print/json.h"
+#include "print/parts.h"
+#include "print/report.h"
 
 void ni_put_finding(struct ni_text *out, const struct ni_finding *f)
 {

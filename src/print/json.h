@@ -3,7 +3,10 @@
 #ifndef NCCL_INIT_JSON_H
 #define NCCL_INIT_JSON_H
 
+#include "nccl_init/base.h"
 #include "nccl_init/findings.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/text.h"
 
 /* The parsed text, to be given to json_decref; or NULL after saying why, for a text that is no JSON,
    is nested deeper or has more values than any known writer's, or has a key twice. reals: each number is one; integers

@@ -4,7 +4,9 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "nccl_init/findings.h"
 #include "nccl_init/index.h"
+#include "nccl_init/text.h"
 #include "print/json.h"
 
 enum {

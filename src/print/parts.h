@@ -3,6 +3,13 @@
 #ifndef NCCL_INIT_REPORT_PARTS_H
 #define NCCL_INIT_REPORT_PARTS_H
 
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/gpu.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+#include "print/json.h"
 #include "print/report.h"
 
 /* ---- lines, colour, tables (layout.c) ---- */
@@ -64,11 +71,15 @@ void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_se
 /* "findings": all of them, the worst first. */
 void ni_json_findings(struct ni_json *j, const struct ni_findings *all);
 
-/* selftest.c: how many passed, and an object for each trial. */
-void ni_json_trials(struct ni_json *j, const struct ni_view *view);
+/* ---- devices.c ---- */
 
-/* preflight.c: by enum ni_rail_verdict, "good"; the slower of both directions. */
-extern const char *const ni_rail_words[];
-struct ni_flow ni_slower_flow(const struct ni_rail_tally *t);
+/* The PCI address of the HCA; NULL for a sub-function. */
+const struct ni_bdf *ni_own_bdf(const struct ni_hca *hca);
+/* The PF of a VF, the PCI device of a sub-function; NULL. */
+const struct ni_bdf *ni_parent_bdf(const struct ni_hca *hca);
+/* The GID of that port of the inventory; NULL. */
+const struct ni_gid *ni_port_gid_used(const struct ni_view *view, int port);
+/* By enum ni_gid_type: "v2". */
+extern const char *const ni_gid_type_words[];
 
 #endif

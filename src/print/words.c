@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "print/parts.h"
-
+/* Words that all reports share. */
 #include <string.h>
+
+#include "nccl_init/base.h"
+#include "nccl_init/given.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+#include "print/json.h"
+#include "print/parts.h"
+#include "print/report.h"
 
 const struct ni_words ni_source_words[] = {
     [NI_SRC_NONE] = {"none", "this pod was given no HCA"},

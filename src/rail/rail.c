@@ -3,6 +3,7 @@
    writes to, and reads from, one of them, and lets the other do so. In the rail's own process, which
    is killed where it hangs. */
 #include <errno.h>
+#include <infiniband/verbs.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -13,8 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <infiniband/verbs.h>
-
+#include "nccl_init/base.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "rail/rails.h"
 
 enum {

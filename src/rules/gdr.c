@@ -2,7 +2,16 @@
 /* gdr.level: NCCL_NET_GDR_LEVEL, how far a GPU may be from the HCA that reads its memory. Unset,
    NCCL stops at PXB (2.30.7 graph/paths.cc ncclTopoCheckGdr); RCCL goes to PHB for a GPU and an HCA of
    one EPYC of Zen 2 to Zen 4 (RCCL of ROCm 6.3 graph/paths.cc ncclTopoCheckGdr, graph/topo.cc). */
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/gpu.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "rules/rule.h"
+#include "rules/rules.h"
 
 static const char variable[] = "NCCL_NET_GDR_LEVEL";
 

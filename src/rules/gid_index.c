@@ -5,7 +5,16 @@
    make that search end on the right entry. */
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/net.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "rules/rule.h"
+#include "rules/rules.h"
 
 static const char variable[] = "NCCL_IB_GID_INDEX", family[] = "NCCL_IB_ADDR_FAMILY",
                   range[] = "NCCL_IB_ADDR_RANGE";

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gid.pick: each RoCE port's right GID, and which ports have none. RoCE v2, of an address of this
    pod: IPv4, else a routable IPv6, else link-local. */
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/given.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
 #include "rules/rule.h"
+#include "rules/rules.h"
 
 /* What an entry is worth. Of link-local ones IPv4 comes first: NCCL's search takes no other. */
 enum worth { UNUSABLE, ROCE_V1, LINK_LOCAL, LINK_LOCAL_V4, ROUTABLE_V6, ROUTABLE_V4 };

@@ -5,7 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nccl_init/inventory.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "rules/rule.h"
+#include "rules/rules.h"
 
 /* A row of the table; what was not read is empty, without a type. */
 static const struct ni_gid *row(const struct ni_inventory *inv, const struct ni_port *port,

@@ -3,7 +3,12 @@
    sentence holds for 2.18 to 2.32, or names the versions. Where no version stands it is 2.30.7. */
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "rules/rule.h"
+#include "rules/rules.h"
 
 static const struct {
     const char *name;

@@ -3,7 +3,15 @@
    them. */
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "rules/rule.h"
+#include "rules/rules.h"
 
 /* What all variables are decided from. */
 struct asked {

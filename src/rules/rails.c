@@ -4,7 +4,17 @@
    there hangs in ibv_modify_qp until ETIMEDOUT. */
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/net.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "rules/rule.h"
+#include "rules/rules.h"
 
 static const char variable[] = "NCCL_CROSS_NIC";
 

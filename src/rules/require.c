@@ -4,7 +4,18 @@
    those that are judged later: when the limit was raised, the ports were tried, the pods have met. */
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/gpu.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/names.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/process.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "rules/rule.h"
+#include "rules/rules.h"
 
 /* ---- each demand holds, or says on `why` what is missing; those behind rdma hold only if it does ---- */
 

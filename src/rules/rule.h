@@ -3,6 +3,14 @@
 #ifndef NCCL_INIT_DECIDE_RULE_H
 #define NCCL_INIT_DECIDE_RULE_H
 
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/net.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/process.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "rules/rules.h"
 
 /* The rules, in the order of the table (rules.c). */
@@ -144,11 +152,6 @@ void ni_want_numa(const struct ni_work *w);
 /* The GPU of this process, where a launcher has started one for each GPU; else -1. *why: how that is
    known, or what is in the way; empty: there is no such launcher. */
 int ni_rank_gpu(const struct ni_work *w, struct ni_text *why);
-
-/* ---- job_describe.c ---- */
-
-/* The port as a rail of the job: with the index that NCCL will use, and what is known of it. */
-void ni_describe_rail(const struct ni_work *w, int at, struct ni_rail *rail);
 
 /* ---- privileges.c ---- */
 

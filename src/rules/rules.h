@@ -4,8 +4,11 @@
 #ifndef NCCL_INIT_DECIDE_H
 #define NCCL_INIT_DECIDE_H
 
+#include "nccl_init/env.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
-#include "rail/rails.h"
+#include "nccl_init/text.h"
 
 struct ni_work {
     const struct ni_inventory *inv;
@@ -38,18 +41,6 @@ void ni_require_planned_memlock(const struct ni_work *w);
 /* A demand that is judged later does not hold: the first of these bits that is demanded, if one is.
    The plan refuses. */
 void ni_refuse_demand(const struct ni_work *w, unsigned bits, const char *why);
-
-/* doctor's checks of what no variable can mend; the inventory was gathered for doctor. */
-void ni_diagnose(const struct ni_work *w, struct ni_diagnosis *ret);
-
-/* Whether NCCL will use RDMA if it can; false where the user chose something else. */
-bool ni_wants_trials(const struct ni_work *w);
-/* What a self-test is to try: the chosen ports with the index that NCCL will use, then ports that
-   were given to the pod by name and cannot be used. ret must be zeroed. */
-void ni_plan_trials(const struct ni_work *w, struct ni_trials *ret);
-/* What ended trials mean: a finding for each that did not pass, and for what the device says
-   otherwise than sysfs. An inventory that was gathered for doctor tells more. */
-void ni_judge_trials(const struct ni_work *w, struct ni_trials *all);
 
 /* For `plan`, which doctor's check of rates includes: rails that are slower than others. */
 void ni_note_slow_rails(const struct ni_work *w);

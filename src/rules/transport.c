@@ -4,7 +4,14 @@
 #include <string.h>
 #include <strings.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/names.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
 #include "rules/rule.h"
+#include "rules/rules.h"
 
 static const char disable[] = "NCCL_IB_DISABLE";
 

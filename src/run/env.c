@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* env: the settings in a form that something else reads. */
 #include "cli/cli.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
+#include "print/report.h"
+#include "run/run.h"
 #include "system/system.h"
 
 int ni_cmd_env(struct ni_context *ctx)

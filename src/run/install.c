@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* install: this program as a file of a volume that other containers mount. */
-#include "cli/cli.h"
-#include "system/system.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -10,6 +7,12 @@
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+#include "cli/cli.h"
+#include "nccl_init/base.h"
+#include "nccl_init/names.h"
+#include "nccl_init/text.h"
+#include "system/system.h"
 
 static const char caps_name[] = "security.capability";
 

@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run: the settings, the limit, then the command instead of us. */
-#include "cli/cli.h"
-#include "rules/rules.h"
-#include "system/system.h"
+#include "run/run.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "cli/cli.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/names.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
+#include "plan/plan.h"
+#include "preflight/preflight.h"
+#include "print/report.h"
+#include "rules/rules.h"
+#include "selftest/selftest.h"
+#include "system/system.h"
 
 static void say_plan(struct ni_context *ctx)
 {
@@ -75,6 +85,7 @@ int ni_cmd_run(struct ni_context *ctx)
 {
     const struct ni_policy *policy = &ctx->options.policy;
     const bool off = policy->mode == NI_MODE_OFF;
+    const struct ni_trials *trials = NULL;
     const char *refusal = NULL;
 
     if (!*ctx->operands)
@@ -88,11 +99,12 @@ int ni_cmd_run(struct ni_context *ctx)
     if (!ctx->plan.refuse && !off)
         say_plan(ctx);
     if (!ctx->plan.refuse)
-        ni_selftest_first(ctx); /* with limits and capabilities as the command will have them */
+        trials =
+            ni_selftest_first(ctx); /* with limits and capabilities as the command will have them */
     ni_say_findings(ctx);
     refusal = refusal_of(ctx);
     const bool allowed =
-        !refusal && (ctx->options.preflight == NI_DEMAND_OFF || ni_preflight_allows(ctx));
+        !refusal && (ctx->options.preflight == NI_DEMAND_OFF || ni_preflight_allows(ctx, trials));
     if (allowed) {
         r = start(ctx, &refusal);
         if (!refusal)

@@ -2,18 +2,25 @@
 /* selftest: whether each port does what the job will ask of it. Also before the command, for `run
    --selftest`. All ports at once, each in a process of its own, so that one that hangs or crashes
    holds up no other. */
-#include "cli/cli.h"
-#include "rules/rules.h"
-#include "system/system.h"
+#include "selftest/selftest.h"
 
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/cli.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/names.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
+#include "print/report.h"
+#include "rail/rails.h"
+#include "rules/rules.h"
+#include "system/system.h"
+
 enum { PROGRESS_MS = 100 };
 
-int ni_run_trials(struct ni_context *ctx, ni_rail_fn *fn)
+int ni_run_trials(struct ni_context *ctx, struct ni_trials *all, ni_rail_fn *fn)
 {
-    struct ni_trials *all = ctx->trials;
     const int64_t begin = ni_now_ms();
     struct ni_children children;
     struct ni_rails rails;
@@ -66,69 +73,81 @@ static void work_as_command(struct ni_rail_task *task, enum ni_rail_work work, v
     ni_work_rail(task, work, state);
 }
 
-int ni_try_ports(struct ni_context *ctx)
+const struct ni_trials *ni_try_ports(struct ni_context *ctx)
 {
     static struct ni_trials all;
+    int r;
 
     all.size = ctx->options.size;
     all.bytes = ctx->options.bytes ? ctx->options.bytes : INT64_C(16) << 20;
     all.limit_ms = (int64_t)ctx->options.deadline * 1000;
     all.memlock = ctx->memlock;
     ni_plan_trials(&ctx->work, &all);
-    ctx->trials = &all;
-    int r = ni_run_trials(ctx, work_as_command);
+    r = ni_run_trials(ctx, &all, work_as_command);
     if (r < 0) {
-        ctx->trials = NULL;
         ni_report(&ctx->findings, NI_F_VERBS_PROCESS, "self-test",
                   "no process could be started: %s", NI_ERRNO(r));
-        return r;
+        return NULL;
     }
     ni_judge_trials(&ctx->work, &all);
     if (all.n == 0 && ni_wants_trials(&ctx->work))
         ni_report(&ctx->findings, NI_F_VERBS_NONE, "self-test", "there is no port to try");
-    return 0;
+    return &all;
 }
 
 int ni_cmd_selftest(struct ni_context *ctx)
 {
+    const struct ni_trials *all;
+    struct ni_view view;
+    struct ni_text text;
     int r = ni_flow(ctx);
 
     if (r != 0)
         return r;
-    if (ni_try_ports(ctx) != 0) {
+    all = ni_try_ports(ctx);
+    if (!all) {
         ni_say_findings(ctx);
         return NI_EXIT_FAILED;
     }
-    r = ni_print_view(ctx, ctx->options.json ? ni_put_selftest_json : ni_put_selftest);
+    view = ni_flow_view(ctx);
+    text = ni_long_text();
+    if (ctx->options.json)
+        ni_put_selftest_json(&text, &view, all);
+    else
+        ni_put_selftest(&text, &view, all);
+    r = ni_print_long(ctx, &text);
     return r != 0 ? r : ni_verdict(ctx);
 }
 
-bool ni_selftest_passes(struct ni_context *ctx, struct ni_text *how)
+bool ni_selftest_passes(const struct ni_trials *all, struct ni_text *how)
 {
-    const struct ni_trials *all;
-
-    if (!ctx->trials && ni_try_ports(ctx) != 0) {
+    if (!all) {
         ni_put(how, "no self-test could be made");
         return false;
     }
-    all = ctx->trials;
-    if (all->n == 0)
+    if (all->n == 0) {
         ni_put(how, "there is no port to try");
-    else
-        ni_putf(how, "%s%u of %u ports passed", all->passed % all->n == 0 ? "" : "only ",
-                all->passed, all->n);
-    return all->n > 0 && all->passed == all->n;
+        return false;
+    }
+    if (all->passed > 0 && all->passed < all->n)
+        ni_put(how, "only ");
+    ni_putf(how, "%u of %u ports passed", all->passed, all->n);
+    return all->passed == all->n;
 }
 
-void ni_selftest_first(struct ni_context *ctx)
+const struct ni_trials *ni_selftest_first(struct ni_context *ctx)
 {
     struct ni_text how = NI_TEXT(NI_REASON);
+    const struct ni_trials *all;
+    bool passes;
 
     if (ctx->options.selftest == NI_DEMAND_OFF || !ni_wants_trials(&ctx->work))
-        return;
-    const bool passes = ni_selftest_passes(ctx, &how);
-    if (ctx->trials && ctx->trials->n > 0) /* else a finding says so */
+        return NULL;
+    all = ni_try_ports(ctx);
+    passes = ni_selftest_passes(all, &how);
+    if (all && all->n > 0) /* else a finding says so */
         ni_say(ctx, passes ? NI_LOG_INFO : NI_LOG_WARN, "self-test: %s", how.buf);
     if (!passes)
         ni_refuse_demand(&ctx->work, NI_REQUIRE_SELFTEST, how.buf);
+    return all;
 }

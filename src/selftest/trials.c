@@ -5,7 +5,20 @@
 #include <errno.h>
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/given.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/names.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/process.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+#include "rail/rails.h"
 #include "rules/rule.h"
+#include "rules/rules.h"
+#include "selftest/selftest.h"
 
 /* ---- what to try ---- */
 

@@ -4,6 +4,7 @@
 #define NCCL_INIT_DOOR_DOOR_H
 
 #include "nccl_init/index.h"
+#include "nccl_init/text.h"
 #include "sysroot/sysroot.h"
 
 /* ---- tree.c: a tree in memory ---- */
@@ -60,15 +61,7 @@ typedef int ni_step_fn(const void *ctx, const char *path, bool last, char target
 int ni_walk(const char *path, bool follow, char ret[NI_TREE_PATH], ni_step_fn *step,
             const void *ctx);
 
-enum ni_access {
-    NI_ACCESS_READ,
-    NI_ACCESS_LINK,
-    NI_ACCESS_LIST,
-    NI_ACCESS_EXISTS,
-    NI_ACCESS_OPEN,
-    NI_ACCESS_NONE
-};
-/* The kind of entry that the first three want, and the errno where it is another. */
+/* The kind of entry that the first three accesses want, and the errno where it is another. */
 extern const struct ni_wanted {
     uint8_t kind;
     int other;

@@ -11,7 +11,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/text.h"
 #include "sysroot/kinds.h"
+#include "sysroot/sysroot.h"
+
+struct room {
+    char *buf;
+    size_t cap, len;
+};
 
 /* A FIFO must not make us wait, a terminal not become ours. */
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
@@ -281,4 +289,34 @@ void ni_root_close(struct ni_root *root)
     ni_tree_free(root->tree);
     ni_tree_free(root->record);
     *root = (struct ni_root){.fd = -1};
+}
+
+struct ni_dir ni_dir_top(const struct ni_root *root)
+{
+    return (struct ni_dir){.root = root, .fd = -1};
+}
+
+static int take_text(void *ctx, const char *s, size_t n)
+{
+    struct room *room = ctx;
+
+    if (n > room->cap - room->len)
+        return -EOVERFLOW;
+    memcpy(room->buf + room->len, s, n);
+    room->len += n;
+    return 0;
+}
+
+ssize_t ni_raw_text(const struct ni_dir *dir, const char *path, enum ni_access access, char *buf,
+                    size_t cap)
+{
+    struct room room = {buf, cap, 0};
+    int r = ni_raw(dir, path, access, take_text, &room);
+
+    if (r == 0 && access == NI_ACCESS_READ && room.len > 0 && buf[room.len - 1] == '\n')
+        room.len--;
+    if (r == 0 && room.len == cap)
+        r = -EOVERFLOW;
+    buf[r < 0 ? 0 : room.len] = '\0';
+    return r < 0 ? r : (ssize_t)room.len;
 }

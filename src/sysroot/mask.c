@@ -6,7 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/index.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/names.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/text.h"
 #include "sysroot/kinds.h"
+#include "sysroot/sysroot.h"
 
 enum { MAX_THINGS = 1 << 14 };
 

@@ -6,7 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/names.h"
+#include "nccl_init/text.h"
 #include "sysroot/kinds.h"
+#include "sysroot/sysroot.h"
 
 /* How sure an entry is. What exists and is no directory is an empty file until it is read, so that
    device nodes stay that; a name that was listed is a directory until it is looked at. */
@@ -203,11 +207,6 @@ static int by_directory(const void *a, const void *b)
     return c ? c : ni_natural_cmp(x->name, y->name);
 }
 
-bool ni_is_met(const struct ni_entry *e)
-{
-    return e->listed || (e->sure > 0 && (e->kind != NI_ENTRY_ERR || e->err != ENOENT));
-}
-
 /* What is to be written, in order, which the caller frees. A directory with something in it needs no
    entry, and what became none while something in it was recorded stays one. NULL: no memory. */
 static struct ni_entry *sorted(struct ni_tree *t, size_t *ret_n)
@@ -386,4 +385,11 @@ int ni_record_text(const struct ni_root *root, const char *header, ni_keep_fn *k
     free(e);
     ni_tree_free(other);
     return r;
+}
+
+int ni_root_record(struct ni_root *root)
+{
+    root->record = calloc(1, sizeof(*root->record));
+    root->see = root->record ? ni_record : NULL;
+    return root->record ? 0 : -ENOMEM;
 }

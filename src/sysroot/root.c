@@ -6,13 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/text.h"
 #include "sysroot/kinds.h"
-
-int ni_root_record(struct ni_root *root)
-{
-    root->record = calloc(1, sizeof(*root->record));
-    return root->record ? 0 : -ENOMEM;
-}
+#include "sysroot/sysroot.h"
 
 /* ---- paths ---- */
 
@@ -34,8 +31,8 @@ static void NI_PRINTF(4, 0) join(const struct ni_dir *dir, enum ni_access access
         ni_put(&t, "/");
     ni_vputf(&t, fmt, ap);
     p->err = t.cut || dir->cut ? -ENAMETOOLONG : 0;
-    if (p->err == 0 && access != NI_ACCESS_NONE && dir->root->record && !dir->unrecorded)
-        ni_record(dir, p->text, access);
+    if (p->err == 0 && access != NI_ACCESS_NONE && dir->root->see && !dir->unrecorded)
+        dir->root->see(dir, p->text, access);
 }
 
 /* The path that a call's own arguments make. */
@@ -46,11 +43,6 @@ static void NI_PRINTF(4, 0) join(const struct ni_dir *dir, enum ni_access access
         join((dir), NI_ACCESS_##access, (p), (fmt), ap); \
         va_end(ap);                                      \
     } while (0)
-
-struct ni_dir ni_dir_top(const struct ni_root *root)
-{
-    return (struct ni_dir){.root = root, .fd = -1};
-}
 
 static void set_path(struct ni_dir *dir, const struct path *p)
 {
@@ -88,36 +80,6 @@ void ni_dir_close(struct ni_dir *dir)
 }
 
 /* ---- the calls ---- */
-
-struct room {
-    char *buf;
-    size_t cap, len;
-};
-
-static int take_text(void *ctx, const char *s, size_t n)
-{
-    struct room *room = ctx;
-
-    if (n > room->cap - room->len)
-        return -EOVERFLOW;
-    memcpy(room->buf + room->len, s, n);
-    room->len += n;
-    return 0;
-}
-
-ssize_t ni_raw_text(const struct ni_dir *dir, const char *path, enum ni_access access, char *buf,
-                    size_t cap)
-{
-    struct room room = {buf, cap, 0};
-    int r = ni_raw(dir, path, access, take_text, &room);
-
-    if (r == 0 && access == NI_ACCESS_READ && room.len > 0 && buf[room.len - 1] == '\n')
-        room.len--;
-    if (r == 0 && room.len == cap)
-        r = -EOVERFLOW;
-    buf[r < 0 ? 0 : room.len] = '\0';
-    return r < 0 ? r : (ssize_t)room.len;
-}
 
 ssize_t ni_read(const struct ni_dir *dir, char *buf, size_t cap, const char *fmt, ...)
 {

@@ -5,7 +5,8 @@
 
 #include <sys/types.h>
 
-#include "nccl_init/core.h"
+#include "nccl_init/base.h"
+#include "nccl_init/text.h"
 
 struct ni_tree; /* a .tree in memory */
 
@@ -15,12 +16,27 @@ enum ni_root_kind {
     NI_ROOT_TREE  /* a .tree file */
 };
 
+/* What an access wants of a path. */
+enum ni_access {
+    NI_ACCESS_READ,
+    NI_ACCESS_LINK,
+    NI_ACCESS_LIST,
+    NI_ACCESS_EXISTS,
+    NI_ACCESS_OPEN,
+    NI_ACCESS_NONE
+};
+
+/* Sees each access before it is made, at a path that is whole. */
+struct ni_dir;
+typedef void ni_see_fn(const struct ni_dir *dir, const char *path, enum ni_access access);
+
 /* Every fact is a file below one root. */
 struct ni_root {
     enum ni_root_kind kind;
     int fd;                 /* of a directory root, O_PATH; else -1 */
     struct ni_tree *tree;   /* of a tree */
-    struct ni_tree *record; /* snapshot: every path that passes is written here; NULL: none */
+    ni_see_fn *see;         /* NULL: nobody */
+    struct ni_tree *record; /* snapshot: what was seen; NULL: none */
 };
 
 /* Opens "/", a directory, or a regular file in .tree form. 0 or -errno; -EINVAL: the file is no

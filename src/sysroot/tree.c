@@ -4,7 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nccl_init/index.h"
+#include "nccl_init/names.h"
+#include "nccl_init/text.h"
 #include "sysroot/kinds.h"
+#include "sysroot/sysroot.h"
 
 enum {
     MAX_RANGE = 65536,
@@ -422,4 +426,9 @@ int ni_tree_parse(struct ni_tree *t, char *s, size_t n, unsigned *ret_line)
         s += n + 1;
     }
     return r;
+}
+
+bool ni_is_met(const struct ni_entry *e)
+{
+    return e->listed || (e->sure > 0 && (e->kind != NI_ENTRY_ERR || e->err != ENOENT));
 }

@@ -9,6 +9,11 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/caps.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
 #include "system/system.h"
 
 /* libcap allocates each set (cap_get_proc) and sets errno if it fails. */

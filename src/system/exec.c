@@ -12,6 +12,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "nccl_init/env.h"
+#include "nccl_init/names.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
 #include "system/system.h"
 
 char *const *ni_command_env(const struct ni_env *env, const struct ni_plan *plan)

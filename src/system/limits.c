@@ -3,6 +3,10 @@
 #include <errno.h>
 #include <sys/resource.h>
 
+#include "nccl_init/findings.h"
+#include "nccl_init/names.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/process.h"
 #include "system/system.h"
 
 static int64_t bytes_of(rlim_t limit)

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "nccl_init/base.h"
 #include "system/system.h"
 
 /* The kernel drops a signal with default disposition that is sent to the init of a PID namespace, unless

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/text.h"
 #include "system/system.h"
 
 int ni_write_all(int fd, const char *p, size_t n)

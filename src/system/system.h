@@ -6,7 +6,11 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include "nccl_init/caps.h"
+#include "nccl_init/env.h"
+#include "nccl_init/findings.h"
 #include "nccl_init/plan.h"
+#include "nccl_init/text.h"
 
 /* Raises RLIMIT_MEMLOCK as the plan says, never lowers it. *ret is the soft limit in force then, in
    bytes, NI_UNLIMITED, or -1 if it cannot be read. A limit that cannot be raised is a finding. 0, or

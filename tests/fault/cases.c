@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "inject.h"
+#include "nccl_init/text.h"
 
 static int by_name(const void *a, const void *b)
 {

@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #include "inject.h"
+#include "nccl_init/text.h"
+#include "sysroot/kinds.h"
+#include "sysroot/sysroot.h"
 
 /* The linker's names: __real_X is X, and who calls X gets __wrap_X. */
 #define WRAPPED(type, name, ...)     \

@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "inject.h"
+#include "nccl_init/base.h"
+#include "nccl_init/text.h"
+#include "sysroot/kinds.h"
 
 static const char *const names[FAULTS] = {
     [FAULT_ENOENT] = "ENOENT",

@@ -17,7 +17,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/cli.h"
+#include "doctor/doctor.h"
 #include "inject.h"
+#include "main.h"
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/text.h"
+#include "rules/rules.h"
+#include "system/system.h"
 
 enum { HANG_S = 20, MAX_CASES = 512, SHOWN = 60 };
 
@@ -53,6 +61,22 @@ static bool list_all;
 
 /* ---- one run ---- */
 
+struct ni_diagnosis diagnosis;
+
+/* doctor's checks once more, of the facts that it had: the program keeps none. */
+static void diagnose(const char *verb)
+{
+    static struct ni_findings unused;
+    struct ni_work work = context->work;
+
+    memset(&diagnosis, 0, sizeof(diagnosis));
+    if (strcmp(verb, "doctor") != 0)
+        return;
+    unused = context->findings;
+    work.f = &unused;
+    ni_diagnose(&work, &diagnosis);
+}
+
 static int run(const char *verb, const char *demands)
 {
     static char program[] = "nccl-init", root[] = "--root", format[] = "--format=docker";
@@ -74,7 +98,10 @@ static int run(const char *verb, const char *demands)
     if (demands && ni_copy(demands_arg, sizeof(demands_arg), demands))
         argv[n++] = demands_arg;
     argv[n] = NULL;
-    return ni_main(context, n, argv, golden.env);
+    const int status = ni_main(context, &ni_program, n, argv, golden.env);
+
+    diagnose(verb);
+    return status;
 }
 
 static void keep(struct result *ret, int status)
@@ -82,7 +109,7 @@ static void keep(struct result *ret, int status)
     ret->status = status;
     ret->plan = context->plan;
     ret->findings = context->findings;
-    ret->diagnosis = context->diagnosis;
+    ret->diagnosis = diagnosis;
 }
 
 /* --require of each demand that holds by itself. false: none does. */

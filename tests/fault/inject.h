@@ -3,11 +3,13 @@
    what is injected and how an outcome is judged. */
 #ifndef NCCL_INIT_TEST_INJECT_H
 #define NCCL_INIT_TEST_INJECT_H
-
 #include "cli/cli.h"
-#include "node/node.h"
+#include "doctor/doctor.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
 #include "sysroot/kinds.h"
-#include "system/system.h"
 
 /* ---- faults.c: what is injected ---- */
 
@@ -94,6 +96,9 @@ struct result {
     struct ni_findings findings;
     struct ni_diagnosis diagnosis;
 };
+
+/* Of the last run, if it was doctor's. */
+extern struct ni_diagnosis diagnosis;
 
 /* ---- judge.c ---- */
 

@@ -3,7 +3,13 @@
    how the program came to it. */
 #include <string.h>
 
+#include "cli/cli.h"
+#include "doctor/doctor.h"
 #include "inject.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
+#include "system/system.h"
 
 static bool is_same_finding(const struct ni_finding *a, const struct ni_finding *b)
 {
@@ -33,10 +39,10 @@ static bool is_said(const struct truth *truth, const struct result *clean,
 }
 
 /* doctor says of a check that it could not be made from inside the pod. */
-static bool is_unknown_now(const struct result *clean, const struct ni_context *ctx)
+static bool is_unknown_now(const struct result *clean)
 {
-    for (unsigned i = 0; i < ctx->diagnosis.n && i < clean->diagnosis.n; i++)
-        if (ctx->diagnosis.at[i].outcome == NI_CHECK_UNKNOWN &&
+    for (unsigned i = 0; i < diagnosis.n && i < clean->diagnosis.n; i++)
+        if (diagnosis.at[i].outcome == NI_CHECK_UNKNOWN &&
             clean->diagnosis.at[i].outcome != NI_CHECK_UNKNOWN)
             return true;
     return false;
@@ -115,7 +121,7 @@ enum verdict judge(const struct truth *truth, const struct result *clean,
         return WRONG;
     if (ctx->verb == NI_VERB_ENV && status == 0 && !is_written(ctx, why))
         return WRONG;
-    bool said = is_said(truth, clean, ctx, at) || is_unknown_now(clean, ctx);
+    bool said = is_said(truth, clean, ctx, at) || is_unknown_now(clean);
     if (!said && without)
         return v == SAME && !lost(clean, ctx) ? SAME : WITHOUT;
     if (v != SAME && !said) {

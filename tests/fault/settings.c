@@ -4,6 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cli.h"
+#include "nccl_init/base.h"
+#include "nccl_init/gpu.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/net.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "settings.h"
 
 /* ---- ports ---- */

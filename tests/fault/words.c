@@ -5,6 +5,11 @@
 #include <string.h>
 
 #include "inject.h"
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/rdma.h"
 
 /* A finding that names what the file is about without its path: which files, which findings, and
    whether the finding must name the device of the path as well. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/fuzz.h"
+#include "nccl_init/text.h"
 
 static unsigned inputs;
 

@@ -4,10 +4,16 @@
 #include "lib/readers.h"
 #include "lib/sources.h"
 
+#include "nccl_init/base.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/names.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
+#include "node/node.h"
+#include "node/probe.h"
+#include "sysroot/sysroot.h"
 #include <stdlib.h>
 #include <string.h>
-
-#include "node/probe.h"
 
 /* As NCCL reads them: of each name the first definition counts. */
 static bool nccl_sets(char *const file[2], const char *name, char value[NI_VALUE])

@@ -3,6 +3,10 @@
    nothing. A file is a stream of objects. */
 #include "lib/sources.h"
 
+#include "nccl_init/base.h"
+#include "nccl_init/given.h"
+#include "nccl_init/text.h"
+#include "sysroot/sysroot.h"
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

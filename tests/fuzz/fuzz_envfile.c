@@ -3,6 +3,11 @@
    back what was written, or refuses. */
 #include "lib/readers.h"
 
+#include "nccl_init/base.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
+#include "print/report.h"
 #include <string.h>
 
 static struct ni_plan plan;

@@ -4,12 +4,13 @@
    rule that takes every device away. */
 #include "lib/fuzz.h"
 
+#include "hook/hook.h"
+#include "nccl_init/text.h"
+#include "sysroot/kinds.h"
+#include "sysroot/sysroot.h"
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "hook/hook.h"
-#include "sysroot/kinds.h"
 
 static const char node[] = "l sys/dev/char/231:192/subsystem ../../../../class/infiniband_verbs\n"
                            "l sys/dev/char/510:3/subsystem ../../../../class/infiniband_verbs\n"

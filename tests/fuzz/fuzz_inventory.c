@@ -5,6 +5,10 @@
 #include "lib/readers.h"
 
 #include "../unit/test_decide_draw.h"
+#include "doctor/doctor.h"
+#include "nccl_init/env.h"
+#include "print/report.h"
+#include "rules/rules.h"
 
 static struct fuzz_input source;
 
@@ -22,18 +26,15 @@ static unsigned next(unsigned below)
 static void check_reports(const struct ni_work *w)
 {
     static struct ni_diagnosis diagnosis;
-    const struct ni_view view = {.inv = &node.inv,
-                                 .plan = &node.plan,
-                                 .findings = &node.findings,
-                                 .root = "drawn",
-                                 .diagnosis = &diagnosis};
+    const struct ni_view view = {
+        .inv = &node.inv, .plan = &node.plan, .findings = &node.findings, .root = "drawn"};
 
     node.inv.for_doctor = true;
     diagnosis.n = 0;
     ni_diagnose(w, &diagnosis);
     check_findings(&node.findings);
     reader_check_env(&view);
-    reader_check_reports(&view);
+    reader_check_reports(&view, &diagnosis);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -4,12 +4,13 @@
 #include "lib/check.h"
 #include "lib/fuzz.h"
 
+#include "log/log.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/text.h"
+#include "print/report.h"
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "log/log.h"
-#include "print/report.h"
 
 /* Read in pieces of `step` bytes. */
 static struct ni_log *judged(const uint8_t *data, size_t size, size_t step, struct ni_findings *f)
@@ -43,14 +44,14 @@ static void check_text(const char *s)
 static void check_reports(const struct ni_log *log, const struct ni_findings *f)
 {
     static char buf[1 << 22];
-    const struct ni_view view = {.findings = f, .log = log};
+    const struct ni_view view = {.findings = f};
     struct ni_text t = ni_text_on(buf, sizeof(buf));
     json_t *top;
 
-    ni_put_log(&t, &view);
+    ni_put_log(&t, &view, log);
     check_text(buf);
     t = ni_text_on(buf, sizeof(buf));
-    ni_put_log_json(&t, &view);
+    ni_put_log_json(&t, &view, log);
     FUZZ_CHECK(!t.cut, "too long");
     check_text(buf);
     top = json_loads(buf, JSON_REJECT_DUPLICATES, NULL);

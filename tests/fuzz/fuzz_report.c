@@ -3,8 +3,14 @@
    recording of it gives the same plan. */
 #include "lib/check.h"
 #include "lib/readers.h"
-#include "plan/keep.h"
 
+#include "cli/cli.h"
+#include "log/log.h"
+#include "nccl_init/text.h"
+#include "plan/keep.h"
+#include "print/report.h"
+#include "sysroot/kinds.h"
+#include "sysroot/sysroot.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,11 +21,10 @@ static void check_written(const struct pod *pod)
         .plan = &pod->ctx.plan,
         .findings = &pod->ctx.findings,
         .root = "pod",
-        .diagnosis = pod->ctx.verb == NI_VERB_DOCTOR ? &pod->ctx.diagnosis : NULL,
     };
 
     reader_check_env(&view);
-    reader_check_reports(&view);
+    reader_check_reports(&view, pod->ctx.verb == NI_VERB_DOCTOR ? &pod->diagnosis : NULL);
 }
 
 /* What is recorded on the way replays as what was recorded. */

@@ -4,6 +4,9 @@
    those of a .tree. */
 #include "lib/sources.h"
 
+#include "nccl_init/base.h"
+#include "nccl_init/text.h"
+#include "sysroot/kinds.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

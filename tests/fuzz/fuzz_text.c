@@ -4,6 +4,11 @@
    first line is a word, and a list of which the second is a name and the third a port. */
 #include "lib/fuzz.h"
 
+#include "nccl_init/base.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/names.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/text.h"
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>

@@ -3,6 +3,10 @@
    it was written and read again, masked or not. */
 #include "lib/pod.h"
 
+#include "nccl_init/names.h"
+#include "nccl_init/text.h"
+#include "sysroot/kinds.h"
+#include "sysroot/sysroot.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,8 @@
    of the file. They stay as they are, whatever they say; only what they left open is decided. */
 #include "lib/sources.h"
 
+#include "cli/cli.h"
+#include "nccl_init/text.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

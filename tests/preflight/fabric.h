@@ -3,12 +3,15 @@
 #ifndef NCCL_INIT_TEST_FABRIC_H
 #define NCCL_INIT_TEST_FABRIC_H
 
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/plan.h"
+#include "preflight/job.h"
+#include "rail/rails.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "preflight/job.h"
 
 static void must(bool holds)
 {

@@ -5,13 +5,22 @@
 #include <ctype.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
-#include "node/node.h"
-#include "print/report.h"
-#include "rules/rules.h"
-
 #define FABRIC_PODS 1100
+#include "cli/cli.h"
 #include "fabric.h"
+#include "main.h"
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+#include "node/node.h"
+#include "preflight/job.h"
+#include "print/report.h"
+#include "rail/rails.h"
+#include "sysroot/sysroot.h"
 
 enum { WORDS = 8, LINES = 200, LINE = 1024, ENTRIES = 200 };
 
@@ -151,7 +160,7 @@ static void describe(unsigned p, const char *golden)
     memset(&ctx, 0, sizeof(ctx));
     read_env(golden, pod->host);
     tree = write_tree(golden, pod->host);
-    ni_context_init(&ctx, entries);
+    ni_context_init(&ctx, &ni_program, entries);
     ctx.opened = true;
     must(ni_root_open(tree, &ctx.root, &line) == 0);
     ni_look(&ctx, &ask);
@@ -276,14 +285,18 @@ int main(int argc, char **argv)
     struct ni_verdict verdict = {.good = ni_findings_count(&w.f, NI_ERROR) == 0, .job = &w.job};
     struct ni_text line = ni_text_on(verdict.line, sizeof(verdict.line));
     ni_put_verdict(&line, &w.job, &w.f, !verdict.good);
-    const struct ni_view view = {.findings = &w.f, .verdict = &verdict};
-    ni_report_fn *const put = strcmp(how, "text") == 0   ? ni_put_preflight
-                              : strcmp(how, "json") == 0 ? ni_put_preflight_json
-                              : strcmp(how, "svg") == 0  ? ni_put_preflight_svg
-                                                         : NULL;
-    if (put) {
+    const struct ni_view view = {.findings = &w.f};
+    const bool plain = strcmp(how, "text") == 0, json = strcmp(how, "json") == 0;
+
+    if (plain || json || strcmp(how, "svg") == 0) {
         struct ni_text report = ni_long_text();
-        put(&report, &view);
+
+        if (plain)
+            ni_put_preflight(&report, &view, &verdict);
+        else if (json)
+            ni_put_preflight_json(&report, &view, &verdict);
+        else
+            ni_put_preflight_svg(&report, &verdict);
         const bool cut = report.cut;
         fputs(report.buf, stdout);
         ni_free_text(&report);

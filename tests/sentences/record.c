@@ -2,12 +2,11 @@
 /* Appends each text that a program of this build renders to the file NCCL_INIT_SENTENCES, as "FORMAT<tab>TEXT", with
    newlines, tabs and backslashes escaped. The linker puts these functions in place of those of the same name
    (tests/CMakeLists.txt). tests/sentences/check compares the file with the formats in the sources. */
+#include "nccl_init/text.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "nccl_init/core.h"
 
 void __real_ni_vputf(struct ni_text *t, const char *fmt,
                      va_list ap); /* NOLINT: the linker's name */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mktree FILE.tree DIR: makes a new directory that holds what the tree holds, for tests and
    measurements of directory roots. `e` entries are left out: no directory can fail as they do. */
+#include "nccl_init/text.h"
+#include "sysroot/kinds.h"
+#include "sysroot/sysroot.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "sysroot/kinds.h"
 
 static int write_all(int fd, const char *s, size_t n)
 {

@@ -14,9 +14,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "nccl_init/base.h"
+#include "nccl_init/caps.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
 #include "system/system.h"
+#include <cmocka.h>
 
 #define LOCK    ni_cap_bit(CAP_IPC_LOCK)
 #define RAW     ni_cap_bit(CAP_NET_RAW)

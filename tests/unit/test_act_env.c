@@ -7,9 +7,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
 #include "system/system.h"
+#include <cmocka.h>
 
 static struct ni_plan plan;
 

@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "nccl_init/text.h"
 #include "system/system.h"
+#include <cmocka.h>
 
 static char why_buf[2048];
 static bool too_big;

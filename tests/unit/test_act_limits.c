@@ -10,9 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "nccl_init/findings.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/process.h"
 #include "system/system.h"
+#include <cmocka.h>
 
 enum { K = 1024 };
 

@@ -20,9 +20,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "nccl_init/base.h"
 #include "system/system.h"
+#include <cmocka.h>
 
 static char dir[64]; /* the working directory during a test */
 static char old_cwd[4096];

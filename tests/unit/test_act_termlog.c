@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "nccl_init/base.h"
 #include "system/system.h"
+#include <cmocka.h>
 
 static char dir[64];
 static char content[16384];

@@ -10,10 +10,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "cli/cli.h"
+#include "main.h"
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
 #include "system/system.h"
+#include <cmocka.h>
 
 enum { ARGS = 16 };
 
@@ -26,6 +32,7 @@ static int reset(void **state)
 {
     (void)state;
     memset(&context, 0, sizeof(context));
+    context.verbs = &ni_program;
     ni_options_init(options);
     return 0;
 }

@@ -8,9 +8,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/cli.h"
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
+#include "nccl_init/plan.h"
+#include <cmocka.h>
 
 static struct ni_context context;
 

@@ -10,10 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "cli/cli.h"
+#include "main.h"
+#include "nccl_init/text.h"
 #include "system/system.h"
+#include <cmocka.h>
 
 static struct ni_context context;
 
@@ -27,7 +28,7 @@ static int call(int argc, char *argv[])
     memset(&context, 0, sizeof(context));
     (void)dup2(null, 1);
     (void)dup2(null, 2);
-    status = ni_main(&context, argc, argv, envp);
+    status = ni_main(&context, &ni_program, argc, argv, envp);
     (void)dup2(out, 1);
     (void)dup2(err, 2);
     close(null);
@@ -55,8 +56,8 @@ static void test_help_fits(void **state)
     char *of_program[] = {of_verb[0], help, NULL}, *of_version[] = {of_verb[0], version, NULL};
 
     (void)state;
-    for (unsigned i = 0; i < ni_verbs_count; i++) {
-        assert_true(ni_copy(name, sizeof(name), ni_verbs_table[i].name));
+    for (unsigned i = 0; i < ni_program.n; i++) {
+        assert_true(ni_copy(name, sizeof(name), ni_program.at[i].name));
         assert_int_equal(call(3, of_verb), 0); /* 1 if the text was cut */
     }
     assert_int_equal(call(2, of_program), 0);
@@ -69,8 +70,8 @@ static void test_verbs(void **state)
     unsigned all = NI_OPTION_POLICY | NI_OPTION_FILE | NI_OPTION_CAREFUL | NI_OPTION_DEMAND;
 
     (void)state;
-    for (unsigned i = 0; i < ni_verbs_count; i++) {
-        unsigned bit = ni_verbs_table[i].bit;
+    for (unsigned i = 0; i < ni_program.n; i++) {
+        unsigned bit = ni_program.at[i].bit;
 
         assert_true(bit != 0 && (bit & (bit - 1)) == 0);
         assert_int_equal(all & bit, 0);

@@ -20,15 +20,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "cli/cli.h"
-#include "system/system.h"
+#include "nccl_init/base.h"
+#include "nccl_init/text.h"
+#include "rail/rails.h"
+#include "selftest/selftest.h"
+#include <cmocka.h>
 
 enum { SLACK_MS = 900 /* a busy machine with sanitizers */ };
 
 static struct ni_trials trials, *const all = &trials;
-static struct ni_context ctx = {.trials = &trials};
+static struct ni_context ctx;
 static ni_rail_fn *bodies[8];
 static bool kill_is_lost;
 static pid_t hanging; /* the first that should die */
@@ -141,7 +143,7 @@ static void run(unsigned n, int64_t limit_ms, int64_t least_ms)
     all->n = n;
     all->limit_ms = limit_ms;
     look_at(&before);
-    assert_int_equal(ni_run_trials(&ctx, act), 0);
+    assert_int_equal(ni_run_trials(&ctx, &trials, act), 0);
     look_at(&after);
     assert_string_equal(before.fds, after.fds);
     assert_memory_equal(&before.mask, &after.mask, sizeof(sigset_t));
@@ -259,7 +261,7 @@ static void test_no_process(void **state)
             setrlimit(RLIMIT_NPROC, &none) != 0)
             _exit(77);
         all->n = 2;
-        _exit(ni_run_trials(&ctx, act) == -EAGAIN ? 0 : 1);
+        _exit(ni_run_trials(&ctx, &trials, act) == -EAGAIN ? 0 : 1);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 77)

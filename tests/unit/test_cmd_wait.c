@@ -13,10 +13,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "cli/cli.h"
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "node/node.h"
+#include "sysroot/sysroot.h"
+#include <cmocka.h>
 
 static struct ni_context context;
 static const struct ni_ask question;

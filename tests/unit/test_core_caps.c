@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "nccl_init/caps.h"
+#include "nccl_init/text.h"
 #include <cmocka.h>
-
-#include "nccl_init/core.h"
 
 static void test_sets(void **state)
 {

@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
+#include "nccl_init/names.h"
+#include "nccl_init/text.h"
 #include <cmocka.h>
-
-#include "nccl_init/core.h"
 
 static void test_get(void **state)
 {

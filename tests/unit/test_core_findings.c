@@ -7,9 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "nccl_init/findings.h"
+#include <cmocka.h>
 
 static struct ni_findings f;
 

@@ -7,10 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "nccl_init/core.h"
+#include "nccl_init/base.h"
 #include "nccl_init/index.h"
+#include "nccl_init/text.h"
+#include <cmocka.h>
 
 enum { ROOM = 1024, NAMES = ROOM - 1, MANY = 64 };
 

@@ -6,9 +6,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/text.h"
+#include <cmocka.h>
 
 static struct ni_inventory inv;
 

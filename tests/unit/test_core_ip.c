@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/ip.h"
 #include <cmocka.h>
-
-#include "nccl_init/core.h"
 
 static uint64_t seed;
 

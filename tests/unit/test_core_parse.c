@@ -8,9 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/names.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/text.h"
 #include <cmocka.h>
-
-#include "nccl_init/core.h"
 
 static const uint64_t untouched = 0xdeadbeefcafef00d;
 

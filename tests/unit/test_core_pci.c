@@ -6,10 +6,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "nccl_init/inventory.h"
+#include "nccl_init/base.h"
+#include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
+#include "nccl_init/text.h"
+#include <cmocka.h>
 
 static void chain(struct ni_pci *pci, const char *text)
 {

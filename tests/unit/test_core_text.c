@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/text.h"
 #include <cmocka.h>
-
-#include "nccl_init/core.h"
 
 /* A text of `cap` bytes in the middle of bytes that must not change. */
 static struct {

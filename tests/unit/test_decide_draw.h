@@ -4,6 +4,14 @@
 #ifndef NCCL_INIT_TEST_DECIDE_DRAW_H
 #define NCCL_INIT_TEST_DECIDE_DRAW_H
 
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
+#include "nccl_init/given.h"
+#include "nccl_init/gpu.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "test_decide_node.h"
 
 /* The next number, of 0 to below - 1; who includes this says where it comes from. */

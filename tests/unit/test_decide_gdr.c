@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gdr.level and memlock.raise. */
+#include "nccl_init/base.h"
+#include "nccl_init/gpu.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/process.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "test_decide_node.h"
 
 static const char var[] = "NCCL_NET_GDR_LEVEL";

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gid.pick and gid.index: each port's right GID, and whether one number, a search setting or
    nothing is exported. One scenario each is in the goldens gid-*, rail-link-local, user-gid-*. */
+#include "nccl_init/base.h"
+#include "nccl_init/given.h"
+#include "nccl_init/rdma.h"
 #include "test_decide_node.h"
 
 enum { V1 = NI_GID_V1, V2 = NI_GID_V2, OURS = NI_OWN_OURS, ALIEN = NI_OWN_FOREIGN };

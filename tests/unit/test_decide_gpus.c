@@ -2,6 +2,13 @@
 /* gpu.hcas: which ports each GPU is to use, and which GPU a launcher's number means. */
 #include <errno.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/gpu.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "test_decide_node.h"
 
 /* A GPU or HCA below root port `port` of the host bridge; numa -1: not known. */

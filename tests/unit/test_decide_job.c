@@ -12,9 +12,14 @@
 
 #include <cmocka.h>
 
-#include "preflight/job.h"
-
 #include "../preflight/fabric.h"
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "preflight/job.h"
+#include "rail/rails.h"
 
 /* SoftRoCE */
 static void soften(void)

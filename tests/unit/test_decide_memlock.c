@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Locked memory: why a low limit stays low, and where it does no harm, as doctor tells it. */
+#include "doctor/doctor.h"
+#include "nccl_init/base.h"
+#include "nccl_init/process.h"
 #include "test_doctor_node.h"
 
 enum { IPC_LOCK = 1 << 14, SYS_RESOURCE = 1 << 24 };

@@ -12,9 +12,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/given.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/net.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/process.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+#include "rules/rules.h"
 #include <cmocka.h>
-
-#include "rules/rule.h"
 
 static struct {
     struct ni_inventory inv;

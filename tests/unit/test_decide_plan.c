@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who wins: environment, conf file, rule. What mode and the user's network do to the whole plan.
    PCI distances. Each mode is in the goldens mode-*. */
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/plan.h"
+#include "rules/rules.h"
 #include "test_decide_node.h"
 
 static void two_rails(void)

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hca.ports and hca.list: which ports NCCL gets, and how the list is spelt. One scenario each is in the
    goldens all-ports-down, pci-domain, dual-port, many-visible. */
+#include "nccl_init/base.h"
+#include "nccl_init/given.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
 #include "test_decide_node.h"
 
 static void four(void)

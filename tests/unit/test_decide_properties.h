@@ -9,9 +9,17 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/names.h"
+#include "nccl_init/net.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "rules/rules.h"
+#include <cmocka.h>
 
 static inline const struct ni_setting *of_rule(const struct ni_plan *plan, const char *name)
 {

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rail.cross, vf.merge and nic.merge: what NCCL has to be told because it reads addresses as text.
    */
+#include "nccl_init/base.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/net.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "test_decide_node.h"
 
 static void route(const char *dest, unsigned bits, bool gateway, const char *ifname)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What must hold of every plan, over many inventories made at random. */
+#include "nccl_init/env.h"
+#include "nccl_init/plan.h"
+#include "rules/rules.h"
 #include "test_decide_draw.h"
 #include "test_decide_properties.h"
 

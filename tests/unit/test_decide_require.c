@@ -2,6 +2,17 @@
 /* --require and --mode=rdma: what holds, what does not, and the reason. */
 #include <errno.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/given.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/process.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+#include "rules/rules.h"
 #include "test_decide_node.h"
 
 /* Two RoCE rails, a GPU below each one's switch, peermem: all holds. */

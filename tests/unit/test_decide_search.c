@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where NCCL's own GID search ends: what is known of it as a table, then against a second reading
    of its steps over many small tables. */
+#include "nccl_init/base.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+#include "rules/rule.h"
 #include "test_decide_node.h"
 
 struct how {

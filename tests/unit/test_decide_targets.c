@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* for.libraries: the same choice in the words of UCX, NVSHMEM and Gloo. */
+#include "nccl_init/base.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "test_decide_node.h"
 
 static const char ucx[] = "UCX_NET_DEVICES", ucx_index[] = "UCX_IB_GID_INDEX";

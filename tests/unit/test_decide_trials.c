@@ -2,6 +2,18 @@
 /* Which ports a self-test tries, by which index, and what each way to fail is said to mean. */
 #include "test_doctor_node.h"
 
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/given.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/process.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+#include "rail/rails.h"
+#include "rules/rules.h"
+#include "selftest/selftest.h"
 #include <errno.h>
 
 static struct ni_trials trials;

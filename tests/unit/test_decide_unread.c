@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What cannot be read is not guessed: no weaker source decides whose the HCAs are, no GPUDirect
    level is made for an HCA whose place is unknown, no GID is picked among several addresses. */
-#include "test_facts_tree.h"
-
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/given.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/process.h"
 #include "rules/rules.h"
+#include "test_facts_tree.h"
 
 #define MIDR "sys/devices/system/cpu/cpu0/regs/identification/midr_el1"
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* user.values: what NCCL takes silently, said aloud; nothing is changed. */
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/text.h"
+#include "rules/rule.h"
+#include "rules/rules.h"
 #include "test_decide_node.h"
 
 static void begin(void)

@@ -12,9 +12,27 @@
 #include <jansson.h>
 #include <cmocka.h>
 
+#include "doctor/doctor.h"
+#include "nccl_init/base.h"
+#include "nccl_init/gpu.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/process.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+#include "print/report.h"
 #include "test_report_node.h"
 
 static struct ni_diagnosis diagnosis;
+
+static void put_doctor(struct ni_text *out, const struct ni_view *view)
+{
+    ni_put_doctor(out, view, &diagnosis, NULL);
+}
+
+static void put_doctor_json(struct ni_text *out, const struct ni_view *view)
+{
+    ni_put_doctor_json(out, view, &diagnosis, NULL);
+}
 
 static int setup(void **state)
 {
@@ -28,7 +46,6 @@ static int setup(void **state)
                                              {"gpu.imex", NI_CHECK_IDLE},
                                              {"rail.mtu", NI_CHECK_OK}},
                                       .n = 5};
-    node.view.diagnosis = &diagnosis;
     ni_copy(self->kernel, sizeof(self->kernel), "5.14.0");
     ni_copy(d->nvidia_version, sizeof(d->nvidia_version), "570.124.06");
     node.inv.netns_mode = NI_NETNS_SHARED;
@@ -44,18 +61,18 @@ static void test_dropped_and_colour(void **state)
     (void)state;
     node.findings.dropped = 7;
     node.view.colour = true;
-    const char *out = written(ni_put_doctor);
+    const char *out = written(put_doctor);
     assert_non_null(strstr(out, "\n7 more findings are not shown\n"));
     assert_non_null(strstr(out, "\033["));
     node.view.root = "a\033[31mb";
     node.view.colour = false;
-    assert_null(strchr(written(ni_put_doctor), '\033'));
+    assert_null(strchr(written(put_doctor), '\033'));
 }
 
 static json_t *parse(void)
 {
     json_error_t err;
-    json_t *j = json_loads(written(ni_put_doctor_json), JSON_REJECT_DUPLICATES, &err);
+    json_t *j = json_loads(written(put_doctor_json), JSON_REJECT_DUPLICATES, &err);
     if (!j)
         fail_msg("%s", err.text);
     return j;

@@ -17,9 +17,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "nccl_init/names.h"
+#include "nccl_init/text.h"
 #include "sysroot/kinds.h"
+#include "sysroot/sysroot.h"
+#include <cmocka.h>
 
 static inline int text_fd(const char *text, size_t n)
 {

@@ -7,6 +7,9 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/text.h"
+#include "sysroot/sysroot.h"
 #include "test_door_files.h"
 
 /* ---- what there is ---- */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "sysroot/sysroot.h"
 #include "test_door.h"
 
 static char base[] = "/tmp/ni-door-XXXXXX";

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Masked records: nothing is left that says which machine it was, and what belonged together still
    does. */
+#include "nccl_init/base.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/text.h"
+#include "sysroot/kinds.h"
+#include "sysroot/sysroot.h"
 #include "test_door.h"
 
 /* Reads every file of a tree, and gives the masked record. */

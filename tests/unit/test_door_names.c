@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Listings: order and bounds. */
+#include "sysroot/sysroot.h"
 #include "test_door.h"
 
 static struct ni_names names;

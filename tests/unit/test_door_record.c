@@ -4,6 +4,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/text.h"
+#include "sysroot/kinds.h"
+#include "sysroot/sysroot.h"
 #include "test_door.h"
 
 /* ---- calls, and their answers as text ---- */

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which HCAs are the pod's: the variables, and the sources that count where no variable names one.
    */
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/given.h"
+#include "nccl_init/text.h"
 #include "test_facts_tree.h"
 
 /* "mlx5_6 mlx5_7": the HCAs that were given, in their order. */

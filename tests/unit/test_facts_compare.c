@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the sources say of each other, variables that are there twice, and JSON of the greatest
    size. */
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/given.h"
 #include "test_facts_tree.h"
 
 static void node(void)

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is read only where it decides: rates, NUMA nodes, old peer memory, what is at the places
    that NCCL makes up. */
+#include "nccl_init/base.h"
+#include "nccl_init/given.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/rdma.h"
 #include "test_facts_tree.h"
 
 #define SWITCH "sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0"

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sources beside PCIDEVICE_* and DRA metadata: the SR-IOV DRA driver's variables, network-status,
    device nodes, interfaces, a host network; and what they say of each other. */
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/given.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "test_facts_tree.h"
 
 /* "mlx5_6 mlx5_7": the HCAs that were given, in their order. */

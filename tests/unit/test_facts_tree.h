@@ -14,10 +14,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
 #include "node/node.h"
 #include "rules/rules.h"
+#include "sysroot/sysroot.h"
+#include <cmocka.h>
 
 static struct {
     char text[1 << 21];

@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/text.h"
+#include "print/json.h"
 #include <jansson.h>
 #include <cmocka.h>
-
-#include "print/json.h"
 
 static char buf[1024];
 

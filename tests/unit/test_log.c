@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "log/log.h"
 #include "log/patterns.h"
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include <cmocka.h>
 
 /* What one line alone leads to; the id that was hit first, or NI_F_COUNT. */
 static enum ni_finding_id told(const char *line, struct ni_findings *f)

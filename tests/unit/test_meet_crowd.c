@@ -10,6 +10,17 @@
 
 #include <cmocka.h>
 
+#include "cli/cli.h"
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+#include "preflight/job.h"
+#include "preflight/meet.h"
+#include "rail/rails.h"
+#include "system/system.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -17,9 +28,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "preflight/meet.h"
-#include "system/system.h"
 
 enum { RAILS = 8, USUAL = 200, KIB_PER_POD = 16 };
 

@@ -7,9 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "cli/cli.h"
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
+#include "nccl_init/text.h"
 #include "preflight/meet.h"
+#include <cmocka.h>
 
 /* Options of a row: text as people would write it, none if NULL or 0. */
 struct row {

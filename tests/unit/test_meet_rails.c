@@ -11,10 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "rail/rails.h"
 #include "system/system.h"
+#include <cmocka.h>
 
 enum { N = 3, GOOD = 0, BAD = 1 };
 

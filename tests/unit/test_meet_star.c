@@ -10,6 +10,16 @@
 
 #include <cmocka.h>
 
+#include "cli/cli.h"
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
+#include "preflight/job.h"
+#include "preflight/meet.h"
+#include "preflight/wire.h"
+#include "rail/rails.h"
+#include "system/system.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -22,9 +32,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "preflight/wire.h"
-#include "system/system.h"
 
 enum { PODS = 5, RAILS = 2, MOST_RESULTS = 256, SOON_MS = 10000 };
 

@@ -10,12 +10,17 @@
 
 #include <cmocka.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+#include "preflight/job.h"
+#include "preflight/wire.h"
+#include "rail/rails.h"
 #include <errno.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include "preflight/wire.h"
 
 static struct ni_message m, back;
 static char buf[NI_WIRE_HEAD + NI_MEET_MESSAGE], again[sizeof(buf)];

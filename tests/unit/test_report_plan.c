@@ -11,6 +11,11 @@
 #include <jansson.h>
 #include <cmocka.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+#include "plan/plan.h"
 #include "test_report_node.h"
 
 static int setup(void **state)

@@ -10,9 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/cli.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
 #include <jansson.h>
-
-#include "print/report.h"
 
 enum { FILE_MAX = 65536 + 1 };
 

@@ -11,6 +11,15 @@
 #include <jansson.h>
 #include <cmocka.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/given.h"
+#include "nccl_init/ip.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+#include "print/report.h"
+#include "rail/rails.h"
+#include "selftest/selftest.h"
 #include "test_report_node.h"
 
 static struct ni_trials trials;
@@ -42,6 +51,16 @@ static void measured(struct ni_rail_task *t)
 }
 
 /* One of each kind. */
+static void put_selftest(struct ni_text *out, const struct ni_view *view)
+{
+    ni_put_selftest(out, view, &trials);
+}
+
+static void put_selftest_json(struct ni_text *out, const struct ni_view *view)
+{
+    ni_put_selftest_json(out, view, &trials);
+}
+
 static int setup(void **state)
 {
     struct ni_rail_task *t;
@@ -80,7 +99,6 @@ static int setup(void **state)
     ni_report(&node.findings, NI_F_EXEC_PID1_NO_INIT, "PID 1", "it is `sh`, no init");
     ni_report(&node.findings, NI_F_VERBS_DMABUF, "mlx5_10/1", "no DMA-BUF");
     ni_report(&node.findings, NI_F_VERBS_MEMLOCK, "mlx5_10/1", "ibv_reg_mr of 64 MiB: ENOMEM");
-    node.view.trials = &trials;
     node.view.root = "/";
     return 0;
 }
@@ -119,7 +137,7 @@ static const char text[] =
 static void test_text(void **state)
 {
     (void)state;
-    assert_string_equal(written(ni_put_selftest), text);
+    assert_string_equal(written(put_selftest), text);
 }
 
 static void test_one_and_none(void **state)
@@ -128,12 +146,12 @@ static void test_one_and_none(void **state)
     trials.n = 1;
     trials.took_ms = 7;
     memset(&node.findings, 0, sizeof(node.findings));
-    assert_non_null(strstr(written(ni_put_selftest), "Self-test: 1 port to try; "));
-    assert_non_null(strstr(written(ni_put_selftest), "\n1 of 1 port passed in 0.00 s\n"));
+    assert_non_null(strstr(written(put_selftest), "Self-test: 1 port to try; "));
+    assert_non_null(strstr(written(put_selftest), "\n1 of 1 port passed in 0.00 s\n"));
     trials.n = 0;
     node.inv.source = NI_SRC_NONE;
     assert_string_equal(
-        written(ni_put_selftest),
+        written(put_selftest),
         "Self-test: 0 ports to try; this pod was given no HCA\n\nNothing was tried.\n");
 }
 
@@ -142,7 +160,7 @@ static void test_colour(void **state)
     const char *out;
     (void)state;
     node.view.colour = true;
-    out = written(ni_put_selftest);
+    out = written(put_selftest);
     assert_non_null(strstr(out, "\033[32mmlx5_6/1"));
     assert_non_null(strstr(out, "\033[31mmlx5_10/1"));
     assert_non_null(strstr(out, "\033[31mmlx5_11/1"));
@@ -154,9 +172,9 @@ static void test_hostile_name(void **state)
     (void)state;
     struct ni_rail *rail = &trials.task[0].rail;
     ni_copy(rail->hca, sizeof(rail->hca), "mlx\n\033[2J");
-    assert_null(strstr(written(ni_put_selftest), "\033"));
-    assert_null(strstr(written(ni_put_selftest_json), "\033"));
-    json_t *j = json_loads(written(ni_put_selftest_json), JSON_REJECT_DUPLICATES, NULL);
+    assert_null(strstr(written(put_selftest), "\033"));
+    assert_null(strstr(written(put_selftest_json), "\033"));
+    json_t *j = json_loads(written(put_selftest_json), JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(j);
     json_decref(j);
 }
@@ -212,7 +230,7 @@ static void test_json(void **state)
                                      "wc_status:0 dmabuf:b gid_index:i gid:s "
                                      "roce_v2:b write_mbps:i read_mbps:i latency_ns:i";
     (void)state;
-    json_t *j = parsed(ni_put_selftest_json);
+    json_t *j = parsed(put_selftest_json);
     const json_t *port = json_array_get(json_object_get(j, "ports"), 0);
     assert_string_equal(types(j), "schema:i size:i bytes:i took_ms:i passed:i ports:a findings:a");
     assert_int(j, "schema", NI_JSON_SCHEMA);
@@ -236,7 +254,7 @@ static void test_json(void **state)
 static void test_json_failed(void **state)
 {
     (void)state;
-    json_t *j = parsed(ni_put_selftest_json), *ports = json_object_get(j, "ports"), *p;
+    json_t *j = parsed(put_selftest_json), *ports = json_object_get(j, "ports"), *p;
     p = json_array_get(ports, 1);
     assert_text(p, "errno", "ENOMEM");
     assert_text(p, "step", "register");
@@ -264,7 +282,7 @@ static void test_json_none(void **state)
     (void)state;
     trials.n = 0;
     memset(&node.findings, 0, sizeof(node.findings));
-    json_t *j = parsed(ni_put_selftest_json);
+    json_t *j = parsed(put_selftest_json);
     assert_int_equal(json_array_size(json_object_get(j, "ports")), 0);
     assert_int_equal(json_array_size(json_object_get(j, "findings")), 0);
     json_decref(j);

@@ -10,6 +10,14 @@
 #include <jansson.h>
 #include <cmocka.h>
 
+#include "nccl_init/findings.h"
+#include "nccl_init/given.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/process.h"
+#include "nccl_init/text.h"
+#include "plan/plan.h"
+#include "print/json.h"
+#include "print/report.h"
 #include "test_report_node.h"
 
 static int setup(void **state)

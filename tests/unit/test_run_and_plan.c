@@ -4,9 +4,17 @@
    What it protects: a rule that forgets to ask for a fact. */
 #include "test_facts_tree.h"
 
-#include <glob.h>
-
 #include "cli/cli.h"
+#include "main.h"
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/process.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+#include "sysroot/sysroot.h"
+#include <glob.h>
 
 /* What the user sets beside what the case does; first, nothing. */
 static char vars_text[] =
@@ -259,7 +267,7 @@ int main(void)
         cmocka_unit_test(test_golden),
         cmocka_unit_test(test_tempting),
     };
-    ni_context_init(&context, entry);
+    ni_context_init(&context, &ni_program, entry);
     for (char *p = strtok(vars_text, " "); p; p = strtok(NULL, " "))
         vars[n_vars++] = p;
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,9 +17,11 @@
 
 #include <cmocka.h>
 
-#include <infiniband/verbs.h>
-
+#include "nccl_init/base.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "rail/rails.h"
+#include <infiniband/verbs.h>
 
 #undef ibv_get_device_list
 #undef ibv_query_port

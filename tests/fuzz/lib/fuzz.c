@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
+#include "nccl_init/text.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,10 +4,10 @@
 #ifndef NCCL_INIT_FUZZ_H
 #define NCCL_INIT_FUZZ_H
 
+#include "nccl_init/base.h"
+#include "nccl_init/text.h"
 #include <stddef.h>
 #include <stdint.h>
-
-#include "nccl_init/core.h"
 
 /* One execution; each harness has its own. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pod.h"
 
+#include "cli/cli.h"
+#include "doctor/doctor.h"
+#include "main.h"
+#include "nccl_init/text.h"
+#include "sysroot/kinds.h"
+#include "sysroot/sysroot.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,7 +23,7 @@ struct pod *pod_new(enum pod_slot slot)
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (pod ? MAP_FIXED : 0), -1, 0);
     FUZZ_CHECK(pod != MAP_FAILED, "no memory for a pod");
     pods[slot] = pod;
-    ni_context_init(&pod->ctx, pod->entry);
+    ni_context_init(&pod->ctx, &ni_program, pod->entry);
     pod->ctx.options.root = "pod";
     pod->given = pod->ctx.options;
     pod->ctx.stderr_dead = true;
@@ -70,7 +76,7 @@ static bool read_option(struct pod *pod, struct ni_span line)
 
 static void read_verb(struct pod *pod, struct ni_span name)
 {
-    const struct ni_verb *verb = ni_verb_named(name);
+    const struct ni_verb *verb = ni_verb_named(&ni_program, name);
 
     if (verb && verb->bit != NI_VERB_INSTALL)
         pod->ctx.verb = verb->bit;
@@ -214,7 +220,7 @@ void pod_decide(struct pod *pod)
     (void)ni_args_env(ctx, &ctx->env, true);
     ni_flow_decide(ctx);
     if (ctx->verb == NI_VERB_DOCTOR)
-        ni_diagnose(&ctx->work, &ctx->diagnosis);
+        ni_diagnose(&ctx->work, &pod->diagnosis);
 }
 
 char *pod_copy(const char *s, size_t n)

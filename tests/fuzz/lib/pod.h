@@ -9,14 +9,14 @@
 #define NCCL_INIT_FUZZ_POD_H
 
 #include "cli/cli.h"
+#include "doctor/doctor.h"
 #include "fuzz.h"
-#include "node/node.h"
-#include "rules/rules.h"
-#include "sysroot/kinds.h"
+#include "sysroot/sysroot.h"
 
 enum { POD_ENTRIES = 512, POD_WORDS = 64 };
 
 struct pod {
+    struct ni_diagnosis diagnosis; /* of doctor */
     struct ni_context ctx;
     struct ni_options given; /* by the command line; NCCLINIT_* comes in pod_decide */
     uint64_t taken;

@@ -12,6 +12,18 @@
 #include <cmocka.h>
 
 #include "../../unit/test_report_readers.h"
+#include "cli/cli.h"
+#include "doctor/doctor.h"
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/names.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/process.h"
+#include "nccl_init/text.h"
+#include "plan/plan.h"
+#include "print/json.h"
+#include "print/report.h"
+#include "run/run.h"
 
 bool reader_conf(const char *file, const char *name, char ret[NI_VALUE])
 {
@@ -264,10 +276,22 @@ struct report {
     bool doctor;
 };
 
+static const struct ni_diagnosis *diagnosed;
+
+static void put_doctor(struct ni_text *out, const struct ni_view *view)
+{
+    ni_put_doctor(out, view, diagnosed, NULL);
+}
+
+static void put_doctor_json(struct ni_text *out, const struct ni_view *view)
+{
+    ni_put_doctor_json(out, view, diagnosed, NULL);
+}
+
 static const struct report reports[] = {
-    {"plan", ni_put_plan, false, false},    {"plan JSON", ni_put_plan_json, true, false},
-    {"topo", ni_put_topo, false, false},    {"topo dot", ni_put_topo_dot, false, false},
-    {"doctor", ni_put_doctor, false, true}, {"doctor JSON", ni_put_doctor_json, true, true},
+    {"plan", ni_put_plan, false, false}, {"plan JSON", ni_put_plan_json, true, false},
+    {"topo", ni_put_topo, false, false}, {"topo dot", ni_put_topo_dot, false, false},
+    {"doctor", put_doctor, false, true}, {"doctor JSON", put_doctor_json, true, true},
 };
 
 /* The settings of the JSON are those of the plan. */
@@ -360,11 +384,12 @@ static void check_report(const struct report *report, const struct ni_view *view
     ni_free_text(&t);
 }
 
-void reader_check_reports(const struct ni_view *view)
+void reader_check_reports(const struct ni_view *view, const struct ni_diagnosis *diagnosis)
 {
+    diagnosed = diagnosis;
     json_set_alloc_funcs(malloc, free);
     for (unsigned i = 0; i < NI_COUNT(reports); i++)
-        if (!reports[i].doctor || view->diagnosis)
+        if (!reports[i].doctor || diagnosis)
             check_report(&reports[i], view);
     check_summary(view);
     for (unsigned i = 0; i < view->findings->n && i < 16; i++)

@@ -3,7 +3,9 @@
 #ifndef NCCL_INIT_FUZZ_READERS_H
 #define NCCL_INIT_FUZZ_READERS_H
 
+#include "doctor/doctor.h"
 #include "fuzz.h"
+#include "nccl_init/plan.h"
 #include "print/report.h"
 
 enum { READER_MAX = 1 << 16 };
@@ -17,6 +19,7 @@ bool reader_conf(const char *file, const char *name, char ret[NI_VALUE]);
 void reader_check_env(const struct ni_view *view);
 
 /* Every report of the view: texts are printable, JSON is JSON and says what the plan says. */
-void reader_check_reports(const struct ni_view *view);
+/* diagnosis: of doctor; NULL: none. */
+void reader_check_reports(const struct ni_view *view, const struct ni_diagnosis *diagnosis);
 
 #endif

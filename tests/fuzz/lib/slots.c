@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pod.h"
 
+#include "nccl_init/base.h"
+#include "nccl_init/text.h"
+#include "sysroot/kinds.h"
+#include "sysroot/sysroot.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

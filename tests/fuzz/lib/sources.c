@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sources.h"
 
-#include <string.h>
-
+#include "nccl_init/base.h"
+#include "nccl_init/given.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/rdma.h"
+#include "node/node.h"
 #include "node/probe.h"
+#include "sysroot/sysroot.h"
+#include <string.h>
 
 struct ni_root *sources_node(void)
 {

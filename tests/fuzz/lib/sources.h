@@ -4,6 +4,8 @@
 #define NCCL_INIT_FUZZ_SOURCES_H
 
 #include "check.h"
+#include "nccl_init/given.h"
+#include "sysroot/sysroot.h"
 
 /* A pod without an environment on that node. */
 struct pod *sources_pod(enum pod_slot slot);

@@ -3,7 +3,15 @@
    drivers of the node, the container. */
 #include <string.h>
 
+#include "nccl_init/base.h"
+#include "nccl_init/gpu.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/process.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
 #include "node/probe.h"
+#include "sysroot/sysroot.h"
 
 /* ---- HCAs: firmware, ports, counters, the traffic class that a driver forces, the RDMA cgroup ---- */
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One look at the node: facts, rules, and the facts that rules ask for. */
+#include "cli/cli.h"
+#include "node/node.h"
+#include "rules/rules.h"
+
+/* The rules name the facts that they lack; these are read, and the rules run again. Each round reads
+   something that was not read before, so that there are few. */
+void ni_look(struct ni_context *ctx, const struct ni_ask *ask)
+{
+    unsigned wants = 0;
+
+    if (ctx->opened)
+        ni_gather(&ctx->root, &ctx->env, ask, &ctx->inventory, &ctx->findings);
+    do {
+        const unsigned n = ctx->findings.n, dropped = ctx->findings.dropped;
+
+        ni_decide(&ctx->work);
+        wants = ctx->opened && !ask->off ? ctx->plan.wants & ~ctx->inventory.read : 0;
+        if (wants != 0) {
+            ctx->findings.n = n;
+            ctx->findings.dropped = dropped;
+            ni_gather_more(&ctx->root, &ctx->env, ask, wants, &ctx->inventory, &ctx->findings);
+        }
+    } while (wants != 0);
+}

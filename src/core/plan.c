@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looking things up in what was decided. */
+#include <string.h>
+
+#include "nccl_init/plan.h"
+
+const struct ni_setting *ni_plan_get(const struct ni_plan *plan, const char *name)
+{
+    for (unsigned i = 0; i < plan->n_setting; i++) {
+        if (strcmp(plan->setting[i].name, name) == 0)
+            return &plan->setting[i];
+    }
+    return NULL;
+}

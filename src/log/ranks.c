@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranks in words. */
+#include "log/log.h"
+#include "nccl_init/text.h"
+
+void ni_log_put_range(struct ni_text *t, int from, int last)
+{
+    if (from >= 0)
+        ni_putf(t, "%s%d", t->len > 0 ? ", " : "", from);
+    if (last > from)
+        ni_putf(t, "%s%d", last > from + 1 ? "-" : ", ", last);
+}
+
+void ni_log_put_ranks(struct ni_text *t, const struct ni_log *log, unsigned mark)
+{
+    enum { HOSTS = 4 };
+    ni_kept host[HOSTS + 1];
+    unsigned n = 0, hosts = 0;
+    struct ni_text list = NI_TEXT(160);
+    int from = -1, last = -1;
+    for (unsigned i = 0; i < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i];
+        unsigned k = 0;
+        if (r->mark != mark)
+            continue;
+        n++;
+        if ((r->rank != last && r->rank != last + 1) || from < 0) {
+            ni_log_put_range(&list, from, last);
+            from = r->rank;
+        }
+        last = r->rank;
+        while (k < hosts && host[k] != r->process->host)
+            k++;
+        if (k == hosts && k <= HOSTS && r->process->host != 0)
+            host[hosts++] = r->process->host;
+    }
+    ni_log_put_range(&list, from, last);
+    if (list.len > 0)
+        ni_putf(t, "rank%s %s%s", n == 1 ? "" : "s", list.buf, list.cut ? "..." : "");
+    else if (n > 0)
+        ni_putf(t, "%u process%s", n, n == 1 ? "" : "es");
+    for (unsigned k = 0; k < hosts; k++) {
+        ni_put(t, k == 0 ? " (" : ", ");
+        ni_quote(t, k == HOSTS ? "..." : ni_log_word(log, host[k]));
+    }
+    ni_put(t, hosts > 0 ? ")" : "");
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts of a log, each kept once. */
+#include <string.h>
+
+#include "log/log.h"
+#include "nccl_init/base.h"
+#include "nccl_init/index.h"
+#include "nccl_init/text.h"
+
+static struct ni_span text_of(const void *entries, uint32_t number)
+{
+    return ni_span_of(ni_log_word(entries, (ni_kept)number));
+}
+
+ni_kept ni_log_keep(struct ni_log *log, struct ni_span s)
+{
+    struct ni_index index = {log->word_at, NI_COUNT(log->word_at), 0};
+    uint32_t *place;
+
+    if (log->seed == 0)
+        log->seed = ni_seed();
+    index.seed = log->seed;
+    s.n = strnlen(s.p, s.n);
+    place = ni_index_find(&index, s, text_of, log);
+    if (*place != 0)
+        return (ni_kept)*place;
+    if (s.n == 0 || log->n_word + 1 >= NI_LOG_WORDS || s.n >= NI_LOG_BYTES - log->text_len) {
+        log->dropped += s.n > 0;
+        return 0;
+    }
+    log->word[++log->n_word] = log->text_len;
+    memcpy(log->text + log->text_len, s.p, s.n);
+    log->text_len += (uint32_t)s.n + 1;
+    *place = log->n_word;
+    return (ni_kept)log->n_word;
+}
+
+const char *ni_log_word(const struct ni_log *log, ni_kept w)
+{
+    return w == 0 ? "" : log->text + log->word[w];
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ids and names that somebody gave the pod, as each source adds them. */
+#include <string.h>
+
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/given.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/names.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/text.h"
+#include "node/probe.h"
+
+/* The id in the kernel's spelling: lower case, four digits of domain. What is neither a PCI address nor
+   an auxiliary name is shown quoted. */
+static enum ni_claim_by parse_id(struct ni_span id, char text[NI_DEV_NAME], struct ni_bdf *bdf)
+{
+    struct ni_text t = ni_text_on(text, NI_DEV_NAME);
+    if (ni_parse_bdf(id, bdf) == 0) {
+        ni_bdf_text(*bdf, text);
+        return NI_BY_BDF;
+    }
+    *bdf = NI_LAST_BDF;
+    ni_put_quoted(&t, id.p, id.n, NI_DEV_NAME - 8);
+    return ni_is_aux_id(id) ? NI_BY_AUX : NI_BY_NOTHING;
+}
+
+static struct ni_claim *find(struct ni_probe *p, const char *id)
+{
+    for (unsigned i = 0; i < p->inv->n_claim; i++) {
+        struct ni_claim *c = &p->inv->claim[i];
+        if (c->source == p->source && strcmp(id, c->id) == 0)
+            return c;
+    }
+    return NULL;
+}
+
+struct ni_claim *ni_find_claim(struct ni_probe *p, struct ni_span id)
+{
+    char text[NI_DEV_NAME];
+    struct ni_bdf bdf;
+    (void)parse_id(id, text, &bdf);
+    return find(p, text);
+}
+
+static struct ni_claim *new_claim(struct ni_probe *p, const char *from, enum ni_claim_by by,
+                                  const char *id, struct ni_bdf bdf)
+{
+    struct ni_inventory *inv = p->inv;
+    if (inv->n_claim == NI_MAX_CLAIM) {
+        ni_report(p->f, NI_F_ALLOC_TOO_MANY, from,
+                  "more than %d device ids; the rest is not looked at", NI_MAX_CLAIM);
+        return NULL;
+    }
+    struct ni_claim *c = &inv->claim[inv->n_claim++];
+    *c = (struct ni_claim){.source = p->source, .by = by, .bdf = bdf, .hca = -1};
+    struct ni_text t = ni_text_on(c->from, sizeof(c->from));
+    ni_put_quoted(&t, from, strlen(from), sizeof(c->from) - 8);
+    ni_copy(c->id, sizeof(c->id), id);
+    if (by == NI_BY_NOTHING)
+        ni_report(p->f, NI_F_ALLOC_ID_INVALID, c->from,
+                  "`%s` is no PCI address and no auxiliary name", c->id);
+    return c;
+}
+
+struct ni_claim *ni_add_claim(struct ni_probe *p, const char *from, struct ni_span id)
+{
+    char text[NI_DEV_NAME];
+    struct ni_bdf bdf;
+    const enum ni_claim_by by = parse_id(id, text, &bdf);
+    struct ni_claim *c = find(p, text);
+    return c ? c : new_claim(p, from, by, text, bdf);
+}
+
+void ni_add_claim_name(struct ni_probe *p, const char *from, const char *name)
+{
+    if (ni_is_name(ni_span_of(name), NI_DEV_NAME) && !find(p, name))
+        (void)new_claim(p, from, NI_BY_NAME, name, ni_class_bdf(p, name));
+}
+
+/* "0000:03:00.2,0000:23:00.2". The separator was a blank, then ';', in the first versions of the
+   plugin. */
+void ni_add_claims(struct ni_probe *p, const char *from, const char *list)
+{
+    static const char separators[] = ",; ";
+    while (*list) {
+        size_t n = strcspn(list, separators);
+        struct ni_span id = ni_trim((struct ni_span){list, n});
+        list += n + (list[n] != '\0');
+        if (id.n == 0)
+            continue;
+        if (!ni_add_claim(p, from, id))
+            return; /* no room: the rest would only cost time */
+    }
+}
+
+void ni_note_rdma_dev(struct ni_probe *p, struct ni_claim *c, const char *from, const char *name)
+{
+    if (name && ni_is_name(ni_span_of(name), NI_DEV_NAME)) {
+        ni_copy(c->rdma_dev, sizeof(c->rdma_dev), name);
+        return;
+    }
+    if (!name || name[0] == '\0')
+        ni_report(p->f, NI_F_ALLOC_INFO_INVALID, from, "the RDMA device of %s has no name", c->id);
+    else
+        ni_report(p->f, NI_F_ALLOC_INFO_INVALID, from,
+                  "the RDMA device of %s has a name that no device can have: `%.40s`", c->id, name);
+}

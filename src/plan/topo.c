@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Topology: how far each port is from each GPU, in the words of `nvidia-smi topo -m`; and for Graphviz
+   (`dot -Tsvg`) a picture of the PCI tree. For programs the JSON of the plan has it. */
+#include "nccl_init/base.h"
+#include "nccl_init/gpu.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+#include "plan/plan.h"
+#include "plan/tables.h"
+#include "print/parts.h"
+#include "print/report.h"
+
+/* As `nvidia-smi topo -m` calls the pair: NCCL's word, but NODE where a PHB leads over two host
+   bridges; "-": unknown. */
+static const char *pair_word(const struct ni_view *view, unsigned gpu, int hca)
+{
+    const struct ni_pci *a = &view->inv->gpu[gpu].pci;
+    const struct ni_pci *b = &view->inv->hca[hca].pci;
+    enum ni_distance d = view->plan->distance[gpu][hca];
+    if (d == NI_DIST_PHB && (a->root_domain != b->root_domain || a->root_bus != b->root_bus))
+        return "NODE";
+    return ni_distance_text(d);
+}
+
+static void put_matrix(struct ni_text *out, const struct ni_view *view)
+{
+    const struct ni_inventory *inv = view->inv;
+    struct ni_text table = ni_table_on("PORT\tADDRESS\tNUMA\tNETDEV\tCHOSEN");
+    for (unsigned g = 0; g < inv->n_gpu; g++)
+        ni_putf(ni_cell(&table), "GPU%u", g);
+    for (unsigned i = 0; i < ni_count_shown_hcas(inv); i++) {
+        const struct ni_hca *hca = &inv->hca[i];
+        for (unsigned p = 0; p == 0 || p < hca->n_port; p++) {
+            const int at = hca->n_port == 0 ? -1 : hca->first_port + (int)p;
+            const bool chosen = at >= 0 && view->plan->port[at].chosen;
+            struct ni_text *t = ni_begin_port_row(&table, view, hca, at);
+            ni_put_hca_address(ni_cell(t), hca);
+            ni_put_num(ni_cell(t), hca->pci.numa);
+            ni_put_port_netdev(ni_cell(t), view, hca, at);
+            ni_put(ni_cell(t), chosen ? "yes" : "no");
+            for (unsigned g = 0; g < inv->n_gpu; g++) {
+                /* several can be the nearest, as NCCL counts */
+                const struct ni_near *near = &view->plan->nearest_hca[g];
+                const bool nearest =
+                    chosen && near->index >= 0 && view->plan->distance[g][i] == near->distance;
+                ni_putf(ni_cell(t), "%s%s", pair_word(view, g, (int)i), nearest ? "*" : "");
+            }
+        }
+    }
+    ni_put_port_table(out, &table, view);
+    if (inv->n_gpu > 0)
+        ni_put(out, "\n"
+                    "  PIX   through one PCIe switch at most\n"
+                    "  PXB   through several PCIe switches, not through the CPU\n"
+                    "  PHB   through the CPU's host bridge\n"
+                    "  NODE  through two host bridges of one NUMA node; NCCL counts it as PHB\n"
+                    "  SYS   from one NUMA node to another\n"
+                    "  -     not known: sysfs does not show where one of the two is\n"
+                    "  *     none of the chosen HCAs is nearer to this GPU, as NCCL counts\n");
+}
+
+void ni_put_topo(struct ni_text *out, const struct ni_view *view)
+{
+    const struct ni_inventory *inv = view->inv;
+    ni_put_plan_heading(out, "Topology", view);
+    ni_put_gpu_table(out, view);
+    if (inv->n_hca == 0)
+        return;
+    put_matrix(out, view);
+    for (unsigned i = 0; i < inv->n_gpu; i++) {
+        if (inv->gpu[i].pci.known == NI_KNOWN && inv->gpu[i].pci.depth == 1) {
+            ni_putf(
+                out,
+                "\nGPU%u is on the root bus: the PCI tree is flattened, as in a virtual machine, "
+                "and distances mean nothing.\n",
+                i);
+            break;
+        }
+    }
+}
+
+/* ---- the picture: the PCI tree from the host bridges down to GPUs and HCAs, one box for each NUMA
+   node. Each GPU and HCA is written with its whole way up: in a strict graph, what is there twice
+   is drawn once. Names of GPUs and HCAs are made here, so that only labels carry what was read ----
+   */
+
+/* A GPU or an HCA: its name, which is untrusted, and address; then the way to it, as
+   "pci0000:00" -- "0000:00:01.1" -- gpu0, in the box of its NUMA node. */
+static void put_leaf(struct ni_text *out, const char *leaf, const char *name,
+                     const struct ni_bdf *bdf, const char *style, const struct ni_pci *pci)
+{
+    const bool box = pci->numa.known == NI_KNOWN && pci->numa.v >= 0;
+    struct ni_text t = NI_TEXT(512);
+    ni_quote(&t, name);
+    ni_putf(out, "  %s [label=\"", leaf);
+    for (const char *c = t.buf; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            ni_put(out, "\\");
+        ni_putn(out, c, 1);
+    }
+    ni_put(out, bdf ? "\\n" : "");
+    ni_put_bdf(out, bdf);
+    ni_putf(out, "\", %s];\n", style);
+    if (pci->known != NI_KNOWN || pci->depth == 0)
+        return;
+    ni_put(out, "  ");
+    if (box)
+        ni_putf(out, "subgraph cluster%lld { label=\"NUMA node %lld\"; ", (long long)pci->numa.v,
+                (long long)pci->numa.v);
+    ni_putf(out, "\"pci%04x:%02x\" -- ", (unsigned)pci->root_domain, (unsigned)pci->root_bus);
+    for (unsigned i = 0; i + 1U < pci->depth; i++) {
+        ni_put(out, "\"");
+        ni_put_bdf(out, &pci->at[i]);
+        ni_put(out, "\" -- ");
+    }
+    ni_putf(out, "%s;%s\n", leaf, box ? " }" : "");
+}
+
+void ni_put_topo_dot(struct ni_text *out, const struct ni_view *view)
+{
+    const struct ni_inventory *inv = view->inv;
+    char leaf[16], name[16];
+    ni_put(out,
+           "strict graph topo {\n"
+           "  label=\"filled: the pod's; dashed: other HCAs; dotted: the nearest chosen HCA\";\n"
+           "  labelloc=b; fontname=\"sans-serif\"; fontsize=10; nodesep=0.2; ranksep=0.3;\n"
+           "  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n"
+           "  edge [fontname=\"sans-serif\", fontsize=9];\n");
+    for (unsigned i = 0; i < inv->n_gpu; i++) {
+        const struct ni_gpu *gpu = &inv->gpu[i];
+        ni_format(leaf, sizeof(leaf), "gpu%u", i);
+        ni_format(name, sizeof(name), "GPU%u", i);
+        put_leaf(out, leaf, name, &gpu->bdf, "style=filled, fillcolor=\"#d5e8c8\"", &gpu->pci);
+    }
+    for (unsigned i = 0; i < ni_count_shown_hcas(inv); i++) {
+        const struct ni_hca *hca = &inv->hca[i];
+        ni_format(leaf, sizeof(leaf), "hca%u", i);
+        put_leaf(out, leaf, hca->name, ni_own_bdf(hca),
+                 ni_is_given(hca) ? "style=filled, fillcolor=\"#cfe0f5\""
+                                  : "style=dashed, fontcolor=\"#606060\"",
+                 &hca->pci);
+    }
+    for (unsigned g = 0; g < inv->n_gpu; g++) {
+        const struct ni_near *near = &view->plan->nearest_hca[g];
+        if (near->index >= 0)
+            ni_putf(out,
+                    "  gpu%u -- hca%d [style=dotted, penwidth=2, color=\"#c04000\", "
+                    "fontcolor=\"#c04000\", constraint=false, label=\"%s\"];\n",
+                    g, near->index, pair_word(view, g, near->index));
+    }
+    ni_put(out, "}\n");
+}

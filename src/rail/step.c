@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words for the steps of a trial, and for what it measured. */
+#include "nccl_init/base.h"
+#include "nccl_init/text.h"
+#include "rail/rails.h"
+
+const char *ni_pair_step_text(enum ni_pair_step step)
+{
+    static const char *const text[] = {
+        [NI_PAIR_START] = "start",        [NI_PAIR_FIND] = "find",
+        [NI_PAIR_OPEN] = "open",          [NI_PAIR_DEVICE] = "device",
+        [NI_PAIR_PORT] = "port",          [NI_PAIR_ALLOCATE] = "allocate",
+        [NI_PAIR_REGISTER] = "register",  [NI_PAIR_GID] = "gid",
+        [NI_PAIR_QUEUES] = "queue pairs", [NI_PAIR_CONNECT] = "connect",
+        [NI_PAIR_SMALL] = "small writes", [NI_PAIR_IDENTITY] = "identity",
+        [NI_PAIR_WRITE] = "bulk writes",  [NI_PAIR_READ] = "bulk reads",
+        [NI_PAIR_COMPARE] = "compare",    [NI_PAIR_DONE] = "done",
+    };
+    return (unsigned)step < NI_COUNT(text) ? text[step] : "?";
+}
+
+void ni_put_speed(struct ni_text *t, int64_t mbps)
+{
+    if (mbps > 0 && mbps < 1000)
+        ni_putf(t, "0.%02lld", (long long)mbps / 10);
+    else if (mbps > 0)
+        ni_putf(t, mbps < 10000 ? "%lld.%lld" : "%lld", (long long)mbps / 1000,
+                (long long)mbps % 1000 / 100);
+}

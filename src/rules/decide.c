@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a rule writes into the plan, and who wins: the environment, then nccl.conf, then the rule. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
+#include "rules/rule.h"
+#include "rules/rules.h"
+
+const char *ni_user_value(const struct ni_work *w, const char *name)
+{
+    return ni_find_user_value(w->env, w->inv, name, NULL);
+}
+
+int64_t ni_user_int(const struct ni_work *w, const char *name, int64_t otherwise)
+{
+    const char *value = ni_user_value(w, name);
+    if (!value || !*value)
+        return otherwise;
+    errno = 0;
+    int64_t v = strtoll(value, NULL, 0);
+    return errno == ERANGE ? otherwise : v; /* musl says EINVAL of what is no number */
+}
+
+void ni_decide_value(const struct ni_work *w, const char *name, const char *value, const char *fmt,
+                     ...)
+{
+    struct ni_plan *plan = w->plan;
+    const unsigned targets = w->policy->targets;
+    if (ni_has_prefix(name, "NCCL_") && targets && !(targets & (NI_FOR_NCCL | NI_FOR_TORCHCOMMS)))
+        return;
+    if (plan->n_setting == NI_MAX_SETTING)
+        return; /* cannot be: the rules name fewer */
+    const char *file;
+    const char *user = ni_find_user_value(w->env, w->inv, name, &file);
+    struct ni_setting *s = &plan->setting[plan->n_setting++];
+    s->name = name;
+    s->rule = plan->rule;
+    s->origin = user ? (file ? NI_FROM_CONF : NI_FROM_USER) : value ? NI_FROM_RULE : NI_LEFT_UNSET;
+    struct ni_text t = ni_text_on(s->value, sizeof(s->value));
+    ni_put(&t, user ? user : value ? value : "");
+    s->by_itself = NULL;
+    (void)ni_copy(s->file, sizeof(s->file), file ? file : "");
+    t = ni_text_on(s->reason, sizeof(s->reason));
+    if (user && value)
+        ni_putf(&t,
+                "yours stays; the rule says %s: ", strcmp(user, value) == 0 ? "the same" : value);
+    else if (user)
+        ni_put(&t, "yours stays; the rule would leave it unset: ");
+    va_list ap;
+    va_start(ap, fmt);
+    ni_vputf(&t, fmt, ap);
+    va_end(ap);
+    if (user && !*user)
+        ni_report(w->f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s, and left so",
+                  file ? " in " : "", file ? file : "");
+}
+
+void ni_leave_out(const struct ni_work *w, unsigned port, enum ni_finding_id id, const char *fmt,
+                  ...)
+{
+    struct ni_port_plan *p = &w->plan->port[port];
+    struct ni_text t = ni_text_on(p->why, sizeof(p->why));
+    va_list ap;
+    p->chosen = false;
+    p->rule = w->plan->rule;
+    va_start(ap, fmt);
+    ni_vputf(&t, fmt, ap);
+    va_end(ap);
+    if (id != NI_F_COUNT)
+        ni_report(w->f, id, ni_port_name(w->inv, (int)port).text, "%s; left out", p->why);
+}

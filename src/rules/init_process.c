@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rule exec.pid1: PID 1 of the pod is an init, or the command is not looked after. */
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/process.h"
+#include "nccl_init/text.h"
+#include "rules/rules.h"
+
+bool ni_is_init(const char *name)
+{
+    static const char *const inits[] = {
+        "tini",      "tini-static", "docker-init", "podman-init", "dumb-init",   "catatonit",
+        "s6-svscan", "systemd",     "init",        "pause",       "supervisord", "runit",
+        "runsvdir",  "my_init",     "openrc-init", "kata-agent",  "pid1",
+    };
+
+    return ni_is_any(name, inits, NI_COUNT(inits));
+}
+
+/* The kernel does not deliver to PID 1 a signal whose disposition is the default one
+   (kernel/signal.c sig_task_ignored), and orphans become its children. nccl-init becomes the
+   command and changes none of that. */
+void ni_note_init(const struct ni_work *w)
+{
+    const struct ni_self *s = &w->inv->self;
+    const bool is_pid1 = s->pid.known == NI_KNOWN && s->pid.v == 1;
+    if (is_pid1 || (s->init_known == NI_KNOWN && !ni_is_init(s->init)))
+        ni_report(w->f, NI_F_EXEC_PID1_NO_INIT, "PID 1",
+                  "%s is no init: SIGTERM may do nothing, orphans stay as zombies",
+                  is_pid1 ? "the command itself" : s->init);
+}

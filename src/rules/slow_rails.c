@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rails that are slower than the others: NCCL spreads its traffic evenly, so the slowest sets the pace. */
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "rules/rule.h"
+#include "rules/rules.h"
+
+/* Whether the HCA belongs to a GPU: below one switch with it, or nearer than any chosen HCA. */
+static bool is_near(const struct ni_work *w, int hca)
+{
+    for (unsigned g = 0; g < w->inv->n_gpu; g++) {
+        const enum ni_distance d = w->plan->distance[g][hca];
+        const struct ni_near *near = &w->plan->nearest_hca[g];
+        if (d != NI_DIST_UNKNOWN && (d <= NI_DIST_PXB || near->index < 0 || d < near->distance))
+            return true;
+    }
+    return false;
+}
+
+void ni_note_slow_rails(const struct ni_work *w)
+{
+    const struct ni_inventory *inv = w->inv;
+    for (int at = 0; at < (int)inv->n_port; at++) {
+        const struct ni_port *port = &inv->port[at];
+        const struct ni_hca *hca = &inv->hca[port->hca];
+        const bool chosen = w->plan->port[at].chosen;
+        /* left out as slow, but no management port */
+        const bool rail = ni_is_given(hca) && ni_is_listed(w, at) && ni_is_active(port) &&
+                          hca->kind != 0 && is_near(w, port->hca);
+        struct ni_chosen fastest = {.at = -1};
+        for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+            const struct ni_chosen r = ni_chosen(w, i);
+            const bool sister = r.hca->kind == hca->kind && r.port->link == port->link;
+            if ((chosen || sister) && r.port->mbps.known == NI_KNOWN &&
+                (fastest.at < 0 || r.port->mbps.v > fastest.port->mbps.v))
+                fastest = r;
+        }
+        if (!(chosen || rail) || port->mbps.known != NI_KNOWN || fastest.at < 0 ||
+            port->mbps.v * (chosen ? 1 : 2) >= fastest.port->mbps.v)
+            continue;
+        ni_report(w->f, chosen ? NI_F_RAIL_RATE_DIFFERS : NI_F_RAIL_SLOW,
+                  ni_port_name(inv, at).text, "runs at %lld Gb/s, %s at %lld Gb/s: %s",
+                  (long long)(port->mbps.v / 1000), ni_port_name(inv, fastest.at).text,
+                  (long long)(fastest.port->mbps.v / 1000),
+                  chosen ? "NCCL makes all rails as slow as this one"
+                         : "left out, but it is near a GPU and of the same kind: a rail that has "
+                           "lost speed");
+    }
+}
