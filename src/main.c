@@ -4,8 +4,20 @@
 
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/dispatch.h"
+#include "cli/options.h"
+#include "cli/start.h"
+#include "cli/verbs.h"
+#include "doctor/doctor.h"
+#include "log/log.h"
 #include "nccl_init/base.h"
+#include "plan/plan.h"
+#include "plan/snapshot.h"
+#include "preflight/preflight.h"
+#include "run/env.h"
+#include "run/install.h"
+#include "run/run.h"
+#include "selftest/selftest.h"
 
 /* The first is the one that a command line without a verb means. */
 static const struct ni_verb verbs[] = {

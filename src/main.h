@@ -3,7 +3,7 @@
 #ifndef NCCL_INIT_MAIN_H
 #define NCCL_INIT_MAIN_H
 
-#include "cli/cli.h"
+#include "cli/verbs.h"
 
 extern const struct ni_verbs ni_program;
 

@@ -3,11 +3,6 @@
 #ifndef NCCL_INIT_BASE_H
 #define NCCL_INIT_BASE_H
 
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #define NI_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 #define NI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -22,24 +17,5 @@ enum {
     NI_PATH = 512, /* longest path below the root that the program builds */
     NI_PAGE = 4096 /* a sysfs attribute is at most one page (fs/sysfs/file.c) */
 };
-
-/* How a fact stands: absent, denied, malformed and zero are four different things. */
-enum ni_known {
-    NI_UNSET = 0, /* never looked at */
-    NI_ABSENT,    /* looked at: there is no such file */
-    NI_DENIED,    /* there, but not readable: EACCES, EPERM, EIO, ... */
-    NI_BAD,       /* read, but not of the form the kernel writes */
-    NI_KNOWN
-};
-
-struct ni_num {
-    int64_t v; /* meaningful only if known == NI_KNOWN */
-    enum ni_known known;
-};
-
-/* Of an answer of the door: -errno, or what is not negative. */
-enum ni_known ni_known_of(int64_t answer);
-/* "unread", "absent", "denied", "malformed", "known". */
-const char *ni_known_text(enum ni_known known);
 
 #endif

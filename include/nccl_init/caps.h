@@ -5,6 +5,8 @@
 #define NCCL_INIT_CAPS_H
 
 #include <linux/capability.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "nccl_init/text.h"
 

@@ -3,6 +3,8 @@
 #ifndef NCCL_INIT_ENV_H
 #define NCCL_INIT_ENV_H
 
+#include <stdbool.h>
+
 #include "nccl_init/text.h"
 
 /* Of the variables that stand for our options, and do not reach the command. */
@@ -14,16 +16,16 @@ struct ni_env {
     char *const *entry; /* NULL-terminated */
 };
 
-/* The value of `name`, "" when set but empty, NULL when not set. */
-const char *ni_env_get(const struct ni_env *env, const char *name);
-/* Splits NAME=VALUE at the first '='. false when there is no '=' or no name. */
-bool ni_env_split(const char *entry, struct ni_span *ret_name, const char **ret_value);
-
 /* What tells the number of this process among those of the node, and how many there are. NULL: none that
    we know started it. */
 struct ni_local {
     const char *rank, *size;
 };
+
+/* The value of `name`, "" when set but empty, NULL when not set. */
+const char *ni_env_get(const struct ni_env *env, const char *name);
+/* Splits NAME=VALUE at the first '='. false when there is no '=' or no name. */
+bool ni_env_split(const char *entry, struct ni_span *ret_name, const char **ret_value);
 const struct ni_local *ni_local_of(const struct ni_env *env);
 
 #endif

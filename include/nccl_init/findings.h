@@ -4,6 +4,8 @@
 #ifndef NCCL_INIT_FINDINGS_H
 #define NCCL_INIT_FINDINGS_H
 
+#include <stdbool.h>
+
 #include "nccl_init/base.h"
 
 enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };

@@ -3,6 +3,8 @@
 #ifndef NCCL_INIT_GIVEN_H
 #define NCCL_INIT_GIVEN_H
 
+#include <stdbool.h>
+
 #include "nccl_init/base.h"
 #include "nccl_init/pci.h"
 

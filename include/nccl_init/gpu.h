@@ -3,7 +3,9 @@
 #ifndef NCCL_INIT_GPU_H
 #define NCCL_INIT_GPU_H
 
-#include "nccl_init/base.h"
+#include <stdbool.h>
+
+#include "nccl_init/known.h"
 #include "nccl_init/pci.h"
 
 enum {

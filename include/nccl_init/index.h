@@ -3,6 +3,8 @@
 #ifndef NCCL_INIT_INDEX_H
 #define NCCL_INIT_INDEX_H
 
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -19,13 +21,6 @@ struct ni_index {
 /* The text of the entry with this number, of the array that `entries` is. */
 typedef struct ni_span ni_entry_text(const void *entries, uint32_t number);
 
-/* The place of the entry that has this text; the free place for it if there is none. */
-uint32_t *ni_index_find(const struct ni_index *index, struct ni_span text, ni_entry_text *text_of,
-                        const void *entries);
-
-/* The hash of a text, whose bits all depend on all of its bytes and on the seed. */
-uint64_t ni_hash(uint64_t seed, struct ni_span text);
-
 /* Random bytes that the kernel gave this process when it began; not 0. For the room that owns a table:
    core itself gives the same answer each time (tests/lint/purity.sh). */
 static inline uint64_t ni_seed(void)
@@ -37,5 +32,12 @@ static inline uint64_t ni_seed(void)
         memcpy(&seed, random, sizeof(seed));
     return seed | 1;
 }
+
+/* The place of the entry that has this text; the free place for it if there is none. */
+uint32_t *ni_index_find(const struct ni_index *index, struct ni_span text, ni_entry_text *text_of,
+                        const void *entries);
+
+/* The hash of a text, whose bits all depend on all of its bytes and on the seed. */
+uint64_t ni_hash(uint64_t seed, struct ni_span text);
 
 #endif

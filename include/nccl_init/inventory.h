@@ -5,10 +5,13 @@
 #ifndef NCCL_INIT_INVENTORY_H
 #define NCCL_INIT_INVENTORY_H
 
+#include <stdbool.h>
+
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/given.h"
 #include "nccl_init/gpu.h"
+#include "nccl_init/known.h"
 #include "nccl_init/net.h"
 #include "nccl_init/process.h"
 #include "nccl_init/rdma.h"
@@ -76,7 +79,10 @@ struct ni_inventory {
     struct ni_gid gid[NI_MAX_GID];
 };
 
-/* ---- looking things up; what is returned lies in the inventory or the environment ---- */
+/* "mlx5_6/1", the subject of findings about a port. */
+struct ni_port_name {
+    char text[NI_DEV_NAME + 8];
+};
 
 /* The interface of that name, among those looked at; NULL. */
 const struct ni_netdev *ni_find_netdev(const struct ni_inventory *inv, const char *name);
@@ -105,5 +111,14 @@ const char *ni_find_user_value(const struct ni_env *env, const struct ni_invento
 /* Of the entries of files those that win over the environment, or the others: that name's; NULL. */
 const struct ni_conf_entry *ni_find_conf(const struct ni_inventory *inv, const char *name,
                                          bool overrides);
+
+struct ni_port_name ni_port_name(const struct ni_inventory *inv, int port);
+bool ni_is_active(const struct ni_port *port); /* known to be so */
+/* Entry i of those read of the port's GID table. */
+const struct ni_gid *ni_port_gid(const struct ni_inventory *inv, const struct ni_port *port,
+                                 unsigned i);
+/* The one of that index; NULL: none was read. */
+const struct ni_gid *ni_gid_at(const struct ni_inventory *inv, const struct ni_port *port,
+                               unsigned index);
 
 #endif

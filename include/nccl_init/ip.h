@@ -3,6 +3,9 @@
 #ifndef NCCL_INIT_IP_H
 #define NCCL_INIT_IP_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
 

@@ -3,8 +3,12 @@
 #ifndef NCCL_INIT_NET_H
 #define NCCL_INIT_NET_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "nccl_init/base.h"
-#include "nccl_init/names.h"
+#include "nccl_init/known.h"
+#include "nccl_init/nccl_list.h"
 
 enum {
     NI_MAX_NETDEV = 64,  /* interfaces looked at */

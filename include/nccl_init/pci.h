@@ -3,7 +3,11 @@
 #ifndef NCCL_INIT_PCI_H
 #define NCCL_INIT_PCI_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "nccl_init/base.h"
+#include "nccl_init/known.h"
 #include "nccl_init/text.h"
 
 /* Domain, bus, device, function, as in `0000:3b:00.2`. */
@@ -15,19 +19,9 @@ struct ni_bdf {
 /* The highest address there is: stands for none, and sorts last. */
 #define NI_LAST_BDF ((struct ni_bdf){UINT32_MAX, 0xff, 0xff, 0xff})
 
-/* 4 to 8 hex digits of domain, 2, 2, 1. 0 or -EINVAL. */
-int ni_parse_bdf(struct ni_span s, struct ni_bdf *ret);
-/* %04x:%02x:%02x.%x, as the kernel (drivers/pci/probe.c pci_setup_device). Returns buf. */
-const char *ni_bdf_text(struct ni_bdf bdf, char buf[NI_BDF_TEXT]);
-int ni_bdf_cmp(struct ni_bdf a, struct ni_bdf b);
-
 /* The keyword V3 of a function's vital product data, as its file `vpd` gives them (PCI Local Bus
    Specification 3.0, appendix I). false: it has none, or one that is too long. */
 enum { NI_VPD_UUID = 64 };
-bool ni_vpd_uuid(struct ni_span vpd, char ret[NI_VPD_UUID]);
-
-/* An auxiliary-bus device name, `mlx5_core.sf.4`: module.name.number (drivers/base/auxiliary.c). */
-bool ni_is_aux_id(struct ni_span s);
 
 enum { NI_MAX_DEPTH = 24 }; /* PCI functions from the root to a device */
 
@@ -72,6 +66,16 @@ enum ni_distance {
     NI_DIST_PHB, /* the same CPU, that is, NUMA node */
     NI_DIST_SYS  /* another CPU */
 };
+
+/* 4 to 8 hex digits of domain, 2, 2, 1. 0 or -EINVAL. */
+int ni_parse_bdf(struct ni_span s, struct ni_bdf *ret);
+/* %04x:%02x:%02x.%x, as the kernel (drivers/pci/probe.c pci_setup_device). Returns buf. */
+const char *ni_bdf_text(struct ni_bdf bdf, char buf[NI_BDF_TEXT]);
+int ni_bdf_cmp(struct ni_bdf a, struct ni_bdf b);
+bool ni_vpd_uuid(struct ni_span vpd, char ret[NI_VPD_UUID]);
+
+/* An auxiliary-bus device name, `mlx5_core.sf.4`: module.name.number (drivers/base/auxiliary.c). */
+bool ni_is_aux_id(struct ni_span s);
 
 /* How far apart NCCL sees two functions; UNKNOWN where a fact for that is not known. */
 enum ni_distance ni_pci_distance(const struct ni_pci *a, const struct ni_pci *b);

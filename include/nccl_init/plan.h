@@ -3,15 +3,15 @@
 #ifndef NCCL_INIT_PLAN_H
 #define NCCL_INIT_PLAN_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "nccl_init/base.h"
 #include "nccl_init/caps.h"
 #include "nccl_init/gpu.h"
-#include "nccl_init/names.h"
+#include "nccl_init/nccl_list.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/rdma.h"
-
-/* ---- what the user asked for by option or NCCLINIT_* variable; values and bits are in the order of
-        the words of their options (src/cli/options.c) ---- */
 
 enum ni_mode { NI_MODE_AUTO, NI_MODE_RDMA, NI_MODE_TCP, NI_MODE_OFF };
 
@@ -57,8 +57,6 @@ struct ni_policy {
     const char *sockets;
     struct ni_cap_names cap_names; /* of keep_caps and drop_caps, and of what is unneeded */
 };
-
-/* ---- what was decided ---- */
 
 enum {
     NI_MAX_CHOSEN = 32,  /* MAX_IB_DEVS, NCCL 2.30.7 transport/net_ib/common.h */

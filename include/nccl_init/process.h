@@ -3,13 +3,10 @@
 #ifndef NCCL_INIT_PROCESS_H
 #define NCCL_INIT_PROCESS_H
 
+#include <stdint.h>
+
 #include "nccl_init/base.h"
-#include "nccl_init/text.h"
-
-#define NI_UNLIMITED INT64_MAX
-
-/* "unlimited", "64 KiB"; the largest unit that leaves no fraction. */
-void ni_put_bytes(struct ni_text *t, int64_t bytes);
+#include "nccl_init/known.h"
 
 /* Whether capabilities count: the kernel asks for them in the initial user namespace. */
 enum ni_userns { NI_USERNS_UNKNOWN, NI_USERNS_INITIAL, NI_USERNS_OWN };

@@ -3,7 +3,11 @@
 #ifndef NCCL_INIT_RDMA_H
 #define NCCL_INIT_RDMA_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "nccl_init/base.h"
+#include "nccl_init/known.h"
 #include "nccl_init/pci.h"
 
 enum {
@@ -17,9 +21,6 @@ enum ni_link { NI_LINK_UNKNOWN, NI_LINK_IB, NI_LINK_ROCE };
 
 /* Of enum ib_port_state, include/rdma/ib_verbs.h. */
 enum { NI_PORT_DOWN = 1, NI_PORT_ACTIVE = 4 };
-
-/* "ACTIVE"; NULL: not known, or a number that IB does not define. */
-const char *ni_port_state_text(struct ni_num state);
 
 enum ni_gid_type { NI_GID_UNREAD, NI_GID_V1, NI_GID_V2 };
 
@@ -42,7 +43,6 @@ struct ni_counter {
     int64_t least;    /* fewer mean nothing */
 };
 enum { NI_N_COUNTER = 16 };
-extern const struct ni_counter ni_counters[NI_N_COUNTER];
 
 struct ni_port {
     int hca;
@@ -115,5 +115,9 @@ static inline bool ni_is_given(const struct ni_hca *h)
 {
     return h->claim >= 0;
 }
+
+/* "ACTIVE"; NULL: not known, or a number that IB does not define. */
+const char *ni_port_state_text(struct ni_num state);
+extern const struct ni_counter ni_counters[NI_N_COUNTER];
 
 #endif

@@ -3,7 +3,19 @@
 #ifndef NCCL_INIT_TEXT_H
 #define NCCL_INIT_TEXT_H
 
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "nccl_init/base.h"
+
+struct ni_span;
+
+/* A device or interface name that NCCL's lists can carry: 1 to max-1 bytes of [A-Za-z0-9_.-], not
+   "." or "..", no leading '^' or '='. The kernel's dev_valid_name (net/core/dev.c) allows more; a
+   comma, colon or blank changes the meaning of the list (NCCL misc/utils.cc parseStringList). */
+bool ni_is_name(struct ni_span s, size_t max);
 
 /* A NUL-terminated text in a caller's buffer. What does not fit is left off and `cut` is set, for
    good; unless `full` makes room by a larger buf. It sets itself to NULL if it cannot. */
@@ -61,15 +73,7 @@ unsigned ni_edits(struct ni_span a, struct ni_span b);
    strverscmp: musl has mlx5_bond_0 before mlx5_1, glibc behind it. */
 int ni_natural_cmp(const char *a, const char *b);
 
-/* ---- strict numbers: the whole text, no sign, no blank. 0 or -EINVAL, -ERANGE ---- */
-
 bool ni_is_digit(char c);
-/* 0 to 15, -1: no hex digit. */
-int ni_hex_digit(char c);
-int ni_parse_u64(struct ni_span s, uint64_t max, uint64_t *ret);
-int ni_parse_hex(struct ni_span s, uint64_t max, uint64_t *ret);
-/* Bytes, or with K, M, G for 1024, 1024^2, 1024^3. min is not negative. */
-int ni_parse_bytes(const char *text, int64_t min, int64_t max, int64_t *ret);
 struct ni_span ni_span_of(const char *s);
 
 #endif

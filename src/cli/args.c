@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options from the command line and from NCCLINIT_*. */
+#include "cli/args.h"
+
 #include <ctype.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/dispatch.h"
+#include "cli/options.h"
+#include "cli/say.h"
+#include "cli/verbs.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "system/system.h"
+#include "system/exec.h"
 
 static uint64_t bit_of(const struct ni_option *option)
 {

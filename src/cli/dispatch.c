@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which verb a command line means. */
+#include "cli/dispatch.h"
+
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/args.h"
+#include "cli/help.h"
+#include "cli/options.h"
+#include "cli/say.h"
+#include "cli/verbs.h"
 #include "nccl_init/text.h"
-#include "rules/rules.h"
+#include "rules/decide.h"
 
 void ni_context_init(struct ni_context *ctx, const struct ni_verbs *verbs, char *const envp[])
 {

@@ -1,23 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What all verbs but log and install do first: root, environment, facts, decisions. */
+#include "cli/flow.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/args.h"
+#include "cli/dispatch.h"
+#include "cli/options.h"
+#include "cli/say.h"
+#include "cli/verbs.h"
+#include "cli/wait.h"
 #include "nccl_init/caps.h"
 #include "nccl_init/env.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
-#include "nccl_init/names.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "node/node.h"
-#include "print/report.h"
-#include "rules/rules.h"
-#include "sysroot/sysroot.h"
-#include "system/system.h"
+#include "node/gather.h"
+#include "print/layout.h"
+#include "print/words.h"
+#include "rules/require.h"
+#include "rules/socket.h"
+#include "sysroot/live.h"
+#include "sysroot/record.h"
+#include "sysroot/root.h"
+#include "system/caps.h"
+#include "system/limits.h"
 
 /* In a root that is not this machine: the environment of the pod that was recorded, NAME=VALUE each
    ended by NUL, as the kernel writes it. */

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --help, made from the tables, so that it cannot differ from what is parsed; --version: ours, and
    those of the libraries that are linked in. */
+#include "cli/help.h"
+
 #include <jansson.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/dispatch.h"
+#include "cli/options.h"
+#include "cli/say.h"
+#include "cli/verbs.h"
 #include "nccl_init/text.h"
-#include "print/report.h"
+#include "print/layout.h"
 
 static void put_below(struct ni_text *t, const char *s)
 {

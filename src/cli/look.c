@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One look at the node: facts, rules, and the facts that rules ask for. */
-#include "cli/cli.h"
-#include "node/node.h"
+#include "cli/look.h"
+
+#include "cli/dispatch.h"
+#include "node/gather.h"
 #include "rules/rules.h"
 
 /* The rules name the facts that they lack; these are read, and the rules run again. Each round reads

@@ -2,24 +2,24 @@
 /* The one table of options. From it come what the command line and the variables may say, the
    defaults, the help, and the completions, which read the help; tests/cli/docs.sh holds the manual
    to it. */
+#include "cli/options.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
 #include "nccl_init/base.h"
 #include "nccl_init/caps.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/names.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
-#include "nccl_init/process.h"
 #include "nccl_init/text.h"
 #include "preflight/job.h"
-#include "system/system.h"
+#include "system/caps.h"
 
 /* ---- readers of values: 0, or -EINVAL and what `at` points to is as it was ---- */
 

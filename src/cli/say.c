@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What goes to standard error, to the termination log, and to standard output or a file. */
+#include "cli/say.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -8,14 +10,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/dispatch.h"
+#include "cli/flow.h"
+#include "cli/options.h"
 #include "nccl_init/base.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/names.h"
 #include "nccl_init/text.h"
-#include "print/json.h"
-#include "print/report.h"
-#include "system/system.h"
+#include "print/findings.h"
+#include "print/json_write.h"
+#include "system/exec.h"
+#include "system/replace.h"
 
 enum {
     GROWS = 6, /* a byte becomes \uHHHH at most */

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The first steps of the program, before it reads its command line. */
+#include "cli/start.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
-#include "system/system.h"
+#include "cli/dispatch.h"
+#include "cli/say.h"
+#include "system/caps.h"
 
 /* Descriptors 0 to 2 that are closed are kept from being given to a file of ours; the command finds
    them closed again. O_PATH needs no permission and no /dev. The lowest free number is always taken

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of the table of verbs. */
-#include "cli/cli.h"
+#include "cli/verbs.h"
+
+#include "cli/dispatch.h"
+#include "nccl_init/text.h"
 
 const struct ni_verb *ni_verb_of(const struct ni_context *ctx)
 {

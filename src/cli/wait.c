@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --wait: looks again until link, address and GID of the pod's HCAs and the metadata of DRA drivers are
    there, or the time is over. The files are the only thing asked; a look every 50 ms costs less than what is waited for. */
+#include "cli/wait.h"
+
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/dispatch.h"
+#include "cli/look.h"
+#include "cli/options.h"
+#include "cli/say.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "node/node.h"
-#include "rules/rules.h"
-#include "sysroot/sysroot.h"
-#include "system/system.h"
+#include "node/gather.h"
+#include "rules/ready.h"
+#include "sysroot/root.h"
+#include "system/process.h"
 
 enum { LOOK_MS = 50 };
 

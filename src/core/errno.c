@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "nccl_init/base.h"
-#include "nccl_init/names.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/text.h"
 
 /* The errors that a file system, a driver, a security module or the RDMA core give. musl has no

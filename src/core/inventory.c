@@ -2,15 +2,14 @@
 /* Looking things up in what was read. */
 #include <string.h>
 
-#include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
+#include "nccl_init/known.h"
 #include "nccl_init/net.h"
 #include "nccl_init/process.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rules/rule.h"
 
 bool ni_is_given_netdev(const struct ni_net *net, const char *name)
 {

@@ -6,6 +6,7 @@
 
 #include "nccl_init/base.h"
 #include "nccl_init/ip.h"
+#include "nccl_init/number.h"
 #include "nccl_init/text.h"
 
 static const uint8_t v4_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};

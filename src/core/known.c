@@ -2,7 +2,7 @@
 /* How a fact stands. */
 #include <errno.h>
 
-#include "nccl_init/base.h"
+#include "nccl_init/known.h"
 
 enum ni_known ni_known_of(int64_t answer)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nccl_init/names.h"
+#include "nccl_init/nccl_list.h"
 #include "nccl_init/text.h"
 
 enum { MAX_ENTRIES = 32 }; /* MAX_IB_DEVS: the 33rd entry and later ones are dropped silently */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "nccl_init/base.h"
-#include "nccl_init/process.h"
+#include "nccl_init/number.h"
 #include "nccl_init/text.h"
 
 int ni_hex_digit(char c)

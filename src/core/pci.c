@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "nccl_init/base.h"
-#include "nccl_init/names.h"
+#include "nccl_init/known.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/text.h"
 

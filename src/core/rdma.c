@@ -2,6 +2,7 @@
 /* Words and bounds of RDMA ports. */
 #include "nccl_init/rdma.h"
 #include "nccl_init/base.h"
+#include "nccl_init/known.h"
 
 /* Link: InfiniBand's port counters (Documentation/ABI/stable/sysfs-class-infiniband), from as many
    on as rdma-core's infiniband-diags tells (etc/error_thresholds). The others as NVIDIA and Broadcom

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nccl_init/names.h"
 #include "nccl_init/text.h"
 
 struct ni_text ni_text_on(char *buf, size_t cap)

@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* doctor's checks: what no variable can mend. None depends on another; the table is at the end. */
+#include "doctor/checks.h"
+
 #include <string.h>
 
-#include "doctor/doctor.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
+#include "nccl_init/known.h"
 #include "nccl_init/net.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/process.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
+#include "rules/chosen.h"
+#include "rules/decide.h"
+#include "rules/init_process.h"
+#include "rules/ports.h"
+#include "rules/slow_rails.h"
 
 /* One check at work. */
 struct check {

@@ -2,11 +2,17 @@
 /* doctor: what is wrong with this node and pod, whatever the variables say. */
 #include "doctor/doctor.h"
 
-#include "cli/cli.h"
+#include "cli/dispatch.h"
+#include "cli/flow.h"
+#include "cli/say.h"
+#include "doctor/checks.h"
+#include "doctor/report.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
-#include "print/report.h"
+#include "print/layout.h"
+#include "print/words.h"
 #include "selftest/selftest.h"
+#include "selftest/trials.h"
 
 /* --ignore: out of the text, the JSON and the exit status, but for how many there were. */
 static void drop_ignored(struct ni_context *ctx, struct ni_diagnosis *diagnosis)

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* doctor: what was looked at, what is wrong, worst first, and what was checked at all; for programs
    also the facts that the checks were made on, null where they are not known. */
-#include "print/report.h"
-#include "doctor/doctor.h"
-#include "nccl_init/base.h"
+#include "doctor/report.h"
+
+#include "doctor/checks.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/known.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "print/json.h"
-#include "print/parts.h"
-#include "selftest/selftest.h"
+#include "print/devices.h"
+#include "print/findings.h"
+#include "print/json_write.h"
+#include "print/layout.h"
+#include "print/words.h"
+#include "selftest/report.h"
+#include "selftest/trials.h"
 
 /* ---- what was looked at ---- */
 

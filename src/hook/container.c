@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hook: what the runtime tells about the container: its state, and the bundle's config.json. Of these
    a pod chooses annotations and paths, but neither pid nor bundle nor device numbers. */
+#include "hook/container.h"
+
 #include <jansson.h>
 #include <string.h>
 
-#include "hook/hook.h"
 #include "nccl_init/base.h"
-#include "nccl_init/process.h"
+#include "nccl_init/number.h"
 #include "nccl_init/text.h"
-#include "print/json.h"
-#include "sysroot/sysroot.h"
+#include "print/json_read.h"
+#include "sysroot/root.h"
 
 enum { ANY = -1 /* in a rule: each number */, BAD = -2 };
 

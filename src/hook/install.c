@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hook: into a folder of hooks, and out of it. The program is there before its file, and longer: a
    runtime that cannot start a hook starts no container. */
+#include "hook/install.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "hook/hook.h"
 #include "nccl_init/text.h"
-#include "system/system.h"
+#include "system/replace.h"
 
 int ni_hook_install(const char *folder, const char *program, const char *options,
                     struct ni_text *path)

@@ -15,14 +15,17 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include "hook/hook.h"
+#include "hook/container.h"
+#include "hook/install.h"
+#include "hook/process.h"
 #include "nccl_init/base.h"
 #include "nccl_init/caps.h"
-#include "nccl_init/names.h"
-#include "nccl_init/process.h"
+#include "nccl_init/errno.h"
+#include "nccl_init/number.h"
 #include "nccl_init/text.h"
-#include "sysroot/sysroot.h"
-#include "system/system.h"
+#include "sysroot/live.h"
+#include "sysroot/root.h"
+#include "system/caps.h"
 
 enum {
     STATE_MAX = 4 << 20,   /* annotations: 256 KiB, which CRI-O quotes several times */

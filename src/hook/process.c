@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hook: the container's process. The state tells its pid; that it is the one meant is checked here,
    while a pidfd holds it: as long as it lives, no other process has its pid. */
+#include "hook/process.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "hook/hook.h"
+#include "hook/container.h"
 #include "nccl_init/base.h"
-#include "nccl_init/names.h"
-#include "nccl_init/process.h"
+#include "nccl_init/errno.h"
+#include "nccl_init/number.h"
 #include "nccl_init/text.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/root.h"
 
 /* "123 (name) S 45 ..." (fs/proc/array.c do_task_stat; the name may have anything). 0: unknown.
    pid 0: this process, for which %.0d puts nothing. */

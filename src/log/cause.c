@@ -7,9 +7,13 @@
 #include <string.h>
 
 #include "log/log.h"
+#include "log/ranks.h"
+#include "log/words.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
+#include "nccl_init/number.h"
 #include "nccl_init/text.h"
+#include "plan/keep.h"
 
 /* ---- which is the cause ---- */
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log, private: which of the things that a log shows is the cause. */
+/* Why the job failed, as far as its log shows it: */
 #ifndef NCCL_INIT_LOG_CAUSE_H
 #define NCCL_INIT_LOG_CAUSE_H
+
+#include <stdbool.h>
 
 #include "log/log.h"
 #include "nccl_init/findings.h"
@@ -19,5 +21,10 @@ void ni_log_report_unknown(struct ni_log *log, struct ni_findings *f);
 /* The error that most likely is the cause; NULL: none. mixed: some ranks only went over sockets, which
    explains what ranks say of each other. */
 const struct ni_finding *ni_log_cause_of(const struct ni_findings *f, bool mixed);
+
+/* Whether the log of a rank stops before its communicator was complete, and where, in words. */
+bool ni_log_is_stopped(const struct ni_log_rank *r);
+const char *ni_log_step_text(const struct ni_log_rank *r);
+const char *ni_log_step_word(const struct ni_log_rank *r); /* "topology"; permanent */
 
 #endif

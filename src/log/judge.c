@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* After the last line: which ranks there are, what they did, and what is told of it. */
+#include "log/judge.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "log/cause.h"
 #include "log/log.h"
 #include "log/patterns.h"
+#include "log/ranks.h"
+#include "log/words.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
+#include "plan/keep.h"
 #include "rules/job_settings.h"
 
 /* ---- which ranks there are, and what each is ---- */

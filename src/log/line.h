@@ -5,6 +5,8 @@
 
 #include "log/log.h"
 #include "log/patterns.h"
+#include "log/take.h"
+#include "plan/keep.h"
 
 struct ni_log_line {
     struct ni_log *log;

@@ -10,12 +10,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
-#include "nccl_init/names.h"
+#include "cli/dispatch.h"
+#include "cli/flow.h"
+#include "cli/options.h"
+#include "cli/say.h"
+#include "log/judge.h"
+#include "log/read.h"
+#include "log/report.h"
+#include "log/take.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/text.h"
-#include "print/json.h"
-#include "print/report.h"
-#include "system/system.h"
+#include "print/json_read.h"
+#include "print/layout.h"
+#include "print/words.h"
+#include "system/caps.h"
+#include "system/exec.h"
 
 /* Says what is wrong with the file. */
 static int fail(struct ni_context *ctx, const char *path)

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log: what NCCL's log tells of a job. Lines go in one by one, from any number of processes, mixed;
-   only what is counted and each text once is kept, whatever their number. Makes no system call. */
-#ifndef NCCL_INIT_LOG_H
-#define NCCL_INIT_LOG_H
+/* log: what NCCL did, from what it printed. */
+#ifndef NCCL_INIT_LOG_LOG_H
+#define NCCL_INIT_LOG_LOG_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/verbs.h"
 #include "log/patterns.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/text.h"
+#include "plan/keep.h"
+
+struct ni_log_rank;
 
 enum {
     NI_LOG_BUF = 1 << 17,   /* a longer line is read in pieces of this */
@@ -23,9 +29,6 @@ enum {
     NI_LOG_RAISED = 65536,  /* ranks, of which it is known whether they raised an exception */
     NI_LOG_NO_RANK = -2     /* lines of one process name several */
 };
-
-/* A text that is kept once: equal numbers are equal texts; 0: none. */
-typedef uint16_t ni_kept;
 
 /* How far NCCL's initialisation came, by what it prints; in this order. */
 enum ni_log_step {
@@ -178,40 +181,6 @@ struct ni_log {
     bool failed; /* the exit status is 1 */
 };
 
-/* The next bytes of `file` are to be read to where this points, at most *room; ni_log_got takes
-   them. n 0: its end. The log is all zeros at first. */
-char *ni_log_room(struct ni_log *log, size_t *room);
-void ni_log_got(struct ni_log *log, const char *file, size_t n);
-/* One line, without its end and without escape sequences; of one that is cut only faults count. */
-void ni_log_line(struct ni_log *log, const char *p, const char *end, bool cut);
-/* NCCL said that the process took this value; p NULL: `plan` decided it. */
-void ni_log_take_value(struct ni_log *log, struct ni_log_rank *p, struct ni_span name,
-                       struct ni_span value);
-
-/* After the last byte: sorts and reports. rdma, gdr: somebody expects that; gdr is rdma, too. */
-void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f);
-
-/* Whether the log of a rank stops before its communicator was complete, and where, in words. */
-bool ni_log_is_stopped(const struct ni_log_rank *r);
-const char *ni_log_step_text(const struct ni_log_rank *r);
-const char *ni_log_step_word(const struct ni_log_rank *r); /* "topology"; permanent */
-
-/* The number of the text, 0 when there is no room; the text of the number. */
-ni_kept ni_log_keep(struct ni_log *log, struct ni_span s);
-const char *ni_log_word(const struct ni_log *log, ni_kept w);
-/* One more range of a list of ranks, of which `last` is the last; below `from`: none. */
-void ni_log_put_range(struct ni_text *t, int from, int last);
-/* "ranks 0-7, 12 (node-a, node-b)": those with this mark. */
-void ni_log_put_ranks(struct ni_text *t, const struct ni_log *log, unsigned mark);
-/* What its channels number so: "mlx5_6:1/RoCE", "a:1/IB+b:1/IB"; "fused number 8" behind its list,
-   "number 0" without one. Returns whether the list names it. */
-bool ni_log_put_hca(struct ni_text *t, const struct ni_log *log, const struct ni_log_rank *r,
-                    unsigned number);
-
-/* ---- report.c ---- */
-
-struct ni_view;
-void ni_put_log(struct ni_text *out, const struct ni_view *view, const struct ni_log *log);
-void ni_put_log_json(struct ni_text *out, const struct ni_view *view, const struct ni_log *log);
+ni_verb_fn ni_cmd_log;
 
 #endif

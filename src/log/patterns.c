@@ -6,6 +6,8 @@
 
 #include "log/log.h"
 #include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/number.h"
 #include "nccl_init/text.h"
 
 /* ALL: read in the source of each of 23 tags from 2.17.1 to 2.30.7, and its words are in the libraries

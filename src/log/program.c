@@ -7,8 +7,12 @@
 #include "log/line.h"
 #include "log/log.h"
 #include "log/patterns.h"
+#include "log/take.h"
+#include "log/words.h"
 #include "nccl_init/base.h"
+#include "nccl_init/number.h"
 #include "nccl_init/text.h"
+#include "plan/keep.h"
 
 enum {
     STREAM = 80,      /* of a launcher's prefix */

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranks in words. */
+#include "log/ranks.h"
+
 #include "log/log.h"
+#include "log/words.h"
 #include "nccl_init/text.h"
+#include "plan/keep.h"
 
 void ni_log_put_range(struct ni_text *t, int from, int last)
 {

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes become lines. */
+#include "log/read.h"
+
 #include <string.h>
 
 #include "log/log.h"
+#include "log/take.h"
+#include "log/words.h"
+#include "nccl_init/number.h"
 #include "nccl_init/text.h"
 
 /* A line, in place: ESC [ ... letter goes out (ECMA-48, 5.4). One in JSON, as Docker keeps it, ends at

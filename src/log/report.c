@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What NCCL's log tells: one sentence, the ranks grouped where they are equal, settings and what
    became of them, findings. */
+#include "log/report.h"
+
 #include <string.h>
 
+#include "log/cause.h"
+#include "log/judge.h"
 #include "log/log.h"
+#include "log/ranks.h"
+#include "log/words.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
-#include "print/json.h"
-#include "print/parts.h"
-#include "print/report.h"
+#include "plan/keep.h"
+#include "print/findings.h"
+#include "print/json_write.h"
+#include "print/layout.h"
+#include "print/words.h"
 
 static void unmark(const struct ni_log *log)
 {

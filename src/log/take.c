@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a line tells, taken to the process that said so. */
+#include "log/take.h"
+
 #include <string.h>
 
 #include "log/line.h"
 #include "log/log.h"
 #include "log/patterns.h"
+#include "log/words.h"
 #include "nccl_init/base.h"
+#include "nccl_init/findings.h"
 #include "nccl_init/ip.h"
-#include "nccl_init/names.h"
+#include "nccl_init/number.h"
 #include "nccl_init/text.h"
+#include "plan/keep.h"
 #include "rules/job_settings.h"
 
 static int number_of(struct ni_span s)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts of a log, each kept once. */
+#include "log/words.h"
+
 #include <string.h>
 
 #include "log/log.h"
 #include "nccl_init/base.h"
 #include "nccl_init/index.h"
 #include "nccl_init/text.h"
+#include "plan/keep.h"
 
 static struct ni_span text_of(const void *entries, uint32_t number)
 {

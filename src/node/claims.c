@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ids and names that somebody gave the pod, as each source adds them. */
+#include "node/claims.h"
+
 #include <string.h>
 
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
-#include "nccl_init/names.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/text.h"
-#include "node/probe.h"
+#include "node/pci.h"
+#include "node/read.h"
 
 /* The id in the kernel's spelling: lower case, four digits of domain. What is neither a PCI address nor
    an auxiliary name is shown quoted. */

@@ -5,18 +5,23 @@
    names of its own (2.30.4 misc/param.cc) and reads none of NCCL's. NVSHMEM: all three, from /etc
    on, and the last definition wins, even over the environment (3.6.5 env_defs_internal.h
    nvshmemi_conf_get). */
+#include "node/conf.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
-#include "nccl_init/names.h"
+#include "nccl_init/known.h"
 #include "nccl_init/text.h"
-#include "node/probe.h"
-#include "sysroot/sysroot.h"
+#include "node/gpu.h"
+#include "node/read.h"
+#include "sysroot/record.h"
+#include "sysroot/root.h"
 
 struct library {
     const char *name, *named_by, *file, *prefix;

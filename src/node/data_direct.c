@@ -4,16 +4,20 @@
    HCA's, and call it mlx5_0_dma (2.30.7 transport/net_ib/init.cc ncclIbInitDevices). The kernel binds it
    to mlx5_ib (drivers/infiniband/hw/mlx5/data_direct.c), and keeps for itself whose it is. The vital
    product data of both have one UUID, V3, by which rdma-core pairs them too (kernel-boot/rdma_topo). */
+#include "node/data_direct.h"
+
 #include <string.h>
 
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/known.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "node/probe.h"
-#include "sysroot/sysroot.h"
+#include "node/pci.h"
+#include "node/read.h"
+#include "sysroot/root.h"
 
 /* The UUID of a function. ABSENT: it has none. */
 static enum ni_known read_uuid(struct ni_probe *p, struct ni_bdf at, char uuid[NI_VPD_UUID])

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ordered list of probes: what every pod needs, and what a rule asks for. */
+#include "node/gather.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -8,13 +10,24 @@
 #include "nccl_init/findings.h"
 #include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
-#include "nccl_init/names.h"
+#include "nccl_init/known.h"
+#include "nccl_init/nccl_list.h"
 #include "nccl_init/net.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "node/node.h"
-#include "node/probe.h"
-#include "sysroot/sysroot.h"
+#include "node/conf.h"
+#include "node/data_direct.h"
+#include "node/gid.h"
+#include "node/gpu.h"
+#include "node/health.h"
+#include "node/net.h"
+#include "node/pci.h"
+#include "node/rdma.h"
+#include "node/read.h"
+#include "node/self.h"
+#include "node/sources.h"
+#include "sysroot/live.h"
+#include "sysroot/root.h"
 
 /* Their places among the interfaces are those of the HCAs. */
 static void probe_own_netdevs(struct ni_probe *p)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The GID tables of the active RoCE ports. A table has up to 1,024 entries, an answer needs four: each
    is read up to its first right entry (ni_gid_is_right), and whole where a rule asks for that. */
+#include "node/gid.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -9,12 +11,12 @@
 #include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
-#include "nccl_init/names.h"
+#include "nccl_init/known.h"
 #include "nccl_init/net.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "node/probe.h"
-#include "sysroot/sysroot.h"
+#include "node/read.h"
+#include "sysroot/root.h"
 
 /* What a row of a table says. END: there is none; EMPTY: nothing, or nothing to this namespace, which
    the kernel also says by EINVAL (drivers/infiniband/core/sysfs.c _show_port_gid_attr); LOST: NCCL may

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pod's GPUs, and what GPUDirect RDMA needs of the node. sysfs shows every GPU of the host; the
    pod's are those with a device node. */
+#include "node/gpu.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,10 +11,14 @@
 #include "nccl_init/findings.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/known.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/text.h"
-#include "node/probe.h"
-#include "sysroot/sysroot.h"
+#include "node/pci.h"
+#include "node/read.h"
+#include "node/self.h"
+#include "sysroot/root.h"
 
 static const char gpus_dir[] = "proc/driver/nvidia/gpus";
 

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What only doctor asks for, beside what the rules want: the state of the pod's HCAs and GPUs, the
    drivers of the node, the container. */
+#include "node/health.h"
+
 #include <string.h>
 
 #include "nccl_init/base.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/known.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/process.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "node/probe.h"
-#include "sysroot/sysroot.h"
+#include "node/read.h"
+#include "node/self.h"
+#include "sysroot/root.h"
 
 /* ---- HCAs: firmware, ports, counters, the traffic class that a driver forces, the RDMA cgroup ---- */
 

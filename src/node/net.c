@@ -2,6 +2,8 @@
 /* Addresses, routes and interfaces of this network namespace, all from files: /proc/net belongs to
    the namespace of the reader, /sys/class/net to the one sysfs was mounted in, which in a pod is
    the same. */
+#include "node/net.h"
+
 #include <arpa/inet.h>
 #include <string.h>
 
@@ -9,10 +11,12 @@
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
-#include "nccl_init/names.h"
+#include "nccl_init/known.h"
+#include "nccl_init/nccl_list.h"
 #include "nccl_init/net.h"
+#include "nccl_init/number.h"
 #include "nccl_init/text.h"
-#include "node/probe.h"
+#include "node/read.h"
 
 /* ---- what the tables of /proc/net have in common ---- */
 

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a PCI function sits: the chain of bridges above it, one readlink, and where it matters its
    NUMA node. */
+#include "node/pci.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "nccl_init/base.h"
+#include "nccl_init/known.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/text.h"
-#include "node/probe.h"
-#include "sysroot/sysroot.h"
+#include "node/read.h"
+#include "sysroot/root.h"
 
 /* "pci0000:00" is a host bridge (drivers/pci/probe.c pci_register_host_bridge). */
 static bool parse_host_bridge(const char *part, struct ni_pci *pci)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RDMA devices: from the ids that the pod was given to HCAs and their ports. Names are read from
    sysfs, never assumed: udev renames devices, and mlx5_N differs from node to node. */
+#include "node/rdma.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -8,12 +10,15 @@
 #include "nccl_init/findings.h"
 #include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
-#include "nccl_init/names.h"
+#include "nccl_init/known.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "node/probe.h"
-#include "sysroot/sysroot.h"
+#include "node/gid.h"
+#include "node/pci.h"
+#include "node/read.h"
+#include "sysroot/root.h"
 
 /* ---- ports ---- */
 

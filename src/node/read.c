@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The door's calls as the probers use them: what cannot be read, and what is not of the kernel's
    form, is reported here. */
+#include "node/read.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "nccl_init/base.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/names.h"
-#include "nccl_init/process.h"
+#include "nccl_init/known.h"
+#include "nccl_init/number.h"
 #include "nccl_init/text.h"
-#include "node/probe.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/root.h"
 
 enum ni_known ni_note(struct ni_probe *p, enum ni_need need, int64_t answer)
 {

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* This process as the kernel tells it in /proc/self: limits, capabilities, user namespace; and the
    kernel's version. */
+#include "node/self.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
+#include "nccl_init/known.h"
+#include "nccl_init/number.h"
 #include "nccl_init/process.h"
 #include "nccl_init/text.h"
-#include "node/probe.h"
+#include "node/read.h"
 
 /* ---- limits and capabilities ---- */
 

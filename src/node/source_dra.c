@@ -2,6 +2,8 @@
 /* DRA device metadata (KEP-5304; Kubernetes 1.36 alpha, 1.37 beta): files that say which devices the
    drivers of Dynamic Resource Allocation prepared for this container. Paths, types and forms are those
    of kubernetes v1.36 and v1.37, staging/src/k8s.io/dynamic-resource-allocation. */
+#include "node/source_dra.h"
+
 #include <errno.h>
 #include <jansson.h>
 #include <string.h>
@@ -11,13 +13,15 @@
 #include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
-#include "nccl_init/names.h"
+#include "nccl_init/known.h"
 #include "nccl_init/net.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/text.h"
-#include "node/probe.h"
-#include "print/json.h"
-#include "sysroot/sysroot.h"
+#include "node/claims.h"
+#include "node/net.h"
+#include "node/read.h"
+#include "print/json_read.h"
+#include "sysroot/root.h"
 
 enum {
     MAX_PATHS = 256, /* directories and files */

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The source that is JSON in a file or a variable: the network-status annotation of Multus. */
+#include "node/source_json.h"
+
 #include <jansson.h>
 #include <string.h>
 
-#include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/given.h"
+#include "nccl_init/known.h"
 #include "nccl_init/text.h"
-#include "node/probe.h"
-#include "print/json.h"
-#include "sysroot/sysroot.h"
+#include "node/claims.h"
+#include "node/net.h"
+#include "node/read.h"
+#include "print/json_read.h"
+#include "sysroot/root.h"
 
 static const char *string_of(json_t *object, const char *key)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sources that are variables: PCIDEVICE_* of the sriov-network-device-plugin, SRIOVNETWORK_* of the
    SR-IOV DRA driver. */
+#include "node/source_vars.h"
+
 #include <jansson.h>
 #include <string.h>
 
@@ -9,8 +11,9 @@
 #include "nccl_init/findings.h"
 #include "nccl_init/given.h"
 #include "nccl_init/text.h"
-#include "node/probe.h"
-#include "print/json.h"
+#include "node/claims.h"
+#include "node/read.h"
+#include "print/json_read.h"
 
 /* A walk over the variables whose names begin alike, in the order of their names: the kubelet makes
    the environment from a Go map, whose order means nothing. */

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sources that know HCAs by name: --hcas, uverbs nodes that open, interfaces of this namespace,
    a host network. */
+#include "node/source_visible.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/given.h"
-#include "nccl_init/names.h"
+#include "nccl_init/known.h"
 #include "nccl_init/text.h"
-#include "node/probe.h"
-#include "sysroot/sysroot.h"
+#include "node/claims.h"
+#include "node/rdma.h"
+#include "node/read.h"
+#include "sysroot/root.h"
 
 /* --hcas=mlx5_6,mlx5_7:1 */
 void ni_source_option(struct ni_probe *p)

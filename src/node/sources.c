@@ -2,6 +2,8 @@
 /* Which HCAs are the pod's: the sources in order of trust (docs/usage.md). The first that yields an
    HCA decides; what the others say is kept beside it and compared. `run` and `env` ask the others
    only where that costs no file. */
+#include "node/sources.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -11,8 +13,13 @@
 #include "nccl_init/pci.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "node/probe.h"
-#include "sysroot/sysroot.h"
+#include "node/rdma.h"
+#include "node/read.h"
+#include "node/source_dra.h"
+#include "node/source_json.h"
+#include "node/source_vars.h"
+#include "node/source_visible.h"
+#include "sysroot/root.h"
 
 static const struct source {
     ni_source_fn *add;

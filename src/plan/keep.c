@@ -7,15 +7,17 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#include "log/log.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/ip.h"
-#include "nccl_init/names.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/text.h"
-#include "rules/rules.h"
-#include "sysroot/sysroot.h"
+#include "plan/keep_env.h"
+#include "plan/keep_forms.h"
+#include "plan/keep_json.h"
+#include "rules/init_process.h"
+#include "sysroot/mask.h"
 
 /* ---- what several forms need ---- */
 

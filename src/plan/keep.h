@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of what may stand in a masked recording. What no row of it knows is not recorded. */
-#ifndef NCCL_INIT_CMD_KEEP_H
-#define NCCL_INIT_CMD_KEEP_H
+/* Files in a masked recording: */
+#ifndef NCCL_INIT_PLAN_KEEP_H
+#define NCCL_INIT_PLAN_KEEP_H
 
-#include "log/log.h"
+#include <stdint.h>
+
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/record.h"
+
+struct ni_mask;
+
+/* A text that is kept once: equal numbers are equal texts; 0: none. */
+typedef uint16_t ni_kept;
 
 /* Facts of the whole recording that forms depend on. */
 struct ni_kept {
@@ -20,40 +26,6 @@ struct ni_kept {
 typedef void ni_form_fn(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret);
 
-/* ---- keep.c ---- */
-
-ni_keep_fn ni_keep_file; /* ctx: a struct ni_kept */
-
-/* ---- keep_forms.c ---- */
-
-/* A word of a known option's value, in any case; a number of 64 bits, decimal or hexadecimal, with a
-   sign or a unit; an IP address, with the length of its prefix; a PCI address; the UUID of a GPU, which
-   is masked later with all others. */
-bool ni_keeps_word(struct ni_span s);
-bool ni_is_number(struct ni_span s);
-bool ni_is_address(struct ni_span s);
-bool ni_is_bdf(struct ni_span s);
-bool ni_is_gpu_uuid(struct ni_span s);
-/* Puts a name for a text without a known form: the same name for the same text. It is no number, word,
-   address or name of a device, so that readers report it as they report the text. */
-void ni_keep_unknown(struct ni_mask *m, struct ni_span s, struct ni_text *ret);
-/* A device or an interface: its name, or one that stands for it. */
-void ni_keep_device(struct ni_mask *m, struct ni_span name, struct ni_text *ret);
-/* The items between the separators, which stay. */
-typedef void ni_keep_item_fn(struct ni_mask *m, struct ni_span item, struct ni_text *ret);
-void ni_keep_items(struct ni_mask *m, struct ni_span s, const char *separators,
-                   ni_keep_item_fn *put_item, struct ni_text *ret);
-/* PCI addresses and auxiliary names. */
-ni_form_fn ni_keep_ids;
-
-/* ---- keep_env.c ---- */
-
-/* The form of the variable's value; NULL: no variable that the program reads. */
-ni_form_fn *ni_variable_form(const struct ni_kept *k, struct ni_span name);
-
-/* ---- keep_json.c ---- */
-
-/* One JSON text after the other: of objects the members that are read. */
-ni_form_fn ni_keep_json;
+ni_keep_fn ni_keep_file;
 
 #endif

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Variables in a masked recording: those that the program reads, and of their values what has the form
    that the reader knows. */
+#include "plan/keep_env.h"
+
 #include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
 
-#include "cli/cli.h"
-#include "log/log.h"
+#include "cli/options.h"
 #include "nccl_init/base.h"
 #include "nccl_init/caps.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/names.h"
 #include "nccl_init/text.h"
 #include "plan/keep.h"
-#include "rules/rules.h"
-#include "sysroot/sysroot.h"
-#include "system/system.h"
+#include "plan/keep_forms.h"
+#include "plan/keep_json.h"
+#include "rules/user.h"
+#include "sysroot/mask.h"
+#include "system/caps.h"
 
 /* ---- lists ---- */
 

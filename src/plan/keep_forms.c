@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Forms of words in a masked recording: numbers, addresses, ids, names of devices; and lists of them. */
+#include "plan/keep_forms.h"
+
 #include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
 
-#include "log/log.h"
 #include "nccl_init/base.h"
 #include "nccl_init/ip.h"
-#include "nccl_init/names.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/text.h"
 #include "plan/keep.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/mask.h"
 
 /* Words of known options' values. Case does not count. */
 static const char words[] =

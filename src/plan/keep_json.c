@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON in a masked recording: what tells the pod's devices. */
+#include "plan/keep_json.h"
+
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "log/log.h"
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
 #include "plan/keep.h"
-#include "print/json.h"
+#include "plan/keep_forms.h"
+#include "print/json_read.h"
 
 /* The members that readers of PCIDEVICE_*_INFO, network-status and DRA metadata look at. */
 enum member { ID, DEVICE, WORD, NUMBER, MORE, N_MEMBER };

@@ -2,9 +2,16 @@
 /* plan: what would be done, and why. topo: how far each GPU is from each port. */
 #include "plan/plan.h"
 
-#include "cli/cli.h"
+#include "cli/dispatch.h"
+#include "cli/flow.h"
+#include "cli/options.h"
+#include "cli/say.h"
 #include "nccl_init/text.h"
+#include "plan/report.h"
+#include "plan/report_json.h"
+#include "plan/topo.h"
 #include "rules/rules.h"
+#include "rules/slow_rails.h"
 
 int ni_cmd_plan(struct ni_context *ctx)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plan: what was found, what became of it, what comes out and why, and what is wrong. A
    value or a reason is never cut; only names and addresses stand in columns. */
+#include "plan/report.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,16 +12,18 @@
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
+#include "nccl_init/known.h"
 #include "nccl_init/net.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/process.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "plan/plan.h"
-#include "plan/tables.h"
-#include "print/parts.h"
-#include "print/report.h"
+#include "print/devices.h"
+#include "print/findings.h"
+#include "print/layout.h"
+#include "print/words.h"
 
 /* ---- addresses and numbers ---- */
 

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plan in JSON. What is not known is null, and indexes become names, so that an object can be read alone. A member
    is never renamed or given another meaning without a new NI_JSON_SCHEMA; new ones may come. */
+#include "plan/report_json.h"
+
 #include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/process.h"
 #include "nccl_init/text.h"
-#include "plan/plan.h"
-#include "plan/tables.h"
-#include "print/json.h"
-#include "print/parts.h"
-#include "print/report.h"
+#include "plan/report.h"
+#include "print/devices.h"
+#include "print/findings.h"
+#include "print/json_write.h"
+#include "print/words.h"
 
 static void claim_json(struct ni_json *j, const struct ni_view *view, unsigned i)
 {

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* snapshot: this node as a .tree file, with what of the environment the plan depends on. */
+#include "plan/snapshot.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "log/log.h"
+#include "cli/dispatch.h"
+#include "cli/flow.h"
+#include "cli/options.h"
+#include "cli/say.h"
 #include "nccl_init/env.h"
-#include "nccl_init/names.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/text.h"
 #include "plan/keep.h"
-#include "plan/plan.h"
-#include "print/report.h"
-#include "sysroot/sysroot.h"
+#include "plan/keep_env.h"
+#include "print/layout.h"
+#include "sysroot/live.h"
+#include "sysroot/record.h"
+#include "sysroot/root.h"
 
 /* Whether a prober or a rule looks at the variable, or it is a misspelt one of NCCL's or our own. Other
    variables may hold secrets. */

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Topology: how far each port is from each GPU, in the words of `nvidia-smi topo -m`; and for Graphviz
    (`dot -Tsvg`) a picture of the PCI tree. For programs the JSON of the plan has it. */
-#include "nccl_init/base.h"
+#include "plan/topo.h"
+
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/known.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "plan/plan.h"
-#include "plan/tables.h"
-#include "print/parts.h"
-#include "print/report.h"
+#include "plan/report.h"
+#include "print/devices.h"
+#include "print/layout.h"
+#include "print/words.h"
 
 /* As `nvidia-smi topo -m` calls the pair: NCCL's word, but NODE where a PHB leads over two host
    bridges; "-": unknown. */

@@ -8,14 +8,16 @@
 #include <strings.h>
 
 #include "nccl_init/base.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/ip.h"
-#include "nccl_init/names.h"
+#include "nccl_init/known.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 #include "preflight/job.h"
-#include "rail/rails.h"
+#include "preflight/tally.h"
+#include "rail/step.h"
 #include "rules/job_settings.h"
 
 enum { GROUPS = 8, NAMED = 3, VALUE = 320, SUBJECT = 96 };

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decide, private: what was seen of the rails of a job. */
-#ifndef NCCL_INIT_DECIDE_JOB_H
-#define NCCL_INIT_DECIDE_JOB_H
+/* What the pods of a job told, compared, and what the rounds mean: */
+#ifndef NCCL_INIT_PREFLIGHT_COMPARE_H
+#define NCCL_INIT_PREFLIGHT_COMPARE_H
 
+#include "nccl_init/findings.h"
+#include "nccl_init/plan.h"
 #include "preflight/job.h"
 
-enum { NI_JOB_PARTS = 10000000 /* of a rate */ };
+/* Compares what the pods told: one finding for each disagreement, which groups by value and names
+   the minority. */
+void ni_compare_pods(const struct ni_job *job, const struct ni_policy *policy,
+                     struct ni_findings *f);
 
-/* Fills job->tally and median. */
-void ni_tally(struct ni_job *job);
-/* Of the median, in the slower direction. */
-int64_t ni_least_percent(const struct ni_rail_tally *t);
-
-typedef bool ni_rail_is(const struct ni_job *job, unsigned rank, unsigned rail);
-ni_rail_is ni_takes_part;
-/* Pods whose rail of that number is such a one. */
-unsigned ni_count_rails(const struct ni_job *job, unsigned rail, ni_rail_is *is);
+/* Judges all rounds: findings, and job->tally. */
+void ni_judge_rails(struct ni_job *job, struct ni_findings *f);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pod 0's star: waits for all pods, compares them, lets them try their rails round by round, and
    tells all the verdict. One loop, no thread; what a connection sends disturbs no other. */
+#include "preflight/coordinator.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -13,15 +15,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/flow.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/names.h"
 #include "nccl_init/text.h"
+#include "preflight/compare.h"
 #include "preflight/job.h"
-#include "preflight/meet.h"
+#include "preflight/launcher.h"
+#include "preflight/tally.h"
 #include "preflight/wire.h"
-#include "rail/rails.h"
-#include "system/system.h"
+#include "rail/rail.h"
+#include "rail/step.h"
+#include "system/process.h"
 
 enum {
     BACKLOG = 16384, /* the kernel cuts it to net.core.somaxconn, 4096 since Linux 5.4 */

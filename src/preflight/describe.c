@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What this pod tells the others of the job: its rails, and its settings as NCCL will have them. */
+#include "preflight/describe.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +10,10 @@
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
 #include "preflight/job.h"
-#include "rail/rails.h"
+#include "rail/describe.h"
+#include "rail/step.h"
+#include "rules/decide.h"
 #include "rules/job_settings.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
 
 /* ---- facts of the pod, and settings ---- */
 

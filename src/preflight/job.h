@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pods of one job: what each tells of itself, what is tried between them, and what came out.
-   Plain data of `preflight`: filled at pod 0, judged, and reported. */
-#ifndef NCCL_INIT_JOB_H
-#define NCCL_INIT_JOB_H
+/* Words for the pods of a job. */
+#ifndef NCCL_INIT_PREFLIGHT_JOB_H
+#define NCCL_INIT_PREFLIGHT_JOB_H
 
-#include "cli/cli.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/flow.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "rail/rails.h"
+#include "rail/step.h"
 
 enum {
     NI_MAX_RANKS = 16384, /* pods of one job */
     NI_POD_NAME = 64,     /* a host name has at most 63 characters (RFC 1123) */
     NI_MAX_POD_SETTINGS = 64
 };
-
-/* ---- what a pod tells ---- */
 
 /* A fact of the pod, or a setting as NCCL will have it there: the user's, of nccl.conf, or ours; none
    where it is unset, or NCCL's default. */
@@ -33,8 +33,6 @@ struct ni_pod {
     struct ni_pod_setting *setting; /* as many; the owner of the pod keeps them */
     struct ni_rail *rail;
 };
-
-/* ---- what pod 0 knows at the end ---- */
 
 enum ni_missing { NI_POD_CAME, NI_POD_NEVER_CAME, NI_POD_WENT_AWAY };
 
@@ -93,46 +91,5 @@ void ni_put_pod(struct ni_text *to, const struct ni_job *job, unsigned rank);
 /* The first sentence of the result, with "good: " or "bad: " in front. */
 void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const struct ni_findings *f,
                     bool bad);
-
-/* ---- decide/: pure ---- */
-
-/* What this pod tells of itself. rail, setting: room for NI_MAX_RAILS, NI_MAX_POD_SETTINGS, which
-   *ret keeps. host, node, and the fact "CPU" are the caller's to add. */
-struct ni_work;
-void ni_describe_pod(const struct ni_work *w, struct ni_pod *ret, struct ni_rail *rail,
-                     struct ni_pod_setting *setting);
-/* One more thing that the pod tells; "": it is not known. */
-void ni_add_setting(struct ni_pod *pod, const char *name, const char *value);
-
-/* Compares what the pods told: one finding for each disagreement, which groups by value and names
-   the minority. */
-void ni_compare_pods(const struct ni_job *job, const struct ni_policy *policy,
-                     struct ni_findings *f);
-
-/* Adds the pairs of the next round to job->result, which has room for ranks * n_rail more; they are
-   made of what the rounds before gave: at most one pair from, and one to, each rail of a pod. false:
-   enough is known. */
-bool ni_next_round(struct ni_job *job);
-/* The failure is that of one end, for certain. */
-bool ni_is_own(const struct ni_pair_result *x);
-
-/* Judges all rounds: findings, and job->tally. */
-void ni_judge_rails(struct ni_job *job, struct ni_findings *f);
-
-/* ---- reports ---- */
-
-/* First the line of the verdict, in other pods than 0 no more; the findings; then the matrix of pods and
-   rails, or beyond 32 pods those that are not good; then what was not tried. As JSON; at pod 0 as a
-   picture of pods by rails. */
-struct ni_view;
-void ni_put_preflight(struct ni_text *out, const struct ni_view *view,
-                      const struct ni_verdict *verdict);
-void ni_put_preflight_json(struct ni_text *out, const struct ni_view *view,
-                           const struct ni_verdict *verdict);
-void ni_put_preflight_svg(struct ni_text *out, const struct ni_verdict *verdict);
-
-/* By enum ni_rail_verdict, "good"; the slower of both directions. */
-extern const char *const ni_rail_words[];
-struct ni_flow ni_slower_flow(const struct ni_rail_tally *t);
 
 #endif

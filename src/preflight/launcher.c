@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who takes part: what launchers tell their pods. One row for each way of telling; the first that
    tells decides. */
+#include "preflight/launcher.h"
+
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/options.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
+#include "nccl_init/number.h"
 #include "nccl_init/text.h"
 #include "preflight/job.h"
-#include "preflight/meet.h"
 
 /* One way of telling. */
 static const struct row {

@@ -7,15 +7,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/flow.h"
 #include "nccl_init/base.h"
-#include "nccl_init/names.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/text.h"
+#include "preflight/coordinator.h"
 #include "preflight/job.h"
-#include "preflight/meet.h"
+#include "preflight/launcher.h"
 #include "preflight/wire.h"
-#include "rail/rails.h"
-#include "system/system.h"
+#include "rail/processes.h"
+#include "rail/rail.h"
+#include "system/process.h"
 
 enum {
     WELCOME_MS = 3000, /* from a hello to the welcome; then it is said again */

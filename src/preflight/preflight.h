@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* preflight: the pods of a job meet, compare what each was given, and try each rail between them. */
+/* preflight: */
 #ifndef NCCL_INIT_PREFLIGHT_PREFLIGHT_H
 #define NCCL_INIT_PREFLIGHT_PREFLIGHT_H
 
-#include "cli/cli.h"
-#include "selftest/selftest.h"
+#include <stdbool.h>
+
+#include "cli/dispatch.h"
+#include "cli/verbs.h"
+#include "selftest/trials.h"
+
+ni_verb_fn ni_cmd_preflight;
 
 /* --preflight of `run`: meets the other pods, in a child without capabilities, which tells the
    result. false: a good verdict was demanded; the reason was told. Nothing of it is left behind.

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a preflight found, for people: the sentence, the findings, the rails, and what was not tried.
    Up to 32 pods each has a line; beyond, those that are not good. */
-#include "print/report.h"
-#include "cli/cli.h"
+#include "preflight/report.h"
+
+#include "cli/flow.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 #include "preflight/job.h"
-#include "print/parts.h"
-#include "rail/rails.h"
+#include "print/findings.h"
+#include "print/layout.h"
+#include "print/words.h"
+#include "rail/step.h"
 
 enum { PODS_SHOWN = 32 };
 

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a preflight found, for programs (docs/preflight.md). A member is never renamed or given
    another meaning without a new NI_JSON_SCHEMA; new ones may come. */
-#include "cli/cli.h"
+#include "preflight/report_json.h"
+
+#include "cli/flow.h"
 #include "nccl_init/base.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/ip.h"
-#include "nccl_init/names.h"
 #include "nccl_init/text.h"
 #include "preflight/job.h"
-#include "print/json.h"
-#include "print/parts.h"
-#include "print/report.h"
-#include "rail/rails.h"
+#include "preflight/report.h"
+#include "print/findings.h"
+#include "print/json_write.h"
+#include "print/words.h"
+#include "rail/step.h"
 
 static void failure_json(struct ni_json *j, const struct ni_pair_result *x, unsigned rank)
 {

@@ -2,12 +2,15 @@
 /* A preflight as a picture: a row for each pod, a column for each rail; of many pods several stand side
    by side in a row. A mark is the bluer the faster the rail is. What is not good has a shape too, and
    a colour that all eyes tell from blue and from the others (Okabe and Ito's palette). */
+#include "preflight/report_svg.h"
+
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/flow.h"
 #include "nccl_init/text.h"
 #include "preflight/job.h"
-#include "rail/rails.h"
+#include "preflight/report.h"
+#include "rail/step.h"
 
 enum { LEFT = 24, TOP = 110, ROWS = 64 /* at most, up to 1024 pods */, MARK = 12 };
 

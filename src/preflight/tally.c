@@ -2,14 +2,15 @@
 /* What was seen of each rail, and which pairs to try next. Two full rounds try each rail with its
    neighbours, and with those half of the job away; then what failed or was slow is tried once more
    with partners that passed. */
+#include "preflight/tally.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "nccl_init/base.h"
-#include "preflight/compare.h"
+#include "cli/flow.h"
+#include "nccl_init/known.h"
 #include "preflight/job.h"
-#include "rail/rails.h"
+#include "rail/step.h"
 
 enum {
     SLOW = 70, /* percent of the median: less is slow, ... */

@@ -15,13 +15,16 @@
 
 #include "nccl_init/base.h"
 #include "nccl_init/ip.h"
+#include "nccl_init/known.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 #include "preflight/job.h"
-#include "print/json.h"
-#include "rail/rails.h"
-#include "system/system.h"
+#include "print/json_read.h"
+#include "print/json_write.h"
+#include "rail/rail.h"
+#include "rail/step.h"
+#include "system/process.h"
 
 /* ---- what is in each: the members of its struct ---- */
 

@@ -4,11 +4,13 @@
 #ifndef NI_MEET_WIRE_H
 #define NI_MEET_WIRE_H
 
-#include "cli/cli.h"
+#include "cli/flow.h"
 #include "nccl_init/text.h"
+#include "preflight/coordinator.h"
 #include "preflight/job.h"
-#include "preflight/meet.h"
-#include "rail/rails.h"
+#include "preflight/launcher.h"
+#include "rail/rail.h"
+#include "rail/step.h"
 
 enum ni_message_type {
     /* leaf to hub */

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Devices in JSON: HCAs with their ports, GPUs with the ports that each is to use. A member is never renamed or
    given another meaning without a new NI_JSON_SCHEMA; new ones may come. */
+#include "print/devices.h"
+
 #include "nccl_init/base.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
+#include "nccl_init/known.h"
 #include "nccl_init/net.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
-#include "plan/tables.h"
-#include "print/json.h"
-#include "print/parts.h"
-#include "print/report.h"
+#include "print/json_write.h"
+#include "print/words.h"
 
 /* Its PCI address, NULL for a sub-function. */
 const struct ni_bdf *ni_own_bdf(const struct ni_hca *hca)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Findings in words and in JSON. */
+#include "print/findings.h"
+
 #include <string.h>
 
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
-#include "print/json.h"
-#include "print/parts.h"
-#include "print/report.h"
+#include "print/json_write.h"
+#include "print/layout.h"
+#include "print/words.h"
 
 void ni_put_finding(struct ni_text *out, const struct ni_finding *f)
 {

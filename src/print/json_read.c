@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Untrusted JSON, through jansson: duplicate keys refused, depth bounded, no file opened for its
    hash seed. */
+#include "print/json_read.h"
+
 #include <jansson.h>
 #include <string.h>
 
 #include "nccl_init/findings.h"
 #include "nccl_init/index.h"
 #include "nccl_init/text.h"
-#include "print/json.h"
 
 enum {
     MAX_DEPTH = 16,      /* device plugins write 3, DRA metadata and OCI runtimes 6 */

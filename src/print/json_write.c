@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON, written as it is made: no tree is kept. */
+#include "print/json_write.h"
+
 #include "nccl_init/base.h"
+#include "nccl_init/known.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
-#include "nccl_init/process.h"
 #include "nccl_init/text.h"
-#include "print/json.h"
 
 struct ni_json ni_json_on(struct ni_text *to, bool pretty)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts of any length, lines that are wrapped, tables. */
+#include "print/layout.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "nccl_init/text.h"
-#include "print/parts.h"
-#include "print/report.h"
 
 /* ---- a text that grows ---- */
 

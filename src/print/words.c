@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words that all reports share. */
+#include "print/words.h"
+
 #include <string.h>
 
-#include "nccl_init/base.h"
 #include "nccl_init/given.h"
+#include "nccl_init/known.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "print/json.h"
-#include "print/parts.h"
-#include "print/report.h"
+#include "print/json_write.h"
 
 const struct ni_words ni_source_words[] = {
     [NI_SRC_NONE] = {"none", "this pod was given no HCA"},

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A port as a rail of the job. */
+#include "rail/describe.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "nccl_init/base.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
+#include "nccl_init/known.h"
 #include "nccl_init/net.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rail/rails.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
+#include "rail/step.h"
+#include "rules/decide.h"
 
 /* The network of the GID, then what else its interface has a route to: a queue pair's packets leave by
    that one only (drivers/infiniband/core/addr.c, Linux 6.1). Routes of other tables than the main one

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A process for each rail. It is asked by one byte on a socket, answers by one, and says how it went
    in shared memory. */
+#include "rail/processes.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -11,8 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "rail/rails.h"
-#include "system/system.h"
+#include "rail/rail.h"
+#include "rail/step.h"
+#include "system/process.h"
 
 enum { DEATH_MS = 1000 }; /* from SIGKILL to giving up */
 

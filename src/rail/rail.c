@@ -2,6 +2,8 @@
 /* One rail of this pod, connected to the same rail of two others, or in a self-test to itself: it
    writes to, and reads from, one of them, and lets the other do so. In the rail's own process, which
    is killed where it hangs. */
+#include "rail/rail.h"
+
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <net/if.h>
@@ -16,9 +18,10 @@
 
 #include "nccl_init/base.h"
 #include "nccl_init/ip.h"
+#include "nccl_init/known.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rail/rails.h"
+#include "rail/step.h"
 
 enum {
     PAGE = 4096,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words for the steps of a trial, and for what it measured. */
+#include "rail/step.h"
+
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
-#include "rail/rails.h"
 
 const char *ni_pair_step_text(enum ni_pair_step step)
 {

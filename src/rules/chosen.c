@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chosen ports, and what belongs to each. */
+#include "rules/chosen.h"
+
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
+#include "rules/decide.h"
 
 struct ni_chosen ni_chosen(const struct ni_work *w, unsigned i)
 {

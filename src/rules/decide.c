@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a rule writes into the plan, and who wins: the environment, then nccl.conf, then the rule. */
+#include "rules/decide.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +10,6 @@
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
 
 const char *ni_user_value(const struct ni_work *w, const char *name)
 {

@@ -2,16 +2,20 @@
 /* gdr.level: NCCL_NET_GDR_LEVEL, how far a GPU may be from the HCA that reads its memory. Unset,
    NCCL stops at PXB (2.30.7 graph/paths.cc ncclTopoCheckGdr); RCCL goes to PHB for a GPU and an HCA of
    one EPYC of Zen 2 to Zen 4 (RCCL of ROCm 6.3 graph/paths.cc ncclTopoCheckGdr, graph/topo.cc). */
+#include "rules/gdr.h"
+
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/known.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
+#include "rules/chosen.h"
+#include "rules/decide.h"
+#include "rules/ports.h"
 
 static const char variable[] = "NCCL_NET_GDR_LEVEL";
 

@@ -3,18 +3,23 @@
    is exported only where one index is right for every chosen port. Else it stays unset and NCCL
    2.21.5 and later search per HCA; NCCL_IB_ADDR_FAMILY and NCCL_IB_ADDR_RANGE are added where they
    make that search end on the right entry. */
+#include "rules/gid_index.h"
+
 #include <string.h>
 
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
+#include "nccl_init/known.h"
 #include "nccl_init/net.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
+#include "rules/chosen.h"
+#include "rules/decide.h"
+#include "rules/gid_pick.h"
+#include "rules/gid_search.h"
 
 static const char variable[] = "NCCL_IB_GID_INDEX", family[] = "NCCL_IB_ADDR_FAMILY",
                   range[] = "NCCL_IB_ADDR_RANGE";

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gid.pick: each RoCE port's right GID, and which ports have none. RoCE v2, of an address of this
    pod: IPv4, else a routable IPv6, else link-local. */
+#include "rules/gid_pick.h"
+
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/given.h"
@@ -8,8 +10,8 @@
 #include "nccl_init/ip.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
+#include "rules/decide.h"
+#include "rules/ports.h"
 
 /* What an entry is worth. Of link-local ones IPv4 comes first: NCCL's search takes no other. */
 enum worth { UNUSABLE, ROCE_V1, LINK_LOCAL, LINK_LOCAL_V4, ROUTABLE_V6, ROUTABLE_V4 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NCCL's own search for a GID, followed step by step on the table that was read: NCCL 2.30.7
    transport/net_ib/connect.cc ncclIbGetGidIndex, ncclUpdateGidIndex; the same since 2.21.5. */
+#include "rules/gid_search.h"
+
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +12,7 @@
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
+#include "rules/decide.h"
 
 /* A row of the table; what was not read is empty, without a type. */
 static const struct ni_gid *row(const struct ni_inventory *inv, const struct ni_port *port,

@@ -2,18 +2,24 @@
 /* gpu.hcas: which of the chosen ports each GPU is to use. NCCL chooses for itself; this is for
    libraries that do not, and for launchers. And which GPU is this process's, where a launcher has
    started it as one of several on the node. */
+#include "rules/gpu_hcas.h"
+
 #include <string.h>
 
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/known.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
+#include "rules/chosen.h"
+#include "rules/decide.h"
+#include "rules/gdr.h"
+#include "rules/ports.h"
 
 /* ---- which ports ---- */
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rule exec.pid1: PID 1 of the pod is an init, or the command is not looked after. */
+#include "rules/init_process.h"
+
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
+#include "nccl_init/known.h"
 #include "nccl_init/process.h"
 #include "nccl_init/text.h"
-#include "rules/rules.h"
+#include "rules/decide.h"
 
 bool ni_is_init(const char *name)
 {

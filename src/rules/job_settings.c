@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "nccl_init/findings.h"
+
 /* Of NCCL 2.30.7, which compares none of them: enqueue.cc, init.cc, graph/, transport/net_ib/,
    misc/socket.cc (docs/preflight.md). What is local to a node, or agreed upon by two ranks, is not
    here: names, indexes, time-outs. */

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NCCL's variables that a rule may set, and what NCCL does by itself while one of them is unset. Each
    sentence holds for 2.18 to 2.32, or names the versions. Where no version stands it is 2.30.7. */
+#include "rules/left_unset.h"
+
 #include <string.h>
 
 #include "nccl_init/base.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
+#include "rules/chosen.h"
+#include "rules/decide.h"
 
 static const struct {
     const char *name;

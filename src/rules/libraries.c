@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* for.libraries: the same choice in the words of the libraries beside NCCL, where --for asks for
    them. */
+#include "rules/libraries.h"
+
 #include <string.h>
 
 #include "nccl_init/base.h"
@@ -10,8 +12,10 @@
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
+#include "rules/chosen.h"
+#include "rules/decide.h"
+#include "rules/gpu_hcas.h"
+#include "rules/socket.h"
 
 /* What all variables are decided from. */
 struct asked {

@@ -4,7 +4,7 @@
    2.18.3, 2.19.3, 2.20.5, 2.21.5, 2.22.3, 2.23.4, 2.24.3, 2.25.1, 2.26.5, 2.27.7, 2.28.9, 2.29.7,
    2.30.7, 2.31.2, 2.32.3,
    the sources of RCCL 2.21.5 and RCCL's user guide. */
-#include "rules/rule.h"
+#include "rules/nccl_names.h"
 
 /* Read by strtoll (NCCL 2.30.7 misc/param.cc ncclLoadParam). */
 const char ni_nccl_numbers[] =

@@ -2,15 +2,19 @@
 /* vf.merge: NCCL_IB_MERGE_VFS=0 where the address that NCCL makes of a VF's points at nothing or at
    a host bridge, and 0 harms no other HCA. nic.merge: no fusing of NICs, where NCCL would take two
    HCAs that share a port for a dual-port NIC, or has no place for two. */
+#include "rules/pci_quirks.h"
+
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/known.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
+#include "rules/chosen.h"
+#include "rules/decide.h"
+#include "rules/ports.h"
 
 static const char merge_vfs[] = "NCCL_IB_MERGE_VFS", merge_nics[] = "NCCL_IB_MERGE_NICS",
                   merge_level[] = "NCCL_NET_MERGE_LEVEL", force_merge[] = "NCCL_NET_FORCE_MERGE";

@@ -2,19 +2,24 @@
 /* hca.ports: which ports of the pod's HCAs NCCL may use. hca.list: NCCL_IB_HCA, spelt so that every
    NCCL since 2.5.6 reads the same: `=` for exact names, an explicit port, PCI order, never empty
    (an empty list means all). */
+#include "rules/ports.h"
+
 #include <string.h>
 
 #include "nccl_init/base.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
-#include "nccl_init/names.h"
+#include "nccl_init/known.h"
+#include "nccl_init/nccl_list.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
+#include "rules/chosen.h"
+#include "rules/decide.h"
+#include "rules/transport.h"
 
 static const char variable[] = "NCCL_IB_HCA";
 

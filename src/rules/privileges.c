@@ -6,14 +6,16 @@
    pinned, and pinned pages count against the soft limit unless CAP_IPC_LOCK is effective
    (drivers/infiniband/core/umem.c ib_umem_get). Raising the hard limit takes CAP_SYS_RESOURCE in the
    initial user namespace (kernel/sys.c do_prlimit); how a process comes by it is capabilities(7). */
-#include "nccl_init/base.h"
+#include "rules/privileges.h"
+
 #include "nccl_init/caps.h"
 #include "nccl_init/findings.h"
+#include "nccl_init/known.h"
+#include "nccl_init/number.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/process.h"
 #include "nccl_init/text.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
+#include "rules/decide.h"
 
 static bool is_root(const struct ni_self *s) /* or may be */
 {

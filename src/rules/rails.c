@@ -2,19 +2,22 @@
 /* rail.cross: NCCL_CROSS_NIC=0 where each rail is a subnet of its own and no route of any table leads
    from one to another: NCCL's default of 2 lets a ring leave on one rail and arrive on another, which
    there hangs in ibv_modify_qp until ETIMEDOUT. */
+#include "rules/rails.h"
+
 #include <string.h>
 
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
+#include "nccl_init/known.h"
 #include "nccl_init/net.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
+#include "rules/chosen.h"
+#include "rules/decide.h"
 
 static const char variable[] = "NCCL_CROSS_NIC";
 

@@ -2,12 +2,13 @@
 /* --wait: what a node that has just been set up may still lack. Link state, addresses and GIDs come
    a little after the interface: the kernel fills the GID table from a work queue
    (drivers/infiniband/core/roce_gid_mgmt.c). DRA metadata is waited for, because it may name more devices. */
+#include "rules/ready.h"
+
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
+#include "rules/gid_pick.h"
 
 /* Whose it is may never be told: that is no reason to wait. */
 static bool has_routable_gid(const struct ni_inventory *inv, const struct ni_port *port)

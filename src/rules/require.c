@@ -2,20 +2,28 @@
 /* require: --require and its short forms are demands. What does not hold stops the command before it
    starts, with a reason; what cannot be judged does not hold. All of them are worded here, also
    those that are judged later: when the limit was raised, the ports were tried, the pods have met. */
+#include "rules/require.h"
+
 #include <string.h>
 
 #include "nccl_init/base.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
-#include "nccl_init/names.h"
+#include "nccl_init/known.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/process.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
+#include "rules/chosen.h"
+#include "rules/decide.h"
+#include "rules/gdr.h"
+#include "rules/pci_quirks.h"
+#include "rules/ports.h"
+#include "rules/privileges.h"
+#include "rules/transport.h"
 
 /* ---- each demand holds, or says on `why` what is missing; those behind rdma hold only if it does ---- */
 

@@ -7,7 +7,21 @@
 #include "nccl_init/base.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "rules/rule.h"
+#include "rules/decide.h"
+#include "rules/gdr.h"
+#include "rules/gid_index.h"
+#include "rules/gid_pick.h"
+#include "rules/gpu_hcas.h"
+#include "rules/left_unset.h"
+#include "rules/libraries.h"
+#include "rules/pci_quirks.h"
+#include "rules/ports.h"
+#include "rules/privileges.h"
+#include "rules/rails.h"
+#include "rules/require.h"
+#include "rules/socket.h"
+#include "rules/transport.h"
+#include "rules/user.h"
 
 /* One decision. A rule keeps nothing between its calls: it may run again on a new plan. */
 static const struct {

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rails that are slower than the others: NCCL spreads its traffic evenly, so the slowest sets the pace. */
-#include "nccl_init/base.h"
+#include "rules/slow_rails.h"
+
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/known.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
+#include "rules/chosen.h"
+#include "rules/decide.h"
+#include "rules/ports.h"
 
 /* Whether the HCA belongs to a GPU: below one switch with it, or nearer than any chosen HCA. */
 static bool is_near(const struct ni_work *w, int hca)

@@ -2,6 +2,8 @@
 /* socket.ifname: NCCL_SOCKET_IFNAME, exact names. NCCL dies with "no socket interface found" when
    none of the names is up with an address (NCCL 2.30.7 bootstrap.cc bootstrapNetInit), so such a
    name is never written. */
+#include "rules/socket.h"
+
 #include <string.h>
 
 #include "nccl_init/base.h"
@@ -9,13 +11,16 @@
 #include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
-#include "nccl_init/names.h"
+#include "nccl_init/known.h"
+#include "nccl_init/nccl_list.h"
 #include "nccl_init/net.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
+#include "rules/chosen.h"
+#include "rules/decide.h"
+#include "rules/ports.h"
+#include "rules/rails.h"
 
 static const char variable[] = "NCCL_SOCKET_IFNAME", family_variable[] = "NCCL_SOCKET_FAMILY";
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* net.transport: whether NCCL's own InfiniBand transport is to be set up at all.
    ib.disable: NCCL_IB_DISABLE, once it is known whether a port is left for it. */
+#include "rules/transport.h"
+
 #include <string.h>
 #include <strings.h>
 
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
-#include "nccl_init/names.h"
+#include "nccl_init/nccl_list.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
+#include "rules/decide.h"
 
 static const char disable[] = "NCCL_IB_DISABLE";
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* user.values: what the user set is never changed, only held against reality. */
+#include "rules/user.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +13,19 @@
 #include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
-#include "nccl_init/names.h"
+#include "nccl_init/known.h"
+#include "nccl_init/nccl_list.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
+#include "rules/chosen.h"
+#include "rules/decide.h"
+#include "rules/gid_index.h"
+#include "rules/gid_pick.h"
+#include "rules/gid_search.h"
+#include "rules/nccl_names.h"
+#include "rules/ports.h"
 
 /* A value that NCCL would take as set: check_variables reports empty ones. */
 static const char *value_of(const struct ni_work *w, const char *name)

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* env: the settings in a form that something else reads. */
-#include "cli/cli.h"
+#include "run/env.h"
+
+#include "cli/dispatch.h"
+#include "cli/flow.h"
+#include "cli/options.h"
+#include "cli/say.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "print/report.h"
-#include "run/run.h"
-#include "system/system.h"
+#include "print/layout.h"
+#include "print/words.h"
+#include "run/envfile.h"
+#include "system/exec.h"
 
 int ni_cmd_env(struct ni_context *ctx)
 {

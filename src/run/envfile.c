@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The settings as an environment file. Each format writes only what its readers give back byte for
    byte; all settings are checked before the first byte is written. */
+#include "run/envfile.h"
+
 #include <assert.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/options.h"
 #include "nccl_init/base.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "print/json.h"
-#include "print/parts.h"
-#include "print/report.h"
-#include "run/run.h"
+#include "print/devices.h"
+#include "print/json_write.h"
+#include "print/words.h"
 
 /* Kubernetes reads files of at most 64 KiB (KEP-3721). The longest line is NAME='VALUE' and a
    newline. */

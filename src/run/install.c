@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* install: this program as a file of a volume that other containers mount. */
+#include "run/install.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -8,11 +10,14 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/dispatch.h"
+#include "cli/flow.h"
+#include "cli/options.h"
+#include "cli/say.h"
 #include "nccl_init/base.h"
-#include "nccl_init/names.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/text.h"
-#include "system/system.h"
+#include "system/replace.h"
 
 static const char caps_name[] = "security.capability";
 

@@ -6,17 +6,24 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/dispatch.h"
+#include "cli/flow.h"
+#include "cli/options.h"
+#include "cli/say.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/names.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "plan/plan.h"
+#include "plan/report.h"
+#include "plan/snapshot.h"
 #include "preflight/preflight.h"
-#include "print/report.h"
-#include "rules/rules.h"
+#include "print/words.h"
+#include "rules/init_process.h"
+#include "rules/require.h"
 #include "selftest/selftest.h"
-#include "system/system.h"
+#include "selftest/trials.h"
+#include "system/caps.h"
+#include "system/exec.h"
 
 static void say_plan(struct ni_context *ctx)
 {

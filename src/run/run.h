@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run: the settings for a command, or in a file. */
+/* run: the settings, the limit, then the command instead of us. */
 #ifndef NCCL_INIT_RUN_RUN_H
 #define NCCL_INIT_RUN_RUN_H
 
-#include "cli/cli.h"
-#include "nccl_init/plan.h"
-#include "nccl_init/text.h"
-#include "print/report.h"
+#include "cli/verbs.h"
 
-/* The settings that rules decided, one per line in the given form. NULL; or, and nothing is put, the
-   setting whose value cannot be carried by the format. JSON also carries the GPUs, if there are, with
-   the ports that each is to use. */
-const struct ni_setting *ni_put_env(struct ni_text *out, const struct ni_view *view,
-                                    enum ni_format format);
+ni_verb_fn ni_cmd_run;
 
 #endif

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The self-test: for people a line for each port, what went wrong, and the count; for programs
    JSON. */
-#include "print/report.h"
+#include "selftest/report.h"
+
 #include "nccl_init/base.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/ip.h"
-#include "nccl_init/names.h"
-#include "nccl_init/process.h"
+#include "nccl_init/known.h"
+#include "nccl_init/number.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "print/json.h"
-#include "print/parts.h"
-#include "rail/rails.h"
-#include "selftest/selftest.h"
+#include "print/findings.h"
+#include "print/json_write.h"
+#include "print/layout.h"
+#include "print/words.h"
+#include "rail/rail.h"
+#include "rail/step.h"
+#include "selftest/trials.h"
 
 static const char *result_of(const struct ni_rail_task *task)
 {

@@ -7,15 +7,24 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/dispatch.h"
+#include "cli/flow.h"
+#include "cli/options.h"
+#include "cli/say.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/names.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "print/report.h"
-#include "rail/rails.h"
-#include "rules/rules.h"
-#include "system/system.h"
+#include "print/layout.h"
+#include "print/words.h"
+#include "rail/processes.h"
+#include "rail/rail.h"
+#include "rules/require.h"
+#include "selftest/report.h"
+#include "selftest/trials.h"
+#include "system/caps.h"
+#include "system/exec.h"
+#include "system/process.h"
 
 enum { PROGRESS_MS = 100 };
 

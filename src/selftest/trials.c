@@ -2,23 +2,31 @@
 /* What a self-test tries: the ports that the job will use, as it will use them, and those that were
    given to the pod by name and cannot be used, so that the device itself says why. What the trials
    then mean: each failure as a finding, in the words of the job that would run into it. */
+#include "selftest/trials.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "nccl_init/base.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
-#include "nccl_init/names.h"
+#include "nccl_init/known.h"
+#include "nccl_init/number.h"
 #include "nccl_init/plan.h"
-#include "nccl_init/process.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rail/rails.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
-#include "selftest/selftest.h"
+#include "rail/describe.h"
+#include "rail/rail.h"
+#include "rail/step.h"
+#include "rules/chosen.h"
+#include "rules/decide.h"
+#include "rules/gid_pick.h"
+#include "rules/ports.h"
+#include "rules/privileges.h"
+#include "rules/transport.h"
 
 /* ---- what to try ---- */
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* door: the files of a root. Of "/" and of a directory: one open, one read (a second only where the
    first may not be all), one close. */
+#include "sysroot/live.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -13,8 +15,8 @@
 
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
-#include "sysroot/kinds.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/root.h"
+#include "sysroot/tree.h"
 
 struct room {
     char *buf;

@@ -2,6 +2,8 @@
 /* door: what of a record says which machine it is, and whose, replaced. The same things get the same
    mask, different things different ones, so the replay gives the same plan. IP addresses stay, because
    the plan hangs on them, but for the half that is made of a MAC address or a GUID. */
+#include "sysroot/mask.h"
+
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +11,10 @@
 #include "nccl_init/base.h"
 #include "nccl_init/index.h"
 #include "nccl_init/ip.h"
-#include "nccl_init/names.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/text.h"
-#include "sysroot/kinds.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/tree.h"
 
 enum { MAX_THINGS = 1 << 14 };
 

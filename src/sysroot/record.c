@@ -2,15 +2,20 @@
 /* door: recording. Each call at the door leaves what it met, links resolved one by one. In the end
    that is a tree, written in the .tree form (docs/tree.md): a `d` line for each directory, its
    entries as "./name" below, numbered neighbours that are alike as one range. */
+#include "sysroot/record.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "nccl_init/base.h"
-#include "nccl_init/names.h"
+#include "nccl_init/errno.h"
+#include "nccl_init/number.h"
 #include "nccl_init/text.h"
-#include "sysroot/kinds.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/live.h"
+#include "sysroot/mask.h"
+#include "sysroot/root.h"
+#include "sysroot/tree.h"
 
 /* How sure an entry is. What exists and is no directory is an empty file until it is read, so that
    device nodes stay that; a name that was listed is a directory until it is looked at. */

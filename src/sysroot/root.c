@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* door: the calls. Each makes the path whole, lets the recorder see it, and asks the root. */
+#include "sysroot/root.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +10,7 @@
 
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
-#include "sysroot/kinds.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/live.h"
 
 /* ---- paths ---- */
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* door: a tree in memory: what a .tree file says (docs/tree.md), or what was recorded. */
+#include "sysroot/tree.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "nccl_init/errno.h"
 #include "nccl_init/index.h"
-#include "nccl_init/names.h"
+#include "nccl_init/number.h"
 #include "nccl_init/text.h"
-#include "sysroot/kinds.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/root.h"
 
 enum {
     MAX_RANGE = 65536,

@@ -2,6 +2,8 @@
 /* The process's own capabilities, through libcap. Without --keep-caps and --drop-caps no set of this
    process is changed, and the command gets what execve makes of them (security/commoncap.c
    cap_bprm_creds_from_file). */
+#include "system/caps.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <strings.h>
@@ -14,7 +16,6 @@
 #include "nccl_init/findings.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "system/system.h"
 
 /* libcap allocates each set (cap_get_proc) and sets errno if it fails. */
 static int error_of(int status)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The last step: the command's environment, and the command instead of us, or why it cannot be: the
    kernel gives one errno for many reasons. */
+#include "system/exec.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,10 +15,9 @@
 #include <unistd.h>
 
 #include "nccl_init/env.h"
-#include "nccl_init/names.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "system/system.h"
 
 char *const *ni_command_env(const struct ni_env *env, const struct ni_plan *plan)
 {

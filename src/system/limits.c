@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RLIMIT_MEMLOCK: up, never down. */
+#include "system/limits.h"
+
 #include <errno.h>
 #include <sys/resource.h>
 
+#include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/names.h"
+#include "nccl_init/number.h"
 #include "nccl_init/plan.h"
-#include "nccl_init/process.h"
-#include "system/system.h"
+#include "system/caps.h"
 
 static int64_t bytes_of(rlim_t limit)
 {

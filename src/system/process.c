@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Waiting that a signal ends, and processes for work that may hang or crash, such as a device's. */
+#include "system/process.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -9,7 +11,6 @@
 #include <unistd.h>
 
 #include "nccl_init/base.h"
-#include "system/system.h"
 
 /* The kernel drops a signal with default disposition that is sent to the init of a PID namespace, unless
    it is blocked (Linux 6.12 kernel/signal.c sig_task_ignored, sig_ignored). So those that end a program

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The one writer of files. A file is replaced so that a reader, a kill or a crash at any moment finds
    the old one or the new one, whole; the termination log is added to. */
+#include "system/replace.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,8 +14,8 @@
 #include <unistd.h>
 
 #include "nccl_init/base.h"
+#include "nccl_init/number.h"
 #include "nccl_init/text.h"
-#include "system/system.h"
 
 int ni_write_all(int fd, const char *p, size_t n)
 {

@@ -10,8 +10,9 @@
 
 #include "inject.h"
 #include "nccl_init/text.h"
-#include "sysroot/kinds.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/live.h"
+#include "sysroot/root.h"
+#include "sysroot/tree.h"
 
 /* The linker's names: __real_X is X, and who calls X gets __wrap_X. */
 #define WRAPPED(type, name, ...)     \

@@ -6,7 +6,8 @@
 #include "inject.h"
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
-#include "sysroot/kinds.h"
+#include "sysroot/live.h"
+#include "sysroot/tree.h"
 
 static const char *const names[FAULTS] = {
     [FAULT_ENOENT] = "ENOENT",

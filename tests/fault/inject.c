@@ -17,15 +17,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
-#include "doctor/doctor.h"
+#include "cli/dispatch.h"
+#include "doctor/checks.h"
 #include "inject.h"
 #include "main.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
-#include "rules/rules.h"
-#include "system/system.h"
+#include "rules/decide.h"
+#include "system/exec.h"
 
 enum { HANG_S = 20, MAX_CASES = 512, SHOWN = 60 };
 

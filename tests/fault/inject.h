@@ -3,13 +3,13 @@
    what is injected and how an outcome is judged. */
 #ifndef NCCL_INIT_TEST_INJECT_H
 #define NCCL_INIT_TEST_INJECT_H
-#include "cli/cli.h"
-#include "doctor/doctor.h"
+#include "cli/dispatch.h"
+#include "doctor/checks.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "sysroot/kinds.h"
+#include "sysroot/live.h"
 
 /* ---- faults.c: what is injected ---- */
 

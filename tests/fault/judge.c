@@ -3,13 +3,14 @@
    how the program came to it. */
 #include <string.h>
 
-#include "cli/cli.h"
-#include "doctor/doctor.h"
+#include "cli/dispatch.h"
+#include "cli/options.h"
+#include "doctor/checks.h"
 #include "inject.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "system/system.h"
+#include "system/exec.h"
 
 static bool is_same_finding(const struct ni_finding *a, const struct ni_finding *b)
 {

@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/dispatch.h"
 #include "nccl_init/base.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
+#include "nccl_init/known.h"
 #include "nccl_init/net.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"

@@ -6,12 +6,14 @@
 
 #include "nccl_init/base.h"
 #include "nccl_init/inventory.h"
-#include "nccl_init/names.h"
+#include "nccl_init/known.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "node/node.h"
-#include "node/probe.h"
-#include "sysroot/sysroot.h"
+#include "node/conf.h"
+#include "node/gather.h"
+#include "node/read.h"
+#include "sysroot/live.h"
+#include "sysroot/root.h"
 #include <stdlib.h>
 #include <string.h>
 

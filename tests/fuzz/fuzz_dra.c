@@ -6,7 +6,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/given.h"
 #include "nccl_init/text.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/root.h"
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "print/report.h"
+#include "print/words.h"
 #include <string.h>
 
 static struct ni_plan plan;

@@ -4,10 +4,11 @@
    rule that takes every device away. */
 #include "lib/fuzz.h"
 
-#include "hook/hook.h"
+#include "hook/container.h"
 #include "nccl_init/text.h"
-#include "sysroot/kinds.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/live.h"
+#include "sysroot/root.h"
+#include "sysroot/tree.h"
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

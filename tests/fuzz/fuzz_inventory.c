@@ -5,10 +5,10 @@
 #include "lib/readers.h"
 
 #include "../unit/test_decide_draw.h"
-#include "doctor/doctor.h"
+#include "doctor/checks.h"
 #include "nccl_init/env.h"
-#include "print/report.h"
-#include "rules/rules.h"
+#include "print/words.h"
+#include "rules/decide.h"
 
 static struct fuzz_input source;
 

@@ -4,10 +4,13 @@
 #include "lib/check.h"
 #include "lib/fuzz.h"
 
+#include "log/judge.h"
 #include "log/log.h"
+#include "log/read.h"
+#include "log/report.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
-#include "print/report.h"
+#include "print/words.h"
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

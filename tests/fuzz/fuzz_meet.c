@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/options.h"
 #include "lib/fuzz.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/text.h"
 #include "preflight/job.h"
-#include "preflight/meet.h"
+#include "preflight/launcher.h"
 #include "preflight/wire.h"
 
 static bool prints(const char *s)

@@ -4,13 +4,15 @@
 #include "lib/check.h"
 #include "lib/readers.h"
 
-#include "cli/cli.h"
-#include "log/log.h"
+#include "cli/options.h"
 #include "nccl_init/text.h"
 #include "plan/keep.h"
-#include "print/report.h"
-#include "sysroot/kinds.h"
-#include "sysroot/sysroot.h"
+#include "print/layout.h"
+#include "print/words.h"
+#include "sysroot/live.h"
+#include "sysroot/record.h"
+#include "sysroot/root.h"
+#include "sysroot/tree.h"
 #include <stdlib.h>
 #include <string.h>
 

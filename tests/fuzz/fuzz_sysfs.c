@@ -6,7 +6,7 @@
 
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
-#include "sysroot/kinds.h"
+#include "sysroot/tree.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

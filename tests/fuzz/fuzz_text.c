@@ -5,8 +5,10 @@
 #include "lib/fuzz.h"
 
 #include "nccl_init/base.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/ip.h"
-#include "nccl_init/names.h"
+#include "nccl_init/nccl_list.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/text.h"
 #include <arpa/inet.h>

@@ -3,10 +3,12 @@
    it was written and read again, masked or not. */
 #include "lib/pod.h"
 
-#include "nccl_init/names.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/text.h"
-#include "sysroot/kinds.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/live.h"
+#include "sysroot/record.h"
+#include "sysroot/root.h"
+#include "sysroot/tree.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

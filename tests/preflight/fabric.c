@@ -8,15 +8,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/ip.h"
+#include "nccl_init/known.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 #include "paths.h"
+#include "preflight/compare.h"
 #include "preflight/job.h"
-#include "rail/rails.h"
+#include "preflight/tally.h"
+#include "rail/step.h"
 #include "two_tier.h"
 
 enum { SIZES = 16, ORDERS = 2, MOST_JOBS = 64, ROUNDS = 8, MBPS = 100000, TIMED_OUT = 12 };

@@ -5,9 +5,12 @@
 
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
+#include "nccl_init/known.h"
 #include "nccl_init/plan.h"
+#include "preflight/compare.h"
 #include "preflight/job.h"
-#include "rail/rails.h"
+#include "preflight/tally.h"
+#include "rail/step.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

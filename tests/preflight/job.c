@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #define FABRIC_PODS 1100
-#include "cli/cli.h"
+#include "cli/dispatch.h"
+#include "cli/flow.h"
+#include "cli/look.h"
 #include "fabric.h"
 #include "main.h"
 #include "nccl_init/base.h"
@@ -16,11 +18,17 @@
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "node/node.h"
+#include "node/gather.h"
+#include "preflight/compare.h"
+#include "preflight/describe.h"
 #include "preflight/job.h"
-#include "print/report.h"
-#include "rail/rails.h"
-#include "sysroot/sysroot.h"
+#include "preflight/report.h"
+#include "preflight/report_json.h"
+#include "preflight/report_svg.h"
+#include "print/layout.h"
+#include "print/words.h"
+#include "rail/step.h"
+#include "sysroot/live.h"
 
 enum { WORDS = 8, LINES = 200, LINE = 1024, ENTRIES = 200 };
 

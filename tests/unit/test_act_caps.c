@@ -19,7 +19,7 @@
 #include "nccl_init/findings.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "system/system.h"
+#include "system/caps.h"
 #include <cmocka.h>
 
 #define LOCK    ni_cap_bit(CAP_IPC_LOCK)

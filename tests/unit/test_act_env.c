@@ -11,7 +11,7 @@
 #include "nccl_init/env.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "system/system.h"
+#include "system/exec.h"
 #include <cmocka.h>
 
 static struct ni_plan plan;

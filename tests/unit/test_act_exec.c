@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "nccl_init/text.h"
-#include "system/system.h"
+#include "system/exec.h"
 #include <cmocka.h>
 
 static char why_buf[2048];

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "nccl_init/findings.h"
+#include "nccl_init/number.h"
 #include "nccl_init/plan.h"
-#include "nccl_init/process.h"
-#include "system/system.h"
+#include "system/limits.h"
 #include <cmocka.h>
 
 enum { K = 1024 };

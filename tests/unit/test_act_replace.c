@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@
 #include <unistd.h>
 
 #include "nccl_init/base.h"
-#include "system/system.h"
+#include "system/replace.h"
 #include <cmocka.h>
 
 static char dir[64]; /* the working directory during a test */

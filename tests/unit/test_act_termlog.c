@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "nccl_init/base.h"
-#include "system/system.h"
+#include "system/replace.h"
 #include <cmocka.h>
 
 static char dir[64];

@@ -10,7 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/args.h"
+#include "cli/dispatch.h"
+#include "cli/options.h"
 #include "main.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
@@ -18,7 +20,7 @@
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "system/system.h"
+#include "system/exec.h"
 #include <cmocka.h>
 
 enum { ARGS = 16 };

@@ -8,7 +8,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/args.h"
+#include "cli/dispatch.h"
+#include "cli/options.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/plan.h"

@@ -10,10 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/dispatch.h"
+#include "cli/options.h"
 #include "main.h"
 #include "nccl_init/text.h"
-#include "system/system.h"
+#include "system/exec.h"
 #include <cmocka.h>
 
 static struct ni_context context;

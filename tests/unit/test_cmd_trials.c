@@ -20,11 +20,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/dispatch.h"
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
-#include "rail/rails.h"
+#include "rail/rail.h"
+#include "rail/step.h"
 #include "selftest/selftest.h"
+#include "selftest/trials.h"
 #include <cmocka.h>
 
 enum { SLACK_MS = 900 /* a busy machine with sanitizers */ };

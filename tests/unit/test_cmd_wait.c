@@ -13,15 +13,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
-#include "nccl_init/base.h"
+#include "cli/dispatch.h"
+#include "cli/look.h"
+#include "cli/options.h"
+#include "cli/wait.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/known.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "node/node.h"
-#include "sysroot/sysroot.h"
+#include "node/gather.h"
+#include "sysroot/live.h"
+#include "sysroot/root.h"
 #include <cmocka.h>
 
 static struct ni_context context;

@@ -9,7 +9,7 @@
 
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
-#include "nccl_init/names.h"
+#include "nccl_init/nccl_list.h"
 #include "nccl_init/text.h"
 #include <cmocka.h>
 

@@ -2,6 +2,7 @@
 /* The list of findings: bounded, without repetitions, printable whatever comes in. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -9,6 +9,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/known.h"
 #include "nccl_init/text.h"
 #include <cmocka.h>
 

@@ -10,7 +10,8 @@
 
 #include "nccl_init/base.h"
 #include "nccl_init/ip.h"
-#include "nccl_init/names.h"
+#include "nccl_init/known.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/text.h"
 #include <cmocka.h>

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "nccl_init/base.h"
+#include "nccl_init/known.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"

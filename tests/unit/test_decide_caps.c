@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What --keep-caps and --drop-caps come to, from the process's own sets. */
-#include "nccl_init/base.h"
 #include "nccl_init/caps.h"
 #include "nccl_init/env.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/known.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
+#include "rules/decide.h"
+#include "rules/privileges.h"
 #include "test_decide_node.h"
 
 #define LOCK     ni_cap_bit(CAP_IPC_LOCK)

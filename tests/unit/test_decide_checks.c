@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* doctor's checks where the golden nodes do not lead: nothing known, thresholds from both sides, and
    what looks wrong but is not. The texts are the goldens'. */
-#include "doctor/doctor.h"
+#include "doctor/checks.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/known.h"
 #include "nccl_init/net.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/process.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rules/rules.h"
+#include "rules/decide.h"
+#include "rules/init_process.h"
 #include "test_doctor_node.h"
 
 /* Diagnosed, there is this one finding, and none other. */

@@ -8,6 +8,7 @@
 #include "nccl_init/env.h"
 #include "nccl_init/given.h"
 #include "nccl_init/gpu.h"
+#include "nccl_init/known.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gdr.level and memlock.raise. */
 #include "nccl_init/base.h"
+#include "nccl_init/findings.h"
 #include "nccl_init/gpu.h"
+#include "nccl_init/known.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/process.h"

@@ -2,6 +2,7 @@
 /* gid.pick and gid.index: each port's right GID, and whether one number, a search setting or
    nothing is exported. One scenario each is in the goldens gid-*, rail-link-local, user-gid-*. */
 #include "nccl_init/base.h"
+#include "nccl_init/findings.h"
 #include "nccl_init/given.h"
 #include "nccl_init/rdma.h"
 #include "test_decide_node.h"

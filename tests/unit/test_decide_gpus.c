@@ -5,6 +5,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/known.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"

@@ -16,10 +16,12 @@
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/ip.h"
+#include "nccl_init/known.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
+#include "preflight/compare.h"
 #include "preflight/job.h"
-#include "rail/rails.h"
+#include "rail/step.h"
 
 /* SoftRoCE */
 static void soften(void)

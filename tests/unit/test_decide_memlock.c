@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Locked memory: why a low limit stays low, and where it does no harm, as doctor tells it. */
-#include "doctor/doctor.h"
-#include "nccl_init/base.h"
+#include "doctor/checks.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/known.h"
+#include "nccl_init/number.h"
 #include "nccl_init/process.h"
 #include "test_doctor_node.h"
 

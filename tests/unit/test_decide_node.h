@@ -18,12 +18,14 @@
 #include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
+#include "nccl_init/known.h"
 #include "nccl_init/net.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
-#include "nccl_init/process.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
+#include "rules/decide.h"
 #include "rules/rules.h"
 #include <cmocka.h>
 

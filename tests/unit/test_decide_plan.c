@@ -3,8 +3,11 @@
    PCI distances. Each mode is in the goldens mode-*. */
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/known.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
+#include "rules/decide.h"
 #include "rules/rules.h"
 #include "test_decide_node.h"
 

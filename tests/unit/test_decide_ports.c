@@ -2,7 +2,9 @@
 /* hca.ports and hca.list: which ports NCCL gets, and how the list is spelt. One scenario each is in the
    goldens all-ports-down, pci-domain, dual-port, many-visible. */
 #include "nccl_init/base.h"
+#include "nccl_init/findings.h"
 #include "nccl_init/given.h"
+#include "nccl_init/known.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "test_decide_node.h"

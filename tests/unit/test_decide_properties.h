@@ -13,12 +13,14 @@
 #include "nccl_init/env.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
-#include "nccl_init/names.h"
+#include "nccl_init/known.h"
+#include "nccl_init/nccl_list.h"
 #include "nccl_init/net.h"
+#include "nccl_init/number.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rules/rules.h"
+#include "rules/decide.h"
 #include <cmocka.h>
 
 static inline const struct ni_setting *of_rule(const struct ni_plan *plan, const char *name)

@@ -2,7 +2,9 @@
 /* rail.cross, vf.merge and nic.merge: what NCCL has to be told because it reads addresses as text.
    */
 #include "nccl_init/base.h"
+#include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/known.h"
 #include "nccl_init/net.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/rdma.h"

@@ -2,7 +2,7 @@
 /* What must hold of every plan, over many inventories made at random. */
 #include "nccl_init/env.h"
 #include "nccl_init/plan.h"
-#include "rules/rules.h"
+#include "rules/decide.h"
 #include "test_decide_draw.h"
 #include "test_decide_properties.h"
 

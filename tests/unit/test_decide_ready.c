@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What --wait waits for: link, address and GID, interface of the pod's ports. */
 #include "nccl_init/base.h"
+#include "nccl_init/known.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rules/rules.h"
+#include "rules/ready.h"
 #include "test_decide_node.h"
 
 static char buf[512];

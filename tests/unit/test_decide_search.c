@@ -3,10 +3,11 @@
    of its steps over many small tables. */
 #include "nccl_init/base.h"
 #include "nccl_init/ip.h"
+#include "nccl_init/number.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rules/rule.h"
+#include "rules/gid_search.h"
 #include "test_decide_node.h"
 
 struct how {

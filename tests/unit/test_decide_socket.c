@@ -2,6 +2,8 @@
 /* socket.ifname: every name written is up with an address, since NCCL dies on any other list. One
    scenario each is in the goldens bond, rail-link-local, ib-with-ipoib, ib-without-ipoib. */
 #include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/known.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"

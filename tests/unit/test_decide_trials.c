@@ -7,13 +7,16 @@
 #include "nccl_init/findings.h"
 #include "nccl_init/given.h"
 #include "nccl_init/ip.h"
+#include "nccl_init/known.h"
+#include "nccl_init/number.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/process.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rail/rails.h"
-#include "rules/rules.h"
-#include "selftest/selftest.h"
+#include "rail/rail.h"
+#include "rail/step.h"
+#include "rules/decide.h"
+#include "selftest/trials.h"
 #include <errno.h>
 
 static struct ni_trials trials;

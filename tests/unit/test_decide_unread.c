@@ -6,8 +6,9 @@
 #include "nccl_init/findings.h"
 #include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/number.h"
 #include "nccl_init/plan.h"
-#include "nccl_init/process.h"
+#include "rules/decide.h"
 #include "rules/rules.h"
 #include "test_facts_tree.h"
 

@@ -2,9 +2,9 @@
 /* user.values: what NCCL takes silently, said aloud; nothing is changed. */
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
+#include "nccl_init/known.h"
 #include "nccl_init/text.h"
-#include "rules/rule.h"
-#include "rules/rules.h"
+#include "rules/user.h"
 #include "test_decide_node.h"
 
 static void begin(void)

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What doctor reads, from trees: each fact known, absent, denied and malformed. */
-#include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/known.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/process.h"
 #include "nccl_init/rdma.h"
-#include "node/node.h"
-#include "sysroot/sysroot.h"
+#include "node/gather.h"
+#include "sysroot/live.h"
+#include "sysroot/root.h"
 #include "test_door.h"
 
 static struct ni_inventory inv;

@@ -4,17 +4,18 @@
 #ifndef NCCL_INIT_TEST_DOCTOR_NODE_H
 #define NCCL_INIT_TEST_DOCTOR_NODE_H
 
-#include "doctor/doctor.h"
-#include "nccl_init/base.h"
+#include "doctor/checks.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/gpu.h"
+#include "nccl_init/known.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/process.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rules/rules.h"
+#include "rules/decide.h"
 #include "test_decide_node.h"
 
 static struct ni_diagnosis diagnosis;

@@ -12,14 +12,17 @@
 #include <jansson.h>
 #include <cmocka.h>
 
-#include "doctor/doctor.h"
+#include "doctor/checks.h"
+#include "doctor/report.h"
 #include "nccl_init/base.h"
 #include "nccl_init/gpu.h"
+#include "nccl_init/known.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/process.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "print/report.h"
+#include "print/words.h"
 #include "test_report_node.h"
 
 static struct ni_diagnosis diagnosis;

@@ -17,10 +17,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "nccl_init/names.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/text.h"
-#include "sysroot/kinds.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/live.h"
+#include "sysroot/record.h"
+#include "sysroot/root.h"
+#include "sysroot/tree.h"
 #include <cmocka.h>
 
 static inline int text_fd(const char *text, size_t n)

@@ -9,7 +9,8 @@
 
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/live.h"
+#include "sysroot/root.h"
 #include "test_door_files.h"
 
 /* ---- what there is ---- */

@@ -2,9 +2,10 @@
 /* Directory roots and "/": each system call of the door fails, or does less than was asked. The
    linker puts the functions of test_door_calls.h in the place of libc's (--wrap). */
 #include "nccl_init/base.h"
-#include "nccl_init/names.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/text.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/live.h"
+#include "sysroot/root.h"
 #include "test_door_calls.h"
 #include "test_door_files.h"
 

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "sysroot/sysroot.h"
+#include "sysroot/live.h"
+#include "sysroot/root.h"
 #include "test_door.h"
 
 static char base[] = "/tmp/ni-door-XXXXXX";

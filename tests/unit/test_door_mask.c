@@ -4,8 +4,10 @@
 #include "nccl_init/base.h"
 #include "nccl_init/ip.h"
 #include "nccl_init/text.h"
-#include "sysroot/kinds.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/live.h"
+#include "sysroot/record.h"
+#include "sysroot/root.h"
+#include "sysroot/tree.h"
 #include "test_door.h"
 
 /* Reads every file of a tree, and gives the masked record. */

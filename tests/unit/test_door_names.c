@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Listings: order and bounds. */
-#include "sysroot/sysroot.h"
+#include "sysroot/live.h"
+#include "sysroot/root.h"
 #include "test_door.h"
 
 static struct ni_names names;

@@ -6,8 +6,10 @@
 
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
-#include "sysroot/kinds.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/live.h"
+#include "sysroot/record.h"
+#include "sysroot/root.h"
+#include "sysroot/tree.h"
 #include "test_door.h"
 
 /* ---- calls, and their answers as text ---- */

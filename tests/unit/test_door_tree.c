@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The .tree form: what it means, and each way in which a line can be wrong. */
 #include "nccl_init/base.h"
-#include "nccl_init/names.h"
+#include "nccl_init/errno.h"
 #include "nccl_init/text.h"
-#include "sysroot/kinds.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/live.h"
+#include "sysroot/root.h"
+#include "sysroot/tree.h"
 #include "test_door.h"
 
 /* ---- what a tree says ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DRA device metadata (KEP-5304): where the files are, the objects in them, what of a device counts. */
 #include "nccl_init/base.h"
+#include "nccl_init/findings.h"
 #include "nccl_init/given.h"
 #include "nccl_init/text.h"
 #include "test_facts_tree.h"

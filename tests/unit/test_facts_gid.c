@@ -2,8 +2,10 @@
 /* GID tables: read no farther than needed, to the end where that does not settle it, and whose each
    entry is. */
 #include "nccl_init/base.h"
+#include "nccl_init/findings.h"
 #include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/known.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/rdma.h"
 #include "test_facts_tree.h"

@@ -2,8 +2,10 @@
 /* What is read only where it decides: rates, NUMA nodes, old peer memory, what is at the places
    that NCCL makes up. */
 #include "nccl_init/base.h"
+#include "nccl_init/findings.h"
 #include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/known.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/rdma.h"
 #include "test_facts_tree.h"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Addresses, routes and interfaces as /proc/net and /sys/class/net tell them. */
 #include "nccl_init/base.h"
+#include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
+#include "nccl_init/known.h"
 #include "nccl_init/net.h"
 #include "nccl_init/text.h"
 #include "test_facts_tree.h"

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs and what GPUDirect needs, the process, and nccl.conf. */
 #include "nccl_init/base.h"
+#include "nccl_init/findings.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/known.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/process.h"
 #include "nccl_init/text.h"
-#include "node/probe.h"
+#include "node/read.h"
 #include "test_facts_tree.h"
 
 /* ---- lines ---- */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RDMA devices and their ports, and where they sit on the PCI tree. */
 #include "nccl_init/base.h"
+#include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/known.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"

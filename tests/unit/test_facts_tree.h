@@ -20,9 +20,11 @@
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "node/node.h"
+#include "node/gather.h"
+#include "rules/decide.h"
 #include "rules/rules.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/live.h"
+#include "sysroot/root.h"
 #include <cmocka.h>
 
 static struct {

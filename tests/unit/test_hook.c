@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hook/hook.h"
+#include "hook/container.h"
 #include "nccl_init/base.h"
-#include "nccl_init/process.h"
+#include "nccl_init/number.h"
 #include "nccl_init/text.h"
-#include "sysroot/kinds.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/live.h"
+#include "sysroot/root.h"
+#include "sysroot/tree.h"
 #include <cmocka.h>
 
 enum { MAJOR = 231, MINOR = 192, ROUNDS = 20000, MOST = 5 };

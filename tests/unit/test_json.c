@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "nccl_init/base.h"
+#include "nccl_init/known.h"
 #include "nccl_init/text.h"
-#include "print/json.h"
+#include "print/json_read.h"
+#include "print/json_write.h"
 #include <jansson.h>
 #include <cmocka.h>
 

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "log/judge.h"
 #include "log/log.h"
 #include "log/patterns.h"
+#include "log/read.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include <cmocka.h>

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/options.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/text.h"
-#include "preflight/meet.h"
+#include "preflight/launcher.h"
 #include <cmocka.h>
 
 /* Options of a row: text as people would write it, none if NULL or 0. */

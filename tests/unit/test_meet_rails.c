@@ -11,8 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "rail/rails.h"
-#include "system/system.h"
+#include "rail/processes.h"
+#include "rail/rail.h"
+#include "rail/step.h"
+#include "system/process.h"
 #include <cmocka.h>
 
 enum { N = 3, GOOD = 0, BAD = 1 };

@@ -10,16 +10,18 @@
 
 #include <cmocka.h>
 
-#include "cli/cli.h"
+#include "cli/flow.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
+#include "preflight/coordinator.h"
 #include "preflight/job.h"
-#include "preflight/meet.h"
+#include "preflight/launcher.h"
 #include "preflight/wire.h"
-#include "rail/rails.h"
-#include "system/system.h"
+#include "rail/rail.h"
+#include "rail/step.h"
+#include "system/process.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>

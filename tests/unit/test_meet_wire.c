@@ -11,12 +11,14 @@
 #include <cmocka.h>
 
 #include "nccl_init/base.h"
+#include "nccl_init/known.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 #include "preflight/job.h"
 #include "preflight/wire.h"
-#include "rail/rails.h"
+#include "rail/rail.h"
+#include "rail/step.h"
 #include <errno.h>
 #include <stdio.h>
 #include <sys/socket.h>

@@ -10,13 +10,13 @@
 
 #include <cmocka.h>
 
-#include "cli/cli.h"
+#include "cli/options.h"
 #include "nccl_init/base.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "print/report.h"
-#include "run/run.h"
+#include "print/words.h"
+#include "run/envfile.h"
 #include "test_report_readers.h"
 
 static struct ni_plan plan;

@@ -4,19 +4,19 @@
 #ifndef NCCL_INIT_TEST_REPORT_NODE_H
 #define NCCL_INIT_TEST_REPORT_NODE_H
 
-#include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/given.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
+#include "nccl_init/known.h"
 #include "nccl_init/net.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
-#include "nccl_init/process.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "print/report.h"
+#include "print/words.h"
 #include <string.h>
 
 struct node {

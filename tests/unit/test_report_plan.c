@@ -12,10 +12,12 @@
 #include <cmocka.h>
 
 #include "nccl_init/base.h"
+#include "nccl_init/known.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "plan/plan.h"
+#include "plan/report.h"
+#include "plan/report_json.h"
 #include "test_report_node.h"
 
 static int setup(void **state)

@@ -11,14 +11,21 @@
 #include <jansson.h>
 
 #include "../preflight/fabric.h"
-#include "cli/cli.h"
+#include "cli/flow.h"
 #include "nccl_init/base.h"
+#include "nccl_init/known.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
+#include "preflight/compare.h"
 #include "preflight/job.h"
-#include "print/report.h"
-#include "rail/rails.h"
+#include "preflight/report.h"
+#include "preflight/report_json.h"
+#include "preflight/report_svg.h"
+#include "preflight/tally.h"
+#include "print/layout.h"
+#include "print/words.h"
+#include "rail/step.h"
 #include "rules/job_settings.h"
 
 enum { MOST = 70 };

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/options.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
 #include <jansson.h>

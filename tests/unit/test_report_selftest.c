@@ -11,15 +11,17 @@
 #include <jansson.h>
 #include <cmocka.h>
 
-#include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/given.h"
 #include "nccl_init/ip.h"
+#include "nccl_init/known.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "print/report.h"
-#include "rail/rails.h"
-#include "selftest/selftest.h"
+#include "print/words.h"
+#include "rail/rail.h"
+#include "rail/step.h"
+#include "selftest/report.h"
+#include "selftest/trials.h"
 #include "test_report_node.h"
 
 static struct ni_trials trials;

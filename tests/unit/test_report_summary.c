@@ -12,12 +12,13 @@
 
 #include "nccl_init/findings.h"
 #include "nccl_init/given.h"
+#include "nccl_init/number.h"
 #include "nccl_init/plan.h"
-#include "nccl_init/process.h"
 #include "nccl_init/text.h"
-#include "plan/plan.h"
-#include "print/json.h"
-#include "print/report.h"
+#include "plan/report.h"
+#include "print/findings.h"
+#include "print/json_write.h"
+#include "print/words.h"
 #include "test_report_node.h"
 
 static int setup(void **state)

@@ -14,12 +14,14 @@
 #include "nccl_init/base.h"
 #include "nccl_init/given.h"
 #include "nccl_init/gpu.h"
+#include "nccl_init/known.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "plan/plan.h"
-#include "print/report.h"
+#include "plan/report_json.h"
+#include "plan/topo.h"
+#include "print/words.h"
 #include "test_report_node.h"
 
 /* path: "0000:00:01.1 0000:03:00.2", from the host bridge of that bus down. */

@@ -4,16 +4,18 @@
    What it protects: a rule that forgets to ask for a fact. */
 #include "test_facts_tree.h"
 
-#include "cli/cli.h"
+#include "cli/dispatch.h"
+#include "cli/flow.h"
+#include "cli/options.h"
 #include "main.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
+#include "nccl_init/number.h"
 #include "nccl_init/plan.h"
-#include "nccl_init/process.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/live.h"
 #include <glob.h>
 
 /* What the user sets beside what the case does; first, nothing. */

@@ -18,9 +18,11 @@
 #include <cmocka.h>
 
 #include "nccl_init/base.h"
+#include "nccl_init/known.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rail/rails.h"
+#include "rail/rail.h"
+#include "rail/step.h"
 #include <infiniband/verbs.h>
 
 #undef ibv_get_device_list

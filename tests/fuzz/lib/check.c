@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../../unit/test_decide_properties.h"
-#include "cli/cli.h"
+#include "cli/dispatch.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
@@ -13,14 +13,13 @@
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
-#include "nccl_init/names.h"
 #include "nccl_init/net.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rules/rules.h"
-#include "system/system.h"
+#include "rules/decide.h"
+#include "system/exec.h"
 
 /* cmocka's checks end the harness, as others do. */
 __attribute__((constructor)) static void abort_at_once(void)

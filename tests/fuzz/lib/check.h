@@ -3,13 +3,13 @@
 #ifndef NCCL_INIT_FUZZ_CHECK_H
 #define NCCL_INIT_FUZZ_CHECK_H
 
-#include "cli/cli.h"
+#include "cli/dispatch.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
 #include "pod.h"
-#include "rules/rules.h"
+#include "rules/decide.h"
 
 /* Each is in the catalogue, printable, and one line. */
 void check_findings(const struct ni_findings *f);

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pod.h"
 
-#include "cli/cli.h"
-#include "doctor/doctor.h"
+#include "cli/args.h"
+#include "cli/dispatch.h"
+#include "cli/flow.h"
+#include "cli/options.h"
+#include "cli/verbs.h"
+#include "doctor/checks.h"
 #include "main.h"
+#include "nccl_init/number.h"
 #include "nccl_init/text.h"
-#include "sysroot/kinds.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/live.h"
+#include "sysroot/root.h"
+#include "sysroot/tree.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

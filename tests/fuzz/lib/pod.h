@@ -8,10 +8,11 @@
 #ifndef NCCL_INIT_FUZZ_POD_H
 #define NCCL_INIT_FUZZ_POD_H
 
-#include "cli/cli.h"
-#include "doctor/doctor.h"
+#include "cli/dispatch.h"
+#include "cli/options.h"
+#include "doctor/checks.h"
 #include "fuzz.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/root.h"
 
 enum { POD_ENTRIES = 512, POD_WORDS = 64 };
 

@@ -12,18 +12,22 @@
 #include <cmocka.h>
 
 #include "../../unit/test_report_readers.h"
-#include "cli/cli.h"
-#include "doctor/doctor.h"
+#include "cli/options.h"
+#include "doctor/checks.h"
+#include "doctor/report.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/names.h"
+#include "nccl_init/number.h"
 #include "nccl_init/plan.h"
-#include "nccl_init/process.h"
 #include "nccl_init/text.h"
-#include "plan/plan.h"
-#include "print/json.h"
-#include "print/report.h"
-#include "run/run.h"
+#include "plan/report.h"
+#include "plan/report_json.h"
+#include "plan/topo.h"
+#include "print/findings.h"
+#include "print/json_write.h"
+#include "print/layout.h"
+#include "print/words.h"
+#include "run/envfile.h"
 
 bool reader_conf(const char *file, const char *name, char ret[NI_VALUE])
 {

@@ -3,10 +3,10 @@
 #ifndef NCCL_INIT_FUZZ_READERS_H
 #define NCCL_INIT_FUZZ_READERS_H
 
-#include "doctor/doctor.h"
+#include "doctor/checks.h"
 #include "fuzz.h"
 #include "nccl_init/plan.h"
-#include "print/report.h"
+#include "print/words.h"
 
 enum { READER_MAX = 1 << 16 };
 

@@ -3,8 +3,8 @@
 
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
-#include "sysroot/kinds.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/root.h"
+#include "sysroot/tree.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,9 +6,11 @@
 #include "nccl_init/inventory.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/rdma.h"
-#include "node/node.h"
-#include "node/probe.h"
-#include "sysroot/sysroot.h"
+#include "node/gather.h"
+#include "node/read.h"
+#include "node/sources.h"
+#include "sysroot/live.h"
+#include "sysroot/root.h"
 #include <string.h>
 
 struct ni_root *sources_node(void)

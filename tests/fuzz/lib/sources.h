@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "nccl_init/given.h"
-#include "sysroot/sysroot.h"
+#include "sysroot/root.h"
 
 /* A pod without an environment on that node. */
 struct pod *sources_pod(enum pod_slot slot);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NCCL's own reading of its lists of devices and interfaces. */
+#ifndef NCCL_INIT_NCCL_LIST_H
+#define NCCL_INIT_NCCL_LIST_H
+
+#include <stdbool.h>
+
+enum { NI_MAX_IFS = 16 }; /* MAX_IFS, NCCL 2.30.7 include/socket.h */
+
+/* NCCL's own match of a device against NCCL_IB_HCA: `[^][=]name[:port]{,...}`, prefix match without
+   '=' (NCCL 2.30.7 misc/utils.cc parseStringList, matchIfList); of an interface against
+   NCCL_SOCKET_IFNAME with port -1: names only. An empty list matches everything, as in NCCL. */
+bool ni_nccl_match(const char *list, const char *name, int port);
+/* Whether NCCL_IB_HCA names any: "", "=", and separators alone take all. */
+bool ni_names_hcas(const char *list);
+
+#endif

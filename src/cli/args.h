@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options from the command line and from NCCLINIT_*. */
+#ifndef NCCL_INIT_CLI_ARGS_H
+#define NCCL_INIT_CLI_ARGS_H
+
+#include <stdbool.h>
+
+#include "cli/dispatch.h"
+#include "nccl_init/env.h"
+
+int ni_args_parse(struct ni_context *ctx, char *const word[]);
+/* NCCLINIT_*; recorded: only options of the plan. Then the options are settled. For `run` and in a
+   recording what is wrong is ignored and a finding; so is an option that names a file in secure
+   execution. But a demand that cannot be understood is not met: `run` says why and ends; in a
+   recording, and of an option of `run` alone for `plan` and `doctor`, the plan will refuse. */
+int ni_args_env(struct ni_context *ctx, const struct ni_env *env, bool recorded);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --help, made from the tables, so that it cannot differ from what is parsed; --version: */
+#ifndef NCCL_INIT_CLI_HELP_H
+#define NCCL_INIT_CLI_HELP_H
+
+#include "cli/dispatch.h"
+#include "cli/verbs.h"
+
+int ni_cmd_help(struct ni_context *ctx, const struct ni_verb *verb); /* NULL: of the program */
+int ni_cmd_version(struct ni_context *ctx);
+
+#endif

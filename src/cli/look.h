@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One look at the node: facts, rules, and the facts that rules ask for. */
+#ifndef NCCL_INIT_CLI_LOOK_H
+#define NCCL_INIT_CLI_LOOK_H
+
+#include "cli/dispatch.h"
+#include "node/gather.h"
+
+/* One look at the node, into ctx->inventory and ctx->plan, which are zeroed before; adds findings. */
+void ni_look(struct ni_context *ctx, const struct ni_ask *ask);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first steps of the program, before it reads its command line. */
+#ifndef NCCL_INIT_CLI_START_H
+#define NCCL_INIT_CLI_START_H
+
+#include "cli/dispatch.h"
+
+/* The first steps of the process: descriptors 0 to 2 are not left free, file capabilities are put down.
+   0, or an exit status after saying why. */
+int ni_start(struct ni_context *ctx);
+
+#endif

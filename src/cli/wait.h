@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --wait: */
+#ifndef NCCL_INIT_CLI_WAIT_H
+#define NCCL_INIT_CLI_WAIT_H
+
+#include "cli/dispatch.h"
+#include "node/gather.h"
+
+/* The same, again and again while --wait allows and something is missing. */
+void ni_wait_and_look(struct ni_context *ctx, const struct ni_ask *ask);
+
+#endif

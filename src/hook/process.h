@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hook: */
+#ifndef NCCL_INIT_HOOK_PROCESS_H
+#define NCCL_INIT_HOOK_PROCESS_H
+
+#include <stdbool.h>
+#include <sys/resource.h>
+
+#include "hook/container.h"
+#include "nccl_init/text.h"
+#include "sysroot/root.h"
+
+/* Whether the process is this container's and has less than `want`, RLIM_INFINITY or bytes. Raises
+   its limits, unless the node is a recorded one. dry: raises nothing, and asks not whether the
+   container's runtime started this program. */
+enum ni_hook_answer ni_hook_raise(const struct ni_dir *top, rlim_t want, bool dry,
+                                  struct ni_hook_container *c, struct ni_text *why);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* After the last line: which ranks there are, what they did, and what is told of it. */
+#ifndef NCCL_INIT_LOG_JUDGE_H
+#define NCCL_INIT_LOG_JUDGE_H
+
+#include <stdbool.h>
+
+#include "log/log.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/text.h"
+
+/* After the last byte: sorts and reports. rdma, gdr: somebody expects that; gdr is rdma, too. */
+void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f);
+/* What its channels number so: "mlx5_6:1/RoCE", "a:1/IB+b:1/IB"; "fused number 8" behind its list,
+   "number 0" without one. Returns whether the list names it. */
+bool ni_log_put_hca(struct ni_text *t, const struct ni_log *log, const struct ni_log_rank *r,
+                    unsigned number);
+
+#endif

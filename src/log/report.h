@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What NCCL's log tells: */
+#ifndef NCCL_INIT_LOG_REPORT_H
+#define NCCL_INIT_LOG_REPORT_H
+
+#include "log/log.h"
+#include "nccl_init/text.h"
+#include "print/words.h"
+
+void ni_put_log(struct ni_text *out, const struct ni_view *view, const struct ni_log *log);
+void ni_put_log_json(struct ni_text *out, const struct ni_view *view, const struct ni_log *log);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ordered list of probes: what every pod needs, and what a rule asks for. */
+#ifndef NCCL_INIT_NODE_GATHER_H
+#define NCCL_INIT_NODE_GATHER_H
+
+#include <stdbool.h>
+
+#include "nccl_init/env.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "sysroot/root.h"
+
+/* How much is asked for. Cost follows it. */
+struct ni_ask {
+    const char *hcas;     /* --hcas list, or NULL */
+    const char *own_conf; /* an nccl.conf that is being written now: ours, no administrator's */
+    const char *network_status; /* a variable, or a path below the root; NULL: the usual places */
+    const char *sockets;        /* --sockets list of interfaces to look at, or NULL */
+    bool nvshmem;               /* nvshmem.conf files */
+    bool gpus;                  /* the GPUs even where no HCA was given */
+    bool all;    /* for people: all that a rule may want, and the HCAs that are not the pod's */
+    bool health; /* also what only doctor looks at */
+    bool off;    /* mode=off: nothing */
+};
+
+/* Reads what the decisions need in every pod. Never fails: what could not be read is a state in the
+   inventory and, where it matters, a finding. inv must be zeroed. env: the pod's variables. */
+void ni_gather(const struct ni_root *root, const struct ni_env *env, const struct ni_ask *ask,
+               struct ni_inventory *inv, struct ni_findings *f);
+
+/* Adds what the rules asked for, NI_WANT_*, unless it was read already. */
+void ni_gather_more(const struct ni_root *root, const struct ni_env *env, const struct ni_ask *ask,
+                    unsigned wants, struct ni_inventory *inv, struct ni_findings *f);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pod's GPUs, and what GPUDirect RDMA needs of the node. */
+#ifndef NCCL_INIT_NODE_GPU_H
+#define NCCL_INIT_NODE_GPU_H
+
+#include <stdbool.h>
+
+#include "node/read.h"
+
+bool ni_has_amd(struct ni_probe *p);       /* the container has AMD's compute node */
+void ni_probe_gpus(struct ni_probe *p);    /* and one way of GPUDirect RDMA, if there is one */
+void ni_probe_all_gdr(struct ni_probe *p); /* all ways */
+void ni_probe_gpu_ids(struct ni_probe *p);
+
+#endif

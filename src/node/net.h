@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Addresses, routes and interfaces of this network namespace, all from files: */
+#ifndef NCCL_INIT_NODE_NET_H
+#define NCCL_INIT_NODE_NET_H
+
+#include "node/read.h"
+
+void ni_probe_addresses(struct ni_probe *p); /* IPv4 */
+void ni_probe_routes(struct ni_probe *p);    /* and by them the interfaces of the addresses */
+void ni_probe_ipv6(struct ni_probe *p);      /* addresses and default route */
+void ni_probe_routes6(struct ni_probe *p);
+/* Adds the interface, or finds it. Its index; -1: no room, or no name. */
+int ni_add_netdev(struct ni_probe *p, const char *name);
+
+/* Somebody says that the interface was given to the pod. */
+void ni_note_given_netdev(struct ni_probe *p, const char *name);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a PCI function sits: */
+#ifndef NCCL_INIT_NODE_PCI_H
+#define NCCL_INIT_NODE_PCI_H
+
+#include "nccl_init/pci.h"
+#include "node/read.h"
+
+/* The chain of functions that the link at `path` below the root spells. */
+void ni_probe_chain(struct ni_probe *p, struct ni_pci *pci, const char *path);
+/* The PCI address of an RDMA device; NI_LAST_BDF when it has none. */
+struct ni_bdf ni_class_bdf(struct ni_probe *p, const char *name);
+void ni_probe_numa(struct ni_probe *p);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RDMA devices: */
+#ifndef NCCL_INIT_NODE_RDMA_H
+#define NCCL_INIT_NODE_RDMA_H
+
+#include <stdbool.h>
+
+#include "nccl_init/base.h"
+#include "nccl_init/known.h"
+#include "node/read.h"
+
+void ni_resolve_claim(struct ni_probe *p, int claim);
+void ni_probe_visible(struct ni_probe *p);
+/* NI_WANT_UNMERGED, NI_WANT_PFS, NI_WANT_RATES. */
+void ni_probe_hcas(struct ni_probe *p, unsigned wants);
+/* uverbsN; its RDMA device. */
+bool ni_is_uverbs(const char *node);
+enum ni_known ni_read_ibdev(struct ni_probe *p, enum ni_need need, const char *node,
+                            char ibdev[NI_DEV_NAME]);
+
+#endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sources that are variables: */
+#ifndef NCCL_INIT_NODE_SOURCE_VARS_H
+#define NCCL_INIT_NODE_SOURCE_VARS_H
+
+#include "node/sources.h"
+
+ni_source_fn ni_source_pcidevice, ni_source_sriovnet;
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which HCAs are the pod's: */
+#ifndef NCCL_INIT_NODE_SOURCES_H
+#define NCCL_INIT_NODE_SOURCES_H
+
+#include "node/read.h"
+
+/* The sources, in order of trust. Each adds claims. */
+typedef void ni_source_fn(struct ni_probe *p);
+
+void ni_probe_sources(struct ni_probe *p);
+void ni_probe_uverbs(struct ni_probe *p); /* what opens, where another source decided */
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Forms of words in a masked recording: numbers, addresses, ids, names of devices; and lists of them. */
+#ifndef NCCL_INIT_PLAN_KEEP_FORMS_H
+#define NCCL_INIT_PLAN_KEEP_FORMS_H
+
+#include <stdbool.h>
+
+#include "nccl_init/text.h"
+#include "plan/keep.h"
+
+struct ni_mask;
+
+/* The items between the separators, which stay. */
+typedef void ni_keep_item_fn(struct ni_mask *m, struct ni_span item, struct ni_text *ret);
+
+/* A word of a known option's value, in any case; a number of 64 bits, decimal or hexadecimal, with a
+   sign or a unit; an IP address, with the length of its prefix; a PCI address; the UUID of a GPU, which
+   is masked later with all others. */
+bool ni_keeps_word(struct ni_span s);
+bool ni_is_number(struct ni_span s);
+bool ni_is_address(struct ni_span s);
+bool ni_is_bdf(struct ni_span s);
+bool ni_is_gpu_uuid(struct ni_span s);
+/* Puts a name for a text without a known form: the same name for the same text. It is no number, word,
+   address or name of a device, so that readers report it as they report the text. */
+void ni_keep_unknown(struct ni_mask *m, struct ni_span s, struct ni_text *ret);
+/* A device or an interface: its name, or one that stands for it. */
+void ni_keep_device(struct ni_mask *m, struct ni_span name, struct ni_text *ret);
+void ni_keep_items(struct ni_mask *m, struct ni_span s, const char *separators,
+                   ni_keep_item_fn *put_item, struct ni_text *ret);
+/* PCI addresses and auxiliary names. */
+ni_form_fn ni_keep_ids;
+
+#endif

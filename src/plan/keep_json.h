@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON in a masked recording: what tells the pod's devices. */
+#ifndef NCCL_INIT_PLAN_KEEP_JSON_H
+#define NCCL_INIT_PLAN_KEEP_JSON_H
+
+#include "plan/keep.h"
+
+/* One JSON text after the other: of objects the members that are read. */
+ni_form_fn ni_keep_json;
+
+#endif

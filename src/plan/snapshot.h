@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* snapshot: this node as a .tree file, with what of the environment the plan depends on. */
+#ifndef NCCL_INIT_PLAN_SNAPSHOT_H
+#define NCCL_INIT_PLAN_SNAPSHOT_H
+
+#include "cli/dispatch.h"
+#include "cli/verbs.h"
+
+ni_verb_fn ni_cmd_snapshot;
+
+/* --snapshot-on-refusal, if it was given; what was gathered and decided is gone then. */
+void ni_leave_snapshot(struct ni_context *ctx);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Topology: */
+#ifndef NCCL_INIT_PLAN_TOPO_H
+#define NCCL_INIT_PLAN_TOPO_H
+
+#include "print/words.h"
+
+/* Ports against GPUs in the words of `nvidia-smi topo -m`; the PCI tree for Graphviz. */
+ni_report_fn ni_put_topo, ni_put_topo_dot;
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who takes part: */
+#ifndef NCCL_INIT_PREFLIGHT_LAUNCHER_H
+#define NCCL_INIT_PREFLIGHT_LAUNCHER_H
+
+#include <stdbool.h>
+
+#include "cli/options.h"
+#include "nccl_init/env.h"
+#include "nccl_init/text.h"
+
+enum { NI_MEET_PEERS = 256 }; /* bytes of a name or address of pod 0 */
+
+/* Who takes part, as options or the launcher say. */
+struct ni_party {
+    const char *source;       /* id of the row that told */
+    char host[NI_MEET_PEERS]; /* of pod 0; a name or an address */
+    unsigned port;
+    unsigned rank, ranks;
+    char key[128];    /* equal in all pods of this attempt; never shown to anybody */
+    bool named;       /* the key is only the name of pod 0, which another job can have, too */
+    bool stand_aside; /* local rank 0 of this pod acts, and no more is told */
+};
+
+/* true: *ret is whole. false: `why`, which was empty, says which variables would tell, or which is wrong,
+   or what is not told. */
+bool ni_find_party(const struct ni_env *env, const struct ni_party_options *options,
+                   struct ni_party *ret, struct ni_text *why);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a preflight found, for people: */
+#ifndef NCCL_INIT_PREFLIGHT_REPORT_H
+#define NCCL_INIT_PREFLIGHT_REPORT_H
+
+#include "cli/flow.h"
+#include "nccl_init/text.h"
+#include "preflight/job.h"
+#include "print/words.h"
+
+void ni_put_preflight(struct ni_text *out, const struct ni_view *view,
+                      const struct ni_verdict *verdict);
+
+/* By enum ni_rail_verdict, "good"; the slower of both directions. */
+extern const char *const ni_rail_words[];
+struct ni_flow ni_slower_flow(const struct ni_rail_tally *t);
+
+#endif

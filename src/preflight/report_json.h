@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a preflight found, for programs (docs/preflight.md). */
+#ifndef NCCL_INIT_PREFLIGHT_REPORT_JSON_H
+#define NCCL_INIT_PREFLIGHT_REPORT_JSON_H
+
+#include "cli/flow.h"
+#include "nccl_init/text.h"
+#include "preflight/job.h"
+#include "print/words.h"
+
+void ni_put_preflight_json(struct ni_text *out, const struct ni_view *view,
+                           const struct ni_verdict *verdict);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices in JSON: */
+#ifndef NCCL_INIT_PRINT_DEVICES_H
+#define NCCL_INIT_PRINT_DEVICES_H
+
+#include "nccl_init/inventory.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/rdma.h"
+#include "print/json_write.h"
+#include "print/words.h"
+
+/* How many HCAs are shown to people: the pod's, which come first, and the others unless they are many. */
+unsigned ni_count_shown_hcas(const struct ni_inventory *inv);
+
+/* What every report says of a GPU: number, address, device node, vendor, NUMA node, the ports that it
+   is to use. */
+void ni_json_gpu(struct ni_json *j, const struct ni_view *view, unsigned at);
+
+/* "hcas": the first n_hca, of which the pod's come first; "gpus". With what only doctor reads, if it was
+   read. */
+void ni_json_devices(struct ni_json *j, const struct ni_view *view, unsigned n_hca);
+
+/* The PCI address of the HCA; NULL for a sub-function. */
+const struct ni_bdf *ni_own_bdf(const struct ni_hca *hca);
+/* The PF of a VF, the PCI device of a sub-function; NULL. */
+const struct ni_bdf *ni_parent_bdf(const struct ni_hca *hca);
+/* The GID of that port of the inventory; NULL. */
+const struct ni_gid *ni_port_gid_used(const struct ni_view *view, int port);
+/* By enum ni_gid_type: "v2". */
+extern const char *const ni_gid_type_words[];
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Findings in words and in JSON. */
+#ifndef NCCL_INIT_PRINT_FINDINGS_H
+#define NCCL_INIT_PRINT_FINDINGS_H
+
+#include "nccl_init/findings.h"
+#include "nccl_init/text.h"
+#include "print/json_write.h"
+#include "print/words.h"
+
+/* findings.c: those of at least that severity, each severity under its title, the worst first. */
+void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_severity least);
+/* "findings": all of them, the worst first. */
+void ni_json_findings(struct ni_json *j, const struct ni_findings *all);
+
+/* A finding in one line, "warning: gid.v1-only: mlx5_6/1: message. hint", and as a JSON object. */
+void ni_put_finding(struct ni_text *out, const struct ni_finding *finding);
+void ni_json_finding(struct ni_json *j, const struct ni_finding *finding);
+
+#endif

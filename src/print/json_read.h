@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Untrusted JSON, through jansson: */
+#ifndef NCCL_INIT_PRINT_JSON_READ_H
+#define NCCL_INIT_PRINT_JSON_READ_H
+
+#include <stdbool.h>
+
+#include "nccl_init/findings.h"
+#include "nccl_init/text.h"
+
+struct json_t *ni_read_json(const char *text, bool reals, struct ni_text *why);
+/* The first value of a text that may have more: *text is then what follows it. *ret_cut: there is none,
+   because the text ends inside it. */
+struct json_t *ni_read_json_first(const char **text, bool *ret_cut, struct ni_text *why);
+/* The same as ni_read_json, which says it by a finding about `subject`. */
+struct json_t *ni_parse_json(struct ni_findings *f, const char *subject, const char *text);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words that all reports share. */
+#ifndef NCCL_INIT_PRINT_WORDS_H
+#define NCCL_INIT_PRINT_WORDS_H
+
+#include <stdbool.h>
+
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/known.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
+#include "print/json_write.h"
+
+struct ni_view;
+
+struct ni_words {
+    const char *json, *text;
+};
+/* An array with an object for each of the n indexes from `first`, whose members `put` writes. */
+typedef void ni_json_item(struct ni_json *j, const struct ni_view *view, unsigned i);
+
+/* All that a report may tell. */
+struct ni_view {
+    const struct ni_inventory *inv;
+    const struct ni_plan *plan;
+    const struct ni_findings *findings;
+    const char *root; /* as given: "/" or a path */
+    bool colour;
+    bool gids; /* plan: whole GID tables too */
+};
+
+enum { NI_JSON_SCHEMA = 1 };
+
+/* A report, put into a text: tables for people; for programs one JSON object, "schema":
+   NI_JSON_SCHEMA. */
+typedef void ni_report_fn(struct ni_text *out, const struct ni_view *view);
+
+extern const struct ni_words ni_source_words[]; /* "pcidevice", "HCAs given by ..." */
+extern const struct ni_words ni_link_words[];   /* "roce", "RoCE"; NULL, "unknown" */
+
+/* "s", unless n is 1. */
+const char *ni_plural(unsigned n);
+/* "HCAs given by ...; root node.tree" and a newline: where a report has its facts from. */
+void ni_put_origin(struct ni_text *t, const struct ni_view *view);
+
+/* Begins a report: the object and its "schema". */
+struct ni_json ni_json_report(struct ni_text *out);
+void ni_json_list(struct ni_json *j, const char *key, const struct ni_view *view, int first,
+                  unsigned n, ni_json_item *put);
+/* KNOWN: true; ABSENT: false; else null. */
+void ni_json_yes_no(struct ni_json *j, const char *key, enum ni_known known);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A port as a rail of the job. */
+#ifndef NCCL_INIT_RAIL_DESCRIBE_H
+#define NCCL_INIT_RAIL_DESCRIBE_H
+
+#include "rail/step.h"
+#include "rules/decide.h"
+
+/* The port as a rail of the job: with the index that NCCL will use, and what is known of it. */
+void ni_describe_rail(const struct ni_work *w, int at, struct ni_rail *rail);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A process for each rail. */
+#ifndef NCCL_INIT_RAIL_PROCESSES_H
+#define NCCL_INIT_RAIL_PROCESSES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rail/rail.h"
+#include "rail/step.h"
+
+struct ni_rails {
+    unsigned n;
+    struct ni_rail_task *task; /* shared memory */
+    struct {
+        int pid, fd; /* -1: none */
+        bool busy;
+    } at[NI_MAX_RAILS];
+    enum ni_rail_work work; /* what they do, or did last */
+    int64_t until_ms;       /* of what they do now */
+};
+
+/* n processes are started, which wait to be asked: first NI_WORK_OPEN, when each task has what it
+   needs. 0 or -errno: nothing was started. */
+int ni_rails_start(struct ni_rails *r, unsigned n, ni_rail_fn *fn);
+/* Asks every rail that has a role in this round (OPEN: all). OPEN and QUEUES clear `result`. A rail
+   whose process is gone is silent from then on. */
+void ni_rails_ask(struct ni_rails *r, enum ni_rail_work work, int64_t limit_ms);
+/* Waits so long at most, and takes what has come; kills, and marks as silent, what is over its time.
+   true: none is busy. */
+bool ni_rails_done(struct ni_rails *r, int64_t most_ms);
+/* Ends the processes, and waits for them, a second at most: one may hang in the kernel even then. */
+void ni_rails_end(struct ni_rails *r);
+
+#endif

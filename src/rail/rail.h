@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One rail of this pod, connected to the same rail of two others, or in a self-test to itself: */
+#ifndef NCCL_INIT_RAIL_RAIL_H
+#define NCCL_INIT_RAIL_RAIL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nccl_init/base.h"
+#include "nccl_init/known.h"
+#include "rail/step.h"
+
+/* What the other end must know of a queue pair. */
+struct ni_rail_end {
+    uint32_t qpn, psn, rkey;
+    uint64_t address;
+    uint8_t gid[NI_GID_BYTES];
+    uint16_t lid;
+    uint16_t path_mtu;  /* active MTU of the port, bytes */
+    uint8_t most_reads; /* RDMA reads in flight that it answers, and starts, at most */
+    bool global;        /* InfiniBand: needs a GRH */
+};
+
+enum ni_role { NI_ROLE_FROM, NI_ROLE_TO, NI_ROLES };
+
+/* What a rail's process does next, with all that was not done before: of a pod that is its own partner
+   NI_WORK_MOVE is a self-test. */
+enum ni_rail_work {
+    NI_WORK_OPEN,    /* the device; fills `rail` */
+    NI_WORK_QUEUES,  /* a queue pair for each role that it has in this round: own[], no others */
+    NI_WORK_CONNECT, /* to peer[] */
+    NI_WORK_MOVE     /* as NI_ROLE_FROM: small writes, identity, bulk, compare */
+};
+
+/* How long each may take before the process is killed, and three times move_ms. Inside there is a
+   deadline of its own: 2 s without a completion; a queue pair gives up after half a second. */
+enum { NI_RAIL_MS = 12000 };
+
+/* In memory that the rail's process and the leaf share. */
+struct ni_rail_task {
+    struct ni_rail rail;
+    int traffic_class, service_level, pkey_index; /* as NCCL will set them */
+    int64_t bytes;         /* to move in each direction; 0: as many as move_ms allows */
+    int move_ms;           /* how long to move, at most; 0: no bandwidth is measured */
+    int64_t size;          /* of a self-test: bytes of memory to register */
+    uint64_t session;      /* of pod 0: what the pattern and the identity are made of */
+    unsigned rank, number; /* of the pod, of this rail */
+    bool has[NI_ROLES];    /* in this round */
+    unsigned partner[NI_ROLES];
+    struct ni_rail_end own[NI_ROLES], peer[NI_ROLES];
+    /* How it went, by role: .step, .err, .wc, .silent and what was measured. What passed stands at
+       the next step: NI_PAIR_CONNECT after NI_WORK_QUEUES, NI_PAIR_SMALL after NI_WORK_CONNECT,
+       NI_PAIR_DONE after NI_WORK_MOVE. err: ETIMEDOUT from NI_PAIR_SMALL on: the own device gave no
+       completion; 0 with .wc 0 at NI_PAIR_IDENTITY, NI_PAIR_COMPARE: wrong data. */
+    struct ni_pair_result result[NI_ROLES];
+    int max_qp, max_mr;   /* how many the device has at most */
+    enum ni_known dmabuf; /* KNOWN: ibv_reg_dmabuf_mr is there; ABSENT: it is not */
+    int vendor_err;       /* of the completion that failed */
+};
+
+/* Runs in the rail's process: does `work` on the task. Never returns an error: task->result says. */
+typedef void ni_rail_fn(struct ni_rail_task *task, enum ni_rail_work work, void **state);
+
+/* verbs: the only code that uses libibverbs. Never on the way of a plain `run`: sysfs decides, verbs
+   confirm. For a process of its own: what is opened, allocated and registered ends with it. */
+ni_rail_fn ni_work_rail;
+
+#endif

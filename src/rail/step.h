@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words for the steps of a trial, and for what it measured. */
+#ifndef NCCL_INIT_RAIL_STEP_H
+#define NCCL_INIT_RAIL_STEP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nccl_init/base.h"
+#include "nccl_init/known.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+
+enum {
+    NI_MAX_RAILS = NI_MAX_CHOSEN,
+    NI_MAX_SUBNETS = 8 /* networks that a rail's interface has a route to */
+};
+
+/* A network that can be reached through the rail's interface. */
+struct ni_subnet {
+    uint8_t ip[NI_GID_BYTES];
+    uint8_t bits; /* 0..128, of the 16 bytes: an IPv4 /24 has 120 */
+};
+
+/* One rail: a chosen port, in the order of NCCL_IB_HCA. */
+struct ni_rail {
+    char hca[NI_DEV_NAME];
+    unsigned port;
+    enum ni_link link;
+    bool software;           /* SoftRoCE */
+    char netdev[NI_IF_NAME]; /* "" unknown */
+    int index;               /* of the GID; -1: none */
+    uint8_t gid[NI_GID_BYTES];
+    bool v2;                  /* RoCE v2 */
+    struct ni_num netdev_mtu; /* bytes */
+    struct ni_num mbps;
+    unsigned n_subnet; /* 0: not known */
+    struct ni_subnet subnet[NI_MAX_SUBNETS];
+    /* What the device says through libibverbs; 0, "": it has not. */
+    unsigned path_mtu; /* active MTU in bytes: 256 to 4096 */
+    uint16_t pkey;
+    char firmware[32];
+    char untried[96]; /* why this rail cannot be tried, for people; "": it can */
+    int node_err;     /* errno of its device node, which NCCL leaves out then, too; not sent */
+};
+
+/* The steps of a pair, or of a port that talks to itself, in the order in which they are taken; what
+   each end does alone comes first. */
+enum ni_pair_step {
+    NI_PAIR_START,    /* the rail's process */
+    NI_PAIR_FIND,     /* in libibverbs' list of devices */
+    NI_PAIR_OPEN,     /* /dev/infiniband/uverbsN */
+    NI_PAIR_DEVICE,   /* its attributes, protection domain, DMA-BUF */
+    NI_PAIR_PORT,     /* ACTIVE */
+    NI_PAIR_ALLOCATE, /* memory */
+    NI_PAIR_REGISTER,
+    NI_PAIR_GID,      /* of the index */
+    NI_PAIR_QUEUES,   /* queue pairs at both ends */
+    NI_PAIR_CONNECT,  /* to RTR and RTS */
+    NI_PAIR_SMALL,    /* writes of 8 bytes, timed */
+    NI_PAIR_IDENTITY, /* the header that the other end wrote is read: who answered */
+    NI_PAIR_WRITE,    /* bulk, in messages larger than the path MTU */
+    NI_PAIR_READ,
+    NI_PAIR_COMPARE, /* what came back is what was sent */
+    NI_PAIR_DONE
+};
+
+/* `from` writes to, and reads from, the same rail of `to`. */
+struct ni_pair {
+    unsigned from, to; /* ranks */
+    unsigned rail;
+};
+
+/* How a pair went. */
+struct ni_pair_result {
+    struct ni_pair pair;
+    unsigned round;         /* 0.. */
+    enum ni_pair_step step; /* NI_PAIR_DONE: all of it passed */
+    bool at_to;             /* the step failed at `to`'s side */
+    bool silent;            /* no answer in time: killed by its own pod, or its pod went away */
+    int err;                /* errno of the step; 0: none */
+    int wc;                 /* enum ibv_wc_status of the completion that failed; 0: none */
+    int64_t latency_ns, slowest_ns; /* of 64 small writes: median, maximum; 0: not measured */
+    int64_t write_mbps, read_mbps;  /* 0: not measured */
+    bool path;                      /* as judged: both ends reach others, or there are none */
+};
+
+/* "small writes": for people and programs. */
+const char *ni_pair_step_text(enum ni_pair_step step);
+
+/* Gb/s, "0.31", "9.8", "362"; nothing where it was not measured. */
+void ni_put_speed(struct ni_text *t, int64_t mbps);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a rule writes into the plan, and who wins: the environment, then nccl.conf, then the rule. */
+#ifndef NCCL_INIT_RULES_DECIDE_H
+#define NCCL_INIT_RULES_DECIDE_H
+
+#include <stdint.h>
+
+#include "nccl_init/base.h"
+#include "nccl_init/env.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/plan.h"
+
+struct ni_work;
+
+/* The rules, in the order of the table (rules.c). */
+typedef void ni_rule_fn(const struct ni_work *w);
+
+struct ni_work {
+    const struct ni_inventory *inv;
+    const struct ni_env *env;
+    const struct ni_policy *policy;
+    struct ni_plan *plan;
+    struct ni_findings *f;
+};
+
+const char *ni_user_value(const struct ni_work *w, const char *name);
+
+/* Decides one variable for the running rule; the rest is the reason, one sentence. value NULL:
+   better left unset. Where the user or a conf file has set it, that stays, and the plan says what
+   the rule would have said. The one place of the precedence. */
+void ni_decide_value(const struct ni_work *w, const char *name, const char *value, const char *fmt,
+                     ...) NI_PRINTF(4, 5);
+
+/* The running rule leaves the port out; the rest is the reason, which the finding gives, too.
+   NI_F_COUNT: no finding. */
+void ni_leave_out(const struct ni_work *w, unsigned port, enum ni_finding_id id, const char *fmt,
+                  ...) NI_PRINTF(4, 5);
+
+/* The user's value of that variable (ni_find_user_value) as NCCL reads an integer: strtoll base 0,
+   garbage is 0; empty, unset or beyond 64 bits is `otherwise` (misc/param.cc). */
+int64_t ni_user_int(const struct ni_work *w, const char *name, int64_t otherwise);
+
+#endif

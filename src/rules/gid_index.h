@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gid.index: */
+#ifndef NCCL_INIT_RULES_GID_INDEX_H
+#define NCCL_INIT_RULES_GID_INDEX_H
+
+#include <stdbool.h>
+
+#include "nccl_init/rdma.h"
+#include "rules/decide.h"
+
+ni_rule_fn ni_rule_gid_index;
+
+/* Whether the entry (NULL: none) serves as well as `best`: of its type, as much this pod's, as
+   routable, and of its family unless any_family. */
+bool ni_is_as_good(const struct ni_gid *g, const struct ni_gid *best, bool any_family);
+
+#endif

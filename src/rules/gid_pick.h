@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gid.pick: */
+#ifndef NCCL_INIT_RULES_GID_PICK_H
+#define NCCL_INIT_RULES_GID_PICK_H
+
+#include <stdbool.h>
+
+#include "nccl_init/inventory.h"
+#include "nccl_init/rdma.h"
+#include "rules/decide.h"
+
+ni_rule_fn ni_rule_gids;
+
+/* The best entry of the port for this pod, the lowest index of equals, as NCCL's search prefers it;
+   v6: of routable IPv6 ones. Index into the inventory's GIDs, -1. */
+int ni_best_gid(const struct ni_inventory *inv, const struct ni_port *port, bool v6);
+
+#endif

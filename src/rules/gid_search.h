@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NCCL's own search for a GID, followed step by step on the table that was read: */
+#ifndef NCCL_INIT_RULES_GID_SEARCH_H
+#define NCCL_INIT_RULES_GID_SEARCH_H
+
+#include <stdbool.h>
+
+#include "nccl_init/inventory.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "rules/decide.h"
+
+/* Where NCCL 2.21.5 and later end for a port. */
+struct ni_gid_end {
+    unsigned index;           /* always one, 0 when nothing fits */
+    const struct ni_gid *gid; /* the entry there; NULL: none was read, or it is unproven */
+    /* NCCL compares the type of an entry whose type cannot be read, a variable that it leaves unset
+       then; or a row of the table could not be read */
+    bool unproven;
+};
+
+/* Puts the user's own settings in place of those in *way, empty ones too, which are NCCL's defaults.
+   Whether there is one of the search that is not empty. */
+bool ni_user_way(const struct ni_work *w, struct ni_gid_way *way);
+struct ni_gid_end ni_gid_end(const struct ni_inventory *inv, const struct ni_port *port,
+                             const struct ni_gid_way *way);
+
+#endif

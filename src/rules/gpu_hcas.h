@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpu.hcas: */
+#ifndef NCCL_INIT_RULES_GPU_HCAS_H
+#define NCCL_INIT_RULES_GPU_HCAS_H
+
+#include "nccl_init/text.h"
+#include "rules/decide.h"
+
+ni_rule_fn ni_rule_gpu_hcas;
+
+/* The GPU of this process, where a launcher has started one for each GPU; else -1. *why: how that is
+   known, or what is in the way; empty: there is no such launcher. */
+int ni_rank_gpu(const struct ni_work *w, struct ni_text *why);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rule exec.pid1: PID 1 of the pod is an init, or the command is not looked after. */
+#ifndef NCCL_INIT_RULES_INIT_PROCESS_H
+#define NCCL_INIT_RULES_INIT_PROCESS_H
+
+#include <stdbool.h>
+
+#include "rules/decide.h"
+
+/* For `run`, which doctor's check includes: PID 1 is no init. */
+void ni_note_init(const struct ni_work *w);
+/* Whether a process of that name is an init. */
+bool ni_is_init(const char *name);
+
+#endif

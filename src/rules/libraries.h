@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* for.libraries: the same choice in the words of the libraries beside NCCL, where --for asks for them. */
+#ifndef NCCL_INIT_RULES_LIBRARIES_H
+#define NCCL_INIT_RULES_LIBRARIES_H
+
+#include "rules/decide.h"
+
+ni_rule_fn ni_rule_libraries;
+
+#endif

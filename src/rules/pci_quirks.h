@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vf.merge: */
+#ifndef NCCL_INIT_RULES_PCI_QUIRKS_H
+#define NCCL_INIT_RULES_PCI_QUIRKS_H
+
+#include <stdbool.h>
+
+#include "nccl_init/rdma.h"
+#include "rules/decide.h"
+
+ni_rule_fn ni_rule_vf_merge, ni_rule_nic_merge;
+
+/* VFs or sub-functions of one port, or PF and such. Needs NI_WANT_PFS. */
+bool ni_share_port(const struct ni_hca *a, const struct ni_hca *b);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rail.cross: */
+#ifndef NCCL_INIT_RULES_RAILS_H
+#define NCCL_INIT_RULES_RAILS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nccl_init/base.h"
+#include "nccl_init/net.h"
+#include "rules/decide.h"
+
+/* One end of a connection: an interface of this pod, and an address that it has. */
+struct ni_end {
+    const char *ifname;
+    const uint8_t *ip; /* NI_GID_BYTES */
+};
+
+enum ni_path { NI_PATH_UNKNOWN, NI_PATH_NONE, NI_PATH_THERE };
+ni_rule_fn ni_rule_rails;
+
+/* The most specific IPv4 route of the main table over that interface that holds the address; NULL.
+   gateway: through a router; else connected. */
+const struct ni_route *ni_route_to(const struct ni_net *net, const char *ifname,
+                                   const uint8_t ip[NI_GID_BYTES], bool gateway);
+
+/* Whether what leaves through one interface can come to the network of the other: they share a subnet,
+   or a route of one leads through a router to the other. UNKNOWN where a table of policy rules
+   (`ip rule`) may do so. The other pods are built alike. IPv6 needs NI_WANT_ROUTES6. */
+enum ni_path ni_path_between(const struct ni_net *net, const struct ni_end *a,
+                             const struct ni_end *b);
+
+/* Two chosen ports or more, and no path is known between any two of them, though a table of a policy rule,
+   which /proc does not show, may have one. */
+bool ni_rails_may_be_apart(const struct ni_work *w);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* require: */
+#ifndef NCCL_INIT_RULES_REQUIRE_H
+#define NCCL_INIT_RULES_REQUIRE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rules/decide.h"
+
+ni_rule_fn ni_rule_require;
+
+/* --require=memlock, and what any demand of RDMA needs; judged by `run` when the limit was raised.
+   soft: the soft limit in force in bytes, -1 unknown; may_lock: CAP_IPC_LOCK will be effective for
+   the command. What does not hold makes the plan refuse. */
+void ni_require_memlock(const struct ni_work *w, int64_t soft, bool may_lock);
+/* The same by what the plan says, for verbs that raise nothing. */
+void ni_require_planned_memlock(const struct ni_work *w);
+
+/* A demand that is judged later does not hold: the first of these bits that is demanded, if one is.
+   The plan refuses. */
+void ni_refuse_demand(const struct ni_work *w, unsigned bits, const char *why);
+
+#endif

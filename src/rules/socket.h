@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* socket.ifname: */
+#ifndef NCCL_INIT_RULES_SOCKET_H
+#define NCCL_INIT_RULES_SOCKET_H
+
+#include <stdbool.h>
+
+#include "nccl_init/plan.h"
+#include "rules/decide.h"
+
+ni_rule_fn ni_rule_sockets;
+
+/* The interface of the default route, if it can serve; NULL. */
+const char *ni_pod_interface(const struct ni_work *w);
+/* None of the interfaces in force has an IPv4 address. */
+bool ni_sockets_are_v6(const struct ni_work *w);
+
+/* The interfaces that --sockets names; NULL: it has a word, or was not given. */
+const char *ni_named_sockets(const struct ni_policy *policy);
+
+#endif

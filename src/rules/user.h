@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* user.values: what the user set is never changed, only held against reality. */
+#ifndef NCCL_INIT_RULES_USER_H
+#define NCCL_INIT_RULES_USER_H
+
+#include <stdbool.h>
+
+#include "nccl_init/text.h"
+#include "rules/decide.h"
+
+ni_rule_fn ni_rule_user;
+
+/* The variable of NCCL's that `name` is one or two letters off, less "NCCL_"; empty when it is known,
+   or far from all. */
+struct ni_span ni_near_name(struct ni_span name);
+
+/* Whether NCCL reads a variable of that name, as far as is known; whether the name is a slip of one. */
+bool ni_is_nccl_name(struct ni_span name);
+bool ni_is_nccl_slip(struct ni_span name);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The settings as an environment file. */
+#ifndef NCCL_INIT_RUN_ENVFILE_H
+#define NCCL_INIT_RUN_ENVFILE_H
+
+#include "cli/options.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
+#include "print/words.h"
+
+/* The settings that rules decided, one per line in the given form. NULL; or, and nothing is put, the
+   setting whose value cannot be carried by the format. JSON also carries the GPUs, if there are, with
+   the ports that each is to use. */
+const struct ni_setting *ni_put_env(struct ni_text *out, const struct ni_view *view,
+                                    enum ni_format format);
+
+#endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* install: this program as a file of a volume that other containers mount. */
+#ifndef NCCL_INIT_RUN_INSTALL_H
+#define NCCL_INIT_RUN_INSTALL_H
+
+#include "cli/verbs.h"
+
+ni_verb_fn ni_cmd_install;
+
+#endif

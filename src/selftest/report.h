@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The self-test: for people a line for each port, what went wrong, and the count; for programs JSON. */
+#ifndef NCCL_INIT_SELFTEST_REPORT_H
+#define NCCL_INIT_SELFTEST_REPORT_H
+
+#include "nccl_init/text.h"
+#include "print/json_write.h"
+#include "print/words.h"
+#include "selftest/trials.h"
+
+void ni_put_selftest(struct ni_text *out, const struct ni_view *view, const struct ni_trials *all);
+void ni_put_selftest_json(struct ni_text *out, const struct ni_view *view,
+                          const struct ni_trials *all);
+/* Members of an object: how long they took, how many passed, and an object for each trial. */
+void ni_json_trials(struct ni_json *j, const struct ni_trials *all);
+
+#endif

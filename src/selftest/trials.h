@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a self-test tries: */
+#ifndef NCCL_INIT_SELFTEST_TRIALS_H
+#define NCCL_INIT_SELFTEST_TRIALS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rail/rail.h"
+#include "rail/step.h"
+#include "rules/decide.h"
+
+/* All trials of one run. */
+struct ni_trials {
+    unsigned n, passed;                     /* counted by decide/ */
+    int at[NI_MAX_RAILS];                   /* the port in the inventory */
+    struct ni_rail_task task[NI_MAX_RAILS]; /* result[NI_ROLE_FROM]: how it went */
+    int64_t size;                           /* bytes of memory registered by each */
+    int64_t bytes;                          /* written, and read back, by each */
+    int64_t limit_ms;                       /* for all */
+    int64_t took_ms;
+    int64_t memlock; /* soft RLIMIT_MEMLOCK; -1: unknown */
+};
+
+/* Whether NCCL will use RDMA if it can; false where the user chose something else. */
+bool ni_wants_trials(const struct ni_work *w);
+/* What a self-test is to try: the chosen ports with the index that NCCL will use, then ports that
+   were given to the pod by name and cannot be used. ret must be zeroed. */
+void ni_plan_trials(const struct ni_work *w, struct ni_trials *ret);
+/* What ended trials mean: a finding for each that did not pass, and for what the device says
+   otherwise than sysfs. An inventory that was gathered for doctor tells more. */
+void ni_judge_trials(const struct ni_work *w, struct ni_trials *all);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* door: a tree in memory: what a .tree file says (docs/tree.md), or what was recorded. */
+#ifndef NCCL_INIT_SYSROOT_TREE_H
+#define NCCL_INIT_SYSROOT_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nccl_init/index.h"
+#include "sysroot/root.h"
+
+enum {
+    NI_TREE_NAME = 256,  /* NAME_MAX, include/uapi/linux/limits.h, and the NUL */
+    NI_TREE_PATH = 4096, /* PATH_MAX, same file */
+    NI_TREE_LINKS = 40,  /* MAXSYMLINKS, include/linux/namei.h */
+    NI_TREE_FILE = 64 << 20
+};
+
+enum ni_entry_kind { NI_ENTRY_DIR, NI_ENTRY_FILE, NI_ENTRY_LINK, NI_ENTRY_ERR };
+
+struct ni_entry {
+    char *path;        /* "sys/class/net" */
+    const char *name;  /* its last component */
+    const char *value; /* FILE: content, LINK: target; NUL-terminated, may hold NULs */
+    void *memory;      /* of value */
+    char *asked;       /* of a record: the path by which the file was read; NULL: its own */
+    uint32_t len;      /* of value */
+    uint32_t up;       /* number of the directory that it is in */
+    uint8_t kind;
+    uint8_t sure; /* of a record: record.c */
+    bool listed;  /* a line of the file says so; of a record: a directory has that name */
+    bool above;   /* record.c */
+    int err;      /* of ERR */
+};
+
+/* Entries as they came, each behind the directory that it is in; the first is the root, with path "".
+   index: by the entries' paths, with 2 * room places. */
+struct ni_tree {
+    struct ni_entry *at;
+    struct ni_index index;
+    size_t n, room;
+    size_t text; /* bytes of all paths and values */
+    int failed;  /* record: what made it incomplete, -errno */
+};
+
+/* Walks a path as fs/namei.c link_path_walk does below the root of RESOLVE_IN_ROOT. `step` is asked
+   at each component that may be a link: 1 and its target, 0: none, or -errno. ret: the path without
+   links, or where the walk ended. 0 or -errno. */
+typedef int ni_step_fn(const void *ctx, const char *path, bool last, char target[NI_TREE_PATH]);
+
+/* The kind of entry that the first three accesses want, and the errno where it is another. */
+extern const struct ni_wanted {
+    uint8_t kind;
+    int other;
+} ni_wanted[NI_ACCESS_EXISTS];
+
+void ni_tree_free(struct ni_tree *t); /* made by calloc */
+/* The entry at the path, valid until the next. If there is none it is made, a directory, and those
+   on the way. 0, -EFBIG, -ENOMEM. */
+int ni_tree_make(struct ni_tree *t, const char *path, struct ni_entry **ret);
+/* Gives it the kind of another, and a copy of its value. 0, -EFBIG, -ENOMEM. */
+int ni_tree_set(struct ni_tree *t, struct ni_entry *e, const struct ni_entry *from);
+/* Parses s[0..n), which it changes. 0 or -errno and the line. */
+int ni_tree_parse(struct ni_tree *t, char *s, size_t n, unsigned *ret_line);
+/* Replaces escapes in place; *len shrinks. false: malformed. */
+bool ni_tree_unescape(char *s, size_t *len);
+int ni_walk(const char *path, bool follow, char ret[NI_TREE_PATH], ni_step_fn *step,
+            const void *ctx);
+
+/* What is there, of whatever kind; of the kind that the access wants. 0 or -errno. */
+int ni_tree_find(const struct ni_tree *t, const char *path, bool follow,
+                 const struct ni_entry **ret);
+int ni_tree_get(const struct ni_tree *t, const char *path, enum ni_access access,
+                const struct ni_entry **ret);
+
+/* Of a record: not only on the way to another. That a thing is not there says nothing, unless it was
+   listed. */
+bool ni_is_met(const struct ni_entry *e);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The process's own capabilities, through libcap. */
+#ifndef NCCL_INIT_SYSTEM_CAPS_H
+#define NCCL_INIT_SYSTEM_CAPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nccl_init/caps.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
+
+/* Makes a permitted capability effective. false: it was so already, or cannot be. */
+bool ni_cap_raise(unsigned cap);
+/* Makes the capability ineffective. 0, or -errno: it may still be effective. */
+int ni_cap_lower(unsigned cap);
+/* Makes all capabilities ineffective; permitted ones stay. 0, or -errno: some may be effective. */
+int ni_caps_disable(void);
+/* Keeps and drops capabilities as the plan says. A refusal of the kernel is a finding. 0, or -errno:
+   the capability that was raised for it is still effective, and the program must end. */
+int ni_caps_apply(const struct ni_caps *want, const struct ni_cap_names *names,
+                  struct ni_findings *f);
+/* For good: of all sets only `keep` remains; no execve gives more (no_new_privs). 0 or -errno. */
+int ni_caps_forsake(uint64_t keep);
+/* Whether the command will have the capability as an effective one. */
+bool ni_command_has_cap(unsigned cap);
+/* The number of the capability whose name is `word` in any case, without "CAP_"; its whole name goes
+   into `names`. 0, -EINVAL: libcap knows no such name, or -ENOMEM. */
+int ni_cap_by_name(struct ni_span word, struct ni_cap_names *names, unsigned *ret);
+
+#endif
