@@ -6,8 +6,8 @@
 
 #include "cli/dispatch.h"
 #include "cli/options.h"
+#include "cli/program.h"
 #include "cli/start.h"
-#include "cli/verbs.h"
 #include "doctor/doctor.h"
 #include "log/log.h"
 #include "nccl_init/base.h"
@@ -51,7 +51,12 @@ static const struct ni_verb verbs[] = {
      "Copies this program into a directory, or as FILE, such as a volume that an init container "
      "shares. An existing file is replaced as a whole."},
 };
-const struct ni_verbs ni_program = {verbs, NI_COUNT(verbs)};
+/* The table of options, in the order of the help. */
+static const struct ni_option_rows *const options[] = {
+    &ni_policy_rows, &ni_demand_rows, &ni_run_rows, &ni_selftest_rows, &ni_preflight_rows,
+    &ni_doctor_rows, &ni_common_rows, &ni_env_rows, &ni_log_rows,      &ni_plan_rows,
+};
+const struct ni_program ni_main_program = {verbs, NI_COUNT(verbs), options, NI_COUNT(options)};
 
 #ifdef main /* tests that link the table have a main of their own */
 int main(int argc, char *argv[]);
@@ -62,5 +67,5 @@ int main(int argc, char *argv[])
     static struct ni_context context; /* the program's only state */
     const int status = ni_start(&context);
 
-    return status != 0 ? status : ni_main(&context, &ni_program, argc, argv, environ);
+    return status != 0 ? status : ni_main(&context, &ni_main_program, argc, argv, environ);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of verbs, for tests that run the program in their own process. */
+/* The tables of verbs and options, for tests that run the program in their own process. */
 #ifndef NCCL_INIT_MAIN_H
 #define NCCL_INIT_MAIN_H
 
-#include "cli/verbs.h"
+struct ni_program;
 
-extern const struct ni_verbs ni_program;
+extern const struct ni_program ni_main_program;
 
 #endif

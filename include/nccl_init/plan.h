@@ -40,8 +40,12 @@ enum {
     NI_REQUIRE_PREFLIGHT = 128
 };
 
+/* Of `run`: what a port that fails, or a bad verdict, means. */
+enum ni_demand { NI_DEMAND_OFF, NI_DEMAND_WARN, NI_DEMAND_REQUIRE };
+
 struct ni_policy {
     enum ni_mode mode;
+    enum ni_demand selftest, preflight;
     unsigned targets;              /* NI_FOR_*; 0: NCCL */
     bool gpu_map;                  /* ni_plan.gpu_ports is shown */
     enum ni_distance gdr;          /* the level; UNKNOWN: the rule's; LOC: off */

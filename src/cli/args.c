@@ -7,67 +7,117 @@
 
 #include "cli/dispatch.h"
 #include "cli/options.h"
+#include "cli/program.h"
 #include "cli/say.h"
-#include "cli/verbs.h"
+#include "cli/values.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
 #include "system/exec.h"
 
-static uint64_t bit_of(const struct ni_option *option)
+/* An option of the program; number -1: none. */
+struct named {
+    const struct ni_option *option;
+    int number;
+};
+
+static uint64_t bit_of(int number)
 {
-    return UINT64_C(1) << (option - ni_options_table);
+    return UINT64_C(1) << number;
 }
 
-/* The option of that name, or with that variable; NULL: none. */
-static const struct ni_option *option_of(struct ni_span name, bool variable)
+static struct named option_named(const struct ni_program *program, struct ni_span name)
 {
-    for (unsigned i = 0; i < ni_options_count; i++) {
-        struct ni_text t = NI_TEXT(64);
+    for (unsigned i = 0; i < ni_options_count(program); i++) {
+        const struct ni_option *option = ni_option_at(program, i);
 
-        if (variable)
-            ni_put_variable(&t, &ni_options_table[i]);
-        if (ni_span_is(name, variable ? t.buf : ni_options_table[i].name))
-            return &ni_options_table[i];
+        if (ni_span_is(name, option->name))
+            return (struct named){option, (int)i};
     }
-    return NULL;
+    return (struct named){NULL, -1};
 }
 
-/* A word of the command line that begins with '-'. 0; 1: `next`, the word behind it, is its value; or
-   an exit status after saying what is wrong. */
-static int take_word(struct ni_context *ctx, const char *word, const char *next)
+static struct named option_of_variable(const struct ni_program *program, struct ni_span name)
 {
-    const char *verb = ni_verb_of(ctx)->name, *value;
-    const bool is_long = word[1] == '-';
-    const size_t n = is_long ? strcspn(word, "=") : 2;
-    const struct ni_span name = {word + 2, n - 2};
-    const struct ni_option *option =
-        option_of(!is_long && word[1] == 'o' ? ni_span_of("output") : name, false);
-    const bool attached = word[n] != '\0', uses_next = option && option->arg && !attached;
-    const int shown = n < 64 ? (int)n : 64;
+    for (unsigned i = 0; i < ni_options_count(program); i++) {
+        const struct ni_option *option = ni_option_at(program, i);
+        struct ni_text variable = NI_TEXT(64);
+
+        ni_put_variable(&variable, option);
+        if (ni_span_is(name, variable.buf))
+            return (struct named){option, (int)i};
+    }
+    return (struct named){NULL, -1};
+}
+
+/* A word of the command line that begins with '-', in its parts: "--name=value", "-ovalue". */
+struct word {
+    struct ni_span name;
+    size_t whole;      /* length of what names the option, for messages */
+    const char *value; /* NULL: none is attached */
+};
+
+static struct word split_word(const char *text)
+{
+    struct word word = {.value = NULL};
+
+    if (text[1] == '-') {
+        word.whole = strcspn(text, "=");
+        word.name = (struct ni_span){text + 2, word.whole - 2};
+        if (text[word.whole] == '=')
+            word.value = text + word.whole + 1;
+        return word;
+    }
+    word.whole = 2;
+    word.name = text[1] == 'o' ? ni_span_of("output") : (struct ni_span){text + 2, 0};
+    if (text[2] != '\0')
+        word.value = text + 2;
+    return word;
+}
+
+/* Takes a word that begins with '-'. 0, or an exit status after saying what is wrong. *uses_next: `next`,
+   the word after it, is its value. */
+static int take_word(struct ni_context *ctx, const char *text, const char *next, bool *uses_next)
+{
+    enum { SHOWN = 64 };
+    const char *verb = ni_verb_of(ctx)->name;
+    const struct word word = split_word(text);
+    const struct named named = option_named(ctx->program, word.name);
+    const struct ni_option *option = named.option;
+    const int shown = word.whole < SHOWN ? (int)word.whole : SHOWN;
+    const char *value = word.value;
     struct ni_text values = NI_TEXT(160);
 
+    *uses_next = false;
     if (!option || (option->verbs & ctx->verb) == 0)
         return ni_usage(ctx, "`%.*s` is not an option of `%s`; see `nccl-init %s --help`", shown,
-                        word, verb, verb);
-    if (!option->arg && attached)
-        return ni_usage(ctx, "`%.*s` takes no value", shown, word);
-    if (uses_next && !next)
-        return ni_usage(ctx, "`%.*s` needs a value: %s", shown, word, option->arg);
-    /* of a switch what its variable would say */
-    value = uses_next ? next : attached ? word + n + (word[n] == '=' && is_long) : "1";
-    ni_put_values(&values, option);
-    if (ni_option_take(option, value, &ctx->options) < 0)
+                        text, verb, verb);
+    if (!option->arg && value)
+        return ni_usage(ctx, "`%.*s` takes no value", shown, text);
+    if (!option->arg) {
+        value = "1"; /* as the variable of a switch would say */
+    } else if (!value) {
+        value = next;
+        *uses_next = true;
+    }
+    if (!value)
+        return ni_usage(ctx, "`%.*s` needs a value: %s", shown, text, option->arg);
+    if (ni_option_take(ctx, (unsigned)named.number, value) < 0) {
+        ni_put_values(&values, option);
         return ni_usage(ctx, "--%s: `%.64s` is not %s", option->name, value, values.buf);
-    ctx->taken |= bit_of(option);
-    return uses_next;
+    }
+    ctx->taken |= bit_of(named.number);
+    return 0;
 }
 
 int ni_args_parse(struct ni_context *ctx, char *const word[])
 {
     /* up to the first operand: what follows belongs to the command */
     while (*word && (*word)[0] == '-' && (*word)[1] != '\0') {
+        bool uses_next;
+        int status;
+
         if (strcmp(*word, "--") == 0) {
             ctx->separator = true;
             word++;
@@ -76,38 +126,39 @@ int ni_args_parse(struct ni_context *ctx, char *const word[])
         ctx->help = strcmp(*word, "--help") == 0 || strcmp(*word, "-h") == 0;
         if (ctx->help)
             return 0;
-        int r = take_word(ctx, word[0], word[1]);
-        if (r > 1)
-            return r;
-        word += 1 + r;
+        status = take_word(ctx, word[0], word[1], &uses_next);
+        if (status != 0)
+            return status;
+        word += uses_next ? 2 : 1;
     }
     ctx->operands = word;
     return 0;
 }
 
 /* The demand whose variable this name, which no option has, is likely to mean: at most two letters
-   differ, and their case does not count. NULL: none. */
-static const struct ni_option *demand_near(struct ni_span name)
+   differ, and their case does not count. Number -1: none. */
+static struct named demand_near(const struct ni_program *program, struct ni_span name)
 {
     enum { LETTERS = 2 };
     char upper[NI_EDITS_NAME];
 
     if (name.n > sizeof(upper))
-        return NULL;
+        return (struct named){NULL, -1};
     for (size_t i = 0; i < name.n; i++)
         upper[i] = (char)toupper((unsigned char)name.p[i]);
-    for (unsigned i = 0; i < ni_options_count; i++) {
+    for (unsigned i = 0; i < ni_options_count(program); i++) {
+        const struct ni_option *option = ni_option_at(program, i);
         struct ni_text variable = NI_TEXT(NI_EDITS_NAME);
 
-        if ((ni_options_table[i].verbs & NI_OPTION_DEMAND) == 0)
+        if ((option->verbs & NI_OPTION_DEMAND) == 0)
             continue;
-        ni_put_variable(&variable, &ni_options_table[i]);
+        ni_put_variable(&variable, option);
         if (name.n + LETTERS < variable.len || variable.len + LETTERS < name.n)
             continue;
         if (ni_edits((struct ni_span){upper, name.n}, ni_span_of(variable.buf)) <= LETTERS)
-            return &ni_options_table[i];
+            return (struct named){option, (int)i};
     }
-    return NULL;
+    return (struct named){NULL, -1};
 }
 
 /* The demands that cannot be understood, of the findings from index `from` on, become one reason, as
@@ -134,42 +185,44 @@ enum entry {
 };
 
 /* `before`: the options that the command line gave, or whoever counts more than this environment. */
-static enum entry judge_unknown(struct ni_span name, const char *value, uint64_t before,
-                                struct ni_text *why)
+static enum entry judge_unknown(const struct ni_program *program, struct ni_span name,
+                                const char *value, uint64_t before, struct ni_text *why)
 {
     const bool ours = ni_has_prefix(name.p, NI_OWN_PREFIX);
-    const struct ni_option *near = demand_near(name);
+    const struct named near = demand_near(program, name);
 
     ni_put(why, "no option has this variable");
-    if (!near || (before & bit_of(near)) != 0)
+    if (!near.option || (before & bit_of(near.number)) != 0)
         return ours ? ENTRY_WRONG : ENTRY_FINE;
     ni_put(why, "; did you mean ");
-    ni_put_variable(why, near);
+    ni_put_variable(why, near.option);
     ni_put(why, "=");
     ni_put_quoted(why, value, strlen(value), 64);
     ni_put(why, "?");
     return ENTRY_UNCLEAR;
 }
 
-static enum entry take_entry(struct ni_context *ctx, const struct ni_option *option,
-                             const char *value, bool recorded, struct ni_text *why)
+static enum entry take_entry(struct ni_context *ctx, const struct named *named, const char *value,
+                             bool recorded, struct ni_text *why)
 {
+    const struct ni_option *option = named->option;
     const bool demand = (option->verbs & NI_OPTION_DEMAND) != 0;
     const bool own =
         (option->verbs & ctx->verb) != 0 && (!recorded || (option->verbs & NI_OPTION_POLICY) != 0);
     const bool to_file = (option->verbs & NI_OPTION_FILE) != 0 &&
                          ((option->verbs & NI_OPTION_CAREFUL) == 0 || !ctx->options.own_rights);
     const bool judged = demand && (ctx->verb & (NI_VERB_PLAN | NI_VERB_DOCTOR)) != 0;
-    struct ni_options unused;
+    int r;
 
-    if ((ctx->taken & bit_of(option)) != 0 || (!own && !judged))
+    if ((ctx->taken & bit_of(named->number)) != 0 || (!own && !judged))
         return ENTRY_FINE;
-    ctx->taken |= bit_of(option);
+    ctx->taken |= bit_of(named->number);
     if (ctx->options.secure && to_file) {
         ni_putf(why, "nccl-init has file capabilities: only --%s may name a file", option->name);
         return ENTRY_LEFT;
     }
-    if (ni_option_take(option, value, own ? &ctx->options : &unused) == 0)
+    r = own ? ni_option_take(ctx, (unsigned)named->number, value) : ni_option_check(option, value);
+    if (r == 0)
         return ENTRY_FINE;
     if (*value) {
         ni_put(why, "`");
@@ -200,18 +253,19 @@ int ni_args_env(struct ni_context *ctx, const struct ni_env *env, bool recorded)
 
     for (char *const *e = env->entry; *e; e++) {
         struct ni_text why = NI_TEXT(256), subject = NI_TEXT(64);
-        const struct ni_option *option;
+        struct named named = {NULL, -1};
         struct ni_span name;
         const char *value;
         enum entry what;
 
         if (!may_be_ours(*e) || !ni_env_split(*e, &name, &value))
             continue;
-        option = ni_has_prefix(*e, NI_OWN_PREFIX) ? option_of(name, true) : NULL;
-        if (option)
-            what = take_entry(ctx, option, value, recorded, &why);
+        if (ni_has_prefix(*e, NI_OWN_PREFIX))
+            named = option_of_variable(ctx->program, name);
+        if (named.option)
+            what = take_entry(ctx, &named, value, recorded, &why);
         else
-            what = judge_unknown(name, value, before, &why);
+            what = judge_unknown(ctx->program, name, value, before, &why);
         if (what == ENTRY_FINE)
             continue;
         ni_put_quoted(&subject, name.p, name.n, 64);

@@ -7,33 +7,33 @@
 #include "cli/args.h"
 #include "cli/help.h"
 #include "cli/options.h"
+#include "cli/program.h"
 #include "cli/say.h"
-#include "cli/verbs.h"
 #include "nccl_init/text.h"
 #include "rules/decide.h"
 
-void ni_context_init(struct ni_context *ctx, const struct ni_verbs *verbs, char *const envp[])
+void ni_context_init(struct ni_context *ctx, const struct ni_program *program, char *const envp[])
 {
-    ctx->verbs = verbs;
-    ni_options_init(&ctx->options);
+    ctx->program = program;
+    ni_options_init(ctx);
     ctx->own.entry = ctx->env.entry = envp;
     ctx->work = (struct ni_work){&ctx->inventory, &ctx->env, &ctx->options.policy, &ctx->plan,
                                  &ctx->findings};
 }
 
-int ni_main(struct ni_context *ctx, const struct ni_verbs *verbs, int argc, char *argv[],
+int ni_main(struct ni_context *ctx, const struct ni_program *program, int argc, char *argv[],
             char *envp[])
 {
-    const struct ni_verb *verb = &verbs->at[0];
+    const struct ni_verb *verb = &program->verb[0];
 
-    ni_context_init(ctx, verbs, envp);
+    ni_context_init(ctx, program, envp);
     if (argc < 2)
         return ni_usage(ctx, "no command; see `nccl-init --help`");
     if (strcmp(argv[1], "--version") == 0)
         return ni_cmd_version(ctx);
     const bool named = argv[1][0] != '-';
     if (named)
-        verb = ni_verb_named(verbs, ni_span_of(argv[1]));
+        verb = ni_verb_named(program, ni_span_of(argv[1]));
     if (!verb)
         return ni_usage(ctx,
                         "`%s` is not a verb; see `nccl-init --help`; to run it: nccl-init -- %s",

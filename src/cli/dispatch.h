@@ -14,7 +14,7 @@
 #include "rules/decide.h"
 #include "sysroot/root.h"
 
-struct ni_verbs;
+struct ni_program;
 
 /* Both read options of ctx->verb that ctx->taken lacks, and add them there. 0, or an exit status after
    saying what is wrong. The command line: up to `--` or the first operand. */
@@ -23,12 +23,13 @@ enum { NI_RECORDED_ENV = 1 << 21 }; /* the longest environment that is recorded,
 /* All state of the program. Zeroed at start; what is not touched costs nothing. */
 struct ni_context {
     struct ni_options options;
-    const struct ni_verbs *verbs;
+    const struct ni_program *program;
     uint64_t taken; /* options that the command line or the caller's environment gave */
     unsigned verb;  /* NI_VERB_* */
     char *const *operands;
-    bool separator;      /* they stand behind `--` */
-    bool help;           /* it is asked for */
+    bool separator; /* they stand behind `--` */
+    bool help;      /* it is asked for */
+    bool acts;      /* limits and capabilities of this process are changed, devices may be used */
     struct ni_env own;   /* the caller's environment */
     struct ni_env env;   /* the pod's: the caller's, or the one that the root records */
     char *recorded;      /* what the latter's entries point into; NULL: none */
@@ -44,9 +45,9 @@ struct ni_context {
     unsigned n_said, dropped_said; /* of them, by ni_say_findings */
 };
 /* A zeroed context, with options as nobody gave them. */
-void ni_context_init(struct ni_context *ctx, const struct ni_verbs *verbs, char *const envp[]);
+void ni_context_init(struct ni_context *ctx, const struct ni_program *program, char *const envp[]);
 /* The program behind main. Returns the exit status; does not return when a command was started. */
-int ni_main(struct ni_context *ctx, const struct ni_verbs *verbs, int argc, char *argv[],
+int ni_main(struct ni_context *ctx, const struct ni_program *program, int argc, char *argv[],
             char *envp[]);
 
 #endif

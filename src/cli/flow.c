@@ -10,8 +10,8 @@
 #include "cli/args.h"
 #include "cli/dispatch.h"
 #include "cli/options.h"
+#include "cli/program.h"
 #include "cli/say.h"
-#include "cli/verbs.h"
 #include "cli/wait.h"
 #include "nccl_init/caps.h"
 #include "nccl_init/env.h"
@@ -105,7 +105,7 @@ void ni_flow_decide(struct ni_context *ctx)
 {
     struct ni_policy *policy = &ctx->options.policy;
     const unsigned gathers = ni_verb_of(ctx)->gathers;
-    const bool meets = ctx->options.preflight != NI_DEMAND_OFF;
+    const bool meets = policy->preflight != NI_DEMAND_OFF;
     const bool all = (gathers & NI_GATHER_ALL) != 0 || meets;
     const struct ni_ask ask = {
         .hcas = policy->hcas,
@@ -115,12 +115,11 @@ void ni_flow_decide(struct ni_context *ctx)
         .nvshmem = (policy->targets & NI_FOR_NVSHMEM) != 0,
         .gpus = (policy->require & (NI_REQUIRE_GPUS | NI_REQUIRE_GDR)) != 0,
         .all = all,
-        .health =
-            (gathers & NI_GATHER_HEALTH) != 0 || meets || ctx->options.selftest != NI_DEMAND_OFF,
+        .health = (gathers & NI_GATHER_HEALTH) != 0 || meets || policy->selftest != NI_DEMAND_OFF,
         .off = policy->mode == NI_MODE_OFF && (gathers & NI_GATHER_OFF) == 0,
     };
 
-    policy->gpu_map = all || (ctx->verb == NI_VERB_ENV && ctx->options.format == NI_FMT_JSON);
+    policy->gpu_map = policy->gpu_map || all;
     limit_kept(ctx);
     ni_wait_and_look(ctx, &ask);
     if (meets && ctx->opened)
@@ -133,15 +132,14 @@ void ni_flow_decide(struct ni_context *ctx)
 int ni_flow(struct ni_context *ctx)
 {
     const bool off = ctx->verb == NI_VERB_RUN && ctx->options.policy.mode == NI_MODE_OFF;
-    const unsigned acting = NI_VERB_RUN | NI_VERB_SELFTEST | NI_VERB_PREFLIGHT;
-    const bool acts = (ctx->verb & acting) != 0 || ctx->options.probe;
+    const bool acts = ctx->acts;
     int r = 0;
 
     if (acts && strcmp(ctx->options.root, "/") != 0)
         return ni_usage(ctx,
                         "`%s%s` uses this machine, not --root (NCCLINIT_ROOT); of a recorded node: "
                         "nccl-init %s --root=PATH",
-                        ni_verb_of(ctx)->name, ctx->options.probe ? " --probe" : "",
+                        ni_verb_of(ctx)->name, ctx->verb == NI_VERB_DOCTOR ? " --probe" : "",
                         ctx->verb == NI_VERB_RUN ? "plan" : "doctor");
     if (!off)
         r = open_root(ctx);
@@ -183,7 +181,6 @@ struct ni_view ni_flow_view(const struct ni_context *ctx)
         .plan = &ctx->plan,
         .findings = &ctx->findings,
         .root = ctx->options.root,
-        .gids = ctx->options.gids,
         .colour = !plain,
     };
 }

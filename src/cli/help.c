@@ -8,8 +8,8 @@
 
 #include "cli/dispatch.h"
 #include "cli/options.h"
+#include "cli/program.h"
 #include "cli/say.h"
-#include "cli/verbs.h"
 #include "nccl_init/text.h"
 #include "print/layout.h"
 
@@ -32,29 +32,33 @@ static void put_option(struct ni_text *t, const struct ni_option *o)
     put_below(t, help.buf);
 }
 
-static void put_verb(struct ni_text *t, const struct ni_verb *verb)
+static void put_verb(struct ni_text *t, const struct ni_program *program,
+                     const struct ni_verb *verb)
 {
     ni_putf(t, "Usage: nccl-init %s [OPTION...]%s%s\n\n", verb->name, verb->operands ? " " : "",
             verb->operands ? verb->operands : "");
     put_below(t, verb->help);
     ni_put(t, "\nOptions and their variables; unless the text says otherwise the first value is "
               "the default:\n");
-    for (unsigned i = 0; i < ni_options_count; i++)
-        if ((ni_options_table[i].verbs & verb->bit) != 0)
-            put_option(t, &ni_options_table[i]);
+    for (unsigned i = 0; i < ni_options_count(program); i++) {
+        const struct ni_option *option = ni_option_at(program, i);
+
+        if ((option->verbs & verb->bit) != 0)
+            put_option(t, option);
+    }
     ni_put(t, "  -h, --help\n      this text\n");
 }
 
-static void put_program(struct ni_text *t, const struct ni_verbs *verbs)
+static void put_program(struct ni_text *t, const struct ni_program *program)
 {
     ni_put(t, "nccl-init finds the RDMA devices that a pod was given, sets the NCCL variables that "
               "fit\nthem, raises the locked-memory limit, and becomes the command.\n\n"
               "Usage: nccl-init [OPTION...] -- COMMAND [ARG...]\n"
               "       nccl-init VERB [OPTION...] [OPERAND...]\n"
               "       nccl-init --help | --version\n\n");
-    for (unsigned i = 0; i < verbs->n; i++) {
-        ni_putf(t, "  %s\n", verbs->at[i].name);
-        put_below(t, verbs->at[i].help);
+    for (unsigned i = 0; i < program->n_verb; i++) {
+        ni_putf(t, "  %s\n", program->verb[i].name);
+        put_below(t, program->verb[i].help);
     }
     ni_put(t, "\n`nccl-init VERB --help` lists the options of a verb. `nccl-init --` is short for "
               "`nccl-init run --`.\n"
@@ -70,9 +74,9 @@ int ni_cmd_help(struct ni_context *ctx, const struct ni_verb *verb)
     struct ni_text t = ni_text_on(buf, sizeof(buf));
 
     if (verb)
-        put_verb(&t, verb);
+        put_verb(&t, ctx->program, verb);
     else
-        put_program(&t, ctx->verbs);
+        put_program(&t, ctx->program);
     return ni_print(ctx, &t);
 }
 

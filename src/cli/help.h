@@ -4,7 +4,7 @@
 #define NCCL_INIT_CLI_HELP_H
 
 #include "cli/dispatch.h"
-#include "cli/verbs.h"
+#include "cli/program.h"
 
 int ni_cmd_help(struct ni_context *ctx, const struct ni_verb *verb); /* NULL: of the program */
 int ni_cmd_version(struct ni_context *ctx);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one table of options. */
+/* Options that several verbs take, and how a tool adds its own. */
 #ifndef NCCL_INIT_CLI_OPTIONS_H
 #define NCCL_INIT_CLI_OPTIONS_H
 
@@ -7,9 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "nccl_init/findings.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
+
+struct ni_context;
 
 enum {
     NI_VERB_RUN = 1 << 0,
@@ -24,45 +25,29 @@ enum {
     NI_VERB_LOG = 1 << 9
 };
 
-/* The values of these enums are in the order of the words of their options (options.c). */
-enum ni_demand { NI_DEMAND_OFF, NI_DEMAND_WARN, NI_DEMAND_REQUIRE };
-enum ni_expect { NI_EXPECT_NOTHING, NI_EXPECT_RDMA, NI_EXPECT_GDR }; /* of `log` */
+/* Verbs that read the node, or a recording of it. */
+enum {
+    NI_VERBS_OF_NODE = NI_VERB_RUN | NI_VERB_ENV | NI_VERB_PLAN | NI_VERB_SNAPSHOT | NI_VERB_TOPO |
+                       NI_VERB_DOCTOR | NI_VERB_SELFTEST | NI_VERB_PREFLIGHT
+};
+
+/* The values of these enums are in the order of the words of their options. */
 enum ni_log_level { NI_LOG_ERROR, NI_LOG_WARN, NI_LOG_INFO, NI_LOG_DEBUG };
 enum ni_log_format { NI_LOG_TEXT, NI_LOG_JSON };
 
-enum ni_format { NI_FMT_SH, NI_FMT_K8S, NI_FMT_DOCKER, NI_FMT_CONF, NI_FMT_JSON };
-
-/* What the options say of it; what is not given is NULL, or below 0. */
-struct ni_party_options {
-    const char *peers, *job, *self; /* self: this machine's own name */
-    int rank, ranks;
-    unsigned port;
-};
-
+/* Values of the options that several verbs take. */
 struct ni_options {
     struct ni_policy policy;
     const char *root;
-    const char *plan; /* of `log`: a file; NULL: none */
-    enum ni_expect expect;
-    const char *output;                             /* file, NULL: standard output */
-    const char *termination_log, *refusal_snapshot; /* NULL: no snapshot */
-    bool ignore[NI_F_COUNT];                        /* findings that doctor leaves out */
-    enum ni_format format;
+    const char *output;          /* file; NULL: standard output */
+    const char *termination_log; /* file */
+    const char *network_status;  /* variable, or path below the root; NULL: the usual places */
     enum ni_log_level log_level;
     enum ni_log_format log_format;
-    unsigned wait;                      /* seconds */
-    enum ni_demand selftest, preflight; /* of `run`: what a port that fails, a bad verdict means */
-    int64_t size, bytes;                /* of the self-test: registered; moved, 0: not given */
-    unsigned deadline;                  /* of the self-test: seconds */
-    struct ni_party_options party;
-    unsigned within;        /* seconds */
-    unsigned move_ms;       /* --seconds */
-    const char *once, *svg; /* files; NULL: none */
-    bool json, brief, probe;
-    bool rules, gids, dot, mask, strict;
+    unsigned wait; /* seconds */
+    bool json, strict;
     bool secure;     /* the program has file capabilities or the like (AT_SECURE, see ld.so(8)) */
     bool own_rights; /* files are opened as the caller could: its user and group, no capability */
-    const char *network_status; /* variable, or path below the root; NULL: the usual places */
 };
 
 enum {                             /* beside NI_VERB_* */
@@ -88,18 +73,27 @@ struct ni_option {
     const char *help;
 };
 
-extern const struct ni_option ni_options_table[];
-extern const unsigned ni_options_count;
+/* Rows of options that a room adds to the program. */
+struct ni_option_rows {
+    const struct ni_option *at;
+    unsigned n;
+    void *values; /* of the room: what `at` of its rows points into; NULL: struct ni_options */
+    size_t size;  /* of the values */
+};
 
-/* What an option has that nobody gave. */
-void ni_options_init(struct ni_options *ret);
+/* Options that several verbs take: those that the plan depends on, and others. */
+extern const struct ni_option_rows ni_policy_rows, ni_common_rows;
+
+/* All options have the values that they have if nobody gives one. */
+void ni_options_init(struct ni_context *ctx);
 /* When all are read: --mode=rdma, --selftest=require and --preflight=require are short forms of words
    of --require, and where the command is to be started these words mean the test, too. */
 void ni_options_settle(struct ni_options *o, bool runs);
-/* A switch takes 1 and 0. 0, or -EINVAL and *ret as it was. Keeps value. */
-int ni_option_take(const struct ni_option *option, const char *value, struct ni_options *ret);
-/* SECONDS from 0 to 3600 */
-void ni_put_values(struct ni_text *t, const struct ni_option *option);
+/* Reads a value of option number i of the program. A switch takes 1 and 0. 0, or -EINVAL and nothing is
+   changed. Keeps value. */
+int ni_option_take(struct ni_context *ctx, unsigned i, const char *value);
+/* Whether a value of an option that several verbs take is right. 0 or -EINVAL. */
+int ni_option_check(const struct ni_option *option, const char *value);
 /* NCCLINIT_KEEP_CAPS */
 void ni_put_variable(struct ni_text *t, const struct ni_option *option);
 

@@ -2,11 +2,17 @@
 /* doctor: what is wrong with this node and pod, whatever the variables say. */
 #include "doctor/doctor.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include "cli/dispatch.h"
 #include "cli/flow.h"
+#include "cli/options.h"
 #include "cli/say.h"
+#include "cli/values.h"
 #include "doctor/checks.h"
 #include "doctor/report.h"
+#include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 #include "print/layout.h"
@@ -14,15 +20,72 @@
 #include "selftest/selftest.h"
 #include "selftest/trials.h"
 
+/* ---- options ---- */
+
+/* at: a bool for each kind of finding. */
+static int take_findings(const struct ni_option *option, const char *text, void *at)
+{
+    bool set[NI_F_COUNT] = {false};
+    struct ni_span item;
+
+    (void)option;
+    text = ni_option_list(text);
+    while (ni_split(&text, ',', &item)) {
+        unsigned id = 0;
+
+        while (id < NI_F_COUNT && !ni_span_is(item, ni_finding_kind(id)->id))
+            id++;
+        if (id == NI_F_COUNT)
+            return -EINVAL;
+        set[id] = true;
+    }
+    memcpy(at, set, sizeof(set));
+    return 0;
+}
+
+struct ni_doctor_options ni_doctor_options;
+
+static const struct ni_option doctor_options[] = {
+    {
+        .name = "probe",
+        .verbs = NI_VERB_DOCTOR,
+        .take = ni_take_switch,
+        .at = offsetof(struct ni_doctor_options, probe),
+        .help = "also run the self-test: it finds faults that sysfs does not show",
+    },
+    {
+        .name = "ignore",
+        .verbs = NI_VERB_DOCTOR,
+        .arg = "none|FINDING,...",
+        .initial = "none",
+        .take = take_findings,
+        .at = offsetof(struct ni_doctor_options, ignore),
+        .help = "ids of findings that do not count; the output says how many were left out",
+    },
+    {
+        .name = "brief",
+        .verbs = NI_VERB_DOCTOR,
+        .take = ni_take_switch,
+        .at = offsetof(struct ni_doctor_options, brief),
+        .help = "print one line, for monitors: the counts, and the ids of errors and warnings",
+    },
+};
+const struct ni_option_rows ni_doctor_rows = {
+    doctor_options,
+    NI_COUNT(doctor_options),
+    &ni_doctor_options,
+    sizeof(ni_doctor_options),
+};
+
 /* --ignore: out of the text, the JSON and the exit status, but for how many there were. */
 static void drop_ignored(struct ni_context *ctx, struct ni_diagnosis *diagnosis)
 {
     struct ni_findings *f = &ctx->findings;
     unsigned n = 0;
 
-    diagnosis->ignore = ctx->options.ignore;
+    diagnosis->ignore = ni_doctor_options.ignore;
     for (unsigned i = 0; i < f->n; i++) {
-        if (ctx->options.ignore[f->at[i].id])
+        if (ni_doctor_options.ignore[f->at[i].id])
             diagnosis->ignored[f->at[i].id]++;
         else
             f->at[n++] = f->at[i];
@@ -38,20 +101,21 @@ int ni_cmd_doctor(struct ni_context *ctx)
     struct ni_view view;
     int r;
 
-    if (ctx->options.json && ctx->options.brief)
+    if (ctx->options.json && ni_doctor_options.brief)
         return ni_usage(ctx, "--json and --brief exclude each other");
+    ctx->acts = ni_doctor_options.probe;
     r = ni_flow(ctx);
     if (r != 0)
         return r;
     ni_diagnose(&ctx->work, &diagnosis);
-    if (ctx->options.probe)
+    if (ni_doctor_options.probe)
         trials = ni_try_ports(ctx); /* what fails is a finding */
     drop_ignored(ctx, &diagnosis);
     view = ni_flow_view(ctx);
     text = ni_long_text();
     if (ctx->options.json)
         ni_put_doctor_json(&text, &view, &diagnosis, trials);
-    else if (ctx->options.brief)
+    else if (ni_doctor_options.brief)
         ni_put_doctor_brief(&text, &view);
     else
         ni_put_doctor(&text, &view, &diagnosis, trials);

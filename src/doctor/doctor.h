@@ -3,8 +3,17 @@
 #ifndef NCCL_INIT_DOCTOR_DOCTOR_H
 #define NCCL_INIT_DOCTOR_DOCTOR_H
 
-#include "cli/verbs.h"
+#include "cli/options.h"
+#include "cli/program.h"
+#include "nccl_init/findings.h"
 
 ni_verb_fn ni_cmd_doctor;
+
+struct ni_doctor_options {
+    bool ignore[NI_F_COUNT]; /* findings that do not count */
+    bool probe, brief;
+};
+extern struct ni_doctor_options ni_doctor_options;
+extern const struct ni_option_rows ni_doctor_rows;
 
 #endif

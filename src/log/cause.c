@@ -13,7 +13,6 @@
 #include "nccl_init/findings.h"
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
-#include "plan/keep.h"
 
 /* ---- which is the cause ---- */
 
@@ -50,7 +49,7 @@ static bool is_reason(enum ni_finding_id id)
 enum { SEVERAL = UINT16_MAX };
 
 /* What is known by that text belongs to one process, or to several. */
-static ni_kept owner_key(struct ni_log *log, ni_kept file, ni_kept stream, int pid)
+static ni_log_text owner_key(struct ni_log *log, ni_log_text file, ni_log_text stream, int pid)
 {
     struct ni_text key = NI_TEXT(64);
 
@@ -60,7 +59,7 @@ static ni_kept owner_key(struct ni_log *log, ni_kept file, ni_kept stream, int p
 
 enum { ANY = 0, NO_PID = -1, STREAMS = -2 };
 
-static void own(struct ni_log *log, ni_kept key, unsigned process)
+static void own(struct ni_log *log, ni_log_text key, unsigned process)
 {
     uint16_t *owner = &log->owner_of[key];
 
@@ -68,7 +67,7 @@ static void own(struct ni_log *log, ni_kept key, unsigned process)
         *owner = *owner == 0 ? (uint16_t)(process + 1) : SEVERAL;
 }
 
-static struct ni_log_rank *owner(struct ni_log *log, ni_kept key)
+static struct ni_log_rank *owner(struct ni_log *log, ni_log_text key)
 {
     const uint16_t found = log->owner_of[key];
 
@@ -475,7 +474,7 @@ static void put_waiting(struct ni_text *t, struct ni_log *log, const struct ni_l
 
 /* Marks the ranks that wait in this group by their collective, from 2; the others have 0. Returns how many
    collectives there are. */
-static unsigned mark_collectives(struct ni_log *log, ni_kept group)
+static unsigned mark_collectives(struct ni_log *log, ni_log_text group)
 {
     unsigned n = 0;
 
@@ -615,7 +614,7 @@ static void report_early(struct ni_log *log, struct ni_findings *f)
    ranks the log does not say who else is in it. */
 static void report_collectives(struct ni_log *log, struct ni_findings *f)
 {
-    ni_kept group[COLLECTIVES];
+    ni_log_text group[COLLECTIVES];
     unsigned groups = 0;
 
     for (unsigned i = 0; i < log->n && groups < COLLECTIVES; i++) {

@@ -12,7 +12,6 @@
 #include "log/words.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
-#include "plan/keep.h"
 #include "rules/job_settings.h"
 
 /* ---- which ranks there are, and what each is ---- */
@@ -306,12 +305,12 @@ static void judge_settings(struct ni_log *log, struct ni_findings *f)
         const enum ni_finding_id id = k == 0 ? NI_F_LOG_VERSION_DIFFERS
                                       : row  ? row->id
                                              : NI_F_COUNT;
-        ni_kept first = 0, job = 0;
+        ni_log_text first = 0, job = 0;
         unsigned others = 0, off_plan = 0;
         for (unsigned i = 0; i < log->n; i++) {
             struct ni_log_rank *r = log->order[i];
-            const ni_kept value = r->process->value[k];
-            const ni_kept its = r->several ? 0 : r->job;
+            const ni_log_text value = r->process->value[k];
+            const ni_log_text its = r->several ? 0 : r->job;
             job = first == 0 ? its : job;
             first = first == 0 ? value : first;
             /* another job's may differ */
@@ -359,7 +358,7 @@ static void put_hcas(struct ni_text *t, struct ni_log *log)
     memcpy(log->of_host, log->order, log->n * sizeof(void *));
     qsort(log->of_host, log->n, sizeof(void *), by_host);
     for (unsigned first = 0, next; first < log->n; first = next) {
-        const ni_kept host = log->of_host[first]->process->host;
+        const ni_log_text host = log->of_host[first]->process->host;
         unsigned n = 0;
 
         for (next = first; next < log->n; next++) {
@@ -374,7 +373,7 @@ static void put_hcas(struct ni_text *t, struct ni_log *log)
                 if (r->on_hca[h] == 0)
                     continue;
                 ni_log_put_hca(&name, log, r, h);
-                const ni_kept word = ni_log_keep(log, ni_span_of(name.buf));
+                const ni_log_text word = ni_log_keep(log, ni_span_of(name.buf));
                 n += log->hca_of[word] != first + 1;
                 log->hca_of[word] = (uint16_t)(first + 1);
                 all++;
@@ -421,7 +420,7 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
     struct ni_text t = ni_text_on(log->sentence, sizeof(log->sentence));
     const struct ni_log_rank *last = log->n > 0 ? log->order[log->n - 1] : NULL;
     const bool some = log->n_rank > 0 || log->version != 0;
-    ni_kept version = 0;
+    ni_log_text version = 0;
     const unsigned local = mark(log, LOCAL), rdma = mark(log, RDMA), sockets = mark(log, SOCKETS);
     const struct ni_finding *cause = ni_log_cause_of(f, sockets > 0 && sockets < log->n);
 

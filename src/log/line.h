@@ -6,7 +6,6 @@
 #include "log/log.h"
 #include "log/patterns.h"
 #include "log/take.h"
-#include "plan/keep.h"
 
 struct ni_log_line {
     struct ni_log *log;
@@ -22,7 +21,7 @@ struct ni_log_line {
 
 /* The text that a launcher put between p and at, without what changes from line to line: times, the name
    of the stream, torch's "[rank3]:", whose number goes to *rank unless it is NULL. */
-ni_kept ni_log_stream(struct ni_log *log, const char *p, const char *at, int *rank);
+ni_log_text ni_log_stream(struct ni_log *log, const char *p, const char *at, int *rank);
 
 /* What the program or its launcher says in this place of the line. */
 void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f);

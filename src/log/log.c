@@ -14,10 +14,12 @@
 #include "cli/flow.h"
 #include "cli/options.h"
 #include "cli/say.h"
+#include "cli/values.h"
 #include "log/judge.h"
 #include "log/read.h"
 #include "log/report.h"
 #include "log/take.h"
+#include "nccl_init/base.h"
 #include "nccl_init/errno.h"
 #include "nccl_init/text.h"
 #include "print/json_read.h"
@@ -25,6 +27,40 @@
 #include "print/words.h"
 #include "system/caps.h"
 #include "system/exec.h"
+
+/* ---- options ---- */
+
+enum { A_FILE = NI_OPTION_FILE };
+
+struct ni_log_options ni_log_options;
+
+static const struct ni_option log_options[] = {
+    {
+        .name = "expect",
+        .verbs = NI_VERB_LOG,
+        .arg = "nothing|rdma|gdr",
+        .initial = "nothing",
+        .take = ni_take_word,
+        .at = offsetof(struct ni_log_options, expect),
+        .help =
+            "exit with 1 if the log does not show RDMA, or GPUDirect on all channels between nodes",
+    },
+    {
+        .name = "plan",
+        .verbs = A_FILE | NI_VERB_LOG,
+        .arg = "FILE",
+        .take = ni_take_path,
+        .at = offsetof(struct ni_log_options, plan),
+        .help = "a file that `plan --json` wrote in the pod: shows its settings beside those that "
+                "NCCL used",
+    },
+};
+const struct ni_option_rows ni_log_rows = {
+    log_options,
+    NI_COUNT(log_options),
+    &ni_log_options,
+    sizeof(ni_log_options),
+};
 
 /* Says what is wrong with the file. */
 static int fail(struct ni_context *ctx, const char *path)
@@ -98,7 +134,7 @@ static int print_report(struct ni_context *ctx, const struct ni_log *log)
 int ni_cmd_log(struct ni_context *ctx)
 {
     static char dash[] = "-", *const standard[] = {dash, NULL};
-    const enum ni_expect expect = ctx->options.expect;
+    const enum ni_expect expect = ni_log_options.expect;
     char *const *file = *ctx->operands ? ctx->operands : standard;
     struct ni_log *log;
     int r = ctx->options.secure ? ni_caps_forsake(0) : 0;
@@ -108,8 +144,8 @@ int ni_cmd_log(struct ni_context *ctx)
     log = calloc(1, sizeof(*log)); /* 5 MiB, of which a job of 512 ranks uses one */
     if (!log)
         return fail(ctx, "log");
-    if (ctx->options.plan)
-        r = read_plan(ctx, log, ctx->options.plan);
+    if (ni_log_options.plan)
+        r = read_plan(ctx, log, ni_log_options.plan);
     for (; *file && r == 0; file++)
         r = read_log(ctx, log, *file);
     if (r != 0)

@@ -7,12 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/verbs.h"
+#include "cli/options.h"
+#include "cli/program.h"
 #include "log/patterns.h"
 #include "nccl_init/findings.h"
-#include "plan/keep.h"
 
 struct ni_log_rank;
+
+/* A text that is kept once: equal numbers are equal texts; 0: none. */
+typedef uint16_t ni_log_text;
 
 enum {
     NI_LOG_BUF = 1 << 17,   /* a longer line is read in pieces of this */
@@ -44,7 +47,7 @@ enum ni_log_step {
 
 /* A line that is quoted. */
 struct ni_log_quote {
-    ni_kept file, text;
+    ni_log_text file, text;
     uint32_t line;
 };
 
@@ -60,15 +63,15 @@ enum ni_log_said {
 
 struct ni_log_note {
     enum ni_log_said said;
-    int rank;       /* as the line says; -1: it does not */
-    int pid;        /* likewise */
-    ni_kept stream; /* what the launcher put in front of the line, without times */
+    int rank;           /* as the line says; -1: it does not */
+    int pid;            /* likewise */
+    ni_log_text stream; /* what the launcher put in front of the line, without times */
     struct ni_log_quote quote;
     bool follows; /* another rank's fault, or one that NCCL names, is the cause */
     bool first;   /* the launcher saw this one first */
     int number;   /* the exit status, or the signal as a negative number; of a collective */
     int waited;   /* milliseconds */
-    ni_kept collective, group;
+    ni_log_text collective, group;
     uint64_t in, out; /* elements */
     /* ---- by ni_log_judge ---- */
     struct ni_log_rank *who; /* NULL: no process of NCCL is known for it */
@@ -77,7 +80,7 @@ struct ni_log_note {
 
 /* A traceback of Python: which lines may be its own. */
 struct ni_log_trace {
-    ni_kept stream;
+    ni_log_text stream;
     int rank;
     unsigned blanks; /* in front of its first line */
     unsigned lines;  /* that it may still have; 0: none is open here */
@@ -87,28 +90,29 @@ struct ni_log_trace {
    A further GPU of the process is a further one of these, without what is told of the process. */
 struct ni_log_rank {
     struct ni_log_rank *process, *next; /* the first of the process; NULL after the last */
-    ni_kept name;                       /* "host:pid", by which it is found */
-    ni_kept host;
-    ni_kept network;             /* "IB", "Socket", a plugin's; the last */
-    bool tcp;                    /* what the plugin's libfabric uses */
-    ni_kept hcas;                /* "mlx5_6:1/RoCE,mlx5_7:1/RoCE" as NCCL numbers them */
-    ni_kept boot;                /* "eth0:10.0.0.1", its first contact */
-    ni_kept gid;                 /* the address of the first queue pair's */
-    int gid_index;               /* -1: not told */
-    ni_kept value[NI_LOG_NAMES]; /* its version; then what it took, by ni_log.name; 0: not told */
-    uint64_t said;               /* the bits of the hits */
-    ni_kept file, stream;        /* of its first line */
+    ni_log_text name;                   /* "host:pid", by which it is found */
+    ni_log_text host;
+    ni_log_text network; /* "IB", "Socket", a plugin's; the last */
+    bool tcp;            /* what the plugin's libfabric uses */
+    ni_log_text hcas;    /* "mlx5_6:1/RoCE,mlx5_7:1/RoCE" as NCCL numbers them */
+    ni_log_text boot;    /* "eth0:10.0.0.1", its first contact */
+    ni_log_text gid;     /* the address of the first queue pair's */
+    int gid_index;       /* -1: not told */
+    ni_log_text
+        value[NI_LOG_NAMES];  /* its version; then what it took, by ni_log.name; 0: not told */
+    uint64_t said;            /* the bits of the hits */
+    ni_log_text file, stream; /* of its first line */
     uint32_t line;
     enum ni_log_step step;
     struct ni_log_quote warn; /* its first NCCL WARN */
     bool unknown_warn;        /* no pattern fits that */
-    ni_kept last_file;        /* its last line */
+    ni_log_text last_file;    /* its last line */
     uint32_t last_line;
     char last[NI_LOG_LAST];
     /* ---- of the GPU, in the process's largest communicator ---- */
     int dev;               /* NCCL's number of the GPU; -1: not told */
     int rank, size, nodes; /* -1, 0, 0: not told */
-    ni_kept job, bus;      /* commId, the GPU's PCI address */
+    ni_log_text job, bus;  /* commId, the GPU's PCI address */
     uint32_t net, gdr;     /* ends of channels to other nodes, and those with GPUDirect RDMA */
     uint32_t sockets;      /* ends over sockets */
     uint16_t on_hca[NI_LOG_HCAS]; /* ends on each of the list */
@@ -117,8 +121,8 @@ struct ni_log_rank {
     bool aborted; /* ncclCommAbort, or an exit without ncclCommDestroy */
     /* ---- by ni_log_judge ---- */
     const struct ni_log_note *exception, *end, *wait; /* its first ones; NULL: none */
-    int called;    /* the last collective that it called; -1: not told */
-    ni_kept group; /* of the collective in which it waits; 0: not told */
+    int called;        /* the last collective that it called; -1: not told */
+    ni_log_text group; /* of the collective in which it waits; 0: not told */
     unsigned is, mark;
     bool earlier, later; /* a later process has its host, GPU and rank; an earlier one had */
 };
@@ -126,9 +130,9 @@ struct ni_log_rank {
 /* A fault, and the line in which it was seen first. */
 struct ni_log_hit {
     const struct ni_pattern *row;
-    unsigned flags;  /* the row's that hold for the line */
-    ni_kept subject; /* "mlx5_6:1" */
-    ni_kept file;
+    unsigned flags;      /* the row's that hold for the line */
+    ni_log_text subject; /* "mlx5_6:1" */
+    ni_log_text file;
     uint64_t line, count; /* of the first; of all such lines */
     uint64_t last;        /* of struct ni_log's lines: two patterns may fit one */
     char quote[168];
@@ -139,12 +143,12 @@ struct ni_log_hit {
 struct ni_log {
     char buf[NI_LOG_BUF];
     size_t len;
-    ni_kept file;
+    ni_log_text file;
     uint64_t line; /* of the file */
     uint64_t lines;
     bool rccl;
-    ni_kept version; /* told by a line that names no process */
-    ni_kept name[NI_LOG_NAMES],
+    ni_log_text version; /* told by a line that names no process */
+    ni_log_text name[NI_LOG_NAMES],
         plan[NI_LOG_NAMES]; /* the variables, from 1, and what `plan` decided */
     bool planned;
     unsigned dropped; /* what there was no room for */
@@ -163,11 +167,11 @@ struct ni_log {
     unsigned n_trace, open; /* how many there were; of the last ones those without their end */
     uint64_t ignored;       /* the line that says that the next traceback is of no importance */
     struct {
-        ni_kept file;
+        ni_log_text file;
         int rank;
         bool first;
-    } launcher;       /* torchrun's list of failures, while it is read */
-    ni_kept cut_file; /* ends within a line of NCCL */
+    } launcher;           /* torchrun's list of failures, while it is read */
+    ni_log_text cut_file; /* ends within a line of NCCL */
     /* by ni_log_judge: */
     uint64_t raised[NI_LOG_RAISED / 64]; /* a bit for each rank with an exception */
     uint16_t owner_of[NI_LOG_WORDS]; /* of a file, of a stream: the process's place in rank + 1 */
@@ -182,5 +186,14 @@ struct ni_log {
 };
 
 ni_verb_fn ni_cmd_log;
+
+/* In the order of the words of --expect. */
+enum ni_expect { NI_EXPECT_NOTHING, NI_EXPECT_RDMA, NI_EXPECT_GDR };
+struct ni_log_options {
+    enum ni_expect expect;
+    const char *plan; /* file; NULL: none */
+};
+extern struct ni_log_options ni_log_options;
+extern const struct ni_option_rows ni_log_rows;
 
 #endif

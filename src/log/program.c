@@ -12,7 +12,6 @@
 #include "nccl_init/base.h"
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
-#include "plan/keep.h"
 
 enum {
     STREAM = 80,      /* of a launcher's prefix */
@@ -75,7 +74,7 @@ static size_t changing_mark(const char *p, const char *end, bool word, int *rank
     return n;
 }
 
-ni_kept ni_log_stream(struct ni_log *log, const char *p, const char *at, int *rank)
+ni_log_text ni_log_stream(struct ni_log *log, const char *p, const char *at, int *rank)
 {
     char text[STREAM];
     size_t n = 0;
@@ -150,12 +149,12 @@ static struct ni_log_quote quote(const struct ni_log_line *l, struct ni_span tex
 
 /* The note of that kind, file, stream and rank, if it is the first one and there is room; else NULL. */
 static struct ni_log_note *new_note(const struct ni_log_line *l, enum ni_log_said said,
-                                    ni_kept stream, int rank, int other)
+                                    ni_log_text stream, int rank, int other)
 {
     struct ni_log *log = l->log;
     struct ni_text key = NI_TEXT(64);
     struct ni_log_note *note;
-    ni_kept word;
+    ni_log_text word;
 
     ni_putf(&key, "\x01%d %u %u %d %d", (int)said, log->file, stream, rank, other);
     word = ni_log_keep(log, ni_span_of(key.buf));
@@ -171,7 +170,7 @@ static struct ni_log_note *new_note(const struct ni_log_line *l, enum ni_log_sai
     return note;
 }
 
-static void note_exception(const struct ni_log_line *l, ni_kept stream, int rank,
+static void note_exception(const struct ni_log_line *l, ni_log_text stream, int rank,
                            struct ni_span text)
 {
     const bool follows = ni_log_is_consequence(text);
@@ -188,7 +187,7 @@ static void note_exception(const struct ni_log_line *l, ni_kept stream, int rank
 }
 
 /* A status or a signal; pid -1: not told. */
-static struct ni_log_note *note_end(const struct ni_log_line *l, const char *at, ni_kept stream,
+static struct ni_log_note *note_end(const struct ni_log_line *l, const char *at, ni_log_text stream,
                                     int rank, int pid, int number)
 {
     struct ni_log_note *note = new_note(l, NI_SAID_END, stream, rank, rank < 0 ? pid : -1);
@@ -245,7 +244,7 @@ void ni_log_end_traceback(const struct ni_log_line *l)
 /* ---- collectives ---- */
 
 /* "ALLREDUCE," */
-static ni_kept name_of(struct ni_log *log, struct ni_span s)
+static ni_log_text name_of(struct ni_log *log, struct ni_span s)
 {
     while (s.n > 0 && s.p[s.n - 1] == ',')
         s.n--;
@@ -272,7 +271,8 @@ static void note_wait(const struct ni_log_line *l, const struct ni_found *f, boo
                          memmem(line.p, line.n, "timed out in blocking wait", 26);
     struct ni_log_note *note;
     int rank = -1;
-    const ni_kept stream = ni_log_stream(l->log, l->p, l->p + (line.n < 64 ? line.n : 64), &rank);
+    const ni_log_text stream =
+        ni_log_stream(l->log, l->p, l->p + (line.n < 64 ? line.n : 64), &rank);
 
     note = new_note(l, timeout ? NI_SAID_WAIT : NI_SAID_BROKEN, rank < 0 ? stream : 0, rank, 0);
     if (!note)
@@ -349,7 +349,7 @@ static void take_exitcode(const struct ni_log_line *l, const struct ni_found *f)
 
 static void take_term(const struct ni_log_line *l, const struct ni_found *f)
 {
-    const ni_kept stream = ni_log_stream(l->log, l->p, f->at, NULL);
+    const ni_log_text stream = ni_log_stream(l->log, l->p, f->at, NULL);
     struct ni_log_note *note = new_note(l, NI_SAID_TERM, stream, -1, 0);
 
     if (!note)
@@ -361,7 +361,7 @@ static void take_term(const struct ni_log_line *l, const struct ni_found *f)
 static void note_signal(const struct ni_log_line *l, const struct ni_found *f, int number)
 {
     int rank = -1;
-    const ni_kept stream = ni_log_stream(l->log, l->p, f->at, &rank);
+    const ni_log_text stream = ni_log_stream(l->log, l->p, f->at, &rank);
 
     (void)note_end(l, f->at, stream, rank, -1, -number);
 }
@@ -369,7 +369,7 @@ static void note_signal(const struct ni_log_line *l, const struct ni_found *f, i
 static void note_thrown(const struct ni_log_line *l, const struct ni_found *f)
 {
     int rank = -1;
-    const ni_kept stream = ni_log_stream(l->log, l->p, f->at, &rank);
+    const ni_log_text stream = ni_log_stream(l->log, l->p, f->at, &rank);
 
     note_exception(l, stream, rank, (struct ni_span){f->at, (size_t)(l->end - f->at)});
 }

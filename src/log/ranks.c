@@ -5,7 +5,6 @@
 #include "log/log.h"
 #include "log/words.h"
 #include "nccl_init/text.h"
-#include "plan/keep.h"
 
 void ni_log_put_range(struct ni_text *t, int from, int last)
 {
@@ -18,7 +17,7 @@ void ni_log_put_range(struct ni_text *t, int from, int last)
 void ni_log_put_ranks(struct ni_text *t, const struct ni_log *log, unsigned mark)
 {
     enum { HOSTS = 4 };
-    ni_kept host[HOSTS + 1];
+    ni_log_text host[HOSTS + 1];
     unsigned n = 0, hosts = 0;
     struct ni_text list = NI_TEXT(160);
     int from = -1, last = -1;

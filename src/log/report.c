@@ -12,7 +12,6 @@
 #include "log/words.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
-#include "plan/keep.h"
 #include "print/findings.h"
 #include "print/json_write.h"
 #include "print/layout.h"
@@ -60,7 +59,7 @@ static void put_ranks(struct ni_text *out, const struct ni_log *log, bool colour
     unmark(log);
     for (unsigned i = 0; i < log->n; i++) {
         const struct ni_log_rank *r = log->order[i], *p = r->process;
-        ni_kept version = 0;
+        ni_log_text version = 0;
         unsigned n = 0, ends = 0, gdr = 0, on_hca[NI_LOG_HCAS] = {0};
         bool others = false;
         if (r->mark != 0)
@@ -119,12 +118,12 @@ static void put_quote(struct ni_text *out, const struct ni_log *log,
     ni_put(out, "\n");
 }
 
-static ni_kept warn_of(const struct ni_log_rank *r)
+static ni_log_text warn_of(const struct ni_log_rank *r)
 {
     return r->process->warn.text;
 }
 
-static ni_kept exception_of(const struct ni_log_rank *r)
+static ni_log_text exception_of(const struct ni_log_rank *r)
 {
     return r->exception ? r->exception->quote.text : 0;
 }
@@ -171,7 +170,7 @@ static void put_values(struct ni_text *table, const struct ni_log *log, unsigned
     const char *word = ni_log_word(log, log->name[name]);
     const bool hcas = strcmp(word, "NCCL_IB_HCA") == 0;
     unsigned values = 0;
-    ni_kept first = 0;
+    ni_log_text first = 0;
     unmark(log);
     for (unsigned i = 0; i < log->n; i++) {
         const struct ni_log_rank *p = log->order[i]->process;

@@ -13,7 +13,6 @@
 #include "nccl_init/ip.h"
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
-#include "plan/keep.h"
 #include "rules/job_settings.h"
 
 static int number_of(struct ni_span s)
@@ -60,7 +59,7 @@ static struct ni_log_rank *add_rank(struct ni_log *log, int dev)
 static struct ni_log_rank *process_of(const struct ni_log_line *l, struct ni_span name)
 {
     struct ni_log *log = l->log;
-    const ni_kept key = ni_log_keep(log, name);
+    const ni_log_text key = ni_log_keep(log, name);
     const char *colon = memchr(name.p, ':', name.n);
     struct ni_log_rank *p;
     if (log->process_of[key] != 0)
@@ -179,7 +178,7 @@ static struct ni_log_rank *gpu_of(const struct ni_log_line *l, int dev)
 void ni_log_take_value(struct ni_log *log, struct ni_log_rank *p, struct ni_span name,
                        struct ni_span value)
 {
-    const ni_kept word = ni_log_keep(log, name);
+    const ni_log_text word = ni_log_keep(log, name);
     unsigned i = 1;
     while (i < log->n_name && log->name[i] != word)
         i++;
@@ -247,7 +246,7 @@ static void take_comm(struct ni_log_line *l, const struct ni_span *c)
 {
     const int size = number_of(c[2]);
     struct ni_log_rank *r = gpu_of(l, number_of(c[3]));
-    const ni_kept job = ni_log_keep(l->log, behind(c[4], "commId "));
+    const ni_log_text job = ni_log_keep(l->log, behind(c[4], "commId "));
     if (!r)
         return;
     r->several |= job != 0 && r->job != 0 && job != r->job;
@@ -359,7 +358,7 @@ static void take_fault(struct ni_log_line *l, const struct ni_pattern *row, cons
     /* torch's warning: "[rank1]:[W1121 22:30:02.399123456 TCPStore.cpp:125]", "[W socket.cpp:663]" */
     const bool warns = has(message, "[W") && has(message, ".cpp:");
     const unsigned flags = warns ? row->flags : row->flags & ~(unsigned)LATE;
-    ni_kept subject;
+    ni_log_text subject;
     if (((row->flags & NI_PATTERN_LAST) != 0 &&
          (has(message, "retrying") || has(message, "[c10d] The client socket has failed"))) ||
         ((row->flags & WARN) != 0 && l->info) ||

@@ -8,14 +8,13 @@
 #include "nccl_init/base.h"
 #include "nccl_init/index.h"
 #include "nccl_init/text.h"
-#include "plan/keep.h"
 
 static struct ni_span text_of(const void *entries, uint32_t number)
 {
-    return ni_span_of(ni_log_word(entries, (ni_kept)number));
+    return ni_span_of(ni_log_word(entries, (ni_log_text)number));
 }
 
-ni_kept ni_log_keep(struct ni_log *log, struct ni_span s)
+ni_log_text ni_log_keep(struct ni_log *log, struct ni_span s)
 {
     struct ni_index index = {log->word_at, NI_COUNT(log->word_at), 0};
     uint32_t *place;
@@ -26,7 +25,7 @@ ni_kept ni_log_keep(struct ni_log *log, struct ni_span s)
     s.n = strnlen(s.p, s.n);
     place = ni_index_find(&index, s, text_of, log);
     if (*place != 0)
-        return (ni_kept)*place;
+        return (ni_log_text)*place;
     if (s.n == 0 || log->n_word + 1 >= NI_LOG_WORDS || s.n >= NI_LOG_BYTES - log->text_len) {
         log->dropped += s.n > 0;
         return 0;
@@ -35,10 +34,10 @@ ni_kept ni_log_keep(struct ni_log *log, struct ni_span s)
     memcpy(log->text + log->text_len, s.p, s.n);
     log->text_len += (uint32_t)s.n + 1;
     *place = log->n_word;
-    return (ni_kept)log->n_word;
+    return (ni_log_text)log->n_word;
 }
 
-const char *ni_log_word(const struct ni_log *log, ni_kept w)
+const char *ni_log_word(const struct ni_log *log, ni_log_text w)
 {
     return w == 0 ? "" : log->text + log->word[w];
 }

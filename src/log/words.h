@@ -5,10 +5,9 @@
 
 #include "log/log.h"
 #include "nccl_init/text.h"
-#include "plan/keep.h"
 
 /* The number of the text, 0 when there is no room; the text of the number. */
-ni_kept ni_log_keep(struct ni_log *log, struct ni_span s);
-const char *ni_log_word(const struct ni_log *log, ni_kept w);
+ni_log_text ni_log_keep(struct ni_log *log, struct ni_span s);
+const char *ni_log_word(const struct ni_log *log, ni_log_text w);
 
 #endif

@@ -100,7 +100,7 @@ static bool is_one_of(struct ni_span s, const char *words)
 
 /* ---- attributes of sysfs, sysctls ---- */
 
-static void keep_nothing(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_nothing(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                          struct ni_text *ret)
 {
     (void)k;
@@ -109,7 +109,7 @@ static void keep_nothing(const struct ni_kept *k, struct ni_mask *m, struct ni_s
     (void)ret;
 }
 
-static void keep_number(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_number(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret)
 {
     const struct ni_span digits = ni_trim(s);
@@ -124,7 +124,7 @@ static void keep_number(const struct ni_kept *k, struct ni_mask *m, struct ni_sp
 }
 
 /* "0x15b3" */
-static void keep_0x(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_0x(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                     struct ni_text *ret)
 {
     (void)k;
@@ -136,7 +136,7 @@ static void keep_0x(const struct ni_kept *k, struct ni_mask *m, struct ni_span s
 }
 
 /* "4: ACTIVE": the number counts. */
-static void keep_state(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_state(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                        struct ni_text *ret)
 {
     static const char states[] =
@@ -157,7 +157,7 @@ static void keep_state(const struct ni_kept *k, struct ni_mask *m, struct ni_spa
 }
 
 /* "100 Gb/sec (4X EDR)", "32.0 GT/s PCIe", "Unknown": the rate counts. */
-static void keep_rate(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_rate(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                       struct ni_text *ret)
 {
     static const char *const units[] = {" Gb/sec", " GT/s PCIe", " GT/s"};
@@ -180,7 +180,7 @@ static void keep_rate(const struct ni_kept *k, struct ni_mask *m, struct ni_span
     put_refused(s, ret);
 }
 
-static void keep_gid(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_gid(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                      struct ni_text *ret)
 {
     uint8_t ip[NI_GID_BYTES];
@@ -193,7 +193,7 @@ static void keep_gid(const struct ni_kept *k, struct ni_mask *m, struct ni_span 
         put_refused(s, ret);
 }
 
-static void keep_device(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_device(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret)
 {
     (void)k;
@@ -205,7 +205,7 @@ static void keep_device(const struct ni_kept *k, struct ni_mask *m, struct ni_sp
 
 /* "28.37.1014", "23.10-1.1.9", "1.117.5-a-56": numbers and single letters. What else is there says
    nothing to a rule. */
-static void keep_version(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_version(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                          struct ni_text *ret)
 {
     enum { MOST = 24 };
@@ -230,7 +230,7 @@ static void keep_version(const struct ni_kept *k, struct ni_mask *m, struct ni_s
 }
 
 /* "MT4129", "BCM57608" */
-static void keep_model_number(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_model_number(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                               struct ni_text *ret)
 {
     const size_t letters = begins(s, "BCM") ? 3 : 2;
@@ -246,7 +246,7 @@ static void keep_model_number(const struct ni_kept *k, struct ni_mask *m, struct
 }
 
 /* "0-15,32-47" */
-static void keep_cpus(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_cpus(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                       struct ni_text *ret)
 {
     size_t n = 0;
@@ -262,7 +262,7 @@ static void keep_cpus(const struct ni_kept *k, struct ni_mask *m, struct ni_span
 }
 
 /* "Global tclass=106": the line counts. */
-static void keep_traffic_class(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_traffic_class(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                                struct ni_text *ret)
 {
     static const char global[] = "Global tclass=";
@@ -278,7 +278,7 @@ static void keep_traffic_class(const struct ni_kept *k, struct ni_mask *m, struc
 }
 
 /* "5.14.0-570.el9.x86_64": version and flavour */
-static void keep_kernel(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_kernel(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret)
 {
     static const char flavours[] =
@@ -304,7 +304,7 @@ static void keep_kernel(const struct ni_kept *k, struct ni_mask *m, struct ni_sp
     }
 }
 
-static void keep_hostname(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_hostname(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                           struct ni_text *ret)
 {
     (void)k;
@@ -318,7 +318,7 @@ static void keep_hostname(const struct ni_kept *k, struct ni_mask *m, struct ni_
 /* ---- tables ---- */
 
 /* "mlx5_0 hca_handle=2 hca_object=max" */
-static void keep_rdma_cgroup(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_rdma_cgroup(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                              struct ni_text *ret)
 {
     struct ni_span line, word[8];
@@ -347,7 +347,7 @@ static void keep_rdma_cgroup(const struct ni_kept *k, struct ni_mask *m, struct 
 }
 
 /* The lines of proc/self/limits and status that count, and their numbers. */
-static void keep_self(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_self(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                       struct ni_text *ret)
 {
     static const struct {
@@ -391,7 +391,7 @@ static void keep_self(const struct ni_kept *k, struct ni_mask *m, struct ni_span
 }
 
 /* The mounts that hold this program, and /dev/shm: the mount point, nosuid, a tmpfs and its size. */
-static void keep_mounts(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_mounts(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret)
 {
     struct ni_span line, word[6];
@@ -429,7 +429,7 @@ static void keep_mounts(const struct ni_kept *k, struct ni_mask *m, struct ni_sp
 }
 
 /* Words about the IOMMU, of which the values are known. */
-static void keep_cmdline(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_cmdline(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                          struct ni_text *ret)
 {
     static const char names[] =
@@ -469,7 +469,7 @@ static void keep_cmdline(const struct ni_kept *k, struct ni_mask *m, struct ni_s
 }
 
 /* "12345.67 ..." */
-static void keep_uptime(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_uptime(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret)
 {
     size_t n = 0;
@@ -485,7 +485,7 @@ static void keep_uptime(const struct ni_kept *k, struct ni_mask *m, struct ni_sp
 }
 
 /* The line of our own name, if it is there. */
-static void keep_hosts(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_hosts(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                        struct ni_text *ret)
 {
     struct ni_span line, ip, word;
@@ -510,7 +510,7 @@ static void keep_hosts(const struct ni_kept *k, struct ni_mask *m, struct ni_spa
 }
 
 /* The first process is an init, or something else. */
-static void keep_comm(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_comm(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                       struct ni_text *ret)
 {
     static const char others[] = "sh|bash|dash|ash|sleep|python|python3|torchrun|mpirun|sshd|ray";
@@ -566,7 +566,7 @@ static void put_fib_node(struct ni_span text, struct ni_text *ret)
         ni_putf(ret, " %.*s", (int)word[i].n, word[i].p);
 }
 
-static void keep_fib_trie(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_fib_trie(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                           struct ni_text *ret)
 {
     struct ni_span line;
@@ -625,7 +625,7 @@ static void put_interface(struct ni_mask *m, struct ni_span name, struct ni_text
         put_refused(name, ret);
 }
 
-static void keep_route(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_route(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                        struct ni_text *ret)
 {
     enum { WORDS = 11 };
@@ -672,14 +672,14 @@ static void put_table6(struct ni_mask *m, struct ni_span s, unsigned words, stru
     }
 }
 
-static void keep_if_inet6(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_if_inet6(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                           struct ni_text *ret)
 {
     (void)k;
     put_table6(m, s, 5, ret);
 }
 
-static void keep_ipv6_route(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_ipv6_route(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                             struct ni_text *ret)
 {
     (void)k;
@@ -736,7 +736,7 @@ static void put_model(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
     }
 }
 
-static void keep_gpu(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_gpu(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                      struct ni_text *ret)
 {
     static const char digits[] = "0123456789abcdef-?";
@@ -766,7 +766,7 @@ static void keep_gpu(const struct ni_kept *k, struct ni_mask *m, struct ni_span 
     }
 }
 
-static void keep_driver(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_driver(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret)
 {
     (void)k;
@@ -776,7 +776,7 @@ static void keep_driver(const struct ni_kept *k, struct ni_mask *m, struct ni_sp
                     : "NVRM version: NVIDIA UNIX Kernel Module");
 }
 
-static void keep_params(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_params(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret)
 {
     struct ni_span line;
@@ -804,7 +804,7 @@ static void put_stranger(struct ni_mask *m, struct ni_span name, const char *pre
 }
 
 /* NAME=VALUE. prefix: of the names that a library reads. */
-static void put_setting(const struct ni_kept *k, struct ni_mask *m, struct ni_span name,
+static void put_setting(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span name,
                         struct ni_span value, const char *prefix, struct ni_text *ret)
 {
     ni_form_fn *form = ni_variable_form(k, name);
@@ -831,7 +831,7 @@ static bool split_setting(struct ni_span s, struct ni_span *name, struct ni_span
 }
 
 /* A blank before the name makes it another one to NCCL. */
-static void keep_nccl_conf(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_nccl_conf(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                            struct ni_text *ret)
 {
     struct ni_span line, name, value;
@@ -846,7 +846,7 @@ static void keep_nccl_conf(const struct ni_kept *k, struct ni_mask *m, struct ni
 }
 
 /* NVSHMEM takes blanks off, and what stands behind " #". */
-static void keep_nvshmem_conf(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_nvshmem_conf(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                               struct ni_text *ret)
 {
     struct ni_span line, name, value;
@@ -866,7 +866,7 @@ static void keep_nvshmem_conf(const struct ni_kept *k, struct ni_mask *m, struct
 }
 
 /* Variables that nothing reads are left out. NCCL's and our own unknown ones keep their number. */
-static void keep_environ(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_environ(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                          struct ni_text *ret)
 {
     for (size_t n; s.n > 0; s = behind(s, n)) {
@@ -885,7 +885,7 @@ static void keep_environ(const struct ni_kept *k, struct ni_mask *m, struct ni_s
 }
 
 /* "x:x:7:0::/home/me:" */
-static void keep_passwd(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_passwd(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret)
 {
     const char *at = s.p;
@@ -903,7 +903,7 @@ static void keep_passwd(const struct ni_kept *k, struct ni_mask *m, struct ni_sp
 }
 
 /* Vital product data have serial numbers. Nothing but what stands for the UUID that pairs two functions. */
-static void keep_vpd(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_vpd(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                      struct ni_text *ret)
 {
     enum { READ_ONLY = 0x90, END = 0x78 };

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "cli/options.h"
+#include "cli/program.h"
 #include "nccl_init/base.h"
 #include "nccl_init/caps.h"
 #include "nccl_init/findings.h"
@@ -21,11 +22,13 @@
 
 /* ---- lists ---- */
 
-static void put_word(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
+static void put_word(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
+                     struct ni_text *ret)
 {
     enum { MOST = 4 }; /* digits of a number with something behind it, which NCCL reads */
     size_t digits = s.n > 0 && *s.p == '-';
 
+    (void)k;
     while (digits < s.n && ni_is_digit(s.p[digits]))
         digits++;
     if (ni_keeps_word(s) || ni_is_number(s)) {
@@ -37,47 +40,51 @@ static void put_word(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
     ni_keep_unknown(m, s, ret);
 }
 
-static void put_value(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
+static void put_value(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
+                      struct ni_text *ret)
 {
     if (ni_is_bdf(s) || ni_is_address(s) || ni_is_gpu_uuid(s))
         ni_putn(ret, s.p, s.n);
     else
-        ni_keep_items(m, s, ":.", put_word, ret);
+        ni_keep_items(k, m, s, ":.", put_word, ret);
 }
 
-static void put_name(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
+static void put_name(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
+                     struct ni_text *ret)
 {
+    (void)k;
     if (ni_is_number(s))
         ni_putn(ret, s.p, s.n);
     else
         ni_keep_device(m, s, ret);
 }
 
-static void put_device(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
+static void put_device(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
+                       struct ni_text *ret)
 {
     if (ni_is_bdf(s))
         ni_putn(ret, s.p, s.n);
     else
-        ni_keep_items(m, s, ":", put_name, ret);
+        ni_keep_items(k, m, s, ":", put_name, ret);
 }
 
 /* ---- the forms of values ---- */
 
-static void keep_words(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_words(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                        struct ni_text *ret)
 {
     (void)k;
-    ni_keep_items(m, s, ",;=^@|()[] \t\r", put_value, ret);
+    ni_keep_items(k, m, s, ",;=^@|()[] \t\r", put_value, ret);
 }
 
-static void keep_devices(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_devices(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                          struct ni_text *ret)
 {
     (void)k;
-    ni_keep_items(m, s, ",;=^ \t\r", put_device, ret);
+    ni_keep_items(k, m, s, ",;=^ \t\r", put_device, ret);
 }
 
-static void keep_path(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_path(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                       struct ni_text *ret)
 {
     (void)k;
@@ -85,7 +92,7 @@ static void keep_path(const struct ni_kept *k, struct ni_mask *m, struct ni_span
 }
 
 /* A word, or a text of the user's. */
-static void keep_name(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_name(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                       struct ni_text *ret)
 {
     (void)k;
@@ -97,7 +104,7 @@ static void keep_name(const struct ni_kept *k, struct ni_mask *m, struct ni_span
 
 /* "ofi", "libnccl-net-ofi.so", "/opt/.../libnccl-net.so": a file's name stays where it is made of words
    that such files have. */
-static void keep_plugin(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_plugin(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret)
 {
     static const char *const parts[] = {
@@ -127,13 +134,13 @@ static void keep_plugin(const struct ni_kept *k, struct ni_mask *m, struct ni_sp
 }
 
 /* A word of an option's values, a capability, a finding. */
-static bool is_of_option(struct ni_span s)
+static bool is_of_option(const struct ni_keep_facts *k, struct ni_span s)
 {
     struct ni_cap_names names = {0};
     unsigned cap;
 
-    for (unsigned i = 0; i < ni_options_count; i++) {
-        const char *at = ni_options_table[i].arg;
+    for (unsigned i = 0; i < ni_options_count(k->program); i++) {
+        const char *at = ni_option_at(k->program, i)->arg;
         while (at && *at) {
             const size_t n = strcspn(at, "|,.=[]");
             if (n == s.n && memcmp(at, s.p, n) == 0)
@@ -147,26 +154,27 @@ static bool is_of_option(struct ni_span s)
     return ni_cap_by_name(s, &names, &cap) == 0;
 }
 
-static void put_option(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
+static void put_option(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
+                       struct ni_text *ret)
 {
-    if (is_of_option(s))
+    if (is_of_option(k, s))
         ni_putn(ret, s.p, s.n);
     else
-        put_value(m, s, ret);
+        put_value(k, m, s, ret);
 }
 
-static void keep_option(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_option(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret)
 {
     (void)k;
     if (s.n > NI_PAGE)
         ni_keep_unknown(m, s, ret); /* no option takes it */
     else
-        ni_keep_items(m, s, ",=", put_option, ret);
+        ni_keep_items(k, m, s, ",=", put_option, ret);
 }
 
 /* NAME or NAME:PORT of another machine */
-static void keep_host(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_host(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                       struct ni_text *ret)
 {
     const char *colon = memrchr(s.p, ':', s.n);
@@ -181,7 +189,7 @@ static void keep_host(const struct ni_kept *k, struct ni_mask *m, struct ni_span
 }
 
 /* The value of NCCLINIT_NETWORK_STATUS: a file, or the name of a variable. */
-static void keep_status_name(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_status_name(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                              struct ni_text *ret)
 {
     if (k->network_status && ni_span_is(s, k->network_status))
@@ -191,7 +199,7 @@ static void keep_status_name(const struct ni_kept *k, struct ni_mask *m, struct 
 }
 
 /* PCIDEVICE_*: which of the two, the content tells. */
-static void keep_pcidevice(const struct ni_kept *k, struct ni_mask *m, struct ni_span s,
+static void keep_pcidevice(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                            struct ni_text *ret)
 {
     const struct ni_span text = ni_trim(s);
@@ -295,18 +303,18 @@ static bool is_plain(struct ni_span name)
     return name.n > 0;
 }
 
-static bool is_own(struct ni_span name)
+static bool is_own(const struct ni_keep_facts *k, struct ni_span name)
 {
-    for (unsigned i = 0; i < ni_options_count; i++) {
+    for (unsigned i = 0; i < ni_options_count(k->program); i++) {
         struct ni_text text = NI_TEXT(64);
-        ni_put_variable(&text, &ni_options_table[i]);
+        ni_put_variable(&text, ni_option_at(k->program, i));
         if (ni_span_is(name, text.buf))
             return true;
     }
     return false;
 }
 
-ni_form_fn *ni_variable_form(const struct ni_kept *k, struct ni_span name)
+ni_form_fn *ni_variable_form(const struct ni_keep_facts *k, struct ni_span name)
 {
     if (ni_is_nccl_slip(name)) /* as it is, for it is told */
         return keep_words;
@@ -317,7 +325,7 @@ ni_form_fn *ni_variable_form(const struct ni_kept *k, struct ni_span name)
             return variables[i].form;
     if (k && k->network_status && ni_span_is(name, k->network_status))
         return ni_keep_json;
-    if (is_own(name))
+    if (is_own(k, name))
         return keep_option;
     return ni_is_nccl_name(name) ? keep_words : NULL;
 }

@@ -7,6 +7,6 @@
 #include "plan/keep.h"
 
 /* The form of the variable's value; NULL: no variable that the program reads. */
-ni_form_fn *ni_variable_form(const struct ni_kept *k, struct ni_span name);
+ni_form_fn *ni_variable_form(const struct ni_keep_facts *k, struct ni_span name);
 
 #endif

@@ -104,15 +104,15 @@ void ni_keep_device(struct ni_mask *m, struct ni_span name, struct ni_text *ret)
 }
 
 /* The items between the separators, which stay. */
-void ni_keep_items(struct ni_mask *m, struct ni_span s, const char *separators,
-                   ni_keep_item_fn *put_item, struct ni_text *ret)
+void ni_keep_items(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
+                   const char *separators, ni_keep_item_fn *put_item, struct ni_text *ret)
 {
     while (s.n > 0) {
         size_t n = 0;
         while (n < s.n && !(s.p[n] && strchr(separators, s.p[n])))
             n++;
         if (n > 0)
-            put_item(m, (struct ni_span){s.p, n}, ret);
+            put_item(k, m, (struct ni_span){s.p, n}, ret);
         if (n < s.n)
             ni_putn(ret, s.p + n, 1);
         n += n < s.n;
@@ -121,8 +121,10 @@ void ni_keep_items(struct ni_mask *m, struct ni_span s, const char *separators,
 }
 
 /* An auxiliary device that the record does not show has another's name. */
-static void put_id(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
+static void put_id(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
+                   struct ni_text *ret)
 {
+    (void)k;
     if (ni_is_bdf(s) || (ni_is_aux_id(s) && ni_mask_is_shown(m, s))) {
         ni_putn(ret, s.p, s.n);
     } else if (ni_is_aux_id(s)) {
@@ -133,8 +135,9 @@ static void put_id(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
     }
 }
 
-void ni_keep_ids(const struct ni_kept *k, struct ni_mask *m, struct ni_span s, struct ni_text *ret)
+void ni_keep_ids(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
+                 struct ni_text *ret)
 {
     (void)k;
-    ni_keep_items(m, s, ",; \t", put_id, ret);
+    ni_keep_items(k, m, s, ",; \t", put_id, ret);
 }

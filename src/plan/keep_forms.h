@@ -11,7 +11,8 @@
 struct ni_mask;
 
 /* The items between the separators, which stay. */
-typedef void ni_keep_item_fn(struct ni_mask *m, struct ni_span item, struct ni_text *ret);
+typedef void ni_keep_item_fn(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span item,
+                             struct ni_text *ret);
 
 /* A word of a known option's value, in any case; a number of 64 bits, decimal or hexadecimal, with a
    sign or a unit; an IP address, with the length of its prefix; a PCI address; the UUID of a GPU, which
@@ -26,8 +27,8 @@ bool ni_is_gpu_uuid(struct ni_span s);
 void ni_keep_unknown(struct ni_mask *m, struct ni_span s, struct ni_text *ret);
 /* A device or an interface: its name, or one that stands for it. */
 void ni_keep_device(struct ni_mask *m, struct ni_span name, struct ni_text *ret);
-void ni_keep_items(struct ni_mask *m, struct ni_span s, const char *separators,
-                   ni_keep_item_fn *put_item, struct ni_text *ret);
+void ni_keep_items(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
+                   const char *separators, ni_keep_item_fn *put_item, struct ni_text *ret);
 /* PCI addresses and auxiliary names. */
 ni_form_fn ni_keep_ids;
 

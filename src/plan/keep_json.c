@@ -156,7 +156,8 @@ static size_t value_length(struct ni_span s)
     return s.n;
 }
 
-void ni_keep_json(const struct ni_kept *k, struct ni_mask *m, struct ni_span s, struct ni_text *ret)
+void ni_keep_json(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
+                  struct ni_text *ret)
 {
     (void)k;
     while (ni_trim(s).n > 0) {

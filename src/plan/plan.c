@@ -6,6 +6,8 @@
 #include "cli/flow.h"
 #include "cli/options.h"
 #include "cli/say.h"
+#include "cli/values.h"
+#include "nccl_init/base.h"
 #include "nccl_init/text.h"
 #include "plan/report.h"
 #include "plan/report_json.h"
@@ -13,14 +15,57 @@
 #include "rules/rules.h"
 #include "rules/slow_rails.h"
 
+/* ---- options ---- */
+
+struct ni_plan_options ni_plan_options;
+
+static const struct ni_option plan_options[] = {
+    {
+        .name = "dot",
+        .verbs = NI_VERB_TOPO,
+        .take = ni_take_switch,
+        .at = offsetof(struct ni_plan_options, dot),
+        .help = "print the PCI tree as a picture for Graphviz",
+    },
+    {
+        .name = "rules",
+        .verbs = NI_VERB_PLAN,
+        .take = ni_take_switch,
+        .at = offsetof(struct ni_plan_options, rules),
+        .help = "list the rules: the id of each, what it reads and what it may set",
+    },
+    {
+        .name = "gids",
+        .verbs = NI_VERB_PLAN,
+        .take = ni_take_switch,
+        .at = offsetof(struct ni_plan_options, gids),
+        .help = "also list the GID tables of the pod's ports, as show_gids does, and whose each "
+                "entry is",
+    },
+    {
+        .name = "mask",
+        .verbs = NI_VERB_SNAPSHOT,
+        .take = ni_take_switch,
+        .at = offsetof(struct ni_plan_options, mask),
+        .help = "record only what is known to be no secret; hosts, users and ids get other names",
+    },
+};
+const struct ni_option_rows ni_plan_rows = {
+    plan_options,
+    NI_COUNT(plan_options),
+    &ni_plan_options,
+    sizeof(ni_plan_options),
+};
+
 int ni_cmd_plan(struct ni_context *ctx)
 {
     struct ni_text rules = NI_TEXT(4096);
-    const struct ni_options *o = &ctx->options;
+    const bool json = ctx->options.json, listed = ni_plan_options.rules,
+               gids = ni_plan_options.gids;
 
-    if (o->json ? o->rules || o->gids : o->rules && o->gids)
+    if (json + listed + gids > 1)
         return ni_usage(ctx, "--json, --rules and --gids exclude each other");
-    if (o->rules) {
+    if (listed) {
         ni_put_rules(&rules);
         return ni_print(ctx, &rules);
     }
@@ -28,17 +73,19 @@ int ni_cmd_plan(struct ni_context *ctx)
     if (r != 0)
         return r;
     ni_note_slow_rails(&ctx->work);
-    return ni_print_view(ctx, o->json ? ni_put_plan_json : ni_put_plan);
+    if (json)
+        return ni_print_view(ctx, ni_put_plan_json);
+    return ni_print_view(ctx, gids ? ni_put_plan_with_gids : ni_put_plan);
 }
 
 int ni_cmd_topo(struct ni_context *ctx)
 {
-    if (ctx->options.json && ctx->options.dot)
+    if (ctx->options.json && ni_plan_options.dot)
         return ni_usage(ctx, "--json and --dot exclude each other");
     const int r = ni_flow(ctx);
     if (r != 0)
         return r;
-    return ni_print_view(ctx, ctx->options.json  ? ni_put_plan_json
-                              : ctx->options.dot ? ni_put_topo_dot
-                                                 : ni_put_topo);
+    if (ctx->options.json)
+        return ni_print_view(ctx, ni_put_plan_json);
+    return ni_print_view(ctx, ni_plan_options.dot ? ni_put_topo_dot : ni_put_topo);
 }

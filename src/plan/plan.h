@@ -3,8 +3,15 @@
 #ifndef NCCL_INIT_PLAN_PLAN_H
 #define NCCL_INIT_PLAN_PLAN_H
 
-#include "cli/verbs.h"
+#include "cli/options.h"
+#include "cli/program.h"
 
 ni_verb_fn ni_cmd_plan, ni_cmd_topo;
+
+struct ni_plan_options {
+    bool dot, rules, gids, mask;
+};
+extern struct ni_plan_options ni_plan_options;
+extern const struct ni_option_rows ni_plan_rows;
 
 #endif

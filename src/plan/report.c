@@ -316,7 +316,7 @@ static void put_gids(struct ni_text *out, const struct ni_view *view)
     static const char *const whose[] = {
         [NI_OWN_UNKNOWN] = "", [NI_OWN_OURS] = "this pod's", [NI_OWN_FOREIGN] = "another's"};
     const struct ni_inventory *inv = view->inv;
-    if (!view->gids || inv->n_gid == 0)
+    if (inv->n_gid == 0)
         return;
     struct ni_text table = ni_table_on("PORT\tINDEX\tGID\tTYPE\tNETDEV\tWHOSE"), *t = &table;
     for (unsigned p = 0; p < inv->n_port; p++) {
@@ -458,7 +458,7 @@ static void put_limit(struct ni_text *out, const char *which, struct ni_num now,
     }
 }
 
-void ni_put_plan(struct ni_text *out, const struct ni_view *view)
+static void put_plan(struct ni_text *out, const struct ni_view *view, bool gids)
 {
     const struct ni_limit *limit = &view->plan->memlock;
     const struct ni_self *self = &view->inv->self;
@@ -466,7 +466,8 @@ void ni_put_plan(struct ni_text *out, const struct ni_view *view)
     put_hcas(out, view);
     put_sources(out, view->inv);
     ni_put_gpu_table(out, view);
-    put_gids(out, view);
+    if (gids)
+        put_gids(out, view);
     put_set(out, view);
     put_left_unset(out, view);
     put_limit(out, "\nLocked memory: soft limit ", self->memlock_soft, limit->soft);
@@ -477,4 +478,14 @@ void ni_put_plan(struct ni_text *out, const struct ni_view *view)
     ni_put_findings(out, view, NI_INFO);
     if (view->findings->n == 0)
         ni_put(out, "\nNo findings. `nccl-init doctor` checks the node.\n");
+}
+
+void ni_put_plan(struct ni_text *out, const struct ni_view *view)
+{
+    put_plan(out, view, false);
+}
+
+void ni_put_plan_with_gids(struct ni_text *out, const struct ni_view *view)
+{
+    put_plan(out, view, true);
 }

@@ -19,7 +19,8 @@ struct ni_origin_words {
     enum ni_tint tint;
 };
 
-ni_report_fn ni_put_plan;
+/* with_gids: also the GID tables of the pod\'s ports. */
+ni_report_fn ni_put_plan, ni_put_plan_with_gids;
 /* What `run` says of the plan: "auto-detected ...", without a newline. memlock: the soft limit in force,
    -1 if unknown. */
 void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t memlock);

@@ -14,6 +14,7 @@
 #include "nccl_init/text.h"
 #include "plan/keep.h"
 #include "plan/keep_env.h"
+#include "plan/plan.h"
 #include "print/layout.h"
 #include "sysroot/live.h"
 #include "sysroot/record.h"
@@ -21,7 +22,7 @@
 
 /* Whether a prober or a rule looks at the variable, or it is a misspelt one of NCCL's or our own. Other
    variables may hold secrets. */
-static bool is_relevant(const struct ni_kept *k, const char *entry)
+static bool is_relevant(const struct ni_keep_facts *k, const char *entry)
 {
     const char *value;
     struct ni_span name;
@@ -32,7 +33,7 @@ static bool is_relevant(const struct ni_kept *k, const char *entry)
 }
 
 /* The environment in the kernel's form. */
-static int record_environ(struct ni_context *ctx, const struct ni_kept *k)
+static int record_environ(struct ni_context *ctx, const struct ni_keep_facts *k)
 {
     struct ni_text text = ni_long_text();
     int r = 0;
@@ -57,12 +58,12 @@ static bool is_variable(const struct ni_context *ctx, const char *name)
 }
 
 /* For the list of what a masked record may hold. */
-static void look_around(const struct ni_context *ctx, struct ni_kept *ret)
+static void look_around(const struct ni_context *ctx, struct ni_keep_facts *ret)
 {
     struct ni_dir root = ni_dir_top(&ctx->root);
 
     root.unrecorded = true;
-    if (!ctx->options.mask || is_variable(ctx, ctx->options.network_status))
+    if (!ni_plan_options.mask || is_variable(ctx, ctx->options.network_status))
         ret->network_status = ctx->options.network_status;
     (void)ni_readlink(&root, ret->exe, sizeof(ret->exe), "proc/self/exe");
     (void)ni_read(&root, ret->host, sizeof(ret->host), "proc/sys/kernel/hostname");
@@ -70,7 +71,7 @@ static void look_around(const struct ni_context *ctx, struct ni_kept *ret)
 
 int ni_cmd_snapshot(struct ni_context *ctx)
 {
-    struct ni_kept kept = {.network_status = NULL};
+    struct ni_keep_facts kept = {.program = ctx->program};
     struct ni_text text;
     int r = ni_flow(ctx);
 
@@ -79,14 +80,14 @@ int ni_cmd_snapshot(struct ni_context *ctx)
     text = ni_long_text();
     look_around(ctx, &kept);
     r = record_environ(ctx, &kept);
-    if (!ctx->options.mask)
+    if (!ni_plan_options.mask)
         ni_say(ctx, NI_LOG_WARN,
                "this recording may hold secrets: variables, settings and the kernel command line "
                "are in "
                "it as they are; --mask leaves them out");
     if (r == 0)
         r = ni_record_text(&ctx->root, "recorded by nccl-init " NCCL_INIT_VERSION,
-                           ctx->options.mask ? ni_keep_file : NULL, &kept, &text);
+                           ni_plan_options.mask ? ni_keep_file : NULL, &kept, &text);
     if (r < 0)
         ni_say(ctx, NI_LOG_ERROR, "cannot record: %s", NI_ERRNO(r));
     r = r < 0 ? NI_EXIT_FAILED : ni_print(ctx, &text);
@@ -94,16 +95,16 @@ int ni_cmd_snapshot(struct ni_context *ctx)
     return r;
 }
 
-void ni_leave_snapshot(struct ni_context *ctx)
+void ni_leave_snapshot(struct ni_context *ctx, const char *path)
 {
-    if (!ctx->options.refusal_snapshot)
+    if (!path)
         return;
     memset(&ctx->inventory, 0, sizeof(ctx->inventory));
     memset(&ctx->plan, 0, sizeof(ctx->plan));
     memset(&ctx->findings, 0, sizeof(ctx->findings));
     ctx->verb = NI_VERB_SNAPSHOT;
-    ctx->options.output = ctx->options.refusal_snapshot;
-    ctx->options.mask = true;
+    ctx->options.output = path;
+    ni_plan_options.mask = true;
     ctx->options.wait = 0;
     (void)ni_cmd_snapshot(ctx);
 }

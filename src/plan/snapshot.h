@@ -4,11 +4,11 @@
 #define NCCL_INIT_PLAN_SNAPSHOT_H
 
 #include "cli/dispatch.h"
-#include "cli/verbs.h"
+#include "cli/program.h"
 
 ni_verb_fn ni_cmd_snapshot;
 
-/* --snapshot-on-refusal, if it was given; what was gathered and decided is gone then. */
-void ni_leave_snapshot(struct ni_context *ctx);
+/* --snapshot-on-refusal; path NULL: it was not given. What was gathered and decided is gone then. */
+void ni_leave_snapshot(struct ni_context *ctx, const char *path);
 
 #endif

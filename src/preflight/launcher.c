@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "cli/options.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/number.h"

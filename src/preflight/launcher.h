@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 
-#include "cli/options.h"
 #include "nccl_init/env.h"
 #include "nccl_init/text.h"
 
@@ -20,6 +19,13 @@ struct ni_party {
     char key[128];    /* equal in all pods of this attempt; never shown to anybody */
     bool named;       /* the key is only the name of pod 0, which another job can have, too */
     bool stand_aside; /* local rank 0 of this pod acts, and no more is told */
+};
+
+/* What the options say of it; what is not given is NULL, or below 0. */
+struct ni_party_options {
+    const char *peers, *job, *self; /* self: this machine's own name */
+    int rank, ranks;
+    unsigned port;
 };
 
 /* true: *ret is whole. false: `why`, which was empty, says which variables would tell, or which is wrong,

@@ -18,6 +18,7 @@
 #include "cli/flow.h"
 #include "cli/options.h"
 #include "cli/say.h"
+#include "cli/values.h"
 #include "nccl_init/base.h"
 #include "nccl_init/caps.h"
 #include "nccl_init/env.h"
@@ -44,6 +45,114 @@
 #include "system/process.h"
 #include "system/replace.h"
 
+/* ---- options ---- */
+
+enum { A_FILE = NI_OPTION_FILE, MEETING = NI_VERB_RUN | NI_VERB_PREFLIGHT };
+
+struct ni_preflight_options ni_preflight_options;
+
+static const struct ni_option preflight_options[] = {
+    {
+        .name = "peers",
+        .verbs = MEETING,
+        .arg = "HOST[:PORT]",
+        .take = ni_take_path,
+        .at = offsetof(struct ni_preflight_options, party.peers),
+        .help = "preflight: name or address of pod 0; only if the launcher does not tell it, as "
+                "the next "
+                "three",
+    },
+    {
+        .name = "rank",
+        .verbs = MEETING,
+        .arg = "auto|N",
+        .initial = "auto",
+        .take = ni_take_number,
+        .at = offsetof(struct ni_preflight_options, party.rank),
+        .least = -1,
+        .most = NI_MAX_RANKS,
+        .help = "preflight: this pod's number, from 0",
+    },
+    {
+        .name = "ranks",
+        .verbs = MEETING,
+        .arg = "auto|N",
+        .initial = "auto",
+        .take = ni_take_number,
+        .at = offsetof(struct ni_preflight_options, party.ranks),
+        .least = -1,
+        .most = NI_MAX_RANKS,
+        .help = "preflight: how many pods take part",
+    },
+    {
+        .name = "job",
+        .verbs = MEETING,
+        .arg = "KEY",
+        .take = ni_take_path,
+        .at = offsetof(struct ni_preflight_options, party.job),
+        .help =
+            "preflight: a key that all pods of this attempt of the job have, and no other job has",
+    },
+    /* below the ephemeral ports, not perftest's 18515 */
+    {
+        .name = "port",
+        .verbs = MEETING,
+        .arg = "PORT",
+        .initial = "18555",
+        .take = ni_take_number,
+        .at = offsetof(struct ni_preflight_options, party.port),
+        .least = 1,
+        .most = UINT16_MAX,
+        .help = "preflight: TCP port of pod 0",
+    },
+    {
+        .name = "within",
+        .verbs = MEETING,
+        .arg = "SECONDS",
+        .initial = "120",
+        .take = ni_take_number,
+        .at = offsetof(struct ni_preflight_options, within),
+        .least = 1,
+        .most = 86400,
+        .help = "preflight: how long to wait for all pods to come",
+    },
+    {
+        .name = "seconds",
+        .verbs = MEETING,
+        .arg = "S",
+        .initial = "0.2",
+        .take = ni_take_milliseconds,
+        .at = offsetof(struct ni_preflight_options, move_ms),
+        .least = 0,
+        .most = 60000,
+        .help =
+            "preflight: seconds of writing, and of reading, to measure bandwidth; 0: not measured",
+    },
+    {
+        .name = "once",
+        .verbs = A_FILE | NI_OPTION_CAREFUL | MEETING,
+        .arg = "FILE",
+        .take = ni_take_path,
+        .at = offsetof(struct ni_preflight_options, once),
+        .help = "preflight: keep the verdict in FILE; a container that starts again skips the "
+                "preflight",
+    },
+    {
+        .name = "svg",
+        .verbs = A_FILE | MEETING,
+        .arg = "FILE",
+        .take = ni_take_path,
+        .at = offsetof(struct ni_preflight_options, svg),
+        .help = "preflight: pod 0 writes a picture of pods by rails to FILE",
+    },
+};
+const struct ni_option_rows ni_preflight_rows = {
+    preflight_options,
+    NI_COUNT(preflight_options),
+    &ni_preflight_options,
+    sizeof(ni_preflight_options),
+};
+
 #if defined(__x86_64__)
 #endif
 
@@ -64,7 +173,7 @@ static int draw(struct ni_context *ctx, const struct ni_verdict *verdict)
     int status;
 
     ni_put_preflight_svg(&text, verdict);
-    ctx->options.output = ctx->options.svg;
+    ctx->options.output = ni_preflight_options.svg;
     status = ni_print_long(ctx, &text);
     ctx->options.output = NULL;
     return status;
@@ -94,7 +203,7 @@ static bool conclude(struct ni_context *ctx, const struct ni_verdict *verdict)
     ni_putf(&why, "%s%s", must ? "the preflight is " : "preflight: ", verdict->line);
     if (must && !verdict->good)
         ni_refuse_demand(&ctx->work, NI_REQUIRE_PREFLIGHT, why.buf);
-    if (verdict->job && ctx->options.svg)
+    if (verdict->job && ni_preflight_options.svg)
         told = draw(ctx, verdict) == 0 || runs;
     if (runs || !verdict->job)
         ni_say_findings(ctx);
@@ -165,12 +274,13 @@ static void meet(struct ni_context *ctx, const struct ni_party *party, struct ni
         .policy = &ctx->options.policy,
         .strict = ctx->options.strict,
         .host_network = is_host_network(),
-        .within_ms = (int64_t)ctx->options.within * 1000,
+        .within_ms = (int64_t)ni_preflight_options.within * 1000,
         .pod = &pod,
         .fn = ni_work_rail,
         .task = {.rank = party->rank,
-                 .bytes = ctx->options.bytes,
-                 .move_ms = ctx->options.bytes > 0 ? BYTES_MS : (int)ctx->options.move_ms,
+                 .bytes = ni_selftest_options.bytes,
+                 .move_ms =
+                     ni_selftest_options.bytes > 0 ? BYTES_MS : (int)ni_preflight_options.move_ms,
                  .traffic_class = (uint8_t)ni_user_int(&ctx->work, "NCCL_IB_TC", 0),
                  .service_level = (uint8_t)ni_user_int(&ctx->work, "NCCL_IB_SL", 0),
                  .pkey_index = (uint16_t)ni_user_int(&ctx->work, "NCCL_IB_PKEY", 0)},
@@ -234,7 +344,7 @@ static enum verdict listen_to(int child, int signals, int64_t within_ms, bool *l
 static bool ask_child(struct ni_context *ctx, const struct ni_party *party)
 {
     struct ni_verdict verdict = {.line = "bad: the process of preflight was killed, or crashed"};
-    const int64_t within_ms = (int64_t)ctx->options.within * 1000;
+    const int64_t within_ms = (int64_t)ni_preflight_options.within * 1000;
     enum verdict told = UNTOLD;
     struct ni_children children;
     struct ni_wait wait;
@@ -267,7 +377,7 @@ static bool ask_child(struct ni_context *ctx, const struct ni_party *party)
     if (late)
         (void)ni_format(verdict.line, sizeof(verdict.line),
                         "bad: pod 0 was not found within %u s: does the name server answer?",
-                        ctx->options.within);
+                        ni_preflight_options.within);
     (void)close(fd[0]);
     (void)close(signals);
     ni_children_end(&children, pid); /* it has nothing more to do */
@@ -328,14 +438,16 @@ static ssize_t read_kept(const char *path, char ret[KEPT])
 /* Whether the command starts with a good verdict only. With --strict a bad one is an error. */
 static bool stops_command(const struct ni_options *o)
 {
-    return o->preflight == NI_DEMAND_REQUIRE || (o->preflight == NI_DEMAND_WARN && o->strict);
+    return o->policy.preflight == NI_DEMAND_REQUIRE ||
+           (o->policy.preflight == NI_DEMAND_WARN && o->strict);
 }
 
 /* A bad one does not hold where the command needs a good one. */
 static enum verdict find_kept(const struct ni_options *o, const struct ni_party *party)
 {
     char seen[KEPT] = "";
-    const ssize_t n = o->once ? read_kept(o->once, seen) : -ENOENT;
+    const ssize_t n =
+        ni_preflight_options.once ? read_kept(ni_preflight_options.once, seen) : -ENOENT;
     const bool good = seen[0] == GOOD;
     struct ni_text kept = NI_TEXT(KEPT);
 
@@ -350,7 +462,7 @@ static enum verdict find_kept(const struct ni_options *o, const struct ni_party 
 /* Into FILE, if that is new, empty or an earlier verdict. */
 static void keep(struct ni_context *ctx, bool good, const struct ni_party *party)
 {
-    const char *path = ctx->options.once;
+    const char *path = ni_preflight_options.once;
     struct ni_text text = NI_TEXT(KEPT);
     char seen[KEPT + 1] = "";
     const ssize_t n = read_kept(path, seen);
@@ -376,7 +488,7 @@ static int prove(struct ni_context *ctx, const struct ni_trials *trials)
 {
     const struct ni_options *o = &ctx->options;
     struct ni_verdict verdict = {.good = false};
-    struct ni_party_options told = o->party;
+    struct ni_party_options told = ni_preflight_options.party;
     struct ni_text why = NI_TEXT(512);
     struct ni_party party;
     enum verdict kept;
@@ -398,8 +510,8 @@ static int prove(struct ni_context *ctx, const struct ni_trials *trials)
     } else if ((kept = find_kept(o, &party)) != UNTOLD) {
         verdict.good = kept == GOOD;
         (void)ni_format(verdict.line, sizeof(verdict.line), "%s: made before, as %.256s tells",
-                        verdict.good ? "good" : "bad", o->once);
-    } else if (party.named && party.ranks > 1 && o->preflight == NI_DEMAND_REQUIRE &&
+                        verdict.good ? "good" : "bad", ni_preflight_options.once);
+    } else if (party.named && party.ranks > 1 && o->policy.preflight == NI_DEMAND_REQUIRE &&
                is_host_network()) {
         ni_put(&why,
                "the job has no key but the name of pod 0, and on a host network all jobs of a "
@@ -410,14 +522,18 @@ static int prove(struct ni_context *ctx, const struct ni_trials *trials)
         return conclude(ctx, &verdict) ? 0 : NI_EXIT_FAILED;
     good = party.ranks == 1 ? alone(ctx, trials) : ask_child(ctx, &party);
     /* who has started its command does not come to another meeting */
-    if (o->once && (good || (o->preflight == NI_DEMAND_WARN && !stops_command(o))))
+    if (ni_preflight_options.once &&
+        (good || (o->policy.preflight == NI_DEMAND_WARN && !stops_command(o))))
         keep(ctx, good, &party);
     return good ? 0 : NI_EXIT_FAILED;
 }
 
 int ni_cmd_preflight(struct ni_context *ctx)
 {
-    const int r = ni_flow(ctx);
+    int r;
+
+    ctx->acts = true;
+    r = ni_flow(ctx);
 
     return r != 0 ? r : prove(ctx, NULL);
 }

@@ -6,7 +6,9 @@
 #include <stdbool.h>
 
 #include "cli/dispatch.h"
-#include "cli/verbs.h"
+#include "cli/options.h"
+#include "cli/program.h"
+#include "preflight/launcher.h"
 #include "selftest/trials.h"
 
 ni_verb_fn ni_cmd_preflight;
@@ -15,5 +17,15 @@ ni_verb_fn ni_cmd_preflight;
    result. false: a good verdict was demanded; the reason was told. Nothing of it is left behind.
    trials: of a self-test that was made already; NULL: none. */
 bool ni_preflight_allows(struct ni_context *ctx, const struct ni_trials *trials);
+
+struct ni_preflight_options {
+    struct ni_party_options party;
+    unsigned within;  /* seconds */
+    unsigned move_ms; /* --seconds */
+    const char *once; /* file; NULL: none */
+    const char *svg;  /* likewise */
+};
+extern struct ni_preflight_options ni_preflight_options;
+extern const struct ni_option_rows ni_preflight_rows;
 
 #endif

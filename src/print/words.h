@@ -27,7 +27,6 @@ struct ni_view {
     const struct ni_findings *findings;
     const char *root; /* as given: "/" or a path */
     bool colour;
-    bool gids; /* plan: whole GID tables too */
 };
 
 enum { NI_JSON_SCHEMA = 1 };

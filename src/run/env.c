@@ -6,12 +6,36 @@
 #include "cli/flow.h"
 #include "cli/options.h"
 #include "cli/say.h"
+#include "cli/values.h"
+#include "nccl_init/base.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
 #include "print/layout.h"
 #include "print/words.h"
 #include "run/envfile.h"
 #include "system/exec.h"
+
+/* ---- options ---- */
+
+struct ni_env_options ni_env_options;
+
+static const struct ni_option env_options[] = {
+    {
+        .name = "format",
+        .verbs = NI_VERB_ENV,
+        .arg = "sh|k8s|docker|nccl.conf|json",
+        .initial = "sh",
+        .take = ni_take_word,
+        .at = offsetof(struct ni_env_options, format),
+        .help = "the form in which the settings are written",
+    },
+};
+const struct ni_option_rows ni_env_rows = {
+    env_options,
+    NI_COUNT(env_options),
+    &ni_env_options,
+    sizeof(ni_env_options),
+};
 
 int ni_cmd_env(struct ni_context *ctx)
 {
@@ -28,7 +52,7 @@ int ni_cmd_env(struct ni_context *ctx)
         return NI_EXIT_REFUSED;
     }
     text = ni_long_text();
-    bad = ni_put_env(&text, &view, ctx->options.format);
+    bad = ni_put_env(&text, &view, ni_env_options.format);
     if (bad)
         ni_say(ctx, NI_LOG_ERROR, "%s: this format cannot carry the value `%s`", bad->name,
                bad->value);

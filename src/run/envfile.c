@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "cli/options.h"
 #include "nccl_init/base.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
@@ -14,6 +13,7 @@
 #include "print/devices.h"
 #include "print/json_write.h"
 #include "print/words.h"
+#include "run/env.h"
 
 /* Kubernetes reads files of at most 64 KiB (KEP-3721). The longest line is NAME='VALUE' and a
    newline. */

@@ -3,10 +3,10 @@
 #ifndef NCCL_INIT_RUN_ENVFILE_H
 #define NCCL_INIT_RUN_ENVFILE_H
 
-#include "cli/options.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
 #include "print/words.h"
+#include "run/env.h"
 
 /* The settings that rules decided, one per line in the given form. NULL; or, and nothing is put, the
    setting whose value cannot be carried by the format. JSON also carries the GPUs, if there are, with

@@ -3,7 +3,7 @@
 #ifndef NCCL_INIT_RUN_INSTALL_H
 #define NCCL_INIT_RUN_INSTALL_H
 
-#include "cli/verbs.h"
+#include "cli/program.h"
 
 ni_verb_fn ni_cmd_install;
 

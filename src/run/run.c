@@ -10,6 +10,8 @@
 #include "cli/flow.h"
 #include "cli/options.h"
 #include "cli/say.h"
+#include "cli/values.h"
+#include "nccl_init/base.h"
 #include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/plan.h"
@@ -24,6 +26,57 @@
 #include "selftest/trials.h"
 #include "system/caps.h"
 #include "system/exec.h"
+
+/* ---- options ---- */
+
+enum { DEMAND = NI_OPTION_DEMAND, A_FILE = NI_OPTION_FILE };
+
+static const struct ni_option demand_options[] = {
+    {
+        .name = "selftest",
+        .verbs = DEMAND | NI_VERB_RUN,
+        .arg = "off|warn|require",
+        .initial = "off",
+        .take = ni_take_word,
+        .at = offsetof(struct ni_options, policy.selftest),
+        .help = "test each port first; require: short for --require=selftest",
+    },
+    {
+        .name = "preflight",
+        .verbs = DEMAND | NI_VERB_RUN,
+        .arg = "off|warn|require",
+        .initial = "off",
+        .take = ni_take_word,
+        .at = offsetof(struct ni_options, policy.preflight),
+        .help = "prove the job's fabric with the other pods first; require: short for "
+                "--require=preflight",
+    },
+};
+const struct ni_option_rows ni_demand_rows = {
+    demand_options,
+    NI_COUNT(demand_options),
+    NULL,
+    0,
+};
+
+struct ni_run_options ni_run_options;
+
+static const struct ni_option run_options[] = {
+    {
+        .name = "snapshot-on-refusal",
+        .verbs = A_FILE | NI_VERB_RUN,
+        .arg = "FILE",
+        .take = ni_take_path,
+        .at = offsetof(struct ni_run_options, refusal_snapshot),
+        .help = "if the command is not started, write to FILE what `snapshot --mask` would",
+    },
+};
+const struct ni_option_rows ni_run_rows = {
+    run_options,
+    NI_COUNT(run_options),
+    &ni_run_options,
+    sizeof(ni_run_options),
+};
 
 static void say_plan(struct ni_context *ctx)
 {
@@ -97,6 +150,7 @@ int ni_cmd_run(struct ni_context *ctx)
 
     if (!*ctx->operands)
         return ni_usage(ctx, "no command: nccl-init run [OPTION...] -- COMMAND [ARG...]");
+    ctx->acts = true;
     int r = ni_flow(ctx); /* what cannot be read is a finding */
     if (r != 0)
         return r;
@@ -110,8 +164,8 @@ int ni_cmd_run(struct ni_context *ctx)
             ni_selftest_first(ctx); /* with limits and capabilities as the command will have them */
     ni_say_findings(ctx);
     refusal = refusal_of(ctx);
-    const bool allowed =
-        !refusal && (ctx->options.preflight == NI_DEMAND_OFF || ni_preflight_allows(ctx, trials));
+    const bool allowed = !refusal && (ctx->options.policy.preflight == NI_DEMAND_OFF ||
+                                      ni_preflight_allows(ctx, trials));
     if (allowed) {
         r = start(ctx, &refusal);
         if (!refusal)
@@ -122,6 +176,6 @@ int ni_cmd_run(struct ni_context *ctx)
         refusal = "not started: --strict, and the preflight is bad";
     if (refusal)
         ni_last_words(ctx, refusal, true);
-    ni_leave_snapshot(ctx);
+    ni_leave_snapshot(ctx, ni_run_options.refusal_snapshot);
     return NI_EXIT_REFUSED;
 }

@@ -3,8 +3,16 @@
 #ifndef NCCL_INIT_RUN_RUN_H
 #define NCCL_INIT_RUN_RUN_H
 
-#include "cli/verbs.h"
+#include "cli/options.h"
+#include "cli/program.h"
 
 ni_verb_fn ni_cmd_run;
+
+struct ni_run_options {
+    const char *refusal_snapshot; /* file; NULL: none */
+};
+extern struct ni_run_options ni_run_options;
+/* --selftest, --preflight; those of ni_run_options. */
+extern const struct ni_option_rows ni_demand_rows, ni_run_rows;
 
 #endif

@@ -11,6 +11,8 @@
 #include "cli/flow.h"
 #include "cli/options.h"
 #include "cli/say.h"
+#include "cli/values.h"
+#include "nccl_init/base.h"
 #include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/plan.h"
@@ -25,6 +27,54 @@
 #include "system/caps.h"
 #include "system/exec.h"
 #include "system/process.h"
+
+/* ---- options ---- */
+
+enum { TRYING = NI_VERB_RUN | NI_VERB_SELFTEST, MEETING = NI_VERB_RUN | NI_VERB_PREFLIGHT };
+
+struct ni_selftest_options ni_selftest_options;
+
+static const struct ni_option selftest_options[] = {
+    {
+        .name = "size",
+        .verbs = TRYING,
+        .arg = "BYTES",
+        .initial = "64M",
+        .take = ni_take_bytes,
+        .at = offsetof(struct ni_selftest_options, size),
+        .least = INT64_C(16) << 10,
+        .most = INT64_C(64) << 30,
+        .help = "self-test: how much memory to register for each port",
+    },
+    {
+        .name = "bytes",
+        .verbs = TRYING | MEETING,
+        .arg = "BYTES",
+        .take = ni_take_bytes,
+        .at = offsetof(struct ni_selftest_options, bytes),
+        .least = 1,
+        .most = INT64_C(1) << 40,
+        .help = "bytes that each port writes and reads back; default: selftest 16M, preflight by "
+                "--seconds",
+    },
+    {
+        .name = "deadline",
+        .verbs = TRYING | NI_VERB_DOCTOR,
+        .arg = "SECONDS",
+        .initial = "10",
+        .take = ni_take_number,
+        .at = offsetof(struct ni_selftest_options, deadline),
+        .least = 1,
+        .most = 3600,
+        .help = "how long the self-test may take in all",
+    },
+};
+const struct ni_option_rows ni_selftest_rows = {
+    selftest_options,
+    NI_COUNT(selftest_options),
+    &ni_selftest_options,
+    sizeof(ni_selftest_options),
+};
 
 enum { PROGRESS_MS = 100 };
 
@@ -87,9 +137,9 @@ const struct ni_trials *ni_try_ports(struct ni_context *ctx)
     static struct ni_trials all;
     int r;
 
-    all.size = ctx->options.size;
-    all.bytes = ctx->options.bytes ? ctx->options.bytes : INT64_C(16) << 20;
-    all.limit_ms = (int64_t)ctx->options.deadline * 1000;
+    all.size = ni_selftest_options.size;
+    all.bytes = ni_selftest_options.bytes ? ni_selftest_options.bytes : INT64_C(16) << 20;
+    all.limit_ms = (int64_t)ni_selftest_options.deadline * 1000;
     all.memlock = ctx->memlock;
     ni_plan_trials(&ctx->work, &all);
     r = ni_run_trials(ctx, &all, work_as_command);
@@ -109,7 +159,10 @@ int ni_cmd_selftest(struct ni_context *ctx)
     const struct ni_trials *all;
     struct ni_view view;
     struct ni_text text;
-    int r = ni_flow(ctx);
+    int r;
+
+    ctx->acts = true;
+    r = ni_flow(ctx);
 
     if (r != 0)
         return r;
@@ -150,7 +203,7 @@ const struct ni_trials *ni_selftest_first(struct ni_context *ctx)
     const struct ni_trials *all;
     bool passes;
 
-    if (ctx->options.selftest == NI_DEMAND_OFF || !ni_wants_trials(&ctx->work))
+    if (ctx->options.policy.selftest == NI_DEMAND_OFF || !ni_wants_trials(&ctx->work))
         return NULL;
     all = ni_try_ports(ctx);
     passes = ni_selftest_passes(all, &how);

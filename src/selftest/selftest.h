@@ -6,7 +6,8 @@
 #include <stdbool.h>
 
 #include "cli/dispatch.h"
-#include "cli/verbs.h"
+#include "cli/options.h"
+#include "cli/program.h"
 #include "nccl_init/text.h"
 #include "rail/rail.h"
 #include "selftest/trials.h"
@@ -26,5 +27,13 @@ bool ni_selftest_passes(const struct ni_trials *all, struct ni_text *how);
 /* --selftest of `run`. If all ports are demanded to pass and do not, the plan refuses.
    NULL: none was made. */
 const struct ni_trials *ni_selftest_first(struct ni_context *ctx);
+
+struct ni_selftest_options {
+    int64_t size;      /* bytes of memory to register for each port */
+    int64_t bytes;     /* that each port moves; 0: not given */
+    unsigned deadline; /* seconds for all */
+};
+extern struct ni_selftest_options ni_selftest_options;
+extern const struct ni_option_rows ni_selftest_rows;
 
 #endif

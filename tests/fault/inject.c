@@ -98,7 +98,7 @@ static int run(const char *verb, const char *demands)
     if (demands && ni_copy(demands_arg, sizeof(demands_arg), demands))
         argv[n++] = demands_arg;
     argv[n] = NULL;
-    const int status = ni_main(context, &ni_program, n, argv, golden.env);
+    const int status = ni_main(context, &ni_main_program, n, argv, golden.env);
 
     diagnose(verb);
     return status;

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/options.h"
 #include "lib/fuzz.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"

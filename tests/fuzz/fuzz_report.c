@@ -5,6 +5,7 @@
 #include "lib/readers.h"
 
 #include "cli/options.h"
+#include "main.h"
 #include "nccl_init/text.h"
 #include "plan/keep.h"
 #include "print/layout.h"
@@ -42,7 +43,8 @@ static void check_replay(struct pod *one)
     pod_decide(other);
     check_same(&one->ctx, &other->ctx, "while recording");
     const struct ni_root record = other->ctx.root;
-    struct ni_kept kept = {.exe = "/usr/bin/nccl-init", .host = "node"};
+    struct ni_keep_facts kept = {
+        .program = &ni_main_program, .exe = "/usr/bin/nccl-init", .host = "node"};
     err = ni_record_text(&record, "of fuzzing", ni_keep_file, &kept, &text);
     FUZZ_CHECK(err == 0, "masked record: %d", err);
     ni_root_close(&one->ctx.root); /* the record stays */

@@ -168,7 +168,7 @@ static void describe(unsigned p, const char *golden)
     memset(&ctx, 0, sizeof(ctx));
     read_env(golden, pod->host);
     tree = write_tree(golden, pod->host);
-    ni_context_init(&ctx, &ni_program, entries);
+    ni_context_init(&ctx, &ni_main_program, entries);
     ctx.opened = true;
     must(ni_root_open(tree, &ctx.root, &line) == 0);
     ni_look(&ctx, &ask);

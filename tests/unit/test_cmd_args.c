@@ -13,6 +13,7 @@
 #include "cli/args.h"
 #include "cli/dispatch.h"
 #include "cli/options.h"
+#include "cli/program.h"
 #include "main.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
@@ -20,6 +21,9 @@
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
+#include "preflight/preflight.h"
+#include "run/env.h"
+#include "selftest/selftest.h"
 #include "system/exec.h"
 #include <cmocka.h>
 
@@ -34,8 +38,8 @@ static int reset(void **state)
 {
     (void)state;
     memset(&context, 0, sizeof(context));
-    context.verbs = &ni_program;
-    ni_options_init(options);
+    context.program = &ni_main_program;
+    ni_options_init(&context);
     return 0;
 }
 
@@ -97,23 +101,46 @@ static int parse_env(unsigned verb, char *const entry[], bool recorded, uint64_t
     return r;
 }
 
+static unsigned number(const char *name)
+{
+    for (unsigned i = 0; i < ni_options_count(&ni_main_program); i++)
+        if (strcmp(ni_option_at(&ni_main_program, i)->name, name) == 0)
+            return i;
+    fail_msg("no option %s", name);
+    return 0;
+}
+
 static const struct ni_option *option(const char *name)
 {
-    for (unsigned i = 0; i < ni_options_count; i++)
-        if (strcmp(ni_options_table[i].name, name) == 0)
-            return &ni_options_table[i];
-    fail_msg("no option %s", name);
-    return NULL;
+    return ni_option_at(&ni_main_program, number(name));
 }
 
 static int take(const char *name, const char *value)
 {
-    return ni_option_take(option(name), value, options);
+    return ni_option_take(&context, number(name), value);
 }
 
 static uint64_t bit(const char *name)
 {
-    return UINT64_C(1) << (option(name) - ni_options_table);
+    return UINT64_C(1) << number(name);
+}
+
+/* The values of all options, one behind the other. */
+static size_t all_values(char *to, size_t room)
+{
+    size_t n = sizeof(*options);
+
+    memcpy(to, options, n);
+    for (unsigned i = 0; i < ni_main_program.n_rows; i++) {
+        const struct ni_option_rows *rows = ni_main_program.rows[i];
+
+        if (!rows->values)
+            continue;
+        assert_true(n + rows->size <= room);
+        memcpy(to + n, rows->values, rows->size);
+        n += rows->size;
+    }
+    return n;
 }
 
 /* ---- the table --------------------------------------------------------------------------------
@@ -127,8 +154,8 @@ static void test_names(void **state)
     (void)state;
     ni_put_variable(&variable, option("snapshot-on-refusal"));
     assert_string_equal(buf, "NCCLINIT_SNAPSHOT_ON_REFUSAL");
-    for (unsigned i = 0; i < ni_options_count; i++) {
-        const struct ni_option *o = &ni_options_table[i];
+    for (unsigned i = 0; i < ni_options_count(&ni_main_program); i++) {
+        const struct ni_option *o = ni_option_at(&ni_main_program, i);
 
         assert_ptr_equal(option(o->name), o); /* no name twice */
         assert_true(o->verbs != 0);
@@ -154,30 +181,33 @@ static void test_values(void **state)
     };
 
     (void)state;
-    for (unsigned i = 0; i < ni_options_count; i++) {
-        const struct ni_option *o = &ni_options_table[i];
+    for (unsigned i = 0; i < ni_options_count(&ni_main_program); i++) {
+        const struct ni_option *o = ni_option_at(&ni_main_program, i);
         const char *cursor = o->arg;
-        struct ni_options got;
+        static char initial[8192], got[8192];
+        size_t n;
         struct ni_span s;
 
         while (cursor && ni_split(&cursor, '|', &s)) {
             char value[64];
 
-            ni_options_init(&got);
+            ni_options_init(&context);
             assert_true(ni_copyn(value, sizeof(value), s.p, s.n));
             if (!cursor && strstr(value, ",..."))
                 *strstr(value, ",...") = '\0';
             for (unsigned k = 0; k < NI_COUNT(examples); k++)
                 if (strcmp(value, examples[k].placeholder) == 0)
                     assert_true(ni_copy(value, sizeof(value), examples[k].value));
-            assert_int_equal(ni_option_take(o, value, &got), 0);
+            assert_int_equal(ni_option_take(&context, i, value), 0);
         }
-        ni_options_init(&got);
+        ni_options_init(&context);
+        n = all_values(initial, sizeof(initial));
         if (o->initial)
-            assert_int_equal(ni_option_take(o, o->initial, &got), 0);
-        assert_memory_equal(&got, options, sizeof(got));
+            assert_int_equal(ni_option_take(&context, i, o->initial), 0);
         if (o->arg)
-            assert_int_equal(ni_option_take(o, "", options), -EINVAL);
+            assert_int_equal(ni_option_take(&context, i, ""), -EINVAL);
+        assert_int_equal(all_values(got, sizeof(got)), n);
+        assert_memory_equal(got, initial, n);
     }
 }
 
@@ -206,10 +236,10 @@ static void test_words(void **state)
 
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
-        ni_options_init(options);
+        ni_options_init(&context);
         assert_int_equal(parse(NI_VERB_ENV, cases[i].line), 0);
         assert_int_equal(options->policy.mode, cases[i].mode);
-        assert_int_equal(options->format, cases[i].format);
+        assert_int_equal(ni_env_options.format, cases[i].format);
         assert_int_equal(options->log_level, cases[i].level);
         assert_int_equal(options->log_format, cases[i].log_format);
     }
@@ -343,7 +373,7 @@ static void test_for(void **state)
     (void)state;
     assert_int_equal(options->policy.targets, NI_FOR_NCCL);
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
-        ni_options_init(options);
+        ni_options_init(&context);
         assert_int_equal(take("for", cases[i].value), cases[i].want ? 0 : -EINVAL);
         assert_int_equal(options->policy.targets, cases[i].want ? cases[i].want : NI_FOR_NCCL);
     }
@@ -529,13 +559,14 @@ static void test_near_names(void **state)
             fail_msg("%s is a demand", text);
         assert_int_equal(context.findings.n, 1);
     }
-    for (unsigned i = 0; i < ni_options_count; i++) { /* an option's own is never unknown */
+    for (unsigned i = 0; i < ni_options_count(&ni_main_program);
+         i++) { /* an option's own is never unknown */
         struct ni_text t = ni_text_on(text, sizeof(text));
 
         (void)reset(NULL);
-        if (ni_options_table[i].verbs & NI_OPTION_DEMAND)
+        if (ni_option_at(&ni_main_program, i)->verbs & NI_OPTION_DEMAND)
             continue;
-        ni_put_variable(&t, &ni_options_table[i]);
+        ni_put_variable(&t, ni_option_at(&ni_main_program, i));
         ni_put(&t, "=\x01");
         assert_int_equal(parse_env(NI_VERB_RUN, env, false, 0), 0);
     }
@@ -615,8 +646,8 @@ static void test_short_forms(void **state)
     (void)reset(NULL);
     assert_int_equal(parse(NI_VERB_RUN, "--require=selftest,preflight,rdma --selftest=warn"), 0);
     assert_int_equal(parse_env(NI_VERB_RUN, none, false, context.taken), 0);
-    assert_int_equal(options->selftest, NI_DEMAND_REQUIRE);
-    assert_int_equal(options->preflight, NI_DEMAND_REQUIRE);
+    assert_int_equal(options->policy.selftest, NI_DEMAND_REQUIRE);
+    assert_int_equal(options->policy.preflight, NI_DEMAND_REQUIRE);
     assert_int_equal(policy->mode, NI_MODE_AUTO);
     assert_int_equal(policy->short_forms, 0);
     (void)reset(NULL);
@@ -625,7 +656,7 @@ static void test_short_forms(void **state)
                      0);
     assert_int_equal(parse_env(NI_VERB_RUN, none, false, context.taken), 0);
     assert_int_equal(policy->require, 0);
-    assert_int_equal(options->selftest, NI_DEMAND_OFF);
+    assert_int_equal(options->policy.selftest, NI_DEMAND_OFF);
     (void)reset(NULL); /* only `run` tries and meets before a command */
     /* a second one takes nothing back */
     assert_int_equal(parse(NI_VERB_RUN, "--require=rdma,rails=4 --require=memlock,rails=2"), 0);
@@ -636,8 +667,8 @@ static void test_short_forms(void **state)
     assert_int_equal(policy->rails, 0);
     assert_int_equal(parse(NI_VERB_PLAN, "--require=selftest,preflight"), 0);
     assert_int_equal(parse_env(NI_VERB_PLAN, none, false, context.taken), 0);
-    assert_int_equal(options->selftest, NI_DEMAND_OFF);
-    assert_int_equal(options->preflight, NI_DEMAND_OFF);
+    assert_int_equal(options->policy.selftest, NI_DEMAND_OFF);
+    assert_int_equal(options->policy.preflight, NI_DEMAND_OFF);
 }
 
 /* Of a recording only what belongs to the plan: not where to write, for one. */
@@ -677,23 +708,23 @@ static void test_selftest(void **state)
                                         "--selftest=require,warn"};
 
     (void)state;
-    assert_int_equal(options->selftest, NI_DEMAND_OFF);
-    assert_int_equal(options->size, 64 << 20);
-    assert_int_equal(options->bytes, 0);
-    assert_int_equal(options->deadline, 10);
+    assert_int_equal(options->policy.selftest, NI_DEMAND_OFF);
+    assert_int_equal(ni_selftest_options.size, 64 << 20);
+    assert_int_equal(ni_selftest_options.bytes, 0);
+    assert_int_equal(ni_selftest_options.deadline, 10);
     assert_int_equal(parse(NI_VERB_RUN, "--selftest=require --size=16K --bytes=1 --deadline=1"), 0);
-    assert_int_equal(options->selftest, NI_DEMAND_REQUIRE);
-    assert_int_equal(options->size, 16384);
-    assert_int_equal(options->bytes, 1);
-    assert_int_equal(options->deadline, 1);
+    assert_int_equal(options->policy.selftest, NI_DEMAND_REQUIRE);
+    assert_int_equal(ni_selftest_options.size, 16384);
+    assert_int_equal(ni_selftest_options.bytes, 1);
+    assert_int_equal(ni_selftest_options.deadline, 1);
     assert_int_equal(parse(NI_VERB_SELFTEST, "--size=64G --bytes=1024G --deadline=3600"), 0);
-    assert_true(options->size == INT64_C(64) << 30);
-    assert_true(options->bytes == INT64_C(1) << 40);
-    assert_int_equal(options->deadline, 3600);
+    assert_true(ni_selftest_options.size == INT64_C(64) << 30);
+    assert_true(ni_selftest_options.bytes == INT64_C(1) << 40);
+    assert_int_equal(ni_selftest_options.deadline, 3600);
     for (unsigned i = 0; i < NI_COUNT(wrong); i++)
         assert_int_equal(parse(NI_VERB_RUN, wrong[i]), NI_EXIT_REFUSED);
     assert_int_equal(parse(NI_VERB_RUN, "--selftest=warn"), 0);
-    assert_int_equal(options->selftest, NI_DEMAND_WARN);
+    assert_int_equal(options->policy.selftest, NI_DEMAND_WARN);
     assert_int_equal(parse(NI_VERB_SELFTEST, "--selftest=warn"), NI_EXIT_REFUSED);
     assert_int_equal(parse(NI_VERB_PLAN, "--size=64M"), NI_EXIT_REFUSED);
 }
@@ -707,27 +738,27 @@ static void test_preflight(void **state)
         "--seconds=1e3",    "--peers=",         "--job=",       "--once=",        "--svg="};
 
     (void)state;
-    assert_int_equal(options->preflight, NI_DEMAND_OFF);
-    assert_null(options->party.peers);
-    assert_int_equal(options->party.rank, -1);
-    assert_int_equal(options->party.ranks, -1);
-    assert_int_equal(options->party.port, 18555);
-    assert_int_equal(options->within, 120);
-    assert_int_equal(options->move_ms, 200);
+    assert_int_equal(options->policy.preflight, NI_DEMAND_OFF);
+    assert_null(ni_preflight_options.party.peers);
+    assert_int_equal(ni_preflight_options.party.rank, -1);
+    assert_int_equal(ni_preflight_options.party.ranks, -1);
+    assert_int_equal(ni_preflight_options.party.port, 18555);
+    assert_int_equal(ni_preflight_options.within, 120);
+    assert_int_equal(ni_preflight_options.move_ms, 200);
     assert_int_equal(
         parse(NI_VERB_PREFLIGHT, "--peers=[fd00::1]:99 --rank=0 --ranks=16384 --port=65535"), 0);
-    assert_string_equal(options->party.peers, "[fd00::1]:99");
-    assert_int_equal(options->party.rank, 0);
-    assert_int_equal(options->party.ranks, 16384);
-    assert_int_equal(options->party.port, 65535);
+    assert_string_equal(ni_preflight_options.party.peers, "[fd00::1]:99");
+    assert_int_equal(ni_preflight_options.party.rank, 0);
+    assert_int_equal(ni_preflight_options.party.ranks, 16384);
+    assert_int_equal(ni_preflight_options.party.port, 65535);
     assert_int_equal(parse(NI_VERB_RUN, "--preflight=require --seconds=0.05 --within=1"), 0);
-    assert_int_equal(options->preflight, NI_DEMAND_REQUIRE);
-    assert_int_equal(options->move_ms, 50);
+    assert_int_equal(options->policy.preflight, NI_DEMAND_REQUIRE);
+    assert_int_equal(ni_preflight_options.move_ms, 50);
     assert_int_equal(parse(NI_VERB_RUN, "--seconds=60"), 0);
-    assert_int_equal(options->move_ms, 60000);
+    assert_int_equal(ni_preflight_options.move_ms, 60000);
     assert_int_equal(parse(NI_VERB_RUN, "--seconds=0 --rank=auto"), 0);
-    assert_int_equal(options->move_ms, 0);
-    assert_int_equal(options->party.rank, -1);
+    assert_int_equal(ni_preflight_options.move_ms, 0);
+    assert_int_equal(ni_preflight_options.party.rank, -1);
     for (unsigned i = 0; i < NI_COUNT(wrong); i++)
         assert_int_equal(parse(NI_VERB_RUN, wrong[i]), NI_EXIT_REFUSED);
     assert_int_equal(parse(NI_VERB_PREFLIGHT, "--preflight=warn"), NI_EXIT_REFUSED);

@@ -11,6 +11,8 @@
 #include "cli/args.h"
 #include "cli/dispatch.h"
 #include "cli/options.h"
+#include "cli/program.h"
+#include "main.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/plan.h"
@@ -21,15 +23,16 @@ static struct ni_context context;
 static int reset(void **state)
 {
     (void)state;
-    ni_options_init(&context.options);
+    context.program = &ni_main_program;
+    ni_options_init(&context);
     return 0;
 }
 
 static int set(const char *name, const char *value)
 {
-    for (unsigned i = 0; i < ni_options_count; i++)
-        if (strcmp(ni_options_table[i].name, name) == 0)
-            return ni_option_take(&ni_options_table[i], value, &context.options);
+    for (unsigned i = 0; i < ni_options_count(&ni_main_program); i++)
+        if (strcmp(ni_option_at(&ni_main_program, i)->name, name) == 0)
+            return ni_option_take(&context, i, value);
     fail_msg("no option %s", name);
     return 0;
 }
@@ -94,7 +97,7 @@ static void test_secure(void **state)
 
     (void)state;
     for (int secure = 0; secure < 2; secure++) {
-        ni_options_init(&context.options);
+        ni_options_init(&context);
         context.options.secure = secure == 1;
         context.verb = NI_VERB_ENV;
         context.taken = 0;

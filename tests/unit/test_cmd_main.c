@@ -12,6 +12,7 @@
 
 #include "cli/dispatch.h"
 #include "cli/options.h"
+#include "cli/program.h"
 #include "main.h"
 #include "nccl_init/text.h"
 #include "system/exec.h"
@@ -29,7 +30,7 @@ static int call(int argc, char *argv[])
     memset(&context, 0, sizeof(context));
     (void)dup2(null, 1);
     (void)dup2(null, 2);
-    status = ni_main(&context, &ni_program, argc, argv, envp);
+    status = ni_main(&context, &ni_main_program, argc, argv, envp);
     (void)dup2(out, 1);
     (void)dup2(err, 2);
     close(null);
@@ -57,8 +58,8 @@ static void test_help_fits(void **state)
     char *of_program[] = {of_verb[0], help, NULL}, *of_version[] = {of_verb[0], version, NULL};
 
     (void)state;
-    for (unsigned i = 0; i < ni_program.n; i++) {
-        assert_true(ni_copy(name, sizeof(name), ni_program.at[i].name));
+    for (unsigned i = 0; i < ni_main_program.n_verb; i++) {
+        assert_true(ni_copy(name, sizeof(name), ni_main_program.verb[i].name));
         assert_int_equal(call(3, of_verb), 0); /* 1 if the text was cut */
     }
     assert_int_equal(call(2, of_program), 0);
@@ -71,15 +72,16 @@ static void test_verbs(void **state)
     unsigned all = NI_OPTION_POLICY | NI_OPTION_FILE | NI_OPTION_CAREFUL | NI_OPTION_DEMAND;
 
     (void)state;
-    for (unsigned i = 0; i < ni_program.n; i++) {
-        unsigned bit = ni_program.at[i].bit;
+    for (unsigned i = 0; i < ni_main_program.n_verb; i++) {
+        unsigned bit = ni_main_program.verb[i].bit;
 
         assert_true(bit != 0 && (bit & (bit - 1)) == 0);
         assert_int_equal(all & bit, 0);
         all |= bit;
     }
-    for (unsigned i = 0; i < ni_options_count; i++)
-        assert_int_equal(ni_options_table[i].verbs & ~all, 0);
+    assert_true(ni_options_count(&ni_main_program) <= 64); /* a set of them is a uint64_t */
+    for (unsigned i = 0; i < ni_options_count(&ni_main_program); i++)
+        assert_int_equal(ni_option_at(&ni_main_program, i)->verbs & ~all, 0);
 }
 
 int main(void)

@@ -16,7 +16,9 @@
 #include "cli/dispatch.h"
 #include "cli/look.h"
 #include "cli/options.h"
+#include "cli/program.h"
 #include "cli/wait.h"
+#include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
@@ -99,13 +101,18 @@ void ni_look(struct ni_context *ctx, const struct ni_ask *ask)
         ni_report(f, NI_F_HCA_PORT_DOWN, "mlx5_6/1", "look %u, %u", node.looks, i);
 }
 
+/* Only what several verbs take. */
+static const struct ni_option_rows *const rows[] = {&ni_policy_rows, &ni_common_rows};
+static const struct ni_program program = {NULL, 0, rows, NI_COUNT(rows)};
+
 /* Waits on a live node that is ready at that look. The milliseconds it took. */
 static int64_t wait_for(unsigned seconds, unsigned ready_at, unsigned findings)
 {
     struct timespec a, b;
 
     memset(&context, 0, sizeof(context));
-    ni_options_init(&context.options);
+    context.program = &program;
+    ni_options_init(&context);
     context.options.wait = seconds;
     context.options.log_level = NI_LOG_ERROR;
     context.root.kind = NI_ROOT_LIVE;
@@ -151,7 +158,8 @@ static void test_recording(void **state)
     (void)state;
     for (int tree = 0; tree <= 1; tree++) {
         memset(&context, 0, sizeof(context));
-        ni_options_init(&context.options);
+        context.program = &program;
+        ni_options_init(&context);
         context.options.wait = 60;
         context.root.kind = tree ? NI_ROOT_TREE : NI_ROOT_DIR;
         context.opened = true;

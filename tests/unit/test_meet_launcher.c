@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/options.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/text.h"

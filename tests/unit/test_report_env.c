@@ -10,12 +10,12 @@
 
 #include <cmocka.h>
 
-#include "cli/options.h"
 #include "nccl_init/base.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
 #include "print/words.h"
+#include "run/env.h"
 #include "run/envfile.h"
 #include "test_report_readers.h"
 

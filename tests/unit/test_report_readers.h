@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/options.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
+#include "run/env.h"
 #include <jansson.h>
 
 enum { FILE_MAX = 65536 + 1 };

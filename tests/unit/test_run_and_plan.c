@@ -269,7 +269,7 @@ int main(void)
         cmocka_unit_test(test_golden),
         cmocka_unit_test(test_tempting),
     };
-    ni_context_init(&context, &ni_program, entry);
+    ni_context_init(&context, &ni_main_program, entry);
     for (char *p = strtok(vars_text, " "); p; p = strtok(NULL, " "))
         vars[n_vars++] = p;
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 #include "cli/dispatch.h"
 #include "cli/flow.h"
 #include "cli/options.h"
-#include "cli/verbs.h"
+#include "cli/program.h"
 #include "doctor/checks.h"
 #include "main.h"
 #include "nccl_init/number.h"
@@ -29,7 +29,7 @@ struct pod *pod_new(enum pod_slot slot)
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (pod ? MAP_FIXED : 0), -1, 0);
     FUZZ_CHECK(pod != MAP_FAILED, "no memory for a pod");
     pods[slot] = pod;
-    ni_context_init(&pod->ctx, &ni_program, pod->entry);
+    ni_context_init(&pod->ctx, &ni_main_program, pod->entry);
     pod->ctx.options.root = "pod";
     pod->given = pod->ctx.options;
     pod->ctx.stderr_dead = true;
@@ -82,7 +82,7 @@ static bool read_option(struct pod *pod, struct ni_span line)
 
 static void read_verb(struct pod *pod, struct ni_span name)
 {
-    const struct ni_verb *verb = ni_verb_named(&ni_program, name);
+    const struct ni_verb *verb = ni_verb_named(&ni_main_program, name);
 
     if (verb && verb->bit != NI_VERB_INSTALL)
         pod->ctx.verb = verb->bit;

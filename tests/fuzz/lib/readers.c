@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "../../unit/test_report_readers.h"
-#include "cli/options.h"
 #include "doctor/checks.h"
 #include "doctor/report.h"
 #include "nccl_init/base.h"
@@ -27,6 +26,7 @@
 #include "print/json_write.h"
 #include "print/layout.h"
 #include "print/words.h"
+#include "run/env.h"
 #include "run/envfile.h"
 
 bool reader_conf(const char *file, const char *name, char ret[NI_VALUE])

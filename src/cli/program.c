@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program: its verbs and its options. */
+#include "cli/program.h"
+
+#include "cli/dispatch.h"
+#include "cli/options.h"
+#include "nccl_init/text.h"
+
+const struct ni_verb *ni_verb_of(const struct ni_context *ctx)
+{
+    for (unsigned i = 0; i < ctx->program->n_verb; i++) {
+        if (ctx->program->verb[i].bit == ctx->verb)
+            return &ctx->program->verb[i];
+    }
+    return NULL;
+}
+
+const struct ni_verb *ni_verb_named(const struct ni_program *program, struct ni_span name)
+{
+    for (unsigned i = 0; i < program->n_verb; i++) {
+        if (ni_span_is(name, program->verb[i].name))
+            return &program->verb[i];
+    }
+    return NULL;
+}
+
+unsigned ni_options_count(const struct ni_program *program)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < program->n_rows; i++)
+        n += program->rows[i]->n;
+    return n;
+}
+
+/* The rows that have option number *i, which becomes its number among these. */
+static const struct ni_option_rows *rows_of(const struct ni_program *program, unsigned *i)
+{
+    unsigned k = 0;
+
+    while (*i >= program->rows[k]->n) {
+        *i -= program->rows[k]->n;
+        k++;
+    }
+    return program->rows[k];
+}
+
+const struct ni_option *ni_option_at(const struct ni_program *program, unsigned i)
+{
+    const struct ni_option_rows *rows = rows_of(program, &i);
+
+    return &rows->at[i];
+}
+
+void *ni_option_values(const struct ni_program *program, unsigned i)
+{
+    return rows_of(program, &i)->values;
+}

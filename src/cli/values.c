@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values of options: how each kind is read, and what it may be. */
+#include "cli/values.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cli/options.h"
+#include "nccl_init/base.h"
+#include "nccl_init/caps.h"
+#include "nccl_init/number.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/text.h"
+#include "system/caps.h"
+
+/* Which of the option's values `s` is: 0 for the first; -1: none. */
+static int value_of(const struct ni_option *option, struct ni_span s)
+{
+    static const char more[] = ",...";
+    const char *rest = option->arg;
+    struct ni_span value;
+
+    for (int i = 0; ni_split(&rest, '|', &value); i++) {
+        if (!rest && option->arg[strlen(option->arg) - 1] == '.')
+            value.n -= sizeof(more) - 1;
+        if (value.n == s.n && memcmp(value.p, s.p, s.n) == 0)
+            return i;
+    }
+    return -1;
+}
+
+/* at: an enum whose values are in the order of the words. */
+int ni_take_word(const struct ni_option *option, const char *text, void *at)
+{
+    int i = value_of(option, ni_span_of(text));
+
+    if (i < 0)
+        return -EINVAL;
+    *(unsigned *)at = (unsigned)i;
+    return 0;
+}
+
+/* at: a bool. */
+int ni_take_switch(const struct ni_option *option, const char *text, void *at)
+{
+    (void)option;
+    if ((text[0] != '0' && text[0] != '1') || text[1] != '\0')
+        return -EINVAL;
+    *(bool *)at = text[0] == '1';
+    return 0;
+}
+
+/* at: a const char *. */
+int ni_take_path(const struct ni_option *option, const char *text, void *at)
+{
+    (void)option;
+    if (*text == '\0')
+        return -EINVAL;
+    *(const char **)at = text;
+    return 0;
+}
+
+/* A variable's name, or the path of a file. at: a const char *. */
+int ni_take_variable_or_path(const struct ni_option *option, const char *text, void *at)
+{
+    if ((*text != '/' && strpbrk(text, "/=")) || strlen(text) >= NI_PATH)
+        return -EINVAL;
+    return ni_take_path(option, text, at);
+}
+
+/* At most the option's bound; at: an unsigned not below the other. If that is -1, `auto` is -1. */
+int ni_take_number(const struct ni_option *option, const char *text, void *at)
+{
+    const bool is_auto = option->least < 0 && strcmp(text, "auto") == 0;
+    uint64_t n = (uint64_t)-1;
+
+    if (!is_auto && (ni_parse_u64(ni_span_of(text), (uint64_t)option->most, &n) < 0 ||
+                     (int64_t)n < option->least))
+        return -EINVAL;
+    *(unsigned *)at = (unsigned)n;
+    return 0;
+}
+
+/* Bytes, or with K, M, G for 1024, 1024^2, 1024^3. at: an int64_t within the option's bounds. */
+int ni_take_bytes(const struct ni_option *option, const char *text, void *at)
+{
+    return ni_parse_bytes(text, option->least, option->most, at);
+}
+
+/* at: an int64_t. Bytes are less than unlimited, which is called `max`. */
+int ni_take_memlock(const struct ni_option *option, const char *text, void *at)
+{
+    const int i = value_of(option, ni_span_of(text));
+
+    if (i != 0 && i != 1)
+        return ni_take_bytes(option, text, at);
+    *(int64_t *)at = i == 0 ? NI_UNLIMITED : -1;
+    return 0;
+}
+
+/* at: an enum ni_distance. */
+int ni_take_gdr(const struct ni_option *option, const char *text, void *at)
+{
+    int i = value_of(option, ni_span_of(text));
+
+    if (i < 0)
+        return -EINVAL;
+    *(enum ni_distance *)at = i == 0   ? NI_DIST_UNKNOWN
+                              : i == 1 ? NI_DIST_LOC /* off */
+                                       : ni_parse_level(text);
+    return 0;
+}
+
+/* Names that NCCL's own lists can carry, shorter than the option's bound, with ports if the other is 1;
+   or the option's first value, which becomes NULL. at: a const char *. */
+int ni_take_names(const struct ni_option *option, const char *text, void *at)
+{
+    const char *rest = text;
+    struct ni_span item;
+
+    if (value_of(option, ni_span_of(text)) == 0) {
+        *(const char **)at = NULL;
+        return 0;
+    }
+    if (strlen(text) >= NI_VALUE)
+        return -EINVAL;
+    while (ni_split(&rest, ',', &item)) {
+        const char *colon = option->least == 1 ? memchr(item.p, ':', item.n) : NULL;
+        struct ni_span name = {item.p, colon ? (size_t)(colon - item.p) : item.n};
+        uint64_t port = 1;
+
+        if (colon &&
+            ni_parse_u64((struct ni_span){colon + 1, item.n - name.n - 1}, UINT8_MAX, &port) < 0)
+            return -EINVAL;
+        if (port == 0 || !ni_is_name(name, (size_t)option->most))
+            return -EINVAL;
+    }
+    *(const char **)at = text;
+    return 0;
+}
+
+/* at: an unsigned whose bits are in the order of the words; the last word is all of them. */
+int ni_take_targets(const struct ni_option *option, const char *text, void *at)
+{
+    struct ni_span item;
+    unsigned bits = 0;
+
+    while (ni_split(&text, ',', &item)) {
+        int i = value_of(option, item);
+
+        if (i < 0)
+            return -EINVAL;
+        bits |= 1U << i;
+    }
+    *(unsigned *)at = bits & NI_FOR_ALL ? NI_FOR_ALL - 1 : bits;
+    return 0;
+}
+
+/* `none` is an empty list. */
+const char *ni_option_list(const char *text)
+{
+    return strcmp(text, "none") == 0 ? NULL : text;
+}
+
+/* none, then words in the order of the bits, but for rails=N */
+int ni_take_require(const struct ni_option *option, const char *text, void *at)
+{
+    struct ni_policy *policy = at;
+    struct ni_span item;
+    unsigned bits = 0;
+    uint64_t most = 0, rails = 0;
+
+    text = ni_option_list(text);
+    while (ni_split(&text, ',', &item)) {
+        const bool is_rails = ni_has_prefix(item.p, "rails=");
+        int i = value_of(option, is_rails ? ni_span_of("rails=N") : item);
+
+        if (is_rails &&
+            ni_parse_u64((struct ni_span){item.p + 6, item.n - 6}, NI_MAX_CHOSEN, &rails) < 0)
+            return -EINVAL;
+        if (i <= 0 || (is_rails && rails == 0))
+            return -EINVAL;
+        most = rails > most ? rails : most;
+        bits |= 1U << (i - 1);
+    }
+    /* A demand is not dropped by a second one; only `none` takes them back. */
+    policy->require = bits ? policy->require | bits : 0;
+    policy->rails = bits ? policy->rails : 0;
+    if (most > policy->rails)
+        policy->rails = (unsigned)most;
+    return 0;
+}
+
+/* Reads a list of capabilities into *ret. 0 or -errno. */
+static int read_caps(const char *text, struct ni_policy *policy, uint64_t *ret)
+{
+    struct ni_span item;
+    uint64_t set = 0;
+    unsigned cap;
+
+    text = ni_option_list(text);
+    while (ni_split(&text, ',', &item)) {
+        const int r = ni_cap_by_name(item, &policy->cap_names, &cap);
+
+        if (r < 0)
+            return r;
+        set |= ni_cap_bit(cap);
+    }
+    *ret = set;
+    return 0;
+}
+
+int ni_take_keep_caps(const struct ni_option *option, const char *text, void *at)
+{
+    struct ni_policy *policy = at;
+
+    (void)option;
+    return read_caps(text, policy, &policy->keep_caps);
+}
+
+int ni_take_drop_caps(const struct ni_option *option, const char *text, void *at)
+{
+    struct ni_policy *policy = at;
+    const bool unneeded = strcmp(text, "unneeded") == 0;
+    uint64_t set;
+    int r;
+
+    (void)option;
+    r = read_caps(unneeded ? "sys_resource" : text, policy, &set);
+    if (r < 0)
+        return r;
+    policy->drop_caps = unneeded ? 0 : set;
+    policy->drop_unneeded = unneeded;
+    return 0;
+}
+
+/* Seconds with up to three digits behind a point. at: an unsigned, milliseconds; so are the bounds. */
+int ni_take_milliseconds(const struct ni_option *option, const char *text, void *at)
+{
+    const size_t whole = strcspn(text, "."), part = strlen(text + whole);
+    char digits[16];
+
+    static const char zeros[] = "000";
+    const char *behind_point = "";
+    const char *missing = zeros; /* as many as make a thousandth of the last digit */
+
+    if (whole == 0 || part == 1 || part > sizeof(".123") - 1)
+        return -EINVAL;
+    if (part > 0) {
+        behind_point = text + whole + 1;
+        missing = zeros + part - 1;
+    }
+    if (!ni_format(digits, sizeof(digits), "%.*s%s%s", (int)whole, text, behind_point, missing))
+        return -EINVAL;
+    return ni_take_number(option, digits, at);
+}
+
+void ni_put_values(struct ni_text *t, const struct ni_option *option)
+{
+    const int64_t unit = option->take == ni_take_milliseconds ? 1000 : 1;
+
+    ni_put(t, option->arg ? option->arg : "0 or 1");
+    if (unit > 1 || option->take == ni_take_number || option->take == ni_take_bytes)
+        ni_putf(t, " from %lld to %lld", (long long)(option->least < 0 ? 0 : option->least / unit),
+                (long long)(option->most / unit));
+}
