@@ -4,7 +4,9 @@
 
 #include <unistd.h>
 
+#include "cli/context.h"
 #include "cli/dispatch.h"
+#include "cli/option.h"
 #include "cli/options.h"
 #include "cli/program.h"
 #include "cli/start.h"

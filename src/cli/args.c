@@ -5,11 +5,11 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
+#include "cli/option.h"
 #include "cli/options.h"
 #include "cli/program.h"
 #include "cli/say.h"
-#include "cli/values.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/plan.h"
@@ -81,7 +81,7 @@ static struct word split_word(const char *text)
 static int take_word(struct ni_context *ctx, const char *text, const char *next, bool *uses_next)
 {
     enum { SHOWN = 64 };
-    const char *verb = ni_verb_of(ctx)->name;
+    const char *verb = ni_verb_of(ctx->program, ctx->verb)->name;
     const struct word word = split_word(text);
     const struct named named = option_named(ctx->program, word.name);
     const struct ni_option *option = named.option;

@@ -5,9 +5,13 @@
 
 #include <stdbool.h>
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "nccl_init/env.h"
 
+/* Both functions read options of ctx->verb that ctx->taken lacks, and add them there. They return 0, or an
+   exit status after saying what is wrong. */
+
+/* The command line, up to `--` or the first operand. */
 int ni_args_parse(struct ni_context *ctx, char *const word[]);
 /* NCCLINIT_*; recorded: only options of the plan. Then the options are settled. For `run` and in a
    recording what is wrong is ignored and a finding; so is an option that names a file in secure

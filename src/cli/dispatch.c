@@ -5,21 +5,11 @@
 #include <string.h>
 
 #include "cli/args.h"
+#include "cli/context.h"
 #include "cli/help.h"
-#include "cli/options.h"
 #include "cli/program.h"
 #include "cli/say.h"
 #include "nccl_init/text.h"
-#include "rules/decide.h"
-
-void ni_context_init(struct ni_context *ctx, const struct ni_program *program, char *const envp[])
-{
-    ctx->program = program;
-    ni_options_init(ctx);
-    ctx->own.entry = ctx->env.entry = envp;
-    ctx->work = (struct ni_work){&ctx->inventory, &ctx->env, &ctx->options.policy, &ctx->plan,
-                                 &ctx->findings};
-}
 
 int ni_main(struct ni_context *ctx, const struct ni_program *program, int argc, char *argv[],
             char *envp[])

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "cli/args.h"
-#include "cli/dispatch.h"
-#include "cli/options.h"
+#include "cli/context.h"
+#include "cli/option.h"
 #include "cli/program.h"
 #include "cli/say.h"
 #include "cli/wait.h"
@@ -21,11 +21,12 @@
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
 #include "node/gather.h"
+#include "node/read.h"
 #include "print/layout.h"
 #include "print/words.h"
 #include "rules/require.h"
 #include "rules/socket.h"
-#include "sysroot/live.h"
+#include "sysroot/files.h"
 #include "sysroot/record.h"
 #include "sysroot/root.h"
 #include "system/caps.h"
@@ -104,7 +105,7 @@ static int open_root(struct ni_context *ctx)
 void ni_flow_decide(struct ni_context *ctx)
 {
     struct ni_policy *policy = &ctx->options.policy;
-    const unsigned gathers = ni_verb_of(ctx)->gathers;
+    const unsigned gathers = ni_verb_of(ctx->program, ctx->verb)->gathers;
     const bool meets = policy->preflight != NI_DEMAND_OFF;
     const bool all = (gathers & NI_GATHER_ALL) != 0 || meets;
     const struct ni_ask ask = {
@@ -139,7 +140,8 @@ int ni_flow(struct ni_context *ctx)
         return ni_usage(ctx,
                         "`%s%s` uses this machine, not --root (NCCLINIT_ROOT); of a recorded node: "
                         "nccl-init %s --root=PATH",
-                        ni_verb_of(ctx)->name, ctx->verb == NI_VERB_DOCTOR ? " --probe" : "",
+                        ni_verb_of(ctx->program, ctx->verb)->name,
+                        ctx->verb == NI_VERB_DOCTOR ? " --probe" : "",
                         ctx->verb == NI_VERB_RUN ? "plan" : "doctor");
     if (!off)
         r = open_root(ctx);
@@ -161,7 +163,7 @@ int ni_flow(struct ni_context *ctx)
     return r == 0 ? 0 : ni_caps_stay(ctx, r);
 }
 
-int ni_verdict(const struct ni_context *ctx)
+int ni_exit_status(const struct ni_context *ctx)
 {
     const bool bad = ni_findings_count(&ctx->findings, NI_ERROR) > 0 ||
                      (ctx->options.strict && ni_findings_count(&ctx->findings, NI_WARNING) > 0);

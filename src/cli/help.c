@@ -6,8 +6,8 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "cli/dispatch.h"
-#include "cli/options.h"
+#include "cli/context.h"
+#include "cli/option.h"
 #include "cli/program.h"
 #include "cli/say.h"
 #include "nccl_init/text.h"

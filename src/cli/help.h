@@ -3,7 +3,7 @@
 #ifndef NCCL_INIT_CLI_HELP_H
 #define NCCL_INIT_CLI_HELP_H
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "cli/program.h"
 
 int ni_cmd_help(struct ni_context *ctx, const struct ni_verb *verb); /* NULL: of the program */

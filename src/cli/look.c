@@ -2,8 +2,9 @@
 /* One look at the node: facts, rules, and the facts that rules ask for. */
 #include "cli/look.h"
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "node/gather.h"
+#include "node/read.h"
 #include "rules/rules.h"
 
 /* The rules name the facts that they lack; these are read, and the rules run again. Each round reads

@@ -3,8 +3,8 @@
 #ifndef NCCL_INIT_CLI_LOOK_H
 #define NCCL_INIT_CLI_LOOK_H
 
-#include "cli/dispatch.h"
-#include "node/gather.h"
+#include "cli/context.h"
+#include "node/read.h"
 
 /* One look at the node, into ctx->inventory and ctx->plan, which are zeroed before; adds findings. */
 void ni_look(struct ni_context *ctx, const struct ni_ask *ask);

@@ -4,19 +4,10 @@
    the completions, which read the help; tests/cli/docs.sh compares the manual with it. */
 #include "cli/options.h"
 
-#include <ctype.h>
-#include <string.h>
-#include <sys/auxv.h>
-#include <unistd.h>
-
-#include "cli/dispatch.h"
-#include "cli/program.h"
-#include "cli/values.h"
+#include "cli/option.h"
 #include "nccl_init/base.h"
-#include "nccl_init/env.h"
 #include "nccl_init/number.h"
 #include "nccl_init/plan.h"
-#include "nccl_init/text.h"
 
 enum {
     POLICY = NI_OPTION_POLICY,
@@ -213,28 +204,6 @@ static const struct ni_option common_options[] = {
 
 const struct ni_option_rows ni_common_rows = {common_options, NI_COUNT(common_options), NULL, 0};
 
-static void *values_of(struct ni_context *ctx, unsigned i)
-{
-    void *of_tool = ni_option_values(ctx->program, i);
-
-    return of_tool ? of_tool : &ctx->options;
-}
-
-int ni_option_take(struct ni_context *ctx, unsigned i, const char *value)
-{
-    const struct ni_option *option = ni_option_at(ctx->program, i);
-
-    return option->take(option, value, (char *)values_of(ctx, i) + option->at);
-}
-
-int ni_option_check(const struct ni_option *option, const char *value)
-{
-    struct ni_options unused;
-
-    memset(&unused, 0, sizeof(unused));
-    return option->take(option, value, (char *)&unused + option->at);
-}
-
 void ni_options_settle(struct ni_options *o, bool runs)
 {
     struct ni_policy *policy = &o->policy;
@@ -247,34 +216,4 @@ void ni_options_settle(struct ni_options *o, bool runs)
         policy->selftest = NI_DEMAND_REQUIRE;
     if (runs && (policy->require & NI_REQUIRE_PREFLIGHT))
         policy->preflight = NI_DEMAND_REQUIRE;
-}
-
-void ni_put_variable(struct ni_text *t, const struct ni_option *option)
-{
-    ni_put(t, NI_OWN_PREFIX);
-    for (const char *p = option->name; *p; p++) {
-        char c = (char)(*p == '-' ? '_' : toupper((unsigned char)*p));
-
-        ni_putn(t, &c, 1);
-    }
-}
-
-void ni_options_init(struct ni_context *ctx)
-{
-    const struct ni_program *program = ctx->program;
-
-    memset(&ctx->options, 0, sizeof(ctx->options));
-    for (unsigned i = 0; i < program->n_rows; i++) {
-        if (program->rows[i]->values)
-            memset(program->rows[i]->values, 0, program->rows[i]->size);
-    }
-    for (unsigned i = 0; i < ni_options_count(program); i++) {
-        const char *initial = ni_option_at(program, i)->initial;
-
-        if (initial)
-            (void)ni_option_take(ctx, i, initial);
-    }
-    ctx->options.secure = getauxval(AT_SECURE) != 0;
-    /* capabilities of the file are not effective then: start.c */
-    ctx->options.own_rights = getuid() == geteuid() && getgid() == getegid();
 }

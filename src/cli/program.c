@@ -2,15 +2,14 @@
 /* A program: its verbs and its options. */
 #include "cli/program.h"
 
-#include "cli/dispatch.h"
-#include "cli/options.h"
+#include "cli/option.h"
 #include "nccl_init/text.h"
 
-const struct ni_verb *ni_verb_of(const struct ni_context *ctx)
+const struct ni_verb *ni_verb_of(const struct ni_program *program, unsigned bit)
 {
-    for (unsigned i = 0; i < ctx->program->n_verb; i++) {
-        if (ctx->program->verb[i].bit == ctx->verb)
-            return &ctx->program->verb[i];
+    for (unsigned i = 0; i < program->n_verb; i++) {
+        if (program->verb[i].bit == bit)
+            return &program->verb[i];
     }
     return NULL;
 }

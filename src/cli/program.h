@@ -3,7 +3,7 @@
 #ifndef NCCL_INIT_CLI_PROGRAM_H
 #define NCCL_INIT_CLI_PROGRAM_H
 
-#include "cli/options.h"
+#include "cli/option.h"
 #include "nccl_init/text.h"
 
 struct ni_context;
@@ -36,8 +36,8 @@ struct ni_program {
     unsigned n_rows;
 };
 
-/* The row of ctx->verb; of a name, NULL: there is none. */
-const struct ni_verb *ni_verb_of(const struct ni_context *ctx);
+/* The row of a bit NI_VERB_*; of a name, NULL: there is none. */
+const struct ni_verb *ni_verb_of(const struct ni_program *program, unsigned bit);
 const struct ni_verb *ni_verb_named(const struct ni_program *program, struct ni_span name);
 
 /* Options of all rows have numbers from 0 on. */

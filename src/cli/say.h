@@ -5,10 +5,13 @@
 
 #include <stdbool.h>
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "cli/options.h"
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
+
+/* Exit status of a verb other than `run` whose output could not be made. */
+enum { NI_EXIT_FAILED = 1 };
 
 /* One line on standard error, if the log level wants it: of less than NI_MESSAGE bytes (the summary is
    the longest), those that do not print are escaped. */

@@ -7,7 +7,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "cli/say.h"
 #include "system/caps.h"
 

@@ -3,7 +3,7 @@
 #ifndef NCCL_INIT_CLI_START_H
 #define NCCL_INIT_CLI_START_H
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
 
 /* The first steps of the process: descriptors 0 to 2 are not left free, file capabilities are put down.
    0, or an exit status after saying why. */

@@ -5,14 +5,14 @@
 
 #include <string.h>
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "cli/look.h"
 #include "cli/options.h"
 #include "cli/say.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "node/gather.h"
+#include "node/read.h"
 #include "rules/ready.h"
 #include "sysroot/root.h"
 #include "system/process.h"

@@ -5,11 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "cli/flow.h"
-#include "cli/options.h"
+#include "cli/option.h"
 #include "cli/say.h"
-#include "cli/values.h"
 #include "doctor/checks.h"
 #include "doctor/report.h"
 #include "nccl_init/base.h"
@@ -120,5 +119,5 @@ int ni_cmd_doctor(struct ni_context *ctx)
     else
         ni_put_doctor(&text, &view, &diagnosis, trials);
     r = ni_print_long(ctx, &text);
-    return r != 0 ? r : ni_verdict(ctx);
+    return r != 0 ? r : ni_exit_status(ctx);
 }

@@ -3,7 +3,7 @@
 #ifndef NCCL_INIT_DOCTOR_DOCTOR_H
 #define NCCL_INIT_DOCTOR_DOCTOR_H
 
-#include "cli/options.h"
+#include "cli/option.h"
 #include "cli/program.h"
 #include "nccl_init/findings.h"
 

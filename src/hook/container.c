@@ -10,6 +10,7 @@
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
 #include "print/json_read.h"
+#include "sysroot/files.h"
 #include "sysroot/root.h"
 
 enum { ANY = -1 /* in a rule: each number */, BAD = -2 };

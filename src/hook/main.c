@@ -23,7 +23,7 @@
 #include "nccl_init/errno.h"
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
-#include "sysroot/live.h"
+#include "sysroot/files.h"
 #include "sysroot/root.h"
 #include "system/caps.h"
 

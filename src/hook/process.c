@@ -14,6 +14,7 @@
 #include "nccl_init/errno.h"
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
+#include "sysroot/files.h"
 #include "sysroot/root.h"
 
 /* "123 (name) S 45 ..." (fs/proc/array.c do_task_stat; the name may have anything). 0: unknown.

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log/log.h"
+#include "log/patterns.h"
 #include "log/ranks.h"
-#include "log/words.h"
+#include "log/state.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/number.h"

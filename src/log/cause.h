@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "log/log.h"
+#include "log/state.h"
 #include "nccl_init/findings.h"
 
 /* Names ranks that NCCL did not name; before they are sorted. */

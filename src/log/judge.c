@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "log/cause.h"
-#include "log/log.h"
 #include "log/patterns.h"
 #include "log/ranks.h"
-#include "log/words.h"
+#include "log/state.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 #include "rules/job_settings.h"

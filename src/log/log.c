@@ -10,14 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "cli/flow.h"
+#include "cli/option.h"
 #include "cli/options.h"
 #include "cli/say.h"
-#include "cli/values.h"
 #include "log/judge.h"
 #include "log/read.h"
 #include "log/report.h"
+#include "log/state.h"
 #include "log/take.h"
 #include "nccl_init/base.h"
 #include "nccl_init/errno.h"

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "log/log.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/number.h"

@@ -47,6 +47,18 @@ enum ni_log_program {
     NI_PROGRAM_SIGNAL_11
 };
 
+/* How far NCCL's initialisation came, by what it prints; in this order. */
+enum ni_log_step {
+    NI_STEP_NONE,
+    NI_STEP_BOOT,     /* its first contact: it has an interface */
+    NI_STEP_START,    /* it has a network */
+    NI_STEP_MET,      /* all ranks have met */
+    NI_STEP_TOPOLOGY, /* it has read the topology */
+    NI_STEP_RANKS,    /* it has all ranks' topology */
+    NI_STEP_CHANNELS, /* it has computed the channels */
+    NI_STEP_COMPLETE
+};
+
 /* Flags of a fault. */
 enum {
     FOLLOWS = 1,           /* mostly another rank's fault is the cause */

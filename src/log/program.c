@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What stands beside NCCL's lines: exceptions of the program, how its launcher saw it end, and what torch's
    watchdog says of collectives that did not end. A note is kept for each first one. */
+#include "log/program.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "log/line.h"
-#include "log/log.h"
 #include "log/patterns.h"
-#include "log/take.h"
-#include "log/words.h"
+#include "log/state.h"
 #include "nccl_init/base.h"
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"

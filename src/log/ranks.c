@@ -2,8 +2,7 @@
 /* Ranks in words. */
 #include "log/ranks.h"
 
-#include "log/log.h"
-#include "log/words.h"
+#include "log/state.h"
 #include "nccl_init/text.h"
 
 void ni_log_put_range(struct ni_text *t, int from, int last)

@@ -3,7 +3,7 @@
 #ifndef NCCL_INIT_LOG_RANKS_H
 #define NCCL_INIT_LOG_RANKS_H
 
-#include "log/log.h"
+#include "log/state.h"
 #include "nccl_init/text.h"
 
 /* One more range of a list of ranks, of which `last` is the last; below `from`: none. */

@@ -4,9 +4,8 @@
 
 #include <string.h>
 
-#include "log/log.h"
+#include "log/state.h"
 #include "log/take.h"
-#include "log/words.h"
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
 
@@ -42,8 +41,8 @@ static void take_line(struct ni_log *log, char *p, char *end, bool cut)
     if (end > p && end[-1] == '\r')
         end--;
     for (; (stop = memchr(p, '\r', (size_t)(end - p))); p = stop + 1)
-        ni_log_line(log, p, clean(p, stop), false);
-    ni_log_line(log, p, clean(p, end), cut);
+        ni_log_take_line(log, p, clean(p, stop), false);
+    ni_log_take_line(log, p, clean(p, end), cut);
 }
 
 char *ni_log_room(struct ni_log *log, size_t *room)

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "log/log.h"
+#include "log/state.h"
 
 /* The next bytes of `file` are to be read to where this points, at most *room; ni_log_got takes
    them. n 0: its end. The log is all zeros at first. */

@@ -7,9 +7,8 @@
 
 #include "log/cause.h"
 #include "log/judge.h"
-#include "log/log.h"
 #include "log/ranks.h"
-#include "log/words.h"
+#include "log/state.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 #include "print/findings.h"

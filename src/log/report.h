@@ -3,7 +3,7 @@
 #ifndef NCCL_INIT_LOG_REPORT_H
 #define NCCL_INIT_LOG_REPORT_H
 
-#include "log/log.h"
+#include "log/state.h"
 #include "nccl_init/text.h"
 #include "print/words.h"
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "log/line.h"
-#include "log/log.h"
 #include "log/patterns.h"
-#include "log/words.h"
+#include "log/program.h"
+#include "log/state.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/ip.h"
@@ -516,7 +516,7 @@ static void take(struct ni_log_line *l, const struct ni_found *f)
     }
 }
 
-void ni_log_line(struct ni_log *log, const char *p, const char *end, bool cut)
+void ni_log_take_line(struct ni_log *log, const char *p, const char *end, bool cut)
 {
     struct ni_log_line l = {.log = log, .p = p, .end = end, .message = p, .dev = -1, .cut = cut};
     struct ni_found found[24];

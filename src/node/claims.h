@@ -8,6 +8,8 @@
 #include "node/read.h"
 
 /* Claims, all of p->source. Its claim by that id, however spelt; NULL. */
+typedef void ni_source_fn(struct ni_probe *p);
+
 struct ni_claim *ni_find_claim(struct ni_probe *p, struct ni_span id);
 /* Adds the id, or finds it; one of no known form is reported and kept as such. NULL: no room. */
 struct ni_claim *ni_add_claim(struct ni_probe *p, const char *from, struct ni_span id);

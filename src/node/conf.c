@@ -20,6 +20,7 @@
 #include "nccl_init/text.h"
 #include "node/gpu.h"
 #include "node/read.h"
+#include "sysroot/files.h"
 #include "sysroot/record.h"
 #include "sysroot/root.h"
 

@@ -26,7 +26,7 @@
 #include "node/read.h"
 #include "node/self.h"
 #include "node/sources.h"
-#include "sysroot/live.h"
+#include "sysroot/files.h"
 #include "sysroot/root.h"
 
 /* Their places among the interfaces are those of the HCAs. */

@@ -8,20 +8,8 @@
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
+#include "node/read.h"
 #include "sysroot/root.h"
-
-/* How much is asked for. Cost follows it. */
-struct ni_ask {
-    const char *hcas;     /* --hcas list, or NULL */
-    const char *own_conf; /* an nccl.conf that is being written now: ours, no administrator's */
-    const char *network_status; /* a variable, or a path below the root; NULL: the usual places */
-    const char *sockets;        /* --sockets list of interfaces to look at, or NULL */
-    bool nvshmem;               /* nvshmem.conf files */
-    bool gpus;                  /* the GPUs even where no HCA was given */
-    bool all;    /* for people: all that a rule may want, and the HCAs that are not the pod's */
-    bool health; /* also what only doctor looks at */
-    bool off;    /* mode=off: nothing */
-};
 
 /* Reads what the decisions need in every pod. Never fails: what could not be read is a state in the
    inventory and, where it matters, a finding. inv must be zeroed. env: the pod's variables. */

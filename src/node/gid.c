@@ -16,6 +16,7 @@
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 #include "node/read.h"
+#include "sysroot/files.h"
 #include "sysroot/root.h"
 
 /* What a row of a table says. END: there is none; EMPTY: nothing, or nothing to this namespace, which

@@ -18,7 +18,7 @@
 #include "node/pci.h"
 #include "node/read.h"
 #include "node/self.h"
-#include "sysroot/root.h"
+#include "sysroot/files.h"
 
 static const char gpus_dir[] = "proc/driver/nvidia/gpus";
 

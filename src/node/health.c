@@ -16,6 +16,7 @@
 #include "nccl_init/text.h"
 #include "node/read.h"
 #include "node/self.h"
+#include "sysroot/files.h"
 #include "sysroot/root.h"
 
 /* ---- HCAs: firmware, ports, counters, the traffic class that a driver forces, the RDMA cgroup ---- */

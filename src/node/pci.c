@@ -12,7 +12,7 @@
 #include "nccl_init/pci.h"
 #include "nccl_init/text.h"
 #include "node/read.h"
-#include "sysroot/root.h"
+#include "sysroot/files.h"
 
 /* "pci0000:00" is a host bridge (drivers/pci/probe.c pci_register_host_bridge). */
 static bool parse_host_bridge(const char *part, struct ni_pci *pci)

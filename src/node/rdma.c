@@ -18,6 +18,7 @@
 #include "node/gid.h"
 #include "node/pci.h"
 #include "node/read.h"
+#include "sysroot/files.h"
 #include "sysroot/root.h"
 
 /* ---- ports ---- */

@@ -13,6 +13,7 @@
 #include "nccl_init/known.h"
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
+#include "sysroot/files.h"
 #include "sysroot/root.h"
 
 enum ni_known ni_note(struct ni_probe *p, enum ni_need need, int64_t answer)

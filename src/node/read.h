@@ -15,8 +15,21 @@
 #include "nccl_init/inventory.h"
 #include "nccl_init/known.h"
 #include "nccl_init/text.h"
-#include "node/gather.h"
+#include "sysroot/files.h"
 #include "sysroot/root.h"
+
+/* How much is asked for. Cost follows it. */
+struct ni_ask {
+    const char *hcas;     /* --hcas list, or NULL */
+    const char *own_conf; /* an nccl.conf that is being written now: ours, no administrator's */
+    const char *network_status; /* a variable, or a path below the root; NULL: the usual places */
+    const char *sockets;        /* --sockets list of interfaces to look at, or NULL */
+    bool nvshmem;               /* nvshmem.conf files */
+    bool gpus;                  /* the GPUs even where no HCA was given */
+    bool all;    /* for people: all that a rule may want, and the HCAs that are not the pod's */
+    bool health; /* also what only doctor looks at */
+    bool off;    /* mode=off: nothing */
+};
 
 struct ni_probe {
     const struct ni_dir *root; /* &top */

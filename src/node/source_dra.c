@@ -21,7 +21,7 @@
 #include "node/net.h"
 #include "node/read.h"
 #include "print/json_read.h"
-#include "sysroot/root.h"
+#include "sysroot/files.h"
 
 enum {
     MAX_PATHS = 256, /* directories and files */

@@ -14,7 +14,7 @@
 #include "node/claims.h"
 #include "node/rdma.h"
 #include "node/read.h"
-#include "sysroot/root.h"
+#include "sysroot/files.h"
 
 /* --hcas=mlx5_6,mlx5_7:1 */
 void ni_source_option(struct ni_probe *p)

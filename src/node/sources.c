@@ -13,13 +13,14 @@
 #include "nccl_init/pci.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
+#include "node/claims.h"
 #include "node/rdma.h"
 #include "node/read.h"
 #include "node/source_dra.h"
 #include "node/source_json.h"
 #include "node/source_vars.h"
 #include "node/source_visible.h"
-#include "sysroot/root.h"
+#include "sysroot/files.h"
 
 static const struct source {
     ni_source_fn *add;

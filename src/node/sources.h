@@ -6,8 +6,6 @@
 #include "node/read.h"
 
 /* The sources, in order of trust. Each adds claims. */
-typedef void ni_source_fn(struct ni_probe *p);
-
 void ni_probe_sources(struct ni_probe *p);
 void ni_probe_uverbs(struct ni_probe *p); /* what opens, where another source decided */
 

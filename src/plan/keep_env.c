@@ -7,13 +7,12 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cli/options.h"
+#include "cli/option.h"
 #include "cli/program.h"
 #include "nccl_init/base.h"
 #include "nccl_init/caps.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
-#include "plan/keep.h"
 #include "plan/keep_forms.h"
 #include "plan/keep_json.h"
 #include "rules/user.h"

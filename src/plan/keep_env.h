@@ -4,7 +4,7 @@
 #define NCCL_INIT_PLAN_KEEP_ENV_H
 
 #include "nccl_init/text.h"
-#include "plan/keep.h"
+#include "plan/keep_forms.h"
 
 /* The form of the variable's value; NULL: no variable that the program reads. */
 ni_form_fn *ni_variable_form(const struct ni_keep_facts *k, struct ni_span name);

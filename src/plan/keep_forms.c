@@ -11,7 +11,6 @@
 #include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/text.h"
-#include "plan/keep.h"
 #include "sysroot/mask.h"
 
 /* Words of known options' values. Case does not count. */

@@ -5,14 +5,29 @@
 
 #include <stdbool.h>
 
+#include "cli/program.h"
+#include "nccl_init/base.h"
 #include "nccl_init/text.h"
-#include "plan/keep.h"
 
+struct ni_keep_facts;
 struct ni_mask;
 
 /* The items between the separators, which stay. */
 typedef void ni_keep_item_fn(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span item,
                              struct ni_text *ret);
+
+/* Facts of the whole recording that forms depend on. */
+struct ni_keep_facts {
+    const struct ni_program *program; /* whose options variables may name */
+    const char *network_status; /* a variable of the user's that is set; NULL: the usual one */
+    char exe[NI_PATH];          /* path of this program: its mount counts; "": not known */
+    char host[NI_DEV_NAME + 1]; /* name of this machine; "": not known */
+};
+
+/* Puts what may be recorded of a text of that form. What has another form is put as something that readers
+   refuse as they refuse the text itself. */
+typedef void ni_form_fn(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
+                        struct ni_text *ret);
 
 /* A word of a known option's value, in any case; a number of 64 bits, decimal or hexadecimal, with a
    sign or a unit; an IP address, with the length of its prefix; a PCI address; the UUID of a GPU, which

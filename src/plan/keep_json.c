@@ -8,7 +8,6 @@
 
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
-#include "plan/keep.h"
 #include "plan/keep_forms.h"
 #include "print/json_read.h"
 

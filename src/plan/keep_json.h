@@ -3,7 +3,7 @@
 #ifndef NCCL_INIT_PLAN_KEEP_JSON_H
 #define NCCL_INIT_PLAN_KEEP_JSON_H
 
-#include "plan/keep.h"
+#include "plan/keep_forms.h"
 
 /* One JSON text after the other: of objects the members that are read. */
 ni_form_fn ni_keep_json;

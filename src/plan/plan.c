@@ -2,11 +2,10 @@
 /* plan: what would be done, and why. topo: how far each GPU is from each port. */
 #include "plan/plan.h"
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "cli/flow.h"
-#include "cli/options.h"
+#include "cli/option.h"
 #include "cli/say.h"
-#include "cli/values.h"
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
 #include "plan/report.h"

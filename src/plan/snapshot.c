@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "cli/flow.h"
+#include "cli/option.h"
 #include "cli/options.h"
 #include "cli/say.h"
 #include "nccl_init/env.h"
@@ -14,9 +15,10 @@
 #include "nccl_init/text.h"
 #include "plan/keep.h"
 #include "plan/keep_env.h"
+#include "plan/keep_forms.h"
 #include "plan/plan.h"
 #include "print/layout.h"
-#include "sysroot/live.h"
+#include "sysroot/files.h"
 #include "sysroot/record.h"
 #include "sysroot/root.h"
 
@@ -103,6 +105,7 @@ void ni_leave_snapshot(struct ni_context *ctx, const char *path)
     memset(&ctx->plan, 0, sizeof(ctx->plan));
     memset(&ctx->findings, 0, sizeof(ctx->findings));
     ctx->verb = NI_VERB_SNAPSHOT;
+    ctx->acts = false;
     ctx->options.output = path;
     ni_plan_options.mask = true;
     ctx->options.wait = 0;

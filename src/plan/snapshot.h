@@ -3,7 +3,7 @@
 #ifndef NCCL_INIT_PLAN_SNAPSHOT_H
 #define NCCL_INIT_PLAN_SNAPSHOT_H
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "cli/program.h"
 
 ni_verb_fn ni_cmd_snapshot;

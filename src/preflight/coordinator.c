@@ -15,13 +15,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/flow.h"
 #include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 #include "preflight/compare.h"
 #include "preflight/job.h"
 #include "preflight/launcher.h"
+#include "preflight/participant.h"
 #include "preflight/tally.h"
 #include "preflight/wire.h"
 #include "rail/rail.h"

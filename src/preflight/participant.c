@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What every pod does: finds pod 0, tells what it is, and does with its rails what pod 0 says. */
+#include "preflight/participant.h"
+
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -7,11 +9,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cli/flow.h"
 #include "nccl_init/base.h"
 #include "nccl_init/errno.h"
 #include "nccl_init/text.h"
-#include "preflight/coordinator.h"
 #include "preflight/job.h"
 #include "preflight/launcher.h"
 #include "preflight/wire.h"

@@ -14,11 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "cli/flow.h"
+#include "cli/option.h"
 #include "cli/options.h"
 #include "cli/say.h"
-#include "cli/values.h"
 #include "nccl_init/base.h"
 #include "nccl_init/caps.h"
 #include "nccl_init/env.h"
@@ -29,6 +29,7 @@
 #include "preflight/describe.h"
 #include "preflight/job.h"
 #include "preflight/launcher.h"
+#include "preflight/participant.h"
 #include "preflight/report.h"
 #include "preflight/report_json.h"
 #include "preflight/report_svg.h"

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "cli/dispatch.h"
-#include "cli/options.h"
+#include "cli/context.h"
+#include "cli/option.h"
 #include "cli/program.h"
 #include "preflight/launcher.h"
 #include "selftest/trials.h"

@@ -3,7 +3,6 @@
    another meaning without a new NI_JSON_SCHEMA; new ones may come. */
 #include "preflight/report_json.h"
 
-#include "cli/flow.h"
 #include "nccl_init/base.h"
 #include "nccl_init/errno.h"
 #include "nccl_init/ip.h"

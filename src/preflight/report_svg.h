@@ -3,7 +3,6 @@
 #ifndef NCCL_INIT_PREFLIGHT_REPORT_SVG_H
 #define NCCL_INIT_PREFLIGHT_REPORT_SVG_H
 
-#include "cli/flow.h"
 #include "nccl_init/text.h"
 #include "preflight/job.h"
 

@@ -4,9 +4,7 @@
 #ifndef NI_MEET_WIRE_H
 #define NI_MEET_WIRE_H
 
-#include "cli/flow.h"
 #include "nccl_init/text.h"
-#include "preflight/coordinator.h"
 #include "preflight/job.h"
 #include "preflight/launcher.h"
 #include "rail/rail.h"
@@ -79,9 +77,6 @@ int ni_message_receive(int fd, size_t most, struct ni_message *ret);
 /* Waits for all of one message of at most NI_MEET_MESSAGE bytes, until then, however it comes. 0,
    -ETIMEDOUT, or as above. */
 int ni_message_await(int fd, int64_t until_ms, struct ni_message *ret);
-
-/* What every pod does. fd: a stream to the hub, or -1: it connects to party->host. */
-int ni_leaf(const struct ni_meeting *m, int fd, struct ni_verdict *ret);
 
 /* Settings of a new socket: nothing that is said waits, what is said has room, and a pod whose node is
    gone is noticed. Those that it accepts inherit them. */

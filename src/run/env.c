@@ -2,11 +2,11 @@
 /* env: the settings in a form that something else reads. */
 #include "run/env.h"
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "cli/flow.h"
+#include "cli/option.h"
 #include "cli/options.h"
 #include "cli/say.h"
-#include "cli/values.h"
 #include "nccl_init/base.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
@@ -42,7 +42,10 @@ int ni_cmd_env(struct ni_context *ctx)
     const struct ni_view view = ni_flow_view(ctx);
     const struct ni_setting *bad;
     struct ni_text text;
-    int r = ni_flow(ctx);
+    int r;
+
+    ctx->options.policy.gpu_map = ni_env_options.format == NI_FMT_JSON;
+    r = ni_flow(ctx);
 
     if (r != 0)
         return r;

@@ -3,14 +3,13 @@
 #ifndef NCCL_INIT_RUN_ENV_H
 #define NCCL_INIT_RUN_ENV_H
 
-#include "cli/options.h"
+#include "cli/option.h"
 #include "cli/program.h"
 #include "nccl_init/text.h"
+#include "run/envfile.h"
 
 ni_verb_fn ni_cmd_env;
 
-/* In the order of the words of --format. */
-enum ni_format { NI_FMT_SH, NI_FMT_K8S, NI_FMT_DOCKER, NI_FMT_CONF, NI_FMT_JSON };
 struct ni_env_options {
     enum ni_format format;
 };

@@ -13,7 +13,6 @@
 #include "print/devices.h"
 #include "print/json_write.h"
 #include "print/words.h"
-#include "run/env.h"
 
 /* Kubernetes reads files of at most 64 KiB (KEP-3721). The longest line is NAME='VALUE' and a
    newline. */

@@ -6,7 +6,9 @@
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
 #include "print/words.h"
-#include "run/env.h"
+
+/* In the order of the words of --format. */
+enum ni_format { NI_FMT_SH, NI_FMT_K8S, NI_FMT_DOCKER, NI_FMT_CONF, NI_FMT_JSON };
 
 /* The settings that rules decided, one per line in the given form. NULL; or, and nothing is put, the
    setting whose value cannot be carried by the format. JSON also carries the GPUs, if there are, with

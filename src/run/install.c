@@ -10,8 +10,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "cli/dispatch.h"
-#include "cli/flow.h"
+#include "cli/context.h"
 #include "cli/options.h"
 #include "cli/say.h"
 #include "nccl_init/base.h"

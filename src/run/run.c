@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "cli/flow.h"
+#include "cli/option.h"
 #include "cli/options.h"
 #include "cli/say.h"
-#include "cli/values.h"
 #include "nccl_init/base.h"
 #include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
@@ -107,7 +107,7 @@ static const char *refusal_of(const struct ni_context *ctx)
 {
     if (ctx->plan.refuse)
         return ctx->plan.refuse_why;
-    if (ctx->options.strict && ni_verdict(ctx) != 0)
+    if (ctx->options.strict && ni_exit_status(ctx) != 0)
         return "not started: --strict, and there are warnings or errors";
     return NULL;
 }

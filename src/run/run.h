@@ -3,7 +3,7 @@
 #ifndef NCCL_INIT_RUN_RUN_H
 #define NCCL_INIT_RUN_RUN_H
 
-#include "cli/options.h"
+#include "cli/option.h"
 #include "cli/program.h"
 
 ni_verb_fn ni_cmd_run;

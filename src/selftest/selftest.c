@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "cli/flow.h"
+#include "cli/option.h"
 #include "cli/options.h"
 #include "cli/say.h"
-#include "cli/values.h"
 #include "nccl_init/base.h"
 #include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
@@ -178,7 +178,7 @@ int ni_cmd_selftest(struct ni_context *ctx)
     else
         ni_put_selftest(&text, &view, all);
     r = ni_print_long(ctx, &text);
-    return r != 0 ? r : ni_verdict(ctx);
+    return r != 0 ? r : ni_exit_status(ctx);
 }
 
 bool ni_selftest_passes(const struct ni_trials *all, struct ni_text *how)

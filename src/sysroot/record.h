@@ -7,6 +7,7 @@
 
 #include "nccl_init/text.h"
 #include "sysroot/root.h"
+#include "sysroot/tree.h"
 
 struct ni_mask;
 

@@ -1,174 +1,323 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* door: the calls. Each makes the path whole, lets the recorder see it, and asks the root. */
+/* door: the files of a root. Of "/" and of a directory: one open, one read (a second only where the
+   first may not be all), one close. */
 #include "sysroot/root.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
-#include "sysroot/live.h"
+#include "sysroot/tree.h"
 
-/* ---- paths ---- */
-
-/* A path below the root, with the slash that stands for it. */
-struct path {
-    char text[NI_PATH + 1];
-    int err; /* 0 or -ENAMETOOLONG */
+struct room {
+    char *buf;
+    size_t cap, len;
 };
 
-/* The recorder sees what is to be asked there. */
-static void NI_PRINTF(4, 0) join(const struct ni_dir *dir, enum ni_access access, struct path *p,
-                                 const char *fmt, va_list ap)
-{
-    struct ni_text t = ni_text_on(p->text, sizeof(p->text));
+/* A FIFO must not make us wait, a terminal not become ours. */
+#define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 
-    ni_put(&t, "/");
-    ni_put(&t, dir->path);
-    if (t.len > 1)
-        ni_put(&t, "/");
-    ni_vputf(&t, fmt, ap);
-    p->err = t.cut || dir->cut ? -ENAMETOOLONG : 0;
-    if (p->err == 0 && access != NI_ACCESS_NONE && dir->root->see && !dir->unrecorded)
-        dir->root->see(dir, p->text, access);
+/* ---- opening ---- */
+
+static int open_resolved(int dir, const char *path, int flags, uint64_t resolve)
+{
+    enum { TRIES = 16 };
+    struct open_how how = {.flags = (unsigned)flags, .resolve = resolve};
+    long fd = -1;
+
+    /* EAGAIN: something was renamed while ".." was resolved (openat2(2)). */
+    for (int i = 0; i < TRIES && (i == 0 || (fd < 0 && errno == EAGAIN)); i++)
+        fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
+    return fd < 0 ? -errno : (int)fd;
 }
 
-/* The path that a call's own arguments make. */
-#define JOIN(dir, access, p, fmt)                        \
-    do {                                                 \
-        va_list ap;                                      \
-        va_start(ap, fmt);                               \
-        join((dir), NI_ACCESS_##access, (p), (fmt), ap); \
-        va_end(ap);                                      \
-    } while (0)
+/* From where a path is walked. */
+struct place {
+    int fd;
+    const char *path;
+};
 
-static void set_path(struct ni_dir *dir, const struct path *p)
+/* From the directory if it is open. What is left of the path is then not absolute; if nothing is
+   left, or nothing is open, it is the whole path. */
+static struct place place_of(const struct ni_dir *dir, const char *path)
 {
-    dir->cut = p->err < 0;
-    (void)ni_copy(dir->path, sizeof(dir->path), p->text + 1);
+    if (dir->fd >= 0) {
+        const char *rest = path + 1 + dir->len;
+        rest += strspn(rest, "/");
+        if (*rest)
+            return (struct place){dir->fd, rest};
+    }
+    return (struct place){dir->root->kind == NI_ROOT_DIR ? dir->root->fd : AT_FDCWD, path};
 }
 
-struct ni_dir ni_dir_at(const struct ni_dir *from, const char *fmt, ...)
+static int open_at(const struct ni_dir *dir, const char *path, int flags)
 {
-    struct ni_dir dir = *from;
-    struct path p;
+    struct place at = place_of(dir, path);
+    int fd = -EXDEV;
 
-    JOIN(from, NONE, &p, fmt);
-    set_path(&dir, &p);
-    return dir;
+    if (dir->root->kind == NI_ROOT_LIVE) {
+        fd = openat(at.fd, at.path, flags);
+        return fd < 0 ? -errno : fd;
+    }
+    /* In a directory root a link may lead out of the directory that is open, but not out of the
+       root: such a path is EXDEV, and walked from the root. */
+    if (at.path != path)
+        fd = open_resolved(at.fd, at.path, flags, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+    if (fd == -EXDEV)
+        fd = open_resolved(dir->root->fd, path, flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+    return fd;
 }
 
-struct ni_dir ni_dir_open(const struct ni_dir *from, const char *fmt, ...)
+int ni_raw_open_dir(const struct ni_dir *from, const char *path)
 {
-    struct ni_dir dir = *from;
-    struct path p;
-
-    JOIN(from, NONE, &p, fmt);
-    set_path(&dir, &p);
-    dir.fd = p.err < 0 ? -1 : ni_raw_open_dir(from, p.text);
-    dir.len = strlen(dir.path);
-    return dir;
+    return from->root->tree ? -1 : open_at(from, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-void ni_dir_close(struct ni_dir *dir)
+/* ---- files ---- */
+
+/* What is neither file nor directory is not opened for reading where its driver or its other end
+   would notice. */
+static int check_mode(mode_t mode)
 {
-    if (dir->fd >= 0)
-        (void)close(dir->fd);
-    dir->fd = -1;
+    return S_ISREG(mode) || S_ISDIR(mode) ? 0 : -ENXIO;
 }
 
-/* ---- the calls ---- */
-
-ssize_t ni_read(const struct ni_dir *dir, char *buf, size_t cap, const char *fmt, ...)
+static int open_file(const struct ni_dir *dir, const char *path)
 {
-    struct path p;
+    const bool live = dir->root->kind == NI_ROOT_LIVE;
+    struct place at = place_of(dir, path);
+    struct stat st;
+    int r = 0;
 
-    JOIN(dir, READ, &p, fmt);
-    ssize_t n = p.err < 0 ? p.err : ni_raw_text(dir, p.text, NI_ACCESS_READ, buf, cap);
-    if (n > 0 && !dir->binary && memchr(buf, '\0', (size_t)n))
-        n = -EILSEQ;
-    if (n < 0)
-        buf[0] = '\0';
-    return n;
+    /* A path that a user chose may be a pipe (NCCL_CONF_FILE=<(...)) whose content is for NCCL. Our
+       own lead to nothing but files and directories in sysfs and procfs. */
+    if (live && (dir->named || !(ni_has_prefix(path, "/sys/") || ni_has_prefix(path, "/proc/"))))
+        r = fstatat(at.fd, at.path, &st, 0) < 0 ? -errno : check_mode(st.st_mode);
+    int fd = r < 0 ? r : open_at(dir, path, READ_FLAGS);
+    if (fd < 0)
+        return fd;
+    /* In a directory a disk may pose as a file of sysfs: its content is not the root's. */
+    if (!live)
+        r = fstat(fd, &st) < 0 ? -errno : check_mode(st.st_mode);
+    if (r < 0)
+        (void)close(fd);
+    return r < 0 ? r : fd;
 }
 
-ssize_t ni_readlink(const struct ni_dir *dir, char *buf, size_t cap, const char *fmt, ...)
+/* A file's content. sysfs gives a whole attribute in one read (fs/kernfs/file.c: one seq_file record),
+   a binary one a page at a time. Nothing else promises that a short read is the last. */
+static int give_content(int fd, bool attribute, ni_take_fn *take, void *ctx)
 {
-    struct path p;
+    char buf[NI_PAGE];
+    ssize_t n;
 
-    JOIN(dir, LINK, &p, fmt);
-    ssize_t n = p.err < 0 ? p.err : ni_raw_text(dir, p.text, NI_ACCESS_LINK, buf, cap);
-    if (n < 0)
-        buf[0] = '\0';
-    return n;
+    while ((n = read(fd, buf, sizeof(buf))) > 0) {
+        int r = take(ctx, buf, (size_t)n);
+        if (r < 0 || (attribute && n < NI_PAGE))
+            return r;
+    }
+    return n < 0 ? -errno : 0;
 }
 
-int ni_exists(const struct ni_dir *dir, const char *fmt, ...)
+static int give_names(int fd, ni_take_fn *take, void *ctx)
 {
-    struct path p;
+    /* struct linux_dirent64 (include/linux/dirent.h): u64 ino, s64 off, u16 reclen, u8 type, name */
+    enum { RECLEN = 16, NAME = 19 };
+    alignas(8) char buf[2 * NI_PAGE]; /* musl's readdir asks for 2 KiB at a time */
+    size_t all = 0;
+    long n;
+    int r = 0;
 
-    JOIN(dir, EXISTS, &p, fmt);
-    int r = p.err < 0 ? p.err : ni_raw(dir, p.text, NI_ACCESS_EXISTS, NULL, NULL);
-    return r < 0 ? r : 0;
+    while ((n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0) {
+        uint16_t reclen;
+        for (long at = 0; at + NAME < n && r == 0; at += reclen) {
+            const char *s = buf + at + NAME;
+            memcpy(&reclen, buf + at + RECLEN, sizeof(reclen));
+            if (strcmp(s, ".") != 0 && strcmp(s, "..") != 0)
+                r = take(ctx, s, strlen(s));
+        }
+        all += (size_t)n;
+        if (r < 0 || all > NI_TREE_FILE)
+            return r < 0 ? r : -EFBIG;
+    }
+    return n < 0 ? -errno : 0;
 }
 
-bool ni_is_at(const struct ni_dir *dir, const char *name, const char *fmt, ...)
+static int give_target(const struct ni_dir *dir, const char *path, ni_take_fn *take, void *ctx)
 {
-    struct stat own, st;
-    struct path p;
+    const bool live = dir->root->kind == NI_ROOT_LIVE;
+    struct place at = place_of(dir, path);
+    char target[NI_TREE_PATH];
 
-    JOIN(dir, NONE, &p, fmt);
-    if (p.err < 0 || dir->root->kind != NI_ROOT_LIVE || lstat(name, &own) < 0)
-        return false;
-    return (stat(p.text, &st) == 0 && st.st_dev == own.st_dev && st.st_ino == own.st_ino) ||
-           (lstat(p.text, &st) == 0 && st.st_dev == own.st_dev && st.st_ino == own.st_ino);
+    if (!live)
+        at = (struct place){open_at(dir, path, O_PATH | O_NOFOLLOW | O_CLOEXEC), ""};
+    if (!live && at.fd < 0)
+        return at.fd;
+    ssize_t n = readlinkat(at.fd, at.path, target, sizeof(target));
+    /* The empty path of something that is no link gives ENOENT (fs/stat.c do_readlinkat). */
+    int r = n >= 0 ? 0 : !live && errno == ENOENT ? -EINVAL : -errno;
+    if (!live)
+        (void)close(at.fd);
+    return r < 0 ? r : take(ctx, target, (size_t)n);
 }
 
-int ni_openable(const struct ni_dir *dir, const char *fmt, ...)
+static int look(const struct ni_dir *dir, const char *path)
 {
-    struct path p;
+    struct place at = place_of(dir, path);
+    struct stat st;
+    int r;
 
-    JOIN(dir, OPEN, &p, fmt);
-    int r = p.err < 0 ? p.err : ni_raw(dir, p.text, NI_ACCESS_OPEN, NULL, NULL);
-    return r < 0 ? r : 0;
+    if (dir->root->kind == NI_ROOT_LIVE) {
+        r = fstatat(at.fd, at.path, &st, 0) < 0 ? -errno : 0;
+    } else {
+        int fd = open_at(dir, path, O_PATH | O_CLOEXEC);
+        if (fd < 0)
+            return fd;
+        r = fstat(fd, &st) < 0 ? -errno : 0;
+        (void)close(fd);
+    }
+    return r < 0 ? r : S_ISDIR(st.st_mode);
 }
 
-/* ---- listings ---- */
+/* ---- the call ---- */
 
-static int take_name(void *ctx, const char *name, size_t n)
+static int ask_tree(const struct ni_tree *t, const char *path, enum ni_access access,
+                    ni_take_fn *take, void *ctx)
 {
-    struct ni_names *ret = ctx;
+    const struct ni_entry *e;
+    int r = ni_tree_get(t, path, access, &e);
 
-    if (ret->n == NI_MAX_NAMES || n >= sizeof(ret->text) - ret->used) {
-        ret->cut = true;
+    if (r < 0)
+        return r;
+    if (access == NI_ACCESS_EXISTS)
+        return e->kind == NI_ENTRY_DIR;
+    if (access == NI_ACCESS_READ || access == NI_ACCESS_LINK)
+        r = take(ctx, e->value, e->len);
+    if (r == 0 && access == NI_ACCESS_READ && e->len > 0)
+        r = take(ctx, "\n", 1); /* the form leaves it off */
+    for (size_t i = 1; r == 0 && access == NI_ACCESS_LIST && i < t->n; i++)
+        if (&t->at[t->at[i].up] == e)
+            r = take(ctx, t->at[i].name, strlen(t->at[i].name));
+    return r;
+}
+
+int ni_raw(const struct ni_dir *dir, const char *path, enum ni_access access, ni_take_fn *take,
+           void *ctx)
+{
+    int fd, r = 0;
+
+    if (dir->root->tree)
+        return ask_tree(dir->root->tree, path, access, take, ctx);
+    if (access == NI_ACCESS_LINK)
+        return give_target(dir, path, take, ctx);
+    /* Nodes in a directory are no devices of this machine, or not this pod's. */
+    if (access == NI_ACCESS_EXISTS || (access == NI_ACCESS_OPEN && dir->root->kind != NI_ROOT_LIVE))
+        return look(dir, path);
+    if (access == NI_ACCESS_READ)
+        fd = open_file(dir, path);
+    else if (access == NI_ACCESS_LIST)
+        fd = open_at(dir, path, READ_FLAGS | O_DIRECTORY);
+    else /* drivers/infiniband/core/uverbs_main.c ib_uverbs_open: the context goes with the
+            descriptor, nothing is left. */
+        fd = open_at(dir, path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return fd;
+    if (access == NI_ACCESS_READ)
+        r = give_content(fd, !dir->named && ni_has_prefix(path, "/sys/"), take, ctx);
+    else if (access == NI_ACCESS_LIST)
+        r = give_names(fd, take, ctx);
+    (void)close(fd);
+    return r;
+}
+
+/* ---- opening a root ---- */
+
+/* The .tree file at the path. */
+static int open_tree(const char *path, struct ni_root *ret, unsigned *ret_line)
+{
+    const struct ni_root live = {.kind = NI_ROOT_LIVE, .fd = -1};
+    struct ni_dir top = ni_dir_top(&live);
+    char *text = malloc(NI_TREE_FILE); /* pages that are not touched cost nothing */
+    struct ni_tree *t = calloc(1, sizeof(*t));
+
+    top.named = true;
+    ssize_t n = text && t ? ni_raw_text(&top, path, NI_ACCESS_READ, text, NI_TREE_FILE) : -ENOMEM;
+    int r = n == -EOVERFLOW ? -EFBIG : (int)n;
+    if (r >= 0)
+        r = ni_tree_parse(t, text, (size_t)n, ret_line);
+    if (r < 0)
+        ni_tree_free(t);
+    else
+        *ret = (struct ni_root){.kind = NI_ROOT_TREE, .fd = -1, .tree = t};
+    free(text);
+    return r;
+}
+
+int ni_root_open(const char *path, struct ni_root *ret, unsigned *ret_line)
+{
+    struct stat st;
+
+    *ret_line = 0;
+    if (strcmp(path, "/") == 0) {
+        *ret = (struct ni_root){.kind = NI_ROOT_LIVE, .fd = -1};
         return 0;
     }
-    ret->name[ret->n++] = memcpy(ret->text + ret->used, name, n + 1);
-    ret->used += n + 1;
+    /* First without opening: a FIFO would count a reader. */
+    if (fstatat(AT_FDCWD, path, &st, 0) < 0)
+        return -errno;
+    int r = check_mode(st.st_mode);
+    if (r < 0 || !S_ISDIR(st.st_mode))
+        return r < 0 ? r : open_tree(path, ret, ret_line);
+    int fd = open_resolved(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return fd == -EPERM ? -ENOSYS : fd; /* a filter that does not know openat2 (old runtimes) */
+    *ret = (struct ni_root){.kind = NI_ROOT_DIR, .fd = fd};
     return 0;
 }
 
-static int by_name(const void *a, const void *b)
+void ni_root_close(struct ni_root *root)
 {
-    const char *const *x = a, *const *y = b;
-
-    return ni_natural_cmp(*x, *y);
+    if (root->fd >= 0)
+        (void)close(root->fd);
+    ni_tree_free(root->tree);
+    ni_tree_free(root->record);
+    *root = (struct ni_root){.fd = -1};
 }
 
-int ni_list(const struct ni_dir *dir, struct ni_names *ret, const char *fmt, ...)
+struct ni_dir ni_dir_top(const struct ni_root *root)
 {
-    struct path p;
+    return (struct ni_dir){.root = root, .fd = -1};
+}
 
-    JOIN(dir, LIST, &p, fmt);
-    ret->n = 0;
-    ret->used = 0;
-    ret->cut = false;
-    int r = p.err < 0 ? p.err : ni_raw(dir, p.text, NI_ACCESS_LIST, take_name, ret);
-    ret->n = r < 0 ? 0 : ret->n;
-    ret->cut &= r == 0;
-    qsort(ret->name, ret->n, sizeof(*ret->name), by_name);
-    return r;
+static int take_text(void *ctx, const char *s, size_t n)
+{
+    struct room *room = ctx;
+
+    if (n > room->cap - room->len)
+        return -EOVERFLOW;
+    memcpy(room->buf + room->len, s, n);
+    room->len += n;
+    return 0;
+}
+
+ssize_t ni_raw_text(const struct ni_dir *dir, const char *path, enum ni_access access, char *buf,
+                    size_t cap)
+{
+    struct room room = {buf, cap, 0};
+    int r = ni_raw(dir, path, access, take_text, &room);
+
+    if (r == 0 && access == NI_ACCESS_READ && room.len > 0 && buf[room.len - 1] == '\n')
+        room.len--;
+    if (r == 0 && room.len == cap)
+        r = -EOVERFLOW;
+    buf[r < 0 ? 0 : room.len] = '\0';
+    return r < 0 ? r : (ssize_t)room.len;
 }

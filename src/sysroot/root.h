@@ -1,33 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* door: the calls. Each makes the path whole, lets the recorder see it, and asks the root. */
+/* Roots: this machine, a directory, or a .tree file; below one of them is each file that a fact is read from. */
 #ifndef NCCL_INIT_SYSROOT_ROOT_H
 #define NCCL_INIT_SYSROOT_ROOT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 #include "nccl_init/base.h"
+#include "sysroot/tree.h"
 
 struct ni_dir;
-struct ni_tree;
-
-struct ni_tree; /* a .tree in memory */
 
 enum ni_root_kind {
     NI_ROOT_LIVE, /* "/": facts come from this machine, and only then may the program act */
     NI_ROOT_DIR,  /* a directory, opened with openat2 RESOLVE_IN_ROOT: no symlink leads out */
     NI_ROOT_TREE  /* a .tree file */
-};
-
-/* What an access wants of a path. */
-enum ni_access {
-    NI_ACCESS_READ,
-    NI_ACCESS_LINK,
-    NI_ACCESS_LIST,
-    NI_ACCESS_EXISTS,
-    NI_ACCESS_OPEN,
-    NI_ACCESS_NONE
 };
 
 /* Sees each access before it is made, at a path that is whole. */
@@ -57,45 +44,27 @@ struct ni_dir {
     char path[NI_PATH]; /* below the root, without a slash at either end; "": the root */
 };
 
-enum { NI_MAX_NAMES = 2048, NI_NAMES_TEXT = 65536 };
+/* Takes a piece of what is there. 0; negative: that is the answer, and no more comes. */
+typedef int ni_take_fn(void *ctx, const char *s, size_t n);
 
-/* Names of a directory, in the order of ni_natural_cmp, without "." and "..". */
-struct ni_names {
-    unsigned n;
-    bool cut;    /* more than fit: the rest is missing */
-    size_t used; /* of text */
-    const char *name[NI_MAX_NAMES];
-    char text[NI_NAMES_TEXT];
-};
-/* The directory at that path from `from`, kept open, for the kernel walks sysfs's links anew each time
-   (fs/kernfs/symlink.c): an open takes 3 to 4 us instead of 7 to 8. One that cannot be opened, and one
-   of a tree, is none the worse: its files tell. */
-struct ni_dir ni_dir_open(const struct ni_dir *from, const char *fmt, ...) NI_PRINTF(2, 3);
-void ni_dir_close(struct ni_dir *dir);
-/* The same, but nothing is opened: it uses what `from` keeps open, and lives no longer. */
-struct ni_dir ni_dir_at(const struct ni_dir *from, const char *fmt, ...) NI_PRINTF(2, 3);
+/* Gives what the access wants of what is at the path, which is whole, from the root on, and begins
+   with a slash: a file's content in pieces, a link's target, a directory's names one by one, each
+   with a NUL behind it. 0, for EXISTS and OPEN 1 where it is a directory; -errno. */
+int ni_raw(const struct ni_dir *dir, const char *path, enum ni_access access, ni_take_fn *take,
+           void *ctx);
+/* A descriptor that stands for the directory (O_PATH); negative: there is none. */
+int ni_raw_open_dir(const struct ni_dir *from, const char *path);
 
-/* Reads a whole file, cuts one final newline, NUL-terminates; "" on errors. Its length, or -errno as the kernel
-   gave it (ENOENT, EACCES, EINVAL, ...), -EOVERFLOW when it does not fit in cap - 1 (never cut
-   short), -EILSEQ when it holds a NUL. What is neither file nor directory is not read: -ENXIO. */
-ssize_t ni_read(const struct ni_dir *dir, char *buf, size_t cap, const char *fmt, ...)
-    NI_PRINTF(4, 5);
-/* Target of a symbolic link. Its length or -errno; -EOVERFLOW. */
-ssize_t ni_readlink(const struct ni_dir *dir, char *buf, size_t cap, const char *fmt, ...)
-    NI_PRINTF(4, 5);
-/* 0 if the path leads to something, whatever it is; -errno. */
-int ni_exists(const struct ni_dir *dir, const char *fmt, ...) NI_PRINTF(2, 3);
+/* As ni_read and ni_readlink, but a NUL is a byte like any other, and unrecorded. */
+ssize_t ni_raw_text(const struct ni_dir *dir, const char *path, enum ni_access access, char *buf,
+                    size_t cap);
 
-/* Whether the path leads to what stands at `name` of this machine: the file, or the link itself.
-   Only on "/". */
-bool ni_is_at(const struct ni_dir *dir, const char *name, const char *fmt, ...) NI_PRINTF(3, 4);
+/* Opens "/", a directory, or a regular file in .tree form. 0 or -errno; -EINVAL: the file is no
+   .tree, and *ret_line is the line (from 1) that is wrong, else 0. -EFBIG: more than there is room
+   for. -ENXIO: neither file nor directory. -ENOSYS: kernel or seccomp filter lacks openat2. */
+int ni_root_open(const char *path, struct ni_root *ret, unsigned *ret_line);
+void ni_root_close(struct ni_root *root);
 
-/* 0 if this process may open the device node for reading and writing; -errno. Only on "/" is it
-   really opened, and closed at once; in a directory a node that exists counts, a tree answers what
-   was recorded (`e` line). */
-int ni_openable(const struct ni_dir *dir, const char *fmt, ...) NI_PRINTF(2, 3);
-
-/* 0 or -errno; ret->n is 0 then. Names may be anything: check them. */
-int ni_list(const struct ni_dir *dir, struct ni_names *ret, const char *fmt, ...) NI_PRINTF(3, 4);
+struct ni_dir ni_dir_top(const struct ni_root *root);
 
 #endif

@@ -10,7 +10,6 @@
 #include "nccl_init/index.h"
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
-#include "sysroot/root.h"
 
 enum {
     MAX_RANGE = 65536,

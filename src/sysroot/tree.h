@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "nccl_init/index.h"
-#include "sysroot/root.h"
 
 enum {
     NI_TREE_NAME = 256,  /* NAME_MAX, include/uapi/linux/limits.h, and the NUL */
@@ -48,6 +47,16 @@ struct ni_tree {
    at each component that may be a link: 1 and its target, 0: none, or -errno. ret: the path without
    links, or where the walk ended. 0 or -errno. */
 typedef int ni_step_fn(const void *ctx, const char *path, bool last, char target[NI_TREE_PATH]);
+
+/* What an access wants of a path. */
+enum ni_access {
+    NI_ACCESS_READ,
+    NI_ACCESS_LINK,
+    NI_ACCESS_LIST,
+    NI_ACCESS_EXISTS,
+    NI_ACCESS_OPEN,
+    NI_ACCESS_NONE
+};
 
 /* The kind of entry that the first three accesses want, and the errno where it is another. */
 extern const struct ni_wanted {

@@ -10,7 +10,6 @@
 
 #include "inject.h"
 #include "nccl_init/text.h"
-#include "sysroot/live.h"
 #include "sysroot/root.h"
 #include "sysroot/tree.h"
 

@@ -6,7 +6,7 @@
 #include "inject.h"
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
-#include "sysroot/live.h"
+#include "sysroot/root.h"
 #include "sysroot/tree.h"
 
 static const char *const names[FAULTS] = {

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/context.h"
 #include "cli/dispatch.h"
 #include "doctor/checks.h"
 #include "inject.h"

@@ -3,13 +3,13 @@
    what is injected and how an outcome is judged. */
 #ifndef NCCL_INIT_TEST_INJECT_H
 #define NCCL_INIT_TEST_INJECT_H
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "doctor/checks.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "sysroot/live.h"
+#include "sysroot/root.h"
 
 /* ---- faults.c: what is injected ---- */
 

@@ -3,8 +3,8 @@
    how the program came to it. */
 #include <string.h>
 
-#include "cli/dispatch.h"
-#include "cli/options.h"
+#include "cli/context.h"
+#include "cli/option.h"
 #include "doctor/checks.h"
 #include "inject.h"
 #include "nccl_init/findings.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "nccl_init/base.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"

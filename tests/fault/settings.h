@@ -3,7 +3,7 @@
 #ifndef NCCL_INIT_TEST_SETTINGS_H
 #define NCCL_INIT_TEST_SETTINGS_H
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "inject.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"

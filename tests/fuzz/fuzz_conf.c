@@ -10,9 +10,7 @@
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
 #include "node/conf.h"
-#include "node/gather.h"
 #include "node/read.h"
-#include "sysroot/live.h"
 #include "sysroot/root.h"
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 
 #include "hook/container.h"
 #include "nccl_init/text.h"
-#include "sysroot/live.h"
 #include "sysroot/root.h"
 #include "sysroot/tree.h"
 #include <jansson.h>

@@ -5,9 +5,9 @@
 #include "lib/fuzz.h"
 
 #include "log/judge.h"
-#include "log/log.h"
 #include "log/read.h"
 #include "log/report.h"
+#include "log/state.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 #include "print/words.h"

@@ -5,7 +5,7 @@
 
 #include "nccl_init/errno.h"
 #include "nccl_init/text.h"
-#include "sysroot/live.h"
+#include "sysroot/files.h"
 #include "sysroot/record.h"
 #include "sysroot/root.h"
 #include "sysroot/tree.h"

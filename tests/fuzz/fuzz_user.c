@@ -3,7 +3,7 @@
    of the file. They stay as they are, whatever they say; only what they left open is decided. */
 #include "lib/sources.h"
 
-#include "cli/options.h"
+#include "cli/option.h"
 #include "nccl_init/text.h"
 #include <string.h>
 

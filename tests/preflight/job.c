@@ -6,8 +6,7 @@
 #include <unistd.h>
 
 #define FABRIC_PODS 1100
-#include "cli/dispatch.h"
-#include "cli/flow.h"
+#include "cli/context.h"
 #include "cli/look.h"
 #include "fabric.h"
 #include "main.h"
@@ -19,6 +18,7 @@
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 #include "node/gather.h"
+#include "node/read.h"
 #include "preflight/compare.h"
 #include "preflight/describe.h"
 #include "preflight/job.h"
@@ -28,7 +28,7 @@
 #include "print/layout.h"
 #include "print/words.h"
 #include "rail/step.h"
-#include "sysroot/live.h"
+#include "sysroot/root.h"
 
 enum { WORDS = 8, LINES = 200, LINE = 1024, ENTRIES = 200 };
 

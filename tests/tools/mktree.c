@@ -2,7 +2,6 @@
 /* mktree FILE.tree DIR: makes a new directory that holds what the tree holds, for tests and
    measurements of directory roots. `e` entries are left out: no directory can fail as they do. */
 #include "nccl_init/text.h"
-#include "sysroot/live.h"
 #include "sysroot/root.h"
 #include "sysroot/tree.h"
 #include <errno.h>

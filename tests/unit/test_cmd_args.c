@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 #include "cli/args.h"
-#include "cli/dispatch.h"
+#include "cli/context.h"
+#include "cli/option.h"
 #include "cli/options.h"
 #include "cli/program.h"
 #include "main.h"
@@ -23,6 +24,7 @@
 #include "nccl_init/text.h"
 #include "preflight/preflight.h"
 #include "run/env.h"
+#include "run/envfile.h"
 #include "selftest/selftest.h"
 #include "system/exec.h"
 #include <cmocka.h>

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "cli/args.h"
-#include "cli/dispatch.h"
-#include "cli/options.h"
+#include "cli/context.h"
+#include "cli/option.h"
 #include "cli/program.h"
 #include "main.h"
 #include "nccl_init/base.h"

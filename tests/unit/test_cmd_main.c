@@ -10,8 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/context.h"
 #include "cli/dispatch.h"
-#include "cli/options.h"
+#include "cli/option.h"
 #include "cli/program.h"
 #include "main.h"
 #include "nccl_init/text.h"

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
 #include "rail/rail.h"

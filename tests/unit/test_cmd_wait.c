@@ -13,8 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "cli/look.h"
+#include "cli/option.h"
 #include "cli/options.h"
 #include "cli/program.h"
 #include "cli/wait.h"
@@ -26,7 +27,7 @@
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 #include "node/gather.h"
-#include "sysroot/live.h"
+#include "node/read.h"
 #include "sysroot/root.h"
 #include <cmocka.h>
 

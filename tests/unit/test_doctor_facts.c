@@ -10,7 +10,7 @@
 #include "nccl_init/process.h"
 #include "nccl_init/rdma.h"
 #include "node/gather.h"
-#include "sysroot/live.h"
+#include "node/read.h"
 #include "sysroot/root.h"
 #include "test_door.h"
 

@@ -9,7 +9,7 @@
 
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
-#include "sysroot/live.h"
+#include "sysroot/files.h"
 #include "sysroot/root.h"
 #include "test_door_files.h"
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "sysroot/live.h"
 #include "sysroot/root.h"
 #include "test_door.h"
 

@@ -4,7 +4,6 @@
 #include "nccl_init/base.h"
 #include "nccl_init/ip.h"
 #include "nccl_init/text.h"
-#include "sysroot/live.h"
 #include "sysroot/record.h"
 #include "sysroot/root.h"
 #include "sysroot/tree.h"

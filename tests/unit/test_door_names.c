@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Listings: order and bounds. */
-#include "sysroot/live.h"
+#include "sysroot/files.h"
 #include "sysroot/root.h"
 #include "test_door.h"
 

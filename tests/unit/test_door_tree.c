@@ -3,7 +3,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/errno.h"
 #include "nccl_init/text.h"
-#include "sysroot/live.h"
+#include "sysroot/files.h"
 #include "sysroot/root.h"
 #include "sysroot/tree.h"
 #include "test_door.h"

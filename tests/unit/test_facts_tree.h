@@ -21,9 +21,9 @@
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
 #include "node/gather.h"
+#include "node/read.h"
 #include "rules/decide.h"
 #include "rules/rules.h"
-#include "sysroot/live.h"
 #include "sysroot/root.h"
 #include <cmocka.h>
 

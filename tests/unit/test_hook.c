@@ -12,7 +12,6 @@
 #include "nccl_init/base.h"
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
-#include "sysroot/live.h"
 #include "sysroot/root.h"
 #include "sysroot/tree.h"
 #include <cmocka.h>

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "log/judge.h"
-#include "log/log.h"
 #include "log/patterns.h"
 #include "log/read.h"
+#include "log/state.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include <cmocka.h>

@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 
-#include "cli/flow.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/ip.h"
@@ -21,6 +20,7 @@
 #include "preflight/coordinator.h"
 #include "preflight/job.h"
 #include "preflight/launcher.h"
+#include "preflight/participant.h"
 #include "rail/processes.h"
 #include "rail/rail.h"
 #include "rail/step.h"

@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 
-#include "cli/flow.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/plan.h"
@@ -18,6 +17,7 @@
 #include "preflight/coordinator.h"
 #include "preflight/job.h"
 #include "preflight/launcher.h"
+#include "preflight/participant.h"
 #include "preflight/wire.h"
 #include "rail/rail.h"
 #include "rail/step.h"

@@ -15,7 +15,6 @@
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
 #include "print/words.h"
-#include "run/env.h"
 #include "run/envfile.h"
 #include "test_report_readers.h"
 

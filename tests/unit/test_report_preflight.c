@@ -11,7 +11,6 @@
 #include <jansson.h>
 
 #include "../preflight/fabric.h"
-#include "cli/flow.h"
 #include "nccl_init/base.h"
 #include "nccl_init/known.h"
 #include "nccl_init/plan.h"

@@ -12,7 +12,7 @@
 
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
-#include "run/env.h"
+#include "run/envfile.h"
 #include <jansson.h>
 
 enum { FILE_MAX = 65536 + 1 };

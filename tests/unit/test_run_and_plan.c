@@ -4,9 +4,9 @@
    What it protects: a rule that forgets to ask for a fact. */
 #include "test_facts_tree.h"
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "cli/flow.h"
-#include "cli/options.h"
+#include "cli/option.h"
 #include "main.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
@@ -15,7 +15,7 @@
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "sysroot/live.h"
+#include "sysroot/root.h"
 #include <glob.h>
 
 /* What the user sets beside what the case does; first, nothing. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../../unit/test_decide_properties.h"
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"

@@ -3,7 +3,7 @@
 #ifndef NCCL_INIT_FUZZ_CHECK_H
 #define NCCL_INIT_FUZZ_CHECK_H
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/inventory.h"

@@ -2,15 +2,14 @@
 #include "pod.h"
 
 #include "cli/args.h"
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "cli/flow.h"
-#include "cli/options.h"
+#include "cli/option.h"
 #include "cli/program.h"
 #include "doctor/checks.h"
 #include "main.h"
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
-#include "sysroot/live.h"
 #include "sysroot/root.h"
 #include "sysroot/tree.h"
 #include <stdlib.h>

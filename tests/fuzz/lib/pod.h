@@ -8,7 +8,7 @@
 #ifndef NCCL_INIT_FUZZ_POD_H
 #define NCCL_INIT_FUZZ_POD_H
 
-#include "cli/dispatch.h"
+#include "cli/context.h"
 #include "cli/options.h"
 #include "doctor/checks.h"
 #include "fuzz.h"

@@ -26,7 +26,6 @@
 #include "print/json_write.h"
 #include "print/layout.h"
 #include "print/words.h"
-#include "run/env.h"
 #include "run/envfile.h"
 
 bool reader_conf(const char *file, const char *name, char ret[NI_VALUE])

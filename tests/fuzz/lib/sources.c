@@ -6,10 +6,8 @@
 #include "nccl_init/inventory.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/rdma.h"
-#include "node/gather.h"
 #include "node/read.h"
 #include "node/sources.h"
-#include "sysroot/live.h"
 #include "sysroot/root.h"
 #include <string.h>
 

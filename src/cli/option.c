@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of options: how each kind is read, and what it may be. */
-#include "cli/values.h"
+/* One option: how its value is read, and what it may be. */
+#include "cli/option.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
-#include "cli/options.h"
 #include "nccl_init/base.h"
 #include "nccl_init/caps.h"
+#include "nccl_init/env.h"
 #include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
@@ -264,4 +265,14 @@ void ni_put_values(struct ni_text *t, const struct ni_option *option)
     if (unit > 1 || option->take == ni_take_number || option->take == ni_take_bytes)
         ni_putf(t, " from %lld to %lld", (long long)(option->least < 0 ? 0 : option->least / unit),
                 (long long)(option->most / unit));
+}
+
+void ni_put_variable(struct ni_text *t, const struct ni_option *option)
+{
+    ni_put(t, NI_OWN_PREFIX);
+    for (const char *p = option->name; *p; p++) {
+        char c = (char)(*p == '-' ? '_' : toupper((unsigned char)*p));
+
+        ni_putn(t, &c, 1);
+    }
 }

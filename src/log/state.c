@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts of a log, each kept once. */
-#include "log/words.h"
+#include "log/state.h"
 
 #include <string.h>
 
-#include "log/log.h"
 #include "nccl_init/base.h"
 #include "nccl_init/index.h"
 #include "nccl_init/text.h"

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A pod that takes part: it tells what it is, and tries its rails as the coordinator asks. */
+#ifndef NCCL_INIT_PREFLIGHT_PARTICIPANT_H
+#define NCCL_INIT_PREFLIGHT_PARTICIPANT_H
+
+#include "nccl_init/plan.h"
+#include "preflight/job.h"
+#include "preflight/launcher.h"
+#include "rail/rail.h"
+
+/* One meeting, as the pod that takes part sees it. Not owned, and not changed but for `pod`. */
+struct ni_meeting {
+    const struct ni_party *party;
+    const struct ni_policy *policy; /* for what is judged at pod 0 */
+    bool strict;                    /* a warning makes the verdict bad */
+    bool host_network;              /* the address of this pod is that of others, too */
+    int64_t within_ms;              /* until all must have come */
+    struct ni_pod *pod; /* this one. What its rails find out of themselves is put into pod->rail */
+    ni_rail_fn *fn;     /* NULL: its rails cannot be tried */
+    struct ni_rail_task task; /* what they all have; bytes and move_ms are those of rank 0 */
+    /* A line for people, such as "12 of 64 pods have come"; phase: a new phase begins, worth a line
+       of a log. At pod 0 in two processes. */
+    void (*progress)(void *arg, const char *line, bool phase);
+    void (*begun)(void *arg); /* waiting for pods is over. NULL: nobody asks */
+    void *arg;
+};
+
+/* What every pod does. fd: a stream to the coordinator, or -1: it connects to party->host. 0: *ret is pod 0's
+   verdict; or -errno, and ret->line tells. */
+int ni_leaf(const struct ni_meeting *m, int fd, struct ni_verdict *ret);
+
+#endif
