@@ -72,6 +72,9 @@ int ni_parse_bdf(struct ni_span s, struct ni_bdf *ret);
 /* %04x:%02x:%02x.%x, as the kernel (drivers/pci/probe.c pci_setup_device). Returns buf. */
 const char *ni_bdf_text(struct ni_bdf bdf, char buf[NI_BDF_TEXT]);
 int ni_bdf_cmp(struct ni_bdf a, struct ni_bdf b);
+/* The order in which NCCL sorts its devices, by PCI address (2.29.7 NCCL_IB_DEVICE_PCI_ORDER); devices without
+   one, NI_LAST_BDF, come last, by name. Below, at or above 0. */
+int ni_pci_order(struct ni_bdf a, const char *a_name, struct ni_bdf b, const char *b_name);
 bool ni_vpd_uuid(struct ni_span vpd, char ret[NI_VPD_UUID]);
 
 /* An auxiliary-bus device name, `mlx5_core.sf.4`: module.name.number (drivers/base/auxiliary.c). */

@@ -148,3 +148,10 @@ bool ni_is_aux_id(struct ni_span s)
            ni_parse_u64((struct ni_span){number + 1, (size_t)(end - number - 1)}, UINT32_MAX,
                         &id) == 0;
 }
+
+int ni_pci_order(struct ni_bdf a, const char *a_name, struct ni_bdf b, const char *b_name)
+{
+    const int order = ni_bdf_cmp(a, b);
+
+    return order != 0 ? order : ni_natural_cmp(a_name, b_name);
+}

@@ -18,8 +18,8 @@
 #include "nccl_init/text.h"
 #include "rules/chosen.h"
 #include "rules/decide.h"
+#include "rules/hca_node.h"
 #include "rules/init_process.h"
-#include "rules/ports.h"
 #include "rules/slow_rails.h"
 
 /* One check at work. */

@@ -13,36 +13,37 @@
 #include "node/pci.h"
 #include "node/read.h"
 
-/* The id in the kernel's spelling: lower case, four digits of domain. What is neither a PCI address nor
-   an auxiliary name is shown quoted. */
-static enum ni_claim_by parse_id(struct ni_span id, char text[NI_DEV_NAME], struct ni_bdf *bdf)
+struct ni_device_id ni_parse_device_id(struct ni_span s)
 {
-    struct ni_text t = ni_text_on(text, NI_DEV_NAME);
-    if (ni_parse_bdf(id, bdf) == 0) {
-        ni_bdf_text(*bdf, text);
-        return NI_BY_BDF;
+    struct ni_device_id id = {.by = NI_BY_NOTHING, .bdf = NI_LAST_BDF};
+    struct ni_text t = ni_text_on(id.text, sizeof(id.text));
+
+    if (ni_parse_bdf(s, &id.bdf) == 0) {
+        id.by = NI_BY_BDF;
+        (void)ni_bdf_text(id.bdf, id.text);
+        return id;
     }
-    *bdf = NI_LAST_BDF;
-    ni_put_quoted(&t, id.p, id.n, NI_DEV_NAME - 8);
-    return ni_is_aux_id(id) ? NI_BY_AUX : NI_BY_NOTHING;
+    id.bdf = NI_LAST_BDF;
+    if (ni_is_aux_id(s))
+        id.by = NI_BY_AUX;
+    ni_put_quoted(&t, s.p, s.n, sizeof(id.text) - 8);
+    return id;
 }
 
-static struct ni_claim *find(struct ni_probe *p, const char *id)
+static struct ni_claim *find_claim(struct ni_probe *p, const char *id)
 {
     for (unsigned i = 0; i < p->inv->n_claim; i++) {
         struct ni_claim *c = &p->inv->claim[i];
+
         if (c->source == p->source && strcmp(id, c->id) == 0)
             return c;
     }
     return NULL;
 }
 
-struct ni_claim *ni_find_claim(struct ni_probe *p, struct ni_span id)
+struct ni_claim *ni_find_claim(struct ni_probe *p, const struct ni_device_id *id)
 {
-    char text[NI_DEV_NAME];
-    struct ni_bdf bdf;
-    (void)parse_id(id, text, &bdf);
-    return find(p, text);
+    return find_claim(p, id->text);
 }
 
 static struct ni_claim *new_claim(struct ni_probe *p, const char *from, enum ni_claim_by by,
@@ -65,18 +66,16 @@ static struct ni_claim *new_claim(struct ni_probe *p, const char *from, enum ni_
     return c;
 }
 
-struct ni_claim *ni_add_claim(struct ni_probe *p, const char *from, struct ni_span id)
+struct ni_claim *ni_add_claim(struct ni_probe *p, const char *from, const struct ni_device_id *id)
 {
-    char text[NI_DEV_NAME];
-    struct ni_bdf bdf;
-    const enum ni_claim_by by = parse_id(id, text, &bdf);
-    struct ni_claim *c = find(p, text);
-    return c ? c : new_claim(p, from, by, text, bdf);
+    struct ni_claim *c = find_claim(p, id->text);
+
+    return c ? c : new_claim(p, from, id->by, id->text, id->bdf);
 }
 
 void ni_add_claim_name(struct ni_probe *p, const char *from, const char *name)
 {
-    if (ni_is_name(ni_span_of(name), NI_DEV_NAME) && !find(p, name))
+    if (ni_is_name(ni_span_of(name), NI_DEV_NAME) && !find_claim(p, name))
         (void)new_claim(p, from, NI_BY_NAME, name, ni_class_bdf(p, name));
 }
 
@@ -87,11 +86,15 @@ void ni_add_claims(struct ni_probe *p, const char *from, const char *list)
     static const char separators[] = ",; ";
     while (*list) {
         size_t n = strcspn(list, separators);
-        struct ni_span id = ni_trim((struct ni_span){list, n});
-        list += n + (list[n] != '\0');
-        if (id.n == 0)
+        const struct ni_span item = ni_trim((struct ni_span){list, n});
+        const struct ni_device_id id = ni_parse_device_id(item);
+
+        list += n;
+        if (*list)
+            list++;
+        if (item.n == 0)
             continue;
-        if (!ni_add_claim(p, from, id))
+        if (!ni_add_claim(p, from, &id))
             return; /* no room: the rest would only cost time */
     }
 }

@@ -3,16 +3,28 @@
 #ifndef NCCL_INIT_NODE_CLAIMS_H
 #define NCCL_INIT_NODE_CLAIMS_H
 
+#include "nccl_init/base.h"
 #include "nccl_init/given.h"
+#include "nccl_init/pci.h"
 #include "nccl_init/text.h"
 #include "node/read.h"
 
-/* Claims, all of p->source. Its claim by that id, however spelt; NULL. */
+/* A source of the pod's devices: adds claims, all of p->source. */
 typedef void ni_source_fn(struct ni_probe *p);
 
-struct ni_claim *ni_find_claim(struct ni_probe *p, struct ni_span id);
+/* A device id as somebody wrote it, parsed. */
+struct ni_device_id {
+    enum ni_claim_by by; /* NI_BY_NOTHING: neither a PCI address nor an auxiliary name */
+    struct ni_bdf bdf;   /* NI_LAST_BDF: none */
+    char text
+        [NI_DEV_NAME]; /* in the kernel's spelling: lower case, four digits of domain; else quoted */
+};
+struct ni_device_id ni_parse_device_id(struct ni_span s);
+
+/* The claim by that id; NULL. */
+struct ni_claim *ni_find_claim(struct ni_probe *p, const struct ni_device_id *id);
 /* Adds the id, or finds it; one of no known form is reported and kept as such. NULL: no room. */
-struct ni_claim *ni_add_claim(struct ni_probe *p, const char *from, struct ni_span id);
+struct ni_claim *ni_add_claim(struct ni_probe *p, const char *from, const struct ni_device_id *id);
 /* Ids of a list, separated by `,`, `;` or blanks. */
 void ni_add_claims(struct ni_probe *p, const char *from, const char *list);
 /* A device that the source knows by its RDMA name. */

@@ -37,7 +37,7 @@ static void probe_own_netdevs(struct ni_probe *p)
         struct ni_hca *h = &p->inv->hca[i];
         bool used = p->ask->all || p->ask->health;
         for (unsigned k = 0; k < h->n_port; k++)
-            used = used || p->inv->port[h->first_port + (int)k].state.v == NI_PORT_ACTIVE;
+            used = used || ni_is_active(&p->inv->port[h->first_port + (int)k]);
         if (!used || !ni_is_given(h) || !h->function[0])
             continue;
         h->netdev_known = ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "%s/net", h->function);

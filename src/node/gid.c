@@ -189,8 +189,7 @@ static void read_table(struct ni_probe *p, struct ni_port *port, const struct ni
 
 static bool has_gids(const struct ni_inventory *inv, const struct ni_port *port)
 {
-    return ni_is_given(&inv->hca[port->hca]) && port->link == NI_LINK_ROCE &&
-           port->state.known == NI_KNOWN && port->state.v == NI_PORT_ACTIVE;
+    return ni_is_given(&inv->hca[port->hca]) && port->link == NI_LINK_ROCE && ni_is_active(port);
 }
 
 void ni_probe_first_gids(struct ni_probe *p, struct ni_port *port, const struct ni_dir *dir)

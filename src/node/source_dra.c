@@ -15,7 +15,6 @@
 #include "nccl_init/ip.h"
 #include "nccl_init/known.h"
 #include "nccl_init/net.h"
-#include "nccl_init/pci.h"
 #include "nccl_init/text.h"
 #include "node/claims.h"
 #include "node/net.h"
@@ -131,14 +130,14 @@ static json_t *first_known(const struct walk *w, const char *text)
 
 /* ---- devices ---- */
 
-static struct ni_claim *add_id(struct walk *w, const char *id)
+static struct ni_claim *add_id(struct walk *w, const struct ni_device_id *id)
 {
     struct ni_probe *p = w->p;
-    const struct ni_span s = ni_span_of(id);
-    struct ni_claim *c = ni_find_claim(p, s);
+    struct ni_claim *c = ni_find_claim(p, id);
+
     if (c && c >= &p->inv->claim[w->old_claim])
         ni_report(p->f, NI_F_ALLOC_INFO_INVALID, w->path, "it names %s twice", c->id);
-    return c ? c : ni_add_claim(p, w->path, s);
+    return c ? c : ni_add_claim(p, w->path, id);
 }
 
 /* A value of an attribute: {"string": ID} or, since Kubernetes 1.36, {"strings": [ID...]} (KEP-5491).
@@ -146,20 +145,33 @@ static struct ni_claim *add_id(struct walk *w, const char *id)
 static struct ni_claim *add_value(struct walk *w, json_t *value, bool any)
 {
     json_t *list = json_object_get(value, "strings"), *item;
-    const char *id = string_of(value, "string");
+    const char *single = string_of(value, "string");
     struct ni_claim *first = NULL;
-    struct ni_bdf bdf;
     size_t i;
-    if (id && (any || ni_parse_bdf(ni_span_of(id), &bdf) == 0 || ni_is_aux_id(ni_span_of(id))))
-        first = add_id(w, id);
+
+    if (single) {
+        const struct ni_device_id id = ni_parse_device_id(ni_span_of(single));
+
+        if (any || id.by != NI_BY_NOTHING)
+            first = add_id(w, &id);
+    }
     json_array_foreach(list, i, item)
     {
-        id = json_string_value(item);
-        struct ni_claim *c = id && any ? add_id(w, id) : NULL;
-        w->odd = w->odd || !id;
-        first = first ? first : c;
+        const char *text = json_string_value(item);
+        struct ni_claim *c = NULL;
+
+        if (!text)
+            w->odd = true;
+        if (text && any) {
+            const struct ni_device_id id = ni_parse_device_id(ni_span_of(text));
+
+            c = add_id(w, &id);
+        }
+        if (!first)
+            first = c;
     }
-    w->odd = w->odd || (!string_of(value, "string") && json_array_size(list) == 0);
+    if (!single && json_array_size(list) == 0)
+        w->odd = true;
     return first;
 }
 
@@ -334,13 +346,16 @@ static void compare_address(struct ni_probe *p, const struct netdev *n)
 /* true: the interface has a function, which is claimed, or there is nothing to claim. */
 static bool claim_function(struct ni_probe *p, const struct netdev *n)
 {
-    char id[NI_DEV_NAME];
-    struct ni_bdf bdf;
-    const enum ni_known known = read_function(p, n->name, id);
-    const struct ni_span s = ni_span_of(id);
-    if (known == NI_KNOWN && (ni_parse_bdf(s, &bdf) == 0 || ni_is_aux_id(s))) {
-        (void)ni_add_claim(p, n->from, s);
-        return true;
+    char function[NI_DEV_NAME];
+    const enum ni_known known = read_function(p, n->name, function);
+
+    if (known == NI_KNOWN) {
+        const struct ni_device_id id = ni_parse_device_id(ni_span_of(function));
+
+        if (id.by != NI_BY_NOTHING) {
+            (void)ni_add_claim(p, n->from, &id);
+            return true;
+        }
     }
     if (known != NI_KNOWN && known != NI_ABSENT) {
         p->lost = true;

@@ -41,7 +41,13 @@ static void read_status(struct ni_probe *p, const char *from, const char *text, 
         json_t *pci = json_object_get(json_object_get(network, "device-info"), "pci");
         const char *id = string_of(pci, "pci-address"), *rdma = string_of(pci, "rdma-device");
         const char *ifname = string_of(network, "interface");
-        struct ni_claim *c = id ? ni_add_claim(p, from, ni_span_of(id)) : NULL;
+        struct ni_claim *c = NULL;
+
+        if (id) {
+            const struct ni_device_id parsed = ni_parse_device_id(ni_span_of(id));
+
+            c = ni_add_claim(p, from, &parsed);
+        }
 
         if (with_netdevs && ifname && !json_is_true(json_object_get(network, "default")))
             ni_note_given_netdev(p, ifname);

@@ -85,8 +85,8 @@ static void read_info(struct ni_probe *p, const char *var, const char *text, boo
             ni_report(p->f, NI_F_ALLOC_INFO_INVALID, var, "value of `%.40s` is no object", key);
             continue;
         }
-        struct ni_claim *c =
-            listed ? ni_find_claim(p, ni_span_of(key)) : ni_add_claim(p, var, ni_span_of(key));
+        const struct ni_device_id id = ni_parse_device_id(ni_span_of(key));
+        struct ni_claim *c = listed ? ni_find_claim(p, &id) : ni_add_claim(p, var, &id);
         json_t *dev = json_object_get(json_object_get(providers, "rdma"), "rdma_dev");
         if (c && dev)
             ni_note_rdma_dev(p, c, var, json_string_value(dev));
@@ -122,7 +122,8 @@ void ni_source_sriovnet(struct ni_probe *p)
     while (next_variable(p, device, &v)) {
         char rdma[NI_PATH + 32];
         const struct ni_span address = ni_trim(ni_span_of(v.value));
-        struct ni_claim *c = address.n > 0 ? ni_add_claim(p, v.name, address) : NULL;
+        const struct ni_device_id id = ni_parse_device_id(address);
+        struct ni_claim *c = address.n > 0 ? ni_add_claim(p, v.name, &id) : NULL;
         (void)ni_format(rdma, sizeof(rdma), "SRIOVNETWORK_%s_RDMA_DEVICE", v.name + strlen(device));
         const char *name = ni_env_get(p->env, rdma);
         if (c && name)

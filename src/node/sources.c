@@ -12,7 +12,6 @@
 #include "nccl_init/inventory.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/rdma.h"
-#include "nccl_init/text.h"
 #include "node/claims.h"
 #include "node/rdma.h"
 #include "node/read.h"
@@ -43,11 +42,13 @@ static void sort_claims(struct ni_inventory *inv, unsigned from)
     for (unsigned i = from; i < inv->n_claim; i++) {
         const struct ni_claim c = inv->claim[i];
         unsigned at = i;
+
         for (; at > from; at--) {
-            int order = ni_bdf_cmp(inv->claim[at - 1].bdf, c.bdf);
-            if (order < 0 || (order == 0 && ni_natural_cmp(inv->claim[at - 1].id, c.id) <= 0))
+            const struct ni_claim *before = &inv->claim[at - 1];
+
+            if (ni_pci_order(before->bdf, before->id, c.bdf, c.id) <= 0)
                 break;
-            inv->claim[at] = inv->claim[at - 1];
+            inv->claim[at] = *before;
         }
         inv->claim[at] = c;
     }

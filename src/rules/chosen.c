@@ -2,6 +2,11 @@
 /* Chosen ports, and what belongs to each. */
 #include "rules/chosen.h"
 
+#include <string.h>
+
+#include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "rules/decide.h"
@@ -26,4 +31,38 @@ bool ni_is_chosen(const struct ni_work *w, int hca)
             return true;
     }
     return false;
+}
+
+static int compare_ports(const struct ni_inventory *inv, int a, int b)
+{
+    const struct ni_port *p = &inv->port[a], *q = &inv->port[b];
+    const struct ni_hca *x = &inv->hca[p->hca], *y = &inv->hca[q->hca];
+    const int order = ni_pci_order(x->has_bdf ? x->bdf : NI_LAST_BDF, x->name,
+                                   y->has_bdf ? y->bdf : NI_LAST_BDF, y->name);
+
+    if (order != 0 || p->num == q->num)
+        return order;
+    return p->num < q->num ? -1 : 1;
+}
+
+void ni_list_chosen(const struct ni_work *w)
+{
+    const struct ni_inventory *inv = w->inv;
+    int sorted[NI_MAX_PORT];
+    unsigned n = 0;
+    for (int i = 0; i < (int)inv->n_port; i++) {
+        if (!w->plan->port[i].chosen)
+            continue;
+        unsigned at = n++;
+        for (; at > 0 && compare_ports(inv, sorted[at - 1], i) > 0; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = i;
+    }
+    w->plan->n_chosen = n < NI_MAX_CHOSEN ? n : NI_MAX_CHOSEN;
+    memcpy(w->plan->chosen, sorted, w->plan->n_chosen * sizeof(sorted[0]));
+    for (unsigned i = w->plan->n_chosen; i < n; i++) {
+        ni_leave_out(w, (unsigned)sorted[i], NI_F_HCA_TOO_MANY, "NCCL takes %d ports",
+                     NI_MAX_CHOSEN);
+        w->plan->port[sorted[i]].rule = "hca.ports";
+    }
 }

@@ -20,4 +20,7 @@ struct ni_chosen {
 struct ni_chosen ni_chosen(const struct ni_work *w, unsigned i);
 bool ni_is_chosen(const struct ni_work *w, int hca); /* one of its ports */
 
+/* Lists the chosen ports in plan->chosen: in PCI order, as many as NCCL takes. */
+void ni_list_chosen(const struct ni_work *w);
+
 #endif

@@ -15,7 +15,7 @@
 #include "nccl_init/text.h"
 #include "rules/chosen.h"
 #include "rules/decide.h"
-#include "rules/ports.h"
+#include "rules/hca_node.h"
 
 static const char variable[] = "NCCL_NET_GDR_LEVEL";
 

@@ -10,8 +10,8 @@
 #include "nccl_init/ip.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
+#include "rules/chosen.h"
 #include "rules/decide.h"
-#include "rules/ports.h"
 
 /* What an entry is worth. Of link-local ones IPv4 comes first: NCCL's search takes no other. */
 enum worth { UNUSABLE, ROCE_V1, LINK_LOCAL, LINK_LOCAL_V4, ROUTABLE_V6, ROUTABLE_V4 };

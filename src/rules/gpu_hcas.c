@@ -19,7 +19,7 @@
 #include "rules/chosen.h"
 #include "rules/decide.h"
 #include "rules/gdr.h"
-#include "rules/ports.h"
+#include "rules/hca_node.h"
 
 /* ---- which ports ---- */
 

@@ -7,17 +7,14 @@
 #include <string.h>
 
 #include "nccl_init/base.h"
-#include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/known.h"
 #include "nccl_init/nccl_list.h"
-#include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
-#include "rules/chosen.h"
 #include "rules/decide.h"
 #include "rules/transport.h"
 
@@ -211,82 +208,3 @@ void ni_rule_ports(const struct ni_work *w)
 }
 
 /* ---- the list ---- */
-
-/* PCI order, as NCCL sorts (2.29.7 NCCL_IB_DEVICE_PCI_ORDER); what has no PCI address comes last,
-   by name. */
-static int port_cmp(const struct ni_inventory *inv, int a, int b)
-{
-    const struct ni_hca *x = &inv->hca[inv->port[a].hca], *y = &inv->hca[inv->port[b].hca];
-    if (x->has_bdf != y->has_bdf)
-        return x->has_bdf ? -1 : 1;
-    int c = x->has_bdf ? ni_bdf_cmp(x->bdf, y->bdf) : 0;
-    if (c == 0)
-        c = ni_natural_cmp(x->name, y->name);
-    return c ? c : (inv->port[a].num > inv->port[b].num) - (inv->port[a].num < inv->port[b].num);
-}
-
-void ni_list_chosen(const struct ni_work *w)
-{
-    const struct ni_inventory *inv = w->inv;
-    int sorted[NI_MAX_PORT];
-    unsigned n = 0;
-    for (int i = 0; i < (int)inv->n_port; i++) {
-        if (!w->plan->port[i].chosen)
-            continue;
-        unsigned at = n++;
-        for (; at > 0 && port_cmp(inv, sorted[at - 1], i) > 0; at--)
-            sorted[at] = sorted[at - 1];
-        sorted[at] = i;
-    }
-    w->plan->n_chosen = n < NI_MAX_CHOSEN ? n : NI_MAX_CHOSEN;
-    memcpy(w->plan->chosen, sorted, w->plan->n_chosen * sizeof(sorted[0]));
-    for (unsigned i = w->plan->n_chosen; i < n; i++) {
-        ni_leave_out(w, (unsigned)sorted[i], NI_F_HCA_TOO_MANY, "NCCL takes %d ports",
-                     NI_MAX_CHOSEN);
-        w->plan->port[sorted[i]].rule = "hca.ports";
-    }
-}
-
-/* libibverbs opens /dev/infiniband/uverbsN; without it NCCL goes without the device, whatever
-   NCCL_IB_HCA says (NCCL 2.30.7 transport/net_ib/init.cc ncclIbInitDevices). */
-bool ni_lacks_node(const struct ni_uverbs *node)
-{
-    return node->known == NI_ABSENT || (node->known == NI_KNOWN && node->err != 0);
-}
-
-bool ni_put_node(const struct ni_uverbs *node, struct ni_text *t)
-{
-    if (!ni_lacks_node(node))
-        return false;
-    if (node->known == NI_ABSENT)
-        ni_put(t, "the kernel has no uverbs device of it");
-    else if (ni_known_of(node->err) == NI_ABSENT)
-        ni_putf(t, "/dev/infiniband/%s is not in the container", node->name);
-    else
-        ni_putf(t, "opening /dev/infiniband/%s gives %s", node->name, NI_ERRNO(node->err));
-    return true;
-}
-
-void ni_rule_hca_list(const struct ni_work *w)
-{
-    const unsigned n = w->plan->n_chosen;
-    const char *user = ni_user_value(w, variable);
-    struct ni_text list = NI_TEXT(NI_VALUE);
-    if (n == 0)
-        return;
-    for (unsigned i = 0; i < n; i++) {
-        const struct ni_chosen c = ni_chosen(w, i);
-        struct ni_text node = NI_TEXT(96);
-        ni_putf(&list, "%s%s:%u", i ? "," : "=", c.hca->name, c.port->num);
-        /* doctor has an error for it, with the reason that fits (check.c) */
-        if (!w->inv->for_doctor && ni_put_node(&c.hca->uverbs, &node))
-            ni_report(w->f, NI_F_HCA_NODE_LOST, c.hca->name,
-                      "%s: NCCL leaves this HCA out, and uses sockets if it has no other",
-                      node.buf);
-    }
-    ni_decide_value(w, variable, list.buf,
-                    "%sthe pod's ACTIVE %s port%s, PCI order; the second `=` means exact names",
-                    user && *user ? "of your list, " : "",
-                    ni_chosen(w, 0).port->link == NI_LINK_IB ? "InfiniBand" : "RoCE",
-                    n == 1 ? "" : "s");
-}

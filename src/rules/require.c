@@ -20,8 +20,8 @@
 #include "rules/chosen.h"
 #include "rules/decide.h"
 #include "rules/gdr.h"
+#include "rules/hca_node.h"
 #include "rules/pci_quirks.h"
-#include "rules/ports.h"
 #include "rules/privileges.h"
 #include "rules/transport.h"
 

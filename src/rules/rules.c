@@ -12,6 +12,8 @@
 #include "rules/gid_index.h"
 #include "rules/gid_pick.h"
 #include "rules/gpu_hcas.h"
+#include "rules/hca_list.h"
+#include "rules/ib_disable.h"
 #include "rules/left_unset.h"
 #include "rules/libraries.h"
 #include "rules/pci_quirks.h"

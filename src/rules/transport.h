@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net.transport: */
+/* Rule net.transport: RDMA, sockets, or another network plugin. */
 #ifndef NCCL_INIT_RULES_TRANSPORT_H
 #define NCCL_INIT_RULES_TRANSPORT_H
 
+#include <stdbool.h>
+
 #include "rules/decide.h"
 
-ni_rule_fn ni_rule_transport, ni_rule_ib_disable;
+ni_rule_fn ni_rule_transport;
 
+/* The user's NCCL_NET lets NCCL use InfiniBand and RoCE alone. */
+bool ni_allows_only_ib(const struct ni_work *w);
 /* By what the user chose sockets; NULL: by nothing. */
 const char *ni_tcp_cause(const struct ni_work *w);
 

@@ -24,6 +24,7 @@
 #include "rules/chosen.h"
 #include "rules/decide.h"
 #include "rules/gid_pick.h"
+#include "rules/hca_node.h"
 #include "rules/ports.h"
 #include "rules/privileges.h"
 #include "rules/transport.h"

@@ -117,7 +117,7 @@ grep '^job\.' "$tmp/severities" >"$tmp/job.h"
 # shellcheck disable=SC2016 # the backquotes are Markdown's
 sed -n 's/^| `\(job\.[a-z.]*\)` | \([a-z]*\) | .*/\1 \2/p' docs/preflight.md >"$tmp/preflight.md"
 same "findings in preflight.md" job.h preflight.md
-sed -n '/ni_job_settings\[/,/^};/p' src/preflight/job.c | grep -o 'NCCL_[A-Z0-9_]*' >"$tmp/settings.c"
+sed -n '/ni_job_settings\[/,/^};/p' src/rules/job_settings.c | grep -o 'NCCL_[A-Z0-9_]*' >"$tmp/settings.c"
 sed -n '/^## Settings that must/,/^`NCCL_IB_DISABLE/p' docs/preflight.md | sed -n '/^- /,/^$/p' |
 	grep -o 'NCCL_[A-Z0-9_]*' >"$tmp/settings.md"
 same "settings in preflight.md" settings.c settings.md
