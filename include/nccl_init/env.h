@@ -27,5 +27,7 @@ const char *ni_env_get(const struct ni_env *env, const char *name);
 /* Splits NAME=VALUE at the first '='. false when there is no '=' or no name. */
 bool ni_env_split(const char *entry, struct ni_span *ret_name, const char **ret_value);
 const struct ni_local *ni_local_of(const struct ni_env *env);
+/* A variable of that name is one that ni_local_of reads. */
+bool ni_is_local(struct ni_span name);
 
 #endif

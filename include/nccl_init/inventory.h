@@ -90,6 +90,8 @@ const struct ni_netdev *ni_find_netdev(const struct ni_inventory *inv, const cha
 /* Whether network-status or DRA metadata say that the interface was given to the pod. */
 bool ni_is_given_netdev(const struct ni_net *net, const char *name);
 
+/* The entry is RoCE v2, and routers carry its address. */
+bool ni_gid_is_routable_v2(const struct ni_gid *g);
 /* Whether nothing behind the entry can be better: RoCE v2, IPv4, an address of this pod for sure.
    NCCL's own search starts at index 0 as well and stays on the first such (2.30.7
    transport/net_ib/connect.cc ncclUpdateGidIndex). */

@@ -9,6 +9,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/caps.h"
 #include "nccl_init/env.h"
+#include "nccl_init/nccl_list.h"
 #include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
@@ -127,12 +128,11 @@ int ni_take_names(const struct ni_option *option, const char *text, void *at)
     if (strlen(text) >= NI_VALUE)
         return -EINVAL;
     while (ni_split(&rest, ',', &item)) {
-        const char *colon = option->least == 1 ? memchr(item.p, ':', item.n) : NULL;
-        struct ni_span name = {item.p, colon ? (size_t)(colon - item.p) : item.n};
+        struct ni_span name = item, digits;
         uint64_t port = 1;
 
-        if (colon &&
-            ni_parse_u64((struct ni_span){colon + 1, item.n - name.n - 1}, UINT8_MAX, &port) < 0)
+        if (option->least == 1 && ni_split_port(item, &name, &digits) &&
+            ni_parse_u64(digits, UINT8_MAX, &port) < 0)
             return -EINVAL;
         if (port == 0 || !ni_is_name(name, (size_t)option->most))
             return -EINVAL;

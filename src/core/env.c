@@ -29,20 +29,31 @@ const char *ni_env_get(const struct ni_env *env, const char *name)
     return NULL;
 }
 
+static const struct ni_local launchers[] = {
+    {"LOCAL_RANK", "LOCAL_WORLD_SIZE"},                           /* torchrun */
+    {"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"}, /* Open MPI */
+    {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},                       /* MPICH, Intel MPI */
+    {"MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"},   /* MVAPICH2 */
+    {"PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"},                     /* HPE Cray */
+    {"SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"}, /* srun: "8", "8(x2)", "8(x2),4" */
+};
+
 const struct ni_local *ni_local_of(const struct ni_env *env)
 {
-    static const struct ni_local launchers[] = {
-        {"LOCAL_RANK", "LOCAL_WORLD_SIZE"},                           /* torchrun */
-        {"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"}, /* Open MPI */
-        {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},                       /* MPICH, Intel MPI */
-        {"MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"},   /* MVAPICH2 */
-        {"PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"},                     /* HPE Cray */
-        {"SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"}, /* srun: "8", "8(x2)", "8(x2),4" */
-    };
     for (size_t i = 0; i < NI_COUNT(launchers); i++) {
         const char *v = ni_env_get(env, launchers[i].rank);
+
         if (v && *v)
             return &launchers[i];
     }
     return NULL;
+}
+
+bool ni_is_local(struct ni_span name)
+{
+    for (size_t i = 0; i < NI_COUNT(launchers); i++) {
+        if (ni_span_is(name, launchers[i].rank) || ni_span_is(name, launchers[i].size))
+            return true;
+    }
+    return false;
 }

@@ -29,10 +29,15 @@ const struct ni_netdev *ni_find_netdev(const struct ni_inventory *inv, const cha
     return NULL;
 }
 
+bool ni_gid_is_routable_v2(const struct ni_gid *g)
+{
+    return g->type == NI_GID_V2 && !ni_ip_is_link_local(g->ip);
+}
+
 bool ni_gid_is_right(const struct ni_inventory *inv, const struct ni_gid *g)
 {
-    return g->type == NI_GID_V2 && g->own == NI_OWN_OURS && ni_ip_is_v4(g->ip) &&
-           !ni_ip_is_link_local(g->ip) && g->ndev[0] && inv->net.v4_known == NI_KNOWN;
+    return ni_gid_is_routable_v2(g) && g->own == NI_OWN_OURS && ni_ip_is_v4(g->ip) && g->ndev[0] &&
+           inv->net.v4_known == NI_KNOWN;
 }
 
 unsigned ni_given_hcas(const struct ni_inventory *inv)

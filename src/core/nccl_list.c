@@ -8,16 +8,31 @@
 
 enum { MAX_ENTRIES = 32 }; /* MAX_IB_DEVS: the 33rd entry and later ones are dropped silently */
 
+bool ni_split_port(struct ni_span entry, struct ni_span *ret_name, struct ni_span *ret_port)
+{
+    const char *colon = memchr(entry.p, ':', entry.n);
+
+    *ret_name = entry;
+    *ret_port = (struct ni_span){entry.p + entry.n, 0};
+    if (!colon)
+        return false;
+    ret_name->n = (size_t)(colon - entry.p);
+    *ret_port = (struct ni_span){colon + 1, entry.n - ret_name->n - 1};
+    return true;
+}
+
 /* A port is what NCCL's atoi reads: no digits are 0. -1 is any port, and so is an empty one since
    2.30.7 (0 before: nothing matches); the caller checks the spelling. */
 static bool entry_matches(struct ni_span e, bool exact, const char *name, int port)
 {
-    const char *colon = memchr(e.p, ':', e.n), *end = e.p + e.n;
-    size_t n = colon ? (size_t)(colon - e.p) : e.n;
-    bool same = exact ? strlen(name) == n && memcmp(name, e.p, n) == 0 : strncmp(name, e.p, n) == 0;
-    if (!same || port < 0 || !colon || colon + 1 == end || colon[1] == ':')
+    struct ni_span device, digits;
+    const bool has_port = ni_split_port(e, &device, &digits) && digits.n > 0 && *digits.p != ':';
+    const bool same = exact ? ni_span_is(device, name) : strncmp(name, device.p, device.n) == 0;
+    int wanted;
+
+    if (!same || port < 0 || !has_port)
         return same;
-    int wanted = (int)strtol(colon + 1, NULL, 10); /* to the next ':' or ',' at most */
+    wanted = (int)strtol(digits.p, NULL, 10); /* to the next ':' or ',' at most */
     return wanted == -1 || wanted == port;
 }
 

@@ -10,6 +10,7 @@
 #include "nccl_init/findings.h"
 #include "nccl_init/given.h"
 #include "nccl_init/known.h"
+#include "nccl_init/nccl_list.h"
 #include "nccl_init/text.h"
 #include "node/claims.h"
 #include "node/rdma.h"
@@ -23,12 +24,14 @@ void ni_source_option(struct ni_probe *p)
     struct ni_span e;
     while (ni_split(&cursor, ',', &e)) {
         char name[NI_DEV_NAME];
-        const char *colon = memchr(e.p, ':', e.n);
-        if (!ni_copyn(name, sizeof(name), e.p, colon ? (size_t)(colon - e.p) : e.n) || !name[0])
+        struct ni_span device, port;
+        const bool has_port = ni_split_port(e, &device, &port);
+        enum ni_known there;
+
+        if (!ni_copyn(name, sizeof(name), device.p, device.n) || !name[0])
             continue;
-        const enum ni_known there =
-            ni_is_there(p, "sys/class/infiniband/%s%s%.*s", name, colon ? "/ports/" : "",
-                        colon ? (int)(e.p + e.n - colon) - 1 : 0, colon ? colon + 1 : "");
+        there = ni_is_there(p, "sys/class/infiniband/%s%s%.*s", name, has_port ? "/ports/" : "",
+                            (int)port.n, port.p);
         if (there == NI_KNOWN)
             ni_add_claim_name(p, "--hcas", name);
         else if (there == NI_ABSENT)

@@ -11,6 +11,7 @@
 #include "cli/program.h"
 #include "nccl_init/base.h"
 #include "nccl_init/caps.h"
+#include "nccl_init/env.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 #include "plan/keep_forms.h"
@@ -264,18 +265,6 @@ static const struct variable {
     {"TP_SOCKET_IFNAME", keep_devices},
     {"VLLM_GPU_NIC_PCIE_MAPPING", keep_words},
     {"VLLM_NIC_SELECTION_VARS", keep_words},
-    {"LOCAL_RANK", keep_words},
-    {"LOCAL_WORLD_SIZE", keep_words},
-    {"OMPI_COMM_WORLD_LOCAL_RANK", keep_words},
-    {"OMPI_COMM_WORLD_LOCAL_SIZE", keep_words},
-    {"MPI_LOCALRANKID", keep_words},
-    {"MPI_LOCALNRANKS", keep_words},
-    {"MV2_COMM_WORLD_LOCAL_RANK", keep_words},
-    {"MV2_COMM_WORLD_LOCAL_SIZE", keep_words},
-    {"PALS_LOCAL_RANKID", keep_words},
-    {"PALS_LOCAL_SIZE", keep_words},
-    {"SLURM_LOCALID", keep_words},
-    {"SLURM_STEP_TASKS_PER_NODE", keep_words},
     {"CUDA_VISIBLE_DEVICES", keep_words},
     {"CUDA_DEVICE_ORDER", keep_words},
     {"HIP_VISIBLE_DEVICES", keep_words},
@@ -316,6 +305,8 @@ static bool is_own(const struct ni_keep_facts *k, struct ni_span name)
 ni_form_fn *ni_variable_form(const struct ni_keep_facts *k, struct ni_span name)
 {
     if (ni_is_nccl_slip(name)) /* as it is, for it is told */
+        return keep_words;
+    if (ni_is_local(name))
         return keep_words;
     if (!is_plain(name))
         return NULL;

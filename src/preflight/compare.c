@@ -145,14 +145,13 @@ static void put_hostid(struct ni_text *t, const struct ni_job_setting *row,
 /* "bulk writes: IBV_WC_RETRY_EXC_ERR; ..." */
 static void put_failure(struct ni_text *t, const struct ni_pair_result *x)
 {
-    enum { RETRY_EXC = 12 }; /* rdma-core 56.1 libibverbs/verbs.h */
     const char *name = ni_errno_name(x->err);
     ni_putf(t, "%s: ", ni_pair_step_text(x->step));
     if (x->silent)
         ni_put(t, "no answer in time");
     else if (x->wc)
         ni_putf(t, "%s (status %d)",
-                x->wc == RETRY_EXC ? "IBV_WC_RETRY_EXC_ERR" : "completion error", x->wc);
+                x->wc == NI_WC_RETRY_EXC ? "IBV_WC_RETRY_EXC_ERR" : "completion error", x->wc);
     else if (x->step == NI_PAIR_IDENTITY)
         ni_put(t, "another port answered: is an address there twice?");
     else if (x->step == NI_PAIR_COMPARE)
@@ -161,7 +160,7 @@ static void put_failure(struct ni_text *t, const struct ni_pair_result *x)
         ni_put(t, name ? name : "failed");
     if (x->step == NI_PAIR_FIND)
         ni_put(t, ": libibverbs does not list the HCA; does its uverbs node exist, and open?");
-    if (x->step > NI_PAIR_IDENTITY && x->wc == RETRY_EXC)
+    if (x->step > NI_PAIR_IDENTITY && x->wc == NI_WC_RETRY_EXC)
         ni_put(t, "; small ones passed: large packets are dropped (MTU of a switch?)");
 }
 

@@ -86,6 +86,15 @@ struct ni_pair_result {
     bool path;                      /* as judged: both ends reach others, or there are none */
 };
 
+/* Of enum ibv_wc_status (rdma-core 56.1 libibverbs/verbs.h); of the kernel's interface, so they stay. */
+enum {
+    NI_WC_LOC_QP_OP = 2,
+    NI_WC_LOC_PROT = 4,
+    NI_WC_WR_FLUSH = 5,
+    NI_WC_REM_ACCESS = 10,
+    NI_WC_RETRY_EXC = 12
+};
+
 /* "small writes": for people and programs. */
 const char *ni_pair_step_text(enum ni_pair_step step);
 

@@ -96,6 +96,10 @@ bool ni_can_gdr(const struct ni_work *w, const char **ret_why)
     const char *dmabuf = ni_user_value(w, "NCCL_DMABUF_ENABLE");
     const bool off = ni_user_int(w, "NCCL_DMABUF_ENABLE", 1) == 0;
     *ret_why = NULL;
+    if (inv->gdr.gb10) {
+        *ret_why = "a GB10 has no GPUDirect RDMA: CPU and GPU share one memory";
+        return false;
+    }
     if (inv->gdr.listed == NI_ABSENT && (off || !ni_has_dmabuf(inv)))
         ni_report(w->f, NI_F_GDR_PEERMEM_HIDDEN, "nvidia_peermem",
                   "nvidia-peermem is loaded, but not listed in /sys/kernel/mm/memory_peers: NCCL "
@@ -322,9 +326,7 @@ void ni_rule_gdr(const struct ni_work *w)
         why = "the pod has no GPU";
     } else if (gdr->cpu == NI_DENIED || gdr->cpu == NI_BAD) {
         why = "whether CPU and GPU share NVLink-C2C cannot be read";
-    } else if (gdr->gb10) {
-        why = "a GB10 has no GPUDirect RDMA: CPU and GPU share one memory";
-    } else if (gdr->c2c) {
+    } else if (gdr->c2c && !gdr->gb10) {
         why = "CPU and GPU share NVLink-C2C: a level below P2C would switch C2C GPUDirect off";
     } else if (ni_can_gdr(w, &why)) {
         decide_level(w);

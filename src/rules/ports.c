@@ -171,6 +171,8 @@ static void keep_one_link_layer(const struct ni_work *w)
 /* SoftRoCE has no PCI path. NCCL before 2.29.7 compares it with that of the HCAs behind it in the
    verbs' list, and 2.21.5 and 2.23.4 with all before it: strcmp(NULL) (transport/net_ib.cc
    ncclIbGetPciPath, ncclIbFindMatchingDev). No variable helps. */
+const char ni_softroce_mixed[] = "SoftRoCE beside HCAs on PCI may crash NCCL before 2.29.7";
+
 static void leave_out_softroce(const struct ni_work *w)
 {
     const struct ni_inventory *inv = w->inv;
@@ -181,11 +183,10 @@ static void leave_out_softroce(const struct ni_work *w)
         if (!w->plan->port[i].chosen || !inv->hca[inv->port[i].hca].pci.none)
             continue;
         if (is_named(w, (int)i))
-            ni_report(w->f, NI_F_HCA_SOFTROCE_MIXED, ni_port_name(inv, (int)i).text,
-                      "SoftRoCE beside HCAs on PCI may crash NCCL before 2.29.7");
+            ni_report(w->f, NI_F_HCA_SOFTROCE_MIXED, ni_port_name(inv, (int)i).text, "%s",
+                      ni_softroce_mixed);
         else
-            ni_leave_out(w, i, NI_F_HCA_SOFTROCE_MIXED,
-                         "SoftRoCE beside HCAs on PCI may crash NCCL before 2.29.7");
+            ni_leave_out(w, i, NI_F_HCA_SOFTROCE_MIXED, "%s", ni_softroce_mixed);
     }
 }
 

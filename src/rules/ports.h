@@ -15,4 +15,7 @@ bool ni_is_listed(const struct ni_work *w, int port);
    says. */
 bool ni_is_taken(const struct ni_work *w, int port);
 
+/* Harm of SoftRoCE beside other HCAs, as a sentence. */
+extern const char ni_softroce_mixed[];
+
 #endif

@@ -5,7 +5,6 @@
 #include "rules/ready.h"
 
 #include "nccl_init/inventory.h"
-#include "nccl_init/ip.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 #include "rules/gid_pick.h"
@@ -14,7 +13,7 @@
 static bool has_routable_gid(const struct ni_inventory *inv, const struct ni_port *port)
 {
     const int best = ni_best_gid(inv, port, false);
-    return best >= 0 && inv->gid[best].type == NI_GID_V2 && !ni_ip_is_link_local(inv->gid[best].ip);
+    return best >= 0 && ni_gid_is_routable_v2(&inv->gid[best]);
 }
 
 bool ni_is_ready(const struct ni_inventory *inv, struct ni_text *missing)

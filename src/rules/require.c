@@ -173,8 +173,6 @@ static bool has_gdr(const struct ni_work *w, struct ni_text *why)
         return false;
     if (w->policy->gdr == NI_DIST_LOC)
         no = "--gdr=off switches it off";
-    else if (w->inv->gdr.gb10)
-        no = "a GB10 has no GPUDirect RDMA";
     else if (ni_user_int(w, "NCCL_NET_GDR_READ", 1) == 0)
         no = "NCCL_NET_GDR_READ=0 switches it off for what is sent";
     else if (ni_can_gdr(w, &no) && ni_findings_has(w->f, NI_F_GDR_DMABUF_RCCL))

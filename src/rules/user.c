@@ -12,7 +12,6 @@
 #include "nccl_init/findings.h"
 #include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
-#include "nccl_init/ip.h"
 #include "nccl_init/known.h"
 #include "nccl_init/nccl_list.h"
 #include "nccl_init/pci.h"
@@ -277,8 +276,10 @@ static void check_hca_list(const struct ni_work *w)
     const bool all_but = *list == '^', exact = list[all_but] == '=';
     for (list += all_but + exact; ni_split(&list, ',', &e);) {
         char whole[NI_DEV_NAME + 16]; /* the entry as a list of its own */
-        const char *colon = memchr(e.p, ':', e.n), *longer = NULL;
-        const size_t n = colon ? (size_t)(colon - e.p) : e.n;
+        struct ni_span device, port;
+        const bool has_port = ni_split_port(e, &device, &port);
+        const size_t n = device.n;
+        const char *longer = NULL;
         bool takes_port = all_but;
         if (n == 0 || !ni_format(whole, sizeof(whole), "%s%.*s", exact ? "=" : "", (int)e.n, e.p))
             continue;
@@ -304,7 +305,7 @@ static void check_hca_list(const struct ni_work *w)
         if (!takes_port)
             ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list,
                       "`%s` names no port of this pod's HCAs", whole);
-        else if (colon && (n + 1 == e.n || colon[1] == ':'))
+        else if (has_port && (port.n == 0 || *port.p == ':'))
             ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list,
                       "`%s` has no port after the colon: NCCL before 2.30.7 reads port 0", whole);
     }
@@ -314,12 +315,10 @@ static void check_hca_list(const struct ni_work *w)
 static int plane_of(struct ni_span entry)
 {
     for (unsigned colons = 0; colons < 3; colons++) {
-        const char *colon = memchr(entry.p, ':', entry.n);
+        struct ni_span before;
 
-        if (!colon)
+        if (!ni_split_port(entry, &before, &entry))
             return -1;
-        entry.n -= (size_t)(colon + 1 - entry.p);
-        entry.p = colon + 1;
     }
     return entry.n == 0 || *entry.p == ':' ? -1 : (int16_t)strtol(entry.p, NULL, 10);
 }
@@ -385,8 +384,7 @@ static void tell_taken(const struct ni_work *w, int at)
     const struct ni_port *other = w->plan->n_chosen > 0 ? ni_chosen(w, 0).port : NULL;
     const int best = ni_best_gid(inv, port, false);
     const struct ni_gid *g = best < 0 ? NULL : &inv->gid[best];
-    const bool good =
-        port->link == NI_LINK_IB || (g && g->type == NI_GID_V2 && !ni_ip_is_link_local(g->ip));
+    const bool good = port->link == NI_LINK_IB || (g && ni_gid_is_routable_v2(g));
     const struct ni_gid_end end = ni_gid_end(inv, port, &w->plan->gid_way);
     const char *harm = NULL;
     if (port->link != NI_LINK_IB && (!g || !end.gid || !ni_gid_is_right(inv, g)))
@@ -400,7 +398,7 @@ static void tell_taken(const struct ni_work *w, int at)
     else if (port->link == NI_LINK_ROCE && !end.unproven && !ni_is_as_good(end.gid, g, true))
         harm = "the GID that NCCL takes there is not right";
     else if (inv->hca[port->hca].pci.none && !inv->hca[other->hca].pci.none)
-        harm = "SoftRoCE beside a PCI HCA may crash NCCL before 2.29.7";
+        harm = ni_softroce_mixed;
     ni_report(w->f, harm ? NI_F_USER_HCA_LEFT_OUT : NI_F_USER_HCA_EXTRA, ni_port_name(inv, at).text,
               "NCCL_IB_HCA takes this port, which the plan leaves out (%s): %s",
               w->plan->port[at].why, harm ? harm : "the job may be slow");

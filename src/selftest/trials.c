@@ -82,9 +82,6 @@ static const enum ni_finding_id steps[] = {
     [NI_PAIR_COMPARE] = NI_F_VERBS_TRANSFER,   [NI_PAIR_DONE] = NI_F_VERBS_PROCESS,
 };
 
-/* enum ibv_wc_status (rdma-core 56.1 libibverbs/verbs.h); of the kernel's interface, so they stay. */
-enum { LOC_QP_OP = 2, LOC_PROT = 4, WR_FLUSH = 5, REM_ACCESS = 10, RETRY_EXC = 12 };
-
 /* By finding, for several steps share one. Neither errno nor status: the data is wrong. */
 static const struct {
     enum ni_finding_id id;
@@ -105,15 +102,17 @@ static const struct {
     {NI_F_VERBS_CONNECT, ETIMEDOUT, 0, "the GID's address does not resolve"},
     {NI_F_VERBS_TRANSFER, ETIMEDOUT, 0, "the device gives no completion"},
     {NI_F_VERBS_TRANSFER, 0, 0, "what was read back differs from what was written"},
-    {NI_F_VERBS_TRANSFER, 0, LOC_QP_OP,
+    {NI_F_VERBS_TRANSFER, 0, NI_WC_LOC_QP_OP,
      "IBV_WC_LOC_QP_OP_ERR: the device cannot send here, as SoftRoCE outside its network "
      "namespace"},
-    {NI_F_VERBS_PROTECTION, 0, LOC_PROT,
+    {NI_F_VERBS_PROTECTION, 0, NI_WC_LOC_PROT,
      "IBV_WC_LOC_PROT_ERR: the HCA may not reach memory that was registered a moment ago, as under "
      "IOMMU translation; see iommu.translated"},
-    {NI_F_VERBS_TRANSFER, 0, WR_FLUSH, "IBV_WC_WR_FLUSH_ERR: the queue pair was in error before"},
-    {NI_F_VERBS_TRANSFER, 0, REM_ACCESS, "IBV_WC_REM_ACCESS_ERR: the memory key was not accepted"},
-    {NI_F_VERBS_TRANSFER, 0, RETRY_EXC,
+    {NI_F_VERBS_TRANSFER, 0, NI_WC_WR_FLUSH,
+     "IBV_WC_WR_FLUSH_ERR: the queue pair was in error before"},
+    {NI_F_VERBS_TRANSFER, 0, NI_WC_REM_ACCESS,
+     "IBV_WC_REM_ACCESS_ERR: the memory key was not accepted"},
+    {NI_F_VERBS_TRANSFER, 0, NI_WC_RETRY_EXC,
      "IBV_WC_RETRY_EXC_ERR: nothing was acknowledged: there is no way from this GID to itself, or "
      "the packets are dropped"},
 };
@@ -137,7 +136,7 @@ static enum ni_finding_id explain(const struct ni_work *w, const struct ni_trial
                                   struct ni_text *m)
 {
     const struct ni_pair_result *x = &task->result[NI_ROLE_FROM];
-    const enum ni_finding_id id = x->wc == LOC_PROT         ? NI_F_VERBS_PROTECTION
+    const enum ni_finding_id id = x->wc == NI_WC_LOC_PROT   ? NI_F_VERBS_PROTECTION
                                   : x->step <= NI_PAIR_DONE ? steps[x->step]
                                                             : NI_F_VERBS_PROCESS;
     const char *name = ni_errno_name(x->err), *text = NULL;

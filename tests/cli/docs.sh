@@ -98,6 +98,15 @@ fi
 headings docs/rules.md | sort >"$tmp/rules.md"
 same "rules" rules.c rules.md
 
+# each setting that a rule makes in a golden case is one that the rule says it sets
+"$program" plan --rules | awk '/^[a-z]/ { rule = $1 } /^    sets / { print rule, $0 }' >"$tmp/sets"
+find tests/golden -name expected.values -exec sed -n 's/^settings name=\([^ ]*\) .*origin=rule rule=\([^ ]*\) .*/\2 \1/p' {} + |
+	sort -u >"$tmp/made"
+[ -s "$tmp/made" ] || complain "no setting in the golden cases"
+while read -r rule name; do
+	grep -q "^$rule .*\b$name\b" "$tmp/sets" || complain "the rule $rule sets $name, and plan --rules does not say so"
+done <"$tmp/made"
+
 grep -o '{"[a-z0-9.-]*", \.' src/doctor/checks.c | cut -d '"' -f 2 >"$tmp/check.c"
 # shellcheck disable=SC2016 # the backquotes are Markdown's
 sed -n '/^## Checks/,$ s/^| `\([a-z0-9.-]*\)` | .*/\1/p' docs/rules.md >"$tmp/checks.md"
