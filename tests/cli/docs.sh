@@ -25,19 +25,19 @@ memlock.raise|expected.values|^schema.* memlock.soft_raised_to=[-0-9]|its decisi
 exec.no-room|tests/exec/no-room.sh|exec.no-room|only a command that is started can show it, and a golden case starts none
 job.key.host|tests/cli/preflight.sh|job.key.host|only pods that meet can show it
 job.key.name|tests/cli/preflight.sh|job.key.name|only pods that meet can show it
-job.refused|tests/unit/test_meet_star.c|NI_F_JOB_REFUSED[^A-Z_]|only pods that meet can show it
-wait.over|tests/unit/test_cmd_wait.c|NI_F_WAIT_OVER|only a live root is waited for, and a golden case has a recorded one
-verbs.dmabuf.none|tests/unit/test_decide_trials.c|NI_F_VERBS_DMABUF[^A-Z_]|only a device can say so, and a golden case has none
-verbs.gid|tests/unit/test_decide_trials.c|NI_F_VERBS_GID[^A-Z_]|only a device can say so, and a golden case has none
-verbs.memlock|tests/unit/test_decide_trials.c|NI_F_VERBS_MEMLOCK[^A-Z_]|only a device can say so, and a golden case has none
+job.refused|tests/unit/preflight/test_coordinator.c|NI_F_JOB_REFUSED[^A-Z_]|only pods that meet can show it
+wait.over|tests/unit/cli/test_wait.c|NI_F_WAIT_OVER|only a live root is waited for, and a golden case has a recorded one
+verbs.dmabuf.none|tests/unit/selftest/test_trials.c|NI_F_VERBS_DMABUF[^A-Z_]|only a device can say so, and a golden case has none
+verbs.gid|tests/unit/selftest/test_trials.c|NI_F_VERBS_GID[^A-Z_]|only a device can say so, and a golden case has none
+verbs.memlock|tests/unit/selftest/test_trials.c|NI_F_VERBS_MEMLOCK[^A-Z_]|only a device can say so, and a golden case has none
 verbs.none|tests/cli/selftest.sh|verbs.none|only a live root is tried, and a golden case has a recorded one
-verbs.open|tests/unit/test_decide_trials.c|NI_F_VERBS_OPEN[^A-Z_]|only a device can say so, and a golden case has none
-verbs.port|tests/unit/test_decide_trials.c|NI_F_VERBS_PORT[^A-Z_]|only a device can say so, and a golden case has none
-verbs.process|tests/unit/test_decide_trials.c|NI_F_VERBS_PROCESS[^A-Z_]|only a device can say so, and a golden case has none
-verbs.protection|tests/unit/test_decide_trials.c|NI_F_VERBS_PROTECTION[^A-Z_]|only a device can say so, and a golden case has none
-verbs.provider|tests/unit/test_decide_trials.c|NI_F_VERBS_PROVIDER[^A-Z_]|only a device can say so, and a golden case has none
-verbs.resources|tests/unit/test_decide_trials.c|NI_F_VERBS_RESOURCES[^A-Z_]|only a device can say so, and a golden case has none
-verbs.transfer|tests/unit/test_decide_trials.c|NI_F_VERBS_TRANSFER[^A-Z_]|only a device can say so, and a golden case has none
+verbs.open|tests/unit/selftest/test_trials.c|NI_F_VERBS_OPEN[^A-Z_]|only a device can say so, and a golden case has none
+verbs.port|tests/unit/selftest/test_trials.c|NI_F_VERBS_PORT[^A-Z_]|only a device can say so, and a golden case has none
+verbs.process|tests/unit/selftest/test_trials.c|NI_F_VERBS_PROCESS[^A-Z_]|only a device can say so, and a golden case has none
+verbs.protection|tests/unit/selftest/test_trials.c|NI_F_VERBS_PROTECTION[^A-Z_]|only a device can say so, and a golden case has none
+verbs.provider|tests/unit/selftest/test_trials.c|NI_F_VERBS_PROVIDER[^A-Z_]|only a device can say so, and a golden case has none
+verbs.resources|tests/unit/selftest/test_trials.c|NI_F_VERBS_RESOURCES[^A-Z_]|only a device can say so, and a golden case has none
+verbs.transfer|tests/unit/selftest/test_trials.c|NI_F_VERBS_TRANSFER[^A-Z_]|only a device can say so, and a golden case has none
 '
 # Options of other programs that the documents name.
 foreign_options='--env-file --ulimit --init --bless --preset --shell --device --cap --no-cap --env --user'

@@ -12,7 +12,7 @@ mkdir node
 export NCCLINIT_ROOT="$dir/node" NCCLINIT_MODE=tcp NCCLINIT_LOG_LEVEL=error
 unset NCCL_IB_DISABLE NCCL_SOCKET_IFNAME 2>/dev/null || :
 
-# ---- forms: how their readers read them is in tests/unit/test_report_env.c -------------------------
+# ---- forms: how their readers read them is in tests/unit/run/test_envfile.c -------------------------
 
 has() { # FORMAT LINE
     same "$1" 1 "$("$bin" env --format="$1" 2>/dev/null | grep -cxF -- "$2")"

@@ -94,7 +94,7 @@ exec 9>&-
 
 dies "X8 empty name" 127 "*name of the command is empty*" ''
 
-# X9, an empty argument vector, needs a helper: tests/unit/test_cmd_main.c.
+# X9, an empty argument vector, needs a helper: tests/unit/cli/test_dispatch.c.
 
 # ---- X10: PATH -------------------------------------------------------------------------------
 
@@ -136,7 +136,7 @@ same "X10 absolute" ran "$out"
 out=$(PATH=$dir/b "$bin" -- tool 2>&1)
 same "argv[0] and PATH of a script" ran "$out"
 
-# E2BIG, which a shell cannot provoke for the command alone: tests/unit/test_act_exec.c.
+# E2BIG, which a shell cannot provoke for the command alone: tests/unit/system/test_exec.c.
 
 # ---- the rest --------------------------------------------------------------------------------
 

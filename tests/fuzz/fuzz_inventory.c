@@ -4,7 +4,7 @@
 #include "lib/check.h"
 #include "lib/readers.h"
 
-#include "../unit/test_decide_draw.h"
+#include "../unit/lib/rules_draw.h"
 #include "doctor/checks.h"
 #include "nccl_init/env.h"
 #include "print/words.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../unit/test_decide_properties.h"
+#include "../../unit/lib/rules_properties.h"
 #include "cli/context.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "../../unit/test_report_readers.h"
+#include "../../unit/lib/report_readers.h"
 #include "doctor/checks.h"
 #include "doctor/report.h"
 #include "nccl_init/base.h"

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* socket.ifname: every name written is up with an address, since NCCL dies on any other list. One
+   scenario each is in the goldens bond, rail-link-local, ib-with-ipoib, ib-without-ipoib. */
+#include "lib/rules_node.h"
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/known.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+
+static const char var[] = "NCCL_SOCKET_IFNAME";
+
+static void two_rails(void)
+{
+    node_reset(NULL);
+    node_rail("mlx5_6", 3, "10.0.1.6", "net1");
+    node_rail("mlx5_7", 3, "10.0.2.6", "net2");
+    node_eth0();
+}
+
+static void test_rails(void **state)
+{
+    (void)state;
+    two_rails();
+    node_decide();
+    assert_setting(var, "rule", "=net1,net2");
+    node.inv.netdev[0].running = false;
+    node_decide();
+    assert_setting(var, "rule", "=net2");
+    node.inv.netdev[1].running = false;
+    node_decide();
+    assert_setting(var, "rule", "=eth0");
+    node.inv.netdev[2].running = false;
+    node_decide();
+    assert_setting(var, "unset", "");
+}
+
+/* An entry of which nobody knows whose it is: its interface must have an address by the tables. */
+static void test_rail_of_unknown_owner(void **state)
+{
+    (void)state;
+    node_reset(NULL);
+    node_hca("mlx5_6");
+    node_gid(3, "10.0.1.6", NI_GID_V2, NI_OWN_UNKNOWN, "net1");
+    node_netdev("net1", true);
+    node_eth0();
+    node_decide();
+    assert_setting(var, "rule", "=eth0");
+    node_addr("fe80::6", "net1");
+    node_decide();
+    assert_setting(var, "rule", "=eth0"); /* link-local serves no peer */
+    node_addr("10.0.1.6", "");
+    node_decide();
+    assert_setting(var, "rule", "=eth0"); /* an address of some interface is not one of this */
+    node_addr("10.0.1.6", "net1");
+    node_decide();
+    assert_setting(var, "rule", "=net1");
+}
+
+static void test_pod_interface(void **state)
+{
+    (void)state;
+    node_reset(NULL);
+    node_eth0();
+    node_decide();
+    assert_setting(var, "rule", "=eth0");
+    node.inv.net.addr[0].ifname[0] = '\0'; /* Calico: a /32, no connected route */
+    node_decide();
+    assert_setting(var, "rule", "=eth0");
+    node.inv.netdev[0].running = false; /* no /sys/class/net: the route table is believed */
+    node.inv.netdev[0].known = NI_DENIED;
+    node_decide();
+    assert_setting(var, "rule", "=eth0");
+    node.inv.netdev[0].known = NI_KNOWN;
+    node_decide();
+    assert_setting(var, "unset", "");
+    assert_false(has(NI_F_SOCKET_NONE)); /* there is an address, on whatever */
+}
+
+static void test_no_address(void **state)
+{
+    (void)state;
+    node_reset(NULL);
+    node_eth0();
+    node.inv.net.n_addr = 0;
+    node_decide();
+    assert_setting(var, "unset", "");
+    assert_true(has(NI_F_SOCKET_NONE));
+    node.inv.net.v4_known = NI_DENIED; /* not known is not none */
+    node_decide();
+    assert_false(has(NI_F_SOCKET_NONE));
+    node.inv.net.v4_known = NI_KNOWN;
+    node.inv.net.v6_known = NI_UNSET;
+    node_decide();
+    assert_false(has(NI_F_SOCKET_NONE));
+    node.inv.net.v6_known = NI_KNOWN;
+    node_addr("fe80::2", "eth0");
+    node_decide();
+    assert_setting(var, "unset", "");
+    assert_true(has(NI_F_SOCKET_NONE));
+    node_addr("10.0.1.6", "net1"); /* whether net1 is up is not known */
+    node_decide();
+    assert_false(has(NI_F_SOCKET_NONE));
+    node_netdev("net1", false);
+    node_decide();
+    assert_true(has(NI_F_SOCKET_NONE));
+    node.inv.netdev[1].running = true;
+    node_decide();
+    assert_false(has(NI_F_SOCKET_NONE));
+}
+
+static void test_option(void **state)
+{
+    static const struct {
+        const char *option, *want;
+        bool unusable;
+    } cases[] = {
+        {"net1", "=net1", false},         {"net2,net1", "=net2,net1", false},
+        {"net1,net1", "=net1", false},    {"pod", "=eth0", false},
+        {"down", "=net1,net2", true},     {"down,net2", "=net2", true},
+        {"bare", "=net1,net2", true},     {"missing", "=net1,net2", true},
+        {"net", "=net1,net2", true},      {"net1,missing,eth0", "=net1,eth0", true},
+        {"zeroconf", "=net1,net2", true},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        two_rails();
+        node_netdev("down", false);
+        node_addr("10.7.0.1", "down");
+        node_netdev("bare", true);
+        node_netdev("zeroconf", true); /* link-local: other nodes do not reach it */
+        node_addr("169.254.1.6", "zeroconf");
+        node.policy.sockets = cases[i].option;
+        node_decide();
+        const struct ni_setting *s = ni_plan_get(&node.plan, var);
+        if (strcmp(s->value, cases[i].want) != 0 || has(NI_F_SOCKET_UNUSABLE) != cases[i].unusable)
+            fail_msg("`%s`: %s", cases[i].option, s->value);
+    }
+}
+
+/* torchcomms takes the value for the beginning of one name. */
+static void test_torchcomms(void **state)
+{
+    (void)state;
+    two_rails();
+    node.policy.targets = NI_FOR_TORCHCOMMS;
+    node_decide();
+    assert_setting(var, "rule", "eth0");
+    node.policy.sockets = "net2,net1";
+    node_decide();
+    assert_setting(var, "rule", "net2");
+    node.policy.sockets = NULL;
+    node.inv.netdev[2].running = false; /* eth0 */
+    node_decide();
+    assert_setting(var, "rule", "net1");
+    assert_true(exported("NCCL_IB_HCA")); /* its library is NCCL */
+    node_env("NCCL_SOCKET_IFNAME=net1");
+    node_decide();
+    assert_false(has(NI_F_USER_VALUE_IGNORED));
+    node_reset(NULL);
+    two_rails();
+    node_env("NCCL_SOCKET_IFNAME=net1,net2");
+    node_decide();
+    assert_false(has(NI_F_USER_VALUE_IGNORED));
+    node.policy.targets = NI_FOR_TORCHCOMMS;
+    node_decide();
+    assert_true(has(NI_F_USER_VALUE_IGNORED));
+}
+
+static void test_sixteen(void **state)
+{
+    char list[512];
+    (void)state;
+    node_reset(NULL);
+    struct ni_text t = ni_text_on(list, sizeof(list));
+    for (unsigned i = 0; i < 20; i++) {
+        char name[16], ip[16], ndev[NI_IF_NAME];
+        snprintf(name, sizeof(name), "mlx5_%u", i);
+        snprintf(ip, sizeof(ip), "10.0.%u.6", i);
+        snprintf(ndev, sizeof(ndev), "a23456789012_%02u", i);
+        node_rail(name, 3, ip, ndev);
+        ni_putf(&t, "%s%s", i ? "," : "", ndev);
+    }
+    for (int option = 0; option <= 1; option++) {
+        node.policy.sockets = option ? list : NULL;
+        node_decide();
+        const struct ni_setting *s = ni_plan_get(&node.plan, var);
+        assert_int_equal(node.plan.n_chosen, 20);
+        assert_string_equal(s->value + strlen(s->value) - 16, ",a23456789012_15");
+        assert_int_equal(strlen(s->value), 16 * 16);
+    }
+}
+
+static void test_gid_without_interface(void **state)
+{
+    (void)state;
+    node_reset(NULL);
+    node_hca("mlx5_6");
+    node_gid(3, "10.0.1.6", NI_GID_V2, NI_OWN_OURS, ""); /* ndevs could not be read */
+    node_eth0();
+    node_decide();
+    assert_setting(var, "rule", "=eth0");
+    node.inv.hca[0].netdev = node_netdev("net1", true);
+    node_addr("10.0.1.6", "net1");
+    node_decide();
+    assert_setting(var, "rule", "=net1");
+}
+
+/* NCCL_SOCKET_FAMILY: of the GIDs, and of the addresses of an interface. */
+static void test_family(void **state)
+{
+    static const struct {
+        const char *family, *rails, *pod;
+    } cases[] = {
+        {"NCCL_SOCKET_FAMILY=AF_INET", "=net1", "=eth0"},
+        {"NCCL_SOCKET_FAMILY=AF_INET6", "=net2", ""},
+        {"NCCL_SOCKET_FAMILY=AF_INET4", "=net1,net2", "=eth0"}, /* NCCL knows no such */
+        {"NCCL_SOCKET_FAMILY=", "=net1,net2", "=eth0"},
+        {"NCCL_DEBUG=INFO", "=net1,net2", "=eth0"},
+    };
+    (void)state;
+    for (size_t i = 0; i < NI_COUNT(cases); i++) {
+        node_reset(NULL);
+        node_env(cases[i].family);
+        node_rail("mlx5_6", 3, "10.0.1.6", "net1");
+        node_rail("mlx5_7", 3, "fd00::6", "net2");
+        node_eth0();
+        node_decide();
+        assert_setting(var, "rule", cases[i].rails);
+        node.inv.n_hca = node.inv.n_port = 0;
+        node_decide();
+        assert_setting(var, cases[i].pod[0] ? "rule" : "unset", cases[i].pod);
+    }
+}
+
+/* The user's own list, held against addresses: those that cannot be read are not none. */
+static void test_users_list_of_unread_addresses(void **state)
+{
+    (void)state;
+    two_rails();
+    node_env("NCCL_SOCKET_IFNAME=net1");
+    node.inv.net.n_addr = 0;
+    node_addr("fe80::6", "net1");
+    node_decide();
+    assert_true(has(NI_F_USER_SOCKET_FIRST)); /* no IPv4 address: link-local is all it has */
+    node.inv.net.v4_known = NI_DENIED;
+    node_decide();
+    assert_false(has(NI_F_USER_SOCKET_FIRST));
+    assert_false(has(NI_F_USER_SOCKET_NONE));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rails),         cmocka_unit_test(test_rail_of_unknown_owner),
+        cmocka_unit_test(test_pod_interface), cmocka_unit_test(test_no_address),
+        cmocka_unit_test(test_option),        cmocka_unit_test(test_torchcomms),
+        cmocka_unit_test(test_sixteen),       cmocka_unit_test(test_gid_without_interface),
+        cmocka_unit_test(test_family),        cmocka_unit_test(test_users_list_of_unread_addresses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
