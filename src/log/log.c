@@ -132,11 +132,23 @@ static int print_report(struct ni_context *ctx, const struct ni_log *log)
     return ni_print_long(ctx, &text);
 }
 
-int ni_cmd_log(struct ni_context *ctx)
+/* The file of --plan, then each log. 0, or an exit status after saying what is wrong. */
+static int read_all(struct ni_context *ctx, struct ni_log *log)
 {
     static char dash[] = "-", *const standard[] = {dash, NULL};
-    const enum ni_expect expect = ni_log_options.expect;
     char *const *file = *ctx->operands ? ctx->operands : standard;
+    int r = 0;
+
+    if (ni_log_options.plan)
+        r = read_plan(ctx, log, ni_log_options.plan);
+    for (; *file && r == 0; file++)
+        r = read_log(ctx, log, *file);
+    return r;
+}
+
+int ni_cmd_log(struct ni_context *ctx)
+{
+    const enum ni_expect expect = ni_log_options.expect;
     struct ni_log *log;
     int r = ctx->options.secure ? ni_caps_forsake(0) : 0;
 
@@ -145,13 +157,13 @@ int ni_cmd_log(struct ni_context *ctx)
     log = calloc(1, sizeof(*log)); /* 5 MiB, of which a job of 512 ranks uses one */
     if (!log)
         return fail(ctx, "log");
-    if (ni_log_options.plan)
-        r = read_plan(ctx, log, ni_log_options.plan);
-    for (; *file && r == 0; file++)
-        r = read_log(ctx, log, *file);
-    if (r != 0)
-        return r;
-    ni_log_judge(log, expect >= NI_EXPECT_RDMA, expect == NI_EXPECT_GDR, &ctx->findings);
-    r = print_report(ctx, log);
-    return r == 0 && log->failed ? NI_EXIT_FAILED : r;
+    r = read_all(ctx, log);
+    if (r == 0) {
+        ni_log_judge(log, expect >= NI_EXPECT_RDMA, expect == NI_EXPECT_GDR, &ctx->findings);
+        r = print_report(ctx, log);
+        if (r == 0 && log->failed)
+            r = NI_EXIT_FAILED;
+    }
+    free(log);
+    return r;
 }

@@ -4,7 +4,6 @@
    becomes the command gets one byte of it. */
 #include "preflight/preflight.h"
 
-#include <cpuid.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,6 +12,10 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "cli/context.h"
 #include "cli/flow.h"
@@ -154,8 +157,6 @@ const struct ni_option_rows ni_preflight_rows = {
     sizeof(ni_preflight_options),
 };
 
-#if defined(__x86_64__)
-#endif
 
 enum {
     BYTES_MS = 3000,    /* for --bytes, in each direction */
