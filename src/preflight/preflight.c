@@ -157,7 +157,6 @@ const struct ni_option_rows ni_preflight_rows = {
     sizeof(ni_preflight_options),
 };
 
-
 enum {
     BYTES_MS = 3000,    /* for --bytes, in each direction */
     ROUNDS_MS = 600000, /* for what comes when all are there, at most */
