@@ -86,6 +86,7 @@ static void put_message(const struct ni_context *ctx, struct ni_text *line, enum
 
     if (ctx->options.log_format == NI_LOG_JSON) {
         struct ni_json j = ni_json_on(line, false);
+
         ni_json_object(&j, NULL);
         ni_json_text(&j, "severity", name[level]);
         ni_json_text(&j, "message", message);

@@ -37,6 +37,7 @@ void ni_wait_and_look(struct ni_context *ctx, const struct ni_ask *ask)
     ni_wait_begin(&wait);
     for (;;) {
         struct ni_text missing = NI_TEXT(sizeof(first));
+
         ni_look(ctx, ask);
         const bool ready = ni_is_ready(&ctx->inventory, &missing);
         const int64_t waited = ni_now_ms() - start, left = limit - waited;

@@ -10,6 +10,7 @@
 bool ni_env_split(const char *entry, struct ni_span *ret_name, const char **ret_value)
 {
     const char *eq = strchr(entry, '=');
+
     if (!eq || eq == entry)
         return false;
     *ret_name = (struct ni_span){entry, (size_t)(eq - entry)};
@@ -21,6 +22,7 @@ const char *ni_env_get(const struct ni_env *env, const char *name)
 {
     for (char *const *e = env->entry; *e; e++) {
         size_t n = 0;
+
         while (name[n] && (*e)[n] == name[n])
             n++;
         if (!name[n] && (*e)[n] == '=')

@@ -22,6 +22,7 @@ const struct ni_finding_kind *ni_finding_kind(enum ni_finding_id id)
 const char *ni_severity_text(enum ni_severity severity)
 {
     static const char *const text[] = {"info", "warning", "error"};
+
     return text[severity];
 }
 
@@ -32,6 +33,7 @@ void ni_report(struct ni_findings *f, enum ni_finding_id id, const char *subject
     bool has[NI_F_COUNT] = {false};
     unsigned again = 0; /* those whose id an earlier one has */
     struct ni_text s = ni_text_on(it.subject, sizeof(it.subject));
+
     ni_put_quoted(&s, subject, strlen(subject), sizeof(it.subject));
     struct ni_text m = NI_TEXT(sizeof(it.message));
     struct ni_text message = ni_text_on(it.message, sizeof(it.message));
@@ -42,6 +44,7 @@ void ni_report(struct ni_findings *f, enum ni_finding_id id, const char *subject
     ni_quote(&message, m.buf);
     for (unsigned i = 0; i < f->n; i++) {
         const struct ni_finding *old = &f->at[i];
+
         if (old->id == id && strcmp(old->subject, it.subject) == 0 &&
             strcmp(old->message, it.message) == 0)
             return;
@@ -58,6 +61,7 @@ static int cmp(const void *x, const void *y)
 {
     const struct ni_finding *a = x, *b = y;
     int order = strcmp(a->subject, b->subject);
+
     if (order == 0)
         order = (a->id > b->id) - (a->id < b->id);
     return order ? order : strcmp(a->message, b->message);
@@ -71,6 +75,7 @@ void ni_findings_sort(struct ni_findings *f, unsigned from)
 unsigned ni_findings_count(const struct ni_findings *f, enum ni_severity severity)
 {
     unsigned n = 0;
+
     for (unsigned i = 0; i < f->n; i++)
         n += catalogue[f->at[i].id].severity == severity;
     return n;

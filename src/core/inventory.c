@@ -43,6 +43,7 @@ bool ni_gid_is_right(const struct ni_inventory *inv, const struct ni_gid *g)
 unsigned ni_given_hcas(const struct ni_inventory *inv)
 {
     unsigned n = 0;
+
     for (unsigned i = 0; i < inv->n_hca; i++)
         n += ni_is_given(&inv->hca[i]);
     return n;
@@ -51,6 +52,7 @@ unsigned ni_given_hcas(const struct ni_inventory *inv)
 bool ni_has_dmabuf(const struct ni_inventory *inv)
 {
     const struct ni_self *self = &inv->self;
+
     return inv->gdr.open_driver == NI_KNOWN &&
            (self->kernel_major > 5 || (self->kernel_major == 5 && self->kernel_minor >= 12));
 }
@@ -70,6 +72,7 @@ const char *ni_find_user_value(const struct ni_env *env, const struct ni_invento
 {
     const char *value = ni_env_get(env, name);
     const struct ni_conf_entry *entry = value ? NULL : ni_find_conf(inv, name, false);
+
     if (ret_file)
         *ret_file = entry ? entry->file : NULL;
     return entry ? entry->value : value;
@@ -79,6 +82,7 @@ struct ni_port_name ni_port_name(const struct ni_inventory *inv, int port)
 {
     const struct ni_port *p = &inv->port[port];
     struct ni_port_name name;
+
     (void)ni_format(name.text, sizeof(name.text), "%s/%u", inv->hca[p->hca].name, p->num);
     return name;
 }
@@ -98,9 +102,11 @@ const struct ni_gid *ni_gid_at(const struct ni_inventory *inv, const struct ni_p
                                unsigned index)
 {
     unsigned from = 0, to = port->n_gid;
+
     while (from < to) {
         const unsigned middle = (from + to) / 2;
         const struct ni_gid *g = ni_port_gid(inv, port, middle);
+
         if (g->index == index)
             return g;
         if (g->index < index)

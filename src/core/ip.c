@@ -23,6 +23,7 @@ void ni_ip_from_v4(uint32_t host_order, uint8_t ret[NI_GID_BYTES])
 bool ni_ip_is_zero(const uint8_t ip[NI_GID_BYTES])
 {
     static const uint8_t zero[NI_GID_BYTES];
+
     return memcmp(ip, zero, sizeof(zero)) == 0;
 }
 
@@ -49,6 +50,7 @@ bool ni_ip_is_loopback(const uint8_t ip[NI_GID_BYTES])
 bool ni_ip_same_prefix(const uint8_t a[NI_GID_BYTES], const uint8_t b[NI_GID_BYTES], unsigned bits)
 {
     unsigned whole = bits / 8, rest = bits % 8;
+
     if (memcmp(a, b, whole) != 0)
         return false;
     if (rest == 0)
@@ -72,10 +74,12 @@ const char *ni_ip_text(const uint8_t ip[NI_GID_BYTES], char buf[NI_IP_TEXT])
 static int parse_groups(struct ni_span s, size_t colons, uint8_t ret[NI_GID_BYTES])
 {
     uint64_t group;
+
     if (s.n != 8 * 4 + 7 * colons)
         return -EINVAL;
     for (size_t i = 0; i < 8; i++) {
         const char *at = s.p + i * (4 + colons);
+
         if (ni_parse_hex((struct ni_span){at, 4}, UINT16_MAX, &group) < 0 ||
             (colons && i < 7 && at[4] != ':'))
             return -EINVAL;
@@ -99,6 +103,7 @@ int ni_parse_ipv4(struct ni_span s, uint8_t ret[NI_GID_BYTES])
 {
     char text[INET_ADDRSTRLEN];
     uint8_t ip[4];
+
     if (!ni_copyn(text, sizeof(text), s.p, s.n) || strlen(text) != s.n ||
         inet_pton(AF_INET, text, ip) != 1)
         return -EINVAL;

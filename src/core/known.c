@@ -27,5 +27,6 @@ const char *ni_known_text(enum ni_known known)
         [NI_UNSET] = "unread",  [NI_ABSENT] = "absent", [NI_DENIED] = "denied",
         [NI_BAD] = "malformed", [NI_KNOWN] = "known",
     };
+
     return text[known];
 }

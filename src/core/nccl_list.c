@@ -40,6 +40,7 @@ bool ni_nccl_match(const char *list, const char *name, int port)
 {
     const bool invert = *list == '^', exact = list[invert] == '=';
     bool any = false;
+
     list += invert + exact;
     unsigned n = 0;
     for (struct ni_span e; n < MAX_ENTRIES && ni_split(&list, ',', &e);) {

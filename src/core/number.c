@@ -26,6 +26,7 @@ static int parse_base(struct ni_span s, unsigned base, uint64_t max, uint64_t *r
     bool over = false;
     for (size_t i = 0; i < s.n; i++) {
         int d = ni_hex_digit(s.p[i]);
+
         if (d < 0 || (unsigned)d >= base)
             return -EINVAL;
         over = __builtin_mul_overflow(v, base, &v) || __builtin_add_overflow(v, (unsigned)d, &v) ||
@@ -66,6 +67,7 @@ void ni_put_bytes(struct ni_text *t, int64_t bytes)
 {
     static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     size_t u = 0;
+
     if (bytes == NI_UNLIMITED) {
         ni_put(t, "unlimited");
         return;

@@ -39,12 +39,14 @@ const char *ni_distance_text(enum ni_distance d)
 {
     static const char *const text[] = {"-",   "LOC", "NVL", "NVB", "C2C", "PIX",
                                        "PXB", "P2C", "PXN", "PHB", "SYS"};
+
     return text[d];
 }
 
 enum ni_distance ni_parse_level(const char *text)
 {
     static const enum ni_distance old[] = {NI_DIST_LOC, NI_DIST_PIX, NI_DIST_PXB, NI_DIST_PHB};
+
     for (enum ni_distance d = NI_DIST_LOC; d <= NI_DIST_SYS; d++) {
         if (strcmp(text, ni_distance_text(d)) == 0)
             return d;
@@ -134,6 +136,7 @@ static uint64_t bdf_key(struct ni_bdf b)
 int ni_bdf_cmp(struct ni_bdf a, struct ni_bdf b)
 {
     uint64_t x = bdf_key(a), y = bdf_key(b);
+
     return x < y ? -1 : x > y;
 }
 

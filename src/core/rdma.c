@@ -30,5 +30,6 @@ const struct ni_counter ni_counters[NI_N_COUNTER] = {
 const char *ni_port_state_text(struct ni_num state)
 {
     static const char *const word[] = {"NOP", "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER"};
+
     return state.known == NI_KNOWN && (uint64_t)state.v < NI_COUNT(word) ? word[state.v] : NULL;
 }

@@ -79,6 +79,7 @@ bool ni_format(char *buf, size_t cap, const char *fmt, ...)
 {
     struct ni_text t = ni_text_on(buf, cap);
     va_list ap;
+
     va_start(ap, fmt);
     ni_vputf(&t, fmt, ap);
     va_end(ap);
@@ -88,6 +89,7 @@ bool ni_format(char *buf, size_t cap, const char *fmt, ...)
 void ni_putf(struct ni_text *t, const char *fmt, ...)
 {
     va_list ap;
+
     va_start(ap, fmt);
     ni_vputf(t, fmt, ap);
     va_end(ap);
@@ -97,8 +99,10 @@ void ni_put_quoted(struct ni_text *t, const char *s, size_t n, size_t max)
 {
     const size_t shown = n < max ? n : max;
     size_t plain = 0; /* from there on nothing is escaped */
+
     for (size_t i = 0; i < shown; i++) {
         unsigned char c = (unsigned char)s[i];
+
         if (c >= 0x20 && c < 0x7f)
             continue;
         ni_putn(t, s + plain, i - plain);
@@ -123,6 +127,7 @@ size_t ni_utf8(const char *s, uint32_t *ret)
     const unsigned char *p = (const unsigned char *)s;
     size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc0 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
     uint32_t c = n == 1 ? p[0] : p[0] & (0x7fU >> n);
+
     for (size_t i = 1; i < n; i++) {
         if ((p[i] & 0xc0) != 0x80)
             return 0;
@@ -137,6 +142,7 @@ size_t ni_utf8(const char *s, uint32_t *ret)
 bool ni_copyn(char *buf, size_t cap, const char *s, size_t n)
 {
     struct ni_text t = ni_text_on(buf, cap);
+
     if (n < cap)
         ni_putn(&t, s, n);
     return n < cap;
@@ -165,6 +171,7 @@ struct ni_span ni_span_of(const char *s)
 bool ni_split(const char **cursor, char sep, struct ni_span *ret)
 {
     const char *p = *cursor;
+
     if (!p)
         return false;
     const char *end = strchr(p, sep);
@@ -176,6 +183,7 @@ bool ni_split(const char **cursor, char sep, struct ni_span *ret)
 bool ni_word(const char **cursor, struct ni_span *ret)
 {
     const char *p = *cursor + strspn(*cursor, " \t");
+
     *ret = (struct ni_span){p, strcspn(p, " \t")};
     *cursor = p + ret->n;
     return ret->n > 0;
@@ -222,6 +230,7 @@ static int cmp_digits(const char *a, const char *b)
     size_t zeros_a = strspn(a, "0"), zeros_b = strspn(b, "0");
     size_t na = strspn(a + zeros_a, "0123456789"), nb = strspn(b + zeros_b, "0123456789");
     int c = na != nb ? (na > nb) - (na < nb) : memcmp(a + zeros_a, b + zeros_b, na);
+
     return c != 0 ? c : (zeros_a > zeros_b) - (zeros_a < zeros_b);
 }
 
@@ -251,6 +260,7 @@ unsigned ni_edits(struct ni_span a, struct ni_span b)
 int ni_natural_cmp(const char *a, const char *b)
 {
     size_t same = 0, from;
+
     while (a[same] && a[same] == b[same])
         same++;
     for (from = same; from > 0 && ni_is_digit(a[from - 1]);)
@@ -270,6 +280,7 @@ bool ni_is_name(struct ni_span s, size_t max)
         char c = s.p[i];
         bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                   c == '_' || c == '.' || c == '-';
+
         if (!ok)
             return false;
     }

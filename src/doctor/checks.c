@@ -54,6 +54,7 @@ static bool is_told_apart(enum ni_known fact) /* there, or not there */
 static void check_netns(struct check *c)
 {
     const enum ni_netns_mode mode = c->inv->netns_mode;
+
     if (mode != NI_NETNS_UNKNOWN || c->inv->n_hca > 0)
         (void)saw(c, mode != NI_NETNS_UNKNOWN);
     for (unsigned i = 0; mode == NI_NETNS_EXCLUSIVE && i < c->inv->n_claim; i++) {
@@ -67,6 +68,7 @@ static void check_netns(struct check *c)
 static void check_node(struct check *c, const struct ni_hca *h)
 {
     struct ni_text why = NI_TEXT(96);
+
     (void)saw(c, is_told_apart(h->uverbs.known));
     if (ni_put_node(&h->uverbs, &why))
         ni_report(c->f, NI_F_HCA_NODE_MISSING, h->name,
@@ -88,6 +90,7 @@ static void check_cgroup(struct check *c, const struct ni_hca *h)
 {
     enum { FEW_OBJECTS = 2048 }; /* eight ranks, each some connections to its peers over each HCA */
     const int64_t ranks = c->inv->n_gpu > 0 ? (int64_t)c->inv->n_gpu : 1;
+
     if (saw(c, h->handles.known == NI_KNOWN && h->objects.known == NI_KNOWN) &&
         (h->handles.v < ranks || h->objects.v < FEW_OBJECTS))
         ni_report(c->f, NI_F_RDMA_CGROUP_LOW, h->name,
@@ -101,15 +104,18 @@ static void check_counters(struct check *c, const struct ni_port *port, const ch
 {
     const struct ni_num uptime = c->inv->self.uptime;
     bool known = false;
+
     for (int link = 1; link >= 0; link--) {
         struct ni_text t = NI_TEXT(280);
         bool any = false;
+
         ni_put(&t, "since the driver was loaded");
         if (uptime.known == NI_KNOWN)
             ni_putf(&t, ", %lld days at most", (long long)(uptime.v / 86400) + 1);
         for (unsigned i = 0; i < NI_N_COUNTER; i++) {
             const struct ni_counter *of = &ni_counters[i];
             const struct ni_num n = port->counter[i];
+
             known = known || n.known == NI_KNOWN;
             if (of->link != link || n.known != NI_KNOWN || n.v < of->least)
                 continue;
@@ -127,6 +133,7 @@ static void check_counters(struct check *c, const struct ni_port *port, const ch
 static void check_traffic_class(struct check *c, const struct ni_port *port, const char *name)
 {
     const struct ni_num class = port->traffic_class;
+
     if (port->link == NI_LINK_ROCE && saw(c, class.known == NI_KNOWN) && class.v >= 0)
         ni_report(c->f, NI_F_HCA_TRAFFIC_CLASS, name,
                   "the driver gives each queue pair traffic class %lld (DSCP %lld), whatever "
@@ -146,12 +153,14 @@ static void check_rate(struct check *c)
 static void check_mtu(struct check *c)
 {
     const struct ni_netdev *small = NULL, *large = NULL;
+
     for (unsigned i = 0; i < c->plan->n_chosen; i++) {
         const struct ni_chosen r = ni_chosen(c->w, i);
         /* the function's own interface bounds a RoCE port, else that of its GID */
         const struct ni_netdev *d = r.hca->netdev >= 0 ? &c->inv->netdev[r.hca->netdev]
                                     : r.gid            ? ni_find_netdev(c->inv, r.gid->ndev)
                                                        : NULL;
+
         if (r.port->link != NI_LINK_ROCE || !saw(c, d && d->mtu.known == NI_KNOWN) || !d)
             continue;
         small = !small || d->mtu.v < small->mtu.v ? d : small;
@@ -170,6 +179,7 @@ static void check_mtu(struct check *c)
 static void put_link(struct ni_text *t, const struct ni_num link[NI_PCIE_N])
 {
     const long long speed = link[NI_PCIE_SPEED].v;
+
     ni_putf(t, "x%lld at %lld.%lld GT/s", (long long)link[NI_PCIE_WIDTH].v, speed / 1000,
             speed % 1000 / 100);
 }
@@ -180,6 +190,7 @@ static void judge_link(struct check *c, const struct ni_pcie *link, const char *
     const struct ni_num *now = link->now, *most = link->most;
     struct ni_text is = NI_TEXT(48), can = NI_TEXT(48);
     bool known = true, slow = false;
+
     for (unsigned i = 0; i < NI_PCIE_N; i++) {
         known = known && now[i].known == NI_KNOWN && most[i].known == NI_KNOWN && now[i].v > 0;
         slow = slow || (now[i].v < most[i].v && !(gpu && i == NI_PCIE_SPEED));
@@ -195,8 +206,10 @@ static void judge_link(struct check *c, const struct ni_pcie *link, const char *
 static void check_links(struct check *c)
 {
     char bdf[NI_BDF_TEXT];
+
     for (unsigned i = 0; i < c->inv->n_hca; i++) {
         const struct ni_hca *h = &c->inv->hca[i];
+
         if (ni_is_given(h) && h->has_bdf)
             judge_link(c, &h->link, h->name, false);
     }
@@ -210,6 +223,7 @@ static void check_iommu(struct check *c, const struct ni_hca *h)
 {
     const struct ni_self *s = &c->inv->self;
     const bool fails = c->inv->n_gpu > 0 && !c->inv->gdr.c2c;
+
     if (h->has_bdf && saw(c, is_told_apart(h->iommu.known)) && ni_has_prefix(h->iommu.type, "DMA"))
         ni_report(c->f, fails ? NI_F_IOMMU_TRANSLATED : NI_F_IOMMU_SLOW, h->name,
                   "the IOMMU group is of type %s (kernel command line: %s): %s", h->iommu.type,
@@ -232,6 +246,7 @@ static void check_gpu_nodes(struct check *c)
 {
     static const char *const path[] = {"/dev/nvidiactl", "/dev/nvidia-uvm"};
     const enum ni_known node[] = {c->inv->drivers.nvidiactl, c->inv->drivers.uvm};
+
     for (unsigned i = 0; has_nvidia(c) && i < NI_COUNT(path); i++) {
         if (saw(c, is_told_apart(node[i])) && node[i] == NI_ABSENT)
             ni_report(c->f, NI_F_GPU_NODE_MISSING, path[i],
@@ -246,10 +261,12 @@ static const struct ni_hca *missing_near(const struct ni_work *w, unsigned gpu)
 {
     const struct ni_port *used = ni_chosen(w, 0).port;
     const struct ni_hca *missing = NULL;
+
     for (unsigned i = 0; i < w->inv->n_port; i++) {
         const struct ni_port *port = &w->inv->port[i];
         const struct ni_hca *h = &w->inv->hca[port->hca];
         const enum ni_distance d = w->plan->distance[gpu][port->hca];
+
         if (d == NI_DIST_UNKNOWN || d > NI_DIST_PXB)
             continue;
         if (ni_is_given(h))
@@ -266,6 +283,7 @@ static const struct ni_hca *missing_near(const struct ni_work *w, unsigned gpu)
 static void check_gpu_place(struct check *c)
 {
     const struct ni_inventory *inv = c->inv;
+
     if (c->plan->n_chosen == 0 || inv->gdr.c2c)
         return;
     for (unsigned g = 0; g < inv->n_gpu; g++) {
@@ -273,6 +291,7 @@ static void check_gpu_place(struct check *c)
         const struct ni_pci *pci = &inv->gpu[g].pci;
         const struct ni_hca *missing = missing_near(c->w, g);
         char bdf[NI_BDF_TEXT];
+
         ni_bdf_text(inv->gpu[g].bdf, bdf);
         if (!saw(c, near->index >= 0 && pci->known == NI_KNOWN && pci->depth > 1))
             continue;
@@ -300,6 +319,7 @@ static void check_gdr_drivers(struct check *c)
     const struct ni_drivers *d = &inv->drivers;
     const enum ni_known open = inv->gdr.open_driver;
     const bool loaded = d->peermem == NI_KNOWN;
+
     if (!has_nvidia(c) || c->plan->n_chosen == 0)
         return;
     if (loaded && d->peer_api == NI_KNOWN && d->peer_client == NI_ABSENT)
@@ -324,6 +344,7 @@ static void check_gdr_drivers(struct check *c)
 static void check_imex(struct check *c)
 {
     const struct ni_drivers *d = &c->inv->drivers;
+
     if (!ni_has_prefix(c->inv->gpu[0].model, "NVIDIA GB") ||
         ni_user_int(c->w, "NCCL_MNNVL_ENABLE", 2) == 0)
         return;
@@ -339,6 +360,7 @@ static void check_imex(struct check *c)
 static void check_ibgda(struct check *c)
 {
     const struct ni_drivers *d = &c->inv->drivers;
+
     if ((c->w->policy->targets & NI_FOR_NVSHMEM) == 0 || !has_nvidia(c) ||
         c->inv->gdr.cpu != NI_ABSENT)
         return;
@@ -356,6 +378,7 @@ static void check_ibgda(struct check *c)
 static void check_memlock(struct check *c)
 {
     const struct ni_self *s = &c->inv->self;
+
     c->told =
         ni_findings_has(c->f, NI_F_MEMLOCK_LOW) || ni_findings_has(c->f, NI_F_MEMLOCK_TOO_LOW);
     if (!c->told && c->plan->n_chosen > 0)
@@ -368,6 +391,7 @@ static void check_shm(struct check *c)
 {
     static const int64_t by_default = INT64_C(64) << 20, advised = INT64_C(1) << 30;
     const struct ni_num shm = c->inv->self.shm;
+
     if (c->inv->n_gpu > 0 && saw(c, shm.known == NI_KNOWN) && shm.v < advised)
         ni_report(
             c->f, shm.v <= by_default && c->inv->n_gpu > 1 ? NI_F_SHM_DEFAULT : NI_F_SHM_SMALL,
@@ -382,6 +406,7 @@ static void check_host_name(struct check *c)
     const struct ni_self *s = &c->inv->self;
     const struct ni_setting *gloo = ni_plan_get(c->plan, "GLOO_SOCKET_IFNAME");
     uint8_t ip[NI_GID_BYTES];
+
     if (ni_user_value(c->w, "GLOO_SOCKET_IFNAME") || (gloo && gloo->value[0]))
         return;
     if (saw(c, is_told_apart(s->host_known)) && s->host_known == NI_KNOWN &&
@@ -396,6 +421,7 @@ static void check_host_name(struct check *c)
 static void check_init(struct check *c)
 {
     const struct ni_self *s = &c->inv->self;
+
     if (saw(c, s->pid.known == NI_KNOWN && (s->pid.v == 1 || s->init_known == NI_KNOWN)))
         ni_note_init(c->w);
 }
@@ -425,10 +451,12 @@ _Static_assert(NI_COUNT(checks) <= NI_MAX_CHECK, "room for each");
 void ni_diagnose(const struct ni_work *w, struct ni_diagnosis *ret)
 {
     const struct ni_inventory *inv = w->inv;
+
     ret->n = 0;
     for (unsigned i = 0; i < NI_COUNT(checks); i++) {
         struct check c = {.w = w, .inv = inv, .plan = w->plan, .f = w->f};
         const unsigned before = w->f->n + w->f->dropped;
+
         if (checks[i].whole)
             checks[i].whole(&c);
         for (unsigned k = 0; checks[i].hca && k < inv->n_hca; k++) {

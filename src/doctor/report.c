@@ -32,6 +32,7 @@ static void put_node(struct ni_text *out, const struct ni_inventory *inv)
     const enum ni_known open_driver = inv->gdr.open_driver;
     char buf[512];
     struct ni_text t = ni_text_on(buf, sizeof(buf));
+
     if (inv->self.kernel[0])
         add(&t, "kernel ", inv->self.kernel);
     if (d->nvidia_version[0])
@@ -59,9 +60,11 @@ static const struct ni_words outcomes[] = {
 static void put_checked(struct ni_text *out, const struct ni_diagnosis *d)
 {
     char buf[4096];
+
     ni_put(out, "\nChecked\n");
     for (int k = NI_CHECK_FOUND; k >= NI_CHECK_IDLE; k--) {
         struct ni_text t = ni_text_on(buf, sizeof(buf));
+
         for (unsigned i = 0; i < d->n; i++)
             if ((int)d->at[i].outcome == k)
                 add(&t, d->at[i].id, "");
@@ -83,6 +86,7 @@ static void put_verdict(struct ni_text *out, const struct ni_view *view, bool co
     unsigned warnings = ni_findings_count(view->findings, NI_WARNING);
     enum ni_tint tint = errors > 0 ? NI_RED : warnings > 0 ? NI_YELLOW : NI_GREEN;
     char line[128];
+
     ni_format(line, sizeof(line), "%s%u error%s, %u warning%s, %u worth knowing",
               errors + warnings == 0 ? "Healthy: " : "", errors, ni_plural(errors), warnings,
               ni_plural(warnings), ni_findings_count(view->findings, NI_INFO));
@@ -93,6 +97,7 @@ void ni_put_doctor(struct ni_text *out, const struct ni_view *view,
                    const struct ni_diagnosis *diagnosis, const struct ni_trials *trials)
 {
     const unsigned n = ni_given_hcas(view->inv), others = view->inv->n_hca - n;
+
     ni_putf(out, "Doctor: %u HCA%s of the pod, %u other%s, %u GPU%s; ", n, ni_plural(n), others,
             ni_plural(others), view->inv->n_gpu, ni_plural(view->inv->n_gpu));
     ni_put_origin(out, view);
@@ -112,10 +117,12 @@ void ni_put_doctor_brief(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_findings *all = view->findings;
     const struct ni_finding *last = NULL;
+
     put_verdict(out, view, false);
     for (int severity = NI_ERROR; severity >= NI_WARNING; severity--) {
         for (unsigned i = 0; i < all->n; i++) {
             const struct ni_finding *f = &all->at[i];
+
             if ((int)ni_finding_kind(f->id)->severity != severity)
                 continue;
             if (last && last->id == f->id)
@@ -143,6 +150,7 @@ static void node_json(struct ni_json *j, const struct ni_inventory *inv)
     static const char *const netns[] = {
         [NI_NETNS_SHARED] = "shared", [NI_NETNS_EXCLUSIVE] = "exclusive"};
     const struct ni_drivers *d = &inv->drivers;
+
     ni_json_object(j, "node");
     ni_json_text_or_null(j, "kernel", inv->self.kernel);
     ni_json_text(j, "iommu_options",
@@ -161,6 +169,7 @@ void ni_put_doctor_json(struct ni_text *out, const struct ni_view *view,
 {
     const struct ni_findings *all = view->findings;
     struct ni_json json = ni_json_report(out), *j = &json;
+
     ni_json_text(j, "root", view->root);
     ni_json_text(j, "source", ni_source_words[view->inv->source].json);
     ni_json_int(j, "errors", ni_findings_count(all, NI_ERROR));

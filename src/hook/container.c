@@ -31,6 +31,7 @@ enum ni_hook_answer ni_hook_say(enum ni_hook_answer a, struct ni_text *why, cons
 static const char *text_of(const json_t *object, const char *key)
 {
     const char *s = json_string_value(json_object_get(object, key));
+
     return s ? s : "";
 }
 
@@ -70,6 +71,7 @@ enum ni_hook_answer ni_hook_state(const char *text, bool dry, struct ni_hook_con
 static bool is_character(const json_t *device)
 {
     static const char *const types[] = {"c", "u"};
+
     return ni_is_any(text_of(device, "type"), types, NI_COUNT(types));
 }
 
@@ -142,6 +144,7 @@ static int64_t listed_limit(const json_t *rlimits)
     {
         /* A number of 64 bits without sign; unlimited is the largest. */
         double soft = json_real_value(json_object_get(value, "soft"));
+
         if (strcmp(text_of(value, "type"), "RLIMIT_MEMLOCK") == 0 && soft >= 0)
             return soft < 0x1p63 ? (int64_t)soft : NI_UNLIMITED;
     }

@@ -68,6 +68,7 @@ static enum ni_hook_answer check(const struct ni_dir *top, int pid, bool dry, st
 static bool has_ended(int pidfd)
 {
     struct pollfd p = {.fd = pidfd, .events = POLLIN};
+
     return poll(&p, 1, 0) != 0;
 }
 

@@ -110,6 +110,7 @@ static const char *value_of(const struct ni_log *log, const struct ni_log_rank *
 static const char *switched_off(const struct ni_log *log, const struct ni_log_rank *r)
 {
     const char *off = value_of(log, r, "NCCL_IB_DISABLE"), *net = value_of(log, r, "NCCL_NET");
+
     return off && strcmp(off, "0") != 0            ? "NCCL_IB_DISABLE"
            : net && strcasecmp(net, "socket") == 0 ? "NCCL_NET"
                                                    : NULL;
@@ -135,6 +136,7 @@ static unsigned what_is(const struct ni_log *log, const struct ni_log_rank *r)
     const bool local = r->nodes == 1 || r->size == 1 || (r->nodes == 0 && r->connected);
     unsigned is = r->gdr < r->net ? LACKS_GDR : 0;
     const bool sockets = ni_log_is_sockets(ni_span_of(network), p->tcp);
+
     if (r->sockets > 0 || (r->net == 0 && !local && sockets))
         is |= SOCKETS;
     else if (r->net > 0 || (!local && *network))
@@ -154,6 +156,7 @@ static unsigned what_is(const struct ni_log *log, const struct ni_log_rank *r)
 static const char *name_them(struct ni_log *log)
 {
     struct ni_text t = ni_text_on(log->who, sizeof(log->who));
+
     ni_log_put_ranks(&t, log, 1);
     return log->who;
 }
@@ -162,6 +165,7 @@ static const char *name_them(struct ni_log *log)
 static unsigned mark(struct ni_log *log, unsigned what)
 {
     unsigned n = 0;
+
     for (unsigned i = 0; i < log->n; i++)
         n += log->order[i]->mark = (log->order[i]->is & what) != 0;
     return n;
@@ -188,6 +192,7 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
     enum ni_finding_id id = h->row->id;
     struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);
     bool harms = log->n == 0;
+
     if (((id == NI_F_HCA_NONE || id == NI_F_LOG_SOCKETS) && /* judge_network tells it */
          mark(log, SOCKETS) > 0) ||
         ((flags & FOLLOWS) != 0 && ni_findings_has(f, id)) ||
@@ -196,6 +201,7 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
         return;
     for (unsigned i = 0; i < log->n; i++) {
         struct ni_log_rank *r = log->order[i];
+
         r->mark = (r->process->said & h->bit) != 0;
         harms |= (r->mark || h->nobodys) && (r->is & harmful) != 0;
         if (flags & NI_PATTERN_INDEX && value_of(log, r, "NCCL_IB_GID_INDEX"))
@@ -216,12 +222,14 @@ static void put_why(struct ni_text *t, const struct ni_log *log, bool quote)
         const struct ni_log_rank *r = log->order[i];
         const struct ni_log_hit *h = log->hit, *end = h + log->n_hit;
         const char *off = switched_off(log, r);
+
         while (h < end && ((h->row->flags & WHY) == 0 || (r->process->said & h->bit) == 0))
             h++;
         if (!r->mark || (h == end && !off))
             continue;
         for (unsigned k = 0; k < log->n; k++) {
             const struct ni_log_rank *q = log->order[k];
+
             if (q->mark && r->rank >= 0 &&
                 (h == end ? switched_off(log, q) != off : (q->process->said & h->bit) == 0)) {
                 ni_putf(t, "rank %d: ", r->rank);
@@ -243,6 +251,7 @@ static void judge_network(struct ni_log *log, bool rdma, bool gdr, struct ni_fin
 {
     const bool meant = rdma || mark(log, MEANT) > 0;
     struct ni_text t = NI_TEXT(300);
+
     if (mark(log, SOCKETS) > 0) {
         put_why(&t, log, true);
         ni_report(f, meant ? NI_F_LOG_SOCKETS : NI_F_HCA_NONE, name_them(log),
@@ -266,10 +275,12 @@ static void judge_start(struct ni_log *log, struct ni_findings *f)
     const int size = log->n > 0 ? log->order[log->n - 1]->size : 0;
     struct ni_text missing = NI_TEXT(96);
     int next = 0;
+
     if (ni_findings_has(f, NI_F_LOG_LINES_LOST) || mark(log, WAITING) == 0)
         return;
     for (unsigned i = 0; i <= log->n; i++) {
         const int rank = i < log->n ? log->order[i]->rank : size;
+
         if (rank > next)
             ni_log_put_range(&missing, next, rank - 1);
         next = rank >= next ? rank + 1 : next;
@@ -306,10 +317,12 @@ static void judge_settings(struct ni_log *log, struct ni_findings *f)
                                              : NI_F_COUNT;
         ni_log_text first = 0, job = 0;
         unsigned others = 0, off_plan = 0;
+
         for (unsigned i = 0; i < log->n; i++) {
             struct ni_log_rank *r = log->order[i];
             const ni_log_text value = r->process->value[k];
             const ni_log_text its = r->several ? 0 : r->job;
+
             job = first == 0 ? its : job;
             first = first == 0 ? value : first;
             /* another job's may differ */
@@ -339,6 +352,7 @@ bool ni_log_put_hca(struct ni_text *t, const struct ni_log *log, const struct ni
                                ni_log_is_sockets(ni_span_of(network), false));
     struct ni_span hca = {list, 0};
     unsigned i = 0;
+
     while (its && i <= number && ni_split(&list, ',', &hca))
         i++;
     if (i > number)

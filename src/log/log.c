@@ -75,9 +75,11 @@ static int read_log(struct ni_context *ctx, struct ni_log *log, const char *path
     const bool standard = strcmp(path, "-") == 0;
     const int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     ssize_t n = fd < 0 ? -1 : 1;
+
     while (n > 0) {
         size_t room;
         char *to = ni_log_room(log, &room);
+
         n = read(fd, to, room);
         ni_log_got(log, standard ? "stdin" : path, n < 0 ? 0 : (size_t)n);
     }
@@ -95,6 +97,7 @@ static int read_plan(struct ni_context *ctx, struct ni_log *log, const char *pat
     static char *text;       /* once for the process */
     struct ni_text why = NI_TEXT(JSON_ERROR_TEXT_LENGTH + 64);
     FILE *file = fopen(path, "re");
+
     text = file ? malloc(SIZE) : NULL;
     const size_t n = text ? fread(text, 1, SIZE - 1, file) : 0;
     json_t *top, *settings, *setting;
@@ -110,6 +113,7 @@ static int read_plan(struct ni_context *ctx, struct ni_log *log, const char *pat
     {
         const char *name = json_string_value(json_object_get(setting, "name"));
         const char *value = json_string_value(json_object_get(setting, "value"));
+
         if (name && value)
             ni_log_take_value(log, NULL, ni_span_of(name), ni_span_of(value));
     }

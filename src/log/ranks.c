@@ -20,9 +20,11 @@ void ni_log_put_ranks(struct ni_text *t, const struct ni_log *log, unsigned mark
     unsigned n = 0, hosts = 0;
     struct ni_text list = NI_TEXT(160);
     int from = -1, last = -1;
+
     for (unsigned i = 0; i < log->n; i++) {
         const struct ni_log_rank *r = log->order[i];
         unsigned k = 0;
+
         if (r->mark != mark)
             continue;
         n++;

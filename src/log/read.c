@@ -15,6 +15,7 @@ static char *clean(char *p, char *end)
 {
     char *to = p, *stop = memmem(p, (size_t)(end - p), "\\n\"", 3);
     const bool json = stop || memmem(p, (size_t)(end - p), "\\u003", 5);
+
     end = stop ? stop : end;
     if (!json && !memchr(p, '\033', (size_t)(end - p)))
         return end;
@@ -37,6 +38,7 @@ static char *clean(char *p, char *end)
 static void take_line(struct ni_log *log, char *p, char *end, bool cut)
 {
     char *stop;
+
     log->line++;
     if (end > p && end[-1] == '\r')
         end--;

@@ -27,6 +27,7 @@ static void unmark(const struct ni_log *log)
 static bool is_alike(const struct ni_log_rank *r, const struct ni_log_rank *q)
 {
     const struct ni_log_rank *p = r->process, *o = q->process;
+
     return p->network == o->network &&
            (p->value[0] == o->value[0] || !p->value[0] || !o->value[0]) &&
            p->gid_index == o->gid_index && p->hcas == o->hcas && r->is == q->is &&
@@ -52,6 +53,7 @@ static void put_ranks(struct ni_text *out, const struct ni_log *log, bool colour
     enum { GROUPS = 64 };
     struct ni_text table;
     unsigned group = 0;
+
     if (log->n == 0)
         return;
     table = ni_table_on("RANKS\tNCCL\tNETWORK\tGPUDIRECT\tGID\tSTATE\tCHANNEL ENDS ON");
@@ -61,11 +63,13 @@ static void put_ranks(struct ni_text *out, const struct ni_log *log, bool colour
         ni_log_text version = 0;
         unsigned n = 0, ends = 0, gdr = 0, on_hca[NI_LOG_HCAS] = {0};
         bool others = false;
+
         if (r->mark != 0)
             continue;
         group++;
         for (unsigned k = i; k < log->n; k++) {
             struct ni_log_rank *q = log->order[k];
+
             if (q->mark != 0 || (group < GROUPS && !is_alike(r, q)))
                 continue;
             q->mark = group;
@@ -170,17 +174,20 @@ static void put_values(struct ni_text *table, const struct ni_log *log, unsigned
     const bool hcas = strcmp(word, "NCCL_IB_HCA") == 0;
     unsigned values = 0;
     ni_log_text first = 0;
+
     unmark(log);
     for (unsigned i = 0; i < log->n; i++) {
         const struct ni_log_rank *p = log->order[i]->process;
         const char *boot = ni_log_word(log, p->boot);
         unsigned n = 0;
+
         if (p->value[name] == 0 || log->order[i]->mark != 0)
             continue;
         const bool rest = ++values == 9; /* the last row */
         first = first == 0 ? p->value[name] : first;
         for (unsigned k = i; k < log->n; k++) {
             const struct ni_log_rank *q = log->order[k]->process;
+
             if (log->order[k]->mark == 0 && q->value[name] != 0 &&
                 (rest || (q->value[name] == p->value[name] && (!hcas || q->hcas == p->hcas)))) {
                 log->order[k]->mark = values;
@@ -212,6 +219,7 @@ static void put_values(struct ni_text *table, const struct ni_log *log, unsigned
 void ni_put_log(struct ni_text *out, const struct ni_view *view, const struct ni_log *log)
 {
     struct ni_text table = {0};
+
     ni_quote(out, log->sentence);
     ni_put(out, "\n");
     put_ranks(out, log, view->colour);
@@ -277,6 +285,7 @@ static void end_json(struct ni_json *j, const struct ni_log_rank *r)
 static void rank_json(struct ni_json *j, const struct ni_log *log, unsigned i)
 {
     const struct ni_log_rank *r = log->order[i], *p = r->process;
+
     ni_json_int_or_null(j, "rank", r->rank >= 0, r->rank);
     ni_json_text_or_null(j, "host", ni_log_word(log, p->host));
     ni_json_text_or_null(j, "version", ni_log_word(log, p->value[0] ? p->value[0] : log->version));
@@ -291,6 +300,7 @@ static void rank_json(struct ni_json *j, const struct ni_log *log, unsigned i)
     for (unsigned k = 0; k < NI_LOG_HCAS; k++) {
         struct ni_text name = NI_TEXT(320);
         const bool listed = ni_log_put_hca(&name, log, r, k);
+
         if (!listed && r->on_hca[k] == 0)
             continue;
         ni_json_object(j, NULL);

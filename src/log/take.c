@@ -18,6 +18,7 @@
 static int number_of(struct ni_span s)
 {
     uint64_t v = 0;
+
     return ni_parse_u64(s, INT32_MAX, &v) < 0 ? -1 : (int)v;
 }
 
@@ -31,6 +32,7 @@ static struct ni_span behind(struct ni_span s, const char *mark)
 {
     const char *at = memmem(s.p, s.n, mark, strlen(mark)), *end = s.p + s.n;
     struct ni_span word = {at ? at + strlen(mark) : end, 0};
+
     while (word.p + word.n < end && !strchr(" ,';<", word.p[word.n]))
         word.n++;
     return word;
@@ -46,6 +48,7 @@ bool ni_log_is_sockets(struct ni_span network, bool tcp)
 static struct ni_log_rank *add_rank(struct ni_log *log, int dev)
 {
     struct ni_log_rank *r = &log->rank[log->n_rank];
+
     if (log->n_rank == NI_LOG_RANKS) {
         log->dropped++;
         return NULL;
@@ -62,6 +65,7 @@ static struct ni_log_rank *process_of(const struct ni_log_line *l, struct ni_spa
     const ni_log_text key = ni_log_keep(log, name);
     const char *colon = memchr(name.p, ':', name.n);
     struct ni_log_rank *p;
+
     if (log->process_of[key] != 0)
         return &log->rank[log->process_of[key] - 1];
     p = key == 0 && name.n > 0 ? NULL : add_rank(log, -1);
@@ -82,6 +86,7 @@ static struct ni_span origin(const char *p, const char *end)
 {
     const char *tid = memrchr(p, ':', (size_t)(end - p));
     const char *pid = tid ? memrchr(p, ':', (size_t)(tid - p)) : NULL, *host = pid;
+
     if (!pid || number_of((struct ni_span){pid + 1, (size_t)(tid - pid) - 1}) < 0 ||
         number_of((struct ni_span){tid + 1, (size_t)(end - tid) - 1}) < 0)
         return (struct ni_span){p, 0};
@@ -96,6 +101,7 @@ static void take_header(struct ni_log_line *l, const char *at)
 {
     struct ni_span name = {at, 0};
     const char *end = at, *from;
+
     l->info = at[5] == 'I';
     l->warn = at[5] == 'W';
     l->message = at + 5; /* the level */
@@ -180,6 +186,7 @@ void ni_log_take_value(struct ni_log *log, struct ni_log_rank *p, struct ni_span
 {
     const ni_log_text word = ni_log_keep(log, name);
     unsigned i = 1;
+
     while (i < log->n_name && log->name[i] != word)
         i++;
     if (word == 0 || i == NI_LOG_NAMES) {
@@ -195,6 +202,7 @@ void ni_log_take_value(struct ni_log *log, struct ni_log_rank *p, struct ni_span
 static void take_value(struct ni_log_line *l, const char *at, struct ni_span value)
 {
     const char *name = at;
+
     while (name > l->p &&
            (name[-1] == '_' || (name[-1] >= 'A' && name[-1] <= 'Z') || ni_is_digit(name[-1])))
         name--;
@@ -209,6 +217,7 @@ static void take_value(struct ni_log_line *l, const char *at, struct ni_span val
 static void take_version(struct ni_log_line *l, struct ni_span s)
 {
     size_t n = 0;
+
     while (n < s.n && (ni_is_digit(s.p[n]) || s.p[n] == '.'))
         n++;
     while (n > 0 && s.p[n - 1] == '.')
@@ -225,6 +234,7 @@ static void take_hcas(struct ni_log_line *l, struct ni_span s)
     struct ni_text t = NI_TEXT(1024);
     const char *end = memchr(s.p, ';', s.n), *comma = "";
     struct ni_span word;
+
     for (const char *p = s.p; end && p < end; p = word.p + word.n + 1) {
         word = (struct ni_span){p, 0};
         while (p + word.n < end && !strchr(" ,}", p[word.n]))
@@ -247,6 +257,7 @@ static void take_comm(struct ni_log_line *l, const struct ni_span *c)
     const int size = number_of(c[2]);
     struct ni_log_rank *r = gpu_of(l, number_of(c[3]));
     const ni_log_text job = ni_log_keep(l->log, behind(c[4], "commId "));
+
     if (!r)
         return;
     r->several |= job != 0 && r->job != 0 && job != r->job;
@@ -281,6 +292,7 @@ static void take_channel(struct ni_log_line *l, const struct ni_span *c)
     struct ni_log_rank *r = l->by->size > 0 ? rank_of(l, l->dev, rank) : gpu_of(l, l->dev);
     struct ni_span hca = {slash, 0}, name = c[6];
     int n;
+
     /* srun -l breaks a line where a buffer ended: "IB/0/GDR", "IB/3(7" */
     if (!r || !slash || c[6].p[c[6].n - 1] == '/' || has(c[6], "(") != has(c[6], ")") ||
         has(c[6], "/G") != has(c[6], "/GDRDMA"))
@@ -309,6 +321,7 @@ static void take_gid(struct ni_log_line *l, const struct ni_span *c)
     uint64_t half[2] = {0, 0};
     uint8_t ip[NI_GID_BYTES];
     char text[NI_IP_TEXT];
+
     (void)ni_parse_hex(c[2], UINT64_MAX, &half[0]);
     (void)ni_parse_hex(c[3], UINT64_MAX, &half[1]);
     for (unsigned i = 0; i < NI_GID_BYTES; i++)
@@ -326,10 +339,12 @@ static struct ni_span subject_of(const struct ni_log_line *l)
 {
     static const char *const marks[] = {" on dev ", " hca ", "open device ", "for HCA ",
                                         "NET/IB : "};
+
     for (size_t i = 0; i < NI_COUNT(marks); i++) {
         struct ni_span s = behind((struct ni_span){l->p, (size_t)(l->end - l->p)}, marks[i]);
         const char *colon = memchr(s.p, ':', s.n);
         struct ni_span name = {s.p, colon ? (size_t)(colon - s.p) : s.n};
+
         if (ni_is_name(name, NI_DEV_NAME) && !ni_is_digit(*s.p) && (colon || i < 3))
             return s;
     }
@@ -359,6 +374,7 @@ static void take_fault(struct ni_log_line *l, const struct ni_pattern *row, cons
     const bool warns = has(message, "[W") && has(message, ".cpp:");
     const unsigned flags = warns ? row->flags : row->flags & ~(unsigned)LATE;
     ni_log_text subject;
+
     if (((row->flags & NI_PATTERN_LAST) != 0 &&
          (has(message, "retrying") || has(message, "[c10d] The client socket has failed"))) ||
         ((row->flags & WARN) != 0 && l->info) ||
@@ -375,6 +391,7 @@ static void take_fault(struct ni_log_line *l, const struct ni_pattern *row, cons
     }
     if (h == stop) {
         struct ni_text t = ni_text_on(h->quote, sizeof(h->quote));
+
         *h = (struct ni_log_hit){.row = row, .flags = flags, .subject = subject, .file = log->file};
         h->line = log->line;
         h->bit = UINT64_C(1) << log->n_hit++;
@@ -460,6 +477,7 @@ static void take(struct ni_log_line *l, const struct ni_found *f)
     const struct ni_span *c = f->capture;
     const enum ni_log_take what = f->row->take;
     const bool cut = l->cut && !(what == NI_TAKE_COMM && has(c[4], "COMPLETE"));
+
     if ((what >= NI_TAKE_VERSION && (!l->whole || cut)) || (what > NI_TAKE_VERSION && !l->by))
         return;
     switch (what) {
@@ -524,6 +542,7 @@ void ni_log_take_line(struct ni_log *log, const char *p, const char *end, bool c
     const char *ray = memmem(p, (size_t)(end - p), " [repeated ", 11), *stop = ray ? ray : end;
     bool known = false;
     unsigned headers = 0, n = ni_patterns_find(p, stop, found, NI_COUNT(found));
+
     n += ni_patterns_find(stop, end, found + n, NI_COUNT(found) - n);
     log->lines++;
     log->dropped += n == NI_COUNT(found); /* there may be more in the line */

@@ -50,6 +50,7 @@ static struct ni_claim *new_claim(struct ni_probe *p, const char *from, enum ni_
                                   const char *id, struct ni_bdf bdf)
 {
     struct ni_inventory *inv = p->inv;
+
     if (inv->n_claim == NI_MAX_CLAIM) {
         ni_report(p->f, NI_F_ALLOC_TOO_MANY, from,
                   "more than %d device ids; the rest is not looked at", NI_MAX_CLAIM);
@@ -84,6 +85,7 @@ void ni_add_claim_name(struct ni_probe *p, const char *from, const char *name)
 void ni_add_claims(struct ni_probe *p, const char *from, const char *list)
 {
     static const char separators[] = ",; ";
+
     while (*list) {
         size_t n = strcspn(list, separators);
         const struct ni_span item = ni_trim((struct ni_span){list, n});

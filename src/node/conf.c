@@ -57,6 +57,7 @@ static void conf_line(struct conf_ctx *c, const char *line)
     struct ni_inventory *inv = c->p->inv;
     struct ni_span name;
     const char *rest;
+
     if (c->lib->overrides)
         line += strspn(line, " \t");
     if (line[0] == '#' || !ni_env_split(line, &name, &rest))
@@ -94,6 +95,7 @@ static void conf_line(struct conf_ctx *c, const char *line)
 static struct ni_dir named_dir(const struct ni_probe *p, const char **path, const char *as)
 {
     struct ni_dir dir = **path == '/' ? *p->root : ni_dir_at(p->root, "proc/self/cwd");
+
     *path += strspn(*path, "/");
     dir.named = true;
     dir.as = as;
@@ -104,6 +106,7 @@ void ni_probe_topo_file(struct ni_probe *p)
 {
     const char *path = ni_find_user_value(p->env, p->inv, "NCCL_TOPO_FILE", NULL);
     char first[16];
+
     /* NCCL loads this one by itself, on the cloud machines that have it (2.30.7 graph/topo.cc
        ncclTopoGetSystem) */
     if (!path && p->inv->n_hca > 0)
@@ -121,6 +124,7 @@ static void read_conf(struct ni_probe *p, const struct library *lib, const char 
 {
     struct conf_ctx c = {.p = p, .lib = lib, .first = first};
     struct ni_text shown = ni_text_on(c.file, sizeof(c.file));
+
     ni_put_quoted(&shown, path, strlen(path), sizeof(c.file) - 8);
     char as[32];
     (void)ni_format(as, sizeof(as), "etc/%s", lib->file);
@@ -152,6 +156,7 @@ static const char *home_of_user(struct ni_probe *p, char home[NI_PATH])
     const struct ni_num *uid = &p->inv->self.real_uid;
     struct ni_dir root = *p->root;
     char record[NI_PATH + 64];
+
     root.unrecorded = true;
     home[0] = '\0';
     if (uid->known != NI_KNOWN)
@@ -164,6 +169,7 @@ static const char *home_of_user(struct ni_probe *p, char home[NI_PATH])
         struct ni_span field[7];
         unsigned n = 0;
         int64_t its;
+
         while (n < NI_COUNT(field) && ni_split(&line, ':', &field[n]))
             n++;
         if (n == NI_COUNT(field) && ni_parse_int(field[2], UINT32_MAX, &its) && its == uid->v)
@@ -179,6 +185,7 @@ static const char *home_of_user(struct ni_probe *p, char home[NI_PATH])
 static bool conf_in(const struct library *lib, const char *home, char path[NI_PATH])
 {
     size_t n = home ? strlen(home) : 0;
+
     while (n > 1 && home[n - 1] == '/')
         n--;
     const bool whole = n > 0 && ni_format(path, NI_PATH, "%.*s/.%s", (int)n, home, lib->file);
@@ -192,6 +199,7 @@ static const char *odd_one(const struct ni_conf_entry *e, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         unsigned alike = 0;
+
         for (unsigned k = 0; k < n; k++)
             alike += strcmp(e[k].name, e[i].name) == 0 && strcmp(e[k].value, e[i].value) == 0;
         if (alike == 1)
@@ -207,6 +215,7 @@ static void read_homes(struct ni_probe *p, const struct library *lib)
     struct ni_inventory *inv = p->inv;
     char now[NI_PATH], before[NI_PATH], buf[NI_PATH];
     const unsigned first = inv->n_conf;
+
     if (conf_in(lib, ni_env_get(p->env, "HOME"), now))
         read_conf(p, lib, now, first);
     const char *home = home_of_user(p, buf);
@@ -251,6 +260,7 @@ static void read_library(struct ni_probe *p, const struct library *lib)
     const char *named = ni_env_get(p->env, lib->named_by);
     const bool is_named = named && *named;
     char path[NI_PATH];
+
     if (!lib->overrides && is_named)
         read_named(p, lib, named);
     else if (!lib->overrides)

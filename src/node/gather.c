@@ -36,6 +36,7 @@ static void probe_own_netdevs(struct ni_probe *p)
     for (unsigned i = 0; i < p->inv->n_hca; i++) {
         struct ni_hca *h = &p->inv->hca[i];
         bool used = p->ask->all || p->ask->health;
+
         for (unsigned k = 0; k < h->n_port; k++)
             used = used || ni_is_active(&p->inv->port[h->first_port + (int)k]);
         if (!used || !ni_is_given(h) || !h->function[0])
@@ -112,6 +113,7 @@ static void probe_netdevs(struct ni_probe *p)
     const char *list = p->ask->sockets;
     struct ni_span name;
     char buf[NI_IF_NAME];
+
     for (unsigned i = 0; i < inv->n_gid; i++) {
         if (inv->gid[i].own == NI_OWN_OURS && inv->gid[i].ndev[0])
             ni_add_netdev(p, inv->gid[i].ndev);
@@ -178,6 +180,7 @@ static struct ni_probe *begin(const struct ni_root *root, const struct ni_env *e
 static void probe_wanted(struct ni_probe *p, unsigned wants)
 {
     struct ni_inventory *inv = p->inv;
+
     if (wants & NI_WANT_WHOLE_GIDS) /* whose an entry is, is told by these */
         wants |= NI_WANT_IPV6 | NI_WANT_OWN_NETDEVS;
     if (wants & NI_WANT_DATA_DIRECT) /* a VF's is its PF's */

@@ -30,6 +30,7 @@ static enum row read_row(struct ni_probe *p, const struct ni_dir *port, enum ni_
                          const char *table, unsigned index, char buf[64])
 {
     const ssize_t n = ni_read(port, buf, 64, "%s/%u", table, index);
+
     if (n >= 0)
         return ROW_TEXT;
     if (n == -EINVAL)
@@ -52,6 +53,7 @@ static enum row read_gid(struct ni_probe *p, const struct ni_dir *port, unsigned
 {
     char buf[64];
     const enum row row = read_row(p, port, NI_OPTIONAL, "gids", index, buf);
+
     if (row != ROW_TEXT)
         return row;
     if (ni_parse_gid(ni_span_of(buf), ip) < 0)
@@ -64,6 +66,7 @@ static enum row read_type(struct ni_probe *p, const struct ni_dir *port, struct 
     static const char table[] = "gid_attrs/types";
     char buf[64];
     const enum row row = read_row(p, port, NI_REQUIRED, table, g->index, buf);
+
     if (row != ROW_TEXT)
         return row;
     if (strcmp(buf, "RoCE v2") == 0)
@@ -79,6 +82,7 @@ static void read_ndev(struct ni_probe *p, const struct ni_dir *port, struct ni_g
 {
     static const char table[] = "gid_attrs/ndevs";
     char buf[64];
+
     if (read_row(p, port, NI_REQUIRED, table, g->index, buf) != ROW_TEXT)
         return;
     if (ni_is_name(ni_span_of(buf), NI_IF_NAME))
@@ -135,6 +139,7 @@ static enum ni_own whose(struct ni_probe *p, const struct ni_hca *h, const struc
 {
     const struct ni_net *net = &p->inv->net;
     bool v4 = ni_ip_is_v4(g->ip);
+
     if (is_local(net, g->ip))
         return owner_of(p, h, g->ndev);
     if (v4 ? net->v4_known == NI_KNOWN : net->v6_known == NI_KNOWN && !ni_ip_is_link_local(g->ip))
@@ -150,11 +155,13 @@ static void read_table(struct ni_probe *p, struct ni_port *port, const struct ni
     const struct ni_port before = *port;
     const unsigned from = inv->n_gid;
     uint8_t ip[NI_GID_BYTES];
+
     port->first_gid = (int)from;
     port->n_gid = 0;
     port->gids_lost = false;
     for (port->gids_read = 0; port->gids_read < NI_GID_TABLE; port->gids_read++) {
         const enum row row = read_gid(p, dir, port->gids_read, ip);
+
         if (row == ROW_END)
             return;
         port->gids_lost = port->gids_lost || row == ROW_LOST;
@@ -201,8 +208,10 @@ void ni_probe_first_gids(struct ni_probe *p, struct ni_port *port, const struct 
 void ni_probe_whole_gids(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
+
     for (unsigned i = 0; i < inv->n_port; i++) {
         struct ni_port *port = &inv->port[i];
+
         if (!has_gids(inv, port))
             continue;
         struct ni_dir dir = ni_dir_open(p->root, "%s/ports/%u", inv->hca[port->hca].dir, port->num);

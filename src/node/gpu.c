@@ -27,6 +27,7 @@ static const char gpus_dir[] = "proc/driver/nvidia/gpus";
 static void read_info(struct ni_probe *p, enum ni_need need, struct ni_gpu *g)
 {
     char bdf[NI_BDF_TEXT], path[NI_PATH];
+
     (void)ni_format(path, sizeof(path), "%s/%s/information", gpus_dir, ni_bdf_text(g->bdf, bdf));
     if (ni_read_text(p, need, path) != NI_KNOWN)
         return;
@@ -34,6 +35,7 @@ static void read_info(struct ni_probe *p, enum ni_need need, struct ni_gpu *g)
         uint64_t v;
         const char *colon = strchr(line, ':');
         const struct ni_span value = ni_trim(ni_span_of(colon ? colon + 1 : ""));
+
         if (ni_has_prefix(line, "Model:"))
             (void)ni_copyn(g->model, sizeof(g->model), value.p, value.n);
         else if (ni_has_prefix(line, "GPU UUID:") && value.n == 40 &&
@@ -50,6 +52,7 @@ static void add_gpu(struct ni_probe *p, const struct ni_gpu *gpu)
 {
     struct ni_inventory *inv = p->inv;
     char text[NI_BDF_TEXT], dir[NI_PATH];
+
     if (inv->n_gpu == NI_MAX_GPU) {
         ni_report(p->f, NI_F_FACT_TRUNCATED, gpus_dir, "more than %d GPUs", NI_MAX_GPU);
         return;
@@ -78,6 +81,7 @@ static int try_node(struct ni_probe *p, const char *name)
 {
     struct ni_inventory *inv = p->inv;
     int err = p->ask->gpus ? ni_openable(p->root, "dev/%s", name) : 0;
+
     if (err < 0 && (!inv->gpu_node[0] || is_denied(inv->gpu_node_err))) {
         ni_copy(inv->gpu_node, sizeof(inv->gpu_node), name);
         inv->gpu_node_err = err;
@@ -90,6 +94,7 @@ static unsigned nvidia_nodes(struct ni_probe *p, uint64_t *ret_minors)
 {
     unsigned n = 0;
     bool any_opens = false;
+
     *ret_minors = 0;
     if (!p->nodes && ni_exists(p->root, "%s", gpus_dir) == -ENOENT)
         return 0;
@@ -97,6 +102,7 @@ static unsigned nvidia_nodes(struct ni_probe *p, uint64_t *ret_minors)
     for (unsigned i = 0; i < p->names.n; i++) {
         uint64_t minor;
         const char *name = p->names.name[i];
+
         if (ni_has_prefix(name, "nvidia") && ni_parse_u64(ni_span_of(name + 6), 63, &minor) == 0) {
             *ret_minors |= UINT64_C(1) << minor;
             any_opens = try_node(p, name) == 0 || any_opens;
@@ -116,6 +122,7 @@ void ni_probe_gpu_ids(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
     unsigned nodes = 0;
+
     if (inv->n_gpu > 0 && inv->gpu[0].amd) {
         ni_read_names(p, p->root, NI_REQUIRED, &p->names, "dev/dri");
         for (unsigned i = 0; i < p->names.n; i++)
@@ -125,6 +132,7 @@ void ni_probe_gpu_ids(struct ni_probe *p)
     }
     for (unsigned i = 0; i < inv->n_gpu; i++) {
         struct ni_gpu *g = &inv->gpu[i];
+
         if (!g->model[0])
             read_info(p, NI_OPTIONAL, g);
         if (!g->model[0] || strcmp(g->model, inv->gpu[0].model) != 0)
@@ -140,6 +148,7 @@ static bool probe_nvidia(struct ni_probe *p)
     static const char driver_dir[] = "sys/bus/pci/drivers/nvidia";
     uint64_t minors;
     const unsigned nodes = nvidia_nodes(p, &minors);
+
     if (nodes == 0)
         return false;
     const bool numbered = ni_list(p->root, &p->names, "%s", gpus_dir) == 0 && p->names.n > 0;
@@ -160,6 +169,7 @@ static bool probe_nvidia(struct ni_probe *p)
     const bool all = !numbered || nodes >= gpus;
     for (unsigned i = 0; i < gpus; i++) {
         struct ni_gpu g = {.bdf = gpu[i], .minor = -1};
+
         if (numbered && (!all || p->ask->all))
             read_info(p, NI_REQUIRED, &g);
         if (all || (g.minor >= 0 && minors >> g.minor & 1))
@@ -182,6 +192,7 @@ static void probe_amd(struct ni_probe *p)
     ni_read_names(p, p->root, NI_REQUIRED, &p->names, "sys/bus/pci/drivers/amdgpu");
     for (unsigned i = 0; i < p->names.n; i++) {
         struct ni_gpu g = {.minor = -1, .amd = true};
+
         if (ni_parse_bdf(ni_span_of(p->names.name[i]), &g.bdf) == 0)
             add_gpu(p, &g);
     }
@@ -201,6 +212,7 @@ static enum ni_known probe_memory_peers(struct ni_probe *p, enum ni_known known)
         {"sys/kernel/memory_peers/amdkfd/version", true},
         {"sys/memory_peers/amdkfd/version", true},
     };
+
     for (size_t i = 0; i < NI_COUNT(peers) && known != NI_KNOWN; i++) {
         if (peers[i].amd != p->inv->gpu[0].amd)
             continue;
@@ -249,6 +261,7 @@ static void probe_cpu(struct ni_probe *p)
         ni_read_num(p, p->root, NI_OPTIONAL, ni_parse_0x,
                     "sys/devices/system/cpu/cpu0/regs/identification/midr_el1");
     const int64_t cpu = (midr.v >> 24 & 0xff) << 12 | (midr.v >> 4 & 0xfff);
+
     gdr->cpu = midr.known;
     gdr->c2c = (cpu == NEOVERSE_V2 || cpu == OLYMPUS) && has_superchip(p);
     gdr->gb10 = cpu == CORTEX_X925 || cpu == CORTEX_A725;
@@ -258,6 +271,7 @@ static void probe_cpu(struct ni_probe *p)
 static void probe_dmabuf(struct ni_probe *p)
 {
     enum ni_known known = ni_read_text(p, NI_OPTIONAL, "proc/driver/nvidia/version");
+
     if (known == NI_KNOWN && !strstr(p->text, "Open Kernel Module"))
         known = NI_ABSENT;
     p->inv->gdr.open_driver = known;
@@ -267,6 +281,7 @@ static void probe_dmabuf(struct ni_probe *p)
 void ni_probe_gpus(struct ni_probe *p)
 {
     struct ni_gdr *gdr = &p->inv->gdr;
+
     if (!probe_nvidia(p))
         probe_amd(p);
     if (p->inv->n_gpu == 0)
@@ -284,6 +299,7 @@ void ni_probe_gpus(struct ni_probe *p)
 void ni_probe_all_gdr(struct ni_probe *p)
 {
     struct ni_gdr *gdr = &p->inv->gdr;
+
     if (p->inv->n_gpu == 0 || p->inv->gpu[0].amd)
         return;
     if (gdr->open_driver == NI_UNSET)

@@ -29,6 +29,7 @@ static void read_counters(struct ni_probe *p, struct ni_port *port)
     const struct ni_inventory *inv = p->inv;
     const struct ni_hca *h = &inv->hca[port->hca], *wire = h;
     enum ni_need need = NI_NOT_EINVAL; /* the firmware tells a VF none of the wire */
+
     for (unsigned i = 0; h->is_vf && i < inv->n_hca; i++) {
         if (inv->hca[i].has_bdf && ni_bdf_cmp(inv->hca[i].bdf, h->pf) == 0)
             wire = &inv->hca[i];
@@ -48,6 +49,7 @@ static void read_traffic_class(struct ni_probe *p, const struct ni_dir *hca, str
 {
     static const char global[] = "Global tclass=";
     char buf[NI_PAGE];
+
     port->traffic_class.v = -1;
     port->traffic_class.known =
         ni_read_file(p, hca, NI_OPTIONAL, buf, sizeof(buf), "tc/%u/traffic_class", port->num);
@@ -62,10 +64,12 @@ static void read_traffic_class(struct ni_probe *p, const struct ni_dir *hca, str
 static void probe_hca(struct ni_probe *p, struct ni_hca *h)
 {
     struct ni_dir dir = ni_dir_open(p->root, "%s", h->dir);
+
     ni_read_file(p, &dir, NI_OPTIONAL, h->fw, sizeof(h->fw), "fw_ver");       /* "28.37.1014" */
     ni_read_file(p, &dir, NI_OPTIONAL, h->type, sizeof(h->type), "hca_type"); /* "MT4126" */
     for (unsigned k = 0; k < h->n_port; k++) {
         struct ni_port *port = &p->inv->port[h->first_port + (int)k];
+
         port->phys_state =
             ni_read_num(p, &dir, NI_REQUIRED, ni_parse_state, "ports/%u/phys_state", port->num);
         read_counters(p, port);
@@ -79,11 +83,13 @@ static void probe_cgroup(struct ni_probe *p)
 {
     enum { PREFIX = sizeof("hca_handle=") - 1 };
     struct ni_inventory *inv = p->inv;
+
     if (ni_read_text(p, NI_OPTIONAL, "sys/fs/cgroup/rdma.max") == NI_ABSENT)
         ni_read_text(p, NI_OPTIONAL, "sys/fs/cgroup/rdma/rdma.max"); /* v1 */
     for (char *text = p->text, *line; (line = ni_line(&text));) {
         const char *rest = line;
         struct ni_span name = {"", 0}, word;
+
         (void)ni_split(&rest, ' ', &name);
         unsigned i = 0;
         while (i < inv->n_hca && !ni_span_is(name, inv->hca[i].name))
@@ -92,6 +98,7 @@ static void probe_cgroup(struct ni_probe *p)
             struct ni_num *num = ni_has_prefix(word.p, "hca_handle=")   ? &inv->hca[i].handles
                                  : ni_has_prefix(word.p, "hca_object=") ? &inv->hca[i].objects
                                                                         : NULL;
+
             if (num)
                 *num = ni_num_of((struct ni_span){word.p + PREFIX, word.n - PREFIX});
         }
@@ -108,6 +115,7 @@ static void probe_link(struct ni_probe *p, struct ni_bdf at, const struct ni_pci
 {
     static const char *const what[NI_PCIE_N] = {"width", "speed"};
     char bdf[NI_BDF_TEXT];
+
     if (pci->known != NI_KNOWN || pci->depth < 2)
         return;
     for (unsigned i = 0; i < NI_PCIE_N; i++) {
@@ -115,6 +123,7 @@ static void probe_link(struct ni_probe *p, struct ni_bdf at, const struct ni_pci
         const struct ni_num device =
             ni_read_num(p, p->root, NI_OPTIONAL, parse, "sys/bus/pci/devices/%s/max_link_%s",
                         ni_bdf_text(at, bdf), what[i]);
+
         ret->now[i] = ni_read_num(p, p->root, NI_OPTIONAL, parse,
                                   "sys/bus/pci/devices/%s/current_link_%s", bdf, what[i]);
         ret->most[i] =
@@ -131,6 +140,7 @@ static void probe_iommu(struct ni_probe *p, struct ni_bdf at, struct ni_iommu *r
     static const char *const types[] = {"identity", "DMA",       "DMA-FQ",
                                         "blocked",  "unmanaged", "unknown"};
     char bdf[NI_BDF_TEXT];
+
     ret->known = ni_read_file(p, p->root, NI_OPTIONAL, ret->type, sizeof(ret->type),
                               "sys/bus/pci/devices/%s/iommu_group/type", ni_bdf_text(at, bdf));
     if (ret->known == NI_ABSENT &&
@@ -160,6 +170,7 @@ static void probe_drivers(struct ni_probe *p)
         {&d->peer_client, "sys/kernel/mm/memory_peers/nv_mem"},
         {&d->peer_client, "sys/kernel/mm/memory_peers/nv_mem_nc"},
     };
+
     for (unsigned i = 0; i < NI_COUNT(there); i++) {
         if (*there[i].known == NI_UNSET || *there[i].known == NI_ABSENT)
             *there[i].known = ni_is_there(p, "%s", there[i].path);
@@ -196,6 +207,7 @@ static void probe_cmdline(struct ni_probe *p)
     char buf[NI_PAGE];
     const char *rest = buf;
     struct ni_span word;
+
     self->cmdline_known = ni_read_file(p, p->root, NI_OPTIONAL, buf, sizeof(buf), "proc/cmdline");
     while (ni_word(&rest, &word)) {
         if (memmem(word.p, word.n, "iommu", 5) || memmem(word.p, word.n, "smmu", 4)) {
@@ -217,6 +229,7 @@ static struct ni_num tmpfs_size(const char *line)
 {
     const char *hyphen = strstr(line, " - "), *size = strstr(line, "size=");
     struct ni_num bytes = {NI_UNLIMITED, hyphen ? NI_KNOWN : NI_BAD};
+
     if (!hyphen || !ni_has_prefix(hyphen, " - tmpfs ") || !size)
         return bytes;
     const struct ni_span digits = {size + 5, strspn(size + 5, "0123456789")};
@@ -234,12 +247,14 @@ static void probe_mounts(struct ni_probe *p)
     struct ni_self *self = &p->inv->self;
     size_t longest = 0; /* mount point above it */
     char exe[NI_PATH];
+
     (void)ni_readlink(p->root, exe, sizeof(exe), "proc/self/exe"); /* "": not known */
     if (ni_read_text(p, NI_OPTIONAL, "proc/self/mountinfo") == NI_KNOWN)
         self->shm.known = NI_ABSENT;
     for (char *text = p->text, *line; (line = ni_line(&text));) {
         const char *rest = line;
         struct ni_span point = {"", 0}, options = {"", 0};
+
         for (unsigned i = 0; i < 5; i++)
             (void)ni_word(&rest, &point);
         (void)ni_word(&rest, &options);
@@ -258,6 +273,7 @@ static void probe_host(struct ni_probe *p)
 {
     struct ni_self *self = &p->inv->self;
     char name[NI_DEV_NAME + 1]; /* __NEW_UTS_LEN, include/uapi/linux/utsname.h */
+
     if (ni_read_file(p, p->root, NI_OPTIONAL, name, sizeof(name), "proc/sys/kernel/hostname") !=
         NI_KNOWN)
         return;
@@ -267,6 +283,7 @@ static void probe_host(struct ni_probe *p)
     for (char *text = p->text, *line; (line = ni_line(&text));) {
         const char *rest = line;
         struct ni_span ip, word;
+
         if (!ni_word(&rest, &ip) || ip.p[0] == '#')
             continue;
         while (self->host_known != NI_KNOWN && ni_word(&rest, &word) && word.p[0] != '#') {
@@ -282,8 +299,10 @@ void ni_probe_health(struct ni_probe *p)
     struct ni_inventory *inv = p->inv;
     struct ni_self *self = &inv->self;
     char mode[16];
+
     for (unsigned i = 0; i < inv->n_hca; i++) {
         struct ni_hca *h = &inv->hca[i];
+
         if (!ni_is_given(h))
             continue;
         probe_hca(p, h);

@@ -42,6 +42,7 @@ static enum ni_known read_table(struct ni_probe *p, bool begun, enum ni_need nee
 {
     struct table t = {.p = p, .begun = begun, .known = NI_KNOWN};
     const enum ni_known known = ni_read_text(p, need, path);
+
     for (char *rest = p->text, *line; (line = ni_line(&rest));)
         take(&t, line);
     if (known == NI_KNOWN && !t.begun)
@@ -63,6 +64,7 @@ static bool split_words(const char *line, struct ni_span words[], unsigned n)
 static struct ni_addr *add_addr(struct table *t, const uint8_t ip[NI_GID_BYTES])
 {
     struct ni_net *net = &t->p->inv->net;
+
     if (ni_ip_is_loopback(ip) || ni_ip_is_zero(ip))
         return NULL;
     if (net->n_addr == NI_MAX_ADDR) {
@@ -121,6 +123,7 @@ static void fib_line(struct table *t, const char *line)
 {
     struct ni_net *net = &t->p->inv->net;
     const char *text = line + strspn(line, " ");
+
     if (*line == '\0')
         return;
     if ((*line == 'M' || *line == 'L' || *line == 'I') && strchr(line, ':')) {
@@ -158,6 +161,7 @@ static void name_addresses(struct ni_net *net, const struct ni_route *r)
 {
     for (unsigned i = 0; i < net->n_addr; i++) {
         struct ni_addr *a = &net->addr[i];
+
         if (ni_ip_is_v4(a->ip) && r->bits > a->bits &&
             ni_ip_same_prefix(a->ip, r->dest, 96u + r->bits)) {
             ni_copy(a->ifname, sizeof(a->ifname), r->ifname);
@@ -177,6 +181,7 @@ static int parse_metric(struct ni_span s, uint64_t *ret)
 static int parse_address(struct ni_span s, uint32_t *ret)
 {
     uint64_t v;
+
     if (s.n != 8 || ni_parse_hex(s, UINT32_MAX, &v) < 0)
         return -1;
     *ret = ntohl((uint32_t)v);
@@ -191,6 +196,7 @@ static void route_line(struct table *t, const char *line)
     struct ni_span w[11];
     uint64_t flags, metric;
     uint32_t dest, gateway, mask;
+
     if (*line == '\0')
         return;
     if (!t->begun && ni_has_prefix(line, "Iface\tDestination\t") && strstr(line, "\tIRTT")) {
@@ -241,6 +247,7 @@ static void address6_line(struct table *t, const char *line)
     struct ni_span w[6];
     uint8_t ip[NI_GID_BYTES];
     uint64_t flags;
+
     if (!split_words(line, w, NI_COUNT(w)) || ni_parse_hex_ip(w[0], ip) < 0 ||
         w[5].n >= NI_IF_NAME || ni_parse_hex(w[4], UINT32_MAX, &flags) < 0) {
         t->known = ni_note_odd(t->p, line);
@@ -261,6 +268,7 @@ static void route6_line(struct table *t, const char *line)
     struct ni_span w[9], ifname;
     uint64_t len, flags, metric;
     uint8_t gateway[NI_GID_BYTES];
+
     if (!split_words(line, w, NI_COUNT(w)) || ni_parse_hex_ip(w[0], r.dest) < 0 ||
         ni_parse_hex(w[1], 128, &len) < 0 || ni_parse_hex_ip(w[4], gateway) < 0 ||
         ni_parse_hex(w[5], UINT32_MAX, &metric) < 0 || ni_parse_hex(w[8], UINT32_MAX, &flags) < 0) {
@@ -287,6 +295,7 @@ void ni_probe_routes6(struct ni_probe *p)
 {
     struct ni_net *net = &p->inv->net;
     const bool v4 = net->default_if[0];
+
     net->n_route6 = 0;
     net->route6_known = read_table(p, true, NI_OPTIONAL, route6_line, "proc/net/ipv6_route");
     if (!v4 && net->route6_known != NI_KNOWN)
@@ -296,6 +305,7 @@ void ni_probe_routes6(struct ni_probe *p)
 void ni_probe_ipv6(struct ni_probe *p)
 {
     struct ni_net *net = &p->inv->net;
+
     net->v6_known = read_table(p, true, NI_OPTIONAL, address6_line, "proc/net/if_inet6");
     if (net->v6_known == NI_ABSENT) /* the kernel has no IPv6, so there are no addresses */
         net->v6_known = NI_KNOWN;
@@ -321,6 +331,7 @@ int ni_add_netdev(struct ni_probe *p, const char *name)
     struct ni_inventory *inv = p->inv;
     const struct ni_netdev *known = ni_find_netdev(inv, name);
     char state[64];
+
     if (known)
         return (int)(known - inv->netdev);
     if (!ni_is_name(ni_span_of(name), NI_IF_NAME))

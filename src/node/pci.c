@@ -19,6 +19,7 @@ static bool parse_host_bridge(const char *part, struct ni_pci *pci)
 {
     struct ni_span name[2];
     uint64_t domain, bus;
+
     part += ni_has_prefix(part, "pci") ? 3 : strlen(part);
     if (!ni_split(&part, ':', &name[0]) || !ni_split(&part, '/', &name[1]) ||
         ni_parse_hex(name[0], UINT32_MAX, &domain) < 0 || ni_parse_hex(name[1], 0xff, &bus) < 0)
@@ -34,8 +35,10 @@ static void parse_chain(const char *target, struct ni_pci *pci)
 {
     bool under_bridge = false;
     struct ni_span part;
+
     while (ni_split(&target, '/', &part)) {
         struct ni_bdf bdf;
+
         if (parse_host_bridge(part.p, pci)) {
             under_bridge = true;
             pci->depth = 0;
@@ -59,12 +62,14 @@ static void parse_chain(const char *target, struct ni_pci *pci)
 static bool ends_in(const char *target, const char *path)
 {
     const char *own = strrchr(path, '/'), *end = strrchr(target, '/');
+
     return end && strcmp(own ? own + 1 : path, end + 1) == 0;
 }
 
 void ni_probe_chain(struct ni_probe *p, struct ni_pci *pci, const char *path)
 {
     char target[NI_PAGE];
+
     pci->known = ni_read_link(p, NI_REQUIRED, target, sizeof(target), "%s", path);
     if (pci->known != NI_KNOWN)
         return;
@@ -80,6 +85,7 @@ struct ni_bdf ni_class_bdf(struct ni_probe *p, const char *name)
 {
     struct ni_pci pci = {.known = NI_UNSET};
     char target[NI_PAGE];
+
     /* What cannot be read is told when the device is looked at, if it is. */
     if (ni_readlink(p->root, target, sizeof(target), "sys/class/infiniband/%s", name) > 0 &&
         ends_in(target, name))
@@ -90,6 +96,7 @@ struct ni_bdf ni_class_bdf(struct ni_probe *p, const char *name)
 static void read_numa(struct ni_probe *p, struct ni_pci *pci)
 {
     char bdf[NI_BDF_TEXT];
+
     if (pci->known == NI_KNOWN && pci->numa.known == NI_UNSET)
         pci->numa = ni_read_num(p, p->root, NI_OPTIONAL, ni_parse_number,
                                 "sys/bus/pci/devices/%s/numa_node",

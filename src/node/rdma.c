@@ -27,6 +27,7 @@ static enum ni_link read_link(struct ni_probe *p, const struct ni_dir *port)
 {
     static const char *const others[] = {"Unspecified", "Unknown"};
     char buf[64];
+
     if (ni_read_file(p, port, NI_REQUIRED, buf, sizeof(buf), "link_layer") != NI_KNOWN)
         return NI_LINK_UNKNOWN;
     if (strcmp(buf, "InfiniBand") == 0)
@@ -43,6 +44,7 @@ static struct ni_num read_id(struct ni_probe *p, enum ni_need need, struct ni_bd
                              const char *file)
 {
     char bdf[NI_BDF_TEXT];
+
     return ni_read_num(p, p->root, need, ni_parse_0x, "sys/bus/pci/devices/%s/%s",
                        ni_bdf_text(at, bdf), file);
 }
@@ -55,8 +57,10 @@ static void add_ports(struct ni_probe *p, int hca, const struct ni_dir *hca_dir)
     struct ni_inventory *inv = p->inv;
     struct ni_hca *h = &inv->hca[hca];
     struct ni_num state = {0, NI_KNOWN};
+
     for (unsigned num = 1; num <= 255 && state.known != NI_DENIED; num++) {
         const struct ni_dir dir = ni_dir_at(hca_dir, "ports/%u", num);
+
         state = ni_read_num(p, &dir, NI_OPTIONAL, ni_parse_state, "state");
         if (state.known == NI_ABSENT) {
             if (num == 1) /* each HCA has one */
@@ -85,6 +89,7 @@ static void add_ports(struct ni_probe *p, int hca, const struct ni_dir *hca_dir)
 static enum ni_at what_is_at(struct ni_probe *p, const struct ni_hca *h, struct ni_bdf at)
 {
     char bdf[NI_BDF_TEXT];
+
     if (ni_bdf_cmp(at, h->bdf) == 0)
         return NI_AT_ITSELF;
     const struct ni_num class = read_id(p, NI_OPTIONAL, at, "class");
@@ -102,6 +107,7 @@ static enum ni_at what_is_at(struct ni_probe *p, const struct ni_hca *h, struct 
 static void place(struct ni_probe *p, struct ni_hca *h, const struct ni_dir *function)
 {
     char bdf[NI_BDF_TEXT];
+
     if (function) { /* the path that was listed */
         (void)ni_format(h->function, sizeof(h->function), "%s", function->path);
         (void)ni_format(h->dir, sizeof(h->dir), "%s/infiniband/%s", h->function, h->name);
@@ -133,6 +139,7 @@ enum ni_known ni_read_ibdev(struct ni_probe *p, enum ni_need need, const char *n
 {
     const enum ni_known known = ni_read_file(p, p->root, need, ibdev, NI_DEV_NAME,
                                              "sys/class/infiniband_verbs/%s/ibdev", node);
+
     if (known != NI_KNOWN || ni_is_name(ni_span_of(ibdev), NI_DEV_NAME))
         return known;
     /* Else another source has told of the device, and nobody asks for more. */
@@ -144,6 +151,7 @@ enum ni_known ni_read_ibdev(struct ni_probe *p, enum ni_need need, const char *n
 bool ni_is_uverbs(const char *node)
 {
     uint64_t n;
+
     return ni_has_prefix(node, "uverbs") &&
            ni_parse_u64(ni_span_of(node + strlen("uverbs")), UINT32_MAX, &n) == 0;
 }
@@ -155,6 +163,7 @@ static void probe_node(struct ni_probe *p, struct ni_hca *h, const struct ni_dir
 {
     static const char dev[] = "/dev/infiniband/";
     const struct ni_claim *c = &p->inv->claim[h->claim];
+
     if (!p->nodes)
         return;
     if (c->source == NI_SRC_UVERBS) { /* which has opened it */
@@ -170,11 +179,13 @@ static void probe_node(struct ni_probe *p, struct ni_hca *h, const struct ni_dir
     for (unsigned i = 0; i < p->inner.n; i++) {
         const char *node = p->inner.name[i];
         enum ni_known its = NI_KNOWN;
+
         if (!ni_is_uverbs(node)) {
             /* the class has an abi_version */
             its = h->function[0] ? ni_note_odd(p, node) : NI_ABSENT;
         } else if (!sole || p->inner.n > 1) {
             char ibdev[NI_DEV_NAME];
+
             its = ni_read_ibdev(p, NI_REQUIRED, node, ibdev);
             if (its != NI_KNOWN)
                 its = NI_BAD; /* whose it is cannot be read */
@@ -200,6 +211,7 @@ static int add_hca(struct ni_probe *p, const char *name, int claim, const struct
                    bool sole)
 {
     struct ni_inventory *inv = p->inv;
+
     for (unsigned i = 0; i < inv->n_hca; i++) {
         if (strcmp(inv->hca[i].name, name) == 0)
             return (int)i;
@@ -238,12 +250,14 @@ static bool is_nic(struct ni_probe *p, const struct ni_claim *c)
 {
     const struct ni_num class = c->by == NI_BY_BDF ? read_id(p, NI_OPTIONAL, c->bdf, "class")
                                                    : (struct ni_num){0, NI_ABSENT};
+
     return class.known != NI_KNOWN || class.v >> 16 == 0x02 || class.v >> 8 == 0x0c06;
 }
 
 void ni_resolve_claim(struct ni_probe *p, int claim)
 {
     struct ni_claim *c = &p->inv->claim[claim];
+
     if (c->by == NI_BY_NAME)
         c->hca = add_hca(p, c->id, claim, NULL, false);
     if (c->by == NI_BY_NAME || c->by == NI_BY_NOTHING)
@@ -253,8 +267,10 @@ void ni_resolve_claim(struct ni_probe *p, int claim)
     const enum ni_known listed = ni_read_names(p, &function, NI_OPTIONAL, &p->names, "infiniband");
     for (unsigned i = 0; i < p->names.n; i++) {
         const char *name = p->names.name[i];
+
         if (ni_is_name(ni_span_of(name), NI_DEV_NAME)) {
             const int hca = add_hca(p, name, claim, &function, p->names.n == 1);
+
             c->hca = c->hca < 0 ? hca : c->hca;
         } else {
             ni_report(p->f, NI_F_HCA_NAME_INVALID, c->id, "RDMA device name `%.64s`", name);
@@ -265,6 +281,7 @@ void ni_resolve_claim(struct ni_probe *p, int claim)
         p->lost = true;
     } else if (p->names.n == 0) {
         const bool there = ni_exists(p->root, "%s", function.path) == 0;
+
         ni_report(p->f, there ? NI_F_ALLOC_NOT_RDMA : NI_F_ALLOC_NO_DEVICE, c->id,
                   there ? "given by %s, has no RDMA device" : "given by %s, is not in sysfs",
                   c->from);
@@ -277,6 +294,7 @@ void ni_resolve_claim(struct ni_probe *p, int claim)
 static void read_physfn(struct ni_probe *p, struct ni_hca *h)
 {
     char target[NI_PATH], bdf[NI_BDF_TEXT];
+
     if (ni_read_link(p, NI_OPTIONAL, target, sizeof(target), "sys/bus/pci/devices/%s/physfn",
                      ni_bdf_text(h->bdf, bdf)) != NI_KNOWN)
         return;
@@ -289,8 +307,10 @@ static void read_physfn(struct ni_probe *p, struct ni_hca *h)
 void ni_probe_hcas(struct ni_probe *p, unsigned wants)
 {
     struct ni_inventory *inv = p->inv;
+
     for (unsigned i = 0; i < inv->n_hca; i++) {
         struct ni_hca *h = &inv->hca[i];
+
         if (wants & NI_WANT_UNMERGED && h->has_bdf && ni_is_given(h) && !h->aux[0])
             h->place.unmerged =
                 what_is_at(p, h, (struct ni_bdf){h->bdf.domain, h->bdf.bus, h->bdf.dev, 0});
@@ -302,6 +322,7 @@ void ni_probe_hcas(struct ni_probe *p, unsigned wants)
     }
     for (unsigned i = 0; i < inv->n_port && wants & NI_WANT_RATES; i++) {
         struct ni_port *port = &inv->port[i]; /* drivers/infiniband/core/sysfs.c rate_show */
+
         port->mbps = ni_read_num(p, p->root, NI_REQUIRED, ni_parse_rate, "%s/ports/%u/rate",
                                  inv->hca[port->hca].dir, port->num);
     }
@@ -314,11 +335,13 @@ void ni_probe_visible(struct ni_probe *p)
     static const char class[] = "sys/class/infiniband";
     const struct ni_names *names = &p->names;
     unsigned n = 0;
+
     ni_read_names(p, p->root, NI_OPTIONAL, &p->names, class);
     if (names->cut)
         ni_report(p->f, NI_F_FACT_TRUNCATED, class, "more than %d entries", NI_MAX_NAMES);
     for (unsigned i = 0; i < names->n; i++) {
         const bool is_hca = ni_is_name(ni_span_of(names->name[i]), NI_DEV_NAME);
+
         n += is_hca;
         if (is_hca && p->inv->n_hca < NI_MAX_HCA)
             add_hca(p, names->name[i], -1, NULL, false);

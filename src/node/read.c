@@ -38,6 +38,7 @@ static const char *NI_PRINTF(3, 0)
     set_path(struct ni_probe *p, const struct ni_dir *dir, const char *fmt, va_list ap)
 {
     struct ni_text t = ni_text_on(p->path, sizeof(p->path));
+
     ni_put(&t, dir->path);
     ni_put(&t, t.len > 0 ? "/" : "");
     const size_t at = t.len;
@@ -49,6 +50,7 @@ enum ni_known ni_read_file(struct ni_probe *p, const struct ni_dir *dir, enum ni
                            char *buf, size_t cap, const char *fmt, ...)
 {
     va_list ap;
+
     va_start(ap, fmt);
     const char *path = set_path(p, dir, fmt, ap);
     va_end(ap);
@@ -59,6 +61,7 @@ enum ni_known ni_read_link(struct ni_probe *p, enum ni_need need, char *buf, siz
                            const char *fmt, ...)
 {
     va_list ap;
+
     va_start(ap, fmt);
     const char *path = set_path(p, p->root, fmt, ap);
     va_end(ap);
@@ -69,6 +72,7 @@ ssize_t ni_read_whole(struct ni_probe *p, const struct ni_dir *dir, const char *
 {
     enum { MOST = 64 << 20 }; /* pages that are not touched cost nothing */
     static char *more;
+
     (void)ni_copy(p->path, sizeof(p->path), path);
     p->text = p->room;
     const ssize_t n = ni_read(dir, p->text, sizeof(p->room), "%s", path);
@@ -88,6 +92,7 @@ enum ni_known ni_read_text(struct ni_probe *p, enum ni_need need, const char *pa
 char *ni_line(char **rest)
 {
     char *line = *rest, *end = line + strcspn(line, "\n");
+
     if (!*line)
         return NULL;
     *rest = *end ? end + 1 : end;
@@ -99,6 +104,7 @@ enum ni_known ni_read_names(struct ni_probe *p, const struct ni_dir *dir, enum n
                             struct ni_names *ret, const char *fmt, ...)
 {
     va_list ap;
+
     va_start(ap, fmt);
     const char *path = set_path(p, dir, fmt, ap);
     va_end(ap);
@@ -108,6 +114,7 @@ enum ni_known ni_read_names(struct ni_probe *p, const struct ni_dir *dir, enum n
 enum ni_known ni_is_there(struct ni_probe *p, const char *fmt, ...)
 {
     va_list ap;
+
     va_start(ap, fmt);
     const char *path = set_path(p, p->root, fmt, ap);
     va_end(ap);
@@ -120,6 +127,7 @@ struct ni_num ni_read_num(struct ni_probe *p, const struct ni_dir *dir, enum ni_
     char buf[64];
     struct ni_num num = {0, NI_BAD};
     va_list ap;
+
     va_start(ap, fmt);
     const char *path = set_path(p, dir, fmt, ap);
     va_end(ap);
@@ -139,6 +147,7 @@ bool ni_parse_int(struct ni_span s, int64_t max, int64_t *ret)
 {
     uint64_t v;
     const bool good = ni_parse_u64(s, (uint64_t)max, &v) == 0;
+
     if (good)
         *ret = (int64_t)v;
     return good;
@@ -147,6 +156,7 @@ bool ni_parse_int(struct ni_span s, int64_t max, int64_t *ret)
 struct ni_num ni_num_of(struct ni_span word)
 {
     struct ni_num num = {NI_UNLIMITED, NI_KNOWN};
+
     if (!ni_span_is(word, "unlimited") && !ni_span_is(word, "max") &&
         !ni_parse_int(word, INT64_MAX, &num.v))
         num.known = NI_BAD;
@@ -158,6 +168,7 @@ bool ni_parse_number(const char *text, int64_t *ret)
     struct ni_span s = ni_trim(ni_span_of(text));
     const bool minus = s.n > 0 && s.p[0] == '-';
     const bool good = ni_parse_int((struct ni_span){s.p + minus, s.n - minus}, INT64_MAX, ret);
+
     if (good && minus)
         *ret = -*ret;
     return good;
@@ -166,6 +177,7 @@ bool ni_parse_number(const char *text, int64_t *ret)
 bool ni_parse_state(const char *text, int64_t *ret)
 {
     const char *colon = strchr(text, ':');
+
     return colon && ni_parse_int((struct ni_span){text, (size_t)(colon - text)}, 15, ret);
 }
 
@@ -174,6 +186,7 @@ bool ni_parse_rate(const char *text, int64_t *ret)
     const size_t digits = strspn(text, "0123456789");
     const char *rest = text + digits;
     int64_t whole, tenth = 0;
+
     if (!ni_parse_int((struct ni_span){text, digits}, 1000000, &whole))
         return false;
     if (rest[0] == '.' && ni_is_digit(rest[1])) {
@@ -190,6 +203,7 @@ bool ni_parse_0x(const char *text, int64_t *ret)
 {
     const size_t n = strlen(text);
     uint64_t v;
+
     if ((n != 6 && n != 8 && n != 18) || !ni_has_prefix(text, "0x") ||
         ni_parse_hex(ni_span_of(text + 2), INT64_MAX, &v) < 0)
         return false;

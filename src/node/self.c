@@ -45,6 +45,7 @@ static enum ni_known read_self(struct ni_probe *p, const char *path, unsigned *r
         {"CapBnd:", &self->cap_bnd}, {"CapAmb:", &self->cap_amb},
     };
     const enum ni_known known = ni_read_text(p, NI_REQUIRED, path);
+
     for (char *text = p->text, *line; (line = ni_line(&text));) {
         for (unsigned i = 0; i < NI_COUNT(numbers); i++) {
             if (!ni_has_prefix(line, numbers[i].name))
@@ -73,6 +74,7 @@ static void probe_user_namespace(struct ni_probe *p)
 {
     struct ni_self *self = &p->inv->self;
     char link[64];
+
     if ((!p->ask->health &&
          (self->memlock_soft.known != NI_KNOWN || self->memlock_soft.v == NI_UNLIMITED)) ||
         ni_read_link(p, NI_OPTIONAL, link, sizeof(link), "proc/self/ns/user") != NI_KNOWN)
@@ -90,6 +92,7 @@ void ni_probe_self(struct ni_probe *p)
     struct ni_self *self = &p->inv->self;
     unsigned caps = 0;
     const enum ni_known limits = read_self(p, "proc/self/limits", &caps);
+
     if (limits != NI_KNOWN)
         self->memlock_soft.known = self->memlock_hard.known = limits;
     else if (self->memlock_soft.known != NI_KNOWN || self->memlock_hard.known != NI_KNOWN)
@@ -107,6 +110,7 @@ void ni_probe_kernel(struct ni_probe *p)
 {
     struct ni_self *self = &p->inv->self;
     char *end;
+
     if (ni_read_file(p, p->root, NI_OPTIONAL, self->kernel, sizeof(self->kernel),
                      "proc/sys/kernel/osrelease") != NI_KNOWN)
         return;

@@ -56,6 +56,7 @@ static const char *string_of(json_t *object, const char *key)
 static bool may_be(json_t *object, const char *key, json_type type)
 {
     const json_t *value = json_object_get(object, key);
+
     return !value || json_is_null(value) || json_typeof(value) == type;
 }
 
@@ -65,11 +66,13 @@ static bool may_be(json_t *object, const char *key, json_type type)
 static void note_pending(const struct walk *w, const char *why)
 {
     struct ni_inventory *inv = w->p->inv;
+
     if (inv->source != NI_SRC_NONE)
         return;
     ni_report(w->p->f, NI_F_ALLOC_METADATA_PENDING, w->path, "%s", why);
     if (!inv->pending[0]) {
         struct ni_text t = ni_text_on(inv->pending, sizeof(inv->pending));
+
         ni_put_quoted(&t, w->path, strlen(w->path), sizeof(inv->pending) - 8);
     }
 }
@@ -80,6 +83,7 @@ static bool is_known(const char *version)
         "metadata.resource.k8s.io/v1beta1",
         "metadata.resource.k8s.io/v1alpha1",
     };
+
     return ni_is_any(version, known, NI_COUNT(known));
 }
 
@@ -91,9 +95,11 @@ static json_t *first_known(const struct walk *w, const char *text)
     struct ni_findings *f = w->p->f;
     char skipped[64] = "";
     unsigned n = 0;
+
     for (; n < MAX_OBJECTS; n++) {
         struct ni_text why = NI_TEXT(256);
         bool cut;
+
         text += strspn(text, " \t\r\n");
         if (!*text)
             break;
@@ -190,8 +196,10 @@ static struct ni_claim *add_address(struct walk *w, json_t *attributes)
         {"k8s.cni.cncf.io/deviceID", false},
     };
     struct ni_claim *c = NULL;
+
     for (unsigned i = 0; i < NI_COUNT(keys) && !c; i++) {
         json_t *value = json_object_get(attributes, keys[i].name);
+
         if (value)
             c = add_value(w, value, keys[i].any);
     }
@@ -201,6 +209,7 @@ static struct ni_claim *add_address(struct walk *w, json_t *attributes)
 static void note_netdev(struct walk *w, const char *name, const struct ni_claim *c)
 {
     struct ni_probe *p = w->p;
+
     if (!ni_is_name(ni_span_of(name), NI_IF_NAME)) {
         ni_report(p->f, NI_F_ALLOC_INFO_INVALID, w->path, "interfaceName `%.40s`", name);
         return;
@@ -225,6 +234,7 @@ static bool read_device(struct walk *w, json_t *device)
                       may_be(device, "networkData", JSON_OBJECT) &&
                       may_be(net, "interfaceName", JSON_STRING);
     const struct ni_claim *c = add_address(w, attributes);
+
     if (name && w->p->inv->source == NI_SRC_NONE) /* else only `plan` reads the metadata */
         ni_note_given_netdev(w->p, name);
     if (name && (!c || w->p->ask->all)) /* for the comparison only where people look */
@@ -241,14 +251,17 @@ static void read_devices(struct walk *w, json_t *top)
     json_t *generation = json_object_get(json_object_get(top, "metadata"), "generation");
     bool told = true;
     size_t i, k;
+
     w->odd = !may_be(top, "requests", JSON_ARRAY);
     json_array_foreach(requests, i, request)
     {
         json_t *devices = json_object_get(request, "devices");
+
         w->odd = w->odd || !json_is_object(request) || !may_be(request, "devices", JSON_ARRAY);
         json_array_foreach(devices, k, device)
         {
             const bool tells = read_device(w, device);
+
             told = told && tells;
         }
     }
@@ -263,6 +276,7 @@ static void read_metadata(struct walk *w, const char *path)
 {
     struct ni_probe *p = w->p;
     const ssize_t n = ni_read(p->root, p->room, sizeof(p->room), "%s", path);
+
     w->path = path + w->base;
     w->old_claim = p->inv->n_claim;
     (void)ni_copy(p->path, sizeof(p->path), path);
@@ -286,6 +300,7 @@ static bool is_metadata(const char *name)
 {
     static const char tail[] = "-metadata.json";
     size_t n = strlen(name), t = sizeof(tail) - 1;
+
     return n > t && strcmp(name + n - t, tail) == 0;
 }
 
@@ -296,13 +311,16 @@ static void walk(struct walk *w, const char *dir, unsigned level)
     struct ni_probe *p = w->p;
     struct ni_names *const lists[] = {&p->names, &p->inner, &p->files}, *names = lists[level];
     const int err = ni_list(p->root, names, "%s", dir);
+
     (void)ni_copy(p->path, sizeof(p->path), dir);
     if (err != -ENOTDIR) {
         const enum ni_known known = ni_note(p, level == 0 ? NI_OPTIONAL : NI_REQUIRED, err);
+
         p->lost = p->lost || (known != NI_KNOWN && known != NI_ABSENT);
     }
     for (unsigned i = 0; i < names->n; i++) {
         char path[NI_PATH];
+
         if (!ni_format(path, sizeof(path), "%s/%s", dir, names->name[i]) ||
             (level == 2 && !is_metadata(names->name[i])))
             continue;
@@ -328,6 +346,7 @@ static enum ni_known read_function(struct ni_probe *p, const char *name, char id
     const enum ni_known known =
         ni_read_link(p, NI_OPTIONAL, target, sizeof(target), "sys/class/net/%s/device", name);
     const char *slash = known == NI_KNOWN ? strrchr(target, '/') : NULL;
+
     id[0] = '\0';
     if (slash)
         (void)ni_copy(id, NI_DEV_NAME, slash + 1);
@@ -338,6 +357,7 @@ static void compare_address(struct ni_probe *p, const struct netdev *n)
 {
     const struct ni_claim *c = &p->inv->claim[n->claim];
     char id[NI_DEV_NAME];
+
     if (read_function(p, n->name, id) == NI_KNOWN && strcmp(id, c->id) != 0)
         ni_report(p->f, NI_F_ALLOC_SOURCES_DIFFER, c->id,
                   "%s says that its interface is %s, which belongs to %s", n->from, n->name, id);
@@ -382,11 +402,13 @@ static bool is_local(const struct ni_net *net, const uint8_t ip[NI_GID_BYTES])
 static struct netdev *find_netdev(struct walk *w, const char *hca)
 {
     struct ni_probe *p = w->p;
+
     for (unsigned row = 0; row < MAX_GIDS; row++) {
         char buf[64], ndev[NI_IF_NAME];
         uint8_t ip[NI_GID_BYTES];
         const ssize_t n =
             ni_read(p->root, buf, sizeof(buf), "sys/class/infiniband/%s/ports/1/gids/%u", hca, row);
+
         if (n < 0 && n != -EINVAL)
             break;
         if (n < 0 || ni_parse_gid(ni_span_of(buf), ip) < 0 || !is_local(&p->inv->net, ip) ||
@@ -406,12 +428,14 @@ static struct netdev *find_netdev(struct walk *w, const char *hca)
 static void claim_by_gids(struct walk *w)
 {
     struct ni_probe *p = w->p;
+
     if ((p->inv->read & NI_WANT_IPV6) == 0)
         ni_probe_ipv6(p);
     p->inv->read |= NI_WANT_IPV6;
     ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/class/infiniband");
     for (unsigned i = 0; i < p->names.n; i++) {
         const char *hca = p->names.name[i];
+
         if (!ni_is_name(ni_span_of(hca), NI_DEV_NAME))
             continue;
         struct netdev *n = find_netdev(w, hca);
@@ -430,9 +454,11 @@ static void claim_by_gids(struct walk *w)
 static void claim_netdevs(struct walk *w)
 {
     const unsigned n = w->n_netdev;
+
     w->n_netdev = 0; /* those that are left are moved to the front */
     for (unsigned i = 0; i < n; i++) {
         const struct netdev netdev = w->netdev[i];
+
         if (netdev.claim >= 0)
             compare_address(w->p, &netdev);
         else if (!claim_function(w->p, &netdev))
@@ -449,6 +475,7 @@ void ni_source_dra(struct ni_probe *p)
     static const char base[] = "var/run/kubernetes.io/dra-device-attributes";
     struct walk w = {.p = p, .path = "", .left = MAX_PATHS, .base = sizeof(base)};
     const enum ni_known there = ni_is_there(p, base);
+
     if (there == NI_KNOWN) {
         walk(&w, "var/run/kubernetes.io/dra-device-attributes/resourceclaims", 0);
         walk(&w, "var/run/kubernetes.io/dra-device-attributes/resourceclaimtemplates", 0);

@@ -31,6 +31,7 @@ static void read_status(struct ni_probe *p, const char *from, const char *text, 
 {
     size_t i;
     json_t *network;
+
     if (ni_trim(ni_span_of(text)).n == 0)
         return;
     json_t *top = ni_parse_json(p->f, from, text);
@@ -61,6 +62,7 @@ static void read_status(struct ni_probe *p, const char *from, const char *text, 
 static bool read_file(struct ni_probe *p, const char *path, bool with_netdevs)
 {
     struct ni_dir root = *p->root;
+
     root.named = true;
     root.as = "etc/podinfo/network-status";
     const ssize_t n = ni_read_whole(p, &root, path + strspn(path, "/"));
@@ -73,6 +75,7 @@ static bool read_file(struct ni_probe *p, const char *path, bool with_netdevs)
 static bool read_variable(struct ni_probe *p, const char *name)
 {
     const char *text = ni_env_get(p->env, name);
+
     if (text)
         read_status(p, name, text, true);
     return text != NULL;
@@ -81,6 +84,7 @@ static bool read_variable(struct ni_probe *p, const char *name)
 void ni_source_netstatus(struct ni_probe *p)
 {
     const char *given = p->ask->network_status;
+
     if (given && *given == '/') {
         if (!read_file(p, given, true))
             ni_report(p->f, NI_F_OPTION_INVALID, "--network-status", "there is no %s", given);

@@ -36,6 +36,7 @@ static bool next_variable(struct ni_probe *p, const char *prefix, struct variabl
     enum { MAX_VARS = 256 };
     const char *next = NULL, *value;
     struct ni_span name;
+
     for (char *const *e = p->env->entry; *e; e++)
         if (ni_has_prefix(*e, prefix) && (!v->entry || name_cmp(*e, v->entry) > 0) &&
             (!next || name_cmp(*e, next) < 0) && ni_env_split(*e, &name, &value) &&
@@ -59,6 +60,7 @@ static bool next_variable(struct ni_probe *p, const char *prefix, struct variabl
 static bool looks_like_json(const char *value)
 {
     struct ni_span s = ni_trim(ni_span_of(value));
+
     return s.n > 0 && s.p[0] == '{';
 }
 
@@ -68,6 +70,7 @@ static bool has_list(const struct ni_env *env, const char *name)
     static const char tail[] = "_INFO";
     const size_t n = strlen(name), t = strlen(tail);
     char list[NI_PATH];
+
     if (n <= t || strcmp(name + n - t, tail) != 0 || !ni_copyn(list, sizeof(list), name, n - t))
         return false;
     const char *value = ni_env_get(env, list);
@@ -79,6 +82,7 @@ static void read_info(struct ni_probe *p, const char *var, const char *text, boo
 {
     json_t *top = ni_parse_json(p->f, var, text), *providers;
     const char *key;
+
     json_object_foreach(top, key, providers)
     {
         if (!json_is_object(providers)) {
@@ -99,8 +103,10 @@ static void read_info(struct ni_probe *p, const char *var, const char *text, boo
 void ni_source_pcidevice(struct ni_probe *p)
 {
     struct variables v = {0};
+
     while (next_variable(p, "PCIDEVICE_", &v)) {
         const bool json = looks_like_json(v.value), listed = json && has_list(p->env, v.name);
+
         if (!json)
             ni_add_claims(p, v.name, v.value);
         else if (!listed || p->ask->all)
@@ -117,6 +123,7 @@ void ni_source_sriovnet(struct ni_probe *p)
     static const char list[] = "SRIOVNETWORK_PCI_ADDRESSES", device[] = "SRIOVNETWORK_VF_DEVICE_";
     const char *addresses = ni_env_get(p->env, list);
     struct variables v = {0};
+
     if (addresses)
         ni_add_claims(p, list, addresses);
     while (next_variable(p, device, &v)) {
@@ -124,6 +131,7 @@ void ni_source_sriovnet(struct ni_probe *p)
         const struct ni_span address = ni_trim(ni_span_of(v.value));
         const struct ni_device_id id = ni_parse_device_id(address);
         struct ni_claim *c = address.n > 0 ? ni_add_claim(p, v.name, &id) : NULL;
+
         (void)ni_format(rdma, sizeof(rdma), "SRIOVNETWORK_%s_RDMA_DEVICE", v.name + strlen(device));
         const char *name = ni_env_get(p->env, rdma);
         if (c && name)

@@ -22,6 +22,7 @@ void ni_source_option(struct ni_probe *p)
 {
     const char *cursor = p->ask->hcas; /* NULL: no pieces */
     struct ni_span e;
+
     while (ni_split(&cursor, ',', &e)) {
         char name[NI_DEV_NAME];
         struct ni_span device, port;
@@ -47,6 +48,7 @@ void ni_source_option(struct ni_probe *p)
 static bool list_source(struct ni_probe *p, struct ni_names *ret, const char *dir)
 {
     const enum ni_known known = ni_read_names(p, p->root, NI_OPTIONAL, ret, "%s", dir);
+
     p->lost = p->lost || (known != NI_KNOWN && known != NI_ABSENT);
     return known == NI_KNOWN;
 }
@@ -58,11 +60,13 @@ void ni_source_uverbs(struct ni_probe *p)
 {
     static const char dir[] = "dev/infiniband";
     struct ni_names *nodes = &p->names;
+
     if (!list_source(p, nodes, dir))
         return;
     for (unsigned i = 0; i < nodes->n; i++) {
         char ibdev[NI_DEV_NAME], from[NI_DEV_NAME + 32];
         const char *name = nodes->name[i];
+
         if (!ni_is_uverbs(name)) {
             /* rdma_cm, umadN and others are names; a broken one may be a node of the pod's */
             if (ni_has_prefix(name, "uverbs") || !ni_is_name(ni_span_of(name), NI_DEV_NAME)) {
@@ -90,11 +94,13 @@ void ni_source_uverbs(struct ni_probe *p)
 static void from_softroce(struct ni_probe *p)
 {
     struct ni_names *hcas = &p->names;
+
     if (!list_source(p, hcas, "sys/devices/virtual/infiniband"))
         return;
     for (unsigned i = 0; i < hcas->n; i++) {
         const char *hca = hcas->name[i];
         char ndev[NI_DEV_NAME];
+
         if (!ni_is_name(ni_span_of(hca), NI_DEV_NAME) ||
             ni_read_file(p, p->root, NI_NOT_EINVAL, ndev, sizeof(ndev),
                          "sys/class/infiniband/%s/ports/1/gid_attrs/ndevs/0", hca) != NI_KNOWN)
@@ -110,11 +116,13 @@ void ni_source_netdevs(struct ni_probe *p)
 {
     static const char dir[] = "sys/class/net";
     struct ni_names *ifs = &p->names;
+
     if (!list_source(p, ifs, dir))
         return;
     for (unsigned i = 0; i < ifs->n && p->inv->n_claim < NI_MAX_CLAIM; i++) {
         const char *name = ifs->name[i];
         char below[NI_PATH];
+
         (void)ni_format(below, sizeof(below), "%s/%s/device/infiniband", dir, name);
         if (!ni_is_name(ni_span_of(name), NI_IF_NAME) || !list_source(p, &p->inner, below))
             continue;

@@ -65,6 +65,7 @@ static bool is_of(const struct ni_hca *h, const struct ni_claim *c)
 static bool is_other(struct ni_probe *p, const struct ni_claim *c)
 {
     const char *bus = c->by == NI_BY_AUX ? "auxiliary" : "pci";
+
     return ni_exists(p->root, "sys/bus/%s/devices/%s", bus, c->id) >= 0 &&
            ni_exists(p->root, "sys/bus/%s/devices/%s/infiniband", bus, c->id) == -ENOENT;
 }
@@ -75,6 +76,7 @@ static bool is_other(struct ni_probe *p, const struct ni_claim *c)
 static void compare(struct ni_probe *p, struct ni_claim *c)
 {
     const struct ni_inventory *inv = p->inv;
+
     if (inv->source == NI_SRC_OPTION)
         return; /* the user's word needs no second one */
     if (inv->source != NI_SRC_NONE && c->hca < 0 && (c->by == NI_BY_BDF || c->by == NI_BY_AUX) &&
@@ -92,6 +94,7 @@ static void ask(struct ni_probe *p, enum ni_source source)
     struct ni_inventory *inv = p->inv;
     const unsigned from = inv->n_claim;
     const bool lost = p->lost;
+
     p->lost = false;
     p->source = source;
     sources[source].add(p);
@@ -103,6 +106,7 @@ static void ask(struct ni_probe *p, enum ni_source source)
     p->lost = p->lost || lost;
     for (unsigned i = from; i < inv->n_claim; i++) {
         struct ni_claim *c = &inv->claim[i];
+
         if (inv->source == NI_SRC_NONE)
             ni_resolve_claim(p, (int)i);
         for (unsigned h = 0; inv->source != NI_SRC_NONE && h < inv->n_hca && c->hca < 0; h++)
@@ -121,8 +125,10 @@ static void ask(struct ni_probe *p, enum ni_source source)
 void ni_probe_sources(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
+
     for (enum ni_source source = NI_SRC_OPTION; source <= NI_SRC_HOST; source++) {
         const bool decided = inv->source != NI_SRC_NONE;
+
         if (!decided && p->lost)
             break; /* the pod may have devices that cannot be told: no others are taken for them */
         if (!decided || sources[source].from_env || p->ask->all)

@@ -215,6 +215,7 @@ static void keep_version(const struct ni_keep_facts *k, struct ni_mask *m, struc
     (void)m;
     for (size_t at = 0; at < s.n && at < MOST;) {
         size_t end = at;
+
         while (end < s.n && s.p[end] != '.' && s.p[end] != '-')
             end++;
         const struct ni_span part = {s.p + at, end - at};
@@ -294,6 +295,7 @@ static void keep_kernel(const struct ni_keep_facts *k, struct ni_mask *m, struct
     }
     while (n < s.n) {
         size_t to = n;
+
         while (to < s.n && !strchr("-.+~", s.p[to]))
             to++;
         const struct ni_span part = {s.p + n, to - n};
@@ -326,11 +328,13 @@ static void keep_rdma_cgroup(const struct ni_keep_facts *k, struct ni_mask *m, s
     (void)k;
     while (next_line(&s, &line)) {
         const unsigned n = split_line(line, word, NI_COUNT(word));
+
         if (n == 0 || !ni_is_name(word[0], NI_DEV_NAME))
             continue;
         ni_keep_device(m, word[0], ret);
         for (unsigned i = 1; i < n; i++) {
             const char *equals = memchr(word[i].p, '=', word[i].n);
+
             if (!equals || !(begins(word[i], "hca_handle=") || begins(word[i], "hca_object=")))
                 continue;
             const size_t head = (size_t)(equals - word[i].p) + 1;
@@ -373,6 +377,7 @@ static void keep_self(const struct ni_keep_facts *k, struct ni_mask *m, struct n
     (void)m;
     while (next_line(&s, &line)) {
         size_t i = 0;
+
         while (i < NI_COUNT(lines) && !begins(line, lines[i].name))
             i++;
         if (i == NI_COUNT(lines))
@@ -383,6 +388,7 @@ static void keep_self(const struct ni_keep_facts *k, struct ni_mask *m, struct n
             const bool good = lines[i].hex
                                   ? is_hex(word[w])
                                   : is_decimal(word[w]) || is_one_of(word[w], "unlimited|max");
+
             ni_put(ret, w > 0 || !lines[i].hex ? " " : "\t");
             ni_putn(ret, good ? word[w].p : "?", good ? word[w].n : 1);
         }
@@ -415,6 +421,7 @@ static void keep_mounts(const struct ni_keep_facts *k, struct ni_mask *m, struct
         if (shm && hyphen) {
             const bool tmpfs =
                 begins((struct ni_span){hyphen, (size_t)(end - hyphen)}, " - tmpfs ");
+
             ni_put(ret, tmpfs ? " - tmpfs tmpfs rw" : " - other other rw");
         }
         while (shm && size && size + 5 + digits < end && digits < 20 &&
@@ -422,6 +429,7 @@ static void keep_mounts(const struct ni_keep_facts *k, struct ni_mask *m, struct
             digits++;
         if (shm && size) {
             const bool good = digits > 0 && size + 5 + digits < end && size[5 + digits] == 'k';
+
             ni_putf(ret, ",size=%.*sk", good ? (int)digits : 1, good ? size + 5 : "?");
         }
         ni_put(ret, "\n");
@@ -452,6 +460,7 @@ static void keep_cmdline(const struct ni_keep_facts *k, struct ni_mask *m, struc
     for (const char *rest = s.p; ni_word(&rest, &word);) {
         const char *equals = memchr(word.p, '=', word.n);
         const size_t n = equals ? (size_t)(equals - word.p) : word.n;
+
         if (!memmem(word.p, word.n, "iommu", 5) && !memmem(word.p, word.n, "smmu", 4))
             continue;
         const bool known = is_one_of((struct ni_span){word.p, n}, names);
@@ -460,6 +469,7 @@ static void keep_cmdline(const struct ni_keep_facts *k, struct ni_mask *m, struc
         ni_putn(ret, known ? word.p : "iommu.?", known ? n : 7);
         for (size_t at = n + 1, len = 0; known && equals && at <= word.n; at += len + 1) {
             const char *comma = memchr(word.p + at, ',', word.n - at);
+
             len = comma ? (size_t)(comma - word.p) - at : word.n - at;
             const bool good = is_one_of((struct ni_span){word.p + at, len}, values);
             ni_put(ret, at == n + 1 ? "=" : ",");
@@ -497,6 +507,7 @@ static void keep_hosts(const struct ni_keep_facts *k, struct ni_mask *m, struct 
         const char *rest = text;
         bool ours = false;
         const bool whole = ni_copyn(text, sizeof(text), line.p, line.n);
+
         if (!whole || !ni_word(&rest, &ip) || *ip.p == '#')
             continue;
         while (!ours && ni_word(&rest, &word) && *word.p != '#')
@@ -575,6 +586,7 @@ static void keep_fib_trie(const struct ni_keep_facts *k, struct ni_mask *m, stru
     (void)m;
     while (next_line(&s, &line)) {
         size_t blanks = 0;
+
         while (blanks < line.n && line.p[blanks] == ' ')
             blanks++;
         const struct ni_span text = behind(line, blanks);
@@ -637,6 +649,7 @@ static void keep_route(const struct ni_keep_facts *k, struct ni_mask *m, struct 
     while (next_line(&s, &line)) {
         const unsigned n = split_line(line, word, WORDS);
         const bool minus = n == WORDS && *word[6].p == '-';
+
         if (begins(line, "Iface\tDestination\t") && memmem(line.p, line.n, "\tIRTT", 5)) {
             ni_put(ret, head);
         } else if (n == WORDS && are_hex(word + 1, 3) && is_decimal(behind(word[6], minus)) &&
@@ -661,6 +674,7 @@ static void put_table6(struct ni_mask *m, struct ni_span s, unsigned words, stru
 
     while (next_line(&s, &line)) {
         const unsigned n = split_line(line, word, words + 1);
+
         if (n >= words && are_hex(word, words)) {
             put_words(word, words, ' ', ret);
             if (n > words)
@@ -719,10 +733,12 @@ static void put_model(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
     for (unsigned i = 0; i < n; i++) {
         bool known = is_one_of(word[i], words) || is_product(word[i]);
         const char *hyphen = memchr(word[i].p, '-', word[i].n); /* "A100-SXM4-80GB" */
+
         if (!known && hyphen) {
             known = true;
             for (size_t at = 0, len = 0; at < word[i].n; at += len + 1) {
                 const char *end = memchr(word[i].p + at, '-', word[i].n - at);
+
                 len = end ? (size_t)(end - word[i].p) - at : word[i].n - at;
                 const struct ni_span part = {word[i].p + at, len};
                 known = known && (is_one_of(part, words) || is_product(part));
@@ -748,6 +764,7 @@ static void keep_gpu(const struct ni_keep_facts *k, struct ni_mask *m, struct ni
         const size_t n = colon ? (size_t)(colon - line.p) + 1 : line.n;
         const struct ni_span value = ni_trim(behind(line, n));
         bool uuid = value.n == 40 && begins(value, "GPU-");
+
         for (size_t i = 4; uuid && i < value.n; i++)
             uuid = value.p[i] && strchr(digits, value.p[i]);
         if (begins(line, "Model:") && value.n > 0) {
@@ -871,6 +888,7 @@ static void keep_environ(const struct ni_keep_facts *k, struct ni_mask *m, struc
 {
     for (size_t n; s.n > 0; s = behind(s, n)) {
         struct ni_span name, value;
+
         n = strnlen(s.p, s.n);
         const bool good = split_setting((struct ni_span){s.p, n}, &name, &value);
         n += n < s.n;

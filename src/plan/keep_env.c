@@ -119,6 +119,7 @@ static void keep_plugin(const struct ni_keep_facts *k, struct ni_mask *m, struct
 
     for (size_t at = dir, n = 0; at < s.n; at += n + 1) {
         char part[16];
+
         for (n = 0; at + n < s.n && !strchr("-_.", s.p[at + n]);)
             n++;
         known = known && ni_copyn(part, sizeof(part), s.p + at, n);
@@ -141,8 +142,10 @@ static bool is_of_option(const struct ni_keep_facts *k, struct ni_span s)
 
     for (unsigned i = 0; i < ni_options_count(k->program); i++) {
         const char *at = ni_option_at(k->program, i)->arg;
+
         while (at && *at) {
             const size_t n = strcspn(at, "|,.=[]");
+
             if (n == s.n && memcmp(at, s.p, n) == 0)
                 return true;
             at += n + (at[n] != '\0');
@@ -295,6 +298,7 @@ static bool is_own(const struct ni_keep_facts *k, struct ni_span name)
 {
     for (unsigned i = 0; i < ni_options_count(k->program); i++) {
         struct ni_text text = NI_TEXT(64);
+
         ni_put_variable(&text, ni_option_at(k->program, i));
         if (ni_span_is(name, text.buf))
             return true;

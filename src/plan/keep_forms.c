@@ -108,6 +108,7 @@ void ni_keep_items(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_s
 {
     while (s.n > 0) {
         size_t n = 0;
+
         while (n < s.n && !(s.p[n] && strchr(separators, s.p[n])))
             n++;
         if (n > 0)

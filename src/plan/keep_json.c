@@ -85,12 +85,14 @@ static void put_object(struct ni_mask *m, bool ids, json_t *object, struct ni_te
     json_object_foreach(object, key, value)
     {
         const enum member kind = member_of(key);
+
         if (kind == N_MEMBER && !ids)
             continue;
         ni_put(ret, any ? "," : "");
         any = true;
         if (kind == N_MEMBER) {
             json_t *name = json_string(key);
+
             put_string(m, ID, name, ret);
             json_decref(name);
         } else {
@@ -139,6 +141,7 @@ static size_t value_length(struct ni_span s)
 
     for (size_t i = 0; i < s.n; i++) {
         const char c = s.p[i];
+
         if (in_string) {
             i += c == '\\';
             in_string = c != '"';
@@ -165,6 +168,7 @@ void ni_keep_json(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_sp
         char *text = strndup(s.p, n);
         json_t *top = text ? ni_read_json(text, false, &why) : NULL;
         const bool ids = json_is_object(top) && !json_object_get(top, "requests");
+
         if (top)
             put_value(m, MORE, ids, top, ret);
         else

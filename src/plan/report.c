@@ -40,6 +40,7 @@ void ni_put_num(struct ni_text *t, struct ni_num n)
 void ni_put_bdf(struct ni_text *t, const struct ni_bdf *bdf)
 {
     char buf[NI_BDF_TEXT];
+
     if (bdf)
         ni_put(t, ni_bdf_text(*bdf, buf));
 }
@@ -73,6 +74,7 @@ const struct ni_origin_words ni_origin_words[] = {
 enum ni_link ni_plan_link(const struct ni_view *view)
 {
     const struct ni_plan *plan = view->plan;
+
     return plan->n_chosen > 0 ? view->inv->port[plan->chosen[0]].link : NI_LINK_UNKNOWN;
 }
 
@@ -80,6 +82,7 @@ enum ni_link ni_plan_link(const struct ni_view *view)
 static void put_transport(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_plan *plan = view->plan;
+
     if (plan->transport == NI_NET_RDMA && plan->n_chosen > 0)
         ni_putf(out, "RDMA over %s, %u port%s", ni_link_words[ni_plan_link(view)].text,
                 plan->n_chosen, ni_plural(plan->n_chosen));
@@ -92,6 +95,7 @@ static void put_transport(struct ni_text *out, const struct ni_view *view)
 void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t memlock)
 {
     enum { SHOWN = 200 }; /* of a value that somebody else set */
+
     ni_put(out, "auto-detected ");
     put_transport(out, view);
     ni_putf(out, "; %s; memlock ", ni_source_words[view->inv->source].text);
@@ -102,6 +106,7 @@ void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t mem
     ni_put(out, ";");
     for (unsigned i = 0; i < view->plan->n_setting; i++) {
         const struct ni_setting *s = &view->plan->setting[i];
+
         if (s->origin == NI_LEFT_UNSET || !ni_has_prefix(s->name, "NCCL_"))
             continue;
         ni_putf(out, " %s=", s->name);
@@ -119,6 +124,7 @@ void ni_put_plan_heading(struct ni_text *out, const char *title, const struct ni
     ni_put_origin(out, view);
     if (view->plan->refuse) {
         char line[sizeof(view->plan->refuse_why) + 64];
+
         ni_format(line, sizeof(line), "The command would not be started: %s",
                   view->plan->refuse_why);
         ni_put_tinted(out, view->colour, NI_RED, line);
@@ -131,6 +137,7 @@ void ni_put_plan_heading(struct ni_text *out, const char *title, const struct ni
 void ni_put_port_table(struct ni_text *out, struct ni_text *table, const struct ni_view *view)
 {
     const unsigned n = view->inv->n_hca - ni_count_shown_hcas(view->inv);
+
     ni_put(out, "\nHCAs\n");
     ni_table_write(out, table, view->colour);
     if (n > 0)
@@ -143,6 +150,7 @@ struct ni_text *ni_begin_port_row(struct ni_text *table, const struct ni_view *v
 {
     bool chosen = at >= 0 && view->plan->port[at].chosen;
     struct ni_text *t = ni_row(table, chosen ? NI_GREEN : NI_DIM);
+
     ni_quote(t, hca->name);
     if (at >= 0)
         ni_putf(t, "/%u", view->inv->port[at].num);
@@ -155,6 +163,7 @@ void ni_put_port_netdev(struct ni_text *t, const struct ni_view *view, const str
 {
     const struct ni_gid *gid = at < 0 ? NULL : ni_port_gid_used(view, at);
     const struct ni_netdev *dev = gid ? ni_find_netdev(view->inv, gid->ndev) : NULL;
+
     if (!dev && hca->netdev >= 0)
         dev = &view->inv->netdev[hca->netdev];
     if (!dev)
@@ -174,6 +183,7 @@ static void put_port(struct ni_text *table, const struct ni_view *view, const st
     const struct ni_gid *gid = at < 0 ? NULL : ni_port_gid_used(view, at);
     const char *state = ni_port_state_text(port->state);
     struct ni_text *t = ni_begin_port_row(table, view, hca, at);
+
     ni_put_hca_address(ni_cell(t), hca);
     ni_put_bdf(ni_cell(t), ni_parent_bdf(hca));
     ni_cell(t);
@@ -193,6 +203,7 @@ static void put_port(struct ni_text *table, const struct ni_view *view, const st
     if (gid) {
         const int nccl = view->plan->port[at].nccl_index;
         char ip[NI_IP_TEXT];
+
         ni_putf(t, "%u %s (%s)", (unsigned)gid->index, ni_ip_text(gid->ip, ip),
                 ni_gid_type_words[gid->type]);
         if (nccl >= 0 && nccl != gid->index)
@@ -206,6 +217,7 @@ static void put_verdict(struct ni_text *table, const struct ni_view *view, const
     static const struct ni_port_plan none;
     const struct ni_port_plan *plan = at < 0 ? &none : &view->plan->port[at];
     struct ni_text *t = ni_begin_port_row(table, view, hca, at);
+
     ni_put(ni_cell(t), !plan->rule ? "not used" : plan->chosen ? "chosen" : "left out");
     ni_put(ni_cell(t), plan->rule ? plan->rule : "");
     ni_quote(ni_cell(t), plan->rule ? plan->why
@@ -219,6 +231,7 @@ static void put_hcas(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;
     const unsigned given = ni_given_hcas(inv), others = inv->n_hca - given;
+
     if (inv->n_hca == 0) {
         ni_put(out, "\nNo HCA was found.\n");
         return;
@@ -228,8 +241,10 @@ static void put_hcas(struct ni_text *out, const struct ni_view *view)
     struct ni_text verdicts = ni_table_on("PORT\tUSE\tRULE\tWHY");
     for (unsigned i = 0; i < ni_count_shown_hcas(inv); i++) {
         const struct ni_hca *hca = &inv->hca[i];
+
         for (unsigned p = 0; p == 0 || p < hca->n_port; p++) {
             const int at = hca->n_port == 0 ? -1 : hca->first_port + (int)p;
+
             put_port(&ports, view, hca, at);
             if (i < given)
                 put_verdict(&verdicts, view, hca, at);
@@ -250,8 +265,10 @@ static void put_sources(struct ni_text *out, const struct ni_inventory *inv)
         ni_put(out, "\nSources\n");
     for (unsigned s = NI_SRC_NONE; s <= NI_SRC_HOST; s++) {
         struct ni_text t = ni_long_text();
+
         for (unsigned i = 0; i < inv->n_claim; i++) {
             const struct ni_claim *c = &inv->claim[i];
+
             if (c->source == s)
                 ni_putf(&t, "%s%s%s", t.len > 0 ? ", " : "",
                         c->hca < 0 ? c->id : inv->hca[c->hca].name,
@@ -272,6 +289,7 @@ static const char *loaded(enum ni_known known)
 void ni_put_gpu_table(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;
+
     if (inv->n_gpu == 0)
         return;
     struct ni_text table =
@@ -280,6 +298,7 @@ void ni_put_gpu_table(struct ni_text *out, const struct ni_view *view)
     for (unsigned i = 0; i < inv->n_gpu; i++) {
         const struct ni_gpu *gpu = &inv->gpu[i];
         const struct ni_near *near = &view->plan->nearest_hca[i];
+
         ni_putf(ni_row(t, NI_PLAIN), "GPU%u", i);
         ni_put_bdf(ni_cell(t), &gpu->bdf);
         ni_put(ni_cell(t), gpu->amd ? "AMD" : "");
@@ -294,6 +313,7 @@ void ni_put_gpu_table(struct ni_text *out, const struct ni_view *view)
         ni_cell(t);
         for (unsigned k = 0, n = 0; k < view->plan->n_chosen; k++) {
             const struct ni_port *port = &inv->port[view->plan->chosen[k]];
+
             if ((view->plan->gpu_ports[i] >> k & 1) == 0)
                 continue;
             ni_put(t, n++ > 0 ? ", " : "");
@@ -316,14 +336,17 @@ static void put_gids(struct ni_text *out, const struct ni_view *view)
     static const char *const whose[] = {
         [NI_OWN_UNKNOWN] = "", [NI_OWN_OURS] = "this pod's", [NI_OWN_FOREIGN] = "another's"};
     const struct ni_inventory *inv = view->inv;
+
     if (inv->n_gid == 0)
         return;
     struct ni_text table = ni_table_on("PORT\tINDEX\tGID\tTYPE\tNETDEV\tWHOSE"), *t = &table;
     for (unsigned p = 0; p < inv->n_port; p++) {
         const struct ni_port *port = &inv->port[p];
+
         for (unsigned i = 0; i < port->n_gid; i++) {
             const struct ni_gid *gid = &inv->gid[port->first_gid + (int)i];
             char ip[NI_IP_TEXT];
+
             ni_quote(ni_row(t, gid == ni_port_gid_used(view, (int)p) ? NI_GREEN : NI_PLAIN),
                      inv->hca[port->hca].name);
             ni_putf(t, "/%u\t%u\t%s\t%s\t", port->num, (unsigned)gid->index,
@@ -462,6 +485,7 @@ static void put_plan(struct ni_text *out, const struct ni_view *view, bool gids)
 {
     const struct ni_limit *limit = &view->plan->memlock;
     const struct ni_self *self = &view->inv->self;
+
     ni_put_plan_heading(out, "Plan", view);
     put_hcas(out, view);
     put_sources(out, view->inv);

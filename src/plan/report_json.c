@@ -17,6 +17,7 @@
 static void claim_json(struct ni_json *j, const struct ni_view *view, unsigned i)
 {
     const struct ni_claim *c = &view->inv->claim[i];
+
     ni_json_text(j, "id", c->id);
     ni_json_text(j, "from", c->from);
     ni_json_text(j, "source", ni_source_words[c->source].json);
@@ -26,6 +27,7 @@ static void claim_json(struct ni_json *j, const struct ni_view *view, unsigned i
 static void setting_json(struct ni_json *j, const struct ni_view *view, unsigned i)
 {
     const struct ni_setting *s = &view->plan->setting[i];
+
     ni_json_text(j, "name", s->name);
     ni_json_text(j, "value", s->origin == NI_LEFT_UNSET ? NULL : s->value);
     ni_json_text(j, "origin", ni_origin_words[s->origin].json);
@@ -40,6 +42,7 @@ static void memlock_json(struct ni_json *j, const struct ni_view *view)
 {
     const struct ni_limit *to = &view->plan->memlock;
     const struct ni_self *self = &view->inv->self;
+
     ni_json_object(j, "memlock");
     ni_json_bytes(j, "soft", self->memlock_soft);
     ni_json_bytes(j, "hard", self->memlock_hard);
@@ -54,6 +57,7 @@ void ni_put_plan_json(struct ni_text *out, const struct ni_view *view)
     const struct ni_inventory *inv = view->inv;
     const struct ni_plan *plan = view->plan;
     struct ni_json json = ni_json_report(out), *j = &json;
+
     ni_json_text(j, "root", view->root);
     ni_json_text(j, "transport", ni_transport_words[plan->transport].json);
     ni_json_text(j, "link", ni_link_words[ni_plan_link(view)].json);

@@ -22,6 +22,7 @@ static const char *pair_word(const struct ni_view *view, unsigned gpu, int hca)
     const struct ni_pci *a = &view->inv->gpu[gpu].pci;
     const struct ni_pci *b = &view->inv->hca[hca].pci;
     enum ni_distance d = view->plan->distance[gpu][hca];
+
     if (d == NI_DIST_PHB && (a->root_domain != b->root_domain || a->root_bus != b->root_bus))
         return "NODE";
     return ni_distance_text(d);
@@ -31,14 +32,17 @@ static void put_matrix(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;
     struct ni_text table = ni_table_on("PORT\tADDRESS\tNUMA\tNETDEV\tCHOSEN");
+
     for (unsigned g = 0; g < inv->n_gpu; g++)
         ni_putf(ni_cell(&table), "GPU%u", g);
     for (unsigned i = 0; i < ni_count_shown_hcas(inv); i++) {
         const struct ni_hca *hca = &inv->hca[i];
+
         for (unsigned p = 0; p == 0 || p < hca->n_port; p++) {
             const int at = hca->n_port == 0 ? -1 : hca->first_port + (int)p;
             const bool chosen = at >= 0 && view->plan->port[at].chosen;
             struct ni_text *t = ni_begin_port_row(&table, view, hca, at);
+
             ni_put_hca_address(ni_cell(t), hca);
             ni_put_num(ni_cell(t), hca->pci.numa);
             ni_put_port_netdev(ni_cell(t), view, hca, at);
@@ -48,6 +52,7 @@ static void put_matrix(struct ni_text *out, const struct ni_view *view)
                 const struct ni_near *near = &view->plan->nearest_hca[g];
                 const bool nearest =
                     chosen && near->index >= 0 && view->plan->distance[g][i] == near->distance;
+
                 ni_putf(ni_cell(t), "%s%s", pair_word(view, g, (int)i), nearest ? "*" : "");
             }
         }
@@ -67,6 +72,7 @@ static void put_matrix(struct ni_text *out, const struct ni_view *view)
 void ni_put_topo(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;
+
     ni_put_plan_heading(out, "Topology", view);
     ni_put_gpu_table(out, view);
     if (inv->n_hca == 0)
@@ -96,6 +102,7 @@ static void put_leaf(struct ni_text *out, const char *leaf, const char *name,
 {
     const bool box = pci->numa.known == NI_KNOWN && pci->numa.v >= 0;
     struct ni_text t = NI_TEXT(512);
+
     ni_quote(&t, name);
     ni_putf(out, "  %s [label=\"", leaf);
     for (const char *c = t.buf; *c; c++) {
@@ -125,6 +132,7 @@ void ni_put_topo_dot(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;
     char leaf[16], name[16];
+
     ni_put(out,
            "strict graph topo {\n"
            "  label=\"filled: the pod's; dashed: other HCAs; dotted: the nearest chosen HCA\";\n"
@@ -133,12 +141,14 @@ void ni_put_topo_dot(struct ni_text *out, const struct ni_view *view)
            "  edge [fontname=\"sans-serif\", fontsize=9];\n");
     for (unsigned i = 0; i < inv->n_gpu; i++) {
         const struct ni_gpu *gpu = &inv->gpu[i];
+
         ni_format(leaf, sizeof(leaf), "gpu%u", i);
         ni_format(name, sizeof(name), "GPU%u", i);
         put_leaf(out, leaf, name, &gpu->bdf, "style=filled, fillcolor=\"#d5e8c8\"", &gpu->pci);
     }
     for (unsigned i = 0; i < ni_count_shown_hcas(inv); i++) {
         const struct ni_hca *hca = &inv->hca[i];
+
         ni_format(leaf, sizeof(leaf), "hca%u", i);
         put_leaf(out, leaf, hca->name, ni_own_bdf(hca),
                  ni_is_given(hca) ? "style=filled, fillcolor=\"#cfe0f5\""
@@ -147,6 +157,7 @@ void ni_put_topo_dot(struct ni_text *out, const struct ni_view *view)
     }
     for (unsigned g = 0; g < inv->n_gpu; g++) {
         const struct ni_near *near = &view->plan->nearest_hca[g];
+
         if (near->index >= 0)
             ni_putf(out,
                     "  gpu%u -- hca%d [style=dotted, penwidth=2, color=\"#c04000\", "

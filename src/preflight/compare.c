@@ -29,6 +29,7 @@ static void put_numbers(struct ni_text *to, const char *one, const uint8_t *is, 
 {
     enum { MOST = 12 }; /* runs that a message has room for */
     unsigned runs = 0, total = 0;
+
     for (unsigned i = 0; i < n; i++)
         total += is[i] == value;
     ni_putf(to, "%s%s ", one, total == 1 ? "" : "s");
@@ -56,6 +57,7 @@ enum fact { SETTING, HOSTID, FAULT, LINK, SUBNET, MTU, PATH_MTU, RATE, PKEY, LIM
 static const struct ni_subnet *route_to(const struct ni_rail *from, const struct ni_rail *to)
 {
     const struct ni_subnet *best = NULL;
+
     for (const struct ni_subnet *s = from->subnet; s < from->subnet + from->n_subnet; s++) {
         if (ni_ip_same_prefix(s->ip, to->gid, s->bits) && (!best || s->bits > best->bits))
             best = s;
@@ -70,6 +72,7 @@ static void put_subnet(struct ni_text *t, const struct ni_rail *r, const struct 
     const struct ni_subnet *its = routed ? route_to(most, most) : route_to(r, r);
     struct ni_subnet prefix = {.bits = 64}; /* the upper half of the GID (IBTA 4.1.1) */
     char ip[NI_IP_TEXT];
+
     /* that is told of the link */
     if (most && (r->link != most->link || ni_ip_is_v4(r->gid) != ni_ip_is_v4(most->gid)))
         return;
@@ -116,6 +119,7 @@ static void put_setting(struct ni_text *t, const struct ni_job_setting *row,
                         const struct ni_pod *pod)
 {
     const char *value = setting_of(pod, row);
+
     if (value)
         ni_put(t, value);
     else if (row->otherwise)
@@ -131,9 +135,11 @@ static void put_hostid(struct ni_text *t, const struct ni_job_setting *row,
     enum { MOST = 4096 }; /* pods: beyond, it takes too long */
     const struct ni_pod *pod = &job->pod[rank];
     const char *id = setting_of(pod, row);
+
     for (unsigned k = 0; id && k < rank && rank < MOST; k++) {
         const struct ni_pod *other = &job->pod[k];
         const char *same = setting_of(other, row);
+
         if (!same || strcmp(id, same) != 0 || (pod->node[0] && strcmp(pod->node, other->node) == 0))
             continue;
         ni_putf(t, "%s, as on ", id);
@@ -146,6 +152,7 @@ static void put_hostid(struct ni_text *t, const struct ni_job_setting *row,
 static void put_failure(struct ni_text *t, const struct ni_pair_result *x)
 {
     const char *name = ni_errno_name(x->err);
+
     ni_putf(t, "%s: ", ni_pair_step_text(x->step));
     if (x->silent)
         ni_put(t, "no answer in time");
@@ -169,8 +176,10 @@ static void put_slow(struct ni_text *t, const struct ni_job *job, unsigned rank,
 {
     const struct ni_rail_tally *y = ni_tally_of(job, rank, rail);
     uint8_t slow[NI_MAX_RAILS];
+
     for (unsigned r = 0; r < job->n_rail; r++) {
         const struct ni_rail_tally *other = ni_tally_of(job, rank, r);
+
         slow[r] = r != rail && other->verdict == NI_RAIL_SLOW;
         if (slow[r] && ni_least_percent(other) < ni_least_percent(y) + (r < rail))
             return;
@@ -195,6 +204,7 @@ static void put_path(struct ni_text *t, const struct ni_job *job, unsigned rank,
 {
     const struct ni_pair *pair = &x->pair;
     const struct ni_rail_tally *from = ni_tally_of(job, pair->from, pair->rail);
+
     if (pair->to == rank && from->failure == x && is_asked(from, verdict))
         return;
     ni_put(t, verdict == NI_RAIL_GOOD ? "failed once with " : "fails with ");
@@ -210,6 +220,7 @@ static void put_fault(struct ni_text *t, const struct ni_job *job, unsigned rank
 {
     const struct ni_rail_tally *y = ni_tally_of(job, rank, rail);
     const char *untried = job->pod[rank].rail[rail].untried;
+
     if (!is_asked(y, verdict))
         return;
     if (verdict == NI_RAIL_FAILED) {
@@ -276,6 +287,7 @@ static int fewest_first(const void *x, const void *y)
 {
     const struct group *a = x, *b = y;
     int order = (a->worst > b->worst) - (a->worst < b->worst);
+
     if (order == 0)
         order = (a->n > b->n) - (a->n < b->n);
     return order ? order : (a->who[0] < b->who[0]) - (a->who[0] > b->who[0]);
@@ -287,6 +299,7 @@ static void take(struct census *c, unsigned rank, const char *value)
     const bool slow = c->q->verdict == NI_RAIL_SLOW;
     const int64_t worst = slow ? ni_least_percent(ni_tally_of(c->job, rank, c->rail)) : 0;
     struct group *g = c->group;
+
     c->known++;
     while (g < c->group + c->n && strcasecmp(g->value, value) != 0)
         g++;
@@ -309,12 +322,14 @@ static void take(struct census *c, unsigned rank, const char *value)
 static void ask_all(struct census *c)
 {
     const struct question *q = c->q;
+
     for (unsigned p = 0; p < c->job->ranks; p++) {
         const struct ni_pod *pod = &c->job->pod[p];
         const bool has = !q->setting && c->rail < pod->n_rail;
         const char *hca = pod->here && has ? pod->rail[c->rail].hca : "";
         char buf[VALUE];
         struct ni_text t = ni_text_on(buf, sizeof(buf));
+
         if (pod->here && q->setting && q->fact == HOSTID)
             put_hostid(&t, q->setting, c->job, p);
         else if (pod->here && q->setting)
@@ -360,12 +375,14 @@ static void put_groups(const struct census *c, struct ni_text *t)
     const size_t room = NI_FINDING_MESSAGE - sizeof(", and 16384 more") -
                         (c->q->verdict == NI_RAIL_PATH ? sizeof(PAIRS "65536") : 0);
     unsigned told = 0;
+
     for (unsigned i = 0; i < c->n; i++) {
         const struct group *g = &c->group[i];
         const bool most = i > 0 && i + 1 == c->n && !c->fault;
         unsigned named = most && g->n > 1 ? 0 : g->n <= NAMED ? g->n : NAMED - 1;
         char buf[2 * NI_FINDING_MESSAGE];
         struct ni_text one;
+
         if (i >= TOLD - 1 && !most && !c->fault)
             continue;
         do {
@@ -396,6 +413,7 @@ static int worst_first(const void *x, const void *y)
 {
     const struct told *a = x, *b = y;
     const int order = (a->worst > b->worst) - (a->worst < b->worst);
+
     return order ? order : memcmp(b->rail, a->rail, sizeof(a->rail)); /* the first rail */
 }
 
@@ -403,6 +421,7 @@ static int worst_first(const void *x, const void *y)
 static bool fails_outside(const struct ni_job *job, unsigned rank, unsigned rail)
 {
     const struct ni_rail_tally *t = ni_tally_of(job, rank, rail);
+
     return t->verdict == NI_RAIL_FAILED && !ni_is_own(t->failure);
 }
 
@@ -410,6 +429,7 @@ static bool fails_outside(const struct ni_job *job, unsigned rank, unsigned rail
 static unsigned count_paths(const struct ni_job *job, unsigned rail)
 {
     unsigned n = 0;
+
     for (const struct ni_pair_result *x = job->result; x < job->result + job->n_result; x++) {
         n += x->path && x->pair.rail == rail &&
              ni_tally_of(job, x->pair.from, rail)->passed_again != x->pair.to + 1;
@@ -424,6 +444,7 @@ static void look_at(const struct ni_job *job, const struct question *q, unsigned
     const unsigned failed =
         q->verdict == NI_RAIL_FAILED ? ni_count_rails(job, rail, fails_outside) : 0;
     struct census c = {.job = job, .q = q, .rail = rail, .two = pods == 2};
+
     c.fault = q->fact == FAULT || q->fact == HOSTID;
     struct ni_text t = ni_text_on(to->message, sizeof(to->message));
     *to = (struct told){.id = q->id};
@@ -466,8 +487,10 @@ static void tell(const struct ni_job *job, const struct question *q, struct ni_f
 {
     struct told all[NI_MAX_RAILS];
     unsigned n = 0;
+
     for (unsigned r = 0; r < (q->setting ? 1 : job->n_rail); r++) {
         struct told *same = all;
+
         look_at(job, q, r, &all[n]);
         while (same->id != all[n].id || strcmp(same->message, all[n].message) != 0)
             same++;
@@ -481,6 +504,7 @@ static void tell(const struct ni_job *job, const struct question *q, struct ni_f
     qsort(all, n, sizeof(all[0]), worst_first);
     for (unsigned i = 0; i < n; i++) {
         struct ni_text s = NI_TEXT(SUBJECT);
+
         if (q->setting)
             ni_put(&s, q->setting->name);
         else
@@ -497,6 +521,7 @@ static void tell_missing(const struct ni_job *job, enum ni_missing how, struct n
     const bool lost = how == NI_POD_WENT_AWAY;
     struct ni_text s = NI_TEXT(SUBJECT), t = NI_TEXT(NI_FINDING_MESSAGE);
     unsigned n = 0;
+
     for (unsigned p = 0; p < job->ranks; p++) {
         if (job->missing[p] == how && n++ == 0 && lost)
             ni_put_pod(&s, job, p);
@@ -513,6 +538,7 @@ void ni_compare_pods(const struct ni_job *job, const struct ni_policy *policy,
 {
     const bool must = (policy->require & NI_REQUIRE_RDMA) != 0;
     bool any = job->n_rail > 0; /* rails, or what another plugin has */
+
     for (unsigned p = 0; p < job->ranks; p++)
         any = any || (job->pod[p].here && job->pod[p].transport == NI_NET_OTHER);
     tell_missing(job, NI_POD_NEVER_CAME, f);
@@ -522,6 +548,7 @@ void ni_compare_pods(const struct ni_job *job, const struct ni_policy *policy,
     for (unsigned i = 0; i < NI_N_JOB_SETTING; i++) {
         const struct ni_job_setting *row = &ni_job_settings[i];
         const enum fact fact = row->id == NI_F_JOB_HOSTID_SAME ? HOSTID : SETTING;
+
         tell(job, &(struct question){row->id, fact, "", 0, row}, f);
     }
     for (size_t i = 0; i < NI_COUNT(facts); i++)
@@ -532,6 +559,7 @@ void ni_judge_rails(struct ni_job *job, struct ni_findings *f)
 {
     enum { LOW = 74 }; /* percent of the rate: 0.8 of what packets of 1024 bytes leave of it */
     const struct ni_pair_result *first = job->result;
+
     ni_tally(job);
     const int64_t percent = job->median * 100 / NI_JOB_PARTS;
     tell_missing(job, NI_POD_WENT_AWAY, f);

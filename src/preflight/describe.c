@@ -20,6 +20,7 @@
 void ni_add_setting(struct ni_pod *pod, const char *name, const char *value)
 {
     struct ni_pod_setting *s = &pod->setting[pod->n_setting];
+
     (void)ni_copy(s->name, sizeof(s->name), name);
     (void)ni_copyn(s->value, sizeof(s->value), value, strnlen(value, sizeof(s->value) - 1));
     pod->n_setting += value[0] != '\0';
@@ -35,6 +36,7 @@ static void describe_settings(const struct ni_work *w, struct ni_pod *pod)
         const char *value = ni_user_value(w, row->name);
         const struct ni_setting *ours = value ? NULL : ni_plan_get(w->plan, row->name);
         char *end;
+
         if (ours && ours->origin == NI_FROM_RULE)
             value = ours->value;
         /* an empty number is NCCL's default (2.30.7 misc/param.cc); IB by name, or by default, is
@@ -61,6 +63,7 @@ void ni_describe_pod(const struct ni_work *w, struct ni_pod *ret, struct ni_rail
                                           [NI_NET_TCP] = "sockets",
                                           [NI_NET_OTHER] = "another plugin"};
     char number[12];
+
     ret->here = true;
     ret->transport = w->plan->transport;
     ret->rail = rail;

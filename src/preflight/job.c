@@ -15,6 +15,7 @@ struct ni_rail_tally *ni_tally_of(const struct ni_job *job, unsigned rank, unsig
 void ni_put_pod(struct ni_text *to, const struct ni_job *job, unsigned rank)
 {
     const struct ni_pod *pod = &job->pod[rank];
+
     if (!pod->here || !pod->host[0]) {
         ni_putf(to, "rank %u", rank);
         return;
@@ -35,6 +36,7 @@ void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const struct n
     const enum ni_severity worst = errors > 0 ? NI_ERROR : NI_WARNING;
     const struct ni_finding *first = f->at;
     unsigned came = 0, good = 0, rails = 0;
+
     while (all > 0 && ni_finding_kind(first->id)->severity != worst)
         first++;
     for (unsigned p = 0; p < job->ranks; p++)

@@ -28,8 +28,10 @@ struct ni_flow ni_slower_flow(const struct ni_rail_tally *t)
 static bool is_outlier(const struct ni_job *job, unsigned rank)
 {
     bool ret = false;
+
     for (unsigned r = 0; r < job->n_rail; r++) {
         const enum ni_rail_verdict v = ni_tally_of(job, rank, r)->verdict;
+
         ret = ret || (v != NI_RAIL_GOOD && v != NI_RAIL_ABSENT);
     }
     return ret;
@@ -38,6 +40,7 @@ static bool is_outlier(const struct ni_job *job, unsigned rank)
 static void put_cell(struct ni_text *t, const struct ni_rail_tally *y)
 {
     const int64_t mbps = y->verdict == NI_RAIL_GONE ? 0 : ni_slower_flow(y).mbps;
+
     ni_put_speed(t, mbps);
     if (y->verdict != NI_RAIL_ABSENT && (y->verdict != NI_RAIL_GOOD || mbps == 0))
         ni_putf(t, "%s%s", mbps > 0 ? " " : "", ni_rail_words[y->verdict]);
@@ -48,11 +51,13 @@ static void put_pods(struct ni_text *out, const struct ni_job *job, bool colour)
     const bool many = job->ranks > PODS_SHOWN;
     struct ni_text table = ni_table_on("RANK\tPOD\tNODE");
     unsigned shown = 0, more = 0;
+
     for (unsigned r = 0; r < job->n_rail; r++)
         ni_putf(&table, "\tRAIL %u", r);
     for (unsigned p = 0; p < job->ranks; p++) {
         const struct ni_pod *pod = &job->pod[p];
         const bool outlier = is_outlier(job, p);
+
         if (many && (!outlier || shown == PODS_SHOWN)) {
             more += outlier;
             continue;
@@ -81,6 +86,7 @@ void ni_put_preflight(struct ni_text *out, const struct ni_view *view,
 {
     const struct ni_job *job = verdict->job;
     unsigned passed = 0;
+
     ni_put(out, "preflight: ");
     ni_quote(out, verdict->line);
     ni_put(out, "\n");

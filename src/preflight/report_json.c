@@ -38,6 +38,7 @@ static void rail_json(struct ni_json *j, const struct ni_job *job, unsigned rank
     const struct ni_pod *pod = &job->pod[rank];
     const struct ni_rail *r = &pod->rail[rail];
     char ip[NI_IP_TEXT];
+
     ni_json_object(j, NULL);
     ni_json_int(j, "rank", rank);
     ni_json_text(j, "host", pod->host);
@@ -88,6 +89,7 @@ void ni_put_preflight_json(struct ni_text *out, const struct ni_view *view,
                            const struct ni_verdict *verdict)
 {
     struct ni_json j = ni_json_report(out);
+
     ni_json_text(&j, "verdict", verdict->good ? "good" : "bad");
     ni_json_text(&j, "line", verdict->line);
     if (verdict->job)

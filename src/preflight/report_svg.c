@@ -31,6 +31,7 @@ static const struct {
 static void put_xml(struct ni_text *out, const char *s)
 {
     struct ni_text t = NI_TEXT(1024);
+
     ni_quote(&t, s);
     for (const char *c = t.buf; *c; c++) {
         if (strchr("<>&\"'", *c))
@@ -56,6 +57,7 @@ static void put_rail(struct ni_text *out, const struct ni_job *job, unsigned ran
     const bool shaded = t->verdict == NI_RAIL_GOOD && slower.percent > 0;
     const int shade = (slower.percent >= 80) + (slower.percent >= 90) + (slower.percent >= 95);
     struct ni_text pod = NI_TEXT(600), speed = NI_TEXT(24);
+
     ni_put_pod(&pod, job, rank);
     ni_put_speed(&speed, slower.mbps);
     ni_putf(out, "<use href=\"#%s\" x=\"%u\" y=\"%u\" fill=\"%s\"><title>rail %u of ",
@@ -72,6 +74,7 @@ static void put_rail(struct ni_text *out, const struct ni_job *job, unsigned ran
 static void put_legend(struct ni_text *out, unsigned y)
 {
     unsigned x = LEFT;
+
     for (unsigned i = 0; i < NI_RAIL_VERDICTS; i++) {
         ni_putf(out,
                 "<g transform=\"translate(%u %u)\" fill=\"%s\"><g id=\"%s\"><rect width=\"11\" "
@@ -89,6 +92,7 @@ void ni_put_preflight_svg(struct ni_text *out, const struct ni_verdict *verdict)
     enum { LETTERS = 110 /* of the sentence */ };
     const struct ni_job *job = verdict->job;
     unsigned across = 1;
+
     while ((job->ranks + across - 1) / across > ROWS)
         across *= 2;
     const bool named = across == 1;
@@ -109,12 +113,14 @@ void ni_put_preflight_svg(struct ni_text *out, const struct ni_verdict *verdict)
     put_legend(out, 60);
     for (unsigned r = 0; r < job->n_rail; r++) {
         struct ni_text t = NI_TEXT(24);
+
         ni_putf(&t, "rail %u", r);
         put_text(out, first + r * column, TOP - 8, t.buf);
     }
     for (unsigned p = 0; p < job->ranks; p++) {
         const unsigned y = TOP + p / across * row;
         struct ni_text t = NI_TEXT(600);
+
         ni_putf(&t, named ? "%u  " : "%u", p);
         if (named)
             ni_put_pod(&t, job, p);

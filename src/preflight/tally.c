@@ -32,12 +32,14 @@ static bool is_here(const struct ni_job *job, unsigned rank)
 bool ni_takes_part(const struct ni_job *job, unsigned rank, unsigned rail)
 {
     const struct ni_pod *pod = &job->pod[rank];
+
     return is_here(job, rank) && rail < pod->n_rail && !pod->rail[rail].untried[0];
 }
 
 unsigned ni_count_rails(const struct ni_job *job, unsigned rail, ni_rail_is *is)
 {
     unsigned n = 0;
+
     for (unsigned p = 0; p < job->ranks; p++)
         n += is(job, p, rail);
     return n;
@@ -49,6 +51,7 @@ unsigned ni_count_rails(const struct ni_job *job, unsigned rail, ni_rail_is *is)
 static int64_t rate_of(const struct ni_job *job, unsigned rank, unsigned rail)
 {
     const struct ni_num mbps = job->pod[rank].rail[rail].mbps;
+
     return mbps.known == NI_KNOWN && mbps.v > 0 && mbps.v < INT32_MAX ? mbps.v : 0;
 }
 
@@ -57,6 +60,7 @@ static int64_t share_of(const struct ni_job *job, const struct ni_pair_result *x
 {
     const int64_t from = rate_of(job, x->pair.from, x->pair.rail);
     const int64_t to = rate_of(job, x->pair.to, x->pair.rail);
+
     if (x->step != NI_PAIR_DONE || from == 0 || to == 0)
         return 0;
     const int64_t share = mbps * NI_JOB_PARTS / (from < to ? from : to);
@@ -68,12 +72,15 @@ static int64_t share_of(const struct ni_job *job, const struct ni_pair_result *x
 static int64_t median_of(const struct ni_job *job)
 {
     int64_t low = 0, high = INT32_MAX;
+
     while (low + 1 < high) {
         const int64_t middle = low + (high - low) / 2;
         unsigned below = 0, above = 0;
+
         for (unsigned i = 0; i < 2 * job->n_result; i++) {
             const struct ni_pair_result *x = &job->result[i / 2];
             const int64_t share = share_of(job, x, i % 2 ? x->read_mbps : x->write_mbps);
+
             below += share > 0 && share <= middle;
             above += share > middle;
         }
@@ -91,6 +98,7 @@ static void take_best(struct ni_flow *best, const struct ni_job *job,
 {
     const int64_t share = share_of(job, x, mbps);
     const int64_t full = share * 100 / job->median, percent = share > 0 && full == 0 ? 1 : full;
+
     best->mbps = mbps > best->mbps ? mbps : best->mbps;
     best->percent = percent > best->percent ? percent : best->percent;
 }
@@ -110,6 +118,7 @@ bool ni_is_own(const struct ni_pair_result *x)
 static int says(const struct ni_pair_result *x, unsigned rank)
 {
     const bool here = rank == (x->at_to ? x->pair.to : x->pair.from);
+
     return ni_is_own(x) || (x->silent && here) ? 2 : !x->silent;
 }
 
@@ -118,6 +127,7 @@ static void count(const struct ni_job *job, const struct ni_pair_result *x, enum
     const struct ni_pair *pair = &x->pair;
     const unsigned rank = role == FROM ? pair->from : pair->to;
     struct ni_rail_tally *t = ni_tally_of(job, rank, pair->rail);
+
     if (x->step == NI_PAIR_DONE) {
         t->passed++;
         t->measured += share_of(job, x, x->write_mbps) > 0;
@@ -143,6 +153,7 @@ int64_t ni_least_percent(const struct ni_rail_tally *t)
 static enum ni_rail_verdict verdict_of(const struct ni_job *job, unsigned rank, unsigned rail)
 {
     const struct ni_rail_tally *t = ni_tally_of(job, rank, rail);
+
     if (!is_here(job, rank))
         return NI_RAIL_GONE;
     if (rail >= job->pod[rank].n_rail)
@@ -173,11 +184,13 @@ void ni_tally(struct ni_job *job)
         struct ni_pair_result *x = &job->result[i];
         struct ni_rail_tally *from = ni_tally_of(job, x->pair.from, x->pair.rail);
         struct ni_rail_tally *to = ni_tally_of(job, x->pair.to, x->pair.rail);
+
         x->path = x->round < full_rounds(job) && x->step != NI_PAIR_DONE && !ni_is_own(x) &&
                   from->verdict != NI_RAIL_GONE && to->verdict != NI_RAIL_GONE &&
                   ((from->passed > 0 && to->passed > 0) || two[x->pair.rail]);
         for (unsigned k = 0; x->path && k < 2; k++) {
             struct ni_rail_tally *t = k ? to : from;
+
             if (t->verdict != NI_RAIL_PATH)
                 t->failure = x;
             if (from->passed_again != x->pair.to + 1)
@@ -191,6 +204,7 @@ void ni_tally(struct ni_job *job)
 static void add_pair(struct ni_job *job, unsigned from, unsigned to, unsigned rail)
 {
     struct ni_rail_tally *a = ni_tally_of(job, from, rail), *b = ni_tally_of(job, to, rail);
+
     if (from == to || (a->busy & FROM) || (b->busy & TO))
         return;
     a->busy |= FROM;
@@ -212,6 +226,7 @@ static unsigned next_of(const struct ni_job *job, unsigned p, unsigned rail, ni_
 static void add_ring(struct ni_job *job, unsigned rail, unsigned n, unsigned ahead)
 {
     unsigned from = next_of(job, job->ranks - 1, rail, ni_takes_part), to = from;
+
     for (unsigned i = 0; i < ahead; i++)
         to = next_of(job, to, rail, ni_takes_part);
     for (unsigned i = 0; i < n; i++) {
@@ -224,6 +239,7 @@ static void add_ring(struct ni_job *job, unsigned rail, unsigned n, unsigned ahe
 static bool is_suspect(const struct ni_job *job, unsigned rank, unsigned rail)
 {
     const enum ni_rail_verdict v = ni_tally_of(job, rank, rail)->verdict;
+
     return v == NI_RAIL_FAILED || v == NI_RAIL_SLOW;
 }
 
@@ -238,6 +254,7 @@ static void add_suspects(struct ni_job *job, unsigned rail)
 {
     const unsigned suspects = ni_count_rails(job, rail, is_suspect);
     const unsigned good = ni_count_rails(job, rail, is_good);
+
     if (suspects == 0)
         return;
     if (good == 0) {
@@ -247,6 +264,7 @@ static void add_suspects(struct ni_job *job, unsigned rail)
     unsigned partner = next_of(job, job->ranks - 1, rail, is_suspect) + 1; /* not its neighbour */
     for (enum role role = FROM; role <= TO; role++) {
         unsigned p = job->ranks - 1;
+
         for (unsigned i = 0; i < suspects && i < good; i++) {
             p = next_of(job, p, rail, is_suspect);
             partner = next_of(job, partner, rail, is_good);
@@ -258,15 +276,18 @@ static void add_suspects(struct ni_job *job, unsigned rail)
 bool ni_next_round(struct ni_job *job)
 {
     const unsigned full = full_rounds(job), before = job->n_result;
+
     ni_tally(job);
     for (unsigned r = 0; job->rounds < full && r < job->n_rail; r++) {
         const unsigned n = ni_count_rails(job, r, ni_takes_part);
+
         if (job->rounds == 0 ? n > 1 : n > 3)
             add_ring(job, r, n, job->rounds == 0 ? 1 : n / 2);
     }
     if (job->n_result == before && job->rounds > 0 && job->rounds <= full) {
         for (unsigned i = 0; i < before; i++) { /* a path: the same pair again */
             const struct ni_pair *pair = &job->result[i].pair;
+
             if (job->result[i].path)
                 add_pair(job, pair->from, pair->to, pair->rail);
         }

@@ -32,6 +32,7 @@ const struct ni_gid *ni_port_gid_used(const struct ni_view *view, int port)
 {
     const struct ni_port_plan *plan = &view->plan->port[port];
     const int gid = plan->gid < 0 ? plan->best : plan->gid;
+
     return plan->rule && gid >= 0 ? &view->inv->gid[gid] : NULL;
 }
 
@@ -44,6 +45,7 @@ unsigned ni_count_shown_hcas(const struct ni_inventory *inv)
 {
     enum { FEW = 8 };
     const unsigned given = ni_given_hcas(inv);
+
     return given > 0 && inv->n_hca - given > FEW ? given : inv->n_hca;
 }
 
@@ -53,6 +55,7 @@ static void port_json(struct ni_json *j, const struct ni_view *view, unsigned i)
     const struct ni_port_plan *plan = &view->plan->port[i];
     const struct ni_gid *gid = ni_port_gid_used(view, (int)i);
     char ip[NI_IP_TEXT];
+
     ni_json_int(j, "port", port->num);
     ni_json_text(j, "state", ni_port_state_text(port->state));
     ni_json_text(j, "link", ni_link_words[port->link].json);
@@ -77,6 +80,7 @@ static void hca_json(struct ni_json *j, const struct ni_view *view, unsigned i)
 {
     const struct ni_hca *hca = &view->inv->hca[i];
     const struct ni_netdev *own = hca->netdev < 0 ? NULL : &view->inv->netdev[hca->netdev];
+
     ni_json_text(j, "name", hca->name);
     ni_json_bdf(j, "pci", ni_own_bdf(hca));
     ni_json_text_or_null(j, "auxiliary", hca->aux);
@@ -96,6 +100,7 @@ static void hca_json(struct ni_json *j, const struct ni_view *view, unsigned i)
 void ni_json_gpu(struct ni_json *j, const struct ni_view *view, unsigned at)
 {
     const struct ni_gpu *gpu = &view->inv->gpu[at];
+
     ni_json_int(j, "gpu", at);
     ni_json_bdf(j, "pci", &gpu->bdf);
     ni_json_int_or_null(j, "minor", gpu->minor >= 0, gpu->minor);
@@ -106,6 +111,7 @@ void ni_json_gpu(struct ni_json *j, const struct ni_view *view, unsigned at)
     for (unsigned i = 0; i < view->plan->n_chosen; i++) {
         const struct ni_port *port = &view->inv->port[view->plan->chosen[i]];
         const struct ni_hca *hca = &view->inv->hca[port->hca];
+
         if (!(view->plan->gpu_ports[at] >> i & 1))
             continue;
         ni_json_object(j, NULL);
@@ -120,10 +126,12 @@ void ni_json_gpu(struct ni_json *j, const struct ni_view *view, unsigned at)
 static void gpu_json(struct ni_json *j, const struct ni_view *view, unsigned i)
 {
     const struct ni_near *near = &view->plan->nearest_hca[i];
+
     ni_json_gpu(j, view, i);
     ni_json_array(j, "distances");
     for (unsigned h = 0; h < view->inv->n_hca; h++) {
         const enum ni_distance d = view->plan->distance[i][h];
+
         ni_json_object(j, NULL);
         ni_json_text(j, "hca", view->inv->hca[h].name);
         ni_json_text(j, "distance", d == NI_DIST_UNKNOWN ? NULL : ni_distance_text(d));

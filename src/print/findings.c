@@ -14,6 +14,7 @@ void ni_put_finding(struct ni_text *out, const struct ni_finding *f)
 {
     const struct ni_finding_kind *kind = ni_finding_kind(f->id);
     size_t n = strlen(f->message);
+
     ni_putf(out, "%s: %s: ", ni_severity_text(kind->severity), kind->id);
     ni_quote(out, f->subject);
     ni_put(out, f->subject[0] ? ": " : "");
@@ -42,6 +43,7 @@ void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_se
     };
     enum { NAMED = 8 };
     const struct ni_findings *all = view->findings;
+
     for (int severity = NI_ERROR; severity >= (int)least; severity--) {
         if (ni_findings_count(all, (enum ni_severity)severity) > 0)
             ni_putf(out, "\n%s\n", of[severity].title);
@@ -50,6 +52,7 @@ void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_se
             const struct ni_finding_kind *kind = ni_finding_kind(f->id);
             char head[64];
             unsigned first = 0, n = 0;
+
             while (!is_same(&all->at[first], f))
                 first++;
             if ((int)kind->severity != severity || first < i)
@@ -79,6 +82,7 @@ void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_se
 void ni_json_finding(struct ni_json *j, const struct ni_finding *f)
 {
     const struct ni_finding_kind *kind = ni_finding_kind(f->id);
+
     ni_json_object(j, NULL);
     ni_json_text(j, "id", kind->id);
     ni_json_text(j, "severity", ni_severity_text(kind->severity));

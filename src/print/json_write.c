@@ -29,6 +29,7 @@ static void put_string(struct ni_text *t, const char *s)
     while (*s) {
         uint32_t c;
         size_t n = ni_utf8(s, &c);
+
         if (n == 0) {
             ni_putf(t, "\\\\x%02x", (unsigned char)*s++);
             continue;
@@ -144,5 +145,6 @@ void ni_json_text_or_null(struct ni_json *j, const char *key, const char *s)
 void ni_json_bdf(struct ni_json *j, const char *key, const struct ni_bdf *bdf)
 {
     char buf[NI_BDF_TEXT];
+
     ni_json_text(j, key, bdf ? ni_bdf_text(*bdf, buf) : NULL);
 }

@@ -17,6 +17,7 @@ static char nothing[1];        /* the text where there is no memory */
 static void grow(struct ni_text *t)
 {
     char *buf = realloc(t->buf == initial ? NULL : t->buf, 2 * t->cap);
+
     if (!buf) {
         t->full = NULL;
         return;
@@ -32,6 +33,7 @@ struct ni_text ni_long_text(void)
     char *buf = unused ? unused : malloc(sizeof(initial));
     struct ni_text t =
         buf ? ni_text_on(buf, sizeof(initial)) : ni_text_on(nothing, sizeof(nothing));
+
     unused = NULL;
     t.full = buf ? grow : NULL;
     return t;
@@ -50,8 +52,10 @@ enum { COLUMNS = 100, INDENT = 6 };
 void ni_put_wrapped(struct ni_text *out, size_t columns, size_t at, const char *s)
 {
     bool first = true;
+
     while (*s) {
         size_t word = strcspn(s, " "), blanks = strspn(s + word, " ");
+
         if (!first && at + 1 + word > columns) {
             ni_putf(out, "\n%*s", INDENT, "");
             at = INDENT;
@@ -91,6 +95,7 @@ static const char *const colours[] = {
 void ni_put_tinted(struct ni_text *out, bool colour, enum ni_tint tint, const char *s)
 {
     const bool tinted = colour && tint != NI_PLAIN;
+
     ni_put(out, tinted ? colours[tint] : "");
     ni_quote(out, s);
     ni_put(out, tinted ? "\033[0m" : "");
@@ -99,6 +104,7 @@ void ni_put_tinted(struct ni_text *out, bool colour, enum ni_tint tint, const ch
 struct ni_text ni_table_on(const char *head)
 {
     struct ni_text table = ni_long_text();
+
     ni_put(ni_row(&table, NI_PLAIN), head);
     return table;
 }
@@ -107,6 +113,7 @@ struct ni_text ni_table_on(const char *head)
 struct ni_text *ni_row(struct ni_text *table, enum ni_tint tint)
 {
     char c = (char)tint;
+
     if (table->len > 0)
         ni_put(table, "\n");
     ni_putn(table, &c, 1);
@@ -123,17 +130,20 @@ struct ni_text *ni_cell(struct ni_text *table)
 void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour)
 {
     size_t width[NI_COLUMNS] = {0};
+
     ni_put(table, "\n");
     for (int writes = 0; writes <= 1; writes++) {
         for (const char *p = table->buf; *p; p++) {
             const enum ni_tint tint = (enum ni_tint) * p;
             const bool tinted = colour && tint != NI_PLAIN;
             size_t column = 0, pad = 0;
+
             if (writes)
                 ni_putf(out, "  %s", tinted ? colours[tint] : "");
             do {
                 const size_t n = strcspn(++p, "\t\n");
                 const struct ni_span cell = n > 0 ? (struct ni_span){p, n} : ni_span_of("-");
+
                 if (writes) {
                     ni_putf(out, "%*s", (int)pad, "");
                     ni_putn(out, cell.p, cell.n);

@@ -24,9 +24,11 @@ static void find_subnets(const struct ni_net *net, struct ni_rail *rail)
     const bool v4 = ni_ip_is_v4(rail->gid);
     const struct ni_route *all = v4 ? net->route : net->route6;
     const unsigned n = v4 ? net->n_route : net->n_route6;
+
     for (unsigned i = 0; i < 2 * n && rail->n_subnet < NI_MAX_SUBNETS; i++) {
         const struct ni_route *route = &all[i < n ? i : i - n];
         struct ni_subnet s = {.bits = (uint8_t)((v4 ? 96 : 0) + route->bits)};
+
         memcpy(s.ip, route->dest, NI_GID_BYTES);
         const bool own = !route->gateway && ni_ip_same_prefix(s.ip, rail->gid, s.bits);
         if (own == (i < n) && strcmp(route->ifname, rail->netdev) == 0)
@@ -43,6 +45,7 @@ void ni_describe_rail(const struct ni_work *w, int at, struct ni_rail *rail)
     const int gid = plan->gid < 0 ? plan->best : plan->gid;
     const struct ni_netdev *netdev = hca->netdev >= 0 ? &inv->netdev[hca->netdev] : NULL;
     const struct ni_uverbs *node = &hca->uverbs;
+
     *rail = (struct ni_rail){.port = port->num,
                              .link = port->link,
                              .software = hca->pci.none,
@@ -52,6 +55,7 @@ void ni_describe_rail(const struct ni_work *w, int at, struct ni_rail *rail)
     rail->index = gid < 0 ? -1 : plan->nccl_index >= 0 ? plan->nccl_index : inv->gid[gid].index;
     for (unsigned i = 0; i < port->n_gid; i++) {
         const struct ni_gid *g = ni_port_gid(inv, port, i);
+
         if (g->index != rail->index)
             continue;
         memcpy(rail->gid, g->ip, NI_GID_BYTES);

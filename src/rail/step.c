@@ -17,6 +17,7 @@ const char *ni_pair_step_text(enum ni_pair_step step)
         [NI_PAIR_WRITE] = "bulk writes",  [NI_PAIR_READ] = "bulk reads",
         [NI_PAIR_COMPARE] = "compare",    [NI_PAIR_DONE] = "done",
     };
+
     return (unsigned)step < NI_COUNT(text) ? text[step] : "?";
 }
 

@@ -16,6 +16,7 @@ struct ni_chosen ni_chosen(const struct ni_work *w, unsigned i)
     const int at = w->plan->chosen[i];
     const struct ni_port *port = &w->inv->port[at];
     struct ni_port_plan *plan = &w->plan->port[at];
+
     return (struct ni_chosen){at,
                               port,
                               &w->inv->hca[port->hca],
@@ -50,6 +51,7 @@ void ni_list_chosen(const struct ni_work *w)
     const struct ni_inventory *inv = w->inv;
     int sorted[NI_MAX_PORT];
     unsigned n = 0;
+
     for (int i = 0; i < (int)inv->n_port; i++) {
         if (!w->plan->port[i].chosen)
             continue;

@@ -19,6 +19,7 @@ const char *ni_user_value(const struct ni_work *w, const char *name)
 int64_t ni_user_int(const struct ni_work *w, const char *name, int64_t otherwise)
 {
     const char *value = ni_user_value(w, name);
+
     if (!value || !*value)
         return otherwise;
     errno = 0;
@@ -31,6 +32,7 @@ void ni_decide_value(const struct ni_work *w, const char *name, const char *valu
 {
     struct ni_plan *plan = w->plan;
     const unsigned targets = w->policy->targets;
+
     if (ni_has_prefix(name, "NCCL_") && targets && !(targets & (NI_FOR_NCCL | NI_FOR_TORCHCOMMS)))
         return;
     if (plan->n_setting == NI_MAX_SETTING)
@@ -66,6 +68,7 @@ void ni_leave_out(const struct ni_work *w, unsigned port, enum ni_finding_id id,
     struct ni_port_plan *p = &w->plan->port[port];
     struct ni_text t = ni_text_on(p->why, sizeof(p->why));
     va_list ap;
+
     p->chosen = false;
     p->rule = w->plan->rule;
     va_start(ap, fmt);

@@ -30,6 +30,7 @@ static enum ni_distance own_distance(const struct ni_work *w, unsigned hca, unsi
     const struct ni_pci *g = &w->inv->gpu[gpu].pci;
     const struct ni_num *numa = &g->numa, *first = &w->inv->gpu[0].pci.numa;
     const enum ni_distance there = ni_pci_distance(&h->pci, g);
+
     if (h->pci.none || !w->plan->no_place[hca])
         return there;
     if (numa->known != NI_KNOWN || first->known != NI_KNOWN)
@@ -61,8 +62,10 @@ static void find_nearest(const struct ni_work *w)
 {
     const struct ni_inventory *inv = w->inv;
     bool chosen[NI_MAX_HCA] = {false}, opens[NI_MAX_HCA] = {false}, any_opens = false;
+
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const int h = ni_chosen(w, i).port->hca;
+
         chosen[h] = true;
         opens[h] = !ni_lacks_node(&inv->hca[h].uverbs);
         any_opens = any_opens || opens[h];
@@ -71,6 +74,7 @@ static void find_nearest(const struct ni_work *w)
         for (unsigned g = 0; g < inv->n_gpu; g++) {
             const enum ni_distance d = distance(w, h, g);
             struct ni_near *near = &w->plan->nearest_hca[g];
+
             w->plan->distance[g][h] = (uint8_t)d;
             if ((any_opens ? opens[h] : chosen[h]) && d != NI_DIST_UNKNOWN &&
                 (near->index < 0 || d < near->distance))
@@ -83,6 +87,7 @@ void ni_want_numa(const struct ni_work *w)
 {
     for (unsigned g = 0; g < w->inv->n_gpu; g++) {
         const struct ni_near *near = &w->plan->nearest_hca[g];
+
         if (near->index < 0 || near->distance > NI_DIST_PXB)
             w->plan->wants |= NI_WANT_NUMA | NI_WANT_DATA_DIRECT;
     }
@@ -95,6 +100,7 @@ bool ni_can_gdr(const struct ni_work *w, const char **ret_why)
     const struct ni_inventory *inv = w->inv;
     const char *dmabuf = ni_user_value(w, "NCCL_DMABUF_ENABLE");
     const bool off = ni_user_int(w, "NCCL_DMABUF_ENABLE", 1) == 0;
+
     *ret_why = NULL;
     if (inv->gdr.gb10) {
         *ret_why = "a GB10 has no GPUDirect RDMA: CPU and GPU share one memory";
@@ -310,6 +316,7 @@ void ni_rule_gdr(const struct ni_work *w)
 {
     const struct ni_gdr *gdr = &w->inv->gdr;
     const char *value = NULL, *why = NULL;
+
     find_nearest(w);
     if (w->plan->n_chosen == 0)
         return;

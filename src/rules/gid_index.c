@@ -61,6 +61,7 @@ static bool find_index(const struct ni_work *w, const struct ni_gid *const want[
                        struct ni_gid_way *ret)
 {
     const struct ni_port *port = ni_chosen(w, 0).port;
+
     *ret = plain_search;
     for (unsigned i = 0; i <= port->n_gid; i++) {
         ret->index = (i == 0 ? want[0] : ni_port_gid(w->inv, port, i - 1))->index;
@@ -106,9 +107,11 @@ static bool find_way(const struct ni_work *w, bool may_index, struct ni_gid_way 
 {
     const struct ni_gid *best[NI_MAX_CHOSEN] = {0}, *v6[NI_MAX_CHOSEN] = {0};
     bool sure = true, sure_v6 = true;
+
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
         const int routable = ni_best_gid(w->inv, c.port, true);
+
         best[i] = c.best;
         v6[i] = routable < 0 ? NULL : &w->inv->gid[routable];
         sure = sure && c.best->own == NI_OWN_OURS;
@@ -129,13 +132,16 @@ static bool find_way(const struct ni_work *w, bool may_index, struct ni_gid_way 
 static int doubtful_port(const struct ni_work *w)
 {
     const struct ni_net *net = &w->inv->net;
+
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
         const bool v1 = c.best->type == NI_GID_V1;
         const bool read = (ni_ip_is_v4(c.best->ip) ? net->v4_known : net->v6_known) == NI_KNOWN;
         bool doubt = v1 && (c.best->own != NI_OWN_OURS || c.port->gids_lost);
+
         for (unsigned k = 0; k < c.port->n_gid && !doubt; k++) {
             const struct ni_gid *g = ni_port_gid(w->inv, c.port, k);
+
             if (v1)
                 doubt = g->type == NI_GID_UNREAD && g->own != NI_OWN_FOREIGN;
             else /* an interface of the same name may be another namespace's */
@@ -159,6 +165,7 @@ static void plan_way(const struct ni_work *w, const struct ni_gid_way *way, bool
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
         const struct ni_gid_end end = ni_gid_end(w->inv, c.port, way);
+
         c.plan->nccl_index = end.unproven ? -1 : (int)end.index;
         const bool right = ni_is_as_good(end.gid, c.best, true);
         c.plan->gid = right ? (int)(end.gid - w->inv->gid) : c.plan->best;
@@ -180,6 +187,7 @@ static void set_way(const struct ni_work *w, const struct ni_gid_way *way)
     char value[NI_IP_TEXT + 8], ip[NI_IP_TEXT];
     const struct ni_gid *entry[NI_MAX_CHOSEN] = {0};
     struct ni_gid_way said;
+
     (void)find_way(w, true, &said);
     for (unsigned i = 0; i < w->plan->n_chosen; i++)
         entry[i] = ni_gid_end(w->inv, ni_chosen(w, i).port, &said).gid;
@@ -237,6 +245,7 @@ static void for_roce(const struct ni_work *w)
     const bool user_searches = ni_user_way(w, &way);
     const int user_index = way.index;
     const bool found = doubtful < 0 && find_way(w, !user || user_index >= 0, &found_way);
+
     if (user || user_searches) /* they may lead behind the first right entry */
         w->plan->wants |= NI_WANT_WHOLE_GIDS;
     if (found && !user_searches) {
@@ -270,6 +279,7 @@ void ni_rule_gid_index(const struct ni_work *w)
 {
     static const char no_choice[] = "an InfiniBand link has no GIDs to choose from";
     const int index = (int)ni_user_int(w, variable, 0);
+
     if (w->plan->n_chosen == 0)
         return;
     if (ni_chosen(w, 0).port->link == NI_LINK_ROCE) {

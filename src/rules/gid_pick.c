@@ -19,6 +19,7 @@ enum worth { UNUSABLE, ROCE_V1, LINK_LOCAL, LINK_LOCAL_V4, ROUTABLE_V6, ROUTABLE
 static enum worth worth_of(const struct ni_gid *g)
 {
     const bool v4 = ni_ip_is_v4(g->ip), link_local = ni_ip_is_link_local(g->ip);
+
     if (g->own == NI_OWN_FOREIGN || g->type == NI_GID_UNREAD)
         return UNUSABLE;
     if (g->type == NI_GID_V1)
@@ -33,6 +34,7 @@ static enum worth worth_of(const struct ni_gid *g)
 static bool is_better(const struct ni_gid *a, const struct ni_gid *b)
 {
     const enum worth x = worth_of(a), y = b ? worth_of(b) : UNUSABLE;
+
     if (x <= ROCE_V1 || y <= ROCE_V1)
         return x > y;
     if ((x >= ROUTABLE_V6) != (y >= ROUTABLE_V6))
@@ -45,8 +47,10 @@ static bool is_better(const struct ni_gid *a, const struct ni_gid *b)
 int ni_best_gid(const struct ni_inventory *inv, const struct ni_port *port, bool v6)
 {
     int best = -1;
+
     for (unsigned i = 0; i < port->n_gid; i++) {
         const struct ni_gid *g = ni_port_gid(inv, port, i);
+
         if ((!v6 || worth_of(g) == ROUTABLE_V6) && is_better(g, best < 0 ? NULL : &inv->gid[best]))
             best = port->first_gid + (int)i;
     }
@@ -60,6 +64,7 @@ static void judge_weak(const struct ni_work *w, unsigned at, enum worth worth, e
     const enum ni_finding_id id = worth == ROCE_V1 ? NI_F_GID_V1_ONLY : NI_F_GID_LINK_LOCAL;
     const char *what = worth == ROCE_V1 ? "only RoCE v1 GIDs" : "only link-local RoCE v2 GIDs";
     unsigned foreign = 0;
+
     for (unsigned i = 0; i < port->n_gid; i++)
         foreign += ni_port_gid(w->inv, port, i)->own == NI_OWN_FOREIGN;
     if (worth > UNUSABLE && best > worth)
@@ -79,8 +84,10 @@ void ni_rule_gids(const struct ni_work *w)
     const struct ni_inventory *inv = w->inv;
     enum worth worth[NI_MAX_PORT], best = UNUSABLE;
     char ip[NI_IP_TEXT];
+
     for (unsigned i = 0; i < inv->n_port; i++) {
         struct ni_port_plan *p = &w->plan->port[i];
+
         worth[i] = UNUSABLE;
         if (!p->chosen || inv->port[i].link != NI_LINK_ROCE)
             continue;

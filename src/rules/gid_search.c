@@ -20,6 +20,7 @@ static const struct ni_gid *row(const struct ni_inventory *inv, const struct ni_
 {
     static const struct ni_gid empty = {.type = NI_GID_UNREAD};
     const struct ni_gid *g = ni_gid_at(inv, port, index);
+
     return g ? g : &empty;
 }
 
@@ -27,6 +28,7 @@ static const struct ni_gid *row(const struct ni_inventory *inv, const struct ni_
 static bool is_valid(const struct ni_gid *e)
 {
     static const uint8_t link_local[8] = {0xfe, 0x80};
+
     return !ni_ip_is_zero(e->ip) && memcmp(e->ip, link_local, sizeof(link_local)) != 0;
 }
 
@@ -34,6 +36,7 @@ struct ni_gid_end ni_gid_end(const struct ni_inventory *inv, const struct ni_por
                              const struct ni_gid_way *way)
 {
     struct ni_gid_end end = {.unproven = port->gids_lost};
+
     if (way->index >= 0)
         return (struct ni_gid_end){.index = (unsigned)way->index,
                                    .gid = ni_gid_at(inv, port, (unsigned)way->index)};
@@ -42,6 +45,7 @@ struct ni_gid_end ni_gid_end(const struct ni_inventory *inv, const struct ni_por
         const struct ni_gid *cand = row(inv, port, i);
         /* getGidAddrFamily: anything but ::ffff:a.b.c.d, an empty entry too, counts as IPv6 */
         const bool v4 = ni_ip_is_v4(cand->ip);
+
         if (v4 == way->v6 || way->no_range ||
             (way->ranged && !ni_ip_same_prefix(cand->ip, way->range, way->bits)))
             continue;
@@ -50,6 +54,7 @@ struct ni_gid_end ni_gid_end(const struct ni_inventory *inv, const struct ni_por
         if (!take && is_valid(cand)) {
             const bool wanted = (cand->type == NI_GID_V1 && way->version == 1) ||
                                 (cand->type == NI_GID_V2 && way->version == 2);
+
             take = wanted && (old->type != cand->type || !is_valid(old));
             end.unproven = end.unproven || (wanted && old->type == NI_GID_UNREAD && is_valid(old));
         }
@@ -69,6 +74,7 @@ static bool parse_range(const char *text, struct ni_gid_way *way)
     char address[INET6_ADDRSTRLEN];
     const char *slash = strchr(text, '/');
     const struct ni_span ip = {text, slash ? (size_t)(slash - text) : 0};
+
     if (!slash || !ni_copyn(address, sizeof(address), ip.p, ip.n) ||
         (way->v6 ? inet_pton(AF_INET6, address, way->range) != 1 : ni_parse_ipv4(ip, way->range)))
         return false;
@@ -89,6 +95,7 @@ bool ni_user_way(const struct ni_work *w, struct ni_gid_way *way)
     const char *range = ni_user_value(w, "NCCL_IB_ADDR_RANGE");
     const char *version = ni_user_value(w, "NCCL_IB_ROCE_VERSION_NUM");
     const int index = (int)ni_user_int(w, "NCCL_IB_GID_INDEX", -1); /* NCCL holds it in an int */
+
     if (ni_user_value(w, "NCCL_IB_GID_INDEX"))
         way->index = index >= 0 ? index : -1;
     bool v6 = family ? strcmp(family, "AF_INET6") == 0 : way->v6;

@@ -31,11 +31,13 @@ static uint32_t nearest(const struct ni_work *w, unsigned gpu, enum ni_distance 
     const struct ni_pci *pci = &w->inv->gpu[gpu].pci;
     uint32_t bits = 0;
     bool unknown = false;
+
     *ret = NI_DIST_UNKNOWN;
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_hca *h = ni_chosen(w, i).hca;
         const bool flat = pci->known != NI_KNOWN || pci->depth == 1 || h->pci.none;
         const enum ni_distance d = flat ? NI_DIST_UNKNOWN : ni_pci_distance(&h->pci, pci);
+
         if (ni_lacks_node(&h->uverbs))
             continue;
         unknown |= d == NI_DIST_UNKNOWN;
@@ -56,6 +58,7 @@ void ni_rule_gpu_hcas(const struct ni_work *w)
     uint32_t near[NI_MAX_GPU], own[NI_MAX_GPU] = {0}, taken = 0;
     uint8_t users[NI_MAX_CHOSEN] = {0};
     enum ni_distance at[NI_MAX_GPU];
+
     if (w->inv->gdr.gpus_lost || w->plan->n_chosen == 0 ||
         !(w->policy->gpu_map || w->policy->targets & per_gpu))
         return;
@@ -96,10 +99,12 @@ static void narrow(const struct ni_work *w, struct visible *v, const char *list)
     const struct visible from = *v;
     struct ni_span item;
     uint64_t k;
+
     v->n = 0;
     v->counted = false;
     while (v->n < NI_MAX_GPU && ni_split(&list, ',', &item)) {
         int gpu = w->inv->n_gpu == 1 ? 0 : -1;
+
         item = ni_trim(item);
         if (ni_parse_u64(item, NI_MAX_GPU, &k) == 0 && k < from.n) {
             gpu = from.gpu[k];
@@ -121,6 +126,7 @@ static const char *obstacle(const struct ni_work *w, const struct ni_local *l,
     const char *size = ni_env_get(w->env, l->size);
     const char *order = ni_env_get(w->env, "CUDA_DEVICE_ORDER");
     uint64_t ranks = 0;
+
     if (!size && strcmp(l->rank, "SLURM_LOCALID") == 0)
         size = "1"; /* a batch script: each step has it (Slurm common/env.c env_array_for_step) */
     *rank = UINT64_MAX;
@@ -152,6 +158,7 @@ int ni_rank_gpu(const struct ni_work *w, struct ni_text *why)
     struct visible v = {.n = 0, .counted = true};
     char bdf[NI_BDF_TEXT];
     uint64_t rank;
+
     if (!l)
         return -1;
     if (w->inv->n_gpu > 1)

@@ -17,11 +17,13 @@ void ni_rule_hca_list(const struct ni_work *w)
     const unsigned n = w->plan->n_chosen;
     const char *user = ni_user_value(w, variable);
     struct ni_text list = NI_TEXT(NI_VALUE);
+
     if (n == 0)
         return;
     for (unsigned i = 0; i < n; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
         struct ni_text node = NI_TEXT(96);
+
         ni_putf(&list, "%s%s:%u", i ? "," : "=", c.hca->name, c.port->num);
         /* doctor has an error for it, with the reason that fits (check.c) */
         if (!w->inv->for_doctor && ni_put_node(&c.hca->uverbs, &node))

@@ -20,6 +20,7 @@ static void without_port(const struct ni_work *w)
     const bool held = ni_user_value(w, disable) && ni_user_int(w, disable, 0) == 0;
     const char *then = held && list ? "NCCL tries each that it can open" : "TCP is used";
     const unsigned given = ni_given_hcas(w->inv);
+
     if (list && ni_names_hcas(list))
         return; /* it names devices: hca.ports has judged them */
     if (!held || !list)
@@ -47,6 +48,7 @@ void ni_rule_ib_disable(const struct ni_work *w)
     const unsigned n = w->plan->n_chosen;
     const char *net = ni_user_value(w, "NCCL_NET");
     const bool off = ni_user_int(w, disable, 0) != 0, ib = ni_allows_only_ib(w);
+
     if (w->plan->transport == NI_NET_OTHER)
         return;
     /* what forbids the only network that is allowed kills the job */

@@ -27,6 +27,7 @@ void ni_note_init(const struct ni_work *w)
 {
     const struct ni_self *s = &w->inv->self;
     const bool is_pid1 = s->pid.known == NI_KNOWN && s->pid.v == 1;
+
     if (is_pid1 || (s->init_known == NI_KNOWN && !ni_is_init(s->init)))
         ni_report(w->f, NI_F_EXEC_PID1_NO_INIT, "PID 1",
                   "%s is no init: SIGTERM may do nothing, orphans stay as zombies",

@@ -37,8 +37,10 @@ typedef void put_fn(const struct asked *a, struct ni_text *value, struct ni_text
 static void put_ports(const struct asked *a, bool numbers, struct ni_text *value)
 {
     const struct ni_hca *last = NULL;
+
     for (unsigned i = 0; i < a->w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(a->w, i);
+
         if (!(a->ports >> i & 1) || (!numbers && c.hca == last))
             continue;
         ni_putf(value, "%s%s", last ? "," : "", c.hca->name);
@@ -53,8 +55,10 @@ static void put_index(const struct asked *a, struct ni_text *value, struct ni_te
 {
     const struct ni_gid *first = NULL;
     uint32_t left = a->ports;
+
     for (unsigned i = 0; left; i++, left >>= 1) {
         const struct ni_gid *g = ni_chosen(a->w, i).gid;
+
         if (!(left & 1))
             continue;
         first = first ? first : g;
@@ -79,12 +83,14 @@ static void put_map(const struct asked *a, struct ni_text *map, struct ni_text *
     const struct ni_work *w = a->w;
     char gpu[NI_BDF_TEXT], nic[NI_BDF_TEXT];
     uint32_t taken = 0;
+
     if (a->is_rank)
         ni_putf(why, "%s: this process has no workers on other GPUs", a->rank_why.buf);
     else if (w->inv->n_gpu == 0 || !a->all)
         ni_put(why, w->inv->n_gpu == 0 ? "the pod has no GPU" : "no RDMA port is in use");
     for (unsigned i = 0; i < w->plan->n_chosen && !why->len; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
+
         if (c.port->num != 1 || c.hca->aux[0] || !c.hca->has_bdf)
             ni_putf(why, "port %u of %s is in use: vLLM takes only port 1 of PCI functions",
                     c.port->num, c.hca->name);
@@ -92,6 +98,7 @@ static void put_map(const struct asked *a, struct ni_text *map, struct ni_text *
     for (unsigned g = 0; g < w->inv->n_gpu && !why->len; g++) {
         const uint32_t own = w->plan->gpu_ports[g] & -w->plan->gpu_ports[g];
         const struct ni_hca *h = own ? ni_chosen(w, (unsigned)__builtin_ctz(own)).hca : NULL;
+
         ni_bdf_text(w->inv->gpu[g].bdf, gpu);
         if (!h || taken & own || ni_pci_distance(&h->pci, &w->inv->gpu[g].pci) == NI_DIST_SYS)
             ni_putf(why, "GPU %s has no HCA of its own that is known to be near", gpu);
@@ -111,6 +118,7 @@ static void decide_vllm(struct asked *a)
                       by_pe_name[] = "NVSHMEM_HCA_PE_MAPPING";
     const char *users_map = ni_user_value(a->w, map_name), *vars = ni_user_value(a->w, vars_name);
     struct ni_text map = NI_TEXT(NI_VALUE), why = NI_TEXT(NI_REASON), ours = NI_TEXT(64);
+
     put_map(a, &map, &why);
     if (!ni_user_value(a->w, ucx_devices))
         ni_putf(&ours, "%s:1", ucx_devices);
@@ -150,6 +158,7 @@ static void put_ucx_limit(const struct asked *a, struct ni_text *value, struct n
 {
     const struct ni_work *w = a->w;
     bool known = true;
+
     if (w->inv->n_gpu == 0 || w->inv->gpu[0].amd || (a->rank & (a->rank - 1)) == 0 ||
         strstr(a->by_vllm.buf, ucx_devices))
         return;
@@ -177,8 +186,10 @@ static void put_nvshmem_prefix(const struct asked *a, struct ni_text *value, str
     bool usual = true;
     const char *first = "";
     size_t same = 0;
+
     for (unsigned i = 0; i < a->w->plan->n_chosen; i++) {
         const char *name = ni_chosen(a->w, i).hca->name;
+
         if (i == 0) {
             first = name;
             same = strcspn(name, "0123456789");
@@ -224,6 +235,7 @@ static void put_mooncake_names(const struct asked *a, struct ni_text *value, str
 static void put_mooncake_port(const struct asked *a, struct ni_text *value, struct ni_text *why)
 {
     bool same = true;
+
     if (!a->all)
         return;
     for (unsigned i = 0; i < a->w->plan->n_chosen; i++)
@@ -245,6 +257,7 @@ static void put_interface(const struct asked *a, struct ni_text *value, struct n
     const char *users = ni_user_value(w, "NCCL_SOCKET_IFNAME");
     const bool named = w->policy->sockets || (users && strlen(users) > 1);
     const char *list = w->plan->sockets, *pod = named ? NULL : ni_pod_interface(w);
+
     if (!*list)
         return;
     ni_putn(value, pod ? pod : list, strcspn(pod ? pod : list, ","));
@@ -283,6 +296,7 @@ static void check_override(const struct ni_work *w, const char *name)
     const struct ni_conf_entry *e = ni_find_conf(w->inv, name, true);
     const struct ni_setting *s = ni_plan_get(w->plan, name);
     struct ni_text theirs = NI_TEXT(272);
+
     if (!e || !s || strcmp(e->value, s->value) == 0)
         return;
     ni_put_quoted(&theirs, e->value, strlen(e->value), 64);
@@ -293,6 +307,7 @@ static void check_override(const struct ni_work *w, const char *name)
 void ni_rule_libraries(const struct ni_work *w)
 {
     const unsigned targets = w->policy->targets;
+
     if (!(targets & ~(unsigned)NI_FOR_NCCL))
         return; /* what follows is some KiB to clear */
     struct asked a = {.w = w, .rank_why = NI_TEXT(NI_REASON / 2), .by_vllm = NI_TEXT(NI_VALUE)};
@@ -300,6 +315,7 @@ void ni_rule_libraries(const struct ni_work *w)
     a.rank = a.all;
     if (a.all && targets & BY_RANK) {
         const int gpu = ni_rank_gpu(w, &a.rank_why);
+
         a.is_rank = gpu >= 0 && w->plan->gpu_ports[gpu];
         if (a.is_rank)
             a.rank = w->plan->gpu_ports[gpu];
@@ -310,6 +326,7 @@ void ni_rule_libraries(const struct ni_work *w)
         decide_vllm(&a);
     for (const struct variable *v = variables; v < variables + NI_COUNT(variables); v++) {
         struct ni_text value = NI_TEXT(NI_VALUE), why = NI_TEXT(NI_REASON);
+
         if (!(v->whose & targets))
             continue;
         a.ports = v->whose & BY_RANK ? a.rank : a.all;

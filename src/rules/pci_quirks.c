@@ -28,6 +28,7 @@ static bool is_wrong(enum ni_at at)
 static bool merges_vfs(const struct ni_work *w)
 {
     const struct ni_setting *s = ni_plan_get(w->plan, merge_vfs);
+
     return !(s && s->origin == NI_FROM_RULE) && ni_user_int(w, merge_vfs, 1) != 0;
 }
 
@@ -36,9 +37,11 @@ static bool merges_vfs(const struct ni_work *w)
 void ni_rule_vf_merge(const struct ni_work *w)
 {
     const struct ni_hca *mended = NULL, *harmed = NULL;
+
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_hca *h = ni_chosen(w, i).hca;
         const bool good = h->place.unmerged == NI_AT_ITSELF || h->place.unmerged == NI_AT_NIC;
+
         if (is_wrong(h->place.merged))
             w->plan->wants |= NI_WANT_UNMERGED;
         if (is_wrong(h->place.merged) && good)
@@ -48,6 +51,7 @@ void ni_rule_vf_merge(const struct ni_work *w)
     }
     if (mended && !harmed) {
         char bdf[NI_BDF_TEXT];
+
         ni_decide_value(w, merge_vfs, "0", "NCCL would take %s (%s) for %02x:00.0, where %s is",
                         mended->name, ni_bdf_text(mended->bdf, bdf), mended->bdf.bus,
                         mended->place.merged == NI_AT_OTHER ? "something else" : "nothing");
@@ -63,6 +67,7 @@ void ni_rule_vf_merge(const struct ni_work *w)
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_hca *h = ni_chosen(w, i).hca;
         const enum ni_at at = merged ? h->place.merged : h->place.unmerged;
+
         if (!h->pci.none && (h->aux[0] || is_wrong(at))) /* SoftRoCE loses nothing by it */
             ni_report(w->f, NI_F_HCA_PLACE_LOST, h->name,
                       "NCCL does not find it on the PCI tree, and puts it at the first CPU: %s",
@@ -72,6 +77,7 @@ void ni_rule_vf_merge(const struct ni_work *w)
     }
     for (unsigned i = 0; i < w->inv->n_hca; i++) {
         const struct ni_nccl_place *place = &w->inv->hca[i].place;
+
         w->plan->no_place[i] = (merged ? place->merged : place->unmerged) == NI_AT_NOTHING;
     }
 }
@@ -94,6 +100,7 @@ bool ni_share_port(const struct ni_hca *a, const struct ni_hca *b)
 static bool is_one_card(const struct ni_hca *a, const struct ni_hca *b)
 {
     const struct ni_bdf p = port_of(a), q = port_of(b);
+
     return p.domain == q.domain && p.bus == q.bus && p.dev == q.dev && p.fn != q.fn;
 }
 
@@ -110,6 +117,7 @@ static bool must_stay_apart(const struct ni_work *w, const struct ni_hca *a, con
     const bool *no_place = w->plan->no_place, lost = no_place[a - w->inv->hca];
     const bool shared = ni_share_port(a, b);
     char pf[NI_BDF_TEXT];
+
     if (a == b || lost != no_place[b - w->inv->hca] || (!lost && !is_on_one_bus(a, b)))
         return false;
     if (!lost && !shared && (is_one_card(a, b) || (!merges_vfs(w) && a->bdf.dev != b->bdf.dev)))
@@ -260,6 +268,7 @@ void ni_rule_nic_merge(const struct ni_work *w)
     for (unsigned i = 0; i < t.n; i++) {
         for (unsigned k = i + 1; k < t.n && !apart; k++) {
             const struct ni_hca *a = t.hca[i], *b = t.hca[k];
+
             if (is_on_one_bus(a, b)) /* only then it matters whether they share a port */
                 w->plan->wants |= NI_WANT_PFS;
             apart = must_stay_apart(w, a, b, &why);

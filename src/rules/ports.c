@@ -25,12 +25,14 @@ static const char variable[] = "NCCL_IB_HCA";
 static bool takes(const struct ni_work *w, const char *list, int at)
 {
     const struct ni_port *port = &w->inv->port[at];
+
     return ni_nccl_match(list, w->inv->hca[port->hca].name, (int)port->num);
 }
 
 static bool is_in_option(const struct ni_work *w, int at)
 {
     char option[NI_VALUE + 2];
+
     return !w->policy->hcas || !ni_format(option, sizeof(option), "=%s", w->policy->hcas) ||
            takes(w, option, at);
 }
@@ -38,6 +40,7 @@ static bool is_in_option(const struct ni_work *w, int at)
 static bool is_in_users_list(const struct ni_work *w, int at)
 {
     const char *list = ni_user_value(w, variable);
+
     return !list || takes(w, list, at);
 }
 
@@ -68,6 +71,7 @@ static const char *physical_state(const struct ni_port *port)
                                        "LinkUp",
                                        "LinkErrorRecovery",
                                        "Phy Test"};
+
     return port->phys_state.known == NI_KNOWN && port->phys_state.v < (int64_t)NI_COUNT(text)
                ? text[port->phys_state.v]
                : NULL;
@@ -81,6 +85,7 @@ static void judge_port(const struct ni_work *w, unsigned at)
     const struct ni_num state = port->state;
     const char *word = ni_port_state_text(state);
     const char *phys = physical_state(port);
+
     if (!ni_is_given(h))
         ni_leave_out(w, at, NI_F_COUNT, "not the pod's");
     else if (!is_in_option(w, (int)at))
@@ -114,6 +119,7 @@ static bool is_named(const struct ni_work *w, int at)
 {
     const char *list = ni_user_value(w, variable);
     char exact[NI_VALUE + 2];
+
     if (w->policy->hcas || !list || *list == '^')
         return w->policy->hcas != NULL;
     list += *list == '=';
@@ -127,6 +133,7 @@ static void leave_out_slow(const struct ni_work *w)
 {
     const struct ni_port *port = w->inv->port;
     long long fastest = 0;
+
     if (ni_is_told(w->inv->source))
         return;
     w->plan->wants |= NI_WANT_RATES;
@@ -136,6 +143,7 @@ static void leave_out_slow(const struct ni_work *w)
     }
     for (unsigned i = 0; i < w->inv->n_port; i++) {
         const long long mbps = port[i].mbps.v;
+
         if (!w->plan->port[i].chosen || port[i].mbps.known != NI_KNOWN || mbps * 2 >= fastest ||
             is_named(w, (int)i))
             continue;
@@ -150,8 +158,10 @@ static void keep_one_link_layer(const struct ni_work *w)
 {
     long long mbps[] = {[NI_LINK_IB] = 0, [NI_LINK_ROCE] = 0};
     bool has[] = {[NI_LINK_IB] = false, [NI_LINK_ROCE] = false};
+
     for (unsigned i = 0; i < w->inv->n_port; i++) {
         const struct ni_port *port = &w->inv->port[i];
+
         if (!w->plan->port[i].chosen)
             continue;
         has[port->link] = true;
@@ -177,6 +187,7 @@ static void leave_out_softroce(const struct ni_work *w)
 {
     const struct ni_inventory *inv = w->inv;
     bool pci = false;
+
     for (unsigned i = 0; i < inv->n_port; i++)
         pci = pci || (w->plan->port[i].chosen && !inv->hca[inv->port[i].hca].pci.none);
     for (unsigned i = 0; pci && i < inv->n_port; i++) {
@@ -194,6 +205,7 @@ void ni_rule_ports(const struct ni_work *w)
 {
     const char *list = ni_user_value(w, variable);
     unsigned chosen = 0;
+
     for (unsigned i = 0; i < w->inv->n_port; i++)
         judge_port(w, i);
     if (list && w->plan->transport == NI_NET_RDMA)

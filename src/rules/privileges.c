@@ -42,6 +42,7 @@ uint64_t ni_command_caps(const struct ni_work *w)
 {
     const struct ni_self *s = &w->inv->self;
     const struct ni_caps *caps = &w->plan->caps;
+
     if (s->caps_known != NI_KNOWN)
         return 0;
     if (is_root(s))
@@ -68,6 +69,7 @@ static void report_caps(const struct ni_work *w, enum ni_finding_id id, const ch
                         uint64_t set, const char *why)
 {
     struct ni_text names = NI_TEXT(128);
+
     if (set == 0)
         return;
     ni_put_caps(&names, set, &w->policy->cap_names);
@@ -82,6 +84,7 @@ void ni_rule_caps(const struct ni_work *w)
     const uint64_t asked = w->policy->keep_caps, dropped = w->policy->drop_caps;
     const uint64_t ours = is_root(s) ? UINT64_MAX : unneeded | ni_cap_bit(CAP_IPC_LOCK);
     struct ni_caps *caps = &w->plan->caps;
+
     caps->drop = dropped | (w->policy->drop_unneeded ? unneeded & ~asked : 0);
     caps->keep = asked & ~caps->drop;
     if (s->caps_known != NI_KNOWN)
@@ -135,6 +138,7 @@ void ni_memlock_why(const struct ni_work *w, struct ni_text *t)
     /* the soft limit goes up to the hard one without any right */
     const bool held = has_limits(s) && s->memlock_hard.v > s->memlock_soft.v &&
                       w->policy->memlock < s->memlock_hard.v;
+
     if (may && w->policy->memlock == NI_UNLIMITED)
         ni_putf(t, "CAP_SYS_RESOURCE is there, but the kernel%s did not let the limit be raised",
                 s->seccomp.known == NI_KNOWN && s->seccomp.v == 0 ? "" : " or the seccomp filter");
@@ -157,6 +161,7 @@ void ni_rule_memlock(const struct ni_work *w)
     const struct ni_self *s = &w->inv->self;
     const int64_t want = w->policy->memlock;
     struct ni_limit *l = &w->plan->memlock;
+
     if (!has_limits(s)) {
         /* Without /proc the limits in force are met when they are raised: the soft one goes up to
            the hard one. */

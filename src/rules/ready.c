@@ -13,18 +13,21 @@
 static bool has_routable_gid(const struct ni_inventory *inv, const struct ni_port *port)
 {
     const int best = ni_best_gid(inv, port, false);
+
     return best >= 0 && ni_gid_is_routable_v2(&inv->gid[best]);
 }
 
 bool ni_is_ready(const struct ni_inventory *inv, struct ni_text *missing)
 {
     bool ready = !inv->pending[0];
+
     if (!ready)
         ni_putf(missing, "device metadata %s", inv->pending);
     for (unsigned i = 0; i < inv->n_port; i++) {
         const struct ni_port *port = &inv->port[i];
         const struct ni_hca *h = &inv->hca[port->hca];
         const char *lacks = NULL;
+
         if (!ni_is_given(h))
             continue;
         if (!ni_is_active(port))

@@ -36,8 +36,10 @@ static bool has_rdma(const struct ni_work *w, struct ni_text *why)
         NI_F_USER_GID_WRONG,  NI_F_GID_SEARCH_WRONG, NI_F_USER_SOCKET_NONE,
     };
     const char *tcp = ni_tcp_cause(w);
+
     for (unsigned i = 0; i < w->f->n; i++) {
         const struct ni_finding *f = &w->f->at[i];
+
         for (unsigned k = 0; k < NI_COUNT(against); k++) {
             if (f->id != against[k])
                 continue;
@@ -51,6 +53,7 @@ static bool has_rdma(const struct ni_work *w, struct ni_text *why)
         const struct ni_chosen c = ni_chosen(w, i);
         const enum ni_known known = c.hca->uverbs.known;
         struct ni_text node = NI_TEXT(96);
+
         if (known == NI_DENIED || known == NI_BAD)
             ni_put(&node, "its device node is not known");
         if (node.len == 0 && !ni_put_node(&c.hca->uverbs, &node))
@@ -73,6 +76,7 @@ static bool has_roce_v2(const struct ni_work *w, struct ni_text *why)
 {
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
+
         if (c.gid && c.gid->type == NI_GID_V2)
             continue;
         ni_putf(why, "%s %s", ni_port_name(w->inv, c.at).text,
@@ -88,11 +92,14 @@ static bool has_rails(const struct ni_work *w, struct ni_text *why)
 {
     const unsigned given = ni_given_hcas(w->inv);
     unsigned rails = 0;
+
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
         bool own = c.hca->has_bdf || c.hca->pci.none;
+
         for (unsigned k = 0; k < i; k++) {
             const struct ni_chosen other = ni_chosen(w, k);
+
             own = own && (c.port->num != other.port->num || !ni_share_port(c.hca, other.hca));
         }
         rails += own;
@@ -108,6 +115,7 @@ static bool has_rails(const struct ni_work *w, struct ni_text *why)
 static bool has_gpus(const struct ni_work *w, struct ni_text *why)
 {
     const struct ni_inventory *inv = w->inv;
+
     if (inv->n_gpu == 0)
         ni_put(why, "the pod has no GPU: no /dev/nvidiaN, no /dev/kfd");
     else if (inv->gpu_node[0])
@@ -126,6 +134,7 @@ static enum ni_distance level_in_force(const struct ni_work *w)
     /* with --for of other libraries only, NCCL's settings are in no plan */
     const char *value = s ? s->value : ni_user_value(w, name);
     const enum ni_distance level = value ? ni_parse_level(value) : NI_DIST_UNKNOWN;
+
     if (level == NI_DIST_UNKNOWN || level == NI_DIST_P2C || level == NI_DIST_PXN)
         return c2c ? NI_DIST_PHB : NI_DIST_PXB;
     return level;
@@ -150,6 +159,7 @@ static bool is_near_enough(const struct ni_work *w, struct ni_text *why)
         const struct ni_near *near = &w->plan->nearest_hca[g];
         const struct ni_gpu *gpu = &w->inv->gpu[g];
         char bdf[NI_BDF_TEXT];
+
         if (near->index >= 0 && near->distance <= level)
             continue;
         ni_bdf_text(gpu->bdf, bdf);
@@ -169,6 +179,7 @@ static bool is_near_enough(const struct ni_work *w, struct ni_text *why)
 static bool has_gdr(const struct ni_work *w, struct ni_text *why)
 {
     const char *no = NULL;
+
     if (!has_gpus(w, why))
         return false;
     if (w->policy->gdr == NI_DIST_LOC)
@@ -237,6 +248,7 @@ static void refuse(const struct ni_work *w, const struct demand *d, enum ni_find
     struct ni_plan *plan = w->plan;
     struct ni_text demand = NI_TEXT(48);
     char all[sizeof(plan->refuse_why)], option[24];
+
     put_demand(&demand, w->policy, d);
     const bool fits = ni_format(all, sizeof(all), "%s%s%s, but %s", plan->refuse_why,
                                 plan->refuse ? "; " : "", demand.buf, why);
@@ -250,6 +262,7 @@ static void refuse(const struct ni_work *w, const struct demand *d, enum ni_find
 void ni_refuse_demand(const struct ni_work *w, unsigned bits, const char *why)
 {
     const struct demand *d = demand_of(w->policy->require & bits);
+
     if (d)
         refuse(w, d, d->id, why);
 }
@@ -271,6 +284,7 @@ void ni_rule_require(const struct ni_work *w)
     const unsigned tried = NI_REQUIRE_SELFTEST | NI_REQUIRE_PREFLIGHT;
     const bool off = w->plan->transport == NI_NET_OFF;
     struct ni_text no_rdma = NI_TEXT(NI_REASON);
+
     refuse_unclear(w);
     if (require & NI_REQUIRE_RAILS)
         w->plan->wants |= NI_WANT_PFS;
@@ -281,6 +295,7 @@ void ni_rule_require(const struct ni_work *w)
     const bool rdma = (require & BY_PLAN) == 0 || has_rdma(w, &no_rdma);
     for (const struct demand *d = demands; d < demands + NI_COUNT(demands); d++) {
         struct ni_text why = NI_TEXT(NI_REASON);
+
         if ((require & d->bit & (off ? BY_PLAN | tried : BY_PLAN)) == 0)
             continue;
         if (off)
@@ -303,6 +318,7 @@ void ni_require_memlock(const struct ni_work *w, int64_t soft, bool may_lock)
     const bool hopeless = w->plan->n_chosen > 0 && soft <= ni_memlock_hopeless;
     const struct demand *d = demand_of(demanded ? NI_REQUIRE_MEMLOCK : require & BY_RDMA);
     struct ni_text why = NI_TEXT(300);
+
     if (!d || (!demanded && !hopeless))
         return;
     if (w->plan->transport == NI_NET_OFF) {
@@ -327,5 +343,6 @@ void ni_require_planned_memlock(const struct ni_work *w)
 {
     const struct ni_self *s = &w->inv->self;
     const bool known = s->memlock_soft.known == NI_KNOWN && s->memlock_hard.known == NI_KNOWN;
+
     ni_require_memlock(w, known ? w->plan->memlock.soft : -1, ni_command_may_lock(w));
 }

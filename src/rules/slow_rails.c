@@ -18,6 +18,7 @@ static bool is_near(const struct ni_work *w, int hca)
     for (unsigned g = 0; g < w->inv->n_gpu; g++) {
         const enum ni_distance d = w->plan->distance[g][hca];
         const struct ni_near *near = &w->plan->nearest_hca[g];
+
         if (d != NI_DIST_UNKNOWN && (d <= NI_DIST_PXB || near->index < 0 || d < near->distance))
             return true;
     }
@@ -27,6 +28,7 @@ static bool is_near(const struct ni_work *w, int hca)
 void ni_note_slow_rails(const struct ni_work *w)
 {
     const struct ni_inventory *inv = w->inv;
+
     for (int at = 0; at < (int)inv->n_port; at++) {
         const struct ni_port *port = &inv->port[at];
         const struct ni_hca *hca = &inv->hca[port->hca];
@@ -35,9 +37,11 @@ void ni_note_slow_rails(const struct ni_work *w)
         const bool rail = ni_is_given(hca) && ni_is_listed(w, at) && ni_is_active(port) &&
                           hca->kind != 0 && is_near(w, port->hca);
         struct ni_chosen fastest = {.at = -1};
+
         for (unsigned i = 0; i < w->plan->n_chosen; i++) {
             const struct ni_chosen r = ni_chosen(w, i);
             const bool sister = r.hca->kind == hca->kind && r.port->link == port->link;
+
             if ((chosen || sister) && r.port->mbps.known == NI_KNOWN &&
                 (fastest.at < 0 || r.port->mbps.v > fastest.port->mbps.v))
                 fastest = r;

@@ -38,6 +38,7 @@ static void add_address(const uint8_t ip[NI_GID_BYTES], enum reach *v4, enum rea
 {
     enum reach *of = ni_ip_is_v4(ip) ? v4 : v6;
     const enum reach is = ni_ip_is_link_local(ip) ? THIS_LINK : PEERS;
+
     *of = is > *of ? is : *of;
 }
 
@@ -51,11 +52,14 @@ static struct address address_of(const struct ni_work *w, const char *ifname, bo
     const struct ni_net *net = &w->inv->net;
     const char *family = ni_user_value(w, family_variable);
     enum reach v4 = NO_ADDRESS, v6 = NO_ADDRESS;
+
     for (unsigned i = 0; i < net->n_addr; i++) {
         const struct ni_addr *a = &net->addr[i];
         bool its = strcmp(a->ifname, ifname) == 0;
+
         if (!its && or_unknown && !ni_ip_is_link_local(a->ip)) {
             const struct ni_route *r = a->ifname[0] ? ni_route_to(net, ifname, a->ip, false) : NULL;
+
             its = !a->ifname[0] || (r && r->bits > 0); /* others may be in its subnet, too */
         }
         if (its)
@@ -83,6 +87,7 @@ bool ni_sockets_are_v6(const struct ni_work *w)
     const char *list = w->plan->sockets;
     char name[NI_IF_NAME];
     struct ni_span s;
+
     while (ni_split(&list, ',', &s)) {
         if (!ni_copyn(name, sizeof(name), s.p, s.n) || !*name)
             return false;
@@ -107,6 +112,7 @@ static bool is_down(const struct ni_work *w, const char *ifname)
 const char *ni_pod_interface(const struct ni_work *w)
 {
     const char *name = w->inv->net.default_if;
+
     if (!name[0]) {
         w->plan->wants |= NI_WANT_IPV6; /* its default route may tell */
         return NULL;
@@ -149,8 +155,10 @@ static void add_option(const struct ni_work *w, struct list *l)
 {
     const char *cursor = w->policy->sockets;
     struct ni_span s;
+
     while (l->n < NI_MAX_IFS && ni_split(&cursor, ',', &s)) {
         char name[NI_IF_NAME];
+
         if (!ni_copyn(name, sizeof(name), s.p, s.n))
             continue;
         const struct ni_netdev *d = ni_find_netdev(w->inv, name);
@@ -180,6 +188,7 @@ static void add_rails(const struct ni_work *w, struct list *l)
                            : c.hca->netdev >= 0 ? w->inv->netdev[c.hca->netdev].name
                                                 : "";
         const struct ni_netdev *d = ni_find_netdev(w->inv, name);
+
         if (!has_ndev)
             w->plan->wants |= NI_WANT_OWN_NETDEVS;
         const uint8_t *own = has_ndev && c.gid->own == NI_OWN_OURS ? c.gid->ip : NULL;
@@ -430,6 +439,7 @@ static bool take_users_list(const struct ni_work *w, struct list *l)
 {
     const char *user = ni_user_value(w, variable), *local = NULL;
     struct first first = {.netdev = NULL};
+
     if (user && *user && !user[1])
         ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
                   "`%s` is a single character: NCCL takes that as unset", user);
@@ -454,6 +464,7 @@ static bool take_users_list(const struct ni_work *w, struct list *l)
     w->plan->wants |= NI_WANT_USERS_NETDEVS;
     for (unsigned i = 0; i < w->inv->n_netdev; i++) {
         const struct ni_netdev *d = &w->inv->netdev[i];
+
         if (!d->running || !ni_nccl_match(user, d->name, -1))
             continue;
         const struct address a = address_of(w, d->name, true, NULL);
@@ -552,6 +563,7 @@ void ni_rule_sockets(const struct ni_work *w)
     struct ni_text value = NI_TEXT(NI_MAX_IFS * (NI_IF_NAME + 1) + 2);
     struct list l = {.n = 0}, users = {.n = 0};
     const bool by_user = take_users_list(w, &users);
+
     if (w->plan->transport == NI_NET_OTHER)
         return;
     check_torchcomms(w);

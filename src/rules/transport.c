@@ -20,6 +20,7 @@ static const char disable[] = "NCCL_IB_DISABLE";
 static bool is_ib_family(const char *plugin)
 {
     static const char *const parts[] = {"sharp", "SHARP", "hpcx", "spcx", "anp", "ANP"};
+
     for (unsigned i = 0; i < NI_COUNT(parts); i++) {
         if (strstr(plugin, parts[i]))
             return true;
@@ -34,6 +35,7 @@ static bool is_no_network(const char *net)
 {
     static const char blanks[] = " \t\r\n";
     const size_t n = strlen(net);
+
     return n == 0 || strcasecmp(net, "none") == 0 || strchr(blanks, net[0]) ||
            strchr(blanks, net[n - 1]);
 }
@@ -42,8 +44,10 @@ static bool is_no_network(const char *net)
 static const char *other_network(const struct ni_work *w)
 {
     static const char *const names[] = {"NCCL_NET", "NCCL_NET_PLUGIN"};
+
     for (unsigned i = 0; i < NI_COUNT(names); i++) {
         const char *v = ni_user_value(w, names[i]);
+
         if (v && !is_no_network(v) && strcasecmp(v, "socket") != 0 && !is_ib_family(v))
             return names[i];
     }
@@ -55,6 +59,7 @@ static const char *other_network(const struct ni_work *w)
 static const char *only_efa(const struct ni_inventory *inv)
 {
     const char *name = NULL;
+
     for (unsigned i = 0; i < inv->n_hca; i++) {
         if (ni_is_given(&inv->hca[i]) && !inv->hca[i].efa)
             return NULL;
@@ -69,12 +74,14 @@ static const char *only_efa(const struct ni_inventory *inv)
 bool ni_allows_only_ib(const struct ni_work *w)
 {
     const char *net = ni_user_value(w, "NCCL_NET");
+
     return net && !is_no_network(net) && is_ib_family(net);
 }
 
 const char *ni_tcp_cause(const struct ni_work *w)
 {
     const char *net = ni_user_value(w, "NCCL_NET");
+
     if (ni_allows_only_ib(w))
         return NULL;
     return w->policy->mode == NI_MODE_TCP          ? "--mode=tcp"
@@ -89,6 +96,7 @@ void ni_rule_transport(const struct ni_work *w)
     const enum ni_mode mode = w->policy->mode;
     const char *other = other_network(w), *efa = only_efa(w->inv);
     const char *net = ni_user_value(w, "NCCL_NET");
+
     w->plan->transport = NI_NET_OTHER;
     if (mode != NI_MODE_OFF && net && is_no_network(net))
         ni_report(w->f, NI_F_USER_NET_NONE, "NCCL_NET",

@@ -30,6 +30,7 @@
 static const char *value_of(const struct ni_work *w, const char *name)
 {
     const char *v = ni_user_value(w, name);
+
     return v && *v ? v : NULL;
 }
 
@@ -270,6 +271,7 @@ static void check_hca_list(const struct ni_work *w)
     const struct ni_inventory *inv = w->inv;
     const char *list = value_of(w, hca_list);
     struct ni_span e;
+
     /* where nothing is chosen hca.ports has told of the list as a whole */
     if (!list || w->plan->transport != NI_NET_RDMA || w->plan->n_chosen == 0)
         return;
@@ -281,10 +283,12 @@ static void check_hca_list(const struct ni_work *w)
         const size_t n = device.n;
         const char *longer = NULL;
         bool takes_port = all_but;
+
         if (n == 0 || !ni_format(whole, sizeof(whole), "%s%.*s", exact ? "=" : "", (int)e.n, e.p))
             continue;
         for (unsigned i = 0; i < inv->n_port; i++) {
             const struct ni_hca *h = &inv->hca[inv->port[i].hca];
+
             if (!ni_is_given(h) || !ni_nccl_match(whole, h->name, -1))
                 continue;
             takes_port = takes_port || ni_nccl_match(whole, h->name, (int)inv->port[i].num);
@@ -387,6 +391,7 @@ static void tell_taken(const struct ni_work *w, int at)
     const bool good = port->link == NI_LINK_IB || (g && ni_gid_is_routable_v2(g));
     const struct ni_gid_end end = ni_gid_end(inv, port, &w->plan->gid_way);
     const char *harm = NULL;
+
     if (port->link != NI_LINK_IB && (!g || !end.gid || !ni_gid_is_right(inv, g)))
         w->plan->wants |= NI_WANT_WHOLE_GIDS;
     if (!other)
@@ -410,10 +415,12 @@ static void check_left_out(const struct ni_work *w)
     const struct ni_inventory *inv = w->inv;
     const char *list = ni_user_value(w, hca_list);
     struct ni_text foreign = NI_TEXT(160);
+
     if (!list || w->plan->transport != NI_NET_RDMA)
         return;
     for (unsigned i = 0; i < inv->n_claim; i++) {
         const struct ni_claim *c = &inv->claim[i];
+
         if (c->source == NI_SRC_UVERBS && c->hca < 0 && ni_nccl_match(list, c->id, -1))
             ni_putf(&foreign, "%s%s", foreign.len ? ", " : "", c->id);
     }
@@ -431,6 +438,7 @@ void ni_rule_user(const struct ni_work *w)
 {
     const struct ni_inventory *inv = w->inv;
     const char *topo = value_of(w, "NCCL_TOPO_FILE"), *plugin = value_of(w, "NCCL_ENV_PLUGIN");
+
     check_variables(w);
     check_levels(w);
     check_merging(w);

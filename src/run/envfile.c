@@ -22,6 +22,7 @@ static bool is_utf8(const char *s)
 {
     uint32_t c;
     size_t n = 1;
+
     while (*s && (n = ni_utf8(s, &c)) > 0)
         s += n;
     return n > 0;
@@ -31,6 +32,7 @@ static bool is_utf8(const char *s)
 static bool is_plain(const char *s)
 {
     size_t n = strlen(s);
+
     for (size_t i = 0; i < n; i++)
         if (s[i] < ' ' || s[i] > '~')
             return false;
@@ -84,8 +86,10 @@ const struct ni_setting *ni_put_env(struct ni_text *out, const struct ni_view *v
                                     enum ni_format format)
 {
     const struct ni_plan *plan = view->plan;
+
     for (unsigned i = 0; i < plan->n_setting; i++) {
         const struct ni_setting *s = &plan->setting[i];
+
         if (s->origin == NI_FROM_RULE && !carries(format, s))
             return s;
     }
@@ -94,6 +98,7 @@ const struct ni_setting *ni_put_env(struct ni_text *out, const struct ni_view *v
         ni_json_object(&j, NULL);
     for (unsigned i = 0; i < plan->n_setting; i++) {
         const struct ni_setting *s = &plan->setting[i];
+
         if (s->origin != NI_FROM_RULE)
             continue;
         if (format == NI_FMT_JSON)

@@ -30,6 +30,7 @@ static void put_trials(struct ni_text *out, const struct ni_trials *all, bool co
 {
     struct ni_text table =
         ni_table_on("PORT\tGID\tWRITE Gb/s\tREAD Gb/s\tLATENCY us\tDMA-BUF\tRESULT");
+
     for (unsigned i = 0; i < all->n; i++) {
         const struct ni_rail_task *task = &all->task[i];
         const struct ni_rail *rail = &task->rail;
@@ -41,6 +42,7 @@ static void put_trials(struct ni_text *out, const struct ni_trials *all, bool co
                                            : rail->untried[0] ? NI_YELLOW
                                                               : NI_RED);
         char ip[NI_IP_TEXT];
+
         ni_quote(t, rail->hca);
         ni_putf(t, "/%u", rail->port);
         ni_cell(t);
@@ -68,6 +70,7 @@ static void put_trials(struct ni_text *out, const struct ni_trials *all, bool co
 void ni_put_selftest(struct ni_text *out, const struct ni_view *view, const struct ni_trials *all)
 {
     const long long ms = (long long)all->took_ms;
+
     ni_putf(out, "Self-test: %u port%s to try; ", all->n, ni_plural(all->n));
     ni_put_origin(out, view);
     if (all->n > 0) {
@@ -93,6 +96,7 @@ static void trial_json(struct ni_json *j, const struct ni_rail_task *task)
     const uint8_t *seen = task->own[NI_ROLE_FROM].gid;
     const bool has_gid = !ni_ip_is_zero(seen);
     char ip[NI_IP_TEXT];
+
     ni_json_text(j, "name", rail->hca);
     ni_json_int(j, "port", rail->port);
     ni_json_text(j, "result", result_of(task));
@@ -127,6 +131,7 @@ void ni_put_selftest_json(struct ni_text *out, const struct ni_view *view,
                           const struct ni_trials *all)
 {
     struct ni_json json = ni_json_report(out), *j = &json;
+
     ni_json_int(j, "size", all->size);
     ni_json_int(j, "bytes", all->bytes);
     ni_json_trials(j, all);

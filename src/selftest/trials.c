@@ -43,6 +43,7 @@ static bool is_missed(const struct ni_work *w, int at)
 {
     const struct ni_inventory *inv = w->inv;
     const struct ni_port *port = &inv->port[at];
+
     if (!ni_is_given(&inv->hca[port->hca]) || !ni_is_told(inv->source) || !ni_is_listed(w, at) ||
         ni_is_chosen(w, port->hca)) /* of two ports one may be without a cable */
         return false;
@@ -62,6 +63,7 @@ void ni_plan_trials(const struct ni_work *w, struct ni_trials *ret)
     }
     for (unsigned i = 0; i < ret->n; i++) {
         struct ni_rail *rail = &ret->task[i].rail;
+
         ni_describe_rail(w, ret->at[i], rail);
         if (rail->link == NI_LINK_ROCE && rail->index < 0) /* without a GID, it may be forced */
             rail->index = (int)ni_user_int(w, "NCCL_IB_GID_INDEX", -1);
@@ -125,6 +127,7 @@ static bool is_limited(const struct ni_work *w, const struct ni_trials *all,
                        const struct ni_pair_result *x)
 {
     enum { QUEUES = 1 << 20 }; /* more than those of a trial take */
+
     return (x->step == NI_PAIR_REGISTER || x->step == NI_PAIR_QUEUES) &&
            (x->err == ENOMEM || (x->err == EPERM && all->memlock == 0)) && all->memlock >= 0 &&
            all->memlock < all->size + QUEUES && !ni_command_may_lock(w);
@@ -141,6 +144,7 @@ static enum ni_finding_id explain(const struct ni_work *w, const struct ni_trial
                                                             : NI_F_VERBS_PROCESS;
     const char *name = ni_errno_name(x->err), *text = NULL;
     char ip[NI_IP_TEXT];
+
     ni_putf(m, "step `%s`: ", ni_pair_step_text(x->step));
     if (x->silent) {
         ni_put(m, "its process died, or has hung until the time was over");
@@ -180,16 +184,19 @@ static enum ni_finding_id explain(const struct ni_work *w, const struct ni_trial
 void ni_judge_trials(const struct ni_work *w, struct ni_trials *all)
 {
     const struct ni_inventory *inv = w->inv;
+
     for (unsigned i = 0; i < all->n; i++) {
         const struct ni_rail_task *task = &all->task[i];
         const struct ni_hca *hca = &inv->hca[inv->port[all->at[i]].hca];
         const struct ni_port_name name = ni_port_name(inv, all->at[i]);
         const uint8_t *sysfs = task->rail.gid, *seen = task->own[NI_ROLE_FROM].gid;
         struct ni_text m = NI_TEXT(NI_REASON);
+
         if (task->result[NI_ROLE_FROM].step == NI_PAIR_DONE) {
             all->passed++;
         } else {
             const enum ni_finding_id id = explain(w, all, task, hca, &m);
+
             /* the limit is the process's, so one finding for all ports */
             ni_report(w->f, id, id == NI_F_VERBS_MEMLOCK ? "RLIMIT_MEMLOCK" : name.text, "%s",
                       m.buf);
@@ -197,6 +204,7 @@ void ni_judge_trials(const struct ni_work *w, struct ni_trials *all)
         if (task->rail.link == NI_LINK_ROCE && !ni_ip_is_zero(sysfs) && !ni_ip_is_zero(seen) &&
             memcmp(sysfs, seen, NI_GID_BYTES) != 0) {
             char device_ip[NI_IP_TEXT], sysfs_ip[NI_IP_TEXT];
+
             ni_report(w->f, NI_F_VERBS_GID, name.text, "index %d holds %s, in sysfs %s",
                       task->rail.index, ni_ip_text(seen, device_ip), ni_ip_text(sysfs, sysfs_ip));
         }

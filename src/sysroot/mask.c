@@ -105,6 +105,7 @@ bool ni_mask_is_shown(const struct ni_mask *m, struct ni_span beginning)
 
     while (low < high) {
         const size_t mid = low + (high - low) / 2;
+
         if (strncmp(m->shown[mid], beginning.p, beginning.n) < 0)
             low = mid + 1;
         else
@@ -210,6 +211,7 @@ static bool is_usual(struct ni_span name)
     for (size_t i = 0; i < NI_COUNT(usual); i++) {
         const size_t n = strlen(usual[i]);
         const bool numbered = n > 0 && usual[i][n - 1] == 'x';
+
         if (ni_span_is(name, usual[i]))
             return true;
         if (numbered && name.n >= n && memcmp(name.p, usual[i], n - 1) == 0 &&
@@ -255,6 +257,7 @@ static void put_path(struct ni_mask *m, struct ni_span path, bool sysfs, bool de
     for (;;) {
         const char *slash = memchr(path.p, '/', path.n);
         const struct ni_span name = {path.p, slash ? (size_t)(slash - path.p) : path.n};
+
         if (is_usual(name) || (sysfs && is_of_sysfs(name)))
             ni_putn(ret, name.p, name.n);
         else
@@ -399,6 +402,7 @@ void ni_mask_text(struct ni_mask *m, const char *asked, struct ni_span s, struct
 
     while (s.n > 0) {
         size_t n = 0;
+
         if (!inside && (is_alnum(*s.p) || *s.p == ':')) {
             n = try_forms(m, s, ret);
             n = n ? n : try_ipv6(m, s, is_guid, ret);
@@ -432,6 +436,7 @@ struct ni_mask *ni_mask_new(const struct ni_tree *t)
     m->seed = ni_seed();
     for (size_t i = 0; i < t->n; i++) {
         const struct ni_entry *e = &t->at[i];
+
         if (ni_has_prefix(e->path, "sys/") && (e->above || ni_is_met(e)))
             m->shown[m->n_shown++] = e->name;
     }

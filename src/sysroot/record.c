@@ -161,6 +161,7 @@ static void put_escaped(struct ni_text *t, struct ni_span s, bool is_path)
 
     for (; s.n > 0; s.p++, s.n--) {
         const char *known = *s.p ? strchr(from, *s.p) : NULL;
+
         if (known)
             ni_putf(t, "\\%c", to[known - from]);
         else if (*s.p < ' ' || *s.p > '~' || (is_path && (*s.p == ' ' || *s.p == '{')))
@@ -246,6 +247,7 @@ static size_t range_of(const struct ni_entry *e, size_t n)
 
     for (; run < n && run < MAX_RUN; run++) {
         const struct ni_entry *a = &e[run - 1], *b = &e[run];
+
         if (a->up != b->up || a->kind != b->kind || a->err != b->err ||
             !is_same((struct ni_span){a->value, a->len}, (struct ni_span){b->value, b->len}) ||
             !number_of(a, &from) || !number_of(b, &to) || to != from + 1)
@@ -263,6 +265,7 @@ static void put_entries(struct ni_text *t, const struct ni_entry *e, size_t n)
 
     for (size_t run; n > 0; e += run, n -= run) {
         struct ni_span dir = dir_of(e);
+
         run = range_of(e, n);
         if (e->kind != NI_ENTRY_DIR && !is_same(dir, base) && run < n && e[run].up == e->up) {
             ni_put(t, "d ");
@@ -279,6 +282,7 @@ static void put_entries(struct ni_text *t, const struct ni_entry *e, size_t n)
             ni_putf(t, "{%s..%s}", e->name, e[run - 1].name);
         if (e->kind == NI_ENTRY_ERR) {
             const char *err = ni_errno_name(e->err);
+
             ni_putf(t, " %s", err ? err : "EIO");
         } else if (e->len > 0) {
             ni_put(t, " ");

@@ -51,6 +51,7 @@ static struct place place_of(const struct ni_dir *dir, const char *path)
 {
     if (dir->fd >= 0) {
         const char *rest = path + 1 + dir->len;
+
         rest += strspn(rest, "/");
         if (*rest)
             return (struct place){dir->fd, rest};
@@ -121,6 +122,7 @@ static int give_content(int fd, bool attribute, ni_take_fn *take, void *ctx)
 
     while ((n = read(fd, buf, sizeof(buf))) > 0) {
         int r = take(ctx, buf, (size_t)n);
+
         if (r < 0 || (attribute && n < NI_PAGE))
             return r;
     }
@@ -138,8 +140,10 @@ static int give_names(int fd, ni_take_fn *take, void *ctx)
 
     while ((n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0) {
         uint16_t reclen;
+
         for (long at = 0; at + NAME < n && r == 0; at += reclen) {
             const char *s = buf + at + NAME;
+
             memcpy(&reclen, buf + at + RECLEN, sizeof(reclen));
             if (strcmp(s, ".") != 0 && strcmp(s, "..") != 0)
                 r = take(ctx, s, strlen(s));
@@ -179,6 +183,7 @@ static int look(const struct ni_dir *dir, const char *path)
         r = fstatat(at.fd, at.path, &st, 0) < 0 ? -errno : 0;
     } else {
         int fd = open_at(dir, path, O_PATH | O_CLOEXEC);
+
         if (fd < 0)
             return fd;
         r = fstat(fd, &st) < 0 ? -errno : 0;

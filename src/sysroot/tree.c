@@ -85,6 +85,7 @@ int ni_tree_make(struct ni_tree *t, const char *path, struct ni_entry **ret)
         uint32_t *place = place_of(t, path, n);
         if (*place == 0) {
             char *copy = strndup(path, n);
+
             if (!copy || t->n > MAX_ENTRIES || t->text + n > MAX_TEXT) {
                 free(copy);
                 return copy ? -EFBIG : -ENOMEM;
@@ -149,6 +150,7 @@ int ni_walk(const char *path, bool follow, char ret[NI_TREE_PATH], ni_step_fn *s
             return -ENAMETOOLONG;
         if (n <= 2 && strncmp(at, "..", n) == 0) { /* the root is its own parent */
             char *slash = n == 2 ? strrchr(ret, '/') : ret + len;
+
             len = slash ? (size_t)(slash - ret) : 0;
             ret[len] = '\0';
             at += n;
@@ -247,6 +249,7 @@ bool ni_tree_unescape(char *s, size_t *len)
         } else {
             int high = left > 2 && s[in + 1] == 'x' ? ni_hex_digit(s[in + 2]) : -1;
             int low = high >= 0 ? ni_hex_digit(s[in + 3]) : -1;
+
             if (low < 0)
                 return false;
             s[out] = (char)(high * 16 + low);
@@ -343,6 +346,7 @@ static int add_paths(struct parser *ps, const struct ni_entry *e)
     }
     for (uint64_t i = from; i <= to && r == 0; i++) {
         struct ni_text path = ni_text_on(ps->path, sizeof(ps->path));
+
         ni_putn(&path, ps->raw, range.p ? (size_t)(range.p - ps->raw) : strlen(ps->raw));
         if (range.p) {
             ni_put_u64(&path, i);
@@ -420,6 +424,7 @@ int ni_tree_parse(struct ni_tree *t, char *s, size_t n, unsigned *ret_line)
     ps.base[0] = '\0';
     for (unsigned line = 1; s < end && r == 0; line++) {
         char *stop = memchr(s, '\n', (size_t)(end - s));
+
         n = (size_t)((stop ? stop : end) - s);
         r = parse_line(&ps, s, n);
         if (r < 0)
