@@ -83,6 +83,20 @@ void ni_dir_close(struct ni_dir *dir)
 
 /* ---- the calls ---- */
 
+ssize_t ni_raw_text(const struct ni_dir *dir, const char *path, enum ni_access access, char *buf,
+                    size_t cap)
+{
+    struct ni_room room = {buf, cap, 0};
+    int r = ni_raw(dir, path, access, ni_take_text, &room);
+
+    if (r == 0 && access == NI_ACCESS_READ && room.len > 0 && buf[room.len - 1] == '\n')
+        room.len--;
+    if (r == 0 && room.len == cap)
+        r = -EOVERFLOW;
+    buf[r < 0 ? 0 : room.len] = '\0';
+    return r < 0 ? r : (ssize_t)room.len;
+}
+
 ssize_t ni_read(const struct ni_dir *dir, char *buf, size_t cap, const char *fmt, ...)
 {
     struct path p;

@@ -37,6 +37,9 @@ ssize_t ni_read(const struct ni_dir *dir, char *buf, size_t cap, const char *fmt
 /* Target of a symbolic link. Its length or -errno; -EOVERFLOW. */
 ssize_t ni_readlink(const struct ni_dir *dir, char *buf, size_t cap, const char *fmt, ...)
     NI_PRINTF(4, 5);
+/* As ni_read and ni_readlink of a path that is whole, but a NUL is a byte like any other, and unrecorded. */
+ssize_t ni_raw_text(const struct ni_dir *dir, const char *path, enum ni_access access, char *buf,
+                    size_t cap);
 /* 0 if the path leads to something, whatever it is; -errno. */
 int ni_exists(const struct ni_dir *dir, const char *fmt, ...) NI_PRINTF(2, 3);
 

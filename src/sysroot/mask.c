@@ -408,8 +408,10 @@ void ni_mask_text(struct ni_mask *m, const char *asked, struct ni_span s, struct
             n = n ? n : try_ipv6(m, s, is_guid, ret);
             n = n || !net ? n : try_hex(m, s, ret);
         }
-        if (n == 0)
-            ni_putn(ret, s.p, n = 1);
+        if (n == 0) {
+            n = 1;
+            ni_putn(ret, s.p, n);
+        }
         inside = is_alnum(s.p[n - 1]);
         s = (struct ni_span){s.p + n, s.n - n};
     }

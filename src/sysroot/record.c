@@ -12,6 +12,7 @@
 #include "nccl_init/errno.h"
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
+#include "sysroot/files.h"
 #include "sysroot/mask.h"
 #include "sysroot/root.h"
 #include "sysroot/tree.h"
@@ -131,14 +132,20 @@ void ni_record(const struct ni_dir *dir, const char *path, enum ni_access access
     (void)ni_copy(asked, sizeof(asked), dir->as ? dir->as : path + strspn(path, "/"));
     top.named = dir->named;
     int r = ni_walk(path, access != NI_ACCESS_LINK, at + 1, step, &top);
-    if (r == -ENAMETOOLONG)
+    if (r == -ENAMETOOLONG) {
         r = 0; /* a tree says so too, where it has what lies in front of that name */
-    else if (r == 0 && access < NI_ACCESS_EXISTS && (r = meet(&top, at, access, asked)) == 1)
-        return;
-    else if (r == 0 && access == NI_ACCESS_OPEN)
+    } else if (r == 0 && access < NI_ACCESS_EXISTS) {
+        r = meet(&top, at, access, asked);
+        if (r == 1)
+            return;
+    } else if (r == 0 && access == NI_ACCESS_OPEN) {
         r = ni_raw(&top, at, access, NULL, NULL);
-    if (r >= 0 && (r = ni_raw(&top, at, NI_ACCESS_EXISTS, NULL, NULL)) >= 0)
-        add(&top, at, SEEN, (struct ni_entry){.kind = r ? NI_ENTRY_DIR : NI_ENTRY_FILE});
+    }
+    if (r >= 0) {
+        r = ni_raw(&top, at, NI_ACCESS_EXISTS, NULL, NULL);
+        if (r >= 0)
+            add(&top, at, SEEN, (struct ni_entry){.kind = r ? NI_ENTRY_DIR : NI_ENTRY_FILE});
+    }
     if (r < 0)
         add_errno(&top, at, r);
 }
@@ -194,8 +201,9 @@ static bool is_same(struct ni_span a, struct ni_span b)
 static void sort_key(const struct ni_entry *e, char ret[NI_TREE_PATH])
 {
     (void)ni_copyn(ret, NI_TREE_PATH, e->path, dir_of(e).n);
-    for (; (ret = strchr(ret, '/')); ret++)
-        *ret = '\x01';
+    for (; *ret; ret++)
+        if (*ret == '/')
+            *ret = '\x01';
 }
 
 /* By directory, mlx5_2 before mlx5_10, and there the directories first, then by name: what lies deeper

@@ -17,11 +17,6 @@
 #include "nccl_init/text.h"
 #include "sysroot/tree.h"
 
-struct room {
-    char *buf;
-    size_t cap, len;
-};
-
 /* A FIFO must not make us wait, a terminal not become ours. */
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 
@@ -118,15 +113,16 @@ static int open_file(const struct ni_dir *dir, const char *path)
 static int give_content(int fd, bool attribute, ni_take_fn *take, void *ctx)
 {
     char buf[NI_PAGE];
-    ssize_t n;
 
-    while ((n = read(fd, buf, sizeof(buf))) > 0) {
-        int r = take(ctx, buf, (size_t)n);
+    for (;;) {
+        const ssize_t n = read(fd, buf, sizeof(buf));
 
+        if (n <= 0)
+            return n < 0 ? -errno : 0;
+        const int r = take(ctx, buf, (size_t)n);
         if (r < 0 || (attribute && n < NI_PAGE))
             return r;
     }
-    return n < 0 ? -errno : 0;
 }
 
 static int give_names(int fd, ni_take_fn *take, void *ctx)
@@ -135,12 +131,14 @@ static int give_names(int fd, ni_take_fn *take, void *ctx)
     enum { RECLEN = 16, NAME = 19 };
     alignas(8) char buf[2 * NI_PAGE]; /* musl's readdir asks for 2 KiB at a time */
     size_t all = 0;
-    long n;
-    int r = 0;
 
-    while ((n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0) {
+    for (;;) {
+        const long n = syscall(SYS_getdents64, fd, buf, sizeof(buf));
         uint16_t reclen;
+        int r = 0;
 
+        if (n <= 0)
+            return n < 0 ? -errno : 0;
         for (long at = 0; at + NAME < n && r == 0; at += reclen) {
             const char *s = buf + at + NAME;
 
@@ -152,7 +150,6 @@ static int give_names(int fd, ni_take_fn *take, void *ctx)
         if (r < 0 || all > NI_TREE_FILE)
             return r < 0 ? r : -EFBIG;
     }
-    return n < 0 ? -errno : 0;
 }
 
 static int give_target(const struct ni_dir *dir, const char *path, ni_take_fn *take, void *ctx)
@@ -166,8 +163,10 @@ static int give_target(const struct ni_dir *dir, const char *path, ni_take_fn *t
     if (!live && at.fd < 0)
         return at.fd;
     ssize_t n = readlinkat(at.fd, at.path, target, sizeof(target));
+    int r = n >= 0 ? 0 : -errno;
     /* The empty path of something that is no link gives ENOENT (fs/stat.c do_readlinkat). */
-    int r = n >= 0 ? 0 : !live && errno == ENOENT ? -EINVAL : -errno;
+    if (!live && r == -ENOENT)
+        r = -EINVAL;
     if (!live)
         (void)close(at.fd);
     return r < 0 ? r : take(ctx, target, (size_t)n);
@@ -243,6 +242,17 @@ int ni_raw(const struct ni_dir *dir, const char *path, enum ni_access access, ni
     return r;
 }
 
+int ni_take_text(void *ctx, const char *s, size_t n)
+{
+    struct ni_room *room = ctx;
+
+    if (n > room->cap - room->len)
+        return -EOVERFLOW;
+    memcpy(room->buf + room->len, s, n);
+    room->len += n;
+    return 0;
+}
+
 /* ---- opening a root ---- */
 
 /* The .tree file at the path. */
@@ -252,12 +262,16 @@ static int open_tree(const char *path, struct ni_root *ret, unsigned *ret_line)
     struct ni_dir top = ni_dir_top(&live);
     char *text = malloc(NI_TREE_FILE); /* pages that are not touched cost nothing */
     struct ni_tree *t = calloc(1, sizeof(*t));
+    struct ni_room room = {text, NI_TREE_FILE, 0};
+    int r = text && t ? 0 : -ENOMEM;
 
     top.named = true;
-    ssize_t n = text && t ? ni_raw_text(&top, path, NI_ACCESS_READ, text, NI_TREE_FILE) : -ENOMEM;
-    int r = n == -EOVERFLOW ? -EFBIG : (int)n;
-    if (r >= 0)
-        r = ni_tree_parse(t, text, (size_t)n, ret_line);
+    if (r == 0)
+        r = ni_raw(&top, path, NI_ACCESS_READ, ni_take_text, &room);
+    if (r == -EOVERFLOW || (r == 0 && room.len == room.cap))
+        r = -EFBIG;
+    if (r == 0)
+        r = ni_tree_parse(t, text, room.len, ret_line);
     if (r < 0)
         ni_tree_free(t);
     else
@@ -300,29 +314,4 @@ void ni_root_close(struct ni_root *root)
 struct ni_dir ni_dir_top(const struct ni_root *root)
 {
     return (struct ni_dir){.root = root, .fd = -1};
-}
-
-static int take_text(void *ctx, const char *s, size_t n)
-{
-    struct room *room = ctx;
-
-    if (n > room->cap - room->len)
-        return -EOVERFLOW;
-    memcpy(room->buf + room->len, s, n);
-    room->len += n;
-    return 0;
-}
-
-ssize_t ni_raw_text(const struct ni_dir *dir, const char *path, enum ni_access access, char *buf,
-                    size_t cap)
-{
-    struct room room = {buf, cap, 0};
-    int r = ni_raw(dir, path, access, take_text, &room);
-
-    if (r == 0 && access == NI_ACCESS_READ && room.len > 0 && buf[room.len - 1] == '\n')
-        room.len--;
-    if (r == 0 && room.len == cap)
-        r = -EOVERFLOW;
-    buf[r < 0 ? 0 : room.len] = '\0';
-    return r < 0 ? r : (ssize_t)room.len;
 }

@@ -55,9 +55,14 @@ int ni_raw(const struct ni_dir *dir, const char *path, enum ni_access access, ni
 /* A descriptor that stands for the directory (O_PATH); negative: there is none. */
 int ni_raw_open_dir(const struct ni_dir *from, const char *path);
 
-/* As ni_read and ni_readlink, but a NUL is a byte like any other, and unrecorded. */
-ssize_t ni_raw_text(const struct ni_dir *dir, const char *path, enum ni_access access, char *buf,
-                    size_t cap);
+/* A text that comes in pieces: len of the cap bytes at buf are taken. */
+struct ni_room {
+    char *buf;
+    size_t cap, len;
+};
+
+/* Takes a piece into a struct ni_room. -EOVERFLOW where it does not fit. */
+int ni_take_text(void *ctx, const char *s, size_t n);
 
 /* Opens "/", a directory, or a regular file in .tree form. 0 or -errno; -EINVAL: the file is no
    .tree, and *ret_line is the line (from 1) that is wrong, else 0. -EFBIG: more than there is room

@@ -168,7 +168,8 @@ int ni_walk(const char *path, bool follow, char ret[NI_TREE_PATH], ni_step_fn *s
             len = end;
             continue;
         }
-        if (++links > NI_TREE_LINKS)
+        links++;
+        if (links > NI_TREE_LINKS)
             return -ELOOP;
         n = strlen(target);
         if (n == 0)
@@ -191,7 +192,9 @@ static int step(const void *ctx, const char *path, bool last, char target[NI_TRE
         memcpy(target, e->value, e->len + 1);
         return 1;
     }
-    return last || e->kind == NI_ENTRY_DIR ? 0 : e->kind == NI_ENTRY_ERR ? -e->err : -ENOTDIR;
+    if (last || e->kind == NI_ENTRY_DIR)
+        return 0;
+    return e->kind == NI_ENTRY_ERR ? -e->err : -ENOTDIR;
 }
 
 int ni_tree_find(const struct ni_tree *t, const char *path, bool follow,
@@ -314,8 +317,11 @@ static int add_path(struct parser *ps, const struct ni_entry *e)
     struct ni_tree *t = ps->t;
     const size_t before = t->n;
     struct ni_entry *at;
-    int r = ++ps->paths > MAX_ENTRIES ? -EFBIG : ni_tree_make(t, ps->path, &at);
 
+    ps->paths++;
+    if (ps->paths > MAX_ENTRIES)
+        return -EFBIG;
+    int r = ni_tree_make(t, ps->path, &at);
     if (r < 0)
         return r;
     if (t->n == before && (at->kind != NI_ENTRY_DIR || e->kind != NI_ENTRY_DIR))

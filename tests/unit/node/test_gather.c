@@ -23,7 +23,7 @@ static void test_lines(void **state)
         char text[64], got[64];
         struct ni_text out = ni_text_on(got, sizeof(got));
         ni_copy(text, sizeof(text), cases[i][0]);
-        for (char *rest = text, *of; (of = ni_line(&rest));)
+        for (char *rest = text, *of; ni_line(&rest, &of);)
             ni_putf(&out, "%s|", of);
         assert_string_equal(got, cases[i][1]);
     }

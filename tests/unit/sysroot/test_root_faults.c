@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Directory roots and "/": each system call of the door fails, or does less than was asked. The
-   linker puts the functions of test_door_calls.h in the place of libc's (--wrap). */
+   linker puts the functions of lib/sysroot_calls.h in the place of libc's (--wrap). */
 #include "lib/sysroot_calls.h"
 #include "lib/sysroot_files.h"
 #include "nccl_init/base.h"
