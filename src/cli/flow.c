@@ -49,7 +49,9 @@ static int use_recorded(struct ni_context *ctx)
     if (n == -ENOENT)
         return 0; /* a tree without one: the caller's environment plays the pod's */
     /* there are at most as many entries as bytes */
-    if (n >= 0 && !(entry = calloc((size_t)n + 1, sizeof(*entry))))
+    if (n >= 0)
+        entry = calloc((size_t)n + 1, sizeof(*entry));
+    if (n >= 0 && !entry)
         n = -ENOMEM;
     if (n < 0)
         return ni_usage(ctx, "%.512s: %s: %s", ctx->options.root, recorded_environ,

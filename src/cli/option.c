@@ -104,14 +104,21 @@ int ni_take_memlock(const struct ni_option *option, const char *text, void *at)
 /* at: an enum ni_distance. */
 int ni_take_gdr(const struct ni_option *option, const char *text, void *at)
 {
-    int i = value_of(option, ni_span_of(text));
+    enum ni_distance *level = at;
 
-    if (i < 0)
+    switch (value_of(option, ni_span_of(text))) {
+    case -1:
         return -EINVAL;
-    *(enum ni_distance *)at = i == 0   ? NI_DIST_UNKNOWN
-                              : i == 1 ? NI_DIST_LOC /* off */
-                                       : ni_parse_level(text);
-    return 0;
+    case 0: /* auto */
+        *level = NI_DIST_UNKNOWN;
+        return 0;
+    case 1: /* off */
+        *level = NI_DIST_LOC;
+        return 0;
+    default:
+        *level = ni_parse_level(text);
+        return 0;
+    }
 }
 
 /* Names that NCCL's own lists can carry, shorter than the option's bound, with ports if the other is 1;

@@ -120,12 +120,24 @@ void ni_quote(struct ni_text *t, const char *s)
     ni_put_quoted(t, s, strlen(s), SIZE_MAX);
 }
 
+/* Bytes of the character that begins with this one (RFC 3629, section 3); 0: none begins so. */
+static size_t utf8_length(unsigned char first)
+{
+    if (first < 0x80)
+        return 1;
+    if (first < 0xc0)
+        return 0;
+    if (first < 0xe0)
+        return 2;
+    return first < 0xf0 ? 3 : 4;
+}
+
 size_t ni_utf8(const char *s, uint32_t *ret)
 {
     /* The smallest code point of each length: shorter forms of it are no UTF-8. */
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *p = (const unsigned char *)s;
-    size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc0 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+    size_t n = utf8_length(p[0]);
     uint32_t c = n == 1 ? p[0] : p[0] & (0x7fU >> n);
 
     for (size_t i = 1; i < n; i++) {

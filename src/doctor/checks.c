@@ -157,10 +157,12 @@ static void check_mtu(struct check *c)
     for (unsigned i = 0; i < c->plan->n_chosen; i++) {
         const struct ni_chosen r = ni_chosen(c->w, i);
         /* the function's own interface bounds a RoCE port, else that of its GID */
-        const struct ni_netdev *d = r.hca->netdev >= 0 ? &c->inv->netdev[r.hca->netdev]
-                                    : r.gid            ? ni_find_netdev(c->inv, r.gid->ndev)
-                                                       : NULL;
+        const struct ni_netdev *d = NULL;
 
+        if (r.hca->netdev >= 0)
+            d = &c->inv->netdev[r.hca->netdev];
+        else if (r.gid)
+            d = ni_find_netdev(c->inv, r.gid->ndev);
         if (r.port->link != NI_LINK_ROCE || !saw(c, d && d->mtu.known == NI_KNOWN) || !d)
             continue;
         small = !small || d->mtu.v < small->mtu.v ? d : small;
@@ -223,13 +225,14 @@ static void check_iommu(struct check *c, const struct ni_hca *h)
 {
     const struct ni_self *s = &c->inv->self;
     const bool fails = c->inv->n_gpu > 0 && !c->inv->gdr.c2c;
+    const char *cmdline = "unknown";
 
+    if (s->cmdline_known == NI_KNOWN)
+        cmdline = s->cmdline[0] ? s->cmdline : "nothing about it";
     if (h->has_bdf && saw(c, is_told_apart(h->iommu.known)) && ni_has_prefix(h->iommu.type, "DMA"))
         ni_report(c->f, fails ? NI_F_IOMMU_TRANSLATED : NI_F_IOMMU_SLOW, h->name,
                   "the IOMMU group is of type %s (kernel command line: %s): %s", h->iommu.type,
-                  s->cmdline_known != NI_KNOWN ? "unknown"
-                  : s->cmdline[0]              ? s->cmdline
-                                               : "nothing about it",
+                  cmdline,
                   fails ? "GPUDirect RDMA fails with IBV_WC_LOC_PROT_ERR (vendor_err 81), or is "
                           "very slow"
                         : "each transfer costs time");
@@ -448,6 +451,15 @@ static const struct {
 
 _Static_assert(NI_COUNT(checks) <= NI_MAX_CHECK, "room for each");
 
+static enum ni_outcome outcome_of(const struct check *c, bool found)
+{
+    if (found)
+        return NI_CHECK_FOUND;
+    if (c->judged > 0)
+        return NI_CHECK_OK;
+    return c->unknown > 0 ? NI_CHECK_UNKNOWN : NI_CHECK_IDLE;
+}
+
 void ni_diagnose(const struct ni_work *w, struct ni_diagnosis *ret)
 {
     const struct ni_inventory *inv = w->inv;
@@ -469,9 +481,7 @@ void ni_diagnose(const struct ni_work *w, struct ni_diagnosis *ret)
         }
         const bool found = c.told || w->f->n + w->f->dropped > before;
         ret->at[ret->n].id = checks[i].id;
-        ret->at[ret->n++].outcome = found           ? NI_CHECK_FOUND
-                                    : c.judged > 0  ? NI_CHECK_OK
-                                    : c.unknown > 0 ? NI_CHECK_UNKNOWN
-                                                    : NI_CHECK_IDLE;
+        ret->at[ret->n].outcome = outcome_of(&c, found);
+        ret->n++;
     }
 }

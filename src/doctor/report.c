@@ -84,9 +84,13 @@ static void put_verdict(struct ni_text *out, const struct ni_view *view, bool co
 {
     unsigned errors = ni_findings_count(view->findings, NI_ERROR);
     unsigned warnings = ni_findings_count(view->findings, NI_WARNING);
-    enum ni_tint tint = errors > 0 ? NI_RED : warnings > 0 ? NI_YELLOW : NI_GREEN;
+    enum ni_tint tint = NI_GREEN;
     char line[128];
 
+    if (errors > 0)
+        tint = NI_RED;
+    else if (warnings > 0)
+        tint = NI_YELLOW;
     ni_format(line, sizeof(line), "%s%u error%s, %u warning%s, %u worth knowing",
               errors + warnings == 0 ? "Healthy: " : "", errors, ni_plural(errors), warnings,
               ni_plural(warnings), ni_findings_count(view->findings, NI_INFO));

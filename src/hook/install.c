@@ -32,16 +32,20 @@ int ni_hook_install(const char *folder, const char *program, const char *options
             "  \"stages\": [\"createRuntime\"]\n"
             "}\n",
             program, options);
-    if (text.cut || !ni_format(file, sizeof(file), "%s/" NI_HOOK_FILE, folder))
-        return ni_put(path, folder), -ENAMETOOLONG;
+    if (text.cut || !ni_format(file, sizeof(file), "%s/" NI_HOOK_FILE, folder)) {
+        ni_put(path, folder);
+        return -ENAMETOOLONG;
+    }
     (void)umask(022);
     r = ni_make_folders(program);
     if (r == 0)
         r = ni_replace_file(program, 0755, ni_write_self, NULL);
     if (r == 0 && access(program, X_OK) < 0) /* a file system mounted noexec: EACCES */
         r = -errno;
-    if (r < 0)
-        return ni_put(path, program), r;
+    if (r < 0) {
+        ni_put(path, program);
+        return r;
+    }
     r = ni_make_folders(file);
     if (r == 0)
         r = ni_replace_file(file, 0644, ni_write_text, &text);
@@ -50,17 +54,30 @@ int ni_hook_install(const char *folder, const char *program, const char *options
     return r;
 }
 
+/* 0, or -errno and the file's name in ret_path; -ENOENT, where it was not there, without the name. */
+static int remove_file(const char *file, struct ni_text *ret_path)
+{
+    if (unlink(file) == 0)
+        return 0;
+    if (errno == ENOENT || errno == ENOTDIR)
+        return -ENOENT;
+    const int r = -errno;
+    ni_put(ret_path, file);
+    return r;
+}
+
 int ni_hook_remove(const char *folder, const char *program, struct ni_text *path)
 {
     char file[PATH_MAX];
 
-    if (!ni_format(file, sizeof(file), "%s/" NI_HOOK_FILE, folder))
-        return ni_put(path, folder), -ENAMETOOLONG;
-    if (unlink(file) == 0)
+    if (!ni_format(file, sizeof(file), "%s/" NI_HOOK_FILE, folder)) {
+        ni_put(path, folder);
+        return -ENAMETOOLONG;
+    }
+    int r = remove_file(file, path);
+    if (r == 0)
         (void)sleep(1); /* CRI-O learns of it by inotify, and may be starting one */
-    else if (errno != ENOENT && errno != ENOTDIR)
-        return ni_put(path, file), -errno;
-    if (unlink(program) < 0 && errno != ENOENT && errno != ENOTDIR)
-        return ni_put(path, program), -errno;
-    return 0;
+    if (r == 0 || r == -ENOENT)
+        r = remove_file(program, path);
+    return r == -ENOENT ? 0 : r;
 }

@@ -182,8 +182,10 @@ static int hook(void)
     /* crun gives the container's limits to the hook, too; those of memory may be small. */
     state = malloc(STATE_MAX + CONFIG_MAX);
     const bool whole = read_state(state, state ? STATE_MAX : 0);
-    if (options.wrong)
-        return ni_putf(&t, "wrong arguments: %.99s", options.wrong), failed(t.buf);
+    if (options.wrong) {
+        ni_putf(&t, "wrong arguments: %.99s", options.wrong);
+        return failed(t.buf);
+    }
     if (kept < 0)
         return failed("capabilities cannot be dropped");
     if (!state || !whole)
@@ -237,10 +239,15 @@ static enum task parse(int argc, char *argv[])
         [MEMLOCK] = &options.memlock_text, [PROGRAM] = &options.program,
     };
     enum task task = HOOK;
-    int option, changes = 0;
+    int changes = 0;
 
     opterr = 0; /* and by "-" each word is an option: the one before optind is what it is about */
-    for (int at = 1; (option = getopt_long(argc, argv, "-", table, NULL)) != -1; at = optind) {
+    for (;;) {
+        const int at = optind;
+        const int option = getopt_long(argc, argv, "-", table, NULL);
+
+        if (option == -1)
+            break;
         changes += option == INSTALL || option == REMOVE;
         if (option == '?' || option == WORD)
             options.wrong = argv[optind > at ? optind - 1 : at];
@@ -267,8 +274,10 @@ static int change(enum task task)
 
     ni_putf(&args, ", \"--memlock=%s\"%s%s", options.memlock_text,
             options.privileged ? ", \"--privileged\"" : "", options.strict ? ", \"--strict\"" : "");
-    if (args.cut)
-        return fputs("nccl-init-hook: error: --memlock is too long\n", stderr), 1;
+    if (args.cut) {
+        (void)fputs("nccl-init-hook: error: --memlock is too long\n", stderr);
+        return 1;
+    }
     int r = task == INSTALL ? ni_hook_install(options.folder, options.program, args.buf, &path)
                             : ni_hook_remove(options.folder, options.program, &path);
     if (r < 0)
@@ -284,8 +293,10 @@ int main(int argc, char *argv[])
     if (task == HELP || task == VERSION)
         return fputs(task == HELP ? help : "nccl-init-hook " NCCL_INIT_VERSION "\n", stdout) < 0;
     /* In the hook's file they must not stop the node: it reads its input, and says so. */
-    if (options.wrong && (task != HOOK || isatty(STDIN_FILENO)))
-        return fprintf(stderr, "nccl-init-hook: error: wrong arguments: %s\n", options.wrong), 1;
+    if (options.wrong && (task != HOOK || isatty(STDIN_FILENO))) {
+        (void)fprintf(stderr, "nccl-init-hook: error: wrong arguments: %s\n", options.wrong);
+        return 1;
+    }
     if (task != HOOK)
         return change(task);
     (void)sigemptyset(&none);

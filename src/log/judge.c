@@ -111,9 +111,9 @@ static const char *switched_off(const struct ni_log *log, const struct ni_log_ra
 {
     const char *off = value_of(log, r, "NCCL_IB_DISABLE"), *net = value_of(log, r, "NCCL_NET");
 
-    return off && strcmp(off, "0") != 0            ? "NCCL_IB_DISABLE"
-           : net && strcasecmp(net, "socket") == 0 ? "NCCL_NET"
-                                                   : NULL;
+    if (off && strcmp(off, "0") != 0)
+        return "NCCL_IB_DISABLE";
+    return net && strcasecmp(net, "socket") == 0 ? "NCCL_NET" : NULL;
 }
 
 /* What a rank is, a bit each: first, which way its data went between nodes. */
@@ -166,8 +166,12 @@ static unsigned mark(struct ni_log *log, unsigned what)
 {
     unsigned n = 0;
 
-    for (unsigned i = 0; i < log->n; i++)
-        n += log->order[i]->mark = (log->order[i]->is & what) != 0;
+    for (unsigned i = 0; i < log->n; i++) {
+        struct ni_log_rank *r = log->order[i];
+
+        r->mark = (r->is & what) != 0;
+        n += r->mark;
+    }
     return n;
 }
 
@@ -182,13 +186,22 @@ static void put_hit(struct ni_text *t, const struct ni_log *log, const struct ni
         ni_putf(t, " (%u times)", (unsigned)h->count);
 }
 
+/* What a rank must be for a hit with these flags to have done harm: bits of `is`. */
+static unsigned harmed_by(unsigned flags)
+{
+    if (flags & WHY)
+        return NO_RDMA;
+    if (flags & NO_GDR)
+        return LACKS_GDR | UNKNOWN;
+    if (flags & LATE)
+        return WAITING | UNKNOWN;
+    return ~0U;
+}
+
 static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni_findings *f)
 {
     const unsigned flags = h->flags;
-    const unsigned harmful = flags & WHY      ? NO_RDMA
-                             : flags & NO_GDR ? LACKS_GDR | UNKNOWN
-                             : flags & LATE   ? WAITING | UNKNOWN
-                                              : ~0U;
+    const unsigned harmful = harmed_by(flags);
     enum ni_finding_id id = h->row->id;
     struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);
     bool harms = log->n == 0;
@@ -312,11 +325,12 @@ static void judge_settings(struct ni_log *log, struct ni_findings *f)
     for (unsigned k = 0; k < NI_LOG_NAMES; k++) {
         const char *name = k == 0 ? "version" : ni_log_word(log, log->name[k]);
         const struct ni_job_setting *row = ni_find_job_setting(name);
-        const enum ni_finding_id id = k == 0 ? NI_F_LOG_VERSION_DIFFERS
-                                      : row  ? row->id
-                                             : NI_F_COUNT;
+        enum ni_finding_id id = NI_F_LOG_VERSION_DIFFERS;
         ni_log_text first = 0, job = 0;
         unsigned others = 0, off_plan = 0;
+
+        if (k > 0)
+            id = row ? row->id : NI_F_COUNT;
 
         for (unsigned i = 0; i < log->n; i++) {
             struct ni_log_rank *r = log->order[i];
@@ -326,8 +340,8 @@ static void judge_settings(struct ni_log *log, struct ni_findings *f)
             job = first == 0 ? its : job;
             first = first == 0 ? value : first;
             /* another job's may differ */
-            others += r->mark =
-                value != first && value != 0 && (its == job || its == 0 || job == 0);
+            r->mark = value != first && value != 0 && (its == job || its == 0 || job == 0);
+            others += r->mark;
             off_plan += value != log->plan[k] && value != 0 && log->plan[k] != 0;
         }
         if (others > 0 && id != NI_F_COUNT && id != NI_F_JOB_HOSTID_SAME)
@@ -447,11 +461,10 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
     }
     if (last && last->size > (int)log->n)
         ni_putf(&t, "%u of %d ranks", log->n, last->size);
+    else if (last && last->rank < 0)
+        ni_putf(&t, "%u %s", log->n, log->n == 1 ? "process" : "processes");
     else if (last)
-        ni_putf(&t, "%u %s%s", log->n, last->rank < 0 ? "process" : "rank",
-                log->n == 1      ? ""
-                : last->rank < 0 ? "es"
-                                 : "s");
+        ni_putf(&t, "%u rank%s", log->n, log->n == 1 ? "" : "s");
     else if (some)
         ni_put(&t, "no rank named");
     else

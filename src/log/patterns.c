@@ -305,13 +305,29 @@ static const char *find_any(const char *words, struct next *next, const char *p,
 {
     for (;;) {
         const size_t n = strcspn(words, "|}");
-        const char *at = find_word(next++, (struct ni_span){words, n}, p, end);
+        const char *at = find_word(next, (struct ni_span){words, n}, p, end);
 
         if (at < end)
             return at + n;
         if (words[n] == '}')
             return NULL;
         words += n + 1;
+        next++;
+    }
+}
+
+/* Whether c goes on with what %s, %d, %x or %r took. */
+static bool goes_on(char kind, char c)
+{
+    switch (kind) {
+    case 's':
+        return c != ' ' && c != '\t';
+    case 'x':
+        return ni_hex_digit(c) >= 0;
+    case 'd':
+        return ni_is_digit(c);
+    default:
+        return true;
     }
 }
 
@@ -326,9 +342,7 @@ static const char *take(char kind, const char *p, const char *end, struct ni_spa
         p++;
     if (kind == 'x' && end - p > 2 && p[0] == '0' && p[1] == 'x')
         p += 2;
-    while (p < end && (kind == 's'   ? *p != ' ' && *p != '\t'
-                       : kind == 'x' ? ni_hex_digit(*p) >= 0
-                                     : kind == 'r' || ni_is_digit(*p)))
+    while (p < end && goes_on(kind, *p))
         p++;
     *ret = (struct ni_span){from, (size_t)(p - from)};
     return p > from ? p : NULL;
@@ -369,7 +383,8 @@ static bool fits(const char *text, unsigned word, struct places *places, const c
                 word += *text == '|';
             text++;
         } else {
-            p = take(kind, p, end, capture++);
+            p = take(kind, p, end, capture);
+            capture++;
         }
     }
     return false;

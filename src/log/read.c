@@ -42,8 +42,12 @@ static void take_line(struct ni_log *log, char *p, char *end, bool cut)
     log->line++;
     if (end > p && end[-1] == '\r')
         end--;
-    for (; (stop = memchr(p, '\r', (size_t)(end - p))); p = stop + 1)
+    stop = memchr(p, '\r', (size_t)(end - p));
+    while (stop) {
         ni_log_take_line(log, p, clean(p, stop), false);
+        p = stop + 1;
+        stop = memchr(p, '\r', (size_t)(end - p));
+    }
     ni_log_take_line(log, p, clean(p, end), cut);
 }
 

@@ -43,7 +43,9 @@ static const char *state_of(const struct ni_log_rank *r)
         return "aborted";
     if (r->connected)
         return "connected";
-    return r->complete ? "ready" : r->started ? "not ready" : "";
+    if (r->complete)
+        return "ready";
+    return r->started ? "not ready" : "";
 }
 
 /* Of those that are alike the first is shown, and the sum of their channels; the last row has the
@@ -145,7 +147,8 @@ static void put_first_words(struct ni_text *out, const struct ni_log *log)
             continue;
         if (group == 0)
             ni_put(out, "\nThe first NCCL WARN of each rank, and the first exception\n");
-        if (++group > GROUPS) {
+        group++;
+        if (group > GROUPS) {
             ni_put(out, "  ... of other ranks: --json has them\n");
             return;
         }
@@ -183,7 +186,8 @@ static void put_values(struct ni_text *table, const struct ni_log *log, unsigned
 
         if (p->value[name] == 0 || log->order[i]->mark != 0)
             continue;
-        const bool rest = ++values == 9; /* the last row */
+        values++;
+        const bool rest = values == 9; /* the last row */
         first = first == 0 ? p->value[name] : first;
         for (unsigned k = i; k < log->n; k++) {
             const struct ni_log_rank *q = log->order[k]->process;

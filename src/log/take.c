@@ -195,7 +195,10 @@ void ni_log_take_value(struct ni_log *log, struct ni_log_rank *p, struct ni_span
     }
     log->name[i] = word;
     log->n_name = i < log->n_name ? log->n_name : i + 1;
-    *(p ? &p->value[i] : &log->plan[i]) = ni_log_keep(log, value);
+    if (p)
+        p->value[i] = ni_log_keep(log, value);
+    else
+        log->plan[i] = ni_log_keep(log, value);
 }
 
 /* The name stands before `at`. Integers end with a dot (misc/param.cc). */
@@ -222,8 +225,13 @@ static void take_version(struct ni_log_line *l, struct ni_span s)
         n++;
     while (n > 0 && s.p[n - 1] == '.')
         n--;
-    if (n >= 3)
-        *(l->by ? l->by->value : &l->log->version) = ni_log_keep(l->log, (struct ni_span){s.p, n});
+    if (n < 3)
+        return;
+    const ni_log_text version = ni_log_keep(l->log, (struct ni_span){s.p, n});
+    if (l->by)
+        l->by->value[0] = version;
+    else
+        l->log->version = version;
 }
 
 /* "[0]mlx5_6:1/RoCE [1]={[0] a:1/IB, [1] b:1/IB} [RO]; OOB ..." becomes
@@ -394,7 +402,8 @@ static void take_fault(struct ni_log_line *l, const struct ni_pattern *row, cons
 
         *h = (struct ni_log_hit){.row = row, .flags = flags, .subject = subject, .file = log->file};
         h->line = log->line;
-        h->bit = UINT64_C(1) << log->n_hit++;
+        h->bit = UINT64_C(1) << log->n_hit;
+        log->n_hit++;
         ni_put_quoted(&t, quote.p, quote.n, 160);
     }
     if (h->last == log->lines)

@@ -134,7 +134,7 @@ static void read_conf(struct ni_probe *p, const struct library *lib, const char 
     const ssize_t n = ni_read_whole(p, &dir, path);
     if (n < 0 && ni_known_of(n) != NI_ABSENT)
         ni_report(p->f, NI_F_CONF_UNREADABLE, c.file, "%s", NI_ERRNO((int)n));
-    for (char *rest = p->text, *line; (line = ni_line(&rest));)
+    for (char *rest = p->text, *line; ni_line(&rest, &line);)
         conf_line(&c, line);
     /* 2.30.3 strips it (misc/param.cc setEnvFile); a number is read up to it */
     if (c.crlf)
@@ -164,13 +164,13 @@ static const char *home_of_user(struct ni_probe *p, char home[NI_PATH])
     const enum ni_known known = ni_note(p, NI_OPTIONAL, ni_read_whole(p, &root, path));
     if (known != NI_KNOWN && known != NI_ABSENT)
         return NULL;
-    for (char *rest = p->text; *rest && !home[0];) {
-        const char *line = ni_line(&rest);
+    for (char *rest = p->text, *line; !home[0] && ni_line(&rest, &line);) {
+        const char *left = line;
         struct ni_span field[7];
         unsigned n = 0;
         int64_t its;
 
-        while (n < NI_COUNT(field) && ni_split(&line, ':', &field[n]))
+        while (n < NI_COUNT(field) && ni_split(&left, ':', &field[n]))
             n++;
         if (n == NI_COUNT(field) && ni_parse_int(field[2], UINT32_MAX, &its) && its == uid->v)
             (void)ni_copyn(home, NI_PATH, field[5].p, field[5].n);

@@ -31,7 +31,7 @@ static void read_info(struct ni_probe *p, enum ni_need need, struct ni_gpu *g)
     (void)ni_format(path, sizeof(path), "%s/%s/information", gpus_dir, ni_bdf_text(g->bdf, bdf));
     if (ni_read_text(p, need, path) != NI_KNOWN)
         return;
-    for (char *rest = p->text, *line; (line = ni_line(&rest));) {
+    for (char *rest = p->text, *line; ni_line(&rest, &line);) {
         uint64_t v;
         const char *colon = strchr(line, ':');
         const struct ni_span value = ni_trim(ni_span_of(colon ? colon + 1 : ""));
@@ -57,7 +57,8 @@ static void add_gpu(struct ni_probe *p, const struct ni_gpu *gpu)
         ni_report(p->f, NI_F_FACT_TRUNCATED, gpus_dir, "more than %d GPUs", NI_MAX_GPU);
         return;
     }
-    unsigned at = inv->n_gpu++;
+    unsigned at = inv->n_gpu;
+    inv->n_gpu++;
     for (; at > 0 && ni_bdf_cmp(inv->gpu[at - 1].bdf, gpu->bdf) > 0; at--)
         inv->gpu[at] = inv->gpu[at - 1];
     struct ni_gpu *g = &inv->gpu[at];

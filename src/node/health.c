@@ -86,7 +86,7 @@ static void probe_cgroup(struct ni_probe *p)
 
     if (ni_read_text(p, NI_OPTIONAL, "sys/fs/cgroup/rdma.max") == NI_ABSENT)
         ni_read_text(p, NI_OPTIONAL, "sys/fs/cgroup/rdma/rdma.max"); /* v1 */
-    for (char *text = p->text, *line; (line = ni_line(&text));) {
+    for (char *text = p->text, *line; ni_line(&text, &line);) {
         const char *rest = line;
         struct ni_span name = {"", 0}, word;
 
@@ -95,10 +95,12 @@ static void probe_cgroup(struct ni_probe *p)
         while (i < inv->n_hca && !ni_span_is(name, inv->hca[i].name))
             i++;
         while (i < inv->n_hca && ni_split(&rest, ' ', &word)) {
-            struct ni_num *num = ni_has_prefix(word.p, "hca_handle=")   ? &inv->hca[i].handles
-                                 : ni_has_prefix(word.p, "hca_object=") ? &inv->hca[i].objects
-                                                                        : NULL;
+            struct ni_num *num = NULL;
 
+            if (ni_has_prefix(word.p, "hca_handle="))
+                num = &inv->hca[i].handles;
+            else if (ni_has_prefix(word.p, "hca_object="))
+                num = &inv->hca[i].objects;
             if (num)
                 *num = ni_num_of((struct ni_span){word.p + PREFIX, word.n - PREFIX});
         }
@@ -114,20 +116,23 @@ static void probe_link(struct ni_probe *p, struct ni_bdf at, const struct ni_pci
                        struct ni_pcie *ret)
 {
     static const char *const what[NI_PCIE_N] = {"width", "speed"};
+    static ni_parse_fn *const parse[NI_PCIE_N] = {
+        [NI_PCIE_WIDTH] = ni_parse_number,
+        [NI_PCIE_SPEED] = ni_parse_rate,
+    };
     char bdf[NI_BDF_TEXT];
 
     if (pci->known != NI_KNOWN || pci->depth < 2)
         return;
     for (unsigned i = 0; i < NI_PCIE_N; i++) {
-        ni_parse_fn *parse = i == NI_PCIE_WIDTH ? ni_parse_number : ni_parse_rate;
         const struct ni_num device =
-            ni_read_num(p, p->root, NI_OPTIONAL, parse, "sys/bus/pci/devices/%s/max_link_%s",
+            ni_read_num(p, p->root, NI_OPTIONAL, parse[i], "sys/bus/pci/devices/%s/max_link_%s",
                         ni_bdf_text(at, bdf), what[i]);
 
-        ret->now[i] = ni_read_num(p, p->root, NI_OPTIONAL, parse,
+        ret->now[i] = ni_read_num(p, p->root, NI_OPTIONAL, parse[i],
                                   "sys/bus/pci/devices/%s/current_link_%s", bdf, what[i]);
         ret->most[i] =
-            ni_read_num(p, p->root, NI_OPTIONAL, parse, "sys/bus/pci/devices/%s/max_link_%s",
+            ni_read_num(p, p->root, NI_OPTIONAL, parse[i], "sys/bus/pci/devices/%s/max_link_%s",
                         ni_bdf_text(pci->at[pci->depth - 2], bdf), what[i]);
         if (ret->most[i].known == NI_KNOWN && ret->most[i].v >= device.v)
             ret->most[i] = device;
@@ -185,7 +190,7 @@ static void probe_drivers(struct ni_probe *p)
     const enum ni_known known = ni_read_text(p, NI_OPTIONAL, "proc/driver/nvidia/params");
     if (known != NI_ABSENT)
         d->peer_mapping = known == NI_KNOWN ? NI_ABSENT : NI_DENIED;
-    for (char *rest = p->text, *line; (line = ni_line(&rest));) {
+    for (char *rest = p->text, *line; ni_line(&rest, &line);) {
         if (ni_has_prefix(line, "RegistryDwords:") && strstr(line, "PeerMappingOverride=1"))
             d->peer_mapping = NI_KNOWN;
     }
@@ -251,7 +256,7 @@ static void probe_mounts(struct ni_probe *p)
     (void)ni_readlink(p->root, exe, sizeof(exe), "proc/self/exe"); /* "": not known */
     if (ni_read_text(p, NI_OPTIONAL, "proc/self/mountinfo") == NI_KNOWN)
         self->shm.known = NI_ABSENT;
-    for (char *text = p->text, *line; (line = ni_line(&text));) {
+    for (char *text = p->text, *line; ni_line(&text, &line);) {
         const char *rest = line;
         struct ni_span point = {"", 0}, options = {"", 0};
 
@@ -280,7 +285,7 @@ static void probe_host(struct ni_probe *p)
     const enum ni_known known = ni_read_text(p, NI_OPTIONAL, "etc/hosts");
     if (known != NI_ABSENT)
         self->host_known = known == NI_KNOWN ? NI_ABSENT : known;
-    for (char *text = p->text, *line; (line = ni_line(&text));) {
+    for (char *text = p->text, *line; ni_line(&text, &line);) {
         const char *rest = line;
         struct ni_span ip, word;
 
@@ -316,9 +321,11 @@ void ni_probe_health(struct ni_probe *p)
     probe_cgroup(p);
     ni_read_file(p, p->root, NI_OPTIONAL, mode, sizeof(mode),
                  "sys/module/ib_core/parameters/netns_mode");
-    inv->netns_mode = strcmp(mode, "Y") == 0   ? NI_NETNS_SHARED
-                      : strcmp(mode, "N") == 0 ? NI_NETNS_EXCLUSIVE
-                                               : NI_NETNS_UNKNOWN;
+    inv->netns_mode = NI_NETNS_UNKNOWN;
+    if (strcmp(mode, "Y") == 0)
+        inv->netns_mode = NI_NETNS_SHARED;
+    else if (strcmp(mode, "N") == 0)
+        inv->netns_mode = NI_NETNS_EXCLUSIVE;
     probe_drivers(p);
     if (!self->kernel[0])
         ni_probe_kernel(p);

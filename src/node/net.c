@@ -43,11 +43,13 @@ static enum ni_known read_table(struct ni_probe *p, bool begun, enum ni_need nee
     struct table t = {.p = p, .begun = begun, .known = NI_KNOWN};
     const enum ni_known known = ni_read_text(p, need, path);
 
-    for (char *rest = p->text, *line; (line = ni_line(&rest));)
+    for (char *rest = p->text, *line; ni_line(&rest, &line);)
         take(&t, line);
     if (known == NI_KNOWN && !t.begun)
         ni_note_odd(p, "");
-    return known != NI_KNOWN ? known : t.begun ? t.known : NI_BAD;
+    if (known != NI_KNOWN)
+        return known;
+    return t.begun ? t.known : NI_BAD;
 }
 
 /* The first n words of the line; false: it has fewer. */
@@ -353,5 +355,6 @@ int ni_add_netdev(struct ni_probe *p, const char *name)
     if (p->ask->all) /* for people; no rule needs it */
         d->mtu =
             ni_read_num(p, p->root, NI_OPTIONAL, ni_parse_number, "sys/class/net/%s/mtu", name);
-    return (int)inv->n_netdev++;
+    inv->n_netdev++;
+    return (int)inv->n_netdev - 1;
 }

@@ -221,8 +221,9 @@ static int add_hca(struct ni_probe *p, const char *name, int claim, const struct
                   NI_MAX_HCA);
         return -1;
     }
-    const int at = (int)inv->n_hca++;
+    const int at = (int)inv->n_hca;
     struct ni_hca *h = &inv->hca[at];
+    inv->n_hca++;
     ni_copy(h->name, sizeof(h->name), name);
     h->claim = claim;
     h->netdev = -1;

@@ -89,15 +89,16 @@ enum ni_known ni_read_text(struct ni_probe *p, enum ni_need need, const char *pa
     return ni_note(p, need, ni_read_whole(p, p->root, path));
 }
 
-char *ni_line(char **rest)
+bool ni_line(char **rest, char **ret)
 {
     char *line = *rest, *end = line + strcspn(line, "\n");
 
     if (!*line)
-        return NULL;
+        return false;
     *rest = *end ? end + 1 : end;
     *end = '\0';
-    return line;
+    *ret = line;
+    return true;
 }
 
 enum ni_known ni_read_names(struct ni_probe *p, const struct ni_dir *dir, enum ni_need need,

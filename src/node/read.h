@@ -68,8 +68,8 @@ enum ni_known ni_read_link(struct ni_probe *p, enum ni_need need, char *buf, siz
 ssize_t ni_read_whole(struct ni_probe *p, const struct ni_dir *dir, const char *path);
 /* The same, below the root. */
 enum ni_known ni_read_text(struct ni_probe *p, enum ni_need need, const char *path);
-/* Cuts the first line off the text, without its newline; NULL: there is none. */
-char *ni_line(char **rest);
+/* Cuts the first line off the text, without its newline; false: there is none. */
+bool ni_line(char **rest, char **ret);
 enum ni_known ni_is_there(struct ni_probe *p, const char *fmt, ...) NI_PRINTF(2, 3);
 struct ni_num ni_read_num(struct ni_probe *p, const struct ni_dir *dir, enum ni_need need,
                           ni_parse_fn *parse, const char *fmt, ...) NI_PRINTF(5, 6);

@@ -46,7 +46,7 @@ static enum ni_known read_self(struct ni_probe *p, const char *path, unsigned *r
     };
     const enum ni_known known = ni_read_text(p, NI_REQUIRED, path);
 
-    for (char *text = p->text, *line; (line = ni_line(&text));) {
+    for (char *text = p->text, *line; ni_line(&text, &line);) {
         for (unsigned i = 0; i < NI_COUNT(numbers); i++) {
             if (!ni_has_prefix(line, numbers[i].name))
                 continue;

@@ -42,7 +42,8 @@ static bool next_variable(struct ni_probe *p, const char *prefix, struct variabl
             (!next || name_cmp(*e, next) < 0) && ni_env_split(*e, &name, &value) &&
             name.n < sizeof(v->name))
             next = *e;
-    if (next && v->n++ == MAX_VARS) {
+    v->n += next != NULL;
+    if (v->n > MAX_VARS) {
         ni_report(p->f, NI_F_ALLOC_TOO_MANY, prefix, "more than %d variables; the rest is not read",
                   MAX_VARS);
         return false;

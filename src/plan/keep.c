@@ -559,12 +559,14 @@ static void put_fib_node(struct ni_span text, struct ni_text *ret)
     uint8_t ip[NI_GID_BYTES];
     const unsigned n = split_line(text, word, NI_COUNT(word));
     const char *slash = n > 1 ? memchr(word[1].p, '/', word[1].n) : NULL;
-    const size_t len = slash ? (size_t)(slash - word[1].p) : n > 1 ? word[1].n : 0;
+    struct ni_span address = n > 1 ? word[1] : ni_span_of("");
     const bool leaf = *text.p == '|';
-    bool good = n > 1 && ni_span_is(word[0], leaf ? "|--" : "+--") &&
-                ni_parse_ipv4((struct ni_span){word[1].p, len}, ip) == 0 &&
-                (!slash || is_decimal(behind(word[1], len + 1)));
 
+    if (slash)
+        address.n = (size_t)(slash - address.p);
+    bool good = n > 1 && ni_span_is(word[0], leaf ? "|--" : "+--") &&
+                ni_parse_ipv4(address, ip) == 0 &&
+                (!slash || is_decimal(behind(word[1], address.n + 1)));
     for (unsigned i = 2; i < n; i++)
         good = good && is_decimal(word[i]);
     if (leaf && n != 2)

@@ -27,10 +27,11 @@ static const char words[] =
 
 bool ni_keeps_word(struct ni_span s)
 {
-    static const char blank[] = " ";
+    const char *list = words;
+    struct ni_span word;
 
-    for (const char *at = words; s.n > 0 && (at = strchr(at, *blank)) && at[1]; at++)
-        if (strncasecmp(at + 1, s.p, s.n) == 0 && at[1 + s.n] == ' ')
+    while (ni_split(&list, ' ', &word))
+        if (word.n > 0 && word.n == s.n && strncasecmp(word.p, s.p, s.n) == 0)
             return true;
     return false;
 }

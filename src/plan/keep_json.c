@@ -149,8 +149,10 @@ static size_t value_length(struct ni_span s)
             in_string = true;
         } else if (c == '{' || c == '[') {
             depth++;
-        } else if ((c == '}' || c == ']') && --depth == 0) {
-            return i + 1;
+        } else if (depth > 0 && (c == '}' || c == ']')) {
+            depth--;
+            if (depth == 0)
+                return i + 1;
         } else if (depth == 0 && !strchr(" \t\r\n", c)) {
             break;
         }

@@ -74,7 +74,9 @@ int ni_cmd_plan(struct ni_context *ctx)
     ni_note_slow_rails(&ctx->work);
     if (json)
         return ni_print_view(ctx, ni_put_plan_json);
-    return ni_print_view(ctx, gids ? ni_put_plan_with_gids : ni_put_plan);
+    if (gids)
+        return ni_print_view(ctx, ni_put_plan_with_gids);
+    return ni_print_view(ctx, ni_put_plan);
 }
 
 int ni_cmd_topo(struct ni_context *ctx)
@@ -86,5 +88,7 @@ int ni_cmd_topo(struct ni_context *ctx)
         return r;
     if (ctx->options.json)
         return ni_print_view(ctx, ni_put_plan_json);
-    return ni_print_view(ctx, ni_plan_options.dot ? ni_put_topo_dot : ni_put_topo);
+    if (ni_plan_options.dot)
+        return ni_print_view(ctx, ni_put_topo_dot);
+    return ni_print_view(ctx, ni_put_topo);
 }

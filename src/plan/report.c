@@ -218,11 +218,15 @@ static void put_verdict(struct ni_text *table, const struct ni_view *view, const
     const struct ni_port_plan *plan = at < 0 ? &none : &view->plan->port[at];
     struct ni_text *t = ni_begin_port_row(table, view, hca, at);
 
-    ni_put(ni_cell(t), !plan->rule ? "not used" : plan->chosen ? "chosen" : "left out");
-    ni_put(ni_cell(t), plan->rule ? plan->rule : "");
-    ni_quote(ni_cell(t), plan->rule ? plan->why
-                         : at < 0   ? "sysfs shows no port"
-                                    : "nothing was decided");
+    if (!plan->rule) {
+        ni_put(ni_cell(t), "not used");
+        ni_put(ni_cell(t), "");
+        ni_put(ni_cell(t), at < 0 ? "sysfs shows no port" : "nothing was decided");
+        return;
+    }
+    ni_put(ni_cell(t), plan->chosen ? "chosen" : "left out");
+    ni_put(ni_cell(t), plan->rule);
+    ni_quote(ni_cell(t), plan->why);
 }
 
 /* What each is, and what became of those that are the pod's or chosen; of the others there is only
@@ -283,7 +287,9 @@ static void put_sources(struct ni_text *out, const struct ni_inventory *inv)
 
 static const char *loaded(enum ni_known known)
 {
-    return known == NI_KNOWN ? "loaded" : known == NI_ABSENT ? "not loaded" : "unknown";
+    if (known == NI_KNOWN)
+        return "loaded";
+    return known == NI_ABSENT ? "not loaded" : "unknown";
 }
 
 void ni_put_gpu_table(struct ni_text *out, const struct ni_view *view)
@@ -316,9 +322,10 @@ void ni_put_gpu_table(struct ni_text *out, const struct ni_view *view)
 
             if ((view->plan->gpu_ports[i] >> k & 1) == 0)
                 continue;
-            ni_put(t, n++ > 0 ? ", " : "");
+            ni_put(t, n > 0 ? ", " : "");
             ni_quote(t, inv->hca[port->hca].name);
             ni_putf(t, "/%u", port->num);
+            n++;
         }
         ni_put(ni_cell(t), gpu->cpus); /* to pin a rank to */
     }

@@ -39,11 +39,12 @@ static void put_numbers(struct ni_text *to, const char *one, const uint8_t *is, 
             continue;
         while (last + 1 < n && is[last + 1] == value)
             last++;
-        if (runs++ == MOST) {
+        if (runs == MOST) {
             ni_put(to, ", ...");
             return;
         }
-        ni_putf(to, "%s%u", runs > 1 ? ", " : "", i);
+        ni_putf(to, "%s%u", runs > 0 ? ", " : "", i);
+        runs++;
         if (last > i)
             ni_putf(to, "-%u", last);
     }
@@ -305,7 +306,8 @@ static void take(struct census *c, unsigned rank, const char *value)
         g++;
     if (g == c->group + GROUPS) {
         qsort(c->group, GROUPS, sizeof(*g), fewest_first);
-        if (worst >= (--g)->worst)
+        g--; /* the mildest of them */
+        if (worst >= g->worst)
             return;
         c->n--;
     }
@@ -379,17 +381,22 @@ static void put_groups(const struct census *c, struct ni_text *t)
     for (unsigned i = 0; i < c->n; i++) {
         const struct group *g = &c->group[i];
         const bool most = i > 0 && i + 1 == c->n && !c->fault;
-        unsigned named = most && g->n > 1 ? 0 : g->n <= NAMED ? g->n : NAMED - 1;
+        unsigned named = g->n <= NAMED ? g->n : NAMED - 1;
         char buf[2 * NI_FINDING_MESSAGE];
         struct ni_text one;
 
         if (i >= TOLD - 1 && !most && !c->fault)
             continue;
-        do {
+        if (most && g->n > 1)
+            named = 0;
+        for (;;) {
             one = ni_text_on(buf, sizeof(buf));
             ni_put(&one, i ? ", " : "");
             put_group(c, g, named, &one);
-        } while (t->len + one.len > room && named > 1 && named--);
+            if (t->len + one.len <= room || named <= 1)
+                break;
+            named--;
+        }
         if (t->len + one.len > room)
             continue;
         told += g->n;
@@ -460,8 +467,12 @@ static void look_at(const struct ni_job *job, const struct question *q, unsigned
         if (c.n < 2 || c.group[c.n - 1].n * 2 > c.known)
             break;
     }
+    if (c.fault && c.n == 0)
+        return;
     /* one limited member reaches the full ones, two do not reach each other (IBTA 10.9.3) */
-    if (c.fault ? c.n == 0 : q->fact == LIMITED ? c.known < 2 : c.n < 2)
+    if (!c.fault && q->fact == LIMITED && c.known < 2)
+        return;
+    if (!c.fault && q->fact != LIMITED && c.n < 2)
         return;
     /* each has its own: such fabrics are routed, by tables that cannot be read here */
     if (q->fact == SUBNET && c.known > 2 && c.group[c.n - 1].n * 2 <= c.known)
@@ -523,8 +534,11 @@ static void tell_missing(const struct ni_job *job, enum ni_missing how, struct n
     unsigned n = 0;
 
     for (unsigned p = 0; p < job->ranks; p++) {
-        if (job->missing[p] == how && n++ == 0 && lost)
+        if (job->missing[p] != how)
+            continue;
+        if (n == 0 && lost)
             ni_put_pod(&s, job, p);
+        n++;
     }
     ni_putf(&t, "%u of %u pods %s: ", n, job->ranks,
             lost ? "went away before the end, or stopped answering" : "never came");

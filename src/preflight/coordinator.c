@@ -303,10 +303,10 @@ static void look(struct hub *h, int64_t now)
 static void wait_for_pods(struct hub *h, int64_t limit_ms)
 {
     struct epoll_event e[EVENTS];
-    int64_t now;
+    int64_t now = ni_now_ms();
 
-    h->until_ms = ni_now_ms() + limit_ms;
-    while (memchr(h->owes, true, h->job.ranks) && (now = ni_now_ms()) < h->until_ms) {
+    h->until_ms = now + limit_ms;
+    for (; memchr(h->owes, true, h->job.ranks) && now < h->until_ms; now = ni_now_ms()) {
         const int64_t left = h->until_ms - now;
         const int n = epoll_wait(h->epoll, e, EVENTS, left < LOOK_MS ? (int)left : LOOK_MS);
 
@@ -541,12 +541,15 @@ int ni_meet(const struct ni_meeting *m, struct ni_verdict *ret, struct ni_findin
     r = set_up(h);
     leaf = r != 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0 ? -1 : ni_fork();
     if (leaf < 0) {
+        const char *advice = "";
+
         r = r != 0 ? r : -errno;
+        if (r == -EADDRINUSE)
+            advice = "; does another preflight run there (--port)?";
+        else if (r == -EMFILE)
+            advice = ": it needs one for each pod (ulimit -Hn)";
         (void)ni_format(ret->line, sizeof(ret->line), "pod 0 cannot serve port %u: %s%s",
-                        m->party->port, NI_ERRNO(r),
-                        r == -EADDRINUSE ? "; does another preflight run there (--port)?"
-                        : r == -EMFILE   ? ": it needs one for each pod (ulimit -Hn)"
-                                         : "");
+                        m->party->port, NI_ERRNO(r), advice);
         return r;
     }
     if (leaf == 0) {

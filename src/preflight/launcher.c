@@ -138,8 +138,11 @@ static bool take_host(const struct search *s, const struct row *row)
     t = ni_text_on(host, sizeof(s->to->host));
     put_first_host(&t, told);
     colon = strchr(host, ':');
-    if (colon && strchr(colon + 1, ':')) /* of V6: a port stands behind brackets */
-        colon = (colon = strstr(colon, "]:")) ? colon + 1 : NULL;
+    if (colon && strchr(colon + 1, ':')) { /* of V6: a port stands behind brackets */
+        char *bracket = strstr(colon, "]:");
+
+        colon = bracket ? bracket + 1 : NULL;
+    }
     if (colon && (ni_parse_u64(ni_span_of(colon + 1), UINT16_MAX, &port) < 0 || port == 0))
         refuse(s, name, told, "names no port");
     if (colon)

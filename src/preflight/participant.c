@@ -232,8 +232,12 @@ static int find_hub(struct leaf *l)
     char port[8];
 
     (void)ni_format(port, sizeof(port), "%u", p->port);
-    while ((left = l->within_ms - ni_now_ms()) > 0) {
+    for (;;) {
         struct addrinfo *all = NULL, *at;
+
+        left = l->within_ms - ni_now_ms();
+        if (left <= 0)
+            break;
         int r = getaddrinfo(p->host, port, &hints, &all);
 
         if (r != 0)

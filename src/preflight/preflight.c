@@ -505,10 +505,11 @@ static int prove(struct ni_context *ctx, const struct ni_trials *trials)
         (void)conclude(ctx, &verdict);
         return NI_EXIT_REFUSED;
     }
+    kept = party.stand_aside ? UNTOLD : find_kept(o, &party);
     if (party.stand_aside) {
         verdict =
             (struct ni_verdict){.good = true, .line = "good: left to local rank 0 of this pod"};
-    } else if ((kept = find_kept(o, &party)) != UNTOLD) {
+    } else if (kept != UNTOLD) {
         verdict.good = kept == GOOD;
         (void)ni_format(verdict.line, sizeof(verdict.line), "%s: made before, as %.256s tells",
                         verdict.good ? "good" : "bad", ni_preflight_options.once);

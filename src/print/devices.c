@@ -24,7 +24,9 @@ const struct ni_bdf *ni_own_bdf(const struct ni_hca *hca)
 /* The PF of a VF, the PCI device of a sub-function; NULL. */
 const struct ni_bdf *ni_parent_bdf(const struct ni_hca *hca)
 {
-    return hca->is_vf ? &hca->pf : hca->has_bdf && hca->aux[0] ? &hca->bdf : NULL;
+    if (hca->is_vf)
+        return &hca->pf;
+    return hca->has_bdf && hca->aux[0] ? &hca->bdf : NULL;
 }
 
 /* The GID of that port of the inventory; NULL. */

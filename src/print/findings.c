@@ -61,7 +61,10 @@ void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_se
             ni_put(out, "  ");
             ni_put_tinted(out, view->colour, of[severity].tint, head);
             for (unsigned k = i; k < all->n && f->subject[0]; k++) {
-                if (!is_same(&all->at[k], f) || n++ >= NAMED)
+                if (!is_same(&all->at[k], f))
+                    continue;
+                n++;
+                if (n > NAMED)
                     continue;
                 ni_put(out, k == i ? ": " : ", ");
                 ni_quote(out, all->at[k].subject);

@@ -141,7 +141,8 @@ void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour)
             if (writes)
                 ni_putf(out, "  %s", tinted ? colours[tint] : "");
             do {
-                const size_t n = strcspn(++p, "\t\n");
+                p++;
+                const size_t n = strcspn(p, "\t\n");
                 const struct ni_span cell = n > 0 ? (struct ni_span){p, n} : ni_span_of("-");
 
                 if (writes) {

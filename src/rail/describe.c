@@ -52,7 +52,9 @@ void ni_describe_rail(const struct ni_work *w, int at, struct ni_rail *rail)
                              .mbps = port->mbps,
                              .node_err = node->known == NI_ABSENT ? ENODEV : -node->err};
     ni_copy(rail->hca, sizeof(rail->hca), hca->name);
-    rail->index = gid < 0 ? -1 : plan->nccl_index >= 0 ? plan->nccl_index : inv->gid[gid].index;
+    rail->index = -1;
+    if (gid >= 0)
+        rail->index = plan->nccl_index >= 0 ? plan->nccl_index : inv->gid[gid].index;
     for (unsigned i = 0; i < port->n_gid; i++) {
         const struct ni_gid *g = ni_port_gid(inv, port, i);
 

@@ -43,8 +43,9 @@ int ni_rails_start(struct ni_rails *r, unsigned n, ni_rail_fn *fn)
         return -errno;
     }
     while (r->n < n) {
-        const unsigned i = r->n++;
+        const unsigned i = r->n;
 
+        r->n++;
         r->at[i].pid = r->at[i].fd = -1;
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {
             r->at[i].fd = pair[0];

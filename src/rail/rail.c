@@ -93,7 +93,9 @@ static int64_t now_ns(void)
 /* Of a call that gives an object. */
 static int error_of(const void *object)
 {
-    return object ? 0 : errno != 0 ? errno : EIO; /* a library that fails without an errno */
+    if (object)
+        return 0;
+    return errno != 0 ? errno : EIO; /* a library that fails without an errno */
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -365,14 +367,16 @@ static int complete(struct rail *r, bool naps)
     static const struct timespec nap = {.tv_nsec = NAP_NS};
     const int64_t until = now_ns() + PATIENCE;
     struct ibv_wc wc;
-    int n;
+    int n = ibv_poll_cq(r->cq, 1, &wc);
 
-    for (unsigned spin = 1; (n = ibv_poll_cq(r->cq, 1, &wc)) == 0; spin++) {
-        if (!naps && spin % SPINS != 0)
-            continue;
-        (void)(naps ? nanosleep(&nap, NULL) : sched_yield());
-        if (now_ns() >= until)
+    for (unsigned spin = 1; n == 0; spin++) {
+        if (naps)
+            (void)nanosleep(&nap, NULL);
+        else if (spin % SPINS == 0)
+            (void)sched_yield();
+        if ((naps || spin % SPINS == 0) && now_ns() >= until)
             return ETIMEDOUT;
+        n = ibv_poll_cq(r->cq, 1, &wc);
     }
     if (n < 0) /* a number of the provider's own, no errno */
         return EIO;
@@ -463,7 +467,9 @@ static int read_identity(struct rail *r)
     const struct identity it = {task->session, task->partner[r->role], task->rank, task->number};
     const int err = stream(r, IBV_WR_RDMA_READ, 0, sizeof(it), sizeof(it), SECOND);
 
-    return err != 0 ? err : memcmp(&it, r->back, sizeof(it)) == 0 ? 0 : FAILED;
+    if (err != 0)
+        return err;
+    return memcmp(&it, r->back, sizeof(it)) == 0 ? 0 : FAILED;
 }
 
 /* A pattern in whose every word stands where it is, who sends it and to whom, and by which queue
@@ -488,11 +494,11 @@ static int move_bulk(struct rail *r)
     const struct ni_rail_task *task = r->task;
     struct ni_pair_result *result = &r->task->result[r->role];
     const bool writes = result->step == NI_PAIR_WRITE;
-    const int64_t bytes = task->move_ms == 0 ? CHUNK_FIRST
-                          : task->bytes > 0  ? task->bytes
-                                             : INT64_MAX;
+    int64_t bytes = CHUNK_FIRST;
     int err;
 
+    if (task->move_ms != 0)
+        bytes = task->bytes > 0 ? task->bytes : INT64_MAX;
     if (writes) {
         r->bulk = (size_t)least((int64_t)r->window, bytes); /* the rest is not touched */
         fill_pattern(r);
@@ -500,9 +506,14 @@ static int move_bulk(struct rail *r)
     err = stream(r, writes ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ, PAGE, r->bulk, bytes,
                  (int64_t)task->move_ms * 1000000);
     r->bulk = (size_t)least((int64_t)r->bulk, r->moved);
-    if (err == 0 && bytes > CHUNK_FIRST)
-        *(writes ? &result->write_mbps : &result->read_mbps) = r->moved * 8 * 1000 / r->took_ns;
-    return err;
+    if (err != 0 || bytes <= CHUNK_FIRST)
+        return err;
+    const int64_t mbps = r->moved * 8 * 1000 / r->took_ns;
+    if (writes)
+        result->write_mbps = mbps;
+    else
+        result->read_mbps = mbps;
+    return 0;
 }
 
 static int compare(struct rail *r)

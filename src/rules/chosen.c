@@ -55,7 +55,8 @@ void ni_list_chosen(const struct ni_work *w)
     for (int i = 0; i < (int)inv->n_port; i++) {
         if (!w->plan->port[i].chosen)
             continue;
-        unsigned at = n++;
+        unsigned at = n;
+        n++;
         for (; at > 0 && compare_ports(inv, sorted[at - 1], i) > 0; at--)
             sorted[at] = sorted[at - 1];
         sorted[at] = i;

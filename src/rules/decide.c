@@ -42,9 +42,14 @@ void ni_decide_value(const struct ni_work *w, const char *name, const char *valu
     struct ni_setting *s = &plan->setting[plan->n_setting++];
     s->name = name;
     s->rule = plan->rule;
-    s->origin = user ? (file ? NI_FROM_CONF : NI_FROM_USER) : value ? NI_FROM_RULE : NI_LEFT_UNSET;
+    s->origin = value ? NI_FROM_RULE : NI_LEFT_UNSET;
+    if (user)
+        s->origin = file ? NI_FROM_CONF : NI_FROM_USER;
     struct ni_text t = ni_text_on(s->value, sizeof(s->value));
-    ni_put(&t, user ? user : value ? value : "");
+    if (user)
+        ni_put(&t, user);
+    else if (value)
+        ni_put(&t, value);
     s->by_itself = NULL;
     (void)ni_copy(s->file, sizeof(s->file), file ? file : "");
     t = ni_text_on(s->reason, sizeof(s->reason));

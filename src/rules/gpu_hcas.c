@@ -112,10 +112,14 @@ static void narrow(const struct ni_work *w, struct visible *v, const char *list)
         } else if (!ni_has_prefix(item.p, "GPU-") && !ni_has_prefix(item.p, "MIG-")) {
             return;
         }
-        for (unsigned g = 0, fit = 0; g < w->inv->n_gpu; g++)
-            if (strncmp(w->inv->gpu[g].uuid, item.p, item.n) == 0)
-                gpu = fit++ ? -1 : (int)g;
-        v->gpu[v->n++] = gpu;
+        for (unsigned g = 0, fit = 0; g < w->inv->n_gpu; g++) {
+            if (strncmp(w->inv->gpu[g].uuid, item.p, item.n) != 0)
+                continue;
+            gpu = fit == 0 ? (int)g : -1; /* one that fits two names neither */
+            fit++;
+        }
+        v->gpu[v->n] = gpu;
+        v->n++;
     }
 }
 

@@ -67,13 +67,16 @@ void ni_rule_vf_merge(const struct ni_work *w)
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_hca *h = ni_chosen(w, i).hca;
         const enum ni_at at = merged ? h->place.merged : h->place.unmerged;
+        const char *why = "there is no device where it looks";
 
+        if (at == NI_AT_OTHER)
+            why = "where it looks, something else is";
+        if (h->aux[0])
+            why = "it is a sub-function";
         if (!h->pci.none && (h->aux[0] || is_wrong(at))) /* SoftRoCE loses nothing by it */
             ni_report(w->f, NI_F_HCA_PLACE_LOST, h->name,
                       "NCCL does not find it on the PCI tree, and puts it at the first CPU: %s",
-                      h->aux[0]           ? "it is a sub-function"
-                      : at == NI_AT_OTHER ? "where it looks, something else is"
-                                          : "there is no device where it looks");
+                      why);
     }
     for (unsigned i = 0; i < w->inv->n_hca; i++) {
         const struct ni_nccl_place *place = &w->inv->hca[i].place;

@@ -184,9 +184,12 @@ static void add_rails(const struct ni_work *w, struct list *l)
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
         const bool has_ndev = c.gid && c.gid->ndev[0];
-        const char *name = has_ndev             ? c.gid->ndev
-                           : c.hca->netdev >= 0 ? w->inv->netdev[c.hca->netdev].name
-                                                : "";
+        const char *name = "";
+
+        if (has_ndev)
+            name = c.gid->ndev;
+        else if (c.hca->netdev >= 0)
+            name = w->inv->netdev[c.hca->netdev].name;
         const struct ni_netdev *d = ni_find_netdev(w->inv, name);
 
         if (!has_ndev)
@@ -445,7 +448,10 @@ static bool take_users_list(const struct ni_work *w, struct list *l)
                   "`%s` is a single character: NCCL takes that as unset", user);
     if (!user || strlen(user) < 2)
         return false;
-    const char *cursor = user + (*user == '^'), *end = cursor += *cursor == '=';
+    const char *cursor = user;
+    cursor += *cursor == '^';
+    cursor += *cursor == '=';
+    const char *end = cursor;
     char kept[NI_REASON]; /* what NCCL keeps of it */
     unsigned names = 0;
     for (struct ni_span e; ni_split(&cursor, ',', &e);) {

@@ -84,10 +84,11 @@ const char *ni_tcp_cause(const struct ni_work *w)
 
     if (ni_allows_only_ib(w))
         return NULL;
-    return w->policy->mode == NI_MODE_TCP          ? "--mode=tcp"
-           : ni_user_int(w, disable, 0) != 0       ? "your NCCL_IB_DISABLE"
-           : net && strcasecmp(net, "socket") == 0 ? "your NCCL_NET"
-                                                   : NULL;
+    if (w->policy->mode == NI_MODE_TCP)
+        return "--mode=tcp";
+    if (ni_user_int(w, disable, 0) != 0)
+        return "your NCCL_IB_DISABLE";
+    return net && strcasecmp(net, "socket") == 0 ? "your NCCL_NET" : NULL;
 }
 
 void ni_rule_transport(const struct ni_work *w)

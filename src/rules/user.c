@@ -162,7 +162,8 @@ static void check_variables(const struct ni_work *w)
             continue;
         /* Whether it is the first of its name costs a look at every entry; more findings than these
            have no room. */
-        if (++odd > NI_MAX_FINDINGS) {
+        odd++;
+        if (odd > NI_MAX_FINDINGS) {
             w->f->dropped++;
             continue;
         }

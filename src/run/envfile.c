@@ -23,8 +23,10 @@ static bool is_utf8(const char *s)
     uint32_t c;
     size_t n = 1;
 
-    while (*s && (n = ni_utf8(s, &c)) > 0)
+    while (*s && n > 0) {
+        n = ni_utf8(s, &c);
         s += n;
+    }
     return n > 0;
 }
 

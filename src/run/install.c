@@ -53,10 +53,9 @@ static int choose_path(const char *operand, char path[PATH_MAX])
             return -ELOOP;
         into = S_ISDIR(st.st_mode);
     }
-    return ni_format(path, PATH_MAX, "%s%s%s", operand, into && !slash ? "/" : "",
-                     into ? "nccl-init" : "")
-               ? 0
-               : -ENAMETOOLONG;
+    const char *between = into && !slash ? "/" : "";
+    const char *name = into ? "nccl-init" : "";
+    return ni_format(path, PATH_MAX, "%s%s%s", operand, between, name) ? 0 : -ENAMETOOLONG;
 }
 
 /* What to do about it. */
@@ -121,14 +120,13 @@ int ni_cmd_install(struct ni_context *ctx)
         return 0;
     const bool noexec = (fs.f_flag & ST_NOEXEC) != 0;
     const bool nosuid = (fs.f_flag & ST_NOSUID) != 0 && capable;
+    const char *how = noexec ? "noexec" : "nosuid";
+    if (noexec && nosuid)
+        how = "noexec,nosuid";
     if (noexec || nosuid)
         ni_say(ctx, NI_LOG_WARN,
                "%s: the file system is mounted %s here: in a container that also mounts it so the "
                "file %s",
-               path,
-               !nosuid  ? "noexec"
-               : noexec ? "noexec,nosuid"
-                        : "nosuid",
-               noexec ? "cannot be executed" : "has no capabilities");
+               path, how, noexec ? "cannot be executed" : "has no capabilities");
     return 0;
 }

@@ -21,9 +21,23 @@
 
 static const char *result_of(const struct ni_rail_task *task)
 {
-    return task->result[NI_ROLE_FROM].step == NI_PAIR_DONE ? "passed"
-           : task->rail.untried[0]                         ? "not tried"
-                                                           : "failed";
+    if (task->result[NI_ROLE_FROM].step == NI_PAIR_DONE)
+        return "passed";
+    return task->rail.untried[0] ? "not tried" : "failed";
+}
+
+static enum ni_tint tint_of(const struct ni_rail_task *task)
+{
+    if (task->result[NI_ROLE_FROM].step == NI_PAIR_DONE)
+        return NI_GREEN;
+    return task->rail.untried[0] ? NI_YELLOW : NI_RED;
+}
+
+static const char *dmabuf_of(const struct ni_rail_task *task)
+{
+    if (task->dmabuf == NI_KNOWN)
+        return "yes";
+    return task->dmabuf == NI_ABSENT ? "no" : "";
 }
 
 static void put_trials(struct ni_text *out, const struct ni_trials *all, bool colour)
@@ -38,9 +52,7 @@ static void put_trials(struct ni_text *out, const struct ni_trials *all, bool co
         const uint8_t *seen = task->own[NI_ROLE_FROM].gid;
         const long long ns = (long long)x->latency_ns;
         const bool passed = x->step == NI_PAIR_DONE;
-        struct ni_text *t = ni_row(&table, passed             ? NI_GREEN
-                                           : rail->untried[0] ? NI_YELLOW
-                                                              : NI_RED);
+        struct ni_text *t = ni_row(&table, tint_of(task));
         char ip[NI_IP_TEXT];
 
         ni_quote(t, rail->hca);
@@ -57,9 +69,7 @@ static void put_trials(struct ni_text *out, const struct ni_trials *all, bool co
         ni_cell(t);
         if (ns > 0)
             ni_putf(t, "%lld.%lld", ns / 1000, ns % 1000 / 100);
-        ni_put(ni_cell(t), task->dmabuf == NI_KNOWN    ? "yes"
-                           : task->dmabuf == NI_ABSENT ? "no"
-                                                       : "");
+        ni_put(ni_cell(t), dmabuf_of(task));
         ni_put(ni_cell(t), result_of(task));
         if (!passed)
             ni_putf(t, ": %s", ni_pair_step_text(x->step));
@@ -95,8 +105,11 @@ static void trial_json(struct ni_json *j, const struct ni_rail_task *task)
     const struct ni_pair_result *x = &task->result[NI_ROLE_FROM];
     const uint8_t *seen = task->own[NI_ROLE_FROM].gid;
     const bool has_gid = !ni_ip_is_zero(seen);
+    enum ni_known roce_v2 = NI_UNSET;
     char ip[NI_IP_TEXT];
 
+    if (has_gid)
+        roce_v2 = rail->v2 ? NI_KNOWN : NI_ABSENT;
     ni_json_text(j, "name", rail->hca);
     ni_json_int(j, "port", rail->port);
     ni_json_text(j, "result", result_of(task));
@@ -108,7 +121,7 @@ static void trial_json(struct ni_json *j, const struct ni_rail_task *task)
     ni_json_yes_no(j, "dmabuf", task->dmabuf);
     ni_json_int_or_null(j, "gid_index", rail->index >= 0, rail->index);
     ni_json_text(j, "gid", has_gid ? ni_ip_text(seen, ip) : NULL);
-    ni_json_yes_no(j, "roce_v2", !has_gid ? NI_UNSET : rail->v2 ? NI_KNOWN : NI_ABSENT);
+    ni_json_yes_no(j, "roce_v2", roce_v2);
     ni_json_int_or_null(j, "write_mbps", x->write_mbps > 0, x->write_mbps);
     ni_json_int_or_null(j, "read_mbps", x->read_mbps > 0, x->read_mbps);
     ni_json_int_or_null(j, "latency_ns", x->latency_ns > 0, x->latency_ns);

@@ -139,12 +139,14 @@ static enum ni_finding_id explain(const struct ni_work *w, const struct ni_trial
                                   struct ni_text *m)
 {
     const struct ni_pair_result *x = &task->result[NI_ROLE_FROM];
-    const enum ni_finding_id id = x->wc == NI_WC_LOC_PROT   ? NI_F_VERBS_PROTECTION
-                                  : x->step <= NI_PAIR_DONE ? steps[x->step]
-                                                            : NI_F_VERBS_PROCESS;
+    enum ni_finding_id id = NI_F_VERBS_PROCESS;
     const char *name = ni_errno_name(x->err), *text = NULL;
     char ip[NI_IP_TEXT];
 
+    if (x->wc == NI_WC_LOC_PROT)
+        id = NI_F_VERBS_PROTECTION;
+    else if (x->step <= NI_PAIR_DONE)
+        id = steps[x->step];
     ni_putf(m, "step `%s`: ", ni_pair_step_text(x->step));
     if (x->silent) {
         ni_put(m, "its process died, or has hung until the time was over");

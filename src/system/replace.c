@@ -50,11 +50,13 @@ int ni_write_self(int fd, void *nothing)
 {
     int self = open(NI_SELF, O_RDONLY | O_CLOEXEC), r = self < 0 ? -errno : 0;
     char buf[1 << 14];
-    ssize_t n;
+    ssize_t n = 1;
 
     (void)nothing;
-    while (r == 0 && (n = read(self, buf, sizeof(buf))) != 0)
+    while (r == 0 && n != 0) {
+        n = read(self, buf, sizeof(buf));
         r = n < 0 ? -errno : ni_write_all(fd, buf, (size_t)n);
+    }
     if (self >= 0)
         (void)close(self);
     return r;
@@ -185,9 +187,11 @@ int ni_termination_log(const char *path, const char *text)
 
     if (fd < 0)
         return -errno;
-    int r = fstat(fd, &st) == 0 && S_ISREG(st.st_mode)
-                ? ni_write_all(fd, text, n < NI_TERMINATION_MAX ? n : NI_TERMINATION_MAX)
-                : -ENOTBLK;
+    int r = -ENOTBLK;
+    if (n > NI_TERMINATION_MAX)
+        n = NI_TERMINATION_MAX;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        r = ni_write_all(fd, text, n);
     if (close(fd) != 0 && r == 0)
         r = -errno;
     return r;
