@@ -16,7 +16,7 @@ struct ni_gpu {
     struct ni_bdf bdf;
     int minor; /* of /dev/nvidiaN, -1 */
     bool amd;
-    /* "NVIDIA GB200", "GPU-..."; read for people and for NI_WANT_GPU_IDS; "" where unknown */
+    /* "NVIDIA GB200", "GPU-..."; read for people and for NI_NEED_GPU_IDS; "" where unknown */
     char model[64], uuid[48];
     char cpus[128]; /* "0-55,112-167": those of its NUMA node; "" where not read */
     struct ni_pci pci;
@@ -32,7 +32,7 @@ struct ni_gdr {
     bool c2c;          /* Grace, Vera and the GPU of their superchip share NVLink-C2C */
     bool gb10;         /* DGX Spark and its kin: one memory, no GPUDirect RDMA */
     bool gpus_lost;    /* fewer GPUs are listed than there are device nodes */
-    /* Of NI_WANT_GPU_IDS: in which order CUDA or HIP counts the GPUs is not told by their addresses */
+    /* Of NI_NEED_GPU_IDS: in which order CUDA or HIP counts the GPUs is not told by their addresses */
     bool gpus_unordered;
 };
 

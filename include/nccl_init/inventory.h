@@ -7,9 +7,9 @@
 
 #include <stdbool.h>
 
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
-#include "nccl_init/given.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/known.h"
 #include "nccl_init/net.h"
@@ -29,31 +29,32 @@ struct ni_conf_entry {
     bool overrides; /* of nvshmem.conf: it wins over the environment, and the last one counts */
 };
 
-/* What a rule may ask for, because it decides nothing in most pods: bits of ni_plan.wants and of
+/* What a rule may ask for, because it decides nothing in most pods: bits of ni_plan.needs and of
    ni_inventory.read. */
 enum ni_want {
-    NI_WANT_IPV6 = 1,        /* its addresses; the default route where IPv4 has none */
-    NI_WANT_OWN_NETDEVS = 2, /* the interface of each given function with an ACTIVE port */
-    NI_WANT_DATA_DIRECT = 4, /* the HCAs' functions beside the GPUs */
-    NI_WANT_WHOLE_GIDS = 8,  /* tables to their ends; else up to the first entry that is right */
-    NI_WANT_UVERBS = 16,     /* which HCAs open in the pod, given or not: claims of NI_SRC_UVERBS */
-    NI_WANT_UNMERGED = 32,   /* what NCCL takes for each HCA with NCCL_IB_MERGE_VFS=0 */
-    NI_WANT_PFS = 64,        /* of VFs */
-    NI_WANT_RATES = 128,     /* of ports */
-    NI_WANT_NUMA = 256,      /* nodes of GPUs and HCAs */
-    NI_WANT_ALL_GDR = 512,   /* all ways of GPUDirect RDMA; else one is enough */
-    NI_WANT_USERS_NETDEVS = 1024, /* those that the user's NCCL_SOCKET_IFNAME matches */
-    NI_WANT_ADDR_NETDEVS = 2048,  /* those that have an address */
-    NI_WANT_ROUTES6 = 4096,  /* IPv6 routes: of rails, for what the pods of a job tell each other */
-    NI_WANT_GPU_IDS = 8192,  /* which GPU a launcher means by a number or a UUID */
-    NI_WANT_PHYSICAL = 16384 /* which interfaces with an address have a device */
+    NI_NEED_IPV6 = 1,        /* its addresses; the default route where IPv4 has none */
+    NI_NEED_OWN_NETDEVS = 2, /* the interface of each given function with an ACTIVE port */
+    NI_NEED_DATA_DIRECT = 4, /* the HCAs' functions beside the GPUs */
+    NI_NEED_WHOLE_GIDS = 8,  /* tables to their ends; else up to the first entry that is right */
+    NI_NEED_UVERBS =
+        16, /* which HCAs open in the pod, allocated or not: allocations of NI_SRC_UVERBS */
+    NI_NEED_UNMERGED = 32,        /* what NCCL takes for each HCA with NCCL_IB_MERGE_VFS=0 */
+    NI_NEED_PFS = 64,             /* of VFs */
+    NI_NEED_RATES = 128,          /* of ports */
+    NI_NEED_NUMA = 256,           /* nodes of GPUs and HCAs */
+    NI_NEED_ALL_GDR = 512,        /* all ways of GPUDirect RDMA; else one is enough */
+    NI_NEED_USERS_NETDEVS = 1024, /* those that the user's NCCL_SOCKET_IFNAME matches */
+    NI_NEED_ADDR_NETDEVS = 2048,  /* those that have an address */
+    NI_NEED_ROUTES6 = 4096,  /* IPv6 routes: of rails, for what the pods of a job tell each other */
+    NI_NEED_GPU_IDS = 8192,  /* which GPU a launcher means by a number or a UUID */
+    NI_NEED_PHYSICAL = 16384 /* which interfaces with an address have a device */
 };
 
 /* Counts, what there is one of, and the beginnings of pools lie close together: a page that is not
    touched costs nothing, and each one that is costs half as much as opening a file. */
 struct ni_inventory {
-    unsigned n_claim, n_hca, n_port, n_gid, n_netdev, n_gpu, n_conf;
-    unsigned read;           /* NI_WANT_*: those that were read, beside what every pod needs */
+    unsigned n_allocation, n_hca, n_port, n_gid, n_netdev, n_gpu, n_conf;
+    unsigned read;           /* NI_NEED_*: those that were read, beside what every pod needs */
     enum ni_source source;   /* which source decided */
     bool source_unread;      /* none did: one could not be read, and no weaker one was asked */
     char pending[96];        /* DRA metadata that its driver has not yet written; "" */
@@ -74,7 +75,7 @@ struct ni_inventory {
     struct ni_gpu gpu[NI_MAX_GPU]; /* in PCI order */
     /* the pod's first, in PCI order, then, if asked for, the others that are visible, by name */
     struct ni_hca hca[NI_MAX_HCA];
-    struct ni_claim claim[NI_MAX_CLAIM];
+    struct ni_allocation allocation[NI_MAX_ALLOCATION];
     struct ni_conf_entry conf[NI_MAX_CONF];
     struct ni_gid gid[NI_MAX_GID];
 };
@@ -88,7 +89,7 @@ struct ni_port_name {
 const struct ni_netdev *ni_find_netdev(const struct ni_inventory *inv, const char *name);
 
 /* Whether network-status or DRA metadata say that the interface was given to the pod. */
-bool ni_is_given_netdev(const struct ni_net *net, const char *name);
+bool ni_is_allocated_netdev(const struct ni_net *net, const char *name);
 
 /* The entry is RoCE v2, and routers carry its address. */
 bool ni_gid_is_routable_v2(const struct ni_gid *g);
@@ -98,7 +99,7 @@ bool ni_gid_is_routable_v2(const struct ni_gid *g);
 bool ni_gid_is_right(const struct ni_inventory *inv, const struct ni_gid *g);
 
 /* How many of the HCAs are the pod's, usable or not. */
-unsigned ni_given_hcas(const struct ni_inventory *inv);
+unsigned ni_allocated_hcas(const struct ni_inventory *inv);
 
 /* Whether GPU memory can be registered as a DMA-BUF: the open GPU kernel modules, and Linux 5.12
    (drivers/infiniband/core/umem_dmabuf.c). false also where either is not known. */

@@ -51,7 +51,7 @@ struct ni_net {
     bool policy_routes;
     char default_if[NI_IF_NAME]; /* of the IPv4, else the IPv6 default route; "" */
     /* interfaces that network-status or DRA metadata say were given to the pod */
-    unsigned n_given;
+    unsigned n_allocated;
     char given[NI_MAX_IFS][NI_IF_NAME];
     struct ni_addr addr[NI_MAX_ADDR]; /* loopback left out */
     struct ni_route route[NI_MAX_ROUTE];

@@ -98,7 +98,7 @@ struct ni_port_plan {
 };
 
 /* NCCL's settings by which it comes to an entry of a port's GID table. */
-struct ni_gid_way {
+struct ni_gid_selection {
     int index;      /* NCCL_IB_GID_INDEX, one for all ports; -1: a search on each, by the others */
     bool v6;        /* NCCL_IB_ADDR_FAMILY=AF_INET6 */
     bool ranged;    /* NCCL_IB_ADDR_RANGE */
@@ -141,14 +141,14 @@ struct ni_caps {
 struct ni_plan {
     enum ni_transport transport;
     const char *rule; /* the id of the running rule */
-    unsigned wants;   /* NI_WANT_*: facts on which this plan depends, read or not */
+    unsigned needs;   /* NI_NEED_*: facts on which this plan depends, read or not */
     unsigned n_setting, n_chosen;
     struct ni_limit memlock;
     struct ni_caps caps;
     bool refuse; /* a demand does not hold: the command must not start */
     char refuse_why[3 * NI_REASON];
-    int chosen[NI_MAX_CHOSEN]; /* chosen ports, PCI order */
-    struct ni_gid_way gid_way; /* in force, where these are RoCE */
+    int chosen[NI_MAX_CHOSEN];             /* chosen ports, PCI order */
+    struct ni_gid_selection gid_selection; /* in force, where these are RoCE */
     /* the interfaces in force, plain names: "net1,net2"; "" when unknown */
     char sockets[NI_MAX_IFS * (NI_IF_NAME + 1)];
     /* HCAs that NCCL finds nowhere on the PCI tree, and hangs below the first CPU */

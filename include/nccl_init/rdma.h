@@ -25,14 +25,14 @@ enum { NI_PORT_DOWN = 1, NI_PORT_ACTIVE = 4 };
 enum ni_gid_type { NI_GID_UNREAD, NI_GID_V1, NI_GID_V2 };
 
 /* Whether an entry of the table belongs to this network namespace. */
-enum ni_own { NI_OWN_UNKNOWN, NI_OWN_OURS, NI_OWN_FOREIGN };
+enum ni_owner { NI_OWNER_UNKNOWN, NI_OWNER_POD, NI_OWNER_OTHER };
 
 /* One non-empty entry of ports/P/gids. */
 struct ni_gid {
     uint8_t ip[NI_GID_BYTES];
     uint16_t index;
     enum ni_gid_type type;
-    enum ni_own own;
+    enum ni_owner owner;
     char ndev[NI_IF_NAME]; /* name only: the kernel does not say of which namespace */
 };
 
@@ -95,7 +95,7 @@ struct ni_hca {
     /* its Data Direct function (node/data_direct.c), if asked for; ABSENT: it has none. DENIED: it may
        have one, but which is not known */
     struct ni_pci data_direct;
-    int claim; /* -1: visible, not the pod's */
+    int allocation; /* -1: visible, not the pod's */
     int first_port;
     unsigned n_port;
     int netdev;                 /* the function's own netdev in this namespace, -1 */
@@ -111,9 +111,9 @@ struct ni_hca {
 enum ni_netns_mode { NI_NETNS_UNKNOWN, NI_NETNS_SHARED, NI_NETNS_EXCLUSIVE };
 
 /* The HCA was given to the pod; others are only visible. */
-static inline bool ni_is_given(const struct ni_hca *h)
+static inline bool ni_is_allocated(const struct ni_hca *h)
 {
-    return h->claim >= 0;
+    return h->allocation >= 0;
 }
 
 /* "ACTIVE"; NULL: not known, or a number that IB does not define. */

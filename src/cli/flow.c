@@ -126,7 +126,7 @@ void ni_flow_decide(struct ni_context *ctx)
     limit_kept(ctx);
     ni_wait_and_look(ctx, &ask);
     if (meets && ctx->opened)
-        ni_gather_more(&ctx->root, &ctx->env, &ask, NI_WANT_ROUTES6, &ctx->inventory,
+        ni_gather_more(&ctx->root, &ctx->env, &ask, NI_NEED_ROUTES6, &ctx->inventory,
                        &ctx->findings);
     if (ctx->verb != NI_VERB_RUN)
         ni_require_planned_memlock(&ctx->work);

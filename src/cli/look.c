@@ -11,7 +11,7 @@
    something that was not read before, so that there are few. */
 void ni_look(struct ni_context *ctx, const struct ni_ask *ask)
 {
-    unsigned wants = 0;
+    unsigned needs = 0;
 
     if (ctx->opened)
         ni_gather(&ctx->root, &ctx->env, ask, &ctx->inventory, &ctx->findings);
@@ -19,11 +19,11 @@ void ni_look(struct ni_context *ctx, const struct ni_ask *ask)
         const unsigned n = ctx->findings.n, dropped = ctx->findings.dropped;
 
         ni_decide(&ctx->work);
-        wants = ctx->opened && !ask->off ? ctx->plan.wants & ~ctx->inventory.read : 0;
-        if (wants != 0) {
+        needs = ctx->opened && !ask->off ? ctx->plan.needs & ~ctx->inventory.read : 0;
+        if (needs != 0) {
             ctx->findings.n = n;
             ctx->findings.dropped = dropped;
-            ni_gather_more(&ctx->root, &ctx->env, ask, wants, &ctx->inventory, &ctx->findings);
+            ni_gather_more(&ctx->root, &ctx->env, ask, needs, &ctx->inventory, &ctx->findings);
         }
-    } while (wants != 0);
+    } while (needs != 0);
 }

@@ -11,9 +11,9 @@
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 
-bool ni_is_given_netdev(const struct ni_net *net, const char *name)
+bool ni_is_allocated_netdev(const struct ni_net *net, const char *name)
 {
-    for (unsigned i = 0; i < net->n_given; i++) {
+    for (unsigned i = 0; i < net->n_allocated; i++) {
         if (strcmp(net->given[i], name) == 0)
             return true;
     }
@@ -36,16 +36,16 @@ bool ni_gid_is_routable_v2(const struct ni_gid *g)
 
 bool ni_gid_is_right(const struct ni_inventory *inv, const struct ni_gid *g)
 {
-    return ni_gid_is_routable_v2(g) && g->own == NI_OWN_OURS && ni_ip_is_v4(g->ip) && g->ndev[0] &&
-           inv->net.v4_known == NI_KNOWN;
+    return ni_gid_is_routable_v2(g) && g->owner == NI_OWNER_POD && ni_ip_is_v4(g->ip) &&
+           g->ndev[0] && inv->net.v4_known == NI_KNOWN;
 }
 
-unsigned ni_given_hcas(const struct ni_inventory *inv)
+unsigned ni_allocated_hcas(const struct ni_inventory *inv)
 {
     unsigned n = 0;
 
     for (unsigned i = 0; i < inv->n_hca; i++)
-        n += ni_is_given(&inv->hca[i]);
+        n += ni_is_allocated(&inv->hca[i]);
     return n;
 }
 

@@ -57,9 +57,9 @@ static void check_netns(struct check *c)
 
     if (mode != NI_NETNS_UNKNOWN || c->inv->n_hca > 0)
         (void)saw(c, mode != NI_NETNS_UNKNOWN);
-    for (unsigned i = 0; mode == NI_NETNS_EXCLUSIVE && i < c->inv->n_claim; i++) {
-        if (c->inv->claim[i].not_rdma)
-            ni_report(c->f, NI_F_RDMA_NETNS_EXCLUSIVE, c->inv->claim[i].id,
+    for (unsigned i = 0; mode == NI_NETNS_EXCLUSIVE && i < c->inv->n_allocation; i++) {
+        if (c->inv->allocation[i].not_rdma)
+            ni_report(c->f, NI_F_RDMA_NETNS_EXCLUSIVE, c->inv->allocation[i].id,
                       "netns_mode of this node is exclusive, and this device is not in the pod's "
                       "network namespace: NCCL says `NET/IB : No device found.`");
     }
@@ -212,7 +212,7 @@ static void check_links(struct check *c)
     for (unsigned i = 0; i < c->inv->n_hca; i++) {
         const struct ni_hca *h = &c->inv->hca[i];
 
-        if (ni_is_given(h) && h->has_bdf)
+        if (ni_is_allocated(h) && h->has_bdf)
             judge_link(c, &h->link, h->name, false);
     }
     for (unsigned i = 0; i < c->inv->n_gpu; i++)
@@ -272,7 +272,7 @@ static const struct ni_hca *missing_near(const struct ni_work *w, unsigned gpu)
 
         if (d == NI_DIST_UNKNOWN || d > NI_DIST_PXB)
             continue;
-        if (ni_is_given(h))
+        if (ni_is_allocated(h))
             return NULL;
         if (!missing && ni_is_active(port) && port->link == used->link &&
             port->mbps.known == NI_KNOWN && port->mbps.v * 2 >= used->mbps.v)
@@ -472,11 +472,11 @@ void ni_diagnose(const struct ni_work *w, struct ni_diagnosis *ret)
         if (checks[i].whole)
             checks[i].whole(&c);
         for (unsigned k = 0; checks[i].hca && k < inv->n_hca; k++) {
-            if (ni_is_given(&inv->hca[k]))
+            if (ni_is_allocated(&inv->hca[k]))
                 checks[i].hca(&c, &inv->hca[k]);
         }
         for (unsigned k = 0; checks[i].port && k < inv->n_port; k++) {
-            if (ni_is_given(&inv->hca[inv->port[k].hca]))
+            if (ni_is_allocated(&inv->hca[inv->port[k].hca]))
                 checks[i].port(&c, &inv->port[k], ni_port_name(inv, (int)k).text);
         }
         const bool found = c.told || w->f->n + w->f->dropped > before;

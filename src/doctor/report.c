@@ -100,7 +100,7 @@ static void put_verdict(struct ni_text *out, const struct ni_view *view, bool co
 void ni_put_doctor(struct ni_text *out, const struct ni_view *view,
                    const struct ni_diagnosis *diagnosis, const struct ni_trials *trials)
 {
-    const unsigned n = ni_given_hcas(view->inv), others = view->inv->n_hca - n;
+    const unsigned n = ni_allocated_hcas(view->inv), others = view->inv->n_hca - n;
 
     ni_putf(out, "Doctor: %u HCA%s of the pod, %u other%s, %u GPU%s; ", n, ni_plural(n), others,
             ni_plural(others), view->inv->n_gpu, ni_plural(view->inv->n_gpu));
@@ -193,7 +193,7 @@ void ni_put_doctor_json(struct ni_text *out, const struct ni_view *view,
         ni_json_end(j);
     }
     ni_json_end(j);
-    ni_json_devices(j, view, ni_given_hcas(view->inv));
+    ni_json_devices(j, view, ni_allocated_hcas(view->inv));
     node_json(j, view->inv);
     if (trials) {
         ni_json_object(j, "selftest");

@@ -100,7 +100,7 @@ void ni_probe_data_direct(struct ni_probe *p)
             function[i].uuid[0] = '\0';
     }
     for (unsigned i = 0; i < inv->n_hca && n > 0; i++) {
-        if (ni_is_given(&inv->hca[i]))
+        if (ni_is_allocated(&inv->hca[i]))
             find_function(p, &inv->hca[i], function, n);
     }
 }

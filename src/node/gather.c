@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/known.h"
 #include "nccl_init/nccl_list.h"
@@ -39,7 +39,7 @@ static void probe_own_netdevs(struct ni_probe *p)
 
         for (unsigned k = 0; k < h->n_port; k++)
             used = used || ni_is_active(&p->inv->port[h->first_port + (int)k]);
-        if (!used || !ni_is_given(h) || !h->function[0])
+        if (!used || !ni_is_allocated(h) || !h->function[0])
             continue;
         h->netdev_known = ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "%s/net", h->function);
         if (h->netdev_known == NI_KNOWN)
@@ -69,16 +69,16 @@ static bool may_have_address(const struct ni_net *net, const char *ifname)
 }
 
 /* The interfaces of the functions that somebody says were given to the pod. */
-static void note_given_functions(struct ni_probe *p)
+static void note_allocated_functions(struct ni_probe *p)
 {
-    for (unsigned i = 0; i < p->inv->n_claim; i++) {
-        const struct ni_claim *c = &p->inv->claim[i];
+    for (unsigned i = 0; i < p->inv->n_allocation; i++) {
+        const struct ni_allocation *c = &p->inv->allocation[i];
 
-        if (!ni_is_told(c->source) || c->by != NI_BY_BDF)
+        if (!ni_is_source_certain(c->source) || c->by != NI_BY_BDF)
             continue;
         ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/bus/pci/devices/%s/net", c->id);
         for (unsigned k = 0; k < p->names.n; k++)
-            ni_note_given_netdev(p, p->names.name[k]);
+            ni_note_allocated_netdev(p, p->names.name[k]);
     }
 }
 
@@ -87,8 +87,8 @@ static void probe_physical(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
 
-    note_given_functions(p);
-    for (unsigned i = 0; i < inv->net.n_given; i++) {
+    note_allocated_functions(p);
+    for (unsigned i = 0; i < inv->net.n_allocated; i++) {
         if (ni_is_there(p, "sys/class/net/%s", inv->net.given[i]) != NI_ABSENT)
             (void)ni_add_netdev(p, inv->net.given[i]);
     }
@@ -115,7 +115,7 @@ static void probe_netdevs(struct ni_probe *p)
     char buf[NI_IF_NAME];
 
     for (unsigned i = 0; i < inv->n_gid; i++) {
-        if (inv->gid[i].own == NI_OWN_OURS && inv->gid[i].ndev[0])
+        if (inv->gid[i].owner == NI_OWNER_POD && inv->gid[i].ndev[0])
             ni_add_netdev(p, inv->gid[i].ndev);
     }
     if (inv->net.default_if[0])
@@ -124,14 +124,14 @@ static void probe_netdevs(struct ni_probe *p)
         if (ni_copyn(buf, sizeof(buf), name.p, name.n))
             ni_add_netdev(p, buf);
     }
-    if (inv->read & NI_WANT_PHYSICAL)
+    if (inv->read & NI_NEED_PHYSICAL)
         probe_physical(p);
-    if (inv->read & NI_WANT_ADDR_NETDEVS) {
+    if (inv->read & NI_NEED_ADDR_NETDEVS) {
         for (unsigned i = 0; i < inv->net.n_addr; i++)
             ni_add_netdev(p, inv->net.addr[i].ifname);
     }
     list = ni_find_user_value(p->env, inv, "NCCL_SOCKET_IFNAME", NULL);
-    if (!list || !(inv->read & NI_WANT_USERS_NETDEVS))
+    if (!list || !(inv->read & NI_NEED_USERS_NETDEVS))
         return;
     ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/class/net");
     for (unsigned i = 0; i < p->names.n; i++) {
@@ -177,38 +177,38 @@ static struct ni_probe *begin(const struct ni_root *root, const struct ni_env *e
 }
 
 /* What rules ask for. Interfaces are read anew, so that their order is that of the ports. */
-static void probe_wanted(struct ni_probe *p, unsigned wants)
+static void probe_wanted(struct ni_probe *p, unsigned needs)
 {
     struct ni_inventory *inv = p->inv;
 
-    if (wants & NI_WANT_WHOLE_GIDS) /* whose an entry is, is told by these */
-        wants |= NI_WANT_IPV6 | NI_WANT_OWN_NETDEVS;
-    if (wants & NI_WANT_DATA_DIRECT) /* a VF's is its PF's */
-        wants |= NI_WANT_PFS;
-    wants &= ~inv->read;
-    inv->read |= wants;
-    if (wants & NI_WANT_IPV6)
+    if (needs & NI_NEED_WHOLE_GIDS) /* whose an entry is, is told by these */
+        needs |= NI_NEED_IPV6 | NI_NEED_OWN_NETDEVS;
+    if (needs & NI_NEED_DATA_DIRECT) /* a VF's is its PF's */
+        needs |= NI_NEED_PFS;
+    needs &= ~inv->read;
+    inv->read |= needs;
+    if (needs & NI_NEED_IPV6)
         ni_probe_ipv6(p);
-    if (wants & NI_WANT_ROUTES6)
+    if (needs & NI_NEED_ROUTES6)
         ni_probe_routes6(p);
-    if (wants & NI_WANT_OWN_NETDEVS)
+    if (needs & NI_NEED_OWN_NETDEVS)
         probe_own_netdevs(p);
-    if (wants & NI_WANT_WHOLE_GIDS)
+    if (needs & NI_NEED_WHOLE_GIDS)
         ni_probe_whole_gids(p);
-    if (wants & (NI_WANT_IPV6 | NI_WANT_OWN_NETDEVS | NI_WANT_WHOLE_GIDS | NI_WANT_USERS_NETDEVS |
-                 NI_WANT_ADDR_NETDEVS | NI_WANT_PHYSICAL | NI_WANT_ROUTES6))
+    if (needs & (NI_NEED_IPV6 | NI_NEED_OWN_NETDEVS | NI_NEED_WHOLE_GIDS | NI_NEED_USERS_NETDEVS |
+                 NI_NEED_ADDR_NETDEVS | NI_NEED_PHYSICAL | NI_NEED_ROUTES6))
         probe_netdevs(p);
-    if (wants & NI_WANT_UVERBS)
+    if (needs & NI_NEED_UVERBS)
         ni_probe_uverbs(p);
-    if (wants & (NI_WANT_UNMERGED | NI_WANT_PFS | NI_WANT_RATES))
-        ni_probe_hcas(p, wants);
-    if (wants & NI_WANT_DATA_DIRECT)
+    if (needs & (NI_NEED_UNMERGED | NI_NEED_PFS | NI_NEED_RATES))
+        ni_probe_hcas(p, needs);
+    if (needs & NI_NEED_DATA_DIRECT)
         ni_probe_data_direct(p);
-    if (wants & NI_WANT_ALL_GDR)
+    if (needs & NI_NEED_ALL_GDR)
         ni_probe_all_gdr(p);
-    if (wants & NI_WANT_NUMA)
+    if (needs & NI_NEED_NUMA)
         ni_probe_numa(p);
-    if (wants & NI_WANT_GPU_IDS)
+    if (needs & NI_NEED_GPU_IDS)
         ni_probe_gpu_ids(p);
 }
 
@@ -230,18 +230,18 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
         ni_probe_gpus(p);
     if (ask->all) {
         ni_probe_visible(p);
-        probe_wanted(p, ~(unsigned)(NI_WANT_UNMERGED | NI_WANT_USERS_NETDEVS |
-                                    NI_WANT_ADDR_NETDEVS | NI_WANT_ROUTES6 | NI_WANT_PHYSICAL));
+        probe_wanted(p, ~(unsigned)(NI_NEED_UNMERGED | NI_NEED_USERS_NETDEVS |
+                                    NI_NEED_ADDR_NETDEVS | NI_NEED_ROUTES6 | NI_NEED_PHYSICAL));
     }
     if (ask->health) {
         inv->for_doctor = true;
-        probe_wanted(p, NI_WANT_OWN_NETDEVS);
+        probe_wanted(p, NI_NEED_OWN_NETDEVS);
         ni_probe_health(p);
     }
 }
 
 void ni_gather_more(const struct ni_root *root, const struct ni_env *env, const struct ni_ask *ask,
-                    unsigned wants, struct ni_inventory *inv, struct ni_findings *f)
+                    unsigned needs, struct ni_inventory *inv, struct ni_findings *f)
 {
-    probe_wanted(begin(root, env, ask, inv, f), wants);
+    probe_wanted(begin(root, env, ask, inv, f), needs);
 }

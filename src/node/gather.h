@@ -16,8 +16,8 @@
 void ni_gather(const struct ni_root *root, const struct ni_env *env, const struct ni_ask *ask,
                struct ni_inventory *inv, struct ni_findings *f);
 
-/* Adds what the rules asked for, NI_WANT_*, unless it was read already. */
+/* Adds what the rules asked for, NI_NEED_*, unless it was read already. */
 void ni_gather_more(const struct ni_root *root, const struct ni_env *env, const struct ni_ask *ask,
-                    unsigned wants, struct ni_inventory *inv, struct ni_findings *f);
+                    unsigned needs, struct ni_inventory *inv, struct ni_findings *f);
 
 #endif

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
 #include "nccl_init/known.h"
@@ -94,36 +94,36 @@ static void read_ndev(struct ni_probe *p, const struct ni_dir *port, struct ni_g
 /* The interface of that name here is another function's. Where nobody named the pod's HCAs, those of
    other pods may be among them, and in networks that are kept apart these may have our addresses.
    SoftRoCE is of no function, whatever else its interface's function has. */
-static enum ni_own owner_of(struct ni_probe *p, const struct ni_hca *h, const char *ndev)
+static enum ni_owner owner_of(struct ni_probe *p, const struct ni_hca *h, const char *ndev)
 {
-    if (ni_is_told(p->inv->claim[h->claim].source) || h->pci.none)
-        return NI_OWN_OURS;
+    if (ni_is_source_certain(p->inv->allocation[h->allocation].source) || h->pci.none)
+        return NI_OWNER_POD;
     if (!ndev[0])
-        return NI_OWN_FOREIGN; /* not taken while it cannot be told */
+        return NI_OWNER_OTHER; /* not taken while it cannot be told */
     const enum ni_known known = ni_read_names(p, p->root, NI_OPTIONAL, &p->inner,
                                               "sys/class/net/%s/device/infiniband", ndev);
     if (known != NI_KNOWN && known != NI_ABSENT)
-        return NI_OWN_FOREIGN;
+        return NI_OWNER_OTHER;
     for (unsigned i = 0; i < p->inner.n; i++) {
         if (strcmp(p->inner.name[i], h->name) == 0)
-            return NI_OWN_OURS;
+            return NI_OWNER_POD;
     }
-    return p->inner.n > 0 ? NI_OWN_FOREIGN : NI_OWN_OURS;
+    return p->inner.n > 0 ? NI_OWNER_OTHER : NI_OWNER_POD;
 }
 
 /* By its interface, where the address does not tell. The function's own netdev is this namespace's:
    its directory lists no others (fs/sysfs, net_ns tag). An interface that is not here is somebody
    else's; one of that name may be, and every namespace may have a link-local address. */
-static enum ni_own whose_interface(struct ni_probe *p, const struct ni_hca *h,
-                                   const struct ni_gid *g)
+static enum ni_owner whose_interface(struct ni_probe *p, const struct ni_hca *h,
+                                     const struct ni_gid *g)
 {
     if (h->netdev >= 0 && strcmp(p->inv->netdev[h->netdev].name, g->ndev) == 0)
-        return NI_OWN_OURS;
+        return NI_OWNER_POD;
     if (!g->ndev[0])
-        return NI_OWN_UNKNOWN;
+        return NI_OWNER_UNKNOWN;
     return ni_is_there(p, "sys/class/net/%s", g->ndev) == NI_KNOWN && !ni_ip_is_link_local(g->ip)
-               ? NI_OWN_UNKNOWN
-               : NI_OWN_FOREIGN;
+               ? NI_OWNER_UNKNOWN
+               : NI_OWNER_OTHER;
 }
 
 static bool is_local(const struct ni_net *net, const uint8_t ip[NI_GID_BYTES])
@@ -135,7 +135,7 @@ static bool is_local(const struct ni_net *net, const uint8_t ip[NI_GID_BYTES])
     return false;
 }
 
-static enum ni_own whose(struct ni_probe *p, const struct ni_hca *h, const struct ni_gid *g)
+static enum ni_owner whose(struct ni_probe *p, const struct ni_hca *h, const struct ni_gid *g)
 {
     const struct ni_net *net = &p->inv->net;
     bool v4 = ni_ip_is_v4(g->ip);
@@ -143,7 +143,7 @@ static enum ni_own whose(struct ni_probe *p, const struct ni_hca *h, const struc
     if (is_local(net, g->ip))
         return owner_of(p, h, g->ndev);
     if (v4 ? net->v4_known == NI_KNOWN : net->v6_known == NI_KNOWN && !ni_ip_is_link_local(g->ip))
-        return NI_OWN_FOREIGN;
+        return NI_OWNER_OTHER;
     return whose_interface(p, h, g);
 }
 
@@ -184,7 +184,7 @@ static void read_table(struct ni_probe *p, struct ni_port *port, const struct ni
             port->gids_lost = true;
         if (whole || g->type == NI_GID_V2) {
             read_ndev(p, dir, g);
-            g->own = whose(p, &inv->hca[port->hca], g);
+            g->owner = whose(p, &inv->hca[port->hca], g);
         }
         if (!whole && ni_gid_is_right(inv, g)) {
             port->gids_read++;
@@ -196,7 +196,8 @@ static void read_table(struct ni_probe *p, struct ni_port *port, const struct ni
 
 static bool has_gids(const struct ni_inventory *inv, const struct ni_port *port)
 {
-    return ni_is_given(&inv->hca[port->hca]) && port->link == NI_LINK_ROCE && ni_is_active(port);
+    return ni_is_allocated(&inv->hca[port->hca]) && port->link == NI_LINK_ROCE &&
+           ni_is_active(port);
 }
 
 void ni_probe_first_gids(struct ni_probe *p, struct ni_port *port, const struct ni_dir *dir)

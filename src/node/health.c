@@ -308,7 +308,7 @@ void ni_probe_health(struct ni_probe *p)
     for (unsigned i = 0; i < inv->n_hca; i++) {
         struct ni_hca *h = &inv->hca[i];
 
-        if (!ni_is_given(h))
+        if (!ni_is_allocated(h))
             continue;
         probe_hca(p, h);
         if (h->has_bdf) {

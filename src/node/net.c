@@ -317,13 +317,13 @@ void ni_probe_ipv6(struct ni_probe *p)
 
 /* ---- interfaces ---- */
 
-void ni_note_given_netdev(struct ni_probe *p, const char *name)
+void ni_note_allocated_netdev(struct ni_probe *p, const char *name)
 {
     struct ni_net *net = &p->inv->net;
 
-    if (net->n_given < NI_MAX_IFS && ni_is_name(ni_span_of(name), NI_IF_NAME) &&
-        !ni_is_given_netdev(net, name))
-        (void)ni_copy(net->given[net->n_given++], NI_IF_NAME, name);
+    if (net->n_allocated < NI_MAX_IFS && ni_is_name(ni_span_of(name), NI_IF_NAME) &&
+        !ni_is_allocated_netdev(net, name))
+        (void)ni_copy(net->given[net->n_allocated++], NI_IF_NAME, name);
 }
 
 int ni_add_netdev(struct ni_probe *p, const char *name)

@@ -13,6 +13,6 @@ void ni_probe_routes6(struct ni_probe *p);
 int ni_add_netdev(struct ni_probe *p, const char *name);
 
 /* Somebody says that the interface was given to the pod. */
-void ni_note_given_netdev(struct ni_probe *p, const char *name);
+void ni_note_allocated_netdev(struct ni_probe *p, const char *name);
 
 #endif

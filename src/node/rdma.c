@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/known.h"
 #include "nccl_init/number.h"
@@ -128,7 +128,7 @@ static void place(struct ni_probe *p, struct ni_hca *h, const struct ni_dir *fun
                         ni_bdf_text(h->bdf, bdf));
     if (h->aux[0] || h->pci.none)
         h->place = (struct ni_nccl_place){NI_AT_NOTHING, NI_AT_NOTHING};
-    else if (h->has_bdf && h->claim >= 0)
+    else if (h->has_bdf && h->allocation >= 0)
         h->place.merged = what_is_at(p, h, (struct ni_bdf){h->bdf.domain, h->bdf.bus, 0, 0});
 }
 
@@ -162,7 +162,7 @@ static void probe_node(struct ni_probe *p, struct ni_hca *h, const struct ni_dir
                        bool sole)
 {
     static const char dev[] = "/dev/infiniband/";
-    const struct ni_claim *c = &p->inv->claim[h->claim];
+    const struct ni_allocation *c = &p->inv->allocation[h->allocation];
 
     if (!p->nodes)
         return;
@@ -205,10 +205,10 @@ static void probe_node(struct ni_probe *p, struct ni_hca *h, const struct ni_dir
 
 /* ---- HCAs ---- */
 
-/* Adds the HCA with its ports, or finds it. Its index, -1: no room. claim: by which it was given, -1;
+/* Adds the HCA with its ports, or finds it. Its index, -1: no room. allocation: by which it was given, -1;
    function: whose it is, where that is known, and whether it has no other. */
-static int add_hca(struct ni_probe *p, const char *name, int claim, const struct ni_dir *function,
-                   bool sole)
+static int add_hca(struct ni_probe *p, const char *name, int allocation,
+                   const struct ni_dir *function, bool sole)
 {
     struct ni_inventory *inv = p->inv;
 
@@ -225,17 +225,17 @@ static int add_hca(struct ni_probe *p, const char *name, int claim, const struct
     struct ni_hca *h = &inv->hca[at];
     inv->n_hca++;
     ni_copy(h->name, sizeof(h->name), name);
-    h->claim = claim;
+    h->allocation = allocation;
     h->netdev = -1;
     h->first_port = (int)inv->n_port;
-    if (claim >= 0 && inv->claim[claim].by == NI_BY_BDF) {
+    if (allocation >= 0 && inv->allocation[allocation].by == NI_BY_BDF) {
         h->has_bdf = true;
-        h->bdf = inv->claim[claim].bdf;
-    } else if (claim >= 0 && inv->claim[claim].by == NI_BY_AUX) {
-        ni_copy(h->aux, sizeof(h->aux), inv->claim[claim].id);
+        h->bdf = inv->allocation[allocation].bdf;
+    } else if (allocation >= 0 && inv->allocation[allocation].by == NI_BY_AUX) {
+        ni_copy(h->aux, sizeof(h->aux), inv->allocation[allocation].id);
     }
     place(p, h, function);
-    if (claim >= 0)
+    if (allocation >= 0)
         probe_node(p, h, function, sole);
     struct ni_dir dir =
         function ? ni_dir_at(function, "infiniband/%s", name) : ni_dir_open(p->root, "%s", h->dir);
@@ -247,7 +247,7 @@ static int add_hca(struct ni_probe *p, const char *name, int claim, const struct
 
 /* A function that another driver may have, or another namespace, for it is a network controller (0x02,
    0x0c06; include/linux/pci_ids.h), or its class cannot be told. */
-static bool is_nic(struct ni_probe *p, const struct ni_claim *c)
+static bool is_nic(struct ni_probe *p, const struct ni_allocation *c)
 {
     const struct ni_num class = c->by == NI_BY_BDF ? read_id(p, NI_OPTIONAL, c->bdf, "class")
                                                    : (struct ni_num){0, NI_ABSENT};
@@ -255,12 +255,12 @@ static bool is_nic(struct ni_probe *p, const struct ni_claim *c)
     return class.known != NI_KNOWN || class.v >> 16 == 0x02 || class.v >> 8 == 0x0c06;
 }
 
-void ni_resolve_claim(struct ni_probe *p, int claim)
+void ni_resolve_allocation(struct ni_probe *p, int allocation)
 {
-    struct ni_claim *c = &p->inv->claim[claim];
+    struct ni_allocation *c = &p->inv->allocation[allocation];
 
     if (c->by == NI_BY_NAME)
-        c->hca = add_hca(p, c->id, claim, NULL, false);
+        c->hca = add_hca(p, c->id, allocation, NULL, false);
     if (c->by == NI_BY_NAME || c->by == NI_BY_NOTHING)
         return;
     struct ni_dir function = ni_dir_open(p->root, "sys/bus/%s/devices/%s",
@@ -270,7 +270,7 @@ void ni_resolve_claim(struct ni_probe *p, int claim)
         const char *name = p->names.name[i];
 
         if (ni_is_name(ni_span_of(name), NI_DEV_NAME)) {
-            const int hca = add_hca(p, name, claim, &function, p->names.n == 1);
+            const int hca = add_hca(p, name, allocation, &function, p->names.n == 1);
 
             c->hca = c->hca < 0 ? hca : c->hca;
         } else {
@@ -305,23 +305,23 @@ static void read_physfn(struct ni_probe *p, struct ni_hca *h)
         ni_note_odd(p, target);
 }
 
-void ni_probe_hcas(struct ni_probe *p, unsigned wants)
+void ni_probe_hcas(struct ni_probe *p, unsigned needs)
 {
     struct ni_inventory *inv = p->inv;
 
     for (unsigned i = 0; i < inv->n_hca; i++) {
         struct ni_hca *h = &inv->hca[i];
 
-        if (wants & NI_WANT_UNMERGED && h->has_bdf && ni_is_given(h) && !h->aux[0])
+        if (needs & NI_NEED_UNMERGED && h->has_bdf && ni_is_allocated(h) && !h->aux[0])
             h->place.unmerged =
                 what_is_at(p, h, (struct ni_bdf){h->bdf.domain, h->bdf.bus, h->bdf.dev, 0});
-        if (wants & NI_WANT_PFS && h->has_bdf) {
+        if (needs & NI_NEED_PFS && h->has_bdf) {
             read_physfn(p, h);
             if (p->ask->all) /* the PF's, for a VF's is that of a whole family */
                 h->kind = (uint16_t)read_id(p, NI_OPTIONAL, h->is_vf ? h->pf : h->bdf, "device").v;
         }
     }
-    for (unsigned i = 0; i < inv->n_port && wants & NI_WANT_RATES; i++) {
+    for (unsigned i = 0; i < inv->n_port && needs & NI_NEED_RATES; i++) {
         struct ni_port *port = &inv->port[i]; /* drivers/infiniband/core/sysfs.c rate_show */
 
         port->mbps = ni_read_num(p, p->root, NI_REQUIRED, ni_parse_rate, "%s/ports/%u/rate",

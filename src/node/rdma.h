@@ -9,10 +9,10 @@
 #include "nccl_init/known.h"
 #include "node/read.h"
 
-void ni_resolve_claim(struct ni_probe *p, int claim);
+void ni_resolve_allocation(struct ni_probe *p, int allocation);
 void ni_probe_visible(struct ni_probe *p);
-/* NI_WANT_UNMERGED, NI_WANT_PFS, NI_WANT_RATES. */
-void ni_probe_hcas(struct ni_probe *p, unsigned wants);
+/* NI_NEED_UNMERGED, NI_NEED_PFS, NI_NEED_RATES. */
+void ni_probe_hcas(struct ni_probe *p, unsigned needs);
 /* uverbsN; its RDMA device. */
 bool ni_is_uverbs(const char *node);
 enum ni_known ni_read_ibdev(struct ni_probe *p, enum ni_need need, const char *node,

@@ -8,15 +8,15 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
 #include "nccl_init/known.h"
 #include "nccl_init/net.h"
 #include "nccl_init/text.h"
-#include "node/claims.h"
+#include "node/allocations.h"
 #include "node/net.h"
 #include "node/read.h"
 #include "print/json_read.h"
@@ -33,16 +33,16 @@ enum {
 struct netdev {
     char name[NI_IF_NAME];
     char from[96];
-    int claim; /* of the device's own address; -1: it has none, and is looked for by the interface */
+    int allocation; /* of the device's own address; -1: it has none, and is looked for by the interface */
 };
 
 struct walk {
     struct ni_probe *p;
-    unsigned left;      /* directories and files that are still read */
-    size_t base;        /* so much of each path is the same for all files, and not shown */
-    const char *path;   /* of the file that is being read */
-    unsigned old_claim; /* claims from here on are this file's */
-    bool odd;           /* a part of it is not of the form */
+    unsigned left;           /* directories and files that are still read */
+    size_t base;             /* so much of each path is the same for all files, and not shown */
+    const char *path;        /* of the file that is being read */
+    unsigned old_allocation; /* allocations from here on are this file's */
+    bool odd;                /* a part of it is not of the form */
     unsigned n_netdev;
     struct netdev netdev[MAX_NETDEVS];
 };
@@ -136,23 +136,23 @@ static json_t *first_known(const struct walk *w, const char *text)
 
 /* ---- devices ---- */
 
-static struct ni_claim *add_id(struct walk *w, const struct ni_device_id *id)
+static struct ni_allocation *add_id(struct walk *w, const struct ni_device_id *id)
 {
     struct ni_probe *p = w->p;
-    struct ni_claim *c = ni_find_claim(p, id);
+    struct ni_allocation *c = ni_find_allocation(p, id);
 
-    if (c && c >= &p->inv->claim[w->old_claim])
+    if (c && c >= &p->inv->allocation[w->old_allocation])
         ni_report(p->f, NI_F_ALLOC_INFO_INVALID, w->path, "it names %s twice", c->id);
-    return c ? c : ni_add_claim(p, w->path, id);
+    return c ? c : ni_add_allocation(p, w->path, id);
 }
 
 /* A value of an attribute: {"string": ID} or, since Kubernetes 1.36, {"strings": [ID...]} (KEP-5491).
-   The first claim; NULL. */
-static struct ni_claim *add_value(struct walk *w, json_t *value, bool any)
+   The first allocation; NULL. */
+static struct ni_allocation *add_value(struct walk *w, json_t *value, bool any)
 {
     json_t *list = json_object_get(value, "strings"), *item;
     const char *single = string_of(value, "string");
-    struct ni_claim *first = NULL;
+    struct ni_allocation *first = NULL;
     size_t i;
 
     if (single) {
@@ -164,7 +164,7 @@ static struct ni_claim *add_value(struct walk *w, json_t *value, bool any)
     json_array_foreach(list, i, item)
     {
         const char *text = json_string_value(item);
-        struct ni_claim *c = NULL;
+        struct ni_allocation *c = NULL;
 
         if (!text)
             w->odd = true;
@@ -182,7 +182,7 @@ static struct ni_claim *add_value(struct walk *w, json_t *value, bool any)
 }
 
 /* The address of the device. */
-static struct ni_claim *add_address(struct walk *w, json_t *attributes)
+static struct ni_allocation *add_address(struct walk *w, json_t *attributes)
 {
     static const struct {
         const char *name;
@@ -195,7 +195,7 @@ static struct ni_claim *add_address(struct walk *w, json_t *attributes)
         /* AttributeMultusDeviceID, there: what Multus hands to the CNI plugin */
         {"k8s.cni.cncf.io/deviceID", false},
     };
-    struct ni_claim *c = NULL;
+    struct ni_allocation *c = NULL;
 
     for (unsigned i = 0; i < NI_COUNT(keys) && !c; i++) {
         json_t *value = json_object_get(attributes, keys[i].name);
@@ -206,7 +206,7 @@ static struct ni_claim *add_address(struct walk *w, json_t *attributes)
     return c;
 }
 
-static void note_netdev(struct walk *w, const char *name, const struct ni_claim *c)
+static void note_netdev(struct walk *w, const char *name, const struct ni_allocation *c)
 {
     struct ni_probe *p = w->p;
 
@@ -219,7 +219,7 @@ static void note_netdev(struct walk *w, const char *name, const struct ni_claim 
         return;
     }
     struct netdev *n = &w->netdev[w->n_netdev++];
-    *n = (struct netdev){.claim = c ? (int)(c - p->inv->claim) : -1};
+    *n = (struct netdev){.allocation = c ? (int)(c - p->inv->allocation) : -1};
     (void)ni_copy(n->name, sizeof(n->name), name);
     (void)ni_copy(n->from, sizeof(n->from), w->path);
 }
@@ -233,10 +233,10 @@ static bool read_device(struct walk *w, json_t *device)
     const bool good = json_is_object(device) && may_be(device, "attributes", JSON_OBJECT) &&
                       may_be(device, "networkData", JSON_OBJECT) &&
                       may_be(net, "interfaceName", JSON_STRING);
-    const struct ni_claim *c = add_address(w, attributes);
+    const struct ni_allocation *c = add_address(w, attributes);
 
     if (name && w->p->inv->source == NI_SRC_NONE) /* else only `plan` reads the metadata */
-        ni_note_given_netdev(w->p, name);
+        ni_note_allocated_netdev(w->p, name);
     if (name && (!c || w->p->ask->all)) /* for the comparison only where people look */
         note_netdev(w, name, c);
     w->odd = w->odd || !good;
@@ -278,7 +278,7 @@ static void read_metadata(struct walk *w, const char *path)
     const ssize_t n = ni_read(p->root, p->room, sizeof(p->room), "%s", path);
 
     w->path = path + w->base;
-    w->old_claim = p->inv->n_claim;
+    w->old_allocation = p->inv->n_allocation;
     (void)ni_copy(p->path, sizeof(p->path), path);
     if (n == -EOVERFLOW) {
         ni_report(p->f, NI_F_ALLOC_INFO_INVALID, w->path, "longer than %zu bytes", sizeof(p->room));
@@ -355,7 +355,7 @@ static enum ni_known read_function(struct ni_probe *p, const char *name, char id
 
 static void compare_address(struct ni_probe *p, const struct netdev *n)
 {
-    const struct ni_claim *c = &p->inv->claim[n->claim];
+    const struct ni_allocation *c = &p->inv->allocation[n->allocation];
     char id[NI_DEV_NAME];
 
     if (read_function(p, n->name, id) == NI_KNOWN && strcmp(id, c->id) != 0)
@@ -364,7 +364,7 @@ static void compare_address(struct ni_probe *p, const struct netdev *n)
 }
 
 /* true: the interface has a function, which is claimed, or there is nothing to claim. */
-static bool claim_function(struct ni_probe *p, const struct netdev *n)
+static bool allocate_function(struct ni_probe *p, const struct netdev *n)
 {
     char function[NI_DEV_NAME];
     const enum ni_known known = read_function(p, n->name, function);
@@ -373,7 +373,7 @@ static bool claim_function(struct ni_probe *p, const struct netdev *n)
         const struct ni_device_id id = ni_parse_device_id(ni_span_of(function));
 
         if (id.by != NI_BY_NOTHING) {
-            (void)ni_add_claim(p, n->from, &id);
+            (void)ni_add_allocation(p, n->from, &id);
             return true;
         }
     }
@@ -425,13 +425,13 @@ static struct netdev *find_netdev(struct walk *w, const char *hca)
 
 /* SoftRoCE, and an HCA below a macvlan interface: the interface has no function. Its address may be of
    IPv6, which no rule has asked for yet. */
-static void claim_by_gids(struct walk *w)
+static void allocate_by_gids(struct walk *w)
 {
     struct ni_probe *p = w->p;
 
-    if ((p->inv->read & NI_WANT_IPV6) == 0)
+    if ((p->inv->read & NI_NEED_IPV6) == 0)
         ni_probe_ipv6(p);
-    p->inv->read |= NI_WANT_IPV6;
+    p->inv->read |= NI_NEED_IPV6;
     ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/class/infiniband");
     for (unsigned i = 0; i < p->names.n; i++) {
         const char *hca = p->names.name[i];
@@ -440,18 +440,18 @@ static void claim_by_gids(struct walk *w)
             continue;
         struct netdev *n = find_netdev(w, hca);
         if (n) {
-            ni_add_claim_name(p, n->from, hca);
-            n->claim = 0; /* found */
+            ni_add_allocation_name(p, n->from, hca);
+            n->allocation = 0; /* found */
         }
     }
     for (unsigned i = 0; i < w->n_netdev; i++) {
-        if (w->netdev[i].claim < 0)
+        if (w->netdev[i].allocation < 0)
             ni_report(p->f, NI_F_ALLOC_NOT_RDMA, w->netdev[i].name,
                       "given by %s, has no RDMA device", w->netdev[i].from);
     }
 }
 
-static void claim_netdevs(struct walk *w)
+static void allocate_netdevs(struct walk *w)
 {
     const unsigned n = w->n_netdev;
 
@@ -459,13 +459,13 @@ static void claim_netdevs(struct walk *w)
     for (unsigned i = 0; i < n; i++) {
         const struct netdev netdev = w->netdev[i];
 
-        if (netdev.claim >= 0)
+        if (netdev.allocation >= 0)
             compare_address(w->p, &netdev);
-        else if (!claim_function(w->p, &netdev))
+        else if (!allocate_function(w->p, &netdev))
             w->netdev[w->n_netdev++] = netdev;
     }
     if (w->n_netdev > 0)
-        claim_by_gids(w);
+        allocate_by_gids(w);
 }
 
 /* A claim by name is in one folder, one made from a template, by the pod's name for it, in the other. A
@@ -485,5 +485,5 @@ void ni_source_dra(struct ni_probe *p)
     } else {
         p->lost = true;
     }
-    claim_netdevs(&w);
+    allocate_netdevs(&w);
 }

@@ -3,7 +3,7 @@
 #ifndef NCCL_INIT_NODE_SOURCE_DRA_H
 #define NCCL_INIT_NODE_SOURCE_DRA_H
 
-#include "node/claims.h"
+#include "node/allocations.h"
 
 ni_source_fn ni_source_dra;
 

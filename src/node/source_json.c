@@ -5,12 +5,12 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "nccl_init/allocation.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/known.h"
 #include "nccl_init/text.h"
-#include "node/claims.h"
+#include "node/allocations.h"
 #include "node/net.h"
 #include "node/read.h"
 #include "print/json_read.h"
@@ -42,16 +42,16 @@ static void read_status(struct ni_probe *p, const char *from, const char *text, 
         json_t *pci = json_object_get(json_object_get(network, "device-info"), "pci");
         const char *id = string_of(pci, "pci-address"), *rdma = string_of(pci, "rdma-device");
         const char *ifname = string_of(network, "interface");
-        struct ni_claim *c = NULL;
+        struct ni_allocation *c = NULL;
 
         if (id) {
             const struct ni_device_id parsed = ni_parse_device_id(ni_span_of(id));
 
-            c = ni_add_claim(p, from, &parsed);
+            c = ni_add_allocation(p, from, &parsed);
         }
 
         if (with_netdevs && ifname && !json_is_true(json_object_get(network, "default")))
-            ni_note_given_netdev(p, ifname);
+            ni_note_allocated_netdev(p, ifname);
         if (c && rdma && *rdma && !strchr(rdma, ',')) /* a list where the function has several */
             ni_note_rdma_dev(p, c, from, rdma);
     }

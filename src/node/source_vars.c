@@ -6,12 +6,12 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/text.h"
-#include "node/claims.h"
+#include "node/allocations.h"
 #include "node/read.h"
 #include "print/json_read.h"
 
@@ -91,7 +91,8 @@ static void read_info(struct ni_probe *p, const char *var, const char *text, boo
             continue;
         }
         const struct ni_device_id id = ni_parse_device_id(ni_span_of(key));
-        struct ni_claim *c = listed ? ni_find_claim(p, &id) : ni_add_claim(p, var, &id);
+        struct ni_allocation *c =
+            listed ? ni_find_allocation(p, &id) : ni_add_allocation(p, var, &id);
         json_t *dev = json_object_get(json_object_get(providers, "rdma"), "rdma_dev");
         if (c && dev)
             ni_note_rdma_dev(p, c, var, json_string_value(dev));
@@ -109,7 +110,7 @@ void ni_source_pcidevice(struct ni_probe *p)
         const bool json = looks_like_json(v.value), listed = json && has_list(p->env, v.name);
 
         if (!json)
-            ni_add_claims(p, v.name, v.value);
+            ni_add_allocations(p, v.name, v.value);
         else if (!listed || p->ask->all)
             read_info(p, v.name, v.value, listed);
     }
@@ -126,12 +127,12 @@ void ni_source_sriovnet(struct ni_probe *p)
     struct variables v = {0};
 
     if (addresses)
-        ni_add_claims(p, list, addresses);
+        ni_add_allocations(p, list, addresses);
     while (next_variable(p, device, &v)) {
         char rdma[NI_PATH + 32];
         const struct ni_span address = ni_trim(ni_span_of(v.value));
         const struct ni_device_id id = ni_parse_device_id(address);
-        struct ni_claim *c = address.n > 0 ? ni_add_claim(p, v.name, &id) : NULL;
+        struct ni_allocation *c = address.n > 0 ? ni_add_allocation(p, v.name, &id) : NULL;
 
         (void)ni_format(rdma, sizeof(rdma), "SRIOVNETWORK_%s_RDMA_DEVICE", v.name + strlen(device));
         const char *name = ni_env_get(p->env, rdma);

@@ -6,13 +6,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/known.h"
 #include "nccl_init/nccl_list.h"
 #include "nccl_init/text.h"
-#include "node/claims.h"
+#include "node/allocations.h"
 #include "node/rdma.h"
 #include "node/read.h"
 #include "sysroot/files.h"
@@ -34,7 +34,7 @@ void ni_source_option(struct ni_probe *p)
         there = ni_is_there(p, "sys/class/infiniband/%s%s%.*s", name, has_port ? "/ports/" : "",
                             (int)port.n, port.p);
         if (there == NI_KNOWN)
-            ni_add_claim_name(p, "--hcas", name);
+            ni_add_allocation_name(p, "--hcas", name);
         else if (there == NI_ABSENT)
             ni_report(p->f, NI_F_ALLOC_NO_DEVICE, name,
                       "`%.*s`, named by --hcas, is not in sys/class/infiniband", (int)e.n, e.p);
@@ -80,7 +80,7 @@ void ni_source_uverbs(struct ni_probe *p)
         const int err = its == NI_KNOWN ? ni_openable(p->root, "dev/infiniband/%s", name) : -EACCES;
         (void)ni_format(from, sizeof(from), "/%s/%s", dir, name);
         if (err == 0)
-            ni_add_claim_name(p, from, ibdev);
+            ni_add_allocation_name(p, from, ibdev);
         if (err < 0 && err != -EACCES && err != -EPERM) {
             ni_copy(p->path, sizeof(p->path), from + 1);
             ni_note(p, NI_REQUIRED, err);
@@ -108,7 +108,7 @@ static void from_softroce(struct ni_probe *p)
         if (!ni_is_name(ni_span_of(ndev), NI_IF_NAME))
             ni_note_odd(p, ndev);
         else if (ni_is_there(p, "sys/class/net/%s", ndev) == NI_KNOWN)
-            ni_add_claim_name(p, ndev, hca);
+            ni_add_allocation_name(p, ndev, hca);
     }
 }
 
@@ -119,7 +119,7 @@ void ni_source_netdevs(struct ni_probe *p)
 
     if (!list_source(p, ifs, dir))
         return;
-    for (unsigned i = 0; i < ifs->n && p->inv->n_claim < NI_MAX_CLAIM; i++) {
+    for (unsigned i = 0; i < ifs->n && p->inv->n_allocation < NI_MAX_ALLOCATION; i++) {
         const char *name = ifs->name[i];
         char below[NI_PATH];
 
@@ -127,7 +127,7 @@ void ni_source_netdevs(struct ni_probe *p)
         if (!ni_is_name(ni_span_of(name), NI_IF_NAME) || !list_source(p, &p->inner, below))
             continue;
         for (unsigned k = 0; k < p->inner.n; k++)
-            ni_add_claim_name(p, name, p->inner.name[k]);
+            ni_add_allocation_name(p, name, p->inner.name[k]);
     }
     from_softroce(p);
 }
@@ -139,5 +139,5 @@ void ni_source_host(struct ni_probe *p)
         !list_source(p, &p->names, "sys/class/infiniband"))
         return;
     for (unsigned i = 0; i < p->names.n; i++)
-        ni_add_claim_name(p, "host network", p->names.name[i]);
+        ni_add_allocation_name(p, "host network", p->names.name[i]);
 }

@@ -3,7 +3,7 @@
 #ifndef NCCL_INIT_NODE_SOURCE_VISIBLE_H
 #define NCCL_INIT_NODE_SOURCE_VISIBLE_H
 
-#include "node/claims.h"
+#include "node/allocations.h"
 
 ni_source_fn ni_source_option, ni_source_uverbs, ni_source_netdevs, ni_source_host;
 

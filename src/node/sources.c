@@ -7,12 +7,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "nccl_init/allocation.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/rdma.h"
-#include "node/claims.h"
+#include "node/allocations.h"
 #include "node/rdma.h"
 #include "node/read.h"
 #include "node/source_dra.h"
@@ -37,24 +37,24 @@ static const struct source {
 
 /* NCCL sorts its devices by PCI address (2.29.7 NCCL_IB_DEVICE_PCI_ORDER); all that follows keeps
    this order. An auxiliary name and a device without an address come last, by name. */
-static void sort_claims(struct ni_inventory *inv, unsigned from)
+static void sort_allocations(struct ni_inventory *inv, unsigned from)
 {
-    for (unsigned i = from; i < inv->n_claim; i++) {
-        const struct ni_claim c = inv->claim[i];
+    for (unsigned i = from; i < inv->n_allocation; i++) {
+        const struct ni_allocation c = inv->allocation[i];
         unsigned at = i;
 
         for (; at > from; at--) {
-            const struct ni_claim *before = &inv->claim[at - 1];
+            const struct ni_allocation *before = &inv->allocation[at - 1];
 
             if (ni_pci_order(before->bdf, before->id, c.bdf, c.id) <= 0)
                 break;
-            inv->claim[at] = *before;
+            inv->allocation[at] = *before;
         }
-        inv->claim[at] = c;
+        inv->allocation[at] = c;
     }
 }
 
-static bool is_of(const struct ni_hca *h, const struct ni_claim *c)
+static bool is_of(const struct ni_hca *h, const struct ni_allocation *c)
 {
     if (c->by == NI_BY_BDF)
         return !h->aux[0] && h->has_bdf && ni_bdf_cmp(h->bdf, c->bdf) == 0;
@@ -62,7 +62,7 @@ static bool is_of(const struct ni_hca *h, const struct ni_claim *c)
 }
 
 /* The function is there, and has no RDMA device: a GPU of DRA metadata, say. */
-static bool is_other(struct ni_probe *p, const struct ni_claim *c)
+static bool is_other(struct ni_probe *p, const struct ni_allocation *c)
 {
     const char *bus = c->by == NI_BY_AUX ? "auxiliary" : "pci";
 
@@ -73,7 +73,7 @@ static bool is_other(struct ni_probe *p, const struct ni_claim *c)
 /* A later source that tells ids should tell the same ones. Sources that know names see more than
    the pod was given where the container has more rights; that is said in the plan, and is no
    contradiction. */
-static void compare(struct ni_probe *p, struct ni_claim *c)
+static void compare(struct ni_probe *p, struct ni_allocation *c)
 {
     const struct ni_inventory *inv = p->inv;
 
@@ -83,7 +83,7 @@ static void compare(struct ni_probe *p, struct ni_claim *c)
         !is_other(p, c))
         ni_report(p->f, NI_F_ALLOC_SOURCES_DIFFER, c->id,
                   "%s names it; %s, which decides, does not", c->from,
-                  inv->claim[inv->hca[0].claim].from);
+                  inv->allocation[inv->hca[0].allocation].from);
     if (c->hca >= 0 && c->rdma_dev[0] && strcmp(c->rdma_dev, inv->hca[c->hca].name) != 0)
         ni_report(p->f, NI_F_ALLOC_RDMA_DEV_DIFFERS, c->id, "%s says RDMA device %s, sysfs says %s",
                   c->from, c->rdma_dev, inv->hca[c->hca].name);
@@ -92,25 +92,25 @@ static void compare(struct ni_probe *p, struct ni_claim *c)
 static void ask(struct ni_probe *p, enum ni_source source)
 {
     struct ni_inventory *inv = p->inv;
-    const unsigned from = inv->n_claim;
+    const unsigned from = inv->n_allocation;
     const bool lost = p->lost;
 
     p->lost = false;
     p->source = source;
     sources[source].add(p);
-    sort_claims(inv, from);
+    sort_allocations(inv, from);
     if (source == NI_SRC_UVERBS) {
-        inv->read |= NI_WANT_UVERBS;
+        inv->read |= NI_NEED_UVERBS;
         inv->uverbs_unread = p->lost;
     }
     p->lost = p->lost || lost;
-    for (unsigned i = from; i < inv->n_claim; i++) {
-        struct ni_claim *c = &inv->claim[i];
+    for (unsigned i = from; i < inv->n_allocation; i++) {
+        struct ni_allocation *c = &inv->allocation[i];
 
         if (inv->source == NI_SRC_NONE)
-            ni_resolve_claim(p, (int)i);
+            ni_resolve_allocation(p, (int)i);
         for (unsigned h = 0; inv->source != NI_SRC_NONE && h < inv->n_hca && c->hca < 0; h++)
-            c->hca = ni_is_given(&inv->hca[h]) && is_of(&inv->hca[h], c) ? (int)h : -1;
+            c->hca = ni_is_allocated(&inv->hca[h]) && is_of(&inv->hca[h], c) ? (int)h : -1;
         compare(p, c);
     }
     if (inv->source != NI_SRC_NONE || inv->n_hca == 0)
@@ -119,7 +119,7 @@ static void ask(struct ni_probe *p, enum ni_source source)
     if (source == NI_SRC_NETDEV || source == NI_SRC_HOST)
         ni_report(p->f, NI_F_ALLOC_NO_UVERBS, "/dev/infiniband",
                   "no uverbs node opens; the HCAs were found through %s",
-                  inv->claim[inv->hca[0].claim].from);
+                  inv->allocation[inv->hca[0].allocation].from);
 }
 
 void ni_probe_sources(struct ni_probe *p)

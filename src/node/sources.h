@@ -5,7 +5,7 @@
 
 #include "node/read.h"
 
-/* The sources, in order of trust. Each adds claims. */
+/* The sources, in order of trust. Each adds allocations. */
 void ni_probe_sources(struct ni_probe *p);
 void ni_probe_uverbs(struct ni_probe *p); /* what opens, where another source decided */
 

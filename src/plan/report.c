@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
@@ -234,7 +234,7 @@ static void put_verdict(struct ni_text *table, const struct ni_view *view, const
 static void put_hcas(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;
-    const unsigned given = ni_given_hcas(inv), others = inv->n_hca - given;
+    const unsigned given = ni_allocated_hcas(inv), others = inv->n_hca - given;
 
     if (inv->n_hca == 0) {
         ni_put(out, "\nNo HCA was found.\n");
@@ -265,13 +265,13 @@ static void put_hcas(struct ni_text *out, const struct ni_view *view)
 /* What each source names; the first of them decides. */
 static void put_sources(struct ni_text *out, const struct ni_inventory *inv)
 {
-    if (inv->n_claim > 0)
+    if (inv->n_allocation > 0)
         ni_put(out, "\nSources\n");
     for (unsigned s = NI_SRC_NONE; s <= NI_SRC_HOST; s++) {
         struct ni_text t = ni_long_text();
 
-        for (unsigned i = 0; i < inv->n_claim; i++) {
-            const struct ni_claim *c = &inv->claim[i];
+        for (unsigned i = 0; i < inv->n_allocation; i++) {
+            const struct ni_allocation *c = &inv->allocation[i];
 
             if (c->source == s)
                 ni_putf(&t, "%s%s%s", t.len > 0 ? ", " : "",
@@ -341,7 +341,7 @@ void ni_put_gpu_table(struct ni_text *out, const struct ni_view *view)
 static void put_gids(struct ni_text *out, const struct ni_view *view)
 {
     static const char *const whose[] = {
-        [NI_OWN_UNKNOWN] = "", [NI_OWN_OURS] = "this pod's", [NI_OWN_FOREIGN] = "another's"};
+        [NI_OWNER_UNKNOWN] = "", [NI_OWNER_POD] = "this pod's", [NI_OWNER_OTHER] = "another's"};
     const struct ni_inventory *inv = view->inv;
 
     if (inv->n_gid == 0)
@@ -359,7 +359,7 @@ static void put_gids(struct ni_text *out, const struct ni_view *view)
             ni_putf(t, "/%u\t%u\t%s\t%s\t", port->num, (unsigned)gid->index,
                     ni_ip_text(gid->ip, ip), ni_gid_type_words[gid->type]);
             ni_quote(t, gid->ndev);
-            ni_put(ni_cell(t), whose[gid->own]);
+            ni_put(ni_cell(t), whose[gid->owner]);
         }
     }
     ni_put(out, "\nGIDs of the pod's ports\n");

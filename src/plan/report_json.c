@@ -3,7 +3,7 @@
    is never renamed or given another meaning without a new NI_JSON_SCHEMA; new ones may come. */
 #include "plan/report_json.h"
 
-#include "nccl_init/given.h"
+#include "nccl_init/allocation.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/process.h"
@@ -14,9 +14,9 @@
 #include "print/json_write.h"
 #include "print/words.h"
 
-static void claim_json(struct ni_json *j, const struct ni_view *view, unsigned i)
+static void put_allocation_json(struct ni_json *j, const struct ni_view *view, unsigned i)
 {
-    const struct ni_claim *c = &view->inv->claim[i];
+    const struct ni_allocation *c = &view->inv->allocation[i];
 
     ni_json_text(j, "id", c->id);
     ni_json_text(j, "from", c->from);
@@ -63,7 +63,7 @@ void ni_put_plan_json(struct ni_text *out, const struct ni_view *view)
     ni_json_text(j, "link", ni_link_words[ni_plan_link(view)].json);
     ni_json_text(j, "source", ni_source_words[inv->source].json);
     ni_json_text(j, "refuse", plan->refuse ? plan->refuse_why : NULL);
-    ni_json_list(j, "claims", view, 0, inv->n_claim, claim_json);
+    ni_json_list(j, "claims", view, 0, inv->n_allocation, put_allocation_json);
     ni_json_devices(j, view, inv->n_hca);
     ni_json_list(j, "settings", view, 0, plan->n_setting, setting_json);
     memlock_json(j, view);

@@ -97,14 +97,14 @@ void ni_put_topo(struct ni_text *out, const struct ni_view *view)
 
 /* A GPU or an HCA: its name, which is untrusted, and address; then the way to it, as
    "pci0000:00" -- "0000:00:01.1" -- gpu0, in the box of its NUMA node. */
-static void put_leaf(struct ni_text *out, const char *leaf, const char *name,
+static void put_node(struct ni_text *out, const char *id, const char *name,
                      const struct ni_bdf *bdf, const char *style, const struct ni_pci *pci)
 {
     const bool box = pci->numa.known == NI_KNOWN && pci->numa.v >= 0;
     struct ni_text t = NI_TEXT(512);
 
     ni_quote(&t, name);
-    ni_putf(out, "  %s [label=\"", leaf);
+    ni_putf(out, "  %s [label=\"", id);
     for (const char *c = t.buf; *c; c++) {
         if (*c == '"' || *c == '\\')
             ni_put(out, "\\");
@@ -125,13 +125,13 @@ static void put_leaf(struct ni_text *out, const char *leaf, const char *name,
         ni_put_bdf(out, &pci->at[i]);
         ni_put(out, "\" -- ");
     }
-    ni_putf(out, "%s;%s\n", leaf, box ? " }" : "");
+    ni_putf(out, "%s;%s\n", id, box ? " }" : "");
 }
 
 void ni_put_topo_dot(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;
-    char leaf[16], name[16];
+    char id[16], name[16];
 
     ni_put(out,
            "strict graph topo {\n"
@@ -142,17 +142,17 @@ void ni_put_topo_dot(struct ni_text *out, const struct ni_view *view)
     for (unsigned i = 0; i < inv->n_gpu; i++) {
         const struct ni_gpu *gpu = &inv->gpu[i];
 
-        ni_format(leaf, sizeof(leaf), "gpu%u", i);
+        ni_format(id, sizeof(id), "gpu%u", i);
         ni_format(name, sizeof(name), "GPU%u", i);
-        put_leaf(out, leaf, name, &gpu->bdf, "style=filled, fillcolor=\"#d5e8c8\"", &gpu->pci);
+        put_node(out, id, name, &gpu->bdf, "style=filled, fillcolor=\"#d5e8c8\"", &gpu->pci);
     }
     for (unsigned i = 0; i < ni_count_shown_hcas(inv); i++) {
         const struct ni_hca *hca = &inv->hca[i];
 
-        ni_format(leaf, sizeof(leaf), "hca%u", i);
-        put_leaf(out, leaf, hca->name, ni_own_bdf(hca),
-                 ni_is_given(hca) ? "style=filled, fillcolor=\"#cfe0f5\""
-                                  : "style=dashed, fontcolor=\"#606060\"",
+        ni_format(id, sizeof(id), "hca%u", i);
+        put_node(out, id, hca->name, ni_function_bdf(hca),
+                 ni_is_allocated(hca) ? "style=filled, fillcolor=\"#cfe0f5\""
+                                      : "style=dashed, fontcolor=\"#606060\"",
                  &hca->pci);
     }
     for (unsigned g = 0; g < inv->n_gpu; g++) {

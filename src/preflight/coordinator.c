@@ -54,8 +54,8 @@ struct slot {
     struct ni_pair_result how; /* what its pod answered last */
 };
 
-static struct hub {
-    const struct ni_meeting *m;
+static struct coordinator {
+    const struct ni_rendezvous *m;
     enum { GATHERING, ROUNDS, OVER } phase; /* who comes in the first is welcome */
     int epoll, listen;
     int64_t step_ms; /* what the rails do at once, at most */
@@ -69,11 +69,11 @@ static struct hub {
     struct ni_findings *f;
     struct slot *slot; /* by rank, rail and role */
     struct ni_message in, out;
-} hub; /* of this process */
+} coordinator; /* of this process */
 
 /* ---- connections ---- */
 
-static void drop(struct hub *h, unsigned at)
+static void drop(struct coordinator *h, unsigned at)
 {
     (void)close(h->conn[at].fd);
     h->conn[at] = (struct conn){.fd = -1};
@@ -90,7 +90,7 @@ static void drop(struct hub *h, unsigned at)
 }
 
 /* Each event once: half a message stays where it is. */
-static void set_events(struct hub *h, int how, unsigned at)
+static void set_events(struct coordinator *h, int how, unsigned at)
 {
     struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.u32 = at};
 
@@ -99,7 +99,7 @@ static void set_events(struct hub *h, int how, unsigned at)
 
 /* All that wait, before any is read: the kernel's queue of them is short. Each gets a free place, or
    that of who waits for a welcome longest. */
-static void accept_all(struct hub *h)
+static void accept_all(struct coordinator *h)
 {
     for (int i = 0; i < BACKLOG; i++) {
         const int fd = accept4(h->listen, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -119,8 +119,8 @@ static void accept_all(struct hub *h)
     }
 }
 
-/* h->out. The kernel keeps what a pod has not read yet; who leaves more unread than that is gone. */
-static void say(struct hub *h, unsigned at, enum ni_message_type type)
+/* h->out. The kernel keeps what a pod has not read yet; who participants more unread than that is gone. */
+static void say(struct coordinator *h, unsigned at, enum ni_message_type type)
 {
     h->out.type = type;
     if (!ni_message_send(h->conn[at].fd, MSG_DONTWAIT, &h->out) || type == NI_MSG_NO)
@@ -130,7 +130,7 @@ static void say(struct hub *h, unsigned at, enum ni_message_type type)
 /* ---- what comes ---- */
 
 /* Says no, and hangs up; also the job hears of that host. */
-static void refuse(struct hub *h, unsigned at, enum ni_finding_id id, const char *host,
+static void refuse(struct coordinator *h, unsigned at, enum ni_finding_id id, const char *host,
                    const char *why)
 {
     if (id != NI_F_JOB_REFUSED || h->f->n < REFUSED)
@@ -141,7 +141,7 @@ static void refuse(struct hub *h, unsigned at, enum ni_finding_id id, const char
 
 /* Says no, and hangs up. Whoever reaches the port can say hello: without the key it gets nothing, and
    what it says is nowhere repeated. */
-static void refuse_stranger(struct hub *h, unsigned at)
+static void refuse_stranger(struct coordinator *h, unsigned at)
 {
     h->strangers++;
     (void)ni_copy(h->out.verdict.line, sizeof(h->out.verdict.line),
@@ -149,8 +149,8 @@ static void refuse_stranger(struct hub *h, unsigned at)
     say(h, at, NI_MSG_NO);
 }
 
-/* A pod leaves when its own time is over; so long pod 0 waits, that it can still tell who is missing. */
-static void wait_as_long(struct hub *h, int64_t its_within_ms)
+/* A pod participants when its own time is over; so long pod 0 waits, that it can still tell who is missing. */
+static void wait_as_long(struct coordinator *h, int64_t its_within_ms)
 {
     const int64_t until_ms = ni_now_ms() + its_within_ms + LAST_MS;
 
@@ -158,7 +158,7 @@ static void wait_as_long(struct hub *h, int64_t its_within_ms)
         h->until_ms = until_ms;
 }
 
-static void take_hello(struct hub *h, unsigned at, const struct ni_message *m)
+static void take_hello(struct coordinator *h, unsigned at, const struct ni_message *m)
 {
     const struct ni_party *p = h->m->party, *its = &m->party;
     enum ni_finding_id id = NI_F_JOB_REFUSED;
@@ -201,7 +201,7 @@ static void take_hello(struct hub *h, unsigned at, const struct ni_message *m)
     say(h, rank, NI_MSG_WELCOME);
 }
 
-static void take_facts(struct hub *h, unsigned rank, const struct ni_message *m)
+static void take_facts(struct coordinator *h, unsigned rank, const struct ni_message *m)
 {
     struct ni_pod *pod = &h->job.pod[rank];
     const size_t rails = m->pod.n_rail * sizeof(*pod->rail);
@@ -225,12 +225,13 @@ static void take_facts(struct hub *h, unsigned rank, const struct ni_message *m)
             h->f->at[i--] = h->f->at[--h->f->n];
 }
 
-static struct slot *slot_of(const struct hub *h, unsigned rank, unsigned rail, unsigned role)
+static struct slot *slot_of(const struct coordinator *h, unsigned rank, unsigned rail,
+                            unsigned role)
 {
     return &h->slot[(rank * h->job.n_rail + rail) * NI_ROLES + role];
 }
 
-static void take_done(struct hub *h, unsigned rank, const struct ni_message *m)
+static void take_done(struct coordinator *h, unsigned rank, const struct ni_message *m)
 {
     h->owes[rank] = false;
     h->conn[rank].due_ms = INT64_MAX;
@@ -246,7 +247,7 @@ static void take_done(struct hub *h, unsigned rank, const struct ni_message *m)
 }
 
 /* ends: nothing comes after it. */
-static void read_some(struct hub *h, unsigned at, bool ends)
+static void read_some(struct coordinator *h, unsigned at, bool ends)
 {
     struct conn *c = &h->conn[at];
     const bool pod = at < h->job.ranks, owes = pod && h->owes[at];
@@ -272,7 +273,7 @@ static void read_some(struct hub *h, unsigned at, bool ends)
 }
 
 /* Tells the pods that pod 0 is there, and whether it waits for others. */
-static void tell_alive(struct hub *h, int64_t now)
+static void tell_alive(struct coordinator *h, int64_t now)
 {
     h->alive_ms = now;
     h->out.begun = h->phase != GATHERING;
@@ -281,7 +282,7 @@ static void tell_alive(struct hub *h, int64_t now)
             say(h, rank, NI_MSG_ALIVE);
 }
 
-static void look(struct hub *h, int64_t now)
+static void look(struct coordinator *h, int64_t now)
 {
     unsigned here = 0;
     char line[64];
@@ -300,7 +301,7 @@ static void look(struct hub *h, int64_t now)
 }
 
 /* Until no pod owes anything, or the time is over: who owes then is dropped. */
-static void wait_for_pods(struct hub *h, int64_t limit_ms)
+static void wait_for_pods(struct coordinator *h, int64_t limit_ms)
 {
     struct epoll_event e[EVENTS];
     int64_t now = ni_now_ms();
@@ -327,7 +328,7 @@ static void wait_for_pods(struct hub *h, int64_t limit_ms)
 /* ---- rounds ---- */
 
 /* Tells each pod what its rails are to do. */
-static void tell(struct hub *h, enum ni_rail_work work)
+static void tell(struct coordinator *h, enum ni_rail_work work)
 {
     struct ni_message *m = &h->out;
 
@@ -339,12 +340,12 @@ static void tell(struct hub *h, enum ni_rail_work work)
             struct slot *s = slot_of(h, rank, rail, role);
             struct ni_item *it = &m->item[m->n_item];
 
-            if (!s->pair || (work == NI_WORK_MOVE && role == NI_ROLE_TO))
+            if (!s->pair || (work == NI_WORK_MOVE && role == NI_ROLE_TARGET))
                 continue;
             s->how.silent = true; /* until it answers */
             *it = (struct ni_item){.rail = rail, .role = role};
-            it->partner = role == NI_ROLE_FROM ? s->pair->pair.to : s->pair->pair.from;
-            it->end = slot_of(h, it->partner, rail, NI_ROLE_TO - role)->end;
+            it->partner = role == NI_ROLE_INITIATOR ? s->pair->pair.to : s->pair->pair.from;
+            it->end = slot_of(h, it->partner, rail, NI_ROLE_TARGET - role)->end;
             m->n_item++;
         }
         h->owes[rank] = m->n_item > 0 && h->conn[rank].fd >= 0;
@@ -356,11 +357,11 @@ static void tell(struct hub *h, enum ni_rail_work work)
 /* How the pair went, as its ends answered; it is over where one of them is not so `far`. Where both
    are not, the one whose own fault it is counts, or `from`: so each pod whose device fails is told,
    for in another pair it is `from`. */
-static void settle(struct hub *h, struct ni_pair_result *r, enum ni_pair_step far)
+static void settle(struct coordinator *h, struct ni_pair_result *r, enum ni_pair_step far)
 {
     const struct ni_pair_result was = *r;
-    struct slot *from = slot_of(h, was.pair.from, was.pair.rail, NI_ROLE_FROM);
-    struct slot *to = slot_of(h, was.pair.to, was.pair.rail, NI_ROLE_TO);
+    struct slot *from = slot_of(h, was.pair.from, was.pair.rail, NI_ROLE_INITIATOR);
+    struct slot *to = slot_of(h, was.pair.to, was.pair.rail, NI_ROLE_TARGET);
     const bool bad = from->how.silent || from->how.step < far;
     const bool bad_to = to->how.silent || to->how.step < far;
     const bool at_to = bad_to && (!bad || (ni_is_own(&to->how) && !ni_is_own(&from->how)));
@@ -375,7 +376,7 @@ static void settle(struct hub *h, struct ni_pair_result *r, enum ni_pair_step fa
         from->pair = to->pair = NULL;
 }
 
-static void run_rounds(struct hub *h)
+static void run_rounds(struct coordinator *h)
 {
     struct ni_job *job = &h->job;
     const unsigned most = job->ranks * job->n_rail;
@@ -392,8 +393,8 @@ static void run_rounds(struct hub *h)
             break;
         memset(h->slot, 0, (size_t)most * NI_ROLES * sizeof(*h->slot));
         for (r += n; r < job->result + job->n_result; r++) {
-            slot_of(h, r->pair.from, r->pair.rail, NI_ROLE_FROM)->pair = r;
-            slot_of(h, r->pair.to, r->pair.rail, NI_ROLE_TO)->pair = r;
+            slot_of(h, r->pair.from, r->pair.rail, NI_ROLE_INITIATOR)->pair = r;
+            slot_of(h, r->pair.to, r->pair.rail, NI_ROLE_TARGET)->pair = r;
         }
         (void)ni_format(line, sizeof(line), "round %u: %u pairs", job->rounds, job->n_result - n);
         h->m->progress(h->m->arg, line, true);
@@ -430,9 +431,9 @@ static int listen_on(uint16_t port)
 }
 
 /* 0, or -errno; EMFILE: there are too few descriptors for so many pods. */
-static int set_up(struct hub *h)
+static int set_up(struct coordinator *h)
 {
-    enum { OWN = 4 }; /* descriptors: to listen, of epoll, two of the leaf */
+    enum { OWN = 4 }; /* descriptors: to listen, of epoll, two of the participant */
     const unsigned ranks = h->m->party->ranks, most = 2 * ranks + STRANGERS + OWN;
     struct epoll_event e = {.events = EPOLLIN, .data.u32 = UINT32_MAX};
     struct rlimit fds;
@@ -474,7 +475,7 @@ static int set_up(struct hub *h)
 }
 
 /* Findings of the meeting itself. */
-static void report_meeting(struct hub *h)
+static void report_rendezvous(struct coordinator *h)
 {
     if (h->strangers > 0)
         ni_report(h->f, NI_F_JOB_REFUSED, "strangers",
@@ -486,9 +487,9 @@ static void report_meeting(struct hub *h)
 }
 
 /* From the first pod to the last. 0 or -errno. */
-static int run(struct hub *h, struct ni_verdict *ret)
+static int run(struct coordinator *h, struct ni_verdict *ret)
 {
-    const struct ni_meeting *m = h->m;
+    const struct ni_rendezvous *m = h->m;
     struct ni_job *job = &h->job;
     struct ni_text line;
 
@@ -503,7 +504,7 @@ static int run(struct hub *h, struct ni_verdict *ret)
     tell_alive(h, ni_now_ms());
     if (m->begun)
         m->begun(m->arg);
-    report_meeting(h);
+    report_rendezvous(h);
     ni_compare_pods(job, m->policy, h->f);
     job->tally = calloc((size_t)job->ranks * job->n_rail + 1, sizeof(*job->tally));
     if (!job->tally)
@@ -527,20 +528,21 @@ static int run(struct hub *h, struct ni_verdict *ret)
     return 0;
 }
 
-int ni_meet(const struct ni_meeting *m, struct ni_verdict *ret, struct ni_findings *f)
+int ni_coordinate(const struct ni_rendezvous *m, struct ni_verdict *ret, struct ni_findings *f)
 {
-    struct hub *h = &hub;
+    struct coordinator *h = &coordinator;
     int pair[2], r;
-    pid_t leaf;
+    pid_t participant;
 
     *ret = (struct ni_verdict){.good = false};
     if (m->party->rank > 0)
-        return ni_leaf(m, -1, ret);
+        return ni_participate(m, -1, ret);
     h->m = m;
     h->f = f;
     r = set_up(h);
-    leaf = r != 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0 ? -1 : ni_fork();
-    if (leaf < 0) {
+    participant =
+        r != 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0 ? -1 : ni_fork();
+    if (participant < 0) {
         const char *advice = "";
 
         r = r != 0 ? r : -errno;
@@ -552,20 +554,20 @@ int ni_meet(const struct ni_meeting *m, struct ni_verdict *ret, struct ni_findin
                         m->party->port, NI_ERRNO(r), advice);
         return r;
     }
-    if (leaf == 0) {
-        struct ni_meeting own = *m;
+    if (participant == 0) {
+        struct ni_rendezvous own = *m;
 
-        own.begun = NULL; /* the hub knows better */
+        own.begun = NULL; /* the coordinator knows better */
         (void)close(h->listen);
         (void)close(pair[1]);
-        _exit(ni_leaf(&own, pair[0], ret) == 0 ? 0 : 1);
+        _exit(ni_participate(&own, pair[0], ret) == 0 ? 0 : 1);
     }
     (void)close(pair[0]);
     h->conn[0] = (struct conn){pair[1], ni_now_ms() + NI_RAIL_MS + HELLO_MS};
-    set_events(h, EPOLL_CTL_ADD, 0); /* the leaf, which opens its rails first */
+    set_events(h, EPOLL_CTL_ADD, 0); /* the participant, which opens its rails first */
     r = run(h, ret);
     (void)close(h->listen);
-    while (waitpid(leaf, NULL, 0) < 0 && errno == EINTR)
+    while (waitpid(participant, NULL, 0) < 0 && errno == EINTR)
         ;
     return r;
 }

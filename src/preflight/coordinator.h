@@ -14,6 +14,6 @@
    -ETIMEDOUT: pod 0 was not there in time, or refused this pod; -ECONNRESET: it went away; or another
    errno: ret->line tells, and ret->good is false. To be called in a process that has nothing to lose,
    with the usual signals: what it allocates ends with that. */
-int ni_meet(const struct ni_meeting *m, struct ni_verdict *ret, struct ni_findings *f);
+int ni_coordinate(const struct ni_rendezvous *m, struct ni_verdict *ret, struct ni_findings *f);
 
 #endif

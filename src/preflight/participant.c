@@ -25,7 +25,7 @@ enum {
     SLACK_MS = 1500,   /* beyond --within, for the last word of a pod 0 that waited as long */
     MOVE_MS = 3000,    /* for data, if pod 0 says so, unless this pod's own option allows more */
     STEPS = 8,         /* for the rounds: so many that take as long as they may */
-    GRACE_MS = 3000,   /* that pod 0 waits longer than rails may take (hub.c) */
+    GRACE_MS = 3000,   /* that pod 0 waits longer than rails may take (coordinator.c) */
     CONNECT_MS = 4000, /* of one address, if it is the last; three times SYN */
     OTHERS_MS = 500,   /* of each before */
     FIRST_PAUSE_MS = 50,
@@ -33,8 +33,8 @@ enum {
     JITTER_MS = 200
 };
 
-static struct leaf {
-    const struct ni_meeting *m;
+static struct participant {
+    const struct ni_rendezvous *m;
     struct ni_rails rails; /* .n 0: none */
     int fd;
     int64_t within_ms;     /* until then it waits for pod 0 and the others */
@@ -42,11 +42,11 @@ static struct leaf {
     bool begun;            /* nobody is waited for any more, so that there is no coming back */
     struct ni_message msg; /* said last, or heard */
     struct ni_text why;
-} leaf; /* of this process */
+} participant; /* of this process */
 
 /* What went wrong; replaces what was said before. */
-static int fail(struct leaf *l, int err, const char *fmt, ...) NI_PRINTF(3, 4);
-static int fail(struct leaf *l, int err, const char *fmt, ...)
+static int fail(struct participant *l, int err, const char *fmt, ...) NI_PRINTF(3, 4);
+static int fail(struct participant *l, int err, const char *fmt, ...)
 {
     va_list ap;
 
@@ -60,7 +60,7 @@ static int fail(struct leaf *l, int err, const char *fmt, ...)
 /* ---- messages ---- */
 
 /* The time for data that pod 0 may ask for. */
-static int move_ms(const struct leaf *l, int asked)
+static int move_ms(const struct participant *l, int asked)
 {
     const int own = l->m->task.move_ms;
     const int most = own > MOVE_MS ? own : MOVE_MS;
@@ -69,7 +69,7 @@ static int move_ms(const struct leaf *l, int asked)
 }
 
 /* The pods are there. What follows has limits of this pod's own making. */
-static void begin(struct leaf *l)
+static void begin(struct participant *l)
 {
     const int64_t step_ms = NI_RAIL_MS + 3 * (int64_t)move_ms(l, INT32_MAX) + GRACE_MS;
 
@@ -83,7 +83,7 @@ static void begin(struct leaf *l)
 
 /* Says l->msg, and reads into it what pod 0 says next, but that it is there: 0, or -errno after saying
    why. Between two words of pod 0 there is limit_ms at most. */
-static int talk(struct leaf *l, enum ni_message_type type, int64_t limit_ms)
+static int talk(struct participant *l, enum ni_message_type type, int64_t limit_ms)
 {
     int r;
 
@@ -115,7 +115,7 @@ static int talk(struct leaf *l, enum ni_message_type type, int64_t limit_ms)
 /* ---- the rails ---- */
 
 /* All at once. */
-static void let_work(struct leaf *l, enum ni_rail_work what, int64_t limit_ms)
+static void let_work(struct participant *l, enum ni_rail_work what, int64_t limit_ms)
 {
     ni_rails_ask(&l->rails, what, limit_ms);
     while (!ni_rails_done(&l->rails, INT32_MAX))
@@ -124,7 +124,7 @@ static void let_work(struct leaf *l, enum ni_rail_work what, int64_t limit_ms)
 
 /* What pod 0 says, and no other roles; the message becomes the answer. There is a task for each number
    that a rail may have, if there is one. */
-static void work(struct leaf *l)
+static void work(struct participant *l)
 {
     static const struct ni_rail_end none;
     struct ni_message *m = &l->msg;
@@ -156,9 +156,9 @@ static void work(struct leaf *l)
     }
 }
 
-static void open_rails(struct leaf *l)
+static void open_rails(struct participant *l)
 {
-    const struct ni_meeting *m = l->m;
+    const struct ni_rendezvous *m = l->m;
     struct ni_pod *pod = m->pod;
     const int64_t limit_ms = NI_RAIL_MS < m->within_ms ? NI_RAIL_MS : m->within_ms;
     int r = m->fn && pod->n_rail > 0 ? ni_rails_start(&l->rails, pod->n_rail, m->fn) : 0;
@@ -176,7 +176,7 @@ static void open_rails(struct leaf *l)
     let_work(l, NI_WORK_OPEN, limit_ms);
     for (unsigned i = 0; i < l->rails.n; i++) {
         pod->rail[i] = l->rails.task[i].rail;
-        if (l->rails.task[i].result[NI_ROLE_FROM].silent)
+        if (l->rails.task[i].result[NI_ROLE_INITIATOR].silent)
             (void)ni_copy(pod->rail[i].untried, sizeof(pod->rail[i].untried),
                           "its device does not open in time");
     }
@@ -186,7 +186,7 @@ static void open_rails(struct leaf *l)
 
 /* Hello until the verdict. Who hangs up without a welcome may be a proxy in front of a pod 0 that is
    not there yet. */
-static int take_part(struct leaf *l)
+static int take_part(struct participant *l)
 {
     const int64_t left = l->within_ms - ni_now_ms();
     struct ni_message *m = &l->msg;
@@ -216,7 +216,7 @@ static int take_part(struct leaf *l)
 }
 
 /* How long the next connect(2) may take (socket(7), SO_SNDTIMEO). */
-static void set_limit(const struct leaf *l, int64_t ms)
+static void set_limit(const struct participant *l, int64_t ms)
 {
     const struct timeval t = {.tv_sec = (time_t)(ms / 1000), .tv_usec = ms % 1000 * 1000 + 1};
 
@@ -224,7 +224,7 @@ static void set_limit(const struct leaf *l, int64_t ms)
 }
 
 /* At each address of pod 0 again and again, until rounds have begun, or the time is over. */
-static int find_hub(struct leaf *l)
+static int find_coordinator(struct participant *l)
 {
     const struct ni_party *p = l->m->party;
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
@@ -273,9 +273,9 @@ static int find_hub(struct leaf *l)
     return -ETIMEDOUT;
 }
 
-int ni_leaf(const struct ni_meeting *m, int fd, struct ni_verdict *ret)
+int ni_participate(const struct ni_rendezvous *m, int fd, struct ni_verdict *ret)
 {
-    struct leaf *l = &leaf;
+    struct participant *l = &participant;
     int r;
 
     l->m = m;
@@ -284,7 +284,7 @@ int ni_leaf(const struct ni_meeting *m, int fd, struct ni_verdict *ret)
     l->fd = fd;
     l->why = ni_text_on(ret->line, sizeof(ret->line));
     open_rails(l);
-    r = fd >= 0 ? take_part(l) : find_hub(l);
+    r = fd >= 0 ? take_part(l) : find_coordinator(l);
     begin(l);
     ni_rails_end(&l->rails);
     if (r != 0)

@@ -9,7 +9,7 @@
 #include "rail/rail.h"
 
 /* One meeting, as the pod that takes part sees it. Not owned, and not changed but for `pod`. */
-struct ni_meeting {
+struct ni_rendezvous {
     const struct ni_party *party;
     const struct ni_policy *policy; /* for what is judged at pod 0 */
     bool strict;                    /* a warning makes the verdict bad */
@@ -27,6 +27,6 @@ struct ni_meeting {
 
 /* What every pod does. fd: a stream to the coordinator, or -1: it connects to party->host. 0: *ret is pod 0's
    verdict; or -errno, and ret->line tells. */
-int ni_leaf(const struct ni_meeting *m, int fd, struct ni_verdict *ret);
+int ni_participate(const struct ni_rendezvous *m, int fd, struct ni_verdict *ret);
 
 #endif

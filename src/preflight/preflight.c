@@ -270,7 +270,7 @@ static void meet(struct ni_context *ctx, const struct ni_party *party, struct ni
     static struct ni_pod pod;
     const uint64_t lock = ni_cap_bit(CAP_IPC_LOCK);
     const char *node = ni_env_get(&ctx->own, "NODE_NAME");
-    const struct ni_meeting meeting = {
+    const struct ni_rendezvous meeting = {
         .party = party,
         .policy = &ctx->options.policy,
         .strict = ctx->options.strict,
@@ -303,7 +303,7 @@ static void meet(struct ni_context *ctx, const struct ni_party *party, struct ni
     add_cpu(&pod);
     memset(&ctx->findings, 0, sizeof(ctx->findings)); /* this pod's own are told */
     ctx->n_said = ctx->dropped_said = 0;
-    if (ni_meet(&meeting, ret, &ctx->findings) != 0) {
+    if (ni_coordinate(&meeting, ret, &ctx->findings) != 0) {
         const struct ni_verdict own = *ret;
 
         (void)ni_format(ret->line, sizeof(ret->line), "bad: %s", own.line);

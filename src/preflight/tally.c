@@ -16,7 +16,7 @@ enum {
     SLOW = 70, /* percent of the median: less is slow, ... */
     HALF = 50  /* ... and of software RDMA this, which varies by itself */
 };
-enum role { FROM = 1, TO = 2 };
+enum role { SENDS = 1, RECEIVES = 2 };
 
 /* Which each rail takes part in; what follows are the suspects. */
 static unsigned full_rounds(const struct ni_job *job)
@@ -125,20 +125,20 @@ static int says(const struct ni_pair_result *x, unsigned rank)
 static void count(const struct ni_job *job, const struct ni_pair_result *x, enum role role)
 {
     const struct ni_pair *pair = &x->pair;
-    const unsigned rank = role == FROM ? pair->from : pair->to;
+    const unsigned rank = role == SENDS ? pair->from : pair->to;
     struct ni_rail_tally *t = ni_tally_of(job, rank, pair->rail);
 
     if (x->step == NI_PAIR_DONE) {
         t->passed++;
         t->measured += share_of(job, x, x->write_mbps) > 0;
-        take_best(role == FROM ? &t->send : &t->receive, job, x, x->write_mbps);
-        take_best(role == FROM ? &t->receive : &t->send, job, x, x->read_mbps);
+        take_best(role == SENDS ? &t->send : &t->receive, job, x, x->write_mbps);
+        take_best(role == SENDS ? &t->receive : &t->send, job, x, x->read_mbps);
         t->latency_ns = t->latency_ns ? t->latency_ns : x->latency_ns;
         t->slowest_ns = x->slowest_ns > t->slowest_ns ? x->slowest_ns : t->slowest_ns;
-        if (role == FROM && x->round >= full_rounds(job))
+        if (role == SENDS && x->round >= full_rounds(job))
             t->passed_again = pair->to + 1;
     } else if (is_here(job, pair->from) && is_here(job, pair->to) &&
-               (!ni_is_own(x) || x->at_to == (role == TO))) {
+               (!ni_is_own(x) || x->at_to == (role == RECEIVES))) {
         t->failed++;
         if (!t->failure || says(x, rank) > says(t->failure, rank))
             t->failure = x;
@@ -171,8 +171,8 @@ void ni_tally(struct ni_job *job)
     memset(job->tally, 0, (size_t)job->ranks * job->n_rail * sizeof(job->tally[0]));
     job->median = median_of(job);
     for (unsigned i = 0; i < job->n_result; i++) {
-        count(job, &job->result[i], FROM);
-        count(job, &job->result[i], TO);
+        count(job, &job->result[i], SENDS);
+        count(job, &job->result[i], RECEIVES);
     }
     bool two[NI_MAX_RAILS];
     for (unsigned r = 0; r < job->n_rail; r++) {
@@ -205,10 +205,10 @@ static void add_pair(struct ni_job *job, unsigned from, unsigned to, unsigned ra
 {
     struct ni_rail_tally *a = ni_tally_of(job, from, rail), *b = ni_tally_of(job, to, rail);
 
-    if (from == to || (a->busy & FROM) || (b->busy & TO))
+    if (from == to || (a->busy & SENDS) || (b->busy & RECEIVES))
         return;
-    a->busy |= FROM;
-    b->busy |= TO;
+    a->busy |= SENDS;
+    b->busy |= RECEIVES;
     job->result[job->n_result++] =
         (struct ni_pair_result){.pair = {from, to, rail}, .round = job->rounds};
 }
@@ -262,13 +262,13 @@ static void add_suspects(struct ni_job *job, unsigned rail)
         return;
     }
     unsigned partner = next_of(job, job->ranks - 1, rail, is_suspect) + 1; /* not its neighbour */
-    for (enum role role = FROM; role <= TO; role++) {
+    for (enum role role = SENDS; role <= RECEIVES; role++) {
         unsigned p = job->ranks - 1;
 
         for (unsigned i = 0; i < suspects && i < good; i++) {
             p = next_of(job, p, rail, is_suspect);
             partner = next_of(job, partner, rail, is_good);
-            add_pair(job, role == FROM ? p : partner, role == FROM ? partner : p, rail);
+            add_pair(job, role == SENDS ? p : partner, role == SENDS ? partner : p, rail);
         }
     }
 }

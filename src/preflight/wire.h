@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The messages between hub and leaves: a length of four bytes, the highest first, and one JSON
+/* The messages between coordinator and participants: a length of four bytes, the highest first, and one JSON
    object. What is zero, empty or not known is not written. */
 #ifndef NI_MEET_WIRE_H
 #define NI_MEET_WIRE_H
@@ -11,14 +11,14 @@
 #include "rail/step.h"
 
 enum ni_message_type {
-    /* leaf to hub */
+    /* participant to coordinator */
     NI_MSG_HELLO,
     NI_MSG_FACTS, /* the pod */
     NI_MSG_DONE,  /* items: how each went, and the ends that were made */
-    /* hub to leaf */
+    /* coordinator to participant */
     NI_MSG_WELCOME,
     NI_MSG_ALIVE, /* every NI_ALIVE_MS; whether waiting for pods is over */
-    NI_MSG_NO,    /* and the hub hangs up */
+    NI_MSG_NO,    /* and the coordinator hangs up */
     NI_MSG_DO,    /* items: the rails that do `work`, with their partners */
     NI_MSG_VERDICT,
     NI_MSG_TYPES
@@ -37,7 +37,7 @@ enum {
 struct ni_item {
     unsigned rail, role, partner;
     struct ni_rail_end end;       /* DO: the partner's; DONE: its own, after NI_WORK_QUEUES */
-    struct ni_pair_result result; /* DONE; pair, round and at_to are known to the hub */
+    struct ni_pair_result result; /* DONE; pair, round and at_to are known to the coordinator */
 };
 
 struct ni_message {

@@ -16,7 +16,7 @@
 #include "print/words.h"
 
 /* Its PCI address, NULL for a sub-function. */
-const struct ni_bdf *ni_own_bdf(const struct ni_hca *hca)
+const struct ni_bdf *ni_function_bdf(const struct ni_hca *hca)
 {
     return hca->has_bdf && !hca->aux[0] ? &hca->bdf : NULL;
 }
@@ -46,7 +46,7 @@ const char *const ni_gid_type_words[] = {
 unsigned ni_count_shown_hcas(const struct ni_inventory *inv)
 {
     enum { FEW = 8 };
-    const unsigned given = ni_given_hcas(inv);
+    const unsigned given = ni_allocated_hcas(inv);
 
     return given > 0 && inv->n_hca - given > FEW ? given : inv->n_hca;
 }
@@ -84,11 +84,12 @@ static void hca_json(struct ni_json *j, const struct ni_view *view, unsigned i)
     const struct ni_netdev *own = hca->netdev < 0 ? NULL : &view->inv->netdev[hca->netdev];
 
     ni_json_text(j, "name", hca->name);
-    ni_json_bdf(j, "pci", ni_own_bdf(hca));
+    ni_json_bdf(j, "pci", ni_function_bdf(hca));
     ni_json_text_or_null(j, "auxiliary", hca->aux);
     ni_json_bdf(j, "parent", ni_parent_bdf(hca));
     ni_json_num(j, "numa", hca->pci.numa);
-    ni_json_text(j, "claimed_by", hca->claim < 0 ? NULL : view->inv->claim[hca->claim].from);
+    ni_json_text(j, "claimed_by",
+                 hca->allocation < 0 ? NULL : view->inv->allocation[hca->allocation].from);
     ni_json_text(j, "netdev", own ? own->name : NULL);
     if (view->inv->for_doctor) {
         ni_json_text_or_null(j, "type", hca->type);
@@ -119,7 +120,7 @@ void ni_json_gpu(struct ni_json *j, const struct ni_view *view, unsigned at)
         ni_json_object(j, NULL);
         ni_json_text(j, "hca", hca->name);
         ni_json_int(j, "port", port->num);
-        ni_json_bdf(j, "pci", ni_own_bdf(hca));
+        ni_json_bdf(j, "pci", ni_function_bdf(hca));
         ni_json_end(j);
     }
     ni_json_end(j);

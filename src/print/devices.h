@@ -21,7 +21,7 @@ void ni_json_gpu(struct ni_json *j, const struct ni_view *view, unsigned at);
 void ni_json_devices(struct ni_json *j, const struct ni_view *view, unsigned n_hca);
 
 /* The PCI address of the HCA; NULL for a sub-function. */
-const struct ni_bdf *ni_own_bdf(const struct ni_hca *hca);
+const struct ni_bdf *ni_function_bdf(const struct ni_hca *hca);
 /* The PF of a VF, the PCI device of a sub-function; NULL. */
 const struct ni_bdf *ni_parent_bdf(const struct ni_hca *hca);
 /* The GID of that port of the inventory; NULL. */

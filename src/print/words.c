@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "nccl_init/given.h"
+#include "nccl_init/allocation.h"
 #include "nccl_init/known.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"

@@ -72,7 +72,7 @@ static void mark_silent(struct ni_rail_task *task, enum ni_rail_work work)
 {
     for (int i = 0; i < NI_ROLES; i++) {
         struct ni_pair_result *it = &task->result[i];
-        const bool waits = task->has[i] && (work != NI_WORK_MOVE || i == NI_ROLE_FROM);
+        const bool waits = task->has[i] && (work != NI_WORK_MOVE || i == NI_ROLE_INITIATOR);
 
         if ((waits || work == NI_WORK_OPEN) && it->err == 0 && it->wc == 0)
             it->silent = true;
@@ -88,7 +88,7 @@ void ni_rails_ask(struct ni_rails *r, enum ni_rail_work work, int64_t limit_ms)
     for (unsigned i = 0; i < r->n; i++) {
         struct ni_rail_task *task = &r->task[i];
 
-        if (work != NI_WORK_OPEN && !task->has[NI_ROLE_FROM] && !task->has[NI_ROLE_TO])
+        if (work != NI_WORK_OPEN && !task->has[NI_ROLE_INITIATOR] && !task->has[NI_ROLE_TARGET])
             continue;
         if (work == NI_WORK_OPEN || work == NI_WORK_QUEUES)
             memset(task->result, 0, sizeof(task->result));

@@ -276,7 +276,7 @@ static int make_queue(struct rail *r)
     };
     memcpy(task->own[role].gid, r->gid.gid.raw, NI_GID_BYTES);
     task->peer[NI_ROLES - 1 - role] = task->own[role]; /* itself, until it is told another */
-    if (role == NI_ROLE_TO)
+    if (role == NI_ROLE_TARGET)
         memcpy(r->memory, &it, sizeof(it));
     return 0;
 }
@@ -547,14 +547,14 @@ static void take_steps(struct rail *r, enum ni_rail_work work)
         [NI_PAIR_COMPARE] = {NI_WORK_MOVE, compare},
     };
     struct ni_rail_task *task = r->task;
-    const bool alone = task->has[NI_ROLE_FROM] && task->partner[NI_ROLE_FROM] == task->rank;
+    const bool alone = task->has[NI_ROLE_INITIATOR] && task->partner[NI_ROLE_INITIATOR] == task->rank;
 
     for (enum ni_pair_step step = NI_PAIR_FIND; step < NI_PAIR_DONE && steps[step].work <= work;
          step++) {
         const bool both = step < NI_PAIR_QUEUES;
-        const enum ni_role last = step < NI_PAIR_SMALL ? NI_ROLE_TO : NI_ROLE_FROM;
+        const enum ni_role last = step < NI_PAIR_SMALL ? NI_ROLE_TARGET : NI_ROLE_INITIATOR;
 
-        for (r->role = NI_ROLE_FROM; r->role <= last; r->role++) {
+        for (r->role = NI_ROLE_INITIATOR; r->role <= last; r->role++) {
             struct ni_pair_result *x = &task->result[r->role];
             int err;
 
@@ -567,9 +567,9 @@ static void take_steps(struct rail *r, enum ni_rail_work work)
             else if (err != FAILED)
                 x->err = err;
             if (both)
-                task->result[NI_ROLE_TO] = *x;
+                task->result[NI_ROLE_TARGET] = *x;
             else if (alone && err != 0) { /* its roles are one pair */
-                task->result[NI_ROLE_FROM] = task->result[NI_ROLE_TO] = *x;
+                task->result[NI_ROLE_INITIATOR] = task->result[NI_ROLE_TARGET] = *x;
                 break;
             }
         }
@@ -586,13 +586,13 @@ void ni_work_rail(struct ni_rail_task *task, enum ni_rail_work work, void **stat
         if (!r)
             _exit(1); /* the parent sees it */
         r->task = task;
-        task->result[NI_ROLE_FROM].step = NI_PAIR_FIND;
+        task->result[NI_ROLE_INITIATOR].step = NI_PAIR_FIND;
         take_steps(r, NI_WORK_OPEN);
-        r->opened = task->result[NI_ROLE_FROM];
+        r->opened = task->result[NI_ROLE_INITIATOR];
     }
     if (work == NI_WORK_QUEUES) {
         drop_queues(r);
-        task->result[NI_ROLE_FROM] = task->result[NI_ROLE_TO] = r->opened;
+        task->result[NI_ROLE_INITIATOR] = task->result[NI_ROLE_TARGET] = r->opened;
     }
     if (work == NI_WORK_CONNECT && task->rail.link != NI_LINK_IB) {
         for (enum ni_role i = 0; i < NI_ROLES; i++)

@@ -21,7 +21,7 @@ struct ni_rail_end {
     bool global;        /* InfiniBand: needs a GRH */
 };
 
-enum ni_role { NI_ROLE_FROM, NI_ROLE_TO, NI_ROLES };
+enum ni_role { NI_ROLE_INITIATOR, NI_ROLE_TARGET, NI_ROLES };
 
 /* What a rail's process does next, with all that was not done before: of a pod that is its own partner
    NI_WORK_MOVE is a self-test. */
@@ -29,7 +29,7 @@ enum ni_rail_work {
     NI_WORK_OPEN,    /* the device; fills `rail` */
     NI_WORK_QUEUES,  /* a queue pair for each role that it has in this round: own[], no others */
     NI_WORK_CONNECT, /* to peer[] */
-    NI_WORK_MOVE     /* as NI_ROLE_FROM: small writes, identity, bulk, compare */
+    NI_WORK_MOVE     /* as NI_ROLE_INITIATOR: small writes, identity, bulk, compare */
 };
 
 /* How long each may take before the process is killed, and three times move_ms. Inside there is a

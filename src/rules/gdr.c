@@ -89,7 +89,7 @@ void ni_want_numa(const struct ni_work *w)
         const struct ni_near *near = &w->plan->nearest_hca[g];
 
         if (near->index < 0 || near->distance > NI_DIST_PXB)
-            w->plan->wants |= NI_WANT_NUMA | NI_WANT_DATA_DIRECT;
+            w->plan->needs |= NI_NEED_NUMA | NI_NEED_DATA_DIRECT;
     }
 }
 
@@ -323,7 +323,7 @@ void ni_rule_gdr(const struct ni_work *w)
     /* without DMA-BUF older peer memory modules count */
     if (gdr->peermem != NI_KNOWN &&
         (!ni_has_dmabuf(w->inv) || ni_user_value(w, "NCCL_DMABUF_ENABLE")))
-        w->plan->wants |= NI_WANT_ALL_GDR;
+        w->plan->needs |= NI_NEED_ALL_GDR;
     if (w->policy->gdr != NI_DIST_UNKNOWN) {
         value = ni_distance_text(w->policy->gdr);
         why = w->policy->gdr == NI_DIST_LOC ? "--gdr=off: never" : "--gdr";

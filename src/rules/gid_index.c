@@ -24,63 +24,64 @@
 static const char variable[] = "NCCL_IB_GID_INDEX", family[] = "NCCL_IB_ADDR_FAMILY",
                   range[] = "NCCL_IB_ADDR_RANGE";
 
-static const struct ni_gid_way plain_search = {.index = -1, .version = 2};
+static const struct ni_gid_selection plain_search = {.index = -1, .version = 2};
 
 bool ni_is_as_good(const struct ni_gid *g, const struct ni_gid *best, bool any_family)
 {
-    return g && g->type == best->type && g->own == best->own &&
+    return g && g->type == best->type && g->owner == best->owner &&
            ni_ip_is_link_local(g->ip) == ni_ip_is_link_local(best->ip) &&
            (any_family || ni_ip_is_v4(g->ip) == ni_ip_is_v4(best->ip));
 }
 
-/* Whether the way leads every chosen port to an entry as good as want[] of the port. */
-static bool is_right(const struct ni_work *w, const struct ni_gid_way *way,
-                     const struct ni_gid *const want[], bool any_family)
+/* Whether the selection leads every chosen port to an entry as good as preferred[] of the port. */
+static bool is_right(const struct ni_work *w, const struct ni_gid_selection *selection,
+                     const struct ni_gid *const preferred[], bool any_family)
 {
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
-        if (!ni_is_as_good(ni_gid_end(w->inv, ni_chosen(w, i).port, way).gid, want[i], any_family))
+        if (!ni_is_as_good(ni_gid_end(w->inv, ni_chosen(w, i).port, selection).gid, preferred[i],
+                           any_family))
             return false;
     }
     return true;
 }
 
-/* ---- the choice of a way ---- */
+/* ---- the choice of a selection ---- */
 
 /* NCCL's search takes no link-local IPv6 entry. */
-static bool are_routable_v6(const struct ni_work *w, const struct ni_gid *const want[])
+static bool are_routable_v6(const struct ni_work *w, const struct ni_gid *const preferred[])
 {
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
-        if (ni_ip_is_v4(want[i]->ip) || ni_ip_is_link_local(want[i]->ip))
+        if (ni_ip_is_v4(preferred[i]->ip) || ni_ip_is_link_local(preferred[i]->ip))
             return false;
     }
     return true;
 }
 
 /* The lowest index that is right for all; that of the first port's wanted entry comes first. */
-static bool find_index(const struct ni_work *w, const struct ni_gid *const want[], bool any_family,
-                       struct ni_gid_way *ret)
+static bool find_index(const struct ni_work *w, const struct ni_gid *const preferred[],
+                       bool any_family, struct ni_gid_selection *ret)
 {
     const struct ni_port *port = ni_chosen(w, 0).port;
 
     *ret = plain_search;
     for (unsigned i = 0; i <= port->n_gid; i++) {
-        ret->index = (i == 0 ? want[0] : ni_port_gid(w->inv, port, i - 1))->index;
-        if (is_right(w, ret, want, any_family))
+        ret->index = (i == 0 ? preferred[0] : ni_port_gid(w->inv, port, i - 1))->index;
+        if (is_right(w, ret, preferred, any_family))
             return true;
-        w->plan->wants |= NI_WANT_WHOLE_GIDS;
+        w->plan->needs |= NI_NEED_WHOLE_GIDS;
     }
     return false;
 }
 
 /* The longest prefix that all share, of one family; none: not ranged. */
-static void find_range(const struct ni_work *w, const struct ni_gid *const want[],
-                       struct ni_gid_way *how)
+static void find_range(const struct ni_work *w, const struct ni_gid *const preferred[],
+                       struct ni_gid_selection *how)
 {
-    memcpy(how->range, want[0]->ip, NI_GID_BYTES);
+    memcpy(how->range, preferred[0]->ip, NI_GID_BYTES);
     /* an IPv6 subnet; never a single IPv4 address: peers differ in the last bits */
     how->bits = how->v6 ? 64 : 127;
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
-        while (how->bits > 0 && !ni_ip_same_prefix(how->range, want[i]->ip, how->bits))
+        while (how->bits > 0 && !ni_ip_same_prefix(how->range, preferred[i]->ip, how->bits))
             how->bits--;
     }
     for (unsigned bit = how->bits; bit < 128; bit++)
@@ -88,22 +89,22 @@ static void find_range(const struct ni_work *w, const struct ni_gid *const want[
     how->ranged = how->bits > (how->v6 ? 0u : 96u);
 }
 
-/* A search that ends right on every port: as it is, of IPv6 where all want that, then within a
+/* A search that ends right on every port: as it is, of IPv6 where all preferred that, then within a
    range. */
-static bool find_search(const struct ni_work *w, const struct ni_gid *const want[],
-                        struct ni_gid_way *ret)
+static bool find_search(const struct ni_work *w, const struct ni_gid *const preferred[],
+                        struct ni_gid_selection *ret)
 {
     *ret = plain_search;
-    ret->v6 = are_routable_v6(w, want);
-    if (is_right(w, ret, want, false))
+    ret->v6 = are_routable_v6(w, preferred);
+    if (is_right(w, ret, preferred, false))
         return true;
-    find_range(w, want, ret);
-    return ret->ranged && is_right(w, ret, want, false);
+    find_range(w, preferred, ret);
+    return ret->ranged && is_right(w, ret, preferred, false);
 }
 
-/* The first way that is right: to each port's best entry; where these are the pod's for sure, to
+/* The first selection that is right: to each port's best entry; where these are the pod's for sure, to
    IPv6 on all ports, or to either family. */
-static bool find_way(const struct ni_work *w, bool may_index, struct ni_gid_way *ret)
+static bool find_way(const struct ni_work *w, bool may_index, struct ni_gid_selection *ret)
 {
     const struct ni_gid *best[NI_MAX_CHOSEN] = {0}, *v6[NI_MAX_CHOSEN] = {0};
     bool sure = true, sure_v6 = true;
@@ -114,8 +115,8 @@ static bool find_way(const struct ni_work *w, bool may_index, struct ni_gid_way 
 
         best[i] = c.best;
         v6[i] = routable < 0 ? NULL : &w->inv->gid[routable];
-        sure = sure && c.best->own == NI_OWN_OURS;
-        sure_v6 = sure && sure_v6 && v6[i] && v6[i]->own == NI_OWN_OURS;
+        sure = sure && c.best->owner == NI_OWNER_POD;
+        sure_v6 = sure && sure_v6 && v6[i] && v6[i]->owner == NI_OWNER_POD;
     }
     if ((may_index && find_index(w, best, false, ret)) || find_search(w, best, ret))
         return true;
@@ -137,13 +138,13 @@ static int doubtful_port(const struct ni_work *w)
         const struct ni_chosen c = ni_chosen(w, i);
         const bool v1 = c.best->type == NI_GID_V1;
         const bool read = (ni_ip_is_v4(c.best->ip) ? net->v4_known : net->v6_known) == NI_KNOWN;
-        bool doubt = v1 && (c.best->own != NI_OWN_OURS || c.port->gids_lost);
+        bool doubt = v1 && (c.best->owner != NI_OWNER_POD || c.port->gids_lost);
 
         for (unsigned k = 0; k < c.port->n_gid && !doubt; k++) {
             const struct ni_gid *g = ni_port_gid(w->inv, c.port, k);
 
             if (v1)
-                doubt = g->type == NI_GID_UNREAD && g->own != NI_OWN_FOREIGN;
+                doubt = g->type == NI_GID_UNREAD && g->owner != NI_OWNER_OTHER;
             else /* an interface of the same name may be another namespace's */
                 doubt = !read && !ni_ip_is_link_local(c.best->ip) &&
                         ni_is_as_good(g, c.best, false) &&
@@ -157,14 +158,15 @@ static int doubtful_port(const struct ni_work *w)
 
 /* ---- what is told and set ---- */
 
-/* Writes what NCCL will do into the plan: the way in force, where it ends on each port, and the
+/* Writes what NCCL will do into the plan: the selection in force, where it ends on each port, and the
    port's GID: that entry where it is as good as the port's best, else the best. */
-static void plan_way(const struct ni_work *w, const struct ni_gid_way *way, bool by_user)
+static void plan_selection(const struct ni_work *w, const struct ni_gid_selection *selection,
+                           bool by_user)
 {
-    w->plan->gid_way = *way;
+    w->plan->gid_selection = *selection;
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
-        const struct ni_gid_end end = ni_gid_end(w->inv, c.port, way);
+        const struct ni_gid_end end = ni_gid_end(w->inv, c.port, selection);
 
         c.plan->nccl_index = end.unproven ? -1 : (int)end.index;
         const bool right = ni_is_as_good(end.gid, c.best, true);
@@ -179,14 +181,14 @@ static void plan_way(const struct ni_work *w, const struct ni_gid_way *way, bool
     }
 }
 
-/* Sets what makes NCCL go that way. Of the index it is told what the rule says without the user's. */
-static void set_way(const struct ni_work *w, const struct ni_gid_way *way)
+/* Sets what makes NCCL select so. Of the index it is told what the rule says without the user's. */
+static void set_selection(const struct ni_work *w, const struct ni_gid_selection *selection)
 {
     static const char by_index[] = "NCCL_IB_GID_INDEX says which GID";
     static const char by_search[] = "NCCL's search ends on the right GIDs without it";
     char value[NI_IP_TEXT + 8], ip[NI_IP_TEXT];
     const struct ni_gid *entry[NI_MAX_CHOSEN] = {0};
-    struct ni_gid_way said;
+    struct ni_gid_selection said;
 
     (void)find_way(w, true, &said);
     for (unsigned i = 0; i < w->plan->n_chosen; i++)
@@ -195,20 +197,21 @@ static void set_way(const struct ni_work *w, const struct ni_gid_way *way)
     if (said.index >= 0)
         ni_decide_value(w, variable, value, "RoCE %s%s on %s, e.g. %s",
                         entry[0]->type == NI_GID_V1 ? "v1" : "v2",
-                        entry[0]->own == NI_OWN_OURS ? " with an address of this pod" : "",
+                        entry[0]->owner == NI_OWNER_POD ? " with an address of this pod" : "",
                         w->plan->n_chosen == 1 ? "the one port" : "every chosen port",
                         ni_ip_text(entry[0]->ip, ip));
     else
         ni_decide_value(w, variable, NULL, "no index is right for all ports, but NCCL's search is");
-    if (way->index >= 0 ? are_routable_v6(w, entry) : way->v6)
+    if (selection->index >= 0 ? are_routable_v6(w, entry) : selection->v6)
         ni_decide_value(w, family, "AF_INET6", "all chosen GIDs are IPv6");
     else
-        ni_decide_value(w, family, NULL, "%s", way->index >= 0 ? by_index : by_search);
-    if (way->ranged && ni_format(value, sizeof(value), "%s/%u", ni_ip_text(way->range, ip),
-                                 way->v6 ? way->bits : way->bits - 96))
+        ni_decide_value(w, family, NULL, "%s", selection->index >= 0 ? by_index : by_search);
+    if (selection->ranged &&
+        ni_format(value, sizeof(value), "%s/%u", ni_ip_text(selection->range, ip),
+                  selection->v6 ? selection->bits : selection->bits - 96))
         ni_decide_value(w, range, value, "keeps NCCL's search per HCA on this pod's addresses");
     else
-        ni_decide_value(w, range, NULL, "%s", way->index >= 0 ? by_index : by_search);
+        ni_decide_value(w, range, NULL, "%s", selection->index >= 0 ? by_index : by_search);
 }
 
 static void leave_search(const struct ni_work *w, const char *why)
@@ -219,11 +222,11 @@ static void leave_search(const struct ni_work *w, const char *why)
 
 /* ---- the rule ---- */
 
-static void report_range(const struct ni_work *w, const struct ni_gid_way *way)
+static void report_range(const struct ni_work *w, const struct ni_gid_selection *selection)
 {
     const char *value = ni_user_value(w, range);
 
-    if (way->no_range)
+    if (selection->no_range)
         ni_report(w->f, NI_F_USER_VALUE_IGNORED, range,
                   "`%.60s` has a negative mask: no address is in it, and NCCL takes GID 0 of each "
                   "port",
@@ -241,21 +244,21 @@ static void for_roce(const struct ni_work *w)
     const char *reason = "no index is right for all ports";
     const int doubtful = doubtful_port(w);
     /* what the rule finds, what will be in force */
-    struct ni_gid_way found_way, way = plain_search;
-    const bool user_searches = ni_user_way(w, &way);
-    const int user_index = way.index;
-    const bool found = doubtful < 0 && find_way(w, !user || user_index >= 0, &found_way);
+    struct ni_gid_selection found_selection, selection = plain_search;
+    const bool user_searches = ni_user_selection(w, &selection);
+    const int user_index = selection.index;
+    const bool found = doubtful < 0 && find_way(w, !user || user_index >= 0, &found_selection);
 
     if (user || user_searches) /* they may lead behind the first right entry */
-        w->plan->wants |= NI_WANT_WHOLE_GIDS;
+        w->plan->needs |= NI_NEED_WHOLE_GIDS;
     if (found && !user_searches) {
-        way = found_way;
-        (void)ni_user_way(w, &way); /* those that the user set, but empty */
+        selection = found_selection;
+        (void)ni_user_selection(w, &selection); /* those that the user set, but empty */
     }
-    plan_way(w, &way, user_index >= 0 || user_searches || found);
+    plan_selection(w, &selection, user_index >= 0 || user_searches || found);
 
-    if (found && (user_index < 0 ? !user_searches : found_way.index >= 0)) {
-        set_way(w, &found_way);
+    if (found && (user_index < 0 ? !user_searches : found_selection.index >= 0)) {
+        set_selection(w, &found_selection);
     } else {
         if (doubtful >= 0) {
             reason = "which of the GIDs are this pod's is not known";
@@ -268,11 +271,11 @@ static void for_roce(const struct ni_work *w)
         ni_decide_value(w, variable, NULL, "%s", reason);
         leave_search(w, user_searches ? "NCCL searches as you set it" : reason);
     }
-    if (way.index < 0)
+    if (selection.index < 0)
         ni_report(w->f, NI_F_GID_INDEX_DIFFERS, variable,
                   "no index is set; NCCL before 2.21.5 does not search for one");
-    if (way.index < 0 && (way.bad_range || way.no_range))
-        report_range(w, &way);
+    if (selection.index < 0 && (selection.bad_range || selection.no_range))
+        report_range(w, &selection);
 }
 
 void ni_rule_gid_index(const struct ni_work *w)

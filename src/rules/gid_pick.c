@@ -3,9 +3,9 @@
    pod: IPv4, else a routable IPv6, else link-local. */
 #include "rules/gid_pick.h"
 
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
 #include "nccl_init/plan.h"
@@ -20,7 +20,7 @@ static enum worth worth_of(const struct ni_gid *g)
 {
     const bool v4 = ni_ip_is_v4(g->ip), link_local = ni_ip_is_link_local(g->ip);
 
-    if (g->own == NI_OWN_FOREIGN || g->type == NI_GID_UNREAD)
+    if (g->owner == NI_OWNER_OTHER || g->type == NI_GID_UNREAD)
         return UNUSABLE;
     if (g->type == NI_GID_V1)
         return link_local && !v4 ? UNUSABLE : ROCE_V1;
@@ -39,8 +39,8 @@ static bool is_better(const struct ni_gid *a, const struct ni_gid *b)
         return x > y;
     if ((x >= ROUTABLE_V6) != (y >= ROUTABLE_V6))
         return x >= ROUTABLE_V6;
-    if ((a->own == NI_OWN_OURS) != (b->own == NI_OWN_OURS))
-        return a->own == NI_OWN_OURS;
+    if ((a->owner == NI_OWNER_POD) != (b->owner == NI_OWNER_POD))
+        return a->owner == NI_OWNER_POD;
     return x > y;
 }
 
@@ -66,14 +66,15 @@ static void judge_weak(const struct ni_work *w, unsigned at, enum worth worth, e
     unsigned foreign = 0;
 
     for (unsigned i = 0; i < port->n_gid; i++)
-        foreign += ni_port_gid(w->inv, port, i)->own == NI_OWN_FOREIGN;
+        foreign += ni_port_gid(w->inv, port, i)->owner == NI_OWNER_OTHER;
     if (worth > UNUSABLE && best > worth)
         ni_leave_out(w, at, id, "%s, while other ports have better", what);
     else if (worth > UNUSABLE)
         ni_report(w->f, id, ni_port_name(w->inv, (int)at).text, "%s: does not cross subnets", what);
     /* Where nobody named the pod's HCAs, a port whose GIDs are all of other network namespaces is
        another pod's, beside those of this one: in the kernel's default mode each pod sees all. */
-    else if (!ni_is_told(w->inv->source) && best > UNUSABLE && foreign && foreign == port->n_gid)
+    else if (!ni_is_source_certain(w->inv->source) && best > UNUSABLE && foreign &&
+             foreign == port->n_gid)
         ni_leave_out(w, at, NI_F_COUNT, "another pod's: all its GIDs are of other namespaces");
     else
         ni_leave_out(w, at, NI_F_GID_NONE, "no RoCE GID of this pod among %u entries", port->n_gid);
@@ -94,12 +95,12 @@ void ni_rule_gids(const struct ni_work *w)
         p->best = ni_best_gid(inv, &inv->port[i], false);
         const struct ni_gid *g = p->best < 0 ? NULL : &inv->gid[p->best];
         if (!g || !ni_gid_is_right(inv, g))
-            w->plan->wants |= NI_WANT_WHOLE_GIDS;
+            w->plan->needs |= NI_NEED_WHOLE_GIDS;
         if (!g)
             continue;
         worth[i] = worth_of(g);
         best = worth[i] > best ? worth[i] : best;
-        if (g->own == NI_OWN_UNKNOWN)
+        if (g->owner == NI_OWNER_UNKNOWN)
             ni_report(w->f, NI_F_GID_OWNER_UNKNOWN, ni_port_name(inv, (int)i).text,
                       "it is not known whether index %u, %s, is an address of this pod", g->index,
                       ni_ip_text(g->ip, ip));

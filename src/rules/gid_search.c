@@ -33,27 +33,27 @@ static bool is_valid(const struct ni_gid *e)
 }
 
 struct ni_gid_end ni_gid_end(const struct ni_inventory *inv, const struct ni_port *port,
-                             const struct ni_gid_way *way)
+                             const struct ni_gid_selection *selection)
 {
     struct ni_gid_end end = {.unproven = port->gids_lost};
 
-    if (way->index >= 0)
-        return (struct ni_gid_end){.index = (unsigned)way->index,
-                                   .gid = ni_gid_at(inv, port, (unsigned)way->index)};
+    if (selection->index >= 0)
+        return (struct ni_gid_end){.index = (unsigned)selection->index,
+                                   .gid = ni_gid_at(inv, port, (unsigned)selection->index)};
     const struct ni_gid *old = row(inv, port, 0);
     for (unsigned i = 1; i < port->gids_read; i++) {
         const struct ni_gid *cand = row(inv, port, i);
         /* getGidAddrFamily: anything but ::ffff:a.b.c.d, an empty entry too, counts as IPv6 */
         const bool v4 = ni_ip_is_v4(cand->ip);
 
-        if (v4 == way->v6 || way->no_range ||
-            (way->ranged && !ni_ip_same_prefix(cand->ip, way->range, way->bits)))
+        if (v4 == selection->v6 || selection->no_range ||
+            (selection->ranged && !ni_ip_same_prefix(cand->ip, selection->range, selection->bits)))
             continue;
         /* the wanted family is taken, valid or not, whatever its version */
         bool take = v4 != ni_ip_is_v4(old->ip);
         if (!take && is_valid(cand)) {
-            const bool wanted = (cand->type == NI_GID_V1 && way->version == 1) ||
-                                (cand->type == NI_GID_V2 && way->version == 2);
+            const bool wanted = (cand->type == NI_GID_V1 && selection->version == 1) ||
+                                (cand->type == NI_GID_V2 && selection->version == 2);
 
             take = wanted && (old->type != cand->type || !is_valid(old));
             end.unproven = end.unproven || (wanted && old->type == NI_GID_UNREAD && is_valid(old));
@@ -69,27 +69,28 @@ struct ni_gid_end ni_gid_end(const struct ni_inventory *inv, const struct ni_por
 
 /* NCCL_IB_ADDR_RANGE as NCCL reads it (envIbAddrRange). false: no "/", a bad address or a mask too
    long is no range at all. A negative mask is a range in which no address is (matchGidAddrPrefix). */
-static bool parse_range(const char *text, struct ni_gid_way *way)
+static bool parse_range(const char *text, struct ni_gid_selection *selection)
 {
     char address[INET6_ADDRSTRLEN];
     const char *slash = strchr(text, '/');
     const struct ni_span ip = {text, slash ? (size_t)(slash - text) : 0};
 
     if (!slash || !ni_copyn(address, sizeof(address), ip.p, ip.n) ||
-        (way->v6 ? inet_pton(AF_INET6, address, way->range) != 1 : ni_parse_ipv4(ip, way->range)))
+        (selection->v6 ? inet_pton(AF_INET6, address, selection->range) != 1
+                       : ni_parse_ipv4(ip, selection->range)))
         return false;
     const int bits = (int)strtol(slash + 1, NULL, 10); /* cut to 32 bits, as NCCL does */
-    way->no_range = bits < 0;
-    if (bits > (way->v6 ? 128 : 32))
+    selection->no_range = bits < 0;
+    if (bits > (selection->v6 ? 128 : 32))
         return false;
     if (bits < 0)
         return true;
-    way->bits = (unsigned)bits + (way->v6 ? 0 : 96);
-    way->ranged = true;
+    selection->bits = (unsigned)bits + (selection->v6 ? 0 : 96);
+    selection->ranged = true;
     return true;
 }
 
-bool ni_user_way(const struct ni_work *w, struct ni_gid_way *way)
+bool ni_user_selection(const struct ni_work *w, struct ni_gid_selection *selection)
 {
     const char *family = ni_user_value(w, "NCCL_IB_ADDR_FAMILY");
     const char *range = ni_user_value(w, "NCCL_IB_ADDR_RANGE");
@@ -97,12 +98,12 @@ bool ni_user_way(const struct ni_work *w, struct ni_gid_way *way)
     const int index = (int)ni_user_int(w, "NCCL_IB_GID_INDEX", -1); /* NCCL holds it in an int */
 
     if (ni_user_value(w, "NCCL_IB_GID_INDEX"))
-        way->index = index >= 0 ? index : -1;
-    bool v6 = family ? strcmp(family, "AF_INET6") == 0 : way->v6;
-    if (range || v6 != way->v6) /* a range of the other family is none */
-        way->ranged = way->no_range = false;
-    way->v6 = v6;
-    way->bad_range = range && *range && !parse_range(range, way);
-    way->version = ni_user_int(w, "NCCL_IB_ROCE_VERSION_NUM", 2);
+        selection->index = index >= 0 ? index : -1;
+    bool v6 = family ? strcmp(family, "AF_INET6") == 0 : selection->v6;
+    if (range || v6 != selection->v6) /* a range of the other family is none */
+        selection->ranged = selection->no_range = false;
+    selection->v6 = v6;
+    selection->bad_range = range && *range && !parse_range(range, selection);
+    selection->version = ni_user_int(w, "NCCL_IB_ROCE_VERSION_NUM", 2);
     return (family && *family) || (range && *range) || (version && *version);
 }

@@ -19,10 +19,10 @@ struct ni_gid_end {
     bool unproven;
 };
 
-/* Puts the user's own settings in place of those in *way, empty ones too, which are NCCL's defaults.
+/* Puts the user's own settings in place of those in *selection, empty ones too, which are NCCL's defaults.
    Whether there is one of the search that is not empty. */
-bool ni_user_way(const struct ni_work *w, struct ni_gid_way *way);
+bool ni_user_selection(const struct ni_work *w, struct ni_gid_selection *selection);
 struct ni_gid_end ni_gid_end(const struct ni_inventory *inv, const struct ni_port *port,
-                             const struct ni_gid_way *way);
+                             const struct ni_gid_selection *selection);
 
 #endif

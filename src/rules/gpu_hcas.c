@@ -166,7 +166,7 @@ int ni_rank_gpu(const struct ni_work *w, struct ni_text *why)
     if (!l)
         return -1;
     if (w->inv->n_gpu > 1)
-        w->plan->wants |= NI_WANT_GPU_IDS;
+        w->plan->needs |= NI_NEED_GPU_IDS;
     for (; v.n < w->inv->n_gpu; v.n++)
         v.gpu[v.n] = (int)v.n;
     if (rocr)

@@ -19,7 +19,7 @@ static void without_port(const struct ni_work *w)
     const char *list = ni_user_value(w, variable), *hcas = w->policy->hcas;
     const bool held = ni_user_value(w, disable) && ni_user_int(w, disable, 0) == 0;
     const char *then = held && list ? "NCCL tries each that it can open" : "TCP is used";
-    const unsigned given = ni_given_hcas(w->inv);
+    const unsigned given = ni_allocated_hcas(w->inv);
 
     if (list && ni_names_hcas(list))
         return; /* it names devices: hca.ports has judged them */

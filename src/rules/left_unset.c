@@ -72,7 +72,7 @@ static const char *by_itself_of(const struct ni_work *w, const char *name)
         return "leaves the network to the plugin, which may read such variables";
     if (gid && plan->n_chosen > 0 && ni_chosen(w, 0).port->link == NI_LINK_IB)
         return "addresses by LID, or by GID 0";
-    if (addr && plan->n_chosen > 0 && plan->gid_way.index >= 0)
+    if (addr && plan->n_chosen > 0 && plan->gid_selection.index >= 0)
         return "takes that GID on each port, and searches for none";
     if (plan->n_chosen == 1 && strcmp(name, "NCCL_CROSS_NIC") == 0)
         return "uses that one";

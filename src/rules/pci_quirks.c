@@ -43,7 +43,7 @@ void ni_rule_vf_merge(const struct ni_work *w)
         const bool good = h->place.unmerged == NI_AT_ITSELF || h->place.unmerged == NI_AT_NIC;
 
         if (is_wrong(h->place.merged))
-            w->plan->wants |= NI_WANT_UNMERGED;
+            w->plan->needs |= NI_NEED_UNMERGED;
         if (is_wrong(h->place.merged) && good)
             mended = h;
         if (!is_wrong(h->place.merged) && !good)
@@ -63,7 +63,7 @@ void ni_rule_vf_merge(const struct ni_work *w)
     }
     const bool merged = merges_vfs(w);
     if (!merged)
-        w->plan->wants |= NI_WANT_UNMERGED;
+        w->plan->needs |= NI_NEED_UNMERGED;
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_hca *h = ni_chosen(w, i).hca;
         const enum ni_at at = merged ? h->place.merged : h->place.unmerged;
@@ -221,7 +221,7 @@ static void check_wide_level(const struct ni_work *w, const char *level, const s
     if (t->n < 2 || !(sys || ni_has_prefix(level, "PHB")))
         return;
     if (sys) {
-        w->plan->wants |= NI_WANT_NUMA;
+        w->plan->needs |= NI_NEED_NUMA;
         if (find_far_pair(t, pair))
             ni_report(w->f, NI_F_USER_NICS_FUSED, merge_level,
                       "SYS fuses %s and %s, which are at different CPUs: the job dies (`Fusing NET "
@@ -273,7 +273,7 @@ void ni_rule_nic_merge(const struct ni_work *w)
             const struct ni_hca *a = t.hca[i], *b = t.hca[k];
 
             if (is_on_one_bus(a, b)) /* only then it matters whether they share a port */
-                w->plan->wants |= NI_WANT_PFS;
+                w->plan->needs |= NI_NEED_PFS;
             apart = must_stay_apart(w, a, b, &why);
         }
     }

@@ -10,7 +10,7 @@
 
 ni_rule_fn ni_rule_vf_merge, ni_rule_nic_merge;
 
-/* VFs or sub-functions of one port, or PF and such. Needs NI_WANT_PFS. */
+/* VFs or sub-functions of one port, or PF and such. Needs NI_NEED_PFS. */
 bool ni_share_port(const struct ni_hca *a, const struct ni_hca *b);
 
 #endif

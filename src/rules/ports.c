@@ -6,9 +6,9 @@
 
 #include <string.h>
 
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/known.h"
 #include "nccl_init/nccl_list.h"
@@ -57,7 +57,7 @@ bool ni_is_taken(const struct ni_work *w, int port)
 
     if (w->plan->transport != NI_NET_RDMA || !ni_user_value(w, variable))
         return w->plan->port[port].chosen;
-    return ni_is_given(h) && !h->efa && !down && is_in_users_list(w, port);
+    return ni_is_allocated(h) && !h->efa && !down && is_in_users_list(w, port);
 }
 
 /* As the kernel calls it (drivers/infiniband/core/sysfs.c phys_state_show); read for doctor. */
@@ -86,7 +86,7 @@ static void judge_port(const struct ni_work *w, unsigned at)
     const char *word = ni_port_state_text(state);
     const char *phys = physical_state(port);
 
-    if (!ni_is_given(h))
+    if (!ni_is_allocated(h))
         ni_leave_out(w, at, NI_F_COUNT, "not the pod's");
     else if (!is_in_option(w, (int)at))
         ni_leave_out(w, at, NI_F_COUNT, "not in --hcas");
@@ -108,7 +108,7 @@ static void judge_port(const struct ni_work *w, unsigned at)
         p->chosen = true;
         p->rule = w->plan->rule;
         (void)ni_format(p->why, sizeof(p->why), "given by %s, port ACTIVE",
-                        w->inv->claim[h->claim].from);
+                        w->inv->allocation[h->allocation].from);
     }
 }
 
@@ -134,9 +134,9 @@ static void leave_out_slow(const struct ni_work *w)
     const struct ni_port *port = w->inv->port;
     long long fastest = 0;
 
-    if (ni_is_told(w->inv->source))
+    if (ni_is_source_certain(w->inv->source))
         return;
-    w->plan->wants |= NI_WANT_RATES;
+    w->plan->needs |= NI_NEED_RATES;
     for (unsigned i = 0; i < w->inv->n_port; i++) {
         if (w->plan->port[i].chosen && port[i].mbps.known == NI_KNOWN && port[i].mbps.v > fastest)
             fastest = port[i].mbps.v;
@@ -169,7 +169,7 @@ static void keep_one_link_layer(const struct ni_work *w)
     }
     if (!has[NI_LINK_IB] || !has[NI_LINK_ROCE])
         return;
-    w->plan->wants |= NI_WANT_RATES;
+    w->plan->needs |= NI_NEED_RATES;
     const bool roce = mbps[NI_LINK_ROCE] > mbps[NI_LINK_IB];
     for (unsigned i = 0; i < w->inv->n_port; i++) {
         if (w->plan->port[i].chosen && (w->inv->port[i].link == NI_LINK_ROCE) != roce)
@@ -209,7 +209,7 @@ void ni_rule_ports(const struct ni_work *w)
     for (unsigned i = 0; i < w->inv->n_port; i++)
         judge_port(w, i);
     if (list && w->plan->transport == NI_NET_RDMA)
-        w->plan->wants |= NI_WANT_UVERBS; /* for user.values */
+        w->plan->needs |= NI_NEED_UVERBS; /* for user.values */
     leave_out_slow(w);
     keep_one_link_layer(w);
     leave_out_softroce(w);

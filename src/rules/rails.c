@@ -145,7 +145,7 @@ static enum ni_path path_of_rails(const struct ni_work *w, struct ni_text *why)
             return NI_PATH_UNKNOWN;
         }
         if (!ni_ip_is_v4(c.gid->ip))
-            w->plan->wants |= NI_WANT_ROUTES6;
+            w->plan->needs |= NI_NEED_ROUTES6;
         end[i] = (struct ni_end){c.gid->ndev, c.gid->ip};
         for (unsigned k = 0; k < i; k++) {
             const enum ni_path path = ni_path_between(&w->inv->net, &end[i], &end[k]);

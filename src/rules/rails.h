@@ -26,7 +26,7 @@ const struct ni_route *ni_route_to(const struct ni_net *net, const char *ifname,
 
 /* Whether what leaves through one interface can come to the network of the other: they share a subnet,
    or a route of one leads through a router to the other. UNKNOWN where a table of policy rules
-   (`ip rule`) may do so. The other pods are built alike. IPv6 needs NI_WANT_ROUTES6. */
+   (`ip rule`) may do so. The other pods are built alike. IPv6 needs NI_NEED_ROUTES6. */
 enum ni_path ni_path_between(const struct ni_net *net, const struct ni_end *a,
                              const struct ni_end *b);
 

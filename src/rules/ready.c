@@ -28,7 +28,7 @@ bool ni_is_ready(const struct ni_inventory *inv, struct ni_text *missing)
         const struct ni_hca *h = &inv->hca[port->hca];
         const char *lacks = NULL;
 
-        if (!ni_is_given(h))
+        if (!ni_is_allocated(h))
             continue;
         if (!ni_is_active(port))
             lacks = "link";

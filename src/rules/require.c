@@ -63,7 +63,7 @@ static bool has_rdma(const struct ni_work *w, struct ni_text *why)
     }
     if (tcp)
         ni_putf(why, "%s chooses sockets", tcp);
-    else if ((w->plan->wants & NI_WANT_UVERBS) && w->inv->uverbs_unread)
+    else if ((w->plan->needs & NI_NEED_UVERBS) && w->inv->uverbs_unread)
         ni_put(why, "your NCCL_IB_HCA may take more: what opens in /dev/infiniband is not known");
     else if (w->plan->n_chosen > 0)
         return true;
@@ -90,7 +90,7 @@ static bool has_roce_v2(const struct ni_work *w, struct ni_text *why)
 /* HCAs that share a port of a NIC share its cable: one rail. Where one sits must be known for that. */
 static bool has_rails(const struct ni_work *w, struct ni_text *why)
 {
-    const unsigned given = ni_given_hcas(w->inv);
+    const unsigned given = ni_allocated_hcas(w->inv);
     unsigned rails = 0;
 
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
@@ -287,9 +287,9 @@ void ni_rule_require(const struct ni_work *w)
 
     refuse_unclear(w);
     if (require & NI_REQUIRE_RAILS)
-        w->plan->wants |= NI_WANT_PFS;
+        w->plan->needs |= NI_NEED_PFS;
     if (require & NI_REQUIRE_GDR) {
-        w->plan->wants |= NI_WANT_ALL_GDR;
+        w->plan->needs |= NI_NEED_ALL_GDR;
         ni_want_numa(w);
     }
     const bool rdma = (require & BY_PLAN) == 0 || has_rdma(w, &no_rdma);

@@ -6,9 +6,9 @@
 
 #include <string.h>
 
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
 #include "nccl_init/known.h"
@@ -73,7 +73,7 @@ static struct address address_of(const struct ni_work *w, const char *ifname, bo
         v4 = NO_ADDRESS;
     if (v4 != NO_ADDRESS || (family && strcmp(family, "AF_INET") == 0))
         return (struct address){v4, true};
-    w->plan->wants |= NI_WANT_IPV6;
+    w->plan->needs |= NI_NEED_IPV6;
     return (struct address){v6, false};
 }
 
@@ -114,7 +114,7 @@ const char *ni_pod_interface(const struct ni_work *w)
     const char *name = w->inv->net.default_if;
 
     if (!name[0]) {
-        w->plan->wants |= NI_WANT_IPV6; /* its default route may tell */
+        w->plan->needs |= NI_NEED_IPV6; /* its default route may tell */
         return NULL;
     }
     return !is_down(w, name) && has_address(w, name) ? name : NULL;
@@ -193,8 +193,8 @@ static void add_rails(const struct ni_work *w, struct list *l)
         const struct ni_netdev *d = ni_find_netdev(w->inv, name);
 
         if (!has_ndev)
-            w->plan->wants |= NI_WANT_OWN_NETDEVS;
-        const uint8_t *own = has_ndev && c.gid->own == NI_OWN_OURS ? c.gid->ip : NULL;
+            w->plan->needs |= NI_NEED_OWN_NETDEVS;
+        const uint8_t *own = has_ndev && c.gid->owner == NI_OWNER_POD ? c.gid->ip : NULL;
         if (d && d->running && address_of(w, d->name, false, own).reach == PEERS)
             add(l, d->name);
     }
@@ -206,7 +206,7 @@ static void add_rails(const struct ni_work *w, struct list *l)
    bridges, overlays and the like: docker0, cni0 and flannel.1 have one address on every node. */
 static bool may_carry(const struct ni_work *w, const struct ni_netdev *d)
 {
-    return d->running && (d->physical || ni_is_given_netdev(&w->inv->net, d->name)) &&
+    return d->running && (d->physical || ni_is_allocated_netdev(&w->inv->net, d->name)) &&
            has_address(w, d->name);
 }
 
@@ -217,9 +217,9 @@ static void find_others(const struct ni_work *w, const char *pod, struct list *o
 
     for (unsigned i = 0; i < net->n_addr; i++) {
         if (!pod || strcmp(net->addr[i].ifname, pod) != 0)
-            w->plan->wants |= NI_WANT_PHYSICAL;
+            w->plan->needs |= NI_NEED_PHYSICAL;
     }
-    if (!(w->inv->read & NI_WANT_PHYSICAL))
+    if (!(w->inv->read & NI_NEED_PHYSICAL))
         return;
     for (unsigned i = 0; i < w->inv->n_netdev; i++) {
         const struct ni_netdev *d = &w->inv->netdev[i];
@@ -271,7 +271,7 @@ static const char *lost_interface(const struct ni_work *w)
 {
     const struct ni_net *net = &w->inv->net;
 
-    for (unsigned i = 0; i < net->n_given; i++) {
+    for (unsigned i = 0; i < net->n_allocated; i++) {
         const struct ni_netdev *d = ni_find_netdev(w->inv, net->given[i]);
 
         if (!d || !d->running || !has_address(w, d->name))
@@ -351,8 +351,8 @@ static bool lacks_rail(const struct ni_work *w)
 {
     const struct ni_inventory *inv = w->inv;
 
-    for (unsigned i = 0; ni_is_told(inv->source) && i < inv->n_port; i++) {
-        if (ni_is_given(&inv->hca[inv->port[i].hca]) && !w->plan->port[i].chosen &&
+    for (unsigned i = 0; ni_is_source_certain(inv->source) && i < inv->n_port; i++) {
+        if (ni_is_allocated(&inv->hca[inv->port[i].hca]) && !w->plan->port[i].chosen &&
             ni_is_listed(w, (int)i))
             return true;
     }
@@ -467,7 +467,7 @@ static bool take_users_list(const struct ni_work *w, struct list *l)
                   "%u names; NCCL drops those beyond %d silently", names, NI_MAX_IFS);
     if (ni_copyn(kept, sizeof(kept), user, (size_t)(end - user)))
         user = kept;
-    w->plan->wants |= NI_WANT_USERS_NETDEVS;
+    w->plan->needs |= NI_NEED_USERS_NETDEVS;
     for (unsigned i = 0; i < w->inv->n_netdev; i++) {
         const struct ni_netdev *d = &w->inv->netdev[i];
 
@@ -508,10 +508,10 @@ static void report_none(const struct ni_work *w)
     bool routable = false;
     char ip[NI_IP_TEXT];
 
-    w->plan->wants |= NI_WANT_IPV6;
+    w->plan->needs |= NI_NEED_IPV6;
     if (net->v4_known != NI_KNOWN || net->v6_known != NI_KNOWN)
         return;
-    w->plan->wants |= NI_WANT_ADDR_NETDEVS;
+    w->plan->needs |= NI_NEED_ADDR_NETDEVS;
     for (unsigned i = 0; i < net->n_addr; i++) {
         const struct ni_addr *a = &net->addr[i];
 

@@ -61,9 +61,9 @@ static const char *only_efa(const struct ni_inventory *inv)
     const char *name = NULL;
 
     for (unsigned i = 0; i < inv->n_hca; i++) {
-        if (ni_is_given(&inv->hca[i]) && !inv->hca[i].efa)
+        if (ni_is_allocated(&inv->hca[i]) && !inv->hca[i].efa)
             return NULL;
-        if (ni_is_given(&inv->hca[i]))
+        if (ni_is_allocated(&inv->hca[i]))
             name = inv->hca[i].name;
     }
     return name;

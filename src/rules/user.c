@@ -7,10 +7,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/known.h"
 #include "nccl_init/nccl_list.h"
@@ -290,7 +290,7 @@ static void check_hca_list(const struct ni_work *w)
         for (unsigned i = 0; i < inv->n_port; i++) {
             const struct ni_hca *h = &inv->hca[inv->port[i].hca];
 
-            if (!ni_is_given(h) || !ni_nccl_match(whole, h->name, -1))
+            if (!ni_is_allocated(h) || !ni_nccl_match(whole, h->name, -1))
                 continue;
             takes_port = takes_port || ni_nccl_match(whole, h->name, (int)inv->port[i].num);
             /* a prefix that ends in a digit and takes a longer number: mlx5_1 and mlx5_10 */
@@ -390,11 +390,11 @@ static void tell_taken(const struct ni_work *w, int at)
     const int best = ni_best_gid(inv, port, false);
     const struct ni_gid *g = best < 0 ? NULL : &inv->gid[best];
     const bool good = port->link == NI_LINK_IB || (g && ni_gid_is_routable_v2(g));
-    const struct ni_gid_end end = ni_gid_end(inv, port, &w->plan->gid_way);
+    const struct ni_gid_end end = ni_gid_end(inv, port, &w->plan->gid_selection);
     const char *harm = NULL;
 
     if (port->link != NI_LINK_IB && (!g || !end.gid || !ni_gid_is_right(inv, g)))
-        w->plan->wants |= NI_WANT_WHOLE_GIDS;
+        w->plan->needs |= NI_NEED_WHOLE_GIDS;
     if (!other)
         harm = "the plan uses no port";
     else if (!ni_is_active(port) || !good)
@@ -419,8 +419,8 @@ static void check_left_out(const struct ni_work *w)
 
     if (!list || w->plan->transport != NI_NET_RDMA)
         return;
-    for (unsigned i = 0; i < inv->n_claim; i++) {
-        const struct ni_claim *c = &inv->claim[i];
+    for (unsigned i = 0; i < inv->n_allocation; i++) {
+        const struct ni_allocation *c = &inv->allocation[i];
 
         if (c->source == NI_SRC_UVERBS && c->hca < 0 && ni_nccl_match(list, c->id, -1))
             ni_putf(&foreign, "%s%s", foreign.len ? ", " : "", c->id);

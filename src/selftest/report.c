@@ -21,14 +21,14 @@
 
 static const char *result_of(const struct ni_rail_task *task)
 {
-    if (task->result[NI_ROLE_FROM].step == NI_PAIR_DONE)
+    if (task->result[NI_ROLE_INITIATOR].step == NI_PAIR_DONE)
         return "passed";
     return task->rail.untried[0] ? "not tried" : "failed";
 }
 
 static enum ni_tint tint_of(const struct ni_rail_task *task)
 {
-    if (task->result[NI_ROLE_FROM].step == NI_PAIR_DONE)
+    if (task->result[NI_ROLE_INITIATOR].step == NI_PAIR_DONE)
         return NI_GREEN;
     return task->rail.untried[0] ? NI_YELLOW : NI_RED;
 }
@@ -48,8 +48,8 @@ static void put_trials(struct ni_text *out, const struct ni_trials *all, bool co
     for (unsigned i = 0; i < all->n; i++) {
         const struct ni_rail_task *task = &all->task[i];
         const struct ni_rail *rail = &task->rail;
-        const struct ni_pair_result *x = &task->result[NI_ROLE_FROM];
-        const uint8_t *seen = task->own[NI_ROLE_FROM].gid;
+        const struct ni_pair_result *x = &task->result[NI_ROLE_INITIATOR];
+        const uint8_t *seen = task->own[NI_ROLE_INITIATOR].gid;
         const long long ns = (long long)x->latency_ns;
         const bool passed = x->step == NI_PAIR_DONE;
         struct ni_text *t = ni_row(&table, tint_of(task));
@@ -102,8 +102,8 @@ void ni_put_selftest(struct ni_text *out, const struct ni_view *view, const stru
 static void trial_json(struct ni_json *j, const struct ni_rail_task *task)
 {
     const struct ni_rail *rail = &task->rail;
-    const struct ni_pair_result *x = &task->result[NI_ROLE_FROM];
-    const uint8_t *seen = task->own[NI_ROLE_FROM].gid;
+    const struct ni_pair_result *x = &task->result[NI_ROLE_INITIATOR];
+    const uint8_t *seen = task->own[NI_ROLE_INITIATOR].gid;
     const bool has_gid = !ni_ip_is_zero(seen);
     enum ni_known roce_v2 = NI_UNSET;
     char ip[NI_IP_TEXT];

@@ -97,7 +97,7 @@ int ni_run_trials(struct ni_context *ctx, struct ni_trials *all, ni_rail_fn *fn)
         task->size = all->size;
         task->bytes = all->bytes;
         task->move_ms = (int)all->limit_ms;
-        task->has[NI_ROLE_FROM] = task->has[NI_ROLE_TO] = true;
+        task->has[NI_ROLE_INITIATOR] = task->has[NI_ROLE_TARGET] = true;
     }
     if (r == 0) {
         ni_rails_ask(&rails, NI_WORK_MOVE, all->limit_ms);

@@ -7,10 +7,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/errno.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
 #include "nccl_init/known.h"
@@ -44,7 +44,8 @@ static bool is_missed(const struct ni_work *w, int at)
     const struct ni_inventory *inv = w->inv;
     const struct ni_port *port = &inv->port[at];
 
-    if (!ni_is_given(&inv->hca[port->hca]) || !ni_is_told(inv->source) || !ni_is_listed(w, at) ||
+    if (!ni_is_allocated(&inv->hca[port->hca]) || !ni_is_source_certain(inv->source) ||
+        !ni_is_listed(w, at) ||
         ni_is_chosen(w, port->hca)) /* of two ports one may be without a cable */
         return false;
     return (port->state.known == NI_KNOWN && port->state.v != NI_PORT_ACTIVE) ||
@@ -138,7 +139,7 @@ static enum ni_finding_id explain(const struct ni_work *w, const struct ni_trial
                                   const struct ni_rail_task *task, const struct ni_hca *hca,
                                   struct ni_text *m)
 {
-    const struct ni_pair_result *x = &task->result[NI_ROLE_FROM];
+    const struct ni_pair_result *x = &task->result[NI_ROLE_INITIATOR];
     enum ni_finding_id id = NI_F_VERBS_PROCESS;
     const char *name = ni_errno_name(x->err), *text = NULL;
     char ip[NI_IP_TEXT];
@@ -179,7 +180,7 @@ static enum ni_finding_id explain(const struct ni_work *w, const struct ni_trial
     ni_put(m, text ? text : "the device or its driver refuses");
     if (x->step == NI_PAIR_CONNECT && task->rail.link == NI_LINK_ROCE)
         ni_putf(m, "; index %d holds %s, RoCE %s", task->rail.index,
-                ni_ip_text(task->own[NI_ROLE_FROM].gid, ip), task->rail.v2 ? "v2" : "v1");
+                ni_ip_text(task->own[NI_ROLE_INITIATOR].gid, ip), task->rail.v2 ? "v2" : "v1");
     return id;
 }
 
@@ -191,10 +192,10 @@ void ni_judge_trials(const struct ni_work *w, struct ni_trials *all)
         const struct ni_rail_task *task = &all->task[i];
         const struct ni_hca *hca = &inv->hca[inv->port[all->at[i]].hca];
         const struct ni_port_name name = ni_port_name(inv, all->at[i]);
-        const uint8_t *sysfs = task->rail.gid, *seen = task->own[NI_ROLE_FROM].gid;
+        const uint8_t *sysfs = task->rail.gid, *seen = task->own[NI_ROLE_INITIATOR].gid;
         struct ni_text m = NI_TEXT(NI_REASON);
 
-        if (task->result[NI_ROLE_FROM].step == NI_PAIR_DONE) {
+        if (task->result[NI_ROLE_INITIATOR].step == NI_PAIR_DONE) {
             all->passed++;
         } else {
             const enum ni_finding_id id = explain(w, all, task, hca, &m);

@@ -14,7 +14,7 @@
 struct ni_trials {
     unsigned n, passed;                     /* counted by decide/ */
     int at[NI_MAX_RAILS];                   /* the port in the inventory */
-    struct ni_rail_task task[NI_MAX_RAILS]; /* result[NI_ROLE_FROM]: how it went */
+    struct ni_rail_task task[NI_MAX_RAILS]; /* result[NI_ROLE_INITIATOR]: how it went */
     int64_t size;                           /* bytes of memory registered by each */
     int64_t bytes;                          /* written, and read back, by each */
     int64_t limit_ms;                       /* for all */

@@ -24,9 +24,9 @@ static bool is_claimed(const struct truth *t, const struct ni_hca *h)
 {
     char bdf[NI_BDF_TEXT];
 
-    for (unsigned i = 0; i < t->inv.n_claim; i++)
-        if (strcmp(t->inv.claim[i].id, h->name) == 0 ||
-            (h->has_bdf && strcmp(t->inv.claim[i].id, ni_bdf_text(h->bdf, bdf)) == 0))
+    for (unsigned i = 0; i < t->inv.n_allocation; i++)
+        if (strcmp(t->inv.allocation[i].id, h->name) == 0 ||
+            (h->has_bdf && strcmp(t->inv.allocation[i].id, ni_bdf_text(h->bdf, bdf)) == 0))
             return true;
     return false;
 }
@@ -39,7 +39,7 @@ static int true_port(const struct at *a, const char *name, unsigned num)
     for (unsigned i = 0; i < t->inv.n_port; i++) {
         const struct ni_port *p = &t->inv.port[i];
         const struct ni_hca *h = &t->inv.hca[p->hca];
-        if ((h->claim >= 0 || (a->without && is_claimed(t, h))) && p->num == num &&
+        if ((h->allocation >= 0 || (a->without && is_claimed(t, h))) && p->num == num &&
             strcmp(h->name, name) == 0 && p->state.known == NI_KNOWN &&
             p->state.v == NI_PORT_ACTIVE)
             return (int)i;
@@ -57,7 +57,7 @@ int chosen_port(const struct at *a, unsigned i)
 
 bool is_others(const struct at *a, int port)
 {
-    return port >= 0 && a->truth->inv.hca[a->truth->inv.port[port].hca].claim < 0;
+    return port >= 0 && a->truth->inv.hca[a->truth->inv.port[port].hca].allocation < 0;
 }
 
 static bool has_others(const struct at *a)

@@ -30,7 +30,7 @@ static bool is_right(const struct at *a, int port, unsigned index)
     const struct ni_gid *g = gid_at(t, port, index);
     const struct ni_port_plan *plan = &t->plan.port[port];
     int pick = plan->gid < 0 ? plan->best : plan->gid;
-    enum ni_own own = pick < 0 ? NI_OWN_OURS : t->inv.gid[pick].own;
+    enum ni_owner own = pick < 0 ? NI_OWNER_POD : t->inv.gid[pick].owner;
 
     if (!g || g->type != (pick < 0 ? NI_GID_V2 : t->inv.gid[pick].type))
         return false;
@@ -38,7 +38,7 @@ static bool is_right(const struct at *a, int port, unsigned index)
     for (unsigned i = 0; a->without && i < t->inv.net.n_addr; i++)
         if (memcmp(t->inv.net.addr[i].ip, g->ip, sizeof(g->ip)) == 0)
             return true;
-    return g->own == NI_OWN_OURS || g->own == own;
+    return g->owner == NI_OWNER_POD || g->owner == own;
 }
 
 bool index_is_true(const struct at *a, const char *value)

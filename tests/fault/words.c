@@ -184,8 +184,8 @@ static bool has_device(const struct truth *truth, const struct ni_finding *f, co
         if (about && (says(f, h->name) || says(f, address) || says(f, h->aux)))
             return true;
     }
-    for (unsigned i = 0; i < inv->n_claim; i++)
-        if (has_word(path, inv->claim[i].id) && says(f, inv->claim[i].id))
+    for (unsigned i = 0; i < inv->n_allocation; i++)
+        if (has_word(path, inv->allocation[i].id) && says(f, inv->allocation[i].id))
             return true;
     for (unsigned i = 0; i < inv->n_netdev; i++)
         if (has_word(path, inv->netdev[i].name) && says(f, inv->netdev[i].name))

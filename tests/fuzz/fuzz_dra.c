@@ -3,8 +3,8 @@
    nothing. A file is a stream of objects. */
 #include "lib/sources.h"
 
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
-#include "nccl_init/given.h"
 #include "nccl_init/text.h"
 #include "sysroot/root.h"
 #include <jansson.h>

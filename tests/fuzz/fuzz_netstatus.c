@@ -2,7 +2,7 @@
 /* The network-status annotation of Multus: the same from the variable and from the file. */
 #include "lib/sources.h"
 
-#include "nccl_init/given.h"
+#include "nccl_init/allocation.h"
 #include "nccl_init/inventory.h"
 #include <jansson.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
    of one. What they name is found, and nothing else, in whatever order they stand. */
 #include "lib/sources.h"
 
+#include "nccl_init/allocation.h"
 #include "nccl_init/env.h"
-#include "nccl_init/given.h"
 #include "nccl_init/text.h"
 #include <stdlib.h>
 #include <string.h>

@@ -172,7 +172,7 @@ static void describe(unsigned p, const char *golden)
     ctx.opened = true;
     must(ni_root_open(tree, &ctx.root, &line) == 0);
     ni_look(&ctx, &ask);
-    ni_gather_more(&ctx.root, &ctx.env, &ask, NI_WANT_ROUTES6, &ctx.inventory, &ctx.findings);
+    ni_gather_more(&ctx.root, &ctx.env, &ask, NI_NEED_ROUTES6, &ctx.inventory, &ctx.findings);
     (void)unlink(tree);
     ni_describe_pod(&ctx.work, pod, w.rail[p], settings[p]);
     ni_root_close(&ctx.root);

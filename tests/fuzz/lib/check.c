@@ -6,10 +6,10 @@
 
 #include "../../unit/lib/rules_properties.h"
 #include "cli/context.h"
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
@@ -59,13 +59,14 @@ static void check_hcas(const struct ni_inventory *inv)
     for (unsigned i = 0; i < inv->n_hca; i++) {
         const struct ni_hca *h = &inv->hca[i];
         FUZZ_CHECK(ni_is_name(ni_span_of(h->name), NI_DEV_NAME), "HCA `%s`", h->name);
-        FUZZ_CHECK(in(h->claim, inv->n_claim) && in(h->netdev, inv->n_netdev), "%s", h->name);
+        FUZZ_CHECK(in(h->allocation, inv->n_allocation) && in(h->netdev, inv->n_netdev), "%s",
+                   h->name);
         FUZZ_CHECK(h->n_port == 0 ||
                        (h->first_port >= 0 && (unsigned)h->first_port + h->n_port <= inv->n_port),
                    "ports of %s", h->name);
         FUZZ_CHECK(h->pci.depth <= NI_MAX_DEPTH, "depth of %s", h->name);
-        FUZZ_CHECK(!(others && h->claim >= 0), "the pod's %s behind others", h->name);
-        others = others || h->claim < 0;
+        FUZZ_CHECK(!(others && h->allocation >= 0), "the pod's %s behind others", h->name);
+        others = others || h->allocation < 0;
         for (unsigned k = 0; k < i; k++)
             FUZZ_CHECK(strcmp(inv->hca[k].name, h->name) != 0, "%s twice", h->name);
         for (unsigned k = 0; k < h->n_port; k++)
@@ -96,16 +97,16 @@ static void check_ports_of(const struct ni_inventory *inv)
 
 void check_inventory(const struct ni_inventory *inv)
 {
-    FUZZ_CHECK(inv->n_claim <= NI_MAX_CLAIM && inv->n_hca <= NI_MAX_HCA &&
+    FUZZ_CHECK(inv->n_allocation <= NI_MAX_ALLOCATION && inv->n_hca <= NI_MAX_HCA &&
                    inv->n_port <= NI_MAX_PORT && inv->n_gid <= NI_MAX_GID &&
                    inv->n_netdev <= NI_MAX_NETDEV && inv->n_gpu <= NI_MAX_GPU &&
                    inv->n_conf <= NI_MAX_CONF && inv->net.n_addr <= NI_MAX_ADDR &&
                    inv->net.n_route <= NI_MAX_ROUTE,
                "a table is more than full");
-    for (unsigned i = 0; i < inv->n_claim; i++) {
-        FUZZ_CHECK(in(inv->claim[i].hca, inv->n_hca), "HCA of claim %u", i);
-        check_line(inv->claim[i].id, sizeof(inv->claim[i].id), "a claim's id");
-        check_line(inv->claim[i].from, sizeof(inv->claim[i].from), "a claim's source");
+    for (unsigned i = 0; i < inv->n_allocation; i++) {
+        FUZZ_CHECK(in(inv->allocation[i].hca, inv->n_hca), "HCA of claim %u", i);
+        check_line(inv->allocation[i].id, sizeof(inv->allocation[i].id), "a claim's id");
+        check_line(inv->allocation[i].from, sizeof(inv->allocation[i].from), "a claim's source");
     }
     check_hcas(inv);
     check_ports_of(inv);
@@ -131,7 +132,7 @@ static void check_hca_list(const struct ni_inventory *inv, const char *value)
         bool given = false;
         size_t n = colon ? (size_t)(colon - e.p) : e.n;
         for (unsigned i = 0; i < inv->n_hca; i++)
-            given = given || (inv->hca[i].claim >= 0 &&
+            given = given || (inv->hca[i].allocation >= 0 &&
                               ni_span_is((struct ni_span){e.p, n}, inv->hca[i].name));
         FUZZ_CHECK(given && colon, "NCCL_IB_HCA names `%.*s`", (int)e.n, e.p);
     }

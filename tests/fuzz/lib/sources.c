@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sources.h"
 
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
-#include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/rdma.h"
@@ -54,7 +54,7 @@ void sources_named(const struct pod *pod, enum ni_source source, const char *tex
         char bdf[NI_BDF_TEXT];
         const char *id = h->aux[0] ? h->aux : ni_bdf_text(h->bdf, bdf);
         /* JSON may write a character by its number. */
-        FUZZ_CHECK(h->claim < 0 || strcasestr(text, id) || strchr(text, '\\'),
+        FUZZ_CHECK(h->allocation < 0 || strcasestr(text, id) || strchr(text, '\\'),
                    "%s (%s) was not given", h->name, id);
     }
 }
@@ -76,7 +76,8 @@ void sources_found(const struct pod *pod, const char *id)
 
     for (unsigned i = 0; id && i < NI_COUNT(rdma); i++)
         known = known || strcmp(id, rdma[i]) == 0;
-    for (unsigned i = 0; known && i < inv->n_claim && !found; i++)
-        found = strcmp(inv->claim[i].id, id) == 0 && inv->claim[i].hca >= 0;
-    FUZZ_CHECK(!known || found || inv->n_claim == NI_MAX_CLAIM, "%s is named, and not found", id);
+    for (unsigned i = 0; known && i < inv->n_allocation && !found; i++)
+        found = strcmp(inv->allocation[i].id, id) == 0 && inv->allocation[i].hca >= 0;
+    FUZZ_CHECK(!known || found || inv->n_allocation == NI_MAX_ALLOCATION,
+               "%s is named, and not found", id);
 }

@@ -4,7 +4,7 @@
 #define NCCL_INIT_FUZZ_SOURCES_H
 
 #include "check.h"
-#include "nccl_init/given.h"
+#include "nccl_init/allocation.h"
 #include "sysroot/root.h"
 
 /* A pod without an environment on that node. */

@@ -40,13 +40,13 @@ static void test_netdev(void **state)
 static void test_given_hcas(void **state)
 {
     (void)state;
-    assert_int_equal(ni_given_hcas(&inv), 0);
+    assert_int_equal(ni_allocated_hcas(&inv), 0);
     inv.n_hca = 3;
-    inv.hca[0].claim = 0;
-    inv.hca[1].claim = -1; /* visible, not the pod's */
-    inv.hca[2].claim = 7;
-    inv.hca[3].claim = 8; /* not of the list */
-    assert_int_equal(ni_given_hcas(&inv), 2);
+    inv.hca[0].allocation = 0;
+    inv.hca[1].allocation = -1; /* visible, not the pod's */
+    inv.hca[2].allocation = 7;
+    inv.hca[3].allocation = 8; /* not of the list */
+    assert_int_equal(ni_allocated_hcas(&inv), 2);
 }
 
 static void test_dmabuf(void **state)

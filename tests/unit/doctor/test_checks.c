@@ -115,10 +115,10 @@ static void test_overflow(void **state)
 static void test_netns(void **state)
 {
     (void)state;
-    node.inv.claim[1].not_rdma = true;
+    node.inv.allocation[1].not_rdma = true;
     expect_none(); /* an accelerator, say */
     node.inv.netns_mode = NI_NETNS_EXCLUSIVE;
-    expect(NI_F_RDMA_NETNS_EXCLUSIVE, node.inv.claim[1].id);
+    expect(NI_F_RDMA_NETNS_EXCLUSIVE, node.inv.allocation[1].id);
 }
 
 static void test_nodes(void **state)
@@ -131,7 +131,7 @@ static void test_nodes(void **state)
     node.inv.hca[0].uverbs.err = 0;
     diagnose();
     assert_found(NI_F_HCA_NODE_MISSING, "mlx5_7", "Unable to open device mlx5_7");
-    node.inv.hca[0].claim = node.inv.hca[1].claim = -1; /* another pod's */
+    node.inv.hca[0].allocation = node.inv.hca[1].allocation = -1; /* another pod's */
     diagnose();
     assert_false(has(NI_F_HCA_NODE_MISSING));
     assert_int_equal(outcome("hca.node"), NI_CHECK_IDLE);

@@ -36,7 +36,7 @@ static struct {
     unsigned n_env;
     bool bare; /* without what every node has */
     struct ni_ask ask;
-    unsigned wants; /* facts that are read beside those that a rule asks for */
+    unsigned needs; /* facts that are read beside those that a rule asks for */
     struct ni_inventory inv;
     struct ni_findings f;
 } pod;
@@ -96,15 +96,15 @@ static inline void gather_rounds(const struct ni_root *root, const struct ni_env
     static struct ni_plan plan;
     static struct ni_findings decided;
     const struct ni_work work = {&pod.inv, env, &policy, &plan, &decided};
-    unsigned wants = pod.wants;
+    unsigned needs = pod.needs;
     ni_gather(root, env, &pod.ask, &pod.inv, &pod.f);
     do {
-        if (wants)
-            ni_gather_more(root, env, &pod.ask, wants, &pod.inv, &pod.f);
+        if (needs)
+            ni_gather_more(root, env, &pod.ask, needs, &pod.inv, &pod.f);
         memset(&decided, 0, sizeof(decided));
         ni_decide(&work);
-        wants = plan.wants & ~pod.inv.read;
-    } while (wants);
+        needs = plan.needs & ~pod.inv.read;
+    } while (needs);
 }
 
 /* pod.text as a file, which is gone then. */

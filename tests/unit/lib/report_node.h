@@ -4,8 +4,8 @@
 #ifndef NCCL_INIT_TEST_REPORT_NODE_H
 #define NCCL_INIT_TEST_REPORT_NODE_H
 
+#include "nccl_init/allocation.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
@@ -42,12 +42,12 @@ static struct ni_bdf pci(const char *text)
 
 static int claim(const char *id, int hca)
 {
-    struct ni_claim *c = &node.inv.claim[node.inv.n_claim];
+    struct ni_allocation *c = &node.inv.allocation[node.inv.n_allocation];
     c->source = NI_SRC_PCIDEVICE;
     c->hca = hca;
     ni_copy(c->id, sizeof(c->id), id);
     ni_copy(c->from, sizeof(c->from), "PCIDEVICE_OPENSHIFT_IO_RAIL");
-    return (int)node.inv.n_claim++;
+    return (int)node.inv.n_allocation++;
 }
 
 /* A VF when pf is given. One port. */
@@ -64,7 +64,7 @@ static struct ni_hca *hca(const char *name, const char *bdf, const char *pf, boo
     h->pci.known = bdf ? NI_KNOWN : NI_ABSENT;
     if (bdf) /* facts/ reads it of no other */
         h->pci.numa = known(0);
-    h->claim = claimed ? claim(bdf, at) : -1;
+    h->allocation = claimed ? claim(bdf, at) : -1;
     h->netdev = -1;
     h->first_port = (int)inv->n_port;
     h->n_port = 1;
@@ -93,7 +93,7 @@ static int gid(const char *ip, unsigned index, const char *ndev)
     (void)ni_parse_ipv4(ni_span_of(ip), g->ip);
     g->index = (uint16_t)index;
     g->type = NI_GID_V2;
-    g->own = NI_OWN_OURS;
+    g->owner = NI_OWNER_POD;
     ni_copy(g->ndev, sizeof(g->ndev), ndev);
     return (int)node.inv.n_gid++;
 }

@@ -4,9 +4,9 @@
 #ifndef NCCL_INIT_TEST_DECIDE_DRAW_H
 #define NCCL_INIT_TEST_DECIDE_DRAW_H
 
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
-#include "nccl_init/given.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/known.h"
 #include "nccl_init/pci.h"
@@ -37,7 +37,7 @@ static inline void random_port(int hca, unsigned num)
     unsigned index = next(3);
     for (unsigned n = next(6); n > 0; n--, index += 1 + next(2))
         node_gid(index, ips[next(NI_COUNT(ips))], (enum ni_gid_type)(often() ? 2 : next(3)),
-                 (enum ni_own)(often() ? 1 : next(3)), ifs[next(NI_COUNT(ifs))]);
+                 (enum ni_owner)(often() ? 1 : next(3)), ifs[next(NI_COUNT(ifs))]);
 }
 
 static inline void random_hca(unsigned i)
@@ -48,7 +48,7 @@ static inline void random_hca(unsigned i)
     struct ni_hca *h = &node.inv.hca[at];
     node.inv.n_port--; /* ports of our own */
     h->n_port = 0;
-    h->claim = often() ? h->claim : -1;
+    h->allocation = often() ? h->allocation : -1;
     h->bdf.dev = (uint8_t)next(4);
     h->is_vf = next(2);
     h->pf = (struct ni_bdf){0, (uint8_t)next(2), 0, 0};

@@ -12,10 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/ip.h"
 #include "nccl_init/known.h"
@@ -112,14 +112,14 @@ static inline int node_hca(const char *name)
 {
     int at = (int)node.inv.n_hca++;
     struct ni_hca *h = &node.inv.hca[at];
-    struct ni_claim *c = &node.inv.claim[node.inv.n_claim];
+    struct ni_allocation *c = &node.inv.allocation[node.inv.n_allocation];
     ni_copy(h->name, sizeof(h->name), name);
     h->has_bdf = true;
     h->bdf = (struct ni_bdf){0, (uint8_t)(4 * at + 3), 0, 2};
-    h->claim = (int)node.inv.n_claim++;
+    h->allocation = (int)node.inv.n_allocation++;
     h->netdev = -1;
     h->first_port = (int)node.inv.n_port;
-    *c = (struct ni_claim){.source = NI_SRC_PCIDEVICE, .hca = at};
+    *c = (struct ni_allocation){.source = NI_SRC_PCIDEVICE, .hca = at};
     ni_bdf_text(h->bdf, c->id);
     ni_copy(c->from, sizeof(c->from), "PCIDEVICE_RDMA");
     node.inv.source = NI_SRC_PCIDEVICE;
@@ -129,7 +129,7 @@ static inline int node_hca(const char *name)
 
 /* The next GID of the port that was added last. */
 static inline struct ni_gid *node_gid(unsigned index, const char *ip, enum ni_gid_type type,
-                                      enum ni_own own, const char *ndev)
+                                      enum ni_owner own, const char *ndev)
 {
     struct ni_port *p = &node.inv.port[node.inv.n_port - 1];
     struct ni_gid *g = &node.inv.gid[node.inv.n_gid];
@@ -141,7 +141,7 @@ static inline struct ni_gid *node_gid(unsigned index, const char *ip, enum ni_gi
     node_ip(ip, g->ip);
     g->index = (uint16_t)index;
     g->type = type;
-    g->own = own;
+    g->owner = own;
     ni_copy(g->ndev, sizeof(g->ndev), ndev);
     return g;
 }
@@ -168,8 +168,8 @@ static inline int node_rail(const char *name, unsigned index, const char *ip, co
 {
     int at = node_hca(name);
     if (index > 0)
-        node_gid(index - 1, ip, NI_GID_V1, NI_OWN_OURS, ndev);
-    node_gid(index, ip, NI_GID_V2, NI_OWN_OURS, ndev);
+        node_gid(index - 1, ip, NI_GID_V1, NI_OWNER_POD, ndev);
+    node_gid(index, ip, NI_GID_V2, NI_OWNER_POD, ndev);
     node_netdev(ndev, true);
     node_addr(ip, ndev);
     return at;

@@ -83,7 +83,7 @@ static inline void check_ports(const struct ni_work *w)
         int at = plan->chosen[i];
         const struct ni_port *p = &inv->port[at];
         assert_true(plan->port[at].chosen);
-        assert_true(inv->hca[p->hca].claim >= 0);
+        assert_true(inv->hca[p->hca].allocation >= 0);
         assert_true(p->state.known == NI_KNOWN && p->state.v == NI_PORT_ACTIVE);
         assert_true(link == NI_LINK_UNKNOWN || link == p->link);
         link = p->link;
@@ -133,7 +133,7 @@ static inline void check_gids(const struct ni_work *w)
         }
         assert_true(pick < 0 || (pick >= p->first_gid && pick < p->first_gid + (int)p->n_gid));
         assert_true(pick < 0 || inv->gid[pick].type != NI_GID_UNREAD);
-        assert_true(pick < 0 || inv->gid[pick].own != NI_OWN_FOREIGN);
+        assert_true(pick < 0 || inv->gid[pick].owner != NI_OWNER_OTHER);
         if (!s)
             continue;
         const struct ni_gid *g = entry_of(inv, p, (unsigned)index);
@@ -180,7 +180,7 @@ static inline void check_sockets(const struct ni_work *w)
         }
         for (unsigned i = 0; i < inv->n_gid; i++) {
             const struct ni_gid *g = &inv->gid[i]; /* ours by its address */
-            addressed = addressed || (g->own == NI_OWN_OURS && !ni_ip_is_link_local(g->ip) &&
+            addressed = addressed || (g->owner == NI_OWNER_POD && !ni_ip_is_link_local(g->ip) &&
                                       ni_span_is(name, g->ndev));
         }
         if (!addressed || (!runs && !ni_span_is(name, inv->net.default_if)))

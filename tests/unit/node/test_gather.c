@@ -159,7 +159,7 @@ static void test_gpu_ids(void **state)
         gather();
         assert_int_equal(pod.inv.n_gpu, 2);
         assert_string_equal(pod.inv.gpu[0].uuid, "");
-        pod.wants = NI_WANT_GPU_IDS;
+        pod.needs = NI_NEED_GPU_IDS;
         gather();
         assert_int_equal(pod.inv.gdr.gpus_unordered, cases[i].unordered);
         assert_string_equal(pod.inv.gpu[1].uuid, amd ? "" : UUID "b");
@@ -198,7 +198,7 @@ static void test_gdr_facts(void **state)
         all_nodes();
         line("%s", cases[i].line);
         if (cases[i].open_driver != NI_UNSET) /* else the one way is enough */
-            pod.wants = NI_WANT_ALL_GDR;
+            pod.needs = NI_NEED_ALL_GDR;
         gather();
         const struct ni_gdr *g = &pod.inv.gdr;
         if (g->peermem != cases[i].peermem || g->open_driver != cases[i].open_driver ||

@@ -2,9 +2,9 @@
 /* What is read only where it decides: rates, NUMA nodes, old peer memory, what is at the places
    that NCCL makes up. */
 #include "lib/node_tree.h"
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/known.h"
 #include "nccl_init/pci.h"
@@ -158,7 +158,7 @@ static void test_old_peermem(void **state)
     }
     for (int all = 0; all <= 1; all++) { /* one way is enough to run */
         begin("PCIDEVICE_A=0000:03:00.2");
-        pod.wants = all ? NI_WANT_ALL_GDR : 0;
+        pod.needs = all ? NI_NEED_ALL_GDR : 0;
         near_gpu();
         line("%s", open_driver);
         line("f sys/module/nvidia_peermem/version 580.1");

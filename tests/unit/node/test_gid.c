@@ -2,9 +2,9 @@
 /* GID tables: read no farther than needed, to the end where that does not settle it, and whose each
    entry is. */
 #include "lib/node_tree.h"
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/known.h"
 #include "nccl_init/pci.h"
@@ -67,7 +67,7 @@ static void test_stops_early(void **state)
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(port(i)->gids_read, 4);
         assert_int_equal(entry(i, 3)->type, NI_GID_V2);
-        assert_int_equal(entry(i, 3)->own, NI_OWN_OURS);
+        assert_int_equal(entry(i, 3)->owner, NI_OWNER_POD);
         assert_int_equal(entry(i, 2)->type, NI_GID_V1);
         assert_string_equal(entry(i, 3)->ndev, i ? "net2" : "net1");
     }
@@ -86,7 +86,7 @@ static void test_whole_when_asked(void **state)
     for (size_t why = 0; why <= 2 * NI_COUNT(users); why++) {
         one();
         if (why == 0)
-            pod.wants = NI_WANT_WHOLE_GIDS;
+            pod.needs = NI_NEED_WHOLE_GIDS;
         else if (why <= NI_COUNT(users))
             set_env(users[why - 1]);
         else
@@ -125,9 +125,9 @@ static void test_whole_when_ports_disagree(void **state)
     assert_null(entry(1, 3));
     assert_int_equal(entry(0, 1)->type, NI_GID_V2); /* passed over at first, completed now */
     assert_string_equal(entry(0, 0)->ndev, "net1");
-    assert_int_equal(entry(0, 4)->own, NI_OWN_FOREIGN);
-    assert_int_equal(entry(1, 5)->own, NI_OWN_OURS);
-    assert_int_equal(entry(1, 6)->own, NI_OWN_FOREIGN);
+    assert_int_equal(entry(0, 4)->owner, NI_OWNER_OTHER);
+    assert_int_equal(entry(1, 5)->owner, NI_OWNER_POD);
+    assert_int_equal(entry(1, 6)->owner, NI_OWNER_OTHER);
     for (unsigned p = 0; p < 2; p++) {
         for (unsigned i = 1; i < port(p)->n_gid; i++) {
             const struct ni_gid *g = &pod.inv.gid[port(p)->first_gid + (int)i];
@@ -151,7 +151,7 @@ static void test_interfaces_anew(void **state)
     line("d sys/devices/pci0000:00/0000:00:01.0/0000:03:00.2/net/net1");
     line("d sys/devices/pci0000:00/0000:00:01.0/0000:04:00.2/net/net2");
     gather();
-    assert_true(pod.inv.read & NI_WANT_WHOLE_GIDS);
+    assert_true(pod.inv.read & NI_NEED_WHOLE_GIDS);
     for (int i = 0; i < 2; i++) {
         int at = pod.inv.hca[i].netdev;
         assert_in_range(at, 0, (int)pod.inv.n_netdev - 1);
@@ -199,7 +199,7 @@ static void test_unreadable(void **state)
         if (pod.f.n != 1 || !found(NI_F_FACT_UNREADABLE) ||
             !strstr(subject_of(NI_F_FACT_UNREADABLE), "mlx5_6/ports/1/gid"))
             fail_msg("`%s`: %u, %s", lines[i], pod.f.n, subject_of(NI_F_FACT_UNREADABLE));
-        assert_int_equal(entry(0, 1)->own, NI_OWN_OURS); /* the rest goes on */
+        assert_int_equal(entry(0, 1)->owner, NI_OWNER_POD); /* the rest goes on */
     }
 }
 
@@ -218,16 +218,17 @@ static void test_owners(void **state)
     gid(4, V4("0a00:0907"), "RoCE v2", "net1"); /* its interface only has our interface's name */
     gid(5, LOCAL_GID, "RoCE v2", "eth7");
     gather();
-    assert_int_equal(entry(0, 1)->own, NI_OWN_OURS);
-    assert_int_equal(entry(0, 2)->own, NI_OWN_OURS);
-    assert_int_equal(entry(0, 3)->own, NI_OWN_FOREIGN);
-    assert_int_equal(entry(0, 4)->own, NI_OWN_FOREIGN);
-    assert_int_equal(entry(0, 5)->own, NI_OWN_FOREIGN);
-    assert_int_equal(entry(0, 0)->own, NI_OWN_FOREIGN); /* net1 is not known to be the function's */
+    assert_int_equal(entry(0, 1)->owner, NI_OWNER_POD);
+    assert_int_equal(entry(0, 2)->owner, NI_OWNER_POD);
+    assert_int_equal(entry(0, 3)->owner, NI_OWNER_OTHER);
+    assert_int_equal(entry(0, 4)->owner, NI_OWNER_OTHER);
+    assert_int_equal(entry(0, 5)->owner, NI_OWNER_OTHER);
+    assert_int_equal(entry(0, 0)->owner,
+                     NI_OWNER_OTHER); /* net1 is not known to be the function's */
     line("f sys/devices/pci0000:00/0000:00:01.0/0000:03:00.2/net/net1/mtu 1500");
     gather();
-    assert_int_equal(entry(0, 0)->own, NI_OWN_OURS);
-    assert_int_equal(entry(0, 4)->own, NI_OWN_FOREIGN);
+    assert_int_equal(entry(0, 0)->owner, NI_OWNER_POD);
+    assert_int_equal(entry(0, 4)->owner, NI_OWNER_OTHER);
 }
 
 /* Two pods in networks that are kept apart, with the same address on a net1 each: which net1 is here
@@ -256,11 +257,11 @@ static void test_owners_same_address(void **state)
     (void)state;
     same_address(NULL);
     assert_int_equal(pod.inv.source, NI_SRC_UVERBS);
-    assert_int_equal(entry(0, 3)->own, NI_OWN_OURS);
-    assert_int_equal(entry(1, 3)->own, NI_OWN_FOREIGN);
+    assert_int_equal(entry(0, 3)->owner, NI_OWNER_POD);
+    assert_int_equal(entry(1, 3)->owner, NI_OWNER_OTHER);
     /* what the pod was given by name is not doubted */
     same_address("PCIDEVICE_A=0000:04:00.2");
-    assert_int_equal(entry(0, 3)->own, NI_OWN_OURS);
+    assert_int_equal(entry(0, 3)->owner, NI_OWNER_POD);
 }
 
 /* SoftRoCE above a NIC that has an RDMA function of its own is ours. */
@@ -280,7 +281,7 @@ static void test_owners_softroce(void **state)
     usual(V4("0a00:0106"), "eth0");
     gather();
     assert_int_equal(pod.inv.source, NI_SRC_UVERBS);
-    assert_int_equal(entry(0, 3)->own, NI_OWN_OURS);
+    assert_int_equal(entry(0, 3)->owner, NI_OWNER_POD);
 }
 
 static void test_owners_unknown(void **state)
@@ -300,19 +301,19 @@ static void test_owners_unknown(void **state)
     line("f ./gids/5 %s", V4("0a00:0108"));
     line("f ./gid_attrs/types/5 RoCE v2");
     gather();
-    assert_int_equal(entry(0, 0)->own, NI_OWN_UNKNOWN);
-    assert_int_equal(entry(0, 1)->own, NI_OWN_FOREIGN);
-    assert_int_equal(entry(0, 2)->own, NI_OWN_FOREIGN);
-    assert_int_equal(entry(0, 3)->own, NI_OWN_UNKNOWN);
-    assert_int_equal(entry(0, 4)->own, NI_OWN_FOREIGN);
-    assert_int_equal(entry(0, 5)->own, NI_OWN_UNKNOWN); /* of no interface */
+    assert_int_equal(entry(0, 0)->owner, NI_OWNER_UNKNOWN);
+    assert_int_equal(entry(0, 1)->owner, NI_OWNER_OTHER);
+    assert_int_equal(entry(0, 2)->owner, NI_OWNER_OTHER);
+    assert_int_equal(entry(0, 3)->owner, NI_OWNER_UNKNOWN);
+    assert_int_equal(entry(0, 4)->owner, NI_OWNER_OTHER);
+    assert_int_equal(entry(0, 5)->owner, NI_OWNER_UNKNOWN); /* of no interface */
     assert_int_equal(pod.inv.net.v4_known, NI_DENIED);
     assert_string_equal(subject_of(NI_F_FACT_UNREADABLE), "proc/net/fib_trie");
     line("f sys/devices/pci0000:00/0000:00:01.0/0000:03:00.2/net/net1/mtu 1500");
     gather();
-    assert_int_equal(entry(0, 0)->own, NI_OWN_OURS); /* the function's own */
-    assert_int_equal(entry(0, 2)->own, NI_OWN_OURS);
-    assert_int_equal(entry(0, 1)->own, NI_OWN_FOREIGN);
+    assert_int_equal(entry(0, 0)->owner, NI_OWNER_POD); /* the function's own */
+    assert_int_equal(entry(0, 2)->owner, NI_OWNER_POD);
+    assert_int_equal(entry(0, 1)->owner, NI_OWNER_OTHER);
 }
 
 static void test_not_where_it_is_useless(void **state)

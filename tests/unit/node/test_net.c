@@ -30,7 +30,7 @@ static const char *addresses(void)
 static void begin(const char *ips)
 {
     pod_reset(NULL);
-    pod.wants = NI_WANT_IPV6;
+    pod.needs = NI_NEED_IPV6;
     fib(ips);
 }
 
@@ -251,7 +251,7 @@ static void test_denied(void **state)
         for (int absent = 0; absent <= 1; absent++) {
             enum ni_known known;
             pod_reset(NULL);
-            pod.wants = NI_WANT_IPV6;
+            pod.needs = NI_NEED_IPV6;
             pod.bare = true;
             if (!absent)
                 line("e %s EACCES", files[i].path);

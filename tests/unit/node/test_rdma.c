@@ -52,7 +52,7 @@ static void test_port(void **state)
     line("d sys/devices/pci0000:00/0000:00:01.0/0000:03:00.2/infiniband/rocep3s0f2/ports/0");
     line("d sys/devices/pci0000:00/0000:00:01.0/0000:03:00.2/infiniband/rocep3s0f2/ports/4");
     line("f ./state 4: ACTIVE"); /* behind a gap, which the kernel does not make */
-    pod.wants = NI_WANT_RATES;
+    pod.needs = NI_NEED_RATES;
     gather();
     assert_int_equal(pod.inv.n_hca, 1);
     assert_int_equal(pod.inv.n_port, 2);
@@ -64,7 +64,7 @@ static void test_port(void **state)
     assert_int_equal(pod.inv.port[1].num, 2);
     assert_int_equal(pod.inv.port[1].state.v, NI_PORT_DOWN);
     assert_int_equal(pod.inv.port[1].mbps.v, 10000);
-    assert_int_equal(pod.inv.claim[0].hca, 0);
+    assert_int_equal(pod.inv.allocation[0].hca, 0);
     assert_int_equal(pod.f.n, 0);
 }
 
@@ -272,7 +272,7 @@ static void test_data_direct(void **state)
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
         for (int bound = 0; bound <= 1; bound++) {
             begin("PCIDEVICE_A=0000:03:00.0");
-            pod.wants = NI_WANT_DATA_DIRECT;
+            pod.needs = NI_NEED_DATA_DIRECT;
             roce("0000:03:00.0", "mlx5_0");
             line("f sys/devices/pci0000:00/0000:00:01.0/0000:03:00.0/device %s", cases[i].device);
             const char *vpd[] = {cases[i].vpd, cases[i].function};
@@ -365,10 +365,10 @@ static void test_visible_others(void **state)
     gather();
     assert_int_equal(pod.inv.n_hca, 2);
     assert_string_equal(pod.inv.hca[0].name, "mlx5_1"); /* the pod's first */
-    assert_int_equal(pod.inv.hca[0].claim, 0);
+    assert_int_equal(pod.inv.hca[0].allocation, 0);
     assert_true(pod.inv.hca[0].is_vf);
     assert_int_equal(pod.inv.hca[0].pf.fn, 0);
-    assert_int_equal(pod.inv.hca[1].claim, -1);
+    assert_int_equal(pod.inv.hca[1].allocation, -1);
     assert_false(pod.inv.hca[1].is_vf);
 }
 

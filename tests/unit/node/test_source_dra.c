@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DRA device metadata (KEP-5304): where the files are, the objects in them, what of a device counts. */
 #include "lib/node_tree.h"
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/text.h"
 
 #define BASE    "var/run/kubernetes.io/dra-device-attributes"
@@ -33,7 +33,7 @@ static const char *hcas(void)
     static char buf[1024];
     struct ni_text t = ni_text_on(buf, sizeof(buf));
     for (unsigned i = 0; i < pod.inv.n_hca; i++) {
-        if (pod.inv.hca[i].claim >= 0)
+        if (pod.inv.hca[i].allocation >= 0)
             ni_putf(&t, "%s%s", t.len ? " " : "", pod.inv.hca[i].name);
     }
     return buf;
@@ -91,7 +91,7 @@ static void test_from(void **state)
     node();
     write_at(CLAIMS FILE_OF, BETA(AT("0000:a3:00.2")));
     gather();
-    assert_string_equal(pod.inv.claim[0].from, SHOWN);
+    assert_string_equal(pod.inv.allocation[0].from, SHOWN);
 }
 
 /* In most images /var/run is a link. */
@@ -122,7 +122,7 @@ static void test_files(void **state)
     line("f " CLAIMS "/claim-c not a directory");
     line("d " CLAIMS "/claim-d/req-1");
     assert_given("mlx5_9 mlx5_6");
-    assert_int_equal(pod.inv.n_claim, 2); /* a device of two requests is one */
+    assert_int_equal(pod.inv.n_allocation, 2); /* a device of two requests is one */
     assert_int_equal(pod.f.n, 0);
 }
 
@@ -340,7 +340,7 @@ static void test_not_a_nic(void **state)
         write_at(CLAIMS FILE_OF, BETA(AT("0000:1b:00.0")));
         assert_given("");
         assert_string_equal(subject_of(NI_F_ALLOC_NOT_RDMA), "0000:1b:00.0");
-        assert_int_equal(pod.inv.claim[0].not_rdma, cases[i].nic);
+        assert_int_equal(pod.inv.allocation[0].not_rdma, cases[i].nic);
     }
 }
 

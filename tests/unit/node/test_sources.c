@@ -2,9 +2,9 @@
 /* The sources beside PCIDEVICE_* and DRA metadata: the SR-IOV DRA driver's variables, network-status,
    device nodes, interfaces, a host network; and what they say of each other. */
 #include "lib/node_tree.h"
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 
@@ -14,7 +14,7 @@ static const char *hcas(void)
     static char buf[1024];
     struct ni_text t = ni_text_on(buf, sizeof(buf));
     for (unsigned i = 0; i < pod.inv.n_hca; i++) {
-        if (pod.inv.hca[i].claim >= 0)
+        if (pod.inv.hca[i].allocation >= 0)
             ni_putf(&t, "%s%s", t.len ? " " : "", pod.inv.hca[i].name);
     }
     return buf;
@@ -50,11 +50,11 @@ static void test_sriovnet(void **state)
     set_env("SRIOVNETWORK_net-c_RDMA_DEVICE=mlx5_1"); /* of no address */
     set_env("SRIOVNETWORK__RDMA_DEVICE=mlx5_1");
     assert_given(NI_SRC_SRIOVNET, "mlx5_9 mlx5_6");
-    assert_int_equal(pod.inv.n_claim, 2);
-    assert_string_equal(pod.inv.claim[0].from, "SRIOVNETWORK_VF_DEVICE_net-b");
-    assert_string_equal(pod.inv.claim[0].rdma_dev, "mlx5_9");
-    assert_string_equal(pod.inv.claim[1].from, "SRIOVNETWORK_PCI_ADDRESSES");
-    assert_string_equal(pod.inv.claim[1].rdma_dev, "mlx5_6");
+    assert_int_equal(pod.inv.n_allocation, 2);
+    assert_string_equal(pod.inv.allocation[0].from, "SRIOVNETWORK_VF_DEVICE_net-b");
+    assert_string_equal(pod.inv.allocation[0].rdma_dev, "mlx5_9");
+    assert_string_equal(pod.inv.allocation[1].from, "SRIOVNETWORK_PCI_ADDRESSES");
+    assert_string_equal(pod.inv.allocation[1].rdma_dev, "mlx5_6");
     assert_int_equal(pod.f.n, 0);
     node(); /* sysfs decides which name it is */
     set_env("SRIOVNETWORK_VF_DEVICE_a=0000:03:00.2");
@@ -179,7 +179,7 @@ static void test_uverbs_denied(void **state)
     line("e dev/infiniband/uverbs0 EACCES");
     line("f dev/infiniband/uverbs1");
     assert_given(NI_SRC_UVERBS, "mlx5_9");
-    assert_string_equal(pod.inv.claim[0].from, "/dev/infiniband/uverbs1");
+    assert_string_equal(pod.inv.allocation[0].from, "/dev/infiniband/uverbs1");
     assert_int_equal(pod.f.n, 0);
     node();
     uverbs(0, "mlx5_6");
@@ -212,7 +212,7 @@ static void test_softroce(void **state)
     line("d sys/devices/virtual/infiniband/rxe2/ports/1"); /* without a GID */
     line("l sys/class/infiniband/rxe2 ../../devices/virtual/infiniband/rxe2");
     assert_given(NI_SRC_NETDEV, "rxe0");
-    assert_string_equal(pod.inv.claim[0].from, "eth0");
+    assert_string_equal(pod.inv.allocation[0].from, "eth0");
     assert_false(pod.inv.hca[0].has_bdf);
     assert_int_equal(pod.inv.hca[0].place.merged, NI_AT_NOTHING);
     assert_int_equal(pod.inv.port[0].mbps.v, 2500);

@@ -2,9 +2,9 @@
 /* What the sources say of each other, variables that are there twice, and JSON of the greatest
    size. */
 #include "lib/node_tree.h"
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 
 static void node(void)
 {
@@ -35,9 +35,9 @@ static void test_variables_differ(void **state)
     assert_int_equal(pod.inv.n_hca, 1); /* the first source decides */
     assert_string_equal(subject_of(NI_F_ALLOC_SOURCES_DIFFER), "0000:a3:00.2");
     assert_int_equal(pod.f.n, 1);
-    assert_int_equal(pod.inv.n_claim, 3);
-    assert_int_equal(pod.inv.claim[1].hca, 0);
-    assert_int_equal(pod.inv.claim[2].hca, -1);
+    assert_int_equal(pod.inv.n_allocation, 3);
+    assert_int_equal(pod.inv.allocation[1].hca, 0);
+    assert_int_equal(pod.inv.allocation[2].hca, -1);
     assert_non_null(strstr(pod.f.at[0].message, "PCIDEVICE_A"));
 }
 
@@ -58,7 +58,7 @@ static void test_files_differ(void **state)
              "}]}");
         gather();
         assert_int_equal(count(NI_F_ALLOC_SOURCES_DIFFER), all ? 2 : 0);
-        assert_int_equal(pod.inv.n_claim, all ? 3 : 1);
+        assert_int_equal(pod.inv.n_allocation, all ? 3 : 1);
         assert_int_equal(pod.inv.source, NI_SRC_PCIDEVICE);
     }
 }
@@ -81,11 +81,12 @@ static void test_no_difference(void **state)
     assert_int_equal(count(NI_F_ALLOC_SOURCES_DIFFER), 0);
     assert_int_equal(count(NI_F_ALLOC_ID_INVALID), 1);
     assert_int_equal(pod.f.n, 1);
-    assert_int_equal(pod.inv.hca[1].claim, -1); /* mlx5_6 stays visible only */
+    assert_int_equal(pod.inv.hca[1].allocation, -1); /* mlx5_6 stays visible only */
     unsigned by_name = 0;
-    for (unsigned i = 0; i < pod.inv.n_claim; i++) {
-        if (pod.inv.claim[i].source == NI_SRC_UVERBS && strcmp(pod.inv.claim[i].id, "mlx5_9") == 0)
-            by_name += pod.inv.claim[i].hca == 0;
+    for (unsigned i = 0; i < pod.inv.n_allocation; i++) {
+        if (pod.inv.allocation[i].source == NI_SRC_UVERBS &&
+            strcmp(pod.inv.allocation[i].id, "mlx5_9") == 0)
+            by_name += pod.inv.allocation[i].hca == 0;
     }
     assert_int_equal(by_name, 1);
 }
@@ -105,7 +106,7 @@ static void test_subfunctions_agree(void **state)
     active("Ethernet", "400 Gb/sec (4X NDR)");
     gather();
     assert_int_equal(pod.inv.n_hca, 1);
-    assert_int_equal(pod.inv.claim[1].hca, 0);
+    assert_int_equal(pod.inv.allocation[1].hca, 0);
     assert_int_equal(pod.f.n, 0);
 }
 

@@ -36,7 +36,7 @@ static void test_plan_no_port(void **state)
                            "\n  rxe0       -             -             -       -     -     -   "
                            "    -            -\n"));
     for (unsigned i = 3; i < 6; i++)
-        node.inv.hca[i].claim = 0; /* those that were given come first */
+        node.inv.hca[i].allocation = 0; /* those that were given come first */
     text = written(ni_put_plan);
     assert_non_null(strstr(text, "\n  rxe0       not used  -          sysfs shows no port\n"));
     assert_null(strstr(text, " \n"));

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "lib/report_node.h"
+#include "nccl_init/allocation.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/number.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "lib/report_node.h"
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
-#include "nccl_init/given.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/known.h"
 #include "nccl_init/pci.h"
@@ -148,7 +148,7 @@ static void test_of_host(void **state)
     node.plan.port[0].chosen = node.plan.port[1].chosen = false;
     others(20, "mlx5_20");
     for (unsigned i = 0; i < node.inv.n_hca; i++)
-        node.inv.hca[i].claim = -1;
+        node.inv.hca[i].allocation = -1;
     const char *text = written(ni_put_topo);
     assert_non_null(strstr(text, "mlx5_20"));
     assert_null(strstr(text, "others"));

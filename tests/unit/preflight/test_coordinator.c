@@ -110,7 +110,7 @@ static void rail(struct ni_rail_task *task, enum ni_rail_work work, void **state
         task->rail.path_mtu = 4096;
     for (unsigned role = 0; role < NI_ROLES; role++) {
         struct ni_pair_result *r = &task->result[role];
-        const unsigned other = role == NI_ROLE_FROM ? NI_ROLE_TO : NI_ROLE_FROM;
+        const unsigned other = role == NI_ROLE_INITIATOR ? NI_ROLE_TARGET : NI_ROLE_INITIATOR;
 
         if (work == NI_WORK_QUEUES)
             r->step = NI_PAIR_QUEUES;
@@ -120,7 +120,7 @@ static void rail(struct ni_rail_task *task, enum ni_rail_work work, void **state
         }
         if (work == NI_WORK_QUEUES)
             task->own[role] = end_of(task->rank, task->number, role);
-        if (work == NI_WORK_MOVE && role == NI_ROLE_FROM) {
+        if (work == NI_WORK_MOVE && role == NI_ROLE_INITIATOR) {
             r->latency_ns = 2000;
             r->write_mbps = 100;
             if (!is_end(&task->peer[role], end_of(task->partner[role], task->number, other))) {
@@ -128,7 +128,7 @@ static void rail(struct ni_rail_task *task, enum ni_rail_work work, void **state
                 continue;
             }
         }
-        if (work != NI_WORK_MOVE || role == NI_ROLE_FROM)
+        if (work != NI_WORK_MOVE || role == NI_ROLE_INITIATOR)
             r->step = next[work];
     }
 }
@@ -194,14 +194,14 @@ static pid_t start_pod(struct options o)
                              .ranks = o.ranks,
                              .named = o.named};
     struct ni_findings f = {0};
-    struct ni_meeting m = {.party = &party,
-                           .policy = &policy,
-                           .within_ms = o.within_ms,
-                           .host_network = o.host_network,
-                           .pod = &pod,
-                           .fn = rail,
-                           .task = {.rank = o.rank},
-                           .progress = keep_hub};
+    struct ni_rendezvous m = {.party = &party,
+                              .policy = &policy,
+                              .within_ms = o.within_ms,
+                              .host_network = o.host_network,
+                              .pod = &pod,
+                              .fn = rail,
+                              .task = {.rank = o.rank},
+                              .progress = keep_hub};
     pid_t pid = fork_child();
 
     if (pid != 0)
@@ -216,7 +216,7 @@ static pid_t start_pod(struct options o)
         (void)ni_copy(pod.host, sizeof(pod.host), o.host);
     (void)ni_copy(party.key, sizeof(party.key), o.key ? o.key : "key");
     shared->leaf[o.rank].pid = getpid();
-    shared->leaf[o.rank].status = ni_meet(&m, &shared->leaf[o.rank].verdict, &f);
+    shared->leaf[o.rank].status = ni_coordinate(&m, &shared->leaf[o.rank].verdict, &f);
     if (shared->leaf[o.rank].verdict.job)
         keep_result(shared->leaf[o.rank].verdict.job, &f, !shared->leaf[o.rank].verdict.good);
     leave(shared->leaf[o.rank].verdict.good ? 0 : 1);

@@ -122,13 +122,13 @@ static pid_t start_pod(unsigned port, unsigned rank, unsigned ranks)
     static struct ni_findings f;
     struct ni_pod pod = {.here = true, .n_rail = RAILS, .rail = rail, .transport = NI_NET_RDMA};
     struct ni_party party = {.source = "peers", .host = "127.0.0.1", .port = port, .key = "key"};
-    const struct ni_meeting m = {.party = &party,
-                                 .policy = &policy,
-                                 .within_ms = 100000,
-                                 .task = {.move_ms = 1},
-                                 .pod = &pod,
-                                 .fn = no_rail,
-                                 .progress = note_begin};
+    const struct ni_rendezvous m = {.party = &party,
+                                    .policy = &policy,
+                                    .within_ms = 100000,
+                                    .task = {.move_ms = 1},
+                                    .pod = &pod,
+                                    .fn = no_rail,
+                                    .progress = note_begin};
     struct ni_verdict verdict;
     pid_t pid = fork();
     int r;
@@ -152,7 +152,7 @@ static pid_t start_pod(unsigned port, unsigned rank, unsigned ranks)
         memcpy(rail[i].subnet[0].ip, rail[i].gid, NI_GID_BYTES);
         rail[i].subnet[0].ip[14] = rail[i].subnet[0].ip[15] = 0;
     }
-    r = ni_meet(&m, &verdict, &f);
+    r = ni_coordinate(&m, &verdict, &f);
     if (verdict.job)
         look(verdict.job);
     _exit(r == 0 && verdict.good ? 0 : 1);

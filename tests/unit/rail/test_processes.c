@@ -56,7 +56,7 @@ static int start(void **state)
     if (ni_rails_start(&rails, N, work) != 0)
         return -1;
     for (unsigned i = 0; i < N; i++)
-        rails.task[i].has[NI_ROLE_FROM] = rails.task[i].has[NI_ROLE_TO] = true;
+        rails.task[i].has[NI_ROLE_INITIATOR] = rails.task[i].has[NI_ROLE_TARGET] = true;
     return 0;
 }
 
@@ -120,14 +120,14 @@ static void test_roles(void **state)
 {
     (void)state;
     ask(&rails, NI_WORK_OPEN, 5000);
-    rails.task[2].has[NI_ROLE_FROM] = rails.task[2].has[NI_ROLE_TO] = false;
+    rails.task[2].has[NI_ROLE_INITIATOR] = rails.task[2].has[NI_ROLE_TARGET] = false;
     ask(&rails, NI_WORK_QUEUES, 5000);
     assert_int_equal(rails.task[2].bytes, 1);
     expect(2, NI_PAIR_START, false);
     (void)kill(rails.at[BAD].pid, SIGKILL);
     ask(&rails, NI_WORK_MOVE, 5000);
-    assert_true(rails.task[BAD].result[NI_ROLE_FROM].silent);
-    assert_false(rails.task[BAD].result[NI_ROLE_TO].silent);
+    assert_true(rails.task[BAD].result[NI_ROLE_INITIATOR].silent);
+    assert_false(rails.task[BAD].result[NI_ROLE_TARGET].silent);
 }
 
 /* The rails' processes do not outlive the one that started them. */

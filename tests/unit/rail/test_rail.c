@@ -429,17 +429,17 @@ static void test_passes(void **state)
     (void)state;
     connect_both();
     for (unsigned i = 0; i < N; i++) {
-        expect(i, NI_ROLE_FROM, NI_PAIR_SMALL, 0, 0);
-        expect(i, NI_ROLE_TO, NI_PAIR_SMALL, 0, 0);
+        expect(i, NI_ROLE_INITIATOR, NI_PAIR_SMALL, 0, 0);
+        expect(i, NI_ROLE_TARGET, NI_PAIR_SMALL, 0, 0);
         assert_int_equal(task[i].rail.path_mtu, i == 0 ? 4096 : 1024);
         assert_int_equal(task[i].rail.pkey, 0x8002);
     }
     /* the second read what the first wrote, and the other way round */
     both(NI_WORK_MOVE);
     for (unsigned i = 0; i < N; i++) {
-        const struct ni_pair_result *r = &task[i].result[NI_ROLE_FROM];
+        const struct ni_pair_result *r = &task[i].result[NI_ROLE_INITIATOR];
 
-        expect(i, NI_ROLE_FROM, NI_PAIR_DONE, 0, 0);
+        expect(i, NI_ROLE_INITIATOR, NI_PAIR_DONE, 0, 0);
         assert_true(r->latency_ns > 0 && r->slowest_ns >= r->latency_ns);
         assert_true(r->write_mbps > 0 && r->read_mbps > 0);
     }
@@ -449,15 +449,15 @@ static void test_passes(void **state)
     memset(task[1].result, 0, sizeof(task[1].result));
     connect_both();
     assert_int_equal(fake.n_dropped, N * 3);
-    assert_int_equal(task[0].own[NI_ROLE_FROM].qpn, 1004);
+    assert_int_equal(task[0].own[NI_ROLE_INITIATOR].qpn, 1004);
     both(NI_WORK_MOVE);
-    expect(0, NI_ROLE_FROM, NI_PAIR_DONE, 0, 0);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_DONE, 0, 0);
     /* what an earlier round wrote there does not pass for what this one writes */
     memset(task[0].result, 0, sizeof(task[0].result));
     connect_both();
     fake.lost = true;
     ni_work_rail(&task[0], NI_WORK_MOVE, &states[0]);
-    expect(0, NI_ROLE_FROM, NI_PAIR_COMPARE, 0, 0);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_COMPARE, 0, 0);
 }
 
 static void test_connects(void **state)
@@ -504,7 +504,7 @@ static void test_infiniband(void **state)
             assert_int_equal(fake.rtr[q].ah_attr.is_global, way != 0);
         }
         both(NI_WORK_MOVE);
-        expect(1, NI_ROLE_FROM, NI_PAIR_DONE, 0, 0);
+        expect(1, NI_ROLE_INITIATOR, NI_PAIR_DONE, 0, 0);
     }
 }
 
@@ -512,10 +512,10 @@ static void test_another_answers(void **state)
 {
     (void)state;
     connect_both();
-    task[0].partner[NI_ROLE_FROM] = 9;
+    task[0].partner[NI_ROLE_INITIATOR] = 9;
     both(NI_WORK_MOVE);
-    expect(0, NI_ROLE_FROM, NI_PAIR_IDENTITY, 0, 0);
-    expect(1, NI_ROLE_FROM, NI_PAIR_DONE, 0, 0);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_IDENTITY, 0, 0);
+    expect(1, NI_ROLE_INITIATOR, NI_PAIR_DONE, 0, 0);
 }
 
 static void test_wrong_bytes(void **state)
@@ -524,7 +524,7 @@ static void test_wrong_bytes(void **state)
     connect_both();
     fake.corrupt = true;
     ni_work_rail(&task[0], NI_WORK_MOVE, &states[0]);
-    expect(0, NI_ROLE_FROM, NI_PAIR_COMPARE, 0, 0);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_COMPARE, 0, 0);
 }
 
 /* The request that fails says in which step; without a completion it is over after two seconds. */
@@ -542,13 +542,13 @@ static void test_fails(void **state)
         fake.fail_at = cases[i].at;
         fake.status = IBV_WC_RETRY_EXC_ERR;
         ni_work_rail(&task[0], NI_WORK_MOVE, &states[0]);
-        expect(0, NI_ROLE_FROM, cases[i].step, 0, IBV_WC_RETRY_EXC_ERR);
+        expect(0, NI_ROLE_INITIATOR, cases[i].step, 0, IBV_WC_RETRY_EXC_ERR);
     }
     setup(state);
     connect_both();
     fake.mute_from = 66;
     ni_work_rail(&task[0], NI_WORK_MOVE, &states[0]);
-    expect(0, NI_ROLE_FROM, NI_PAIR_WRITE, ETIMEDOUT, 0);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_WRITE, ETIMEDOUT, 0);
 }
 
 static void test_does_not_come_so_far(void **state)
@@ -559,19 +559,19 @@ static void test_does_not_come_so_far(void **state)
     fake.err = ENETUNREACH;
     connect_both();
     both(NI_WORK_MOVE);
-    expect(0, NI_ROLE_FROM, NI_PAIR_CONNECT, ENETUNREACH, 0);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_CONNECT, ENETUNREACH, 0);
     setup(state);
     memset(&fake.gid[1], 0, sizeof(fake.gid[1]));
     connect_both();
-    expect(1, NI_ROLE_TO, NI_PAIR_GID, ENODATA, 0);
+    expect(1, NI_ROLE_TARGET, NI_PAIR_GID, ENODATA, 0);
     setup(state);
     fake.port[0].state = IBV_PORT_DOWN;
     connect_both();
-    expect(0, NI_ROLE_FROM, NI_PAIR_PORT, ENETDOWN, 0);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_PORT, ENETDOWN, 0);
     assert_int_equal(task[0].rail.path_mtu, 4096);
     memset(task[0].result, 0, sizeof(task[0].result)); /* of the next round */
     ni_work_rail(&task[0], NI_WORK_QUEUES, &states[0]);
-    expect(0, NI_ROLE_FROM, NI_PAIR_PORT, ENETDOWN, 0);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_PORT, ENETDOWN, 0);
 }
 
 static void test_untried(void **state)
@@ -586,7 +586,7 @@ static void test_untried(void **state)
     task[0].rail.node_err = EPERM;
     connect_both();
     assert_string_equal(task[0].rail.untried, "");
-    expect(0, NI_ROLE_TO, NI_PAIR_FIND, EPERM, 0);
+    expect(0, NI_ROLE_TARGET, NI_PAIR_FIND, EPERM, 0);
     assert_int_equal(fake.calls[OPEN_DEVICE], 1);
 }
 
@@ -597,14 +597,14 @@ static void test_unmeasured(void **state)
     task[0].move_ms = 0;
     connect_both();
     ni_work_rail(&task[0], NI_WORK_MOVE, &states[0]);
-    expect(0, NI_ROLE_FROM, NI_PAIR_DONE, 0, 0);
-    assert_int_equal(task[0].result[NI_ROLE_FROM].write_mbps, 0);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_DONE, 0, 0);
+    assert_int_equal(task[0].result[NI_ROLE_INITIATOR].write_mbps, 0);
     assert_true(fake.largest >= 8192);
     task[1].bytes = 3 << 20;
     task[1].move_ms = 60000;
     ni_work_rail(&task[1], NI_WORK_MOVE, &states[1]);
-    expect(1, NI_ROLE_FROM, NI_PAIR_DONE, 0, 0);
-    assert_true(task[1].result[NI_ROLE_FROM].write_mbps > 0);
+    expect(1, NI_ROLE_INITIATOR, NI_PAIR_DONE, 0, 0);
+    assert_true(task[1].result[NI_ROLE_INITIATOR].write_mbps > 0);
 }
 
 /* Of so many bytes what the time allows. */
@@ -614,8 +614,8 @@ static void test_has_an_end(void **state)
     task[0].bytes = INT64_MAX;
     connect_both();
     ni_work_rail(&task[0], NI_WORK_MOVE, &states[0]);
-    expect(0, NI_ROLE_FROM, NI_PAIR_DONE, 0, 0);
-    assert_true(task[0].result[NI_ROLE_FROM].read_mbps > 0);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_DONE, 0, 0);
+    assert_true(task[0].result[NI_ROLE_INITIATOR].read_mbps > 0);
 }
 
 /* ---- one rail, with itself ---- */
@@ -627,7 +627,7 @@ static const struct ni_rail_task *self(int64_t size, int64_t bytes)
     task[0].size = size;
     task[0].bytes = bytes;
     task[0].move_ms = 60000;
-    task[0].partner[NI_ROLE_FROM] = task[0].partner[NI_ROLE_TO] = task[0].rank;
+    task[0].partner[NI_ROLE_INITIATOR] = task[0].partner[NI_ROLE_TARGET] = task[0].rank;
     ni_work_rail(&task[0], NI_WORK_MOVE, &states[0]);
     if (fake.n_mr > 0)
         (void)munmap(fake.mr[0].addr, (size_t)size);
@@ -639,11 +639,12 @@ static void test_self(void **state)
     const struct ni_rail_task *t = self(1 << 20, 256 << 10);
 
     (void)state;
-    expect(0, NI_ROLE_FROM, NI_PAIR_DONE, 0, 0);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_DONE, 0, 0);
     assert_int_equal(fake.mr[0].length + fake.mr[1].length, 1 << 20);
-    assert_true(t->result[NI_ROLE_FROM].latency_ns > 0 && t->result[NI_ROLE_FROM].write_mbps > 0);
+    assert_true(t->result[NI_ROLE_INITIATOR].latency_ns > 0 &&
+                t->result[NI_ROLE_INITIATOR].write_mbps > 0);
     assert_int_equal(t->dmabuf, NI_KNOWN);
-    assert_memory_equal(t->own[NI_ROLE_FROM].gid, fake.gid[0].gid.raw, NI_GID_BYTES);
+    assert_memory_equal(t->own[NI_ROLE_INITIATOR].gid, fake.gid[0].gid.raw, NI_GID_BYTES);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(fake.rtr[i].dest_qp_num, 1000 + 1 - i);
         assert_memory_equal(&fake.rtr[i].ah_attr.grh.dgid, &fake.gid[0].gid, NI_GID_BYTES);
@@ -662,7 +663,7 @@ static void test_self_sizes(void **state)
 
         setup(state);
         self(sizes[i / NI_COUNT(bytes)], n);
-        expect(0, NI_ROLE_FROM, NI_PAIR_DONE, 0, 0);
+        expect(0, NI_ROLE_INITIATOR, NI_PAIR_DONE, 0, 0);
         assert_int_equal(fake.moved[IBV_WR_RDMA_WRITE], 64 * 8 + n);
         assert_int_equal(fake.moved[IBV_WR_RDMA_READ], 24 + n);
     }
@@ -674,12 +675,12 @@ static void test_self_touches_little(void **state)
     unsigned char in_core[64];
 
     (void)state;
-    task[0].partner[NI_ROLE_FROM] = task[0].partner[NI_ROLE_TO] = task[0].rank;
+    task[0].partner[NI_ROLE_INITIATOR] = task[0].partner[NI_ROLE_TARGET] = task[0].rank;
     task[0].size = INT64_C(4) << 30;
     task[0].bytes = 4096;
     task[0].move_ms = 60000;
     ni_work_rail(&task[0], NI_WORK_MOVE, &states[0]);
-    expect(0, NI_ROLE_FROM, NI_PAIR_DONE, 0, 0);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_DONE, 0, 0);
     for (unsigned part = 0; part < 3; part++) {
         uint8_t *at = (uint8_t *)fake.mr[0].addr + (part << 30) + (1 << 29);
 
@@ -727,11 +728,12 @@ static void test_self_calls(void **state)
         fake.nth = cases[i].nth;
         fake.err = cases[i].err;
         self(1 << 20, 4096);
-        expect(0, NI_ROLE_FROM, cases[i].step, cases[i].seen ? cases[i].seen : cases[i].err, 0);
+        expect(0, NI_ROLE_INITIATOR, cases[i].step, cases[i].seen ? cases[i].seen : cases[i].err,
+               0);
     }
     setup(state);
     self(INT64_C(1) << 60, 4096);
-    expect(0, NI_ROLE_FROM, NI_PAIR_ALLOCATE, ENOMEM, 0);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_ALLOCATE, ENOMEM, 0);
 }
 
 static void test_self_fails(void **state)
@@ -740,20 +742,20 @@ static void test_self_fails(void **state)
     fake.fail_at = 66;
     fake.status = IBV_WC_LOC_PROT_ERR;
     assert_int_equal(self(1 << 20, 4096)->vendor_err, 81);
-    expect(0, NI_ROLE_FROM, NI_PAIR_WRITE, 0, IBV_WC_LOC_PROT_ERR);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_WRITE, 0, IBV_WC_LOC_PROT_ERR);
     setup(state);
     fake.corrupt = true;
     self(1 << 20, 4096);
-    expect(0, NI_ROLE_FROM, NI_PAIR_COMPARE, 0, 0);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_COMPARE, 0, 0);
     setup(state);
     fake.port[0].state = IBV_PORT_DOWN;
     self(1 << 20, 4096);
-    expect(0, NI_ROLE_FROM, NI_PAIR_PORT, ENETDOWN, 0);
+    expect(0, NI_ROLE_INITIATOR, NI_PAIR_PORT, ENETDOWN, 0);
     for (int index = -1; index < 257; index += 257) {
         setup(state);
         task[0].rail.index = index;
         self(1 << 20, 4096);
-        expect(0, NI_ROLE_FROM, NI_PAIR_GID, ERANGE, 0);
+        expect(0, NI_ROLE_INITIATOR, NI_PAIR_GID, ERANGE, 0);
         assert_int_equal(fake.calls[QUERY_GID], 0);
     }
 }

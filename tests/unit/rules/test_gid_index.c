@@ -2,16 +2,16 @@
 /* gid.pick and gid.index: each port's right GID, and whether one number, a search setting or
    nothing is exported. One scenario each is in the goldens gid-*, rail-link-local, user-gid-*. */
 #include "lib/rules_node.h"
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/rdma.h"
 
-enum { V1 = NI_GID_V1, V2 = NI_GID_V2, OURS = NI_OWN_OURS, ALIEN = NI_OWN_FOREIGN };
+enum { V1 = NI_GID_V1, V2 = NI_GID_V2, OURS = NI_OWNER_POD, ALIEN = NI_OWNER_OTHER };
 
 static void gid(unsigned index, const char *ip, int type, int own)
 {
-    node_gid(index, ip, (enum ni_gid_type)type, (enum ni_own)own, "net1");
+    node_gid(index, ip, (enum ni_gid_type)type, (enum ni_owner)own, "net1");
 }
 
 /* The index of the port's pick, -1. */
@@ -33,15 +33,15 @@ static void test_preference(void **state)
 {
     static const struct {
         const char *worse;
-        int type, own;
+        int type, owner;
         const char *better;
         int better_type, better_own;
     } cases[] = {
         {"10.9.9.9", V2, ALIEN, "10.0.1.6", V2, OURS},
-        {"10.9.9.9", V2, NI_OWN_UNKNOWN, "10.0.1.6", V2, OURS},
-        {"10.9.9.9", V2, NI_OWN_UNKNOWN, "fd00::6", V2, OURS},
+        {"10.9.9.9", V2, NI_OWNER_UNKNOWN, "10.0.1.6", V2, OURS},
+        {"10.9.9.9", V2, NI_OWNER_UNKNOWN, "fd00::6", V2, OURS},
         {"10.9.9.9", V2, ALIEN, "fe80::6", V2, OURS},
-        {"10.9.9.9", V2, ALIEN, "10.0.1.6", V2, NI_OWN_UNKNOWN},
+        {"10.9.9.9", V2, ALIEN, "10.0.1.6", V2, NI_OWNER_UNKNOWN},
         {"10.0.1.6", V1, OURS, "10.0.1.6", V2, OURS},
         {"10.0.1.6", NI_GID_UNREAD, OURS, "10.0.1.6", V2, OURS},
         {"10.0.1.6", V1, OURS, "fe80::6", V2, OURS},
@@ -56,7 +56,7 @@ static void test_preference(void **state)
             one_hca();
             for (int k = 0; k <= 1; k++) {
                 if (k == swap)
-                    gid((unsigned)k, cases[i].worse, cases[i].type, cases[i].own);
+                    gid((unsigned)k, cases[i].worse, cases[i].type, cases[i].owner);
                 else
                     gid((unsigned)k, cases[i].better, cases[i].better_type, cases[i].better_own);
             }

@@ -34,14 +34,15 @@ static void set_table(const char *table)
                  type == '1'   ? NI_GID_V1
                  : type == '2' ? NI_GID_V2
                                : NI_GID_UNREAD,
-                 NI_OWN_OURS, "net1");
+                 NI_OWNER_POD, "net1");
     }
     node.inv.port[0].gids_read = index;
 }
 
-static struct ni_gid_way search_of(const struct how *how)
+static struct ni_gid_selection search_of(const struct how *how)
 {
-    struct ni_gid_way s = {.index = -1, .v6 = how->v6, .version = how->version ? how->version : 2};
+    struct ni_gid_selection s = {
+        .index = -1, .v6 = how->v6, .version = how->version ? how->version : 2};
     if (how->range) {
         const char *slash = strchr(how->range, '/');
         char ip[NI_IP_TEXT];
@@ -65,7 +66,7 @@ static void check(const struct row *rows, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         set_table(rows[i].table);
-        struct ni_gid_way s = search_of(&rows[i].how);
+        struct ni_gid_selection s = search_of(&rows[i].how);
         unsigned got = ni_gid_end(&node.inv, &node.inv.port[0], &s).index;
         if (got != rows[i].want)
             fail_msg("row %zu, `%s`: %u, not %u", i, rows[i].table, got, rows[i].want);
@@ -177,7 +178,7 @@ static void test_unread_types(void **state)
     (void)state;
     for (size_t i = 0; i < NI_COUNT(rows); i++) {
         set_table(rows[i].table);
-        struct ni_gid_way s = search_of(&rows[i].how);
+        struct ni_gid_selection s = search_of(&rows[i].how);
         struct ni_gid_end end = ni_gid_end(&node.inv, &node.inv.port[0], &s);
         if (end.unproven != rows[i].unproven)
             fail_msg("row %zu, `%s`", i, rows[i].table);
@@ -246,7 +247,7 @@ static unsigned next(unsigned below)
 }
 
 /* The same table and settings in both forms. */
-static struct ni_gid_way random_case(struct model *m)
+static struct ni_gid_selection random_case(struct model *m)
 {
     static const char *const pool[] = {
         "::",       "fe80::1", "fe80::2",     "fe80::", "10.0.0.1",    "10.0.0.2",
@@ -268,7 +269,7 @@ static struct ni_gid_way random_case(struct model *m)
         if (strcmp(ip, "::") == 0)
             continue;
         m->version[i] = (int)(next(8) == 0 ? 0 : 1 + next(2));
-        node_gid(i, ip, types[m->version[i]], NI_OWN_OURS, "net1");
+        node_gid(i, ip, types[m->version[i]], NI_OWNER_POD, "net1");
     }
     node.inv.port[0].gids_read = m->n;
     m->v6 = next(2);
@@ -277,7 +278,7 @@ static struct ni_gid_way random_case(struct model *m)
     unsigned r = next(NI_COUNT(ranges));
     node_ip(ranges[r].ip, m->range);
     m->bits = ranges[r].bits;
-    struct ni_gid_way how = {
+    struct ni_gid_selection how = {
         .index = -1, .v6 = m->v6, .ranged = m->ranged, .bits = m->bits, .version = m->wanted};
     memcpy(how.range, m->range, sizeof(how.range));
     return how;
@@ -290,7 +291,7 @@ static void test_against_a_second_reading(void **state)
     unsigned ends[MAX_TABLE] = {0};
     for (unsigned i = 0; i < 100000; i++) {
         static struct model m;
-        struct ni_gid_way how = random_case(&m);
+        struct ni_gid_selection how = random_case(&m);
         unsigned want = model_search(&m);
         unsigned got = ni_gid_end(&node.inv, &node.inv.port[0], &how).index;
         if (got != want)

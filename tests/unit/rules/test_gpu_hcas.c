@@ -35,7 +35,7 @@ static void hca(unsigned port, int numa)
     char name[16];
     snprintf(name, sizeof(name), "mlx5_%u", node.inv.n_hca);
     const int at = node_hca(name);
-    node_gid(3, "10.0.1.6", NI_GID_V2, NI_OWN_OURS, "net1");
+    node_gid(3, "10.0.1.6", NI_GID_V2, NI_OWNER_POD, "net1");
     place(&node.inv.hca[at].pci, port, 3U + 4 * (unsigned)at, numa);
 }
 
@@ -102,16 +102,16 @@ static void test_doubts(void **state)
     node.inv.gdr.cpu = NI_DENIED; /* so that gdr.level wants nothing */
     node_decide();
     assert_int_equal(node.plan.gpu_ports[0], 1);
-    assert_int_equal(node.plan.wants & NI_WANT_NUMA, 0);
+    assert_int_equal(node.plan.needs & NI_NEED_NUMA, 0);
     build("G1H2");
     node.inv.gdr.cpu = NI_DENIED;
     node.policy.gpu_map = false;
     node_decide();
-    assert_int_equal(node.plan.wants & NI_WANT_NUMA, 0);
+    assert_int_equal(node.plan.needs & NI_NEED_NUMA, 0);
     assert_int_equal(node.plan.gpu_ports[0], 0);
     node.policy.gpu_map = true;
     node_decide();
-    assert_int_equal(node.plan.wants & NI_WANT_NUMA, NI_WANT_NUMA);
+    assert_int_equal(node.plan.needs & NI_NEED_NUMA, NI_NEED_NUMA);
     build("G1H1");
     node_chain(&node.inv.gpu[0].pci, "0000:00:05.0", 0); /* flat */
     node_decide();
@@ -212,7 +212,7 @@ static void test_rank(void **state)
             fail_msg("%s %s: %s, %s", cases[i].env[0], cases[i].env[1] ? cases[i].env[1] : "",
                      s ? s->value : "none", s ? s->reason : "");
         const bool asks = strncmp(cases[i].env[0], "RANK", 4) != 0;
-        assert_int_equal(node.plan.wants & NI_WANT_GPU_IDS, asks ? NI_WANT_GPU_IDS : 0);
+        assert_int_equal(node.plan.needs & NI_NEED_GPU_IDS, asks ? NI_NEED_GPU_IDS : 0);
     }
 }
 

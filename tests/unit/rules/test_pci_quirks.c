@@ -122,7 +122,7 @@ static void test_ipv6_rails(void **state)
     (void)state;
     two_rails("fd00:1::6", "fd00:2::6");
     node_decide();
-    assert_true(node.plan.wants & NI_WANT_ROUTES6);
+    assert_true(node.plan.needs & NI_NEED_ROUTES6);
     assert_setting(var, "unset", ""); /* the routes were not read */
     net->route6_known = NI_KNOWN;
     node_decide();
@@ -307,9 +307,9 @@ static void test_nic_merge(void **state)
     }
     node_reset(NULL); /* two ports of one device are no two VFs */
     node_hca("mlx4_0");
-    node_gid(3, "10.0.1.6", NI_GID_V2, NI_OWN_OURS, "net1");
+    node_gid(3, "10.0.1.6", NI_GID_V2, NI_OWNER_POD, "net1");
     node_port(0, 2);
-    node_gid(3, "10.0.2.6", NI_GID_V2, NI_OWN_OURS, "net2");
+    node_gid(3, "10.0.2.6", NI_GID_V2, NI_OWNER_POD, "net2");
     node.inv.hca[0].is_vf = true;
     node_decide();
     assert_setting("NCCL_IB_MERGE_NICS", "unset", "");

@@ -2,9 +2,9 @@
 /* hca.ports and hca.list: which ports NCCL gets, and how the list is spelt. One scenario each is in the
    goldens all-ports-down, pci-domain, dual-port, many-visible. */
 #include "lib/rules_node.h"
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/known.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
@@ -137,7 +137,7 @@ static void test_more_than_32(void **state)
                  i);
         snprintf(ip, sizeof(ip), "10.0.%u.6", i);
         node_hca(name);
-        node_gid(3, ip, NI_GID_V2, NI_OWN_OURS, "net1");
+        node_gid(3, ip, NI_GID_V2, NI_OWNER_POD, "net1");
     }
     node_decide();
     const struct ni_setting *s = ni_plan_get(&node.plan, "NCCL_IB_HCA");

@@ -54,23 +54,23 @@ static void test_gid(void **state)
     static const struct {
         const char *ip;
         enum ni_gid_type type;
-        enum ni_own own;
+        enum ni_owner owner;
         bool ready;
     } cases[] = {
-        {"10.0.1.6", NI_GID_V2, NI_OWN_OURS, true},
-        {"fd00::6", NI_GID_V2, NI_OWN_OURS, true},
-        {"fe80::6", NI_GID_V2, NI_OWN_OURS, false}, /* the address comes later */
-        {"10.0.1.6", NI_GID_V1, NI_OWN_OURS, false},
-        {"10.0.1.6", NI_GID_UNREAD, NI_OWN_OURS, false},
-        {"10.0.1.6", NI_GID_V2, NI_OWN_FOREIGN, false},
+        {"10.0.1.6", NI_GID_V2, NI_OWNER_POD, true},
+        {"fd00::6", NI_GID_V2, NI_OWNER_POD, true},
+        {"fe80::6", NI_GID_V2, NI_OWNER_POD, false}, /* the address comes later */
+        {"10.0.1.6", NI_GID_V1, NI_OWNER_POD, false},
+        {"10.0.1.6", NI_GID_UNREAD, NI_OWNER_POD, false},
+        {"10.0.1.6", NI_GID_V2, NI_OWNER_OTHER, false},
     };
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
         node_reset(NULL);
         node_hca("mlx5_6");
         assert_string_equal(missing(), "mlx5_6/1: address and GID");
-        node_gid(0, "10.9.9.9", NI_GID_V2, NI_OWN_FOREIGN, "net9");
-        node_gid(1, cases[i].ip, cases[i].type, cases[i].own, "net1");
+        node_gid(0, "10.9.9.9", NI_GID_V2, NI_OWNER_OTHER, "net9");
+        node_gid(1, cases[i].ip, cases[i].type, cases[i].owner, "net1");
         assert_string_equal(missing(), cases[i].ready ? "" : "mlx5_6/1: address and GID");
         node.inv.port[0].link = NI_LINK_IB; /* whose GID is there with the link */
         assert_string_equal(missing(), "");
@@ -97,7 +97,7 @@ static void test_several(void **state)
     node_hca("mlx5_0");
     node_port(1, 2)->state.v = NI_PORT_DOWN;
     node.inv.port[0].state.v = NI_PORT_DOWN;
-    node.inv.hca[2].claim = -1; /* not the pod's: of no concern */
+    node.inv.hca[2].allocation = -1; /* not the pod's: of no concern */
     assert_string_equal(missing(), "mlx5_6/1: link, mlx5_7/1: address and GID, mlx5_7/2: link");
     node_reset(NULL);
     assert_string_equal(missing(), ""); /* nothing was given: nothing to wait for */

@@ -3,10 +3,10 @@
 #include <errno.h>
 
 #include "lib/rules_node.h"
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/known.h"
 #include "nccl_init/number.h"
@@ -135,7 +135,7 @@ static void test_left_out(void **state)
         NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA,
         "NCCL_IB_HCA takes this port, which the plan leaves out (10 Gb/s, while the fastest has "
         "400): its connections may fail (mlx5_1/1)");
-    assert_true(node.plan.wants & NI_WANT_WHOLE_GIDS);
+    assert_true(node.plan.needs & NI_NEED_WHOLE_GIDS);
     slow->mbps = node.inv.port[0].mbps;
     refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "NCCL_IB_HCA takes this port");
     slow->mbps.v = 10000;
@@ -320,7 +320,7 @@ static void test_promise(void **state)
     refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "its device node is not known");
     good_node(state);
     for (unsigned i = 0; i < node.inv.n_gid; i++)
-        node.inv.gid[i].own = NI_OWN_UNKNOWN;
+        node.inv.gid[i].owner = NI_OWNER_UNKNOWN;
     refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "is an address of this pod (mlx5_0/1)");
     good_node(state);
     ni_copy(node.inv.gpu_node, sizeof(node.inv.gpu_node), "nvidia0");
@@ -334,7 +334,7 @@ static void test_promise(void **state)
 static void test_all_fail(void **state)
 {
     (void)state;
-    node.inv.n_hca = node.inv.n_port = node.inv.n_gpu = node.inv.n_claim = 0;
+    node.inv.n_hca = node.inv.n_port = node.inv.n_gpu = node.inv.n_allocation = 0;
     node_decide();
     assert_true(has(NI_F_REQUIRE_RDMA) && has(NI_F_REQUIRE_GPUS) && has(NI_F_REQUIRE_RAILS) &&
                 has(NI_F_REQUIRE_ROCE_V2) && has(NI_F_REQUIRE_GDR));

@@ -2,10 +2,10 @@
 /* What cannot be read is not guessed: no weaker source decides whose the HCAs are, no GPUDirect
    level is made for an HCA whose place is unknown, no GID is picked among several addresses. */
 #include "lib/node_tree.h"
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/number.h"
 #include "nccl_init/plan.h"
@@ -233,7 +233,7 @@ static void test_gid_doubtful(void **state)
     decide(0);
     assert_string_equal(value(name), "5");
     begin_gid("10.0.1.6 10.0.2.6", true);
-    pod.wants = NI_WANT_WHOLE_GIDS;
+    pod.needs = NI_NEED_WHOLE_GIDS;
     decide(0);
     assert_string_equal(value(name), "3");
     begin_gid(NULL, false);

@@ -42,7 +42,7 @@ static void test_rail_of_unknown_owner(void **state)
     (void)state;
     node_reset(NULL);
     node_hca("mlx5_6");
-    node_gid(3, "10.0.1.6", NI_GID_V2, NI_OWN_UNKNOWN, "net1");
+    node_gid(3, "10.0.1.6", NI_GID_V2, NI_OWNER_UNKNOWN, "net1");
     node_netdev("net1", true);
     node_eth0();
     node_decide();
@@ -197,7 +197,7 @@ static void test_gid_without_interface(void **state)
     (void)state;
     node_reset(NULL);
     node_hca("mlx5_6");
-    node_gid(3, "10.0.1.6", NI_GID_V2, NI_OWN_OURS, ""); /* ndevs could not be read */
+    node_gid(3, "10.0.1.6", NI_GID_V2, NI_OWNER_POD, ""); /* ndevs could not be read */
     node_eth0();
     node_decide();
     assert_setting(var, "rule", "=eth0");

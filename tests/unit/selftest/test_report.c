@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "lib/report_node.h"
+#include "nccl_init/allocation.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/ip.h"
 #include "nccl_init/known.h"
 #include "nccl_init/rdma.h"
@@ -33,13 +33,13 @@ static struct ni_rail_task *trial(const char *name, enum ni_pair_step step)
     t->rail.port = 1;
     t->rail.link = NI_LINK_ROCE;
     t->rail.index = 3;
-    t->result[NI_ROLE_FROM].step = step;
+    t->result[NI_ROLE_INITIATOR].step = step;
     return t;
 }
 
 static void seen(struct ni_rail_task *t, const char *ip, enum ni_known dmabuf)
 {
-    (void)ni_parse_ipv4(ni_span_of(ip), t->own[NI_ROLE_FROM].gid);
+    (void)ni_parse_ipv4(ni_span_of(ip), t->own[NI_ROLE_INITIATOR].gid);
     t->max_qp = 131072;
     t->rail.v2 = true;
     t->dmabuf = dmabuf;
@@ -47,9 +47,9 @@ static void seen(struct ni_rail_task *t, const char *ip, enum ni_known dmabuf)
 
 static void measured(struct ni_rail_task *t)
 {
-    t->result[NI_ROLE_FROM].latency_ns = 2149;
-    t->result[NI_ROLE_FROM].write_mbps = 197089;
-    t->result[NI_ROLE_FROM].read_mbps = 3195;
+    t->result[NI_ROLE_INITIATOR].latency_ns = 2149;
+    t->result[NI_ROLE_INITIATOR].write_mbps = 197089;
+    t->result[NI_ROLE_INITIATOR].read_mbps = 3195;
 }
 
 /* One of each kind. */
@@ -79,13 +79,13 @@ static int setup(void **state)
     measured(t);
     t = trial("mlx5_10", NI_PAIR_REGISTER);
     t->dmabuf = NI_ABSENT;
-    t->result[NI_ROLE_FROM].err = ENOMEM;
+    t->result[NI_ROLE_INITIATOR].err = ENOMEM;
     t = trial("mlx5_11", NI_PAIR_WRITE);
     seen(t, "10.0.106.7", NI_KNOWN);
     t->rail.index = 255;
     t->rail.v2 = false;
     t = trial("mlx5_12", NI_PAIR_OPEN);
-    t->result[NI_ROLE_FROM].err = 12345;
+    t->result[NI_ROLE_INITIATOR].err = 12345;
     t = trial("mlx5_13", NI_PAIR_DEVICE);
     t->rail.index = -1;
     t = trial("mlx4_0", NI_PAIR_READ);
@@ -94,8 +94,8 @@ static int setup(void **state)
     t->rail.index = -1;
     t->dmabuf = NI_ABSENT;
     measured(t);
-    t->result[NI_ROLE_FROM].read_mbps = 0;
-    t->result[NI_ROLE_FROM].wc = 4;
+    t->result[NI_ROLE_INITIATOR].read_mbps = 0;
+    t->result[NI_ROLE_INITIATOR].wc = 4;
     t = trial("efa_0", NI_PAIR_FIND);
     ni_copy(t->rail.untried, sizeof(t->rail.untried), "no provider");
     ni_report(&node.findings, NI_F_EXEC_PID1_NO_INIT, "PID 1", "it is `sh`, no init");

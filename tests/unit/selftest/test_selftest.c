@@ -55,15 +55,15 @@ static void passes(struct ni_rail_task *task, enum ni_rail_work work, void **sta
 {
     (void)work;
     (void)state;
-    task->result[NI_ROLE_FROM].step = NI_PAIR_DONE;
+    task->result[NI_ROLE_INITIATOR].step = NI_PAIR_DONE;
 }
 
 static void fails(struct ni_rail_task *task, enum ni_rail_work work, void **state)
 {
     (void)work;
     (void)state;
-    task->result[NI_ROLE_FROM].step = NI_PAIR_CONNECT;
-    task->result[NI_ROLE_FROM].err = ENETUNREACH;
+    task->result[NI_ROLE_INITIATOR].step = NI_PAIR_CONNECT;
+    task->result[NI_ROLE_INITIATOR].err = ENETUNREACH;
 }
 
 static void hangs(struct ni_rail_task *task, enum ni_rail_work work, void **state)
@@ -72,7 +72,7 @@ static void hangs(struct ni_rail_task *task, enum ni_rail_work work, void **stat
 
     (void)work;
     (void)state;
-    task->result[NI_ROLE_FROM].step = NI_PAIR_REGISTER;
+    task->result[NI_ROLE_INITIATOR].step = NI_PAIR_REGISTER;
     sigfillset(&every);
     sigprocmask(SIG_SETMASK, &every, NULL);
     for (;;)
@@ -84,7 +84,7 @@ static void crashes(struct ni_rail_task *task, enum ni_rail_work work, void **st
 {
     (void)work;
     (void)state;
-    task->result[NI_ROLE_FROM].step = NI_PAIR_OPEN;
+    task->result[NI_ROLE_INITIATOR].step = NI_PAIR_OPEN;
     (void)signal(SIGSEGV, SIG_DFL);
     raise(SIGSEGV);
 }
@@ -93,7 +93,7 @@ static void says_nothing(struct ni_rail_task *task, enum ni_rail_work work, void
 {
     (void)work;
     (void)state;
-    task->result[NI_ROLE_FROM].step = NI_PAIR_FIND;
+    task->result[NI_ROLE_INITIATOR].step = NI_PAIR_FIND;
     _exit(0);
 }
 
@@ -161,8 +161,8 @@ static void run(unsigned n, int64_t limit_ms, int64_t least_ms)
 
 static void assert_ended(unsigned i, enum ni_pair_step step, bool silent)
 {
-    assert_int_equal(all->task[i].result[NI_ROLE_FROM].step, step);
-    assert_int_equal(all->task[i].result[NI_ROLE_FROM].silent, silent);
+    assert_int_equal(all->task[i].result[NI_ROLE_INITIATOR].step, step);
+    assert_int_equal(all->task[i].result[NI_ROLE_INITIATOR].silent, silent);
 }
 
 static int setup(void **state)
@@ -191,7 +191,7 @@ static void test_ends(void **state)
     run(6, 200, 200);
     assert_ended(0, NI_PAIR_DONE, false);
     assert_ended(1, NI_PAIR_CONNECT, false);
-    assert_int_equal(all->task[1].result[NI_ROLE_FROM].err, ENETUNREACH);
+    assert_int_equal(all->task[1].result[NI_ROLE_INITIATOR].err, ENETUNREACH);
     assert_ended(2, NI_PAIR_REGISTER, true);
     assert_ended(3, NI_PAIR_OPEN, true);
     assert_ended(4, NI_PAIR_FIND, true);

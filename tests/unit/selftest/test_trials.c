@@ -2,10 +2,10 @@
 /* Which ports a self-test tries, by which index, and what each way to fail is said to mean. */
 #include "lib/doctor_node.h"
 
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/ip.h"
 #include "nccl_init/known.h"
 #include "nccl_init/number.h"
@@ -78,7 +78,7 @@ static void test_index_of_plan(void **state)
     assert_tried("mlx5_6/1:9999 mlx5_7/1:9999");
     assert_true(ni_ip_is_zero(trials.task[0].rail.gid));
     node.entry[0] = (char[]){"NCCL_IB_ADDR_FAMILY=AF_INET6"};
-    node_gid(4, "fd00::5", NI_GID_V2, NI_OWN_OURS, "net2"); /* of mlx5_7 */
+    node_gid(4, "fd00::5", NI_GID_V2, NI_OWNER_POD, "net2"); /* of mlx5_7 */
     assert_tried("mlx5_6/1:0 mlx5_7/1:4"); /* 0: where its search ends without a fit */
 }
 
@@ -126,7 +126,7 @@ static void test_left_out_by_choice(void **state)
     assert_tried("mlx5_7/1:3");
     node.policy.hcas = "mlx5_7:1,mlx5_6";
     assert_tried("mlx5_7/1:3 mlx5_6/1:-1");
-    node.inv.hca[0].claim = -1;
+    node.inv.hca[0].allocation = -1;
     assert_tried("mlx5_7/1:3");
 }
 
@@ -211,7 +211,7 @@ static void test_second_port(void **state)
 enum { SIZE = 64 << 20 };
 
 /* How the first went, which is to be spoilt. */
-#define RESULT trials.task[0].result[NI_ROLE_FROM]
+#define RESULT trials.task[0].result[NI_ROLE_INITIATOR]
 
 /* All passed. */
 static struct ni_rail_task *tried(void)
@@ -222,9 +222,9 @@ static struct ni_rail_task *tried(void)
     trials.memlock = NI_UNLIMITED;
     for (unsigned i = 0; i < trials.n; i++) {
         struct ni_rail_task *task = &trials.task[i];
-        task->result[NI_ROLE_FROM].step = NI_PAIR_DONE;
+        task->result[NI_ROLE_INITIATOR].step = NI_PAIR_DONE;
         task->dmabuf = NI_KNOWN;
-        memcpy(task->own[NI_ROLE_FROM].gid, task->rail.gid, NI_GID_BYTES);
+        memcpy(task->own[NI_ROLE_INITIATOR].gid, task->rail.gid, NI_GID_BYTES);
     }
     return &trials.task[0];
 }
@@ -438,8 +438,8 @@ static void test_several(void **state)
 {
     (void)state;
     failed(NI_PAIR_OPEN, EPERM);
-    trials.task[1].result[NI_ROLE_FROM].step = NI_PAIR_QUEUES;
-    trials.task[1].result[NI_ROLE_FROM].err = ENOMEM;
+    trials.task[1].result[NI_ROLE_INITIATOR].step = NI_PAIR_QUEUES;
+    trials.task[1].result[NI_ROLE_INITIATOR].err = ENOMEM;
     judge();
     assert_int_equal(node.findings.n, 2);
     assert_string_equal(node.findings.at[1].subject, "mlx5_7/1");
@@ -451,9 +451,9 @@ static void test_gid_differs(void **state)
 {
     struct ni_rail_task *task = tried();
     (void)state;
-    task->own[NI_ROLE_FROM].gid[15] ^= 1;
+    task->own[NI_ROLE_INITIATOR].gid[15] ^= 1;
     assert_means(NI_F_VERBS_GID, "index 3 holds 10.0.1.4, in sysfs 10.0.1.5");
-    memset(task->own[NI_ROLE_FROM].gid, 0, NI_GID_BYTES); /* it did not come so far */
+    memset(task->own[NI_ROLE_INITIATOR].gid, 0, NI_GID_BYTES); /* it did not come so far */
     judge();
     assert_int_equal(node.findings.n, 0);
 }

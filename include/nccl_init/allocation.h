@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which HCAs were given to the pod: sources, and what each claims. */
-#ifndef NCCL_INIT_GIVEN_H
-#define NCCL_INIT_GIVEN_H
+#ifndef NCCL_INIT_ALLOCATION_H
+#define NCCL_INIT_ALLOCATION_H
 
 #include <stdbool.h>
 
@@ -9,7 +9,7 @@
 #include "nccl_init/pci.h"
 
 /* One environment string is 128 KiB (MAX_ARG_STRLEN): about 580 devices of _INFO. */
-enum { NI_MAX_CLAIM = 640 };
+enum { NI_MAX_ALLOCATION = 640 };
 
 /* In order of trust (docs/usage.md). */
 enum ni_source {
@@ -26,13 +26,13 @@ enum ni_source {
 
 /* Whether the source says what was given to the pod. Else it only sees HCAs, and those of other pods
    may be among them. */
-static inline bool ni_is_told(enum ni_source source)
+static inline bool ni_is_source_certain(enum ni_source source)
 {
     return source >= NI_SRC_OPTION && source <= NI_SRC_NETSTATUS;
 }
 
 /* What the source calls a device by. */
-enum ni_claim_by {
+enum ni_allocated_by {
     NI_BY_NOTHING, /* that is known */
     NI_BY_BDF,
     NI_BY_AUX, /* a sub-function's auxiliary name */
@@ -40,9 +40,9 @@ enum ni_claim_by {
 };
 
 /* One device id that somebody gave the pod. */
-struct ni_claim {
+struct ni_allocation {
     enum ni_source source;
-    enum ni_claim_by by;
+    enum ni_allocated_by by;
     bool not_rdma;        /* a NIC that is there, without infiniband/: vfio, no RDMA driver */
     struct ni_bdf bdf;    /* NI_LAST_BDF: it has none of its own */
     char id[NI_DEV_NAME]; /* as the kernel spells it: "0000:03:00.2", "mlx5_core.sf.4", "mlx5_6" */

@@ -2,9 +2,9 @@
 /* Which HCAs are the pod's: the variables, and the sources that count where no variable names one.
    */
 #include "lib/node_tree.h"
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/text.h"
 
 /* "mlx5_6 mlx5_7": the HCAs that were given, in their order. */
@@ -13,7 +13,7 @@ static const char *hcas(void)
     static char buf[1024];
     struct ni_text t = ni_text_on(buf, sizeof(buf));
     for (unsigned i = 0; i < pod.inv.n_hca; i++) {
-        if (pod.inv.hca[i].claim >= 0)
+        if (pod.inv.hca[i].allocation >= 0)
             ni_putf(&t, "%s%s", t.len ? " " : "", pod.inv.hca[i].name);
     }
     return buf;
@@ -70,8 +70,8 @@ static void test_several_variables(void **state)
     set_env("PCIDEVICE_A=0000:A3:00.2,0000:03:00.2");
     gather();
     assert_string_equal(hcas(), "mlx5_9 mlx5_6");
-    assert_int_equal(pod.inv.n_claim, 2);
-    assert_string_equal(pod.inv.claim[0].from, "PCIDEVICE_A"); /* by name, not by place */
+    assert_int_equal(pod.inv.n_allocation, 2);
+    assert_string_equal(pod.inv.allocation[0].from, "PCIDEVICE_A"); /* by name, not by place */
     assert_int_equal(pod.f.n, 0);
 }
 
@@ -82,8 +82,8 @@ static void test_one_device_spelt_twice(void **state)
     set_env("PCIDEVICE_A_INFO={\"00000000:A3:00.2\":{}}");
     gather();
     assert_string_equal(hcas(), "mlx5_6");
-    assert_int_equal(pod.inv.n_claim, 2);
-    assert_string_equal(pod.inv.claim[0].id, "0000:a3:00.2");
+    assert_int_equal(pod.inv.n_allocation, 2);
+    assert_string_equal(pod.inv.allocation[0].id, "0000:a3:00.2");
 }
 
 /* Of a variable that is there twice the first counts, as everywhere (core.h). */
@@ -108,8 +108,8 @@ static void test_states_of_claims(void **state)
     assert_string_equal(subject_of(NI_F_ALLOC_NO_DEVICE), "0000:66:00.0");
     assert_int_equal(pod.f.n, 5);
     unsigned bad_ids = 0;
-    for (unsigned i = 0; i < pod.inv.n_claim; i++) {
-        const struct ni_claim *c = &pod.inv.claim[i];
+    for (unsigned i = 0; i < pod.inv.n_allocation; i++) {
+        const struct ni_allocation *c = &pod.inv.allocation[i];
         bad_ids += c->by == NI_BY_NOTHING;
         assert_int_equal(c->not_rdma, strcmp(c->id, "0000:65:00.0") == 0);
     }
@@ -208,8 +208,8 @@ static void test_option_order(void **state)
     line("d sys/class/infiniband/a0/ports/1");
     pod.ask.hcas = "a00,a0";
     gather();
-    assert_string_equal(pod.inv.claim[0].id, "a0");
-    assert_string_equal(pod.inv.claim[1].id, "a00");
+    assert_string_equal(pod.inv.allocation[0].id, "a0");
+    assert_string_equal(pod.inv.allocation[1].id, "a00");
 }
 
 static void test_precedence_of_sources(void **state)
@@ -252,11 +252,11 @@ static void test_too_many(void **state)
     (void)state;
     struct ni_text t = ni_text_on(entry, sizeof(entry));
     ni_put(&t, "PCIDEVICE_A=");
-    for (unsigned i = 0; i < NI_MAX_CLAIM + 3; i++)
+    for (unsigned i = 0; i < NI_MAX_ALLOCATION + 3; i++)
         ni_putf(&t, "%04x:00:00.0,", i + 16);
     node_with(entry);
     gather();
-    assert_int_equal(pod.inv.n_claim, NI_MAX_CLAIM);
+    assert_int_equal(pod.inv.n_allocation, NI_MAX_ALLOCATION);
     assert_true(found(NI_F_ALLOC_TOO_MANY));
     assert_true(pod.f.n > NI_MAX_AGAIN);
     assert_true(pod.f.dropped > 0);

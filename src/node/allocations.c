@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ids and names that somebody gave the pod, as each source adds them. */
-#include "node/claims.h"
+#include "node/allocations.h"
 
 #include <string.h>
 
+#include "nccl_init/allocation.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
-#include "nccl_init/given.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/text.h"
@@ -30,10 +30,10 @@ struct ni_device_id ni_parse_device_id(struct ni_span s)
     return id;
 }
 
-static struct ni_claim *find_claim(struct ni_probe *p, const char *id)
+static struct ni_allocation *find_allocation(struct ni_probe *p, const char *id)
 {
-    for (unsigned i = 0; i < p->inv->n_claim; i++) {
-        struct ni_claim *c = &p->inv->claim[i];
+    for (unsigned i = 0; i < p->inv->n_allocation; i++) {
+        struct ni_allocation *c = &p->inv->allocation[i];
 
         if (c->source == p->source && strcmp(id, c->id) == 0)
             return c;
@@ -41,23 +41,24 @@ static struct ni_claim *find_claim(struct ni_probe *p, const char *id)
     return NULL;
 }
 
-struct ni_claim *ni_find_claim(struct ni_probe *p, const struct ni_device_id *id)
+struct ni_allocation *ni_find_allocation(struct ni_probe *p, const struct ni_device_id *id)
 {
-    return find_claim(p, id->text);
+    return find_allocation(p, id->text);
 }
 
-static struct ni_claim *new_claim(struct ni_probe *p, const char *from, enum ni_claim_by by,
-                                  const char *id, struct ni_bdf bdf)
+static struct ni_allocation *new_allocation(struct ni_probe *p, const char *from,
+                                            enum ni_allocated_by by, const char *id,
+                                            struct ni_bdf bdf)
 {
     struct ni_inventory *inv = p->inv;
 
-    if (inv->n_claim == NI_MAX_CLAIM) {
+    if (inv->n_allocation == NI_MAX_ALLOCATION) {
         ni_report(p->f, NI_F_ALLOC_TOO_MANY, from,
-                  "more than %d device ids; the rest is not looked at", NI_MAX_CLAIM);
+                  "more than %d device ids; the rest is not looked at", NI_MAX_ALLOCATION);
         return NULL;
     }
-    struct ni_claim *c = &inv->claim[inv->n_claim++];
-    *c = (struct ni_claim){.source = p->source, .by = by, .bdf = bdf, .hca = -1};
+    struct ni_allocation *c = &inv->allocation[inv->n_allocation++];
+    *c = (struct ni_allocation){.source = p->source, .by = by, .bdf = bdf, .hca = -1};
     struct ni_text t = ni_text_on(c->from, sizeof(c->from));
     ni_put_quoted(&t, from, strlen(from), sizeof(c->from) - 8);
     ni_copy(c->id, sizeof(c->id), id);
@@ -67,22 +68,23 @@ static struct ni_claim *new_claim(struct ni_probe *p, const char *from, enum ni_
     return c;
 }
 
-struct ni_claim *ni_add_claim(struct ni_probe *p, const char *from, const struct ni_device_id *id)
+struct ni_allocation *ni_add_allocation(struct ni_probe *p, const char *from,
+                                        const struct ni_device_id *id)
 {
-    struct ni_claim *c = find_claim(p, id->text);
+    struct ni_allocation *c = find_allocation(p, id->text);
 
-    return c ? c : new_claim(p, from, id->by, id->text, id->bdf);
+    return c ? c : new_allocation(p, from, id->by, id->text, id->bdf);
 }
 
-void ni_add_claim_name(struct ni_probe *p, const char *from, const char *name)
+void ni_add_allocation_name(struct ni_probe *p, const char *from, const char *name)
 {
-    if (ni_is_name(ni_span_of(name), NI_DEV_NAME) && !find_claim(p, name))
-        (void)new_claim(p, from, NI_BY_NAME, name, ni_class_bdf(p, name));
+    if (ni_is_name(ni_span_of(name), NI_DEV_NAME) && !find_allocation(p, name))
+        (void)new_allocation(p, from, NI_BY_NAME, name, ni_class_bdf(p, name));
 }
 
 /* "0000:03:00.2,0000:23:00.2". The separator was a blank, then ';', in the first versions of the
    plugin. */
-void ni_add_claims(struct ni_probe *p, const char *from, const char *list)
+void ni_add_allocations(struct ni_probe *p, const char *from, const char *list)
 {
     static const char separators[] = ",; ";
 
@@ -96,12 +98,13 @@ void ni_add_claims(struct ni_probe *p, const char *from, const char *list)
             list++;
         if (item.n == 0)
             continue;
-        if (!ni_add_claim(p, from, &id))
+        if (!ni_add_allocation(p, from, &id))
             return; /* no room: the rest would only cost time */
     }
 }
 
-void ni_note_rdma_dev(struct ni_probe *p, struct ni_claim *c, const char *from, const char *name)
+void ni_note_rdma_dev(struct ni_probe *p, struct ni_allocation *c, const char *from,
+                      const char *name)
 {
     if (name && ni_is_name(ni_span_of(name), NI_DEV_NAME)) {
         ni_copy(c->rdma_dev, sizeof(c->rdma_dev), name);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ids and names that somebody gave the pod, as each source adds them. */
+#ifndef NCCL_INIT_NODE_ALLOCATIONS_H
+#define NCCL_INIT_NODE_ALLOCATIONS_H
+
+#include "nccl_init/allocation.h"
+#include "nccl_init/base.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/text.h"
+#include "node/read.h"
+
+/* A source of the pod's devices: adds allocations, all of p->source. */
+typedef void ni_source_fn(struct ni_probe *p);
+
+/* A device id as somebody wrote it, parsed. */
+struct ni_device_id {
+    enum ni_allocated_by by; /* NI_BY_NOTHING: neither a PCI address nor an auxiliary name */
+    struct ni_bdf bdf;       /* NI_LAST_BDF: none */
+    char text
+        [NI_DEV_NAME]; /* in the kernel's spelling: lower case, four digits of domain; else quoted */
+};
+struct ni_device_id ni_parse_device_id(struct ni_span s);
+
+/* The allocation with that id; NULL. */
+struct ni_allocation *ni_find_allocation(struct ni_probe *p, const struct ni_device_id *id);
+/* Adds the id, or finds it; one of no known form is reported and kept as such. NULL: no room. */
+struct ni_allocation *ni_add_allocation(struct ni_probe *p, const char *from,
+                                        const struct ni_device_id *id);
+/* Ids of a list, separated by `,`, `;` or blanks. */
+void ni_add_allocations(struct ni_probe *p, const char *from, const char *list);
+/* A device that the source knows by its RDMA name. */
+void ni_add_allocation_name(struct ni_probe *p, const char *from, const char *name);
+/* What the source calls the RDMA device of an allocation; a value that is no device name is reported. */
+void ni_note_rdma_dev(struct ni_probe *p, struct ni_allocation *c, const char *from,
+                      const char *name);
+
+#endif
