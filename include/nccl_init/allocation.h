@@ -11,17 +11,24 @@
 /* One environment string is 128 KiB (MAX_ARG_STRLEN): about 580 devices of _INFO. */
 enum { NI_MAX_ALLOCATION = 640 };
 
-/* In order of trust (docs/usage.md). */
+/* The sources of the pod's devices, in order of trust (docs/rules.md, "Which devices are the pod's"):
+   name, word in JSON, words for people. */
+#define NI_SOURCES(X)                                                             \
+    X(NONE, "none", "this pod was given no HCA")                                  \
+    X(OPTION, "option", "HCAs named by --hcas")                                   \
+    X(PCIDEVICE, "pcidevice", "HCAs given by PCIDEVICE_* (SR-IOV device plugin)") \
+    X(SRIOVNET, "sriovnet", "HCAs given by SRIOVNETWORK_* (SR-IOV DRA driver)")   \
+    X(DRA, "dra", "HCAs given by DRA device metadata")                            \
+    X(NETSTATUS, "network-status", "HCAs given by network-status (Multus)")       \
+    X(UVERBS, "uverbs", "HCAs whose /dev/infiniband/uverbsN opens")               \
+    X(NETDEV, "netdev", "HCAs with an interface in this network namespace")       \
+    X(HOST, "host", "all HCAs of the host (host network)")
+
 enum ni_source {
-    NI_SRC_NONE,
-    NI_SRC_OPTION,    /* --hcas=LIST */
-    NI_SRC_PCIDEVICE, /* sriov-network-device-plugin */
-    NI_SRC_SRIOVNET,  /* SRIOVNETWORK_*, dra-driver-sriov */
-    NI_SRC_DRA,       /* device metadata files, KEP-5304 */
-    NI_SRC_NETSTATUS, /* k8s.v1.cni.cncf.io/network-status of Multus */
-    NI_SRC_UVERBS,    /* openable /dev/infiniband/uverbsN */
-    NI_SRC_NETDEV,    /* HCA whose netdev is in this network namespace */
-    NI_SRC_HOST       /* host network: all */
+#define NI_SOURCE_MEMBER(name, word, text) NI_SRC_##name,
+    NI_SOURCES(NI_SOURCE_MEMBER)
+#undef NI_SOURCE_MEMBER
+        NI_N_SOURCE
 };
 
 /* Whether the source says what was given to the pod. Else it only sees HCAs, and those of other pods

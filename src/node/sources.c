@@ -126,7 +126,7 @@ void ni_probe_sources(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
 
-    for (enum ni_source source = NI_SRC_OPTION; source <= NI_SRC_HOST; source++) {
+    for (enum ni_source source = NI_SRC_OPTION; source < NI_N_SOURCE; source++) {
         const bool decided = inv->source != NI_SRC_NONE;
 
         if (!decided && p->lost)

@@ -267,7 +267,7 @@ static void put_sources(struct ni_text *out, const struct ni_inventory *inv)
 {
     if (inv->n_allocation > 0)
         ni_put(out, "\nSources\n");
-    for (unsigned s = NI_SRC_NONE; s <= NI_SRC_HOST; s++) {
+    for (unsigned s = NI_SRC_NONE; s < NI_N_SOURCE; s++) {
         struct ni_text t = ni_long_text();
 
         for (unsigned i = 0; i < inv->n_allocation; i++) {

@@ -11,15 +11,9 @@
 #include "print/json_write.h"
 
 const struct ni_words ni_source_words[] = {
-    [NI_SRC_NONE] = {"none", "this pod was given no HCA"},
-    [NI_SRC_OPTION] = {"option", "HCAs named by --hcas"},
-    [NI_SRC_PCIDEVICE] = {"pcidevice", "HCAs given by PCIDEVICE_* (SR-IOV device plugin)"},
-    [NI_SRC_SRIOVNET] = {"sriovnet", "HCAs given by SRIOVNETWORK_* (SR-IOV DRA driver)"},
-    [NI_SRC_DRA] = {"dra", "HCAs given by DRA device metadata"},
-    [NI_SRC_NETSTATUS] = {"network-status", "HCAs given by network-status (Multus)"},
-    [NI_SRC_UVERBS] = {"uverbs", "HCAs whose /dev/infiniband/uverbsN opens"},
-    [NI_SRC_NETDEV] = {"netdev", "HCAs with an interface in this network namespace"},
-    [NI_SRC_HOST] = {"host", "all HCAs of the host (host network)"},
+#define SOURCE_WORDS(name, word, text) [NI_SRC_##name] = {word, text},
+    NI_SOURCES(SOURCE_WORDS)
+#undef SOURCE_WORDS
 };
 
 const struct ni_words ni_link_words[] = {

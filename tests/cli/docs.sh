@@ -107,6 +107,14 @@ while read -r rule name; do
 	grep -q "^$rule .*\b$name\b" "$tmp/sets" || complain "the rule $rule sets $name, and plan --rules does not say so"
 done <"$tmp/made"
 
+# NCCL's variables that rules may set: each of these lists has them all
+grep -o '\bNCCL_[A-Z0-9_]*' "$tmp/sets" | sort -u >"$tmp/variables"
+for list in src/rules/left_unset.c docs/usage.md README.md k8s/new; do
+	while read -r name; do
+		grep -qw "$name" "$list" || complain "$list does not list $name, which a rule may set"
+	done <"$tmp/variables"
+done
+
 grep -o '{"[a-z0-9.-]*", \.' src/doctor/checks.c | cut -d '"' -f 2 >"$tmp/check.c"
 # shellcheck disable=SC2016 # the backquotes are Markdown's
 sed -n '/^## Checks/,$ s/^| `\([a-z0-9.-]*\)` | .*/\1/p' docs/rules.md >"$tmp/checks.md"
