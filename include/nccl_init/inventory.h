@@ -31,7 +31,7 @@ struct ni_conf_entry {
 
 /* What a rule may ask for, because it decides nothing in most pods: bits of ni_plan.needs and of
    ni_inventory.read. */
-enum ni_want {
+enum ni_fact {
     NI_NEED_IPV6 = 1,        /* its addresses; the default route where IPv4 has none */
     NI_NEED_OWN_NETDEVS = 2, /* the interface of each given function with an ACTIVE port */
     NI_NEED_DATA_DIRECT = 4, /* the HCAs' functions beside the GPUs */

@@ -28,6 +28,8 @@ struct asked {
 };
 
 static const char ucx_devices[] = "UCX_NET_DEVICES", nvshmem_list[] = "NVSHMEM_HCA_LIST";
+static const char vllm_map[] = "VLLM_GPU_NIC_PCIE_MAPPING",
+                  vllm_selection[] = "VLLM_NIC_SELECTION_VARS";
 
 /* Decides one variable: the value and the reason; a reason alone: better left unset; neither: nothing
    is said of it. */
@@ -113,10 +115,9 @@ static void put_map(const struct asked *a, struct ni_text *map, struct ni_text *
    (set_worker_net_device). */
 static void decide_vllm(struct asked *a)
 {
-    static const char map_name[] = "VLLM_GPU_NIC_PCIE_MAPPING",
-                      vars_name[] = "VLLM_NIC_SELECTION_VARS",
-                      by_pe_name[] = "NVSHMEM_HCA_PE_MAPPING";
-    const char *users_map = ni_user_value(a->w, map_name), *vars = ni_user_value(a->w, vars_name);
+    static const char by_pe_name[] = "NVSHMEM_HCA_PE_MAPPING";
+    const char *users_map = ni_user_value(a->w, vllm_map),
+               *vars = ni_user_value(a->w, vllm_selection);
     struct ni_text map = NI_TEXT(NI_VALUE), why = NI_TEXT(NI_REASON), ours = NI_TEXT(64);
 
     put_map(a, &map, &why);
@@ -131,8 +132,8 @@ static void decide_vllm(struct asked *a)
     if (whole)
         ni_put(&why, a->by_vllm.len ? "each GPU's own HCA"
                                     : "your own values leave vLLM nothing to choose");
-    ni_decide_value(a->w, map_name, whole && a->by_vllm.len ? map.buf : NULL, "%s", why.buf);
-    ni_decide_value(a->w, vars_name, a->by_vllm.len && ours.len ? ours.buf : NULL,
+    ni_decide_value(a->w, vllm_map, whole && a->by_vllm.len ? map.buf : NULL, "%s", why.buf);
+    ni_decide_value(a->w, vllm_selection, a->by_vllm.len && ours.len ? ours.buf : NULL,
                     a->by_vllm.len ? "what vLLM sets in each worker, from the map"
                                    : "vLLM takes it only together with the map");
 }
@@ -288,6 +289,13 @@ static const struct variable {
     {"GLOO_SOCKET_IFNAME", NI_FOR_GLOO, .put = put_interface},
     {"TP_SOCKET_IFNAME", NI_FOR_GLOO, .put = put_interface},
 };
+
+void ni_put_library_variables(struct ni_text *t)
+{
+    ni_putf(t, "%s, %s", vllm_map, vllm_selection);
+    for (unsigned i = 0; i < NI_COUNT(variables); i++)
+        ni_putf(t, ", %s", variables[i].name);
+}
 
 /* What of nvshmem.conf says otherwise than the environment will. The setting stays for NVSHMEM before
    3.6.5, which reads no such file. */

@@ -28,7 +28,8 @@
 /* One decision. A rule keeps nothing between its calls: it may run again on a new plan. */
 static const struct {
     const char *id; /* permanent, dotted */
-    const char *reads, *sets;
+    const char *reads;
+    const char *sets; /* NULL: the variables of the table of libraries.c */
     ni_rule_fn *eval;
     bool when_off; /* with --mode=off, too, which decides no setting */
 } rules[] = {
@@ -52,11 +53,7 @@ static const struct {
     {"gdr.level", "GPUs, PCI tree, peermem, DMA-BUF", "NCCL_NET_GDR_LEVEL", ni_rule_gdr, false},
     {"gpu.hcas", "GPUs, PCI tree, chosen ports", "which of these each GPU is to use",
      ni_rule_gpu_hcas, false},
-    {"for.libraries", "ports and interfaces chosen, those of each GPU, --for, the local rank",
-     "VLLM_GPU_NIC_PCIE_MAPPING, VLLM_NIC_SELECTION_VARS, UCX_NET_DEVICES, UCX_IB_GID_INDEX, "
-     "UCX_MAX_HCA_PER_GPU, NVSHMEM_HCA_LIST, NVSHMEM_HCA_PREFIX, NVSHMEM_IB_GID_INDEX, "
-     "NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME, NVSHMEM_BOOTSTRAP_UID_SOCK_FAMILY, MC_TE_FILTERS, "
-     "MC_IB_PORT, MC_GID_INDEX, GLOO_SOCKET_IFNAME, TP_SOCKET_IFNAME",
+    {"for.libraries", "ports and interfaces chosen, those of each GPU, --for, the local rank", NULL,
      ni_rule_libraries, false},
     {"user.values", "NCCL_* of the environment and nccl.conf", "findings only", ni_rule_user,
      false},
@@ -69,9 +66,14 @@ static const struct {
 
 void ni_put_rules(struct ni_text *t)
 {
-    for (unsigned i = 0; i < NI_COUNT(rules); i++)
-        ni_putf(t, "%s%s\n    reads  %s\n    sets   %s\n", i ? "\n" : "", rules[i].id,
-                rules[i].reads, rules[i].sets);
+    for (unsigned i = 0; i < NI_COUNT(rules); i++) {
+        ni_putf(t, "%s%s\n    reads  %s\n    sets   ", i ? "\n" : "", rules[i].id, rules[i].reads);
+        if (rules[i].sets)
+            ni_put(t, rules[i].sets);
+        else
+            ni_put_library_variables(t);
+        ni_put(t, "\n");
+    }
 }
 
 void ni_decide(const struct ni_work *w)
