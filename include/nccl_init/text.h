@@ -64,6 +64,8 @@ bool ni_word(const char **cursor, struct ni_span *ret);
 /* s without blanks and tabs, CR and LF at both ends. */
 struct ni_span ni_trim(struct ni_span s);
 bool ni_span_is(struct ni_span s, const char *text);
+/* Returns true if both have the same bytes. The pointer of an empty span may be NULL. */
+bool ni_is_same_span(struct ni_span a, struct ni_span b);
 bool ni_is_any(const char *s, const char *const words[], size_t n);
 /* Letters to insert, remove or replace to make one of the other (Levenshtein). Both have at most
    NI_EDITS_NAME. */

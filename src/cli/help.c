@@ -19,7 +19,7 @@ static void put_below(struct ni_text *t, const char *s)
     ni_put_wrapped(t, 78, 6, s);
 }
 
-static void put_option(struct ni_text *t, const struct ni_option *o)
+static void put_option_help(struct ni_text *t, const struct ni_option *o)
 {
     const char *hidden = o->initial && !ni_has_prefix(o->arg, o->initial) ? o->initial : NULL;
     struct ni_text help = NI_TEXT(512);
@@ -44,7 +44,7 @@ static void put_verb(struct ni_text *t, const struct ni_program *program,
         const struct ni_option *option = ni_option_at(program, i);
 
         if ((option->verbs & verb->bit) != 0)
-            put_option(t, option);
+            put_option_help(t, option);
     }
     ni_put(t, "  -h, --help\n      this text\n");
 }

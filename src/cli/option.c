@@ -17,7 +17,7 @@
 #include "system/caps.h"
 
 /* Which of the option's values `s` is: 0 for the first; -1: none. */
-static int value_of(const struct ni_option *option, struct ni_span s)
+static int option_value(const struct ni_option *option, struct ni_span s)
 {
     static const char more[] = ",...";
     const char *rest = option->arg;
@@ -35,7 +35,7 @@ static int value_of(const struct ni_option *option, struct ni_span s)
 /* at: an enum whose values are in the order of the words. */
 int ni_take_word(const struct ni_option *option, const char *text, void *at)
 {
-    int i = value_of(option, ni_span_of(text));
+    int i = option_value(option, ni_span_of(text));
 
     if (i < 0)
         return -EINVAL;
@@ -93,7 +93,7 @@ int ni_take_bytes(const struct ni_option *option, const char *text, void *at)
 /* at: an int64_t. Bytes are less than unlimited, which is called `max`. */
 int ni_take_memlock(const struct ni_option *option, const char *text, void *at)
 {
-    const int i = value_of(option, ni_span_of(text));
+    const int i = option_value(option, ni_span_of(text));
 
     if (i != 0 && i != 1)
         return ni_take_bytes(option, text, at);
@@ -106,7 +106,7 @@ int ni_take_gdr(const struct ni_option *option, const char *text, void *at)
 {
     enum ni_distance *level = at;
 
-    switch (value_of(option, ni_span_of(text))) {
+    switch (option_value(option, ni_span_of(text))) {
     case -1:
         return -EINVAL;
     case 0: /* auto */
@@ -128,7 +128,7 @@ int ni_take_names(const struct ni_option *option, const char *text, void *at)
     const char *rest = text;
     struct ni_span item;
 
-    if (value_of(option, ni_span_of(text)) == 0) {
+    if (option_value(option, ni_span_of(text)) == 0) {
         *(const char **)at = NULL;
         return 0;
     }
@@ -155,7 +155,7 @@ int ni_take_targets(const struct ni_option *option, const char *text, void *at)
     unsigned bits = 0;
 
     while (ni_split(&text, ',', &item)) {
-        int i = value_of(option, item);
+        int i = option_value(option, item);
 
         if (i < 0)
             return -EINVAL;
@@ -182,7 +182,7 @@ int ni_take_require(const struct ni_option *option, const char *text, void *at)
     text = ni_option_list(text);
     while (ni_split(&text, ',', &item)) {
         const bool is_rails = ni_has_prefix(item.p, "rails=");
-        int i = value_of(option, is_rails ? ni_span_of("rails=N") : item);
+        int i = option_value(option, is_rails ? ni_span_of("rails=N") : item);
 
         if (is_rails &&
             ni_parse_u64((struct ni_span){item.p + 6, item.n - 6}, NI_MAX_CHOSEN, &rails) < 0)

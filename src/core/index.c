@@ -17,18 +17,13 @@ uint64_t ni_hash(uint64_t seed, struct ni_span text)
     return hash;
 }
 
-static bool is_same(struct ni_span a, struct ni_span b)
-{
-    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
-}
-
 uint32_t *ni_index_find(const struct ni_index *index, struct ni_span text, ni_entry_text *text_of,
                         const void *entries)
 {
     const size_t mask = index->room - 1;
     size_t at = (size_t)ni_hash(index->seed, text) & mask;
 
-    while (index->place[at] != 0 && !is_same(text_of(entries, index->place[at]), text))
+    while (index->place[at] != 0 && !ni_is_same_span(text_of(entries, index->place[at]), text))
         at = (at + 1) & mask;
     return &index->place[at];
 }

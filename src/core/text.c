@@ -222,6 +222,11 @@ bool ni_span_is(struct ni_span s, const char *text)
     return strlen(text) == s.n && (s.n == 0 || memcmp(s.p, text, s.n) == 0); /* s.p may be NULL */
 }
 
+bool ni_is_same_span(struct ni_span a, struct ni_span b)
+{
+    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
 bool ni_is_any(const char *s, const char *const words[], size_t n)
 {
     for (size_t i = 0; i < n; i++) {

@@ -20,13 +20,13 @@
 
 /* ---- what was looked at ---- */
 
-static void add(struct ni_text *t, const char *what, const char *word)
+static void add_driver(struct ni_text *t, const char *what, const char *word)
 {
     ni_putf(t, "%s%s%s", t->len > 0 ? ", " : "", what, word);
 }
 
 /* The node in one line; what is not known is left out. */
-static void put_node(struct ni_text *out, const struct ni_inventory *inv)
+static void put_node_line(struct ni_text *out, const struct ni_inventory *inv)
 {
     const struct ni_drivers *d = &inv->drivers;
     const enum ni_known open_driver = inv->gdr.open_driver;
@@ -34,17 +34,18 @@ static void put_node(struct ni_text *out, const struct ni_inventory *inv)
     struct ni_text t = ni_text_on(buf, sizeof(buf));
 
     if (inv->self.kernel[0])
-        add(&t, "kernel ", inv->self.kernel);
+        add_driver(&t, "kernel ", inv->self.kernel);
     if (d->nvidia_version[0])
-        add(&t, "NVIDIA driver ", d->nvidia_version);
+        add_driver(&t, "NVIDIA driver ", d->nvidia_version);
     if (d->nvidia_version[0] && (open_driver == NI_KNOWN || open_driver == NI_ABSENT))
         ni_put(&t, open_driver == NI_KNOWN ? " (open)" : " (closed)");
     if (d->peermem == NI_KNOWN)
-        add(&t, "nvidia-peermem", "");
+        add_driver(&t, "nvidia-peermem", "");
     if (d->ofed == NI_KNOWN)
-        add(&t, d->mlx5_version[0] ? "MLNX_OFED or DOCA " : "MLNX_OFED or DOCA", d->mlx5_version);
+        add_driver(&t, d->mlx5_version[0] ? "MLNX_OFED or DOCA " : "MLNX_OFED or DOCA",
+                   d->mlx5_version);
     if (inv->netns_mode != NI_NETNS_UNKNOWN)
-        add(&t, "RDMA netns ", inv->netns_mode == NI_NETNS_SHARED ? "shared" : "exclusive");
+        add_driver(&t, "RDMA netns ", inv->netns_mode == NI_NETNS_SHARED ? "shared" : "exclusive");
     ni_put_item(out, "node", buf);
 }
 
@@ -67,20 +68,20 @@ static void put_checked(struct ni_text *out, const struct ni_diagnosis *d)
 
         for (unsigned i = 0; i < d->n; i++)
             if ((int)d->at[i].outcome == k)
-                add(&t, d->at[i].id, "");
+                add_driver(&t, d->at[i].id, "");
         ni_put_item(out, outcomes[k].text, buf);
     }
     struct ni_text t = ni_text_on(buf, sizeof(buf));
     for (unsigned i = 0; i < NI_F_COUNT; i++) {
         if (!d->ignore || !d->ignore[i])
             continue;
-        add(&t, ni_finding_kind(i)->id, "");
+        add_driver(&t, ni_finding_kind(i)->id, "");
         ni_putf(&t, " (%u)", d->ignored[i]);
     }
     ni_put_item(out, "ignored", buf);
 }
 
-static void put_verdict(struct ni_text *out, const struct ni_view *view, bool colour)
+static void put_health_verdict(struct ni_text *out, const struct ni_view *view, bool colour)
 {
     unsigned errors = ni_findings_count(view->findings, NI_ERROR);
     unsigned warnings = ni_findings_count(view->findings, NI_WARNING);
@@ -105,13 +106,13 @@ void ni_put_doctor(struct ni_text *out, const struct ni_view *view,
     ni_putf(out, "Doctor: %u HCA%s of the pod, %u other%s, %u GPU%s; ", n, ni_plural(n), others,
             ni_plural(others), view->inv->n_gpu, ni_plural(view->inv->n_gpu));
     ni_put_origin(out, view);
-    put_node(out, view->inv);
+    put_node_line(out, view->inv);
     if (trials)
         ni_putf(out, "  self-test: %u of %u ports passed\n", trials->passed, trials->n);
     ni_put_findings(out, view, NI_INFO);
     put_checked(out, diagnosis);
     ni_put(out, "\n");
-    put_verdict(out, view, view->colour);
+    put_health_verdict(out, view, view->colour);
     ni_put(out, "\n");
 }
 
@@ -122,7 +123,7 @@ void ni_put_doctor_brief(struct ni_text *out, const struct ni_view *view)
     const struct ni_findings *all = view->findings;
     const struct ni_finding *last = NULL;
 
-    put_verdict(out, view, false);
+    put_health_verdict(out, view, false);
     for (int severity = NI_ERROR; severity >= NI_WARNING; severity--) {
         for (unsigned i = 0; i < all->n; i++) {
             const struct ni_finding *f = &all->at[i];

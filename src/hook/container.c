@@ -28,7 +28,7 @@ enum ni_hook_answer ni_hook_say(enum ni_hook_answer a, struct ni_text *why, cons
     return a;
 }
 
-static const char *text_of(const json_t *object, const char *key)
+static const char *json_text(const json_t *object, const char *key)
 {
     const char *s = json_string_value(json_object_get(object, key));
 
@@ -36,7 +36,7 @@ static const char *text_of(const json_t *object, const char *key)
 }
 
 /* ANY also where there is none. */
-static int number_of(const json_t *object, const char *key)
+static int json_number(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
     double d = json_real_value(value);
@@ -54,16 +54,16 @@ enum ni_hook_answer ni_hook_state(const char *text, bool dry, struct ni_hook_con
 
     *ret = (struct ni_hook_container){.listed = -1, .before = -1};
     struct ni_text id = ni_text_on(ret->id, sizeof(ret->id));
-    ni_quote(&id, text_of(top, "id"));
+    ni_quote(&id, json_text(top, "id"));
     if (!top)
         return ni_hook_say(NI_HOOK_WRONG, why, " in the state");
-    if (id.len && !text_of(top, "status")[0])
+    if (id.len && !json_text(top, "status")[0])
         return ni_hook_say(NI_HOOK_NO, why, "no status in the state, as of Kata Containers");
-    ret->pid = number_of(top, "pid");
-    if (!ni_is_any(text_of(top, "status"), status, dry ? 3 : 2) || ret->pid <= 1)
+    ret->pid = json_number(top, "pid");
+    if (!ni_is_any(json_text(top, "status"), status, dry ? 3 : 2) || ret->pid <= 1)
         return ni_hook_say(NI_HOOK_WRONG, why, "the state is not of the stage createRuntime");
-    if (text_of(top, "bundle")[0] != '/' ||
-        !ni_copy(ret->bundle, sizeof(ret->bundle), text_of(top, "bundle")))
+    if (json_text(top, "bundle")[0] != '/' ||
+        !ni_copy(ret->bundle, sizeof(ret->bundle), json_text(top, "bundle")))
         return ni_hook_say(NI_HOOK_WRONG, why, "bundle in the state is no absolute path");
     return NI_HOOK_YES;
 }
@@ -72,7 +72,7 @@ static bool is_character(const json_t *device)
 {
     static const char *const types[] = {"c", "u"};
 
-    return ni_is_any(text_of(device, "type"), types, NI_COUNT(types));
+    return ni_is_any(json_text(device, "type"), types, NI_COUNT(types));
 }
 
 /* Whether the rules let the container read and write the character device: the last that matches
@@ -85,9 +85,9 @@ static bool is_allowed(const json_t *rules, int major, int minor)
 
     json_array_foreach(rules, i, rule)
     {
-        const int of_major = number_of(rule, "major");
-        const int of_minor = number_of(rule, "minor");
-        const char *type = text_of(rule, "type"), *access = text_of(rule, "access");
+        const int of_major = json_number(rule, "major");
+        const int of_minor = json_number(rule, "minor");
+        const char *type = json_text(rule, "type"), *access = json_text(rule, "access");
 
         if (of_major == BAD || of_minor == BAD)
             return false;
@@ -115,8 +115,8 @@ static bool is_verbs(const struct ni_dir *top, int major, int minor)
 }
 
 /* Among those that are listed, and those that a rule names. */
-static bool find_device(const struct ni_dir *top, const json_t *devices, const json_t *rules,
-                        struct ni_hook_container *ret)
+static bool find_device_rule(const struct ni_dir *top, const json_t *devices, const json_t *rules,
+                             struct ni_hook_container *ret)
 {
     const json_t *const lists[] = {devices, rules};
     json_t *device;
@@ -125,8 +125,8 @@ static bool find_device(const struct ni_dir *top, const json_t *devices, const j
     for (size_t k = 0; k < NI_COUNT(lists); k++) {
         json_array_foreach(lists[k], i, device)
         {
-            ret->major = number_of(device, "major");
-            ret->minor = number_of(device, "minor");
+            ret->major = json_number(device, "major");
+            ret->minor = json_number(device, "minor");
             if (is_character(device) && ret->major >= 0 && ret->minor >= 0 &&
                 is_verbs(top, ret->major, ret->minor) && is_allowed(rules, ret->major, ret->minor))
                 return true;
@@ -145,7 +145,7 @@ static int64_t listed_limit(const json_t *rlimits)
         /* A number of 64 bits without sign; unlimited is the largest. */
         double soft = json_real_value(json_object_get(value, "soft"));
 
-        if (strcmp(text_of(value, "type"), "RLIMIT_MEMLOCK") == 0 && soft >= 0)
+        if (strcmp(json_text(value, "type"), "RLIMIT_MEMLOCK") == 0 && soft >= 0)
             return soft < 0x1p63 ? (int64_t)soft : NI_UNLIMITED;
     }
     return -1;
@@ -161,11 +161,11 @@ enum ni_hook_answer ni_hook_config(const struct ni_dir *top, const char *text, b
     if (!of_linux)
         return ni_hook_say(NI_HOOK_WRONG, why,
                            config ? "config.json is of no Linux container" : " in config.json");
-    if (strcmp(text_of(json_object_get(config, "annotations"), opt_out), keep) == 0)
+    if (strcmp(json_text(json_object_get(config, "annotations"), opt_out), keep) == 0)
         return ni_hook_say(NI_HOOK_NO, why, "the annotation %s is `%s`", opt_out, keep);
     if (!privileged && is_allowed(rules, ANY, ANY))
         return ni_hook_say(NI_HOOK_NO, why, "it may use every device, and --privileged is not set");
-    if (!find_device(top, json_object_get(of_linux, "devices"), rules, ret))
+    if (!find_device_rule(top, json_object_get(of_linux, "devices"), rules, ret))
         return ni_hook_say(NI_HOOK_NO, why, "no RDMA device");
     ret->listed = listed_limit(json_object_get(json_object_get(config, "process"), "rlimits"));
     return NI_HOOK_YES;

@@ -60,7 +60,7 @@ static struct {
 };
 
 /* A line of the journal, or of syslog; lost where nobody listens. It never waits. */
-static void tell(int priority, const char *text)
+static void log_line(int priority, const char *text)
 {
     const struct sockaddr_un to = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
     struct ni_text t = NI_TEXT(1200);
@@ -74,9 +74,9 @@ static void tell(int priority, const char *text)
 /* runc shows stderr if the hook fails. crun appends it to a file that an annotation of the container
    names (run.oci.hooks.stderr): so nothing is written there otherwise, but for --dry-run, which people
    start. */
-static int failed(const char *text)
+static int fail_hook(const char *text)
 {
-    tell(LOG_WARNING, text);
+    log_line(LOG_WARNING, text);
     if (options.strict || options.dry)
         (void)dprintf(STDERR_FILENO, "nccl-init-hook: %s\n", text);
     return options.strict;
@@ -184,14 +184,14 @@ static int hook(void)
     const bool whole = read_state(state, state ? STATE_MAX : 0);
     if (options.wrong) {
         ni_putf(&t, "wrong arguments: %.99s", options.wrong);
-        return failed(t.buf);
+        return fail_hook(t.buf);
     }
     if (kept < 0)
-        return failed("capabilities cannot be dropped");
+        return fail_hook("capabilities cannot be dropped");
     if (!state || !whole)
-        return failed("standard input is no state");
+        return fail_hook("standard input is no state");
     if (ni_root_open(options.root, &root, &line) < 0)
-        return failed("--root cannot be opened");
+        return fail_hook("--root cannot be opened");
     const struct ni_dir top = ni_dir_top(&root);
     const bool dry = options.dry || root.kind != NI_ROOT_LIVE;
     const enum ni_hook_answer answer = decide(&top, state, &c, &why);
@@ -204,14 +204,14 @@ static int hook(void)
     if (dry)
         return printf("%s\n", t.buf) < 0 || (options.strict && answer == NI_HOOK_WRONG);
     if (answer == NI_HOOK_YES)
-        tell(LOG_INFO, t.buf);
-    return answer == NI_HOOK_WRONG ? failed(t.buf) : 0;
+        log_line(LOG_INFO, t.buf);
+    return answer == NI_HOOK_WRONG ? fail_hook(t.buf) : 0;
 }
 
 enum task { HOOK, WORD, INSTALL, REMOVE, HELP, VERSION, MEMLOCK, ROOT, PROGRAM };
 
 /* An absolute path that JSON takes as it is; of other bytes than ASCII it takes only UTF-8. */
-static bool is_plain(const char *path)
+static bool is_plain_path(const char *path)
 {
     for (const char *s = path; *s; s++)
         if (*s < ' ' || *s > '~' || *s == '"' || *s == '\\')
@@ -258,7 +258,7 @@ static enum task parse(int argc, char *argv[])
     }
     if (optind < argc)
         options.wrong = argv[optind];
-    if (options.folder[0] != '/' || !is_plain(options.program))
+    if (options.folder[0] != '/' || !is_plain_path(options.program))
         options.wrong = options.folder[0] != '/' ? options.folder : options.program;
     if (strcmp(options.memlock_text, "max") != 0 &&
         ni_parse_bytes(options.memlock_text, 0, NI_UNLIMITED - 1, &options.memlock) < 0)

@@ -115,7 +115,7 @@ static struct ni_log_rank *rank_number(const struct ni_log *log, int number)
 
 /* By the rank that the line names, by the pid, by the launcher's prefix, or by the file if it is one
    process's. */
-static struct ni_log_rank *whose(struct ni_log *log, const struct ni_log_note *note)
+static struct ni_log_rank *rank_of_note(struct ni_log *log, const struct ni_log_note *note)
 {
     struct ni_log_rank *process = NULL;
 
@@ -181,7 +181,7 @@ void ni_log_find_owners(struct ni_log *log)
         log->rank[i].called = -1;
     for (unsigned i = 0; i < log->n_note; i++) {
         struct ni_log_note *note = &log->note[i];
-        struct ni_log_rank *r = whose(log, note);
+        struct ni_log_rank *r = rank_of_note(log, note);
 
         note->who = r;
         if (note->said == NI_SAID_EXCEPTION)
@@ -450,7 +450,7 @@ static void report_ends(struct ni_log *log, struct ni_findings *f)
 
 /* ---- collectives ---- */
 
-static bool is_same(const struct ni_log_note *a, const struct ni_log_note *b)
+static bool is_same_note(const struct ni_log_note *a, const struct ni_log_note *b)
 {
     return a->number == b->number && a->collective == b->collective && a->in == b->in &&
            a->out == b->out;
@@ -488,7 +488,7 @@ static unsigned mark_collectives(struct ni_log *log, ni_log_text group)
         for (unsigned k = i; k < log->n; k++) {
             struct ni_log_rank *other = log->order[k];
 
-            if (is_waiting(other) && other->group == group && is_same(r->wait, other->wait))
+            if (is_waiting(other) && other->group == group && is_same_note(r->wait, other->wait))
                 other->mark = n + 1;
         }
     }

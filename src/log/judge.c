@@ -15,7 +15,7 @@
 
 /* ---- which ranks there are, and what each is ---- */
 
-static int compare(int64_t x, int64_t y)
+static int compare_numbers(int64_t x, int64_t y)
 {
     return (x > y) - (x < y);
 }
@@ -23,16 +23,16 @@ static int compare(int64_t x, int64_t y)
 /* GPU and rank; in one place the later process comes behind. */
 static int compare_places(const struct ni_log_rank *x, const struct ni_log_rank *y)
 {
-    int r = compare(x->rank, y->rank);
+    int r = compare_numbers(x->rank, y->rank);
 
     if (r == 0)
-        r = compare(x->size, y->size);
+        r = compare_numbers(x->size, y->size);
     if (r == 0)
-        r = compare(x->bus, y->bus);
+        r = compare_numbers(x->bus, y->bus);
     if (r == 0)
-        r = compare(x->dev, y->dev);
+        r = compare_numbers(x->dev, y->dev);
     if (r == 0)
-        r = compare(x->process->host, y->process->host);
+        r = compare_numbers(x->process->host, y->process->host);
     return r;
 }
 
@@ -49,7 +49,7 @@ static int by_number(const void *a, const void *b)
 {
     const struct ni_log_rank *x = *(struct ni_log_rank *const *)a;
     const struct ni_log_rank *y = *(struct ni_log_rank *const *)b;
-    const int r = compare(x->rank, y->rank);
+    const int r = compare_numbers(x->rank, y->rank);
 
     return r != 0 ? r : (x > y) - (x < y);
 }
@@ -59,7 +59,7 @@ static int by_host(const void *a, const void *b)
     const struct ni_log_rank *x = *(struct ni_log_rank *const *)a;
     const struct ni_log_rank *y = *(struct ni_log_rank *const *)b;
 
-    return compare(x->process->host, y->process->host);
+    return compare_numbers(x->process->host, y->process->host);
 }
 
 /* Two processes that say they are one rank of one communicator. A restart makes another communicator. */
@@ -98,7 +98,8 @@ static void sort_ranks(struct ni_log *log)
 }
 
 /* The value that NCCL said it took; NULL: it said nothing. */
-static const char *value_of(const struct ni_log *log, const struct ni_log_rank *r, const char *name)
+static const char *rank_value(const struct ni_log *log, const struct ni_log_rank *r,
+                              const char *name)
 {
     for (unsigned k = 1; k < log->n_name; k++)
         if (r->process->value[k] != 0 && strcmp(ni_log_word(log, log->name[k]), name) == 0)
@@ -109,7 +110,7 @@ static const char *value_of(const struct ni_log *log, const struct ni_log_rank *
 /* The variable that switches RDMA off; NULL: none does. */
 static const char *switched_off(const struct ni_log *log, const struct ni_log_rank *r)
 {
-    const char *off = value_of(log, r, "NCCL_IB_DISABLE"), *net = value_of(log, r, "NCCL_NET");
+    const char *off = rank_value(log, r, "NCCL_IB_DISABLE"), *net = rank_value(log, r, "NCCL_NET");
 
     if (off && strcmp(off, "0") != 0)
         return "NCCL_IB_DISABLE";
@@ -145,7 +146,7 @@ static unsigned what_is(const struct ni_log *log, const struct ni_log_rank *r)
         is |= local ? LOCAL : UNKNOWN;
     if (ni_log_is_stopped(r))
         is |= WAITING;
-    if ((p->hcas != 0 || value_of(log, r, "NCCL_IB_HCA")) && !switched_off(log, r))
+    if ((p->hcas != 0 || rank_value(log, r, "NCCL_IB_HCA")) && !switched_off(log, r))
         is |= MEANT;
     return is;
 }
@@ -217,7 +218,7 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
 
         r->mark = (r->process->said & h->bit) != 0;
         harms |= (r->mark || h->nobodys) && (r->is & harmful) != 0;
-        if (flags & NI_PATTERN_INDEX && value_of(log, r, "NCCL_IB_GID_INDEX"))
+        if (flags & NI_PATTERN_INDEX && rank_value(log, r, "NCCL_IB_GID_INDEX"))
             id = NI_F_USER_GID_WRONG;
     }
     if (!harms)
@@ -229,7 +230,7 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
 }
 
 /* The first reason that one of the marked gave, and who, unless all did; with quote also the line. */
-static void put_why(struct ni_text *t, const struct ni_log *log, bool quote)
+static void put_socket_reason(struct ni_text *t, const struct ni_log *log, bool quote)
 {
     for (unsigned i = 0; i < log->n; i++) {
         const struct ni_log_rank *r = log->order[i];
@@ -250,7 +251,7 @@ static void put_why(struct ni_text *t, const struct ni_log *log, bool quote)
             }
         }
         if (h == end)
-            ni_putf(t, "%s is %.16s", off, value_of(log, r, off));
+            ni_putf(t, "%s is %.16s", off, rank_value(log, r, off));
         else if (quote)
             put_hit(t, log, h, h->row->id);
         else
@@ -266,7 +267,7 @@ static void judge_network(struct ni_log *log, bool rdma, bool gdr, struct ni_fin
     struct ni_text t = NI_TEXT(300);
 
     if (mark(log, SOCKETS) > 0) {
-        put_why(&t, log, true);
+        put_socket_reason(&t, log, true);
         ni_report(f, meant ? NI_F_LOG_SOCKETS : NI_F_HCA_NONE, name_them(log),
                   "went over sockets%s: %s", meant ? "" : ", and nothing in the log asks for RDMA",
                   t.buf);
@@ -377,7 +378,7 @@ bool ni_log_put_hca(struct ni_text *t, const struct ni_log *log, const struct ni
 }
 
 /* An HCA with ends counts once for a host, whose ranks may have lists of their own. */
-static void put_hcas(struct ni_text *t, struct ni_log *log)
+static void put_ranks_hcas(struct ni_text *t, struct ni_log *log)
 {
     unsigned min = UINT32_MAX, max = 0, hosts = 0, all = 0, fused = 0;
     bool connected = false;
@@ -456,7 +457,7 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
         ni_putf(&t, "%s%s%s; ", cause->subject, cause->subject[0] ? ": " : "", cause->message);
     if (sockets > 0 && sockets < log->n) {
         ni_putf(&t, "%s went over sockets: ", name_them(log));
-        put_why(&t, log, false);
+        put_socket_reason(&t, log, false);
         ni_put(&t, "; ");
     }
     if (last && last->size > (int)log->n)
@@ -477,11 +478,11 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
                 ni_findings_has(f, NI_F_LOG_VERSION_DIFFERS) ? " and others" : "");
     if (sockets > 0 && sockets == log->n) {
         ni_put(&t, ", over sockets: ");
-        put_why(&t, log, false);
+        put_socket_reason(&t, log, false);
     } else if (local > 0 && local == log->n) {
         ni_put(&t, ", one node: no network needed");
     } else if (rdma > 0) {
-        put_hcas(&t, log);
+        put_ranks_hcas(&t, log);
     } else if (some) {
         ni_put(&t, ", and the log does not say which network: NCCL_DEBUG=INFO does");
     }

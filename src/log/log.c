@@ -64,7 +64,7 @@ const struct ni_option_rows ni_log_rows = {
 };
 
 /* Says what is wrong with the file. */
-static int fail(struct ni_context *ctx, const char *path)
+static int fail_to_read(struct ni_context *ctx, const char *path)
 {
     ni_say(ctx, NI_LOG_ERROR, "%.512s: %s", path, NI_ERRNO(-errno));
     return NI_EXIT_REFUSED;
@@ -84,7 +84,7 @@ static int read_log(struct ni_context *ctx, struct ni_log *log, const char *path
         ni_log_got(log, standard ? "stdin" : path, n < 0 ? 0 : (size_t)n);
     }
     if (n < 0)
-        return fail(ctx, path);
+        return fail_to_read(ctx, path);
     if (!standard)
         (void)close(fd); /* only read */
     return 0;
@@ -103,7 +103,7 @@ static int read_plan(struct ni_context *ctx, struct ni_log *log, const char *pat
     json_t *top, *settings, *setting;
     size_t i;
     if (!text || ferror(file))
-        return fail(ctx, path);
+        return fail_to_read(ctx, path);
     (void)fclose(file); /* only read */
     text[n] = '\0';
     top = ni_read_json(text, false, &why);
@@ -124,7 +124,7 @@ static int read_plan(struct ni_context *ctx, struct ni_log *log, const char *pat
     return log->planned ? 0 : NI_EXIT_REFUSED;
 }
 
-static int print_report(struct ni_context *ctx, const struct ni_log *log)
+static int print_log_report(struct ni_context *ctx, const struct ni_log *log)
 {
     const struct ni_view view = ni_flow_view(ctx);
     struct ni_text text = ni_long_text();
@@ -137,7 +137,7 @@ static int print_report(struct ni_context *ctx, const struct ni_log *log)
 }
 
 /* The file of --plan, then each log. 0, or an exit status after saying what is wrong. */
-static int read_all(struct ni_context *ctx, struct ni_log *log)
+static int read_logs(struct ni_context *ctx, struct ni_log *log)
 {
     static char dash[] = "-", *const standard[] = {dash, NULL};
     char *const *file = *ctx->operands ? ctx->operands : standard;
@@ -160,11 +160,11 @@ int ni_cmd_log(struct ni_context *ctx)
         return ni_caps_stay(ctx, r);
     log = calloc(1, sizeof(*log)); /* 5 MiB, of which a job of 512 ranks uses one */
     if (!log)
-        return fail(ctx, "log");
-    r = read_all(ctx, log);
+        return fail_to_read(ctx, "log");
+    r = read_logs(ctx, log);
     if (r == 0) {
         ni_log_judge(log, expect >= NI_EXPECT_RDMA, expect == NI_EXPECT_GDR, &ctx->findings);
-        r = print_report(ctx, log);
+        r = print_log_report(ctx, log);
         if (r == 0 && log->failed)
             r = NI_EXIT_FAILED;
     }

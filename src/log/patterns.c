@@ -332,7 +332,7 @@ static bool goes_on(char kind, char c)
 }
 
 /* %s, %d, %x, %r: at most NI_PATTERN_FAR bytes. Their end, or NULL. */
-static const char *take(char kind, const char *p, const char *end, struct ni_span *ret)
+static const char *match_word(char kind, const char *p, const char *end, struct ni_span *ret)
 {
     const char *from = p;
 
@@ -383,7 +383,7 @@ static bool fits(const char *text, unsigned word, struct places *places, const c
                 word += *text == '|';
             text++;
         } else {
-            p = take(kind, p, end, capture);
+            p = match_word(kind, p, end, capture);
             capture++;
         }
     }
@@ -400,7 +400,7 @@ static struct {
     uint8_t word[NI_COUNT(ni_patterns)];                   /* of a row: the first between braces */
 } table;
 
-static unsigned slot_of(const char *p)
+static unsigned pattern_slot(const char *p)
 {
     uint32_t key;
 
@@ -418,7 +418,7 @@ static void make_table(void)
             word += *p == '{' || *p == '|';
     }
     for (unsigned row = ni_patterns_count; row > 0; row--) { /* the first is to be found first */
-        uint8_t *slot = &table.first[slot_of(ni_patterns[row - 1].text)];
+        uint8_t *slot = &table.first[pattern_slot(ni_patterns[row - 1].text)];
 
         table.next[row] = *slot;
         *slot = (uint8_t)row;
@@ -435,7 +435,7 @@ unsigned ni_patterns_find(const char *p, const char *end, struct ni_found found[
     if (!table.made)
         make_table();
     for (; end - p >= KEY && n < max; p++) {
-        unsigned row = table.first[slot_of(p)];
+        unsigned row = table.first[pattern_slot(p)];
 
         while (row != 0 && !fits(ni_patterns[row - 1].text, table.word[row - 1], &places, p, end,
                                  found[n].capture))

@@ -8,7 +8,7 @@
 #include "nccl_init/index.h"
 #include "nccl_init/text.h"
 
-static struct ni_span text_of(const void *entries, uint32_t number)
+static struct ni_span name_of_entry(const void *entries, uint32_t number)
 {
     return ni_span_of(ni_log_word(entries, (ni_log_text)number));
 }
@@ -22,7 +22,7 @@ ni_log_text ni_log_keep(struct ni_log *log, struct ni_span s)
         log->seed = ni_seed();
     index.seed = log->seed;
     s.n = strnlen(s.p, s.n);
-    place = ni_index_find(&index, s, text_of, log);
+    place = ni_index_find(&index, s, name_of_entry, log);
     if (*place != 0)
         return (ni_log_text)*place;
     if (s.n == 0 || log->n_word + 1 >= NI_LOG_WORDS || s.n >= NI_LOG_BYTES - log->text_len) {

@@ -15,7 +15,7 @@
 #include "nccl_init/text.h"
 #include "rules/job_settings.h"
 
-static int number_of(struct ni_span s)
+static int parse_number(struct ni_span s)
 {
     uint64_t v = 0;
 
@@ -28,7 +28,7 @@ static bool has(struct ni_span s, const char *what)
 }
 
 /* The word behind `mark`; empty: there is none. */
-static struct ni_span behind(struct ni_span s, const char *mark)
+static struct ni_span text_after(struct ni_span s, const char *mark)
 {
     const char *at = memmem(s.p, s.n, mark, strlen(mark)), *end = s.p + s.n;
     struct ni_span word = {at ? at + strlen(mark) : end, 0};
@@ -87,8 +87,8 @@ static struct ni_span origin(const char *p, const char *end)
     const char *tid = memrchr(p, ':', (size_t)(end - p));
     const char *pid = tid ? memrchr(p, ':', (size_t)(tid - p)) : NULL, *host = pid;
 
-    if (!pid || number_of((struct ni_span){pid + 1, (size_t)(tid - pid) - 1}) < 0 ||
-        number_of((struct ni_span){tid + 1, (size_t)(end - tid) - 1}) < 0)
+    if (!pid || parse_number((struct ni_span){pid + 1, (size_t)(tid - pid) - 1}) < 0 ||
+        parse_number((struct ni_span){tid + 1, (size_t)(end - tid) - 1}) < 0)
         return (struct ni_span){p, 0};
     while (host > p && ni_is_name((struct ni_span){host - 1, 1}, 3))
         host--;
@@ -113,7 +113,7 @@ static void take_header(struct ni_log_line *l, const char *at)
         for (from = end; from > l->p && from[-1] != ' ';)
             from--;
         if (end - from > 2 && *from == '[' && end[-1] == ']' && l->dev < 0)
-            l->dev = number_of((struct ni_span){from + 1, (size_t)(end - from) - 2});
+            l->dev = parse_number((struct ni_span){from + 1, (size_t)(end - from) - 2});
         name = origin(from, end);
     }
     if (l->whole)
@@ -262,9 +262,9 @@ static void take_hcas(struct ni_log_line *l, struct ni_span s)
 /* A smaller communicator of the same GPU is a part of the job. */
 static void take_comm(struct ni_log_line *l, const struct ni_span *c)
 {
-    const int size = number_of(c[2]);
-    struct ni_log_rank *r = gpu_of(l, number_of(c[3]));
-    const ni_log_text job = ni_log_keep(l->log, behind(c[4], "commId "));
+    const int size = parse_number(c[2]);
+    struct ni_log_rank *r = gpu_of(l, parse_number(c[3]));
+    const ni_log_text job = ni_log_keep(l->log, text_after(c[4], "commId "));
 
     if (!r)
         return;
@@ -272,9 +272,9 @@ static void take_comm(struct ni_log_line *l, const struct ni_span *c)
     if (size < r->size)
         return;
     if (size > r->size) {
-        r->rank = number_of(c[1]);
+        r->rank = parse_number(c[1]);
         r->size = size;
-        r->bus = ni_log_keep(l->log, behind(c[4], "busId "));
+        r->bus = ni_log_keep(l->log, text_after(c[4], "busId "));
         r->job = job;
         r->started = r->complete = r->ended = false;
     }
@@ -294,7 +294,7 @@ static void take_comm(struct ni_log_line *l, const struct ni_span *c)
    network and HCA, the rank that sends for this one, what was said besides. */
 static void take_channel(struct ni_log_line *l, const struct ni_span *c)
 {
-    const int rank = number_of(c[c[5].n == 6 ? 1 : 3]); /* [send] or [receive] */
+    const int rank = parse_number(c[c[5].n == 6 ? 1 : 3]); /* [send] or [receive] */
     const char *slash = memchr(c[6].p, '/', c[6].n);
     /* Without the lines of the communicator each GPU that speaks is a rank. */
     struct ni_log_rank *r = l->by->size > 0 ? rank_of(l, l->dev, rank) : gpu_of(l, l->dev);
@@ -314,7 +314,7 @@ static void take_channel(struct ni_log_line *l, const struct ni_span *c)
     }
     while (hca.p + hca.n < l->end && ni_is_digit(hca.p[hca.n]))
         hca.n++;
-    n = number_of(hca);
+    n = parse_number(hca);
     r->net++;
     r->gdr += has(c[6], "/GDRDMA");
     if (n >= NI_LOG_HCAS)
@@ -335,7 +335,7 @@ static void take_gid(struct ni_log_line *l, const struct ni_span *c)
     for (unsigned i = 0; i < NI_GID_BYTES; i++)
         ip[i] = (uint8_t)(half[i / 8] >> (8 * (i % 8)));
     if (l->by->gid_index < 0) {
-        l->by->gid_index = number_of(c[1]);
+        l->by->gid_index = parse_number(c[1]);
         l->by->gid = ni_log_keep(l->log, ni_span_of(ni_ip_text(ip, text)));
     }
 }
@@ -349,7 +349,7 @@ static struct ni_span subject_of(const struct ni_log_line *l)
                                         "NET/IB : "};
 
     for (size_t i = 0; i < NI_COUNT(marks); i++) {
-        struct ni_span s = behind((struct ni_span){l->p, (size_t)(l->end - l->p)}, marks[i]);
+        struct ni_span s = text_after((struct ni_span){l->p, (size_t)(l->end - l->p)}, marks[i]);
         const char *colon = memchr(s.p, ':', s.n);
         struct ni_span name = {s.p, colon ? (size_t)(colon - s.p) : s.n};
 
@@ -466,22 +466,22 @@ static void take_boot(struct ni_log_line *l, struct ni_span what)
         begin_anew(l);
     take_step(l, NI_STEP_BOOT);
     if (l->by->boot == 0)
-        l->by->boot = ni_log_keep(l->log, behind(what, what.p[0] == '[' ? "]" : ""));
+        l->by->boot = ni_log_keep(l->log, text_after(what, what.p[0] == '[' ? "]" : ""));
 }
 
 /* A smaller one may cross nodes where the largest does not: TP in a node, PP across. */
 static void take_nodes(const struct ni_log_line *l, const struct ni_span *c)
 {
-    const int nodes = number_of(c[3]);
+    const int nodes = parse_number(c[3]);
     struct ni_log_rank *r;
 
     take_step(l, NI_STEP_RANKS);
-    r = rank_of(l, l->dev, number_of(c[1]));
-    if (nodes > r->nodes && (nodes > 1 || number_of(c[2]) == r->size))
+    r = rank_of(l, l->dev, parse_number(c[1]));
+    if (nodes > r->nodes && (nodes > 1 || parse_number(c[2]) == r->size))
         r->nodes = nodes;
 }
 
-static void take(struct ni_log_line *l, const struct ni_found *f)
+static void take_found(struct ni_log_line *l, const struct ni_found *f)
 {
     const struct ni_span *c = f->capture;
     const enum ni_log_take what = f->row->take;
@@ -560,7 +560,7 @@ void ni_log_take_line(struct ni_log *log, const char *p, const char *end, bool c
     l.whole = headers < 2;
     ni_log_end_traceback(&l);
     for (unsigned i = 0; i < n; i++) {
-        take(&l, &found[i]);
+        take_found(&l, &found[i]);
         known |= found[i].row->take == NI_TAKE_FAULT;
     }
     if (!l.by)

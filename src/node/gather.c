@@ -158,9 +158,9 @@ static void note_unmounted(struct ni_probe *p)
                   "not mounted: HCAs, GPUs and network interfaces cannot be seen");
 }
 
-static struct ni_probe *begin(const struct ni_root *root, const struct ni_env *env,
-                              const struct ni_ask *ask, struct ni_inventory *inv,
-                              struct ni_findings *f)
+static struct ni_probe *begin_probe(const struct ni_root *root, const struct ni_env *env,
+                                    const struct ni_ask *ask, struct ni_inventory *inv,
+                                    struct ni_findings *f)
 {
     static struct ni_probe probe; /* not on the stack, whose soft limit may be 128 KiB */
     struct ni_probe *p = &probe;
@@ -217,7 +217,7 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
 {
     if (ask->off)
         return;
-    struct ni_probe *p = begin(root, env, ask, inv, f);
+    struct ni_probe *p = begin_probe(root, env, ask, inv, f);
     ni_probe_self(p);
     ni_probe_conf(p);
     ni_probe_addresses(p);
@@ -243,5 +243,5 @@ void ni_gather(const struct ni_root *root, const struct ni_env *env, const struc
 void ni_gather_more(const struct ni_root *root, const struct ni_env *env, const struct ni_ask *ask,
                     unsigned needs, struct ni_inventory *inv, struct ni_findings *f)
 {
-    probe_wanted(begin(root, env, ask, inv, f), needs);
+    probe_wanted(begin_probe(root, env, ask, inv, f), needs);
 }

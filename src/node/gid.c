@@ -15,6 +15,7 @@
 #include "nccl_init/net.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
+#include "node/net.h"
 #include "node/read.h"
 #include "sysroot/files.h"
 #include "sysroot/root.h"
@@ -126,21 +127,12 @@ static enum ni_owner whose_interface(struct ni_probe *p, const struct ni_hca *h,
                : NI_OWNER_OTHER;
 }
 
-static bool is_local(const struct ni_net *net, const uint8_t ip[NI_GID_BYTES])
-{
-    for (unsigned i = 0; i < net->n_addr; i++) {
-        if (memcmp(net->addr[i].ip, ip, NI_GID_BYTES) == 0)
-            return true;
-    }
-    return false;
-}
-
-static enum ni_owner whose(struct ni_probe *p, const struct ni_hca *h, const struct ni_gid *g)
+static enum ni_owner find_owner(struct ni_probe *p, const struct ni_hca *h, const struct ni_gid *g)
 {
     const struct ni_net *net = &p->inv->net;
     bool v4 = ni_ip_is_v4(g->ip);
 
-    if (is_local(net, g->ip))
+    if (ni_is_local_address(net, g->ip))
         return owner_of(p, h, g->ndev);
     if (v4 ? net->v4_known == NI_KNOWN : net->v6_known == NI_KNOWN && !ni_ip_is_link_local(g->ip))
         return NI_OWNER_OTHER;
@@ -148,8 +140,8 @@ static enum ni_owner whose(struct ni_probe *p, const struct ni_hca *h, const str
 }
 
 /* whole: else what is no IPv4 is left untyped, and nothing is read behind the first right entry. */
-static void read_table(struct ni_probe *p, struct ni_port *port, const struct ni_dir *dir,
-                       bool whole)
+static void read_gid_table(struct ni_probe *p, struct ni_port *port, const struct ni_dir *dir,
+                           bool whole)
 {
     struct ni_inventory *inv = p->inv;
     const struct ni_port before = *port;
@@ -184,7 +176,7 @@ static void read_table(struct ni_probe *p, struct ni_port *port, const struct ni
             port->gids_lost = true;
         if (whole || g->type == NI_GID_V2) {
             read_ndev(p, dir, g);
-            g->owner = whose(p, &inv->hca[port->hca], g);
+            g->owner = find_owner(p, &inv->hca[port->hca], g);
         }
         if (!whole && ni_gid_is_right(inv, g)) {
             port->gids_read++;
@@ -203,7 +195,7 @@ static bool has_gids(const struct ni_inventory *inv, const struct ni_port *port)
 void ni_probe_first_gids(struct ni_probe *p, struct ni_port *port, const struct ni_dir *dir)
 {
     if (has_gids(p->inv, port))
-        read_table(p, port, dir, false);
+        read_gid_table(p, port, dir, false);
 }
 
 void ni_probe_whole_gids(struct ni_probe *p)
@@ -216,7 +208,7 @@ void ni_probe_whole_gids(struct ni_probe *p)
         if (!has_gids(inv, port))
             continue;
         struct ni_dir dir = ni_dir_open(p->root, "%s/ports/%u", inv->hca[port->hca].dir, port->num);
-        read_table(p, port, &dir, true);
+        read_gid_table(p, port, &dir, true);
         ni_dir_close(&dir);
     }
 }

@@ -24,7 +24,7 @@ static const char gpus_dir[] = "proc/driver/nvidia/gpus";
 
 /* What the driver says of a GPU: "Model: \t NVIDIA GB200", "GPU UUID: \t GPU-" and 36 characters, `?`
    for each digit where it has not asked the GPU yet, "Device Minor: \t 3". */
-static void read_info(struct ni_probe *p, enum ni_need need, struct ni_gpu *g)
+static void read_gpu_info(struct ni_probe *p, enum ni_need need, struct ni_gpu *g)
 {
     char bdf[NI_BDF_TEXT], path[NI_PATH];
 
@@ -135,7 +135,7 @@ void ni_probe_gpu_ids(struct ni_probe *p)
         struct ni_gpu *g = &inv->gpu[i];
 
         if (!g->model[0])
-            read_info(p, NI_OPTIONAL, g);
+            read_gpu_info(p, NI_OPTIONAL, g);
         if (!g->model[0] || strcmp(g->model, inv->gpu[0].model) != 0)
             inv->gdr.gpus_unordered = true;
     }
@@ -172,7 +172,7 @@ static bool probe_nvidia(struct ni_probe *p)
         struct ni_gpu g = {.bdf = gpu[i], .minor = -1};
 
         if (numbered && (!all || p->ask->all))
-            read_info(p, NI_REQUIRED, &g);
+            read_gpu_info(p, NI_REQUIRED, &g);
         if (all || (g.minor >= 0 && minors >> g.minor & 1))
             add_gpu(p, &g);
     }
@@ -244,7 +244,7 @@ static bool has_superchip(struct ni_probe *p)
         struct ni_gpu *g = &p->inv->gpu[i];
 
         if (!g->model[0])
-            read_info(p, NI_OPTIONAL, g);
+            read_gpu_info(p, NI_OPTIONAL, g);
         if (may_be_superchip(g->model))
             return true;
     }

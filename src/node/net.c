@@ -37,8 +37,8 @@ struct table {
 
 typedef void line_fn(struct table *t, const char *line);
 
-static enum ni_known read_table(struct ni_probe *p, bool begun, enum ni_need need, line_fn *take,
-                                const char *path)
+static enum ni_known read_net_table(struct ni_probe *p, bool begun, enum ni_need need,
+                                    line_fn *take, const char *path)
 {
     struct table t = {.p = p, .begun = begun, .known = NI_KNOWN};
     const enum ni_known known = ni_read_text(p, need, path);
@@ -153,7 +153,7 @@ static void fib_line(struct table *t, const char *line)
 
 void ni_probe_addresses(struct ni_probe *p)
 {
-    p->inv->net.v4_known = read_table(p, false, NI_REQUIRED, fib_line, "proc/net/fib_trie");
+    p->inv->net.v4_known = read_net_table(p, false, NI_REQUIRED, fib_line, "proc/net/fib_trie");
 }
 
 /* ---- IPv4 routes ---- */
@@ -236,7 +236,7 @@ static void route_line(struct table *t, const char *line)
 
 void ni_probe_routes(struct ni_probe *p)
 {
-    p->inv->net.route_known = read_table(p, false, NI_REQUIRED, route_line, "proc/net/route");
+    p->inv->net.route_known = read_net_table(p, false, NI_REQUIRED, route_line, "proc/net/route");
 }
 
 /* ---- IPv6 ---- */
@@ -299,7 +299,7 @@ void ni_probe_routes6(struct ni_probe *p)
     const bool v4 = net->default_if[0];
 
     net->n_route6 = 0;
-    net->route6_known = read_table(p, true, NI_OPTIONAL, route6_line, "proc/net/ipv6_route");
+    net->route6_known = read_net_table(p, true, NI_OPTIONAL, route6_line, "proc/net/ipv6_route");
     if (!v4 && net->route6_known != NI_KNOWN)
         net->default_if[0] = '\0';
 }
@@ -308,7 +308,7 @@ void ni_probe_ipv6(struct ni_probe *p)
 {
     struct ni_net *net = &p->inv->net;
 
-    net->v6_known = read_table(p, true, NI_OPTIONAL, address6_line, "proc/net/if_inet6");
+    net->v6_known = read_net_table(p, true, NI_OPTIONAL, address6_line, "proc/net/if_inet6");
     if (net->v6_known == NI_ABSENT) /* the kernel has no IPv6, so there are no addresses */
         net->v6_known = NI_KNOWN;
     if (!net->default_if[0])
@@ -357,4 +357,13 @@ int ni_add_netdev(struct ni_probe *p, const char *name)
             ni_read_num(p, p->root, NI_OPTIONAL, ni_parse_number, "sys/class/net/%s/mtu", name);
     inv->n_netdev++;
     return (int)inv->n_netdev - 1;
+}
+
+bool ni_is_local_address(const struct ni_net *net, const uint8_t ip[NI_GID_BYTES])
+{
+    for (unsigned i = 0; i < net->n_addr; i++) {
+        if (memcmp(net->addr[i].ip, ip, NI_GID_BYTES) == 0)
+            return true;
+    }
+    return false;
 }

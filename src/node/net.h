@@ -15,4 +15,7 @@ int ni_add_netdev(struct ni_probe *p, const char *name);
 /* Somebody says that the interface was given to the pod. */
 void ni_note_allocated_netdev(struct ni_probe *p, const char *name);
 
+/* Returns true if this network namespace has the address, as far as its addresses were read. */
+bool ni_is_local_address(const struct ni_net *net, const uint8_t ip[NI_GID_BYTES]);
+
 #endif

@@ -59,7 +59,7 @@ static void parse_chain(const char *target, struct ni_pci *pci)
 }
 
 /* What the link of a function or of an RDMA device must end in: itself. */
-static bool ends_in(const char *target, const char *path)
+static bool ends_in_name(const char *target, const char *path)
 {
     const char *own = strrchr(path, '/'), *end = strrchr(target, '/');
 
@@ -73,7 +73,7 @@ void ni_probe_chain(struct ni_probe *p, struct ni_pci *pci, const char *path)
     pci->known = ni_read_link(p, NI_REQUIRED, target, sizeof(target), "%s", path);
     if (pci->known != NI_KNOWN)
         return;
-    const bool itself = ends_in(target, path);
+    const bool itself = ends_in_name(target, path);
     if (itself)
         parse_chain(target, pci);
     pci->none = itself && pci->known == NI_BAD && strstr(target, "/virtual/");
@@ -88,7 +88,7 @@ struct ni_bdf ni_class_bdf(struct ni_probe *p, const char *name)
 
     /* What cannot be read is told when the device is looked at, if it is. */
     if (ni_readlink(p->root, target, sizeof(target), "sys/class/infiniband/%s", name) > 0 &&
-        ends_in(target, name))
+        ends_in_name(target, name))
         parse_chain(target, &pci);
     return pci.known == NI_KNOWN ? pci.at[pci.depth - 1] : NI_LAST_BDF;
 }

@@ -47,11 +47,6 @@ struct walk {
     struct netdev netdev[MAX_NETDEVS];
 };
 
-static const char *string_of(json_t *object, const char *key)
-{
-    return json_string_value(json_object_get(object, key));
-}
-
 /* true: the member is of that type, or not there; Go reads null as not there. */
 static bool may_be(json_t *object, const char *key, json_type type)
 {
@@ -110,7 +105,8 @@ static json_t *first_known(const struct walk *w, const char *text)
             ni_report(f, NI_F_ALLOC_INFO_INVALID, w->path, "%s", why.buf);
         if (!object)
             return NULL;
-        const char *version = string_of(object, "apiVersion"), *kind = string_of(object, "kind");
+        const char *version = ni_json_string(object, "apiVersion"),
+                   *kind = ni_json_string(object, "kind");
         const bool known = version && is_known(version);
         if (known && kind && strcmp(kind, "DeviceMetadata") == 0)
             return object;
@@ -151,7 +147,7 @@ static struct ni_allocation *add_id(struct walk *w, const struct ni_device_id *i
 static struct ni_allocation *add_value(struct walk *w, json_t *value, bool any)
 {
     json_t *list = json_object_get(value, "strings"), *item;
-    const char *single = string_of(value, "string");
+    const char *single = ni_json_string(value, "string");
     struct ni_allocation *first = NULL;
     size_t i;
 
@@ -182,7 +178,7 @@ static struct ni_allocation *add_value(struct walk *w, json_t *value, bool any)
 }
 
 /* The address of the device. */
-static struct ni_allocation *add_address(struct walk *w, json_t *attributes)
+static struct ni_allocation *allocate_address(struct walk *w, json_t *attributes)
 {
     static const struct {
         const char *name;
@@ -229,11 +225,11 @@ static bool read_device(struct walk *w, json_t *device)
 {
     json_t *attributes = json_object_get(device, "attributes");
     json_t *net = json_object_get(device, "networkData");
-    const char *name = string_of(net, "interfaceName");
+    const char *name = ni_json_string(net, "interfaceName");
     const bool good = json_is_object(device) && may_be(device, "attributes", JSON_OBJECT) &&
                       may_be(device, "networkData", JSON_OBJECT) &&
                       may_be(net, "interfaceName", JSON_STRING);
-    const struct ni_allocation *c = add_address(w, attributes);
+    const struct ni_allocation *c = allocate_address(w, attributes);
 
     if (name && w->p->inv->source == NI_SRC_NONE) /* else only `plan` reads the metadata */
         ni_note_allocated_netdev(w->p, name);
@@ -388,15 +384,6 @@ static bool allocate_function(struct ni_probe *p, const struct netdev *n)
     return false;
 }
 
-static bool is_local(const struct ni_net *net, const uint8_t ip[NI_GID_BYTES])
-{
-    for (unsigned i = 0; i < net->n_addr; i++) {
-        if (memcmp(net->addr[i].ip, ip, NI_GID_BYTES) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* The interface of which the first port of the HCA has a GID with an address of ours: other pods may
    have interfaces of the same names. NULL. */
 static struct netdev *find_netdev(struct walk *w, const char *hca)
@@ -411,7 +398,8 @@ static struct netdev *find_netdev(struct walk *w, const char *hca)
 
         if (n < 0 && n != -EINVAL)
             break;
-        if (n < 0 || ni_parse_gid(ni_span_of(buf), ip) < 0 || !is_local(&p->inv->net, ip) ||
+        if (n < 0 || ni_parse_gid(ni_span_of(buf), ip) < 0 ||
+            !ni_is_local_address(&p->inv->net, ip) ||
             ni_read(p->root, ndev, sizeof(ndev),
                     "sys/class/infiniband/%s/ports/1/gid_attrs/ndevs/%u", hca, row) < 0)
             continue;

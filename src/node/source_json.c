@@ -16,11 +16,6 @@
 #include "print/json_read.h"
 #include "sysroot/root.h"
 
-static const char *string_of(json_t *object, const char *key)
-{
-    return json_string_value(json_object_get(object, key));
-}
-
 /* ---- The network-status annotation of Multus (k8s.v1.cni.cncf.io/network-status), from a downward-API
         volume or variable: an array of networks, each with `interface` and, when a device plugin gave
         the device, `device-info` {type, pci {pci-address, rdma-device}}. In a variable it can be empty
@@ -40,8 +35,9 @@ static void read_status(struct ni_probe *p, const char *from, const char *text, 
     json_array_foreach(top, i, network)
     {
         json_t *pci = json_object_get(json_object_get(network, "device-info"), "pci");
-        const char *id = string_of(pci, "pci-address"), *rdma = string_of(pci, "rdma-device");
-        const char *ifname = string_of(network, "interface");
+        const char *id = ni_json_string(pci, "pci-address"),
+                   *rdma = ni_json_string(pci, "rdma-device");
+        const char *ifname = ni_json_string(network, "interface");
         struct ni_allocation *c = NULL;
 
         if (id) {

@@ -79,7 +79,7 @@ static bool has_list(const struct ni_env *env, const char *name)
 }
 
 /* listed: the ids are a list's too, which is what counts. */
-static void read_info(struct ni_probe *p, const char *var, const char *text, bool listed)
+static void read_device_info(struct ni_probe *p, const char *var, const char *text, bool listed)
 {
     json_t *top = ni_parse_json(p->f, var, text), *providers;
     const char *key;
@@ -112,7 +112,7 @@ void ni_source_pcidevice(struct ni_probe *p)
         if (!json)
             ni_add_allocations(p, v.name, v.value);
         else if (!listed || p->ask->all)
-            read_info(p, v.name, v.value, listed);
+            read_device_info(p, v.name, v.value, listed);
     }
 }
 

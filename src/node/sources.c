@@ -73,7 +73,7 @@ static bool is_other(struct ni_probe *p, const struct ni_allocation *c)
 /* A later source that tells ids should tell the same ones. Sources that know names see more than
    the pod was given where the container has more rights; that is said in the plan, and is no
    contradiction. */
-static void compare(struct ni_probe *p, struct ni_allocation *c)
+static void compare_sources(struct ni_probe *p, struct ni_allocation *c)
 {
     const struct ni_inventory *inv = p->inv;
 
@@ -111,7 +111,7 @@ static void ask(struct ni_probe *p, enum ni_source source)
             ni_resolve_allocation(p, (int)i);
         for (unsigned h = 0; inv->source != NI_SRC_NONE && h < inv->n_hca && c->hca < 0; h++)
             c->hca = ni_is_allocated(&inv->hca[h]) && is_of(&inv->hca[h], c) ? (int)h : -1;
-        compare(p, c);
+        compare_sources(p, c);
     }
     if (inv->source != NI_SRC_NONE || inv->n_hca == 0)
         return;

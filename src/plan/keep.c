@@ -68,7 +68,7 @@ static bool begins(struct ni_span s, const char *with)
     return s.n >= n && memcmp(s.p, with, n) == 0;
 }
 
-static struct ni_span behind(struct ni_span s, size_t n)
+static struct ni_span skip_bytes(struct ni_span s, size_t n)
 {
     return (struct ni_span){s.p + n, s.n - n};
 }
@@ -117,7 +117,7 @@ static void keep_number(const struct ni_keep_facts *k, struct ni_mask *m, struct
 
     (void)k;
     (void)m;
-    if (is_decimal(behind(digits, minus)))
+    if (is_decimal(skip_bytes(digits, minus)))
         ni_putn(ret, digits.p, digits.n);
     else
         put_refused(s, ret);
@@ -129,7 +129,7 @@ static void keep_0x(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_
 {
     (void)k;
     (void)m;
-    if (begins(s, "0x") && is_hex(behind(s, 2)))
+    if (begins(s, "0x") && is_hex(skip_bytes(s, 2)))
         ni_putn(ret, s.p, s.n);
     else
         put_refused(s, ret);
@@ -152,7 +152,7 @@ static void keep_state(const struct ni_keep_facts *k, struct ni_mask *m, struct 
         return;
     }
     ni_putn(ret, s.p, n + 1);
-    if (s.n > n + 2 && is_one_of(behind(s, n + 2), states))
+    if (s.n > n + 2 && is_one_of(skip_bytes(s, n + 2), states))
         ni_putn(ret, s.p + n + 1, s.n - n - 1);
 }
 
@@ -172,7 +172,7 @@ static void keep_rate(const struct ni_keep_facts *k, struct ni_mask *m, struct n
     while (n < s.n && n < 16 && (ni_is_digit(s.p[n]) || s.p[n] == '.'))
         n++;
     for (size_t i = 0; i < NI_COUNT(units); i++) {
-        if (!begins(behind(s, n), units[i]))
+        if (!begins(skip_bytes(s, n), units[i]))
             continue;
         ni_putn(ret, s.p, n + strlen(units[i]));
         return;
@@ -236,7 +236,7 @@ static void keep_model_number(const struct ni_keep_facts *k, struct ni_mask *m, 
 {
     const size_t letters = begins(s, "BCM") ? 3 : 2;
     const bool good =
-        (begins(s, "MT") || letters == 3) && s.n <= 8 && is_decimal(behind(s, letters));
+        (begins(s, "MT") || letters == 3) && s.n <= 8 && is_decimal(skip_bytes(s, letters));
 
     (void)k;
     (void)m;
@@ -272,7 +272,7 @@ static void keep_traffic_class(const struct ni_keep_facts *k, struct ni_mask *m,
     (void)k;
     (void)m;
     (void)next_line(&rest, &line);
-    if (begins(line, global) && is_decimal(behind(line, strlen(global))))
+    if (begins(line, global) && is_decimal(skip_bytes(line, strlen(global))))
         ni_putn(ret, line.p, line.n);
     else if (begins(line, global))
         ni_putf(ret, "%s?", global);
@@ -338,7 +338,7 @@ static void keep_rdma_cgroup(const struct ni_keep_facts *k, struct ni_mask *m, s
             if (!equals || !(begins(word[i], "hca_handle=") || begins(word[i], "hca_object=")))
                 continue;
             const size_t head = (size_t)(equals - word[i].p) + 1;
-            const struct ni_span value = behind(word[i], head);
+            const struct ni_span value = skip_bytes(word[i], head);
             ni_put(ret, " ");
             ni_putn(ret, word[i].p, head);
             if (is_decimal(value) || ni_span_is(value, "max"))
@@ -382,7 +382,8 @@ static void keep_self(const struct ni_keep_facts *k, struct ni_mask *m, struct n
             i++;
         if (i == NI_COUNT(lines))
             continue;
-        const unsigned n = split_line(behind(line, strlen(lines[i].name)), word, lines[i].words);
+        const unsigned n =
+            split_line(skip_bytes(line, strlen(lines[i].name)), word, lines[i].words);
         ni_put(ret, lines[i].name);
         for (unsigned w = 0; w < n; w++) {
             const bool good = lines[i].hex
@@ -543,7 +544,7 @@ static void put_fib_alias(struct ni_span text, struct ni_text *ret)
     static const char types[] = "UNSPEC|UNICAST|LOCAL|BROADCAST|ANYCAST|MULTICAST|BLACKHOLE|"
                                 "UNREACHABLE|PROHIBIT|THROW|NAT|XRESOLVE";
     struct ni_span word[3];
-    const bool good = split_line(text, word, 3) == 3 && is_decimal(behind(word[0], 1)) &&
+    const bool good = split_line(text, word, 3) == 3 && is_decimal(skip_bytes(word[0], 1)) &&
                       is_one_of(word[1], scopes) && is_one_of(word[2], types);
 
     ni_put(ret, "/");
@@ -566,7 +567,7 @@ static void put_fib_node(struct ni_span text, struct ni_text *ret)
         address.n = (size_t)(slash - address.p);
     bool good = n > 1 && ni_span_is(word[0], leaf ? "|--" : "+--") &&
                 ni_parse_ipv4(address, ip) == 0 &&
-                (!slash || is_decimal(behind(word[1], address.n + 1)));
+                (!slash || is_decimal(skip_bytes(word[1], address.n + 1)));
     for (unsigned i = 2; i < n; i++)
         good = good && is_decimal(word[i]);
     if (leaf && n != 2)
@@ -591,7 +592,7 @@ static void keep_fib_trie(const struct ni_keep_facts *k, struct ni_mask *m, stru
 
         while (blanks < line.n && line.p[blanks] == ' ')
             blanks++;
-        const struct ni_span text = behind(line, blanks);
+        const struct ni_span text = skip_bytes(line, blanks);
         const struct ni_span id = {text.p + 3, text.n > 4 ? text.n - 4 : 0};
         ni_putn(ret, line.p, blanks);
         if (text.n == 0)
@@ -631,7 +632,7 @@ static void put_words(const struct ni_span word[], unsigned n, char between, str
 }
 
 /* A name that NCCL cannot carry says nothing. */
-static void put_interface(struct ni_mask *m, struct ni_span name, struct ni_text *ret)
+static void put_masked_interface(struct ni_mask *m, struct ni_span name, struct ni_text *ret)
 {
     if (ni_is_name(name, NI_IF_NAME))
         ni_keep_device(m, name, ret);
@@ -654,9 +655,9 @@ static void keep_route(const struct ni_keep_facts *k, struct ni_mask *m, struct 
 
         if (begins(line, "Iface\tDestination\t") && memmem(line.p, line.n, "\tIRTT", 5)) {
             ni_put(ret, head);
-        } else if (n == WORDS && are_hex(word + 1, 3) && is_decimal(behind(word[6], minus)) &&
+        } else if (n == WORDS && are_hex(word + 1, 3) && is_decimal(skip_bytes(word[6], minus)) &&
                    are_hex(word + 7, 1)) {
-            put_interface(m, word[0], ret);
+            put_masked_interface(m, word[0], ret);
             ni_put(ret, "\t");
             put_words(word + 1, 3, '\t', ret);
             ni_put(ret, "0\t0\t");
@@ -680,7 +681,7 @@ static void put_table6(struct ni_mask *m, struct ni_span s, unsigned words, stru
         if (n >= words && are_hex(word, words)) {
             put_words(word, words, ' ', ret);
             if (n > words)
-                put_interface(m, word[words], ret);
+                put_masked_interface(m, word[words], ret);
         } else {
             put_refused(line, ret);
         }
@@ -764,7 +765,7 @@ static void keep_gpu(const struct ni_keep_facts *k, struct ni_mask *m, struct ni
     while (next_line(&s, &line)) {
         const char *colon = memchr(line.p, ':', line.n);
         const size_t n = colon ? (size_t)(colon - line.p) + 1 : line.n;
-        const struct ni_span value = ni_trim(behind(line, n));
+        const struct ni_span value = ni_trim(skip_bytes(line, n));
         bool uuid = value.n == 40 && begins(value, "GPU-");
 
         for (size_t i = 4; uuid && i < value.n; i++)
@@ -823,8 +824,9 @@ static void put_stranger(struct ni_mask *m, struct ni_span name, const char *pre
 }
 
 /* NAME=VALUE. prefix: of the names that a library reads. */
-static void put_setting(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span name,
-                        struct ni_span value, const char *prefix, struct ni_text *ret)
+static void put_masked_setting(const struct ni_keep_facts *k, struct ni_mask *m,
+                               struct ni_span name, struct ni_span value, const char *prefix,
+                               struct ni_text *ret)
 {
     ni_form_fn *form = ni_variable_form(k, name);
 
@@ -845,7 +847,7 @@ static bool split_setting(struct ni_span s, struct ni_span *name, struct ni_span
     if (!equals || equals == s.p)
         return false;
     *name = (struct ni_span){s.p, (size_t)(equals - s.p)};
-    *value = behind(s, name->n + 1);
+    *value = skip_bytes(s, name->n + 1);
     return true;
 }
 
@@ -859,7 +861,7 @@ static void keep_nccl_conf(const struct ni_keep_facts *k, struct ni_mask *m, str
         if (!split_setting(line, &name, &value) || !begins(name, "NCCL_") ||
             !ni_is_name(name, NI_DEV_NAME))
             continue;
-        put_setting(k, m, name, value, "NCCL_", ret);
+        put_masked_setting(k, m, name, value, "NCCL_", ret);
         ni_put(ret, "\n");
     }
 }
@@ -879,7 +881,7 @@ static void keep_nvshmem_conf(const struct ni_keep_facts *k, struct ni_mask *m, 
         name = ni_trim(name);
         if (!begins(name, "NVSHMEM_") || !ni_is_name(name, NI_DEV_NAME))
             continue;
-        put_setting(k, m, name, ni_trim((struct ni_span){value.p, n}), "NVSHMEM_", ret);
+        put_masked_setting(k, m, name, ni_trim((struct ni_span){value.p, n}), "NVSHMEM_", ret);
         ni_put(ret, "\n");
     }
 }
@@ -888,7 +890,7 @@ static void keep_nvshmem_conf(const struct ni_keep_facts *k, struct ni_mask *m, 
 static void keep_environ(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                          struct ni_text *ret)
 {
-    for (size_t n; s.n > 0; s = behind(s, n)) {
+    for (size_t n; s.n > 0; s = skip_bytes(s, n)) {
         struct ni_span name, value;
 
         n = strnlen(s.p, s.n);
@@ -899,7 +901,7 @@ static void keep_environ(const struct ni_keep_facts *k, struct ni_mask *m, struc
         const char *prefix = begins(name, NI_OWN_PREFIX) ? NI_OWN_PREFIX : "NCCL_";
         if (!begins(name, prefix) && !ni_variable_form(k, name))
             continue;
-        put_setting(k, m, name, value, prefix, ret);
+        put_masked_setting(k, m, name, value, prefix, ret);
         ni_putn(ret, "", 1);
     }
 }

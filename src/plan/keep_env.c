@@ -40,8 +40,8 @@ static void put_word(const struct ni_keep_facts *k, struct ni_mask *m, struct ni
     ni_keep_unknown(m, s, ret);
 }
 
-static void put_value(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
-                      struct ni_text *ret)
+static void put_masked_value(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
+                             struct ni_text *ret)
 {
     if (ni_is_bdf(s) || ni_is_address(s) || ni_is_gpu_uuid(s))
         ni_putn(ret, s.p, s.n);
@@ -49,8 +49,8 @@ static void put_value(const struct ni_keep_facts *k, struct ni_mask *m, struct n
         ni_keep_items(k, m, s, ":.", put_word, ret);
 }
 
-static void put_name(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
-                     struct ni_text *ret)
+static void put_masked_name(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
+                            struct ni_text *ret)
 {
     (void)k;
     if (ni_is_number(s))
@@ -65,7 +65,7 @@ static void put_device(const struct ni_keep_facts *k, struct ni_mask *m, struct 
     if (ni_is_bdf(s))
         ni_putn(ret, s.p, s.n);
     else
-        ni_keep_items(k, m, s, ":", put_name, ret);
+        ni_keep_items(k, m, s, ":", put_masked_name, ret);
 }
 
 /* ---- the forms of values ---- */
@@ -74,7 +74,7 @@ static void keep_words(const struct ni_keep_facts *k, struct ni_mask *m, struct 
                        struct ni_text *ret)
 {
     (void)k;
-    ni_keep_items(k, m, s, ",;=^@|()[] \t\r", put_value, ret);
+    ni_keep_items(k, m, s, ",;=^@|()[] \t\r", put_masked_value, ret);
 }
 
 static void keep_devices(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
@@ -157,13 +157,13 @@ static bool is_of_option(const struct ni_keep_facts *k, struct ni_span s)
     return ni_cap_by_name(s, &names, &cap) == 0;
 }
 
-static void put_option(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
-                       struct ni_text *ret)
+static void put_masked_option(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
+                              struct ni_text *ret)
 {
     if (is_of_option(k, s))
         ni_putn(ret, s.p, s.n);
     else
-        put_value(k, m, s, ret);
+        put_masked_value(k, m, s, ret);
 }
 
 static void keep_option(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
@@ -173,7 +173,7 @@ static void keep_option(const struct ni_keep_facts *k, struct ni_mask *m, struct
     if (s.n > NI_PAGE)
         ni_keep_unknown(m, s, ret); /* no option takes it */
     else
-        ni_keep_items(k, m, s, ",=", put_option, ret);
+        ni_keep_items(k, m, s, ",=", put_masked_option, ret);
 }
 
 /* NAME or NAME:PORT of another machine */
@@ -286,7 +286,7 @@ static bool is_like(struct ni_span name, const char *pattern)
 }
 
 /* Letters, digits and '_', as the names have that plugins make. */
-static bool is_plain(struct ni_span name)
+static bool is_plain_name(struct ni_span name)
 {
     for (size_t i = 0; i < name.n; i++)
         if (!ni_is_name((struct ni_span){name.p + i, 1}, NI_DEV_NAME) && name.p[i] != '.')
@@ -312,7 +312,7 @@ ni_form_fn *ni_variable_form(const struct ni_keep_facts *k, struct ni_span name)
         return keep_words;
     if (ni_is_local(name))
         return keep_words;
-    if (!is_plain(name))
+    if (!is_plain_name(name))
         return NULL;
     for (size_t i = 0; i < NI_COUNT(variables); i++)
         if (is_like(name, variables[i].name))

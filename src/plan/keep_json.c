@@ -50,7 +50,8 @@ static bool is_word(struct ni_span s)
     return i == s.n;
 }
 
-static void put_string(struct ni_mask *m, enum member kind, json_t *string, struct ni_text *ret)
+static void put_masked_string(struct ni_mask *m, enum member kind, json_t *string,
+                              struct ni_text *ret)
 {
     const struct ni_span s = {json_string_value(string), json_string_length(string)};
     char buf[NI_PAGE];
@@ -72,8 +73,8 @@ static void put_string(struct ni_mask *m, enum member kind, json_t *string, stru
 }
 
 /* ids: the object's keys are ids. */
-static void put_value(struct ni_mask *m, enum member kind, bool ids, json_t *value,
-                      struct ni_text *ret);
+static void put_masked_json(struct ni_mask *m, enum member kind, bool ids, json_t *value,
+                            struct ni_text *ret);
 
 static void put_object(struct ni_mask *m, bool ids, json_t *object, struct ni_text *ret)
 {
@@ -93,21 +94,21 @@ static void put_object(struct ni_mask *m, bool ids, json_t *object, struct ni_te
         if (kind == N_MEMBER) {
             json_t *name = json_string(key);
 
-            put_string(m, ID, name, ret);
+            put_masked_string(m, ID, name, ret);
             json_decref(name);
         } else {
             ni_putf(ret, "\"%s\"", key);
         }
         ni_put(ret, ":");
-        put_value(m, kind, false, value, ret);
+        put_masked_json(m, kind, false, value, ret);
     }
     if (!any && json_object_size(object) > 0)
         ni_put(ret, "\"masked\":0"); /* that an object is not empty counts */
     ni_put(ret, "}");
 }
 
-static void put_value(struct ni_mask *m, enum member kind, bool ids, json_t *value,
-                      struct ni_text *ret)
+static void put_masked_json(struct ni_mask *m, enum member kind, bool ids, json_t *value,
+                            struct ni_text *ret)
 {
     size_t i;
     json_t *item;
@@ -119,7 +120,7 @@ static void put_value(struct ni_mask *m, enum member kind, bool ids, json_t *val
         json_array_foreach(value, i, item)
         {
             ni_put(ret, i > 0 ? "," : "");
-            put_value(m, kind, false, item, ret);
+            put_masked_json(m, kind, false, item, ret);
         }
         ni_put(ret, "]");
     } else if (json_is_integer(value) && kind == NUMBER) {
@@ -127,7 +128,7 @@ static void put_value(struct ni_mask *m, enum member kind, bool ids, json_t *val
     } else if (json_is_boolean(value) && kind == NUMBER) {
         ni_put(ret, json_is_true(value) ? "true" : "false");
     } else if (json_is_string(value) && kind < NUMBER) {
-        put_string(m, kind, value, ret);
+        put_masked_string(m, kind, value, ret);
     } else {
         ni_put(ret, "0");
     }
@@ -172,7 +173,7 @@ void ni_keep_json(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_sp
         const bool ids = json_is_object(top) && !json_object_get(top, "requests");
 
         if (top)
-            put_value(m, MORE, ids, top, ret);
+            put_masked_json(m, MORE, ids, top, ret);
         else
             ni_put(ret, "{?");
         json_decref(top);

@@ -211,8 +211,8 @@ static void put_port(struct ni_text *table, const struct ni_view *view, const st
     }
 }
 
-static void put_verdict(struct ni_text *table, const struct ni_view *view, const struct ni_hca *hca,
-                        int at)
+static void put_port_verdict(struct ni_text *table, const struct ni_view *view,
+                             const struct ni_hca *hca, int at)
 {
     static const struct ni_port_plan none;
     const struct ni_port_plan *plan = at < 0 ? &none : &view->plan->port[at];
@@ -231,7 +231,7 @@ static void put_verdict(struct ni_text *table, const struct ni_view *view, const
 
 /* What each is, and what became of those that are the pod's or chosen; of the others there is only
    one thing to say. */
-static void put_hcas(struct ni_text *out, const struct ni_view *view)
+static void put_hca_tables(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;
     const unsigned given = ni_allocated_hcas(inv), others = inv->n_hca - given;
@@ -251,7 +251,7 @@ static void put_hcas(struct ni_text *out, const struct ni_view *view)
 
             put_port(&ports, view, hca, at);
             if (i < given)
-                put_verdict(&verdicts, view, hca, at);
+                put_port_verdict(&verdicts, view, hca, at);
         }
     }
     if (others > 0)
@@ -404,7 +404,7 @@ static bool are_unset_alike(const struct ni_setting *a, const struct ni_setting 
 }
 
 /* One more name of a list whose last line is so wide. */
-static void put_name(struct ni_text *out, size_t *width, const char *name)
+static void put_setting_name(struct ni_text *out, size_t *width, const char *name)
 {
     enum { COLUMNS = 100 };
     const size_t n = strlen(", ") + strlen(name);
@@ -437,7 +437,7 @@ static void put_unset_entry(struct ni_text *out, const struct ni_plan *plan, uns
 
         if (!are_unset_alike(s, other))
             continue;
-        put_name(out, &width, other->name);
+        put_setting_name(out, &width, other->name);
         one_rule = one_rule && strcmp(s->rule, other->rule) == 0;
     }
     if (one_rule)
@@ -494,7 +494,7 @@ static void put_plan(struct ni_text *out, const struct ni_view *view, bool gids)
     const struct ni_self *self = &view->inv->self;
 
     ni_put_plan_heading(out, "Plan", view);
-    put_hcas(out, view);
+    put_hca_tables(out, view);
     put_sources(out, view->inv);
     ni_put_gpu_table(out, view);
     if (gids)

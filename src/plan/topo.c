@@ -97,8 +97,8 @@ void ni_put_topo(struct ni_text *out, const struct ni_view *view)
 
 /* A GPU or an HCA: its name, which is untrusted, and address; then the way to it, as
    "pci0000:00" -- "0000:00:01.1" -- gpu0, in the box of its NUMA node. */
-static void put_node(struct ni_text *out, const char *id, const char *name,
-                     const struct ni_bdf *bdf, const char *style, const struct ni_pci *pci)
+static void put_graph_node(struct ni_text *out, const char *id, const char *name,
+                           const struct ni_bdf *bdf, const char *style, const struct ni_pci *pci)
 {
     const bool box = pci->numa.known == NI_KNOWN && pci->numa.v >= 0;
     struct ni_text t = NI_TEXT(512);
@@ -144,16 +144,16 @@ void ni_put_topo_dot(struct ni_text *out, const struct ni_view *view)
 
         ni_format(id, sizeof(id), "gpu%u", i);
         ni_format(name, sizeof(name), "GPU%u", i);
-        put_node(out, id, name, &gpu->bdf, "style=filled, fillcolor=\"#d5e8c8\"", &gpu->pci);
+        put_graph_node(out, id, name, &gpu->bdf, "style=filled, fillcolor=\"#d5e8c8\"", &gpu->pci);
     }
     for (unsigned i = 0; i < ni_count_shown_hcas(inv); i++) {
         const struct ni_hca *hca = &inv->hca[i];
 
         ni_format(id, sizeof(id), "hca%u", i);
-        put_node(out, id, hca->name, ni_function_bdf(hca),
-                 ni_is_allocated(hca) ? "style=filled, fillcolor=\"#cfe0f5\""
-                                      : "style=dashed, fontcolor=\"#606060\"",
-                 &hca->pci);
+        put_graph_node(out, id, hca->name, ni_function_bdf(hca),
+                       ni_is_allocated(hca) ? "style=filled, fillcolor=\"#cfe0f5\""
+                                            : "style=dashed, fontcolor=\"#606060\"",
+                       &hca->pci);
     }
     for (unsigned g = 0; g < inv->n_gpu; g++) {
         const struct ni_near *near = &view->plan->nearest_hca[g];

@@ -116,8 +116,8 @@ static const char *setting_of(const struct ni_pod *pod, const struct ni_job_sett
 }
 
 /* The pod's value; nothing where it is not known, and not compared. */
-static void put_setting(struct ni_text *t, const struct ni_job_setting *row,
-                        const struct ni_pod *pod)
+static void put_job_setting(struct ni_text *t, const struct ni_job_setting *row,
+                            const struct ni_pod *pod)
 {
     const char *value = setting_of(pod, row);
 
@@ -200,8 +200,8 @@ static bool is_asked(const struct ni_rail_tally *t, enum ni_rail_verdict verdict
 }
 
 /* A pair that failed, and with GOOD passed again. One end tells it. */
-static void put_path(struct ni_text *t, const struct ni_job *job, unsigned rank,
-                     const struct ni_pair_result *x, enum ni_rail_verdict verdict, bool two)
+static void put_pair_path(struct ni_text *t, const struct ni_job *job, unsigned rank,
+                          const struct ni_pair_result *x, enum ni_rail_verdict verdict, bool two)
 {
     const struct ni_pair *pair = &x->pair;
     const struct ni_rail_tally *from = ni_tally_of(job, pair->from, pair->rail);
@@ -232,7 +232,7 @@ static void put_fault(struct ni_text *t, const struct ni_job *job, unsigned rank
     } else if (verdict == NI_RAIL_UNTRIED && (untried[0] || job->rounds > 0)) {
         ni_putf(t, "was not tried: %s", untried[0] ? untried : "it had no partner");
     } else if (verdict != NI_RAIL_UNTRIED && y->failure && y->failure->path) {
-        put_path(t, job, rank, y->failure, verdict, two);
+        put_pair_path(t, job, rank, y->failure, verdict, two);
     }
 }
 
@@ -295,7 +295,7 @@ static int fewest_first(const void *x, const void *y)
 }
 
 /* Counts that pod's answer; where there is no more room, of slow rails the mildest go. */
-static void take(struct census *c, unsigned rank, const char *value)
+static void count_value(struct census *c, unsigned rank, const char *value)
 {
     const bool slow = c->q->verdict == NI_RAIL_SLOW;
     const int64_t worst = slow ? ni_least_percent(ni_tally_of(c->job, rank, c->rail)) : 0;
@@ -335,7 +335,7 @@ static void ask_all(struct census *c)
         if (pod->here && q->setting && q->fact == HOSTID)
             put_hostid(&t, q->setting, c->job, p);
         else if (pod->here && q->setting)
-            put_setting(&t, q->setting, pod);
+            put_job_setting(&t, q->setting, pod);
         else if (pod->here && has && q->fact == FAULT)
             put_fault(&t, c->job, p, c->rail, q->verdict, c->two);
         else if (pod->here && has && q->fact == SUBNET)
@@ -345,7 +345,7 @@ static void ask_all(struct census *c)
         if (t.len == 0)
             continue;
         c->hca = c->known == 0 || strcmp(hca, c->hca) == 0 ? hca : "";
-        take(c, p, buf);
+        count_value(c, p, buf);
     }
     qsort(c->group, c->n, sizeof(c->group[0]), fewest_first);
 }
@@ -494,7 +494,8 @@ static void look_at(const struct ni_job *job, const struct question *q, unsigned
 }
 
 /* One finding for all rails of which the same is to be told; the worst first. */
-static void tell(const struct ni_job *job, const struct question *q, struct ni_findings *f)
+static void report_difference(const struct ni_job *job, const struct question *q,
+                              struct ni_findings *f)
 {
     struct told all[NI_MAX_RAILS];
     unsigned n = 0;
@@ -563,10 +564,10 @@ void ni_compare_pods(const struct ni_job *job, const struct ni_policy *policy,
         const struct ni_job_setting *row = &ni_job_settings[i];
         const enum fact fact = row->id == NI_F_JOB_HOSTID_SAME ? HOSTID : SETTING;
 
-        tell(job, &(struct question){row->id, fact, "", 0, row}, f);
+        report_difference(job, &(struct question){row->id, fact, "", 0, row}, f);
     }
     for (size_t i = 0; i < NI_COUNT(facts); i++)
-        tell(job, &facts[i], f);
+        report_difference(job, &facts[i], f);
 }
 
 void ni_judge_rails(struct ni_job *job, struct ni_findings *f)
@@ -578,7 +579,7 @@ void ni_judge_rails(struct ni_job *job, struct ni_findings *f)
     const int64_t percent = job->median * 100 / NI_JOB_PARTS;
     tell_missing(job, NI_POD_WENT_AWAY, f);
     for (size_t i = 0; i < NI_COUNT(faults); i++)
-        tell(job, &faults[i], f);
+        report_difference(job, &faults[i], f);
     /* no rail stands out, but all are far from what they could do */
     if (job->n_result > 0 && !job->pod[first->pair.from].rail[first->pair.rail].software &&
         percent < LOW)

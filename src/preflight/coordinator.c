@@ -130,8 +130,8 @@ static void say(struct coordinator *h, unsigned at, enum ni_message_type type)
 /* ---- what comes ---- */
 
 /* Says no, and hangs up; also the job hears of that host. */
-static void refuse(struct coordinator *h, unsigned at, enum ni_finding_id id, const char *host,
-                   const char *why)
+static void refuse_pod(struct coordinator *h, unsigned at, enum ni_finding_id id, const char *host,
+                       const char *why)
 {
     if (id != NI_F_JOB_REFUSED || h->f->n < REFUSED)
         ni_report(h->f, id, host, "%s", why);
@@ -185,7 +185,7 @@ static void take_hello(struct coordinator *h, unsigned at, const struct ni_messa
         ni_putf(&t, "rank %u is also that of %s", rank, h->job.pod[rank].host);
     }
     if (t.len > 0) {
-        refuse(h, at, id, m->pod.host, no);
+        refuse_pod(h, at, id, m->pod.host, no);
         return;
     }
     if (rank != at) {
@@ -225,8 +225,8 @@ static void take_facts(struct coordinator *h, unsigned rank, const struct ni_mes
             h->f->at[i--] = h->f->at[--h->f->n];
 }
 
-static struct slot *slot_of(const struct coordinator *h, unsigned rank, unsigned rail,
-                            unsigned role)
+static struct slot *rail_slot(const struct coordinator *h, unsigned rank, unsigned rail,
+                              unsigned role)
 {
     return &h->slot[(rank * h->job.n_rail + rail) * NI_ROLES + role];
 }
@@ -240,9 +240,9 @@ static void take_done(struct coordinator *h, unsigned rank, const struct ni_mess
 
         if (it->rail >= h->job.n_rail)
             continue;
-        slot_of(h, rank, it->rail, it->role)->how = it->result;
+        rail_slot(h, rank, it->rail, it->role)->how = it->result;
         if (h->out.work == NI_WORK_QUEUES)
-            slot_of(h, rank, it->rail, it->role)->end = it->end;
+            rail_slot(h, rank, it->rail, it->role)->end = it->end;
     }
 }
 
@@ -265,7 +265,7 @@ static void read_some(struct coordinator *h, unsigned at, bool ends)
     else if (r == 1 && owes && h->phase == ROUNDS && m->type == NI_MSG_DONE)
         take_done(h, at, m);
     else if (pod && (r == 1 || r == -EPROTO))
-        refuse(h, at, NI_F_JOB_REFUSED, h->job.pod[at].host, "it does not say what is asked");
+        refuse_pod(h, at, NI_F_JOB_REFUSED, h->job.pod[at].host, "it does not say what is asked");
     else
         drop(h, at);
     if (r == 1 && ends && h->conn[at].fd >= 0)
@@ -282,7 +282,7 @@ static void tell_alive(struct coordinator *h, int64_t now)
             say(h, rank, NI_MSG_ALIVE);
 }
 
-static void look(struct coordinator *h, int64_t now)
+static void watch_pods(struct coordinator *h, int64_t now)
 {
     unsigned here = 0;
     char line[64];
@@ -316,7 +316,7 @@ static void wait_for_pods(struct coordinator *h, int64_t limit_ms)
             if (e[i].data.u32 < h->n_conn && h->conn[e[i].data.u32].fd >= 0)
                 read_some(h, e[i].data.u32, e[i].events & EPOLLRDHUP);
         if (now - h->looked_ms >= LOOK_MS)
-            look(h, now);
+            watch_pods(h, now);
     }
     for (unsigned rank = 0; rank < h->job.ranks; rank++) {
         if (h->owes[rank] && h->conn[rank].fd >= 0)
@@ -328,7 +328,7 @@ static void wait_for_pods(struct coordinator *h, int64_t limit_ms)
 /* ---- rounds ---- */
 
 /* Tells each pod what its rails are to do. */
-static void tell(struct coordinator *h, enum ni_rail_work work)
+static void tell_work(struct coordinator *h, enum ni_rail_work work)
 {
     struct ni_message *m = &h->out;
 
@@ -337,7 +337,7 @@ static void tell(struct coordinator *h, enum ni_rail_work work)
         m->n_item = 0;
         for (unsigned i = 0; i < h->job.n_rail * NI_ROLES; i++) {
             const unsigned rail = i / NI_ROLES, role = i % NI_ROLES;
-            struct slot *s = slot_of(h, rank, rail, role);
+            struct slot *s = rail_slot(h, rank, rail, role);
             struct ni_item *it = &m->item[m->n_item];
 
             if (!s->pair || (work == NI_WORK_MOVE && role == NI_ROLE_TARGET))
@@ -345,7 +345,7 @@ static void tell(struct coordinator *h, enum ni_rail_work work)
             s->how.silent = true; /* until it answers */
             *it = (struct ni_item){.rail = rail, .role = role};
             it->partner = role == NI_ROLE_INITIATOR ? s->pair->pair.to : s->pair->pair.from;
-            it->end = slot_of(h, it->partner, rail, NI_ROLE_TARGET - role)->end;
+            it->end = rail_slot(h, it->partner, rail, NI_ROLE_TARGET - role)->end;
             m->n_item++;
         }
         h->owes[rank] = m->n_item > 0 && h->conn[rank].fd >= 0;
@@ -360,8 +360,8 @@ static void tell(struct coordinator *h, enum ni_rail_work work)
 static void settle(struct coordinator *h, struct ni_pair_result *r, enum ni_pair_step far)
 {
     const struct ni_pair_result was = *r;
-    struct slot *from = slot_of(h, was.pair.from, was.pair.rail, NI_ROLE_INITIATOR);
-    struct slot *to = slot_of(h, was.pair.to, was.pair.rail, NI_ROLE_TARGET);
+    struct slot *from = rail_slot(h, was.pair.from, was.pair.rail, NI_ROLE_INITIATOR);
+    struct slot *to = rail_slot(h, was.pair.to, was.pair.rail, NI_ROLE_TARGET);
     const bool bad = from->how.silent || from->how.step < far;
     const bool bad_to = to->how.silent || to->how.step < far;
     const bool at_to = bad_to && (!bad || (ni_is_own(&to->how) && !ni_is_own(&from->how)));
@@ -393,13 +393,13 @@ static void run_rounds(struct coordinator *h)
             break;
         memset(h->slot, 0, (size_t)most * NI_ROLES * sizeof(*h->slot));
         for (r += n; r < job->result + job->n_result; r++) {
-            slot_of(h, r->pair.from, r->pair.rail, NI_ROLE_INITIATOR)->pair = r;
-            slot_of(h, r->pair.to, r->pair.rail, NI_ROLE_TARGET)->pair = r;
+            rail_slot(h, r->pair.from, r->pair.rail, NI_ROLE_INITIATOR)->pair = r;
+            rail_slot(h, r->pair.to, r->pair.rail, NI_ROLE_TARGET)->pair = r;
         }
         (void)ni_format(line, sizeof(line), "round %u: %u pairs", job->rounds, job->n_result - n);
         h->m->progress(h->m->arg, line, true);
         for (enum ni_rail_work work = NI_WORK_QUEUES; work <= NI_WORK_MOVE; work++) {
-            tell(h, work);
+            tell_work(h, work);
             wait_for_pods(h, h->step_ms);
             for (r = job->result + n; r < job->result + job->n_result; r++)
                 settle(h, r, work == NI_WORK_QUEUES ? NI_PAIR_CONNECT : NI_PAIR_SMALL);

@@ -74,7 +74,8 @@ static const char *get(const struct search *s, const char *name)
 }
 
 /* The first refusal counts. */
-static void refuse(const struct search *s, const char *name, const char *value, const char *what)
+static void refuse_variable(const struct search *s, const char *name, const char *value,
+                            const char *what)
 {
     if (s->why->len > 0)
         return;
@@ -85,8 +86,8 @@ static void refuse(const struct search *s, const char *name, const char *value, 
 
 /* What an option gives (-1: nothing), or a variable tells of pods, or of processes of which a pod has
    `local`. -1: nothing, or it was refused. */
-static int64_t number_of(const struct search *s, const char *name, int given, uint64_t local,
-                         const char *refusal)
+static int64_t read_number(const struct search *s, const char *name, int given, uint64_t local,
+                           const char *refusal)
 {
     const char *v = get(s, name), *colon = v ? strchr(v, ':') : NULL;
     uint64_t n;
@@ -98,7 +99,7 @@ static int64_t number_of(const struct search *s, const char *name, int given, ui
         v = colon + 1;
     if (ni_parse_u64(ni_span_of(v), INT32_MAX, &n) == 0 && n % local == 0)
         return (int64_t)(n / local);
-    refuse(s, name, v, refusal);
+    refuse_variable(s, name, v, refusal);
     return -1;
 }
 
@@ -144,7 +145,7 @@ static bool take_host(const struct search *s, const struct row *row)
         colon = bracket ? bracket + 1 : NULL;
     }
     if (colon && (ni_parse_u64(ni_span_of(colon + 1), UINT16_MAX, &port) < 0 || port == 0))
-        refuse(s, name, told, "names no port");
+        refuse_variable(s, name, told, "names no port");
     if (colon)
         *colon = '\0';
     if (host[0] == '[' && host[strlen(host) - 1] == ']') {
@@ -156,7 +157,7 @@ static bool take_host(const struct search *s, const struct row *row)
     if (given)
         s->to->port = (unsigned)port;
     if (!ok || t.cut || !*host)
-        refuse(s, name, told, "names no host");
+        refuse_variable(s, name, told, "names no host");
     return true;
 }
 
@@ -164,18 +165,18 @@ static bool take_host(const struct search *s, const struct row *row)
 static const char *take_three(const struct search *s, const struct row *row)
 {
     const struct ni_party_options *o = s->options;
-    const int64_t told = number_of(s, row->local, -1, 1,
-                                   "is no number of processes; --rank=N and --ranks=N win over it");
+    const int64_t told = read_number(
+        s, row->local, -1, 1, "is no number of processes; --rank=N and --ranks=N win over it");
     const uint64_t local = told > 0 ? (uint64_t)told : 1;
-    const int64_t rank = number_of(s, get(s, row->rank) ? row->rank : row->or_rank, o->rank, local,
-                                   "is no pod's rank; --rank=N wins over it");
+    const int64_t rank = read_number(s, get(s, row->rank) ? row->rank : row->or_rank, o->rank,
+                                     local, "is no pod's rank; --rank=N wins over it");
     int64_t ranks;
     bool alone;
 
     if (rank < 0 && !row->when) /* another's variables, not to be judged */
         return "which pod this is";
     ranks =
-        number_of(s, row->ranks, o->ranks, local, "is no number of pods; --ranks=N wins over it");
+        read_number(s, row->ranks, o->ranks, local, "is no number of pods; --ranks=N wins over it");
     alone = row->when && ranks == 1;
     if (ranks < 0)
         return "how many pods there are";

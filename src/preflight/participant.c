@@ -45,8 +45,8 @@ static struct participant {
 } participant; /* of this process */
 
 /* What went wrong; replaces what was said before. */
-static int fail(struct participant *l, int err, const char *fmt, ...) NI_PRINTF(3, 4);
-static int fail(struct participant *l, int err, const char *fmt, ...)
+static int fail_to_take_part(struct participant *l, int err, const char *fmt, ...) NI_PRINTF(3, 4);
+static int fail_to_take_part(struct participant *l, int err, const char *fmt, ...)
 {
     va_list ap;
 
@@ -69,7 +69,7 @@ static int move_ms(const struct participant *l, int asked)
 }
 
 /* The pods are there. What follows has limits of this pod's own making. */
-static void begin(struct participant *l)
+static void begin_work(struct participant *l)
 {
     const int64_t step_ms = NI_RAIL_MS + 3 * (int64_t)move_ms(l, INT32_MAX) + GRACE_MS;
 
@@ -96,19 +96,20 @@ static int talk(struct participant *l, enum ni_message_type type, int64_t limit_
         if (r < 0 || l->msg.type != NI_MSG_ALIVE)
             break;
         if (l->msg.begun)
-            begin(l);
+            begin_work(l);
         if (ni_now_ms() >= l->until_ms)
             r = -ETIMEDOUT;
     }
     if (r == -ETIMEDOUT)
-        return fail(l, r, "pod 0 does not answer any more");
+        return fail_to_take_part(l, r, "pod 0 does not answer any more");
     if (r == -EPROTO)
-        return fail(l, r, "what pod 0 says is not understood");
+        return fail_to_take_part(l, r, "what pod 0 says is not understood");
     if (r < 0)
-        return fail(l, -ECONNRESET,
-                    "pod 0 hung up: it went away, or another process of this pod has its rank");
+        return fail_to_take_part(
+            l, -ECONNRESET,
+            "pod 0 hung up: it went away, or another process of this pod has its rank");
     if (l->msg.type == NI_MSG_NO)
-        return fail(l, -EACCES, "pod 0 refused this pod: %s", l->msg.verdict.line);
+        return fail_to_take_part(l, -EACCES, "pod 0 refused this pod: %s", l->msg.verdict.line);
     return 0;
 }
 
@@ -203,16 +204,17 @@ static int take_part(struct participant *l)
         m->setting[i] = m->pod.setting[i];
     r = talk(l, NI_MSG_HELLO, WELCOME_MS);
     if (r == 0 && m->type != NI_MSG_WELCOME)
-        return fail(l, -EPROTO, "who answers there is not pod 0");
+        return fail_to_take_part(l, -EPROTO, "who answers there is not pod 0");
     if (r == 0)
         r = talk(l, NI_MSG_FACTS, SILENT_MS);
     while (r == 0 && m->type == NI_MSG_DO) {
-        begin(l);
+        begin_work(l);
         work(l);
         r = talk(l, NI_MSG_DONE, SILENT_MS);
     }
-    return r == 0 && m->type != NI_MSG_VERDICT ? fail(l, -EPROTO, "pod 0 says what it should not")
-                                               : r;
+    return r == 0 && m->type != NI_MSG_VERDICT
+               ? fail_to_take_part(l, -EPROTO, "pod 0 says what it should not")
+               : r;
 }
 
 /* How long the next connect(2) may take (socket(7), SO_SNDTIMEO). */
@@ -241,7 +243,7 @@ static int find_coordinator(struct participant *l)
         int r = getaddrinfo(p->host, port, &hints, &all);
 
         if (r != 0)
-            (void)fail(l, -EAGAIN, "%s: %s", p->host, gai_strerror(r));
+            (void)fail_to_take_part(l, -EAGAIN, "%s: %s", p->host, gai_strerror(r));
         r = -EAGAIN;
         for (at = all; at && r != 0 && !l->begun && left > 0; at = at->ai_next) {
             const int64_t limit = at->ai_next ? OTHERS_MS : CONNECT_MS;
@@ -254,7 +256,7 @@ static int find_coordinator(struct participant *l)
                 r = take_part(l);
             } else {
                 r = errno == EINPROGRESS ? -ETIMEDOUT : -errno;
-                (void)fail(l, r, "%s port %u: %s", p->host, p->port, NI_ERRNO(r));
+                (void)fail_to_take_part(l, r, "%s port %u: %s", p->host, p->port, NI_ERRNO(r));
             }
             (void)close(l->fd);
             left = l->within_ms - ni_now_ms();
@@ -285,7 +287,7 @@ int ni_participate(const struct ni_rendezvous *m, int fd, struct ni_verdict *ret
     l->why = ni_text_on(ret->line, sizeof(ret->line));
     open_rails(l);
     r = fd >= 0 ? take_part(l) : find_coordinator(l);
-    begin(l);
+    begin_work(l);
     ni_rails_end(&l->rails);
     if (r != 0)
         return r;

@@ -180,7 +180,7 @@ static int draw(struct ni_context *ctx, const struct ni_verdict *verdict)
     return status;
 }
 
-static int print_report(struct ni_context *ctx, const struct ni_verdict *verdict)
+static int print_preflight_report(struct ni_context *ctx, const struct ni_verdict *verdict)
 {
     const struct ni_view view = ni_flow_view(ctx);
     struct ni_text text = ni_long_text();
@@ -209,7 +209,7 @@ static bool conclude(struct ni_context *ctx, const struct ni_verdict *verdict)
     if (runs || !verdict->job)
         ni_say_findings(ctx);
     if (!runs)
-        told = print_report(ctx, verdict) == 0 && told;
+        told = print_preflight_report(ctx, verdict) == 0 && told;
     else if (verdict->good || !must)
         ni_say(ctx, verdict->good ? NI_LOG_INFO : NI_LOG_WARN, "preflight: %s", verdict->line);
     if (must && !verdict->good)
@@ -263,7 +263,7 @@ static void add_cpu(struct ni_pod *pod)
 
 /* The meeting. CAP_IPC_LOCK counts as it will in the command: without it the rails' memory may be too
    much. */
-static void meet(struct ni_context *ctx, const struct ni_party *party, struct ni_verdict *ret)
+static void meet_pods(struct ni_context *ctx, const struct ni_party *party, struct ni_verdict *ret)
 {
     static struct ni_rail rail[NI_MAX_RAILS];
     static struct ni_pod_setting setting[NI_MAX_POD_SETTINGS];
@@ -367,7 +367,7 @@ static bool ask_child(struct ni_context *ctx, const struct ni_party *party)
         ni_wait_unblock(&wait);
         ni_no_command();
         to_parent = fd[1];
-        meet(ctx, party, &verdict);
+        meet_pods(ctx, party, &verdict);
         say_begun(NULL);
         byte = conclude(ctx, &verdict) ? GOOD : BAD;
         _exit(write(fd[1], &byte, 1) == 1 ? 0 : 1);

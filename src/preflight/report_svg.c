@@ -41,7 +41,7 @@ static void put_xml(struct ni_text *out, const char *s)
     }
 }
 
-static void put_text(struct ni_text *out, unsigned x, unsigned y, const char *s)
+static void put_svg_text(struct ni_text *out, unsigned x, unsigned y, const char *s)
 {
     ni_putf(out, "<text x=\"%u\" y=\"%u\">", x, y);
     put_xml(out, s);
@@ -67,7 +67,7 @@ static void put_rail(struct ni_text *out, const struct ni_job *job, unsigned ran
     ni_putf(out, ": %s%s%s</title></use>\n", ni_rail_words[t->verdict],
             speed.len > 0 ? ", Gb/s " : "", speed.buf);
     if (named && speed.len > 0)
-        put_text(out, x + MARK + 4, y + MARK - 2, speed.buf);
+        put_svg_text(out, x + MARK + 4, y + MARK - 2, speed.buf);
 }
 
 /* The marks, of which all others are copies, but for the colour. */
@@ -81,10 +81,10 @@ static void put_legend(struct ni_text *out, unsigned y)
                 "height=\"11\" stroke=\"#888\" stroke-width=\"0.4\"/><path d=\"%s\" "
                 "fill=\"none\" stroke=\"#000\" stroke-width=\"1.8\"/></g></g>",
                 x, y - 10, styles[i].colour, ni_rail_words[i], styles[i].shape);
-        put_text(out, x + 17, y, ni_rail_words[i]);
+        put_svg_text(out, x + 17, y, ni_rail_words[i]);
         x += 44 + 7 * (unsigned)strlen(ni_rail_words[i]);
     }
-    put_text(out, x, y, "The bluer, the faster.");
+    put_svg_text(out, x, y, "The bluer, the faster.");
 }
 
 void ni_put_preflight_svg(struct ni_text *out, const struct ni_verdict *verdict)
@@ -109,13 +109,13 @@ void ni_put_preflight_svg(struct ni_text *out, const struct ni_verdict *verdict)
             w, h, w, h);
     put_xml(out, sentence.buf);
     ni_put(out, "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
-    put_text(out, LEFT, 30, head.buf);
+    put_svg_text(out, LEFT, 30, head.buf);
     put_legend(out, 60);
     for (unsigned r = 0; r < job->n_rail; r++) {
         struct ni_text t = NI_TEXT(24);
 
         ni_putf(&t, "rail %u", r);
-        put_text(out, first + r * column, TOP - 8, t.buf);
+        put_svg_text(out, first + r * column, TOP - 8, t.buf);
     }
     for (unsigned p = 0; p < job->ranks; p++) {
         const unsigned y = TOP + p / across * row;
@@ -125,7 +125,7 @@ void ni_put_preflight_svg(struct ni_text *out, const struct ni_verdict *verdict)
         if (named)
             ni_put_pod(&t, job, p);
         if (p % across == 0)
-            put_text(out, LEFT, y + MARK - 2, t.buf);
+            put_svg_text(out, LEFT, y + MARK - 2, t.buf);
         for (unsigned r = 0; r < job->n_rail; r++)
             put_rail(out, job, p, r, first + r * column + p % across * MARK, y, named);
     }

@@ -225,7 +225,7 @@ static bool take_text(const char *s, size_t n, char *to, size_t size)
 }
 
 /* Members that are not known are left: of a later version. */
-static bool take(const json_t *object, const struct member *m, size_t n, void *to)
+static bool take_members(const json_t *object, const struct member *m, size_t n, void *to)
 {
     bool ok = json_is_object(object);
 
@@ -252,7 +252,8 @@ static bool take(const json_t *object, const struct member *m, size_t n, void *t
         } else if (m->kind == LIST) {
             ok = json_is_array(from) && n_list <= (size_t)m->max;
             for (size_t i = 0; ok && i < n_list; i++)
-                ok = take(json_array_get(from, i), m->members, m->n_members, at + i * m->size);
+                ok = take_members(json_array_get(from, i), m->members, m->n_members,
+                                  at + i * m->size);
         } else if (m->kind == NUM) {
             *num = (struct ni_num){v, NI_KNOWN};
         } else {
@@ -275,7 +276,7 @@ bool ni_message_take(const char *text, size_t n, struct ni_message *ret)
     ok = type && ret->type < NI_MSG_TYPES;
     for (size_t i = 0; ok && i < NI_COUNT(members); i++)
         if (members[i].in & 1U << ret->type)
-            ok = take(top, &members[i].is, 1, ret);
+            ok = take_members(top, &members[i].is, 1, ret);
     json_decref(top);
     return ok;
 }
@@ -325,7 +326,7 @@ int ni_message_receive(int fd, size_t most, struct ni_message *ret)
 
 /* All n bytes, or -errno. What is there already is taken after that time, too: this process may have
    been stopped. */
-static int read_all(int fd, char *to, size_t n, int64_t until_ms)
+static int read_bytes(int fd, char *to, size_t n, int64_t until_ms)
 {
     while (n > 0) {
         const ssize_t got = recv(fd, to, n, MSG_DONTWAIT);
@@ -352,7 +353,7 @@ int ni_message_await(int fd, int64_t until_ms, struct ni_message *ret)
 {
     uint32_t head;
     size_t size;
-    int r = read_all(fd, incoming, NI_WIRE_HEAD, until_ms);
+    int r = read_bytes(fd, incoming, NI_WIRE_HEAD, until_ms);
 
     if (r < 0)
         return r;
@@ -360,7 +361,7 @@ int ni_message_await(int fd, int64_t until_ms, struct ni_message *ret)
     size = size_in(head, NI_MEET_MESSAGE);
     if (size == 0)
         return -EPROTO;
-    r = read_all(fd, incoming + NI_WIRE_HEAD, size, until_ms);
+    r = read_bytes(fd, incoming + NI_WIRE_HEAD, size, until_ms);
     return r < 0 ? r : take_incoming(size, ret);
 }
 

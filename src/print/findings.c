@@ -25,7 +25,7 @@ void ni_put_finding(struct ni_text *out, const struct ni_finding *f)
 }
 
 /* Whether both say the same, of two subjects. */
-static bool is_same(const struct ni_finding *a, const struct ni_finding *b)
+static bool is_same_finding(const struct ni_finding *a, const struct ni_finding *b)
 {
     return a->id == b->id && strcmp(a->message, b->message) == 0;
 }
@@ -53,7 +53,7 @@ void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_se
             char head[64];
             unsigned first = 0, n = 0;
 
-            while (!is_same(&all->at[first], f))
+            while (!is_same_finding(&all->at[first], f))
                 first++;
             if ((int)kind->severity != severity || first < i)
                 continue;
@@ -61,7 +61,7 @@ void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_se
             ni_put(out, "  ");
             ni_put_tinted(out, view->colour, of[severity].tint, head);
             for (unsigned k = i; k < all->n && f->subject[0]; k++) {
-                if (!is_same(&all->at[k], f))
+                if (!is_same_finding(&all->at[k], f))
                     continue;
                 n++;
                 if (n > NAMED)

@@ -92,3 +92,8 @@ struct json_t *ni_parse_json(struct ni_findings *f, const char *subject, const c
         ni_report(f, NI_F_ALLOC_INFO_INVALID, subject, "%s", why.buf);
     return top;
 }
+
+const char *ni_json_string(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}

@@ -14,5 +14,7 @@ struct json_t *ni_read_json(const char *text, bool reals, struct ni_text *why);
 struct json_t *ni_read_json_first(const char **text, bool *ret_cut, struct ni_text *why);
 /* The same as ni_read_json, which says it by a finding about `subject`. */
 struct json_t *ni_parse_json(struct ni_findings *f, const char *subject, const char *text);
+/* The string that the object has by that key, owned by the object; NULL if it has none. */
+const char *ni_json_string(const struct json_t *object, const char *key);
 
 #endif

@@ -13,7 +13,7 @@ struct ni_json ni_json_on(struct ni_text *to, bool pretty)
     return (struct ni_json){.to = to, .pretty = pretty};
 }
 
-static void put_escaped(struct ni_text *t, uint32_t c)
+static void put_json_character(struct ni_text *t, uint32_t c)
 {
     if (c > 0xffff) { /* two surrogates (RFC 8259, 7) */
         c -= 0x10000;
@@ -23,7 +23,7 @@ static void put_escaped(struct ni_text *t, uint32_t c)
     ni_putf(t, "\\u%04x", (unsigned)c);
 }
 
-static void put_string(struct ni_text *t, const char *s)
+static void put_json_string(struct ni_text *t, const char *s)
 {
     ni_put(t, "\"");
     while (*s) {
@@ -39,7 +39,7 @@ static void put_string(struct ni_text *t, const char *s)
         if (c >= ' ' && c <= '~')
             ni_putn(t, s, 1);
         else
-            put_escaped(t, c);
+            put_json_character(t, c);
         s += n;
     }
     ni_put(t, "\"");
@@ -53,14 +53,14 @@ static void new_line(struct ni_json *j)
 }
 
 /* All that stands before a value. */
-static void begin(struct ni_json *j, const char *key)
+static void begin_member(struct ni_json *j, const char *key)
 {
     if (!j->empty && j->depth > 0)
         ni_put(j->to, j->pretty ? "," : ", ");
     if (j->pretty && j->depth > 0)
         new_line(j);
     if (key) {
-        put_string(j->to, key);
+        put_json_string(j->to, key);
         ni_put(j->to, ": ");
     }
     j->empty = false;
@@ -68,7 +68,7 @@ static void begin(struct ni_json *j, const char *key)
 
 static void nest(struct ni_json *j, const char *key, char start, char end)
 {
-    begin(j, key);
+    begin_member(j, key);
     ni_putn(j->to, &start, 1);
     j->end[j->depth++] = end;
     j->empty = true;
@@ -97,13 +97,13 @@ void ni_json_end(struct ni_json *j)
 
 void ni_json_bool(struct ni_json *j, const char *key, bool v)
 {
-    begin(j, key);
+    begin_member(j, key);
     ni_put(j->to, v ? "true" : "false");
 }
 
 void ni_json_int(struct ni_json *j, const char *key, int64_t v)
 {
-    begin(j, key);
+    begin_member(j, key);
     ni_put(j->to, v < 0 ? "-" : "");
     ni_put_u64(j->to, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
@@ -130,9 +130,9 @@ void ni_json_bytes(struct ni_json *j, const char *key, struct ni_num n)
 
 void ni_json_text(struct ni_json *j, const char *key, const char *s)
 {
-    begin(j, key);
+    begin_member(j, key);
     if (s)
-        put_string(j->to, s);
+        put_json_string(j->to, s);
     else
         ni_put(j->to, "null");
 }

@@ -14,7 +14,7 @@ static char initial[16384];
 static char *unused = initial; /* NULL: it has been taken */
 static char nothing[1];        /* the text where there is no memory */
 
-static void grow(struct ni_text *t)
+static void grow_text(struct ni_text *t)
 {
     char *buf = realloc(t->buf == initial ? NULL : t->buf, 2 * t->cap);
 
@@ -35,7 +35,7 @@ struct ni_text ni_long_text(void)
         buf ? ni_text_on(buf, sizeof(initial)) : ni_text_on(nothing, sizeof(nothing));
 
     unused = NULL;
-    t.full = buf ? grow : NULL;
+    t.full = buf ? grow_text : NULL;
     return t;
 }
 

@@ -91,7 +91,7 @@ static int64_t now_ns(void)
 }
 
 /* Of a call that gives an object. */
-static int error_of(const void *object)
+static int verbs_error(const void *object)
 {
     if (object)
         return 0;
@@ -112,7 +112,7 @@ static int64_t least(int64_t a, int64_t b)
 static const char *const file_variables[] = {"SYSFS_PATH", "VERBS_LOG_FILE", "MLX5_DEBUG_FILE",
                                              "PROC_NET_PSCHED", "PROC_ROOT"};
 
-static int find_device(struct rail *r)
+static int find_verbs_device(struct rail *r)
 {
     struct ni_rail *rail = &r->task->rail;
     struct ibv_device **list;
@@ -130,13 +130,13 @@ static int find_device(struct rail *r)
     if (list && !r->device)
         (void)ni_format(rail->untried, sizeof(rail->untried),
                         "nccl-init has no provider for this device");
-    return list && !r->device ? ENODEV : error_of(list);
+    return list && !r->device ? ENODEV : verbs_error(list);
 }
 
 static int open_device(struct rail *r)
 {
     r->context = ibv_open_device(r->device);
-    return error_of(r->context);
+    return verbs_error(r->context);
 }
 
 static unsigned mtu_bytes(enum ibv_mtu mtu)
@@ -191,7 +191,7 @@ static int ask_device(struct rail *r)
                    strnlen(r->attr.fw_ver, sizeof(rail->firmware) - 1));
     r->pd = ibv_alloc_pd(r->context);
     if (!r->pd)
-        return error_of(r->pd);
+        return verbs_error(r->pd);
     /* As NCCL finds out (2.30.7 transport/net_ib/gdr.cc ibDmaBufSupportInitOnce): a descriptor that
        is none gives these two where the kernel or the driver lacks the call, else EBADF. */
     (void)ibv_reg_dmabuf_mr(r->pd, 0, 0, 0, -1, 0);
@@ -230,7 +230,7 @@ static int register_memory(struct rail *r)
                        IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
     if (r->target && !r->own)
         r->own = ibv_reg_mr(r->pd, r->out, r->size - target, IBV_ACCESS_LOCAL_WRITE);
-    return error_of(r->own);
+    return verbs_error(r->own);
 }
 
 /* ---- queue pairs ---- */
@@ -262,7 +262,7 @@ static int make_queue(struct rail *r)
     attr.send_cq = attr.recv_cq = r->cq;
     r->qp[role] = r->cq ? ibv_create_qp(r->pd, &attr) : NULL;
     if (!r->qp[role])
-        return error_of(NULL);
+        return verbs_error(NULL);
     task->own[role] = (struct ni_rail_end){
         .qpn = r->qp[role]->qp_num,
         .psn = (uint32_t)now_ns() & 0xffffff, /* packets of an earlier queue pair do not fit */
@@ -516,7 +516,7 @@ static int move_bulk(struct rail *r)
     return 0;
 }
 
-static int compare(struct rail *r)
+static int compare_bytes(struct rail *r)
 {
     return memcmp(r->out, r->back, r->bulk) == 0 ? 0 : FAILED;
 }
@@ -531,7 +531,7 @@ static void take_steps(struct rail *r, enum ni_rail_work work)
         enum ni_rail_work work;
         int (*take)(struct rail *r);
     } steps[NI_PAIR_DONE] = {
-        [NI_PAIR_FIND] = {NI_WORK_OPEN, find_device},
+        [NI_PAIR_FIND] = {NI_WORK_OPEN, find_verbs_device},
         [NI_PAIR_OPEN] = {NI_WORK_OPEN, open_device},
         [NI_PAIR_DEVICE] = {NI_WORK_OPEN, ask_device},
         [NI_PAIR_PORT] = {NI_WORK_QUEUES, ask_port},
@@ -544,10 +544,11 @@ static void take_steps(struct rail *r, enum ni_rail_work work)
         [NI_PAIR_IDENTITY] = {NI_WORK_MOVE, read_identity},
         [NI_PAIR_WRITE] = {NI_WORK_MOVE, move_bulk},
         [NI_PAIR_READ] = {NI_WORK_MOVE, move_bulk},
-        [NI_PAIR_COMPARE] = {NI_WORK_MOVE, compare},
+        [NI_PAIR_COMPARE] = {NI_WORK_MOVE, compare_bytes},
     };
     struct ni_rail_task *task = r->task;
-    const bool alone = task->has[NI_ROLE_INITIATOR] && task->partner[NI_ROLE_INITIATOR] == task->rank;
+    const bool alone =
+        task->has[NI_ROLE_INITIATOR] && task->partner[NI_ROLE_INITIATOR] == task->rank;
 
     for (enum ni_pair_step step = NI_PAIR_FIND; step < NI_PAIR_DONE && steps[step].work <= work;
          step++) {

@@ -69,7 +69,7 @@ struct ni_gid_end ni_gid_end(const struct ni_inventory *inv, const struct ni_por
 
 /* NCCL_IB_ADDR_RANGE as NCCL reads it (envIbAddrRange). false: no "/", a bad address or a mask too
    long is no range at all. A negative mask is a range in which no address is (matchGidAddrPrefix). */
-static bool parse_range(const char *text, struct ni_gid_selection *selection)
+static bool parse_address_range(const char *text, struct ni_gid_selection *selection)
 {
     char address[INET6_ADDRSTRLEN];
     const char *slash = strchr(text, '/');
@@ -103,7 +103,7 @@ bool ni_user_selection(const struct ni_work *w, struct ni_gid_selection *selecti
     if (range || v6 != selection->v6) /* a range of the other family is none */
         selection->ranged = selection->no_range = false;
     selection->v6 = v6;
-    selection->bad_range = range && *range && !parse_range(range, selection);
+    selection->bad_range = range && *range && !parse_address_range(range, selection);
     selection->version = ni_user_int(w, "NCCL_IB_ROCE_VERSION_NUM", 2);
     return (family && *family) || (range && *range) || (version && *version);
 }

@@ -252,7 +252,7 @@ static void put_mooncake_port(const struct asked *a, struct ni_text *value, stru
 /* One name: each opens one more full mesh, which must be routed and have the same place in each
    pod's list (torch ProcessGroupGloo.cpp). The pod's own network reaches all pods; what somebody
    named comes first. */
-static void put_interface(const struct asked *a, struct ni_text *value, struct ni_text *why)
+static void put_socket_interface(const struct asked *a, struct ni_text *value, struct ni_text *why)
 {
     const struct ni_work *w = a->w;
     const char *users = ni_user_value(w, "NCCL_SOCKET_IFNAME");
@@ -286,8 +286,8 @@ static const struct variable {
     {"MC_TE_FILTERS", NI_FOR_MOONCAKE, .put = put_mooncake_names},
     {"MC_IB_PORT", NI_FOR_MOONCAKE, .put = put_mooncake_port},
     {"MC_GID_INDEX", NI_FOR_MOONCAKE, .put = put_index},
-    {"GLOO_SOCKET_IFNAME", NI_FOR_GLOO, .put = put_interface},
-    {"TP_SOCKET_IFNAME", NI_FOR_GLOO, .put = put_interface},
+    {"GLOO_SOCKET_IFNAME", NI_FOR_GLOO, .put = put_socket_interface},
+    {"TP_SOCKET_IFNAME", NI_FOR_GLOO, .put = put_socket_interface},
 };
 
 void ni_put_library_variables(struct ni_text *t)

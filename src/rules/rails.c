@@ -95,8 +95,8 @@ enum ni_path ni_path_between(const struct ni_net *net, const struct ni_end *a,
 
 /* ---- the rails of the pod ---- */
 
-static void put_why(const struct ni_work *w, unsigned a, unsigned b, enum ni_path path,
-                    const struct ni_end end[], struct ni_text *why)
+static void put_rails_reason(const struct ni_work *w, unsigned a, unsigned b, enum ni_path path,
+                             const struct ni_end end[], struct ni_text *why)
 {
     const struct ni_net *net = &w->inv->net;
     const struct ni_port_name x = ni_port_name(w->inv, w->plan->chosen[a]);
@@ -152,7 +152,7 @@ static enum ni_path path_of_rails(const struct ni_work *w, struct ni_text *why)
 
             if (path == NI_PATH_NONE)
                 continue;
-            put_why(w, i, k, path, end, why);
+            put_rails_reason(w, i, k, path, end, why);
             return path;
         }
     }

@@ -242,8 +242,8 @@ static void put_demand(struct ni_text *t, const struct ni_policy *policy, const 
 }
 
 /* A demand does not hold: a finding, and part of the reason as long as there is room. */
-static void refuse(const struct ni_work *w, const struct demand *d, enum ni_finding_id id,
-                   const char *why)
+static void refuse_demand(const struct ni_work *w, const struct demand *d, enum ni_finding_id id,
+                          const char *why)
 {
     struct ni_plan *plan = w->plan;
     struct ni_text demand = NI_TEXT(48);
@@ -264,7 +264,7 @@ void ni_refuse_demand(const struct ni_work *w, unsigned bits, const char *why)
     const struct demand *d = demand_of(w->policy->require & bits);
 
     if (d)
-        refuse(w, d, d->id, why);
+        refuse_demand(w, d, d->id, why);
 }
 
 /* ---- the rule ---- */
@@ -304,7 +304,7 @@ void ni_rule_require(const struct ni_work *w)
             ni_put(&why, no_rdma.buf);
         else if (!d->holds || d->holds(w, &why))
             continue;
-        refuse(w, d, d->id, why.buf);
+        refuse_demand(w, d, d->id, why.buf);
     }
 }
 
@@ -336,7 +336,7 @@ void ni_require_memlock(const struct ni_work *w, int64_t soft, bool may_lock)
         else
             ni_memlock_why(w, &why);
     }
-    refuse(w, d, NI_F_REQUIRE_MEMLOCK, why.buf);
+    refuse_demand(w, d, NI_F_REQUIRE_MEMLOCK, why.buf);
 }
 
 void ni_require_planned_memlock(const struct ni_work *w)

@@ -34,7 +34,7 @@ struct address {
     bool v4;
 };
 
-static void add_address(const uint8_t ip[NI_GID_BYTES], enum reach *v4, enum reach *v6)
+static void count_address(const uint8_t ip[NI_GID_BYTES], enum reach *v4, enum reach *v6)
 {
     enum reach *of = ni_ip_is_v4(ip) ? v4 : v6;
     const enum reach is = ni_ip_is_link_local(ip) ? THIS_LINK : PEERS;
@@ -63,10 +63,10 @@ static struct address address_of(const struct ni_work *w, const char *ifname, bo
             its = !a->ifname[0] || (r && r->bits > 0); /* others may be in its subnet, too */
         }
         if (its)
-            add_address(a->ip, &v4, &v6);
+            count_address(a->ip, &v4, &v6);
     }
     if (own)
-        add_address(own, &v4, &v6);
+        count_address(own, &v4, &v6);
     if (strcmp(ifname, "lo") == 0)
         v4 = THIS_LINK; /* loopback addresses are no facts; NCCL skips ::1 */
     if (family && strcmp(family, "AF_INET6") == 0)
@@ -125,7 +125,7 @@ struct list {
     unsigned n;
 };
 
-static void add(struct list *l, const char *name)
+static void add_interface(struct list *l, const char *name)
 {
     if (l->n < NI_MAX_IFS && !ni_is_any(name, l->name, l->n))
         l->name[l->n++] = name;
@@ -166,7 +166,7 @@ static void add_option(const struct ni_work *w, struct list *l)
         const bool up = d && d->running;
 
         if (up && reach == PEERS)
-            add(l, d->name);
+            add_interface(l, d->name);
         else if (up && reach == THIS_LINK)
             ni_report(w->f, NI_F_SOCKET_UNUSABLE, name,
                       "named by --sockets, but it has only a link-local address (169.254.0.0/16, "
@@ -196,7 +196,7 @@ static void add_rails(const struct ni_work *w, struct list *l)
             w->plan->needs |= NI_NEED_OWN_NETDEVS;
         const uint8_t *own = has_ndev && c.gid->owner == NI_OWNER_POD ? c.gid->ip : NULL;
         if (d && d->running && address_of(w, d->name, false, own).reach == PEERS)
-            add(l, d->name);
+            add_interface(l, d->name);
     }
 }
 
@@ -225,7 +225,7 @@ static void find_others(const struct ni_work *w, const char *pod, struct list *o
         const struct ni_netdev *d = &w->inv->netdev[i];
 
         if (!(pod && strcmp(d->name, pod) == 0) && may_carry(w, d))
-            add(others, d->name);
+            add_interface(others, d->name);
     }
 }
 
@@ -318,7 +318,7 @@ static const char *choose_for_data(const struct ni_work *w, struct list *l)
     const char *lost = lost_interface(w);
 
     if (pod)
-        add(l, pod);
+        add_interface(l, pod);
     if (others.n == 0)
         return pod ? "interface of the default route" : NULL;
     if (!all && (lost || path != NI_PATH_THERE)) {
@@ -336,7 +336,7 @@ static const char *choose_for_data(const struct ni_work *w, struct list *l)
                      "all pods";
     }
     for (unsigned i = 0; i < others.n; i++)
-        add(l, others.name[i]);
+        add_interface(l, others.name[i]);
     keep_ipoib(l);
     if (all)
         return "--sockets=rails: all interfaces of the pod that carry data";
@@ -380,11 +380,11 @@ static const char *choose_for_bootstrap(const struct ni_work *w, struct list *l)
     const char *pod = ni_pod_interface(w), *doubt = doubt_about_rails(w);
 
     if (pod && is_option(w, "pod")) {
-        add(l, pod);
+        add_interface(l, pod);
         return "interface of the default route";
     }
     if (pod && doubt) {
-        add(l, pod);
+        add_interface(l, pod);
         return doubt;
     }
     if (!is_option(w, "pod"))
@@ -395,7 +395,7 @@ static const char *choose_for_bootstrap(const struct ni_work *w, struct list *l)
                    : "interfaces of the chosen ports, up; their addresses cannot be read";
     if (!pod)
         return NULL;
-    add(l, pod);
+    add_interface(l, pod);
     return "interface of the default route: no chosen port has one with an address";
 }
 
@@ -476,7 +476,7 @@ static bool take_users_list(const struct ni_work *w, struct list *l)
         const struct address a = address_of(w, d->name, true, NULL);
 
         if (a.reach == PEERS)
-            add(l, d->name);
+            add_interface(l, d->name);
         if (a.reach == THIS_LINK && !local)
             local = d->name;
         if (a.reach != NO_ADDRESS)
@@ -495,7 +495,7 @@ static bool take_users_list(const struct ni_work *w, struct list *l)
                   "found`",
                   user);
     if (local && l->n == 0)
-        add(l, local);
+        add_interface(l, local);
     return true;
 }
 

@@ -27,7 +27,7 @@
 #include "rules/ports.h"
 
 /* A value that NCCL would take as set: check_variables reports empty ones. */
-static const char *value_of(const struct ni_work *w, const char *name)
+static const char *user_value(const struct ni_work *w, const char *name)
 {
     const char *v = ni_user_value(w, name);
 
@@ -194,7 +194,7 @@ static void check_levels(const struct ni_work *w)
     static const char *const names[] = {gdr, "NCCL_P2P_LEVEL"};
 
     for (unsigned i = 0; i < NI_COUNT(names); i++) {
-        const char *v = value_of(w, names[i]);
+        const char *v = user_value(w, names[i]);
 
         if (v && is_beyond(v))
             ni_report(w->f, NI_F_USER_VALUE_IGNORED, names[i],
@@ -205,7 +205,7 @@ static void check_levels(const struct ni_work *w)
             ni_report(w->f, NI_F_USER_VALUE_IGNORED, names[i],
                       "`%.40s` is not a level: NCCL ignores it silently", v);
     }
-    const char *v = value_of(w, gdr);
+    const char *v = user_value(w, gdr);
     const enum ni_distance level = v ? ni_parse_level(v) : NI_DIST_UNKNOWN;
     const bool off = level < NI_DIST_PIX, c2c = w->inv->gdr.c2c && level < NI_DIST_P2C;
 
@@ -221,8 +221,8 @@ static void check_merging(const struct ni_work *w)
 {
     static const char *const levels[] = {"LOC", "PORT", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS"};
     static const char level[] = "NCCL_NET_MERGE_LEVEL", policy[] = "NCCL_NET_MERGE_POLICY";
-    const char *v = value_of(w, level), *rail = value_of(w, policy);
-    const char *list = value_of(w, "NCCL_IB_HCA");
+    const char *v = user_value(w, level), *rail = user_value(w, policy);
+    const char *list = user_value(w, "NCCL_IB_HCA");
     bool known = v == NULL;
 
     for (unsigned i = 0; i < NI_COUNT(levels); i++)
@@ -255,7 +255,7 @@ static void check_families(const struct ni_work *w)
     static const char *const families[] = {"NCCL_SOCKET_FAMILY", "NCCL_IB_ADDR_FAMILY"};
 
     for (unsigned i = 0; i < NI_COUNT(families); i++) {
-        const char *v = value_of(w, families[i]);
+        const char *v = user_value(w, families[i]);
 
         if (v && strcmp(v, "AF_INET") != 0 && strcmp(v, "AF_INET6") != 0)
             ni_report(w->f, NI_F_USER_VALUE_IGNORED, families[i],
@@ -270,7 +270,7 @@ static const char hca_list[] = "NCCL_IB_HCA";
 static void check_hca_list(const struct ni_work *w)
 {
     const struct ni_inventory *inv = w->inv;
-    const char *list = value_of(w, hca_list);
+    const char *list = user_value(w, hca_list);
     struct ni_span e;
 
     /* where nothing is chosen hca.ports has told of the list as a whole */
@@ -350,7 +350,7 @@ static int plane_of_port(const char *list, const char *hca, unsigned port)
 static void check_planes(const struct ni_work *w)
 {
     enum { MOST = 12, OWN_BIT = 1 << 14 };
-    const char *list = value_of(w, hca_list);
+    const char *list = user_value(w, hca_list);
     int plane[NI_MAX_PORT];
     unsigned n = 0;
 
@@ -438,7 +438,7 @@ static void check_left_out(const struct ni_work *w)
 void ni_rule_user(const struct ni_work *w)
 {
     const struct ni_inventory *inv = w->inv;
-    const char *topo = value_of(w, "NCCL_TOPO_FILE"), *plugin = value_of(w, "NCCL_ENV_PLUGIN");
+    const char *topo = user_value(w, "NCCL_TOPO_FILE"), *plugin = user_value(w, "NCCL_ENV_PLUGIN");
 
     check_variables(w);
     check_levels(w);

@@ -31,7 +31,7 @@ static bool is_utf8(const char *s)
 }
 
 /* Printable ASCII that neither begins nor ends with what a reader takes off. */
-static bool is_plain(const char *s)
+static bool is_plain_value(const char *s)
 {
     size_t n = strlen(s);
 
@@ -58,7 +58,7 @@ static bool carries(enum ni_format format, const struct ni_setting *s)
            Kubernetes 1.34 (trimmed, in Unicode's sense; a backslash at the end joins lines) all
            read alike. docker/cli pkg/kvfile refuses what is no UTF-8, and some readers take off a
            pair of quotes. */
-        return is_plain(s->value);
+        return is_plain_value(s->value);
     case NI_FMT_CONF:
         /* NCCL 2.30.7 misc/param.cc setEnvFile: value up to 1023 bytes, the line end and a CR
            before it are taken off, nothing else. Older ones keep the CR, so none is written. NCCL

@@ -73,7 +73,7 @@ static const struct {
     {ENOTBLK, "name another"},
 };
 
-static int failed(struct ni_context *ctx, int err, const char *path)
+static int fail_to_install(struct ni_context *ctx, int err, const char *path)
 {
     struct ni_text t = NI_TEXT(1024);
 
@@ -100,14 +100,14 @@ int ni_cmd_install(struct ni_context *ctx)
         return ni_usage(ctx, "`install` takes one DIR or FILE, not `%s` too", operands[1]);
     ni_no_command();
     if (stat(NI_SELF, &st) < 0 || access(NI_SELF, R_OK) < 0)
-        return failed(ctx, -errno, NI_SELF);
+        return fail_to_install(ctx, -errno, NI_SELF);
     st.st_mode &= 0777; /* neither set-user-ID nor the like */
     int r = choose_path(operands[0], path);
     if (r < 0)
-        return failed(ctx, r, operands[0]);
+        return fail_to_install(ctx, r, operands[0]);
     r = ni_replace_file(path, st.st_mode, copy_self, &caps);
     if (r < 0)
-        return failed(ctx, r, path);
+        return fail_to_install(ctx, r, path);
     const bool capable = caps.there && caps.err == 0;
     ni_say(ctx, NI_LOG_INFO, "installed %s, mode %04o, %s", path, (unsigned)st.st_mode,
            capable ? "with its file capabilities" : "no file capabilities");

@@ -135,9 +135,9 @@ static bool is_limited(const struct ni_work *w, const struct ni_trials *all,
 }
 
 /* The step, its errno or completion, and what that means. */
-static enum ni_finding_id explain(const struct ni_work *w, const struct ni_trials *all,
-                                  const struct ni_rail_task *task, const struct ni_hca *hca,
-                                  struct ni_text *m)
+static enum ni_finding_id explain_trial(const struct ni_work *w, const struct ni_trials *all,
+                                        const struct ni_rail_task *task, const struct ni_hca *hca,
+                                        struct ni_text *m)
 {
     const struct ni_pair_result *x = &task->result[NI_ROLE_INITIATOR];
     enum ni_finding_id id = NI_F_VERBS_PROCESS;
@@ -198,7 +198,7 @@ void ni_judge_trials(const struct ni_work *w, struct ni_trials *all)
         if (task->result[NI_ROLE_INITIATOR].step == NI_PAIR_DONE) {
             all->passed++;
         } else {
-            const enum ni_finding_id id = explain(w, all, task, hca, &m);
+            const enum ni_finding_id id = explain_trial(w, all, task, hca, &m);
 
             /* the limit is the process's, so one finding for all ports */
             ni_report(w->f, id, id == NI_F_VERBS_MEMLOCK ? "RLIMIT_MEMLOCK" : name.text, "%s",

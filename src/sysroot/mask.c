@@ -29,7 +29,7 @@ struct ni_mask {
 
 /* ---- what stands for what ---- */
 
-static struct ni_span bytes_of(const void *things, uint32_t number)
+static struct ni_span thing_bytes(const void *things, uint32_t number)
 {
     const uint64_t *is = things;
 
@@ -37,11 +37,11 @@ static struct ni_span bytes_of(const void *things, uint32_t number)
 }
 
 /* From 1; 0: it was not met, and is not to be added, or there is no room. */
-static uint32_t number_of(struct ni_mask *m, uint64_t is, bool add)
+static uint32_t thing_number(struct ni_mask *m, uint64_t is, bool add)
 {
     const struct ni_index index = {m->place, NI_COUNT(m->place), m->seed};
     const struct ni_span bytes = {(const char *)&is, sizeof(is)};
-    uint32_t *place = ni_index_find(&index, bytes, bytes_of, m->is);
+    uint32_t *place = ni_index_find(&index, bytes, thing_bytes, m->is);
 
     if (*place > 0)
         return *place;
@@ -67,7 +67,7 @@ static void mask_ip(struct ni_mask *m, uint8_t ip[NI_GID_BYTES], bool is_guid)
     if (ni_ip_is_v4(ip) || id >> 32 == 0)
         return;
     bool own = is_guid || ni_ip_is_link_local(ip) || (id >> 24 & 0xffff) == 0xfffe;
-    uint32_t number = number_of(m, id & ~UNIVERSAL, own);
+    uint32_t number = thing_number(m, id & ~UNIVERSAL, own);
     if (number > 0)
         id = (id & UNIVERSAL) | (ID_BASE + number);
     for (unsigned i = NI_GID_BYTES; i-- > 8; id >>= 8)
@@ -87,7 +87,7 @@ void ni_mask_name(struct ni_mask *m, struct ni_span name, struct ni_text *ret)
     enum { LONG = 32 };
     const size_t before = ret->len;
 
-    ni_putf(ret, "name-%u", number_of(m, ni_hash(1, name), true));
+    ni_putf(ret, "name-%u", thing_number(m, ni_hash(1, name), true));
     while (name.n > LONG && ret->len - before < name.n && !ret->cut)
         ni_put(ret, "x");
 }
@@ -230,7 +230,7 @@ static bool is_of_sysfs(struct ni_span name)
     return name.n < NI_DEV_NAME;
 }
 
-static bool ends_in(struct ni_span s, const char *end)
+static bool ends_in_text(struct ni_span s, const char *end)
 {
     const size_t n = strlen(end);
 
@@ -247,12 +247,12 @@ static void put_component(struct ni_mask *m, struct ni_span name, bool device, s
     if (device && !ni_is_name(name, NI_DEV_NAME))
         ni_put(ret, "?");
     ni_mask_name(m, name, ret);
-    if (ends_in(name, metadata))
-        ni_put(ret, ends_in(name, "-metadata.json") ? "-metadata.json" : metadata);
+    if (ends_in_text(name, metadata))
+        ni_put(ret, ends_in_text(name, "-metadata.json") ? "-metadata.json" : metadata);
 }
 
-static void put_path(struct ni_mask *m, struct ni_span path, bool sysfs, bool device,
-                     struct ni_text *ret)
+static void put_masked_path(struct ni_mask *m, struct ni_span path, bool sysfs, bool device,
+                            struct ni_text *ret)
 {
     for (;;) {
         const char *slash = memchr(path.p, '/', path.n);
@@ -271,7 +271,7 @@ static void put_path(struct ni_mask *m, struct ni_span path, bool sysfs, bool de
 
 void ni_mask_path(struct ni_mask *m, struct ni_span path, struct ni_text *ret)
 {
-    put_path(m, path, false, false, ret);
+    put_masked_path(m, path, false, false, ret);
 }
 
 /* Entries of dev/ that nobody looks at are left out: they are the node's. */
@@ -284,7 +284,7 @@ bool ni_mask_entry_path(struct ni_mask *m, const struct ni_entry *e, struct ni_t
 
     if (foreign && e->kind == NI_ENTRY_DIR && e->sure == 0 && !is_usual(name))
         return false;
-    put_path(m, ni_span_of(e->path), ni_has_prefix(e->path, "sys/"), device, ret);
+    put_masked_path(m, ni_span_of(e->path), ni_has_prefix(e->path, "sys/"), device, ret);
     return true;
 }
 
@@ -299,7 +299,7 @@ void ni_mask_target(struct ni_mask *m, const struct ni_entry *e, struct ni_text 
                      UINT32_MAX, &number) == 0)
         ni_putn(ret, target.p, target.n);
     else
-        put_path(m, target, ni_has_prefix(e->path, "sys/"), false, ret);
+        put_masked_path(m, target, ni_has_prefix(e->path, "sys/"), false, ret);
 }
 
 /* ---- words ---- */
@@ -344,7 +344,7 @@ static size_t try_forms(struct ni_mask *m, struct ni_span s, struct ni_text *ret
             continue;
         size_t n = strlen(forms[f].form);
         (void)ni_copy(mask, sizeof(mask), forms[f].mask);
-        uint32_t number = number_of(m, ni_hash(1, (struct ni_span){s.p, n}), true);
+        uint32_t number = thing_number(m, ni_hash(1, (struct ni_span){s.p, n}), true);
         for (size_t i = n; i-- > 0 && number > 0;) {
             if (forms[f].form[i] != 'x')
                 continue;

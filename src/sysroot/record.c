@@ -22,7 +22,8 @@
 enum sure { LISTED, SEEN, READ };
 
 /* Of what is met at one path the surest counts, and of two the later one. */
-static void add(const struct ni_dir *from, const char *path, enum sure sure, struct ni_entry e)
+static void add_entry(const struct ni_dir *from, const char *path, enum sure sure,
+                      struct ni_entry e)
 {
     struct ni_tree *t = from->root->record;
     struct ni_entry *at;
@@ -55,9 +56,9 @@ static void add_errno(const struct ni_dir *from, const char *path, int err)
     if (err != -ENOENT && *dir && ni_raw(from, path, NI_ACCESS_EXISTS, NULL, NULL) == err)
         path = dir;
     if (err == -ENOTDIR)
-        add(from, path, SEEN, (struct ni_entry){.kind = NI_ENTRY_FILE});
+        add_entry(from, path, SEEN, (struct ni_entry){.kind = NI_ENTRY_FILE});
     else
-        add(from, path, READ, (struct ni_entry){.kind = NI_ENTRY_ERR, .err = -err});
+        add_entry(from, path, READ, (struct ni_entry){.kind = NI_ENTRY_ERR, .err = -err});
 }
 
 struct listing {
@@ -72,7 +73,7 @@ static int add_name(void *ctx, const char *name, size_t n)
 
     (void)n;
     if (ni_format(path, sizeof(path), "%s/%s", l->dir, name))
-        add(l->from, path, LISTED, (struct ni_entry){.kind = NI_ENTRY_DIR});
+        add_entry(l->from, path, LISTED, (struct ni_entry){.kind = NI_ENTRY_DIR});
     return 0;
 }
 
@@ -80,7 +81,8 @@ static char *content; /* what was met last */
 
 /* A path without links, which was asked for by another. 1: what is there is recorded; 0: it is of another
    kind than is wanted; -errno. */
-static int meet(const struct ni_dir *from, const char *path, enum ni_access access, char *asked)
+static int record_call(const struct ni_dir *from, const char *path, enum ni_access access,
+                       char *asked)
 {
     const struct ni_wanted want = ni_wanted[access];
     struct listing l = {from, path};
@@ -96,7 +98,8 @@ static int meet(const struct ni_dir *from, const char *path, enum ni_access acce
         from->root->record->failed = n == -ENOMEM ? -ENOMEM : -EFBIG;
     if (n < 0)
         return n == -want.other ? 0 : (int)n;
-    add(from, path, READ,
+    add_entry(
+        from, path, READ,
         (struct ni_entry){.kind = want.kind, .value = content, .len = (uint32_t)n, .asked = asked});
     return 1;
 }
@@ -112,13 +115,13 @@ static bool is_proc_alias(const struct ni_dir *from, const char *path)
     return from->root->kind == NI_ROOT_LIVE && ni_is_any(path, alias, NI_COUNT(alias));
 }
 
-static int step(const void *ctx, const char *path, bool last, char target[NI_TREE_PATH])
+static int step_recorded(const void *ctx, const char *path, bool last, char target[NI_TREE_PATH])
 {
     const struct ni_dir *from = ctx;
     char at[NI_TREE_PATH + 1];
 
     (void)ni_format(at, sizeof(at), "/%s", path);
-    int r = is_proc_alias(from, at) ? 0 : meet(from, at, NI_ACCESS_LINK, NULL);
+    int r = is_proc_alias(from, at) ? 0 : record_call(from, at, NI_ACCESS_LINK, NULL);
     if (r == 1)
         (void)ni_copy(target, NI_TREE_PATH, content);
     return r < 0 && last ? 0 : r; /* the last one's own error is for the access to meet */
@@ -131,11 +134,11 @@ void ni_record(const struct ni_dir *dir, const char *path, enum ni_access access
 
     (void)ni_copy(asked, sizeof(asked), dir->as ? dir->as : path + strspn(path, "/"));
     top.named = dir->named;
-    int r = ni_walk(path, access != NI_ACCESS_LINK, at + 1, step, &top);
+    int r = ni_walk(path, access != NI_ACCESS_LINK, at + 1, step_recorded, &top);
     if (r == -ENAMETOOLONG) {
         r = 0; /* a tree says so too, where it has what lies in front of that name */
     } else if (r == 0 && access < NI_ACCESS_EXISTS) {
-        r = meet(&top, at, access, asked);
+        r = record_call(&top, at, access, asked);
         if (r == 1)
             return;
     } else if (r == 0 && access == NI_ACCESS_OPEN) {
@@ -144,7 +147,7 @@ void ni_record(const struct ni_dir *dir, const char *path, enum ni_access access
     if (r >= 0) {
         r = ni_raw(&top, at, NI_ACCESS_EXISTS, NULL, NULL);
         if (r >= 0)
-            add(&top, at, SEEN, (struct ni_entry){.kind = r ? NI_ENTRY_DIR : NI_ENTRY_FILE});
+            add_entry(&top, at, SEEN, (struct ni_entry){.kind = r ? NI_ENTRY_DIR : NI_ENTRY_FILE});
     }
     if (r < 0)
         add_errno(&top, at, r);
@@ -154,15 +157,15 @@ int ni_record_add(const struct ni_root *root, const char *path, const char *valu
 {
     struct ni_dir top = ni_dir_top(root);
 
-    add(&top, path, READ,
-        (struct ni_entry){.kind = NI_ENTRY_FILE, .value = value, .len = (uint32_t)len});
+    add_entry(&top, path, READ,
+              (struct ni_entry){.kind = NI_ENTRY_FILE, .value = value, .len = (uint32_t)len});
     return root->record->failed;
 }
 
 /* ---- the form ---- */
 
 /* s with escapes for what must not stand so in a .tree. */
-static void put_escaped(struct ni_text *t, struct ni_span s, bool is_path)
+static void put_tree_text(struct ni_text *t, struct ni_span s, bool is_path)
 {
     static const char from[] = "\n\t\r\\", to[] = "ntr\\";
 
@@ -179,22 +182,17 @@ static void put_escaped(struct ni_text *t, struct ni_span s, bool is_path)
 }
 
 /* A blank at the end is escaped, so that no editor strips it. */
-static void put_text(struct ni_text *t, struct ni_span s, bool is_path)
+static void put_entry_text(struct ni_text *t, struct ni_span s, bool is_path)
 {
     bool blank = s.n > 0 && s.p[s.n - 1] == ' ';
 
-    put_escaped(t, (struct ni_span){s.p, s.n - blank}, is_path);
+    put_tree_text(t, (struct ni_span){s.p, s.n - blank}, is_path);
     ni_put(t, blank ? "\\x20" : "");
 }
 
 static struct ni_span dir_of(const struct ni_entry *e)
 {
     return (struct ni_span){e->path, (size_t)(e->name - e->path) - (e->name > e->path)};
-}
-
-static bool is_same(struct ni_span a, struct ni_span b)
-{
-    return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
 }
 
 /* The directory of e, with a byte for the slash that comes before all that a name has. */
@@ -240,7 +238,7 @@ static struct ni_entry *sorted(struct ni_tree *t, size_t *ret_n)
 }
 
 /* A number that a range can stand for. */
-static bool number_of(const struct ni_entry *e, uint64_t *ret)
+static bool entry_number(const struct ni_entry *e, uint64_t *ret)
 {
     return (*e->name != '0' || !e->name[1]) &&
            ni_parse_u64(ni_span_of(e->name), 999999999, ret) == 0;
@@ -257,8 +255,9 @@ static size_t range_of(const struct ni_entry *e, size_t n)
         const struct ni_entry *a = &e[run - 1], *b = &e[run];
 
         if (a->up != b->up || a->kind != b->kind || a->err != b->err ||
-            !is_same((struct ni_span){a->value, a->len}, (struct ni_span){b->value, b->len}) ||
-            !number_of(a, &from) || !number_of(b, &to) || to != from + 1)
+            !ni_is_same_span((struct ni_span){a->value, a->len},
+                             (struct ni_span){b->value, b->len}) ||
+            !entry_number(a, &from) || !entry_number(b, &to) || to != from + 1)
             break;
     }
     return run;
@@ -275,17 +274,18 @@ static void put_entries(struct ni_text *t, const struct ni_entry *e, size_t n)
         struct ni_span dir = dir_of(e);
 
         run = range_of(e, n);
-        if (e->kind != NI_ENTRY_DIR && !is_same(dir, base) && run < n && e[run].up == e->up) {
+        if (e->kind != NI_ENTRY_DIR && !ni_is_same_span(dir, base) && run < n &&
+            e[run].up == e->up) {
             ni_put(t, "d ");
-            put_text(t, dir, true);
+            put_entry_text(t, dir, true);
             ni_put(t, "\n");
             base = dir;
         }
         ni_putf(t, "%c ", letters[e->kind]);
-        put_text(t, dir.n > 0 && is_same(dir, base) ? ni_span_of(".") : dir, true);
+        put_entry_text(t, dir.n > 0 && ni_is_same_span(dir, base) ? ni_span_of(".") : dir, true);
         ni_put(t, dir.n > 0 ? "/" : "");
         if (run == 1)
-            put_text(t, ni_span_of(e->name), true);
+            put_entry_text(t, ni_span_of(e->name), true);
         else
             ni_putf(t, "{%s..%s}", e->name, e[run - 1].name);
         if (e->kind == NI_ENTRY_ERR) {
@@ -294,7 +294,7 @@ static void put_entries(struct ni_text *t, const struct ni_entry *e, size_t n)
             ni_putf(t, " %s", err ? err : "EIO");
         } else if (e->len > 0) {
             ni_put(t, " ");
-            put_text(t, (struct ni_span){e->value, e->len}, e->kind == NI_ENTRY_LINK);
+            put_entry_text(t, (struct ni_span){e->value, e->len}, e->kind == NI_ENTRY_LINK);
         }
         ni_put(t, "\n");
         if (e->kind == NI_ENTRY_DIR)

@@ -42,7 +42,7 @@ struct place {
 
 /* From the directory if it is open. What is left of the path is then not absolute; if nothing is
    left, or nothing is open, it is the whole path. */
-static struct place place_of(const struct ni_dir *dir, const char *path)
+static struct place place_at_root(const struct ni_dir *dir, const char *path)
 {
     if (dir->fd >= 0) {
         const char *rest = path + 1 + dir->len;
@@ -56,7 +56,7 @@ static struct place place_of(const struct ni_dir *dir, const char *path)
 
 static int open_at(const struct ni_dir *dir, const char *path, int flags)
 {
-    struct place at = place_of(dir, path);
+    struct place at = place_at_root(dir, path);
     int fd = -EXDEV;
 
     if (dir->root->kind == NI_ROOT_LIVE) {
@@ -89,7 +89,7 @@ static int check_mode(mode_t mode)
 static int open_file(const struct ni_dir *dir, const char *path)
 {
     const bool live = dir->root->kind == NI_ROOT_LIVE;
-    struct place at = place_of(dir, path);
+    struct place at = place_at_root(dir, path);
     struct stat st;
     int r = 0;
 
@@ -155,7 +155,7 @@ static int give_names(int fd, ni_take_fn *take, void *ctx)
 static int give_target(const struct ni_dir *dir, const char *path, ni_take_fn *take, void *ctx)
 {
     const bool live = dir->root->kind == NI_ROOT_LIVE;
-    struct place at = place_of(dir, path);
+    struct place at = place_at_root(dir, path);
     char target[NI_TREE_PATH];
 
     if (!live)
@@ -172,9 +172,9 @@ static int give_target(const struct ni_dir *dir, const char *path, ni_take_fn *t
     return r < 0 ? r : take(ctx, target, (size_t)n);
 }
 
-static int look(const struct ni_dir *dir, const char *path)
+static int find_path(const struct ni_dir *dir, const char *path)
 {
-    struct place at = place_of(dir, path);
+    struct place at = place_at_root(dir, path);
     struct stat st;
     int r;
 
@@ -224,7 +224,7 @@ int ni_raw(const struct ni_dir *dir, const char *path, enum ni_access access, ni
         return give_target(dir, path, take, ctx);
     /* Nodes in a directory are no devices of this machine, or not this pod's. */
     if (access == NI_ACCESS_EXISTS || (access == NI_ACCESS_OPEN && dir->root->kind != NI_ROOT_LIVE))
-        return look(dir, path);
+        return find_path(dir, path);
     if (access == NI_ACCESS_READ)
         fd = open_file(dir, path);
     else if (access == NI_ACCESS_LIST)

@@ -41,19 +41,19 @@ static struct ni_span path_of(const void *entries, uint32_t number)
 }
 
 /* Where the entry of path[0..n) is, or would be. */
-static uint32_t *place_of(const struct ni_tree *t, const char *path, size_t n)
+static uint32_t *place_in_tree(const struct ni_tree *t, const char *path, size_t n)
 {
     return ni_index_find(&t->index, (struct ni_span){path, n}, path_of, t->at);
 }
 
 static const struct ni_entry *find(const struct ni_tree *t, const char *path)
 {
-    uint32_t place = t->n > 0 ? *place_of(t, path, strlen(path)) : 0;
+    uint32_t place = t->n > 0 ? *place_in_tree(t, path, strlen(path)) : 0;
 
     return place > 0 ? &t->at[place - 1] : NULL;
 }
 
-static int grow(struct ni_tree *t)
+static int grow_tree(struct ni_tree *t)
 {
     const size_t room = t->room ? 2 * t->room : 1024;
     struct ni_entry *at = realloc(t->at, room * sizeof(*at));
@@ -66,7 +66,7 @@ static int grow(struct ni_tree *t)
     t->index = (struct ni_index){.place = place, .room = 2 * room, .seed = ni_seed()};
     t->room = room;
     for (size_t i = 0; i < t->n; i++)
-        *place_of(t, at[i].path, strlen(at[i].path)) = (uint32_t)i + 1;
+        *place_in_tree(t, at[i].path, strlen(at[i].path)) = (uint32_t)i + 1;
     return 0;
 }
 
@@ -74,15 +74,15 @@ int ni_tree_make(struct ni_tree *t, const char *path, struct ni_entry **ret)
 {
     size_t name = 0, n = strlen(path); /* the last component, and the end, of an entry's path */
 
-    if (t->room == 0 && grow(t) < 0)
+    if (t->room == 0 && grow_tree(t) < 0)
         return -ENOMEM;
-    while (n > 0 && *place_of(t, path, n) == 0) /* mostly its directory is there */
+    while (n > 0 && *place_in_tree(t, path, n) == 0) /* mostly its directory is there */
         while (n > 0 && path[--n] != '/')
             ;
     for (uint32_t up = 0;; name = n + (n > 0), n = name + strcspn(path + name, "/")) {
-        if (t->n == t->room && grow(t) < 0)
+        if (t->n == t->room && grow_tree(t) < 0)
             return -ENOMEM;
-        uint32_t *place = place_of(t, path, n);
+        uint32_t *place = place_in_tree(t, path, n);
         if (*place == 0) {
             char *copy = strndup(path, n);
 
@@ -182,7 +182,7 @@ int ni_walk(const char *path, bool follow, char ret[NI_TREE_PATH], ni_step_fn *s
     }
 }
 
-static int step(const void *ctx, const char *path, bool last, char target[NI_TREE_PATH])
+static int step_tree(const void *ctx, const char *path, bool last, char target[NI_TREE_PATH])
 {
     const struct ni_entry *e = find(ctx, path);
 
@@ -201,7 +201,7 @@ int ni_tree_find(const struct ni_tree *t, const char *path, bool follow,
                  const struct ni_entry **ret)
 {
     char at[NI_TREE_PATH];
-    int r = ni_walk(path, follow, at, step, t);
+    int r = ni_walk(path, follow, at, step_tree, t);
 
     if (r < 0)
         return r;
@@ -275,7 +275,7 @@ struct parser {
 };
 
 /* `{A..B}`, plain decimals, A <= B. */
-static int parse_range(struct ni_span s, uint64_t *from, uint64_t *to)
+static int parse_byte_range(struct ni_span s, uint64_t *from, uint64_t *to)
 {
     const char *dots = memmem(s.p, s.n, "..", 2);
 
@@ -346,7 +346,7 @@ static int add_paths(struct parser *ps, const struct ni_entry *e)
     while (ni_split(&raw, '/', &name)) {
         if (name.n == 0 || *name.p != '{')
             continue;
-        if (range.p || parse_range(name, &from, &to) < 0)
+        if (range.p || parse_byte_range(name, &from, &to) < 0)
             return -EINVAL;
         range = name;
     }

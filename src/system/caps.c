@@ -18,7 +18,7 @@
 #include "nccl_init/text.h"
 
 /* libcap allocates each set (cap_get_proc) and sets errno if it fails. */
-static int error_of(int status)
+static int cap_error(int status)
 {
     if (status == 0)
         return 0;
@@ -28,7 +28,7 @@ static int error_of(int status)
 /* Sets the process's own sets and frees the copy. 0 or -errno. */
 static int set_and_free(cap_t own)
 {
-    const int r = error_of(cap_set_proc(own));
+    const int r = cap_error(cap_set_proc(own));
 
     (void)cap_free(own);
     return r;
@@ -41,9 +41,9 @@ static int set_flag(unsigned cap, cap_flag_t flag, cap_flag_value_t value)
     cap_t own = cap_get_proc();
 
     if (!own)
-        return error_of(-1);
+        return cap_error(-1);
     if (cap_set_flag(own, flag, 1, &number, value) != 0) {
-        const int r = error_of(-1);
+        const int r = cap_error(-1);
 
         (void)cap_free(own);
         return r;
@@ -89,10 +89,10 @@ int ni_caps_disable(void)
     int r = 0;
 
     if (!own)
-        return error_of(-1);
+        return cap_error(-1);
     /* File capabilities are usually permitted only: then a seccomp filter may refuse the call. */
     if (has_effective(own)) {
-        r = error_of(cap_clear_flag(own, CAP_EFFECTIVE));
+        r = cap_error(cap_clear_flag(own, CAP_EFFECTIVE));
         if (r == 0)
             return set_and_free(own);
     }
@@ -111,7 +111,7 @@ static int copy_permitted(cap_t left, cap_t own, uint64_t keep)
             continue;
         if (cap_set_flag(left, CAP_PERMITTED, 1, &number, CAP_SET) != 0 ||
             cap_set_flag(left, CAP_EFFECTIVE, 1, &number, CAP_SET) != 0)
-            return error_of(-1);
+            return cap_error(-1);
     }
     return 0;
 }
@@ -119,7 +119,7 @@ static int copy_permitted(cap_t left, cap_t own, uint64_t keep)
 int ni_caps_forsake(uint64_t keep)
 {
     cap_t own, left;
-    int r = error_of(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+    int r = cap_error(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
 
     if (r < 0)
         return r;
@@ -127,7 +127,7 @@ int ni_caps_forsake(uint64_t keep)
     left = cap_init(); /* all three sets are empty; the kernel empties the ambient set with them */
     r = own && left ? copy_permitted(left, own, keep) : -ENOMEM;
     if (r == 0)
-        r = error_of(cap_set_proc(left));
+        r = cap_error(cap_set_proc(left));
     if (own)
         (void)cap_free(own);
     if (left)
@@ -166,14 +166,14 @@ static int drop_own(uint64_t set)
     int r = 0;
 
     if (!own)
-        return error_of(-1);
+        return cap_error(-1);
     for (unsigned cap = 0; cap < NI_CAPS && r == 0; cap++) {
         const cap_value_t number = (cap_value_t)cap;
 
         if (!ni_has_cap(set, cap))
             continue;
         for (size_t i = 0; i < NI_COUNT(flags) && r == 0; i++)
-            r = error_of(cap_set_flag(own, flags[i], 1, &number, CAP_CLEAR));
+            r = cap_error(cap_set_flag(own, flags[i], 1, &number, CAP_CLEAR));
     }
     if (r == 0)
         return set_and_free(own);

@@ -120,7 +120,7 @@ static bool is_absence(int err)
 }
 
 /* Puts the reason why execve(file) failed with err, and what to do, on `why`. The exit status. */
-static int explain(int err, const char *file, struct ni_text *why)
+static int explain_exec(int err, const char *file, struct ni_text *why)
 {
     char head[257] = ""; /* BINPRM_BUF_SIZE, what the kernel looks at, and a NUL */
     int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -213,11 +213,11 @@ int ni_exec(char *const argv[], char *const envp[], struct ni_text *why, bool *t
         *too_big = err == E2BIG;
         if (is_absence(err) && access(argv[0], F_OK) != 0)
             return not_found(argv[0], NULL, why);
-        return explain(err, argv[0], why);
+        return explain_exec(err, argv[0], why);
     }
     if (!path)
         path = default_path;
     err = search(path, argv, envp, file);
     *too_big = err == E2BIG;
-    return err != 0 ? explain(err, file, why) : not_found(argv[0], path, why);
+    return err != 0 ? explain_exec(err, file, why) : not_found(argv[0], path, why);
 }

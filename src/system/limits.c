@@ -11,7 +11,7 @@
 #include "nccl_init/plan.h"
 #include "system/caps.h"
 
-static int64_t bytes_of(rlim_t limit)
+static int64_t limit_bytes(rlim_t limit)
 {
     return limit >= (rlim_t)NI_UNLIMITED ? NI_UNLIMITED : (int64_t)limit;
 }
@@ -61,12 +61,12 @@ int ni_memlock_raise(const struct ni_plan *plan, struct ni_findings *f, int64_t 
         *ret = -1;
         return 0;
     }
-    if (want->hard > bytes_of(now.rlim_max))
+    if (want->hard > limit_bytes(now.rlim_max))
         r = set_hard(&now, want->hard, f);
-    top = bytes_of(now.rlim_max);
+    top = limit_bytes(now.rlim_max);
     top = want->soft < top ? want->soft : top;
-    if (top > bytes_of(now.rlim_cur))
+    if (top > limit_bytes(now.rlim_cur))
         set(&now, (struct rlimit){limit_of(top), now.rlim_max}, "soft", f);
-    *ret = bytes_of(now.rlim_cur);
+    *ret = limit_bytes(now.rlim_cur);
     return r;
 }
