@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which HCAs were given to the pod: sources, and what each claims. */
+/* The devices allocated to the pod: the sources that name them, and each device that one names. */
 #ifndef NCCL_INIT_ALLOCATION_H
 #define NCCL_INIT_ALLOCATION_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bounds, and how a fact stands. */
+/* Bounds and sizes that all rooms share. */
 #ifndef NCCL_INIT_BASE_H
 #define NCCL_INIT_BASE_H
 

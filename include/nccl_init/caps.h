@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets of capabilities, as /proc/PID/status records them: bit N is the kernel's number N. The names
-   and the running process's own sets are libcap's (act.h). */
+/* Sets of capabilities as /proc/PID/status has them: bit N is the kernel's number N. The names
+   and the running process's own sets are libcap's (system/caps.h). */
 #ifndef NCCL_INIT_CAPS_H
 #define NCCL_INIT_CAPS_H
 

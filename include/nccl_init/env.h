@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The environment. */
+/* The environment: its variables by name, in order. */
 #ifndef NCCL_INIT_ENV_H
 #define NCCL_INIT_ENV_H
 

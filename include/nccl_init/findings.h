@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* core: findings, what the program has to tell people. The catalogue is one table; docs/findings.md
-   has a heading per id. */
+/* Findings: what the program reports to people. The catalogue is one table; docs/findings.md has
+   a heading for each id. */
 #ifndef NCCL_INIT_FINDINGS_H
 #define NCCL_INIT_FINDINGS_H
 

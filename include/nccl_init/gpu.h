@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPUs, and what GPUDirect RDMA needs. */
+/* GPUs of the pod, and what GPUDirect RDMA needs of the node. */
 #ifndef NCCL_INIT_GPU_H
 #define NCCL_INIT_GPU_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What flows from facts/ to decide/ and report/: the machine and the container as they were read.
-   Plain data, linked by index into fixed pools; -1 is "none". Filled by ni_gather and
-   ni_gather_more (facts.h), and changed by nothing else. Each subject has a header of its own. */
+/* The inventory: machine and container as they were read. It flows from node/ to rules/ and the
+   reports. Plain data, linked by index into fixed pools; -1 is "none". ni_gather and
+   ni_gather_more (node/gather.h) fill it, and nothing else changes it. Each subject has a header
+   of its own. */
 #ifndef NCCL_INIT_INVENTORY_H
 #define NCCL_INIT_INVENTORY_H
 

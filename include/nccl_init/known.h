@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a fact stands. */
+/* The state of a fact: known, absent, denied, malformed, or never read. */
 #ifndef NCCL_INIT_KNOWN_H
 #define NCCL_INIT_KNOWN_H
 

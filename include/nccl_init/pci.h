@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a PCI function sits, as NCCL will see it. */
+/* PCI addresses, and the place of a function on the tree as NCCL will see it. */
 #ifndef NCCL_INIT_PCI_H
 #define NCCL_INIT_PCI_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What flows out of decide/ to act/ and report/. Plain data. */
+/* The plan: ports, settings and limits that the rules decide. It flows from rules/ to system/
+   and the reports. Plain data. */
 #ifndef NCCL_INIT_PLAN_H
 #define NCCL_INIT_PLAN_H
 

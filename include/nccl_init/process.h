@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process: limits, capabilities, its kernel and container. */
+/* This process: limits, capabilities, its kernel and its container. */
 #ifndef NCCL_INIT_PROCESS_H
 #define NCCL_INIT_PROCESS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bounded text, pieces of text, strict numbers. */
+/* Bounded text, and spans of text. */
 #ifndef NCCL_INIT_TEXT_H
 #define NCCL_INIT_TEXT_H
 

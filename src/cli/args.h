@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options from the command line and from NCCLINIT_*. */
+/* Options, read from the command line and from the variables NCCLINIT_*. */
 #ifndef NCCL_INIT_CLI_ARGS_H
 #define NCCL_INIT_CLI_ARGS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One invocation of the program. */
+/* The context: one invocation of the program. */
 #ifndef NCCL_INIT_CLI_CONTEXT_H
 #define NCCL_INIT_CLI_CONTEXT_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --help, made from the tables, so that it cannot differ from what is parsed; --version: */
+/* --help and --version. The help is made of the tables of verbs and options, so it cannot differ
+   from what is parsed. */
 #ifndef NCCL_INIT_CLI_HELP_H
 #define NCCL_INIT_CLI_HELP_H
 

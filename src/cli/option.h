@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One option: its row in a table, how its value is read, and what it may be. */
+/* An option: its row in a table, the function that reads its value, and its values. */
 #ifndef NCCL_INIT_CLI_OPTION_H
 #define NCCL_INIT_CLI_OPTION_H
 

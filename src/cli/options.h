@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options that several verbs take, and how a tool adds its own. */
+/* Options that several verbs take, and the rows that a tool adds. */
 #ifndef NCCL_INIT_CLI_OPTIONS_H
 #define NCCL_INIT_CLI_OPTIONS_H
 

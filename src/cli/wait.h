@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --wait: */
+/* --wait: looks at the node again until the pod's devices are ready. */
 #ifndef NCCL_INIT_CLI_WAIT_H
 #define NCCL_INIT_CLI_WAIT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor: */
+/* The report of doctor, for people and in JSON. */
 #ifndef NCCL_INIT_DOCTOR_REPORT_H
 #define NCCL_INIT_DOCTOR_REPORT_H
 

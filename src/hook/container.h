@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hook: */
+/* The container that the hook is called for: its bundle, its devices, its annotations. */
 #ifndef NCCL_INIT_HOOK_CONTAINER_H
 #define NCCL_INIT_HOOK_CONTAINER_H
 

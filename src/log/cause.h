@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why the job failed, as far as its log shows it: */
+/* Causes: the reason why the job failed, as far as its log shows it. */
 #ifndef NCCL_INIT_LOG_CAUSE_H
 #define NCCL_INIT_LOG_CAUSE_H
 

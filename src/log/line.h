@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log, private: one line while it is read. */
+/* A line of a log while it is read. */
 #ifndef NCCL_INIT_LOG_LINE_H
 #define NCCL_INIT_LOG_LINE_H
 

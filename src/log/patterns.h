@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log, private: the one place that knows the wording of NCCL and of what runs beside it. */
+/* Patterns: the one place that has the wording of NCCL and of programs beside it. */
 #ifndef NCCL_INIT_LOG_PATTERNS_H
 #define NCCL_INIT_LOG_PATTERNS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of programs and launchers: what they say of ranks, exceptions and ends. */
+/* Lines of programs and launchers: what they say about ranks, exceptions and exits. */
 #ifndef NCCL_INIT_LOG_PROGRAM_H
 #define NCCL_INIT_LOG_PROGRAM_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks in words. */
+/* Ranks in words: "rank 3", "ranks 0-3, 7". */
 #ifndef NCCL_INIT_LOG_RANKS_H
 #define NCCL_INIT_LOG_RANKS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes become lines. */
+/* Reading: bytes of a log become lines. */
 #ifndef NCCL_INIT_LOG_READ_H
 #define NCCL_INIT_LOG_READ_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What NCCL's log tells: */
+/* The report of log, for people and in JSON. */
 #ifndef NCCL_INIT_LOG_REPORT_H
 #define NCCL_INIT_LOG_REPORT_H
 

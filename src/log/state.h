@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All that is known of a log while it is read, and after: its texts, each kept once; ranks, settings, notes. */
+/* The state of a log while it is read and after: texts, each kept once; ranks, settings, notes. */
 #ifndef NCCL_INIT_LOG_STATE_H
 #define NCCL_INIT_LOG_STATE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ids and names that somebody gave the pod, as each source adds them. */
+/* Allocations: device ids and names, as each source adds them. */
 #ifndef NCCL_INIT_NODE_ALLOCATIONS_H
 #define NCCL_INIT_NODE_ALLOCATIONS_H
 

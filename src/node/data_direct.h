@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data Direct: */
+/* Data Direct: the function of a ConnectX that reaches GPU memory by a way of its own. */
 #ifndef NCCL_INIT_NODE_DATA_DIRECT_H
 #define NCCL_INIT_NODE_DATA_DIRECT_H
 

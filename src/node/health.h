@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What only doctor asks for, beside what the rules want: */
+/* Facts that doctor asks for beyond those of the rules: drivers, counters, the container. */
 #ifndef NCCL_INIT_NODE_HEALTH_H
 #define NCCL_INIT_NODE_HEALTH_H
 

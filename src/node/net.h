@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses, routes and interfaces of this network namespace, all from files: */
+/* Addresses, routes and interfaces of this network namespace, all read from files. */
 #ifndef NCCL_INIT_NODE_NET_H
 #define NCCL_INIT_NODE_NET_H
 

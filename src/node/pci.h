@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a PCI function sits: */
+/* PCI functions: their place on the tree, read from sysfs. */
 #ifndef NCCL_INIT_NODE_PCI_H
 #define NCCL_INIT_NODE_PCI_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RDMA devices: */
+/* HCAs and their ports, read from sysfs. */
 #ifndef NCCL_INIT_NODE_RDMA_H
 #define NCCL_INIT_NODE_RDMA_H
 

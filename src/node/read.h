@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The door's calls as the probers use them: */
+/* Calls of sysroot as the probers use them: a fact that cannot be read gets its state and its
+   finding. */
 #ifndef NCCL_INIT_NODE_READ_H
 #define NCCL_INIT_NODE_READ_H
 

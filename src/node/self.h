@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This process as the kernel tells it in /proc/self: */
+/* This process, as /proc/self describes it. */
 #ifndef NCCL_INIT_NODE_SELF_H
 #define NCCL_INIT_NODE_SELF_H
 

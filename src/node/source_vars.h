@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sources that are variables: */
+/* The sources that are variables: PCIDEVICE_* and SRIOVNETWORK_*. */
 #ifndef NCCL_INIT_NODE_SOURCE_VARS_H
 #define NCCL_INIT_NODE_SOURCE_VARS_H
 

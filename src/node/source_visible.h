@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sources that know HCAs by name: */
+/* The sources that name HCAs by what the container can open or see, and --hcas. */
 #ifndef NCCL_INIT_NODE_SOURCE_VISIBLE_H
 #define NCCL_INIT_NODE_SOURCE_VISIBLE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which HCAs are the pod's: */
+/* Sources of the pod's HCAs, asked in order of trust. */
 #ifndef NCCL_INIT_NODE_SOURCES_H
 #define NCCL_INIT_NODE_SOURCES_H
 

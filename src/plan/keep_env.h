@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables in a masked recording: */
+/* Variables in a masked recording: for each, the form in which it is kept. */
 #ifndef NCCL_INIT_PLAN_KEEP_ENV_H
 #define NCCL_INIT_PLAN_KEEP_ENV_H
 

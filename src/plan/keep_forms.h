@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Forms of words in a masked recording: numbers, addresses, ids, names of devices; and lists of them. */
+/* Forms of words in a masked recording: numbers, addresses, ids, names of devices, and lists of
+   them. */
 #ifndef NCCL_INIT_PLAN_KEEP_FORMS_H
 #define NCCL_INIT_PLAN_KEEP_FORMS_H
 

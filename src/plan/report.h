@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan: */
+/* The report of plan, for people. */
 #ifndef NCCL_INIT_PLAN_REPORT_H
 #define NCCL_INIT_PLAN_REPORT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan in JSON. */
+/* The report of plan, in JSON. */
 #ifndef NCCL_INIT_PLAN_REPORT_JSON_H
 #define NCCL_INIT_PLAN_REPORT_JSON_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Topology: */
+/* The report of topo: distances between GPUs and HCAs, as a table, a graph and JSON. */
 #ifndef NCCL_INIT_PLAN_TOPO_H
 #define NCCL_INIT_PLAN_TOPO_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the pods of a job told, compared, and what the rounds mean: */
+/* Comparison of the pods: their facts, and the results of the rounds, become findings. */
 #ifndef NCCL_INIT_PREFLIGHT_COMPARE_H
 #define NCCL_INIT_PREFLIGHT_COMPARE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pod 0's star: */
+/* The coordinator, in pod 0: it meets the other pods and leads them through the rounds. */
 #ifndef NCCL_INIT_PREFLIGHT_COORDINATOR_H
 #define NCCL_INIT_PREFLIGHT_COORDINATOR_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who takes part: */
+/* The launcher's variables: number of pods, this pod's number, the address of pod 0, the job's
+   key. */
 #ifndef NCCL_INIT_PREFLIGHT_LAUNCHER_H
 #define NCCL_INIT_PREFLIGHT_LAUNCHER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pod that takes part: it tells what it is, and tries its rails as the coordinator asks. */
+/* A participant: it describes its pod, and tries its rails as the coordinator asks. */
 #ifndef NCCL_INIT_PREFLIGHT_PARTICIPANT_H
 #define NCCL_INIT_PREFLIGHT_PARTICIPANT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* preflight: */
+/* The verb preflight, and the preflight before a command. */
 #ifndef NCCL_INIT_PREFLIGHT_PREFLIGHT_H
 #define NCCL_INIT_PREFLIGHT_PREFLIGHT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a preflight found, for people: */
+/* The report of a preflight, for people. */
 #ifndef NCCL_INIT_PREFLIGHT_REPORT_H
 #define NCCL_INIT_PREFLIGHT_REPORT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A preflight as a picture: */
+/* The report of a preflight, as a picture. */
 #ifndef NCCL_INIT_PREFLIGHT_REPORT_SVG_H
 #define NCCL_INIT_PREFLIGHT_REPORT_SVG_H
 

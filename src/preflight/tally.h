@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was seen of each rail, and which pairs to try next. */
+/* The tally: results of each rail, and the pairs to try next. */
 #ifndef NCCL_INIT_PREFLIGHT_TALLY_H
 #define NCCL_INIT_PREFLIGHT_TALLY_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The messages between coordinator and participants: a length of four bytes, the highest first, and one JSON
-   object. What is zero, empty or not known is not written. */
+/* Messages between coordinator and participants: a length of four bytes, the highest first, and
+   one JSON object. Members that are zero, empty or unknown are not written. */
 #ifndef NI_MEET_WIRE_H
 #define NI_MEET_WIRE_H
 

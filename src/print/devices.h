@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices in JSON: */
+/* HCAs, ports and GPUs in JSON. */
 #ifndef NCCL_INIT_PRINT_DEVICES_H
 #define NCCL_INIT_PRINT_DEVICES_H
 

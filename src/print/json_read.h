@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Untrusted JSON, through jansson: */
+/* Untrusted JSON, read through jansson. */
 #ifndef NCCL_INIT_PRINT_JSON_READ_H
 #define NCCL_INIT_PRINT_JSON_READ_H
 

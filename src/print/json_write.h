@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON, written as it is made: no tree is kept. */
+/* JSON, written piece by piece: no tree is kept. */
 #ifndef NCCL_INIT_PRINT_JSON_WRITE_H
 #define NCCL_INIT_PRINT_JSON_WRITE_H
 

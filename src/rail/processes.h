@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process for each rail. */
+/* Processes: one for each rail, so that one that hangs or crashes harms no other. */
 #ifndef NCCL_INIT_RAIL_PROCESSES_H
 #define NCCL_INIT_RAIL_PROCESSES_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One rail of this pod, connected to the same rail of two others, or in a self-test to itself: */
+/* A rail of this pod, connected by libibverbs to the same rail of two other pods, or in a self-
+   test to itself. */
 #ifndef NCCL_INIT_RAIL_RAIL_H
 #define NCCL_INIT_RAIL_RAIL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words for the steps of a trial, and for what it measured. */
+/* Words for the steps of a trial, and for its measurements. */
 #ifndef NCCL_INIT_RAIL_STEP_H
 #define NCCL_INIT_RAIL_STEP_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gdr.level: */
+/* The rule gdr.level: NCCL_NET_GDR_LEVEL, by the distances between GPUs and HCAs. */
 #ifndef NCCL_INIT_RULES_GDR_H
 #define NCCL_INIT_RULES_GDR_H
 

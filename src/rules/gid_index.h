@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gid.index: */
+/* The rule gid.index: one index for all ports, or the family and range for NCCL's own search. */
 #ifndef NCCL_INIT_RULES_GID_INDEX_H
 #define NCCL_INIT_RULES_GID_INDEX_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gid.pick: */
+/* The rule gid.pick: each port's best GID. */
 #ifndef NCCL_INIT_RULES_GID_PICK_H
 #define NCCL_INIT_RULES_GID_PICK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NCCL's own search for a GID, followed step by step on the table that was read: */
+/* NCCL's own search for a GID, followed step by step on the table that was read. */
 #ifndef NCCL_INIT_RULES_GID_SEARCH_H
 #define NCCL_INIT_RULES_GID_SEARCH_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpu.hcas: */
+/* The rule gpu.hcas: the chosen ports that each GPU is to use. */
 #ifndef NCCL_INIT_RULES_GPU_HCAS_H
 #define NCCL_INIT_RULES_GPU_HCAS_H
 

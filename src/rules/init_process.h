@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rule exec.pid1: PID 1 of the pod is an init, or the command is not looked after. */
+/* The finding exec.pid1: PID 1 of the pod should be an init. */
 #ifndef NCCL_INIT_RULES_INIT_PROCESS_H
 #define NCCL_INIT_RULES_INIT_PROCESS_H
 

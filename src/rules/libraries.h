@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* for.libraries: the same choice in the words of the libraries beside NCCL, where --for asks for them. */
+/* The rule for.libraries: the same choice for the other libraries that --for names. */
 #ifndef NCCL_INIT_RULES_LIBRARIES_H
 #define NCCL_INIT_RULES_LIBRARIES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables of NCCL and RCCL, less "NCCL_". */
+/* Names of the variables of NCCL and RCCL, without "NCCL_". */
 #ifndef NCCL_INIT_RULES_NCCL_NAMES_H
 #define NCCL_INIT_RULES_NCCL_NAMES_H
 

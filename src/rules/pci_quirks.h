@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vf.merge: */
+/* The rules vf.merge and nic.merge: NICs that NCCL would fuse or look for in a wrong place. */
 #ifndef NCCL_INIT_RULES_PCI_QUIRKS_H
 #define NCCL_INIT_RULES_PCI_QUIRKS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hca.ports: */
+/* The rule hca.ports: the ports that NCCL is to use. */
 #ifndef NCCL_INIT_RULES_PORTS_H
 #define NCCL_INIT_RULES_PORTS_H
 

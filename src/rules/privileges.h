@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* caps.command: */
+/* The rules caps.command and memlock.raise: capabilities of the command, and RLIMIT_MEMLOCK. */
 #ifndef NCCL_INIT_RULES_PRIVILEGES_H
 #define NCCL_INIT_RULES_PRIVILEGES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rail.cross: */
+/* The rule rail.cross: NCCL_CROSS_NIC, by the networks of the rails. */
 #ifndef NCCL_INIT_RULES_RAILS_H
 #define NCCL_INIT_RULES_RAILS_H
 

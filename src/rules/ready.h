@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --wait: */
+/* Readiness for --wait: true as soon as waiting can change nothing. */
 #ifndef NCCL_INIT_RULES_READY_H
 #define NCCL_INIT_RULES_READY_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* require: */
+/* The rule require: demands, and whether the command may start. */
 #ifndef NCCL_INIT_RULES_REQUIRE_H
 #define NCCL_INIT_RULES_REQUIRE_H
 

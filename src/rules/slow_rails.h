@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rails that are slower than the others: */
+/* Rails that are slower than the others. */
 #ifndef NCCL_INIT_RULES_SLOW_RAILS_H
 #define NCCL_INIT_RULES_SLOW_RAILS_H
 

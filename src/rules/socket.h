@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* socket.ifname: */
+/* The rule socket.ifname: NCCL_SOCKET_IFNAME, the interfaces for bootstrap and sockets. */
 #ifndef NCCL_INIT_RULES_SOCKET_H
 #define NCCL_INIT_RULES_SOCKET_H
 

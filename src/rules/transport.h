@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rule net.transport: RDMA, sockets, or another network plugin. */
+/* The rule net.transport: RDMA, sockets, or another network plugin. */
 #ifndef NCCL_INIT_RULES_TRANSPORT_H
 #define NCCL_INIT_RULES_TRANSPORT_H
 

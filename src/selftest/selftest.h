@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* selftest: */
+/* The verb selftest, and the self-test before a command. */
 #ifndef NCCL_INIT_SELFTEST_SELFTEST_H
 #define NCCL_INIT_SELFTEST_SELFTEST_H
 

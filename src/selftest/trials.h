@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a self-test tries: */
+/* Trials: each port is tried against itself. */
 #ifndef NCCL_INIT_SELFTEST_TRIALS_H
 #define NCCL_INIT_SELFTEST_TRIALS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* door: */
+/* Masking: what identifies the machine is replaced in a recording, the same thing always by the
+   same. */
 #ifndef NCCL_INIT_SYSROOT_MASK_H
 #define NCCL_INIT_SYSROOT_MASK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* door: */
+/* Recording: each call below a root leaves what it found, as a .tree file. */
 #ifndef NCCL_INIT_SYSROOT_RECORD_H
 #define NCCL_INIT_SYSROOT_RECORD_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Roots: this machine, a directory, or a .tree file; below one of them is each file that a fact is read from. */
+/* Roots: this machine, a directory, or a .tree file. Each file that a fact is read from lies
+   below one. */
 #ifndef NCCL_INIT_SYSROOT_ROOT_H
 #define NCCL_INIT_SYSROOT_ROOT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The last step: */
+/* The last step: the process becomes the command. */
 #ifndef NCCL_INIT_SYSTEM_EXEC_H
 #define NCCL_INIT_SYSTEM_EXEC_H
 

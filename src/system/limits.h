@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RLIMIT_MEMLOCK: up, never down. */
+/* RLIMIT_MEMLOCK: it is raised, never lowered. */
 #ifndef NCCL_INIT_SYSTEM_LIMITS_H
 #define NCCL_INIT_SYSTEM_LIMITS_H
 

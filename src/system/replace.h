@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one writer of files. */
+/* The one writer of files: a file is replaced as a whole or not at all. */
 #ifndef NCCL_INIT_SYSTEM_REPLACE_H
 #define NCCL_INIT_SYSTEM_REPLACE_H
 
