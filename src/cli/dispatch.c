@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which verb a command line means. */
+/* The verb of a command line, and the call of its function. */
 #include "cli/dispatch.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all verbs but log and install do first: root, environment, facts, decisions. */
+/* The first steps of all verbs but log and install: root, environment, facts, decisions. */
 #include "cli/flow.h"
 
 #include <errno.h>

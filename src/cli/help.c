@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --help, made from the tables, so that it cannot differ from what is parsed; --version: ours, and
-   those of the libraries that are linked in. */
+/* --help and --version. The help is made of the tables of verbs and options, so it cannot differ
+   from what is parsed. --version also names the libraries that are linked in. */
 #include "cli/help.h"
 
 #include <jansson.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options that several verbs take. Those of single tools stand in their rooms; the program (main.c) has the list
-   of all. From the rows come what the command line and the variables may say, the defaults, the help, and
-   the completions, which read the help; tests/cli/docs.sh compares the manual with it. */
+/* Options that several verbs take. Options of a single tool stand in its room; main.c has the
+   list of all. The rows give what the command line and the variables accept, the defaults, the
+   help, and the completions, which read the help. tests/cli/docs.sh compares the manual with the
+   help. */
 #include "cli/options.h"
 
 #include "cli/option.h"

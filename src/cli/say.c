@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes to standard error, to the termination log, and to standard output or a file. */
+/* Output: standard error, the termination log, and standard output or a file. */
 #include "cli/say.h"
 
 #include <errno.h>

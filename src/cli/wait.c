@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --wait: looks again until link, address and GID of the pod's HCAs and the metadata of DRA drivers are
-   there, or the time is over. The files are the only thing asked; a look every 50 ms costs less than what is waited for. */
+/* --wait: looks at the node again until the HCAs of the pod have link, address and GID and the
+   metadata of DRA drivers is written, or the time is over. It only reads files. A look every 50
+   ms costs less than the thing that is waited for. */
 #include "cli/wait.h"
 
 #include <string.h>

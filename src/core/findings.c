@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The finding catalogue and the list that facts, rules and actions append to. */
+/* The catalogue of findings, and the list to which facts, rules and tools append. */
 #include <stdlib.h>
 #include <string.h>
 

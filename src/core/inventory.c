@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking things up in what was read. */
+/* Look-ups in the inventory. */
 #include <string.h>
 
 #include "nccl_init/env.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a fact stands. */
+/* The state of a fact. */
 #include <errno.h>
 
 #include "nccl_init/known.h"

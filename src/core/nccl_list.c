@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NCCL's own reading of its lists of devices and interfaces. */
+/* Lists of devices and interfaces, parsed and matched as NCCL does. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strict numbers: of texts that the kernel, plugins and people write. */
+/* Numbers, parsed strictly from the texts that the kernel, plugins and people write. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking things up in what was decided. */
+/* Look-ups in the plan. */
 #include <string.h>
 
 #include "nccl_init/plan.h"

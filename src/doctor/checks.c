@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor's checks: what no variable can mend. None depends on another; the table is at the end. */
+/* Checks of doctor: faults that no variable can correct. None depends on another; the table is
+   at the end. */
 #include "doctor/checks.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor: what is wrong with this node and pod, whatever the variables say. */
+/* The verb doctor: faults of this node and pod, whatever the variables say. */
 #include "doctor/doctor.h"
 
 #include <errno.h>

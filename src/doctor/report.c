@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor: what was looked at, what is wrong, worst first, and what was checked at all; for programs
-   also the facts that the checks were made on, null where they are not known. */
+/* The report of doctor: the node, the findings, the worst first, and the number of things that
+   were checked. The JSON also has the facts behind the checks; a fact that is not known is null. */
 #include "doctor/report.h"
 
 #include "doctor/checks.h"

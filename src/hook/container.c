@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hook: what the runtime tells about the container: its state, and the bundle's config.json. Of these
-   a pod chooses annotations and paths, but neither pid nor bundle nor device numbers. */
+/* The container for which the runtime calls the hook: its state, and the config.json of its
+   bundle. A pod chooses the annotations and paths in them, but neither the pid nor the bundle
+   nor the device numbers. */
 #include "hook/container.h"
 
 #include <jansson.h>

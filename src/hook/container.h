@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The container that the hook is called for: its bundle, its devices, its annotations. */
+/* The container for which the runtime calls the hook: its state, and the config.json of its
+   bundle. */
 #ifndef NCCL_INIT_HOOK_CONTAINER_H
 #define NCCL_INIT_HOOK_CONTAINER_H
 

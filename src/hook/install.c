@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hook: into a folder of hooks, and out of it. The program is there before its file, and longer: a
-   runtime that cannot start a hook starts no container. */
+/* Installation of the hook into a folder of hooks, and its removal. The program is put there
+   before its file and is removed after it: a runtime that cannot start a hook starts no
+   container. */
 #include "hook/install.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verbs install and uninstall of the hook: its program and its file for the runtime. */
+/* Installation of the hook: its program, and the file by which runtimes start it. */
 #ifndef NCCL_INIT_HOOK_INSTALL_H
 #define NCCL_INIT_HOOK_INSTALL_H
 

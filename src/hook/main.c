@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nccl-init-hook. Whatever happens it reads all of standard input (crun 1.8.1 and 1.21 die of a hook
-   that does not), ends in time, and with status 0: a hook that fails fails the container. Texts of the
-   state and of config.json are a pod's: before their first byte it keeps two capabilities only. */
+/* nccl-init-hook. In every case it reads all of standard input (crun 1.8.1 and 1.21 die of a
+   hook that does not), ends in time, and ends with status 0: a hook that fails makes the
+   container fail. The pod chooses texts of the state and of config.json: before their first byte
+   is read, the hook drops all capabilities but two. */
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hook: the container's process. The state tells its pid; that it is the one meant is checked here,
-   while a pidfd holds it: as long as it lives, no other process has its pid. */
+/* The process of the container. The state has its pid. This file checks that the pid is still
+   that process while a pidfd holds it: as long as the process lives, no other one has its pid. */
 #include "hook/process.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The container's first process: its limit of locked memory is raised from outside. */
+/* The process of the container: the hook raises its limit of locked memory from outside. */
 #ifndef NCCL_INIT_HOOK_PROCESS_H
 #define NCCL_INIT_HOOK_PROCESS_H
 

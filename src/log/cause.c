@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why the job failed, as far as its log shows it: whose exception or end came first, which collectives ranks
-   wait in, and where an initialisation stopped. */
+/* Causes: whose exception or exit came first, in which collectives ranks wait, and where an
+   initialisation stopped. */
 #include "log/cause.h"
 
 #include <stdlib.h>

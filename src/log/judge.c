@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* After the last line: which ranks there are, what they did, and what is told of it. */
+/* The judgement after the last line: ranks, their network, and the findings about them. */
 #include "log/judge.h"
 
 #include <stdlib.h>

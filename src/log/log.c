@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log: what NCCL did, from what it printed. */
+/* The verb log: it reads what NCCL printed and says what NCCL did. */
 #include "log/log.h"
 
 #include <errno.h>

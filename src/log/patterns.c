@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of NCCL, of programs and of launchers, and what is done with each. */
+/* Patterns: lines of NCCL, of programs and of launchers, and the use of each. */
 #include "log/patterns.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands beside NCCL's lines: exceptions of the program, how its launcher saw it end, and what torch's
-   watchdog says of collectives that did not end. A note is kept for each first one. */
+/* Lines beside NCCL's: exceptions of the program, its exit as the launcher saw it, and
+   collectives that torch's watchdog reports as unfinished. The first of each kind is kept as a
+   note. */
 #include "log/program.h"
 
 #include <stdlib.h>

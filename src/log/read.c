@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes become lines. */
+/* Reading: bytes of a log become lines. */
 #include "log/read.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What NCCL's log tells: one sentence, the ranks grouped where they are equal, settings and what
-   became of them, findings. */
+/* The report of log: one sentence, the ranks in groups of equals, the settings and their effect,
+   the findings. */
 #include "log/report.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a line tells, taken to the process that said so. */
+/* Facts of a line, noted for the process that printed it. */
 #include "log/take.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ids and names that somebody gave the pod, as each source adds them. */
+/* Allocations: device ids and names, as each source adds them. */
 #include "node/allocations.h"
 
 #include <string.h>

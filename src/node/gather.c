@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ordered list of probes: what every pod needs, and what a rule asks for. */
+/* Probes in their order: facts that every pod needs, and facts that a rule asks for. */
 #include "node/gather.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What only doctor asks for, beside what the rules want: the state of the pod's HCAs and GPUs, the
-   drivers of the node, the container. */
+/* Facts that doctor asks for beyond those of the rules: the state of the pod's HCAs and GPUs,
+   the drivers of the node, the container. */
 #include "node/health.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses, routes and interfaces of this network namespace, all from files: /proc/net belongs to
-   the namespace of the reader, /sys/class/net to the one sysfs was mounted in, which in a pod is
-   the same. */
+/* Addresses, routes and interfaces of this network namespace, all read from files. /proc/net
+   belongs to the namespace of the reader, /sys/class/net to the one in which sysfs was mounted;
+   in a pod both are the same. */
 #include "node/net.h"
 
 #include <arpa/inet.h>

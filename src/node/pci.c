@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a PCI function sits: the chain of bridges above it, one readlink, and where it matters its
-   NUMA node. */
+/* PCI functions: the chain of bridges above one, read by one readlink, and if a rule needs it
+   the NUMA node. */
 #include "node/pci.h"
 
 #include <errno.h>

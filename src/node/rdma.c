@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RDMA devices: from the ids that the pod was given to HCAs and their ports. Names are read from
-   sysfs, never assumed: udev renames devices, and mlx5_N differs from node to node. */
+/* HCAs and their ports, found from the ids of the allocations. Names are read from sysfs, never
+   assumed: udev renames devices, and mlx5_N differs from node to node. */
 #include "node/rdma.h"
 
 #include <errno.h>

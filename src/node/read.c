@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The door's calls as the probers use them: what cannot be read, and what is not of the kernel's
-   form, is reported here. */
+/* Calls of sysroot as the probers use them. A file that cannot be read, or whose text does not
+   have the kernel's form, is reported here. */
 #include "node/read.h"
 
 #include <errno.h>

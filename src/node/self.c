@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This process as the kernel tells it in /proc/self: limits, capabilities, user namespace; and the
-   kernel's version. */
+/* This process, as /proc/self describes it: limits, capabilities, user namespace; and the
+   version of the kernel. */
 #include "node/self.h"
 
 #include <stdlib.h>

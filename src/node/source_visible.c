@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sources that know HCAs by name: --hcas, uverbs nodes that open, interfaces of this namespace,
-   a host network. */
+/* The sources that name HCAs by what the container can open or see, and --hcas: uverbs nodes
+   that open, interfaces of this namespace, a host network. */
 #include "node/source_visible.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which HCAs are the pod's: the sources in order of trust (docs/usage.md). The first that yields an
-   HCA decides; what the others say is kept beside it and compared. `run` and `env` ask the others
-   only where that costs no file. */
+/* Sources of the pod's HCAs, asked in order of trust (docs/rules.md). The first that yields an
+   HCA decides; the others are kept beside it and compared. `run` and `env` ask the others only
+   if that costs no file. */
 #include "node/sources.h"
 
 #include <errno.h>

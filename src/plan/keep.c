@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files in a masked recording: for each that the probers read, what of its content may be there. A file
-   that no row knows is there without its content. */
+/* Files in a masked recording: a row for each file that the probers read says which part of its
+   content is kept. A file without a row is recorded without its content. */
 #include "plan/keep.h"
 
 #include <arpa/inet.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables in a masked recording: those that the program reads, and of their values what has the form
-   that the reader knows. */
+/* Variables in a masked recording: those that the program reads. Of a value the part is kept
+   that has the form its reader knows. */
 #include "plan/keep_env.h"
 
 #include <arpa/inet.h>

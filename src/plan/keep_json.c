@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON in a masked recording: what tells the pod's devices. */
+/* JSON in a masked recording: the members that name the pod's devices. */
 #include "plan/keep_json.h"
 
 #include <jansson.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan: what would be done, and why. topo: how far each GPU is from each port. */
+/* The verbs plan and topo: what would be done and why; how far each GPU is from each port. */
 #include "plan/plan.h"
 
 #include "cli/context.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan: what was found, what became of it, what comes out and why, and what is wrong. A
-   value or a reason is never cut; only names and addresses stand in columns. */
+/* The report of plan: devices and ports found, the use of each, settings with their reasons,
+   findings. A value or a reason is never cut; only names and addresses stand in columns. */
 #include "plan/report.h"
 
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan in JSON. What is not known is null, and indexes become names, so that an object can be read alone. A member
-   is never renamed or given another meaning without a new NI_JSON_SCHEMA; new ones may come. */
+/* The report of plan, in JSON. An unknown fact is null, and indexes become names, so that an
+   object can be read alone. A member is never renamed or given another meaning without a new
+   NI_JSON_SCHEMA; new ones may come. */
 #include "plan/report_json.h"
 
 #include "nccl_init/allocation.h"

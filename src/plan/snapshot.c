@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* snapshot: this node as a .tree file, with what of the environment the plan depends on. */
+/* The verb snapshot: this node as a .tree file, with the part of the environment on which the
+   plan depends. */
 #include "plan/snapshot.h"
 
 #include <errno.h>

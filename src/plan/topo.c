@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Topology: how far each port is from each GPU, in the words of `nvidia-smi topo -m`; and for Graphviz
-   (`dot -Tsvg`) a picture of the PCI tree. For programs the JSON of the plan has it. */
+/* The report of topo: distances between ports and GPUs in the words of `nvidia-smi topo -m`, and
+   a picture of the PCI tree for Graphviz (`dot -Tsvg`). Programs find the distances in the JSON
+   of plan. */
 #include "plan/topo.h"
 
 #include "nccl_init/gpu.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report of topo: distances between GPUs and HCAs, as a table, a graph and JSON. */
+/* The report of topo: distances between GPUs and HCAs in the words of `nvidia-smi topo -m`, and
+   the PCI tree for Graphviz. */
 #ifndef NCCL_INIT_PLAN_TOPO_H
 #define NCCL_INIT_PLAN_TOPO_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the pods of a job told, compared, and what the rounds mean: each question is asked of all pods.
-   Those with the same answer are a group; what is wrong is one finding, which names the fewest first. */
+/* Comparison of the pods. Each question is asked of all pods. Pods with the same answer are a
+   group; a difference is one finding, which names the smallest group first. */
 #include "preflight/compare.h"
 
 #include <stdlib.h>

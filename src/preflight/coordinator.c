@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pod 0's star: waits for all pods, compares them, lets them try their rails round by round, and
-   tells all the verdict. One loop, no thread; what a connection sends disturbs no other. */
+/* The coordinator, in pod 0: it waits for all pods, compares them, lets them try their rails
+   round by round, and sends all of them the verdict. One loop, no thread; a connection cannot
+   disturb another one by what it sends. */
 #include "preflight/coordinator.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this pod tells the others of the job: its rails, and its settings as NCCL will have them. */
+/* Description of this pod for the others of the job: its rails, and its settings as NCCL will
+   have them. */
 #include "preflight/describe.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who takes part: what launchers tell their pods. One row for each way of telling; the first that
-   tells decides. */
+/* The launcher's variables: number of pods, this pod's number, the address of pod 0, the job's
+   key. One row for each launcher; the first that fits decides. */
 #include "preflight/launcher.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every pod does: finds pod 0, tells what it is, and does with its rails what pod 0 says. */
+/* A participant: it finds pod 0, describes its pod, and does with its rails what pod 0 asks. */
 #include "preflight/participant.h"
 
 #include <errno.h>

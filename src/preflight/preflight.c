@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* preflight: all pods of a job prove its fabric together. Also before the command, for `run
-   --preflight`. What comes from the network is read by a child that has nothing to lose; what
-   becomes the command gets one byte of it. */
+/* The verb preflight, and `run --preflight` before the command: all pods of a job test its
+   fabric together. A child without privileges reads what comes from the network; the process
+   that becomes the command gets one byte from it. */
 #include "preflight/preflight.h"
 
 #include <errno.h>

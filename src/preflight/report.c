@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a preflight found, for people: the sentence, the findings, the rails, and what was not tried.
-   Up to 32 pods each has a line; beyond, those that are not good. */
+/* The report of a preflight, for people: the sentence, the findings, the rails, and what was not
+   tried. Up to 32 pods each has a line; beyond, only those that are not good. */
 #include "preflight/report.h"
 
 #include "cli/flow.h"

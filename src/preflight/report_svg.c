@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A preflight as a picture: a row for each pod, a column for each rail; of many pods several stand side
-   by side in a row. A mark is the bluer the faster the rail is. What is not good has a shape too, and
-   a colour that all eyes tell from blue and from the others (Okabe and Ito's palette). */
+/* The report of a preflight, as a picture: a row for each pod, a column for each rail; many pods
+   stand side by side in a row. A bluer mark is a faster rail. A rail that is not good has
+   another shape too, and a colour that all eyes tell from blue and from the others (Okabe and
+   Ito's palette). */
 #include "preflight/report_svg.h"
 
 #include <string.h>

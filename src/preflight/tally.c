@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was seen of each rail, and which pairs to try next. Two full rounds try each rail with its
-   neighbours, and with those half of the job away; then what failed or was slow is tried once more
-   with partners that passed. */
+/* The tally: results of each rail, and the pairs to try next. Two full rounds try each rail with
+   its neighbours, and with those half of the job away. Then each rail that failed or was slow is
+   tried once more with partners that passed. */
 #include "preflight/tally.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the pods write to each other, and how it is read: each struct has a table of its members, for
-   both directions. */
+/* Messages between coordinator and participants: each struct has a table of its members, used to
+   write and to read. */
 #include "preflight/wire.h"
 
 #include <arpa/inet.h>

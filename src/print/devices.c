@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices in JSON: HCAs with their ports, GPUs with the ports that each is to use. A member is never renamed or
-   given another meaning without a new NI_JSON_SCHEMA; new ones may come. */
+/* HCAs with their ports, and GPUs with the ports that each is to use, in JSON. A member is never
+   renamed or given another meaning without a new NI_JSON_SCHEMA; new ones may come. */
 #include "print/devices.h"
 
 #include "nccl_init/base.h"

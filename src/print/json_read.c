@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Untrusted JSON, through jansson: duplicate keys refused, depth bounded, no file opened for its
-   hash seed. */
+/* Untrusted JSON, read through jansson: duplicate keys are refused, depth is bounded, no file is
+   opened for its hash seed. */
 #include "print/json_read.h"
 
 #include <jansson.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON, written as it is made: no tree is kept. */
+/* JSON, written piece by piece: no tree is kept. */
 #include "print/json_write.h"
 
 #include "nccl_init/base.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A port as a rail of the job. */
+/* Description of a port as a rail of the job. */
 #include "rail/describe.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process for each rail. It is asked by one byte on a socket, answers by one, and says how it went
-   in shared memory. */
+/* Processes: one for each rail. A process is asked by one byte on a socket, answers by one, and
+   puts its results into shared memory. */
 #include "rail/processes.h"
 
 #include <errno.h>

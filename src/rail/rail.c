@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One rail of this pod, connected to the same rail of two others, or in a self-test to itself: it
-   writes to, and reads from, one of them, and lets the other do so. In the rail's own process, which
-   is killed where it hangs. */
+/* A rail of this pod, connected by libibverbs to the same rail of two other pods, or in a
+   self-test to itself. It writes to one of them, reads from it, and lets the other one do the
+   same. All this runs in the rail's own process, which is killed if it hangs. */
 #include "rail/rail.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words for the steps of a trial, and for what it measured. */
+/* Words for the steps of a trial, and for its measurements. */
 #include "rail/step.h"
 
 #include "nccl_init/base.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chosen ports, and what belongs to each. */
+/* Chosen ports, and the HCA, netdev and GID that belong to each. */
 #include "rules/chosen.h"
 
 #include <string.h>

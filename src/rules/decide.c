@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a rule writes into the plan, and who wins: the environment, then nccl.conf, then the rule. */
+/* Writing into the plan, and precedence: the environment, then nccl.conf, then the rule. */
 #include "rules/decide.h"
 
 #include <errno.h>

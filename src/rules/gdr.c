@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gdr.level: NCCL_NET_GDR_LEVEL, how far a GPU may be from the HCA that reads its memory. Unset,
-   NCCL stops at PXB (2.30.7 graph/paths.cc ncclTopoCheckGdr); RCCL goes to PHB for a GPU and an HCA of
-   one EPYC of Zen 2 to Zen 4 (RCCL of ROCm 6.3 graph/paths.cc ncclTopoCheckGdr, graph/topo.cc). */
+/* The rule gdr.level: NCCL_NET_GDR_LEVEL, the greatest distance between a GPU and the HCA that
+   reads its memory. If it is unset, NCCL stops at PXB (2.30.7 graph/paths.cc ncclTopoCheckGdr);
+   RCCL goes to PHB for a GPU and an HCA of one EPYC of Zen 2 to Zen 4 (RCCL of ROCm 6.3
+   graph/paths.cc ncclTopoCheckGdr, graph/topo.cc). */
 #include "rules/gdr.h"
 
 #include "nccl_init/base.h"

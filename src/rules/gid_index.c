@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gid.index: NCCL_IB_GID_INDEX is one number for all HCAs of the process (NVIDIA/nccl#890), so it
-   is exported only where one index is right for every chosen port. Else it stays unset and NCCL
-   2.21.5 and later search per HCA; NCCL_IB_ADDR_FAMILY and NCCL_IB_ADDR_RANGE are added where they
-   make that search end on the right entry. */
+/* The rule gid.index. NCCL_IB_GID_INDEX is one number for all HCAs of the process
+   (NVIDIA/nccl#890), so it is set only if one index is right for every chosen port. Else it
+   stays unset, and NCCL 2.21.5 and later search on each HCA; NCCL_IB_ADDR_FAMILY and
+   NCCL_IB_ADDR_RANGE are set if that search needs them to end on the right entry. */
 #include "rules/gid_index.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gid.pick: each RoCE port's right GID, and which ports have none. RoCE v2, of an address of this
-   pod: IPv4, else a routable IPv6, else link-local. */
+/* The rule gid.pick: the right GID of each RoCE port, and ports that have none. The right one is
+   RoCE v2, of an address of this pod: IPv4, else a routable IPv6, else link-local. */
 #include "rules/gid_pick.h"
 
 #include "nccl_init/allocation.h"

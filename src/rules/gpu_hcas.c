@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpu.hcas: which of the chosen ports each GPU is to use. NCCL chooses for itself; this is for
-   libraries that do not, and for launchers. And which GPU is this process's, where a launcher has
-   started it as one of several on the node. */
+/* The rule gpu.hcas: the chosen ports that each GPU is to use, for libraries and launchers that
+   do not choose. NCCL chooses for itself. Also the GPU of this process, if a launcher started it
+   as one of several on the node. */
 #include "rules/gpu_hcas.h"
 
 #include <string.h>

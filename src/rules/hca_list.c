@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rule hca.list: NCCL_IB_HCA, the chosen ports by name. */
+/* The rule hca.list: NCCL_IB_HCA, the chosen ports by name. */
 #include "rules/hca_list.h"
 
 #include "nccl_init/findings.h"

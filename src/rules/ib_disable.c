@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rule ib.disable: NCCL_IB_DISABLE, and TCP if no port is left. */
+/* The rule ib.disable: NCCL_IB_DISABLE, and TCP if no port is left. */
 #include "rules/ib_disable.h"
 
 #include "nccl_init/findings.h"

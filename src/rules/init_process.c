@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rule exec.pid1: PID 1 of the pod is an init, or the command is not looked after. */
+/* The finding exec.pid1: without an init as PID 1 nobody looks after the command's children. */
 #include "rules/init_process.h"
 
 #include "nccl_init/base.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words for the pods of a job, and the facts and settings that they must have alike. */
+/* Facts and settings that must be equal in all pods of a job. */
 #include "rules/job_settings.h"
 
 #include <string.h>

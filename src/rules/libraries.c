@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* for.libraries: the same choice in the words of the libraries beside NCCL, where --for asks for
-   them. */
+/* The rule for.libraries: the same choice for the other libraries that --for names. */
 #include "rules/libraries.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* vf.merge: NCCL_IB_MERGE_VFS=0 where the address that NCCL makes of a VF's points at nothing or at
-   a host bridge, and 0 harms no other HCA. nic.merge: no fusing of NICs, where NCCL would take two
-   HCAs that share a port for a dual-port NIC, or has no place for two. */
+/* The rules vf.merge and nic.merge. vf.merge: NCCL_IB_MERGE_VFS=0 if the address that NCCL makes
+   of a VF's address has no NIC or has a host bridge, and if 0 harms no other HCA. nic.merge: no
+   fusing of NICs if NCCL would take two HCAs that share a port for a dual-port NIC, or finds no
+   place for two. */
 #include "rules/pci_quirks.h"
 
 #include "nccl_init/base.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hca.ports: which ports of the pod's HCAs NCCL may use. hca.list: NCCL_IB_HCA, spelt so that every
-   NCCL since 2.5.6 reads the same: `=` for exact names, an explicit port, PCI order, never empty
-   (an empty list means all). */
+/* The rule hca.ports: the ports of the pod's HCAs that NCCL may use; and the text of
+   NCCL_IB_HCA, spelt so that every NCCL since 2.5.6 reads the same: `=` for exact names, an
+   explicit port, PCI order, never empty (an empty list means all). */
 #include "rules/ports.h"
 
 #include <string.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* caps.command: which capabilities --keep-caps and --drop-caps can give to and take from the
-   command, from the process's own sets. Without these options nothing is touched: execve does as it
-   always does (security/commoncap.c cap_bprm_creds_from_file).
-   memlock.raise: how far RLIMIT_MEMLOCK is raised, and why it stays low. What a job registers is
-   pinned, and pinned pages count against the soft limit unless CAP_IPC_LOCK is effective
-   (drivers/infiniband/core/umem.c ib_umem_get). Raising the hard limit takes CAP_SYS_RESOURCE in the
-   initial user namespace (kernel/sys.c do_prlimit); how a process comes by it is capabilities(7). */
+/* The rules caps.command and memlock.raise. caps.command: the capabilities that --keep-caps and
+   --drop-caps can give to and take from the command, out of the process's own sets. Without
+   these options nothing is touched, and execve does as always (security/commoncap.c
+   cap_bprm_creds_from_file). memlock.raise: the value to which RLIMIT_MEMLOCK is raised, and the
+   reason if it stays low. Memory that a job registers is pinned, and pinned pages count against
+   the soft limit unless CAP_IPC_LOCK is effective (drivers/infiniband/core/umem.c ib_umem_get).
+   Raising the hard limit takes CAP_SYS_RESOURCE in the initial user namespace (kernel/sys.c
+   do_prlimit); capabilities(7) says how a process gets it. */
 #include "rules/privileges.h"
 
 #include "nccl_init/caps.h"

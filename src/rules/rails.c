@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rail.cross: NCCL_CROSS_NIC=0 where each rail is a subnet of its own and no route of any table leads
-   from one to another: NCCL's default of 2 lets a ring leave on one rail and arrive on another, which
-   there hangs in ibv_modify_qp until ETIMEDOUT. */
+/* The rule rail.cross: NCCL_CROSS_NIC=0 if each rail is a subnet of its own and no route of any
+   table leads from one to another. NCCL's default of 2 lets a ring leave on one rail and arrive
+   on another; there the job hangs in ibv_modify_qp until ETIMEDOUT. */
 #include "rules/rails.h"
 
 #include <string.h>

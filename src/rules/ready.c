@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --wait: what a node that has just been set up may still lack. Link state, addresses and GIDs come
-   a little after the interface: the kernel fills the GID table from a work queue
-   (drivers/infiniband/core/roce_gid_mgmt.c). DRA metadata is waited for, because it may name more devices. */
+/* Readiness for --wait: the things that a node may still lack just after it was set up. Link
+   state, addresses and GIDs come a little after the interface: the kernel fills the GID table
+   from a work queue (drivers/infiniband/core/roce_gid_mgmt.c). DRA metadata is waited for,
+   because it may name more devices. */
 #include "rules/ready.h"
 
 #include "nccl_init/inventory.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* require: --require and its short forms are demands. What does not hold stops the command before it
-   starts, with a reason; what cannot be judged does not hold. All of them are worded here, also
-   those that are judged later: when the limit was raised, the ports were tried, the pods have met. */
+/* The rule require: --require and its short forms are demands. A demand that does not hold stops
+   the command before it starts, with a reason; a demand that cannot be judged does not hold. The
+   reasons of all demands stand here, also of those that are judged later: after the limit was
+   raised, the ports were tried, the pods have met. */
 #include "rules/require.h"
 
 #include <string.h>

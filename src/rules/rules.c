@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of decisions. */
+/* The table of the rules, in their order. */
 #include "rules/rules.h"
 
 #include <string.h>

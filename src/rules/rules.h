@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of decisions. */
+/* The table of the rules, in their order. */
 #ifndef NCCL_INIT_RULES_RULES_H
 #define NCCL_INIT_RULES_RULES_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* socket.ifname: NCCL_SOCKET_IFNAME, exact names. NCCL dies with "no socket interface found" when
-   none of the names is up with an address (NCCL 2.30.7 bootstrap.cc bootstrapNetInit), so such a
-   name is never written. */
+/* The rule socket.ifname: NCCL_SOCKET_IFNAME, exact names. NCCL dies with "no socket interface
+   found" if none of the names is up with an address (NCCL 2.30.7 bootstrap.cc bootstrapNetInit),
+   so such a name is never written. */
 #include "rules/socket.h"
 
 #include <string.h>

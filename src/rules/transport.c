@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net.transport: whether NCCL's own InfiniBand transport is to be set up at all. */
+/* The rule net.transport: whether NCCL's own InfiniBand transport is to be set up at all. */
 #include "rules/transport.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* user.values: what the user set is never changed, only held against reality. */
+/* The rule user.values: values of the user stay, and are compared with the node. */
 #include "rules/user.h"
 
 #include <errno.h>

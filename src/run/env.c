@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* env: the settings in a form that something else reads. */
+/* The verb env: the settings in a form that something else reads. */
 #include "run/env.h"
 
 #include "cli/context.h"

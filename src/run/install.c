@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* install: this program as a file of a volume that other containers mount. */
+/* The verb install: this program as a file of a volume that other containers mount. */
 #include "run/install.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run: the settings, the limit, then the command instead of us. */
+/* The verb run: it makes the settings, raises the limit, and becomes the command. */
 #include "run/run.h"
 
 #include <errno.h>

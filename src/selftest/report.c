@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The self-test: for people a line for each port, what went wrong, and the count; for programs
-   JSON. */
+/* The report of a self-test: for people a line for each port, its fault, and the count; for
+   programs JSON. */
 #include "selftest/report.h"
 
 #include "nccl_init/base.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* selftest: whether each port does what the job will ask of it. Also before the command, for `run
-   --selftest`. All ports at once, each in a process of its own, so that one that hangs or crashes
-   holds up no other. */
+/* The verb selftest, and `run --selftest` before the command: each port is tried as the job will
+   use it. All ports are tried at once, each in a process of its own, so that one that hangs or
+   crashes does not delay the others. */
 #include "selftest/selftest.h"
 
 #include <string.h>

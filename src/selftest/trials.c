@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a self-test tries: the ports that the job will use, as it will use them, and those that were
-   given to the pod by name and cannot be used, so that the device itself says why. What the trials
-   then mean: each failure as a finding, in the words of the job that would run into it. */
+/* Trials: the ports that the job will use are tried as the job will use them; also ports that
+   were allocated by name and cannot be used, so that the device itself shows the reason. Each
+   failure becomes a finding, in the words of the job that would meet it. */
 #include "selftest/trials.h"
 
 #include <errno.h>

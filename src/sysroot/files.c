@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* door: the calls. Each makes the path whole, lets the recorder see it, and asks the root. */
+/* Files below a root: reading, listing, asking. Each call makes the path whole, shows it to the
+   recorder, and asks the root. */
 #include "sysroot/files.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* door: what of a record says which machine it is, and whose, replaced. The same things get the same
-   mask, different things different ones, so the replay gives the same plan. IP addresses stay, because
-   the plan hangs on them, but for the half that is made of a MAC address or a GUID. */
+/* Masking: what identifies the machine or its owner is replaced in a recording. The same thing
+   always gets the same mask, different things get different ones, so the replay gives the same
+   plan. IP addresses stay, because the plan depends on them, but for the half that is made of a
+   MAC address or a GUID. */
 #include "sysroot/mask.h"
 
 #include <arpa/inet.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* door: recording. Each call at the door leaves what it met, links resolved one by one. In the end
-   that is a tree, written in the .tree form (docs/tree.md): a `d` line for each directory, its
-   entries as "./name" below, numbered neighbours that are alike as one range. */
+/* Recording. Each call below a root leaves what it found, with links resolved one by one. The
+   result is a tree, written in the .tree form (docs/tree.md): a `d` line for each directory, its
+   entries below as "./name", numbered neighbours that are alike as one range. */
 #include "sysroot/record.h"
 
 #include <errno.h>

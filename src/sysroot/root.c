@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* door: the files of a root. Of "/" and of a directory: one open, one read (a second only where the
-   first may not be all), one close. */
+/* Roots. A file of "/" or of a directory costs one open, one read (a second only if the first
+   may not be all), one close. */
 #include "sysroot/root.h"
 
 #include <errno.h>

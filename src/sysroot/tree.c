@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* door: a tree in memory: what a .tree file says (docs/tree.md), or what was recorded. */
+/* A tree in memory: the content of a .tree file (docs/tree.md), or of a recording. */
 #include "sysroot/tree.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The last step: the command's environment, and the command instead of us, or why it cannot be: the
-   kernel gives one errno for many reasons. */
+/* The last step: the environment of the command, and the exec. If it fails: the reason, because
+   the kernel gives one errno for many reasons. */
 #include "system/exec.h"
 
 #include <elf.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RLIMIT_MEMLOCK: up, never down. */
+/* RLIMIT_MEMLOCK: it is raised, never lowered. */
 #include "system/limits.h"
 
 #include <errno.h>

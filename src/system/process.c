@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waiting that a signal ends, and processes for work that may hang or crash, such as a device's. */
+/* Waiting that a signal ends, and child processes for work that may hang or crash, such as a
+   device's. */
 #include "system/process.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one writer of files. A file is replaced so that a reader, a kill or a crash at any moment finds
-   the old one or the new one, whole; the termination log is added to. */
+/* The one writer of files. A file is replaced so that a reader, a kill or a crash at any moment
+   finds the old one or the new one, whole; the termination log is appended to. */
 #include "system/replace.h"
 
 #include <errno.h>
