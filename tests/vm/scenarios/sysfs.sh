@@ -32,6 +32,7 @@ stock
 echo 1 >/proc/sys/net/ipv4/conf/all/promote_secondaries # else the second address goes with the first
 up eth0 10.1.0.1/24
 up eth1 10.2.0.1/24
+ip -6 route add default via fe80::1 dev eth0
 rxe rxe0 eth0
 rxe rxe1 eth1
 
