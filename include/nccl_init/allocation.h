@@ -11,8 +11,8 @@
 /* One environment string is 128 KiB (MAX_ARG_STRLEN): about 580 devices of _INFO. */
 enum { NI_MAX_ALLOCATION = 640 };
 
-/* The sources of the pod's devices, in order of trust (docs/rules.md, "Which devices are the pod's"):
-   name, word in JSON, words for people. */
+/* The sources of the pod's devices, in order of trust (docs/rules.md, "Which devices are the
+   pod's"): name, word in JSON, words for people. */
 #define NI_SOURCES(X)                                                             \
     X(NONE, "none", "this pod was given no HCA")                                  \
     X(OPTION, "option", "HCAs named by --hcas")                                   \
@@ -31,8 +31,8 @@ enum ni_source {
         NI_N_SOURCE
 };
 
-/* Whether the source says what was given to the pod. Else it only sees HCAs, and those of other pods
-   may be among them. */
+/* Whether the source says what was given to the pod. Else it only sees HCAs, and those of other
+   pods may be among them. */
 static inline bool ni_is_source_certain(enum ni_source source)
 {
     return source >= NI_SRC_OPTION && source <= NI_SRC_NETSTATUS;

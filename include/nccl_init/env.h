@@ -16,8 +16,8 @@ struct ni_env {
     char *const *entry; /* NULL-terminated */
 };
 
-/* What tells the number of this process among those of the node, and how many there are. NULL: none that
-   we know started it. */
+/* What tells the number of this process among those of the node, and how many there are. NULL: none
+   that we know started it. */
 struct ni_local {
     const char *rank, *size;
 };

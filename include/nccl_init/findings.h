@@ -402,8 +402,8 @@ struct ni_finding {
     char message[NI_FINDING_MESSAGE];
 };
 
-/* In the order they were reported. The first of each id has room always, so that its severity counts;
-   of the others NI_MAX_AGAIN, later ones are only counted. */
+/* In the order they were reported. The first of each id has room always, so that its severity
+   counts; of the others NI_MAX_AGAIN, later ones are only counted. */
 struct ni_findings {
     unsigned n;
     unsigned dropped;
@@ -420,7 +420,7 @@ void ni_report(struct ni_findings *f, enum ni_finding_id id, const char *subject
 /* Orders those from index `from` on by subject, id and message: for who finds them in an order that
    means nothing. */
 void ni_findings_sort(struct ni_findings *f, unsigned from);
-/* How many of exactly this severity. */
+/* Returns the number of findings of exactly this severity. */
 unsigned ni_findings_count(const struct ni_findings *f, enum ni_severity severity);
 bool ni_findings_has(const struct ni_findings *f, enum ni_finding_id id);
 

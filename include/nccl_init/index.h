@@ -10,8 +10,8 @@
 
 #include "nccl_init/text.h"
 
-/* The caller's memory: `room` places, a power of two, at least one more than there are entries. A place
-   holds an entry's number, counted from 1; 0 is a free place. */
+/* The caller's memory: `room` places, a power of two, at least one more than there are entries. A
+   place holds an entry's number, counted from 1; 0 is a free place. */
 struct ni_index {
     uint32_t *place;
     size_t room;
@@ -21,8 +21,8 @@ struct ni_index {
 /* The text of the entry with this number, of the array that `entries` is. */
 typedef struct ni_span ni_entry_text(const void *entries, uint32_t number);
 
-/* Random bytes that the kernel gave this process when it began; not 0. For the room that owns a table:
-   core itself gives the same answer each time (tests/lint/purity.sh). */
+/* Random bytes that the kernel gave this process when it began; not 0. For the room that owns a
+   table: core itself gives the same answer each time (tests/lint/purity.sh). */
 static inline uint64_t ni_seed(void)
 {
     const void *random = (const void *)getauxval(AT_RANDOM);

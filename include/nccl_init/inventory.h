@@ -30,8 +30,8 @@ struct ni_conf_entry {
     bool overrides; /* of nvshmem.conf: it wins over the environment, and the last one counts */
 };
 
-/* What a rule may ask for, because it decides nothing in most pods: bits of ni_plan.needs and of
-   ni_inventory.read. */
+/* Facts that are read only if a rule asks for them, because they decide nothing in most pods: bits
+   of ni_plan.needs and of ni_inventory.read. */
 enum ni_fact {
     NI_NEED_IPV6 = 1,        /* its addresses; the default route where IPv4 has none */
     NI_NEED_OWN_NETDEVS = 2, /* the interface of each given function with an ACTIVE port */
@@ -89,21 +89,22 @@ struct ni_port_name {
 /* The interface of that name, among those looked at; NULL. */
 const struct ni_netdev *ni_find_netdev(const struct ni_inventory *inv, const char *name);
 
-/* Whether network-status or DRA metadata say that the interface was given to the pod. */
+/* Returns true if network-status or DRA metadata say that the interface was allocated to the pod.
+   */
 bool ni_is_allocated_netdev(const struct ni_net *net, const char *name);
 
 /* The entry is RoCE v2, and routers carry its address. */
 bool ni_gid_is_routable_v2(const struct ni_gid *g);
-/* Whether nothing behind the entry can be better: RoCE v2, IPv4, an address of this pod for sure.
+/* Returns true if no later entry can be better: RoCE v2, IPv4, an address of this pod for sure.
    NCCL's own search starts at index 0 as well and stays on the first such (2.30.7
    transport/net_ib/connect.cc ncclUpdateGidIndex). */
 bool ni_gid_is_right(const struct ni_inventory *inv, const struct ni_gid *g);
 
-/* How many of the HCAs are the pod's, usable or not. */
+/* Returns the number of HCAs that are the pod's, usable or not. */
 unsigned ni_allocated_hcas(const struct ni_inventory *inv);
 
-/* Whether GPU memory can be registered as a DMA-BUF: the open GPU kernel modules, and Linux 5.12
-   (drivers/infiniband/core/umem_dmabuf.c). false also where either is not known. */
+/* Returns true if GPU memory can be registered as a DMA-BUF: the open GPU kernel modules, and Linux
+   5.12 (drivers/infiniband/core/umem_dmabuf.c). Returns false if either is not known. */
 bool ni_has_dmabuf(const struct ni_inventory *inv);
 
 /* The user's own value: of the environment, else of the first nccl.conf that has it; NULL.
@@ -112,7 +113,8 @@ bool ni_has_dmabuf(const struct ni_inventory *inv);
 const char *ni_find_user_value(const struct ni_env *env, const struct ni_inventory *inv,
                                const char *name, const char **ret_file);
 
-/* Of the entries of files those that win over the environment, or the others: that name's; NULL. */
+/* Returns the entry of that name, among those of files that win over the environment, or among the
+   others; NULL. */
 const struct ni_conf_entry *ni_find_conf(const struct ni_inventory *inv, const char *name,
                                          bool overrides);
 

@@ -34,8 +34,8 @@ struct ni_addr {
     uint8_t bits;            /* of the connected IPv4 route that tells */
 };
 
-/* One route: an IPv4 one of the main table, or an IPv6 one of any table: /proc/net/ipv6_route does not
-   say of which (net/ipv6/ip6_fib.c ipv6_route_seq_next_table). */
+/* One route: an IPv4 one of the main table, or an IPv6 one of any table: /proc/net/ipv6_route does
+   not say of which (net/ipv6/ip6_fib.c ipv6_route_seq_next_table). */
 struct ni_route {
     uint8_t dest[NI_GID_BYTES];
     uint8_t bits; /* 0..32; of IPv6 0..128 */
@@ -46,8 +46,8 @@ struct ni_route {
 struct ni_net {
     enum ni_known v4_known, v6_known, route_known, route6_known;
     unsigned n_addr, n_route, n_route6;
-    /* another IPv4 table than main has a route that may lead through a router; /proc says neither through
-       which interface nor for whom */
+    /* another IPv4 table than main has a route that may lead through a router; /proc says neither
+       through which interface nor for whom */
     bool policy_routes;
     char default_if[NI_IF_NAME]; /* of the IPv4, else the IPv6 default route; "" */
     /* interfaces that network-status or DRA metadata say were given to the pod */

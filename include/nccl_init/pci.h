@@ -44,15 +44,15 @@ struct ni_iommu {
     char type[16]; /* "identity", "DMA", "DMA-FQ" (drivers/iommu/iommu.c iommu_group_show_type) */
 };
 
-/* A PCIe link: lanes, and thousandths of GT/s; now, and the most that both its ends can do. Read for
-   doctor. */
+/* A PCIe link: lanes, and thousandths of GT/s; now, and the most that both its ends can do. Read
+   for doctor. */
 enum { NI_PCIE_WIDTH, NI_PCIE_SPEED, NI_PCIE_N };
 struct ni_pcie {
     struct ni_num now[NI_PCIE_N], most[NI_PCIE_N];
 };
 
-/* NCCL's path types, near to far (NCCL 2.30.7 include/graph.h PATH_*). A GPU and an HCA are PIX, PXB,
-   PHB or SYS apart; the others are only names of levels. */
+/* NCCL's path types, near to far (NCCL 2.30.7 include/graph.h PATH_*). A GPU and an HCA are PIX,
+   PXB, PHB or SYS apart; the others are only names of levels. */
 enum ni_distance {
     NI_DIST_UNKNOWN,
     NI_DIST_LOC,
@@ -72,15 +72,16 @@ int ni_parse_bdf(struct ni_span s, struct ni_bdf *ret);
 /* %04x:%02x:%02x.%x, as the kernel (drivers/pci/probe.c pci_setup_device). Returns buf. */
 const char *ni_bdf_text(struct ni_bdf bdf, char buf[NI_BDF_TEXT]);
 int ni_bdf_cmp(struct ni_bdf a, struct ni_bdf b);
-/* The order in which NCCL sorts its devices, by PCI address (2.29.7 NCCL_IB_DEVICE_PCI_ORDER); devices without
-   one, NI_LAST_BDF, come last, by name. Below, at or above 0. */
+/* The order in which NCCL sorts its devices, by PCI address (2.29.7 NCCL_IB_DEVICE_PCI_ORDER);
+   devices without one, NI_LAST_BDF, come last, by name. Below, at or above 0. */
 int ni_pci_order(struct ni_bdf a, const char *a_name, struct ni_bdf b, const char *b_name);
 bool ni_vpd_uuid(struct ni_span vpd, char ret[NI_VPD_UUID]);
 
 /* An auxiliary-bus device name, `mlx5_core.sf.4`: module.name.number (drivers/base/auxiliary.c). */
 bool ni_is_aux_id(struct ni_span s);
 
-/* How far apart NCCL sees two functions; UNKNOWN where a fact for that is not known. */
+/* Returns the distance that NCCL sees between two functions; UNKNOWN if a fact for that is not
+   known. */
 enum ni_distance ni_pci_distance(const struct ni_pci *a, const struct ni_pci *b);
 
 /* "PXB"; "-" for unknown. */

@@ -154,7 +154,8 @@ struct ni_plan {
     char sockets[NI_MAX_IFS * (NI_IF_NAME + 1)];
     /* HCAs that NCCL finds nowhere on the PCI tree, and hangs below the first CPU */
     bool no_place[NI_MAX_HCA];
-    /* by GPU: the ports that it is to use, as bits of `chosen`; the lowest is its own. 0: unknown */
+    /* by GPU: the ports that it is to use, as bits of `chosen`; the lowest is its own. 0: unknown
+       */
     uint32_t gpu_ports[NI_MAX_GPU];
     struct ni_near nearest_hca[NI_MAX_GPU];    /* by GPU */
     uint8_t distance[NI_MAX_GPU][NI_MAX_HCA];  /* enum ni_distance of every pair */

@@ -19,12 +19,12 @@ enum {
 
 enum ni_link { NI_LINK_UNKNOWN, NI_LINK_IB, NI_LINK_ROCE };
 
-/* Of enum ib_port_state, include/rdma/ib_verbs.h. */
+/* Numbers of enum ib_port_state, include/rdma/ib_verbs.h. */
 enum { NI_PORT_DOWN = 1, NI_PORT_ACTIVE = 4 };
 
 enum ni_gid_type { NI_GID_UNREAD, NI_GID_V1, NI_GID_V2 };
 
-/* Whether an entry of the table belongs to this network namespace. */
+/* The owner of an entry of the table: this network namespace, another one, or unknown. */
 enum ni_owner { NI_OWNER_UNKNOWN, NI_OWNER_POD, NI_OWNER_OTHER };
 
 /* One non-empty entry of ports/P/gids. */
@@ -54,7 +54,7 @@ struct ni_port {
     unsigned n_gid;
     bool gids_lost;     /* an entry, or its type, could not be read */
     unsigned gids_read; /* entries looked at, empty ones included */
-    /* Of given ports, for doctor. */
+    /* Only of allocated ports, for doctor. */
     struct ni_num phys_state; /* enum ib_port_phys_state, include/rdma/ib_verbs.h */
     struct ni_num counter[NI_N_COUNTER];
     struct ni_num traffic_class; /* that the driver forces on queue pairs; -1: none */
@@ -92,15 +92,15 @@ struct ni_hca {
     struct ni_uverbs uverbs; /* of the pod's HCAs */
     bool efa; /* Amazon's: its port has no link layer of NCCL's, the OFI plugin drives it */
     struct ni_pci pci;
-    /* its Data Direct function (node/data_direct.c), if asked for; ABSENT: it has none. DENIED: it may
-       have one, but which is not known */
+    /* its Data Direct function (node/data_direct.c), if asked for; ABSENT: it has none. DENIED: it
+       may have one, but which is not known */
     struct ni_pci data_direct;
     int allocation; /* -1: visible, not the pod's */
     int first_port;
     unsigned n_port;
     int netdev;                 /* the function's own netdev in this namespace, -1 */
     enum ni_known netdev_known; /* ABSENT: it has none in this namespace */
-    /* Of given HCAs, for doctor. */
+    /* Only of allocated HCAs, for doctor. */
     char fw[32], type[32]; /* fw_ver, hca_type; "" where unknown */
     struct ni_pcie link;   /* of a VF: its PF's */
     struct ni_iommu iommu;

@@ -76,8 +76,8 @@ static struct word split_word(const char *text)
     return word;
 }
 
-/* Takes a word that begins with '-'. 0, or an exit status after saying what is wrong. *uses_next: `next`,
-   the word after it, is its value. */
+/* Takes a word that begins with '-'. 0, or an exit status after saying what is wrong. *uses_next:
+   `next`, the word after it, is its value. */
 static int take_word(struct ni_context *ctx, const char *text, const char *next, bool *uses_next)
 {
     enum { SHOWN = 64 };
@@ -161,8 +161,8 @@ static struct named demand_near(const struct ni_program *program, struct ni_span
     return (struct named){NULL, -1};
 }
 
-/* The demands that cannot be understood, of the findings from index `from` on, become one reason, as
-   long as there is room. */
+/* The demands that cannot be understood, of the findings from index `from` on, become one reason,
+   as long as there is room. */
 static void put_unclear(const struct ni_findings *all, unsigned from, struct ni_policy *policy)
 {
     for (unsigned i = from; i < all->n; i++) {
@@ -184,7 +184,8 @@ enum entry {
     ENTRY_JUDGED   /* a demand that cannot be understood, of an option that only `run` has */
 };
 
-/* `before`: the options that the command line gave, or whoever counts more than this environment. */
+/* `before`: the options that the command line gave, or whoever counts more than this environment.
+   */
 static enum entry judge_unknown(const struct ni_program *program, struct ni_span name,
                                 const char *value, uint64_t before, struct ni_text *why)
 {
@@ -238,7 +239,8 @@ static enum entry take_entry(struct ni_context *ctx, const struct named *named, 
     return demand ? ENTRY_UNCLEAR : ENTRY_WRONG;
 }
 
-/* Whether a variable may be meant for this program. The slip may be in the prefix: NCCL_INIT_REQUIRE. */
+/* Returns true if a variable may be meant for this program. The slip may be in the prefix:
+   NCCL_INIT_REQUIRE. */
 static bool may_be_ours(const char *entry)
 {
     return (entry[0] == 'N' || entry[0] == 'n') && (entry[1] == 'C' || entry[1] == 'c');

@@ -8,8 +8,8 @@
 #include "cli/context.h"
 #include "nccl_init/env.h"
 
-/* Both functions read options of ctx->verb that ctx->taken lacks, and add them there. They return 0, or an
-   exit status after saying what is wrong. */
+/* Both functions read options of ctx->verb that ctx->taken lacks, and add them there. They return
+   0, or an exit status after saying what is wrong. */
 
 /* The command line, up to `--` or the first operand. */
 int ni_args_parse(struct ni_context *ctx, char *const word[]);

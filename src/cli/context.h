@@ -48,10 +48,10 @@ void ni_context_init(struct ni_context *ctx, const struct ni_program *program, c
 
 /* All options have the values that they have if nobody gives one. */
 void ni_options_init(struct ni_context *ctx);
-/* Reads a value of option number i of the program. A switch takes 1 and 0. 0, or -EINVAL and nothing is
-   changed. Keeps value. */
+/* Reads a value of option number i of the program. A switch takes 1 and 0. 0, or -EINVAL and
+   nothing is changed. Keeps value. */
 int ni_option_take(struct ni_context *ctx, unsigned i, const char *value);
-/* Whether a value of an option that several verbs take is right. 0 or -EINVAL. */
+/* Checks a value of an option that several verbs take. 0 or -EINVAL. */
 int ni_option_check(const struct ni_option *option, const char *value);
 
 #endif

@@ -60,7 +60,7 @@ static int use_recorded(struct ni_context *ctx)
     for (size_t i = 0; p < ctx->recorded + n; p += strlen(p) + 1)
         entry[i++] = p;
     ctx->env.entry = entry;
-    /* As `run` took them on the recorded node: what is wrong is a finding. */
+    /* The variables count as `run` took them on the recorded node: a wrong one is a finding. */
     return ni_args_env(ctx, &ctx->env, true);
 }
 

@@ -6,7 +6,8 @@
 #include "cli/context.h"
 #include "node/read.h"
 
-/* One look at the node, into ctx->inventory and ctx->plan, which are zeroed before; adds findings. */
+/* One look at the node, into ctx->inventory and ctx->plan, which are zeroed before; adds findings.
+   */
 void ni_look(struct ni_context *ctx, const struct ni_ask *ask);
 
 #endif

@@ -121,8 +121,8 @@ int ni_take_gdr(const struct ni_option *option, const char *text, void *at)
     }
 }
 
-/* Names that NCCL's own lists can carry, shorter than the option's bound, with ports if the other is 1;
-   or the option's first value, which becomes NULL. at: a const char *. */
+/* Names that NCCL's own lists can carry, shorter than the option's bound, with ports if the other
+   is 1; or the option's first value, which becomes NULL. at: a const char *. */
 int ni_take_names(const struct ni_option *option, const char *text, void *at)
 {
     const char *rest = text;
@@ -243,7 +243,8 @@ int ni_take_drop_caps(const struct ni_option *option, const char *text, void *at
     return 0;
 }
 
-/* Seconds with up to three digits behind a point. at: an unsigned, milliseconds; so are the bounds. */
+/* Seconds with up to three digits behind a point. at: an unsigned, milliseconds; so are the bounds.
+   */
 int ni_take_milliseconds(const struct ni_option *option, const char *text, void *at)
 {
     const size_t whole = strcspn(text, "."), part = strlen(text + whole);

@@ -55,8 +55,8 @@ struct ni_option_rows {
     size_t size;  /* of the values */
 };
 
-/* Readers of values, for the rows of options: each puts the value into what `at` points to, and returns 0; or
-   -EINVAL, and it is as it was. */
+/* Readers of values, for the rows of options: each puts the value into what `at` points to, and
+   returns 0; or -EINVAL, and it is as it was. */
 typedef int ni_take_value_fn(const struct ni_option *option, const char *text, void *at);
 
 ni_take_value_fn ni_take_word;   /* an enum whose values are in the order of the words */

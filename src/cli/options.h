@@ -32,7 +32,7 @@ struct ni_options {
 /* Options that several verbs take: those that the plan depends on, and others. */
 extern const struct ni_option_rows ni_policy_rows, ni_common_rows;
 
-/* When all are read: --mode=rdma, --selftest=require and --preflight=require are short forms of words
-   of --require, and where the command is to be started these words mean the test, too. */
+/* When all are read: --mode=rdma, --selftest=require and --preflight=require are short forms of
+   words of --require, and where the command is to be started these words mean the test, too. */
 void ni_options_settle(struct ni_options *o, bool runs);
 #endif

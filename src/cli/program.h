@@ -8,7 +8,7 @@
 
 struct ni_context;
 
-/* What a verb gathers beyond what the pod was given. */
+/* Facts that a verb gathers beyond those of the allocated devices. */
 enum {
     NI_GATHER_ALL = 1,    /* all HCAs, whole GID tables, all ways of GPUDirect RDMA */
     NI_GATHER_HEALTH = 2, /* what only doctor looks at */
@@ -27,8 +27,8 @@ struct ni_verb {
     const char *help;
 };
 
-/* The first verb is the one that a command line without a verb means. The options are at most 64: a set of
-   them is a uint64_t. */
+/* The first verb is the one that a command line without a verb means. The options are at most 64: a
+   set of them is a uint64_t. */
 struct ni_program {
     const struct ni_verb *verb;
     unsigned n_verb;

@@ -31,8 +31,8 @@ void ni_no_command(void)
     (void)signal(SIGXFSZ, SIG_IGN);
 }
 
-/* Whether a file that standard error leads to may grow by n bytes. Past RLIMIT_FSIZE (`ulimit -f`) a
-   write raises SIGXFSZ (mm/filemap.c generic_write_check_limits). */
+/* Returns true if a file that standard error leads to may grow by n bytes. Past RLIMIT_FSIZE
+   (`ulimit -f`) a write raises SIGXFSZ (mm/filemap.c generic_write_check_limits). */
 static bool has_room(size_t n)
 {
     struct rlimit limit;
@@ -77,7 +77,7 @@ static void write_line(struct ni_context *ctx, const struct ni_text *line)
     }
 }
 
-/* What is said is one line, in the form of --log-format. */
+/* Puts a message as one line, in the form of --log-format. */
 static void put_message(const struct ni_context *ctx, struct ni_text *line, enum ni_log_level level,
                         const char *message)
 {

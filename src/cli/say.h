@@ -13,13 +13,14 @@
 /* Exit status of a verb other than `run` whose output could not be made. */
 enum { NI_EXIT_FAILED = 1 };
 
-/* One line on standard error, if the log level wants it: of less than NI_MESSAGE bytes (the summary is
-   the longest), those that do not print are escaped. */
+/* One line on standard error, if the log level wants it: of less than NI_MESSAGE bytes (the summary
+   is the longest), those that do not print are escaped. */
 enum { NI_MESSAGE = 3072 };
 void ni_say(struct ni_context *ctx, enum ni_log_level level, const char *fmt, ...) NI_PRINTF(3, 4);
-/* The same for wrong usage. Returns NI_EXIT_REFUSED. */
+/* Says that the usage is wrong. Returns NI_EXIT_REFUSED. */
 int ni_usage(struct ni_context *ctx, const char *fmt, ...) NI_PRINTF(2, 3);
-/* The same after ni_caps_disable, ni_caps_forsake, ni_caps_apply or ni_memlock_raise gave -errno. */
+/* Says that ni_caps_disable, ni_caps_forsake, ni_caps_apply or ni_memlock_raise gave -errno.
+   Returns NI_EXIT_REFUSED. */
 int ni_caps_stay(struct ni_context *ctx, int err);
 /* A line of progress on standard error, which the next one replaces and "" removes; only where that
    is a terminal. */
@@ -35,8 +36,8 @@ void ni_leave_reason(struct ni_context *ctx, const char *line, bool findings);
    RLIMIT_FSIZE fails and does not kill. */
 void ni_no_command(void);
 
-/* Writes a text, a report, to --output or standard output. Return the exit status, after saying what
-   failed (not of a reader that went away). */
+/* Writes a text, a report, to --output or standard output. Return the exit status, after saying
+   what failed (not of a reader that went away). */
 int ni_print(struct ni_context *ctx, struct ni_text *text);
 
 #endif

@@ -16,9 +16,9 @@ static int above(int i)
     return i >= 2 ? i - 2 : -1;
 }
 
-/* NCCL climbs two functions at a time, so that a switch (upstream and downstream port) is one step and
-   a root port none (NCCL 2.30.7 graph/xml.cc ncclTopoGetXmlFromSys). The same first switch is PIX, more
-   switches PXB, one CPU PHB, two SYS (graph/paths.cc ncclTopoSetPaths). */
+/* NCCL climbs two functions at a time, so that a switch (upstream and downstream port) is one step
+   and a root port none (NCCL 2.30.7 graph/xml.cc ncclTopoGetXmlFromSys). The same first switch is
+   PIX, more switches PXB, one CPU PHB, two SYS (graph/paths.cc ncclTopoSetPaths). */
 enum ni_distance ni_pci_distance(const struct ni_pci *a, const struct ni_pci *b)
 {
     if (a->known != NI_KNOWN || b->known != NI_KNOWN)
@@ -78,8 +78,8 @@ static bool find_keyword(struct ni_span part, const char *keyword, struct ni_spa
     return false;
 }
 
-/* Parts are large, a tag of 0x80 and above with two bytes of length, or small, with the length in the
-   tag. */
+/* Parts are large, a tag of 0x80 and above with two bytes of length, or small, with the length in
+   the tag. */
 bool ni_vpd_uuid(struct ni_span vpd, char ret[NI_VPD_UUID])
 {
     enum { LARGE = 0x80, READ_ONLY = 0x90, END = 0x78 };

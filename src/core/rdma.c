@@ -5,9 +5,9 @@
 #include "nccl_init/known.h"
 
 /* Link: InfiniBand's port counters (Documentation/ABI/stable/sysfs-class-infiniband), from as many
-   on as rdma-core's infiniband-diags tells (etc/error_thresholds). The others as NVIDIA and Broadcom
-   describe them; a flap or a job that was killed leaves some hundreds, and a notification of
-   congestion (CNP) is no fault. */
+   on as rdma-core's infiniband-diags tells (etc/error_thresholds). The others as NVIDIA and
+   Broadcom describe them; a flap or a job that was killed leaves some hundreds, and a notification
+   of congestion (CNP) is no fault. */
 const struct ni_counter ni_counters[NI_N_COUNTER] = {
     {"counters/symbol_error", true, 10},
     {"counters/link_error_recovery", true, 10},

@@ -12,7 +12,8 @@ struct ni_text ni_text_on(char *buf, size_t cap)
     return (struct ni_text){.buf = buf, .cap = cap, .len = 0, .cut = false};
 }
 
-/* Asks for room until n more bytes and a NUL fit, or there is no more to be had. false: they do not fit. */
+/* Asks for room until n more bytes and a NUL fit, or there is no more to be had. false: they do not
+   fit. */
 static bool make_room(struct ni_text *t, size_t n)
 {
     while (n >= t->cap - t->len && t->full)

@@ -29,8 +29,8 @@ struct check {
     const struct ni_inventory *inv;
     const struct ni_plan *plan;
     struct ni_findings *f;
-    /* Of the things it looked at: those that it could judge, and those that it could not. None of
-       either: there is nothing of that kind here. */
+    /* Numbers of things that it looked at and could judge, and could not judge. If both are 0
+       there is nothing of that kind here. */
     unsigned judged, unknown;
     bool told; /* a rule has told what is wrong */
 };
@@ -221,7 +221,8 @@ static void check_links(struct check *c)
 }
 
 /* "DMA" and "DMA-FQ" translate, "identity" does not, and without a group there is no IOMMU
-   (drivers/iommu/iommu.c iommu_group_show_type). With NVLink-C2C a GPU has another way to memory. */
+   (drivers/iommu/iommu.c iommu_group_show_type). With NVLink-C2C a GPU has another way to memory.
+   */
 static void check_iommu(struct check *c, const struct ni_hca *h)
 {
     const struct ni_self *s = &c->inv->self;
@@ -282,8 +283,8 @@ static const struct ni_hca *missing_near(const struct ni_work *w, unsigned gpu)
     return w->policy->hcas ? NULL : missing;
 }
 
-/* Where distances mean something: not on a tree that virtualisation has flattened, not where
-   NVLink-C2C leads past it. */
+/* Checks the place of the GPUs if distances mean something: not on a tree that virtualisation has
+   flattened, not where NVLink-C2C leads past it. */
 static void check_gpu_place(struct check *c)
 {
     const struct ni_inventory *inv = c->inv;

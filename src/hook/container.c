@@ -76,8 +76,9 @@ static bool is_character(const json_t *device)
     return ni_is_any(json_text(device, "type"), types, NI_COUNT(types));
 }
 
-/* Whether the rules let the container read and write the character device: the last that matches
-   counts. ANY, ANY: each device, also those that none names. What is malformed allows nothing. */
+/* Returns true if the rules let the container read and write the character device: the last that
+   matches counts. ANY, ANY: each device, also those that none names. What is malformed allows
+   nothing. */
 static bool is_allowed(const json_t *rules, int major, int minor)
 {
     bool may_read = false, may_write = false;

@@ -55,7 +55,8 @@ int ni_hook_install(const char *folder, const char *program, const char *options
     return r;
 }
 
-/* 0, or -errno and the file's name in ret_path; -ENOENT, where it was not there, without the name. */
+/* 0, or -errno and the file's name in ret_path; -ENOENT, where it was not there, without the name.
+   */
 static int remove_file(const char *file, struct ni_text *ret_path)
 {
     if (unlink(file) == 0)

@@ -72,9 +72,9 @@ static void log_line(int priority, const char *text)
     (void)close(fd);
 }
 
-/* runc shows stderr if the hook fails. crun appends it to a file that an annotation of the container
-   names (run.oci.hooks.stderr): so nothing is written there otherwise, but for --dry-run, which people
-   start. */
+/* runc shows stderr if the hook fails. crun appends it to a file that an annotation of the
+   container names (run.oci.hooks.stderr): so nothing is written there otherwise, but for --dry-run,
+   which people start. */
 static int fail_hook(const char *text)
 {
     log_line(LOG_WARNING, text);
@@ -163,9 +163,9 @@ static void describe(const struct ni_dir *top, const struct ni_hook_container *c
 }
 
 /* SYS_RESOURCE raises the hard limit of another process (kernel/sys.c do_prlimit, in the first user
-   namespace). SYS_PTRACE reads /proc/PID/exe and ns/mnt of a process that has more capabilities than
-   this one, or is not dumpable, as runc's init (kernel/ptrace.c __ptrace_may_access). The bundle is
-   root's: no capability reads it. 0 or -errno. */
+   namespace). SYS_PTRACE reads /proc/PID/exe and ns/mnt of a process that has more capabilities
+   than this one, or is not dumpable, as runc's init (kernel/ptrace.c __ptrace_may_access). The
+   bundle is root's: no capability reads it. 0 or -errno. */
 static int keep_two_capabilities(void)
 {
     return ni_caps_forsake(ni_cap_bit(CAP_SYS_RESOURCE) | ni_cap_bit(CAP_SYS_PTRACE));
@@ -302,7 +302,8 @@ int main(int argc, char *argv[])
         return change(task);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    /* crun gives a container's limits to the hook: a file that may not grow is an error, not the end. */
+    /* crun gives a container's limits to the hook: a file that may not grow is an error, not the
+       end. */
     (void)signal(SIGXFSZ, SIG_IGN);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGALRM, give_up);

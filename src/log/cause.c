@@ -48,7 +48,7 @@ static bool is_reason(enum ni_finding_id id)
 
 enum { SEVERAL = UINT16_MAX };
 
-/* What is known by that text belongs to one process, or to several. */
+/* Returns the key by which a note finds its process. Several processes may share one. */
 static ni_log_text owner_key(struct ni_log *log, ni_log_text file, ni_log_text stream, int pid)
 {
     struct ni_text key = NI_TEXT(64);
@@ -113,8 +113,8 @@ static struct ni_log_rank *rank_number(const struct ni_log *log, int number)
     return from < log->n && log->order[from]->rank == number ? log->order[from] : NULL;
 }
 
-/* By the rank that the line names, by the pid, by the launcher's prefix, or by the file if it is one
-   process's. */
+/* By the rank that the line names, by the pid, by the launcher's prefix, or by the file if it is
+   one process's. */
 static struct ni_log_rank *rank_of_note(struct ni_log *log, const struct ni_log_note *note)
 {
     struct ni_log_rank *process = NULL;
@@ -127,7 +127,7 @@ static struct ni_log_rank *rank_of_note(struct ni_log *log, const struct ni_log_
         process = owner(log, owner_key(log, note->quote.file, note->stream, STREAMS));
     if (!process)
         process = owner(log, owner_key(log, note->quote.file, ANY, NO_PID));
-    /* Of several GPUs nothing says which it was. */
+    /* If the process has several GPUs, no line says which one it was. */
     return process && process->next && process->rank < 0 ? process->next : process;
 }
 
@@ -142,8 +142,8 @@ static void keep_first(const struct ni_log_note **place, const struct ni_log_not
         *place = note;
 }
 
-/* A process that never came to its communicator, in a file of its own: torch's "[rank3]:" and torchrun name
-   its rank. */
+/* A process that never came to its communicator, in a file of its own: torch's "[rank3]:" and
+   torchrun name its rank. */
 void ni_log_name_ranks(struct ni_log *log)
 {
     find_owners(log);
@@ -298,7 +298,8 @@ static void mark_none(struct ni_log *log)
 
 /* ---- exceptions and ends ---- */
 
-/* Whether NCCL named a fault in this process before the note: then that is of it. */
+/* Returns true if NCCL named a fault in this process before the note: then the note is its
+   consequence. */
 static bool said_fault(const struct ni_log *log, const struct ni_log_note *note)
 {
     const struct ni_log_rank *r = note->who;
@@ -339,7 +340,8 @@ static bool is_cause(const struct ni_log *log, const struct ni_log_note *note)
     /* An exception that torch did not mark, and then an orderly end: it was caught. */
     if (note->said != NI_SAID_END)
         return note->rank >= 0 || !(r ? r->ended : all_ended(log));
-    /* A launcher ends the others by SIGTERM; torch ends itself by SIGABRT after its watchdog spoke. */
+    /* A launcher ends the others by SIGTERM; torch ends itself by SIGABRT after its watchdog spoke.
+       */
     if (note->number == 0 || note->number == -15)
         return false;
     if ((has_raised(log, note->rank) || (r && (r->exception || r->wait))) &&
@@ -384,7 +386,7 @@ static void take_alike(struct ni_text *who, struct ni_log *log, const struct ni_
 
 enum { MOST = 8 }; /* exceptions, ends, that are findings of their own */
 
-/* The same text of several ranks is one finding. */
+/* Reports the exceptions. A text that several ranks have is one finding. */
 static void report_exceptions(struct ni_log *log, struct ni_findings *f)
 {
     unsigned told = 0;
@@ -472,8 +474,8 @@ static void put_waiting(struct ni_text *t, struct ni_log *log, const struct ni_l
     put_collective(t, log, wait);
 }
 
-/* Marks the ranks that wait in this group by their collective, from 2; the others have 0. Returns how many
-   collectives there are. */
+/* Marks the ranks that wait in this group by their collective, from 2; the others have 0. Returns
+   how many collectives there are. */
 static unsigned mark_collectives(struct ni_log *log, ni_log_text group)
 {
     unsigned n = 0;
@@ -503,7 +505,7 @@ static const struct ni_log_rank *first_of(const struct ni_log *log, unsigned gro
     return NULL;
 }
 
-/* Whether those that wait do so in one collective, by number and name. */
+/* Returns true if those that wait do so in one collective, by number and name. */
 static bool has_one_name(const struct ni_log *log)
 {
     const struct ni_log_rank *first = first_of(log, 2);
@@ -610,8 +612,8 @@ static void report_early(struct ni_log *log, struct ni_findings *f)
     ni_report(f, NI_F_LOG_COLLECTIVE, who.buf, "%s", t.buf);
 }
 
-/* Numbers count within a process group: only ranks of one group are compared. Of a smaller group than all
-   ranks the log does not say who else is in it. */
+/* Numbers count within a process group: only ranks of one group are compared. Of a smaller group
+   than all ranks the log does not say who else is in it. */
 static void report_collectives(struct ni_log *log, struct ni_findings *f)
 {
     ni_log_text group[COLLECTIVES];

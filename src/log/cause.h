@@ -10,7 +10,7 @@
 
 /* Names ranks that NCCL did not name; before they are sorted. */
 void ni_log_name_ranks(struct ni_log *log);
-/* Whose each note is; before the others. */
+/* Finds the rank of each note. Called before the other functions. */
 void ni_log_find_owners(struct ni_log *log);
 /* Exceptions, ends, collectives that differ, ranks that left. */
 void ni_log_report_causes(struct ni_log *log, struct ni_findings *f);
@@ -18,11 +18,12 @@ void ni_log_report_causes(struct ni_log *log, struct ni_findings *f);
 void ni_log_report_stops(struct ni_log *log, struct ni_findings *f);
 /* The first warning that no pattern fits, if something failed. */
 void ni_log_report_unknown(struct ni_log *log, struct ni_findings *f);
-/* The error that most likely is the cause; NULL: none. mixed: some ranks only went over sockets, which
-   explains what ranks say of each other. */
+/* The error that most likely is the cause; NULL: none. mixed: some ranks only went over sockets,
+   which explains what ranks say of each other. */
 const struct ni_finding *ni_log_cause_of(const struct ni_findings *f, bool mixed);
 
-/* Whether the log of a rank stops before its communicator was complete, and where, in words. */
+/* Returns true if the log of a rank stops before its communicator was complete, and where, in
+   words. */
 bool ni_log_is_stopped(const struct ni_log_rank *r);
 const char *ni_log_step_text(const struct ni_log_rank *r);
 const char *ni_log_step_word(const struct ni_log_rank *r); /* "topology"; permanent */

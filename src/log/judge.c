@@ -62,7 +62,8 @@ static int by_host(const void *a, const void *b)
     return compare_numbers(x->process->host, y->process->host);
 }
 
-/* Two processes that say they are one rank of one communicator. A restart makes another communicator. */
+/* Two processes that say they are one rank of one communicator. A restart makes another
+   communicator. */
 static bool is_same_rank(const struct ni_log_rank *r, const struct ni_log_rank *other)
 {
     return r->rank >= 0 && r->rank == other->rank && r->job != 0 && r->job == other->job &&
@@ -74,7 +75,7 @@ static void sort_ranks(struct ni_log *log)
     for (unsigned i = 0; i < log->n_rank; i++)
         log->order[i] = &log->rank[i];
     qsort(log->order, log->n_rank, sizeof(void *), by_place);
-    /* Where only warnings were printed, nothing says which rank a process is. */
+    /* If only warnings were printed, no line names the rank of a process. */
     const bool named = log->n_rank > 0 && log->order[log->n_rank - 1]->rank >= 0;
     /* In its place there is a later process: this one was of an earlier attempt. */
     for (unsigned i = 0; named && i + 1 < log->n_rank; i++) {
@@ -117,7 +118,7 @@ static const char *switched_off(const struct ni_log *log, const struct ni_log_ra
     return net && strcasecmp(net, "socket") == 0 ? "NCCL_NET" : NULL;
 }
 
-/* What a rank is, a bit each: first, which way its data went between nodes. */
+/* Properties of a rank, a bit each. The first ones: the way of its data between nodes. */
 enum {
     UNKNOWN = 1, /* the log does not say */
     LOCAL = 2,   /* one node: no network is needed */
@@ -176,7 +177,7 @@ static unsigned mark(struct ni_log *log, unsigned what)
     return n;
 }
 
-/* What it means, and the line. */
+/* Puts the meaning of the hit, and its line. */
 static void put_hit(struct ni_text *t, const struct ni_log *log, const struct ni_log_hit *h,
                     enum ni_finding_id id)
 {
@@ -187,7 +188,8 @@ static void put_hit(struct ni_text *t, const struct ni_log *log, const struct ni
         ni_putf(t, " (%u times)", (unsigned)h->count);
 }
 
-/* What a rank must be for a hit with these flags to have done harm: bits of `is`. */
+/* Returns the properties that a rank needs so that a hit with these flags has harmed it: bits of
+   `is`. */
 static unsigned harmed_by(unsigned flags)
 {
     if (flags & WHY)
@@ -229,7 +231,8 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
     ni_report(f, id, who.buf, "%s", t.buf);
 }
 
-/* The first reason that one of the marked gave, and who, unless all did; with quote also the line. */
+/* The first reason that one of the marked gave, and who, unless all did; with quote also the line.
+   */
 static void put_socket_reason(struct ni_text *t, const struct ni_log *log, bool quote)
 {
     for (unsigned i = 0; i < log->n; i++) {
@@ -424,7 +427,7 @@ static void put_ranks_hcas(struct ni_text *t, struct ni_log *log)
             fused > 0 && fused < all ? ", some fused" : "");
 }
 
-/* How the log ends. */
+/* Puts the state in which the log ends. */
 static void put_end(struct ni_text *t, const struct ni_log *log)
 {
     unsigned ended = 0;

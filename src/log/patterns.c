@@ -9,8 +9,9 @@
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
 
-/* ALL: read in the source of each of 23 tags from 2.17.1 to 2.30.7, and its words are in the libraries
-   2.31.2 and 2.32.3; other versions likewise; "log" and a version: only seen in logs of it. */
+/* ALL: read in the source of each of 23 tags from 2.17.1 to 2.30.7, and its words are in the
+   libraries 2.31.2 and 2.32.3; other versions likewise; "log" and a version: only seen in logs of
+   it. */
 #define ALL "2.17-2.30.7"
 
 /* A row: the text, the versions, and what is done with the line. */
@@ -303,8 +304,9 @@ struct next {
     const char *from, *at;
 };
 
-/* The first place of the word at p or later; the end: it is nowhere. A search begins behind the last
-   one: a line costs a step for each of its bytes and words, however often a pattern begins in it. */
+/* The first place of the word at p or later; the end: it is nowhere. A search begins behind the
+   last one: a line costs a step for each of its bytes and words, however often a pattern begins in
+   it. */
 static const char *find_word(struct next *next, struct ni_span word, const char *p, const char *end)
 {
     if (!next->from || p < next->from || p > next->at) {
@@ -331,7 +333,7 @@ static const char *find_any(const char *words, struct next *next, const char *p,
     }
 }
 
-/* Whether c goes on with what %s, %d, %x or %r took. */
+/* Returns true if c continues the text that %s, %d, %x or %r has matched so far. */
 static bool goes_on(char kind, char c)
 {
     switch (kind) {
@@ -375,7 +377,8 @@ static void clear(struct places *places)
     places->cleared = true;
 }
 
-/* Whether p to end begins with the pattern; `word` is the number of the first between its braces. */
+/* Returns true if p to end begins with the pattern; `word` is the number of the first between its
+   braces. */
 static bool fits(const char *text, unsigned word, struct places *places, const char *p,
                  const char *end, struct ni_span *capture)
 {
@@ -405,8 +408,8 @@ static bool fits(const char *text, unsigned word, struct places *places, const c
     return false;
 }
 
-/* Patterns are looked for by their first four bytes: a line costs one step for each byte, however many
-   patterns there are. */
+/* Patterns are looked for by their first four bytes: a line costs one step for each byte, however
+   many patterns there are. */
 enum { KEY = 4, SLOTS = 1 << 13 };
 
 static struct {

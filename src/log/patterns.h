@@ -6,7 +6,7 @@
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 
-/* What is done with a line that fits, where it is not a fault. */
+/* The use of a line that fits. */
 enum ni_log_take {
     NI_TAKE_FAULT,
     NI_TAKE_HEADER,  /* host:pid:tid [dev] of a record */
@@ -26,7 +26,7 @@ enum ni_log_take {
     NI_TAKE_STEP /* row->flags is the enum ni_log_step */
 };
 
-/* What stands beside NCCL's lines: program.c. */
+/* Lines beside NCCL's, for program.c. */
 enum ni_log_program {
     NI_PROGRAM_TRACEBACK,
     NI_PROGRAM_IGNORED,  /* the next traceback is of no importance */
@@ -47,7 +47,7 @@ enum ni_log_program {
     NI_PROGRAM_SIGNAL_11
 };
 
-/* How far NCCL's initialisation came, by what it prints; in this order. */
+/* Steps of NCCL's initialisation that its lines show, in this order. */
 enum ni_log_step {
     NI_STEP_NONE,
     NI_STEP_BOOT,     /* its first contact: it has an interface */
@@ -77,8 +77,8 @@ enum {
 };
 
 struct ni_pattern {
-    /* %s a word, %d a number, %x a hex number, %{a|b} anything up to one of these, %r the rest. Begins
-       with the words by which it is found; its end is open, for NCCL adds to its lines. */
+    /* %s a word, %d a number, %x a hex number, %{a|b} anything up to one of these, %r the rest.
+       Begins with the words by which it is found; its end is open, for NCCL adds to its lines. */
     const char *text,
         *versions; /* versions of NCCL, RCCL, torch, ... in whose source it was read, or
                                     that wrote the log */
@@ -87,13 +87,13 @@ struct ni_pattern {
     unsigned flags;
 };
 
-/* What each of them means: a sentence without a full stop. */
+/* The meaning of each finding in a log: a sentence without a full stop. */
 extern const char *const ni_log_cause[NI_F_COUNT];
 extern const struct ni_pattern ni_patterns[];
 extern const unsigned ni_patterns_count;
 
-/* A place that a pattern fits; of those that begin there the first of the table. capture has what %s,
-   %d, %x and %r stand for. */
+/* A place that a pattern fits; of those that begin there the first of the table. capture has what
+   %s, %d, %x and %r stand for. */
 struct ni_found {
     const struct ni_pattern *row;
     const char *at;
@@ -105,7 +105,7 @@ unsigned ni_patterns_find(const char *p, const char *end, struct ni_found found[
 /* A text that only says that another rank failed, or NCCL, whose own lines say why. */
 bool ni_log_is_consequence(struct ni_span text);
 
-/* Whether that network is sockets; tcp: libfabric has nothing else. */
+/* Returns true if that network is sockets. tcp: libfabric has nothing else. */
 bool ni_log_is_sockets(struct ni_span network, bool tcp);
 
 #endif

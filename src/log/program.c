@@ -95,7 +95,7 @@ ni_log_text ni_log_stream(struct ni_log *log, const char *p, const char *at, int
     return ni_log_keep(log, (struct ni_span){text, n});
 }
 
-/* What stands behind that stream's text; NULL: the line is another's. */
+/* Returns the text after that stream's prefix; NULL if the line belongs to another stream. */
 static const char *behind_stream(const struct ni_log_line *l, const struct ni_log_trace *trace)
 {
     const char *key = ni_log_word(l->log, trace->stream);
@@ -148,7 +148,8 @@ static struct ni_log_quote quote(const struct ni_log_line *l, struct ni_span tex
         .file = l->log->file, .text = ni_log_keep(l->log, text), .line = (uint32_t)l->log->line};
 }
 
-/* The note of that kind, file, stream and rank, if it is the first one and there is room; else NULL. */
+/* The note of that kind, file, stream and rank, if it is the first one and there is room; else
+   NULL. */
 static struct ni_log_note *new_note(const struct ni_log_line *l, enum ni_log_said said,
                                     ni_log_text stream, int rank, int other)
 {
@@ -291,7 +292,8 @@ static void note_wait(const struct ni_log_line *l, const struct ni_found *f, boo
     }
 }
 
-/* The last collective that the rank called, in the group; both are of a line that names the rank. */
+/* The last collective that the rank called, in the group; both are of a line that names the rank.
+   */
 static void note_called(const struct ni_log_line *l, const struct ni_found *f, struct ni_span group,
                         struct ni_span called)
 {

@@ -7,13 +7,14 @@
 #include "log/patterns.h"
 #include "log/state.h"
 
-/* The text that a launcher put between p and at, without what changes from line to line: times, the name
-   of the stream, torch's "[rank3]:", whose number goes to *rank unless it is NULL. */
+/* The text that a launcher put between p and at, without what changes from line to line: times, the
+   name of the stream, torch's "[rank3]:", whose number goes to *rank unless it is NULL. */
 ni_log_text ni_log_stream(struct ni_log *log, const char *p, const char *at, int *rank);
 
-/* What the program or its launcher says in this place of the line. */
+/* Notes the words of a program or its launcher at this place of the line. */
 void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f);
-/* Whether the line ends a traceback. To be called for each line before its patterns are taken. */
+/* Ends a traceback if the line does not belong to it. Called for each line before its patterns are
+   taken. */
 void ni_log_end_traceback(const struct ni_log_line *l);
 
 #endif

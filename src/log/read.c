@@ -9,8 +9,8 @@
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
 
-/* A line, in place: ESC [ ... letter goes out (ECMA-48, 5.4). One in JSON, as Docker keeps it, ends at
-   its \n and has \u003c for '<'. Returns the new end. */
+/* A line, in place: ESC [ ... letter goes out (ECMA-48, 5.4). One in JSON, as Docker keeps it, ends
+   at its \n and has \u003c for '<'. Returns the new end. */
 static char *clean(char *p, char *end)
 {
     char *to = p, *stop = memmem(p, (size_t)(end - p), "\\n\"", 3);
@@ -34,7 +34,8 @@ static char *clean(char *p, char *end)
     return to;
 }
 
-/* A carriage return, of a bar of progress, ends a record too; that of DOS belongs to the newline. */
+/* A carriage return, of a bar of progress, ends a record too; that of DOS belongs to the newline.
+   */
 static void take_line(struct ni_log *log, char *p, char *end, bool cut)
 {
     char *stop;

@@ -48,8 +48,8 @@ static const char *state_of(const struct ni_log_rank *r)
     return r->started ? "not ready" : "";
 }
 
-/* Of those that are alike the first is shown, and the sum of their channels; the last row has the
-   rest. */
+/* Puts a row for each group of equal ranks: its first rank, and the sum of the channels; the last
+   row has the rest. */
 static void put_ranks(struct ni_text *out, const struct ni_log *log, bool colour)
 {
     enum { GROUPS = 64 };

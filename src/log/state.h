@@ -34,7 +34,7 @@ struct ni_log_quote {
     uint32_t line;
 };
 
-/* What the program of a rank, or its launcher, said of it. */
+/* Kinds of notes about a rank, by its program or by its launcher. */
 enum ni_log_said {
     NI_SAID_EXCEPTION, /* the last line of a traceback, what() of C++ */
     NI_SAID_END,       /* an exit status, or a signal */
@@ -69,8 +69,9 @@ struct ni_log_trace {
     unsigned lines;  /* that it may still have; 0: none is open here */
 };
 
-/* What NCCL says of a process, known by host and pid, and of its GPU: the rank is in few of its lines.
-   A further GPU of the process is a further one of these, without what is told of the process. */
+/* A process, known by host and pid, and its GPU, as NCCL describes them: few of its lines have the
+   rank. A further GPU of the process is a further one of these, without what is told of the
+   process. */
 struct ni_log_rank {
     struct ni_log_rank *process, *next; /* the first of the process; NULL after the last */
     ni_log_text name;                   /* "host:pid", by which it is found */

@@ -80,8 +80,8 @@ static struct ni_log_rank *process_of(const struct ni_log_line *l, struct ni_spa
     return p;
 }
 
-/* "host:pid" of host:pid:tid, behind whatever a launcher put in front without a blank; or empty. The
-   host is what gethostname says up to its first dot (misc/utils.cc getHostName). */
+/* "host:pid" of host:pid:tid, behind whatever a launcher put in front without a blank; or empty.
+   The host is what gethostname says up to its first dot (misc/utils.cc getHostName). */
 static struct ni_span origin(const char *p, const char *end)
 {
     const char *tid = memrchr(p, ':', (size_t)(end - p));
@@ -155,7 +155,7 @@ static struct ni_log_rank *rank_of(const struct ni_log_line *l, int dev, int ran
     return found;
 }
 
-/* That GPU, which is one more if it is not there yet. NULL: no room. */
+/* Returns the GPU of that number, and adds it if it is new. NULL: no room. */
 static struct ni_log_rank *gpu_of(const struct ni_log_line *l, int dev)
 {
     struct ni_log_rank *r = l->by;
@@ -359,8 +359,8 @@ static struct ni_span subject_of(const struct ni_log_line *l)
     return (struct ni_span){l->p, 0};
 }
 
-/* The words from which on a line is quoted: of one that is not NCCL's the sentence that fits, for much
-   may stand in front of it. */
+/* The words from which on a line is quoted: of one that is not NCCL's the sentence that fits, for
+   much may stand in front of it. */
 static struct ni_span quoted(const struct ni_log_line *l, const char *at)
 {
     const char *from = l->message;
@@ -378,7 +378,8 @@ static void take_fault(struct ni_log_line *l, const struct ni_pattern *row, cons
     const struct ni_span quote = quoted(l, at);
     struct ni_log *log = l->log;
     struct ni_log_hit *h = log->hit, *stop = h + log->n_hit;
-    /* torch's warning: "[rank1]:[W1121 22:30:02.399123456 TCPStore.cpp:125]", "[W socket.cpp:663]" */
+    /* torch's warning: "[rank1]:[W1121 22:30:02.399123456 TCPStore.cpp:125]", "[W socket.cpp:663]"
+       */
     const bool warns = has(message, "[W") && has(message, ".cpp:");
     const unsigned flags = warns ? row->flags : row->flags & ~(unsigned)LATE;
     ni_log_text subject;
@@ -436,7 +437,8 @@ static void take_words(struct ni_log_line *l, bool known)
         ni_trim((struct ni_span){l->message, (size_t)(l->end - l->message)});
     size_t n = message.n < sizeof(p->last) ? message.n : sizeof(p->last) - 1;
 
-    /* "init.cc:160 -> 5", the way back from an error, and what comes at exit, say nothing of where it was. */
+    /* "init.cc:160 -> 5", the way back from an error, and what comes at exit, say nothing of where
+       it was. */
     if (p->step != NI_STEP_COMPLETE && !has(message, " -> ") &&
         !has(message, "Closing env plugin")) {
         p->last_file = l->log->file;
@@ -547,7 +549,7 @@ void ni_log_take_line(struct ni_log *log, const char *p, const char *end, bool c
 {
     struct ni_log_line l = {.log = log, .p = p, .end = end, .message = p, .dev = -1, .cut = cut};
     struct ni_found found[24];
-    /* What Ray puts behind a line is no part of it. */
+    /* Ray adds a count to a line; it is not a part of it. */
     const char *ray = memmem(p, (size_t)(end - p), " [repeated ", 11), *stop = ray ? ray : end;
     bool known = false;
     unsigned headers = 0, n = ni_patterns_find(p, stop, found, NI_COUNT(found));

@@ -30,7 +30,8 @@ struct ni_allocation *ni_add_allocation(struct ni_probe *p, const char *from,
 void ni_add_allocations(struct ni_probe *p, const char *from, const char *list);
 /* A device that the source knows by its RDMA name. */
 void ni_add_allocation_name(struct ni_probe *p, const char *from, const char *name);
-/* What the source calls the RDMA device of an allocation; a value that is no device name is reported. */
+/* Notes the source's name for the RDMA device of an allocation. A value that is not a device name
+   is reported. */
 void ni_note_rdma_dev(struct ni_probe *p, struct ni_allocation *c, const char *from,
                       const char *name);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data Direct: a ConnectX-8 may have a second PCI function, beside the GPU, through which it reads and
-   writes the GPU's memory. NCCL 2.27.3 and later take that function's place on the PCI tree for the
-   HCA's, and call it mlx5_0_dma (2.30.7 transport/net_ib/init.cc ncclIbInitDevices). The kernel binds it
-   to mlx5_ib (drivers/infiniband/hw/mlx5/data_direct.c), and keeps for itself whose it is. The vital
-   product data of both have one UUID, V3, by which rdma-core pairs them too (kernel-boot/rdma_topo). */
+/* Data Direct: a ConnectX-8 may have a second PCI function, beside the GPU, through which it reads
+   and writes the GPU's memory. NCCL 2.27.3 and later take that function's place on the PCI tree for
+   the HCA's, and call it mlx5_0_dma (2.30.7 transport/net_ib/init.cc ncclIbInitDevices). The kernel
+   binds it to mlx5_ib (drivers/infiniband/hw/mlx5/data_direct.c), and keeps for itself whose it is.
+   The vital product data of both have one UUID, V3, by which rdma-core pairs them too
+   (kernel-boot/rdma_topo). */
 #include "node/data_direct.h"
 
 #include <string.h>
@@ -33,8 +34,8 @@ static enum ni_known read_uuid(struct ni_probe *p, struct ni_bdf at, char uuid[N
     return ni_vpd_uuid((struct ni_span){p->text, (size_t)n}, uuid) ? NI_KNOWN : NI_ABSENT;
 }
 
-/* A ConnectX-8 or -9 may have such a function. The PF of a VF tells; a VF whose PF is not known (all
-   generations have one device id) may be of such a card. */
+/* A ConnectX-8 or -9 may have such a function. The PF of a VF tells; a VF whose PF is not known
+   (all generations have one device id) may be of such a card. */
 static bool may_have_one(struct ni_probe *p, struct ni_bdf at)
 {
     enum { VIRTUAL_FUNCTION = 0x101e, CONNECTX_8 = 0x1023, CONNECTX_9 = 0x1025 };

@@ -176,7 +176,8 @@ static struct ni_probe *begin_probe(const struct ni_root *root, const struct ni_
     return p;
 }
 
-/* What rules ask for. Interfaces are read anew, so that their order is that of the ports. */
+/* Reads the facts that rules ask for. Interfaces are read anew, so that their order is that of the
+   ports. */
 static void probe_wanted(struct ni_probe *p, unsigned needs)
 {
     struct ni_inventory *inv = p->inv;

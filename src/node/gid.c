@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The GID tables of the active RoCE ports. A table has up to 1,024 entries, an answer needs four: each
-   is read up to its first right entry (ni_gid_is_right), and whole where a rule asks for that. */
+/* The GID tables of the active RoCE ports. A table has up to 1,024 entries, an answer needs four:
+   each is read up to its first right entry (ni_gid_is_right), and whole where a rule asks for that.
+   */
 #include "node/gid.h"
 
 #include <errno.h>
@@ -20,13 +21,13 @@
 #include "sysroot/files.h"
 #include "sysroot/root.h"
 
-/* What a row of a table says. END: there is none; EMPTY: nothing, or nothing to this namespace, which
-   the kernel also says by EINVAL (drivers/infiniband/core/sysfs.c _show_port_gid_attr); LOST: NCCL may
-   read there what was not read here. */
+/* The content of a row of a table. END: there is none; EMPTY: nothing, or nothing to this
+   namespace, which the kernel also says by EINVAL (drivers/infiniband/core/sysfs.c
+   _show_port_gid_attr); LOST: NCCL may read there what was not read here. */
 enum row { ROW_END, ROW_EMPTY, ROW_LOST, ROW_TEXT };
 
-/* `gids` ends somewhere; what belongs to an entry is there with it. The path is spelt out only for a
-   finding: most of what `run` reads are rows. */
+/* `gids` ends somewhere; what belongs to an entry is there with it. The path is spelt out only for
+   a finding: most of what `run` reads are rows. */
 static enum row read_row(struct ni_probe *p, const struct ni_dir *port, enum ni_need need,
                          const char *table, unsigned index, char buf[64])
 {
@@ -92,9 +93,9 @@ static void read_ndev(struct ni_probe *p, const struct ni_dir *port, struct ni_g
         (void)note_odd(p, port, table, g->index, buf);
 }
 
-/* The interface of that name here is another function's. Where nobody named the pod's HCAs, those of
-   other pods may be among them, and in networks that are kept apart these may have our addresses.
-   SoftRoCE is of no function, whatever else its interface's function has. */
+/* The interface of that name here is another function's. Where nobody named the pod's HCAs, those
+   of other pods may be among them, and in networks that are kept apart these may have our
+   addresses. SoftRoCE is of no function, whatever else its interface's function has. */
 static enum ni_owner owner_of(struct ni_probe *p, const struct ni_hca *h, const char *ndev)
 {
     if (ni_is_source_certain(p->inv->allocation[h->allocation].source) || h->pci.none)

@@ -22,8 +22,8 @@
 
 static const char gpus_dir[] = "proc/driver/nvidia/gpus";
 
-/* What the driver says of a GPU: "Model: \t NVIDIA GB200", "GPU UUID: \t GPU-" and 36 characters, `?`
-   for each digit where it has not asked the GPU yet, "Device Minor: \t 3". */
+/* Reads the driver's lines about a GPU: "Model: \t NVIDIA GB200", "GPU UUID: \t GPU-" and 36
+   characters, `?` for each digit where it has not asked the GPU yet, "Device Minor: \t 3". */
 static void read_gpu_info(struct ni_probe *p, enum ni_need need, struct ni_gpu *g)
 {
     char bdf[NI_BDF_TEXT], path[NI_PATH];
@@ -223,8 +223,9 @@ static enum ni_known probe_memory_peers(struct ni_probe *p, enum ni_known known)
     return known;
 }
 
-/* Whether a GPU's name can be that of a superchip: GH200, GB200, GB300, VR200. Others, as H100 or RTX PRO
-   6000, are PCIe cards, also beside a Grace. A name that is not known can be one. */
+/* Returns true if a GPU's name can be that of a superchip: GH200, GB200, GB300, VR200. Others, as
+   H100 or RTX PRO 6000, are PCIe cards, also beside a Grace. A name that is not known can be one.
+   */
 static bool may_be_superchip(const char *model)
 {
     static const char maker[] = "NVIDIA ";
@@ -236,8 +237,8 @@ static bool may_be_superchip(const char *model)
            ni_is_digit(name[2]);
 }
 
-/* NVLink-C2C is between a Grace or Vera and the GPU of its own superchip. The driver's NVML tells NCCL
-   (2.30.7 graph/xml.cc ncclTopoGetXmlFromGpu); of its files only the name does. */
+/* NVLink-C2C is between a Grace or Vera and the GPU of its own superchip. The driver's NVML tells
+   NCCL (2.30.7 graph/xml.cc ncclTopoGetXmlFromGpu); of its files only the name does. */
 static bool has_superchip(struct ni_probe *p)
 {
     for (unsigned i = 0; i < p->inv->n_gpu; i++) {
@@ -252,7 +253,8 @@ static bool has_superchip(struct ni_probe *p)
 }
 
 /* The CPUs of superchips, by implementer and part (arch/arm64/include/asm/cputype.h): Neoverse V2
-   (Grace), NVIDIA's Olympus (Vera), Cortex-X925 and A725 (GB10). Only arm64 kernels have the file. */
+   (Grace), NVIDIA's Olympus (Vera), Cortex-X925 and A725 (GB10). Only arm64 kernels have the file.
+   */
 static void probe_cpu(struct ni_probe *p)
 {
     enum { NEOVERSE_V2 = 0x41d4f, CORTEX_X925 = 0x41d85, CORTEX_A725 = 0x41d87, OLYMPUS = 0x4e010 };
@@ -268,7 +270,7 @@ static void probe_cpu(struct ni_probe *p)
     gdr->gb10 = cpu == CORTEX_X925 || cpu == CORTEX_A725;
 }
 
-/* What DMA-BUF needs. */
+/* Reads the facts on which DMA-BUF depends. */
 static void probe_dmabuf(struct ni_probe *p)
 {
     enum ni_known known = ni_read_text(p, NI_OPTIONAL, "proc/driver/nvidia/version");

@@ -21,8 +21,8 @@
 
 /* ---- HCAs: firmware, ports, counters, the traffic class that a driver forces, the RDMA cgroup ---- */
 
-/* Link counters are of the wire: a VF's are its PF's, where that is to be seen. A pod on a network of
-   its own sees devices without counters, unless RDMA devices are separated by network namespace
+/* Link counters are of the wire: a VF's are its PF's, where that is to be seen. A pod on a network
+   of its own sees devices without counters, unless RDMA devices are separated by network namespace
    (drivers/infiniband/core/sysfs.c ib_setup_port_attrs). */
 static void read_counters(struct ni_probe *p, struct ni_port *port)
 {
@@ -245,8 +245,8 @@ static struct ni_num tmpfs_size(const char *line)
     return bytes;
 }
 
-/* "25 24 0:23 / /dev/shm rw,nosuid shared:1 - tmpfs shm rw,size=65536k". The last one is on top. And
-   the mount that holds this program. */
+/* "25 24 0:23 / /dev/shm rw,nosuid shared:1 - tmpfs shm rw,size=65536k". The last one is on top.
+   And the mount that holds this program. */
 static void probe_mounts(struct ni_probe *p)
 {
     struct ni_self *self = &p->inv->self;

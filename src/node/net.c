@@ -88,8 +88,9 @@ static bool is_in_use(uint64_t flags)
 
 /* ---- IPv4 addresses ---- */
 
-/* Whether a route may lead through a router: "/0 universe UNICAST". Those of scope link or host do not,
-   and a packet to a BLACKHOLE, UNREACHABLE, PROHIBIT or THROW route goes nowhere by it. */
+/* Returns true if a route may lead through a router: "/0 universe UNICAST". Those of scope link or
+   host do not, and a packet to a BLACKHOLE, UNREACHABLE, PROHIBIT or THROW route goes nowhere by
+   it. */
 static bool may_be_routed(const char *text)
 {
     static const char *const near[] = {"link", "host", "nowhere"};
@@ -116,11 +117,11 @@ static enum trie trie_of(const char *heading)
     }
 }
 
-/* "Main:", "Local:" or "Id 200:", then nodes "+-- 10.0.0.0/8 2 0 2" and leaves "|-- 10.0.103.6", with
-   lines below such as "/32 host LOCAL", which an address of ours has (net/ipv4/fib_trie.c
+/* "Main:", "Local:" or "Id 200:", then nodes "+-- 10.0.0.0/8 2 0 2" and leaves "|-- 10.0.103.6",
+   with lines below such as "/32 host LOCAL", which an address of ours has (net/ipv4/fib_trie.c
    fib_trie_seq_show). Until the first policy rule is added the main and the local table are one
-   (fib_unmerge), and each lists all: "Local:" begins anew. proc/net/route has the routes of the main
-   table only. */
+   (fib_unmerge), and each lists all: "Local:" begins anew. proc/net/route has the routes of the
+   main table only. */
 static void fib_line(struct table *t, const char *line)
 {
     struct ni_net *net = &t->p->inv->net;

@@ -58,7 +58,7 @@ static void parse_chain(const char *target, struct ni_pci *pci)
     pci->known = pci->depth > 0 ? NI_KNOWN : NI_BAD;
 }
 
-/* What the link of a function or of an RDMA device must end in: itself. */
+/* Returns true if the link of a function or of an RDMA device ends in its own name, as it must. */
 static bool ends_in_name(const char *target, const char *path)
 {
     const char *own = strrchr(path, '/'), *end = strrchr(target, '/');
@@ -86,7 +86,7 @@ struct ni_bdf ni_class_bdf(struct ni_probe *p, const char *name)
     struct ni_pci pci = {.known = NI_UNSET};
     char target[NI_PAGE];
 
-    /* What cannot be read is told when the device is looked at, if it is. */
+    /* A link that cannot be read is reported when the device is looked at, if it is. */
     if (ni_readlink(p->root, target, sizeof(target), "sys/class/infiniband/%s", name) > 0 &&
         ends_in_name(target, name))
         parse_chain(target, &pci);

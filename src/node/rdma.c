@@ -50,8 +50,8 @@ static struct ni_num read_id(struct ni_probe *p, enum ni_need need, struct ni_bd
 }
 
 /* Ports of an HCA are numbered from 1 without a gap (include/rdma/ib_verbs.h rdma_start_port), so
-   they are not listed. One that cannot be read may stand for a directory that cannot: the next would
-   say the same. */
+   they are not listed. One that cannot be read may stand for a directory that cannot: the next
+   would say the same. */
 static void add_ports(struct ni_probe *p, int hca, const struct ni_dir *hca_dir)
 {
     struct ni_inventory *inv = p->inv;
@@ -84,8 +84,8 @@ static void add_ports(struct ni_probe *p, int hca, const struct ni_dir *hca_dir)
 
 /* ---- the place on the PCI tree ---- */
 
-/* What is at an address that NCCL would take for the HCA's: class 0x02 is a network controller
-   (include/linux/pci_ids.h). */
+/* Returns the kind of thing at an address that NCCL would take for the HCA's: class 0x02 is a
+   network controller (include/linux/pci_ids.h). */
 static enum ni_at what_is_at(struct ni_probe *p, const struct ni_hca *h, struct ni_bdf at)
 {
     char bdf[NI_BDF_TEXT];
@@ -205,8 +205,8 @@ static void probe_node(struct ni_probe *p, struct ni_hca *h, const struct ni_dir
 
 /* ---- HCAs ---- */
 
-/* Adds the HCA with its ports, or finds it. Its index, -1: no room. allocation: by which it was given, -1;
-   function: whose it is, where that is known, and whether it has no other. */
+/* Adds the HCA with its ports, or finds it. Its index, -1: no room. allocation: by which it was
+   given, -1; function: whose it is, where that is known, and whether it has no other. */
 static int add_hca(struct ni_probe *p, const char *name, int allocation,
                    const struct ni_dir *function, bool sole)
 {
@@ -245,8 +245,8 @@ static int add_hca(struct ni_probe *p, const char *name, int allocation,
     return at;
 }
 
-/* A function that another driver may have, or another namespace, for it is a network controller (0x02,
-   0x0c06; include/linux/pci_ids.h), or its class cannot be told. */
+/* A function that another driver may have, or another namespace, for it is a network controller
+   (0x02, 0x0c06; include/linux/pci_ids.h), or its class cannot be told. */
 static bool is_nic(struct ni_probe *p, const struct ni_allocation *c)
 {
     const struct ni_num class = c->by == NI_BY_BDF ? read_id(p, NI_OPTIONAL, c->bdf, "class")

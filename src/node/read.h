@@ -19,7 +19,7 @@
 #include "sysroot/files.h"
 #include "sysroot/root.h"
 
-/* How much is asked for. Cost follows it. */
+/* The facts that a verb asks for. Each of them costs files. */
 struct ni_ask {
     const char *hcas;     /* --hcas list, or NULL */
     const char *own_conf; /* an nccl.conf that is being written now: ours, no administrator's */
@@ -83,7 +83,8 @@ bool ni_parse_state(const char *text, int64_t *ret);
 bool ni_parse_rate(const char *text, int64_t *ret);
 /* "7"; "unlimited" or "max"; else NI_BAD. */
 struct ni_num ni_num_of(struct ni_span word);
-/* The finding for p->path after a call of the door, whose answer it was: -errno, or not negative. */
+/* The finding for p->path after a call of the door, whose answer it was: -errno, or not negative.
+   */
 enum ni_known ni_note(struct ni_probe *p, enum ni_need need, int64_t answer);
 /* The finding FACT_UNREADABLE that what was read at p->path is not of the kernel's form. NI_BAD. */
 enum ni_known ni_note_odd(struct ni_probe *p, const char *text);

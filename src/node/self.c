@@ -17,8 +17,9 @@
 /* ---- limits and capabilities ---- */
 
 /* "Max locked memory         8388608              8388608              bytes" (fs/proc/base.c
-   proc_pid_limits). "CapEff:\t00000000a80425fb" (fs/proc/array.c task_cap), "Uid:\t" real, effective,
-   saved, of the file system, "NSpid:\t" from the namespace of this /proc to the process's own. */
+   proc_pid_limits). "CapEff:\t00000000a80425fb" (fs/proc/array.c task_cap), "Uid:\t" real,
+   effective, saved, of the file system, "NSpid:\t" from the namespace of this /proc to the
+   process's own. */
 static enum ni_known read_self(struct ni_probe *p, const char *path, unsigned *ret_caps)
 {
     enum { LAST = -1 };
@@ -68,8 +69,8 @@ static enum ni_known read_self(struct ni_probe *p, const char *path, unsigned *r
     return known;
 }
 
-/* The initial namespace has a number of its own (include/linux/proc_ns.h PROC_USER_INIT_INO). Only who
-   is short of locked memory need know. */
+/* The initial namespace has a number of its own (include/linux/proc_ns.h PROC_USER_INIT_INO). Only
+   who is short of locked memory need know. */
 static void probe_user_namespace(struct ni_probe *p)
 {
     struct ni_self *self = &p->inv->self;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DRA device metadata (KEP-5304; Kubernetes 1.36 alpha, 1.37 beta): files that say which devices the
-   drivers of Dynamic Resource Allocation prepared for this container. Paths, types and forms are those
-   of kubernetes v1.36 and v1.37, staging/src/k8s.io/dynamic-resource-allocation. */
+/* DRA device metadata (KEP-5304; Kubernetes 1.36 alpha, 1.37 beta): files that say which devices
+   the drivers of Dynamic Resource Allocation prepared for this container. Paths, types and forms
+   are those of kubernetes v1.36 and v1.37, staging/src/k8s.io/dynamic-resource-allocation. */
 #include "node/source_dra.h"
 
 #include <errno.h>
@@ -82,9 +82,9 @@ static bool is_known(const char *version)
     return ni_is_any(version, known, NI_COUNT(known));
 }
 
-/* A file has the same metadata once for each version that its driver writes, one object after another,
-   in the driver's order. The first of a known version counts; others are skipped, and what follows it
-   is not read (devicemetadata/decode.go DecodeMetadataFromStream). */
+/* A file has the same metadata once for each version that its driver writes, one object after
+   another, in the driver's order. The first of a known version counts; others are skipped, and what
+   follows it is not read (devicemetadata/decode.go DecodeMetadataFromStream). */
 static json_t *first_known(const struct walk *w, const char *text)
 {
     struct ni_findings *f = w->p->f;
@@ -142,8 +142,8 @@ static struct ni_allocation *add_id(struct walk *w, const struct ni_device_id *i
     return c ? c : ni_add_allocation(p, w->path, id);
 }
 
-/* A value of an attribute: {"string": ID} or, since Kubernetes 1.36, {"strings": [ID...]} (KEP-5491).
-   The first allocation; NULL. */
+/* A value of an attribute: {"string": ID} or, since Kubernetes 1.36, {"strings": [ID...]}
+   (KEP-5491). The first allocation; NULL. */
 static struct ni_allocation *add_value(struct walk *w, json_t *value, bool any)
 {
     json_t *list = json_object_get(value, "strings"), *item;
@@ -239,8 +239,8 @@ static bool read_device(struct walk *w, json_t *device)
     return !good || json_object_size(attributes) > 0 || json_object_size(net) > 0;
 }
 
-/* A driver that does not yet know more leaves the identity of the devices in the file, as generation 1
-   (kubeletplugin/metadata_updater.go MetadataUpdater). */
+/* A driver that does not yet know more leaves the identity of the devices in the file, as
+   generation 1 (kubeletplugin/metadata_updater.go MetadataUpdater). */
 static void read_devices(struct walk *w, json_t *top)
 {
     json_t *requests = json_object_get(top, "requests"), *request, *device;
@@ -300,8 +300,8 @@ static bool is_metadata(const char *name)
     return n > t && strcmp(name + n - t, tail) == 0;
 }
 
-/* The claims, their requests, the files of those, one of each driver. What was listed is there; a file
-   among the directories is none of ours. */
+/* The claims, their requests, the files of those, one of each driver. What was listed is there; a
+   file among the directories is none of ours. */
 static void walk(struct walk *w, const char *dir, unsigned level)
 {
     struct ni_probe *p = w->p;
@@ -384,8 +384,8 @@ static bool allocate_function(struct ni_probe *p, const struct netdev *n)
     return false;
 }
 
-/* The interface of which the first port of the HCA has a GID with an address of ours: other pods may
-   have interfaces of the same names. NULL. */
+/* The interface of which the first port of the HCA has a GID with an address of ours: other pods
+   may have interfaces of the same names. NULL. */
 static struct netdev *find_netdev(struct walk *w, const char *hca)
 {
     struct ni_probe *p = w->p;
@@ -411,8 +411,8 @@ static struct netdev *find_netdev(struct walk *w, const char *hca)
     return NULL;
 }
 
-/* SoftRoCE, and an HCA below a macvlan interface: the interface has no function. Its address may be of
-   IPv6, which no rule has asked for yet. */
+/* SoftRoCE, and an HCA below a macvlan interface: the interface has no function. Its address may be
+   of IPv6, which no rule has asked for yet. */
 static void allocate_by_gids(struct walk *w)
 {
     struct ni_probe *p = w->p;
@@ -456,8 +456,9 @@ static void allocate_netdevs(struct walk *w)
         allocate_by_gids(w);
 }
 
-/* A claim by name is in one folder, one made from a template, by the pod's name for it, in the other. A
-   draft of the KEP had the claims in a directory of its own; drivers of that time write there. */
+/* A claim by name is in one folder, one made from a template, by the pod's name for it, in the
+   other. A draft of the KEP had the claims in a directory of its own; drivers of that time write
+   there. */
 void ni_source_dra(struct ni_probe *p)
 {
     static const char base[] = "var/run/kubernetes.io/dra-device-attributes";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sources that are variables: PCIDEVICE_* of the sriov-network-device-plugin, SRIOVNETWORK_* of the
-   SR-IOV DRA driver. */
+/* The sources that are variables: PCIDEVICE_* of the sriov-network-device-plugin, SRIOVNETWORK_* of
+   the SR-IOV DRA driver. */
 #include "node/source_vars.h"
 
 #include <jansson.h>
@@ -30,7 +30,8 @@ static int name_cmp(const char *a, const char *b)
     return (*a == '=' ? 0 : *a) - (*b == '=' ? 0 : *b);
 }
 
-/* Of one name the first entry counts, as everywhere; of too many names the first in order. */
+/* Finds the next variable. If a name stands twice its first entry counts, as everywhere; if there
+   are too many names, the first in order count. */
 static bool next_variable(struct ni_probe *p, const char *prefix, struct variables *v)
 {
     enum { MAX_VARS = 256 };
@@ -65,7 +66,7 @@ static bool looks_like_json(const char *value)
     return s.n > 0 && s.p[0] == '{';
 }
 
-/* Whether `NAME_INFO` stands beside a list `NAME` that is not empty. */
+/* Returns true if `NAME_INFO` stands beside a list `NAME` that is not empty. */
 static bool has_list(const struct ni_env *env, const char *name)
 {
     static const char tail[] = "_INFO";

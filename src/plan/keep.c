@@ -21,7 +21,8 @@
 
 /* ---- what several forms need ---- */
 
-/* As long as the text, and with its lines: who refuses the one refuses the other. */
+/* Puts a text as long as the refused one, with as many lines: a reader that refuses one refuses the
+   other. */
 static void put_refused(struct ni_span s, struct ni_text *ret)
 {
     enum { MOST = 1 << 16 };
@@ -397,7 +398,8 @@ static void keep_self(const struct ni_keep_facts *k, struct ni_mask *m, struct n
     }
 }
 
-/* The mounts that hold this program, and /dev/shm: the mount point, nosuid, a tmpfs and its size. */
+/* The mounts that hold this program, and /dev/shm: the mount point, nosuid, a tmpfs and its size.
+   */
 static void keep_mounts(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret)
 {
@@ -924,7 +926,8 @@ static void keep_passwd(const struct ni_keep_facts *k, struct ni_mask *m, struct
     ni_put(ret, ":\n");
 }
 
-/* Vital product data have serial numbers. Nothing but what stands for the UUID that pairs two functions. */
+/* Vital product data have serial numbers. Nothing but what stands for the UUID that pairs two
+   functions. */
 static void keep_vpd(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                      struct ni_text *ret)
 {

@@ -102,8 +102,8 @@ static void keep_name(const struct ni_keep_facts *k, struct ni_mask *m, struct n
         ni_mask_name(m, s, ret);
 }
 
-/* "ofi", "libnccl-net-ofi.so", "/opt/.../libnccl-net.so": a file's name stays where it is made of words
-   that such files have. */
+/* "ofi", "libnccl-net-ofi.so", "/opt/.../libnccl-net.so": a file's name stays where it is made of
+   words that such files have. */
 static void keep_plugin(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret)
 {

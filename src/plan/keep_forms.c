@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Forms of words in a masked recording: numbers, addresses, ids, names of devices; and lists of them. */
+/* Forms of words in a masked recording: numbers, addresses, ids, names of devices; and lists of
+   them. */
 #include "plan/keep_forms.h"
 
 #include <arpa/inet.h>
@@ -85,8 +86,8 @@ bool ni_is_gpu_uuid(struct ni_span s)
     return true;
 }
 
-/* Puts a name for a text without a known form: the same name for the same text. It is no number, word,
-   address or name of a device, so that readers report it as they report the text. */
+/* Puts a name for a text without a known form: the same name for the same text. It is no number,
+   word, address or name of a device, so that readers report it as they report the text. */
 void ni_keep_unknown(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
 {
     ni_put(ret, "?");

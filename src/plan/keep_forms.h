@@ -25,21 +25,21 @@ struct ni_keep_facts {
     char host[NI_DEV_NAME + 1]; /* name of this machine; "": not known */
 };
 
-/* Puts what may be recorded of a text of that form. What has another form is put as something that readers
-   refuse as they refuse the text itself. */
+/* Puts what may be recorded of a text of that form. What has another form is put as something that
+   readers refuse as they refuse the text itself. */
 typedef void ni_form_fn(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret);
 
-/* A word of a known option's value, in any case; a number of 64 bits, decimal or hexadecimal, with a
-   sign or a unit; an IP address, with the length of its prefix; a PCI address; the UUID of a GPU, which
-   is masked later with all others. */
+/* A word of a known option's value, in any case; a number of 64 bits, decimal or hexadecimal, with
+   a sign or a unit; an IP address, with the length of its prefix; a PCI address; the UUID of a GPU,
+   which is masked later with all others. */
 bool ni_keeps_word(struct ni_span s);
 bool ni_is_number(struct ni_span s);
 bool ni_is_address(struct ni_span s);
 bool ni_is_bdf(struct ni_span s);
 bool ni_is_gpu_uuid(struct ni_span s);
-/* Puts a name for a text without a known form: the same name for the same text. It is no number, word,
-   address or name of a device, so that readers report it as they report the text. */
+/* Puts a name for a text without a known form: the same name for the same text. It is no number,
+   word, address or name of a device, so that readers report it as they report the text. */
 void ni_keep_unknown(struct ni_mask *m, struct ni_span s, struct ni_text *ret);
 /* A device or an interface: its name, or one that stands for it. */
 void ni_keep_device(struct ni_mask *m, struct ni_span name, struct ni_text *ret);

@@ -90,8 +90,8 @@ static void put_transport(struct ni_text *out, const struct ni_view *view)
         ni_put(out, ni_transport_words[plan->transport].text);
 }
 
-/* The settings come last: a line that is too long loses the end of them, which `plan` shows. Those of
-   other libraries follow from NCCL's. */
+/* The settings come last: a line that is too long loses the end of them, which `plan` shows. Those
+   of other libraries follow from NCCL's. */
 void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t memlock)
 {
     enum { SHOWN = 200 }; /* of a value that somebody else set */
@@ -144,7 +144,8 @@ void ni_put_port_table(struct ni_text *out, struct ni_text *table, const struct 
         ni_putf(out, "  and %u others that are not the pod's: see --json\n", n);
 }
 
-/* Begins a row with the port's name, "mlx5_6/1". at: the port in the inventory; -1: sysfs shows none. */
+/* Begins a row with the port's name, "mlx5_6/1". at: the port in the inventory; -1: sysfs shows
+   none. */
 struct ni_text *ni_begin_port_row(struct ni_text *table, const struct ni_view *view,
                                   const struct ni_hca *hca, int at)
 {
@@ -157,7 +158,8 @@ struct ni_text *ni_begin_port_row(struct ni_text *table, const struct ni_view *v
     return t;
 }
 
-/* The interface of the port's GID, which for a macvlan or VLAN is not the function's own; else that. */
+/* The interface of the port's GID, which for a macvlan or VLAN is not the function's own; else
+   that. */
 void ni_put_port_netdev(struct ni_text *t, const struct ni_view *view, const struct ni_hca *hca,
                         int at)
 {
@@ -229,7 +231,7 @@ static void put_port_verdict(struct ni_text *table, const struct ni_view *view,
     ni_quote(ni_cell(t), plan->why);
 }
 
-/* What each is, and what became of those that are the pod's or chosen; of the others there is only
+/* Puts each HCA, and the use of those that are the pod's or chosen; about the others there is only
    one thing to say. */
 static void put_hca_tables(struct ni_text *out, const struct ni_view *view)
 {
@@ -262,7 +264,7 @@ static void put_hca_tables(struct ni_text *out, const struct ni_view *view)
     ni_table_write(out, &verdicts, view->colour);
 }
 
-/* What each source names; the first of them decides. */
+/* Puts the HCAs that each source names; the first source decides. */
 static void put_sources(struct ni_text *out, const struct ni_inventory *inv)
 {
     if (inv->n_allocation > 0)
@@ -419,8 +421,8 @@ static void put_setting_name(struct ni_text *out, size_t *width, const char *nam
     *width += n;
 }
 
-/* An entry for the setting and those behind it that stay unset like it; none if one before it has named
-   it. */
+/* An entry for the setting and those behind it that stay unset like it; none if one before it has
+   named it. */
 static void put_unset_entry(struct ni_text *out, const struct ni_plan *plan, unsigned at)
 {
     const struct ni_setting *s = &plan->setting[at];

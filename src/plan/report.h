@@ -21,8 +21,8 @@ struct ni_origin_words {
 
 /* with_gids: also the GID tables of the pod\'s ports. */
 ni_report_fn ni_put_plan, ni_put_plan_with_gids;
-/* What `run` says of the plan: "auto-detected ...", without a newline. memlock: the soft limit in force,
-   -1 if unknown. */
+/* Puts the sentence of `run` about the plan: "auto-detected ...", without a newline. memlock: the
+   soft limit in force, -1 if unknown. */
 void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t memlock);
 
 /* By enum ni_transport. */
@@ -38,13 +38,15 @@ struct ni_num ni_raised_limit(struct ni_num now, int64_t to);
 void ni_put_num(struct ni_text *t, struct ni_num n);
 void ni_put_bdf(struct ni_text *t, const struct ni_bdf *bdf);
 void ni_put_hca_address(struct ni_text *t, const struct ni_hca *hca);
-/* The interface of the port's GID, which for a macvlan or VLAN is not the function's own; else that. */
+/* The interface of the port's GID, which for a macvlan or VLAN is not the function's own; else
+   that. */
 void ni_put_port_netdev(struct ni_text *t, const struct ni_view *view, const struct ni_hca *hca,
                         int at);
 
 /* "Plan: RDMA over RoCE, 4 ports; ..." */
 void ni_put_plan_heading(struct ni_text *out, const char *title, const struct ni_view *view);
-/* Begins a row with the name of the port, "mlx5_6/1". at: the port in the inventory; -1: sysfs shows none. */
+/* Begins a row with the name of the port, "mlx5_6/1". at: the port in the inventory; -1: sysfs
+   shows none. */
 struct ni_text *ni_begin_port_row(struct ni_text *table, const struct ni_view *view,
                                   const struct ni_hca *hca, int at);
 /* The table under the title "HCAs". */

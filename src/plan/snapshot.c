@@ -23,8 +23,8 @@
 #include "sysroot/record.h"
 #include "sysroot/root.h"
 
-/* Whether a prober or a rule looks at the variable, or it is a misspelt one of NCCL's or our own. Other
-   variables may hold secrets. */
+/* Returns true if a prober or a rule looks at the variable, or if it is a misspelt one of NCCL's or
+   our own. Other variables may hold secrets. */
 static bool is_relevant(const struct ni_keep_facts *k, const char *entry)
 {
     const char *value;
@@ -52,7 +52,7 @@ static int record_environ(struct ni_context *ctx, const struct ni_keep_facts *k)
     return r;
 }
 
-/* Whether a variable of that name is set, and the name is like that of a variable. */
+/* Returns true if a variable of that name is set, and the name is like that of a variable. */
 static bool is_variable(const struct ni_context *ctx, const char *name)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";

@@ -9,7 +9,8 @@
 
 ni_verb_fn ni_cmd_snapshot;
 
-/* --snapshot-on-refusal; path NULL: it was not given. What was gathered and decided is gone then. */
+/* --snapshot-on-refusal; path NULL: it was not given. What was gathered and decided is gone then.
+   */
 void ni_leave_snapshot(struct ni_context *ctx, const char *path);
 
 #endif

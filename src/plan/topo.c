@@ -16,8 +16,8 @@
 #include "print/layout.h"
 #include "print/words.h"
 
-/* As `nvidia-smi topo -m` calls the pair: NCCL's word, but NODE where a PHB leads over two host
-   bridges; "-": unknown. */
+/* Returns the word of `nvidia-smi topo -m` for the pair: NCCL's word, but NODE if a PHB leads over
+   two host bridges; "-": unknown. */
 static const char *pair_word(const struct ni_view *view, unsigned gpu, int hca)
 {
     const struct ni_pci *a = &view->inv->gpu[gpu].pci;

@@ -215,7 +215,8 @@ static void put_pair_path(struct ni_text *t, const struct ni_job *job, unsigned 
     put_failure(t, x);
 }
 
-/* Why the rail has that verdict; nothing where it has another one. two: only two pods have the rail. */
+/* Why the rail has that verdict; nothing where it has another one. two: only two pods have the
+   rail. */
 static void put_fault(struct ni_text *t, const struct ni_job *job, unsigned rank, unsigned rail,
                       enum ni_rail_verdict verdict, bool two)
 {

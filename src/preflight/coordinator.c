@@ -98,8 +98,8 @@ static void set_events(struct coordinator *h, int how, unsigned at)
     (void)epoll_ctl(h->epoll, how, h->conn[at].fd, &e);
 }
 
-/* All that wait, before any is read: the kernel's queue of them is short. Each gets a free place, or
-   that of who waits for a welcome longest. */
+/* All that wait, before any is read: the kernel's queue of them is short. Each gets a free place,
+   or that of who waits for a welcome longest. */
 static void accept_all(struct coordinator *h)
 {
     for (int i = 0; i < BACKLOG; i++) {
@@ -120,7 +120,8 @@ static void accept_all(struct coordinator *h)
     }
 }
 
-/* h->out. The kernel keeps what a pod has not read yet; who participants more unread than that is gone. */
+/* h->out. The kernel keeps what a pod has not read yet; who participants more unread than that is
+   gone. */
 static void say(struct coordinator *h, unsigned at, enum ni_message_type type)
 {
     h->out.type = type;
@@ -140,8 +141,8 @@ static void refuse_pod(struct coordinator *h, unsigned at, enum ni_finding_id id
     say(h, at, NI_MSG_NO);
 }
 
-/* Says no, and hangs up. Whoever reaches the port can say hello: without the key it gets nothing, and
-   what it says is nowhere repeated. */
+/* Says no, and hangs up. Whoever reaches the port can say hello: without the key it gets nothing,
+   and what it says is nowhere repeated. */
 static void refuse_stranger(struct coordinator *h, unsigned at)
 {
     h->strangers++;
@@ -150,7 +151,8 @@ static void refuse_stranger(struct coordinator *h, unsigned at)
     say(h, at, NI_MSG_NO);
 }
 
-/* A pod participants when its own time is over; so long pod 0 waits, that it can still tell who is missing. */
+/* A pod participants when its own time is over; so long pod 0 waits, that it can still tell who is
+   missing. */
 static void wait_as_long(struct coordinator *h, int64_t its_within_ms)
 {
     const int64_t until_ms = ni_now_ms() + its_within_ms + LAST_MS;
@@ -355,9 +357,9 @@ static void tell_work(struct coordinator *h, enum ni_rail_work work)
     }
 }
 
-/* How the pair went, as its ends answered; it is over where one of them is not so `far`. Where both
-   are not, the one whose own fault it is counts, or `from`: so each pod whose device fails is told,
-   for in another pair it is `from`. */
+/* Settles the result of a pair from the answers of its ends. The pair is over if one end did not
+   come so `far`. If both did not, the end whose own fault it is counts, else `from`: so each pod
+   whose device fails is named, because it is `from` in another pair. */
 static void settle(struct coordinator *h, struct ni_pair_result *r, enum ni_pair_step far)
 {
     const struct ni_pair_result was = *r;

@@ -18,8 +18,8 @@ enum {
     NI_MAX_POD_SETTINGS = 64
 };
 
-/* A fact of the pod, or a setting as NCCL will have it there: the user's, of nccl.conf, or ours; none
-   where it is unset, or NCCL's default. */
+/* A fact of the pod, or a setting as NCCL will have it there: the user's, of nccl.conf, or ours;
+   none where it is unset, or NCCL's default. */
 struct ni_pod_setting {
     char name[48];   /* of a row of ni_job_settings */
     char value[128]; /* longer ones are cut */
@@ -36,7 +36,7 @@ struct ni_pod {
 
 enum ni_missing { NI_POD_CAME, NI_POD_NEVER_CAME, NI_POD_WENT_AWAY };
 
-/* What became of one rail of a pod. */
+/* The verdict on a rail of a pod. */
 enum ni_rail_verdict {
     NI_RAIL_ABSENT, /* the pod has no such rail */
     NI_RAIL_GONE,   /* the pod is not there */
@@ -48,12 +48,12 @@ enum ni_rail_verdict {
     NI_RAIL_VERDICTS
 };
 
-/* How fast data went one way. 0: not measured. */
+/* Speed of data in one direction. 0: not measured. */
 struct ni_flow {
     int64_t mbps, percent; /* of the median of all, as parts of the rates */
 };
 
-/* What the rounds so far tell of one rail of a pod. 0: not measured. */
+/* Results of the rounds so far for a rail of a pod. 0: not measured. */
 struct ni_rail_tally {
     enum ni_rail_verdict verdict;
     unsigned passed, failed;              /* pairs; not what is certainly another's fault */
@@ -78,7 +78,7 @@ struct ni_job {
     int64_t median;                /* of all writes and reads, in parts of the rates */
 };
 
-/* What pod 0 says of the job; or, where it was not reached, why. */
+/* The verdict of pod 0 on the job; or, if pod 0 was not reached, the reason. */
 struct ni_verdict {
     bool good;
     char line[704];           /* without a line end */

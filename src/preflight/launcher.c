@@ -58,7 +58,7 @@ static const struct row {
     {"set NODE_RANK and NNODES, too", .when = "MASTER_ADDR"},
 };
 
-/* What is being found, of one invocation. */
+/* The search of one invocation. */
 struct search {
     const struct ni_env *env;
     const struct ni_party_options *options;
@@ -84,8 +84,8 @@ static void refuse_variable(const struct search *s, const char *name, const char
     ni_putf(s->why, " %s", what);
 }
 
-/* What an option gives (-1: nothing), or a variable tells of pods, or of processes of which a pod has
-   `local`. -1: nothing, or it was refused. */
+/* Returns the number that an option gives (-1: none) or a variable: of pods, or of processes of
+   which a pod has `local`. -1: nothing, or it was refused. */
 static int64_t read_number(const struct search *s, const char *name, int given, uint64_t local,
                            const char *refusal)
 {
@@ -103,8 +103,8 @@ static int64_t read_number(const struct search *s, const char *name, int given, 
     return -1;
 }
 
-/* The first of a list of hosts; as Slurm writes it, `trainer[08-11,20]-x,other` (src/common/hostlist.c),
-   of each bracket the lower bound of the first range. */
+/* The first of a list of hosts; as Slurm writes it, `trainer[08-11,20]-x,other`
+   (src/common/hostlist.c), of each bracket the lower bound of the first range. */
 static void put_first_host(struct ni_text *t, const char *list)
 {
     static const char digits[] = "0123456789";
@@ -161,7 +161,8 @@ static bool take_host(const struct search *s, const struct row *row)
     return true;
 }
 
-/* What is not told; NULL: all is. A pod that is alone needs neither rank nor host. */
+/* Returns the name of the thing that is missing; NULL: all are there. A pod that is alone needs
+   neither rank nor host. */
 static const char *take_three(const struct search *s, const struct row *row)
 {
     const struct ni_party_options *o = s->options;
@@ -195,8 +196,8 @@ static bool is_loopback(const char *host)
            ni_has_prefix(host, "127.");
 }
 
-/* Pod 0, as all pods know it: some by its name alone, some with the domain. Where it is only told that
-   it is localhost, as in older PyTorchJobs, its own name is the one that the others have. */
+/* Pod 0, as all pods know it: some by its name alone, some with the domain. Where it is only told
+   that it is localhost, as in older PyTorchJobs, its own name is the one that the others have. */
 static void put_pod_0(struct ni_text *t, const struct search *s)
 {
     const char *self = s->options->self ? s->options->self : "";
@@ -218,7 +219,8 @@ static void spell_in_ascii(struct ni_text *key)
     ni_put(key, ascii.buf);
 }
 
-/* What all pods have alike, and the next attempt has not, if possible. Messages never quote it. */
+/* Makes the job's key: equal in all pods, and if possible another one in the next attempt. Messages
+   never quote it. */
 static void make_key(const struct search *s, const struct row *row)
 {
     struct ni_text t = ni_text_on(s->to->key, sizeof(s->to->key));

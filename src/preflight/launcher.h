@@ -11,7 +11,7 @@
 
 enum { NI_MEET_PEERS = 256 }; /* bytes of a name or address of pod 0 */
 
-/* Who takes part, as options or the launcher say. */
+/* The pods of the job, from options or the launcher. */
 struct ni_party {
     const char *source;       /* id of the row that told */
     char host[NI_MEET_PEERS]; /* of pod 0; a name or an address */
@@ -22,15 +22,15 @@ struct ni_party {
     bool stand_aside; /* local rank 0 of this pod acts, and no more is told */
 };
 
-/* What the options say of it; what is not given is NULL, or below 0. */
+/* Its options; one that is not given is NULL or negative. */
 struct ni_party_options {
     const char *peers, *job, *self; /* self: this machine's own name */
     int rank, ranks;
     unsigned port;
 };
 
-/* true: *ret is whole. false: `why`, which was empty, says which variables would tell, or which is wrong,
-   or what is not told. */
+/* true: *ret is whole. false: `why`, which was empty, says which variables would tell, or which is
+   wrong, or what is not told. */
 bool ni_find_party(const struct ni_env *env, const struct ni_party_options *options,
                    struct ni_party *ret, struct ni_text *why);
 

@@ -44,7 +44,7 @@ static struct participant {
     struct ni_text why;
 } participant; /* of this process */
 
-/* What went wrong; replaces what was said before. */
+/* Notes the fault; it replaces the one noted before. Returns err. */
 static int fail_to_take_part(struct participant *l, int err, const char *fmt, ...) NI_PRINTF(3, 4);
 static int fail_to_take_part(struct participant *l, int err, const char *fmt, ...)
 {
@@ -81,8 +81,8 @@ static void begin_work(struct participant *l)
         l->m->begun(l->m->arg);
 }
 
-/* Says l->msg, and reads into it what pod 0 says next, but that it is there: 0, or -errno after saying
-   why. Between two words of pod 0 there is limit_ms at most. */
+/* Says l->msg, and reads into it what pod 0 says next, but that it is there: 0, or -errno after
+   saying why. Between two words of pod 0 there is limit_ms at most. */
 static int talk(struct participant *l, enum ni_message_type type, int64_t limit_ms)
 {
     int r;
@@ -123,8 +123,8 @@ static void let_work(struct participant *l, enum ni_rail_work what, int64_t limi
         ;
 }
 
-/* What pod 0 says, and no other roles; the message becomes the answer. There is a task for each number
-   that a rail may have, if there is one. */
+/* Does the work of pod 0's message, in no other roles; the message becomes the answer. There is a
+   task for each number that a rail may have, if there is one. */
 static void work(struct participant *l)
 {
     static const struct ni_rail_end none;
@@ -185,8 +185,8 @@ static void open_rails(struct participant *l)
 
 /* ---- the whole ---- */
 
-/* Hello until the verdict. Who hangs up without a welcome may be a proxy in front of a pod 0 that is
-   not there yet. */
+/* Hello until the verdict. Who hangs up without a welcome may be a proxy in front of a pod 0 that
+   is not there yet. */
 static int take_part(struct participant *l)
 {
     const int64_t left = l->within_ms - ni_now_ms();
@@ -217,7 +217,7 @@ static int take_part(struct participant *l)
                : r;
 }
 
-/* How long the next connect(2) may take (socket(7), SO_SNDTIMEO). */
+/* Sets the time that the next connect(2) may take (socket(7), SO_SNDTIMEO). */
 static void set_limit(const struct participant *l, int64_t ms)
 {
     const struct timeval t = {.tv_sec = (time_t)(ms / 1000), .tv_usec = ms % 1000 * 1000 + 1};

@@ -25,8 +25,8 @@ struct ni_rendezvous {
     void *arg;
 };
 
-/* What every pod does. fd: a stream to the coordinator, or -1: it connects to party->host. 0: *ret is pod 0's
-   verdict; or -errno, and ret->line tells. */
+/* Takes part in the preflight, as every pod does. fd: a stream to the coordinator, or -1: it
+   connects to party->host. 0: *ret is pod 0's verdict; or -errno, and ret->line tells. */
 int ni_participate(const struct ni_rendezvous *m, int fd, struct ni_verdict *ret);
 
 #endif

@@ -163,7 +163,7 @@ enum {
     SLACK_MS = 2000     /* beyond --within, for the child to say that it waits no more */
 };
 
-/* What the child says, and what --once keeps. UNTOLD: nothing. */
+/* The byte that the child sends, and that --once keeps. UNTOLD: none. */
 enum verdict { UNTOLD, GOOD = 'g', BAD = 'b' };
 enum { BEGUN = 'w' }; /* before that: waiting for pods is over */
 
@@ -192,8 +192,9 @@ static int print_preflight_report(struct ni_context *ctx, const struct ni_verdic
     return ni_print_long(ctx, &text);
 }
 
-/* Pod 0 prints all, the others, and who did not reach it, the sentence; `run`, whose standard output
-   is the command's, logs it, pod 0 with the findings. Whether it is good, and was printed. */
+/* Pod 0 prints all, the others, and who did not reach it, the sentence; `run`, whose standard
+   output is the command's, logs it, pod 0 with the findings. Whether it is good, and was printed.
+   */
 static bool conclude(struct ni_context *ctx, const struct ni_verdict *verdict)
 {
     const bool runs = ctx->verb == NI_VERB_RUN;
@@ -261,8 +262,8 @@ static void add_cpu(struct ni_pod *pod)
 #endif
 }
 
-/* The meeting. CAP_IPC_LOCK counts as it will in the command: without it the rails' memory may be too
-   much. */
+/* The meeting. CAP_IPC_LOCK counts as it will in the command: without it the rails' memory may be
+   too much. */
 static void meet_pods(struct ni_context *ctx, const struct ni_party *party, struct ni_verdict *ret)
 {
     static struct ni_rail rail[NI_MAX_RAILS];
@@ -313,9 +314,9 @@ static void meet_pods(struct ni_context *ctx, const struct ni_party *party, stru
 
 /* ---- in the parent ---- */
 
-/* Until the child has told, or is gone, or a signal came, or the time is over: what it told. It sleeps:
-   thousands that look again and again would leave no time to the meeting. What tells is a byte: where
-   SIGCHLD is ignored there is no exit status. */
+/* Until the child has told, or is gone, or a signal came, or the time is over: what it told. It
+   sleeps: thousands that look again and again would leave no time to the meeting. What tells is a
+   byte: where SIGCHLD is ignored there is no exit status. */
 static enum verdict listen_to(int child, int signals, int64_t within_ms, bool *late)
 {
     struct pollfd p[2] = {{.fd = child, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
@@ -410,15 +411,16 @@ enum { KEPT = 256 };
 
 static const char kept_by[] = ": nccl-init preflight: ";
 
-/* What FILE has of this attempt. */
+/* Puts the line that FILE has for this attempt. */
 static void put_kept(struct ni_text *t, bool good, const struct ni_party *party)
 {
     ni_putf(t, "%s%s%u/%u %s\n", good ? "good" : "bad", kept_by, party->rank, party->ranks,
             party->key);
 }
 
-/* How FILE begins. Only a regular file of this user or of root counts, and no link: nobody else says
-   that a verdict was good. The number of bytes, or -errno; -EEXIST: it is another kind of file. */
+/* Reads the beginning of FILE. Only a regular file of this user or of root counts, and no link:
+   nobody else says that a verdict was good. The number of bytes, or -errno; -EEXIST: it is another
+   kind of file. */
 static ssize_t read_kept(const char *path, char ret[KEPT])
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
@@ -436,7 +438,8 @@ static ssize_t read_kept(const char *path, char ret[KEPT])
     return n;
 }
 
-/* Whether the command starts with a good verdict only. With --strict a bad one is an error. */
+/* Returns true if the command starts with a good verdict only. With --strict a bad one is an error.
+   */
 static bool stops_command(const struct ni_options *o)
 {
     return o->policy.preflight == NI_DEMAND_REQUIRE ||

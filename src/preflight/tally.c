@@ -55,7 +55,8 @@ static int64_t rate_of(const struct ni_job *job, unsigned rank, unsigned rail)
     return mbps.known == NI_KNOWN && mbps.v > 0 && mbps.v < INT32_MAX ? mbps.v : 0;
 }
 
-/* What was written, or read, in parts of the rate of the slower end; 0: one of them is not known. */
+/* Returns the speed of a write or a read as a share of the rate of the slower end; 0 if a rate is
+   not known. */
 static int64_t share_of(const struct ni_job *job, const struct ni_pair_result *x, int64_t mbps)
 {
     const int64_t from = rate_of(job, x->pair.from, x->pair.rail);
@@ -67,8 +68,9 @@ static int64_t share_of(const struct ni_job *job, const struct ni_pair_result *x
     return share < INT32_MAX ? share : INT32_MAX;
 }
 
-/* Of all writes and reads; the upper one of an even number: of two ends of which one is slow, the
-   other is the measure. By bisection, for there is no room to sort in. */
+/* Returns the median of all writes and reads; the upper one of an even number: if one of two ends
+   is slow, the other is the measure. It is found by bisection, because there is no room to sort in.
+   */
 static int64_t median_of(const struct ni_job *job)
 {
     int64_t low = 0, high = INT32_MAX;
@@ -92,7 +94,7 @@ static int64_t median_of(const struct ni_job *job)
     return high;
 }
 
-/* Where one of the two rates is not known it is no measure. */
+/* Keeps the better measurement. If one of the two rates is not known there is none. */
 static void take_best(struct ni_flow *best, const struct ni_job *job,
                       const struct ni_pair_result *x, int64_t mbps)
 {
@@ -103,8 +105,8 @@ static void take_best(struct ni_flow *best, const struct ni_job *job,
     best->percent = percent > best->percent ? percent : best->percent;
 }
 
-/* What a device could not do before a packet left it is its own; and so is a link that is down, and
-   a GID that is gone (drivers/infiniband/core, Linux 6.1). */
+/* Returns true if the fault is the device's own: a step that failed before a packet left it, a link
+   that is down, or a GID that is gone (drivers/infiniband/core, Linux 6.1). */
 bool ni_is_own(const struct ni_pair_result *x)
 {
     return x->step <= NI_PAIR_QUEUES ||
@@ -112,9 +114,9 @@ bool ni_is_own(const struct ni_pair_result *x)
             (x->err == ENODATA || x->err == ENODEV || x->err == ENETUNREACH));
 }
 
-/* Of two failures of a rail the one that says more is told, else the first. Most says its own device,
-   or that it never answered: a link that goes down while data moves looks like any dead path, and only
-   in the next round like itself. Least says that its partner never answered. */
+/* Chooses between two failures of a rail: the one that says more, else the first. Its own device
+   says most, or that it never answered: a link that goes down while data moves looks like any dead
+   path, and only in the next round like itself. Least says that its partner never answered. */
 static int says(const struct ni_pair_result *x, unsigned rank)
 {
     const bool here = rank == (x->at_to ? x->pair.to : x->pair.from);

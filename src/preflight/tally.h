@@ -15,15 +15,15 @@ typedef bool ni_rail_is(const struct ni_job *job, unsigned rank, unsigned rail);
 
 /* Fills job->tally and median. */
 void ni_tally(struct ni_job *job);
-/* Of the median, in the slower direction. */
+/* Returns the percentage of the median in the slower direction. */
 int64_t ni_least_percent(const struct ni_rail_tally *t);
 ni_rail_is ni_takes_part;
 /* Pods whose rail of that number is such a one. */
 unsigned ni_count_rails(const struct ni_job *job, unsigned rail, ni_rail_is *is);
 
 /* Adds the pairs of the next round to job->result, which has room for ranks * n_rail more; they are
-   made of what the rounds before gave: at most one pair from, and one to, each rail of a pod. false:
-   enough is known. */
+   made of what the rounds before gave: at most one pair from, and one to, each rail of a pod.
+   false: enough is known. */
 bool ni_next_round(struct ni_job *job);
 /* The failure is that of one end, for certain. */
 bool ni_is_own(const struct ni_pair_result *x);

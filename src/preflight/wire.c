@@ -290,7 +290,7 @@ static int take_incoming(size_t size, struct ni_message *ret)
     return ni_message_take(incoming + NI_WIRE_HEAD, size, ret) ? 0 : -EPROTO;
 }
 
-/* How many bytes follow the head; 0: none that may. */
+/* Returns the number of bytes after the head; 0 if it is not allowed. */
 static size_t size_in(uint32_t head, size_t most)
 {
     const size_t size = ntohl(head);
@@ -324,8 +324,8 @@ int ni_message_receive(int fd, size_t most, struct ni_message *ret)
     return r < 0 ? r : 1;
 }
 
-/* All n bytes, or -errno. What is there already is taken after that time, too: this process may have
-   been stopped. */
+/* All n bytes, or -errno. What is there already is taken after that time, too: this process may
+   have been stopped. */
 static int read_bytes(int fd, char *to, size_t n, int64_t until_ms)
 {
     while (n > 0) {

@@ -71,15 +71,15 @@ bool ni_message_send(int fd, int flags, const struct ni_message *m);
 bool ni_message_take(const char *text, size_t n, struct ni_message *ret);
 
 /* One message of at most `most` bytes, which stays in the socket until it is whole. It never waits.
-   1: *ret is it; 0: not all of it is there; -EAGAIN: nothing is; -EPROTO: it is none; -ECONNRESET: the
-   other end hung up; or another -errno. */
+   1: *ret is it; 0: not all of it is there; -EAGAIN: nothing is; -EPROTO: it is none; -ECONNRESET:
+   the other end hung up; or another -errno. */
 int ni_message_receive(int fd, size_t most, struct ni_message *ret);
 /* Waits for all of one message of at most NI_MEET_MESSAGE bytes, until then, however it comes. 0,
    -ETIMEDOUT, or as above. */
 int ni_message_await(int fd, int64_t until_ms, struct ni_message *ret);
 
-/* Settings of a new socket: nothing that is said waits, what is said has room, and a pod whose node is
-   gone is noticed. Those that it accepts inherit them. */
+/* Settings of a new socket: nothing that is said waits, what is said has room, and a pod whose node
+   is gone is noticed. Those that it accepts inherit them. */
 void ni_socket_set_up(int fd);
 
 #endif

@@ -41,8 +41,8 @@ const struct ni_gid *ni_port_gid_used(const struct ni_view *view, int port)
 const char *const ni_gid_type_words[] = {
     [NI_GID_UNREAD] = "unread", [NI_GID_V1] = "v1", [NI_GID_V2] = "v2"};
 
-/* How many HCAs are shown to people: those that were given, which come first, and the others unless
-   they are many beside them. */
+/* Returns the number of HCAs shown to people: the allocated ones, which come first, and the others
+   unless they are many beside them. */
 unsigned ni_count_shown_hcas(const struct ni_inventory *inv)
 {
     enum { FEW = 8 };

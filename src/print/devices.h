@@ -9,15 +9,16 @@
 #include "print/json_write.h"
 #include "print/words.h"
 
-/* How many HCAs are shown to people: the pod's, which come first, and the others unless they are many. */
+/* Returns the number of HCAs shown to people: the pod's, which come first, and the others unless
+   they are many. */
 unsigned ni_count_shown_hcas(const struct ni_inventory *inv);
 
-/* What every report says of a GPU: number, address, device node, vendor, NUMA node, the ports that it
-   is to use. */
+/* Writes the members that every report has for a GPU: number, address, device node, vendor, NUMA
+   node, the ports that it is to use. */
 void ni_json_gpu(struct ni_json *j, const struct ni_view *view, unsigned at);
 
-/* "hcas": the first n_hca, of which the pod's come first; "gpus". With what only doctor reads, if it was
-   read. */
+/* "hcas": the first n_hca, of which the pod's come first; "gpus". With what only doctor reads, if
+   it was read. */
 void ni_json_devices(struct ni_json *j, const struct ni_view *view, unsigned n_hca);
 
 /* The PCI address of the HCA; NULL for a sub-function. */

@@ -24,7 +24,7 @@ void ni_put_finding(struct ni_text *out, const struct ni_finding *f)
     ni_putf(out, " %s\n", kind->hint);
 }
 
-/* Whether both say the same, of two subjects. */
+/* Returns true if both say the same, about two subjects. */
 static bool is_same_finding(const struct ni_finding *a, const struct ni_finding *b)
 {
     return a->id == b->id && strcmp(a->message, b->message) == 0;

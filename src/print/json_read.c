@@ -15,8 +15,8 @@ enum {
     MAX_VALUES = 1 << 18 /* config.json of a container: some thousands */
 };
 
-/* jansson parses by recursion, and takes some 300 bytes for an empty object. A text that nests deeper,
-   or has more values, than any plugin or runtime writes is not handed to it. */
+/* jansson parses by recursion, and takes some 300 bytes for an empty object. A text that nests
+   deeper, or has more values, than any plugin or runtime writes is not handed to it. */
 static bool is_bounded(const char *s, struct ni_text *why)
 {
     int depth = 0, values = 1;

@@ -9,7 +9,7 @@
 
 /* ---- a text that grows ---- */
 
-/* Of the first text: `env` sets up no heap for what it prints. */
+/* Room of the first text: `env` sets up no heap for its output. */
 static char initial[16384];
 static char *unused = initial; /* NULL: it has been taken */
 static char nothing[1];        /* the text where there is no memory */

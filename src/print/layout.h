@@ -29,8 +29,8 @@ struct ni_text *ni_cell(struct ni_text *table);
 /* Indented by two, columns two blanks apart, no blank at a line's end. Frees the rows. */
 void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour);
 
-/* Lines of at most so many columns where blanks allow, of untrusted text, as ni_quote; the first one
-   begins in column `at`, the others in the sixth. */
+/* Lines of at most so many columns where blanks allow, of untrusted text, as ni_quote; the first
+   one begins in column `at`, the others in the sixth. */
 void ni_put_wrapped(struct ni_text *out, size_t columns, size_t at, const char *s);
 /* A text on the heap that grows as it is filled, without memory it is cut; to be freed. */
 struct ni_text ni_long_text(void);

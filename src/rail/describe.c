@@ -16,9 +16,9 @@
 #include "rail/step.h"
 #include "rules/decide.h"
 
-/* The network of the GID, then what else its interface has a route to: a queue pair's packets leave by
-   that one only (drivers/infiniband/core/addr.c, Linux 6.1). Routes of other tables than the main one
-   /proc does not show. */
+/* The network of the GID, then what else its interface has a route to: a queue pair's packets leave
+   by that one only (drivers/infiniband/core/addr.c, Linux 6.1). Routes of other tables than the
+   main one /proc does not show. */
 static void find_subnets(const struct ni_net *net, struct ni_rail *rail)
 {
     const bool v4 = ni_ip_is_v4(rail->gid);

@@ -26,10 +26,11 @@ int ni_rails_start(struct ni_rails *r, unsigned n, ni_rail_fn *fn);
 /* Asks every rail that has a role in this round (OPEN: all). OPEN and QUEUES clear `result`. A rail
    whose process is gone is silent from then on. */
 void ni_rails_ask(struct ni_rails *r, enum ni_rail_work work, int64_t limit_ms);
-/* Waits so long at most, and takes what has come; kills, and marks as silent, what is over its time.
-   true: none is busy. */
+/* Waits so long at most, and takes what has come; kills, and marks as silent, what is over its
+   time. true: none is busy. */
 bool ni_rails_done(struct ni_rails *r, int64_t most_ms);
-/* Ends the processes, and waits for them, a second at most: one may hang in the kernel even then. */
+/* Ends the processes, and waits for them, a second at most: one may hang in the kernel even then.
+   */
 void ni_rails_end(struct ni_rails *r);
 
 #endif

@@ -51,7 +51,7 @@ enum {
 #define SECOND   INT64_C(1000000000)
 #define PATIENCE (2 * SECOND) /* where the own side drops, there is no completion at all */
 
-/* What the other end reads first: who wrote it here. */
+/* The bytes that the other end reads first: they name this end. */
 struct identity {
     uint64_t session;
     uint32_t rank, partner;
@@ -79,7 +79,7 @@ struct rail {
     int64_t moved, took_ns; /* by the last stream */
 };
 
-/* Of a step, which gives 0 or an errno: the completion tells more, or the data is wrong. */
+/* A step returns 0, an errno, or FAILED: the completion says more, or the data is wrong. */
 enum { FAILED = -1 };
 
 static int64_t now_ns(void)
@@ -90,7 +90,7 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * SECOND + now.tv_nsec;
 }
 
-/* Of a call that gives an object. */
+/* Returns the errno of a libibverbs call that should have returned an object; 0 if it did. */
 static int verbs_error(const void *object)
 {
     if (object)
@@ -158,8 +158,8 @@ static int ask_port(struct rail *r)
     return r->port.state == IBV_PORT_ACTIVE ? 0 : ENETDOWN;
 }
 
-/* An index of the table that a queue pair carries, with an entry. Where sysfs and the device differ,
-   what the device says is used: that is what a job would use. */
+/* An index of the table that a queue pair carries, with an entry. Where sysfs and the device
+   differ, what the device says is used: that is what a job would use. */
 static int ask_gid(struct rail *r)
 {
     struct ni_rail *rail = &r->task->rail;
@@ -192,8 +192,9 @@ static int ask_device(struct rail *r)
     r->pd = ibv_alloc_pd(r->context);
     if (!r->pd)
         return verbs_error(r->pd);
-    /* As NCCL finds out (2.30.7 transport/net_ib/gdr.cc ibDmaBufSupportInitOnce): a descriptor that
-       is none gives these two where the kernel or the driver lacks the call, else EBADF. */
+    /* NCCL asks in the same way (2.30.7 transport/net_ib/gdr.cc ibDmaBufSupportInitOnce): a
+       descriptor that is none gives these two where the kernel or the driver lacks the call, else
+       EBADF. */
     (void)ibv_reg_dmabuf_mr(r->pd, 0, 0, 0, -1, 0);
     r->task->dmabuf = errno == EOPNOTSUPP || errno == EPROTONOSUPPORT ? NI_ABSENT : NI_KNOWN;
     /* what the pods compare; whether it can be used is told by steps of their own */
@@ -387,8 +388,8 @@ static int complete(struct rail *r, bool naps)
     return FAILED;
 }
 
-/* Moves `bytes`, or what it can in limit_ns, between the pod's own window and the peer's memory from
-   `at` on: over `window` bytes again and again. */
+/* Moves `bytes`, or what it can in limit_ns, between the pod's own window and the peer's memory
+   from `at` on: over `window` bytes again and again. */
 static int stream(struct rail *r, enum ibv_wr_opcode opcode, size_t at, size_t window,
                   int64_t bytes, int64_t limit_ns)
 {

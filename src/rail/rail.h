@@ -11,7 +11,7 @@
 #include "nccl_init/known.h"
 #include "rail/step.h"
 
-/* What the other end must know of a queue pair. */
+/* A queue pair, as the other end must know it. */
 struct ni_rail_end {
     uint32_t qpn, psn, rkey;
     uint64_t address;
@@ -24,8 +24,8 @@ struct ni_rail_end {
 
 enum ni_role { NI_ROLE_INITIATOR, NI_ROLE_TARGET, NI_ROLES };
 
-/* What a rail's process does next, with all that was not done before: of a pod that is its own partner
-   NI_WORK_MOVE is a self-test. */
+/* The next work of a rail's process, with all earlier work that was not done: for a pod that is its
+   own partner NI_WORK_MOVE is a self-test. */
 enum ni_rail_work {
     NI_WORK_OPEN,    /* the device; fills `rail` */
     NI_WORK_QUEUES,  /* a queue pair for each role that it has in this round: own[], no others */
@@ -33,7 +33,7 @@ enum ni_rail_work {
     NI_WORK_MOVE     /* as NI_ROLE_INITIATOR: small writes, identity, bulk, compare */
 };
 
-/* How long each may take before the process is killed, and three times move_ms. Inside there is a
+/* Time that each may take before the process is killed, and three times move_ms. Inside there is a
    deadline of its own: 2 s without a completion; a queue pair gives up after half a second. */
 enum { NI_RAIL_MS = 12000 };
 
@@ -49,7 +49,7 @@ struct ni_rail_task {
     bool has[NI_ROLES];    /* in this round */
     unsigned partner[NI_ROLES];
     struct ni_rail_end own[NI_ROLES], peer[NI_ROLES];
-    /* How it went, by role: .step, .err, .wc, .silent and what was measured. What passed stands at
+    /* Results by role: .step, .err, .wc, .silent and what was measured. What passed stands at
        the next step: NI_PAIR_CONNECT after NI_WORK_QUEUES, NI_PAIR_SMALL after NI_WORK_CONNECT,
        NI_PAIR_DONE after NI_WORK_MOVE. err: ETIMEDOUT from NI_PAIR_SMALL on: the own device gave no
        completion; 0 with .wc 0 at NI_PAIR_IDENTITY, NI_PAIR_COMPARE: wrong data. */
@@ -59,11 +59,13 @@ struct ni_rail_task {
     int vendor_err;       /* of the completion that failed */
 };
 
-/* Runs in the rail's process: does `work` on the task. Never returns an error: task->result says. */
+/* Runs in the rail's process: does `work` on the task. Never returns an error: task->result says.
+   */
 typedef void ni_rail_fn(struct ni_rail_task *task, enum ni_rail_work work, void **state);
 
-/* verbs: the only code that uses libibverbs. Never on the way of a plain `run`: sysfs decides, verbs
-   confirm. For a process of its own: what is opened, allocated and registered ends with it. */
+/* verbs: the only code that uses libibverbs. Never on the way of a plain `run`: sysfs decides,
+   verbs confirm. For a process of its own: what is opened, allocated and registered ends with it.
+   */
 ni_rail_fn ni_work_rail;
 
 #endif

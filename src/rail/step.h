@@ -37,7 +37,7 @@ struct ni_rail {
     struct ni_num mbps;
     unsigned n_subnet; /* 0: not known */
     struct ni_subnet subnet[NI_MAX_SUBNETS];
-    /* What the device says through libibverbs; 0, "": it has not. */
+    /* Facts that the device reports through libibverbs; 0 or "" if it did not. */
     unsigned path_mtu; /* active MTU in bytes: 256 to 4096 */
     uint16_t pkey;
     char firmware[32];
@@ -45,8 +45,8 @@ struct ni_rail {
     int node_err;     /* errno of its device node, which NCCL leaves out then, too; not sent */
 };
 
-/* The steps of a pair, or of a port that talks to itself, in the order in which they are taken; what
-   each end does alone comes first. */
+/* The steps of a pair, or of a port that talks to itself, in the order in which they are taken;
+   what each end does alone comes first. */
 enum ni_pair_step {
     NI_PAIR_START,    /* the rail's process */
     NI_PAIR_FIND,     /* in libibverbs' list of devices */
@@ -72,7 +72,7 @@ struct ni_pair {
     unsigned rail;
 };
 
-/* How a pair went. */
+/* The result of a pair. */
 struct ni_pair_result {
     struct ni_pair pair;
     unsigned round;         /* 0.. */
@@ -86,7 +86,8 @@ struct ni_pair_result {
     bool path;                      /* as judged: both ends reach others, or there are none */
 };
 
-/* Of enum ibv_wc_status (rdma-core 56.1 libibverbs/verbs.h); of the kernel's interface, so they stay. */
+/* Numbers of enum ibv_wc_status (rdma-core 56.1 libibverbs/verbs.h). They belong to the kernel's
+   interface, so they stay. */
 enum {
     NI_WC_LOC_QP_OP = 2,
     NI_WC_LOC_PROT = 4,

@@ -22,9 +22,10 @@ static const char variable[] = "NCCL_NET_GDR_LEVEL";
 
 /* ---- distances ---- */
 
-/* How far NCCL counts. What it has no place for it hangs below the first CPU it knows (graph/xml.cc
-   ncclTopoFillNet), that of the first GPU; but 2.24.3 to 2.26.6 take a VF where it is
-   (transport/net_ib.cc ncclIbGetPciPath). SoftRoCE has no GPUDirect, and no distance. */
+/* Returns the distance that NCCL will count. It hangs a NIC without a place below the first CPU
+   that it knows (graph/xml.cc ncclTopoFillNet), that of the first GPU; but 2.24.3 to 2.26.6 take a
+   VF where it is (transport/net_ib.cc ncclIbGetPciPath). SoftRoCE has no GPUDirect, and no
+   distance. */
 static enum ni_distance own_distance(const struct ni_work *w, unsigned hca, unsigned gpu)
 {
     const struct ni_hca *h = &w->inv->hca[hca];
@@ -41,8 +42,8 @@ static enum ni_distance own_distance(const struct ni_work *w, unsigned hca, unsi
     return h->aux[0] || (there != NI_DIST_UNKNOWN && there < NI_DIST_PHB) ? NI_DIST_PHB : there;
 }
 
-/* An HCA with a Data Direct function counts where that is; with NCCL_IB_DATA_DIRECT=2 NCCL takes both
-   places, with 0 only the HCA's own. */
+/* An HCA with a Data Direct function counts where that is; with NCCL_IB_DATA_DIRECT=2 NCCL takes
+   both places, with 0 only the HCA's own. */
 static enum ni_distance distance(const struct ni_work *w, unsigned hca, unsigned gpu)
 {
     const struct ni_pci *direct = &w->inv->hca[hca].data_direct;
@@ -152,8 +153,8 @@ static const struct ni_gpu *flat_gpu(const struct ni_inventory *inv)
     return NULL;
 }
 
-/* A chosen HCA that may be nearer to the GPU than those of which the place is known; NULL. SoftRoCE,
-   which has no place, is not near to anything. */
+/* A chosen HCA that may be nearer to the GPU than those of which the place is known; NULL.
+   SoftRoCE, which has no place, is not near to anything. */
 static const struct ni_hca *unknown_hca(const struct ni_work *w, unsigned gpu)
 {
     const struct ni_near *near = &w->plan->nearest_hca[gpu];
@@ -250,9 +251,9 @@ static struct gpus sort_gpus(const struct ni_work *w)
     return found;
 }
 
-/* NCCL's own level is PXB, and stays: many CPUs are slow between PCIe devices (NVIDIA/nccl#465, #1151),
-   and for no CPU is a measurement published that says otherwise. It is raised where NCCL looks for an
-   HCA in the wrong place, if that takes in no GPU that is far from its HCA. */
+/* NCCL's own level is PXB, and stays: many CPUs are slow between PCIe devices (NVIDIA/nccl#465,
+   #1151), and for no CPU is a measurement published that says otherwise. It is raised where NCCL
+   looks for an HCA in the wrong place, if that takes in no GPU that is far from its HCA. */
 static void decide_by_distance(const struct ni_work *w)
 {
     const struct ni_near *near = w->plan->nearest_hca;

@@ -33,7 +33,8 @@ bool ni_is_as_good(const struct ni_gid *g, const struct ni_gid *best, bool any_f
            (any_family || ni_ip_is_v4(g->ip) == ni_ip_is_v4(best->ip));
 }
 
-/* Whether the selection leads every chosen port to an entry as good as preferred[] of the port. */
+/* Returns true if the selection leads every chosen port to an entry as good as preferred[] of the
+   port. */
 static bool is_right(const struct ni_work *w, const struct ni_gid_selection *selection,
                      const struct ni_gid *const preferred[], bool any_family)
 {
@@ -102,8 +103,8 @@ static bool find_search(const struct ni_work *w, const struct ni_gid *const pref
     return ret->ranged && is_right(w, ret, preferred, false);
 }
 
-/* The first selection that is right: to each port's best entry; where these are the pod's for sure, to
-   IPv6 on all ports, or to either family. */
+/* The first selection that is right: to each port's best entry; where these are the pod's for sure,
+   to IPv6 on all ports, or to either family. */
 static bool find_way(const struct ni_work *w, bool may_index, struct ni_gid_selection *ret)
 {
     const struct ni_gid *best[NI_MAX_CHOSEN] = {0}, *v6[NI_MAX_CHOSEN] = {0};
@@ -158,8 +159,8 @@ static int doubtful_port(const struct ni_work *w)
 
 /* ---- what is told and set ---- */
 
-/* Writes what NCCL will do into the plan: the selection in force, where it ends on each port, and the
-   port's GID: that entry where it is as good as the port's best, else the best. */
+/* Writes what NCCL will do into the plan: the selection in force, where it ends on each port, and
+   the port's GID: that entry where it is as good as the port's best, else the best. */
 static void plan_selection(const struct ni_work *w, const struct ni_gid_selection *selection,
                            bool by_user)
 {
@@ -291,8 +292,8 @@ void ni_rule_gid_index(const struct ni_work *w)
     }
     ni_decide_value(w, variable, NULL, "%s", no_choice);
     leave_search(w, no_choice);
-    /* 2.21.5 searches on InfiniBand, too; before 2.22.3 ncclIbAccept queries the GID of the index, -1
-       too, and uses it for nothing */
+    /* 2.21.5 searches on InfiniBand, too; before 2.22.3 ncclIbAccept queries the GID of the index,
+       -1 too, and uses it for nothing */
     if (index != 0)
         ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
                   "without effect on InfiniBand; NCCL before 2.22.3 reads GID %d of each port, and "

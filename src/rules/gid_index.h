@@ -10,8 +10,8 @@
 
 ni_rule_fn ni_rule_gid_index;
 
-/* Whether the entry (NULL: none) serves as well as `best`: of its type, as much this pod's, as
-   routable, and of its family unless any_family. */
+/* Returns true if the entry (NULL: none) serves as well as `best`: of its type, as much this pod's,
+   as routable, and of its family unless any_family. */
 bool ni_is_as_good(const struct ni_gid *g, const struct ni_gid *best, bool any_family);
 
 #endif

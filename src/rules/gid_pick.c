@@ -13,7 +13,7 @@
 #include "rules/chosen.h"
 #include "rules/decide.h"
 
-/* What an entry is worth. Of link-local ones IPv4 comes first: NCCL's search takes no other. */
+/* The worth of an entry. Among link-local ones IPv4 comes first: NCCL's search takes no other. */
 enum worth { UNUSABLE, ROCE_V1, LINK_LOCAL, LINK_LOCAL_V4, ROUTABLE_V6, ROUTABLE_V4 };
 
 static enum worth worth_of(const struct ni_gid *g)
@@ -29,8 +29,9 @@ static enum worth worth_of(const struct ni_gid *g)
     return v4 ? ROUTABLE_V4 : ROUTABLE_V6;
 }
 
-/* Of two RoCE v2 entries the one that can be routed, then the one that is known to be this pod's,
-   then the one that is worth more. RoCE v1 counts only where there is nothing else. b: may be NULL. */
+/* Returns true if a is better than b: of two RoCE v2 entries the one that can be routed, then the
+   one that is known to be this pod's, then the one that is worth more. RoCE v1 counts only if there
+   is nothing else. b: may be NULL. */
 static bool is_better(const struct ni_gid *a, const struct ni_gid *b)
 {
     const enum worth x = worth_of(a), y = b ? worth_of(b) : UNUSABLE;
@@ -57,7 +58,8 @@ int ni_best_gid(const struct ni_inventory *inv, const struct ni_port *port, bool
     return best;
 }
 
-/* A port whose best entry is worse than routable RoCE v2, while that of all ports is worth `best`. */
+/* A port whose best entry is worse than routable RoCE v2, while that of all ports is worth `best`.
+   */
 static void judge_weak(const struct ni_work *w, unsigned at, enum worth worth, enum worth best)
 {
     const struct ni_port *port = &w->inv->port[at];
@@ -71,7 +73,7 @@ static void judge_weak(const struct ni_work *w, unsigned at, enum worth worth, e
         ni_leave_out(w, at, id, "%s, while other ports have better", what);
     else if (worth > UNUSABLE)
         ni_report(w->f, id, ni_port_name(w->inv, (int)at).text, "%s: does not cross subnets", what);
-    /* Where nobody named the pod's HCAs, a port whose GIDs are all of other network namespaces is
+    /* If no source named the pod's HCAs, a port whose GIDs are all of other network namespaces is
        another pod's, beside those of this one: in the kernel's default mode each pod sees all. */
     else if (!ni_is_source_certain(w->inv->source) && best > UNUSABLE && foreign &&
              foreign == port->n_gid)

@@ -68,7 +68,8 @@ struct ni_gid_end ni_gid_end(const struct ni_inventory *inv, const struct ni_por
 }
 
 /* NCCL_IB_ADDR_RANGE as NCCL reads it (envIbAddrRange). false: no "/", a bad address or a mask too
-   long is no range at all. A negative mask is a range in which no address is (matchGidAddrPrefix). */
+   long is no range at all. A negative mask is a range in which no address is (matchGidAddrPrefix).
+   */
 static bool parse_address_range(const char *text, struct ni_gid_selection *selection)
 {
     char address[INET6_ADDRSTRLEN];

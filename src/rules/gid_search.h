@@ -10,7 +10,7 @@
 #include "nccl_init/rdma.h"
 #include "rules/decide.h"
 
-/* Where NCCL 2.21.5 and later end for a port. */
+/* The end of the search of NCCL 2.21.5 and later for a port. */
 struct ni_gid_end {
     unsigned index;           /* always one, 0 when nothing fits */
     const struct ni_gid *gid; /* the entry there; NULL: none was read, or it is unproven */
@@ -19,8 +19,8 @@ struct ni_gid_end {
     bool unproven;
 };
 
-/* Puts the user's own settings in place of those in *selection, empty ones too, which are NCCL's defaults.
-   Whether there is one of the search that is not empty. */
+/* Puts the user's own settings in place of those in *selection, empty ones too, which are NCCL's
+   defaults. Whether there is one of the search that is not empty. */
 bool ni_user_selection(const struct ni_work *w, struct ni_gid_selection *selection);
 struct ni_gid_end ni_gid_end(const struct ni_inventory *inv, const struct ni_port *port,
                              const struct ni_gid_selection *selection);

@@ -24,8 +24,8 @@
 /* ---- which ports ---- */
 
 /* The nearest ports to a GPU whose HCAs open, as the PCI tree has it: what other libraries see has
-   nothing to do with where NCCL looks for an HCA. None where one might be nearer whose distance is not
-   known; on the root bus the tree is flat, and says nothing. */
+   nothing to do with where NCCL looks for an HCA. None where one might be nearer whose distance is
+   not known; on the root bus the tree is flat, and says nothing. */
 static uint32_t nearest(const struct ni_work *w, unsigned gpu, enum ni_distance *ret)
 {
     const struct ni_pci *pci = &w->inv->gpu[gpu].pci;
@@ -50,8 +50,8 @@ static uint32_t nearest(const struct ni_work *w, unsigned gpu, enum ni_distance 
 }
 
 /* Each GPU gets one of its nearest ports for its own, which as few others as can be use; then those
-   that are as near and nobody's own. GPUs that are nearer to theirs choose first: whoever is farther
-   from all has more to choose from. */
+   that are as near and nobody's own. GPUs that are nearer to theirs choose first: whoever is
+   farther from all has more to choose from. */
 void ni_rule_gpu_hcas(const struct ni_work *w)
 {
     const unsigned per_gpu = NI_FOR_UCX | NI_FOR_NIXL | NI_FOR_VLLM;
@@ -92,8 +92,9 @@ struct visible {
     bool counted; /* by numbers, not by UUIDs */
 };
 
-/* Leaves those of the list: numbers, "GPU-" with a UUID's beginning; of "MIG-UUID" the GPU is not told.
-   It ends at the first entry that means no GPU (CUDA C++ Programming Guide, CUDA_VISIBLE_DEVICES). */
+/* Leaves those of the list: numbers, "GPU-" with a UUID's beginning; of "MIG-UUID" the GPU is not
+   told. It ends at the first entry that means no GPU (CUDA C++ Programming Guide,
+   CUDA_VISIBLE_DEVICES). */
 static void narrow(const struct ni_work *w, struct visible *v, const char *list)
 {
     const struct visible from = *v;
@@ -123,7 +124,7 @@ static void narrow(const struct ni_work *w, struct visible *v, const char *list)
     }
 }
 
-/* What is in the way of taking the GPU of that number; NULL: nothing. */
+/* Returns the reason why the GPU of that number cannot be taken; NULL: it can. */
 static const char *obstacle(const struct ni_work *w, const struct ni_local *l,
                             const struct visible *v, uint64_t *rank)
 {
@@ -143,7 +144,8 @@ static const char *obstacle(const struct ni_work *w, const struct ni_local *l,
     *rank = v->n == 1 ? 0 : *rank;
     if (*rank >= v->n)
         return "is the number of no GPU that is visible";
-    /* Slurm counts from 0 what a device cgroup leaves (common/gres.c gres_use_local_device_index) */
+    /* Slurm counts from 0 what a device cgroup leaves (common/gres.c gres_use_local_device_index)
+       */
     const bool some = v->counted && v->n < w->inv->n_gpu && v->gpu[0] == 0;
     if (v->gpu[*rank] < 0 || (some && ni_env_get(w->env, "SLURM_LOCALID")) ||
         (v->counted && w->inv->gdr.gpus_unordered && w->inv->n_gpu > 1 &&

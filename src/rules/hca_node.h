@@ -10,7 +10,8 @@
 
 /* The device node is known not to be there, or not to open. */
 bool ni_lacks_node(const struct ni_uverbs *node);
-/* Puts the reason why the HCA cannot be opened, as a clause; false: nothing is known to be wrong. */
+/* Puts the reason why the HCA cannot be opened, as a clause; false: nothing is known to be wrong.
+   */
 bool ni_put_node(const struct ni_uverbs *node, struct ni_text *t);
 
 #endif

@@ -12,7 +12,8 @@
 static const char disable[] = "NCCL_IB_DISABLE";
 
 /* No port is left. NCCL_IB_DISABLE=1 makes sure of sockets; where the user holds that at 0, a list
-   that takes no device does. Where the user's NCCL_IB_HCA names none it takes all: nothing helps. */
+   that takes no device does. Where the user's NCCL_IB_HCA names none it takes all: nothing helps.
+   */
 static void without_port(const struct ni_work *w)
 {
     static const char variable[] = "NCCL_IB_HCA";

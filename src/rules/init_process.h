@@ -9,7 +9,7 @@
 
 /* For `run`, which doctor's check includes: PID 1 is no init. */
 void ni_note_init(const struct ni_work *w);
-/* Whether a process of that name is an init. */
+/* Returns true if a process of that name is an init. */
 bool ni_is_init(const char *name);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "nccl_init/findings.h"
 
-/* What must be equal in all pods, as NCCL itself compares nothing. */
+/* A setting that must be equal in all pods; NCCL itself compares none. */
 struct ni_job_setting {
     const char *name;
     const char *otherwise; /* NCCL's default, "" for none: the same as unset. NULL: where a pod does

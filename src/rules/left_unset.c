@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NCCL's variables that a rule may set, and what NCCL does by itself while one of them is unset. Each
-   sentence holds for 2.18 to 2.32, or names the versions. Where no version stands it is 2.30.7. */
+/* NCCL's variables that a rule may set, and what NCCL does by itself while one of them is unset.
+   Each sentence holds for 2.18 to 2.32, or names the versions. Where no version stands it is
+   2.30.7. */
 #include "rules/left_unset.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@
 
 #include "rules/decide.h"
 
-/* Says of each variable that a rule may set, and none has, that it stays unset and why; and what NCCL
-   does by itself with those that do. */
+/* Says of each variable that a rule may set, and none has, that it stays unset and why; and what
+   NCCL does by itself with those that do. */
 void ni_say_left_unset(const struct ni_work *w);
 
 #endif

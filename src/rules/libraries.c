@@ -16,7 +16,7 @@
 #include "rules/gpu_hcas.h"
 #include "rules/socket.h"
 
-/* What all variables are decided from. */
+/* The facts from which all variables are decided. */
 struct asked {
     const struct ni_work *w;
     uint32_t all, rank, ports; /* as bits: the chosen ports; those of this process's GPU, else all;
@@ -30,8 +30,8 @@ static const char ucx_devices[] = "UCX_NET_DEVICES", nvshmem_list[] = "NVSHMEM_H
 static const char vllm_map[] = "VLLM_GPU_NIC_PCIE_MAPPING",
                   vllm_selection[] = "VLLM_NIC_SELECTION_VARS";
 
-/* Decides one variable: the value and the reason; a reason alone: better left unset; neither: nothing
-   is said of it. */
+/* Decides one variable: the value and the reason; a reason alone: better left unset; neither:
+   nothing is said of it. */
 typedef void put_fn(const struct asked *a, struct ni_text *value, struct ni_text *why);
 
 /* "mlx5_6:1,mlx5_7:1"; each HCA once, without the number. */
@@ -109,8 +109,8 @@ static void put_map(const struct asked *a, struct ni_text *map, struct ni_text *
     }
 }
 
-/* vLLM puts the worker's NIC in front of a value that is there (set_worker_gpu_nic_mapping): what the
-   user has set is left to the user. It takes both variables or neither, empty ones as none
+/* vLLM puts the worker's NIC in front of a value that is there (set_worker_gpu_nic_mapping): what
+   the user has set is left to the user. It takes both variables or neither, empty ones as none
    (set_worker_net_device). */
 static void decide_vllm(struct asked *a)
 {
@@ -296,8 +296,8 @@ void ni_put_library_variables(struct ni_text *t)
         ni_putf(t, ", %s", variables[i].name);
 }
 
-/* What of nvshmem.conf says otherwise than the environment will. The setting stays for NVSHMEM before
-   3.6.5, which reads no such file. */
+/* Reports a value of nvshmem.conf that differs from the one in the environment. The setting stays
+   for NVSHMEM before 3.6.5, which reads no such file. */
 static void check_override(const struct ni_work *w, const char *name)
 {
     const struct ni_conf_entry *e = ni_find_conf(w->inv, name, true);

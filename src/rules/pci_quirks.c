@@ -165,9 +165,9 @@ static bool find_dual_port(const struct ni_work *w, int port[2])
     return false;
 }
 
-/* Fusing is switched for all NICs: no variable takes out two (2.30.7 graph/topo.cc ncclTopoAutoMerge).
-   NCCL_NET_FORCE_MERGE could name the others, but a name that NCCL does not find ends the job
-   (ncclTopoForceMerge), and NCCL before 2.24.3 does not know it. */
+/* Fusing is switched for all NICs: no variable takes out two (2.30.7 graph/topo.cc
+   ncclTopoAutoMerge). NCCL_NET_FORCE_MERGE could name the others, but a name that NCCL does not
+   find ends the job (ncclTopoForceMerge), and NCCL before 2.24.3 does not know it. */
 static void report_not_fused(const struct ni_work *w, const char *why)
 {
     int port[2];
@@ -212,8 +212,8 @@ static bool find_far_pair(const struct taken *t, const struct ni_hca *pair[2])
 }
 
 /* A level that fuses NICs through the CPU. NCCL 2.30.7 refuses two NUMA nodes (graph/topo.cc
-   ncclTopoGetVNicParent), older ones hang the NIC where nothing finds it; all need the PCI address of
-   the first (ncclTopoMakePciParent). */
+   ncclTopoGetVNicParent), older ones hang the NIC where nothing finds it; all need the PCI address
+   of the first (ncclTopoMakePciParent). */
 static void check_wide_level(const struct ni_work *w, const char *level, const struct taken *t)
 {
     const bool sys = ni_has_prefix(level, "SYS");

@@ -60,7 +60,8 @@ bool ni_is_taken(const struct ni_work *w, int port)
     return ni_is_allocated(h) && !h->efa && !down && is_in_users_list(w, port);
 }
 
-/* As the kernel calls it (drivers/infiniband/core/sysfs.c phys_state_show); read for doctor. */
+/* Returns the kernel's word for it (drivers/infiniband/core/sysfs.c phys_state_show); read for
+   doctor. */
 static const char *physical_state(const struct ni_port *port)
 {
     static const char *const text[] = {"?",
@@ -114,7 +115,8 @@ static void judge_port(const struct ni_work *w, unsigned at)
 
 /* ---- the ports beside each other ---- */
 
-/* The user names it, by its whole name: a prefix, or what is left out, may take more than was meant. */
+/* The user names it, by its whole name: a prefix, or what is left out, may take more than was
+   meant. */
 static bool is_named(const struct ni_work *w, int at)
 {
     const char *list = ni_user_value(w, variable);
@@ -127,8 +129,9 @@ static bool is_named(const struct ni_work *w, int at)
            takes(w, exact, at);
 }
 
-/* Where nothing named the HCAs of the pod, a port of less than half the fastest one's rate is the
-   management or storage port; a collective runs at the pace of the slowest. */
+/* Leaves out slow ports if no source named the HCAs of the pod: a port of less than half the
+   fastest one's rate is the management or storage port; a collective runs at the pace of the
+   slowest. */
 static void leave_out_slow(const struct ni_work *w)
 {
     const struct ni_port *port = w->inv->port;

@@ -30,8 +30,9 @@ static bool has_no_new_privs(const struct ni_self *s)
 
 /* ---- capabilities ---- */
 
-/* What an exec can give back although it was dropped. With no_new_privs nothing: what would be gained
-   is cut to the permitted set of before (commoncap.c cap_bprm_creds_from_file, since Linux 3.5). */
+/* Returns the capabilities that an exec can give back although they were dropped. With no_new_privs
+   none: a gain is cut to the permitted set of before (commoncap.c cap_bprm_creds_from_file, since
+   Linux 3.5). */
 static uint64_t given_back(const struct ni_self *s, const struct ni_caps *caps)
 {
     return has_no_new_privs(s) ? 0 : caps->stuck;

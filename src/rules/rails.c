@@ -123,8 +123,8 @@ static void put_rails_reason(const struct ni_work *w, unsigned a, unsigned b, en
         ni_put(why, "not all routes can be read");
 }
 
-/* The path between the two rails that are nearest to being one network; NONE: all are apart. *why: a
-   clause, if they are not. */
+/* The path between the two rails that are nearest to being one network; NONE: all are apart. *why:
+   a clause, if they are not. */
 static enum ni_path path_of_rails(const struct ni_work *w, struct ni_text *why)
 {
     const unsigned n = w->plan->n_chosen;
@@ -179,9 +179,10 @@ static bool share_data_direct(const struct ni_hca *a, const struct ni_hca *b)
            ni_bdf_cmp(x->at[x->depth - 1], y->at[y->depth - 1]) == 0;
 }
 
-/* The user relies on 0 where no route leads from rail to rail. NCCL does not promise it (NVIDIA/nccl#836):
-   rings and trees do cross (#2345, open in August 2026), and the two ports of a card with Data Direct were
-   one to it (#2097; 2.29.3 transport/net_ib/init.cc ncclIbGetPciPath). */
+/* The user relies on 0 where no route leads from rail to rail. NCCL does not promise it
+   (NVIDIA/nccl#836): rings and trees do cross (#2345, open in August 2026), and the two ports of a
+   card with Data Direct were one to it (#2097; 2.29.3 transport/net_ib/init.cc ncclIbGetPciPath).
+   */
 static void check_users(const struct ni_work *w)
 {
     if (!ni_user_value(w, variable) || ni_user_int(w, variable, 2) != 0)
@@ -236,9 +237,10 @@ static bool have_subnets(const struct ni_work *w)
     return net->route_known == NI_KNOWN;
 }
 
-/* What 0 takes away, by NCCL's own sources: alternating rings (2.20.3 to 2.30.7 graph/connect.cc
-   ncclTopoPostset); GIN, of all ranks in 2.29.2 and 2.29.3 (init.cc), and between rails later
-   (dev_runtime.cc: GIN_CONNECTION_FULL is ncclInvalidArgument), and the RMA of the host. */
+/* Puts the features that 0 takes away, by NCCL's own sources: alternating rings (2.20.3 to 2.30.7
+   graph/connect.cc ncclTopoPostset); GIN, of all ranks in 2.29.2 and 2.29.3 (init.cc), and between
+   rails later (dev_runtime.cc: GIN_CONNECTION_FULL is ncclInvalidArgument), and the RMA of the
+   host. */
 void ni_rule_rails(const struct ni_work *w)
 {
     struct ni_text why = NI_TEXT(NI_REASON);

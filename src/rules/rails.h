@@ -24,14 +24,15 @@ ni_rule_fn ni_rule_rails;
 const struct ni_route *ni_route_to(const struct ni_net *net, const char *ifname,
                                    const uint8_t ip[NI_GID_BYTES], bool gateway);
 
-/* Whether what leaves through one interface can come to the network of the other: they share a subnet,
-   or a route of one leads through a router to the other. UNKNOWN where a table of policy rules
-   (`ip rule`) may do so. The other pods are built alike. IPv6 needs NI_NEED_ROUTES6. */
+/* Returns THERE if a packet that leaves through one interface can reach the network of the other:
+   they share a subnet, or a route of one leads through a router to the other. UNKNOWN if a table of
+   policy rules (`ip rule`) may do so. The other pods are built alike. IPv6 needs NI_NEED_ROUTES6.
+   */
 enum ni_path ni_path_between(const struct ni_net *net, const struct ni_end *a,
                              const struct ni_end *b);
 
-/* Two chosen ports or more, and no path is known between any two of them, though a table of a policy rule,
-   which /proc does not show, may have one. */
+/* Two chosen ports or more, and no path is known between any two of them, though a table of a
+   policy rule, which /proc does not show, may have one. */
 bool ni_rails_may_be_apart(const struct ni_work *w);
 
 #endif

@@ -10,7 +10,7 @@
 #include "nccl_init/text.h"
 #include "rules/gid_pick.h"
 
-/* Whose it is may never be told: that is no reason to wait. */
+/* The owner of a GID may never be known: that is no reason to wait. */
 static bool has_routable_gid(const struct ni_inventory *inv, const struct ni_port *port)
 {
     const int best = ni_best_gid(inv, port, false);

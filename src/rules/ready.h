@@ -8,8 +8,8 @@
 #include "nccl_init/inventory.h"
 #include "nccl_init/text.h"
 
-/* Whether each port of the pod's HCAs has link, interface, address and GID, as far as a wait can
-   mend that. What is missing is added to *missing as "mlx5_6/1: link, ...". */
+/* Returns true if each port of the pod's HCAs has link, interface, address and GID, as far as a
+   wait can change that. Missing things are added to *missing as "mlx5_6/1: link, ...". */
 bool ni_is_ready(const struct ni_inventory *inv, struct ni_text *missing);
 
 #endif

@@ -88,7 +88,8 @@ static bool has_roce_v2(const struct ni_work *w, struct ni_text *why)
     return true;
 }
 
-/* HCAs that share a port of a NIC share its cable: one rail. Where one sits must be known for that. */
+/* HCAs that share a port of a NIC share its cable: one rail. Where one sits must be known for that.
+   */
 static bool has_rails(const struct ni_work *w, struct ni_text *why)
 {
     const unsigned given = ni_allocated_hcas(w->inv);
@@ -125,8 +126,8 @@ static bool has_gpus(const struct ni_work *w, struct ni_text *why)
 }
 
 /* NCCL_NET_GDR_LEVEL in force. What NCCL does not know it ignores, and goes up to PXB. P2C is over
-   NVLink-C2C and what lies at the same CPU, which is PHB on the PCI tree, and NCCL's default with C2C
-   (NCCL 2.30.7 graph/paths.cc ncclTopoCheckGdr). */
+   NVLink-C2C and what lies at the same CPU, which is PHB on the PCI tree, and NCCL's default with
+   C2C (NCCL 2.30.7 graph/paths.cc ncclTopoCheckGdr). */
 static enum ni_distance level_in_force(const struct ni_work *w)
 {
     static const char name[] = "NCCL_NET_GDR_LEVEL";

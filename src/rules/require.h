@@ -14,7 +14,7 @@ ni_rule_fn ni_rule_require;
    soft: the soft limit in force in bytes, -1 unknown; may_lock: CAP_IPC_LOCK will be effective for
    the command. What does not hold makes the plan refuse. */
 void ni_require_memlock(const struct ni_work *w, int64_t soft, bool may_lock);
-/* The same by what the plan says, for verbs that raise nothing. */
+/* Judges the demand for locked memory by the plan, for verbs that raise nothing. */
 void ni_require_planned_memlock(const struct ni_work *w);
 
 /* A demand that is judged later does not hold: the first of these bits that is demanded, if one is.

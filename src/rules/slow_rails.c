@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rails that are slower than the others: NCCL spreads its traffic evenly, so the slowest sets the pace. */
+/* Rails that are slower than the others: NCCL spreads its traffic evenly, so the slowest sets the
+   pace. */
 #include "rules/slow_rails.h"
 
 #include "nccl_init/findings.h"
@@ -12,7 +13,8 @@
 #include "rules/decide.h"
 #include "rules/ports.h"
 
-/* Whether the HCA belongs to a GPU: below one switch with it, or nearer than any chosen HCA. */
+/* Returns true if the HCA belongs to a GPU: below one switch with it, or nearer than any chosen
+   HCA. */
 static bool is_near(const struct ni_work *w, int hca)
 {
     for (unsigned g = 0; g < w->inv->n_gpu; g++) {

@@ -26,7 +26,7 @@ static const char variable[] = "NCCL_SOCKET_IFNAME", family_variable[] = "NCCL_S
 
 /* ---- the address that NCCL takes of an interface ---- */
 
-/* Who can connect to an address. */
+/* The hosts that can connect to an address. */
 enum reach { NO_ADDRESS, THIS_LINK, PEERS };
 
 struct address {
@@ -43,9 +43,9 @@ static void count_address(const uint8_t ip[NI_GID_BYTES], enum reach *v4, enum r
 }
 
 /* NCCL takes the first record of an interface: the kernel lists all IPv4 addresses before all IPv6
-   ones (NCCL 2.30.7 os/linux.cc ncclOsFindInterfaces, by getifaddrs). An IPv4 address whose interface
-   the route table does not tell (a /32, source routing in other tables, two interfaces in one subnet)
-   may be this one's: or_unknown. own: one that is, or NULL. */
+   ones (NCCL 2.30.7 os/linux.cc ncclOsFindInterfaces, by getifaddrs). An IPv4 address whose
+   interface the route table does not tell (a /32, source routing in other tables, two interfaces in
+   one subnet) may be this one's: or_unknown. own: one that is, or NULL. */
 static struct address address_of(const struct ni_work *w, const char *ifname, bool or_unknown,
                                  const uint8_t *own)
 {
@@ -108,7 +108,7 @@ static bool is_down(const struct ni_work *w, const char *ifname)
     return d && d->known == NI_KNOWN && !d->running;
 }
 
-/* Where /sys/class/net cannot be read the route table is believed. */
+/* If /sys/class/net cannot be read the route table is believed. */
 const char *ni_pod_interface(const struct ni_work *w)
 {
     const char *name = w->inv->net.default_if;
@@ -229,8 +229,8 @@ static void find_others(const struct ni_work *w, const char *pod, struct list *o
     }
 }
 
-/* An IPv4 address in a subnet of the interface: its own, or its neighbour's where two interfaces are in
-   one subnet. */
+/* An IPv4 address in a subnet of the interface: its own, or its neighbour's where two interfaces
+   are in one subnet. */
 static const uint8_t *ipv4_of(const struct ni_net *net, const char *ifname)
 {
     for (unsigned i = 0; i < net->n_addr; i++) {
@@ -244,7 +244,8 @@ static const uint8_t *ipv4_of(const struct ni_net *net, const char *ifname)
     return NULL;
 }
 
-/* The worst path between any two of them: a pod of which one is down must still reach the others. */
+/* The worst path between any two of them: a pod of which one is down must still reach the others.
+   */
 static enum ni_path worst_path(const struct ni_work *w, const struct list *l)
 {
     const struct ni_net *net = &w->inv->net;
@@ -265,8 +266,8 @@ static enum ni_path worst_path(const struct ni_work *w, const struct list *l)
     return worst;
 }
 
-/* An interface that was given to the pod and cannot serve: in the other pods it may, and they name it;
-   NULL. */
+/* An interface that was given to the pod and cannot serve: in the other pods it may, and they name
+   it; NULL. */
 static const char *lost_interface(const struct ni_work *w)
 {
     const struct ni_net *net = &w->inv->net;
@@ -292,8 +293,8 @@ static void report_left_out(const struct ni_work *w, const struct list *others, 
         names.buf, why);
 }
 
-/* NCCL alone takes only interfaces whose names begin with "ib" where there are such (2.28.9 misc/socket.cc
-   ncclFindInterfaces). */
+/* NCCL alone takes only interfaces whose names begin with "ib" where there are such (2.28.9
+   misc/socket.cc ncclFindInterfaces). */
 static void keep_ipoib(struct list *l)
 {
     unsigned n = 0;
@@ -409,9 +410,9 @@ static const char *find_interfaces(const struct ni_work *w, struct list *l)
     return w->plan->transport == NI_NET_RDMA ? choose_for_bootstrap(w, l) : choose_for_data(w, l);
 }
 
-/* The interface that NCCL takes of those that the user's list matches: the first that getifaddrs lists
-   (NCCL 2.30.7 os/linux.cc ncclOsFindInterfaces). The kernel lists IPv4 before IPv6, each by the number
-   of the interface (net/core/rtnetlink.c rtnl_dump_all); lo is the first of all. */
+/* The interface that NCCL takes of those that the user's list matches: the first that getifaddrs
+   lists (NCCL 2.30.7 os/linux.cc ncclOsFindInterfaces). The kernel lists IPv4 before IPv6, each by
+   the number of the interface (net/core/rtnetlink.c rtnl_dump_all); lo is the first of all. */
 struct first {
     const struct ni_netdev *netdev; /* NULL: none */
     struct address address;
@@ -436,8 +437,8 @@ static void note_first(struct first *f, const struct ni_netdev *d, struct addres
     }
 }
 
-/* What the user's own list means here: the interfaces it matches that have an address. A list of one
-   character counts as unset (misc/socket.cc). false: no list. */
+/* Finds the interfaces of the user's own list: those that it matches and that have an address. A
+   list of one character counts as unset (misc/socket.cc). false: no list. */
 static bool take_users_list(const struct ni_work *w, struct list *l)
 {
     const char *user = ni_user_value(w, variable), *local = NULL;
@@ -540,8 +541,8 @@ static void report_none(const struct ni_work *w)
                   "the interface of the default route has no routable address of %s", family);
 }
 
-/* torchcomms and its ncclx take the whole value for the beginning of one name, before their #2457 of May
-   2026 (ctran getInterfaceAddress). The pod's own network reaches all pods. */
+/* torchcomms and its ncclx take the whole value for the beginning of one name, before their #2457
+   of May 2026 (ctran getInterfaceAddress). The pod's own network reaches all pods. */
 static const char *keep_one(const struct ni_work *w, struct list *l, const char *why)
 {
     const char *pod = w->policy->sockets ? NULL : ni_pod_interface(w);

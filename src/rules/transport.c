@@ -14,9 +14,9 @@
 
 static const char disable[] = "NCCL_IB_DISABLE";
 
-/* HPC-X's plugins and AMD's for its own NICs carry a copy of NCCL's InfiniBand code and read the same
-   variables (NVIDIA/nccl#1357; ROCm/amd-anp net_ib.cc). ROCM-IB and IB-CAST are RCCL's own (2.28.3
-   and later, plugin/net.cc). */
+/* HPC-X's plugins and AMD's for its own NICs carry a copy of NCCL's InfiniBand code and read the
+   same variables (NVIDIA/nccl#1357; ROCm/amd-anp net_ib.cc). ROCM-IB and IB-CAST are RCCL's own
+   (2.28.3 and later, plugin/net.cc). */
 static bool is_ib_family(const char *plugin)
 {
     static const char *const parts[] = {"sharp", "SHARP", "hpcx", "spcx", "anp", "ANP"};
@@ -28,9 +28,9 @@ static bool is_ib_family(const char *plugin)
     return strncasecmp(plugin, "ib", 2) == 0 || strcasecmp(plugin, "rocm-ib") == 0;
 }
 
-/* A value of NCCL_NET that is the name of no network: NCCL compares all of it, an empty one too, and
-   knows `none` in NCCL_NET_PLUGIN alone (2.30.7 init.cc envConfigOverride, plugin/net.cc ncclNetInit;
-   2.20.5 net.cc ncclNetInit). */
+/* A value of NCCL_NET that is the name of no network: NCCL compares all of it, an empty one too,
+   and knows `none` in NCCL_NET_PLUGIN alone (2.30.7 init.cc envConfigOverride, plugin/net.cc
+   ncclNetInit; 2.20.5 net.cc ncclNetInit). */
 static bool is_no_network(const char *net)
 {
     static const char blanks[] = " \t\r\n";
@@ -69,8 +69,8 @@ static const char *only_efa(const struct ni_inventory *inv)
     return name;
 }
 
-/* NCCL_NET=IB, or a plugin of that family: NCCL takes no other network then, and dies where that has
-   no device (plugin/net.cc). */
+/* NCCL_NET=IB, or a plugin of that family: NCCL takes no other network then, and dies where that
+   has no device (plugin/net.cc). */
 bool ni_allows_only_ib(const struct ni_work *w)
 {
     const char *net = ni_user_value(w, "NCCL_NET");

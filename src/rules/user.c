@@ -126,7 +126,8 @@ static void report_number(const struct ni_work *w, const char *name, const char 
                   value, n);
 }
 
-/* What is odd about a variable of the user's. file: which sets it; NULL: the environment. */
+/* Reports a variable of the user that is odd. file: the file that sets it; NULL: the environment.
+   */
 static void report_odd(const struct ni_work *w, const char *name, const char *value,
                        const char *file)
 {
@@ -143,8 +144,8 @@ static void report_odd(const struct ni_work *w, const char *name, const char *va
         report_number(w, name, value);
 }
 
-/* Names that NCCL does not read, empty values, words for numbers. Of one name the first entry counts;
-   reported by name, whatever the order of the environment. */
+/* Names that NCCL does not read, empty values, words for numbers. Of one name the first entry
+   counts; reported by name, whatever the order of the environment. */
 static void check_variables(const struct ni_work *w)
 {
     const unsigned before = w->f->n;
@@ -160,7 +161,7 @@ static void check_variables(const struct ni_work *w)
             continue;
         if (*value && !is_bad_number(name, value) && !ni_is_nccl_slip(name))
             continue;
-        /* Whether it is the first of its name costs a look at every entry; more findings than these
+        /* To find the first entry of a name costs a look at every entry; more findings than these
            have no room. */
         odd++;
         if (odd > NI_MAX_FINDINGS) {
@@ -214,9 +215,9 @@ static void check_levels(const struct ni_work *w)
                   off ? "" : " on a machine with NVLink-C2C (NCCL 2.29.2)");
 }
 
-/* A level or policy of fusing NICs: of a level NCCL compares the beginning, and takes what it does not
-   know for LOC (NCCL 2.30.7 graph/topo.cc nicPathKvList). The policy RAIL (2.30.7) fuses only NICs
-   to which NCCL_IB_HCA gives one rail (ncclTopoAutoMerge). */
+/* A level or policy of fusing NICs: of a level NCCL compares the beginning, and takes what it does
+   not know for LOC (NCCL 2.30.7 graph/topo.cc nicPathKvList). The policy RAIL (2.30.7) fuses only
+   NICs to which NCCL_IB_HCA gives one rail (ncclTopoAutoMerge). */
 static void check_merging(const struct ni_work *w)
 {
     static const char *const levels[] = {"LOC", "PORT", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS"};
@@ -316,7 +317,8 @@ static void check_hca_list(const struct ni_work *w)
     }
 }
 
-/* The plane of an entry, name:port:rail:plane, as NCCL reads it: by atoi, into 16 bits; -1: it has none. */
+/* The plane of an entry, name:port:rail:plane, as NCCL reads it: by atoi, into 16 bits; -1: it has
+   none. */
 static int plane_of(struct ni_span entry)
 {
     for (unsigned colons = 0; colons < 3; colons++) {
@@ -345,8 +347,8 @@ static int plane_of_port(const char *list, const char *hca, unsigned port)
     return -1;
 }
 
-/* NCCL 2.30.7 and later have room for 12 planes, and use one bit of the number for themselves; a list
-   beyond that ends the InfiniBand transport (transport/net_ib/init.cc ncclIbGetPlaneIndex). */
+/* NCCL 2.30.7 and later have room for 12 planes, and use one bit of the number for themselves; a
+   list beyond that ends the InfiniBand transport (transport/net_ib/init.cc ncclIbGetPlaneIndex). */
 static void check_planes(const struct ni_work *w)
 {
     enum { MOST = 12, OWN_BIT = 1 << 14 };
@@ -410,7 +412,7 @@ static void tell_taken(const struct ni_work *w, int at)
               w->plan->port[at].why, harm ? harm : "the job may be slow");
 }
 
-/* What the list takes although the plan does not: NCCL uses it if it can. */
+/* Reports ports that the user's list has and the plan leaves out: NCCL uses them if it can. */
 static void check_left_out(const struct ni_work *w)
 {
     const struct ni_inventory *inv = w->inv;

@@ -10,11 +10,12 @@
 
 ni_rule_fn ni_rule_user;
 
-/* The variable of NCCL's that `name` is one or two letters off, less "NCCL_"; empty when it is known,
-   or far from all. */
+/* The variable of NCCL's that `name` is one or two letters off, less "NCCL_"; empty when it is
+   known, or far from all. */
 struct ni_span ni_near_name(struct ni_span name);
 
-/* Whether NCCL reads a variable of that name, as far as is known; whether the name is a slip of one. */
+/* Return true if NCCL reads a variable of that name, as far as is known; if the name is a slip of
+   such a name. */
 bool ni_is_nccl_name(struct ni_span name);
 bool ni_is_nccl_slip(struct ni_span name);
 

@@ -41,7 +41,7 @@ static bool is_plain_value(const char *s)
     return n == 0 || (!strchr(" '\"", s[0]) && !strchr(" \\", s[n - 1]));
 }
 
-/* Whether the readers of the format give the value back. */
+/* Returns true if the readers of the format give the value back. */
 static bool carries(enum ni_format format, const struct ni_setting *s)
 {
     switch (format) {
@@ -54,7 +54,7 @@ static bool carries(enum ni_format format, const struct ni_setting *s)
            a CR before a line end. The value then goes through a protobuf string, which is UTF-8. */
         return !strchr(s->value, '\'') && !strstr(s->value, "\r\n") && is_utf8(s->value);
     case NI_FMT_DOCKER:
-        /* What docker run and podman (the bytes behind '=' up to the line end), kubectl, and
+        /* Values that docker run and podman (the bytes after '=' up to the line end), kubectl, and
            Kubernetes 1.34 (trimmed, in Unicode's sense; a backslash at the end joins lines) all
            read alike. docker/cli pkg/kvfile refuses what is no UTF-8, and some readers take off a
            pair of quotes. */

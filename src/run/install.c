@@ -20,7 +20,7 @@
 
 static const char caps_name[] = "security.capability";
 
-/* What became of the file capabilities of this program in the copy. */
+/* The file capabilities of this program, in the copy. */
 struct capabilities {
     bool there;
     int err; /* why the copy has them not; 0: it has */
@@ -41,8 +41,9 @@ static int copy_self(int fd, void *arg)
     return r;
 }
 
-/* Where it goes: operand, or this name in the directory that it is. A link to a directory counts as
-   one with a slash behind it only: who may plant one must not choose where we write. */
+/* Chooses the path of the copy: the operand, or this program's name in the directory that it names.
+   A link to a directory counts as one only if a slash follows: somebody who may plant a link must
+   not choose where we write. */
 static int choose_path(const char *operand, char path[PATH_MAX])
 {
     struct stat st;
@@ -58,7 +59,7 @@ static int choose_path(const char *operand, char path[PATH_MAX])
     return ni_format(path, PATH_MAX, "%s%s%s", operand, between, name) ? 0 : -ENAMETOOLONG;
 }
 
-/* What to do about it. */
+/* Advice for each errno. */
 static const struct {
     int err;
     const char *text;

@@ -112,9 +112,9 @@ static const char *refusal_of(const struct ni_context *ctx)
     return NULL;
 }
 
-/* The command with the settings; what stands against that, memory or the kernel's bound on arguments
-   and environment, leaves it without them, unless something is demanded. Returns only if it was not
-   started: an exit status, or 0 and *refusal tells why. */
+/* The command with the settings; what stands against that, memory or the kernel's bound on
+   arguments and environment, leaves it without them, unless something is demanded. Returns only if
+   it was not started: an exit status, or 0 and *refusal tells why. */
 static int start(struct ni_context *ctx, const char **refusal)
 {
     static const char no_room[] = "the environment of the command has no room for the settings";

@@ -14,12 +14,13 @@
 
 ni_verb_fn ni_cmd_selftest;
 
-/* Runs each trial by `fn`, in a process of its own. Returns when all have ended, after all->limit_ms at
-   most and a second for what hangs to be killed; what does not die even then is left. Otherwise nothing
-   is left behind: no process, descriptor, signal. 0 or -errno: no processes. */
+/* Runs each trial by `fn`, in a process of its own. Returns when all have ended, after
+   all->limit_ms at most and a second for what hangs to be killed; what does not die even then is
+   left. Otherwise nothing is left behind: no process, descriptor, signal. 0 or -errno: no
+   processes. */
 int ni_run_trials(struct ni_context *ctx, struct ni_trials *all, ni_rail_fn *fn);
-/* Tries the ports. NULL: no process could be started, which is a finding; nothing to try is one, too. The
-   trials last as long as the process. */
+/* Tries the ports. NULL: no process could be started, which is a finding; nothing to try is one,
+   too. The trials last as long as the process. */
 const struct ni_trials *ni_try_ports(struct ni_context *ctx);
 /* The self-test, for a verdict: whether all ports passed; *how: how many of how many. `all` is the
    result of ni_try_ports. */

@@ -122,8 +122,8 @@ static const struct {
 
 /* Pinned memory counts per process against RLIMIT_MEMLOCK, unless CAP_IPC_LOCK is there in the
    initial user namespace (drivers/infiniband/core/umem.c ib_umem_get); a limit of 0 is EPERM
-   (mm/mlock.c can_do_mlock). mlx5 pins its queues too, beside the memory: a limit of 64 MiB, as some
-   distributions have it, holds the default size and no more. */
+   (mm/mlock.c can_do_mlock). mlx5 pins its queues too, beside the memory: a limit of 64 MiB, as
+   some distributions have it, holds the default size and no more. */
 static bool is_limited(const struct ni_work *w, const struct ni_trials *all,
                        const struct ni_pair_result *x)
 {

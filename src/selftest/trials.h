@@ -22,13 +22,13 @@ struct ni_trials {
     int64_t memlock; /* soft RLIMIT_MEMLOCK; -1: unknown */
 };
 
-/* Whether NCCL will use RDMA if it can; false where the user chose something else. */
+/* Returns true if NCCL will use RDMA if it can; false if the user chose something else. */
 bool ni_wants_trials(const struct ni_work *w);
-/* What a self-test is to try: the chosen ports with the index that NCCL will use, then ports that
-   were given to the pod by name and cannot be used. ret must be zeroed. */
+/* Plans the trials of a self-test: the chosen ports with the index that NCCL will use, then ports
+   that were given to the pod by name and cannot be used. ret must be zeroed. */
 void ni_plan_trials(const struct ni_work *w, struct ni_trials *ret);
-/* What ended trials mean: a finding for each that did not pass, and for what the device says
-   otherwise than sysfs. An inventory that was gathered for doctor tells more. */
+/* Judges trials that have ended: a finding for each that did not pass, and for each fact that the
+   device reports otherwise than sysfs. An inventory that was gathered for doctor tells more. */
 void ni_judge_trials(const struct ni_work *w, struct ni_trials *all);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files below a root: reading, listing, asking. Each call makes the path whole, lets the recorder see it, and asks
-   the root. */
+/* Files below a root: reading, listing, asking. Each call makes the path whole, lets the recorder
+   see it, and asks the root. */
 #ifndef NCCL_INIT_SYSROOT_FILES_H
 #define NCCL_INIT_SYSROOT_FILES_H
 
@@ -21,30 +21,32 @@ struct ni_names {
     const char *name[NI_MAX_NAMES];
     char text[NI_NAMES_TEXT];
 };
-/* The directory at that path from `from`, kept open, for the kernel walks sysfs's links anew each time
-   (fs/kernfs/symlink.c): an open takes 3 to 4 us instead of 7 to 8. One that cannot be opened, and one
-   of a tree, is none the worse: its files tell. */
+/* The directory at that path from `from`, kept open, for the kernel walks sysfs's links anew each
+   time (fs/kernfs/symlink.c): an open takes 3 to 4 us instead of 7 to 8. One that cannot be opened,
+   and one of a tree, is none the worse: its files tell. */
 struct ni_dir ni_dir_open(const struct ni_dir *from, const char *fmt, ...) NI_PRINTF(2, 3);
 void ni_dir_close(struct ni_dir *dir);
 /* The same, but nothing is opened: it uses what `from` keeps open, and lives no longer. */
 struct ni_dir ni_dir_at(const struct ni_dir *from, const char *fmt, ...) NI_PRINTF(2, 3);
 
-/* Reads a whole file, cuts one final newline, NUL-terminates; "" on errors. Its length, or -errno as the kernel
-   gave it (ENOENT, EACCES, EINVAL, ...), -EOVERFLOW when it does not fit in cap - 1 (never cut
-   short), -EILSEQ when it holds a NUL. What is neither file nor directory is not read: -ENXIO. */
+/* Reads a whole file, cuts one final newline, NUL-terminates; "" on errors. Its length, or -errno
+   as the kernel gave it (ENOENT, EACCES, EINVAL, ...), -EOVERFLOW when it does not fit in cap - 1
+   (never cut short), -EILSEQ when it holds a NUL. What is neither file nor directory is not read:
+   -ENXIO. */
 ssize_t ni_read(const struct ni_dir *dir, char *buf, size_t cap, const char *fmt, ...)
     NI_PRINTF(4, 5);
 /* Target of a symbolic link. Its length or -errno; -EOVERFLOW. */
 ssize_t ni_readlink(const struct ni_dir *dir, char *buf, size_t cap, const char *fmt, ...)
     NI_PRINTF(4, 5);
-/* As ni_read and ni_readlink of a path that is whole, but a NUL is a byte like any other, and unrecorded. */
+/* Reads as ni_read and ni_readlink do, of a path that is whole; a NUL is a byte like any other, and
+   nothing is recorded. */
 ssize_t ni_raw_text(const struct ni_dir *dir, const char *path, enum ni_access access, char *buf,
                     size_t cap);
 /* 0 if the path leads to something, whatever it is; -errno. */
 int ni_exists(const struct ni_dir *dir, const char *fmt, ...) NI_PRINTF(2, 3);
 
-/* Whether the path leads to what stands at `name` of this machine: the file, or the link itself.
-   Only on "/". */
+/* Returns true if the path leads to the thing at `name` of this machine: the file, or the link
+   itself. Only on "/". */
 bool ni_is_at(const struct ni_dir *dir, const char *name, const char *fmt, ...) NI_PRINTF(3, 4);
 
 /* 0 if this process may open the device node for reading and writing; -errno. Only on "/" is it

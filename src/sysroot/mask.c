@@ -53,12 +53,13 @@ static uint32_t thing_number(struct ni_mask *m, uint64_t is, bool add)
     return m->n;
 }
 
-/* RFC 4291 appendix A: an interface id has the universal bit of the MAC address or GUID turned over. */
+/* RFC 4291 appendix A: an interface id has the universal bit of the MAC address or GUID turned
+   over. */
 #define UNIVERSAL (UINT64_C(1) << 57)
 #define ID_BASE   (UINT64_C(3) << 32) /* no small number, as people give them: ::1, ::5 */
 
-/* The low half of an address that only this machine has: of a MAC address (ff:fe in the middle), of a
-   link-local address, or a GUID. is_guid: it is one; else only if it was met as one. */
+/* The low half of an address that only this machine has: of a MAC address (ff:fe in the middle), of
+   a link-local address, or a GUID. is_guid: it is one; else only if it was met as one. */
 static void mask_ip(struct ni_mask *m, uint8_t ip[NI_GID_BYTES], bool is_guid)
 {
     uint64_t id = 0;
@@ -82,7 +83,7 @@ static bool is_alnum(char c)
     return ni_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* As long as the other, so that a path is too long where the other one was. */
+/* Masks a name by one of the same length, so that a masked path is too long if the real one was. */
 void ni_mask_name(struct ni_mask *m, struct ni_span name, struct ni_text *ret)
 {
     enum { LONG = 32 };
@@ -222,7 +223,7 @@ static bool is_usual(struct ni_span name)
     return ni_parse_u64(name, 9999, &number) == 0 || ni_parse_bdf(name, &bdf) == 0;
 }
 
-/* Whether the kernel itself has given the name, in sysfs. */
+/* Returns true if the kernel itself has given the name, in sysfs. */
 static bool is_of_sysfs(struct ni_span name)
 {
     for (size_t i = 0; i < name.n; i++)
@@ -321,8 +322,8 @@ static const struct {
     {"xx:xx:xx:xx:xx:xx", "02:00:00:00:00:00"},
 };
 
-/* Whether s begins with the form, ends with it as a word, and does not repeat one digit: that is
-   nobody's. */
+/* Returns true if s begins with the form, ends with it as a word, and does not repeat one digit:
+   such an id is nobody's. */
 static bool is_form(struct ni_span s, const char *form)
 {
     bool varies = false;

@@ -13,7 +13,8 @@ struct ni_mask;
 
 struct ni_mask; /* what stands for what in a masked record: the same for the same */
 
-/* For that record, which must stay, its `above` told. To be freed with ni_mask_free. NULL: no memory. */
+/* For that record, which must stay, its `above` told. To be freed with ni_mask_free. NULL: no
+   memory. */
 struct ni_mask *ni_mask_new(const struct ni_tree *t);
 void ni_mask_free(struct ni_mask *m);
 /* The path of an entry, the target of its link; false: it is left out. */
@@ -24,8 +25,8 @@ void ni_mask_text(struct ni_mask *m, const char *asked, struct ni_span s, struct
 /* There were more things than there is room for: the masks are of no use. */
 bool ni_mask_is_full(const struct ni_mask *m);
 
-/* For those: "name-3"; a path name by name, but for those that every machine has; whether a device or an
-   interface that the record shows has a name that begins so. */
+/* For those: "name-3"; a path name by name, but for those that every machine has; whether a device
+   or an interface that the record shows has a name that begins so. */
 void ni_mask_name(struct ni_mask *m, struct ni_span name, struct ni_text *ret);
 void ni_mask_path(struct ni_mask *m, struct ni_span path, struct ni_text *ret);
 bool ni_mask_is_shown(const struct ni_mask *m, struct ni_span beginning);

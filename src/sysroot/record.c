@@ -17,11 +17,12 @@
 #include "sysroot/root.h"
 #include "sysroot/tree.h"
 
-/* How sure an entry is. What exists and is no directory is an empty file until it is read, so that
-   device nodes stay that; a name that was listed is a directory until it is looked at. */
+/* Certainty of an entry. A thing that exists and is not a directory is an empty file until it is
+   read, so that device nodes stay that; a name that was listed is a directory until it is looked
+   at. */
 enum sure { LISTED, SEEN, READ };
 
-/* Of what is met at one path the surest counts, and of two the later one. */
+/* Adds an entry. If a path has several the surest counts, and of two equals the later one. */
 static void add_entry(const struct ni_dir *from, const char *path, enum sure sure,
                       struct ni_entry e)
 {
@@ -44,8 +45,9 @@ static void add_entry(const struct ni_dir *from, const char *path, enum sure sur
         t->failed = r;
 }
 
-/* That a path is too long a tree says too, and that it leads through a file, once that file is in it.
-   What cannot even be looked at lies in a directory that lets nobody through, or in no directory. */
+/* Adds the error of a path. A tree itself knows that a path is too long, and that it leads through
+   a file that it has. A path that cannot even be looked at lies in a directory that lets nobody
+   through, or in no directory. */
 static void add_errno(const struct ni_dir *from, const char *path, int err)
 {
     char dir[NI_TREE_PATH + 1] = "";
@@ -79,8 +81,8 @@ static int add_name(void *ctx, const char *name, size_t n)
 
 static char *content; /* what was met last */
 
-/* A path without links, which was asked for by another. 1: what is there is recorded; 0: it is of another
-   kind than is wanted; -errno. */
+/* A path without links, which was asked for by another. 1: what is there is recorded; 0: it is of
+   another kind than is wanted; -errno. */
 static int record_call(const struct ni_dir *from, const char *path, enum ni_access access,
                        char *asked)
 {
@@ -204,8 +206,8 @@ static void sort_key(const struct ni_entry *e, char ret[NI_TREE_PATH])
             *ret = '\x01';
 }
 
-/* By directory, mlx5_2 before mlx5_10, and there the directories first, then by name: what lies deeper
-   comes behind all that is in the directory. */
+/* By directory, mlx5_2 before mlx5_10, and there the directories first, then by name: what lies
+   deeper comes behind all that is in the directory. */
 static int by_directory(const void *a, const void *b)
 {
     const struct ni_entry *x = a, *y = b;
@@ -218,8 +220,8 @@ static int by_directory(const void *a, const void *b)
     return c ? c : ni_natural_cmp(x->name, y->name);
 }
 
-/* What is to be written, in order, which the caller frees. A directory with something in it needs no
-   entry, and what became none while something in it was recorded stays one. NULL: no memory. */
+/* Returns the entries to write, in order; the caller frees them. A directory with something in it
+   needs no entry. A directory that went away while it was recorded stays one. NULL: no memory. */
 static struct ni_entry *sorted(struct ni_tree *t, size_t *ret_n)
 {
     struct ni_entry *kept = malloc((t->n + 1) * sizeof(*kept));
@@ -244,7 +246,8 @@ static bool entry_number(const struct ni_entry *e, uint64_t *ret)
            ni_parse_u64(ni_span_of(e->name), 999999999, ret) == 0;
 }
 
-/* How many of the entries, from the first on, differ in their number alone: one range. */
+/* Returns the number of entries, from the first on, that differ in their number alone: one range.
+   */
 static size_t range_of(const struct ni_entry *e, size_t n)
 {
     enum { MAX_RUN = 65536 }; /* what the parser takes */
@@ -342,8 +345,8 @@ static int mask_entry(struct work *w, const struct ni_entry *e, struct ni_tree *
     return r;
 }
 
-/* The masked record, to be freed; NULL and *ret_err. All is looked at twice, for a GUID must be known as
-   one before it is met inside an address. */
+/* The masked record, to be freed; NULL and *ret_err. All is looked at twice, for a GUID must be
+   known as one before it is met inside an address. */
 static struct ni_tree *masked(const struct ni_tree *record, const struct ni_entry *e, size_t n,
                               ni_keep_fn *keep, void *ctx, int *ret_err)
 {

@@ -11,7 +11,8 @@
 
 struct ni_mask;
 
-/* Puts what of a file's content may stand in a masked record. asked: the path by which it was read. */
+/* Puts what of a file's content may stand in a masked record. asked: the path by which it was read.
+   */
 typedef void ni_keep_fn(void *ctx, struct ni_mask *m, const char *asked, struct ni_span content,
                         struct ni_text *ret);
 
@@ -21,10 +22,10 @@ void ni_record(const struct ni_dir *dir, const char *path, enum ni_access access
 /* From now on, record what passes the door. 0 or -errno. */
 int ni_root_record(struct ni_root *root);
 
-/* Puts what was recorded in .tree form: header, a comment line, then the entries. keep: the record is
-   masked: of each file's content only what it puts is there, with MAC addresses, GUIDs and UUIDs replaced,
-   and paths of people's choosing have other names; NULL: all is there. 0 or -errno:
-   then the text is of no use. */
+/* Puts what was recorded in .tree form: header, a comment line, then the entries. keep: the record
+   is masked: of each file's content only what it puts is there, with MAC addresses, GUIDs and UUIDs
+   replaced, and paths of people's choosing have other names; NULL: all is there. 0 or -errno: then
+   the text is of no use. */
 int ni_record_text(const struct ni_root *root, const char *header, ni_keep_fn *keep, void *ctx,
                    struct ni_text *ret);
 /* Adds a file that is no file below the root (the environment) to the record. 0 or -errno. */

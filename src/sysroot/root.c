@@ -79,8 +79,8 @@ int ni_raw_open_dir(const struct ni_dir *from, const char *path)
 
 /* ---- files ---- */
 
-/* What is neither file nor directory is not opened for reading where its driver or its other end
-   would notice. */
+/* Refuses a thing that is neither file nor directory: its driver or its other end
+   would notice that it is opened for reading. */
 static int check_mode(mode_t mode)
 {
     return S_ISREG(mode) || S_ISDIR(mode) ? 0 : -ENXIO;
@@ -108,8 +108,8 @@ static int open_file(const struct ni_dir *dir, const char *path)
     return r < 0 ? r : fd;
 }
 
-/* A file's content. sysfs gives a whole attribute in one read (fs/kernfs/file.c: one seq_file record),
-   a binary one a page at a time. Nothing else promises that a short read is the last. */
+/* A file's content. sysfs gives a whole attribute in one read (fs/kernfs/file.c: one seq_file
+   record), a binary one a page at a time. Nothing else promises that a short read is the last. */
 static int give_content(int fd, bool attribute, ni_take_fn *take, void *ctx)
 {
     char buf[NI_PAGE];
@@ -127,7 +127,8 @@ static int give_content(int fd, bool attribute, ni_take_fn *take, void *ctx)
 
 static int give_names(int fd, ni_take_fn *take, void *ctx)
 {
-    /* struct linux_dirent64 (include/linux/dirent.h): u64 ino, s64 off, u16 reclen, u8 type, name */
+    /* struct linux_dirent64 (include/linux/dirent.h): u64 ino, s64 off, u16 reclen, u8 type, name
+       */
     enum { RECLEN = 16, NAME = 19 };
     alignas(8) char buf[2 * NI_PAGE]; /* musl's readdir asks for 2 KiB at a time */
     size_t all = 0;

@@ -40,7 +40,7 @@ static struct ni_span path_of(const void *entries, uint32_t number)
     return ni_span_of(entry[number - 1].path);
 }
 
-/* Where the entry of path[0..n) is, or would be. */
+/* Returns the slot of the entry of path[0..n), or the one that it would have. */
 static uint32_t *place_in_tree(const struct ni_tree *t, const char *path, size_t n)
 {
     return ni_index_find(&t->index, (struct ni_span){path, n}, path_of, t->at);

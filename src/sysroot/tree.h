@@ -33,8 +33,8 @@ struct ni_entry {
     int err;      /* of ERR */
 };
 
-/* Entries as they came, each behind the directory that it is in; the first is the root, with path "".
-   index: by the entries' paths, with 2 * room places. */
+/* Entries as they came, each behind the directory that it is in; the first is the root, with path
+   "". index: by the entries' paths, with 2 * room places. */
 struct ni_tree {
     struct ni_entry *at;
     struct ni_index index;
@@ -48,7 +48,7 @@ struct ni_tree {
    links, or where the walk ended. 0 or -errno. */
 typedef int ni_step_fn(const void *ctx, const char *path, bool last, char target[NI_TREE_PATH]);
 
-/* What an access wants of a path. */
+/* Kinds of access to a path. */
 enum ni_access {
     NI_ACCESS_READ,
     NI_ACCESS_LINK,
@@ -77,14 +77,14 @@ bool ni_tree_unescape(char *s, size_t *len);
 int ni_walk(const char *path, bool follow, char ret[NI_TREE_PATH], ni_step_fn *step,
             const void *ctx);
 
-/* What is there, of whatever kind; of the kind that the access wants. 0 or -errno. */
+/* Find the entry of a path: of any kind; of the kind that the access needs. 0 or -errno. */
 int ni_tree_find(const struct ni_tree *t, const char *path, bool follow,
                  const struct ni_entry **ret);
 int ni_tree_get(const struct ni_tree *t, const char *path, enum ni_access access,
                 const struct ni_entry **ret);
 
-/* Of a record: not only on the way to another. That a thing is not there says nothing, unless it was
-   listed. */
+/* Returns true if a recorded entry was met itself, not only on the way to another. Absence in a
+   recording says nothing, unless the thing was listed. */
 bool ni_is_met(const struct ni_entry *e);
 
 #endif

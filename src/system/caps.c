@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process's own capabilities, through libcap. Without --keep-caps and --drop-caps no set of this
-   process is changed, and the command gets what execve makes of them (security/commoncap.c
+/* The process's own capabilities, through libcap. Without --keep-caps and --drop-caps no set of
+   this process is changed, and the command gets what execve makes of them (security/commoncap.c
    cap_bprm_creds_from_file). */
 #include "system/caps.h"
 
@@ -181,8 +181,8 @@ static int drop_own(uint64_t set)
     return r;
 }
 
-/* Ambient capabilities must be permitted and inheritable (commoncap.c cap_task_prctl). Each has calls
-   of its own: one that the kernel refuses does not affect the others. */
+/* Ambient capabilities must be permitted and inheritable (commoncap.c cap_task_prctl). Each has
+   calls of its own: one that the kernel refuses does not affect the others. */
 static bool keep_ambient(unsigned cap)
 {
     return set_flag(cap, CAP_INHERITABLE, CAP_SET) == 0 &&

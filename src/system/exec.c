@@ -148,17 +148,17 @@ static int explain_exec(int err, const char *file, struct ni_text *why)
    programs. */
 static const char default_path[] = "/usr/local/bin:/bin:/usr/bin";
 
-/* dir/name, or name alone for an empty element, which is the working directory. false: longer than any
-   path that the kernel takes. */
+/* dir/name, or name alone for an empty element, which is the working directory. false: longer than
+   any path that the kernel takes. */
 static bool join(char ret[PATH_MAX], struct ni_span dir, const char *name)
 {
     return ni_format(ret, PATH_MAX, "%.*s%s%s", (int)dir.n, dir.p, dir.n > 0 ? "/" : "", name);
 }
 
-/* Tries each directory of PATH. The error that counts, with its file: of a file that is there, and of
-   those that may not be executed the first. ENOENT: what a file that is there needs, its interpreter,
-   is not; execvp goes on behind it, so it is only looked for when all else failed. 0: nothing but
-   files that are not there. */
+/* Tries each directory of PATH. The error that counts, with its file: of a file that is there, and
+   of those that may not be executed the first. ENOENT: what a file that is there needs, its
+   interpreter, is not; execvp goes on behind it, so it is only looked for when all else failed. 0:
+   nothing but files that are not there. */
 static int search(const char *path, char *const argv[], char *const envp[], char ret[PATH_MAX])
 {
     const char *rest = path;

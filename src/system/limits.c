@@ -38,7 +38,8 @@ static void set(struct rlimit *now, struct rlimit want, const char *which, struc
                            : "");
 }
 
-/* Only permitted, CAP_SYS_RESOURCE is raised for the one call. 0, or -errno: it is still effective. */
+/* Only permitted, CAP_SYS_RESOURCE is raised for the one call. 0, or -errno: it is still effective.
+   */
 static int set_hard(struct rlimit *now, int64_t hard, struct ni_findings *f)
 {
     const bool raised = ni_cap_raise(CAP_SYS_RESOURCE);

@@ -13,10 +13,10 @@
 
 #include "nccl_init/base.h"
 
-/* The kernel drops a signal with default disposition that is sent to the init of a PID namespace, unless
-   it is blocked (Linux 6.12 kernel/signal.c sig_task_ignored, sig_ignored). So those that end a program
-   are blocked while we wait, and taken by rt_sigtimedwait. Those that are ignored or blocked already
-   are left alone. */
+/* The kernel drops a signal with default disposition that is sent to the init of a PID namespace,
+   unless it is blocked (Linux 6.12 kernel/signal.c sig_task_ignored, sig_ignored). So those that
+   end a program are blocked while we wait, and taken by rt_sigtimedwait. Those that are ignored or
+   blocked already are left alone. */
 static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 int64_t ni_now_ms(void)
@@ -112,9 +112,9 @@ static bool is_left(pid_t pid)
     return reaped == 0;
 }
 
-/* What the first of the group started goes, when that is killed, to whoever adopts orphans: PID 1, or a
-   subreaper. Where that is us, it is reaped here. We do not become one: orphans of others would be the
-   command's children, too. */
+/* When the first process of the group is killed, its children go to the process that adopts
+   orphans: PID 1, or a subreaper. If that is us, they are reaped here. We do not become one:
+   orphans of others would be the command's children, too. */
 static void end_group(pid_t group)
 {
     static const struct timespec ms = {.tv_nsec = 1000000};
@@ -134,7 +134,8 @@ void ni_children_end(const struct ni_children *c, pid_t group)
 
     if (group > 0)
         end_group(group);
-    /* Where the caller blocks it. If a child of others ended, too, the signal is theirs as well. */
+    /* Only if the caller blocks SIGCHLD. If a child of others ended, too, the signal is theirs as
+       well. */
     if (c->pending || !is_pending(SIGCHLD) || (has_dead_child() && !c->dead))
         return;
     (void)sigemptyset(&set);

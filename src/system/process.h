@@ -33,16 +33,16 @@ void ni_wait_end(struct ni_wait *w);
 void ni_wait_unblock(const struct ni_wait *w);
 
 void ni_children_begin(struct ni_children *c);
-/* Ends what is left of the group that ni_fork_group started (-1: there is none), and waits for it, a
-   second at most: one may hang in the kernel even then. No other child is reaped. Then all is as before
-   ni_children_begin; a SIGCHLD of those that ended is not pending. */
+/* Ends what is left of the group that ni_fork_group started (-1: there is none), and waits for it,
+   a second at most: one may hang in the kernel even then. No other child is reaped. Then all is as
+   before ni_children_begin; a SIGCHLD of those that ended is not pending. */
 void ni_children_end(const struct ni_children *c, pid_t group);
 
 /* fork(2); the child dies with its parent. */
 pid_t ni_fork(void);
 /* The same; the child leads a process group of its own. */
 pid_t ni_fork_group(void);
-/* The same for work that may hang or crash. The child leaves no core, and holds no descriptor of the
+/* Forks for work that may hang or crash. The child leaves no core, and holds no descriptor of the
    pod's but `keep` (-1: none): standard input, output and error are /dev/null. */
 pid_t ni_fork_worker(int keep);
 

@@ -77,7 +77,8 @@ int ni_make_folders(const char *path)
     return 0;
 }
 
-/* A descriptor of our own that the path means, which nobody else put there; -ENOENT: it means none. */
+/* A descriptor of our own that the path means, which nobody else put there; -ENOENT: it means none.
+   */
 static int open_stream(const char *path)
 {
     static const char *const name[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
@@ -105,7 +106,7 @@ static int write_stream(int fd, int (*write)(int fd, void *ctx), void *ctx)
     return err;
 }
 
-/* Whether there is nothing at the path, a file or a symbolic link. 0 or -errno. */
+/* Returns 0 if there is nothing at the path, a file or a symbolic link; else -errno. */
 static int may_replace(const char *path)
 {
     struct stat st;
@@ -130,9 +131,9 @@ static int make_temporary(char temp[PATH_MAX], const char *path)
     return fd < 0 ? -errno : fd;
 }
 
-/* Writes the file, settles it on the disk and closes it. Closing comes before the rename: a file that
-   is open for writing cannot be executed (ETXTBSY). NFS and quotas may report an error only there;
-   after EINTR Linux has closed the file all the same. 0 or -errno. */
+/* Writes the file, settles it on the disk and closes it. Closing comes before the rename: a file
+   that is open for writing cannot be executed (ETXTBSY). NFS and quotas may report an error only
+   there; after EINTR Linux has closed the file all the same. 0 or -errno. */
 static int fill(int fd, mode_t mode, int (*write)(int fd, void *ctx), void *ctx)
 {
     int err = write(fd, ctx);
@@ -146,8 +147,8 @@ static int fill(int fd, mode_t mode, int (*write)(int fd, void *ctx), void *ctx)
     return err;
 }
 
-/* A symbolic link is replaced itself, not what it points at: who may plant one in that directory must
-   not choose what we overwrite. */
+/* A symbolic link is replaced itself, not what it points at: who may plant one in that directory
+   must not choose what we overwrite. */
 int ni_replace_file(const char *path, mode_t mode, int (*write)(int fd, void *ctx), void *ctx)
 {
     const bool is_program = (mode & S_IXUSR) != 0;

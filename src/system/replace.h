@@ -8,8 +8,9 @@
 
 #define NI_SELF "/proc/self/exe"
 
-/* Writes text to the pod's termination log if that file exists (terminationMessagePath), cut to what
-   Kubelet shows (pkg/kubelet/container/runtime.go MaxContainerTerminationMessageLength). 0 or -errno. */
+/* Writes text to the pod's termination log if that file exists (terminationMessagePath), cut to
+   what Kubelet shows (pkg/kubelet/container/runtime.go MaxContainerTerminationMessageLength). 0 or
+   -errno. */
 enum { NI_TERMINATION_MAX = 4096 };
 
 /* 0 or -errno; all or, after an error, a part. */
@@ -19,11 +20,12 @@ int ni_write_text(int fd, void *text);
 int ni_write_self(int fd, void *nothing);
 /* Makes the directories that lead to the file at the path, which is not "". 0 or -errno. */
 int ni_make_folders(const char *path);
-/* Replaces the file at path by what `write` writes. The new file becomes visible as a whole, with that
-   mode, settled on the disk. A symbolic link there is replaced itself. On an error the old file stays,
-   nothing is left beside it, and the result is -errno of the failing step; -ENOTBLK: what is there is
-   neither a file nor a link. Only a kill leaves a file .nccl-init.XXXXXX. A path to a descriptor of our
-   own (/dev/stdout, /dev/fd/3) is written to; NULL is standard output, which is closed then. */
+/* Replaces the file at path by what `write` writes. The new file becomes visible as a whole, with
+   that mode, settled on the disk. A symbolic link there is replaced itself. On an error the old
+   file stays, nothing is left beside it, and the result is -errno of the failing step; -ENOTBLK:
+   what is there is neither a file nor a link. Only a kill leaves a file .nccl-init.XXXXXX. A path
+   to a descriptor of our own (/dev/stdout, /dev/fd/3) is written to; NULL is standard output, which
+   is closed then. */
 int ni_replace_file(const char *path, mode_t mode, int (*write)(int fd, void *ctx), void *ctx);
 int ni_termination_log(const char *path, const char *text);
 
