@@ -31,14 +31,14 @@ enum ni_source {
         NI_N_SOURCE
 };
 
-/* Whether the source says what was given to the pod. Else it only sees HCAs, and those of other
-   pods may be among them. */
+/* Returns true if the source says which devices were allocated. Else it only sees HCAs, and those
+   of other pods may be among them. */
 static inline bool ni_is_source_certain(enum ni_source source)
 {
     return source >= NI_SRC_OPTION && source <= NI_SRC_NETSTATUS;
 }
 
-/* What the source calls a device by. */
+/* The kind of id by which a source names a device. */
 enum ni_allocated_by {
     NI_BY_NOTHING, /* that is known */
     NI_BY_BDF,

@@ -7,7 +7,7 @@
 
 #include "nccl_init/text.h"
 
-/* Of the variables that stand for our options, and do not reach the command. */
+/* Prefix of the variables that stand for our options; they do not reach the command. */
 #define NI_OWN_PREFIX "NCCLINIT_"
 
 /* Somebody's environment, not owned, never changed. The first entry of a name counts, as in
@@ -16,8 +16,8 @@ struct ni_env {
     char *const *entry; /* NULL-terminated */
 };
 
-/* What tells the number of this process among those of the node, and how many there are. NULL: none
-   that we know started it. */
+/* Finds the variables that give the number of this process among those of the node, and how many
+   there are. NULL: none that we know started it. */
 struct ni_local {
     const char *rank, *size;
 };

@@ -32,8 +32,8 @@ struct ni_gdr {
     bool c2c;          /* Grace, Vera and the GPU of their superchip share NVLink-C2C */
     bool gb10;         /* DGX Spark and its kin: one memory, no GPUDirect RDMA */
     bool gpus_lost;    /* fewer GPUs are listed than there are device nodes */
-    /* Of NI_NEED_GPU_IDS: in which order CUDA or HIP counts the GPUs is not told by their addresses
-       */
+    /* Read with NI_NEED_GPU_IDS: the addresses do not show in which order CUDA or HIP counts the
+       GPUs */
     bool gpus_unordered;
 };
 

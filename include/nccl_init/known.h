@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* How a fact stands: absent, denied, malformed and zero are four different things. */
+/* The state of a fact: absent, denied, malformed and zero are four different things. */
 enum ni_known {
     NI_UNSET = 0, /* never looked at */
     NI_ABSENT,    /* looked at: there is no such file */
@@ -19,7 +19,7 @@ struct ni_num {
     enum ni_known known;
 };
 
-/* Of an answer of the door: -errno, or what is not negative. */
+/* Returns the state for an answer of sysroot: -errno, or a number that is not negative. */
 enum ni_known ni_known_of(int64_t answer);
 /* "unread", "absent", "denied", "malformed", "known". */
 const char *ni_known_text(enum ni_known known);

@@ -41,7 +41,7 @@ enum {
     NI_REQUIRE_PREFLIGHT = 128
 };
 
-/* Of `run`: what a port that fails, or a bad verdict, means. */
+/* The effect of a port that fails, or of a bad verdict, on `run`. */
 enum ni_demand { NI_DEMAND_OFF, NI_DEMAND_WARN, NI_DEMAND_REQUIRE };
 
 struct ni_policy {
@@ -88,7 +88,7 @@ struct ni_setting {
     char file[NI_DEV_NAME + 64];
 };
 
-/* What became of one port of the inventory. */
+/* The decision about a port of the inventory. */
 struct ni_port_plan {
     bool chosen;
     const char *rule; /* the rule that judged it last; NULL: never judged */
@@ -123,14 +123,14 @@ enum ni_transport {
     NI_NET_OTHER, /* the user chose another network plugin: left alone */
 };
 
-/* What the limits are raised to, in bytes, where they are lower. */
+/* The values to which the limits are raised, in bytes, if they are lower. */
 struct ni_limit {
     int64_t soft;
     int64_t hard;  /* needs CAP_SYS_RESOURCE effective */
     bool harmless; /* low, but the command will have CAP_IPC_LOCK */
 };
 
-/* What becomes of the process's capabilities right before exec; sets (caps.h). All empty: nothing
+/* The change of the process's capabilities right before exec; sets (caps.h). All empty: nothing
    is touched. */
 struct ni_caps {
     uint64_t keep;  /* to be made ambient */

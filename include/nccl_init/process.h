@@ -8,7 +8,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/known.h"
 
-/* Whether capabilities count: the kernel asks for them in the initial user namespace. */
+/* True if capabilities count: the kernel asks for them in the initial user namespace. */
 enum ni_userns { NI_USERNS_UNKNOWN, NI_USERNS_INITIAL, NI_USERNS_OWN };
 
 struct ni_self {

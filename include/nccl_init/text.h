@@ -57,9 +57,10 @@ struct ni_span {
     size_t n;
 };
 
-/* Next piece of *cursor up to `sep` or the end; *cursor moves behind it. false after the last. */
+/* Next piece of *cursor up to `sep` or the end; *cursor moves after it. false after the last. */
 bool ni_split(const char **cursor, char sep, struct ni_span *ret);
-/* The same of words between blanks and tabs; *ret is then empty. */
+/* Finds the next word between blanks and tabs, as ni_split finds an element; *ret is empty after
+   the last. */
 bool ni_word(const char **cursor, struct ni_span *ret);
 /* s without blanks and tabs, CR and LF at both ends. */
 struct ni_span ni_trim(struct ni_span s);
@@ -72,7 +73,7 @@ bool ni_is_any(const char *s, const char *const words[], size_t n);
 enum { NI_EDITS_NAME = 64 };
 unsigned ni_edits(struct ni_span a, struct ni_span b);
 /* Order of names as people count: mlx5_2 before mlx5_10. Equal only for equal strings. Not
-   strverscmp: musl has mlx5_bond_0 before mlx5_1, glibc behind it. */
+   strverscmp: musl has mlx5_bond_0 before mlx5_1, glibc after it. */
 int ni_natural_cmp(const char *a, const char *b);
 
 bool ni_is_digit(char c);

@@ -26,7 +26,7 @@ struct ni_context {
     uint64_t taken; /* options that the command line or the caller's environment gave */
     unsigned verb;  /* NI_VERB_* */
     char *const *operands;
-    bool separator; /* they stand behind `--` */
+    bool separator; /* they stand after `--` */
     bool help;      /* it is asked for */
     bool acts;      /* limits and capabilities of this process are changed, devices may be used */
     struct ni_env own;   /* the caller's environment */

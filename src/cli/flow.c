@@ -100,7 +100,7 @@ static int open_root(struct ni_context *ctx)
                         line);
     if (r == -ENOSYS)
         return ni_usage(ctx, "--root needs openat2, which this kernel or a seccomp filter lacks");
-    /* The reason must not be lost behind a long path. */
+    /* The reason must not be lost after a long path. */
     return ni_usage(ctx, "%.512s: %s", ctx->options.root, NI_ERRNO(r));
 }
 

@@ -243,7 +243,7 @@ int ni_take_drop_caps(const struct ni_option *option, const char *text, void *at
     return 0;
 }
 
-/* Seconds with up to three digits behind a point. at: an unsigned, milliseconds; so are the bounds.
+/* Seconds with up to three digits after a point. at: an unsigned, milliseconds; so are the bounds.
    */
 int ni_take_milliseconds(const struct ni_option *option, const char *text, void *at)
 {

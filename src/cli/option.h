@@ -68,7 +68,7 @@ ni_take_value_fn
     ni_take_number; /* an unsigned within the bounds of the option; `auto` is -1 if -1 is one */
 ni_take_value_fn ni_take_bytes; /* an int64_t within the bounds; K, M and G count in 1024s */
 ni_take_value_fn
-    ni_take_milliseconds; /* an unsigned, from seconds with up to three digits behind a point */
+    ni_take_milliseconds; /* an unsigned, from seconds with up to three digits after a point */
 ni_take_value_fn ni_take_memlock; /* an int64_t: bytes, `max` or `keep` */
 ni_take_value_fn ni_take_gdr;     /* an enum ni_distance */
 ni_take_value_fn ni_take_names;   /* a const char *: names that the lists of NCCL can carry */

@@ -28,7 +28,7 @@ struct ni_diagnosis {
     unsigned ignored[NI_F_COUNT]; /* findings that do not count for that */
 };
 
-/* doctor's checks of what no variable can mend; the inventory was gathered for doctor. */
+/* doctor's checks of faults that no variable can correct; the inventory was gathered for doctor. */
 void ni_diagnose(const struct ni_work *w, struct ni_diagnosis *ret);
 
 #endif

@@ -20,7 +20,7 @@ static int compare_numbers(int64_t x, int64_t y)
     return (x > y) - (x < y);
 }
 
-/* GPU and rank; in one place the later process comes behind. */
+/* GPU and rank; in one place the later process comes after. */
 static int compare_places(const struct ni_log_rank *x, const struct ni_log_rank *y)
 {
     int r = compare_numbers(x->rank, y->rank);

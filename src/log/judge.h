@@ -12,7 +12,7 @@
 /* After the last byte: sorts and reports. rdma, gdr: somebody expects that; gdr is rdma, too. */
 void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f);
 /* Puts the HCA that the rank's channels number so: "mlx5_6:1/RoCE", "a:1/IB+b:1/IB"; "fused number
-   8" behind its list, "number 0" without one. Returns whether the list names it. */
+   8" after its list, "number 0" without one. Returns whether the list names it. */
 bool ni_log_put_hca(struct ni_text *t, const struct ni_log *log, const struct ni_log_rank *r,
                     unsigned number);
 

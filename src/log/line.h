@@ -8,7 +8,7 @@
 struct ni_log_line {
     struct ni_log *log;
     const char *p, *end;
-    const char *message;    /* behind NCCL's own header, else p */
+    const char *message;    /* after NCCL's own header, else p */
     struct ni_log_rank *by; /* the process; NULL: nobody's */
     int dev;
     bool info;  /* of level INFO */

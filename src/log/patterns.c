@@ -283,7 +283,7 @@ bool ni_log_is_consequence(struct ni_span text)
         "Broken pipe",
         "Watchdog caught collective",
         "failed or timed out",    /* torch: "Some NCCL operations have ..." */
-        "ProcessRaisedException", /* torch.multiprocessing: the real one comes behind it */
+        "ProcessRaisedException", /* torch.multiprocessing: the real one comes after it */
         "ChildFailedError",       /* torchrun */
         "SignalException",        /* torchrun */
         "remote process exited or there was a network error", /* ncclGetErrorString, 2.11 and later */
@@ -304,7 +304,7 @@ struct next {
     const char *from, *at;
 };
 
-/* The first place of the word at p or later; the end: it is nowhere. A search begins behind the
+/* The first place of the word at p or later; the end: it is nowhere. A search begins after the
    last one: a line costs a step for each of its bytes and words, however often a pattern begins in
    it. */
 static const char *find_word(struct next *next, struct ni_span word, const char *p, const char *end)

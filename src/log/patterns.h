@@ -13,7 +13,7 @@ enum ni_log_take {
     NI_TAKE_DIAG,    /* ranks, communicator, a variable that differs between them */
     NI_TAKE_PROGRAM, /* a program or a launcher says it: row->flags is an enum ni_log_program */
     NI_TAKE_VERSION,
-    NI_TAKE_VALUE, /* NAME, before the text, has the value behind it */
+    NI_TAKE_VALUE, /* NAME, before the text, has the value after it */
     NI_TAKE_BOOT,
     NI_TAKE_HCAS,
     NI_TAKE_NETWORK,
@@ -61,7 +61,7 @@ enum ni_log_step {
 
 /* Flags of a fault. */
 enum {
-    FOLLOWS = 1,           /* mostly another rank's fault is the cause */
+    FOLLOWS = 1,           /* usually another rank's fault is the cause */
     NO_GDR = 2,            /* harmless where its channels have GPUDirect RDMA */
     NI_PATTERN_LAST = 4,   /* not of a line of which NCCL or torch tries again */
     WARN = 8,              /* not of an INFO line: NCCL only tried something */

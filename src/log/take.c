@@ -27,7 +27,7 @@ static bool has(struct ni_span s, const char *what)
     return memmem(s.p, s.n, what, strlen(what)) != NULL;
 }
 
-/* The word behind `mark`; empty: there is none. */
+/* The word after `mark`; empty: there is none. */
 static struct ni_span text_after(struct ni_span s, const char *mark)
 {
     const char *at = memmem(s.p, s.n, mark, strlen(mark)), *end = s.p + s.n;
@@ -80,7 +80,7 @@ static struct ni_log_rank *process_of(const struct ni_log_line *l, struct ni_spa
     return p;
 }
 
-/* "host:pid" of host:pid:tid, behind whatever a launcher put in front without a blank; or empty.
+/* "host:pid" of host:pid:tid, after whatever a launcher put in front without a blank; or empty.
    The host is what gethostname says up to its first dot (misc/utils.cc getHostName). */
 static struct ni_span origin(const char *p, const char *end)
 {

@@ -42,7 +42,7 @@ struct conf_ctx {
     bool crlf;                                            /* a variable's line ends in CR LF */
 };
 
-/* NVSHMEM's: cut at a '#' behind a blank, without blanks around it. */
+/* NVSHMEM's: cut at a '#' after a blank, without blanks around it. */
 static struct ni_span without_comment(struct ni_span s)
 {
     for (size_t i = 1; i < s.n; i++) {

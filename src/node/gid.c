@@ -140,7 +140,7 @@ static enum ni_owner find_owner(struct ni_probe *p, const struct ni_hca *h, cons
     return whose_interface(p, h, g);
 }
 
-/* whole: else what is no IPv4 is left untyped, and nothing is read behind the first right entry. */
+/* whole: else what is no IPv4 is left untyped, and nothing is read after the first right entry. */
 static void read_gid_table(struct ni_probe *p, struct ni_port *port, const struct ni_dir *dir,
                            bool whole)
 {

@@ -83,7 +83,7 @@ bool ni_parse_state(const char *text, int64_t *ret);
 bool ni_parse_rate(const char *text, int64_t *ret);
 /* "7"; "unlimited" or "max"; else NI_BAD. */
 struct ni_num ni_num_of(struct ni_span word);
-/* The finding for p->path after a call of the door, whose answer it was: -errno, or not negative.
+/* The finding for p->path after a call of sysroot, whose answer it was: -errno, or not negative.
    */
 enum ni_known ni_note(struct ni_probe *p, enum ni_need need, int64_t answer);
 /* The finding FACT_UNREADABLE that what was read at p->path is not of the kernel's form. NI_BAD. */

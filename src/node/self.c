@@ -26,7 +26,7 @@ static enum ni_known read_self(struct ni_probe *p, const char *path, unsigned *r
     struct ni_self *self = &p->inv->self;
     const struct {
         const char *name;
-        int word; /* behind the name */
+        int word; /* after the name */
         struct ni_num *num;
     } numbers[] = {
         {"Max locked memory", 0, &self->memlock_soft},

@@ -357,7 +357,7 @@ static void keep_self(const struct ni_keep_facts *k, struct ni_mask *m, struct n
 {
     static const struct {
         const char *name;
-        unsigned words; /* behind it; the others do not count */
+        unsigned words; /* after it; the others do not count */
         bool hex;
     } lines[] = {
         {"Max locked memory", 2, false},
@@ -539,7 +539,7 @@ static void keep_comm(const struct ni_keep_facts *k, struct ni_mask *m, struct n
 
 /* ---- addresses and routes ---- */
 
-/* "/32 host LOCAL" behind the blanks */
+/* "/32 host LOCAL" after the blanks */
 static void put_fib_alias(struct ni_span text, struct ni_text *ret)
 {
     static const char scopes[] = "universe|site|link|host|nowhere";
@@ -868,7 +868,7 @@ static void keep_nccl_conf(const struct ni_keep_facts *k, struct ni_mask *m, str
     }
 }
 
-/* NVSHMEM takes blanks off, and what stands behind " #". */
+/* NVSHMEM takes blanks off, and what stands after " #". */
 static void keep_nvshmem_conf(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                               struct ni_text *ret)
 {

@@ -25,7 +25,7 @@
 static void put_word(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                      struct ni_text *ret)
 {
-    enum { MOST = 4 }; /* digits of a number with something behind it, which NCCL reads */
+    enum { MOST = 4 }; /* digits of a number with something after it, which NCCL reads */
     size_t digits = s.n > 0 && *s.p == '-';
 
     (void)k;

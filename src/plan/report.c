@@ -421,7 +421,7 @@ static void put_setting_name(struct ni_text *out, size_t *width, const char *nam
     *width += n;
 }
 
-/* An entry for the setting and those behind it that stay unset like it; none if one before it has
+/* An entry for the setting and those after it that stay unset like it; none if one before it has
    named it. */
 static void put_unset_entry(struct ni_text *out, const struct ni_plan *plan, unsigned at)
 {

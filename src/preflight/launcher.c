@@ -139,7 +139,7 @@ static bool take_host(const struct search *s, const struct row *row)
     t = ni_text_on(host, sizeof(s->to->host));
     put_first_host(&t, told);
     colon = strchr(host, ':');
-    if (colon && strchr(colon + 1, ':')) { /* of V6: a port stands behind brackets */
+    if (colon && strchr(colon + 1, ':')) { /* of V6: a port stands after brackets */
         char *bracket = strstr(colon, "]:");
 
         colon = bracket ? bracket + 1 : NULL;

@@ -215,7 +215,7 @@ static void add_pair(struct ni_job *job, unsigned from, unsigned to, unsigned ra
         (struct ni_pair_result){.pair = {from, to, rail}, .round = job->rounds};
 }
 
-/* The next pod behind `p`, round and round, whose rail is such a one; there is one. */
+/* The next pod after `p`, round and round, whose rail is such a one; there is one. */
 static unsigned next_of(const struct ni_job *job, unsigned p, unsigned rail, ni_rail_is *is)
 {
     do {

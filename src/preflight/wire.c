@@ -281,7 +281,7 @@ bool ni_message_take(const char *text, size_t n, struct ni_message *ret)
     return ok;
 }
 
-/* The message that is being read, with room for a NUL behind it. */
+/* The message that is being read, with room for a NUL after it. */
 static char incoming[NI_WIRE_HEAD + NI_MEET_MESSAGE + 1];
 
 static int take_incoming(size_t size, struct ni_message *ret)

@@ -66,7 +66,7 @@ struct ni_message {
 void ni_message_put(struct ni_text *t, const struct ni_message *m);
 /* All of it, or false. */
 bool ni_message_send(int fd, int flags, const struct ni_message *m);
-/* Reads the object of n bytes, behind which is a NUL. Texts in *ret are printable ASCII, numbers
+/* Reads the object of n bytes, after which is a NUL. Texts in *ret are printable ASCII, numbers
    within the bounds of their kind, `rail` and `role` those of a table. false: it is none. */
 bool ni_message_take(const char *text, size_t n, struct ni_message *ret);
 

@@ -250,7 +250,7 @@ static void for_roce(const struct ni_work *w)
     const int user_index = selection.index;
     const bool found = doubtful < 0 && find_way(w, !user || user_index >= 0, &found_selection);
 
-    if (user || user_searches) /* they may lead behind the first right entry */
+    if (user || user_searches) /* they may lead after the first right entry */
         w->plan->needs |= NI_NEED_WHOLE_GIDS;
     if (found && !user_searches) {
         selection = found_selection;

@@ -181,7 +181,7 @@ static void keep_one_link_layer(const struct ni_work *w)
     }
 }
 
-/* SoftRoCE has no PCI path. NCCL before 2.29.7 compares it with that of the HCAs behind it in the
+/* SoftRoCE has no PCI path. NCCL before 2.29.7 compares it with that of the HCAs after it in the
    verbs' list, and 2.21.5 and 2.23.4 with all before it: strcmp(NULL) (transport/net_ib.cc
    ncclIbGetPciPath, ncclIbFindMatchingDev). No variable helps. */
 const char ni_softroce_mixed[] = "SoftRoCE beside HCAs on PCI may crash NCCL before 2.29.7";

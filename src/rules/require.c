@@ -26,7 +26,7 @@
 #include "rules/privileges.h"
 #include "rules/transport.h"
 
-/* ---- each demand holds, or says on `why` what is missing; those behind rdma hold only if it does ---- */
+/* ---- each demand holds, or says on `why` what is missing; those after rdma hold only if it does ---- */
 
 /* Against RDMA speaks what a rule has found; the first is told. */
 static bool has_rdma(const struct ni_work *w, struct ni_text *why)

@@ -80,7 +80,7 @@ void ni_decide(const struct ni_work *w)
 {
     struct ni_plan *plan = w->plan;
 
-    memset(plan, 0, offsetof(struct ni_plan, nearest_hca)); /* behind it: only what is in use */
+    memset(plan, 0, offsetof(struct ni_plan, nearest_hca)); /* after it: only what is in use */
     for (unsigned i = 0; i < w->inv->n_port; i++)
         plan->port[i] = (struct ni_port_plan){.best = -1, .gid = -1, .nccl_index = -1};
     for (unsigned i = 0; i < w->inv->n_gpu; i++)

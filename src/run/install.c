@@ -30,7 +30,7 @@ static int copy_self(int fd, void *arg)
 {
     struct capabilities *caps = arg;
     char buf[64]; /* struct vfs_ns_cap_data has 24 bytes (include/uapi/linux/capability.h) */
-    /* An error, ENODATA mostly: there are none that could be kept. */
+    /* An error, usually ENODATA: there are none that could be kept. */
     const ssize_t n = getxattr(NI_SELF, caps_name, buf, sizeof(buf));
     int r = ni_write_self(fd, NULL);
 

@@ -106,7 +106,7 @@ static int record_call(const struct ni_dir *from, const char *path, enum ni_acce
     return 1;
 }
 
-/* ---- a call at the door ---- */
+/* ---- a call below a root ---- */
 
 /* proc/self is a link to a number and proc/net one through it. As directories they make a record
    that people can read, and that is the same for each run. */
@@ -207,7 +207,7 @@ static void sort_key(const struct ni_entry *e, char ret[NI_TREE_PATH])
 }
 
 /* By directory, mlx5_2 before mlx5_10, and there the directories first, then by name: what lies
-   deeper comes behind all that is in the directory. */
+   deeper comes after all that is in the directory. */
 static int by_directory(const void *a, const void *b)
 {
     const struct ni_entry *x = a, *y = b;

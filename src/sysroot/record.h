@@ -19,7 +19,7 @@ typedef void ni_keep_fn(void *ctx, struct ni_mask *m, const char *asked, struct 
 /* Puts what the access meets into the record, links on the way too. */
 void ni_record(const struct ni_dir *dir, const char *path, enum ni_access access);
 
-/* From now on, record what passes the door. 0 or -errno. */
+/* From now on, record each call below the root. 0 or -errno. */
 int ni_root_record(struct ni_root *root);
 
 /* Puts what was recorded in .tree form: header, a comment line, then the entries. keep: the record

@@ -50,7 +50,7 @@ typedef int ni_take_fn(void *ctx, const char *s, size_t n);
 
 /* Gives what the access wants of what is at the path, which is whole, from the root on, and begins
    with a slash: a file's content in pieces, a link's target, a directory's names one by one, each
-   with a NUL behind it. 0, for EXISTS and OPEN 1 where it is a directory; -errno. */
+   with a NUL after it. 0, for EXISTS and OPEN 1 where it is a directory; -errno. */
 int ni_raw(const struct ni_dir *dir, const char *path, enum ni_access access, ni_take_fn *take,
            void *ctx);
 /* A descriptor that stands for the directory (O_PATH); negative: there is none. */

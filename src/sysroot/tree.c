@@ -76,7 +76,7 @@ int ni_tree_make(struct ni_tree *t, const char *path, struct ni_entry **ret)
 
     if (t->room == 0 && grow_tree(t) < 0)
         return -ENOMEM;
-    while (n > 0 && *place_in_tree(t, path, n) == 0) /* mostly its directory is there */
+    while (n > 0 && *place_in_tree(t, path, n) == 0) /* usually its directory is there */
         while (n > 0 && path[--n] != '/')
             ;
     for (uint32_t up = 0;; name = n + (n > 0), n = name + strcspn(path + name, "/")) {
@@ -244,7 +244,7 @@ bool ni_tree_unescape(char *s, size_t *len)
         if (s[in] != '\\') {
             s[out] = s[in];
         } else if (known) {
-            /* \0 alone is NUL; a digit behind it would be octal to readers of C. */
+            /* \0 alone is NUL; a digit after it would be octal to readers of C. */
             if (*known == '0' && left > 1 && ni_is_digit(s[in + 2]))
                 return false;
             s[out] = to[known - from];

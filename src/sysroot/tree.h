@@ -33,7 +33,7 @@ struct ni_entry {
     int err;      /* of ERR */
 };
 
-/* Entries as they came, each behind the directory that it is in; the first is the root, with path
+/* Entries as they came, each after the directory that it is in; the first is the root, with path
    "". index: by the entries' paths, with 2 * room places. */
 struct ni_tree {
     struct ni_entry *at;

@@ -23,7 +23,7 @@ char *const *ni_command_env(const struct ni_env *env, const struct ni_plan *plan
 {
     const unsigned n_setting = plan ? plan->n_setting : 0;
     size_t n = 0, size = 0;
-    char **list; /* and behind it the texts of the settings */
+    char **list; /* and after it the texts of the settings */
     char *text;
 
     while (env->entry[n])
@@ -78,7 +78,7 @@ static const char *advice(int err, const char *file, const char *head)
         if (!ni_has_prefix(head, "#!"))
             return "its loader is missing: the program was built for another libc (glibc or musl) "
                    "than the image has";
-        head += 2 + strspn(head + 2, " \t"); /* behind it a CR belongs to the argument */
+        head += 2 + strspn(head + 2, " \t"); /* after it a CR belongs to the argument */
         return head[strcspn(head, " \t\r\n")] == '\r'
                    ? "its line ends in CR LF, and the CR counts as part of the interpreter's name: "
                      "convert it to Unix line ends"
@@ -157,7 +157,7 @@ static bool join(char ret[PATH_MAX], struct ni_span dir, const char *name)
 
 /* Tries each directory of PATH. The error that counts, with its file: of a file that is there, and
    of those that may not be executed the first. ENOENT: what a file that is there needs, its
-   interpreter, is not; execvp goes on behind it, so it is only looked for when all else failed. 0:
+   interpreter, is not; execvp goes on after it, so it is only looked for when all else failed. 0:
    nothing but files that are not there. */
 static int search(const char *path, char *const argv[], char *const envp[], char ret[PATH_MAX])
 {
