@@ -446,54 +446,88 @@ static void put_end(struct ni_text *t, const struct ni_log *log)
                 log->left_out == 1 ? "" : "s");
 }
 
+/* Puts the number of ranks, or of processes if none is named. */
+static void put_count(struct ni_text *t, const struct ni_log *log)
+{
+    const struct ni_log_rank *last = log->n > 0 ? log->order[log->n - 1] : NULL;
+
+    if (last && last->size > (int)log->n)
+        ni_putf(t, "%u of %d ranks", log->n, last->size);
+    else if (last && last->rank < 0)
+        ni_putf(t, "%u %s", log->n, log->n == 1 ? "process" : "processes");
+    else if (last)
+        ni_putf(t, "%u rank%s", log->n, log->n == 1 ? "" : "s");
+    else if (log->n_rank > 0 || log->version != 0)
+        ni_put(t, "no rank named");
+    else
+        ni_putf(t, "no line of NCCL in %u lines", (unsigned)log->lines);
+}
+
+/* Puts NCCL's version: that of the first rank that has one, else that of the log. */
+static void put_version(struct ni_text *t, const struct ni_log *log, const struct ni_findings *f)
+{
+    ni_log_text version = 0;
+
+    for (unsigned i = 0; version == 0 && i < log->n; i++)
+        version = log->order[i]->process->value[0];
+    if (version == 0)
+        version = log->version;
+    if (version != 0)
+        ni_putf(t, ", %s %s%s", log->rccl ? "RCCL" : "NCCL", ni_log_word(log, version),
+                ni_findings_has(f, NI_F_LOG_VERSION_DIFFERS) ? " and others" : "");
+}
+
+/* Puts the share of channel ends that use GPUDirect RDMA. */
+static void put_gdr_share(struct ni_text *t, const struct ni_log *log, bool some_sockets)
+{
+    if (log->net == 0)
+        return;
+    if (log->gdr == log->net)
+        ni_putf(t, ", GPUDirect on all %u channel ends", log->net);
+    else
+        ni_putf(t, ", GPUDirect on %u of %u channel ends", log->gdr, log->net);
+    if (some_sockets)
+        ni_put(t, " over RDMA");
+}
+
+/* Puts the network of all ranks, or says that the log does not name it. */
+static void put_network_of_job(struct ni_text *t, struct ni_log *log)
+{
+    const unsigned local = mark(log, LOCAL), rdma = mark(log, RDMA), sockets = mark(log, SOCKETS);
+
+    if (sockets > 0 && sockets == log->n) {
+        ni_put(t, ", over sockets: ");
+        put_socket_reason(t, log, false);
+    } else if (local > 0 && local == log->n) {
+        ni_put(t, ", one node: no network needed");
+    } else if (rdma > 0) {
+        put_ranks_hcas(t, log);
+    } else if (log->n_rank > 0 || log->version != 0) {
+        ni_put(t, ", and the log does not say which network: NCCL_DEBUG=INFO does");
+    }
+}
+
+/* The one sentence about the job: its cause of failure, its ranks, version, network, end, errors.
+   */
 static void make_sentence(struct ni_log *log, struct ni_findings *f)
 {
     struct ni_text t = ni_text_on(log->sentence, sizeof(log->sentence));
-    const struct ni_log_rank *last = log->n > 0 ? log->order[log->n - 1] : NULL;
-    const bool some = log->n_rank > 0 || log->version != 0;
-    ni_log_text version = 0;
-    const unsigned local = mark(log, LOCAL), rdma = mark(log, RDMA), sockets = mark(log, SOCKETS);
-    const struct ni_finding *cause = ni_log_cause_of(f, sockets > 0 && sockets < log->n);
+    const unsigned sockets = mark(log, SOCKETS);
+    const bool mixed = sockets > 0 && sockets < log->n;
+    const struct ni_finding *cause = ni_log_cause_of(f, mixed);
 
     log->cause = cause;
     if (cause)
         ni_putf(&t, "%s%s%s; ", cause->subject, cause->subject[0] ? ": " : "", cause->message);
-    if (sockets > 0 && sockets < log->n) {
+    if (mixed) {
         ni_putf(&t, "%s went over sockets: ", name_them(log));
         put_socket_reason(&t, log, false);
         ni_put(&t, "; ");
     }
-    if (last && last->size > (int)log->n)
-        ni_putf(&t, "%u of %d ranks", log->n, last->size);
-    else if (last && last->rank < 0)
-        ni_putf(&t, "%u %s", log->n, log->n == 1 ? "process" : "processes");
-    else if (last)
-        ni_putf(&t, "%u rank%s", log->n, log->n == 1 ? "" : "s");
-    else if (some)
-        ni_put(&t, "no rank named");
-    else
-        ni_putf(&t, "no line of NCCL in %u lines", (unsigned)log->lines);
-    for (unsigned i = 0; version == 0 && i < log->n; i++)
-        version = log->order[i]->process->value[0];
-    version = version == 0 ? log->version : version;
-    if (version != 0)
-        ni_putf(&t, ", %s %s%s", log->rccl ? "RCCL" : "NCCL", ni_log_word(log, version),
-                ni_findings_has(f, NI_F_LOG_VERSION_DIFFERS) ? " and others" : "");
-    if (sockets > 0 && sockets == log->n) {
-        ni_put(&t, ", over sockets: ");
-        put_socket_reason(&t, log, false);
-    } else if (local > 0 && local == log->n) {
-        ni_put(&t, ", one node: no network needed");
-    } else if (rdma > 0) {
-        put_ranks_hcas(&t, log);
-    } else if (some) {
-        ni_put(&t, ", and the log does not say which network: NCCL_DEBUG=INFO does");
-    }
-    if (log->net > 0 && log->gdr == log->net)
-        ni_putf(&t, ", GPUDirect on all %u channel ends", log->net);
-    else if (log->net > 0)
-        ni_putf(&t, ", GPUDirect on %u of %u channel ends", log->gdr, log->net);
-    ni_put(&t, log->net > 0 && sockets > 0 ? " over RDMA" : "");
+    put_count(&t, log);
+    put_version(&t, log, f);
+    put_network_of_job(&t, log);
+    put_gdr_share(&t, log, sockets > 0);
     put_end(&t, log);
     const unsigned errors = ni_findings_count(f, NI_ERROR);
     if (errors > 0)

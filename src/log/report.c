@@ -48,62 +48,86 @@ static const char *state_of(const struct ni_log_rank *r)
     return r->started ? "not ready" : "";
 }
 
-/* Puts a row for each group of equal ranks: its first rank, and the sum of the channels; the last
-   row has the rest. */
+/* Ranks that are alike: one row of the table. */
+struct rank_group {
+    const struct ni_log_rank *first;
+    unsigned number; /* the mark of its ranks, from 1 on */
+    unsigned n, ends, gdr, on_hca[NI_LOG_HCAS];
+    ni_log_text version;
+    bool other_gids; /* its ranks do not have one GID */
+};
+
+/* Marks the ranks that are alike with order[from], and adds up what they have. all: every rank that
+   is left. */
+static struct rank_group gather_group(const struct ni_log *log, unsigned from, unsigned number,
+                                      bool all)
+{
+    struct rank_group g = {.first = log->order[from], .number = number};
+
+    for (unsigned k = from; k < log->n; k++) {
+        struct ni_log_rank *q = log->order[k];
+
+        if (q->mark != 0 || (!all && !is_alike(g.first, q)))
+            continue;
+        q->mark = number;
+        g.n++;
+        if (q->process->gid != g.first->process->gid)
+            g.other_gids = true;
+        if (g.version == 0)
+            g.version = q->process->value[0];
+        g.ends += q->net + q->sockets;
+        g.gdr += q->gdr;
+        for (unsigned h = 0; h < NI_LOG_HCAS; h++)
+            g.on_hca[h] += q->on_hca[h];
+    }
+    return g;
+}
+
+static void put_group_row(struct ni_text *table, const struct ni_log *log,
+                          const struct rank_group *g)
+{
+    const struct ni_log_rank *p = g->first->process;
+    const char *comma = "";
+
+    ni_log_put_ranks(ni_row(table, 2 * g->n < log->n ? NI_YELLOW : NI_PLAIN), log, g->number);
+    ni_quote(ni_cell(table), ni_log_word(log, g->version ? g->version : log->version));
+    ni_quote(ni_cell(table), ni_log_word(log, p->network));
+    ni_cell(table);
+    if (g->ends > 0)
+        ni_putf(table, "%u of %u", g->gdr, g->ends);
+    ni_cell(table);
+    if (p->gid_index >= 0)
+        ni_putf(table, "%d%s %s", p->gid_index, g->other_gids ? ", e.g." : "",
+                ni_log_word(log, p->gid));
+    ni_put(ni_cell(table), state_of(g->first));
+    ni_cell(table);
+    for (unsigned h = 0; h < NI_LOG_HCAS; h++) {
+        if (g->on_hca[h] == 0)
+            continue;
+        ni_put(table, comma);
+        comma = ", ";
+        ni_log_put_hca(table, log, g->first, h);
+        ni_putf(table, " (%u)", g->on_hca[h]);
+    }
+}
+
+/* Puts a row for each group of equal ranks; the last row has the rest. */
 static void put_ranks(struct ni_text *out, const struct ni_log *log, bool colour)
 {
     enum { GROUPS = 64 };
     struct ni_text table;
-    unsigned group = 0;
+    unsigned groups = 0;
 
     if (log->n == 0)
         return;
     table = ni_table_on("RANKS\tNCCL\tNETWORK\tGPUDIRECT\tGID\tSTATE\tCHANNEL ENDS ON");
     unmark(log);
     for (unsigned i = 0; i < log->n; i++) {
-        const struct ni_log_rank *r = log->order[i], *p = r->process;
-        ni_log_text version = 0;
-        unsigned n = 0, ends = 0, gdr = 0, on_hca[NI_LOG_HCAS] = {0};
-        bool others = false;
-
-        if (r->mark != 0)
+        if (log->order[i]->mark != 0)
             continue;
-        group++;
-        for (unsigned k = i; k < log->n; k++) {
-            struct ni_log_rank *q = log->order[k];
-
-            if (q->mark != 0 || (group < GROUPS && !is_alike(r, q)))
-                continue;
-            q->mark = group;
-            n++;
-            others |= q->process->gid != p->gid;
-            version = version == 0 ? q->process->value[0] : version;
-            ends += q->net + q->sockets;
-            gdr += q->gdr;
-            for (unsigned h = 0; h < NI_LOG_HCAS; h++)
-                on_hca[h] += q->on_hca[h];
-        }
-        ni_log_put_ranks(ni_row(&table, 2 * n < log->n ? NI_YELLOW : NI_PLAIN), log, group);
-        ni_quote(ni_cell(&table), ni_log_word(log, version ? version : log->version));
-        ni_quote(ni_cell(&table), ni_log_word(log, p->network));
-        ni_cell(&table);
-        if (ends > 0)
-            ni_putf(&table, "%u of %u", gdr, ends);
-        ni_cell(&table);
-        if (p->gid_index >= 0)
-            ni_putf(&table, "%d%s %s", p->gid_index, others ? ", e.g." : "",
-                    ni_log_word(log, p->gid));
-        ni_put(ni_cell(&table), state_of(r));
-        const char *comma = "";
-        ni_cell(&table);
-        for (unsigned h = 0; h < NI_LOG_HCAS; h++) {
-            if (on_hca[h] == 0)
-                continue;
-            ni_put(&table, comma);
-            comma = ", ";
-            ni_log_put_hca(&table, log, r, h);
-            ni_putf(&table, " (%u)", on_hca[h]);
-        }
+        groups++;
+        const struct rank_group g = gather_group(log, i, groups, groups >= GROUPS);
+        put_group_row(&table, log, &g);
     }
     ni_put(out, "\n");
     ni_table_write(out, &table, colour);
@@ -171,8 +195,43 @@ static void put_first_words(struct ni_text *out, const struct ni_log *log)
 /* ---- the settings ---- */
 
 /* A row for each value that some rank has, and what NCCL made of it, where the log says that. */
+/* Marks the ranks that have the value of order[from], or all that have one if `rest`. For
+   NCCL_IB_HCA they must also have found the same HCAs. Returns how many. */
+static unsigned mark_value(const struct ni_log *log, unsigned name, unsigned from, unsigned number,
+                           bool hcas, bool rest)
+{
+    const struct ni_log_rank *p = log->order[from]->process;
+    unsigned n = 0;
+
+    for (unsigned k = from; k < log->n; k++) {
+        struct ni_log_rank *r = log->order[k];
+        const struct ni_log_rank *q = r->process;
+        const bool same = q->value[name] == p->value[name] && (!hcas || q->hcas == p->hcas);
+
+        if (r->mark != 0 || q->value[name] == 0 || !(rest || same))
+            continue;
+        r->mark = number;
+        n++;
+    }
+    return n;
+}
+
+/* Puts the thing that NCCL found by the value: its HCAs, or its interface. */
+static void put_found(struct ni_text *table, const struct ni_log *log, const char *word,
+                      const struct ni_log_rank *p)
+{
+    const char *boot = ni_log_word(log, p->boot);
+
+    if (strcmp(word, "NCCL_IB_HCA") == 0)
+        ni_quote(table, ni_log_word(log, p->hcas));
+    else if (strcmp(word, "NCCL_SOCKET_IFNAME") == 0)
+        ni_put_quoted(table, boot, strcspn(boot, ":"), 64);
+}
+
+/* Puts a row for each value that ranks have of the variable; the ninth row has the rest. */
 static void put_values(struct ni_text *table, const struct ni_log *log, unsigned name)
 {
+    enum { LAST_ROW = 9 };
     const char *word = ni_log_word(log, log->name[name]);
     const bool hcas = strcmp(word, "NCCL_IB_HCA") == 0;
     unsigned values = 0;
@@ -181,23 +240,14 @@ static void put_values(struct ni_text *table, const struct ni_log *log, unsigned
     unmark(log);
     for (unsigned i = 0; i < log->n; i++) {
         const struct ni_log_rank *p = log->order[i]->process;
-        const char *boot = ni_log_word(log, p->boot);
-        unsigned n = 0;
 
         if (p->value[name] == 0 || log->order[i]->mark != 0)
             continue;
         values++;
-        const bool rest = values == 9; /* the last row */
-        first = first == 0 ? p->value[name] : first;
-        for (unsigned k = i; k < log->n; k++) {
-            const struct ni_log_rank *q = log->order[k]->process;
-
-            if (log->order[k]->mark == 0 && q->value[name] != 0 &&
-                (rest || (q->value[name] == p->value[name] && (!hcas || q->hcas == p->hcas)))) {
-                log->order[k]->mark = values;
-                n++;
-            }
-        }
+        const bool rest = values == LAST_ROW;
+        if (first == 0)
+            first = p->value[name];
+        const unsigned n = mark_value(log, name, i, values, hcas, rest);
         if (!table->buf)
             *table = ni_table_on(log->planned ? "NCCL SAYS IT TOOK\tRANKS\tAND FOUND\tPLAN"
                                               : "NCCL SAYS IT TOOK\tRANKS\tAND FOUND");
@@ -211,10 +261,8 @@ static void put_values(struct ni_text *table, const struct ni_log *log, unsigned
         ni_cell(table);
         if (rest)
             ni_put(table, "...");
-        else if (hcas)
-            ni_quote(table, ni_log_word(log, p->hcas));
-        else if (strcmp(word, "NCCL_SOCKET_IFNAME") == 0)
-            ni_put_quoted(table, boot, strcspn(boot, ":"), 64);
+        else
+            put_found(table, log, word, p);
         if (log->planned)
             ni_quote(ni_cell(table), ni_log_word(log, log->plan[name]));
     }

@@ -371,32 +371,35 @@ static struct ni_span quoted(const struct ni_log_line *l, const char *at)
     return ni_trim((struct ni_span){from, (size_t)(l->end - from)});
 }
 
-static void take_fault(struct ni_log_line *l, const struct ni_pattern *row, const char *at)
+/* Returns true if the line is harmless although it fits the pattern: NCCL or torch tries again, or
+   only tried something, or says it about an interface. */
+static bool is_harmless(const struct ni_log_line *l, const struct ni_pattern *row,
+                        struct ni_span message)
 {
-    const struct ni_span message =
-        ni_trim((struct ni_span){l->message, (size_t)(l->end - l->message)});
-    const struct ni_span quote = quoted(l, at);
-    struct ni_log *log = l->log;
-    struct ni_log_hit *h = log->hit, *stop = h + log->n_hit;
-    /* torch's warning: "[rank1]:[W1121 22:30:02.399123456 TCPStore.cpp:125]", "[W socket.cpp:663]"
-       */
-    const bool warns = has(message, "[W") && has(message, ".cpp:");
-    const unsigned flags = warns ? row->flags : row->flags & ~(unsigned)LATE;
-    ni_log_text subject;
+    const bool again =
+        has(message, "retrying") || has(message, "[c10d] The client socket has failed");
+    const bool by_sockets =
+        l->by && ni_log_is_sockets(ni_span_of(ni_log_word(l->log, l->by->network)), l->by->tcp);
 
-    if (((row->flags & NI_PATTERN_LAST) != 0 &&
-         (has(message, "retrying") || has(message, "[c10d] The client socket has failed"))) ||
-        ((row->flags & WARN) != 0 && l->info) ||
-        ((row->flags & OF_NET) != 0 && l->by &&
-         ni_log_is_sockets(ni_span_of(ni_log_word(log, l->by->network)), l->by->tcp)))
-        return;
-    subject = ni_log_keep(log, subject_of(l));
+    if ((row->flags & NI_PATTERN_LAST) != 0 && again)
+        return true;
+    if ((row->flags & WARN) != 0 && l->info)
+        return true;
+    return (row->flags & OF_NET) != 0 && by_sockets;
+}
+
+/* Returns the hit for such a fault of that subject, which is added if it is new. NULL: no room. */
+static struct ni_log_hit *keep_hit(struct ni_log *log, const struct ni_pattern *row, unsigned flags,
+                                   ni_log_text subject, struct ni_span quote)
+{
+    struct ni_log_hit *h = log->hit, *stop = h + log->n_hit;
+
     while (h < stop &&
            (h->row->id != row->id || h->subject != subject || ((h->flags ^ flags) & LATE) != 0))
         h++;
     if (h == log->hit + NI_LOG_HITS) {
         log->dropped++;
-        return;
+        return NULL;
     }
     if (h == stop) {
         struct ni_text t = ni_text_on(h->quote, sizeof(h->quote));
@@ -407,7 +410,24 @@ static void take_fault(struct ni_log_line *l, const struct ni_pattern *row, cons
         log->n_hit++;
         ni_put_quoted(&t, quote.p, quote.n, 160);
     }
-    if (h->last == log->lines)
+    return h;
+}
+
+static void take_fault(struct ni_log_line *l, const struct ni_pattern *row, const char *at)
+{
+    const struct ni_span message =
+        ni_trim((struct ni_span){l->message, (size_t)(l->end - l->message)});
+    const struct ni_span quote = quoted(l, at);
+    struct ni_log *log = l->log;
+    /* torch's warning: "[rank1]:[W1121 22:30:02.399123456 TCPStore.cpp:125]", "[W socket.cpp:663]"
+       */
+    const bool warns = has(message, "[W") && has(message, ".cpp:");
+    const unsigned flags = warns ? row->flags : row->flags & ~(unsigned)LATE;
+
+    if (is_harmless(l, row, message))
+        return;
+    struct ni_log_hit *h = keep_hit(log, row, flags, ni_log_keep(log, subject_of(l)), quote);
+    if (!h || h->last == log->lines)
         return;
     h->last = log->lines;
     h->count++;

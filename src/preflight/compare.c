@@ -445,41 +445,60 @@ static unsigned count_paths(const struct ni_job *job, unsigned rail)
     return n;
 }
 
+/* Judges subnets by the one that most pods reach: asks again with each group's first as the
+   measure, the largest group first, until most pods reach it. */
+static void find_main_subnet(struct census *c)
+{
+    unsigned first[GROUPS];
+    unsigned left = c->n > 1 ? c->n : 0;
+
+    for (unsigned i = 0; i < left; i++)
+        first[i] = c->group[i].who[0];
+    while (left > 0) {
+        left--;
+        c->most = &c->job->pod[first[left]].rail[c->rail];
+        c->n = 0;
+        c->known = 0;
+        ask_all(c);
+        if (c->n < 2 || c->group[c->n - 1].n * 2 > c->known)
+            break;
+    }
+}
+
+/* Returns true if the answers differ in a way that harms the job. */
+static bool is_difference(const struct census *c)
+{
+    const bool limited = c->q->fact == LIMITED;
+
+    if (c->fault)
+        return c->n > 0;
+    /* one limited member reaches the full ones, two do not reach each other (IBTA 10.9.3) */
+    if (limited ? c->known < 2 : c->n < 2)
+        return false;
+    /* each has its own: such fabrics are routed, by tables that cannot be read here */
+    return !(c->q->fact == SUBNET && c->known > 2 && c->group[c->n - 1].n * 2 <= c->known);
+}
+
 static void look_at(const struct ni_job *job, const struct question *q, unsigned rail,
                     struct told *to)
 {
     const unsigned pods = ni_count_rails(job, rail, ni_takes_part);
-    const unsigned failed =
-        q->verdict == NI_RAIL_FAILED ? ni_count_rails(job, rail, fails_outside) : 0;
     struct census c = {.job = job, .q = q, .rail = rail, .two = pods == 2};
+    unsigned failed = 0, pairs = 0;
 
     c.fault = q->fact == FAULT || q->fact == HOSTID;
     struct ni_text t = ni_text_on(to->message, sizeof(to->message));
     *to = (struct told){.id = q->id};
     to->rail[rail] = 1;
     ask_all(&c);
-    unsigned first[GROUPS], left = q->fact == SUBNET && c.n > 1 ? c.n : 0;
-    for (unsigned i = 0; i < left; i++)
-        first[i] = c.group[i].who[0];
-    while (left > 0) { /* of the largest group first, until most pods reach it */
-        c.most = &job->pod[first[--left]].rail[rail];
-        c.n = c.known = 0;
-        ask_all(&c);
-        if (c.n < 2 || c.group[c.n - 1].n * 2 > c.known)
-            break;
-    }
-    if (c.fault && c.n == 0)
-        return;
-    /* one limited member reaches the full ones, two do not reach each other (IBTA 10.9.3) */
-    if (!c.fault && q->fact == LIMITED && c.known < 2)
-        return;
-    if (!c.fault && q->fact != LIMITED && c.n < 2)
-        return;
-    /* each has its own: such fabrics are routed, by tables that cannot be read here */
-    if (q->fact == SUBNET && c.known > 2 && c.group[c.n - 1].n * 2 <= c.known)
+    if (q->fact == SUBNET)
+        find_main_subnet(&c);
+    if (!is_difference(&c))
         return;
     (void)ni_copy(to->hca, sizeof(to->hca), c.fault ? c.hca : "");
     to->worst = c.group[0].worst;
+    if (q->verdict == NI_RAIL_FAILED)
+        failed = ni_count_rails(job, rail, fails_outside);
     if (failed > 2 && failed * 2 > pods) {
         to->id = NI_F_JOB_RAIL_ALL;
         to->worst = -1;
@@ -489,7 +508,8 @@ static void look_at(const struct ni_job *job, const struct question *q, unsigned
         ni_put(&t, "between two pods (either may be at fault): ");
     ni_put(&t, q->name);
     put_groups(&c, &t);
-    const unsigned pairs = q->verdict == NI_RAIL_PATH ? count_paths(job, rail) : 0;
+    if (q->verdict == NI_RAIL_PATH)
+        pairs = count_paths(job, rail);
     if (pairs > 2 * c.known) /* both ways */
         ni_putf(&t, PAIRS, pairs);
 }

@@ -434,21 +434,39 @@ static int listen_on(uint16_t port)
 }
 
 /* 0, or -errno; EMFILE: there are too few descriptors for so many pods. */
-static int set_up(struct coordinator *h)
+/* Raises the limit of descriptors and counts those that are free, up to most. *ret_n. 0 or -errno.
+   */
+static int count_free_descriptors(unsigned most, unsigned *ret_n)
 {
-    enum { OWN = 4 }; /* descriptors: to listen, of epoll, two of the participant */
-    const unsigned ranks = h->m->party->ranks, most = 2 * ranks + STRANGERS + OWN;
-    struct epoll_event e = {.events = EPOLLIN, .data.u32 = UINT32_MAX};
     struct rlimit fds;
     unsigned n_free = 0;
 
     if (getrlimit(RLIMIT_NOFILE, &fds) < 0)
         return -errno;
     fds.rlim_cur = fds.rlim_max;
+    /* The hard limit may be above fs.nr_open; the present soft limit may be enough. */
     if (setrlimit(RLIMIT_NOFILE, &fds) < 0 && getrlimit(RLIMIT_NOFILE, &fds) < 0)
-        return -errno; /* the hard limit may be above fs.nr_open; what there is may do */
-    for (int fd = 0; n_free < most && fd + SPARE_FDS < (int64_t)fds.rlim_cur; fd++)
-        n_free += fcntl(fd, F_GETFD) < 0; /* what was inherited is not */
+        return -errno;
+    for (int fd = 0; n_free < most && fd + SPARE_FDS < (int64_t)fds.rlim_cur; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) /* inherited ones are not free */
+            n_free++;
+    }
+    *ret_n = n_free;
+    return 0;
+}
+
+/* Opens the port and makes room for all pods. 0, -EMFILE: too few descriptors for them, or -errno.
+   */
+static int set_up(struct coordinator *h)
+{
+    enum { OWN = 4 }; /* descriptors: to listen, of epoll, two of the participant */
+    const unsigned ranks = h->m->party->ranks;
+    struct epoll_event e = {.events = EPOLLIN, .data.u32 = UINT32_MAX};
+    unsigned n_free;
+    const int r = count_free_descriptors(2 * ranks + STRANGERS + OWN, &n_free);
+
+    if (r < 0)
+        return r;
     if (n_free <= ranks + OWN)
         return -EMFILE;
     h->n_conn = n_free - OWN;

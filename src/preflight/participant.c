@@ -226,49 +226,70 @@ static void set_limit(const struct participant *l, int64_t ms)
 }
 
 /* At each address of pod 0 again and again, until rounds have begun, or the time is over. */
+/* Connects to one address of pod 0 and takes part there. 0, or -errno with the reason noted. */
+static int try_address(struct participant *l, const struct addrinfo *at, int64_t limit_ms)
+{
+    const struct ni_party *p = l->m->party;
+    int r;
+
+    l->fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (l->fd >= 0)
+        set_limit(l, limit_ms);
+    if (l->fd >= 0 && connect(l->fd, at->ai_addr, at->ai_addrlen) == 0) {
+        ni_socket_set_up(l->fd);
+        r = take_part(l);
+    } else {
+        r = errno == EINPROGRESS ? -ETIMEDOUT : -errno;
+        (void)fail_to_take_part(l, r, "%s port %u: %s", p->host, p->port, NI_ERRNO(r));
+    }
+    (void)close(l->fd);
+    return r;
+}
+
+/* Looks up the name of pod 0 and tries its addresses in turn. 0, or -errno with the reason noted.
+   */
+static int try_name(struct participant *l, const char *port)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+    const char *host = l->m->party->host;
+    struct addrinfo *all = NULL;
+    int64_t left = l->within_ms - ni_now_ms();
+    int r = getaddrinfo(host, port, &hints, &all);
+
+    if (r != 0)
+        (void)fail_to_take_part(l, -EAGAIN, "%s: %s", host, gai_strerror(r));
+    r = -EAGAIN;
+    for (const struct addrinfo *at = all; at && r != 0 && !l->begun && left > 0; at = at->ai_next) {
+        const int64_t limit = at->ai_next ? OTHERS_MS : CONNECT_MS;
+
+        r = try_address(l, at, left < limit ? left : limit);
+        left = l->within_ms - ni_now_ms();
+    }
+    if (all)
+        freeaddrinfo(all);
+    return r;
+}
+
+/* Tries to reach pod 0 until it answers or the time is over. 0, or -errno with the reason noted. */
 static int find_coordinator(struct participant *l)
 {
     const struct ni_party *p = l->m->party;
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-    int64_t pause = FIRST_PAUSE_MS + p->rank % JITTER_MS, left;
+    int64_t pause = FIRST_PAUSE_MS + p->rank % JITTER_MS;
+    int64_t left = l->within_ms - ni_now_ms();
     char port[8];
 
     (void)ni_format(port, sizeof(port), "%u", p->port);
-    for (;;) {
-        struct addrinfo *all = NULL, *at;
+    while (left > 0) {
+        const int r = try_name(l, port);
 
-        left = l->within_ms - ni_now_ms();
-        if (left <= 0)
-            break;
-        int r = getaddrinfo(p->host, port, &hints, &all);
-
-        if (r != 0)
-            (void)fail_to_take_part(l, -EAGAIN, "%s: %s", p->host, gai_strerror(r));
-        r = -EAGAIN;
-        for (at = all; at && r != 0 && !l->begun && left > 0; at = at->ai_next) {
-            const int64_t limit = at->ai_next ? OTHERS_MS : CONNECT_MS;
-
-            l->fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-            if (l->fd >= 0)
-                set_limit(l, left < limit ? left : limit);
-            if (l->fd >= 0 && connect(l->fd, at->ai_addr, at->ai_addrlen) == 0) {
-                ni_socket_set_up(l->fd);
-                r = take_part(l);
-            } else {
-                r = errno == EINPROGRESS ? -ETIMEDOUT : -errno;
-                (void)fail_to_take_part(l, r, "%s port %u: %s", p->host, p->port, NI_ERRNO(r));
-            }
-            (void)close(l->fd);
-            left = l->within_ms - ni_now_ms();
-        }
-        if (all)
-            freeaddrinfo(all);
         if (r == 0 || l->begun)
             return r;
         l->m->progress(l->m->arg, l->why.buf, false);
+        left = l->within_ms - ni_now_ms();
         if (left > 0)
             (void)poll(NULL, 0, (int)(left < pause ? left : pause));
         pause = pause < LAST_PAUSE_MS / 2 ? 2 * pause : LAST_PAUSE_MS;
+        left = l->within_ms - ni_now_ms();
     }
     if (!ni_has_prefix(l->why.buf, "pod 0 "))
         ni_put(&l->why, "; the others have started, or never came");

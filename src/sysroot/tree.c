@@ -363,58 +363,78 @@ static int add_paths(struct parser *ps, const struct ni_entry *e)
     return r;
 }
 
-static int parse_line(struct parser *ps, char *s, size_t n)
+/* Reads the value of a line into *e: the target of a link, the content of a file, an errno. value:
+   NULL if there is none; it is unescaped in place. 0 or -EINVAL. */
+static int parse_value(char kind, char *value, size_t len, struct ni_entry *e)
+{
+    switch (kind) {
+    case 'd':
+        return value ? -EINVAL : 0;
+    case 'e':
+        e->kind = NI_ENTRY_ERR;
+        e->err = ni_errno_of((struct ni_span){value, len});
+        return e->err == 0 ? -EINVAL : 0;
+    case 'f':
+    case 'l':
+        if (value && !ni_tree_unescape(value, &len))
+            return -EINVAL;
+        if (kind == 'l' && (len == 0 || len >= NI_TREE_PATH || memchr(value, '\0', len)))
+            return -EINVAL;
+        e->kind = kind == 'l' ? NI_ENTRY_LINK : NI_ENTRY_FILE;
+        e->value = value;
+        e->len = (uint32_t)len;
+        return 0;
+    default:
+        return -EINVAL;
+    }
+}
+
+/* Puts the whole path into ps->raw: "./name" is below the last directory. 0 or -EINVAL. */
+static int join_path(struct parser *ps, struct ni_span path, size_t *ret_len)
 {
     struct ni_text raw = ni_text_on(ps->raw, sizeof(ps->raw));
+
+    if (path.n >= 2 && path.p[0] == '.' && path.p[1] == '/') {
+        const size_t skip = *ps->base ? 1 : 2; /* the slash joins them */
+
+        ni_put(&raw, ps->base);
+        path = (struct ni_span){path.p + skip, path.n - skip};
+    }
+    ni_putn(&raw, path.p, path.n);
+    *ret_len = raw.len;
+    return raw.cut ? -EINVAL : 0;
+}
+
+/* Adds the entries of a line: kind, path, value. 0, also for an empty line and a comment; or
+   -errno. */
+static int parse_line(struct parser *ps, char *s, size_t n)
+{
     struct ni_entry e = {.kind = NI_ENTRY_DIR};
 
     /* A carriage return would be in a value that does not show it. */
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         if ((unsigned char)s[i] < ' ' && s[i] != '\t')
             return -EINVAL;
+    }
     if (n == 0 || *s == '#' || ni_trim((struct ni_span){s, n}).n == 0)
         return 0;
     if (n < 3 || s[1] != ' ')
         return -EINVAL;
     struct ni_span path = {s + 2, n - 2};
-    char *blank = memchr(path.p, ' ', path.n), *value = blank ? blank + 1 : NULL;
-    size_t len = blank ? (size_t)(s + n - value) : 0;
-    path.n -= blank ? len + 1 : 0;
-
-    switch (*s) {
-    case 'd':
-        if (value)
-            return -EINVAL;
-        break;
-    case 'e':
-        e.kind = NI_ENTRY_ERR;
-        e.err = ni_errno_of((struct ni_span){value, len});
-        if (e.err == 0)
-            return -EINVAL;
-        break;
-    case 'f':
-    case 'l':
-        if (value && !ni_tree_unescape(value, &len))
-            return -EINVAL;
-        if (*s == 'l' && (len == 0 || len >= NI_TREE_PATH || memchr(value, '\0', len)))
-            return -EINVAL;
-        e.kind = *s == 'l' ? NI_ENTRY_LINK : NI_ENTRY_FILE;
-        e.value = value;
-        e.len = (uint32_t)len;
-        break;
-    default:
-        return -EINVAL;
+    char *blank = memchr(path.p, ' ', path.n), *value = NULL;
+    size_t len = 0;
+    if (blank) {
+        value = blank + 1;
+        len = (size_t)(s + n - value);
+        path.n -= len + 1;
     }
-    if (path.n >= 2 && path.p[0] == '.' && path.p[1] == '/') {
-        ni_put(&raw, ps->base);
-        size_t skip = *ps->base ? 1 : 2; /* the slash joins them */
-        path = (struct ni_span){path.p + skip, path.n - skip};
-    }
-    ni_putn(&raw, path.p, path.n);
-    if (raw.cut)
-        return -EINVAL;
+    int r = parse_value(*s, value, len, &e);
+    if (r == 0)
+        r = join_path(ps, path, &len);
+    if (r < 0)
+        return r;
     if (*s == 'd')
-        memcpy(ps->base, ps->raw, raw.len + 1);
+        memcpy(ps->base, ps->raw, len + 1);
     return add_paths(ps, &e);
 }
 

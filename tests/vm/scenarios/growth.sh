@@ -25,7 +25,7 @@ for n in 1 2 3 4; do
     in_pod p rxe "mlx5_$n" "net$n"
     given=$given,0000:00:1$((n - 1)).0
 done
-# Without it a router's advertisement makes one while the scenario runs, and the answer changes.
+# every pod has one
 in_pod p ip route add default via 10.0.1.254 dev net1
 echo "PCIDEVICE_LAB_VF=${given#,}" >/tmp/by-plugin
 echo "NCCLINIT_HCAS=mlx5_1,mlx5_2,mlx5_3,mlx5_4" >/tmp/by-name
