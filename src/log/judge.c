@@ -381,50 +381,73 @@ bool ni_log_put_hca(struct ni_text *t, const struct ni_log *log, const struct ni
 }
 
 /* An HCA with ends counts once for a host, whose ranks may have lists of their own. */
+/* HCAs of the hosts of a job: the least and the most of a host, and in how many ways they were
+   used. */
+struct hca_counts {
+    unsigned min, max; /* of the hosts that have any */
+    unsigned hosts;    /* that have any */
+    unsigned uses, fused;
+    bool connected;
+};
+
+/* Counts the HCAs of the ranks of_host[first] to of_host[end - 1], which are of one host. */
+static void count_host_hcas(struct ni_log *log, unsigned first, unsigned end, struct hca_counts *to)
+{
+    unsigned n = 0;
+
+    for (unsigned i = first; i < end; i++) {
+        const struct ni_log_rank *r = log->of_host[i];
+
+        to->connected |= r->connected;
+        for (unsigned h = 0; h < NI_LOG_HCAS; h++) {
+            struct ni_text name = NI_TEXT(320);
+
+            if (r->on_hca[h] == 0)
+                continue;
+            ni_log_put_hca(&name, log, r, h);
+            const ni_log_text word = ni_log_keep(log, ni_span_of(name.buf));
+            if (log->hca_of[word] != first + 1)
+                n++;
+            log->hca_of[word] = (uint16_t)(first + 1);
+            to->uses++;
+            if (strchr(name.buf, '+') || ni_has_prefix(name.buf, "fused "))
+                to->fused++;
+        }
+    }
+    if (n == 0)
+        return;
+    to->hosts++;
+    if (n < to->min)
+        to->min = n;
+    if (n > to->max)
+        to->max = n;
+}
+
+/* Puts the number of HCAs that the ranks of a node use. */
 static void put_ranks_hcas(struct ni_text *t, struct ni_log *log)
 {
-    unsigned min = UINT32_MAX, max = 0, hosts = 0, all = 0, fused = 0;
-    bool connected = false;
+    struct hca_counts c = {.min = UINT32_MAX};
 
     memcpy(log->of_host, log->order, log->n * sizeof(void *));
     qsort(log->of_host, log->n, sizeof(void *), by_host);
     for (unsigned first = 0, next; first < log->n; first = next) {
         const ni_log_text host = log->of_host[first]->process->host;
-        unsigned n = 0;
 
-        for (next = first; next < log->n; next++) {
-            const struct ni_log_rank *r = log->of_host[next];
-
-            if (r->process->host != host)
-                break;
-            connected |= r->connected;
-            for (unsigned h = 0; h < NI_LOG_HCAS; h++) {
-                struct ni_text name = NI_TEXT(320);
-
-                if (r->on_hca[h] == 0)
-                    continue;
-                ni_log_put_hca(&name, log, r, h);
-                const ni_log_text word = ni_log_keep(log, ni_span_of(name.buf));
-                n += log->hca_of[word] != first + 1;
-                log->hca_of[word] = (uint16_t)(first + 1);
-                all++;
-                fused += strchr(name.buf, '+') || strncmp(name.buf, "fused ", 6) == 0;
-            }
-        }
-        hosts += n > 0;
-        min = n > 0 && n < min ? n : min;
-        max = n > max ? n : max;
+        next = first;
+        while (next < log->n && log->of_host[next]->process->host == host)
+            next++;
+        count_host_hcas(log, first, next, &c);
     }
-    if (max == 0) {
+    if (c.max == 0) {
         ni_put(t, ", RDMA chosen, and no channel to another node in the log");
         return;
     }
-    ni_putf(t, ", RDMA %s ", connected ? "on" : "set up on");
-    if (min < max)
-        ni_putf(t, "%u to ", min);
-    ni_putf(t, "%u %sHCA%s%s%s", max, fused > 0 && fused == all ? "fused " : "",
-            max == 1 ? "" : "s", hosts > 1 ? " of each node" : "",
-            fused > 0 && fused < all ? ", some fused" : "");
+    ni_putf(t, ", RDMA %s ", c.connected ? "on" : "set up on");
+    if (c.min < c.max)
+        ni_putf(t, "%u to ", c.min);
+    ni_putf(t, "%u %sHCA%s%s%s", c.max, c.fused > 0 && c.fused == c.uses ? "fused " : "",
+            c.max == 1 ? "" : "s", c.hosts > 1 ? " of each node" : "",
+            c.fused > 0 && c.fused < c.uses ? ", some fused" : "");
 }
 
 /* Puts the state in which the log ends. */

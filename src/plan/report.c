@@ -294,6 +294,38 @@ static const char *loaded(enum ni_known known)
     return known == NI_ABSENT ? "not loaded" : "unknown";
 }
 
+static void put_gpu_row(struct ni_text *t, const struct ni_view *view, unsigned i)
+{
+    const struct ni_inventory *inv = view->inv;
+    const struct ni_gpu *gpu = &inv->gpu[i];
+    const struct ni_near *near = &view->plan->nearest_hca[i];
+    const char *comma = "";
+
+    ni_putf(ni_row(t, NI_PLAIN), "GPU%u", i);
+    ni_put_bdf(ni_cell(t), &gpu->bdf);
+    ni_put(ni_cell(t), gpu->amd ? "AMD" : "");
+    if (!gpu->amd && gpu->minor >= 0)
+        ni_putf(t, "/dev/nvidia%d", gpu->minor);
+    ni_put_num(ni_cell(t), gpu->pci.numa);
+    ni_cell(t);
+    if (near->index >= 0) {
+        ni_quote(t, inv->hca[near->index].name);
+        ni_putf(t, " %s", ni_distance_text(near->distance));
+    }
+    ni_cell(t);
+    for (unsigned k = 0; k < view->plan->n_chosen; k++) {
+        const struct ni_port *port = &inv->port[view->plan->chosen[k]];
+
+        if ((view->plan->gpu_ports[i] >> k & 1) == 0)
+            continue;
+        ni_put(t, comma);
+        comma = ", ";
+        ni_quote(t, inv->hca[port->hca].name);
+        ni_putf(t, "/%u", port->num);
+    }
+    ni_put(ni_cell(t), gpu->cpus); /* to pin a rank to */
+}
+
 void ni_put_gpu_table(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;
@@ -301,38 +333,11 @@ void ni_put_gpu_table(struct ni_text *out, const struct ni_view *view)
     if (inv->n_gpu == 0)
         return;
     struct ni_text table =
-                       ni_table_on("GPU\tADDRESS\tDEVICE\tNUMA\tNEAREST HCA\tTO USE\tCPUS NEAR"),
-                   *t = &table;
-    for (unsigned i = 0; i < inv->n_gpu; i++) {
-        const struct ni_gpu *gpu = &inv->gpu[i];
-        const struct ni_near *near = &view->plan->nearest_hca[i];
-
-        ni_putf(ni_row(t, NI_PLAIN), "GPU%u", i);
-        ni_put_bdf(ni_cell(t), &gpu->bdf);
-        ni_put(ni_cell(t), gpu->amd ? "AMD" : "");
-        if (!gpu->amd && gpu->minor >= 0)
-            ni_putf(t, "/dev/nvidia%d", gpu->minor);
-        ni_put_num(ni_cell(t), gpu->pci.numa);
-        ni_cell(t);
-        if (near->index >= 0) {
-            ni_quote(t, inv->hca[near->index].name);
-            ni_putf(t, " %s", ni_distance_text(near->distance));
-        }
-        ni_cell(t);
-        for (unsigned k = 0, n = 0; k < view->plan->n_chosen; k++) {
-            const struct ni_port *port = &inv->port[view->plan->chosen[k]];
-
-            if ((view->plan->gpu_ports[i] >> k & 1) == 0)
-                continue;
-            ni_put(t, n > 0 ? ", " : "");
-            ni_quote(t, inv->hca[port->hca].name);
-            ni_putf(t, "/%u", port->num);
-            n++;
-        }
-        ni_put(ni_cell(t), gpu->cpus); /* to pin a rank to */
-    }
+        ni_table_on("GPU\tADDRESS\tDEVICE\tNUMA\tNEAREST HCA\tTO USE\tCPUS NEAR");
+    for (unsigned i = 0; i < inv->n_gpu; i++)
+        put_gpu_row(&table, view, i);
     ni_put(out, "\nGPUs\n");
-    ni_table_write(out, t, view->colour);
+    ni_table_write(out, &table, view->colour);
     ni_putf(out, "  GPUDirect RDMA: peer memory module %s", loaded(inv->gdr.peermem));
     if (!inv->gpu[0].amd)
         ni_putf(out, ", open kernel modules %s", loaded(inv->gdr.open_driver));

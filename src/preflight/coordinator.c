@@ -161,43 +161,60 @@ static void wait_as_long(struct coordinator *h, int64_t its_within_ms)
         h->until_ms = until_ms;
 }
 
+/* Puts the reason why the pod that says hello at `at` cannot take part; nothing if it can. Returns
+   the finding for the reason. */
+static enum ni_finding_id judge_hello(const struct coordinator *h, unsigned at,
+                                      const struct ni_message *m, struct ni_text *why)
+{
+    const struct ni_party *p = h->m->party, *its = &m->party;
+    const unsigned rank = its->rank;
+
+    if (m->protocol != NI_MEET_PROTOCOL) {
+        ni_putf(why, "its nccl-init %s speaks protocol %u, that of pod 0 (%s) %d", m->version,
+                m->protocol, NCCL_INIT_VERSION, NI_MEET_PROTOCOL);
+    } else if (its->ranks != p->ranks || rank >= p->ranks || (rank == 0 && at != 0)) {
+        ni_putf(why, "it is rank %u of %u pods, pod 0 is rank 0 of %u", rank, its->ranks, p->ranks);
+    } else if (h->phase != GATHERING) {
+        ni_put(why, "the others have started without it");
+    } else if (rank != at && h->conn[rank].fd >= 0 &&
+               strcmp(h->job.pod[rank].host, m->pod.host) != 0) {
+        /* One of the same host is that pod again. Another host shall come later, because the first
+           pod may be dead, and nobody knows it yet. */
+        ni_putf(why, "rank %u is also that of %s", rank, h->job.pod[rank].host);
+        return NI_F_JOB_RANK_TWICE;
+    }
+    return NI_F_JOB_REFUSED;
+}
+
+/* Gives the connection the place of its rank; an earlier connection of that rank is dropped. */
+static void seat(struct coordinator *h, unsigned at, unsigned rank)
+{
+    if (rank == at)
+        return;
+    if (h->conn[rank].fd >= 0)
+        drop(h, rank);
+    h->conn[rank] = h->conn[at];
+    h->conn[at] = (struct conn){.fd = -1};
+    set_events(h, EPOLL_CTL_MOD, rank);
+}
+
 static void take_hello(struct coordinator *h, unsigned at, const struct ni_message *m)
 {
     const struct ni_party *p = h->m->party, *its = &m->party;
-    enum ni_finding_id id = NI_F_JOB_REFUSED;
     const unsigned rank = its->rank;
     char no[512] = "";
-    struct ni_text t = ni_text_on(no, sizeof(no));
+    struct ni_text why = ni_text_on(no, sizeof(no));
 
     if (strcmp(p->key, its->key) != 0 || !p->key[0]) {
         refuse_stranger(h, at);
         return;
     }
-    if (m->protocol != NI_MEET_PROTOCOL) {
-        ni_putf(&t, "its nccl-init %s speaks protocol %u, that of pod 0 (%s) %d", m->version,
-                m->protocol, NCCL_INIT_VERSION, NI_MEET_PROTOCOL);
-    } else if (its->ranks != p->ranks || rank >= p->ranks || (rank == 0 && at != 0)) {
-        ni_putf(&t, "it is rank %u of %u pods, pod 0 is rank 0 of %u", rank, its->ranks, p->ranks);
-    } else if (h->phase != GATHERING) {
-        ni_put(&t, "the others have started without it");
-    } else if (rank != at && h->conn[rank].fd >= 0 &&
-               strcmp(h->job.pod[rank].host, m->pod.host) != 0) {
-        /* One of the same host is that pod again; another shall come later, for the first may be
-           dead, and nobody knows it yet. */
-        id = NI_F_JOB_RANK_TWICE;
-        ni_putf(&t, "rank %u is also that of %s", rank, h->job.pod[rank].host);
-    }
-    if (t.len > 0) {
+    const enum ni_finding_id id = judge_hello(h, at, m, &why);
+    if (why.len > 0) {
         refuse_pod(h, at, id, m->pod.host, no);
         return;
     }
-    if (rank != at) {
-        if (h->conn[rank].fd >= 0)
-            drop(h, rank);
-        h->conn[rank] = h->conn[at];
-        h->conn[at] = (struct conn){.fd = -1};
-        set_events(h, EPOLL_CTL_MOD, rank);
-    }
+    seat(h, at, rank);
     h->conn[rank].due_ms = ni_now_ms() + HELLO_MS;
     (void)ni_copy(h->job.pod[rank].host, NI_POD_NAME, m->pod.host);
     wait_as_long(h, m->within_ms);

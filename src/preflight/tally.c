@@ -168,37 +168,42 @@ static enum ni_rail_verdict verdict_of(const struct ni_job *job, unsigned rank, 
     return ni_least_percent(t) < enough ? NI_RAIL_SLOW : NI_RAIL_GOOD;
 }
 
+/* Judges the path of a pair that failed: it is the path if both ends passed with others. Then
+   neither end is blamed alone. two: only two pods have the rail. */
+static void judge_path(const struct ni_job *job, struct ni_pair_result *x, bool two)
+{
+    struct ni_rail_tally *from = ni_tally_of(job, x->pair.from, x->pair.rail);
+    struct ni_rail_tally *to = ni_tally_of(job, x->pair.to, x->pair.rail);
+    struct ni_rail_tally *const ends[] = {from, to};
+    const bool failed = x->round < full_rounds(job) && x->step != NI_PAIR_DONE && !ni_is_own(x);
+    const bool gone = from->verdict == NI_RAIL_GONE || to->verdict == NI_RAIL_GONE;
+
+    x->path = failed && !gone && ((from->passed > 0 && to->passed > 0) || two);
+    for (unsigned k = 0; x->path && k < NI_COUNT(ends); k++) {
+        if (ends[k]->verdict != NI_RAIL_PATH)
+            ends[k]->failure = x;
+        if (from->passed_again != x->pair.to + 1)
+            ends[k]->verdict = NI_RAIL_PATH;
+    }
+}
+
 void ni_tally(struct ni_job *job)
 {
+    bool two[NI_MAX_RAILS];
+
     memset(job->tally, 0, (size_t)job->ranks * job->n_rail * sizeof(job->tally[0]));
     job->median = median_of(job);
     for (unsigned i = 0; i < job->n_result; i++) {
         count(job, &job->result[i], SENDS);
         count(job, &job->result[i], RECEIVES);
     }
-    bool two[NI_MAX_RAILS];
     for (unsigned r = 0; r < job->n_rail; r++) {
         two[r] = ni_count_rails(job, r, ni_takes_part) == 2;
         for (unsigned p = 0; p < job->ranks; p++)
             ni_tally_of(job, p, r)->verdict = verdict_of(job, p, r);
     }
-    for (unsigned i = 0; i < job->n_result; i++) {
-        struct ni_pair_result *x = &job->result[i];
-        struct ni_rail_tally *from = ni_tally_of(job, x->pair.from, x->pair.rail);
-        struct ni_rail_tally *to = ni_tally_of(job, x->pair.to, x->pair.rail);
-
-        x->path = x->round < full_rounds(job) && x->step != NI_PAIR_DONE && !ni_is_own(x) &&
-                  from->verdict != NI_RAIL_GONE && to->verdict != NI_RAIL_GONE &&
-                  ((from->passed > 0 && to->passed > 0) || two[x->pair.rail]);
-        for (unsigned k = 0; x->path && k < 2; k++) {
-            struct ni_rail_tally *t = k ? to : from;
-
-            if (t->verdict != NI_RAIL_PATH)
-                t->failure = x;
-            if (from->passed_again != x->pair.to + 1)
-                t->verdict = NI_RAIL_PATH;
-        }
-    }
+    for (unsigned i = 0; i < job->n_result; i++)
+        judge_path(job, &job->result[i], two[job->result[i].pair.rail]);
 }
 
 /* ---- which pairs next ---- */

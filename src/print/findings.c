@@ -31,6 +31,38 @@ static bool is_same_finding(const struct ni_finding *a, const struct ni_finding 
 }
 
 /* Those that say the same are told as one, with as many subjects as a line holds. */
+/* Puts the subjects of the findings from `first` on that say the same. */
+static void put_subjects(struct ni_text *out, const struct ni_findings *all, unsigned first)
+{
+    enum { NAMED = 8 };
+    const struct ni_finding *f = &all->at[first];
+    unsigned n = 0;
+
+    if (!f->subject[0])
+        return;
+    for (unsigned k = first; k < all->n; k++) {
+        if (!is_same_finding(&all->at[k], f))
+            continue;
+        n++;
+        if (n > NAMED)
+            continue;
+        ni_put(out, k == first ? ": " : ", ");
+        ni_quote(out, all->at[k].subject);
+    }
+    if (n > NAMED)
+        ni_putf(out, " and %u more", n - NAMED);
+}
+
+/* Returns true if an earlier finding says the same: it has the subjects of both. */
+static bool is_repeated(const struct ni_findings *all, unsigned at)
+{
+    for (unsigned i = 0; i < at; i++) {
+        if (is_same_finding(&all->at[i], &all->at[at]))
+            return true;
+    }
+    return false;
+}
+
 void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_severity least)
 {
     static const struct {
@@ -41,7 +73,6 @@ void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_se
         [NI_WARNING] = {NI_YELLOW, "Warnings: the job may be slow, or fail later"},
         [NI_ERROR] = {NI_RED, "Errors: the job fails, or silently loses RDMA or GPUDirect"},
     };
-    enum { NAMED = 8 };
     const struct ni_findings *all = view->findings;
 
     for (int severity = NI_ERROR; severity >= (int)least; severity--) {
@@ -51,26 +82,13 @@ void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_se
             const struct ni_finding *f = &all->at[i];
             const struct ni_finding_kind *kind = ni_finding_kind(f->id);
             char head[64];
-            unsigned first = 0, n = 0;
 
-            while (!is_same_finding(&all->at[first], f))
-                first++;
-            if ((int)kind->severity != severity || first < i)
+            if ((int)kind->severity != severity || is_repeated(all, i))
                 continue;
             ni_format(head, sizeof(head), "%s: %s", ni_severity_text(kind->severity), kind->id);
             ni_put(out, "  ");
             ni_put_tinted(out, view->colour, of[severity].tint, head);
-            for (unsigned k = i; k < all->n && f->subject[0]; k++) {
-                if (!is_same_finding(&all->at[k], f))
-                    continue;
-                n++;
-                if (n > NAMED)
-                    continue;
-                ni_put(out, k == i ? ": " : ", ");
-                ni_quote(out, all->at[k].subject);
-            }
-            if (n > NAMED)
-                ni_putf(out, " and %u more", n - NAMED);
+            put_subjects(out, all, i);
             ni_put(out, "\n");
             ni_put_below(out, f->message);
             ni_put_below(out, kind->hint);
