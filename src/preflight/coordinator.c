@@ -450,13 +450,12 @@ static int listen_on(uint16_t port)
     return fd >= 0 && bind(fd, at, size) == 0 && listen(fd, BACKLOG) == 0 ? fd : -errno;
 }
 
-/* 0, or -errno; EMFILE: there are too few descriptors for so many pods. */
-/* Raises the limit of descriptors and counts those that are free, up to most. *ret_n. 0 or -errno.
-   */
-static int count_free_descriptors(unsigned most, unsigned *ret_n)
+/* Raises the limit of descriptors and counts those that are free, up to most. Their number, or
+   -errno. */
+static int count_free_descriptors(int most)
 {
     struct rlimit fds;
-    unsigned n_free = 0;
+    int n_free = 0;
 
     if (getrlimit(RLIMIT_NOFILE, &fds) < 0)
         return -errno;
@@ -468,25 +467,23 @@ static int count_free_descriptors(unsigned most, unsigned *ret_n)
         if (fcntl(fd, F_GETFD) < 0) /* inherited ones are not free */
             n_free++;
     }
-    *ret_n = n_free;
-    return 0;
+    return n_free;
 }
 
-/* Opens the port and makes room for all pods. 0, -EMFILE: too few descriptors for them, or -errno.
-   */
+/* Opens the port and makes room for all pods. 0, -EMFILE: too few descriptors for them, or
+   -errno. */
 static int set_up(struct coordinator *h)
 {
     enum { OWN = 4 }; /* descriptors: to listen, of epoll, two of the participant */
     const unsigned ranks = h->m->party->ranks;
     struct epoll_event e = {.events = EPOLLIN, .data.u32 = UINT32_MAX};
-    unsigned n_free;
-    const int r = count_free_descriptors(2 * ranks + STRANGERS + OWN, &n_free);
+    const int n_free = count_free_descriptors((int)(2 * ranks + STRANGERS + OWN));
 
-    if (r < 0)
-        return r;
-    if (n_free <= ranks + OWN)
+    if (n_free < 0)
+        return n_free;
+    if ((unsigned)n_free <= ranks + OWN)
         return -EMFILE;
-    h->n_conn = n_free - OWN;
+    h->n_conn = (unsigned)n_free - OWN;
     h->listen = listen_on((uint16_t)h->m->party->port);
     if (h->listen < 0)
         return h->listen;
