@@ -12,6 +12,8 @@ void __real_ni_vputf(struct ni_text *t, const char *fmt,
                      va_list ap); /* NOLINT: the linker's name */
 void __wrap_ni_vputf(struct ni_text *t, const char *fmt, va_list ap); /* NOLINT */
 void __wrap_ni_putf(struct ni_text *t, const char *fmt, ...);         /* NOLINT */
+void __real_ni_put(struct ni_text *t, const char *s);                 /* NOLINT */
+void __wrap_ni_put(struct ni_text *t, const char *s);                 /* NOLINT */
 bool __wrap_ni_format(char *buf, size_t cap, const char *fmt, ...);   /* NOLINT */
 
 enum { TEXT = 2000, SEEN = 1 << 16, EACH = 250 };
@@ -86,6 +88,17 @@ void __wrap_ni_putf(struct ni_text *t, const char *fmt, ...) /* NOLINT */
     va_start(ap, fmt);
     __wrap_ni_vputf(t, fmt, ap);
     va_end(ap);
+}
+
+/* A text without conversions is its own format. What has fewer than three words is no sentence: names and values, of
+   which a hostile environment may have very many. */
+void __wrap_ni_put(struct ni_text *t, const char *s) /* NOLINT */
+{
+    const char *blank = strchr(s, ' ');
+
+    __real_ni_put(t, s);
+    if (blank && strchr(blank + 1, ' '))
+        record(s, s);
 }
 
 bool __wrap_ni_format(char *buf, size_t cap, const char *fmt, ...) /* NOLINT */
