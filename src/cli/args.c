@@ -203,6 +203,8 @@ static enum entry judge_unknown(const struct ni_program *program, struct ni_span
     return ENTRY_UNCLEAR;
 }
 
+/* Takes one NCCLINIT_ variable of an option, if it is for this verb. *why: what is wrong with
+   it. */
 static enum entry take_entry(struct ni_context *ctx, const struct named *named, const char *value,
                              bool recorded, struct ni_text *why)
 {

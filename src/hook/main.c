@@ -171,6 +171,8 @@ static int keep_two_capabilities(void)
     return ni_caps_forsake(ni_cap_bit(CAP_SYS_RESOURCE) | ni_cap_bit(CAP_SYS_PTRACE));
 }
 
+/* Answers the runtime's call: reads the container's state, decides, raises the limits. An exit
+   status. */
 static int hook(void)
 {
     static char *state;
@@ -220,6 +222,20 @@ static bool is_plain_path(const char *path)
     return path[0] == '/';
 }
 
+/* Sets options.wrong where a value cannot be used. changes: how often a change of the node is asked
+   for; one is, and only on the node itself. */
+static void check_values(int changes)
+{
+    if (options.folder[0] != '/' || !is_plain_path(options.program))
+        options.wrong = options.folder[0] != '/' ? options.folder : options.program;
+    if (strcmp(options.memlock_text, "max") != 0 &&
+        ni_parse_bytes(options.memlock_text, 0, NI_UNLIMITED - 1, &options.memlock) < 0)
+        options.wrong = options.memlock_text;
+    if (changes > (options.dry || strcmp(options.root, "/") != 0 ? 0 : 1))
+        options.wrong = "--install, --remove and --dry-run or --root exclude each other";
+}
+
+/* Reads the command line into options; options.wrong is a word that cannot be used. The task. */
 static enum task parse(int argc, char *argv[])
 {
     static const struct option table[] = {
@@ -259,13 +275,7 @@ static enum task parse(int argc, char *argv[])
     }
     if (optind < argc)
         options.wrong = argv[optind];
-    if (options.folder[0] != '/' || !is_plain_path(options.program))
-        options.wrong = options.folder[0] != '/' ? options.folder : options.program;
-    if (strcmp(options.memlock_text, "max") != 0 &&
-        ni_parse_bytes(options.memlock_text, 0, NI_UNLIMITED - 1, &options.memlock) < 0)
-        options.wrong = options.memlock_text;
-    if (changes > (options.dry || strcmp(options.root, "/") != 0 ? 0 : 1))
-        options.wrong = "--install, --remove and --dry-run or --root exclude each other";
+    check_values(changes);
     return task;
 }
 

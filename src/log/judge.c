@@ -70,6 +70,7 @@ static bool is_same_rank(const struct ni_log_rank *r, const struct ni_log_rank *
            r->process->name != other->process->name;
 }
 
+/* Puts the ranks into order, and leaves out those of an earlier attempt. */
 static void sort_ranks(struct ni_log *log)
 {
     for (unsigned i = 0; i < log->n_rank; i++)
@@ -201,6 +202,7 @@ static unsigned harmed_by(unsigned flags)
     return ~0U;
 }
 
+/* Reports what the log says, unless a better finding says it or it harms no rank. */
 static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni_findings *f)
 {
     const unsigned flags = h->flags;
@@ -324,6 +326,7 @@ static void judge_ranks(struct ni_log *log, struct ni_findings *f)
     }
 }
 
+/* Reports each setting that differs between ranks where it must not, or from the plan. */
 static void judge_settings(struct ni_log *log, struct ni_findings *f)
 {
     for (unsigned k = 0; k < NI_LOG_NAMES; k++) {

@@ -265,6 +265,8 @@ static struct ni_span group_of(struct ni_span line)
     return group;
 }
 
+/* Notes that a rank waits in a collective, as PyTorch's watchdog says: which one, since when,
+   and of how many elements. */
 static void note_wait(const struct ni_log_line *l, const struct ni_found *f, bool elements)
 {
     const struct ni_span *c = f->capture;

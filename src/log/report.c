@@ -83,6 +83,7 @@ static struct rank_group gather_group(const struct ni_log *log, unsigned from, u
     return g;
 }
 
+/* Puts the row of a group of ranks that NCCL treats alike. */
 static void put_group_row(struct ni_text *table, const struct ni_log *log,
                           const struct rank_group *g)
 {
@@ -334,20 +335,9 @@ static void end_json(struct ni_json *j, const struct ni_log_rank *r)
     ni_json_text(j, "stopped", stopped ? ni_log_step_word(r) : NULL);
 }
 
-static void rank_json(struct ni_json *j, const struct ni_log *log, unsigned i)
+/* The HCAs of a rank: those that its NCCL lists, and those that its channels name. */
+static void hcas_json(struct ni_json *j, const struct ni_log *log, const struct ni_log_rank *r)
 {
-    const struct ni_log_rank *r = log->order[i], *p = r->process;
-
-    ni_json_int_or_null(j, "rank", r->rank >= 0, r->rank);
-    ni_json_text_or_null(j, "host", ni_log_word(log, p->host));
-    ni_json_text_or_null(j, "version", ni_log_word(log, p->value[0] ? p->value[0] : log->version));
-    ni_json_text_or_null(j, "network", ni_log_word(log, p->network));
-    ni_json_text_or_null(j, "sockets", ni_log_word(log, p->boot));
-    ni_json_text(j, "state", state_of(r));
-    end_json(j, r);
-    quote_json(j, log, "first_warn", &p->warn);
-    quote_json(j, log, "first_exception", r->exception ? &r->exception->quote : NULL);
-    waiting_json(j, log, r);
     ni_json_array(j, "hcas");
     for (unsigned k = 0; k < NI_LOG_HCAS; k++) {
         struct ni_text name = NI_TEXT(320);
@@ -362,6 +352,24 @@ static void rank_json(struct ni_json *j, const struct ni_log *log, unsigned i)
         ni_json_end(j);
     }
     ni_json_end(j);
+}
+
+/* Writes the members of one rank. */
+static void rank_json(struct ni_json *j, const struct ni_log *log, unsigned i)
+{
+    const struct ni_log_rank *r = log->order[i], *p = r->process;
+
+    ni_json_int_or_null(j, "rank", r->rank >= 0, r->rank);
+    ni_json_text_or_null(j, "host", ni_log_word(log, p->host));
+    ni_json_text_or_null(j, "version", ni_log_word(log, p->value[0] ? p->value[0] : log->version));
+    ni_json_text_or_null(j, "network", ni_log_word(log, p->network));
+    ni_json_text_or_null(j, "sockets", ni_log_word(log, p->boot));
+    ni_json_text(j, "state", state_of(r));
+    end_json(j, r);
+    quote_json(j, log, "first_warn", &p->warn);
+    quote_json(j, log, "first_exception", r->exception ? &r->exception->quote : NULL);
+    waiting_json(j, log, r);
+    hcas_json(j, log, r);
     ni_json_object(j, "gdr");
     ni_json_int(j, "channels", r->gdr);
     ni_json_int(j, "of", (int64_t)r->net + r->sockets);

@@ -503,6 +503,7 @@ static void take_nodes(const struct ni_log_line *l, const struct ni_span *c)
         r->nodes = nodes;
 }
 
+/* Takes what a row of the patterns has found, if the line is whole and of a known process. */
 static void take_found(struct ni_log_line *l, const struct ni_found *f)
 {
     const struct ni_span *c = f->capture;

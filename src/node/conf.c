@@ -52,6 +52,8 @@ static struct ni_span without_comment(struct ni_span s)
     return ni_trim(s);
 }
 
+/* Keeps the setting of a line of a configuration file, as the library reads it: the first of a
+   name counts, or the last. */
 static void conf_line(struct conf_ctx *c, const char *line)
 {
     struct ni_inventory *inv = c->p->inv;
@@ -119,6 +121,7 @@ void ni_probe_topo_file(struct ni_probe *p)
     p->inv->topo_file = n == -EOVERFLOW || n == -EILSEQ ? NI_KNOWN : ni_known_of(n);
 }
 
+/* Reads one configuration file of a library. */
 static void read_conf(struct ni_probe *p, const struct library *lib, const char *path,
                       unsigned first)
 {

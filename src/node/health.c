@@ -159,6 +159,8 @@ static void probe_iommu(struct ni_probe *p, struct ni_bdf at, struct ni_iommu *r
 
 /* ---- drivers. Kernel symbols cannot be read from a pod; module directories can ---- */
 
+/* Reads which drivers and modules are there: of the GPUs, of GPUDirect, of the HCAs, of NVLink
+   between nodes. */
 static void probe_drivers(struct ni_probe *p)
 {
     struct ni_drivers *d = &p->inv->drivers;

@@ -191,14 +191,31 @@ static int parse_address(struct ni_span s, uint32_t *ret)
     return 0;
 }
 
+struct route_words {
+    struct ni_span ifname;
+    uint32_t dest, gateway, mask;
+    uint64_t flags, metric;
+};
+
 /* Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT (net/ipv4/fib_trie.c
-   fib_route_seq_show). */
+   fib_route_seq_show). false: the kernel does not write such a line. */
+static bool parse_route(const char *line, struct route_words *ret)
+{
+    struct ni_span w[11];
+
+    if (!split_words(line, w, NI_COUNT(w)) || w[0].n >= NI_IF_NAME)
+        return false;
+    ret->ifname = w[0];
+    return parse_address(w[1], &ret->dest) == 0 && parse_address(w[2], &ret->gateway) == 0 &&
+           ni_parse_hex(w[3], UINT32_MAX, &ret->flags) == 0 &&
+           parse_metric(w[6], &ret->metric) == 0 && parse_address(w[7], &ret->mask) == 0;
+}
+
+/* Adds the route of a line of proc/net/route, and remembers the best default route. */
 static void route_line(struct table *t, const char *line)
 {
     struct ni_net *net = &t->p->inv->net;
-    struct ni_span w[11];
-    uint64_t flags, metric;
-    uint32_t dest, gateway, mask;
+    struct route_words w;
 
     if (*line == '\0')
         return;
@@ -206,24 +223,22 @@ static void route_line(struct table *t, const char *line)
         t->begun = true;
         return;
     }
-    if (!t->begun || !split_words(line, w, NI_COUNT(w)) || w[0].n >= NI_IF_NAME ||
-        parse_address(w[1], &dest) < 0 || parse_address(w[2], &gateway) < 0 ||
-        ni_parse_hex(w[3], UINT32_MAX, &flags) < 0 || parse_metric(w[6], &metric) < 0 ||
-        parse_address(w[7], &mask) < 0) {
+    if (!t->begun || !parse_route(line, &w)) {
         t->known = ni_note_odd(t->p, line);
         return;
     }
-    if (!ni_is_name(w[0], NI_IF_NAME) || !is_in_use(flags)) /* a name that NCCL cannot carry */
+    if (!ni_is_name(w.ifname, NI_IF_NAME) || !is_in_use(w.flags)) /* NCCL cannot carry the name */
         return;
-    struct ni_route r = {.gateway = gateway != 0};
-    ni_copyn(r.ifname, sizeof(r.ifname), w[0].p, w[0].n);
-    ni_ip_from_v4(dest, r.dest);
-    while (r.bits < 32 && mask & (0x80000000u >> r.bits))
+    struct ni_route r = {.gateway = w.gateway != 0};
+
+    ni_copyn(r.ifname, sizeof(r.ifname), w.ifname.p, w.ifname.n);
+    ni_ip_from_v4(w.dest, r.dest);
+    while (r.bits < 32 && w.mask & (0x80000000u >> r.bits))
         r.bits++;
-    if (mask == 0 && (!t->has_default || metric < t->metric)) {
+    if (w.mask == 0 && (!t->has_default || w.metric < t->metric)) {
         ni_copy(net->default_if, sizeof(net->default_if), r.ifname);
         t->has_default = true;
-        t->metric = metric;
+        t->metric = w.metric;
     }
     if (!r.gateway && r.bits > 0)
         name_addresses(net, &r);

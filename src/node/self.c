@@ -16,13 +16,27 @@
 
 /* ---- limits and capabilities ---- */
 
+enum { LAST = -1 };
+
+/* The number at that place among the words of text, or the LAST one. */
+static struct ni_num read_word(const char *text, int at)
+{
+    struct ni_num num = {.known = NI_BAD};
+    struct ni_span word;
+
+    for (int k = 0; ni_word(&text, &word); k++) {
+        if (at == LAST || at == k)
+            num = ni_num_of(word);
+    }
+    return num;
+}
+
 /* "Max locked memory         8388608              8388608              bytes" (fs/proc/base.c
    proc_pid_limits). "CapEff:\t00000000a80425fb" (fs/proc/array.c task_cap), "Uid:\t" real,
    effective, saved, of the file system, "NSpid:\t" from the namespace of this /proc to the
    process's own. */
 static enum ni_known read_self(struct ni_probe *p, const char *path, unsigned *ret_caps)
 {
-    enum { LAST = -1 };
     struct ni_self *self = &p->inv->self;
     const struct {
         const char *name;
@@ -49,15 +63,8 @@ static enum ni_known read_self(struct ni_probe *p, const char *path, unsigned *r
 
     for (char *text = p->text, *line; ni_line(&text, &line);) {
         for (unsigned i = 0; i < NI_COUNT(numbers); i++) {
-            if (!ni_has_prefix(line, numbers[i].name))
-                continue;
-            const char *rest = line + strlen(numbers[i].name);
-            struct ni_span word;
-            numbers[i].num->known = NI_BAD;
-            for (int k = 0; ni_word(&rest, &word); k++) {
-                if (numbers[i].word == LAST || numbers[i].word == k)
-                    *numbers[i].num = ni_num_of(word);
-            }
+            if (ni_has_prefix(line, numbers[i].name))
+                *numbers[i].num = read_word(line + strlen(numbers[i].name), numbers[i].word);
         }
         for (unsigned i = 0; i < NI_COUNT(caps); i++) {
             if (ni_has_prefix(line, caps[i].name) &&

@@ -89,6 +89,8 @@ static void compare_sources(struct ni_probe *p, struct ni_allocation *c)
                   c->from, c->rdma_dev, inv->hca[c->hca].name);
 }
 
+/* Asks one source for allocations. The first source that gives HCAs decides; a later one is
+   compared with it. */
 static void ask(struct ni_probe *p, enum ni_source source)
 {
     struct ni_inventory *inv = p->inv;

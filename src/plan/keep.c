@@ -582,6 +582,7 @@ static void put_fib_node(struct ni_span text, struct ni_text *ret)
         ni_putf(ret, " %.*s", (int)word[i].n, word[i].p);
 }
 
+/* Keeps the structure of proc/net/fib_trie, with its addresses masked. */
 static void keep_fib_trie(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                           struct ni_text *ret)
 {
@@ -726,6 +727,7 @@ static bool is_product(struct ni_span s)
     return i == s.n;
 }
 
+/* Keeps the words of a GPU's model that NVIDIA uses; masks the others. */
 static void put_model(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
 {
     static const char words[] =
@@ -757,6 +759,7 @@ static void put_model(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
     }
 }
 
+/* Keeps the lines of a GPU that the driver writes and a rule reads; see read_gpu_info. */
 static void keep_gpu(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                      struct ni_text *ret)
 {

@@ -177,6 +177,7 @@ void ni_put_port_netdev(struct ni_text *t, const struct ni_view *view, const str
         ni_put(t, " (down)");
 }
 
+/* Puts the row of one port: what sysfs shows, and its GID. at: -1 for an HCA without ports. */
 static void put_port(struct ni_text *table, const struct ni_view *view, const struct ni_hca *hca,
                      int at)
 {
@@ -294,6 +295,7 @@ static const char *loaded(enum ni_known known)
     return known == NI_ABSENT ? "not loaded" : "unknown";
 }
 
+/* Puts the row of one GPU: where it is, the nearest HCA, the ports that it is to use. */
 static void put_gpu_row(struct ni_text *t, const struct ni_view *view, unsigned i)
 {
     const struct ni_inventory *inv = view->inv;

@@ -29,6 +29,7 @@ static const char *pair_word(const struct ni_view *view, unsigned gpu, int hca)
     return ni_distance_text(d);
 }
 
+/* Puts a row for each port, with a column for the way to each GPU, and the legend. */
 static void put_matrix(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;

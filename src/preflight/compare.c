@@ -84,6 +84,8 @@ static void put_subnet(struct ni_text *t, const struct ni_rail *r, const struct 
         ni_putf(t, "%s/%d", ni_ip_text(its->ip, ip), its->bits - (ni_ip_is_v4(its->ip) ? 96 : 0));
 }
 
+/* Puts the value of a fact as people read it; nothing where the fact does not apply to such a
+   link. */
 static void put_rail_fact(struct ni_text *t, enum fact fact, const struct ni_rail *r)
 {
     if (fact == LINK && r->link == NI_LINK_IB)
@@ -322,6 +324,8 @@ static void count_value(struct census *c, unsigned rank, const char *value)
     g->n++;
 }
 
+/* Groups the pods by what they answer to the question: by the value of a setting, a fact or a
+   fault. */
 static void ask_all(struct census *c)
 {
     const struct question *q = c->q;
@@ -479,6 +483,7 @@ static bool is_difference(const struct census *c)
     return !(c->q->fact == SUBNET && c->known > 2 && c->group[c->n - 1].n * 2 <= c->known);
 }
 
+/* Asks one question about one rail; *to: the finding, if the pods differ in a way that matters. */
 static void look_at(const struct ni_job *job, const struct question *q, unsigned rail,
                     struct told *to)
 {

@@ -221,6 +221,7 @@ static void take_hello(struct coordinator *h, unsigned at, const struct ni_messa
     say(h, rank, NI_MSG_WELCOME);
 }
 
+/* Keeps a copy of the facts that a pod reports about itself. */
 static void take_facts(struct coordinator *h, unsigned rank, const struct ni_message *m)
 {
     struct ni_pod *pod = &h->job.pod[rank];
@@ -396,6 +397,8 @@ static void settle(struct coordinator *h, struct ni_pair_result *r, enum ni_pair
         from->pair = to->pair = NULL;
 }
 
+/* Lets all pods try the pairs of each round: queue pairs, then small writes, then data; until
+   the judge asks for no more. */
 static void run_rounds(struct coordinator *h)
 {
     struct ni_job *job = &h->job;

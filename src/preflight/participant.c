@@ -157,6 +157,8 @@ static void work(struct participant *l)
     }
 }
 
+/* Starts a process for each rail and lets it open its device; a rail that cannot be tried says
+   why. */
 static void open_rails(struct participant *l)
 {
     const struct ni_rendezvous *m = l->m;

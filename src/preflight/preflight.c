@@ -343,6 +343,8 @@ static enum verdict listen_to(int child, int signals, int64_t within_ms, bool *l
     return UNTOLD;
 }
 
+/* Lets a child process do the preflight, so that no memory, descriptor or capability of it stays
+   in the command. true: good. */
 static bool ask_child(struct ni_context *ctx, const struct ni_party *party)
 {
     struct ni_verdict verdict = {.line = "bad: the process of preflight was killed, or crashed"};

@@ -46,6 +46,7 @@ static void put_cell(struct ni_text *t, const struct ni_rail_tally *y)
         ni_putf(t, "%s%s", mbps > 0 ? " " : "", ni_rail_words[y->verdict]);
 }
 
+/* Puts the table of the pods: rank, name, node, and one mark for each rail. */
 static void put_pods(struct ni_text *out, const struct ni_job *job, bool colour)
 {
     const bool many = job->ranks > PODS_SHOWN;

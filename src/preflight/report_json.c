@@ -32,6 +32,7 @@ static void failure_json(struct ni_json *j, const struct ni_pair_result *x, unsi
     ni_json_end(j);
 }
 
+/* Writes one rail of one pod: its facts, its verdict, its best rates, and its failure. */
 static void rail_json(struct ni_json *j, const struct ni_job *job, unsigned rank, unsigned rail)
 {
     const struct ni_rail_tally *t = ni_tally_of(job, rank, rail);

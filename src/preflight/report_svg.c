@@ -49,6 +49,7 @@ static void put_svg_text(struct ni_text *out, unsigned x, unsigned y, const char
     ni_put(out, "</text>\n");
 }
 
+/* Draws the mark of one rail: its verdict by shape and colour, its rate by the shade. */
 static void put_rail(struct ni_text *out, const struct ni_job *job, unsigned rank, unsigned rail,
                      unsigned x, unsigned y, bool named)
 {

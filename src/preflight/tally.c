@@ -124,6 +124,8 @@ static int says(const struct ni_pair_result *x, unsigned rank)
     return ni_is_own(x) || (x->silent && here) ? 2 : !x->silent;
 }
 
+/* Counts a result for the rail that had this role in it: a success, or a failure for which this
+   rail may be the cause. */
 static void count(const struct ni_job *job, const struct ni_pair_result *x, enum role role)
 {
     const struct ni_pair *pair = &x->pair;

@@ -151,6 +151,7 @@ static const char *const types[NI_MSG_TYPES] = {
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a number's first bytes are its lowest");
 
+/* Writes the members of a message from a structure; what is 0, empty or not known is left out. */
 static void put(struct ni_json *j, const struct member *m, size_t n, const void *from)
 {
     for (const struct member *end = m + n; m < end; m++) {

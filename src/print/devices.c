@@ -51,6 +51,7 @@ unsigned ni_count_shown_hcas(const struct ni_inventory *inv)
     return given > 0 && inv->n_hca - given > FEW ? given : inv->n_hca;
 }
 
+/* Writes a port: its facts, its GID, and what the plan decided about it. */
 static void port_json(struct ni_json *j, const struct ni_view *view, unsigned i)
 {
     const struct ni_port *port = &view->inv->port[i];
@@ -78,6 +79,7 @@ static void port_json(struct ni_json *j, const struct ni_view *view, unsigned i)
     ni_json_text_or_null(j, "why", plan->why);
 }
 
+/* Writes an HCA with its ports; more of it for doctor. */
 static void hca_json(struct ni_json *j, const struct ni_view *view, unsigned i)
 {
     const struct ni_hca *hca = &view->inv->hca[i];

@@ -247,6 +247,8 @@ static void drop_queues(struct rail *r)
     r->cq = NULL;
 }
 
+/* Makes the queue pair of this role, and writes down what the peer has to know of it. 0 or an
+   errno. */
 static int make_queue(struct rail *r)
 {
     struct ni_rail_task *task = r->task;
@@ -306,19 +308,9 @@ static void warm(const struct ni_rail *rail, const uint8_t gid[NI_GID_BYTES])
     (void)close(fd);
 }
 
-/* To INIT, RTR, RTS. */
-static int connect_queue(struct rail *r)
+/* What the three states below take, for this end and its peer. */
+static struct ibv_qp_attr queue_attr(const struct rail *r)
 {
-    static const struct {
-        enum ibv_qp_state state;
-        int mask; /* of what it takes */
-    } states[] = {
-        {IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS},
-        {IBV_QPS_RTR, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                          IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER},
-        {IBV_QPS_RTS, IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                          IBV_QP_MAX_QP_RD_ATOMIC},
-    };
     const struct ni_rail_task *task = r->task;
     const struct ni_rail_end *own = &task->own[r->role], *peer = &task->peer[r->role];
     const uint8_t port = (uint8_t)task->rail.port;
@@ -340,7 +332,6 @@ static int connect_queue(struct rail *r)
         .rnr_retry = RETRIES,
         .max_rd_atomic = reads,
     };
-    int err = 0;
 
     while (attr.path_mtu > IBV_MTU_256 && mtu_bytes(attr.path_mtu) > peer->path_mtu)
         attr.path_mtu--;
@@ -353,6 +344,25 @@ static int connect_queue(struct rail *r)
         attr.ah_attr.grh.hop_limit = HOPS;
         attr.ah_attr.grh.traffic_class = (uint8_t)task->traffic_class;
     }
+    return attr;
+}
+
+/* Takes the queue pair to INIT, RTR and RTS. 0 or an errno. */
+static int connect_queue(struct rail *r)
+{
+    static const struct {
+        enum ibv_qp_state state;
+        int mask; /* of what it takes */
+    } states[] = {
+        {IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS},
+        {IBV_QPS_RTR, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                          IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER},
+        {IBV_QPS_RTS, IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                          IBV_QP_MAX_QP_RD_ATOMIC},
+    };
+    struct ibv_qp_attr attr = queue_attr(r);
+    int err = 0;
+
     for (size_t i = 0; i < NI_COUNT(states) && err == 0; i++) {
         attr.qp_state = states[i].state;
         err = ibv_modify_qp(r->qp[r->role], &attr, IBV_QP_STATE | states[i].mask);

@@ -239,6 +239,7 @@ static void report_range(const struct ni_work *w, const struct ni_gid_selection 
                   value);
 }
 
+/* Decides how NCCL is to select GIDs on RoCE: by index, by search, or as the user has set it. */
 static void for_roce(const struct ni_work *w)
 {
     const char *user = ni_user_value(w, variable);

@@ -53,6 +53,7 @@ static const struct {
      "allows GPUDirect RDMA up to PXB, and over NVLink-C2C (2.27.3 and later)"},
 };
 
+/* Says what NCCL does by itself where the variable is unset; NULL: nothing that is worth a line. */
 static const char *by_itself_of(const struct ni_work *w, const char *name)
 {
     const struct ni_plan *plan = w->plan;

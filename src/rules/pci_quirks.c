@@ -35,7 +35,9 @@ static bool merges_vfs(const struct ni_work *w)
 
 /* ---- vf.merge ---- */
 
-void ni_rule_vf_merge(const struct ni_work *w)
+/* Writes 0 where that gives each chosen HCA its place and takes it from none; else says why it does
+   not. */
+static void decide_merge_vfs(const struct ni_work *w)
 {
     const struct ni_hca *mended = NULL, *harmed = NULL;
 
@@ -62,9 +64,11 @@ void ni_rule_vf_merge(const struct ni_work *w)
     } else if (w->plan->n_chosen > 0) {
         ni_decide_value(w, merge_vfs, NULL, "0 would help none of the chosen HCAs");
     }
-    const bool merged = merges_vfs(w);
-    if (!merged)
-        w->plan->needs |= NI_NEED_UNMERGED;
+}
+
+/* Reports each chosen HCA that NCCL does not find on its PCI tree. */
+static void report_lost_places(const struct ni_work *w, bool merged)
+{
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_hca *h = ni_chosen(w, i).hca;
         const enum ni_at at = merged ? h->place.merged : h->place.unmerged;
@@ -79,6 +83,17 @@ void ni_rule_vf_merge(const struct ni_work *w)
                       "NCCL does not find it on the PCI tree, and puts it at the first CPU: %s",
                       why);
     }
+}
+
+void ni_rule_vf_merge(const struct ni_work *w)
+{
+    bool merged;
+
+    decide_merge_vfs(w);
+    merged = merges_vfs(w);
+    if (!merged)
+        w->plan->needs |= NI_NEED_UNMERGED;
+    report_lost_places(w, merged);
     for (unsigned i = 0; i < w->inv->n_hca; i++) {
         const struct ni_nccl_place *place = &w->inv->hca[i].place;
 
@@ -253,6 +268,22 @@ static void leave_fusing(const struct ni_work *w, const struct taken *t)
     ni_decide_value(w, merge_level, NULL, "%s", why);
 }
 
+/* true: two of the HCAs must not be fused; *why: which, and why. */
+static bool is_fusing_wrong(const struct ni_work *w, const struct taken *t, struct ni_text *why)
+{
+    for (unsigned i = 0; i < t->n; i++) {
+        for (unsigned k = i + 1; k < t->n; k++) {
+            const struct ni_hca *a = t->hca[i], *b = t->hca[k];
+
+            if (is_on_one_bus(a, b)) /* only then it matters whether they share a port */
+                w->plan->needs |= NI_NEED_PFS;
+            if (must_stay_apart(w, a, b, why))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Both variables: before 2.24.3 NCCL knows the first only. That alone ends a job with 2.24.3 and
    2.25.1 where it forbids what the level asks for (transport/net_ib.cc ncclIbMakeVDeviceInternal,
    graph/topo.cc ncclTopoMakeVnic), and 2.26.2 to 2.26.6 lose the first HCA (ncclTopoAutoMerge); all
@@ -264,20 +295,11 @@ void ni_rule_nic_merge(const struct ni_work *w)
     const bool off = ni_user_int(w, merge_nics, 1) == 0;
     const bool asks = level && *level && !ni_has_prefix(level, "LOC");
     struct ni_text why = NI_TEXT(NI_REASON);
-    bool apart = false;
     struct taken t;
 
     list_taken(w, &t);
     const bool several = t.n > 1;
-    for (unsigned i = 0; i < t.n; i++) {
-        for (unsigned k = i + 1; k < t.n && !apart; k++) {
-            const struct ni_hca *a = t.hca[i], *b = t.hca[k];
-
-            if (is_on_one_bus(a, b)) /* only then it matters whether they share a port */
-                w->plan->needs |= NI_NEED_PFS;
-            apart = must_stay_apart(w, a, b, &why);
-        }
-    }
+    const bool apart = is_fusing_wrong(w, &t, &why);
     if (asks && !off)
         check_wide_level(w, level, &t);
     if (off && ((force && *force) || (asks && several)))

@@ -78,6 +78,7 @@ static const char *physical_state(const struct ni_port *port)
                : NULL;
 }
 
+/* Chooses the port, or leaves it out for the first reason that applies. */
 static void judge_port(const struct ni_work *w, unsigned at)
 {
     struct ni_port_plan *p = &w->plan->port[at];

@@ -95,6 +95,7 @@ enum ni_path ni_path_between(const struct ni_net *net, const struct ni_end *a,
 
 /* ---- the rails of the pod ---- */
 
+/* Puts why the two rails may or may not be one network, as a clause. */
 static void put_rails_reason(const struct ni_work *w, unsigned a, unsigned b, enum ni_path path,
                              const struct ni_end end[], struct ni_text *why)
 {

@@ -437,27 +437,21 @@ static void note_first(struct first *f, const struct ni_netdev *d, struct addres
     }
 }
 
-/* Finds the interfaces of the user's own list: those that it matches and that have an address. A
-   list of one character counts as unset (misc/socket.cc). false: no list. */
-static bool take_users_list(const struct ni_work *w, struct list *l)
+/* Reports what NCCL reads otherwise than the user means it: a name that matches nothing, and too
+   many names. The length of what NCCL keeps of the list. */
+static size_t check_users_list(const struct ni_work *w, const char *user)
 {
-    const char *user = ni_user_value(w, variable), *local = NULL;
-    struct first first = {.netdev = NULL};
-
-    if (user && *user && !user[1])
-        ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
-                  "`%s` is a single character: NCCL takes that as unset", user);
-    if (!user || strlen(user) < 2)
-        return false;
     const char *cursor = user;
+    const char *end;
+    unsigned names = 0;
+
     cursor += *cursor == '^';
     cursor += *cursor == '=';
-    const char *end = cursor;
-    char kept[NI_REASON]; /* what NCCL keeps of it */
-    unsigned names = 0;
+    end = cursor;
     for (struct ni_span e; ni_split(&cursor, ',', &e);) {
         names += e.n > 0;
-        end = names <= NI_MAX_IFS ? e.p + e.n : end;
+        if (names <= NI_MAX_IFS)
+            end = e.p + e.n;
         if (*e.p == '=' || *e.p == '^' || memchr(e.p, ' ', e.n))
             ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
                       "`%.*s` matches no interface: NCCL takes all of it as the name", (int)e.n,
@@ -466,7 +460,42 @@ static bool take_users_list(const struct ni_work *w, struct list *l)
     if (names > NI_MAX_IFS)
         ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
                   "%u names; NCCL drops those beyond %d silently", names, NI_MAX_IFS);
-    if (ni_copyn(kept, sizeof(kept), user, (size_t)(end - user)))
+    return (size_t)(end - user);
+}
+
+/* Reports a list that gives NCCL no interface, or first one that other nodes cannot reach. none: it
+   matches no interface with an address. */
+static void check_users_first(const struct ni_work *w, const char *user, const struct first *first,
+                              bool is_first_known, bool none)
+{
+    const bool lo = first->netdev && strcmp(first->netdev->name, "lo") == 0;
+
+    if (first->netdev && first->address.reach == THIS_LINK && (lo || is_first_known))
+        ni_report(w->f, NI_F_USER_SOCKET_FIRST, variable,
+                  "`%.100s` lets NCCL take %s%s, to which ranks on other nodes cannot connect",
+                  user, first->netdev->name, lo ? "" : " with its link-local address");
+    else if (none)
+        ni_report(w->f, NI_F_USER_SOCKET_NONE, variable,
+                  "`%.100s` matches no interface that is up with an address: `no socket interface "
+                  "found`",
+                  user);
+}
+
+/* Finds the interfaces of the user's own list: those that it matches and that have an address. A
+   list of one character counts as unset (misc/socket.cc). false: no list. */
+static bool take_users_list(const struct ni_work *w, struct list *l)
+{
+    const char *user = ni_user_value(w, variable);
+    const char *local = NULL; /* the first interface that has a link-local address only */
+    char kept[NI_REASON];
+    struct first first = {.netdev = NULL};
+
+    if (user && *user && !user[1])
+        ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
+                  "`%s` is a single character: NCCL takes that as unset", user);
+    if (!user || strlen(user) < 2)
+        return false;
+    if (ni_copyn(kept, sizeof(kept), user, check_users_list(w, user)))
         user = kept;
     w->plan->needs |= NI_NEED_USERS_NETDEVS;
     for (unsigned i = 0; i < w->inv->n_netdev; i++) {
@@ -484,17 +513,8 @@ static bool take_users_list(const struct ni_work *w, struct list *l)
             note_first(&first, d, a);
     }
     const bool known = w->inv->net.v4_known == NI_KNOWN && (l->n == 0 || !first.unsure);
-    const bool lo = first.netdev && strcmp(first.netdev->name, "lo") == 0;
 
-    if (first.netdev && first.address.reach == THIS_LINK && (lo || known))
-        ni_report(w->f, NI_F_USER_SOCKET_FIRST, variable,
-                  "`%.100s` lets NCCL take %s%s, to which ranks on other nodes cannot connect",
-                  user, first.netdev->name, lo ? "" : " with its link-local address");
-    else if (l->n == 0 && !local)
-        ni_report(w->f, NI_F_USER_SOCKET_NONE, variable,
-                  "`%.100s` matches no interface that is up with an address: `no socket interface "
-                  "found`",
-                  user);
+    check_users_first(w, user, &first, known, l->n == 0 && !local);
     if (local && l->n == 0)
         add_interface(l, local);
     return true;

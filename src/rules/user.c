@@ -268,9 +268,30 @@ static void check_families(const struct ni_work *w)
 
 static const char hca_list[] = "NCCL_IB_HCA";
 
+/* Whether an entry of NCCL_IB_HCA, as a list of its own, takes a port of this pod's HCAs. *ret_longer:
+   an HCA that a prefix takes beside the one that it names: mlx5_1 takes mlx5_10, too. */
+static bool match_entry(const struct ni_inventory *inv, const char *whole, const char **ret_longer)
+{
+    const char *name = whole + (*whole == '=');
+    const size_t n = strcspn(name, ":");
+    bool takes_port = false;
+
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        const struct ni_hca *h = &inv->hca[inv->port[i].hca];
+
+        if (!ni_is_allocated(h) || !ni_nccl_match(whole, h->name, -1))
+            continue;
+        takes_port = takes_port || ni_nccl_match(whole, h->name, (int)inv->port[i].num);
+        if (n > 0 && ni_is_digit(name[n - 1]) && strncmp(h->name, name, n) == 0 &&
+            ni_is_digit(h->name[n]))
+            *ret_longer = h->name;
+    }
+    return takes_port;
+}
+
+/* Reports entries of the user's NCCL_IB_HCA that NCCL reads otherwise than they look. */
 static void check_hca_list(const struct ni_work *w)
 {
-    const struct ni_inventory *inv = w->inv;
     const char *list = user_value(w, hca_list);
     struct ni_span e;
 
@@ -284,31 +305,21 @@ static void check_hca_list(const struct ni_work *w)
         const bool has_port = ni_split_port(e, &device, &port);
         const size_t n = device.n;
         const char *longer = NULL;
-        bool takes_port = all_but;
 
         if (n == 0 || !ni_format(whole, sizeof(whole), "%s%.*s", exact ? "=" : "", (int)e.n, e.p))
             continue;
-        for (unsigned i = 0; i < inv->n_port; i++) {
-            const struct ni_hca *h = &inv->hca[inv->port[i].hca];
+        const bool takes_port = match_entry(w->inv, whole, &longer);
 
-            if (!ni_is_allocated(h) || !ni_nccl_match(whole, h->name, -1))
-                continue;
-            takes_port = takes_port || ni_nccl_match(whole, h->name, (int)inv->port[i].num);
-            /* a prefix that ends in a digit and takes a longer number: mlx5_1 and mlx5_10 */
-            if (!exact && ni_is_digit(e.p[n - 1]) && strncmp(h->name, e.p, n) == 0 &&
-                ni_is_digit(h->name[n]))
-                longer = h->name;
-        }
         if (*e.p == '=' || *e.p == '^') {
             ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list,
                       "`%.*s` matches no HCA: '=' and '^' count only at the start of the list",
                       (int)e.n, e.p);
             continue;
         }
-        if (longer)
+        if (!exact && longer)
             ni_report(w->f, NI_F_USER_HCA_PREFIX, hca_list, "`%s%.*s` without '=' also %s %s",
                       all_but ? "^" : "", (int)n, e.p, all_but ? "leaves out" : "takes", longer);
-        if (!takes_port)
+        if (!takes_port && !all_but)
             ni_report(w->f, NI_F_USER_HCA_FOREIGN, hca_list,
                       "`%s` names no port of this pod's HCAs", whole);
         else if (has_port && (port.n == 0 || *port.p == ':'))

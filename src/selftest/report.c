@@ -40,6 +40,7 @@ static const char *dmabuf_of(const struct ni_rail_task *task)
     return task->dmabuf == NI_ABSENT ? "no" : "";
 }
 
+/* Puts the table of the trials, a row for each port. */
 static void put_trials(struct ni_text *out, const struct ni_trials *all, bool colour)
 {
     struct ni_text table =
@@ -99,6 +100,7 @@ void ni_put_selftest(struct ni_text *out, const struct ni_view *view, const stru
                 ni_plural(all->n), ms / 1000, ms % 1000 / 10);
 }
 
+/* Writes one trial: the port, the step that it reached, and what was measured. */
 static void trial_json(struct ni_json *j, const struct ni_rail_task *task)
 {
     const struct ni_rail *rail = &task->rail;
