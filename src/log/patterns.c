@@ -15,23 +15,24 @@
 #define ALL "2.17-2.30.7"
 
 /* A row: the text, the versions, and what is done with the line. */
-#define FACT(words, since, what)                                                   \
-    {                                                                              \
-        .text = words, .versions = since, .take = NI_TAKE_##what, .id = NI_F_COUNT \
+#define FACT(words, since, what)                                                       \
+    {                                                                                  \
+        .text = (words), .versions = (since), .take = NI_TAKE_##what, .id = NI_F_COUNT \
     }
-#define FAULT(words, since, finding, is)                                                           \
-    {                                                                                              \
-        .text = words, .versions = since, .take = NI_TAKE_FAULT, .id = NI_F_##finding, .flags = is \
+#define FAULT(words, since, finding, is)                                                   \
+    {                                                                                      \
+        .text = (words), .versions = (since), .take = NI_TAKE_FAULT, .id = NI_F_##finding, \
+        .flags = (is)                                                                      \
     }
-#define STEP(words, since, step)                                                  \
-    {                                                                             \
-        .text = words, .versions = since, .take = NI_TAKE_STEP, .id = NI_F_COUNT, \
-        .flags = NI_STEP_##step                                                   \
+#define STEP(words, since, step)                                                      \
+    {                                                                                 \
+        .text = (words), .versions = (since), .take = NI_TAKE_STEP, .id = NI_F_COUNT, \
+        .flags = NI_STEP_##step                                                       \
     }
-#define PROGRAM(words, since, said)                                                  \
-    {                                                                                \
-        .text = words, .versions = since, .take = NI_TAKE_PROGRAM, .id = NI_F_COUNT, \
-        .flags = NI_PROGRAM_##said                                                   \
+#define PROGRAM(words, since, said)                                                      \
+    {                                                                                    \
+        .text = (words), .versions = (since), .take = NI_TAKE_PROGRAM, .id = NI_F_COUNT, \
+        .flags = NI_PROGRAM_##said                                                       \
     }
 
 const char *const ni_log_cause[NI_F_COUNT] = {
