@@ -99,7 +99,7 @@ void ni_add_allocations(struct ni_probe *p, const char *from, const char *list)
         if (item.n == 0)
             continue;
         if (!ni_add_allocation(p, from, &id))
-            return; /* no room: the rest would only cost time */
+            return; /* there is no room for the rest */
     }
 }
 

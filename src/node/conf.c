@@ -42,7 +42,7 @@ struct conf_ctx {
     bool crlf;                                            /* a variable's line ends in CR LF */
 };
 
-/* NVSHMEM's: cut at a '#' after a blank, without blanks around it. */
+/* Returns a value as NVSHMEM reads it: up to a '#' after a blank, without blanks around it. */
 static struct ni_span without_comment(struct ni_span s)
 {
     for (size_t i = 1; i < s.n; i++) {
@@ -72,7 +72,7 @@ static void conf_line(struct conf_ctx *c, const char *line)
         value = without_comment(value);
     }
     if (!ni_is_name(name, NI_DEV_NAME) || !ni_has_prefix(name.p, c->lib->prefix))
-        return; /* for others the file is read too late */
+        return; /* the library reads this file too late for other variables */
     c->crlf = c->crlf || (crlf && !c->lib->overrides);
     unsigned at = c->first;
     while (at < inv->n_conf && !ni_span_is(name, inv->conf[at].name))
@@ -92,8 +92,8 @@ static void conf_line(struct conf_ctx *c, const char *line)
     ni_copy(e->file, sizeof(e->file), c->file);
 }
 
-/* From where a path of a user's choosing goes on, without its slashes in front: the root, or the
-   working directory. as: what such a file is usually called. */
+/* Returns where the user's path begins, the root or the working directory, and takes the slashes
+   off its front. as: the usual name of such a file. */
 static struct ni_dir named_dir(const struct ni_probe *p, const char **path, const char *as)
 {
     struct ni_dir dir = **path == '/' ? *p->root : ni_dir_at(p->root, "proc/self/cwd");
@@ -139,7 +139,7 @@ static void read_conf(struct ni_probe *p, const struct library *lib, const char 
         ni_report(p->f, NI_F_CONF_UNREADABLE, c.file, "%s", NI_ERRNO((int)n));
     for (char *rest = p->text, *line; ni_line(&rest, &line);)
         conf_line(&c, line);
-    /* 2.30.3 strips it (misc/param.cc setEnvFile); a number is read up to it */
+    /* 2.30.3 strips the CR (misc/param.cc setEnvFile). Numbers are right with it, too. */
     if (c.crlf)
         ni_report(
             p->f, NI_F_CONF_CRLF, c.file,
@@ -150,9 +150,9 @@ static void read_conf(struct ni_probe *p, const struct library *lib, const char 
 
 /* ---- the user's home ---- */
 
-/* getpwuid(getuid()), as far as it is a file, of lines "name:password:uid:gid:words:home:shell": ""
-   also for users of LDAP and the like; NULL: not known. A record gets the one line that counts,
-   without names. */
+/* Finds the user's home, as getpwuid(getuid()) does from a file, of lines
+   "name:password:uid:gid:words:home:shell". "": the file has no such user, as with LDAP; NULL: not
+   known. A recording gets the one line that counts, without names. */
 static const char *home_of_user(struct ni_probe *p, char home[NI_PATH])
 {
     static const char path[] = "etc/passwd";
@@ -184,7 +184,7 @@ static const char *home_of_user(struct ni_probe *p, char home[NI_PATH])
     return home;
 }
 
-/* false, and path "": none. */
+/* Makes the path of the library's file in that home. false, and path "": there is no home. */
 static bool conf_in(const struct library *lib, const char *home, char path[NI_PATH])
 {
     size_t n = home ? strlen(home) : 0;
@@ -197,7 +197,7 @@ static bool conf_in(const struct library *lib, const char *home, char path[NI_PA
     return whole;
 }
 
-/* The first of the entries of two files that only one of them has; NULL. */
+/* Returns the first setting that only one of two files has; NULL: they have the same. */
 static const char *odd_one(const struct ni_conf_entry *e, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -211,8 +211,9 @@ static const char *odd_one(const struct ni_conf_entry *e, unsigned n)
     return NULL;
 }
 
-/* The user's home is $HOME to NCCL 2.30.3 and later; from 2.18.5 to 2.29.7 it was that of the user
-   database (misc/param.cc userHomeDir). Which NCCL will run is not known: both files count. */
+/* Reads the files in the user's home. That is $HOME to NCCL 2.30.3 and later; from 2.18.5 to 2.29.7
+   it was the home of the user database (misc/param.cc userHomeDir). Which NCCL will run is not
+   known, so both files count. */
 static void read_homes(struct ni_probe *p, const struct library *lib)
 {
     struct ni_inventory *inv = p->inv;
@@ -236,8 +237,8 @@ static void read_homes(struct ni_probe *p, const struct library *lib)
 
 /* ---- the libraries ---- */
 
-/* The file that NCCL_CONF_FILE names, in place of the one in the user's home: since 2.23.4
-   (misc/param.cc initEnvFunc; 2.22.3 initEnv does not read the variable). */
+/* Reads the file that NCCL_CONF_FILE names instead of the one in the user's home: NCCL does so
+   since 2.23.4 (misc/param.cc initEnvFunc; 2.22.3 initEnv does not read the variable). */
 static void read_named(struct ni_probe *p, const struct library *lib, const char *path)
 {
     const struct ni_inventory *inv = p->inv;

@@ -34,8 +34,8 @@ static enum ni_known read_uuid(struct ni_probe *p, struct ni_bdf at, char uuid[N
     return ni_vpd_uuid((struct ni_span){p->text, (size_t)n}, uuid) ? NI_KNOWN : NI_ABSENT;
 }
 
-/* A ConnectX-8 or -9 may have such a function. The PF of a VF tells; a VF whose PF is not known
-   (all generations have one device id) may be of such a card. */
+/* Returns true if the card may have such a function: it is a ConnectX-8 or -9. All VFs have one
+   device id, so the PF of a VF decides; if that is not known, the card may be one. */
 static bool may_have_one(struct ni_probe *p, struct ni_bdf at)
 {
     enum { VIRTUAL_FUNCTION = 0x101e, CONNECTX_8 = 0x1023, CONNECTX_9 = 0x1025 };
@@ -52,7 +52,7 @@ struct function {
     char uuid[NI_VPD_UUID]; /* "" where it is not known */
 };
 
-/* Finds the function of an HCA among those. */
+/* Finds the HCA's Data Direct function among those that were listed: it has the same UUID. */
 static void find_function(struct ni_probe *p, struct ni_hca *h, const struct function *f,
                           unsigned n)
 {

@@ -29,7 +29,7 @@
 #include "sysroot/files.h"
 #include "sysroot/root.h"
 
-/* Their places among the interfaces are those of the HCAs. */
+/* Adds the interfaces of the HCAs' functions, in the order of the HCAs. */
 static void probe_own_netdevs(struct ni_probe *p)
 {
     p->inv->n_netdev = 0;
@@ -53,8 +53,8 @@ static void probe_own_netdevs(struct ni_probe *p)
     }
 }
 
-/* An address whose interface no route tells may be of any; of two interfaces in one subnet one is
-   told. */
+/* Returns true if the interface may have an address. An address that no route ties to an interface
+   may belong to any; of two interfaces in one subnet the route names only one. */
 static bool may_have_address(const struct ni_net *net, const char *ifname)
 {
     for (unsigned i = 0; i < net->n_addr; i++) {
@@ -68,7 +68,7 @@ static bool may_have_address(const struct ni_net *net, const char *ifname)
     return false;
 }
 
-/* The interfaces of the functions that somebody says were given to the pod. */
+/* Notes the interfaces of the functions that a source says were given to the pod. */
 static void note_allocated_functions(struct ni_probe *p)
 {
     for (unsigned i = 0; i < p->inv->n_allocation; i++) {
@@ -82,7 +82,8 @@ static void note_allocated_functions(struct ni_probe *p)
     }
 }
 
-/* A host may have a thousand VFs; those without an address cost nothing. */
+/* Adds the interfaces of PCI functions that have an address. A host may have a thousand VFs; one
+   without an address costs no read. */
 static void probe_physical(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
@@ -106,7 +107,7 @@ static void probe_physical(struct ni_probe *p)
     }
 }
 
-/* The interfaces that the socket rule may name, beside the functions' own. */
+/* Adds the other interfaces that the socket rule may name. */
 static void probe_netdevs(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
@@ -144,7 +145,7 @@ static void probe_netdevs(struct ni_probe *p)
     }
 }
 
-/* One file that is absent says something; a whole file system only that nobody mounted it. A
+/* Reports a file system that is not mounted, for then an absent file says nothing about the node. A
    recording or a test's directory may hold no more than it needs. */
 static void note_unmounted(struct ni_probe *p)
 {
@@ -182,9 +183,9 @@ static void probe_wanted(struct ni_probe *p, unsigned needs)
 {
     struct ni_inventory *inv = p->inv;
 
-    if (needs & NI_NEED_WHOLE_GIDS) /* whose an entry is, is told by these */
+    if (needs & NI_NEED_WHOLE_GIDS) /* they show to whom an entry of a GID table belongs */
         needs |= NI_NEED_IPV6 | NI_NEED_OWN_NETDEVS;
-    if (needs & NI_NEED_DATA_DIRECT) /* a VF's is its PF's */
+    if (needs & NI_NEED_DATA_DIRECT) /* a VF has the Data Direct function of its PF */
         needs |= NI_NEED_PFS;
     needs &= ~inv->read;
     inv->read |= needs;

@@ -21,13 +21,14 @@
 #include "sysroot/files.h"
 #include "sysroot/root.h"
 
-/* The content of a row of a table. END: there is none; EMPTY: nothing, or nothing to this
-   namespace, which the kernel also says by EINVAL (drivers/infiniband/core/sysfs.c
-   _show_port_gid_attr); LOST: NCCL may read there what was not read here. */
+/* The answer for a row of a table. END: the table has no such row; EMPTY: the row is empty, or
+   empty for this namespace, which the kernel also says by EINVAL (drivers/infiniband/core/sysfs.c
+   _show_port_gid_attr); LOST: it cannot be read, but NCCL may be able to. */
 enum row { ROW_END, ROW_EMPTY, ROW_LOST, ROW_TEXT };
 
-/* `gids` ends somewhere; what belongs to an entry is there with it. The path is spelt out only for
-   a finding: most of what `run` reads are rows. */
+/* Reads a row of a port's table. The optional table, `gids`, ends with the first row that is
+   absent; for each of its rows the other tables must have one. The path is made for a finding only,
+   since most of what `run` reads are such rows. */
 static enum row read_row(struct ni_probe *p, const struct ni_dir *port, enum ni_need need,
                          const char *table, unsigned index, char buf[64])
 {
@@ -93,15 +94,15 @@ static void read_ndev(struct ni_probe *p, const struct ni_dir *port, struct ni_g
         (void)note_odd(p, port, table, g->index, buf);
 }
 
-/* The interface of that name here is another function's. Where nobody named the pod's HCAs, those
-   of other pods may be among them, and in networks that are kept apart these may have our
-   addresses. SoftRoCE is of no function, whatever else its interface's function has. */
+/* Returns the owner of a GID whose interface has a name that here another function's interface has.
+   If nobody named the pod's HCAs, HCAs of other pods may be among them, and their networks may use
+   our addresses. SoftRoCE has no function, whatever function its interface has. */
 static enum ni_owner owner_of(struct ni_probe *p, const struct ni_hca *h, const char *ndev)
 {
     if (ni_is_source_certain(p->inv->allocation[h->allocation].source) || h->pci.none)
         return NI_OWNER_POD;
     if (!ndev[0])
-        return NI_OWNER_OTHER; /* not taken while it cannot be told */
+        return NI_OWNER_OTHER; /* nothing shows whose it is, so it is not taken */
     const enum ni_known known = ni_read_names(p, p->root, NI_OPTIONAL, &p->inner,
                                               "sys/class/net/%s/device/infiniband", ndev);
     if (known != NI_KNOWN && known != NI_ABSENT)
@@ -113,9 +114,10 @@ static enum ni_owner owner_of(struct ni_probe *p, const struct ni_hca *h, const 
     return p->inner.n > 0 ? NI_OWNER_OTHER : NI_OWNER_POD;
 }
 
-/* By its interface, where the address does not tell. The function's own netdev is this namespace's:
-   its directory lists no others (fs/sysfs, net_ns tag). An interface that is not here is somebody
-   else's; one of that name may be, and every namespace may have a link-local address. */
+/* Returns the owner of a GID by its interface, if the address does not show it. The function's own
+   netdev belongs to this namespace, for its directory lists no others (fs/sysfs, net_ns tag). An
+   interface that is not here belongs to another namespace. One whose name is here may, too; and
+   every namespace may have a link-local address. */
 static enum ni_owner whose_interface(struct ni_probe *p, const struct ni_hca *h,
                                      const struct ni_gid *g)
 {
@@ -140,7 +142,8 @@ static enum ni_owner find_owner(struct ni_probe *p, const struct ni_hca *h, cons
     return whose_interface(p, h, g);
 }
 
-/* whole: else what is no IPv4 is left untyped, and nothing is read after the first right entry. */
+/* Reads a port's GID table. whole: reads all of it; otherwise it stops after the first right entry,
+   and does not read the type of an entry that is not IPv4. */
 static void read_gid_table(struct ni_probe *p, struct ni_port *port, const struct ni_dir *dir,
                            bool whole)
 {
@@ -164,7 +167,7 @@ static void read_gid_table(struct ni_probe *p, struct ni_port *port, const struc
             ni_report(p->f, NI_F_FACT_TRUNCATED, inv->hca[port->hca].name,
                       "more than %d GID entries on the node", NI_MAX_GID);
             inv->n_gid = from;
-            *port = before; /* what was read stays */
+            *port = before; /* the rows of the first read stay */
             return;
         }
         struct ni_gid *g = &inv->gid[inv->n_gid++];

@@ -67,7 +67,7 @@ static void add_gpu(struct ni_probe *p, const struct ni_gpu *gpu)
     ni_probe_chain(p, &g->pci, dir);
     if (!p->ask->all)
         return;
-    /* For people; drivers/pci/pci-sysfs.c local_cpulist_show. */
+    /* no rule needs it, people read it (drivers/pci/pci-sysfs.c local_cpulist_show) */
     (void)ni_read_file(p, p->root, NI_OPTIONAL, g->cpus, sizeof(g->cpus), "%s/local_cpulist", dir);
 }
 
@@ -76,8 +76,8 @@ static bool is_denied(int err)
     return err == -EACCES || err == -EPERM;
 }
 
-/* For who demands GPUs: that a node is there does not say that it opens. 0 or -errno; the worst is
-   kept. */
+/* Opens a device node, for pods that demand GPUs: a node that is there may still not open. 0 or
+   -errno; the worst answer is kept. */
 static int try_node(struct ni_probe *p, const char *name)
 {
     struct ni_inventory *inv = p->inv;
@@ -90,7 +90,7 @@ static int try_node(struct ni_probe *p, const char *name)
     return err;
 }
 
-/* Which /dev/nvidiaN are in the container, as bits; how many. */
+/* Finds the /dev/nvidiaN of the container, as bits. Returns how many there are. */
 static unsigned nvidia_nodes(struct ni_probe *p, uint64_t *ret_minors)
 {
     unsigned n = 0;
@@ -111,14 +111,14 @@ static unsigned nvidia_nodes(struct ni_probe *p, uint64_t *ret_minors)
         }
     }
     if (any_opens && is_denied(p->inv->gpu_node_err))
-        p->inv->gpu_node[0] = '\0'; /* the device cgroup's answer: that one is not the pod's */
+        p->inv->gpu_node[0] = '\0'; /* the device cgroup refuses it: it is not the pod's */
     if (n > 0 && try_node(p, "nvidiactl") == 0) /* CUDA needs both */
         (void)try_node(p, "nvidia-uvm");
     return n;
 }
 
-/* CUDA counts the fastest GPUs first, so equal ones by their addresses. HIP sees those of which the
-   pod has a render node, while sysfs shows the host's. */
+/* Gives the GPUs their numbers. CUDA counts the fastest first, and equal ones by their addresses.
+   HIP sees those that have a render node in the pod, while sysfs shows those of the host. */
 void ni_probe_gpu_ids(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
@@ -141,9 +141,9 @@ void ni_probe_gpu_ids(struct ni_probe *p)
     }
 }
 
-/* The NVIDIA driver lists its GPUs under /proc; the container toolkit leaves only the pod's there
-   in some modes, all in others. As many as there are device nodes: all are the pod's. Else each
-   one's minor number tells. */
+/* Adds the pod's NVIDIA GPUs. The driver lists GPUs under /proc; the container toolkit leaves only
+   the pod's there in some modes, all in others. If there are as many as device nodes, all are the
+   pod's. Otherwise the minor number of each one shows it. */
 static bool probe_nvidia(struct ni_probe *p)
 {
     static const char driver_dir[] = "sys/bus/pci/drivers/nvidia";
@@ -157,7 +157,7 @@ static bool probe_nvidia(struct ni_probe *p)
         ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "%s", driver_dir) != NI_KNOWN)
         return false;
     struct ni_bdf gpu[64]; /* the driver has at most 32 (nvlimits.h NV_MAX_DEVICES) */
-    unsigned gpus = 0;     /* its directory also has bind, unbind, new_id, ... */
+    unsigned gpus = 0;     /* the directory also has bind, unbind, new_id, ... */
     for (unsigned i = 0; i < p->names.n && gpus < NI_COUNT(gpu); i++)
         gpus += ni_parse_bdf(ni_span_of(p->names.name[i]), &gpu[gpus]) == 0;
     p->inv->gdr.gpus_lost = nodes > gpus;
@@ -179,7 +179,7 @@ static bool probe_nvidia(struct ni_probe *p)
     return true;
 }
 
-/* amdgpu's compute node is one for all GPUs; without it ROCm has none. */
+/* All GPUs share amdgpu's compute node; without it ROCm has no GPU. */
 bool ni_has_amd(struct ni_probe *p)
 {
     return ni_is_there(p, "dev/kfd") == NI_KNOWN;
@@ -199,8 +199,9 @@ static void probe_amd(struct ni_probe *p)
     }
 }
 
-/* Peer memory other than nvidia-peermem: the files NCCL looks at (2.30.7 transport/net_ib/gdr.cc
-   ncclIbGdrModuleLoad), and RCCL (2.30.4, same file): where it lies depends on the kernel. */
+/* Looks for peer memory other than nvidia-peermem, by the files at which NCCL looks (2.30.7
+   transport/net_ib/gdr.cc ncclIbGdrModuleLoad), and RCCL (2.30.4, the same file): the path depends
+   on the kernel. */
 static enum ni_known probe_memory_peers(struct ni_probe *p, enum ni_known known)
 {
     static const struct {
@@ -237,8 +238,9 @@ static bool may_be_superchip(const char *model)
            ni_is_digit(name[2]);
 }
 
-/* NVLink-C2C is between a Grace or Vera and the GPU of its own superchip. The driver's NVML tells
-   NCCL (2.30.7 graph/xml.cc ncclTopoGetXmlFromGpu); of its files only the name does. */
+/* Returns true if a GPU may be part of a superchip: NVLink-C2C joins a Grace or Vera to the GPU of
+   its own superchip. NCCL asks the driver's NVML (2.30.7 graph/xml.cc ncclTopoGetXmlFromGpu); of
+   the driver's files only the GPU's name shows it. */
 static bool has_superchip(struct ni_probe *p)
 {
     for (unsigned i = 0; i < p->inv->n_gpu; i++) {
@@ -252,9 +254,9 @@ static bool has_superchip(struct ni_probe *p)
     return false;
 }
 
-/* The CPUs of superchips, by implementer and part (arch/arm64/include/asm/cputype.h): Neoverse V2
-   (Grace), NVIDIA's Olympus (Vera), Cortex-X925 and A725 (GB10). Only arm64 kernels have the file.
-   */
+/* Reads whether the CPU is that of a superchip, by implementer and part
+   (arch/arm64/include/asm/cputype.h): Neoverse V2 (Grace), NVIDIA's Olympus (Vera), Cortex-X925 and
+   A725 (GB10). Only arm64 kernels have the file. */
 static void probe_cpu(struct ni_probe *p)
 {
     enum { NEOVERSE_V2 = 0x41d4f, CORTEX_X925 = 0x41d85, CORTEX_A725 = 0x41d87, OLYMPUS = 0x4e010 };

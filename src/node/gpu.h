@@ -8,8 +8,8 @@
 #include "node/read.h"
 
 bool ni_has_amd(struct ni_probe *p);       /* the container has AMD's compute node */
-void ni_probe_gpus(struct ni_probe *p);    /* and one way of GPUDirect RDMA, if there is one */
-void ni_probe_all_gdr(struct ni_probe *p); /* all ways */
+void ni_probe_gpus(struct ni_probe *p);    /* also the first way of GPUDirect RDMA that is there */
+void ni_probe_all_gdr(struct ni_probe *p); /* all ways of GPUDirect RDMA */
 void ni_probe_gpu_ids(struct ni_probe *p);
 
 #endif

@@ -21,14 +21,14 @@
 
 /* ---- HCAs: firmware, ports, counters, the traffic class that a driver forces, the RDMA cgroup ---- */
 
-/* Link counters are of the wire: a VF's are its PF's, where that is to be seen. A pod on a network
-   of its own sees devices without counters, unless RDMA devices are separated by network namespace
-   (drivers/infiniband/core/sysfs.c ib_setup_port_attrs). */
+/* Reads a port's error counters. Those of the link count on the wire: a VF has its PF's, if sysfs
+   shows the PF. A pod with a network of its own sees devices without counters, unless RDMA devices
+   are separated by network namespace (drivers/infiniband/core/sysfs.c ib_setup_port_attrs). */
 static void read_counters(struct ni_probe *p, struct ni_port *port)
 {
     const struct ni_inventory *inv = p->inv;
     const struct ni_hca *h = &inv->hca[port->hca], *wire = h;
-    enum ni_need need = NI_NOT_EINVAL; /* the firmware tells a VF none of the wire */
+    enum ni_need need = NI_NOT_EINVAL; /* for a VF the firmware may have no counters of the wire */
 
     for (unsigned i = 0; h->is_vf && i < inv->n_hca; i++) {
         if (inv->hca[i].has_bdf && ni_bdf_cmp(inv->hca[i].bdf, h->pf) == 0)
@@ -109,9 +109,9 @@ static void probe_cgroup(struct ni_probe *p)
 
 /* ---- the PCI functions of HCAs and GPUs ---- */
 
-/* "16" lanes, "32.0 GT/s PCIe" (drivers/pci/pci-sysfs.c current_link_width_show and the like). The
-   link's other end is the bridge above it on the chain, and without that nobody knows what the slot
-   can do. */
+/* Reads the width and speed of a function's PCIe link: "16" lanes, "32.0 GT/s PCIe"
+   (drivers/pci/pci-sysfs.c current_link_width_show and the like). The other end of the link is the
+   bridge above; without it nobody knows what the slot can do. */
 static void probe_link(struct ni_probe *p, struct ni_bdf at, const struct ni_pci *pci,
                        struct ni_pcie *ret)
 {
@@ -165,7 +165,7 @@ static void probe_drivers(struct ni_probe *p)
 {
     struct ni_drivers *d = &p->inv->drivers;
     const struct {
-        enum ni_known *known; /* one of the paths is there */
+        enum ni_known *known; /* KNOWN if one of the paths exists */
         const char *path;
     } there[] = {
         {&d->nvidiactl, "dev/nvidiactl"},
@@ -205,8 +205,8 @@ static void probe_drivers(struct ni_probe *p)
 
 /* ---- the container ---- */
 
-/* Whatever names an IOMMU: iommu=pt, intel_iommu=on, iommu.passthrough=1,
-   arm-smmu-v3.disable_bypass=0. */
+/* Keeps the words of the kernel's command line that name an IOMMU: iommu=pt, intel_iommu=on,
+   iommu.passthrough=1, arm-smmu-v3.disable_bypass=0. */
 static void probe_cmdline(struct ni_probe *p)
 {
     struct ni_self *self = &p->inv->self;
@@ -230,8 +230,8 @@ static bool parse_uptime(const char *text, int64_t *ret)
     return ni_parse_int((struct ni_span){text, strcspn(text, ".")}, INT32_MAX, ret);
 }
 
-/* Bytes of a tmpfs, in kilobytes, and without a size half of the memory
-   (Documentation/filesystems/proc.rst, mm/shmem.c shmem_show_options). */
+/* Returns the bytes of a tmpfs from its mount options, which give kilobytes; without a size it is
+   half of the memory (Documentation/filesystems/proc.rst, mm/shmem.c shmem_show_options). */
 static struct ni_num tmpfs_size(const char *line)
 {
     const char *hyphen = strstr(line, " - "), *size = strstr(line, "size=");
@@ -247,12 +247,12 @@ static struct ni_num tmpfs_size(const char *line)
     return bytes;
 }
 
-/* "25 24 0:23 / /dev/shm rw,nosuid shared:1 - tmpfs shm rw,size=65536k". The last one is on top.
-   And the mount that holds this program. */
+/* Reads the mounts of /dev/shm and of this program: "25 24 0:23 / /dev/shm rw,nosuid shared:1 -
+   tmpfs shm rw,size=65536k". Of several at one place the last is on top. */
 static void probe_mounts(struct ni_probe *p)
 {
     struct ni_self *self = &p->inv->self;
-    size_t longest = 0; /* mount point above it */
+    size_t longest = 0; /* the length of the longest mount point above the program */
     char exe[NI_PATH];
 
     (void)ni_readlink(p->root, exe, sizeof(exe), "proc/self/exe"); /* "": not known */
@@ -275,7 +275,8 @@ static void probe_mounts(struct ni_probe *p)
     }
 }
 
-/* "127.0.1.1  name alias # why" (hosts(5)); of two lines the first counts. */
+/* Reads the pod's own line of etc/hosts: "127.0.1.1 name alias # why" (hosts(5)). The first of two
+   counts. */
 static void probe_host(struct ni_probe *p)
 {
     struct ni_self *self = &p->inv->self;
@@ -335,7 +336,7 @@ void ni_probe_health(struct ni_probe *p)
     self->uptime = ni_read_num(p, p->root, NI_OPTIONAL, parse_uptime, "proc/uptime");
     probe_mounts(p);
     probe_host(p);
-    if (self->pid.known != NI_KNOWN || self->pid.v != 1) /* else that is us */
+    if (self->pid.known != NI_KNOWN || self->pid.v != 1) /* PID 1 is this process */
         self->init_known =
             ni_read_file(p, p->root, NI_OPTIONAL, self->init, sizeof(self->init), "proc/1/comm");
 }

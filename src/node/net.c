@@ -25,13 +25,13 @@ enum trie { NO_TRIE, MAIN, LOCAL, POLICY };
 
 struct table {
     struct ni_probe *p;
-    bool begun;          /* with what the table begins with */
-    enum ni_known known; /* KNOWN until a line is not what the kernel writes */
-    bool leaf;           /* of fib_trie: `ip` is the last one's */
-    enum trie trie;      /* of fib_trie: the one that is being read */
+    bool begun;          /* the heading of the table was read */
+    enum ni_known known; /* KNOWN, until a line does not have the kernel's form */
+    bool leaf;           /* of fib_trie: `ip` is the address of the last leaf */
+    enum trie trie;      /* of fib_trie: the table of the present line */
     bool main_is_local;  /* of fib_trie: the main and the local table are one */
     uint8_t ip[NI_GID_BYTES];
-    bool has_default; /* this table told the default route, with this metric */
+    bool has_default; /* the best default route so far, and its metric */
     uint64_t metric;
 };
 
@@ -52,7 +52,7 @@ static enum ni_known read_net_table(struct ni_probe *p, bool begun, enum ni_need
     return t.begun ? t.known : NI_BAD;
 }
 
-/* The first n words of the line; false: it has fewer. */
+/* Splits off the first n words of the line. false: it has fewer. */
 static bool split_words(const char *line, struct ni_span words[], unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -62,7 +62,8 @@ static bool split_words(const char *line, struct ni_span words[], unsigned n)
     return true;
 }
 
-/* NULL: not one of interest, or no room. Without room the list no longer tells what is not ours. */
+/* Adds an address. NULL: it does not matter, or there is no room. After that the list no longer
+   shows which addresses are not ours. */
 static struct ni_addr *add_addr(struct table *t, const uint8_t ip[NI_GID_BYTES])
 {
     struct ni_net *net = &t->p->inv->net;
@@ -80,7 +81,7 @@ static struct ni_addr *add_addr(struct table *t, const uint8_t ip[NI_GID_BYTES])
     return a;
 }
 
-/* RTF_UP without RTF_REJECT (include/uapi/linux/route.h) */
+/* Returns true for RTF_UP without RTF_REJECT (include/uapi/linux/route.h). */
 static bool is_in_use(uint64_t flags)
 {
     return (flags & 0x1) && !(flags & 0x200);
@@ -117,11 +118,11 @@ static enum trie trie_of(const char *heading)
     }
 }
 
-/* "Main:", "Local:" or "Id 200:", then nodes "+-- 10.0.0.0/8 2 0 2" and leaves "|-- 10.0.103.6",
-   with lines below such as "/32 host LOCAL", which an address of ours has (net/ipv4/fib_trie.c
-   fib_trie_seq_show). Until the first policy rule is added the main and the local table are one
-   (fib_unmerge), and each lists all: "Local:" begins anew. proc/net/route has the routes of the
-   main table only. */
+/* Reads a line of proc/net/fib_trie: "Main:", "Local:" or "Id 200:", then nodes "+-- 10.0.0.0/8 2 0
+   2" and leaves "|-- 10.0.103.6"; below a leaf lines such as "/32 host LOCAL", which marks an
+   address of ours (net/ipv4/fib_trie.c fib_trie_seq_show). Until the first policy rule is added the
+   main and the local table are one (fib_unmerge), and each of the two lists all of it, so "Local:"
+   begins anew. proc/net/route has the routes of the main table only. */
 static void fib_line(struct table *t, const char *line)
 {
     struct ni_net *net = &t->p->inv->net;
@@ -159,7 +160,7 @@ void ni_probe_addresses(struct ni_probe *p)
 
 /* ---- IPv4 routes ---- */
 
-/* A connected route names the interface of the addresses in it. */
+/* Gives the addresses inside a connected route their interface, which the route names. */
 static void name_addresses(struct ni_net *net, const struct ni_route *r)
 {
     for (unsigned i = 0; i < net->n_addr; i++) {
@@ -173,14 +174,15 @@ static void name_addresses(struct ni_net *net, const struct ni_route *r)
     }
 }
 
-/* Printed with %d until about Linux 6.15, though it is a u32: the highest are negative. */
+/* Parses a metric. The kernel prints this u32 with %d until about Linux 6.15, so the highest are
+   negative. */
 static int parse_metric(struct ni_span s, uint64_t *ret)
 {
     *ret = UINT32_MAX;
     return s.n > 1 && s.p[0] == '-' ? 0 : ni_parse_u64(s, UINT32_MAX, ret);
 }
 
-/* Addresses are printed as the CPU reads the word in network order. */
+/* Parses an address. The kernel prints the word in network order as the CPU reads it. */
 static int parse_address(struct ni_span s, uint32_t *ret)
 {
     uint64_t v;
@@ -197,8 +199,8 @@ struct route_words {
     uint64_t flags, metric;
 };
 
-/* Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT (net/ipv4/fib_trie.c
-   fib_route_seq_show). false: the kernel does not write such a line. */
+/* Parses a line of proc/net/route: Iface Destination Gateway Flags RefCnt Use Metric Mask MTU
+   Window IRTT (net/ipv4/fib_trie.c fib_route_seq_show). false: the kernel writes no such line. */
 static bool parse_route(const char *line, struct route_words *ret)
 {
     struct ni_span w[11];
@@ -257,8 +259,8 @@ void ni_probe_routes(struct ni_probe *p)
 
 /* ---- IPv6 ---- */
 
-/* "fe80...0001 02 40 20 80 eth0": address, ifindex, prefix length, scope, flags, name
-   (net/ipv6/addrconf.c if6_seq_show). */
+/* Adds the address of a line of proc/net/if_inet6: "fe80...0001 02 40 20 80 eth0" is address,
+   ifindex, prefix length, scope, flags, name (net/ipv6/addrconf.c if6_seq_show). */
 static void address6_line(struct table *t, const char *line)
 {
     enum { TENTATIVE = 0x40, DADFAILED = 0x08 }; /* IFA_F_*, if_addr.h: not usable */
@@ -272,12 +274,12 @@ static void address6_line(struct table *t, const char *line)
         return;
     }
     struct ni_addr *a = flags & (TENTATIVE | DADFAILED) ? NULL : add_addr(t, ip);
-    if (a && ni_is_name(w[5], NI_IF_NAME)) /* else one that NCCL's lists cannot carry */
+    if (a && ni_is_name(w[5], NI_IF_NAME)) /* NCCL's lists cannot carry other names */
         ni_copyn(a->ifname, sizeof(a->ifname), w[5].p, w[5].n);
 }
 
-/* dest len src len nexthop metric refcnt use flags iface (net/ipv6/route.c ipv6_route_seq_show); no
-   iface where the route has none. */
+/* Adds the route of a line of proc/net/ipv6_route: dest len src len nexthop metric refcnt use flags
+   iface (net/ipv6/route.c ipv6_route_seq_show). A route may have no iface. */
 static void route6_line(struct table *t, const char *line)
 {
     const uint64_t local = 0x80000000; /* RTF_LOCAL: to an address of ours */
@@ -362,7 +364,8 @@ int ni_add_netdev(struct ni_probe *p, const char *name)
     struct ni_netdev *d = &inv->netdev[inv->n_netdev];
     *d = (struct ni_netdev){.running = false};
     ni_copy(d->name, sizeof(d->name), name);
-    /* Something names it, so that it is missed; of --sockets the rule says so. */
+    /* a variable or source names the interface, so its absence is reported; of --sockets the rule
+       reports it */
     d->known = ni_read_file(p, p->root, p->ask->sockets ? NI_OPTIONAL : NI_REQUIRED, state,
                             sizeof(state), "sys/class/net/%s/operstate", name);
     if (d->known == NI_KNOWN && !ni_is_any(state, states, NI_COUNT(states)))

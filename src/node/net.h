@@ -6,13 +6,13 @@
 #include "node/read.h"
 
 void ni_probe_addresses(struct ni_probe *p); /* IPv4 */
-void ni_probe_routes(struct ni_probe *p);    /* and by them the interfaces of the addresses */
+void ni_probe_routes(struct ni_probe *p);    /* also gives the addresses their interfaces */
 void ni_probe_ipv6(struct ni_probe *p);      /* addresses and default route */
 void ni_probe_routes6(struct ni_probe *p);
 /* Adds the interface, or finds it. Its index; -1: no room, or no name. */
 int ni_add_netdev(struct ni_probe *p, const char *name);
 
-/* Somebody says that the interface was given to the pod. */
+/* Notes that a source says the interface was given to the pod. */
 void ni_note_allocated_netdev(struct ni_probe *p, const char *name);
 
 /* Returns true if this network namespace has the address, as far as its addresses were read. */

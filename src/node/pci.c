@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PCI functions: the chain of bridges above one, read by one readlink, and if a rule needs it
-   the NUMA node. */
+/* PCI functions: one readlink shows the chain of bridges above a function; its NUMA node is read if
+   a rule needs it. */
 #include "node/pci.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "node/read.h"
 #include "sysroot/files.h"
 
-/* "pci0000:00" is a host bridge (drivers/pci/probe.c pci_register_host_bridge). */
+/* Parses "pci0000:00", a host bridge (drivers/pci/probe.c pci_register_host_bridge). */
 static bool parse_host_bridge(const char *part, struct ni_pci *pci)
 {
     struct ni_span name[2];
@@ -29,8 +29,9 @@ static bool parse_host_bridge(const char *part, struct ni_pci *pci)
     return true;
 }
 
-/* ".../devices/pci0000:00/0000:00:01.1/0000:01:00.0[/more]": the functions below the last host
-   bridge. VMD and Hyper-V put a host bridge below other devices, so the last one counts. */
+/* Parses the functions below the last host bridge:
+   ".../devices/pci0000:00/0000:00:01.1/0000:01:00.0[/more]". VMD and Hyper-V put a host bridge
+   below other devices, so the last one counts. */
 static void parse_chain(const char *target, struct ni_pci *pci)
 {
     bool under_bridge = false;
@@ -86,7 +87,7 @@ struct ni_bdf ni_class_bdf(struct ni_probe *p, const char *name)
     struct ni_pci pci = {.known = NI_UNSET};
     char target[NI_PAGE];
 
-    /* A link that cannot be read is reported when the device is looked at, if it is. */
+    /* a link that cannot be read is reported later, when somebody looks at the device */
     if (ni_readlink(p->root, target, sizeof(target), "sys/class/infiniband/%s", name) > 0 &&
         ends_in_name(target, name))
         parse_chain(target, &pci);

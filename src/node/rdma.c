@@ -39,7 +39,8 @@ static enum ni_link read_link(struct ni_probe *p, const struct ni_dir *port)
     return NI_LINK_UNKNOWN;
 }
 
-/* Class and ids of a function (drivers/pci/pci-sysfs.c pci_config_attr). */
+/* Reads a number of a function: its class, vendor or device (drivers/pci/pci-sysfs.c
+   pci_config_attr). */
 static struct ni_num read_id(struct ni_probe *p, enum ni_need need, struct ni_bdf at,
                              const char *file)
 {
@@ -49,9 +50,9 @@ static struct ni_num read_id(struct ni_probe *p, enum ni_need need, struct ni_bd
                        ni_bdf_text(at, bdf), file);
 }
 
-/* Ports of an HCA are numbered from 1 without a gap (include/rdma/ib_verbs.h rdma_start_port), so
-   they are not listed. One that cannot be read may stand for a directory that cannot: the next
-   would say the same. */
+/* Adds the ports of an HCA. They are numbered from 1 without a gap (include/rdma/ib_verbs.h
+   rdma_start_port), so the directory is not listed. If one cannot be read the next ones cannot
+   either, and are not tried. */
 static void add_ports(struct ni_probe *p, int hca, const struct ni_dir *hca_dir)
 {
     struct ni_inventory *inv = p->inv;
@@ -63,7 +64,7 @@ static void add_ports(struct ni_probe *p, int hca, const struct ni_dir *hca_dir)
 
         state = ni_read_num(p, &dir, NI_OPTIONAL, ni_parse_state, "state");
         if (state.known == NI_ABSENT) {
-            if (num == 1) /* each HCA has one */
+            if (num == 1) /* each HCA has a port 1 */
                 ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "there is no first port");
             return;
         }
@@ -75,7 +76,8 @@ static void add_ports(struct ni_probe *p, int hca, const struct ni_dir *hca_dir)
         struct ni_port *port = &inv->port[inv->n_port++];
         *port = (struct ni_port){.hca = hca, .num = num, .first_gid = -1, .state = state};
         port->link = read_link(p, &dir);
-        if (port->link == NI_LINK_UNKNOWN && h->has_bdf) /* that of an EFA reads "Unspecified" */
+        /* the link layer of an EFA is "Unspecified" */
+        if (port->link == NI_LINK_UNKNOWN && h->has_bdf)
             h->efa = read_id(p, NI_REQUIRED, h->bdf, "vendor").v == 0x1d0f; /* Amazon's */
         h->n_port++;
         ni_probe_first_gids(p, port, &dir);
@@ -103,12 +105,13 @@ static enum ni_at what_is_at(struct ni_probe *p, const struct ni_hca *h, struct 
     return NI_AT_UNREAD;
 }
 
-/* function: by which the HCA was found; NULL: by name, and the link tells. */
+/* Finds the HCA's place on the PCI tree. function: the one by which the HCA was found; NULL: it was
+   found by name, and the link in its class shows its function. */
 static void place(struct ni_probe *p, struct ni_hca *h, const struct ni_dir *function)
 {
     char bdf[NI_BDF_TEXT];
 
-    if (function) { /* the path that was listed */
+    if (function) { /* the listed path shows it already */
         (void)ni_format(h->function, sizeof(h->function), "%s", function->path);
         (void)ni_format(h->dir, sizeof(h->dir), "%s/infiniband/%s", h->function, h->name);
     } else {
@@ -142,7 +145,7 @@ enum ni_known ni_read_ibdev(struct ni_probe *p, enum ni_need need, const char *n
 
     if (known != NI_KNOWN || ni_is_name(ni_span_of(ibdev), NI_DEV_NAME))
         return known;
-    /* Else another source has told of the device, and nobody asks for more. */
+    /* another source already gave the device, or nobody asks for more */
     if (p->inv->source == NI_SRC_NONE || ni_find_user_value(p->env, p->inv, "NCCL_IB_HCA", NULL))
         ni_report(p->f, NI_F_HCA_NAME_INVALID, p->path, "RDMA device name `%s`", ibdev);
     return NI_BAD;
@@ -156,8 +159,8 @@ bool ni_is_uverbs(const char *node)
            ni_parse_u64(ni_span_of(node + strlen("uverbs")), UINT32_MAX, &n) == 0;
 }
 
-/* Below the function where it is known: the class lists the whole host. sole: the function has no
-   other HCA, so that one node there is this one's. */
+/* Finds the HCA's uverbs node: below its function if that is known, for the class lists those of
+   the whole host. sole: the function has no other HCA, so its only node belongs to this one. */
 static void probe_node(struct ni_probe *p, struct ni_hca *h, const struct ni_dir *function,
                        bool sole)
 {
@@ -166,7 +169,7 @@ static void probe_node(struct ni_probe *p, struct ni_hca *h, const struct ni_dir
 
     if (!p->nodes)
         return;
-    if (c->source == NI_SRC_UVERBS) { /* which has opened it */
+    if (c->source == NI_SRC_UVERBS) { /* that source has opened the node */
         h->uverbs.known = NI_KNOWN;
         ni_copy(h->uverbs.name, sizeof(h->uverbs.name), c->from + strlen(dev));
         return;
@@ -181,16 +184,16 @@ static void probe_node(struct ni_probe *p, struct ni_hca *h, const struct ni_dir
         enum ni_known its = NI_KNOWN;
 
         if (!ni_is_uverbs(node)) {
-            /* the class has an abi_version */
+            /* the class also has a file abi_version */
             its = h->function[0] ? ni_note_odd(p, node) : NI_ABSENT;
         } else if (!sole || p->inner.n > 1) {
             char ibdev[NI_DEV_NAME];
 
             its = ni_read_ibdev(p, NI_REQUIRED, node, ibdev);
             if (its != NI_KNOWN)
-                its = NI_BAD; /* whose it is cannot be read */
+                its = NI_BAD; /* nothing shows to which device the node belongs */
             else if (strcmp(ibdev, h->name) != 0)
-                its = NI_ABSENT; /* another's */
+                its = NI_ABSENT; /* the node belongs to another device */
         }
         if (its == NI_BAD)
             h->uverbs.known = NI_BAD;
@@ -205,8 +208,8 @@ static void probe_node(struct ni_probe *p, struct ni_hca *h, const struct ni_dir
 
 /* ---- HCAs ---- */
 
-/* Adds the HCA with its ports, or finds it. Its index, -1: no room. allocation: by which it was
-   given, -1; function: whose it is, where that is known, and whether it has no other. */
+/* Adds the HCA with its ports, or finds it. Returns its index; -1: no room. allocation: the one
+   that gave it, or -1; function: its function if known, and whether that has no other HCA. */
 static int add_hca(struct ni_probe *p, const char *name, int allocation,
                    const struct ni_dir *function, bool sole)
 {
@@ -245,8 +248,9 @@ static int add_hca(struct ni_probe *p, const char *name, int allocation,
     return at;
 }
 
-/* A function that another driver may have, or another namespace, for it is a network controller
-   (0x02, 0x0c06; include/linux/pci_ids.h), or its class cannot be told. */
+/* Returns true for a function that may be a NIC without RDMA device here, because another driver or
+   namespace has it: it is a network controller (0x02, 0x0c06; include/linux/pci_ids.h), or its
+   class is not known. */
 static bool is_nic(struct ni_probe *p, const struct ni_allocation *c)
 {
     const struct ni_num class = c->by == NI_BY_BDF ? read_id(p, NI_OPTIONAL, c->bdf, "class")
@@ -291,7 +295,7 @@ void ni_resolve_allocation(struct ni_probe *p, int allocation)
     ni_dir_close(&function);
 }
 
-/* The PF of a VF: physfn -> ../0000:03:00.0. */
+/* Reads the PF of a VF from the link physfn -> ../0000:03:00.0. */
 static void read_physfn(struct ni_probe *p, struct ni_hca *h)
 {
     char target[NI_PATH], bdf[NI_BDF_TEXT];
@@ -317,7 +321,7 @@ void ni_probe_hcas(struct ni_probe *p, unsigned needs)
                 what_is_at(p, h, (struct ni_bdf){h->bdf.domain, h->bdf.bus, h->bdf.dev, 0});
         if (needs & NI_NEED_PFS && h->has_bdf) {
             read_physfn(p, h);
-            if (p->ask->all) /* the PF's, for a VF's is that of a whole family */
+            if (p->ask->all) /* the device id of the PF: that of a VF stands for a whole family */
                 h->kind = (uint16_t)read_id(p, NI_OPTIONAL, h->is_vf ? h->pf : h->bdf, "device").v;
         }
     }
@@ -329,7 +333,7 @@ void ni_probe_hcas(struct ni_probe *p, unsigned needs)
     }
 }
 
-/* All that the class shows: in the shared RDMA namespace mode these are the host's
+/* Adds all HCAs that the class shows. In the shared RDMA namespace mode they are those of the host
    (drivers/infiniband/core/device.c). */
 void ni_probe_visible(struct ni_probe *p)
 {

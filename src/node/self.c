@@ -18,7 +18,7 @@
 
 enum { LAST = -1 };
 
-/* The number at that place among the words of text, or the LAST one. */
+/* Reads the number at that place among the words of the text, or the LAST one. */
 static struct ni_num read_word(const char *text, int at)
 {
     struct ni_num num = {.known = NI_BAD};
@@ -31,10 +31,10 @@ static struct ni_num read_word(const char *text, int at)
     return num;
 }
 
-/* "Max locked memory         8388608              8388608              bytes" (fs/proc/base.c
-   proc_pid_limits). "CapEff:\t00000000a80425fb" (fs/proc/array.c task_cap), "Uid:\t" real,
-   effective, saved, of the file system, "NSpid:\t" from the namespace of this /proc to the
-   process's own. */
+/* Reads lines such as "Max locked memory 8388608 8388608 bytes" (fs/proc/base.c proc_pid_limits)
+   and "CapEff:\t00000000a80425fb" (fs/proc/array.c task_cap). "Uid:\t" has the real, effective,
+   saved and file system's id; "NSpid:\t" the pids from the namespace of this /proc to the process's
+   own. */
 static enum ni_known read_self(struct ni_probe *p, const char *path, unsigned *ret_caps)
 {
     struct ni_self *self = &p->inv->self;
@@ -76,8 +76,9 @@ static enum ni_known read_self(struct ni_probe *p, const char *path, unsigned *r
     return known;
 }
 
-/* The initial namespace has a number of its own (include/linux/proc_ns.h PROC_USER_INIT_INO). Only
-   who is short of locked memory need know. */
+/* Reads whether the pod has a user namespace of its own: the initial one has a fixed number
+   (include/linux/proc_ns.h PROC_USER_INIT_INO). `run` needs it only if the limit of locked memory
+   is finite. */
 static void probe_user_namespace(struct ni_probe *p)
 {
     struct ni_self *self = &p->inv->self;

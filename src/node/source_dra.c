@@ -33,21 +33,23 @@ enum {
 struct netdev {
     char name[NI_IF_NAME];
     char from[96];
-    int allocation; /* of the device's own address; -1: it has none, and is looked for by the interface */
+    /* the allocation by the device's own address; -1: it has none, and is looked for by the
+       interface */
+    int allocation;
 };
 
 struct walk {
     struct ni_probe *p;
-    unsigned left;           /* directories and files that are still read */
-    size_t base;             /* so much of each path is the same for all files, and not shown */
-    const char *path;        /* of the file that is being read */
-    unsigned old_allocation; /* allocations from here on are this file's */
-    bool odd;                /* a part of it is not of the form */
+    unsigned left;           /* how many more directories and files may be read */
+    size_t base;             /* the length of the part that all paths share, which is not shown */
+    const char *path;        /* the path of the present file */
+    unsigned old_allocation; /* allocations from this one on come from this file */
+    bool odd;                /* a part of the file does not have the form */
     unsigned n_netdev;
     struct netdev netdev[MAX_NETDEVS];
 };
 
-/* true: the member is of that type, or not there; Go reads null as not there. */
+/* Returns true if the member has that type or is absent; null counts as absent, as in Go. */
 static bool may_be(json_t *object, const char *key, json_type type)
 {
     const json_t *value = json_object_get(object, key);
@@ -57,7 +59,7 @@ static bool may_be(json_t *object, const char *key, json_type type)
 
 /* ---- the file ---- */
 
-/* Nobody waits for a file that does not decide. */
+/* Notes a file that is not yet written; nobody waits for it if another source decided. */
 static void note_pending(const struct walk *w, const char *why)
 {
     struct ni_inventory *inv = w->p->inv;
@@ -82,9 +84,9 @@ static bool is_known(const char *version)
     return ni_is_any(version, known, NI_COUNT(known));
 }
 
-/* A file has the same metadata once for each version that its driver writes, one object after
-   another, in the driver's order. The first of a known version counts; others are skipped, and what
-   follows it is not read (devicemetadata/decode.go DecodeMetadataFromStream). */
+/* Returns the first object of a known version. The driver writes the same metadata once for each of
+   its versions, in its own order; other versions are skipped, and nothing after the first known one
+   is read (devicemetadata/decode.go DecodeMetadataFromStream). */
 static json_t *first_known(const struct walk *w, const char *text)
 {
     struct ni_findings *f = w->p->f;
@@ -142,8 +144,8 @@ static struct ni_allocation *add_id(struct walk *w, const struct ni_device_id *i
     return c ? c : ni_add_allocation(p, w->path, id);
 }
 
-/* A value of an attribute: {"string": ID} or, since Kubernetes 1.36, {"strings": [ID...]}
-   (KEP-5491). The first allocation; NULL. */
+/* Allocates the ids of an attribute's value: {"string": ID} or, since Kubernetes 1.36, {"strings":
+   [ID...]} (KEP-5491). Returns the first allocation, or NULL. */
 static struct ni_allocation *add_value(struct walk *w, json_t *value, bool any)
 {
     json_t *list = json_object_get(value, "strings"), *item;
@@ -177,18 +179,18 @@ static struct ni_allocation *add_value(struct walk *w, json_t *value, bool any)
     return first;
 }
 
-/* The address of the device. */
+/* Allocates the device by its address. */
 static struct ni_allocation *allocate_address(struct walk *w, json_t *attributes)
 {
     static const struct {
         const char *name;
-        bool any; /* the value is always an address; else it may be another kind of id */
+        bool any; /* true: the value is always an address; false: it may be another kind of id */
     } keys[] = {
         /* deviceattribute/attribute.go StandardDeviceAttributePCIBusID */
         {"resource.kubernetes.io/pciBusID", true},
         /* k8snetworkplumbingwg/dra-driver-sriov pkg/consts/consts.go AttributePciAddress */
         {"sriovnetwork.k8snetworkplumbingwg.io/pciAddress", true},
-        /* AttributeMultusDeviceID, there: what Multus hands to the CNI plugin */
+        /* AttributeMultusDeviceID, in the same file: Multus gives it to the CNI plugin */
         {"k8s.cni.cncf.io/deviceID", false},
     };
     struct ni_allocation *c = NULL;
@@ -220,7 +222,7 @@ static void note_netdev(struct walk *w, const char *name, const struct ni_alloca
     (void)ni_copy(n->from, sizeof(n->from), w->path);
 }
 
-/* false: it is named, and nothing is said of it. */
+/* Reads a device. false: it has a name and nothing else. */
 static bool read_device(struct walk *w, json_t *device)
 {
     json_t *attributes = json_object_get(device, "attributes");
@@ -231,16 +233,16 @@ static bool read_device(struct walk *w, json_t *device)
                       may_be(net, "interfaceName", JSON_STRING);
     const struct ni_allocation *c = allocate_address(w, attributes);
 
-    if (name && w->p->inv->source == NI_SRC_NONE) /* else only `plan` reads the metadata */
+    if (name && w->p->inv->source == NI_SRC_NONE) /* otherwise only `plan` reads the metadata */
         ni_note_allocated_netdev(w->p, name);
-    if (name && (!c || w->p->ask->all)) /* for the comparison only where people look */
+    if (name && (!c || w->p->ask->all)) /* for the comparison, which only people read */
         note_netdev(w, name, c);
     w->odd = w->odd || !good;
     return !good || json_object_size(attributes) > 0 || json_object_size(net) > 0;
 }
 
-/* A driver that does not yet know more leaves the identity of the devices in the file, as
-   generation 1 (kubeletplugin/metadata_updater.go MetadataUpdater). */
+/* Reads the devices of a file. A driver that does not yet know more writes only the identity of the
+   devices, as generation 1 (kubeletplugin/metadata_updater.go MetadataUpdater). */
 static void read_devices(struct walk *w, json_t *top)
 {
     json_t *requests = json_object_get(top, "requests"), *request, *device;
@@ -300,8 +302,9 @@ static bool is_metadata(const char *name)
     return n > t && strcmp(name + n - t, tail) == 0;
 }
 
-/* The claims, their requests, the files of those, one of each driver. What was listed is there; a
-   file among the directories is none of ours. */
+/* Walks through the claims, their requests, and the files of these, one for each driver. A listed
+   entry that is gone again is reported; a file where a directory should be belongs to somebody
+   else. */
 static void walk(struct walk *w, const char *dir, unsigned level)
 {
     struct ni_probe *p = w->p;
@@ -335,7 +338,7 @@ static void walk(struct walk *w, const char *dir, unsigned level)
 
 /* ---- devices that are known by their interfaces ---- */
 
-/* The name of an interface's function, as /sys/bus calls it. */
+/* Reads the name of an interface's function, as /sys/bus has it. */
 static enum ni_known read_function(struct ni_probe *p, const char *name, char id[NI_DEV_NAME])
 {
     char target[NI_PATH];
@@ -359,7 +362,7 @@ static void compare_address(struct ni_probe *p, const struct netdev *n)
                   "%s says that its interface is %s, which belongs to %s", n->from, n->name, id);
 }
 
-/* true: the interface has a function, which is claimed, or there is nothing to claim. */
+/* Allocates the interface's function. true: done, or there is nothing to allocate. */
 static bool allocate_function(struct ni_probe *p, const struct netdev *n)
 {
     char function[NI_DEV_NAME];
@@ -384,8 +387,8 @@ static bool allocate_function(struct ni_probe *p, const struct netdev *n)
     return false;
 }
 
-/* The interface of which the first port of the HCA has a GID with an address of ours: other pods
-   may have interfaces of the same names. NULL. */
+/* Finds the interface from which the HCA's first port has a GID with an address of ours: other pods
+   may have interfaces of the same names. NULL: none. */
 static struct netdev *find_netdev(struct walk *w, const char *hca)
 {
     struct ni_probe *p = w->p;
@@ -411,8 +414,8 @@ static struct netdev *find_netdev(struct walk *w, const char *hca)
     return NULL;
 }
 
-/* SoftRoCE, and an HCA below a macvlan interface: the interface has no function. Its address may be
-   of IPv6, which no rule has asked for yet. */
+/* Allocates HCAs by their GIDs, if the interface has no function: SoftRoCE, and an HCA below a
+   macvlan interface. The address may be IPv6, for which no rule has asked yet. */
 static void allocate_by_gids(struct walk *w)
 {
     struct ni_probe *p = w->p;
@@ -429,7 +432,7 @@ static void allocate_by_gids(struct walk *w)
         struct netdev *n = find_netdev(w, hca);
         if (n) {
             ni_add_allocation_name(p, n->from, hca);
-            n->allocation = 0; /* found */
+            n->allocation = 0; /* an HCA was found for it */
         }
     }
     for (unsigned i = 0; i < w->n_netdev; i++) {
@@ -443,7 +446,7 @@ static void allocate_netdevs(struct walk *w)
 {
     const unsigned n = w->n_netdev;
 
-    w->n_netdev = 0; /* those that are left are moved to the front */
+    w->n_netdev = 0; /* keeps those without an HCA, at the front */
     for (unsigned i = 0; i < n; i++) {
         const struct netdev netdev = w->netdev[i];
 
@@ -456,9 +459,9 @@ static void allocate_netdevs(struct walk *w)
         allocate_by_gids(w);
 }
 
-/* A claim by name is in one folder, one made from a template, by the pod's name for it, in the
-   other. A draft of the KEP had the claims in a directory of its own; drivers of that time write
-   there. */
+/* Reads the metadata in both folders: one has claims by name, the other those made from a template,
+   by the pod's name for them. A draft of the KEP had a third one, in which drivers of that time
+   write. */
 void ni_source_dra(struct ni_probe *p)
 {
     static const char base[] = "var/run/kubernetes.io/dra-device-attributes";

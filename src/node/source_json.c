@@ -21,7 +21,7 @@
         the device, `device-info` {type, pci {pci-address, rdma-device}}. In a variable it can be empty
         in a pod's first container (multus-cni#1113) ---- */
 
-/* with_netdevs: the pod's interfaces are noted, too. */
+/* Reads a network-status annotation. with_netdevs: also notes the pod's interfaces. */
 static void read_status(struct ni_probe *p, const char *from, const char *text, bool with_netdevs)
 {
     size_t i;
@@ -48,13 +48,13 @@ static void read_status(struct ni_probe *p, const char *from, const char *text, 
 
         if (with_netdevs && ifname && !json_is_true(json_object_get(network, "default")))
             ni_note_allocated_netdev(p, ifname);
-        if (c && rdma && *rdma && !strchr(rdma, ',')) /* a list where the function has several */
+        if (c && rdma && *rdma && !strchr(rdma, ',')) /* it is a list if the function has several */
             ni_note_rdma_dev(p, c, from, rdma);
     }
     json_decref(top);
 }
 
-/* true when the file is there. */
+/* Reads the file. true: it exists. */
 static bool read_file(struct ni_probe *p, const char *path, bool with_netdevs)
 {
     struct ni_dir root = *p->root;

@@ -79,7 +79,7 @@ static bool has_list(const struct ni_env *env, const char *name)
     return value && ni_trim(ni_span_of(value)).n > 0 && !looks_like_json(value);
 }
 
-/* listed: the ids are a list's too, which is what counts. */
+/* Reads NAME_INFO. listed: the list NAME also has the ids, and counts. */
 static void read_device_info(struct ni_probe *p, const char *var, const char *text, bool listed)
 {
     json_t *top = ni_parse_json(p->f, var, text), *providers;
@@ -101,8 +101,8 @@ static void read_device_info(struct ni_probe *p, const char *var, const char *te
     json_decref(top);
 }
 
-/* A list before the JSON that says more about its ids: that is how their names sort. Which is which
-   is told by the content: a resource may be named `..._INFO` itself. */
+/* Reads the lists first, then the JSON about their ids: their names sort so. The content decides
+   which of the two it is, since a resource may be named `..._INFO` itself. */
 void ni_source_pcidevice(struct ni_probe *p)
 {
     struct variables v = {0};

@@ -43,8 +43,8 @@ void ni_source_option(struct ni_probe *p)
     }
 }
 
-/* The listing of a source. One that cannot be read may hold what is the pod's: a weaker source must
-   not decide in its place. */
+/* Lists the directory of a source. If it cannot be read it may still hold the pod's devices, so no
+   weaker source may decide. */
 static bool list_source(struct ni_probe *p, struct ni_names *ret, const char *dir)
 {
     const enum ni_known known = ni_read_names(p, p->root, NI_OPTIONAL, ret, "%s", dir);
@@ -53,9 +53,9 @@ static bool list_source(struct ni_probe *p, struct ni_names *ret, const char *di
     return known == NI_KNOWN;
 }
 
-/* A uverbs node that opens is one that the device cgroup lets the pod use; EACCES and EPERM are the
-   file's mode and the cgroup. N of uverbsN need not be N of mlx5_N. A node without `ibdev` is of a
-   device that this namespace does not have. */
+/* Adds HCAs by the uverbs nodes that open: the device cgroup lets the pod use these; EACCES and
+   EPERM come from the file's mode and the cgroup. N of uverbsN need not be N of mlx5_N. A node
+   without `ibdev` is of a device that this namespace does not have. */
 void ni_source_uverbs(struct ni_probe *p)
 {
     static const char dir[] = "dev/infiniband";
@@ -68,7 +68,8 @@ void ni_source_uverbs(struct ni_probe *p)
         const char *name = nodes->name[i];
 
         if (!ni_is_uverbs(name)) {
-            /* rdma_cm, umadN and others are names; a broken one may be a node of the pod's */
+            /* rdma_cm, umadN and others are plain names; a name of another form may be a node of
+               the pod */
             if (ni_has_prefix(name, "uverbs") || !ni_is_name(ni_span_of(name), NI_DEV_NAME)) {
                 ni_copy(p->path, sizeof(p->path), dir);
                 ni_note_odd(p, name);
@@ -90,7 +91,7 @@ void ni_source_uverbs(struct ni_probe *p)
     }
 }
 
-/* SoftRoCE has no function to hang below; its interface is the one of its first GID. */
+/* Adds SoftRoCE devices by the interface of their first GID, for they have no function. */
 static void from_softroce(struct ni_probe *p)
 {
     struct ni_names *hcas = &p->names;

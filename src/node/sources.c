@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sources of the pod's HCAs, asked in order of trust (docs/rules.md). The first that yields an
-   HCA decides; the others are kept beside it and compared. `run` and `env` ask the others only
-   if that costs no file. */
+/* Sources of the pod's HCAs, asked in order of trust (docs/rules.md). The first that gives an HCA
+   decides; the others are kept beside it and compared. `run` and `env` ask the others only if that
+   costs no file. */
 #include "node/sources.h"
 
 #include <errno.h>
@@ -35,8 +35,9 @@ static const struct source {
     [NI_SRC_HOST] = {ni_source_host, false},
 };
 
-/* NCCL sorts its devices by PCI address (2.29.7 NCCL_IB_DEVICE_PCI_ORDER); all that follows keeps
-   this order. An auxiliary name and a device without an address come last, by name. */
+/* Sorts the allocations as NCCL sorts its devices, by PCI address (2.29.7
+   NCCL_IB_DEVICE_PCI_ORDER); all later code keeps this order. Devices without an address come last,
+   by name. */
 static void sort_allocations(struct ni_inventory *inv, unsigned from)
 {
     for (unsigned i = from; i < inv->n_allocation; i++) {
@@ -61,7 +62,7 @@ static bool is_of(const struct ni_hca *h, const struct ni_allocation *c)
     return c->by != NI_BY_NOTHING && strcmp(c->by == NI_BY_AUX ? h->aux : h->name, c->id) == 0;
 }
 
-/* The function is there, and has no RDMA device: a GPU of DRA metadata, say. */
+/* Returns true if the function exists and has no RDMA device, such as a GPU of DRA metadata. */
 static bool is_other(struct ni_probe *p, const struct ni_allocation *c)
 {
     const char *bus = c->by == NI_BY_AUX ? "auxiliary" : "pci";
@@ -70,15 +71,15 @@ static bool is_other(struct ni_probe *p, const struct ni_allocation *c)
            ni_exists(p->root, "sys/bus/%s/devices/%s/infiniband", bus, c->id) == -ENOENT;
 }
 
-/* A later source that tells ids should tell the same ones. Sources that know names see more than
-   the pod was given where the container has more rights; that is said in the plan, and is no
-   contradiction. */
+/* Compares an allocation of a later source with the first one's: it should give the same ids.
+   Sources that give names see more than the pod's devices if the container has more rights; `plan`
+   shows that, and it is no contradiction. */
 static void compare_sources(struct ni_probe *p, struct ni_allocation *c)
 {
     const struct ni_inventory *inv = p->inv;
 
     if (inv->source == NI_SRC_OPTION)
-        return; /* the user's word needs no second one */
+        return; /* the user's own list needs no confirmation */
     if (inv->source != NI_SRC_NONE && c->hca < 0 && (c->by == NI_BY_BDF || c->by == NI_BY_AUX) &&
         !is_other(p, c))
         ni_report(p->f, NI_F_ALLOC_SOURCES_DIFFER, c->id,
@@ -132,7 +133,8 @@ void ni_probe_sources(struct ni_probe *p)
         const bool decided = inv->source != NI_SRC_NONE;
 
         if (!decided && p->lost)
-            break; /* the pod may have devices that cannot be told: no others are taken for them */
+            /* the pod may have devices that no file shows, so no others are taken for them */
+            break;
         if (!decided || sources[source].from_env || p->ask->all)
             ask(p, source);
     }

@@ -7,6 +7,7 @@
 
 /* The sources, in order of trust. Each adds allocations. */
 void ni_probe_sources(struct ni_probe *p);
-void ni_probe_uverbs(struct ni_probe *p); /* what opens, where another source decided */
+/* asks for the nodes that open, if another source decided */
+void ni_probe_uverbs(struct ni_probe *p);
 
 #endif

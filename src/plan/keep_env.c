@@ -201,7 +201,7 @@ static void keep_status_name(const struct ni_keep_facts *k, struct ni_mask *m, s
         ni_mask_path(m, s, ret);
 }
 
-/* PCIDEVICE_*: which of the two, the content tells. */
+/* Keeps a PCIDEVICE_* variable: JSON about devices, or a list of addresses. */
 static void keep_pcidevice(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                            struct ni_text *ret)
 {

@@ -286,7 +286,8 @@ struct census {
     struct group group[GROUPS];
 };
 
-/* And before that the slowest. */
+/* Orders the groups: the slowest first, then the smallest, then the one whose first pod has the
+   higher number. */
 static int fewest_first(const void *x, const void *y)
 {
     const struct group *a = x, *b = y;

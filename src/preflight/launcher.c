@@ -207,7 +207,8 @@ static void put_pod_0(struct ni_text *t, const struct search *s)
     ni_putn(t, name, address ? strlen(name) : strcspn(name, "."));
 }
 
-/* Pod 0 reads printable ASCII alone (wire.c take_text); two names in other letters are two keys. */
+/* Writes bytes that are not printable ASCII as \xHH, since pod 0 reads only these (wire.c
+   take_text). Different names stay different keys. */
 static void spell_in_ascii(struct ni_text *key)
 {
     struct ni_text ascii = NI_TEXT(4 * sizeof(((struct ni_party *)NULL)->key));

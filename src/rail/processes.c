@@ -67,7 +67,7 @@ int ni_rails_start(struct ni_rails *r, unsigned n, ni_rail_fn *fn)
     return 0;
 }
 
-/* The last step of a work that was not done: nobody knows how it went. */
+/* Marks the roles that had this work and did not answer: nobody knows how it went. */
 static void mark_silent(struct ni_rail_task *task, enum ni_rail_work work)
 {
     for (int i = 0; i < NI_ROLES; i++) {

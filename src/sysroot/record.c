@@ -81,8 +81,8 @@ static int add_name(void *ctx, const char *name, size_t n)
 
 static char *content; /* what was met last */
 
-/* A path without links, which was asked for by another. 1: what is there is recorded; 0: it is of
-   another kind than is wanted; -errno. */
+/* Records what is at the path, which has no links. asked: the path that led here, or NULL. 1:
+   recorded; 0: something else than `access` wants is there; -errno. */
 static int record_call(const struct ni_dir *from, const char *path, enum ni_access access,
                        char *asked)
 {
