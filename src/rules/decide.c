@@ -24,7 +24,7 @@ int64_t ni_user_int(const struct ni_work *w, const char *name, int64_t otherwise
         return otherwise;
     errno = 0;
     int64_t v = strtoll(value, NULL, 0);
-    return errno == ERANGE ? otherwise : v; /* musl says EINVAL of what is no number */
+    return errno == ERANGE ? otherwise : v; /* musl sets EINVAL for a text that is not a number */
 }
 
 void ni_decide_value(const struct ni_work *w, const char *name, const char *value, const char *fmt,
@@ -36,7 +36,7 @@ void ni_decide_value(const struct ni_work *w, const char *name, const char *valu
     if (ni_has_prefix(name, "NCCL_") && targets && !(targets & (NI_FOR_NCCL | NI_FOR_TORCHCOMMS)))
         return;
     if (plan->n_setting == NI_MAX_SETTING)
-        return; /* cannot be: the rules name fewer */
+        return; /* never happens: the rules set fewer variables */
     const char *file;
     const char *user = ni_find_user_value(w->env, w->inv, name, &file);
     struct ni_setting *s = &plan->setting[plan->n_setting++];

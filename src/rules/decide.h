@@ -26,13 +26,13 @@ struct ni_work {
 
 const char *ni_user_value(const struct ni_work *w, const char *name);
 
-/* Decides one variable for the running rule; the rest is the reason, one sentence. value NULL:
-   better left unset. Where the user or a conf file has set it, that stays, and the plan says what
-   the rule would have said. The one place of the precedence. */
+/* Decides one variable for the running rule. The rest is the reason, one sentence. value NULL: the
+   variable is better left unset. A value of the user or of a conf file stays, and the plan says
+   what the rule would have set. Only this function knows the precedence. */
 void ni_decide_value(const struct ni_work *w, const char *name, const char *value, const char *fmt,
                      ...) NI_PRINTF(4, 5);
 
-/* The running rule leaves the port out; the rest is the reason, which the finding gives, too.
+/* Leaves the port out for the running rule. The rest is the reason, which the finding has, too.
    NI_F_COUNT: no finding. */
 void ni_leave_out(const struct ni_work *w, unsigned port, enum ni_finding_id id, const char *fmt,
                   ...) NI_PRINTF(4, 5);

@@ -42,8 +42,9 @@ static enum ni_distance own_distance(const struct ni_work *w, unsigned hca, unsi
     return h->aux[0] || (there != NI_DIST_UNKNOWN && there < NI_DIST_PHB) ? NI_DIST_PHB : there;
 }
 
-/* An HCA with a Data Direct function counts where that is; with NCCL_IB_DATA_DIRECT=2 NCCL takes
-   both places, with 0 only the HCA's own. */
+/* Returns the distance between a GPU and an HCA. NCCL places an HCA with a Data Direct function
+   where that function is; with NCCL_IB_DATA_DIRECT=2 it takes both places, with 0 only the HCA's
+   own. */
 static enum ni_distance distance(const struct ni_work *w, unsigned hca, unsigned gpu)
 {
     const struct ni_pci *direct = &w->inv->hca[hca].data_direct;
@@ -58,8 +59,8 @@ static enum ni_distance distance(const struct ni_work *w, unsigned hca, unsigned
     return own < through && own != NI_DIST_UNKNOWN ? own : through;
 }
 
-/* The nearest to each GPU of the HCAs that NCCL will use, or, where none opens, of those that it is
-   told to. */
+/* Finds the nearest HCA of each GPU, among those that NCCL will use; if none of them opens, among
+   those that NCCL is told to use. */
 static void find_nearest(const struct ni_work *w)
 {
     const struct ni_inventory *inv = w->inv;
@@ -143,7 +144,7 @@ const char *ni_topo_file(const struct ni_inventory *inv)
     return inv->system_topo_file ? "/var/run/nvidia-topologyd/virtualTopology.xml" : NULL;
 }
 
-/* A GPU without a root port above it: the tree is flat, as virtualisation shows it; NULL. */
+/* Returns a GPU without a root port above it, or NULL. Virtualisation shows such a flat tree. */
 static const struct ni_gpu *flat_gpu(const struct ni_inventory *inv)
 {
     for (unsigned g = 0; g < inv->n_gpu; g++) {
@@ -153,8 +154,8 @@ static const struct ni_gpu *flat_gpu(const struct ni_inventory *inv)
     return NULL;
 }
 
-/* A chosen HCA that may be nearer to the GPU than those of which the place is known; NULL.
-   SoftRoCE, which has no place, is not near to anything. */
+/* Returns a chosen HCA whose place is not known, and which may be nearer to the GPU than the
+   others; NULL. SoftRoCE, which has no place, is not near to any GPU. */
 static const struct ni_hca *unknown_hca(const struct ni_work *w, unsigned gpu)
 {
     const struct ni_near *near = &w->plan->nearest_hca[gpu];
@@ -196,7 +197,7 @@ static bool are_known(const struct ni_work *w)
     return true;
 }
 
-/* A chosen HCA shares a PCI switch with the GPU, wherever NCCL takes it to be. */
+/* Returns true if a chosen HCA shares a PCI switch with the GPU, wherever NCCL places it. */
 static bool shares_switch(const struct ni_work *w, unsigned gpu)
 {
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
@@ -224,11 +225,11 @@ static void put_distance(const struct ni_work *w, unsigned gpu, struct ni_text *
                 ni_bdf_text(direct->at[direct->depth - 1], bdf));
 }
 
-/* GPUs by their nearest HCA; -1: there is none. */
+/* GPUs, by the distance to their nearest HCA; -1: there is none. */
 struct gpus {
     int farthest;
-    int misplaced; /* the farthest of those that share a switch with an HCA, but not to NCCL */
-    int far;       /* the nearest of those that share none */
+    int misplaced; /* the farthest GPU that shares a switch with an HCA, but not in NCCL's eyes */
+    int far;       /* the nearest GPU that shares no switch with an HCA */
 };
 
 static struct gpus sort_gpus(const struct ni_work *w)
@@ -251,9 +252,10 @@ static struct gpus sort_gpus(const struct ni_work *w)
     return found;
 }
 
-/* NCCL's own level is PXB, and stays: many CPUs are slow between PCIe devices (NVIDIA/nccl#465,
-   #1151), and for no CPU is a measurement published that says otherwise. It is raised where NCCL
-   looks for an HCA in the wrong place, if that takes in no GPU that is far from its HCA. */
+/* Decides the level by the distances. NCCL's own level, PXB, stays: many CPUs are slow between PCIe
+   devices (NVIDIA/nccl#465, #1151), and for no CPU a measurement is published that says otherwise.
+   The level is raised if NCCL looks for an HCA in the wrong place, and no GPU that is far from its
+   HCA is taken in by that. */
 static void decide_by_distance(const struct ni_work *w)
 {
     const struct ni_near *near = w->plan->nearest_hca;
@@ -322,7 +324,7 @@ void ni_rule_gdr(const struct ni_work *w)
     find_nearest(w);
     if (w->plan->n_chosen == 0)
         return;
-    /* without DMA-BUF older peer memory modules count */
+    /* without DMA-BUF an older peer memory module may serve */
     if (gdr->peermem != NI_KNOWN &&
         (!ni_has_dmabuf(w->inv) || ni_user_value(w, "NCCL_DMABUF_ENABLE")))
         w->plan->needs |= NI_NEED_ALL_GDR;

@@ -48,7 +48,7 @@ static bool is_right(const struct ni_work *w, const struct ni_gid_selection *sel
 
 /* ---- the choice of a selection ---- */
 
-/* NCCL's search takes no link-local IPv6 entry. */
+/* Returns true if all are routable IPv6: NCCL's search takes no link-local IPv6 entry. */
 static bool are_routable_v6(const struct ni_work *w, const struct ni_gid *const preferred[])
 {
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
@@ -58,7 +58,8 @@ static bool are_routable_v6(const struct ni_work *w, const struct ni_gid *const 
     return true;
 }
 
-/* The lowest index that is right for all; that of the first port's wanted entry comes first. */
+/* Finds an index that is right for all ports: that of the first port's wanted entry, or else the
+   lowest. */
 static bool find_index(const struct ni_work *w, const struct ni_gid *const preferred[],
                        bool any_family, struct ni_gid_selection *ret)
 {
@@ -74,7 +75,7 @@ static bool find_index(const struct ni_work *w, const struct ni_gid *const prefe
     return false;
 }
 
-/* The longest prefix that all share, of one family; none: not ranged. */
+/* Finds the longest prefix of one family that all wanted entries share; ranged: there is one. */
 static void find_range(const struct ni_work *w, const struct ni_gid *const preferred[],
                        struct ni_gid_selection *how)
 {
@@ -90,8 +91,8 @@ static void find_range(const struct ni_work *w, const struct ni_gid *const prefe
     how->ranged = how->bits > (how->v6 ? 0u : 96u);
 }
 
-/* A search that ends right on every port: as it is, of IPv6 where all preferred that, then within a
-   range. */
+/* Finds a search that ends on the right entry of every port: first NCCL's own, then one for IPv6 if
+   all ports preferred that, then one within a range. */
 static bool find_search(const struct ni_work *w, const struct ni_gid *const preferred[],
                         struct ni_gid_selection *ret)
 {
@@ -103,8 +104,8 @@ static bool find_search(const struct ni_work *w, const struct ni_gid *const pref
     return ret->ranged && is_right(w, ret, preferred, false);
 }
 
-/* The first selection that is right: to each port's best entry; where these are the pod's for sure,
-   to IPv6 on all ports, or to either family. */
+/* Finds the first selection that is right: one that leads to each port's best entry; or, if these
+   surely belong to the pod, to IPv6 on all ports, or to either family. */
 static bool find_way(const struct ni_work *w, bool may_index, struct ni_gid_selection *ret)
 {
     const struct ni_gid *best[NI_MAX_CHOSEN] = {0}, *v6[NI_MAX_CHOSEN] = {0};
@@ -129,8 +130,8 @@ static bool find_way(const struct ni_work *w, bool may_index, struct ni_gid_sele
     return is_right(w, ret, best, true);
 }
 
-/* The first chosen port where another entry than its best may be the right one, -1: the type of an
-   entry beside a v1 one, or whose it is, was not read. */
+/* Returns the first chosen port whose right entry may not be its best, because the type of an entry
+   beside a v1 one, or the owner of an entry, was not read; -1: none. */
 static int doubtful_port(const struct ni_work *w)
 {
     const struct ni_net *net = &w->inv->net;
@@ -159,8 +160,8 @@ static int doubtful_port(const struct ni_work *w)
 
 /* ---- what is told and set ---- */
 
-/* Writes what NCCL will do into the plan: the selection in force, where it ends on each port, and
-   the port's GID: that entry where it is as good as the port's best, else the best. */
+/* Writes into the plan what NCCL will do: the selection in force, the entry on which it ends for
+   each port, and the port's GID, which is that entry if it is as good as the port's best. */
 static void plan_selection(const struct ni_work *w, const struct ni_gid_selection *selection,
                            bool by_user)
 {
@@ -182,7 +183,8 @@ static void plan_selection(const struct ni_work *w, const struct ni_gid_selectio
     }
 }
 
-/* Sets what makes NCCL select so. Of the index it is told what the rule says without the user's. */
+/* Sets the variables that make NCCL select so. Of the index the plan says what the rule would set
+   without the user's value. */
 static void set_selection(const struct ni_work *w, const struct ni_gid_selection *selection)
 {
     static const char by_index[] = "NCCL_IB_GID_INDEX says which GID";
@@ -245,17 +247,18 @@ static void for_roce(const struct ni_work *w)
     const char *user = ni_user_value(w, variable);
     const char *reason = "no index is right for all ports";
     const int doubtful = doubtful_port(w);
-    /* what the rule finds, what will be in force */
+    /* the selection that the rule finds, and the one that will be in force */
     struct ni_gid_selection found_selection, selection = plain_search;
     const bool user_searches = ni_user_selection(w, &selection);
     const int user_index = selection.index;
     const bool found = doubtful < 0 && find_way(w, !user || user_index >= 0, &found_selection);
 
-    if (user || user_searches) /* they may lead after the first right entry */
+    if (user || user_searches) /* the user's selection may end after the first right entry */
         w->plan->needs |= NI_NEED_WHOLE_GIDS;
     if (found && !user_searches) {
         selection = found_selection;
-        (void)ni_user_selection(w, &selection); /* those that the user set, but empty */
+        /* variables that the user set to nothing count, too */
+        (void)ni_user_selection(w, &selection);
     }
     plan_selection(w, &selection, user_index >= 0 || user_searches || found);
 
@@ -293,8 +296,8 @@ void ni_rule_gid_index(const struct ni_work *w)
     }
     ni_decide_value(w, variable, NULL, "%s", no_choice);
     leave_search(w, no_choice);
-    /* 2.21.5 searches on InfiniBand, too; before 2.22.3 ncclIbAccept queries the GID of the index,
-       -1 too, and uses it for nothing */
+    /* 2.21.5 searches on InfiniBand, too. Before 2.22.3 ncclIbAccept queries the GID of the index,
+       even of -1, and does not use it. */
     if (index != 0)
         ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
                   "without effect on InfiniBand; NCCL before 2.22.3 reads GID %d of each port, and "

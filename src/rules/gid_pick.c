@@ -58,8 +58,8 @@ int ni_best_gid(const struct ni_inventory *inv, const struct ni_port *port, bool
     return best;
 }
 
-/* A port whose best entry is worse than routable RoCE v2, while that of all ports is worth `best`.
-   */
+/* Reports a port whose best entry is worse than routable RoCE v2, or leaves it out. best: the worth
+   of the best entry of all ports. */
 static void judge_weak(const struct ni_work *w, unsigned at, enum worth worth, enum worth best)
 {
     const struct ni_port *port = &w->inv->port[at];
@@ -73,8 +73,8 @@ static void judge_weak(const struct ni_work *w, unsigned at, enum worth worth, e
         ni_leave_out(w, at, id, "%s, while other ports have better", what);
     else if (worth > UNUSABLE)
         ni_report(w->f, id, ni_port_name(w->inv, (int)at).text, "%s: does not cross subnets", what);
-    /* If no source named the pod's HCAs, a port whose GIDs are all of other network namespaces is
-       another pod's, beside those of this one: in the kernel's default mode each pod sees all. */
+    /* A port whose GIDs all belong to other network namespaces is another pod's, if no source named
+       this pod's HCAs: in the kernel's default mode each pod sees all. */
     else if (!ni_is_source_certain(w->inv->source) && best > UNUSABLE && foreign &&
              foreign == port->n_gid)
         ni_leave_out(w, at, NI_F_COUNT, "another pod's: all its GIDs are of other namespaces");

@@ -11,8 +11,8 @@
 
 ni_rule_fn ni_rule_gids;
 
-/* The best entry of the port for this pod, the lowest index of equals, as NCCL's search prefers it;
-   v6: of routable IPv6 ones. Index into the inventory's GIDs, -1. */
+/* Returns the port's best entry for this pod, the lowest index of equal ones, as NCCL's search
+   prefers it. v6: only routable IPv6 entries count. An index into the inventory's GIDs, or -1. */
 int ni_best_gid(const struct ni_inventory *inv, const struct ni_port *port, bool v6);
 
 #endif

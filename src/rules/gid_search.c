@@ -14,7 +14,7 @@
 #include "nccl_init/text.h"
 #include "rules/decide.h"
 
-/* A row of the table; what was not read is empty, without a type. */
+/* Returns a row of the table; a row that was not read is empty, without a type. */
 static const struct ni_gid *row(const struct ni_inventory *inv, const struct ni_port *port,
                                 unsigned index)
 {
@@ -67,9 +67,9 @@ struct ni_gid_end ni_gid_end(const struct ni_inventory *inv, const struct ni_por
     return end;
 }
 
-/* NCCL_IB_ADDR_RANGE as NCCL reads it (envIbAddrRange). false: no "/", a bad address or a mask too
-   long is no range at all. A negative mask is a range in which no address is (matchGidAddrPrefix).
-   */
+/* Parses NCCL_IB_ADDR_RANGE as NCCL does (envIbAddrRange). false: it is no range, because it has no
+   "/", a bad address or a mask that is too long. No address is in a range with a negative mask
+   (matchGidAddrPrefix). */
 static bool parse_address_range(const char *text, struct ni_gid_selection *selection)
 {
     char address[INET6_ADDRSTRLEN];
@@ -80,7 +80,7 @@ static bool parse_address_range(const char *text, struct ni_gid_selection *selec
         (selection->v6 ? inet_pton(AF_INET6, address, selection->range) != 1
                        : ni_parse_ipv4(ip, selection->range)))
         return false;
-    const int bits = (int)strtol(slash + 1, NULL, 10); /* cut to 32 bits, as NCCL does */
+    const int bits = (int)strtol(slash + 1, NULL, 10); /* NCCL also cuts it to 32 bits */
     selection->no_range = bits < 0;
     if (bits > (selection->v6 ? 128 : 32))
         return false;
@@ -101,7 +101,7 @@ bool ni_user_selection(const struct ni_work *w, struct ni_gid_selection *selecti
     if (ni_user_value(w, "NCCL_IB_GID_INDEX"))
         selection->index = index >= 0 ? index : -1;
     bool v6 = family ? strcmp(family, "AF_INET6") == 0 : selection->v6;
-    if (range || v6 != selection->v6) /* a range of the other family is none */
+    if (range || v6 != selection->v6) /* a range of the other family does not count */
         selection->ranged = selection->no_range = false;
     selection->v6 = v6;
     selection->bad_range = range && *range && !parse_address_range(range, selection);

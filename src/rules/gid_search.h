@@ -12,15 +12,15 @@
 
 /* The end of the search of NCCL 2.21.5 and later for a port. */
 struct ni_gid_end {
-    unsigned index;           /* always one, 0 when nothing fits */
+    unsigned index;           /* never negative; 0 if no entry fits */
     const struct ni_gid *gid; /* the entry there; NULL: none was read, or it is unproven */
-    /* NCCL compares the type of an entry whose type cannot be read, a variable that it leaves unset
-       then; or a row of the table could not be read */
+    /* the end is not certain: a row could not be read, or NCCL compares the type of an entry whose
+       type it could not read (it then leaves the variable unset) */
     bool unproven;
 };
 
-/* Puts the user's own settings in place of those in *selection, empty ones too, which are NCCL's
-   defaults. Whether there is one of the search that is not empty. */
+/* Overwrites *selection with the user's own settings; an empty one is NCCL's default. true: the
+   user set a variable of the search, and not to nothing. */
 bool ni_user_selection(const struct ni_work *w, struct ni_gid_selection *selection);
 struct ni_gid_end ni_gid_end(const struct ni_inventory *inv, const struct ni_port *port,
                              const struct ni_gid_selection *selection);

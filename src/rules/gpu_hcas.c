@@ -23,9 +23,9 @@
 
 /* ---- which ports ---- */
 
-/* The nearest ports to a GPU whose HCAs open, as the PCI tree has it: what other libraries see has
-   nothing to do with where NCCL looks for an HCA. None where one might be nearer whose distance is
-   not known; on the root bus the tree is flat, and says nothing. */
+/* Returns the ports nearest to a GPU whose HCAs open, by the PCI tree: where NCCL places an HCA
+   does not matter to other libraries. None if an HCA whose distance is not known might be nearer,
+   or on the root bus, where the tree is flat. */
 static uint32_t nearest(const struct ni_work *w, unsigned gpu, enum ni_distance *ret)
 {
     const struct ni_pci *pci = &w->inv->gpu[gpu].pci;
@@ -49,9 +49,9 @@ static uint32_t nearest(const struct ni_work *w, unsigned gpu, enum ni_distance 
     return unknown && *ret > NI_DIST_PXB ? 0 : bits;
 }
 
-/* Each GPU gets one of its nearest ports for its own, which as few others as can be use; then those
-   that are as near and nobody's own. GPUs that are nearer to theirs choose first: whoever is
-   farther from all has more to choose from. */
+/* Gives each GPU one of its nearest ports, one that as few other GPUs as possible can use; then
+   equally near ports that no GPU has. GPUs that are nearer to their ports choose first, since a GPU
+   that is far from all has more to choose from. */
 void ni_rule_gpu_hcas(const struct ni_work *w)
 {
     const unsigned per_gpu = NI_FOR_UCX | NI_FOR_NIXL | NI_FOR_VLLM;
@@ -85,15 +85,15 @@ void ni_rule_gpu_hcas(const struct ni_work *w)
 
 /* ---- which GPU ---- */
 
-/* The GPUs that CUDA or HIP shows to this process, in its order; -1: one that is not known. */
+/* The GPUs that CUDA or HIP shows to this process, in its order; -1: it is not known which one. */
 struct visible {
     int gpu[NI_MAX_GPU];
     unsigned n;
-    bool counted; /* by numbers, not by UUIDs */
+    bool counted; /* the list has numbers, not UUIDs */
 };
 
-/* Leaves those of the list: numbers, "GPU-" with a UUID's beginning; of "MIG-UUID" the GPU is not
-   told. It ends at the first entry that means no GPU (CUDA C++ Programming Guide,
+/* Keeps only the GPUs of the list: numbers, or "GPU-" with the beginning of a UUID; "MIG-UUID" does
+   not show its GPU. The list ends at the first entry that means no GPU (CUDA C++ Programming Guide,
    CUDA_VISIBLE_DEVICES). */
 static void narrow(const struct ni_work *w, struct visible *v, const char *list)
 {
@@ -116,7 +116,7 @@ static void narrow(const struct ni_work *w, struct visible *v, const char *list)
         for (unsigned g = 0, fit = 0; g < w->inv->n_gpu; g++) {
             if (strncmp(w->inv->gpu[g].uuid, item.p, item.n) != 0)
                 continue;
-            gpu = fit == 0 ? (int)g : -1; /* one that fits two names neither */
+            gpu = fit == 0 ? (int)g : -1; /* an entry that fits two GPUs means neither */
             fit++;
         }
         v->gpu[v->n] = gpu;
@@ -133,7 +133,9 @@ static const char *obstacle(const struct ni_work *w, const struct ni_local *l,
     uint64_t ranks = 0;
 
     if (!size && strcmp(l->rank, "SLURM_LOCALID") == 0)
-        size = "1"; /* a batch script: each step has it (Slurm common/env.c env_array_for_step) */
+        /* a batch script, since each step has the variable (Slurm common/env.c
+           env_array_for_step) */
+        size = "1";
     *rank = UINT64_MAX;
     (void)ni_parse_u64(ni_span_of(ni_env_get(w->env, l->rank)), UINT32_MAX, rank);
     if (v->n > 1 && size &&

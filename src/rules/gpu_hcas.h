@@ -8,8 +8,8 @@
 
 ni_rule_fn ni_rule_gpu_hcas;
 
-/* The GPU of this process, where a launcher has started one for each GPU; else -1. *why: how that
-   is known, or what is in the way; empty: there is no such launcher. */
+/* Returns the GPU of this process if a launcher started one process for each GPU; otherwise -1.
+   *why: how that is known, or why not; empty: there is no such launcher. */
 int ni_rank_gpu(const struct ni_work *w, struct ni_text *why);
 
 #endif

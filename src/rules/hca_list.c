@@ -25,7 +25,7 @@ void ni_rule_hca_list(const struct ni_work *w)
         struct ni_text node = NI_TEXT(96);
 
         ni_putf(&list, "%s%s:%u", i ? "," : "=", c.hca->name, c.port->num);
-        /* doctor has an error for it, with the reason that fits (check.c) */
+        /* doctor reports it as an error with its own reason (checks.c) */
         if (!w->inv->for_doctor && ni_put_node(&c.hca->uverbs, &node))
             ni_report(w->f, NI_F_HCA_NODE_LOST, c.hca->name,
                       "%s: NCCL leaves this HCA out, and uses sockets if it has no other",

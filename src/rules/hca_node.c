@@ -7,7 +7,7 @@
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 
-/* libibverbs opens /dev/infiniband/uverbsN; without it NCCL goes without the device, whatever
+/* libibverbs opens /dev/infiniband/uverbsN; if it cannot, NCCL does not use the device, whatever
    NCCL_IB_HCA says (NCCL 2.30.7 transport/net_ib/init.cc ncclIbInitDevices). */
 bool ni_lacks_node(const struct ni_uverbs *node)
 {

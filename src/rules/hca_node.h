@@ -8,10 +8,10 @@
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 
-/* The device node is known not to be there, or not to open. */
+/* Returns true if the device node is known to be absent, or not to open. */
 bool ni_lacks_node(const struct ni_uverbs *node);
-/* Puts the reason why the HCA cannot be opened, as a clause; false: nothing is known to be wrong.
-   */
+/* Puts the reason why the HCA cannot be opened, as a clause. false: nothing is known to be
+   wrong. */
 bool ni_put_node(const struct ni_uverbs *node, struct ni_text *t);
 
 #endif

@@ -11,9 +11,9 @@
 
 static const char disable[] = "NCCL_IB_DISABLE";
 
-/* No port is left. NCCL_IB_DISABLE=1 makes sure of sockets; where the user holds that at 0, a list
-   that takes no device does. Where the user's NCCL_IB_HCA names none it takes all: nothing helps.
-   */
+/* Turns RDMA off, for no port is left. NCCL_IB_DISABLE=1 makes NCCL use sockets; if the user holds
+   that at 0, a list that takes no device does. If the user's NCCL_IB_HCA names no device it takes
+   all, and nothing helps. */
 static void without_port(const struct ni_work *w)
 {
     static const char variable[] = "NCCL_IB_HCA";
@@ -23,7 +23,7 @@ static void without_port(const struct ni_work *w)
     const unsigned given = ni_allocated_hcas(w->inv);
 
     if (list && ni_names_hcas(list))
-        return; /* it names devices: hca.ports has judged them */
+        return; /* it names devices, and hca.ports has judged them */
     if (!held || !list)
         w->plan->transport = NI_NET_TCP;
     if (w->inv->source_unread)

@@ -7,7 +7,7 @@
 
 #include "rules/decide.h"
 
-/* For `run`, which doctor's check includes: PID 1 is no init. */
+/* Reports that PID 1 is no init; for `run`, and a part of doctor's check. */
 void ni_note_init(const struct ni_work *w);
 /* Returns true if a process of that name is an init. */
 bool ni_is_init(const char *name);

@@ -8,13 +8,14 @@
 /* A setting that must be equal in all pods; NCCL itself compares none. */
 struct ni_job_setting {
     const char *name;
-    const char *otherwise; /* NCCL's default, "" for none: the same as unset. NULL: where a pod does
-                              not tell it, it is not known, and not compared */
-    enum ni_finding_id id; /* where it differs */
+    /* NCCL's default, which is the same as unset; "": it has none. NULL: a pod that does not
+       report the value is not compared */
+    const char *otherwise;
+    enum ni_finding_id id; /* the finding, if it differs */
 };
 enum { NI_N_JOB_SETTING = 42 };
 extern const struct ni_job_setting ni_job_settings[NI_N_JOB_SETTING];
-/* The row of that name; NULL. */
+/* Returns the row of that name, or NULL. */
 const struct ni_job_setting *ni_find_job_setting(const char *name);
 
 #endif

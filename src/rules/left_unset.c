@@ -15,7 +15,7 @@
 
 static const struct {
     const char *name;
-    const char *rule; /* that may set it */
+    const char *rule; /* the rule that may set it */
     bool rdma;        /* NCCL reads it only for RDMA */
     const char *by_itself;
 } variables[] = {
@@ -83,7 +83,7 @@ static const char *by_itself_of(const struct ni_work *w, const char *name)
     return by_itself;
 }
 
-/* Why a rule that had nothing to say leaves its variables unset. */
+/* Says why a rule that decided nothing leaves its variables unset. */
 static const char *why_no_rule(const struct ni_plan *plan)
 {
     if (plan->transport == NI_NET_OTHER)

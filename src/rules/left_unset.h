@@ -5,8 +5,7 @@
 
 #include "rules/decide.h"
 
-/* Says of each variable that a rule may set, and none has, that it stays unset and why; and what
-   NCCL does by itself with those that do. */
+/* Says why each variable that a rule may set stays unset, and what NCCL then does by itself. */
 void ni_say_left_unset(const struct ni_work *w);
 
 #endif

@@ -19,19 +19,21 @@
 /* The facts from which all variables are decided. */
 struct asked {
     const struct ni_work *w;
-    uint32_t all, rank, ports; /* as bits: the chosen ports; those of this process's GPU, else all;
-                                  those that the variable is about */
-    bool is_rank;              /* it is known which that GPU is */
-    struct ni_text rank_why;   /* how, or why not; "": no launcher started it */
-    struct ni_text by_vllm;    /* the variables that vLLM sets itself, as it is told */
+    /* ports as bits: all chosen ones; those of this process's GPU, or all; those for the present
+       variable */
+    uint32_t all, rank, ports;
+    bool is_rank; /* the GPU of this process is known */
+    /* how that is known, or why not; "": no launcher started the process */
+    struct ni_text rank_why;
+    struct ni_text by_vllm; /* the variables that vLLM sets by itself, because of the map */
 };
 
 static const char ucx_devices[] = "UCX_NET_DEVICES", nvshmem_list[] = "NVSHMEM_HCA_LIST";
 static const char vllm_map[] = "VLLM_GPU_NIC_PCIE_MAPPING",
                   vllm_selection[] = "VLLM_NIC_SELECTION_VARS";
 
-/* Decides one variable: the value and the reason; a reason alone: better left unset; neither:
-   nothing is said of it. */
+/* Decides one variable. With a value and a reason it is set; with a reason alone it is better left
+   unset; with neither the plan says nothing. */
 typedef void put_fn(const struct asked *a, struct ni_text *value, struct ni_text *why);
 
 /* "mlx5_6:1,mlx5_7:1"; each HCA once, without the number. */
@@ -51,7 +53,7 @@ static void put_ports(const struct asked *a, bool numbers, struct ni_text *value
     }
 }
 
-/* The index of the right GIDs where it is one, whatever the user has told NCCL. */
+/* Puts the index of the right GIDs if all have one index, whatever the user has set for NCCL. */
 static void put_index(const struct asked *a, struct ni_text *value, struct ni_text *why)
 {
     const struct ni_gid *first = NULL;
@@ -76,9 +78,9 @@ static void put_index(const struct asked *a, struct ni_text *value, struct ni_te
 
 /* ---- vLLM: one map for the pod, from which each worker takes its GPU's NIC ---- */
 
-/* GPU=NIC by PCI addresses. vLLM finds the HCA by its function's address, which a sub-function has
-   not, and writes one suffix for all. Where the map cannot be right for each GPU there is none, and
-   *why says so: a worker whose GPU is not in it does not start. */
+/* Puts vLLM's map, GPU=NIC by PCI addresses. vLLM finds the HCA by the address of its function,
+   which a sub-function does not have, and writes one suffix for all. If the map cannot be right for
+   each GPU there is none, and *why says so: a worker whose GPU is not in the map does not start. */
 static void put_map(const struct asked *a, struct ni_text *map, struct ni_text *why)
 {
     const struct ni_work *w = a->w;
@@ -109,9 +111,9 @@ static void put_map(const struct asked *a, struct ni_text *map, struct ni_text *
     }
 }
 
-/* vLLM puts the worker's NIC in front of a value that is there (set_worker_gpu_nic_mapping): what
-   the user has set is left to the user. It takes both variables or neither, empty ones as none
-   (set_worker_net_device). */
+/* Decides the variables of vLLM. It puts the worker's NIC in front of a value that is set
+   (set_worker_gpu_nic_mapping), so a value of the user stays as it is. It takes both variables or
+   neither; empty ones are as good as unset (set_worker_net_device). */
 static void decide_vllm(struct asked *a)
 {
     static const char by_pe_name[] = "NVSHMEM_HCA_PE_MAPPING";
@@ -152,8 +154,9 @@ static void put_ucx_devices(const struct asked *a, struct ni_text *value, struct
         ni_put(value, a->w->plan->sockets);
 }
 
-/* UCX registers the memory of NVIDIA's GPUs with each HCA, or only with those at the least distance
-   (1.21.0 ucp_mm.c ucp_memh_apply_reg_policy), which says something where the distances do. */
+/* Limits UCX to the nearest HCAs if the distances are known. UCX registers the memory of NVIDIA's
+   GPUs with each HCA, or only with those at the least distance (1.21.0 ucp_mm.c
+   ucp_memh_apply_reg_policy). */
 static void put_ucx_limit(const struct asked *a, struct ni_text *value, struct ni_text *why)
 {
     const struct ni_work *w = a->w;
@@ -180,7 +183,8 @@ static void put_nvshmem_list(const struct asked *a, struct ni_text *value, struc
     ni_put(why, value->len ? "the chosen ports" : "");
 }
 
-/* IBGDA takes HCAs whose names contain this, "mlx5" where it is unset (NVSHMEM 3.4.5 ibgda.cpp). */
+/* Puts the text that the names of IBGDA's HCAs must contain; unset it is "mlx5" (NVSHMEM 3.4.5
+   ibgda.cpp). */
 static void put_nvshmem_prefix(const struct asked *a, struct ni_text *value, struct ni_text *why)
 {
     bool usual = true;
@@ -205,8 +209,8 @@ static void put_nvshmem_prefix(const struct asked *a, struct ni_text *value, str
                      : "the HCAs' names begin with nothing in common; IBGDA takes those with mlx5");
 }
 
-/* Read by NCCL's code (NVSHMEM 3.4.5 bootstrap/uid/ncclSocket), where a name without `=` is a
-   prefix. */
+/* Puts the interfaces for NVSHMEM's bootstrap. NCCL's code reads them (NVSHMEM 3.4.5
+   bootstrap/uid/ncclSocket), where a name without `=` is a prefix. */
 static void put_uid_sockets(const struct asked *a, struct ni_text *value, struct ni_text *why)
 {
     if (!*a->w->plan->sockets)
@@ -215,7 +219,7 @@ static void put_uid_sockets(const struct asked *a, struct ni_text *value, struct
     ni_put(why, "as NCCL_SOCKET_IFNAME");
 }
 
-/* AF_INET where it is unset, unlike NCCL's. */
+/* Puts the address family of NVSHMEM's bootstrap: unset it is AF_INET, other than NCCL's. */
 static void put_uid_family(const struct asked *a, struct ni_text *value, struct ni_text *why)
 {
     if (!ni_sockets_are_v6(a->w))
@@ -248,9 +252,9 @@ static void put_mooncake_port(const struct asked *a, struct ni_text *value, stru
 
 /* ---- Gloo, and PyTorch's RPC, which takes one name as well ---- */
 
-/* One name: each opens one more full mesh, which must be routed and have the same place in each
-   pod's list (torch ProcessGroupGloo.cpp). The pod's own network reaches all pods; what somebody
-   named comes first. */
+/* Puts one interface: each further name opens one more full mesh, which must be routed and have the
+   same place in each pod's list (torch ProcessGroupGloo.cpp). An interface that somebody named
+   comes first, then the pod's own network, which reaches all pods. */
 static void put_socket_interface(const struct asked *a, struct ni_text *value, struct ni_text *why)
 {
     const struct ni_work *w = a->w;
@@ -272,7 +276,7 @@ static const struct variable {
     const char *name;
     unsigned whose; /* NI_FOR_* */
     put_fn *put;
-    const char *unless; /* where the user has this, not empty, the library goes by it instead */
+    const char *unless; /* if the user has set this variable, the library goes by it instead */
 } variables[] = {
     {ucx_devices, BY_RANK, .put = put_ucx_devices},
     {"UCX_IB_GID_INDEX", BY_RANK, .put = put_index, .unless = "UCX_IB_ROCE_SUBNETS"},
@@ -316,7 +320,7 @@ void ni_rule_libraries(const struct ni_work *w)
     const unsigned targets = w->policy->targets;
 
     if (!(targets & ~(unsigned)NI_FOR_NCCL))
-        return; /* what follows is some KiB to clear */
+        return; /* the next structure costs some KiB to clear */
     struct asked a = {.w = w, .rank_why = NI_TEXT(NI_REASON / 2), .by_vllm = NI_TEXT(NI_VALUE)};
     a.all = w->plan->n_chosen ? UINT32_MAX >> (32 - w->plan->n_chosen) : 0;
     a.rank = a.all;

@@ -25,7 +25,7 @@ static bool is_wrong(enum ni_at at)
     return at == NI_AT_OTHER || at == NI_AT_NOTHING;
 }
 
-/* The switch in force: the rule's, which is 0, or the user's; NCCL's own is 1. */
+/* Returns the switch in force: the rule's, which is 0, or the user's; NCCL's own is 1. */
 static bool merges_vfs(const struct ni_work *w)
 {
     const struct ni_setting *s = ni_plan_get(w->plan, merge_vfs);
@@ -103,7 +103,8 @@ void ni_rule_vf_merge(const struct ni_work *w)
 
 /* ---- nic.merge ---- */
 
-/* The function that has the port: a VF's PF, or the HCA's own, which a sub-function shares. */
+/* Returns the function that has the port: a VF's PF, or the HCA's own, which a sub-function
+   shares. */
 static struct ni_bdf port_of(const struct ni_hca *h)
 {
     return h->is_vf ? h->pf : h->bdf;
@@ -115,7 +116,7 @@ bool ni_share_port(const struct ni_hca *a, const struct ni_hca *b)
            ni_bdf_cmp(port_of(a), port_of(b)) == 0;
 }
 
-/* Ports of one card, or VFs of two such ports: fusing them is right. */
+/* Returns true for two ports of one card, or VFs of two such ports, which NCCL may fuse. */
 static bool is_one_card(const struct ni_hca *a, const struct ni_hca *b)
 {
     const struct ni_bdf p = port_of(a), q = port_of(b);
@@ -128,8 +129,8 @@ static bool is_on_one_bus(const struct ni_hca *a, const struct ni_hca *b)
     return a->has_bdf && b->has_bdf && a->bdf.domain == b->bdf.domain && a->bdf.bus == b->bdf.bus;
 }
 
-/* Why NCCL must not make one NIC of the two, although it has one place for both: no device, or the
-   same one. false: it may, or will not. */
+/* Returns true if NCCL must not fuse the two, although it would: it has one place for both, without
+   a device or with the same one. *why says so. */
 static bool must_stay_apart(const struct ni_work *w, const struct ni_hca *a, const struct ni_hca *b,
                             struct ni_text *why)
 {
@@ -153,7 +154,7 @@ static bool must_stay_apart(const struct ni_work *w, const struct ni_hca *a, con
     return true;
 }
 
-/* NCCL would fuse the two, ports of one card, if it were not told to fuse nothing. */
+/* Returns true for two ports of one card that NCCL fuses unless it is told to fuse nothing. */
 static bool are_dual_port(const struct ni_work *w, const struct ni_port *x, const struct ni_port *y)
 {
     const struct ni_hca *a = &w->inv->hca[x->hca], *b = &w->inv->hca[y->hca];
@@ -163,7 +164,7 @@ static bool are_dual_port(const struct ni_work *w, const struct ni_port *x, cons
     return !lost && one_place && (a == b || is_one_card(a, b));
 }
 
-/* The first two such ports that NCCL will take; false: there are none. */
+/* Finds the first two such ports that NCCL will take; false: there are none. */
 static bool find_dual_port(const struct ni_work *w, int port[2])
 {
     const struct ni_inventory *inv = w->inv;
@@ -180,9 +181,10 @@ static bool find_dual_port(const struct ni_work *w, int port[2])
     return false;
 }
 
-/* Fusing is switched for all NICs: no variable takes out two (2.30.7 graph/topo.cc
-   ncclTopoAutoMerge). NCCL_NET_FORCE_MERGE could name the others, but a name that NCCL does not
-   find ends the job (ncclTopoForceMerge), and NCCL before 2.24.3 does not know it. */
+/* Reports a dual-port card that is no longer fused. Fusing is switched for all NICs: no variable
+   leaves out two of them (2.30.7 graph/topo.cc ncclTopoAutoMerge). NCCL_NET_FORCE_MERGE could name
+   the others, but a name that NCCL does not find ends the job (ncclTopoForceMerge), and NCCL before
+   2.24.3 does not know it. */
 static void report_not_fused(const struct ni_work *w, const char *why)
 {
     int port[2];
@@ -211,7 +213,7 @@ static void list_taken(const struct ni_work *w, struct taken *t)
     }
 }
 
-/* Two at different CPUs; false: none, or it is not known. */
+/* Finds two HCAs at different CPUs; false: there are none, or it is not known. */
 static bool find_far_pair(const struct taken *t, const struct ni_hca *pair[2])
 {
     for (unsigned i = 1; i < t->n; i++) {
@@ -226,9 +228,9 @@ static bool find_far_pair(const struct taken *t, const struct ni_hca *pair[2])
     return false;
 }
 
-/* A level that fuses NICs through the CPU. NCCL 2.30.7 refuses two NUMA nodes (graph/topo.cc
-   ncclTopoGetVNicParent), older ones hang the NIC where nothing finds it; all need the PCI address
-   of the first (ncclTopoMakePciParent). */
+/* Reports a level that fuses NICs through the CPU. NCCL 2.30.7 refuses two NUMA nodes
+   (graph/topo.cc ncclTopoGetVNicParent), older ones put the NIC where nothing finds it; all need
+   the PCI address of the first (ncclTopoMakePciParent). */
 static void check_wide_level(const struct ni_work *w, const char *level, const struct taken *t)
 {
     const bool sys = ni_has_prefix(level, "SYS");
@@ -257,7 +259,7 @@ static void check_wide_level(const struct ni_work *w, const char *level, const s
     }
 }
 
-/* Nothing must be kept apart. */
+/* Leaves fusing to NCCL, for no two HCAs must be kept apart. */
 static void leave_fusing(const struct ni_work *w, const struct taken *t)
 {
     const char *why = t->n == 1 ? "NCCL has one HCA" : "nothing must be kept apart";
@@ -284,10 +286,11 @@ static bool is_fusing_wrong(const struct ni_work *w, const struct taken *t, stru
     return false;
 }
 
-/* Both variables: before 2.24.3 NCCL knows the first only. That alone ends a job with 2.24.3 and
-   2.25.1 where it forbids what the level asks for (transport/net_ib.cc ncclIbMakeVDeviceInternal,
-   graph/topo.cc ncclTopoMakeVnic), and 2.26.2 to 2.26.6 lose the first HCA (ncclTopoAutoMerge); all
-   end with a NIC that the user forces. A user who wants NICs fused has them so. */
+/* Decides both variables, because NCCL before 2.24.3 knows the first only. The first alone ends a
+   job with 2.24.3 and 2.25.1 if it forbids what the level asks for (transport/net_ib.cc
+   ncclIbMakeVDeviceInternal, graph/topo.cc ncclTopoMakeVnic), and 2.26.2 to 2.26.6 lose the first
+   HCA (ncclTopoAutoMerge); all end with a NIC that the user forces. A user who asks for fused NICs
+   gets them. */
 void ni_rule_nic_merge(const struct ni_work *w)
 {
     const char *nics = ni_user_value(w, merge_nics), *level = ni_user_value(w, merge_level);

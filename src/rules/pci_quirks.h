@@ -10,7 +10,8 @@
 
 ni_rule_fn ni_rule_vf_merge, ni_rule_nic_merge;
 
-/* VFs or sub-functions of one port, or PF and such. Needs NI_NEED_PFS. */
+/* Returns true for VFs or sub-functions of one port, or one of these and its PF. Needs
+   NI_NEED_PFS. */
 bool ni_share_port(const struct ni_hca *a, const struct ni_hca *b);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rule hca.ports: the ports of the pod's HCAs that NCCL may use; and the text of
-   NCCL_IB_HCA, spelt so that every NCCL since 2.5.6 reads the same: `=` for exact names, an
-   explicit port, PCI order, never empty (an empty list means all). */
+/* The rule hca.ports: the ports of the pod's HCAs that NCCL may use. */
 #include "rules/ports.h"
 
 #include <string.h>
@@ -116,8 +114,8 @@ static void judge_port(const struct ni_work *w, unsigned at)
 
 /* ---- the ports beside each other ---- */
 
-/* The user names it, by its whole name: a prefix, or what is left out, may take more than was
-   meant. */
+/* Returns true if the user's list names the port by its whole name: a prefix, or a list of
+   exceptions, may take more than was meant. */
 static bool is_named(const struct ni_work *w, int at)
 {
     const char *list = ni_user_value(w, variable);
@@ -130,8 +128,8 @@ static bool is_named(const struct ni_work *w, int at)
            takes(w, exact, at);
 }
 
-/* Leaves out slow ports if no source named the HCAs of the pod: a port of less than half the
-   fastest one's rate is the management or storage port; a collective runs at the pace of the
+/* Leaves out slow ports if no source named the HCAs of the pod. A port with less than half the rate
+   of the fastest one is the management or storage port, and a collective runs at the pace of the
    slowest. */
 static void leave_out_slow(const struct ni_work *w)
 {
@@ -213,7 +211,7 @@ void ni_rule_ports(const struct ni_work *w)
     for (unsigned i = 0; i < w->inv->n_port; i++)
         judge_port(w, i);
     if (list && w->plan->transport == NI_NET_RDMA)
-        w->plan->needs |= NI_NEED_UVERBS; /* for user.values */
+        w->plan->needs |= NI_NEED_UVERBS; /* user.values asks for it */
     leave_out_slow(w);
     keep_one_link_layer(w);
     leave_out_softroce(w);
@@ -223,5 +221,3 @@ void ni_rule_ports(const struct ni_work *w)
         ni_report(w->f, NI_F_USER_HCA_NONE, variable, "`%.120s` names no usable port of this pod",
                   list);
 }
-
-/* ---- the list ---- */

@@ -9,10 +9,10 @@
 
 ni_rule_fn ni_rule_ports;
 
-/* Left in by --hcas and by the user's NCCL_IB_HCA, where there are such. */
+/* Returns true if --hcas and the user's NCCL_IB_HCA, as far as they are set, leave the port in. */
 bool ni_is_listed(const struct ni_work *w, int port);
-/* NCCL will use the port if it can: it is chosen, or the user's NCCL_IB_HCA takes it whatever the
-   plan says. */
+/* Returns true if NCCL will use the port if it can: it is chosen, or the user's NCCL_IB_HCA takes
+   it whatever the plan says. */
 bool ni_is_taken(const struct ni_work *w, int port);
 
 /* Harm of SoftRoCE beside other HCAs, as a sentence. */

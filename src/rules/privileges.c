@@ -18,7 +18,7 @@
 #include "nccl_init/text.h"
 #include "rules/decide.h"
 
-static bool is_root(const struct ni_self *s) /* or may be */
+static bool is_root(const struct ni_self *s) /* true also if the uid is not known */
 {
     return s->uid.known != NI_KNOWN || s->uid.v == 0;
 }
@@ -38,8 +38,8 @@ static uint64_t given_back(const struct ni_self *s, const struct ni_caps *caps)
     return has_no_new_privs(s) ? 0 : caps->stuck;
 }
 
-/* A root's exec gives it what is left in the bounding set; another user's leaves the ambient ones.
- */
+/* Returns the capabilities that the command will have: the exec of a root gives it those of the
+   bounding set, that of another user the ambient ones. */
 uint64_t ni_command_caps(const struct ni_work *w)
 {
     const struct ni_self *s = &w->inv->self;
@@ -52,7 +52,7 @@ uint64_t ni_command_caps(const struct ni_work *w)
     return (s->cap_amb | caps->keep) & ~caps->drop;
 }
 
-/* Why what is in the bounding set is not permitted. */
+/* Says why a capability of the bounding set is not permitted. */
 static const char *not_permitted(const struct ni_self *s)
 {
     if (is_root(s))
@@ -90,9 +90,10 @@ void ni_rule_caps(const struct ni_work *w)
     caps->drop = dropped | (w->policy->drop_unneeded ? unneeded & ~asked : 0);
     caps->keep = asked & ~caps->drop;
     if (s->caps_known != NI_KNOWN)
-        return; /* tried then; the kernel tells */
+        return; /* it is tried when the command starts, and the kernel decides */
     caps->drop &= s->cap_eff | s->cap_prm | s->cap_inh | s->cap_bnd | s->cap_amb;
-    /* PR_CAPBSET_DROP takes CAP_SETPCAP (commoncap.c cap_prctl_drop), the other sets nothing. */
+    /* PR_CAPBSET_DROP needs CAP_SETPCAP (commoncap.c cap_prctl_drop); to drop from the other sets
+       needs nothing. */
     if (!ni_has_cap(s->cap_prm, CAP_SETPCAP))
         caps->stuck = caps->drop & s->cap_bnd;
     /* Ambient must be permitted and inheritable, and only what is in the bounding set can be added

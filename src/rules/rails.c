@@ -55,7 +55,7 @@ const struct ni_route *ni_route_to(const struct ni_net *net, const char *ifname,
     return ni_ip_is_v4(ip) ? find_route(net, &from, ip, gateway) : NULL;
 }
 
-/* The connected route of the network that the end is in. */
+/* Returns the connected route of the end's network, or NULL. */
 static const struct ni_route *subnet_of(const struct ni_net *net, const struct ni_end *end)
 {
     return find_route(net, end, end->ip, false);
@@ -70,8 +70,8 @@ static bool are_one_network(const struct ni_net *net, const struct ni_end *a,
     return holds(x, v4, y->dest) || holds(y, v4, x->dest);
 }
 
-/* All routes are known by which a packet may leave through a router: those of the main table from
-   proc/net/route, those of policy rules not at all. */
+/* Returns true if all routes through a router are known: proc/net/route has those of the main
+   table, no file has those of policy rules. */
 static bool are_routes_known(const struct ni_net *net, bool v4)
 {
     if (v4)
@@ -89,7 +89,7 @@ enum ni_path ni_path_between(const struct ni_net *net, const struct ni_end *a,
     if (are_one_network(net, a, b))
         return NI_PATH_THERE;
     if (find_route(net, a, b->ip, true) || find_route(net, b, a->ip, true))
-        return NI_PATH_THERE; /* a router */
+        return NI_PATH_THERE; /* the route leads through a router */
     return are_routes_known(net, v4) ? NI_PATH_NONE : NI_PATH_UNKNOWN;
 }
 
@@ -124,8 +124,8 @@ static void put_rails_reason(const struct ni_work *w, unsigned a, unsigned b, en
         ni_put(why, "not all routes can be read");
 }
 
-/* The path between the two rails that are nearest to being one network; NONE: all are apart. *why:
-   a clause, if they are not. */
+/* Finds the path between the two rails that are closest to being one network. NONE: all rails are
+   apart; otherwise *why is a clause. */
 static enum ni_path path_of_rails(const struct ni_work *w, struct ni_text *why)
 {
     const unsigned n = w->plan->n_chosen;
@@ -180,10 +180,10 @@ static bool share_data_direct(const struct ni_hca *a, const struct ni_hca *b)
            ni_bdf_cmp(x->at[x->depth - 1], y->at[y->depth - 1]) == 0;
 }
 
-/* The user relies on 0 where no route leads from rail to rail. NCCL does not promise it
-   (NVIDIA/nccl#836): rings and trees do cross (#2345, open in August 2026), and the two ports of a
-   card with Data Direct were one to it (#2097; 2.29.3 transport/net_ib/init.cc ncclIbGetPciPath).
-   */
+/* Reports a 0 of the user while no route leads from rail to rail. NCCL does not promise it
+   (NVIDIA/nccl#836): rings and trees do cross (#2345, open in August 2026), and NCCL took the two
+   ports of a card with Data Direct for one (#2097; 2.29.3 transport/net_ib/init.cc
+   ncclIbGetPciPath). */
 static void check_users(const struct ni_work *w)
 {
     if (!ni_user_value(w, variable) || ni_user_int(w, variable, 2) != 0)
@@ -205,7 +205,8 @@ static void check_users(const struct ni_work *w)
         "fails after minutes");
 }
 
-/* The tables of two ports may have their entries in another order, and NCCL then swaps the two. */
+/* Reports two ports that each have an address in both of their subnets: if a table in another pod
+   has another order, NCCL swaps the two rails there. */
 static void check_subnets(const struct ni_work *w)
 {
     const struct ni_net *net = &w->inv->net;

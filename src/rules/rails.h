@@ -19,8 +19,8 @@ struct ni_end {
 enum ni_path { NI_PATH_UNKNOWN, NI_PATH_NONE, NI_PATH_THERE };
 ni_rule_fn ni_rule_rails;
 
-/* The most specific IPv4 route of the main table over that interface that holds the address; NULL.
-   gateway: through a router; else connected. */
+/* Returns the most specific IPv4 route of the main table that goes over that interface and holds
+   the address; NULL. gateway: it leads through a router; otherwise it is connected. */
 const struct ni_route *ni_route_to(const struct ni_net *net, const char *ifname,
                                    const uint8_t ip[NI_GID_BYTES], bool gateway);
 
@@ -31,8 +31,8 @@ const struct ni_route *ni_route_to(const struct ni_net *net, const char *ifname,
 enum ni_path ni_path_between(const struct ni_net *net, const struct ni_end *a,
                              const struct ni_end *b);
 
-/* Two chosen ports or more, and no path is known between any two of them, though a table of a
-   policy rule, which /proc does not show, may have one. */
+/* Returns true if there are two chosen ports or more, and no path is known between any two of them,
+   though a table of a policy rule, which /proc does not show, may have one. */
 bool ni_rails_may_be_apart(const struct ni_work *w);
 
 #endif

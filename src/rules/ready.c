@@ -10,7 +10,8 @@
 #include "nccl_init/text.h"
 #include "rules/gid_pick.h"
 
-/* The owner of a GID may never be known: that is no reason to wait. */
+/* Returns true if the port has a routable GID. Its owner may never be known, which is no reason to
+   wait. */
 static bool has_routable_gid(const struct ni_inventory *inv, const struct ni_port *port)
 {
     const int best = ni_best_gid(inv, port, false);

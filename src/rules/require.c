@@ -28,7 +28,7 @@
 
 /* ---- each demand holds, or says on `why` what is missing; those after rdma hold only if it does ---- */
 
-/* Against RDMA speaks what a rule has found; the first is told. */
+/* Returns true if NCCL will use RDMA. *why: the first finding of a rule that says it will not. */
 static bool has_rdma(const struct ni_work *w, struct ni_text *why)
 {
     static const enum ni_finding_id against[] = {
@@ -88,8 +88,8 @@ static bool has_roce_v2(const struct ni_work *w, struct ni_text *why)
     return true;
 }
 
-/* HCAs that share a port of a NIC share its cable: one rail. Where one sits must be known for that.
-   */
+/* Counts the rails: HCAs that share a port of a NIC share its cable, so they are one. The place of
+   each HCA must be known for that. */
 static bool has_rails(const struct ni_work *w, struct ni_text *why)
 {
     const unsigned given = ni_allocated_hcas(w->inv);
@@ -125,9 +125,9 @@ static bool has_gpus(const struct ni_work *w, struct ni_text *why)
     return inv->n_gpu > 0 && !inv->gpu_node[0];
 }
 
-/* NCCL_NET_GDR_LEVEL in force. What NCCL does not know it ignores, and goes up to PXB. P2C is over
-   NVLink-C2C and what lies at the same CPU, which is PHB on the PCI tree, and NCCL's default with
-   C2C (NCCL 2.30.7 graph/paths.cc ncclTopoCheckGdr). */
+/* Returns the NCCL_NET_GDR_LEVEL in force. NCCL ignores a word that it does not know, and goes up
+   to PXB. P2C means NVLink-C2C and devices at the same CPU, which is PHB on the PCI tree, and is
+   NCCL's default with C2C (NCCL 2.30.7 graph/paths.cc ncclTopoCheckGdr). */
 static enum ni_distance level_in_force(const struct ni_work *w)
 {
     static const char name[] = "NCCL_NET_GDR_LEVEL";
@@ -142,7 +142,7 @@ static enum ni_distance level_in_force(const struct ni_work *w)
     return level;
 }
 
-/* Each GPU reaches its nearest HCA. */
+/* Returns true if each GPU reaches its nearest HCA within the level. */
 static bool is_near_enough(const struct ni_work *w, struct ni_text *why)
 {
     const enum ni_distance level = level_in_force(w);
@@ -203,7 +203,7 @@ static const struct demand {
     enum ni_finding_id id;
     const char *word;
     const char *short_form; /* NULL: it has none */
-    /* By the plan; with RDMA, but for gpus. NULL: as rdma, or judged later. */
+    /* Judges by the plan; all but gpus also need RDMA. NULL: the same as rdma, or judged later. */
     bool (*holds)(const struct ni_work *w, struct ni_text *why);
 } demands[] = {
     {NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "rdma", "--mode=rdma", NULL},
@@ -222,7 +222,7 @@ enum {
     BY_PLAN = BY_RDMA | NI_REQUIRE_GPUS
 };
 
-/* The first of these bits. */
+/* Returns the demand of the first of these bits. */
 static const struct demand *demand_of(unsigned bits)
 {
     for (size_t i = 0; i < NI_COUNT(demands); i++) {
@@ -232,7 +232,7 @@ static const struct demand *demand_of(unsigned bits)
     return NULL;
 }
 
-/* The demand as the user wrote it. */
+/* Puts the demand as the user wrote it. */
 static void put_demand(struct ni_text *t, const struct ni_policy *policy, const struct demand *d)
 {
     if (d->short_form && (policy->short_forms & d->bit))
@@ -243,7 +243,7 @@ static void put_demand(struct ni_text *t, const struct ni_policy *policy, const 
         ni_putf(t, "=%u", policy->rails);
 }
 
-/* A demand does not hold: a finding, and part of the reason as long as there is room. */
+/* Reports a demand that does not hold, and adds it to the reason as long as there is room. */
 static void refuse_demand(const struct ni_work *w, const struct demand *d, enum ni_finding_id id,
                           const char *why)
 {
@@ -271,7 +271,7 @@ void ni_refuse_demand(const struct ni_work *w, unsigned bits, const char *why)
 
 /* ---- the rule ---- */
 
-/* A demand that cannot be understood is not met. Its findings were reported when it was read. */
+/* Refuses demands that cannot be understood. Their findings were reported when they were read. */
 static void refuse_unclear(const struct ni_work *w)
 {
     if (!w->policy->unclear[0])
@@ -316,7 +316,7 @@ void ni_require_memlock(const struct ni_work *w, int64_t soft, bool may_lock)
 {
     const unsigned require = w->policy->require;
     const bool demanded = (require & NI_REQUIRE_MEMLOCK) != 0;
-    /* who demands RDMA demands what its first connection needs */
+    /* a demand for RDMA includes the memory of its first connection */
     const bool hopeless = w->plan->n_chosen > 0 && soft <= ni_memlock_hopeless;
     const struct demand *d = demand_of(demanded ? NI_REQUIRE_MEMLOCK : require & BY_RDMA);
     struct ni_text why = NI_TEXT(300);
@@ -332,7 +332,7 @@ void ni_require_memlock(const struct ni_work *w, int64_t soft, bool may_lock)
         ni_put(&why, "the limit is not known (/proc/self/limits)");
     } else {
         ni_putf(&why, "only %lld KiB can be locked: ", (long long)(soft / 1024));
-        /* the plan meant it to be higher, and it could be raised: so raising failed */
+        /* the plan has a higher limit, and it may be raised, so raising it failed */
         if (w->plan->memlock.soft > soft && ni_may_raise_memlock(&w->inv->self))
             ni_put(&why, "raising it failed");
         else

@@ -10,15 +10,15 @@
 
 ni_rule_fn ni_rule_require;
 
-/* --require=memlock, and what any demand of RDMA needs; judged by `run` when the limit was raised.
-   soft: the soft limit in force in bytes, -1 unknown; may_lock: CAP_IPC_LOCK will be effective for
-   the command. What does not hold makes the plan refuse. */
+/* Judges --require=memlock, and the memory that any demand of RDMA needs; for `run`, when the limit
+   was raised. soft: the soft limit in force in bytes, -1 unknown; may_lock: CAP_IPC_LOCK will be
+   effective for the command. If a demand does not hold the plan refuses. */
 void ni_require_memlock(const struct ni_work *w, int64_t soft, bool may_lock);
 /* Judges the demand for locked memory by the plan, for verbs that raise nothing. */
 void ni_require_planned_memlock(const struct ni_work *w);
 
-/* A demand that is judged later does not hold: the first of these bits that is demanded, if one is.
-   The plan refuses. */
+/* Refuses a demand that is judged after the plan: the first of these bits that is demanded, if
+   any. */
 void ni_refuse_demand(const struct ni_work *w, unsigned bits, const char *why);
 
 #endif

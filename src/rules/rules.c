@@ -31,7 +31,7 @@ static const struct {
     const char *reads;
     const char *sets; /* NULL: the variables of the table of libraries.c */
     ni_rule_fn *eval;
-    bool when_off; /* with --mode=off, too, which decides no setting */
+    bool when_off; /* runs with --mode=off, too, which decides no setting */
 } rules[] = {
     {"net.transport", "mode, NCCL_NET, NCCL_NET_PLUGIN, NCCL_IB_DISABLE, EFA devices",
      "which transport", ni_rule_transport, true},
@@ -80,7 +80,8 @@ void ni_decide(const struct ni_work *w)
 {
     struct ni_plan *plan = w->plan;
 
-    memset(plan, 0, offsetof(struct ni_plan, nearest_hca)); /* after it: only what is in use */
+    /* the members after it are cleared as far as they are in use */
+    memset(plan, 0, offsetof(struct ni_plan, nearest_hca));
     for (unsigned i = 0; i < w->inv->n_port; i++)
         plan->port[i] = (struct ni_port_plan){.best = -1, .gid = -1, .nccl_index = -1};
     for (unsigned i = 0; i < w->inv->n_gpu; i++)

@@ -35,7 +35,7 @@ void ni_note_slow_rails(const struct ni_work *w)
         const struct ni_port *port = &inv->port[at];
         const struct ni_hca *hca = &inv->hca[port->hca];
         const bool chosen = w->plan->port[at].chosen;
-        /* left out as slow, but no management port */
+        /* it was left out as slow, but is no management port */
         const bool rail = ni_is_allocated(hca) && ni_is_listed(w, at) && ni_is_active(port) &&
                           hca->kind != 0 && is_near(w, port->hca);
         struct ni_chosen fastest = {.at = -1};

@@ -5,7 +5,7 @@
 
 #include "rules/decide.h"
 
-/* For `plan`, which doctor's check of rates includes: rails that are slower than others. */
+/* Reports rails that are slower than others; for `plan`, and a part of doctor's check of rates. */
 void ni_note_slow_rails(const struct ni_work *w);
 
 #endif

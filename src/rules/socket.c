@@ -42,10 +42,11 @@ static void count_address(const uint8_t ip[NI_GID_BYTES], enum reach *v4, enum r
     *of = is > *of ? is : *of;
 }
 
-/* NCCL takes the first record of an interface: the kernel lists all IPv4 addresses before all IPv6
-   ones (NCCL 2.30.7 os/linux.cc ncclOsFindInterfaces, by getifaddrs). An IPv4 address whose
-   interface the route table does not tell (a /32, source routing in other tables, two interfaces in
-   one subnet) may be this one's: or_unknown. own: one that is, or NULL. */
+/* Returns the address that NCCL takes of an interface: its first record. The kernel lists all IPv4
+   addresses before all IPv6 ones (NCCL 2.30.7 os/linux.cc ncclOsFindInterfaces, by getifaddrs).
+   or_unknown: an IPv4 address that the route table ties to no interface (a /32, source routing in
+   other tables, two interfaces in one subnet) counts as this one's. own: the address that is the
+   interface's, or NULL. */
 static struct address address_of(const struct ni_work *w, const char *ifname, bool or_unknown,
                                  const uint8_t *own)
 {
@@ -60,7 +61,7 @@ static struct address address_of(const struct ni_work *w, const char *ifname, bo
         if (!its && or_unknown && !ni_ip_is_link_local(a->ip)) {
             const struct ni_route *r = a->ifname[0] ? ni_route_to(net, ifname, a->ip, false) : NULL;
 
-            its = !a->ifname[0] || (r && r->bits > 0); /* others may be in its subnet, too */
+            its = !a->ifname[0] || (r && r->bits > 0); /* other hosts may be in its subnet */
         }
         if (its)
             count_address(a->ip, &v4, &v6);
@@ -68,7 +69,7 @@ static struct address address_of(const struct ni_work *w, const char *ifname, bo
     if (own)
         count_address(own, &v4, &v6);
     if (strcmp(ifname, "lo") == 0)
-        v4 = THIS_LINK; /* loopback addresses are no facts; NCCL skips ::1 */
+        v4 = THIS_LINK; /* the inventory has no loopback addresses; NCCL skips ::1 */
     if (family && strcmp(family, "AF_INET6") == 0)
         v4 = NO_ADDRESS;
     if (v4 != NO_ADDRESS || (family && strcmp(family, "AF_INET") == 0))
@@ -100,7 +101,8 @@ bool ni_sockets_are_v6(const struct ni_work *w)
 
 /* ---- the rule ---- */
 
-/* The interface is known to be down: NCCL 2.28.3 and later do not take it (IFF_RUNNING). */
+/* Returns true if the interface is known to be down: NCCL 2.28.3 and later do not take it
+   (IFF_RUNNING). */
 static bool is_down(const struct ni_work *w, const char *ifname)
 {
     const struct ni_netdev *d = ni_find_netdev(w->inv, ifname);
@@ -108,13 +110,13 @@ static bool is_down(const struct ni_work *w, const char *ifname)
     return d && d->known == NI_KNOWN && !d->running;
 }
 
-/* If /sys/class/net cannot be read the route table is believed. */
+/* If /sys/class/net cannot be read, the route table decides. */
 const char *ni_pod_interface(const struct ni_work *w)
 {
     const char *name = w->inv->net.default_if;
 
     if (!name[0]) {
-        w->plan->needs |= NI_NEED_IPV6; /* its default route may tell */
+        w->plan->needs |= NI_NEED_IPV6; /* the default route of IPv6 may name it */
         return NULL;
     }
     return !is_down(w, name) && has_address(w, name) ? name : NULL;
@@ -150,7 +152,7 @@ static bool is_option(const struct ni_work *w, const char *word)
     return w->policy->sockets && strcmp(w->policy->sockets, word) == 0;
 }
 
-/* --sockets=LIST */
+/* Adds the interfaces of --sockets=LIST, and reports those that cannot serve. */
 static void add_option(const struct ni_work *w, struct list *l)
 {
     const char *cursor = w->policy->sockets;
@@ -177,8 +179,8 @@ static void add_option(const struct ni_work *w, struct list *l)
     }
 }
 
-/* The interfaces of the chosen ports: for RoCE the one that owns the GID's address, for InfiniBand
-   the IPoIB one. */
+/* Adds the interfaces of the chosen ports: for RoCE the one that has the GID's address, for
+   InfiniBand the IPoIB one. */
 static void add_rails(const struct ni_work *w, struct list *l)
 {
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
@@ -202,15 +204,16 @@ static void add_rails(const struct ni_work *w, struct list *l)
 
 /* ---- sockets that carry the data: without RDMA ---- */
 
-/* The interface may carry data between nodes: it has a device, or the pod was given it. Others are
-   bridges, overlays and the like: docker0, cni0 and flannel.1 have one address on every node. */
+/* Returns true if the interface may carry data between nodes: it has a device, or was given to the
+   pod. Others are bridges, overlays and the like: docker0, cni0 and flannel.1 have one address on
+   every node. */
 static bool may_carry(const struct ni_work *w, const struct ni_netdev *d)
 {
     return d->running && (d->physical || ni_is_allocated_netdev(&w->inv->net, d->name)) &&
            has_address(w, d->name);
 }
 
-/* Those beside the pod's own interface, of which NCCL alone would open each. */
+/* Finds the interfaces beside the pod's own one that NCCL alone would use. */
 static void find_others(const struct ni_work *w, const char *pod, struct list *others)
 {
     const struct ni_net *net = &w->inv->net;
@@ -229,8 +232,8 @@ static void find_others(const struct ni_work *w, const char *pod, struct list *o
     }
 }
 
-/* An IPv4 address in a subnet of the interface: its own, or its neighbour's where two interfaces
-   are in one subnet. */
+/* Returns an IPv4 address in a subnet of the interface: its own, or its neighbour's if two
+   interfaces are in one subnet. */
 static const uint8_t *ipv4_of(const struct ni_net *net, const char *ifname)
 {
     for (unsigned i = 0; i < net->n_addr; i++) {
@@ -244,8 +247,8 @@ static const uint8_t *ipv4_of(const struct ni_net *net, const char *ifname)
     return NULL;
 }
 
-/* The worst path between any two of them: a pod of which one is down must still reach the others.
-   */
+/* Returns the worst path between any two of them: a pod of which one interface is down must still
+   reach the others. */
 static enum ni_path worst_path(const struct ni_work *w, const struct list *l)
 {
     const struct ni_net *net = &w->inv->net;
@@ -266,8 +269,8 @@ static enum ni_path worst_path(const struct ni_work *w, const struct list *l)
     return worst;
 }
 
-/* An interface that was given to the pod and cannot serve: in the other pods it may, and they name
-   it; NULL. */
+/* Returns an interface that was given to the pod and cannot serve, or NULL: in other pods it may
+   serve, and they name it. */
 static const char *lost_interface(const struct ni_work *w)
 {
     const struct ni_net *net = &w->inv->net;
@@ -293,7 +296,7 @@ static void report_left_out(const struct ni_work *w, const struct list *others, 
         names.buf, why);
 }
 
-/* NCCL alone takes only interfaces whose names begin with "ib" where there are such (2.28.9
+/* Keeps only interfaces whose names begin with "ib", if there are any, as NCCL alone does (2.28.9
    misc/socket.cc ncclFindInterfaces). */
 static void keep_ipoib(struct list *l)
 {
@@ -347,7 +350,8 @@ static const char *choose_for_data(const struct ni_work *w, struct list *l)
 
 /* ---- sockets beside RDMA: they carry only NCCL's bootstrap ---- */
 
-/* A port of the pod's own HCAs is out of use: pods that have it name its interface. */
+/* Returns true if a port of the pod's own HCAs is out of use: pods in which it works name its
+   interface. */
 static bool lacks_rail(const struct ni_work *w)
 {
     const struct ni_inventory *inv = w->inv;
@@ -360,7 +364,7 @@ static bool lacks_rail(const struct ni_work *w)
     return false;
 }
 
-/* Why rails cannot be sure to reach all pods; NULL: they can. */
+/* Says why the rails may not reach all pods; NULL: they do. */
 static const char *doubt_about_rails(const struct ni_work *w)
 {
     if (is_option(w, "rails"))
@@ -400,7 +404,7 @@ static const char *choose_for_bootstrap(const struct ni_work *w, struct list *l)
     return "interface of the default route: no chosen port has one with an address";
 }
 
-/* The interfaces to name, and why these; NULL: there is none that is up with an address. */
+/* Finds the interfaces to name. Returns why these; NULL: none is up with an address. */
 static const char *find_interfaces(const struct ni_work *w, struct list *l)
 {
     if (ni_named_sockets(w->policy))
@@ -410,13 +414,14 @@ static const char *find_interfaces(const struct ni_work *w, struct list *l)
     return w->plan->transport == NI_NET_RDMA ? choose_for_bootstrap(w, l) : choose_for_data(w, l);
 }
 
-/* The interface that NCCL takes of those that the user's list matches: the first that getifaddrs
-   lists (NCCL 2.30.7 os/linux.cc ncclOsFindInterfaces). The kernel lists IPv4 before IPv6, each by
-   the number of the interface (net/core/rtnetlink.c rtnl_dump_all); lo is the first of all. */
+/* The interface that NCCL takes first of those that the user's list matches: the first that
+   getifaddrs lists (NCCL 2.30.7 os/linux.cc ncclOsFindInterfaces). The kernel lists IPv4 before
+   IPv6, each by the number of the interface (net/core/rtnetlink.c rtnl_dump_all); lo is the first
+   of all. */
 struct first {
     const struct ni_netdev *netdev; /* NULL: none */
     struct address address;
-    bool unsure; /* the number of one is not known */
+    bool unsure; /* the number of an interface is not known */
 };
 
 static void note_first(struct first *f, const struct ni_netdev *d, struct address a)
@@ -520,7 +525,7 @@ static bool take_users_list(const struct ni_work *w, struct list *l)
     return true;
 }
 
-/* No interface can be named. */
+/* Reports that no interface can be named. */
 static void report_none(const struct ni_work *w)
 {
     const struct ni_net *net = &w->inv->net;
@@ -561,8 +566,9 @@ static void report_none(const struct ni_work *w)
                   "the interface of the default route has no routable address of %s", family);
 }
 
-/* torchcomms and its ncclx take the whole value for the beginning of one name, before their #2457
-   of May 2026 (ctran getInterfaceAddress). The pod's own network reaches all pods. */
+/* Keeps one interface: torchcomms and its ncclx take the whole value for the beginning of one name,
+   before their #2457 of May 2026 (ctran getInterfaceAddress). The pod's own network reaches all
+   pods. */
 static const char *keep_one(const struct ni_work *w, struct list *l, const char *why)
 {
     const char *pod = w->policy->sockets ? NULL : ni_pod_interface(w);

@@ -10,12 +10,12 @@
 
 ni_rule_fn ni_rule_sockets;
 
-/* The interface of the default route, if it can serve; NULL. */
+/* Returns the interface of the default route, if it can serve; NULL. */
 const char *ni_pod_interface(const struct ni_work *w);
-/* None of the interfaces in force has an IPv4 address. */
+/* Returns true if none of the interfaces in force has an IPv4 address. */
 bool ni_sockets_are_v6(const struct ni_work *w);
 
-/* The interfaces that --sockets names; NULL: it has a word, or was not given. */
+/* Returns the interfaces that --sockets names; NULL: it is a word, or was not given. */
 const char *ni_named_sockets(const struct ni_policy *policy);
 
 #endif

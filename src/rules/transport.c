@@ -14,9 +14,9 @@
 
 static const char disable[] = "NCCL_IB_DISABLE";
 
-/* HPC-X's plugins and AMD's for its own NICs carry a copy of NCCL's InfiniBand code and read the
-   same variables (NVIDIA/nccl#1357; ROCm/amd-anp net_ib.cc). ROCM-IB and IB-CAST are RCCL's own
-   (2.28.3 and later, plugin/net.cc). */
+/* Returns true for a plugin with a copy of NCCL's InfiniBand code, which reads the same variables:
+   HPC-X's, and AMD's for its own NICs (NVIDIA/nccl#1357; ROCm/amd-anp net_ib.cc). ROCM-IB and IB-
+   CAST are RCCL's own (2.28.3 and later, plugin/net.cc). */
 static bool is_ib_family(const char *plugin)
 {
     static const char *const parts[] = {"sharp", "SHARP", "hpcx", "spcx", "anp", "ANP"};
@@ -28,7 +28,7 @@ static bool is_ib_family(const char *plugin)
     return strncasecmp(plugin, "ib", 2) == 0 || strcasecmp(plugin, "rocm-ib") == 0;
 }
 
-/* A value of NCCL_NET that is the name of no network: NCCL compares all of it, an empty one too,
+/* Returns true if a value of NCCL_NET names no network. NCCL compares all of it, even an empty one,
    and knows `none` in NCCL_NET_PLUGIN alone (2.30.7 init.cc envConfigOverride, plugin/net.cc
    ncclNetInit; 2.20.5 net.cc ncclNetInit). */
 static bool is_no_network(const char *net)
@@ -40,7 +40,8 @@ static bool is_no_network(const char *net)
            strchr(blanks, net[n - 1]);
 }
 
-/* NCCL_NET or NCCL_NET_PLUGIN, where it names a network that is neither InfiniBand nor sockets. */
+/* Returns NCCL_NET or NCCL_NET_PLUGIN if it names a network that is neither InfiniBand nor
+   sockets. */
 static const char *other_network(const struct ni_work *w)
 {
     static const char *const names[] = {"NCCL_NET", "NCCL_NET_PLUGIN"};
@@ -54,8 +55,8 @@ static const char *other_network(const struct ni_work *w)
     return NULL;
 }
 
-/* The name of one of the pod's devices if they are all Amazon's EFA, which the OFI plugin drives
-   and NCCL's own transport cannot; else NULL. */
+/* Returns the name of one of the pod's devices if all are Amazon's EFA, which the OFI plugin drives
+   and NCCL's own transport cannot; otherwise NULL. */
 static const char *only_efa(const struct ni_inventory *inv)
 {
     const char *name = NULL;
@@ -69,8 +70,8 @@ static const char *only_efa(const struct ni_inventory *inv)
     return name;
 }
 
-/* NCCL_NET=IB, or a plugin of that family: NCCL takes no other network then, and dies where that
-   has no device (plugin/net.cc). */
+/* Returns true for NCCL_NET=IB, or a plugin of that family: then NCCL takes no other network, and
+   ends if that one has no device (plugin/net.cc). */
 bool ni_allows_only_ib(const struct ni_work *w)
 {
     const char *net = ni_user_value(w, "NCCL_NET");

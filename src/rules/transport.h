@@ -9,9 +9,9 @@
 
 ni_rule_fn ni_rule_transport;
 
-/* The user's NCCL_NET lets NCCL use InfiniBand and RoCE alone. */
+/* Returns true if the user's NCCL_NET lets NCCL use InfiniBand and RoCE alone. */
 bool ni_allows_only_ib(const struct ni_work *w);
-/* By what the user chose sockets; NULL: by nothing. */
+/* Returns the variable or option by which the user chose sockets, or NULL. */
 const char *ni_tcp_cause(const struct ni_work *w);
 
 #endif

@@ -26,7 +26,7 @@
 #include "rules/nccl_names.h"
 #include "rules/ports.h"
 
-/* A value that NCCL would take as set: check_variables reports empty ones. */
+/* Returns a value that NCCL takes as set. check_variables reports empty ones. */
 static const char *user_value(const struct ni_work *w, const char *name)
 {
     const char *v = ni_user_value(w, name);
@@ -38,7 +38,8 @@ static const char *user_value(const struct ni_work *w, const char *name)
 
 static const char prefix[] = "NCCL_";
 
-/* The name without "NCCL_"; empty: it is another program's, or longer than any. */
+/* Returns the name without "NCCL_"; empty: it is the name of another program's variable, or too
+   long. */
 static struct ni_span without_prefix(struct ni_span name)
 {
     const size_t head = sizeof(prefix) - 1;
@@ -79,7 +80,7 @@ struct ni_span ni_near_name(struct ni_span name)
 {
     const struct ni_span word = without_prefix(name);
     struct ni_span near = {NULL, 0};
-    unsigned best = word.n >= 10 ? 3 : 2; /* fewer letters, fewer slips */
+    unsigned best = word.n >= 10 ? 3 : 2; /* a short word allows fewer slips */
 
     if (word.n <= 3 || ni_is_nccl_name(name))
         return near;
@@ -100,8 +101,9 @@ bool ni_is_nccl_slip(struct ni_span name)
     return ni_near_name(name).n > 0;
 }
 
-/* A variable that NCCL reads by strtoll, to which a word is 0 (NCCL 2.30.7 misc/param.cc
-   ncclLoadParam); for a GID index 0 is a value. Is there more than a number, or less? */
+/* Returns true if NCCL reads the variable by strtoll, and the value is not exactly a number: to
+   strtoll a word is 0 (NCCL 2.30.7 misc/param.cc ncclLoadParam), which for a GID index is a
+   value. */
 static bool is_bad_number(struct ni_span name, const char *value)
 {
     char *end = NULL;
@@ -137,15 +139,16 @@ static void report_odd(const struct ni_work *w, const char *name, const char *va
         ni_report(w->f, NI_F_USER_NAME_MISSPELT, name,
                   "NCCL reads no such variable%s%s; did you mean NCCL_%.*s?",
                   file ? ", which is set in " : "", file ? file : "", (int)near.n, near.p);
-    if (!*value && !ni_plan_get(w->plan, name)) /* else reported where it was decided */
+    /* otherwise the rule that decided it has reported it */
+    if (!*value && !ni_plan_get(w->plan, name))
         ni_report(w->f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s, and left so",
                   file ? " in " : "", file ? file : "");
     if (is_bad_number(whole, value))
         report_number(w, name, value);
 }
 
-/* Names that NCCL does not read, empty values, words for numbers. Of one name the first entry
-   counts; reported by name, whatever the order of the environment. */
+/* Reports names that NCCL does not read, empty values, and words in place of numbers. Of one name
+   the first entry counts; they are reported by name, whatever the order of the environment. */
 static void check_variables(const struct ni_work *w)
 {
     const unsigned before = w->f->n;
@@ -161,8 +164,8 @@ static void check_variables(const struct ni_work *w)
             continue;
         if (*value && !is_bad_number(name, value) && !ni_is_nccl_slip(name))
             continue;
-        /* To find the first entry of a name costs a look at every entry; more findings than these
-           have no room. */
+        /* a search for the first entry of a name looks at every entry, and there is no room for
+           more findings than these */
         odd++;
         if (odd > NI_MAX_FINDINGS) {
             w->f->dropped++;
@@ -182,8 +185,8 @@ static void check_variables(const struct ni_work *w)
 
 /* ---- values ---- */
 
-/* A level that NCCL looks up by a negative number: it cuts the value to 32 bits, and knows an upper
-   bound only (NCCL 2.30.7 graph/paths.cc ncclGetLevel). */
+/* Returns true if NCCL looks the level up by a negative number: it cuts the value to 32 bits, and
+   knows an upper bound only (NCCL 2.30.7 graph/paths.cc ncclGetLevel). */
 static bool is_beyond(const char *level)
 {
     return ni_is_digit(*level) && (int)strtol(level, NULL, 0) < 0;
@@ -215,9 +218,9 @@ static void check_levels(const struct ni_work *w)
                   off ? "" : " on a machine with NVLink-C2C (NCCL 2.29.2)");
 }
 
-/* A level or policy of fusing NICs: of a level NCCL compares the beginning, and takes what it does
-   not know for LOC (NCCL 2.30.7 graph/topo.cc nicPathKvList). The policy RAIL (2.30.7) fuses only
-   NICs to which NCCL_IB_HCA gives one rail (ncclTopoAutoMerge). */
+/* Reports a level or policy of fusing that NCCL does not know. NCCL compares the beginning of a
+   level, and takes an unknown one for LOC (NCCL 2.30.7 graph/topo.cc nicPathKvList). The policy
+   RAIL (2.30.7) fuses only NICs to which NCCL_IB_HCA gives one rail (ncclTopoAutoMerge). */
 static void check_merging(const struct ni_work *w)
 {
     static const char *const levels[] = {"LOC", "PORT", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS"};
@@ -237,8 +240,8 @@ static void check_merging(const struct ni_work *w)
                   "and there the plan names none: no NICs are fused");
 }
 
-/* Gloo takes names as they are: torch splits the value at commas alone (ProcessGroupGloo.cpp
-   createDefaultDevice), Gloo's own tools not even there. */
+/* Reports names that Gloo takes as they are: torch splits the value at commas only
+   (ProcessGroupGloo.cpp createDefaultDevice), Gloo's own tools not even there. */
 static void check_gloo(const struct ni_work *w)
 {
     static const char name[] = "GLOO_SOCKET_IFNAME";
@@ -295,7 +298,7 @@ static void check_hca_list(const struct ni_work *w)
     const char *list = user_value(w, hca_list);
     struct ni_span e;
 
-    /* where nothing is chosen hca.ports has told of the list as a whole */
+    /* if no port is chosen, hca.ports has reported the list as a whole */
     if (!list || w->plan->transport != NI_NET_RDMA || w->plan->n_chosen == 0)
         return;
     const bool all_but = *list == '^', exact = list[all_but] == '=';
@@ -328,8 +331,8 @@ static void check_hca_list(const struct ni_work *w)
     }
 }
 
-/* The plane of an entry, name:port:rail:plane, as NCCL reads it: by atoi, into 16 bits; -1: it has
-   none. */
+/* Returns the plane of an entry, name:port:rail:plane, as NCCL reads it: by atoi, into 16 bits; -1:
+   it has none. */
 static int plane_of(struct ni_span entry)
 {
     for (unsigned colons = 0; colons < 3; colons++) {
@@ -341,7 +344,7 @@ static int plane_of(struct ni_span entry)
     return entry.n == 0 || *entry.p == ':' ? -1 : (int16_t)strtol(entry.p, NULL, 10);
 }
 
-/* The plane that the user's list gives a port: that of the first entry that takes it. */
+/* Returns the plane that the user's list gives a port: that of the first entry that takes it. */
 static int plane_of_port(const char *list, const char *hca, unsigned port)
 {
     const bool exact = *list == '=';
@@ -358,8 +361,9 @@ static int plane_of_port(const char *list, const char *hca, unsigned port)
     return -1;
 }
 
-/* NCCL 2.30.7 and later have room for 12 planes, and use one bit of the number for themselves; a
-   list beyond that ends the InfiniBand transport (transport/net_ib/init.cc ncclIbGetPlaneIndex). */
+/* Reports a list with too many planes: NCCL 2.30.7 and later have room for 12, and use one bit of
+   the number for themselves; a longer list ends the InfiniBand transport (transport/net_ib/init.cc
+   ncclIbGetPlaneIndex). */
 static void check_planes(const struct ni_work *w)
 {
     enum { MOST = 12, OWN_BIT = 1 << 14 };
@@ -394,7 +398,8 @@ static void check_planes(const struct ni_work *w)
                   "%u planes; NCCL 2.30.7 and later take %d, and with more no HCA at all", n, MOST);
 }
 
-/* A port that the plan leaves out, for one reason, and NCCL takes: another may be worse. */
+/* Reports a port that NCCL takes although the plan leaves it out. The plan has one reason; another
+   may be worse. */
 static void tell_taken(const struct ni_work *w, int at)
 {
     const struct ni_inventory *inv = w->inv;
@@ -464,8 +469,8 @@ void ni_rule_user(const struct ni_work *w)
     if (topo && inv->topo_file != NI_KNOWN && inv->topo_file != NI_UNSET)
         ni_report(w->f, NI_F_USER_TOPO_UNREADABLE, "NCCL_TOPO_FILE",
                   "`%.120s` is %s: NCCL goes on without it", topo, ni_known_text(inv->topo_file));
-    /* NCCL 2.28.7 and later ask the plugin alone: NULL is unset, whatever the environment has
-       (misc/param.cc ncclGetEnv, 2.30.7). */
+    /* NCCL 2.28.7 and later ask the plugin alone: if it says NULL the variable is unset, whatever
+       the environment has (misc/param.cc ncclGetEnv, 2.30.7) */
     if (plugin && strcasecmp(plugin, "none") != 0)
         ni_report(w->f, NI_F_USER_ENV_PLUGIN, "NCCL_ENV_PLUGIN",
                   "NCCL asks `%.100s` for each variable: a setting made here counts only if that "

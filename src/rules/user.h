@@ -10,8 +10,8 @@
 
 ni_rule_fn ni_rule_user;
 
-/* The variable of NCCL's that `name` is one or two letters off, less "NCCL_"; empty when it is
-   known, or far from all. */
+/* Returns the variable of NCCL, without "NCCL_", that `name` is one or two letters off; empty: the
+   name is known, or far from all. */
 struct ni_span ni_near_name(struct ni_span name);
 
 /* Return true if NCCL reads a variable of that name, as far as is known; if the name is a slip of
