@@ -23,7 +23,7 @@
 enum { GROUPS = 8, NAMED = 3, VALUE = 320, SUBJECT = 96 };
 #define PAIRS "; %u pairs in all, counted each way"
 
-/* "rank 3", "ranks 0-3, 7, ...": those of the n that are `value`. */
+/* Puts "rank 3" or "ranks 0-3, 7, ...": the numbers whose entry is `value`, of n. */
 static void put_numbers(struct ni_text *to, const char *one, const uint8_t *is, unsigned n,
                         uint8_t value)
 {
@@ -54,7 +54,7 @@ static void put_numbers(struct ni_text *to, const char *one, const uint8_t *is, 
 
 enum fact { SETTING, HOSTID, FAULT, LINK, SUBNET, MTU, PATH_MTU, RATE, PKEY, LIMITED, FIRMWARE };
 
-/* The most specific route of that rail's interface to the GID; NULL. */
+/* Returns the most specific route of that rail's interface to the GID, or NULL. */
 static const struct ni_subnet *route_to(const struct ni_rail *from, const struct ni_rail *to)
 {
     const struct ni_subnet *best = NULL;
@@ -66,7 +66,7 @@ static const struct ni_subnet *route_to(const struct ni_rail *from, const struct
     return best;
 }
 
-/* Its own; that of `most`, where it is known, if routes lead there and back. */
+/* Puts the rail's subnet: its own, or that of `most` if routes lead there and back. */
 static void put_subnet(struct ni_text *t, const struct ni_rail *r, const struct ni_rail *most)
 {
     const bool routed = most && route_to(r, most) && route_to(most, r);
@@ -74,7 +74,7 @@ static void put_subnet(struct ni_text *t, const struct ni_rail *r, const struct 
     struct ni_subnet prefix = {.bits = 64}; /* the upper half of the GID (IBTA 4.1.1) */
     char ip[NI_IP_TEXT];
 
-    /* that is told of the link */
+    /* the question about the link reports that */
     if (most && (r->link != most->link || ni_ip_is_v4(r->gid) != ni_ip_is_v4(most->gid)))
         return;
     memcpy(prefix.ip, r->gid, NI_GID_BYTES / 2);
@@ -117,7 +117,7 @@ static const char *setting_of(const struct ni_pod *pod, const struct ni_job_sett
     return NULL;
 }
 
-/* The pod's value; nothing where it is not known, and not compared. */
+/* Puts the pod's value; nothing if it is not known, for then it is not compared. */
 static void put_job_setting(struct ni_text *t, const struct ni_job_setting *row,
                             const struct ni_pod *pod)
 {
@@ -131,11 +131,11 @@ static void put_job_setting(struct ni_text *t, const struct ni_job_setting *row,
 
 /* ---- faults ---- */
 
-/* The one setting that only pods of one node may share. */
+/* Puts the NCCL_HOSTID of a pod that shares it with a pod of another node. */
 static void put_hostid(struct ni_text *t, const struct ni_job_setting *row,
                        const struct ni_job *job, unsigned rank)
 {
-    enum { MOST = 4096 }; /* pods: beyond, it takes too long */
+    enum { MOST = 4096 }; /* more pods than these take too long */
     const struct ni_pod *pod = &job->pod[rank];
     const char *id = setting_of(pod, row);
 
@@ -151,7 +151,7 @@ static void put_hostid(struct ni_text *t, const struct ni_job_setting *row,
     }
 }
 
-/* "bulk writes: IBV_WC_RETRY_EXC_ERR; ..." */
+/* Puts the step that failed, and how: "bulk writes: IBV_WC_RETRY_EXC_ERR; ...". */
 static void put_failure(struct ni_text *t, const struct ni_pair_result *x)
 {
     const char *name = ni_errno_name(x->err);
@@ -174,7 +174,8 @@ static void put_failure(struct ni_text *t, const struct ni_pair_result *x)
         ni_put(t, "; small ones passed: large packets are dropped (MTU of a switch?)");
 }
 
-/* A pod that is slow on several rails tells it of the slowest, of equal ones the first. */
+/* Puts how slow the rail is. A pod that is slow on several rails answers for the slowest, the first
+   of equal ones. */
 static void put_slow(struct ni_text *t, const struct ni_job *job, unsigned rank, unsigned rail)
 {
     const struct ni_rail_tally *y = ni_tally_of(job, rank, rail);
@@ -195,13 +196,14 @@ static void put_slow(struct ni_text *t, const struct ni_job *job, unsigned rank,
     }
 }
 
-/* A question about a verdict is for that rail; of a pair that passed again even slow ones tell. */
+/* Returns true if the question about a verdict is for that rail; that about a pair that passed
+   again is also for slow ones. */
 static bool is_asked(const struct ni_rail_tally *t, enum ni_rail_verdict verdict)
 {
     return t->verdict == verdict || (verdict == NI_RAIL_GOOD && t->verdict == NI_RAIL_SLOW);
 }
 
-/* A pair that failed, and with GOOD passed again. One end tells it. */
+/* Puts the pair that failed; with GOOD it passed the second time. Only one of its ends answers. */
 static void put_pair_path(struct ni_text *t, const struct ni_job *job, unsigned rank,
                           const struct ni_pair_result *x, enum ni_rail_verdict verdict, bool two)
 {
@@ -217,7 +219,7 @@ static void put_pair_path(struct ni_text *t, const struct ni_job *job, unsigned 
     put_failure(t, x);
 }
 
-/* Why the rail has that verdict; nothing where it has another one. two: only two pods have the
+/* Puts why the rail has that verdict; nothing if it has another one. two: only two pods have the
    rail. */
 static void put_fault(struct ni_text *t, const struct ni_job *job, unsigned rank, unsigned rail,
                       enum ni_rail_verdict verdict, bool two)
@@ -244,9 +246,10 @@ static void put_fault(struct ni_text *t, const struct ni_job *job, unsigned rank
 struct question {
     enum ni_finding_id id;
     enum fact fact;
-    const char *name;                     /* what stands before the first answer */
-    enum ni_rail_verdict verdict;         /* of FAULT */
-    const struct ni_job_setting *setting; /* of a pod; NULL: of its rails is asked */
+    const char *name;             /* the text before the first answer */
+    enum ni_rail_verdict verdict; /* the verdict that FAULT asks for */
+    /* the setting of a pod; NULL: the question is about rails */
+    const struct ni_job_setting *setting;
 };
 
 static const struct question facts[] = {
@@ -270,19 +273,20 @@ static const struct question faults[] = {
 
 struct group {
     char value[VALUE];
-    unsigned n, who[NAMED]; /* the first ones */
-    int64_t worst;          /* of slow rails, in percent: the less, the worse */
+    unsigned n, who[NAMED]; /* the number of its pods, and the first of them */
+    int64_t worst;          /* the rate of the slowest of its rails, in percent */
 };
 
 struct census {
     const struct ni_job *job;
     const struct question *q;
     unsigned rail;
-    const struct ni_rail *most; /* of SUBNET, in the second census: one of the largest group */
-    bool two;                   /* pods have the rail */
-    bool fault;                 /* who answers is at fault; else who answers otherwise */
-    unsigned n, known;          /* groups; pods that answered */
-    const char *hca;            /* that each of these has on the rail; "": they differ */
+    const struct ni_rail *most; /* of SUBNET, the second time: a rail of the largest group */
+    bool two;                   /* only two pods have the rail */
+    /* a pod that answers is at fault; otherwise one whose answer differs */
+    bool fault;
+    unsigned n, known; /* the number of groups, and of pods that answered */
+    const char *hca;   /* the HCA that all of them have on the rail; "": they differ */
     struct group group[GROUPS];
 };
 
@@ -298,7 +302,7 @@ static int fewest_first(const void *x, const void *y)
     return order ? order : (a->who[0] < b->who[0]) - (a->who[0] > b->who[0]);
 }
 
-/* Counts that pod's answer; where there is no more room, of slow rails the mildest go. */
+/* Counts the pod's answer. If there is no more room, the mildest group of slow rails goes. */
 static void count_value(struct census *c, unsigned rank, const char *value)
 {
     const bool slow = c->q->verdict == NI_RAIL_SLOW;
@@ -310,7 +314,7 @@ static void count_value(struct census *c, unsigned rank, const char *value)
         g++;
     if (g == c->group + GROUPS) {
         qsort(c->group, GROUPS, sizeof(*g), fewest_first);
-        g--; /* the mildest of them */
+        g--; /* the mildest group */
         if (worst >= g->worst)
             return;
         c->n--;
@@ -356,8 +360,8 @@ static void ask_all(struct census *c)
     qsort(c->group, c->n, sizeof(c->group[0]), fewest_first);
 }
 
-/* "1500 on trainer-17 (node-b3)", "9000 on 127 others"; of a fault "trainer-40, trainer-41 and 3
-   more: was not tried". named: how many of its pods; 0: they are the others. */
+/* Puts a group: "1500 on trainer-17 (node-b3)", "9000 on 127 others"; of a fault "trainer-40,
+   trainer-41 and 3 more: was not tried". named: how many pods are named; 0: they are the others. */
 static void put_group(const struct census *c, const struct group *g, unsigned named,
                       struct ni_text *t)
 {
@@ -375,8 +379,8 @@ static void put_group(const struct census *c, const struct group *g, unsigned na
         ni_putf(t, ": %s", g->value);
 }
 
-/* "1500 on trainer-17 (node-b3), 9000 on 127 others": of the values the first ones and the last;
-   of faults, which only some pods have, as many as there is room for. */
+/* Puts the groups: "1500 on trainer-17 (node-b3), 9000 on 127 others". Of values it puts the first
+   ones and the last; of faults, which only some pods have, as many as there is room for. */
 static void put_groups(const struct census *c, struct ni_text *t)
 {
     enum { TOLD = 3 };
@@ -415,9 +419,10 @@ static void put_groups(const struct census *c, struct ni_text *t)
 /* ---- what is told ---- */
 
 struct told {
-    char message[NI_FINDING_MESSAGE]; /* "": nothing */
-    uint8_t rail[NI_MAX_RAILS];       /* of which it is told */
-    char hca[NI_DEV_NAME];            /* "": of several rails, or of pods that call it otherwise */
+    char message[NI_FINDING_MESSAGE]; /* "": there is no finding */
+    uint8_t rail[NI_MAX_RAILS];       /* the rails that the finding is about */
+    /* the HCA; "": there are several rails, or pods whose HCAs have other names */
+    char hca[NI_DEV_NAME];
     enum ni_finding_id id;
     int64_t worst;
 };
@@ -430,7 +435,7 @@ static int worst_first(const void *x, const void *y)
     return order ? order : memcmp(b->rail, a->rail, sizeof(a->rail)); /* the first rail */
 }
 
-/* On the way, not by its own device. */
+/* Returns true if the rail failed on the way, not by its own device. */
 static bool fails_outside(const struct ni_job *job, unsigned rank, unsigned rail)
 {
     const struct ni_rail_tally *t = ni_tally_of(job, rank, rail);
@@ -438,7 +443,7 @@ static bool fails_outside(const struct ni_job *job, unsigned rank, unsigned rail
     return t->verdict == NI_RAIL_FAILED && !ni_is_own(t->failure);
 }
 
-/* Pairs that fail for good: a pod tells of one only. */
+/* Counts the pairs that failed for good: a pod names one of them only. */
 static unsigned count_paths(const struct ni_job *job, unsigned rail)
 {
     unsigned n = 0;
@@ -450,8 +455,8 @@ static unsigned count_paths(const struct ni_job *job, unsigned rail)
     return n;
 }
 
-/* Judges subnets by the one that most pods reach: asks again with each group's first as the
-   measure, the largest group first, until most pods reach it. */
+/* Finds the subnet that most pods reach, and judges by it: asks again with the first rail of each
+   group as the measure, the largest group first. */
 static void find_main_subnet(struct census *c)
 {
     unsigned first[GROUPS];
@@ -480,7 +485,7 @@ static bool is_difference(const struct census *c)
     /* one limited member reaches the full ones, two do not reach each other (IBTA 10.9.3) */
     if (limited ? c->known < 2 : c->n < 2)
         return false;
-    /* each has its own: such fabrics are routed, by tables that cannot be read here */
+    /* each pod has a subnet of its own: such fabrics are routed, by tables that no pod can read */
     return !(c->q->fact == SUBNET && c->known > 2 && c->group[c->n - 1].n * 2 <= c->known);
 }
 
@@ -509,18 +514,18 @@ static void look_at(const struct ni_job *job, const struct question *q, unsigned
         to->id = NI_F_JOB_RAIL_ALL;
         to->worst = -1;
     }
-    /* they do not tell whose fault it is */
+    /* two pods do not show which one is at fault */
     if (c.two && q->verdict >= NI_RAIL_GOOD && q->verdict <= NI_RAIL_PATH)
         ni_put(&t, "between two pods (either may be at fault): ");
     ni_put(&t, q->name);
     put_groups(&c, &t);
     if (q->verdict == NI_RAIL_PATH)
         pairs = count_paths(job, rail);
-    if (pairs > 2 * c.known) /* both ways */
+    if (pairs > 2 * c.known) /* a pair counts once for each direction */
         ni_putf(&t, PAIRS, pairs);
 }
 
-/* One finding for all rails of which the same is to be told; the worst first. */
+/* Reports the difference, one finding for all rails with the same sentence, the worst first. */
 static void report_difference(const struct ni_job *job, const struct question *q,
                               struct ni_findings *f)
 {
@@ -554,7 +559,7 @@ static void report_difference(const struct ni_job *job, const struct question *q
     }
 }
 
-/* One finding for the pods that are missing in that way. */
+/* Reports the pods that are missing in that way, as one finding. */
 static void tell_missing(const struct ni_job *job, enum ni_missing how, struct ni_findings *f)
 {
     const bool lost = how == NI_POD_WENT_AWAY;
@@ -579,7 +584,7 @@ void ni_compare_pods(const struct ni_job *job, const struct ni_policy *policy,
                      struct ni_findings *f)
 {
     const bool must = (policy->require & NI_REQUIRE_RDMA) != 0;
-    bool any = job->n_rail > 0; /* rails, or what another plugin has */
+    bool any = job->n_rail > 0; /* the job has rails, or devices of another plugin */
 
     for (unsigned p = 0; p < job->ranks; p++)
         any = any || (job->pod[p].here && job->pod[p].transport == NI_NET_OTHER);
@@ -599,7 +604,8 @@ void ni_compare_pods(const struct ni_job *job, const struct ni_policy *policy,
 
 void ni_judge_rails(struct ni_job *job, struct ni_findings *f)
 {
-    enum { LOW = 74 }; /* percent of the rate: 0.8 of what packets of 1024 bytes leave of it */
+    /* percent of the rate: 0.8 of the data rate that packets of 1024 bytes leave */
+    enum { LOW = 74 };
     const struct ni_pair_result *first = job->result;
 
     ni_tally(job);
@@ -607,7 +613,7 @@ void ni_judge_rails(struct ni_job *job, struct ni_findings *f)
     tell_missing(job, NI_POD_WENT_AWAY, f);
     for (size_t i = 0; i < NI_COUNT(faults); i++)
         report_difference(job, &faults[i], f);
-    /* no rail stands out, but all are far from what they could do */
+    /* no rail differs from the others, but all are far from what they could do */
     if (job->n_result > 0 && !job->pod[first->pair.from].rail[first->pair.rail].software &&
         percent < LOW)
         ni_report(f, NI_F_JOB_RATE_LOW, "all rails", "the median is %lld %% of their rate",

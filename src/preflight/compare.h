@@ -7,8 +7,8 @@
 #include "nccl_init/plan.h"
 #include "preflight/job.h"
 
-/* Compares what the pods told: one finding for each disagreement, which groups by value and names
-   the minority. */
+/* Compares the facts of the pods. Each disagreement becomes one finding, which groups the pods by
+   value and names the minority. */
 void ni_compare_pods(const struct ni_job *job, const struct ni_policy *policy,
                      struct ni_findings *f);
 

@@ -33,38 +33,40 @@ enum {
     BACKLOG = 16384, /* the kernel cuts it to net.core.somaxconn, 4096 since Linux 5.4 */
     STRANGERS = 64,  /* connections beyond two for each pod */
     SPARE_FDS = 32,
-    HELLO_MS = 5000, /* from accept to a whole hello, and to the facts */
+    HELLO_MS = 5000, /* from accept to a whole hello, and from there to the facts */
     SLOW_MS = 10000, /* from the first byte of a message to the last */
-    LOOK_MS = 250,   /* between looks for those that are too slow */
-    GRACE_MS = 3000, /* longer than the rails may take an answer is waited for */
-    TOLD_MS = 3000,  /* from the verdict to hanging up */
-    LAST_MS = 500,   /* longer than a pod waits for the others, pod 0 waits for them */
+    LOOK_MS = 250,   /* between two looks for slow connections */
+    GRACE_MS = 3000, /* an answer may take so much longer than the work of the rails */
+    TOLD_MS = 3000,  /* from the verdict to the end of the connections */
+    LAST_MS = 500,   /* pod 0 waits so much longer for a pod than that waits for the others */
     EVENTS = 256,
-    REFUSED = 16 /* pods that are told of: they leave room for what is wrong */
+    REFUSED = 16 /* refused pods that get a finding; so there is room for others */
 };
 
 struct conn {
     int fd;         /* -1: none */
-    int64_t due_ms; /* until its hello, its facts, or a message that has begun must be there */
+    int64_t due_ms; /* when its hello, its facts, or the rest of a message must have come */
 };
 
 /* A rail of a pod in one role, in this round. */
 struct slot {
-    struct ni_pair_result *pair; /* NULL: it has none, or it is over */
+    /* the result of its pair; NULL: it has no pair, or the pair is over */
+    struct ni_pair_result *pair;
     struct ni_rail_end end;
-    struct ni_pair_result how; /* what its pod answered last */
+    struct ni_pair_result how; /* the last answer of its pod */
 };
 
 static struct coordinator {
     const struct ni_rendezvous *m;
-    enum { GATHERING, ROUNDS, OVER } phase; /* who comes in the first is welcome */
+    enum { GATHERING, ROUNDS, OVER } phase; /* pods are welcome in the first phase */
     int epoll, listen;
-    int64_t step_ms; /* what the rails do at once, at most */
+    int64_t step_ms; /* the time for one work of all rails */
     int64_t until_ms, looked_ms, alive_ms;
-    unsigned strangers; /* hellos without the key */
+    unsigned strangers; /* the number of hellos without the key */
     unsigned n_conn;
-    struct conn *conn;       /* the pods by rank, then those who are not welcome yet */
-    bool owes[NI_MAX_RANKS]; /* its facts, its answer, or to hang up is waited for */
+    struct conn *conn; /* by rank the pods, then connections that are not welcome yet */
+    /* by rank: its facts, its answer, or the end of its connection must still come */
+    bool owes[NI_MAX_RANKS];
     uint8_t missing[NI_MAX_RANKS];
     struct ni_job job;
     struct ni_findings *f;
@@ -90,7 +92,7 @@ static void drop(struct coordinator *h, unsigned at)
     }
 }
 
-/* Each event once: half a message stays where it is. */
+/* Sets the events of a connection. Each comes once, since half a message stays in the socket. */
 static void set_events(struct coordinator *h, int how, unsigned at)
 {
     struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.u32 = at};
@@ -98,8 +100,8 @@ static void set_events(struct coordinator *h, int how, unsigned at)
     (void)epoll_ctl(h->epoll, how, h->conn[at].fd, &e);
 }
 
-/* All that wait, before any is read: the kernel's queue of them is short. Each gets a free place,
-   or that of who waits for a welcome longest. */
+/* Accepts all connections that wait, before any is read, for the kernel's queue is short. Each gets
+   a free place, or the place of the one that has waited longest for a welcome. */
 static void accept_all(struct coordinator *h)
 {
     for (int i = 0; i < BACKLOG; i++) {
@@ -120,8 +122,8 @@ static void accept_all(struct coordinator *h)
     }
 }
 
-/* h->out. The kernel keeps what a pod has not read yet; who participants more unread than that is
-   gone. */
+/* Sends h->out to a pod. The kernel keeps what the pod has not read yet; a pod that leaves more
+   unread than the kernel has room for is dropped. */
 static void say(struct coordinator *h, unsigned at, enum ni_message_type type)
 {
     h->out.type = type;
@@ -131,7 +133,7 @@ static void say(struct coordinator *h, unsigned at, enum ni_message_type type)
 
 /* ---- what comes ---- */
 
-/* Says no, and hangs up; also the job hears of that host. */
+/* Refuses a pod, ends its connection, and reports that host. */
 static void refuse_pod(struct coordinator *h, unsigned at, enum ni_finding_id id, const char *host,
                        const char *why)
 {
@@ -141,8 +143,8 @@ static void refuse_pod(struct coordinator *h, unsigned at, enum ni_finding_id id
     say(h, at, NI_MSG_NO);
 }
 
-/* Says no, and hangs up. Whoever reaches the port can say hello: without the key it gets nothing,
-   and what it says is nowhere repeated. */
+/* Refuses a stranger and ends the connection. Anybody who reaches the port can say hello; without
+   the key he learns nothing, and no text of his is repeated. */
 static void refuse_stranger(struct coordinator *h, unsigned at)
 {
     h->strangers++;
@@ -151,8 +153,8 @@ static void refuse_stranger(struct coordinator *h, unsigned at)
     say(h, at, NI_MSG_NO);
 }
 
-/* A pod participants when its own time is over; so long pod 0 waits, that it can still tell who is
-   missing. */
+/* Lets pod 0 wait at least as long as that pod does: a pod ends when its own time is over, and
+   before that pod 0 must tell it who is missing. */
 static void wait_as_long(struct coordinator *h, int64_t its_within_ms)
 {
     const int64_t until_ms = ni_now_ms() + its_within_ms + LAST_MS;
@@ -178,8 +180,8 @@ static enum ni_finding_id judge_hello(const struct coordinator *h, unsigned at,
         ni_put(why, "the others have started without it");
     } else if (rank != at && h->conn[rank].fd >= 0 &&
                strcmp(h->job.pod[rank].host, m->pod.host) != 0) {
-        /* One of the same host is that pod again. Another host shall come later, because the first
-           pod may be dead, and nobody knows it yet. */
+        /* A pod of the same host is the same pod again. One of another host has to try later,
+           because the first pod may be dead without anybody knowing it. */
         ni_putf(why, "rank %u is also that of %s", rank, h->job.pod[rank].host);
         return NI_F_JOB_RANK_TWICE;
     }
@@ -241,7 +243,7 @@ static void take_facts(struct coordinator *h, unsigned rank, const struct ni_mes
     h->job.missing[rank] = NI_POD_CAME;
     h->owes[rank] = false;
     h->conn[rank].due_ms = INT64_MAX;
-    for (unsigned i = 0; i < h->f->n; i++) /* it was refused while a dead one had its rank */
+    for (unsigned i = 0; i < h->f->n; i++) /* the pod was refused while a dead one had its rank */
         if (h->f->at[i].id == NI_F_JOB_RANK_TWICE && strcmp(h->f->at[i].subject, pod->host) == 0)
             h->f->at[i--] = h->f->at[--h->f->n];
 }
@@ -267,7 +269,7 @@ static void take_done(struct coordinator *h, unsigned rank, const struct ni_mess
     }
 }
 
-/* ends: nothing comes after it. */
+/* Reads the messages of a connection. ends: the other side has closed it. */
 static void read_some(struct coordinator *h, unsigned at, bool ends)
 {
     struct conn *c = &h->conn[at];
@@ -290,7 +292,7 @@ static void read_some(struct coordinator *h, unsigned at, bool ends)
     else
         drop(h, at);
     if (r == 1 && ends && h->conn[at].fd >= 0)
-        set_events(h, EPOLL_CTL_MOD, at); /* so that the end is told again */
+        set_events(h, EPOLL_CTL_MOD, at); /* so that epoll reports the end once more */
 }
 
 /* Tells the pods that pod 0 is there, and whether it waits for others. */
@@ -321,7 +323,8 @@ static void watch_pods(struct coordinator *h, int64_t now)
         h->m->progress(h->m->arg, line, false);
 }
 
-/* Until no pod owes anything, or the time is over: who owes then is dropped. */
+/* Waits until no pod owes an answer, or the time is over; then drops the pods that still owe
+   one. */
 static void wait_for_pods(struct coordinator *h, int64_t limit_ms)
 {
     struct epoll_event e[EVENTS];
@@ -363,7 +366,7 @@ static void tell_work(struct coordinator *h, enum ni_rail_work work)
 
             if (!s->pair || (work == NI_WORK_MOVE && role == NI_ROLE_TARGET))
                 continue;
-            s->how.silent = true; /* until it answers */
+            s->how.silent = true; /* it counts as silent until it answers */
             *it = (struct ni_item){.rail = rail, .role = role};
             it->partner = role == NI_ROLE_INITIATOR ? s->pair->pair.to : s->pair->pair.from;
             it->end = rail_slot(h, it->partner, rail, NI_ROLE_TARGET - role)->end;
@@ -376,8 +379,8 @@ static void tell_work(struct coordinator *h, enum ni_rail_work work)
 }
 
 /* Settles the result of a pair from the answers of its ends. The pair is over if one end did not
-   come so `far`. If both did not, the end whose own fault it is counts, else `from`: so each pod
-   whose device fails is named, because it is `from` in another pair. */
+   come so `far`. If both did not, the end counts that is at fault itself, or else `from`: so each
+   pod whose device fails is named, because it is `from` in another pair. */
 static void settle(struct coordinator *h, struct ni_pair_result *r, enum ni_pair_step far)
 {
     const struct ni_pair_result was = *r;
@@ -432,11 +435,11 @@ static void run_rounds(struct coordinator *h)
 
 /* ---- the whole ---- */
 
-/* A socket on all addresses of this machine, or -errno. */
+/* Opens a socket on all addresses of this machine. Its descriptor, or -errno. */
 static int listen_on(uint16_t port)
 {
     static const int on = 1, off = 0;
-    /* all that is zero is any address; so it is of an IPv4 one, which is shorter */
+    /* zeros mean any address, also for IPv4, whose structure is shorter */
     struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
     socklen_t size = sizeof(any);
     const void *at = &any;
@@ -467,7 +470,7 @@ static int count_free_descriptors(int most)
     if (setrlimit(RLIMIT_NOFILE, &fds) < 0 && getrlimit(RLIMIT_NOFILE, &fds) < 0)
         return -errno;
     for (int fd = 0; n_free < most && fd + SPARE_FDS < (int64_t)fds.rlim_cur; fd++) {
-        if (fcntl(fd, F_GETFD) < 0) /* inherited ones are not free */
+        if (fcntl(fd, F_GETFD) < 0) /* the process may have inherited descriptors */
             n_free++;
     }
     return n_free;
@@ -477,7 +480,7 @@ static int count_free_descriptors(int most)
    -errno. */
 static int set_up(struct coordinator *h)
 {
-    enum { OWN = 4 }; /* descriptors: to listen, of epoll, two of the participant */
+    enum { OWN = 4 }; /* descriptors: the listening one, epoll's, two of the participant */
     const unsigned ranks = h->m->party->ranks;
     struct epoll_event e = {.events = EPOLLIN, .data.u32 = UINT32_MAX};
     const int n_free = count_free_descriptors((int)(2 * ranks + STRANGERS + OWN));
@@ -512,7 +515,7 @@ static int set_up(struct coordinator *h)
     return 0;
 }
 
-/* Findings of the meeting itself. */
+/* Reports what went wrong in the meeting itself. */
 static void report_rendezvous(struct coordinator *h)
 {
     if (h->strangers > 0)
@@ -524,7 +527,7 @@ static void report_rendezvous(struct coordinator *h)
                   h->m->host_network ? ", whose address all jobs of its node have" : "");
 }
 
-/* From the first pod to the last. 0 or -errno. */
+/* Leads the meeting from the first pod to the verdict. 0 or -errno. */
 static int run(struct coordinator *h, struct ni_verdict *ret)
 {
     const struct ni_rendezvous *m = h->m;
@@ -538,7 +541,7 @@ static int run(struct coordinator *h, struct ni_verdict *ret)
         if (job->pod[rank].here && job->pod[rank].n_rail > job->n_rail)
             job->n_rail = job->pod[rank].n_rail;
     }
-    h->phase = ROUNDS; /* from now on who goes away is missed */
+    h->phase = ROUNDS; /* a pod that goes away from now on is missing */
     tell_alive(h, ni_now_ms());
     if (m->begun)
         m->begun(m->arg);
@@ -557,7 +560,7 @@ static int run(struct coordinator *h, struct ni_verdict *ret)
     ni_put_verdict(&line, job, h->f, !ret->good);
     h->out.verdict = *ret;
     h->phase = OVER;
-    for (unsigned rank = 0; rank < job->ranks; rank++) { /* who then hang up */
+    for (unsigned rank = 0; rank < job->ranks; rank++) { /* the pods then end their connections */
         h->owes[rank] = h->conn[rank].fd >= 0;
         if (h->owes[rank])
             say(h, rank, NI_MSG_VERDICT);
@@ -595,14 +598,14 @@ int ni_coordinate(const struct ni_rendezvous *m, struct ni_verdict *ret, struct 
     if (participant == 0) {
         struct ni_rendezvous own = *m;
 
-        own.begun = NULL; /* the coordinator knows better */
+        own.begun = NULL; /* the coordinator says so itself */
         (void)close(h->listen);
         (void)close(pair[1]);
         _exit(ni_participate(&own, pair[0], ret) == 0 ? 0 : 1);
     }
     (void)close(pair[0]);
     h->conn[0] = (struct conn){pair[1], ni_now_ms() + NI_RAIL_MS + HELLO_MS};
-    set_events(h, EPOLL_CTL_ADD, 0); /* the participant, which opens its rails first */
+    set_events(h, EPOLL_CTL_ADD, 0); /* the participant of pod 0, which opens its rails first */
     r = run(h, ret);
     (void)close(h->listen);
     while (waitpid(participant, NULL, 0) < 0 && errno == EINTR)

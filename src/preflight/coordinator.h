@@ -10,10 +10,10 @@
 #include "preflight/job.h"
 #include "preflight/participant.h"
 
-/* The whole meeting of this pod. Findings of pod 0 are added to f. 0: *ret is pod 0's verdict.
+/* Runs the whole meeting of this pod. Findings of pod 0 are added to f. 0: *ret is pod 0's verdict.
    -ETIMEDOUT: pod 0 was not there in time, or refused this pod; -ECONNRESET: it went away; or
-   another errno: ret->line tells, and ret->good is false. To be called in a process that has
-   nothing to lose, with the usual signals: what it allocates ends with that. */
+   another errno: ret->line says why, and ret->good is false. Call it in a process of its own with
+   the usual signals: its memory is freed when the process ends. */
 int ni_coordinate(const struct ni_rendezvous *m, struct ni_verdict *ret, struct ni_findings *f);
 
 #endif

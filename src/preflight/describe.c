@@ -27,8 +27,8 @@ void ni_add_setting(struct ni_pod *pod, const char *name, const char *value)
     pod->n_setting += value[0] != '\0';
 }
 
-/* Describes the settings that NCCL will have: the user's or a file's, else ours. Equal values
-   become equal texts: 0x10 is 16 (NCCL reads numbers by strtoll with base 0). */
+/* Describes the settings that NCCL will have: those of the user or a file, otherwise those of the
+   plan. Equal values become equal texts: 0x10 is 16 (NCCL reads numbers by strtoll with base 0). */
 static void describe_settings(const struct ni_work *w, struct ni_pod *pod)
 {
     for (unsigned i = 0; i < NI_N_JOB_SETTING; i++) {

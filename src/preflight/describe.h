@@ -10,7 +10,7 @@
 
 void ni_describe_pod(const struct ni_work *w, struct ni_pod *ret, struct ni_rail *rail,
                      struct ni_pod_setting *setting);
-/* One more thing that the pod tells; "": it is not known. */
+/* Adds one more fact of the pod; "": it is not known. */
 void ni_add_setting(struct ni_pod *pod, const char *name, const char *value);
 
 #endif

@@ -18,19 +18,19 @@ enum {
     NI_MAX_POD_SETTINGS = 64
 };
 
-/* A fact of the pod, or a setting as NCCL will have it there: the user's, of nccl.conf, or ours;
-   none where it is unset, or NCCL's default. */
+/* A fact of the pod, or a setting as NCCL will have it there: from the user, nccl.conf or the plan;
+   absent if it is unset or NCCL's default. */
 struct ni_pod_setting {
-    char name[48];   /* of a row of ni_job_settings */
-    char value[128]; /* longer ones are cut */
+    char name[48];   /* the name of a row of ni_job_settings */
+    char value[128]; /* a longer value is cut */
 };
 
 struct ni_pod {
-    bool here;                                 /* it came and told */
+    bool here;                                 /* the pod came, and its facts are here */
     char host[NI_POD_NAME], node[NI_POD_NAME]; /* node: NODE_NAME, else "" */
     enum ni_transport transport;
     unsigned n_setting, n_rail;
-    struct ni_pod_setting *setting; /* as many; the owner of the pod keeps them */
+    struct ni_pod_setting *setting; /* n_setting of them; the owner of the pod keeps them */
     struct ni_rail *rail;
 };
 
@@ -43,52 +43,55 @@ enum ni_rail_verdict {
     NI_RAIL_UNTRIED,
     NI_RAIL_GOOD,
     NI_RAIL_SLOW,
-    NI_RAIL_PATH,   /* fails with some, not with all */
+    NI_RAIL_PATH,   /* it fails with some pods, not with all */
     NI_RAIL_FAILED, /* the port is to blame */
     NI_RAIL_VERDICTS
 };
 
 /* Speed of data in one direction. 0: not measured. */
 struct ni_flow {
-    int64_t mbps, percent; /* of the median of all, as parts of the rates */
+    int64_t mbps, percent; /* percent: of the median of all, as parts of the rates */
 };
 
 /* Results of the rounds so far for a rail of a pod. 0: not measured. */
 struct ni_rail_tally {
     enum ni_rail_verdict verdict;
-    unsigned passed, failed;              /* pairs; not what is certainly another's fault */
-    unsigned measured;                    /* of the passed ones: both rates are known */
-    unsigned passed_again;                /* by new queue pairs with this rank + 1; 0: with none */
-    uint8_t busy;                         /* roles that it has in the round that is being made */
-    struct ni_flow send, receive;         /* the best */
-    int64_t latency_ns, slowest_ns;       /* the first median, the worst of all */
-    const struct ni_pair_result *failure; /* that says most; NULL */
+    /* pairs; without those in which another rail is certainly at fault */
+    unsigned passed, failed;
+    unsigned measured; /* passed pairs of which both rates are known */
+    /* the rank + 1 with which it passed by new queue pairs; 0: none */
+    unsigned passed_again;
+    uint8_t busy;                 /* roles that it already has in the next round */
+    struct ni_flow send, receive; /* the best measurements */
+    /* the first median, and the slowest acknowledgement of all */
+    int64_t latency_ns, slowest_ns;
+    const struct ni_pair_result *failure; /* the failure that says most, or NULL */
 };
 
 struct ni_job {
     unsigned ranks;
-    const char *source; /* who told: id of the launcher's row, "pet", "lws", "peers" */
+    const char *source; /* the source: id of the launcher's row, "pet", "lws", "peers" */
     struct ni_pod *pod; /* by rank */
     uint8_t *missing;   /* enum ni_missing, by rank */
     unsigned n_rail;    /* the largest n_rail of all pods */
     unsigned n_result;
     struct ni_pair_result *result; /* in the order of the rounds */
-    unsigned rounds;               /* that were run */
+    unsigned rounds;               /* the number of rounds that were run */
     struct ni_rail_tally *tally;   /* by rank and rail: ni_tally_of */
-    int64_t median;                /* of all writes and reads, in parts of the rates */
+    int64_t median;                /* the median of all writes and reads, in parts of the rates */
 };
 
 /* The verdict of pod 0 on the job; or, if pod 0 was not reached, the reason. */
 struct ni_verdict {
     bool good;
-    char line[704];           /* without a line end */
-    const struct ni_job *job; /* at pod 0 what came out, else NULL */
+    char line[704];           /* one line, without its end */
+    const struct ni_job *job; /* the results, at pod 0; otherwise NULL */
 };
 
 struct ni_rail_tally *ni_tally_of(const struct ni_job *job, unsigned rank, unsigned rail);
-/* "trainer-17 (node-b3)"; "rank 17" where it never came. */
+/* Puts a pod's name: "trainer-17 (node-b3)", or "rank 17" if it never came. */
 void ni_put_pod(struct ni_text *to, const struct ni_job *job, unsigned rank);
-/* The first sentence of the result, with "good: " or "bad: " in front. */
+/* Puts the first sentence of the result, with "good: " or "bad: " in front. */
 void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const struct ni_findings *f,
                     bool bad);
 

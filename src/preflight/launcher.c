@@ -11,34 +11,35 @@
 #include "nccl_init/text.h"
 #include "preflight/job.h"
 
-/* One way of telling. */
+/* The variables of one launcher. */
 static const struct row {
     const char *id;
-    const char *when; /* where this is set it is this launcher, and must tell all; NULL: or none */
+    /* if this is set it is this launcher, which must give all; NULL: nothing marks it */
+    const char *when;
     const char *host, *or_host, *rank, *or_rank, *ranks;
-    const char *unless; /* it does not count where this is set */
+    const char *unless; /* if this is set the row does not count */
     const char *local;  /* `rank` and `ranks` count processes, of which each pod has so many */
-    const char *key[3]; /* the job's id, then its attempt; joined, those that are set */
+    const char *key[3]; /* the job's id and its attempt; those that are set are joined */
 } rows[] = {
     {.id = "peers"}, /* the options alone */
-    /* in its workers: GROUP_* count agents, RANK and WORLD_SIZE workers (PyTorch
+    /* inside workers: GROUP_* count agents, RANK and WORLD_SIZE workers (PyTorch
        elastic/agent/server/local_elastic_agent.py) */
     {"torchrun", .host = "MASTER_ADDR", .rank = "GROUP_RANK", .ranks = "GROUP_WORLD_SIZE",
      .key = {"TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"}},
-    /* around it; its own rank within c10d is another one, there this one only names pods (PyTorch
+    /* around torchrun. Within c10d it has another rank; this one only names pods (PyTorch
        elastic/rendezvous, dynamic rendezvous) */
     {"pet", .when = "PET_NNODES", .host = "PET_RDZV_ENDPOINT", .or_host = "PET_MASTER_ADDR",
      .rank = "PET_NODE_RANK", .or_rank = "JOB_COMPLETION_INDEX", .ranks = "PET_NNODES",
      .key = {"PET_RDZV_ID"}},
     {"lws", .when = "LWS_GROUP_SIZE", .host = "LWS_LEADER_ADDRESS", .rank = "LWS_WORKER_INDEX",
      .ranks = "LWS_GROUP_SIZE"},
-    /* a step, never the job around it: a batch script has the job's numbers, and is alone */
+    /* a step only: a batch script has the job's numbers, and is alone */
     {"slurm", .when = "SLURM_STEP_ID", .host = "SLURM_STEP_NODELIST", .rank = "SLURM_NODEID",
      .ranks = "SLURM_STEP_NUM_NODES",
      .key = {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"}},
     {"master", .host = "MASTER_ADDR", .rank = "NODE_RANK", .ranks = "NNODES"},
     {"master", .host = "MASTER_ADDR", .rank = "CROSS_RANK", .ranks = "CROSS_SIZE"},
-    /* these count pods where no launcher of processes is about (PyTorchJob, Volcano's plugin) */
+    /* these count pods, if no launcher of processes is there (PyTorchJob, Volcano's plugin) */
     {"master", .host = "MASTER_ADDR", .rank = "RANK", .ranks = "WORLD_SIZE",
      .unless = "LOCAL_RANK"},
     {"index", .when = "JOB_COMPLETION_INDEX", .rank = "JOB_COMPLETION_INDEX"},
@@ -47,12 +48,12 @@ static const struct row {
      .key = {"PMIX_NAMESPACE"}},
     {"mpi", .when = "PMI_RANK", .rank = "PMI_RANK", .ranks = "PMI_SIZE",
      .local = "MPI_LOCALNRANKS"},
-    /* these tell less than is needed; so they are named */
+    /* these give too little, so the message names them */
     {"KubeRay", .when = "KUBERAY_GEN_RAY_START_CMD"},
     {"Ray", .when = "RAY_ADDRESS"},
     {"PMIx, of a process", .when = "PMIX_RANK"},
     {"the MPI operator, not mpirun", .when = "K_MPI_JOB_ROLE"},
-    {"DLRover", .when = "DLROVER_MASTER_ADDR"}, /* which is not pod 0 */
+    {"DLRover", .when = "DLROVER_MASTER_ADDR"}, /* its master is not pod 0 */
     {"Volcano, pods of one task", .when = "VC_TASK_INDEX"},
     {"a Slurm batch script; use srun", .when = "SLURM_JOB_ID"},
     {"set NODE_RANK and NNODES, too", .when = "MASTER_ADDR"},
@@ -63,7 +64,7 @@ struct search {
     const struct ni_env *env;
     const struct ni_party_options *options;
     struct ni_party *to;
-    struct ni_text *why; /* not empty: what is told is wrong, or not enough */
+    struct ni_text *why; /* not empty: a value is wrong or missing */
 };
 
 static const char *get(const struct search *s, const char *name)
@@ -73,7 +74,7 @@ static const char *get(const struct search *s, const char *name)
     return v && v[0] ? v : NULL;
 }
 
-/* The first refusal counts. */
+/* Refuses a variable; the first refusal counts. */
 static void refuse_variable(const struct search *s, const char *name, const char *value,
                             const char *what)
 {
@@ -84,8 +85,8 @@ static void refuse_variable(const struct search *s, const char *name, const char
     ni_putf(s->why, " %s", what);
 }
 
-/* Returns the number that an option gives (-1: none) or a variable: of pods, or of processes of
-   which a pod has `local`. -1: nothing, or it was refused. */
+/* Returns the number of an option (-1: not given) or of a variable. It counts pods, or processes of
+   which each pod has `local`. -1: there is none, or it was refused. */
 static int64_t read_number(const struct search *s, const char *name, int given, uint64_t local,
                            const char *refusal)
 {
@@ -103,8 +104,8 @@ static int64_t read_number(const struct search *s, const char *name, int given, 
     return -1;
 }
 
-/* The first of a list of hosts; as Slurm writes it, `trainer[08-11,20]-x,other`
-   (src/common/hostlist.c), of each bracket the lower bound of the first range. */
+/* Puts the first of a list of hosts, in Slurm's form `trainer[08-11,20]-x,other`
+   (src/common/hostlist.c): of each bracket the lower bound of the first range. */
 static void put_first_host(struct ni_text *t, const char *list)
 {
     static const char digits[] = "0123456789";
@@ -122,8 +123,8 @@ static void put_first_host(struct ni_text *t, const char *list)
     }
 }
 
-/* Pod 0: HOST, HOST:PORT, [V6]:PORT, V6; its port only from --peers, for elsewhere it is another
-   program's. false: nothing tells. */
+/* Takes the address of pod 0: HOST, HOST:PORT, [V6]:PORT or V6. Only --peers gives its port; a
+   launcher's port belongs to another program. false: nothing names it. */
 static bool take_host(const struct search *s, const struct row *row)
 {
     const char *given = s->options->peers;
@@ -139,7 +140,7 @@ static bool take_host(const struct search *s, const struct row *row)
     t = ni_text_on(host, sizeof(s->to->host));
     put_first_host(&t, told);
     colon = strchr(host, ':');
-    if (colon && strchr(colon + 1, ':')) { /* of V6: a port stands after brackets */
+    if (colon && strchr(colon + 1, ':')) { /* an IPv6 address, which has brackets before a port */
         char *bracket = strstr(colon, "]:");
 
         colon = bracket ? bracket + 1 : NULL;
@@ -174,7 +175,7 @@ static const char *take_three(const struct search *s, const struct row *row)
     int64_t ranks;
     bool alone;
 
-    if (rank < 0 && !row->when) /* another's variables, not to be judged */
+    if (rank < 0 && !row->when) /* these variables belong to something else */
         return "which pod this is";
     ranks =
         read_number(s, row->ranks, o->ranks, local, "is no number of pods; --ranks=N wins over it");
@@ -196,8 +197,9 @@ static bool is_loopback(const char *host)
            ni_has_prefix(host, "127.");
 }
 
-/* Pod 0, as all pods know it: some by its name alone, some with the domain. Where it is only told
-   that it is localhost, as in older PyTorchJobs, its own name is the one that the others have. */
+/* Puts the name of pod 0 as all pods know it, so without the domain, which only some have. If a
+   pod is only given localhost, as in older PyTorchJobs, its own name is the one that the others
+   have. */
 static void put_pod_0(struct ni_text *t, const struct search *s)
 {
     const char *self = s->options->self ? s->options->self : "";
@@ -266,7 +268,7 @@ bool ni_find_party(const struct ni_env *env, const struct ni_party_options *opti
         lacks = take_three(&s, row);
         if (lacks && !row->when && why->len == 0)
             continue;
-        if (number && strcmp(number, "0") != 0) { /* local rank 0 tells what is wrong */
+        if (number && strcmp(number, "0") != 0) { /* local rank 0 reports the mistake */
             *why = ni_text_on(why->buf, why->cap);
             ret->stand_aside = true;
             return true;

@@ -13,13 +13,13 @@ enum { NI_MEET_PEERS = 256 }; /* bytes of a name or address of pod 0 */
 
 /* The pods of the job, from options or the launcher. */
 struct ni_party {
-    const char *source;       /* id of the row that told */
-    char host[NI_MEET_PEERS]; /* of pod 0; a name or an address */
+    const char *source;       /* id of the launcher's row */
+    char host[NI_MEET_PEERS]; /* the name or address of pod 0 */
     unsigned port;
     unsigned rank, ranks;
     char key[128];    /* equal in all pods of this attempt; never shown to anybody */
     bool named;       /* the key is only the name of pod 0, which another job can have, too */
-    bool stand_aside; /* local rank 0 of this pod acts, and no more is told */
+    bool stand_aside; /* local rank 0 of this pod acts, and the other members are not set */
 };
 
 /* Its options; one that is not given is NULL or negative. */
@@ -29,8 +29,8 @@ struct ni_party_options {
     unsigned port;
 };
 
-/* true: *ret is whole. false: `why`, which was empty, says which variables would tell, or which is
-   wrong, or what is not told. */
+/* Finds the job. true: *ret is complete. false: `why`, which was empty, names the variables that
+   would give it, or the one that is wrong or missing. */
 bool ni_find_party(const struct ni_env *env, const struct ni_party_options *options,
                    struct ni_party *ret, struct ni_text *why);
 

@@ -20,27 +20,27 @@
 #include "system/process.h"
 
 enum {
-    WELCOME_MS = 3000, /* from a hello to the welcome; then it is said again */
-    SILENT_MS = 10000, /* without a word of pod 0, which says every second that it is there */
+    WELCOME_MS = 3000, /* from a hello to the welcome; then the hello is repeated */
+    SILENT_MS = 10000, /* without a message of pod 0, which sends one every second */
     SLACK_MS = 1500,   /* beyond --within, for the last word of a pod 0 that waited as long */
     MOVE_MS = 3000,    /* for data, if pod 0 says so, unless this pod's own option allows more */
-    STEPS = 8,         /* for the rounds: so many that take as long as they may */
-    GRACE_MS = 3000,   /* that pod 0 waits longer than rails may take (coordinator.c) */
-    CONNECT_MS = 4000, /* of one address, if it is the last; three times SYN */
-    OTHERS_MS = 500,   /* of each before */
+    STEPS = 8,         /* for the rounds: as many works that each take their whole time */
+    GRACE_MS = 3000,   /* pod 0 waits so much longer than the rails may take (coordinator.c) */
+    CONNECT_MS = 4000, /* for the last address: time for three SYN */
+    OTHERS_MS = 500,   /* for each address before it */
     FIRST_PAUSE_MS = 50,
-    LAST_PAUSE_MS = 1000, /* names are not asked for more often: 1,000 pods ask one DNS */
+    LAST_PAUSE_MS = 1000, /* between two look-ups of the name: 1,000 pods ask one DNS */
     JITTER_MS = 200
 };
 
 static struct participant {
     const struct ni_rendezvous *m;
-    struct ni_rails rails; /* .n 0: none */
+    struct ni_rails rails; /* .n is 0: no processes */
     int fd;
-    int64_t within_ms;     /* until then it waits for pod 0 and the others */
-    int64_t until_ms;      /* until then it listens to pod 0, whatever that says */
-    bool begun;            /* nobody is waited for any more, so that there is no coming back */
-    struct ni_message msg; /* said last, or heard */
+    int64_t within_ms;     /* how long it waits for pod 0 and the others */
+    int64_t until_ms;      /* when it stops listening to pod 0, whatever that says */
+    bool begun;            /* waiting for pods is over, so the participant cannot connect anew */
+    struct ni_message msg; /* the last message, sent or received */
     struct ni_text why;
 } participant; /* of this process */
 
@@ -59,7 +59,7 @@ static int fail_to_take_part(struct participant *l, int err, const char *fmt, ..
 
 /* ---- messages ---- */
 
-/* The time for data that pod 0 may ask for. */
+/* Returns the time for data that pod 0 may ask for. */
 static int move_ms(const struct participant *l, int asked)
 {
     const int own = l->m->task.move_ms;
@@ -68,7 +68,7 @@ static int move_ms(const struct participant *l, int asked)
     return asked < most ? asked : most;
 }
 
-/* The pods are there. What follows has limits of this pod's own making. */
+/* Begins the rounds, for all pods are there. From here on this pod's own limits hold. */
 static void begin_work(struct participant *l)
 {
     const int64_t step_ms = NI_RAIL_MS + 3 * (int64_t)move_ms(l, INT32_MAX) + GRACE_MS;
@@ -81,8 +81,8 @@ static void begin_work(struct participant *l)
         l->m->begun(l->m->arg);
 }
 
-/* Says l->msg, and reads into it what pod 0 says next, but that it is there: 0, or -errno after
-   saying why. Between two words of pod 0 there is limit_ms at most. */
+/* Sends l->msg, and reads pod 0's next message into it, other than that it is alive. 0, or -errno
+   with the reason noted. Two messages of pod 0 may be limit_ms apart. */
 static int talk(struct participant *l, enum ni_message_type type, int64_t limit_ms)
 {
     int r;
@@ -115,7 +115,7 @@ static int talk(struct participant *l, enum ni_message_type type, int64_t limit_
 
 /* ---- the rails ---- */
 
-/* All at once. */
+/* Lets all rails do the work at once. */
 static void let_work(struct participant *l, enum ni_rail_work what, int64_t limit_ms)
 {
     ni_rails_ask(&l->rails, what, limit_ms);
@@ -123,8 +123,8 @@ static void let_work(struct participant *l, enum ni_rail_work what, int64_t limi
         ;
 }
 
-/* Does the work of pod 0's message, in no other roles; the message becomes the answer. There is a
-   task for each number that a rail may have, if there is one. */
+/* Does the work of pod 0's message, in the roles that it names; the message becomes the answer.
+   There is a task for each number that a rail may have, if there is one. */
 static void work(struct participant *l)
 {
     static const struct ni_rail_end none;
@@ -187,8 +187,8 @@ static void open_rails(struct participant *l)
 
 /* ---- the whole ---- */
 
-/* Hello until the verdict. Who hangs up without a welcome may be a proxy in front of a pod 0 that
-   is not there yet. */
+/* Takes part, from the hello to the verdict. If the other side ends the connection without a
+   welcome, it may be a proxy in front of a pod 0 that is not there yet. */
 static int take_part(struct participant *l)
 {
     const int64_t left = l->within_ms - ni_now_ms();
@@ -227,7 +227,6 @@ static void set_limit(const struct participant *l, int64_t ms)
     (void)setsockopt(l->fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t));
 }
 
-/* At each address of pod 0 again and again, until rounds have begun, or the time is over. */
 /* Connects to one address of pod 0 and takes part there. 0, or -errno with the reason noted. */
 static int try_address(struct participant *l, const struct addrinfo *at, int64_t limit_ms)
 {

@@ -8,16 +8,17 @@
 #include "preflight/launcher.h"
 #include "rail/rail.h"
 
-/* One meeting, as the pod that takes part sees it. Not owned, and not changed but for `pod`. */
+/* One meeting, as a pod that takes part sees it. Not owned; only `pod` is changed. */
 struct ni_rendezvous {
     const struct ni_party *party;
-    const struct ni_policy *policy; /* for what is judged at pod 0 */
+    const struct ni_policy *policy; /* for the judgement at pod 0 */
     bool strict;                    /* a warning makes the verdict bad */
     bool host_network;              /* the address of this pod is that of others, too */
-    int64_t within_ms;              /* until all must have come */
-    struct ni_pod *pod; /* this one. What its rails find out of themselves is put into pod->rail */
+    int64_t within_ms;              /* the time in which all must come */
+    struct ni_pod *pod; /* this pod. Facts that its rails find out are put into pod->rail */
     ni_rail_fn *fn;     /* NULL: its rails cannot be tried */
-    struct ni_rail_task task; /* what they all have; bytes and move_ms are those of rank 0 */
+    /* the members that all tasks share; bytes and move_ms are those of rank 0 */
+    struct ni_rail_task task;
     /* A line for people, such as "12 of 64 pods have come"; phase: a new phase begins, worth a line
        of a log. At pod 0 in two processes. */
     void (*progress)(void *arg, const char *line, bool phase);
@@ -26,7 +27,7 @@ struct ni_rendezvous {
 };
 
 /* Takes part in the preflight, as every pod does. fd: a stream to the coordinator, or -1: it
-   connects to party->host. 0: *ret is pod 0's verdict; or -errno, and ret->line tells. */
+   connects to party->host. 0: *ret is pod 0's verdict; or -errno, and ret->line says why. */
 int ni_participate(const struct ni_rendezvous *m, int fd, struct ni_verdict *ret);
 
 #endif

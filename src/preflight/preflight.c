@@ -159,15 +159,15 @@ const struct ni_option_rows ni_preflight_rows = {
 
 enum {
     BYTES_MS = 3000,    /* for --bytes, in each direction */
-    ROUNDS_MS = 600000, /* for what comes when all are there, at most */
-    SLACK_MS = 2000     /* beyond --within, for the child to say that it waits no more */
+    ROUNDS_MS = 600000, /* for the rounds, from when all are there */
+    SLACK_MS = 2000     /* beyond --within, until the child says that it waits no more */
 };
 
 /* The byte that the child sends, and that --once keeps. UNTOLD: none. */
 enum verdict { UNTOLD, GOOD = 'g', BAD = 'b' };
-enum { BEGUN = 'w' }; /* before that: waiting for pods is over */
+enum { BEGUN = 'w' }; /* the byte before that: waiting for pods is over */
 
-/* --svg */
+/* Writes the picture of --svg. 0 or -errno. */
 static int draw(struct ni_context *ctx, const struct ni_verdict *verdict)
 {
     struct ni_text text = ni_long_text();
@@ -192,9 +192,8 @@ static int print_preflight_report(struct ni_context *ctx, const struct ni_verdic
     return ni_print_long(ctx, &text);
 }
 
-/* Pod 0 prints all, the others, and who did not reach it, the sentence; `run`, whose standard
-   output is the command's, logs it, pod 0 with the findings. Whether it is good, and was printed.
-   */
+/* Prints the result: all of it at pod 0, only the sentence elsewhere. `run`, whose standard output
+   is the command's, logs it. Returns true if the verdict is good, and was printed. */
 static bool conclude(struct ni_context *ctx, const struct ni_verdict *verdict)
 {
     const bool runs = ctx->verb == NI_VERB_RUN;
@@ -248,8 +247,8 @@ static void say_progress(void *arg, const char *line, bool phase)
         ni_say_progress(ctx, line);
 }
 
-/* Its maker, by which NCCL chooses too (2.30.7 graph/xml.cc ncclTopoGetXmlFromCpu, which asks the
-   CPU as well, for /proc/cpuinfo has a paragraph for each thread). */
+/* Adds the maker of the CPU, by which NCCL chooses, too (2.30.7 graph/xml.cc ncclTopoGetXmlFromCpu,
+   which asks the CPU as well, since /proc/cpuinfo has a paragraph for each thread). */
 static void add_cpu(struct ni_pod *pod)
 {
 #if defined(__x86_64__)
@@ -262,8 +261,8 @@ static void add_cpu(struct ni_pod *pod)
 #endif
 }
 
-/* The meeting. CAP_IPC_LOCK counts as it will in the command: without it the rails' memory may be
-   too much. */
+/* Meets the other pods, in the child. CAP_IPC_LOCK counts as it will in the command: without it the
+   rails' memory may be too much. */
 static void meet_pods(struct ni_context *ctx, const struct ni_party *party, struct ni_verdict *ret)
 {
     static struct ni_rail rail[NI_MAX_RAILS];
@@ -302,7 +301,8 @@ static void meet_pods(struct ni_context *ctx, const struct ni_party *party, stru
     (void)gethostname(pod.host, sizeof(pod.host) - 1);
     (void)ni_copy(pod.node, sizeof(pod.node), node ? node : "");
     add_cpu(&pod);
-    memset(&ctx->findings, 0, sizeof(ctx->findings)); /* this pod's own are told */
+    /* the findings of this pod were printed before */
+    memset(&ctx->findings, 0, sizeof(ctx->findings));
     ctx->n_said = ctx->dropped_said = 0;
     if (ni_coordinate(&meeting, ret, &ctx->findings) != 0) {
         const struct ni_verdict own = *ret;
@@ -314,9 +314,9 @@ static void meet_pods(struct ni_context *ctx, const struct ni_party *party, stru
 
 /* ---- in the parent ---- */
 
-/* Until the child has told, or is gone, or a signal came, or the time is over: what it told. It
-   sleeps: thousands that look again and again would leave no time to the meeting. What tells is a
-   byte: where SIGCHLD is ignored there is no exit status. */
+/* Waits until the child has written its byte or is gone, a signal came, or the time is over.
+   Returns the byte. It sleeps: thousands of pods that look again and again would leave no time for
+   the meeting. A byte, because there is no exit status if SIGCHLD is ignored. */
 static enum verdict listen_to(int child, int signals, int64_t within_ms, bool *late)
 {
     struct pollfd p[2] = {{.fd = child, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
@@ -384,12 +384,12 @@ static bool ask_child(struct ni_context *ctx, const struct ni_party *party)
                         ni_preflight_options.within);
     (void)close(fd[0]);
     (void)close(signals);
-    ni_children_end(&children, pid); /* it has nothing more to do */
-    ni_wait_end(&wait);              /* which may end the program */
+    ni_children_end(&children, pid); /* the child has nothing more to do */
+    ni_wait_end(&wait);              /* a signal that came meanwhile may end the program here */
     return told != UNTOLD ? told == GOOD : conclude(ctx, &verdict);
 }
 
-/* One pod has nobody to meet: its self-test decides. */
+/* Judges a job of one pod, which has nobody to meet, by its self-test. */
 static bool alone(struct ni_context *ctx, const struct ni_trials *trials)
 {
     struct ni_text why = NI_TEXT(NI_REASON);
@@ -413,16 +413,16 @@ enum { KEPT = 256 };
 
 static const char kept_by[] = ": nccl-init preflight: ";
 
-/* Puts the line that FILE has for this attempt. */
+/* Puts the line that the file of --once has for this attempt. */
 static void put_kept(struct ni_text *t, bool good, const struct ni_party *party)
 {
     ni_putf(t, "%s%s%u/%u %s\n", good ? "good" : "bad", kept_by, party->rank, party->ranks,
             party->key);
 }
 
-/* Reads the beginning of FILE. Only a regular file of this user or of root counts, and no link:
-   nobody else says that a verdict was good. The number of bytes, or -errno; -EEXIST: it is another
-   kind of file. */
+/* Reads the beginning of the file of --once. Only a regular file of this user or of root counts,
+   and no link: nobody else may say that a verdict was good. The number of bytes, or -errno;
+   -EEXIST: it is another kind of file. */
 static ssize_t read_kept(const char *path, char ret[KEPT])
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
@@ -448,7 +448,8 @@ static bool stops_command(const struct ni_options *o)
            (o->policy.preflight == NI_DEMAND_WARN && o->strict);
 }
 
-/* A bad one does not hold where the command needs a good one. */
+/* Finds the verdict that --once has kept. A bad one does not count if the command needs a good
+   one. */
 static enum verdict find_kept(const struct ni_options *o, const struct ni_party *party)
 {
     char seen[KEPT] = "";
@@ -465,7 +466,7 @@ static enum verdict find_kept(const struct ni_options *o, const struct ni_party 
     return stops_command(o) ? UNTOLD : BAD;
 }
 
-/* Into FILE, if that is new, empty or an earlier verdict. */
+/* Writes the verdict into the file of --once, if that is new, empty or an earlier verdict. */
 static void keep(struct ni_context *ctx, bool good, const struct ni_party *party)
 {
     const char *path = ni_preflight_options.once;
@@ -482,14 +483,16 @@ static void keep(struct ni_context *ctx, bool good, const struct ni_party *party
     }
     put_kept(&text, good, party);
     if (r >= 0)
-        r = ni_replace_file(path, 0600, ni_write_text, &text); /* it has the key */
+        /* mode 0600, for the line has the key */
+        r = ni_replace_file(path, 0600, ni_write_text, &text);
     if (r < 0)
         ni_say(ctx, NI_LOG_WARN, "preflight: %.256s: %s", path, NI_ERRNO(r));
 }
 
 /* ---- both verbs ---- */
 
-/* An exit status. Not what --once has kept, or another process of this pod does, is done. */
+/* Does the preflight, unless --once has kept a verdict or another process of this pod does it. An
+   exit status. */
 static int prove(struct ni_context *ctx, const struct ni_trials *trials)
 {
     const struct ni_options *o = &ctx->options;
@@ -528,7 +531,7 @@ static int prove(struct ni_context *ctx, const struct ni_trials *trials)
     if (verdict.line[0])
         return conclude(ctx, &verdict) ? 0 : NI_EXIT_FAILED;
     good = party.ranks == 1 ? alone(ctx, trials) : ask_child(ctx, &party);
-    /* who has started its command does not come to another meeting */
+    /* a pod that has started its command does not come to another meeting */
     if (ni_preflight_options.once &&
         (good || (o->policy.preflight == NI_DEMAND_WARN && !stops_command(o))))
         keep(ctx, good, &party);

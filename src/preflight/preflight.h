@@ -13,9 +13,9 @@
 
 ni_verb_fn ni_cmd_preflight;
 
-/* --preflight of `run`: meets the other pods, in a child without capabilities, which tells the
-   result. false: a good verdict was demanded; the reason was told. Nothing of it is left behind.
-   trials: of a self-test that was made already; NULL: none. */
+/* Does --preflight of `run`: meets the other pods, in a child without capabilities. false: a good
+   verdict was demanded, and there is none; the reason was printed. Nothing of the preflight stays
+   behind. trials: of a self-test that was made already; NULL: none. */
 bool ni_preflight_allows(struct ni_context *ctx, const struct ni_trials *trials);
 
 struct ni_preflight_options {
@@ -23,7 +23,7 @@ struct ni_preflight_options {
     unsigned within;  /* seconds */
     unsigned move_ms; /* --seconds */
     const char *once; /* file; NULL: none */
-    const char *svg;  /* likewise */
+    const char *svg;  /* file; NULL: none */
 };
 extern struct ni_preflight_options ni_preflight_options;
 extern const struct ni_option_rows ni_preflight_rows;

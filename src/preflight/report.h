@@ -11,7 +11,7 @@
 void ni_put_preflight(struct ni_text *out, const struct ni_view *view,
                       const struct ni_verdict *verdict);
 
-/* By enum ni_rail_verdict, "good"; the slower of both directions. */
+/* Words by enum ni_rail_verdict, such as "good"; and the slower direction of a rail. */
 extern const char *const ni_rail_words[];
 struct ni_flow ni_slower_flow(const struct ni_rail_tally *t);
 

@@ -15,7 +15,7 @@
 
 enum { LEFT = 24, TOP = 110, ROWS = 64 /* at most, up to 1024 pods */, MARK = 12 };
 
-/* The shape in a mark. */
+/* The shape and colour of a mark, by verdict. */
 static const struct {
     const char *colour, *shape;
 } styles[NI_RAIL_VERDICTS] = {
@@ -28,7 +28,7 @@ static const struct {
     [NI_RAIL_FAILED] = {"#d55e00", "M2.5 2.5l7 7m0-7l-7 7"},
 };
 
-/* Untrusted text as a text of XML. */
+/* Puts untrusted text as text of XML. */
 static void put_xml(struct ni_text *out, const char *s)
 {
     struct ni_text t = NI_TEXT(1024);
@@ -72,7 +72,7 @@ static void put_rail(struct ni_text *out, const struct ni_job *job, unsigned ran
         put_svg_text(out, x + MARK + 4, y + MARK - 2, speed.buf);
 }
 
-/* The marks, of which all others are copies, but for the colour. */
+/* Draws the legend; its marks are the originals of all others, which differ in colour only. */
 static void put_legend(struct ni_text *out, unsigned y)
 {
     unsigned x = LEFT;

@@ -13,15 +13,15 @@
 #include "rail/step.h"
 
 enum {
-    SLOW = 70, /* percent of the median: less is slow, ... */
-    HALF = 50  /* ... and of software RDMA this, which varies by itself */
+    SLOW = 70, /* percent of the median: a rail below it is slow */
+    HALF = 50  /* the same for software RDMA, whose speed varies */
 };
 enum role { SENDS = 1, RECEIVES = 2 };
 
-/* Which each rail takes part in; what follows are the suspects. */
+/* Returns the number of rounds in which each rail takes part; later ones are for suspects. */
 static unsigned full_rounds(const struct ni_job *job)
 {
-    return job->ranks > 3 ? 2 : 1; /* of three pods each is a neighbour of both others */
+    return job->ranks > 3 ? 2 : 1; /* with three pods each is a neighbour of both others */
 }
 
 static bool is_here(const struct ni_job *job, unsigned rank)
@@ -47,7 +47,7 @@ unsigned ni_count_rails(const struct ni_job *job, unsigned rail, ni_rail_is *is)
 
 /* ---- how each did ---- */
 
-/* Mb/s; 0: not known. */
+/* Returns the rate of a rail in Mb/s; 0: not known. */
 static int64_t rate_of(const struct ni_job *job, unsigned rank, unsigned rail)
 {
     const struct ni_num mbps = job->pod[rank].rail[rail].mbps;
@@ -114,9 +114,10 @@ bool ni_is_own(const struct ni_pair_result *x)
             (x->err == ENODATA || x->err == ENODEV || x->err == ENETUNREACH));
 }
 
-/* Chooses between two failures of a rail: the one that says more, else the first. Its own device
-   says most, or that it never answered: a link that goes down while data moves looks like any dead
-   path, and only in the next round like itself. Least says that its partner never answered. */
+/* Rates a failure of a rail by how much it says; of equal ones the first counts. A failure of its
+   own device says most, or that the device never answered: a link that goes down while data moves
+   looks like any dead path, and only in the next round like a link that is down. A partner that
+   never answered says least. */
 static int says(const struct ni_pair_result *x, unsigned rank)
 {
     const bool here = rank == (x->at_to ? x->pair.to : x->pair.from);
@@ -170,8 +171,8 @@ static enum ni_rail_verdict verdict_of(const struct ni_job *job, unsigned rank, 
     return ni_least_percent(t) < enough ? NI_RAIL_SLOW : NI_RAIL_GOOD;
 }
 
-/* Judges the path of a pair that failed: it is the path if both ends passed with others. Then
-   neither end is blamed alone. two: only two pods have the rail. */
+/* Judges a pair that failed: it is the path if both ends passed with others. Then neither end is
+   blamed alone. two: only two pods have the rail. */
 static void judge_path(const struct ni_job *job, struct ni_pair_result *x, bool two)
 {
     struct ni_rail_tally *from = ni_tally_of(job, x->pair.from, x->pair.rail);
@@ -222,7 +223,7 @@ static void add_pair(struct ni_job *job, unsigned from, unsigned to, unsigned ra
         (struct ni_pair_result){.pair = {from, to, rail}, .round = job->rounds};
 }
 
-/* The next pod after `p`, round and round, whose rail is such a one; there is one. */
+/* Returns the next pod after `p`, in a circle, whose rail satisfies `is`; there must be one. */
 static unsigned next_of(const struct ni_job *job, unsigned p, unsigned rail, ni_rail_is *is)
 {
     do {
@@ -231,7 +232,7 @@ static unsigned next_of(const struct ni_job *job, unsigned p, unsigned rail, ni_
     return p;
 }
 
-/* Each with the one `ahead` of it, which is a partner for everybody in both roles at once. */
+/* Adds a pair of each pod with the one `ahead` of it, so that every rail has both roles at once. */
 static void add_ring(struct ni_job *job, unsigned rail, unsigned n, unsigned ahead)
 {
     unsigned from = next_of(job, job->ranks - 1, rail, ni_takes_part), to = from;
@@ -257,8 +258,8 @@ static bool is_good(const struct ni_job *job, unsigned rank, unsigned rail)
     return ni_tally_of(job, rank, rail)->verdict == NI_RAIL_GOOD;
 }
 
-/* Each suspect in both roles with good ones that were not its partners before, if there are enough;
-   without any good one the ring again, with new queue pairs. */
+/* Adds for each suspect a pair in both roles, with good rails that were not its partners before, if
+   there are enough; if no rail is good, the ring again with new queue pairs. */
 static void add_suspects(struct ni_job *job, unsigned rail)
 {
     const unsigned suspects = ni_count_rails(job, rail, is_suspect);
@@ -270,7 +271,8 @@ static void add_suspects(struct ni_job *job, unsigned rail)
         add_ring(job, rail, ni_count_rails(job, rail, ni_takes_part), 1);
         return;
     }
-    unsigned partner = next_of(job, job->ranks - 1, rail, is_suspect) + 1; /* not its neighbour */
+    /* the first partner is not its neighbour */
+    unsigned partner = next_of(job, job->ranks - 1, rail, is_suspect) + 1;
     for (enum role role = SENDS; role <= RECEIVES; role++) {
         unsigned p = job->ranks - 1;
 
@@ -294,7 +296,7 @@ bool ni_next_round(struct ni_job *job)
             add_ring(job, r, n, job->rounds == 0 ? 1 : n / 2);
     }
     if (job->n_result == before && job->rounds > 0 && job->rounds <= full) {
-        for (unsigned i = 0; i < before; i++) { /* a path: the same pair again */
+        for (unsigned i = 0; i < before; i++) { /* a bad path: the same pair again */
             const struct ni_pair *pair = &job->result[i].pair;
 
             if (job->result[i].path)

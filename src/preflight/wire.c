@@ -32,8 +32,8 @@ enum kind {
     WHOLE, /* a number of min to max, or a bool */
     NUM,   /* struct ni_num */
     TEXT,
-    GID, /* its bytes as hex digits */
-    LIST /* of objects of `members`, each `size` bytes; at most max; their number at `count` */
+    GID, /* the bytes of a GID, as hex digits */
+    LIST /* objects of `members`, each of `size` bytes; at most max; their number is at `count` */
 };
 
 struct member {
@@ -112,7 +112,7 @@ static const struct member setting_members[] = {
 #define IN(type) (1U << NI_MSG_##type)
 
 static const struct {
-    unsigned in; /* these messages */
+    unsigned in; /* the messages that have the member, as bits */
     struct member is;
 } members[] = {
     {IN(HELLO), WHOLE(ni_message, protocol, 0, INT32_MAX)},
@@ -137,7 +137,7 @@ static const struct {
 };
 
 static const char *const types[NI_MSG_TYPES] = {
-    [NI_MSG_HELLO] = "nccl-init preflight", /* who knocks is one of us */
+    [NI_MSG_HELLO] = "nccl-init preflight", /* shows that the other side is nccl-init */
     [NI_MSG_FACTS] = "facts",
     [NI_MSG_DONE] = "done",
     [NI_MSG_WELCOME] = "welcome",
@@ -214,7 +214,8 @@ bool ni_message_send(int fd, int flags, const struct ni_message *m)
 
 /* ---- reading ---- */
 
-/* A text of others goes to terminals, pictures and findings. */
+/* Takes a text of another pod, which goes to terminals, pictures and findings: printable ASCII
+   alone. */
 static bool take_text(const char *s, size_t n, char *to, size_t size)
 {
     if (!s || strlen(s) != n || !ni_copy(to, size, s))
@@ -225,7 +226,8 @@ static bool take_text(const char *s, size_t n, char *to, size_t size)
     return true;
 }
 
-/* Members that are not known are left: of a later version. */
+/* Takes the members of an object. Unknown members are ignored, for they belong to a later
+   version. */
 static bool take_members(const json_t *object, const struct member *m, size_t n, void *to)
 {
     bool ok = json_is_object(object);
@@ -266,7 +268,7 @@ static bool take_members(const json_t *object, const struct member *m, size_t n,
 
 bool ni_message_take(const char *text, size_t n, struct ni_message *ret)
 {
-    struct ni_text why = NI_TEXT(256); /* nobody asks */
+    struct ni_text why = NI_TEXT(256); /* nobody reads this reason */
     json_t *top = strlen(text) == n ? ni_read_json(text, false, &why) : NULL;
     const char *type = json_string_value(json_object_get(top, "type"));
     bool ok;
@@ -282,7 +284,7 @@ bool ni_message_take(const char *text, size_t n, struct ni_message *ret)
     return ok;
 }
 
-/* The message that is being read, with room for a NUL after it. */
+/* The present message, with room for a NUL after it. */
 static char incoming[NI_WIRE_HEAD + NI_MEET_MESSAGE + 1];
 
 static int take_incoming(size_t size, struct ni_message *ret)
@@ -325,8 +327,8 @@ int ni_message_receive(int fd, size_t most, struct ni_message *ret)
     return r < 0 ? r : 1;
 }
 
-/* All n bytes, or -errno. What is there already is taken after that time, too: this process may
-   have been stopped. */
+/* Reads all n bytes. 0 or -errno. Bytes that are already there are taken even after the time: this
+   process may have been stopped. */
 static int read_bytes(int fd, char *to, size_t n, int64_t until_ms)
 {
     while (n > 0) {

@@ -18,7 +18,7 @@ enum ni_message_type {
     /* coordinator to participant */
     NI_MSG_WELCOME,
     NI_MSG_ALIVE, /* every NI_ALIVE_MS; whether waiting for pods is over */
-    NI_MSG_NO,    /* and the coordinator hangs up */
+    NI_MSG_NO,    /* the coordinator refuses, and ends the connection */
     NI_MSG_DO,    /* items: the rails that do `work`, with their partners */
     NI_MSG_VERDICT,
     NI_MSG_TYPES
@@ -27,7 +27,7 @@ enum ni_message_type {
 enum {
     NI_MEET_PROTOCOL = 3,    /* 1: ends and results of items were lists; 2: nobody was alive */
     NI_MEET_HELLO = 1024,    /* bytes of the first message, at most */
-    NI_MEET_MESSAGE = 65536, /* of a later one */
+    NI_MEET_MESSAGE = 65536, /* bytes of a later message, at most */
     NI_WIRE_HEAD = 4,
     NI_ALIVE_MS = 1000,
     NI_WIRE_ITEMS = NI_MAX_RAILS * NI_ROLES
@@ -46,8 +46,8 @@ struct ni_message {
     unsigned protocol;
     char version[24];
     struct ni_party party; /* rank, ranks, key */
-    int64_t within_ms;     /* HELLO: how long this pod still waits for the others; 0: not told */
-    bool begun;            /* ALIVE: nobody is waited for any more */
+    int64_t within_ms;     /* HELLO: how long this pod still waits for the others; 0: not known */
+    bool begun;            /* ALIVE: waiting for pods is over */
     struct ni_verdict verdict; /* VERDICT; NO: its line */
     /* DO, and sent back by DONE: what becomes of the tasks */
     enum ni_rail_work work;
@@ -56,30 +56,31 @@ struct ni_message {
     int move_ms;
     unsigned n_item;
     struct ni_item item[NI_WIRE_ITEMS];
-    /* FACTS: the pod, but its arrays, which lie below */
+    /* FACTS: the pod; its arrays are the members below */
     struct ni_pod pod;
     struct ni_rail rail[NI_MAX_RAILS];
     struct ni_pod_setting setting[NI_MAX_POD_SETTINGS];
 };
 
-/* Makes t head and message; t->cut: it has no room. */
+/* Puts head and message into t; t->cut: it has no room. */
 void ni_message_put(struct ni_text *t, const struct ni_message *m);
-/* All of it, or false. */
+/* Sends the message. false: not all of it could be sent. */
 bool ni_message_send(int fd, int flags, const struct ni_message *m);
-/* Reads the object of n bytes, after which is a NUL. Texts in *ret are printable ASCII, numbers
-   within the bounds of their kind, `rail` and `role` those of a table. false: it is none. */
+/* Reads the object of n bytes, which a NUL follows. Texts in *ret are printable ASCII, numbers are
+   within the bounds of their kind, `rail` and `role` within their tables. false: it is no such
+   message. */
 bool ni_message_take(const char *text, size_t n, struct ni_message *ret);
 
-/* One message of at most `most` bytes, which stays in the socket until it is whole. It never waits.
-   1: *ret is it; 0: not all of it is there; -EAGAIN: nothing is; -EPROTO: it is none; -ECONNRESET:
-   the other end hung up; or another -errno. */
+/* Receives one message of at most `most` bytes, which stays in the socket until it is whole. Never
+   waits. 1: *ret is the message; 0: a part of it is there; -EAGAIN: nothing is there; -EPROTO: it
+   is no message; -ECONNRESET: the other end closed; or another -errno. */
 int ni_message_receive(int fd, size_t most, struct ni_message *ret);
 /* Waits for all of one message of at most NI_MEET_MESSAGE bytes, until then, however it comes. 0,
    -ETIMEDOUT, or as above. */
 int ni_message_await(int fd, int64_t until_ms, struct ni_message *ret);
 
-/* Settings of a new socket: nothing that is said waits, what is said has room, and a pod whose node
-   is gone is noticed. Those that it accepts inherit them. */
+/* Sets up a new socket: no message is delayed, there is room for one, and a pod whose node is gone
+   is noticed. Accepted sockets inherit that. */
 void ni_socket_set_up(int fd);
 
 #endif

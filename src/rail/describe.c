@@ -16,9 +16,9 @@
 #include "rail/step.h"
 #include "rules/decide.h"
 
-/* The network of the GID, then what else its interface has a route to: a queue pair's packets leave
-   by that one only (drivers/infiniband/core/addr.c, Linux 6.1). Routes of other tables than the
-   main one /proc does not show. */
+/* Finds the network of the GID, then the others to which its interface has a route: a queue pair's
+   packets leave through that interface only (drivers/infiniband/core/addr.c, Linux 6.1). /proc does
+   not show routes of other tables than the main one. */
 static void find_subnets(const struct ni_net *net, struct ni_rail *rail)
 {
     const bool v4 = ni_ip_is_v4(rail->gid);

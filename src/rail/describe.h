@@ -6,7 +6,7 @@
 #include "rail/step.h"
 #include "rules/decide.h"
 
-/* The port as a rail of the job: with the index that NCCL will use, and what is known of it. */
+/* Describes the port as a rail of the job: the index that NCCL will use, and its known facts. */
 void ni_describe_rail(const struct ni_work *w, int at, struct ni_rail *rail);
 
 #endif

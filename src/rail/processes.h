@@ -16,21 +16,20 @@ struct ni_rails {
         int pid, fd; /* -1: none */
         bool busy;
     } at[NI_MAX_RAILS];
-    enum ni_rail_work work; /* what they do, or did last */
-    int64_t until_ms;       /* of what they do now */
+    enum ni_rail_work work; /* the present work, or the last one */
+    int64_t until_ms;       /* when the present work must be done */
 };
 
-/* n processes are started, which wait to be asked: first NI_WORK_OPEN, when each task has what it
-   needs. 0 or -errno: nothing was started. */
+/* Starts n processes, which wait to be asked: first NI_WORK_OPEN, when each task has what it needs.
+   0; or -errno, and nothing was started. */
 int ni_rails_start(struct ni_rails *r, unsigned n, ni_rail_fn *fn);
 /* Asks every rail that has a role in this round (OPEN: all). OPEN and QUEUES clear `result`. A rail
    whose process is gone is silent from then on. */
 void ni_rails_ask(struct ni_rails *r, enum ni_rail_work work, int64_t limit_ms);
-/* Waits so long at most, and takes what has come; kills, and marks as silent, what is over its
-   time. true: none is busy. */
+/* Waits so long at most, and takes the answers; kills rails that are over their time, and marks
+   them as silent. true: none is busy. */
 bool ni_rails_done(struct ni_rails *r, int64_t most_ms);
-/* Ends the processes, and waits for them, a second at most: one may hang in the kernel even then.
-   */
+/* Ends the processes, and waits a second for them at most: one may hang in the kernel even then. */
 void ni_rails_end(struct ni_rails *r);
 
 #endif

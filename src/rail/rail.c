@@ -25,33 +25,35 @@
 
 enum {
     PAGE = 4096,
-    /* of a pair: bulk goes over it again and again; all of NI_MEET_PROTOCOL have it */
+    /* bytes of a pair's window, which bulk uses again and again; the same in all of
+       NI_MEET_PROTOCOL */
     WINDOW = 1 << 20,
-    SMALL_AT = PAGE / 2, /* where small writes go */
-    SMALL = 8,           /* bytes whose way is timed */
-    SAMPLES = 64,        /* how often */
+    SMALL_AT = PAGE / 2, /* the place of small writes */
+    SMALL = 8,           /* bytes of a timed write */
+    SAMPLES = 64,        /* number of timed writes */
     CHUNK_MIN = 8192,    /* larger than any path MTU, so that a large packet is seen on each pair */
     CHUNK_FIRST = 65536,
     CHUNK_MAX = 1 << 20,
     DEPTH = 8,      /* work requests in flight: the largest fill 400 Gb/s for 160 us */
     READS_MAX = 16, /* RDMA reads in flight, if the device can */
     FLIGHT_NS = 3000000,
-    TIMEOUT = 14,   /* 4.096 us * 2^14: what is not acknowledged for 67 ms is sent again, */
-    RETRIES = 6,    /* so often; then IBV_WC_RETRY_EXC_ERR, after half a second. 7 is for ever on
-                     SoftRoCE (Linux 6.1 drivers/infiniband/sw/rxe/rxe_comp.c) */
+    TIMEOUT = 14, /* 4.096 us * 2^14: what is not acknowledged for 67 ms is sent again, */
+    /* ... so often; then IBV_WC_RETRY_EXC_ERR, after half a second. 7 means for ever on SoftRoCE
+       (Linux 6.1 drivers/infiniband/sw/rxe/rxe_comp.c) */
+    RETRIES = 6,
     RNR_TIMER = 12, /* as NCCL (2.30.7 transport/net_ib/connect.cc ncclIbQpRtr) */
     HOPS = 255,
-    SPINS = 256, /* empty looks before the processor is offered to others: SoftRoCE needs it */
+    SPINS = 256, /* empty polls before the processor is offered to others: SoftRoCE needs it */
     WARM_MS = 30,
     DISCARD_PORT = 9,
-    /* Between looks while bulk moves: what is in flight lasts longer, and a pod may have fewer
+    /* Between polls while bulk moves: the requests in flight last longer, and a pod may have fewer
        processors than rails, or a quota of them. */
     NAP_NS = 20000
 };
 #define SECOND   INT64_C(1000000000)
-#define PATIENCE (2 * SECOND) /* where the own side drops, there is no completion at all */
+#define PATIENCE (2 * SECOND) /* if this side drops packets there is no completion at all */
 
-/* The bytes that the other end reads first: they name this end. */
+/* The bytes that the other end reads first, by which it knows this end. */
 struct identity {
     uint64_t session;
     uint32_t rank, partner;
@@ -60,23 +62,24 @@ struct identity {
 
 struct rail {
     struct ni_rail_task *task;
-    enum ni_role role;            /* that takes a step */
-    struct ni_pair_result opened; /* how far that came; a device that fails is not tried again */
+    enum ni_role role; /* the role of the present step */
+    /* the result of opening; a device that failed is not tried again */
+    struct ni_pair_result opened;
     struct ibv_device *device;
     struct ibv_context *context;
     struct ibv_device_attr attr;
     struct ibv_port_attr port;
     struct ibv_gid_entry gid;
     struct ibv_pd *pd;
-    /* The target: a page with the identity and the small writes, and a window; then two windows of
-       the pod's own: what is written, and what is read back. */
+    /* The target: a page with the identity and the small writes, and a window. Then two windows of
+       this pod: the data to write, and the data that was read back. */
     uint8_t *memory, *out, *back;
     size_t size, window;
-    struct ibv_mr *target, *own; /* the peer's rights are on the first alone */
+    struct ibv_mr *target, *own; /* the peer has rights to the first only */
     struct ibv_cq *cq;
     struct ibv_qp *qp[NI_ROLES];
-    size_t bulk;            /* bytes of the window that went there, and back */
-    int64_t moved, took_ns; /* by the last stream */
+    size_t bulk;            /* bytes of the window that were written and read back */
+    int64_t moved, took_ns; /* of the last stream */
 };
 
 /* A step returns 0, an errno, or FAILED: the completion says more, or the data is wrong. */
@@ -105,10 +108,10 @@ static int64_t least(int64_t a, int64_t b)
 
 /* ---- the device ---- */
 
-/* Variables that name a file; they are the job's and not ours. rdma-core 56.1: the first redirects
+/* Variables that name a file for the job, not for nccl-init. rdma-core 56.1: the first redirects
    all reading (libibverbs/sysfs.c), to the files of the next two libibverbs and mlx5 append
    (libibverbs/init.c verbs_set_log_file, providers/mlx5/mlx5.c open_debug_file). libnl 3.7 reads
-   those of the others (lib/utils.c get_psched_settings). */
+   the files of the others (lib/utils.c get_psched_settings). */
 static const char *const file_variables[] = {"SYSFS_PATH", "VERBS_LOG_FILE", "MLX5_DEBUG_FILE",
                                              "PROC_NET_PSCHED", "PROC_ROOT"};
 
@@ -158,8 +161,8 @@ static int ask_port(struct rail *r)
     return r->port.state == IBV_PORT_ACTIVE ? 0 : ENETDOWN;
 }
 
-/* An index of the table that a queue pair carries, with an entry. Where sysfs and the device
-   differ, what the device says is used: that is what a job would use. */
+/* Finds an entry of the GID table for the queue pair. If sysfs and the device differ, the device's
+   entry is used: a job would use that, too. */
 static int ask_gid(struct rail *r)
 {
     struct ni_rail *rail = &r->task->rail;
@@ -174,7 +177,7 @@ static int ask_gid(struct rail *r)
         return err;
     rail->v2 = r->gid.gid_type == IBV_GID_TYPE_ROCE_V2;
     if (!roce)
-        memcpy(rail->gid, r->gid.gid.raw, NI_GID_BYTES); /* its subnet is in it */
+        memcpy(rail->gid, r->gid.gid.raw, NI_GID_BYTES); /* the pods compare its subnet */
     return roce && ni_ip_is_zero(r->gid.gid.raw) ? ENODATA : 0;
 }
 
@@ -192,12 +195,12 @@ static int ask_device(struct rail *r)
     r->pd = ibv_alloc_pd(r->context);
     if (!r->pd)
         return verbs_error(r->pd);
-    /* NCCL asks in the same way (2.30.7 transport/net_ib/gdr.cc ibDmaBufSupportInitOnce): a
-       descriptor that is none gives these two where the kernel or the driver lacks the call, else
-       EBADF. */
+    /* NCCL asks in the same way (2.30.7 transport/net_ib/gdr.cc ibDmaBufSupportInitOnce): for an
+       invalid descriptor these two errnos mean that the kernel or the driver lacks the call;
+       otherwise it is EBADF. */
     (void)ibv_reg_dmabuf_mr(r->pd, 0, 0, 0, -1, 0);
     r->task->dmabuf = errno == EOPNOTSUPP || errno == EPROTONOSUPPORT ? NI_ABSENT : NI_KNOWN;
-    /* what the pods compare; whether it can be used is told by steps of their own */
+    /* facts for the comparison; later steps show whether the port can be used */
     (void)ask_port(r);
     if (rail->link == NI_LINK_IB)
         (void)ask_gid(r);
@@ -278,7 +281,8 @@ static int make_queue(struct rail *r)
         .global = task->rail.link != NI_LINK_IB || (r->port.flags & IBV_QPF_GRH_REQUIRED) != 0,
     };
     memcpy(task->own[role].gid, r->gid.gid.raw, NI_GID_BYTES);
-    task->peer[NI_ROLES - 1 - role] = task->own[role]; /* itself, until it is told another */
+    /* the port itself, until pod 0 names another peer */
+    task->peer[NI_ROLES - 1 - role] = task->own[role];
     if (role == NI_ROLE_TARGET)
         memcpy(r->memory, &it, sizeof(it));
     return 0;
@@ -286,9 +290,9 @@ static int make_queue(struct rail *r)
 
 /* ---- connecting ---- */
 
-/* The kernel waits a second for a neighbour that it does not know, also if the answer comes at once
-   (Linux 6.1 drivers/infiniband/core/addr.c, seen in the lab). A datagram to the discard port makes
-   it known before. From the rail's own interface: a pod has many. */
+/* Makes the neighbour known by a datagram to the discard port. Otherwise the kernel waits a second
+   for it, even if the answer comes at once (Linux 6.1 drivers/infiniband/core/addr.c, seen in the
+   lab). The datagram leaves through the rail's own interface, for a pod has many. */
 static void warm(const struct ni_rail *rail, const uint8_t gid[NI_GID_BYTES])
 {
     const bool v4 = ni_ip_is_v4(gid); /* as a mapped address it needs IPv6, and bindv6only=0 */
@@ -308,7 +312,7 @@ static void warm(const struct ni_rail *rail, const uint8_t gid[NI_GID_BYTES])
     (void)close(fd);
 }
 
-/* What the three states below take, for this end and its peer. */
+/* Returns the attributes for the three states below, for this end and its peer. */
 static struct ibv_qp_attr queue_attr(const struct rail *r)
 {
     const struct ni_rail_task *task = r->task;
@@ -335,8 +339,8 @@ static struct ibv_qp_attr queue_attr(const struct rail *r)
 
     while (attr.path_mtu > IBV_MTU_256 && mtu_bytes(attr.path_mtu) > peer->path_mtu)
         attr.path_mtu--;
-    /* By GID on InfiniBand only where a router stands between (other subnet prefixes), or one of
-       the ports wants it, as virtual ports do, which share a LID. */
+    /* On InfiniBand the GID is used only if a router is between (other subnet prefixes), or one of
+       the ports asks for it, as virtual ports do, which share a LID. */
     if (own->global || peer->global || memcmp(own->gid, peer->gid, NI_GID_BYTES / 2) != 0) {
         attr.ah_attr.is_global = 1;
         memcpy(attr.ah_attr.grh.dgid.raw, peer->gid, NI_GID_BYTES);
@@ -352,7 +356,7 @@ static int connect_queue(struct rail *r)
 {
     static const struct {
         enum ibv_qp_state state;
-        int mask; /* of what it takes */
+        int mask; /* the attributes that it takes */
     } states[] = {
         {IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS},
         {IBV_QPS_RTR, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
@@ -389,7 +393,7 @@ static int complete(struct rail *r, bool naps)
             return ETIMEDOUT;
         n = ibv_poll_cq(r->cq, 1, &wc);
     }
-    if (n < 0) /* a number of the provider's own, no errno */
+    if (n < 0) /* the provider's own number, not an errno */
         return EIO;
     if (wc.status == IBV_WC_SUCCESS)
         return 0;
@@ -433,7 +437,7 @@ static int stream(struct rail *r, enum ibv_wr_opcode opcode, size_t at, size_t w
             return err;
         flying--;
         r->took_ns = now_ns() - begin + 1;
-        if (depth == 1) { /* the first tells how fast the rail is */
+        if (depth == 1) { /* the first request shows how fast the rail is */
             depth = DEPTH;
             chunk = r->moved * FLIGHT_NS / r->took_ns / DEPTH / CHUNK_MIN * CHUNK_MIN;
             chunk = chunk < CHUNK_MIN ? CHUNK_MIN : least(chunk, CHUNK_MAX);
@@ -451,7 +455,7 @@ static int earlier(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Small writes, each from the request to its completion, for a second at most. */
+/* Times small writes, each from the request to its completion, for a second at most. */
 static int time_small(struct rail *r)
 {
     struct ni_pair_result *result = &r->task->result[r->role];
@@ -483,8 +487,8 @@ static int read_identity(struct rail *r)
     return memcmp(&it, r->back, sizeof(it)) == 0 ? 0 : FAILED;
 }
 
-/* A pattern in whose every word stands where it is, who sends it and to whom, and by which queue
-   pair: what an earlier one left does not pass for it. */
+/* Fills the window with a pattern. Each word has its place, its sender and receiver, and its queue
+   pair, so data of an earlier one cannot pass for it. */
 static void fill_pattern(struct rail *r)
 {
     const struct ni_rail_task *task = r->task;
@@ -499,7 +503,7 @@ static void fill_pattern(struct rail *r)
     }
 }
 
-/* One way: what was written is read then. */
+/* Moves bulk data one way: writes it, then reads it back. */
 static int move_bulk(struct rail *r)
 {
     const struct ni_rail_task *task = r->task;
@@ -534,8 +538,8 @@ static int compare_bytes(struct rail *r)
 
 /* ---- what is asked ---- */
 
-/* Each role that has come so far takes the steps of this work and of those before; up to the GID
-   once for both. */
+/* Takes the steps of this work, and of earlier works, for each role that has come so far; the steps
+   up to the GID once for both roles. */
 static void take_steps(struct rail *r, enum ni_rail_work work)
 {
     static const struct {
@@ -580,7 +584,7 @@ static void take_steps(struct rail *r, enum ni_rail_work work)
                 x->err = err;
             if (both)
                 task->result[NI_ROLE_TARGET] = *x;
-            else if (alone && err != 0) { /* its roles are one pair */
+            else if (alone && err != 0) { /* both roles are the same pair */
                 task->result[NI_ROLE_INITIATOR] = task->result[NI_ROLE_TARGET] = *x;
                 break;
             }
@@ -596,7 +600,7 @@ void ni_work_rail(struct ni_rail_task *task, enum ni_rail_work work, void **stat
     if (!r) {
         r = *state = calloc(1, sizeof(*r));
         if (!r)
-            _exit(1); /* the parent sees it */
+            _exit(1); /* the parent sees that the process is gone */
         r->task = task;
         task->result[NI_ROLE_INITIATOR].step = NI_PAIR_FIND;
         take_steps(r, NI_WORK_OPEN);

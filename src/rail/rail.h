@@ -11,7 +11,7 @@
 #include "nccl_init/known.h"
 #include "rail/step.h"
 
-/* A queue pair, as the other end must know it. */
+/* The facts of a queue pair that the other end needs. */
 struct ni_rail_end {
     uint32_t qpn, psn, rkey;
     uint64_t address;
@@ -29,24 +29,25 @@ enum ni_role { NI_ROLE_INITIATOR, NI_ROLE_TARGET, NI_ROLES };
 enum ni_rail_work {
     NI_WORK_OPEN,    /* the device; fills `rail` */
     NI_WORK_QUEUES,  /* a queue pair for each role that it has in this round: own[], no others */
-    NI_WORK_CONNECT, /* to peer[] */
+    NI_WORK_CONNECT, /* connects the queue pairs to peer[] */
     NI_WORK_MOVE     /* as NI_ROLE_INITIATOR: small writes, identity, bulk, compare */
 };
 
-/* Time that each may take before the process is killed, and three times move_ms. Inside there is a
-   deadline of its own: 2 s without a completion; a queue pair gives up after half a second. */
+/* The time that each work may take before the process is killed, plus three times move_ms. Inside,
+   a step ends after 2 s without a completion, and a queue pair gives up after half a second. */
 enum { NI_RAIL_MS = 12000 };
 
-/* In memory that the rail's process and the leaf share. */
+/* A task, in memory that the rail's process shares with the process that asks it. */
 struct ni_rail_task {
     struct ni_rail rail;
     int traffic_class, service_level, pkey_index; /* as NCCL will set them */
-    int64_t bytes;         /* to move in each direction; 0: as many as move_ms allows */
-    int move_ms;           /* how long to move, at most; 0: no bandwidth is measured */
-    int64_t size;          /* of a self-test: bytes of memory to register */
-    uint64_t session;      /* of pod 0: what the pattern and the identity are made of */
-    unsigned rank, number; /* of the pod, of this rail */
-    bool has[NI_ROLES];    /* in this round */
+    int64_t bytes; /* to move in each direction; 0: as many as move_ms allows */
+    int move_ms;   /* how long to move, at most; 0: no bandwidth is measured */
+    int64_t size;  /* bytes of memory to register in a self-test */
+    /* pod 0's number of this preflight, a part of the pattern and the identity */
+    uint64_t session;
+    unsigned rank, number; /* rank of the pod, number of this rail */
+    bool has[NI_ROLES];    /* the roles that it has in this round */
     unsigned partner[NI_ROLES];
     struct ni_rail_end own[NI_ROLES], peer[NI_ROLES];
     /* Results by role: .step, .err, .wc, .silent and what was measured. What passed stands at
@@ -54,9 +55,9 @@ struct ni_rail_task {
        NI_PAIR_DONE after NI_WORK_MOVE. err: ETIMEDOUT from NI_PAIR_SMALL on: the own device gave no
        completion; 0 with .wc 0 at NI_PAIR_IDENTITY, NI_PAIR_COMPARE: wrong data. */
     struct ni_pair_result result[NI_ROLES];
-    int max_qp, max_mr;   /* how many the device has at most */
+    int max_qp, max_mr;   /* the most that the device can have */
     enum ni_known dmabuf; /* KNOWN: ibv_reg_dmabuf_mr is there; ABSENT: it is not */
-    int vendor_err;       /* of the completion that failed */
+    int vendor_err;       /* vendor_err of the completion that failed */
 };
 
 /* Runs in the rail's process: does `work` on the task. Never returns an error: task->result says.

@@ -30,7 +30,7 @@ struct ni_rail {
     enum ni_link link;
     bool software;           /* SoftRoCE */
     char netdev[NI_IF_NAME]; /* "" unknown */
-    int index;               /* of the GID; -1: none */
+    int index;               /* index of the GID; -1: none */
     uint8_t gid[NI_GID_BYTES];
     bool v2;                  /* RoCE v2 */
     struct ni_num netdev_mtu; /* bytes */
@@ -42,7 +42,7 @@ struct ni_rail {
     uint16_t pkey;
     char firmware[32];
     char untried[96]; /* why this rail cannot be tried, for people; "": it can */
-    int node_err;     /* errno of its device node, which NCCL leaves out then, too; not sent */
+    int node_err;     /* errno of its device node; NCCL does not use the HCA then; not sent */
 };
 
 /* The steps of a pair, or of a port that talks to itself, in the order in which they are taken;
@@ -77,13 +77,14 @@ struct ni_pair_result {
     struct ni_pair pair;
     unsigned round;         /* 0.. */
     enum ni_pair_step step; /* NI_PAIR_DONE: all of it passed */
-    bool at_to;             /* the step failed at `to`'s side */
+    bool at_to;             /* the step failed at the side of `to` */
     bool silent;            /* no answer in time: killed by its own pod, or its pod went away */
     int err;                /* errno of the step; 0: none */
     int wc;                 /* enum ibv_wc_status of the completion that failed; 0: none */
     int64_t latency_ns, slowest_ns; /* of 64 small writes: median, maximum; 0: not measured */
     int64_t write_mbps, read_mbps;  /* 0: not measured */
-    bool path;                      /* as judged: both ends reach others, or there are none */
+    /* judged to be the path: both ends reach others, or there are none */
+    bool path;
 };
 
 /* Numbers of enum ibv_wc_status (rdma-core 56.1 libibverbs/verbs.h). They belong to the kernel's
@@ -96,10 +97,10 @@ enum {
     NI_WC_RETRY_EXC = 12
 };
 
-/* "small writes": for people and programs. */
+/* Returns the name of a step, such as "small writes", for people and programs. */
 const char *ni_pair_step_text(enum ni_pair_step step);
 
-/* Gb/s, "0.31", "9.8", "362"; nothing where it was not measured. */
+/* Puts a speed in Gb/s, "0.31", "9.8", "362"; nothing if it was not measured. */
 void ni_put_speed(struct ni_text *t, int64_t mbps);
 
 #endif

@@ -93,7 +93,8 @@ int ni_run_trials(struct ni_context *ctx, struct ni_trials *all, ni_rail_fn *fn)
 
         *task = all->task[i];
         task->number = i;
-        task->session = (uint64_t)begin | 1; /* what is read back is not memory as it was given */
+        /* data that is read back must not be what the memory had before */
+        task->session = (uint64_t)begin | 1;
         task->size = all->size;
         task->bytes = all->bytes;
         task->move_ms = (int)all->limit_ms;
@@ -116,12 +117,12 @@ int ni_run_trials(struct ni_context *ctx, struct ni_trials *all, ni_rail_fn *fn)
     all->took_ms = ni_now_ms() - begin;
     ni_say_progress(ctx, "");
     ni_children_end(&children, -1);
-    ni_wait_end(&wait); /* which may end the program */
+    ni_wait_end(&wait); /* a signal that came meanwhile may end the program here */
     return r;
 }
 
-/* Capabilities count as they will in the command: what this program alone has by file capabilities
-   ends with it. */
+/* Does the trial with the capabilities of the command: those that this program alone has by file
+   capabilities are dropped before. */
 static void work_as_command(struct ni_rail_task *task, enum ni_rail_work work, void **state)
 {
     if (ni_command_has_cap(CAP_IPC_LOCK))
@@ -207,7 +208,7 @@ const struct ni_trials *ni_selftest_first(struct ni_context *ctx)
         return NULL;
     all = ni_try_ports(ctx);
     passes = ni_selftest_passes(all, &how);
-    if (all && all->n > 0) /* else a finding says so */
+    if (all && all->n > 0) /* otherwise a finding says so */
         ni_say(ctx, passes ? NI_LOG_INFO : NI_LOG_WARN, "self-test: %s", how.buf);
     if (!passes)
         ni_refuse_demand(&ctx->work, NI_REQUIRE_SELFTEST, how.buf);

@@ -22,8 +22,8 @@ int ni_run_trials(struct ni_context *ctx, struct ni_trials *all, ni_rail_fn *fn)
 /* Tries the ports. NULL: no process could be started, which is a finding; nothing to try is one,
    too. The trials last as long as the process. */
 const struct ni_trials *ni_try_ports(struct ni_context *ctx);
-/* The self-test, for a verdict: whether all ports passed; *how: how many of how many. `all` is the
-   result of ni_try_ports. */
+/* Returns whether all ports passed, for a verdict; *how: how many of how many. `all` is the result
+   of ni_try_ports. */
 bool ni_selftest_passes(const struct ni_trials *all, struct ni_text *how);
 /* --selftest of `run`. If all ports are demanded to pass and do not, the plan refuses.
    NULL: none was made. */
