@@ -16,7 +16,7 @@
 
 /* ---- which is the cause ---- */
 
-/* From what is a cause for certain to what only follows from one. */
+/* Orders findings from those that are certainly a cause to those that only follow from one. */
 static unsigned order_of(enum ni_finding_id id)
 {
     static const uint8_t order[NI_F_COUNT] = {
@@ -31,13 +31,14 @@ static unsigned order_of(enum ni_finding_id id)
     return order[id] == 0 ? 4 : order[id];
 }
 
-/* A value of the user's, of which other verbs only warn. */
+/* Returns true for a value of the user that ends NCCL; other verbs only warn of it. */
 static bool stops_nccl(enum ni_finding_id id)
 {
     return id == NI_F_USER_VALUE_IGNORED || id == NI_F_USER_TOPO_UNREADABLE;
 }
 
-/* Faults of settings and devices, and peers that cannot be reached: exceptions follow from them. */
+/* Returns true for faults of settings and devices, and for peers that cannot be reached: exceptions
+   follow from them. */
 static bool is_reason(enum ni_finding_id id)
 {
     return order_of(id) >= 4 && order_of(id) <= 6 &&
@@ -97,7 +98,7 @@ static void find_owners(struct ni_log *log)
     }
 }
 
-/* The rank of that number; NULL: the log has no line of it. */
+/* Returns the rank of that number; NULL: the log has no line of it. */
 static struct ni_log_rank *rank_number(const struct ni_log *log, int number)
 {
     unsigned from = 0, to = log->n;
@@ -113,8 +114,8 @@ static struct ni_log_rank *rank_number(const struct ni_log *log, int number)
     return from < log->n && log->order[from]->rank == number ? log->order[from] : NULL;
 }
 
-/* By the rank that the line names, by the pid, by the launcher's prefix, or by the file if it is
-   one process's. */
+/* Finds the rank of a note: by the rank that the line names, by the pid, by the launcher's prefix,
+   or by the file if that belongs to one process. */
 static struct ni_log_rank *rank_of_note(struct ni_log *log, const struct ni_log_note *note)
 {
     struct ni_log_rank *process = NULL;
@@ -127,7 +128,7 @@ static struct ni_log_rank *rank_of_note(struct ni_log *log, const struct ni_log_
         process = owner(log, owner_key(log, note->quote.file, note->stream, STREAMS));
     if (!process)
         process = owner(log, owner_key(log, note->quote.file, ANY, NO_PID));
-    /* If the process has several GPUs, no line says which one it was. */
+    /* if the process has several GPUs, no line says which one it was */
     return process && process->next && process->rank < 0 ? process->next : process;
 }
 
@@ -142,8 +143,8 @@ static void keep_first(const struct ni_log_note **place, const struct ni_log_not
         *place = note;
 }
 
-/* A process that never came to its communicator, in a file of its own: torch's "[rank3]:" and
-   torchrun name its rank. */
+/* Names processes that never came to their communicator and have a file of their own, by the rank
+   in torch's "[rank3]:" and torchrun's lines. */
 void ni_log_name_ranks(struct ni_log *log)
 {
     find_owners(log);
@@ -214,7 +215,7 @@ static void put_place(struct ni_text *t, const struct ni_log *log, const struct 
     ni_put(t, "\"");
 }
 
-/* "rank 1 (vm)", "rank 1", or the file: whoever has this number. */
+/* Puts the owner of the note: "rank 1 (vm)", "rank 1", or the file. */
 static void put_who(struct ni_text *t, const struct ni_log *log, const struct ni_log_note *note)
 {
     const struct ni_log_rank *r = note->who;
@@ -231,7 +232,8 @@ static void put_who(struct ni_text *t, const struct ni_log *log, const struct ni
     ni_put(t, ")");
 }
 
-/* A rank that is stopped has at least an interface; another GPU of its process may be complete. */
+/* Returns the last step of a rank. A stopped one has at least an interface; another GPU of its
+   process may be complete. */
 static enum ni_log_step step_of(const struct ni_log_rank *r)
 {
     const enum ni_log_step step = r->process->step;
@@ -322,7 +324,8 @@ static bool all_ended(const struct ni_log *log)
     return log->n > 0;
 }
 
-/* After a restart the job's end counts, not why an attempt before it ended. */
+/* Returns true if the note is of an earlier attempt: after a restart only the end of the last one
+   counts. */
 static bool is_of_earlier(const struct ni_log_note *note)
 {
     const struct ni_log_rank *r = note->who;
@@ -337,11 +340,11 @@ static bool is_cause(const struct ni_log *log, const struct ni_log_note *note)
 
     if (note->follows || said_fault(log, note) || is_of_earlier(note))
         return false;
-    /* An exception that torch did not mark, and then an orderly end: it was caught. */
+    /* torch did not mark the exception, and an orderly end follows: it was caught */
     if (note->said != NI_SAID_END)
         return note->rank >= 0 || !(r ? r->ended : all_ended(log));
-    /* A launcher ends the others by SIGTERM; torch ends itself by SIGABRT after its watchdog spoke.
-       */
+    /* a launcher ends the others by SIGTERM; torch ends itself by SIGABRT after its watchdog
+       spoke */
     if (note->number == 0 || note->number == -15)
         return false;
     if ((has_raised(log, note->rank) || (r && (r->exception || r->wait))) &&
@@ -360,7 +363,7 @@ static bool has_same_number(const struct ni_log_note *a, const struct ni_log_not
     return a->number == b->number;
 }
 
-/* Takes all causes of that kind which are like this one, and puts whose they are. */
+/* Takes all causes that are like this one, and puts their ranks. */
 static void take_alike(struct ni_text *who, struct ni_log *log, const struct ni_log_note *note,
                        bool (*is_alike)(const struct ni_log_note *, const struct ni_log_note *))
 {
@@ -384,7 +387,7 @@ static void take_alike(struct ni_text *who, struct ni_log *log, const struct ni_
         put_who(who, log, note);
 }
 
-enum { MOST = 8 }; /* exceptions, ends, that are findings of their own */
+enum { MOST = 8 }; /* exceptions, and ends, with a finding of their own */
 
 /* Reports the exceptions. A text that several ranks have is one finding. */
 static void report_exceptions(struct ni_log *log, struct ni_findings *f)
@@ -463,9 +466,9 @@ static bool is_waiting(const struct ni_log_rank *r)
     return r->wait && r->wait->said == NI_SAID_WAIT;
 }
 
-enum { COLLECTIVES = 8 }; /* that are named; groups of ranks that are looked at */
+enum { COLLECTIVES = 8 }; /* collectives that are named; groups of ranks that are compared */
 
-/* The ranks with that mark, and the collective in which the first of them waits. */
+/* Puts the ranks with that mark, and the collective in which the first of them waits. */
 static void put_waiting(struct ni_text *t, struct ni_log *log, const struct ni_log_note *wait,
                         unsigned group)
 {
@@ -505,7 +508,7 @@ static const struct ni_log_rank *first_of(const struct ni_log *log, unsigned gro
     return NULL;
 }
 
-/* Returns true if those that wait do so in one collective, by number and name. */
+/* Returns true if all marked ranks wait in one collective, by number and name. */
 static bool has_one_name(const struct ni_log *log)
 {
     const struct ni_log_rank *first = first_of(log, 2);
@@ -541,7 +544,7 @@ static void report_differing(struct ni_log *log, unsigned groups, struct ni_find
     ni_report(f, NI_F_LOG_COLLECTIVE, who.buf, "%s", t.buf);
 }
 
-/* All that wait do so in one collective: for those that do not. */
+/* Reports the ranks for which the others wait, if all that wait are in one collective. */
 static void report_waiting(struct ni_log *log, struct ni_findings *f)
 {
     struct ni_text who = NI_TEXT(96), t = NI_TEXT(400);
@@ -582,7 +585,8 @@ static void report_waiting(struct ni_log *log, struct ni_findings *f)
     ni_report(f, NI_F_LOG_TIMEOUT, who.buf, "%s", t.buf);
 }
 
-/* Ranks that ended in order, while another is still in a collective which they did not miss. */
+/* Reports ranks that ended in order while another is still in a collective which they did not
+   miss. */
 static void report_early(struct ni_log *log, struct ni_findings *f)
 {
     struct ni_text who = NI_TEXT(96), t = NI_TEXT(400);
@@ -612,8 +616,9 @@ static void report_early(struct ni_log *log, struct ni_findings *f)
     ni_report(f, NI_F_LOG_COLLECTIVE, who.buf, "%s", t.buf);
 }
 
-/* Numbers count within a process group: only ranks of one group are compared. Of a smaller group
-   than all ranks the log does not say who else is in it. */
+/* Reports ranks that wait in different collectives. Numbers count within a process group, so only
+   ranks of one group are compared. If a group is smaller than the job, the log does not show its
+   members. */
 static void report_collectives(struct ni_log *log, struct ni_findings *f)
 {
     ni_log_text group[COLLECTIVES];
@@ -642,7 +647,7 @@ static void report_collectives(struct ni_log *log, struct ni_findings *f)
 
 /* ---- who left ---- */
 
-/* Something in its log says why it left; what its launcher did after it is none. */
+/* Returns true if the log says why the rank left; the launcher's later action is no reason. */
 static bool has_reason(const struct ni_log_rank *r)
 {
     return (r->exception && r->exception->rank >= 0) || r->wait ||
@@ -663,7 +668,7 @@ static bool lost_a_peer(const struct ni_log *log)
     return false;
 }
 
-/* Ranks whose log just ends, while others lost a connection. */
+/* Reports ranks whose log just ends while others lost a connection. */
 static void report_silent(struct ni_log *log, struct ni_findings *f)
 {
     struct ni_text who = NI_TEXT(96);
@@ -681,7 +686,7 @@ static void report_silent(struct ni_log *log, struct ni_findings *f)
               "connections. It was killed, or its last lines are lost");
 }
 
-/* Launchers that were ended, unless their rank had an end of its own before. */
+/* Reports launchers that were ended, unless their rank had an end of its own before. */
 static void report_terminated(struct ni_log *log, struct ni_findings *f)
 {
     struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);

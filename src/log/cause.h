@@ -8,17 +8,17 @@
 #include "log/state.h"
 #include "nccl_init/findings.h"
 
-/* Names ranks that NCCL did not name; before they are sorted. */
+/* Names ranks that NCCL did not name. Called before they are sorted. */
 void ni_log_name_ranks(struct ni_log *log);
 /* Finds the rank of each note. Called before the other functions. */
 void ni_log_find_owners(struct ni_log *log);
-/* Exceptions, ends, collectives that differ, ranks that left. */
+/* Reports exceptions, ends, collectives that differ, and ranks that left. */
 void ni_log_report_causes(struct ni_log *log, struct ni_findings *f);
-/* Ranks whose initialisation did not end, the least far first. */
+/* Reports ranks whose initialisation did not end; those that came least far stand first. */
 void ni_log_report_stops(struct ni_log *log, struct ni_findings *f);
-/* The first warning that no pattern fits, if something failed. */
+/* Reports the first warning that no pattern fits, if something failed. */
 void ni_log_report_unknown(struct ni_log *log, struct ni_findings *f);
-/* The error that most likely is the cause; NULL: none. mixed: some ranks only went over sockets,
+/* Returns the error that most likely is the cause, or NULL. mixed: only some ranks used sockets,
    which explains what ranks say of each other. */
 const struct ni_finding *ni_log_cause_of(const struct ni_findings *f, bool mixed);
 
@@ -26,6 +26,7 @@ const struct ni_finding *ni_log_cause_of(const struct ni_findings *f, bool mixed
    words. */
 bool ni_log_is_stopped(const struct ni_log_rank *r);
 const char *ni_log_step_text(const struct ni_log_rank *r);
-const char *ni_log_step_word(const struct ni_log_rank *r); /* "topology"; permanent */
+/* Returns the word for the rank's last step, such as "topology"; permanent. */
+const char *ni_log_step_word(const struct ni_log_rank *r);
 
 #endif

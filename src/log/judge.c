@@ -20,7 +20,7 @@ static int compare_numbers(int64_t x, int64_t y)
     return (x > y) - (x < y);
 }
 
-/* GPU and rank; in one place the later process comes after. */
+/* Compares host, GPU and rank. */
 static int compare_places(const struct ni_log_rank *x, const struct ni_log_rank *y)
 {
     int r = compare_numbers(x->rank, y->rank);
@@ -62,8 +62,8 @@ static int by_host(const void *a, const void *b)
     return compare_numbers(x->process->host, y->process->host);
 }
 
-/* Two processes that say they are one rank of one communicator. A restart makes another
-   communicator. */
+/* Returns true for two processes that both say they are one rank of one communicator; a restart
+   makes another communicator. */
 static bool is_same_rank(const struct ni_log_rank *r, const struct ni_log_rank *other)
 {
     return r->rank >= 0 && r->rank == other->rank && r->job != 0 && r->job == other->job &&
@@ -76,9 +76,9 @@ static void sort_ranks(struct ni_log *log)
     for (unsigned i = 0; i < log->n_rank; i++)
         log->order[i] = &log->rank[i];
     qsort(log->order, log->n_rank, sizeof(void *), by_place);
-    /* If only warnings were printed, no line names the rank of a process. */
+    /* false if only warnings were printed: then no line names a rank */
     const bool named = log->n_rank > 0 && log->order[log->n_rank - 1]->rank >= 0;
-    /* In its place there is a later process: this one was of an earlier attempt. */
+    /* a later process has the same place, so this one is of an earlier attempt */
     for (unsigned i = 0; named && i + 1 < log->n_rank; i++) {
         struct ni_log_rank *r = log->order[i];
         struct ni_log_rank *next = log->order[i + 1];
@@ -99,7 +99,7 @@ static void sort_ranks(struct ni_log *log)
     }
 }
 
-/* The value that NCCL said it took; NULL: it said nothing. */
+/* Returns the value that NCCL said it took; NULL: it said nothing. */
 static const char *rank_value(const struct ni_log *log, const struct ni_log_rank *r,
                               const char *name)
 {
@@ -109,7 +109,7 @@ static const char *rank_value(const struct ni_log *log, const struct ni_log_rank
     return NULL;
 }
 
-/* The variable that switches RDMA off; NULL: none does. */
+/* Returns the variable that switches RDMA off; NULL: none does. */
 static const char *switched_off(const struct ni_log *log, const struct ni_log_rank *r)
 {
     const char *off = rank_value(log, r, "NCCL_IB_DISABLE"), *net = rank_value(log, r, "NCCL_NET");
@@ -119,7 +119,7 @@ static const char *switched_off(const struct ni_log *log, const struct ni_log_ra
     return net && strcasecmp(net, "socket") == 0 ? "NCCL_NET" : NULL;
 }
 
-/* Properties of a rank, a bit each. The first ones: the way of its data between nodes. */
+/* Properties of a rank, a bit each. The first ones are the way of its data between nodes. */
 enum {
     UNKNOWN = 1, /* the log does not say */
     LOCAL = 2,   /* one node: no network is needed */
@@ -135,7 +135,8 @@ static unsigned what_is(const struct ni_log *log, const struct ni_log_rank *r)
 {
     const struct ni_log_rank *p = r->process;
     const char *network = ni_log_word(log, p->network);
-    /* Up to 2.20.3 no line tells the nodes, but channels to other nodes are told at the start. */
+    /* up to 2.20.3 no line has the number of nodes, but channels to other nodes are printed at the
+       start */
     const bool local = r->nodes == 1 || r->size == 1 || (r->nodes == 0 && r->connected);
     unsigned is = r->gdr < r->net ? LACKS_GDR : 0;
     const bool sockets = ni_log_is_sockets(ni_span_of(network), p->tcp);
@@ -155,7 +156,7 @@ static unsigned what_is(const struct ni_log *log, const struct ni_log_rank *r)
 
 /* ---- what is told ---- */
 
-/* The marked in words. */
+/* Returns the marked ranks in words. */
 static const char *name_them(struct ni_log *log)
 {
     struct ni_text t = ni_text_on(log->who, sizeof(log->who));
@@ -164,7 +165,7 @@ static const char *name_them(struct ni_log *log)
     return log->who;
 }
 
-/* Marks the ranks that are any of that. Returns how many. */
+/* Marks the ranks with any of these properties. Returns how many. */
 static unsigned mark(struct ni_log *log, unsigned what)
 {
     unsigned n = 0;
@@ -211,7 +212,7 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
     struct ni_text who = NI_TEXT(96), t = NI_TEXT(320);
     bool harms = log->n == 0;
 
-    if (((id == NI_F_HCA_NONE || id == NI_F_LOG_SOCKETS) && /* judge_network tells it */
+    if (((id == NI_F_HCA_NONE || id == NI_F_LOG_SOCKETS) && /* judge_network reports it */
          mark(log, SOCKETS) > 0) ||
         ((flags & FOLLOWS) != 0 && ni_findings_has(f, id)) ||
         ((id == NI_F_LOG_TIMEOUT || id == NI_F_LOG_COLLECTIVE) && ni_findings_has(f, id)) ||
@@ -233,8 +234,8 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
     ni_report(f, id, who.buf, "%s", t.buf);
 }
 
-/* The first reason that one of the marked gave, and who, unless all did; with quote also the line.
-   */
+/* Puts the first reason that a marked rank gave, and which rank unless all did; with quote also the
+   line. */
 static void put_socket_reason(struct ni_text *t, const struct ni_log *log, bool quote)
 {
     for (unsigned i = 0; i < log->n; i++) {
@@ -346,7 +347,7 @@ static void judge_settings(struct ni_log *log, struct ni_findings *f)
 
             job = first == 0 ? its : job;
             first = first == 0 ? value : first;
-            /* another job's may differ */
+            /* ranks of another job may differ */
             r->mark = value != first && value != 0 && (its == job || its == 0 || job == 0);
             others += r->mark;
             off_plan += value != log->plan[k] && value != 0 && log->plan[k] != 0;
@@ -368,7 +369,7 @@ bool ni_log_put_hca(struct ni_text *t, const struct ni_log *log, const struct ni
 {
     const char *network = ni_log_word(log, r->process->network);
     const char *list = ni_log_word(log, r->process->hcas);
-    /* other plugins have numbers of their own */
+    /* other plugins number HCAs in their own way */
     const bool its = *list && (!*network || strncmp(network, "IB", 2) == 0 ||
                                ni_log_is_sockets(ni_span_of(network), false));
     struct ni_span hca = {list, 0};
@@ -383,12 +384,11 @@ bool ni_log_put_hca(struct ni_text *t, const struct ni_log *log, const struct ni
     return i > number;
 }
 
-/* An HCA with ends counts once for a host, whose ranks may have lists of their own. */
 /* HCAs of the hosts of a job: the least and the most of a host, and in how many ways they were
    used. */
 struct hca_counts {
-    unsigned min, max; /* of the hosts that have any */
-    unsigned hosts;    /* that have any */
+    unsigned min, max; /* of hosts that have HCAs */
+    unsigned hosts;    /* hosts that have HCAs */
     unsigned uses, fused;
     bool connected;
 };
@@ -533,8 +533,8 @@ static void put_network_of_job(struct ni_text *t, struct ni_log *log)
     }
 }
 
-/* The one sentence about the job: its cause of failure, its ranks, version, network, end, errors.
-   */
+/* Makes the one sentence about the job: its cause of failure, its ranks, version, network, end,
+   errors. */
 static void make_sentence(struct ni_log *log, struct ni_findings *f)
 {
     struct ni_text t = ni_text_on(log->sentence, sizeof(log->sentence));

@@ -9,10 +9,11 @@
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 
-/* After the last byte: sorts and reports. rdma, gdr: somebody expects that; gdr is rdma, too. */
+/* Sorts and reports, after the last byte. rdma, gdr: the user expects it; gdr includes rdma. */
 void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f);
-/* Puts the HCA that the rank's channels number so: "mlx5_6:1/RoCE", "a:1/IB+b:1/IB"; "fused number
-   8" after its list, "number 0" without one. Returns whether the list names it. */
+/* Puts the HCA to which the rank's channels give this number: "mlx5_6:1/RoCE", "a:1/IB+b:1/IB";
+   "fused number 8" beyond its list, "number 0" without a list. Returns whether the list names
+   it. */
 bool ni_log_put_hca(struct ni_text *t, const struct ni_log *log, const struct ni_log_rank *r,
                     unsigned number);
 

@@ -9,11 +9,13 @@ struct ni_log_line {
     struct ni_log *log;
     const char *p, *end;
     const char *message;    /* after NCCL's own header, else p */
-    struct ni_log_rank *by; /* the process; NULL: nobody's */
+    struct ni_log_rank *by; /* the process; NULL: not known */
     int dev;
-    bool info;  /* of level INFO */
-    bool warn;  /* of level WARN */
-    bool whole; /* one record only: of two neither's end nor the other's host is sure */
+    bool info; /* of level INFO */
+    bool warn; /* of level WARN */
+    /* the line is one record; of two mixed ones neither the first's end nor the second's host is
+       sure */
+    bool whole;
     bool cut;
 };
 

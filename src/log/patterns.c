@@ -165,7 +165,7 @@ const struct ni_pattern ni_patterns[] = {
     FAULT("message truncated : receiving", ALL, JOB_SETTING_DIFFERS, 0),
     FAULT("collective mismatch error", "2.17-2.19.4", JOB_SETTING_DIFFERS, 0),
     FAULT("posted incorrect receive", "2.20.5-2.30.7", JOB_SETTING_DIFFERS, 0),
-    /* "10.0.0.9<4000>" is NCCL's: other programs say this without the brackets. */
+    /* "10.0.0.9<4000>" is NCCL's form: other programs print it without the brackets. */
     FAULT("onnect to %{<}%d> %{refused|caused conn|Cannot assign}", ALL, LOG_PEER_REFUSED,
           NI_PATTERN_LAST),
     FAULT("onnect to %{<}%d> %{timed out|No route|unreachable}", ALL, LOG_PEER_UNREACHABLE,
@@ -300,14 +300,14 @@ bool ni_log_is_consequence(struct ni_span text)
     return false;
 }
 
-/* A word in a line: none begins at `from` or later and before `at`. */
+/* The place of a word in a line: no word begins between `from` and `at`. */
 struct next {
     const char *from, *at;
 };
 
-/* The first place of the word at p or later; the end: it is nowhere. A search begins after the
-   last one: a line costs a step for each of its bytes and words, however often a pattern begins in
-   it. */
+/* Returns the first place of the word at p or later; the end: there is none. A search begins after
+   the last one, so a line costs a step for each of its bytes and words, however often a pattern
+   begins in it. */
 static const char *find_word(struct next *next, struct ni_span word, const char *p, const char *end)
 {
     if (!next->from || p < next->from || p > next->at) {
@@ -318,7 +318,8 @@ static const char *find_word(struct next *next, struct ni_span word, const char 
     return next->at;
 }
 
-/* The end of the first of the words before '}', divided by '|', that stands at p or later; NULL. */
+/* Returns the end of the first word that stands at p or later, of the words before '}', which '|'
+   divides; NULL. */
 static const char *find_any(const char *words, struct next *next, const char *p, const char *end)
 {
     for (;;) {
@@ -349,7 +350,7 @@ static bool goes_on(char kind, char c)
     }
 }
 
-/* %s, %d, %x, %r: at most NI_PATTERN_FAR bytes. Their end, or NULL. */
+/* Matches %s, %d, %x or %r, at most NI_PATTERN_FAR bytes. Their end, or NULL. */
 static const char *match_word(char kind, const char *p, const char *end, struct ni_span *ret)
 {
     const char *from = p;
@@ -384,7 +385,7 @@ static bool fits(const char *text, unsigned word, struct places *places, const c
                  const char *end, struct ni_span *capture)
 {
     while (p) {
-        const size_t len = strcspn(text, "%"); /* of the literal in front */
+        const size_t len = strcspn(text, "%"); /* the length of the literal in front */
 
         if ((size_t)(end - p) < len || memcmp(p, text, len) != 0)
             return false;
@@ -409,14 +410,15 @@ static bool fits(const char *text, unsigned word, struct places *places, const c
     return false;
 }
 
-/* Patterns are looked for by their first four bytes: a line costs one step for each byte, however
+/* The index of the patterns by their first four bytes: a line costs one step for each byte, however
    many patterns there are. */
 enum { KEY = 4, SLOTS = 1 << 13 };
 
 static struct {
     bool made;
     uint8_t first[SLOTS], next[NI_COUNT(ni_patterns) + 1]; /* rows + 1; 0: none */
-    uint8_t word[NI_COUNT(ni_patterns)];                   /* of a row: the first between braces */
+    /* by row: the number of its first word between braces */
+    uint8_t word[NI_COUNT(ni_patterns)];
 } table;
 
 static unsigned pattern_slot(const char *p)
@@ -436,7 +438,8 @@ static void make_table(void)
         for (const char *p = ni_patterns[row].text; *p; p++)
             word += *p == '{' || *p == '|';
     }
-    for (unsigned row = ni_patterns_count; row > 0; row--) { /* the first is to be found first */
+    /* backwards, so that the first row is found first */
+    for (unsigned row = ni_patterns_count; row > 0; row--) {
         uint8_t *slot = &table.first[pattern_slot(ni_patterns[row - 1].text)];
 
         table.next[row] = *slot;

@@ -11,9 +11,9 @@ enum ni_log_take {
     NI_TAKE_FAULT,
     NI_TAKE_HEADER,  /* host:pid:tid [dev] of a record */
     NI_TAKE_DIAG,    /* ranks, communicator, a variable that differs between them */
-    NI_TAKE_PROGRAM, /* a program or a launcher says it: row->flags is an enum ni_log_program */
+    NI_TAKE_PROGRAM, /* a program or a launcher printed it: row->flags is an enum ni_log_program */
     NI_TAKE_VERSION,
-    NI_TAKE_VALUE, /* NAME, before the text, has the value after it */
+    NI_TAKE_VALUE, /* the variable's name stands before the text, its value after it */
     NI_TAKE_BOOT,
     NI_TAKE_HCAS,
     NI_TAKE_NETWORK,
@@ -32,12 +32,12 @@ enum ni_log_program {
     NI_PROGRAM_IGNORED,  /* the next traceback is of no importance */
     NI_PROGRAM_THROWN,   /* the rest is an exception's text */
     NI_PROGRAM_WAIT,     /* number, name, elements in, elements out, milliseconds */
-    NI_PROGRAM_SHORT,    /* likewise, without elements */
+    NI_PROGRAM_SHORT,    /* the same without elements */
     NI_PROGRAM_GROUP,    /* its group, rank in it, number, last called */
     NI_PROGRAM_CALLED,   /* the last called */
-    NI_PROGRAM_FIRST,    /* torchrun's root cause comes */
-    NI_PROGRAM_RANK,     /* the rank that its next lines are about */
-    NI_PROGRAM_EXITCODE, /* and its exit status, and pid */
+    NI_PROGRAM_FIRST,    /* torchrun's root cause follows */
+    NI_PROGRAM_RANK,     /* the rank to which the next lines belong */
+    NI_PROGRAM_EXITCODE, /* its exit status, and pid */
     NI_PROGRAM_FAILED,   /* exit status, local rank, pid */
     NI_PROGRAM_TERM,     /* pid of the launcher, signal */
     NI_PROGRAM_TASK,     /* Slurm: number of the task, how it ended */
@@ -62,26 +62,30 @@ enum ni_log_step {
 /* Flags of a fault. */
 enum {
     FOLLOWS = 1,           /* usually another rank's fault is the cause */
-    NO_GDR = 2,            /* harmless where its channels have GPUDirect RDMA */
-    NI_PATTERN_LAST = 4,   /* not of a line of which NCCL or torch tries again */
+    NO_GDR = 2,            /* harmless if its channels have GPUDirect RDMA */
+    NI_PATTERN_LAST = 4,   /* not if the line says that NCCL or torch tries again */
     WARN = 8,              /* not of an INFO line: NCCL only tried something */
-    NI_PATTERN_INDEX = 16, /* the user's NCCL_IB_GID_INDEX is the cause, where it was set */
-    WHY = 32,              /* why there is no RDMA; harmless where it is not needed or used */
-    LATE = 64,             /* harmless where torch only warns of it, and the ranks have met */
-    OF_NET = 128           /* not of a process over sockets: NCCL says it of interfaces, too */
+    NI_PATTERN_INDEX = 16, /* if the user set NCCL_IB_GID_INDEX, that is the cause */
+    /* a reason why there is no RDMA; harmless if RDMA is not needed, or is used */
+    WHY = 32,
+    LATE = 64, /* harmless if torch only warns of it, and the ranks have met */
+    /* not for a process over sockets: NCCL prints it about interfaces, too */
+    OF_NET = 128
 };
 
 enum {
     NI_PATTERN_WORDS = 112, /* between the braces of all rows */
-    NI_PATTERN_FAR = 4096   /* of a word, or of the rest of a line: PATH_MAX, a list of 128 HCAs */
+    /* bytes of a word, or of the rest of a line: PATH_MAX, a list of 128 HCAs */
+    NI_PATTERN_FAR = 4096
 };
 
 struct ni_pattern {
-    /* %s a word, %d a number, %x a hex number, %{a|b} anything up to one of these, %r the rest.
-       Begins with the words by which it is found; its end is open, for NCCL adds to its lines. */
+    /* %s is a word, %d a number, %x a hex number, %{a|b} anything up to one of these, %r the rest.
+       A pattern begins with the words by which it is found; its end is open, for NCCL adds to its
+       lines. */
     const char *text,
-        *versions; /* versions of NCCL, RCCL, torch, ... in whose source it was read, or
-                                    that wrote the log */
+        /* versions of NCCL, RCCL, torch, ... whose source has it, or whose log showed it */
+        *versions;
     enum ni_log_take take;
     enum ni_finding_id id; /* of a fault */
     unsigned flags;
@@ -92,17 +96,17 @@ extern const char *const ni_log_cause[NI_F_COUNT];
 extern const struct ni_pattern ni_patterns[];
 extern const unsigned ni_patterns_count;
 
-/* A place that a pattern fits; of those that begin there the first of the table. capture has what
-   %s, %d, %x and %r stand for. */
+/* A place that a pattern fits; of several patterns that begin there the first in the table. capture
+   has the text of %s, %d, %x and %r. */
 struct ni_found {
     const struct ni_pattern *row;
     const char *at;
     struct ni_span capture[8];
 };
-/* All of the line, from the left, up to max. */
+/* Finds all places in the line, from the left, up to max. */
 unsigned ni_patterns_find(const char *p, const char *end, struct ni_found found[], unsigned max);
 
-/* A text that only says that another rank failed, or NCCL, whose own lines say why. */
+/* Returns true if the text only says that another rank or NCCL failed; NCCL's own lines say why. */
 bool ni_log_is_consequence(struct ni_span text);
 
 /* Returns true if that network is sockets. tcp: libfabric has nothing else. */

@@ -15,15 +15,15 @@
 #include "nccl_init/text.h"
 
 enum {
-    STREAM = 80,      /* of a launcher's prefix */
-    QUOTE = 200,      /* of a line that is quoted */
+    STREAM = 80,      /* bytes of a launcher's prefix */
+    QUOTE = 200,      /* bytes of a quoted line */
     TRACEBACK = 1000, /* lines; Python ends one of recursion after about 1,000 frames */
     RANK_MAX = 1 << 24
 };
 
 /* ---- in front of a line ---- */
 
-/* "[rank3]:", torch's: its length, or 0. */
+/* Returns the length of torch's "[rank3]:", or 0. */
 static size_t rank_mark(const char *p, const char *end, int *rank)
 {
     const char *digit = p + 5;
@@ -40,7 +40,8 @@ static size_t rank_mark(const char *p, const char *end, int *rank)
     return (size_t)(digit - p) + 2;
 }
 
-/* "2026-11-23T15:31:58.123Z", "[2026-11-23", "15:31:58]", "+08:00": its length, or 0. */
+/* Returns the length of a time, or 0: "2026-11-23T15:31:58.123Z", "[2026-11-23", "15:31:58]",
+   "+08:00". */
 static size_t time_mark(const char *p, const char *end)
 {
     const char *at = p;
@@ -58,7 +59,8 @@ static size_t time_mark(const char *p, const char *end)
     return digits >= 4 && marks > 0 && at - p >= 6 ? (size_t)(at - p) : 0;
 }
 
-/* A part that differs between lines of one stream: its length, or 0. `word`: a word begins here. */
+/* Returns the length of a part that differs between lines of one stream, or 0. `word`: a word
+   begins here. */
 static size_t changing_mark(const char *p, const char *end, bool word, int *rank)
 {
     static const char *const streams[] = {"<stdout>", "<stderr>", "stdout F ", "stderr F "};
@@ -148,7 +150,7 @@ static struct ni_log_quote quote(const struct ni_log_line *l, struct ni_span tex
         .file = l->log->file, .text = ni_log_keep(l->log, text), .line = (uint32_t)l->log->line};
 }
 
-/* The note of that kind, file, stream and rank, if it is the first one and there is room; else
+/* Adds a note if it is the first of that kind, file, stream and rank, and there is room; otherwise
    NULL. */
 static struct ni_log_note *new_note(const struct ni_log_line *l, enum ni_log_said said,
                                     ni_log_text stream, int rank, int other)
@@ -188,7 +190,7 @@ static void note_exception(const struct ni_log_line *l, ni_log_text stream, int 
     note->follows = follows;
 }
 
-/* A status or a signal; pid -1: not told. */
+/* Notes an end by a status or a signal; pid -1: not known. */
 static struct ni_log_note *note_end(const struct ni_log_line *l, const char *at, ni_log_text stream,
                                     int rank, int pid, int number)
 {
@@ -245,7 +247,7 @@ void ni_log_end_traceback(const struct ni_log_line *l)
 
 /* ---- collectives ---- */
 
-/* "ALLREDUCE," */
+/* Keeps the name of a collective: "ALLREDUCE,". */
 static ni_log_text name_of(struct ni_log *log, struct ni_span s)
 {
     while (s.n > 0 && s.p[s.n - 1] == ',')
@@ -253,7 +255,8 @@ static ni_log_text name_of(struct ni_log *log, struct ni_span s)
     return ni_log_keep(log, s);
 }
 
-/* "0(default_pg)" of "[PG ID 0 PG GUID 0(default_pg) Rank 1]"; empty: the line does not say. */
+/* Returns the process group, "0(default_pg)" of "[PG ID 0 PG GUID 0(default_pg) Rank 1]"; empty:
+   the line has none. */
 static struct ni_span group_of(struct ni_span line)
 {
     static const char mark[] = "PG GUID ";
@@ -294,8 +297,7 @@ static void note_wait(const struct ni_log_line *l, const struct ni_found *f, boo
     }
 }
 
-/* The last collective that the rank called, in the group; both are of a line that names the rank.
-   */
+/* Notes the last collective that the rank called in the group, from a line that names the rank. */
 static void note_called(const struct ni_log_line *l, const struct ni_found *f, struct ni_span group,
                         struct ni_span called)
 {
@@ -315,8 +317,8 @@ static void note_called(const struct ni_log_line *l, const struct ni_found *f, s
 
 /* ---- launchers ---- */
 
-/* "Killed", "Segmentation fault (core dumped)", "Exited with exit code 1": the status, or minus the
-   signal; 0: no end. */
+/* Returns the status, or minus the signal, of "Killed", "Segmentation fault (core dumped)", "Exited
+   with exit code 1"; 0: it is no end. */
 static int ending_of(struct ni_span s)
 {
     static const struct {

@@ -7,8 +7,9 @@
 #include "log/patterns.h"
 #include "log/state.h"
 
-/* The text that a launcher put between p and at, without what changes from line to line: times, the
-   name of the stream, torch's "[rank3]:", whose number goes to *rank unless it is NULL. */
+/* Returns the text that a launcher put between p and at, without parts that change from line to
+   line: times, the name of the stream, torch's "[rank3]:", whose number goes to *rank unless that
+   is NULL. */
 ni_log_text ni_log_stream(struct ni_log *log, const char *p, const char *at, int *rank);
 
 /* Notes the words of a program or its launcher at this place of the line. */

@@ -6,9 +6,9 @@
 #include "log/state.h"
 #include "nccl_init/text.h"
 
-/* One more range of a list of ranks, of which `last` is the last; below `from`: none. */
+/* Puts one more range into a list of ranks; a `last` below `from` puts nothing. */
 void ni_log_put_range(struct ni_text *t, int from, int last);
-/* "ranks 0-7, 12 (node-a, node-b)": those with this mark. */
+/* Puts the ranks with this mark: "ranks 0-7, 12 (node-a, node-b)". */
 void ni_log_put_ranks(struct ni_text *t, const struct ni_log *log, unsigned mark);
 
 #endif

@@ -9,8 +9,8 @@
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
 
-/* A line, in place: ESC [ ... letter goes out (ECMA-48, 5.4). One in JSON, as Docker keeps it, ends
-   at its \n and has \u003c for '<'. Returns the new end. */
+/* Cleans a line in place: removes ESC [ ... letter (ECMA-48, 5.4). A line in JSON, as Docker keeps
+   it, ends at its \n and has \u003c for '<'. Returns the new end. */
 static char *clean(char *p, char *end)
 {
     char *to = p, *stop = memmem(p, (size_t)(end - p), "\\n\"", 3);
@@ -34,8 +34,8 @@ static char *clean(char *p, char *end)
     return to;
 }
 
-/* A carriage return, of a bar of progress, ends a record too; that of DOS belongs to the newline.
-   */
+/* Takes a line. A carriage return, as of a progress bar, ends a record, too; the one of DOS belongs
+   to the newline. */
 static void take_line(struct ni_log *log, char *p, char *end, bool cut)
 {
     char *stop;
@@ -63,7 +63,7 @@ void ni_log_got(struct ni_log *log, const char *file, size_t n)
     char *p = log->buf, *got = log->buf + log->len, *end = got + n;
 
     log->file = ni_log_keep(log, ni_span_of(file));
-    /* A pipe may give a line byte by byte: no newline is in what was there before. */
+    /* a pipe may give a line byte by byte, so a newline is searched in the new bytes only */
     for (;;) {
         char *newline = memchr(got, '\n', (size_t)(end - got));
 
@@ -74,7 +74,7 @@ void ni_log_got(struct ni_log *log, const char *file, size_t n)
         got = p;
     }
     log->len = (size_t)(end - p);
-    /* At the end, and where one line fills all of it, what there is is taken for a line. */
+    /* at the end of the file, and if one line fills the buffer, the bytes count as a line */
     if (log->len > 0 && (n == 0 || log->len == sizeof(log->buf))) {
         take_line(log, p, end, true);
         log->line -= n != 0;

@@ -7,8 +7,8 @@
 
 #include "log/state.h"
 
-/* The next bytes of `file` are to be read to where this points, at most *room; ni_log_got takes
-   them. n 0: its end. The log is all zeros at first. */
+/* Returns where the next bytes of `file` are to be read to, at most *room; ni_log_got takes them. n
+   0: the end of the file. The log is all zeros at first. */
 char *ni_log_room(struct ni_log *log, size_t *room);
 void ni_log_got(struct ni_log *log, const char *file, size_t n);
 

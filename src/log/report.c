@@ -54,11 +54,11 @@ struct rank_group {
     unsigned number; /* the mark of its ranks, from 1 on */
     unsigned n, ends, gdr, on_hca[NI_LOG_HCAS];
     ni_log_text version;
-    bool other_gids; /* its ranks do not have one GID */
+    bool other_gids; /* its ranks have different GIDs */
 };
 
-/* Marks the ranks that are alike with order[from], and adds up what they have. all: every rank that
-   is left. */
+/* Marks the ranks that are like order[from], and adds up their numbers. all: every remaining
+   rank. */
 static struct rank_group gather_group(const struct ni_log *log, unsigned from, unsigned number,
                                       bool all)
 {
@@ -158,7 +158,7 @@ static ni_log_text exception_of(const struct ni_log_rank *r)
     return r->exception ? r->exception->quote.text : 0;
 }
 
-/* The first NCCL WARN and the first exception, once for those that have the same. */
+/* Puts the first NCCL WARN and the first exception; ranks with the same share a line. */
 static void put_first_words(struct ni_text *out, const struct ni_log *log)
 {
     enum { GROUPS = 16 };
@@ -195,7 +195,6 @@ static void put_first_words(struct ni_text *out, const struct ni_log *log)
 
 /* ---- the settings ---- */
 
-/* A row for each value that some rank has, and what NCCL made of it, where the log says that. */
 /* Marks the ranks that have the value of order[from], or all that have one if `rest`. For
    NCCL_IB_HCA they must also have found the same HCAs. Returns how many. */
 static unsigned mark_value(const struct ni_log *log, unsigned name, unsigned from, unsigned number,
@@ -288,7 +287,7 @@ void ni_put_log(struct ni_text *out, const struct ni_view *view, const struct ni
 
 /* ---- for programs ---- */
 
-/* {"at": "0.log:49", "quote": "..."}; null: there is none. */
+/* Writes {"at": "0.log:49", "quote": "..."}; null: there is none. */
 static void quote_json(struct ni_json *j, const struct ni_log *log, const char *key,
                        const struct ni_log_quote *quote)
 {
@@ -306,7 +305,7 @@ static void quote_json(struct ni_json *j, const struct ni_log *log, const char *
     ni_json_end(j);
 }
 
-/* The collective in which the rank waits, and the one that it called last. */
+/* Writes the collective in which the rank waits, and the one that it called last. */
 static void waiting_json(struct ni_json *j, const struct ni_log *log, const struct ni_log_rank *r)
 {
     const struct ni_log_note *wait = r->wait;
@@ -335,7 +334,7 @@ static void end_json(struct ni_json *j, const struct ni_log_rank *r)
     ni_json_text(j, "stopped", stopped ? ni_log_step_word(r) : NULL);
 }
 
-/* The HCAs of a rank: those that its NCCL lists, and those that its channels name. */
+/* Writes the HCAs of a rank: those that its NCCL lists, and those that its channels name. */
 static void hcas_json(struct ni_json *j, const struct ni_log *log, const struct ni_log_rank *r)
 {
     ni_json_array(j, "hcas");

@@ -13,22 +13,23 @@ struct ni_log_rank;
 typedef uint16_t ni_log_text;
 
 enum {
-    NI_LOG_BUF = 1 << 17,   /* a longer line is read in pieces of this */
-    NI_LOG_RANKS = 8192,    /* the jobs that were seen have 4,096 */
-    NI_LOG_GPUS = 128,      /* of one process; 8 MI300X in CPX mode are 64 */
-    NI_LOG_NAMES = 64,      /* of variables; NCCL 2.30.7 prints 20 in a job of many settings */
-    NI_LOG_HCAS = 64,       /* 32, MAX_IB_DEVS of NCCL 2.30.7, and what it fuses of them */
+    NI_LOG_BUF = 1 << 17, /* a longer line is read in pieces of this */
+    NI_LOG_RANKS = 8192,  /* the largest jobs that were seen have 4,096 */
+    NI_LOG_GPUS = 128,    /* GPUs of one process; 8 MI300X in CPX mode are 64 */
+    /* names of variables; NCCL 2.30.7 prints 20 in a job of many settings */
+    NI_LOG_NAMES = 64,
+    NI_LOG_HCAS = 64,       /* 32, MAX_IB_DEVS of NCCL 2.30.7, and as many fused ones */
     NI_LOG_WORDS = 32768,   /* different texts */
-    NI_LOG_BYTES = 1 << 20, /* all of them together */
+    NI_LOG_BYTES = 1 << 20, /* bytes of all texts */
     NI_LOG_HITS = 64,       /* different faults */
-    NI_LOG_NOTES = 16384,   /* what programs and launchers said: two for each process */
-    NI_LOG_TRACES = 16,     /* Python's tracebacks of which the last line is still to come */
-    NI_LOG_LAST = 112,      /* of the last line of a process */
-    NI_LOG_RAISED = 65536,  /* ranks, of which it is known whether they raised an exception */
+    NI_LOG_NOTES = 16384,   /* notes of programs and launchers: two for each process */
+    NI_LOG_TRACES = 16,     /* Python's tracebacks whose last line is still to come */
+    NI_LOG_LAST = 112,      /* bytes of the last line of a process */
+    NI_LOG_RAISED = 65536,  /* ranks that have a bit for an exception */
     NI_LOG_NO_RANK = -2     /* lines of one process name several */
 };
 
-/* A line that is quoted. */
+/* A quoted line. */
 struct ni_log_quote {
     ni_log_text file, text;
     uint32_t line;
@@ -46,50 +47,52 @@ enum ni_log_said {
 
 struct ni_log_note {
     enum ni_log_said said;
-    int rank;           /* as the line says; -1: it does not */
-    int pid;            /* likewise */
-    ni_log_text stream; /* what the launcher put in front of the line, without times */
+    int rank;           /* the rank in the line; -1: it has none */
+    int pid;            /* the pid in the line; -1: it has none */
+    ni_log_text stream; /* the launcher's prefix of the line, without times */
     struct ni_log_quote quote;
     bool follows; /* another rank's fault, or one that NCCL names, is the cause */
-    bool first;   /* the launcher saw this one first */
-    int number;   /* the exit status, or the signal as a negative number; of a collective */
-    int waited;   /* milliseconds */
+    bool first;   /* the launcher says that this one failed first */
+    /* the exit status, or the signal as a negative number; or the collective's number */
+    int number;
+    int waited; /* milliseconds */
     ni_log_text collective, group;
     uint64_t in, out; /* elements */
     /* ---- by ni_log_judge ---- */
-    struct ni_log_rank *who; /* NULL: no process of NCCL is known for it */
+    struct ni_log_rank *who; /* NULL: its process of NCCL is not known */
     bool told;
 };
 
-/* A traceback of Python: which lines may be its own. */
+/* An open traceback of Python: it shows which lines may belong to it. */
 struct ni_log_trace {
     ni_log_text stream;
     int rank;
-    unsigned blanks; /* in front of its first line */
-    unsigned lines;  /* that it may still have; 0: none is open here */
+    unsigned blanks; /* blanks in front of its first line */
+    unsigned lines;  /* lines that it may still have; 0: it is closed */
 };
 
-/* A process, known by host and pid, and its GPU, as NCCL describes them: few of its lines have the
-   rank. A further GPU of the process is a further one of these, without what is told of the
-   process. */
+/* A process, known by host and pid, and one GPU of it, as NCCL describes them: few of its lines
+   have the rank. Each further GPU of the process has another of these, without the members about
+   the process. */
 struct ni_log_rank {
     struct ni_log_rank *process, *next; /* the first of the process; NULL after the last */
     ni_log_text name;                   /* "host:pid", by which it is found */
     ni_log_text host;
-    ni_log_text network; /* "IB", "Socket", a plugin's; the last */
-    bool tcp;            /* what the plugin's libfabric uses */
+    ni_log_text network; /* "IB", "Socket", a plugin's; the last one in the log */
+    bool tcp;            /* the plugin's libfabric uses TCP */
     ni_log_text hcas;    /* "mlx5_6:1/RoCE,mlx5_7:1/RoCE" as NCCL numbers them */
     ni_log_text boot;    /* "eth0:10.0.0.1", its first contact */
-    ni_log_text gid;     /* the address of the first queue pair's */
+    ni_log_text gid;     /* the GID of the first queue pair */
     int gid_index;       /* -1: not told */
     ni_log_text
-        value[NI_LOG_NAMES];  /* its version; then what it took, by ni_log.name; 0: not told */
+        /* [0]: its version; the others: the values it took, by ni_log.name; 0: not known */
+        value[NI_LOG_NAMES];
     uint64_t said;            /* the bits of the hits */
-    ni_log_text file, stream; /* of its first line */
+    ni_log_text file, stream; /* file and stream of its first line */
     uint32_t line;
     enum ni_log_step step;
     struct ni_log_quote warn; /* its first NCCL WARN */
-    bool unknown_warn;        /* no pattern fits that */
+    bool unknown_warn;        /* no pattern fits that warning */
     ni_log_text last_file;    /* its last line */
     uint32_t last_line;
     char last[NI_LOG_LAST];
@@ -99,14 +102,14 @@ struct ni_log_rank {
     ni_log_text job, bus;  /* commId, the GPU's PCI address */
     uint32_t net, gdr;     /* ends of channels to other nodes, and those with GPUDirect RDMA */
     uint32_t sockets;      /* ends over sockets */
-    uint16_t on_hca[NI_LOG_HCAS]; /* ends on each of the list */
+    uint16_t on_hca[NI_LOG_HCAS]; /* ends on each HCA of the list */
     bool several; /* communicators with different commIds: other ranks of the job may have others */
     bool started, complete, connected, ended;
     bool aborted; /* ncclCommAbort, or an exit without ncclCommDestroy */
     /* ---- by ni_log_judge ---- */
-    const struct ni_log_note *exception, *end, *wait; /* its first ones; NULL: none */
+    const struct ni_log_note *exception, *end, *wait; /* its first notes; NULL: none */
     int called;        /* the last collective that it called; -1: not told */
-    ni_log_text group; /* of the collective in which it waits; 0: not told */
+    ni_log_text group; /* group of the collective in which it waits; 0: not known */
     unsigned is, mark;
     bool earlier, later; /* a later process has its host, GPU and rank; an earlier one had */
 };
@@ -114,54 +117,56 @@ struct ni_log_rank {
 /* A fault, and the line in which it was seen first. */
 struct ni_log_hit {
     const struct ni_pattern *row;
-    unsigned flags;      /* the row's that hold for the line */
+    unsigned flags;      /* the row's flags that apply to the line */
     ni_log_text subject; /* "mlx5_6:1" */
     ni_log_text file;
-    uint64_t line, count; /* of the first; of all such lines */
-    uint64_t last;        /* of struct ni_log's lines: two patterns may fit one */
+    uint64_t line, count; /* number of the first such line; count of all */
+    uint64_t last;        /* the last such line: two patterns may fit one line */
     char quote[168];
     uint64_t bit;
-    bool nobodys; /* in a line that names no process */
+    bool nobodys; /* it was seen in a line that names no process */
 };
 
 struct ni_log {
     char buf[NI_LOG_BUF];
     size_t len;
     ni_log_text file;
-    uint64_t line; /* of the file */
+    uint64_t line; /* number of the present line in the file */
     uint64_t lines;
     bool rccl;
-    ni_log_text version; /* told by a line that names no process */
+    ni_log_text version; /* version in a line that names no process */
     ni_log_text name[NI_LOG_NAMES],
-        plan[NI_LOG_NAMES]; /* the variables, from 1, and what `plan` decided */
+        plan[NI_LOG_NAMES]; /* the variables, from 1, and the values of the plan */
     bool planned;
-    unsigned dropped; /* what there was no room for */
+    unsigned dropped; /* how much was dropped for lack of room */
     unsigned n_rank, n_hit, n_name, n_word;
     struct ni_log_rank rank[NI_LOG_RANKS];
     struct ni_log_hit hit[NI_LOG_HITS];
     uint16_t process_of[NI_LOG_WORDS];  /* of "host:pid": its place in rank + 1 */
-    uint64_t seed;                      /* of the index of words; 0: not made yet */
-    uint32_t word_at[2 * NI_LOG_WORDS]; /* its places */
+    uint64_t seed;                      /* the seed of the hash; 0: not made yet */
+    uint32_t word_at[2 * NI_LOG_WORDS]; /* the places of the hash table */
     uint32_t word[NI_LOG_WORDS], text_len;
     char text[NI_LOG_BYTES];
     unsigned n_note;
     struct ni_log_note note[NI_LOG_NOTES];
-    uint16_t note_of[NI_LOG_WORDS]; /* of what a note is about: its place + 1 */
+    uint16_t note_of[NI_LOG_WORDS]; /* by the key of a note: its place + 1 */
     struct ni_log_trace trace[NI_LOG_TRACES];
-    unsigned n_trace, open; /* how many there were; of the last ones those without their end */
-    uint64_t ignored;       /* the line that says that the next traceback is of no importance */
+    /* the number of all tracebacks; of the last ones, those without their end */
+    unsigned n_trace, open;
+    uint64_t ignored; /* the line that says that the next traceback is of no importance */
     struct {
         ni_log_text file;
         int rank;
         bool first;
     } launcher;           /* torchrun's list of failures, while it is read */
-    ni_log_text cut_file; /* ends within a line of NCCL */
+    ni_log_text cut_file; /* the file that ends within a line of NCCL */
     /* by ni_log_judge: */
     uint64_t raised[NI_LOG_RAISED / 64]; /* a bit for each rank with an exception */
-    uint16_t owner_of[NI_LOG_WORDS]; /* of a file, of a stream: the process's place in rank + 1 */
-    struct ni_log_rank *order[NI_LOG_RANKS];   /* those that count, by number */
-    struct ni_log_rank *of_host[NI_LOG_RANKS]; /* the same, by host */
-    uint16_t hca_of[NI_LOG_WORDS]; /* of a name: the host, as its first of these and 1 */
+    uint16_t owner_of[NI_LOG_WORDS];     /* by file or stream: the process's place in rank + 1 */
+    struct ni_log_rank *order[NI_LOG_RANKS];   /* the ranks that count, by number */
+    struct ni_log_rank *of_host[NI_LOG_RANKS]; /* the same ranks, by host */
+    /* by the name of an HCA: the host, as the place of its first rank + 1 */
+    uint16_t hca_of[NI_LOG_WORDS];
     unsigned n, left_out;
     unsigned net, gdr;              /* the sums */
     const struct ni_finding *cause; /* the finding that the sentence begins with; NULL: none */
@@ -169,7 +174,7 @@ struct ni_log {
     bool failed; /* the exit status is 1 */
 };
 
-/* The number of the text, 0 when there is no room; the text of the number. */
+/* Keep a text and return its number, 0: no room; return the text of a number. */
 ni_log_text ni_log_keep(struct ni_log *log, struct ni_span s);
 const char *ni_log_word(const struct ni_log *log, ni_log_text w);
 

@@ -27,7 +27,7 @@ static bool has(struct ni_span s, const char *what)
     return memmem(s.p, s.n, what, strlen(what)) != NULL;
 }
 
-/* The word after `mark`; empty: there is none. */
+/* Returns the word after `mark`; empty: there is none. */
 static struct ni_span text_after(struct ni_span s, const char *mark)
 {
     const char *at = memmem(s.p, s.n, mark, strlen(mark)), *end = s.p + s.n;
@@ -40,7 +40,8 @@ static struct ni_span text_after(struct ni_span s, const char *mark)
 
 bool ni_log_is_sockets(struct ni_span network, bool tcp)
 {
-    return has(network, "ocket") || (tcp && has(network, "fabric")); /* FastSocket, too */
+    /* "ocket" also fits FastSocket */
+    return has(network, "ocket") || (tcp && has(network, "fabric"));
 }
 
 /* ---- who ---- */
@@ -80,8 +81,8 @@ static struct ni_log_rank *process_of(const struct ni_log_line *l, struct ni_spa
     return p;
 }
 
-/* "host:pid" of host:pid:tid, after whatever a launcher put in front without a blank; or empty.
-   The host is what gethostname says up to its first dot (misc/utils.cc getHostName). */
+/* Returns "host:pid" of host:pid:tid, without a launcher's prefix that has no blank; or empty. The
+   host is that of gethostname up to its first dot (misc/utils.cc getHostName). */
 static struct ni_span origin(const char *p, const char *end)
 {
     const char *tid = memrchr(p, ':', (size_t)(end - p));
@@ -95,8 +96,8 @@ static struct ni_span origin(const char *p, const char *end)
     return (struct ni_span){host, host < pid ? (size_t)(tid - host) : 0};
 }
 
-/* The words before NCCL's level, from the last: file:line, (function), [dev], host:pid:tid; a time
-   and a launcher's prefix are not read. */
+/* Reads the words before NCCL's level, from the last: file:line, (function), [dev], host:pid:tid; a
+   time and a launcher's prefix are skipped. */
 static void take_header(struct ni_log_line *l, const char *at)
 {
     struct ni_span name = {at, 0};
@@ -120,8 +121,8 @@ static void take_header(struct ni_log_line *l, const char *at)
         l->by = process_of(l, name);
 }
 
-/* A process prints its first contact once: a second one is another process, after a restart or in
-   another pod, of the same host and pid. */
+/* Begins a new process: each prints its first contact once, so a second one, of the same host and
+   pid, is another process, after a restart or in another pod. */
 static void begin_anew(struct ni_log_line *l)
 {
     const bool again = l->by->boot != 0 && l->by->host != 0;
@@ -135,12 +136,13 @@ static void begin_anew(struct ni_log_line *l)
     p->file = l->log->file;
     p->line = (uint32_t)l->log->line;
     p->stream = l->by->stream;
-    memcpy(p->value, l->by->value, sizeof(p->value)); /* some stand before the first contact */
+    /* some values stand before the first contact */
+    memcpy(p->value, l->by->value, sizeof(p->value));
     l->by = p;
 }
 
-/* The GPU that printed the line: by the rank, else by its number, else the first. What CUDA says of
-   the thread is 0 for some threads of any GPU. */
+/* Returns the GPU that printed the line: by the rank, or by its number, or the first one. CUDA's
+   number for the thread is 0 in some threads of any GPU. */
 static struct ni_log_rank *rank_of(const struct ni_log_line *l, int dev, int rank)
 {
     struct ni_log_rank *found = l->by, *r = l->by;
@@ -201,7 +203,8 @@ void ni_log_take_value(struct ni_log *log, struct ni_log_rank *p, struct ni_span
         log->plan[i] = ni_log_keep(log, value);
 }
 
-/* The name stands before `at`. Integers end with a dot (misc/param.cc). */
+/* Takes the value of a variable, whose name stands before `at`. Integers end with a dot
+   (misc/param.cc). */
 static void take_value(struct ni_log_line *l, const char *at, struct ni_span value)
 {
     const char *name = at;
@@ -234,9 +237,9 @@ static void take_version(struct ni_log_line *l, struct ni_span s)
         l->log->version = version;
 }
 
-/* "[0]mlx5_6:1/RoCE [1]={[0] a:1/IB, [1] b:1/IB} [RO]; OOB ..." becomes
-   "mlx5_6:1/RoCE,a:1/IB+b:1/IB". The place in the list is the number that channels name, whatever
-   stands in the brackets. A list without its end was cut. */
+/* Takes the list of HCAs: "[0]mlx5_6:1/RoCE [1]={[0] a:1/IB, [1] b:1/IB} [RO]; OOB ..." becomes
+   "mlx5_6:1/RoCE,a:1/IB+b:1/IB". The place in the list is the number that channels use, whatever
+   stands in the brackets. A list without its end was cut, and is not taken. */
 static void take_hcas(struct ni_log_line *l, struct ni_span s)
 {
     struct ni_text t = NI_TEXT(1024);
@@ -259,7 +262,7 @@ static void take_hcas(struct ni_log_line *l, struct ni_span s)
         l->by->hcas = ni_log_keep(l->log, ni_span_of(t.buf));
 }
 
-/* A smaller communicator of the same GPU is a part of the job. */
+/* Takes a communicator; a smaller one of the same GPU is a part of the job. */
 static void take_comm(struct ni_log_line *l, const struct ni_span *c)
 {
     const int size = parse_number(c[2]);
@@ -290,13 +293,13 @@ static void take_comm(struct ni_log_line *l, const struct ni_span *c)
         l->by->step = NI_STEP_START;
 }
 
-/* "IB/0/GDRDMA/Shared", "IB/3(7)/GDRDMA(PCI)", "AWS Libfabric/0/GDRDMA", "IB/0 comm 0x1 nRanks 02":
-   network and HCA, the rank that sends for this one, what was said besides. */
+/* Takes a channel: "IB/0/GDRDMA/Shared", "IB/3(7)/GDRDMA(PCI)", "AWS Libfabric/0/GDRDMA", "IB/0
+   comm 0x1 nRanks 02" are network and HCA, the rank that sends for this one, and further words. */
 static void take_channel(struct ni_log_line *l, const struct ni_span *c)
 {
     const int rank = parse_number(c[c[5].n == 6 ? 1 : 3]); /* [send] or [receive] */
     const char *slash = memchr(c[6].p, '/', c[6].n);
-    /* Without the lines of the communicator each GPU that speaks is a rank. */
+    /* without lines of the communicator each GPU that prints is a rank */
     struct ni_log_rank *r = l->by->size > 0 ? rank_of(l, l->dev, rank) : gpu_of(l, l->dev);
     struct ni_span hca = {slash, 0}, name = c[6];
     int n;
@@ -323,7 +326,8 @@ static void take_channel(struct ni_log_line *l, const struct ni_span *c)
         r->on_hca[n]++;
 }
 
-/* The halves of the address are printed as little-endian numbers, their zeros in front left out. */
+/* Takes a GID. NCCL prints the halves of the address as little-endian numbers, without their
+   leading zeros. */
 static void take_gid(struct ni_log_line *l, const struct ni_span *c)
 {
     uint64_t half[2] = {0, 0};
@@ -342,7 +346,7 @@ static void take_gid(struct ni_log_line *l, const struct ni_span *c)
 
 /* ---- what went wrong ---- */
 
-/* "mlx5_6:1" of a line about an HCA. */
+/* Returns the HCA of a line: "mlx5_6:1". */
 static struct ni_span subject_of(const struct ni_log_line *l)
 {
     static const char *const marks[] = {" on dev ", " hca ", "open device ", "for HCA ",
@@ -359,8 +363,8 @@ static struct ni_span subject_of(const struct ni_log_line *l)
     return (struct ni_span){l->p, 0};
 }
 
-/* The words from which on a line is quoted: of one that is not NCCL's the sentence that fits, for
-   much may stand in front of it. */
+/* Returns the part of a line that is quoted: of a line that is not NCCL's only the sentence that
+   fits, since much may stand before it. */
 static struct ni_span quoted(const struct ni_log_line *l, const char *at)
 {
     const char *from = l->message;
@@ -457,8 +461,8 @@ static void take_words(struct ni_log_line *l, bool known)
         ni_trim((struct ni_span){l->message, (size_t)(l->end - l->message)});
     size_t n = message.n < sizeof(p->last) ? message.n : sizeof(p->last) - 1;
 
-    /* "init.cc:160 -> 5", the way back from an error, and what comes at exit, say nothing of where
-       it was. */
+    /* "init.cc:160 -> 5", the way back from an error, and lines at exit do not show where the
+       process was */
     if (p->step != NI_STEP_COMPLETE && !has(message, " -> ") &&
         !has(message, "Closing env plugin")) {
         p->last_file = l->log->file;
@@ -491,7 +495,8 @@ static void take_boot(struct ni_log_line *l, struct ni_span what)
         l->by->boot = ni_log_keep(l->log, text_after(what, what.p[0] == '[' ? "]" : ""));
 }
 
-/* A smaller one may cross nodes where the largest does not: TP in a node, PP across. */
+/* Takes the number of nodes. A smaller communicator may cross nodes while the largest does not: TP
+   in a node, PP across. */
 static void take_nodes(const struct ni_log_line *l, const struct ni_span *c)
 {
     const int nodes = parse_number(c[3]);
@@ -577,7 +582,7 @@ void ni_log_take_line(struct ni_log *log, const char *p, const char *end, bool c
 
     n += ni_patterns_find(stop, end, found + n, NI_COUNT(found) - n);
     log->lines++;
-    log->dropped += n == NI_COUNT(found); /* there may be more in the line */
+    log->dropped += n == NI_COUNT(found); /* the line may have more */
     for (unsigned i = 0; i < n; i++)
         headers += found[i].row->take == NI_TAKE_HEADER;
     l.whole = headers < 2;
