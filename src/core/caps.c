@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A set of capabilities in words. */
+/* A set of capabilities, in words. */
 #include "nccl_init/caps.h"
 #include "nccl_init/text.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The environment. */
+/* The environment: variables of the process or of a recording. */
 #include <stdlib.h>
 #include <string.h>
 

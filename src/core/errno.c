@@ -104,8 +104,9 @@ const char *ni_errno_name(int err)
     return NULL;
 }
 
-/* Words for people. Three errors have a meaning of their own here: the sysroot gives EILSEQ and
-   EOVERFLOW for what a file holds, and a writer gives ENOTBLK for what it does not replace. */
+/* Returns words for people. Three errors have another meaning here: the sysroot returns EILSEQ and
+   EOVERFLOW for the content of a file, and a writer returns ENOTBLK for a thing that it does not
+   replace. */
 static const char *words_of(int err)
 {
     switch (err) {

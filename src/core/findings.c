@@ -31,7 +31,7 @@ void ni_report(struct ni_findings *f, enum ni_finding_id id, const char *subject
 {
     struct ni_finding it = {.id = id};
     bool has[NI_F_COUNT] = {false};
-    unsigned again = 0; /* those whose id an earlier one has */
+    unsigned again = 0; /* findings with the id of an earlier one */
     struct ni_text s = ni_text_on(it.subject, sizeof(it.subject));
 
     ni_put_quoted(&s, subject, strlen(subject), sizeof(it.subject));

@@ -5,7 +5,7 @@
 #include "nccl_init/index.h"
 #include "nccl_init/text.h"
 
-/* Each byte changes the high bits by the product, and those the low ones by the shift. */
+/* The product carries each byte into the high bits, the shift carries these into the low bits. */
 uint64_t ni_hash(uint64_t seed, struct ni_span text)
 {
     uint64_t hash = seed;

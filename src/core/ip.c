@@ -64,13 +64,13 @@ const char *ni_ip_text(const uint8_t ip[NI_GID_BYTES], char buf[NI_IP_TEXT])
     const int family = ni_ip_is_v4(ip) ? AF_INET : AF_INET6;
     const uint8_t *address = ni_ip_is_v4(ip) ? ip + sizeof(v4_prefix) : ip;
 
-    /* It fails only without room, and NI_IP_TEXT is INET6_ADDRSTRLEN. */
+    /* it fails only for lack of room, and NI_IP_TEXT is INET6_ADDRSTRLEN */
     if (!inet_ntop(family, address, buf, NI_IP_TEXT))
         buf[0] = '\0';
     return buf;
 }
 
-/* Eight groups of four digits, with so many colons between two. */
+/* Parses eight groups of four digits, with so many colons between two. */
 static int parse_groups(struct ni_span s, size_t colons, uint8_t ret[NI_GID_BYTES])
 {
     uint64_t group;

@@ -21,8 +21,9 @@ bool ni_split_port(struct ni_span entry, struct ni_span *ret_name, struct ni_spa
     return true;
 }
 
-/* A port is what NCCL's atoi reads: no digits are 0. -1 is any port, and so is an empty one since
-   2.30.7 (0 before: nothing matches); the caller checks the spelling. */
+/* Returns true if the entry takes the device and port. The port is the number that NCCL's atoi
+   reads: 0 without digits. -1 is any port; so is an empty one since 2.30.7 (before, it is 0, which
+   nothing matches). The caller checks the spelling. */
 static bool entry_matches(struct ni_span e, bool exact, const char *name, int port)
 {
     struct ni_span device, digits;
@@ -32,7 +33,7 @@ static bool entry_matches(struct ni_span e, bool exact, const char *name, int po
 
     if (!same || port < 0 || !has_port)
         return same;
-    wanted = (int)strtol(digits.p, NULL, 10); /* to the next ':' or ',' at most */
+    wanted = (int)strtol(digits.p, NULL, 10); /* it ends at the next ':' or ',' */
     return wanted == -1 || wanted == port;
 }
 

@@ -10,7 +10,7 @@
 #include "nccl_init/pci.h"
 #include "nccl_init/text.h"
 
-/* Index of the switch above at[i], -1: the CPU. */
+/* Returns the index of the switch above at[i]; -1: the CPU. */
 static int above(int i)
 {
     return i >= 2 ? i - 2 : -1;
@@ -53,7 +53,7 @@ enum ni_distance ni_parse_level(const char *text)
     }
     if (!ni_is_digit(*text))
         return NI_DIST_UNKNOWN;
-    const int n = (int)strtol(text, NULL, 0); /* cut to 32 bits, as NCCL does */
+    const int n = (int)strtol(text, NULL, 0); /* NCCL also cuts it to 32 bits */
 
     if (n < 0)
         return NI_DIST_UNKNOWN;
@@ -62,7 +62,7 @@ enum ni_distance ni_parse_level(const char *text)
 
 /* ---- vital product data ---- */
 
-/* The value of a keyword in the read-only part: two letters, a length, the value. */
+/* Finds the value of a keyword in the read-only part: two letters, a length, the value. */
 static bool find_keyword(struct ni_span part, const char *keyword, struct ni_span *ret)
 {
     while (part.n >= 3) {
@@ -78,8 +78,8 @@ static bool find_keyword(struct ni_span part, const char *keyword, struct ni_spa
     return false;
 }
 
-/* Parts are large, a tag of 0x80 and above with two bytes of length, or small, with the length in
-   the tag. */
+/* A part is large, with a tag of 0x80 and above and two bytes of length, or small, with the length
+   in the tag. */
 bool ni_vpd_uuid(struct ni_span vpd, char ret[NI_VPD_UUID])
 {
     enum { LARGE = 0x80, READ_ONLY = 0x90, END = 0x78 };
@@ -112,7 +112,7 @@ const char *ni_bdf_text(struct ni_bdf bdf, char buf[NI_BDF_TEXT])
 
 int ni_parse_bdf(struct ni_span s, struct ni_bdf *ret)
 {
-    /* The tail ":bb:dd.f" has a fixed length; what is before it is the domain. */
+    /* the tail ":bb:dd.f" has a fixed length; the domain stands before it */
     if (s.n < 12 || s.n > 16)
         return -EINVAL;
     const char *t = s.p + s.n - 8;

@@ -4,10 +4,11 @@
 #include "nccl_init/base.h"
 #include "nccl_init/known.h"
 
-/* Link: InfiniBand's port counters (Documentation/ABI/stable/sysfs-class-infiniband), from as many
-   on as rdma-core's infiniband-diags tells (etc/error_thresholds). The others as NVIDIA and
-   Broadcom describe them; a flap or a job that was killed leaves some hundreds, and a notification
-   of congestion (CNP) is no fault. */
+/* Counters of errors. Those of the link are InfiniBand's port counters
+   (Documentation/ABI/stable/sysfs-class-infiniband), reported from the numbers of rdma-core's
+   infiniband-diags on (etc/error_thresholds). The others are as NVIDIA and Broadcom describe
+   them; a flap or a killed job leaves some hundreds, and a notification of congestion (CNP) is
+   no fault. */
 const struct ni_counter ni_counters[NI_N_COUNTER] = {
     {"counters/symbol_error", true, 10},
     {"counters/link_error_recovery", true, 10},

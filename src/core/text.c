@@ -12,7 +12,7 @@ struct ni_text ni_text_on(char *buf, size_t cap)
     return (struct ni_text){.buf = buf, .cap = cap, .len = 0, .cut = false};
 }
 
-/* Asks for room until n more bytes and a NUL fit, or there is no more to be had. false: they do not
+/* Asks for room until n more bytes and a NUL fit, or no more room is given. false: they do not
    fit. */
 static bool make_room(struct ni_text *t, size_t n)
 {
@@ -48,7 +48,7 @@ void ni_vputf(struct ni_text *t, const char *fmt, va_list ap)
     va_list again;
     int n;
 
-    /* Most paths are literals, or were made before: musl's printf makes a stream for each. */
+    /* most paths are literals, or exist as text; musl's printf would make a stream for each */
     if (!strchr(fmt, '%')) {
         ni_put(t, fmt);
         return;
@@ -60,12 +60,12 @@ void ni_vputf(struct ni_text *t, const char *fmt, va_list ap)
     va_copy(again, ap);
     n = vsnprintf(t->buf + t->len, room, fmt, ap);
     if (n >= 0 && (size_t)n >= room && t->full) {
-        (void)make_room(t, (size_t)n); /* what fits then goes in, enough or not */
+        (void)make_room(t, (size_t)n); /* as much goes in as fits then */
         room = t->cap - t->len;
         n = vsnprintf(t->buf + t->len, room, fmt, again);
     }
     va_end(again);
-    if (n < 0) { /* an encoding error, which only %ls can give */
+    if (n < 0) { /* an encoding error, which only %ls can have */
         t->buf[t->len] = '\0';
         t->cut = true;
     } else if ((size_t)n >= room) {
@@ -99,7 +99,7 @@ void ni_putf(struct ni_text *t, const char *fmt, ...)
 void ni_put_quoted(struct ni_text *t, const char *s, size_t n, size_t max)
 {
     const size_t shown = n < max ? n : max;
-    size_t plain = 0; /* from there on nothing is escaped */
+    size_t plain = 0; /* the bytes from here on need no escape */
 
     for (size_t i = 0; i < shown; i++) {
         unsigned char c = (unsigned char)s[i];
@@ -121,7 +121,8 @@ void ni_quote(struct ni_text *t, const char *s)
     ni_put_quoted(t, s, strlen(s), SIZE_MAX);
 }
 
-/* Bytes of the character that begins with this one (RFC 3629, section 3); 0: none begins so. */
+/* Returns the number of bytes of a character that begins with this byte (RFC 3629, section 3); 0:
+   none begins so. */
 static size_t utf8_length(unsigned char first)
 {
     if (first < 0x80)
@@ -135,7 +136,7 @@ static size_t utf8_length(unsigned char first)
 
 size_t ni_utf8(const char *s, uint32_t *ret)
 {
-    /* The smallest code point of each length: shorter forms of it are no UTF-8. */
+    /* the smallest code point of each length: longer forms of a smaller one are not UTF-8 */
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *p = (const unsigned char *)s;
     size_t n = utf8_length(p[0]);
@@ -168,7 +169,8 @@ bool ni_copy(char *buf, size_t cap, const char *s)
 
 bool ni_has_prefix(const char *s, const char *prefix)
 {
-    /* Mostly the first bytes differ: by hand, for it is asked of each line, entry and path. */
+    /* a loop, because usually the first bytes differ, and it is called for each line, entry and
+       path */
     while (*prefix && *s == *prefix) {
         s++;
         prefix++;
@@ -242,7 +244,7 @@ bool ni_is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The runs of digits at a and b, by value, of any length; 7 before 07. */
+/* Compares the runs of digits at a and b by value, of any length; 7 comes before 07. */
 static int cmp_digits(const char *a, const char *b)
 {
     size_t zeros_a = strspn(a, "0"), zeros_b = strspn(b, "0");
@@ -252,7 +254,8 @@ static int cmp_digits(const char *a, const char *b)
     return c != 0 ? c : (zeros_a > zeros_b) - (zeros_a < zeros_b);
 }
 
-/* Row by row of the table whose cell has the edits between the first i and the first k letters. */
+/* Works row by row on the table whose cells have the edits between the first i and the first k
+   letters. */
 unsigned ni_edits(struct ni_span a, struct ni_span b)
 {
     unsigned row[NI_EDITS_NAME + 1];

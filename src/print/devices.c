@@ -21,7 +21,7 @@ const struct ni_bdf *ni_function_bdf(const struct ni_hca *hca)
     return hca->has_bdf && !hca->aux[0] ? &hca->bdf : NULL;
 }
 
-/* The PF of a VF, the PCI device of a sub-function; NULL. */
+/* Returns the PF of a VF, or the PCI device of a sub-function; NULL. */
 const struct ni_bdf *ni_parent_bdf(const struct ni_hca *hca)
 {
     if (hca->is_vf)
@@ -29,7 +29,7 @@ const struct ni_bdf *ni_parent_bdf(const struct ni_hca *hca)
     return hca->has_bdf && hca->aux[0] ? &hca->bdf : NULL;
 }
 
-/* The GID of that port of the inventory; NULL. */
+/* Returns the GID of that port of the inventory; NULL. */
 const struct ni_gid *ni_port_gid_used(const struct ni_view *view, int port)
 {
     const struct ni_port_plan *plan = &view->plan->port[port];

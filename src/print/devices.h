@@ -17,17 +17,17 @@ unsigned ni_count_shown_hcas(const struct ni_inventory *inv);
    node, the ports that it is to use. */
 void ni_json_gpu(struct ni_json *j, const struct ni_view *view, unsigned at);
 
-/* "hcas": the first n_hca, of which the pod's come first; "gpus". With what only doctor reads, if
-   it was read. */
+/* Writes "hcas", the first n_hca, with the pod's before others, and "gpus"; also facts for doctor,
+   if they were read. */
 void ni_json_devices(struct ni_json *j, const struct ni_view *view, unsigned n_hca);
 
-/* The PCI address of the HCA; NULL for a sub-function. */
+/* Returns the PCI address of the HCA; NULL for a sub-function. */
 const struct ni_bdf *ni_function_bdf(const struct ni_hca *hca);
-/* The PF of a VF, the PCI device of a sub-function; NULL. */
+/* Returns the PF of a VF, or the PCI device of a sub-function; NULL. */
 const struct ni_bdf *ni_parent_bdf(const struct ni_hca *hca);
-/* The GID of that port of the inventory; NULL. */
+/* Returns the GID of that port of the inventory; NULL. */
 const struct ni_gid *ni_port_gid_used(const struct ni_view *view, int port);
-/* By enum ni_gid_type: "v2". */
+/* Words by enum ni_gid_type, such as "v2". */
 extern const char *const ni_gid_type_words[];
 
 #endif

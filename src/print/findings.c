@@ -30,7 +30,6 @@ static bool is_same_finding(const struct ni_finding *a, const struct ni_finding 
     return a->id == b->id && strcmp(a->message, b->message) == 0;
 }
 
-/* Those that say the same are told as one, with as many subjects as a line holds. */
 /* Puts the subjects of the findings from `first` on that say the same. */
 static void put_subjects(struct ni_text *out, const struct ni_findings *all, unsigned first)
 {

@@ -8,12 +8,13 @@
 #include "print/json_write.h"
 #include "print/words.h"
 
-/* findings.c: those of at least that severity, each severity under its title, the worst first. */
+/* Puts the findings of at least that severity, each severity under its title, the worst first. */
 void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_severity least);
-/* "findings": all of them, the worst first. */
+/* Writes "findings", all of them, the worst first. */
 void ni_json_findings(struct ni_json *j, const struct ni_findings *all);
 
-/* A finding in one line, "warning: gid.v1-only: mlx5_6/1: message. hint", and as a JSON object. */
+/* Put a finding in one line, "warning: gid.v1-only: mlx5_6/1: message. hint"; write it as a JSON
+   object. */
 void ni_put_finding(struct ni_text *out, const struct ni_finding *finding);
 void ni_json_finding(struct ni_json *j, const struct ni_finding *finding);
 

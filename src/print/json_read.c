@@ -15,8 +15,9 @@ enum {
     MAX_VALUES = 1 << 18 /* config.json of a container: some thousands */
 };
 
-/* jansson parses by recursion, and takes some 300 bytes for an empty object. A text that nests
-   deeper, or has more values, than any plugin or runtime writes is not handed to it. */
+/* Returns true if jansson may parse the text. It parses by recursion, and needs some 300 bytes for
+   an empty object, so a text that nests deeper or has more values than any plugin or runtime writes
+   is refused. */
 static bool is_bounded(const char *s, struct ni_text *why)
 {
     int depth = 0, values = 1;
@@ -57,7 +58,7 @@ static json_t *load(const char *text, size_t flags, json_error_t *err, struct ni
        already. */
     json_object_seed((size_t)ni_seed());
     json_t *top = json_loads(text, JSON_REJECT_DUPLICATES | flags, err);
-    if (!top) { /* its text has some of ours */
+    if (!top) { /* its message may repeat bytes of the text */
         ni_put(why, "no JSON: ");
         ni_quote(why, err->text);
         ni_putf(why, " at byte %d", err->position);

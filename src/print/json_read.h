@@ -9,12 +9,12 @@
 #include "nccl_init/text.h"
 
 struct json_t *ni_read_json(const char *text, bool reals, struct ni_text *why);
-/* The first value of a text that may have more: *text is then what follows it. *ret_cut: there is
+/* Reads the first value of a text that may have more: *text is then the rest. *ret_cut: there is
    none, because the text ends inside it. */
 struct json_t *ni_read_json_first(const char **text, bool *ret_cut, struct ni_text *why);
 /* Parses JSON as ni_read_json does, and reports a fault by a finding about `subject`. */
 struct json_t *ni_parse_json(struct ni_findings *f, const char *subject, const char *text);
-/* The string that the object has by that key, owned by the object; NULL if it has none. */
+/* Returns the string that the object has by that key, owned by the object; NULL if it has none. */
 const char *ni_json_string(const struct json_t *object, const char *key);
 
 #endif

@@ -52,7 +52,7 @@ static void new_line(struct ni_json *j)
         ni_put(j->to, "  ");
 }
 
-/* All that stands before a value. */
+/* Puts everything that stands before a value: comma, line end, key. */
 static void begin_member(struct ni_json *j, const char *key)
 {
     if (!j->empty && j->depth > 0)

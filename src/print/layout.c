@@ -9,10 +9,10 @@
 
 /* ---- a text that grows ---- */
 
-/* Room of the first text: `env` sets up no heap for its output. */
+/* The room of the first text, so that `env` sets up no heap for its output. */
 static char initial[16384];
-static char *unused = initial; /* NULL: it has been taken */
-static char nothing[1];        /* the text where there is no memory */
+static char *unused = initial; /* NULL: it is in use */
+static char nothing[1];        /* the text, if there is no memory */
 
 static void grow_text(struct ni_text *t)
 {
@@ -126,7 +126,7 @@ struct ni_text *ni_cell(struct ni_text *table)
     return table;
 }
 
-/* The first time for the widths alone. */
+/* It goes through the rows twice, the first time to find the widths. */
 void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour)
 {
     size_t width[NI_COLUMNS] = {0};

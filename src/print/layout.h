@@ -12,27 +12,29 @@
 enum ni_tint { NI_PLAIN = 1, NI_GREEN, NI_YELLOW, NI_RED, NI_DIM };
 enum { NI_COLUMNS = 8 + NI_MAX_GPU };
 
-/* Lines of at most 100 columns, of untrusted text: indented, below what they explain;
-   "  title: text", or nothing for an empty text. */
+/* Puts lines of at most 100 columns, of untrusted text, indented below the text that they explain;
+   " title: text", or nothing for an empty text. */
 void ni_put_below(struct ni_text *out, const char *s);
 void ni_put_item(struct ni_text *out, const char *title, const char *s);
 
-/* The text in that colour; untrusted, as ni_quote. */
+/* Puts the text in that colour; untrusted, as ni_quote. */
 void ni_put_tinted(struct ni_text *out, bool colour, enum ni_tint tint, const char *s);
 
-/* A table: its rows, kept in memory until all widths are known. head: "PORT\tADDRESS". */
+/* Begins a table. Its rows are kept in memory until all widths are known. head: "PORT\tADDRESS". */
 struct ni_text ni_table_on(const char *head);
-/* Begins a row, the next cell of it. Each returns the table, to put the cell's text into; an empty
-   cell shows as "-". */
+/* Begin a row; begin the next cell of it. Each returns the table, to put the cell's text into; an
+   empty cell shows as "-". */
 struct ni_text *ni_row(struct ni_text *table, enum ni_tint tint);
 struct ni_text *ni_cell(struct ni_text *table);
-/* Indented by two, columns two blanks apart, no blank at a line's end. Frees the rows. */
+/* Writes the table, indented by two, columns two blanks apart, without blanks at a line's end.
+   Frees the rows. */
 void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour);
 
-/* Lines of at most so many columns where blanks allow, of untrusted text, as ni_quote; the first
-   one begins in column `at`, the others in the sixth. */
+/* Puts lines of at most so many columns, broken at blanks, of untrusted text, as ni_quote; the
+   first one begins in column `at`, the others in the sixth. */
 void ni_put_wrapped(struct ni_text *out, size_t columns, size_t at, const char *s);
-/* A text on the heap that grows as it is filled, without memory it is cut; to be freed. */
+/* Makes a text on the heap that grows as it is filled, and is cut if there is no memory; to be
+   freed. */
 struct ni_text ni_long_text(void);
 void ni_free_text(struct ni_text *text);
 

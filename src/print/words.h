@@ -17,15 +17,16 @@ struct ni_view;
 struct ni_words {
     const char *json, *text;
 };
-/* An array with an object for each of the n indexes from `first`, whose members `put` writes. */
+/* Writes an array with an object for each of the n indexes from `first`, whose members `put`
+   writes. */
 typedef void ni_json_item(struct ni_json *j, const struct ni_view *view, unsigned i);
 
-/* All that a report may tell. */
+/* Everything that a report may show. */
 struct ni_view {
     const struct ni_inventory *inv;
     const struct ni_plan *plan;
     const struct ni_findings *findings;
-    const char *root; /* as given: "/" or a path */
+    const char *root; /* as the user gave it: "/" or a path */
     bool colour;
 };
 
@@ -38,16 +39,16 @@ typedef void ni_report_fn(struct ni_text *out, const struct ni_view *view);
 extern const struct ni_words ni_source_words[]; /* "pcidevice", "HCAs given by ..." */
 extern const struct ni_words ni_link_words[];   /* "roce", "RoCE"; NULL, "unknown" */
 
-/* "s", unless n is 1. */
+/* Returns "s", unless n is 1. */
 const char *ni_plural(unsigned n);
-/* "HCAs given by ...; root node.tree" and a newline: where a report has its facts from. */
+/* Puts the source of a report's facts: "HCAs given by ...; root node.tree" and a newline. */
 void ni_put_origin(struct ni_text *t, const struct ni_view *view);
 
 /* Begins a report: the object and its "schema". */
 struct ni_json ni_json_report(struct ni_text *out);
 void ni_json_list(struct ni_json *j, const char *key, const struct ni_view *view, int first,
                   unsigned n, ni_json_item *put);
-/* KNOWN: true; ABSENT: false; else null. */
+/* Writes true for KNOWN, false for ABSENT, otherwise null. */
 void ni_json_yes_no(struct ni_json *j, const char *key, enum ni_known known);
 
 #endif

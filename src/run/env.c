@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb env: the settings in a form that something else reads. */
+/* The verb env: the settings in a form that other programs read. */
 #include "run/env.h"
 
 #include "cli/context.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb env: the settings in a form that something else reads. */
+/* The verb env: the settings in a form that other programs read. */
 #ifndef NCCL_INIT_RUN_ENV_H
 #define NCCL_INIT_RUN_ENV_H
 

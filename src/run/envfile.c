@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The settings as an environment file. Each format writes only what its readers give back byte for
-   byte; all settings are checked before the first byte is written. */
+/* The settings as an environment file. Each format writes only values that its readers give back
+   byte for byte; all settings are checked before the first byte is written. */
 #include "run/envfile.h"
 
 #include <assert.h>
@@ -30,7 +30,8 @@ static bool is_utf8(const char *s)
     return n > 0;
 }
 
-/* Printable ASCII that neither begins nor ends with what a reader takes off. */
+/* Returns true for printable ASCII that neither begins nor ends with a byte which a reader takes
+   off. */
 static bool is_plain_value(const char *s)
 {
     size_t n = strlen(s);
@@ -110,8 +111,8 @@ const struct ni_setting *ni_put_env(struct ni_text *out, const struct ni_view *v
         else
             ni_putf(out, format == NI_FMT_K8S ? "%s='%s'\n" : "%s=%s\n", s->name, s->value);
     }
-    /* For a launcher that gives each of its processes what belongs to its GPU: no variable is in
-       lower case. */
+    /* for a launcher that gives each process the ports of its GPU: no variable has a name in lower
+       case */
     if (format == NI_FMT_JSON && view->inv->n_gpu > 0)
         ni_json_list(&j, "gpus", view, 0, view->inv->n_gpu, ni_json_gpu);
     if (format == NI_FMT_JSON)

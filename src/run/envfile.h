@@ -10,9 +10,9 @@
 /* In the order of the words of --format. */
 enum ni_format { NI_FMT_SH, NI_FMT_K8S, NI_FMT_DOCKER, NI_FMT_CONF, NI_FMT_JSON };
 
-/* The settings that rules decided, one per line in the given form. NULL; or, and nothing is put,
-   the setting whose value cannot be carried by the format. JSON also carries the GPUs, if there
-   are, with the ports that each is to use. */
+/* Puts the settings that rules decided, one per line, in the given form. NULL; or the setting whose
+   value the format cannot carry, and nothing is put. JSON also has the GPUs, if there are any, with
+   the ports that each is to use. */
 const struct ni_setting *ni_put_env(struct ni_text *out, const struct ni_view *view,
                                     enum ni_format format);
 

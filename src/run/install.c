@@ -23,19 +23,19 @@ static const char caps_name[] = "security.capability";
 /* The file capabilities of this program, in the copy. */
 struct capabilities {
     bool there;
-    int err; /* why the copy has them not; 0: it has */
+    int err; /* why the copy does not have them; 0: it does */
 };
 
 static int copy_self(int fd, void *arg)
 {
     struct capabilities *caps = arg;
     char buf[64]; /* struct vfs_ns_cap_data has 24 bytes (include/uapi/linux/capability.h) */
-    /* An error, usually ENODATA: there are none that could be kept. */
+    /* an error, usually ENODATA: the program has none */
     const ssize_t n = getxattr(NI_SELF, caps_name, buf, sizeof(buf));
     int r = ni_write_self(fd, NULL);
 
     caps->there = n > 0;
-    /* Behind the last write, which takes them away (fs/inode.c file_remove_privs). */
+    /* after the last write, since a write takes them away (fs/inode.c file_remove_privs) */
     if (r == 0 && n > 0 && fsetxattr(fd, caps_name, buf, (size_t)n, 0) < 0)
         caps->err = errno;
     return r;

@@ -102,7 +102,7 @@ static bool makes_settings(const struct ni_plan *plan)
     return false;
 }
 
-/* Why a demand or --strict stops the command; NULL: neither does. */
+/* Says why a demand or --strict stops the command; NULL: neither does. */
 static const char *refusal_of(const struct ni_context *ctx)
 {
     if (ctx->plan.refuse)
@@ -112,9 +112,9 @@ static const char *refusal_of(const struct ni_context *ctx)
     return NULL;
 }
 
-/* The command with the settings; what stands against that, memory or the kernel's bound on
-   arguments and environment, leaves it without them, unless something is demanded. Returns only if
-   it was not started: an exit status, or 0 and *refusal tells why. */
+/* Starts the command with the settings. If memory or the kernel's bound on arguments and
+   environment prevents that, it starts without them, unless something is demanded. Returns only if
+   the command was not started: an exit status, or 0 and *refusal says why. */
 static int start(struct ni_context *ctx, const char **refusal)
 {
     static const char no_room[] = "the environment of the command has no room for the settings";
@@ -151,7 +151,7 @@ int ni_cmd_run(struct ni_context *ctx)
     if (!*ctx->operands)
         return ni_usage(ctx, "no command: nccl-init run [OPTION...] -- COMMAND [ARG...]");
     ctx->acts = true;
-    int r = ni_flow(ctx); /* what cannot be read is a finding */
+    int r = ni_flow(ctx); /* facts that cannot be read become findings */
     if (r != 0)
         return r;
     ni_note_init(&ctx->work);
@@ -171,7 +171,7 @@ int ni_cmd_run(struct ni_context *ctx)
         if (!refusal)
             return r;
     }
-    /* a demand for a good verdict has said why */
+    /* a demand for a good verdict has reported it already */
     if (!refusal && (policy->require & NI_REQUIRE_PREFLIGHT) == 0)
         refusal = "not started: --strict, and the preflight is bad";
     if (refusal)

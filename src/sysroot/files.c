@@ -16,13 +16,13 @@
 
 /* ---- paths ---- */
 
-/* A path below the root, with the slash that stands for it. */
+/* A path below the root, with the slash for the root in front. */
 struct path {
     char text[NI_PATH + 1];
     int err; /* 0 or -ENAMETOOLONG */
 };
 
-/* The recorder sees what is to be asked there. */
+/* Makes the path, and shows it to the recorder with the access that follows. */
 static void NI_PRINTF(4, 0) join(const struct ni_dir *dir, enum ni_access access, struct path *p,
                                  const char *fmt, va_list ap)
 {
@@ -38,7 +38,7 @@ static void NI_PRINTF(4, 0) join(const struct ni_dir *dir, enum ni_access access
         dir->root->see(dir, p->text, access);
 }
 
-/* The path that a call's own arguments make. */
+/* Makes the path from the arguments of the calling function. */
 #define JOIN(dir, access, p, fmt)                        \
     do {                                                 \
         va_list ap;                                      \

@@ -16,45 +16,46 @@ enum { NI_MAX_NAMES = 2048, NI_NAMES_TEXT = 65536 };
 /* Names of a directory, in the order of ni_natural_cmp, without "." and "..". */
 struct ni_names {
     unsigned n;
-    bool cut;    /* more than fit: the rest is missing */
-    size_t used; /* of text */
+    bool cut;    /* there were more names than fit; the rest is missing */
+    size_t used; /* bytes of text in use */
     const char *name[NI_MAX_NAMES];
     char text[NI_NAMES_TEXT];
 };
-/* The directory at that path from `from`, kept open, for the kernel walks sysfs's links anew each
-   time (fs/kernfs/symlink.c): an open takes 3 to 4 us instead of 7 to 8. One that cannot be opened,
-   and one of a tree, is none the worse: its files tell. */
+/* Opens the directory at that path from `from`. It stays open because the kernel walks sysfs's
+   links anew each time (fs/kernfs/symlink.c): a file then opens in 3 to 4 us instead of 7 to 8.
+   A directory that cannot be opened, or that is in a tree, serves as well: its files show the
+   error. */
 struct ni_dir ni_dir_open(const struct ni_dir *from, const char *fmt, ...) NI_PRINTF(2, 3);
 void ni_dir_close(struct ni_dir *dir);
-/* The same, but nothing is opened: it uses what `from` keeps open, and lives no longer. */
+/* The same without opening: it uses the open directory of `from`, and lives no longer. */
 struct ni_dir ni_dir_at(const struct ni_dir *from, const char *fmt, ...) NI_PRINTF(2, 3);
 
-/* Reads a whole file, cuts one final newline, NUL-terminates; "" on errors. Its length, or -errno
-   as the kernel gave it (ENOENT, EACCES, EINVAL, ...), -EOVERFLOW when it does not fit in cap - 1
-   (never cut short), -EILSEQ when it holds a NUL. What is neither file nor directory is not read:
-   -ENXIO. */
+/* Reads a whole file, cuts one final newline, adds a NUL; "" on errors. Returns its length, or
+   -errno as the kernel gave it (ENOENT, EACCES, EINVAL, ...), -EOVERFLOW if it does not fit into
+   cap - 1 (never cut short), -EILSEQ if it holds a NUL. Something that is neither file nor
+   directory is not read: -ENXIO. */
 ssize_t ni_read(const struct ni_dir *dir, char *buf, size_t cap, const char *fmt, ...)
     NI_PRINTF(4, 5);
-/* Target of a symbolic link. Its length or -errno; -EOVERFLOW. */
+/* Reads the target of a symbolic link. Its length or -errno; -EOVERFLOW. */
 ssize_t ni_readlink(const struct ni_dir *dir, char *buf, size_t cap, const char *fmt, ...)
     NI_PRINTF(4, 5);
-/* Reads as ni_read and ni_readlink do, of a path that is whole; a NUL is a byte like any other, and
+/* Reads as ni_read and ni_readlink do, at a complete path; a NUL is a byte like any other, and
    nothing is recorded. */
 ssize_t ni_raw_text(const struct ni_dir *dir, const char *path, enum ni_access access, char *buf,
                     size_t cap);
-/* 0 if the path leads to something, whatever it is; -errno. */
+/* Returns 0 if the path leads to anything; -errno. */
 int ni_exists(const struct ni_dir *dir, const char *fmt, ...) NI_PRINTF(2, 3);
 
-/* Returns true if the path leads to the thing at `name` of this machine: the file, or the link
-   itself. Only on "/". */
+/* Returns true if the path leads to the same file as `name` on this machine, or is the same link.
+   Only on "/". */
 bool ni_is_at(const struct ni_dir *dir, const char *name, const char *fmt, ...) NI_PRINTF(3, 4);
 
-/* 0 if this process may open the device node for reading and writing; -errno. Only on "/" is it
-   really opened, and closed at once; in a directory a node that exists counts, a tree answers what
-   was recorded (`e` line). */
+/* Returns 0 if this process may open the device node for reading and writing; -errno. On "/" it is
+   opened, and closed at once; in a directory an existing node counts; a tree has the recorded
+   answer (`e` line). */
 int ni_openable(const struct ni_dir *dir, const char *fmt, ...) NI_PRINTF(2, 3);
 
-/* 0 or -errno; ret->n is 0 then. Names may be anything: check them. */
+/* Lists a directory. 0 or -errno, and ret->n is 0 then. Names may be anything: check them. */
 int ni_list(const struct ni_dir *dir, struct ni_names *ret, const char *fmt, ...) NI_PRINTF(3, 4);
 
 #endif

@@ -22,10 +22,10 @@ enum { MAX_THINGS = 1 << 14 };
 struct ni_mask {
     unsigned n;
     size_t n_shown;
-    const char **shown; /* names in sysfs, sorted; they are the record's */
+    const char **shown; /* names in sysfs, sorted; the record owns them */
     uint64_t is[MAX_THINGS];
-    uint32_t place[2 * MAX_THINGS]; /* of an index of the things */
-    uint64_t seed;                  /* ... and its seed */
+    uint32_t place[2 * MAX_THINGS]; /* places of an index of the things */
+    uint64_t seed;                  /* the seed of the index */
 };
 
 /* ---- what stands for what ---- */
@@ -37,7 +37,8 @@ static struct ni_span thing_bytes(const void *things, uint32_t number)
     return (struct ni_span){(const char *)&is[number - 1], sizeof(*is)};
 }
 
-/* From 1; 0: it was not met, and is not to be added, or there is no room. */
+/* Returns the number of a thing, from 1; 0: it was not met and must not be added, or there is no
+   room. */
 static uint32_t thing_number(struct ni_mask *m, uint64_t is, bool add)
 {
     const struct ni_index index = {m->place, NI_COUNT(m->place), m->seed};
@@ -53,13 +54,13 @@ static uint32_t thing_number(struct ni_mask *m, uint64_t is, bool add)
     return m->n;
 }
 
-/* RFC 4291 appendix A: an interface id has the universal bit of the MAC address or GUID turned
-   over. */
+/* RFC 4291 appendix A: an interface id has the universal bit of its MAC address or GUID inverted */
 #define UNIVERSAL (UINT64_C(1) << 57)
-#define ID_BASE   (UINT64_C(3) << 32) /* no small number, as people give them: ::1, ::5 */
+#define ID_BASE   (UINT64_C(3) << 32) /* a large number, for people choose small ones: ::1, ::5 */
 
-/* The low half of an address that only this machine has: of a MAC address (ff:fe in the middle), of
-   a link-local address, or a GUID. is_guid: it is one; else only if it was met as one. */
+/* Masks the low half of an address if only this machine has it: that of a MAC address (ff:fe in the
+   middle), of a link-local address, or a GUID. is_guid: it is a GUID; otherwise it counts as one
+   only if it was met as one. */
 static void mask_ip(struct ni_mask *m, uint8_t ip[NI_GID_BYTES], bool is_guid)
 {
     uint64_t id = 0;
@@ -103,7 +104,7 @@ static int by_text(const void *a, const void *b)
 
 bool ni_mask_is_shown(const struct ni_mask *m, struct ni_span beginning)
 {
-    size_t low = 0, high = m->n_shown; /* of the first that is not less */
+    size_t low = 0, high = m->n_shown; /* bounds of the first name that is not less */
 
     while (low < high) {
         const size_t mid = low + (high - low) / 2;
@@ -119,7 +120,7 @@ bool ni_mask_is_shown(const struct ni_mask *m, struct ni_span beginning)
 
 /* ---- paths ---- */
 
-/* Directories and files that each machine has, or whose names are a convention. x: digits. */
+/* Names of directories and files that each machine has, or that are a convention. x: digits. */
 static const char *const usual[] = {
     "",
     ".",
@@ -223,7 +224,7 @@ static bool is_usual(struct ni_span name)
     return ni_parse_u64(name, 9999, &number) == 0 || ni_parse_bdf(name, &bdf) == 0;
 }
 
-/* Returns true if the kernel itself has given the name, in sysfs. */
+/* Returns true if the kernel gives such a name in sysfs. */
 static bool is_of_sysfs(struct ni_span name)
 {
     for (size_t i = 0; i < name.n; i++)
@@ -239,7 +240,8 @@ static bool ends_in_text(struct ni_span s, const char *end)
     return s.n >= n && memcmp(s.p + s.n - n, end, n) == 0;
 }
 
-/* A component that cannot be a device's name gets a mask that cannot be one either. */
+/* Puts a component of a path. One that cannot be a device's name gets a mask that cannot be one
+   either. */
 static void put_component(struct ni_mask *m, struct ni_span name, bool device, struct ni_text *ret)
 {
     static const char uverbs[] = "uverbs", metadata[] = "metadata.json";
@@ -276,7 +278,7 @@ void ni_mask_path(struct ni_mask *m, struct ni_span path, struct ni_text *ret)
     put_masked_path(m, path, false, false, ret);
 }
 
-/* Entries of dev/ that nobody looks at are left out: they are the node's. */
+/* Entries of dev/ that nobody reads are left out, for they show the node. */
 bool ni_mask_entry_path(struct ni_mask *m, const struct ni_entry *e, struct ni_text *ret)
 {
     const bool device = ni_has_prefix(e->path, "dev/infiniband/");
@@ -306,9 +308,6 @@ void ni_mask_target(struct ni_mask *m, const struct ni_entry *e, struct ni_text 
 
 /* ---- words ---- */
 
-/* Each of these looks at the start of s, puts the mask, and returns how many bytes that stands for;
-   0: it is something else. */
-
 /* x: a hex digit. */
 static const struct {
     const char *form, *mask;
@@ -322,8 +321,8 @@ static const struct {
     {"xx:xx:xx:xx:xx:xx", "02:00:00:00:00:00"},
 };
 
-/* Returns true if s begins with the form, ends with it as a word, and does not repeat one digit:
-   such an id is nobody's. */
+/* Returns true if s begins with the form as a whole word. An id that repeats one digit belongs to
+   nobody, and does not count. */
 static bool is_form(struct ni_span s, const char *form)
 {
     bool varies = false;
@@ -359,7 +358,8 @@ static size_t try_forms(struct ni_mask *m, struct ni_span s, struct ni_text *ret
     return 0;
 }
 
-/* IPv6 as people write it, and a GID as sysfs does. */
+/* Masks IPv6 as people write it, and a GID as sysfs does. Returns its bytes in s; 0: it is
+   something else. */
 static size_t try_ipv6(struct ni_mask *m, struct ni_span s, bool is_guid, struct ni_text *ret)
 {
     uint8_t ip[NI_GID_BYTES], was[NI_GID_BYTES];
@@ -381,7 +381,7 @@ static size_t try_ipv6(struct ni_mask *m, struct ni_span s, bool is_guid, struct
     return n;
 }
 
-/* An address in proc/net. */
+/* Masks an address in proc/net. Returns its bytes in s; 0: it is something else. */
 static size_t try_hex(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
 {
     uint8_t ip[NI_GID_BYTES];
@@ -399,8 +399,8 @@ static size_t try_hex(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
 void ni_mask_text(struct ni_mask *m, const char *asked, struct ni_span s, struct ni_text *ret)
 {
     bool net = ni_has_prefix(asked, "proc/") && strstr(asked, "net/");
-    bool is_guid = strstr(asked, "/gids/0"); /* the default GID of a port is made of one */
-    bool inside = false;                     /* of a word */
+    bool is_guid = strstr(asked, "/gids/0"); /* the default GID of a port contains its GUID */
+    bool inside = false;                     /* the present byte is inside a word */
 
     while (s.n > 0) {
         size_t n = 0;
@@ -426,7 +426,7 @@ bool ni_mask_is_full(const struct ni_mask *m)
     return m->n == MAX_THINGS;
 }
 
-/* Names of entries that exist are shown; those of entries that were looked for in vain are not. */
+/* Names of existing entries stay; those of entries that were looked for in vain do not. */
 struct ni_mask *ni_mask_new(const struct ni_tree *t)
 {
     struct ni_mask *m = calloc(1, sizeof(*m));

@@ -11,22 +11,23 @@
 
 struct ni_mask;
 
-struct ni_mask; /* what stands for what in a masked record: the same for the same */
+struct ni_mask; /* the masks of a record: the same thing always has the same mask */
 
-/* For that record, which must stay, its `above` told. To be freed with ni_mask_free. NULL: no
-   memory. */
+/* Makes the masks for that record, which must stay, with its `above` set. Free them with
+   ni_mask_free. NULL: no memory. */
 struct ni_mask *ni_mask_new(const struct ni_tree *t);
 void ni_mask_free(struct ni_mask *m);
-/* The path of an entry, the target of its link; false: it is left out. */
+/* Puts the masked path of an entry, or target of a link. false: the entry is left out. */
 bool ni_mask_entry_path(struct ni_mask *m, const struct ni_entry *e, struct ni_text *ret);
 void ni_mask_target(struct ni_mask *m, const struct ni_entry *e, struct ni_text *ret);
-/* The text with MAC addresses, UUIDs and GUIDs replaced. asked: of which file. */
+/* Puts the text with MAC addresses, UUIDs and GUIDs masked. asked: the path of its file. */
 void ni_mask_text(struct ni_mask *m, const char *asked, struct ni_span s, struct ni_text *ret);
-/* There were more things than there is room for: the masks are of no use. */
+/* Returns true if there were more things than there is room for: the masks are of no use then. */
 bool ni_mask_is_full(const struct ni_mask *m);
 
-/* For those: "name-3"; a path name by name, but for those that every machine has; whether a device
-   or an interface that the record shows has a name that begins so. */
+/* For functions that keep content: put a masked name, "name-3"; put a path name by name, without
+   masking usual names; return true if the record shows a device or an interface whose name begins
+   so. */
 void ni_mask_name(struct ni_mask *m, struct ni_span name, struct ni_text *ret);
 void ni_mask_path(struct ni_mask *m, struct ni_span path, struct ni_text *ret);
 bool ni_mask_is_shown(const struct ni_mask *m, struct ni_span beginning);

@@ -17,9 +17,9 @@
 #include "sysroot/root.h"
 #include "sysroot/tree.h"
 
-/* Certainty of an entry. A thing that exists and is not a directory is an empty file until it is
-   read, so that device nodes stay that; a name that was listed is a directory until it is looked
-   at. */
+/* The certainty of an entry. A thing that exists and is not a directory counts as an empty file
+   until it is read, so that device nodes stay such; a listed name counts as a directory until it is
+   looked at. */
 enum sure { LISTED, SEEN, READ };
 
 /* Adds an entry. If a path has several the surest counts, and of two equals the later one. */
@@ -45,9 +45,9 @@ static void add_entry(const struct ni_dir *from, const char *path, enum sure sur
         t->failed = r;
 }
 
-/* Adds the error of a path. A tree itself knows that a path is too long, and that it leads through
-   a file that it has. A path that cannot even be looked at lies in a directory that lets nobody
-   through, or in no directory. */
+/* Adds the error of a path. It adds nothing for a path that is too long, or that leads through a
+   recorded file: the tree gives that error by itself. A path that cannot be looked at lies in a
+   directory that lets nobody through, or in none. */
 static void add_errno(const struct ni_dir *from, const char *path, int err)
 {
     char dir[NI_TREE_PATH + 1] = "";
@@ -126,19 +126,19 @@ static int step_recorded(const void *ctx, const char *path, bool last, char targ
     int r = is_proc_alias(from, at) ? 0 : record_call(from, at, NI_ACCESS_LINK, NULL);
     if (r == 1)
         (void)ni_copy(target, NI_TREE_PATH, content);
-    return r < 0 && last ? 0 : r; /* the last one's own error is for the access to meet */
+    return r < 0 && last ? 0 : r; /* the access itself meets the error of the last component */
 }
 
 void ni_record(const struct ni_dir *dir, const char *path, enum ni_access access)
 {
-    struct ni_dir top = ni_dir_top(dir->root); /* paths that links make are whole */
+    struct ni_dir top = ni_dir_top(dir->root); /* links lead to complete paths */
     char at[NI_TREE_PATH + 1] = "/", asked[NI_TREE_PATH];
 
     (void)ni_copy(asked, sizeof(asked), dir->as ? dir->as : path + strspn(path, "/"));
     top.named = dir->named;
     int r = ni_walk(path, access != NI_ACCESS_LINK, at + 1, step_recorded, &top);
     if (r == -ENAMETOOLONG) {
-        r = 0; /* a tree says so too, where it has what lies in front of that name */
+        r = 0; /* a tree says so, too, if it has the part before that name */
     } else if (r == 0 && access < NI_ACCESS_EXISTS) {
         r = record_call(&top, at, access, asked);
         if (r == 1)
@@ -166,7 +166,7 @@ int ni_record_add(const struct ni_root *root, const char *path, const char *valu
 
 /* ---- the form ---- */
 
-/* s with escapes for what must not stand so in a .tree. */
+/* Puts s, with escapes for bytes that a .tree file must not have. */
 static void put_tree_text(struct ni_text *t, struct ni_span s, bool is_path)
 {
     static const char from[] = "\n\t\r\\", to[] = "ntr\\";
@@ -183,7 +183,7 @@ static void put_tree_text(struct ni_text *t, struct ni_span s, bool is_path)
     }
 }
 
-/* A blank at the end is escaped, so that no editor strips it. */
+/* Puts the text of an entry. A blank at the end is escaped, so that no editor strips it. */
 static void put_entry_text(struct ni_text *t, struct ni_span s, bool is_path)
 {
     bool blank = s.n > 0 && s.p[s.n - 1] == ' ';
@@ -197,7 +197,8 @@ static struct ni_span dir_of(const struct ni_entry *e)
     return (struct ni_span){e->path, (size_t)(e->name - e->path) - (e->name > e->path)};
 }
 
-/* The directory of e, with a byte for the slash that comes before all that a name has. */
+/* Makes the sort key, the directory of e, with a byte for the slash that is less than any byte of a
+   name. */
 static void sort_key(const struct ni_entry *e, char ret[NI_TREE_PATH])
 {
     (void)ni_copyn(ret, NI_TREE_PATH, e->path, dir_of(e).n);
@@ -206,8 +207,8 @@ static void sort_key(const struct ni_entry *e, char ret[NI_TREE_PATH])
             *ret = '\x01';
 }
 
-/* By directory, mlx5_2 before mlx5_10, and there the directories first, then by name: what lies
-   deeper comes after all that is in the directory. */
+/* Orders by directory, mlx5_2 before mlx5_10; inside one directories come first, then names; deeper
+   entries come after all entries of the directory. */
 static int by_directory(const void *a, const void *b)
 {
     const struct ni_entry *x = a, *y = b;
@@ -239,7 +240,7 @@ static struct ni_entry *sorted(struct ni_tree *t, size_t *ret_n)
     return kept;
 }
 
-/* A number that a range can stand for. */
+/* Reads the number in an entry's name that a range can cover. false: it has none. */
 static bool entry_number(const struct ni_entry *e, uint64_t *ret)
 {
     return (*e->name != '0' || !e->name[1]) &&
@@ -250,7 +251,7 @@ static bool entry_number(const struct ni_entry *e, uint64_t *ret)
    */
 static size_t range_of(const struct ni_entry *e, size_t n)
 {
-    enum { MAX_RUN = 65536 }; /* what the parser takes */
+    enum { MAX_RUN = 65536 }; /* the most that the parser takes */
     uint64_t from, to;
     size_t run = 1;
 
@@ -266,12 +267,12 @@ static size_t range_of(const struct ni_entry *e, size_t n)
     return run;
 }
 
-/* The entries in order. One that has others beside it goes without its directory, which a `d` line
-   before them says; each such line of a directory that is empty says another. */
+/* Puts the entries in order. Neighbours in one directory share a `d` line before them, which for an
+   empty directory is its own entry. */
 static void put_entries(struct ni_text *t, const struct ni_entry *e, size_t n)
 {
-    static const char letters[] = "dfle"; /* of enum ni_entry_kind */
-    struct ni_span base = {"", 0};        /* what the last `d` line said */
+    static const char letters[] = "dfle"; /* letters of enum ni_entry_kind */
+    struct ni_span base = {"", 0};        /* the directory of the last `d` line */
 
     for (size_t run; n > 0; e += run, n -= run) {
         struct ni_span dir = dir_of(e);
@@ -307,7 +308,7 @@ static void put_entries(struct ni_text *t, const struct ni_entry *e, size_t n)
 
 /* ---- a masked record ---- */
 
-/* Room for the largest file, twice: pages that are not touched cost nothing. */
+/* Room for two of the largest files: pages that are not touched cost nothing. */
 struct work {
     struct ni_mask *mask;
     ni_keep_fn *keep;
@@ -315,7 +316,7 @@ struct work {
     char *kept, *value; /* NI_TREE_FILE bytes each */
 };
 
-/* 0, or -errno: nothing is to go out. */
+/* Adds the masked entry. 0; or -errno, and nothing may be written out. */
 static int mask_entry(struct work *w, const struct ni_entry *e, struct ni_tree *ret)
 {
     char path_buf[4 * NI_TREE_PATH];
@@ -345,8 +346,8 @@ static int mask_entry(struct work *w, const struct ni_entry *e, struct ni_tree *
     return r;
 }
 
-/* The masked record, to be freed; NULL and *ret_err. All is looked at twice, for a GUID must be
-   known as one before it is met inside an address. */
+/* Makes the masked record, to be freed; NULL and *ret_err. It reads everything twice, since a GUID
+   must be known before it is met inside an address. */
 static struct ni_tree *masked(const struct ni_tree *record, const struct ni_entry *e, size_t n,
                               ni_keep_fn *keep, void *ctx, int *ret_err)
 {

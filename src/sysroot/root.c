@@ -17,7 +17,7 @@
 #include "nccl_init/text.h"
 #include "sysroot/tree.h"
 
-/* A FIFO must not make us wait, a terminal not become ours. */
+/* A FIFO must not make the program wait, a terminal must not become its own. */
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 
 /* ---- opening ---- */
@@ -34,14 +34,14 @@ static int open_resolved(int dir, const char *path, int flags, uint64_t resolve)
     return fd < 0 ? -errno : (int)fd;
 }
 
-/* From where a path is walked. */
+/* The place from which a path is walked. */
 struct place {
     int fd;
     const char *path;
 };
 
-/* From the directory if it is open. What is left of the path is then not absolute; if nothing is
-   left, or nothing is open, it is the whole path. */
+/* Returns the open directory and the rest of the path, which is then not absolute; if no directory
+   is open, or nothing remains, the whole path from the root. */
 static struct place place_at_root(const struct ni_dir *dir, const char *path)
 {
     if (dir->fd >= 0) {
@@ -63,8 +63,8 @@ static int open_at(const struct ni_dir *dir, const char *path, int flags)
         fd = openat(at.fd, at.path, flags);
         return fd < 0 ? -errno : fd;
     }
-    /* In a directory root a link may lead out of the directory that is open, but not out of the
-       root: such a path is EXDEV, and walked from the root. */
+    /* in a directory root a link may lead out of the open directory, but not out of the root:
+       EXDEV, and the path is walked from the root */
     if (at.path != path)
         fd = open_resolved(at.fd, at.path, flags, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
     if (fd == -EXDEV)
@@ -79,8 +79,8 @@ int ni_raw_open_dir(const struct ni_dir *from, const char *path)
 
 /* ---- files ---- */
 
-/* Refuses a thing that is neither file nor directory: its driver or its other end
-   would notice that it is opened for reading. */
+/* Refuses a thing that is neither file nor directory, whose driver or other end would notice that
+   it is opened for reading. */
 static int check_mode(mode_t mode)
 {
     return S_ISREG(mode) || S_ISDIR(mode) ? 0 : -ENXIO;
@@ -93,14 +93,14 @@ static int open_file(const struct ni_dir *dir, const char *path)
     struct stat st;
     int r = 0;
 
-    /* A path that a user chose may be a pipe (NCCL_CONF_FILE=<(...)) whose content is for NCCL. Our
-       own lead to nothing but files and directories in sysfs and procfs. */
+    /* a path that a user chose may be a pipe (NCCL_CONF_FILE=<(...)) whose content is for NCCL;
+       sysfs and procfs, which nccl-init reads itself, have only files and directories there */
     if (live && (dir->named || !(ni_has_prefix(path, "/sys/") || ni_has_prefix(path, "/proc/"))))
         r = fstatat(at.fd, at.path, &st, 0) < 0 ? -errno : check_mode(st.st_mode);
     int fd = r < 0 ? r : open_at(dir, path, READ_FLAGS);
     if (fd < 0)
         return fd;
-    /* In a directory a disk may pose as a file of sysfs: its content is not the root's. */
+    /* in a directory a disk may pose as a file of sysfs: its content is not the root's */
     if (!live)
         r = fstat(fd, &st) < 0 ? -errno : check_mode(st.st_mode);
     if (r < 0)
@@ -108,8 +108,8 @@ static int open_file(const struct ni_dir *dir, const char *path)
     return r < 0 ? r : fd;
 }
 
-/* A file's content. sysfs gives a whole attribute in one read (fs/kernfs/file.c: one seq_file
-   record), a binary one a page at a time. Nothing else promises that a short read is the last. */
+/* Gives a file's content. sysfs gives a whole attribute in one read (fs/kernfs/file.c: one seq_file
+   record), a binary one a page at a time. Of other files a short read need not be the last. */
 static int give_content(int fd, bool attribute, ni_take_fn *take, void *ctx)
 {
     char buf[NI_PAGE];
@@ -165,7 +165,7 @@ static int give_target(const struct ni_dir *dir, const char *path, ni_take_fn *t
         return at.fd;
     ssize_t n = readlinkat(at.fd, at.path, target, sizeof(target));
     int r = n >= 0 ? 0 : -errno;
-    /* The empty path of something that is no link gives ENOENT (fs/stat.c do_readlinkat). */
+    /* the empty path of something that is no link gives ENOENT (fs/stat.c do_readlinkat) */
     if (!live && r == -ENOENT)
         r = -EINVAL;
     if (!live)
@@ -207,7 +207,7 @@ static int ask_tree(const struct ni_tree *t, const char *path, enum ni_access ac
     if (access == NI_ACCESS_READ || access == NI_ACCESS_LINK)
         r = take(ctx, e->value, e->len);
     if (r == 0 && access == NI_ACCESS_READ && e->len > 0)
-        r = take(ctx, "\n", 1); /* the form leaves it off */
+        r = take(ctx, "\n", 1); /* the .tree form has no final newline */
     for (size_t i = 1; r == 0 && access == NI_ACCESS_LIST && i < t->n; i++)
         if (&t->at[t->at[i].up] == e)
             r = take(ctx, t->at[i].name, strlen(t->at[i].name));
@@ -223,15 +223,16 @@ int ni_raw(const struct ni_dir *dir, const char *path, enum ni_access access, ni
         return ask_tree(dir->root->tree, path, access, take, ctx);
     if (access == NI_ACCESS_LINK)
         return give_target(dir, path, take, ctx);
-    /* Nodes in a directory are no devices of this machine, or not this pod's. */
+    /* nodes in a directory are no devices of this machine, or not this pod's */
     if (access == NI_ACCESS_EXISTS || (access == NI_ACCESS_OPEN && dir->root->kind != NI_ROOT_LIVE))
         return find_path(dir, path);
     if (access == NI_ACCESS_READ)
         fd = open_file(dir, path);
     else if (access == NI_ACCESS_LIST)
         fd = open_at(dir, path, READ_FLAGS | O_DIRECTORY);
-    else /* drivers/infiniband/core/uverbs_main.c ib_uverbs_open: the context goes with the
-            descriptor, nothing is left. */
+    /* closing leaves nothing behind: the context ends with the descriptor
+       (drivers/infiniband/core/uverbs_main.c ib_uverbs_open) */
+    else
         fd = open_at(dir, path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
         return fd;
@@ -256,7 +257,7 @@ int ni_take_text(void *ctx, const char *s, size_t n)
 
 /* ---- opening a root ---- */
 
-/* The .tree file at the path. */
+/* Opens the .tree file at the path. */
 static int open_tree(const char *path, struct ni_root *ret, unsigned *ret_line)
 {
     const struct ni_root live = {.kind = NI_ROOT_LIVE, .fd = -1};
@@ -290,7 +291,7 @@ int ni_root_open(const char *path, struct ni_root *ret, unsigned *ret_line)
         *ret = (struct ni_root){.kind = NI_ROOT_LIVE, .fd = -1};
         return 0;
     }
-    /* First without opening: a FIFO would count a reader. */
+    /* looks before it opens: a FIFO would count a reader */
     if (fstatat(AT_FDCWD, path, &st, 0) < 0)
         return -errno;
     int r = check_mode(st.st_mode);
@@ -298,7 +299,8 @@ int ni_root_open(const char *path, struct ni_root *ret, unsigned *ret_line)
         return r < 0 ? r : open_tree(path, ret, ret_line);
     int fd = open_resolved(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd < 0)
-        return fd == -EPERM ? -ENOSYS : fd; /* a filter that does not know openat2 (old runtimes) */
+        /* a seccomp filter of an old runtime, which does not know openat2 */
+        return fd == -EPERM ? -ENOSYS : fd;
     *ret = (struct ni_root){.kind = NI_ROOT_DIR, .fd = fd};
     return 0;
 }

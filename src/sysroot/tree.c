@@ -14,7 +14,7 @@
 enum {
     MAX_RANGE = 65536,
     MAX_ENTRIES = 1 << 21,
-    MAX_TEXT = 256 << 20 /* of all names and values */
+    MAX_TEXT = 256 << 20 /* bytes of all names and values */
 };
 
 /* ---- entries ---- */
@@ -40,7 +40,7 @@ static struct ni_span path_of(const void *entries, uint32_t number)
     return ni_span_of(entry[number - 1].path);
 }
 
-/* Returns the slot of the entry of path[0..n), or the one that it would have. */
+/* Returns the slot of the entry with path[0..n), or a free one for it. */
 static uint32_t *place_in_tree(const struct ni_tree *t, const char *path, size_t n)
 {
     return ni_index_find(&t->index, (struct ni_span){path, n}, path_of, t->at);
@@ -76,7 +76,7 @@ int ni_tree_make(struct ni_tree *t, const char *path, struct ni_entry **ret)
 
     if (t->room == 0 && grow_tree(t) < 0)
         return -ENOMEM;
-    while (n > 0 && *place_in_tree(t, path, n) == 0) /* usually its directory is there */
+    while (n > 0 && *place_in_tree(t, path, n) == 0) /* usually its directory exists already */
         while (n > 0 && path[--n] != '/')
             ;
     for (uint32_t up = 0;; name = n + (n > 0), n = name + strcspn(path + name, "/")) {
@@ -176,7 +176,7 @@ int ni_walk(const char *path, bool follow, char ret[NI_TREE_PATH], ni_step_fn *s
             return -ENOENT;
         if (n > (size_t)(at - rest))
             return -ENAMETOOLONG;
-        at = memcpy(at - n, target, n); /* what is left begins with a slash, or is nothing */
+        at = memcpy(at - n, target, n); /* the rest begins with a slash, or is empty */
         len = *target == '/' ? 0 : len;
         ret[len] = '\0';
     }
@@ -222,7 +222,7 @@ int ni_tree_get(const struct ni_tree *t, const char *path, enum ni_access access
 
     if (r < 0)
         return r;
-    /* A file that cannot be opened is there all the same. */
+    /* a file that cannot be opened exists all the same */
     if ((*ret)->kind == NI_ENTRY_ERR)
         return access == NI_ACCESS_EXISTS && (*ret)->err != ENOENT ? 0 : -(*ret)->err;
     return access < NI_ACCESS_EXISTS && (*ret)->kind != ni_wanted[access].kind
@@ -263,18 +263,20 @@ bool ni_tree_unescape(char *s, size_t *len)
     return true;
 }
 
-/* A path as it stands in the file is at most so long: each byte escaped. */
+/* the most bytes of a path in the file, where each byte may be escaped */
 enum { RAW_PATH = 4 * NI_TREE_PATH };
 
 struct parser {
     struct ni_tree *t;
-    size_t paths;        /* so far; to give one twice takes time too */
-    char base[RAW_PATH]; /* of the last `d`, as in the file: what "./" stands for */
-    char raw[RAW_PATH];  /* of this line, with the base */
-    char path[RAW_PATH]; /* what it means */
+    /* paths so far; a path that is given twice counts twice, for it costs time */
+    size_t paths;
+    /* the path of the last `d` line, as it stands in the file: "./" stands for it */
+    char base[RAW_PATH];
+    char raw[RAW_PATH];  /* the path of the present line, with the base */
+    char path[RAW_PATH]; /* the same without escapes */
 };
 
-/* `{A..B}`, plain decimals, A <= B. */
+/* Parses `{A..B}`, plain decimals, A <= B. */
 static int parse_byte_range(struct ni_span s, uint64_t *from, uint64_t *to)
 {
     const char *dots = memmem(s.p, s.n, "..", 2);
@@ -283,14 +285,15 @@ static int parse_byte_range(struct ni_span s, uint64_t *from, uint64_t *to)
         return -EINVAL;
     struct ni_span a = {s.p + 1, (size_t)(dots - s.p - 1)};
     struct ni_span b = {dots + 2, (size_t)(s.p + s.n - dots - 3)};
-    if ((a.n > 1 && *a.p == '0') || (b.n > 1 && *b.p == '0')) /* {00..07}: which of 7 and 07? */
+    /* {00..07} is refused: it could mean 7 or 07 */
+    if ((a.n > 1 && *a.p == '0') || (b.n > 1 && *b.p == '0'))
         return -EINVAL;
     if (ni_parse_u64(a, UINT32_MAX, from) < 0 || ni_parse_u64(b, UINT32_MAX, to) < 0)
         return -EINVAL;
     return *from > *to || *to - *from >= MAX_RANGE ? -EINVAL : 0;
 }
 
-/* Replaces escapes in ps->path. false: that is no path, or an escape makes another of it. */
+/* Replaces escapes in the path. false: it is no path, or an escape makes another one of it. */
 static bool clean_path(char *path)
 {
     const char *at = path;
@@ -311,7 +314,8 @@ static bool clean_path(char *path)
     return names == 0;
 }
 
-/* An entry may not be given twice, a directory may; nothing is below what is no directory. */
+/* Adds the entry. It may not be given twice, a directory may; nothing may stand below an entry that
+   is no directory. */
 static int add_path(struct parser *ps, const struct ni_entry *e)
 {
     struct ni_tree *t = ps->t;
@@ -335,7 +339,7 @@ static int add_path(struct parser *ps, const struct ni_entry *e)
     return ni_tree_set(t, at, e);
 }
 
-/* An entry for each number of the range, or one. */
+/* Adds an entry for each number of the range, or one. */
 static int add_paths(struct parser *ps, const struct ni_entry *e)
 {
     const char *raw = ps->raw;
@@ -395,7 +399,7 @@ static int join_path(struct parser *ps, struct ni_span path, size_t *ret_len)
     struct ni_text raw = ni_text_on(ps->raw, sizeof(ps->raw));
 
     if (path.n >= 2 && path.p[0] == '.' && path.p[1] == '/') {
-        const size_t skip = *ps->base ? 1 : 2; /* the slash joins them */
+        const size_t skip = *ps->base ? 1 : 2; /* a slash joins both */
 
         ni_put(&raw, ps->base);
         path = (struct ni_span){path.p + skip, path.n - skip};
@@ -411,7 +415,7 @@ static int parse_line(struct parser *ps, char *s, size_t n)
 {
     struct ni_entry e = {.kind = NI_ENTRY_DIR};
 
-    /* A carriage return would be in a value that does not show it. */
+    /* a carriage return would be a part of a value, and not be seen */
     for (size_t i = 0; i < n; i++) {
         if ((unsigned char)s[i] < ' ' && s[i] != '\t')
             return -EINVAL;

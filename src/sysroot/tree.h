@@ -23,24 +23,24 @@ struct ni_entry {
     const char *name;  /* its last component */
     const char *value; /* FILE: content, LINK: target; NUL-terminated, may hold NULs */
     void *memory;      /* of value */
-    char *asked;       /* of a record: the path by which the file was read; NULL: its own */
+    char *asked;       /* in a record: the path by which the file was read; NULL: its own */
     uint32_t len;      /* of value */
     uint32_t up;       /* number of the directory that it is in */
     uint8_t kind;
-    uint8_t sure; /* of a record: record.c */
-    bool listed;  /* a line of the file says so; of a record: a directory has that name */
+    uint8_t sure; /* used by record.c only */
+    bool listed;  /* a line of the file lists it; in a record: a listed directory has that name */
     bool above;   /* record.c */
-    int err;      /* of ERR */
+    int err;      /* the errno of an ERR entry */
 };
 
-/* Entries as they came, each after the directory that it is in; the first is the root, with path
-   "". index: by the entries' paths, with 2 * room places. */
+/* Entries in the order in which they came, each after its directory; the first is the root, with
+   path "". index: by the entries' paths, with 2 * room places. */
 struct ni_tree {
     struct ni_entry *at;
     struct ni_index index;
     size_t n, room;
     size_t text; /* bytes of all paths and values */
-    int failed;  /* record: what made it incomplete, -errno */
+    int failed;  /* in a record: the reason why it is incomplete, -errno */
 };
 
 /* Walks a path as fs/namei.c link_path_walk does below the root of RESOLVE_IN_ROOT. `step` is asked
@@ -58,19 +58,19 @@ enum ni_access {
     NI_ACCESS_NONE
 };
 
-/* The kind of entry that the first three accesses want, and the errno where it is another. */
+/* The kind of entry that each of the first three accesses wants, and the errno for another kind. */
 extern const struct ni_wanted {
     uint8_t kind;
     int other;
 } ni_wanted[NI_ACCESS_EXISTS];
 
 void ni_tree_free(struct ni_tree *t); /* made by calloc */
-/* The entry at the path, valid until the next. If there is none it is made, a directory, and those
-   on the way. 0, -EFBIG, -ENOMEM. */
+/* Finds or makes the entry at the path, valid until the next call. A new one is a directory, and
+   the directories on the way are made. 0, -EFBIG, -ENOMEM. */
 int ni_tree_make(struct ni_tree *t, const char *path, struct ni_entry **ret);
-/* Gives it the kind of another, and a copy of its value. 0, -EFBIG, -ENOMEM. */
+/* Gives the entry the kind of another, and a copy of its value. 0, -EFBIG, -ENOMEM. */
 int ni_tree_set(struct ni_tree *t, struct ni_entry *e, const struct ni_entry *from);
-/* Parses s[0..n), which it changes. 0 or -errno and the line. */
+/* Parses s[0..n), which it changes. 0; or -errno and the number of the line. */
 int ni_tree_parse(struct ni_tree *t, char *s, size_t n, unsigned *ret_line);
 /* Replaces escapes in place; *len shrinks. false: malformed. */
 bool ni_tree_unescape(char *s, size_t *len);

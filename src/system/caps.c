@@ -137,8 +137,9 @@ int ni_caps_forsake(uint64_t keep)
 
 /* ---- what the command gets ---- */
 
-/* Takes them out of the bounding set. CAP_SETPCAP is needed for it (commoncap.c cap_prctl_drop).
-   Those that the kernel keeps; *ret_err is -errno if CAP_SETPCAP could not be lowered again. */
+/* Takes capabilities out of the bounding set, which needs CAP_SETPCAP (commoncap.c cap_prctl_drop).
+   Returns those that the kernel keeps; *ret_err is -errno if CAP_SETPCAP could not be lowered
+   again. */
 static uint64_t drop_bounding(uint64_t set, int *ret_err)
 {
     uint64_t left = 0;
@@ -157,8 +158,8 @@ static uint64_t drop_bounding(uint64_t set, int *ret_err)
     return left;
 }
 
-/* Takes them out of the other sets. The ambient set follows the permitted and the inheritable one
-   (commoncap.c cap_capset). 0 or -errno. */
+/* Takes capabilities out of the other sets. The ambient set follows the permitted and the
+   inheritable one (commoncap.c cap_capset). 0 or -errno. */
 static int drop_own(uint64_t set)
 {
     static const cap_flag_t flags[] = {CAP_EFFECTIVE, CAP_PERMITTED, CAP_INHERITABLE};

@@ -11,7 +11,7 @@
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
 
-/* Makes a permitted capability effective. false: it was so already, or cannot be. */
+/* Makes a permitted capability effective. false: it was already, or cannot be. */
 bool ni_cap_raise(unsigned cap);
 /* Makes the capability ineffective. 0, or -errno: it may still be effective. */
 int ni_cap_lower(unsigned cap);
@@ -21,7 +21,8 @@ int ni_caps_disable(void);
    -errno: the capability that was raised for it is still effective, and the program must end. */
 int ni_caps_apply(const struct ni_caps *want, const struct ni_cap_names *names,
                   struct ni_findings *f);
-/* For good: of all sets only `keep` remains; no execve gives more (no_new_privs). 0 or -errno. */
+/* Drops all capabilities but `keep` from all sets, for good: no execve gives more (no_new_privs). 0
+   or -errno. */
 int ni_caps_forsake(uint64_t keep);
 /* Returns true if the command will have the capability as an effective one. */
 bool ni_command_has_cap(unsigned cap);

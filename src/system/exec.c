@@ -23,7 +23,7 @@ char *const *ni_command_env(const struct ni_env *env, const struct ni_plan *plan
 {
     const unsigned n_setting = plan ? plan->n_setting : 0;
     size_t n = 0, size = 0;
-    char **list; /* and after it the texts of the settings */
+    char **list; /* the texts of the settings follow */
     char *text;
 
     while (env->entry[n])
@@ -37,7 +37,8 @@ char *const *ni_command_env(const struct ni_env *env, const struct ni_plan *plan
         return NULL;
     text = (char *)(list + n + n_setting + 1);
     n = 0;
-    for (char *const *e = env->entry; *e; e++) /* without '=' it is no variable, and none of ours */
+    /* an entry without '=' is no variable, and none of nccl-init */
+    for (char *const *e = env->entry; *e; e++)
         if (!ni_has_prefix(*e, NI_OWN_PREFIX) || !strchr(*e, '='))
             list[n++] = *e;
     for (unsigned i = 0; i < n_setting; i++) {
@@ -64,7 +65,7 @@ static const Elf64_Half own_machine = EM_AARCH64;
 static const Elf64_Half own_machine = EM_X86_64;
 #endif
 
-/* head: how the file begins. */
+/* Returns advice for the errno. head: the first bytes of the file. */
 static const char *advice(int err, const char *file, const char *head)
 {
     struct statvfs fs;
@@ -73,12 +74,12 @@ static const char *advice(int err, const char *file, const char *head)
 
     switch (err) {
     case ENOENT:
-        if (!*head) /* it cannot be read */
+        if (!*head) /* the file cannot be read */
             return "its interpreter or loader is missing";
         if (!ni_has_prefix(head, "#!"))
             return "its loader is missing: the program was built for another libc (glibc or musl) "
                    "than the image has";
-        head += 2 + strspn(head + 2, " \t"); /* after it a CR belongs to the argument */
+        head += 2 + strspn(head + 2, " \t"); /* a CR after it belongs to the argument */
         return head[strcspn(head, " \t\r\n")] == '\r'
                    ? "its line ends in CR LF, and the CR counts as part of the interpreter's name: "
                      "convert it to Unix line ends"
@@ -86,7 +87,7 @@ static const char *advice(int err, const char *file, const char *head)
                      "image, or correct the line";
     case ENOEXEC:
         memcpy(&machine, head + offsetof(Elf64_Ehdr, e_machine), sizeof(machine));
-        if (ni_has_prefix(head, ELFMAG)) /* no machine: cut before it */
+        if (ni_has_prefix(head, ELFMAG)) /* the header ends before the machine type */
             return machine != EM_NONE && machine != own_machine
                        ? "the program is built for another architecture than this node's"
                        : "the program is damaged";
@@ -112,7 +113,7 @@ static const char *advice(int err, const char *file, const char *head)
     }
 }
 
-/* The errors after which execvp(3) goes on with the next element, EACCES apart (glibc
+/* Returns true for errors after which execvp(3) goes on with the next element, EACCES apart (glibc
    posix/execvpe.c; musl goes on after the first two). */
 static bool is_absence(int err)
 {
@@ -122,7 +123,7 @@ static bool is_absence(int err)
 /* Puts the reason why execve(file) failed with err, and what to do, on `why`. The exit status. */
 static int explain_exec(int err, const char *file, struct ni_text *why)
 {
-    char head[257] = ""; /* BINPRM_BUF_SIZE, what the kernel looks at, and a NUL */
+    char head[257] = ""; /* BINPRM_BUF_SIZE bytes, which the kernel reads, and a NUL */
     int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
     if (fd >= 0 && read(fd, head, sizeof(head) - 1) < 0)
@@ -148,17 +149,17 @@ static int explain_exec(int err, const char *file, struct ni_text *why)
    programs. */
 static const char default_path[] = "/usr/local/bin:/bin:/usr/bin";
 
-/* dir/name, or name alone for an empty element, which is the working directory. false: longer than
-   any path that the kernel takes. */
+/* Makes dir/name, or name alone for an empty element, which is the working directory. false: it is
+   longer than any path of the kernel. */
 static bool join(char ret[PATH_MAX], struct ni_span dir, const char *name)
 {
     return ni_format(ret, PATH_MAX, "%.*s%s%s", (int)dir.n, dir.p, dir.n > 0 ? "/" : "", name);
 }
 
-/* Tries each directory of PATH. The error that counts, with its file: of a file that is there, and
-   of those that may not be executed the first. ENOENT: what a file that is there needs, its
-   interpreter, is not; execvp goes on after it, so it is only looked for when all else failed. 0:
-   nothing but files that are not there. */
+/* Tries each directory of PATH. Returns the error that counts, with its file: that of a file that
+   exists; of files that may not be executed the first. ENOENT for an existing file means that its
+   interpreter is absent; execvp goes on after it, so it is looked for only when all else failed. 0:
+   no directory has the file. */
 static int search(const char *path, char *const argv[], char *const envp[], char ret[PATH_MAX])
 {
     const char *rest = path;

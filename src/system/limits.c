@@ -38,8 +38,8 @@ static void set(struct rlimit *now, struct rlimit want, const char *which, struc
                            : "");
 }
 
-/* Only permitted, CAP_SYS_RESOURCE is raised for the one call. 0, or -errno: it is still effective.
-   */
+/* Sets the hard limit. If CAP_SYS_RESOURCE is only permitted, it is raised for the one call. 0; or
+   -errno, and it is still effective. */
 static int set_hard(struct rlimit *now, int64_t hard, struct ni_findings *f)
 {
     const bool raised = ni_cap_raise(CAP_SYS_RESOURCE);
@@ -55,7 +55,7 @@ int ni_memlock_raise(const struct ni_plan *plan, struct ni_findings *f, int64_t 
     int64_t top;
     int r = 0;
 
-    /* The limits in force count, not those of the inventory: they may not have been readable. */
+    /* the limits in force count, not those of the inventory, which may not have been readable */
     if (prlimit(0, RLIMIT_MEMLOCK, NULL, &now) != 0) {
         ni_report(f, NI_F_MEMLOCK_LOW, "RLIMIT_MEMLOCK", "the limit cannot be read: %s",
                   NI_ERRNO(errno));

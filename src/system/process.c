@@ -49,7 +49,7 @@ void ni_wait_begin(struct ni_wait *w)
 bool ni_wait_ms(struct ni_wait *w, int64_t ms)
 {
     const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-    /* musl's sigtimedwait(3) begins anew where it is interrupted. 64 signals are 8 bytes. */
+    /* musl's sigtimedwait(3) begins anew after an interruption. 64 signals are 8 bytes. */
     int sig = (int)syscall(SYS_rt_sigtimedwait, &w->blocked, NULL, &t, (size_t)8);
 
     if (sig > 0 && w->signal == 0)
@@ -59,7 +59,8 @@ bool ni_wait_ms(struct ni_wait *w, int64_t ms)
     return w->signal != 0;
 }
 
-/* By bits of its own: musl's sigprocmask(3) does not tell signals 32 to 34 of the old mask. */
+/* It has bits of its own, because musl's sigprocmask(3) leaves signals 32 to 34 out of the old
+   mask. */
 void ni_wait_unblock(const struct ni_wait *w)
 {
     (void)sigprocmask(SIG_UNBLOCK, &w->blocked, NULL);
@@ -72,8 +73,8 @@ void ni_wait_end(struct ni_wait *w)
     ni_wait_unblock(w);
     if (!ended)
         return;
-    /* The parent learns which signal it was: a shell ends its script then, as on any Ctrl-C. An
-       init it does not reach. */
+    /* the parent learns the signal, so that a shell ends its script, as after any Ctrl-C; as an
+       init the process survives this */
     (void)raise(w->signal);
     _exit(128 + w->signal);
 }
@@ -87,7 +88,7 @@ static bool is_pending(int sig)
     return sigpending(&set) == 0 && sigismember(&set, sig) == 1;
 }
 
-/* A child that has ended waits to be reaped, and goes on waiting. */
+/* Returns true if a child has ended and waits to be reaped. It goes on waiting. */
 static bool has_dead_child(void)
 {
     siginfo_t info = {.si_pid = 0};
@@ -101,7 +102,8 @@ void ni_children_begin(struct ni_children *c)
     c->dead = has_dead_child();
 }
 
-/* Reaps what has ended of the child, or of the group if it is below 0. true: there is more. */
+/* Reaps the child if it has ended, or all ended members of the group if pid is below 0. true: some
+   still run. */
 static bool is_left(pid_t pid)
 {
     pid_t reaped;
@@ -112,17 +114,17 @@ static bool is_left(pid_t pid)
     return reaped == 0;
 }
 
-/* When the first process of the group is killed, its children go to the process that adopts
-   orphans: PID 1, or a subreaper. If that is us, they are reaped here. We do not become one:
-   orphans of others would be the command's children, too. */
+/* Kills the group. When its first process dies, its children go to the process that adopts orphans:
+   PID 1, or a subreaper. If that is this process, it reaps them here. It does not become a
+   subreaper: orphans of others would then be the command's children, too. */
 static void end_group(pid_t group)
 {
     static const struct timespec ms = {.tv_nsec = 1000000};
-    enum { DEATH_MS = 1000 }; /* from SIGKILL to giving up */
+    enum { DEATH_MS = 1000 }; /* from SIGKILL until it gives up */
     const int64_t until = ni_now_ms() + DEATH_MS;
 
     (void)kill(-group, SIGKILL);
-    (void)kill(group, SIGKILL); /* where it could not lead a group (a seccomp filter) */
+    (void)kill(group, SIGKILL); /* if it could not lead a group (a seccomp filter) */
     while ((is_left(group) || is_left(-group) || kill(-group, 0) == 0) && ni_now_ms() < until)
         (void)nanosleep(&ms, NULL);
 }
@@ -134,8 +136,8 @@ void ni_children_end(const struct ni_children *c, pid_t group)
 
     if (group > 0)
         end_group(group);
-    /* Only if the caller blocks SIGCHLD. If a child of others ended, too, the signal is theirs as
-       well. */
+    /* Takes the pending SIGCHLD, if the caller blocks that signal. If a child of others ended, too,
+       the signal is also theirs, and stays. */
     if (c->pending || !is_pending(SIGCHLD) || (has_dead_child() && !c->dead))
         return;
     (void)sigemptyset(&set);
@@ -143,8 +145,8 @@ void ni_children_end(const struct ni_children *c, pid_t group)
     (void)syscall(SYS_rt_sigtimedwait, &set, NULL, &now, (size_t)8);
 }
 
-/* A process that hangs must hold nothing of the pod's: not the log that others wait for, no lock.
-   What a library prints, its user tells better. */
+/* Closes all descriptors but `keep`: a process that hangs must hold no log for which others wait,
+   and no lock. Messages of a library are lost; the caller has better ones. */
 static void close_all(int keep)
 {
     enum { USUAL = 1024 }; /* the soft RLIMIT_NOFILE that programs count on */
@@ -167,7 +169,7 @@ pid_t ni_fork(void)
     if (pid != 0)
         return pid;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (getppid() != parent) /* it died before that was in force */
+    if (getppid() != parent) /* the parent died before PR_SET_PDEATHSIG was in force */
         _exit(1);
     return 0;
 }
@@ -178,11 +180,11 @@ pid_t ni_fork_group(void)
 
     if (pid < 0)
         return pid;
-    /* By both: whoever comes second finds it done. */
+    /* parent and child both do this, so the order does not matter */
     (void)setpgid(pid, pid);
     if (pid == 0)
         (void)signal(SIGTTOU,
-                     SIG_IGN); /* it writes to the terminal from the background (stty tostop) */
+                     SIG_IGN); /* it may write to the terminal from the background (stty tostop) */
     return pid;
 }
 
@@ -192,8 +194,8 @@ pid_t ni_fork_worker(int keep)
 
     if (pid != 0)
         return pid;
-    /* A core would take longer than the time there is. RLIMIT_CORE does not hold where cores are
-       piped to a program (core(5)). */
+    /* a core would take too long; RLIMIT_CORE has no effect if cores are piped to a program
+       (core(5)) */
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     close_all(keep);
     return 0;

@@ -22,15 +22,15 @@ int ni_write_all(int fd, const char *p, size_t n)
     while (n > 0) {
         ssize_t done = write(fd, p, n);
 
-        /* A parent may have set O_NONBLOCK on a pipe that it shares with us (node does): then wait
-           for the reader, as a blocking write would. */
+        /* a parent may have set O_NONBLOCK on a shared pipe (node does): wait for the reader, as a
+           blocking write would */
         if (done < 0 && errno == EAGAIN) {
             struct pollfd ready = {.fd = fd, .events = POLLOUT};
 
-            (void)poll(&ready, 1, -1); /* whatever it says, the next write tells */
+            (void)poll(&ready, 1, -1); /* whatever the answer, the next write shows the state */
             continue;
         }
-        if (done <= 0) /* nothing written, POSIX leaves that open: it could go on for ever */
+        if (done <= 0) /* POSIX allows a write of nothing, which could go on for ever */
             return done < 0 ? -errno : -EIO;
         p += done;
         n -= (size_t)done;
@@ -77,8 +77,7 @@ int ni_make_folders(const char *path)
     return 0;
 }
 
-/* A descriptor of our own that the path means, which nobody else put there; -ENOENT: it means none.
-   */
+/* Opens the descriptor of this process that the path means; -ENOENT: it means none. */
 static int open_stream(const char *path)
 {
     static const char *const name[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
@@ -90,7 +89,7 @@ static int open_stream(const char *path)
     if (n == NI_COUNT(name) ||
         (numbered && ni_parse_u64(ni_span_of(strrchr(path, '/') + 1), INT_MAX, &n) < 0))
         return -ENOENT;
-    /* A socket cannot be opened anew, and another user's pipe may not. */
+    /* a socket cannot be opened anew, and another user's pipe may not be */
     int fd = fcntl((int)n, F_DUPFD_CLOEXEC, 3);
     return fd < 0 ? -errno : fd;
 }
@@ -100,13 +99,13 @@ static int write_stream(int fd, int (*write)(int fd, void *ctx), void *ctx)
 {
     int err = write(fd, ctx);
 
-    /* Some file systems report only now that nothing was stored. */
+    /* some file systems report only now that nothing was stored */
     if (close(fd) < 0 && errno != EINTR && err == 0)
         err = -errno;
     return err;
 }
 
-/* Returns 0 if there is nothing at the path, a file or a symbolic link; else -errno. */
+/* Returns 0 if the path has nothing, a file or a symbolic link; otherwise -errno. */
 static int may_replace(const char *path)
 {
     struct stat st;
@@ -118,7 +117,8 @@ static int may_replace(const char *path)
     return S_ISREG(st.st_mode) || S_ISLNK(st.st_mode) ? 0 : -ENOTBLK;
 }
 
-/* A new file beside the path, open for writing; its name goes into temp. A descriptor or -errno. */
+/* Makes a new file beside the path, open for writing; its name goes into temp. A descriptor or
+   -errno. */
 static int make_temporary(char temp[PATH_MAX], const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -131,9 +131,9 @@ static int make_temporary(char temp[PATH_MAX], const char *path)
     return fd < 0 ? -errno : fd;
 }
 
-/* Writes the file, settles it on the disk and closes it. Closing comes before the rename: a file
-   that is open for writing cannot be executed (ETXTBSY). NFS and quotas may report an error only
-   there; after EINTR Linux has closed the file all the same. 0 or -errno. */
+/* Writes the file, flushes it to the disk and closes it. It is closed before the rename, because a
+   file that is open for writing cannot be executed (ETXTBSY). NFS and quotas may report an error
+   only then; after EINTR Linux has closed the file all the same. 0 or -errno. */
 static int fill(int fd, mode_t mode, int (*write)(int fd, void *ctx), void *ctx)
 {
     int err = write(fd, ctx);
@@ -147,8 +147,8 @@ static int fill(int fd, mode_t mode, int (*write)(int fd, void *ctx), void *ctx)
     return err;
 }
 
-/* A symbolic link is replaced itself, not what it points at: who may plant one in that directory
-   must not choose what we overwrite. */
+/* A symbolic link itself is replaced, not its target: somebody who may plant a link in that
+   directory must not choose which file is overwritten. */
 int ni_replace_file(const char *path, mode_t mode, int (*write)(int fd, void *ctx), void *ctx)
 {
     const bool is_program = (mode & S_IXUSR) != 0;
@@ -174,7 +174,7 @@ int ni_replace_file(const char *path, mode_t mode, int (*write)(int fd, void *ct
     if (err == 0 && rename(temp, path) < 0)
         err = -errno;
     if (err < 0)
-        (void)unlink(temp); /* the error that counts is the first */
+        (void)unlink(temp); /* the first error counts */
     return err;
 }
 
@@ -182,8 +182,8 @@ int ni_termination_log(const char *path, const char *text)
 {
     size_t n = strlen(text);
     struct stat st;
-    /* Appended, as kubelet shows the end of the file. Never created: a file there is the sign that
-       somebody reads it. Non-blocking, so that a FIFO put there cannot hold us. */
+    /* appends, because kubelet shows the end of the file; never creates it, for the file shows that
+       somebody reads it; does not block, so that a FIFO there cannot stop the program */
     int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
 
     if (fd < 0)

@@ -13,19 +13,20 @@
    -errno. */
 enum { NI_TERMINATION_MAX = 4096 };
 
-/* 0 or -errno; all or, after an error, a part. */
+/* Writes all n bytes. 0 or -errno; after an error a part may be written. */
 int ni_write_all(int fd, const char *p, size_t n);
-/* For ni_replace_file's `write`: a struct ni_text, -ENOMEM: it is cut; this program's file. */
+/* For `write` of ni_replace_file: writes a struct ni_text (-ENOMEM: it was cut); copies this
+   program's file. */
 int ni_write_text(int fd, void *text);
 int ni_write_self(int fd, void *nothing);
 /* Makes the directories that lead to the file at the path, which is not "". 0 or -errno. */
 int ni_make_folders(const char *path);
-/* Replaces the file at path by what `write` writes. The new file becomes visible as a whole, with
-   that mode, settled on the disk. A symbolic link there is replaced itself. On an error the old
-   file stays, nothing is left beside it, and the result is -errno of the failing step; -ENOTBLK:
-   what is there is neither a file nor a link. Only a kill leaves a file .nccl-init.XXXXXX. A path
-   to a descriptor of our own (/dev/stdout, /dev/fd/3) is written to; NULL is standard output, which
-   is closed then. */
+/* Replaces the file at path by the bytes of `write`. The new file becomes visible as a whole, with
+   that mode, flushed to the disk. A symbolic link there is replaced itself. On an error the old
+   file stays, nothing is left beside it, and the result is -errno of the step that failed;
+   -ENOTBLK: the path has neither a file nor a link. Only a kill leaves a file .nccl-init.XXXXXX. A
+   path to a descriptor of this process (/dev/stdout, /dev/fd/3) is written to; NULL is standard
+   output, which is closed then. */
 int ni_replace_file(const char *path, mode_t mode, int (*write)(int fd, void *ctx), void *ctx);
 int ni_termination_log(const char *path, const char *text);
 

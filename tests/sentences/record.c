@@ -90,14 +90,14 @@ void __wrap_ni_putf(struct ni_text *t, const char *fmt, ...) /* NOLINT */
     va_end(ap);
 }
 
-/* A text without conversions is its own format. What has fewer than three words is no sentence: names and values, of
-   which a hostile environment may have very many. */
+/* A literal without conversions is its own format. Other texts are none: a hostile environment has very many. The linker
+   names the bounds of the program's own data. */
 void __wrap_ni_put(struct ni_text *t, const char *s) /* NOLINT */
 {
-    const char *blank = strchr(s, ' ');
+    extern const char __executable_start[], edata[];
 
     __real_ni_put(t, s);
-    if (blank && strchr(blank + 1, ' '))
+    if (s >= __executable_start && s < edata)
         record(s, s);
 }
 
