@@ -32,10 +32,12 @@
 #include "system/caps.h"
 #include "system/limits.h"
 
-/* In a root that is not this machine: the environment of the pod that was recorded, NAME=VALUE each
-   ended by NUL, as the kernel writes it. */
+/* The environment of a recorded pod, in a root that is not this machine: NAME=VALUE, each ended by
+   NUL, as the kernel writes it. */
 static const char recorded_environ[] = "proc/self/environ";
 
+/* Takes the environment that the root records as the pod's. 0, or an exit status after saying why.
+   */
 static int use_recorded(struct ni_context *ctx)
 {
     struct ni_dir top = ni_dir_top(&ctx->root);
@@ -47,8 +49,8 @@ static int use_recorded(struct ni_context *ctx)
     if (ctx->recorded)
         n = ni_read(&top, ctx->recorded, NI_RECORDED_ENV, "%s", recorded_environ);
     if (n == -ENOENT)
-        return 0; /* a tree without one: the caller's environment plays the pod's */
-    /* there are at most as many entries as bytes */
+        return 0; /* the tree has none: the caller's environment stands for the pod's */
+    /* a text of n bytes has at most n entries */
     if (n >= 0)
         entry = calloc((size_t)n + 1, sizeof(*entry));
     if (n >= 0 && !entry)
@@ -60,12 +62,12 @@ static int use_recorded(struct ni_context *ctx)
     for (size_t i = 0; p < ctx->recorded + n; p += strlen(p) + 1)
         entry[i++] = p;
     ctx->env.entry = entry;
-    /* The variables count as `run` took them on the recorded node: a wrong one is a finding. */
+    /* a wrong variable is a finding, as it was for `run` on the recorded node */
     return ni_args_env(ctx, &ctx->env, true);
 }
 
-/* File capabilities are the image's, not the user's: what the user may do with them is to lock
-   memory. */
+/* Limits --keep-caps to CAP_IPC_LOCK if the capabilities come from the program's file: the image
+   gave them for locked memory alone, and the user may not have the others. */
 static void limit_kept(struct ni_context *ctx)
 {
     const uint64_t lock = ni_cap_bit(CAP_IPC_LOCK);
@@ -81,7 +83,7 @@ static void limit_kept(struct ni_context *ctx)
     *keep &= lock;
 }
 
-/* 0, or an exit status after saying why; for `run` always 0. */
+/* Opens the root. 0, or an exit status after saying why; for `run` always 0. */
 static int open_root(struct ni_context *ctx)
 {
     unsigned line = 0;
@@ -91,7 +93,7 @@ static int open_root(struct ni_context *ctx)
     if (r == 0)
         return ctx->root.kind == NI_ROOT_LIVE ? 0 : use_recorded(ctx);
     if (ctx->verb == NI_VERB_RUN) {
-        /* No descriptor left, say. Nothing is known then, but the command still runs. */
+        /* for example, no descriptor is free: nothing is known then, but the command still runs */
         ni_report(&ctx->findings, NI_F_FACT_UNREADABLE, ctx->options.root, "%s", NI_ERRNO(r));
         return 0;
     }
@@ -100,7 +102,7 @@ static int open_root(struct ni_context *ctx)
                         line);
     if (r == -ENOSYS)
         return ni_usage(ctx, "--root needs openat2, which this kernel or a seccomp filter lacks");
-    /* The reason must not be lost after a long path. */
+    /* the path is cut, so that the reason after it is not lost */
     return ni_usage(ctx, "%.512s: %s", ctx->options.root, NI_ERRNO(r));
 }
 
