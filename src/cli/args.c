@@ -78,7 +78,8 @@ static struct word split_word(const char *text)
 
 /* Takes a word that begins with '-'. 0, or an exit status after saying what is wrong. *uses_next:
    `next`, the word after it, is its value. */
-static int take_word(struct ni_context *ctx, const char *text, const char *next, bool *uses_next)
+static int take_option_word(struct ni_context *ctx, const char *text, const char *next,
+                            bool *uses_next)
 {
     enum { SHOWN = 64 };
     const char *verb = ni_verb_of(ctx->program, ctx->verb)->name;
@@ -126,7 +127,7 @@ int ni_args_parse(struct ni_context *ctx, char *const word[])
         ctx->help = strcmp(*word, "--help") == 0 || strcmp(*word, "-h") == 0;
         if (ctx->help)
             return 0;
-        status = take_word(ctx, word[0], word[1], &uses_next);
+        status = take_option_word(ctx, word[0], word[1], &uses_next);
         if (status != 0)
             return status;
         word += uses_next ? 2 : 1;
@@ -163,7 +164,7 @@ static struct named demand_near(const struct ni_program *program, struct ni_span
 
 /* Joins the findings about unclear demands, from index `from` on, to one reason; those for which it
    has no room are left off. */
-static void put_unclear(const struct ni_findings *all, unsigned from, struct ni_policy *policy)
+static void join_unclear(const struct ni_findings *all, unsigned from, struct ni_policy *policy)
 {
     for (unsigned i = from; i < all->n; i++) {
         const struct ni_finding *f = &all->at[i];
@@ -282,7 +283,7 @@ int ni_args_env(struct ni_context *ctx, const struct ni_env *env, bool recorded)
             ni_report(&ctx->findings, NI_F_OPTION_INVALID, subject.buf, "%s", why.buf);
     }
     ni_findings_sort(&ctx->findings, findings);
-    put_unclear(&ctx->findings, findings, policy);
+    join_unclear(&ctx->findings, findings, policy);
     ni_options_settle(&ctx->options, runs);
     if (!runs || recorded || !policy->unclear[0])
         return 0;

@@ -21,7 +21,7 @@ void ni_context_init(struct ni_context *ctx, const struct ni_program *program, c
 }
 
 /* Returns the struct into which option number i writes: that of its room, or the common one. */
-static void *values_of(struct ni_context *ctx, unsigned i)
+static void *struct_of_option(struct ni_context *ctx, unsigned i)
 {
     void *of_tool = ni_option_values(ctx->program, i);
 
@@ -32,7 +32,7 @@ int ni_option_take(struct ni_context *ctx, unsigned i, const char *value)
 {
     const struct ni_option *option = ni_option_at(ctx->program, i);
 
-    return option->take(option, value, (char *)values_of(ctx, i) + option->at);
+    return option->take(option, value, (char *)struct_of_option(ctx, i) + option->at);
 }
 
 int ni_option_check(const struct ni_option *option, const char *value)

@@ -26,7 +26,7 @@ enum {
     PATIENCE_MS = 1000
 };
 
-void ni_no_command(void)
+void ni_ignore_sigxfsz(void)
 {
     (void)signal(SIGXFSZ, SIG_IGN);
 }
@@ -131,7 +131,7 @@ int ni_usage(struct ni_context *ctx, const char *fmt, ...)
     return NI_EXIT_REFUSED;
 }
 
-int ni_caps_stay(struct ni_context *ctx, int err)
+int ni_refuse_caps(struct ni_context *ctx, int err)
 {
     return ni_usage(ctx,
                     "nccl-init cannot put its capabilities down, and does not go on with them: %s",
@@ -210,7 +210,7 @@ void ni_leave_reason(struct ni_context *ctx, const char *line, bool findings)
 
 void ni_last_words(struct ni_context *ctx, const char *line, bool findings)
 {
-    ni_no_command();
+    ni_ignore_sigxfsz();
     ni_say(ctx, NI_LOG_ERROR, "%s", line);
     ni_leave_reason(ctx, line, findings);
 }
@@ -220,7 +220,7 @@ int ni_print(struct ni_context *ctx, struct ni_text *text)
     const char *output = ctx->options.output;
     const char *path = output && strcmp(output, "-") != 0 ? output : NULL;
 
-    ni_no_command();
+    ni_ignore_sigxfsz();
     int r = ni_replace_file(path, 0644, ni_write_text, text);
     if (r < 0 && r != -EPIPE)
         ni_say(ctx, NI_LOG_ERROR, "%.512s: %s", path ? path : "standard output", NI_ERRNO(r));

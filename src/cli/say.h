@@ -21,7 +21,7 @@ void ni_say(struct ni_context *ctx, enum ni_log_level level, const char *fmt, ..
 int ni_usage(struct ni_context *ctx, const char *fmt, ...) NI_PRINTF(2, 3);
 /* Says that ni_caps_disable, ni_caps_forsake, ni_caps_apply or ni_memlock_raise returned -errno,
    and that the program ends for that. Returns NI_EXIT_REFUSED. */
-int ni_caps_stay(struct ni_context *ctx, int err);
+int ni_refuse_caps(struct ni_context *ctx, int err);
 /* Shows a line of progress, if standard error is a terminal. The next line replaces it, and ""
    removes it. */
 void ni_say_progress(struct ni_context *ctx, const char *line);
@@ -34,7 +34,7 @@ void ni_last_words(struct ni_context *ctx, const char *line, bool findings);
 void ni_leave_reason(struct ni_context *ctx, const char *line, bool findings);
 /* Ignores SIGXFSZ, once no command will be started: a write beyond RLIMIT_FSIZE then fails and does
    not kill this process. */
-void ni_no_command(void);
+void ni_ignore_sigxfsz(void);
 
 /* Writes a text, a report, to --output or standard output. Returns the exit status, after saying
    what failed, unless the reader went away. */

@@ -27,7 +27,7 @@ static void reserve_standard_descriptors(void)
    user is another one. The caller, who wrote the environment and the command line, may not have
    these rights. So no capability is effective while files are read, and CAP_SYS_RESOURCE is
    effective only in the call that raises the limit. args.c ignores some variables then. */
-static int be_careful(void)
+static int drop_unowned_caps(void)
 {
     return getauxval(AT_SECURE) != 0 && geteuid() != 0 ? ni_caps_disable() : 0;
 }
@@ -37,6 +37,6 @@ int ni_start(struct ni_context *ctx)
     int r;
 
     reserve_standard_descriptors();
-    r = be_careful();
-    return r < 0 ? ni_caps_stay(ctx, r) : 0;
+    r = drop_unowned_caps();
+    return r < 0 ? ni_refuse_caps(ctx, r) : 0;
 }
