@@ -31,8 +31,8 @@ enum ni_source {
         NI_N_SOURCE
 };
 
-/* Returns true if the source names the allocated devices. Other sources see HCAs, which may be those
-   of other pods. */
+/* Returns true if the source names the allocated devices. Other sources see HCAs, which may be
+   those of other pods. */
 static inline bool ni_is_source_certain(enum ni_source source)
 {
     return source >= NI_SRC_OPTION && source <= NI_SRC_NETSTATUS;

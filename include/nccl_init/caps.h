@@ -27,8 +27,8 @@ struct ni_cap_names {
     char at[NI_CAPS][28]; /* the longest is CAP_CHECKPOINT_RESTORE; "": no option names it */
 };
 
-/* Puts the set as "CAP_IPC_LOCK, CAP_NET_RAW"; a capability that no option names is "capability 13".
-   */
+/* Puts the set as "CAP_IPC_LOCK, CAP_NET_RAW"; a capability that no option names is "capability
+   13". */
 void ni_put_caps(struct ni_text *t, uint64_t set, const struct ni_cap_names *names);
 
 #endif

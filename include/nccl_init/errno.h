@@ -11,9 +11,9 @@ enum { NI_ERRNO_TEXT = 96 };
 int ni_errno_of(struct ni_span name);
 /* Returns the name of an error; NULL for an unknown number. */
 const char *ni_errno_name(int err);
-/* Writes an error by its name and in the C library's words, "ENOENT (No such file or directory)", or
-   "errno 524"; takes errno or -errno. Returns buf. NI_ERRNO has a buffer of its own, which lasts as
-   long as the block. */
+/* Writes an error by its name and in the C library's words, "ENOENT (No such file or directory)",
+   or "errno 524"; takes errno or -errno. Returns buf. NI_ERRNO has a buffer of its own, which lasts
+   as long as the block. */
 const char *ni_errno_text(int err, char buf[NI_ERRNO_TEXT]);
 
 #endif

@@ -402,8 +402,9 @@ struct ni_finding {
     char message[NI_FINDING_MESSAGE];
 };
 
-/* The findings, in the order in which they were reported. There is always room for the first of each
-   id, so that its severity counts, and for NI_MAX_AGAIN others; later ones are only counted. */
+/* The findings, in the order in which they were reported. There is always room for the first of
+   each id, so that its severity counts, and for NI_MAX_AGAIN others; later ones are only counted.
+   */
 struct ni_findings {
     unsigned n;
     unsigned dropped;

@@ -22,7 +22,8 @@ struct ni_index {
 typedef struct ni_span ni_entry_text(const void *entries, uint32_t number);
 
 /* Returns random bytes that the kernel gave this process when it began; not 0. Only the room that
-   owns a table calls it: functions of core give the same answer each time (tests/lint/purity.sh). */
+   owns a table calls it: functions of core give the same answer each time (tests/lint/purity.sh).
+   */
 static inline uint64_t ni_seed(void)
 {
     const void *random = (const void *)getauxval(AT_RANDOM);

@@ -108,8 +108,8 @@ unsigned ni_allocated_hcas(const struct ni_inventory *inv);
 bool ni_has_dmabuf(const struct ni_inventory *inv);
 
 /* Finds the user's own value: in the environment, else in the first nccl.conf that has it; NULL.
-   *ret_file: that file, NULL for the environment and for none; ret_file may be NULL. A variable that
-   is set but empty counts as set, and hides the conf files (NCCL 2.30.7 misc/param.cc). */
+   *ret_file: that file, NULL for the environment and for none; ret_file may be NULL. A variable
+   that is set but empty counts as set, and hides the conf files (NCCL 2.30.7 misc/param.cc). */
 const char *ni_find_user_value(const struct ni_env *env, const struct ni_inventory *inv,
                                const char *name, const char **ret_file);
 

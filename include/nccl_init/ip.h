@@ -9,8 +9,8 @@
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
 
-/* Parse an address: eight groups of four hex digits, as sysfs writes a GID; the same without colons,
-   as in /proc/net/if_inet6; a.b.c.d. 0 or -EINVAL. */
+/* Parse an address: eight groups of four hex digits, as sysfs writes a GID; the same without
+   colons, as in /proc/net/if_inet6; a.b.c.d. 0 or -EINVAL. */
 int ni_parse_gid(struct ni_span s, uint8_t ret[NI_GID_BYTES]);
 int ni_parse_hex_ip(struct ni_span s, uint8_t ret[NI_GID_BYTES]);
 int ni_parse_ipv4(struct ni_span s, uint8_t ret[NI_GID_BYTES]);

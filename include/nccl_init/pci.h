@@ -41,8 +41,8 @@ struct ni_iommu {
     char type[16]; /* "identity", "DMA", "DMA-FQ" (drivers/iommu/iommu.c iommu_group_show_type) */
 };
 
-/* A PCIe link: its lanes, and its speed in thousandths of GT/s; now, and the most that both ends can
-   do. Read for doctor. */
+/* A PCIe link: its lanes, and its speed in thousandths of GT/s; now, and the most that both ends
+   can do. Read for doctor. */
 enum { NI_PCIE_WIDTH, NI_PCIE_SPEED, NI_PCIE_N };
 struct ni_pcie {
     struct ni_num now[NI_PCIE_N], most[NI_PCIE_N];

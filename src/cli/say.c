@@ -47,9 +47,9 @@ static bool has_room(size_t n)
 
 /* Returns true if n bytes can be written. A line must neither kill nor hold the command that waits
    to be started, and its signal mask and dispositions must not change. So poll comes first: without
-   a reader a write would raise SIGPIPE, and into a full pipe it would wait for ever. The last reader
-   may go away between the two calls; that risk stays. If poll itself fails (a signal, a seccomp
-   filter) the line is written: silence would be worse than the risk. */
+   a reader a write would raise SIGPIPE, and into a full pipe it would wait for ever. The last
+   reader may go away between the two calls; that risk stays. If poll itself fails (a signal, a
+   seccomp filter) the line is written: silence would be worse than the risk. */
 static bool stderr_ready(struct ni_context *ctx, size_t n)
 {
     struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};

@@ -192,8 +192,9 @@ static void put_link(struct ni_text *t, const struct ni_num link[NI_PCIE_N])
             speed % 1000 / 100);
 }
 
-/* Reports a PCIe link that runs below what both ends can do. Of a GPU only the width counts, because
-   an idle GPU lowers the speed (nvidia-smi: "may be reduced when the GPU is not in use"). */
+/* Reports a PCIe link that runs below what both ends can do. Of a GPU only the width counts,
+   because an idle GPU lowers the speed (nvidia-smi: "may be reduced when the GPU is not in use").
+   */
 static void judge_link(struct check *c, const struct ni_pcie *link, const char *name, bool gpu)
 {
     const struct ni_num *now = link->now, *most = link->most;
@@ -246,7 +247,7 @@ static void check_iommu(struct check *c, const struct ni_hca *h)
                         : "each transfer costs time");
 }
 
-/* ---- the GPUs: device nodes, their place beside the HCAs, and the drivers that GPUDirect needs ---- */
+/* ---- the GPUs: device nodes, their place beside the HCAs, drivers for GPUDirect RDMA ---- */
 
 /* Returns true if the pod has GPUs of NVIDIA; all GPUs of a pod are of one maker. */
 static bool has_nvidia(const struct check *c)
@@ -267,8 +268,9 @@ static void check_gpu_nodes(struct check *c)
     }
 }
 
-/* Returns an HCA below the GPU's PCI switches that the pod was not given, with the link layer in use
-   and at least half the rate. NULL: none, or the pod was given another HCA there, chosen or not. */
+/* Returns an HCA below the GPU's PCI switches that the pod was not given, with the link layer in
+   use and at least half the rate. NULL: none, or the pod was given another HCA there, chosen or
+   not. */
 static const struct ni_hca *missing_near(const struct ni_work *w, unsigned gpu)
 {
     const struct ni_port *used = ni_chosen(w, 0).port;

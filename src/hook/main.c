@@ -73,8 +73,8 @@ static void log_line(int priority, const char *text)
     (void)close(fd);
 }
 
-/* Reports a failure. Returns the exit status: 1 with --strict, else 0. runc shows stderr if the hook
-   fails. crun appends it to a file that an annotation of the container names
+/* Reports a failure. Returns the exit status: 1 with --strict, else 0. runc shows stderr if the
+   hook fails. crun appends it to a file that an annotation of the container names
    (run.oci.hooks.stderr): so stderr is written only with --strict, and with --dry-run, which people
    start. */
 static int fail_hook(const char *text)
@@ -91,7 +91,8 @@ static void give_up(int signal)
     _exit(options.strict);
 }
 
-/* Reads all of standard input. Returns true if it ended, and is a text that fits into the buffer. */
+/* Reads all of standard input. Returns true if it ended, and is a text that fits into the buffer.
+   */
 static bool read_state(char *buf, size_t cap)
 {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -229,8 +230,8 @@ static bool is_plain_path(const char *path)
     return path[0] == '/';
 }
 
-/* Sets options.wrong if a value cannot be used. changes: the number of --install and --remove on the
-   command line; one of them is allowed, and only on this node. */
+/* Sets options.wrong if a value cannot be used. changes: the number of --install and --remove on
+   the command line; one of them is allowed, and only on this node. */
 static void check_values(int changes)
 {
     if (options.folder[0] != '/' || !is_plain_path(options.program))

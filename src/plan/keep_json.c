@@ -11,8 +11,8 @@
 #include "plan/keep_forms.h"
 #include "print/json_read.h"
 
-/* Members that the readers of PCIDEVICE_*_INFO, network-status and DRA metadata read, by the kind of
-   their values. */
+/* Members that the readers of PCIDEVICE_*_INFO, network-status and DRA metadata read, by the kind
+   of their values. */
 enum member { ID, DEVICE, WORD, NUMBER, MORE, N_MEMBER };
 static const char *const members[N_MEMBER][16] = {
     [ID] = {"pci-address", "resource.kubernetes.io/pciBusID", "string", "strings",

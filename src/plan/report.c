@@ -86,8 +86,8 @@ static void put_transport(struct ni_text *out, const struct ni_view *view)
         ni_put(out, ni_transport_words[plan->transport].text);
 }
 
-/* The settings come last, because a line that is too long loses its end, and `plan` shows them, too.
-   Settings of other libraries are left out: they follow from NCCL's. */
+/* The settings come last, because a line that is too long loses its end, and `plan` shows them,
+   too. Settings of other libraries are left out: they follow from NCCL's. */
 void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t memlock)
 {
     enum { SHOWN = 200 }; /* of a value that somebody else set */
@@ -369,8 +369,8 @@ static void put_gids(struct ni_text *out, const struct ni_view *view)
 
 /* ---- settings, limits, the whole report ---- */
 
-/* Puts the settings. NAME=VALUE has a line of its own, so that it can be copied whatever its length;
-   below it stand who set it, the rule and the reason. */
+/* Puts the settings. NAME=VALUE has a line of its own, so that it can be copied whatever its
+   length; below it stand who set it, the rule and the reason. */
 static void put_set(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_plan *plan = view->plan;
@@ -420,8 +420,8 @@ static void put_setting_name(struct ni_text *out, size_t *width, const char *nam
     *width += n;
 }
 
-/* Puts an entry for the setting and the later ones that stay unset like it; nothing, if the entry of
-   an earlier setting has named it. */
+/* Puts an entry for the setting and the later ones that stay unset like it; nothing, if the entry
+   of an earlier setting has named it. */
 static void put_unset_entry(struct ni_text *out, const struct ni_plan *plan, unsigned at)
 {
     const struct ni_setting *s = &plan->setting[at];
