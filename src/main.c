@@ -21,7 +21,7 @@
 #include "run/run.h"
 #include "selftest/selftest.h"
 
-/* The first is the one that a command line without a verb means. */
+/* The table of verbs. The first is the default. */
 static const struct ni_verb verbs[] = {
     {"run", NI_VERB_RUN, ni_cmd_run, 0, "[--] COMMAND [ARG...]",
      "Decides the settings, raises the locked-memory limit and becomes the command. Findings stop "
@@ -60,7 +60,7 @@ static const struct ni_option_rows *const options[] = {
 };
 const struct ni_program ni_main_program = {verbs, NI_COUNT(verbs), options, NI_COUNT(options)};
 
-#ifdef main /* tests that link the table have a main of their own */
+#ifdef main /* tests that link the tables have a main of their own, and rename this one */
 int main(int argc, char *argv[]);
 #endif
 

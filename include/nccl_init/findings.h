@@ -10,8 +10,8 @@
 
 enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
 
-/* X(name, "permanent.id", severity, "hint: an action, and whose"). Ids are never renamed or reused.
-   Kept in the order of the ids. */
+/* The catalogue: X(name, "permanent.id", severity, "hint: an action, and whose"). Ids are never
+   renamed or reused. The rows are in the order of the ids. */
 #define NI_FINDINGS(X)                                                                            \
     X(ALLOC_ID_INVALID, "alloc.id.invalid", NI_WARNING,                                           \
       "Cluster admin: see what sets it: plugins write PCI addresses or auxiliary names.")         \
@@ -393,7 +393,7 @@ struct ni_finding_kind {
 enum {
     NI_MAX_AGAIN = 256,
     NI_MAX_FINDINGS = NI_F_COUNT + NI_MAX_AGAIN,
-    NI_FINDING_MESSAGE = 480 /* two pods, whose names have 63 letters as their nodes', and why */
+    NI_FINDING_MESSAGE = 480 /* names of two pods and their nodes, of 63 letters each, and why */
 };
 
 struct ni_finding {
@@ -402,8 +402,9 @@ struct ni_finding {
     char message[NI_FINDING_MESSAGE];
 };
 
-/* In the order they were reported. The first of each id has room always, so that its severity
-   counts; of the others NI_MAX_AGAIN, later ones are only counted. */
+/* The findings, in the order in which they were reported. There is always room for the first of
+   each id, so that its severity counts, and for NI_MAX_AGAIN others; later ones are only counted.
+   */
 struct ni_findings {
     unsigned n;
     unsigned dropped;
@@ -413,12 +414,12 @@ struct ni_findings {
 const struct ni_finding_kind *ni_finding_kind(enum ni_finding_id id);
 const char *ni_severity_text(enum ni_severity severity); /* "info", "warning", "error" */
 
-/* Adds a finding. Subject and arguments may be untrusted: what is not printable ASCII becomes
+/* Adds a finding. Subject and arguments may be untrusted: bytes other than printable ASCII become
    \xHH. The same id, subject and message are kept once. */
 void ni_report(struct ni_findings *f, enum ni_finding_id id, const char *subject, const char *fmt,
                ...) NI_PRINTF(4, 5);
-/* Orders those from index `from` on by subject, id and message: for who finds them in an order that
-   means nothing. */
+/* Sorts the findings from index `from` on by subject, id and message, for a caller that found them
+   in an order without a meaning. */
 void ni_findings_sort(struct ni_findings *f, unsigned from);
 /* Returns the number of findings of exactly this severity. */
 unsigned ni_findings_count(const struct ni_findings *f, enum ni_severity severity);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options from the command line and from NCCLINIT_*. */
+/* Options, read from the command line and from the variables NCCLINIT_*. */
 #include "cli/args.h"
 
 #include <ctype.h>
@@ -16,7 +16,7 @@
 #include "nccl_init/text.h"
 #include "system/exec.h"
 
-/* An option of the program; number -1: none. */
+/* An option of the program, found by a name; number -1: none. */
 struct named {
     const struct ni_option *option;
     int number;
@@ -54,7 +54,7 @@ static struct named option_of_variable(const struct ni_program *program, struct 
 /* A word of the command line that begins with '-', in its parts: "--name=value", "-ovalue". */
 struct word {
     struct ni_span name;
-    size_t whole;      /* length of what names the option, for messages */
+    size_t whole;      /* length of the option's name with its dashes, for messages */
     const char *value; /* NULL: none is attached */
 };
 
@@ -78,7 +78,8 @@ static struct word split_word(const char *text)
 
 /* Takes a word that begins with '-'. 0, or an exit status after saying what is wrong. *uses_next:
    `next`, the word after it, is its value. */
-static int take_word(struct ni_context *ctx, const char *text, const char *next, bool *uses_next)
+static int take_option_word(struct ni_context *ctx, const char *text, const char *next,
+                            bool *uses_next)
 {
     enum { SHOWN = 64 };
     const char *verb = ni_verb_of(ctx->program, ctx->verb)->name;
@@ -96,7 +97,7 @@ static int take_word(struct ni_context *ctx, const char *text, const char *next,
     if (!option->arg && value)
         return ni_usage(ctx, "`%.*s` takes no value", shown, text);
     if (!option->arg) {
-        value = "1"; /* as the variable of a switch would say */
+        value = "1"; /* the value that a switch's variable has */
     } else if (!value) {
         value = next;
         *uses_next = true;
@@ -113,7 +114,7 @@ static int take_word(struct ni_context *ctx, const char *text, const char *next,
 
 int ni_args_parse(struct ni_context *ctx, char *const word[])
 {
-    /* up to the first operand: what follows belongs to the command */
+    /* the loop ends at the first operand, because the words after it belong to the command */
     while (*word && (*word)[0] == '-' && (*word)[1] != '\0') {
         bool uses_next;
         int status;
@@ -126,7 +127,7 @@ int ni_args_parse(struct ni_context *ctx, char *const word[])
         ctx->help = strcmp(*word, "--help") == 0 || strcmp(*word, "-h") == 0;
         if (ctx->help)
             return 0;
-        status = take_word(ctx, word[0], word[1], &uses_next);
+        status = take_option_word(ctx, word[0], word[1], &uses_next);
         if (status != 0)
             return status;
         word += uses_next ? 2 : 1;
@@ -135,8 +136,8 @@ int ni_args_parse(struct ni_context *ctx, char *const word[])
     return 0;
 }
 
-/* The demand whose variable this name, which no option has, is likely to mean: at most two letters
-   differ, and their case does not count. Number -1: none. */
+/* Finds the demand whose variable a misspelt name is likely to mean: at most two letters differ,
+   without regard to case. Number -1: none. */
 static struct named demand_near(const struct ni_program *program, struct ni_span name)
 {
     enum { LETTERS = 2 };
@@ -161,9 +162,9 @@ static struct named demand_near(const struct ni_program *program, struct ni_span
     return (struct named){NULL, -1};
 }
 
-/* The demands that cannot be understood, of the findings from index `from` on, become one reason,
-   as long as there is room. */
-static void put_unclear(const struct ni_findings *all, unsigned from, struct ni_policy *policy)
+/* Joins the findings about unclear demands, from index `from` on, to one reason; those for which it
+   has no room are left off. */
+static void join_unclear(const struct ni_findings *all, unsigned from, struct ni_policy *policy)
 {
     for (unsigned i = from; i < all->n; i++) {
         const struct ni_finding *f = &all->at[i];
@@ -176,16 +177,17 @@ static void put_unclear(const struct ni_findings *all, unsigned from, struct ni_
     }
 }
 
+/* The judgement of one variable of the environment. */
 enum entry {
-    ENTRY_FINE,    /* taken, or nothing that this verb reads */
-    ENTRY_LEFT,    /* right, and not taken */
-    ENTRY_WRONG,   /* for verbs other than `run` wrong usage */
-    ENTRY_UNCLEAR, /* the same, and it is a demand */
-    ENTRY_JUDGED   /* a demand that cannot be understood, of an option that only `run` has */
+    ENTRY_FINE,    /* it was taken, or this verb does not read it */
+    ENTRY_LEFT,    /* its value is right, but it was not taken */
+    ENTRY_WRONG,   /* its value is wrong: usage error, but for `run` */
+    ENTRY_UNCLEAR, /* as above, and it is a demand */
+    ENTRY_JUDGED   /* a wrong demand of an option that `run` has and this verb has not */
 };
 
-/* `before`: the options that the command line gave, or whoever counts more than this environment.
-   */
+/* Judges a variable that no option has. before: the options that were given in a place that wins
+   over this environment. */
 static enum entry judge_unknown(const struct ni_program *program, struct ni_span name,
                                 const char *value, uint64_t before, struct ni_text *why)
 {
@@ -203,8 +205,8 @@ static enum entry judge_unknown(const struct ni_program *program, struct ni_span
     return ENTRY_UNCLEAR;
 }
 
-/* Takes one NCCLINIT_ variable of an option, if it is for this verb. *why: what is wrong with
-   it. */
+/* Takes one NCCLINIT_ variable of an option, if this verb reads it. Puts into *why what is wrong
+   with it. */
 static enum entry take_entry(struct ni_context *ctx, const struct named *named, const char *value,
                              bool recorded, struct ni_text *why)
 {
@@ -241,8 +243,8 @@ static enum entry take_entry(struct ni_context *ctx, const struct named *named, 
     return demand ? ENTRY_UNCLEAR : ENTRY_WRONG;
 }
 
-/* Returns true if a variable may be meant for this program. The slip may be in the prefix:
-   NCCL_INIT_REQUIRE. */
+/* Returns true if a variable may be meant for this program. The spelling mistake may be in the
+   prefix: NCCL_INIT_REQUIRE. */
 static bool may_be_ours(const char *entry)
 {
     return (entry[0] == 'N' || entry[0] == 'n') && (entry[1] == 'C' || entry[1] == 'c');
@@ -281,7 +283,7 @@ int ni_args_env(struct ni_context *ctx, const struct ni_env *env, bool recorded)
             ni_report(&ctx->findings, NI_F_OPTION_INVALID, subject.buf, "%s", why.buf);
     }
     ni_findings_sort(&ctx->findings, findings);
-    put_unclear(&ctx->findings, findings, policy);
+    join_unclear(&ctx->findings, findings, policy);
     ni_options_settle(&ctx->options, runs);
     if (!runs || recorded || !policy->unclear[0])
         return 0;

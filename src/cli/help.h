@@ -7,7 +7,8 @@
 #include "cli/context.h"
 #include "cli/program.h"
 
-int ni_cmd_help(struct ni_context *ctx, const struct ni_verb *verb); /* NULL: of the program */
+/* Prints the help of the verb, or that of the program for NULL. Both return the exit status. */
+int ni_cmd_help(struct ni_context *ctx, const struct ni_verb *verb);
 int ni_cmd_version(struct ni_context *ctx);
 
 #endif

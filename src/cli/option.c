@@ -16,7 +16,7 @@
 #include "nccl_init/text.h"
 #include "system/caps.h"
 
-/* Which of the option's values `s` is: 0 for the first; -1: none. */
+/* Returns the number of the option's value that `s` is: 0 for the first; -1: none. */
 static int option_value(const struct ni_option *option, struct ni_span s)
 {
     static const char more[] = ",...";
@@ -63,7 +63,7 @@ int ni_take_path(const struct ni_option *option, const char *text, void *at)
     return 0;
 }
 
-/* A variable's name, or the path of a file. at: a const char *. */
+/* Takes a variable's name, or the path of a file. at: a const char *. */
 int ni_take_variable_or_path(const struct ni_option *option, const char *text, void *at)
 {
     if ((*text != '/' && strpbrk(text, "/=")) || strlen(text) >= NI_PATH)
@@ -71,7 +71,7 @@ int ni_take_variable_or_path(const struct ni_option *option, const char *text, v
     return ni_take_path(option, text, at);
 }
 
-/* At most the option's bound; at: an unsigned not below the other. If that is -1, `auto` is -1. */
+/* Takes a number within the option's bounds. at: an unsigned. `auto` is -1, if `least` is -1. */
 int ni_take_number(const struct ni_option *option, const char *text, void *at)
 {
     const bool is_auto = option->least < 0 && strcmp(text, "auto") == 0;
@@ -84,13 +84,14 @@ int ni_take_number(const struct ni_option *option, const char *text, void *at)
     return 0;
 }
 
-/* Bytes, or with K, M, G for 1024, 1024^2, 1024^3. at: an int64_t within the option's bounds. */
+/* Takes bytes, or with K, M, G units of 1024, 1024^2, 1024^3. at: an int64_t within the option's
+   bounds. */
 int ni_take_bytes(const struct ni_option *option, const char *text, void *at)
 {
     return ni_parse_bytes(text, option->least, option->most, at);
 }
 
-/* at: an int64_t. Bytes are less than unlimited, which is called `max`. */
+/* Takes bytes, `max` for unlimited, or `keep` for -1. at: an int64_t. */
 int ni_take_memlock(const struct ni_option *option, const char *text, void *at)
 {
     const int i = option_value(option, ni_span_of(text));
@@ -171,7 +172,8 @@ const char *ni_option_list(const char *text)
     return strcmp(text, "none") == 0 ? NULL : text;
 }
 
-/* none, then words in the order of the bits, but for rails=N */
+/* Takes the list of --require. The option's words are `none`, then one for each bit, in order;
+   rails=N has a number. at: a struct ni_policy. */
 int ni_take_require(const struct ni_option *option, const char *text, void *at)
 {
     struct ni_policy *policy = at;
@@ -192,7 +194,7 @@ int ni_take_require(const struct ni_option *option, const char *text, void *at)
         most = rails > most ? rails : most;
         bits |= 1U << (i - 1);
     }
-    /* A demand is not dropped by a second one; only `none` takes them back. */
+    /* a second --require adds to the first; only `none` takes demands back */
     policy->require = bits ? policy->require | bits : 0;
     policy->rails = bits ? policy->rails : 0;
     if (most > policy->rails)
@@ -243,8 +245,8 @@ int ni_take_drop_caps(const struct ni_option *option, const char *text, void *at
     return 0;
 }
 
-/* Seconds with up to three digits after a point. at: an unsigned, milliseconds; so are the bounds.
-   */
+/* Takes seconds with up to three digits after a point. at: an unsigned, in milliseconds, as are the
+   bounds. */
 int ni_take_milliseconds(const struct ni_option *option, const char *text, void *at)
 {
     const size_t whole = strcspn(text, "."), part = strlen(text + whole);
@@ -252,7 +254,7 @@ int ni_take_milliseconds(const struct ni_option *option, const char *text, void 
 
     static const char zeros[] = "000";
     const char *behind_point = "";
-    const char *missing = zeros; /* as many as make a thousandth of the last digit */
+    const char *missing = zeros; /* zeros that fill the digits up to three */
 
     if (whole == 0 || part == 1 || part > sizeof(".123") - 1)
         return -EINVAL;

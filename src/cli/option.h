@@ -24,12 +24,16 @@ enum {
                        NI_VERB_DOCTOR | NI_VERB_SELFTEST | NI_VERB_PREFLIGHT
 };
 
-enum {                             /* beside NI_VERB_* */
-       NI_OPTION_POLICY = 1 << 30, /* part of the plan: of a recording the recorded value counts */
-       NI_OPTION_FILE = 1 << 29,   /* names a file: not from the environment in secure execution */
-       NI_OPTION_CAREFUL =
-           1 << 27,               /* ... but from there, too, with the caller's own rights alone */
-       NI_OPTION_DEMAND = 1 << 28 /* a wrong value in its variable is a demand not met */
+/* More bits of ni_option.verbs. */
+enum {
+    /* the plan depends on it: a recording's own value counts */
+    NI_OPTION_POLICY = 1 << 30,
+    /* it names a file: in secure execution its variable is ignored */
+    NI_OPTION_FILE = 1 << 29,
+    /* ... unless files are opened with the caller's own rights alone */
+    NI_OPTION_CAREFUL = 1 << 27,
+    /* a wrong value in its variable is a demand not met */
+    NI_OPTION_DEMAND = 1 << 28
 };
 
 /* One option: `--name`, and the variable NCCLINIT_NAME. A set of options is a uint64_t with a bit
@@ -37,10 +41,10 @@ enum {                             /* beside NI_VERB_* */
 struct ni_option {
     const char *name;
     unsigned verbs;      /* NI_VERB_* that take it, NI_OPTION_* */
-    const char *arg;     /* its values, for people and for `take`; NULL: a switch */
-    const char *initial; /* the value that it has if nobody gives one; NULL: none */
-    /* Reads a value into the member of struct ni_options that begins at `at`. 0, or -EINVAL and
-       nothing is changed. */
+    const char *arg;     /* its values, for people and for `take`; NULL: it is a switch */
+    const char *initial; /* its default value; NULL: none */
+    /* Reads a value into the member that begins at `at`, of the struct of its room. 0, or -EINVAL
+       and nothing is changed. */
     int (*take)(const struct ni_option *option, const char *value, void *at);
     size_t at;
     int64_t least, most; /* of a number, in the unit of that member */
@@ -51,14 +55,14 @@ struct ni_option {
 struct ni_option_rows {
     const struct ni_option *at;
     unsigned n;
-    void *values; /* of the room: what `at` of its rows points into; NULL: struct ni_options */
-    size_t size;  /* of the values */
+    void *values; /* the room's struct, into which the rows write; NULL: struct ni_options */
+    size_t size;  /* of that struct */
 };
 
-/* Readers of values, for the rows of options: each puts the value into what `at` points to, and
-   returns 0; or -EINVAL, and it is as it was. */
+/* Reads the value of an option into *at. Returns 0; or -EINVAL, and *at is as it was. */
 typedef int ni_take_value_fn(const struct ni_option *option, const char *text, void *at);
 
+/* Readers, by the type of *at. */
 ni_take_value_fn ni_take_word;   /* an enum whose values are in the order of the words */
 ni_take_value_fn ni_take_switch; /* a bool; "0" or "1" */
 ni_take_value_fn ni_take_path;   /* a const char *; not empty */
@@ -75,12 +79,12 @@ ni_take_value_fn ni_take_names;   /* a const char *: names that the lists of NCC
 ni_take_value_fn ni_take_targets; /* an unsigned: bits in the order of the words; the last is all */
 ni_take_value_fn ni_take_require, ni_take_keep_caps, ni_take_drop_caps; /* a struct ni_policy */
 
-/* The items of a list: `none` is an empty one, NULL. */
+/* Returns the items of a list: NULL for `none`, else the text. */
 const char *ni_option_list(const char *text);
-/* "SECONDS from 0 to 3600" */
+/* Puts the values that the option takes: "SECONDS from 0 to 3600". */
 void ni_put_values(struct ni_text *t, const struct ni_option *option);
 
-/* NCCLINIT_KEEP_CAPS */
+/* Puts the name of the option's variable: "NCCLINIT_KEEP_CAPS". */
 void ni_put_variable(struct ni_text *t, const struct ni_option *option);
 
 #endif

@@ -20,8 +20,8 @@ enum {
     ANY = ALL | NI_VERB_INSTALL | NI_VERB_LOG,
 };
 
-/* In the order of the help. `run`, `selftest` and `preflight` know --root only to refuse it with a
-   reason. */
+/* The rows are in the order of the help. `run`, `selftest` and `preflight` take --root only to
+   refuse it with a reason. */
 static const struct ni_option policy_options[] = {
     {
         .name = "mode",

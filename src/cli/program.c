@@ -32,7 +32,7 @@ unsigned ni_options_count(const struct ni_program *program)
     return n;
 }
 
-/* The rows that have option number *i, which becomes its number among these. */
+/* Finds the rows that have option number *i. *i becomes its number among these rows. */
 static const struct ni_option_rows *rows_of(const struct ni_program *program, unsigned *i)
 {
     unsigned k = 0;

@@ -21,7 +21,7 @@
 
 /* ---- options ---- */
 
-/* at: a bool for each kind of finding. */
+/* Takes a list of ids of findings, or `none`. at: a bool for each kind of finding. */
 static int take_findings(const struct ni_option *option, const char *text, void *at)
 {
     bool set[NI_F_COUNT] = {false};
@@ -76,7 +76,8 @@ const struct ni_option_rows ni_doctor_rows = {
     sizeof(ni_doctor_options),
 };
 
-/* --ignore: out of the text, the JSON and the exit status, but for how many there were. */
+/* Removes the findings that --ignore names, and counts them: they are neither in the text nor in
+   the JSON nor in the exit status. */
 static void drop_ignored(struct ni_context *ctx, struct ni_diagnosis *diagnosis)
 {
     struct ni_findings *f = &ctx->findings;
@@ -108,7 +109,7 @@ int ni_cmd_doctor(struct ni_context *ctx)
         return r;
     ni_diagnose(&ctx->work, &diagnosis);
     if (ni_doctor_options.probe)
-        trials = ni_try_ports(ctx); /* what fails is a finding */
+        trials = ni_try_ports(ctx); /* a trial that fails is a finding */
     drop_ignored(ctx, &diagnosis);
     view = ni_flow_view(ctx);
     text = ni_long_text();

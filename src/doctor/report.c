@@ -18,14 +18,15 @@
 #include "selftest/report.h"
 #include "selftest/trials.h"
 
-/* ---- what was looked at ---- */
+/* ---- the node ---- */
 
-static void add_driver(struct ni_text *t, const char *what, const char *word)
+/* Adds an item of two words to a list. */
+static void add_item(struct ni_text *t, const char *name, const char *word)
 {
-    ni_putf(t, "%s%s%s", t->len > 0 ? ", " : "", what, word);
+    ni_putf(t, "%s%s%s", t->len > 0 ? ", " : "", name, word);
 }
 
-/* The node in one line; what is not known is left out. */
+/* Puts the node in one line, without the facts that are not known. */
 static void put_node_line(struct ni_text *out, const struct ni_inventory *inv)
 {
     const struct ni_drivers *d = &inv->drivers;
@@ -34,22 +35,22 @@ static void put_node_line(struct ni_text *out, const struct ni_inventory *inv)
     struct ni_text t = ni_text_on(buf, sizeof(buf));
 
     if (inv->self.kernel[0])
-        add_driver(&t, "kernel ", inv->self.kernel);
+        add_item(&t, "kernel ", inv->self.kernel);
     if (d->nvidia_version[0])
-        add_driver(&t, "NVIDIA driver ", d->nvidia_version);
+        add_item(&t, "NVIDIA driver ", d->nvidia_version);
     if (d->nvidia_version[0] && (open_driver == NI_KNOWN || open_driver == NI_ABSENT))
         ni_put(&t, open_driver == NI_KNOWN ? " (open)" : " (closed)");
     if (d->peermem == NI_KNOWN)
-        add_driver(&t, "nvidia-peermem", "");
+        add_item(&t, "nvidia-peermem", "");
     if (d->ofed == NI_KNOWN)
-        add_driver(&t, d->mlx5_version[0] ? "MLNX_OFED or DOCA " : "MLNX_OFED or DOCA",
-                   d->mlx5_version);
+        add_item(&t, d->mlx5_version[0] ? "MLNX_OFED or DOCA " : "MLNX_OFED or DOCA",
+                 d->mlx5_version);
     if (inv->netns_mode != NI_NETNS_UNKNOWN)
-        add_driver(&t, "RDMA netns ", inv->netns_mode == NI_NETNS_SHARED ? "shared" : "exclusive");
+        add_item(&t, "RDMA netns ", inv->netns_mode == NI_NETNS_SHARED ? "shared" : "exclusive");
     ni_put_item(out, "node", buf);
 }
 
-/* ---- what was checked ---- */
+/* ---- checks and findings ---- */
 
 static const struct ni_words outcomes[] = {
     [NI_CHECK_FOUND] = {"findings", "with findings"},
@@ -68,14 +69,14 @@ static void put_checked(struct ni_text *out, const struct ni_diagnosis *d)
 
         for (unsigned i = 0; i < d->n; i++)
             if ((int)d->at[i].outcome == k)
-                add_driver(&t, d->at[i].id, "");
+                add_item(&t, d->at[i].id, "");
         ni_put_item(out, outcomes[k].text, buf);
     }
     struct ni_text t = ni_text_on(buf, sizeof(buf));
     for (unsigned i = 0; i < NI_F_COUNT; i++) {
         if (!d->ignore || !d->ignore[i])
             continue;
-        add_driver(&t, ni_finding_kind(i)->id, "");
+        add_item(&t, ni_finding_kind(i)->id, "");
         ni_putf(&t, " (%u)", d->ignored[i]);
     }
     ni_put_item(out, "ignored", buf);
@@ -116,8 +117,8 @@ void ni_put_doctor(struct ni_text *out, const struct ni_view *view,
     ni_put(out, "\n");
 }
 
-/* "1 error, 2 warnings, 0 worth knowing: iommu.translated mlx5_0, mlx5_1; shm.small /dev/shm": the
-   subjects behind the id that they share. */
+/* Puts one line, with the subjects after the id that they share: "1 error, 2 warnings, 0 worth
+   knowing: iommu.translated mlx5_0, mlx5_1; shm.small /dev/shm". */
 void ni_put_doctor_brief(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_findings *all = view->findings;

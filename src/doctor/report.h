@@ -8,7 +8,7 @@
 #include "print/words.h"
 #include "selftest/trials.h"
 
-/* trials: of --probe; NULL: none were made. */
+/* Put the report: as text, as JSON, in one line. trials: those of --probe; NULL: none were made. */
 void ni_put_doctor(struct ni_text *out, const struct ni_view *view,
                    const struct ni_diagnosis *diagnosis, const struct ni_trials *trials);
 void ni_put_doctor_json(struct ni_text *out, const struct ni_view *view,

@@ -157,7 +157,7 @@ int ni_cmd_log(struct ni_context *ctx)
     int r = ctx->options.secure ? ni_caps_forsake(0) : 0;
 
     if (r < 0)
-        return ni_caps_stay(ctx, r);
+        return ni_refuse_caps(ctx, r);
     log = calloc(1, sizeof(*log)); /* 5 MiB, of which a job of 512 ranks uses one */
     if (!log)
         return fail_to_read(ctx, "log");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables in a masked recording: those that the program reads. Of a value the part is kept
-   that has the form its reader knows. */
+/* Variables in a masked recording: those that the program reads. The part of a value that has the
+   form its reader knows is kept. */
 #include "plan/keep_env.h"
 
 #include <arpa/inet.h>
@@ -22,10 +22,11 @@
 
 /* ---- lists ---- */
 
+/* Puts a word or a number as it is, of another text the number at its begin, which NCCL reads. */
 static void put_word(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                      struct ni_text *ret)
 {
-    enum { MOST = 4 }; /* digits of a number with something after it, which NCCL reads */
+    enum { MOST = 4 }; /* more digits before a text may be an id */
     size_t digits = s.n > 0 && *s.p == '-';
 
     (void)k;
@@ -91,7 +92,7 @@ static void keep_path(const struct ni_keep_facts *k, struct ni_mask *m, struct n
     ni_mask_path(m, s, ret);
 }
 
-/* A word, or a text of the user's. */
+/* Keeps a word or a number as it is; masks another text. */
 static void keep_name(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                       struct ni_text *ret)
 {
@@ -102,8 +103,8 @@ static void keep_name(const struct ni_keep_facts *k, struct ni_mask *m, struct n
         ni_mask_name(m, s, ret);
 }
 
-/* "ofi", "libnccl-net-ofi.so", "/opt/.../libnccl-net.so": a file's name stays where it is made of
-   words that such files have. */
+/* Keeps the name of a plugin, or its file: "ofi", "libnccl-net-ofi.so", "/opt/.../libnccl-net.so".
+   The name of a file stays if it is made of words that such files have. */
 static void keep_plugin(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret)
 {
@@ -134,7 +135,7 @@ static void keep_plugin(const struct ni_keep_facts *k, struct ni_mask *m, struct
         keep_name(k, m, (struct ni_span){s.p + dir, s.n - dir}, ret);
 }
 
-/* A word of an option's values, a capability, a finding. */
+/* Returns true for a word of an option's values, a capability, the id of a finding. */
 static bool is_of_option(const struct ni_keep_facts *k, struct ni_span s)
 {
     struct ni_cap_names names = {0};
@@ -171,12 +172,12 @@ static void keep_option(const struct ni_keep_facts *k, struct ni_mask *m, struct
 {
     (void)k;
     if (s.n > NI_PAGE)
-        ni_keep_unknown(m, s, ret); /* no option takes it */
+        ni_keep_unknown(m, s, ret); /* no option takes so long a value */
     else
         ni_keep_items(k, m, s, ",=", put_masked_option, ret);
 }
 
-/* NAME or NAME:PORT of another machine */
+/* Masks NAME or NAME:PORT of another machine; the port stays. */
 static void keep_host(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                       struct ni_text *ret)
 {
@@ -191,7 +192,7 @@ static void keep_host(const struct ni_keep_facts *k, struct ni_mask *m, struct n
         ni_putn(ret, colon, s.n - n);
 }
 
-/* The value of NCCLINIT_NETWORK_STATUS: a file, or the name of a variable. */
+/* Keeps the value of NCCLINIT_NETWORK_STATUS: a file, or the name of a variable. */
 static void keep_status_name(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                              struct ni_text *ret)
 {
@@ -215,7 +216,7 @@ static void keep_pcidevice(const struct ni_keep_facts *k, struct ni_mask *m, str
 
 /* ---- the variables ---- */
 
-/* The name without a prefix that others may share; `*` at the end: any letters, digits and '_'. */
+/* The variables and their forms. `*` in a name stands for any text. */
 static const struct variable {
     const char *name;
     ni_form_fn *form;
@@ -285,7 +286,7 @@ static bool is_like(struct ni_span name, const char *pattern)
            memcmp(name.p + name.n - tail, star + 1, tail) == 0;
 }
 
-/* Letters, digits and '_', as the names have that plugins make. */
+/* Returns true if the name has only letters, digits, '_', '-' and '.', as plugins make them. */
 static bool is_plain_name(struct ni_span name)
 {
     for (size_t i = 0; i < name.n; i++)
@@ -308,7 +309,7 @@ static bool is_own(const struct ni_keep_facts *k, struct ni_span name)
 
 ni_form_fn *ni_variable_form(const struct ni_keep_facts *k, struct ni_span name)
 {
-    if (ni_is_nccl_slip(name)) /* as it is, for it is told */
+    if (ni_is_nccl_slip(name)) /* a finding reports the misspelt name */
         return keep_words;
     if (ni_is_local(name))
         return keep_words;

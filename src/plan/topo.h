@@ -6,7 +6,7 @@
 
 #include "print/words.h"
 
-/* Ports against GPUs in the words of `nvidia-smi topo -m`; the PCI tree for Graphviz. */
+/* Put the matrix of ports and GPUs; the PCI tree for Graphviz. */
 ni_report_fn ni_put_topo, ni_put_topo_dot;
 
 #endif

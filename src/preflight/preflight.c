@@ -368,7 +368,7 @@ static bool ask_child(struct ni_context *ctx, const struct ni_party *party)
         char byte;
 
         ni_wait_unblock(&wait);
-        ni_no_command();
+        ni_ignore_sigxfsz();
         to_parent = fd[1];
         meet_pods(ctx, party, &verdict);
         say_begun(NULL);

@@ -99,7 +99,7 @@ int ni_cmd_install(struct ni_context *ctx)
         return ni_usage(ctx, "no DIR or FILE: nccl-init install DIR|FILE");
     if (operands[1])
         return ni_usage(ctx, "`install` takes one DIR or FILE, not `%s` too", operands[1]);
-    ni_no_command();
+    ni_ignore_sigxfsz();
     if (stat(NI_SELF, &st) < 0 || access(NI_SELF, R_OK) < 0)
         return fail_to_install(ctx, -errno, NI_SELF);
     st.st_mode &= 0777; /* neither set-user-ID nor the like */
