@@ -32,7 +32,7 @@ static int option_value(const struct ni_option *option, struct ni_span s)
     return -1;
 }
 
-/* at: an enum whose values are in the order of the words. */
+/* Takes one of the option's words. at: an enum whose values are in the order of the words. */
 int ni_take_word(const struct ni_option *option, const char *text, void *at)
 {
     int i = option_value(option, ni_span_of(text));
@@ -43,7 +43,7 @@ int ni_take_word(const struct ni_option *option, const char *text, void *at)
     return 0;
 }
 
-/* at: a bool. */
+/* Takes "0" or "1". at: a bool. */
 int ni_take_switch(const struct ni_option *option, const char *text, void *at)
 {
     (void)option;
@@ -53,7 +53,7 @@ int ni_take_switch(const struct ni_option *option, const char *text, void *at)
     return 0;
 }
 
-/* at: a const char *. */
+/* Takes a path that is not empty. at: a const char *. */
 int ni_take_path(const struct ni_option *option, const char *text, void *at)
 {
     (void)option;
@@ -102,7 +102,7 @@ int ni_take_memlock(const struct ni_option *option, const char *text, void *at)
     return 0;
 }
 
-/* at: an enum ni_distance. */
+/* Takes a level of GPUDirect RDMA. at: an enum ni_distance. */
 int ni_take_gdr(const struct ni_option *option, const char *text, void *at)
 {
     enum ni_distance *level = at;
@@ -149,7 +149,8 @@ int ni_take_names(const struct ni_option *option, const char *text, void *at)
     return 0;
 }
 
-/* at: an unsigned whose bits are in the order of the words; the last word is all of them. */
+/* Takes a list of words. at: an unsigned whose bits are in the order of the words; the last word is
+   all of them. */
 int ni_take_targets(const struct ni_option *option, const char *text, void *at)
 {
     struct ni_span item;
@@ -166,7 +167,6 @@ int ni_take_targets(const struct ni_option *option, const char *text, void *at)
     return 0;
 }
 
-/* `none` is an empty list. */
 const char *ni_option_list(const char *text)
 {
     return strcmp(text, "none") == 0 ? NULL : text;

@@ -26,7 +26,8 @@ static void reserve_standard_descriptors(void)
 /* Puts the capabilities down in secure execution: the program has file capabilities, or the real
    user is another one. The caller, who wrote the environment and the command line, may not have
    these rights. So no capability is effective while files are read, and CAP_SYS_RESOURCE is
-   effective only in the call that raises the limit. args.c ignores some variables then. */
+   effective only in the call that raises the limit; root keeps its capabilities. args.c ignores
+   some variables then. */
 static int drop_unowned_caps(void)
 {
     return getauxval(AT_SECURE) != 0 && geteuid() != 0 ? ni_caps_disable() : 0;

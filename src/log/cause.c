@@ -206,6 +206,7 @@ void ni_log_find_owners(struct ni_log *log)
 
 /* ---- words ---- */
 
+/* Puts a line of the log and its place: FILE:LINE: "text". */
 static void put_place(struct ni_text *t, const struct ni_log *log, const struct ni_log_quote *quote)
 {
     ni_quote(t, ni_log_word(log, quote->file));
@@ -363,9 +364,9 @@ static bool has_same_number(const struct ni_log_note *a, const struct ni_log_not
     return a->number == b->number;
 }
 
-/* Takes all causes that are like this one, and puts their ranks. */
-static void take_alike(struct ni_text *who, struct ni_log *log, const struct ni_log_note *note,
-                       bool (*is_alike)(const struct ni_log_note *, const struct ni_log_note *))
+/* Marks all causes that are like this one as told, and puts their ranks. */
+static void put_alike(struct ni_text *who, struct ni_log *log, const struct ni_log_note *note,
+                      bool (*is_alike)(const struct ni_log_note *, const struct ni_log_note *))
 {
     unsigned known = 0;
 
@@ -400,7 +401,7 @@ static void report_exceptions(struct ni_log *log, struct ni_findings *f)
 
         if (note->said != NI_SAID_EXCEPTION || note->told || !is_cause(log, note))
             continue;
-        take_alike(&who, log, note, has_same_text);
+        put_alike(&who, log, note, has_same_text);
         ni_put(&t, "the program raised an exception");
         put_step(&t, note->who);
         ni_put(&t, ". ");
@@ -443,7 +444,7 @@ static void report_ends(struct ni_log *log, struct ni_findings *f)
         if (note->said != NI_SAID_END || note->told || !is_cause(log, note) ||
             (note->who && note->who->end != note))
             continue;
-        take_alike(&who, log, note, has_same_number);
+        put_alike(&who, log, note, has_same_number);
         put_ending(&t, note->number);
         put_step(&t, note->who);
         ni_put(&t, ". ");

@@ -131,7 +131,8 @@ enum {
     WAITING = 64
 };
 
-static unsigned what_is(const struct ni_log *log, const struct ni_log_rank *r)
+/* Returns the bits above that hold for the rank. */
+static unsigned flags_of(const struct ni_log *log, const struct ni_log_rank *r)
 {
     const struct ni_log_rank *p = r->process;
     const char *network = ni_log_word(log, p->network);
@@ -566,7 +567,7 @@ void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f
     ni_log_name_ranks(log);
     sort_ranks(log);
     for (unsigned i = 0; i < log->n; i++)
-        log->order[i]->is = what_is(log, log->order[i]);
+        log->order[i]->is = flags_of(log, log->order[i]);
     if (log->n_rank == 0 && log->n_hit == 0 && log->version == 0)
         ni_report(
             f, NI_F_LOG_NONE, "",

@@ -90,7 +90,7 @@ static int read_log(struct ni_context *ctx, struct ni_log *log, const char *path
     return 0;
 }
 
-/* The settings of `plan --json`. */
+/* Reads the settings of `plan --json`. */
 static int read_plan(struct ni_context *ctx, struct ni_log *log, const char *path)
 {
     enum { SIZE = 1 << 22 }; /* a plan of 512 HCAs has a quarter of this */
@@ -136,7 +136,7 @@ static int print_log_report(struct ni_context *ctx, const struct ni_log *log)
     return ni_print_long(ctx, &text);
 }
 
-/* The file of --plan, then each log. 0, or an exit status after saying what is wrong. */
+/* Reads the file of --plan, then each log. 0, or an exit status after saying what is wrong. */
 static int read_logs(struct ni_context *ctx, struct ni_log *log)
 {
     static char dash[] = "-", *const standard[] = {dash, NULL};

@@ -305,9 +305,9 @@ struct next {
     const char *from, *at;
 };
 
-/* Returns the first place of the word at p or later; the end: there is none. A search begins after
-   the last one, so a line costs a step for each of its bytes and words, however often a pattern
-   begins in it. */
+/* Returns the first place of the word at p or later; the end: there is none. *next keeps the last
+   answer, which holds for each p from the begin of that search to the place found. So a line costs
+   a step for each of its bytes and words, however often a pattern begins in it. */
 static const char *find_word(struct next *next, struct ni_span word, const char *p, const char *end)
 {
     if (!next->from || p < next->from || p > next->at) {

@@ -59,7 +59,7 @@ static struct ni_log_rank *add_rank(struct ni_log *log, int dev)
     return r;
 }
 
-/* "host:pid" */
+/* Finds or adds the process with this name, "host:pid". */
 static struct ni_log_rank *process_of(const struct ni_log_line *l, struct ni_span name)
 {
     struct ni_log *log = l->log;
@@ -294,7 +294,8 @@ static void take_comm(struct ni_log_line *l, const struct ni_span *c)
 }
 
 /* Takes a channel: "IB/0/GDRDMA/Shared", "IB/3(7)/GDRDMA(PCI)", "AWS Libfabric/0/GDRDMA", "IB/0
-   comm 0x1 nRanks 02" are network and HCA, the rank that sends for this one, and further words. */
+   comm 0x1 nRanks 02" are network and HCA, the rank that sends for this one, and further words. c:
+   the words of "Channel %s : %d[%s -> %d[%s %s via NET/%r", from the number of the channel on. */
 static void take_channel(struct ni_log_line *l, const struct ni_span *c)
 {
     const int rank = parse_number(c[c[5].n == 6 ? 1 : 3]); /* [send] or [receive] */
@@ -453,7 +454,7 @@ static const char *kept_text(struct ni_log *log, struct ni_span s)
 
 /* ---- a line ---- */
 
-/* The first warning of a process, and its last line until it has a communicator. */
+/* Keeps the first warning of a process, and its last line until it has a communicator. */
 static void take_words(struct ni_log_line *l, bool known)
 {
     struct ni_log_rank *p = l->by;

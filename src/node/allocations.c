@@ -82,8 +82,8 @@ void ni_add_allocation_name(struct ni_probe *p, const char *from, const char *na
         (void)new_allocation(p, from, NI_BY_NAME, name, ni_class_bdf(p, name));
 }
 
-/* "0000:03:00.2,0000:23:00.2". The separator was a blank, then ';', in the first versions of the
-   plugin. */
+/* Splits a list, "0000:03:00.2,0000:23:00.2". In the first versions of the plugin the separator was
+   a blank, then ';'. */
 void ni_add_allocations(struct ni_probe *p, const char *from, const char *list)
 {
     static const char separators[] = ",; ";

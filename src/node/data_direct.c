@@ -20,7 +20,7 @@
 #include "node/read.h"
 #include "sysroot/root.h"
 
-/* The UUID of a function. ABSENT: it has none. */
+/* Reads the UUID of a function. ABSENT: it has none. */
 static enum ni_known read_uuid(struct ni_probe *p, struct ni_bdf at, char uuid[NI_VPD_UUID])
 {
     char bdf[NI_BDF_TEXT], path[NI_PATH];

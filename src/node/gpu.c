@@ -90,14 +90,15 @@ static int try_node(struct ni_probe *p, const char *name)
     return err;
 }
 
-/* Finds the /dev/nvidiaN of the container, as bits. Returns how many there are. */
+/* Finds the /dev/nvidiaN of the container, as bits, and tries to open them. Returns their number.
+   */
 static unsigned nvidia_nodes(struct ni_probe *p, uint64_t *ret_minors)
 {
     unsigned n = 0;
     bool any_opens = false;
 
     *ret_minors = 0;
-    if (!p->nodes && ni_exists(p->root, "%s", gpus_dir) == -ENOENT)
+    if (!p->has_dev && ni_exists(p->root, "%s", gpus_dir) == -ENOENT)
         return 0;
     ni_read_names(p, p->root, NI_REQUIRED, &p->names, "dev");
     for (unsigned i = 0; i < p->names.n; i++) {

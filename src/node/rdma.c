@@ -167,7 +167,7 @@ static void probe_node(struct ni_probe *p, struct ni_hca *h, const struct ni_dir
     static const char dev[] = "/dev/infiniband/";
     const struct ni_allocation *c = &p->inv->allocation[h->allocation];
 
-    if (!p->nodes)
+    if (!p->has_dev)
         return;
     if (c->source == NI_SRC_UVERBS) { /* that source has opened the node */
         h->uverbs.known = NI_KNOWN;

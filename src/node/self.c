@@ -114,7 +114,7 @@ void ni_probe_self(struct ni_probe *p)
     probe_user_namespace(p);
 }
 
-/* "5.14.0-570.el9.x86_64" */
+/* Reads the version of the kernel, "5.14.0-570.el9.x86_64". */
 void ni_probe_kernel(struct ni_probe *p)
 {
     struct ni_self *self = &p->inv->self;

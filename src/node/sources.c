@@ -55,7 +55,7 @@ static void sort_allocations(struct ni_inventory *inv, unsigned from)
     }
 }
 
-static bool is_of(const struct ni_hca *h, const struct ni_allocation *c)
+static bool is_hca_of(const struct ni_hca *h, const struct ni_allocation *c)
 {
     if (c->by == NI_BY_BDF)
         return !h->aux[0] && h->has_bdf && ni_bdf_cmp(h->bdf, c->bdf) == 0;
@@ -113,7 +113,7 @@ static void ask(struct ni_probe *p, enum ni_source source)
         if (inv->source == NI_SRC_NONE)
             ni_resolve_allocation(p, (int)i);
         for (unsigned h = 0; inv->source != NI_SRC_NONE && h < inv->n_hca && c->hca < 0; h++)
-            c->hca = ni_is_allocated(&inv->hca[h]) && is_of(&inv->hca[h], c) ? (int)h : -1;
+            c->hca = ni_is_allocated(&inv->hca[h]) && is_hca_of(&inv->hca[h], c) ? (int)h : -1;
         compare_sources(p, c);
     }
     if (inv->source != NI_SRC_NONE || inv->n_hca == 0)

@@ -614,6 +614,7 @@ static void keep_fib_trie(const struct ni_keep_facts *k, struct ni_mask *m, stru
     }
 }
 
+/* Returns true if all words are hexadecimal, of up to 64 bits or just 128. */
 static bool are_hex(const struct ni_span word[], unsigned n)
 {
     uint8_t ip[NI_GID_BYTES];
@@ -708,11 +709,11 @@ static void keep_ipv6_route(const struct ni_keep_facts *k, struct ni_mask *m, st
 
 /* ---- the driver of NVIDIA ---- */
 
-/* Returns true for "H100", "80GB", "HBM3": digits, with at most three letters before and two after
-   them. */
+/* Returns true for "H100", "80GB", "HBM3": one to four digits, after at most three capital letters
+   and before at most two other characters. */
 static bool is_product(struct ni_span s)
 {
-    size_t i = 0, letters = 0;
+    size_t i = 0, others = 0;
 
     while (i < s.n && i < 3 && s.p[i] >= 'A' && s.p[i] <= 'Z')
         i++;
@@ -721,9 +722,9 @@ static bool is_product(struct ni_span s)
         i++;
     if (i == digits || i - digits > 4)
         return false;
-    while (i < s.n && letters < 2 && s.p[i] > ' ' && !ni_is_digit(s.p[i])) {
+    while (i < s.n && others < 2 && s.p[i] > ' ' && !ni_is_digit(s.p[i])) {
         i++;
-        letters++;
+        others++;
     }
     return i == s.n;
 }

@@ -309,7 +309,7 @@ static bool is_own(const struct ni_keep_facts *k, struct ni_span name)
 
 ni_form_fn *ni_variable_form(const struct ni_keep_facts *k, struct ni_span name)
 {
-    if (ni_is_nccl_slip(name)) /* a finding reports the misspelt name */
+    if (ni_is_misspelt_nccl(name)) /* a finding reports the misspelt name */
         return keep_words;
     if (ni_is_local(name))
         return keep_words;

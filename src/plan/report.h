@@ -34,15 +34,15 @@ enum ni_link ni_plan_link(const struct ni_view *view);
 /* Returns `to` if it raises the limit `now`; absent if the limit stays. */
 struct ni_num ni_raised_limit(struct ni_num now, int64_t to);
 
-/* Put the text of a cell. A number: "7", or the state of a fact that is not known: "-" for one that
-   was not read, "absent", "denied", "malformed". */
+/* Puts a number, "7", or the state of a fact that is not known: "-" for one that was not read,
+   "absent", "denied", "malformed". This and the next functions put the text of a cell. */
 void ni_put_num(struct ni_text *t, struct ni_num n);
-/* A PCI address; nothing for NULL. */
+/* Puts a PCI address; nothing for NULL. */
 void ni_put_bdf(struct ni_text *t, const struct ni_bdf *bdf);
-/* The address of an HCA: "0000:03:00.2", "mlx5_core.sf.4"; nothing for SoftRoCE. */
+/* Puts the address of an HCA: "0000:03:00.2", "mlx5_core.sf.4"; nothing for SoftRoCE. */
 void ni_put_hca_address(struct ni_text *t, const struct ni_hca *hca);
-/* The interface of the port's GID, which for a macvlan or VLAN is not the function's own; without a
-   GID the function's own. */
+/* Puts the interface of the port's GID, which for a macvlan or VLAN is not the function's own;
+   without a GID the function's own. */
 void ni_put_port_netdev(struct ni_text *t, const struct ni_view *view, const struct ni_hca *hca,
                         int at);
 

@@ -219,7 +219,8 @@ static bool conclude(struct ni_context *ctx, const struct ni_verdict *verdict)
     return verdict->good && told;
 }
 
-/* Only the first network namespace has this sysctl (net/core/sysctl_net_core.c net_core_table). */
+/* Returns true in the first network namespace, which alone has this sysctl
+   (net/core/sysctl_net_core.c net_core_table). */
 static bool is_host_network(void)
 {
     return access("/proc/sys/net/core/netdev_max_backlog", F_OK) == 0;

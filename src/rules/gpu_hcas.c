@@ -26,7 +26,7 @@
 /* Returns the ports nearest to a GPU whose HCAs open, by the PCI tree: where NCCL places an HCA
    does not matter to other libraries. None if an HCA whose distance is not known might be nearer,
    or on the root bus, where the tree is flat. */
-static uint32_t nearest(const struct ni_work *w, unsigned gpu, enum ni_distance *ret)
+static uint32_t nearest_ports(const struct ni_work *w, unsigned gpu, enum ni_distance *ret)
 {
     const struct ni_pci *pci = &w->inv->gpu[gpu].pci;
     uint32_t bits = 0;
@@ -64,7 +64,7 @@ void ni_rule_gpu_hcas(const struct ni_work *w)
         return;
     ni_want_numa(w);
     for (unsigned g = 0; g < w->inv->n_gpu; g++)
-        near[g] = nearest(w, g, &at[g]);
+        near[g] = nearest_ports(w, g, &at[g]);
     for (enum ni_distance d = NI_DIST_PIX; d <= NI_DIST_SYS; d++) {
         for (unsigned g = 0; g < w->inv->n_gpu; g++) {
             if (!near[g] || at[g] != d)

@@ -270,7 +270,7 @@ static void leave_fusing(const struct ni_work *w, const struct taken *t)
     ni_decide_value(w, merge_level, NULL, "%s", why);
 }
 
-/* true: two of the HCAs must not be fused; *why: which, and why. */
+/* Returns true if two of the HCAs must not be fused; *why: which, and why. */
 static bool is_fusing_wrong(const struct ni_work *w, const struct taken *t, struct ni_text *why)
 {
     for (unsigned i = 0; i < t->n; i++) {

@@ -154,8 +154,9 @@ static void leave_out_slow(const struct ni_work *w)
     }
 }
 
-/* InfiniBand and RoCE together kill a job (NCCL 2.30.7 transport/net_ib/connect.cc: incompatible
-   link layers, no fallback). The set with more bandwidth stays, InfiniBand when equal. */
+/* Leaves out the ports of one link layer if both are there: InfiniBand and RoCE together kill a job
+   (NCCL 2.30.7 transport/net_ib/connect.cc: incompatible link layers, no fallback). The set with
+   more bandwidth stays; InfiniBand, if both have the same. */
 static void keep_one_link_layer(const struct ni_work *w)
 {
     long long mbps[] = {[NI_LINK_IB] = 0, [NI_LINK_ROCE] = 0};

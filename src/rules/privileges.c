@@ -166,8 +166,8 @@ void ni_rule_memlock(const struct ni_work *w)
     struct ni_limit *l = &w->plan->memlock;
 
     if (!has_limits(s)) {
-        /* Without /proc the limits in force are met when they are raised: the soft one goes up to
-           the hard one. */
+        /* without /proc ni_memlock_raise asks the kernel for the limits, and raises the soft one to
+           the hard one */
         *l = (struct ni_limit){.soft = want, .hard = -1};
         return;
     }

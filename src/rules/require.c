@@ -216,7 +216,7 @@ static const struct demand {
     {NI_REQUIRE_PREFLIGHT, NI_F_REQUIRE_PREFLIGHT, "preflight", "--preflight=require", NULL},
 };
 
-/* Those that the plan alone decides, and those that need RDMA. */
+/* Demands that need RDMA, and demands that the plan alone decides. */
 enum {
     BY_RDMA = NI_REQUIRE_RDMA | NI_REQUIRE_RAILS | NI_REQUIRE_ROCE_V2 | NI_REQUIRE_GDR,
     BY_PLAN = BY_RDMA | NI_REQUIRE_GPUS

@@ -96,7 +96,7 @@ bool ni_is_nccl_name(struct ni_span name)
     return is_listed(word, ni_nccl_numbers) || is_listed(word, ni_nccl_words);
 }
 
-bool ni_is_nccl_slip(struct ni_span name)
+bool ni_is_misspelt_nccl(struct ni_span name)
 {
     return ni_near_name(name).n > 0;
 }
@@ -162,7 +162,7 @@ static void check_variables(const struct ni_work *w)
         if (!ni_has_prefix(*e, prefix) || !ni_env_split(*e, &name, &value) ||
             !ni_copyn(text, sizeof(text), name.p, name.n))
             continue;
-        if (*value && !is_bad_number(name, value) && !ni_is_nccl_slip(name))
+        if (*value && !is_bad_number(name, value) && !ni_is_misspelt_nccl(name))
             continue;
         /* a search for the first entry of a name looks at every entry, and there is no room for
            more findings than these */
@@ -271,8 +271,9 @@ static void check_families(const struct ni_work *w)
 
 static const char hca_list[] = "NCCL_IB_HCA";
 
-/* Whether an entry of NCCL_IB_HCA, as a list of its own, takes a port of this pod's HCAs. *ret_longer:
-   an HCA that a prefix takes beside the one that it names: mlx5_1 takes mlx5_10, too. */
+/* Returns true if an entry of NCCL_IB_HCA, as a list of its own, takes a port of this pod's HCAs.
+   *ret_longer: an HCA that a prefix takes beside the one that it names: mlx5_1 takes mlx5_10, too.
+   */
 static bool match_entry(const struct ni_inventory *inv, const char *whole, const char **ret_longer)
 {
     const char *name = whole + (*whole == '=');

@@ -29,7 +29,7 @@
 #include "rules/privileges.h"
 #include "rules/transport.h"
 
-/* ---- what to try ---- */
+/* ---- the ports to try ---- */
 
 bool ni_wants_trials(const struct ni_work *w)
 {
@@ -37,8 +37,9 @@ bool ni_wants_trials(const struct ni_work *w)
            !ni_tcp_cause(w);
 }
 
-/* Named by somebody, and left out because it does not work: no link, no GID. What was left out by
-   choice (--hcas, NCCL_IB_HCA, link layer, number) is nobody's fault. */
+/* Returns true if a source or the user names the port's HCA, and a rule left the port out because
+   it does not work: no link, no GID. A port that was left out by choice (--hcas, NCCL_IB_HCA, link
+   layer, number) is not at fault. */
 static bool is_missed(const struct ni_work *w, int at)
 {
     const struct ni_inventory *inv = w->inv;
@@ -71,9 +72,9 @@ void ni_plan_trials(const struct ni_work *w, struct ni_trials *ret)
     }
 }
 
-/* ---- what they mean ---- */
+/* ---- the meaning of a result ---- */
 
-/* By the step that failed. */
+/* The finding for each step that may fail. */
 static const enum ni_finding_id steps[] = {
     [NI_PAIR_START] = NI_F_VERBS_PROCESS,      [NI_PAIR_FIND] = NI_F_VERBS_OPEN,
     [NI_PAIR_OPEN] = NI_F_VERBS_OPEN,          [NI_PAIR_DEVICE] = NI_F_VERBS_RESOURCES,
@@ -85,7 +86,8 @@ static const enum ni_finding_id steps[] = {
     [NI_PAIR_COMPARE] = NI_F_VERBS_TRANSFER,   [NI_PAIR_DONE] = NI_F_VERBS_PROCESS,
 };
 
-/* By finding, for several steps share one. Neither errno nor status: the data is wrong. */
+/* Reasons, by the finding, because several steps share one, and by errno or status. Without either
+   the data is wrong. */
 static const struct {
     enum ni_finding_id id;
     int err, wc;
@@ -134,7 +136,8 @@ static bool is_limited(const struct ni_work *w, const struct ni_trials *all,
            all->memlock < all->size + QUEUES && !ni_command_may_lock(w);
 }
 
-/* The step, its errno or completion, and what that means. */
+/* Puts the step that failed, its errno or completion, and the meaning of that. Returns the finding.
+   */
 static enum ni_finding_id explain_trial(const struct ni_work *w, const struct ni_trials *all,
                                         const struct ni_rail_task *task, const struct ni_hca *hca,
                                         struct ni_text *m)

@@ -26,8 +26,8 @@ int ni_caps_apply(const struct ni_caps *want, const struct ni_cap_names *names,
 int ni_caps_forsake(uint64_t keep);
 /* Returns true if the command will have the capability as an effective one. */
 bool ni_command_has_cap(unsigned cap);
-/* The number of the capability whose name is `word` in any case, without "CAP_"; its whole name
-   goes into `names`. 0, -EINVAL: libcap knows no such name, or -ENOMEM. */
+/* Finds the number of the capability whose name is `word`, in upper or lower case and without
+   "CAP_"; its whole name goes into `names`. 0, -EINVAL: libcap knows no such name, or -ENOMEM. */
 int ni_cap_by_name(struct ni_span word, struct ni_cap_names *names, unsigned *ret);
 
 #endif
