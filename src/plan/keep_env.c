@@ -103,6 +103,16 @@ static void keep_name(const struct ni_keep_facts *k, struct ni_mask *m, struct n
         ni_mask_name(m, s, ret);
 }
 
+/* Keeps a text of the user's under another name, even if it is a number or a known word: a job's key,
+   a host's id. */
+static void keep_key(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
+                     struct ni_text *ret)
+{
+    (void)k;
+    if (s.n > 0)
+        ni_mask_name(m, s, ret);
+}
+
 /* Keeps the name of a plugin, or its file: "ofi", "libnccl-net-ofi.so", "/opt/.../libnccl-net.so".
    The name of a file stays if it is made of words that such files have. */
 static void keep_plugin(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
@@ -222,7 +232,7 @@ static const struct variable {
     ni_form_fn *form;
 } variables[] = {
     {"NCCLINIT_PEERS", keep_host},
-    {"NCCLINIT_JOB", keep_name},
+    {"NCCLINIT_JOB", keep_key},
     {"NCCLINIT_HCAS", keep_devices},
     {"NCCLINIT_SOCKETS", keep_devices},
     {"NCCLINIT_NETWORK_STATUS", keep_status_name},
@@ -240,7 +250,7 @@ static const struct variable {
     {"NETWORK_STATUS", ni_keep_json},
     {"HOME", keep_path},
     {"NCCL_COMM_ID", keep_host},
-    {"NCCL_HOSTID", keep_name},
+    {"NCCL_HOSTID", keep_key},
     {"NCCL_IB_HCA", keep_devices},
     {"NCCL_SOCKET_IFNAME", keep_devices},
     {"NCCL_OOB_NET_IFNAME", keep_devices},

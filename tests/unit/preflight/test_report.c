@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "../preflight/fabric.h"
+#include "lib/trials.h"
 #include "nccl_init/base.h"
 #include "nccl_init/known.h"
 #include "nccl_init/plan.h"
@@ -188,7 +189,7 @@ static void check_xml(void)
 static void nonsense(void **state)
 {
     (void)state;
-    for (unsigned trial = 0; trial < 150; trial++) {
+    for (unsigned trial = 0; trial < TRIALS(150); trial++) {
         json_error_t error;
         w.seed = trial;
         any_job();
