@@ -529,7 +529,8 @@ static void put_network_of_job(struct ni_text *t, struct ni_log *log)
     } else if (rdma > 0) {
         put_ranks_hcas(t, log);
     } else if (log->n_rank > 0 || log->version != 0) {
-        ni_put(t, ", and the log does not say which network: NCCL_DEBUG=INFO does");
+        ni_put(t, log->info ? ", and no line says which network"
+                            : ", and the log does not say which network: NCCL_DEBUG=INFO does");
     }
 }
 
