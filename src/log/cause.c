@@ -433,6 +433,9 @@ static void put_ending(struct ni_text *t, int number)
 {
     if (number < 0)
         ni_putf(t, "was ended by signal %d (%s)", -number, signal_name(-number));
+    else if (number > 128 && *signal_name(number - 128) != '?')
+        ni_putf(t, "ended with exit status %d, a shell's or container's word for signal %d (%s)",
+                number, number - 128, signal_name(number - 128));
     else
         ni_putf(t, "ended with exit status %d", number);
 }
@@ -550,8 +553,8 @@ static void report_differing(struct ni_log *log, unsigned groups, struct ni_find
 }
 
 /* Puts what may be at fault if all ranks wait in one collective. Their roots, peers, data types and
-   operators are not in the log. */
-static void put_unseen(struct ni_text *t, const char *collective)
+   operators are in no log. all: no rank of the job is missing. */
+static void put_unseen(struct ni_text *t, const char *collective, bool all)
 {
     static const char *const rooted[] = {"BROADCAST", "REDUCE", "SCATTER", "GATHER"};
     const char *unseen = "data types or operators";
@@ -561,8 +564,8 @@ static void put_unseen(struct ni_text *t, const char *collective)
             unseen = "roots";
     if (strcmp(collective, "SEND") == 0 || strcmp(collective, "RECV") == 0)
         unseen = "peers";
-    ni_putf(t, "it is the network, a missing rank, or %s that differ, which the log does not show",
-            unseen);
+    ni_putf(t, ": it is the network%s or %s that differ, which no log shows",
+            all ? "," : ", a missing rank,", unseen);
 }
 
 /* Returns true if the log ends while the rank makes a further communicator. */
@@ -620,7 +623,7 @@ static void report_begun(struct ni_log *log, struct ni_findings *f)
 /* Reports the ranks for which the others wait, if all that wait are in one collective. */
 static void report_waiting(struct ni_log *log, struct ni_findings *f)
 {
-    struct ni_text who = NI_TEXT(96), t = NI_TEXT(400);
+    struct ni_text who = NI_TEXT(96), t = NI_TEXT(400), missing = NI_TEXT(96);
     const struct ni_log_rank *r = first_of(log, 2);
     unsigned others = 0;
     int called = -2;
@@ -643,8 +646,13 @@ static void report_waiting(struct ni_log *log, struct ni_findings *f)
     ni_putf(&t, "waited %d s in ", r->wait->waited / 1000);
     put_collective(&t, log, r->wait);
     if (others == 0) {
-        ni_put(&t, ", as all ranks of the log: ");
-        put_unseen(&t, ni_log_word(log, r->wait->collective));
+        ni_put(&t, ", as all ranks of the log");
+        ni_log_put_missing(&missing, log);
+        if (missing.len > 0)
+            ni_putf(&t, "; look at the ranks that have no line in it: %s (of %d)", missing.buf,
+                    r->size);
+        else
+            put_unseen(&t, ni_log_word(log, r->wait->collective), r->size > 0);
     } else {
         ni_put(&t, " for ");
         ni_log_put_ranks(&t, log, 1);
