@@ -193,6 +193,8 @@ void ni_log_find_owners(struct ni_log *log)
             keep_first(&r->exception, note);
         if (note->said == NI_SAID_END || note->said == NI_SAID_TERM)
             keep_first(&r->end, note);
+        if (note->said == NI_SAID_P2P)
+            keep_first(&r->p2p, note);
         if (note->said == NI_SAID_WAIT || (note->said == NI_SAID_BROKEN && !r->wait))
             r->wait = note;
         if (note->said == NI_SAID_DONE) {
@@ -404,6 +406,9 @@ static void report_exceptions(struct ni_log *log, struct ni_findings *f)
         put_alike(&who, log, note, has_same_text);
         ni_put(&t, "the program raised an exception");
         put_step(&t, note->who);
+        const char *meaning = ni_log_meaning(ni_log_word(log, note->quote.text));
+        if (meaning)
+            ni_putf(&t, ": %s", meaning);
         ni_put(&t, ". ");
         put_place(&t, log, &note->quote);
         ni_report(f, NI_F_LOG_EXCEPTION, who.buf, "%s", t.buf);
@@ -429,6 +434,9 @@ static void put_ending(struct ni_text *t, int number)
 {
     if (number < 0)
         ni_putf(t, "was ended by signal %d (%s)", -number, signal_name(-number));
+    else if (number > 128 && *signal_name(number - 128) != '?')
+        ni_putf(t, "ended with exit status %d, a shell's or container's word for signal %d (%s)",
+                number, number - 128, signal_name(number - 128));
     else
         ni_putf(t, "ended with exit status %d", number);
 }
@@ -545,10 +553,78 @@ static void report_differing(struct ni_log *log, unsigned groups, struct ni_find
     ni_report(f, NI_F_LOG_COLLECTIVE, who.buf, "%s", t.buf);
 }
 
+/* Puts what may be at fault if all ranks wait in one collective. Their roots, peers, data types and
+   operators are in no log. all: no rank of the job is missing. */
+static void put_unseen(struct ni_text *t, const char *collective, bool all)
+{
+    static const char *const rooted[] = {"BROADCAST", "REDUCE", "SCATTER", "GATHER"};
+    const char *unseen = "data types or operators";
+
+    for (size_t i = 0; i < NI_COUNT(rooted); i++)
+        if (strcmp(collective, rooted[i]) == 0)
+            unseen = "roots";
+    if (strcmp(collective, "SEND") == 0 || strcmp(collective, "RECV") == 0)
+        unseen = "peers";
+    ni_putf(t, ": it is the network%s or %s that differ, which no log shows",
+            all ? "," : ", a missing rank,", unseen);
+}
+
+/* Returns true if the log ends while the rank makes a further communicator. */
+static bool is_beginning(const struct ni_log_rank *r)
+{
+    return r->begun != 0 && r->complete && !r->ended;
+}
+
+/* Puts that one of the marked ranks waits in the initialisation of another communicator. */
+static void put_begun(struct ni_text *t, const struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i];
+
+        if (r->mark == 0 || !is_beginning(r))
+            continue;
+        ni_putf(t, "; rank %d was in the initialisation of another communicator, of %d ranks%s",
+                r->rank, r->begun_size, r->p2p ? ", for a send or receive (send/recv)" : "");
+        return;
+    }
+}
+
+/* Reports ranks that wait in the initialisation of a further communicator, and those of the log
+   that did not begin it. */
+static void report_begun(struct ni_log *log, struct ni_findings *f)
+{
+    const struct ni_log_rank *first = NULL;
+    struct ni_text who = NI_TEXT(96), t = NI_TEXT(400);
+    unsigned missing = 0;
+
+    for (unsigned i = 0; i < log->n; i++) {
+        struct ni_log_rank *r = log->order[i];
+
+        if (!first && is_beginning(r))
+            first = r;
+        r->mark = first && r->begun == first->begun ? 1 : 2;
+        missing += r->mark == 2;
+    }
+    if (!first)
+        return;
+    ni_log_put_ranks(&who, log, 1);
+    ni_putf(&t, "NCCL's initialisation of another communicator, of %d ranks, did not end",
+            first->begun_size);
+    if (first->p2p)
+        ni_put(&t, "; torch makes one for a send or receive");
+    if (missing > 0 && first->begun_size == first->size) {
+        ni_put(&t, "; not begun by ");
+        ni_log_put_ranks(&t, log, 2);
+    }
+    ni_put(&t, ". ");
+    put_place(&t, log, &first->begun_at);
+    ni_report(f, NI_F_LOG_UNFINISHED, who.buf, "%s", t.buf);
+}
+
 /* Reports the ranks for which the others wait, if all that wait are in one collective. */
 static void report_waiting(struct ni_log *log, struct ni_findings *f)
 {
-    struct ni_text who = NI_TEXT(96), t = NI_TEXT(400);
+    struct ni_text who = NI_TEXT(96), t = NI_TEXT(400), missing = NI_TEXT(96);
     const struct ni_log_rank *r = first_of(log, 2);
     unsigned others = 0;
     int called = -2;
@@ -571,8 +647,13 @@ static void report_waiting(struct ni_log *log, struct ni_findings *f)
     ni_putf(&t, "waited %d s in ", r->wait->waited / 1000);
     put_collective(&t, log, r->wait);
     if (others == 0) {
-        ni_put(&t,
-               ", as all ranks of the log: it is the network or a missing rank, not the program");
+        ni_put(&t, ", as all ranks of the log");
+        ni_log_put_missing(&missing, log);
+        if (missing.len > 0)
+            ni_putf(&t, "; look at the ranks that have no line in it: %s (of %d)", missing.buf,
+                    r->size);
+        else
+            put_unseen(&t, ni_log_word(log, r->wait->collective), r->size > 0);
     } else {
         ni_put(&t, " for ");
         ni_log_put_ranks(&t, log, 1);
@@ -580,6 +661,7 @@ static void report_waiting(struct ni_log *log, struct ni_findings *f)
             ni_putf(&t, ", whose last collective was number %d", called);
         else
             ni_put(&t, ", of which no wait is in the log");
+        put_begun(&t, log);
     }
     ni_put(&t, ". ");
     put_place(&t, log, &r->wait->quote);
@@ -804,6 +886,7 @@ void ni_log_report_causes(struct ni_log *log, struct ni_findings *f)
     report_exceptions(log, f);
     report_ends(log, f);
     report_collectives(log, f);
+    report_begun(log, f);
     report_left(log, f);
 }
 

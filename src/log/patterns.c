@@ -233,6 +233,7 @@ const struct ni_pattern ni_patterns[] = {
     PROGRAM("PG GUID %s Rank %d]%{work sequence id: }%d PG status: last enqueued work: %d",
             "torch 2.5-2.11", GROUP),
     PROGRAM("ast enqueued NCCL work: %d, last completed", "torch 2.3-2.11", CALLED),
+    PROGRAM("An unbatched P2P op (send/recv) was called", "log torch 2.11", P2P),
     PROGRAM("Root Cause (first observed failure)", "torch 1.9-2.11", FIRST),
     PROGRAM("rank      : %d (local_rank: ", "torch 1.9-2.11", RANK),
     PROGRAM("exitcode  : %d (pid: %d)", "torch 1.9-2.11", EXITCODE),
@@ -298,6 +299,23 @@ bool ni_log_is_consequence(struct ni_span text)
         if (memmem(text.p, text.n, words[i], strlen(words[i])))
             return true;
     return false;
+}
+
+const char *ni_log_meaning(const char *exception)
+{
+    static const char unwritten[] =
+        "torch could not write a file: mostly no space left on the disk, or in its quota";
+    static const char *const words[][2] = {
+        {"basic_ios::clear: iostream error", unwritten},
+        {"PytorchStreamWriter failed writing file", unwritten},
+        /* caffe2/serialize/inline_container.cc: the archive is shorter than what was written */
+        {". unexpected pos ", unwritten},
+    };
+
+    for (size_t i = 0; i < NI_COUNT(words); i++)
+        if (strstr(exception, words[i][0]))
+            return words[i][1];
+    return NULL;
 }
 
 /* The place of a word in a line: no word begins between `from` and `at`. */

@@ -381,6 +381,18 @@ static void note_thrown(const struct ni_log_line *l, const struct ni_found *f)
     note_exception(l, stream, rank, (struct ni_span){f->at, (size_t)(l->end - f->at)});
 }
 
+/* Notes that a rank sends or receives, from a line that names the rank. */
+static void note_p2p(const struct ni_log_line *l, const struct ni_found *f)
+{
+    int rank = -1;
+    struct ni_log_note *note;
+
+    (void)ni_log_stream(l->log, l->p, f->at, &rank);
+    note = rank < 0 ? NULL : new_note(l, NI_SAID_P2P, 0, rank, 0);
+    if (note)
+        note->quote = quote(l, (struct ni_span){f->at, (size_t)(l->end - f->at)});
+}
+
 static void note_task(const struct ni_log_line *l, const struct ni_found *f)
 {
     const int number = ending_of(f->capture[1]);
@@ -415,6 +427,9 @@ void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f)
         break;
     case NI_PROGRAM_CALLED:
         note_called(l, f, (struct ni_span){"", 0}, c[0]);
+        break;
+    case NI_PROGRAM_P2P:
+        note_p2p(l, f);
         break;
     case NI_PROGRAM_FIRST:
         log->launcher.first = true;

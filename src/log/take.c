@@ -262,6 +262,27 @@ static void take_hcas(struct ni_log_line *l, struct ni_span s)
         l->by->hcas = ni_log_keep(l->log, ni_span_of(t.buf));
 }
 
+/* Remembers a further communicator of the GPU from its start to its end: a rank may wait in it for
+   one that never comes. */
+static void take_further(const struct ni_log_line *l, struct ni_log_rank *r,
+                         const struct ni_span *c, ni_log_text job)
+{
+    const char *end = c[4].p + c[4].n;
+
+    if (job == 0)
+        return;
+    if (job == r->begun && has(c[4], "COMPLETE"))
+        r->begun = 0;
+    if (!has(c[4], "Init START") || job == r->job)
+        return;
+    r->begun = job;
+    r->begun_size = parse_number(c[2]);
+    r->begun_at = (struct ni_log_quote){
+        .file = l->log->file,
+        .text = ni_log_keep(l->log, (struct ni_span){c[0].p, (size_t)(end - c[0].p)}),
+        .line = (uint32_t)l->log->line};
+}
+
 /* Takes a communicator; a smaller one of the same GPU is a part of the job. */
 static void take_comm(struct ni_log_line *l, const struct ni_span *c)
 {
@@ -272,6 +293,8 @@ static void take_comm(struct ni_log_line *l, const struct ni_span *c)
     if (!r)
         return;
     r->several |= job != 0 && r->job != 0 && job != r->job;
+    if (r->complete && size <= r->size)
+        take_further(l, r, c, job);
     if (size < r->size)
         return;
     if (size > r->size) {
@@ -458,6 +481,8 @@ static const char *kept_text(struct ni_log *log, struct ni_span s)
 static void take_words(struct ni_log_line *l, bool known)
 {
     struct ni_log_rank *p = l->by;
+
+    l->log->info |= l->info;
     const struct ni_span message =
         ni_trim((struct ni_span){l->message, (size_t)(l->end - l->message)});
     size_t n = message.n < sizeof(p->last) ? message.n : sizeof(p->last) - 1;
