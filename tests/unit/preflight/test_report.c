@@ -140,10 +140,10 @@ enum form { TEXT, JSON, SVG };
 
 static void put_report(enum form form)
 {
-    struct ni_verdict verdict = {.good = draw(2), .job = &w.job};
+    struct ni_verdict verdict = {.outcome = (enum ni_outcome)draw(NI_JOB_OUTCOMES), .job = &w.job};
     struct ni_text line = ni_text_on(verdict.line, sizeof(verdict.line));
     const struct ni_view view = {.findings = &w.f, .colour = draw(2)};
-    ni_put_verdict(&line, &w.job, &w.f, !verdict.good);
+    ni_put_verdict(&line, &w.job, &w.f, verdict.outcome);
     ni_free_text(&report);
     report = ni_long_text();
     if (form == TEXT)
