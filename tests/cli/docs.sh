@@ -43,7 +43,7 @@ verbs.transfer|tests/unit/selftest/test_trials.c|NI_F_VERBS_TRANSFER[^A-Z_]|only
 foreign_options='--env-file --ulimit --init --bless --preset --shell --device --cap --no-cap --env --user'
 foreign_options="$foreign_options --type --dry-run --now --op --report --arch --no-caps --from --platform --build-arg"
 foreign_options="$foreign_options --check --dirty --tag --repo --install --prefix --strip-components --list --wrap"
-foreign_options="$foreign_options --disaggregation-ib-device --map-by --no-python --ntasks-per-node"
+foreign_options="$foreign_options --push --disaggregation-ib-device --map-by --no-python --ntasks-per-node"
 foreign_options="$foreign_options --pid --tail --nnodes --node-rank --nproc-per-node --master-addr"
 
 tmp=$(mktemp -d)
@@ -107,9 +107,26 @@ while read -r rule name; do
 	grep -q "^$rule .*\b$name\b" "$tmp/sets" || complain "the rule $rule sets $name, and plan --rules does not say so"
 done <"$tmp/made"
 
+# the table of rules.md: a row for each rule, in the rules' order, and NCCL's variables that each sets
+"$program" plan --rules | awk '
+	/^[a-z]/ { rule = $1; print rule }
+	/^    sets / { while (match($0, /NCCL_[A-Z0-9_]*/)) { print rule, substr($0, RSTART, RLENGTH); $0 = substr($0, RSTART + RLENGTH) } }' |
+	sort >"$tmp/rules-set"
+awk -F '|' '
+	/^\| rule \| variable \|/ { on = 1; getline; next }
+	on && !NF { exit }
+	on && match($2, /`[^`]*`/) { rule = substr($2, RSTART + 1, RLENGTH - 2); print rule }
+	on { while (match($3, /NCCL_[A-Z0-9_]*/)) { print rule, substr($3, RSTART, RLENGTH); $3 = substr($3, RSTART + RLENGTH) } }' \
+	docs/rules.md >"$tmp/table"
+grep -v ' ' "$tmp/table" >"$tmp/rules-table"
+"$program" plan --rules | grep '^[a-z]' >"$tmp/rules-order"
+same "the table of rules.md, in the rules' order" rules-order rules-table
+sort "$tmp/table" >"$tmp/rules-table"
+same "variables in the table of rules.md" rules-set rules-table
+
 # NCCL's variables that rules may set: each of these lists has them all
 grep -o '\bNCCL_[A-Z0-9_]*' "$tmp/sets" | sort -u >"$tmp/variables"
-for list in src/rules/left_unset.c docs/usage.md README.md k8s/new; do
+for list in src/rules/left_unset.c docs/usage.md k8s/new; do
 	while read -r name; do
 		grep -qw "$name" "$list" || complain "$list does not list $name, which a rule may set"
 	done <"$tmp/variables"
