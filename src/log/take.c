@@ -267,9 +267,8 @@ static void take_hcas(struct ni_log_line *l, struct ni_span s)
 static void take_further(const struct ni_log_line *l, struct ni_log_rank *r,
                          const struct ni_span *c, ni_log_text job)
 {
-    const char *end = c[4].p + c[4].n;
-
     const ni_log_text comm = ni_log_keep(l->log, c[0]);
+    const size_t n = (size_t)(c[4].p + c[4].n - c[0].p);
 
     if (comm == r->begun && has(c[4], "COMPLETE"))
         r->begun = 0;
@@ -280,7 +279,7 @@ static void take_further(const struct ni_log_line *l, struct ni_log_rank *r,
     r->begun_size = parse_number(c[2]);
     r->begun_at = (struct ni_log_quote){
         .file = l->log->file,
-        .text = ni_log_keep(l->log, (struct ni_span){c[0].p, (size_t)(end - c[0].p)}),
+        .text = ni_log_keep(l->log, (struct ni_span){c[0].p, n < 200 ? n : 200}),
         .line = (uint32_t)l->log->line};
 }
 
