@@ -602,7 +602,7 @@ static void report_begun(struct ni_log *log, struct ni_findings *f)
 
         if (!first && is_beginning(r))
             first = r;
-        r->mark = first && r->begun == first->begun ? 1 : 2;
+        r->mark = first && r->begun != 0 && r->begun_job == first->begun_job ? 1 : 2;
         missing += r->mark == 2;
     }
     if (!first)

@@ -85,7 +85,7 @@ static bool lacks_ranks(const struct ni_log *log)
 }
 
 /* Puts the ranks into order, and leaves out those of an earlier attempt. A process that warned
-   before NCCL gave it a number counts if a rank is missing: it may be that one. */
+   or stopped before NCCL gave it a number counts if a rank is missing: it may be that one. */
 static void sort_ranks(struct ni_log *log)
 {
     for (unsigned i = 0; i < log->n_rank; i++)
@@ -106,7 +106,8 @@ static void sort_ranks(struct ni_log *log)
     const bool lacks = lacks_ranks(log);
     for (unsigned i = 0; i < log->n_rank; i++) {
         struct ni_log_rank *r = log->order[i];
-        const bool failed = r->process == r && r->warn.file != 0 && r->host != 0;
+        const bool failed =
+            r->process == r && r->host != 0 && (r->warn.file != 0 || ni_log_is_stopped(r));
 
         if (named ? r->rank < 0 && !(lacks && failed) : r->host == 0)
             continue;

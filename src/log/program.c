@@ -365,9 +365,15 @@ static void take_term(const struct ni_log_line *l, const struct ni_found *f)
     note->quote = quote(l, (struct ni_span){f->at, (size_t)(l->end - f->at)});
 }
 
-static void note_signal(const struct ni_log_line *l, const struct ni_found *f, int number)
+/* Notes a signal that the words of the row stand for. */
+static void note_signal(const struct ni_log_line *l, const struct ni_found *f)
 {
-    int rank = -1;
+    int rank = -1, number = 11;
+
+    if (f->row->flags == NI_PROGRAM_SIGNAL_7)
+        number = 7;
+    else if (f->row->flags == NI_PROGRAM_SIGNAL_9)
+        number = 9;
     const ni_log_text stream = ni_log_stream(l->log, l->p, f->at, &rank);
 
     (void)note_end(l, f->at, stream, rank, -1, -number);
@@ -454,13 +460,9 @@ void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f)
         (void)note_end(l, f->at, 0, signed_number(c[0]), -1, -signed_number(c[3]));
         break;
     case NI_PROGRAM_SIGNAL_7:
-        note_signal(l, f, 7);
-        break;
     case NI_PROGRAM_SIGNAL_9:
-        note_signal(l, f, 9);
-        break;
     case NI_PROGRAM_SIGNAL_11:
-        note_signal(l, f, 11);
+        note_signal(l, f);
         break;
     }
 }

@@ -108,7 +108,7 @@ struct ni_log_rank {
     bool started, complete, connected, ended;
     bool aborted; /* ncclCommAbort, or an exit without ncclCommDestroy */
     /* a further communicator whose initialisation has begun and not ended; 0: none */
-    ni_log_text begun;
+    ni_log_text begun, begun_job; /* its pointer, its commId */
     int begun_size;
     struct ni_log_quote begun_at;
     /* ---- by ni_log_judge ---- */

@@ -267,19 +267,19 @@ static void take_hcas(struct ni_log_line *l, struct ni_span s)
 static void take_further(const struct ni_log_line *l, struct ni_log_rank *r,
                          const struct ni_span *c, ni_log_text job)
 {
-    const char *end = c[4].p + c[4].n;
+    const ni_log_text comm = ni_log_keep(l->log, c[0]);
+    const size_t n = (size_t)(c[4].p + c[4].n - c[0].p);
 
-    if (job == 0)
-        return;
-    if (job == r->begun && has(c[4], "COMPLETE"))
+    if (comm == r->begun && has(c[4], "COMPLETE"))
         r->begun = 0;
-    if (!has(c[4], "Init START") || job == r->job)
+    if (!has(c[4], "Init START") || !r->complete || parse_number(c[2]) > r->size)
         return;
-    r->begun = job;
+    r->begun = comm;
+    r->begun_job = job; /* ncclCommSplit names none */
     r->begun_size = parse_number(c[2]);
     r->begun_at = (struct ni_log_quote){
         .file = l->log->file,
-        .text = ni_log_keep(l->log, (struct ni_span){c[0].p, (size_t)(end - c[0].p)}),
+        .text = ni_log_keep(l->log, (struct ni_span){c[0].p, n < 200 ? n : 200}),
         .line = (uint32_t)l->log->line};
 }
 
@@ -293,8 +293,7 @@ static void take_comm(struct ni_log_line *l, const struct ni_span *c)
     if (!r)
         return;
     r->several |= job != 0 && r->job != 0 && job != r->job;
-    if (r->complete && size <= r->size)
-        take_further(l, r, c, job);
+    take_further(l, r, c, job);
     if (size < r->size)
         return;
     if (size > r->size) {
