@@ -6,6 +6,7 @@
 
 #include "cli/context.h"
 #include "cli/dispatch.h"
+#include "cli/help.h"
 #include "cli/option.h"
 #include "cli/options.h"
 #include "cli/program.h"
@@ -52,6 +53,9 @@ static const struct ni_verb verbs[] = {
     {"install", NI_VERB_INSTALL, ni_cmd_install, 0, "DIR|FILE",
      "Copies this program into a directory, or as FILE, such as a volume that an init container "
      "shares. An existing file is replaced as a whole."},
+    {"help", NI_VERB_HELP, ni_cmd_help, 0, "[VERB]", "Lists the verbs, or the options of one."},
+    {"version", NI_VERB_VERSION, ni_cmd_version, 0, NULL,
+     "Tells the version, and those of the libraries linked in."},
 };
 /* The table of options, in the order of the help. */
 static const struct ni_option_rows *const options[] = {

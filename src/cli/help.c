@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --help and --version. The help is made of the tables of verbs and options, so it cannot differ
-   from what is parsed. --version also names the libraries that are linked in. */
+/* help and version. The help is made of the tables of verbs and options, so it cannot differ from
+   what is parsed. The version also names the libraries that are linked in. */
 #include "cli/help.h"
 
 #include <jansson.h>
@@ -10,6 +10,7 @@
 #include "cli/option.h"
 #include "cli/program.h"
 #include "cli/say.h"
+#include "nccl_init/guess.h"
 #include "nccl_init/text.h"
 #include "print/layout.h"
 
@@ -55,12 +56,12 @@ static void put_program(struct ni_text *t, const struct ni_program *program)
               "fit\nthem, raises the locked-memory limit, and becomes the command.\n\n"
               "Usage: nccl-init [OPTION...] -- COMMAND [ARG...]\n"
               "       nccl-init VERB [OPTION...] [OPERAND...]\n"
-              "       nccl-init --help | --version\n\n");
+              "       nccl-init --help | --version | -V\n\n");
     for (unsigned i = 0; i < program->n_verb; i++) {
         ni_putf(t, "  %s\n", program->verb[i].name);
         put_below(t, program->verb[i].help);
     }
-    ni_put(t, "\n`nccl-init VERB --help` lists the options of a verb. `nccl-init --` is short for "
+    ni_put(t, "\n`nccl-init help VERB` lists the options of a verb. `nccl-init --` is short for "
               "`nccl-init run --`.\n"
               "A variable that is already set, or set in an nccl.conf, is never changed.\n\n"
               "Exit status of run: that of the command; 125 refused or wrong usage, 126 the "
@@ -68,7 +69,7 @@ static void put_program(struct ni_text *t, const struct ni_program *program)
               "125 wrong usage.\n");
 }
 
-int ni_cmd_help(struct ni_context *ctx, const struct ni_verb *verb)
+int ni_print_help(struct ni_context *ctx, const struct ni_verb *verb)
 {
     char buf[8192];
     struct ni_text t = ni_text_on(buf, sizeof(buf));
@@ -78,6 +79,26 @@ int ni_cmd_help(struct ni_context *ctx, const struct ni_verb *verb)
     else
         put_program(&t, ctx->program);
     return ni_print(ctx, &t);
+}
+
+int ni_cmd_help(struct ni_context *ctx)
+{
+    const char *name = ctx->operands[0];
+    const struct ni_verb *verb = NULL;
+    struct ni_guess guess;
+    struct ni_text hint = NI_TEXT(64);
+
+    if (!name)
+        return ni_print_help(ctx, NULL);
+    if (ctx->operands[1])
+        return ni_usage(ctx, "`help` takes one verb, not `%.512s` too", ctx->operands[1]);
+    verb = ni_verb_named(ctx->program, ni_span_of(name));
+    if (verb)
+        return ni_print_help(ctx, verb);
+    guess = ni_guess_verb(ctx->program, name);
+    ni_put_guess(&hint, &guess, "");
+    return ni_usage(ctx, "`%.512s` is not a verb%s", name,
+                    guess.best.n > 0 ? hint.buf : "; see `nccl-init --help`");
 }
 
 #define TEXT_OF(...) #__VA_ARGS__

@@ -16,17 +16,33 @@
 #include "nccl_init/text.h"
 #include "system/caps.h"
 
-/* Returns the number of the option's value that `s` is: 0 for the first; -1: none. */
+static const char more[] = ",..."; /* what ends the values of a list */
+
+static bool is_list(const struct ni_option *option)
+{
+    const size_t n = option->arg ? strlen(option->arg) : 0;
+
+    return n >= sizeof(more) && strcmp(option->arg + n - (sizeof(more) - 1), more) == 0;
+}
+
+/* Finds the next word of the option's values, as ni_split finds an element. */
+static bool next_word(const struct ni_option *option, const char **rest, struct ni_span *ret)
+{
+    const bool found = ni_split(rest, '|', ret);
+
+    if (found && !*rest && is_list(option))
+        ret->n -= sizeof(more) - 1;
+    return found;
+}
+
+/* Which of the option's values `s` is: 0 for the first; -1: none. */
 static int option_value(const struct ni_option *option, struct ni_span s)
 {
-    static const char more[] = ",...";
     const char *rest = option->arg;
-    struct ni_span value;
+    struct ni_span word;
 
-    for (int i = 0; ni_split(&rest, '|', &value); i++) {
-        if (!rest && option->arg[strlen(option->arg) - 1] == '.')
-            value.n -= sizeof(more) - 1;
-        if (value.n == s.n && memcmp(value.p, s.p, s.n) == 0)
+    for (int i = 0; next_word(option, &rest, &word); i++) {
+        if (ni_is_same_span(word, s))
             return i;
     }
     return -1;
@@ -267,14 +283,92 @@ int ni_take_milliseconds(const struct ni_option *option, const char *text, void 
     return ni_take_number(option, digits, at);
 }
 
-void ni_put_values(struct ni_text *t, const struct ni_option *option)
+/* ---- what is wrong with a value ---- */
+
+/* Returns true if the word of `arg` stands for values: BYTES, HCA[:PORT]. */
+static bool is_placeholder(const struct ni_option *option, struct ni_span word)
+{
+    for (size_t i = 0; i < word.n; i++) {
+        if (islower((unsigned char)word.p[i]))
+            return false;
+    }
+    return option->take != ni_take_gdr;
+}
+
+/* Puts "one of: auto, rdma, tcp, off". */
+static void put_expected(struct ni_text *t, const struct ni_option *option)
 {
     const int64_t unit = option->take == ni_take_milliseconds ? 1000 : 1;
+    const bool bounded =
+        unit > 1 || option->take == ni_take_number || option->take == ni_take_bytes;
+    const char *arg = option->arg ? option->arg : "1|0";
+    const char *rest = arg, *between = "";
+    struct ni_span word;
 
-    ni_put(t, option->arg ? option->arg : "0 or 1");
-    if (unit > 1 || option->take == ni_take_number || option->take == ni_take_bytes)
+    if (is_list(option))
+        ni_put(t, "a list of: ");
+    else if (strchr(arg, '|'))
+        ni_put(t, "one of: ");
+    while (ni_split(&rest, '|', &word)) {
+        ni_put(t, between);
+        ni_putn(t, word.p, word.n - (!rest && is_list(option) ? sizeof(more) - 1 : 0));
+        between = ", ";
+    }
+    if (bounded)
         ni_putf(t, " from %lld to %lld", (long long)(option->least < 0 ? 0 : option->least / unit),
                 (long long)(option->most / unit));
+}
+
+/* Finds the word that an item of the value is likely to mean. */
+static struct ni_guess guess_item(const struct ni_option *option, struct ni_span item)
+{
+    struct ni_guess guess = ni_guess_of(item);
+    const char *rest = option->arg;
+    struct ni_span word;
+
+    while (next_word(option, &rest, &word)) {
+        if (!is_placeholder(option, word))
+            ni_guess_try(&guess, word);
+    }
+    if (option->suggest)
+        option->suggest(&guess);
+    return guess;
+}
+
+/* Returns true if the item is a word of the option, or has a number of its own: rails=4. */
+static bool is_word(const struct ni_option *option, struct ni_span item)
+{
+    return option_value(option, item) >= 0 || memchr(item.p, '=', item.n);
+}
+
+/* Puts the word that is likely to be meant by the first item for which there is one. */
+static void put_guessed_item(struct ni_text *t, const struct ni_option *option, const char *value)
+{
+    struct ni_guess guess = ni_guess_of((struct ni_span){value, 0});
+    struct ni_span item;
+
+    while (guess.best.n == 0 && ni_split(&value, ',', &item)) {
+        const struct ni_guess of_item = guess_item(option, item);
+
+        if (!is_word(option, item) && of_item.edits > 0)
+            guess = of_item;
+    }
+    ni_put_guess(t, &guess, "");
+}
+
+void ni_put_wrong(struct ni_text *t, const struct ni_option *option, const char *value)
+{
+    if (*value) {
+        ni_put(t, "`");
+        ni_put_quoted(t, value, strlen(value), 64);
+        ni_put(t, "`");
+    } else {
+        ni_put(t, "the empty value");
+    }
+    ni_put(t, " is not valid; expected ");
+    put_expected(t, option);
+    if (option->arg)
+        put_guessed_item(t, option, value);
 }
 
 void ni_put_variable(struct ni_text *t, const struct ni_option *option)

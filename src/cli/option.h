@@ -3,6 +3,7 @@
 #ifndef NCCL_INIT_CLI_OPTION_H
 #define NCCL_INIT_CLI_OPTION_H
 
+#include "nccl_init/guess.h"
 #include "nccl_init/text.h"
 
 enum {
@@ -15,13 +16,18 @@ enum {
     NI_VERB_SELFTEST = 1 << 6,
     NI_VERB_INSTALL = 1 << 7,
     NI_VERB_PREFLIGHT = 1 << 8,
-    NI_VERB_LOG = 1 << 9
+    NI_VERB_LOG = 1 << 9,
+    NI_VERB_HELP = 1 << 10,
+    NI_VERB_VERSION = 1 << 11
 };
 
-/* Verbs that read the node, or a recording of it. */
 enum {
+    /* verbs that read the node, or a recording of it */
     NI_VERBS_OF_NODE = NI_VERB_RUN | NI_VERB_ENV | NI_VERB_PLAN | NI_VERB_SNAPSHOT | NI_VERB_TOPO |
-                       NI_VERB_DOCTOR | NI_VERB_SELFTEST | NI_VERB_PREFLIGHT
+                       NI_VERB_DOCTOR | NI_VERB_SELFTEST | NI_VERB_PREFLIGHT,
+    /* verbs that only tell of the program: no variable may keep them from that */
+    NI_VERBS_OF_PROGRAM = NI_VERB_HELP | NI_VERB_VERSION,
+    NI_VERBS = NI_VERBS_OF_NODE | NI_VERBS_OF_PROGRAM | NI_VERB_INSTALL | NI_VERB_LOG
 };
 
 /* More bits of ni_option.verbs. */
@@ -48,6 +54,8 @@ struct ni_option {
     int (*take)(const struct ni_option *option, const char *value, void *at);
     size_t at;
     int64_t least, most; /* of a number, in the unit of that member */
+    /* Tries the words that `arg` has no room for; NULL: there are none. */
+    void (*suggest)(struct ni_guess *guess);
     const char *help;
 };
 
@@ -81,8 +89,9 @@ ni_take_value_fn ni_take_require, ni_take_keep_caps, ni_take_drop_caps; /* a str
 
 /* Returns the items of a list: NULL for `none`, else the text. */
 const char *ni_option_list(const char *text);
-/* Puts the values that the option takes: "SECONDS from 0 to 3600". */
-void ni_put_values(struct ni_text *t, const struct ni_option *option);
+/* Puts what is wrong with a value: "`rmda` is not valid; expected one of: auto, rdma, tcp, off; did
+   you mean `rdma`?" */
+void ni_put_wrong(struct ni_text *t, const struct ni_option *option, const char *value);
 
 /* Puts the name of the option's variable: "NCCLINIT_KEEP_CAPS". */
 void ni_put_variable(struct ni_text *t, const struct ni_option *option);

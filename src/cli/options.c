@@ -17,7 +17,7 @@ enum {
     DECIDING = NI_VERB_RUN | NI_VERB_ENV | NI_VERB_PLAN,
     TESTING = NI_VERB_RUN | NI_VERB_SELFTEST | NI_VERB_PREFLIGHT | NI_VERB_DOCTOR,
     ALL = NI_VERBS_OF_NODE,
-    ANY = ALL | NI_VERB_INSTALL | NI_VERB_LOG,
+    ANY = NI_VERBS,
 };
 
 /* The rows are in the order of the help. `run`, `selftest` and `preflight` take --root only to

@@ -25,8 +25,9 @@ gives() {
 # ---- verbs -----------------------------------------------------------------------------------
 
 usage "no argument" "no command*--help*"
-usage "a bare word" "*echo*is not a verb*nccl-init -- echo*" echo hi
-usage "a verb of later" "*is not a verb; see *nccl-init --help*" frobnicate
+usage "a bare word" "*echo*is not a verb; see *nccl-init --help*nccl-init -- echo*" echo hi
+usage "a slip of a verb" "?docter? is not a verb; did you mean ?doctor?[?] *nccl-init -- docter" docter --json
+usage "a verb behind options" "the verb comes first: nccl-init plan*nccl-init * -- plan" --mode=rdma plan
 usage "a bare word behind options" "*before the command*" --mode=off echo hi
 usage "run without a command" "no command*" run
 usage "run -- without a command" "no command*" run --
@@ -57,18 +58,22 @@ gives "a command named as a verb" "plan of mine" -- plan
 usage "unknown option" "*--frob*is not an option of*nccl-init run --help*" --frob -- echo
 usage "unknown option of a verb" "*--frob*is not an option of*nccl-init plan --help*" plan --frob=1
 usage "unknown letter" "*-z*is not an option of*" plan -z
-usage "an abbreviation is no option" "*--mod*is not an option of*" --mod=tcp -- echo
-usage "an option of another verb" "*--json*is not an option of*run*" --json -- echo
-usage "beyond a range" "--wait: ?3601? is not SECONDS from 0 to 3600" plan --wait=3601
-usage "beyond a range, milliseconds" "--seconds: ?61? is not S from 0 to 60" --seconds=61 -- true
-usage "beyond a range, bytes" "--size: ?1K? is not BYTES from 16384 to 68719476736" --size=1K -- true
+usage "an abbreviation is no option" "?--mod? is not an option of ?run?; did you mean ?--mode?[?]" --mod=tcp -- echo
+usage "an option of other verbs" "?--expect? is not an option of ?run?, but of ?log?" --expect=rdma -- echo
+usage "an option of three verbs" "?--deadline? is not an option of ?plan?, but of ?run?, ?doctor? and ?selftest?" plan --deadline=1
+usage "a slip of an id" "--ignore: ?shm.default,hca.port.dwn? is not valid; expected a list of: none, FINDING; did you mean ?hca.port.down?[?]" \
+    doctor --ignore=shm.default,hca.port.dwn
+usage "a slip in a list" "--require: *; did you mean ?gpus?[?]" --require=rails=4,rdma,gpsu -- echo
+usage "beyond a range" "--wait: ?3601? is not valid; expected SECONDS from 0 to 3600" plan --wait=3601
+usage "beyond a range, milliseconds" "--seconds: ?61? is not valid; expected S from 0 to 60" --seconds=61 -- true
+usage "beyond a range, bytes" "--size: ?1K? is not valid; expected BYTES from 16384 to 68719476736" --size=1K -- true
 with=NCCLINIT_RANKS=16385
-usage "beyond a range, by variable" "NCCLINIT_RANKS: ?16385? is not auto|N from 0 to 16384" preflight
+usage "beyond a range, by variable" "NCCLINIT_RANKS: ?16385? is not valid; expected one of: auto, N from 0 to 16384" preflight
 for pair in '--json --rules' '--json --gids' '--rules --gids'; do
     # shellcheck disable=SC2086 # words
     usage "plan $pair" "*exclude each other" plan $pair
 done
-usage "bad value" "--mode:*rmda*auto|rdma|tcp|off" --mode=rmda -- echo
+usage "bad value" "--mode: ?rmda? is not valid; expected one of: auto, rdma, tcp, off; did you mean ?rdma?[?]" --mode=rmda -- echo
 usage "empty value" "--mode: *" --mode= -- echo
 usage "missing value" "*--mode*needs a value*" plan --mode
 usage "a switch takes no value" "*--json*takes no value" plan --json=1
@@ -117,6 +122,15 @@ out=$("$bin" --version)
 matches "--version" "nccl-init [0-9]*jansson*" "$out"
 NCCLINIT_MODE=nonsense "$bin" plan --help >/dev/null && status=0 || status=$?
 same "help in spite of a wrong variable" 0 "$status"
+same "help: as --help" "$("$bin" --help)" "$("$bin" help)"
+same "help of a verb: as its --help" "$("$bin" topo --help)" "$("$bin" help topo)"
+usage "help of no verb" "?tpoo? is not a verb; did you mean ?topo?[?]" help tpoo
+usage "help of nothing near" "?frobnicate? is not a verb; see ?nccl-init --help?" help frobnicate
+usage "help of two verbs" "?help? takes one verb, not ?topo? too" help plan topo
+for args in -V version; do
+    same "$args: as --version" "$("$bin" --version)" "$(NCCLINIT_MODE=nonsense NCCLINIT_LOG_LEVEL=no "$bin" $args 2>&1)"
+done
+usage "version takes nothing" "*takes no operands*" version 2
 "$bin" --help >/dev/full 2>"$dir/err" && status=0 || status=$?
 same "--help on a full disk: status" 1 "$status"
 
@@ -161,7 +175,7 @@ with=NCCLINIT_PREFLIGHT=requier
 gives "env does not read it" "" env --mode=off
 out=$(NCCLINIT_PREFLIGHT=requier "$bin" plan --mode=tcp 2>&1)
 matches "plan says what run would do" \
-    "*The command would not be started: NCCLINIT_PREFLIGHT: ?requier? is not *error: require.unclear: NCCLINIT_PREFLIGHT*" "$out"
+    "*The command would not be started: NCCLINIT_PREFLIGHT: ?requier? is not valid*error: require.unclear: NCCLINIT_PREFLIGHT*" "$out"
 NCCLINIT_PREFLIGHT=requier "$bin" doctor --mode=off >"$dir/out" 2>&1 && status=0 || status=$?
 matches "doctor too" "1 *error: require.unclear: NCCLINIT_PREFLIGHT*" "$status $(cat "$dir/out")"
 out=$(NCCLINIT_FROB=1 NCCLINIT_LOG_LEVEL=warn "$bin" -- true 2>&1)

@@ -177,7 +177,7 @@ if [ -x "$program" ]; then
 				sub(/, [a-z]*$/, " and&", who)
 				sub(/ and, /, " and ", who)
 				if (n[option] == count) who = "every verb"
-				if (n[option] == count - 2 && who !~ /install|log/) who = "every verb but log and install"
+				if (n[option] == count - 4 && who !~ /install|log|help|version/) who = "every verb that reads the node"
 				print option " For " who
 			}
 		}' "$tmp/help-table" | sort >"$tmp/help-options"

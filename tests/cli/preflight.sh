@@ -24,7 +24,7 @@ usage "no rank" "*rank*" preflight --peers=localhost
 usage "a rank too large" "*rank*" preflight --peers=localhost --rank=2 --ranks=2
 usage "a recorded node" "*preflight*uses this machine*" preflight --root="$(nodes)/h100-12dev.tree"
 usage "--preflight of the verb" "*is not an option of \`preflight\`*" preflight --preflight=warn
-usage "--preflight=on" "--preflight: \`on\` is not off|warn|require" --preflight=on -- true
+usage "--preflight=on" "--preflight: \`on\` is not valid; expected one of: off, warn, require" --preflight=on -- true
 out=$("$bin" preflight --peers=localhost --rank=0 --ranks=1 2>err) && status=0 || status=$?
 matches "one pod" "0 preflight: not tested: one pod takes part: *no port*" "$status $out"
 : >told

@@ -48,7 +48,7 @@ for wrong in size=0 size=16383 size=65G size=x bytes=0 bytes=1025G bytes=-1 dead
     usage "--$wrong" "--${wrong%%=*}: \`${wrong#*=}\` is not *" selftest "--$wrong"
     usage "run --$wrong" "--${wrong%%=*}: \`${wrong#*=}\` is not *" run "--$wrong" -- true
 done
-usage "--selftest=on" "--selftest: \`on\` is not off|warn|require" --selftest=on -- true
+usage "--selftest=on" "--selftest: \`on\` is not valid; expected one of: off, warn, require" --selftest=on -- true
 NCCLINIT_SIZE=1 usage "NCCLINIT_SIZE" "NCCLINIT_SIZE: \`1\` is not *" selftest
 
 # ---- before a command ------------------------------------------------------------------------

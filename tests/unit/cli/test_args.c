@@ -306,26 +306,31 @@ static void test_wrong(void **state)
         {NI_VERB_RUN, "--frob", "`--frob` is not an option of `run`; see `nccl-init run --help`"},
         {NI_VERB_PLAN, "--frob=1",
          "`--frob` is not an option of `plan`; see `nccl-init plan --help`"},
-        {NI_VERB_RUN, "--mod=tcp", "`--mod` is not an option of `run`; see `nccl-init run --help`"},
+        {NI_VERB_RUN, "--mod=tcp", "`--mod` is not an option of `run`; did you mean `--mode`?"},
         {NI_VERB_RUN, "-x", "`-x` is not an option of `run`; see `nccl-init run --help`"},
         {NI_VERB_RUN, "--=x", "`--` is not an option of `run`; see `nccl-init run --help`"},
-        {NI_VERB_RUN, "---mode=tcp",
-         "`---mode` is not an option of `run`; see `nccl-init run --help`"},
-        {NI_VERB_RUN, "-o f", "`-o` is not an option of `run`; see `nccl-init run --help`"},
+        {NI_VERB_RUN, "---mode=tcp", "`---mode` is not an option of `run`; did you mean `--mode`?"},
+        {NI_VERB_RUN, "-o f", "`-o` is not an option of `run`, but of `env` and `snapshot`"},
         {NI_VERB_ENV, "--strict",
-         "`--strict` is not an option of `env`; see `nccl-init env --help`"},
+         "`--strict` is not an option of `env`, but of `run`, `doctor`, `selftest` and "
+         "`preflight`"},
         {NI_VERB_PLAN, "--json=1", "`--json` takes no value"},
         {NI_VERB_RUN, "--mode", "`--mode` needs a value: auto|rdma|tcp|off"},
-        {NI_VERB_RUN, "--mode=x", "--mode: `x` is not auto|rdma|tcp|off"},
-        {NI_VERB_RUN, "--mode TCP", "--mode: `TCP` is not auto|rdma|tcp|off"},
-        {NI_VERB_RUN, "--mode --", "--mode: `--` is not auto|rdma|tcp|off"},
-        {NI_VERB_RUN, "--mode= x", "--mode: `` is not auto|rdma|tcp|off"},
-        {NI_VERB_RUN, "--memlock _", "--memlock: `` is not max|keep|BYTES"},
+        {NI_VERB_RUN, "--mode=x",
+         "--mode: `x` is not valid; expected one of: auto, rdma, tcp, off"},
+        {NI_VERB_RUN, "--mode TPC",
+         "--mode: `TPC` is not valid; expected one of: auto, rdma, tcp, off; did you mean `tcp`?"},
+        {NI_VERB_RUN, "--mode --",
+         "--mode: `--` is not valid; expected one of: auto, rdma, tcp, off"},
+        {NI_VERB_RUN, "--mode= x",
+         "--mode: the empty value is not valid; expected one of: auto, rdma, tcp, off"},
+        {NI_VERB_RUN, "--memlock _",
+         "--memlock: the empty value is not valid; expected one of: max, keep, BYTES"},
     };
 
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
-        char want[128];
+        char want[192];
 
         assert_int_equal(parse(cases[i].verb, cases[i].line), NI_EXIT_REFUSED);
         assert_true(ni_format(want, sizeof(want), "nccl-init: error: %s\n", cases[i].message));
@@ -442,8 +447,9 @@ static void test_variables(void **state)
     assert_int_equal(context.taken, bit("hcas") | bit("mode") | bit("strict"));
     /* A wrong value counts where the option belongs to the verb. */
     assert_int_equal(parse_env(NI_VERB_ENV, entry, false, 0), NI_EXIT_REFUSED);
-    assert_string_equal(said, "nccl-init: error: NCCLINIT_FORMAT: `nonsense` is not "
-                              "sh|k8s|docker|nccl.conf|json\n");
+    assert_string_equal(said,
+                        "nccl-init: error: NCCLINIT_FORMAT: `nonsense` is not valid; expected "
+                        "one of: sh, k8s, docker, nccl.conf, json\n");
 }
 
 static void test_wrong_variables(void **state)
@@ -465,7 +471,8 @@ static void test_wrong_variables(void **state)
         assert_int_equal(findings->at[i].id, NI_F_OPTION_INVALID);
     assert_string_equal(findings->at[0].subject, "NCCLINIT_"); /* by name */
     assert_string_equal(findings->at[1].subject, "NCCLINIT_FROB");
-    assert_string_equal(findings->at[2].message, "`yes` is not auto|off|PIX|PXB|PHB|SYS");
+    assert_string_equal(findings->at[2].message,
+                        "`yes` is not valid; expected one of: auto, off, PIX, PXB, PHB, SYS");
     assert_int_equal(options->policy.mode, NI_MODE_TCP); /* the rest is still read */
     assert_int_equal(options->policy.gdr, NI_DIST_UNKNOWN);
     assert_int_equal(parse_env(NI_VERB_PLAN, unknown, false, 0), NI_EXIT_REFUSED);
@@ -473,14 +480,15 @@ static void test_wrong_variables(void **state)
 }
 
 /* One entry, for `run`: the command is not started, and one line says why. */
-static void unclear(const char *entry, const char *line)
+static void unclear(const char *entry, const char *reason)
 {
-    char text[128];
+    char text[128], line[320];
     char *const env[] = {text, (char[]){"NCCLINIT_FROB=1"}, NULL};
 
     (void)reset(NULL);
     assert_true(ni_copy(text, sizeof(text), entry));
     assert_int_equal(parse_env(NI_VERB_RUN, env, false, 0), NI_EXIT_REFUSED);
+    assert_true(ni_format(line, sizeof(line), "nccl-init: error: %s\n", reason));
     assert_string_equal(said, line);
 }
 
@@ -488,21 +496,24 @@ static void test_unclear_demands(void **state)
 {
     (void)state;
     unclear("NCCLINIT_REQUIRE=rails=4,fast",
-            "nccl-init: error: NCCLINIT_REQUIRE: `rails=4,fast` is not "
-            "none|rdma|gdr|memlock|roce-v2|rails=N|gpus|selftest|preflight,...\n");
-    unclear("NCCLINIT_MODE=rmda", "nccl-init: error: NCCLINIT_MODE: `rmda` is not "
-                                  "auto|rdma|tcp|off\n");
-    unclear("NCCLINIT_MODE=",
-            "nccl-init: error: NCCLINIT_MODE: the empty value is not auto|rdma|tcp|off\n");
-    unclear("NCCLINIT_PREFLIGHT=requier", "nccl-init: error: NCCLINIT_PREFLIGHT: `requier` is not "
-                                          "off|warn|require\n");
-    unclear("NCCLINIT_SELFTEST=requre", "nccl-init: error: NCCLINIT_SELFTEST: `requre` is not "
-                                        "off|warn|require\n");
-    unclear("NCCLINIT_STRICT=maybe", "nccl-init: error: NCCLINIT_STRICT: `maybe` is not 0 or 1\n");
-    unclear("NCCLINIT_REQIRE=rdma", "nccl-init: error: NCCLINIT_REQIRE: no option has this "
-                                    "variable; did you mean NCCLINIT_REQUIRE=rdma?\n");
-    unclear("NCCL_INIT_REQUIRE=rdma", "nccl-init: error: NCCL_INIT_REQUIRE: no option has this "
-                                      "variable; did you mean NCCLINIT_REQUIRE=rdma?\n");
+            "NCCLINIT_REQUIRE: `rails=4,fast` is not valid; expected a list of: none, rdma, gdr, "
+            "memlock, roce-v2, rails=N, gpus, selftest, preflight");
+    unclear("NCCLINIT_MODE=rmda", "NCCLINIT_MODE: `rmda` is not valid; expected one of: auto, "
+                                  "rdma, tcp, off; did you mean `rdma`?");
+    unclear("NCCLINIT_MODE=", "NCCLINIT_MODE: the empty value is not valid; expected one of: auto, "
+                              "rdma, tcp, off");
+    unclear("NCCLINIT_PREFLIGHT=requier",
+            "NCCLINIT_PREFLIGHT: `requier` is not valid; expected one of: off, warn, require; did "
+            "you mean `require`?");
+    unclear("NCCLINIT_SELFTEST=requre",
+            "NCCLINIT_SELFTEST: `requre` is not valid; expected one of: off, warn, require; did "
+            "you mean `require`?");
+    unclear("NCCLINIT_STRICT=maybe",
+            "NCCLINIT_STRICT: `maybe` is not valid; expected one of: 1, 0");
+    unclear("NCCLINIT_REQIRE=rdma", "NCCLINIT_REQIRE: no option has this variable; did you mean "
+                                    "NCCLINIT_REQUIRE=rdma?");
+    unclear("NCCL_INIT_REQUIRE=rdma", "NCCL_INIT_REQUIRE: no option has this variable; did you "
+                                      "mean NCCLINIT_REQUIRE=rdma?");
 }
 
 /* The slip is in the prefix. What is farther off is another program's, and nothing is said of it. */
@@ -618,13 +629,16 @@ static void test_unclear_elsewhere(void **state)
     assert_int_equal(context.findings.n, 1);
     assert_int_equal(context.findings.at[0].id, NI_F_REQUIRE_UNCLEAR);
     assert_string_equal(context.findings.at[0].subject, "NCCLINIT_PREFLIGHT");
-    assert_string_equal(policy->unclear, "NCCLINIT_PREFLIGHT: `requier` is not off|warn|require");
+    assert_string_equal(policy->unclear,
+                        "NCCLINIT_PREFLIGHT: `requier` is not valid; expected one of: off, warn, "
+                        "require; did you mean `require`?");
     (void)reset(NULL);
     assert_int_equal(parse_env(NI_VERB_ENV, own, true, 0), 0);
     assert_int_equal(parse_env(NI_VERB_ENV, near, true, 0), 0);
     assert_int_equal(parse_env(NI_VERB_PLAN, entry, true, 0), 0);
     assert_int_equal(context.findings.n, 3);
-    assert_true(ni_has_prefix(policy->unclear, "NCCLINIT_REQUIRE: `fast` is not none|"));
+    assert_true(ni_has_prefix(policy->unclear,
+                              "NCCLINIT_REQUIRE: `fast` is not valid; expected a list of: none, "));
     assert_non_null(strstr(policy->unclear, "; NCCLINIT_REQIRE: no option has this variable"));
     (void)reset(NULL);
     assert_int_equal(parse_env(NI_VERB_ENV, own, true, bit("require")), 0);
