@@ -56,7 +56,7 @@ static int take_recorded_environ(struct ni_context *ctx)
     if (n >= 0 && !entry)
         n = -ENOMEM;
     if (n < 0)
-        return ni_usage(ctx, "%.512s: %s: %s", ctx->options.root, recorded_environ,
+        return ni_usage(ctx, "--root: %.512s: %s: %s", ctx->options.root, recorded_environ,
                         NI_ERRNO((int)n));
     p = ctx->recorded;
     for (size_t i = 0; p < ctx->recorded + n; p += strlen(p) + 1)
@@ -98,12 +98,12 @@ static int open_root(struct ni_context *ctx)
         return 0;
     }
     if (r == -EINVAL && line > 0)
-        return ni_usage(ctx, "%.512s:%u: this line is not in the .tree format", ctx->options.root,
-                        line);
+        return ni_usage(ctx, "--root: %.512s:%u: this line is not in the .tree format",
+                        ctx->options.root, line);
     if (r == -ENOSYS)
         return ni_usage(ctx, "--root needs openat2, which this kernel or a seccomp filter lacks");
-    /* the path is cut, so that the reason after it is not lost */
-    return ni_usage(ctx, "%.512s: %s", ctx->options.root, NI_ERRNO(r));
+    /* The reason must not be lost after a long path. */
+    return ni_usage(ctx, "--root: %.512s: %s", ctx->options.root, NI_ERRNO(r));
 }
 
 void ni_flow_decide(struct ni_context *ctx)

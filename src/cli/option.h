@@ -54,6 +54,7 @@ struct ni_option {
     int (*take)(const struct ni_option *option, const char *value, void *at);
     size_t at;
     int64_t least, most; /* of a number, in the unit of that member */
+    const char *also;    /* "warning=warn": a word that people write for one of its values; NULL */
     /* Tries the words that `arg` has no room for; NULL: there are none. */
     void (*suggest)(struct ni_guess *guess);
     const char *help;
@@ -72,13 +73,14 @@ typedef int ni_take_value_fn(const struct ni_option *option, const char *text, v
 
 /* Readers, by the type of *at. */
 ni_take_value_fn ni_take_word;   /* an enum whose values are in the order of the words */
-ni_take_value_fn ni_take_switch; /* a bool; "0" or "1" */
+ni_take_value_fn ni_take_switch; /* a bool: 1 or 0, also as true, yes, on and their opposites */
 ni_take_value_fn ni_take_path;   /* a const char *; not empty */
 ni_take_value_fn
     ni_take_variable_or_path; /* a const char *: the name of a variable, or the path of a file */
 ni_take_value_fn
     ni_take_number; /* an unsigned within the bounds of the option; `auto` is -1 if -1 is one */
-ni_take_value_fn ni_take_bytes; /* an int64_t within the bounds; K, M and G count in 1024s */
+ni_take_value_fn ni_take_seconds; /* such a number; also 20s, 2m, 1h */
+ni_take_value_fn ni_take_bytes;   /* an int64_t within the bounds; K, M and G count in 1024s */
 ni_take_value_fn
     ni_take_milliseconds; /* an unsigned, from seconds with up to three digits after a point */
 ni_take_value_fn ni_take_memlock; /* an int64_t: bytes, `max` or `keep` */

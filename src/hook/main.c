@@ -236,6 +236,8 @@ static void check_values(int changes)
 {
     if (options.folder[0] != '/' || !is_plain_path(options.program))
         options.wrong = options.folder[0] != '/' ? options.folder : options.program;
+    if (strcmp(options.memlock_text, "unlimited") == 0)
+        options.memlock_text = "max";
     if (strcmp(options.memlock_text, "max") != 0 &&
         ni_parse_bytes(options.memlock_text, 0, NI_UNLIMITED - 1, &options.memlock) < 0)
         options.wrong = options.memlock_text;

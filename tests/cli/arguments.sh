@@ -79,10 +79,10 @@ usage "missing value" "*--mode*needs a value*" plan --mode
 usage "a switch takes no value" "*--json*takes no value" plan --json=1
 usage "control bytes are escaped" '`--x\\x0ay*' "--x
 y" -- echo
-for bad in 1x -1 '' 1KK K 99999999999999999999 9223372036854775807 0x10 ' 1'; do
+for bad in 1x -1 '' 1KK 1KB 1T K 99999999999999999999 9223372036854775807 0x10 ' 1'; do
     usage "memlock '$bad'" "--memlock: *" "--memlock=$bad" -- echo
 done
-for good in max keep 0 65536 64K 1G 8796093022207M; do
+for good in max keep unlimited 0 65536 64K 64k 1G 1GiB 8Gi 8796093022207M; do
     gives "memlock '$good'" "hi" "--memlock=$good" -- echo hi
 done
 for bad in '' ',' 'a,' a:0 a:256 a:x a:1:1 =a ^a 'a b' ../a .; do
@@ -140,9 +140,9 @@ usage "run with a root" "*uses this machine*plan --root*" --root "$dir/empty" --
 with=NCCLINIT_ROOT=$dir/empty
 usage "run with NCCLINIT_ROOT" "*uses this machine*NCCLINIT_ROOT*" -- echo hi
 gives "run with root /" "hi" --root=/ -- echo hi
-usage "a root that is not there" "*/none: ENOENT*" plan --root "$dir/none"
+usage "a root that is not there" "--root: */none: ENOENT*" plan --root "$dir/none"
 printf 'x nonsense\n' >"$dir/bad.tree"
-usage "a root that is no tree" "*bad.tree:1: *" plan --root "$dir/bad.tree"
+usage "a root that is no tree" "--root: *bad.tree:1: *" plan --root "$dir/bad.tree"
 
 # ---- NCCLINIT_ -------------------------------------------------------------------------------
 

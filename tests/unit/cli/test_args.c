@@ -19,6 +19,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
@@ -230,6 +231,7 @@ static void test_words(void **state)
          NI_LOG_TEXT},
         {"--format=json", NI_MODE_AUTO, NI_FMT_JSON, NI_LOG_INFO, NI_LOG_TEXT},
     };
+    static const char *const yes_no[] = {"0", "1", "false", "TRUE", "no", "yes", "off", "on"};
     static const struct {
         const char *word;
         enum ni_distance level;
@@ -249,6 +251,22 @@ static void test_words(void **state)
         assert_int_equal(take("gdr", levels[i].word), 0);
         assert_int_equal(options->policy.gdr, levels[i].level);
     }
+    /* as people write them */
+    assert_int_equal(
+        parse(NI_VERB_ENV, "--mode=TCP --log-level=warning --gdr=phb --memlock=unlimited"), 0);
+    assert_int_equal(options->policy.mode, NI_MODE_TCP);
+    assert_int_equal(options->log_level, NI_LOG_WARN);
+    assert_int_equal(options->policy.gdr, NI_DIST_PHB);
+    assert_true(options->policy.memlock == NI_UNLIMITED);
+    assert_int_equal(take("memlock", "8Gi"), 0);
+    assert_true(options->policy.memlock == INT64_C(8) << 30);
+    for (unsigned i = 0; i < NI_COUNT(yes_no); i++) {
+        assert_int_equal(take("strict", yes_no[i]), 0);
+        assert_int_equal(options->strict, i % 2);
+    }
+    assert_int_equal(take("strict", "maybe"), -EINVAL);
+    assert_int_equal(take("log-level", "warnings"), -EINVAL);
+    assert_int_equal(take("memlock", "warning"), -EINVAL);
     assert_int_equal(take("memlock", "BYTES"), -EINVAL);
     assert_int_equal(take("require", "rails=N"), -EINVAL);
 }
@@ -370,7 +388,7 @@ static void test_for(void **state)
         {"ucx,all", NI_FOR_ALL - 1},
         {"nccl,", 0},
         {",nccl", 0},
-        {"NCCL", 0},
+        {"NCCL,UCX", NI_FOR_NCCL | NI_FOR_UCX},
         {"nccl ucx", 0},
         {"nccl, ucx", 0},
         {"ncc", 0},
@@ -392,8 +410,23 @@ static void test_wait(void **state)
         const char *value;
         int want; /* -1: refused */
     } cases[] = {
-        {"0", 0},   {"10", 10}, {"3600", 3600}, {"3601", -1}, {"-1", -1},
-        {"1s", -1}, {"", -1},   {" 1", -1},     {"0x1", -1},  {"99999999999999999999", -1},
+        {"0", 0},
+        {"10", 10},
+        {"3600", 3600},
+        {"3601", -1},
+        {"-1", -1},
+        {"20s", 20},
+        {"1m", 60},
+        {"1H", 3600},
+        {"2h", -1},
+        {"61m", -1},
+        {"s", -1},
+        {"1 s", -1},
+        {"1d", -1},
+        {"", -1},
+        {" 1", -1},
+        {"0x1", -1},
+        {"99999999999999999999", -1},
     };
 
     (void)state;
@@ -710,7 +743,7 @@ static void test_selftest(void **state)
                                         "--size=65G",
                                         "--size=64",
                                         "--size=-1M",
-                                        "--size=64MiB",
+                                        "--size=64MB",
                                         "--bytes=0",
                                         "--bytes=-1",
                                         "--bytes=1025G",
@@ -719,7 +752,7 @@ static void test_selftest(void **state)
                                         "--deadline=3601",
                                         "--deadline=",
                                         "--deadline=1.5",
-                                        "--deadline=10s",
+                                        "--deadline=2h",
                                         "--selftest=on",
                                         "--selftest=require,warn"};
 
@@ -733,6 +766,10 @@ static void test_selftest(void **state)
     assert_int_equal(ni_selftest_options.size, 16384);
     assert_int_equal(ni_selftest_options.bytes, 1);
     assert_int_equal(ni_selftest_options.deadline, 1);
+    assert_int_equal(parse(NI_VERB_RUN, "--size=64MiB --bytes=2ki --deadline=10s"), 0);
+    assert_int_equal(ni_selftest_options.size, 64 << 20);
+    assert_int_equal(ni_selftest_options.bytes, 2048);
+    assert_int_equal(ni_selftest_options.deadline, 10);
     assert_int_equal(parse(NI_VERB_SELFTEST, "--size=64G --bytes=1024G --deadline=3600"), 0);
     assert_true(ni_selftest_options.size == INT64_C(64) << 30);
     assert_true(ni_selftest_options.bytes == INT64_C(1) << 40);
@@ -751,7 +788,8 @@ static void test_preflight(void **state)
         "--preflight=on",   "--rank=-1",        "--rank=16385", "--rank=",        "--ranks=3:4",
         "--port=0",         "--port=65536",     "--within=0",   "--within=86401", "--seconds=61",
         "--seconds=60.001", "--seconds=0.1234", "--seconds=1.", "--seconds=.5",   "--seconds=-1",
-        "--seconds=1e3",    "--peers=",         "--job=",       "--once=",        "--svg="};
+        "--seconds=1e3",    "--seconds=1.s",    "--seconds=s",  "--seconds=1ms",  "--peers=",
+        "--job=",           "--once=",          "--svg="};
 
     (void)state;
     assert_int_equal(options->policy.preflight, NI_DEMAND_OFF);
@@ -770,6 +808,10 @@ static void test_preflight(void **state)
     assert_int_equal(parse(NI_VERB_RUN, "--preflight=require --seconds=0.05 --within=1"), 0);
     assert_int_equal(options->policy.preflight, NI_DEMAND_REQUIRE);
     assert_int_equal(ni_preflight_options.move_ms, 50);
+    assert_int_equal(parse(NI_VERB_RUN, "--seconds=0.5s"), 0);
+    assert_int_equal(ni_preflight_options.move_ms, 500);
+    assert_int_equal(parse(NI_VERB_RUN, "--seconds=2s"), 0);
+    assert_int_equal(ni_preflight_options.move_ms, 2000);
     assert_int_equal(parse(NI_VERB_RUN, "--seconds=60"), 0);
     assert_int_equal(ni_preflight_options.move_ms, 60000);
     assert_int_equal(parse(NI_VERB_RUN, "--seconds=0 --rank=auto"), 0);
