@@ -333,6 +333,5 @@ int ni_args_env(struct ni_context *ctx, const struct ni_env *env, bool recorded)
     ni_options_settle(&ctx->options, runs);
     if (!runs || recorded || !policy->unclear[0])
         return 0;
-    ni_last_words(ctx, policy->unclear, false);
-    return NI_EXIT_REFUSED;
+    return ni_refuse(ctx, policy->unclear, false);
 }

@@ -241,7 +241,7 @@ static enum verdict conclude(struct ni_context *ctx, const struct ni_verdict *ve
     else if (enough || !must)
         ni_say(ctx, calm ? NI_LOG_INFO : NI_LOG_WARN, "preflight: %s", verdict->line);
     if (must && !enough)
-        ni_last_words(ctx, ctx->plan.refuse_why, true);
+        (void)ni_refuse(ctx, ctx->plan.refuse_why, true);
     else if (!runs && !enough)
         ni_leave_reason(ctx, why.buf, true);
     return enough && told ? byte_of(verdict->outcome) : BAD;

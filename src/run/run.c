@@ -108,7 +108,7 @@ static const char *refusal_of(const struct ni_context *ctx)
     if (ctx->plan.refuse)
         return ctx->plan.refuse_why;
     if (ctx->options.strict && ni_exit_status(ctx) != 0)
-        return "not started: --strict, and there are warnings or errors";
+        return "--strict, and there are warnings or errors";
     return NULL;
 }
 
@@ -137,7 +137,7 @@ static int start(struct ni_context *ctx, const char **refusal)
         why = NI_TEXT(2048);
         status = ni_exec(ctx->operands, envp ? envp : ctx->own.entry, &why, &too_big);
     }
-    ni_last_words(ctx, why.buf, false);
+    (void)ni_refuse(ctx, why.buf, false);
     return status;
 }
 
@@ -173,9 +173,9 @@ int ni_cmd_run(struct ni_context *ctx)
     }
     /* a demand for a good verdict has reported it already */
     if (!refusal && (policy->require & NI_REQUIRE_PREFLIGHT) == 0)
-        refusal = "not started: --strict, and the preflight is bad";
+        refusal = "--strict, and the preflight is bad";
     if (refusal)
-        ni_last_words(ctx, refusal, true);
+        (void)ni_refuse(ctx, refusal, true);
     ni_leave_snapshot(ctx, ni_run_options.refusal_snapshot);
     return NI_EXIT_REFUSED;
 }

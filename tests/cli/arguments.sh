@@ -161,16 +161,16 @@ matches "run tells the unknown value" "*warning: option.invalid: NCCLINIT_GDR: *
 # A demand that cannot be understood is not met.
 for pair in REQUIRE=rails=4,fast MODE=rmda MODE= PREFLIGHT=requier SELFTEST=requre STRICT=maybe REQIRE=rdma; do
     with=NCCLINIT_$pair
-    usage "run, NCCLINIT_$pair" "NCCLINIT_${pair%%=*}*" -- echo hi
+    usage "run, NCCLINIT_$pair" "command not started: NCCLINIT_${pair%%=*}*" -- echo hi
 done
 with=NCCLINIT_REQIRE=rdma
-usage "run, a demand's name" "NCCLINIT_REQIRE: no option has this variable; did you mean NCCLINIT_REQUIRE=rdma[?]" -- echo hi
+usage "run, a demand's name" "command not started: NCCLINIT_REQIRE: no option has this variable; did you mean NCCLINIT_REQUIRE=rdma[?]" -- echo hi
 with=NCCLINIT_MODE=rmda
 gives "the command line wins over a wrong demand" "hi" --mode=off -- echo hi
 : >"$dir/log"
 NCCLINIT_TERMINATION_LOG=$dir/log NCCLINIT_MODE=rmda NCCLINIT_REQIRE=x "$bin" -- true 2>"$dir/err"
 same "a wrong demand: the termination log is standard error" "1 $(cat "$dir/err")" "$(wc -l <"$dir/log") $(cat "$dir/log")"
-matches "a wrong demand: all of them" "nccl-init: error: NCCLINIT_MODE: *; NCCLINIT_REQIRE: *" "$(cat "$dir/log")"
+matches "a wrong demand: all of them" "nccl-init: error: command not started: NCCLINIT_MODE: *; NCCLINIT_REQIRE: *" "$(cat "$dir/log")"
 with=NCCLINIT_PREFLIGHT=requier
 gives "env does not read it" "" env --mode=off
 out=$(NCCLINIT_PREFLIGHT=requier "$bin" plan --mode=tcp 2>&1)

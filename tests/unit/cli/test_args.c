@@ -521,7 +521,8 @@ static void unclear(const char *entry, const char *reason)
     (void)reset(NULL);
     assert_true(ni_copy(text, sizeof(text), entry));
     assert_int_equal(parse_env(NI_VERB_RUN, env, false, 0), NI_EXIT_REFUSED);
-    assert_true(ni_format(line, sizeof(line), "nccl-init: error: %s\n", reason));
+    assert_true(
+        ni_format(line, sizeof(line), "nccl-init: error: command not started: %s\n", reason));
     assert_string_equal(said, line);
 }
 
