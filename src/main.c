@@ -51,16 +51,17 @@ static const struct ni_verb verbs[] = {
      "Tells what NCCL did, from what it printed with NCCL_DEBUG=INFO, and what went wrong. Exit "
      "status 1 if there is an error, or RDMA was meant and sockets were used."},
     {"install", NI_VERB_INSTALL, ni_cmd_install, 0, "DIR|FILE",
-     "Copies this program into a directory, or as FILE, such as a volume that an init container "
-     "shares. An existing file is replaced as a whole."},
+     "Copies this program into a directory, such as a volume that an init container shares; as "
+     "FILE if one is there, or with --file. An existing file is replaced as a whole."},
     {"help", NI_VERB_HELP, ni_cmd_help, 0, "[VERB]", "Lists the verbs, or the options of one."},
     {"version", NI_VERB_VERSION, ni_cmd_version, 0, NULL,
      "Tells the version, and those of the libraries linked in."},
 };
 /* The table of options, in the order of the help. */
 static const struct ni_option_rows *const options[] = {
-    &ni_policy_rows, &ni_demand_rows, &ni_run_rows, &ni_selftest_rows, &ni_preflight_rows,
-    &ni_doctor_rows, &ni_common_rows, &ni_env_rows, &ni_log_rows,      &ni_plan_rows,
+    &ni_policy_rows,    &ni_demand_rows, &ni_run_rows,    &ni_selftest_rows,
+    &ni_preflight_rows, &ni_doctor_rows, &ni_common_rows, &ni_env_rows,
+    &ni_install_rows,   &ni_log_rows,    &ni_plan_rows,
 };
 const struct ni_program ni_main_program = {verbs, NI_COUNT(verbs), options, NI_COUNT(options)};
 
