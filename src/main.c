@@ -12,6 +12,7 @@
 #include "cli/program.h"
 #include "cli/start.h"
 #include "doctor/doctor.h"
+#include "doctor/explain.h"
 #include "log/log.h"
 #include "nccl_init/base.h"
 #include "plan/plan.h"
@@ -53,6 +54,10 @@ static const struct ni_verb verbs[] = {
     {"install", NI_VERB_INSTALL, ni_cmd_install, 0, "DIR|FILE",
      "Copies this program into a directory, such as a volume that an init container shares; as "
      "FILE if one is there, or with --file. An existing file is replaced as a whole."},
+    {"explain", NI_VERB_EXPLAIN, ni_cmd_explain, 0, "[ID...]",
+     "Shows what a finding means, how the fault looks without this program, and who can mend it, "
+     "by "
+     "the finding's id. Without an id it lists all."},
     {"help", NI_VERB_HELP, ni_cmd_help, 0, "[VERB]", "Lists the verbs, or the options of one."},
     {"version", NI_VERB_VERSION, ni_cmd_version, 0, NULL,
      "Tells the version, and those of the libraries linked in."},

@@ -147,6 +147,9 @@ _nccl_init() {
         __nccl_init_command "${at[-1]}"
     elif [[ $verb == install ]]; then
         __nccl_init_files "$cur"
+    elif [[ $verb == explain ]]; then
+        # shellcheck disable=SC2046 # a word each
+        __nccl_init_add "$cur" $("$program" explain 2>/dev/null | sed -n 's/^  \([a-z][^ ]*\) .*/\1/p')
     elif [[ $verb == help ]]; then
         # shellcheck disable=SC2046 # a word each
         __nccl_init_add "$cur" $(__nccl_init_verbs "$program")

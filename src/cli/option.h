@@ -18,7 +18,8 @@ enum {
     NI_VERB_PREFLIGHT = 1 << 8,
     NI_VERB_LOG = 1 << 9,
     NI_VERB_HELP = 1 << 10,
-    NI_VERB_VERSION = 1 << 11
+    NI_VERB_VERSION = 1 << 11,
+    NI_VERB_EXPLAIN = 1 << 12
 };
 
 enum {
@@ -26,7 +27,7 @@ enum {
     NI_VERBS_OF_NODE = NI_VERB_RUN | NI_VERB_ENV | NI_VERB_PLAN | NI_VERB_SNAPSHOT | NI_VERB_TOPO |
                        NI_VERB_DOCTOR | NI_VERB_SELFTEST | NI_VERB_PREFLIGHT,
     /* verbs that only tell of the program: no variable may keep them from that */
-    NI_VERBS_OF_PROGRAM = NI_VERB_HELP | NI_VERB_VERSION,
+    NI_VERBS_OF_PROGRAM = NI_VERB_HELP | NI_VERB_VERSION | NI_VERB_EXPLAIN,
     NI_VERBS = NI_VERBS_OF_NODE | NI_VERBS_OF_PROGRAM | NI_VERB_INSTALL | NI_VERB_LOG
 };
 

@@ -49,7 +49,8 @@ void ni_free_text(struct ni_text *t)
 
 enum { COLUMNS = 100, INDENT = 6 };
 
-void ni_put_wrapped(struct ni_text *out, size_t columns, size_t at, const char *s)
+/* Puts the words of s, the first of them in column `at`, in lines that begin in column `indent`. */
+static void put_words(struct ni_text *out, size_t columns, size_t at, size_t indent, const char *s)
 {
     bool first = true;
 
@@ -57,8 +58,8 @@ void ni_put_wrapped(struct ni_text *out, size_t columns, size_t at, const char *
         size_t word = strcspn(s, " "), blanks = strspn(s + word, " ");
 
         if (!first && at + 1 + word > columns) {
-            ni_putf(out, "\n%*s", INDENT, "");
-            at = INDENT;
+            ni_putf(out, "\n%*s", (int)indent, "");
+            at = indent;
         } else if (!first) {
             ni_put(out, " ");
             at++;
@@ -69,6 +70,16 @@ void ni_put_wrapped(struct ni_text *out, size_t columns, size_t at, const char *
         first = false;
     }
     ni_put(out, "\n");
+}
+
+void ni_put_wrapped(struct ni_text *out, size_t columns, size_t at, const char *s)
+{
+    put_words(out, columns, at, INDENT, s);
+}
+
+void ni_put_paragraph(struct ni_text *out, size_t indent, const char *s)
+{
+    put_words(out, COLUMNS, indent, indent, s);
 }
 
 void ni_put_below(struct ni_text *out, const char *s)

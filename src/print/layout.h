@@ -33,6 +33,9 @@ void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour);
 /* Puts lines of at most so many columns, broken at blanks, of untrusted text, as ni_quote; the
    first one begins in column `at`, the others in the sixth. */
 void ni_put_wrapped(struct ni_text *out, size_t columns, size_t at, const char *s);
+/* Puts such lines of at most 100 columns, all of which begin in column `indent`; there the caller
+   stands. */
+void ni_put_paragraph(struct ni_text *out, size_t indent, const char *s);
 /* Makes a text on the heap that grows as it is filled, and is cut if there is no memory; to be
    freed. */
 struct ni_text ni_long_text(void);

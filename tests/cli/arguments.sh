@@ -122,6 +122,18 @@ out=$("$bin" --version)
 matches "--version" "nccl-init [0-9]*jansson*" "$out"
 NCCLINIT_MODE=nonsense "$bin" plan --help >/dev/null && status=0 || status=$?
 same "help in spite of a wrong variable" 0 "$status"
+out=$("$bin" explain hca.port.down: rail.slow) && status=0 || status=$?
+matches "explain: two pages" "0 hca.port.down (warning)
+
+*
+
+rail.slow (warning)
+
+*Cluster admin: *" "$status $out"
+same "explain: lines are not long" 0 "$(echo "$out" | grep -c '.\{101\}')"
+matches "explain: all" "*  iommu.translated *error*  shm.small *" "$("$bin" explain)"
+usage "explain: no such id" "no finding has the id ?iommu.translate?; did you mean ?iommu.translated?[?]" explain iommu.translate
+usage "explain: nothing near" "no finding has the id ?frobnicate?; ?nccl-init explain? lists all" explain rail.slow frobnicate
 same "help: as --help" "$("$bin" --help)" "$("$bin" help)"
 same "help of a verb: as its --help" "$("$bin" topo --help)" "$("$bin" help topo)"
 usage "help of no verb" "?tpoo? is not a verb; did you mean ?topo?[?]" help tpoo

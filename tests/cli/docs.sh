@@ -98,6 +98,19 @@ fi
 headings docs/rules.md | sort >"$tmp/rules.md"
 same "rules" rules.c rules.md
 
+# explain has the page of each: all words of the document, in its order
+# shellcheck disable=SC2046 # a word each
+"$program" explain $(cat "$tmp/findings.h") >"$tmp/pages"
+sed -n 's/^\([a-z0-9.-]*\) (\(info\|warning\|error\))$/\1 \2/p' "$tmp/pages" >"$tmp/explain"
+same "the pages of explain" severities explain
+tr -s ' \n' '\n\n' <"$tmp/pages" | grep -vx -e '(\(info\|warning\|error\))' >"$tmp/explained"
+sed -n '/^## `/,$p' docs/findings.md | sed -e '/^Severity: /d' -e 's/^## `\(.*\)`$/\1/' -e 's|\[[^]]*\](\([^)#]*\)[^)]*)|docs/\1|g' |
+	tr -s ' \n' '\n\n' | sed '/^$/d' >"$tmp/written"
+diff "$tmp/written" "$tmp/explained" >"$tmp/diff" || {
+	complain "explain does not show the words of docs/findings.md:"
+	head -n 5 "$tmp/diff"
+}
+
 # each setting that a rule makes in a golden case is one that the rule says it sets
 "$program" plan --rules | awk '/^[a-z]/ { rule = $1 } /^    sets / { print rule, $0 }' >"$tmp/sets"
 find tests/golden -name expected.values -exec sed -n 's/^settings name=\([^ ]*\) .*origin=rule rule=\([^ ]*\) .*/\2 \1/p' {} + |
@@ -177,7 +190,7 @@ if [ -x "$program" ]; then
 				sub(/, [a-z]*$/, " and&", who)
 				sub(/ and, /, " and ", who)
 				if (n[option] == count) who = "every verb"
-				if (n[option] == count - 4 && who !~ /install|log|help|version/) who = "every verb that reads the node"
+				if (n[option] == count - 5 && who !~ /install|log|explain|help|version/) who = "every verb that reads the node"
 				print option " For " who
 			}
 		}' "$tmp/help-table" | sort >"$tmp/help-options"
