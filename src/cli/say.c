@@ -155,10 +155,11 @@ void ni_say_progress(struct ni_context *ctx, const char *line)
     write_line(ctx, &t);
 }
 
-/* Returns true if the last line, of a verb that ends by ni_refuse, says what the finding says. */
+/* Returns true if the finding is of a demand, and the last line, by ni_refuse, says the same. */
 static bool is_in_refusal(const struct ni_context *ctx, const struct ni_finding *f)
 {
     return (ctx->verb & (NI_VERB_RUN | NI_VERB_ENV)) != 0 && ctx->plan.refuse &&
+           ni_has_prefix(ni_finding_kind(f->id)->id, "require.") &&
            strstr(ctx->plan.refuse_why, f->message);
 }
 
