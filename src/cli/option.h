@@ -43,10 +43,23 @@ enum {
     NI_OPTION_DEMAND = 1 << 28
 };
 
+/* Groups of options in the help, in its order. */
+enum ni_group {
+    NI_GROUP_OWN, /* of one verb */
+    NI_GROUP_DECISION,
+    NI_GROUP_LIMITS,
+    NI_GROUP_DEMANDS,
+    NI_GROUP_SELFTEST,
+    NI_GROUP_PREFLIGHT,
+    NI_GROUP_FACTS,
+    NI_GROUP_OUTPUT
+};
+
 /* One option: `--name`, and the variable NCCLINIT_NAME. A set of options is a uint64_t with a bit
    for each row of the table. */
 struct ni_option {
     const char *name;
+    enum ni_group group;
     unsigned verbs;      /* NI_VERB_* that take it, NI_OPTION_* */
     const char *arg;     /* its values, for people and for `take`; NULL: it is a switch */
     const char *initial; /* its default value; NULL: none */

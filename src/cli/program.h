@@ -26,6 +26,8 @@ struct ni_verb {
     unsigned gathers;     /* NI_GATHER_* */
     const char *operands; /* for people; NULL: it has none */
     const char *help;
+    const char *examples; /* two lines, each after a line of comment */
+    const char *see_also; /* other verbs, and documents */
 };
 
 /* The first verb is the default. There are at most 64 options, because a set of them is a uint64_t.

@@ -58,6 +58,7 @@ struct ni_preflight_options ni_preflight_options;
 static const struct ni_option preflight_options[] = {
     {
         .name = "peers",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = MEETING,
         .arg = "HOST[:PORT]",
         .take = ni_take_path,
@@ -68,6 +69,7 @@ static const struct ni_option preflight_options[] = {
     },
     {
         .name = "rank",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = MEETING,
         .arg = "auto|N",
         .initial = "auto",
@@ -79,6 +81,7 @@ static const struct ni_option preflight_options[] = {
     },
     {
         .name = "ranks",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = MEETING,
         .arg = "auto|N",
         .initial = "auto",
@@ -90,6 +93,7 @@ static const struct ni_option preflight_options[] = {
     },
     {
         .name = "job",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = MEETING,
         .arg = "KEY",
         .take = ni_take_path,
@@ -100,6 +104,7 @@ static const struct ni_option preflight_options[] = {
     /* below the ephemeral ports, not perftest's 18515 */
     {
         .name = "port",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = MEETING,
         .arg = "PORT",
         .initial = "18555",
@@ -111,6 +116,7 @@ static const struct ni_option preflight_options[] = {
     },
     {
         .name = "within",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = MEETING,
         .arg = "SECONDS",
         .initial = "120",
@@ -122,6 +128,7 @@ static const struct ni_option preflight_options[] = {
     },
     {
         .name = "seconds",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = MEETING,
         .arg = "S",
         .initial = "0.2",
@@ -134,6 +141,7 @@ static const struct ni_option preflight_options[] = {
     },
     {
         .name = "once",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = A_FILE | NI_OPTION_CAREFUL | MEETING,
         .arg = "FILE",
         .take = ni_take_path,
@@ -143,6 +151,7 @@ static const struct ni_option preflight_options[] = {
     },
     {
         .name = "svg",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = A_FILE | MEETING,
         .arg = "FILE",
         .take = ni_take_path,

@@ -34,6 +34,7 @@ enum { DEMAND = NI_OPTION_DEMAND, A_FILE = NI_OPTION_FILE };
 static const struct ni_option demand_options[] = {
     {
         .name = "selftest",
+        .group = NI_GROUP_DEMANDS,
         .verbs = DEMAND | NI_VERB_RUN,
         .arg = "off|warn|require",
         .initial = "off",
@@ -43,6 +44,7 @@ static const struct ni_option demand_options[] = {
     },
     {
         .name = "preflight",
+        .group = NI_GROUP_DEMANDS,
         .verbs = DEMAND | NI_VERB_RUN,
         .arg = "off|warn|require",
         .initial = "off",
@@ -64,6 +66,7 @@ struct ni_run_options ni_run_options;
 static const struct ni_option run_options[] = {
     {
         .name = "snapshot-on-refusal",
+        .group = NI_GROUP_DEMANDS,
         .verbs = A_FILE | NI_VERB_RUN,
         .arg = "FILE",
         .take = ni_take_path,

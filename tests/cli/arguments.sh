@@ -108,6 +108,29 @@ for args in --help -h 'run --help' 'env -h' 'plan --help' 'snapshot --help' '--m
     matches "$args: stdout" "*Usage: nccl-init*" "$out"
     same "$args: stderr" "" "$(cat "$dir/err")"
 done
+for verb in $("$bin" --help | sed -n 's/^  \([a-z]*\)$/\1/p'); do
+    out=$("$bin" help "$verb")
+    matches "help of $verb: groups, examples, see also" "Usage: *
+Examples:
+  # *
+  nccl-init*
+  # *
+  nccl-init*
+*
+Output:
+  *--*
+See also: *[a-z]*" "$(echo "$out" | sed 's/^  kubectl.* | nccl-init/  nccl-init/')"
+    # each option of an example is one of its verb: --help behind it is reached
+    echo "$out" | sed -n '/^Examples:/,/^$/s/^  \(.*| \)*nccl-init \([^|&>]*\).*/\2/p' |
+        sed -e 's/ *-- .*//' -e 's/-o /-o/' -e 's/\$RANK/0/' >"$dir/lines"
+    while read -r line; do
+        of=run
+        case $line in -V) continue ;; [a-z]*) of=${line%% *} ;; esac
+        # shellcheck disable=SC2046 # words
+        matches "example of $verb: nccl-init $line" "Usage: nccl-init $of *" \
+            "$("$bin" "$of" $(echo "$line" | tr ' ' '\n' | grep -e '^-') --help 2>&1)"
+    done <"$dir/lines"
+done
 helps run strict yes
 helps plan strict no
 helps plan json yes
@@ -135,6 +158,8 @@ matches "explain: all" "*  iommu.translated *error*  shm.small *" "$("$bin" expl
 usage "explain: no such id" "no finding has the id ?iommu.translate?; did you mean ?iommu.translated?[?]" explain iommu.translate
 usage "explain: nothing near" "no finding has the id ?frobnicate?; ?nccl-init explain? lists all" explain rail.slow frobnicate
 same "help: as --help" "$("$bin" --help)" "$("$bin" help)"
+same "help is no output: stdout" "Usage: nccl-init env [OPTION...]" "$("$bin" env -o "$dir/no-output" --help | head -n 1)"
+same "help is no output: no file" no "$([ -e "$dir/no-output" ] && echo yes || echo no)"
 same "help of a verb: as its --help" "$("$bin" topo --help)" "$("$bin" help topo)"
 usage "help of no verb" "?tpoo? is not a verb; did you mean ?topo?[?]" help tpoo
 usage "help of nothing near" "?frobnicate? is not a verb; see ?nccl-init --help?" help frobnicate
