@@ -9,6 +9,7 @@
 #include "cli/help.h"
 #include "cli/program.h"
 #include "cli/say.h"
+#include "cli/screen.h"
 #include "nccl_init/guess.h"
 #include "nccl_init/text.h"
 
@@ -62,6 +63,8 @@ int ni_main(struct ni_context *ctx, const struct ni_program *program, int argc, 
     if (!verb)
         return refuse_verb(ctx, argv[1]);
     ctx->verb = verb->bit;
+    if ((ctx->verb & (NI_VERB_RUN | NI_VERB_ENV)) == 0)
+        ni_screen_width(ctx);
     int r = ni_args_parse(ctx, argv + (named ? 2 : 1));
     if (r == 0 && ctx->help)
         return ni_print_help(ctx, named ? verb : NULL);

@@ -12,6 +12,7 @@
 #include "cli/option.h"
 #include "cli/program.h"
 #include "cli/say.h"
+#include "cli/screen.h"
 #include "cli/wait.h"
 #include "nccl_init/caps.h"
 #include "nccl_init/env.h"
@@ -178,17 +179,12 @@ int ni_exit_status(const struct ni_context *ctx)
 
 struct ni_view ni_flow_view(const struct ni_context *ctx)
 {
-    /* https://no-color.org: set and not empty */
-    const char *no_color = ni_env_get(&ctx->own, "NO_COLOR"), *term = ni_env_get(&ctx->own, "TERM");
-    const bool plain = ctx->verb == NI_VERB_RUN || (no_color && *no_color) ||
-                       (term && strcmp(term, "dumb") == 0) || !isatty(STDOUT_FILENO);
-
     return (struct ni_view){
         .inv = &ctx->inventory,
         .plan = &ctx->plan,
         .findings = &ctx->findings,
         .root = ctx->options.root,
-        .colour = !plain,
+        .colour = ctx->verb != NI_VERB_RUN && ni_screen_has_colour(ctx),
     };
 }
 

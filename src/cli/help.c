@@ -11,6 +11,7 @@
 #include "cli/option.h"
 #include "cli/program.h"
 #include "cli/say.h"
+#include "cli/screen.h"
 #include "nccl_init/guess.h"
 #include "nccl_init/text.h"
 #include "print/layout.h"
@@ -20,7 +21,7 @@ enum { WIDTH = 78 };
 static void put_below(struct ni_text *t, const char *s)
 {
     ni_put(t, "      ");
-    ni_put_wrapped(t, WIDTH, 6, s);
+    ni_put_wrapped(t, ni_columns(WIDTH), 6, s);
 }
 
 static void put_option_help(struct ni_text *t, const struct ni_option *o)
@@ -77,7 +78,7 @@ static void put_verb(struct ni_text *t, const struct ni_program *program,
         put_group(t, program, verb, (enum ni_group)group);
     ni_put(t, "  -h, --help\n      this text\n");
     ni_put(t, "\nSee also: ");
-    ni_put_wrapped(t, WIDTH, sizeof("See also:"), verb->see_also);
+    ni_put_wrapped(t, ni_columns(WIDTH), sizeof("See also:"), verb->see_also);
 }
 
 static void put_program(struct ni_text *t, const struct ni_program *program)
@@ -111,6 +112,7 @@ int ni_print_help(struct ni_context *ctx, const struct ni_verb *verb)
     struct ni_text t = ni_long_text();
 
     ctx->options.output = NULL; /* a file for settings */
+    ni_screen_width(ctx);       /* also for that of `run` */
     if (verb)
         put_verb(&t, ctx->program, verb);
     else

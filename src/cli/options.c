@@ -191,6 +191,17 @@ static const struct ni_option common_options[] = {
         .help = "print one JSON object, for programs",
     },
     {
+        .name = "color",
+        .group = NI_GROUP_OUTPUT,
+        .verbs = NI_VERB_DOCTOR | NI_VERB_PLAN | NI_VERB_TOPO | NI_VERB_SELFTEST |
+                 NI_VERB_PREFLIGHT | NI_VERB_LOG,
+        .arg = "auto|always|never",
+        .initial = "auto",
+        .take = ni_take_word,
+        .at = offsetof(struct ni_options, color),
+        .help = "colour in the text; auto: on a terminal, unless NO_COLOR is set",
+    },
+    {
         .name = "log-level",
         .group = NI_GROUP_OUTPUT,
         .verbs = ANY,

@@ -9,6 +9,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/empty"
 export NCCLINIT_LOG_LEVEL=error
+unset COLUMNS NO_COLOR
 
 with= # K=V for the next usage or gives
 
@@ -170,6 +171,37 @@ done
 usage "version takes nothing" "*takes no operands*" version 2
 "$bin" --help >/dev/full 2>"$dir/err" && status=0 || status=$?
 same "--help on a full disk: status" 1 "$status"
+
+# ---- width and colour ------------------------------------------------------------------------
+
+node=$(nodes)/bond.tree
+long() { # WIDTH: how many lines are longer
+    COLUMNS=$1 "$bin" explain rail.slow hca.port.down "$2" | grep -c "^.\{$(($1 + 1))\}"
+}
+for width in 40 60 90; do same "$width columns" 0 "$(long $width gid.none)"; done
+[ "$(COLUMNS=140 "$bin" explain rail.slow | grep -c '^.\{101\}')" -gt 0 ] || fail "140 columns" "no line is so long"
+for width in 39 1001 x ''; do
+    same "COLUMNS=$width is none" "$("$bin" explain rail.slow)" "$(COLUMNS=$width "$bin" explain rail.slow)"
+done
+matches "the last column of a table is wrapped" "*chosen  hca.ports  given by
+                                    /dev/infiniband/uverbs0,*" "$(COLUMNS=60 "$bin" plan --root="$node")"
+matches "... but not in a pipe" "*chosen  hca.ports  given by /dev/infiniband/uverbs0, port ACTIVE*" "$("$bin" plan --root="$node")"
+escape=$(printf '\033')
+colours() { "$bin" plan --root="$node" "$@" | grep -c "$escape"; }
+same "no terminal, no colour" 0 "$(colours)"
+[ "$(colours --color=always)" -gt 0 ] || fail "--color=always" "there is none"
+[ "$(NCCLINIT_COLOR=always colours)" -gt 0 ] || fail "NCCLINIT_COLOR=always" "there is none"
+[ "$(NO_COLOR=1 TERM=dumb colours --color=always)" -gt 0 ] || fail "--color=always wins over NO_COLOR" "there is none"
+usage "--colour" "?--colour? is not an option of ?plan?; did you mean ?--color?[?]" plan --colour=always
+if command -v script >/dev/null; then
+    on_terminal() { script -qec "stty cols 64; TERM=xterm '$bin' $1" /dev/null | tr -d '\r'; }
+    [ "$(on_terminal "plan --root='$node'" | grep -c "$escape")" -gt 0 ] || fail "a terminal" "no colour"
+    same "a terminal, --color=never" 0 "$(on_terminal "plan --color=never --root='$node'" | grep -c "$escape")"
+    same "a terminal's width" 0 "$(on_terminal "explain rail.slow" | grep -c '^.\{65\}')"
+    same "a terminal's width: lines use it" yes "$(on_terminal "explain rail.slow" | grep -q '^.\{58\}' && echo yes || echo no)"
+else
+    skip "a terminal" "script is not installed"
+fi
 
 # ---- --root (C6) -----------------------------------------------------------------------------
 
