@@ -52,7 +52,7 @@ static struct ni_span usual_word(const struct ni_option *option, struct ni_span 
     return ni_span_of(end + 1);
 }
 
-/* Which of the option's values `s` is: 0 for the first; -1: none. */
+/* Returns the number of the option's value that `s` is: 0 for the first; -1: none. */
 static int option_value(const struct ni_option *option, struct ni_span s)
 {
     const struct ni_span usual = usual_word(option, s);
@@ -123,7 +123,7 @@ int ni_take_number(const struct ni_option *option, const char *text, void *at)
     return 0;
 }
 
-/* Seconds, or with s, m, h. at: an unsigned, seconds; so are the bounds. */
+/* Takes seconds, or with s, m, h. at: an unsigned, seconds; so are the bounds. */
 int ni_take_seconds(const struct ni_option *option, const char *text, void *at)
 {
     static const struct {

@@ -42,7 +42,7 @@ struct ni_program {
 /* Find the row of a verb: by its bit NI_VERB_*, or by its name. NULL: there is none. */
 const struct ni_verb *ni_verb_of(const struct ni_program *program, unsigned bit);
 const struct ni_verb *ni_verb_named(const struct ni_program *program, struct ni_span name);
-/* The verb that a word which is none is likely to mean. */
+/* Finds the verb that a word which is none is likely to mean. */
 struct ni_guess ni_guess_verb(const struct ni_program *program, const char *word);
 
 /* Count the options of all rows, and return option number i; the first has number 0. */

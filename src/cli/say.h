@@ -29,8 +29,8 @@ void ni_say_progress(struct ni_context *ctx, const char *line);
 void ni_say_findings(struct ni_context *ctx);
 /* Says why the command does not run, on standard error and by ni_leave_reason. */
 void ni_last_words(struct ni_context *ctx, const char *line, bool findings);
-/* The last words of `run` and `env` where they refuse: "command not started: --mode=rdma, but ...".
-   Returns NI_EXIT_REFUSED. */
+/* Says the last words of `run` and `env` where they refuse: "command not started: --mode=rdma, but
+   ...". Returns NI_EXIT_REFUSED. */
 int ni_refuse(struct ni_context *ctx, const char *reason, bool findings);
 /* The part of it for the termination log. */
 void ni_leave_reason(struct ni_context *ctx, const char *line, bool findings);

@@ -7,7 +7,7 @@
 
 #include "cli/context.h"
 
-/* Lines become as wide as COLUMNS says, or the terminal; elsewhere they stay as they are. */
+/* Makes lines as wide as COLUMNS says, or the terminal; elsewhere they stay as they are. */
 void ni_screen_width(const struct ni_context *ctx);
 /* Returns true if reports have colour: --color, or a terminal that can, and no NO_COLOR. */
 bool ni_screen_has_colour(const struct ni_context *ctx);

@@ -12,7 +12,8 @@
 enum ni_tint { NI_PLAIN = 1, NI_GREEN, NI_YELLOW, NI_RED, NI_DIM };
 enum { NI_COLUMNS = 8 + NI_MAX_GPU };
 
-/* Lines of text have at most so many columns from now on; else 100, and tables what they need. */
+/* Sets how many columns a line of text may have. Without it that is 100, and a table has what it
+   needs. */
 void ni_set_columns(size_t columns);
 /* Returns that number; `usual`, if it was not set. */
 size_t ni_columns(size_t usual);
