@@ -22,6 +22,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/caps.h"
 #include "nccl_init/errno.h"
+#include "nccl_init/guess.h"
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
 #include "sysroot/files.h"
@@ -100,6 +101,8 @@ static bool read_state(char *buf, size_t cap)
     size_t len = 0;
     ssize_t n = 1;
 
+    if (cap > 0)
+        buf[0] = '\0';
     while (n > 0 && poll(&input, 1, PATIENCE_MS) > 0) {
         n = len < cap ? read(STDIN_FILENO, buf + len, cap - len)
                       : read(STDIN_FILENO, rest, sizeof(rest));
@@ -179,46 +182,6 @@ static int keep_two_capabilities(void)
     return ni_caps_forsake(ni_cap_bit(CAP_SYS_RESOURCE) | ni_cap_bit(CAP_SYS_PTRACE));
 }
 
-/* Answers the runtime's call: reads the container's state, decides, raises the limits. Returns the
-   exit status. */
-static int hook(void)
-{
-    static char *state;
-    const int kept = keep_two_capabilities();
-    struct ni_text t = NI_TEXT(900), why = NI_TEXT(500);
-    struct ni_hook_container c;
-    struct ni_root root;
-    unsigned line;
-
-    /* memory may be short: crun gives the container's limits to the hook, too */
-    state = malloc(STATE_MAX + CONFIG_MAX);
-    const bool whole = read_state(state, state ? STATE_MAX : 0);
-    if (options.wrong) {
-        ni_putf(&t, "wrong arguments: %.99s", options.wrong);
-        return fail_hook(t.buf);
-    }
-    if (kept < 0)
-        return fail_hook("capabilities cannot be dropped");
-    if (!state || !whole)
-        return fail_hook("standard input is no state");
-    if (ni_root_open(options.root, &root, &line) < 0)
-        return fail_hook("--root cannot be opened");
-    const struct ni_dir top = ni_dir_top(&root);
-    const bool dry = options.dry || root.kind != NI_ROOT_LIVE;
-    const enum ni_hook_answer answer = decide(&top, state, &c, &why);
-    ni_putf(&t, "container %s: ", c.id[0] ? c.id : "of unknown id");
-    if (answer == NI_HOOK_YES)
-        describe(&top, &c, dry, &t);
-    else
-        ni_putf(&t, "locked memory stays as it is: %s", why.buf);
-    ni_root_close(&root);
-    if (dry)
-        return printf("%s\n", t.buf) < 0 || (options.strict && answer == NI_HOOK_WRONG);
-    if (answer == NI_HOOK_YES)
-        log_line(LOG_INFO, t.buf);
-    return answer == NI_HOOK_WRONG ? fail_hook(t.buf) : 0;
-}
-
 enum task { HOOK, WORD, INSTALL, REMOVE, HELP, VERSION, MEMLOCK, ROOT, PROGRAM };
 
 /* Returns true for an absolute path of printable ASCII that JSON does not escape. */
@@ -245,23 +208,45 @@ static void check_values(int changes)
         options.wrong = "--install, --remove and --dry-run or --root exclude each other";
 }
 
+static const struct option table[] = {
+    {"strict", no_argument, &options.strict, true},
+    {"privileged", no_argument, &options.privileged, true},
+    {"dry-run", no_argument, &options.dry, true},
+    {"memlock", required_argument, NULL, MEMLOCK},
+    {"root", required_argument, NULL, ROOT},
+    {"program", required_argument, NULL, PROGRAM},
+    {"install", optional_argument, NULL, INSTALL},
+    {"remove", optional_argument, NULL, REMOVE},
+    {"help", no_argument, NULL, HELP},
+    {"version", no_argument, NULL, VERSION},
+    {NULL, 0, NULL, 0},
+};
+
+/* Says which word is wrong, and which option may be meant. */
+static int refuse_arguments(void)
+{
+    struct ni_span word = ni_span_of(options.wrong);
+    struct ni_text hint = NI_TEXT(64);
+    struct ni_guess guess;
+
+    if (ni_has_prefix(options.wrong, "--")) {
+        word.p += 2;
+        word.n = strcspn(word.p, "=");
+    }
+    guess = ni_guess_of(word);
+    for (const struct option *option = table; option->name; option++)
+        ni_guess_try(&guess, ni_span_of(option->name));
+    if (guess.edits > 0) /* else it is an option's own name, with a wrong value */
+        ni_put_guess(&hint, &guess, "--");
+    (void)fprintf(stderr, "nccl-init-hook: error: wrong arguments: %s%s\n", options.wrong,
+                  hint.buf);
+    return 1;
+}
+
 /* Reads the command line into options; options.wrong is a word that cannot be used. Returns the
    task. */
 static enum task parse(int argc, char *argv[])
 {
-    static const struct option table[] = {
-        {"strict", no_argument, &options.strict, true},
-        {"privileged", no_argument, &options.privileged, true},
-        {"dry-run", no_argument, &options.dry, true},
-        {"memlock", required_argument, NULL, MEMLOCK},
-        {"root", required_argument, NULL, ROOT},
-        {"program", required_argument, NULL, PROGRAM},
-        {"install", optional_argument, NULL, INSTALL},
-        {"remove", optional_argument, NULL, REMOVE},
-        {"help", no_argument, NULL, HELP},
-        {"version", no_argument, NULL, VERSION},
-        {NULL, 0, NULL, 0},
-    };
     static const char **const values[] = {
         [INSTALL] = &options.folder,       [REMOVE] = &options.folder,   [ROOT] = &options.root,
         [MEMLOCK] = &options.memlock_text, [PROGRAM] = &options.program,
@@ -273,13 +258,16 @@ static enum task parse(int argc, char *argv[])
     opterr = 0;
     for (;;) {
         const int at = optind;
-        const int option = getopt_long(argc, argv, "-", table, NULL);
+        int found = -1;
+        const int option = getopt_long(argc, argv, "-", table, &found);
 
         if (option == -1)
             break;
         changes += option == INSTALL || option == REMOVE;
         if (option == '?' || option == WORD)
             options.wrong = argv[optind > at ? optind - 1 : at];
+        else if (strcspn(argv[at] + 2, "=") != strlen(table[found].name))
+            options.wrong = argv[at]; /* getopt takes beginnings of names, too */
         else if (option > (int)task && option <= VERSION)
             task = (enum task)option;
         if (option >= INSTALL && option <= PROGRAM && optarg)
@@ -289,6 +277,51 @@ static enum task parse(int argc, char *argv[])
         options.wrong = argv[optind];
     check_values(changes);
     return task;
+}
+
+/* Answers the runtime's call: reads the container's state, decides, raises the limits. Returns the
+   exit status. */
+static int hook(void)
+{
+    static char *state;
+    const int kept = keep_two_capabilities();
+    struct ni_text t = NI_TEXT(900), why = NI_TEXT(500);
+    struct ni_hook_container c;
+    struct ni_root root;
+    unsigned line;
+
+    /* memory may be short: crun gives the container's limits to the hook, too */
+    state = malloc(STATE_MAX + CONFIG_MAX);
+    const bool whole = read_state(state, state ? STATE_MAX : 0);
+    /* a runtime gives a JSON object; whatever else stands there, somebody started this by hand */
+    const bool by_hand =
+        options.dry || strcmp(options.root, "/") != 0 || (state && state[0] != '{');
+    if (options.wrong && by_hand)
+        return refuse_arguments();
+    if (options.wrong) {
+        ni_putf(&t, "wrong arguments: %.99s", options.wrong);
+        return fail_hook(t.buf);
+    }
+    if (kept < 0)
+        return fail_hook("capabilities cannot be dropped");
+    if (!state || !whole)
+        return fail_hook("standard input is no state");
+    if (ni_root_open(options.root, &root, &line) < 0)
+        return fail_hook("--root cannot be opened");
+    const struct ni_dir top = ni_dir_top(&root);
+    const bool dry = options.dry || root.kind != NI_ROOT_LIVE;
+    const enum ni_hook_answer answer = decide(&top, state, &c, &why);
+    ni_putf(&t, "container %s: ", c.id[0] ? c.id : "of unknown id");
+    if (answer == NI_HOOK_YES)
+        describe(&top, &c, dry, &t);
+    else
+        ni_putf(&t, "locked memory stays as it is: %s", why.buf);
+    ni_root_close(&root);
+    if (dry)
+        return printf("%s\n", t.buf) < 0 || (options.strict && answer == NI_HOOK_WRONG);
+    if (answer == NI_HOOK_YES)
+        log_line(LOG_INFO, t.buf);
+    return answer == NI_HOOK_WRONG ? fail_hook(t.buf) : 0;
 }
 
 static int change(enum task task)
@@ -316,10 +349,8 @@ int main(int argc, char *argv[])
     if (task == HELP || task == VERSION)
         return fputs(task == HELP ? help : "nccl-init-hook " NCCL_INIT_VERSION "\n", stdout) < 0;
     /* wrong arguments in the hook's file must not stop each container: hook() reports them later */
-    if (options.wrong && (task != HOOK || isatty(STDIN_FILENO))) {
-        (void)fprintf(stderr, "nccl-init-hook: error: wrong arguments: %s\n", options.wrong);
-        return 1;
-    }
+    if (options.wrong && (task != HOOK || isatty(STDIN_FILENO)))
+        return refuse_arguments();
     if (task != HOOK)
         return change(task);
     (void)sigemptyset(&none);

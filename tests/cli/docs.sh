@@ -252,21 +252,33 @@ sed -n '/^## Harnesses/,/^## /s/^- `\([^:]*\)`: .*/\1/p' docs/fuzzing.md | sort 
 find tests/fuzz -name 'fuzz_*.c' | sed 's|.*/fuzz_\(.*\)\.c|\1|' | sort >"$tmp/harnesses"
 same "the harnesses" harnesses fuzzing.md
 
+# ---- the hook's options are its manual's --------------------------------------------------------
+
+if [ -x "${program%/*}/nccl-init-hook" ]; then
+	"${program%/*}/nccl-init-hook" --help | grep -o -e '--[a-z][a-z-]*' | sort -u >"$tmp/hook-help"
+	sed -n '/^\.SH OPTIONS/,/^\.PP/p' docs/nccl-init-hook.8 | tr -d '\\' | sed -n 's/^\.BR\{0,1\} \(--[a-z-]*\).*/\1/p' |
+		sort -u >"$tmp/hook-man"
+	same "the hook's options" hook-help hook-man
+fi
+
 # ---- the manual is clean roff --------------------------------------------------------------------
 
-grep -qF "\"nccl-init $(sed -n 's/^project(.*VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)\"" "$man" || complain "$man: .TH has another version"
-if command -v groff >/dev/null; then
-	LC_ALL=C.UTF-8 groff -man -Tutf8 -ww "$man" 2>&1 >/dev/null | sed 's/^/docs: /' >"$tmp/roff"
-	cat "$tmp/roff"
-	[ ! -s "$tmp/roff" ] || bad=1
-else
-	echo "skipped: groff is not installed"
-fi
-if command -v mandoc >/dev/null; then
-	mandoc -Tlint -W warning "$man" || bad=1
-else
-	echo "skipped: mandoc is not installed"
-fi
+for page in "$man" docs/nccl-init-hook.8; do
+	grep -qF "\"nccl-init $(sed -n 's/^project(.*VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)\"" "$page" ||
+		complain "$page: .TH has another version"
+	if command -v groff >/dev/null; then
+		LC_ALL=C.UTF-8 groff -man -Tutf8 -ww "$page" 2>&1 >/dev/null | sed 's/^/docs: /' >"$tmp/roff"
+		cat "$tmp/roff"
+		[ ! -s "$tmp/roff" ] || bad=1
+	else
+		echo "skipped: groff is not installed"
+	fi
+	if command -v mandoc >/dev/null; then
+		mandoc -Tlint -W warning "$page" || bad=1
+	else
+		echo "skipped: mandoc is not installed"
+	fi
+done
 
 # ---- links lead somewhere ------------------------------------------------------------------------
 
