@@ -12,8 +12,10 @@ ni_verb_fn ni_cmd_explain;
    with a blank. */
 struct ni_page {
     const char *id;
-    const char *text;
+    const char *text; /* packed: a byte from 128 on stands for a pair of bytes */
 };
+enum { NI_PAGE_CODES = 128 };
+extern const unsigned char ni_page_pairs[NI_PAGE_CODES][2];
 extern const struct ni_page ni_pages[];
 extern const unsigned ni_n_pages;
 
