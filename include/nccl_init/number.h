@@ -17,8 +17,8 @@ int ni_hex_digit(char c);
 /* Parse a decimal or a hexadecimal number of digits only. 0, -EINVAL, or -ERANGE above `max`. */
 int ni_parse_u64(struct ni_span s, uint64_t max, uint64_t *ret);
 int ni_parse_hex(struct ni_span s, uint64_t max, uint64_t *ret);
-/* Parses bytes, or with K, M, G units of 1024, 1024^2, 1024^3, from min to max; min is not
-   negative. 0 or -EINVAL. */
+/* Bytes, or with K, M, G for 1024, 1024^2, 1024^3; 64K is 64k, 64Ki and 64KiB, too. min is not
+   negative. */
 int ni_parse_bytes(const char *text, int64_t min, int64_t max, int64_t *ret);
 
 #endif

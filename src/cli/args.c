@@ -12,6 +12,7 @@
 #include "cli/say.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
+#include "nccl_init/guess.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
 #include "system/exec.h"
@@ -76,24 +77,76 @@ static struct word split_word(const char *text)
     return word;
 }
 
+/* Puts the verbs that take the option: "plan, doctor and topo". */
+static void put_verbs(struct ni_text *t, const struct ni_program *program, unsigned verbs)
+{
+    const char *between = "";
+
+    for (unsigned i = 0; i < program->n_verb; i++) {
+        const unsigned bit = program->verb[i].bit;
+
+        if ((verbs & bit) == 0)
+            continue;
+        verbs &= NI_VERBS & ~bit;
+        ni_putf(t, "%s`%s`", between, program->verb[i].name);
+        between = (verbs & (verbs - 1)) != 0 ? ", " : " and ";
+    }
+}
+
+/* Finds the option of this verb that an unknown name is likely to mean. */
+static struct ni_guess guess_option(const struct ni_context *ctx, struct ni_span name)
+{
+    struct ni_guess guess = ni_guess_of(name);
+
+    for (unsigned i = 0; i < ni_options_count(ctx->program); i++) {
+        const struct ni_option *option = ni_option_at(ctx->program, i);
+
+        if ((option->verbs & ctx->verb) != 0)
+            ni_guess_try(&guess, ni_span_of(option->name));
+    }
+    ni_guess_try(&guess, ni_span_of("help"));
+    return guess;
+}
+
+/* Says that the verb has no such option, and whose it is, or which one may be meant. option: what
+   has that name; NULL: nothing. */
+static int refuse_option(struct ni_context *ctx, const struct ni_option *option,
+                         struct ni_span word, struct ni_span name)
+{
+    const char *verb = ni_verb_of(ctx->program, ctx->verb)->name;
+    const struct ni_guess guess = guess_option(ctx, name);
+    struct ni_text t = NI_TEXT(512);
+
+    ni_put(&t, "`");
+    ni_put_quoted(&t, word.p, word.n, 64);
+    ni_putf(&t, "` is not an option of `%s`", verb);
+    if (option) {
+        ni_put(&t, ", but of ");
+        put_verbs(&t, ctx->program, option->verbs);
+    } else if (guess.best.n > 0) {
+        ni_put_guess(&t, &guess, "--");
+    } else {
+        ni_putf(&t, "; see `nccl-init %s --help`", verb);
+    }
+    return ni_usage(ctx, "%s", t.buf);
+}
+
 /* Takes a word that begins with '-'. 0, or an exit status after saying what is wrong. *uses_next:
    `next`, the word after it, is its value. */
 static int take_option_word(struct ni_context *ctx, const char *text, const char *next,
                             bool *uses_next)
 {
     enum { SHOWN = 64 };
-    const char *verb = ni_verb_of(ctx->program, ctx->verb)->name;
     const struct word word = split_word(text);
     const struct named named = option_named(ctx->program, word.name);
     const struct ni_option *option = named.option;
     const int shown = word.whole < SHOWN ? (int)word.whole : SHOWN;
     const char *value = word.value;
-    struct ni_text values = NI_TEXT(160);
+    struct ni_text why = NI_TEXT(320);
 
     *uses_next = false;
     if (!option || (option->verbs & ctx->verb) == 0)
-        return ni_usage(ctx, "`%.*s` is not an option of `%s`; see `nccl-init %s --help`", shown,
-                        text, verb, verb);
+        return refuse_option(ctx, option, (struct ni_span){text, word.whole}, word.name);
     if (!option->arg && value)
         return ni_usage(ctx, "`%.*s` takes no value", shown, text);
     if (!option->arg) {
@@ -105,8 +158,8 @@ static int take_option_word(struct ni_context *ctx, const char *text, const char
     if (!value)
         return ni_usage(ctx, "`%.*s` needs a value: %s", shown, text, option->arg);
     if (ni_option_take(ctx, (unsigned)named.number, value) < 0) {
-        ni_put_values(&values, option);
-        return ni_usage(ctx, "--%s: `%.64s` is not %s", option->name, value, values.buf);
+        ni_put_wrong(&why, option, value);
+        return ni_usage(ctx, "--%s: %s", option->name, why.buf);
     }
     ctx->taken |= bit_of(named.number);
     return 0;
@@ -229,15 +282,7 @@ static enum entry take_entry(struct ni_context *ctx, const struct named *named, 
     r = own ? ni_option_take(ctx, (unsigned)named->number, value) : ni_option_check(option, value);
     if (r == 0)
         return ENTRY_FINE;
-    if (*value) {
-        ni_put(why, "`");
-        ni_put_quoted(why, value, strlen(value), 64);
-        ni_put(why, "`");
-    } else {
-        ni_put(why, "the empty value");
-    }
-    ni_put(why, " is not ");
-    ni_put_values(why, option);
+    ni_put_wrong(why, option, value);
     if (!own)
         return ENTRY_JUDGED;
     return demand ? ENTRY_UNCLEAR : ENTRY_WRONG;
@@ -254,11 +299,12 @@ int ni_args_env(struct ni_context *ctx, const struct ni_env *env, bool recorded)
 {
     struct ni_policy *policy = &ctx->options.policy;
     const bool runs = ctx->verb == NI_VERB_RUN;
+    const bool goes_on = runs || (ctx->verb & NI_VERBS_OF_PROGRAM) != 0;
     const unsigned findings = ctx->findings.n;
     const uint64_t before = ctx->taken;
 
     for (char *const *e = env->entry; *e; e++) {
-        struct ni_text why = NI_TEXT(256), subject = NI_TEXT(64);
+        struct ni_text why = NI_TEXT(320), subject = NI_TEXT(64);
         struct named named = {NULL, -1};
         struct ni_span name;
         const char *value;
@@ -275,7 +321,7 @@ int ni_args_env(struct ni_context *ctx, const struct ni_env *env, bool recorded)
         if (what == ENTRY_FINE)
             continue;
         ni_put_quoted(&subject, name.p, name.n, 64);
-        if ((what == ENTRY_WRONG || what == ENTRY_UNCLEAR) && !recorded && !runs)
+        if ((what == ENTRY_WRONG || what == ENTRY_UNCLEAR) && !recorded && !goes_on)
             return ni_usage(ctx, "%s: %s", subject.buf, why.buf);
         if (what == ENTRY_UNCLEAR || what == ENTRY_JUDGED)
             ni_report(&ctx->findings, NI_F_REQUIRE_UNCLEAR, subject.buf, "%s", why.buf);
@@ -287,6 +333,5 @@ int ni_args_env(struct ni_context *ctx, const struct ni_env *env, bool recorded)
     ni_options_settle(&ctx->options, runs);
     if (!runs || recorded || !policy->unclear[0])
         return 0;
-    ni_last_words(ctx, policy->unclear, false);
-    return NI_EXIT_REFUSED;
+    return ni_refuse(ctx, policy->unclear, false);
 }

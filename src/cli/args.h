@@ -15,9 +15,10 @@
 int ni_args_parse(struct ni_context *ctx, char *const word[]);
 /* Reads the variables NCCLINIT_*, then settles the options. recorded: reads only options of the
    plan. A wrong variable is a usage error; for `run` and in a recording it is a finding and
-   ignored, and so is a variable that names a file in secure execution. But a demand that cannot be
-   understood is a demand not met: `run` says why and ends; for a recording the plan refuses the
-   command, and so it does in `plan` and `doctor` for a demand of an option that only `run` has. */
+   ignored, and so is a variable that names a file in secure execution. `help`, `version` and
+   `explain` ignore it. But a demand that cannot be understood is a demand not met: `run` says why
+   and ends; for a recording the plan refuses the command, and so it does in `plan` and `doctor` for
+   a demand of an option that only `run` has. */
 int ni_args_env(struct ni_context *ctx, const struct ni_env *env, bool recorded);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first steps of all verbs but log and install: root, environment, facts, decisions. */
+/* The first steps of the verbs that read the node: root, environment, facts, decisions. */
 #include "cli/flow.h"
 
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include "cli/option.h"
 #include "cli/program.h"
 #include "cli/say.h"
+#include "cli/screen.h"
 #include "cli/wait.h"
 #include "nccl_init/caps.h"
 #include "nccl_init/env.h"
@@ -56,7 +57,7 @@ static int take_recorded_environ(struct ni_context *ctx)
     if (n >= 0 && !entry)
         n = -ENOMEM;
     if (n < 0)
-        return ni_usage(ctx, "%.512s: %s: %s", ctx->options.root, recorded_environ,
+        return ni_usage(ctx, "--root: %.512s: %s: %s", ctx->options.root, recorded_environ,
                         NI_ERRNO((int)n));
     p = ctx->recorded;
     for (size_t i = 0; p < ctx->recorded + n; p += strlen(p) + 1)
@@ -98,12 +99,12 @@ static int open_root(struct ni_context *ctx)
         return 0;
     }
     if (r == -EINVAL && line > 0)
-        return ni_usage(ctx, "%.512s:%u: this line is not in the .tree format", ctx->options.root,
-                        line);
+        return ni_usage(ctx, "--root: %.512s:%u: this line is not in the .tree format",
+                        ctx->options.root, line);
     if (r == -ENOSYS)
         return ni_usage(ctx, "--root needs openat2, which this kernel or a seccomp filter lacks");
-    /* the path is cut, so that the reason after it is not lost */
-    return ni_usage(ctx, "%.512s: %s", ctx->options.root, NI_ERRNO(r));
+    /* The reason must not be lost after a long path. */
+    return ni_usage(ctx, "--root: %.512s: %s", ctx->options.root, NI_ERRNO(r));
 }
 
 void ni_flow_decide(struct ni_context *ctx)
@@ -178,17 +179,12 @@ int ni_exit_status(const struct ni_context *ctx)
 
 struct ni_view ni_flow_view(const struct ni_context *ctx)
 {
-    /* https://no-color.org: set and not empty */
-    const char *no_color = ni_env_get(&ctx->own, "NO_COLOR"), *term = ni_env_get(&ctx->own, "TERM");
-    const bool plain = ctx->verb == NI_VERB_RUN || (no_color && *no_color) ||
-                       (term && strcmp(term, "dumb") == 0) || !isatty(STDOUT_FILENO);
-
     return (struct ni_view){
         .inv = &ctx->inventory,
         .plan = &ctx->plan,
         .findings = &ctx->findings,
         .root = ctx->options.root,
-        .colour = !plain,
+        .colour = ctx->verb != NI_VERB_RUN && ni_screen_has_colour(ctx),
     };
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first steps of all verbs but log and install: root, environment, facts, decisions. */
+/* The first steps of the verbs that read the node: root, environment, facts, decisions. */
 #ifndef NCCL_INIT_CLI_FLOW_H
 #define NCCL_INIT_CLI_FLOW_H
 

@@ -13,6 +13,7 @@
 /* The values of these enums are in the order of the words of their options. */
 enum ni_log_level { NI_LOG_ERROR, NI_LOG_WARN, NI_LOG_INFO, NI_LOG_DEBUG };
 enum ni_log_format { NI_LOG_TEXT, NI_LOG_JSON };
+enum ni_color { NI_COLOR_AUTO, NI_COLOR_ALWAYS, NI_COLOR_NEVER };
 
 /* Values of the options that several verbs take. */
 struct ni_options {
@@ -23,6 +24,7 @@ struct ni_options {
     const char *network_status;  /* variable, or path below the root; NULL: the usual places */
     enum ni_log_level log_level;
     enum ni_log_format log_format;
+    enum ni_color color;
     unsigned wait; /* seconds */
     bool json, strict;
     bool secure;     /* the program has file capabilities or is set-user-ID (AT_SECURE, ld.so(8)) */

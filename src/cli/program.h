@@ -4,6 +4,7 @@
 #define NCCL_INIT_CLI_PROGRAM_H
 
 #include "cli/option.h"
+#include "nccl_init/guess.h"
 #include "nccl_init/text.h"
 
 struct ni_context;
@@ -25,6 +26,8 @@ struct ni_verb {
     unsigned gathers;     /* NI_GATHER_* */
     const char *operands; /* for people; NULL: it has none */
     const char *help;
+    const char *examples; /* two lines, each after a line of comment */
+    const char *see_also; /* other verbs, and documents */
 };
 
 /* The first verb is the default. There are at most 64 options, because a set of them is a uint64_t.
@@ -39,6 +42,8 @@ struct ni_program {
 /* Find the row of a verb: by its bit NI_VERB_*, or by its name. NULL: there is none. */
 const struct ni_verb *ni_verb_of(const struct ni_program *program, unsigned bit);
 const struct ni_verb *ni_verb_named(const struct ni_program *program, struct ni_span name);
+/* Finds the verb that a word which is none is likely to mean. */
+struct ni_guess ni_guess_verb(const struct ni_program *program, const char *word);
 
 /* Count the options of all rows, and return option number i; the first has number 0. */
 unsigned ni_options_count(const struct ni_program *program);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/context.h"
+#include "cli/option.h"
 #include "cli/options.h"
 #include "nccl_init/base.h"
 #include "nccl_init/errno.h"
@@ -154,6 +155,14 @@ void ni_say_progress(struct ni_context *ctx, const char *line)
     write_line(ctx, &t);
 }
 
+/* Returns true if the finding is of a demand, and the last line, by ni_refuse, says the same. */
+static bool is_in_refusal(const struct ni_context *ctx, const struct ni_finding *f)
+{
+    return (ctx->verb & (NI_VERB_RUN | NI_VERB_ENV)) != 0 && ctx->plan.refuse &&
+           ni_has_prefix(ni_finding_kind(f->id)->id, "require.") &&
+           strstr(ctx->plan.refuse_why, f->message);
+}
+
 static void put_finding(const struct ni_context *ctx, struct ni_text *line,
                         const struct ni_finding *f)
 {
@@ -161,6 +170,11 @@ static void put_finding(const struct ni_context *ctx, struct ni_text *line,
 
     if (ctx->options.log_format == NI_LOG_JSON) {
         ni_json_finding(&j, f);
+    } else if (is_in_refusal(ctx, f)) {
+        const struct ni_finding_kind *kind = ni_finding_kind(f->id);
+
+        ni_putf(line, "nccl-init: %s: %s: %s\n", ni_severity_text(kind->severity), kind->id,
+                kind->hint);
     } else {
         ni_put(line, "nccl-init: ");
         ni_put_finding(line, f);
@@ -213,6 +227,16 @@ void ni_last_words(struct ni_context *ctx, const char *line, bool findings)
     ni_ignore_sigxfsz();
     ni_say(ctx, NI_LOG_ERROR, "%s", line);
     ni_leave_reason(ctx, line, findings);
+}
+
+int ni_refuse(struct ni_context *ctx, const char *reason, bool findings)
+{
+    const bool runs = ctx->verb == NI_VERB_RUN;
+    struct ni_text line = NI_TEXT(NI_MESSAGE);
+
+    ni_putf(&line, "%s: %s", runs ? "command not started" : "settings not written", reason);
+    ni_last_words(ctx, line.buf, findings);
+    return NI_EXIT_REFUSED;
 }
 
 int ni_print(struct ni_context *ctx, struct ni_text *text)

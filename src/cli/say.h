@@ -29,8 +29,10 @@ void ni_say_progress(struct ni_context *ctx, const char *line);
 void ni_say_findings(struct ni_context *ctx);
 /* Says why the command does not run, on standard error and by ni_leave_reason. */
 void ni_last_words(struct ni_context *ctx, const char *line, bool findings);
-/* Writes the line to the termination log, and after it, if `findings`, the warnings and errors, in
-   the form of --log-format. */
+/* Says the last words of `run` and `env` where they refuse: "command not started: --mode=rdma, but
+   ...". Returns NI_EXIT_REFUSED. */
+int ni_refuse(struct ni_context *ctx, const char *reason, bool findings);
+/* The part of it for the termination log. */
 void ni_leave_reason(struct ni_context *ctx, const char *line, bool findings);
 /* Ignores SIGXFSZ, once no command will be started: a write beyond RLIMIT_FSIZE then fails and does
    not kill this process. */

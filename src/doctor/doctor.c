@@ -13,6 +13,7 @@
 #include "doctor/report.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
+#include "nccl_init/guess.h"
 #include "nccl_init/text.h"
 #include "print/layout.h"
 #include "print/words.h"
@@ -42,6 +43,12 @@ static int take_findings(const struct ni_option *option, const char *text, void 
     return 0;
 }
 
+static void suggest_findings(struct ni_guess *guess)
+{
+    for (unsigned id = 0; id < NI_F_COUNT; id++)
+        ni_guess_try(guess, ni_span_of(ni_finding_kind(id)->id));
+}
+
 struct ni_doctor_options ni_doctor_options;
 
 static const struct ni_option doctor_options[] = {
@@ -59,6 +66,7 @@ static const struct ni_option doctor_options[] = {
         .initial = "none",
         .take = take_findings,
         .at = offsetof(struct ni_doctor_options, ignore),
+        .suggest = suggest_findings,
         .help = "ids of findings that do not count; the output says how many were left out",
     },
     {

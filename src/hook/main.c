@@ -22,6 +22,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/caps.h"
 #include "nccl_init/errno.h"
+#include "nccl_init/guess.h"
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
 #include "sysroot/files.h"
@@ -100,6 +101,8 @@ static bool read_state(char *buf, size_t cap)
     size_t len = 0;
     ssize_t n = 1;
 
+    if (cap > 0)
+        buf[0] = '\0';
     while (n > 0 && poll(&input, 1, PATIENCE_MS) > 0) {
         n = len < cap ? read(STDIN_FILENO, buf + len, cap - len)
                       : read(STDIN_FILENO, rest, sizeof(rest));
@@ -179,6 +182,103 @@ static int keep_two_capabilities(void)
     return ni_caps_forsake(ni_cap_bit(CAP_SYS_RESOURCE) | ni_cap_bit(CAP_SYS_PTRACE));
 }
 
+enum task { HOOK, WORD, INSTALL, REMOVE, HELP, VERSION, MEMLOCK, ROOT, PROGRAM };
+
+/* Returns true for an absolute path of printable ASCII that JSON does not escape. */
+static bool is_plain_path(const char *path)
+{
+    for (const char *s = path; *s; s++)
+        if (*s < ' ' || *s > '~' || *s == '"' || *s == '\\')
+            return false;
+    return path[0] == '/';
+}
+
+/* Sets options.wrong if a value cannot be used. changes: the number of --install and --remove on
+   the command line; one of them is allowed, and only on this node. */
+static void check_values(int changes)
+{
+    if (options.folder[0] != '/' || !is_plain_path(options.program))
+        options.wrong = options.folder[0] != '/' ? options.folder : options.program;
+    if (strcmp(options.memlock_text, "unlimited") == 0)
+        options.memlock_text = "max";
+    if (strcmp(options.memlock_text, "max") != 0 &&
+        ni_parse_bytes(options.memlock_text, 0, NI_UNLIMITED - 1, &options.memlock) < 0)
+        options.wrong = options.memlock_text;
+    if (changes > (options.dry || strcmp(options.root, "/") != 0 ? 0 : 1))
+        options.wrong = "--install, --remove and --dry-run or --root exclude each other";
+}
+
+static const struct option table[] = {
+    {"strict", no_argument, &options.strict, true},
+    {"privileged", no_argument, &options.privileged, true},
+    {"dry-run", no_argument, &options.dry, true},
+    {"memlock", required_argument, NULL, MEMLOCK},
+    {"root", required_argument, NULL, ROOT},
+    {"program", required_argument, NULL, PROGRAM},
+    {"install", optional_argument, NULL, INSTALL},
+    {"remove", optional_argument, NULL, REMOVE},
+    {"help", no_argument, NULL, HELP},
+    {"version", no_argument, NULL, VERSION},
+    {NULL, 0, NULL, 0},
+};
+
+/* Says which word is wrong, and which option may be meant. */
+static int refuse_arguments(void)
+{
+    struct ni_span word = ni_span_of(options.wrong);
+    struct ni_text hint = NI_TEXT(64);
+    struct ni_guess guess;
+
+    if (ni_has_prefix(options.wrong, "--")) {
+        word.p += 2;
+        word.n = strcspn(word.p, "=");
+    }
+    guess = ni_guess_of(word);
+    for (const struct option *option = table; option->name; option++)
+        ni_guess_try(&guess, ni_span_of(option->name));
+    if (guess.edits > 0) /* else it is an option's own name, with a wrong value */
+        ni_put_guess(&hint, &guess, "--");
+    (void)fprintf(stderr, "nccl-init-hook: error: wrong arguments: %s%s\n", options.wrong,
+                  hint.buf);
+    return 1;
+}
+
+/* Reads the command line into options; options.wrong is a word that cannot be used. Returns the
+   task. */
+static enum task parse(int argc, char *argv[])
+{
+    static const char **const values[] = {
+        [INSTALL] = &options.folder,       [REMOVE] = &options.folder,   [ROOT] = &options.root,
+        [MEMLOCK] = &options.memlock_text, [PROGRAM] = &options.program,
+    };
+    enum task task = HOOK;
+    int changes = 0;
+
+    /* with "-" getopt returns each operand as WORD; a wrong word is the one before optind */
+    opterr = 0;
+    for (;;) {
+        const int at = optind;
+        int found = -1;
+        const int option = getopt_long(argc, argv, "-", table, &found);
+
+        if (option == -1)
+            break;
+        changes += option == INSTALL || option == REMOVE;
+        if (option == '?' || option == WORD)
+            options.wrong = argv[optind > at ? optind - 1 : at];
+        else if (strcspn(argv[at] + 2, "=") != strlen(table[found].name))
+            options.wrong = argv[at]; /* getopt takes beginnings of names, too */
+        else if (option > (int)task && option <= VERSION)
+            task = (enum task)option;
+        if (option >= INSTALL && option <= PROGRAM && optarg)
+            *values[option] = optarg;
+    }
+    if (optind < argc)
+        options.wrong = argv[optind];
+    check_values(changes);
+    return task;
+}
+
 /* Answers the runtime's call: reads the container's state, decides, raises the limits. Returns the
    exit status. */
 static int hook(void)
@@ -193,6 +293,11 @@ static int hook(void)
     /* memory may be short: crun gives the container's limits to the hook, too */
     state = malloc(STATE_MAX + CONFIG_MAX);
     const bool whole = read_state(state, state ? STATE_MAX : 0);
+    /* a runtime gives a JSON object; whatever else stands there, somebody started this by hand */
+    const bool by_hand =
+        options.dry || strcmp(options.root, "/") != 0 || (state && state[0] != '{');
+    if (options.wrong && by_hand)
+        return refuse_arguments();
     if (options.wrong) {
         ni_putf(&t, "wrong arguments: %.99s", options.wrong);
         return fail_hook(t.buf);
@@ -217,76 +322,6 @@ static int hook(void)
     if (answer == NI_HOOK_YES)
         log_line(LOG_INFO, t.buf);
     return answer == NI_HOOK_WRONG ? fail_hook(t.buf) : 0;
-}
-
-enum task { HOOK, WORD, INSTALL, REMOVE, HELP, VERSION, MEMLOCK, ROOT, PROGRAM };
-
-/* Returns true for an absolute path of printable ASCII that JSON does not escape. */
-static bool is_plain_path(const char *path)
-{
-    for (const char *s = path; *s; s++)
-        if (*s < ' ' || *s > '~' || *s == '"' || *s == '\\')
-            return false;
-    return path[0] == '/';
-}
-
-/* Sets options.wrong if a value cannot be used. changes: the number of --install and --remove on
-   the command line; one of them is allowed, and only on this node. */
-static void check_values(int changes)
-{
-    if (options.folder[0] != '/' || !is_plain_path(options.program))
-        options.wrong = options.folder[0] != '/' ? options.folder : options.program;
-    if (strcmp(options.memlock_text, "max") != 0 &&
-        ni_parse_bytes(options.memlock_text, 0, NI_UNLIMITED - 1, &options.memlock) < 0)
-        options.wrong = options.memlock_text;
-    if (changes > (options.dry || strcmp(options.root, "/") != 0 ? 0 : 1))
-        options.wrong = "--install, --remove and --dry-run or --root exclude each other";
-}
-
-/* Reads the command line into options; options.wrong is a word that cannot be used. Returns the
-   task. */
-static enum task parse(int argc, char *argv[])
-{
-    static const struct option table[] = {
-        {"strict", no_argument, &options.strict, true},
-        {"privileged", no_argument, &options.privileged, true},
-        {"dry-run", no_argument, &options.dry, true},
-        {"memlock", required_argument, NULL, MEMLOCK},
-        {"root", required_argument, NULL, ROOT},
-        {"program", required_argument, NULL, PROGRAM},
-        {"install", optional_argument, NULL, INSTALL},
-        {"remove", optional_argument, NULL, REMOVE},
-        {"help", no_argument, NULL, HELP},
-        {"version", no_argument, NULL, VERSION},
-        {NULL, 0, NULL, 0},
-    };
-    static const char **const values[] = {
-        [INSTALL] = &options.folder,       [REMOVE] = &options.folder,   [ROOT] = &options.root,
-        [MEMLOCK] = &options.memlock_text, [PROGRAM] = &options.program,
-    };
-    enum task task = HOOK;
-    int changes = 0;
-
-    /* with "-" getopt returns each operand as WORD; a wrong word is the one before optind */
-    opterr = 0;
-    for (;;) {
-        const int at = optind;
-        const int option = getopt_long(argc, argv, "-", table, NULL);
-
-        if (option == -1)
-            break;
-        changes += option == INSTALL || option == REMOVE;
-        if (option == '?' || option == WORD)
-            options.wrong = argv[optind > at ? optind - 1 : at];
-        else if (option > (int)task && option <= VERSION)
-            task = (enum task)option;
-        if (option >= INSTALL && option <= PROGRAM && optarg)
-            *values[option] = optarg;
-    }
-    if (optind < argc)
-        options.wrong = argv[optind];
-    check_values(changes);
-    return task;
 }
 
 static int change(enum task task)
@@ -314,10 +349,8 @@ int main(int argc, char *argv[])
     if (task == HELP || task == VERSION)
         return fputs(task == HELP ? help : "nccl-init-hook " NCCL_INIT_VERSION "\n", stdout) < 0;
     /* wrong arguments in the hook's file must not stop each container: hook() reports them later */
-    if (options.wrong && (task != HOOK || isatty(STDIN_FILENO))) {
-        (void)fprintf(stderr, "nccl-init-hook: error: wrong arguments: %s\n", options.wrong);
-        return 1;
-    }
+    if (options.wrong && (task != HOOK || isatty(STDIN_FILENO)))
+        return refuse_arguments();
     if (task != HOOK)
         return change(task);
     (void)sigemptyset(&none);

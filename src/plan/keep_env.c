@@ -145,27 +145,52 @@ static void keep_plugin(const struct ni_keep_facts *k, struct ni_mask *m, struct
         keep_name(k, m, (struct ni_span){s.p + dir, s.n - dir}, ret);
 }
 
-/* Returns true for a word of an option's values, a capability, the id of a finding. */
+/* Returns true if the text is one of the words of an option. Case does not count. */
+static bool has_word(const char *words, struct ni_span s)
+{
+    while (words && *words) {
+        const size_t n = strcspn(words, "|,.=[]");
+
+        if (n == s.n && strncasecmp(words, s.p, n) == 0)
+            return true;
+        words += n + (words[n] != '\0');
+    }
+    return false;
+}
+
+/* Returns true if the text is a number and a unit, as options take them: "20s", "8GiB". */
+static bool is_quantity(struct ni_span s)
+{
+    static const char *const units[] = {"s",  "m",  "h",   "k",   "g",  "ki",
+                                        "mi", "gi", "kib", "mib", "gib"};
+    size_t digits = 0;
+
+    while (digits < s.n && ni_is_digit(s.p[digits]))
+        digits++;
+    for (size_t i = 0; digits > 0 && i < NI_COUNT(units); i++) {
+        if (strlen(units[i]) == s.n - digits &&
+            strncasecmp(s.p + digits, units[i], s.n - digits) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A word of an option's values, a capability, a finding. */
 static bool is_of_option(const struct ni_keep_facts *k, struct ni_span s)
 {
     struct ni_cap_names names = {0};
     unsigned cap;
 
     for (unsigned i = 0; i < ni_options_count(k->program); i++) {
-        const char *at = ni_option_at(k->program, i)->arg;
+        const struct ni_option *option = ni_option_at(k->program, i);
 
-        while (at && *at) {
-            const size_t n = strcspn(at, "|,.=[]");
-
-            if (n == s.n && memcmp(at, s.p, n) == 0)
-                return true;
-            at += n + (at[n] != '\0');
-        }
+        if (has_word(option->arg, s) || has_word(option->also, s))
+            return true;
     }
     for (unsigned id = 0; id < NI_F_COUNT; id++)
         if (ni_span_is(s, ni_finding_kind(id)->id))
             return true;
-    return ni_cap_by_name(s, &names, &cap) == 0;
+    return is_quantity(s) || ni_cap_by_name(s, &names, &cap) == 0;
 }
 
 static void put_masked_option(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,

@@ -58,6 +58,7 @@ struct ni_preflight_options ni_preflight_options;
 static const struct ni_option preflight_options[] = {
     {
         .name = "peers",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = MEETING,
         .arg = "HOST[:PORT]",
         .take = ni_take_path,
@@ -68,6 +69,7 @@ static const struct ni_option preflight_options[] = {
     },
     {
         .name = "rank",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = MEETING,
         .arg = "auto|N",
         .initial = "auto",
@@ -79,6 +81,7 @@ static const struct ni_option preflight_options[] = {
     },
     {
         .name = "ranks",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = MEETING,
         .arg = "auto|N",
         .initial = "auto",
@@ -90,6 +93,7 @@ static const struct ni_option preflight_options[] = {
     },
     {
         .name = "job",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = MEETING,
         .arg = "KEY",
         .take = ni_take_path,
@@ -100,6 +104,7 @@ static const struct ni_option preflight_options[] = {
     /* below the ephemeral ports, not perftest's 18515 */
     {
         .name = "port",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = MEETING,
         .arg = "PORT",
         .initial = "18555",
@@ -111,10 +116,11 @@ static const struct ni_option preflight_options[] = {
     },
     {
         .name = "within",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = MEETING,
         .arg = "SECONDS",
         .initial = "120",
-        .take = ni_take_number,
+        .take = ni_take_seconds,
         .at = offsetof(struct ni_preflight_options, within),
         .least = 1,
         .most = 86400,
@@ -122,6 +128,7 @@ static const struct ni_option preflight_options[] = {
     },
     {
         .name = "seconds",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = MEETING,
         .arg = "S",
         .initial = "0.2",
@@ -134,6 +141,7 @@ static const struct ni_option preflight_options[] = {
     },
     {
         .name = "once",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = A_FILE | NI_OPTION_CAREFUL | MEETING,
         .arg = "FILE",
         .take = ni_take_path,
@@ -143,6 +151,7 @@ static const struct ni_option preflight_options[] = {
     },
     {
         .name = "svg",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = A_FILE | MEETING,
         .arg = "FILE",
         .take = ni_take_path,
@@ -241,7 +250,7 @@ static enum verdict conclude(struct ni_context *ctx, const struct ni_verdict *ve
     else if (enough || !must)
         ni_say(ctx, calm ? NI_LOG_INFO : NI_LOG_WARN, "preflight: %s", verdict->line);
     if (must && !enough)
-        ni_last_words(ctx, ctx->plan.refuse_why, true);
+        (void)ni_refuse(ctx, ctx->plan.refuse_why, true);
     else if (!runs && !enough)
         ni_leave_reason(ctx, why.buf, true);
     return enough && told ? byte_of(verdict->outcome) : BAD;

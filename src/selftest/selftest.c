@@ -37,6 +37,7 @@ struct ni_selftest_options ni_selftest_options;
 static const struct ni_option selftest_options[] = {
     {
         .name = "size",
+        .group = NI_GROUP_SELFTEST,
         .verbs = TRYING,
         .arg = "BYTES",
         .initial = "64M",
@@ -48,6 +49,7 @@ static const struct ni_option selftest_options[] = {
     },
     {
         .name = "bytes",
+        .group = NI_GROUP_SELFTEST,
         .verbs = TRYING | MEETING,
         .arg = "BYTES",
         .take = ni_take_bytes,
@@ -59,10 +61,11 @@ static const struct ni_option selftest_options[] = {
     },
     {
         .name = "deadline",
+        .group = NI_GROUP_SELFTEST,
         .verbs = TRYING | NI_VERB_DOCTOR,
         .arg = "SECONDS",
         .initial = "10",
-        .take = ni_take_number,
+        .take = ni_take_seconds,
         .at = offsetof(struct ni_selftest_options, deadline),
         .least = 1,
         .most = 3600,

@@ -24,7 +24,7 @@ usage "no rank" "*rank*" preflight --peers=localhost
 usage "a rank too large" "*rank*" preflight --peers=localhost --rank=2 --ranks=2
 usage "a recorded node" "*preflight*uses this machine*" preflight --root="$(nodes)/h100-12dev.tree"
 usage "--preflight of the verb" "*is not an option of \`preflight\`*" preflight --preflight=warn
-usage "--preflight=on" "--preflight: \`on\` is not off|warn|require" --preflight=on -- true
+usage "--preflight=on" "--preflight: \`on\` is not valid; expected one of: off, warn, require" --preflight=on -- true
 out=$("$bin" preflight --peers=localhost --rank=0 --ranks=1 2>err) && status=0 || status=$?
 matches "one pod" "0 preflight: not tested: one pod takes part: *no port*" "$status $out"
 : >told
@@ -178,9 +178,9 @@ same "--once: not of another attempt" "125" "$(cat 1.status 1.out | xargs)"
 runs 0 --preflight=require --within=1 --once=once.2 --termination-log="$dir/log"
 wait
 same "require: not started" "125" "$(cat 0.status 0.out | xargs)"
-matches "require: why" "*error: --preflight=require, but the preflight is bad: 1 of 2 pods never came: rank 1*" "$(cat 0.err)"
-matches "require: termination log" "nccl-init: error: --preflight=require, but *rank 1*" "$(cat log)"
-same "require: finding" 1 "$(grep -c 'error: require.preflight: --preflight: --preflight=require, but the preflight is bad: ' 0.err)"
+matches "require: why" "*error: command not started: --preflight=require, but the preflight is bad: 1 of 2 pods never came: rank 1*" "$(cat 0.err)"
+matches "require: termination log" "nccl-init: error: command not started: --preflight=require, but *rank 1*" "$(cat log)"
+same "require: finding" 1 "$(grep -c 'error: require.preflight: User: ' 0.err)"
 same "require: a bad verdict is not kept" no "$([ -e once.2 ] && echo yes || echo no)"
 runs 0 --preflight=warn --within=1 --once=once.2
 wait
@@ -189,7 +189,7 @@ matches "warn: said" "*warning: preflight: bad: 1 of 2 pods never came*" "$(cat 
 runs 0 --preflight=warn --strict --within=1 --once=once.3
 wait
 same "warn, --strict: not started" "125" "$(cat 0.status 0.out | xargs)"
-matches "warn, --strict: why" "*error: job.missing: *error: not started: --strict, and the preflight is bad*" "$(cat 0.err)"
+matches "warn, --strict: why" "*error: job.missing: *error: command not started: --strict, and the preflight is bad*" "$(cat 0.err)"
 same "warn, --strict: a bad verdict is not kept" no "$([ -e once.3 ] && echo yes || echo no)"
 runs 0 --preflight=warn --strict --within=1 --once=once.2
 wait
@@ -219,11 +219,11 @@ chown 65534 planted 2>/dev/null && {
 same "--once: an empty file" "not tested: nccl-init preflight: 0/1 a" "$(cat empty)"
 out=$("$bin" --preflight=require -- echo ran 2>err) && status=0 || status=$?
 same "nothing tells: require" "125 " "$status $out"
-matches "nothing tells: why" "*error: --preflight=require, but *--peers*" "$(cat err)"
+matches "nothing tells: why" "*error: command not started: --preflight=require, but *--peers*" "$(cat err)"
 out=$("$bin" --require=preflight -- echo ran 2>err) && status=0 || status=$?
-matches "a word of --require" "125 *error: --require=preflight, but *--peers*" "$status $out$(cat err)"
+matches "a word of --require" "125 *error: command not started: --require=preflight, but *--peers*" "$status $out$(cat err)"
 out=$(LOCAL_RANK=1 "$bin" --preflight=require -- echo ran 2>err) && status=0 || status=$?
-matches "nothing tells: another process of the pod" "125 *error: --preflight=require, but *: nothing tells who takes part*" "$status $out$(cat err)"
+matches "nothing tells: another process of the pod" "125 *error: command not started: --preflight=require, but *: nothing tells who takes part*" "$status $out$(cat err)"
 out=$("$bin" --selftest=warn --preflight=warn --peers=localhost --rank=0 --ranks=1 -- echo ran 2>err) && status=0 || status=$?
 matches "one pod" "0 ran*warning: preflight: not tested: one pod takes part: *" "$status $out$(cat err)"
 same "one pod: each finding once" 1 "$(grep -c 'verbs.none' err)"

@@ -18,7 +18,7 @@ dies() {
     shift 3
     "$bin" -- "$@" >out 2>err && status=0 || status=$?
     same "$name: status" "$expected" "$status"
-    matches "$name: message" "nccl-init: error: $pattern" "$(cat err)"
+    matches "$name: message" "nccl-init: error: command not started: $pattern" "$(cat err)"
     same "$name: lines" 1 "$(wc -l <err | tr -d ' ')"
     same "$name: stdout" "" "$(cat out)"
 }
@@ -160,7 +160,7 @@ if setpriv --reuid=65534 --clear-groups true 2>/dev/null; then
     chmod 711 no-interpreter
     out=$(setpriv --reuid=65534 --clear-groups ./nccl-init -- ./no-interpreter 2>&1) && status=0 || status=$?
     same "closed file: status" 127 "$status"
-    matches "closed file: message" "*nccl-init: error: \`./no-interpreter\`: ENOENT (*): its interpreter \
+    matches "closed file: message" "*nccl-init: error: command not started: \`./no-interpreter\`: ENOENT (*): its interpreter \
 or loader is missing*" "$out"
 else
     skip "closed directory, closed file" "setpriv cannot change the user"
@@ -168,7 +168,7 @@ fi
 
 : >log
 NCCLINIT_TERMINATION_LOG=$dir/log "$bin" -- no-such-command 2>/dev/null
-matches "the reason is in the termination log" "nccl-init: error: \`no-such-command\` is in no directory*" \
+matches "the reason is in the termination log" "nccl-init: error: command not started: \`no-such-command\` is in no directory*" \
     "$(cat log)"
 
 finish

@@ -65,7 +65,7 @@ chmod 666 "$dir/open/log"
 given NCCLINIT_TERMINATION_LOG="$dir/open/log" with --require=gpus --mode=off -- true 2>/dev/null
 same "NCCLINIT_TERMINATION_LOG: refused, but not written" "125 " "$? $(cat "$dir/open/log")"
 as with --termination-log="$dir/open/log" --require=gpus --mode=off -- true 2>/dev/null
-matches "--termination-log: written" "nccl-init: error: --require=gpus*" "$(cat "$dir/open/log")"
+matches "--termination-log: written" "nccl-init: error: command not started: --require=gpus*" "$(cat "$dir/open/log")"
 given NCCLINIT_SNAPSHOT_ON_REFUSAL="$dir/open/refused.tree" with --require=rdma --mode=tcp -- true 2>"$dir/err"
 same "NCCLINIT_SNAPSHOT_ON_REFUSAL: refused, nothing written" "125 " "$? $(ls "$dir/open/refused.tree" 2>/dev/null)"
 matches "NCCLINIT_SNAPSHOT_ON_REFUSAL: told" "*option.invalid: NCCLINIT_SNAPSHOT_ON_REFUSAL*" "$(cat "$dir/err")"

@@ -65,7 +65,7 @@ row() {
     all=${all#*$'\n--\n'}
     case $expected in
     -) matches "$what: --require=memlock starts it" "*status 0" "$all" ;;
-    *) matches "$what: --require=memlock refuses, and says the same" "*error: --require=memlock, but only*$why*status 125" "$all" ;;
+    *) matches "$what: --require=memlock refuses, and says the same" "*error: command not started: --require=memlock, but only*$why*status 125" "$all" ;;
     esac
 }
 
