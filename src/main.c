@@ -33,8 +33,8 @@ static const struct ni_verb verbs[] = {
      "Shows each device found, whether it is chosen, each setting, and why."},
     {"doctor", NI_VERB_DOCTOR, ni_cmd_doctor, NI_GATHER_ALL | NI_GATHER_HEALTH | NI_GATHER_OFF,
      NULL,
-     "Looks for what no variable can mend: devices, links, IOMMU, limits, drivers, PID 1. Exit "
-     "status 1 if there is an error."},
+     "Checks what no variable can fix: devices, links, IOMMU, limits, drivers, PID 1. Exit status "
+     "1 if there is an error."},
     {"topo", NI_VERB_TOPO, ni_cmd_topo, NI_GATHER_ALL, NULL,
      "Shows how far each GPU is from each HCA, as `nvidia-smi topo -m` does."},
     {"selftest", NI_VERB_SELFTEST, ni_cmd_selftest, NI_GATHER_ALL | NI_GATHER_HEALTH, NULL,
@@ -47,7 +47,7 @@ static const struct ni_verb verbs[] = {
      NI_GATHER_ALL | NI_GATHER_HEALTH | NI_GATHER_OFF, NULL,
      "Records what was read, so that `plan --root=FILE.tree` shows elsewhere what it shows here."},
     {"log", NI_VERB_LOG, ni_cmd_log, 0, "[FILE...]",
-     "Tells what NCCL did, from what it printed with NCCL_DEBUG=INFO, and what went wrong. Exit "
+     "Shows what NCCL did, from what it printed with NCCL_DEBUG=INFO, and what went wrong. Exit "
      "status 1 if there is an error, or RDMA was meant and sockets were used."},
     {"install", NI_VERB_INSTALL, ni_cmd_install, 0, "DIR|FILE",
      "Copies this program into a directory, or as FILE, such as a volume that an init container "
