@@ -52,7 +52,7 @@ static const struct ni_verb verbs[] = {
      NULL,
      "Looks for what no variable can mend: devices, links, IOMMU, limits, drivers, PID 1. Exit "
      "status 1 if there is an error.",
-     "  # what is wrong in this pod, worst first, and who can mend it\n"
+     "  # what is wrong in this pod, worst first, and who can fix it\n"
      "  nccl-init doctor\n"
      "  # also move data through each port\n"
      "  nccl-init doctor --probe\n",
@@ -89,7 +89,7 @@ static const struct ni_verb verbs[] = {
      "  nccl-init plan --root=node.tree\n",
      "plan, doctor; docs/tree.md"},
     {"log", NI_VERB_LOG, ni_cmd_log, 0, "[FILE...]",
-     "Tells what NCCL did, from what it printed with NCCL_DEBUG=INFO, and what went wrong. Exit "
+     "Shows what NCCL did, from what it printed with NCCL_DEBUG=INFO, and what went wrong. Exit "
      "status 1 if there is an error, or RDMA was meant and sockets were used.",
      "  # what NCCL did, by rank\n"
      "  nccl-init log job.log\n"
@@ -105,8 +105,7 @@ static const struct ni_verb verbs[] = {
      "  nccl-init install --file /shared/start\n",
      "run; docs/usage.md"},
     {"explain", NI_VERB_EXPLAIN, ni_cmd_explain, 0, "[ID...]",
-     "Shows what a finding means, how the fault looks without this program, and who can mend it, "
-     "by "
+     "Shows what a finding means, how the fault looks without this program, and who can fix it, by "
      "the finding's id. Without an id it lists all.",
      "  # what a finding of doctor means\n"
      "  nccl-init explain iommu.translated\n"
@@ -120,7 +119,7 @@ static const struct ni_verb verbs[] = {
      "  nccl-init help\n",
      "version; nccl-init(8)"},
     {"version", NI_VERB_VERSION, ni_cmd_version, 0, NULL,
-     "Tells the version, and those of the libraries linked in.",
+     "Shows the version, and those of the libraries linked in.",
      "  # this version\n"
      "  nccl-init version\n"
      "  # the same\n"

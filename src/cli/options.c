@@ -210,7 +210,7 @@ static const struct ni_option common_options[] = {
         .initial = "info",
         .take = ni_take_word,
         .at = offsetof(struct ni_options, log_level),
-        .help = "how much is said on standard error",
+        .help = "log verbosity on standard error",
     },
     {
         .name = "log-format",
@@ -220,7 +220,7 @@ static const struct ni_option common_options[] = {
         .initial = "text",
         .take = ni_take_word,
         .at = offsetof(struct ni_options, log_format),
-        .help = "the form of what is said on standard error",
+        .help = "log format on standard error",
     },
     {
         .name = "termination-log",
@@ -230,8 +230,8 @@ static const struct ni_option common_options[] = {
         .initial = "/dev/termination-log",
         .take = ni_take_path,
         .at = offsetof(struct ni_options, termination_log),
-        .help =
-            "where the reason of a refusal, or a bad verdict, is also written, if the file exists",
+        .help = "if this file exists, the reason of a refusal or of a bad verdict is written to "
+                "it, too",
     },
 };
 

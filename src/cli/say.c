@@ -134,9 +134,7 @@ int ni_usage(struct ni_context *ctx, const char *fmt, ...)
 
 int ni_refuse_caps(struct ni_context *ctx, int err)
 {
-    return ni_usage(ctx,
-                    "nccl-init cannot put its capabilities down, and does not go on with them: %s",
-                    NI_ERRNO(err));
+    return ni_usage(ctx, "nccl-init cannot drop its capabilities, and stops: %s", NI_ERRNO(err));
 }
 
 void ni_say_progress(struct ni_context *ctx, const char *line)

@@ -536,7 +536,7 @@ static void report_differing(struct ni_log *log, unsigned groups, struct ni_find
 {
     struct ni_text t = NI_TEXT(400);
 
-    ni_put(&t, has_one_name(log) ? "wait in one collective with different sizes: "
+    ni_put(&t, has_one_name(log) ? "wait in the same collective with different sizes: "
                                  : "wait in different collectives: ");
     for (unsigned group = 2; group < groups + 2; group++) {
         const struct ni_log_rank *r = first_of(log, group);
@@ -647,7 +647,7 @@ static void report_waiting(struct ni_log *log, struct ni_findings *f)
     ni_putf(&t, "waited %d s in ", r->wait->waited / 1000);
     put_collective(&t, log, r->wait);
     if (others == 0) {
-        ni_put(&t, ", as all ranks of the log");
+        ni_put(&t, ", as do all ranks of the log");
         ni_log_put_missing(&missing, log);
         if (missing.len > 0)
             ni_putf(&t, "; look at the ranks that have no line in it: %s (of %d)", missing.buf,
@@ -660,7 +660,7 @@ static void report_waiting(struct ni_log *log, struct ni_findings *f)
         if (called >= 0 && called < r->wait->number)
             ni_putf(&t, ", whose last collective was number %d", called);
         else
-            ni_put(&t, ", of which no wait is in the log");
+            ni_put(&t, ", and the log does not show it waiting");
         put_begun(&t, log);
     }
     ni_put(&t, ". ");
@@ -796,7 +796,7 @@ static void report_terminated(struct ni_log *log, struct ni_findings *f)
         ni_log_put_ranks(&who, log, 1);
     else
         put_who(&who, log, first);
-    ni_putf(&t, "the launcher was ended from outside, by signal %d (%s). ", -first->number,
+    ni_putf(&t, "the launcher was stopped from outside by signal %d (%s). ", -first->number,
             signal_name(-first->number));
     put_place(&t, log, &first->quote);
     ni_report(f, NI_F_LOG_LEFT, who.buf, "%s", t.buf);
@@ -819,7 +819,7 @@ static void report_aborted(struct ni_log *log, struct ni_findings *f)
         return;
     ni_log_put_ranks(&who, log, 1);
     ni_report(f, NI_F_LOG_LEFT, who.buf,
-              "aborted the communicator, without an error before: the program left");
+              "aborted the communicator without an earlier error: the program left it");
 }
 
 static void report_left(struct ni_log *log, struct ni_findings *f)

@@ -320,7 +320,7 @@ static void judge_start(struct ni_log *log, struct ni_findings *f)
     ni_log_report_stops(log, f);
     if (log->n > 1 && log->order[0]->rank >= 0 && missing.len > 0)
         ni_report(f, NI_F_LOG_RANKS_MISSING, missing.buf,
-                  "of %d ranks these have no line in the log", size);
+                  "of %d ranks, these have no line in the log", size);
 }
 
 static void judge_ranks(struct ni_log *log, struct ni_findings *f)
@@ -365,7 +365,7 @@ static void judge_settings(struct ni_log *log, struct ni_findings *f)
             off_plan += value != log->plan[k] && value != 0 && log->plan[k] != 0;
         }
         if (others > 0 && id != NI_F_COUNT && id != NI_F_JOB_HOSTID_SAME)
-            ni_report(f, id, name, "%s: another value than %s=%s of the others", name_them(log),
+            ni_report(f, id, name, "%s: the value differs from %s=%s of the others", name_them(log),
                       name, ni_log_word(log, first));
         if (off_plan > 0)
             ni_report(f, NI_F_LOG_PLAN_DIFFERS, name,
@@ -454,7 +454,7 @@ static void put_ranks_hcas(struct ni_text *t, struct ni_log *log)
         count_host_hcas(log, first, next, &c);
     }
     if (c.max == 0) {
-        ni_put(t, ", RDMA chosen, and no channel to another node in the log");
+        ni_put(t, ", RDMA chosen, but the log shows no channel to another node");
         return;
     }
     ni_putf(t, ", RDMA %s ", c.connected ? "on" : "set up on");
@@ -505,7 +505,7 @@ static void put_count(struct ni_text *t, const struct ni_log *log)
     if (log->n_rank > 0 || log->version != 0)
         ni_put(t, "no rank named");
     else
-        ni_putf(t, "no line of NCCL in %u lines", (unsigned)log->lines);
+        ni_putf(t, "no line from NCCL in %u lines", (unsigned)log->lines);
 }
 
 /* Puts NCCL's version: that of the first rank that has one, else that of the log. */
@@ -549,7 +549,7 @@ static void put_network_of_job(struct ni_text *t, struct ni_log *log)
         put_ranks_hcas(t, log);
     } else if (log->n_rank > 0 || log->version != 0) {
         ni_put(t, log->info ? ", and no line says which network"
-                            : ", and the log does not say which network: NCCL_DEBUG=INFO does");
+                            : ", and the log does not show which network: set NCCL_DEBUG=INFO");
     }
 }
 
@@ -589,9 +589,9 @@ void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f
     for (unsigned i = 0; i < log->n; i++)
         log->order[i]->is = flags_of(log, log->order[i]);
     if (log->n_rank == 0 && log->n_hit == 0 && log->version == 0)
-        ni_report(
-            f, NI_F_LOG_NONE, "",
-            "no `NCCL INFO` or `WARN`, no version of NCCL or RCCL, no error seen beside them");
+        ni_report(f, NI_F_LOG_NONE, "",
+                  "the log has no `NCCL INFO` or `NCCL WARN`, no version of NCCL or RCCL, and no "
+                  "error that goes with them");
     ni_log_find_owners(log);
     ni_log_report_causes(log, f);
     for (unsigned follows = 0; follows <= FOLLOWS; follows++)
@@ -604,6 +604,6 @@ void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f
     judge_settings(log, f);
     ni_log_report_unknown(log, f);
     if (log->dropped > 0)
-        ni_report(f, NI_F_FACT_TRUNCATED, "log", "%u facts had no room", log->dropped);
+        ni_report(f, NI_F_FACT_TRUNCATED, "log", "%u facts did not fit", log->dropped);
     make_sentence(log, f);
 }

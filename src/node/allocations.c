@@ -53,8 +53,8 @@ static struct ni_allocation *new_allocation(struct ni_probe *p, const char *from
     struct ni_inventory *inv = p->inv;
 
     if (inv->n_allocation == NI_MAX_ALLOCATION) {
-        ni_report(p->f, NI_F_ALLOC_TOO_MANY, from,
-                  "more than %d device ids; the rest is not looked at", NI_MAX_ALLOCATION);
+        ni_report(p->f, NI_F_ALLOC_TOO_MANY, from, "more than %d device ids; the rest is ignored",
+                  NI_MAX_ALLOCATION);
         return NULL;
     }
     struct ni_allocation *c = &inv->allocation[inv->n_allocation++];
@@ -64,7 +64,7 @@ static struct ni_allocation *new_allocation(struct ni_probe *p, const char *from
     ni_copy(c->id, sizeof(c->id), id);
     if (by == NI_BY_NOTHING)
         ni_report(p->f, NI_F_ALLOC_ID_INVALID, c->from,
-                  "`%s` is no PCI address and no auxiliary name", c->id);
+                  "`%s` is neither a PCI address nor an auxiliary name", c->id);
     return c;
 }
 
@@ -114,5 +114,5 @@ void ni_note_rdma_dev(struct ni_probe *p, struct ni_allocation *c, const char *f
         ni_report(p->f, NI_F_ALLOC_INFO_INVALID, from, "the RDMA device of %s has no name", c->id);
     else
         ni_report(p->f, NI_F_ALLOC_INFO_INVALID, from,
-                  "the RDMA device of %s has a name that no device can have: `%.40s`", c->id, name);
+                  "the name of the RDMA device of %s is invalid: `%.40s`", c->id, name);
 }

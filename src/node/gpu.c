@@ -45,7 +45,7 @@ static void read_gpu_info(struct ni_probe *p, enum ni_need need, struct ni_gpu *
             g->minor = (int)v;
     }
     if (g->minor < 0 || !g->model[0] || !g->uuid[0])
-        ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "it tells no model, UUID or minor number");
+        ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "it has no model, UUID or minor number");
 }
 
 static void add_gpu(struct ni_probe *p, const struct ni_gpu *gpu)
@@ -164,10 +164,10 @@ static bool probe_nvidia(struct ni_probe *p)
     p->inv->gdr.gpus_lost = nodes > gpus;
     if (nodes > gpus)
         ni_report(p->f, NI_F_FACT_UNREADABLE, numbered ? gpus_dir : driver_dir,
-                  "%u GPUs for %u device nodes", gpus, nodes);
+                  "%u GPUs are listed for %u device nodes", gpus, nodes);
     else if (nodes < gpus && !numbered)
         ni_report(p->f, NI_F_FACT_UNREADABLE, gpus_dir,
-                  "which of %u GPUs the %u device nodes are is not told; all count", gpus, nodes);
+                  "cannot match %u device nodes to %u GPUs; all are counted", nodes, gpus);
     const bool all = !numbered || nodes >= gpus;
     for (unsigned i = 0; i < gpus; i++) {
         struct ni_gpu g = {.bdf = gpu[i], .minor = -1};

@@ -142,17 +142,17 @@ static const char *obstacle(const struct ni_work *w, const struct ni_local *l,
         (strchr(size, ',') ||
          ni_parse_u64((struct ni_span){size, strcspn(size, "(")}, UINT32_MAX, &ranks) < 0 ||
          ranks == 1 || ranks > v->n))
-        return "is set, but the node's processes are not known to be one for each GPU";
+        return "is set, but it is not known that the node has one process for each GPU";
     *rank = v->n == 1 ? 0 : *rank;
     if (*rank >= v->n)
-        return "is the number of no GPU that is visible";
+        return "does not match a visible GPU";
     /* Slurm counts from 0 what a device cgroup leaves (common/gres.c gres_use_local_device_index)
        */
     const bool some = v->counted && v->n < w->inv->n_gpu && v->gpu[0] == 0;
     if (v->gpu[*rank] < 0 || (some && ni_env_get(w->env, "SLURM_LOCALID")) ||
         (v->counted && w->inv->gdr.gpus_unordered && w->inv->n_gpu > 1 &&
          (w->inv->gpu[0].amd || !order || strcmp(order, "PCI_BUS_ID") != 0)))
-        return "is set, but the address of the GPU that it counts is not known";
+        return "is set, but the address of that GPU is not known";
     return NULL;
 }
 

@@ -56,8 +56,8 @@ static const struct ni_option selftest_options[] = {
         .at = offsetof(struct ni_selftest_options, bytes),
         .least = 1,
         .most = INT64_C(1) << 40,
-        .help = "bytes that each port writes and reads back; default: selftest 16M, preflight by "
-                "--seconds",
+        .help = "bytes that each port writes and reads back; 16M for selftest; preflight uses "
+                "--seconds unless given",
     },
     {
         .name = "deadline",
@@ -69,7 +69,7 @@ static const struct ni_option selftest_options[] = {
         .at = offsetof(struct ni_selftest_options, deadline),
         .least = 1,
         .most = 3600,
-        .help = "how long the self-test may take in all",
+        .help = "how long the whole self-test may take",
     },
 };
 const struct ni_option_rows ni_selftest_rows = {
@@ -188,7 +188,7 @@ int ni_cmd_selftest(struct ni_context *ctx)
 bool ni_selftest_passes(const struct ni_trials *all, struct ni_text *how)
 {
     if (!all) {
-        ni_put(how, "no self-test could be made");
+        ni_put(how, "the self-test could not be started");
         return false;
     }
     if (all->n == 0) {

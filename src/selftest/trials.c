@@ -96,7 +96,8 @@ static const struct {
     {NI_F_VERBS_OPEN, EAGAIN, 0, "the limit of the RDMA cgroup (rdma.max)"},
     {NI_F_VERBS_PORT, ENETDOWN, 0, "the port is not ACTIVE: NCCL leaves it out"},
     {NI_F_VERBS_GID, ENODATA, 0, "it is empty"},
-    {NI_F_VERBS_GID, ERANGE, 0, "-1 is no RoCE GID of this pod; a queue pair carries 255 at most"},
+    {NI_F_VERBS_GID, ERANGE, 0,
+     "-1 is not a RoCE GID of this pod; a queue pair can hold at most 255"},
     {NI_F_VERBS_RESOURCES, EAGAIN, 0,
      "the limit of the RDMA cgroup (rdma.max), or the device is full"},
     {NI_F_VERBS_RESOURCES, ENOMEM, 0, "the kernel or the device has no more memory"},
@@ -105,20 +106,20 @@ static const struct {
     {NI_F_VERBS_CONNECT, ENETUNREACH, 0, "there is no route to the GID"},
     {NI_F_VERBS_CONNECT, EHOSTUNREACH, 0, "there is no route to the GID"},
     {NI_F_VERBS_CONNECT, ETIMEDOUT, 0, "the GID's address does not resolve"},
-    {NI_F_VERBS_TRANSFER, ETIMEDOUT, 0, "the device gives no completion"},
+    {NI_F_VERBS_TRANSFER, ETIMEDOUT, 0, "the device returns no completion"},
     {NI_F_VERBS_TRANSFER, 0, 0, "what was read back differs from what was written"},
     {NI_F_VERBS_TRANSFER, 0, NI_WC_LOC_QP_OP,
-     "IBV_WC_LOC_QP_OP_ERR: the device cannot send here, as SoftRoCE outside its network "
+     "IBV_WC_LOC_QP_OP_ERR: the device cannot send here, like SoftRoCE outside its network "
      "namespace"},
     {NI_F_VERBS_PROTECTION, 0, NI_WC_LOC_PROT,
-     "IBV_WC_LOC_PROT_ERR: the HCA may not reach memory that was registered a moment ago, as under "
+     "IBV_WC_LOC_PROT_ERR: the HCA cannot access memory that was just registered, as happens with "
      "IOMMU translation; see iommu.translated"},
     {NI_F_VERBS_TRANSFER, 0, NI_WC_WR_FLUSH,
-     "IBV_WC_WR_FLUSH_ERR: the queue pair was in error before"},
+     "IBV_WC_WR_FLUSH_ERR: the queue pair was already in error"},
     {NI_F_VERBS_TRANSFER, 0, NI_WC_REM_ACCESS,
      "IBV_WC_REM_ACCESS_ERR: the memory key was not accepted"},
     {NI_F_VERBS_TRANSFER, 0, NI_WC_RETRY_EXC,
-     "IBV_WC_RETRY_EXC_ERR: nothing was acknowledged: there is no way from this GID to itself, or "
+     "IBV_WC_RETRY_EXC_ERR: nothing was acknowledged: there is no path from this GID to itself, or "
      "the packets are dropped"},
 };
 
@@ -153,7 +154,7 @@ static enum ni_finding_id explain_trial(const struct ni_work *w, const struct ni
         id = steps[x->step];
     ni_putf(m, "step `%s`: ", ni_pair_step_text(x->step));
     if (x->silent) {
-        ni_put(m, "its process died, or has hung until the time was over");
+        ni_put(m, "its process died, or hung until the time was over");
         return NI_F_VERBS_PROCESS;
     }
     if (x->step == NI_PAIR_FIND && ni_put_node(&hca->uverbs, m))

@@ -226,13 +226,13 @@ int ni_caps_apply(const struct ni_caps *want, const struct ni_cap_names *names,
         if (err == 0)
             err = own;
         report(f, NI_F_CAPS_DROP_BOUNDING, "--drop-caps", left, names,
-               "the kernel does not let it go");
+               "the kernel refuses to drop it");
     }
     for (unsigned cap = 0; cap < NI_CAPS; cap++)
         if (ni_has_cap(want->keep, cap) && !keep_ambient(cap))
             missing |= ni_cap_bit(cap);
     report(f, NI_F_CAPS_KEEP_MISSING, "--keep-caps", missing, names,
-           "the kernel does not make it ambient");
+           "the kernel refuses to make it ambient");
     return err;
 }
 

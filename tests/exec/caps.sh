@@ -88,7 +88,7 @@ same "no SETPCAP, but no_new_privs: root does not have it back" 00010 "$(all_fiv
 same "no SETPCAP, but no_new_privs: nothing to tell" "" "$(cat "$dir/err")"
 # SECBIT_NO_CAP_AMBIENT_RAISE
 caps capsh --secbits=0x40 -- -c "exec '$bin' --keep-caps=ipc_lock -- \"\$@\"" sh
-matches "the kernel refuses: told" "*caps.keep.missing: --keep-caps: CAP_IPC_LOCK: the kernel does not make it ambient*" \
+matches "the kernel refuses: told" "*caps.keep.missing: --keep-caps: CAP_IPC_LOCK: the kernel refuses to make it ambient*" \
     "$(cat "$dir/err")"
 "$bin" --strict --keep-caps=ipc_lock --drop-caps=ipc_lock -- true 2>/dev/null
 same "strict refuses what cannot be" 125 $?

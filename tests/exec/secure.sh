@@ -169,7 +169,7 @@ out=$(unable plain --mode=off -- /bin/echo ran)
 if [ "$out" = ran ]; then
     out=$(unable strong --mode=off -- /bin/echo ran) && status=0 || status=$?
     same "no capset, effective capabilities: refused" 125 "$status"
-    matches "no capset: why" "nccl-init: error: nccl-init cannot put its capabilities down, and does not go on with them: *" "$out"
+    matches "no capset: why" "nccl-init: error: nccl-init cannot drop its capabilities, and stops: *" "$out"
     same "no capset, permitted ones: the command runs" ran "$(unable with --mode=off -- /bin/echo ran)"
 else
     skip "no capset" "$out"
