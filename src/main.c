@@ -50,8 +50,8 @@ static const struct ni_verb verbs[] = {
      "topo, doctor, explain; docs/rules.md"},
     {"doctor", NI_VERB_DOCTOR, ni_cmd_doctor, NI_GATHER_ALL | NI_GATHER_HEALTH | NI_GATHER_OFF,
      NULL,
-     "Looks for what no variable can mend: devices, links, IOMMU, limits, drivers, PID 1. Exit "
-     "status 1 if there is an error.",
+     "Checks what no variable can fix: devices, links, IOMMU, limits, drivers, PID 1. Exit status "
+     "1 if there is an error.",
      "  # what is wrong in this pod, worst first, and who can fix it\n"
      "  nccl-init doctor\n"
      "  # also move data through each port\n"
