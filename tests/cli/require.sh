@@ -129,7 +129,7 @@ echo old >file
 on h100-12dev h100-12dev env --require=rails=5 -o file 2>err
 same "env, rails=5" 125 $?
 same "env, rails=5: nothing written" old "$(cat file)"
-matches "env, rails=5: why" "*nccl-init: error: settings not written: --require=rails=5, but only 4 usable rails of 4 given HCAs*" "$(cat err)"
+matches "env, rails=5: why" "*nccl-init: error: settings not written: --require=rails=5, but only 4 usable rails from 4 HCAs of the pod*" "$(cat err)"
 # GPUs are looked for even where there is no HCA.
 {
     cat "$nodes/no-rdma.tree"

@@ -128,7 +128,7 @@ if setcap cap_sys_resource,cap_ipc_lock=p "$with" 2>"$dir/err"; then
         # setpriv itself keeps what is permitted: the exec behind it drops that (setpriv(1), --reuid).
         caps $user setpriv --no-new-privs "$with" --keep-caps=ipc_lock --
         same "no_new_privs bars them" 00010 "$(all_five $lock)"
-        matches "no_new_privs: told" "*no_new_privs bars file capabilities*" "$(cat "$dir/err")"
+        matches "no_new_privs: told" "*no_new_privs disables file capabilities*" "$(cat "$dir/err")"
         caps setpriv --bounding-set=-ipc_lock $user "$with" --keep-caps=ipc_lock --
         same "not in the bounding set: the command runs" 00000 "$(all_five $lock)"
         matches "not in the bounding set: told" "*not in the bounding set*" "$(cat "$dir/err")"

@@ -36,7 +36,7 @@ dies "X2 not executable" 126 "*\`./plain\`: EACCES (*): not executable*chmod +x*
 mkdir folder
 dies "X3 directory" 126 "*\`./folder\`: *it is a directory" ./folder
 mkfifo -m 755 fifo
-dies "X3 fifo" 126 "*\`./fifo\`: *no regular file*" ./fifo
+dies "X3 fifo" 126 "*\`./fifo\`: *not a regular file*" ./fifo
 
 script no-interpreter '#!/no/such/interpreter -x'
 dies "X4 missing interpreter" 127 "*\`./no-interpreter\` (\`#!/no/such/interpreter -x\`): *its interpreter*is missing*" \
@@ -66,7 +66,7 @@ script blank-shebang '#! '
 dies "X5 blank #!" 126 "*ENOEXEC (*)*first line like*" ./blank-shebang
 : >empty
 chmod 755 empty
-dies "X5 empty file" 126 "*ENOEXEC (*): no program;*" ./empty
+dies "X5 empty file" 126 "*ENOEXEC (*): it is not a program;*" ./empty
 
 chmod 755 elf
 dies "X6 cut-off program" 126 "*ENOEXEC (*): the program is damaged*" ./elf
@@ -80,7 +80,7 @@ dies "X6 cut before its architecture" 126 "*ENOEXEC (*): the program is damaged*
     tail -c +21 "$bin"
 } >wrong-machine
 chmod 755 wrong-machine
-dies "X6 other architecture" 126 "*ENOEXEC (*): *built for another architecture*" ./wrong-machine
+dies "X6 other architecture" 126 "*ENOEXEC (*): *built for an architecture other than*" ./wrong-machine
 
 ln -s loop loop
 dies "X7 ELOOP" 126 "*\`./loop\`: ELOOP (*)*" ./loop

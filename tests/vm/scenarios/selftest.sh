@@ -72,7 +72,7 @@ wait_for 60 active rxe1
 
 section 'an interface without address'
 ip addr flush dev eth1
-words 'no GID' 'verbs.gid: rxe1/1 step `gid`: index -1: ERANGE: -1 is no RoCE GID of this pod;' "$P" selftest --hcas=rxe1 $small
+words 'no GID' 'verbs.gid: rxe1/1 step `gid`: index -1: ERANGE: -1 is not a RoCE GID of this pod;' "$P" selftest --hcas=rxe1 $small
 up eth1 10.2.0.1/24
 
 section 'a wrong index'
