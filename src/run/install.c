@@ -86,9 +86,8 @@ static int choose_path(const char *operand, bool file, char path[PATH_MAX])
         return -ENOENT;
     }
     const char *between = into && !slash ? "/" : "";
-    return ni_format(path, PATH_MAX, "%s%s%s", operand, between, into ? own_name : "")
-               ? 0
-               : -ENAMETOOLONG;
+    const char *name = into ? own_name : "";
+    return ni_format(path, PATH_MAX, "%s%s%s", operand, between, name) ? 0 : -ENAMETOOLONG;
 }
 
 /* Advice for each errno. */
