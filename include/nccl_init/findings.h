@@ -138,6 +138,9 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(JOB_CPU_DIFFERS, "job.cpu.differs", NI_WARNING,                                             \
       "User: run the job on one kind of CPU; NCCL tunes itself by it, and unequal tuning can "    \
       "hang the job.")                                                                            \
+    X(JOB_GID_SAME, "job.gid.same", NI_ERROR,                                                     \
+      "Cluster admin: check the IPAM of the rail's network, and give each pod an address of its " \
+      "own.")                                                                                     \
     X(JOB_GPUS_DIFFER, "job.gpus.differ", NI_WARNING,                                             \
       "User: request the same number of GPUs in all pods; otherwise NCCL may hang.")              \
     X(JOB_HOSTID_SAME, "job.hostid.same", NI_ERROR,                                               \

@@ -17,6 +17,7 @@
 #include "preflight/job.h"
 #include "preflight/path_findings.h"
 #include "preflight/paths.h"
+#include "preflight/same_gid.h"
 #include "preflight/tally.h"
 #include "rail/step.h"
 #include "rules/job_settings.h"
@@ -578,6 +579,7 @@ void ni_compare_pods(const struct ni_job *job, const struct ni_policy *policy,
     }
     for (size_t i = 0; i < NI_COUNT(facts); i++)
         report_difference(job, &facts[i], f);
+    ni_find_same_gids(job, f);
 }
 
 void ni_judge_rails(struct ni_job *job, struct ni_findings *f)

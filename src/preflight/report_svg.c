@@ -141,7 +141,8 @@ static const char *colour_of(const struct ni_pair_result *x)
 static void put_square(struct ni_text *out, const struct ni_job *job, unsigned rail, unsigned x0,
                        unsigned y0)
 {
-    const unsigned side = side_of(job), n = job->ranks, round = drawn_round(job);
+    const unsigned side = side_of(job), round = drawn_round(job);
+    const unsigned n = job->ranks > 0 ? job->ranks : 1;
     const unsigned dot = side / n > SMALLEST ? side / n : SMALLEST;
 
     ni_putf(out,

@@ -211,6 +211,11 @@ static void add_pods(char *word[], bool many)
             snprintf(w.pod[p].node, NI_POD_NAME, "%s", strcmp(word[2], "-") == 0 ? "" : word[2]);
         }
         describe(p, word[many ? 4 : 3]);
+        for (unsigned r = 0; r < w.pod[p].n_rail; r++) { /* recorded once: an address for each */
+            w.rail[p][r].gid[15] = (uint8_t)(100 + p % 150);
+            if (!ni_ip_is_v4(w.rail[p][r].gid))
+                w.rail[p][r].gid[14] = (uint8_t)(1 + r);
+        }
         w.job.n_rail = w.pod[p].n_rail > w.job.n_rail ? w.pod[p].n_rail : w.job.n_rail;
     }
 }
