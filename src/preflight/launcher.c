@@ -37,13 +37,20 @@ static const struct row {
     {"slurm", .when = "SLURM_STEP_ID", .host = "SLURM_STEP_NODELIST", .rank = "SLURM_NODEID",
      .ranks = "SLURM_STEP_NUM_NODES",
      .key = {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"}},
+    /* of one string: the nodes' addresses, the head's first (SkyPilot docs, Distributed Multi-Node
+       Jobs) */
+    {"skypilot", .when = "SKYPILOT_NUM_NODES", .host = "SKYPILOT_NODE_IPS",
+     .rank = "SKYPILOT_NODE_RANK", .ranks = "SKYPILOT_NUM_NODES", .key = {"SKYPILOT_TASK_ID"}},
     {"master", .host = "MASTER_ADDR", .rank = "NODE_RANK", .ranks = "NNODES"},
     {"master", .host = "MASTER_ADDR", .rank = "CROSS_RANK", .ranks = "CROSS_SIZE"},
     /* these count pods, if no launcher of processes is there (PyTorchJob, Volcano's plugin) */
     {"master", .host = "MASTER_ADDR", .rank = "RANK", .ranks = "WORLD_SIZE",
      .unless = "LOCAL_RANK"},
-    {"index", .when = "JOB_COMPLETION_INDEX", .rank = "JOB_COMPLETION_INDEX"},
-    {"mpi", .when = "OMPI_COMM_WORLD_RANK", .rank = "OMPI_COMM_WORLD_RANK",
+    /* the rank of an Indexed Job's pod, and so of a JobSet's; the user tells the rest */
+    {"index", .when = "JOB_COMPLETION_INDEX", .host = "MASTER_ADDR", .rank = "JOB_COMPLETION_INDEX",
+     .ranks = "NNODES"},
+    /* mpirun -x MASTER_ADDR tells where pod 0 is */
+    {"mpi", .when = "OMPI_COMM_WORLD_RANK", .host = "MASTER_ADDR", .rank = "OMPI_COMM_WORLD_RANK",
      .ranks = "OMPI_COMM_WORLD_SIZE", .local = "OMPI_COMM_WORLD_LOCAL_SIZE",
      .key = {"PMIX_NAMESPACE"}},
     {"mpi", .when = "PMI_RANK", .rank = "PMI_RANK", .ranks = "PMI_SIZE",

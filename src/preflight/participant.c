@@ -29,7 +29,8 @@ enum {
     CONNECT_MS = 4000, /* for the last address: time for three SYN */
     OTHERS_MS = 500,   /* for each address before it */
     FIRST_PAUSE_MS = 50,
-    LAST_PAUSE_MS = 1000, /* between two look-ups of the name: 1,000 pods ask one DNS */
+    LAST_PAUSE_MS = 1000,
+    ABSENT_MS = 5000, /* between two look-ups of a name that is absent: 1,000 pods ask one DNS */
     JITTER_MS = 200
 };
 
@@ -39,6 +40,7 @@ static struct participant {
     int fd;
     int64_t within_ms;     /* how long it waits for pod 0 and the others */
     int64_t until_ms;      /* when it stops listening to pod 0, whatever that says */
+    bool absent;           /* the name of pod 0 could not be found */
     bool begun;            /* waiting for pods is over, so the participant cannot connect anew */
     struct ni_message msg; /* the last message, sent or received */
     struct ni_text why;
@@ -138,6 +140,9 @@ static void work(struct participant *l)
         task->session = m->session;
         task->bytes = m->bytes;
         task->move_ms = move_ms(l, m->move_ms);
+        task->n_queue = NI_MAX_QUEUES;
+        task->batch = m->batch;
+        task->small = m->small;
     }
     for (unsigned i = 0; i < n_item; i++) {
         const struct ni_item *it = &m->item[i];
@@ -145,6 +150,7 @@ static void work(struct participant *l)
 
         task->has[it->role] = true;
         task->partner[it->role] = it->partner;
+        task->queues[it->role] = it->queues;
         task->peer[it->role] = it->end;
     }
     let_work(l, m->work, NI_RAIL_MS + 3 * (int64_t)move_ms(l, m->move_ms));
@@ -257,6 +263,7 @@ static int try_name(struct participant *l, const char *port)
     int64_t left = l->within_ms - ni_now_ms();
     int r = getaddrinfo(host, port, &hints, &all);
 
+    l->absent = r != 0;
     if (r != 0)
         (void)fail_to_take_part(l, -EAGAIN, "%s: %s", host, gai_strerror(r));
     r = -EAGAIN;
@@ -287,8 +294,9 @@ static int find_coordinator(struct participant *l)
             return r;
         l->m->progress(l->m->arg, l->why.buf, false);
         left = l->within_ms - ni_now_ms();
+        const int64_t rest = l->absent ? ABSENT_MS + p->rank % JITTER_MS : pause;
         if (left > 0)
-            (void)poll(NULL, 0, (int)(left < pause ? left : pause));
+            (void)poll(NULL, 0, (int)(left < rest ? left : rest));
         pause = pause < LAST_PAUSE_MS / 2 ? 2 * pause : LAST_PAUSE_MS;
         left = l->within_ms - ni_now_ms();
     }
