@@ -186,6 +186,7 @@ struct ni_view ni_flow_view(const struct ni_context *ctx)
         .findings = &ctx->findings,
         .root = ctx->options.root,
         .colour = !plain,
+        .all = ctx->options.all,
     };
 }
 

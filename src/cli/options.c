@@ -175,6 +175,13 @@ static const struct ni_option common_options[] = {
         .help = "print one JSON object, for programs",
     },
     {
+        .name = "all",
+        .verbs = NI_VERB_PLAN | NI_VERB_TOPO,
+        .take = ni_take_switch,
+        .at = offsetof(struct ni_options, all),
+        .help = "also show the HCAs that are not the pod's",
+    },
+    {
         .name = "log-level",
         .verbs = ANY,
         .arg = "error|warn|info|debug",

@@ -25,6 +25,7 @@ struct ni_options {
     enum ni_log_format log_format;
     unsigned wait; /* seconds */
     bool json, strict;
+    bool all;        /* reports show the host's other HCAs, too */
     bool secure;     /* the program has file capabilities or the like (AT_SECURE, see ld.so(8)) */
     bool own_rights; /* files are opened as the caller could: its user and group, no capability */
 };

@@ -37,7 +37,7 @@ static void put_matrix(struct ni_text *out, const struct ni_view *view)
 
     for (unsigned g = 0; g < inv->n_gpu; g++)
         ni_putf(ni_cell(&table), "GPU%u", g);
-    for (unsigned i = 0; i < ni_count_shown_hcas(inv); i++) {
+    for (unsigned i = 0; i < ni_count_shown_hcas(view); i++) {
         const struct ni_hca *hca = &inv->hca[i];
 
         for (unsigned p = 0; p == 0 || p < hca->n_port; p++) {
@@ -148,7 +148,7 @@ void ni_put_topo_dot(struct ni_text *out, const struct ni_view *view)
         ni_format(name, sizeof(name), "GPU%u", i);
         put_graph_node(out, id, name, &gpu->bdf, "style=filled, fillcolor=\"#d5e8c8\"", &gpu->pci);
     }
-    for (unsigned i = 0; i < ni_count_shown_hcas(inv); i++) {
+    for (unsigned i = 0; i < ni_count_shown_hcas(view); i++) {
         const struct ni_hca *hca = &inv->hca[i];
 
         ni_format(id, sizeof(id), "hca%u", i);
