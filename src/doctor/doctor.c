@@ -109,6 +109,7 @@ int ni_cmd_doctor(struct ni_context *ctx)
     ni_diagnose(&ctx->work, &diagnosis);
     if (ni_doctor_options.probe)
         trials = ni_try_ports(ctx); /* what fails is a finding */
+    ni_findings_drop_weaker(&ctx->findings);
     drop_ignored(ctx, &diagnosis);
     view = ni_flow_view(ctx);
     text = ni_long_text();

@@ -83,8 +83,8 @@ static void put_checked(struct ni_text *out, const struct ni_diagnosis *d)
 
 static void put_health_verdict(struct ni_text *out, const struct ni_view *view, bool colour)
 {
-    unsigned errors = ni_findings_count(view->findings, NI_ERROR);
-    unsigned warnings = ni_findings_count(view->findings, NI_WARNING);
+    unsigned errors = ni_count_shown_findings(view->findings, NI_ERROR);
+    unsigned warnings = ni_count_shown_findings(view->findings, NI_WARNING);
     enum ni_tint tint = NI_GREEN;
     char line[128];
 
@@ -94,7 +94,7 @@ static void put_health_verdict(struct ni_text *out, const struct ni_view *view, 
         tint = NI_YELLOW;
     ni_format(line, sizeof(line), "%s%u error%s, %u warning%s, %u worth knowing",
               errors + warnings == 0 ? "Healthy: " : "", errors, ni_plural(errors), warnings,
-              ni_plural(warnings), ni_findings_count(view->findings, NI_INFO));
+              ni_plural(warnings), ni_count_shown_findings(view->findings, NI_INFO));
     ni_put_tinted(out, colour, tint, line);
 }
 

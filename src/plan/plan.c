@@ -7,6 +7,7 @@
 #include "cli/option.h"
 #include "cli/say.h"
 #include "nccl_init/base.h"
+#include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 #include "plan/report.h"
 #include "plan/report_json.h"
@@ -72,6 +73,7 @@ int ni_cmd_plan(struct ni_context *ctx)
     if (r != 0)
         return r;
     ni_note_slow_rails(&ctx->work);
+    ni_findings_drop_weaker(&ctx->findings);
     if (json)
         return ni_print_view(ctx, ni_put_plan_json);
     if (gids)

@@ -62,6 +62,15 @@ static bool is_repeated(const struct ni_findings *all, unsigned at)
     return false;
 }
 
+unsigned ni_count_shown_findings(const struct ni_findings *all, enum ni_severity severity)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < all->n; i++)
+        n += ni_finding_kind(all->at[i].id)->severity == severity && !is_repeated(all, i);
+    return n;
+}
+
 void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_severity least)
 {
     static const struct {
@@ -69,8 +78,8 @@ void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_se
         const char *title;
     } of[] = {
         [NI_INFO] = {NI_PLAIN, "Worth knowing"},
-        [NI_WARNING] = {NI_YELLOW, "Warnings: the job may be slow, or fail later"},
-        [NI_ERROR] = {NI_RED, "Errors: the job fails, or silently loses RDMA or GPUDirect"},
+        [NI_WARNING] = {NI_YELLOW, "Warnings: the job is slower, or may fail"},
+        [NI_ERROR] = {NI_RED, "Errors: the job fails, or loses RDMA without a word"},
     };
     const struct ni_findings *all = view->findings;
 

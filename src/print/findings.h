@@ -8,6 +8,9 @@
 #include "print/json_write.h"
 #include "print/words.h"
 
+/* Returns the number of findings of that severity as they are shown: what is said of several
+   subjects is one. */
+unsigned ni_count_shown_findings(const struct ni_findings *all, enum ni_severity severity);
 /* Puts the findings of at least that severity, each severity under its title, the worst first. */
 void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_severity least);
 /* Writes "findings", all of them, the worst first. */

@@ -128,6 +128,12 @@ awk '/^## `/ { id = substr($2, 2, length($2) - 2) }
 sort "$tmp/severities" >"$tmp/findings.h"
 same "severities" findings.h findings.md
 
+# one rule for the severity: the cost, which each section names behind it, has one severity in the table
+sed -n '/^## Severity$/,/^## `/ s/^| \([a-zA-Z ]*\) | \(error\|warning\|info\) | .*/\2 (\1)/p' docs/findings.md |
+	sort -u >"$tmp/costs"
+sed -n 's/^Severity: //p' docs/findings.md | sort -u >"$tmp/costs.md"
+same "costs of the findings" costs costs.md
+
 # ---- preflight.md lists the findings of a job with their severities, and the settings that are compared
 
 grep '^job\.' "$tmp/severities" >"$tmp/job.h"

@@ -405,7 +405,7 @@ monitor() { # NODE
     said=$(cat "$tmp/out" "$tmp/err")
 }
 monitor hgx-ib
-same "a healthy host" "0 Healthy: 0 errors, 0 warnings, 4 worth knowing" "$status $said"
+same "a healthy host" "0 Healthy: 0 errors, 0 warnings, 3 worth knowing" "$status $said"
 monitor bond
 same "a host with an error" "1 1 error, 0 warnings, 2 worth knowing: iommu.translated mlx5_bond_0" "$status $said"
 monitor gb200

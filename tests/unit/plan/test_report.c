@@ -58,7 +58,7 @@ static void test_plan_colour(void **state)
     assert_non_null(strstr(text, "\n  \033[2mmlx5_8/1   0000:c4:00.2"));
     assert_non_null(strstr(text, "\n  \033[32mNCCL_IB_DISABLE     0\033[0m\n"));
     assert_non_null(strstr(text, "\n  \033[33mNCCL_SOCKET_IFNAME  eth0\033[0m\n"));
-    assert_non_null(strstr(text, "\n  \033[31merror: gdr.dmabuf.off\033[0m: NCCL_DMABUF"));
+    assert_non_null(strstr(text, "\n  \033[31merror: shm.default\033[0m: /dev/shm"));
     assert_non_null(strstr(text, "\n  \033[33mwarning: hca.port.down\033[0m: mlx5_8/1"));
 }
 
