@@ -530,6 +530,8 @@ static void put_plan(struct ni_text *out, const struct ni_view *view, bool gids)
     ni_put_findings(out, view, NI_INFO);
     if (view->findings->n == 0)
         ni_put(out, "\nNo findings. `nccl-init doctor` checks the node.\n");
+    else
+        ni_put(out, "\nMore about a finding: nccl-init explain ID\n");
     put_set(out, view);
     put_left_unset(out, view);
     put_limit(out, "\nLocked memory: soft limit ", self->memlock_soft, limit->soft);

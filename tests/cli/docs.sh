@@ -119,6 +119,8 @@ grep -o '{"[a-z0-9.-]*", \.' src/doctor/checks.c | cut -d '"' -f 2 >"$tmp/check.
 # shellcheck disable=SC2016 # the backquotes are Markdown's
 sed -n '/^## Checks/,$ s/^| `\([a-z0-9.-]*\)` | .*/\1/p' docs/rules.md >"$tmp/checks.md"
 same "doctor's checks" check.c checks.md
+grep -oE '\{"[a-z0-9]+\.[a-z0-9.]+", "[^"]+", [a-zA-Z]' src/doctor/seen.c | cut -d '"' -f 2 >"$tmp/seen.c"
+same "doctor's checks, and their titles" check.c seen.c
 # shellcheck disable=SC2016
 sed -n '/^## Checks/,$ s/^- `\([a-z0-9.-]*\)`: `.*/\1/p' docs/rules.md >"$tmp/checks.md"
 same "the findings of doctor's checks" check.c checks.md
