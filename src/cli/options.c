@@ -182,6 +182,15 @@ static const struct ni_option common_options[] = {
         .help = "also show the HCAs that are not the pod's",
     },
     {
+        .name = "svg",
+        .verbs = A_FILE | NI_VERB_RUN | NI_VERB_TOPO | NI_VERB_PREFLIGHT,
+        .arg = "FILE",
+        .take = ni_take_path,
+        .at = offsetof(struct ni_options, svg),
+        .help =
+            "also write a picture to FILE: topo the PCI tree, pod 0 of a preflight pods by rails",
+    },
+    {
         .name = "log-level",
         .verbs = ANY,
         .arg = "error|warn|info|debug",

@@ -20,6 +20,7 @@ struct ni_options {
     const char *root;
     const char *output;          /* file; NULL: standard output */
     const char *termination_log; /* file */
+    const char *svg;             /* file for a picture; NULL: none */
     const char *network_status;  /* variable, or path below the root; NULL: the usual places */
     enum ni_log_level log_level;
     enum ni_log_format log_format;

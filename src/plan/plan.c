@@ -12,6 +12,7 @@
 #include "plan/report.h"
 #include "plan/report_json.h"
 #include "plan/topo.h"
+#include "plan/topo_svg.h"
 #include "rules/rules.h"
 #include "rules/slow_rails.h"
 
@@ -81,6 +82,15 @@ int ni_cmd_plan(struct ni_context *ctx)
     return ni_print_view(ctx, ni_put_plan);
 }
 
+/* Writes the picture of --svg. 0, or an exit status. */
+static int draw_topo(struct ni_context *ctx)
+{
+    ctx->options.output = ctx->options.svg;
+    const int status = ni_print_view(ctx, ni_put_topo_svg);
+    ctx->options.output = NULL;
+    return status;
+}
+
 int ni_cmd_topo(struct ni_context *ctx)
 {
     if (ctx->options.json && ni_plan_options.dot)
@@ -88,6 +98,8 @@ int ni_cmd_topo(struct ni_context *ctx)
     const int r = ni_flow(ctx);
     if (r != 0)
         return r;
+    if (ctx->options.svg && draw_topo(ctx) != 0)
+        return NI_EXIT_FAILED;
     if (ctx->options.json)
         return ni_print_view(ctx, ni_put_plan_json);
     if (ni_plan_options.dot)

@@ -79,7 +79,7 @@ enum ni_link ni_plan_link(const struct ni_view *view)
 }
 
 /* "RDMA over RoCE, 4 ports" */
-static void put_transport(struct ni_text *out, const struct ni_view *view)
+void ni_put_transport(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_plan *plan = view->plan;
 
@@ -97,7 +97,7 @@ void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t mem
     enum { SHOWN = 200 }; /* of a value that somebody else set */
 
     ni_put(out, "auto-detected ");
-    put_transport(out, view);
+    ni_put_transport(out, view);
     ni_putf(out, "; %s; memlock ", ni_source_words[view->inv->source].text);
     if (memlock < 0)
         ni_put(out, "unknown");
@@ -119,7 +119,7 @@ void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t mem
 void ni_put_plan_heading(struct ni_text *out, const char *title, const struct ni_view *view)
 {
     ni_putf(out, "%s: ", title);
-    put_transport(out, view);
+    ni_put_transport(out, view);
     ni_put(out, "; ");
     ni_put_origin(out, view);
     if (view->plan->refuse) {
