@@ -6,11 +6,13 @@
 
 #include "cli/context.h"
 #include "cli/dispatch.h"
+#include "cli/help.h"
 #include "cli/option.h"
 #include "cli/options.h"
 #include "cli/program.h"
 #include "cli/start.h"
 #include "doctor/doctor.h"
+#include "doctor/explain.h"
 #include "log/log.h"
 #include "nccl_init/base.h"
 #include "plan/plan.h"
@@ -21,46 +23,118 @@
 #include "run/run.h"
 #include "selftest/selftest.h"
 
-/* The first is the one that a command line without a verb means. */
+/* The table of verbs. The first is the default. */
 static const struct ni_verb verbs[] = {
     {"run", NI_VERB_RUN, ni_cmd_run, 0, "[--] COMMAND [ARG...]",
      "Decides the settings, raises the locked-memory limit and becomes the command. Findings stop "
      "it only with --require, its short forms (--mode=rdma, --selftest=require, "
-     "--preflight=require) or --strict."},
+     "--preflight=require) or --strict.",
+     "  # start a job with the settings that fit this pod\n"
+     "  nccl-init -- torchrun train.py\n"
+     "  # start it only with four rails and GPUDirect RDMA\n"
+     "  nccl-init --require=rails=4,gdr -- torchrun train.py\n",
+     "plan, doctor, selftest, preflight; docs/usage.md"},
     {"env", NI_VERB_ENV, ni_cmd_env, 0, NULL,
-     "Writes the settings as a file for a shell, Kubernetes, docker or NCCL to read."},
+     "Writes the settings as a file for a shell, Kubernetes, docker or NCCL to read.",
+     "  # write the settings for a shell, and read them\n"
+     "  nccl-init env -o /run/nccl/env.sh && . /run/nccl/env.sh\n"
+     "  # write them for fileKeyRef of Kubernetes\n"
+     "  nccl-init env --format=k8s -o /run/nccl/env\n",
+     "run, plan; docs/usage.md"},
     {"plan", NI_VERB_PLAN, ni_cmd_plan, NI_GATHER_ALL, NULL,
-     "Shows each device found, whether it is chosen, each setting, and why."},
+     "Shows each device found, whether it is chosen, each setting, and why.",
+     "  # what would be set in this pod, and why\n"
+     "  nccl-init plan\n"
+     "  # the same of a recorded node\n"
+     "  nccl-init plan --root=node.tree\n",
+     "topo, doctor, explain; docs/rules.md"},
     {"doctor", NI_VERB_DOCTOR, ni_cmd_doctor, NI_GATHER_ALL | NI_GATHER_HEALTH | NI_GATHER_OFF,
      NULL,
-     "Looks for what no variable can mend: devices, links, IOMMU, limits, drivers, PID 1. Exit "
-     "status 1 if there is an error."},
+     "Checks what no variable can fix: devices, links, IOMMU, limits, drivers, PID 1. Exit status "
+     "1 if there is an error.",
+     "  # what is wrong in this pod, worst first, and who can fix it\n"
+     "  nccl-init doctor\n"
+     "  # also move data through each port\n"
+     "  nccl-init doctor --probe\n",
+     "explain, selftest, plan; docs/findings.md"},
     {"topo", NI_VERB_TOPO, ni_cmd_topo, NI_GATHER_ALL, NULL,
-     "Shows how far each GPU is from each HCA, as `nvidia-smi topo -m` does."},
+     "Shows how far each GPU is from each HCA, as `nvidia-smi topo -m` does.",
+     "  # which HCA is near to which GPU\n"
+     "  nccl-init topo\n"
+     "  # a picture\n"
+     "  nccl-init topo --dot | dot -Tsvg >topo.svg\n",
+     "plan, doctor; docs/gpudirect.md"},
     {"selftest", NI_VERB_SELFTEST, ni_cmd_selftest, NI_GATHER_ALL | NI_GATHER_HEALTH, NULL,
      "Tests each port against itself as the job will use it: registers memory, connects two queue "
-     "pairs over the port's own GID, writes, reads back, compares. Exit status 1 if a port fails."},
+     "pairs over the port's own GID, writes, reads back, compares. Exit status 1 if a port fails.",
+     "  # does each port carry RDMA\n"
+     "  nccl-init selftest\n"
+     "  # with as much memory as the job registers\n"
+     "  nccl-init selftest --size=1G\n",
+     "doctor, preflight; docs/selftest.md"},
     {"preflight", NI_VERB_PREFLIGHT, ni_cmd_preflight, NI_GATHER_ALL | NI_GATHER_HEALTH, NULL,
      "Meets the other pods of the job, compares what each was given, and tries each rail between "
-     "them. Run it in all pods. Exit status 1 if the verdict is bad."},
+     "them. Run it in all pods. Exit status 1 if the verdict is bad.",
+     "  # in all pods of a job, where the launcher's variables say who takes part\n"
+     "  nccl-init preflight\n"
+     "  # where nothing says so\n"
+     "  nccl-init preflight --peers=trainer-0.job --rank=$RANK --ranks=8\n",
+     "selftest, log; docs/preflight.md"},
     {"snapshot", NI_VERB_SNAPSHOT, ni_cmd_snapshot,
      NI_GATHER_ALL | NI_GATHER_HEALTH | NI_GATHER_OFF, NULL,
-     "Records what was read, so that `plan --root=FILE.tree` shows elsewhere what it shows here."},
+     "Records what was read, so that `plan --root=FILE.tree` shows elsewhere what it shows here.",
+     "  # record this node without secrets\n"
+     "  nccl-init snapshot --mask -o node.tree\n"
+     "  # look at it elsewhere\n"
+     "  nccl-init plan --root=node.tree\n",
+     "plan, doctor; docs/tree.md"},
     {"log", NI_VERB_LOG, ni_cmd_log, 0, "[FILE...]",
-     "Tells what NCCL did, from what it printed with NCCL_DEBUG=INFO, and what went wrong. Exit "
-     "status 1 if there is an error, or RDMA was meant and sockets were used."},
+     "Shows what NCCL did, from what it printed with NCCL_DEBUG=INFO, and what went wrong. Exit "
+     "status 1 if there is an error, or RDMA was meant and sockets were used.",
+     "  # what NCCL did, by rank\n"
+     "  nccl-init log job.log\n"
+     "  # fail unless GPUDirect RDMA was used between nodes\n"
+     "  kubectl logs trainer-0 | nccl-init log --expect=gdr\n",
+     "explain, doctor; docs/troubleshooting.md"},
     {"install", NI_VERB_INSTALL, ni_cmd_install, 0, "DIR|FILE",
-     "Copies this program into a directory, or as FILE, such as a volume that an init container "
-     "shares. An existing file is replaced as a whole."},
+     "Copies this program into a directory, such as a volume that an init container shares; as "
+     "FILE if one is there, or with --file. An existing file is replaced as a whole.",
+     "  # into the volume that is mounted at /shared\n"
+     "  nccl-init install /shared\n"
+     "  # as a file of another name\n"
+     "  nccl-init install --file /shared/start\n",
+     "run; docs/usage.md"},
+    {"explain", NI_VERB_EXPLAIN, ni_cmd_explain, 0, "[ID...]",
+     "Shows what a finding means, how the fault looks without this program, and who can fix it, by "
+     "the finding's id. Without an id it lists all.",
+     "  # what a finding of doctor means\n"
+     "  nccl-init explain iommu.translated\n"
+     "  # all ids\n"
+     "  nccl-init explain\n",
+     "doctor, log; docs/findings.md"},
+    {"help", NI_VERB_HELP, ni_cmd_help, 0, "[VERB]", "Lists the verbs, or the options of one.",
+     "  # the options of plan\n"
+     "  nccl-init help plan\n"
+     "  # all verbs\n"
+     "  nccl-init help\n",
+     "version; nccl-init(8)"},
+    {"version", NI_VERB_VERSION, ni_cmd_version, 0, NULL,
+     "Shows the version, and those of the libraries linked in.",
+     "  # this version\n"
+     "  nccl-init version\n"
+     "  # the same\n"
+     "  nccl-init -V\n",
+     "help; CHANGELOG.md"},
 };
 /* The table of options, in the order of the help. */
 static const struct ni_option_rows *const options[] = {
-    &ni_policy_rows, &ni_demand_rows, &ni_run_rows, &ni_selftest_rows, &ni_preflight_rows,
-    &ni_doctor_rows, &ni_common_rows, &ni_env_rows, &ni_log_rows,      &ni_plan_rows,
+    &ni_policy_rows,    &ni_demand_rows, &ni_run_rows,    &ni_selftest_rows,
+    &ni_preflight_rows, &ni_doctor_rows, &ni_common_rows, &ni_env_rows,
+    &ni_install_rows,   &ni_log_rows,    &ni_plan_rows,
 };
 const struct ni_program ni_main_program = {verbs, NI_COUNT(verbs), options, NI_COUNT(options)};
 
-#ifdef main /* tests that link the table have a main of their own */
+#ifdef main /* tests that link the tables have a main of their own, and rename this one */
 int main(int argc, char *argv[]);
 #endif
 

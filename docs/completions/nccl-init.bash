@@ -138,7 +138,7 @@ _nccl_init() {
             esac
         done
         if [[ $verb == run ]]; then all+=(--); fi
-        if ((${#words[@]} == 2)); then all+=(--version); fi
+        if ((${#words[@]} == 2)); then all+=(--version -V); fi
         __nccl_init_add "$cur" "${all[@]}"
     elif ((${#words[@]} == 2)); then
         # shellcheck disable=SC2046 # a word each
@@ -147,6 +147,12 @@ _nccl_init() {
         __nccl_init_command "${at[-1]}"
     elif [[ $verb == install ]]; then
         __nccl_init_files "$cur"
+    elif [[ $verb == explain ]]; then
+        # shellcheck disable=SC2046 # a word each
+        __nccl_init_add "$cur" $("$program" explain 2>/dev/null | sed -n 's/^  \([a-z][^ ]*\) .*/\1/p')
+    elif [[ $verb == help ]]; then
+        # shellcheck disable=SC2046 # a word each
+        __nccl_init_add "$cur" $(__nccl_init_verbs "$program")
     fi
     if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]]; then compopt -o nospace 2>/dev/null; fi
 }

@@ -117,7 +117,7 @@ function __nccl_init_complete
             string replace -r '=\S+' = -- $option | string replace -r '^(-[a-z])=' '$1'
         end
         test $verb != run; or printf '%s\t%s\n' -- 'the command follows'
-        test (count $words) != 1; or printf '%s\t%s\n' --version versions
+        test (count $words) != 1; or printf '%s\t%s\n' --version versions -V versions
     else if test (count $words) = 1
         __nccl_init_verbs $program
         printf '%s\t%s\n' -- 'the command follows'
@@ -125,6 +125,10 @@ function __nccl_init_complete
         __nccl_init_command $text
     else if test $verb = install
         __fish_complete_path $text
+    else if test $verb = explain
+        $program explain 2>/dev/null | string replace -rf '^  ([a-z]\S*) +(\w+)$' '$1\t$2'
+    else if test $verb = help
+        __nccl_init_verbs $program
     end
 end
 

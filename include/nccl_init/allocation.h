@@ -8,7 +8,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/pci.h"
 
-/* One environment string is 128 KiB (MAX_ARG_STRLEN): about 580 devices of _INFO. */
+/* One environment string has at most 128 KiB (MAX_ARG_STRLEN), about 580 devices of _INFO. */
 enum { NI_MAX_ALLOCATION = 640 };
 
 /* The sources of the pod's devices, in order of trust (docs/rules.md, "Which devices are the
@@ -31,8 +31,8 @@ enum ni_source {
         NI_N_SOURCE
 };
 
-/* Returns true if the source says which devices were allocated. Else it only sees HCAs, and those
-   of other pods may be among them. */
+/* Returns true if the source names the allocated devices. Other sources see HCAs, which may be
+   those of other pods. */
 static inline bool ni_is_source_certain(enum ni_source source)
 {
     return source >= NI_SRC_OPTION && source <= NI_SRC_NETSTATUS;
@@ -40,22 +40,22 @@ static inline bool ni_is_source_certain(enum ni_source source)
 
 /* The kind of id by which a source names a device. */
 enum ni_allocated_by {
-    NI_BY_NOTHING, /* that is known */
+    NI_BY_NOTHING, /* the id has no known form */
     NI_BY_BDF,
     NI_BY_AUX, /* a sub-function's auxiliary name */
     NI_BY_NAME /* of the RDMA device */
 };
 
-/* One device id that somebody gave the pod. */
+/* One device that a source names as the pod's. */
 struct ni_allocation {
     enum ni_source source;
     enum ni_allocated_by by;
-    bool not_rdma;        /* a NIC that is there, without infiniband/: vfio, no RDMA driver */
-    struct ni_bdf bdf;    /* NI_LAST_BDF: it has none of its own */
+    bool not_rdma;        /* the NIC exists, but without an RDMA device: vfio, no RDMA driver */
+    struct ni_bdf bdf;    /* NI_LAST_BDF: it has no address of its own */
     char id[NI_DEV_NAME]; /* as the kernel spells it: "0000:03:00.2", "mlx5_core.sf.4", "mlx5_6" */
     char from[96];        /* variable or file */
-    char rdma_dev[NI_DEV_NAME]; /* what the JSON calls it, "" when it does not */
-    int hca;                    /* first HCA of the device, -1 */
+    char rdma_dev[NI_DEV_NAME]; /* the name of its RDMA device in the JSON; "": it has none */
+    int hca;                    /* first HCA of the device; -1: none */
 };
 
 #endif

@@ -7,7 +7,7 @@
 
 #define NI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Bounds. Each is the kernel's own, the size that includes the NUL. */
+/* Bounds, most of them the kernel's own. A size of text includes the NUL. */
 enum {
     NI_DEV_NAME = 64, /* IB_DEVICE_NAME_MAX, include/uapi/rdma/rdma_netlink.h */
     NI_IF_NAME = 16,  /* IFNAMSIZ, include/uapi/linux/if.h */

@@ -22,12 +22,13 @@ static inline bool ni_has_cap(uint64_t set, unsigned cap)
     return (set & ni_cap_bit(cap)) != 0;
 }
 
-/* The names of those capabilities that an option names, by number. */
+/* The names of the capabilities that an option names, by number. */
 struct ni_cap_names {
     char at[NI_CAPS][28]; /* the longest is CAP_CHECKPOINT_RESTORE; "": no option names it */
 };
 
-/* Puts the set as "CAP_IPC_LOCK, CAP_NET_RAW"; one that no option names as "capability 13". */
+/* Puts the set as "CAP_IPC_LOCK, CAP_NET_RAW"; a capability that no option names is "capability
+   13". */
 void ni_put_caps(struct ni_text *t, uint64_t set, const struct ni_cap_names *names);
 
 #endif

@@ -7,27 +7,29 @@
 
 #include "nccl_init/text.h"
 
-/* Prefix of the variables that stand for our options; they do not reach the command. */
+/* The prefix of the variables that stand for our options. They are removed from the command's
+   environment. */
 #define NI_OWN_PREFIX "NCCLINIT_"
 
-/* Somebody's environment, not owned, never changed. The first entry of a name counts, as in
+/* An environment, owned by others and never changed. The first entry of a name counts, as for
    getenv(3). */
 struct ni_env {
     char *const *entry; /* NULL-terminated */
 };
 
-/* Finds the variables that give the number of this process among those of the node, and how many
-   there are. NULL: none that we know started it. */
+/* The names of a launcher's variables: the number of this process among the processes of the node,
+   and the number of these. */
 struct ni_local {
     const char *rank, *size;
 };
 
-/* The value of `name`, "" when set but empty, NULL when not set. */
+/* Returns the value of `name`: "" if it is set but empty, NULL if it is not set. */
 const char *ni_env_get(const struct ni_env *env, const char *name);
-/* Splits NAME=VALUE at the first '='. false when there is no '=' or no name. */
+/* Splits NAME=VALUE at the first '='. false: there is no '=' or no name. */
 bool ni_env_split(const char *entry, struct ni_span *ret_name, const char **ret_value);
+/* Finds the variables of the launcher that started this process; NULL: no known launcher did. */
 const struct ni_local *ni_local_of(const struct ni_env *env);
-/* A variable of that name is one that ni_local_of reads. */
+/* Returns true if ni_local_of reads a variable of that name. */
 bool ni_is_local(struct ni_span name);
 
 #endif

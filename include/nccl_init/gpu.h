@@ -16,28 +16,29 @@ struct ni_gpu {
     struct ni_bdf bdf;
     int minor; /* of /dev/nvidiaN, -1 */
     bool amd;
-    /* "NVIDIA GB200", "GPU-..."; read for people and for NI_NEED_GPU_IDS; "" where unknown */
+    /* "NVIDIA GB200", "GPU-..."; read for people and for NI_NEED_GPU_IDS; "": unknown */
     char model[64], uuid[48];
-    char cpus[128]; /* "0-55,112-167": those of its NUMA node; "" where not read */
+    char cpus[128]; /* the CPUs of its NUMA node, "0-55,112-167"; "": not read */
     struct ni_pci pci;
     struct ni_pcie link; /* for doctor */
 };
 
+/* The facts on which GPUDirect RDMA depends. */
 struct ni_gdr {
     enum ni_known peermem; /* KNOWN: nvidia-peermem or nv_peer_mem is loaded */
-    enum ni_known listed;  /* ABSENT: as NCCL before 2.23.4 looks for it, it is not */
+    enum ni_known listed;  /* ABSENT: NCCL before 2.23.4 does not find it loaded */
     enum ni_known
         open_driver; /* KNOWN: the open GPU kernel modules; ABSENT: the closed ones or no driver */
-    enum ni_known cpu; /* its kind; ABSENT: the kernel is not arm64's */
-    bool c2c;          /* Grace, Vera and the GPU of their superchip share NVLink-C2C */
-    bool gb10;         /* DGX Spark and its kin: one memory, no GPUDirect RDMA */
+    enum ni_known cpu; /* the kind of the CPU; ABSENT: it is not arm64 */
+    bool c2c;          /* NVLink-C2C joins the CPU, Grace or Vera, and the GPU of a superchip */
+    bool gb10;         /* DGX Spark and the like: one memory, no GPUDirect RDMA */
     bool gpus_lost;    /* fewer GPUs are listed than there are device nodes */
-    /* Read with NI_NEED_GPU_IDS: the addresses do not show in which order CUDA or HIP counts the
-       GPUs */
+    /* the addresses do not show the order in which CUDA or HIP counts the GPUs; read with
+       NI_NEED_GPU_IDS */
     bool gpus_unordered;
 };
 
-/* The drivers of the node, and what of them is in the container; for doctor. */
+/* The drivers of the node, and their files in the container; for doctor. */
 struct ni_drivers {
     enum ni_known nvidiactl, uvm;        /* dev/nvidiactl, dev/nvidia-uvm */
     enum ni_known ofed;                  /* sys/module/mlx_compat: MLNX_OFED or DOCA-OFED */
@@ -46,7 +47,7 @@ struct ni_drivers {
     enum ni_known peer_mapping; /* PeerMappingOverride=1 among the NVIDIA driver's parameters */
     enum ni_known gdrdrv;       /* dev/gdrdrv: GDRCopy */
     enum ni_known imex; /* dev/nvidia-caps-imex-channels has one; read with NVLink-C2C only */
-    char mlx5_version[48], nvidia_version[48]; /* "" where unknown */
+    char mlx5_version[48], nvidia_version[48]; /* "": unknown */
 };
 
 #endif

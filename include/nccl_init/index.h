@@ -15,14 +15,15 @@
 struct ni_index {
     uint32_t *place;
     size_t room;
-    uint64_t seed; /* whoever chooses the texts must not know it; ni_seed() */
+    uint64_t seed; /* of ni_seed: a stranger who chooses texts must not know it */
 };
 
-/* The text of the entry with this number, of the array that `entries` is. */
+/* Returns the text of the entry with this number in the array `entries`. */
 typedef struct ni_span ni_entry_text(const void *entries, uint32_t number);
 
-/* Random bytes that the kernel gave this process when it began; not 0. For the room that owns a
-   table: core itself gives the same answer each time (tests/lint/purity.sh). */
+/* Returns random bytes that the kernel gave this process when it began; not 0. Only the room that
+   owns a table calls it: functions of core give the same answer each time (tests/lint/purity.sh).
+   */
 static inline uint64_t ni_seed(void)
 {
     const void *random = (const void *)getauxval(AT_RANDOM);
@@ -33,11 +34,11 @@ static inline uint64_t ni_seed(void)
     return seed | 1;
 }
 
-/* The place of the entry that has this text; the free place for it if there is none. */
+/* Finds the place of the entry that has this text, or the free place for it if there is none. */
 uint32_t *ni_index_find(const struct ni_index *index, struct ni_span text, ni_entry_text *text_of,
                         const void *entries);
 
-/* The hash of a text, whose bits all depend on all of its bytes and on the seed. */
+/* Returns the hash of a text. Each of its bits depends on all bytes of the text and on the seed. */
 uint64_t ni_hash(uint64_t seed, struct ni_span text);
 
 #endif

@@ -17,12 +17,12 @@
 #include "nccl_init/process.h"
 #include "nccl_init/rdma.h"
 
-/* nccl.conf, rccl.conf, nvshmem.conf. */
 enum {
     NI_MAX_CONF = 256,   /* settings of nccl.conf, rccl.conf and nvshmem.conf files */
     NI_CONF_VALUE = 1024 /* NCCL 2.30.7 misc/param.cc: name and value 1023 bytes */
 };
 
+/* One setting of nccl.conf, rccl.conf or nvshmem.conf. */
 struct ni_conf_entry {
     char name[NI_DEV_NAME];
     char value[NI_CONF_VALUE];
@@ -33,39 +33,39 @@ struct ni_conf_entry {
 /* Facts that are read only if a rule asks for them, because they decide nothing in most pods: bits
    of ni_plan.needs and of ni_inventory.read. */
 enum ni_fact {
-    NI_NEED_IPV6 = 1,        /* its addresses; the default route where IPv4 has none */
+    NI_NEED_IPV6 = 1,        /* IPv6 addresses; the IPv6 default route if IPv4 has none */
     NI_NEED_OWN_NETDEVS = 2, /* the interface of each given function with an ACTIVE port */
-    NI_NEED_DATA_DIRECT = 4, /* the HCAs' functions beside the GPUs */
-    NI_NEED_WHOLE_GIDS = 8,  /* tables to their ends; else up to the first entry that is right */
+    NI_NEED_DATA_DIRECT = 4, /* the HCAs' functions near the GPUs */
+    NI_NEED_WHOLE_GIDS = 8,  /* whole GID tables; else only up to the first right entry */
     NI_NEED_UVERBS =
-        16, /* which HCAs open in the pod, allocated or not: allocations of NI_SRC_UVERBS */
-    NI_NEED_UNMERGED = 32,        /* what NCCL takes for each HCA with NCCL_IB_MERGE_VFS=0 */
-    NI_NEED_PFS = 64,             /* of VFs */
-    NI_NEED_RATES = 128,          /* of ports */
-    NI_NEED_NUMA = 256,           /* nodes of GPUs and HCAs */
+        16, /* the HCAs that open in the pod, allocated or not: allocations of NI_SRC_UVERBS */
+    NI_NEED_UNMERGED = 32,        /* the place of each HCA for NCCL with NCCL_IB_MERGE_VFS=0 */
+    NI_NEED_PFS = 64,             /* PFs of VFs */
+    NI_NEED_RATES = 128,          /* rates of ports */
+    NI_NEED_NUMA = 256,           /* NUMA nodes of GPUs and HCAs */
     NI_NEED_ALL_GDR = 512,        /* all ways of GPUDirect RDMA; else one is enough */
-    NI_NEED_USERS_NETDEVS = 1024, /* those that the user's NCCL_SOCKET_IFNAME matches */
-    NI_NEED_ADDR_NETDEVS = 2048,  /* those that have an address */
-    NI_NEED_ROUTES6 = 4096,  /* IPv6 routes: of rails, for what the pods of a job tell each other */
-    NI_NEED_GPU_IDS = 8192,  /* which GPU a launcher means by a number or a UUID */
-    NI_NEED_PHYSICAL = 16384 /* which interfaces with an address have a device */
+    NI_NEED_USERS_NETDEVS = 1024, /* interfaces that the user's NCCL_SOCKET_IFNAME matches */
+    NI_NEED_ADDR_NETDEVS = 2048,  /* interfaces that have an address */
+    NI_NEED_ROUTES6 = 4096,       /* IPv6 routes: of rails with IPv6, and for preflight */
+    NI_NEED_GPU_IDS = 8192,       /* the number and the UUID by which a launcher names each GPU */
+    NI_NEED_PHYSICAL = 16384      /* for each interface with an address: it has a device, or not */
 };
 
-/* Counts, what there is one of, and the beginnings of pools lie close together: a page that is not
-   touched costs nothing, and each one that is costs half as much as opening a file. */
+/* Small members and the beginnings of pools lie close together: a page that is not touched costs
+   nothing, and a page that is touched costs half as much as opening a file. */
 struct ni_inventory {
     unsigned n_allocation, n_hca, n_port, n_gid, n_netdev, n_gpu, n_conf;
-    unsigned read;           /* NI_NEED_*: those that were read, beside what every pod needs */
-    enum ni_source source;   /* which source decided */
-    bool source_unread;      /* none did: one could not be read, and no weaker one was asked */
+    unsigned read;           /* NI_NEED_*: the facts that were read beyond those for every pod */
+    enum ni_source source;   /* the source that decided */
+    bool source_unread;      /* no source decided: one was unreadable, and weaker ones not asked */
     char pending[96];        /* DRA metadata that its driver has not yet written; "" */
-    bool uverbs_unread;      /* what opens in /dev/infiniband is not known for each node */
+    bool uverbs_unread;      /* for a node of /dev/infiniband it is not known if it opens */
     enum ni_known topo_file; /* NCCL_TOPO_FILE; UNSET when the user names none */
     bool system_topo_file;   /* of nvidia-topologyd, which NCCL loads if the user names none */
     /* GPUs demanded: the first of their nodes that does not open, and its -errno; "" */
     char gpu_node[24];
     int gpu_node_err;
-    bool for_doctor;               /* what only doctor asks for was read too */
+    bool for_doctor;               /* the facts for doctor were read, too */
     enum ni_netns_mode netns_mode; /* of RDMA devices; for doctor */
     struct ni_gdr gdr;
     struct ni_drivers drivers;
@@ -86,14 +86,14 @@ struct ni_port_name {
     char text[NI_DEV_NAME + 8];
 };
 
-/* The interface of that name, among those looked at; NULL. */
+/* Finds the interface of that name, among those that were read; NULL. */
 const struct ni_netdev *ni_find_netdev(const struct ni_inventory *inv, const char *name);
 
 /* Returns true if network-status or DRA metadata say that the interface was allocated to the pod.
    */
 bool ni_is_allocated_netdev(const struct ni_net *net, const char *name);
 
-/* The entry is RoCE v2, and routers carry its address. */
+/* Returns true if the entry is RoCE v2, and routers carry its address. */
 bool ni_gid_is_routable_v2(const struct ni_gid *g);
 /* Returns true if no later entry can be better: RoCE v2, IPv4, an address of this pod for sure.
    NCCL's own search starts at index 0 as well and stays on the first such (2.30.7
@@ -107,23 +107,24 @@ unsigned ni_allocated_hcas(const struct ni_inventory *inv);
    5.12 (drivers/infiniband/core/umem_dmabuf.c). Returns false if either is not known. */
 bool ni_has_dmabuf(const struct ni_inventory *inv);
 
-/* The user's own value: of the environment, else of the first nccl.conf that has it; NULL.
-   *ret_file: that file, NULL for the environment and for none; ret_file may be NULL. Set but empty
-   counts as set, and hides the conf files (NCCL 2.30.7 misc/param.cc). */
+/* Finds the user's own value: in the environment, else in the first nccl.conf that has it; NULL.
+   *ret_file: that file, NULL for the environment and for none; ret_file may be NULL. A variable
+   that is set but empty counts as set, and hides the conf files (NCCL 2.30.7 misc/param.cc). */
 const char *ni_find_user_value(const struct ni_env *env, const struct ni_inventory *inv,
                                const char *name, const char **ret_file);
 
-/* Returns the entry of that name, among those of files that win over the environment, or among the
-   others; NULL. */
+/* Returns the entry of that name; NULL. overrides: among the files that win over the environment,
+   else among the others. */
 const struct ni_conf_entry *ni_find_conf(const struct ni_inventory *inv, const char *name,
                                          bool overrides);
 
 struct ni_port_name ni_port_name(const struct ni_inventory *inv, int port);
-bool ni_is_active(const struct ni_port *port); /* known to be so */
-/* Entry i of those read of the port's GID table. */
+/* Returns true if the port is known to be ACTIVE. */
+bool ni_is_active(const struct ni_port *port);
+/* Returns entry i among the entries that were read of the port's GID table. */
 const struct ni_gid *ni_port_gid(const struct ni_inventory *inv, const struct ni_port *port,
                                  unsigned i);
-/* The one of that index; NULL: none was read. */
+/* Returns the entry with that index; NULL: it was not read. */
 const struct ni_gid *ni_gid_at(const struct ni_inventory *inv, const struct ni_port *port,
                                unsigned index);
 

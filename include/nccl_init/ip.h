@@ -9,8 +9,8 @@
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
 
-/* Eight groups of four hex digits, as sysfs writes a GID; without colons, as /proc/net/if_inet6
-   does; a.b.c.d. 0 or -EINVAL. */
+/* Parse an address: eight groups of four hex digits, as sysfs writes a GID; the same without
+   colons, as in /proc/net/if_inet6; a.b.c.d. 0 or -EINVAL. */
 int ni_parse_gid(struct ni_span s, uint8_t ret[NI_GID_BYTES]);
 int ni_parse_hex_ip(struct ni_span s, uint8_t ret[NI_GID_BYTES]);
 int ni_parse_ipv4(struct ni_span s, uint8_t ret[NI_GID_BYTES]);
@@ -19,9 +19,9 @@ bool ni_ip_is_zero(const uint8_t ip[NI_GID_BYTES]);
 bool ni_ip_is_v4(const uint8_t ip[NI_GID_BYTES]);
 bool ni_ip_is_link_local(const uint8_t ip[NI_GID_BYTES]); /* fe80::/10, 169.254.0.0/16 */
 bool ni_ip_is_loopback(const uint8_t ip[NI_GID_BYTES]);   /* 127/8 or ::1 */
-/* "10.0.103.6", "fe80::1", as inet_ntop(3). Returns buf. */
+/* Writes an address as inet_ntop(3) does, "10.0.103.6", "fe80::1". Returns buf. */
 const char *ni_ip_text(const uint8_t ip[NI_GID_BYTES], char buf[NI_IP_TEXT]);
-/* The first `bits` (0..128) bits of a and b are equal. */
+/* Returns true if the first `bits` (0..128) bits of a and b are equal. */
 bool ni_ip_same_prefix(const uint8_t a[NI_GID_BYTES], const uint8_t b[NI_GID_BYTES], unsigned bits);
 
 #endif

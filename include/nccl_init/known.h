@@ -21,7 +21,7 @@ struct ni_num {
 
 /* Returns the state for an answer of sysroot: -errno, or a number that is not negative. */
 enum ni_known ni_known_of(int64_t answer);
-/* "unread", "absent", "denied", "malformed", "known". */
+/* Returns the word of a state: "unread", "absent", "denied", "malformed", "known". */
 const char *ni_known_text(enum ni_known known);
 
 #endif

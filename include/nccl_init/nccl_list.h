@@ -9,9 +9,9 @@
 
 enum { NI_MAX_IFS = 16 }; /* MAX_IFS, NCCL 2.30.7 include/socket.h */
 
-/* NCCL's own match of a device against NCCL_IB_HCA: `[^][=]name[:port]{,...}`, prefix match without
-   '=' (NCCL 2.30.7 misc/utils.cc parseStringList, matchIfList); of an interface against
-   NCCL_SOCKET_IFNAME with port -1: names only. An empty list matches everything, as in NCCL. */
+/* Matches a device against NCCL_IB_HCA as NCCL does: `[^][=]name[:port]{,...}`, without '=' by
+   prefix (NCCL 2.30.7 misc/utils.cc parseStringList, matchIfList). port -1: matches an interface
+   against NCCL_SOCKET_IFNAME, names only. An empty list matches everything, as in NCCL. */
 bool ni_nccl_match(const char *list, const char *name, int port);
 /* Splits NAME[:PORT...] at the first colon. false: there is none, and *ret_port is empty. */
 bool ni_split_port(struct ni_span entry, struct ni_span *ret_name, struct ni_span *ret_port);

@@ -16,13 +16,10 @@ struct ni_bdf {
     uint8_t bus, dev, fn;
 };
 
-/* The highest address there is: stands for none, and sorts last. */
+/* The highest address that exists. It stands for no address, and sorts last. */
 #define NI_LAST_BDF ((struct ni_bdf){UINT32_MAX, 0xff, 0xff, 0xff})
 
-/* The keyword V3 of a function's vital product data, as its file `vpd` gives them (PCI Local Bus
-   Specification 3.0, appendix I). false: it has none, or one that is too long. */
-enum { NI_VPD_UUID = 64 };
-
+enum { NI_VPD_UUID = 64 };  /* room for the UUID of vital product data */
 enum { NI_MAX_DEPTH = 24 }; /* PCI functions from the root to a device */
 
 /* The functions from the host bridge down to the device, as the target of sys/bus/pci/devices/BDF
@@ -35,17 +32,17 @@ struct ni_pci {
     struct ni_bdf at[NI_MAX_DEPTH]; /* at[0] lies on the root bus */
     bool none;                      /* SoftRoCE: a device of no bus */
     char aux[NI_DEV_NAME]; /* below the function: a sub-function, "mlx5_core.sf.4"; else "" */
-    struct ni_num numa;    /* -1 where the firmware tells none */
+    struct ni_num numa;    /* -1 if the firmware names none */
 };
 
 /* The IOMMU group of a function; read for doctor. */
 struct ni_iommu {
-    enum ni_known known; /* ABSENT: there is no group, no IOMMU is in the way */
+    enum ni_known known; /* ABSENT: there is no group, so no IOMMU translates */
     char type[16]; /* "identity", "DMA", "DMA-FQ" (drivers/iommu/iommu.c iommu_group_show_type) */
 };
 
-/* A PCIe link: lanes, and thousandths of GT/s; now, and the most that both its ends can do. Read
-   for doctor. */
+/* A PCIe link: its lanes, and its speed in thousandths of GT/s; now, and the most that both ends
+   can do. Read for doctor. */
 enum { NI_PCIE_WIDTH, NI_PCIE_SPEED, NI_PCIE_N };
 struct ni_pcie {
     struct ni_num now[NI_PCIE_N], most[NI_PCIE_N];
@@ -67,28 +64,33 @@ enum ni_distance {
     NI_DIST_SYS  /* another CPU */
 };
 
-/* 4 to 8 hex digits of domain, 2, 2, 1. 0 or -EINVAL. */
+/* Parses an address: 4 to 8 hex digits of domain, then 2, 2 and 1. 0 or -EINVAL. */
 int ni_parse_bdf(struct ni_span s, struct ni_bdf *ret);
-/* %04x:%02x:%02x.%x, as the kernel (drivers/pci/probe.c pci_setup_device). Returns buf. */
+/* Writes an address as the kernel does, %04x:%02x:%02x.%x (drivers/pci/probe.c pci_setup_device).
+   Returns buf. */
 const char *ni_bdf_text(struct ni_bdf bdf, char buf[NI_BDF_TEXT]);
+/* Compares two addresses. Returns a number below, at or above 0. */
 int ni_bdf_cmp(struct ni_bdf a, struct ni_bdf b);
-/* The order in which NCCL sorts its devices, by PCI address (2.29.7 NCCL_IB_DEVICE_PCI_ORDER);
-   devices without one, NI_LAST_BDF, come last, by name. Below, at or above 0. */
+/* Compares two devices in the order in which NCCL sorts them, by PCI address (2.29.7
+   NCCL_IB_DEVICE_PCI_ORDER); devices without one, NI_LAST_BDF, come last, by name. Returns a number
+   below, at or above 0. */
 int ni_pci_order(struct ni_bdf a, const char *a_name, struct ni_bdf b, const char *b_name);
+/* Finds the keyword V3, a UUID, in a function's vital product data, as its file `vpd` has them (PCI
+   Local Bus Specification 3.0, appendix I). false: there is none, or it is too long. */
 bool ni_vpd_uuid(struct ni_span vpd, char ret[NI_VPD_UUID]);
 
-/* An auxiliary-bus device name, `mlx5_core.sf.4`: module.name.number (drivers/base/auxiliary.c). */
+/* Returns true for the name of a device on the auxiliary bus, `mlx5_core.sf.4`: module.name.number
+   (drivers/base/auxiliary.c). */
 bool ni_is_aux_id(struct ni_span s);
 
 /* Returns the distance that NCCL sees between two functions; UNKNOWN if a fact for that is not
    known. */
 enum ni_distance ni_pci_distance(const struct ni_pci *a, const struct ni_pci *b);
 
-/* "PXB"; "-" for unknown. */
+/* Returns the name of a distance, "PXB"; "-" for unknown. */
 const char *ni_distance_text(enum ni_distance d);
-/* A level as NCCL reads NCCL_NET_GDR_LEVEL: a name, exactly, or an old digit (NCCL 2.30.7
-   graph/paths.cc ncclGetLevel). UNKNOWN: NCCL ignores it, or
-   reads outside of its table. */
+/* Reads a level as NCCL reads NCCL_NET_GDR_LEVEL: an exact name, or an old digit (NCCL 2.30.7
+   graph/paths.cc ncclGetLevel). UNKNOWN: NCCL ignores it, or reads outside of its table. */
 enum ni_distance ni_parse_level(const char *text);
 
 #endif

@@ -26,7 +26,7 @@ enum {
     NI_FOR_VLLM = 32,
     NI_FOR_MOONCAKE = 64,
     NI_FOR_TORCHCOMMS = 128,
-    NI_FOR_ALL = 256 /* the word; stands for all bits below it */
+    NI_FOR_ALL = 256 /* the word `all`, which sets all bits below it */
 };
 
 /* --require: what must hold, else the command is not started; bits. */
@@ -44,23 +44,24 @@ enum {
 /* The effect of a port that fails, or of a bad verdict, on `run`. */
 enum ni_demand { NI_DEMAND_OFF, NI_DEMAND_WARN, NI_DEMAND_REQUIRE };
 
+/* The options on which the plan depends. */
 struct ni_policy {
     enum ni_mode mode;
     enum ni_demand selftest, preflight;
     unsigned targets;              /* NI_FOR_*; 0: NCCL */
     bool gpu_map;                  /* ni_plan.gpu_ports is shown */
-    enum ni_distance gdr;          /* the level; UNKNOWN: the rule's; LOC: off */
-    int64_t memlock;               /* bytes to raise the limit to, NI_UNLIMITED; -1: keep it */
+    enum ni_distance gdr;          /* the level; UNKNOWN: the rule decides; LOC: off */
+    int64_t memlock;               /* the limit to raise to, in bytes, NI_UNLIMITED; -1: keep it */
     unsigned require;              /* NI_REQUIRE_*, by --require or a short form of it */
-    unsigned short_forms;          /* of these: by --mode=rdma, --selftest, --preflight=require */
-    unsigned rails;                /* at least so many, if NI_REQUIRE_RAILS */
+    unsigned short_forms;          /* those that --mode=rdma, --selftest=require, ... demand */
+    unsigned rails;                /* the least number of rails, if NI_REQUIRE_RAILS */
     uint64_t keep_caps, drop_caps; /* sets of capabilities (caps.h) */
-    bool drop_unneeded;            /* also what only raising the limit needs */
+    bool drop_unneeded;            /* also drop the capability that raises the limit */
     char unclear[512];             /* demands that cannot be understood; "": none */
-    const char *hcas; /* name[:port],... or NULL for auto; checked: names NCCL can carry */
-    /* interface names, "pod" for the default route's, "rails" for those for data; NULL: auto */
+    const char *hcas; /* name[:port],... or NULL for auto; all are names that NCCL can carry */
+    /* names of interfaces; "pod": that of the default route; "rails": those for data; NULL: auto */
     const char *sockets;
-    struct ni_cap_names cap_names; /* of keep_caps and drop_caps, and of what is unneeded */
+    struct ni_cap_names cap_names; /* the names of all capabilities in these options */
 };
 
 enum {
@@ -74,18 +75,20 @@ enum ni_origin {
     NI_FROM_RULE,  /* decided here: exported */
     NI_FROM_USER,  /* already in the environment: untouched */
     NI_FROM_CONF,  /* in an nccl.conf that NCCL reads: untouched */
-    NI_LEFT_UNSET, /* the rule decided that NCCL does best without */
+    NI_LEFT_UNSET, /* the rule decided that NCCL's own choice is best */
 };
 
 struct ni_setting {
     const char *name;
     const char *rule; /* rule id */
     enum ni_origin origin;
-    /* the user's or the file's own for those origins, cut if longer; "" when left unset */
+    /* the value in force, also if the user or a file set it, cut if longer; "" if left unset */
     char value[NI_VALUE];
     char reason[NI_REASON]; /* one sentence */
-    const char *by_itself;  /* what NCCL does then, after "NCCL then "; NULL: not its own, or set */
-    char file[NI_DEV_NAME + 64];
+    /* NCCL's own choice while it is unset, to stand after "NCCL then "; NULL: another library's
+       variable, or it is set */
+    const char *by_itself;
+    char file[NI_DEV_NAME + 64]; /* the nccl.conf that set it; "" */
 };
 
 /* The decision about a port of the inventory. */
@@ -93,20 +96,20 @@ struct ni_port_plan {
     bool chosen;
     const char *rule; /* the rule that judged it last; NULL: never judged */
     char why[160];
-    int best;       /* index into inventory.gid of the port's best GID, -1: gid.pick */
-    int gid;        /* ... of a chosen port's: NCCL's where that is as good, -1: gid.index */
-    int nccl_index; /* on which NCCL will end in the port's GID table, -1 where that is not known */
+    int best;       /* the port's best GID, an index into inventory.gid (rule gid.pick); -1 */
+    int gid;        /* a chosen port's: NCCL's if as good as the best, else that (gid.index); -1 */
+    int nccl_index; /* the entry of the port's GID table on which NCCL will end; -1: not known */
 };
 
-/* NCCL's settings by which it comes to an entry of a port's GID table. */
+/* The settings by which NCCL selects an entry of a port's GID table. */
 struct ni_gid_selection {
-    int index;      /* NCCL_IB_GID_INDEX, one for all ports; -1: a search on each, by the others */
+    int index;      /* NCCL_IB_GID_INDEX, for all ports; -1: NCCL searches, by the other members */
     bool v6;        /* NCCL_IB_ADDR_FAMILY=AF_INET6 */
-    bool ranged;    /* NCCL_IB_ADDR_RANGE */
-    bool bad_range; /* ... that NCCL ignores */
-    bool no_range;  /* ... in which no address is */
+    bool ranged;    /* NCCL_IB_ADDR_RANGE is set */
+    bool bad_range; /* ... but NCCL ignores it */
+    bool no_range;  /* ... but no address can lie in it */
     uint8_t range[NI_GID_BYTES];
-    unsigned bits;   /* of the 128 */
+    unsigned bits;   /* of the range's 128 that count */
     int64_t version; /* NCCL_IB_ROCE_VERSION_NUM */
 };
 
@@ -134,11 +137,11 @@ struct ni_limit {
    is touched. */
 struct ni_caps {
     uint64_t keep;  /* to be made ambient */
-    uint64_t drop;  /* out of all five sets ... */
-    uint64_t stuck; /* ... but these not out of the bounding set: CAP_SETPCAP is missing */
+    uint64_t drop;  /* to be taken out of all five sets */
+    uint64_t stuck; /* those that stay in the bounding set, because CAP_SETPCAP is missing */
 };
 
-/* In the order of struct ni_inventory: what is small first. */
+/* Small members come first, as in struct ni_inventory. */
 struct ni_plan {
     enum ni_transport transport;
     const char *rule; /* the id of the running rule */
@@ -149,10 +152,10 @@ struct ni_plan {
     bool refuse; /* a demand does not hold: the command must not start */
     char refuse_why[3 * NI_REASON];
     int chosen[NI_MAX_CHOSEN];             /* chosen ports, PCI order */
-    struct ni_gid_selection gid_selection; /* in force, where these are RoCE */
+    struct ni_gid_selection gid_selection; /* in force, if the chosen ports are RoCE */
     /* the interfaces in force, plain names: "net1,net2"; "" when unknown */
     char sockets[NI_MAX_IFS * (NI_IF_NAME + 1)];
-    /* HCAs that NCCL finds nowhere on the PCI tree, and hangs below the first CPU */
+    /* HCAs that NCCL does not find on the PCI tree, and places below the first CPU */
     bool no_place[NI_MAX_HCA];
     /* by GPU: the ports that it is to use, as bits of `chosen`; the lowest is its own. 0: unknown
        */
@@ -163,7 +166,7 @@ struct ni_plan {
     struct ni_setting setting[NI_MAX_SETTING]; /* in the order of the rules */
 };
 
-/* The setting of that variable, or NULL when no rule spoke of it. */
+/* Returns the setting of that variable; NULL: no rule decided about it. */
 const struct ni_setting *ni_plan_get(const struct ni_plan *plan, const char *name);
 
 #endif

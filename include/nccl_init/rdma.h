@@ -36,11 +36,11 @@ struct ni_gid {
     char ndev[NI_IF_NAME]; /* name only: the kernel does not say of which namespace */
 };
 
-/* A counter of a port that tells of trouble; the drivers count from when they are loaded. */
+/* A counter of errors of a port. It begins when the driver is loaded. */
 struct ni_counter {
     const char *file; /* below ports/P */
-    bool link;        /* of the wire, so a VF's are its PF's; else what a function saw go wrong */
-    int64_t least;    /* fewer mean nothing */
+    bool link;        /* errors of the wire, a VF's are its PF's; false: errors of one function */
+    int64_t least;    /* smaller numbers are normal */
 };
 enum { NI_N_COUNTER = 16 };
 
@@ -60,28 +60,29 @@ struct ni_port {
     struct ni_num traffic_class; /* that the driver forces on queue pairs; -1: none */
 };
 
-/* NCCL does not read `physfn`: it takes the HCA's place on the PCI tree from its path with the
-   function digit, and by default the device digits too, set to 0 (NCCL 2.30.7
-   transport/net_ib/init.cc ncclIbGetPciPath). What is at those addresses? Of a sub-function NCCL
-   makes `mlx5_core.00.0`, no PCI device; SoftRoCE has no path: NOTHING. */
+/* The device at the place on the PCI tree where NCCL looks for an HCA. NCCL does not read `physfn`:
+   it takes the HCA's path and sets the function digit, and by default the device digits too, to 0
+   (NCCL 2.30.7 transport/net_ib/init.cc ncclIbGetPciPath). NOTHING: no device has that address; of
+   a sub-function NCCL makes `mlx5_core.00.0`, which is not a PCI device, and SoftRoCE has no path.
+   */
 enum ni_at { NI_AT_UNREAD, NI_AT_ITSELF, NI_AT_NIC, NI_AT_OTHER, NI_AT_NOTHING };
 
 struct ni_nccl_place {
     enum ni_at merged;   /* bus:00.0, with NCCL_IB_MERGE_VFS=1 */
-    enum ni_at unmerged; /* bus:dev.0, with 0; read only where that value may come to be in force */
+    enum ni_at unmerged; /* bus:dev.0, with 0; read only if that value may be in force */
 };
 
 /* /dev/infiniband/uverbsN, which libibverbs opens; N need not be that of mlx5_N. */
 struct ni_uverbs {
     char name[24];       /* "uverbs6", as the class calls it */
-    enum ni_known known; /* of that name; ABSENT: the kernel made none. UNSET: not looked at */
-    int err;             /* of opening it: 0 or -errno */
+    enum ni_known known; /* of that name; ABSENT: the kernel made none */
+    int err;             /* the result of opening it: 0 or -errno */
 };
 
 struct ni_hca {
     char name[NI_DEV_NAME];
-    char dir[176];     /* below the root; through its function if by that it was found */
-    char function[96]; /* of its PCI or auxiliary function; "" for SoftRoCE */
+    char dir[176];     /* its folder below the root, below its function's if it was found there */
+    char function[96]; /* the folder of its PCI or auxiliary function; "" for SoftRoCE */
     bool has_bdf;      /* false: SoftRoCE, or a sub-function whose parent could not be read */
     struct ni_bdf bdf;
     char aux[NI_DEV_NAME]; /* "mlx5_core.sf.4" for a sub-function, whose bdf is its parent's */
@@ -90,18 +91,18 @@ struct ni_hca {
     uint16_t kind;    /* PCI device id of the PF, or of the function itself; 0: not read */
     struct ni_nccl_place place;
     struct ni_uverbs uverbs; /* of the pod's HCAs */
-    bool efa; /* Amazon's: its port has no link layer of NCCL's, the OFI plugin drives it */
+    bool efa; /* Amazon's: NCCL does not know its link layer, and the OFI plugin drives it */
     struct ni_pci pci;
-    /* its Data Direct function (node/data_direct.c), if asked for; ABSENT: it has none. DENIED: it
-       may have one, but which is not known */
+    /* its Data Direct function (node/data_direct.c), if asked for; ABSENT: it has none; DENIED: it
+       may have one, but its address is not known */
     struct ni_pci data_direct;
     int allocation; /* -1: visible, not the pod's */
     int first_port;
     unsigned n_port;
-    int netdev;                 /* the function's own netdev in this namespace, -1 */
+    int netdev;                 /* the function's own netdev in this namespace; -1: none */
     enum ni_known netdev_known; /* ABSENT: it has none in this namespace */
     /* Only of allocated HCAs, for doctor. */
-    char fw[32], type[32]; /* fw_ver, hca_type; "" where unknown */
+    char fw[32], type[32]; /* fw_ver, hca_type; "": unknown */
     struct ni_pcie link;   /* of a VF: its PF's */
     struct ni_iommu iommu;
     struct ni_num handles, objects; /* RDMA cgroup: hca_handle, hca_object; NI_UNLIMITED for max */
@@ -110,13 +111,13 @@ struct ni_hca {
 /* In exclusive mode an RDMA device is seen in one network namespace only. */
 enum ni_netns_mode { NI_NETNS_UNKNOWN, NI_NETNS_SHARED, NI_NETNS_EXCLUSIVE };
 
-/* The HCA was given to the pod; others are only visible. */
+/* Returns true if the HCA is allocated to the pod; others are only visible. */
 static inline bool ni_is_allocated(const struct ni_hca *h)
 {
     return h->allocation >= 0;
 }
 
-/* "ACTIVE"; NULL: not known, or a number that IB does not define. */
+/* Returns the word of a state, "ACTIVE"; NULL: not known, or a number that IB does not define. */
 const char *ni_port_state_text(struct ni_num state);
 extern const struct ni_counter ni_counters[NI_N_COUNTER];
 

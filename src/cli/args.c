@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options from the command line and from NCCLINIT_*. */
+/* Options, read from the command line and from the variables NCCLINIT_*. */
 #include "cli/args.h"
 
 #include <ctype.h>
@@ -12,11 +12,12 @@
 #include "cli/say.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
+#include "nccl_init/guess.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
 #include "system/exec.h"
 
-/* An option of the program; number -1: none. */
+/* An option of the program, found by a name; number -1: none. */
 struct named {
     const struct ni_option *option;
     int number;
@@ -54,7 +55,7 @@ static struct named option_of_variable(const struct ni_program *program, struct 
 /* A word of the command line that begins with '-', in its parts: "--name=value", "-ovalue". */
 struct word {
     struct ni_span name;
-    size_t whole;      /* length of what names the option, for messages */
+    size_t whole;      /* length of the option's name with its dashes, for messages */
     const char *value; /* NULL: none is attached */
 };
 
@@ -76,27 +77,80 @@ static struct word split_word(const char *text)
     return word;
 }
 
+/* Puts the verbs that take the option: "plan, doctor and topo". */
+static void put_verbs(struct ni_text *t, const struct ni_program *program, unsigned verbs)
+{
+    const char *between = "";
+
+    for (unsigned i = 0; i < program->n_verb; i++) {
+        const unsigned bit = program->verb[i].bit;
+
+        if ((verbs & bit) == 0)
+            continue;
+        verbs &= NI_VERBS & ~bit;
+        ni_putf(t, "%s`%s`", between, program->verb[i].name);
+        between = (verbs & (verbs - 1)) != 0 ? ", " : " and ";
+    }
+}
+
+/* Finds the option of this verb that an unknown name is likely to mean. */
+static struct ni_guess guess_option(const struct ni_context *ctx, struct ni_span name)
+{
+    struct ni_guess guess = ni_guess_of(name);
+
+    for (unsigned i = 0; i < ni_options_count(ctx->program); i++) {
+        const struct ni_option *option = ni_option_at(ctx->program, i);
+
+        if ((option->verbs & ctx->verb) != 0)
+            ni_guess_try(&guess, ni_span_of(option->name));
+    }
+    ni_guess_try(&guess, ni_span_of("help"));
+    return guess;
+}
+
+/* Says that the verb has no such option, and whose it is, or which one may be meant. option: what
+   has that name; NULL: nothing. */
+static int refuse_option(struct ni_context *ctx, const struct ni_option *option,
+                         struct ni_span word, struct ni_span name)
+{
+    const char *verb = ni_verb_of(ctx->program, ctx->verb)->name;
+    const struct ni_guess guess = guess_option(ctx, name);
+    struct ni_text t = NI_TEXT(512);
+
+    ni_put(&t, "`");
+    ni_put_quoted(&t, word.p, word.n, 64);
+    ni_putf(&t, "` is not an option of `%s`", verb);
+    if (option) {
+        ni_put(&t, ", but of ");
+        put_verbs(&t, ctx->program, option->verbs);
+    } else if (guess.best.n > 0) {
+        ni_put_guess(&t, &guess, "--");
+    } else {
+        ni_putf(&t, "; see `nccl-init %s --help`", verb);
+    }
+    return ni_usage(ctx, "%s", t.buf);
+}
+
 /* Takes a word that begins with '-'. 0, or an exit status after saying what is wrong. *uses_next:
    `next`, the word after it, is its value. */
-static int take_word(struct ni_context *ctx, const char *text, const char *next, bool *uses_next)
+static int take_option_word(struct ni_context *ctx, const char *text, const char *next,
+                            bool *uses_next)
 {
     enum { SHOWN = 64 };
-    const char *verb = ni_verb_of(ctx->program, ctx->verb)->name;
     const struct word word = split_word(text);
     const struct named named = option_named(ctx->program, word.name);
     const struct ni_option *option = named.option;
     const int shown = word.whole < SHOWN ? (int)word.whole : SHOWN;
     const char *value = word.value;
-    struct ni_text values = NI_TEXT(160);
+    struct ni_text why = NI_TEXT(320);
 
     *uses_next = false;
     if (!option || (option->verbs & ctx->verb) == 0)
-        return ni_usage(ctx, "`%.*s` is not an option of `%s`; see `nccl-init %s --help`", shown,
-                        text, verb, verb);
+        return refuse_option(ctx, option, (struct ni_span){text, word.whole}, word.name);
     if (!option->arg && value)
         return ni_usage(ctx, "`%.*s` takes no value", shown, text);
     if (!option->arg) {
-        value = "1"; /* as the variable of a switch would say */
+        value = "1"; /* the value that a switch's variable has */
     } else if (!value) {
         value = next;
         *uses_next = true;
@@ -104,8 +158,8 @@ static int take_word(struct ni_context *ctx, const char *text, const char *next,
     if (!value)
         return ni_usage(ctx, "`%.*s` needs a value: %s", shown, text, option->arg);
     if (ni_option_take(ctx, (unsigned)named.number, value) < 0) {
-        ni_put_values(&values, option);
-        return ni_usage(ctx, "--%s: `%.64s` is not %s", option->name, value, values.buf);
+        ni_put_wrong(&why, option, value);
+        return ni_usage(ctx, "--%s: %s", option->name, why.buf);
     }
     ctx->taken |= bit_of(named.number);
     return 0;
@@ -113,7 +167,7 @@ static int take_word(struct ni_context *ctx, const char *text, const char *next,
 
 int ni_args_parse(struct ni_context *ctx, char *const word[])
 {
-    /* up to the first operand: what follows belongs to the command */
+    /* the loop ends at the first operand, because the words after it belong to the command */
     while (*word && (*word)[0] == '-' && (*word)[1] != '\0') {
         bool uses_next;
         int status;
@@ -126,7 +180,7 @@ int ni_args_parse(struct ni_context *ctx, char *const word[])
         ctx->help = strcmp(*word, "--help") == 0 || strcmp(*word, "-h") == 0;
         if (ctx->help)
             return 0;
-        status = take_word(ctx, word[0], word[1], &uses_next);
+        status = take_option_word(ctx, word[0], word[1], &uses_next);
         if (status != 0)
             return status;
         word += uses_next ? 2 : 1;
@@ -135,8 +189,8 @@ int ni_args_parse(struct ni_context *ctx, char *const word[])
     return 0;
 }
 
-/* The demand whose variable this name, which no option has, is likely to mean: at most two letters
-   differ, and their case does not count. Number -1: none. */
+/* Finds the demand whose variable a misspelt name is likely to mean: at most two letters differ,
+   without regard to case. Number -1: none. */
 static struct named demand_near(const struct ni_program *program, struct ni_span name)
 {
     enum { LETTERS = 2 };
@@ -161,9 +215,9 @@ static struct named demand_near(const struct ni_program *program, struct ni_span
     return (struct named){NULL, -1};
 }
 
-/* The demands that cannot be understood, of the findings from index `from` on, become one reason,
-   as long as there is room. */
-static void put_unclear(const struct ni_findings *all, unsigned from, struct ni_policy *policy)
+/* Joins the findings about unclear demands, from index `from` on, to one reason; those for which it
+   has no room are left off. */
+static void join_unclear(const struct ni_findings *all, unsigned from, struct ni_policy *policy)
 {
     for (unsigned i = from; i < all->n; i++) {
         const struct ni_finding *f = &all->at[i];
@@ -176,16 +230,17 @@ static void put_unclear(const struct ni_findings *all, unsigned from, struct ni_
     }
 }
 
+/* The judgement of one variable of the environment. */
 enum entry {
-    ENTRY_FINE,    /* taken, or nothing that this verb reads */
-    ENTRY_LEFT,    /* right, and not taken */
-    ENTRY_WRONG,   /* for verbs other than `run` wrong usage */
-    ENTRY_UNCLEAR, /* the same, and it is a demand */
-    ENTRY_JUDGED   /* a demand that cannot be understood, of an option that only `run` has */
+    ENTRY_FINE,    /* it was taken, or this verb does not read it */
+    ENTRY_LEFT,    /* its value is right, but it was not taken */
+    ENTRY_WRONG,   /* its value is wrong: usage error, but for `run` */
+    ENTRY_UNCLEAR, /* as above, and it is a demand */
+    ENTRY_JUDGED   /* a wrong demand of an option that `run` has and this verb has not */
 };
 
-/* `before`: the options that the command line gave, or whoever counts more than this environment.
-   */
+/* Judges a variable that no option has. before: the options that were given in a place that wins
+   over this environment. */
 static enum entry judge_unknown(const struct ni_program *program, struct ni_span name,
                                 const char *value, uint64_t before, struct ni_text *why)
 {
@@ -203,8 +258,8 @@ static enum entry judge_unknown(const struct ni_program *program, struct ni_span
     return ENTRY_UNCLEAR;
 }
 
-/* Takes one NCCLINIT_ variable of an option, if it is for this verb. *why: what is wrong with
-   it. */
+/* Takes one NCCLINIT_ variable of an option, if this verb reads it. Puts into *why what is wrong
+   with it. */
 static enum entry take_entry(struct ni_context *ctx, const struct named *named, const char *value,
                              bool recorded, struct ni_text *why)
 {
@@ -227,22 +282,14 @@ static enum entry take_entry(struct ni_context *ctx, const struct named *named, 
     r = own ? ni_option_take(ctx, (unsigned)named->number, value) : ni_option_check(option, value);
     if (r == 0)
         return ENTRY_FINE;
-    if (*value) {
-        ni_put(why, "`");
-        ni_put_quoted(why, value, strlen(value), 64);
-        ni_put(why, "`");
-    } else {
-        ni_put(why, "the empty value");
-    }
-    ni_put(why, " is not ");
-    ni_put_values(why, option);
+    ni_put_wrong(why, option, value);
     if (!own)
         return ENTRY_JUDGED;
     return demand ? ENTRY_UNCLEAR : ENTRY_WRONG;
 }
 
-/* Returns true if a variable may be meant for this program. The slip may be in the prefix:
-   NCCL_INIT_REQUIRE. */
+/* Returns true if a variable may be meant for this program. The spelling mistake may be in the
+   prefix: NCCL_INIT_REQUIRE. */
 static bool may_be_ours(const char *entry)
 {
     return (entry[0] == 'N' || entry[0] == 'n') && (entry[1] == 'C' || entry[1] == 'c');
@@ -252,11 +299,12 @@ int ni_args_env(struct ni_context *ctx, const struct ni_env *env, bool recorded)
 {
     struct ni_policy *policy = &ctx->options.policy;
     const bool runs = ctx->verb == NI_VERB_RUN;
+    const bool goes_on = runs || (ctx->verb & NI_VERBS_OF_PROGRAM) != 0;
     const unsigned findings = ctx->findings.n;
     const uint64_t before = ctx->taken;
 
     for (char *const *e = env->entry; *e; e++) {
-        struct ni_text why = NI_TEXT(256), subject = NI_TEXT(64);
+        struct ni_text why = NI_TEXT(320), subject = NI_TEXT(64);
         struct named named = {NULL, -1};
         struct ni_span name;
         const char *value;
@@ -273,7 +321,7 @@ int ni_args_env(struct ni_context *ctx, const struct ni_env *env, bool recorded)
         if (what == ENTRY_FINE)
             continue;
         ni_put_quoted(&subject, name.p, name.n, 64);
-        if ((what == ENTRY_WRONG || what == ENTRY_UNCLEAR) && !recorded && !runs)
+        if ((what == ENTRY_WRONG || what == ENTRY_UNCLEAR) && !recorded && !goes_on)
             return ni_usage(ctx, "%s: %s", subject.buf, why.buf);
         if (what == ENTRY_UNCLEAR || what == ENTRY_JUDGED)
             ni_report(&ctx->findings, NI_F_REQUIRE_UNCLEAR, subject.buf, "%s", why.buf);
@@ -281,10 +329,9 @@ int ni_args_env(struct ni_context *ctx, const struct ni_env *env, bool recorded)
             ni_report(&ctx->findings, NI_F_OPTION_INVALID, subject.buf, "%s", why.buf);
     }
     ni_findings_sort(&ctx->findings, findings);
-    put_unclear(&ctx->findings, findings, policy);
+    join_unclear(&ctx->findings, findings, policy);
     ni_options_settle(&ctx->options, runs);
     if (!runs || recorded || !policy->unclear[0])
         return 0;
-    ni_last_words(ctx, policy->unclear, false);
-    return NI_EXIT_REFUSED;
+    return ni_refuse(ctx, policy->unclear, false);
 }

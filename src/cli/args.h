@@ -11,12 +11,14 @@
 /* Both functions read options of ctx->verb that ctx->taken lacks, and add them there. They return
    0, or an exit status after saying what is wrong. */
 
-/* The command line, up to `--` or the first operand. */
+/* Reads the command line, up to `--` or the first operand. */
 int ni_args_parse(struct ni_context *ctx, char *const word[]);
-/* NCCLINIT_*; recorded: only options of the plan. Then the options are settled. For `run` and in a
-   recording what is wrong is ignored and a finding; so is an option that names a file in secure
-   execution. But a demand that cannot be understood is not met: `run` says why and ends; in a
-   recording, and of an option of `run` alone for `plan` and `doctor`, the plan will refuse. */
+/* Reads the variables NCCLINIT_*, then settles the options. recorded: reads only options of the
+   plan. A wrong variable is a usage error; for `run` and in a recording it is a finding and
+   ignored, and so is a variable that names a file in secure execution. `help`, `version` and
+   `explain` ignore it. But a demand that cannot be understood is a demand not met: `run` says why
+   and ends; for a recording the plan refuses the command, and so it does in `plan` and `doctor` for
+   a demand of an option that only `run` has. */
 int ni_args_env(struct ni_context *ctx, const struct ni_env *env, bool recorded);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One invocation of the program. */
+/* The context: one invocation of the program. */
 #include "cli/context.h"
 
 #include <string.h>
@@ -20,7 +20,8 @@ void ni_context_init(struct ni_context *ctx, const struct ni_program *program, c
                                  &ctx->findings};
 }
 
-static void *values_of(struct ni_context *ctx, unsigned i)
+/* Returns the struct into which option number i writes: that of its room, or the common one. */
+static void *struct_of_option(struct ni_context *ctx, unsigned i)
 {
     void *of_tool = ni_option_values(ctx->program, i);
 
@@ -31,7 +32,7 @@ int ni_option_take(struct ni_context *ctx, unsigned i, const char *value)
 {
     const struct ni_option *option = ni_option_at(ctx->program, i);
 
-    return option->take(option, value, (char *)values_of(ctx, i) + option->at);
+    return option->take(option, value, (char *)struct_of_option(ctx, i) + option->at);
 }
 
 int ni_option_check(const struct ni_option *option, const char *value)
@@ -58,6 +59,6 @@ void ni_options_init(struct ni_context *ctx)
             (void)ni_option_take(ctx, i, initial);
     }
     ctx->options.secure = getauxval(AT_SECURE) != 0;
-    /* capabilities of the file are not effective then: start.c */
+    /* with equal ids, file capabilities are the only other rights, and start.c put them down */
     ctx->options.own_rights = getuid() == geteuid() && getgid() == getegid();
 }

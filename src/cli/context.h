@@ -19,37 +19,37 @@ struct ni_program;
 
 enum { NI_RECORDED_ENV = 1 << 21 }; /* the longest environment that is recorded, in bytes */
 
-/* All state of the program. Zeroed at start; what is not touched costs nothing. */
+/* The state of the program. It is zeroed at start; a page that is not touched costs nothing. */
 struct ni_context {
     struct ni_options options;
     const struct ni_program *program;
     uint64_t taken; /* options that the command line or the caller's environment gave */
     unsigned verb;  /* NI_VERB_* */
     char *const *operands;
-    bool separator; /* they stand after `--` */
-    bool help;      /* it is asked for */
-    bool acts;      /* limits and capabilities of this process are changed, devices may be used */
+    bool separator; /* the operands stand after `--` */
+    bool help;      /* --help is on the command line */
+    bool acts;      /* the verb changes limits and capabilities of this process, may use devices */
     struct ni_env own;   /* the caller's environment */
-    struct ni_env env;   /* the pod's: the caller's, or the one that the root records */
-    char *recorded;      /* what the latter's entries point into; NULL: none */
+    struct ni_env env;   /* the pod's environment: the caller's, or the one that the root records */
+    char *recorded;      /* the memory of a recorded environment; NULL: none */
     struct ni_root root; /* opened by ni_flow */
-    bool opened;         /* the root is */
-    bool stderr_dead;    /* nobody reads it: say no more */
-    bool progress;       /* a line of progress stands on it */
-    int64_t memlock;     /* from ni_flow on: the soft limit in force, in bytes; -1: not known */
-    struct ni_work work; /* on what follows */
+    bool opened;         /* the root is open */
+    bool stderr_dead;    /* nobody reads standard error: nothing more is written to it */
+    bool progress;       /* a line of progress stands on standard error */
+    int64_t memlock;     /* set by ni_flow: the soft limit in force, in bytes; -1: not known */
+    struct ni_work work; /* pointers to the members that follow, for the rules */
     struct ni_inventory inventory;
     struct ni_plan plan;
     struct ni_findings findings;
-    unsigned n_said, dropped_said; /* of them, by ni_say_findings */
+    unsigned n_said, dropped_said; /* findings that ni_say_findings has seen */
 };
-/* A zeroed context, with options as nobody gave them. */
+/* Sets up a zeroed context; all options have their default values. */
 void ni_context_init(struct ni_context *ctx, const struct ni_program *program, char *const envp[]);
 
-/* All options have the values that they have if nobody gives one. */
+/* Gives all options their default values. */
 void ni_options_init(struct ni_context *ctx);
 /* Reads a value of option number i of the program. A switch takes 1 and 0. 0, or -EINVAL and
-   nothing is changed. Keeps value. */
+   nothing is changed. The option keeps the pointer `value`. */
 int ni_option_take(struct ni_context *ctx, unsigned i, const char *value);
 /* Checks a value of an option that several verbs take. 0 or -EINVAL. */
 int ni_option_check(const struct ni_option *option, const char *value);

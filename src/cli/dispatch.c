@@ -9,7 +9,43 @@
 #include "cli/help.h"
 #include "cli/program.h"
 #include "cli/say.h"
+#include "cli/screen.h"
+#include "nccl_init/guess.h"
 #include "nccl_init/text.h"
+
+/* Says that the word is no verb, and which one may be meant. */
+static int refuse_verb(struct ni_context *ctx, const char *word)
+{
+    const struct ni_guess guess = ni_guess_verb(ctx->program, word);
+    struct ni_text hint = NI_TEXT(64);
+
+    ni_put(&hint, guess.best.n > 0 ? "" : "; see `nccl-init --help`;");
+    ni_put_guess(&hint, &guess, "");
+    return ni_usage(ctx,
+                    "`%.512s` is not a verb%s to run a program of that name: nccl-init -- %.512s",
+                    word, hint.buf, word);
+}
+
+/* Checks what stands behind the options. 0, or an exit status after saying what is wrong. */
+static int check_operands(struct ni_context *ctx, const struct ni_verb *verb, bool named)
+{
+    const char *first = *ctx->operands;
+
+    if (!first)
+        return 0;
+    if (!verb->operands)
+        return ni_usage(ctx,
+                        "`%s` takes no operands; to run a program of that name: nccl-init -- %s",
+                        verb->name, verb->name);
+    if (named || ctx->separator)
+        return 0;
+    if (ni_verb_named(ctx->program, ni_span_of(first)))
+        return ni_usage(ctx,
+                        "the verb comes first: nccl-init %s [OPTION...]; to run a program of that "
+                        "name: nccl-init [OPTION...] -- %s",
+                        first, first);
+    return ni_usage(ctx, "put `--` before the command: nccl-init [OPTION...] -- %s", first);
+}
 
 int ni_main(struct ni_context *ctx, const struct ni_program *program, int argc, char *argv[],
             char *envp[])
@@ -19,29 +55,22 @@ int ni_main(struct ni_context *ctx, const struct ni_program *program, int argc, 
     ni_context_init(ctx, program, envp);
     if (argc < 2)
         return ni_usage(ctx, "no command; see `nccl-init --help`");
-    if (strcmp(argv[1], "--version") == 0)
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
         return ni_cmd_version(ctx);
     const bool named = argv[1][0] != '-';
     if (named)
         verb = ni_verb_named(program, ni_span_of(argv[1]));
     if (!verb)
-        return ni_usage(ctx,
-                        "`%s` is not a verb; see `nccl-init --help`; to run it: nccl-init -- %s",
-                        argv[1], argv[1]);
+        return refuse_verb(ctx, argv[1]);
     ctx->verb = verb->bit;
+    if ((ctx->verb & (NI_VERB_RUN | NI_VERB_ENV)) == 0)
+        ni_screen_width(ctx);
     int r = ni_args_parse(ctx, argv + (named ? 2 : 1));
     if (r == 0 && ctx->help)
-        return ni_cmd_help(ctx, named ? verb : NULL);
+        return ni_print_help(ctx, named ? verb : NULL);
     if (r == 0)
         r = ni_args_env(ctx, &ctx->own, false);
-    if (r != 0)
-        return r;
-    if (*ctx->operands && !verb->operands)
-        return ni_usage(ctx,
-                        "`%s` takes no operands; to run a program of that name: nccl-init -- %s",
-                        verb->name, verb->name);
-    if (*ctx->operands && !named && !ctx->separator)
-        return ni_usage(ctx, "put `--` before the command: nccl-init [OPTION...] -- %s",
-                        *ctx->operands);
-    return verb->run(ctx);
+    if (r == 0)
+        r = check_operands(ctx, verb, named);
+    return r != 0 ? r : verb->run(ctx);
 }

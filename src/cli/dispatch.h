@@ -6,7 +6,8 @@
 struct ni_context;
 struct ni_program;
 
-/* The program behind main. Returns the exit status; does not return when a command was started. */
+/* Runs the verb of the command line. Returns the exit status; does not return once a command was
+   started. */
 int ni_main(struct ni_context *ctx, const struct ni_program *program, int argc, char *argv[],
             char *envp[]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first steps of all verbs but log and install: root, environment, facts, decisions. */
+/* The first steps of the verbs that read the node: root, environment, facts, decisions. */
 #include "cli/flow.h"
 
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include "cli/option.h"
 #include "cli/program.h"
 #include "cli/say.h"
+#include "cli/screen.h"
 #include "cli/wait.h"
 #include "nccl_init/base.h"
 #include "nccl_init/caps.h"
@@ -33,11 +34,13 @@
 #include "system/caps.h"
 #include "system/limits.h"
 
-/* In a root that is not this machine: the environment of the pod that was recorded, NAME=VALUE each
-   ended by NUL, as the kernel writes it. */
+/* The environment of a recorded pod, in a root that is not this machine: NAME=VALUE, each ended by
+   NUL, as the kernel writes it. */
 static const char recorded_environ[] = "proc/self/environ";
 
-static int use_recorded(struct ni_context *ctx)
+/* Takes the environment that the root records as the pod's. 0, or an exit status after saying why.
+   */
+static int take_recorded_environ(struct ni_context *ctx)
 {
     struct ni_dir top = ni_dir_top(&ctx->root);
     char **entry = NULL, *p = NULL;
@@ -48,26 +51,26 @@ static int use_recorded(struct ni_context *ctx)
     if (ctx->recorded)
         n = ni_read(&top, ctx->recorded, NI_RECORDED_ENV, "%s", recorded_environ);
     if (n == -ENOENT)
-        return 0; /* a tree without one: the caller's environment plays the pod's */
-    /* there are at most as many entries as bytes */
+        return 0; /* the tree has none: the caller's environment stands for the pod's */
+    /* a text of n bytes has at most n entries */
     if (n >= 0)
         entry = calloc((size_t)n + 1, sizeof(*entry));
     if (n >= 0 && !entry)
         n = -ENOMEM;
     if (n < 0)
-        return ni_usage(ctx, "%.512s: %s: %s", ctx->options.root, recorded_environ,
+        return ni_usage(ctx, "--root: %.512s: %s: %s", ctx->options.root, recorded_environ,
                         NI_ERRNO((int)n));
     p = ctx->recorded;
     for (size_t i = 0; p < ctx->recorded + n; p += strlen(p) + 1)
         entry[i++] = p;
     ctx->env.entry = entry;
-    /* The variables count as `run` took them on the recorded node: a wrong one is a finding. */
+    /* a wrong variable is a finding, as it was for `run` on the recorded node */
     return ni_args_env(ctx, &ctx->env, true);
 }
 
-/* File capabilities are the image's, not the user's: what the user may do with them is to lock
-   memory. */
-static void limit_kept(struct ni_context *ctx)
+/* Limits --keep-caps to CAP_IPC_LOCK if the capabilities come from the program's file: the image
+   gave them for locked memory alone, and the user may not have the others. */
+static void limit_kept_caps(struct ni_context *ctx)
 {
     const uint64_t lock = ni_cap_bit(CAP_IPC_LOCK);
     uint64_t *keep = &ctx->options.policy.keep_caps;
@@ -82,7 +85,7 @@ static void limit_kept(struct ni_context *ctx)
     *keep &= lock;
 }
 
-/* 0, or an exit status after saying why; for `run` always 0. */
+/* Opens the root. 0, or an exit status after saying why; for `run` always 0. */
 static int open_root(struct ni_context *ctx)
 {
     unsigned line = 0;
@@ -90,27 +93,27 @@ static int open_root(struct ni_context *ctx)
 
     ctx->opened = r == 0;
     if (r == 0)
-        return ctx->root.kind == NI_ROOT_LIVE ? 0 : use_recorded(ctx);
+        return ctx->root.kind == NI_ROOT_LIVE ? 0 : take_recorded_environ(ctx);
     if (ctx->verb == NI_VERB_RUN) {
-        /* No descriptor left, say. Nothing is known then, but the command still runs. */
+        /* for example, no descriptor is free: nothing is known then, but the command still runs */
         ni_report(&ctx->findings, NI_F_FACT_UNREADABLE, ctx->options.root, "%s", NI_ERRNO(r));
         return 0;
     }
     if (r == -EINVAL && line > 0)
-        return ni_usage(ctx, "%.512s:%u: this line is not in the .tree format", ctx->options.root,
-                        line);
+        return ni_usage(ctx, "--root: %.512s:%u: this line is not in the .tree format",
+                        ctx->options.root, line);
     if (r == -ENOSYS)
         return ni_usage(ctx, "--root needs openat2, which this kernel or a seccomp filter lacks");
     /* The reason must not be lost after a long path. */
-    return ni_usage(ctx, "%.512s: %s", ctx->options.root, NI_ERRNO(r));
+    return ni_usage(ctx, "--root: %.512s: %s", ctx->options.root, NI_ERRNO(r));
 }
 
 void ni_flow_decide(struct ni_context *ctx)
 {
     struct ni_policy *policy = &ctx->options.policy;
     const unsigned gathers = ni_verb_of(ctx->program, ctx->verb)->gathers;
-    const bool meets = policy->preflight != NI_DEMAND_OFF;
-    const bool all = (gathers & NI_GATHER_ALL) != 0 || meets;
+    const bool preflight = policy->preflight != NI_DEMAND_OFF;
+    const bool all = (gathers & NI_GATHER_ALL) != 0 || preflight;
     const struct ni_ask ask = {
         .hcas = policy->hcas,
         .own_conf = ctx->verb == NI_VERB_ENV ? ctx->options.output : NULL,
@@ -119,14 +122,15 @@ void ni_flow_decide(struct ni_context *ctx)
         .nvshmem = (policy->targets & NI_FOR_NVSHMEM) != 0,
         .gpus = (policy->require & (NI_REQUIRE_GPUS | NI_REQUIRE_GDR)) != 0,
         .all = all,
-        .health = (gathers & NI_GATHER_HEALTH) != 0 || meets || policy->selftest != NI_DEMAND_OFF,
+        .health =
+            (gathers & NI_GATHER_HEALTH) != 0 || preflight || policy->selftest != NI_DEMAND_OFF,
         .off = policy->mode == NI_MODE_OFF && (gathers & NI_GATHER_OFF) == 0,
     };
 
     policy->gpu_map = policy->gpu_map || all;
-    limit_kept(ctx);
+    limit_kept_caps(ctx);
     ni_wait_and_look(ctx, &ask);
-    if (meets && ctx->opened)
+    if (preflight && ctx->opened)
         ni_gather_more(&ctx->root, &ctx->env, &ask, NI_NEED_ROUTES6, &ctx->inventory,
                        &ctx->findings);
     if (ctx->verb != NI_VERB_RUN)
@@ -163,7 +167,7 @@ int ni_flow(struct ni_context *ctx)
         r = ni_memlock_raise(&ctx->plan, &ctx->findings, &ctx->memlock);
     if (r == 0)
         r = ni_caps_apply(&ctx->plan.caps, &ctx->options.policy.cap_names, &ctx->findings);
-    return r == 0 ? 0 : ni_caps_stay(ctx, r);
+    return r == 0 ? 0 : ni_refuse_caps(ctx, r);
 }
 
 int ni_exit_status(const struct ni_context *ctx)
@@ -187,8 +191,7 @@ static bool is_utf8(const struct ni_env *env)
 
 struct ni_view ni_flow_view(const struct ni_context *ctx)
 {
-    /* https://no-color.org: set and not empty */
-    const char *no_color = ni_env_get(&ctx->own, "NO_COLOR"), *term = ni_env_get(&ctx->own, "TERM");
+    const char *term = ni_env_get(&ctx->own, "TERM");
     const bool dumb =
         ctx->verb == NI_VERB_RUN || (term && strcmp(term, "dumb") == 0) || !isatty(STDOUT_FILENO);
 
@@ -197,7 +200,7 @@ struct ni_view ni_flow_view(const struct ni_context *ctx)
         .plan = &ctx->plan,
         .findings = &ctx->findings,
         .root = ctx->options.root,
-        .colour = !dumb && !(no_color && *no_color),
+        .colour = ctx->verb != NI_VERB_RUN && ni_screen_has_colour(ctx),
         .utf8 = !dumb && is_utf8(&ctx->own),
         .all = ctx->options.all,
     };

@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --help and --version. The help is made of the tables of verbs and options, so it cannot differ
-   from what is parsed. --version also names the libraries that are linked in. */
+/* help and version. The help is made of the tables of verbs and options, so it cannot differ from
+   what is parsed. The version also names the libraries that are linked in. */
 #include "cli/help.h"
 
 #include <jansson.h>
 #include <string.h>
 
 #include "cli/context.h"
+#include "cli/flow.h"
 #include "cli/option.h"
 #include "cli/program.h"
 #include "cli/say.h"
+#include "cli/screen.h"
+#include "nccl_init/guess.h"
 #include "nccl_init/text.h"
 #include "print/layout.h"
+
+enum { WIDTH = 78 };
 
 static void put_below(struct ni_text *t, const char *s)
 {
     ni_put(t, "      ");
-    ni_put_wrapped(t, 78, 6, s);
+    ni_put_wrapped(t, ni_columns(WIDTH), 6, s);
 }
 
 static void put_option_help(struct ni_text *t, const struct ni_option *o)
@@ -32,21 +37,48 @@ static void put_option_help(struct ni_text *t, const struct ni_option *o)
     put_below(t, help.buf);
 }
 
+/* Puts the options of the verb that are of one group, below its title; nothing if there is none. */
+static void put_group(struct ni_text *t, const struct ni_program *program,
+                      const struct ni_verb *verb, enum ni_group group)
+{
+    static const char *const title[] = {
+        [NI_GROUP_OWN] = "Options of this verb",
+        [NI_GROUP_DECISION] = "What is decided",
+        [NI_GROUP_LIMITS] = "Locked memory and capabilities of the command",
+        [NI_GROUP_DEMANDS] = "What must hold",
+        [NI_GROUP_SELFTEST] = "Self-test",
+        [NI_GROUP_PREFLIGHT] = "Preflight",
+        [NI_GROUP_FACTS] = "Where facts come from",
+        [NI_GROUP_OUTPUT] = "Output",
+    };
+    bool begun = false;
+
+    for (unsigned i = 0; i < ni_options_count(program); i++) {
+        const struct ni_option *option = ni_option_at(program, i);
+
+        if ((option->verbs & verb->bit) == 0 || option->group != group)
+            continue;
+        if (!begun)
+            ni_putf(t, "\n%s:\n", title[group]);
+        begun = true;
+        put_option_help(t, option);
+    }
+}
+
 static void put_verb(struct ni_text *t, const struct ni_program *program,
                      const struct ni_verb *verb)
 {
     ni_putf(t, "Usage: nccl-init %s [OPTION...]%s%s\n\n", verb->name, verb->operands ? " " : "",
             verb->operands ? verb->operands : "");
     put_below(t, verb->help);
-    ni_put(t, "\nOptions and their variables; unless the text says otherwise the first value is "
-              "the default:\n");
-    for (unsigned i = 0; i < ni_options_count(program); i++) {
-        const struct ni_option *option = ni_option_at(program, i);
-
-        if ((option->verbs & verb->bit) != 0)
-            put_option_help(t, option);
-    }
+    ni_putf(t, "\nExamples:\n%s", verb->examples);
+    ni_put(t, "\nEach option has a variable, in parentheses. Unless the text says otherwise,\n"
+              "the first value is the default.\n");
+    for (int group = NI_GROUP_OWN; group <= NI_GROUP_OUTPUT; group++)
+        put_group(t, program, verb, (enum ni_group)group);
     ni_put(t, "  -h, --help\n      this text\n");
+    ni_put(t, "\nSee also: ");
+    ni_put_wrapped(t, ni_columns(WIDTH), sizeof("See also:"), verb->see_also);
 }
 
 static void put_program(struct ni_text *t, const struct ni_program *program)
@@ -55,29 +87,57 @@ static void put_program(struct ni_text *t, const struct ni_program *program)
               "fit\nthem, raises the locked-memory limit, and becomes the command.\n\n"
               "Usage: nccl-init [OPTION...] -- COMMAND [ARG...]\n"
               "       nccl-init VERB [OPTION...] [OPERAND...]\n"
-              "       nccl-init --help | --version\n\n");
+              "       nccl-init --help | --version | -V\n\n"
+              "Examples:\n"
+              "  # start a job with the settings that fit this pod\n"
+              "  nccl-init -- torchrun train.py\n"
+              "  # what would be set, and why\n"
+              "  nccl-init plan\n\n"
+              "Verbs:\n");
     for (unsigned i = 0; i < program->n_verb; i++) {
         ni_putf(t, "  %s\n", program->verb[i].name);
         put_below(t, program->verb[i].help);
     }
-    ni_put(t, "\n`nccl-init VERB --help` lists the options of a verb. `nccl-init --` is short for "
+    ni_put(t, "\n`nccl-init help VERB` lists the options of a verb. `nccl-init --` is short for "
               "`nccl-init run --`.\n"
               "A variable that is already set, or set in an nccl.conf, is never changed.\n\n"
               "Exit status of run: that of the command; 125 refused or wrong usage, 126 the "
               "command cannot\nbe executed, 127 it was not found. Other verbs: 0 done, 1 failed, "
-              "125 wrong usage.\n");
+              "125 wrong usage.\n\n"
+              "See also: nccl-init(8), docs/usage.md, docs/troubleshooting.md\n");
 }
 
-int ni_cmd_help(struct ni_context *ctx, const struct ni_verb *verb)
+int ni_print_help(struct ni_context *ctx, const struct ni_verb *verb)
 {
-    char buf[8192];
-    struct ni_text t = ni_text_on(buf, sizeof(buf));
+    struct ni_text t = ni_long_text();
 
+    ctx->options.output = NULL; /* a file for settings */
+    ni_screen_width(ctx);       /* also for that of `run` */
     if (verb)
         put_verb(&t, ctx->program, verb);
     else
         put_program(&t, ctx->program);
-    return ni_print(ctx, &t);
+    return ni_print_long(ctx, &t);
+}
+
+int ni_cmd_help(struct ni_context *ctx)
+{
+    const char *name = ctx->operands[0];
+    const struct ni_verb *verb = NULL;
+    struct ni_guess guess;
+    struct ni_text hint = NI_TEXT(64);
+
+    if (!name)
+        return ni_print_help(ctx, NULL);
+    if (ctx->operands[1])
+        return ni_usage(ctx, "`help` takes one verb, not `%.512s` too", ctx->operands[1]);
+    verb = ni_verb_named(ctx->program, ni_span_of(name));
+    if (verb)
+        return ni_print_help(ctx, verb);
+    guess = ni_guess_verb(ctx->program, name);
+    ni_put_guess(&hint, &guess, "");
+    return ni_usage(ctx, "`%.512s` is not a verb%s", name,
+                    guess.best.n > 0 ? hint.buf : "; see `nccl-init --help`");
 }
 
 #define TEXT_OF(...) #__VA_ARGS__

@@ -7,8 +7,8 @@
 #include "node/read.h"
 #include "rules/rules.h"
 
-/* The rules name the facts that they lack; these are read, and the rules run again. Each round
-   reads something that was not read before, so that there are few. */
+/* Gathers, and runs the rules. The rules name the facts that they lack; these are read, and the
+   rules run again. Each round reads facts that were not read before, so there are few rounds. */
 void ni_look(struct ni_context *ctx, const struct ni_ask *ask)
 {
     unsigned needs = 0;

@@ -6,8 +6,7 @@
 #include "cli/context.h"
 #include "node/read.h"
 
-/* One look at the node, into ctx->inventory and ctx->plan, which are zeroed before; adds findings.
-   */
+/* Fills ctx->inventory and ctx->plan, which the caller has zeroed, and adds findings. */
 void ni_look(struct ni_context *ctx, const struct ni_ask *ask);
 
 #endif

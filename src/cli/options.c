@@ -17,14 +17,15 @@ enum {
     DECIDING = NI_VERB_RUN | NI_VERB_ENV | NI_VERB_PLAN,
     TESTING = NI_VERB_RUN | NI_VERB_SELFTEST | NI_VERB_PREFLIGHT | NI_VERB_DOCTOR,
     ALL = NI_VERBS_OF_NODE,
-    ANY = ALL | NI_VERB_INSTALL | NI_VERB_LOG,
+    ANY = NI_VERBS,
 };
 
-/* In the order of the help. `run`, `selftest` and `preflight` know --root only to refuse it with a
-   reason. */
+/* The rows are in the order of the help. `run`, `selftest` and `preflight` take --root only to
+   refuse it with a reason. */
 static const struct ni_option policy_options[] = {
     {
         .name = "mode",
+        .group = NI_GROUP_DECISION,
         .verbs = POLICY | DEMAND | ALL,
         .arg = "auto|rdma|tcp|off",
         .initial = "auto",
@@ -35,6 +36,7 @@ static const struct ni_option policy_options[] = {
     },
     {
         .name = "for",
+        .group = NI_GROUP_DECISION,
         .verbs = POLICY | ALL,
         .arg = "nccl|nvshmem|ucx|gloo|nixl|vllm|mooncake|torchcomms|all,...",
         .initial = "nccl",
@@ -45,6 +47,7 @@ static const struct ni_option policy_options[] = {
     },
     {
         .name = "hcas",
+        .group = NI_GROUP_DECISION,
         .verbs = POLICY | ALL,
         .arg = "auto|HCA[:PORT],...",
         .initial = "auto",
@@ -56,6 +59,7 @@ static const struct ni_option policy_options[] = {
     },
     {
         .name = "sockets",
+        .group = NI_GROUP_DECISION,
         .verbs = POLICY | ALL,
         .arg = "auto|pod|rails|INTERFACE,...",
         .initial = "auto",
@@ -69,6 +73,7 @@ static const struct ni_option policy_options[] = {
     },
     {
         .name = "gdr",
+        .group = NI_GROUP_DECISION,
         .verbs = POLICY | ALL,
         .arg = "auto|off|PIX|PXB|PHB|SYS",
         .initial = "auto",
@@ -78,8 +83,10 @@ static const struct ni_option policy_options[] = {
     },
     {
         .name = "memlock",
+        .group = NI_GROUP_LIMITS,
         .verbs = POLICY | ALL,
         .arg = "max|keep|BYTES",
+        .also = "unlimited=max",
         .initial = "max",
         .take = ni_take_memlock,
         .at = offsetof(struct ni_options, policy.memlock),
@@ -89,6 +96,7 @@ static const struct ni_option policy_options[] = {
     },
     {
         .name = "require",
+        .group = NI_GROUP_DEMANDS,
         .verbs = POLICY | DEMAND | ALL,
         .arg = "none|rdma|gdr|memlock|roce-v2|rails=N|gpus|selftest|preflight,...",
         .initial = "none",
@@ -98,6 +106,7 @@ static const struct ni_option policy_options[] = {
     },
     {
         .name = "keep-caps",
+        .group = NI_GROUP_LIMITS,
         .verbs = POLICY | ALL,
         .arg = "none|CAPABILITY,...",
         .initial = "none",
@@ -107,6 +116,7 @@ static const struct ni_option policy_options[] = {
     },
     {
         .name = "drop-caps",
+        .group = NI_GROUP_LIMITS,
         .verbs = POLICY | ALL,
         .arg = "none|unneeded|CAPABILITY,...",
         .initial = "none",
@@ -116,6 +126,7 @@ static const struct ni_option policy_options[] = {
     },
     {
         .name = "network-status",
+        .group = NI_GROUP_FACTS,
         .verbs = POLICY | A_FILE | ALL,
         .arg = "VARIABLE|/FILE",
         .take = ni_take_variable_or_path,
@@ -125,10 +136,11 @@ static const struct ni_option policy_options[] = {
     },
     {
         .name = "wait",
+        .group = NI_GROUP_FACTS,
         .verbs = ALL,
         .arg = "SECONDS",
         .initial = "0",
-        .take = ni_take_number,
+        .take = ni_take_seconds,
         .at = offsetof(struct ni_options, wait),
         .least = 0,
         .most = 3600,
@@ -143,6 +155,7 @@ const struct ni_option_rows ni_policy_rows = {policy_options, NI_COUNT(policy_op
 static const struct ni_option common_options[] = {
     {
         .name = "strict",
+        .group = NI_GROUP_DEMANDS,
         .verbs = DEMAND | TESTING,
         .take = ni_take_switch,
         .at = offsetof(struct ni_options, strict),
@@ -151,6 +164,7 @@ static const struct ni_option common_options[] = {
     },
     {
         .name = "root",
+        .group = NI_GROUP_FACTS,
         .verbs = A_FILE | ALL,
         .arg = "/|DIR|FILE.tree",
         .initial = "/",
@@ -160,6 +174,7 @@ static const struct ni_option common_options[] = {
     },
     {
         .name = "output",
+        .group = NI_GROUP_OUTPUT,
         .verbs = A_FILE | NI_VERB_ENV | NI_VERB_SNAPSHOT,
         .arg = "FILE",
         .take = ni_take_path,
@@ -168,6 +183,7 @@ static const struct ni_option common_options[] = {
     },
     {
         .name = "json",
+        .group = NI_GROUP_OUTPUT,
         .verbs = NI_VERB_DOCTOR | NI_VERB_PLAN | NI_VERB_TOPO | NI_VERB_SELFTEST |
                  NI_VERB_PREFLIGHT | NI_VERB_LOG,
         .take = ni_take_switch,
@@ -175,7 +191,19 @@ static const struct ni_option common_options[] = {
         .help = "print one JSON object, for programs",
     },
     {
+        .name = "color",
+        .group = NI_GROUP_OUTPUT,
+        .verbs = NI_VERB_DOCTOR | NI_VERB_PLAN | NI_VERB_TOPO | NI_VERB_SELFTEST |
+                 NI_VERB_PREFLIGHT | NI_VERB_LOG,
+        .arg = "auto|always|never",
+        .initial = "auto",
+        .take = ni_take_word,
+        .at = offsetof(struct ni_options, color),
+        .help = "colour in the text; auto: on a terminal, unless NO_COLOR is set",
+    },
+    {
         .name = "all",
+        .group = NI_GROUP_OUTPUT,
         .verbs = NI_VERB_PLAN | NI_VERB_TOPO,
         .take = ni_take_switch,
         .at = offsetof(struct ni_options, all),
@@ -183,6 +211,7 @@ static const struct ni_option common_options[] = {
     },
     {
         .name = "svg",
+        .group = NI_GROUP_OUTPUT,
         .verbs = A_FILE | NI_VERB_RUN | NI_VERB_TOPO | NI_VERB_PREFLIGHT,
         .arg = "FILE",
         .take = ni_take_path,
@@ -192,31 +221,35 @@ static const struct ni_option common_options[] = {
     },
     {
         .name = "log-level",
+        .group = NI_GROUP_OUTPUT,
         .verbs = ANY,
         .arg = "error|warn|info|debug",
+        .also = "warning=warn",
         .initial = "info",
         .take = ni_take_word,
         .at = offsetof(struct ni_options, log_level),
-        .help = "how much is said on standard error",
+        .help = "log verbosity on standard error",
     },
     {
         .name = "log-format",
+        .group = NI_GROUP_OUTPUT,
         .verbs = ANY,
         .arg = "text|json",
         .initial = "text",
         .take = ni_take_word,
         .at = offsetof(struct ni_options, log_format),
-        .help = "the form of what is said on standard error",
+        .help = "log format on standard error",
     },
     {
         .name = "termination-log",
+        .group = NI_GROUP_OUTPUT,
         .verbs = A_FILE | DECIDING | NI_VERB_PREFLIGHT | NI_VERB_INSTALL,
         .arg = "FILE",
         .initial = "/dev/termination-log",
         .take = ni_take_path,
         .at = offsetof(struct ni_options, termination_log),
-        .help =
-            "where the reason of a refusal, or a bad verdict, is also written, if the file exists",
+        .help = "if this file exists, the reason of a refusal or of a bad verdict is written to "
+                "it, too",
     },
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options that several verbs take, and the rows that a tool adds. */
+/* Options that several verbs take: their values, and their rows. */
 #ifndef NCCL_INIT_CLI_OPTIONS_H
 #define NCCL_INIT_CLI_OPTIONS_H
 
@@ -13,6 +13,7 @@
 /* The values of these enums are in the order of the words of their options. */
 enum ni_log_level { NI_LOG_ERROR, NI_LOG_WARN, NI_LOG_INFO, NI_LOG_DEBUG };
 enum ni_log_format { NI_LOG_TEXT, NI_LOG_JSON };
+enum ni_color { NI_COLOR_AUTO, NI_COLOR_ALWAYS, NI_COLOR_NEVER };
 
 /* Values of the options that several verbs take. */
 struct ni_options {
@@ -24,17 +25,19 @@ struct ni_options {
     const char *network_status;  /* variable, or path below the root; NULL: the usual places */
     enum ni_log_level log_level;
     enum ni_log_format log_format;
+    enum ni_color color;
     unsigned wait; /* seconds */
     bool json, strict;
     bool all;        /* reports show the host's other HCAs, too */
-    bool secure;     /* the program has file capabilities or the like (AT_SECURE, see ld.so(8)) */
-    bool own_rights; /* files are opened as the caller could: its user and group, no capability */
+    bool secure;     /* the program has file capabilities or is set-user-ID (AT_SECURE, ld.so(8)) */
+    bool own_rights; /* files are opened with the caller's rights: its user and group alone */
 };
 
-/* Options that several verbs take: those that the plan depends on, and others. */
+/* Rows of the options on which the plan depends, and of the others. */
 extern const struct ni_option_rows ni_policy_rows, ni_common_rows;
 
-/* When all are read: --mode=rdma, --selftest=require and --preflight=require are short forms of
-   words of --require, and where the command is to be started these words mean the test, too. */
+/* Settles options that depend on each other, once all are read: --mode=rdma, --selftest=require and
+   --preflight=require are short forms of words of --require; and if the command is to be started,
+   these words ask for the test, too. */
 void ni_options_settle(struct ni_options *o, bool runs);
 #endif

@@ -3,6 +3,7 @@
 #include "cli/program.h"
 
 #include "cli/option.h"
+#include "nccl_init/guess.h"
 #include "nccl_init/text.h"
 
 const struct ni_verb *ni_verb_of(const struct ni_program *program, unsigned bit)
@@ -23,6 +24,15 @@ const struct ni_verb *ni_verb_named(const struct ni_program *program, struct ni_
     return NULL;
 }
 
+struct ni_guess ni_guess_verb(const struct ni_program *program, const char *word)
+{
+    struct ni_guess guess = ni_guess_of(ni_span_of(word));
+
+    for (unsigned i = 0; i < program->n_verb; i++)
+        ni_guess_try(&guess, ni_span_of(program->verb[i].name));
+    return guess;
+}
+
 unsigned ni_options_count(const struct ni_program *program)
 {
     unsigned n = 0;
@@ -32,7 +42,7 @@ unsigned ni_options_count(const struct ni_program *program)
     return n;
 }
 
-/* The rows that have option number *i, which becomes its number among these. */
+/* Finds the rows that have option number *i. *i becomes its number among these rows. */
 static const struct ni_option_rows *rows_of(const struct ni_program *program, unsigned *i)
 {
     unsigned k = 0;

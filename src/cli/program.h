@@ -4,6 +4,7 @@
 #define NCCL_INIT_CLI_PROGRAM_H
 
 #include "cli/option.h"
+#include "nccl_init/guess.h"
 #include "nccl_init/text.h"
 
 struct ni_context;
@@ -11,11 +12,11 @@ struct ni_context;
 /* Facts that a verb gathers beyond those of the allocated devices. */
 enum {
     NI_GATHER_ALL = 1,    /* all HCAs, whole GID tables, all ways of GPUDirect RDMA */
-    NI_GATHER_HEALTH = 2, /* what only doctor looks at */
-    NI_GATHER_OFF = 4     /* with --mode=off too */
+    NI_GATHER_HEALTH = 2, /* facts for doctor's checks */
+    NI_GATHER_OFF = 4     /* the facts are gathered with --mode=off, too */
 };
 
-/* Returns the exit status. */
+/* Carries out a verb. Returns the exit status. */
 typedef int ni_verb_fn(struct ni_context *ctx);
 
 struct ni_verb {
@@ -25,10 +26,12 @@ struct ni_verb {
     unsigned gathers;     /* NI_GATHER_* */
     const char *operands; /* for people; NULL: it has none */
     const char *help;
+    const char *examples; /* two lines, each after a line of comment */
+    const char *see_also; /* other verbs, and documents */
 };
 
-/* The first verb is the one that a command line without a verb means. The options are at most 64: a
-   set of them is a uint64_t. */
+/* The first verb is the default. There are at most 64 options, because a set of them is a uint64_t.
+   */
 struct ni_program {
     const struct ni_verb *verb;
     unsigned n_verb;
@@ -36,14 +39,16 @@ struct ni_program {
     unsigned n_rows;
 };
 
-/* The row of a bit NI_VERB_*; of a name, NULL: there is none. */
+/* Find the row of a verb: by its bit NI_VERB_*, or by its name. NULL: there is none. */
 const struct ni_verb *ni_verb_of(const struct ni_program *program, unsigned bit);
 const struct ni_verb *ni_verb_named(const struct ni_program *program, struct ni_span name);
+/* Finds the verb that a word which is none is likely to mean. */
+struct ni_guess ni_guess_verb(const struct ni_program *program, const char *word);
 
-/* Options of all rows have numbers from 0 on. */
+/* Count the options of all rows, and return option number i; the first has number 0. */
 unsigned ni_options_count(const struct ni_program *program);
 const struct ni_option *ni_option_at(const struct ni_program *program, unsigned i);
-/* The values of its room; NULL: those that several verbs take. */
+/* Returns the struct of the room into which option number i writes; NULL: struct ni_options. */
 void *ni_option_values(const struct ni_program *program, unsigned i);
 
 #endif

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/context.h"
+#include "cli/option.h"
 #include "cli/options.h"
 #include "nccl_init/base.h"
 #include "nccl_init/errno.h"
@@ -22,16 +23,16 @@
 #include "system/replace.h"
 
 enum {
-    GROWS = 6, /* a byte becomes \uHHHH at most */
+    GROWS = 6, /* a byte becomes \uHHHH, six bytes, at most */
     PATIENCE_MS = 1000
 };
 
-void ni_no_command(void)
+void ni_ignore_sigxfsz(void)
 {
     (void)signal(SIGXFSZ, SIG_IGN);
 }
 
-/* Returns true if a file that standard error leads to may grow by n bytes. Past RLIMIT_FSIZE
+/* Returns true unless standard error is a file that may not grow by n bytes: beyond RLIMIT_FSIZE
    (`ulimit -f`) a write raises SIGXFSZ (mm/filemap.c generic_write_check_limits). */
 static bool has_room(size_t n)
 {
@@ -45,10 +46,11 @@ static bool has_room(size_t n)
     return (rlim_t)(at > st.st_size ? at : st.st_size) + n <= limit.rlim_cur;
 }
 
-/* A line must neither kill nor hold the command that waits to be started, and dispositions and mask
-   are not ours to change. So ask first: without a reader a write would raise SIGPIPE, into a full
-   pipe it would wait for ever. That the last reader goes between the two calls is left to chance.
-   Where nobody answers (a signal, a seccomp filter) silence would be worse than the risk. */
+/* Returns true if n bytes can be written. A line must neither kill nor hold the command that waits
+   to be started, and its signal mask and dispositions must not change. So poll comes first: without
+   a reader a write would raise SIGPIPE, and into a full pipe it would wait for ever. The last
+   reader may go away between the two calls; that risk stays. If poll itself fails (a signal, a
+   seccomp filter) the line is written: silence would be worse than the risk. */
 static bool stderr_ready(struct ni_context *ctx, size_t n)
 {
     struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
@@ -130,11 +132,9 @@ int ni_usage(struct ni_context *ctx, const char *fmt, ...)
     return NI_EXIT_REFUSED;
 }
 
-int ni_caps_stay(struct ni_context *ctx, int err)
+int ni_refuse_caps(struct ni_context *ctx, int err)
 {
-    return ni_usage(ctx,
-                    "nccl-init cannot put its capabilities down, and does not go on with them: %s",
-                    NI_ERRNO(err));
+    return ni_usage(ctx, "nccl-init cannot drop its capabilities, and stops: %s", NI_ERRNO(err));
 }
 
 void ni_say_progress(struct ni_context *ctx, const char *line)
@@ -145,12 +145,20 @@ void ni_say_progress(struct ni_context *ctx, const char *line)
     if (ctx->options.log_level < NI_LOG_INFO || ctx->options.log_format == NI_LOG_JSON ||
         (!*line && !ctx->progress) || !isatty(STDERR_FILENO))
         return;
-    /* never at the cost of time: on a stopped terminal it is left out */
+    /* progress must not cost time: on a stopped terminal the line is left out */
     if (poll(&ready, 1, 0) != 1 || (ready.revents & POLLOUT) == 0)
         return;
     ctx->progress = *line != '\0';
     ni_putf(&t, "\r%s\033[K", line); /* ECMA-48: erase to the end of the line */
     write_line(ctx, &t);
+}
+
+/* Returns true if the finding is of a demand, and the last line, by ni_refuse, says the same. */
+static bool is_in_refusal(const struct ni_context *ctx, const struct ni_finding *f)
+{
+    return (ctx->verb & (NI_VERB_RUN | NI_VERB_ENV)) != 0 && ctx->plan.refuse &&
+           ni_has_prefix(ni_finding_kind(f->id)->id, "require.") &&
+           strstr(ctx->plan.refuse_why, f->message);
 }
 
 static void put_finding(const struct ni_context *ctx, struct ni_text *line,
@@ -160,6 +168,11 @@ static void put_finding(const struct ni_context *ctx, struct ni_text *line,
 
     if (ctx->options.log_format == NI_LOG_JSON) {
         ni_json_finding(&j, f);
+    } else if (is_in_refusal(ctx, f)) {
+        const struct ni_finding_kind *kind = ni_finding_kind(f->id);
+
+        ni_putf(line, "nccl-init: %s: %s: %s\n", ni_severity_text(kind->severity), kind->id,
+                kind->hint);
     } else {
         ni_put(line, "nccl-init: ");
         ni_put_finding(line, f);
@@ -192,14 +205,14 @@ void ni_leave_reason(struct ni_context *ctx, const char *line, bool findings)
     struct ni_text t = NI_TEXT(NI_TERMINATION_MAX + 1);
 
     if (strcmp(ctx->options.root, "/") != 0)
-        return; /* of another node this pod's says nothing */
+        return; /* this pod's log says nothing about another node */
     put_message(ctx, &t, NI_LOG_ERROR, line);
     for (unsigned i = 0; findings && i < ctx->findings.n && !t.cut; i++) {
         const size_t whole = t.len;
 
         if (ni_finding_kind(ctx->findings.at[i].id)->severity > NI_INFO)
             put_finding(ctx, &t, &ctx->findings.at[i]);
-        if (t.cut) /* a line is whole or not there */
+        if (t.cut) /* a line that does not fit is left out as a whole */
             t.buf[whole] = '\0';
     }
     int r = ni_termination_log(ctx->options.termination_log, t.buf);
@@ -209,9 +222,19 @@ void ni_leave_reason(struct ni_context *ctx, const char *line, bool findings)
 
 void ni_last_words(struct ni_context *ctx, const char *line, bool findings)
 {
-    ni_no_command();
+    ni_ignore_sigxfsz();
     ni_say(ctx, NI_LOG_ERROR, "%s", line);
     ni_leave_reason(ctx, line, findings);
+}
+
+int ni_refuse(struct ni_context *ctx, const char *reason, bool findings)
+{
+    const bool runs = ctx->verb == NI_VERB_RUN;
+    struct ni_text line = NI_TEXT(NI_MESSAGE);
+
+    ni_putf(&line, "%s: %s", runs ? "command not started" : "settings not written", reason);
+    ni_last_words(ctx, line.buf, findings);
+    return NI_EXIT_REFUSED;
 }
 
 int ni_print(struct ni_context *ctx, struct ni_text *text)
@@ -219,7 +242,7 @@ int ni_print(struct ni_context *ctx, struct ni_text *text)
     const char *output = ctx->options.output;
     const char *path = output && strcmp(output, "-") != 0 ? output : NULL;
 
-    ni_no_command();
+    ni_ignore_sigxfsz();
     int r = ni_replace_file(path, 0644, ni_write_text, text);
     if (r < 0 && r != -EPIPE)
         ni_say(ctx, NI_LOG_ERROR, "%.512s: %s", path ? path : "standard output", NI_ERRNO(r));

@@ -10,34 +10,36 @@
 #include "nccl_init/base.h"
 #include "nccl_init/text.h"
 
-/* Exit status of a verb other than `run` whose output could not be made. */
+/* The exit status of verbs other than `run`: the output could not be made, or the result is bad. */
 enum { NI_EXIT_FAILED = 1 };
 
-/* One line on standard error, if the log level wants it: of less than NI_MESSAGE bytes (the summary
-   is the longest), those that do not print are escaped. */
+/* Writes one line on standard error, if the log level wants it. The message is cut at NI_MESSAGE
+   bytes (the summary is the longest); bytes that do not print are escaped. */
 enum { NI_MESSAGE = 3072 };
 void ni_say(struct ni_context *ctx, enum ni_log_level level, const char *fmt, ...) NI_PRINTF(3, 4);
 /* Says that the usage is wrong. Returns NI_EXIT_REFUSED. */
 int ni_usage(struct ni_context *ctx, const char *fmt, ...) NI_PRINTF(2, 3);
-/* Says that ni_caps_disable, ni_caps_forsake, ni_caps_apply or ni_memlock_raise gave -errno.
-   Returns NI_EXIT_REFUSED. */
-int ni_caps_stay(struct ni_context *ctx, int err);
-/* A line of progress on standard error, which the next one replaces and "" removes; only where that
-   is a terminal. */
+/* Says that ni_caps_disable, ni_caps_forsake, ni_caps_apply or ni_memlock_raise returned -errno,
+   and that the program ends for that. Returns NI_EXIT_REFUSED. */
+int ni_refuse_caps(struct ni_context *ctx, int err);
+/* Shows a line of progress, if standard error is a terminal. The next line replaces it, and ""
+   removes it. */
 void ni_say_progress(struct ni_context *ctx, const char *line);
-/* The findings that the log level wants, and that were not said yet. */
+/* Writes the findings that the log level wants and that were not written before. */
 void ni_say_findings(struct ni_context *ctx);
-/* Why the command does not run: the line on standard error; that and, if asked for, the warnings
-   and errors in the termination log. Both in the form of --log-format. */
+/* Says why the command does not run, on standard error and by ni_leave_reason. */
 void ni_last_words(struct ni_context *ctx, const char *line, bool findings);
+/* Says the last words of `run` and `env` where they refuse: "command not started: --mode=rdma, but
+   ...". Returns NI_EXIT_REFUSED. */
+int ni_refuse(struct ni_context *ctx, const char *reason, bool findings);
 /* The part of it for the termination log. */
 void ni_leave_reason(struct ni_context *ctx, const char *line, bool findings);
-/* No command will be started any more: of this process SIGXFSZ may be ignored, so that a write past
-   RLIMIT_FSIZE fails and does not kill. */
-void ni_no_command(void);
+/* Ignores SIGXFSZ, once no command will be started: a write beyond RLIMIT_FSIZE then fails and does
+   not kill this process. */
+void ni_ignore_sigxfsz(void);
 
-/* Writes a text, a report, to --output or standard output. Return the exit status, after saying
-   what failed (not of a reader that went away). */
+/* Writes a text, a report, to --output or standard output. Returns the exit status, after saying
+   what failed, unless the reader went away. */
 int ni_print(struct ni_context *ctx, struct ni_text *text);
 
 #endif

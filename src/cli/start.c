@@ -11,11 +11,11 @@
 #include "cli/say.h"
 #include "system/caps.h"
 
-/* Descriptors 0 to 2 that are closed are kept from being given to a file of ours; the command finds
-   them closed again. O_PATH needs no permission and no /dev. The lowest free number is always taken
-   first. In secure execution libc has opened /dev/null there before us (musl
-   src/env/__libc_start_main.c; glibc csu/check_fds.c: /dev/full for 0), and that the command finds
-   too. */
+/* Fills those of descriptors 0 to 2 that are closed, so that no file of ours gets such a number;
+   the command finds them closed again. O_PATH needs no permission and no /dev. The kernel gives the
+   lowest free number first. In secure execution libc has opened /dev/null there before us (musl
+   src/env/__libc_start_main.c; glibc csu/check_fds.c: /dev/full for 0), which the command keeps.
+   */
 static void reserve_standard_descriptors(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -23,11 +23,12 @@ static void reserve_standard_descriptors(void)
             (void)open("/", O_PATH | O_CLOEXEC);
 }
 
-/* File capabilities, or a parent whose real user is another one: whoever wrote the environment and
-   the command line may not be who may use these rights. Files are then looked at with the rights of
-   the user alone: no capability is effective while they are, and CAP_SYS_RESOURCE only for the one
-   call that raises the limit. Which variables are left alone: args.c. */
-static int be_careful(void)
+/* Puts the capabilities down in secure execution: the program has file capabilities, or the real
+   user is another one. The caller, who wrote the environment and the command line, may not have
+   these rights. So no capability is effective while files are read, and CAP_SYS_RESOURCE is
+   effective only in the call that raises the limit; root keeps its capabilities. args.c ignores
+   some variables then. */
+static int drop_unowned_caps(void)
 {
     return getauxval(AT_SECURE) != 0 && geteuid() != 0 ? ni_caps_disable() : 0;
 }
@@ -37,6 +38,6 @@ int ni_start(struct ni_context *ctx)
     int r;
 
     reserve_standard_descriptors();
-    r = be_careful();
-    return r < 0 ? ni_caps_stay(ctx, r) : 0;
+    r = drop_unowned_caps();
+    return r < 0 ? ni_refuse_caps(ctx, r) : 0;
 }

@@ -5,8 +5,8 @@
 
 #include "cli/context.h"
 
-/* The first steps of the process: descriptors 0 to 2 are not left free, file capabilities are put
-   down. 0, or an exit status after saying why. */
+/* Fills closed descriptors 0 to 2, and puts file capabilities down. 0, or an exit status after
+   saying why. */
 int ni_start(struct ni_context *ctx);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --wait: looks at the node again until the HCAs of the pod have link, address and GID and the
    metadata of DRA drivers is written, or the time is over. It only reads files. A look every 50
-   ms costs less than the thing that is waited for. */
+   ms costs less than the late device costs the job. */
 #include "cli/wait.h"
 
 #include <string.h>
@@ -56,5 +56,5 @@ void ni_wait_and_look(struct ni_context *ctx, const struct ni_ask *ask)
         ctx->findings.n = findings;
         ctx->findings.dropped = dropped;
     }
-    ni_wait_end(&wait); /* which may end the program */
+    ni_wait_end(&wait); /* a signal that arrived meanwhile may end the program here */
 }

@@ -6,7 +6,7 @@
 #include "cli/context.h"
 #include "node/read.h"
 
-/* The same, again and again while --wait allows and something is missing. */
+/* Calls ni_look, and calls it again while something is missing and --wait allows. */
 void ni_wait_and_look(struct ni_context *ctx, const struct ni_ask *ask);
 
 #endif

@@ -5,9 +5,9 @@
 #include "nccl_init/index.h"
 #include "nccl_init/text.h"
 
-/* The product carries each byte into the high bits, the shift carries these into the low bits. */
 uint64_t ni_hash(uint64_t seed, struct ni_span text)
 {
+    /* the product carries each byte into the high bits, the shift carries them into the low bits */
     uint64_t hash = seed;
 
     for (size_t i = 0; i < text.n; i++) {

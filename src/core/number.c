@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers, parsed strictly from the texts that the kernel, plugins and people write. */
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -50,13 +51,19 @@ int ni_parse_hex(struct ni_span s, uint64_t max, uint64_t *ret)
 
 int ni_parse_bytes(const char *text, int64_t min, int64_t max, int64_t *ret)
 {
-    static const char units[] = "KMG";
-    struct ni_span digits = ni_span_of(text);
-    const char *unit = digits.n > 0 ? strchr(units, text[digits.n - 1]) : NULL;
-    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    static const char units[] = "kmg";
+    const struct ni_span digits = {text, strspn(text, "0123456789")};
+    const char *end = text + digits.n;
+    unsigned shift = 0;
     uint64_t n;
 
-    digits.n -= unit != NULL;
+    if (*end) {
+        const char *unit = strchr(units, tolower((unsigned char)*end));
+
+        if (!unit || (end[1] && strcmp(end + 1, "i") != 0 && strcmp(end + 1, "iB") != 0))
+            return -EINVAL;
+        shift = 10 * (unsigned)(unit - units + 1);
+    }
     if (ni_parse_u64(digits, (uint64_t)max >> shift, &n) < 0 || (int64_t)(n << shift) < min)
         return -EINVAL;
     *ret = (int64_t)(n << shift);

@@ -23,19 +23,20 @@
 #include "rules/init_process.h"
 #include "rules/slow_rails.h"
 
-/* One check at work. */
+/* A check that is being made. */
 struct check {
     const struct ni_work *w;
     const struct ni_inventory *inv;
     const struct ni_plan *plan;
     struct ni_findings *f;
-    /* Numbers of things that it looked at and could judge, and could not judge. If both are 0
-       there is nothing of that kind here. */
+    /* Numbers of things that the check could judge, and could not judge. If both are 0 the pod has
+       nothing of that kind. */
     unsigned judged, unknown;
-    bool told; /* a rule has told what is wrong */
+    bool reported; /* a rule has reported the fault already */
 };
 
-/* Counts one thing. Returns known: a fact that is not known is no finding. */
+/* Counts one thing that the check looked at. Returns `known`: a fact that is not known is not a
+   finding. */
 static bool saw(struct check *c, bool known)
 {
     c->judged += known;
@@ -43,15 +44,16 @@ static bool saw(struct check *c, bool known)
     return known;
 }
 
-static bool is_told_apart(enum ni_known fact) /* there, or not there */
+/* Returns true if the file is known to be there, or known not to be there. */
+static bool is_decided(enum ni_known fact)
 {
     return fact == NI_KNOWN || fact == NI_ABSENT;
 }
 
-/* ---- the pod's RDMA devices: can they be seen and opened, is there a link, what went wrong ---- */
+/* ---- the pod's RDMA devices: namespace, device node, link, errors ---- */
 
-/* In exclusive mode a device is seen in one network namespace only
-   (drivers/infiniband/core/device.c). */
+/* Checks that the pod sees its devices: in exclusive mode a device is seen in one network namespace
+   only (drivers/infiniband/core/device.c). */
 static void check_netns(struct check *c)
 {
     const enum ni_netns_mode mode = c->inv->netns_mode;
@@ -76,26 +78,27 @@ static void check_node(struct check *c, const struct ni_hca *h)
 {
     struct ni_text why = NI_TEXT(96);
 
-    (void)saw(c, is_told_apart(h->uverbs.known));
+    (void)saw(c, is_decided(h->uverbs.known));
     if (ni_put_node(&h->uverbs, &why))
         ni_report(c->f, NI_F_HCA_NODE_MISSING, h->name,
                   "%s: NCCL says `NET/IB : Unable to open device %s` and goes without", why.buf,
                   h->name);
 }
 
-/* The rule hca.ports has told of those that are not ACTIVE. */
+/* Counts the ports. The rule hca.ports has reported those that are not ACTIVE. */
 static void check_port(struct check *c, const struct ni_port *port, const char *name)
 {
     (void)name;
-    c->told = ni_findings_has(c->f, NI_F_HCA_PORT_DOWN);
+    c->reported = ni_findings_has(c->f, NI_F_HCA_PORT_DOWN);
     (void)saw(c, port->state.known == NI_KNOWN);
 }
 
-/* A process has one handle for each HCA it opens, and objects are its PDs, CQs, QPs and MRs
-   together (Documentation/admin-guide/cgroup-v1/rdma.rst). */
+/* Checks the limits of the RDMA cgroup: a process has one handle for each HCA that it opens, and
+   its PDs, CQs, QPs and MRs together are its objects
+   (Documentation/admin-guide/cgroup-v1/rdma.rst). */
 static void check_cgroup(struct check *c, const struct ni_hca *h)
 {
-    enum { FEW_OBJECTS = 2048 }; /* eight ranks, each some connections to its peers over each HCA */
+    enum { FEW_OBJECTS = 2048 }; /* eight ranks need more, for their connections over one HCA */
     const int64_t ranks = c->inv->n_gpu > 0 ? (int64_t)c->inv->n_gpu : 1;
 
     if (saw(c, h->handles.known == NI_KNOWN && h->objects.known == NI_KNOWN) &&
@@ -106,7 +109,8 @@ static void check_cgroup(struct check *c, const struct ni_hca *h)
                   (long long)h->handles.v, (long long)h->objects.v);
 }
 
-/* "since the driver was loaded, 62 days at most: symbol_error 3412, link_downed 14" */
+/* Reports the error counters of the link, and those of the transport: "since the driver was loaded,
+   62 days at most: symbol_error 3412, link_downed 14". */
 static void check_counters(struct check *c, const struct ni_port *port, const char *name)
 {
     const struct ni_num uptime = c->inv->self.uptime;
@@ -136,7 +140,8 @@ static void check_counters(struct check *c, const struct ni_port *port, const ch
     (void)saw(c, known);
 }
 
-/* mlx5_ib of MLNX_OFED and DOCA puts it into each queue pair that the kernel modifies. */
+/* Reports a traffic class that the driver forces: mlx5_ib of MLNX_OFED and DOCA puts it into each
+   queue pair that the kernel modifies. */
 static void check_traffic_class(struct check *c, const struct ni_port *port, const char *name)
 {
     const struct ni_num class = port->traffic_class;
@@ -163,7 +168,7 @@ static void check_mtu(struct check *c)
 
     for (unsigned i = 0; i < c->plan->n_chosen; i++) {
         const struct ni_chosen r = ni_chosen(c->w, i);
-        /* the function's own interface bounds a RoCE port, else that of its GID */
+        /* the MTU of a RoCE port is that of the function's own interface, else that of its GID's */
         const struct ni_netdev *d = NULL;
 
         if (r.hca->netdev >= 0)
@@ -193,7 +198,9 @@ static void put_link(struct ni_text *t, const struct ni_num link[NI_PCIE_N])
             speed % 1000 / 100);
 }
 
-/* A GPU that idles lowers its speed (nvidia-smi: "may be reduced when the GPU is not in use"). */
+/* Reports a PCIe link that runs below what both ends can do. Of a GPU only the width counts,
+   because an idle GPU lowers the speed (nvidia-smi: "may be reduced when the GPU is not in use").
+   */
 static void judge_link(struct check *c, const struct ni_pcie *link, const char *name, bool gpu)
 {
     const struct ni_num *now = link->now, *most = link->most;
@@ -226,9 +233,9 @@ static void check_links(struct check *c)
         judge_link(c, &c->inv->gpu[i].link, ni_bdf_text(c->inv->gpu[i].bdf, bdf), true);
 }
 
-/* "DMA" and "DMA-FQ" translate, "identity" does not, and without a group there is no IOMMU
-   (drivers/iommu/iommu.c iommu_group_show_type). With NVLink-C2C a GPU has another way to memory.
-   */
+/* Checks that the IOMMU does not translate: "DMA" and "DMA-FQ" translate, "identity" does not, and
+   without a group there is no IOMMU (drivers/iommu/iommu.c iommu_group_show_type). With NVLink-C2C
+   a GPU has another way to memory. */
 static void check_iommu(struct check *c, const struct ni_hca *h)
 {
     const struct ni_self *s = &c->inv->self;
@@ -237,7 +244,7 @@ static void check_iommu(struct check *c, const struct ni_hca *h)
 
     if (s->cmdline_known == NI_KNOWN)
         cmdline = s->cmdline[0] ? s->cmdline : "nothing about it";
-    if (h->has_bdf && saw(c, is_told_apart(h->iommu.known)) && ni_has_prefix(h->iommu.type, "DMA"))
+    if (h->has_bdf && saw(c, is_decided(h->iommu.known)) && ni_has_prefix(h->iommu.type, "DMA"))
         ni_report(c->f, fails ? NI_F_IOMMU_TRANSLATED : NI_F_IOMMU_SLOW, h->name,
                   "the IOMMU group is of type %s (kernel command line: %s): %s", h->iommu.type,
                   cmdline,
@@ -246,11 +253,12 @@ static void check_iommu(struct check *c, const struct ni_hca *h)
                         : "each transfer costs time");
 }
 
-/* ---- the GPUs: device nodes, their place beside the HCAs, and the drivers that GPUDirect needs ---- */
+/* ---- the GPUs: device nodes, their place beside the HCAs, drivers for GPUDirect RDMA ---- */
 
+/* Returns true if the pod has GPUs of NVIDIA; all GPUs of a pod are of one maker. */
 static bool has_nvidia(const struct check *c)
 {
-    return c->inv->n_gpu > 0 && !c->inv->gpu[0].amd; /* a pod has one maker's */
+    return c->inv->n_gpu > 0 && !c->inv->gpu[0].amd;
 }
 
 static void check_gpu_nodes(struct check *c)
@@ -259,15 +267,16 @@ static void check_gpu_nodes(struct check *c)
     const enum ni_known node[] = {c->inv->drivers.nvidiactl, c->inv->drivers.uvm};
 
     for (unsigned i = 0; has_nvidia(c) && i < NI_COUNT(path); i++) {
-        if (saw(c, is_told_apart(node[i])) && node[i] == NI_ABSENT)
+        if (saw(c, is_decided(node[i])) && node[i] == NI_ABSENT)
             ni_report(c->f, NI_F_GPU_NODE_MISSING, path[i],
                       "the pod has GPUs, but not this node: CUDA says `no CUDA-capable device is "
                       "detected` or `unknown error`, and ncclCommInitRank fails");
     }
 }
 
-/* An HCA below one PCI switch with the GPU, of the kind of link that is in use and not much slower,
-   which the pod was not given; NULL also where it was given one there, chosen or not. */
+/* Returns an HCA below the GPU's PCI switches that the pod was not given, with the link layer in
+   use and at least half the rate. NULL: none, or the pod was given another HCA there, chosen or
+   not. */
 static const struct ni_hca *missing_near(const struct ni_work *w, unsigned gpu)
 {
     const struct ni_port *used = ni_chosen(w, 0).port;
@@ -289,8 +298,8 @@ static const struct ni_hca *missing_near(const struct ni_work *w, unsigned gpu)
     return w->policy->hcas ? NULL : missing;
 }
 
-/* Checks the place of the GPUs if distances mean something: not on a tree that virtualisation has
-   flattened, not where NVLink-C2C leads past it. */
+/* Checks that each GPU has a near HCA. Distances mean nothing on a PCI tree that virtualisation has
+   flattened, nor with NVLink-C2C. */
 static void check_gpu_place(struct check *c)
 {
     const struct ni_inventory *inv = c->inv;
@@ -320,9 +329,10 @@ static void check_gpu_place(struct check *c)
     }
 }
 
-/* NCCL looks for /sys/module/nvidia_peermem since 2.23.4, before that only for nv_mem below
-   memory_peers, which not each RDMA stack has (transport/net_ib/gdr.cc ncclIbGdrModuleLoad). That
-   there is no way at all, or one that older NCCL does not see, is told by the rule gdr.level. */
+/* Checks that peer memory and RDMA drivers fit together. NCCL looks for /sys/module/nvidia_peermem
+   since 2.23.4, before that only for nv_mem below memory_peers, which some RDMA stacks lack
+   (transport/net_ib/gdr.cc ncclIbGdrModuleLoad). The rule gdr.level reports that there is no way at
+   all, or one that older NCCL does not see. */
 static void check_gdr_drivers(struct check *c)
 {
     static const char peermem[] = "nvidia_peermem";
@@ -344,14 +354,14 @@ static void check_gdr_drivers(struct check *c)
                   "not loaded, with MLNX_OFED or DOCA and closed GPU modules: if `modprobe "
                   "nvidia-peermem` says Invalid argument, the GPU driver was built before the RDMA "
                   "drivers");
-    c->told = ni_findings_has(c->f, NI_F_GDR_UNAVAILABLE) ||
-              ni_findings_has(c->f, NI_F_GDR_DMABUF_OFF) ||
-              ni_findings_has(c->f, NI_F_GDR_PEERMEM_HIDDEN);
-    (void)saw(c, loaded || is_told_apart(open));
+    c->reported = ni_findings_has(c->f, NI_F_GDR_UNAVAILABLE) ||
+                  ni_findings_has(c->f, NI_F_GDR_DMABUF_OFF) ||
+                  ni_findings_has(c->f, NI_F_GDR_PEERMEM_HIDDEN);
+    (void)saw(c, loaded || is_decided(open));
 }
 
-/* NCCL asks the driver whether NVLink spans nodes (2.30.7 mnnvl.cc); from files only the model can
-   be told. */
+/* Checks for an IMEX channel. NCCL asks the driver if NVLink spans nodes (2.30.7 mnnvl.cc); files
+   show only the model of the GPU. */
 static void check_imex(struct check *c)
 {
     const struct ni_drivers *d = &c->inv->drivers;
@@ -366,8 +376,8 @@ static void check_imex(struct check *c)
                   c->inv->gpu[0].model);
 }
 
-/* NVSHMEM demands it on x86; from 3.4.5 on it lets the CPU help where neither is there (its
-   changelog). */
+/* Checks for GDRCopy or PeerMappingOverride, of which NVSHMEM's IBGDA needs one on x86; from 3.4.5
+   on the CPU helps if both are missing (NVSHMEM's changelog). */
 static void check_ibgda(struct check *c)
 {
     const struct ni_drivers *d = &c->inv->drivers;
@@ -385,19 +395,19 @@ static void check_ibgda(struct check *c)
 
 /* ---- the container: locked memory, shared memory, host name, PID 1 ---- */
 
-/* The rule memlock.raise tells when it is too low, and why. */
+/* Checks that the limit is known. The rule memlock.raise reports one that is too low, and why. */
 static void check_memlock(struct check *c)
 {
     const struct ni_self *s = &c->inv->self;
 
-    c->told =
+    c->reported =
         ni_findings_has(c->f, NI_F_MEMLOCK_LOW) || ni_findings_has(c->f, NI_F_MEMLOCK_TOO_LOW);
-    if (!c->told && c->plan->n_chosen > 0)
+    if (!c->reported && c->plan->n_chosen > 0)
         (void)saw(c, s->memlock_soft.known == NI_KNOWN && s->memlock_hard.known == NI_KNOWN);
 }
 
-/* Ranks of one node exchange what does not go over NVLink or PCIe through files there, some 10 MB
-   for each connection (transport/shm.cc); runtimes give 64 MiB. */
+/* Checks the size of /dev/shm: ranks of one node that cannot use NVLink or PCIe exchange data
+   through files there, some 10 MB for each connection (transport/shm.cc); runtimes give 64 MiB. */
 static void check_shm(struct check *c)
 {
     static const int64_t by_default = INT64_C(64) << 20, advised = INT64_C(1) << 30;
@@ -420,7 +430,7 @@ static void check_host_name(struct check *c)
 
     if (ni_user_value(c->w, "GLOO_SOCKET_IFNAME") || (gloo && gloo->value[0]))
         return;
-    if (saw(c, is_told_apart(s->host_known)) && s->host_known == NI_KNOWN &&
+    if (saw(c, is_decided(s->host_known)) && s->host_known == NI_KNOWN &&
         (strcmp(s->host_ip, "::1") == 0 ||
          (ni_parse_ipv4(ni_span_of(s->host_ip), ip) == 0 && ni_ip_is_loopback(ip))))
         ni_report(c->f, NI_F_HOST_NAME_LOOPBACK, "/etc/hosts",
@@ -439,10 +449,11 @@ static void check_init(struct check *c)
 
 /* ---- the table ---- */
 
+/* A check has one function: for the node as a whole, for each HCA or for each port of the pod. */
 static const struct {
     const char *id; /* permanent, dotted */
     void (*whole)(struct check *c);
-    void (*hca)(struct check *c, const struct ni_hca *h); /* each of the pod's */
+    void (*hca)(struct check *c, const struct ni_hca *h);
     void (*port)(struct check *c, const struct ni_port *port, const char *name);
 } checks[] = {
     {"rdma.netns", .whole = check_netns},       {"hca.node", .hca = check_node},
@@ -487,7 +498,7 @@ void ni_diagnose(const struct ni_work *w, struct ni_diagnosis *ret)
             if (ni_is_allocated(&inv->hca[inv->port[k].hca]))
                 checks[i].port(&c, &inv->port[k], ni_port_name(inv, (int)k).text);
         }
-        const bool found = c.told || w->f->n + w->f->dropped > before;
+        const bool found = c.reported || w->f->n + w->f->dropped > before;
         ret->at[ret->n].id = checks[i].id;
         ret->at[ret->n].outcome = outcome_of(&c, found);
         ret->n++;

@@ -10,25 +10,26 @@
 #include "rules/decide.h"
 
 enum ni_outcome {
-    NI_CHECK_IDLE,    /* nothing of that kind here */
-    NI_CHECK_UNKNOWN, /* the facts cannot be read from here: neither good nor bad */
+    NI_CHECK_IDLE,    /* the pod has nothing of that kind */
+    NI_CHECK_UNKNOWN, /* the facts cannot be read from inside the pod */
     NI_CHECK_OK,
     NI_CHECK_FOUND /* there are findings */
 };
 
 enum { NI_MAX_CHECK = 32 };
 
+/* The outcomes of all checks, in the order of the table. */
 struct ni_diagnosis {
     struct {
         const char *id; /* of the check */
         enum ni_outcome outcome;
-    } at[NI_MAX_CHECK]; /* in the order of the table */
+    } at[NI_MAX_CHECK];
     unsigned n;
-    const bool *ignore;           /* --ignore, by finding; NULL: none */
-    unsigned ignored[NI_F_COUNT]; /* findings that do not count for that */
+    const bool *ignore;           /* the findings that --ignore names; NULL: none */
+    unsigned ignored[NI_F_COUNT]; /* numbers of findings that were left out for that */
 };
 
-/* doctor's checks of faults that no variable can correct; the inventory was gathered for doctor. */
+/* Makes all checks of an inventory that was gathered for doctor. Reports findings. */
 void ni_diagnose(const struct ni_work *w, struct ni_diagnosis *ret);
 
 #endif

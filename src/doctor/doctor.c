@@ -16,6 +16,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
+#include "nccl_init/guess.h"
 #include "nccl_init/text.h"
 #include "print/layout.h"
 #include "print/words.h"
@@ -24,7 +25,7 @@
 
 /* ---- options ---- */
 
-/* at: a bool for each kind of finding. */
+/* Takes a list of ids of findings, or `none`. at: a bool for each kind of finding. */
 static int take_findings(const struct ni_option *option, const char *text, void *at)
 {
     bool set[NI_F_COUNT] = {false};
@@ -45,6 +46,12 @@ static int take_findings(const struct ni_option *option, const char *text, void 
     return 0;
 }
 
+static void suggest_findings(struct ni_guess *guess)
+{
+    for (unsigned id = 0; id < NI_F_COUNT; id++)
+        ni_guess_try(guess, ni_span_of(ni_finding_kind(id)->id));
+}
+
 struct ni_doctor_options ni_doctor_options;
 
 static const struct ni_option doctor_options[] = {
@@ -62,6 +69,7 @@ static const struct ni_option doctor_options[] = {
         .initial = "none",
         .take = take_findings,
         .at = offsetof(struct ni_doctor_options, ignore),
+        .suggest = suggest_findings,
         .help = "ids of findings that do not count; the output says how many were left out",
     },
     {
@@ -79,7 +87,8 @@ const struct ni_option_rows ni_doctor_rows = {
     sizeof(ni_doctor_options),
 };
 
-/* --ignore: out of the text, the JSON and the exit status, but for how many there were. */
+/* Removes the findings that --ignore names, and counts them: they are neither in the text nor in
+   the JSON nor in the exit status. */
 static void drop_ignored(struct ni_context *ctx, struct ni_diagnosis *diagnosis)
 {
     struct ni_findings *f = &ctx->findings;

@@ -21,14 +21,15 @@
 #include "selftest/report.h"
 #include "selftest/trials.h"
 
-/* ---- what was looked at ---- */
+/* ---- the node ---- */
 
-static void add_driver(struct ni_text *t, const char *what, const char *word)
+/* Adds an item of two words to a list. */
+static void add_item(struct ni_text *t, const char *name, const char *word)
 {
-    ni_putf(t, "%s%s%s", t->len > 0 ? ", " : "", what, word);
+    ni_putf(t, "%s%s%s", t->len > 0 ? ", " : "", name, word);
 }
 
-/* The node in one line; what is not known is left out. */
+/* Puts the node in one line, without the facts that are not known. */
 static void put_node_line(struct ni_text *out, const struct ni_inventory *inv)
 {
     const struct ni_drivers *d = &inv->drivers;
@@ -37,18 +38,18 @@ static void put_node_line(struct ni_text *out, const struct ni_inventory *inv)
     struct ni_text t = ni_text_on(buf, sizeof(buf));
 
     if (inv->self.kernel[0])
-        add_driver(&t, "kernel ", inv->self.kernel);
+        add_item(&t, "kernel ", inv->self.kernel);
     if (d->nvidia_version[0])
-        add_driver(&t, "NVIDIA driver ", d->nvidia_version);
+        add_item(&t, "NVIDIA driver ", d->nvidia_version);
     if (d->nvidia_version[0] && (open_driver == NI_KNOWN || open_driver == NI_ABSENT))
         ni_put(&t, open_driver == NI_KNOWN ? " (open)" : " (closed)");
     if (d->peermem == NI_KNOWN)
-        add_driver(&t, "nvidia-peermem", "");
+        add_item(&t, "nvidia-peermem", "");
     if (d->ofed == NI_KNOWN)
-        add_driver(&t, d->mlx5_version[0] ? "MLNX_OFED or DOCA " : "MLNX_OFED or DOCA",
-                   d->mlx5_version);
+        add_item(&t, d->mlx5_version[0] ? "MLNX_OFED or DOCA " : "MLNX_OFED or DOCA",
+                 d->mlx5_version);
     if (inv->netns_mode != NI_NETNS_UNKNOWN)
-        add_driver(&t, "RDMA netns ", inv->netns_mode == NI_NETNS_SHARED ? "shared" : "exclusive");
+        add_item(&t, "RDMA netns ", inv->netns_mode == NI_NETNS_SHARED ? "shared" : "exclusive");
     ni_put_item(out, "node", buf);
 }
 
@@ -178,7 +179,7 @@ static void put_rest(struct ni_text *out, const struct ni_view *view, const stru
 
     for (unsigned i = 0; i < d->n; i++) {
         if (d->at[i].outcome == NI_CHECK_UNKNOWN)
-            add_driver(&t, ni_check_title(d->at[i].id), "");
+            add_item(&t, ni_check_title(d->at[i].id), "");
     }
     if (t.len > 0) {
         put_mark(out, view, MARK_NONE);
@@ -189,7 +190,7 @@ static void put_rest(struct ni_text *out, const struct ni_view *view, const stru
     for (unsigned i = 0; i < NI_F_COUNT; i++) {
         if (!d->ignore || !d->ignore[i])
             continue;
-        add_driver(&t, ni_finding_kind(i)->id, "");
+        add_item(&t, ni_finding_kind(i)->id, "");
         ni_putf(&t, " (%u)", d->ignored[i]);
     }
     ni_put_item(out, "ignored", buf);

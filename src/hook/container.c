@@ -14,9 +14,10 @@
 #include "sysroot/files.h"
 #include "sysroot/root.h"
 
-enum { ANY = -1 /* in a rule: each number */, BAD = -2 };
+/* Device numbers: ANY matches each number, BAD is not a number. */
+enum { ANY = -1, BAD = -2 };
 
-/* With this annotation of its pod or its own the container keeps its limit. */
+/* The annotation, of the container or its pod, and the value with which it keeps its limit. */
 static const char opt_out[] = "nccl-init.io/memlock", keep[] = "keep";
 
 enum ni_hook_answer ni_hook_say(enum ni_hook_answer a, struct ni_text *why, const char *fmt, ...)
@@ -36,7 +37,7 @@ static const char *json_text(const json_t *object, const char *key)
     return s ? s : "";
 }
 
-/* ANY also where there is none. */
+/* Returns the number that the object has by that key; ANY if it has none. */
 static int json_number(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
@@ -76,9 +77,9 @@ static bool is_character(const json_t *device)
     return ni_is_any(json_text(device, "type"), types, NI_COUNT(types));
 }
 
-/* Returns true if the rules let the container read and write the character device: the last that
-   matches counts. ANY, ANY: each device, also those that none names. What is malformed allows
-   nothing. */
+/* Returns true if the rules let the container read and write the character device: the last rule
+   that matches counts. ANY, ANY: every device, also those that no rule names. A malformed rule
+   allows nothing. */
 static bool is_allowed(const json_t *rules, int major, int minor)
 {
     bool may_read = false, may_write = false;
@@ -104,8 +105,9 @@ static bool is_allowed(const json_t *rules, int major, int minor)
     return may_read && may_write;
 }
 
-/* By the kernel's word alone: a pod may have chosen the path. The class is the same in each network
-   namespace (drivers/infiniband/core/uverbs_main.c uverbs_class). */
+/* Returns true if sysfs has the device in the class of verbs. The path of the device node does not
+   count, because the pod may have chosen it. The class is the same in each network namespace
+   (drivers/infiniband/core/uverbs_main.c uverbs_class). */
 static bool is_verbs(const struct ni_dir *top, int major, int minor)
 {
     char target[NI_PATH] = "";
@@ -116,7 +118,8 @@ static bool is_verbs(const struct ni_dir *top, int major, int minor)
     return name && strcmp(name, "/infiniband_verbs") == 0;
 }
 
-/* Among those that are listed, and those that a rule names. */
+/* Finds an RDMA device that the container may use, among the devices that are listed and those that
+   a rule names. Puts its numbers into *ret. */
 static bool find_device_rule(const struct ni_dir *top, const json_t *devices, const json_t *rules,
                              struct ni_hook_container *ret)
 {
@@ -137,6 +140,7 @@ static bool find_device_rule(const struct ni_dir *top, const json_t *devices, co
     return false;
 }
 
+/* Returns the soft limit of locked memory that config.json lists; -1: none. */
 static int64_t listed_limit(const json_t *rlimits)
 {
     json_t *value;
@@ -144,7 +148,7 @@ static int64_t listed_limit(const json_t *rlimits)
 
     json_array_foreach(rlimits, i, value)
     {
-        /* A number of 64 bits without sign; unlimited is the largest. */
+        /* it is a number of 64 bits without sign, and the largest one is unlimited */
         double soft = json_real_value(json_object_get(value, "soft"));
 
         if (strcmp(json_text(value, "type"), "RLIMIT_MEMLOCK") == 0 && soft >= 0)

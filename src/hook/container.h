@@ -11,11 +11,11 @@
 #include "nccl_init/text.h"
 #include "sysroot/root.h"
 
-/* Each step's answer; `why` has the reason in words, but for YES. */
+/* The answer of a step. `why` has the reason in words, unless the answer is YES. */
 enum ni_hook_answer {
-    NI_HOOK_YES,  /* on with it */
-    NI_HOOK_NO,   /* the container is left alone, as it should be */
-    NI_HOOK_WRONG /* it is left alone because something is not as it has to be */
+    NI_HOOK_YES,  /* the hook goes on */
+    NI_HOOK_NO,   /* the hook rightly leaves the container alone */
+    NI_HOOK_WRONG /* the hook leaves the container alone because something is wrong */
 };
 
 struct ni_hook_container {
@@ -27,14 +27,14 @@ struct ni_hook_container {
     int64_t before;   /* its soft limit; -1: not known (a recorded node) */
 };
 
-/* The state that the runtime writes to standard input. dry: it may be of a running container. */
+/* Reads the state that the runtime writes to standard input. dry: the container may already run. */
 enum ni_hook_answer ni_hook_state(const char *text, bool dry, struct ni_hook_container *ret,
                                   struct ni_text *why);
-/* The bundle's config.json: whether the container may use an RDMA device. Device numbers are looked
-   up below the root. privileged: also one that may use every device. */
+/* Finds in the bundle's config.json an RDMA device that the container may use. Looks device numbers
+   up below the root. privileged: a container that may use every device counts, too. */
 enum ni_hook_answer ni_hook_config(const struct ni_dir *top, const char *text, bool privileged,
                                    struct ni_hook_container *ret, struct ni_text *why);
-/* Puts the reason, and gives the answer back. */
+/* Puts the reason. Returns the answer that it was given. */
 enum ni_hook_answer ni_hook_say(enum ni_hook_answer answer, struct ni_text *why, const char *fmt,
                                 ...) NI_PRINTF(3, 4);
 

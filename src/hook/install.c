@@ -19,8 +19,8 @@ int ni_hook_install(const char *folder, const char *program, const char *options
     char file[PATH_MAX];
     int r;
 
-    /* oci-hooks(5) of containers/common. A hook that does not end in time fails its container; ours
-       gives up earlier. */
+    /* The form is that of oci-hooks(5) in containers/common. A hook that does not end within the
+       timeout makes its container fail; this one gives up earlier. */
     ni_putf(&text,
             "{\n"
             "  \"version\": \"1.0.0\",\n"
@@ -41,7 +41,7 @@ int ni_hook_install(const char *folder, const char *program, const char *options
     r = ni_make_folders(program);
     if (r == 0)
         r = ni_replace_file(program, 0755, ni_write_self, NULL);
-    if (r == 0 && access(program, X_OK) < 0) /* a file system mounted noexec: EACCES */
+    if (r == 0 && access(program, X_OK) < 0) /* EACCES: the file system is mounted noexec */
         r = -errno;
     if (r < 0) {
         ni_put(path, program);
@@ -55,7 +55,7 @@ int ni_hook_install(const char *folder, const char *program, const char *options
     return r;
 }
 
-/* 0, or -errno and the file's name in ret_path; -ENOENT, where it was not there, without the name.
+/* Removes a file. 0; -ENOENT if it is not there; another -errno, with the file's name in ret_path.
    */
 static int remove_file(const char *file, struct ni_text *ret_path)
 {
@@ -78,7 +78,7 @@ int ni_hook_remove(const char *folder, const char *program, struct ni_text *path
     }
     int r = remove_file(file, path);
     if (r == 0)
-        (void)sleep(1); /* CRI-O learns of it by inotify, and may be starting one */
+        (void)sleep(1); /* CRI-O learns of that by inotify, and may just start the program */
     if (r == 0 || r == -ENOENT)
         r = remove_file(program, path);
     return r == -ENOENT ? 0 : r;

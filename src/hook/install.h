@@ -5,14 +5,14 @@
 
 #include "nccl_init/text.h"
 
-/* The file of a folder of hooks by which runtimes start the program. */
+/* The name of the file by which runtimes start the program. */
 #define NI_HOOK_FILE "50-nccl-init.json"
-/* Puts this program at `program`, then that file into the folder. The paths are absolute, and have
-   nothing that JSON escapes; `options` is a piece of JSON. 0, or -errno after putting the path that
-   it is about. */
+/* Copies this program to `program`, then writes that file into the folder of hooks. The paths are
+   absolute, and have no character that JSON escapes; `options` is a piece of JSON. 0, or -errno
+   after putting the path at which it failed. */
 int ni_hook_install(const char *folder, const char *program, const char *options,
                     struct ni_text *path);
-/* Takes both away, in the other order. What is not there is no error. */
+/* Removes the file, then the program. A file that is not there is not an error. */
 int ni_hook_remove(const char *folder, const char *program, struct ni_text *path);
 
 #endif

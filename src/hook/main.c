@@ -22,6 +22,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/caps.h"
 #include "nccl_init/errno.h"
+#include "nccl_init/guess.h"
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
 #include "sysroot/files.h"
@@ -29,10 +30,10 @@
 #include "system/caps.h"
 
 enum {
-    STATE_MAX = 4 << 20,   /* annotations: 256 KiB, which CRI-O quotes several times */
-    CONFIG_MAX = 16 << 20, /* ... and it has the command and the environment */
-    PATIENCE_MS = 4000,    /* for a standard input that stands still */
-    SECONDS_MAX = 5        /* for all; less than the timeout in the hook's file (install.c) */
+    STATE_MAX = 4 << 20,   /* it has the annotations: 256 KiB, which CRI-O quotes several times */
+    CONFIG_MAX = 16 << 20, /* it also has the command and the environment */
+    PATIENCE_MS = 4000,    /* the wait for more of standard input */
+    SECONDS_MAX = 5        /* of the whole run; below the timeout in the hook's file (install.c) */
 };
 
 static const char help[] =
@@ -51,7 +52,8 @@ static const char help[] =
 static struct {
     int strict, privileged, dry;
     int64_t memlock;
-    const char *memlock_text, *root, *folder, *program, *wrong; /* the argument; NULL: none */
+    const char *memlock_text, *root, *folder, *program;
+    const char *wrong; /* an argument that cannot be used; NULL: none */
 } options = {
     .memlock = NI_UNLIMITED,
     .memlock_text = "max",
@@ -60,7 +62,7 @@ static struct {
     .program = "/usr/libexec/oci/hooks.d/nccl-init-hook",
 };
 
-/* A line of the journal, or of syslog; lost where nobody listens. It never waits. */
+/* Writes a line to the journal or to syslog. It never waits; the line is lost if nobody listens. */
 static void log_line(int priority, const char *text)
 {
     const struct sockaddr_un to = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
@@ -72,9 +74,10 @@ static void log_line(int priority, const char *text)
     (void)close(fd);
 }
 
-/* runc shows stderr if the hook fails. crun appends it to a file that an annotation of the
-   container names (run.oci.hooks.stderr): so nothing is written there otherwise, but for --dry-run,
-   which people start. */
+/* Reports a failure. Returns the exit status: 1 with --strict, else 0. runc shows stderr if the
+   hook fails. crun appends it to a file that an annotation of the container names
+   (run.oci.hooks.stderr): so stderr is written only with --strict, and with --dry-run, which people
+   start. */
 static int fail_hook(const char *text)
 {
     log_line(LOG_WARNING, text);
@@ -89,7 +92,8 @@ static void give_up(int signal)
     _exit(options.strict);
 }
 
-/* Reads all of it. Whether it is a text that fits into the buffer, and ended. */
+/* Reads all of standard input. Returns true if it ended, and is a text that fits into the buffer.
+   */
 static bool read_state(char *buf, size_t cap)
 {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -97,6 +101,8 @@ static bool read_state(char *buf, size_t cap)
     size_t len = 0;
     ssize_t n = 1;
 
+    if (cap > 0)
+        buf[0] = '\0';
     while (n > 0 && poll(&input, 1, PATIENCE_MS) > 0) {
         n = len < cap ? read(STDIN_FILENO, buf + len, cap - len)
                       : read(STDIN_FILENO, rest, sizeof(rest));
@@ -108,7 +114,8 @@ static bool read_state(char *buf, size_t cap)
     return strlen(buf) == len;
 }
 
-/* On the live machine a file of root's, or of the rootless runtime's, and no link. */
+/* Reads the bundle's config.json. On the live machine it must be a regular file, not a link, and
+   belong to root or to the user of a rootless runtime. */
 static ssize_t read_config(const struct ni_dir *top, const char *bundle, char *buf, size_t cap)
 {
     struct stat st;
@@ -123,6 +130,8 @@ static ssize_t read_config(const struct ni_dir *top, const char *bundle, char *b
     return ni_read(top, buf, cap, "%s/config.json", bundle + 1);
 }
 
+/* Does all steps, from the text of the state to the raised limits. The memory of `state` goes on
+   with room for config.json. */
 static enum ni_hook_answer decide(const struct ni_dir *top, char *state,
                                   struct ni_hook_container *c, struct ni_text *why)
 {
@@ -139,6 +148,7 @@ static enum ni_hook_answer decide(const struct ni_dir *top, char *state,
     return answer == NI_HOOK_YES ? ni_hook_raise(top, want, options.dry, c, why) : answer;
 }
 
+/* Puts a sentence about the limits that were raised. */
 static void describe(const struct ni_dir *top, const struct ni_hook_container *c, bool dry,
                      struct ni_text *t)
 {
@@ -162,17 +172,115 @@ static void describe(const struct ni_dir *top, const struct ni_hook_container *c
     }
 }
 
-/* SYS_RESOURCE raises the hard limit of another process (kernel/sys.c do_prlimit, in the first user
-   namespace). SYS_PTRACE reads /proc/PID/exe and ns/mnt of a process that has more capabilities
-   than this one, or is not dumpable, as runc's init (kernel/ptrace.c __ptrace_may_access). The
-   bundle is root's: no capability reads it. 0 or -errno. */
+/* Drops all capabilities but two. SYS_RESOURCE raises the hard limit of another process
+   (kernel/sys.c do_prlimit, in the first user namespace). SYS_PTRACE reads /proc/PID/exe and ns/mnt
+   of a process that has more capabilities than this one, or is not dumpable, as runc's init
+   (kernel/ptrace.c __ptrace_may_access). The bundle belongs to root, so reading it needs no
+   capability. 0 or -errno. */
 static int keep_two_capabilities(void)
 {
     return ni_caps_forsake(ni_cap_bit(CAP_SYS_RESOURCE) | ni_cap_bit(CAP_SYS_PTRACE));
 }
 
-/* Answers the runtime's call: reads the container's state, decides, raises the limits. An exit
-   status. */
+enum task { HOOK, WORD, INSTALL, REMOVE, HELP, VERSION, MEMLOCK, ROOT, PROGRAM };
+
+/* Returns true for an absolute path of printable ASCII that JSON does not escape. */
+static bool is_plain_path(const char *path)
+{
+    for (const char *s = path; *s; s++)
+        if (*s < ' ' || *s > '~' || *s == '"' || *s == '\\')
+            return false;
+    return path[0] == '/';
+}
+
+/* Sets options.wrong if a value cannot be used. changes: the number of --install and --remove on
+   the command line; one of them is allowed, and only on this node. */
+static void check_values(int changes)
+{
+    if (options.folder[0] != '/' || !is_plain_path(options.program))
+        options.wrong = options.folder[0] != '/' ? options.folder : options.program;
+    if (strcmp(options.memlock_text, "unlimited") == 0)
+        options.memlock_text = "max";
+    if (strcmp(options.memlock_text, "max") != 0 &&
+        ni_parse_bytes(options.memlock_text, 0, NI_UNLIMITED - 1, &options.memlock) < 0)
+        options.wrong = options.memlock_text;
+    if (changes > (options.dry || strcmp(options.root, "/") != 0 ? 0 : 1))
+        options.wrong = "--install, --remove and --dry-run or --root exclude each other";
+}
+
+static const struct option table[] = {
+    {"strict", no_argument, &options.strict, true},
+    {"privileged", no_argument, &options.privileged, true},
+    {"dry-run", no_argument, &options.dry, true},
+    {"memlock", required_argument, NULL, MEMLOCK},
+    {"root", required_argument, NULL, ROOT},
+    {"program", required_argument, NULL, PROGRAM},
+    {"install", optional_argument, NULL, INSTALL},
+    {"remove", optional_argument, NULL, REMOVE},
+    {"help", no_argument, NULL, HELP},
+    {"version", no_argument, NULL, VERSION},
+    {NULL, 0, NULL, 0},
+};
+
+/* Says which word is wrong, and which option may be meant. */
+static int refuse_arguments(void)
+{
+    struct ni_span word = ni_span_of(options.wrong);
+    struct ni_text hint = NI_TEXT(64);
+    struct ni_guess guess;
+
+    if (ni_has_prefix(options.wrong, "--")) {
+        word.p += 2;
+        word.n = strcspn(word.p, "=");
+    }
+    guess = ni_guess_of(word);
+    for (const struct option *option = table; option->name; option++)
+        ni_guess_try(&guess, ni_span_of(option->name));
+    if (guess.edits > 0) /* else it is an option's own name, with a wrong value */
+        ni_put_guess(&hint, &guess, "--");
+    (void)fprintf(stderr, "nccl-init-hook: error: wrong arguments: %s%s\n", options.wrong,
+                  hint.buf);
+    return 1;
+}
+
+/* Reads the command line into options; options.wrong is a word that cannot be used. Returns the
+   task. */
+static enum task parse(int argc, char *argv[])
+{
+    static const char **const values[] = {
+        [INSTALL] = &options.folder,       [REMOVE] = &options.folder,   [ROOT] = &options.root,
+        [MEMLOCK] = &options.memlock_text, [PROGRAM] = &options.program,
+    };
+    enum task task = HOOK;
+    int changes = 0;
+
+    /* with "-" getopt returns each operand as WORD; a wrong word is the one before optind */
+    opterr = 0;
+    for (;;) {
+        const int at = optind;
+        int found = -1;
+        const int option = getopt_long(argc, argv, "-", table, &found);
+
+        if (option == -1)
+            break;
+        changes += option == INSTALL || option == REMOVE;
+        if (option == '?' || option == WORD)
+            options.wrong = argv[optind > at ? optind - 1 : at];
+        else if (strcspn(argv[at] + 2, "=") != strlen(table[found].name))
+            options.wrong = argv[at]; /* getopt takes beginnings of names, too */
+        else if (option > (int)task && option <= VERSION)
+            task = (enum task)option;
+        if (option >= INSTALL && option <= PROGRAM && optarg)
+            *values[option] = optarg;
+    }
+    if (optind < argc)
+        options.wrong = argv[optind];
+    check_values(changes);
+    return task;
+}
+
+/* Answers the runtime's call: reads the container's state, decides, raises the limits. Returns the
+   exit status. */
 static int hook(void)
 {
     static char *state;
@@ -182,9 +290,14 @@ static int hook(void)
     struct ni_root root;
     unsigned line;
 
-    /* crun gives the container's limits to the hook, too; those of memory may be small. */
+    /* memory may be short: crun gives the container's limits to the hook, too */
     state = malloc(STATE_MAX + CONFIG_MAX);
     const bool whole = read_state(state, state ? STATE_MAX : 0);
+    /* a runtime gives a JSON object; whatever else stands there, somebody started this by hand */
+    const bool by_hand =
+        options.dry || strcmp(options.root, "/") != 0 || (state && state[0] != '{');
+    if (options.wrong && by_hand)
+        return refuse_arguments();
     if (options.wrong) {
         ni_putf(&t, "wrong arguments: %.99s", options.wrong);
         return fail_hook(t.buf);
@@ -211,74 +324,6 @@ static int hook(void)
     return answer == NI_HOOK_WRONG ? fail_hook(t.buf) : 0;
 }
 
-enum task { HOOK, WORD, INSTALL, REMOVE, HELP, VERSION, MEMLOCK, ROOT, PROGRAM };
-
-/* An absolute path that JSON takes as it is; of other bytes than ASCII it takes only UTF-8. */
-static bool is_plain_path(const char *path)
-{
-    for (const char *s = path; *s; s++)
-        if (*s < ' ' || *s > '~' || *s == '"' || *s == '\\')
-            return false;
-    return path[0] == '/';
-}
-
-/* Sets options.wrong where a value cannot be used. changes: how often a change of the node is asked
-   for; one is, and only on the node itself. */
-static void check_values(int changes)
-{
-    if (options.folder[0] != '/' || !is_plain_path(options.program))
-        options.wrong = options.folder[0] != '/' ? options.folder : options.program;
-    if (strcmp(options.memlock_text, "max") != 0 &&
-        ni_parse_bytes(options.memlock_text, 0, NI_UNLIMITED - 1, &options.memlock) < 0)
-        options.wrong = options.memlock_text;
-    if (changes > (options.dry || strcmp(options.root, "/") != 0 ? 0 : 1))
-        options.wrong = "--install, --remove and --dry-run or --root exclude each other";
-}
-
-/* Reads the command line into options; options.wrong is a word that cannot be used. The task. */
-static enum task parse(int argc, char *argv[])
-{
-    static const struct option table[] = {
-        {"strict", no_argument, &options.strict, true},
-        {"privileged", no_argument, &options.privileged, true},
-        {"dry-run", no_argument, &options.dry, true},
-        {"memlock", required_argument, NULL, MEMLOCK},
-        {"root", required_argument, NULL, ROOT},
-        {"program", required_argument, NULL, PROGRAM},
-        {"install", optional_argument, NULL, INSTALL},
-        {"remove", optional_argument, NULL, REMOVE},
-        {"help", no_argument, NULL, HELP},
-        {"version", no_argument, NULL, VERSION},
-        {NULL, 0, NULL, 0},
-    };
-    static const char **const values[] = {
-        [INSTALL] = &options.folder,       [REMOVE] = &options.folder,   [ROOT] = &options.root,
-        [MEMLOCK] = &options.memlock_text, [PROGRAM] = &options.program,
-    };
-    enum task task = HOOK;
-    int changes = 0;
-
-    opterr = 0; /* and by "-" each word is an option: the one before optind is what it is about */
-    for (;;) {
-        const int at = optind;
-        const int option = getopt_long(argc, argv, "-", table, NULL);
-
-        if (option == -1)
-            break;
-        changes += option == INSTALL || option == REMOVE;
-        if (option == '?' || option == WORD)
-            options.wrong = argv[optind > at ? optind - 1 : at];
-        else if (option > (int)task && option <= VERSION)
-            task = (enum task)option;
-        if (option >= INSTALL && option <= PROGRAM && optarg)
-            *values[option] = optarg;
-    }
-    if (optind < argc)
-        options.wrong = argv[optind];
-    check_values(changes);
-    return task;
-}
-
 static int change(enum task task)
 {
     struct ni_text path = NI_TEXT(1024), args = NI_TEXT(128);
@@ -303,17 +348,15 @@ int main(int argc, char *argv[])
 
     if (task == HELP || task == VERSION)
         return fputs(task == HELP ? help : "nccl-init-hook " NCCL_INIT_VERSION "\n", stdout) < 0;
-    /* In the hook's file they must not stop the node: it reads its input, and says so. */
-    if (options.wrong && (task != HOOK || isatty(STDIN_FILENO))) {
-        (void)fprintf(stderr, "nccl-init-hook: error: wrong arguments: %s\n", options.wrong);
-        return 1;
-    }
+    /* wrong arguments in the hook's file must not stop each container: hook() reports them later */
+    if (options.wrong && (task != HOOK || isatty(STDIN_FILENO)))
+        return refuse_arguments();
     if (task != HOOK)
         return change(task);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    /* crun gives a container's limits to the hook: a file that may not grow is an error, not the
-       end. */
+    /* a write beyond RLIMIT_FSIZE is an error then, and does not kill: crun gives the container's
+       limits to the hook */
     (void)signal(SIGXFSZ, SIG_IGN);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGALRM, give_up);

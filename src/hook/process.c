@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process of the container. The state has its pid. This file checks that the pid is still
-   that process while a pidfd holds it: as long as the process lives, no other one has its pid. */
+/* The process of the container, by the pid of the state. A pidfd shows if the process still lives:
+   as long as it does, no other process has its pid. */
 #include "hook/process.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@
 #include "sysroot/files.h"
 #include "sysroot/root.h"
 
-/* "123 (name) S 45 ..." (fs/proc/array.c do_task_stat; the name may have anything). 0: unknown.
-   pid 0: this process, for which %.0d puts nothing. */
+/* Returns the parent of a process, from "123 (name) S 45 ..." (fs/proc/array.c do_task_stat; the
+   name may have any character). 0: unknown. pid 0: this process, for which %.0d puts nothing. */
 static int parent_of(const struct ni_dir *top, int pid)
 {
     char stat[1024];
@@ -32,9 +32,10 @@ static int parent_of(const struct ni_dir *top, int pid)
     return (int)parent;
 }
 
-/* The runtime is its parent, as it is ours (runc, youki, crun), or one further up is, which adopted
-   it (crun with a shared PID namespace; conmon and containerd's shim are subreapers). What started
-   us is no container's process: Kata Containers tells its shim or hypervisor. */
+/* Returns true if the process belongs to the runtime that started this program. Its parent is our
+   parent, the runtime (runc, youki, crun), or a process further up that adopted it (crun with a
+   shared PID namespace; conmon and containerd's shim are subreapers). A process that is above us
+   did not come from the runtime: Kata Containers names its shim or hypervisor. */
 static bool is_of_our_runtime(const struct ni_dir *top, int pid)
 {
     enum { GENERATIONS = 8 };
@@ -42,12 +43,13 @@ static bool is_of_our_runtime(const struct ni_dir *top, int pid)
     bool ours = false;
 
     for (int i = 0; i < GENERATIONS && above > 0 && above != pid; i++) {
-        ours = ours || (above == parent && (i == 0 || above > 1)); /* init adopts everybody */
+        ours = ours || (above == parent && (i == 0 || above > 1)); /* init adopts any process */
         above = parent_of(top, above);
     }
     return ours && above != pid;
 }
 
+/* Checks that the process is of a container, of the runtime that started this program. */
 static enum ni_hook_answer check(const struct ni_dir *top, int pid, bool dry, struct ni_text *why)
 {
     char exe[NI_PAGE] = "", theirs[64] = "", ours[64] = "";
@@ -89,8 +91,8 @@ enum ni_hook_answer ni_hook_raise(const struct ni_dir *top, rlim_t want, bool dr
     c->before = limit.rlim_cur > INT64_MAX ? NI_UNLIMITED : (int64_t)limit.rlim_cur;
     limit.rlim_cur = limit.rlim_cur > want ? limit.rlim_cur : want;
     limit.rlim_max = limit.rlim_max > want ? limit.rlim_max : want;
-    /* There is no prlimit by pidfd. If it lives, the pid is its own; it waits for the runtime, and
-       that for us. */
+    /* prlimit takes no pidfd. While the process lives the pid is its own; and it lives, because it
+       waits for the runtime, which waits for this program. */
     if (!dry && !has_ended(pidfd) && prlimit(c->pid, RLIMIT_MEMLOCK, &limit, NULL) < 0)
         return ni_hook_say(NI_HOOK_WRONG, why, "raising it: %s", NI_ERRNO(errno));
     if (has_ended(pidfd))

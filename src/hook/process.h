@@ -10,9 +10,9 @@
 #include "nccl_init/text.h"
 #include "sysroot/root.h"
 
-/* Checks that the process is this container's and has less than `want`, RLIM_INFINITY or bytes.
-   Raises its limits, unless the node is a recorded one. dry: raises nothing, and asks not whether
-   the container's runtime started this program. */
+/* Checks that the process is this container's, and that a limit is below `want`, RLIM_INFINITY or
+   bytes. Raises its limits, unless the node is a recorded one. dry: raises nothing, and does not
+   check that the container's runtime started this program. */
 enum ni_hook_answer ni_hook_raise(const struct ni_dir *top, rlim_t want, bool dry,
                                   struct ni_hook_container *c, struct ni_text *why);
 

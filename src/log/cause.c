@@ -193,6 +193,8 @@ void ni_log_find_owners(struct ni_log *log)
             keep_first(&r->exception, note);
         if (note->said == NI_SAID_END || note->said == NI_SAID_TERM)
             keep_first(&r->end, note);
+        if (note->said == NI_SAID_P2P)
+            keep_first(&r->p2p, note);
         if (note->said == NI_SAID_WAIT || (note->said == NI_SAID_BROKEN && !r->wait))
             r->wait = note;
         if (note->said == NI_SAID_DONE) {
@@ -206,6 +208,7 @@ void ni_log_find_owners(struct ni_log *log)
 
 /* ---- words ---- */
 
+/* Puts a line of the log and its place: FILE:LINE: "text". */
 static void put_place(struct ni_text *t, const struct ni_log *log, const struct ni_log_quote *quote)
 {
     ni_quote(t, ni_log_word(log, quote->file));
@@ -363,9 +366,9 @@ static bool has_same_number(const struct ni_log_note *a, const struct ni_log_not
     return a->number == b->number;
 }
 
-/* Takes all causes that are like this one, and puts their ranks. */
-static void take_alike(struct ni_text *who, struct ni_log *log, const struct ni_log_note *note,
-                       bool (*is_alike)(const struct ni_log_note *, const struct ni_log_note *))
+/* Marks all causes that are like this one as told, and puts their ranks. */
+static void put_alike(struct ni_text *who, struct ni_log *log, const struct ni_log_note *note,
+                      bool (*is_alike)(const struct ni_log_note *, const struct ni_log_note *))
 {
     unsigned known = 0;
 
@@ -400,9 +403,12 @@ static void report_exceptions(struct ni_log *log, struct ni_findings *f)
 
         if (note->said != NI_SAID_EXCEPTION || note->told || !is_cause(log, note))
             continue;
-        take_alike(&who, log, note, has_same_text);
+        put_alike(&who, log, note, has_same_text);
         ni_put(&t, "the program raised an exception");
         put_step(&t, note->who);
+        const char *meaning = ni_log_meaning(ni_log_word(log, note->quote.text));
+        if (meaning)
+            ni_putf(&t, ": %s", meaning);
         ni_put(&t, ". ");
         put_place(&t, log, &note->quote);
         ni_report(f, NI_F_LOG_EXCEPTION, who.buf, "%s", t.buf);
@@ -428,6 +434,9 @@ static void put_ending(struct ni_text *t, int number)
 {
     if (number < 0)
         ni_putf(t, "was ended by signal %d (%s)", -number, signal_name(-number));
+    else if (number > 128 && *signal_name(number - 128) != '?')
+        ni_putf(t, "ended with exit status %d, a shell's or container's word for signal %d (%s)",
+                number, number - 128, signal_name(number - 128));
     else
         ni_putf(t, "ended with exit status %d", number);
 }
@@ -443,7 +452,7 @@ static void report_ends(struct ni_log *log, struct ni_findings *f)
         if (note->said != NI_SAID_END || note->told || !is_cause(log, note) ||
             (note->who && note->who->end != note))
             continue;
-        take_alike(&who, log, note, has_same_number);
+        put_alike(&who, log, note, has_same_number);
         put_ending(&t, note->number);
         put_step(&t, note->who);
         ni_put(&t, ". ");
@@ -527,7 +536,7 @@ static void report_differing(struct ni_log *log, unsigned groups, struct ni_find
 {
     struct ni_text t = NI_TEXT(400);
 
-    ni_put(&t, has_one_name(log) ? "wait in one collective with different sizes: "
+    ni_put(&t, has_one_name(log) ? "wait in the same collective with different sizes: "
                                  : "wait in different collectives: ");
     for (unsigned group = 2; group < groups + 2; group++) {
         const struct ni_log_rank *r = first_of(log, group);
@@ -544,10 +553,78 @@ static void report_differing(struct ni_log *log, unsigned groups, struct ni_find
     ni_report(f, NI_F_LOG_COLLECTIVE, who.buf, "%s", t.buf);
 }
 
+/* Puts what may be at fault if all ranks wait in one collective. Their roots, peers, data types and
+   operators are in no log. all: no rank of the job is missing. */
+static void put_unseen(struct ni_text *t, const char *collective, bool all)
+{
+    static const char *const rooted[] = {"BROADCAST", "REDUCE", "SCATTER", "GATHER"};
+    const char *unseen = "data types or operators";
+
+    for (size_t i = 0; i < NI_COUNT(rooted); i++)
+        if (strcmp(collective, rooted[i]) == 0)
+            unseen = "roots";
+    if (strcmp(collective, "SEND") == 0 || strcmp(collective, "RECV") == 0)
+        unseen = "peers";
+    ni_putf(t, ": it is the network%s or %s that differ, which no log shows",
+            all ? "," : ", a missing rank,", unseen);
+}
+
+/* Returns true if the log ends while the rank makes a further communicator. */
+static bool is_beginning(const struct ni_log_rank *r)
+{
+    return r->begun != 0 && r->complete && !r->ended;
+}
+
+/* Puts that one of the marked ranks waits in the initialisation of another communicator. */
+static void put_begun(struct ni_text *t, const struct ni_log *log)
+{
+    for (unsigned i = 0; i < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i];
+
+        if (r->mark == 0 || !is_beginning(r))
+            continue;
+        ni_putf(t, "; rank %d was in the initialisation of another communicator, of %d ranks%s",
+                r->rank, r->begun_size, r->p2p ? ", for a send or receive (send/recv)" : "");
+        return;
+    }
+}
+
+/* Reports ranks that wait in the initialisation of a further communicator, and those of the log
+   that did not begin it. */
+static void report_begun(struct ni_log *log, struct ni_findings *f)
+{
+    const struct ni_log_rank *first = NULL;
+    struct ni_text who = NI_TEXT(96), t = NI_TEXT(400);
+    unsigned missing = 0;
+
+    for (unsigned i = 0; i < log->n; i++) {
+        struct ni_log_rank *r = log->order[i];
+
+        if (!first && is_beginning(r))
+            first = r;
+        r->mark = first && r->begun != 0 && r->begun_job == first->begun_job ? 1 : 2;
+        missing += r->mark == 2;
+    }
+    if (!first)
+        return;
+    ni_log_put_ranks(&who, log, 1);
+    ni_putf(&t, "NCCL's initialisation of another communicator, of %d ranks, did not end",
+            first->begun_size);
+    if (first->p2p)
+        ni_put(&t, "; torch makes one for a send or receive");
+    if (missing > 0 && first->begun_size == first->size) {
+        ni_put(&t, "; not begun by ");
+        ni_log_put_ranks(&t, log, 2);
+    }
+    ni_put(&t, ". ");
+    put_place(&t, log, &first->begun_at);
+    ni_report(f, NI_F_LOG_UNFINISHED, who.buf, "%s", t.buf);
+}
+
 /* Reports the ranks for which the others wait, if all that wait are in one collective. */
 static void report_waiting(struct ni_log *log, struct ni_findings *f)
 {
-    struct ni_text who = NI_TEXT(96), t = NI_TEXT(400);
+    struct ni_text who = NI_TEXT(96), t = NI_TEXT(400), missing = NI_TEXT(96);
     const struct ni_log_rank *r = first_of(log, 2);
     unsigned others = 0;
     int called = -2;
@@ -570,15 +647,21 @@ static void report_waiting(struct ni_log *log, struct ni_findings *f)
     ni_putf(&t, "waited %d s in ", r->wait->waited / 1000);
     put_collective(&t, log, r->wait);
     if (others == 0) {
-        ni_put(&t,
-               ", as all ranks of the log: it is the network or a missing rank, not the program");
+        ni_put(&t, ", as do all ranks of the log");
+        ni_log_put_missing(&missing, log);
+        if (missing.len > 0)
+            ni_putf(&t, "; look at the ranks that have no line in it: %s (of %d)", missing.buf,
+                    r->size);
+        else
+            put_unseen(&t, ni_log_word(log, r->wait->collective), r->size > 0);
     } else {
         ni_put(&t, " for ");
         ni_log_put_ranks(&t, log, 1);
         if (called >= 0 && called < r->wait->number)
             ni_putf(&t, ", whose last collective was number %d", called);
         else
-            ni_put(&t, ", of which no wait is in the log");
+            ni_put(&t, ", and the log does not show it waiting");
+        put_begun(&t, log);
     }
     ni_put(&t, ". ");
     put_place(&t, log, &r->wait->quote);
@@ -713,7 +796,7 @@ static void report_terminated(struct ni_log *log, struct ni_findings *f)
         ni_log_put_ranks(&who, log, 1);
     else
         put_who(&who, log, first);
-    ni_putf(&t, "the launcher was ended from outside, by signal %d (%s). ", -first->number,
+    ni_putf(&t, "the launcher was stopped from outside by signal %d (%s). ", -first->number,
             signal_name(-first->number));
     put_place(&t, log, &first->quote);
     ni_report(f, NI_F_LOG_LEFT, who.buf, "%s", t.buf);
@@ -736,7 +819,7 @@ static void report_aborted(struct ni_log *log, struct ni_findings *f)
         return;
     ni_log_put_ranks(&who, log, 1);
     ni_report(f, NI_F_LOG_LEFT, who.buf,
-              "aborted the communicator, without an error before: the program left");
+              "aborted the communicator without an earlier error: the program left it");
 }
 
 static void report_left(struct ni_log *log, struct ni_findings *f)
@@ -803,6 +886,7 @@ void ni_log_report_causes(struct ni_log *log, struct ni_findings *f)
     report_exceptions(log, f);
     report_ends(log, f);
     report_collectives(log, f);
+    report_begun(log, f);
     report_left(log, f);
 }
 

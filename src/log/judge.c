@@ -70,7 +70,22 @@ static bool is_same_rank(const struct ni_log_rank *r, const struct ni_log_rank *
            r->process->name != other->process->name;
 }
 
-/* Puts the ranks into order, and leaves out those of an earlier attempt. */
+/* Returns true if ranks of the job have no line in the log. */
+static bool lacks_ranks(const struct ni_log *log)
+{
+    int size = 0, known = 0;
+
+    for (unsigned i = 0; i < log->n_rank; i++) {
+        const struct ni_log_rank *r = log->order[i];
+
+        size = r->size > size ? r->size : size;
+        known += r->rank >= 0 && !r->earlier;
+    }
+    return known < size;
+}
+
+/* Puts the ranks into order, and leaves out those of an earlier attempt. A process that warned
+   or stopped before NCCL gave it a number counts if a rank is missing: it may be that one. */
 static void sort_ranks(struct ni_log *log)
 {
     for (unsigned i = 0; i < log->n_rank; i++)
@@ -88,10 +103,13 @@ static void sort_ranks(struct ni_log *log)
         next->later = r->earlier;
     }
     qsort(log->order, log->n_rank, sizeof(void *), by_number);
+    const bool lacks = lacks_ranks(log);
     for (unsigned i = 0; i < log->n_rank; i++) {
         struct ni_log_rank *r = log->order[i];
+        const bool failed =
+            r->process == r && r->host != 0 && (r->warn.file != 0 || ni_log_is_stopped(r));
 
-        if (named ? r->rank < 0 : r->host == 0)
+        if (named ? r->rank < 0 && !(lacks && failed) : r->host == 0)
             continue;
         log->left_out += r->earlier;
         if (!r->earlier)
@@ -131,7 +149,8 @@ enum {
     WAITING = 64
 };
 
-static unsigned what_is(const struct ni_log *log, const struct ni_log_rank *r)
+/* Returns the bits above that hold for the rank. */
+static unsigned flags_of(const struct ni_log *log, const struct ni_log_rank *r)
 {
     const struct ni_log_rank *p = r->process;
     const char *network = ni_log_word(log, p->network);
@@ -294,21 +313,14 @@ static void judge_start(struct ni_log *log, struct ni_findings *f)
 {
     const int size = log->n > 0 ? log->order[log->n - 1]->size : 0;
     struct ni_text missing = NI_TEXT(96);
-    int next = 0;
 
     if (ni_findings_has(f, NI_F_LOG_LINES_LOST) || mark(log, WAITING) == 0)
         return;
-    for (unsigned i = 0; i <= log->n; i++) {
-        const int rank = i < log->n ? log->order[i]->rank : size;
-
-        if (rank > next)
-            ni_log_put_range(&missing, next, rank - 1);
-        next = rank >= next ? rank + 1 : next;
-    }
+    ni_log_put_missing(&missing, log);
     ni_log_report_stops(log, f);
-    if (log->n > 1 && missing.len > 0)
+    if (log->n > 1 && log->order[0]->rank >= 0 && missing.len > 0)
         ni_report(f, NI_F_LOG_RANKS_MISSING, missing.buf,
-                  "of %d ranks these have no line in the log", size);
+                  "of %d ranks, these have no line in the log", size);
 }
 
 static void judge_ranks(struct ni_log *log, struct ni_findings *f)
@@ -353,7 +365,7 @@ static void judge_settings(struct ni_log *log, struct ni_findings *f)
             off_plan += value != log->plan[k] && value != 0 && log->plan[k] != 0;
         }
         if (others > 0 && id != NI_F_COUNT && id != NI_F_JOB_HOSTID_SAME)
-            ni_report(f, id, name, "%s: another value than %s=%s of the others", name_them(log),
+            ni_report(f, id, name, "%s: the value differs from %s=%s of the others", name_them(log),
                       name, ni_log_word(log, first));
         if (off_plan > 0)
             ni_report(f, NI_F_LOG_PLAN_DIFFERS, name,
@@ -442,7 +454,7 @@ static void put_ranks_hcas(struct ni_text *t, struct ni_log *log)
         count_host_hcas(log, first, next, &c);
     }
     if (c.max == 0) {
-        ni_put(t, ", RDMA chosen, and no channel to another node in the log");
+        ni_put(t, ", RDMA chosen, but the log shows no channel to another node");
         return;
     }
     ni_putf(t, ", RDMA %s ", c.connected ? "on" : "set up on");
@@ -476,17 +488,24 @@ static void put_end(struct ni_text *t, const struct ni_log *log)
 static void put_count(struct ni_text *t, const struct ni_log *log)
 {
     const struct ni_log_rank *last = log->n > 0 ? log->order[log->n - 1] : NULL;
+    unsigned nameless = 0;
 
-    if (last && last->size > (int)log->n)
-        ni_putf(t, "%u of %d ranks", log->n, last->size);
-    else if (last && last->rank < 0)
-        ni_putf(t, "%u %s", log->n, log->n == 1 ? "process" : "processes");
-    else if (last)
-        ni_putf(t, "%u rank%s", log->n, log->n == 1 ? "" : "s");
-    else if (log->n_rank > 0 || log->version != 0)
+    while (nameless < log->n && log->order[nameless]->rank < 0)
+        nameless++;
+    const unsigned named = log->n - nameless;
+    if (last && last->size > (int)named)
+        ni_putf(t, "%u of %d ranks", named, last->size);
+    else if (named > 0)
+        ni_putf(t, "%u rank%s", named, named == 1 ? "" : "s");
+    if (nameless > 0)
+        ni_putf(t, "%s%u %s%s", named > 0 ? " and " : "", nameless,
+                nameless == 1 ? "process" : "processes", named > 0 ? " without a number" : "");
+    if (last)
+        return;
+    if (log->n_rank > 0 || log->version != 0)
         ni_put(t, "no rank named");
     else
-        ni_putf(t, "no line of NCCL in %u lines", (unsigned)log->lines);
+        ni_putf(t, "no line from NCCL in %u lines", (unsigned)log->lines);
 }
 
 /* Puts NCCL's version: that of the first rank that has one, else that of the log. */
@@ -521,7 +540,7 @@ static void put_network_of_job(struct ni_text *t, struct ni_log *log)
 {
     const unsigned local = mark(log, LOCAL), rdma = mark(log, RDMA), sockets = mark(log, SOCKETS);
 
-    if (sockets > 0 && sockets == log->n) {
+    if (sockets > 0 && local + rdma == 0) {
         ni_put(t, ", over sockets: ");
         put_socket_reason(t, log, false);
     } else if (local > 0 && local == log->n) {
@@ -529,7 +548,8 @@ static void put_network_of_job(struct ni_text *t, struct ni_log *log)
     } else if (rdma > 0) {
         put_ranks_hcas(t, log);
     } else if (log->n_rank > 0 || log->version != 0) {
-        ni_put(t, ", and the log does not say which network: NCCL_DEBUG=INFO does");
+        ni_put(t, log->info ? ", and no line says which network"
+                            : ", and the log does not show which network: set NCCL_DEBUG=INFO");
     }
 }
 
@@ -539,13 +559,14 @@ static void make_sentence(struct ni_log *log, struct ni_findings *f)
 {
     struct ni_text t = ni_text_on(log->sentence, sizeof(log->sentence));
     const unsigned sockets = mark(log, SOCKETS);
-    const bool mixed = sockets > 0 && sockets < log->n;
+    const bool mixed = sockets > 0 && mark(log, RDMA | LOCAL) > 0;
     const struct ni_finding *cause = ni_log_cause_of(f, mixed);
 
     log->cause = cause;
     if (cause)
         ni_putf(&t, "%s%s%s; ", cause->subject, cause->subject[0] ? ": " : "", cause->message);
     if (mixed) {
+        (void)mark(log, SOCKETS);
         ni_putf(&t, "%s went over sockets: ", name_them(log));
         put_socket_reason(&t, log, false);
         ni_put(&t, "; ");
@@ -566,11 +587,11 @@ void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f
     ni_log_name_ranks(log);
     sort_ranks(log);
     for (unsigned i = 0; i < log->n; i++)
-        log->order[i]->is = what_is(log, log->order[i]);
+        log->order[i]->is = flags_of(log, log->order[i]);
     if (log->n_rank == 0 && log->n_hit == 0 && log->version == 0)
-        ni_report(
-            f, NI_F_LOG_NONE, "",
-            "no `NCCL INFO` or `WARN`, no version of NCCL or RCCL, no error seen beside them");
+        ni_report(f, NI_F_LOG_NONE, "",
+                  "the log has no `NCCL INFO` or `NCCL WARN`, no version of NCCL or RCCL, and no "
+                  "error that goes with them");
     ni_log_find_owners(log);
     ni_log_report_causes(log, f);
     for (unsigned follows = 0; follows <= FOLLOWS; follows++)
@@ -583,6 +604,6 @@ void ni_log_judge(struct ni_log *log, bool rdma, bool gdr, struct ni_findings *f
     judge_settings(log, f);
     ni_log_report_unknown(log, f);
     if (log->dropped > 0)
-        ni_report(f, NI_F_FACT_TRUNCATED, "log", "%u facts had no room", log->dropped);
+        ni_report(f, NI_F_FACT_TRUNCATED, "log", "%u facts did not fit", log->dropped);
     make_sentence(log, f);
 }

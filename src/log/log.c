@@ -90,7 +90,7 @@ static int read_log(struct ni_context *ctx, struct ni_log *log, const char *path
     return 0;
 }
 
-/* The settings of `plan --json`. */
+/* Reads the settings of `plan --json`. */
 static int read_plan(struct ni_context *ctx, struct ni_log *log, const char *path)
 {
     enum { SIZE = 1 << 22 }; /* a plan of 512 HCAs has a quarter of this */
@@ -136,7 +136,7 @@ static int print_log_report(struct ni_context *ctx, const struct ni_log *log)
     return ni_print_long(ctx, &text);
 }
 
-/* The file of --plan, then each log. 0, or an exit status after saying what is wrong. */
+/* Reads the file of --plan, then each log. 0, or an exit status after saying what is wrong. */
 static int read_logs(struct ni_context *ctx, struct ni_log *log)
 {
     static char dash[] = "-", *const standard[] = {dash, NULL};
@@ -157,7 +157,7 @@ int ni_cmd_log(struct ni_context *ctx)
     int r = ctx->options.secure ? ni_caps_forsake(0) : 0;
 
     if (r < 0)
-        return ni_caps_stay(ctx, r);
+        return ni_refuse_caps(ctx, r);
     log = calloc(1, sizeof(*log)); /* 5 MiB, of which a job of 512 ranks uses one */
     if (!log)
         return fail_to_read(ctx, "log");

@@ -40,7 +40,7 @@ const char *const ni_log_cause[NI_F_COUNT] = {
     [NI_F_GDR_UNAVAILABLE] = "the HCA has neither a peer memory module nor DMA-BUF",
     [NI_F_GID_SEARCH_WRONG] = "the type of a GID cannot be read; before 2.26.2 that is fatal",
     [NI_F_GPU_HCA_FAR] = "the GPU is farther from the HCA than NCCL_NET_GDR_LEVEL allows",
-    [NI_F_GPU_NODE_MISSING] = "the container has no GPU, or not its control nodes",
+    [NI_F_GPU_NODE_MISSING] = "the container has no GPU, or lacks its control nodes",
     [NI_F_HCA_LINK_MIXED] = "one end is InfiniBand, the other RoCE",
     [NI_F_HCA_NODE_MISSING] = "the container lacks the device node, or may not open it",
     [NI_F_HCA_NONE] = "NET/IB found no device: none ACTIVE, or none that fits NCCL_IB_HCA",
@@ -50,30 +50,33 @@ const char *const ni_log_cause[NI_F_COUNT] = {
     [NI_F_IOMMU_TRANSLATED] = "the HCA could not access the memory: IOMMU or ACS",
     [NI_F_JOB_RANK_TWICE] = "the ranks do not agree about who they are",
     [NI_F_JOB_SETTING_DIFFERS] = "ranks do not send what others expect: sizes, algorithms",
-    [NI_F_LOG_ALGO] = "NCCL_ALGO and NCCL_PROTO leave nothing that can do this collective",
+    [NI_F_LOG_ALGO] = "NCCL_ALGO and NCCL_PROTO allow nothing that supports this collective",
     [NI_F_LOG_COLLECTIVE] = "the ranks called different collectives",
     [NI_F_LOG_COMM_ID] = "NCCL_COMM_ID is set, and no interface is in its subnet",
     [NI_F_LOG_CUDA] = "a call of CUDA or HIP failed",
     [NI_F_LOG_DIAG] = "NCCL's own diagnostics report a difference or a failure",
-    [NI_F_LOG_FAILED] = "NCCL gave up; why is in a WARN line before",
+    [NI_F_LOG_FAILED] = "NCCL gave up; an earlier WARN line says why",
     [NI_F_LOG_FILES] = "the process has reached its limit of open files",
     [NI_F_LOG_GPU_SHARED] = "two ranks use the same GPU",
     [NI_F_LOG_HCA_FATAL] = "the HCA or its driver reports a fault that ends the connection",
     [NI_F_LOG_HCA_PORT] = "a port changed its state, or its addresses, while the job ran",
-    [NI_F_LOG_LIBIBVERBS] = "the image has no libibverbs, or not its providers",
+    [NI_F_LOG_LIBIBVERBS] = "the image lacks libibverbs or its providers",
     [NI_F_LOG_LINES_LOST] = "Ray left out lines: channels and ranks are missing",
-    [NI_F_LOG_PEER_DIED] = "the other rank died or left, and its own log tells why",
-    [NI_F_LOG_PEER_REFUSED] = "nobody listens at the other end: not there yet, or gone",
+    [NI_F_LOG_PEER_DIED] = "the other rank died or left, and its own log says why",
+    [NI_F_LOG_PEER_REFUSED] =
+        "nobody listens at the other end: it has not started yet, or has ended",
     [NI_F_LOG_PEER_SILENT] = "the other end of an RDMA connection does not answer",
-    [NI_F_LOG_PEER_STRANGER] = "what connected is no rank of this job, or on another network",
+    [NI_F_LOG_PEER_STRANGER] = "what connected is not a rank of this job, or is on another network",
     [NI_F_LOG_PEER_UNREACHABLE] = "the other end cannot be reached",
-    [NI_F_LOG_PORT] = "the port of the job's store is in use, or not to be had",
+    [NI_F_LOG_PORT] = "the port of the job's store is in use, or may not be used",
     [NI_F_LOG_RAILS_DIFFER] = "the nodes have different numbers of HCAs",
-    [NI_F_LOG_RANKS_MISSING] = "not all processes came to the job's store in time",
-    [NI_F_LOG_RDMA_REMOTE] = "the other end refused the access: something of it was gone",
-    [NI_F_LOG_RENDEZVOUS] = "the launcher's rendezvous failed: rank 0 died, or its address",
+    [NI_F_LOG_RANKS_MISSING] = "not all processes reached the job's store in time",
+    [NI_F_LOG_RDMA_REMOTE] = "the other end refused the access: something there was already gone",
+    [NI_F_LOG_RENDEZVOUS] =
+        "the launcher's rendezvous failed: rank 0 died, or its address is wrong",
     [NI_F_LOG_SOCKETS] = "the network plugin's libfabric has only TCP",
-    [NI_F_LOG_TIMEOUT] = "a collective did not end in time: a rank is gone or elsewhere",
+    [NI_F_LOG_TIMEOUT] =
+        "a collective did not end in time: a rank is gone or in another collective",
     [NI_F_LOG_VERSION_DIFFERS] = "ranks of one job have different versions of NCCL",
     [NI_F_MEMLOCK_TOO_LOW] = "the limit of locked memory is too low",
     [NI_F_RDMA_CGROUP_LOW] = "the container has used up its RDMA cgroup limit",
@@ -84,7 +87,8 @@ const char *const ni_log_cause[NI_F_COUNT] = {
     [NI_F_USER_SOCKET_NONE] = "no usable interface fits NCCL_SOCKET_IFNAME",
     [NI_F_USER_TOPO_UNREADABLE] = "NCCL cannot use the file that NCCL_TOPO_FILE names",
     [NI_F_USER_VALUE_IGNORED] = "NCCL does not know this value, and stops",
-    [NI_F_VERBS_CONNECT] = "a GID is wrong here or there, or no way leads to the other end",
+    [NI_F_VERBS_CONNECT] =
+        "a GID is wrong at one of the two ends, or there is no route to the other end",
     [NI_F_VERBS_DMABUF] = "the RDMA driver cannot register GPU memory as DMA-BUF",
     [NI_F_VERBS_GID] = "the GID index is beyond the table",
 };
@@ -233,6 +237,7 @@ const struct ni_pattern ni_patterns[] = {
     PROGRAM("PG GUID %s Rank %d]%{work sequence id: }%d PG status: last enqueued work: %d",
             "torch 2.5-2.11", GROUP),
     PROGRAM("ast enqueued NCCL work: %d, last completed", "torch 2.3-2.11", CALLED),
+    PROGRAM("An unbatched P2P op (send/recv) was called", "log torch 2.11", P2P),
     PROGRAM("Root Cause (first observed failure)", "torch 1.9-2.11", FIRST),
     PROGRAM("rank      : %d (local_rank: ", "torch 1.9-2.11", RANK),
     PROGRAM("exitcode  : %d (pid: %d)", "torch 1.9-2.11", EXITCODE),
@@ -300,14 +305,31 @@ bool ni_log_is_consequence(struct ni_span text)
     return false;
 }
 
+const char *ni_log_meaning(const char *exception)
+{
+    static const char unwritten[] =
+        "torch could not write a file: mostly no space left on the disk, or in its quota";
+    static const char *const words[][2] = {
+        {"basic_ios::clear: iostream error", unwritten},
+        {"PytorchStreamWriter failed writing file", unwritten},
+        /* caffe2/serialize/inline_container.cc: the archive is shorter than what was written */
+        {". unexpected pos ", unwritten},
+    };
+
+    for (size_t i = 0; i < NI_COUNT(words); i++)
+        if (strstr(exception, words[i][0]))
+            return words[i][1];
+    return NULL;
+}
+
 /* The place of a word in a line: no word begins between `from` and `at`. */
 struct next {
     const char *from, *at;
 };
 
-/* Returns the first place of the word at p or later; the end: there is none. A search begins after
-   the last one, so a line costs a step for each of its bytes and words, however often a pattern
-   begins in it. */
+/* Returns the first place of the word at p or later; the end: there is none. *next keeps the last
+   answer, which holds for each p from the begin of that search to the place found. So a line costs
+   a step for each of its bytes and words, however often a pattern begins in it. */
 static const char *find_word(struct next *next, struct ni_span word, const char *p, const char *end)
 {
     if (!next->from || p < next->from || p > next->at) {

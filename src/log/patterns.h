@@ -35,6 +35,7 @@ enum ni_log_program {
     NI_PROGRAM_SHORT,    /* the same without elements */
     NI_PROGRAM_GROUP,    /* its group, rank in it, number, last called */
     NI_PROGRAM_CALLED,   /* the last called */
+    NI_PROGRAM_P2P,      /* a send or a receive makes a communicator of its own */
     NI_PROGRAM_FIRST,    /* torchrun's root cause follows */
     NI_PROGRAM_RANK,     /* the rank to which the next lines belong */
     NI_PROGRAM_EXITCODE, /* its exit status, and pid */
@@ -108,6 +109,10 @@ unsigned ni_patterns_find(const char *p, const char *end, struct ni_found found[
 
 /* Returns true if the text only says that another rank or NCCL failed; NCCL's own lines say why. */
 bool ni_log_is_consequence(struct ni_span text);
+
+/* Returns what an exception means whose own words do not say it, a sentence without a full stop;
+   NULL: its words do. */
+const char *ni_log_meaning(const char *exception);
 
 /* Returns true if that network is sockets. tcp: libfabric has nothing else. */
 bool ni_log_is_sockets(struct ni_span network, bool tcp);

@@ -365,9 +365,15 @@ static void take_term(const struct ni_log_line *l, const struct ni_found *f)
     note->quote = quote(l, (struct ni_span){f->at, (size_t)(l->end - f->at)});
 }
 
-static void note_signal(const struct ni_log_line *l, const struct ni_found *f, int number)
+/* Notes a signal that the words of the row stand for. */
+static void note_signal(const struct ni_log_line *l, const struct ni_found *f)
 {
-    int rank = -1;
+    int rank = -1, number = 11;
+
+    if (f->row->flags == NI_PROGRAM_SIGNAL_7)
+        number = 7;
+    else if (f->row->flags == NI_PROGRAM_SIGNAL_9)
+        number = 9;
     const ni_log_text stream = ni_log_stream(l->log, l->p, f->at, &rank);
 
     (void)note_end(l, f->at, stream, rank, -1, -number);
@@ -379,6 +385,18 @@ static void note_thrown(const struct ni_log_line *l, const struct ni_found *f)
     const ni_log_text stream = ni_log_stream(l->log, l->p, f->at, &rank);
 
     note_exception(l, stream, rank, (struct ni_span){f->at, (size_t)(l->end - f->at)});
+}
+
+/* Notes that a rank sends or receives, from a line that names the rank. */
+static void note_p2p(const struct ni_log_line *l, const struct ni_found *f)
+{
+    int rank = -1;
+    struct ni_log_note *note;
+
+    (void)ni_log_stream(l->log, l->p, f->at, &rank);
+    note = rank < 0 ? NULL : new_note(l, NI_SAID_P2P, 0, rank, 0);
+    if (note)
+        note->quote = quote(l, (struct ni_span){f->at, (size_t)(l->end - f->at)});
 }
 
 static void note_task(const struct ni_log_line *l, const struct ni_found *f)
@@ -416,6 +434,9 @@ void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f)
     case NI_PROGRAM_CALLED:
         note_called(l, f, (struct ni_span){"", 0}, c[0]);
         break;
+    case NI_PROGRAM_P2P:
+        note_p2p(l, f);
+        break;
     case NI_PROGRAM_FIRST:
         log->launcher.first = true;
         break;
@@ -439,13 +460,9 @@ void ni_log_take_program(const struct ni_log_line *l, const struct ni_found *f)
         (void)note_end(l, f->at, 0, signed_number(c[0]), -1, -signed_number(c[3]));
         break;
     case NI_PROGRAM_SIGNAL_7:
-        note_signal(l, f, 7);
-        break;
     case NI_PROGRAM_SIGNAL_9:
-        note_signal(l, f, 9);
-        break;
     case NI_PROGRAM_SIGNAL_11:
-        note_signal(l, f, 11);
+        note_signal(l, f);
         break;
     }
 }

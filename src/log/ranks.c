@@ -13,11 +13,25 @@ void ni_log_put_range(struct ni_text *t, int from, int last)
         ni_putf(t, "%s%d", last > from + 1 ? "-" : ", ", last);
 }
 
+void ni_log_put_missing(struct ni_text *t, const struct ni_log *log)
+{
+    const int size = log->n > 0 ? log->order[log->n - 1]->size : 0;
+    int next = 0;
+
+    for (unsigned i = 0; i <= log->n; i++) {
+        const int rank = i < log->n ? log->order[i]->rank : size;
+
+        if (rank > next)
+            ni_log_put_range(t, next, rank - 1);
+        next = rank >= next ? rank + 1 : next;
+    }
+}
+
 void ni_log_put_ranks(struct ni_text *t, const struct ni_log *log, unsigned mark)
 {
     enum { HOSTS = 4 };
     ni_log_text host[HOSTS + 1];
-    unsigned n = 0, hosts = 0;
+    unsigned n = 0, named = 0, hosts = 0;
     struct ni_text list = NI_TEXT(160);
     int from = -1, last = -1;
 
@@ -28,6 +42,7 @@ void ni_log_put_ranks(struct ni_text *t, const struct ni_log *log, unsigned mark
         if (r->mark != mark)
             continue;
         n++;
+        named += r->rank >= 0;
         if ((r->rank != last && r->rank != last + 1) || from < 0) {
             ni_log_put_range(&list, from, last);
             from = r->rank;
@@ -40,7 +55,7 @@ void ni_log_put_ranks(struct ni_text *t, const struct ni_log *log, unsigned mark
     }
     ni_log_put_range(&list, from, last);
     if (list.len > 0)
-        ni_putf(t, "rank%s %s%s", n == 1 ? "" : "s", list.buf, list.cut ? "..." : "");
+        ni_putf(t, "rank%s %s%s", named == 1 ? "" : "s", list.buf, list.cut ? "..." : "");
     else if (n > 0)
         ni_putf(t, "%u process%s", n, n == 1 ? "" : "es");
     for (unsigned k = 0; k < hosts; k++) {

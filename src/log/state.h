@@ -42,6 +42,7 @@ enum ni_log_said {
     NI_SAID_TERM,      /* the launcher itself was ended by a signal */
     NI_SAID_WAIT,      /* torch's watchdog: a collective that did not end in time */
     NI_SAID_BROKEN,    /* a collective that an error ended */
+    NI_SAID_P2P,       /* torch makes a communicator for a send or a receive */
     NI_SAID_DONE       /* the number of the last collective that the rank called */
 };
 
@@ -106,8 +107,13 @@ struct ni_log_rank {
     bool several; /* communicators with different commIds: other ranks of the job may have others */
     bool started, complete, connected, ended;
     bool aborted; /* ncclCommAbort, or an exit without ncclCommDestroy */
+    /* a further communicator whose initialisation has begun and not ended; 0: none */
+    ni_log_text begun, begun_job; /* its pointer, its commId */
+    int begun_size;
+    struct ni_log_quote begun_at;
     /* ---- by ni_log_judge ---- */
     const struct ni_log_note *exception, *end, *wait; /* its first notes; NULL: none */
+    const struct ni_log_note *p2p;                    /* likewise */
     int called;        /* the last collective that it called; -1: not told */
     ni_log_text group; /* group of the collective in which it waits; 0: not known */
     unsigned is, mark;
@@ -134,6 +140,7 @@ struct ni_log {
     uint64_t line; /* number of the present line in the file */
     uint64_t lines;
     bool rccl;
+    bool info;           /* it has a line of NCCL_DEBUG=INFO */
     ni_log_text version; /* version in a line that names no process */
     ni_log_text name[NI_LOG_NAMES],
         plan[NI_LOG_NAMES]; /* the variables, from 1, and the values of the plan */

@@ -59,7 +59,7 @@ static struct ni_log_rank *add_rank(struct ni_log *log, int dev)
     return r;
 }
 
-/* "host:pid" */
+/* Finds or adds the process with this name, "host:pid". */
 static struct ni_log_rank *process_of(const struct ni_log_line *l, struct ni_span name)
 {
     struct ni_log *log = l->log;
@@ -262,6 +262,27 @@ static void take_hcas(struct ni_log_line *l, struct ni_span s)
         l->by->hcas = ni_log_keep(l->log, ni_span_of(t.buf));
 }
 
+/* Remembers a further communicator of the GPU from its start to its end: a rank may wait in it for
+   one that never comes. */
+static void take_further(const struct ni_log_line *l, struct ni_log_rank *r,
+                         const struct ni_span *c, ni_log_text job)
+{
+    const ni_log_text comm = ni_log_keep(l->log, c[0]);
+    const size_t n = (size_t)(c[4].p + c[4].n - c[0].p);
+
+    if (comm == r->begun && has(c[4], "COMPLETE"))
+        r->begun = 0;
+    if (!has(c[4], "Init START") || !r->complete || parse_number(c[2]) > r->size)
+        return;
+    r->begun = comm;
+    r->begun_job = job; /* ncclCommSplit names none */
+    r->begun_size = parse_number(c[2]);
+    r->begun_at = (struct ni_log_quote){
+        .file = l->log->file,
+        .text = ni_log_keep(l->log, (struct ni_span){c[0].p, n < 200 ? n : 200}),
+        .line = (uint32_t)l->log->line};
+}
+
 /* Takes a communicator; a smaller one of the same GPU is a part of the job. */
 static void take_comm(struct ni_log_line *l, const struct ni_span *c)
 {
@@ -272,6 +293,7 @@ static void take_comm(struct ni_log_line *l, const struct ni_span *c)
     if (!r)
         return;
     r->several |= job != 0 && r->job != 0 && job != r->job;
+    take_further(l, r, c, job);
     if (size < r->size)
         return;
     if (size > r->size) {
@@ -294,7 +316,8 @@ static void take_comm(struct ni_log_line *l, const struct ni_span *c)
 }
 
 /* Takes a channel: "IB/0/GDRDMA/Shared", "IB/3(7)/GDRDMA(PCI)", "AWS Libfabric/0/GDRDMA", "IB/0
-   comm 0x1 nRanks 02" are network and HCA, the rank that sends for this one, and further words. */
+   comm 0x1 nRanks 02" are network and HCA, the rank that sends for this one, and further words. c:
+   the words of "Channel %s : %d[%s -> %d[%s %s via NET/%r", from the number of the channel on. */
 static void take_channel(struct ni_log_line *l, const struct ni_span *c)
 {
     const int rank = parse_number(c[c[5].n == 6 ? 1 : 3]); /* [send] or [receive] */
@@ -453,10 +476,12 @@ static const char *kept_text(struct ni_log *log, struct ni_span s)
 
 /* ---- a line ---- */
 
-/* The first warning of a process, and its last line until it has a communicator. */
+/* Keeps the first warning of a process, and its last line until it has a communicator. */
 static void take_words(struct ni_log_line *l, bool known)
 {
     struct ni_log_rank *p = l->by;
+
+    l->log->info |= l->info;
     const struct ni_span message =
         ni_trim((struct ni_span){l->message, (size_t)(l->end - l->message)});
     size_t n = message.n < sizeof(p->last) ? message.n : sizeof(p->last) - 1;

@@ -53,8 +53,8 @@ static struct ni_allocation *new_allocation(struct ni_probe *p, const char *from
     struct ni_inventory *inv = p->inv;
 
     if (inv->n_allocation == NI_MAX_ALLOCATION) {
-        ni_report(p->f, NI_F_ALLOC_TOO_MANY, from,
-                  "more than %d device ids; the rest is not looked at", NI_MAX_ALLOCATION);
+        ni_report(p->f, NI_F_ALLOC_TOO_MANY, from, "more than %d device ids; the rest is ignored",
+                  NI_MAX_ALLOCATION);
         return NULL;
     }
     struct ni_allocation *c = &inv->allocation[inv->n_allocation++];
@@ -64,7 +64,7 @@ static struct ni_allocation *new_allocation(struct ni_probe *p, const char *from
     ni_copy(c->id, sizeof(c->id), id);
     if (by == NI_BY_NOTHING)
         ni_report(p->f, NI_F_ALLOC_ID_INVALID, c->from,
-                  "`%s` is no PCI address and no auxiliary name", c->id);
+                  "`%s` is neither a PCI address nor an auxiliary name", c->id);
     return c;
 }
 
@@ -82,8 +82,8 @@ void ni_add_allocation_name(struct ni_probe *p, const char *from, const char *na
         (void)new_allocation(p, from, NI_BY_NAME, name, ni_class_bdf(p, name));
 }
 
-/* "0000:03:00.2,0000:23:00.2". The separator was a blank, then ';', in the first versions of the
-   plugin. */
+/* Splits a list, "0000:03:00.2,0000:23:00.2". In the first versions of the plugin the separator was
+   a blank, then ';'. */
 void ni_add_allocations(struct ni_probe *p, const char *from, const char *list)
 {
     static const char separators[] = ",; ";
@@ -114,5 +114,5 @@ void ni_note_rdma_dev(struct ni_probe *p, struct ni_allocation *c, const char *f
         ni_report(p->f, NI_F_ALLOC_INFO_INVALID, from, "the RDMA device of %s has no name", c->id);
     else
         ni_report(p->f, NI_F_ALLOC_INFO_INVALID, from,
-                  "the RDMA device of %s has a name that no device can have: `%.40s`", c->id, name);
+                  "the name of the RDMA device of %s is invalid: `%.40s`", c->id, name);
 }

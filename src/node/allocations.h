@@ -22,7 +22,7 @@ struct ni_device_id {
 };
 struct ni_device_id ni_parse_device_id(struct ni_span s);
 
-/* The allocation with that id; NULL. */
+/* Finds the allocation with that id; NULL. */
 struct ni_allocation *ni_find_allocation(struct ni_probe *p, const struct ni_device_id *id);
 /* Adds the id, or finds it. An id whose form is not known is reported, and kept. NULL: no room. */
 struct ni_allocation *ni_add_allocation(struct ni_probe *p, const char *from,

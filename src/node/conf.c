@@ -141,11 +141,10 @@ static void read_conf(struct ni_probe *p, const struct library *lib, const char 
         conf_line(&c, line);
     /* 2.30.3 strips the CR (misc/param.cc setEnvFile). Numbers are right with it, too. */
     if (c.crlf)
-        ni_report(
-            p->f, NI_F_CONF_CRLF, c.file,
-            "lines end in CR LF, and %s before 2.30.3 keeps the CR in each value: an interface "
-            "or HCA of that name does not exist, and the job dies or goes without RDMA",
-            lib->name);
+        ni_report(p->f, NI_F_CONF_CRLF, c.file,
+                  "lines end in CR LF, and %s before 2.30.3 keeps the CR in each value: no "
+                  "interface or HCA has such a name, and the job dies or runs without RDMA",
+                  lib->name);
 }
 
 /* ---- the user's home ---- */
@@ -230,8 +229,8 @@ static void read_homes(struct ni_probe *p, const struct library *lib)
     const char *odd = odd_one(inv->conf + first, inv->n_conf - first);
     if (odd)
         ni_report(p->f, NI_F_CONF_HOME_DIFFERS, odd,
-                  "%s 2.30.3 and later reads %s ($HOME), older ones %s (/etc/passwd); nothing is "
-                  "exported for what either sets",
+                  "%s 2.30.3 and later reads %s ($HOME), older versions read %s (/etc/passwd); "
+                  "nccl-init sets nothing that one of them sets",
                   lib->name, now[0] ? now : "no file", before[0] ? before : "no file");
 }
 
@@ -251,11 +250,10 @@ static void read_named(struct ni_probe *p, const struct library *lib, const char
     char more[32] = "";
     if (others > 0)
         (void)ni_format(more, sizeof(more), " and %u more", others);
-    ni_report(
-        p->f, NI_F_CONF_FILE_OLD, lib->named_by,
-        "%s before 2.23.4 does not read %s: it goes without %s%s, which nccl-init leaves alone "
-        "because of that file",
-        lib->name, inv->conf[first].file, inv->conf[first].name, more);
+    ni_report(p->f, NI_F_CONF_FILE_OLD, lib->named_by,
+              "%s before 2.23.4 does not read %s: it runs without %s%s, which nccl-init leaves "
+              "alone because of that file",
+              lib->name, inv->conf[first].file, inv->conf[first].name, more);
 }
 
 static void read_library(struct ni_probe *p, const struct library *lib)

@@ -20,7 +20,7 @@
 #include "node/read.h"
 #include "sysroot/root.h"
 
-/* The UUID of a function. ABSENT: it has none. */
+/* Reads the UUID of a function. ABSENT: it has none. */
 static enum ni_known read_uuid(struct ni_probe *p, struct ni_bdf at, char uuid[NI_VPD_UUID])
 {
     char bdf[NI_BDF_TEXT], path[NI_PATH];
@@ -81,10 +81,9 @@ static void find_function(struct ni_probe *p, struct ni_hca *h, const struct fun
     else
         (void)ni_format(path, sizeof(path), "sys/bus/pci/devices/%s/%s", ni_bdf_text(port, bdf),
                         h->is_vf ? "vpd" : "vpd, or physfn");
-    ni_report(
-        p->f, NI_F_FACT_UNREADABLE, path,
-        "it has no UUID that can be read: which Data Direct function is that of %s is unknown",
-        h->name);
+    ni_report(p->f, NI_F_FACT_UNREADABLE, path,
+              "its UUID cannot be read; it is unknown which Data Direct function belongs to %s",
+              h->name);
 }
 
 void ni_probe_data_direct(struct ni_probe *p)

@@ -173,7 +173,7 @@ static struct ni_probe *begin_probe(const struct ni_root *root, const struct ni_
     p->inv = inv;
     p->f = f;
     p->lost = false;
-    p->nodes = root->kind == NI_ROOT_LIVE || ni_exists(p->root, "dev") != -ENOENT;
+    p->has_dev = root->kind == NI_ROOT_LIVE || ni_exists(p->root, "dev") != -ENOENT;
     return p;
 }
 

@@ -187,7 +187,8 @@ static void read_gid_table(struct ni_probe *p, struct ni_port *port, const struc
             return;
         }
     }
-    ni_report(p->f, NI_F_FACT_TRUNCATED, dir->path, "GID table longer than %d", NI_GID_TABLE);
+    ni_report(p->f, NI_F_FACT_TRUNCATED, dir->path, "the GID table has more than %d entries",
+              NI_GID_TABLE);
 }
 
 static bool has_gids(const struct ni_inventory *inv, const struct ni_port *port)

@@ -45,7 +45,7 @@ static void read_gpu_info(struct ni_probe *p, enum ni_need need, struct ni_gpu *
             g->minor = (int)v;
     }
     if (g->minor < 0 || !g->model[0] || !g->uuid[0])
-        ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "it tells no model, UUID or minor number");
+        ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "it has no model, UUID or minor number");
 }
 
 static void add_gpu(struct ni_probe *p, const struct ni_gpu *gpu)
@@ -90,14 +90,15 @@ static int try_node(struct ni_probe *p, const char *name)
     return err;
 }
 
-/* Finds the /dev/nvidiaN of the container, as bits. Returns how many there are. */
+/* Finds the /dev/nvidiaN of the container, as bits, and tries to open them. Returns their number.
+   */
 static unsigned nvidia_nodes(struct ni_probe *p, uint64_t *ret_minors)
 {
     unsigned n = 0;
     bool any_opens = false;
 
     *ret_minors = 0;
-    if (!p->nodes && ni_exists(p->root, "%s", gpus_dir) == -ENOENT)
+    if (!p->has_dev && ni_exists(p->root, "%s", gpus_dir) == -ENOENT)
         return 0;
     ni_read_names(p, p->root, NI_REQUIRED, &p->names, "dev");
     for (unsigned i = 0; i < p->names.n; i++) {
@@ -163,10 +164,10 @@ static bool probe_nvidia(struct ni_probe *p)
     p->inv->gdr.gpus_lost = nodes > gpus;
     if (nodes > gpus)
         ni_report(p->f, NI_F_FACT_UNREADABLE, numbered ? gpus_dir : driver_dir,
-                  "%u GPUs for %u device nodes", gpus, nodes);
+                  "%u GPUs are listed for %u device nodes", gpus, nodes);
     else if (nodes < gpus && !numbered)
         ni_report(p->f, NI_F_FACT_UNREADABLE, gpus_dir,
-                  "which of %u GPUs the %u device nodes are is not told; all count", gpus, nodes);
+                  "cannot match %u device nodes to %u GPUs; all are counted", nodes, gpus);
     const bool all = !numbered || nodes >= gpus;
     for (unsigned i = 0; i < gpus; i++) {
         struct ni_gpu g = {.bdf = gpu[i], .minor = -1};

@@ -7,9 +7,13 @@
 
 #include "node/read.h"
 
-bool ni_has_amd(struct ni_probe *p);       /* the container has AMD's compute node */
-void ni_probe_gpus(struct ni_probe *p);    /* also the first way of GPUDirect RDMA that is there */
-void ni_probe_all_gdr(struct ni_probe *p); /* all ways of GPUDirect RDMA */
+/* Returns true if the container has AMD's compute node. */
+bool ni_has_amd(struct ni_probe *p);
+/* Adds the pod's GPUs, and the first way of GPUDirect RDMA that the node has. */
+void ni_probe_gpus(struct ni_probe *p);
+/* Adds all ways of GPUDirect RDMA. */
+void ni_probe_all_gdr(struct ni_probe *p);
+/* Adds the numbers and UUIDs by which launchers name GPUs. */
 void ni_probe_gpu_ids(struct ni_probe *p);
 
 #endif

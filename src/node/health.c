@@ -43,8 +43,9 @@ static void read_counters(struct ni_probe *p, struct ni_port *port)
     }
 }
 
-/* "Global tclass=106", then rules by address; without it none is forced (MLNX_OFED and DOCA only,
-   mlx5_ib traffic_class_show). */
+/* Reads the traffic class that the driver forces, from "Global tclass=106", which stands before
+   rules by address; without that line the driver forces none (MLNX_OFED and DOCA only, mlx5_ib
+   traffic_class_show). */
 static void read_traffic_class(struct ni_probe *p, const struct ni_dir *hca, struct ni_port *port)
 {
     static const char global[] = "Global tclass=";
@@ -78,7 +79,8 @@ static void probe_hca(struct ni_probe *p, struct ni_hca *h)
     ni_dir_close(&dir);
 }
 
-/* "mlx5_0 hca_handle=2 hca_object=max" (kernel/cgroup/rdma.c rdmacg_resource_read). */
+/* Reads the limits of the RDMA cgroup, "mlx5_0 hca_handle=2 hca_object=max" (kernel/cgroup/rdma.c
+   rdmacg_resource_read). */
 static void probe_cgroup(struct ni_probe *p)
 {
     enum { PREFIX = sizeof("hca_handle=") - 1 };
@@ -139,7 +141,8 @@ static void probe_link(struct ni_probe *p, struct ni_bdf at, const struct ni_pci
     }
 }
 
-/* drivers/iommu/iommu.c iommu_group_show_type, since Linux 4.11. */
+/* Reads the type of the IOMMU group (drivers/iommu/iommu.c iommu_group_show_type, since Linux
+   4.11). */
 static void probe_iommu(struct ni_probe *p, struct ni_bdf at, struct ni_iommu *ret)
 {
     static const char *const types[] = {"identity", "DMA",       "DMA-FQ",
@@ -224,7 +227,7 @@ static void probe_cmdline(struct ni_probe *p)
     }
 }
 
-/* "12345.67 ..." */
+/* Parses the whole seconds of "12345.67 ...". */
 static bool parse_uptime(const char *text, int64_t *ret)
 {
     return ni_parse_int((struct ni_span){text, strcspn(text, ".")}, INT32_MAX, ret);

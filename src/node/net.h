@@ -5,9 +5,11 @@
 
 #include "node/read.h"
 
-void ni_probe_addresses(struct ni_probe *p); /* IPv4 */
-void ni_probe_routes(struct ni_probe *p);    /* also gives the addresses their interfaces */
-void ni_probe_ipv6(struct ni_probe *p);      /* addresses and default route */
+/* Read IPv4 addresses; IPv4 routes, which give the addresses their interfaces. */
+void ni_probe_addresses(struct ni_probe *p);
+void ni_probe_routes(struct ni_probe *p);
+/* Read IPv6 addresses and the default route; all IPv6 routes. */
+void ni_probe_ipv6(struct ni_probe *p);
 void ni_probe_routes6(struct ni_probe *p);
 /* Adds the interface, or finds it. Its index; -1: no room, or no name. */
 int ni_add_netdev(struct ni_probe *p, const char *name);

@@ -8,7 +8,7 @@
 
 /* Reads the chain of functions from the link at `path` below the root. */
 void ni_probe_chain(struct ni_probe *p, struct ni_pci *pci, const char *path);
-/* The PCI address of an RDMA device; NI_LAST_BDF when it has none. */
+/* Returns the PCI address of an RDMA device; NI_LAST_BDF: it has none. */
 struct ni_bdf ni_class_bdf(struct ni_probe *p, const char *name);
 void ni_probe_numa(struct ni_probe *p);
 

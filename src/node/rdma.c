@@ -65,7 +65,7 @@ static void add_ports(struct ni_probe *p, int hca, const struct ni_dir *hca_dir)
         state = ni_read_num(p, &dir, NI_OPTIONAL, ni_parse_state, "state");
         if (state.known == NI_ABSENT) {
             if (num == 1) /* each HCA has a port 1 */
-                ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "there is no first port");
+                ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "port 1 is missing");
             return;
         }
         if (inv->n_port == NI_MAX_PORT) {
@@ -167,7 +167,7 @@ static void probe_node(struct ni_probe *p, struct ni_hca *h, const struct ni_dir
     static const char dev[] = "/dev/infiniband/";
     const struct ni_allocation *c = &p->inv->allocation[h->allocation];
 
-    if (!p->nodes)
+    if (!p->has_dev)
         return;
     if (c->source == NI_SRC_UVERBS) { /* that source has opened the node */
         h->uverbs.known = NI_KNOWN;
@@ -288,7 +288,8 @@ void ni_resolve_allocation(struct ni_probe *p, int allocation)
         const bool there = ni_exists(p->root, "%s", function.path) == 0;
 
         ni_report(p->f, there ? NI_F_ALLOC_NOT_RDMA : NI_F_ALLOC_NO_DEVICE, c->id,
-                  there ? "given by %s, has no RDMA device" : "given by %s, is not in sysfs",
+                  there ? "given by %s, but has no RDMA device"
+                        : "given by %s, but is not in sysfs",
                   c->from);
         c->not_rdma = there && is_nic(p, c);
     }

@@ -11,9 +11,9 @@
 
 void ni_resolve_allocation(struct ni_probe *p, int allocation);
 void ni_probe_visible(struct ni_probe *p);
-/* NI_NEED_UNMERGED, NI_NEED_PFS, NI_NEED_RATES. */
+/* Adds facts of HCAs: NI_NEED_UNMERGED, NI_NEED_PFS, NI_NEED_RATES. */
 void ni_probe_hcas(struct ni_probe *p, unsigned needs);
-/* uverbsN; its RDMA device. */
+/* Returns true for the name uverbsN; reads the name of its RDMA device. */
 bool ni_is_uverbs(const char *node);
 enum ni_known ni_read_ibdev(struct ni_probe *p, enum ni_need need, const char *node,
                             char ibdev[NI_DEV_NAME]);

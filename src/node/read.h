@@ -41,7 +41,7 @@ struct ni_probe {
     struct ni_findings *f;
     enum ni_source source;  /* the source that is asked now */
     bool lost;              /* a source could not be read: no weaker one may decide */
-    bool nodes;             /* device nodes count: on "/", and where the root has a dev/ */
+    bool has_dev;           /* the root shows device nodes: it is "/", or it has a dev/ */
     char path[2 * NI_PATH]; /* of the file that was read last, for findings about it */
     /* Listings, so that no prober needs 80 KiB of its own. Code that iterates over `names` may call
        code that lists into `inner`, and that may call code that lists into `files`; never the other
@@ -76,12 +76,13 @@ bool ni_line(char **rest, char **ret);
 enum ni_known ni_is_there(struct ni_probe *p, const char *fmt, ...) NI_PRINTF(2, 3);
 struct ni_num ni_read_num(struct ni_probe *p, const struct ni_dir *dir, enum ni_need need,
                           ni_parse_fn *parse, const char *fmt, ...) NI_PRINTF(5, 6);
-bool ni_parse_int(struct ni_span s, int64_t max, int64_t *ret); /* digits alone */
-bool ni_parse_number(const char *text, int64_t *ret);           /* a sign allowed */
-bool ni_parse_0x(const char *text, int64_t *ret);               /* "0x15b3": 4, 6 or 16 digits */
-/* "4: ACTIVE" (drivers/infiniband/core/sysfs.c state_show) */
+/* Parse a number: of digits alone; with a sign or without; "0x15b3", with 4, 6 or 16 digits. */
+bool ni_parse_int(struct ni_span s, int64_t max, int64_t *ret);
+bool ni_parse_number(const char *text, int64_t *ret);
+bool ni_parse_0x(const char *text, int64_t *ret);
+/* Parses the number of "4: ACTIVE" (drivers/infiniband/core/sysfs.c state_show). */
 bool ni_parse_state(const char *text, int64_t *ret);
-/* "400 Gb/sec (4X NDR)", "2.5 GT/s PCIe", in thousandths */
+/* Parses the rate of "400 Gb/sec (4X NDR)", "2.5 GT/s PCIe", in thousandths. */
 bool ni_parse_rate(const char *text, int64_t *ret);
 /* Parses "7", "unlimited" or "max"; anything else is NI_BAD. */
 struct ni_num ni_num_of(struct ni_span word);

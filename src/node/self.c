@@ -105,16 +105,16 @@ void ni_probe_self(struct ni_probe *p)
     if (limits != NI_KNOWN)
         self->memlock_soft.known = self->memlock_hard.known = limits;
     else if (self->memlock_soft.known != NI_KNOWN || self->memlock_hard.known != NI_KNOWN)
-        ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "it tells no limit of locked memory");
+        ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "it has no locked-memory line");
     const enum ni_known status = read_self(p, "proc/self/status", &caps);
     if (status != NI_KNOWN || caps >= ALL_CAPS)
         self->caps_known = status;
     else
-        ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "it tells no capabilities");
+        ni_report(p->f, NI_F_FACT_UNREADABLE, p->path, "it has no capability lines");
     probe_user_namespace(p);
 }
 
-/* "5.14.0-570.el9.x86_64" */
+/* Reads the version of the kernel, "5.14.0-570.el9.x86_64". */
 void ni_probe_kernel(struct ni_probe *p)
 {
     struct ni_self *self = &p->inv->self;

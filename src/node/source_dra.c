@@ -126,9 +126,9 @@ static json_t *first_known(const struct walk *w, const char *text)
     }
     if (n > 0)
         ni_report(f, NI_F_ALLOC_INFO_INVALID, w->path,
-                  "no apiVersion that this nccl-init knows: `%s`", skipped);
+                  "this nccl-init does not know its apiVersion: `%s`", skipped);
     else
-        note_pending(w, "it is empty: the driver has not yet written it");
+        note_pending(w, "it is empty: the driver has not written it yet");
     return NULL;
 }
 
@@ -140,7 +140,7 @@ static struct ni_allocation *add_id(struct walk *w, const struct ni_device_id *i
     struct ni_allocation *c = ni_find_allocation(p, id);
 
     if (c && c >= &p->inv->allocation[w->old_allocation])
-        ni_report(p->f, NI_F_ALLOC_INFO_INVALID, w->path, "it names %s twice", c->id);
+        ni_report(p->f, NI_F_ALLOC_INFO_INVALID, w->path, "it has %s twice", c->id);
     return c ? c : ni_add_allocation(p, w->path, id);
 }
 
@@ -265,9 +265,9 @@ static void read_devices(struct walk *w, json_t *top)
     }
     if (w->odd)
         ni_report(w->p->f, NI_F_ALLOC_INFO_INVALID, w->path,
-                  "a request, device, attribute or address in it is not of the form");
+                  "a request, device, attribute or address in it has an invalid form");
     if (!told && json_integer_value(generation) <= 1)
-        note_pending(w, "it names a device, and no more: the driver has not yet written the rest");
+        note_pending(w, "it only names a device: the driver has not written the rest yet");
 }
 
 static void read_metadata(struct walk *w, const char *path)
@@ -279,7 +279,8 @@ static void read_metadata(struct walk *w, const char *path)
     w->old_allocation = p->inv->n_allocation;
     (void)ni_copy(p->path, sizeof(p->path), path);
     if (n == -EOVERFLOW) {
-        ni_report(p->f, NI_F_ALLOC_INFO_INVALID, w->path, "longer than %zu bytes", sizeof(p->room));
+        ni_report(p->f, NI_F_ALLOC_INFO_INVALID, w->path, "it is longer than %zu bytes",
+                  sizeof(p->room));
         return;
     }
     if (ni_note(p, NI_REQUIRED, n) != NI_KNOWN) {
@@ -381,7 +382,7 @@ static bool allocate_function(struct ni_probe *p, const struct netdev *n)
         return true;
     }
     if (known == NI_ABSENT && ni_is_there(p, "sys/class/net/%s", n->name) == NI_ABSENT) {
-        ni_report(p->f, NI_F_ALLOC_NO_DEVICE, n->name, "given by %s, is not in sysfs", n->from);
+        ni_report(p->f, NI_F_ALLOC_NO_DEVICE, n->name, "given by %s, but is not in sysfs", n->from);
         return true;
     }
     return false;
@@ -438,7 +439,7 @@ static void allocate_by_gids(struct walk *w)
     for (unsigned i = 0; i < w->n_netdev; i++) {
         if (w->netdev[i].allocation < 0)
             ni_report(p->f, NI_F_ALLOC_NOT_RDMA, w->netdev[i].name,
-                      "given by %s, has no RDMA device", w->netdev[i].from);
+                      "given by %s, but has no RDMA device", w->netdev[i].from);
     }
 }
 

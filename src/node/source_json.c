@@ -31,7 +31,7 @@ static void read_status(struct ni_probe *p, const char *from, const char *text, 
         return;
     json_t *top = ni_parse_json(p->f, from, text);
     if (top && !json_is_array(top))
-        ni_report(p->f, NI_F_ALLOC_INFO_INVALID, from, "network-status is no array");
+        ni_report(p->f, NI_F_ALLOC_INFO_INVALID, from, "network-status is not an array");
     json_array_foreach(top, i, network)
     {
         json_t *pci = json_object_get(json_object_get(network, "device-info"), "pci");

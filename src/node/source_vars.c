@@ -45,7 +45,7 @@ static bool next_variable(struct ni_probe *p, const char *prefix, struct variabl
             next = *e;
     v->n += next != NULL;
     if (v->n > MAX_VARS) {
-        ni_report(p->f, NI_F_ALLOC_TOO_MANY, prefix, "more than %d variables; the rest is not read",
+        ni_report(p->f, NI_F_ALLOC_TOO_MANY, prefix, "more than %d variables; the rest is ignored",
                   MAX_VARS);
         return false;
     }
@@ -88,7 +88,8 @@ static void read_device_info(struct ni_probe *p, const char *var, const char *te
     json_object_foreach(top, key, providers)
     {
         if (!json_is_object(providers)) {
-            ni_report(p->f, NI_F_ALLOC_INFO_INVALID, var, "value of `%.40s` is no object", key);
+            ni_report(p->f, NI_F_ALLOC_INFO_INVALID, var, "the value of `%.40s` is not an object",
+                      key);
             continue;
         }
         const struct ni_device_id id = ni_parse_device_id(ni_span_of(key));

@@ -17,7 +17,7 @@
 #include "node/read.h"
 #include "sysroot/files.h"
 
-/* --hcas=mlx5_6,mlx5_7:1 */
+/* Adds the HCAs that the user names, --hcas=mlx5_6,mlx5_7:1. */
 void ni_source_option(struct ni_probe *p)
 {
     const char *cursor = p->ask->hcas; /* NULL: no pieces */
@@ -133,7 +133,8 @@ void ni_source_netdevs(struct ni_probe *p)
     from_softroce(p);
 }
 
-/* Only the first network namespace has this sysctl (net/core/sysctl_net_core.c net_core_table). */
+/* Adds all HCAs on a host network, the first network namespace, which alone has this sysctl
+   (net/core/sysctl_net_core.c net_core_table). */
 void ni_source_host(struct ni_probe *p)
 {
     if (ni_is_there(p, "proc/sys/net/core/netdev_max_backlog") != NI_KNOWN ||

@@ -55,7 +55,7 @@ static void sort_allocations(struct ni_inventory *inv, unsigned from)
     }
 }
 
-static bool is_of(const struct ni_hca *h, const struct ni_allocation *c)
+static bool is_hca_of(const struct ni_hca *h, const struct ni_allocation *c)
 {
     if (c->by == NI_BY_BDF)
         return !h->aux[0] && h->has_bdf && ni_bdf_cmp(h->bdf, c->bdf) == 0;
@@ -83,7 +83,7 @@ static void compare_sources(struct ni_probe *p, struct ni_allocation *c)
     if (inv->source != NI_SRC_NONE && c->hca < 0 && (c->by == NI_BY_BDF || c->by == NI_BY_AUX) &&
         !is_other(p, c))
         ni_report(p->f, NI_F_ALLOC_SOURCES_DIFFER, c->id,
-                  "%s names it; %s, which decides, does not", c->from,
+                  "%s names it, but %s, which decides, does not", c->from,
                   inv->allocation[inv->hca[0].allocation].from);
     if (c->hca >= 0 && c->rdma_dev[0] && strcmp(c->rdma_dev, inv->hca[c->hca].name) != 0)
         ni_report(p->f, NI_F_ALLOC_RDMA_DEV_DIFFERS, c->id, "%s says RDMA device %s, sysfs says %s",
@@ -113,7 +113,7 @@ static void ask(struct ni_probe *p, enum ni_source source)
         if (inv->source == NI_SRC_NONE)
             ni_resolve_allocation(p, (int)i);
         for (unsigned h = 0; inv->source != NI_SRC_NONE && h < inv->n_hca && c->hca < 0; h++)
-            c->hca = ni_is_allocated(&inv->hca[h]) && is_of(&inv->hca[h], c) ? (int)h : -1;
+            c->hca = ni_is_allocated(&inv->hca[h]) && is_hca_of(&inv->hca[h], c) ? (int)h : -1;
         compare_sources(p, c);
     }
     if (inv->source != NI_SRC_NONE || inv->n_hca == 0)
@@ -121,7 +121,7 @@ static void ask(struct ni_probe *p, enum ni_source source)
     inv->source = source;
     if (source == NI_SRC_NETDEV || source == NI_SRC_HOST)
         ni_report(p->f, NI_F_ALLOC_NO_UVERBS, "/dev/infiniband",
-                  "no uverbs node opens; the HCAs were found through %s",
+                  "no uverbs node opens; the HCAs were found by %s",
                   inv->allocation[inv->hca[0].allocation].from);
 }
 

@@ -5,9 +5,9 @@
 
 #include "node/read.h"
 
-/* The sources, in order of trust. Each adds allocations. */
+/* Asks the sources, in order of trust. Each adds allocations. */
 void ni_probe_sources(struct ni_probe *p);
-/* asks for the nodes that open, if another source decided */
+/* Asks for the nodes that open, if another source decided. */
 void ni_probe_uverbs(struct ni_probe *p);
 
 #endif

@@ -21,8 +21,7 @@
 
 /* ---- what several forms need ---- */
 
-/* Puts a text as long as the refused one, with as many lines: a reader that refuses one refuses the
-   other. */
+/* Puts a text as long as the refused one, with as many lines, so that a reader refuses it, too. */
 static void put_refused(struct ni_span s, struct ni_text *ret)
 {
     enum { MOST = 1 << 16 };
@@ -31,7 +30,7 @@ static void put_refused(struct ni_span s, struct ni_text *ret)
         ni_putn(ret, s.p[i] == '\n' || s.p[i] == '\0' ? s.p + i : "?", 1);
 }
 
-/* The next line of *rest; false after the last. */
+/* Finds the next line of *rest; false after the last. */
 static bool next_line(struct ni_span *rest, struct ni_span *ret)
 {
     const char *end = memchr(rest->p, '\n', rest->n);
@@ -44,7 +43,7 @@ static bool next_line(struct ni_span *rest, struct ni_span *ret)
     return true;
 }
 
-/* The words of a line, of which it has n; more than most: that many. */
+/* Splits a line into words, at most `most`. Returns their number. */
 static unsigned split_line(struct ni_span line, struct ni_span word[], unsigned most)
 {
     unsigned n = 0;
@@ -88,7 +87,7 @@ static bool is_hex(struct ni_span s)
     return ni_parse_hex(s, UINT64_MAX, &v) == 0;
 }
 
-/* One of the words of a text. */
+/* Returns true if s is one of the words, which '|' separates. */
 static bool is_one_of(struct ni_span s, const char *words)
 {
     struct ni_span word;
@@ -124,7 +123,7 @@ static void keep_number(const struct ni_keep_facts *k, struct ni_mask *m, struct
         put_refused(s, ret);
 }
 
-/* "0x15b3" */
+/* Keeps a hexadecimal number: "0x15b3". */
 static void keep_0x(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                     struct ni_text *ret)
 {
@@ -136,7 +135,7 @@ static void keep_0x(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_
         put_refused(s, ret);
 }
 
-/* "4: ACTIVE": the number counts. */
+/* Keeps a state: "4: ACTIVE". Readers read the number. */
 static void keep_state(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                        struct ni_text *ret)
 {
@@ -157,7 +156,7 @@ static void keep_state(const struct ni_keep_facts *k, struct ni_mask *m, struct 
         ni_putn(ret, s.p + n + 1, s.n - n - 1);
 }
 
-/* "100 Gb/sec (4X EDR)", "32.0 GT/s PCIe", "Unknown": the rate counts. */
+/* Keeps the rate of "100 Gb/sec (4X EDR)", "32.0 GT/s PCIe", "Unknown". */
 static void keep_rate(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                       struct ni_text *ret)
 {
@@ -204,8 +203,8 @@ static void keep_device(const struct ni_keep_facts *k, struct ni_mask *m, struct
         put_refused(s, ret);
 }
 
-/* "28.37.1014", "23.10-1.1.9", "1.117.5-a-56": numbers and single letters. What else is there says
-   nothing to a rule. */
+/* Keeps a version: numbers and single letters, as "28.37.1014", "23.10-1.1.9", "1.117.5-a-56". No
+   rule reads the rest. */
 static void keep_version(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                          struct ni_text *ret)
 {
@@ -231,7 +230,7 @@ static void keep_version(const struct ni_keep_facts *k, struct ni_mask *m, struc
         put_refused(s, ret);
 }
 
-/* "MT4129", "BCM57608" */
+/* Keeps a model: "MT4129", "BCM57608". */
 static void keep_model_number(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                               struct ni_text *ret)
 {
@@ -247,7 +246,7 @@ static void keep_model_number(const struct ni_keep_facts *k, struct ni_mask *m, 
         put_refused(s, ret);
 }
 
-/* "0-15,32-47" */
+/* Keeps a list of CPUs: "0-15,32-47". */
 static void keep_cpus(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                       struct ni_text *ret)
 {
@@ -263,7 +262,7 @@ static void keep_cpus(const struct ni_keep_facts *k, struct ni_mask *m, struct n
         put_refused(s, ret);
 }
 
-/* "Global tclass=106": the line counts. */
+/* Keeps the first line, if it is such as "Global tclass=106". */
 static void keep_traffic_class(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                                struct ni_text *ret)
 {
@@ -279,7 +278,7 @@ static void keep_traffic_class(const struct ni_keep_facts *k, struct ni_mask *m,
         ni_putf(ret, "%s?", global);
 }
 
-/* "5.14.0-570.el9.x86_64": version and flavour */
+/* Keeps the version of the kernel and its flavour: "5.14.0-570.el9.x86_64". */
 static void keep_kernel(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret)
 {
@@ -312,7 +311,7 @@ static void keep_hostname(const struct ni_keep_facts *k, struct ni_mask *m, stru
 {
     (void)k;
     (void)m;
-    if (s.n <= NI_DEV_NAME) /* what the reader has room for */
+    if (s.n <= NI_DEV_NAME) /* a longer one is refused by the reader */
         ni_put(ret, "masked-host-1");
     else
         put_refused(s, ret);
@@ -320,7 +319,7 @@ static void keep_hostname(const struct ni_keep_facts *k, struct ni_mask *m, stru
 
 /* ---- tables ---- */
 
-/* "mlx5_0 hca_handle=2 hca_object=max" */
+/* Keeps limits of the RDMA cgroup: "mlx5_0 hca_handle=2 hca_object=max". */
 static void keep_rdma_cgroup(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                              struct ni_text *ret)
 {
@@ -351,13 +350,13 @@ static void keep_rdma_cgroup(const struct ni_keep_facts *k, struct ni_mask *m, s
     }
 }
 
-/* The lines of proc/self/limits and status that count, and their numbers. */
+/* Keeps the lines of proc/self/limits and status that the probers read, and their numbers. */
 static void keep_self(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                       struct ni_text *ret)
 {
     static const struct {
         const char *name;
-        unsigned words; /* after it; the others do not count */
+        unsigned words; /* the words after the name that are kept */
         bool hex;
     } lines[] = {
         {"Max locked memory", 2, false},
@@ -398,7 +397,7 @@ static void keep_self(const struct ni_keep_facts *k, struct ni_mask *m, struct n
     }
 }
 
-/* The mounts that hold this program, and /dev/shm: the mount point, nosuid, a tmpfs and its size.
+/* Keeps the mounts of this program and of /dev/shm: the mount point, nosuid, a tmpfs and its size.
    */
 static void keep_mounts(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret)
@@ -439,7 +438,7 @@ static void keep_mounts(const struct ni_keep_facts *k, struct ni_mask *m, struct
     }
 }
 
-/* Words about the IOMMU, of which the values are known. */
+/* Keeps the words about the IOMMU, with values that are known. */
 static void keep_cmdline(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                          struct ni_text *ret)
 {
@@ -456,7 +455,7 @@ static void keep_cmdline(const struct ni_keep_facts *k, struct ni_mask *m, struc
 
     (void)k;
     (void)m;
-    if (s.n >= NI_PAGE || memchr(s.p, '\0', s.n)) { /* it is not read */
+    if (s.n >= NI_PAGE || memchr(s.p, '\0', s.n)) { /* the reader refuses it */
         put_refused(s, ret);
         return;
     }
@@ -481,7 +480,7 @@ static void keep_cmdline(const struct ni_keep_facts *k, struct ni_mask *m, struc
     }
 }
 
-/* "12345.67 ..." */
+/* Keeps the whole seconds of "12345.67 ...". */
 static void keep_uptime(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret)
 {
@@ -497,7 +496,7 @@ static void keep_uptime(const struct ni_keep_facts *k, struct ni_mask *m, struct
         put_refused(s, ret);
 }
 
-/* The line of our own name, if it is there. */
+/* Keeps the address of this machine's own name, if the file has it. */
 static void keep_hosts(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                        struct ni_text *ret)
 {
@@ -523,7 +522,7 @@ static void keep_hosts(const struct ni_keep_facts *k, struct ni_mask *m, struct 
     }
 }
 
-/* The first process is an init, or something else. */
+/* Keeps the name of the first process if it is an init, or one that is not secret. */
 static void keep_comm(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                       struct ni_text *ret)
 {
@@ -539,7 +538,7 @@ static void keep_comm(const struct ni_keep_facts *k, struct ni_mask *m, struct n
 
 /* ---- addresses and routes ---- */
 
-/* "/32 host LOCAL" after the blanks */
+/* Puts the line of an address: "/32 host LOCAL". */
 static void put_fib_alias(struct ni_span text, struct ni_text *ret)
 {
     static const char scopes[] = "universe|site|link|host|nowhere";
@@ -555,7 +554,7 @@ static void put_fib_alias(struct ni_span text, struct ni_text *ret)
                 (int)word[2].n, word[2].p);
 }
 
-/* "+-- 10.0.0.0/8 2 0 2", "|-- 10.0.103.6" */
+/* Puts the line of a node: "+-- 10.0.0.0/8 2 0 2", "|-- 10.0.103.6". */
 static void put_fib_node(struct ni_span text, struct ni_text *ret)
 {
     struct ni_span word[5];
@@ -582,7 +581,7 @@ static void put_fib_node(struct ni_span text, struct ni_text *ret)
         ni_putf(ret, " %.*s", (int)word[i].n, word[i].p);
 }
 
-/* Keeps the structure of proc/net/fib_trie, with its addresses masked. */
+/* Keeps proc/net/fib_trie, but lines of another form only in part. */
 static void keep_fib_trie(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                           struct ni_text *ret)
 {
@@ -599,7 +598,7 @@ static void keep_fib_trie(const struct ni_keep_facts *k, struct ni_mask *m, stru
         const struct ni_span id = {text.p + 3, text.n > 4 ? text.n - 4 : 0};
         ni_putn(ret, line.p, blanks);
         if (text.n == 0)
-            ; /* the line ends */
+            ; /* the line has only blanks */
         else if (*text.p == '/')
             put_fib_alias(text, ret);
         else if (*text.p == '|' || *text.p == '+')
@@ -615,6 +614,7 @@ static void keep_fib_trie(const struct ni_keep_facts *k, struct ni_mask *m, stru
     }
 }
 
+/* Returns true if all words are hexadecimal, of up to 64 bits or just 128. */
 static bool are_hex(const struct ni_span word[], unsigned n)
 {
     uint8_t ip[NI_GID_BYTES];
@@ -625,7 +625,7 @@ static bool are_hex(const struct ni_span word[], unsigned n)
     return true;
 }
 
-/* The words with a blank or tab between two. */
+/* Puts the words, each with a blank or a tab after it. */
 static void put_words(const struct ni_span word[], unsigned n, char between, struct ni_text *ret)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -634,7 +634,7 @@ static void put_words(const struct ni_span word[], unsigned n, char between, str
     }
 }
 
-/* A name that NCCL cannot carry says nothing. */
+/* Puts an interface. A name that NCCL's lists cannot carry is refused, as by the readers. */
 static void put_masked_interface(struct ni_mask *m, struct ni_span name, struct ni_text *ret)
 {
     if (ni_is_name(name, NI_IF_NAME))
@@ -673,7 +673,8 @@ static void keep_route(const struct ni_keep_facts *k, struct ni_mask *m, struct 
     }
 }
 
-/* proc/net/if_inet6 has 6 words, ipv6_route 9 or 10: all but the last are hexadecimal. */
+/* Puts a table whose lines have so many hexadecimal words and then an interface:
+   proc/net/if_inet6, ipv6_route. */
 static void put_table6(struct ni_mask *m, struct ni_span s, unsigned words, struct ni_text *ret)
 {
     struct ni_span line, word[10];
@@ -708,10 +709,11 @@ static void keep_ipv6_route(const struct ni_keep_facts *k, struct ni_mask *m, st
 
 /* ---- the driver of NVIDIA ---- */
 
-/* "H100", "80GB", "HBM3": at most three letters on each side of some digits */
+/* Returns true for "H100", "80GB", "HBM3": one to four digits, after at most three capital letters
+   and before at most two other characters. */
 static bool is_product(struct ni_span s)
 {
-    size_t i = 0, letters = 0;
+    size_t i = 0, others = 0;
 
     while (i < s.n && i < 3 && s.p[i] >= 'A' && s.p[i] <= 'Z')
         i++;
@@ -720,9 +722,9 @@ static bool is_product(struct ni_span s)
         i++;
     if (i == digits || i - digits > 4)
         return false;
-    while (i < s.n && letters < 2 && s.p[i] > ' ' && !ni_is_digit(s.p[i])) {
+    while (i < s.n && others < 2 && s.p[i] > ' ' && !ni_is_digit(s.p[i])) {
         i++;
-        letters++;
+        others++;
     }
     return i == s.n;
 }
@@ -815,7 +817,8 @@ static void keep_params(const struct ni_keep_facts *k, struct ni_mask *m, struct
 
 /* ---- settings ---- */
 
-/* A variable that the program does not know: that there is one, for they are counted. */
+/* Puts a variable that the program does not know, with its name and value masked, because such
+   variables are counted. */
 static void put_stranger(struct ni_mask *m, struct ni_span name, const char *prefix,
                          struct ni_span value, struct ni_text *ret)
 {
@@ -828,7 +831,7 @@ static void put_stranger(struct ni_mask *m, struct ni_span name, const char *pre
     }
 }
 
-/* NAME=VALUE. prefix: of the names that a library reads. */
+/* Puts NAME=VALUE. prefix: that of the variables of the library or program that reads it. */
 static void put_masked_setting(const struct ni_keep_facts *k, struct ni_mask *m,
                                struct ni_span name, struct ni_span value, const char *prefix,
                                struct ni_text *ret)
@@ -844,7 +847,7 @@ static void put_masked_setting(const struct ni_keep_facts *k, struct ni_mask *m,
     }
 }
 
-/* false: there is no name. */
+/* Splits NAME=VALUE. false: there is no name. */
 static bool split_setting(struct ni_span s, struct ni_span *name, struct ni_span *value)
 {
     const char *equals = memchr(s.p, '=', s.n);
@@ -856,7 +859,8 @@ static bool split_setting(struct ni_span s, struct ni_span *name, struct ni_span
     return true;
 }
 
-/* A blank before the name makes it another one to NCCL. */
+/* Keeps the settings of an nccl.conf. NCCL does not take blanks off, so a name after a blank is
+   another name. */
 static void keep_nccl_conf(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                            struct ni_text *ret)
 {
@@ -871,7 +875,7 @@ static void keep_nccl_conf(const struct ni_keep_facts *k, struct ni_mask *m, str
     }
 }
 
-/* NVSHMEM takes blanks off, and what stands after " #". */
+/* Keeps the settings of an nvshmem.conf. NVSHMEM takes off blanks, and the rest after " #". */
 static void keep_nvshmem_conf(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                               struct ni_text *ret)
 {
@@ -891,7 +895,8 @@ static void keep_nvshmem_conf(const struct ni_keep_facts *k, struct ni_mask *m, 
     }
 }
 
-/* Variables that nothing reads are left out. NCCL's and our own unknown ones keep their number. */
+/* Keeps the variables that the program reads. The number of unknown variables of NCCL's and our own
+   stays. */
 static void keep_environ(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                          struct ni_text *ret)
 {
@@ -911,7 +916,7 @@ static void keep_environ(const struct ni_keep_facts *k, struct ni_mask *m, struc
     }
 }
 
-/* "x:x:7:0::/home/me:" */
+/* Keeps the user's number and home directory, masked: "x:x:7:0::/home/me:". */
 static void keep_passwd(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret)
 {
@@ -929,8 +934,8 @@ static void keep_passwd(const struct ni_keep_facts *k, struct ni_mask *m, struct
     ni_put(ret, ":\n");
 }
 
-/* Vital product data have serial numbers. Nothing but what stands for the UUID that pairs two
-   functions. */
+/* Keeps of the vital product data, which have serial numbers, only a name for the UUID that pairs
+   two functions. */
 static void keep_vpd(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                      struct ni_text *ret)
 {
@@ -952,9 +957,9 @@ static void keep_vpd(const struct ni_keep_facts *k, struct ni_mask *m, struct ni
 /* ---- the list ---- */
 
 static const struct row {
-    const char *path; /* as fnmatch(3) has it; `*` is any directories */
+    const char *path; /* a pattern of fnmatch(3); `*` also matches '/' */
     ni_form_fn *form;
-    const char *words; /* one of them; NULL: the form tells */
+    const char *words; /* the content is one of these; NULL: the form decides */
 } rows[] = {
     /* RDMA devices, their ports */
     {"sys/*/ports/*/state", keep_state, NULL},
@@ -1013,7 +1018,7 @@ static const struct row {
     {"etc/nccl.conf", keep_nccl_conf, NULL},
     {"etc/rccl.conf", keep_nccl_conf, NULL},
     {"etc/nvshmem.conf", keep_nvshmem_conf, NULL},
-    {"etc/topology.xml", keep_nothing, NULL}, /* only whether it can be read counts */
+    {"etc/topology.xml", keep_nothing, NULL}, /* the program checks only that it can be read */
     {"var/run/nvidia-topologyd/virtualTopology.xml", keep_nothing, NULL}, /* as above */
     {"etc/podinfo/network-status", ni_keep_json, NULL},
     {"var/run/*dra-device-attributes/*metadata.json", ni_keep_json, NULL},

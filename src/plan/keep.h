@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files in a masked recording: for each, the form in which it is kept. */
+/* Files in a masked recording, and the part of each that is kept. */
 #ifndef NCCL_INIT_PLAN_KEEP_H
 #define NCCL_INIT_PLAN_KEEP_H
 
@@ -7,6 +7,7 @@
 
 #include "sysroot/record.h"
 
+/* Puts the part of a file's content that a masked recording may have. ctx: struct ni_keep_facts. */
 ni_keep_fn ni_keep_file;
 
 #endif

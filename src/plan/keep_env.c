@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables in a masked recording: those that the program reads. Of a value the part is kept
-   that has the form its reader knows. */
+/* Variables in a masked recording: those that the program reads. The part of a value that has the
+   form its reader knows is kept. */
 #include "plan/keep_env.h"
 
 #include <arpa/inet.h>
@@ -22,10 +22,11 @@
 
 /* ---- lists ---- */
 
+/* Puts a word or a number as it is, of another text the number at its begin, which NCCL reads. */
 static void put_word(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                      struct ni_text *ret)
 {
-    enum { MOST = 4 }; /* digits of a number with something after it, which NCCL reads */
+    enum { MOST = 4 }; /* more digits before a text may be an id */
     size_t digits = s.n > 0 && *s.p == '-';
 
     (void)k;
@@ -91,7 +92,7 @@ static void keep_path(const struct ni_keep_facts *k, struct ni_mask *m, struct n
     ni_mask_path(m, s, ret);
 }
 
-/* A word, or a text of the user's. */
+/* Keeps a word or a number as it is; masks another text. */
 static void keep_name(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                       struct ni_text *ret)
 {
@@ -102,8 +103,18 @@ static void keep_name(const struct ni_keep_facts *k, struct ni_mask *m, struct n
         ni_mask_name(m, s, ret);
 }
 
-/* "ofi", "libnccl-net-ofi.so", "/opt/.../libnccl-net.so": a file's name stays where it is made of
-   words that such files have. */
+/* Keeps a text of the user's under another name, even if it is a number or a known word: a job's key,
+   a host's id. */
+static void keep_key(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
+                     struct ni_text *ret)
+{
+    (void)k;
+    if (s.n > 0)
+        ni_mask_name(m, s, ret);
+}
+
+/* Keeps the name of a plugin, or its file: "ofi", "libnccl-net-ofi.so", "/opt/.../libnccl-net.so".
+   The name of a file stays if it is made of words that such files have. */
 static void keep_plugin(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                         struct ni_text *ret)
 {
@@ -134,6 +145,36 @@ static void keep_plugin(const struct ni_keep_facts *k, struct ni_mask *m, struct
         keep_name(k, m, (struct ni_span){s.p + dir, s.n - dir}, ret);
 }
 
+/* Returns true if the text is one of the words of an option. Case does not count. */
+static bool has_word(const char *words, struct ni_span s)
+{
+    while (words && *words) {
+        const size_t n = strcspn(words, "|,.=[]");
+
+        if (n == s.n && strncasecmp(words, s.p, n) == 0)
+            return true;
+        words += n + (words[n] != '\0');
+    }
+    return false;
+}
+
+/* Returns true if the text is a number and a unit, as options take them: "20s", "8GiB". */
+static bool is_quantity(struct ni_span s)
+{
+    static const char *const units[] = {"s",  "m",  "h",   "k",   "g",  "ki",
+                                        "mi", "gi", "kib", "mib", "gib"};
+    size_t digits = 0;
+
+    while (digits < s.n && ni_is_digit(s.p[digits]))
+        digits++;
+    for (size_t i = 0; digits > 0 && i < NI_COUNT(units); i++) {
+        if (strlen(units[i]) == s.n - digits &&
+            strncasecmp(s.p + digits, units[i], s.n - digits) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* A word of an option's values, a capability, a finding. */
 static bool is_of_option(const struct ni_keep_facts *k, struct ni_span s)
 {
@@ -141,20 +182,15 @@ static bool is_of_option(const struct ni_keep_facts *k, struct ni_span s)
     unsigned cap;
 
     for (unsigned i = 0; i < ni_options_count(k->program); i++) {
-        const char *at = ni_option_at(k->program, i)->arg;
+        const struct ni_option *option = ni_option_at(k->program, i);
 
-        while (at && *at) {
-            const size_t n = strcspn(at, "|,.=[]");
-
-            if (n == s.n && memcmp(at, s.p, n) == 0)
-                return true;
-            at += n + (at[n] != '\0');
-        }
+        if (has_word(option->arg, s) || has_word(option->also, s))
+            return true;
     }
     for (unsigned id = 0; id < NI_F_COUNT; id++)
         if (ni_span_is(s, ni_finding_kind(id)->id))
             return true;
-    return ni_cap_by_name(s, &names, &cap) == 0;
+    return is_quantity(s) || ni_cap_by_name(s, &names, &cap) == 0;
 }
 
 static void put_masked_option(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
@@ -171,12 +207,12 @@ static void keep_option(const struct ni_keep_facts *k, struct ni_mask *m, struct
 {
     (void)k;
     if (s.n > NI_PAGE)
-        ni_keep_unknown(m, s, ret); /* no option takes it */
+        ni_keep_unknown(m, s, ret); /* no option takes so long a value */
     else
         ni_keep_items(k, m, s, ",=", put_masked_option, ret);
 }
 
-/* NAME or NAME:PORT of another machine */
+/* Masks NAME or NAME:PORT of another machine; the port stays. */
 static void keep_host(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                       struct ni_text *ret)
 {
@@ -191,7 +227,7 @@ static void keep_host(const struct ni_keep_facts *k, struct ni_mask *m, struct n
         ni_putn(ret, colon, s.n - n);
 }
 
-/* The value of NCCLINIT_NETWORK_STATUS: a file, or the name of a variable. */
+/* Keeps the value of NCCLINIT_NETWORK_STATUS: a file, or the name of a variable. */
 static void keep_status_name(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                              struct ni_text *ret)
 {
@@ -215,13 +251,13 @@ static void keep_pcidevice(const struct ni_keep_facts *k, struct ni_mask *m, str
 
 /* ---- the variables ---- */
 
-/* The name without a prefix that others may share; `*` at the end: any letters, digits and '_'. */
+/* The variables and their forms. `*` in a name stands for any text. */
 static const struct variable {
     const char *name;
     ni_form_fn *form;
 } variables[] = {
     {"NCCLINIT_PEERS", keep_host},
-    {"NCCLINIT_JOB", keep_name},
+    {"NCCLINIT_JOB", keep_key},
     {"NCCLINIT_HCAS", keep_devices},
     {"NCCLINIT_SOCKETS", keep_devices},
     {"NCCLINIT_NETWORK_STATUS", keep_status_name},
@@ -239,7 +275,7 @@ static const struct variable {
     {"NETWORK_STATUS", ni_keep_json},
     {"HOME", keep_path},
     {"NCCL_COMM_ID", keep_host},
-    {"NCCL_HOSTID", keep_name},
+    {"NCCL_HOSTID", keep_key},
     {"NCCL_IB_HCA", keep_devices},
     {"NCCL_SOCKET_IFNAME", keep_devices},
     {"NCCL_OOB_NET_IFNAME", keep_devices},
@@ -285,7 +321,7 @@ static bool is_like(struct ni_span name, const char *pattern)
            memcmp(name.p + name.n - tail, star + 1, tail) == 0;
 }
 
-/* Letters, digits and '_', as the names have that plugins make. */
+/* Returns true if the name has only letters, digits, '_', '-' and '.', as plugins make them. */
 static bool is_plain_name(struct ni_span name)
 {
     for (size_t i = 0; i < name.n; i++)
@@ -308,7 +344,7 @@ static bool is_own(const struct ni_keep_facts *k, struct ni_span name)
 
 ni_form_fn *ni_variable_form(const struct ni_keep_facts *k, struct ni_span name)
 {
-    if (ni_is_nccl_slip(name)) /* as it is, for it is told */
+    if (ni_is_misspelt_nccl(name)) /* a finding reports the misspelt name */
         return keep_words;
     if (ni_is_local(name))
         return keep_words;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables in a masked recording: for each, the form in which it is kept. */
+/* Variables in a masked recording, and the form in which each is kept. */
 #ifndef NCCL_INIT_PLAN_KEEP_ENV_H
 #define NCCL_INIT_PLAN_KEEP_ENV_H
 
 #include "nccl_init/text.h"
 #include "plan/keep_forms.h"
 
-/* The form of the variable's value; NULL: no variable that the program reads. */
+/* Returns the form of the variable's value; NULL: the program does not read the variable. */
 ni_form_fn *ni_variable_form(const struct ni_keep_facts *k, struct ni_span name);
 
 #endif

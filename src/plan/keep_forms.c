@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Forms of words in a masked recording: numbers, addresses, ids, names of devices; and lists of
+/* Forms of words in a masked recording: numbers, addresses, ids, names of devices, and lists of
    them. */
 #include "plan/keep_forms.h"
 
@@ -14,7 +14,7 @@
 #include "nccl_init/text.h"
 #include "sysroot/mask.h"
 
-/* Words of known options' values. Case does not count. */
+/* Words of known options' values, compared without regard to case. */
 static const char words[] =
     " 2xnccl abort ace aff af_inet af_inet6 aligned all alloc alltoall and anp any auto bootstrap "
     "broadcast call cc coll collnet collnetchain collnetdirect cpu cuda dc default devx disabled "
@@ -37,7 +37,6 @@ bool ni_keeps_word(struct ni_span s)
     return false;
 }
 
-/* A decimal or hexadecimal number of 64 bits, with a sign, with a unit. */
 bool ni_is_number(struct ni_span s)
 {
     const size_t sign = s.n > 0 && (*s.p == '-' || *s.p == '+');
@@ -52,7 +51,6 @@ bool ni_is_number(struct ni_span s)
     return i == s.n || (!hex && i + 1 == s.n && strchr("kKmMgG", s.p[i]));
 }
 
-/* With a length of its prefix. */
 bool ni_is_address(struct ni_span s)
 {
     const char *slash = memchr(s.p, '/', s.n);
@@ -73,7 +71,6 @@ bool ni_is_bdf(struct ni_span s)
     return ni_parse_bdf(s, &bdf) == 0;
 }
 
-/* A UUID is masked with all others, later. */
 bool ni_is_gpu_uuid(struct ni_span s)
 {
     const size_t uuid = 4 + 36;
@@ -86,8 +83,6 @@ bool ni_is_gpu_uuid(struct ni_span s)
     return true;
 }
 
-/* Puts a name for a text without a known form: the same name for the same text. It is no number,
-   word, address or name of a device, so that readers report it as they report the text. */
 void ni_keep_unknown(struct ni_mask *m, struct ni_span s, struct ni_text *ret)
 {
     ni_put(ret, "?");
@@ -104,7 +99,6 @@ void ni_keep_device(struct ni_mask *m, struct ni_span name, struct ni_text *ret)
         ni_mask_name(m, name, ret);
 }
 
-/* The items between the separators, which stay. */
 void ni_keep_items(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                    const char *separators, ni_keep_item_fn *put_item, struct ni_text *ret)
 {
@@ -122,7 +116,7 @@ void ni_keep_items(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_s
     }
 }
 
-/* An auxiliary device that the record does not show has another's name. */
+/* Puts an id. An auxiliary device that the record does not show gets another name. */
 static void put_id(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                    struct ni_text *ret)
 {

@@ -11,7 +11,8 @@
 #include "plan/keep_forms.h"
 #include "print/json_read.h"
 
-/* The members that readers of PCIDEVICE_*_INFO, network-status and DRA metadata look at. */
+/* Members that the readers of PCIDEVICE_*_INFO, network-status and DRA metadata read, by the kind
+   of their values. */
 enum member { ID, DEVICE, WORD, NUMBER, MORE, N_MEMBER };
 static const char *const members[N_MEMBER][16] = {
     [ID] = {"pci-address", "resource.kubernetes.io/pciBusID", "string", "strings",
@@ -34,7 +35,8 @@ static enum member member_of(const char *key)
     return N_MEMBER;
 }
 
-/* "metadata.resource.k8s.io/v1alpha1", "DeviceMetadata" */
+/* Returns true for the two words that readers compare: "metadata.resource.k8s.io/v1alpha1" and
+   "DeviceMetadata". */
 static bool is_word(struct ni_span s)
 {
     static const char group[] = "metadata.resource.k8s.io/v";
@@ -62,7 +64,7 @@ static void put_masked_string(struct ni_mask *m, enum member kind, json_t *strin
     else if (kind == WORD)
         ni_putn(&text, s.p, is_word(s) ? s.n : 0);
     else if (memchr(s.p, ',', s.n))
-        ni_put(&text, ","); /* a list, which is not read */
+        ni_put(&text, ","); /* readers refuse a list, and this too */
     else if (s.n > 0)
         ni_keep_device(m, s, &text);
     json_t *kept = json_string(text.cut ? "?" : text.buf);
@@ -72,7 +74,7 @@ static void put_masked_string(struct ni_mask *m, enum member kind, json_t *strin
     json_decref(kept);
 }
 
-/* ids: the object's keys are ids. */
+/* Puts a value of that kind of member. ids: the keys of the object are ids. */
 static void put_masked_json(struct ni_mask *m, enum member kind, bool ids, json_t *value,
                             struct ni_text *ret);
 
@@ -103,7 +105,7 @@ static void put_object(struct ni_mask *m, bool ids, json_t *object, struct ni_te
         put_masked_json(m, kind, false, value, ret);
     }
     if (!any && json_object_size(object) > 0)
-        ni_put(ret, "\"masked\":0"); /* that an object is not empty counts */
+        ni_put(ret, "\"masked\":0"); /* readers tell an empty object from one with members */
     ni_put(ret, "}");
 }
 
@@ -134,7 +136,7 @@ static void put_masked_json(struct ni_mask *m, enum member kind, bool ids, json_
     }
 }
 
-/* Bytes of the first value of s: up to the bracket that closes it. */
+/* Returns the number of bytes of the first value of s, up to the bracket that closes it. */
 static size_t value_length(struct ni_span s)
 {
     size_t depth = 0;

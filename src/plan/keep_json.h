@@ -5,7 +5,7 @@
 
 #include "plan/keep_forms.h"
 
-/* One JSON text after the other: of objects the members that are read. */
+/* Keeps JSON texts, one after the other: of each object the members that the probers read. */
 ni_form_fn ni_keep_json;
 
 #endif

@@ -27,7 +27,6 @@
 
 /* ---- addresses and numbers ---- */
 
-/* "7", or how the fact stands: "-" when it was not asked for, "absent", "denied", "malformed". */
 void ni_put_num(struct ni_text *t, struct ni_num n)
 {
     if (n.known == NI_KNOWN)
@@ -36,7 +35,6 @@ void ni_put_num(struct ni_text *t, struct ni_num n)
         ni_put(t, n.known == NI_UNSET ? "-" : ni_known_text(n.known));
 }
 
-/* Nothing for NULL. */
 void ni_put_bdf(struct ni_text *t, const struct ni_bdf *bdf)
 {
     char buf[NI_BDF_TEXT];
@@ -45,7 +43,6 @@ void ni_put_bdf(struct ni_text *t, const struct ni_bdf *bdf)
         ni_put(t, ni_bdf_text(*bdf, buf));
 }
 
-/* "0000:03:00.2", "mlx5_core.sf.4"; nothing for SoftRoCE. */
 void ni_put_hca_address(struct ni_text *t, const struct ni_hca *hca)
 {
     if (hca->aux[0])
@@ -70,7 +67,6 @@ const struct ni_origin_words ni_origin_words[] = {
     [NI_LEFT_UNSET] = {"unset", "", NI_PLAIN},
 };
 
-/* The link layer of the chosen ports. */
 enum ni_link ni_plan_link(const struct ni_view *view)
 {
     const struct ni_plan *plan = view->plan;
@@ -90,8 +86,8 @@ void ni_put_transport(struct ni_text *out, const struct ni_view *view)
         ni_put(out, ni_transport_words[plan->transport].text);
 }
 
-/* The settings come last: a line that is too long loses the end of them, which `plan` shows. Those
-   of other libraries follow from NCCL's. */
+/* The settings come last, because a line that is too long loses its end, and `plan` shows them,
+   too. Settings of other libraries are left out: they follow from NCCL's. */
 void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t memlock)
 {
     enum { SHOWN = 200 }; /* of a value that somebody else set */
@@ -153,8 +149,6 @@ void ni_put_port_table(struct ni_text *out, struct ni_text *table, const struct 
                 others == 1 ? " is" : "s are", others == 1 ? "it" : "them");
 }
 
-/* Begins a row with the port's name, "mlx5_6/1". at: the port in the inventory; -1: sysfs shows
-   none. */
 struct ni_text *ni_begin_port_row(struct ni_text *table, const struct ni_view *view,
                                   const struct ni_hca *hca, int at)
 {
@@ -167,8 +161,6 @@ struct ni_text *ni_begin_port_row(struct ni_text *table, const struct ni_view *v
     return t;
 }
 
-/* The interface of the port's GID, which for a macvlan or VLAN is not the function's own; else
-   that. */
 void ni_put_port_netdev(struct ni_text *t, const struct ni_view *view, const struct ni_hca *hca,
                         int at)
 {
@@ -334,7 +326,7 @@ static void put_gpu_row(struct ni_text *t, const struct ni_view *view, unsigned 
         ni_quote(t, inv->hca[port->hca].name);
         ni_putf(t, "/%u", port->num);
     }
-    ni_put(ni_cell(t), gpu->cpus); /* to pin a rank to */
+    ni_put(ni_cell(t), gpu->cpus); /* for people who pin a rank */
 }
 
 void ni_put_gpu_table(struct ni_text *out, const struct ni_view *view)
@@ -355,7 +347,7 @@ void ni_put_gpu_table(struct ni_text *out, const struct ni_view *view)
     ni_put(out, inv->gdr.c2c ? ", NVLink-C2C\n" : "\n");
 }
 
-/* The whole tables, with --gids. */
+/* Puts the whole GID tables, for --gids. */
 static void put_gids(struct ni_text *out, const struct ni_view *view)
 {
     static const char *const whose[] = {
@@ -384,7 +376,7 @@ static void put_gids(struct ni_text *out, const struct ni_view *view)
     ni_table_write(out, t, view->colour);
 }
 
-/* ---- what comes out ---- */
+/* ---- settings, limits, the whole report ---- */
 
 /* Returns the length of the longest name among the settings that have a value. */
 static int widest_name(const struct ni_plan *plan)
@@ -427,7 +419,7 @@ static void put_set(struct ni_text *out, const struct ni_view *view)
     }
 }
 
-/* Both stay unset for one reason, and with one consequence. */
+/* Returns true if both stay unset for one reason, and with one consequence. */
 static bool are_unset_alike(const struct ni_setting *a, const struct ni_setting *b)
 {
     const bool alike = a->by_itself == b->by_itself ||
@@ -436,7 +428,7 @@ static bool are_unset_alike(const struct ni_setting *a, const struct ni_setting 
     return b->origin == NI_LEFT_UNSET && alike && strcmp(a->reason, b->reason) == 0;
 }
 
-/* One more name of a list whose last line is so wide. */
+/* Puts one more name of a list. *width: the width of its last line; 0 before the first name. */
 static void put_setting_name(struct ni_text *out, size_t *width, const char *name)
 {
     enum { COLUMNS = 100 };
@@ -452,8 +444,8 @@ static void put_setting_name(struct ni_text *out, size_t *width, const char *nam
     *width += n;
 }
 
-/* An entry for the setting and those after it that stay unset like it; none if one before it has
-   named it. */
+/* Puts an entry for the setting and the later ones that stay unset like it; nothing, if the entry
+   of an earlier setting has named it. */
 static void put_unset_entry(struct ni_text *out, const struct ni_plan *plan, unsigned at)
 {
     const struct ni_setting *s = &plan->setting[at];
@@ -496,7 +488,6 @@ static void put_left_unset(struct ni_text *out, const struct ni_view *view)
     }
 }
 
-/* The limit that `to` raises the limit `now` to; absent where it stays. */
 struct ni_num ni_raised_limit(struct ni_num now, int64_t to)
 {
     const int64_t from = now.known == NI_KNOWN ? now.v : 0;

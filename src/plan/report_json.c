@@ -38,7 +38,7 @@ static void setting_json(struct ni_json *j, const struct ni_view *view, unsigned
     ni_json_text_or_null(j, "by_itself", s->by_itself);
 }
 
-/* The limits of before, and those that `run` raises them to. */
+/* Writes the present limits, and those that `run` raises them to. */
 static void memlock_json(struct ni_json *j, const struct ni_view *view)
 {
     const struct ni_limit *to = &view->plan->memlock;

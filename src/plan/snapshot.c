@@ -23,8 +23,8 @@
 #include "sysroot/record.h"
 #include "sysroot/root.h"
 
-/* Returns true if a prober or a rule looks at the variable, or if it is a misspelt one of NCCL's or
-   our own. Other variables may hold secrets. */
+/* Returns true if a prober or a rule reads the variable, or if it may be a misspelt variable of
+   NCCL's or our own. Other variables may hold secrets. */
 static bool is_relevant(const struct ni_keep_facts *k, const char *entry)
 {
     const char *value;
@@ -35,7 +35,7 @@ static bool is_relevant(const struct ni_keep_facts *k, const char *entry)
             ni_variable_form(k, name));
 }
 
-/* The environment in the kernel's form. */
+/* Records the environment, in the kernel's form. 0 or -errno. */
 static int record_environ(struct ni_context *ctx, const struct ni_keep_facts *k)
 {
     struct ni_text text = ni_long_text();
@@ -60,7 +60,7 @@ static bool is_variable(const struct ni_context *ctx, const char *name)
     return name && name[strspn(name, letters)] == '\0' && ni_env_get(&ctx->env, name);
 }
 
-/* For the list of what a masked record may hold. */
+/* Reads the facts on which the forms of a masked recording depend. */
 static void look_around(const struct ni_context *ctx, struct ni_keep_facts *ret)
 {
     struct ni_dir root = ni_dir_top(&ctx->root);

@@ -9,8 +9,8 @@
 
 ni_verb_fn ni_cmd_snapshot;
 
-/* --snapshot-on-refusal; path NULL: it was not given. What was gathered and decided is gone then.
-   */
+/* Does --snapshot-on-refusal; path NULL: it was not given. Clears the inventory, the plan and the
+   findings. */
 void ni_leave_snapshot(struct ni_context *ctx, const char *path);
 
 #endif

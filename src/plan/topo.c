@@ -37,7 +37,7 @@ static void put_matrix(struct ni_text *out, const struct ni_view *view)
             ni_put_port_netdev(ni_cell(t), view, hca, at);
             ni_put(ni_cell(t), chosen ? "yes" : "no");
             for (unsigned g = 0; g < inv->n_gpu; g++) {
-                /* several can be the nearest, as NCCL counts */
+                /* several HCAs can be the nearest, as NCCL counts */
                 const struct ni_near *near = &view->plan->nearest_hca[g];
                 const bool nearest =
                     chosen && near->index >= 0 && view->plan->distance[g][i] == near->distance;
@@ -114,7 +114,7 @@ void ni_put_topo(struct ni_text *out, const struct ni_view *view)
    is drawn once. Names of GPUs and HCAs are made here, so that only labels carry what was read ----
    */
 
-/* A GPU or an HCA: its name, which is untrusted, and address; then the way to it, as
+/* Puts a GPU or an HCA: its name, which is untrusted, and address; then the way to it, as
    "pci0000:00" -- "0000:00:01.1" -- gpu0, in the box of its NUMA node. */
 static void put_graph_node(struct ni_text *out, const char *id, const char *name,
                            const struct ni_bdf *bdf, const char *style, const struct ni_pci *pci)

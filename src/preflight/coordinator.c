@@ -553,11 +553,10 @@ static int run(struct coordinator *h, struct ni_verdict *ret)
     if (job->n_rail > 0)
         run_rounds(h);
     ni_judge_rails(job, h->f);
-    ret->good = ni_findings_count(h->f, NI_ERROR) == 0 &&
-                (!m->strict || ni_findings_count(h->f, NI_WARNING) == 0);
+    ret->outcome = ni_outcome_of(job, h->f, m->strict);
     ret->job = job;
     line = ni_text_on(ret->line, sizeof(ret->line));
-    ni_put_verdict(&line, job, h->f, !ret->good);
+    ni_put_verdict(&line, job, h->f, ret->outcome);
     h->out.verdict = *ret;
     h->phase = OVER;
     for (unsigned rank = 0; rank < job->ranks; rank++) { /* the pods then end their connections */
@@ -575,7 +574,7 @@ int ni_coordinate(const struct ni_rendezvous *m, struct ni_verdict *ret, struct 
     int pair[2], r;
     pid_t participant;
 
-    *ret = (struct ni_verdict){.good = false};
+    *ret = (struct ni_verdict){.outcome = NI_JOB_BAD};
     if (m->party->rank > 0)
         return ni_participate(m, -1, ret);
     h->m = m;

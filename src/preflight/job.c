@@ -7,6 +7,12 @@
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 
+const char *const ni_outcome_words[] = {
+    [NI_JOB_BAD] = "bad",
+    [NI_JOB_UNTESTED] = "not tested",
+    [NI_JOB_GOOD] = "good",
+};
+
 struct ni_rail_tally *ni_tally_of(const struct ni_job *job, unsigned rank, unsigned rail)
 {
     return &job->tally[(size_t)rank * job->n_rail + rail];
@@ -28,8 +34,17 @@ void ni_put_pod(struct ni_text *to, const struct ni_job *job, unsigned rank)
     }
 }
 
+enum ni_outcome ni_outcome_of(const struct ni_job *job, const struct ni_findings *f, bool strict)
+{
+    const unsigned warnings = strict ? ni_findings_count(f, NI_WARNING) : 0;
+
+    if (ni_findings_count(f, NI_ERROR) + warnings > 0)
+        return NI_JOB_BAD;
+    return job->n_result > 0 ? NI_JOB_GOOD : NI_JOB_UNTESTED;
+}
+
 void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const struct ni_findings *f,
-                    bool bad)
+                    enum ni_outcome outcome)
 {
     const unsigned errors = ni_findings_count(f, NI_ERROR);
     const unsigned all = errors + ni_findings_count(f, NI_WARNING);
@@ -45,11 +60,13 @@ void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const struct n
         rails += job->tally[i].verdict > NI_RAIL_GONE;
         good += job->tally[i].verdict == NI_RAIL_GOOD;
     }
-    ni_put(to, bad ? "bad: " : "good: ");
+    ni_putf(to, "%s: ", ni_outcome_words[outcome]);
     if (all > 0)
         ni_putf(to, "%s%s%s; ", first->subject, first->subject[0] ? ": " : "", first->message);
     if (all > 1)
         ni_putf(to, "and %u more finding%s; ", all - 1, all > 2 ? "s" : "");
+    if (all == 0 && outcome == NI_JOB_UNTESTED)
+        ni_put(to, "no pod of the job has a rail; ");
     ni_putf(to, "%u of %u pod%s came", came, job->ranks, job->ranks == 1 ? "" : "s");
     if (rails > 0)
         ni_putf(to, ", %u of %u rails are good", good, rails);

@@ -81,9 +81,17 @@ struct ni_job {
     int64_t median;                /* the median of all writes and reads, in parts of the rates */
 };
 
+/* How the preflight of a job ended. */
+enum ni_outcome {
+    NI_JOB_BAD,
+    NI_JOB_UNTESTED, /* nothing is wrong, but no rail was tried: there is none */
+    NI_JOB_GOOD,
+    NI_JOB_OUTCOMES
+};
+
 /* The verdict of pod 0 on the job; or, if pod 0 was not reached, the reason. */
 struct ni_verdict {
-    bool good;
+    enum ni_outcome outcome;
     char line[704];           /* one line, without its end */
     const struct ni_job *job; /* the results, at pod 0; otherwise NULL */
 };
@@ -91,8 +99,12 @@ struct ni_verdict {
 struct ni_rail_tally *ni_tally_of(const struct ni_job *job, unsigned rank, unsigned rail);
 /* Puts a pod's name: "trainer-17 (node-b3)", or "rank 17" if it never came. */
 void ni_put_pod(struct ni_text *to, const struct ni_job *job, unsigned rank);
-/* Puts the first sentence of the result, with "good: " or "bad: " in front. */
+/* Words by enum ni_outcome, for people and programs. */
+extern const char *const ni_outcome_words[];
+/* Judges the job by its findings. strict: a warning counts as an error. */
+enum ni_outcome ni_outcome_of(const struct ni_job *job, const struct ni_findings *f, bool strict);
+/* Puts the first sentence of the result, with "good: ", "bad: " or "not tested: " in front. */
 void ni_put_verdict(struct ni_text *to, const struct ni_job *job, const struct ni_findings *f,
-                    bool bad);
+                    enum ni_outcome outcome);
 
 #endif

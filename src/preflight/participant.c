@@ -313,7 +313,7 @@ int ni_participate(const struct ni_rendezvous *m, int fd, struct ni_verdict *ret
     ni_rails_end(&l->rails);
     if (r != 0)
         return r;
-    ret->good = l->msg.verdict.good;
+    ret->outcome = l->msg.verdict.outcome;
     (void)ni_copy(ret->line, sizeof(ret->line), l->msg.verdict.line);
     return 0;
 }

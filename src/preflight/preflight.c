@@ -58,6 +58,7 @@ struct ni_preflight_options ni_preflight_options;
 static const struct ni_option preflight_options[] = {
     {
         .name = "peers",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = MEETING,
         .arg = "HOST[:PORT]",
         .take = ni_take_path,
@@ -68,6 +69,7 @@ static const struct ni_option preflight_options[] = {
     },
     {
         .name = "rank",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = MEETING,
         .arg = "auto|N",
         .initial = "auto",
@@ -79,6 +81,7 @@ static const struct ni_option preflight_options[] = {
     },
     {
         .name = "ranks",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = MEETING,
         .arg = "auto|N",
         .initial = "auto",
@@ -90,6 +93,7 @@ static const struct ni_option preflight_options[] = {
     },
     {
         .name = "job",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = MEETING,
         .arg = "KEY",
         .take = ni_take_path,
@@ -100,6 +104,7 @@ static const struct ni_option preflight_options[] = {
     /* below the ephemeral ports, not perftest's 18515 */
     {
         .name = "port",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = MEETING,
         .arg = "PORT",
         .initial = "18555",
@@ -111,10 +116,11 @@ static const struct ni_option preflight_options[] = {
     },
     {
         .name = "within",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = MEETING,
         .arg = "SECONDS",
         .initial = "120",
-        .take = ni_take_number,
+        .take = ni_take_seconds,
         .at = offsetof(struct ni_preflight_options, within),
         .least = 1,
         .most = 86400,
@@ -122,6 +128,7 @@ static const struct ni_option preflight_options[] = {
     },
     {
         .name = "seconds",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = MEETING,
         .arg = "S",
         .initial = "0.2",
@@ -134,6 +141,7 @@ static const struct ni_option preflight_options[] = {
     },
     {
         .name = "once",
+        .group = NI_GROUP_PREFLIGHT,
         .verbs = A_FILE | NI_OPTION_CAREFUL | MEETING,
         .arg = "FILE",
         .take = ni_take_path,
@@ -155,8 +163,9 @@ enum {
     SLACK_MS = 2000     /* beyond --within, until the child says that it waits no more */
 };
 
-/* The byte that the child sends, and that --once keeps. UNTOLD: none. */
-enum verdict { UNTOLD, GOOD = 'g', BAD = 'b' };
+/* The byte that the child sends, and that --once keeps: the first letter of the outcome's word.
+   UNTOLD: none. */
+enum verdict { UNTOLD, GOOD = 'g', NOT_TESTED = 'n', BAD = 'b' };
 enum { BEGUN = 'w' }; /* the byte before that: waiting for pods is over */
 
 /* Writes the picture of --svg. 0 or -errno. */
@@ -184,17 +193,44 @@ static int print_preflight_report(struct ni_context *ctx, const struct ni_verdic
     return ni_print_long(ctx, &text);
 }
 
-/* Prints the result: all of it at pod 0, only the sentence elsewhere. `run`, whose standard output
-   is the command's, logs it. Returns true if the verdict is good, and was printed. */
-static bool conclude(struct ni_context *ctx, const struct ni_verdict *verdict)
+/* Returns true if the verdict is enough for this pod. `run --preflight=require` wants a tested
+   fabric, unless --mode=tcp says that there is none to test. */
+static bool is_enough(const struct ni_context *ctx, enum ni_outcome outcome)
 {
-    const bool runs = ctx->verb == NI_VERB_RUN;
+    const struct ni_policy *policy = &ctx->options.policy;
+    const bool must = ctx->verb == NI_VERB_RUN && (policy->require & NI_REQUIRE_PREFLIGHT) != 0;
+
+    if (outcome == NI_JOB_UNTESTED)
+        return !must || policy->mode == NI_MODE_TCP;
+    return outcome == NI_JOB_GOOD;
+}
+
+static enum verdict byte_of(enum ni_outcome outcome)
+{
+    static const enum verdict byte[NI_JOB_OUTCOMES] = {
+        [NI_JOB_BAD] = BAD,
+        [NI_JOB_UNTESTED] = NOT_TESTED,
+        [NI_JOB_GOOD] = GOOD,
+    };
+
+    return byte[outcome];
+}
+
+/* Prints the result: all of it at pod 0, only the sentence elsewhere. `run`, whose standard output
+   is the command's, logs it. Returns the verdict: bad as well if it is not enough for this pod, or
+   could not be printed. */
+static enum verdict conclude(struct ni_context *ctx, const struct ni_verdict *verdict)
+{
+    const bool runs = ctx->verb == NI_VERB_RUN, enough = is_enough(ctx, verdict->outcome);
     const bool must = runs && (ctx->options.policy.require & NI_REQUIRE_PREFLIGHT) != 0;
     struct ni_text why = NI_TEXT(1024);
+    /* that nothing was tested is no surprise where sockets are meant */
+    const bool calm = verdict->outcome == NI_JOB_GOOD || (verdict->outcome == NI_JOB_UNTESTED &&
+                                                          ctx->options.policy.mode == NI_MODE_TCP);
     bool told = true;
 
     ni_putf(&why, "%s%s", must ? "the preflight is " : "preflight: ", verdict->line);
-    if (must && !verdict->good)
+    if (must && !enough)
         ni_refuse_demand(&ctx->work, NI_REQUIRE_PREFLIGHT, why.buf);
     if (verdict->job && ctx->options.svg)
         told = draw(ctx, verdict) == 0 || runs;
@@ -202,16 +238,17 @@ static bool conclude(struct ni_context *ctx, const struct ni_verdict *verdict)
         ni_say_findings(ctx);
     if (!runs)
         told = print_preflight_report(ctx, verdict) == 0 && told;
-    else if (verdict->good || !must)
-        ni_say(ctx, verdict->good ? NI_LOG_INFO : NI_LOG_WARN, "preflight: %s", verdict->line);
-    if (must && !verdict->good)
-        ni_last_words(ctx, ctx->plan.refuse_why, true);
-    else if (!runs && !verdict->good)
+    else if (enough || !must)
+        ni_say(ctx, calm ? NI_LOG_INFO : NI_LOG_WARN, "preflight: %s", verdict->line);
+    if (must && !enough)
+        (void)ni_refuse(ctx, ctx->plan.refuse_why, true);
+    else if (!runs && !enough)
         ni_leave_reason(ctx, why.buf, true);
-    return verdict->good && told;
+    return enough && told ? byte_of(verdict->outcome) : BAD;
 }
 
-/* Only the first network namespace has this sysctl (net/core/sysctl_net_core.c net_core_table). */
+/* Returns true in the first network namespace, which alone has this sysctl
+   (net/core/sysctl_net_core.c net_core_table). */
 static bool is_host_network(void)
 {
     return access("/proc/sys/net/core/netdev_max_backlog", F_OK) == 0;
@@ -283,7 +320,7 @@ static void meet_pods(struct ni_context *ctx, const struct ni_party *party, stru
     };
     const int r = ni_caps_forsake(ni_command_has_cap(CAP_IPC_LOCK) ? lock : 0);
 
-    *ret = (struct ni_verdict){.good = false};
+    *ret = (struct ni_verdict){.outcome = NI_JOB_BAD};
     if (r < 0) {
         (void)ni_format(ret->line, sizeof(ret->line), "bad: capabilities cannot be dropped: %s",
                         NI_ERRNO(r));
@@ -327,7 +364,7 @@ static enum verdict listen_to(int child, int signals, int64_t within_ms, bool *l
         if (n < 0 || !p[0].revents)
             continue;
         if (byte != BEGUN)
-            return byte == GOOD ? GOOD : BAD;
+            return byte == GOOD || byte == NOT_TESTED ? (enum verdict)byte : BAD;
         if (!begun)
             until_ms = ni_now_ms() + ROUNDS_MS;
         begun = true;
@@ -336,8 +373,8 @@ static enum verdict listen_to(int child, int signals, int64_t within_ms, bool *l
 }
 
 /* Lets a child process do the preflight, so that no memory, descriptor or capability of it stays
-   in the command. true: good. */
-static bool ask_child(struct ni_context *ctx, const struct ni_party *party)
+   in the command. */
+static enum verdict ask_child(struct ni_context *ctx, const struct ni_party *party)
 {
     struct ni_verdict verdict = {.line = "bad: the process of preflight was killed, or crashed"};
     const int64_t within_ms = (int64_t)ni_preflight_options.within * 1000;
@@ -360,11 +397,11 @@ static bool ask_child(struct ni_context *ctx, const struct ni_party *party)
         char byte;
 
         ni_wait_unblock(&wait);
-        ni_no_command();
+        ni_ignore_sigxfsz();
         to_parent = fd[1];
         meet_pods(ctx, party, &verdict);
         say_begun(NULL);
-        byte = conclude(ctx, &verdict) ? GOOD : BAD;
+        byte = (char)conclude(ctx, &verdict);
         _exit(write(fd[1], &byte, 1) == 1 ? 0 : 1);
     }
     (void)close(fd[1]);
@@ -378,24 +415,25 @@ static bool ask_child(struct ni_context *ctx, const struct ni_party *party)
     (void)close(signals);
     ni_children_end(&children, pid); /* the child has nothing more to do */
     ni_wait_end(&wait);              /* a signal that came meanwhile may end the program here */
-    return told != UNTOLD ? told == GOOD : conclude(ctx, &verdict);
+    return told != UNTOLD ? told : conclude(ctx, &verdict);
 }
 
 /* Judges a job of one pod, which has nobody to meet, by its self-test. */
-static bool alone(struct ni_context *ctx, const struct ni_trials *trials)
+static enum verdict alone(struct ni_context *ctx, const struct ni_trials *trials)
 {
     struct ni_text why = NI_TEXT(NI_REASON);
-    struct ni_verdict verdict = {.good = true};
+    struct ni_verdict verdict = {.outcome = NI_JOB_UNTESTED};
 
     if (ni_wants_trials(&ctx->work)) {
         const struct ni_trials *all = trials ? trials : ni_try_ports(ctx);
 
-        /* as for the self-test, having no port is a warning */
-        verdict.good =
-            ni_selftest_passes(all, &why) || (all && all->n == 0 && !ctx->options.strict);
+        if (ni_selftest_passes(all, &why))
+            verdict.outcome = NI_JOB_GOOD;
+        else if (!all || all->n > 0 || ctx->options.strict) /* having no port is a warning */
+            verdict.outcome = NI_JOB_BAD;
     }
     (void)ni_format(verdict.line, sizeof(verdict.line), "%s: one pod takes part: %s",
-                    verdict.good ? "good" : "bad", why.len > 0 ? why.buf : "nobody to meet");
+                    ni_outcome_words[verdict.outcome], why.len > 0 ? why.buf : "nobody to meet");
     return conclude(ctx, &verdict);
 }
 
@@ -406,9 +444,9 @@ enum { KEPT = 256 };
 static const char kept_by[] = ": nccl-init preflight: ";
 
 /* Puts the line that the file of --once has for this attempt. */
-static void put_kept(struct ni_text *t, bool good, const struct ni_party *party)
+static void put_kept(struct ni_text *t, enum ni_outcome outcome, const struct ni_party *party)
 {
-    ni_putf(t, "%s%s%u/%u %s\n", good ? "good" : "bad", kept_by, party->rank, party->ranks,
+    ni_putf(t, "%s%s%u/%u %s\n", ni_outcome_words[outcome], kept_by, party->rank, party->ranks,
             party->key);
 }
 
@@ -440,26 +478,35 @@ static bool stops_command(const struct ni_options *o)
            (o->policy.preflight == NI_DEMAND_WARN && o->strict);
 }
 
-/* Finds the verdict that --once has kept. A bad one does not count if the command needs a good
-   one. */
+/* Returns the outcome whose word begins with that byte. */
+static enum ni_outcome outcome_of_byte(char byte)
+{
+    if (byte == GOOD)
+        return NI_JOB_GOOD;
+    return byte == NOT_TESTED ? NI_JOB_UNTESTED : NI_JOB_BAD;
+}
+
+/* Finds the verdict that --once has kept. One that is not good does not count if the command needs
+   a good one. */
 static enum verdict find_kept(const struct ni_options *o, const struct ni_party *party)
 {
     char seen[KEPT] = "";
     const ssize_t n =
         ni_preflight_options.once ? read_kept(ni_preflight_options.once, seen) : -ENOENT;
-    const bool good = seen[0] == GOOD;
+    const enum ni_outcome outcome = outcome_of_byte(seen[0]);
+    const bool tcp = outcome == NI_JOB_UNTESTED && o->policy.mode == NI_MODE_TCP;
     struct ni_text kept = NI_TEXT(KEPT);
 
-    put_kept(&kept, good, party);
+    put_kept(&kept, outcome, party);
     if (n != (ssize_t)kept.len || memcmp(seen, kept.buf, kept.len) != 0)
         return UNTOLD;
-    if (good)
-        return GOOD;
-    return stops_command(o) ? UNTOLD : BAD;
+    if (outcome != NI_JOB_GOOD && !tcp && stops_command(o))
+        return UNTOLD;
+    return byte_of(outcome);
 }
 
 /* Writes the verdict into the file of --once, if that is new, empty or an earlier verdict. */
-static void keep(struct ni_context *ctx, bool good, const struct ni_party *party)
+static void keep(struct ni_context *ctx, enum verdict verdict, const struct ni_party *party)
 {
     const char *path = ni_preflight_options.once;
     struct ni_text text = NI_TEXT(KEPT);
@@ -473,7 +520,7 @@ static void keep(struct ni_context *ctx, bool good, const struct ni_party *party
                path);
         return;
     }
-    put_kept(&text, good, party);
+    put_kept(&text, outcome_of_byte((char)verdict), party);
     if (r >= 0)
         /* mode 0600, for the line has the key */
         r = ni_replace_file(path, 0600, ni_write_text, &text);
@@ -488,13 +535,12 @@ static void keep(struct ni_context *ctx, bool good, const struct ni_party *party
 static int prove(struct ni_context *ctx, const struct ni_trials *trials)
 {
     const struct ni_options *o = &ctx->options;
-    struct ni_verdict verdict = {.good = false};
+    struct ni_verdict verdict = {.outcome = NI_JOB_BAD};
     struct ni_party_options told = ni_preflight_options.party;
     struct ni_text why = NI_TEXT(512);
     struct ni_party party;
-    enum verdict kept;
+    enum verdict kept, is;
     char self[NI_MEET_PEERS] = "";
-    bool good;
 
     (void)gethostname(self, sizeof(self) - 1);
     told.self = self;
@@ -507,12 +553,12 @@ static int prove(struct ni_context *ctx, const struct ni_trials *trials)
     }
     kept = party.stand_aside ? UNTOLD : find_kept(o, &party);
     if (party.stand_aside) {
-        verdict =
-            (struct ni_verdict){.good = true, .line = "good: left to local rank 0 of this pod"};
+        verdict = (struct ni_verdict){.outcome = NI_JOB_GOOD,
+                                      .line = "good: left to local rank 0 of this pod"};
     } else if (kept != UNTOLD) {
-        verdict.good = kept == GOOD;
+        verdict.outcome = outcome_of_byte((char)kept);
         (void)ni_format(verdict.line, sizeof(verdict.line), "%s: made before, as %.256s tells",
-                        verdict.good ? "good" : "bad", ni_preflight_options.once);
+                        ni_outcome_words[verdict.outcome], ni_preflight_options.once);
     } else if (party.named && party.ranks > 1 && o->policy.preflight == NI_DEMAND_REQUIRE &&
                is_host_network()) {
         ni_put(&why,
@@ -521,13 +567,13 @@ static int prove(struct ni_context *ctx, const struct ni_trials *trials)
         (void)ni_format(verdict.line, sizeof(verdict.line), "bad: %s", why.buf);
     }
     if (verdict.line[0])
-        return conclude(ctx, &verdict) ? 0 : NI_EXIT_FAILED;
-    good = party.ranks == 1 ? alone(ctx, trials) : ask_child(ctx, &party);
+        return conclude(ctx, &verdict) != BAD ? 0 : NI_EXIT_FAILED;
+    is = party.ranks == 1 ? alone(ctx, trials) : ask_child(ctx, &party);
     /* a pod that has started its command does not come to another meeting */
     if (ni_preflight_options.once &&
-        (good || (o->policy.preflight == NI_DEMAND_WARN && !stops_command(o))))
-        keep(ctx, good, &party);
-    return good ? 0 : NI_EXIT_FAILED;
+        (is != BAD || (o->policy.preflight == NI_DEMAND_WARN && !stops_command(o))))
+        keep(ctx, is, &party);
+    return is != BAD ? 0 : NI_EXIT_FAILED;
 }
 
 int ni_cmd_preflight(struct ni_context *ctx)

@@ -133,7 +133,7 @@ static const struct {
     {IN(DO), WHOLE(ni_message, move_ms, 0, INT32_MAX / 4)},
     {IN(DO) | IN(DONE), LIST(ni_message, item, n_item, item_members)},
     {IN(NO) | IN(VERDICT), TEXT(ni_message, verdict.line)},
-    {IN(VERDICT), WHOLE(ni_message, verdict.good, 0, 1)},
+    {IN(VERDICT), WHOLE(ni_message, verdict.outcome, 0, NI_JOB_OUTCOMES - 1)},
 };
 
 static const char *const types[NI_MSG_TYPES] = {

@@ -25,7 +25,8 @@ enum ni_message_type {
 };
 
 enum {
-    NI_MEET_PROTOCOL = 3,    /* 1: ends and results of items were lists; 2: nobody was alive */
+    /* 1: ends and results of items were lists; 2: nobody was alive; 3: a verdict was good or not */
+    NI_MEET_PROTOCOL = 4,
     NI_MEET_HELLO = 1024,    /* bytes of the first message, at most */
     NI_MEET_MESSAGE = 65536, /* bytes of a later message, at most */
     NI_WIRE_HEAD = 4,

@@ -26,7 +26,7 @@ struct ni_json {
    on one line. */
 struct ni_json ni_json_on(struct ni_text *to, bool pretty);
 
-/* `key` is NULL in an array, and for the outermost value. */
+/* Begin an object, an array. `key` is NULL in an array, and for the outermost value. */
 void ni_json_object(struct ni_json *j, const char *key);
 void ni_json_array(struct ni_json *j, const char *key);
 /* Ends the innermost one; the outermost with a newline. */

@@ -48,8 +48,20 @@ void ni_free_text(struct ni_text *t)
 /* ---- wrapped lines ---- */
 
 enum { COLUMNS = 100, INDENT = 6 };
+static size_t columns_known; /* of a line; 0: nobody said */
 
-void ni_put_wrapped(struct ni_text *out, size_t columns, size_t at, const char *s)
+void ni_set_columns(size_t columns)
+{
+    columns_known = columns;
+}
+
+size_t ni_columns(size_t usual)
+{
+    return columns_known > 0 ? columns_known : usual;
+}
+
+/* Puts the words of s, the first of them in column `at`, in lines that begin in column `indent`. */
+static void put_words(struct ni_text *out, size_t columns, size_t at, size_t indent, const char *s)
 {
     bool first = true;
 
@@ -57,8 +69,8 @@ void ni_put_wrapped(struct ni_text *out, size_t columns, size_t at, const char *
         size_t word = strcspn(s, " "), blanks = strspn(s + word, " ");
 
         if (!first && at + 1 + word > columns) {
-            ni_putf(out, "\n%*s", INDENT, "");
-            at = INDENT;
+            ni_putf(out, "\n%*s", (int)indent, "");
+            at = indent;
         } else if (!first) {
             ni_put(out, " ");
             at++;
@@ -68,13 +80,24 @@ void ni_put_wrapped(struct ni_text *out, size_t columns, size_t at, const char *
         s += word + blanks;
         first = false;
     }
+}
+
+void ni_put_wrapped(struct ni_text *out, size_t columns, size_t at, const char *s)
+{
+    put_words(out, columns, at, INDENT, s);
+    ni_put(out, "\n");
+}
+
+void ni_put_paragraph(struct ni_text *out, size_t indent, const char *s)
+{
+    put_words(out, ni_columns(COLUMNS), indent, indent, s);
     ni_put(out, "\n");
 }
 
 void ni_put_below(struct ni_text *out, const char *s)
 {
     ni_putf(out, "%*s", INDENT, "");
-    ni_put_wrapped(out, COLUMNS, INDENT, s);
+    ni_put_wrapped(out, ni_columns(COLUMNS), INDENT, s);
 }
 
 void ni_put_item(struct ni_text *out, const char *title, const char *s)
@@ -82,7 +105,7 @@ void ni_put_item(struct ni_text *out, const char *title, const char *s)
     if (!*s)
         return;
     ni_putf(out, "  %s: ", title);
-    ni_put_wrapped(out, COLUMNS, strlen(title) + 4, s);
+    ni_put_wrapped(out, ni_columns(COLUMNS), strlen(title) + 4, s);
 }
 
 /* ---- colour, tables ---- */
@@ -135,6 +158,22 @@ struct ni_text *ni_cell(struct ni_text *table)
     return table;
 }
 
+/* Puts a cell that begins in column `at`. The last one of a row is wrapped below itself, where the
+   width of a line is known and leaves room for that. */
+static void put_cell(struct ni_text *out, struct ni_span cell, size_t at, bool last)
+{
+    enum { ROOM = 24 };
+    const size_t columns = columns_known;
+    char text[1024];
+
+    if (!last || at + cell.n <= columns || at + ROOM > columns ||
+        !ni_copyn(text, sizeof(text), cell.p, cell.n)) {
+        ni_putn(out, cell.p, cell.n);
+        return;
+    }
+    put_words(out, columns, at, at, text);
+}
+
 /* It goes through the rows twice, the first time to find the widths. */
 void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour)
 {
@@ -145,7 +184,7 @@ void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour)
         for (const char *p = table->buf; *p; p++) {
             const enum ni_tint tint = (enum ni_tint) * p;
             const bool tinted = colour && tint != NI_PLAIN;
-            size_t column = 0, pad = 0;
+            size_t column = 0, pad = 0, at = 2;
 
             if (writes)
                 ni_putf(out, "  %s", tinted ? colours[tint] : "");
@@ -156,10 +195,11 @@ void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour)
 
                 if (writes) {
                     ni_putf(out, "%*s", (int)pad, "");
-                    ni_putn(out, cell.p, cell.n);
+                    put_cell(out, cell, at, p[n] == '\n');
                 } else if (cell.n > width[column]) {
                     width[column] = cell.n;
                 }
+                at += width[column] + 2;
                 pad = width[column++] - cell.n + 2;
                 p += n;
             } while (*p == '\t');

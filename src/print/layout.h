@@ -12,7 +12,13 @@
 enum ni_tint { NI_PLAIN = 1, NI_GREEN, NI_YELLOW, NI_RED, NI_DIM };
 enum { NI_COLUMNS = 8 + NI_MAX_GPU };
 
-/* Puts lines of at most 100 columns, of untrusted text, indented below the text that they explain;
+/* Sets how many columns a line of text may have. Without it that is 100, and a table has what it
+   needs. */
+void ni_set_columns(size_t columns);
+/* Returns that number; `usual`, if it was not set. */
+size_t ni_columns(size_t usual);
+
+/* Puts such lines, of untrusted text, indented below the text that they explain;
    " title: text", or nothing for an empty text. */
 void ni_put_below(struct ni_text *out, const char *s);
 void ni_put_item(struct ni_text *out, const char *title, const char *s);
@@ -36,6 +42,9 @@ void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour);
 /* Puts lines of at most so many columns, broken at blanks, of untrusted text, as ni_quote; the
    first one begins in column `at`, the others in the sixth. */
 void ni_put_wrapped(struct ni_text *out, size_t columns, size_t at, const char *s);
+/* Puts such lines, all of which begin in column `indent`; there the caller
+   stands. */
+void ni_put_paragraph(struct ni_text *out, size_t indent, const char *s);
 /* Makes a text on the heap that grows as it is filled, and is cut if there is no memory; to be
    freed. */
 struct ni_text ni_long_text(void);

@@ -34,8 +34,8 @@ struct ni_view {
 
 enum { NI_JSON_SCHEMA = 1 };
 
-/* A report, put into a text: tables for people; for programs one JSON object, "schema":
-   NI_JSON_SCHEMA. */
+/* Puts a report: tables for people, or for programs one JSON object with "schema": NI_JSON_SCHEMA.
+   */
 typedef void ni_report_fn(struct ni_text *out, const struct ni_view *view);
 
 extern const struct ni_words ni_source_words[]; /* "pcidevice", "HCAs given by ..." */

@@ -18,7 +18,7 @@ struct ni_chosen {
     const struct ni_gid *best, *gid; /* NULL: none */
 };
 struct ni_chosen ni_chosen(const struct ni_work *w, unsigned i);
-/* returns true if one of its ports is chosen */
+/* Returns true if one of its ports is chosen. */
 bool ni_is_chosen(const struct ni_work *w, int hca);
 
 /* Lists the chosen ports in plan->chosen: in PCI order, as many as NCCL takes. */

@@ -54,16 +54,16 @@ void ni_decide_value(const struct ni_work *w, const char *name, const char *valu
     (void)ni_copy(s->file, sizeof(s->file), file ? file : "");
     t = ni_text_on(s->reason, sizeof(s->reason));
     if (user && value)
-        ni_putf(&t,
-                "yours stays; the rule says %s: ", strcmp(user, value) == 0 ? "the same" : value);
+        ni_putf(&t, "your value stays; the rule would set %s: ",
+                strcmp(user, value) == 0 ? "the same" : value);
     else if (user)
-        ni_put(&t, "yours stays; the rule would leave it unset: ");
+        ni_put(&t, "your value stays; the rule would leave it unset: ");
     va_list ap;
     va_start(ap, fmt);
     ni_vputf(&t, fmt, ap);
     va_end(ap);
     if (user && !*user)
-        ni_report(w->f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s, and left so",
+        ni_report(w->f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s; it stays so",
                   file ? " in " : "", file ? file : "");
 }
 

@@ -13,7 +13,7 @@
 
 struct ni_work;
 
-/* The rules, in the order of the table (rules.c). */
+/* Runs a rule: it decides settings or judges ports, in the order of the table (rules.c). */
 typedef void ni_rule_fn(const struct ni_work *w);
 
 struct ni_work {
@@ -37,8 +37,8 @@ void ni_decide_value(const struct ni_work *w, const char *name, const char *valu
 void ni_leave_out(const struct ni_work *w, unsigned port, enum ni_finding_id id, const char *fmt,
                   ...) NI_PRINTF(4, 5);
 
-/* The user's value of that variable (ni_find_user_value) as NCCL reads an integer: strtoll base 0,
-   garbage is 0; empty, unset or beyond 64 bits is `otherwise` (misc/param.cc). */
+/* Returns the user's value of that variable (ni_find_user_value) as NCCL reads an integer: strtoll
+   with base 0, where garbage is 0. Empty, unset or beyond 64 bits: `otherwise` (misc/param.cc). */
 int64_t ni_user_int(const struct ni_work *w, const char *name, int64_t otherwise);
 
 #endif

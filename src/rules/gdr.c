@@ -22,10 +22,10 @@ static const char variable[] = "NCCL_NET_GDR_LEVEL";
 
 /* ---- distances ---- */
 
-/* Returns the distance that NCCL will count. It hangs a NIC without a place below the first CPU
-   that it knows (graph/xml.cc ncclTopoFillNet), that of the first GPU; but 2.24.3 to 2.26.6 take a
-   VF where it is (transport/net_ib.cc ncclIbGetPciPath). SoftRoCE has no GPUDirect, and no
-   distance. */
+/* Returns the distance that NCCL counts by the HCA's own place. NCCL puts a NIC without a place
+   below the first CPU that it knows (graph/xml.cc ncclTopoFillNet), that of the first GPU; but
+   2.24.3 to 2.26.6 take a VF where it is (transport/net_ib.cc ncclIbGetPciPath). SoftRoCE has no
+   GPUDirect, and no distance. */
 static enum ni_distance own_distance(const struct ni_work *w, unsigned hca, unsigned gpu)
 {
     const struct ni_hca *h = &w->inv->hca[hca];
@@ -111,7 +111,7 @@ bool ni_can_gdr(const struct ni_work *w, const char **ret_why)
     }
     if (inv->gdr.listed == NI_ABSENT && (off || !ni_has_dmabuf(inv)))
         ni_report(w->f, NI_F_GDR_PEERMEM_HIDDEN, "nvidia_peermem",
-                  "nvidia-peermem is loaded, but not listed in /sys/kernel/mm/memory_peers: NCCL "
+                  "nvidia-peermem is loaded but not listed in /sys/kernel/mm/memory_peers: NCCL "
                   "before 2.23.4 says `GPU Direct RDMA Disabled`");
     if (inv->gdr.peermem == NI_KNOWN)
         return true;
@@ -123,11 +123,11 @@ bool ni_can_gdr(const struct ni_work *w, const char **ret_why)
     }
     if (inv->gpu[0].amd && (!dmabuf || !*dmabuf))
         ni_report(w->f, NI_F_GDR_DMABUF_RCCL, "NCCL_DMABUF_ENABLE",
-                  "no peer memory module (amdkfd) is there, and RCCL before ROCm 7.12 leaves "
+                  "there is no peer memory module (amdkfd), and RCCL before ROCm 7.12 leaves "
                   "DMA-BUF off");
     if (inv->gpu[0].amd || ni_has_dmabuf(inv))
         return true;
-    *ret_why = "neither nvidia-peermem nor DMA-BUF (open GPU kernel modules, kernel 5.12) is there";
+    *ret_why = "there is neither nvidia-peermem nor DMA-BUF (open GPU kernel modules, kernel 5.12)";
     ni_report(w->f, NI_F_GDR_UNAVAILABLE, variable,
               "nvidia-peermem %s, open GPU kernel modules %s, kernel %u.%u",
               ni_known_text(inv->gdr.peermem), ni_known_text(inv->gdr.open_driver),
@@ -183,12 +183,12 @@ static bool are_known(const struct ni_work *w)
 
         if (unknown) {
             ni_decide_value(w, variable, NULL,
-                            "where %s sits on the PCI tree is not known: it may be the nearest",
+                            "the place of %s on the PCI tree is not known; it may be the nearest",
                             unknown->name);
             return false;
         }
         if (w->plan->nearest_hca[g].index < 0) {
-            ni_decide_value(w, variable, NULL, "where GPU %s sits on the PCI tree is %s",
+            ni_decide_value(w, variable, NULL, "the place of GPU %s on the PCI tree is %s",
                             ni_bdf_text(inv->gpu[g].bdf, bdf),
                             ni_known_text(inv->gpu[g].pci.known));
             return false;
@@ -268,15 +268,15 @@ static void decide_by_distance(const struct ni_work *w)
         put_distance(w, (unsigned)gpus.misplaced, &where);
         ni_decide_value(
             w, variable, ni_distance_text(near[gpus.misplaced].distance),
-            "a GPU and an HCA share a PCI switch, but NCCL does not find the HCA there (%s)",
+            "a GPU and an HCA share a PCI switch, but NCCL does not see the HCA there (%s)",
             where.buf);
     } else if (gpus.far >= 0) {
         put_distance(w, (unsigned)gpus.far, &where);
-        ni_decide_value(w, variable, NULL,
-                        "a GPU is far from its nearest HCA (%s), and %s stops before that, because "
-                        "many CPUs are slow between PCIe devices; --gdr=%s allows it",
-                        where.buf, amd ? "RCCL usually" : "NCCL",
-                        ni_distance_text(near[gpus.far].distance));
+        ni_decide_value(
+            w, variable, NULL,
+            "a GPU is far from its nearest HCA (%s), and %s does not use GPUDirect RDMA at that "
+            "distance, because many CPUs are slow between PCIe devices; --gdr=%s allows it",
+            where.buf, amd ? "RCCL usually" : "NCCL", ni_distance_text(near[gpus.far].distance));
     } else if (amd) {
         put_distance(w, (unsigned)gpus.farthest, &where);
         ni_decide_value(
@@ -300,15 +300,15 @@ static void decide_level(const struct ni_work *w)
 
     if (topo) {
         ni_decide_value(w, variable, NULL,
-                        "%s says how far GPUs and HCAs are from each other, not the PCI tree",
+                        "%s, not the PCI tree, says how far GPUs and HCAs are from each other",
                         topo);
         return;
     }
     if (flat) {
-        ni_decide_value(w, variable, "SYS",
-                        "GPU %s is on the root bus: the PCI tree is flattened, distances mean "
-                        "nothing",
-                        ni_bdf_text(flat->bdf, bdf));
+        ni_decide_value(
+            w, variable, "SYS",
+            "GPU %s is on the root bus: the PCI tree is flat, and distances mean nothing",
+            ni_bdf_text(flat->bdf, bdf));
         return;
     }
     ni_want_numa(w);
@@ -332,13 +332,14 @@ void ni_rule_gdr(const struct ni_work *w)
         value = ni_distance_text(w->policy->gdr);
         why = w->policy->gdr == NI_DIST_LOC ? "--gdr=off: never" : "--gdr";
     } else if (gdr->gpus_lost) {
-        why = "fewer GPUs are listed than there are device nodes";
+        why = "there are more GPU device nodes than listed GPUs";
     } else if (w->inv->n_gpu == 0) {
         why = "the pod has no GPU";
     } else if (gdr->cpu == NI_DENIED || gdr->cpu == NI_BAD) {
-        why = "whether CPU and GPU share NVLink-C2C cannot be read";
+        why = "it cannot be read whether CPU and GPU are joined by NVLink-C2C";
     } else if (gdr->c2c && !gdr->gb10) {
-        why = "CPU and GPU share NVLink-C2C: a level below P2C would switch C2C GPUDirect off";
+        why = "CPU and GPU are joined by NVLink-C2C: a level below P2C would switch GPUDirect off "
+              "there";
     } else if (ni_can_gdr(w, &why)) {
         decide_level(w);
         return;

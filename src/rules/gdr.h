@@ -12,8 +12,8 @@ ni_rule_fn ni_rule_gdr;
 /* Returns true if the node can do GPUDirect RDMA at all, given a GPU and a port; if not, *ret_why
    is the reason, with a finding. */
 bool ni_can_gdr(const struct ni_work *w, const char **ret_why);
-/* The file from which NCCL takes distances instead of the PCI tree: its path, or the variable that
-   names it; NULL: there is none that can be read. */
+/* Returns the file from which NCCL takes distances instead of the PCI tree: its path, or the
+   variable that names it; NULL: there is none that can be read. */
 const char *ni_topo_file(const struct ni_inventory *inv);
 /* Wants the NUMA nodes, which tell PHB from SYS, and Data Direct functions, if a GPU has no chosen
    HCA below a switch of both. */

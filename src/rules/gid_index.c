@@ -174,12 +174,13 @@ static void plan_selection(const struct ni_work *w, const struct ni_gid_selectio
         const bool right = ni_is_as_good(end.gid, c.best, true);
         c.plan->gid = right ? (int)(end.gid - w->inv->gid) : c.plan->best;
         if (!right)
-            ni_report(w->f, by_user ? NI_F_USER_GID_WRONG : NI_F_GID_SEARCH_WRONG,
-                      ni_port_name(w->inv, c.at).text,
-                      end.unproven ? "NCCL's search meets an entry that cannot be read: it may "
-                                     "end elsewhere than on index %u"
-                                   : "NCCL takes index %u, which is no RoCE v2 GID of this pod",
-                      end.index);
+            ni_report(
+                w->f, by_user ? NI_F_USER_GID_WRONG : NI_F_GID_SEARCH_WRONG,
+                ni_port_name(w->inv, c.at).text,
+                end.unproven
+                    ? "NCCL's search meets an entry that cannot be read; it may not end at index %u"
+                    : "NCCL takes index %u, which is not a RoCE v2 GID of this pod",
+                end.index);
     }
 }
 
@@ -187,7 +188,7 @@ static void plan_selection(const struct ni_work *w, const struct ni_gid_selectio
    without the user's value. */
 static void set_selection(const struct ni_work *w, const struct ni_gid_selection *selection)
 {
-    static const char by_index[] = "NCCL_IB_GID_INDEX says which GID";
+    static const char by_index[] = "NCCL_IB_GID_INDEX selects the GID";
     static const char by_search[] = "NCCL's search ends on the right GIDs without it";
     char value[NI_IP_TEXT + 8], ip[NI_IP_TEXT];
     const struct ni_gid *entry[NI_MAX_CHOSEN] = {0};
@@ -231,8 +232,8 @@ static void report_range(const struct ni_work *w, const struct ni_gid_selection 
 
     if (selection->no_range)
         ni_report(w->f, NI_F_USER_VALUE_IGNORED, range,
-                  "`%.60s` has a negative mask: no address is in it, and NCCL takes GID 0 of each "
-                  "port",
+                  "`%.60s` has a negative mask, so it contains no address, and NCCL takes GID 0 of "
+                  "each port",
                   value);
     else
         ni_report(w->f, NI_F_USER_VALUE_IGNORED, range,
@@ -266,10 +267,10 @@ static void for_roce(const struct ni_work *w)
         set_selection(w, &found_selection);
     } else {
         if (doubtful >= 0) {
-            reason = "which of the GIDs are this pod's is not known";
-            ni_report(
-                w->f, NI_F_GID_OWNER_UNKNOWN, ni_port_name(w->inv, doubtful).text,
-                "the table has several entries that may be this pod's; which ones cannot be read");
+            reason = "it is not known which GIDs are this pod's";
+            ni_report(w->f, NI_F_GID_OWNER_UNKNOWN, ni_port_name(w->inv, doubtful).text,
+                      "the table has several entries that may be this pod's; it cannot be read "
+                      "which ones are");
         } else if (user_searches && user_index < 0) {
             reason = "you set how NCCL searches; an index would switch that off";
         }
@@ -278,7 +279,7 @@ static void for_roce(const struct ni_work *w)
     }
     if (selection.index < 0)
         ni_report(w->f, NI_F_GID_INDEX_DIFFERS, variable,
-                  "no index is set; NCCL before 2.21.5 does not search for one");
+                  "no index is set, and NCCL before 2.21.5 does not search for one");
     if (selection.index < 0 && (selection.bad_range || selection.no_range))
         report_range(w, &selection);
 }
@@ -300,7 +301,7 @@ void ni_rule_gid_index(const struct ni_work *w)
        even of -1, and does not use it. */
     if (index != 0)
         ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
-                  "without effect on InfiniBand; NCCL before 2.22.3 reads GID %d of each port, and "
-                  "fails where there is none",
+                  "has no effect on InfiniBand; NCCL before 2.22.3 reads GID %d of each port, and "
+                  "fails if there is none",
                   index);
 }

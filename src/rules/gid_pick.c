@@ -70,14 +70,16 @@ static void judge_weak(const struct ni_work *w, unsigned at, enum worth worth, e
     for (unsigned i = 0; i < port->n_gid; i++)
         foreign += ni_port_gid(w->inv, port, i)->owner == NI_OWNER_OTHER;
     if (worth > UNUSABLE && best > worth)
-        ni_leave_out(w, at, id, "%s, while other ports have better", what);
+        ni_leave_out(w, at, id, "%s, while other ports have better ones", what);
     else if (worth > UNUSABLE)
-        ni_report(w->f, id, ni_port_name(w->inv, (int)at).text, "%s: does not cross subnets", what);
+        ni_report(w->f, id, ni_port_name(w->inv, (int)at).text, "%s, which do not cross subnets",
+                  what);
     /* A port whose GIDs all belong to other network namespaces is another pod's, if no source named
        this pod's HCAs: in the kernel's default mode each pod sees all. */
     else if (!ni_is_source_certain(w->inv->source) && best > UNUSABLE && foreign &&
              foreign == port->n_gid)
-        ni_leave_out(w, at, NI_F_COUNT, "another pod's: all its GIDs are of other namespaces");
+        ni_leave_out(w, at, NI_F_COUNT,
+                     "belongs to another pod (all its GIDs are in other network namespaces)");
     else
         ni_leave_out(w, at, NI_F_GID_NONE, "no RoCE GID of this pod among %u entries", port->n_gid);
 }

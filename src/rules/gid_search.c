@@ -24,7 +24,8 @@ static const struct ni_gid *row(const struct ni_inventory *inv, const struct ni_
     return g ? g : &empty;
 }
 
-/* validGid: not empty, and not of fe80::/64, narrower than what RFC 4291 calls link-local. */
+/* Returns true for an entry that NCCL's validGid takes: not empty, and not of fe80::/64, which is a
+   part of the link-local addresses of RFC 4291. */
 static bool is_valid(const struct ni_gid *e)
 {
     static const uint8_t link_local[8] = {0xfe, 0x80};

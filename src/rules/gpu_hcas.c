@@ -26,7 +26,7 @@
 /* Returns the ports nearest to a GPU whose HCAs open, by the PCI tree: where NCCL places an HCA
    does not matter to other libraries. None if an HCA whose distance is not known might be nearer,
    or on the root bus, where the tree is flat. */
-static uint32_t nearest(const struct ni_work *w, unsigned gpu, enum ni_distance *ret)
+static uint32_t nearest_ports(const struct ni_work *w, unsigned gpu, enum ni_distance *ret)
 {
     const struct ni_pci *pci = &w->inv->gpu[gpu].pci;
     uint32_t bits = 0;
@@ -64,7 +64,7 @@ void ni_rule_gpu_hcas(const struct ni_work *w)
         return;
     ni_want_numa(w);
     for (unsigned g = 0; g < w->inv->n_gpu; g++)
-        near[g] = nearest(w, g, &at[g]);
+        near[g] = nearest_ports(w, g, &at[g]);
     for (enum ni_distance d = NI_DIST_PIX; d <= NI_DIST_SYS; d++) {
         for (unsigned g = 0; g < w->inv->n_gpu; g++) {
             if (!near[g] || at[g] != d)
@@ -142,17 +142,17 @@ static const char *obstacle(const struct ni_work *w, const struct ni_local *l,
         (strchr(size, ',') ||
          ni_parse_u64((struct ni_span){size, strcspn(size, "(")}, UINT32_MAX, &ranks) < 0 ||
          ranks == 1 || ranks > v->n))
-        return "is set, but the node's processes are not known to be one for each GPU";
+        return "is set, but it is not known that the node has one process for each GPU";
     *rank = v->n == 1 ? 0 : *rank;
     if (*rank >= v->n)
-        return "is the number of no GPU that is visible";
+        return "does not match a visible GPU";
     /* Slurm counts from 0 what a device cgroup leaves (common/gres.c gres_use_local_device_index)
        */
     const bool some = v->counted && v->n < w->inv->n_gpu && v->gpu[0] == 0;
     if (v->gpu[*rank] < 0 || (some && ni_env_get(w->env, "SLURM_LOCALID")) ||
         (v->counted && w->inv->gdr.gpus_unordered && w->inv->n_gpu > 1 &&
          (w->inv->gpu[0].amd || !order || strcmp(order, "PCI_BUS_ID") != 0)))
-        return "is set, but the address of the GPU that it counts is not known";
+        return "is set, but the address of that GPU is not known";
     return NULL;
 }
 

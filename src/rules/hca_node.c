@@ -19,7 +19,7 @@ bool ni_put_node(const struct ni_uverbs *node, struct ni_text *t)
     if (!ni_lacks_node(node))
         return false;
     if (node->known == NI_ABSENT)
-        ni_put(t, "the kernel has no uverbs device of it");
+        ni_put(t, "the kernel has no uverbs device for it");
     else if (ni_known_of(node->err) == NI_ABSENT)
         ni_putf(t, "/dev/infiniband/%s is not in the container", node->name);
     else

@@ -28,20 +28,22 @@ static void without_port(const struct ni_work *w)
         w->plan->transport = NI_NET_TCP;
     if (w->inv->source_unread)
         ni_report(w->f, NI_F_HCA_NONE_USABLE, variable,
-                  "which RDMA devices the pod was given cannot be read: %s", then);
+                  "it cannot be read which RDMA devices the pod was given: %s", then);
     else if (given)
         ni_report(w->f, NI_F_HCA_NONE_USABLE, variable,
-                  "%u RDMA device%s given, none usable%s%.80s: `NET/IB : No device found`, %s",
+                  "the pod was given %u RDMA device%s, and none is usable%s%.80s: `NET/IB : No "
+                  "device found`, %s",
                   given, given == 1 ? "" : "s", hcas ? " of those in --hcas=" : "",
                   hcas ? hcas : "", then);
     else
         ni_report(w->f, NI_F_HCA_NONE, variable, "the pod was given no RDMA device");
-    ni_decide_value(w, disable, "1",
-                    "no usable RDMA port; without this NCCL would try every HCA it sees");
+    ni_decide_value(
+        w, disable, "1",
+        "no RDMA port is usable; without this value NCCL would try every HCA that it sees");
     if (held)
         ni_decide_value(w, variable, "^",
-                        "no usable RDMA port, and your NCCL_IB_DISABLE keeps InfiniBand on: no "
-                        "HCA at all");
+                        "no RDMA port is usable, and your NCCL_IB_DISABLE keeps InfiniBand on; "
+                        "this list selects no HCA");
 }
 
 void ni_rule_ib_disable(const struct ni_work *w)
@@ -56,8 +58,9 @@ void ni_rule_ib_disable(const struct ni_work *w)
     if (ib && (off || n == 0))
         ni_report(w->f, NI_F_USER_NET_NONE, "NCCL_NET",
                   "%.40s allows no TCP, and %s: `Failed to initialize any NET plugin`", net,
-                  off ? "your NCCL_IB_DISABLE no InfiniBand"
-                      : "no RDMA port is usable; NCCL tries each that it can open, and with none");
+                  off ? "your NCCL_IB_DISABLE allows no InfiniBand"
+                      : "no RDMA port is usable; NCCL tries each that it can open, and fails if it "
+                        "finds none");
     if (ib && w->policy->mode == NI_MODE_TCP)
         ni_report(w->f, NI_F_OPTION_INVALID, "--mode=tcp", "your NCCL_NET=%.40s allows no TCP",
                   net);
@@ -68,7 +71,7 @@ void ni_rule_ib_disable(const struct ni_work *w)
         ni_decide_value(w, disable, "0", "%u RDMA port%s in use", n, n == 1 ? "" : "s");
     else if (ib)
         ni_decide_value(w, disable, NULL,
-                        "no usable RDMA port, but your NCCL_NET allows nothing else");
+                        "no RDMA port is usable, but your NCCL_NET allows nothing else");
     else
         without_port(w);
 }

@@ -50,6 +50,6 @@ void ni_note_init(const struct ni_work *w)
 
     if (is_pid1 || (s->init_known == NI_KNOWN && !ni_is_init(s->init)))
         ni_report(w->f, NI_F_EXEC_PID1_NO_INIT, "PID 1",
-                  "%s is no init: SIGTERM may do nothing, orphans stay as zombies",
+                  "PID 1 (%s) is not an init: SIGTERM may be ignored, and zombies are not reaped",
                   is_pid1 ? "the command itself" : s->init);
 }

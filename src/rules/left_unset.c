@@ -23,30 +23,30 @@ static const struct {
     {"NCCL_IB_DISABLE", "ib.disable", false, "tries InfiniBand and RoCE before sockets"},
     /* transport/net_ib/init.cc ncclIbInitDevices, common.h MAX_IB_DEVS */
     {"NCCL_IB_HCA", "hca.list", true,
-     "takes each ACTIVE port of each HCA that opens, at most 32 (16 before 2.18.5)"},
+     "uses each ACTIVE port of each HCA that it can open, at most 32 (16 before 2.18.5)"},
     /* transport/net_ib/connect.cc ncclIbGetGidIndex */
     {"NCCL_IB_GID_INDEX", "gid.index", true,
      "searches the table of each port; before 2.21.5 it takes index 0"},
     /* transport/net_ib/connect.cc envIbAddrFamily, envIbAddrRange */
     {"NCCL_IB_ADDR_FAMILY", "gid.index", true, "searches for an IPv4 GID (2.21.5 and later)"},
     {"NCCL_IB_ADDR_RANGE", "gid.index", true,
-     "searches among all addresses of a port (2.21.5 and later)"},
+     "searches all addresses of a port (2.21.5 and later)"},
     /* misc/socket.cc ncclFindInterfaces */
     {"NCCL_SOCKET_IFNAME", "socket.ifname", false,
-     "takes interfaces whose names begin with `ib`, else all but `lo`, `docker*` and (2.28.3 and "
-     "later) `virbr*`; for its bootstrap the first of them"},
+     "uses interfaces whose names begin with `ib`, otherwise all but `lo`, `docker*` and (2.28.3 "
+     "and later) `virbr*`; its bootstrap uses the first of them"},
     /* graph/search.cc ncclTopoCompute */
     {"NCCL_CROSS_NIC", "rail.cross", false,
-     "takes 2: a ring may leave on one rail and arrive on another where that is faster"},
+     "uses 2: a ring may leave on one rail and arrive on another if that is faster"},
     /* transport/net_ib/init.cc ncclIbGetPciPath */
     {"NCCL_IB_MERGE_VFS", "vf.merge", true,
-     "puts a VF where function 00.0 of its bus is (2.24.3 to 2.26.6: where it is itself)"},
+     "places a VF at function 00.0 of its bus (2.24.3 to 2.26.6: at its own address)"},
     /* transport/net_ib.cc ncclIbInit (2.20.3), graph/topo.cc ncclTopoGetFusionEnv (2.24.3) */
     {"NCCL_IB_MERGE_NICS", "nic.merge", true,
-     "fuses NICs that have one place on its PCI tree, as the ports of one card have (2.20.3 and "
+     "fuses NICs that share a place on its PCI tree, as the ports of one card do (2.20.3 and "
      "later)"},
     {"NCCL_NET_MERGE_LEVEL", "nic.merge", true,
-     "fuses NICs that have one place on its PCI tree, as the ports of one card have (2.20.3 and "
+     "fuses NICs that share a place on its PCI tree, as the ports of one card do (2.20.3 and "
      "later)"},
     /* graph/paths.cc ncclTopoCheckGdr */
     {"NCCL_NET_GDR_LEVEL", "gdr.level", true,
@@ -69,13 +69,13 @@ static const char *by_itself_of(const struct ni_work *w, const char *name)
         }
     }
     if (rdma && plan->transport == NI_NET_TCP)
-        return "reads no variable of RDMA";
+        return "reads no RDMA variables";
     if (plan->transport == NI_NET_OTHER && ni_has_prefix(name, "NCCL_IB_"))
         return "leaves the network to the plugin, which may read such variables";
     if (gid && plan->n_chosen > 0 && ni_chosen(w, 0).port->link == NI_LINK_IB)
-        return "addresses by LID, or by GID 0";
+        return "addresses ports by LID, or by GID 0";
     if (addr && plan->n_chosen > 0 && plan->gid_selection.index >= 0)
-        return "takes that GID on each port, and searches for none";
+        return "uses that GID on each port, and does not search";
     if (plan->n_chosen == 1 && strcmp(name, "NCCL_CROSS_NIC") == 0)
         return "uses that one";
     if (strcmp(name, "NCCL_NET_GDR_LEVEL") == 0 && w->inv->n_gpu > 0 && w->inv->gpu[0].amd)

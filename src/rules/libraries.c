@@ -66,7 +66,7 @@ static void put_index(const struct asked *a, struct ni_text *value, struct ni_te
             continue;
         first = first ? first : g;
         if (!g || g->index != first->index) {
-            ni_put(why, "no one index for all ports: left to the library's own choice");
+            ni_put(why, "no index is right for all ports; the library chooses by itself");
             return;
         }
     }
@@ -95,7 +95,7 @@ static void put_map(const struct asked *a, struct ni_text *map, struct ni_text *
         const struct ni_chosen c = ni_chosen(w, i);
 
         if (c.port->num != 1 || c.hca->aux[0] || !c.hca->has_bdf)
-            ni_putf(why, "port %u of %s is in use: vLLM takes only port 1 of PCI functions",
+            ni_putf(why, "port %u of %s is in use, and vLLM takes only port 1 of PCI functions",
                     c.port->num, c.hca->name);
     }
     for (unsigned g = 0; g < w->inv->n_gpu && !why->len; g++) {
@@ -131,11 +131,11 @@ static void decide_vllm(struct asked *a)
     if (users_map ? *users_map : whole)
         ni_put(&a->by_vllm, vars ? vars : ours.buf);
     if (whole)
-        ni_put(&why, a->by_vllm.len ? "each GPU's own HCA"
-                                    : "your own values leave vLLM nothing to choose");
+        ni_put(&why,
+               a->by_vllm.len ? "each GPU's own HCA" : "your own values leave vLLM no choice");
     ni_decide_value(a->w, vllm_map, whole && a->by_vllm.len ? map.buf : NULL, "%s", why.buf);
     ni_decide_value(a->w, vllm_selection, a->by_vllm.len && ours.len ? ours.buf : NULL,
-                    a->by_vllm.len ? "what vLLM sets in each worker, from the map"
+                    a->by_vllm.len ? "vLLM sets it in each worker, from the map"
                                    : "vLLM takes it only together with the map");
 }
 
@@ -149,7 +149,7 @@ static void put_ucx_devices(const struct asked *a, struct ni_text *value, struct
                 a->is_rank ? "the nearest to this process's GPU" : "the chosen ports",
                 a->rank_why.len ? "; " : "", a->rank_why.buf);
     else if (*a->w->plan->sockets)
-        ni_put(why, "no RDMA port: the socket interface");
+        ni_put(why, "the socket interface, because no RDMA port is in use");
     if (!value->len)
         ni_put(value, a->w->plan->sockets);
 }
@@ -172,7 +172,7 @@ static void put_ucx_limit(const struct asked *a, struct ni_text *value, struct n
     if (known)
         ni_put(value, "auto");
     ni_put(why, known ? "a GPU's memory goes through the HCAs nearest to it (UCX 1.21 and later)"
-                      : "which HCAs are near to a GPU is not known");
+                      : "it is not known which HCAs are near a GPU");
 }
 
 /* ---- NVSHMEM: takes the nearest of the list itself ---- */
@@ -205,8 +205,8 @@ static void put_nvshmem_prefix(const struct asked *a, struct ni_text *value, str
     if (usual)
         return;
     ni_putn(value, first, same);
-    ni_put(why, same ? "the HCAs' names begin so: IBGDA takes only names that contain it"
-                     : "the HCAs' names begin with nothing in common; IBGDA takes those with mlx5");
+    ni_put(why, same ? "the HCAs' names begin with it; IBGDA takes only names that contain it"
+                     : "the HCAs' names do not begin alike; IBGDA takes those with mlx5");
 }
 
 /* Puts the interfaces for NVSHMEM's bootstrap. NCCL's code reads them (NVSHMEM 3.4.5
@@ -247,7 +247,7 @@ static void put_mooncake_port(const struct asked *a, struct ni_text *value, stru
     if (same)
         ni_put_u64(value, ni_chosen(a->w, 0).port->num);
     ni_put(why, same ? "the port of all HCAs"
-                     : "the ports differ, and Mooncake takes one number for all HCAs");
+                     : "the port numbers differ, and Mooncake takes one number for all HCAs");
 }
 
 /* ---- Gloo, and PyTorch's RPC, which takes one name as well ---- */

@@ -55,11 +55,12 @@ static void decide_merge_vfs(const struct ni_work *w)
     if (mended && !harmed) {
         char bdf[NI_BDF_TEXT];
 
-        ni_decide_value(w, merge_vfs, "0", "NCCL would take %s (%s) for %02x:00.0, where %s is",
-                        mended->name, ni_bdf_text(mended->bdf, bdf), mended->bdf.bus,
-                        mended->place.merged == NI_AT_OTHER ? "something else" : "nothing");
+        ni_decide_value(w, merge_vfs, "0",
+                        "NCCL would look for %s (%s) at %02x:00.0, where there is %s", mended->name,
+                        ni_bdf_text(mended->bdf, bdf), mended->bdf.bus,
+                        mended->place.merged == NI_AT_OTHER ? "another device" : "no device");
     } else if (mended) {
-        ni_decide_value(w, merge_vfs, NULL, "0 would help %s, and lose the place of %s",
+        ni_decide_value(w, merge_vfs, NULL, "0 would help %s, but lose the place of %s",
                         mended->name, harmed->name);
     } else if (w->plan->n_chosen > 0) {
         ni_decide_value(w, merge_vfs, NULL, "0 would help none of the chosen HCAs");
@@ -72,15 +73,15 @@ static void report_lost_places(const struct ni_work *w, bool merged)
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_hca *h = ni_chosen(w, i).hca;
         const enum ni_at at = merged ? h->place.merged : h->place.unmerged;
-        const char *why = "there is no device where it looks";
+        const char *why = "no device has the address NCCL looks at";
 
         if (at == NI_AT_OTHER)
-            why = "where it looks, something else is";
+            why = "another device has the address NCCL looks at";
         if (h->aux[0])
             why = "it is a sub-function";
         if (!h->pci.none && (h->aux[0] || is_wrong(at))) /* SoftRoCE loses nothing by it */
             ni_report(w->f, NI_F_HCA_PLACE_LOST, h->name,
-                      "NCCL does not find it on the PCI tree, and puts it at the first CPU: %s",
+                      "NCCL does not find it on the PCI tree, and places it at the first CPU: %s",
                       why);
     }
 }
@@ -144,13 +145,13 @@ static bool must_stay_apart(const struct ni_work *w, const struct ni_hca *a, con
         return false;
     ni_putf(why, "%s and %s ", a->name, b->name);
     if (lost)
-        ni_put(why, "have no place on NCCL's PCI tree: fused, they would leave NCCL without a "
-                    "network");
+        ni_put(why,
+               "have no place on NCCL's PCI tree; if they were fused, NCCL would have no network");
     else if (shared)
-        ni_putf(why, "are %s one port (%s): fused, their speed would count twice",
+        ni_putf(why, "are %s one port (%s); if they were fused, their speed would count twice",
                 a->is_vf && b->is_vf ? "VFs of" : "PF and VF of", ni_bdf_text(port_of(a), pf));
     else
-        ni_put(why, "are two NICs that NCCL takes for one: it has one address for both");
+        ni_put(why, "are two NICs that NCCL takes for one, because it has one address for both");
     return true;
 }
 
@@ -191,8 +192,8 @@ static void report_not_fused(const struct ni_work *w, const char *why)
 
     if (find_dual_port(w, port))
         ni_report(w->f, NI_F_NICS_NOT_FUSED, merge_nics,
-                  "%s; so NCCL does not fuse %s and %s either, two ports of one card: each "
-                  "connection uses one of them instead of both",
+                  "%s; so NCCL does not fuse %s and %s either, which are two ports of one card: "
+                  "each connection uses one of them instead of both",
                   why, ni_port_name(w->inv, port[0]).text, ni_port_name(w->inv, port[1]).text);
 }
 
@@ -262,7 +263,7 @@ static void check_wide_level(const struct ni_work *w, const char *level, const s
 /* Leaves fusing to NCCL, for no two HCAs must be kept apart. */
 static void leave_fusing(const struct ni_work *w, const struct taken *t)
 {
-    const char *why = t->n == 1 ? "NCCL has one HCA" : "nothing must be kept apart";
+    const char *why = t->n == 1 ? "NCCL has one HCA" : "no two must be kept apart";
 
     if (t->n == 0)
         return;
@@ -270,7 +271,7 @@ static void leave_fusing(const struct ni_work *w, const struct taken *t)
     ni_decide_value(w, merge_level, NULL, "%s", why);
 }
 
-/* true: two of the HCAs must not be fused; *why: which, and why. */
+/* Returns true if two of the HCAs must not be fused; *why: which, and why. */
 static bool is_fusing_wrong(const struct ni_work *w, const struct taken *t, struct ni_text *why)
 {
     for (unsigned i = 0; i < t->n; i++) {
@@ -316,7 +317,7 @@ void ni_rule_nic_merge(const struct ni_work *w)
         return;
     }
     if (!apart)
-        ni_put(&why, "your NCCL_IB_MERGE_NICS=0 alone ends a job with NCCL 2.24.3 and 2.25.1");
+        ni_put(&why, "with your NCCL_IB_MERGE_NICS=0 alone a job ends with NCCL 2.24.3 and 2.25.1");
     if (apart && !nics && !level && !force)
         report_not_fused(w, why.buf);
     if (nics || !(asks || force))

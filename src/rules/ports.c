@@ -98,8 +98,8 @@ static void judge_port(const struct ni_work *w, unsigned at)
                      ni_known_text(state.known));
     else if (!ni_is_active(port))
         ni_leave_out(w, at, NI_F_HCA_PORT_DOWN, "port is %s%s%s",
-                     word ? word : "in no state that InfiniBand knows",
-                     phys ? ", physical state " : "", phys ? phys : "");
+                     word ? word : "in an unknown state", phys ? ", physical state " : "",
+                     phys ? phys : "");
     else if (port->link == NI_LINK_UNKNOWN)
         ni_leave_out(w, at, NI_F_COUNT, "link layer is neither InfiniBand nor Ethernet");
     else if (!is_in_users_list(w, (int)at))
@@ -149,13 +149,14 @@ static void leave_out_slow(const struct ni_work *w)
         if (!w->plan->port[i].chosen || port[i].mbps.known != NI_KNOWN || mbps * 2 >= fastest ||
             is_named(w, (int)i))
             continue;
-        ni_leave_out(w, i, NI_F_HCA_PORT_SLOW, "%lld Gb/s, while the fastest has %lld", mbps / 1000,
-                     fastest / 1000);
+        ni_leave_out(w, i, NI_F_HCA_PORT_SLOW, "%lld Gb/s, while the fastest port has %lld",
+                     mbps / 1000, fastest / 1000);
     }
 }
 
-/* InfiniBand and RoCE together kill a job (NCCL 2.30.7 transport/net_ib/connect.cc: incompatible
-   link layers, no fallback). The set with more bandwidth stays, InfiniBand when equal. */
+/* Leaves out the ports of one link layer if both are there: InfiniBand and RoCE together kill a job
+   (NCCL 2.30.7 transport/net_ib/connect.cc: incompatible link layers, no fallback). The set with
+   more bandwidth stays; InfiniBand, if both have the same. */
 static void keep_one_link_layer(const struct ni_work *w)
 {
     long long mbps[] = {[NI_LINK_IB] = 0, [NI_LINK_ROCE] = 0};
@@ -175,7 +176,7 @@ static void keep_one_link_layer(const struct ni_work *w)
     const bool roce = mbps[NI_LINK_ROCE] > mbps[NI_LINK_IB];
     for (unsigned i = 0; i < w->inv->n_port; i++) {
         if (w->plan->port[i].chosen && (w->inv->port[i].link == NI_LINK_ROCE) != roce)
-            ni_leave_out(w, i, NI_F_HCA_LINK_MIXED, "%s, while the faster set is %s",
+            ni_leave_out(w, i, NI_F_HCA_LINK_MIXED, "%s, while the faster ports are %s",
                          roce ? "InfiniBand" : "RoCE", roce ? "RoCE" : "InfiniBand");
     }
 }
@@ -183,7 +184,7 @@ static void keep_one_link_layer(const struct ni_work *w)
 /* SoftRoCE has no PCI path. NCCL before 2.29.7 compares it with that of the HCAs after it in the
    verbs' list, and 2.21.5 and 2.23.4 with all before it: strcmp(NULL) (transport/net_ib.cc
    ncclIbGetPciPath, ncclIbFindMatchingDev). No variable helps. */
-const char ni_softroce_mixed[] = "SoftRoCE beside HCAs on PCI may crash NCCL before 2.29.7";
+const char ni_softroce_mixed[] = "SoftRoCE together with PCI HCAs may crash NCCL before 2.29.7";
 
 static void leave_out_softroce(const struct ni_work *w)
 {

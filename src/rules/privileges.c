@@ -56,15 +56,15 @@ uint64_t ni_command_caps(const struct ni_work *w)
 static const char *not_permitted(const struct ni_self *s)
 {
     if (is_root(s))
-        return "in the bounding set, but dropped from the permitted set";
+        return "in the bounding set, but was dropped from the permitted set";
     if (has_no_new_privs(s))
-        return "in the bounding set only, and no_new_privs bars file capabilities: "
+        return "in the bounding set only, and no_new_privs disables file capabilities: set "
                "allowPrivilegeEscalation: true";
     if (s->nosuid == NI_KNOWN)
-        return "in the bounding set only, and nccl-init lies on a nosuid mount, which bars file "
-               "capabilities: have it in the image";
-    return "in the bounding set only: setcap cap_sys_resource,cap_ipc_lock=p on nccl-init (not on "
-           "a nosuid mount), or runAsUser: 0";
+        return "in the bounding set only, and nccl-init is on a nosuid mount, which disables file "
+               "capabilities: put it into the image";
+    return "in the bounding set only: run setcap cap_sys_resource,cap_ipc_lock=p on nccl-init (not "
+           "on a nosuid mount), or set runAsUser: 0";
 }
 
 static void report_caps(const struct ni_work *w, enum ni_finding_id id, const char *option,
@@ -102,7 +102,7 @@ void ni_rule_caps(const struct ni_work *w)
     const uint64_t not_kept = asked & ~(dropped | caps->keep | s->cap_amb);
     report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, asked & dropped, "--drop-caps names it too");
     report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, not_kept & ~s->cap_bnd,
-                "not in the bounding set: the container was not given it");
+                "not in the bounding set, because the container was not given it");
     report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, not_kept & s->cap_bnd & ours, not_permitted(s));
     report_caps(w, NI_F_CAPS_KEEP_MISSING, keep, not_kept & s->cap_bnd & ~ours,
                 "in the bounding set only, and nccl-init has no file capability for it");
@@ -143,18 +143,19 @@ void ni_memlock_why(const struct ni_work *w, struct ni_text *t)
                       w->policy->memlock < s->memlock_hard.v;
 
     if (may && w->policy->memlock == NI_UNLIMITED)
-        ni_putf(t, "CAP_SYS_RESOURCE is there, but the kernel%s did not let the limit be raised",
+        ni_putf(t, "CAP_SYS_RESOURCE is present, but the kernel%s did not allow raising the limit",
                 s->seccomp.known == NI_KNOWN && s->seccomp.v == 0 ? "" : " or the seccomp filter");
     else if (may || held)
-        ni_put(t, "--memlock asks for no more");
+        ni_put(t, "--memlock does not ask for more");
     else if (s->caps_known != NI_KNOWN)
-        ni_put(t, "whether CAP_SYS_RESOURCE is there is unknown (/proc/self/status)");
+        ni_put(t, "it is unknown whether CAP_SYS_RESOURCE is present (/proc/self/status)");
     else if (s->user_namespace == NI_USERNS_OWN)
         ni_put(t, "capabilities do not count: the pod has a user namespace of its own "
                   "(hostUsers: false)");
     else if (!ni_has_cap(s->cap_bnd, CAP_SYS_RESOURCE))
-        ni_put(t, "CAP_SYS_RESOURCE is not in the bounding set: add it in "
-                  "securityContext.capabilities; OpenShift: the SCC's allowedCapabilities");
+        ni_put(t,
+               "CAP_SYS_RESOURCE is not in the bounding set: add it to "
+               "securityContext.capabilities, and on OpenShift to the SCC's allowedCapabilities");
     else
         ni_putf(t, "CAP_SYS_RESOURCE is %s", not_permitted(s));
 }
@@ -166,8 +167,8 @@ void ni_rule_memlock(const struct ni_work *w)
     struct ni_limit *l = &w->plan->memlock;
 
     if (!has_limits(s)) {
-        /* Without /proc the limits in force are met when they are raised: the soft one goes up to
-           the hard one. */
+        /* without /proc ni_memlock_raise asks the kernel for the limits, and raises the soft one to
+           the hard one */
         *l = (struct ni_limit){.soft = want, .hard = -1};
         return;
     }
@@ -186,6 +187,6 @@ void ni_rule_memlock(const struct ni_work *w)
               "%lld KiB: %s; %s", (long long)(l->soft / 1024),
               hopeless ? "`Call to ibv_create_qp failed with error Cannot allocate memory`, "
                          "`unhandled system error`"
-                       : "little for the buffers of many connections, ibv_reg_mr may fail",
+                       : "too low for many connections; ibv_reg_mr may fail",
               why.buf);
 }

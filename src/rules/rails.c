@@ -111,15 +111,15 @@ static void put_rails_reason(const struct ni_work *w, unsigned a, unsigned b, en
     else if (path == NI_PATH_THERE)
         ni_putf(why, "a route leads from one rail to another: %s and %s", y.text, x.text);
     else if (v4 != ni_ip_is_v4(end[b].ip))
-        ni_putf(why, "the GIDs of %s and %s are of two families", y.text, x.text);
+        ni_putf(why, "the GIDs of %s and %s are of different address families", y.text, x.text);
     else if ((v4 ? net->route_known : net->route6_known) != NI_KNOWN)
         ni_put(why, "the routes cannot be read");
     else if (!subnet_of(net, &end[lost]))
         ni_putf(why, "the network of %s is not known: no route shows one for %s",
                 lost == a ? x.text : y.text, ni_ip_text(end[lost].ip, ip));
     else if (v4 && net->policy_routes)
-        ni_put(why, "another routing table than main (`ip rule`) may lead from one rail to "
-                    "another, which /proc does not show (set 0 yourself if none does)");
+        ni_put(why, "a routing table other than main (`ip rule`) may lead from one rail to "
+                    "another, and /proc does not show it (set 0 yourself if none does)");
     else
         ni_put(why, "not all routes can be read");
 }
@@ -142,7 +142,7 @@ static enum ni_path path_of_rails(const struct ni_work *w, struct ni_text *why)
             if (c.port->link == NI_LINK_IB)
                 ni_put(why, "IP routes say nothing about an InfiniBand fabric");
             else
-                ni_putf(why, "%s has no address that is routed", ni_port_name(w->inv, c.at).text);
+                ni_putf(why, "%s has no routable address", ni_port_name(w->inv, c.at).text);
             return NI_PATH_UNKNOWN;
         }
         if (!ni_ip_is_v4(c.gid->ip))
@@ -192,11 +192,10 @@ static void check_users(const struct ni_work *w)
         const struct ni_hca *a = ni_chosen(w, i - 1).hca, *b = ni_chosen(w, i).hca;
 
         if (share_data_direct(a, b))
-            ni_report(
-                w->f, NI_F_USER_CROSS_NIC, variable,
-                "0 does not keep %s and %s apart: both have one Data Direct function, and NCCL "
-                "before 2.29.7 takes them for one port",
-                a->name, b->name);
+            ni_report(w->f, NI_F_USER_CROSS_NIC, variable,
+                      "0 does not keep %s and %s apart: they share one Data Direct function, and "
+                      "NCCL before 2.29.7 takes them for one port",
+                      a->name, b->name);
     }
     ni_report(
         w->f, NI_F_USER_CROSS_NIC, variable,
@@ -256,10 +255,10 @@ void ni_rule_rails(const struct ni_work *w)
         ni_decide_value(w, variable, NULL, "%s", why.buf);
         return;
     }
-    ni_decide_value(w, variable, "0",
-                    "each of %u rails is a subnet of its own and no route leads from one to "
-                    "another; NCCL then has no alternating rings, and since 2.29.2 no GIN between "
-                    "rails and no host RMA",
-                    w->plan->n_chosen);
+    ni_decide_value(
+        w, variable, "0",
+        "each of %u rails is a subnet of its own, and no route leads from one to another; NCCL "
+        "then has no alternating rings, and since 2.29.2 no GIN between rails and no host RMA",
+        w->plan->n_chosen);
     check_users(w);
 }

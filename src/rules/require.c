@@ -56,7 +56,7 @@ static bool has_rdma(const struct ni_work *w, struct ni_text *why)
         struct ni_text node = NI_TEXT(96);
 
         if (known == NI_DENIED || known == NI_BAD)
-            ni_put(&node, "its device node is not known");
+            ni_put(&node, "its device node cannot be seen");
         if (node.len == 0 && !ni_put_node(&c.hca->uverbs, &node))
             continue;
         ni_putf(why, "%s: %s", c.hca->name, node.buf);
@@ -65,7 +65,8 @@ static bool has_rdma(const struct ni_work *w, struct ni_text *why)
     if (tcp)
         ni_putf(why, "%s chooses sockets", tcp);
     else if ((w->plan->needs & NI_NEED_UVERBS) && w->inv->uverbs_unread)
-        ni_put(why, "your NCCL_IB_HCA may take more: what opens in /dev/infiniband is not known");
+        ni_put(why, "your NCCL_IB_HCA may take more ports: it is not known which nodes in "
+                    "/dev/infiniband open");
     else if (w->plan->n_chosen > 0)
         return true;
     else
@@ -107,8 +108,8 @@ static bool has_rails(const struct ni_work *w, struct ni_text *why)
         rails += own;
     }
     if (rails < w->policy->rails)
-        ni_putf(why, "only %u usable rail%s of %u given HCA%s", rails, rails == 1 ? "" : "s", given,
-                given == 1 ? "" : "s");
+        ni_putf(why, "only %u usable rail%s from %u HCA%s of the pod", rails, rails == 1 ? "" : "s",
+                given, given == 1 ? "" : "s");
     return rails >= w->policy->rails;
 }
 
@@ -152,8 +153,8 @@ static bool is_near_enough(const struct ni_work *w, struct ni_text *why)
 
     if (topo && level != NI_DIST_SYS) {
         ni_putf(why,
-                "%s says how far GPUs and HCAs are from each other, which nccl-init does not read; "
-                "--gdr=SYS allows each distance",
+                "nccl-init does not read %s, which says how far GPUs and HCAs are from each other; "
+                "--gdr=SYS allows any distance",
                 topo);
         return false;
     }
@@ -166,10 +167,10 @@ static bool is_near_enough(const struct ni_work *w, struct ni_text *why)
             continue;
         ni_bdf_text(gpu->bdf, bdf);
         if (near->index < 0)
-            ni_putf(why, "where GPU %s sits on the PCI tree is %s", bdf,
+            ni_putf(why, "the place of GPU %s on the PCI tree is %s", bdf,
                     ni_known_text(gpu->pci.known));
         else
-            ni_putf(why, "GPU %s is as far as %s from its nearest HCA, %s, beyond %s", bdf,
+            ni_putf(why, "the distance from GPU %s to its nearest HCA is %s (%s), beyond %s", bdf,
                     ni_distance_text(near->distance), w->inv->hca[near->index].name,
                     users ? "your NCCL_NET_GDR_LEVEL or NCCL_NET_GDR_C2C"
                           : "the level in force; --gdr raises it");
@@ -187,10 +188,9 @@ static bool has_gdr(const struct ni_work *w, struct ni_text *why)
     if (w->policy->gdr == NI_DIST_LOC)
         no = "--gdr=off switches it off";
     else if (ni_user_int(w, "NCCL_NET_GDR_READ", 1) == 0)
-        no = "NCCL_NET_GDR_READ=0 switches it off for what is sent";
+        no = "NCCL_NET_GDR_READ=0 switches it off for sending";
     else if (ni_can_gdr(w, &no) && ni_findings_has(w->f, NI_F_GDR_DMABUF_RCCL))
-        no = "RCCL before ROCm 7.12 needs NCCL_DMABUF_ENABLE=1 where no peer memory module is "
-             "there";
+        no = "RCCL before ROCm 7.12 needs NCCL_DMABUF_ENABLE=1 if there is no peer memory module";
     if (no)
         ni_put(why, no);
     return !no && is_near_enough(w, why);
@@ -216,7 +216,7 @@ static const struct demand {
     {NI_REQUIRE_PREFLIGHT, NI_F_REQUIRE_PREFLIGHT, "preflight", "--preflight=require", NULL},
 };
 
-/* Those that the plan alone decides, and those that need RDMA. */
+/* Demands that need RDMA, and demands that the plan alone decides. */
 enum {
     BY_RDMA = NI_REQUIRE_RDMA | NI_REQUIRE_RAILS | NI_REQUIRE_ROCE_V2 | NI_REQUIRE_GDR,
     BY_PLAN = BY_RDMA | NI_REQUIRE_GPUS

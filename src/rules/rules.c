@@ -39,7 +39,7 @@ static const struct {
      ni_rule_ports, false},
     {"gid.pick", "GID tables, local addresses", "each port's best GID", ni_rule_gids, false},
     {"ib.disable", "chosen ports",
-     "TCP where no port is left; NCCL_IB_DISABLE, or NCCL_IB_HCA where you hold that at 0",
+     "TCP if no port is left; NCCL_IB_DISABLE, or NCCL_IB_HCA if you hold that at 0",
      ni_rule_ib_disable, false},
     {"hca.list", "chosen ports", "NCCL_IB_HCA", ni_rule_hca_list, false},
     {"gid.index", "each port's best GID",

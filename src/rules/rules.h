@@ -9,7 +9,7 @@
 /* Runs the rules in their order. The plan must be zeroed, or be what an earlier round made of the
    same HCAs, ports and GPUs. The other functions follow it. */
 void ni_decide(const struct ni_work *w);
-/* Each rule: its id, what it reads, what it may set. */
+/* Lists the rules: the id of each, the facts that it reads, the variables that it may set. */
 void ni_put_rules(struct ni_text *t);
 
 #endif

@@ -56,7 +56,7 @@ void ni_note_slow_rails(const struct ni_work *w)
                   (long long)(port->mbps.v / 1000), ni_port_name(inv, fastest.at).text,
                   (long long)(fastest.port->mbps.v / 1000),
                   chosen ? "NCCL makes all rails as slow as this one"
-                         : "left out, but it is near a GPU and of the same kind: a rail that has "
-                           "lost speed");
+                         : "left out, but it is near a GPU and of the same kind: it is a rail that "
+                           "has lost speed");
     }
 }

@@ -289,11 +289,10 @@ static void report_left_out(const struct ni_work *w, const struct list *others, 
     struct ni_text names = NI_TEXT(NI_MAX_IFS * (NI_IF_NAME + 1) + 1);
 
     put_names(others, &names);
-    ni_report(
-        w->f, NI_F_SOCKET_LEFT_OUT, variable,
-        "left out %s, which NCCL alone would use, too: %s, so a pod in which one is down may not "
-        "reach the others",
-        names.buf, why);
+    ni_report(w->f, NI_F_SOCKET_LEFT_OUT, variable,
+              "left out %s, which NCCL would also use: %s, so a pod in which one is down may not "
+              "reach the others",
+              names.buf, why);
 }
 
 /* Keeps only interfaces whose names begin with "ib", if there are any, as NCCL alone does (2.28.9
@@ -329,7 +328,7 @@ static const char *choose_for_data(const struct ni_work *w, struct list *l)
         struct ni_text why = NI_TEXT(160);
 
         if (lost)
-            ni_putf(&why, "the pod was given %s, too, which is down or has no address", lost);
+            ni_putf(&why, "the pod was also given %s, which is down or has no address", lost);
         else
             ni_put(&why, path == NI_PATH_NONE ? "no route leads from one to another"
                                               : "the routes do not show how one reaches another");
@@ -464,7 +463,7 @@ static size_t check_users_list(const struct ni_work *w, const char *user)
     }
     if (names > NI_MAX_IFS)
         ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
-                  "%u names; NCCL drops those beyond %d silently", names, NI_MAX_IFS);
+                  "%u names; NCCL silently ignores all after the first %d", names, NI_MAX_IFS);
     return (size_t)(end - user);
 }
 
@@ -497,7 +496,7 @@ static bool take_users_list(const struct ni_work *w, struct list *l)
 
     if (user && *user && !user[1])
         ni_report(w->f, NI_F_USER_VALUE_IGNORED, variable,
-                  "`%s` is a single character: NCCL takes that as unset", user);
+                  "`%s` is a single character, which NCCL takes as unset", user);
     if (!user || strlen(user) < 2)
         return false;
     if (ni_copyn(kept, sizeof(kept), user, check_users_list(w, user)))

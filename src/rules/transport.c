@@ -94,7 +94,7 @@ const char *ni_tcp_cause(const struct ni_work *w)
 
 void ni_rule_transport(const struct ni_work *w)
 {
-    static const char nothing[] = "no InfiniBand setting is made";
+    static const char nothing[] = "no InfiniBand variable is set";
     const enum ni_mode mode = w->policy->mode;
     const char *other = other_network(w), *efa = only_efa(w->inv);
     const char *net = ni_user_value(w, "NCCL_NET");
@@ -109,7 +109,7 @@ void ni_rule_transport(const struct ni_work *w)
         ni_report(w->f, NI_F_USER_NET_OTHER, other, "%.64s is in use; %s", ni_user_value(w, other),
                   nothing);
     else if (efa && mode != NI_MODE_TCP)
-        ni_report(w->f, NI_F_NET_EFA, efa, "the pod's devices are EFAs; %s", nothing);
+        ni_report(w->f, NI_F_NET_EFA, efa, "the pod's devices are EFAs: %s", nothing);
     else
         w->plan->transport = ni_tcp_cause(w) ? NI_NET_TCP : NI_NET_RDMA;
 }

@@ -96,7 +96,7 @@ bool ni_is_nccl_name(struct ni_span name)
     return is_listed(word, ni_nccl_numbers) || is_listed(word, ni_nccl_words);
 }
 
-bool ni_is_nccl_slip(struct ni_span name)
+bool ni_is_misspelt_nccl(struct ni_span name)
 {
     return ni_near_name(name).n > 0;
 }
@@ -137,11 +137,11 @@ static void report_odd(const struct ni_work *w, const char *name, const char *va
 
     if (near.n)
         ni_report(w->f, NI_F_USER_NAME_MISSPELT, name,
-                  "NCCL reads no such variable%s%s; did you mean NCCL_%.*s?",
+                  "NCCL has no such variable%s%s; did you mean NCCL_%.*s?",
                   file ? ", which is set in " : "", file ? file : "", (int)near.n, near.p);
     /* otherwise the rule that decided it has reported it */
     if (!*value && !ni_plan_get(w->plan, name))
-        ni_report(w->f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s, and left so",
+        ni_report(w->f, NI_F_USER_VALUE_EMPTY, name, "set but empty%s%s; it stays so",
                   file ? " in " : "", file ? file : "");
     if (is_bad_number(whole, value))
         report_number(w, name, value);
@@ -162,7 +162,7 @@ static void check_variables(const struct ni_work *w)
         if (!ni_has_prefix(*e, prefix) || !ni_env_split(*e, &name, &value) ||
             !ni_copyn(text, sizeof(text), name.p, name.n))
             continue;
-        if (*value && !is_bad_number(name, value) && !ni_is_nccl_slip(name))
+        if (*value && !is_bad_number(name, value) && !ni_is_misspelt_nccl(name))
             continue;
         /* a search for the first entry of a name looks at every entry, and there is no room for
            more findings than these */
@@ -202,8 +202,7 @@ static void check_levels(const struct ni_work *w)
 
         if (v && is_beyond(v))
             ni_report(w->f, NI_F_USER_VALUE_IGNORED, names[i],
-                      "`%.40s` is too large: NCCL reads outside of its table of levels, and may "
-                      "crash",
+                      "`%.40s` is too large: NCCL reads beyond its table of levels, and may crash",
                       v);
         else if (v && ni_parse_level(v) == NI_DIST_UNKNOWN)
             ni_report(w->f, NI_F_USER_VALUE_IGNORED, names[i],
@@ -236,8 +235,8 @@ static void check_merging(const struct ni_work *w)
                   "`%.40s` is not a level: NCCL takes it for LOC, and fuses no NICs", v);
     if (rail && strcasecmp(rail, "RAIL") == 0 && w->plan->n_chosen > 1 && !list)
         ni_report(w->f, NI_F_USER_VALUE_IGNORED, policy,
-                  "RAIL fuses only NICs that have the same rail in NCCL_IB_HCA (name:port:rail), "
-                  "and there the plan names none: no NICs are fused");
+                  "RAIL fuses only NICs with the same rail in NCCL_IB_HCA (name:port:rail), and "
+                  "the plan names no rails there: no NICs are fused");
 }
 
 /* Reports names that Gloo takes as they are: torch splits the value at commas only
@@ -249,7 +248,7 @@ static void check_gloo(const struct ni_work *w)
 
     if (v && (*v == '=' || *v == '^'))
         ni_report(w->f, NI_F_USER_VALUE_IGNORED, name,
-                  "`%.40s` begins with a mark that only NCCL knows: Gloo takes it as part of the "
+                  "`%.40s` begins with a mark that only NCCL knows; Gloo takes it as part of the "
                   "name, and finds no such interface",
                   v);
 }
@@ -271,8 +270,9 @@ static void check_families(const struct ni_work *w)
 
 static const char hca_list[] = "NCCL_IB_HCA";
 
-/* Whether an entry of NCCL_IB_HCA, as a list of its own, takes a port of this pod's HCAs. *ret_longer:
-   an HCA that a prefix takes beside the one that it names: mlx5_1 takes mlx5_10, too. */
+/* Returns true if an entry of NCCL_IB_HCA, as a list of its own, takes a port of this pod's HCAs.
+   *ret_longer: an HCA that a prefix takes beside the one that it names: mlx5_1 takes mlx5_10, too.
+   */
 static bool match_entry(const struct ni_inventory *inv, const char *whole, const char **ret_longer)
 {
     const char *name = whole + (*whole == '=');
@@ -395,7 +395,9 @@ static void check_planes(const struct ni_work *w)
     }
     if (n > MOST)
         ni_report(w->f, NI_F_USER_HCA_NONE, hca_list,
-                  "%u planes; NCCL 2.30.7 and later take %d, and with more no HCA at all", n, MOST);
+                  "%u planes; NCCL 2.30.7 and later take at most %d, and with more they use no HCA "
+                  "at all",
+                  n, MOST);
 }
 
 /* Reports a port that NCCL takes although the plan leaves it out. The plan has one reason; another
@@ -418,9 +420,9 @@ static void tell_taken(const struct ni_work *w, int at)
     else if (!ni_is_active(port) || !good)
         harm = "its connections may fail";
     else if (port->link != other->link)
-        harm = "InfiniBand and RoCE together kill the job";
+        harm = "InfiniBand and RoCE together end the job";
     else if (port->link == NI_LINK_ROCE && !end.unproven && !ni_is_as_good(end.gid, g, true))
-        harm = "the GID that NCCL takes there is not right";
+        harm = "the GID that NCCL takes there is wrong";
     else if (inv->hca[port->hca].pci.none && !inv->hca[other->hca].pci.none)
         harm = ni_softroce_mixed;
     ni_report(w->f, harm ? NI_F_USER_HCA_LEFT_OUT : NI_F_USER_HCA_EXTRA, ni_port_name(inv, at).text,
@@ -445,7 +447,8 @@ static void check_left_out(const struct ni_work *w)
     }
     if (foreign.len)
         ni_report(w->f, NI_F_USER_HCA_LEFT_OUT, hca_list,
-                  "your NCCL_IB_HCA takes HCAs that were not given to this pod, but open in it: %s",
+                  "your NCCL_IB_HCA takes HCAs that were not given to this pod but can be opened "
+                  "in it: %s",
                   foreign.buf);
     for (int i = 0; i < (int)inv->n_port; i++) {
         if (!w->plan->port[i].chosen && ni_is_taken(w, i))
@@ -473,7 +476,7 @@ void ni_rule_user(const struct ni_work *w)
        the environment has (misc/param.cc ncclGetEnv, 2.30.7) */
     if (plugin && strcasecmp(plugin, "none") != 0)
         ni_report(w->f, NI_F_USER_ENV_PLUGIN, "NCCL_ENV_PLUGIN",
-                  "NCCL asks `%.100s` for each variable: a setting made here counts only if that "
+                  "NCCL asks `%.100s` for each variable; a setting made here counts only if that "
                   "library passes it on",
                   plugin);
 }

@@ -14,9 +14,9 @@ ni_rule_fn ni_rule_user;
    name is known, or far from all. */
 struct ni_span ni_near_name(struct ni_span name);
 
-/* Return true if NCCL reads a variable of that name, as far as is known; if the name is a slip of
-   such a name. */
+/* Return true if a known version of NCCL reads a variable of that name; if the name is a misspelt
+   one, as ni_near_name finds it. */
 bool ni_is_nccl_name(struct ni_span name);
-bool ni_is_nccl_slip(struct ni_span name);
+bool ni_is_misspelt_nccl(struct ni_span name);
 
 #endif

@@ -50,10 +50,8 @@ int ni_cmd_env(struct ni_context *ctx)
     if (r != 0)
         return r;
     ni_say_findings(ctx);
-    if (ctx->plan.refuse) {
-        ni_last_words(ctx, ctx->plan.refuse_why, true);
-        return NI_EXIT_REFUSED;
-    }
+    if (ctx->plan.refuse)
+        return ni_refuse(ctx, ctx->plan.refuse_why, true);
     text = ni_long_text();
     bad = ni_put_env(&text, &view, ni_env_options.format);
     if (bad)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/context.h"
+#include "cli/option.h"
 #include "cli/options.h"
 #include "cli/say.h"
 #include "nccl_init/base.h"
@@ -18,7 +19,32 @@
 #include "nccl_init/text.h"
 #include "system/replace.h"
 
+/* ---- options ---- */
+
+static struct {
+    bool file;
+} install_options;
+
+static const struct ni_option options[] = {
+    {
+        .name = "file",
+        .verbs = NI_VERB_INSTALL,
+        .take = ni_take_switch,
+        .at = 0,
+        .help = "the operand is the copy's own path, and not a directory, also if nothing is there",
+    },
+};
+const struct ni_option_rows ni_install_rows = {
+    options,
+    NI_COUNT(options),
+    &install_options,
+    sizeof(install_options),
+};
+
+/* ---- the copy ---- */
+
 static const char caps_name[] = "security.capability";
+static const char own_name[] = "nccl-init";
 
 /* The file capabilities of this program, in the copy. */
 struct capabilities {
@@ -43,20 +69,26 @@ static int copy_self(int fd, void *arg)
 
 /* Chooses the path of the copy: the operand, or this program's name in the directory that it names.
    A link to a directory counts as one only if a slash follows: somebody who may plant a link must
-   not choose where we write. */
-static int choose_path(const char *operand, char path[PATH_MAX])
+   not choose where we write. -ENOENT: nothing is there, and nobody said that a file is meant. */
+static int choose_path(const char *operand, bool file, char path[PATH_MAX])
 {
+    const bool slash = operand[strlen(operand) - 1] == '/';
+    bool into = slash;
     struct stat st;
-    bool slash = operand[strlen(operand) - 1] == '/', into = slash;
 
+    if (file && slash)
+        return -EISDIR;
     if (!slash && lstat(operand, &st) == 0) {
         if (S_ISLNK(st.st_mode) && stat(operand, &st) == 0 && S_ISDIR(st.st_mode))
             return -ELOOP;
-        into = S_ISDIR(st.st_mode);
+        into = S_ISDIR(st.st_mode) && !file;
+    } else if (!slash && errno == ENOENT && !file) {
+        return -ENOENT;
     }
     const char *between = into && !slash ? "/" : "";
-    const char *name = into ? "nccl-init" : "";
-    return ni_format(path, PATH_MAX, "%s%s%s", operand, between, name) ? 0 : -ENAMETOOLONG;
+    return ni_format(path, PATH_MAX, "%s%s%s", operand, between, into ? own_name : "")
+               ? 0
+               : -ENAMETOOLONG;
 }
 
 /* Advice for each errno. */
@@ -74,7 +106,8 @@ static const struct {
     {ENOTBLK, "name another"},
 };
 
-static int fail_to_install(struct ni_context *ctx, int err, const char *path)
+/* Says why there is no copy. more: what else may help, or "". */
+static int fail_to_install(struct ni_context *ctx, int err, const char *path, const char *more)
 {
     struct ni_text t = NI_TEXT(1024);
 
@@ -82,7 +115,7 @@ static int fail_to_install(struct ni_context *ctx, int err, const char *path)
     ni_putf(&t, ": %s", NI_ERRNO(err));
     for (size_t i = 0; strcmp(path, NI_SELF) != 0 && i < NI_COUNT(advice); i++)
         if (advice[i].err == -err)
-            ni_putf(&t, "; %s", advice[i].text);
+            ni_putf(&t, "; %s%s", advice[i].text, more);
     ni_last_words(ctx, t.buf, false);
     return NI_EXIT_FAILED;
 }
@@ -99,16 +132,17 @@ int ni_cmd_install(struct ni_context *ctx)
         return ni_usage(ctx, "no DIR or FILE: nccl-init install DIR|FILE");
     if (operands[1])
         return ni_usage(ctx, "`install` takes one DIR or FILE, not `%s` too", operands[1]);
-    ni_no_command();
+    ni_ignore_sigxfsz();
     if (stat(NI_SELF, &st) < 0 || access(NI_SELF, R_OK) < 0)
-        return fail_to_install(ctx, -errno, NI_SELF);
+        return fail_to_install(ctx, -errno, NI_SELF, "");
     st.st_mode &= 0777; /* neither set-user-ID nor the like */
-    int r = choose_path(operands[0], path);
+    int r = choose_path(operands[0], install_options.file, path);
     if (r < 0)
-        return fail_to_install(ctx, r, operands[0]);
+        return fail_to_install(ctx, r, operands[0],
+                               r == -ENOENT ? "; --file if a file is meant" : "");
     r = ni_replace_file(path, st.st_mode, copy_self, &caps);
     if (r < 0)
-        return fail_to_install(ctx, r, path);
+        return fail_to_install(ctx, r, path, "");
     const bool capable = caps.there && caps.err == 0;
     ni_say(ctx, NI_LOG_INFO, "installed %s, mode %04o, %s", path, (unsigned)st.st_mode,
            capable ? "with its file capabilities" : "no file capabilities");

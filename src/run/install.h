@@ -6,5 +6,6 @@
 #include "cli/program.h"
 
 ni_verb_fn ni_cmd_install;
+extern const struct ni_option_rows ni_install_rows;
 
 #endif

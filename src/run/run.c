@@ -34,6 +34,7 @@ enum { DEMAND = NI_OPTION_DEMAND, A_FILE = NI_OPTION_FILE };
 static const struct ni_option demand_options[] = {
     {
         .name = "selftest",
+        .group = NI_GROUP_DEMANDS,
         .verbs = DEMAND | NI_VERB_RUN,
         .arg = "off|warn|require",
         .initial = "off",
@@ -43,6 +44,7 @@ static const struct ni_option demand_options[] = {
     },
     {
         .name = "preflight",
+        .group = NI_GROUP_DEMANDS,
         .verbs = DEMAND | NI_VERB_RUN,
         .arg = "off|warn|require",
         .initial = "off",
@@ -64,6 +66,7 @@ struct ni_run_options ni_run_options;
 static const struct ni_option run_options[] = {
     {
         .name = "snapshot-on-refusal",
+        .group = NI_GROUP_DEMANDS,
         .verbs = A_FILE | NI_VERB_RUN,
         .arg = "FILE",
         .take = ni_take_path,
@@ -108,7 +111,7 @@ static const char *refusal_of(const struct ni_context *ctx)
     if (ctx->plan.refuse)
         return ctx->plan.refuse_why;
     if (ctx->options.strict && ni_exit_status(ctx) != 0)
-        return "not started: --strict, and there are warnings or errors";
+        return "--strict, and there are warnings or errors";
     return NULL;
 }
 
@@ -137,7 +140,7 @@ static int start(struct ni_context *ctx, const char **refusal)
         why = NI_TEXT(2048);
         status = ni_exec(ctx->operands, envp ? envp : ctx->own.entry, &why, &too_big);
     }
-    ni_last_words(ctx, why.buf, false);
+    (void)ni_refuse(ctx, why.buf, false);
     return status;
 }
 
@@ -173,9 +176,9 @@ int ni_cmd_run(struct ni_context *ctx)
     }
     /* a demand for a good verdict has reported it already */
     if (!refusal && (policy->require & NI_REQUIRE_PREFLIGHT) == 0)
-        refusal = "not started: --strict, and the preflight is bad";
+        refusal = "--strict, and the preflight is bad";
     if (refusal)
-        ni_last_words(ctx, refusal, true);
+        (void)ni_refuse(ctx, refusal, true);
     ni_leave_snapshot(ctx, ni_run_options.refusal_snapshot);
     return NI_EXIT_REFUSED;
 }

@@ -37,6 +37,7 @@ struct ni_selftest_options ni_selftest_options;
 static const struct ni_option selftest_options[] = {
     {
         .name = "size",
+        .group = NI_GROUP_SELFTEST,
         .verbs = TRYING,
         .arg = "BYTES",
         .initial = "64M",
@@ -48,25 +49,27 @@ static const struct ni_option selftest_options[] = {
     },
     {
         .name = "bytes",
+        .group = NI_GROUP_SELFTEST,
         .verbs = TRYING | MEETING,
         .arg = "BYTES",
         .take = ni_take_bytes,
         .at = offsetof(struct ni_selftest_options, bytes),
         .least = 1,
         .most = INT64_C(1) << 40,
-        .help = "bytes that each port writes and reads back; default: selftest 16M, preflight by "
-                "--seconds",
+        .help = "bytes that each port writes and reads back; 16M for selftest; preflight uses "
+                "--seconds unless given",
     },
     {
         .name = "deadline",
+        .group = NI_GROUP_SELFTEST,
         .verbs = TRYING | NI_VERB_DOCTOR,
         .arg = "SECONDS",
         .initial = "10",
-        .take = ni_take_number,
+        .take = ni_take_seconds,
         .at = offsetof(struct ni_selftest_options, deadline),
         .least = 1,
         .most = 3600,
-        .help = "how long the self-test may take in all",
+        .help = "how long the whole self-test may take",
     },
 };
 const struct ni_option_rows ni_selftest_rows = {
@@ -185,7 +188,7 @@ int ni_cmd_selftest(struct ni_context *ctx)
 bool ni_selftest_passes(const struct ni_trials *all, struct ni_text *how)
 {
     if (!all) {
-        ni_put(how, "no self-test could be made");
+        ni_put(how, "the self-test could not be started");
         return false;
     }
     if (all->n == 0) {

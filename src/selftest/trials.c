@@ -29,7 +29,7 @@
 #include "rules/privileges.h"
 #include "rules/transport.h"
 
-/* ---- what to try ---- */
+/* ---- the ports to try ---- */
 
 bool ni_wants_trials(const struct ni_work *w)
 {
@@ -37,8 +37,9 @@ bool ni_wants_trials(const struct ni_work *w)
            !ni_tcp_cause(w);
 }
 
-/* Named by somebody, and left out because it does not work: no link, no GID. What was left out by
-   choice (--hcas, NCCL_IB_HCA, link layer, number) is nobody's fault. */
+/* Returns true if a source or the user names the port's HCA, and a rule left the port out because
+   it does not work: no link, no GID. A port that was left out by choice (--hcas, NCCL_IB_HCA, link
+   layer, number) is not at fault. */
 static bool is_missed(const struct ni_work *w, int at)
 {
     const struct ni_inventory *inv = w->inv;
@@ -71,9 +72,9 @@ void ni_plan_trials(const struct ni_work *w, struct ni_trials *ret)
     }
 }
 
-/* ---- what they mean ---- */
+/* ---- the meaning of a result ---- */
 
-/* By the step that failed. */
+/* The finding for each step that may fail. */
 static const enum ni_finding_id steps[] = {
     [NI_PAIR_START] = NI_F_VERBS_PROCESS,      [NI_PAIR_FIND] = NI_F_VERBS_OPEN,
     [NI_PAIR_OPEN] = NI_F_VERBS_OPEN,          [NI_PAIR_DEVICE] = NI_F_VERBS_RESOURCES,
@@ -85,7 +86,8 @@ static const enum ni_finding_id steps[] = {
     [NI_PAIR_COMPARE] = NI_F_VERBS_TRANSFER,   [NI_PAIR_DONE] = NI_F_VERBS_PROCESS,
 };
 
-/* By finding, for several steps share one. Neither errno nor status: the data is wrong. */
+/* Reasons, by the finding, because several steps share one, and by errno or status. Without either
+   the data is wrong. */
 static const struct {
     enum ni_finding_id id;
     int err, wc;
@@ -94,7 +96,8 @@ static const struct {
     {NI_F_VERBS_OPEN, EAGAIN, 0, "the limit of the RDMA cgroup (rdma.max)"},
     {NI_F_VERBS_PORT, ENETDOWN, 0, "the port is not ACTIVE: NCCL leaves it out"},
     {NI_F_VERBS_GID, ENODATA, 0, "it is empty"},
-    {NI_F_VERBS_GID, ERANGE, 0, "-1 is no RoCE GID of this pod; a queue pair carries 255 at most"},
+    {NI_F_VERBS_GID, ERANGE, 0,
+     "-1 is not a RoCE GID of this pod; a queue pair can hold at most 255"},
     {NI_F_VERBS_RESOURCES, EAGAIN, 0,
      "the limit of the RDMA cgroup (rdma.max), or the device is full"},
     {NI_F_VERBS_RESOURCES, ENOMEM, 0, "the kernel or the device has no more memory"},
@@ -103,20 +106,20 @@ static const struct {
     {NI_F_VERBS_CONNECT, ENETUNREACH, 0, "there is no route to the GID"},
     {NI_F_VERBS_CONNECT, EHOSTUNREACH, 0, "there is no route to the GID"},
     {NI_F_VERBS_CONNECT, ETIMEDOUT, 0, "the GID's address does not resolve"},
-    {NI_F_VERBS_TRANSFER, ETIMEDOUT, 0, "the device gives no completion"},
+    {NI_F_VERBS_TRANSFER, ETIMEDOUT, 0, "the device returns no completion"},
     {NI_F_VERBS_TRANSFER, 0, 0, "what was read back differs from what was written"},
     {NI_F_VERBS_TRANSFER, 0, NI_WC_LOC_QP_OP,
-     "IBV_WC_LOC_QP_OP_ERR: the device cannot send here, as SoftRoCE outside its network "
+     "IBV_WC_LOC_QP_OP_ERR: the device cannot send here, like SoftRoCE outside its network "
      "namespace"},
     {NI_F_VERBS_PROTECTION, 0, NI_WC_LOC_PROT,
-     "IBV_WC_LOC_PROT_ERR: the HCA may not reach memory that was registered a moment ago, as under "
+     "IBV_WC_LOC_PROT_ERR: the HCA cannot access memory that was just registered, as happens with "
      "IOMMU translation; see iommu.translated"},
     {NI_F_VERBS_TRANSFER, 0, NI_WC_WR_FLUSH,
-     "IBV_WC_WR_FLUSH_ERR: the queue pair was in error before"},
+     "IBV_WC_WR_FLUSH_ERR: the queue pair was already in error"},
     {NI_F_VERBS_TRANSFER, 0, NI_WC_REM_ACCESS,
      "IBV_WC_REM_ACCESS_ERR: the memory key was not accepted"},
     {NI_F_VERBS_TRANSFER, 0, NI_WC_RETRY_EXC,
-     "IBV_WC_RETRY_EXC_ERR: nothing was acknowledged: there is no way from this GID to itself, or "
+     "IBV_WC_RETRY_EXC_ERR: nothing was acknowledged: there is no path from this GID to itself, or "
      "the packets are dropped"},
 };
 
@@ -134,7 +137,8 @@ static bool is_limited(const struct ni_work *w, const struct ni_trials *all,
            all->memlock < all->size + QUEUES && !ni_command_may_lock(w);
 }
 
-/* The step, its errno or completion, and what that means. */
+/* Puts the step that failed, its errno or completion, and the meaning of that. Returns the finding.
+   */
 static enum ni_finding_id explain_trial(const struct ni_work *w, const struct ni_trials *all,
                                         const struct ni_rail_task *task, const struct ni_hca *hca,
                                         struct ni_text *m)
@@ -150,7 +154,7 @@ static enum ni_finding_id explain_trial(const struct ni_work *w, const struct ni
         id = steps[x->step];
     ni_putf(m, "step `%s`: ", ni_pair_step_text(x->step));
     if (x->silent) {
-        ni_put(m, "its process died, or has hung until the time was over");
+        ni_put(m, "its process died, or hung until the time was over");
         return NI_F_VERBS_PROCESS;
     }
     if (x->step == NI_PAIR_FIND && ni_put_node(&hca->uverbs, m))

@@ -27,7 +27,8 @@ struct ni_names {
    error. */
 struct ni_dir ni_dir_open(const struct ni_dir *from, const char *fmt, ...) NI_PRINTF(2, 3);
 void ni_dir_close(struct ni_dir *dir);
-/* The same without opening: it uses the open directory of `from`, and lives no longer. */
+/* Names the directory without opening it: it uses the open directory of `from`, and lives no
+   longer. */
 struct ni_dir ni_dir_at(const struct ni_dir *from, const char *fmt, ...) NI_PRINTF(2, 3);
 
 /* Reads a whole file, cuts one final newline, adds a NUL; "" on errors. Returns its length, or

@@ -25,9 +25,9 @@ void ni_mask_text(struct ni_mask *m, const char *asked, struct ni_span s, struct
 /* Returns true if there were more things than there is room for: the masks are of no use then. */
 bool ni_mask_is_full(const struct ni_mask *m);
 
-/* For functions that keep content: put a masked name, "name-3"; put a path name by name, without
-   masking usual names; return true if the record shows a device or an interface whose name begins
-   so. */
+/* Put a masked name, "name-3"; put a path name by name, without masking usual names; return true if
+   the record shows a device or an interface whose name begins so. Functions that keep content call
+   them. */
 void ni_mask_name(struct ni_mask *m, struct ni_span name, struct ni_text *ret);
 void ni_mask_path(struct ni_mask *m, struct ni_span path, struct ni_text *ret);
 bool ni_mask_is_shown(const struct ni_mask *m, struct ni_span beginning);

@@ -137,6 +137,15 @@ int ni_caps_forsake(uint64_t keep)
 
 /* ---- what the command gets ---- */
 
+/* Returns true if the capability is in the bounding set, or may be: a seccomp filter may refuse the
+   question. A kernel that does not know the capability says EINVAL (commoncap.c cap_task_prctl). */
+static bool may_be_bounding(unsigned cap)
+{
+    const int bound = cap_get_bound((cap_value_t)cap);
+
+    return bound == 1 || (bound < 0 && errno != EINVAL);
+}
+
 /* Takes capabilities out of the bounding set, which needs CAP_SETPCAP (commoncap.c cap_prctl_drop).
    Returns those that the kernel keeps; *ret_err is -errno if CAP_SETPCAP could not be lowered
    again. */
@@ -150,20 +159,20 @@ static uint64_t drop_bounding(uint64_t set, int *ret_err)
         return 0;
     raised = ni_cap_raise(CAP_SETPCAP);
     for (unsigned cap = 0; cap < NI_CAPS; cap++)
-        if (ni_has_cap(set, cap) && cap_get_bound((cap_value_t)cap) == 1 &&
-            cap_drop_bound((cap_value_t)cap) != 0)
+        if (ni_has_cap(set, cap) && may_be_bounding(cap) && cap_drop_bound((cap_value_t)cap) != 0)
             left |= ni_cap_bit(cap);
     if (raised)
         *ret_err = ni_cap_lower(CAP_SETPCAP);
     return left;
 }
 
-/* Takes capabilities out of the other sets. The ambient set follows the permitted and the
-   inheritable one (commoncap.c cap_capset). 0 or -errno. */
+/* Takes capabilities out of the other sets, if they are in one. The ambient set follows the
+   permitted and the inheritable one (commoncap.c cap_capset). 0 or -errno. */
 static int drop_own(uint64_t set)
 {
     static const cap_flag_t flags[] = {CAP_EFFECTIVE, CAP_PERMITTED, CAP_INHERITABLE};
     cap_t own = cap_get_proc();
+    bool any = false;
     int r = 0;
 
     if (!own)
@@ -173,10 +182,12 @@ static int drop_own(uint64_t set)
 
         if (!ni_has_cap(set, cap))
             continue;
-        for (size_t i = 0; i < NI_COUNT(flags) && r == 0; i++)
+        for (size_t i = 0; i < NI_COUNT(flags) && r == 0; i++) {
+            any = any || has_flag(own, cap, flags[i]);
             r = cap_error(cap_set_flag(own, flags[i], 1, &number, CAP_CLEAR));
+        }
     }
-    if (r == 0)
+    if (r == 0 && any)
         return set_and_free(own);
     (void)cap_free(own);
     return r;
@@ -204,22 +215,24 @@ static void report(struct ni_findings *f, enum ni_finding_id id, const char *opt
 int ni_caps_apply(const struct ni_caps *want, const struct ni_cap_names *names,
                   struct ni_findings *f)
 {
-    uint64_t left, missing = 0;
+    uint64_t missing = 0;
     int err = 0;
 
     if (want->drop != 0) {
         /* The bounding set first: CAP_SETPCAP may be among those that go. */
-        left = drop_bounding(want->drop & ~want->stuck, &err);
-        if (drop_own(want->drop) != 0)
-            left = want->drop;
+        const uint64_t left = drop_bounding(want->drop & ~want->stuck, &err);
+        const int own = drop_own(want->drop);
+
+        if (err == 0)
+            err = own;
         report(f, NI_F_CAPS_DROP_BOUNDING, "--drop-caps", left, names,
-               "the kernel does not let it go");
+               "the kernel refuses to drop it");
     }
     for (unsigned cap = 0; cap < NI_CAPS; cap++)
         if (ni_has_cap(want->keep, cap) && !keep_ambient(cap))
             missing |= ni_cap_bit(cap);
     report(f, NI_F_CAPS_KEEP_MISSING, "--keep-caps", missing, names,
-           "the kernel does not make it ambient");
+           "the kernel refuses to make it ambient");
     return err;
 }
 

@@ -89,23 +89,23 @@ static const char *advice(int err, const char *file, const char *head)
         memcpy(&machine, head + offsetof(Elf64_Ehdr, e_machine), sizeof(machine));
         if (ni_has_prefix(head, ELFMAG)) /* the header ends before the machine type */
             return machine != EM_NONE && machine != own_machine
-                       ? "the program is built for another architecture than this node's"
+                       ? "the program was built for an architecture other than this node's"
                        : "the program is damaged";
-        return "no program; a script needs a first line like `#!/bin/sh`, or start it as "
+        return "it is not a program; a script needs a first line like `#!/bin/sh`, or start it as "
                "`sh FILE`";
     case EACCES:
         if (stat(file, &st) != 0)
-            return "this user may not search a directory on the way";
+            return "this user may not search a directory on its path";
         if (!S_ISREG(st.st_mode))
-            return S_ISDIR(st.st_mode) ? "it is a directory" : "it is no regular file";
+            return S_ISDIR(st.st_mode) ? "it is a directory" : "it is not a regular file";
         if (statvfs(file, &fs) == 0 && (fs.f_flag & ST_NOEXEC) != 0)
             return "the file system is mounted noexec";
         return access(file, X_OK) != 0 ? "not executable for this user: chmod +x"
                                        : "its interpreter, a directory on the way to it, or a "
                                          "security module denies execution";
     case E2BIG:
-        return "one argument or variable may have 128 KiB, all together a quarter of the stack "
-               "limit (ulimit -s)";
+        return "one argument or variable may have at most 128 KiB, all together a quarter of the "
+               "stack limit (ulimit -s)";
     case EPERM:
         return "file capabilities beyond the container's bounding set, or a seccomp filter";
     default:

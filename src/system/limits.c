@@ -33,7 +33,7 @@ static void set(struct rlimit *now, struct rlimit want, const char *which, struc
     ni_report(f, NI_F_MEMLOCK_LOW, "RLIMIT_MEMLOCK", "the %s limit cannot be raised: %s%s", which,
               NI_ERRNO(err),
               /* kernel/sys.c do_prlimit: capable(), that is, against the initial user namespace */
-              err == EPERM ? " (CAP_SYS_RESOURCE is missing or only of a user namespace, or a "
+              err == EPERM ? " (CAP_SYS_RESOURCE is missing or belongs to a user namespace, or a "
                              "seccomp filter forbids it)"
                            : "");
 }

@@ -15,8 +15,8 @@ enum { NI_TERMINATION_MAX = 4096 };
 
 /* Writes all n bytes. 0 or -errno; after an error a part may be written. */
 int ni_write_all(int fd, const char *p, size_t n);
-/* For `write` of ni_replace_file: writes a struct ni_text (-ENOMEM: it was cut); copies this
-   program's file. */
+/* Write a struct ni_text (-ENOMEM: it was cut); this program's file. They are for `write` of
+   ni_replace_file. */
 int ni_write_text(int fd, void *text);
 int ni_write_self(int fd, void *nothing);
 /* Makes the directories that lead to the file at the path, which is not "". 0 or -errno. */

@@ -9,6 +9,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/empty"
 export NCCLINIT_LOG_LEVEL=error
+unset COLUMNS NO_COLOR
 
 with= # K=V for the next usage or gives
 
@@ -25,8 +26,9 @@ gives() {
 # ---- verbs -----------------------------------------------------------------------------------
 
 usage "no argument" "no command*--help*"
-usage "a bare word" "*echo*is not a verb*nccl-init -- echo*" echo hi
-usage "a verb of later" "*is not a verb; see *nccl-init --help*" frobnicate
+usage "a bare word" "*echo*is not a verb; see *nccl-init --help*nccl-init -- echo*" echo hi
+usage "a slip of a verb" "?docter? is not a verb; did you mean ?doctor?[?] *nccl-init -- docter" docter --json
+usage "a verb behind options" "the verb comes first: nccl-init plan*nccl-init * -- plan" --mode=rdma plan
 usage "a bare word behind options" "*before the command*" --mode=off echo hi
 usage "run without a command" "no command*" run
 usage "run -- without a command" "no command*" run --
@@ -57,27 +59,31 @@ gives "a command named as a verb" "plan of mine" -- plan
 usage "unknown option" "*--frob*is not an option of*nccl-init run --help*" --frob -- echo
 usage "unknown option of a verb" "*--frob*is not an option of*nccl-init plan --help*" plan --frob=1
 usage "unknown letter" "*-z*is not an option of*" plan -z
-usage "an abbreviation is no option" "*--mod*is not an option of*" --mod=tcp -- echo
-usage "an option of another verb" "*--json*is not an option of*run*" --json -- echo
-usage "beyond a range" "--wait: ?3601? is not SECONDS from 0 to 3600" plan --wait=3601
-usage "beyond a range, milliseconds" "--seconds: ?61? is not S from 0 to 60" --seconds=61 -- true
-usage "beyond a range, bytes" "--size: ?1K? is not BYTES from 16384 to 68719476736" --size=1K -- true
+usage "an abbreviation is no option" "?--mod? is not an option of ?run?; did you mean ?--mode?[?]" --mod=tcp -- echo
+usage "an option of other verbs" "?--expect? is not an option of ?run?, but of ?log?" --expect=rdma -- echo
+usage "an option of three verbs" "?--deadline? is not an option of ?plan?, but of ?run?, ?doctor? and ?selftest?" plan --deadline=1
+usage "a slip of an id" "--ignore: ?shm.default,hca.port.dwn? is not valid; expected a list of: none, FINDING; did you mean ?hca.port.down?[?]" \
+    doctor --ignore=shm.default,hca.port.dwn
+usage "a slip in a list" "--require: *; did you mean ?gpus?[?]" --require=rails=4,rdma,gpsu -- echo
+usage "beyond a range" "--wait: ?3601? is not valid; expected SECONDS from 0 to 3600" plan --wait=3601
+usage "beyond a range, milliseconds" "--seconds: ?61? is not valid; expected S from 0 to 60" --seconds=61 -- true
+usage "beyond a range, bytes" "--size: ?1K? is not valid; expected BYTES from 16384 to 68719476736" --size=1K -- true
 with=NCCLINIT_RANKS=16385
-usage "beyond a range, by variable" "NCCLINIT_RANKS: ?16385? is not auto|N from 0 to 16384" preflight
+usage "beyond a range, by variable" "NCCLINIT_RANKS: ?16385? is not valid; expected one of: auto, N from 0 to 16384" preflight
 for pair in '--json --rules' '--json --gids' '--rules --gids'; do
     # shellcheck disable=SC2086 # words
     usage "plan $pair" "*exclude each other" plan $pair
 done
-usage "bad value" "--mode:*rmda*auto|rdma|tcp|off" --mode=rmda -- echo
+usage "bad value" "--mode: ?rmda? is not valid; expected one of: auto, rdma, tcp, off; did you mean ?rdma?[?]" --mode=rmda -- echo
 usage "empty value" "--mode: *" --mode= -- echo
 usage "missing value" "*--mode*needs a value*" plan --mode
 usage "a switch takes no value" "*--json*takes no value" plan --json=1
 usage "control bytes are escaped" '`--x\\x0ay*' "--x
 y" -- echo
-for bad in 1x -1 '' 1KK K 99999999999999999999 9223372036854775807 0x10 ' 1'; do
+for bad in 1x -1 '' 1KK 1KB 1T K 99999999999999999999 9223372036854775807 0x10 ' 1'; do
     usage "memlock '$bad'" "--memlock: *" "--memlock=$bad" -- echo
 done
-for good in max keep 0 65536 64K 1G 8796093022207M; do
+for good in max keep unlimited 0 65536 64K 64k 1G 1GiB 8Gi 8796093022207M; do
     gives "memlock '$good'" "hi" "--memlock=$good" -- echo hi
 done
 for bad in '' ',' 'a,' a:0 a:256 a:x a:1:1 =a ^a 'a b' ../a .; do
@@ -103,6 +109,29 @@ for args in --help -h 'run --help' 'env -h' 'plan --help' 'snapshot --help' '--m
     matches "$args: stdout" "*Usage: nccl-init*" "$out"
     same "$args: stderr" "" "$(cat "$dir/err")"
 done
+for verb in $("$bin" --help | sed -n 's/^  \([a-z]*\)$/\1/p'); do
+    out=$("$bin" help "$verb")
+    matches "help of $verb: groups, examples, see also" "Usage: *
+Examples:
+  # *
+  nccl-init*
+  # *
+  nccl-init*
+*
+Output:
+  *--*
+See also: *[a-z]*" "$(echo "$out" | sed 's/^  kubectl.* | nccl-init/  nccl-init/')"
+    # each option of an example is one of its verb: --help behind it is reached
+    echo "$out" | sed -n '/^Examples:/,/^$/s/^  \(.*| \)*nccl-init \([^|&>]*\).*/\2/p' |
+        sed -e 's/ *-- .*//' -e 's/-o /-o/' -e 's/\$RANK/0/' >"$dir/lines"
+    while read -r line; do
+        of=run
+        case $line in -V) continue ;; [a-z]*) of=${line%% *} ;; esac
+        # shellcheck disable=SC2046 # words
+        matches "example of $verb: nccl-init $line" "Usage: nccl-init $of *" \
+            "$("$bin" "$of" $(echo "$line" | tr ' ' '\n' | grep -e '^-') --help 2>&1)"
+    done <"$dir/lines"
+done
 helps run strict yes
 helps plan strict no
 helps plan json yes
@@ -117,8 +146,62 @@ out=$("$bin" --version)
 matches "--version" "nccl-init [0-9]*jansson*" "$out"
 NCCLINIT_MODE=nonsense "$bin" plan --help >/dev/null && status=0 || status=$?
 same "help in spite of a wrong variable" 0 "$status"
+out=$("$bin" explain hca.port.down: rail.slow) && status=0 || status=$?
+matches "explain: two pages" "0 hca.port.down (warning)
+
+*
+
+rail.slow (warning)
+
+*Cluster admin: *" "$status $out"
+same "explain: lines are not long" 0 "$(echo "$out" | grep -c '.\{101\}')"
+matches "explain: all" "*  iommu.translated *error*  shm.small *" "$("$bin" explain)"
+usage "explain: no such id" "no finding has the id ?iommu.translate?; did you mean ?iommu.translated?[?]" explain iommu.translate
+usage "explain: nothing near" "no finding has the id ?frobnicate?; ?nccl-init explain? lists all" explain rail.slow frobnicate
+same "help: as --help" "$("$bin" --help)" "$("$bin" help)"
+same "help is no output: stdout" "Usage: nccl-init env [OPTION...]" "$("$bin" env -o "$dir/no-output" --help | head -n 1)"
+same "help is no output: no file" no "$([ -e "$dir/no-output" ] && echo yes || echo no)"
+same "help of a verb: as its --help" "$("$bin" topo --help)" "$("$bin" help topo)"
+usage "help of no verb" "?tpoo? is not a verb; did you mean ?topo?[?]" help tpoo
+usage "help of nothing near" "?frobnicate? is not a verb; see ?nccl-init --help?" help frobnicate
+usage "help of two verbs" "?help? takes one verb, not ?topo? too" help plan topo
+for args in -V version; do
+    same "$args: as --version" "$("$bin" --version)" "$(NCCLINIT_MODE=nonsense NCCLINIT_LOG_LEVEL=no "$bin" $args 2>&1)"
+done
+usage "version takes nothing" "*takes no operands*" version 2
 "$bin" --help >/dev/full 2>"$dir/err" && status=0 || status=$?
 same "--help on a full disk: status" 1 "$status"
+
+# ---- width and colour ------------------------------------------------------------------------
+
+node=$(nodes)/bond.tree
+long() { # WIDTH: how many lines are longer
+    COLUMNS=$1 "$bin" explain rail.slow hca.port.down "$2" | grep -c "^.\{$(($1 + 1))\}"
+}
+for width in 40 60 90; do same "$width columns" 0 "$(long $width gid.none)"; done
+[ "$(COLUMNS=140 "$bin" explain rail.slow | grep -c '^.\{101\}')" -gt 0 ] || fail "140 columns" "no line is so long"
+for width in 39 1001 x ''; do
+    same "COLUMNS=$width is none" "$("$bin" explain rail.slow)" "$(COLUMNS=$width "$bin" explain rail.slow)"
+done
+matches "the last column of a table is wrapped" "*chosen  hca.ports  given by
+                                    /dev/infiniband/uverbs0,*" "$(COLUMNS=60 "$bin" plan --root="$node")"
+matches "... but not in a pipe" "*chosen  hca.ports  given by /dev/infiniband/uverbs0, port ACTIVE*" "$("$bin" plan --root="$node")"
+escape=$(printf '\033')
+colours() { "$bin" plan --root="$node" "$@" | grep -c "$escape"; }
+same "no terminal, no colour" 0 "$(colours)"
+[ "$(colours --color=always)" -gt 0 ] || fail "--color=always" "there is none"
+[ "$(NCCLINIT_COLOR=always colours)" -gt 0 ] || fail "NCCLINIT_COLOR=always" "there is none"
+[ "$(NO_COLOR=1 TERM=dumb colours --color=always)" -gt 0 ] || fail "--color=always wins over NO_COLOR" "there is none"
+usage "--colour" "?--colour? is not an option of ?plan?; did you mean ?--color?[?]" plan --colour=always
+if command -v script >/dev/null; then
+    on_terminal() { script -qec "stty cols 64; TERM=xterm '$bin' $1" /dev/null | tr -d '\r'; }
+    [ "$(on_terminal "plan --root='$node'" | grep -c "$escape")" -gt 0 ] || fail "a terminal" "no colour"
+    same "a terminal, --color=never" 0 "$(on_terminal "plan --color=never --root='$node'" | grep -c "$escape")"
+    same "a terminal's width" 0 "$(on_terminal "explain rail.slow" | grep -c '^.\{65\}')"
+    same "a terminal's width: lines use it" yes "$(on_terminal "explain rail.slow" | grep -q '^.\{58\}' && echo yes || echo no)"
+else
+    skip "a terminal" "script is not installed"
+fi
 
 # ---- --root (C6) -----------------------------------------------------------------------------
 
@@ -126,9 +209,9 @@ usage "run with a root" "*uses this machine*plan --root*" --root "$dir/empty" --
 with=NCCLINIT_ROOT=$dir/empty
 usage "run with NCCLINIT_ROOT" "*uses this machine*NCCLINIT_ROOT*" -- echo hi
 gives "run with root /" "hi" --root=/ -- echo hi
-usage "a root that is not there" "*/none: ENOENT*" plan --root "$dir/none"
+usage "a root that is not there" "--root: */none: ENOENT*" plan --root "$dir/none"
 printf 'x nonsense\n' >"$dir/bad.tree"
-usage "a root that is no tree" "*bad.tree:1: *" plan --root "$dir/bad.tree"
+usage "a root that is no tree" "--root: *bad.tree:1: *" plan --root "$dir/bad.tree"
 
 # ---- NCCLINIT_ -------------------------------------------------------------------------------
 
@@ -147,21 +230,21 @@ matches "run tells the unknown value" "*warning: option.invalid: NCCLINIT_GDR: *
 # A demand that cannot be understood is not met.
 for pair in REQUIRE=rails=4,fast MODE=rmda MODE= PREFLIGHT=requier SELFTEST=requre STRICT=maybe REQIRE=rdma; do
     with=NCCLINIT_$pair
-    usage "run, NCCLINIT_$pair" "NCCLINIT_${pair%%=*}*" -- echo hi
+    usage "run, NCCLINIT_$pair" "command not started: NCCLINIT_${pair%%=*}*" -- echo hi
 done
 with=NCCLINIT_REQIRE=rdma
-usage "run, a demand's name" "NCCLINIT_REQIRE: no option has this variable; did you mean NCCLINIT_REQUIRE=rdma[?]" -- echo hi
+usage "run, a demand's name" "command not started: NCCLINIT_REQIRE: no option has this variable; did you mean NCCLINIT_REQUIRE=rdma[?]" -- echo hi
 with=NCCLINIT_MODE=rmda
 gives "the command line wins over a wrong demand" "hi" --mode=off -- echo hi
 : >"$dir/log"
 NCCLINIT_TERMINATION_LOG=$dir/log NCCLINIT_MODE=rmda NCCLINIT_REQIRE=x "$bin" -- true 2>"$dir/err"
 same "a wrong demand: the termination log is standard error" "1 $(cat "$dir/err")" "$(wc -l <"$dir/log") $(cat "$dir/log")"
-matches "a wrong demand: all of them" "nccl-init: error: NCCLINIT_MODE: *; NCCLINIT_REQIRE: *" "$(cat "$dir/log")"
+matches "a wrong demand: all of them" "nccl-init: error: command not started: NCCLINIT_MODE: *; NCCLINIT_REQIRE: *" "$(cat "$dir/log")"
 with=NCCLINIT_PREFLIGHT=requier
 gives "env does not read it" "" env --mode=off
 out=$(NCCLINIT_PREFLIGHT=requier "$bin" plan --mode=tcp 2>&1)
 matches "plan says what run would do" \
-    "*The command would not be started: NCCLINIT_PREFLIGHT: ?requier? is not *error: require.unclear: NCCLINIT_PREFLIGHT*" "$out"
+    "*The command would not be started: NCCLINIT_PREFLIGHT: ?requier? is not valid*error: require.unclear: NCCLINIT_PREFLIGHT*" "$out"
 NCCLINIT_PREFLIGHT=requier "$bin" doctor --mode=off >"$dir/out" 2>&1 && status=0 || status=$?
 matches "doctor too" "1 *error *require.unclear  NCCLINIT_PREFLIGHT*" "$status $(cat "$dir/out")"
 out=$(NCCLINIT_FROB=1 NCCLINIT_LOG_LEVEL=warn "$bin" -- true 2>&1)

@@ -43,7 +43,7 @@ verbs.transfer|tests/unit/selftest/test_trials.c|NI_F_VERBS_TRANSFER[^A-Z_]|only
 foreign_options='--env-file --ulimit --init --bless --preset --shell --device --cap --no-cap --env --user'
 foreign_options="$foreign_options --type --dry-run --now --op --report --arch --no-caps --from --platform --build-arg"
 foreign_options="$foreign_options --check --dirty --tag --repo --install --prefix --strip-components --list --wrap"
-foreign_options="$foreign_options --disaggregation-ib-device --map-by --no-python --ntasks-per-node"
+foreign_options="$foreign_options --push --disaggregation-ib-device --map-by --no-python --ntasks-per-node"
 foreign_options="$foreign_options --pid --tail --nnodes --node-rank --nproc-per-node --master-addr"
 
 tmp=$(mktemp -d)
@@ -98,6 +98,19 @@ fi
 headings docs/rules.md | sort >"$tmp/rules.md"
 same "rules" rules.c rules.md
 
+# explain has the page of each: all words of the document, in its order
+# shellcheck disable=SC2046 # a word each
+"$program" explain $(cat "$tmp/findings.h") >"$tmp/pages"
+sed -n 's/^\([a-z0-9.-]*\) (\(info\|warning\|error\))$/\1 \2/p' "$tmp/pages" >"$tmp/explain"
+same "the pages of explain" severities explain
+tr -s ' \n' '\n\n' <"$tmp/pages" | grep -vx -e '(\(info\|warning\|error\))' >"$tmp/explained"
+sed -n '/^## `/,$p' docs/findings.md | sed -e '/^Severity: /d' -e 's/^## `\(.*\)`$/\1/' -e 's|\[[^]]*\](\([^)#]*\)[^)]*)|docs/\1|g' |
+	tr -s ' \n' '\n\n' | sed '/^$/d' >"$tmp/written"
+diff "$tmp/written" "$tmp/explained" >"$tmp/diff" || {
+	complain "explain does not show the words of docs/findings.md:"
+	head -n 5 "$tmp/diff"
+}
+
 # each setting that a rule makes in a golden case is one that the rule says it sets
 "$program" plan --rules | awk '/^[a-z]/ { rule = $1 } /^    sets / { print rule, $0 }' >"$tmp/sets"
 find tests/golden -name expected.values -exec sed -n 's/^settings name=\([^ ]*\) .*origin=rule rule=\([^ ]*\) .*/\2 \1/p' {} + |
@@ -107,9 +120,26 @@ while read -r rule name; do
 	grep -q "^$rule .*\b$name\b" "$tmp/sets" || complain "the rule $rule sets $name, and plan --rules does not say so"
 done <"$tmp/made"
 
+# the table of rules.md: a row for each rule, in the rules' order, and NCCL's variables that each sets
+"$program" plan --rules | awk '
+	/^[a-z]/ { rule = $1; print rule }
+	/^    sets / { while (match($0, /NCCL_[A-Z0-9_]*/)) { print rule, substr($0, RSTART, RLENGTH); $0 = substr($0, RSTART + RLENGTH) } }' |
+	sort >"$tmp/rules-set"
+awk -F '|' '
+	/^\| rule \| variable \|/ { on = 1; getline; next }
+	on && !NF { exit }
+	on && match($2, /`[^`]*`/) { rule = substr($2, RSTART + 1, RLENGTH - 2); print rule }
+	on { while (match($3, /NCCL_[A-Z0-9_]*/)) { print rule, substr($3, RSTART, RLENGTH); $3 = substr($3, RSTART + RLENGTH) } }' \
+	docs/rules.md >"$tmp/table"
+grep -v ' ' "$tmp/table" >"$tmp/rules-table"
+"$program" plan --rules | grep '^[a-z]' >"$tmp/rules-order"
+same "the table of rules.md, in the rules' order" rules-order rules-table
+sort "$tmp/table" >"$tmp/rules-table"
+same "variables in the table of rules.md" rules-set rules-table
+
 # NCCL's variables that rules may set: each of these lists has them all
 grep -o '\bNCCL_[A-Z0-9_]*' "$tmp/sets" | sort -u >"$tmp/variables"
-for list in src/rules/left_unset.c docs/usage.md README.md k8s/new; do
+for list in src/rules/left_unset.c docs/usage.md k8s/new; do
 	while read -r name; do
 		grep -qw "$name" "$list" || complain "$list does not list $name, which a rule may set"
 	done <"$tmp/variables"
@@ -168,7 +198,7 @@ if [ -x "$program" ]; then
 				sub(/, [a-z]*$/, " and&", who)
 				sub(/ and, /, " and ", who)
 				if (n[option] == count) who = "every verb"
-				if (n[option] == count - 2 && who !~ /install|log/) who = "every verb but log and install"
+				if (n[option] == count - 5 && who !~ /install|log|explain|help|version/) who = "every verb that reads the node"
 				print option " For " who
 			}
 		}' "$tmp/help-table" | sort >"$tmp/help-options"
@@ -230,21 +260,33 @@ sed -n '/^## Harnesses/,/^## /s/^- `\([^:]*\)`: .*/\1/p' docs/fuzzing.md | sort 
 find tests/fuzz -name 'fuzz_*.c' | sed 's|.*/fuzz_\(.*\)\.c|\1|' | sort >"$tmp/harnesses"
 same "the harnesses" harnesses fuzzing.md
 
+# ---- the hook's options are its manual's --------------------------------------------------------
+
+if [ -x "${program%/*}/nccl-init-hook" ]; then
+	"${program%/*}/nccl-init-hook" --help | grep -o -e '--[a-z][a-z-]*' | sort -u >"$tmp/hook-help"
+	sed -n '/^\.SH OPTIONS/,/^\.PP/p' docs/nccl-init-hook.8 | tr -d '\\' | sed -n 's/^\.BR\{0,1\} \(--[a-z-]*\).*/\1/p' |
+		sort -u >"$tmp/hook-man"
+	same "the hook's options" hook-help hook-man
+fi
+
 # ---- the manual is clean roff --------------------------------------------------------------------
 
-grep -qF "\"nccl-init $(sed -n 's/^project(.*VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)\"" "$man" || complain "$man: .TH has another version"
-if command -v groff >/dev/null; then
-	LC_ALL=C.UTF-8 groff -man -Tutf8 -ww "$man" 2>&1 >/dev/null | sed 's/^/docs: /' >"$tmp/roff"
-	cat "$tmp/roff"
-	[ ! -s "$tmp/roff" ] || bad=1
-else
-	echo "skipped: groff is not installed"
-fi
-if command -v mandoc >/dev/null; then
-	mandoc -Tlint -W warning "$man" || bad=1
-else
-	echo "skipped: mandoc is not installed"
-fi
+for page in "$man" docs/nccl-init-hook.8; do
+	grep -qF "\"nccl-init $(sed -n 's/^project(.*VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)\"" "$page" ||
+		complain "$page: .TH has another version"
+	if command -v groff >/dev/null; then
+		LC_ALL=C.UTF-8 groff -man -Tutf8 -ww "$page" 2>&1 >/dev/null | sed 's/^/docs: /' >"$tmp/roff"
+		cat "$tmp/roff"
+		[ ! -s "$tmp/roff" ] || bad=1
+	else
+		echo "skipped: groff is not installed"
+	fi
+	if command -v mandoc >/dev/null; then
+		mandoc -Tlint -W warning "$page" || bad=1
+	else
+		echo "skipped: mandoc is not installed"
+	fi
+done
 
 # ---- links lead somewhere ------------------------------------------------------------------------
 

@@ -111,7 +111,7 @@ for file in README.md docs/*.md; do
         echo "$file $command" >>"$tmp/sampled"
     done <"$tmp/samples"
 done
-for must in 'README.md nccl-init plan --root tests/nodes/h100-12dev.tree' 'README.md nccl-init doctor ' \
+for must in 'README.md nccl-init plan --root tests/nodes/h100-pod.tree' 'docs/usage.md nccl-init doctor ' \
     'docs/usage.md nccl-init topo ' 'docs/findings.md nccl-init env '; do # the first is what `./dev demo` shows
     grep -q "^$must" "$tmp/sampled" || fail "samples" "none of $must"
 done

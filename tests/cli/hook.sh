@@ -164,16 +164,21 @@ fed() {
 }
 fed "1 GiB" 0 "" <told
 fed "1 GiB, --strict" 1 "nccl-init-hook: standard input is no state" --strict <told
-fed "1 GiB, wrong arguments" 0 "" --memlok=1 </dev/null
-fed "1 GiB, wrong arguments, --dry-run" 0 "nccl-init-hook: wrong arguments: --memlok=1" --dry-run --memlok=1 </dev/null
-fed "1 GiB, a word, then --strict" 1 "nccl-init-hook: wrong arguments: word" word --strict </dev/null
-fed "1 GiB, wrong arguments, --strict" 1 "nccl-init-hook: wrong arguments: 1X" --memlock=1X --strict </dev/null
-for arguments in "--memlock=-1" "--memlock=" "--memlock" "--root" "--strict=yes" "word" "--install=relative"; do
+fed "1 GiB, wrong arguments" 0 "" --memlok=1 <told
+fed "1 GiB, wrong arguments, --dry-run" 1 "nccl-init-hook: error: wrong arguments: --memlok=1; did you mean ?--memlock?[?]" \
+    --dry-run --memlok=1 <told
+fed "1 GiB, a word, then --strict" 1 "nccl-init-hook: wrong arguments: word" word --strict <told
+fed "1 GiB, wrong arguments, --strict" 1 "nccl-init-hook: wrong arguments: 1X" --memlock=1X --strict <told
+# what is no state is of no runtime: a person's mistake is an error, wherever standard input is
+fed "1 GiB of nothing, wrong arguments" 1 "nccl-init-hook: error: wrong arguments: --memlok=1; did you mean ?--memlock?[?]" \
+    --memlok=1 </dev/null
+for arguments in "--memlock=-1" "--memlock=" "--memlock" "--root" "--strict=yes" "word" "--install=relative" "--instal" "--rem"; do
     # shellcheck disable=SC2086
     "$hook" $arguments </dev/null >out 2>&1 && status=0 || status=$?
     case $arguments in
     --install*) same "$arguments" "1 nccl-init-hook: error: wrong arguments: relative" "$status $(cat out)" ;;
-    *) same "$arguments" "0 " "$status $(cat out)" ;;
+    --instal | --rem) matches "$arguments" "1 nccl-init-hook: error: wrong arguments: $arguments; did you mean ?$arguments*?[?]" "$status $(cat out)" ;;
+    *) matches "$arguments" "1 nccl-init-hook: error: wrong arguments: *${arguments#*=}" "$status $(cat out)" ;;
     esac
 done
 "$hook" --strict <&- >out 2>&1 && status=0 || status=$?

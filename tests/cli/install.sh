@@ -32,7 +32,7 @@ same "into a directory: status, stdout, stderr" "0  " "$status $out $err"
 same "into a directory: the same bytes" "" "$(cmp "$bin" shared/nccl-init 2>&1)"
 same "into a directory: mode" 755 "$(mode shared/nccl-init)"
 same "the copy runs" "hi" "$(shared/nccl-init --mode=off -- echo hi)"
-install shared/tool
+install --file shared/tool
 same "as a file" "0 755" "$status $(mode shared/tool)"
 install shared/
 same "a slash behind the directory" "0  " "$status $out $err"
@@ -40,11 +40,11 @@ ln -s shared link
 install link/
 same "a link to a directory, with a slash" "0 symbolic link" "$status $(stat -c %F link)"
 rm shared/nccl-init
-(cd shared && "$bin" install . && "$bin" install file) && same "relative paths" 755 "$(mode shared/file)"
-(umask 077 && "$bin" install shared/private)
+(cd shared && "$bin" install . && "$bin" install --file file) && same "relative paths" 755 "$(mode shared/file)"
+(umask 077 && "$bin" install --file shared/private)
 same "any umask" 755 "$(mode shared/private)"
 chmod 4751 "$bin"
-install shared/plain
+install --file shared/plain
 same "set-user-ID is left behind, the rest of the mode kept" "0 751" "$status $(mode shared/plain)"
 chmod 755 "$bin"
 out=$("$bin" install --log-level=info shared 2>&1)
@@ -82,7 +82,7 @@ wait
 # Whoever finds it can execute it: nobody has it open for writing then (ETXTBSY).
 for _ in 1 2 3 4 5 6 7 8 9 10; do
     rm -f shared/new
-    "$bin" install shared/new &
+    "$bin" install --file shared/new &
     until shared/new --mode=off -- true 2>err; do
         case $(cat err) in *"not found"*) ;; *) break ;; esac
     done
@@ -123,6 +123,19 @@ usage "an empty operand" "no DIR or FILE*" ""
 usage "two operands" "*takes one DIR or FILE*more*" shared more
 usage "an option of others" "*--root*is not an option of*install*" --root=/ shared
 fails "no directory" "none/nccl-init: ENOENT (*); there is no such directory: mount*" none/nccl-init
+fails "nothing there" "none: ENOENT (*); there is no such directory: mount the shared volume there, or create it; --file if *" none
+same "nothing there: no file is made" no "$([ -e none ] && echo yes || echo no)"
+fails "a directory, --file" "taken-not/: EISDIR (*)*" --file taken-not/
+mkdir is-folder
+fails "a directory is no file" "is-folder: EISDIR (*); a directory stands there*" --file is-folder
+rmdir is-folder
+install shared/sub/nccl-init
+same "a folder of the path that is missing" "1" "$status"
+mkdir shared/sub
+fails "its own name may be a directory's" "shared/sub/nccl-init: ENOENT (*); there is no such directory*" shared/sub/nccl-init
+install --file shared/sub/nccl-init
+same "its own name, --file" "0 755" "$status $(mode shared/sub/nccl-init)"
+rm -r shared/sub
 fails "no directory, with a slash" "none/nccl-init: ENOENT (*)*" none/
 fails "a file as directory" "victim/x: ENOTDIR (*)*" victim/x
 mkdir -p taken/nccl-init
@@ -175,7 +188,7 @@ if command -v setcap >/dev/null && setcap cap_sys_resource,cap_ipc_lock=p "$bin"
     without="setpriv --bounding-set=-setfcap"
     for who in "$without" "$user"; do
         # shellcheck disable=SC2086 # words
-        out=$($who "$bin" install open/copy 2>&1) && status=0 || status=$?
+        out=$($who "$bin" install --file open/copy 2>&1) && status=0 || status=$?
         same "no CAP_SETFCAP: status, capabilities" "0 " "$status $(of open/copy)"
         matches "no CAP_SETFCAP: told" "*warning: open/copy: without the file capabilities of this program: EPERM (*); install as root with CAP_SETFCAP, *" "$out"
         rm -f open/copy

@@ -149,4 +149,15 @@ for value in hunter2 'mlx5_0:1,hunter2:1' '12hunter2' '/home/alice/tok3n' 'gpu07
     none "variables: $value" planted.tree
 done
 
+# ---- keys: numbers and words that other variables keep ---------------------------------------------------
+
+for key in 738291045566 Ring; do
+    {
+        grep -v -e '/environ' "$nodes/h100-12dev.tree"
+        printf 'f proc/self/environ NCCLINIT_JOB=%s\\0NCCL_HOSTID=%s\\0\n' "$key" "$key"
+    } >planted.tree
+    env -i "$bin" snapshot --mask --root planted.tree -o masked.tree 2>err
+    matches "a key: $key" '*NCCLINIT_JOB=name-*NCCL_HOSTID=name-*' "$(cat err; grep environ masked.tree)"
+done
+
 finish

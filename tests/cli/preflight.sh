@@ -24,9 +24,9 @@ usage "no rank" "*rank*" preflight --peers=localhost
 usage "a rank too large" "*rank*" preflight --peers=localhost --rank=2 --ranks=2
 usage "a recorded node" "*preflight*uses this machine*" preflight --root="$(nodes)/h100-12dev.tree"
 usage "--preflight of the verb" "*is not an option of \`preflight\`*" preflight --preflight=warn
-usage "--preflight=on" "--preflight: \`on\` is not off|warn|require" --preflight=on -- true
+usage "--preflight=on" "--preflight: \`on\` is not valid; expected one of: off, warn, require" --preflight=on -- true
 out=$("$bin" preflight --peers=localhost --rank=0 --ranks=1 2>err) && status=0 || status=$?
-matches "one pod" "0 preflight: good: one pod takes part: *no port*" "$status $out"
+matches "one pod" "0 preflight: not tested: one pod takes part: *no port*" "$status $out"
 : >told
 out=$("$bin" preflight --peers=localhost --rank=0 --ranks=1 --strict --termination-log="$dir/told" 2>err) && status=0 || status=$?
 matches "one pod, --strict" "1 preflight: bad: one pod takes part: *no port*" "$status $out"
@@ -37,7 +37,7 @@ out=$(LOCAL_RANK=1 "$bin" preflight --json --peers=localhost --rank=0 --ranks=2 
 matches "another process of the pod: JSON" '0 {*"verdict": "good",*"line": "good: left to local rank 0 of this pod"*' "$status $out"
 "$bin" preflight --once=once.verb --peers=localhost --rank=0 --ranks=1 >out 2>err
 out=$("$bin" preflight --once=once.verb --peers=localhost --rank=0 --ranks=1 2>err) && status=0 || status=$?
-same "--once of the verb: said again" "0 preflight: good: made before, as once.verb tells" "$status $out"
+same "--once of the verb: said again" "0 preflight: not tested: made before, as once.verb tells" "$status $out"
 echo "bad: nccl-init preflight: 0/1 test" >once.verb
 out=$("$bin" preflight --once=once.verb --peers=localhost --rank=0 --ranks=1 --job=test 2>err) && status=0 || status=$?
 same "--once of the verb: bad" "1 preflight: bad: made before, as once.verb tells" "$status $out"
@@ -57,8 +57,8 @@ pod 1 preflight
 pod 0 preflight
 wait
 same "two meet" "0 0" "$(cat 0.status 1.status | xargs)"
-matches "pod 0 tells all" "preflight: good: *2 of 2 pods came*job.rdma.none*" "$(cat 0.out)"
-matches "pod 1 the sentence" "preflight: good: *2 of 2 pods came*" "$(cat 1.out)"
+matches "pod 0 tells all" "preflight: not tested: no pod of the job has a rail; 2 of 2 pods came*job.rdma.none*" "$(cat 0.out)"
+matches "pod 1 the sentence" "preflight: not tested: *2 of 2 pods came*" "$(cat 1.out)"
 same "and no more" 1 "$(wc -l <1.out | tr -d ' ')"
 matches "a line for each phase" "*nccl-init: preflight: waiting for 2 pods*" "$(cat 0.err)"
 pod 1 preflight --strict --json
@@ -71,6 +71,11 @@ pod 1 preflight --strict --mode=tcp
 pod 0 preflight --strict --mode=tcp
 wait
 same "--strict, and TCP is meant" "0 0" "$(cat 0.status 1.status | xargs)"
+same "TCP is meant: the sentence" "preflight: not tested: no pod of the job has a rail; 2 of 2 pods came" "$(cat 1.out)"
+pod 1 preflight --json
+pod 0 preflight --json
+wait
+matches "JSON: not tested" '0 0 {*"verdict": "not tested",*"missing": \[\],*' "$(cat 0.status 1.status | xargs) $(cat 0.out)"
 pod 1 preflight --mode=tcp
 pod 0 preflight --mode=tcp --require=rdma
 wait
@@ -148,13 +153,24 @@ runs() {
     } &
 }
 runs 1 --preflight=require --once=once.1
-runs 0 --preflight=require --once=once.0
+runs 0 --preflight=require --mode=tcp --once=once.0
 wait
-same "a good verdict" "0 ran 0 ran" "$(cat 0.status 0.out 1.status 1.out | xargs)"
-runs 1 --preflight=require --once=once.1
+same "not tested: with --mode=tcp alone it starts" "0 ran 125" "$(cat 0.status 0.out 1.status 1.out | xargs)"
+matches "not tested: said" "*nccl-init: preflight: not tested: no pod of the job has a rail; 2 of 2 pods came*" "$(cat 0.err)"
+matches "not tested: why" "*error: --preflight=require, but the preflight is not tested: no pod of the job has a rail; *" "$(cat 1.err)"
+same "not tested, and not enough: not kept" no "$([ -e once.1 ] && echo yes || echo no)"
+runs 1 --preflight=require --mode=tcp --once=once.1
+runs 0 --preflight=require --mode=tcp --once=once.2
+wait
+same "a verdict that is enough" "0 ran 0 ran" "$(cat 0.status 0.out 1.status 1.out | xargs)"
+runs 1 --preflight=require --mode=tcp --once=once.1
 wait
 same "--once: skipped" "0 ran" "$(cat 1.status 1.out | xargs)"
-matches "--once: said" "*nccl-init: preflight: good: made before, as once.1 tells*" "$(cat 1.err)"
+matches "--once: said" "*nccl-init: preflight: not tested: made before, as once.1 tells*" "$(cat 1.err)"
+runs 1 --preflight=require --once=once.1 --within=1
+wait
+same "--once: not tested, and not enough" "125" "$(cat 1.status 1.out | xargs)"
+rm once.2
 runs 1 --preflight=require --once=once.1 --job=another --within=1
 wait
 same "--once: not of another attempt" "125" "$(cat 1.status 1.out | xargs)"
@@ -162,9 +178,9 @@ same "--once: not of another attempt" "125" "$(cat 1.status 1.out | xargs)"
 runs 0 --preflight=require --within=1 --once=once.2 --termination-log="$dir/log"
 wait
 same "require: not started" "125" "$(cat 0.status 0.out | xargs)"
-matches "require: why" "*error: --preflight=require, but the preflight is bad: 1 of 2 pods never came: rank 1*" "$(cat 0.err)"
-matches "require: termination log" "nccl-init: error: --preflight=require, but *rank 1*" "$(cat log)"
-same "require: finding" 1 "$(grep -c 'error: require.preflight: --preflight: --preflight=require, but the preflight is bad: ' 0.err)"
+matches "require: why" "*error: command not started: --preflight=require, but the preflight is bad: 1 of 2 pods never came: rank 1*" "$(cat 0.err)"
+matches "require: termination log" "nccl-init: error: command not started: --preflight=require, but *rank 1*" "$(cat log)"
+same "require: finding" 1 "$(grep -c 'error: require.preflight: User: ' 0.err)"
 same "require: a bad verdict is not kept" no "$([ -e once.2 ] && echo yes || echo no)"
 runs 0 --preflight=warn --within=1 --once=once.2
 wait
@@ -173,7 +189,7 @@ matches "warn: said" "*warning: preflight: bad: 1 of 2 pods never came*" "$(cat 
 runs 0 --preflight=warn --strict --within=1 --once=once.3
 wait
 same "warn, --strict: not started" "125" "$(cat 0.status 0.out | xargs)"
-matches "warn, --strict: why" "*error: job.missing: *error: not started: --strict, and the preflight is bad*" "$(cat 0.err)"
+matches "warn, --strict: why" "*error: job.missing: *error: command not started: --strict, and the preflight is bad*" "$(cat 0.err)"
 same "warn, --strict: a bad verdict is not kept" no "$([ -e once.3 ] && echo yes || echo no)"
 runs 0 --preflight=warn --strict --within=1 --once=once.2
 wait
@@ -188,7 +204,7 @@ matches "require: what warn kept does not hold" "125*waiting for 2 pods*" "$(cat
 echo precious >precious
 ln -s precious link
 for once in precious link "$dir"; do
-    out=$("$bin" --preflight=require --peers=localhost --rank=0 --ranks=1 --job=a --once="$once" -- echo ran 2>err) && status=0 || status=$?
+    out=$("$bin" --preflight=require --mode=tcp --peers=localhost --rank=0 --ranks=1 --job=a --once="$once" -- echo ran 2>err) && status=0 || status=$?
     same "--once: $once: started" "0 ran" "$status $out"
     matches "--once: $once: said" "*warning: preflight: $once: *" "$(cat err)"
 done
@@ -199,17 +215,17 @@ chown 65534 planted 2>/dev/null && {
     same "--once: another user's verdict is none" 0 "$(printf '%s\n' "$out" | grep -c 'made before')"
 }
 : >empty
-"$bin" --preflight=require --peers=localhost --rank=0 --ranks=1 --job=a --once=empty -- true 2>err
-same "--once: an empty file" "good: nccl-init preflight: 0/1 a" "$(cat empty)"
+"$bin" --preflight=require --mode=tcp --peers=localhost --rank=0 --ranks=1 --job=a --once=empty -- true 2>err
+same "--once: an empty file" "not tested: nccl-init preflight: 0/1 a" "$(cat empty)"
 out=$("$bin" --preflight=require -- echo ran 2>err) && status=0 || status=$?
 same "nothing tells: require" "125 " "$status $out"
-matches "nothing tells: why" "*error: --preflight=require, but *--peers*" "$(cat err)"
+matches "nothing tells: why" "*error: command not started: --preflight=require, but *--peers*" "$(cat err)"
 out=$("$bin" --require=preflight -- echo ran 2>err) && status=0 || status=$?
-matches "a word of --require" "125 *error: --require=preflight, but *--peers*" "$status $out$(cat err)"
+matches "a word of --require" "125 *error: command not started: --require=preflight, but *--peers*" "$status $out$(cat err)"
 out=$(LOCAL_RANK=1 "$bin" --preflight=require -- echo ran 2>err) && status=0 || status=$?
-matches "nothing tells: another process of the pod" "125 *error: --preflight=require, but *: nothing tells who takes part*" "$status $out$(cat err)"
+matches "nothing tells: another process of the pod" "125 *error: command not started: --preflight=require, but *: nothing tells who takes part*" "$status $out$(cat err)"
 out=$("$bin" --selftest=warn --preflight=warn --peers=localhost --rank=0 --ranks=1 -- echo ran 2>err) && status=0 || status=$?
-matches "one pod" "0 ran*preflight: good: one pod takes part: *" "$status $out$(cat err)"
+matches "one pod" "0 ran*warning: preflight: not tested: one pod takes part: *" "$status $out$(cat err)"
 same "one pod: each finding once" 1 "$(grep -c 'verbs.none' err)"
 # shellcheck disable=SC2046 # words
 env $(awk 'BEGIN { for (; i < 300; i++) print "NCCL_X" i "=" }') \

@@ -26,10 +26,11 @@ refused() {
 }
 # mode=tcp has no HCA whatever the machine has.
 refused "rdma" --mode=tcp --require=rdma
-matches "rdma: finding" "*nccl-init: error: require.rdma: --require: --require=rdma, but --mode=tcp chooses sockets. *" "$(cat err)"
-same "rdma: the reason, last" "nccl-init: error: --require=rdma, but --mode=tcp chooses sockets" "$(tail -n 1 err)"
-same "rdma: termination log" "nccl-init: error: --require=rdma, but --mode=tcp chooses sockets" "$(head -n 1 log)"
+matches "rdma: finding" "nccl-init: error: require.rdma: User: *" "$(cat err)"
+same "rdma: the reason, last" "nccl-init: error: command not started: --require=rdma, but --mode=tcp chooses sockets" "$(tail -n 1 err)"
+same "rdma: termination log" "nccl-init: error: command not started: --require=rdma, but --mode=tcp chooses sockets" "$(head -n 1 log)"
 matches "rdma: termination log, what to do" "*nccl-init: error: require.rdma: *User: request an RDMA resource*" "$(cat log)"
+same "rdma: the reason, once" 1 "$(grep -c "chooses sockets" err)"
 same "rdma: no summary" 0 "$(grep -c auto-detected err)"
 refused "several" --mode=tcp --require=roce-v2,rails=2,rdma
 matches "several: all of them" "*--require=rdma, *; --require=rails=2, *; --require=roce-v2, *" "$(head -n 1 log)"
@@ -40,7 +41,7 @@ matches "error level: told all the same" "*require.rdma*" "$(cat err)"
 refused "JSON" --mode=tcp --require=roce-v2,rails=2,rdma --log-format=json
 same "JSON: every line an object" "$(wc -l <err)" "$(grep -c '^{.*}$' err)"
 same "JSON: the termination log too" "$(wc -l <log)" "$(grep -c '^{.*}$' log)"
-matches "JSON: the reason comes first" '{"severity": "error", "message": "--require=rdma, *}' "$(head -n 1 log)"
+matches "JSON: the reason comes first" '{"severity": "error", "message": "command not started: --require=rdma, *}' "$(head -n 1 log)"
 same "JSON: all findings" 3 "$(grep -c '"id": "require\.' log)"
 # More findings than 4096 bytes hold.
 i=0
@@ -61,7 +62,7 @@ done
 "$bin" --termination-log="$dir/log" --mode=off --log-format=json -- no-such-command 2>err
 same "a command that is not there" 127 $?
 # shellcheck disable=SC2016 # backquotes of a message
-matches "a command that is not there: JSON" '{"severity": "error", "message": "`no-such-command`*"}' "$(cat err)"
+matches "a command that is not there: JSON" '{"severity": "error", "message": "command not started: `no-such-command`*"}' "$(cat err)"
 
 # ---- how it is asked for ---------------------------------------------------------------------
 
@@ -128,7 +129,7 @@ echo old >file
 on h100-12dev h100-12dev env --require=rails=5 -o file 2>err
 same "env, rails=5" 125 $?
 same "env, rails=5: nothing written" old "$(cat file)"
-matches "env, rails=5: why" "*--require=rails=5, but only 4 usable rails of 4 given HCAs*" "$(cat err)"
+matches "env, rails=5: why" "*nccl-init: error: settings not written: --require=rails=5, but only 4 usable rails from 4 HCAs of the pod*" "$(cat err)"
 # GPUs are looked for even where there is no HCA.
 {
     cat "$nodes/no-rdma.tree"
@@ -163,9 +164,9 @@ while read -r case node demand why; do
 done <<'EOF'
 user-hca-left-out vf-no-netdev rdma NCCL_IB_HCA takes this port, which the plan leaves out (no RoCE GID of this pod among 4 entries)
 user-hca-left-out-all gid-empty rdma NCCL_IB_HCA takes this port, which the plan leaves out (no RoCE GID of this pod among 0 entries)
-user-hca-left-out-link ib-and-roce rails=1 NCCL_IB_HCA takes this port, which the plan leaves out (RoCE, while the faster set is InfiniBand)
-user-empty-family gid-ipv6-differs rdma NCCL takes index 0, which is no RoCE v2 GID of this pod (mlx5_6/1)
-user-empty-range gid-differs-range rdma NCCL takes index 3, which is no RoCE v2 GID of this pod (mlx5_6/1)
+user-hca-left-out-link ib-and-roce rails=1 NCCL_IB_HCA takes this port, which the plan leaves out (RoCE, while the faster ports are InfiniBand)
+user-empty-family gid-ipv6-differs rdma NCCL takes index 0, which is not a RoCE v2 GID of this pod (mlx5_6/1)
+user-empty-range gid-differs-range rdma NCCL takes index 3, which is not a RoCE v2 GID of this pod (mlx5_6/1)
 EOF
 
 # ---- a snapshot of the node that refused ----------------------------------------------------------

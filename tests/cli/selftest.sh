@@ -44,11 +44,11 @@ usage "a recorded node: --probe" "*doctor --probe*this machine*" doctor --probe 
 usage "a recorded node" "*selftest*uses this machine*doctor --root=*" selftest --root="$(nodes)/h100-12dev.tree"
 usage "an operand" "*takes no operands*" selftest mlx5_6
 usage "--selftest of the verb" "*is not an option of \`selftest\`*" selftest --selftest=warn
-for wrong in size=0 size=16383 size=65G size=x bytes=0 bytes=1025G bytes=-1 deadline=0 deadline=3601 deadline=1s; do
+for wrong in size=0 size=16383 size=65G size=x bytes=0 bytes=1025G bytes=-1 deadline=0 deadline=3601 deadline=1d; do
     usage "--$wrong" "--${wrong%%=*}: \`${wrong#*=}\` is not *" selftest "--$wrong"
     usage "run --$wrong" "--${wrong%%=*}: \`${wrong#*=}\` is not *" run "--$wrong" -- true
 done
-usage "--selftest=on" "--selftest: \`on\` is not off|warn|require" --selftest=on -- true
+usage "--selftest=on" "--selftest: \`on\` is not valid; expected one of: off, warn, require" --selftest=on -- true
 NCCLINIT_SIZE=1 usage "NCCLINIT_SIZE" "NCCLINIT_SIZE: \`1\` is not *" selftest
 
 # ---- before a command ------------------------------------------------------------------------
@@ -67,10 +67,10 @@ refused() {
     : >log
     out=$("$bin" --termination-log="$dir/log" "$@" -- echo ran 2>err) && status=0 || status=$?
     same "$name" "125 " "$status $out"
-    matches "$name: stderr" "*nccl-init: error: $demand, but there is no port to try" "$(cat err)"
-    same "$name: beside the findings" 3 "$(grep -c 'no port to try' err)"
-    same "$name: finding" 1 "$(grep -c "error: require.selftest: ${demand%%=*}: $demand, but there is no port to try" err)"
-    matches "$name: termination log" "nccl-init: error: $demand, but there is no port to try*" "$(cat log)"
+    matches "$name: stderr" "*nccl-init: error: command not started: $demand, but there is no port to try" "$(cat err)"
+    same "$name: beside the findings" 2 "$(grep -c 'no port to try' err)"
+    same "$name: finding" 1 "$(grep -c "error: require.selftest: User: " err)"
+    matches "$name: termination log" "nccl-init: error: command not started: $demand, but there is no port to try*" "$(cat log)"
 }
 starts "off" --selftest=off
 starts "warn" --selftest=warn
@@ -91,7 +91,7 @@ done
 : >log
 "$bin" --termination-log="$dir/log" --selftest=require --log-format=json -- echo ran >out 2>err
 same "JSON: each line an object" "$(wc -l <err)" "$(grep -c '^{.*}$' err)"
-matches "JSON: termination log" '{*"message": "--selftest=require, but *}' "$(head -n 1 log)"
+matches "JSON: termination log" '{*"message": "command not started: --selftest=require, but *}' "$(head -n 1 log)"
 
 # ---- what the command gets -------------------------------------------------------------------
 

@@ -61,6 +61,10 @@ same "the command line wins over it" "$(plan --root live.tree --mode=off)" \
     "$(plan --root tcp.tree --mode=off)"
 same "the caller's variable wins over it" "$(plan --root live.tree --mode=off)" \
     "$(NCCLINIT_MODE=off "$bin" plan --json --root tcp.tree | grep -v '^ *"root":')"
+NCCLINIT_GDR=phb NCCLINIT_MEMLOCK=8Gi NCCLINIT_WAIT=1m NCCLINIT_STRICT=True "$bin" snapshot --mask -o typed.tree
+for value in GDR=phb MEMLOCK=8Gi WAIT=1m STRICT=True; do
+    matches "NCCLINIT_$value stays in a masked recording" "*NCCLINIT_$value\\\\x00*" "$(grep environ typed.tree)"
+done
 NCCLINIT_OUTPUT=$dir/hijacked "$bin" snapshot -o - >out.tree
 same "NCCLINIT_OUTPUT is recorded" 1 "$(grep -c NCCLINIT_OUTPUT= out.tree)"
 env -i "$bin" env --root out.tree >/dev/null 2>&1

@@ -31,7 +31,7 @@ written() {
     case $writer in
     env) set -- "$@" "$bin" env --mode=tcp --root="$dir/node" -o "$file" ;;
     snapshot) set -- "$@" "$bin" snapshot --root="$dir/node" -o "$file" ;;
-    install) set -- "$@" "$bin" install "$file" ;;
+    install) set -- "$@" "$bin" install --file "$file" ;;
     esac
     { timeout 20 "$@" 2>&1 >/dev/null </dev/null; echo $? >status; } | cat >err
     status=$(cat status)
@@ -210,8 +210,8 @@ i=0
 while [ $i -lt 60 ]; do
     i=$((i + 1))
     case $((i % 4)) in
-    0) timeout -s KILL 0.00$((i / 4 + 1)) "$bin" install killed/$i ;;
-    1) timeout -s TERM 0.00$((i / 4 + 1)) "$bin" install killed/$i ;;
+    0) timeout -s KILL 0.00$((i / 4 + 1)) "$bin" install --file killed/$i ;;
+    1) timeout -s TERM 0.00$((i / 4 + 1)) "$bin" install --file killed/$i ;;
     2) timeout -s KILL 0.00$((i / 4 + 1)) "$bin" env --mode=tcp --root="$dir/node" -o killed/$i ;;
     3) timeout -s KILL 0.00$((i / 4 + 1)) "$bin" snapshot --root="$dir/node" -o killed/$i ;;
     esac
@@ -219,7 +219,7 @@ done 2>/dev/null
 same "60 times killed: only whole files have a name of ours" "" \
     "$(find killed -type f ! -name '.nccl-init.*' -size 0)"
 for answer in ZERO EINTR; do # for ever
-    timeout 20 "$refuse" $answer write "$bin" install killed/file 2>/dev/null
+    timeout 20 "$refuse" $answer write "$bin" install --file killed/file 2>/dev/null
     same "a disk that answers $answer: install" 1 $?
     timeout 20 "$refuse" $answer write "$bin" env --mode=tcp --root="$dir/node" -o killed/file 2>/dev/null
     same "a disk that answers $answer: env" 1 $?

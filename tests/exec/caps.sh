@@ -88,7 +88,7 @@ same "no SETPCAP, but no_new_privs: root does not have it back" 00010 "$(all_fiv
 same "no SETPCAP, but no_new_privs: nothing to tell" "" "$(cat "$dir/err")"
 # SECBIT_NO_CAP_AMBIENT_RAISE
 caps capsh --secbits=0x40 -- -c "exec '$bin' --keep-caps=ipc_lock -- \"\$@\"" sh
-matches "the kernel refuses: told" "*caps.keep.missing: --keep-caps: CAP_IPC_LOCK: the kernel does not make it ambient*" \
+matches "the kernel refuses: told" "*caps.keep.missing: --keep-caps: CAP_IPC_LOCK: the kernel refuses to make it ambient*" \
     "$(cat "$dir/err")"
 "$bin" --strict --keep-caps=ipc_lock --drop-caps=ipc_lock -- true 2>/dev/null
 same "strict refuses what cannot be" 125 $?
@@ -128,7 +128,7 @@ if setcap cap_sys_resource,cap_ipc_lock=p "$with" 2>"$dir/err"; then
         # setpriv itself keeps what is permitted: the exec behind it drops that (setpriv(1), --reuid).
         caps $user setpriv --no-new-privs "$with" --keep-caps=ipc_lock --
         same "no_new_privs bars them" 00010 "$(all_five $lock)"
-        matches "no_new_privs: told" "*no_new_privs bars file capabilities*" "$(cat "$dir/err")"
+        matches "no_new_privs: told" "*no_new_privs disables file capabilities*" "$(cat "$dir/err")"
         caps setpriv --bounding-set=-ipc_lock $user "$with" --keep-caps=ipc_lock --
         same "not in the bounding set: the command runs" 00000 "$(all_five $lock)"
         matches "not in the bounding set: told" "*not in the bounding set*" "$(cat "$dir/err")"

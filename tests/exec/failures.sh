@@ -18,7 +18,7 @@ dies() {
     shift 3
     "$bin" -- "$@" >out 2>err && status=0 || status=$?
     same "$name: status" "$expected" "$status"
-    matches "$name: message" "nccl-init: error: $pattern" "$(cat err)"
+    matches "$name: message" "nccl-init: error: command not started: $pattern" "$(cat err)"
     same "$name: lines" 1 "$(wc -l <err | tr -d ' ')"
     same "$name: stdout" "" "$(cat out)"
 }
@@ -36,7 +36,7 @@ dies "X2 not executable" 126 "*\`./plain\`: EACCES (*): not executable*chmod +x*
 mkdir folder
 dies "X3 directory" 126 "*\`./folder\`: *it is a directory" ./folder
 mkfifo -m 755 fifo
-dies "X3 fifo" 126 "*\`./fifo\`: *no regular file*" ./fifo
+dies "X3 fifo" 126 "*\`./fifo\`: *not a regular file*" ./fifo
 
 script no-interpreter '#!/no/such/interpreter -x'
 dies "X4 missing interpreter" 127 "*\`./no-interpreter\` (\`#!/no/such/interpreter -x\`): *its interpreter*is missing*" \
@@ -66,7 +66,7 @@ script blank-shebang '#! '
 dies "X5 blank #!" 126 "*ENOEXEC (*)*first line like*" ./blank-shebang
 : >empty
 chmod 755 empty
-dies "X5 empty file" 126 "*ENOEXEC (*): no program;*" ./empty
+dies "X5 empty file" 126 "*ENOEXEC (*): it is not a program;*" ./empty
 
 chmod 755 elf
 dies "X6 cut-off program" 126 "*ENOEXEC (*): the program is damaged*" ./elf
@@ -80,7 +80,7 @@ dies "X6 cut before its architecture" 126 "*ENOEXEC (*): the program is damaged*
     tail -c +21 "$bin"
 } >wrong-machine
 chmod 755 wrong-machine
-dies "X6 other architecture" 126 "*ENOEXEC (*): *built for another architecture*" ./wrong-machine
+dies "X6 other architecture" 126 "*ENOEXEC (*): *built for an architecture other than*" ./wrong-machine
 
 ln -s loop loop
 dies "X7 ELOOP" 126 "*\`./loop\`: ELOOP (*)*" ./loop
@@ -160,7 +160,7 @@ if setpriv --reuid=65534 --clear-groups true 2>/dev/null; then
     chmod 711 no-interpreter
     out=$(setpriv --reuid=65534 --clear-groups ./nccl-init -- ./no-interpreter 2>&1) && status=0 || status=$?
     same "closed file: status" 127 "$status"
-    matches "closed file: message" "*nccl-init: error: \`./no-interpreter\`: ENOENT (*): its interpreter \
+    matches "closed file: message" "*nccl-init: error: command not started: \`./no-interpreter\`: ENOENT (*): its interpreter \
 or loader is missing*" "$out"
 else
     skip "closed directory, closed file" "setpriv cannot change the user"
@@ -168,7 +168,7 @@ fi
 
 : >log
 NCCLINIT_TERMINATION_LOG=$dir/log "$bin" -- no-such-command 2>/dev/null
-matches "the reason is in the termination log" "nccl-init: error: \`no-such-command\` is in no directory*" \
+matches "the reason is in the termination log" "nccl-init: error: command not started: \`no-such-command\` is in no directory*" \
     "$(cat log)"
 
 finish

@@ -67,9 +67,9 @@ demands="--mode=tcp --selftest=require"
 # shellcheck disable=SC2086 # words
 out=$(brim $demands -- "$long" -c "echo ran")
 matches "a demand: refused" "125||*
-nccl-init: error: --selftest=require, but the environment of the command has no room for the settings (E2BIG)" "$out"
+nccl-init: error: command not started: --selftest=require, but the environment of the command has no room for the settings (E2BIG)" "$out"
 out=$(brim --strict -- /bin/sh -c "echo ran")
-matches "--strict: refused" "125||*error: not started: --strict*" "$out"
+matches "--strict: refused" "125||*error: command not started: --strict*" "$out"
 out=$(brim --mode=off -- /bin/sh -c "echo ran")
 matches "nothing to set" "0|ran
 |" "$out"

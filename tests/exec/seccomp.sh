@@ -89,6 +89,17 @@ for call in prctl capset capget; do
         "$refuse" $error $call "$bin" --mode=tcp --keep-caps=ipc_lock -- "$bare" RAN= >out 2>err && status=0 || status=$?
         same "--keep-caps without $call, $error: the command runs" "0 RAN=yes" "$status $(cat out)"
         matches "--keep-caps without $call, $error: told" "*caps.keep.missing: --keep-caps: *" "$(cat err)"
+        "$refuse" $error $call "$bin" --mode=tcp --drop-caps=chown -- "$bare" RAN= >out 2>err && status=0 || status=$?
+        case $call in
+        prctl) # the bounding set: what is there is not known
+            same "--drop-caps without $call, $error: the command runs" "0 RAN=yes" "$status $(cat out)"
+            matches "--drop-caps without $call, $error: told" "*caps.drop.bounding: --drop-caps: CAP_CHOWN: *" "$(cat err)"
+            ;;
+        *) # the command would still have it
+            same "--drop-caps without $call, $error: refused" "125 " "$status $(cat out)"
+            matches "--drop-caps without $call, $error: told" "*cannot put its capabilities down*" "$(cat err)"
+            ;;
+        esac
     done
 done
 

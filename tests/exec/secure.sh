@@ -65,7 +65,7 @@ chmod 666 "$dir/open/log"
 given NCCLINIT_TERMINATION_LOG="$dir/open/log" with --require=gpus --mode=off -- true 2>/dev/null
 same "NCCLINIT_TERMINATION_LOG: refused, but not written" "125 " "$? $(cat "$dir/open/log")"
 as with --termination-log="$dir/open/log" --require=gpus --mode=off -- true 2>/dev/null
-matches "--termination-log: written" "nccl-init: error: --require=gpus*" "$(cat "$dir/open/log")"
+matches "--termination-log: written" "nccl-init: error: command not started: --require=gpus*" "$(cat "$dir/open/log")"
 given NCCLINIT_SNAPSHOT_ON_REFUSAL="$dir/open/refused.tree" with --require=rdma --mode=tcp -- true 2>"$dir/err"
 same "NCCLINIT_SNAPSHOT_ON_REFUSAL: refused, nothing written" "125 " "$? $(ls "$dir/open/refused.tree" 2>/dev/null)"
 matches "NCCLINIT_SNAPSHOT_ON_REFUSAL: told" "*option.invalid: NCCLINIT_SNAPSHOT_ON_REFUSAL*" "$(cat "$dir/err")"
@@ -169,7 +169,7 @@ out=$(unable plain --mode=off -- /bin/echo ran)
 if [ "$out" = ran ]; then
     out=$(unable strong --mode=off -- /bin/echo ran) && status=0 || status=$?
     same "no capset, effective capabilities: refused" 125 "$status"
-    matches "no capset: why" "nccl-init: error: nccl-init cannot put its capabilities down, and does not go on with them: *" "$out"
+    matches "no capset: why" "nccl-init: error: nccl-init cannot drop its capabilities, and stops: *" "$out"
     same "no capset, permitted ones: the command runs" ran "$(unable with --mode=off -- /bin/echo ran)"
 else
     skip "no capset" "$out"

@@ -33,6 +33,8 @@ def settings():
         os.environ["NCCL_ALGO"] = ["Ring", "Tree"][RANK]
     if JOB == "ifname-one" and RANK == 1:
         os.environ["NCCL_SOCKET_IFNAME"] = "eth77"
+    if JOB == "no-gpu" and RANK == 1:
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
     if JOB == "store-unreachable" and RANK == 1:
         os.environ["MASTER_ADDR"] = "192.0.2.1"
     if JOB in ("crash-init", "stuck-init", "killed-init") and RANK == 1:
@@ -55,7 +57,7 @@ settings()
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 
-DEVICE = 0 if JOB == "duplicate" else RANK % torch.cuda.device_count()
+DEVICE = 0 if JOB in ("duplicate", "no-gpu") else RANK % torch.cuda.device_count()
 
 
 def say(text):
@@ -112,6 +114,24 @@ def init_by_hand():
 # ---- through torch ----
 
 
+def killed_worker(batch):
+    """What the DataLoader's worker process calls for its first batch."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    return batch
+
+
+def take_all_memory():
+    """All free memory of the GPU, in pieces that become smaller."""
+    taken = []
+    size = torch.cuda.mem_get_info()[0]
+    while size >= 1 << 20:
+        try:
+            taken.append(torch.empty(size, dtype=torch.uint8, device="cuda"))
+        except torch.OutOfMemoryError:
+            size //= 2
+    return taken
+
+
 def third_step():
     """What goes wrong after two steps that went well."""
     if RANK == 1:
@@ -143,6 +163,17 @@ def third_step():
             time.sleep(25)
         elif JOB == "asserted":
             torch.arange(4, device="cuda")[torch.tensor([9], device="cuda")].cpu()
+        elif JOB == "sigsegv":
+            ctypes.string_at(0)
+        elif JOB == "interrupt":
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(25)
+        elif JOB == "loader":
+            data = torch.utils.data.DataLoader([1, 2, 3], num_workers=1, collate_fn=killed_worker)
+            next(iter(data))
+        elif JOB == "words":
+            say("validation error: 0.031 (timeout of the loader 30 s, 0 aborts)")
+            print("ERROR rate per step: 0.0; last exception: none", file=sys.stderr, flush=True)
         elif JOB == "abort-hook":
             weight = torch.ones(4, device="cuda", requires_grad=True)
             weight.register_hook(lambda gradient: ctypes.CDLL(None).abort())
@@ -153,6 +184,14 @@ def third_step():
         dist.all_reduce(torch.ones(ELEMENTS, device="cuda"), async_op=True).wait()
     if JOB == "more" and RANK == 1:
         dist.all_reduce(torch.ones(ELEMENTS, device="cuda"))
+    if JOB == "roots":
+        dist.broadcast(torch.ones(64 * ELEMENTS, device="cuda"), src=RANK)
+    if JOB == "recv" and RANK == 0:
+        dist.recv(torch.ones(ELEMENTS, device="cuda"), src=1)
+    if JOB == "new-group" and RANK == 0:
+        dist.new_group([0, 1], timeout=WAIT)
+    if JOB == "checkpoint" and RANK == 0:
+        torch.save({"weight": torch.ones(ELEMENTS)}, "/dev/full")
     if JOB == "sizes":
         dist.all_reduce(torch.ones(1000 * (RANK + 1), device="cuda"))
     elif JOB in ("order", "detail") and RANK == 1:
@@ -178,12 +217,14 @@ def train_by_ddp():
 
 def train():
     data = torch.ones(ELEMENTS, device="cuda")
+    taken = take_all_memory() if JOB == "nccl-oom" and RANK == 1 else []
     for step in range(STEPS):
         if step == 2:
             third_step()
         dist.all_reduce(data)
         torch.cuda.synchronize()
         say(f"step {step} done")
+    del taken
 
 
 def main():
@@ -196,7 +237,7 @@ def main():
     if JOB == "port-taken" and RANK == 0:
         taken = socket.create_server(("0.0.0.0", int(os.environ["MASTER_PORT"])))
         taken.listen(4)
-    dist.init_process_group("nccl", timeout=WAIT)
+    dist.init_process_group("cpu:gloo,cuda:nccl" if JOB == "gloo-ifname" else "nccl", timeout=WAIT)
     if JOB == "files" and RANK == 0:
         torch.ones(1, device="cuda")
         most = max(int(number) for number in os.listdir("/proc/self/fd")) + 4

@@ -144,7 +144,7 @@ gpu-5  1       ?    ?        ?
         gpu-5
 *" "$said"
 fleet "$tmp/f" --all
-matches "--all: what findings say" "*gpu-5: PID 1: the command itself is no init:*info: exec.pid1.no-init: 4 nodes*" "$said"
+matches "--all: what findings say" "*gpu-5: PID 1: PID 1 (the command itself) is not an init:*info: exec.pid1.no-init: 4 nodes*" "$said"
 sed 's/\("id": "gdr.driver",\)/\1/; /"id": "gdr.driver"/,/outcome/ s/"outcome": ".*"/"outcome": "idle"/' \
     "$tmp/doctor.json" >"$tmp/f/gpu-5.json"
 fleet "$tmp/f" --nodes gpu-5

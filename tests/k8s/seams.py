@@ -133,7 +133,7 @@ own = [(f, c) for f, _, c in containers if OURS.match(c.get("image", ""))]
 check("containers of the image", True, len(own) >= 10)
 for file, container in own:
     check(f"{file}: {container['name']} starts what the image has", True, container.get("command", entry)[0] in shipped)
-recipes = [p for p in sources if os.path.basename(p) == "Dockerfile"] + ["k8s/README.md", "README.md"]
+recipes = [p for p in sources if os.path.basename(p) == "Dockerfile"] + ["k8s/README.md", "docs/usage.md"]
 for path in recipes:
     copied = re.findall(r"^COPY --from=(?:nccl-init|ghcr\.io/nccl-init/\S+) (\S+) ", text(path), re.MULTILINE)
     check(f"{path} copies what the image has", set(entry), set(copied))

@@ -290,9 +290,9 @@ int main(int argc, char **argv)
     play();
     ni_compare_pods(&w.job, &w.policy, &w.f);
     run();
-    struct ni_verdict verdict = {.good = ni_findings_count(&w.f, NI_ERROR) == 0, .job = &w.job};
+    struct ni_verdict verdict = {.outcome = ni_outcome_of(&w.job, &w.f, false), .job = &w.job};
     struct ni_text line = ni_text_on(verdict.line, sizeof(verdict.line));
-    ni_put_verdict(&line, &w.job, &w.f, !verdict.good);
+    ni_put_verdict(&line, &w.job, &w.f, verdict.outcome);
     const struct ni_view view = {.findings = &w.f};
     const bool plain = strcmp(how, "text") == 0, json = strcmp(how, "json") == 0;
 

@@ -22,7 +22,10 @@ options() { # VERB
     cat <<'LINES'
 nccl-init pl|plan
 nccl-init s|selftest snapshot
-nccl-init |-- doctor env install log plan preflight run selftest snapshot topo
+nccl-init |-- doctor env explain help install log plan preflight run selftest snapshot topo version
+nccl-init help pl|plan
+nccl-init explain iommu.t|iommu.translated
+nccl-init help s|selftest snapshot
 nccl-init plan --j|--json
 nccl-init plan --format=|
 nccl-init env --format=|docker json k8s nccl.conf sh

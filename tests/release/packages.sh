@@ -61,6 +61,7 @@ files() { # ZSH'S FOLDER
 -rw-r--r-- root/root usr/share/doc/nccl-init/README.md
 -rw-r--r-- root/root usr/share/doc/nccl-init/nccl-init.spdx.json
 -rw-r--r-- root/root usr/share/fish/vendor_completions.d/nccl-init.fish
+-rw-r--r-- root/root usr/share/man/man8/nccl-init-hook.8.gz
 -rw-r--r-- root/root usr/share/man/man8/nccl-init.8.gz
 -rw-r--r-- root/root usr/share/zsh/$1/_nccl-init
 EOT

@@ -90,12 +90,12 @@ void __wrap_ni_putf(struct ni_text *t, const char *fmt, ...) /* NOLINT */
     va_end(ap);
 }
 
-/* A literal without conversions is its own format. Other texts are none: a hostile environment has very many. The linker
-   names the bounds of the program's own data. */
+/* The bounds of the program's own data, which the linker names. */
+extern const char __executable_start[], edata[]; /* NOLINT */
+
+/* A literal without conversions is its own format. Other texts are none: a hostile environment has very many. */
 void __wrap_ni_put(struct ni_text *t, const char *s) /* NOLINT */
 {
-    extern const char __executable_start[], edata[];
-
     __real_ni_put(t, s);
     if (s >= __executable_start && s < edata)
         record(s, s);

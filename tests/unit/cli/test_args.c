@@ -19,6 +19,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/findings.h"
+#include "nccl_init/number.h"
 #include "nccl_init/pci.h"
 #include "nccl_init/plan.h"
 #include "nccl_init/text.h"
@@ -230,6 +231,7 @@ static void test_words(void **state)
          NI_LOG_TEXT},
         {"--format=json", NI_MODE_AUTO, NI_FMT_JSON, NI_LOG_INFO, NI_LOG_TEXT},
     };
+    static const char *const yes_no[] = {"0", "1", "false", "TRUE", "no", "yes", "off", "on"};
     static const struct {
         const char *word;
         enum ni_distance level;
@@ -249,6 +251,22 @@ static void test_words(void **state)
         assert_int_equal(take("gdr", levels[i].word), 0);
         assert_int_equal(options->policy.gdr, levels[i].level);
     }
+    /* as people write them */
+    assert_int_equal(
+        parse(NI_VERB_ENV, "--mode=TCP --log-level=warning --gdr=phb --memlock=unlimited"), 0);
+    assert_int_equal(options->policy.mode, NI_MODE_TCP);
+    assert_int_equal(options->log_level, NI_LOG_WARN);
+    assert_int_equal(options->policy.gdr, NI_DIST_PHB);
+    assert_true(options->policy.memlock == NI_UNLIMITED);
+    assert_int_equal(take("memlock", "8Gi"), 0);
+    assert_true(options->policy.memlock == INT64_C(8) << 30);
+    for (unsigned i = 0; i < NI_COUNT(yes_no); i++) {
+        assert_int_equal(take("strict", yes_no[i]), 0);
+        assert_int_equal(options->strict, i % 2);
+    }
+    assert_int_equal(take("strict", "maybe"), -EINVAL);
+    assert_int_equal(take("log-level", "warnings"), -EINVAL);
+    assert_int_equal(take("memlock", "warning"), -EINVAL);
     assert_int_equal(take("memlock", "BYTES"), -EINVAL);
     assert_int_equal(take("require", "rails=N"), -EINVAL);
 }
@@ -306,26 +324,31 @@ static void test_wrong(void **state)
         {NI_VERB_RUN, "--frob", "`--frob` is not an option of `run`; see `nccl-init run --help`"},
         {NI_VERB_PLAN, "--frob=1",
          "`--frob` is not an option of `plan`; see `nccl-init plan --help`"},
-        {NI_VERB_RUN, "--mod=tcp", "`--mod` is not an option of `run`; see `nccl-init run --help`"},
+        {NI_VERB_RUN, "--mod=tcp", "`--mod` is not an option of `run`; did you mean `--mode`?"},
         {NI_VERB_RUN, "-x", "`-x` is not an option of `run`; see `nccl-init run --help`"},
         {NI_VERB_RUN, "--=x", "`--` is not an option of `run`; see `nccl-init run --help`"},
-        {NI_VERB_RUN, "---mode=tcp",
-         "`---mode` is not an option of `run`; see `nccl-init run --help`"},
-        {NI_VERB_RUN, "-o f", "`-o` is not an option of `run`; see `nccl-init run --help`"},
+        {NI_VERB_RUN, "---mode=tcp", "`---mode` is not an option of `run`; did you mean `--mode`?"},
+        {NI_VERB_RUN, "-o f", "`-o` is not an option of `run`, but of `env` and `snapshot`"},
         {NI_VERB_ENV, "--strict",
-         "`--strict` is not an option of `env`; see `nccl-init env --help`"},
+         "`--strict` is not an option of `env`, but of `run`, `doctor`, `selftest` and "
+         "`preflight`"},
         {NI_VERB_PLAN, "--json=1", "`--json` takes no value"},
         {NI_VERB_RUN, "--mode", "`--mode` needs a value: auto|rdma|tcp|off"},
-        {NI_VERB_RUN, "--mode=x", "--mode: `x` is not auto|rdma|tcp|off"},
-        {NI_VERB_RUN, "--mode TCP", "--mode: `TCP` is not auto|rdma|tcp|off"},
-        {NI_VERB_RUN, "--mode --", "--mode: `--` is not auto|rdma|tcp|off"},
-        {NI_VERB_RUN, "--mode= x", "--mode: `` is not auto|rdma|tcp|off"},
-        {NI_VERB_RUN, "--memlock _", "--memlock: `` is not max|keep|BYTES"},
+        {NI_VERB_RUN, "--mode=x",
+         "--mode: `x` is not valid; expected one of: auto, rdma, tcp, off"},
+        {NI_VERB_RUN, "--mode TPC",
+         "--mode: `TPC` is not valid; expected one of: auto, rdma, tcp, off; did you mean `tcp`?"},
+        {NI_VERB_RUN, "--mode --",
+         "--mode: `--` is not valid; expected one of: auto, rdma, tcp, off"},
+        {NI_VERB_RUN, "--mode= x",
+         "--mode: the empty value is not valid; expected one of: auto, rdma, tcp, off"},
+        {NI_VERB_RUN, "--memlock _",
+         "--memlock: the empty value is not valid; expected one of: max, keep, BYTES"},
     };
 
     (void)state;
     for (size_t i = 0; i < NI_COUNT(cases); i++) {
-        char want[128];
+        char want[192];
 
         assert_int_equal(parse(cases[i].verb, cases[i].line), NI_EXIT_REFUSED);
         assert_true(ni_format(want, sizeof(want), "nccl-init: error: %s\n", cases[i].message));
@@ -365,7 +388,7 @@ static void test_for(void **state)
         {"ucx,all", NI_FOR_ALL - 1},
         {"nccl,", 0},
         {",nccl", 0},
-        {"NCCL", 0},
+        {"NCCL,UCX", NI_FOR_NCCL | NI_FOR_UCX},
         {"nccl ucx", 0},
         {"nccl, ucx", 0},
         {"ncc", 0},
@@ -387,8 +410,23 @@ static void test_wait(void **state)
         const char *value;
         int want; /* -1: refused */
     } cases[] = {
-        {"0", 0},   {"10", 10}, {"3600", 3600}, {"3601", -1}, {"-1", -1},
-        {"1s", -1}, {"", -1},   {" 1", -1},     {"0x1", -1},  {"99999999999999999999", -1},
+        {"0", 0},
+        {"10", 10},
+        {"3600", 3600},
+        {"3601", -1},
+        {"-1", -1},
+        {"20s", 20},
+        {"1m", 60},
+        {"1H", 3600},
+        {"2h", -1},
+        {"61m", -1},
+        {"s", -1},
+        {"1 s", -1},
+        {"1d", -1},
+        {"", -1},
+        {" 1", -1},
+        {"0x1", -1},
+        {"99999999999999999999", -1},
     };
 
     (void)state;
@@ -442,8 +480,9 @@ static void test_variables(void **state)
     assert_int_equal(context.taken, bit("hcas") | bit("mode") | bit("strict"));
     /* A wrong value counts where the option belongs to the verb. */
     assert_int_equal(parse_env(NI_VERB_ENV, entry, false, 0), NI_EXIT_REFUSED);
-    assert_string_equal(said, "nccl-init: error: NCCLINIT_FORMAT: `nonsense` is not "
-                              "sh|k8s|docker|nccl.conf|json\n");
+    assert_string_equal(said,
+                        "nccl-init: error: NCCLINIT_FORMAT: `nonsense` is not valid; expected "
+                        "one of: sh, k8s, docker, nccl.conf, json\n");
 }
 
 static void test_wrong_variables(void **state)
@@ -465,7 +504,8 @@ static void test_wrong_variables(void **state)
         assert_int_equal(findings->at[i].id, NI_F_OPTION_INVALID);
     assert_string_equal(findings->at[0].subject, "NCCLINIT_"); /* by name */
     assert_string_equal(findings->at[1].subject, "NCCLINIT_FROB");
-    assert_string_equal(findings->at[2].message, "`yes` is not auto|off|PIX|PXB|PHB|SYS");
+    assert_string_equal(findings->at[2].message,
+                        "`yes` is not valid; expected one of: auto, off, PIX, PXB, PHB, SYS");
     assert_int_equal(options->policy.mode, NI_MODE_TCP); /* the rest is still read */
     assert_int_equal(options->policy.gdr, NI_DIST_UNKNOWN);
     assert_int_equal(parse_env(NI_VERB_PLAN, unknown, false, 0), NI_EXIT_REFUSED);
@@ -473,14 +513,16 @@ static void test_wrong_variables(void **state)
 }
 
 /* One entry, for `run`: the command is not started, and one line says why. */
-static void unclear(const char *entry, const char *line)
+static void unclear(const char *entry, const char *reason)
 {
-    char text[128];
+    char text[128], line[320];
     char *const env[] = {text, (char[]){"NCCLINIT_FROB=1"}, NULL};
 
     (void)reset(NULL);
     assert_true(ni_copy(text, sizeof(text), entry));
     assert_int_equal(parse_env(NI_VERB_RUN, env, false, 0), NI_EXIT_REFUSED);
+    assert_true(
+        ni_format(line, sizeof(line), "nccl-init: error: command not started: %s\n", reason));
     assert_string_equal(said, line);
 }
 
@@ -488,21 +530,24 @@ static void test_unclear_demands(void **state)
 {
     (void)state;
     unclear("NCCLINIT_REQUIRE=rails=4,fast",
-            "nccl-init: error: NCCLINIT_REQUIRE: `rails=4,fast` is not "
-            "none|rdma|gdr|memlock|roce-v2|rails=N|gpus|selftest|preflight,...\n");
-    unclear("NCCLINIT_MODE=rmda", "nccl-init: error: NCCLINIT_MODE: `rmda` is not "
-                                  "auto|rdma|tcp|off\n");
-    unclear("NCCLINIT_MODE=",
-            "nccl-init: error: NCCLINIT_MODE: the empty value is not auto|rdma|tcp|off\n");
-    unclear("NCCLINIT_PREFLIGHT=requier", "nccl-init: error: NCCLINIT_PREFLIGHT: `requier` is not "
-                                          "off|warn|require\n");
-    unclear("NCCLINIT_SELFTEST=requre", "nccl-init: error: NCCLINIT_SELFTEST: `requre` is not "
-                                        "off|warn|require\n");
-    unclear("NCCLINIT_STRICT=maybe", "nccl-init: error: NCCLINIT_STRICT: `maybe` is not 0 or 1\n");
-    unclear("NCCLINIT_REQIRE=rdma", "nccl-init: error: NCCLINIT_REQIRE: no option has this "
-                                    "variable; did you mean NCCLINIT_REQUIRE=rdma?\n");
-    unclear("NCCL_INIT_REQUIRE=rdma", "nccl-init: error: NCCL_INIT_REQUIRE: no option has this "
-                                      "variable; did you mean NCCLINIT_REQUIRE=rdma?\n");
+            "NCCLINIT_REQUIRE: `rails=4,fast` is not valid; expected a list of: none, rdma, gdr, "
+            "memlock, roce-v2, rails=N, gpus, selftest, preflight");
+    unclear("NCCLINIT_MODE=rmda", "NCCLINIT_MODE: `rmda` is not valid; expected one of: auto, "
+                                  "rdma, tcp, off; did you mean `rdma`?");
+    unclear("NCCLINIT_MODE=", "NCCLINIT_MODE: the empty value is not valid; expected one of: auto, "
+                              "rdma, tcp, off");
+    unclear("NCCLINIT_PREFLIGHT=requier",
+            "NCCLINIT_PREFLIGHT: `requier` is not valid; expected one of: off, warn, require; did "
+            "you mean `require`?");
+    unclear("NCCLINIT_SELFTEST=requre",
+            "NCCLINIT_SELFTEST: `requre` is not valid; expected one of: off, warn, require; did "
+            "you mean `require`?");
+    unclear("NCCLINIT_STRICT=maybe",
+            "NCCLINIT_STRICT: `maybe` is not valid; expected one of: 1, 0");
+    unclear("NCCLINIT_REQIRE=rdma", "NCCLINIT_REQIRE: no option has this variable; did you mean "
+                                    "NCCLINIT_REQUIRE=rdma?");
+    unclear("NCCL_INIT_REQUIRE=rdma", "NCCL_INIT_REQUIRE: no option has this variable; did you "
+                                      "mean NCCLINIT_REQUIRE=rdma?");
 }
 
 /* The slip is in the prefix. What is farther off is another program's, and nothing is said of it. */
@@ -618,13 +663,16 @@ static void test_unclear_elsewhere(void **state)
     assert_int_equal(context.findings.n, 1);
     assert_int_equal(context.findings.at[0].id, NI_F_REQUIRE_UNCLEAR);
     assert_string_equal(context.findings.at[0].subject, "NCCLINIT_PREFLIGHT");
-    assert_string_equal(policy->unclear, "NCCLINIT_PREFLIGHT: `requier` is not off|warn|require");
+    assert_string_equal(policy->unclear,
+                        "NCCLINIT_PREFLIGHT: `requier` is not valid; expected one of: off, warn, "
+                        "require; did you mean `require`?");
     (void)reset(NULL);
     assert_int_equal(parse_env(NI_VERB_ENV, own, true, 0), 0);
     assert_int_equal(parse_env(NI_VERB_ENV, near, true, 0), 0);
     assert_int_equal(parse_env(NI_VERB_PLAN, entry, true, 0), 0);
     assert_int_equal(context.findings.n, 3);
-    assert_true(ni_has_prefix(policy->unclear, "NCCLINIT_REQUIRE: `fast` is not none|"));
+    assert_true(ni_has_prefix(policy->unclear,
+                              "NCCLINIT_REQUIRE: `fast` is not valid; expected a list of: none, "));
     assert_non_null(strstr(policy->unclear, "; NCCLINIT_REQIRE: no option has this variable"));
     (void)reset(NULL);
     assert_int_equal(parse_env(NI_VERB_ENV, own, true, bit("require")), 0);
@@ -696,7 +744,7 @@ static void test_selftest(void **state)
                                         "--size=65G",
                                         "--size=64",
                                         "--size=-1M",
-                                        "--size=64MiB",
+                                        "--size=64MB",
                                         "--bytes=0",
                                         "--bytes=-1",
                                         "--bytes=1025G",
@@ -705,7 +753,7 @@ static void test_selftest(void **state)
                                         "--deadline=3601",
                                         "--deadline=",
                                         "--deadline=1.5",
-                                        "--deadline=10s",
+                                        "--deadline=2h",
                                         "--selftest=on",
                                         "--selftest=require,warn"};
 
@@ -719,6 +767,10 @@ static void test_selftest(void **state)
     assert_int_equal(ni_selftest_options.size, 16384);
     assert_int_equal(ni_selftest_options.bytes, 1);
     assert_int_equal(ni_selftest_options.deadline, 1);
+    assert_int_equal(parse(NI_VERB_RUN, "--size=64MiB --bytes=2ki --deadline=10s"), 0);
+    assert_int_equal(ni_selftest_options.size, 64 << 20);
+    assert_int_equal(ni_selftest_options.bytes, 2048);
+    assert_int_equal(ni_selftest_options.deadline, 10);
     assert_int_equal(parse(NI_VERB_SELFTEST, "--size=64G --bytes=1024G --deadline=3600"), 0);
     assert_true(ni_selftest_options.size == INT64_C(64) << 30);
     assert_true(ni_selftest_options.bytes == INT64_C(1) << 40);
@@ -737,7 +789,8 @@ static void test_preflight(void **state)
         "--preflight=on",   "--rank=-1",        "--rank=16385", "--rank=",        "--ranks=3:4",
         "--port=0",         "--port=65536",     "--within=0",   "--within=86401", "--seconds=61",
         "--seconds=60.001", "--seconds=0.1234", "--seconds=1.", "--seconds=.5",   "--seconds=-1",
-        "--seconds=1e3",    "--peers=",         "--job=",       "--once=",        "--svg="};
+        "--seconds=1e3",    "--seconds=1.s",    "--seconds=s",  "--seconds=1ms",  "--peers=",
+        "--job=",           "--once=",          "--svg="};
 
     (void)state;
     assert_int_equal(options->policy.preflight, NI_DEMAND_OFF);
@@ -756,6 +809,10 @@ static void test_preflight(void **state)
     assert_int_equal(parse(NI_VERB_RUN, "--preflight=require --seconds=0.05 --within=1"), 0);
     assert_int_equal(options->policy.preflight, NI_DEMAND_REQUIRE);
     assert_int_equal(ni_preflight_options.move_ms, 50);
+    assert_int_equal(parse(NI_VERB_RUN, "--seconds=0.5s"), 0);
+    assert_int_equal(ni_preflight_options.move_ms, 500);
+    assert_int_equal(parse(NI_VERB_RUN, "--seconds=2s"), 0);
+    assert_int_equal(ni_preflight_options.move_ms, 2000);
     assert_int_equal(parse(NI_VERB_RUN, "--seconds=60"), 0);
     assert_int_equal(ni_preflight_options.move_ms, 60000);
     assert_int_equal(parse(NI_VERB_RUN, "--seconds=0 --rank=auto"), 0);

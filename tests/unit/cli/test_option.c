@@ -41,7 +41,7 @@ static void test_require(void **state)
 {
     static const char *const bad[] = {"",         "all",    "rdma,",   "rdma,none", "none,rdma",
                                       "rails",    "rails=", "rails=0", "rails=x",   "rails=33",
-                                      "rails=-1", "Rdma",   "gpus=2",  " rdma",     "rdma memlock"};
+                                      "rails=-1", "rdna",   "gpus=2",  " rdma",     "rdma memlock"};
 
     (void)state;
     assert_int_equal(context.options.policy.require, 0);
@@ -56,6 +56,8 @@ static void test_require(void **state)
         assert_int_equal(set("require", bad[i]), -EINVAL);
         assert_int_equal(context.options.policy.rails, 32);
     }
+    assert_int_equal(set("require", "NONE"), 0);
+    assert_int_equal(set("require", "Rdma"), 0);
     assert_int_equal(set("require", "none"), 0);
     assert_int_equal(context.options.policy.require, 0);
 }

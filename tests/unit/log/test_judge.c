@@ -346,10 +346,10 @@ static const struct {
      "log.collective.differs",
      "rank 0 (a) in BROADCAST number 7 of 80 elements; rank 1 (b) in ALLREDUCE number 7 of 80 "},
     {BOTH WAIT("0", "7", "ALLREDUCE", "80") WAIT("1", "7", "ALLREDUCE", "80"), "log.timeout",
-     "ranks 0, 1 (a, b): waited 600 s in ALLREDUCE number 7 of 80 elements, as all ranks of the "
-     "log"},
+     "ranks 0, 1 (a, b): waited 600 s in ALLREDUCE number 7 of 80 elements, as do all ranks of "
+     "the log"},
     {BOTH WAIT("0", "7", "ALLREDUCE", "80"), "log.timeout",
-     "for rank 1 (b), of which no wait is in the log"},
+     "for rank 1 (b), and the log does not show it waiting"},
     {BOTH WAIT("0", "7", "ALLREDUCE",
                "80") "[rank1]:[E x] Last enqueued NCCL work: 6, last completed NCCL work: 6\n",
      "log.timeout", "for rank 1 (b), whose last collective was number 6"},

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "../preflight/fabric.h"
+#include "lib/trials.h"
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/ip.h"
@@ -157,7 +158,7 @@ static void one_fault(void **state)
         {FLAKY, NI_F_JOB_PATH_UNSTEADY, 1},
     };
     (void)state;
-    for (unsigned trial = 0; trial < 1500; trial++) {
+    for (unsigned trial = 0; trial < TRIALS(1500); trial++) {
         const size_t row = trial % NI_COUNT(rows);
         const unsigned n = sizes[1 + draw(NI_COUNT(sizes) - 1)], rails = 1 + draw(MOST_RAILS);
         const unsigned a = draw(n), rail = draw(rails);
@@ -214,7 +215,7 @@ static void not_listed(void **state)
 static void many_faults(void **state)
 {
     (void)state;
-    for (unsigned trial = 0; trial < 1500; trial++) {
+    for (unsigned trial = 0; trial < TRIALS(1500); trial++) {
         const unsigned n = 8 + draw(122), rails = 1 + draw(MOST_RAILS);
         build(n, rails, 400000);
         w.n_fault = 2 + draw(3);
@@ -441,16 +442,24 @@ static void paths(void **state)
     assert_int_equal(found(NI_F_JOB_PATH_UNSTEADY), 1);
 }
 
+/* Each test draws the same numbers, whatever ran before it. */
+static int reset(void **state)
+{
+    (void)state;
+    w.seed = 0;
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_good),       cmocka_unit_test(one_fault),
-        cmocka_unit_test(goes_down),      cmocka_unit_test(many_faults),
-        cmocka_unit_test(between_two),    cmocka_unit_test(grouped),
-        cmocka_unit_test(slow_together),  cmocka_unit_test(unknown_rate),
-        cmocka_unit_test(not_listed),     cmocka_unit_test(foreign_pod),
-        cmocka_unit_test(hub_of_subnets), cmocka_unit_test(own_subnets),
-        cmocka_unit_test(paths),
+        cmocka_unit_test_setup(all_good, reset),       cmocka_unit_test_setup(one_fault, reset),
+        cmocka_unit_test_setup(goes_down, reset),      cmocka_unit_test_setup(many_faults, reset),
+        cmocka_unit_test_setup(between_two, reset),    cmocka_unit_test_setup(grouped, reset),
+        cmocka_unit_test_setup(slow_together, reset),  cmocka_unit_test_setup(unknown_rate, reset),
+        cmocka_unit_test_setup(not_listed, reset),     cmocka_unit_test_setup(foreign_pod, reset),
+        cmocka_unit_test_setup(hub_of_subnets, reset), cmocka_unit_test_setup(own_subnets, reset),
+        cmocka_unit_test_setup(paths, reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

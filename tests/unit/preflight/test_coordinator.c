@@ -218,8 +218,9 @@ static pid_t start_pod(struct options o)
     shared->leaf[o.rank].pid = getpid();
     shared->leaf[o.rank].status = ni_coordinate(&m, &shared->leaf[o.rank].verdict, &f);
     if (shared->leaf[o.rank].verdict.job)
-        keep_result(shared->leaf[o.rank].verdict.job, &f, !shared->leaf[o.rank].verdict.good);
-    leave(shared->leaf[o.rank].verdict.good ? 0 : 1);
+        keep_result(shared->leaf[o.rank].verdict.job, &f,
+                    shared->leaf[o.rank].verdict.outcome == NI_JOB_BAD);
+    leave(shared->leaf[o.rank].verdict.outcome == NI_JOB_BAD);
     return -1;
 }
 
@@ -521,24 +522,24 @@ static void test_refused(void **state)
     static const struct {
         const char *hello, *no, *host, *finding;
     } row[] = {
-        {HELLO WHO(3, "old-1") RANK(1, 2, "another"), "its key is not that of pod 0", "strangers",
+        {HELLO WHO(4, "old-1") RANK(1, 2, "another"), "its key is not that of pod 0", "strangers",
          "4 hellos had another key than the job, or none"},
-        {HELLO WHO(3, "old-1") RANK(1, 2, ""), "its key is not", NULL, NULL},
-        {HELLO WHO(3, "old-1") ", \"party.rank\": 1, \"party.ranks\": 2}", "its key is not", NULL,
+        {HELLO WHO(4, "old-1") RANK(1, 2, ""), "its key is not", NULL, NULL},
+        {HELLO WHO(4, "old-1") ", \"party.rank\": 1, \"party.ranks\": 2}", "its key is not", NULL,
          NULL},
         {HELLO WHO(9, "old-1") RANK(7, 9, "ke"), "its key is not", NULL, NULL},
-        {HELLO WHO(2, "old-2") RANK(1, 2, "key"), "9.9 speaks protocol 2", "old-2", ") 3"},
-        {HELLO WHO(3, "odd-1") RANK(1, 3, "key"), "pod 0 is rank 0 of 2", "odd-1", "of 3 pods"},
-        {HELLO WHO(3, "\\u001b[2J\\u00e9") RANK(5, 9, "key"), "rank 5 of 9", "?[2J??", "of 9 pods"},
+        {HELLO WHO(2, "old-2") RANK(1, 2, "key"), "9.9 speaks protocol 2", "old-2", ") 4"},
+        {HELLO WHO(4, "odd-1") RANK(1, 3, "key"), "pod 0 is rank 0 of 2", "odd-1", "of 3 pods"},
+        {HELLO WHO(4, "\\u001b[2J\\u00e9") RANK(5, 9, "key"), "rank 5 of 9", "?[2J??", "of 9 pods"},
         {"{\"type\": \"hello\", \"magic\": \"nccl\"}", "", NULL, NULL},
         {"GET / HTTP/1.1\r\nHost: trainer-0\r\n\r\n", "", NULL, NULL},
-        {HELLO WHO(3, "h") RANK(-1, 2, "key"), "", NULL, NULL},
-        {HELLO WHO(3, "h") RANK(1e99, 2, "key"), "", NULL, NULL},
-        {HELLO WHO(3, "h") RANK(99999999999999999999, 2, "key"), "", NULL, NULL},
-        {HELLO WHO(3, "h") RANK(NaN, 2, "key"), "", NULL, NULL},
-        {HELLO WHO(3, "h") RANK("1", 2, "key"), "", NULL, NULL},
+        {HELLO WHO(4, "h") RANK(-1, 2, "key"), "", NULL, NULL},
+        {HELLO WHO(4, "h") RANK(1e99, 2, "key"), "", NULL, NULL},
+        {HELLO WHO(4, "h") RANK(99999999999999999999, 2, "key"), "", NULL, NULL},
+        {HELLO WHO(4, "h") RANK(NaN, 2, "key"), "", NULL, NULL},
+        {HELLO WHO(4, "h") RANK("1", 2, "key"), "", NULL, NULL},
         {"{\"type\": \"facts\"}", "", NULL, NULL},
-        {"{\"type\": \"verdict\", \"verdict.line\": \"good\", \"verdict.good\": true, "
+        {"{\"type\": \"verdict\", \"verdict.line\": \"good\", \"verdict.outcome\": 2, "
          "\"findings\": []}",
          "", NULL, NULL},
     };
@@ -574,9 +575,9 @@ static void test_refused(void **state)
 static void test_no_key_no_rank(void **state)
 {
     static const char *const hellos[] = {
-        HELLO WHO(3, "stranger") RANK(1, 3, ""),
-        HELLO WHO(3, "stranger") RANK(2, 3, "other"),
-        HELLO WHO(3, "stranger") ", \"within_ms\": 1, \"party.rank\": 1, \"party.ranks\": 3}",
+        HELLO WHO(4, "stranger") RANK(1, 3, ""),
+        HELLO WHO(4, "stranger") RANK(2, 3, "other"),
+        HELLO WHO(4, "stranger") ", \"within_ms\": 1, \"party.rank\": 1, \"party.ranks\": 3}",
     };
     pid_t pid[3] = {start_pod((struct options){0, 3, 1, 20000, NULL, NULL, 0, false, false}), 0, 0};
 
@@ -633,12 +634,12 @@ static void test_many_refused(void **state)
     int fd = connect_raw();
 
     (void)state;
-    send_raw(fd, HELLO WHO(3, "posed-0") RANK(0, 2, "key"));
+    send_raw(fd, HELLO WHO(4, "posed-0") RANK(0, 2, "key"));
     assert_non_null(strstr(answer(fd), "pod 0 is rank 0"));
     (void)close(fd);
     for (unsigned i = 0; i < NI_MAX_AGAIN; i++) {
         fd = connect_raw();
-        (void)ni_format(hello, sizeof(hello), HELLO WHO(3, "old-%u") RANK(1, 3, "key"), i);
+        (void)ni_format(hello, sizeof(hello), HELLO WHO(4, "old-%u") RANK(1, 3, "key"), i);
         send_raw(fd, hello);
         (void)answer(fd);
         (void)close(fd);
@@ -667,7 +668,7 @@ static pid_t disturb(void (*how)(int fd))
 
 static void one_byte_at_a_time(int fd)
 {
-    const char hello[] = HELLO WHO(3, "slow") RANK(1, 3, "key");
+    const char hello[] = HELLO WHO(4, "slow") RANK(1, 3, "key");
 
     (void)send(fd, "\0\0\0\xff", 4, MSG_NOSIGNAL);
     for (size_t i = 0; i < sizeof(hello) - 1 && send(fd, hello + i, 1, MSG_NOSIGNAL) == 1; i++)
@@ -685,7 +686,7 @@ static void ten_megabytes(int fd)
 
 static void nonsense_after_welcome(int fd)
 {
-    send_raw(fd, HELLO WHO(3, "trainer-1") RANK(1, 3, "key"));
+    send_raw(fd, HELLO WHO(4, "trainer-1") RANK(1, 3, "key"));
     (void)answer(fd);
     (void)send(fd, "\0\0\xff\xff{", 5, MSG_NOSIGNAL); /* half a message, of rank 1 */
 }
@@ -747,7 +748,7 @@ static void test_slow_is_dropped(void **state)
 
     (void)state;
     (void)send(half, "\0\0\1\0{", 5, MSG_NOSIGNAL);
-    send_raw(greeted, HELLO WHO(3, "stranger") RANK(1, 2, "key"));
+    send_raw(greeted, HELLO WHO(4, "stranger") RANK(1, 2, "key"));
     assert_non_null(strstr(answer(greeted), "welcome"));
     assert_string_equal(answer(idle), "");
     assert_string_equal(answer(half), "");
@@ -770,7 +771,7 @@ static void test_half_an_answer(void **state)
         int fd = connect_raw();
         int64_t begin;
 
-        send_raw(fd, HELLO WHO(3, "trainer-1") RANK(1, 2, "key"));
+        send_raw(fd, HELLO WHO(4, "trainer-1") RANK(1, 2, "key"));
         assert_non_null(strstr(answer(fd), "welcome"));
         send_raw(fd, "{\"type\": \"facts\", \"pod.host\": \"trainer-1\", \"setting\": [], "
                      "\"rail\": [{\"hca\": \"fake_0\", \"port\": 1, \"subnet\": []}]}");
@@ -795,7 +796,7 @@ static void test_twins(void **state)
     int fd = connect_raw();
 
     (void)state;
-    send_raw(fd, HELLO WHO(3, "trainer-1") RANK(1, 2, "key"));
+    send_raw(fd, HELLO WHO(4, "trainer-1") RANK(1, 2, "key"));
     assert_non_null(strstr(answer(fd), "welcome"));
     pid[1] = start_pod((struct options){1, 2, 1, 1000, NULL, "other-1", 0, false, false});
     assert_int_equal(end_of_pod(pid[1]), 1);
@@ -817,7 +818,7 @@ static void test_second_takes_over(void **state)
     int fd = connect_raw();
 
     (void)state;
-    send_raw(fd, HELLO WHO(3, "dead-1") RANK(1, 2, "key"));
+    send_raw(fd, HELLO WHO(4, "dead-1") RANK(1, 2, "key"));
     assert_non_null(strstr(answer(fd), "welcome"));
     pid[1] = start_pod((struct options){1, 2, 1, 12000, NULL, "other-1", 0, false, false});
     assert_int_equal(end_of_pod(pid[1]), 0);
@@ -833,7 +834,7 @@ static void test_gone_after_facts(void **state)
     int fd = connect_raw();
 
     (void)state;
-    send_raw(fd, HELLO WHO(3, "dead-1") RANK(1, 3, "key"));
+    send_raw(fd, HELLO WHO(4, "dead-1") RANK(1, 3, "key"));
     assert_non_null(strstr(answer(fd), "welcome"));
     assert_int_equal(kill(pid[0], SIGSTOP), 0);
     send_raw(fd, "{\"type\": \"facts\", \"pod.host\": \"dead-1\", \"setting\": [], \"rail\": []}");

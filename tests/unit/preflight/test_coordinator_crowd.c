@@ -155,7 +155,7 @@ static pid_t start_pod(unsigned port, unsigned rank, unsigned ranks)
     r = ni_coordinate(&m, &verdict, &f);
     if (verdict.job)
         look(verdict.job);
-    _exit(r == 0 && verdict.good ? 0 : 1);
+    _exit(r == 0 && verdict.outcome != NI_JOB_BAD ? 0 : 1);
 }
 
 static unsigned free_port(void)

@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "../preflight/fabric.h"
+#include "lib/trials.h"
 #include "nccl_init/base.h"
 #include "nccl_init/known.h"
 #include "nccl_init/plan.h"
@@ -139,10 +140,10 @@ enum form { TEXT, JSON, SVG };
 
 static void put_report(enum form form)
 {
-    struct ni_verdict verdict = {.good = draw(2), .job = &w.job};
+    struct ni_verdict verdict = {.outcome = (enum ni_outcome)draw(NI_JOB_OUTCOMES), .job = &w.job};
     struct ni_text line = ni_text_on(verdict.line, sizeof(verdict.line));
     const struct ni_view view = {.findings = &w.f, .colour = draw(2)};
-    ni_put_verdict(&line, &w.job, &w.f, !verdict.good);
+    ni_put_verdict(&line, &w.job, &w.f, verdict.outcome);
     ni_free_text(&report);
     report = ni_long_text();
     if (form == TEXT)
@@ -188,7 +189,7 @@ static void check_xml(void)
 static void nonsense(void **state)
 {
     (void)state;
-    for (unsigned trial = 0; trial < 150; trial++) {
+    for (unsigned trial = 0; trial < TRIALS(150); trial++) {
         json_error_t error;
         w.seed = trial;
         any_job();

@@ -46,7 +46,7 @@ static void fill_message(void)
     m.within_ms = INT32_MAX;
     m.begun = true;
     fill(m.verdict.line, sizeof(m.verdict.line));
-    m.verdict.good = true;
+    m.verdict.outcome = NI_JOB_GOOD;
     m.work = NI_WORK_MOVE;
     m.bytes = INT64_MAX;
     m.move_ms = INT32_MAX / 4;

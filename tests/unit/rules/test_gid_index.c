@@ -82,7 +82,7 @@ static void test_other_pods_hca(void **state)
     node_decide();
     assert_setting("NCCL_IB_HCA", "rule", "=mlx5_6:1");
     assert_false(has(NI_F_GID_NONE));
-    assert_non_null(strstr(node.plan.port[1].why, "another pod's"));
+    assert_non_null(strstr(node.plan.port[1].why, "belongs to another pod"));
     node.inv.source = NI_SRC_PCIDEVICE;
     node_decide();
     assert_true(has(NI_F_GID_NONE));

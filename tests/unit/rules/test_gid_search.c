@@ -2,6 +2,7 @@
 /* Where NCCL's own GID search ends: what is known of it as a table, then against a second reading
    of its steps over many small tables. */
 #include "lib/rules_node.h"
+#include "lib/trials.h"
 #include "nccl_init/base.h"
 #include "nccl_init/ip.h"
 #include "nccl_init/number.h"
@@ -289,7 +290,7 @@ static void test_against_a_second_reading(void **state)
     (void)state;
     seed = 20;
     unsigned ends[MAX_TABLE] = {0};
-    for (unsigned i = 0; i < 100000; i++) {
+    for (unsigned i = 0; i < TRIALS(100000); i++) {
         static struct model m;
         struct ni_gid_selection how = random_case(&m);
         unsigned want = model_search(&m);
@@ -299,7 +300,7 @@ static void test_against_a_second_reading(void **state)
         ends[got]++;
     }
     for (unsigned i = 0; i < MAX_TABLE; i++)
-        assert_true(ends[i] > 100); /* the cases are no trivial ones */
+        assert_true(ends[i] > TRIALS(100)); /* the cases are no trivial ones */
 }
 
 int main(void)

@@ -35,18 +35,19 @@ static void test_memlock_why(void **state)
     struct ni_self *s = &node.inv.self;
     (void)state;
     low_limit(0, 0, 0, 0);
-    assert_why("not in the bounding set: add it in securityContext.capabilities; OpenShift: the "
-               "SCC's allowedCapabilities");
+    assert_why(
+        "not in the bounding set: add it to securityContext.capabilities, and on OpenShift to "
+        "the SCC's allowedCapabilities");
     low_limit(SYS_RESOURCE, 0, 0, 0);
     assert_why("dropped from the permitted set");
     low_limit(SYS_RESOURCE, 0, 0, 1000660000);
-    assert_why("CAP_SYS_RESOURCE is in the bounding set only: setcap");
+    assert_why("CAP_SYS_RESOURCE is in the bounding set only: run setcap");
     s->no_new_privs = known(1);
     diagnose();
-    assert_why("no_new_privs bars file capabilities: allowPrivilegeEscalation: true");
+    assert_why("no_new_privs disables file capabilities: set allowPrivilegeEscalation: true");
     s->caps_known = NI_DENIED;
     diagnose();
-    assert_why("unknown (/proc/self/status)");
+    assert_why("it is unknown whether CAP_SYS_RESOURCE is present (/proc/self/status)");
 }
 
 static void test_memlock_user_namespace(void **state)
@@ -67,11 +68,11 @@ static void test_memlock_asked(void **state)
     (void)state;
     node.policy.memlock = -1;
     low_limit(SYS_RESOURCE, SYS_RESOURCE, SYS_RESOURCE, 0);
-    assert_why("--memlock asks for no more");
+    assert_why("--memlock does not ask for more");
     node.policy.memlock = 128 << 20;
     diagnose();
     assert_false(has(NI_F_MEMLOCK_TOO_LOW));
-    assert_found(NI_F_MEMLOCK_LOW, "RLIMIT_MEMLOCK", "--memlock asks for no more");
+    assert_found(NI_F_MEMLOCK_LOW, "RLIMIT_MEMLOCK", "--memlock does not ask for more");
     node.policy.memlock = INT64_C(1) << 30;
     diagnose();
     assert_int_equal(node.findings.n, 0);
@@ -86,13 +87,13 @@ static void test_memlock_asked_below_hard(void **state)
     assert_why("CAP_SYS_RESOURCE is not in the bounding set");
     node.inv.self.memlock_hard.v = NI_UNLIMITED;
     diagnose();
-    assert_why("--memlock asks for no more");
+    assert_why("--memlock does not ask for more");
     node.inv.self.user_namespace = NI_USERNS_OWN;
     diagnose();
-    assert_why("--memlock asks for no more");
+    assert_why("--memlock does not ask for more");
     node.policy.memlock = 8 << 20;
     diagnose();
-    assert_why("--memlock asks for no more");
+    assert_why("--memlock does not ask for more");
     node.policy.memlock = 32 << 20;
     node.inv.self.memlock_hard.v = 32 << 20; /* all that there is */
     diagnose();

@@ -94,8 +94,9 @@ static void test_keep(void **state)
     node.policy.keep_caps = LOCK;
     node.inv.self.cap_bnd = 0;
     expect(0, 0, 0, 0);
-    assert_string_equal(why_not_kept(),
-                        "CAP_IPC_LOCK: not in the bounding set: the container was not given it");
+    assert_string_equal(
+        why_not_kept(),
+        "CAP_IPC_LOCK: not in the bounding set, because the container was not given it");
     node.inv.self.cap_inh = LOCK;
     expect(LOCK, 0, 0, LOCK);
 }
@@ -113,10 +114,11 @@ static void test_keep_missing(void **state)
         strstr(why_not_kept(), "CAP_CHOWN: in the bounding set only, and nccl-init has"));
     node.policy.keep_caps = LOCK;
     expect(0, 0, 0, 0);
-    assert_true(ni_has_prefix(why_not_kept(), "CAP_IPC_LOCK: in the bounding set only: setcap"));
+    assert_true(
+        ni_has_prefix(why_not_kept(), "CAP_IPC_LOCK: in the bounding set only: run setcap"));
     node.inv.self.no_new_privs = (struct ni_num){1, NI_KNOWN};
     node_decide();
-    assert_non_null(strstr(why_not_kept(), "no_new_privs bars file capabilities"));
+    assert_non_null(strstr(why_not_kept(), "no_new_privs disables file capabilities"));
     root(state);
     node.policy.keep_caps = LOCK;
     node.inv.self.cap_prm = node.inv.self.cap_eff = 0;

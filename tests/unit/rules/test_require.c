@@ -65,10 +65,10 @@ static void test_no_rdma(void **state)
 {
     (void)state;
     node.inv.port[0].state.v = node.inv.port[1].state.v = NI_PORT_DOWN;
-    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "2 RDMA devices given, none usable");
-    refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "none usable");
-    refused(NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "none usable");
-    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "none usable");
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "2 RDMA devices, and none is usable");
+    refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "none is usable");
+    refused(NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "none is usable");
+    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "none is usable");
     assert_false(has(NI_F_REQUIRE_RDMA));
     holds(NI_REQUIRE_GPUS);
     node.policy.mode = NI_MODE_TCP;
@@ -77,7 +77,8 @@ static void test_no_rdma(void **state)
     node.policy.mode = NI_MODE_AUTO;
     node.policy.short_forms = NI_REQUIRE_RDMA;
     node_decide();
-    assert_true(ni_has_prefix(node.plan.refuse_why, "--mode=rdma, but 2 RDMA devices given, none"));
+    assert_true(
+        ni_has_prefix(node.plan.refuse_why, "--mode=rdma, but the pod was given 2 RDMA devices"));
 }
 
 static void test_users_choices(void **state)
@@ -89,7 +90,7 @@ static void test_users_choices(void **state)
     memset(node.entry, 0, sizeof(node.entry));
     node_env("NCCL_NET=AWS Libfabric");
     refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA,
-            "AWS Libfabric is in use; no InfiniBand setting is made (NCCL_NET)");
+            "AWS Libfabric is in use; no InfiniBand variable is set (NCCL_NET)");
     node.policy.short_forms = NI_REQUIRE_RDMA;
     node_decide();
     assert_true(ni_has_prefix(node.plan.refuse_why, "--mode=rdma, but AWS Libfabric"));
@@ -106,7 +107,7 @@ static void test_users_list(void **state)
     node_env("NCCL_IB_HCA=,"); /* names none, so it takes all */
     holds(NI_REQUIRE_RDMA);
     node.inv.port[0].state.v = node.inv.port[1].state.v = NI_PORT_DOWN;
-    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "2 RDMA devices given, none usable");
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "2 RDMA devices, and none is usable");
 }
 
 /* A slow port that the user's list takes connects, if it has a GID and is of the others' kind. */
@@ -127,14 +128,13 @@ static void test_left_out(void **state)
     node.entry[--node.n_env] = NULL;
     for (unsigned i = 0; i < gids; i++)
         node.inv.gid[slow->first_gid + (int)i].index += 10;
-    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "the GID that NCCL takes there is not right");
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "the GID that NCCL takes there is wrong");
     for (unsigned i = 0; i < gids; i++)
         node.inv.gid[slow->first_gid + (int)i].index -= 10;
     slow->n_gid = 0;
-    refused(
-        NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA,
-        "NCCL_IB_HCA takes this port, which the plan leaves out (10 Gb/s, while the fastest has "
-        "400): its connections may fail (mlx5_1/1)");
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA,
+            "NCCL_IB_HCA takes this port, which the plan leaves out (10 Gb/s, while the fastest "
+            "port has 400): its connections may fail (mlx5_1/1)");
     assert_true(node.plan.needs & NI_NEED_WHOLE_GIDS);
     slow->mbps = node.inv.port[0].mbps;
     refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "NCCL_IB_HCA takes this port");
@@ -142,7 +142,7 @@ static void test_left_out(void **state)
     slow->n_gid = gids;
     slow->link = NI_LINK_IB;
     refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA,
-            "(10 Gb/s, while the fastest has 400): InfiniBand and RoCE together kill the job");
+            "(10 Gb/s, while the fastest port has 400): InfiniBand and RoCE together end the job");
     slow->link = NI_LINK_ROCE;
     slow->state.known = NI_DENIED;
     refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "cannot be read");
@@ -186,7 +186,7 @@ static void test_rails(void **state)
     (void)state;
     node.policy.rails = 3;
     refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS,
-            "rails=3, but only 2 usable rails of 2 given HCAs");
+            "rails=3, but only 2 usable rails from 2 HCAs of the pod");
     node.policy.rails = 1;
     holds(NI_REQUIRE_RAILS);
     node.policy.rails = 2;
@@ -196,18 +196,18 @@ static void test_rails(void **state)
         node.inv.hca[i].is_vf = true;
         node.inv.hca[i].pf = (struct ni_bdf){0, 3, 0, 0};
     }
-    refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "only 1 usable rail of 2 given HCAs");
+    refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "only 1 usable rail from 2 HCAs of the pod");
     node.inv.hca[1].pf.fn = 1;
     holds(NI_REQUIRE_RAILS);
     /* So are a PF and its VF, and two sub-functions. */
     node.inv.hca[1].is_vf = false;
     node.inv.hca[1].bdf = (struct ni_bdf){0, 3, 0, 0};
-    refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "only 1 usable rail of 2 given HCAs");
+    refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "only 1 usable rail from 2 HCAs of the pod");
     node.inv.hca[0].is_vf = false;
     node.inv.hca[0].bdf = node.inv.hca[1].bdf;
     for (unsigned i = 0; i < 2; i++)
         snprintf(node.inv.hca[i].aux, sizeof(node.inv.hca[i].aux), "mlx5_core.sf.%u", i + 4);
-    refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "only 1 usable rail of 2 given HCAs");
+    refused(NI_REQUIRE_RAILS, NI_F_REQUIRE_RAILS, "only 1 usable rail from 2 HCAs of the pod");
 }
 
 static void test_roce_v2(void **state)
@@ -242,7 +242,7 @@ static void test_gdr(void **state)
     node.policy.gdr = NI_DIST_UNKNOWN;
     /* Distances of a topology file are not known. */
     node.inv.system_topo_file = true;
-    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "virtualTopology.xml says how far");
+    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "virtualTopology.xml, which says how far");
     node.policy.gdr = NI_DIST_SYS;
     holds(NI_REQUIRE_GDR);
     good_node(state);
@@ -269,7 +269,7 @@ static void test_gdr_unknown_place(void **state)
     (void)state;
     node.inv.gpu[1].pci.known = NI_DENIED;
     node.inv.gpu[1].pci.depth = 0;
-    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "sits on the PCI tree is denied");
+    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "on the PCI tree is denied");
 }
 
 /* Over NVLink-C2C what lies at the same CPU is P2C, which NCCL allows unless told otherwise. */
@@ -294,7 +294,7 @@ static void test_gdr_c2c(void **state)
     node.n_env = 0;
     node_env("NOTHING=1");
     node_chain(&node.inv.gpu[1].pci, "0000:00:03.0 0000:11:00.0", 1); /* at the other CPU */
-    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "as far as SYS");
+    refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "its nearest HCA is SYS");
 }
 
 /* What stands in the plan, and does not open, or is perhaps not ours. */
@@ -315,9 +315,9 @@ static void test_promise(void **state)
     refused(NI_REQUIRE_GDR, NI_F_REQUIRE_GDR, "opening /dev/infiniband/uverbs0 gives EPERM (");
     assert_true(has(NI_F_HCA_NODE_LOST));
     node.inv.hca[0].uverbs = (struct ni_uverbs){.known = NI_ABSENT};
-    refused(NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "the kernel has no uverbs device of it");
+    refused(NI_REQUIRE_ROCE_V2, NI_F_REQUIRE_ROCE_V2, "the kernel has no uverbs device for it");
     node.inv.hca[0].uverbs.known = NI_DENIED;
-    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "its device node is not known");
+    refused(NI_REQUIRE_RDMA, NI_F_REQUIRE_RDMA, "its device node cannot be seen");
     good_node(state);
     for (unsigned i = 0; i < node.inv.n_gid; i++)
         node.inv.gid[i].owner = NI_OWNER_UNKNOWN;
@@ -401,7 +401,8 @@ static void test_memlock(void **state)
     assert_true(memlock_holds(gib, false));
     assert_true(memlock_holds(NI_UNLIMITED, false));
     assert_false(memlock_holds(gib - 1, false));
-    assert_non_null(strstr(node.plan.refuse_why, "only 1048575 KiB can be locked: whether"));
+    assert_non_null(
+        strstr(node.plan.refuse_why, "only 1048575 KiB can be locked: it is unknown whether"));
     assert_true(memlock_holds(0, true));
     assert_false(memlock_holds(-1, false));
     assert_non_null(strstr(node.plan.refuse_why, "is not known"));
@@ -422,7 +423,7 @@ static void test_memlock(void **state)
     assert_non_null(strstr(node.plan.refuse_why, "raising it failed"));
     planned = node.policy.memlock = gib / 2;
     assert_false(memlock_holds(gib / 2, false));
-    assert_non_null(strstr(node.plan.refuse_why, "asks for no more"));
+    assert_non_null(strstr(node.plan.refuse_why, "does not ask for more"));
 }
 
 static void test_planned_memlock(void **state)

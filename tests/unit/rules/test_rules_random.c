@@ -2,6 +2,7 @@
 /* What must hold of every plan, over many inventories made at random. */
 #include "lib/rules_draw.h"
 #include "lib/rules_properties.h"
+#include "lib/trials.h"
 #include "nccl_init/env.h"
 #include "nccl_init/plan.h"
 #include "rules/decide.h"
@@ -21,7 +22,7 @@ static void test_properties(void **state)
     unsigned indexes = 0, ranges = 0, chosen = 0, rdma = 0;
     (void)state;
     seed = 7;
-    for (unsigned i = 0; i < 20000; i++) {
+    for (unsigned i = 0; i < TRIALS(20000); i++) {
         random_node();
         node_decide();
         check_plan(&work);
@@ -30,7 +31,9 @@ static void test_properties(void **state)
         chosen += node.plan.n_chosen > 1;
         rdma += node.plan.transport == NI_NET_RDMA;
     }
-    assert_true(indexes > 500 && ranges > 20 && chosen > 500 && rdma > 1000); /* no trivial ones */
+    /* no trivial ones */
+    assert_true(indexes > TRIALS(500) && ranges > TRIALS(20));
+    assert_true(chosen > TRIALS(500) && rdma > TRIALS(1000));
 }
 
 /* The same inventory twice gives the same plan: nothing is left over, nothing uninitialised counts.
@@ -40,7 +43,7 @@ static void test_same_again(void **state)
     static struct ni_plan first;
     (void)state;
     seed = 8;
-    for (unsigned i = 0; i < 2000; i++) {
+    for (unsigned i = 0; i < TRIALS(2000); i++) {
         random_node();
         node_decide();
         memcpy(&first, &node.plan, sizeof(first));

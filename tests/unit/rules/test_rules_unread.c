@@ -98,7 +98,8 @@ static void test_source_unread(void **state)
         assert_int_equal(plan.transport, NI_NET_TCP);
         assert_string_equal(value("NCCL_IB_DISABLE"), "1");
         assert_string_equal(value("NCCL_IB_HCA"), "");
-        assert_true(tells(NI_F_HCA_NONE_USABLE, "was given cannot be read"));
+        assert_true(
+            tells(NI_F_HCA_NONE_USABLE, "it cannot be read which RDMA devices the pod was given"));
         assert_true(plan.refuse);
         assert_true(tells(NI_F_REQUIRE_RDMA, "cannot be read"));
     }
@@ -173,7 +174,7 @@ static void test_hca_place_unknown(void **state)
     begin_gdr("odd", "0000:07:00.2");
     decide(0);
     assert_int_equal(plan.n_chosen, 2);
-    assert_true(is_left_unset(level, "where mlx5_7 sits on the PCI tree is not known"));
+    assert_true(is_left_unset(level, "the place of mlx5_7 on the PCI tree is not known"));
     assert_true(is_said("sys/bus/pci/devices/0000:07:00.2"));
 
     /* one that has no place at all does not stay beside one that has */
@@ -185,7 +186,8 @@ static void test_hca_place_unknown(void **state)
 
 static void test_cpu_unread(void **state)
 {
-    static const char level[] = "NCCL_NET_GDR_LEVEL", why[] = "NVLink-C2C cannot be read";
+    static const char level[] = "NCCL_NET_GDR_LEVEL",
+                      why[] = "it cannot be read whether CPU and GPU";
     static const char *const unread[] = {"e " MIDR " EIO", "e " MIDR " EACCES", "f " MIDR " 0x41",
                                          "f " MIDR " 0x00000000410fd4fz"};
     (void)state;
@@ -244,7 +246,7 @@ static void test_gid_doubtful(void **state)
     begin_gid(NULL, true);
     decide(0);
     assert_int_equal(plan.n_chosen, 1);
-    assert_true(is_left_unset(name, "which of the GIDs are this pod's is not known"));
+    assert_true(is_left_unset(name, "it is not known which GIDs are this pod's"));
     assert_true(tells(NI_F_GID_OWNER_UNKNOWN, "the table has several entries"));
     assert_true(is_said("proc/net/fib_trie"));
 }

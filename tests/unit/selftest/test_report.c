@@ -125,14 +125,14 @@ static const char text[] =
     "Errors: the job fails, or loses RDMA without a word\n"
     "  error: verbs.memlock: mlx5_10/1\n"
     "      ibv_reg_mr of 64 MiB: ENOMEM\n"
-    "      User: start the job with `nccl-init -- COMMAND`. Cluster admin: memlock=-1:-1 in "
-    "CRI-O's\n"
-    "      default_ulimits, LimitMEMLOCK=infinity for containerd.\n"
+    "      User: start the job with `nccl-init -- COMMAND`. Cluster admin: set memlock=-1:-1 "
+    "in CRI-O's\n"
+    "      default_ulimits, or LimitMEMLOCK=infinity for containerd.\n"
     "\n"
     "Warnings: the job is slower, or may fail\n"
     "  warning: verbs.dmabuf.none: mlx5_10/1\n"
     "      no DMA-BUF\n"
-    "      Cluster admin: load nvidia-peermem, or install an RDMA driver that has DMA-BUF.\n"
+    "      Cluster admin: load nvidia-peermem, or install an RDMA driver that supports DMA-BUF.\n"
     "\n"
     "1 of 7 ports passed in 10.09 s\n";
 

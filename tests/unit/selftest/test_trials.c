@@ -283,7 +283,7 @@ static void test_errnos(void **state)
         {NI_PAIR_PORT, ENETDOWN, NI_F_VERBS_PORT, "the port is not ACTIVE: NCCL leaves it out"},
         {NI_PAIR_GID, ENODATA, NI_F_VERBS_GID, "step `gid`: index 3: ENODATA: it is empty"},
         {NI_PAIR_GID, ERANGE, NI_F_VERBS_GID,
-         "ERANGE: -1 is no RoCE GID of this pod; a queue pair"},
+         "ERANGE: -1 is not a RoCE GID of this pod; a queue pair"},
         {NI_PAIR_ALLOCATE, ENOMEM, NI_F_VERBS_RESOURCES, "step `allocate`: ENOMEM: the kernel or"},
         {NI_PAIR_REGISTER, EAGAIN, NI_F_VERBS_RESOURCES, "EAGAIN: the limit of the RDMA cgroup"},
         {NI_PAIR_QUEUES, EFAULT, NI_F_VERBS_RESOURCES, "EFAULT: the device or its driver refuses"},
@@ -293,7 +293,7 @@ static void test_errnos(void **state)
          "ENODEV: the GID's interface is not in this network namespace"},
         {NI_PAIR_CONNECT, EHOSTUNREACH, NI_F_VERBS_CONNECT, "there is no route to the GID"},
         {NI_PAIR_CONNECT, ETIMEDOUT, NI_F_VERBS_CONNECT, "the GID's address does not resolve"},
-        {NI_PAIR_WRITE, ETIMEDOUT, NI_F_VERBS_TRANSFER, "the device gives no completion"},
+        {NI_PAIR_WRITE, ETIMEDOUT, NI_F_VERBS_TRANSFER, "the device returns no completion"},
         {NI_PAIR_IDENTITY, 0, NI_F_VERBS_TRANSFER, "step `identity`: what was read back differs"},
         {NI_PAIR_COMPARE, 0, NI_F_VERBS_TRANSFER, "step `compare`: what was read back differs"},
         {(enum ni_pair_step)77, 0, NI_F_VERBS_PROCESS, "step `?`"}, /* scribbled */
@@ -338,7 +338,7 @@ static void test_memlock(void **state)
     s->caps_known = NI_KNOWN;
     assert_means(NI_F_VERBS_MEMLOCK,
                  "step `register`: ENOMEM: 64 MiB to pin, and the limit is 8 MiB: "
-                 "CAP_SYS_RESOURCE is not in the bounding set: add it in");
+                 "CAP_SYS_RESOURCE is not in the bounding set: add it to");
     trials.memlock = 65536;
     assert_means(NI_F_VERBS_MEMLOCK, "the limit is 64 KiB: ");
     s->cap_bnd = UINT64_MAX; /* the longest clause */
@@ -348,7 +348,7 @@ static void test_memlock(void **state)
     assert_means(NI_F_VERBS_MEMLOCK, "ENOMEM: 67108863 KiB to pin, and the limit is 67108863 KiB: "
                                      "CAP_SYS_RESOURCE is in the bounding set only");
     s->caps_known = NI_DENIED;
-    assert_means(NI_F_VERBS_MEMLOCK, "whether CAP_SYS_RESOURCE is there is unknown");
+    assert_means(NI_F_VERBS_MEMLOCK, "it is unknown whether CAP_SYS_RESOURCE is present");
 }
 
 /* The limit holds the memory, and no queue beside it. */
@@ -412,9 +412,8 @@ static void test_completion(void **state)
     RESULT.wc = 4;
     assert_means(
         NI_F_VERBS_PROTECTION,
-        "step `bulk writes`: status 4, vendor_err 81: IBV_WC_LOC_PROT_ERR: the HCA may not "
-        "reach memory that was registered a moment ago, as under IOMMU translation; see "
-        "iommu.translated");
+        "step `bulk writes`: status 4, vendor_err 81: IBV_WC_LOC_PROT_ERR: the HCA cannot access "
+        "memory that was just registered, as happens with IOMMU translation; see iommu.translated");
     /* the finding named is one that doctor gives */
     assert_string_equal(ni_finding_kind(NI_F_IOMMU_TRANSLATED)->id, "iommu.translated");
     RESULT.wc = 10;
@@ -430,7 +429,7 @@ static void test_silent(void **state)
     (void)state;
     failed(NI_PAIR_REGISTER, 0);
     RESULT.silent = true;
-    assert_means(NI_F_VERBS_PROCESS, "step `register`: its process died, or has hung");
+    assert_means(NI_F_VERBS_PROCESS, "step `register`: its process died, or hung");
 }
 
 /* Each in its turn; one that fails hides no other. */

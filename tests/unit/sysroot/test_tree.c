@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The .tree form: what it means, and each way in which a line can be wrong. */
 #include "lib/sysroot.h"
+#include "lib/trials.h"
 #include "nccl_init/base.h"
 #include "nccl_init/errno.h"
 #include "nccl_init/text.h"
@@ -315,11 +316,11 @@ static void test_long(void **state)
 
 /* ---- size and use ---- */
 
-/* A million lines: directories of a thousand files each, then all in one directory. A second or two,
+/* A million lines (TRIALS): directories of a thousand files each, then all in one directory. A second or two,
    where time goes with the length; hours, where it goes with the square. */
 static void test_big(void **state)
 {
-    enum { LINES = 1000000, SHAPES = 2 };
+    enum { LINES = TRIALS(1000000), SHAPES = 2 };
     static char text[LINES * 24];
     (void)state;
     struct ni_root root;
@@ -353,6 +354,9 @@ static void test_too_big(void **state)
     struct ni_text text = ni_text_on(buf, sizeof(buf));
     struct ni_root root;
     unsigned line;
+
+    if (TRIALS(10) < 10)
+        skip(); /* half of the time of all unit tests */
 
     /* 2^21 entries */
     for (int i = 1; i <= 32; i++)

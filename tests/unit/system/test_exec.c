@@ -44,7 +44,8 @@ static void test_too_big(void **state)
     (void)state;
     memset(big + strlen(big), 'x', sizeof(big) - strlen(big) - 1);
     fails(argv, envp, NI_EXIT_NOT_EXECUTABLE,
-          "`/bin/sh`: E2BIG (Argument list too long): one argument or variable may have 128 KiB");
+          "`/bin/sh`: E2BIG (Argument list too long): one argument or variable may have at most "
+          "128 KiB");
     assert_true(too_big);
     name[0] = '\0';
     fails(argv, envp, NI_EXIT_NOT_FOUND, "empty");

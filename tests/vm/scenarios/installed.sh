@@ -49,7 +49,7 @@ same "nosuid" "64 64 $none" "$(finds -- "$installed")"
 matches "of which install warns" "*nosuid*" "$(/run/image/nccl-init install "$volume" 2>&1)"
 mount -o remount,suid "$volume"
 same "a copy that could not keep them" "64 64 $none" "$(
-    setpriv --reuid=1000 --regid=1000 --clear-groups /run/image/nccl-init install "$volume/mine" 2>/dev/null
+    setpriv --reuid=1000 --regid=1000 --clear-groups /run/image/nccl-init install --file "$volume/mine" 2>/dev/null
     finds -- "$volume/mine"
 )"
 

@@ -65,7 +65,7 @@ row() {
     all=${all#*$'\n--\n'}
     case $expected in
     -) matches "$what: --require=memlock starts it" "*status 0" "$all" ;;
-    *) matches "$what: --require=memlock refuses, and says the same" "*error: --require=memlock, but only*$why*status 125" "$all" ;;
+    *) matches "$what: --require=memlock refuses, and says the same" "*error: command not started: --require=memlock, but only*$why*status 125" "$all" ;;
     esac
 }
 
@@ -92,7 +92,7 @@ section "root"
 row "all capabilities" "ok ok" - "" "$P" -- limited 64 none 0
 row "all capabilities, kept" "ok ok" - "" "$P" --memlock=keep -- limited 64 none 0
 row "no IPC_LOCK" "ok ENOMEM" - "" "$P" -- limited 64 -ipc_lock 0
-row "no IPC_LOCK, kept" "ok ENOMEM" memlock.too-low "--memlock asks for no more" "$P" --memlock=keep -- limited 64 -ipc_lock 0
+row "no IPC_LOCK, kept" "ok ENOMEM" memlock.too-low "--memlock does not ask for more" "$P" --memlock=keep -- limited 64 -ipc_lock 0
 row "neither" "ok ENOMEM" memlock.too-low "CAP_SYS_RESOURCE is not in the bounding set" "$P" -- limited 64 $neither 0
 row "neither, unlimited" "ok ok" - "" "$P" -- limited unlimited $neither 0
 
@@ -103,7 +103,7 @@ row "64 MiB" "ok ok" memlock.too-low "not in the bounding set" "$P" -- limited 6
 row "64 MiB and a page" "ok ok" memlock.low "not in the bounding set" "$P" -- limited 65540 $neither 0
 row "1 GiB but a page" "ok ok" memlock.low "not in the bounding set" "$P" -- limited 1048572 $neither 0
 row "1 GiB" "ok ok" - "" "$P" -- limited 1048576 $neither 0
-row "raised to 64 MiB" "ok ENOMEM" memlock.too-low "--memlock asks for no more" "$P" --memlock=64M -- limited 64 -ipc_lock 0
+row "raised to 64 MiB" "ok ENOMEM" memlock.too-low "--memlock does not ask for more" "$P" --memlock=64M -- limited 64 -ipc_lock 0
 
 section "each process for itself: two that pin 40 KiB under 64 KiB"
 for port in 18515 18516; do
@@ -122,7 +122,7 @@ row "uid 1000" "ok ENOMEM" memlock.too-low "CAP_SYS_RESOURCE is in the bounding 
 row "ambient IPC_LOCK" "ok ok" - "" "$P" -- \
     limited 64 none 1000 --inh-caps +ipc_lock --ambient-caps +ipc_lock
 row "only the soft limit is low" "ok ENOMEM" - "" "$P" -- limited 65536:unlimited $neither 1000
-row "only the soft limit is low, kept" "ok ENOMEM" memlock.too-low "--memlock asks for no more" "$P" --memlock=keep -- \
+row "only the soft limit is low, kept" "ok ENOMEM" memlock.too-low "--memlock does not ask for more" "$P" --memlock=keep -- \
     limited 65536:unlimited $neither 1000
 
 section "uid 1000, and nccl-init with file capabilities"

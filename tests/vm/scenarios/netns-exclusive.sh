@@ -100,5 +100,5 @@ same "the interface has the name of podA's own" net1 "$(in_pod podA cat /sys/cla
 same "podA takes" =mlx5_0:1 "$(setting NCCL_IB_HCA podA)"
 export PCIDEVICE_LAB_RAIL=${bdfs[1]}
 matches "doctor in podB says why it has none" "*rdma.netns.exclusive: ${bdfs[1]}: *" "$(errors in_pod podB "$P" doctor --json || true)"
-fails "--mode=rdma does not start the command" "*error: --mode=rdma, but the pod was given no RDMA device*" in_pod podB "$P" --mode=rdma -- true
+fails "--mode=rdma does not start the command" "*error: command not started: --mode=rdma, but the pod was given no RDMA device*" in_pod podB "$P" --mode=rdma -- true
 finish

@@ -72,16 +72,16 @@ wait_for 60 active rxe1
 
 section 'an interface without address'
 ip addr flush dev eth1
-words 'no GID' 'verbs.gid: rxe1/1 step `gid`: index -1: ERANGE: -1 is no RoCE GID of this pod;' "$P" selftest --hcas=rxe1 $small
+words 'no GID' 'verbs.gid: rxe1/1 step `gid`: index -1: ERANGE: -1 is not a RoCE GID of this pod;' "$P" selftest --hcas=rxe1 $small
 up eth1 10.2.0.1/24
 
 section 'a wrong index'
 NCCL_IB_GID_INDEX=77 words 'an empty one' 'verbs.gid: rxe0/1 step `gid`: index 77: ENODATA: it is empty' "$P" selftest --hcas=rxe0 $small
-NCCL_IB_GID_INDEX=300 words 'one that no queue pair carries' 'index 300: ERANGE: -1 is no RoCE GID of this pod; a queue pair carries 255 at most' \
+NCCL_IB_GID_INDEX=300 words 'one that no queue pair carries' 'index 300: ERANGE: -1 is not a RoCE GID of this pod; a queue pair can hold at most 255' \
     "$P" selftest --hcas=rxe0 $small
 
 section 'time'
-words 'what does not end is killed' 'verbs.process: rxe0/1 step `bulk writes`: its process died, or has hung until the time was over' \
+words 'what does not end is killed' 'verbs.process: rxe0/1 step `bulk writes`: its process died, or hung until the time was over' \
     "$P" selftest --hcas=rxe0 --bytes=1024G --deadline=2
 "$P" selftest --hcas=rxe0 --bytes=1024G --deadline=60 >/dev/null 2>&1 &
 parent=$!

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What standard output can show: its width, colour. */
+#include "cli/screen.h"
+
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/context.h"
+#include "cli/options.h"
+#include "nccl_init/env.h"
+#include "nccl_init/number.h"
+#include "nccl_init/text.h"
+#include "print/layout.h"
+
+enum {
+    NARROWEST = 40, /* less is no width to lay out for */
+    WIDEST = 120,   /* of a terminal: longer lines are hard to read */
+    WIDEST_ASKED = 1000
+};
+
+void ni_screen_width(const struct ni_context *ctx)
+{
+    const char *columns = ni_env_get(&ctx->own, "COLUMNS");
+    struct winsize size = {.ws_col = 0};
+    uint64_t n = 0;
+
+    if (columns && ni_parse_u64(ni_span_of(columns), WIDEST_ASKED, &n) == 0 && n >= NARROWEST) {
+        ni_set_columns((size_t)n);
+        return;
+    }
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < NARROWEST)
+        return;
+    ni_set_columns(size.ws_col < WIDEST ? size.ws_col : WIDEST);
+}
+
+bool ni_screen_has_colour(const struct ni_context *ctx)
+{
+    /* https://no-color.org: set and not empty */
+    const char *no_color = ni_env_get(&ctx->own, "NO_COLOR"), *term = ni_env_get(&ctx->own, "TERM");
+
+    if (ctx->options.color != NI_COLOR_AUTO)
+        return ctx->options.color == NI_COLOR_ALWAYS;
+    return !(no_color && *no_color) && !(term && strcmp(term, "dumb") == 0) &&
+           isatty(STDOUT_FILENO);
+}

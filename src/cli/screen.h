@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What standard output can show: its width, colour. */
+#ifndef NCCL_INIT_CLI_SCREEN_H
+#define NCCL_INIT_CLI_SCREEN_H
+
+#include <stdbool.h>
+
+#include "cli/context.h"
+
+/* Makes lines as wide as COLUMNS says, or the terminal; elsewhere they stay as they are. */
+void ni_screen_width(const struct ni_context *ctx);
+/* Returns true if reports have colour: --color, or a terminal that can, and no NO_COLOR. */
+bool ni_screen_has_colour(const struct ni_context *ctx);
+
+#endif
