@@ -25,7 +25,7 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
     X(ALLOC_NOT_RDMA, "alloc.not-rdma", NI_INFO,                                                  \
       "Cluster admin: if it is a NIC, set isRdma for the resource; otherwise there is nothing "   \
       "to do.")                                                                                   \
-    X(ALLOC_NO_UVERBS, "alloc.no-uverbs", NI_WARNING,                                             \
+    X(ALLOC_NO_UVERBS, "alloc.no-uverbs", NI_ERROR,                                               \
       "User: request an RDMA resource in the pod spec; it brings the device nodes.")              \
     X(ALLOC_RDMA_DEV_DIFFERS, "alloc.rdma-dev.differs", NI_WARNING,                               \
       "User: restart the pod; its variables are older than the last driver reload.")              \
@@ -61,7 +61,7 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "developers.")                                                                              \
     X(FACT_UNREADABLE, "fact.unreadable", NI_WARNING,                                             \
       "The decision was made without this file. Cluster admin: give the pod read access to it.")  \
-    X(GDR_DMABUF_OFF, "gdr.dmabuf.off", NI_ERROR,                                                 \
+    X(GDR_DMABUF_OFF, "gdr.dmabuf.off", NI_WARNING,                                               \
       "User: remove NCCL_DMABUF_ENABLE=0; without peermem, GPUDirect RDMA needs DMA-BUF.")        \
     X(GDR_DMABUF_RCCL, "gdr.dmabuf.rccl", NI_WARNING,                                             \
       "User: set NCCL_DMABUF_ENABLE=1; before ROCm 7.11 also mount the node's /boot, or RCCL "    \
@@ -100,9 +100,9 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "switches.")                                                                                \
     X(HCA_LINK_MIXED, "hca.link.mixed", NI_WARNING,                                               \
       "NCCL dies if InfiniBand and RoCE are mixed. User: request devices of one kind.")           \
-    X(HCA_NAME_INVALID, "hca.name.invalid", NI_ERROR,                                             \
+    X(HCA_NAME_INVALID, "hca.name.invalid", NI_WARNING,                                           \
       "NCCL_IB_HCA cannot hold this name. Cluster admin: rename the device (rdma dev set name).") \
-    X(HCA_NODE_LOST, "hca.node.lost", NI_WARNING,                                                 \
+    X(HCA_NODE_LOST, "hca.node.lost", NI_ERROR,                                                   \
       "Cluster admin: set isRdma: true, so that the device plugin hands out the uverbs node.")    \
     X(HCA_NODE_MISSING, "hca.node.missing", NI_ERROR,                                             \
       "User: request the device by its resource. Cluster admin: set isRdma, and load ib_uverbs.") \
@@ -468,5 +468,7 @@ void ni_findings_sort(struct ni_findings *f, unsigned from);
 /* Returns the number of findings of exactly this severity. */
 unsigned ni_findings_count(const struct ni_findings *f, enum ni_severity severity);
 bool ni_findings_has(const struct ni_findings *f, enum ni_finding_id id);
+/* Takes out each finding about a fact of which a stronger one tells. */
+void ni_findings_drop_weaker(struct ni_findings *f);
 
 #endif

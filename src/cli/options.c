@@ -202,6 +202,24 @@ static const struct ni_option common_options[] = {
         .help = "colour in the text; auto: on a terminal, unless NO_COLOR is set",
     },
     {
+        .name = "all",
+        .group = NI_GROUP_OUTPUT,
+        .verbs = NI_VERB_PLAN | NI_VERB_TOPO,
+        .take = ni_take_switch,
+        .at = offsetof(struct ni_options, all),
+        .help = "also show the HCAs that are not the pod's",
+    },
+    {
+        .name = "svg",
+        .group = NI_GROUP_OUTPUT,
+        .verbs = A_FILE | NI_VERB_RUN | NI_VERB_TOPO | NI_VERB_PREFLIGHT,
+        .arg = "FILE",
+        .take = ni_take_path,
+        .at = offsetof(struct ni_options, svg),
+        .help =
+            "also write a picture to FILE: topo the PCI tree, pod 0 of a preflight pods by rails",
+    },
+    {
         .name = "log-level",
         .group = NI_GROUP_OUTPUT,
         .verbs = ANY,

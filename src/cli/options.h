@@ -21,12 +21,14 @@ struct ni_options {
     const char *root;
     const char *output;          /* file; NULL: standard output */
     const char *termination_log; /* file */
+    const char *svg;             /* file for a picture; NULL: none */
     const char *network_status;  /* variable, or path below the root; NULL: the usual places */
     enum ni_log_level log_level;
     enum ni_log_format log_format;
     enum ni_color color;
     unsigned wait; /* seconds */
     bool json, strict;
+    bool all;        /* reports show the host's other HCAs, too */
     bool secure;     /* the program has file capabilities or is set-user-ID (AT_SECURE, ld.so(8)) */
     bool own_rights; /* files are opened with the caller's rights: its user and group alone */
 };

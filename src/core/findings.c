@@ -89,3 +89,73 @@ bool ni_findings_has(const struct ni_findings *f, enum ni_finding_id id)
     }
     return false;
 }
+
+/* ---- two findings about one fact ---- */
+
+/* How the subjects of both belong together. */
+enum relation {
+    ANY,  /* whatever they are */
+    SAME, /* they are one */
+    PATH, /* the weaker one's is a file of the stronger one's, an RDMA device */
+};
+
+/* The weaker one is never of a greater severity, so that no exit status changes. */
+static const struct {
+    enum ni_finding_id stronger, weaker;
+    enum relation relation;
+} pairs[] = {
+    {NI_F_ALLOC_NO_UVERBS, NI_F_HCA_NODE_MISSING, ANY},
+    {NI_F_ALLOC_NO_UVERBS, NI_F_HCA_NODE_LOST, ANY},
+    {NI_F_HCA_NODE_MISSING, NI_F_HCA_NODE_LOST, SAME},
+    {NI_F_GDR_DRIVER_ORDER, NI_F_GDR_UNAVAILABLE, ANY},
+    {NI_F_GDR_DRIVER_ORDER, NI_F_GDR_PEERMEM_HIDDEN, ANY},
+    {NI_F_RAIL_SLOW, NI_F_HCA_PORT_SLOW, SAME},
+    {NI_F_USER_HCA_EXTRA, NI_F_HCA_PORT_SLOW, SAME},
+    {NI_F_USER_HCA_LEFT_OUT, NI_F_HCA_PORT_SLOW, SAME},
+    {NI_F_RDMA_NETNS_EXCLUSIVE, NI_F_ALLOC_NOT_RDMA, SAME},
+    {NI_F_RDMA_NETNS_EXCLUSIVE, NI_F_FACT_UNREADABLE, PATH},
+};
+
+/* Returns true if the path goes through the folder of that RDMA device: ".../infiniband/mlx5_7/...".
+   */
+static bool is_of_device(const char *path, const char *device)
+{
+    const char *folder = strstr(path, "/infiniband/");
+
+    if (!folder || !device[0])
+        return false;
+    folder += strlen("/infiniband/");
+    return ni_has_prefix(folder, device) &&
+           (folder[strlen(device)] == '\0' || folder[strlen(device)] == '/');
+}
+
+static bool is_weaker(const struct ni_finding *f, const struct ni_finding *than)
+{
+    for (unsigned i = 0; i < NI_COUNT(pairs); i++) {
+        if (pairs[i].weaker != f->id || pairs[i].stronger != than->id)
+            continue;
+        if (pairs[i].relation == SAME)
+            return strcmp(f->subject, than->subject) == 0;
+        return pairs[i].relation == ANY || is_of_device(f->subject, than->subject);
+    }
+    return false;
+}
+
+void ni_findings_drop_weaker(struct ni_findings *f)
+{
+    bool drop[NI_MAX_FINDINGS];
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < f->n; i++) {
+        bool weaker = false;
+
+        for (unsigned k = 0; k < f->n && !weaker; k++)
+            weaker = is_weaker(&f->at[i], &f->at[k]);
+        drop[i] = weaker;
+    }
+    for (unsigned i = 0; i < f->n; i++) {
+        if (!drop[i])
+            f->at[n++] = f->at[i];
+    }
+    f->n = n;
+}

@@ -60,9 +60,15 @@ static void check_netns(struct check *c)
 
     if (mode != NI_NETNS_UNKNOWN || c->inv->n_hca > 0)
         (void)saw(c, mode != NI_NETNS_UNKNOWN);
-    for (unsigned i = 0; mode == NI_NETNS_EXCLUSIVE && i < c->inv->n_allocation; i++) {
-        if (c->inv->allocation[i].not_rdma)
-            ni_report(c->f, NI_F_RDMA_NETNS_EXCLUSIVE, c->inv->allocation[i].id,
+    if (mode != NI_NETNS_EXCLUSIVE)
+        return;
+    for (unsigned i = 0; i < c->inv->n_allocation; i++) {
+        const struct ni_allocation *a = &c->inv->allocation[i];
+        /* one by its device node is named there, but sysfs shows nothing of it */
+        const bool hidden = a->hca >= 0 && c->inv->hca[a->hca].n_port == 0;
+
+        if (a->not_rdma || hidden)
+            ni_report(c->f, NI_F_RDMA_NETNS_EXCLUSIVE, hidden ? c->inv->hca[a->hca].name : a->id,
                       "netns_mode of this node is exclusive, and this device is not in the pod's "
                       "network namespace: NCCL says `NET/IB : No device found.`");
     }
@@ -438,7 +444,7 @@ static void check_init(struct check *c)
     const struct ni_self *s = &c->inv->self;
 
     if (saw(c, s->pid.known == NI_KNOWN && (s->pid.v == 1 || s->init_known == NI_KNOWN)))
-        ni_note_init(c->w);
+        ni_note_shell(c->w);
 }
 
 /* ---- the table ---- */

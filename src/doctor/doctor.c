@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "cli/context.h"
 #include "cli/flow.h"
@@ -12,6 +14,7 @@
 #include "doctor/checks.h"
 #include "doctor/report.h"
 #include "nccl_init/base.h"
+#include "nccl_init/env.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/guess.h"
 #include "nccl_init/text.h"
@@ -74,7 +77,7 @@ static const struct ni_option doctor_options[] = {
         .verbs = NI_VERB_DOCTOR,
         .take = ni_take_switch,
         .at = offsetof(struct ni_doctor_options, brief),
-        .help = "print one line, for monitors: the counts, and the ids of errors and warnings",
+        .help = "print the verdict and one line a finding, for monitors and grep",
     },
 };
 const struct ni_option_rows ni_doctor_rows = {
@@ -101,12 +104,26 @@ static void drop_ignored(struct ni_context *ctx, struct ni_diagnosis *diagnosis)
     f->n = n;
 }
 
+static struct ni_who who_is(const struct ni_context *ctx)
+{
+    const char *node = ni_env_get(&ctx->own, "NODE_NAME");
+    struct ni_who who = {.node = node && *node ? node : NULL, .ready = ni_exit_status(ctx) == 0};
+    const time_t now = time(NULL);
+    struct tm utc;
+
+    (void)gethostname(who.host, sizeof(who.host) - 1);
+    if (gmtime_r(&now, &utc))
+        (void)strftime(who.time, sizeof(who.time), "%Y-%m-%d %H:%MZ", &utc);
+    return who;
+}
+
 int ni_cmd_doctor(struct ni_context *ctx)
 {
     struct ni_diagnosis diagnosis = {.n = 0};
     const struct ni_trials *trials = NULL;
     struct ni_text text;
     struct ni_view view;
+    struct ni_who who;
     int r;
 
     if (ctx->options.json && ni_doctor_options.brief)
@@ -117,16 +134,18 @@ int ni_cmd_doctor(struct ni_context *ctx)
         return r;
     ni_diagnose(&ctx->work, &diagnosis);
     if (ni_doctor_options.probe)
-        trials = ni_try_ports(ctx); /* a trial that fails is a finding */
+        trials = ni_try_ports(ctx); /* what fails is a finding */
+    ni_findings_drop_weaker(&ctx->findings);
     drop_ignored(ctx, &diagnosis);
     view = ni_flow_view(ctx);
+    who = who_is(ctx);
     text = ni_long_text();
     if (ctx->options.json)
         ni_put_doctor_json(&text, &view, &diagnosis, trials);
     else if (ni_doctor_options.brief)
-        ni_put_doctor_brief(&text, &view);
+        ni_put_doctor_brief(&text, &view, &who);
     else
-        ni_put_doctor(&text, &view, &diagnosis, trials);
+        ni_put_doctor(&text, &view, &who, &diagnosis, trials);
     r = ni_print_long(ctx, &text);
     return r != 0 ? r : ni_exit_status(ctx);
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report of doctor: the node, the findings, the worst first, and the number of things that
-   were checked. The JSON also has the facts behind the checks; a fact that is not known is null. */
+/* The report of doctor: who, the verdict, a row for each finding, the worst first, and for each
+   subject that is good, with the value seen; then what could not be seen. The JSON also has the facts behind the checks; a fact that is not known is null. */
 #include "doctor/report.h"
 
+#include <string.h>
+
 #include "doctor/checks.h"
+#include "doctor/seen.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
@@ -50,29 +53,140 @@ static void put_node_line(struct ni_text *out, const struct ni_inventory *inv)
     ni_put_item(out, "node", buf);
 }
 
-/* ---- checks and findings ---- */
+/* ---- marks ---- */
 
-static const struct ni_words outcomes[] = {
-    [NI_CHECK_FOUND] = {"findings", "with findings"},
-    [NI_CHECK_OK] = {"ok", "ok"},
-    [NI_CHECK_UNKNOWN] = {"unknown", "could not be checked from inside the pod"},
-    [NI_CHECK_IDLE] = {"idle", "nothing to check"},
+enum mark { MARK_INFO, MARK_WARNING, MARK_ERROR, MARK_OK, MARK_NONE }; /* begins as ni_severity */
+
+static const struct {
+    const char *ascii, *utf8;
+    enum ni_tint tint;
+} marks[] = {
+    [MARK_INFO] = {"note ", "i", NI_PLAIN},
+    [MARK_WARNING] = {"warn ", "!", NI_YELLOW},
+    [MARK_ERROR] = {"error", "\xe2\x9c\x97", NI_RED}, /* U+2717 */
+    [MARK_OK] = {"ok   ", "\xe2\x9c\x93", NI_GREEN},  /* U+2713 */
+    [MARK_NONE] = {"-    ", "-", NI_DIM},
 };
 
-static void put_checked(struct ni_text *out, const struct ni_diagnosis *d)
+static void put_mark(struct ni_text *out, const struct ni_view *view, enum mark mark)
+{
+    ni_put(out, "  ");
+    ni_put_mark(out, view->colour, marks[mark].tint,
+                view->utf8 ? marks[mark].utf8 : marks[mark].ascii);
+    ni_put(out, " ");
+}
+
+/* ---- the verdict ---- */
+
+/* "1 error, 2 notes" */
+static void put_counts(struct ni_text *t, const struct ni_findings *all)
+{
+    static const char *const of[] = {
+        [NI_INFO] = "note", [NI_WARNING] = "warning", [NI_ERROR] = "error"};
+
+    for (int severity = NI_ERROR; severity >= NI_INFO; severity--) {
+        const unsigned n = ni_count_shown_findings(all, (enum ni_severity)severity);
+
+        if (n > 0)
+            ni_putf(t, "%s%u %s%s", t->len > 0 ? ", " : "", n, of[severity], ni_plural(n));
+    }
+    if (t->len == 0)
+        ni_put(t, "no findings");
+}
+
+/* "NOT READY: 1 error, 1 note". ready: the exit status says so, too. */
+static void put_verdict(struct ni_text *out, const struct ni_view *view, bool ready, bool colour)
+{
+    struct ni_text counts = NI_TEXT(96), line = NI_TEXT(128);
+    enum ni_tint tint = NI_GREEN;
+
+    put_counts(&counts, view->findings);
+    ni_putf(&line, "%s: %s", ready ? "READY" : "NOT READY", counts.buf);
+    if (!ready)
+        tint = NI_RED;
+    else if (ni_findings_count(view->findings, NI_WARNING) > 0)
+        tint = NI_YELLOW;
+    ni_put_tinted(out, colour, tint, line.buf);
+}
+
+/* ---- a row for each subject: mark, title, value seen ---- */
+
+enum { TITLE = 15 };
+
+/* Puts a row for each finding, the worst first, with advice below it. */
+static void put_faults(struct ni_text *out, const struct ni_view *view)
+{
+    const struct ni_findings *all = view->findings;
+
+    for (int severity = NI_ERROR; severity >= NI_INFO; severity--) {
+        for (unsigned i = 0; i < all->n; i++) {
+            const struct ni_finding *f = &all->at[i];
+            const struct ni_finding_kind *kind = ni_finding_kind(f->id);
+            const char *check = ni_check_of_finding(f->id);
+            struct ni_text seen = NI_TEXT(160);
+
+            if ((int)kind->severity != severity || ni_is_repeated_finding(all, i))
+                continue;
+            if (check)
+                ni_put_seen(&seen, check, view);
+            put_mark(out, view, (enum mark)severity);
+            ni_putf(out, "%-*s%-24s  %s  ", TITLE,
+                    check ? ni_check_title(check) : ni_finding_title(f->id), seen.buf, kind->id);
+            ni_put_subjects(out, all, i);
+            ni_put(out, "\n");
+            ni_put_advice(out, f);
+        }
+    }
+    if (all->dropped > 0)
+        ni_putf(out, "  %u more findings are not shown\n", all->dropped);
+}
+
+/* Puts the checks without a fault, two in a line where they are short. */
+static void put_good(struct ni_text *out, const struct ni_view *view, const struct ni_diagnosis *d)
+{
+    enum { HALF = 44 };
+    size_t left = 0; /* letters of the first one of a line */
+
+    for (unsigned i = 0; i < d->n; i++) {
+        struct ni_text cell = NI_TEXT(200);
+
+        if (d->at[i].outcome != NI_CHECK_OK)
+            continue;
+        ni_putf(&cell, "%-*s", TITLE, ni_check_title(d->at[i].id));
+        ni_put_seen(&cell, d->at[i].id, view);
+        while (cell.len > 0 && cell.buf[cell.len - 1] == ' ')
+            cell.buf[--cell.len] = '\0';
+        if (left > 0 && cell.len <= HALF)
+            ni_putf(out, "%*s", (int)(HALF - left), "");
+        else if (left > 0)
+            ni_put(out, "\n");
+        left = left > 0 && cell.len <= HALF ? 0 : cell.len;
+        put_mark(out, view, MARK_OK);
+        ni_put(out, cell.buf);
+        if (left == 0 || left > HALF) {
+            ni_put(out, "\n");
+            left = 0;
+        }
+    }
+    ni_put(out, left > 0 ? "\n" : "");
+}
+
+/* Puts what could not be seen, and what was ignored. */
+static void put_rest(struct ni_text *out, const struct ni_view *view, const struct ni_diagnosis *d)
 {
     char buf[4096];
-
-    ni_put(out, "\nChecked\n");
-    for (int k = NI_CHECK_FOUND; k >= NI_CHECK_IDLE; k--) {
-        struct ni_text t = ni_text_on(buf, sizeof(buf));
-
-        for (unsigned i = 0; i < d->n; i++)
-            if ((int)d->at[i].outcome == k)
-                add_item(&t, d->at[i].id, "");
-        ni_put_item(out, outcomes[k].text, buf);
-    }
     struct ni_text t = ni_text_on(buf, sizeof(buf));
+
+    for (unsigned i = 0; i < d->n; i++) {
+        if (d->at[i].outcome == NI_CHECK_UNKNOWN)
+            add_item(&t, ni_check_title(d->at[i].id), "");
+    }
+    if (t.len > 0) {
+        put_mark(out, view, MARK_NONE);
+        ni_putf(out, "not visible from inside the pod: ");
+        ni_put_wrapped(out, 100, 41, buf);
+    }
+    t = ni_text_on(buf, sizeof(buf));
     for (unsigned i = 0; i < NI_F_COUNT; i++) {
         if (!d->ignore || !d->ignore[i])
             continue;
@@ -82,73 +196,81 @@ static void put_checked(struct ni_text *out, const struct ni_diagnosis *d)
     ni_put_item(out, "ignored", buf);
 }
 
-static void put_health_verdict(struct ni_text *out, const struct ni_view *view, bool colour)
+/* ---- the whole ---- */
+
+/* "nccl-init 0.1.0  node gpu-7  pod trainer-0  2026-11-23 08:30Z" */
+static void put_who(struct ni_text *out, const struct ni_view *view, const struct ni_who *who)
 {
-    unsigned errors = ni_findings_count(view->findings, NI_ERROR);
-    unsigned warnings = ni_findings_count(view->findings, NI_WARNING);
-    enum ni_tint tint = NI_GREEN;
-    char line[128];
-
-    if (errors > 0)
-        tint = NI_RED;
-    else if (warnings > 0)
-        tint = NI_YELLOW;
-    ni_format(line, sizeof(line), "%s%u error%s, %u warning%s, %u worth knowing",
-              errors + warnings == 0 ? "Healthy: " : "", errors, ni_plural(errors), warnings,
-              ni_plural(warnings), ni_findings_count(view->findings, NI_INFO));
-    ni_put_tinted(out, colour, tint, line);
-}
-
-void ni_put_doctor(struct ni_text *out, const struct ni_view *view,
-                   const struct ni_diagnosis *diagnosis, const struct ni_trials *trials)
-{
-    const unsigned n = ni_allocated_hcas(view->inv), others = view->inv->n_hca - n;
-
-    ni_putf(out, "Doctor: %u HCA%s of the pod, %u other%s, %u GPU%s; ", n, ni_plural(n), others,
-            ni_plural(others), view->inv->n_gpu, ni_plural(view->inv->n_gpu));
-    ni_put_origin(out, view);
-    put_node_line(out, view->inv);
-    if (trials)
-        ni_putf(out, "  self-test: %u of %u ports passed\n", trials->passed, trials->n);
-    ni_put_findings(out, view, NI_INFO);
-    put_checked(out, diagnosis);
-    ni_put(out, "\n");
-    put_health_verdict(out, view, view->colour);
-    ni_put(out, "\n");
-}
-
-/* Puts one line, with the subjects after the id that they share: "1 error, 2 warnings, 0 worth
-   knowing: iommu.translated mlx5_0, mlx5_1; shm.small /dev/shm". */
-void ni_put_doctor_brief(struct ni_text *out, const struct ni_view *view)
-{
-    const struct ni_findings *all = view->findings;
-    const struct ni_finding *last = NULL;
-
-    put_health_verdict(out, view, false);
-    for (int severity = NI_ERROR; severity >= NI_WARNING; severity--) {
-        for (unsigned i = 0; i < all->n; i++) {
-            const struct ni_finding *f = &all->at[i];
-
-            if ((int)ni_finding_kind(f->id)->severity != severity)
-                continue;
-            if (last && last->id == f->id)
-                ni_put(out, ",");
-            else
-                ni_putf(out, "%s %s", last ? ";" : ":", ni_finding_kind(f->id)->id);
-            ni_put(out, " ");
-            ni_quote(out, f->subject);
-            last = f;
-        }
+    ni_put(out, "nccl-init " NCCL_INIT_VERSION);
+    if (strcmp(view->root, "/") != 0) {
+        ni_put(out, "  recording ");
+        ni_quote(out, view->root);
+    } else {
+        ni_put(out, who->node ? "  node " : "");
+        ni_quote(out, who->node ? who->node : "");
+        ni_put(out, who->node ? "  pod " : "  host ");
+        ni_quote(out, who->host);
+        ni_putf(out, "  %s", who->time);
     }
     ni_put(out, "\n");
 }
 
+void ni_put_doctor(struct ni_text *out, const struct ni_view *view, const struct ni_who *who,
+                   const struct ni_diagnosis *diagnosis, const struct ni_trials *trials)
+{
+    const unsigned n = ni_allocated_hcas(view->inv), others = view->inv->n_hca - n;
+
+    put_who(out, view, who);
+    put_verdict(out, view, who->ready, view->colour);
+    ni_putf(out, " (%u HCA%s", n, ni_plural(n));
+    if (others > 0)
+        ni_putf(out, ", %u other%s", others, ni_plural(others));
+    ni_putf(out, ", %u GPU%s; %s)\n", view->inv->n_gpu, ni_plural(view->inv->n_gpu),
+            ni_source_words[view->inv->source].text);
+    put_node_line(out, view->inv);
+    if (trials)
+        ni_putf(out, "  self-test: %u of %u ports passed\n", trials->passed, trials->n);
+    put_faults(out, view);
+    put_good(out, view, diagnosis);
+    put_rest(out, view, diagnosis);
+}
+
+/* The verdict, then a line for each finding: "error: iommu.translated: mlx5_0, mlx5_1: message". */
+void ni_put_doctor_brief(struct ni_text *out, const struct ni_view *view, const struct ni_who *who)
+{
+    const struct ni_findings *all = view->findings;
+
+    put_verdict(out, view, who->ready, false);
+    ni_put(out, "\n");
+    for (int severity = NI_ERROR; severity >= NI_INFO; severity--) {
+        for (unsigned i = 0; i < all->n; i++) {
+            const struct ni_finding *f = &all->at[i];
+            const struct ni_finding_kind *kind = ni_finding_kind(f->id);
+
+            if ((int)kind->severity != severity || ni_is_repeated_finding(all, i))
+                continue;
+            ni_putf(out, "%s: %s: ", ni_severity_text(kind->severity), kind->id);
+            ni_put_subjects(out, all, i);
+            ni_put(out, f->subject[0] ? ": " : "");
+            ni_quote(out, f->message);
+            ni_put(out, "\n");
+        }
+    }
+}
+
 /* ---- JSON ---- */
+
+static const char *const outcomes[] = {
+    [NI_CHECK_FOUND] = "findings",
+    [NI_CHECK_OK] = "ok",
+    [NI_CHECK_UNKNOWN] = "unknown",
+    [NI_CHECK_IDLE] = "idle",
+};
 
 static void check_json(struct ni_json *j, const struct ni_diagnosis *diagnosis, unsigned i)
 {
     ni_json_text(j, "id", diagnosis->at[i].id);
-    ni_json_text(j, "outcome", outcomes[diagnosis->at[i].outcome].json);
+    ni_json_text(j, "outcome", outcomes[diagnosis->at[i].outcome]);
 }
 
 static void node_json(struct ni_json *j, const struct ni_inventory *inv)

@@ -7,10 +7,12 @@
 #include "cli/option.h"
 #include "cli/say.h"
 #include "nccl_init/base.h"
+#include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 #include "plan/report.h"
 #include "plan/report_json.h"
 #include "plan/topo.h"
+#include "plan/topo_svg.h"
 #include "rules/rules.h"
 #include "rules/slow_rails.h"
 
@@ -72,11 +74,21 @@ int ni_cmd_plan(struct ni_context *ctx)
     if (r != 0)
         return r;
     ni_note_slow_rails(&ctx->work);
+    ni_findings_drop_weaker(&ctx->findings);
     if (json)
         return ni_print_view(ctx, ni_put_plan_json);
     if (gids)
         return ni_print_view(ctx, ni_put_plan_with_gids);
     return ni_print_view(ctx, ni_put_plan);
+}
+
+/* Writes the picture of --svg. 0, or an exit status. */
+static int draw_topo(struct ni_context *ctx)
+{
+    ctx->options.output = ctx->options.svg;
+    const int status = ni_print_view(ctx, ni_put_topo_svg);
+    ctx->options.output = NULL;
+    return status;
 }
 
 int ni_cmd_topo(struct ni_context *ctx)
@@ -86,6 +98,8 @@ int ni_cmd_topo(struct ni_context *ctx)
     const int r = ni_flow(ctx);
     if (r != 0)
         return r;
+    if (ctx->options.svg && draw_topo(ctx) != 0)
+        return NI_EXIT_FAILED;
     if (ctx->options.json)
         return ni_print_view(ctx, ni_put_plan_json);
     if (ni_plan_options.dot)

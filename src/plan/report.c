@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report of plan: devices and ports found, the use of each, settings with their reasons,
-   findings. A value or a reason is never cut; only names and addresses stand in columns. */
+/* The report of plan: the verdict, findings, settings with their reasons, the pod's HCAs and their
+   use, GPUs. A value or a reason is never cut. */
 #include "plan/report.h"
 
 #include <inttypes.h>
@@ -74,8 +74,8 @@ enum ni_link ni_plan_link(const struct ni_view *view)
     return plan->n_chosen > 0 ? view->inv->port[plan->chosen[0]].link : NI_LINK_UNKNOWN;
 }
 
-/* Puts the transport: "RDMA over RoCE, 4 ports". */
-static void put_transport(struct ni_text *out, const struct ni_view *view)
+/* "RDMA over RoCE, 4 ports" */
+void ni_put_transport(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_plan *plan = view->plan;
 
@@ -93,7 +93,7 @@ void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t mem
     enum { SHOWN = 200 }; /* of a value that somebody else set */
 
     ni_put(out, "auto-detected ");
-    put_transport(out, view);
+    ni_put_transport(out, view);
     ni_putf(out, "; %s; memlock ", ni_source_words[view->inv->source].text);
     if (memlock < 0)
         ni_put(out, "unknown");
@@ -115,7 +115,7 @@ void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t mem
 void ni_put_plan_heading(struct ni_text *out, const char *title, const struct ni_view *view)
 {
     ni_putf(out, "%s: ", title);
-    put_transport(out, view);
+    ni_put_transport(out, view);
     ni_put(out, "; ");
     ni_put_origin(out, view);
     if (view->plan->refuse) {
@@ -132,12 +132,21 @@ void ni_put_plan_heading(struct ni_text *out, const char *title, const struct ni
 
 void ni_put_port_table(struct ni_text *out, struct ni_text *table, const struct ni_view *view)
 {
-    const unsigned n = view->inv->n_hca - ni_count_shown_hcas(view->inv);
+    const unsigned others = view->inv->n_hca - ni_allocated_hcas(view->inv);
+    const bool shown = ni_count_shown_hcas(view) == view->inv->n_hca;
 
     ni_put(out, "\nHCAs\n");
     ni_table_write(out, table, view->colour);
-    if (n > 0)
-        ni_putf(out, "  and %u others that are not the pod's: see --json\n", n);
+    if (others == 0)
+        return;
+    if (others == view->inv->n_hca)
+        ni_put(out, "  None is the pod's: not used\n");
+    else if (shown)
+        ni_putf(out, "  The last %u %s not the pod's: not used\n", others,
+                others == 1 ? "is" : "are");
+    else
+        ni_putf(out, "  %u other%s not the pod's, not used: --all shows %s\n", others,
+                others == 1 ? " is" : "s are", others == 1 ? "it" : "them");
 }
 
 struct ni_text *ni_begin_port_row(struct ni_text *table, const struct ni_view *view,
@@ -224,12 +233,11 @@ static void put_port_verdict(struct ni_text *table, const struct ni_view *view,
     ni_quote(ni_cell(t), plan->why);
 }
 
-/* Puts each HCA, and the use of each port of the pod. The others share one line: they are not the
-   pod's. */
+/* Puts each HCA, and the use of those that are the pod's. */
 static void put_hca_tables(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;
-    const unsigned given = ni_allocated_hcas(inv), others = inv->n_hca - given;
+    const unsigned given = ni_allocated_hcas(inv);
 
     if (inv->n_hca == 0) {
         ni_put(out, "\nNo HCA was found.\n");
@@ -238,7 +246,7 @@ static void put_hca_tables(struct ni_text *out, const struct ni_view *view)
     struct ni_text ports =
         ni_table_on("PORT\tADDRESS\tVF/SF OF\tSTATE\tLINK\tRATE\tNUMA\tNETDEV\tGID");
     struct ni_text verdicts = ni_table_on("PORT\tUSE\tRULE\tWHY");
-    for (unsigned i = 0; i < ni_count_shown_hcas(inv); i++) {
+    for (unsigned i = 0; i < ni_count_shown_hcas(view); i++) {
         const struct ni_hca *hca = &inv->hca[i];
 
         for (unsigned p = 0; p == 0 || p < hca->n_port; p++) {
@@ -249,10 +257,11 @@ static void put_hca_tables(struct ni_text *out, const struct ni_view *view)
                 put_port_verdict(&verdicts, view, hca, at);
         }
     }
-    if (others > 0)
-        ni_putf(ni_row(&verdicts, NI_DIM), "%u other%s\tnot used\t\tnot the pod's", others,
-                ni_plural(others));
     ni_put_port_table(out, &ports, view);
+    if (given == 0) {
+        ni_free_text(&verdicts);
+        return;
+    }
     ni_put(out, "\nChosen or left out\n");
     ni_table_write(out, &verdicts, view->colour);
 }
@@ -369,22 +378,37 @@ static void put_gids(struct ni_text *out, const struct ni_view *view)
 
 /* ---- settings, limits, the whole report ---- */
 
-/* Puts the settings. NAME=VALUE has a line of its own, so that it can be copied whatever its
-   length; below it stand who set it, the rule and the reason. */
+/* Returns the length of the longest name among the settings that have a value. */
+static int widest_name(const struct ni_plan *plan)
+{
+    size_t width = 0;
+
+    for (unsigned i = 0; i < plan->n_setting; i++) {
+        const struct ni_setting *s = &plan->setting[i];
+
+        if (s->origin != NI_LEFT_UNSET && strlen(s->name) > width)
+            width = strlen(s->name);
+    }
+    return (int)width;
+}
+
+/* Name and value in columns, the value whole whatever its length; below it whose it is, the rule,
+   the reason. */
 static void put_set(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_plan *plan = view->plan;
+    const int width = widest_name(plan);
     bool any = false;
 
     for (unsigned i = 0; i < plan->n_setting; i++) {
         const struct ni_setting *s = &plan->setting[i];
-        char line[NI_VALUE + NI_DEV_NAME], why[NI_REASON + 256];
+        char line[NI_VALUE + 2 * NI_DEV_NAME], why[NI_REASON + 256];
 
         if (s->origin == NI_LEFT_UNSET)
             continue;
         ni_put(out, any ? "" : "\nSettings\n");
         any = true;
-        ni_format(line, sizeof(line), "%s=%s", s->name, s->value);
+        ni_format(line, sizeof(line), "%-*s  %s", width, s->name, s->value);
         const char *whose = s->origin == NI_FROM_USER ? "user's environment" : s->file;
         ni_format(why, sizeof(why), "%s%srule %s%s%s", whose, whose[0] ? ", " : "", s->rule,
                   s->reason[0] ? ": " : "", s->reason);
@@ -494,11 +518,11 @@ static void put_plan(struct ni_text *out, const struct ni_view *view, bool gids)
     const struct ni_self *self = &view->inv->self;
 
     ni_put_plan_heading(out, "Plan", view);
-    put_hca_tables(out, view);
-    put_sources(out, view->inv);
-    ni_put_gpu_table(out, view);
-    if (gids)
-        put_gids(out, view);
+    ni_put_findings(out, view, NI_INFO);
+    if (view->findings->n == 0)
+        ni_put(out, "\nNo findings. `nccl-init doctor` checks the node.\n");
+    else
+        ni_put(out, "\nMore about a finding: nccl-init explain ID\n");
     put_set(out, view);
     put_left_unset(out, view);
     put_limit(out, "\nLocked memory: soft limit ", self->memlock_soft, limit->soft);
@@ -506,9 +530,11 @@ static void put_plan(struct ni_text *out, const struct ni_view *view, bool gids)
     if (limit->harmless)
         ni_put(out, "; harmless: the command will have CAP_IPC_LOCK");
     ni_put(out, "\n");
-    ni_put_findings(out, view, NI_INFO);
-    if (view->findings->n == 0)
-        ni_put(out, "\nNo findings. `nccl-init doctor` checks the node.\n");
+    put_hca_tables(out, view);
+    put_sources(out, view->inv);
+    ni_put_gpu_table(out, view);
+    if (gids)
+        put_gids(out, view);
 }
 
 void ni_put_plan(struct ni_text *out, const struct ni_view *view)

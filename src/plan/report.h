@@ -46,7 +46,9 @@ void ni_put_hca_address(struct ni_text *t, const struct ni_hca *hca);
 void ni_put_port_netdev(struct ni_text *t, const struct ni_view *view, const struct ni_hca *hca,
                         int at);
 
-/* Puts the first line, "Plan: RDMA over RoCE, 4 ports; ...", and a refusal. */
+/* "RDMA over RoCE, 4 ports" */
+void ni_put_transport(struct ni_text *out, const struct ni_view *view);
+/* "Plan: RDMA over RoCE, 4 ports; ..." */
 void ni_put_plan_heading(struct ni_text *out, const char *title, const struct ni_view *view);
 /* Begins a row with the name of the port, "mlx5_6/1". at: the port in the inventory; -1: sysfs
    shows none. */

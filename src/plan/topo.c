@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report of topo: distances between ports and GPUs in the words of `nvidia-smi topo -m`, and
+/* The report of topo: distances between ports and GPUs in NCCL's words, and
    a picture of the PCI tree for Graphviz (`dot -Tsvg`). Programs find the distances in the JSON
    of plan. */
 #include "plan/topo.h"
@@ -16,19 +16,6 @@
 #include "print/layout.h"
 #include "print/words.h"
 
-/* Returns the word of `nvidia-smi topo -m` for the pair: NCCL's word, but NODE if a PHB leads over
-   two host bridges; "-": unknown. */
-static const char *pair_word(const struct ni_view *view, unsigned gpu, int hca)
-{
-    const struct ni_pci *a = &view->inv->gpu[gpu].pci;
-    const struct ni_pci *b = &view->inv->hca[hca].pci;
-    enum ni_distance d = view->plan->distance[gpu][hca];
-
-    if (d == NI_DIST_PHB && (a->root_domain != b->root_domain || a->root_bus != b->root_bus))
-        return "NODE";
-    return ni_distance_text(d);
-}
-
 /* Puts a row for each port, with a column for the way to each GPU, and the legend. */
 static void put_matrix(struct ni_text *out, const struct ni_view *view)
 {
@@ -37,7 +24,7 @@ static void put_matrix(struct ni_text *out, const struct ni_view *view)
 
     for (unsigned g = 0; g < inv->n_gpu; g++)
         ni_putf(ni_cell(&table), "GPU%u", g);
-    for (unsigned i = 0; i < ni_count_shown_hcas(inv); i++) {
+    for (unsigned i = 0; i < ni_count_shown_hcas(view); i++) {
         const struct ni_hca *hca = &inv->hca[i];
 
         for (unsigned p = 0; p == 0 || p < hca->n_port; p++) {
@@ -55,41 +42,71 @@ static void put_matrix(struct ni_text *out, const struct ni_view *view)
                 const bool nearest =
                     chosen && near->index >= 0 && view->plan->distance[g][i] == near->distance;
 
-                ni_putf(ni_cell(t), "%s%s", pair_word(view, g, (int)i), nearest ? "*" : "");
+                ni_putf(ni_cell(t), "%s%s", ni_distance_text(view->plan->distance[g][i]),
+                        nearest ? "*" : "");
             }
         }
     }
     ni_put_port_table(out, &table, view);
-    if (inv->n_gpu > 0)
-        ni_put(out, "\n"
-                    "  PIX   through one PCIe switch at most\n"
-                    "  PXB   through several PCIe switches, not through the CPU\n"
-                    "  PHB   through the CPU's host bridge\n"
-                    "  NODE  through two host bridges of one NUMA node; NCCL counts it as PHB\n"
-                    "  SYS   from one NUMA node to another\n"
-                    "  -     not known: sysfs does not show where one of the two is\n"
-                    "  *     none of the chosen HCAs is nearer to this GPU, as NCCL counts\n");
+}
+
+/* Puts the way from each GPU to each other one over PCI; NVLink is not in sysfs. */
+static void put_gpu_matrix(struct ni_text *out, const struct ni_view *view)
+{
+    const struct ni_inventory *inv = view->inv;
+    struct ni_text table = ni_table_on("GPU");
+
+    for (unsigned g = 0; g < inv->n_gpu; g++)
+        ni_putf(ni_cell(&table), "GPU%u", g);
+    for (unsigned a = 0; a < inv->n_gpu; a++) {
+        ni_putf(ni_row(&table, NI_PLAIN), "GPU%u", a);
+        for (unsigned b = 0; b < inv->n_gpu; b++)
+            ni_put(ni_cell(&table),
+                   a == b ? "X"
+                          : ni_distance_text(ni_pci_distance(&inv->gpu[a].pci, &inv->gpu[b].pci)));
+    }
+    ni_put(out, "\nGPU to GPU over PCI (sysfs does not show NVLink)\n");
+    ni_table_write(out, &table, view->colour);
+}
+
+static void put_legend(struct ni_text *out)
+{
+    ni_put(out, "\nDistances, as NCCL counts them\n"
+                "  PIX   through one PCIe switch at most\n"
+                "  PXB   through several PCIe switches, not through the CPU\n"
+                "  PHB   through the CPU, on one NUMA node (nvidia-smi also calls it NODE)\n"
+                "  SYS   from one NUMA node to another\n"
+                "  -     not known: sysfs does not show where one of the two is\n"
+                "  *     none of the chosen HCAs is nearer to this GPU\n");
+}
+
+int ni_flat_gpu(const struct ni_inventory *inv)
+{
+    for (unsigned i = 0; i < inv->n_gpu; i++) {
+        if (inv->gpu[i].pci.known == NI_KNOWN && inv->gpu[i].pci.depth == 1)
+            return (int)i;
+    }
+    return -1;
 }
 
 void ni_put_topo(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;
+    const int flat = ni_flat_gpu(inv);
 
     ni_put_plan_heading(out, "Topology", view);
     ni_put_gpu_table(out, view);
-    if (inv->n_hca == 0)
-        return;
-    put_matrix(out, view);
-    for (unsigned i = 0; i < inv->n_gpu; i++) {
-        if (inv->gpu[i].pci.known == NI_KNOWN && inv->gpu[i].pci.depth == 1) {
-            ni_putf(
-                out,
-                "\nGPU%u is on the root bus: the PCI tree is flattened, as in a virtual machine, "
+    if (inv->n_hca > 0)
+        put_matrix(out, view);
+    if (inv->n_gpu > 1)
+        put_gpu_matrix(out, view);
+    if (inv->n_gpu > 1 || (inv->n_gpu > 0 && inv->n_hca > 0))
+        put_legend(out);
+    if (flat >= 0)
+        ni_putf(out,
+                "\nGPU%d is on the root bus: the PCI tree is flattened, as in a virtual machine, "
                 "and distances mean nothing.\n",
-                i);
-            break;
-        }
-    }
+                flat);
 }
 
 /* ---- the picture: the PCI tree from the host bridges down to GPUs and HCAs, one box for each NUMA
@@ -135,12 +152,11 @@ void ni_put_topo_dot(struct ni_text *out, const struct ni_view *view)
     const struct ni_inventory *inv = view->inv;
     char id[16], name[16];
 
-    ni_put(out,
-           "strict graph topo {\n"
-           "  label=\"filled: the pod's; dashed: other HCAs; dotted: the nearest chosen HCA\";\n"
-           "  labelloc=b; fontname=\"sans-serif\"; fontsize=10; nodesep=0.2; ranksep=0.3;\n"
-           "  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n"
-           "  edge [fontname=\"sans-serif\", fontsize=9];\n");
+    ni_put(out, "strict graph topo {\n"
+                "  label=\"filled: the pod's; dashed: other HCAs; dotted: for this GPU\";\n"
+                "  labelloc=b; fontname=\"sans-serif\"; fontsize=10; nodesep=0.2; ranksep=0.3;\n"
+                "  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n"
+                "  edge [fontname=\"sans-serif\", fontsize=9];\n");
     for (unsigned i = 0; i < inv->n_gpu; i++) {
         const struct ni_gpu *gpu = &inv->gpu[i];
 
@@ -148,7 +164,7 @@ void ni_put_topo_dot(struct ni_text *out, const struct ni_view *view)
         ni_format(name, sizeof(name), "GPU%u", i);
         put_graph_node(out, id, name, &gpu->bdf, "style=filled, fillcolor=\"#d5e8c8\"", &gpu->pci);
     }
-    for (unsigned i = 0; i < ni_count_shown_hcas(inv); i++) {
+    for (unsigned i = 0; i < ni_count_shown_hcas(view); i++) {
         const struct ni_hca *hca = &inv->hca[i];
 
         ni_format(id, sizeof(id), "hca%u", i);
@@ -157,14 +173,16 @@ void ni_put_topo_dot(struct ni_text *out, const struct ni_view *view)
                                             : "style=dashed, fontcolor=\"#606060\"",
                        &hca->pci);
     }
-    for (unsigned g = 0; g < inv->n_gpu; g++) {
-        const struct ni_near *near = &view->plan->nearest_hca[g];
+    for (unsigned g = 0; g < inv->n_gpu && ni_flat_gpu(inv) < 0; g++) {
+        for (unsigned i = 0; i < view->plan->n_chosen; i++) {
+            const int hca = inv->port[view->plan->chosen[i]].hca;
 
-        if (near->index >= 0)
-            ni_putf(out,
-                    "  gpu%u -- hca%d [style=dotted, penwidth=2, color=\"#c04000\", "
-                    "fontcolor=\"#c04000\", constraint=false, label=\"%s\"];\n",
-                    g, near->index, pair_word(view, g, near->index));
+            if (view->plan->gpu_ports[g] >> i & 1)
+                ni_putf(out,
+                        "  gpu%u -- hca%d [style=dotted, penwidth=2, color=\"#c04000\", "
+                        "fontcolor=\"#c04000\", constraint=false, label=\"%s\"];\n",
+                        g, hca, ni_distance_text(view->plan->distance[g][hca]));
+        }
     }
     ni_put(out, "}\n");
 }

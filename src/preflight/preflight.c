@@ -149,15 +149,6 @@ static const struct ni_option preflight_options[] = {
         .help = "preflight: keep the verdict in FILE; a container that starts again skips the "
                 "preflight",
     },
-    {
-        .name = "svg",
-        .group = NI_GROUP_PREFLIGHT,
-        .verbs = A_FILE | MEETING,
-        .arg = "FILE",
-        .take = ni_take_path,
-        .at = offsetof(struct ni_preflight_options, svg),
-        .help = "preflight: pod 0 writes a picture of pods by rails to FILE",
-    },
 };
 const struct ni_option_rows ni_preflight_rows = {
     preflight_options,
@@ -184,7 +175,7 @@ static int draw(struct ni_context *ctx, const struct ni_verdict *verdict)
     int status;
 
     ni_put_preflight_svg(&text, verdict);
-    ctx->options.output = ni_preflight_options.svg;
+    ctx->options.output = ctx->options.svg;
     status = ni_print_long(ctx, &text);
     ctx->options.output = NULL;
     return status;
@@ -241,7 +232,7 @@ static enum verdict conclude(struct ni_context *ctx, const struct ni_verdict *ve
     ni_putf(&why, "%s%s", must ? "the preflight is " : "preflight: ", verdict->line);
     if (must && !enough)
         ni_refuse_demand(&ctx->work, NI_REQUIRE_PREFLIGHT, why.buf);
-    if (verdict->job && ni_preflight_options.svg)
+    if (verdict->job && ctx->options.svg)
         told = draw(ctx, verdict) == 0 || runs;
     if (runs || !verdict->job)
         ni_say_findings(ctx);

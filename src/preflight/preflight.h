@@ -23,7 +23,6 @@ struct ni_preflight_options {
     unsigned within;  /* seconds */
     unsigned move_ms; /* --seconds */
     const char *once; /* file; NULL: none */
-    const char *svg;  /* file; NULL: none */
 };
 extern struct ni_preflight_options ni_preflight_options;
 extern const struct ni_option_rows ni_preflight_rows;

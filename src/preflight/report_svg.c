@@ -12,6 +12,7 @@
 #include "preflight/job.h"
 #include "preflight/report.h"
 #include "preflight/tally.h"
+#include "print/svg.h"
 #include "rail/step.h"
 
 enum { LEFT = 24, TOP = 110, ROWS = 64 /* at most, up to 1024 pods */, MARK = 12 };
@@ -29,27 +30,6 @@ static const struct {
     [NI_RAIL_FAILED] = {"#d55e00", "M2.5 2.5l7 7m0-7l-7 7"},
 };
 
-/* Puts untrusted text as text of XML. */
-static void put_xml(struct ni_text *out, const char *s)
-{
-    struct ni_text t = NI_TEXT(1024);
-
-    ni_quote(&t, s);
-    for (const char *c = t.buf; *c; c++) {
-        if (strchr("<>&\"'", *c))
-            ni_putf(out, "&#%d;", *c);
-        else
-            ni_putn(out, c, 1);
-    }
-}
-
-static void put_svg_text(struct ni_text *out, unsigned x, unsigned y, const char *s)
-{
-    ni_putf(out, "<text x=\"%u\" y=\"%u\">", x, y);
-    put_xml(out, s);
-    ni_put(out, "</text>\n");
-}
-
 /* Draws the mark of one rail: its verdict by shape and colour, its rate by the shade. */
 static void put_rail(struct ni_text *out, const struct ni_job *job, unsigned rank, unsigned rail,
                      unsigned x, unsigned y, bool named)
@@ -66,11 +46,11 @@ static void put_rail(struct ni_text *out, const struct ni_job *job, unsigned ran
     ni_putf(out, "<use href=\"#%s\" x=\"%u\" y=\"%u\" fill=\"%s\"><title>rail %u of ",
             ni_rail_words[t->verdict], x, y, shaded ? blue[shade] : styles[t->verdict].colour,
             rail);
-    put_xml(out, pod.buf);
+    ni_put_xml(out, pod.buf);
     ni_putf(out, ": %s%s%s</title></use>\n", ni_rail_words[t->verdict],
             speed.len > 0 ? ", Gb/s " : "", speed.buf);
     if (named && speed.len > 0)
-        put_svg_text(out, x + MARK + 4, y + MARK - 2, speed.buf);
+        ni_put_svg_text(out, x + MARK + 4, y + MARK - 2, speed.buf);
 }
 
 /* Draws the legend; its marks are the originals of all others, which differ in colour only. */
@@ -84,10 +64,10 @@ static void put_legend(struct ni_text *out, unsigned y)
                 "height=\"11\" stroke=\"#888\" stroke-width=\"0.4\"/><path d=\"%s\" "
                 "fill=\"none\" stroke=\"#000\" stroke-width=\"1.8\"/></g></g>",
                 x, y - 10, styles[i].colour, ni_rail_words[i], styles[i].shape);
-        put_svg_text(out, x + 17, y, ni_rail_words[i]);
+        ni_put_svg_text(out, x + 17, y, ni_rail_words[i]);
         x += 44 + 7 * (unsigned)strlen(ni_rail_words[i]);
     }
-    put_svg_text(out, x, y, "The bluer, the faster.");
+    ni_put_svg_text(out, x, y, "The bluer, the faster.");
 }
 
 /* ---- pods by pods ---- */
@@ -173,7 +153,7 @@ static void put_squares(struct ni_text *out, const struct ni_job *job, unsigned 
         struct ni_text t = NI_TEXT(64);
 
         ni_putf(&t, "rail %u: who with whom, round %u", r, round + 1);
-        put_svg_text(out, x, y - 6, t.buf);
+        ni_put_svg_text(out, x, y - 6, t.buf);
         put_square(out, job, r, x, y);
     }
 }
@@ -202,15 +182,15 @@ void ni_put_preflight_svg(struct ni_text *out, const struct ni_verdict *verdict)
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %u %u\" width=\"%u\" "
             "height=\"%u\" font-family=\"sans-serif\" font-size=\"12\">\n<title>",
             w, h, w, h);
-    put_xml(out, sentence.buf);
+    ni_put_xml(out, sentence.buf);
     ni_put(out, "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
-    put_svg_text(out, LEFT, 30, head.buf);
+    ni_put_svg_text(out, LEFT, 30, head.buf);
     put_legend(out, 60);
     for (unsigned r = 0; r < job->n_rail; r++) {
         struct ni_text t = NI_TEXT(24);
 
         ni_putf(&t, "rail %u", r);
-        put_svg_text(out, first + r * column, TOP - 8, t.buf);
+        ni_put_svg_text(out, first + r * column, TOP - 8, t.buf);
     }
     for (unsigned p = 0; p < job->ranks; p++) {
         const unsigned y = TOP + p / across * row;
@@ -220,7 +200,7 @@ void ni_put_preflight_svg(struct ni_text *out, const struct ni_verdict *verdict)
         if (named)
             ni_put_pod(&t, job, p);
         if (p % across == 0)
-            put_svg_text(out, LEFT, y + MARK - 2, t.buf);
+            ni_put_svg_text(out, LEFT, y + MARK - 2, t.buf);
         for (unsigned r = 0; r < job->n_rail; r++)
             put_rail(out, job, p, r, first + r * column + p % across * MARK, y, named);
     }

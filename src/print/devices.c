@@ -41,14 +41,13 @@ const struct ni_gid *ni_port_gid_used(const struct ni_view *view, int port)
 const char *const ni_gid_type_words[] = {
     [NI_GID_UNREAD] = "unread", [NI_GID_V1] = "v1", [NI_GID_V2] = "v2"};
 
-/* Returns the number of HCAs shown to people: the allocated ones, which come first, and the others
-   unless they are many beside them. */
-unsigned ni_count_shown_hcas(const struct ni_inventory *inv)
+/* Returns the number of HCAs shown to people: the pod's, which come first; all with --all, or if
+   none is the pod's. */
+unsigned ni_count_shown_hcas(const struct ni_view *view)
 {
-    enum { FEW = 8 };
-    const unsigned given = ni_allocated_hcas(inv);
+    const unsigned given = ni_allocated_hcas(view->inv);
 
-    return given > 0 && inv->n_hca - given > FEW ? given : inv->n_hca;
+    return given > 0 && !view->all ? given : view->inv->n_hca;
 }
 
 /* Writes a port: its facts, its GID, and what the plan decided about it. */

@@ -9,9 +9,9 @@
 #include "print/json_write.h"
 #include "print/words.h"
 
-/* Returns the number of HCAs shown to people: the pod's, which come first, and the others unless
-   they are many. */
-unsigned ni_count_shown_hcas(const struct ni_inventory *inv);
+/* Returns the number of HCAs shown to people: the pod's, which come first; all with --all, or if
+   none is the pod's. */
+unsigned ni_count_shown_hcas(const struct ni_view *view);
 
 /* Writes the members that every report has for a GPU: number, address, device node, vendor, NUMA
    node, the ports that it is to use. */

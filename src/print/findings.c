@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/text.h"
 #include "print/json_write.h"
@@ -30,8 +31,7 @@ static bool is_same_finding(const struct ni_finding *a, const struct ni_finding 
     return a->id == b->id && strcmp(a->message, b->message) == 0;
 }
 
-/* Puts the subjects of the findings from `first` on that say the same. */
-static void put_subjects(struct ni_text *out, const struct ni_findings *all, unsigned first)
+void ni_put_subjects(struct ni_text *out, const struct ni_findings *all, unsigned first)
 {
     enum { NAMED = 8 };
     const struct ni_finding *f = &all->at[first];
@@ -45,21 +45,80 @@ static void put_subjects(struct ni_text *out, const struct ni_findings *all, uns
         n++;
         if (n > NAMED)
             continue;
-        ni_put(out, k == first ? ": " : ", ");
+        ni_put(out, k == first ? "" : ", ");
         ni_quote(out, all->at[k].subject);
     }
     if (n > NAMED)
         ni_putf(out, " and %u more", n - NAMED);
 }
 
-/* Returns true if an earlier finding says the same: it has the subjects of both. */
-static bool is_repeated(const struct ni_findings *all, unsigned at)
+bool ni_is_repeated_finding(const struct ni_findings *all, unsigned at)
 {
     for (unsigned i = 0; i < at; i++) {
         if (is_same_finding(&all->at[i], &all->at[at]))
             return true;
     }
     return false;
+}
+
+unsigned ni_count_shown_findings(const struct ni_findings *all, enum ni_severity severity)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < all->n; i++)
+        n +=
+            ni_finding_kind(all->at[i].id)->severity == severity && !ni_is_repeated_finding(all, i);
+    return n;
+}
+
+/* The advice of a hint that begins at p: whose it is, and its end, where that of somebody else
+   begins. "User: ... Cluster admin: ..." */
+static const char *next_advice(const char *p, const char **ret_who, size_t *ret_n)
+{
+    static const struct {
+        const char *words, *who;
+    } of[] = {{"User: ", "user"}, {"Cluster admin: ", "cluster admin"}};
+    const char *end = p + strlen(p);
+
+    *ret_who = NULL;
+    for (unsigned i = 0; i < NI_COUNT(of); i++) {
+        const char *other = strstr(p + 1, of[i].words);
+
+        if (other && other < end && other[-1] == ' ')
+            end = other;
+        if (ni_has_prefix(p, of[i].words)) {
+            *ret_who = of[i].who;
+        }
+    }
+    if (*ret_who)
+        p = strchr(p, ':') + 2;
+    *ret_n = (size_t)(end - p);
+    while (*ret_n > 0 && p[*ret_n - 1] == ' ')
+        --*ret_n;
+    return p;
+}
+
+void ni_put_advice(struct ni_text *out, const struct ni_finding *f)
+{
+    const struct ni_finding_kind *kind = ni_finding_kind(f->id);
+    struct ni_text t = NI_TEXT(NI_FINDING_MESSAGE + 64);
+
+    ni_putf(&t, "Why: %s", f->message);
+    ni_put_below(out, t.buf);
+    for (const char *p = kind->hint; *p;) {
+        struct ni_text fix = NI_TEXT(NI_FINDING_MESSAGE + 64);
+        const char *who;
+        size_t n;
+
+        p = next_advice(p, &who, &n);
+        ni_putf(&fix, who ? "Fix (%s): " : "Note: ", who);
+        ni_putn(&fix, p, n);
+        ni_put_below(out, fix.buf);
+        p += n;
+        while (*p == ' ')
+            p++;
+    }
+    ni_putf(out, "      More: nccl-init explain %s\n", kind->id);
 }
 
 void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_severity least)
@@ -69,8 +128,8 @@ void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_se
         const char *title;
     } of[] = {
         [NI_INFO] = {NI_PLAIN, "Worth knowing"},
-        [NI_WARNING] = {NI_YELLOW, "Warnings: the job may be slow, or fail later"},
-        [NI_ERROR] = {NI_RED, "Errors: the job fails, or silently loses RDMA or GPUDirect"},
+        [NI_WARNING] = {NI_YELLOW, "Warnings: the job is slower, or may fail"},
+        [NI_ERROR] = {NI_RED, "Errors: the job fails, or loses RDMA without a word"},
     };
     const struct ni_findings *all = view->findings;
 
@@ -82,12 +141,13 @@ void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_se
             const struct ni_finding_kind *kind = ni_finding_kind(f->id);
             char head[64];
 
-            if ((int)kind->severity != severity || is_repeated(all, i))
+            if ((int)kind->severity != severity || ni_is_repeated_finding(all, i))
                 continue;
             ni_format(head, sizeof(head), "%s: %s", ni_severity_text(kind->severity), kind->id);
             ni_put(out, "  ");
             ni_put_tinted(out, view->colour, of[severity].tint, head);
-            put_subjects(out, all, i);
+            ni_put(out, f->subject[0] ? ": " : "");
+            ni_put_subjects(out, all, i);
             ni_put(out, "\n");
             ni_put_below(out, f->message);
             ni_put_below(out, kind->hint);

@@ -124,6 +124,15 @@ void ni_put_tinted(struct ni_text *out, bool colour, enum ni_tint tint, const ch
     ni_put(out, tinted ? "\033[0m" : "");
 }
 
+void ni_put_mark(struct ni_text *out, bool colour, enum ni_tint tint, const char *s)
+{
+    const bool tinted = colour && tint != NI_PLAIN;
+
+    ni_put(out, tinted ? colours[tint] : "");
+    ni_put(out, s);
+    ni_put(out, tinted ? "\033[0m" : "");
+}
+
 struct ni_text ni_table_on(const char *head)
 {
     struct ni_text table = ni_long_text();

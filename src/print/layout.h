@@ -26,6 +26,9 @@ void ni_put_item(struct ni_text *out, const char *title, const char *s);
 /* Puts the text in that colour; untrusted, as ni_quote. */
 void ni_put_tinted(struct ni_text *out, bool colour, enum ni_tint tint, const char *s);
 
+/* Puts trusted text in that colour, as it is: it may have UTF-8. */
+void ni_put_mark(struct ni_text *out, bool colour, enum ni_tint tint, const char *s);
+
 /* Begins a table. Its rows are kept in memory until all widths are known. head: "PORT\tADDRESS". */
 struct ni_text ni_table_on(const char *head);
 /* Begin a row; begin the next cell of it. Each returns the table, to put the cell's text into; an

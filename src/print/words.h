@@ -28,6 +28,8 @@ struct ni_view {
     const struct ni_findings *findings;
     const char *root; /* as the user gave it: "/" or a path */
     bool colour;
+    bool utf8; /* marks may be other than ASCII */
+    bool all;  /* --all: also HCAs that are not the pod's */
 };
 
 enum { NI_JSON_SCHEMA = 1 };

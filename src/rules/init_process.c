@@ -20,6 +20,26 @@ bool ni_is_init(const char *name)
     return ni_is_any(name, inits, NI_COUNT(inits));
 }
 
+static bool is_shell(const char *name)
+{
+    static const char *const shells[] = {"sh", "bash", "dash", "ash", "busybox", "ksh", "zsh"};
+
+    return ni_is_any(name, shells, NI_COUNT(shells));
+}
+
+/* A shell that waits for its child leaves SIGTERM without a handler, so that PID 1 does not get it
+   at all. */
+void ni_note_shell(const struct ni_work *w)
+{
+    const struct ni_self *s = &w->inv->self;
+
+    if (s->init_known == NI_KNOWN && is_shell(s->init))
+        ni_report(w->f, NI_F_EXEC_PID1_NO_INIT, "PID 1",
+                  "%s is no init: it passes no SIGTERM on, and the job is killed after the grace "
+                  "period",
+                  s->init);
+}
+
 /* The kernel does not deliver to PID 1 a signal whose disposition is the default one
    (kernel/signal.c sig_task_ignored), and orphans become its children. nccl-init becomes the
    command and changes none of that. */

@@ -149,6 +149,8 @@ grep -o '{"[a-z0-9.-]*", \.' src/doctor/checks.c | cut -d '"' -f 2 >"$tmp/check.
 # shellcheck disable=SC2016 # the backquotes are Markdown's
 sed -n '/^## Checks/,$ s/^| `\([a-z0-9.-]*\)` | .*/\1/p' docs/rules.md >"$tmp/checks.md"
 same "doctor's checks" check.c checks.md
+grep -oE '\{"[a-z0-9]+\.[a-z0-9.]+", "[^"]+", [a-zA-Z]' src/doctor/seen.c | cut -d '"' -f 2 >"$tmp/seen.c"
+same "doctor's checks, and their titles" check.c seen.c
 # shellcheck disable=SC2016
 sed -n '/^## Checks/,$ s/^- `\([a-z0-9.-]*\)`: `.*/\1/p' docs/rules.md >"$tmp/checks.md"
 same "the findings of doctor's checks" check.c checks.md
@@ -157,6 +159,12 @@ awk '/^## `/ { id = substr($2, 2, length($2) - 2) }
      /^Severity: / { print id, $2 }' docs/findings.md | sort >"$tmp/findings.md"
 sort "$tmp/severities" >"$tmp/findings.h"
 same "severities" findings.h findings.md
+
+# one rule for the severity: the cost, which each section names behind it, has one severity in the table
+sed -n '/^## Severity$/,/^## `/ s/^| \([a-zA-Z ]*\) | \(error\|warning\|info\) | .*/\2 (\1)/p' docs/findings.md |
+	sort -u >"$tmp/costs"
+sed -n 's/^Severity: //p' docs/findings.md | sort -u >"$tmp/costs.md"
+same "costs of the findings" costs costs.md
 
 # ---- preflight.md lists the findings of a job with their severities, and the settings that are compared
 

@@ -34,7 +34,7 @@ if is_sanitized; then
 fi
 [ "${1:-}" != all ] || step=1
 timeout 5 "$bin" plan >as-it-was
-matches "the node by itself" "*NCCL_IB_HCA==mlx5_6:1*Left unset*NCCL_NET_GDR_LEVEL*" "$(cat as-it-was)"
+matches "the node by itself" "*NCCL_IB_HCA *=mlx5_6:1*Left unset*NCCL_NET_GDR_LEVEL*" "$(cat as-it-was)"
 
 # ended STATUS WHAT: as it should have; what it said is in said. WHAT begins with the verb. 125 is only for an environment
 # that cannot be read, without which the plan would be that of another pod, 1 for what cannot be recorded.

@@ -37,7 +37,7 @@ same "full disk" 1 "$status"
 out=$("$bin" doctor --probe 2>err) && status=0 || status=$?
 matches "doctor --probe: the self-test's line and findings" "*self-test: 0 of 0 ports passed*verbs.none*" "$out"
 "$bin" doctor --probe --strict >/dev/null 2>&1
-same "doctor --probe: they count" "1 1" "$? $("$bin" doctor --probe --brief 2>/dev/null | grep -c 'verbs.none self-test')"
+same "doctor --probe: they count" "1 1" "$? $("$bin" doctor --probe --brief 2>/dev/null | grep -c 'verbs.none: self-test')"
 matches "doctor --probe: JSON" '*"selftest": {*"passed": 0,*' "$("$bin" doctor --probe --json 2>/dev/null)"
 same "without --probe there is none" 0 "$("$bin" doctor --json 2>/dev/null | grep -c '"selftest"')"
 usage "a recorded node: --probe" "*doctor --probe*this machine*" doctor --probe --root="$(nodes)/h100-12dev.tree"

@@ -70,6 +70,47 @@ static void test_overflow(void **state)
     assert_int_equal(f.dropped, 9);
 }
 
+/* Of two findings about one fact the stronger stays, of two facts both. */
+static void test_weaker(void **state)
+{
+    (void)state;
+    ni_report(&f, NI_F_HCA_PORT_SLOW, "mlx5_1/1", "100 Gb/s");
+    ni_report(&f, NI_F_HCA_PORT_SLOW, "mlx5_9/1", "25 Gb/s");
+    ni_report(&f, NI_F_RAIL_SLOW, "mlx5_1/1", "100 Gb/s");
+    ni_report(&f, NI_F_GDR_PEERMEM_HIDDEN, "nvidia_peermem", "not listed");
+    ni_report(&f, NI_F_FACT_UNREADABLE, "sys/class/infiniband/mlx5_7/ports/1/state", "ENOENT");
+    ni_report(&f, NI_F_FACT_UNREADABLE, "sys/class/infiniband/mlx5_70", "ENOENT");
+    ni_report(&f, NI_F_FACT_UNREADABLE, "proc/mlx5_7", "ENOENT");
+    ni_findings_drop_weaker(&f);
+    assert_int_equal(f.n, 6);
+    assert_string_equal(f.at[0].subject, "mlx5_9/1");
+    ni_report(&f, NI_F_RDMA_NETNS_EXCLUSIVE, "mlx5_7", "exclusive");
+    ni_report(&f, NI_F_GDR_DRIVER_ORDER, "modules", "order");
+    ni_findings_drop_weaker(&f);
+    assert_int_equal(f.n, 6);
+    assert_false(ni_findings_has(&f, NI_F_GDR_PEERMEM_HIDDEN));
+    assert_string_equal(f.at[2].subject, "sys/class/infiniband/mlx5_70");
+    assert_string_equal(f.at[3].subject, "proc/mlx5_7");
+}
+
+/* A weaker finding that is left out takes no error away: each kind against each other. */
+static void test_weaker_severity(void **state)
+{
+    (void)state;
+    for (int a = 0; a < NI_F_COUNT; a++) {
+        for (int b = 0; b < NI_F_COUNT; b++) {
+            reset(NULL);
+            ni_report(&f, (enum ni_finding_id)a, "x", "m");
+            ni_report(&f, (enum ni_finding_id)b, "x", "m");
+            const enum ni_severity was = ni_finding_kind((enum ni_finding_id)a)->severity;
+            const enum ni_severity too = ni_finding_kind((enum ni_finding_id)b)->severity;
+            ni_findings_drop_weaker(&f);
+            assert_true(f.n > 0);
+            assert_true(ni_findings_count(&f, was > too ? was : too) > 0);
+        }
+    }
+}
+
 static bool printable(const char *s)
 {
     for (; *s; s++) {
@@ -149,6 +190,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_kept_in_order_and_once, reset),
         cmocka_unit_test_setup(test_overflow, reset),
+        cmocka_unit_test_setup(test_weaker, reset),
+        cmocka_unit_test_setup(test_weaker_severity, reset),
         cmocka_unit_test_setup(test_printable_and_bounded, reset),
         cmocka_unit_test_setup(test_sorted, reset),
         cmocka_unit_test(test_catalogue),

@@ -26,10 +26,11 @@
 #include "print/words.h"
 
 static struct ni_diagnosis diagnosis;
+static struct ni_who who;
 
 static void put_doctor(struct ni_text *out, const struct ni_view *view)
 {
-    ni_put_doctor(out, view, &diagnosis, NULL);
+    ni_put_doctor(out, view, &who, &diagnosis, NULL);
 }
 
 static void put_doctor_json(struct ni_text *out, const struct ni_view *view)
@@ -43,6 +44,7 @@ static int setup(void **state)
     struct ni_self *self = &node.inv.self;
     struct ni_drivers *d = &node.inv.drivers;
     build_node();
+    who = (struct ni_who){.node = "gpu-7", .host = "trainer-0", .time = "2026-11-23 08:30Z"};
     diagnosis = (struct ni_diagnosis){.at = {{"hca.node", NI_CHECK_OK},
                                              {"hca.port", NI_CHECK_FOUND},
                                              {"rdma.cgroup", NI_CHECK_UNKNOWN},
@@ -65,11 +67,59 @@ static void test_dropped_and_colour(void **state)
     node.findings.dropped = 7;
     node.view.colour = true;
     const char *out = written(put_doctor);
-    assert_non_null(strstr(out, "\n7 more findings are not shown\n"));
+    assert_non_null(strstr(out, "\n  7 more findings are not shown\n"));
     assert_non_null(strstr(out, "\033["));
     node.view.root = "a\033[31mb";
     node.view.colour = false;
     assert_null(strchr(written(put_doctor), '\033'));
+}
+
+static void put_brief(struct ni_text *out, const struct ni_view *view)
+{
+    ni_put_doctor_brief(out, view, &who);
+}
+
+/* Who, the verdict, the worst first with its advice, what is good with the value seen, and what
+   cannot be seen. */
+static void test_layout(void **state)
+{
+    (void)state;
+    node.view.root = "/";
+    const char *out = written(put_doctor);
+    assert_true(ni_has_prefix(out, "nccl-init "));
+    assert_non_null(strstr(out, "  node gpu-7  pod trainer-0  2026-11-23 08:30Z\n"
+                                "NOT READY: 1 error, 1 warning, 1 note (3 HCAs, "));
+    const char *error = strstr(out, "\n  error /dev/shm       ");
+    const char *warning = strstr(out, "\n  warn  links          ");
+    assert_non_null(error);
+    assert_non_null(
+        strstr(error, "  shm.default  /dev/shm\n      Why: 64 MiB\n      Fix (user): "));
+    assert_non_null(strstr(error, "\n      More: nccl-init explain shm.default\n"));
+    assert_true(warning > error);
+    assert_non_null(strstr(warning, "\n      Fix (cluster admin): "));
+    assert_non_null(strstr(warning, "\n  ok    device nodes   "));
+    assert_non_null(strstr(warning, "\n  -     not visible from inside the pod: RDMA cgroup\n"));
+    for (const char *c = out; *c; c++)
+        assert_true(*c == '\n' || (*c >= ' ' && *c <= '~'));
+    node.view.utf8 = true;
+    assert_non_null(strstr(written(put_doctor), "\n  \xe2\x9c\x97 /dev/shm"));
+    assert_non_null(strstr(written(put_doctor), "\n  \xe2\x9c\x93 device nodes"));
+    who.node = NULL;
+    assert_non_null(strstr(written(put_doctor), "  host trainer-0  2026"));
+}
+
+/* Findings that say the same are one block, one line of --brief, and one of the count. */
+static void test_counts(void **state)
+{
+    (void)state;
+    ni_report(&node.findings, NI_F_SHM_DEFAULT, "/dev/shm2", "64 MiB");
+    const char *out = written(put_brief);
+    assert_true(ni_has_prefix(out, "NOT READY: 1 error, 1 warning, 1 note\n"
+                                   "error: shm.default: /dev/shm, /dev/shm2: 64 MiB\n"
+                                   "warning: hca.port.down: mlx5_8/1: port"));
+    who.ready = true;
+    node.findings.n = 0;
+    assert_string_equal(written(put_brief), "READY: no findings\n");
 }
 
 static json_t *parse(void)
@@ -95,7 +145,7 @@ static int64_t int_at(json_t *j, const char *key)
 
 static void test_json_findings(void **state)
 {
-    static const char *const ids[] = {"gdr.dmabuf.off", "hca.port.down", "alloc.not-rdma"};
+    static const char *const ids[] = {"shm.default", "hca.port.down", "alloc.not-rdma"};
     json_t *j = parse(), *findings = json_object_get(j, "findings");
     json_t *checks = json_object_get(j, "checks");
     (void)state;
@@ -138,6 +188,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_dropped_and_colour, setup),
+        cmocka_unit_test_setup(test_layout, setup),
+        cmocka_unit_test_setup(test_counts, setup),
         cmocka_unit_test_setup(test_json_findings, setup),
         cmocka_unit_test_setup(test_json_facts, setup),
     };

@@ -197,8 +197,7 @@ static void build_node(void)
     node.plan.memlock = (struct ni_limit){.soft = NI_UNLIMITED, .hard = NI_UNLIMITED};
     ni_report(&node.findings, NI_F_HCA_PORT_DOWN, "mlx5_8/1", "port is DOWN, not ACTIVE; left out");
     ni_report(&node.findings, NI_F_ALLOC_NOT_RDMA, "0000:65:00.0", "has no RDMA device");
-    ni_report(&node.findings, NI_F_GDR_DMABUF_OFF, "NCCL_DMABUF_ENABLE",
-              "0, and no nvidia-peermem");
+    ni_report(&node.findings, NI_F_SHM_DEFAULT, "/dev/shm", "64 MiB");
     node.view = (struct ni_view){
         .inv = &node.inv, .plan = &node.plan, .findings = &node.findings, .root = "h100.tree"};
 }

@@ -31,7 +31,10 @@ static int setup(void **state)
 static void test_plan_no_port(void **state)
 {
     (void)state;
+    assert_null(strstr(written(ni_put_plan), "rxe0"));
+    node.view.all = true;
     const char *text = written(ni_put_plan);
+    assert_non_null(strstr(text, "\n  The last 3 are not the pod's: not used\n"));
     assert_non_null(strstr(text,
                            "\n  rxe0       -             -             -       -     -     -   "
                            "    -            -\n"));
@@ -53,9 +56,9 @@ static void test_plan_colour(void **state)
     assert_non_null(strstr(text, "\n\033[31mThe command would not be started: no RDMA\033[0m\n"));
     assert_non_null(strstr(text, "\n  \033[32mmlx5_6/1   0000:03:00.2"));
     assert_non_null(strstr(text, "\n  \033[2mmlx5_8/1   0000:c4:00.2"));
-    assert_non_null(strstr(text, "\n  \033[32mNCCL_IB_DISABLE=0\033[0m\n"));
-    assert_non_null(strstr(text, "\n  \033[33mNCCL_SOCKET_IFNAME=eth0\033[0m\n"));
-    assert_non_null(strstr(text, "\n  \033[31merror: gdr.dmabuf.off\033[0m: NCCL_DMABUF"));
+    assert_non_null(strstr(text, "\n  \033[32mNCCL_IB_DISABLE     0\033[0m\n"));
+    assert_non_null(strstr(text, "\n  \033[33mNCCL_SOCKET_IFNAME  eth0\033[0m\n"));
+    assert_non_null(strstr(text, "\n  \033[31merror: shm.default\033[0m: /dev/shm"));
     assert_non_null(strstr(text, "\n  \033[33mwarning: hca.port.down\033[0m: mlx5_8/1"));
 }
 
@@ -69,9 +72,9 @@ static void test_plan_of_nothing(void **state)
     node.inv.self.memlock_soft.known = NI_ABSENT;
     assert_string_equal(written(ni_put_plan),
                         "Plan: nothing is decided (mode off); this pod was given no HCA\n"
-                        "\nNo HCA was found.\n"
+                        "\nNo findings. `nccl-init doctor` checks the node.\n"
                         "\nLocked memory: soft limit absent; hard limit -\n"
-                        "\nNo findings. `nccl-init doctor` checks the node.\n");
+                        "\nNo HCA was found.\n");
 }
 
 /* Whoever chooses a value or a name must not reach the terminal of who looks at the plan. */
@@ -85,7 +88,7 @@ static void test_plan_hostile(void **state)
     const char *text = written(ni_put_plan);
     assert_null(strchr(text, '\033'));
     assert_non_null(strstr(text, "; root dir\\x0a\\x1b[31m\n"));
-    assert_non_null(strstr(text, "\n  NCCL_SOCKET_IFNAME=a\\x0a\\x1b[2J\\x9b\\xff\n"));
+    assert_non_null(strstr(text, "\n  NCCL_SOCKET_IFNAME  a\\x0a\\x1b[2J\\x9b\\xff\n"));
     assert_non_null(strstr(text, "  n\\x09t\\x80 "));
     text = written(ni_put_plan_json);
     for (const char *c = text; *c; c++)
@@ -102,9 +105,9 @@ static void test_plan_long_value(void **state)
     memset(value, '\001', sizeof(value) - 1);
     value[sizeof(value) - 1] = '\0';
     ni_copy(node.plan.setting[3].value, NI_VALUE, value);
-    const char *at = strstr(written(ni_put_plan), "  NCCL_SOCKET_IFNAME=\\x01");
+    const char *at = strstr(written(ni_put_plan), "  NCCL_SOCKET_IFNAME  \\x01");
     assert_non_null(at);
-    at += strlen("  NCCL_SOCKET_IFNAME=");
+    at += strlen("  NCCL_SOCKET_IFNAME  ");
     assert_int_equal(strcspn(at, "\n"), 4 * (sizeof(value) - 1));
     memset(value, '\xff', sizeof(value) - 1);
     ni_copy(node.plan.setting[3].value, NI_VALUE, value);
@@ -123,8 +126,7 @@ static void test_plan_full(void **state)
     }
     node.findings.dropped = 7;
     const char *text = written(ni_put_plan);
-    assert_non_null(strstr(text, "\n  and 61 others that are not the pod's: see --json\n"));
-    assert_non_null(strstr(text, "\n  61 others  not used  -          not the pod's\n"));
+    assert_non_null(strstr(text, "\n  61 others are not the pod's, not used: --all shows them\n"));
     assert_non_null(strstr(text, "\n7 more findings are not shown\n"));
     assert_non_null(strstr(text, "\n  mlx5_8/1   left out  hca.ports  port is DOWN\n"));
 }

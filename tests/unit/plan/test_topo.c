@@ -22,6 +22,7 @@
 #include "nccl_init/text.h"
 #include "plan/report_json.h"
 #include "plan/topo.h"
+#include "plan/topo_svg.h"
 #include "print/words.h"
 
 /* path: "0000:00:01.1 0000:03:00.2", from the host bridge of that bus down. */
@@ -79,10 +80,18 @@ static int setup(void **state)
     place(&node.inv.gpu[1].pci, 0xa0, 1, "0000:a0:03.1 0000:a6:00.0");
     gpu("0000:c6:00.0", -1, NULL, NI_DIST_UNKNOWN);
     node.inv.gpu[2].pci = (struct ni_pci){.known = NI_DENIED};
+    node.plan.chosen[0] = 0;
+    node.plan.chosen[1] = 1;
+    node.plan.n_chosen = 2;
+    node.plan.gpu_ports[0] = 1;
+    node.plan.gpu_ports[1] = 2;
     distances(0, near_0);
     distances(1, near_1);
-    node.view = (struct ni_view){
-        .inv = &node.inv, .plan = &node.plan, .findings = &node.findings, .root = "two.tree"};
+    node.view = (struct ni_view){.inv = &node.inv,
+                                 .plan = &node.plan,
+                                 .findings = &node.findings,
+                                 .root = "two.tree",
+                                 .all = true};
     return 0;
 }
 
@@ -130,7 +139,7 @@ static void test_without(void **state)
     (void)state;
     node.inv.n_gpu = 0;
     const char *text = written(ni_put_topo);
-    assert_string_equal(strstr(text, "  rxe0"), "  rxe0       -             -     -       no\n");
+    assert_non_null(strstr(text, "\n  rxe0       -             -     -       no\n"));
     setup(NULL);
     node.inv.n_hca = 0;
     assert_null(strstr(written(ni_put_topo), "HCAs\n"));
@@ -154,13 +163,57 @@ static void test_of_host(void **state)
     assert_null(strstr(text, "others"));
 }
 
-/* Many beside the pod's are left out. */
-static void test_many(void **state)
+/* Without --all those that are not the pod's are left out. */
+static void test_not_all(void **state)
 {
     (void)state;
+    node.view.all = false;
     others(7, "mlx5_20");
     assert_null(strstr(written(ni_put_topo), "mlx5_20"));
     assert_null(strstr(written(ni_put_topo_dot), "mlx5_20"));
+}
+
+/* GPU to GPU, in the words of the other table. */
+static void test_gpus(void **state)
+{
+    (void)state;
+    const char *text = written(ni_put_topo);
+    assert_non_null(strstr(text, "\n  GPU   GPU0  GPU1  GPU2\n"
+                                 "  GPU0  X     SYS   -\n"
+                                 "  GPU1  SYS   X     -\n"
+                                 "  GPU2  -     -     X\n"));
+    assert_null(strstr(text, "NODE "));
+}
+
+static unsigned count(const char *text, const char *part)
+{
+    unsigned n = 0;
+    for (const char *p = strstr(text, part); p; p = strstr(p + 1, part))
+        n++;
+    return n;
+}
+
+/* The picture ties each GPU to the ports that the table names; to none where distances mean nothing. */
+static void test_svg(void **state)
+{
+    (void)state;
+    ni_copy(node.inv.hca[0].name, sizeof(node.inv.hca[0].name), "a<b&c\"d");
+    const char *text = written(ni_put_topo_svg);
+    assert_true(ni_has_prefix(text, "<svg xmlns="));
+    assert_string_equal(text + strlen(text) - 7, "</svg>\n");
+    assert_non_null(strstr(text, ">a&#60;b&#38;c&#34;d port 1: "));
+    assert_non_null(strstr(text, ">recording two.tree</text>"));
+    assert_int_equal(count(text, "<path "), 2);
+    assert_int_equal(count(text, "  chosen</text>"), 2);
+    assert_int_equal(count(text, "  left out</text>"), 1);
+    assert_int_equal(count(text, "not the pod&#39;s</text>"), 2);
+    assert_int_equal(count(text, ">NUMA 0</text>"), 1);
+    place(&node.inv.gpu[0].pci, 0x00, 0, "0000:00:06.0");
+    text = written(ni_put_topo_svg);
+    assert_int_equal(count(text, "<path "), 0);
+    assert_non_null(strstr(text, "The PCI tree is flattened"));
+    node.inv.n_gpu = node.inv.n_hca = 0;
+    assert_non_null(strstr(written(ni_put_topo_svg), "There is no GPU and no HCA."));
 }
 
 /* ---- JSON ---- */
@@ -318,7 +371,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_colour, setup),  cmocka_unit_test_setup(test_ports, setup),
         cmocka_unit_test_setup(test_without, setup), cmocka_unit_test_setup(test_of_host, setup),
-        cmocka_unit_test_setup(test_many, setup),    cmocka_unit_test_setup(test_json, setup),
+        cmocka_unit_test_setup(test_not_all, setup), cmocka_unit_test_setup(test_gpus, setup),
+        cmocka_unit_test_setup(test_svg, setup),     cmocka_unit_test_setup(test_json, setup),
         cmocka_unit_test_setup(test_dot, setup),     cmocka_unit_test_setup(test_hostile, setup),
         cmocka_unit_test_setup(test_full, setup),
     };

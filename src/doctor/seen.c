@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each check of doctor saw: its title and the value, for people. The values are those of the
+   inventory that checks.c judges. */
+#include "doctor/seen.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "nccl_init/base.h"
+#include "nccl_init/findings.h"
+#include "nccl_init/gpu.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/known.h"
+#include "nccl_init/net.h"
+#include "nccl_init/number.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/process.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+#include "print/words.h"
+#include "rules/hca_node.h"
+
+/* ---- numbers of several things: "9000", or "1500 to 9000" ---- */
+
+struct range {
+    int64_t least, most;
+    unsigned n;
+};
+
+static void take(struct range *range, struct ni_num num)
+{
+    if (num.known != NI_KNOWN)
+        return;
+    if (range->n == 0 || num.v < range->least)
+        range->least = num.v;
+    if (range->n == 0 || num.v > range->most)
+        range->most = num.v;
+    range->n++;
+}
+
+static void put_range(struct ni_text *t, const struct range *range, double unit, const char *name)
+{
+    if (range->n == 0)
+        return;
+    if (range->least != range->most)
+        ni_putf(t, "%g%s to ", (double)range->least / unit, name);
+    ni_putf(t, "%g%s", (double)range->most / unit, name);
+}
+
+/* ---- the HCAs and ports of the pod ---- */
+
+static void put_netns(struct ni_text *t, const struct ni_view *view)
+{
+    static const char *const words[] = {
+        [NI_NETNS_UNKNOWN] = "", [NI_NETNS_SHARED] = "shared", [NI_NETNS_EXCLUSIVE] = "exclusive"};
+
+    ni_put(t, words[view->inv->netns_mode]);
+}
+
+static void put_nodes(struct ni_text *t, const struct ni_view *view)
+{
+    const unsigned n = ni_allocated_hcas(view->inv);
+    unsigned open = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        open += !ni_lacks_node(&view->inv->hca[i].uverbs);
+    ni_putf(t, "%u of %u open", open, n);
+}
+
+static void put_links(struct ni_text *t, const struct ni_view *view)
+{
+    const struct ni_inventory *inv = view->inv;
+    struct range rates = {.n = 0};
+    unsigned n = 0, active = 0;
+
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        const struct ni_port *port = &inv->port[i];
+
+        if (!ni_is_allocated(&inv->hca[port->hca]))
+            continue;
+        n++;
+        active += ni_is_active(port);
+        if (ni_is_active(port))
+            take(&rates, port->mbps);
+    }
+    ni_putf(t, "%u of %u ACTIVE", active, n);
+    ni_put(t, rates.n > 0 ? ", " : "");
+    put_range(t, &rates, 1000, "G");
+}
+
+static void put_rates(struct ni_text *t, const struct ni_view *view)
+{
+    struct range rates = {.n = 0};
+
+    for (unsigned i = 0; i < view->plan->n_chosen; i++)
+        take(&rates, view->inv->port[view->plan->chosen[i]].mbps);
+    ni_putf(t, "%u rail%s, ", view->plan->n_chosen, ni_plural(view->plan->n_chosen));
+    put_range(t, &rates, 1000, "G");
+}
+
+static void put_mtu(struct ni_text *t, const struct ni_view *view)
+{
+    struct range mtus = {.n = 0};
+
+    for (unsigned i = 0; i < view->plan->n_chosen; i++) {
+        const struct ni_port *port = &view->inv->port[view->plan->chosen[i]];
+        const int netdev = view->inv->hca[port->hca].netdev;
+
+        if (netdev >= 0 && port->link == NI_LINK_ROCE)
+            take(&mtus, view->inv->netdev[netdev].mtu);
+    }
+    put_range(t, &mtus, 1, "");
+}
+
+static void put_cgroup(struct ni_text *t, const struct ni_view *view)
+{
+    struct range objects = {.n = 0};
+
+    for (unsigned i = 0; i < ni_allocated_hcas(view->inv); i++)
+        take(&objects, view->inv->hca[i].objects);
+    if (objects.n > 0 && objects.least == NI_UNLIMITED)
+        ni_put(t, "no limit");
+    else if (objects.n > 0)
+        ni_putf(t, "%" PRId64 " objects", objects.least);
+}
+
+static void put_traffic_class(struct ni_text *t, const struct ni_view *view)
+{
+    for (unsigned i = 0; i < view->inv->n_port; i++) {
+        const struct ni_num class = view->inv->port[i].traffic_class;
+
+        if (class.known != NI_KNOWN || !ni_is_allocated(&view->inv->hca[view->inv->port[i].hca]))
+            continue;
+        if (class.v >= 0)
+            ni_putf(t, "%" PRId64 " for all", class.v);
+        else
+            ni_put(t, "the program's own");
+        return;
+    }
+}
+
+/* ---- ways between devices ---- */
+
+static void put_pcie(struct ni_text *t, const struct ni_view *view)
+{
+    const struct ni_inventory *inv = view->inv;
+    struct range lanes = {.n = 0};
+
+    for (unsigned i = 0; i < ni_allocated_hcas(inv); i++)
+        take(&lanes, inv->hca[i].link.now[NI_PCIE_WIDTH]);
+    for (unsigned i = 0; i < inv->n_gpu; i++)
+        take(&lanes, inv->gpu[i].link.now[NI_PCIE_WIDTH]);
+    put_range(t, &lanes, 1, lanes.most == 1 ? " lane" : " lanes");
+}
+
+static void put_iommu(struct ni_text *t, const struct ni_view *view)
+{
+    const char *type = NULL;
+
+    for (unsigned i = 0; i < ni_allocated_hcas(view->inv); i++) {
+        const struct ni_hca *hca = &view->inv->hca[i];
+        const char *own = hca->iommu.type;
+
+        if (!hca->has_bdf || (hca->iommu.known != NI_KNOWN && hca->iommu.known != NI_ABSENT))
+            continue;
+        if (hca->iommu.known == NI_ABSENT)
+            own = "none";
+        if (!type || ni_has_prefix(own, "DMA"))
+            type = own;
+    }
+    if (type && ni_has_prefix(type, "DMA"))
+        ni_put(t, "translates: ");
+    ni_quote(t, type ? type : "");
+}
+
+static void put_place(struct ni_text *t, const struct ni_view *view)
+{
+    enum ni_distance farthest = NI_DIST_UNKNOWN;
+
+    for (unsigned i = 0; i < view->inv->n_gpu; i++) {
+        const struct ni_near *near = &view->plan->nearest_hca[i];
+
+        if (near->index >= 0 && near->distance > farthest)
+            farthest = near->distance;
+    }
+    if (farthest != NI_DIST_UNKNOWN)
+        ni_putf(t, "%s at most", ni_distance_text(farthest));
+}
+
+/* ---- drivers of the GPUs ---- */
+
+static void put_gpu_nodes(struct ni_text *t, const struct ni_view *view)
+{
+    const struct ni_drivers *d = &view->inv->drivers;
+    unsigned n = d->nvidiactl == NI_KNOWN;
+
+    n += d->uvm == NI_KNOWN;
+    ni_putf(t, "%u of 2", n);
+}
+
+static void put_gdr(struct ni_text *t, const struct ni_view *view)
+{
+    const struct ni_inventory *inv = view->inv;
+    const bool dmabuf = ni_has_dmabuf(inv), peermem = inv->gdr.peermem == NI_KNOWN;
+
+    ni_put(t, peermem ? "peer memory module" : "");
+    ni_put(t, peermem && dmabuf ? ", " : "");
+    ni_put(t, dmabuf ? "DMA-BUF" : "");
+    ni_put(t, peermem || dmabuf ? "" : "no way found");
+}
+
+static void put_imex(struct ni_text *t, const struct ni_view *view)
+{
+    ni_put(t, view->inv->drivers.imex == NI_KNOWN ? "there" : "missing");
+}
+
+static void put_ibgda(struct ni_text *t, const struct ni_view *view)
+{
+    const struct ni_drivers *d = &view->inv->drivers;
+
+    if (d->peer_mapping == NI_KNOWN)
+        ni_put(t, "PeerMappingOverride=1");
+    else
+        ni_put(t, d->gdrdrv == NI_KNOWN ? "GDRCopy" : "missing");
+}
+
+/* ---- the container ---- */
+
+static void put_memlock(struct ni_text *t, const struct ni_view *view)
+{
+    const struct ni_num soft = view->inv->self.memlock_soft;
+    const struct ni_limit *to = &view->plan->memlock;
+
+    if (soft.known != NI_KNOWN)
+        return;
+    ni_put_bytes(t, soft.v);
+    if (to->soft > soft.v) {
+        ni_put(t, ", raised to ");
+        ni_put_bytes(t, to->soft);
+    }
+}
+
+static void put_shm(struct ni_text *t, const struct ni_view *view)
+{
+    if (view->inv->self.shm.known == NI_KNOWN)
+        ni_put_bytes(t, view->inv->self.shm.v);
+}
+
+static void put_host_name(struct ni_text *t, const struct ni_view *view)
+{
+    const struct ni_self *s = &view->inv->self;
+
+    if (s->host_known == NI_KNOWN)
+        ni_quote(t, s->host_ip);
+    else
+        ni_put(t, s->host_known == NI_ABSENT ? "not in /etc/hosts" : "");
+}
+
+static void put_pid1(struct ni_text *t, const struct ni_view *view)
+{
+    const struct ni_self *s = &view->inv->self;
+
+    if (s->pid.known == NI_KNOWN && s->pid.v == 1)
+        ni_put(t, "the command itself");
+    else
+        ni_quote(t, s->init);
+}
+
+/* ---- the table ---- */
+
+static const struct {
+    const char *id, *title;
+    void (*put)(struct ni_text *t, const struct ni_view *view);
+} rows[] = {
+    {"rdma.netns", "RDMA netns", put_netns},  {"hca.node", "device nodes", put_nodes},
+    {"hca.port", "links", put_links},         {"rdma.cgroup", "RDMA cgroup", put_cgroup},
+    {"rail.rate", "speed", put_rates},        {"rail.mtu", "MTU", put_mtu},
+    {"hca.counters", "error counters", NULL}, {"hca.qos", "traffic class", put_traffic_class},
+    {"pci.link", "PCIe links", put_pcie},     {"iommu.type", "IOMMU", put_iommu},
+    {"gpu.node", "GPU nodes", put_gpu_nodes}, {"gpu.place", "GPU to HCA", put_place},
+    {"gdr.driver", "GPUDirect", put_gdr},     {"gpu.imex", "IMEX channel", put_imex},
+    {"nvshmem.ibgda", "IBGDA", put_ibgda},    {"memlock.limit", "memlock", put_memlock},
+    {"shm.size", "/dev/shm", put_shm},        {"host.name", "host name", put_host_name},
+    {"pid1.init", "PID 1", put_pid1},
+};
+
+const char *ni_check_title(const char *id)
+{
+    for (unsigned i = 0; i < NI_COUNT(rows); i++) {
+        if (strcmp(rows[i].id, id) == 0)
+            return rows[i].title;
+    }
+    return id;
+}
+
+void ni_put_seen(struct ni_text *t, const char *id, const struct ni_view *view)
+{
+    for (unsigned i = 0; i < NI_COUNT(rows); i++) {
+        if (strcmp(rows[i].id, id) == 0 && rows[i].put)
+            rows[i].put(t, view);
+    }
+}
+
+const char *ni_check_of_finding(enum ni_finding_id id)
+{
+    static const struct {
+        enum ni_finding_id finding;
+        const char *check;
+    } of[] = {
+        {NI_F_RDMA_NETNS_EXCLUSIVE, "rdma.netns"},
+        {NI_F_HCA_NODE_MISSING, "hca.node"},
+        {NI_F_HCA_NODE_LOST, "hca.node"},
+        {NI_F_ALLOC_NO_UVERBS, "hca.node"},
+        {NI_F_HCA_PORT_DOWN, "hca.port"},
+        {NI_F_RDMA_CGROUP_LOW, "rdma.cgroup"},
+        {NI_F_RAIL_RATE_DIFFERS, "rail.rate"},
+        {NI_F_RAIL_SLOW, "rail.rate"},
+        {NI_F_HCA_PORT_SLOW, "rail.rate"},
+        {NI_F_RAIL_MTU_DIFFERS, "rail.mtu"},
+        {NI_F_HCA_ERRORS_LINK, "hca.counters"},
+        {NI_F_HCA_ERRORS_TRANSPORT, "hca.counters"},
+        {NI_F_HCA_TRAFFIC_CLASS, "hca.qos"},
+        {NI_F_PCI_LINK_SLOW, "pci.link"},
+        {NI_F_IOMMU_TRANSLATED, "iommu.type"},
+        {NI_F_IOMMU_SLOW, "iommu.type"},
+        {NI_F_GPU_NODE_MISSING, "gpu.node"},
+        {NI_F_GPU_HCA_FAR, "gpu.place"},
+        {NI_F_RAIL_MISSING, "gpu.place"},
+        {NI_F_GDR_DRIVER_ORDER, "gdr.driver"},
+        {NI_F_GDR_PEERMEM_HIDDEN, "gdr.driver"},
+        {NI_F_GDR_UNAVAILABLE, "gdr.driver"},
+        {NI_F_IMEX_CHANNEL_MISSING, "gpu.imex"},
+        {NI_F_NVSHMEM_IBGDA, "nvshmem.ibgda"},
+        {NI_F_MEMLOCK_LOW, "memlock.limit"},
+        {NI_F_MEMLOCK_TOO_LOW, "memlock.limit"},
+        {NI_F_SHM_DEFAULT, "shm.size"},
+        {NI_F_SHM_SMALL, "shm.size"},
+        {NI_F_HOST_NAME_LOOPBACK, "host.name"},
+        {NI_F_EXEC_PID1_NO_INIT, "pid1.init"},
+    };
+
+    for (unsigned i = 0; i < NI_COUNT(of); i++) {
+        if (of[i].finding == id)
+            return of[i].check;
+    }
+    return NULL;
+}
+
+const char *ni_finding_title(enum ni_finding_id id)
+{
+    static const char *const titles[][2] = {
+        {"alloc.", "allocation"},  {"caps.", "capabilities"}, {"conf.", "nccl.conf"},
+        {"fact.", "facts"},        {"gdr.", "GPUDirect"},     {"gid.", "GIDs"},
+        {"hca.", "HCAs"},          {"net.", "network"},       {"nics.", "NICs"},
+        {"option.", "options"},    {"require.", "demands"},   {"socket.", "interfaces"},
+        {"user.", "your setting"}, {"verbs.", "self-test"},
+    };
+
+    for (unsigned i = 0; i < NI_COUNT(titles); i++) {
+        if (ni_has_prefix(ni_finding_kind(id)->id, titles[i][0]))
+            return titles[i][1];
+    }
+    return "node";
+}

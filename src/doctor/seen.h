@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each check of doctor saw: its title and the value, for people. */
+#ifndef NCCL_INIT_DOCTOR_SEEN_H
+#define NCCL_INIT_DOCTOR_SEEN_H
+
+#include "nccl_init/findings.h"
+#include "nccl_init/text.h"
+#include "print/words.h"
+
+/* Returns the title of the check, "device nodes"; its id if there is none. */
+const char *ni_check_title(const char *id);
+/* Puts the value that the check saw, "4 of 4 open"; nothing if there is none. */
+void ni_put_seen(struct ni_text *t, const char *id, const struct ni_view *view);
+/* Returns the id of the check whose fact the finding is about; NULL: a rule or a prober found it. */
+const char *ni_check_of_finding(enum ni_finding_id id);
+/* Returns the title of a finding that is no check's: of its subject, by the first word of its id. */
+const char *ni_finding_title(enum ni_finding_id id);
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The report of topo, as a picture: a row for each GPU and HCA, in the order of the PCI tree. What
+   they share of it stands left of them: NUMA node, host bridge, switches. Lines on the right lead
+   from each GPU to the ports that it is to use. */
+#include "plan/topo_svg.h"
+
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "nccl_init/gpu.h"
+#include "nccl_init/inventory.h"
+#include "nccl_init/known.h"
+#include "nccl_init/pci.h"
+#include "nccl_init/plan.h"
+#include "nccl_init/rdma.h"
+#include "nccl_init/text.h"
+#include "plan/report.h"
+#include "plan/topo.h"
+#include "print/devices.h"
+#include "print/svg.h"
+#include "print/words.h"
+
+enum {
+    LEFT = 24,
+    TOP = 96,
+    ROW = 26,
+    HIGH = 22, /* of a row's box */
+    NUMA_WIDE = 74,
+    BRIDGE_WIDE = 84,
+    STEP = 18, /* of one function on the way down */
+    BOX_WIDE = 470,
+    TIES_WIDE = 230,
+    MAX_ROWS = NI_MAX_GPU + NI_MAX_HCA
+};
+
+struct row {
+    const struct ni_pci *pci;
+    int gpu, hca; /* one of them is -1 */
+};
+
+struct picture {
+    struct row row[MAX_ROWS];
+    unsigned n, deepest;
+    unsigned box; /* where the boxes begin */
+};
+
+/* ---- rows, in the order of the tree ---- */
+
+static int64_t numa_of(const struct ni_pci *pci)
+{
+    return pci->numa.known == NI_KNOWN ? pci->numa.v : -1;
+}
+
+static unsigned depth_of(const struct ni_pci *pci)
+{
+    return pci->known == NI_KNOWN ? pci->depth : 0;
+}
+
+/* Below, at or above 0. What has no place comes last. */
+static int order(const struct ni_pci *a, const struct ni_pci *b)
+{
+    const unsigned da = depth_of(a), db = depth_of(b);
+
+    if ((da == 0) != (db == 0))
+        return da == 0 ? 1 : -1;
+    if (numa_of(a) != numa_of(b))
+        return numa_of(a) < numa_of(b) ? -1 : 1;
+    if (a->root_domain != b->root_domain)
+        return a->root_domain < b->root_domain ? -1 : 1;
+    if (a->root_bus != b->root_bus)
+        return a->root_bus < b->root_bus ? -1 : 1;
+    for (unsigned i = 0; i < da && i < db; i++) {
+        const int c = ni_bdf_cmp(a->at[i], b->at[i]);
+
+        if (c != 0)
+            return c;
+    }
+    return (int)da - (int)db;
+}
+
+static void add_row(struct picture *p, struct row row)
+{
+    unsigned at = p->n;
+
+    p->n++;
+    for (; at > 0 && order(p->row[at - 1].pci, row.pci) > 0; at--)
+        p->row[at] = p->row[at - 1];
+    p->row[at] = row;
+    if (depth_of(row.pci) > p->deepest + 1)
+        p->deepest = depth_of(row.pci) - 1;
+}
+
+static void build(struct picture *p, const struct ni_view *view)
+{
+    p->n = p->deepest = 0;
+    for (unsigned i = 0; i < view->inv->n_gpu; i++)
+        add_row(p, (struct row){&view->inv->gpu[i].pci, (int)i, -1});
+    for (unsigned i = 0; i < ni_count_shown_hcas(view); i++)
+        add_row(p, (struct row){&view->inv->hca[i].pci, -1, (int)i});
+    p->box = LEFT + NUMA_WIDE + BRIDGE_WIDE + p->deepest * STEP + 8;
+}
+
+/* ---- the tree: each part of it is as high as the rows that share it ---- */
+
+/* How much of the way both share: 1: the NUMA node, 2: the host bridge, 3: one function, ... */
+static unsigned shared(const struct ni_pci *a, const struct ni_pci *b)
+{
+    unsigned n = 0;
+
+    if (depth_of(a) == 0 || depth_of(b) == 0 || numa_of(a) != numa_of(b))
+        return 0;
+    if (a->root_domain != b->root_domain || a->root_bus != b->root_bus)
+        return 1;
+    while (n < depth_of(a) && n < depth_of(b) && ni_bdf_cmp(a->at[n], b->at[n]) == 0)
+        n++;
+    return 2 + n;
+}
+
+static void put_part(struct ni_text *out, const struct picture *p, unsigned first, unsigned level)
+{
+    static const char *const fill[] = {"#eeeeee", "#dddddd", "#cccccc"};
+    const struct ni_pci *pci = p->row[first].pci;
+    unsigned last = first, x = LEFT, wide = NUMA_WIDE;
+    struct ni_text name = NI_TEXT(40);
+
+    while (last + 1 < p->n && shared(pci, p->row[last + 1].pci) > level)
+        last++;
+    if (level == 0) {
+        if (numa_of(pci) >= 0)
+            ni_putf(&name, "NUMA %lld", (long long)numa_of(pci));
+        else
+            ni_put(&name, "no NUMA");
+    } else if (level == 1) {
+        x += NUMA_WIDE;
+        wide = BRIDGE_WIDE;
+        ni_putf(&name, "pci%04x:%02x", (unsigned)pci->root_domain, (unsigned)pci->root_bus);
+    } else {
+        x += NUMA_WIDE + BRIDGE_WIDE + (level - 2) * STEP;
+        wide = STEP;
+        ni_put_bdf(&name, &pci->at[level - 2]);
+    }
+    ni_putf(out,
+            "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" fill=\"%s\" "
+            "stroke=\"#fff\"><title>%s</title></rect>\n",
+            x, TOP + first * ROW, wide - 2, (last - first) * ROW + HIGH,
+            fill[level < 2 ? level : 2], name.buf);
+    if (level < 2)
+        ni_put_svg_text(out, x + 6, TOP + first * ROW + 15, name.buf);
+}
+
+static void put_tree(struct ni_text *out, const struct picture *p)
+{
+    for (unsigned i = 0; i < p->n; i++) {
+        const unsigned depth = depth_of(p->row[i].pci);
+        const unsigned known = i == 0 ? 0 : shared(p->row[i - 1].pci, p->row[i].pci);
+
+        for (unsigned level = known; depth > 0 && level < depth + 1; level++)
+            put_part(out, p, i, level);
+    }
+}
+
+/* ---- GPUs and HCAs ---- */
+
+/* "mlx5_6/1  400G RoCE  net1  0000:03:00.2  chosen" */
+static void put_hca_words(struct ni_text *t, const struct ni_view *view, const struct ni_hca *hca)
+{
+    bool chosen = false;
+
+    ni_quote(t, hca->name);
+    for (unsigned k = 0; k < hca->n_port; k++) {
+        const int at = hca->first_port + (int)k;
+        const struct ni_port *port = &view->inv->port[at];
+
+        chosen = chosen || view->plan->port[at].chosen;
+        ni_putf(t, "%s%u: ", k > 0 ? ", " : " port ", port->num);
+        if (port->mbps.known == NI_KNOWN)
+            ni_putf(t, "%gG ", (double)port->mbps.v / 1000);
+        ni_putf(t, "%s ", ni_link_words[port->link].text);
+        ni_put_port_netdev(t, view, hca, at);
+    }
+    ni_put(t, "  ");
+    ni_put_hca_address(t, hca);
+    ni_put(t, ni_is_allocated(hca) ? "" : "  not the pod's");
+    ni_put(t, ni_is_allocated(hca) && !chosen ? "  left out" : "");
+    ni_put(t, chosen ? "  chosen" : "");
+}
+
+static bool is_chosen(const struct ni_view *view, const struct ni_hca *hca)
+{
+    bool ret = false;
+
+    for (unsigned k = 0; k < hca->n_port; k++)
+        ret = ret || view->plan->port[hca->first_port + (int)k].chosen;
+    return ret;
+}
+
+static void put_boxes(struct ni_text *out, const struct picture *p, const struct ni_view *view)
+{
+    for (unsigned i = 0; i < p->n; i++) {
+        const struct row *row = &p->row[i];
+        const char *style = "fill=\"#d5e8c8\" stroke=\"#6a9a4a\"";
+        struct ni_text words = NI_TEXT(400);
+
+        if (row->hca >= 0) {
+            const struct ni_hca *hca = &view->inv->hca[row->hca];
+
+            style = "fill=\"#fff\" stroke=\"#888\" stroke-dasharray=\"4 3\"";
+            if (is_chosen(view, hca))
+                style = "fill=\"#9ed2f3\" stroke=\"#2b7bb0\"";
+            else if (ni_is_allocated(hca))
+                style = "fill=\"#fff\" stroke=\"#2b7bb0\"";
+            put_hca_words(&words, view, hca);
+        } else {
+            const struct ni_gpu *gpu = &view->inv->gpu[row->gpu];
+
+            ni_putf(&words, "GPU%d  ", row->gpu);
+            ni_put_bdf(&words, &gpu->bdf);
+            ni_put(&words, gpu->cpus[0] ? "  CPUs " : "");
+            ni_quote(&words, gpu->cpus);
+        }
+        ni_putf(out, "<rect x=\"%u\" y=\"%u\" width=\"%d\" height=\"%d\" rx=\"3\" %s/>\n", p->box,
+                TOP + i * ROW, BOX_WIDE, HIGH, style);
+        ni_put_svg_text(out, p->box + 8, TOP + i * ROW + 15, words.buf);
+    }
+}
+
+/* ---- which GPU uses which port ---- */
+
+static int row_of_hca(const struct picture *p, int hca)
+{
+    for (unsigned i = 0; i < p->n; i++) {
+        if (p->row[i].hca == hca)
+            return (int)i;
+    }
+    return -1;
+}
+
+static void put_tie(struct ni_text *out, const struct picture *p, int gpu_row, int hca_row,
+                    const char *word)
+{
+    const int apart = gpu_row < hca_row ? hca_row - gpu_row : gpu_row - hca_row;
+    const int bulge = 36 + 12 * apart > TIES_WIDE ? TIES_WIDE : 36 + 12 * apart;
+    const int x = (int)p->box + BOX_WIDE, y1 = TOP + gpu_row * ROW + HIGH / 2,
+              y2 = TOP + hca_row * ROW + HIGH / 2;
+
+    ni_putf(out,
+            "<path d=\"M%d %dC%d %d %d %d %d %d\" fill=\"none\" stroke=\"#d55e00\" "
+            "stroke-width=\"1.5\"/>\n",
+            x, y1, x + bulge, y1, x + bulge, y2, x, y2);
+    ni_put_svg_text(out, (unsigned)(x + bulge * 3 / 4 + 3), (unsigned)((y1 + y2) / 2 + 4), word);
+}
+
+/* None where the tree is flattened: distances mean nothing there. */
+static void put_ties(struct ni_text *out, const struct picture *p, const struct ni_view *view)
+{
+    for (unsigned i = 0; i < p->n; i++) {
+        const int gpu = p->row[i].gpu;
+
+        for (unsigned k = 0; gpu >= 0 && k < view->plan->n_chosen; k++) {
+            const int hca = view->inv->port[view->plan->chosen[k]].hca;
+            const int other = row_of_hca(p, hca);
+
+            if ((view->plan->gpu_ports[gpu] >> k & 1) != 0 && other >= 0)
+                put_tie(out, p, (int)i, other, ni_distance_text(view->plan->distance[gpu][hca]));
+        }
+    }
+}
+
+/* ---- the whole ---- */
+
+/* Puts the host and the time, or the recording. */
+static void put_where(struct ni_text *t, const struct ni_view *view)
+{
+    char host[80] = "", when[24] = "";
+    const time_t now = time(NULL);
+    struct tm utc;
+
+    if (strcmp(view->root, "/") != 0) {
+        ni_putf(t, "recording %s", view->root);
+        return;
+    }
+    (void)gethostname(host, sizeof(host) - 1);
+    if (gmtime_r(&now, &utc))
+        (void)strftime(when, sizeof(when), "%Y-%m-%d %H:%MZ", &utc);
+    ni_putf(t, "host %s, %s", host, when);
+}
+
+static void put_legend(struct ni_text *out, bool flat)
+{
+    ni_put_svg_text(out, LEFT, 72,
+                    flat ? "The PCI tree is flattened, as in a virtual machine: distances mean "
+                           "nothing, and no lines are drawn."
+                         : "Green: GPUs. Blue: chosen HCAs. White: HCAs that are left out; dashed: "
+                           "not the pod's. Lines: the ports for each GPU, and how far they are.");
+}
+
+void ni_put_topo_svg(struct ni_text *out, const struct ni_view *view)
+{
+    struct ni_text head = NI_TEXT(1024), where = NI_TEXT(1024);
+    const bool flat = ni_flat_gpu(view->inv) >= 0;
+    struct picture p;
+
+    build(&p, view);
+    const unsigned wide = p.box + BOX_WIDE + TIES_WIDE + LEFT, high = TOP + p.n * ROW + LEFT;
+    ni_put_transport(&head, view);
+    ni_putf(&head, "; %s", ni_source_words[view->inv->source].text);
+    put_where(&where, view);
+    ni_putf(out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %u %u\" width=\"%u\" "
+            "height=\"%u\" font-family=\"sans-serif\" font-size=\"12\">\n<title>",
+            wide, high, wide, high);
+    ni_put_xml(out, head.buf);
+    ni_put(out, "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
+    ni_put_svg_text(out, LEFT, 28, head.buf);
+    ni_put_svg_text(out, LEFT, 48, where.buf);
+    put_legend(out, flat);
+    put_tree(out, &p);
+    put_boxes(out, &p, view);
+    if (!flat)
+        put_ties(out, &p, view);
+    if (p.n == 0)
+        ni_put_svg_text(out, LEFT, TOP, "There is no GPU and no HCA.");
+    ni_put(out, "</svg>\n");
+}
