@@ -232,7 +232,7 @@ static void add_third(struct ni_job *job, unsigned rail, const struct ni_path_na
             continue;
         for (unsigned skip = third > inside ? third / inside : 1; skip > 0; skip--)
             do { /* spread over the others */
-                at = at + 1 < job->ranks ? at + 1 : 0;
+                at = (at + 1) % job->ranks;
             } while (!ni_takes_part(job, at, rail) || !job->pod[at].leaf[0] ||
                      is_at(job, at, names->leaf[0]) || is_at(job, at, names->leaf[1]));
         (void)add_pair(job, p, at, rail);
