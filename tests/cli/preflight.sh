@@ -157,7 +157,7 @@ runs 0 --preflight=require --mode=tcp --once=once.0
 wait
 same "not tested: with --mode=tcp alone it starts" "0 ran 125" "$(cat 0.status 0.out 1.status 1.out | xargs)"
 matches "not tested: said" "*nccl-init: preflight: not tested: no pod of the job has a rail; 2 of 2 pods came*" "$(cat 0.err)"
-matches "not tested: why" "*error: --preflight=require, but the preflight is not tested: no pod of the job has a rail; *" "$(cat 1.err)"
+matches "not tested: why" "*error: command not started: --preflight=require, but the preflight is not tested: no pod of the job has a rail; *" "$(cat 1.err)"
 same "not tested, and not enough: not kept" no "$([ -e once.1 ] && echo yes || echo no)"
 runs 1 --preflight=require --mode=tcp --once=once.1
 runs 0 --preflight=require --mode=tcp --once=once.2
