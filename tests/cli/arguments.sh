@@ -122,6 +122,7 @@ Output:
   *--*
 See also: *[a-z]*" "$(echo "$out" | sed 's/^  kubectl.* | nccl-init/  nccl-init/')"
     # each option of an example is one of its verb: --help behind it is reached
+    # shellcheck disable=SC2016 # the example's $RANK
     echo "$out" | sed -n '/^Examples:/,/^$/s/^  \(.*| \)*nccl-init \([^|&>]*\).*/\2/p' |
         sed -e 's/ *-- .*//' -e 's/-o /-o/' -e 's/\$RANK/0/' >"$dir/lines"
     while read -r line; do

@@ -103,9 +103,10 @@ same "rules" rules.c rules.md
 "$program" explain $(cat "$tmp/findings.h") >"$tmp/pages"
 sed -n 's/^\([a-z0-9.-]*\) (\(info\|warning\|error\))$/\1 \2/p' "$tmp/pages" >"$tmp/explain"
 same "the pages of explain" severities explain
-tr -s ' \n' '\n\n' <"$tmp/pages" | grep -vx -e '(\(info\|warning\|error\))' >"$tmp/explained"
+tr -s '[:space:]' '\n' <"$tmp/pages" | grep -vx -e '(\(info\|warning\|error\))' >"$tmp/explained"
+# shellcheck disable=SC2016 # the backquotes are Markdown's
 sed -n '/^## `/,$p' docs/findings.md | sed -e '/^Severity: /d' -e 's/^## `\(.*\)`$/\1/' -e 's|\[[^]]*\](\([^)#]*\)[^)]*)|docs/\1|g' |
-	tr -s ' \n' '\n\n' | sed '/^$/d' >"$tmp/written"
+	tr -s '[:space:]' '\n' | sed '/^$/d' >"$tmp/written"
 diff "$tmp/written" "$tmp/explained" >"$tmp/diff" || {
 	complain "explain does not show the words of docs/findings.md:"
 	head -n 5 "$tmp/diff"
@@ -264,7 +265,7 @@ same "the harnesses" harnesses fuzzing.md
 
 if [ -x "${program%/*}/nccl-init-hook" ]; then
 	"${program%/*}/nccl-init-hook" --help | grep -o -e '--[a-z][a-z-]*' | sort -u >"$tmp/hook-help"
-	sed -n '/^\.SH OPTIONS/,/^\.PP/p' docs/nccl-init-hook.8 | tr -d '\\' | sed -n 's/^\.BR\{0,1\} \(--[a-z-]*\).*/\1/p' |
+	sed -n '/^\.SH OPTIONS/,/^\.PP/p' docs/nccl-init-hook.8 | tr -d '\134' | sed -n 's/^\.BR\{0,1\} \(--[a-z-]*\).*/\1/p' |
 		sort -u >"$tmp/hook-man"
 	same "the hook's options" hook-help hook-man
 fi
