@@ -485,7 +485,7 @@ def refuse(what, env, *args):
                           env=clean_env(env), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           timeout=120, check=False)
     # A demand that cannot be understood ends the program before it reads anything of the node.
-    unclear = any(f"error: {name}: ".encode() in done.stderr for name in DEMANDS if name in env)
+    unclear = any(f"command not started: {name}: ".encode() in done.stderr for name in DEMANDS if name in env)
     if done.returncode == 125 and unclear:
         if os.path.exists(output):
             fail(f"{what}: recorded, although the demand could not be understood")

@@ -51,14 +51,19 @@ static size_t escape(char *to, const char *s)
     return n;
 }
 
-/* The file is opened each time: some programs close the descriptors that they do not know. */
+/* The variable is looked up once, since an environment may have very many. The file is opened each time: some programs
+   close the descriptors that they do not know. */
 static void record(const char *fmt, const char *text)
 {
-    const char *path = getenv("NCCL_INIT_SENTENCES");
+    static const char *path;
+    static bool is_known;
     char line[4 * TEXT + 8];
     size_t n;
     int file;
 
+    if (!is_known)
+        path = getenv("NCCL_INIT_SENTENCES");
+    is_known = true;
     if (!path || !*path || !is_new(fmt, text))
         return;
     file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
