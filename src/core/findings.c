@@ -19,6 +19,20 @@ const struct ni_finding_kind *ni_finding_kind(enum ni_finding_id id)
     return &catalogue[id];
 }
 
+static int cmp_ids(const void *x, const void *y)
+{
+    const enum ni_finding_id *a = x, *b = y;
+
+    return strcmp(catalogue[*a].id, catalogue[*b].id);
+}
+
+void ni_finding_kinds_sort(enum ni_finding_id sorted[NI_F_COUNT])
+{
+    for (unsigned i = 0; i < NI_F_COUNT; i++)
+        sorted[i] = i;
+    qsort(sorted, NI_F_COUNT, sizeof(sorted[0]), cmp_ids);
+}
+
 const char *ni_severity_text(enum ni_severity severity)
 {
     static const char *const text[] = {"info", "warning", "error"};
@@ -63,7 +77,7 @@ static int cmp(const void *x, const void *y)
     int order = strcmp(a->subject, b->subject);
 
     if (order == 0)
-        order = (a->id > b->id) - (a->id < b->id);
+        order = strcmp(catalogue[a->id].id, catalogue[b->id].id);
     return order ? order : strcmp(a->message, b->message);
 }
 

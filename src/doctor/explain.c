@@ -102,9 +102,11 @@ static void put_page(struct ni_text *out, unsigned kind)
 static void put_ids(struct ni_text *out)
 {
     struct ni_text table = ni_table_on("FINDING\tSEVERITY");
+    enum ni_finding_id sorted[NI_F_COUNT];
 
+    ni_finding_kinds_sort(sorted);
     for (unsigned i = 0; i < NI_F_COUNT; i++) {
-        const struct ni_finding_kind *kind = ni_finding_kind(i);
+        const struct ni_finding_kind *kind = ni_finding_kind(sorted[i]);
 
         ni_put(ni_row(&table, NI_PLAIN), kind->id);
         ni_put(ni_cell(&table), ni_severity_text(kind->severity));

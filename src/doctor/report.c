@@ -175,6 +175,7 @@ static void put_good(struct ni_text *out, const struct ni_view *view, const stru
 static void put_rest(struct ni_text *out, const struct ni_view *view, const struct ni_diagnosis *d)
 {
     char buf[4096];
+    enum ni_finding_id sorted[NI_F_COUNT];
     struct ni_text t = ni_text_on(buf, sizeof(buf));
 
     for (unsigned i = 0; i < d->n; i++) {
@@ -187,11 +188,14 @@ static void put_rest(struct ni_text *out, const struct ni_view *view, const stru
         ni_put_wrapped(out, 100, 41, buf);
     }
     t = ni_text_on(buf, sizeof(buf));
+    ni_finding_kinds_sort(sorted);
     for (unsigned i = 0; i < NI_F_COUNT; i++) {
-        if (!d->ignore || !d->ignore[i])
+        const enum ni_finding_id id = sorted[i];
+
+        if (!d->ignore || !d->ignore[id])
             continue;
-        add_item(&t, ni_finding_kind(i)->id, "");
-        ni_putf(&t, " (%u)", d->ignored[i]);
+        add_item(&t, ni_finding_kind(id)->id, "");
+        ni_putf(&t, " (%u)", d->ignored[id]);
     }
     ni_put_item(out, "ignored", buf);
 }
@@ -297,6 +301,7 @@ void ni_put_doctor_json(struct ni_text *out, const struct ni_view *view,
 {
     const struct ni_findings *all = view->findings;
     struct ni_json json = ni_json_report(out), *j = &json;
+    enum ni_finding_id sorted[NI_F_COUNT];
 
     ni_json_text(j, "root", view->root);
     ni_json_text(j, "source", ni_source_words[view->inv->source].json);
@@ -306,9 +311,13 @@ void ni_put_doctor_json(struct ni_text *out, const struct ni_view *view,
     ni_json_findings(j, all);
     ni_json_int(j, "findings_dropped", all->dropped);
     ni_json_object(j, "ignored");
-    for (unsigned i = 0; i < NI_F_COUNT; i++)
-        if (d->ignore && d->ignore[i])
-            ni_json_int(j, ni_finding_kind(i)->id, d->ignored[i]);
+    ni_finding_kinds_sort(sorted);
+    for (unsigned i = 0; i < NI_F_COUNT; i++) {
+        const enum ni_finding_id id = sorted[i];
+
+        if (d->ignore && d->ignore[id])
+            ni_json_int(j, ni_finding_kind(id)->id, d->ignored[id]);
+    }
     ni_json_end(j);
     ni_json_array(j, "checks");
     for (unsigned i = 0; i < d->n; i++) {

@@ -10,7 +10,7 @@ case $program in
 esac
 cd "$(dirname "$0")/../.."
 
-catalogue=include/nccl_init/findings.h
+catalogue="include/nccl_init/findings.h $(find src -path 'src/*/findings.h' | sort | tr '\n' ' ')"
 man=docs/nccl-init.8
 
 # What no golden output names by its id: "ID|FILE|PATTERN|why". The pattern must stand in a golden case's FILE or, if FILE
@@ -85,14 +85,20 @@ same "bounds in findings.md" bounds told
 # ---- findings and rules have a heading each, and only they ---------------------------------------
 
 # "id SEVERITY", from X(NAME, "id", NI_SEVERITY, ...)
-sed -n 's/^ *X([A-Z0-9_]*, "\([^"]*\)", NI_\([A-Z]*\),.*/\1 \2/p' "$catalogue" |
-	tr '[:upper:]' '[:lower:]' >"$tmp/severities"
+for rows in $catalogue; do
+	sed -n 's/^ *X([A-Z0-9_]*, "\([^"]*\)", NI_\([A-Z]*\),.*/\1 \2/p' "$rows" | tr '[:upper:]' '[:lower:]' >"$tmp/rows"
+	if [ "$(grep -c '^ *X(' "$rows")" != "$(wc -l <"$tmp/rows")" ]; then
+		complain "$rows: a finding that this script cannot read"
+	fi
+	cut -d ' ' -f 1 "$tmp/rows" | LC_ALL=C sort -c || complain "$rows: not in the order of the ids"
+	cat "$tmp/rows" >>"$tmp/all"
+done
+LC_ALL=C sort "$tmp/all" >"$tmp/severities"
 cut -d ' ' -f 1 "$tmp/severities" >"$tmp/findings.h"
 headings docs/findings.md >"$tmp/findings.md"
-same "findings, in the order of the catalogue" findings.h findings.md
-if [ "$(grep -c '^ *X(' "$catalogue")" != "$(wc -l <"$tmp/findings.h")" ]; then
-	complain "$catalogue: a finding that this script cannot read"
-fi
+same "findings, in the order of the ids" findings.h findings.md
+"$program" explain | sed -n 's/^  \([a-z0-9]*\.[a-z0-9.-]*\)  *[a-z]*$/\1/p' >"$tmp/listed"
+same "findings, in the list of explain" findings.h listed
 
 "$program" plan --rules | grep '^[a-z]' | sort >"$tmp/rules.c"
 headings docs/rules.md | sort >"$tmp/rules.md"

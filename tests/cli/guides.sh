@@ -140,7 +140,7 @@ matches "docs/migrate.md: the program in a pod of today" "*Plan: *READY: *" "$(c
 
 # ---- ids ---------------------------------------------------------------------------------------------
 
-sed -n 's/^ *X([A-Z0-9_]*, "\([^"]*\)", NI_.*/\1/p' include/nccl_init/findings.h >"$tmp/findings"
+sed -n 's/^ *X([A-Z0-9_]*, "\([^"]*\)", NI_.*/\1/p' include/nccl_init/findings.h src/*/findings.h >"$tmp/findings"
 "$program" plan --rules | grep '^[a-z]' | cat - "$tmp/findings" >"$tmp/ids"
 sed -n 's/^    {"\([a-z0-9.-]*\)", .*/\1/p' src/doctor/checks.c >>"$tmp/ids"
 areas=$(sed 's/\..*//' "$tmp/ids" | sort -u | tr '\n' '|')

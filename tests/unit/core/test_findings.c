@@ -169,6 +169,8 @@ static void test_sorted(void **state)
 /* Permanent ids: dotted, lower case, unique, in order; a hint for each. */
 static void test_catalogue(void **state)
 {
+    enum ni_finding_id sorted[NI_F_COUNT];
+
     (void)state;
     for (int i = 0; i < NI_F_COUNT; i++) {
         const struct ni_finding_kind *k = ni_finding_kind((enum ni_finding_id)i);
@@ -180,6 +182,9 @@ static void test_catalogue(void **state)
         for (int j = 0; j < i; j++)
             assert_string_not_equal(k->id, ni_finding_kind((enum ni_finding_id)j)->id);
     }
+    ni_finding_kinds_sort(sorted);
+    for (int i = 1; i < NI_F_COUNT; i++)
+        assert_true(strcmp(ni_finding_kind(sorted[i - 1])->id, ni_finding_kind(sorted[i])->id) < 0);
     assert_string_equal(ni_severity_text(NI_INFO), "info");
     assert_string_equal(ni_severity_text(NI_WARNING), "warning");
     assert_string_equal(ni_severity_text(NI_ERROR), "error");
