@@ -30,7 +30,8 @@ enum {
     BRIDGE_WIDE = 84,
     STEP = 18, /* of one function on the way down */
     BOX_WIDE = 470,
-    TIES_WIDE = 230,
+    FARTHEST = 172,  /* a line goes to the right */
+    TIES_WIDE = 230, /* lines and distances */
     MAX_ROWS = NI_MAX_GPU + NI_MAX_HCA
 };
 
@@ -236,35 +237,76 @@ static int row_of_hca(const struct picture *p, int hca)
     return -1;
 }
 
-static void put_tie(struct ni_text *out, const struct picture *p, int gpu_row, int hca_row,
-                    const char *word)
+/* The row of the HCA whose port k of those chosen is for that row's GPU, or -1. */
+static int tied_to(const struct picture *p, const struct ni_view *view, unsigned row, unsigned k)
 {
-    const int apart = gpu_row < hca_row ? hca_row - gpu_row : gpu_row - hca_row;
-    const int bulge = 36 + 12 * apart > TIES_WIDE ? TIES_WIDE : 36 + 12 * apart;
-    const int x = (int)p->box + BOX_WIDE, y1 = TOP + gpu_row * ROW + HIGH / 2,
-              y2 = TOP + hca_row * ROW + HIGH / 2;
+    const int gpu = p->row[row].gpu;
+
+    if (gpu < 0 || (view->plan->gpu_ports[gpu] >> k & 1) == 0)
+        return -1;
+    return row_of_hca(p, view->inv->port[view->plan->chosen[k]].hca);
+}
+
+/* How far to the right a line goes. */
+static int reach(int from, int to)
+{
+    const int far = 27 + 9 * (from < to ? to - from : from - to);
+
+    return far > FARTHEST ? FARTHEST : far;
+}
+
+static void put_tie(struct ni_text *out, const struct picture *p, int from, int to)
+{
+    const int x = (int)p->box + BOX_WIDE, y1 = TOP + from * ROW + HIGH / 2,
+              y2 = TOP + to * ROW + HIGH / 2;
+    /* a curve goes three quarters of the way to its control points */
+    const int control = x + reach(from, to) * 4 / 3;
 
     ni_putf(out,
             "<path d=\"M%d %dC%d %d %d %d %d %d\" fill=\"none\" stroke=\"#d55e00\" "
             "stroke-width=\"1.5\"/>\n",
-            x, y1, x + bulge, y1, x + bulge, y2, x, y2);
-    ni_put_svg_text(out, (unsigned)(x + bulge * 3 / 4 + 3), (unsigned)((y1 + y2) / 2 + 4), word);
+            x, y1, control, y1, control, y2, x, y2);
 }
 
-/* None where the tree is flattened: distances mean nothing there. */
+/* Draws the lines of a GPU. Its distances stand beside it, each once. */
+static void put_ties_of(struct ni_text *out, const struct picture *p, const struct ni_view *view,
+                        unsigned row, unsigned x)
+{
+    struct ni_text words = NI_TEXT(80);
+    unsigned seen = 0;
+
+    for (unsigned k = 0; k < view->plan->n_chosen; k++) {
+        const int to = tied_to(p, view, row, k);
+
+        if (to < 0)
+            continue;
+        const enum ni_distance d = view->plan->distance[p->row[row].gpu][p->row[to].hca];
+
+        put_tie(out, p, (int)row, to);
+        if ((seen >> d & 1) == 0)
+            ni_putf(&words, "%s%s", seen ? ", " : "", ni_distance_text(d));
+        seen |= 1U << d;
+    }
+    if (seen)
+        ni_put_svg_text(out, x, TOP + row * ROW + 15, words.buf);
+}
+
+/* The distances make a column right of all lines, so that no line crosses them. No lines where the
+   tree is flattened: distances mean nothing there. */
 static void put_ties(struct ni_text *out, const struct picture *p, const struct ni_view *view)
 {
+    int far = 0;
+
     for (unsigned i = 0; i < p->n; i++) {
-        const int gpu = p->row[i].gpu;
+        for (unsigned k = 0; k < view->plan->n_chosen; k++) {
+            const int to = tied_to(p, view, i, k);
 
-        for (unsigned k = 0; gpu >= 0 && k < view->plan->n_chosen; k++) {
-            const int hca = view->inv->port[view->plan->chosen[k]].hca;
-            const int other = row_of_hca(p, hca);
-
-            if ((view->plan->gpu_ports[gpu] >> k & 1) != 0 && other >= 0)
-                put_tie(out, p, (int)i, other, ni_distance_text(view->plan->distance[gpu][hca]));
+            if (to >= 0 && reach((int)i, to) > far)
+                far = reach((int)i, to);
         }
     }
+    for (unsigned i = 0; i < p->n; i++)
+        put_ties_of(out, p, view, i, p->box + BOX_WIDE + (unsigned)far + 8);
 }
 
 /* ---- the whole ---- */
@@ -292,7 +334,8 @@ static void put_legend(struct ni_text *out, bool flat)
                     flat ? "The PCI tree is flattened, as in a virtual machine: distances mean "
                            "nothing, and no lines are drawn."
                          : "Green: GPUs. Blue: chosen HCAs. White: HCAs that are left out; dashed: "
-                           "not the pod's. Lines: the ports for each GPU, and how far they are.");
+                           "not the pod's. Lines: the ports for each GPU; right of them, in its "
+                           "row: how far they are.");
 }
 
 void ni_put_topo_svg(struct ni_text *out, const struct ni_view *view)

@@ -208,6 +208,15 @@ static void test_svg(void **state)
     assert_int_equal(count(text, "  left out</text>"), 1);
     assert_int_equal(count(text, "not the pod&#39;s</text>"), 2);
     assert_int_equal(count(text, ">NUMA 0</text>"), 1);
+    /* one word beside a GPU, also if it has two ports; one for each distance */
+    node.plan.gpu_ports[0] = 3;
+    text = written(ni_put_topo_svg);
+    assert_int_equal(count(text, "<path "), 3);
+    assert_int_equal(count(text, ">PIX, SYS</text>"), 1);
+    node.plan.distance[0][1] = NI_DIST_PIX;
+    text = written(ni_put_topo_svg);
+    assert_int_equal(count(text, "<path "), 3);
+    assert_int_equal(count(text, ">PIX</text>"), 1);
     place(&node.inv.gpu[0].pci, 0x00, 0, "0000:00:06.0");
     text = written(ni_put_topo_svg);
     assert_int_equal(count(text, "<path "), 0);
