@@ -62,7 +62,7 @@ static const struct ni_verb verbs[] = {
      "  # which HCA is near to which GPU\n"
      "  nccl-init topo\n"
      "  # a picture\n"
-     "  nccl-init topo --dot | dot -Tsvg >topo.svg\n",
+     "  nccl-init topo --svg=topo.svg\n",
      "plan, doctor; docs/gpudirect.md"},
     {"selftest", NI_VERB_SELFTEST, ni_cmd_selftest, NI_GATHER_ALL | NI_GATHER_HEALTH, NULL,
      "Tests each port against itself as the job will use it: registers memory, connects two queue "
