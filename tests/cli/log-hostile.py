@@ -210,9 +210,13 @@ worst = (0, "")
 
 
 def judge(name, make, n, limit, *args):
-    """With what ships n bytes in `limit` seconds; else n / 2 in more than a third of the time of n, if that is long."""
+    """With what ships n bytes in `limit` seconds; else n / 2 in more than a third of the time of n, if that is long. A
+    processor that does much else is slower by itself: what takes too long is tried twice more."""
     global bad, worst
     took = measure(make, n, *args)
+    for _ in range(2):
+        if SHIPS and took > limit:
+            took = min(took, measure(make, n, *args))
     worst = max(worst, (took * 10 * MB / n, name))
     if SHIPS:
         if took > limit:
