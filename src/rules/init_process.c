@@ -35,8 +35,8 @@ void ni_note_shell(const struct ni_work *w)
 
     if (s->init_known == NI_KNOWN && is_shell(s->init))
         ni_report(w->f, NI_F_EXEC_PID1_NO_INIT, "PID 1",
-                  "%s is no init: it passes no SIGTERM on, and the job is killed after the grace "
-                  "period",
+                  "%s is not an init: it does not forward SIGTERM, and the job is killed after the "
+                  "grace period",
                   s->init);
 }
 

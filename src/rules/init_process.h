@@ -7,7 +7,7 @@
 
 #include "rules/decide.h"
 
-/* Reports that PID 1 is no init; for `run`, and a part of doctor's check. */
+/* Reports that PID 1 is not an init; for `run`, and a part of doctor's check. */
 void ni_note_init(const struct ni_work *w);
 /* Reports a shell as PID 1: it passes no signal on to the job. Other programs without an init are
    PID 1 of almost every pod, and many of them have a handler. */
