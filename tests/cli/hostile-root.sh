@@ -264,7 +264,7 @@ refused() {
         [ ! -s out ] || complain "$verb, $1" "it says: $(head -c 300 out)"
         # shellcheck disable=SC2254 # a pattern is wanted
         case $(cat err) in
-        "nccl-init: error: $(printf %.512s "$3"): "$2) ;;
+        "nccl-init: error: --root: $(printf %.512s "$3"): "$2) ;;
         *) complain "$verb, $1" "$(head -c 300 err)" ;;
         esac
         [ "$(wc -l <err)" -eq 1 ] || complain "$verb, $1" "more than one line"
