@@ -129,7 +129,7 @@ start --read-only --cap-drop all -v shared:/shared --user 1000:1000 localhost/nc
 same "not allowed to write: status" 1 $?
 matches "not allowed to write: told" "*EACCES (*); run as a user that may write there, or set the pod's fsGroup*" "$(cat "$dir/err")"
 chmod 777 "$mnt" # as an emptyDir is
-start --read-only --cap-drop all -v shared:/shared --user 1000:1000 localhost/nccl-init:caps install /shared/mine 2>"$dir/err"
+start --read-only --cap-drop all -v shared:/shared --user 1000:1000 localhost/nccl-init:caps install --file /shared/mine 2>"$dir/err"
 same "another user: status, owner, capabilities" "0 1000 755 " "$? $(stat -c '%u %a' "$mnt/mine") $(getcap "$mnt/mine")"
 matches "another user: told" "*without the file capabilities of this program: EPERM (*); install as root with CAP_SETFCAP*" "$(cat "$dir/err")"
 start --tmpfs /shared:rw,noexec,nosuid localhost/nccl-init:caps install /shared 2>"$dir/err"

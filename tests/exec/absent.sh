@@ -50,11 +50,11 @@ here() {
 }
 findings_of() { # VERB OUTPUT
     for finding in $findings; do
-        matches "$what: $1: $finding" "*fact.unreadable: $finding*not mounted*" "$2"
+        matches "$what: $1: $finding" "*fact.unreadable[: ] $finding*not mounted*" "$2"
     done
     for finding in $absent; do
         case $2 in
-        *"fact.unreadable: $finding"*) fail "$what: $1" "it complains of $finding, which is there" ;;
+        *"fact.unreadable"[:\ ]" $finding"*) fail "$what: $1" "it complains of $finding, which is there" ;;
         esac
     done
 }

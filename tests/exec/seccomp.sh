@@ -97,7 +97,7 @@ for call in prctl capset capget; do
             ;;
         *) # the command would still have it
             same "--drop-caps without $call, $error: refused" "125 " "$status $(cat out)"
-            matches "--drop-caps without $call, $error: told" "*cannot put its capabilities down*" "$(cat err)"
+            matches "--drop-caps without $call, $error: told" "*cannot drop its capabilities*" "$(cat err)"
             ;;
         esac
     done

@@ -84,7 +84,7 @@ record left-behind podA
 export PCIDEVICE_LAB_RAIL=${bdfs[2]}
 same "if only this one was given" "1 gid.none hca.none-usable" \
     "$(setting NCCL_IB_DISABLE podA) $(plan '[.findings[].id] | sort | join(" ")' podA)"
-matches "its device answers, and has no GID for podA" "*verbs.gid: mlx5_2/1: *no RoCE GID of this pod*" "$(errors in_pod podA "$P" selftest --json || true)"
+matches "its device answers, and has no GID for podA" "*verbs.gid: mlx5_2/1: *-1 is not a RoCE GID of this pod*" "$(errors in_pod podA "$P" selftest --json || true)"
 # no error of the kernel tells whose an entry is
 export NCCL_IB_GID_INDEX=3
 passes "with the index forced, packets go out through the host's interface" 1 \
