@@ -13,6 +13,8 @@
 #include "run/findings.h"
 #include "selftest/findings.h"
 
+struct ni_span;
+
 enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
 
 /* Rows of the catalogue: X(name, "permanent.id", severity, "hint: an action, and whose"). Ids are
@@ -299,6 +301,8 @@ struct ni_findings {
 };
 
 const struct ni_finding_kind *ni_finding_kind(enum ni_finding_id id);
+/* Returns the kind of finding that has this permanent id; NI_F_COUNT: none has. */
+unsigned ni_finding_named(struct ni_span id);
 /* Lists all kinds in the order of their permanent ids, as people read them. */
 void ni_finding_kinds_sort(enum ni_finding_id sorted[NI_F_COUNT]);
 const char *ni_severity_text(enum ni_severity severity); /* "info", "warning", "error" */

@@ -26,6 +26,8 @@ enum {
     NI_FOR_VLLM = 32,
     NI_FOR_MOONCAKE = 64,
     NI_FOR_TORCHCOMMS = 128,
+    /* libraries that take their own list of ports for each GPU */
+    NI_FOR_BY_GPU = NI_FOR_UCX | NI_FOR_NIXL | NI_FOR_VLLM,
     NI_FOR_ALL = 256 /* the word `all`, which sets all bits below it */
 };
 

@@ -178,30 +178,17 @@ int ni_exit_status(const struct ni_context *ctx)
     return bad ? NI_EXIT_FAILED : 0;
 }
 
-/* The locale of the terminal has UTF-8 (locale(7): the first of the three that is set). */
-static bool is_utf8(const struct ni_env *env)
-{
-    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    const char *value = NULL;
-
-    for (unsigned i = 0; i < NI_COUNT(names) && !(value && *value); i++)
-        value = ni_env_get(env, names[i]);
-    return value && (strstr(value, "UTF-8") || strstr(value, "utf8"));
-}
-
 struct ni_view ni_flow_view(const struct ni_context *ctx)
 {
-    const char *term = ni_env_get(&ctx->own, "TERM");
-    const bool dumb =
-        ctx->verb == NI_VERB_RUN || (term && strcmp(term, "dumb") == 0) || !isatty(STDOUT_FILENO);
+    const bool reports = ctx->verb != NI_VERB_RUN; /* only a report may have colours and marks */
 
     return (struct ni_view){
         .inv = &ctx->inventory,
         .plan = &ctx->plan,
         .findings = &ctx->findings,
         .root = ctx->options.root,
-        .colour = ctx->verb != NI_VERB_RUN && ni_screen_has_colour(ctx),
-        .utf8 = !dumb && is_utf8(&ctx->own),
+        .colour = reports && ni_screen_has_colour(ctx),
+        .utf8 = reports && ni_screen_has_utf8(ctx),
         .all = ctx->options.all,
     };
 }

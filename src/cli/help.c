@@ -38,8 +38,8 @@ static void put_option_help(struct ni_text *t, const struct ni_option *o)
 }
 
 /* Puts the options of the verb that are of one group, below its title; nothing if there is none. */
-static void put_group(struct ni_text *t, const struct ni_program *program,
-                      const struct ni_verb *verb, enum ni_group group)
+static void put_option_group(struct ni_text *t, const struct ni_program *program,
+                             const struct ni_verb *verb, enum ni_group group)
 {
     static const char *const title[] = {
         [NI_GROUP_OWN] = "Options of this verb",
@@ -75,7 +75,7 @@ static void put_verb(struct ni_text *t, const struct ni_program *program,
     ni_put(t, "\nEach option has a variable, in parentheses. Unless the text says otherwise,\n"
               "the first value is the default.\n");
     for (int group = NI_GROUP_OWN; group <= NI_GROUP_OUTPUT; group++)
-        put_group(t, program, verb, (enum ni_group)group);
+        put_option_group(t, program, verb, (enum ni_group)group);
     ni_put(t, "  -h, --help\n      this text\n");
     ni_put(t, "\nSee also: ");
     ni_put_wrapped(t, ni_columns(WIDTH), sizeof("See also:"), verb->see_also);

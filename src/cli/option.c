@@ -234,7 +234,7 @@ int ni_take_targets(const struct ni_option *option, const char *text, void *at)
     return 0;
 }
 
-const char *ni_option_list(const char *text)
+const char *ni_items_of_list(const char *text)
 {
     return strcasecmp(text, "none") == 0 ? NULL : text;
 }
@@ -248,7 +248,7 @@ int ni_take_require(const struct ni_option *option, const char *text, void *at)
     unsigned bits = 0;
     uint64_t most = 0, rails = 0;
 
-    text = ni_option_list(text);
+    text = ni_items_of_list(text);
     while (ni_split(&text, ',', &item)) {
         const bool is_rails = ni_has_prefix(item.p, "rails=");
         int i = option_value(option, is_rails ? ni_span_of("rails=N") : item);
@@ -276,7 +276,7 @@ static int read_caps(const char *text, struct ni_policy *policy, uint64_t *ret)
     uint64_t set = 0;
     unsigned cap;
 
-    text = ni_option_list(text);
+    text = ni_items_of_list(text);
     while (ni_split(&text, ',', &item)) {
         const int r = ni_cap_by_name(item, &policy->cap_names, &cap);
 
@@ -392,7 +392,7 @@ static struct ni_guess guess_item(const struct ni_option *option, struct ni_span
 }
 
 /* Returns true if the item is a word of the option, or has a number of its own: rails=4. */
-static bool is_word(const struct ni_option *option, struct ni_span item)
+static bool is_option_word(const struct ni_option *option, struct ni_span item)
 {
     return option_value(option, item) >= 0 || memchr(item.p, '=', item.n);
 }
@@ -406,7 +406,7 @@ static void put_guessed_item(struct ni_text *t, const struct ni_option *option, 
     while (guess.best.n == 0 && ni_split(&value, ',', &item)) {
         const struct ni_guess of_item = guess_item(option, item);
 
-        if (!is_word(option, item) && of_item.edits > 0)
+        if (!is_option_word(option, item) && of_item.edits > 0)
             guess = of_item;
     }
     ni_put_guess(t, &guess, "");

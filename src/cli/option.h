@@ -104,7 +104,7 @@ ni_take_value_fn ni_take_targets; /* an unsigned: bits in the order of the words
 ni_take_value_fn ni_take_require, ni_take_keep_caps, ni_take_drop_caps; /* a struct ni_policy */
 
 /* Returns the items of a list: NULL for `none`, else the text. */
-const char *ni_option_list(const char *text);
+const char *ni_items_of_list(const char *text);
 /* Puts what is wrong with a value: "`rmda` is not valid; expected one of: auto, rdma, tcp, off; did
    you mean `rdma`?" */
 void ni_put_wrong(struct ni_text *t, const struct ni_option *option, const char *value);

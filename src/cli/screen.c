@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What standard output can show: its width, colour. */
+/* The abilities of standard output: width, colour, UTF-8. */
 #include "cli/screen.h"
 
 #include <string.h>
@@ -8,6 +8,7 @@
 
 #include "cli/context.h"
 #include "cli/options.h"
+#include "nccl_init/base.h"
 #include "nccl_init/env.h"
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
@@ -34,13 +35,31 @@ void ni_screen_width(const struct ni_context *ctx)
     ni_set_columns(size.ws_col < WIDEST ? size.ws_col : WIDEST);
 }
 
+/* Returns true if standard output is a terminal that can do more than print letters. */
+static bool is_able_terminal(const struct ni_context *ctx)
+{
+    const char *term = ni_env_get(&ctx->own, "TERM");
+
+    return !(term && strcmp(term, "dumb") == 0) && isatty(STDOUT_FILENO);
+}
+
 bool ni_screen_has_colour(const struct ni_context *ctx)
 {
     /* https://no-color.org: set and not empty */
-    const char *no_color = ni_env_get(&ctx->own, "NO_COLOR"), *term = ni_env_get(&ctx->own, "TERM");
+    const char *no_color = ni_env_get(&ctx->own, "NO_COLOR");
 
     if (ctx->options.color != NI_COLOR_AUTO)
         return ctx->options.color == NI_COLOR_ALWAYS;
-    return !(no_color && *no_color) && !(term && strcmp(term, "dumb") == 0) &&
-           isatty(STDOUT_FILENO);
+    return !(no_color && *no_color) && is_able_terminal(ctx);
+}
+
+bool ni_screen_has_utf8(const struct ni_context *ctx)
+{
+    /* locale(7): the first of the three that is set counts */
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    const char *value = NULL;
+
+    for (unsigned i = 0; i < NI_COUNT(names) && !(value && *value); i++)
+        value = ni_env_get(&ctx->own, names[i]);
+    return value && (strstr(value, "UTF-8") || strstr(value, "utf8")) && is_able_terminal(ctx);
 }

@@ -19,6 +19,15 @@ const struct ni_finding_kind *ni_finding_kind(enum ni_finding_id id)
     return &catalogue[id];
 }
 
+unsigned ni_finding_named(struct ni_span id)
+{
+    unsigned kind = 0;
+
+    while (kind < NI_F_COUNT && !ni_span_is(id, catalogue[kind].id))
+        kind++;
+    return kind;
+}
+
 static int cmp_ids(const void *x, const void *y)
 {
     const enum ni_finding_id *a = x, *b = y;

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/context.h"
@@ -32,12 +31,10 @@ static int take_findings(const struct ni_option *option, const char *text, void 
     struct ni_span item;
 
     (void)option;
-    text = ni_option_list(text);
+    text = ni_items_of_list(text);
     while (ni_split(&text, ',', &item)) {
-        unsigned id = 0;
+        const unsigned id = ni_finding_named(item);
 
-        while (id < NI_F_COUNT && !ni_span_is(item, ni_finding_kind(id)->id))
-            id++;
         if (id == NI_F_COUNT)
             return -EINVAL;
         set[id] = true;
@@ -46,7 +43,7 @@ static int take_findings(const struct ni_option *option, const char *text, void 
     return 0;
 }
 
-static void suggest_findings(struct ni_guess *guess)
+void ni_guess_finding(struct ni_guess *guess)
 {
     for (unsigned id = 0; id < NI_F_COUNT; id++)
         ni_guess_try(guess, ni_span_of(ni_finding_kind(id)->id));
@@ -69,7 +66,7 @@ static const struct ni_option doctor_options[] = {
         .initial = "none",
         .take = take_findings,
         .at = offsetof(struct ni_doctor_options, ignore),
-        .suggest = suggest_findings,
+        .suggest = ni_guess_finding,
         .help = "ids of findings that do not count; the output says how many were left out",
     },
     {
@@ -108,12 +105,10 @@ static struct ni_who who_is(const struct ni_context *ctx)
 {
     const char *node = ni_env_get(&ctx->own, "NODE_NAME");
     struct ni_who who = {.node = node && *node ? node : NULL, .ready = ni_exit_status(ctx) == 0};
-    const time_t now = time(NULL);
-    struct tm utc;
+    struct ni_text now = ni_text_on(who.time, sizeof(who.time));
 
     (void)gethostname(who.host, sizeof(who.host) - 1);
-    if (gmtime_r(&now, &utc))
-        (void)strftime(who.time, sizeof(who.time), "%Y-%m-%d %H:%MZ", &utc);
+    ni_put_now(&now);
     return who;
 }
 

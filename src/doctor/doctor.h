@@ -6,6 +6,7 @@
 #include "cli/option.h"
 #include "cli/program.h"
 #include "nccl_init/findings.h"
+#include "nccl_init/guess.h"
 
 ni_verb_fn ni_cmd_doctor;
 
@@ -15,5 +16,8 @@ struct ni_doctor_options {
 };
 extern struct ni_doctor_options ni_doctor_options;
 extern const struct ni_option_rows ni_doctor_rows;
+
+/* Finds the finding whose id is likely to be meant. */
+void ni_guess_finding(struct ni_guess *guess);
 
 #endif

@@ -7,36 +7,27 @@
 #include "cli/context.h"
 #include "cli/flow.h"
 #include "cli/say.h"
+#include "doctor/doctor.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/guess.h"
 #include "nccl_init/text.h"
 #include "print/layout.h"
-
-/* Finds the kind of finding that has the id; NI_F_COUNT: none has. */
-static unsigned kind_named(struct ni_span id)
-{
-    unsigned kind = 0;
-
-    while (kind < NI_F_COUNT && !ni_span_is(id, ni_finding_kind(kind)->id))
-        kind++;
-    return kind;
-}
 
 static int refuse_id(struct ni_context *ctx, struct ni_span id)
 {
     struct ni_guess guess = ni_guess_of(id);
     struct ni_text hint = NI_TEXT(128);
 
-    for (unsigned i = 0; i < NI_F_COUNT; i++)
-        ni_guess_try(&guess, ni_span_of(ni_finding_kind(i)->id));
+    ni_guess_finding(&guess);
     ni_put(&hint, guess.best.n > 0 ? "" : "; `nccl-init explain` lists all");
     ni_put_guess(&hint, &guess, "");
     return ni_usage(ctx, "no finding has the id `%.*s`%s", id.n < 128 ? (int)id.n : 128, id.p,
                     hint.buf);
 }
 
-/* Unpacks a text: each byte from 128 on becomes its pair, until there are only characters. The
-   bytes of a pair are smaller than the byte that stands for it, so that few wait. */
+/* Unpacks a text: each byte from 128 on becomes its pair, until there are only characters. Each byte
+   of a pair is smaller than the byte that stands for the pair, so the stack is never deeper than
+   there are such bytes. */
 static void unpack(struct ni_text *out, const char *packed)
 {
     unsigned char waiting[NI_PAGE_CODES + 1];
@@ -127,7 +118,7 @@ int ni_cmd_explain(struct ni_context *ctx)
 
         if (id.n > 0 && id.p[id.n - 1] == ':') /* as copied from a line of doctor */
             id.n--;
-        const unsigned kind = kind_named(id);
+        const unsigned kind = ni_finding_named(id);
 
         if (kind == NI_F_COUNT) {
             status = refuse_id(ctx, id);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report of doctor: who, the verdict, a row for each finding, the worst first, and for each
-   subject that is good, with the value seen; then what could not be seen. The JSON also has the facts behind the checks; a fact that is not known is null. */
+   subject that is good, with the value seen; then what could not be seen. The JSON also has the
+   facts behind the checks; a fact that is not known is null. */
 #include "doctor/report.h"
 
 #include <string.h>
@@ -48,8 +49,8 @@ static void put_node_line(struct ni_text *out, const struct ni_inventory *inv)
     if (d->ofed == NI_KNOWN)
         add_item(&t, d->mlx5_version[0] ? "MLNX_OFED or DOCA " : "MLNX_OFED or DOCA",
                  d->mlx5_version);
-    if (inv->netns_mode != NI_NETNS_UNKNOWN)
-        add_item(&t, "RDMA netns ", inv->netns_mode == NI_NETNS_SHARED ? "shared" : "exclusive");
+    if (ni_netns_word(inv))
+        add_item(&t, "RDMA netns ", ni_netns_word(inv));
     ni_put_item(out, "node", buf);
 }
 
@@ -117,25 +118,23 @@ enum { TITLE = 15 };
 static void put_faults(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_findings *all = view->findings;
+    unsigned shown[NI_MAX_FINDINGS];
+    const unsigned n = ni_list_shown_findings(all, NI_INFO, shown);
 
-    for (int severity = NI_ERROR; severity >= NI_INFO; severity--) {
-        for (unsigned i = 0; i < all->n; i++) {
-            const struct ni_finding *f = &all->at[i];
-            const struct ni_finding_kind *kind = ni_finding_kind(f->id);
-            const char *check = ni_check_of_finding(f->id);
-            struct ni_text seen = NI_TEXT(160);
+    for (unsigned i = 0; i < n; i++) {
+        const struct ni_finding *f = &all->at[shown[i]];
+        const struct ni_finding_kind *kind = ni_finding_kind(f->id);
+        const char *check = ni_check_of_finding(f->id);
+        struct ni_text seen = NI_TEXT(160);
 
-            if ((int)kind->severity != severity || ni_is_repeated_finding(all, i))
-                continue;
-            if (check)
-                ni_put_seen(&seen, check, view);
-            put_mark(out, view, (enum mark)severity);
-            ni_putf(out, "%-*s%-24s  %s  ", TITLE,
-                    check ? ni_check_title(check) : ni_finding_title(f->id), seen.buf, kind->id);
-            ni_put_subjects(out, all, i);
-            ni_put(out, "\n");
-            ni_put_advice(out, f);
-        }
+        if (check)
+            ni_put_seen(&seen, check, view);
+        put_mark(out, view, (enum mark)kind->severity);
+        ni_putf(out, "%-*s%-24s  %s  ", TITLE,
+                check ? ni_check_title(check) : ni_finding_title(f->id), seen.buf, kind->id);
+        ni_put_subjects(out, all, shown[i]);
+        ni_put(out, "\n");
+        ni_put_advice(out, f);
     }
     if (all->dropped > 0)
         ni_putf(out, "  %u more findings are not shown\n", all->dropped);
@@ -203,7 +202,8 @@ static void put_rest(struct ni_text *out, const struct ni_view *view, const stru
 /* ---- the whole ---- */
 
 /* "nccl-init 0.1.0  node gpu-7  pod trainer-0  2026-11-23 08:30Z" */
-static void put_who(struct ni_text *out, const struct ni_view *view, const struct ni_who *who)
+static void put_where_and_when(struct ni_text *out, const struct ni_view *view,
+                               const struct ni_who *who)
 {
     ni_put(out, "nccl-init " NCCL_INIT_VERSION);
     if (strcmp(view->root, "/") != 0) {
@@ -224,7 +224,7 @@ void ni_put_doctor(struct ni_text *out, const struct ni_view *view, const struct
 {
     const unsigned n = ni_allocated_hcas(view->inv), others = view->inv->n_hca - n;
 
-    put_who(out, view, who);
+    put_where_and_when(out, view, who);
     put_verdict(out, view, who->ready, view->colour);
     ni_putf(out, " (%u HCA%s", n, ni_plural(n));
     if (others > 0)
@@ -243,22 +243,20 @@ void ni_put_doctor(struct ni_text *out, const struct ni_view *view, const struct
 void ni_put_doctor_brief(struct ni_text *out, const struct ni_view *view, const struct ni_who *who)
 {
     const struct ni_findings *all = view->findings;
+    unsigned shown[NI_MAX_FINDINGS];
+    const unsigned n = ni_list_shown_findings(all, NI_INFO, shown);
 
     put_verdict(out, view, who->ready, false);
     ni_put(out, "\n");
-    for (int severity = NI_ERROR; severity >= NI_INFO; severity--) {
-        for (unsigned i = 0; i < all->n; i++) {
-            const struct ni_finding *f = &all->at[i];
-            const struct ni_finding_kind *kind = ni_finding_kind(f->id);
+    for (unsigned i = 0; i < n; i++) {
+        const struct ni_finding *f = &all->at[shown[i]];
+        const struct ni_finding_kind *kind = ni_finding_kind(f->id);
 
-            if ((int)kind->severity != severity || ni_is_repeated_finding(all, i))
-                continue;
-            ni_putf(out, "%s: %s: ", ni_severity_text(kind->severity), kind->id);
-            ni_put_subjects(out, all, i);
-            ni_put(out, f->subject[0] ? ": " : "");
-            ni_quote(out, f->message);
-            ni_put(out, "\n");
-        }
+        ni_putf(out, "%s: %s: ", ni_severity_text(kind->severity), kind->id);
+        ni_put_subjects(out, all, shown[i]);
+        ni_put(out, f->subject[0] ? ": " : "");
+        ni_quote(out, f->message);
+        ni_put(out, "\n");
     }
 }
 
@@ -279,15 +277,13 @@ static void check_json(struct ni_json *j, const struct ni_diagnosis *diagnosis, 
 
 static void node_json(struct ni_json *j, const struct ni_inventory *inv)
 {
-    static const char *const netns[] = {
-        [NI_NETNS_SHARED] = "shared", [NI_NETNS_EXCLUSIVE] = "exclusive"};
     const struct ni_drivers *d = &inv->drivers;
 
     ni_json_object(j, "node");
     ni_json_text_or_null(j, "kernel", inv->self.kernel);
     ni_json_text(j, "iommu_options",
                  inv->self.cmdline_known == NI_KNOWN ? inv->self.cmdline : NULL);
-    ni_json_text(j, "rdma_netns", netns[inv->netns_mode]);
+    ni_json_text(j, "rdma_netns", ni_netns_word(inv));
     ni_json_yes_no(j, "mlnx_ofed", d->ofed);
     ni_json_text_or_null(j, "mlx5_core", d->mlx5_version);
     ni_json_text_or_null(j, "nvidia", d->nvidia_version);

@@ -50,12 +50,20 @@ static void put_range(struct ni_text *t, const struct range *range, double unit,
 
 /* ---- the HCAs and ports of the pod ---- */
 
+const char *ni_netns_word(const struct ni_inventory *inv)
+{
+    static const char *const words[] = {[NI_NETNS_UNKNOWN] = NULL,
+                                        [NI_NETNS_SHARED] = "shared",
+                                        [NI_NETNS_EXCLUSIVE] = "exclusive"};
+
+    return words[inv->netns_mode];
+}
+
 static void put_netns(struct ni_text *t, const struct ni_view *view)
 {
-    static const char *const words[] = {
-        [NI_NETNS_UNKNOWN] = "", [NI_NETNS_SHARED] = "shared", [NI_NETNS_EXCLUSIVE] = "exclusive"};
+    const char *word = ni_netns_word(view->inv);
 
-    ni_put(t, words[view->inv->netns_mode]);
+    ni_put(t, word ? word : "");
 }
 
 static void put_nodes(struct ni_text *t, const struct ni_view *view)

@@ -4,9 +4,12 @@
 #define NCCL_INIT_DOCTOR_SEEN_H
 
 #include "nccl_init/findings.h"
+#include "nccl_init/inventory.h"
 #include "nccl_init/text.h"
 #include "print/words.h"
 
+/* Returns how the node shares RDMA devices between network namespaces: "shared"; NULL: not known. */
+const char *ni_netns_word(const struct ni_inventory *inv);
 /* Returns the title of the check, "device nodes"; its id if there is none. */
 const char *ni_check_title(const char *id);
 /* Puts the value that the check saw, "4 of 4 open"; nothing if there is none. */

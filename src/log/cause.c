@@ -209,7 +209,8 @@ void ni_log_find_owners(struct ni_log *log)
 /* ---- words ---- */
 
 /* Puts a line of the log and its place: FILE:LINE: "text". */
-static void put_place(struct ni_text *t, const struct ni_log *log, const struct ni_log_quote *quote)
+static void put_quoted_line(struct ni_text *t, const struct ni_log *log,
+                            const struct ni_log_quote *quote)
 {
     ni_quote(t, ni_log_word(log, quote->file));
     ni_putf(t, ":%u: \"", (unsigned)quote->line);
@@ -219,7 +220,8 @@ static void put_place(struct ni_text *t, const struct ni_log *log, const struct 
 }
 
 /* Puts the owner of the note: "rank 1 (vm)", "rank 1", or the file. */
-static void put_who(struct ni_text *t, const struct ni_log *log, const struct ni_log_note *note)
+static void put_note_owner(struct ni_text *t, const struct ni_log *log,
+                           const struct ni_log_note *note)
 {
     const struct ni_log_rank *r = note->who;
 
@@ -295,7 +297,7 @@ static void put_collective(struct ni_text *t, const struct ni_log *log,
                 (unsigned long long)wait->out);
 }
 
-static void mark_none(struct ni_log *log)
+static void clear_marks(struct ni_log *log)
 {
     for (unsigned i = 0; i < log->n; i++)
         log->order[i]->mark = 0;
@@ -372,7 +374,7 @@ static void put_alike(struct ni_text *who, struct ni_log *log, const struct ni_l
 {
     unsigned known = 0;
 
-    mark_none(log);
+    clear_marks(log);
     for (unsigned i = 0; i < log->n_note; i++) {
         struct ni_log_note *other = &log->note[i];
 
@@ -387,7 +389,7 @@ static void put_alike(struct ni_text *who, struct ni_log *log, const struct ni_l
     if (known > 1 && note->who)
         ni_log_put_ranks(who, log, 1);
     else
-        put_who(who, log, note);
+        put_note_owner(who, log, note);
 }
 
 enum { MOST = 8 }; /* exceptions, and ends, with a finding of their own */
@@ -410,7 +412,7 @@ static void report_exceptions(struct ni_log *log, struct ni_findings *f)
         if (meaning)
             ni_putf(&t, ": %s", meaning);
         ni_put(&t, ". ");
-        put_place(&t, log, &note->quote);
+        put_quoted_line(&t, log, &note->quote);
         ni_report(f, NI_F_LOG_EXCEPTION, who.buf, "%s", t.buf);
         told++;
     }
@@ -456,7 +458,7 @@ static void report_ends(struct ni_log *log, struct ni_findings *f)
         put_ending(&t, note->number);
         put_step(&t, note->who);
         ni_put(&t, ". ");
-        put_place(&t, log, &note->quote);
+        put_quoted_line(&t, log, &note->quote);
         ni_report(f, NI_F_LOG_EXIT, who.buf, "%s", t.buf);
         told++;
     }
@@ -492,7 +494,7 @@ static unsigned mark_collectives(struct ni_log *log, ni_log_text group)
 {
     unsigned n = 0;
 
-    mark_none(log);
+    clear_marks(log);
     for (unsigned i = 0; i < log->n && n < COLLECTIVES; i++) {
         struct ni_log_rank *r = log->order[i];
 
@@ -617,7 +619,7 @@ static void report_begun(struct ni_log *log, struct ni_findings *f)
         ni_log_put_ranks(&t, log, 2);
     }
     ni_put(&t, ". ");
-    put_place(&t, log, &first->begun_at);
+    put_quoted_line(&t, log, &first->begun_at);
     ni_report(f, NI_F_LOG_UNFINISHED, who.buf, "%s", t.buf);
 }
 
@@ -664,7 +666,7 @@ static void report_waiting(struct ni_log *log, struct ni_findings *f)
         put_begun(&t, log);
     }
     ni_put(&t, ". ");
-    put_place(&t, log, &r->wait->quote);
+    put_quoted_line(&t, log, &r->wait->quote);
     ni_report(f, NI_F_LOG_TIMEOUT, who.buf, "%s", t.buf);
 }
 
@@ -691,11 +693,11 @@ static void report_early(struct ni_log *log, struct ni_findings *f)
         return;
     ni_log_put_ranks(&who, log, 1);
     ni_put(&t, "ended in order while ");
-    put_who(&t, log, left->wait);
+    put_note_owner(&t, log, left->wait);
     ni_put(&t, " was in ");
     put_collective(&t, log, left->wait);
     ni_put(&t, ": they called different collectives, or one called more of them. ");
-    put_place(&t, log, &left->wait->quote);
+    put_quoted_line(&t, log, &left->wait->quote);
     ni_report(f, NI_F_LOG_COLLECTIVE, who.buf, "%s", t.buf);
 }
 
@@ -776,7 +778,7 @@ static void report_terminated(struct ni_log *log, struct ni_findings *f)
     const struct ni_log_note *first = NULL;
     unsigned known = 0;
 
-    mark_none(log);
+    clear_marks(log);
     for (unsigned i = 0; i < log->n_note; i++) {
         const struct ni_log_note *note = &log->note[i];
         struct ni_log_rank *r = note->who;
@@ -795,10 +797,10 @@ static void report_terminated(struct ni_log *log, struct ni_findings *f)
     if (known > 1)
         ni_log_put_ranks(&who, log, 1);
     else
-        put_who(&who, log, first);
+        put_note_owner(&who, log, first);
     ni_putf(&t, "the launcher was stopped from outside by signal %d (%s). ", -first->number,
             signal_name(-first->number));
-    put_place(&t, log, &first->quote);
+    put_quoted_line(&t, log, &first->quote);
     ni_report(f, NI_F_LOG_LEFT, who.buf, "%s", t.buf);
 }
 
@@ -871,11 +873,11 @@ static void report_warnings(struct ni_log *log, struct ni_findings *f)
 
         if (!r->process->unknown_warn)
             continue;
-        mark_none(log);
+        clear_marks(log);
         log->order[i]->mark = 1;
         ni_log_put_ranks(&who, log, 1);
         ni_put(&t, "its first NCCL WARN, which nccl-init does not know. ");
-        put_place(&t, log, &r->process->warn);
+        put_quoted_line(&t, log, &r->process->warn);
         ni_report(f, NI_F_LOG_WARN, who.buf, "%s", t.buf);
         return;
     }

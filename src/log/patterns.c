@@ -395,7 +395,7 @@ struct places {
     struct next of[NI_PATTERN_WORDS];
 };
 
-static void clear(struct places *places)
+static void forget_places(struct places *places)
 {
     memset(places->of, 0, sizeof(places->of));
     places->cleared = true;
@@ -419,7 +419,7 @@ static bool fits(const char *text, unsigned word, struct places *places, const c
         text += 2;
         if (kind == '{') {
             if (!places->cleared)
-                clear(places);
+                forget_places(places);
             p = find_any(text, &places->of[word], p, end);
             for (word++; *text != '}'; text++)
                 word += *text == '|';

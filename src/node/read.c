@@ -35,7 +35,7 @@ enum ni_known ni_note_odd(struct ni_probe *p, const char *text)
 
 /* Makes p->path; returns the part of it that is below dir. */
 static const char *NI_PRINTF(3, 0)
-    set_path(struct ni_probe *p, const struct ni_dir *dir, const char *fmt, va_list ap)
+    make_probe_path(struct ni_probe *p, const struct ni_dir *dir, const char *fmt, va_list ap)
 {
     struct ni_text t = ni_text_on(p->path, sizeof(p->path));
 
@@ -52,7 +52,7 @@ enum ni_known ni_read_file(struct ni_probe *p, const struct ni_dir *dir, enum ni
     va_list ap;
 
     va_start(ap, fmt);
-    const char *path = set_path(p, dir, fmt, ap);
+    const char *path = make_probe_path(p, dir, fmt, ap);
     va_end(ap);
     return ni_note(p, need, ni_read(dir, buf, cap, "%s", path));
 }
@@ -63,7 +63,7 @@ enum ni_known ni_read_link(struct ni_probe *p, enum ni_need need, char *buf, siz
     va_list ap;
 
     va_start(ap, fmt);
-    const char *path = set_path(p, p->root, fmt, ap);
+    const char *path = make_probe_path(p, p->root, fmt, ap);
     va_end(ap);
     return ni_note(p, need, ni_readlink(p->root, buf, cap, "%s", path));
 }
@@ -107,7 +107,7 @@ enum ni_known ni_read_names(struct ni_probe *p, const struct ni_dir *dir, enum n
     va_list ap;
 
     va_start(ap, fmt);
-    const char *path = set_path(p, dir, fmt, ap);
+    const char *path = make_probe_path(p, dir, fmt, ap);
     va_end(ap);
     return ni_note(p, need, ni_list(dir, ret, "%s", path));
 }
@@ -117,7 +117,7 @@ enum ni_known ni_is_there(struct ni_probe *p, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    const char *path = set_path(p, p->root, fmt, ap);
+    const char *path = make_probe_path(p, p->root, fmt, ap);
     va_end(ap);
     return ni_note(p, NI_OPTIONAL, ni_exists(p->root, "%s", path));
 }
@@ -130,7 +130,7 @@ struct ni_num ni_read_num(struct ni_probe *p, const struct ni_dir *dir, enum ni_
     va_list ap;
 
     va_start(ap, fmt);
-    const char *path = set_path(p, dir, fmt, ap);
+    const char *path = make_probe_path(p, dir, fmt, ap);
     va_end(ap);
     const ssize_t n = ni_read(dir, buf, sizeof(buf), "%s", path);
     if (n < 0)

@@ -626,7 +626,7 @@ static bool are_hex(const struct ni_span word[], unsigned n)
 }
 
 /* Puts the words, each with a blank or a tab after it. */
-static void put_words(const struct ni_span word[], unsigned n, char between, struct ni_text *ret)
+static void join_words(const struct ni_span word[], unsigned n, char between, struct ni_text *ret)
 {
     for (unsigned i = 0; i < n; i++) {
         ni_putn(ret, word[i].p, word[i].n);
@@ -662,9 +662,9 @@ static void keep_route(const struct ni_keep_facts *k, struct ni_mask *m, struct 
                    are_hex(word + 7, 1)) {
             put_masked_interface(m, word[0], ret);
             ni_put(ret, "\t");
-            put_words(word + 1, 3, '\t', ret);
+            join_words(word + 1, 3, '\t', ret);
             ni_put(ret, "0\t0\t");
-            put_words(word + 6, 2, '\t', ret);
+            join_words(word + 6, 2, '\t', ret);
             ni_put(ret, "0\t0\t0");
         } else {
             put_refused(line, ret);
@@ -683,7 +683,7 @@ static void put_table6(struct ni_mask *m, struct ni_span s, unsigned words, stru
         const unsigned n = split_line(line, word, words + 1);
 
         if (n >= words && are_hex(word, words)) {
-            put_words(word, words, ' ', ret);
+            join_words(word, words, ' ', ret);
             if (n > words)
                 put_masked_interface(m, word[words], ret);
         } else {

@@ -187,10 +187,8 @@ static bool is_of_option(const struct ni_keep_facts *k, struct ni_span s)
         if (has_word(option->arg, s) || has_word(option->also, s))
             return true;
     }
-    for (unsigned id = 0; id < NI_F_COUNT; id++)
-        if (ni_span_is(s, ni_finding_kind(id)->id))
-            return true;
-    return is_quantity(s) || ni_cap_by_name(s, &names, &cap) == 0;
+    return ni_finding_named(s) != NI_F_COUNT || is_quantity(s) ||
+           ni_cap_by_name(s, &names, &cap) == 0;
 }
 
 static void put_masked_option(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,

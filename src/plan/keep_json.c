@@ -37,7 +37,7 @@ static enum member member_of(const char *key)
 
 /* Returns true for the two words that readers compare: "metadata.resource.k8s.io/v1alpha1" and
    "DeviceMetadata". */
-static bool is_word(struct ni_span s)
+static bool is_compared_word(struct ni_span s)
 {
     static const char group[] = "metadata.resource.k8s.io/v";
     const size_t n = sizeof(group) - 1;
@@ -62,7 +62,7 @@ static void put_masked_string(struct ni_mask *m, enum member kind, json_t *strin
     if (kind == ID)
         ni_keep_ids(NULL, m, s, &text);
     else if (kind == WORD)
-        ni_putn(&text, s.p, is_word(s) ? s.n : 0);
+        ni_putn(&text, s.p, is_compared_word(s) ? s.n : 0);
     else if (memchr(s.p, ',', s.n))
         ni_put(&text, ","); /* readers refuse a list, and this too */
     else if (s.n > 0)

@@ -69,7 +69,7 @@ static void put_gpu_matrix(struct ni_text *out, const struct ni_view *view)
     ni_table_write(out, &table, view->colour);
 }
 
-static void put_legend(struct ni_text *out)
+static void put_distance_legend(struct ni_text *out)
 {
     ni_put(out, "\nDistances, as NCCL counts them\n"
                 "  PIX   through one PCIe switch at most\n"
@@ -101,7 +101,7 @@ void ni_put_topo(struct ni_text *out, const struct ni_view *view)
     if (inv->n_gpu > 1)
         put_gpu_matrix(out, view);
     if (inv->n_gpu > 1 || (inv->n_gpu > 0 && inv->n_hca > 0))
-        put_legend(out);
+        put_distance_legend(out);
     if (flat >= 0)
         ni_putf(out,
                 "\nGPU%d is on the root bus: the PCI tree is flattened, as in a virtual machine, "

@@ -5,7 +5,6 @@
 #include "plan/topo_svg.h"
 
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "nccl_init/gpu.h"
@@ -58,7 +57,8 @@ static unsigned depth_of(const struct ni_pci *pci)
     return pci->known == NI_KNOWN ? pci->depth : 0;
 }
 
-/* Below, at or above 0. What has no place comes last. */
+/* Compares the places of two devices in the PCI tree: below, at or above 0. A device without a place
+   comes last. */
 static int order(const struct ni_pci *a, const struct ni_pci *b)
 {
     const unsigned da = depth_of(a), db = depth_of(b);
@@ -104,7 +104,8 @@ static void build(struct picture *p, const struct ni_view *view)
 
 /* ---- the tree: each part of it is as high as the rows that share it ---- */
 
-/* How much of the way both share: 1: the NUMA node, 2: the host bridge, 3: one function, ... */
+/* Returns how much of their way from the root two devices share: 1: the NUMA node, 2: the host bridge
+   too, 3: one function, ... */
 static unsigned shared(const struct ni_pci *a, const struct ni_pci *b)
 {
     unsigned n = 0;
@@ -163,17 +164,25 @@ static void put_tree(struct ni_text *out, const struct picture *p)
 
 /* ---- GPUs and HCAs ---- */
 
-/* "mlx5_6/1  400G RoCE  net1  0000:03:00.2  chosen" */
+static bool is_chosen(const struct ni_view *view, const struct ni_hca *hca)
+{
+    bool ret = false;
+
+    for (unsigned k = 0; k < hca->n_port; k++)
+        ret = ret || view->plan->port[hca->first_port + (int)k].chosen;
+    return ret;
+}
+
+/* Puts "mlx5_6 port 1: 400G RoCE net1  0000:03:00.2  chosen". */
 static void put_hca_words(struct ni_text *t, const struct ni_view *view, const struct ni_hca *hca)
 {
-    bool chosen = false;
+    const bool chosen = is_chosen(view, hca);
 
     ni_quote(t, hca->name);
     for (unsigned k = 0; k < hca->n_port; k++) {
         const int at = hca->first_port + (int)k;
         const struct ni_port *port = &view->inv->port[at];
 
-        chosen = chosen || view->plan->port[at].chosen;
         ni_putf(t, "%s%u: ", k > 0 ? ", " : " port ", port->num);
         if (port->mbps.known == NI_KNOWN)
             ni_putf(t, "%gG ", (double)port->mbps.v / 1000);
@@ -185,15 +194,6 @@ static void put_hca_words(struct ni_text *t, const struct ni_view *view, const s
     ni_put(t, ni_is_allocated(hca) ? "" : "  not the pod's");
     ni_put(t, ni_is_allocated(hca) && !chosen ? "  left out" : "");
     ni_put(t, chosen ? "  chosen" : "");
-}
-
-static bool is_chosen(const struct ni_view *view, const struct ni_hca *hca)
-{
-    bool ret = false;
-
-    for (unsigned k = 0; k < hca->n_port; k++)
-        ret = ret || view->plan->port[hca->first_port + (int)k].chosen;
-    return ret;
 }
 
 static void put_boxes(struct ni_text *out, const struct picture *p, const struct ni_view *view)
@@ -237,7 +237,8 @@ static int row_of_hca(const struct picture *p, int hca)
     return -1;
 }
 
-/* The row of the HCA whose port k of those chosen is for that row's GPU, or -1. */
+/* Returns the row of the HCA to which a line leads from the GPU of `row`: that of chosen port k. -1:
+   the port is not for this GPU. */
 static int tied_to(const struct picture *p, const struct ni_view *view, unsigned row, unsigned k)
 {
     const int gpu = p->row[row].gpu;
@@ -247,7 +248,7 @@ static int tied_to(const struct picture *p, const struct ni_view *view, unsigned
     return row_of_hca(p, view->inv->port[view->plan->chosen[k]].hca);
 }
 
-/* How far to the right a line goes. */
+/* Returns how far to the right a line goes. */
 static int reach(int from, int to)
 {
     const int far = 27 + 9 * (from < to ? to - from : from - to);
@@ -291,8 +292,8 @@ static void put_ties_of(struct ni_text *out, const struct picture *p, const stru
         ni_put_svg_text(out, x, TOP + row * ROW + 15, words.buf);
 }
 
-/* The distances make a column right of all lines, so that no line crosses them. No lines where the
-   tree is flattened: distances mean nothing there. */
+/* Draws the lines of all GPUs. The distances make a column right of all lines, so that no line
+   crosses them. */
 static void put_ties(struct ni_text *out, const struct picture *p, const struct ni_view *view)
 {
     int far = 0;
@@ -314,21 +315,18 @@ static void put_ties(struct ni_text *out, const struct picture *p, const struct 
 /* Puts the host and the time, or the recording. */
 static void put_where(struct ni_text *t, const struct ni_view *view)
 {
-    char host[80] = "", when[24] = "";
-    const time_t now = time(NULL);
-    struct tm utc;
+    char host[80] = "";
 
     if (strcmp(view->root, "/") != 0) {
         ni_putf(t, "recording %s", view->root);
         return;
     }
     (void)gethostname(host, sizeof(host) - 1);
-    if (gmtime_r(&now, &utc))
-        (void)strftime(when, sizeof(when), "%Y-%m-%d %H:%MZ", &utc);
-    ni_putf(t, "host %s, %s", host, when);
+    ni_putf(t, "host %s, ", host);
+    ni_put_now(t);
 }
 
-static void put_legend(struct ni_text *out, bool flat)
+static void put_picture_legend(struct ni_text *out, bool flat)
 {
     ni_put_svg_text(out, LEFT, 72,
                     flat ? "The PCI tree is flattened, as in a virtual machine: distances mean "
@@ -357,7 +355,7 @@ void ni_put_topo_svg(struct ni_text *out, const struct ni_view *view)
     ni_put(out, "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
     ni_put_svg_text(out, LEFT, 28, head.buf);
     ni_put_svg_text(out, LEFT, 48, where.buf);
-    put_legend(out, flat);
+    put_picture_legend(out, flat);
     put_tree(out, &p);
     put_boxes(out, &p, view);
     if (!flat)

@@ -363,8 +363,8 @@ static void ask_all(struct census *c)
 
 /* Puts a group: "1500 on trainer-17 (node-b3)", "9000 on 127 others"; of a fault "trainer-40,
    trainer-41 and 3 more: was not tried". named: how many pods are named; 0: they are the others. */
-static void put_group(const struct census *c, const struct group *g, unsigned named,
-                      struct ni_text *t)
+static void put_pod_group(const struct census *c, const struct group *g, unsigned named,
+                          struct ni_text *t)
 {
     if (!c->fault)
         ni_putf(t, "%s on ", g->value);
@@ -403,7 +403,7 @@ static void put_groups(const struct census *c, struct ni_text *t)
         for (;;) {
             one = ni_text_on(buf, sizeof(buf));
             ni_put(&one, i ? ", " : "");
-            put_group(c, g, named, &one);
+            put_pod_group(c, g, named, &one);
             if (t->len + one.len <= room || named <= 1)
                 break;
             named--;

@@ -124,7 +124,7 @@ static void accept_all(struct coordinator *h)
 
 /* Sends h->out to a pod. The kernel keeps what the pod has not read yet; a pod that leaves more
    unread than the kernel has room for is dropped. */
-static void say(struct coordinator *h, unsigned at, enum ni_message_type type)
+static void send_message(struct coordinator *h, unsigned at, enum ni_message_type type)
 {
     h->out.type = type;
     if (!ni_message_send(h->conn[at].fd, MSG_DONTWAIT, &h->out) || type == NI_MSG_NO)
@@ -140,7 +140,7 @@ static void refuse_pod(struct coordinator *h, unsigned at, enum ni_finding_id id
     if (id != NI_F_JOB_REFUSED || h->f->n < REFUSED)
         ni_report(h->f, id, host, "%s", why);
     (void)ni_copy(h->out.verdict.line, sizeof(h->out.verdict.line), why);
-    say(h, at, NI_MSG_NO);
+    send_message(h, at, NI_MSG_NO);
 }
 
 /* Refuses a stranger and ends the connection. Anybody who reaches the port can say hello; without
@@ -150,7 +150,7 @@ static void refuse_stranger(struct coordinator *h, unsigned at)
     h->strangers++;
     (void)ni_copy(h->out.verdict.line, sizeof(h->out.verdict.line),
                   "its key is not that of pod 0: another job, or attempt");
-    say(h, at, NI_MSG_NO);
+    send_message(h, at, NI_MSG_NO);
 }
 
 /* Lets pod 0 wait at least as long as that pod does: a pod ends when its own time is over, and
@@ -220,7 +220,7 @@ static void take_hello(struct coordinator *h, unsigned at, const struct ni_messa
     h->conn[rank].due_ms = ni_now_ms() + HELLO_MS;
     (void)ni_copy(h->job.pod[rank].host, NI_POD_NAME, m->pod.host);
     wait_as_long(h, m->within_ms);
-    say(h, rank, NI_MSG_WELCOME);
+    send_message(h, rank, NI_MSG_WELCOME);
 }
 
 /* Keeps a copy of the facts that a pod reports about itself. */
@@ -302,7 +302,7 @@ static void tell_alive(struct coordinator *h, int64_t now)
     h->out.begun = h->phase != GATHERING;
     for (unsigned rank = 0; rank < h->job.ranks; rank++)
         if (h->conn[rank].fd >= 0)
-            say(h, rank, NI_MSG_ALIVE);
+            send_message(h, rank, NI_MSG_ALIVE);
 }
 
 static void watch_pods(struct coordinator *h, int64_t now)
@@ -374,7 +374,7 @@ static void tell_work(struct coordinator *h, enum ni_rail_work work)
         }
         h->owes[rank] = m->n_item > 0 && h->conn[rank].fd >= 0;
         if (h->owes[rank])
-            say(h, rank, NI_MSG_DO);
+            send_message(h, rank, NI_MSG_DO);
     }
 }
 
@@ -562,13 +562,13 @@ static int run(struct coordinator *h, struct ni_verdict *ret)
     for (unsigned rank = 0; rank < job->ranks; rank++) { /* the pods then end their connections */
         h->owes[rank] = h->conn[rank].fd >= 0;
         if (h->owes[rank])
-            say(h, rank, NI_MSG_VERDICT);
+            send_message(h, rank, NI_MSG_VERDICT);
     }
     wait_for_pods(h, TOLD_MS);
     return 0;
 }
 
-int ni_coordinate(const struct ni_rendezvous *m, struct ni_verdict *ret, struct ni_findings *f)
+int ni_meet(const struct ni_rendezvous *m, struct ni_verdict *ret, struct ni_findings *f)
 {
     struct coordinator *h = &coordinator;
     int pair[2], r;

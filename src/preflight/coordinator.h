@@ -14,6 +14,6 @@
    -ETIMEDOUT: pod 0 was not there in time, or refused this pod; -ECONNRESET: it went away; or
    another errno: ret->line says why, and ret->outcome is NI_JOB_BAD. Call it in a process of its own with
    the usual signals: its memory is freed when the process ends. */
-int ni_coordinate(const struct ni_rendezvous *m, struct ni_verdict *ret, struct ni_findings *f);
+int ni_meet(const struct ni_rendezvous *m, struct ni_verdict *ret, struct ni_findings *f);
 
 #endif

@@ -333,7 +333,7 @@ static void meet_pods(struct ni_context *ctx, const struct ni_party *party, stru
     /* the findings of this pod were printed before */
     memset(&ctx->findings, 0, sizeof(ctx->findings));
     ctx->n_said = ctx->dropped_said = 0;
-    if (ni_coordinate(&meeting, ret, &ctx->findings) != 0) {
+    if (ni_meet(&meeting, ret, &ctx->findings) != 0) {
         const struct ni_verdict own = *ret;
 
         (void)ni_format(ret->line, sizeof(ret->line), "bad: %s", own.line);

@@ -37,7 +37,7 @@ static bool is_outlier(const struct ni_job *job, unsigned rank)
     return ret;
 }
 
-static void put_cell(struct ni_text *t, const struct ni_rail_tally *y)
+static void put_rail_mark(struct ni_text *t, const struct ni_rail_tally *y)
 {
     const int64_t mbps = y->verdict == NI_RAIL_GONE ? 0 : ni_slower_flow(y).mbps;
 
@@ -47,7 +47,7 @@ static void put_cell(struct ni_text *t, const struct ni_rail_tally *y)
 }
 
 /* Puts the table of the pods: rank, name, node, and one mark for each rail. */
-static void put_pods(struct ni_text *out, const struct ni_job *job, bool colour)
+static void put_pod_table(struct ni_text *out, const struct ni_job *job, bool colour)
 {
     const bool many = job->ranks > PODS_SHOWN;
     struct ni_text table = ni_table_on("RANK\tPOD\tNODE");
@@ -70,7 +70,7 @@ static void put_pods(struct ni_text *out, const struct ni_job *job, bool colour)
         ni_put(t, "\t");
         ni_quote(t, pod->here ? pod->node : "");
         for (unsigned r = 0; r < job->n_rail; r++)
-            put_cell(ni_cell(t), ni_tally_of(job, p, r));
+            put_rail_mark(ni_cell(t), ni_tally_of(job, p, r));
     }
     if (shown == 0) {
         ni_free_text(&table);
@@ -95,7 +95,7 @@ void ni_put_preflight(struct ni_text *out, const struct ni_view *view,
         return;
     ni_put_findings(out, view, NI_INFO);
     if (job->n_rail > 0)
-        put_pods(out, job, view->colour);
+        put_pod_table(out, job, view->colour);
     if (job->n_result == 0)
         return;
     for (unsigned i = 0; i < job->n_result; i++)

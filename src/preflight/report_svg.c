@@ -53,7 +53,7 @@ static void put_rail(struct ni_text *out, const struct ni_job *job, unsigned ran
 }
 
 /* Draws the legend; its marks are the originals of all others, which differ in colour only. */
-static void put_legend(struct ni_text *out, unsigned y)
+static void put_verdict_legend(struct ni_text *out, unsigned y)
 {
     unsigned x = LEFT;
 
@@ -92,7 +92,7 @@ void ni_put_preflight_svg(struct ni_text *out, const struct ni_verdict *verdict)
     ni_put_xml(out, sentence.buf);
     ni_put(out, "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
     ni_put_svg_text(out, LEFT, 30, head.buf);
-    put_legend(out, 60);
+    put_verdict_legend(out, 60);
     for (unsigned r = 0; r < job->n_rail; r++) {
         struct ni_text t = NI_TEXT(24);
 

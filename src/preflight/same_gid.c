@@ -31,7 +31,7 @@ static int by_gid(const void *x, const void *y)
 }
 
 /* Returns true if the two pods are on different nodes, as far as they know. Pods of one host network
-   have the same ports, and so the same GIDs, rightly. */
+   have the same ports, and so the same GIDs: no fault. */
 static bool are_apart(const struct ni_job *job, unsigned a, unsigned b)
 {
     const struct ni_pod *one = &job->pod[a], *other = &job->pod[b];
@@ -42,7 +42,8 @@ static bool are_apart(const struct ni_job *job, unsigned a, unsigned b)
 }
 
 /* Puts the pods that have it: "trainer-3 (node-b3) and trainer-7 (node-b7)". */
-static void put_pods(struct ni_text *t, const struct ni_job *job, const struct entry *e, unsigned n)
+static void put_pod_names(struct ni_text *t, const struct ni_job *job, const struct entry *e,
+                          unsigned n)
 {
     const unsigned named = n < NAMED ? n : NAMED;
 
@@ -70,7 +71,7 @@ static void report_same(const struct ni_job *job, const struct entry *e, unsigne
     }
     ni_putf(&s, "rail %u", e->rail);
     ni_putf(&t, "%s is the GID of ", ni_ip_text(e->gid, ip));
-    put_pods(&t, job, e, n);
+    put_pod_names(&t, job, e, n);
     ni_put(&t, ": a packet to it reaches one of them by chance");
     if (told)
         ni_report(f, NI_F_JOB_GID_SAME, s.buf, "%s", t.buf);

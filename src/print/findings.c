@@ -52,7 +52,8 @@ void ni_put_subjects(struct ni_text *out, const struct ni_findings *all, unsigne
         ni_putf(out, " and %u more", n - NAMED);
 }
 
-bool ni_is_repeated_finding(const struct ni_findings *all, unsigned at)
+/* Returns true if an earlier finding says the same: it is shown with the subjects of both. */
+static bool is_repeated(const struct ni_findings *all, unsigned at)
 {
     for (unsigned i = 0; i < at; i++) {
         if (is_same_finding(&all->at[i], &all->at[at]))
@@ -66,8 +67,21 @@ unsigned ni_count_shown_findings(const struct ni_findings *all, enum ni_severity
     unsigned n = 0;
 
     for (unsigned i = 0; i < all->n; i++)
-        n +=
-            ni_finding_kind(all->at[i].id)->severity == severity && !ni_is_repeated_finding(all, i);
+        n += ni_finding_kind(all->at[i].id)->severity == severity && !is_repeated(all, i);
+    return n;
+}
+
+unsigned ni_list_shown_findings(const struct ni_findings *all, enum ni_severity least,
+                                unsigned ret[NI_MAX_FINDINGS])
+{
+    unsigned n = 0;
+
+    for (int severity = NI_ERROR; severity >= (int)least; severity--) {
+        for (unsigned i = 0; i < all->n; i++) {
+            if ((int)ni_finding_kind(all->at[i].id)->severity == severity && !is_repeated(all, i))
+                ret[n++] = i;
+        }
+    }
     return n;
 }
 
@@ -129,29 +143,29 @@ void ni_put_findings(struct ni_text *out, const struct ni_view *view, enum ni_se
     } of[] = {
         [NI_INFO] = {NI_PLAIN, "Worth knowing"},
         [NI_WARNING] = {NI_YELLOW, "Warnings: the job is slower, or may fail"},
-        [NI_ERROR] = {NI_RED, "Errors: the job fails, or loses RDMA without a word"},
+        [NI_ERROR] = {NI_RED, "Errors: the job fails, or silently loses RDMA"},
     };
     const struct ni_findings *all = view->findings;
+    unsigned shown[NI_MAX_FINDINGS];
+    const unsigned n = ni_list_shown_findings(all, least, shown);
+    int title = -1; /* the severity whose title stands above */
 
-    for (int severity = NI_ERROR; severity >= (int)least; severity--) {
-        if (ni_findings_count(all, (enum ni_severity)severity) > 0)
-            ni_putf(out, "\n%s\n", of[severity].title);
-        for (unsigned i = 0; i < all->n; i++) {
-            const struct ni_finding *f = &all->at[i];
-            const struct ni_finding_kind *kind = ni_finding_kind(f->id);
-            char head[64];
+    for (unsigned i = 0; i < n; i++) {
+        const struct ni_finding *f = &all->at[shown[i]];
+        const struct ni_finding_kind *kind = ni_finding_kind(f->id);
+        char head[64];
 
-            if ((int)kind->severity != severity || ni_is_repeated_finding(all, i))
-                continue;
-            ni_format(head, sizeof(head), "%s: %s", ni_severity_text(kind->severity), kind->id);
-            ni_put(out, "  ");
-            ni_put_tinted(out, view->colour, of[severity].tint, head);
-            ni_put(out, f->subject[0] ? ": " : "");
-            ni_put_subjects(out, all, i);
-            ni_put(out, "\n");
-            ni_put_below(out, f->message);
-            ni_put_below(out, kind->hint);
-        }
+        if ((int)kind->severity != title)
+            ni_putf(out, "\n%s\n", of[kind->severity].title);
+        title = (int)kind->severity;
+        ni_format(head, sizeof(head), "%s: %s", ni_severity_text(kind->severity), kind->id);
+        ni_put(out, "  ");
+        ni_put_tinted(out, view->colour, of[kind->severity].tint, head);
+        ni_put(out, f->subject[0] ? ": " : "");
+        ni_put_subjects(out, all, shown[i]);
+        ni_put(out, "\n");
+        ni_put_below(out, f->message);
+        ni_put_below(out, kind->hint);
     }
     if (all->dropped > 0)
         ni_putf(out, "\n%u more findings are not shown\n", all->dropped);

@@ -11,8 +11,10 @@
 /* Returns the number of findings of that severity as they are shown: what is said of several
    subjects is one. */
 unsigned ni_count_shown_findings(const struct ni_findings *all, enum ni_severity severity);
-/* Returns true if an earlier finding says the same: it is shown with the subjects of both. */
-bool ni_is_repeated_finding(const struct ni_findings *all, unsigned at);
+/* Lists the findings of at least that severity as they are shown, the worst first, into ret. Returns
+   their number. */
+unsigned ni_list_shown_findings(const struct ni_findings *all, enum ni_severity least,
+                                unsigned ret[NI_MAX_FINDINGS]);
 /* Puts the subjects of the findings from `first` on that say the same: "mlx5_6/1, mlx5_7/1". */
 void ni_put_subjects(struct ni_text *out, const struct ni_findings *all, unsigned first);
 /* Puts why it matters, and who does what, below the line of a finding; and the command that says

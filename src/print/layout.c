@@ -61,7 +61,7 @@ size_t ni_columns(size_t usual)
 }
 
 /* Puts the words of s, the first of them in column `at`, in lines that begin in column `indent`. */
-static void put_words(struct ni_text *out, size_t columns, size_t at, size_t indent, const char *s)
+static void wrap_words(struct ni_text *out, size_t columns, size_t at, size_t indent, const char *s)
 {
     bool first = true;
 
@@ -84,13 +84,13 @@ static void put_words(struct ni_text *out, size_t columns, size_t at, size_t ind
 
 void ni_put_wrapped(struct ni_text *out, size_t columns, size_t at, const char *s)
 {
-    put_words(out, columns, at, INDENT, s);
+    wrap_words(out, columns, at, INDENT, s);
     ni_put(out, "\n");
 }
 
 void ni_put_paragraph(struct ni_text *out, size_t indent, const char *s)
 {
-    put_words(out, ni_columns(COLUMNS), indent, indent, s);
+    wrap_words(out, ni_columns(COLUMNS), indent, indent, s);
     ni_put(out, "\n");
 }
 
@@ -115,22 +115,28 @@ static const char *const colours[] = {
     [NI_RED] = "\033[31m", [NI_DIM] = "\033[2m",
 };
 
+static void begin_tint(struct ni_text *out, bool colour, enum ni_tint tint)
+{
+    ni_put(out, colour ? colours[tint] : "");
+}
+
+static void end_tint(struct ni_text *out, bool colour, enum ni_tint tint)
+{
+    ni_put(out, colour && tint != NI_PLAIN ? "\033[0m" : "");
+}
+
 void ni_put_tinted(struct ni_text *out, bool colour, enum ni_tint tint, const char *s)
 {
-    const bool tinted = colour && tint != NI_PLAIN;
-
-    ni_put(out, tinted ? colours[tint] : "");
+    begin_tint(out, colour, tint);
     ni_quote(out, s);
-    ni_put(out, tinted ? "\033[0m" : "");
+    end_tint(out, colour, tint);
 }
 
 void ni_put_mark(struct ni_text *out, bool colour, enum ni_tint tint, const char *s)
 {
-    const bool tinted = colour && tint != NI_PLAIN;
-
-    ni_put(out, tinted ? colours[tint] : "");
+    begin_tint(out, colour, tint);
     ni_put(out, s);
-    ni_put(out, tinted ? "\033[0m" : "");
+    end_tint(out, colour, tint);
 }
 
 struct ni_text ni_table_on(const char *head)
@@ -171,7 +177,7 @@ static void put_cell(struct ni_text *out, struct ni_span cell, size_t at, bool l
         ni_putn(out, cell.p, cell.n);
         return;
     }
-    put_words(out, columns, at, at, text);
+    wrap_words(out, columns, at, at, text);
 }
 
 /* It goes through the rows twice, the first time to find the widths. */
@@ -183,11 +189,12 @@ void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour)
     for (int writes = 0; writes <= 1; writes++) {
         for (const char *p = table->buf; *p; p++) {
             const enum ni_tint tint = (enum ni_tint) * p;
-            const bool tinted = colour && tint != NI_PLAIN;
             size_t column = 0, pad = 0, at = 2;
 
-            if (writes)
-                ni_putf(out, "  %s", tinted ? colours[tint] : "");
+            if (writes) {
+                ni_put(out, "  ");
+                begin_tint(out, colour, tint);
+            }
             do {
                 p++;
                 const size_t n = strcspn(p, "\t\n");
@@ -203,8 +210,10 @@ void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour)
                 pad = width[column++] - cell.n + 2;
                 p += n;
             } while (*p == '\t');
-            if (writes)
-                ni_put(out, tinted ? "\033[0m\n" : "\n");
+            if (writes) {
+                end_tint(out, colour, tint);
+                ni_put(out, "\n");
+            }
         }
     }
     out->cut = out->cut || table->cut;

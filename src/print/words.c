@@ -3,6 +3,7 @@
 #include "print/words.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "nccl_init/allocation.h"
 #include "nccl_init/known.h"
@@ -27,6 +28,16 @@ const struct ni_words ni_link_words[] = {
 const char *ni_plural(unsigned n)
 {
     return n == 1 ? "" : "s";
+}
+
+void ni_put_now(struct ni_text *t)
+{
+    const time_t now = time(NULL);
+    char text[24];
+    struct tm utc;
+
+    if (gmtime_r(&now, &utc) && strftime(text, sizeof(text), "%Y-%m-%d %H:%MZ", &utc) > 0)
+        ni_put(t, text);
 }
 
 void ni_put_origin(struct ni_text *t, const struct ni_view *view)

@@ -24,8 +24,8 @@ static const char variable[] = "NCCL_NET_GDR_LEVEL";
 
 /* Returns the distance that NCCL counts by the HCA's own place. NCCL puts a NIC without a place
    below the first CPU that it knows (graph/xml.cc ncclTopoFillNet), that of the first GPU; but
-   2.24.3 to 2.26.6 take a VF where it is (transport/net_ib.cc ncclIbGetPciPath). SoftRoCE has no
-   GPUDirect, and no distance. */
+   2.24.3 to 2.26.6 take a VF where it is (transport/net_ib.cc ncclIbGetPciPath). So an HCA without
+   a place gets the larger of both distances. SoftRoCE has no GPUDirect, and no distance. */
 static enum ni_distance own_distance(const struct ni_work *w, unsigned hca, unsigned gpu)
 {
     const struct ni_hca *h = &w->inv->hca[hca];

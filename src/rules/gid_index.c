@@ -106,7 +106,7 @@ static bool find_search(const struct ni_work *w, const struct ni_gid *const pref
 
 /* Finds the first selection that is right: one that leads to each port's best entry; or, if these
    surely belong to the pod, to IPv6 on all ports, or to either family. */
-static bool find_way(const struct ni_work *w, bool may_index, struct ni_gid_selection *ret)
+static bool find_selection(const struct ni_work *w, bool may_index, struct ni_gid_selection *ret)
 {
     const struct ni_gid *best[NI_MAX_CHOSEN] = {0}, *v6[NI_MAX_CHOSEN] = {0};
     bool sure = true, sure_v6 = true;
@@ -194,7 +194,7 @@ static void set_selection(const struct ni_work *w, const struct ni_gid_selection
     const struct ni_gid *entry[NI_MAX_CHOSEN] = {0};
     struct ni_gid_selection said;
 
-    (void)find_way(w, true, &said);
+    (void)find_selection(w, true, &said);
     for (unsigned i = 0; i < w->plan->n_chosen; i++)
         entry[i] = ni_gid_end(w->inv, ni_chosen(w, i).port, &said).gid;
     (void)ni_format(value, sizeof(value), "%d", said.index);
@@ -252,7 +252,8 @@ static void for_roce(const struct ni_work *w)
     struct ni_gid_selection found_selection, selection = plain_search;
     const bool user_searches = ni_user_selection(w, &selection);
     const int user_index = selection.index;
-    const bool found = doubtful < 0 && find_way(w, !user || user_index >= 0, &found_selection);
+    const bool found =
+        doubtful < 0 && find_selection(w, !user || user_index >= 0, &found_selection);
 
     if (user || user_searches) /* the user's selection may end after the first right entry */
         w->plan->needs |= NI_NEED_WHOLE_GIDS;

@@ -14,9 +14,9 @@
 #include "nccl_init/text.h"
 #include "rules/decide.h"
 
-/* Returns a row of the table; a row that was not read is empty, without a type. */
-static const struct ni_gid *row(const struct ni_inventory *inv, const struct ni_port *port,
-                                unsigned index)
+/* Returns that entry of the table; one that was not read is empty, without a type. */
+static const struct ni_gid *entry_or_empty(const struct ni_inventory *inv,
+                                           const struct ni_port *port, unsigned index)
 {
     static const struct ni_gid empty = {.type = NI_GID_UNREAD};
     const struct ni_gid *g = ni_gid_at(inv, port, index);
@@ -41,9 +41,9 @@ struct ni_gid_end ni_gid_end(const struct ni_inventory *inv, const struct ni_por
     if (selection->index >= 0)
         return (struct ni_gid_end){.index = (unsigned)selection->index,
                                    .gid = ni_gid_at(inv, port, (unsigned)selection->index)};
-    const struct ni_gid *old = row(inv, port, 0);
+    const struct ni_gid *old = entry_or_empty(inv, port, 0);
     for (unsigned i = 1; i < port->gids_read; i++) {
-        const struct ni_gid *cand = row(inv, port, i);
+        const struct ni_gid *cand = entry_or_empty(inv, port, i);
         /* getGidAddrFamily: anything but ::ffff:a.b.c.d, an empty entry too, counts as IPv6 */
         const bool v4 = ni_ip_is_v4(cand->ip);
 

@@ -49,18 +49,17 @@ static uint32_t nearest_ports(const struct ni_work *w, unsigned gpu, enum ni_dis
     return unknown && *ret > NI_DIST_PXB ? 0 : bits;
 }
 
-/* Gives each GPU one of its nearest ports, one that as few other GPUs as possible can use; then
-   equally near ports that no GPU has. GPUs that are nearer to their ports choose first, since a GPU
-   that is far from all has more to choose from. */
+/* Gives each GPU one of its nearest ports, the one that the fewest GPUs were given so far; then those
+   of its nearest ports that no GPU was given. GPUs that are nearer to their ports choose first,
+   since a GPU that is far from all has more to choose from. */
 void ni_rule_gpu_hcas(const struct ni_work *w)
 {
-    const unsigned per_gpu = NI_FOR_UCX | NI_FOR_NIXL | NI_FOR_VLLM;
     uint32_t near[NI_MAX_GPU], own[NI_MAX_GPU] = {0}, taken = 0;
-    uint8_t users[NI_MAX_CHOSEN] = {0};
+    uint8_t n_given[NI_MAX_CHOSEN] = {0};
     enum ni_distance at[NI_MAX_GPU];
 
     if (w->inv->gdr.gpus_lost || w->plan->n_chosen == 0 ||
-        !(w->policy->gpu_map || w->policy->targets & per_gpu))
+        !(w->policy->gpu_map || w->policy->targets & NI_FOR_BY_GPU))
         return;
     ni_want_numa(w);
     for (unsigned g = 0; g < w->inv->n_gpu; g++)
@@ -71,10 +70,10 @@ void ni_rule_gpu_hcas(const struct ni_work *w)
                 continue;
             unsigned least = (unsigned)__builtin_ctz(near[g]);
             for (unsigned i = least; i < w->plan->n_chosen; i++) {
-                if (near[g] >> i & 1 && users[i] < users[least])
+                if (near[g] >> i & 1 && n_given[i] < n_given[least])
                     least = i;
             }
-            users[least]++;
+            n_given[least]++;
             own[g] = UINT32_C(1) << least;
             taken |= own[g];
         }

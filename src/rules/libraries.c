@@ -270,16 +270,14 @@ static void put_socket_interface(const struct asked *a, struct ni_text *value, s
 
 /* ---- the table ---- */
 
-enum { BY_RANK = NI_FOR_UCX | NI_FOR_NIXL | NI_FOR_VLLM };
-
 static const struct variable {
     const char *name;
     unsigned whose; /* NI_FOR_* */
     put_fn *put;
     const char *unless; /* if the user has set this variable, the library goes by it instead */
 } variables[] = {
-    {ucx_devices, BY_RANK, .put = put_ucx_devices},
-    {"UCX_IB_GID_INDEX", BY_RANK, .put = put_index, .unless = "UCX_IB_ROCE_SUBNETS"},
+    {ucx_devices, NI_FOR_BY_GPU, .put = put_ucx_devices},
+    {"UCX_IB_GID_INDEX", NI_FOR_BY_GPU, .put = put_index, .unless = "UCX_IB_ROCE_SUBNETS"},
     {"UCX_MAX_HCA_PER_GPU", NI_FOR_UCX | NI_FOR_NIXL, .put = put_ucx_limit},
     {nvshmem_list, NI_FOR_NVSHMEM, .put = put_nvshmem_list, .unless = "NVSHMEM_HCA_PE_MAPPING"},
     {"NVSHMEM_HCA_PREFIX", NI_FOR_NVSHMEM, .put = put_nvshmem_prefix},
@@ -324,7 +322,7 @@ void ni_rule_libraries(const struct ni_work *w)
     struct asked a = {.w = w, .rank_why = NI_TEXT(NI_REASON / 2), .by_vllm = NI_TEXT(NI_VALUE)};
     a.all = w->plan->n_chosen ? UINT32_MAX >> (32 - w->plan->n_chosen) : 0;
     a.rank = a.all;
-    if (a.all && targets & BY_RANK) {
+    if (a.all && targets & NI_FOR_BY_GPU) {
         const int gpu = ni_rank_gpu(w, &a.rank_why);
 
         a.is_rank = gpu >= 0 && w->plan->gpu_ports[gpu];
@@ -340,7 +338,7 @@ void ni_rule_libraries(const struct ni_work *w)
 
         if (!(v->whose & targets))
             continue;
-        a.ports = v->whose & BY_RANK ? a.rank : a.all;
+        a.ports = v->whose & NI_FOR_BY_GPU ? a.rank : a.all;
         const char *users = v->unless ? ni_user_value(w, v->unless) : NULL;
         if (users && *users)
             ni_putf(&why, "%s is set", v->unless);

@@ -89,8 +89,8 @@ static bool has_roce_v2(const struct ni_work *w, struct ni_text *why)
     return true;
 }
 
-/* Counts the rails: HCAs that share a port of a NIC share its cable, so they are one. The place of
-   each HCA must be known for that. */
+/* Returns true if the pod has as many rails as are demanded. HCAs that share a port of a NIC share
+   its cable, so they are one rail. An HCA whose place is not known does not count. */
 static bool has_rails(const struct ni_work *w, struct ni_text *why)
 {
     const unsigned given = ni_allocated_hcas(w->inv);
@@ -98,14 +98,15 @@ static bool has_rails(const struct ni_work *w, struct ni_text *why)
 
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
-        bool own = c.hca->has_bdf || c.hca->pci.none;
+        bool is_first = c.hca->has_bdf || c.hca->pci.none;
 
         for (unsigned k = 0; k < i; k++) {
             const struct ni_chosen other = ni_chosen(w, k);
 
-            own = own && (c.port->num != other.port->num || !ni_share_port(c.hca, other.hca));
+            is_first =
+                is_first && (c.port->num != other.port->num || !ni_share_port(c.hca, other.hca));
         }
-        rails += own;
+        rails += is_first;
     }
     if (rails < w->policy->rails)
         ni_putf(why, "only %u usable rail%s from %u HCA%s of the pod", rails, rails == 1 ? "" : "s",

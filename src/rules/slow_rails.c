@@ -13,7 +13,7 @@
 #include "rules/decide.h"
 #include "rules/ports.h"
 
-/* Returns true if the HCA belongs to a GPU: below one switch with it, or nearer than any chosen
+/* Returns true if the HCA belongs to a GPU: no CPU is between them, or it is nearer than any chosen
    HCA. */
 static bool is_near(const struct ni_work *w, int hca)
 {

@@ -18,7 +18,7 @@
    newline. */
 static_assert(NI_MAX_SETTING * (NI_VALUE + NI_DEV_NAME + 4) <= 65536, "env file beyond 64 KiB");
 
-static bool is_utf8(const char *s)
+static bool is_utf8_text(const char *s)
 {
     uint32_t c;
     size_t n = 1;
@@ -53,7 +53,7 @@ static bool carries(enum ni_format format, const struct ni_setting *s)
         /* kubernetes pkg/kubelet/util/env ParseEnv, 1.35 and later: everything up to the next
            single quote, over line ends too, and no way to write that quote. Go's line scanner drops
            a CR before a line end. The value then goes through a protobuf string, which is UTF-8. */
-        return !strchr(s->value, '\'') && !strstr(s->value, "\r\n") && is_utf8(s->value);
+        return !strchr(s->value, '\'') && !strstr(s->value, "\r\n") && is_utf8_text(s->value);
     case NI_FMT_DOCKER:
         /* Values that docker run and podman (the bytes after '=' up to the line end), kubectl, and
            Kubernetes 1.34 (trimmed, in Unicode's sense; a backslash at the end joins lines) all
@@ -68,7 +68,7 @@ static bool carries(enum ni_format format, const struct ni_setting *s)
         return ni_has_prefix(s->name, "NCCL_") && strlen(s->value) < NI_CONF_VALUE &&
                !strpbrk(s->value, "\r\n");
     case NI_FMT_JSON:
-        return is_utf8(s->value);
+        return is_utf8_text(s->value);
     }
     return false;
 }

@@ -31,7 +31,7 @@ static const struct ni_option options[] = {
         .verbs = NI_VERB_INSTALL,
         .take = ni_take_switch,
         .at = 0,
-        .help = "the operand is the copy's own path, and not a directory, also if nothing is there",
+        .help = "the operand is the path of the copy, not a directory; no file has to be there",
     },
 };
 const struct ni_option_rows ni_install_rows = {

@@ -23,8 +23,8 @@ struct path {
 };
 
 /* Makes the path, and shows it to the recorder with the access that follows. */
-static void NI_PRINTF(4, 0) join(const struct ni_dir *dir, enum ni_access access, struct path *p,
-                                 const char *fmt, va_list ap)
+static void NI_PRINTF(4, 0) make_path(const struct ni_dir *dir, enum ni_access access,
+                                      struct path *p, const char *fmt, va_list ap)
 {
     struct ni_text t = ni_text_on(p->text, sizeof(p->text));
 
@@ -39,15 +39,15 @@ static void NI_PRINTF(4, 0) join(const struct ni_dir *dir, enum ni_access access
 }
 
 /* Makes the path from the arguments of the calling function. */
-#define JOIN(dir, access, p, fmt)                        \
-    do {                                                 \
-        va_list ap;                                      \
-        va_start(ap, fmt);                               \
-        join((dir), NI_ACCESS_##access, (p), (fmt), ap); \
-        va_end(ap);                                      \
+#define JOIN(dir, access, p, fmt)                             \
+    do {                                                      \
+        va_list ap;                                           \
+        va_start(ap, fmt);                                    \
+        make_path((dir), NI_ACCESS_##access, (p), (fmt), ap); \
+        va_end(ap);                                           \
     } while (0)
 
-static void set_path(struct ni_dir *dir, const struct path *p)
+static void make_dir_path(struct ni_dir *dir, const struct path *p)
 {
     dir->cut = p->err < 0;
     (void)ni_copy(dir->path, sizeof(dir->path), p->text + 1);
@@ -59,7 +59,7 @@ struct ni_dir ni_dir_at(const struct ni_dir *from, const char *fmt, ...)
     struct path p;
 
     JOIN(from, NONE, &p, fmt);
-    set_path(&dir, &p);
+    make_dir_path(&dir, &p);
     return dir;
 }
 
@@ -69,7 +69,7 @@ struct ni_dir ni_dir_open(const struct ni_dir *from, const char *fmt, ...)
     struct path p;
 
     JOIN(from, NONE, &p, fmt);
-    set_path(&dir, &p);
+    make_dir_path(&dir, &p);
     dir.fd = p.err < 0 ? -1 : ni_raw_open_dir(from, p.text);
     dir.len = strlen(dir.path);
     return dir;

@@ -151,7 +151,7 @@ static const char default_path[] = "/usr/local/bin:/bin:/usr/bin";
 
 /* Makes dir/name, or name alone for an empty element, which is the working directory. false: it is
    longer than any path of the kernel. */
-static bool join(char ret[PATH_MAX], struct ni_span dir, const char *name)
+static bool join_dir(char ret[PATH_MAX], struct ni_span dir, const char *name)
 {
     return ni_format(ret, PATH_MAX, "%.*s%s%s", (int)dir.n, dir.p, dir.n > 0 ? "/" : "", name);
 }
@@ -168,7 +168,7 @@ static int search(const char *path, char *const argv[], char *const envp[], char
     int err = 0;
 
     while ((err == 0 || err == EACCES) && ni_split(&rest, ':', &dir)) {
-        if (!join(file, dir, argv[0]))
+        if (!join_dir(file, dir, argv[0]))
             continue;
         execve(file, argv, envp);
         if (is_absence(errno) || err == errno)
@@ -177,7 +177,7 @@ static int search(const char *path, char *const argv[], char *const envp[], char
         (void)ni_copy(ret, PATH_MAX, file);
     }
     while (err == 0 && ni_split(&path, ':', &dir))
-        if (join(ret, dir, argv[0]) && access(ret, F_OK) == 0)
+        if (join_dir(ret, dir, argv[0]) && access(ret, F_OK) == 0)
             err = ENOENT;
     return err;
 }

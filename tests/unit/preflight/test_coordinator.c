@@ -216,7 +216,7 @@ static pid_t start_pod(struct options o)
         (void)ni_copy(pod.host, sizeof(pod.host), o.host);
     (void)ni_copy(party.key, sizeof(party.key), o.key ? o.key : "key");
     shared->leaf[o.rank].pid = getpid();
-    shared->leaf[o.rank].status = ni_coordinate(&m, &shared->leaf[o.rank].verdict, &f);
+    shared->leaf[o.rank].status = ni_meet(&m, &shared->leaf[o.rank].verdict, &f);
     if (shared->leaf[o.rank].verdict.job)
         keep_result(shared->leaf[o.rank].verdict.job, &f,
                     shared->leaf[o.rank].verdict.outcome == NI_JOB_BAD);

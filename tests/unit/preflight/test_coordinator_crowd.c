@@ -152,7 +152,7 @@ static pid_t start_pod(unsigned port, unsigned rank, unsigned ranks)
         memcpy(rail[i].subnet[0].ip, rail[i].gid, NI_GID_BYTES);
         rail[i].subnet[0].ip[14] = rail[i].subnet[0].ip[15] = 0;
     }
-    r = ni_coordinate(&m, &verdict, &f);
+    r = ni_meet(&m, &verdict, &f);
     if (verdict.job)
         look(verdict.job);
     _exit(r == 0 && verdict.outcome != NI_JOB_BAD ? 0 : 1);

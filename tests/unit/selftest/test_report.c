@@ -122,7 +122,7 @@ static const char text[] =
     "  efa_0/1    3                    -           -          -           -        not tried: "
     "find\n"
     "\n"
-    "Errors: the job fails, or loses RDMA without a word\n"
+    "Errors: the job fails, or silently loses RDMA\n"
     "  error: verbs.memlock: mlx5_10/1\n"
     "      ibv_reg_mr of 64 MiB: ENOMEM\n"
     "      User: start the job with `nccl-init -- COMMAND`. Cluster admin: set memlock=-1:-1 "
