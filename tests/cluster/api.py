@@ -18,6 +18,7 @@ import os
 import re
 import ssl
 import sys
+import time
 from urllib.parse import quote, urlsplit
 
 import yaml
@@ -67,6 +68,12 @@ class Server:
         status, said, _ = self.ask("POST", "/api/v1/namespaces", body)
         if status not in (201, 409):
             sys.exit(f"api.py: namespace {name}: {said.get('message')}")
+        # before its account is there no pod is admitted
+        account, until = f"/api/v1/namespaces/{name}/serviceaccounts/default", time.monotonic() + 180
+        while self.ask("GET", account)[0] != 200:
+            if time.monotonic() > until:
+                sys.exit(f"api.py: namespace {name}: its default account does not come")
+            time.sleep(0.1)
         self.namespaces.add(name)
 
     def put(self, obj, namespace=TEAM):

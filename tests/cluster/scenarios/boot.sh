@@ -28,15 +28,15 @@ pod() { # NAME PRIVILEGED
 }
 works "a guarded namespace" kubectl create namespace guarded
 works "... is baseline" kubectl label namespace guarded pod-security.kubernetes.io/enforce=baseline
-wait_for 30 kubectl --namespace guarded get serviceaccount default
+wait_for 180 kubectl --namespace guarded get serviceaccount default
 works "PodSecurity admits a plain pod" pod plain false
 refused "PodSecurity refuses a privileged one" '*violates PodSecurity "baseline:latest": privileged*' pod privileged true
 
 works "a Job" kubectl create job one --image=none
-works "its controller makes a pod" wait_for 30 kubectl wait --for=create pod --selector=job-name=one --timeout=1s
+works "its controller makes a pod" wait_for 180 kubectl wait --for=create pod --selector=job-name=one --timeout=1s
 unscheduled() {
     kubectl get pod --selector=job-name=one -o jsonpath='{.items[0].status.conditions[0].message}' | grep -q 'no nodes available'
 }
-works "the scheduler finds no node for it" wait_for 30 unscheduled
+works "the scheduler finds no node for it" wait_for 180 unscheduled
 matches "an account gets a token" "*.*.*" "$(kubectl create token default)"
 finish

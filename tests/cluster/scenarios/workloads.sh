@@ -76,7 +76,7 @@ for one in items:
     print(f"{place}: {kind}: {ready} of {wanted} pods are ready: {said}")
 sys.exit(bad > 0)'
 }
-works "each has as many ready pods as it asks for" wait_for 120 wanting
+works "each has as many ready pods as it asks for" wait_for 400 wanting
 cp "$tmp/waited" "$tmp/wanting" && cat "$tmp/wanting"
 echo "workloads: $count, pods: $(kubectl get pods --all-namespaces --no-headers | wc -l)"
 finish
