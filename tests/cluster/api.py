@@ -3,6 +3,8 @@
 
 usage: api.py apply FILE...   each object of each file. A line each:
                               FILE KIND/NAME: accepted | refused: WHY | warned: TEXT | no definition of this kind
+                              Each pod in an object of a foreign kind is put in as a Pod, too: a definition does not judge it.
+                              FILE KIND/NAME WHERE: pod accepted | ...
        api.py twins FILE...   each object with a field too many, in its first pod, in its spec, or at its top. A line for each that
                               the server accepts all the same, and at the end how many it refused
        api.py levels FILE...  each pod in each file, as a Pod: the highest pod security level that admits it, and what
@@ -101,6 +103,13 @@ def objects_of(path):
                 yield obj
 
 
+def say(label, word, answer):
+    accepted, why, warnings = answer
+    print(f"{label}: {word}accepted" if accepted else f"{label}: refused: {' '.join(why.split())}")
+    for warning in warnings:
+        print(f"{label}: warned: {warning}")
+
+
 def apply(server, files):
     for path in files:
         name = os.path.basename(path).removesuffix(".yaml")
@@ -110,11 +119,10 @@ def apply(server, files):
             if answer is None:
                 print(f"{label}: no definition of this kind: {obj.get('apiVersion')}")
                 continue
-            accepted, why, warnings = answer
-            one_line = " ".join(why.split())
-            print(f"{label}: accepted" if accepted else f"{label}: refused: {one_line}")
-            for warning in warnings:
-                print(f"{label}: warned: {warning}")
+            say(label, "", answer)
+            if "." in obj["apiVersion"].partition("/")[0]:
+                for where, metadata, spec in pods_of(obj):
+                    say(f"{label} {where}", "pod ", server.put(as_pod(metadata, spec)))
 
 
 def pods_of(obj, inside=""):

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The API server accepts every manifest, rendered folder and example, strictly and with the definitions of the real projects;
 # each of them with a field too many it refuses. PodSecurity says which pods are restricted and which are baseline.
-# seconds: 60
+# seconds: 90
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # tmp and cache come from lib
 # shellcheck source=/dev/null
@@ -12,6 +12,12 @@ if ! .dev/k8s render-all "$tmp/all" >"$tmp/said" 2>&1; then
     skip_all "the manifests cannot be rendered here: $(tail -n 1 "$tmp/said")"
 fi
 api() { /usr/bin/python3 tests/cluster/api.py "$@"; }
+hook=${NCCL_INIT:-build/static/nccl-init}-hook
+if [ -x "$hook" ]; then
+    k8s/node/hook/machineconfig gpu "$hook" >"$tmp/all/node-hook-machineconfig.yaml" || fail "node/hook/machineconfig" "it ends with $?"
+else
+    skip "node/hook/machineconfig" "there is no $hook"
+fi
 
 # ---- what it says to each object ------------------------------------------------------------------------------------
 
@@ -20,8 +26,10 @@ accepted=$(grep -c ': accepted$' "$tmp/judged")
 matches "objects are judged" "[1-9]*" "$accepted"
 while read -r line; do
     fail "${line%%: *}" "${line#*: }"
-done < <(grep -v ': accepted$\|: no definition of this kind: ' "$tmp/judged")
-echo "accepted: $accepted objects of $(sed 's/ .*//' "$tmp/judged" | sort -u | wc -l) files"
+done < <(grep -v ': \(pod \)\?accepted$\|: no definition of this kind: ' "$tmp/judged")
+pods=$(grep -c ': pod accepted$' "$tmp/judged")
+matches "pods in foreign kinds are judged" "[1-9]*" "$pods"
+echo "accepted: $accepted objects and $pods pods in foreign kinds, of $(sed 's/ .*//' "$tmp/judged" | sort -u | wc -l) files"
 
 # The only kinds that may go unjudged, and why: see tests/cluster/crds.
 while read -r line; do
@@ -35,6 +43,36 @@ done < <(grep ': no definition of this kind: ' "$tmp/judged")
 
 api twins "$tmp"/all/*.yaml >"$tmp/twins" || fail "broken twins" "they cannot be judged"
 same "with a field too many each is refused" "refused: $accepted" "$(cat "$tmp/twins")"
+
+# ---- what k8s/new makes of any cluster -------------------------------------------------------------------------------
+
+mkdir "$tmp/any" "$tmp/more"
+tests/k8s/describe.py 29 30 "$tmp/any"
+for file in "$tmp"/any/*.yaml; do
+    folder=${file%.yaml}
+    k8s/new "$file" "$folder" 2>"$tmp/said" || continue # tests/k8s/new.sh judges why
+    for part in '' admin openshift queue; do
+        [ ! -d "$folder/$part" ] ||
+            build/k8s/kustomize build "$folder/$part" >"$tmp/more/${folder##*/}$part.yaml" || fail "any cluster" "$(cat "$file")"
+    done
+done
+api apply "$tmp"/more/*.yaml >"$tmp/judged" || fail "any cluster" "it cannot be judged"
+matches "any cluster: objects are judged" "[1-9][0-9][0-9]" "$(grep -c ': accepted$' "$tmp/judged")"
+same "any cluster: all are accepted" "" \
+    "$(grep -v ': \(pod \)\?accepted$\|: no definition of this kind: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1$' "$tmp/judged")"
+
+# ---- more pods in place ----------------------------------------------------------------------------------------------
+
+# A StatefulSet grows where it is; a Job has to be deleted first.
+three_pods() { # KIND
+    k8s/new --set workload="$1" --set pods=3 k8s/cluster.yaml "$tmp/three-$1" 2>"$tmp/said" || fail "three pods of a $1" "$(cat "$tmp/said")"
+    build/k8s/kustomize build "$tmp/three-$1" >"$tmp/three-$1.yaml"
+    works "two pods of a $1" kubectl apply --server-side --filename "$tmp/all/workload-$1.yaml"
+}
+three_pods statefulset
+works "three pods of a StatefulSet" kubectl apply --server-side --dry-run=server --filename "$tmp/three-statefulset.yaml"
+three_pods job
+refused "three pods of a Job" '*spec.template*field is immutable*' kubectl apply --server-side --dry-run=server --filename "$tmp/three-job.yaml"
 
 # ---- pod security -----------------------------------------------------------------------------------------------------
 
