@@ -9,11 +9,15 @@ usage: api.py apply FILE...   each object of each file. A line each:
                               the server accepts all the same, and at the end how many it refused
        api.py levels FILE...  each pod in each file, as a Pod: the highest pod security level that admits it, and what
                               keeps it from a higher one
+       api.py webhooks NAME PORT AUTHORITY FILE...
+                              the webhooks in each file, by URL on this machine, as YAML; AUTHORITY signed who answers
+                              there. Asks nobody
        api.py pods FILE...    each pod in each file as a Pod of its own, as YAML; FILE/KIND/WHERE is its name. Asks nobody
 Namespaces that objects name are made, and stay.
 """
 
 # SPDX-License-Identifier: Apache-2.0
+import base64
 import http.client
 import json
 import os
@@ -197,10 +201,28 @@ def pods(files):
                 print(yaml.safe_dump(pod), end="")
 
 
+def webhooks(name, port, authority, *files):
+    with open(authority, "rb") as file:
+        bundle = base64.b64encode(file.read()).decode()
+    for path in files:
+        for obj in objects_of(path):
+            if not obj["kind"].endswith("WebhookConfiguration"):
+                continue
+            obj["metadata"] = {"name": f"{name}-{obj['kind'].lower()}"}
+            for hook in obj["webhooks"]:
+                where = hook["clientConfig"]["service"]["path"]
+                hook["clientConfig"] = {"url": f"https://127.0.0.1:{port}{where}", "caBundle": bundle}
+                hook["timeoutSeconds"] = 30
+            print("---")
+            print(yaml.safe_dump(obj), end="")
+
+
 def main():
     verbs = {"apply": apply, "twins": twins, "levels": levels}
-    if len(sys.argv) < 3 or sys.argv[1] not in (*verbs, "pods"):
+    if len(sys.argv) < 3 or sys.argv[1] not in (*verbs, "pods", "webhooks"):
         sys.exit(__doc__)
+    if sys.argv[1] == "webhooks":
+        return webhooks(*sys.argv[2:])
     if sys.argv[1] == "pods":
         return pods(sys.argv[2:])
     server = Server(os.environ["KUBECONFIG"])
