@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every kustomization and example renders to objects that the schemas and the rules accept; a fault in one is seen.
+# Every kustomization and example renders, and its objects keep the rules of tests/k8s/rules; a fault in one is seen.
 # SPDX-License-Identifier: Apache-2.0
 set -u
 # shellcheck source=/dev/null
@@ -52,29 +52,6 @@ same "the SCC comes without policies" 0 "$(grep -c '^kind: SriovNetworkNodePolic
 
 sed 's/^kind: Service$/&\nkind: Service/' "$tmp/all/workload-statefulset.yaml" >"$tmp/twice.yaml"
 matches "refused: a key twice" "*stands twice*" "$(.dev/k8s check "$tmp/twice.yaml")"
-
-# A field that a project's own definition does not have, although kinds.yaml has it.
-mkdir "$tmp/crds"
-cat >"$tmp/crds/crd.yaml" <<'END'
-kind: CustomResourceDefinition
-spec:
-  group: k8s.cni.cncf.io
-  names: {kind: NetworkAttachmentDefinition}
-  versions:
-    - name: v1
-      schema: {openAPIV3Schema: {properties: {spec: {properties: {configs: {}}}}}}
-END
-matches "refused: by a CustomResourceDefinition" "*'config' was unexpected*" \
-    "$(.dev/k8s check --crds "$tmp/crds" "$tmp/all/workload-job.yaml")"
-
-# More pods: a StatefulSet grows where it is, a Job has to be deleted first.
-for kind in statefulset job; do
-    k8s/new --set workload=$kind --set pods=3 k8s/cluster.yaml "$tmp/$kind" 2>/dev/null || fail "three pods" "$kind"
-    .dev/k8s render "$tmp/$kind" >"$tmp/$kind.yaml"
-    .dev/k8s check --over "$tmp/all/workload-$kind.yaml" "$tmp/$kind.yaml" | sed -n 's/.*\.yaml: //p' >"$tmp/$kind.over"
-done
-same "three pods of a StatefulSet" "" "$(cat "$tmp/statefulset.over")"
-same "three pods of a Job" "Job/trainer: spec.template: cannot be changed in place" "$(cat "$tmp/job.over")"
 
 judge
 finish

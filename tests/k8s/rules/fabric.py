@@ -255,6 +255,47 @@ def machine_files(obj, _):
             yield path, "does not end with a line's end"
 
 
+def ignition(obj, _):
+    """The API server takes anything there (coreos/ignition, config/v3_2 schema)."""
+    config = obj["spec"].get("config")
+    if config and config.get("ignition", {}).get("version") != "3.2.0":
+        yield ("spec", "config", "ignition"), "its version is not 3.2.0"
+    for path, part in find(obj, "spec.config.storage.files[*]"):
+        if not re.fullmatch(r"/[^:]+", part.get("path", "")):
+            yield path, "has no absolute path"
+        if not 0 <= part.get("mode", 0) <= 0o777:
+            yield path, f"{part['mode']} is no permission; it is decimal"
+        if not part.get("contents", {}).get("source", "").startswith("data:"):
+            yield path, "has no contents of its own"
+        yield from ((path, f"has no field {key}") for key in set(part) - {"path", "mode", "overwrite", "contents"})
+
+
+def kernel_arguments(obj, _):
+    for path, text in find(obj, "spec.kernelArguments[*]"):
+        if " " in text or not text:
+            yield path, f"{text!r} is not one argument"
+
+
+# ---- dra-driver-sriov cd9404f0, of which no cluster of ours has the definitions ------------------------------------------
+
+
+def dra_fields(obj, _):
+    """Its Helm chart's CRD."""
+    for path, part in find(obj, "spec.configs[*].resourceFilters[*]"):
+        yield from ((path, f"has no field {key}") for key in set(part) - {"drivers", "pfNames", "vendors"})
+
+
+def dra_parameters(obj, _):
+    """pkg/api/virtualfunction/v1alpha1/api.go"""
+    for path, part in find(obj, "spec.spec.devices.config[*].opaque.parameters"):
+        if (part.get("apiVersion"), part.get("kind")) != ("sriovnetwork.k8snetworkplumbingwg.io/v1alpha1", "VfConfig"):
+            yield path, "is no VfConfig"
+        known = {"apiVersion", "kind", "ifName", "netAttachDefName"}
+        yield from ((path, f"has no field {key}") for key in set(part) - known)
+        if not re.fullmatch("[a-z0-9]{1,15}", part.get("ifName", "net1")):
+            yield path, f"{part['ifName']} is no interface's name"
+
+
 NAD, POLICY = "NetworkAttachmentDefinition", "SriovNetworkNodePolicy"
 CONFIG = "spec.config"
 # fmt: off
@@ -299,6 +340,14 @@ RULES = [
         in_container("resources.limits['openshift.io/x']", "1")),
     Rule("machine.role", "MachineConfig", machine_role, "machine-config-operator",
         Change("MachineConfig", "metadata.labels", {"x": "y"})),
+    Rule("machine.ignition", "MachineConfig", ignition, "coreos/ignition config/v3_2",
+        Change("MachineConfig", "spec.config.storage.files[0].mode", 644)),
+    Rule("machine.argument", "MachineConfig", kernel_arguments, "ours: one argument a line",
+        Change("MachineConfig", "spec.kernelArguments[0]", "iommu=pt amd")),
+    Rule("dra.fields", "SriovResourcePolicy", dra_fields, "its Helm chart's CRD",
+        Change("SriovResourcePolicy", "spec.configs[0].resourceFilters[0].pfName", "x")),
+    Rule("dra.parameters", "ResourceClaimTemplate", dra_parameters, "pkg/api/virtualfunction/v1alpha1/api.go",
+        Change("ResourceClaimTemplate", "spec.spec.devices.config[0].opaque.parameters.ifname", "net1")),
     Rule("machine.file", "MachineConfig", machine_files, "ours: a file of lines",
         Change("MachineConfig", "spec.config.storage.files[0].contents.source", "data:,x")),
 ]

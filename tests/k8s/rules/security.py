@@ -371,6 +371,16 @@ def scc_users(scc, _):
         yield ("users",), "granted here; RBAC says who may use it"
 
 
+def scc_host(scc, _):
+    """Of what the kind can allow, nothing that leads to the host."""
+    for key, value in scc.items():
+        if key.startswith("allowHost") or key == "allowPrivilegedContainer":
+            if value is not False:
+                yield (key,), "is not false"
+    for name in sorted(set(scc.get("volumes") or []) - RESTRICTED_VOLUMES):
+        yield ("volumes",), f"{name} is a way to the host"
+
+
 def enforce(objects):
     """A function that changes: puts the first pods into a namespace that enforces the level restricted."""
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
@@ -413,6 +423,10 @@ RULES = [
         in_pod("serviceAccountName", "default")),
     Rule("scc.capabilities", "SecurityContextConstraints", scc_rights, OURS,
         Change("SecurityContextConstraints", "allowedCapabilities[+]", "SYS_ADMIN")),
+    Rule("scc.host", "SecurityContextConstraints", scc_host, OURS,
+        Change("SecurityContextConstraints", "allowPrivilegedContainer", True)),
+    Rule("scc.volumes", "SecurityContextConstraints", scc_host, OURS,
+        Change("SecurityContextConstraints", "volumes[+]", "hostPath")),
     Rule("scc.users", "SecurityContextConstraints", scc_users, OURS,
         Change("SecurityContextConstraints", "users", ["x"])),
 ]
