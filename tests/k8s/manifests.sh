@@ -18,17 +18,9 @@ k8s/node/hook/machineconfig gpu "$(dirname -- "$(program)")/nccl-init-hook" >"$t
 valid "node/hook/machineconfig" "$tmp/machineconfig.yaml"
 matches "... for a pool" "*name: 99-gpu-nccl-init-hook*role: gpu*" "$(cat "$tmp/machineconfig.yaml")"
 
-# The pod that README shows, with names for what is in capitals; as a Job, because kinds.yaml knows no bare pod. The pod
-# is for a first look and is kept short: rules about rights (security, SCC) do not count here.
-awk '/^```yaml/ { on = 1; next } /^```/ { on = 0 } on' README.md |
-    sed 's/REGISTRY/registry.example.com/; s/\<RESOURCE\>/example.com\/rail/; s/: NETWORK/: rail-0/' |
-    /usr/bin/python3 -c '
-import sys, yaml
-pod = yaml.safe_load(sys.stdin)
-assert (pod["apiVersion"], pod["kind"]) == ("v1", "Pod")
-template = {"metadata": {"annotations": pod["metadata"]["annotations"]}, "spec": pod["spec"]}
-job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": pod["metadata"], "spec": {"template": template}}
-print(yaml.safe_dump(job))' >"$tmp/readme.yaml"
+# The pod that README shows, with names for what is in capitals. It is for a first look and is kept short: rules about
+# rights (security, SCC) do not count here.
+readme_pod >"$tmp/readme.yaml"
 same "README: the pod" "" \
     "$(.dev/k8s check "$tmp/readme.yaml" | grep -v -e ' \[security\.' -e ' \[scc\.' -e '^k8s: 0 of 1 files')"
 

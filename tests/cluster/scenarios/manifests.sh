@@ -44,9 +44,11 @@ done < <(grep ': no definition of this kind: ' "$tmp/judged")
 api twins "$tmp"/all/*.yaml >"$tmp/twins" || fail "broken twins" "they cannot be judged"
 same "with a field too many each is refused" "refused: $accepted" "$(cat "$tmp/twins")"
 
-# ---- what k8s/new makes of any cluster -------------------------------------------------------------------------------
+# ---- README's pod, and what k8s/new makes of any cluster -------------------------------------------------------------------------------
 
 mkdir "$tmp/any" "$tmp/more"
+readme_pod >"$tmp/more/readme.yaml"
+matches "README: has a pod" "*kind: Pod*" "$(cat "$tmp/more/readme.yaml")"
 tests/k8s/describe.py 29 30 "$tmp/any"
 for file in "$tmp"/any/*.yaml; do
     folder=${file%.yaml}
