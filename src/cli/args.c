@@ -123,6 +123,8 @@ static int refuse_option(struct ni_context *ctx, const struct ni_option *option,
     if (option) {
         ni_put(&t, ", but of ");
         put_verbs(&t, ctx->program, option->verbs);
+    } else if (ni_span_is(word, "-v")) {
+        ni_put(&t, "; `nccl-init -V` shows the version, `--log-level=debug` says more");
     } else if (guess.best.n > 0) {
         ni_put_guess(&t, &guess, "--");
     } else {

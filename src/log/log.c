@@ -76,6 +76,8 @@ static int read_log(struct ni_context *ctx, struct ni_log *log, const char *path
     const int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     ssize_t n = fd < 0 ? -1 : 1;
 
+    if (standard && isatty(fd))
+        ni_say(ctx, NI_LOG_INFO, "reading standard input; Ctrl-D ends it");
     while (n > 0) {
         size_t room;
         char *to = ni_log_room(log, &room);

@@ -196,6 +196,19 @@ static bool conf_in(const struct library *lib, const char *home, char path[NI_PA
     return whole;
 }
 
+/* Reads the file in a home. If a folder above it is closed to this process, it is so to the library,
+   too, which then reads no file: HOME=/root in a pod of another user is harmless. */
+static void read_conf_in_home(struct ni_probe *p, const struct library *lib, const char *path,
+                              unsigned first)
+{
+    const char *below = path;
+    struct ni_dir dir = named_dir(p, &below, NULL);
+
+    dir.unrecorded = true;
+    if (ni_exists(&dir, "%s", below) != -EACCES)
+        read_conf(p, lib, path, first);
+}
+
 /* Returns the first setting that only one of two files has; NULL: they have the same. */
 static const char *odd_one(const struct ni_conf_entry *e, unsigned n)
 {
@@ -220,12 +233,12 @@ static void read_homes(struct ni_probe *p, const struct library *lib)
     const unsigned first = inv->n_conf;
 
     if (conf_in(lib, ni_env_get(p->env, "HOME"), now))
-        read_conf(p, lib, now, first);
+        read_conf_in_home(p, lib, now, first);
     const char *home = home_of_user(p, buf);
     if (!home || (conf_in(lib, home, before) && strcmp(now, before) == 0))
         return;
     if (before[0])
-        read_conf(p, lib, before, inv->n_conf);
+        read_conf_in_home(p, lib, before, inv->n_conf);
     const char *odd = odd_one(inv->conf + first, inv->n_conf - first);
     if (odd)
         ni_report(p->f, NI_F_CONF_HOME_DIFFERS, odd,
@@ -270,7 +283,7 @@ static void read_library(struct ni_probe *p, const struct library *lib)
     if (ni_format(path, sizeof(path), "/etc/%s", lib->file))
         read_conf(p, lib, path, first);
     if (lib->overrides && conf_in(lib, ni_env_get(p->env, "HOME"), path))
-        read_conf(p, lib, path, first);
+        read_conf_in_home(p, lib, path, first);
     if (lib->overrides && is_named)
         read_conf(p, lib, named, first);
 }

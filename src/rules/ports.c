@@ -176,7 +176,7 @@ static void keep_one_link_layer(const struct ni_work *w)
     const bool roce = mbps[NI_LINK_ROCE] > mbps[NI_LINK_IB];
     for (unsigned i = 0; i < w->inv->n_port; i++) {
         if (w->plan->port[i].chosen && (w->inv->port[i].link == NI_LINK_ROCE) != roce)
-            ni_leave_out(w, i, NI_F_HCA_LINK_MIXED, "%s, while the faster ports are %s",
+            ni_leave_out(w, i, NI_F_HCA_LINK_MIXED, "%s, while the ports that stay are %s",
                          roce ? "InfiniBand" : "RoCE", roce ? "RoCE" : "InfiniBand");
     }
 }
