@@ -81,7 +81,7 @@ static void limit_kept_caps(struct ni_context *ctx)
         return;
     ni_put_caps(&names, *keep & ~lock, &ctx->options.policy.cap_names);
     ni_report(&ctx->findings, NI_F_CAPS_KEEP_MISSING, "--keep-caps",
-              "%s: nccl-init has file capabilities: it hands on CAP_IPC_LOCK alone", names.buf);
+              "%s: nccl-init has file capabilities: it passes on only CAP_IPC_LOCK", names.buf);
     *keep &= lock;
 }
 

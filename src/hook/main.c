@@ -305,7 +305,7 @@ static int hook(void)
     if (kept < 0)
         return fail_hook("capabilities cannot be dropped");
     if (!state || !whole)
-        return fail_hook("standard input is no state");
+        return fail_hook("standard input is not a state");
     if (ni_root_open(options.root, &root, &line) < 0)
         return fail_hook("--root cannot be opened");
     const struct ni_dir top = ni_dir_top(&root);

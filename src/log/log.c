@@ -52,8 +52,8 @@ static const struct ni_option log_options[] = {
         .arg = "FILE",
         .take = ni_take_path,
         .at = offsetof(struct ni_log_options, plan),
-        .help = "a file that `plan --json` wrote in the pod: shows its settings beside those that "
-                "NCCL used",
+        .help = "a file that `plan --json` wrote in the pod: its settings are shown beside those "
+                "that NCCL used",
     },
 };
 const struct ni_option_rows ni_log_rows = {

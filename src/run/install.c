@@ -101,7 +101,7 @@ static const struct {
     {ENOSPC, "make room, or raise the volume's sizeLimit"},
     {EDQUOT, "make room, or raise the volume's sizeLimit"},
     {EISDIR, "a directory stands there: remove it, or name a file"},
-    {ELOOP, "a link to a directory is followed only with a slash behind it"},
+    {ELOOP, "a link to a directory is followed only if the path ends in a slash"},
     {ENOTBLK, "name another"},
 };
 

@@ -212,8 +212,9 @@ void ni_judge_trials(const struct ni_work *w, struct ni_trials *all)
             memcmp(sysfs, seen, NI_GID_BYTES) != 0) {
             char device_ip[NI_IP_TEXT], sysfs_ip[NI_IP_TEXT];
 
-            ni_report(w->f, NI_F_VERBS_GID, name.text, "index %d holds %s, in sysfs %s",
-                      task->rail.index, ni_ip_text(seen, device_ip), ni_ip_text(sysfs, sysfs_ip));
+            ni_report(w->f, NI_F_VERBS_GID, name.text,
+                      "index %d has %s on the device, but %s in sysfs", task->rail.index,
+                      ni_ip_text(seen, device_ip), ni_ip_text(sysfs, sysfs_ip));
         }
         if (task->dmabuf == NI_ABSENT && inv->n_gpu > 0 && inv->gdr.peermem != NI_KNOWN &&
             ni_has_dmabuf(inv))

@@ -79,7 +79,7 @@ headings() {
 sed -n 's/^ *NI_\(MAX_HCA\|MAX_NETDEV\|MAX_PORT\|MAX_GID\|GID_TABLE\|MAX_ROUTE\|MAX_GPU\|MAX_CONF\|MAX_ADDR\) = \([0-9]*\).*/\2/p' \
 	include/nccl_init/inventory.h include/nccl_init/gpu.h include/nccl_init/net.h include/nccl_init/rdma.h | sort >"$tmp/bounds"
 # shellcheck disable=SC2016 # the backquotes are Markdown's
-sed -n '/^## `fact.truncated`/,/What lies beyond/p' docs/findings.md | grep -ow '[0-9][0-9,]*' | tr -d , | sort >"$tmp/told"
+sed -n '/^## `fact.truncated`/,/The rest is ignored/p' docs/findings.md | grep -ow '[0-9][0-9,]*' | tr -d , | sort >"$tmp/told"
 same "bounds in findings.md" bounds told
 
 # ---- findings and rules have a heading each, and only they ---------------------------------------
