@@ -49,8 +49,7 @@ static bool is_missed(const struct ni_work *w, int at)
         !ni_is_listed(w, at) ||
         ni_is_chosen(w, port->hca)) /* of two ports one may be without a cable */
         return false;
-    return (port->state.known == NI_KNOWN && port->state.v != NI_PORT_ACTIVE) ||
-           (port->link == NI_LINK_ROCE && ni_best_gid(inv, port, false) < 0);
+    return ni_is_down(port) || (port->link == NI_LINK_ROCE && ni_best_gid(inv, port, false) < 0);
 }
 
 void ni_plan_trials(const struct ni_work *w, struct ni_trials *ret)
@@ -109,18 +108,16 @@ static const struct {
     {NI_F_VERBS_TRANSFER, ETIMEDOUT, 0, "the device returns no completion"},
     {NI_F_VERBS_TRANSFER, 0, 0, "what was read back differs from what was written"},
     {NI_F_VERBS_TRANSFER, 0, NI_WC_LOC_QP_OP,
-     "IBV_WC_LOC_QP_OP_ERR: the device cannot send here, like SoftRoCE outside its network "
-     "namespace"},
+     "the device cannot send here, like SoftRoCE outside its network namespace"},
     {NI_F_VERBS_PROTECTION, 0, NI_WC_LOC_PROT,
-     "IBV_WC_LOC_PROT_ERR: the HCA cannot access memory that was just registered, as happens with "
-     "IOMMU translation; see iommu.translated"},
-    {NI_F_VERBS_TRANSFER, 0, NI_WC_WR_FLUSH,
-     "IBV_WC_WR_FLUSH_ERR: the queue pair was already in error"},
-    {NI_F_VERBS_TRANSFER, 0, NI_WC_REM_ACCESS,
-     "IBV_WC_REM_ACCESS_ERR: the memory key was not accepted"},
+     "the HCA cannot access memory that was just registered, as happens with IOMMU translation; "
+     "see "
+     "iommu.translated"},
+    {NI_F_VERBS_TRANSFER, 0, NI_WC_WR_FLUSH, "the queue pair was already in error"},
+    {NI_F_VERBS_TRANSFER, 0, NI_WC_REM_ACCESS, "the memory key was not accepted"},
     {NI_F_VERBS_TRANSFER, 0, NI_WC_RETRY_EXC,
-     "IBV_WC_RETRY_EXC_ERR: nothing was acknowledged: there is no path from this GID to itself, or "
-     "the packets are dropped"},
+     "nothing was acknowledged: there is no path from this GID to itself, or the packets are "
+     "dropped"},
 };
 
 /* Pinned memory counts per process against RLIMIT_MEMLOCK, unless CAP_IPC_LOCK is there in the
@@ -145,7 +142,7 @@ static enum ni_finding_id explain_trial(const struct ni_work *w, const struct ni
 {
     const struct ni_pair_result *x = &task->result[NI_ROLE_INITIATOR];
     enum ni_finding_id id = NI_F_VERBS_PROCESS;
-    const char *name = ni_errno_name(x->err), *text = NULL;
+    const char *name = ni_errno_name(x->err), *status = ni_wc_name(x->wc), *text = NULL;
     char ip[NI_IP_TEXT];
 
     if (x->wc == NI_WC_LOC_PROT)
@@ -181,6 +178,8 @@ static enum ni_finding_id explain_trial(const struct ni_work *w, const struct ni
         if (reasons[i].id == id && reasons[i].err == x->err && reasons[i].wc == x->wc)
             text = reasons[i].why;
     }
+    if (status)
+        ni_putf(m, "%s: ", status);
     ni_put(m, text ? text : "the device or its driver refuses");
     if (x->step == NI_PAIR_CONNECT && task->rail.link == NI_LINK_ROCE)
         ni_putf(m, "; index %d holds %s, RoCE %s", task->rail.index,
