@@ -130,6 +130,30 @@ enum {
     GAP = 2
 };
 
+/* Puts the row of a finding: mark, title, value seen, id, subjects, which stand below it where the
+   line is too narrow. first: the first of the findings that say the same. */
+static void put_fault(struct ni_text *out, const struct ni_view *view, unsigned first)
+{
+    const struct ni_finding *f = &view->findings->at[first];
+    const struct ni_finding_kind *kind = ni_finding_kind(f->id);
+    const char *check = ni_check_of_finding(f->id);
+    struct ni_text seen = NI_TEXT(160), row = NI_TEXT(256), names = NI_TEXT(1024);
+
+    if (check)
+        ni_put_seen(&seen, check, view);
+    ni_putf(&row, "%-*s%-24s  %s", TITLE, check ? ni_check_title(check) : ni_finding_title(f->id),
+            seen.buf, kind->id);
+    ni_put_subjects(&names, view->findings, first);
+    put_mark(out, view, (enum mark)kind->severity);
+    ni_put(out, row.buf);
+    if (MARK + row.len + GAP + names.len <= ni_columns(SIZE_MAX)) {
+        ni_putf(out, "%*s%s\n", GAP, "", names.buf);
+    } else {
+        ni_put(out, "\n");
+        ni_put_below(out, names.buf);
+    }
+}
+
 /* Puts a row for each finding, the worst first, with advice below it. */
 static void put_faults(struct ni_text *out, const struct ni_view *view)
 {
@@ -138,25 +162,8 @@ static void put_faults(struct ni_text *out, const struct ni_view *view)
     const unsigned n = ni_list_shown_findings(all, NI_INFO, shown);
 
     for (unsigned i = 0; i < n; i++) {
-        const struct ni_finding *f = &all->at[shown[i]];
-        const struct ni_finding_kind *kind = ni_finding_kind(f->id);
-        const char *check = ni_check_of_finding(f->id);
-        struct ni_text seen = NI_TEXT(160), row = NI_TEXT(256), names = NI_TEXT(1024);
-
-        if (check)
-            ni_put_seen(&seen, check, view);
-        ni_putf(&row, "%-*s%-24s  %s", TITLE,
-                check ? ni_check_title(check) : ni_finding_title(f->id), seen.buf, kind->id);
-        ni_put_subjects(&names, all, shown[i]);
-        put_mark(out, view, (enum mark)kind->severity);
-        ni_put(out, row.buf);
-        if (MARK + row.len + GAP + names.len <= ni_columns(SIZE_MAX)) {
-            ni_putf(out, "%*s%s\n", GAP, "", names.buf);
-        } else {
-            ni_put(out, "\n");
-            ni_put_below(out, names.buf);
-        }
-        ni_put_advice(out, f);
+        put_fault(out, view, shown[i]);
+        ni_put_advice(out, &all->at[shown[i]]);
     }
     if (all->dropped > 0)
         ni_putf(out, "  %u more findings are not shown\n", all->dropped);
@@ -301,10 +308,32 @@ static const char *const outcomes[] = {
     [NI_CHECK_IDLE] = "idle",
 };
 
-static void check_json(struct ni_json *j, const struct ni_diagnosis *diagnosis, unsigned i)
+static void checks_json(struct ni_json *j, const struct ni_diagnosis *d)
 {
-    ni_json_text(j, "id", diagnosis->at[i].id);
-    ni_json_text(j, "outcome", outcomes[diagnosis->at[i].outcome]);
+    ni_json_array(j, "checks");
+    for (unsigned i = 0; i < d->n; i++) {
+        ni_json_object(j, NULL);
+        ni_json_text(j, "id", d->at[i].id);
+        ni_json_text(j, "outcome", outcomes[d->at[i].outcome]);
+        ni_json_end(j);
+    }
+    ni_json_end(j);
+}
+
+/* Writes how many findings of each kind that --ignore names were left out. */
+static void ignored_json(struct ni_json *j, const struct ni_diagnosis *d)
+{
+    enum ni_finding_id sorted[NI_F_COUNT];
+
+    ni_json_object(j, "ignored");
+    ni_finding_kinds_sort(sorted);
+    for (unsigned i = 0; i < NI_F_COUNT; i++) {
+        const enum ni_finding_id id = sorted[i];
+
+        if (d->ignore && d->ignore[id])
+            ni_json_int(j, ni_finding_kind(id)->id, d->ignored[id]);
+    }
+    ni_json_end(j);
 }
 
 static void node_json(struct ni_json *j, const struct ni_inventory *inv)
@@ -329,7 +358,6 @@ void ni_put_doctor_json(struct ni_text *out, const struct ni_view *view,
 {
     const struct ni_findings *all = view->findings;
     struct ni_json json = ni_json_report(out), *j = &json;
-    enum ni_finding_id sorted[NI_F_COUNT];
 
     ni_json_text(j, "root", view->root);
     ni_json_text(j, "source", ni_source_words[view->inv->source].json);
@@ -338,22 +366,8 @@ void ni_put_doctor_json(struct ni_text *out, const struct ni_view *view,
     ni_json_int(j, "infos", ni_findings_count(all, NI_INFO));
     ni_json_findings(j, all);
     ni_json_int(j, "findings_dropped", all->dropped);
-    ni_json_object(j, "ignored");
-    ni_finding_kinds_sort(sorted);
-    for (unsigned i = 0; i < NI_F_COUNT; i++) {
-        const enum ni_finding_id id = sorted[i];
-
-        if (d->ignore && d->ignore[id])
-            ni_json_int(j, ni_finding_kind(id)->id, d->ignored[id]);
-    }
-    ni_json_end(j);
-    ni_json_array(j, "checks");
-    for (unsigned i = 0; i < d->n; i++) {
-        ni_json_object(j, NULL);
-        check_json(j, d, i);
-        ni_json_end(j);
-    }
-    ni_json_end(j);
+    ignored_json(j, d);
+    checks_json(j, d);
     ni_json_devices(j, view, ni_allocated_hcas(view->inv));
     node_json(j, view->inv);
     if (trials) {

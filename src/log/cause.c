@@ -623,29 +623,39 @@ static void report_begun(struct ni_log *log, struct ni_findings *f)
     ni_report(f, NI_F_LOG_UNFINISHED, who.buf, "%s", t.buf);
 }
 
+/* Marks the ranks without a mark, and no others. Returns how many these are. *called: the number of
+   their last collective; -1: it differs or is not known. */
+static unsigned mark_others(struct ni_log *log, int *called)
+{
+    unsigned n = 0;
+
+    *called = -1;
+    for (unsigned i = 0; i < log->n; i++) {
+        struct ni_log_rank *r = log->order[i];
+
+        r->mark = r->mark == 0;
+        if (!r->mark)
+            continue;
+        if (n == 0)
+            *called = r->called;
+        else if (*called != r->called)
+            *called = -1;
+        n++;
+    }
+    return n;
+}
+
 /* Reports the ranks for which the others wait, if all that wait are in one collective. */
 static void report_waiting(struct ni_log *log, struct ni_findings *f)
 {
     struct ni_text who = NI_TEXT(96), t = NI_TEXT(400), missing = NI_TEXT(96);
     const struct ni_log_rank *r = first_of(log, 2);
-    unsigned others = 0;
-    int called = -2;
+    int called;
 
     if (!r)
         return;
     ni_log_put_ranks(&who, log, 2);
-    for (unsigned i = 0; i < log->n; i++) {
-        struct ni_log_rank *other = log->order[i];
-
-        other->mark = other->mark == 0;
-        if (!other->mark)
-            continue;
-        others++;
-        if (called == -2)
-            called = other->called;
-        if (called != other->called)
-            called = -1;
-    }
+    const unsigned others = mark_others(log, &called);
     ni_putf(&t, "waited %d s in ", r->wait->waited / 1000);
     put_collective(&t, log, r->wait);
     if (others == 0) {

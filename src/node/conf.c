@@ -52,11 +52,32 @@ static struct ni_span without_comment(struct ni_span s)
     return ni_trim(s);
 }
 
-/* Keeps the setting of a line of a configuration file, as the library reads it: the first of a
-   name counts, or the last. */
-static void conf_line(struct conf_ctx *c, const char *line)
+/* Keeps a setting: the first of a name counts, or the last. */
+static void keep_conf(struct conf_ctx *c, struct ni_span name, struct ni_span value)
 {
     struct ni_inventory *inv = c->p->inv;
+    unsigned at = c->first;
+
+    while (at < inv->n_conf && !ni_span_is(name, inv->conf[at].name))
+        at++;
+    if (at < inv->n_conf && !c->lib->overrides)
+        return;
+    if (at == NI_MAX_CONF) {
+        ni_report(c->p->f, NI_F_FACT_TRUNCATED, c->file, "more than %d settings", NI_MAX_CONF);
+        return;
+    }
+    inv->n_conf += at == inv->n_conf;
+    struct ni_conf_entry *e = &inv->conf[at];
+    e->overrides = c->lib->overrides;
+    ni_copyn(e->name, sizeof(e->name), name.p, name.n);
+    ni_copyn(e->value, sizeof(e->value), value.p,
+             value.n < sizeof(e->value) ? value.n : sizeof(e->value) - 1);
+    ni_copy(e->file, sizeof(e->file), c->file);
+}
+
+/* Takes a line of a configuration file, as the library reads it. */
+static void conf_line(struct conf_ctx *c, const char *line)
+{
     struct ni_span name;
     const char *rest;
 
@@ -74,22 +95,7 @@ static void conf_line(struct conf_ctx *c, const char *line)
     if (!ni_is_name(name, NI_DEV_NAME) || !ni_has_prefix(name.p, c->lib->prefix))
         return; /* the library reads this file too late for other variables */
     c->crlf = c->crlf || (crlf && !c->lib->overrides);
-    unsigned at = c->first;
-    while (at < inv->n_conf && !ni_span_is(name, inv->conf[at].name))
-        at++;
-    if (at < inv->n_conf && !c->lib->overrides)
-        return;
-    if (at == NI_MAX_CONF) {
-        ni_report(c->p->f, NI_F_FACT_TRUNCATED, c->file, "more than %d settings", NI_MAX_CONF);
-        return;
-    }
-    inv->n_conf += at == inv->n_conf;
-    struct ni_conf_entry *e = &inv->conf[at];
-    e->overrides = c->lib->overrides;
-    ni_copyn(e->name, sizeof(e->name), name.p, name.n);
-    ni_copyn(e->value, sizeof(e->value), value.p,
-             value.n < sizeof(e->value) ? value.n : sizeof(e->value) - 1);
-    ni_copy(e->file, sizeof(e->file), c->file);
+    keep_conf(c, name, value);
 }
 
 /* Returns where the user's path begins, the root or the working directory, and takes the slashes

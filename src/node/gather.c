@@ -107,6 +107,26 @@ static void probe_physical(struct ni_probe *p)
     }
 }
 
+/* Adds the interfaces that the user's NCCL_SOCKET_IFNAME matches, with the numbers by which NCCL
+   orders them. */
+static void probe_users_netdevs(struct ni_probe *p)
+{
+    struct ni_inventory *inv = p->inv;
+    const char *list = ni_find_user_value(p->env, inv, "NCCL_SOCKET_IFNAME", NULL);
+
+    if (!list)
+        return;
+    ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/class/net");
+    for (unsigned i = 0; i < p->names.n; i++) {
+        const char *its = p->names.name[i];
+        const int at = ni_nccl_match(list, its, -1) ? ni_add_netdev(p, its) : -1;
+
+        if (at >= 0)
+            inv->netdev[at].ifindex = ni_read_num(p, p->root, NI_OPTIONAL, ni_parse_number,
+                                                  "sys/class/net/%s/ifindex", its);
+    }
+}
+
 /* Adds the other interfaces that the socket rule may name. */
 static void probe_netdevs(struct ni_probe *p)
 {
@@ -131,18 +151,8 @@ static void probe_netdevs(struct ni_probe *p)
         for (unsigned i = 0; i < inv->net.n_addr; i++)
             ni_add_netdev(p, inv->net.addr[i].ifname);
     }
-    list = ni_find_user_value(p->env, inv, "NCCL_SOCKET_IFNAME", NULL);
-    if (!list || !(inv->read & NI_NEED_USERS_NETDEVS))
-        return;
-    ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/class/net");
-    for (unsigned i = 0; i < p->names.n; i++) {
-        const char *its = p->names.name[i];
-        const int at = ni_nccl_match(list, its, -1) ? ni_add_netdev(p, its) : -1;
-
-        if (at >= 0)
-            inv->netdev[at].ifindex = ni_read_num(p, p->root, NI_OPTIONAL, ni_parse_number,
-                                                  "sys/class/net/%s/ifindex", its);
-    }
+    if (inv->read & NI_NEED_USERS_NETDEVS)
+        probe_users_netdevs(p);
 }
 
 /* Reports a file system that is not mounted, for then an absent file says nothing about the node. A

@@ -287,6 +287,32 @@ static bool is_fusing_wrong(const struct ni_work *w, const struct taken *t, stru
     return false;
 }
 
+/* Returns true if the user's level asks for fused NICs. */
+static bool asks_to_fuse(const struct ni_work *w)
+{
+    const char *level = ni_user_value(w, merge_level);
+
+    return level && *level && !ni_has_prefix(level, "LOC");
+}
+
+/* Reports values of the user that fuse what must stay apart, or contradict each other. apart: why
+   the HCAs must not be fused; NULL: they may. */
+static void check_fusing(const struct ni_work *w, const struct taken *t, const char *apart)
+{
+    const char *nics = ni_user_value(w, merge_nics), *level = ni_user_value(w, merge_level);
+    const char *force = ni_user_value(w, force_merge);
+    const bool off = ni_user_int(w, merge_nics, 1) == 0, asks = asks_to_fuse(w);
+
+    if (asks && !off)
+        check_wide_level(w, level, t);
+    if (off && ((force && *force) || (asks && t->n > 1)))
+        ni_report(w->f, NI_F_USER_NICS_FUSED, merge_nics,
+                  "0 forbids what your %s asks for: the job may die",
+                  asks ? merge_level : force_merge);
+    else if (apart && (asks || (nics && !level && !off)))
+        ni_report(w->f, NI_F_USER_NICS_FUSED, asks ? merge_level : merge_nics, "%s", apart);
+}
+
 /* Decides both variables, because NCCL before 2.24.3 knows the first only. The first alone ends a
    job with 2.24.3 and 2.25.1 if it forbids what the level asks for (transport/net_ib.cc
    ncclIbMakeVDeviceInternal, graph/topo.cc ncclTopoMakeVnic), and 2.26.2 to 2.26.6 lose the first
@@ -297,21 +323,14 @@ void ni_rule_nic_merge(const struct ni_work *w)
     const char *nics = ni_user_value(w, merge_nics), *level = ni_user_value(w, merge_level);
     const char *force = ni_user_value(w, force_merge);
     const bool off = ni_user_int(w, merge_nics, 1) == 0;
-    const bool asks = level && *level && !ni_has_prefix(level, "LOC");
+    const bool asks = asks_to_fuse(w);
     struct ni_text why = NI_TEXT(NI_REASON);
     struct taken t;
 
     list_taken(w, &t);
     const bool several = t.n > 1;
     const bool apart = is_fusing_wrong(w, &t, &why);
-    if (asks && !off)
-        check_wide_level(w, level, &t);
-    if (off && ((force && *force) || (asks && several)))
-        ni_report(w->f, NI_F_USER_NICS_FUSED, merge_nics,
-                  "0 forbids what your %s asks for: the job may die",
-                  asks ? merge_level : force_merge);
-    else if (apart && (asks || (nics && !level && !off)))
-        ni_report(w->f, NI_F_USER_NICS_FUSED, asks ? merge_level : merge_nics, "%s", why.buf);
+    check_fusing(w, &t, apart ? why.buf : NULL);
     if (!apart && !(off && several)) {
         leave_fusing(w, &t);
         return;

@@ -134,6 +134,27 @@ static bool is_limited(const struct ni_work *w, const struct ni_trials *all,
            all->memlock < all->size + QUEUES && !ni_command_may_lock(w);
 }
 
+static enum ni_finding_id finding_of_failure(const struct ni_pair_result *x)
+{
+    if (x->wc == NI_WC_LOC_PROT)
+        return NI_F_VERBS_PROTECTION;
+    return x->step <= NI_PAIR_DONE ? steps[x->step] : NI_F_VERBS_PROCESS;
+}
+
+/* Puts the name of the completion's status, and the reason that stands in the table. */
+static void put_reason(struct ni_text *m, enum ni_finding_id id, const struct ni_pair_result *x)
+{
+    const char *status = ni_wc_name(x->wc), *text = "the device or its driver refuses";
+
+    for (size_t i = 0; i < NI_COUNT(reasons); i++) {
+        if (reasons[i].id == id && reasons[i].err == x->err && reasons[i].wc == x->wc)
+            text = reasons[i].why;
+    }
+    if (status)
+        ni_putf(m, "%s: ", status);
+    ni_put(m, text);
+}
+
 /* Puts the step that failed, its errno or completion, and the meaning of that. Returns the finding.
    */
 static enum ni_finding_id explain_trial(const struct ni_work *w, const struct ni_trials *all,
@@ -141,14 +162,10 @@ static enum ni_finding_id explain_trial(const struct ni_work *w, const struct ni
                                         struct ni_text *m)
 {
     const struct ni_pair_result *x = &task->result[NI_ROLE_INITIATOR];
-    enum ni_finding_id id = NI_F_VERBS_PROCESS;
-    const char *name = ni_errno_name(x->err), *status = ni_wc_name(x->wc), *text = NULL;
+    const enum ni_finding_id id = finding_of_failure(x);
+    const char *name = ni_errno_name(x->err);
     char ip[NI_IP_TEXT];
 
-    if (x->wc == NI_WC_LOC_PROT)
-        id = NI_F_VERBS_PROTECTION;
-    else if (x->step <= NI_PAIR_DONE)
-        id = steps[x->step];
     ni_putf(m, "step `%s`: ", ni_pair_step_text(x->step));
     if (x->silent) {
         ni_put(m, "its process died, or hung until the time was over");
@@ -174,13 +191,7 @@ static enum ni_finding_id explain_trial(const struct ni_work *w, const struct ni
         ni_memlock_why(w, m);
         return NI_F_VERBS_MEMLOCK;
     }
-    for (size_t i = 0; i < NI_COUNT(reasons); i++) {
-        if (reasons[i].id == id && reasons[i].err == x->err && reasons[i].wc == x->wc)
-            text = reasons[i].why;
-    }
-    if (status)
-        ni_putf(m, "%s: ", status);
-    ni_put(m, text ? text : "the device or its driver refuses");
+    put_reason(m, id, x);
     if (x->step == NI_PAIR_CONNECT && task->rail.link == NI_LINK_ROCE)
         ni_putf(m, "; index %d holds %s, RoCE %s", task->rail.index,
                 ni_ip_text(task->own[NI_ROLE_INITIATOR].gid, ip), task->rail.v2 ? "v2" : "v1");
