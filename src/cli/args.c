@@ -70,6 +70,7 @@ static struct word split_word(const char *text)
             word.value = text + word.whole + 1;
         return word;
     }
+    /* -o is the only short option; any other gets an empty name, which no option has */
     word.whole = 2;
     word.name = text[1] == 'o' ? ni_span_of("output") : (struct ni_span){text + 2, 0};
     if (text[2] != '\0')

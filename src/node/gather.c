@@ -29,7 +29,24 @@
 #include "sysroot/files.h"
 #include "sysroot/root.h"
 
-/* Adds the interfaces of the HCAs' functions, in the order of the HCAs. */
+/* Adds the first interface of the HCA's function. */
+static void probe_own_netdev(struct ni_probe *p, struct ni_hca *h)
+{
+    const enum ni_known listed =
+        ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "%s/net", h->function);
+
+    h->netdev_known = listed == NI_KNOWN ? NI_ABSENT : listed;
+    for (unsigned k = 0; k < p->names.n; k++) {
+        if (!ni_is_name(ni_span_of(p->names.name[k]), NI_IF_NAME))
+            continue;
+        h->netdev_known = NI_KNOWN;
+        h->netdev = ni_add_netdev(p, p->names.name[k]);
+        return;
+    }
+}
+
+/* Adds the interfaces of the HCAs' functions, in the order of the HCAs. An HCA without an ACTIVE port
+   needs none, but people see it. */
 static void probe_own_netdevs(struct ni_probe *p)
 {
     p->inv->n_netdev = 0;
@@ -39,17 +56,8 @@ static void probe_own_netdevs(struct ni_probe *p)
 
         for (unsigned k = 0; k < h->n_port; k++)
             used = used || ni_is_active(&p->inv->port[h->first_port + (int)k]);
-        if (!used || !ni_is_allocated(h) || !h->function[0])
-            continue;
-        h->netdev_known = ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "%s/net", h->function);
-        if (h->netdev_known == NI_KNOWN)
-            h->netdev_known = NI_ABSENT;
-        for (unsigned k = 0; k < p->names.n && h->netdev_known == NI_ABSENT; k++) {
-            if (!ni_is_name(ni_span_of(p->names.name[k]), NI_IF_NAME))
-                continue;
-            h->netdev_known = NI_KNOWN;
-            h->netdev = ni_add_netdev(p, p->names.name[k]);
-        }
+        if (used && ni_is_allocated(h) && h->function[0])
+            probe_own_netdev(p, h);
     }
 }
 

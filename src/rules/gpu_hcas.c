@@ -179,6 +179,10 @@ int ni_rank_gpu(const struct ni_work *w, struct ni_text *why)
     const char *no = obstacle(w, l, &v, &rank);
     ni_putf(why, "%s=", l->rank);
     ni_put_quoted(why, ni_env_get(w->env, l->rank), strlen(ni_env_get(w->env, l->rank)), 16);
-    ni_putf(why, no ? " %s" : ", GPU %s", no ? no : ni_bdf_text(w->inv->gpu[v.gpu[rank]].bdf, bdf));
-    return no ? -1 : v.gpu[rank];
+    if (no) {
+        ni_putf(why, " %s", no);
+        return -1;
+    }
+    ni_putf(why, ", GPU %s", ni_bdf_text(w->inv->gpu[v.gpu[rank]].bdf, bdf));
+    return v.gpu[rank];
 }

@@ -25,7 +25,8 @@ static bool is_wrong(enum ni_at at)
     return at == NI_AT_OTHER || at == NI_AT_NOTHING;
 }
 
-/* Returns the switch in force: the rule's, which is 0, or the user's; NCCL's own is 1. */
+/* Returns true if NCCL will take the VFs of a card for one place (NCCL_IB_MERGE_VFS): that is its
+   default, unless the rule sets 0 or the user says otherwise. */
 static bool merges_vfs(const struct ni_work *w)
 {
     const struct ni_setting *s = ni_plan_get(w->plan, merge_vfs);
@@ -35,11 +36,11 @@ static bool merges_vfs(const struct ni_work *w)
 
 /* ---- vf.merge ---- */
 
-/* Writes 0 where that gives each chosen HCA its place and takes it from none; else says why it does
-   not. */
+/* Sets NCCL_IB_MERGE_VFS=0 if NCCL then finds the place of an HCA that it would not find otherwise,
+   and loses that of no other; if not, says why the variable stays unset. */
 static void decide_merge_vfs(const struct ni_work *w)
 {
-    const struct ni_hca *mended = NULL, *harmed = NULL;
+    const struct ni_hca *helped = NULL, *harmed = NULL;
 
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_hca *h = ni_chosen(w, i).hca;
@@ -48,20 +49,20 @@ static void decide_merge_vfs(const struct ni_work *w)
         if (is_wrong(h->place.merged))
             w->plan->needs |= NI_NEED_UNMERGED;
         if (is_wrong(h->place.merged) && good)
-            mended = h;
+            helped = h;
         if (!is_wrong(h->place.merged) && !good)
             harmed = h;
     }
-    if (mended && !harmed) {
+    if (helped && !harmed) {
         char bdf[NI_BDF_TEXT];
 
         ni_decide_value(w, merge_vfs, "0",
-                        "NCCL would look for %s (%s) at %02x:00.0, where there is %s", mended->name,
-                        ni_bdf_text(mended->bdf, bdf), mended->bdf.bus,
-                        mended->place.merged == NI_AT_OTHER ? "another device" : "no device");
-    } else if (mended) {
+                        "NCCL would look for %s (%s) at %02x:00.0, where there is %s", helped->name,
+                        ni_bdf_text(helped->bdf, bdf), helped->bdf.bus,
+                        helped->place.merged == NI_AT_OTHER ? "another device" : "no device");
+    } else if (helped) {
         ni_decide_value(w, merge_vfs, NULL, "0 would help %s, but lose the place of %s",
-                        mended->name, harmed->name);
+                        helped->name, harmed->name);
     } else if (w->plan->n_chosen > 0) {
         ni_decide_value(w, merge_vfs, NULL, "0 would help none of the chosen HCAs");
     }
