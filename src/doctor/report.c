@@ -97,7 +97,7 @@ static void put_counts(struct ni_text *t, const struct ni_findings *all)
 
 /* Returns the verdict in words. A pod without RDMA may be healthy, but nobody may take that for
    RDMA. ready: the exit status says so, too. */
-static const char *verdict_of(const struct ni_plan *plan, bool ready)
+static const char *readiness_text(const struct ni_plan *plan, bool ready)
 {
     const bool tcp =
         plan->transport == NI_NET_TCP || (plan->transport == NI_NET_RDMA && plan->n_chosen == 0);
@@ -114,7 +114,7 @@ static void put_verdict(struct ni_text *out, const struct ni_view *view, bool re
     enum ni_tint tint = NI_GREEN;
 
     put_counts(&counts, view->findings);
-    ni_putf(&line, "%s: %s", verdict_of(view->plan, ready), counts.buf);
+    ni_putf(&line, "%s: %s", readiness_text(view->plan, ready), counts.buf);
     if (!ready)
         tint = NI_RED;
     else if (ni_findings_count(view->findings, NI_WARNING) > 0)
@@ -132,7 +132,7 @@ enum {
 
 /* Puts the row of a finding: mark, title, value seen, id, subjects, which stand below it where the
    line is too narrow. first: the first of the findings that say the same. */
-static void put_fault(struct ni_text *out, const struct ni_view *view, unsigned first)
+static void put_finding_row(struct ni_text *out, const struct ni_view *view, unsigned first)
 {
     const struct ni_finding *f = &view->findings->at[first];
     const struct ni_finding_kind *kind = ni_finding_kind(f->id);
@@ -162,7 +162,7 @@ static void put_faults(struct ni_text *out, const struct ni_view *view)
     const unsigned n = ni_list_shown_findings(all, NI_INFO, shown);
 
     for (unsigned i = 0; i < n; i++) {
-        put_fault(out, view, shown[i]);
+        put_finding_row(out, view, shown[i]);
         ni_put_advice(out, &all->at[shown[i]]);
     }
     if (all->dropped > 0)
