@@ -59,7 +59,7 @@ static const struct ni_verb verbs[] = {
      "explain, selftest, plan; docs/findings.md"},
     {"topo", NI_VERB_TOPO, ni_cmd_topo, NI_GATHER_ALL, NULL,
      "Shows how far each GPU is from each HCA, as `nvidia-smi topo -m` does.",
-     "  # which HCA is near to which GPU\n"
+     "  # which HCA is near which GPU\n"
      "  nccl-init topo\n"
      "  # a picture\n"
      "  nccl-init topo --svg=topo.svg\n",
@@ -77,7 +77,7 @@ static const struct ni_verb verbs[] = {
      "them. Run it in all pods. Exit status 1 if the verdict is bad.",
      "  # in all pods of a job, where the launcher's variables say who takes part\n"
      "  nccl-init preflight\n"
-     "  # where nothing says so\n"
+     "  # where no variable says so\n"
      "  nccl-init preflight --peers=trainer-0.job --rank=$RANK --ranks=8\n",
      "selftest, log; docs/preflight.md"},
     {"snapshot", NI_VERB_SNAPSHOT, ni_cmd_snapshot,

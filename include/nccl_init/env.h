@@ -27,6 +27,8 @@ struct ni_local {
 const char *ni_env_get(const struct ni_env *env, const char *name);
 /* Splits NAME=VALUE at the first '='. false: there is no '=' or no name. */
 bool ni_env_split(const char *entry, struct ni_span *ret_name, const char **ret_value);
+/* The variable of each process of a Slurm step, a batch script's too. */
+extern const char ni_slurm_rank[];
 /* Finds the variables of the launcher that started this process; NULL: no known launcher did. */
 const struct ni_local *ni_local_of(const struct ni_env *env);
 /* Returns true if ni_local_of reads a variable of that name. */

@@ -121,6 +121,8 @@ const struct ni_conf_entry *ni_find_conf(const struct ni_inventory *inv, const c
 struct ni_port_name ni_port_name(const struct ni_inventory *inv, int port);
 /* Returns true if the port is known to be ACTIVE. */
 bool ni_is_active(const struct ni_port *port);
+/* Returns true if the port is known not to be ACTIVE. */
+bool ni_is_down(const struct ni_port *port);
 /* Returns entry i among the entries that were read of the port's GID table. */
 const struct ni_gid *ni_port_gid(const struct ni_inventory *inv, const struct ni_port *port,
                                  unsigned i);

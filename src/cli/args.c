@@ -70,6 +70,7 @@ static struct word split_word(const char *text)
             word.value = text + word.whole + 1;
         return word;
     }
+    /* -o is the only short option; any other gets an empty name, which no option has */
     word.whole = 2;
     word.name = text[1] == 'o' ? ni_span_of("output") : (struct ni_span){text + 2, 0};
     if (text[2] != '\0')
@@ -123,6 +124,8 @@ static int refuse_option(struct ni_context *ctx, const struct ni_option *option,
     if (option) {
         ni_put(&t, ", but of ");
         put_verbs(&t, ctx->program, option->verbs);
+    } else if (ni_span_is(word, "-v")) {
+        ni_put(&t, "; `nccl-init -V` shows the version, `--log-level=debug` says more");
     } else if (guess.best.n > 0) {
         ni_put_guess(&t, &guess, "--");
     } else {
@@ -295,38 +298,51 @@ static bool may_be_ours(const char *entry)
     return (entry[0] == 'N' || entry[0] == 'n') && (entry[1] == 'C' || entry[1] == 'c');
 }
 
+/* Takes an entry of the environment, or reports what is wrong with it. 0, or an exit status after
+   saying what is wrong, for a verb that then stops. before: the options that were given in a place
+   that wins over this environment. */
+static int read_entry(struct ni_context *ctx, const char *text, bool recorded, uint64_t before)
+{
+    const bool goes_on =
+        recorded || (ctx->verb & (NI_VERB_RUN | (unsigned)NI_VERBS_OF_PROGRAM)) != 0;
+    struct ni_text why = NI_TEXT(320), subject = NI_TEXT(64);
+    struct named named = {NULL, -1};
+    struct ni_span name;
+    const char *value;
+    enum entry what;
+
+    if (!may_be_ours(text) || !ni_env_split(text, &name, &value))
+        return 0;
+    if (ni_has_prefix(text, NI_OWN_PREFIX))
+        named = option_of_variable(ctx->program, name);
+    if (named.option)
+        what = take_entry(ctx, &named, value, recorded, &why);
+    else
+        what = judge_unknown(ctx->program, name, value, before, &why);
+    if (what == ENTRY_FINE)
+        return 0;
+    ni_put_quoted(&subject, name.p, name.n, 64);
+    if ((what == ENTRY_WRONG || what == ENTRY_UNCLEAR) && !goes_on)
+        return ni_usage(ctx, "%s: %s", subject.buf, why.buf);
+    if (what == ENTRY_UNCLEAR || what == ENTRY_JUDGED)
+        ni_report(&ctx->findings, NI_F_REQUIRE_UNCLEAR, subject.buf, "%s", why.buf);
+    else
+        ni_report(&ctx->findings, NI_F_OPTION_INVALID, subject.buf, "%s", why.buf);
+    return 0;
+}
+
 int ni_args_env(struct ni_context *ctx, const struct ni_env *env, bool recorded)
 {
     struct ni_policy *policy = &ctx->options.policy;
     const bool runs = ctx->verb == NI_VERB_RUN;
-    const bool goes_on = runs || (ctx->verb & NI_VERBS_OF_PROGRAM) != 0;
     const unsigned findings = ctx->findings.n;
     const uint64_t before = ctx->taken;
 
     for (char *const *e = env->entry; *e; e++) {
-        struct ni_text why = NI_TEXT(320), subject = NI_TEXT(64);
-        struct named named = {NULL, -1};
-        struct ni_span name;
-        const char *value;
-        enum entry what;
+        const int status = read_entry(ctx, *e, recorded, before);
 
-        if (!may_be_ours(*e) || !ni_env_split(*e, &name, &value))
-            continue;
-        if (ni_has_prefix(*e, NI_OWN_PREFIX))
-            named = option_of_variable(ctx->program, name);
-        if (named.option)
-            what = take_entry(ctx, &named, value, recorded, &why);
-        else
-            what = judge_unknown(ctx->program, name, value, before, &why);
-        if (what == ENTRY_FINE)
-            continue;
-        ni_put_quoted(&subject, name.p, name.n, 64);
-        if ((what == ENTRY_WRONG || what == ENTRY_UNCLEAR) && !recorded && !goes_on)
-            return ni_usage(ctx, "%s: %s", subject.buf, why.buf);
-        if (what == ENTRY_UNCLEAR || what == ENTRY_JUDGED)
-            ni_report(&ctx->findings, NI_F_REQUIRE_UNCLEAR, subject.buf, "%s", why.buf);
-        else
-            ni_report(&ctx->findings, NI_F_OPTION_INVALID, subject.buf, "%s", why.buf);
+        if (status != 0)
+            return status;
     }
     ni_findings_sort(&ctx->findings, findings);
     join_unclear(&ctx->findings, findings, policy);

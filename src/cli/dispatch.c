@@ -3,13 +3,16 @@
 #include "cli/dispatch.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/args.h"
 #include "cli/context.h"
 #include "cli/help.h"
+#include "cli/option.h"
 #include "cli/program.h"
 #include "cli/say.h"
 #include "cli/screen.h"
+#include "nccl_init/findings.h"
 #include "nccl_init/guess.h"
 #include "nccl_init/text.h"
 
@@ -26,6 +29,36 @@ static int refuse_verb(struct ni_context *ctx, const char *word)
                     word, hint.buf, word);
 }
 
+/* The verbs that look at a node without using its devices. */
+enum { LOOKS = NI_VERB_PLAN | NI_VERB_TOPO | NI_VERB_DOCTOR | NI_VERB_ENV | NI_VERB_SNAPSHOT };
+
+/* Returns true if the word may name a recorded node: a folder, or a .tree file. */
+static bool may_be_root(const char *word)
+{
+    static const char ending[] = ".tree";
+    const size_t n = strlen(word), end = strlen(ending);
+    struct stat st;
+
+    if (n > end && strcmp(word + n - end, ending) == 0)
+        return true;
+    return stat(word, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Says that the verb takes no operand, and what somebody may mean who writes this one. */
+static int refuse_operand(struct ni_context *ctx, const struct ni_verb *verb, const char *word)
+{
+    const struct ni_span id = ni_span_of(word);
+    struct ni_text hint = NI_TEXT(1200);
+
+    if (ni_finding_named(id) != NI_F_COUNT)
+        ni_putf(&hint, "to read about a finding: nccl-init explain %s", word);
+    else if ((verb->bit & LOOKS) != 0 && may_be_root(word))
+        ni_putf(&hint, "to look at a recorded node: nccl-init %s --root=%.512s", verb->name, word);
+    else
+        ni_putf(&hint, "to run a program of that name: nccl-init -- %s", verb->name);
+    return ni_usage(ctx, "`%s` takes no operands; %s", verb->name, hint.buf);
+}
+
 /* Checks what stands behind the options. 0, or an exit status after saying what is wrong. */
 static int check_operands(struct ni_context *ctx, const struct ni_verb *verb, bool named)
 {
@@ -34,9 +67,7 @@ static int check_operands(struct ni_context *ctx, const struct ni_verb *verb, bo
     if (!first)
         return 0;
     if (!verb->operands)
-        return ni_usage(ctx,
-                        "`%s` takes no operands; to run a program of that name: nccl-init -- %s",
-                        verb->name, verb->name);
+        return refuse_operand(ctx, verb, first);
     if (named || ctx->separator)
         return 0;
     if (ni_verb_named(ctx->program, ni_span_of(first)))

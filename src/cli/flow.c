@@ -81,8 +81,29 @@ static void limit_kept_caps(struct ni_context *ctx)
         return;
     ni_put_caps(&names, *keep & ~lock, &ctx->options.policy.cap_names);
     ni_report(&ctx->findings, NI_F_CAPS_KEEP_MISSING, "--keep-caps",
-              "%s: nccl-init has file capabilities: it hands on CAP_IPC_LOCK alone", names.buf);
+              "%s: nccl-init has file capabilities: it passes on only CAP_IPC_LOCK", names.buf);
     *keep &= lock;
+}
+
+/* Returns true if the root has a file of that name, or may have one that cannot be seen. */
+static bool may_have(const struct ni_dir *top, const char *name)
+{
+    const int r = ni_exists(top, "%s", name);
+
+    return r != -ENOENT && r != -ENOTDIR;
+}
+
+/* Takes the opened root of another node. 0, or an exit status after saying what it lacks: of an
+   empty folder there would be a plan, but of nothing. */
+static int take_recorded_root(struct ni_context *ctx)
+{
+    struct ni_dir top = ni_dir_top(&ctx->root);
+
+    top.unrecorded = true;
+    if (!may_have(&top, "proc") && !may_have(&top, "sys"))
+        return ni_usage(ctx, "--root: %.512s: it has neither proc nor sys, so it is not a node's",
+                        ctx->options.root);
+    return take_recorded_environ(ctx);
 }
 
 /* Opens the root. 0, or an exit status after saying why; for `run` always 0. */
@@ -93,7 +114,7 @@ static int open_root(struct ni_context *ctx)
 
     ctx->opened = r == 0;
     if (r == 0)
-        return ctx->root.kind == NI_ROOT_LIVE ? 0 : take_recorded_environ(ctx);
+        return ctx->root.kind == NI_ROOT_LIVE ? 0 : take_recorded_root(ctx);
     if (ctx->verb == NI_VERB_RUN) {
         /* for example, no descriptor is free: nothing is known then, but the command still runs */
         ni_report(&ctx->findings, NI_F_FACT_UNREADABLE, ctx->options.root, "%s", NI_ERRNO(r));

@@ -132,7 +132,7 @@ static const struct ni_option policy_options[] = {
         .take = ni_take_variable_or_path,
         .at = offsetof(struct ni_options, network_status),
         .help =
-            "the pod's network-status; by default NETWORK_STATUS, else /etc/podinfo/network-status",
+            "the pod's network-status; by default NETWORK_STATUS, then /etc/podinfo/network-status",
     },
     {
         .name = "wait",
@@ -216,8 +216,8 @@ static const struct ni_option common_options[] = {
         .arg = "FILE",
         .take = ni_take_path,
         .at = offsetof(struct ni_options, svg),
-        .help =
-            "also write a picture to FILE: topo the PCI tree, pod 0 of a preflight pods by rails",
+        .help = "also write a picture to FILE: the PCI tree (topo), or pods by rails (pod 0 of a "
+                "preflight)",
     },
     {
         .name = "log-level",
@@ -248,8 +248,7 @@ static const struct ni_option common_options[] = {
         .initial = "/dev/termination-log",
         .take = ni_take_path,
         .at = offsetof(struct ni_options, termination_log),
-        .help = "if this file exists, the reason of a refusal or of a bad verdict is written to "
-                "it, too",
+        .help = "if this file exists, the reason of a refusal or of a bad verdict is written to it",
     },
 };
 

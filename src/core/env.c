@@ -31,13 +31,15 @@ const char *ni_env_get(const struct ni_env *env, const char *name)
     return NULL;
 }
 
+const char ni_slurm_rank[] = "SLURM_LOCALID";
+
 static const struct ni_local launchers[] = {
     {"LOCAL_RANK", "LOCAL_WORLD_SIZE"},                           /* torchrun */
     {"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"}, /* Open MPI */
     {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},                       /* MPICH, Intel MPI */
     {"MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"},   /* MVAPICH2 */
     {"PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"},                     /* HPE Cray */
-    {"SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"}, /* srun: "8", "8(x2)", "8(x2),4" */
+    {ni_slurm_rank, "SLURM_STEP_TASKS_PER_NODE"}, /* srun: "8", "8(x2)", "8(x2),4" */
 };
 
 const struct ni_local *ni_local_of(const struct ni_env *env)

@@ -92,6 +92,11 @@ bool ni_is_active(const struct ni_port *port)
     return port->state.known == NI_KNOWN && port->state.v == NI_PORT_ACTIVE;
 }
 
+bool ni_is_down(const struct ni_port *port)
+{
+    return port->state.known == NI_KNOWN && port->state.v != NI_PORT_ACTIVE;
+}
+
 const struct ni_gid *ni_port_gid(const struct ni_inventory *inv, const struct ni_port *port,
                                  unsigned i)
 {

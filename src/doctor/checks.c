@@ -81,7 +81,7 @@ static void check_node(struct check *c, const struct ni_hca *h)
     (void)saw(c, is_decided(h->uverbs.known));
     if (ni_put_node(&h->uverbs, &why))
         ni_report(c->f, NI_F_HCA_NODE_MISSING, h->name,
-                  "%s: NCCL says `NET/IB : Unable to open device %s` and goes without", why.buf,
+                  "%s: NCCL says `NET/IB : Unable to open device %s` and does not use it", why.buf,
                   h->name);
 }
 
@@ -183,7 +183,7 @@ static void check_mtu(struct check *c)
     if (small && small->mtu.v != large->mtu.v)
         ni_report(
             c->f, NI_F_RAIL_MTU_DIFFERS, small->name,
-            "MTU %lld, but %lld on %s: the rails use packets of different size, and retry where "
+            "MTU %lld, but %lld on %s: the rails use packets of different sizes, and retry if "
             "a switch drops those that are too large",
             (long long)small->mtu.v, (long long)large->mtu.v, large->name);
 }
@@ -268,9 +268,10 @@ static void check_gpu_nodes(struct check *c)
 
     for (unsigned i = 0; has_nvidia(c) && i < NI_COUNT(path); i++) {
         if (saw(c, is_decided(node[i])) && node[i] == NI_ABSENT)
-            ni_report(c->f, NI_F_GPU_NODE_MISSING, path[i],
-                      "the pod has GPUs, but not this node: CUDA says `no CUDA-capable device is "
-                      "detected` or `unknown error`, and ncclCommInitRank fails");
+            ni_report(
+                c->f, NI_F_GPU_NODE_MISSING, path[i],
+                "the pod has GPUs, but not this device node: CUDA says `no CUDA-capable device is "
+                "detected` or `unknown error`, and ncclCommInitRank fails");
     }
 }
 
@@ -371,7 +372,7 @@ static void check_imex(struct check *c)
         return;
     if (!saw(c, d->imex == NI_KNOWN) && d->imex == NI_ABSENT)
         ni_report(c->f, NI_F_IMEX_CHANNEL_MISSING, "/dev/nvidia-caps-imex-channels",
-                  "the GPU is an %s, and the pod has no IMEX channel: where NVLink spans nodes, "
+                  "the GPU is an %s, and the pod has no IMEX channel: if NVLink spans nodes, "
                   "NCCL ends with `MNNVL ... is available but not working on this system`",
                   c->inv->gpu[0].model);
 }

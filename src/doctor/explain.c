@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb explain: the page of a finding, or the list of all. */
+/* The verb explain: the page of a finding, the row of a rule, or the list of those whose id begins
+   with a word, or of all. */
 #include "doctor/explain.h"
 
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "nccl_init/guess.h"
 #include "nccl_init/text.h"
 #include "print/layout.h"
+#include "rules/rules.h"
 
 static int refuse_id(struct ni_context *ctx, struct ni_span id)
 {
@@ -19,10 +21,12 @@ static int refuse_id(struct ni_context *ctx, struct ni_span id)
     struct ni_text hint = NI_TEXT(128);
 
     ni_guess_finding(&guess);
+    for (unsigned i = 0; ni_rule_id(i); i++)
+        ni_guess_try(&guess, ni_span_of(ni_rule_id(i)));
     ni_put(&hint, guess.best.n > 0 ? "" : "; `nccl-init explain` lists all");
     ni_put_guess(&hint, &guess, "");
-    return ni_usage(ctx, "no finding has the id `%.*s`%s", id.n < 128 ? (int)id.n : 128, id.p,
-                    hint.buf);
+    return ni_usage(ctx, "no finding or rule has the id `%.*s`%s", id.n < 128 ? (int)id.n : 128,
+                    id.p, hint.buf);
 }
 
 /* Unpacks a text: each byte from 128 on becomes its pair, until there are only characters. Each byte
@@ -103,7 +107,81 @@ static void put_ids(struct ni_text *out)
         ni_put(ni_cell(&table), ni_severity_text(kind->severity));
     }
     ni_table_write(out, &table, false);
-    ni_put(out, "\n`nccl-init explain ID` shows the page of one.\n");
+    ni_put(out,
+           "\n`nccl-init explain ID` shows the page of one. `nccl-init plan --rules` lists the "
+           "rules.\n");
+}
+
+/* Puts the rule that has this id. false: none has. */
+static bool put_rule_page(struct ni_text *out, struct ni_span id)
+{
+    unsigned at = 0;
+
+    while (ni_rule_id(at) && !ni_span_is(id, ni_rule_id(at)))
+        at++;
+    if (!ni_rule_id(at))
+        return false;
+    ni_put(out, "rule ");
+    ni_put_rule(out, at);
+    ni_putf(
+        out,
+        "\n`nccl-init plan` shows what it decided here. What it decides, and why: docs/rules.md, "
+        "`%s`.\n",
+        ni_rule_id(at));
+    return true;
+}
+
+static bool begins_with(const char *known, struct ni_span word)
+{
+    return word.n > 0 && strlen(known) > word.n && memcmp(known, word.p, word.n) == 0;
+}
+
+/* Puts the rules and findings whose id begins with the word, but is longer. false: there is none. */
+static bool put_ids_with(struct ni_text *out, struct ni_span word)
+{
+    struct ni_text table = ni_table_on("ID\tKIND");
+    const size_t head = table.len;
+    enum ni_finding_id sorted[NI_F_COUNT];
+
+    for (unsigned i = 0; ni_rule_id(i); i++) {
+        if (!begins_with(ni_rule_id(i), word))
+            continue;
+        ni_put(ni_row(&table, NI_PLAIN), ni_rule_id(i));
+        ni_put(ni_cell(&table), "rule");
+    }
+    ni_finding_kinds_sort(sorted);
+    for (unsigned i = 0; i < NI_F_COUNT; i++) {
+        const struct ni_finding_kind *kind = ni_finding_kind(sorted[i]);
+
+        if (!begins_with(kind->id, word))
+            continue;
+        ni_put(ni_row(&table, NI_PLAIN), kind->id);
+        ni_put(ni_cell(&table), ni_severity_text(kind->severity));
+    }
+    if (table.len == head) {
+        ni_free_text(&table);
+        return false;
+    }
+    ni_put(out, "Ids that begin with `");
+    ni_put_quoted(out, word.p, word.n, word.n);
+    ni_put(out, "`\n");
+    ni_table_write(out, &table, false);
+    return true;
+}
+
+/* Puts what there is for the word: a page, a rule, ids that begin so. 0, or an exit status. */
+static int explain_word(struct ni_context *ctx, struct ni_text *out, struct ni_span word)
+{
+    const unsigned kind = ni_finding_named(word);
+
+    ni_put(out, out->len > 0 ? "\n" : "");
+    if (kind != NI_F_COUNT) {
+        put_page(out, kind);
+        return 0;
+    }
+    if (put_rule_page(out, word) || put_ids_with(out, word))
+        return 0;
+    return refuse_id(ctx, word);
 }
 
 int ni_cmd_explain(struct ni_context *ctx)
@@ -118,14 +196,7 @@ int ni_cmd_explain(struct ni_context *ctx)
 
         if (id.n > 0 && id.p[id.n - 1] == ':') /* as copied from a line of doctor */
             id.n--;
-        const unsigned kind = ni_finding_named(id);
-
-        if (kind == NI_F_COUNT) {
-            status = refuse_id(ctx, id);
-            continue;
-        }
-        ni_put(&text, text.len > 0 ? "\n" : "");
-        put_page(&text, kind);
+        status = explain_word(ctx, &text, id);
     }
     if (status == 0)
         return ni_print_long(ctx, &text);

@@ -4,6 +4,7 @@
    facts behind the checks; a fact that is not known is null. */
 #include "doctor/report.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "doctor/checks.h"
@@ -12,6 +13,7 @@
 #include "nccl_init/gpu.h"
 #include "nccl_init/inventory.h"
 #include "nccl_init/known.h"
+#include "nccl_init/plan.h"
 #include "nccl_init/rdma.h"
 #include "nccl_init/text.h"
 #include "print/devices.h"
@@ -62,11 +64,11 @@ static const struct {
     const char *ascii, *utf8;
     enum ni_tint tint;
 } marks[] = {
-    [MARK_INFO] = {"note ", "i", NI_PLAIN},
-    [MARK_WARNING] = {"warn ", "!", NI_YELLOW},
-    [MARK_ERROR] = {"error", "\xe2\x9c\x97", NI_RED}, /* U+2717 */
-    [MARK_OK] = {"ok   ", "\xe2\x9c\x93", NI_GREEN},  /* U+2713 */
-    [MARK_NONE] = {"-    ", "-", NI_DIM},
+    [MARK_INFO] = {"info   ", "i", NI_PLAIN},
+    [MARK_WARNING] = {"warning", "!", NI_YELLOW},
+    [MARK_ERROR] = {"error  ", "\xe2\x9c\x97", NI_RED}, /* U+2717 */
+    [MARK_OK] = {"ok     ", "\xe2\x9c\x93", NI_GREEN},  /* U+2713 */
+    [MARK_NONE] = {"-      ", "-", NI_DIM},
 };
 
 static void put_mark(struct ni_text *out, const struct ni_view *view, enum mark mark)
@@ -79,30 +81,40 @@ static void put_mark(struct ni_text *out, const struct ni_view *view, enum mark 
 
 /* ---- the verdict ---- */
 
-/* "1 error, 2 notes" */
+/* "1 error, 2 infos" */
 static void put_counts(struct ni_text *t, const struct ni_findings *all)
 {
-    static const char *const of[] = {
-        [NI_INFO] = "note", [NI_WARNING] = "warning", [NI_ERROR] = "error"};
-
     for (int severity = NI_ERROR; severity >= NI_INFO; severity--) {
         const unsigned n = ni_count_shown_findings(all, (enum ni_severity)severity);
 
         if (n > 0)
-            ni_putf(t, "%s%u %s%s", t->len > 0 ? ", " : "", n, of[severity], ni_plural(n));
+            ni_putf(t, "%s%u %s%s", t->len > 0 ? ", " : "", n,
+                    ni_severity_text((enum ni_severity)severity), ni_plural(n));
     }
     if (t->len == 0)
         ni_put(t, "no findings");
 }
 
-/* "NOT READY: 1 error, 1 note". ready: the exit status says so, too. */
+/* Returns the verdict in words. A pod without RDMA may be healthy, but nobody may take that for
+   RDMA. ready: the exit status says so, too. */
+static const char *readiness_text(const struct ni_plan *plan, bool ready)
+{
+    const bool tcp =
+        plan->transport == NI_NET_TCP || (plan->transport == NI_NET_RDMA && plan->n_chosen == 0);
+
+    if (!ready)
+        return "NOT READY";
+    return tcp ? "READY for TCP only" : "READY";
+}
+
+/* Puts "NOT READY: 1 error, 1 info". */
 static void put_verdict(struct ni_text *out, const struct ni_view *view, bool ready, bool colour)
 {
     struct ni_text counts = NI_TEXT(96), line = NI_TEXT(128);
     enum ni_tint tint = NI_GREEN;
 
     put_counts(&counts, view->findings);
-    ni_putf(&line, "%s: %s", ready ? "READY" : "NOT READY", counts.buf);
+    ni_putf(&line, "%s: %s", readiness_text(view->plan, ready), counts.buf);
     if (!ready)
         tint = NI_RED;
     else if (ni_findings_count(view->findings, NI_WARNING) > 0)
@@ -112,7 +124,35 @@ static void put_verdict(struct ni_text *out, const struct ni_view *view, bool re
 
 /* ---- a row for each subject: mark, title, value seen ---- */
 
-enum { TITLE = 15 };
+enum {
+    MARK = 10, /* a mark and the blanks around it */
+    TITLE = 15,
+    GAP = 2
+};
+
+/* Puts the row of a finding: mark, title, value seen, id, subjects, which stand below it where the
+   line is too narrow. first: the first of the findings that say the same. */
+static void put_finding_row(struct ni_text *out, const struct ni_view *view, unsigned first)
+{
+    const struct ni_finding *f = &view->findings->at[first];
+    const struct ni_finding_kind *kind = ni_finding_kind(f->id);
+    const char *check = ni_check_of_finding(f->id);
+    struct ni_text seen = NI_TEXT(160), row = NI_TEXT(256), names = NI_TEXT(1024);
+
+    if (check)
+        ni_put_seen(&seen, check, view);
+    ni_putf(&row, "%-*s%-24s  %s", TITLE, check ? ni_check_title(check) : ni_finding_title(f->id),
+            seen.buf, kind->id);
+    ni_put_subjects(&names, view->findings, first);
+    put_mark(out, view, (enum mark)kind->severity);
+    ni_put(out, row.buf);
+    if (MARK + row.len + GAP + names.len <= ni_columns(SIZE_MAX)) {
+        ni_putf(out, "%*s%s\n", GAP, "", names.buf);
+    } else {
+        ni_put(out, "\n");
+        ni_put_below(out, names.buf);
+    }
+}
 
 /* Puts a row for each finding, the worst first, with advice below it. */
 static void put_faults(struct ni_text *out, const struct ni_view *view)
@@ -122,19 +162,8 @@ static void put_faults(struct ni_text *out, const struct ni_view *view)
     const unsigned n = ni_list_shown_findings(all, NI_INFO, shown);
 
     for (unsigned i = 0; i < n; i++) {
-        const struct ni_finding *f = &all->at[shown[i]];
-        const struct ni_finding_kind *kind = ni_finding_kind(f->id);
-        const char *check = ni_check_of_finding(f->id);
-        struct ni_text seen = NI_TEXT(160);
-
-        if (check)
-            ni_put_seen(&seen, check, view);
-        put_mark(out, view, (enum mark)kind->severity);
-        ni_putf(out, "%-*s%-24s  %s  ", TITLE,
-                check ? ni_check_title(check) : ni_finding_title(f->id), seen.buf, kind->id);
-        ni_put_subjects(out, all, shown[i]);
-        ni_put(out, "\n");
-        ni_put_advice(out, f);
+        put_finding_row(out, view, shown[i]);
+        ni_put_advice(out, &all->at[shown[i]]);
     }
     if (all->dropped > 0)
         ni_putf(out, "  %u more findings are not shown\n", all->dropped);
@@ -143,7 +172,8 @@ static void put_faults(struct ni_text *out, const struct ni_view *view)
 /* Puts the checks without a fault, two in a line where they are short. */
 static void put_good(struct ni_text *out, const struct ni_view *view, const struct ni_diagnosis *d)
 {
-    enum { HALF = 44 };
+    enum { HALF = 40 };
+    const bool wide = ni_columns(100) >= 2 * (MARK + HALF);
     size_t left = 0; /* letters of the first one of a line */
 
     for (unsigned i = 0; i < d->n; i++) {
@@ -159,7 +189,7 @@ static void put_good(struct ni_text *out, const struct ni_view *view, const stru
             ni_putf(out, "%*s", (int)(HALF - left), "");
         else if (left > 0)
             ni_put(out, "\n");
-        left = left > 0 && cell.len <= HALF ? 0 : cell.len;
+        left = !wide || (left > 0 && cell.len <= HALF) ? 0 : cell.len;
         put_mark(out, view, MARK_OK);
         ni_put(out, cell.buf);
         if (left == 0 || left > HALF) {
@@ -173,6 +203,7 @@ static void put_good(struct ni_text *out, const struct ni_view *view, const stru
 /* Puts what could not be seen, and what was ignored. */
 static void put_rest(struct ni_text *out, const struct ni_view *view, const struct ni_diagnosis *d)
 {
+    static const char unseen[] = "not visible from inside the pod: ";
     char buf[4096];
     enum ni_finding_id sorted[NI_F_COUNT];
     struct ni_text t = ni_text_on(buf, sizeof(buf));
@@ -183,8 +214,8 @@ static void put_rest(struct ni_text *out, const struct ni_view *view, const stru
     }
     if (t.len > 0) {
         put_mark(out, view, MARK_NONE);
-        ni_putf(out, "not visible from inside the pod: ");
-        ni_put_wrapped(out, 100, 41, buf);
+        ni_put(out, unseen);
+        ni_put_wrapped(out, ni_columns(100), MARK + strlen(unseen), buf);
     }
     t = ni_text_on(buf, sizeof(buf));
     ni_finding_kinds_sort(sorted);
@@ -222,15 +253,23 @@ static void put_where_and_when(struct ni_text *out, const struct ni_view *view,
 void ni_put_doctor(struct ni_text *out, const struct ni_view *view, const struct ni_who *who,
                    const struct ni_diagnosis *diagnosis, const struct ni_trials *trials)
 {
+    enum { WIDE = 120 }; /* the verdict and what it is about fit into one line */
     const unsigned n = ni_allocated_hcas(view->inv), others = view->inv->n_hca - n;
+    struct ni_text of = NI_TEXT(256);
 
     put_where_and_when(out, view, who);
     put_verdict(out, view, who->ready, view->colour);
-    ni_putf(out, " (%u HCA%s", n, ni_plural(n));
+    ni_putf(&of, "(%u HCA%s", n, ni_plural(n));
     if (others > 0)
-        ni_putf(out, ", %u other%s", others, ni_plural(others));
-    ni_putf(out, ", %u GPU%s; %s)\n", view->inv->n_gpu, ni_plural(view->inv->n_gpu),
+        ni_putf(&of, ", %u other%s", others, ni_plural(others));
+    ni_putf(&of, ", %u GPU%s; %s)", view->inv->n_gpu, ni_plural(view->inv->n_gpu),
             ni_source_words[view->inv->source].text);
+    if (ni_columns(SIZE_MAX) < WIDE) {
+        ni_put(out, "\n");
+        ni_put_below(out, of.buf);
+    } else {
+        ni_putf(out, " %s\n", of.buf);
+    }
     put_node_line(out, view->inv);
     if (trials)
         ni_putf(out, "  self-test: %u of %u ports passed\n", trials->passed, trials->n);
@@ -269,10 +308,32 @@ static const char *const outcomes[] = {
     [NI_CHECK_IDLE] = "idle",
 };
 
-static void check_json(struct ni_json *j, const struct ni_diagnosis *diagnosis, unsigned i)
+static void checks_json(struct ni_json *j, const struct ni_diagnosis *d)
 {
-    ni_json_text(j, "id", diagnosis->at[i].id);
-    ni_json_text(j, "outcome", outcomes[diagnosis->at[i].outcome]);
+    ni_json_array(j, "checks");
+    for (unsigned i = 0; i < d->n; i++) {
+        ni_json_object(j, NULL);
+        ni_json_text(j, "id", d->at[i].id);
+        ni_json_text(j, "outcome", outcomes[d->at[i].outcome]);
+        ni_json_end(j);
+    }
+    ni_json_end(j);
+}
+
+/* Writes how many findings of each kind that --ignore names were left out. */
+static void ignored_json(struct ni_json *j, const struct ni_diagnosis *d)
+{
+    enum ni_finding_id sorted[NI_F_COUNT];
+
+    ni_json_object(j, "ignored");
+    ni_finding_kinds_sort(sorted);
+    for (unsigned i = 0; i < NI_F_COUNT; i++) {
+        const enum ni_finding_id id = sorted[i];
+
+        if (d->ignore && d->ignore[id])
+            ni_json_int(j, ni_finding_kind(id)->id, d->ignored[id]);
+    }
+    ni_json_end(j);
 }
 
 static void node_json(struct ni_json *j, const struct ni_inventory *inv)
@@ -297,7 +358,6 @@ void ni_put_doctor_json(struct ni_text *out, const struct ni_view *view,
 {
     const struct ni_findings *all = view->findings;
     struct ni_json json = ni_json_report(out), *j = &json;
-    enum ni_finding_id sorted[NI_F_COUNT];
 
     ni_json_text(j, "root", view->root);
     ni_json_text(j, "source", ni_source_words[view->inv->source].json);
@@ -306,22 +366,8 @@ void ni_put_doctor_json(struct ni_text *out, const struct ni_view *view,
     ni_json_int(j, "infos", ni_findings_count(all, NI_INFO));
     ni_json_findings(j, all);
     ni_json_int(j, "findings_dropped", all->dropped);
-    ni_json_object(j, "ignored");
-    ni_finding_kinds_sort(sorted);
-    for (unsigned i = 0; i < NI_F_COUNT; i++) {
-        const enum ni_finding_id id = sorted[i];
-
-        if (d->ignore && d->ignore[id])
-            ni_json_int(j, ni_finding_kind(id)->id, d->ignored[id]);
-    }
-    ni_json_end(j);
-    ni_json_array(j, "checks");
-    for (unsigned i = 0; i < d->n; i++) {
-        ni_json_object(j, NULL);
-        check_json(j, d, i);
-        ni_json_end(j);
-    }
-    ni_json_end(j);
+    ignored_json(j, d);
+    checks_json(j, d);
     ni_json_devices(j, view, ni_allocated_hcas(view->inv));
     node_json(j, view->inv);
     if (trials) {

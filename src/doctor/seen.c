@@ -215,7 +215,7 @@ static void put_gdr(struct ni_text *t, const struct ni_view *view)
     ni_put(t, peermem ? "peer memory module" : "");
     ni_put(t, peermem && dmabuf ? ", " : "");
     ni_put(t, dmabuf ? "DMA-BUF" : "");
-    ni_put(t, peermem || dmabuf ? "" : "no way found");
+    ni_put(t, peermem || dmabuf ? "" : "neither way found");
 }
 
 static void put_imex(struct ni_text *t, const struct ni_view *view)
@@ -244,7 +244,7 @@ static void put_memlock(struct ni_text *t, const struct ni_view *view)
         return;
     ni_put_bytes(t, soft.v);
     if (to->soft > soft.v) {
-        ni_put(t, ", raised to ");
+        ni_put(t, ", would be raised to ");
         ni_put_bytes(t, to->soft);
     }
 }

@@ -66,7 +66,7 @@ enum ni_hook_answer ni_hook_state(const char *text, bool dry, struct ni_hook_con
         return ni_hook_say(NI_HOOK_WRONG, why, "the state is not of the stage createRuntime");
     if (json_text(top, "bundle")[0] != '/' ||
         !ni_copy(ret->bundle, sizeof(ret->bundle), json_text(top, "bundle")))
-        return ni_hook_say(NI_HOOK_WRONG, why, "bundle in the state is no absolute path");
+        return ni_hook_say(NI_HOOK_WRONG, why, "bundle in the state is not an absolute path");
     return NI_HOOK_YES;
 }
 

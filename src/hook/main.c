@@ -194,17 +194,21 @@ static bool is_plain_path(const char *path)
 }
 
 /* Sets options.wrong if a value cannot be used. changes: the number of --install and --remove on
-   the command line; one of them is allowed, and only on this node. */
+   the command line: at most one, and none with --dry-run or for another root. */
 static void check_values(int changes)
 {
-    if (options.folder[0] != '/' || !is_plain_path(options.program))
-        options.wrong = options.folder[0] != '/' ? options.folder : options.program;
+    const bool only_shows = options.dry || strcmp(options.root, "/") != 0;
+
+    if (!is_plain_path(options.program))
+        options.wrong = options.program;
+    if (options.folder[0] != '/')
+        options.wrong = options.folder;
     if (strcmp(options.memlock_text, "unlimited") == 0)
         options.memlock_text = "max";
     if (strcmp(options.memlock_text, "max") != 0 &&
         ni_parse_bytes(options.memlock_text, 0, NI_UNLIMITED - 1, &options.memlock) < 0)
         options.wrong = options.memlock_text;
-    if (changes > (options.dry || strcmp(options.root, "/") != 0 ? 0 : 1))
+    if (changes > 1 || (changes == 1 && only_shows))
         options.wrong = "--install, --remove and --dry-run or --root exclude each other";
 }
 
@@ -305,7 +309,7 @@ static int hook(void)
     if (kept < 0)
         return fail_hook("capabilities cannot be dropped");
     if (!state || !whole)
-        return fail_hook("standard input is no state");
+        return fail_hook("standard input is not a state");
     if (ni_root_open(options.root, &root, &line) < 0)
         return fail_hook("--root cannot be opened");
     const struct ni_dir top = ni_dir_top(&root);

@@ -164,6 +164,7 @@ void ni_log_name_ranks(struct ni_log *log)
             log->rank[i].rank = -1;
 }
 
+/* Notes that the program of that rank raised an exception. */
 static void remember_raised(struct ni_log *log, int rank)
 {
     if (rank >= 0 && rank < NI_LOG_RAISED)
@@ -237,9 +238,10 @@ static void put_note_owner(struct ni_text *t, const struct ni_log *log,
     ni_put(t, ")");
 }
 
-/* Returns the last step of a rank. A stopped one has at least an interface; another GPU of its
-   process may be complete. */
-static enum ni_log_step step_of(const struct ni_log_rank *r)
+/* Returns the step in which a rank that did not finish stopped. It is at least the bootstrap, because
+   the rank has found an interface, and at most the channels, because later steps of its process may
+   be those of another GPU. */
+static enum ni_log_step stopped_step(const struct ni_log_rank *r)
 {
     const enum ni_log_step step = r->process->step;
 
@@ -259,7 +261,7 @@ const char *ni_log_step_text(const struct ni_log_rank *r)
         [NI_STEP_CHANNELS] = "while it connected the ranks",
     };
 
-    return text[step_of(r)];
+    return text[stopped_step(r)];
 }
 
 const char *ni_log_step_word(const struct ni_log_rank *r)
@@ -270,7 +272,7 @@ const char *ni_log_step_word(const struct ni_log_rank *r)
         [NI_STEP_RANKS] = "channels", [NI_STEP_CHANNELS] = "connect",
     };
 
-    return word[step_of(r)];
+    return word[stopped_step(r)];
 }
 
 bool ni_log_is_stopped(const struct ni_log_rank *r)
@@ -577,8 +579,9 @@ static bool is_beginning(const struct ni_log_rank *r)
     return r->begun != 0 && r->complete && !r->ended;
 }
 
-/* Puts that one of the marked ranks waits in the initialisation of another communicator. */
-static void put_begun(struct ni_text *t, const struct ni_log *log)
+/* Names the first marked rank that waits in the initialisation of another communicator; nothing if
+   none does. */
+static void put_beginning_rank(struct ni_text *t, const struct ni_log *log)
 {
     for (unsigned i = 0; i < log->n; i++) {
         const struct ni_log_rank *r = log->order[i];
@@ -623,29 +626,39 @@ static void report_begun(struct ni_log *log, struct ni_findings *f)
     ni_report(f, NI_F_LOG_UNFINISHED, who.buf, "%s", t.buf);
 }
 
+/* Marks the ranks without a mark, and no others. Returns how many these are. *called: the number of
+   their last collective; -1: it differs or is not known. */
+static unsigned mark_others(struct ni_log *log, int *called)
+{
+    unsigned n = 0;
+
+    *called = -1;
+    for (unsigned i = 0; i < log->n; i++) {
+        struct ni_log_rank *r = log->order[i];
+
+        r->mark = r->mark == 0;
+        if (!r->mark)
+            continue;
+        if (n == 0)
+            *called = r->called;
+        else if (*called != r->called)
+            *called = -1;
+        n++;
+    }
+    return n;
+}
+
 /* Reports the ranks for which the others wait, if all that wait are in one collective. */
 static void report_waiting(struct ni_log *log, struct ni_findings *f)
 {
     struct ni_text who = NI_TEXT(96), t = NI_TEXT(400), missing = NI_TEXT(96);
     const struct ni_log_rank *r = first_of(log, 2);
-    unsigned others = 0;
-    int called = -2;
+    int called;
 
     if (!r)
         return;
     ni_log_put_ranks(&who, log, 2);
-    for (unsigned i = 0; i < log->n; i++) {
-        struct ni_log_rank *other = log->order[i];
-
-        other->mark = other->mark == 0;
-        if (!other->mark)
-            continue;
-        others++;
-        if (called == -2)
-            called = other->called;
-        if (called != other->called)
-            called = -1;
-    }
+    const unsigned others = mark_others(log, &called);
     ni_putf(&t, "waited %d s in ", r->wait->waited / 1000);
     put_collective(&t, log, r->wait);
     if (others == 0) {
@@ -663,7 +676,7 @@ static void report_waiting(struct ni_log *log, struct ni_findings *f)
             ni_putf(&t, ", whose last collective was number %d", called);
         else
             ni_put(&t, ", and the log does not show it waiting");
-        put_begun(&t, log);
+        put_beginning_rank(&t, log);
     }
     ni_put(&t, ". ");
     put_quoted_line(&t, log, &r->wait->quote);
@@ -739,6 +752,8 @@ static bool has_reason(const struct ni_log_rank *r)
            (r->end && r->end->said == NI_SAID_END) || r->process->warn.file != 0;
 }
 
+/* Returns true if the rank took part, and its log ends without an end in order and without a reason:
+   no error, no exception, no signal. */
 static bool is_silent(const struct ni_log_rank *r)
 {
     return (r->complete || r->connected) && !r->ended && !r->aborted && !r->exception && !r->end &&
@@ -841,7 +856,7 @@ static void report_stop(struct ni_log *log, enum ni_log_step step, struct ni_fin
     for (unsigned i = 0; i < log->n; i++) {
         struct ni_log_rank *r = log->order[i];
 
-        r->mark = ni_log_is_stopped(r) && step_of(r) == step;
+        r->mark = ni_log_is_stopped(r) && stopped_step(r) == step;
         if (r->mark && !first)
             first = r;
     }

@@ -253,29 +253,46 @@ static void report_hit(struct ni_log *log, const struct ni_log_hit *h, struct ni
     ni_report(f, id, who.buf, "%s", t.buf);
 }
 
+/* Finds the first line in which the rank's process says why it uses sockets; NULL: there is none. */
+static const struct ni_log_hit *find_why(const struct ni_log *log, const struct ni_log_rank *r)
+{
+    for (unsigned i = 0; i < log->n_hit; i++) {
+        const struct ni_log_hit *h = &log->hit[i];
+
+        if ((h->row->flags & WHY) != 0 && (r->process->said & h->bit) != 0)
+            return h;
+    }
+    return NULL;
+}
+
+/* Returns true if each marked rank has the same reason: the line, or without one the variable that
+   switches RDMA off. */
+static bool have_all_reason(const struct ni_log *log, const struct ni_log_hit *h, const char *off)
+{
+    for (unsigned i = 0; i < log->n; i++) {
+        const struct ni_log_rank *r = log->order[i];
+        const bool same = h ? (r->process->said & h->bit) != 0 : switched_off(log, r) == off;
+
+        if (r->mark && !same)
+            return false;
+    }
+    return true;
+}
+
 /* Puts the first reason that a marked rank gave, and which rank unless all did; with quote also the
    line. */
 static void put_socket_reason(struct ni_text *t, const struct ni_log *log, bool quote)
 {
     for (unsigned i = 0; i < log->n; i++) {
         const struct ni_log_rank *r = log->order[i];
-        const struct ni_log_hit *h = log->hit, *end = h + log->n_hit;
+        const struct ni_log_hit *h = find_why(log, r);
         const char *off = switched_off(log, r);
 
-        while (h < end && ((h->row->flags & WHY) == 0 || (r->process->said & h->bit) == 0))
-            h++;
-        if (!r->mark || (h == end && !off))
+        if (!r->mark || (!h && !off))
             continue;
-        for (unsigned k = 0; k < log->n; k++) {
-            const struct ni_log_rank *q = log->order[k];
-
-            if (q->mark && r->rank >= 0 &&
-                (h == end ? switched_off(log, q) != off : (q->process->said & h->bit) == 0)) {
-                ni_putf(t, "rank %d: ", r->rank);
-                break;
-            }
-        }
-        if (h == end)
+        if (r->rank >= 0 && !have_all_reason(log, h, off))
+            ni_putf(t, "rank %d: ", r->rank);
+        if (!h)
             ni_putf(t, "%s is %.16s", off, rank_value(log, r, off));
         else if (quote)
             put_hit(t, log, h, h->row->id);

@@ -52,8 +52,8 @@ static const struct ni_option log_options[] = {
         .arg = "FILE",
         .take = ni_take_path,
         .at = offsetof(struct ni_log_options, plan),
-        .help = "a file that `plan --json` wrote in the pod: shows its settings beside those that "
-                "NCCL used",
+        .help = "a file that `plan --json` wrote in the pod: its settings are shown beside those "
+                "that NCCL used",
     },
 };
 const struct ni_option_rows ni_log_rows = {
@@ -76,6 +76,8 @@ static int read_log(struct ni_context *ctx, struct ni_log *log, const char *path
     const int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     ssize_t n = fd < 0 ? -1 : 1;
 
+    if (standard && isatty(fd))
+        ni_say(ctx, NI_LOG_INFO, "reading standard input; Ctrl-D ends it");
     while (n > 0) {
         size_t room;
         char *to = ni_log_room(log, &room);

@@ -80,7 +80,7 @@ const char *const ni_log_cause[NI_F_COUNT] = {
     [NI_F_LOG_VERSION_DIFFERS] = "ranks of one job have different versions of NCCL",
     [NI_F_MEMLOCK_TOO_LOW] = "the limit of locked memory is too low",
     [NI_F_RDMA_CGROUP_LOW] = "the container has used up its RDMA cgroup limit",
-    [NI_F_SHM_DEFAULT] = "there is no room in /dev/shm",
+    [NI_F_SHM_DEFAULT] = "/dev/shm is full",
     [NI_F_SOCKET_NONE] = "the IB transport finds no interface for its handshakes",
     [NI_F_USER_GID_WRONG] = "the GID at NCCL_IB_GID_INDEX is empty, v1, or not this pod's",
     [NI_F_USER_NET_NONE] = "the network that NCCL_NET demands cannot be used",
@@ -308,7 +308,7 @@ bool ni_log_is_consequence(struct ni_span text)
 const char *ni_log_meaning(const char *exception)
 {
     static const char unwritten[] =
-        "torch could not write a file: mostly no space left on the disk, or in its quota";
+        "torch could not write a file: usually no space is left on the disk, or in its quota";
     static const char *const words[][2] = {
         {"basic_ios::clear: iostream error", unwritten},
         {"PytorchStreamWriter failed writing file", unwritten},

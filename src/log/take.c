@@ -11,6 +11,7 @@
 #include "nccl_init/base.h"
 #include "nccl_init/findings.h"
 #include "nccl_init/ip.h"
+#include "nccl_init/nccl_list.h"
 #include "nccl_init/number.h"
 #include "nccl_init/text.h"
 #include "rules/job_settings.h"
@@ -64,14 +65,14 @@ static struct ni_log_rank *process_of(const struct ni_log_line *l, struct ni_spa
 {
     struct ni_log *log = l->log;
     const ni_log_text key = ni_log_keep(log, name);
-    const char *colon = memchr(name.p, ':', name.n);
+    struct ni_span host, pid;
     struct ni_log_rank *p;
 
     if (log->process_of[key] != 0)
         return &log->rank[log->process_of[key] - 1];
     p = key == 0 && name.n > 0 ? NULL : add_rank(log, -1);
     if (p) {
-        p->host = ni_log_keep(log, (struct ni_span){name.p, colon ? (size_t)(colon - name.p) : 0});
+        p->host = ni_log_keep(log, ni_split_port(name, &host, &pid) ? host : ni_span_of(""));
         p->file = log->file;
         p->line = (uint32_t)log->line;
         p->stream = ni_log_stream(log, l->p, name.p, NULL);
@@ -377,10 +378,10 @@ static struct ni_span subject_of(const struct ni_log_line *l)
 
     for (size_t i = 0; i < NI_COUNT(marks); i++) {
         struct ni_span s = text_after((struct ni_span){l->p, (size_t)(l->end - l->p)}, marks[i]);
-        const char *colon = memchr(s.p, ':', s.n);
-        struct ni_span name = {s.p, colon ? (size_t)(colon - s.p) : s.n};
+        struct ni_span name, port;
+        const bool has_port = ni_split_port(s, &name, &port);
 
-        if (ni_is_name(name, NI_DEV_NAME) && !ni_is_digit(*s.p) && (colon || i < 3))
+        if (ni_is_name(name, NI_DEV_NAME) && !ni_is_digit(*s.p) && (has_port || i < 3))
             return s;
     }
     return (struct ni_span){l->p, 0};

@@ -52,11 +52,32 @@ static struct ni_span without_comment(struct ni_span s)
     return ni_trim(s);
 }
 
-/* Keeps the setting of a line of a configuration file, as the library reads it: the first of a
-   name counts, or the last. */
-static void conf_line(struct conf_ctx *c, const char *line)
+/* Keeps a setting: the first of a name counts, or the last. */
+static void keep_conf(struct conf_ctx *c, struct ni_span name, struct ni_span value)
 {
     struct ni_inventory *inv = c->p->inv;
+    unsigned at = c->first;
+
+    while (at < inv->n_conf && !ni_span_is(name, inv->conf[at].name))
+        at++;
+    if (at < inv->n_conf && !c->lib->overrides)
+        return;
+    if (at == NI_MAX_CONF) {
+        ni_report(c->p->f, NI_F_FACT_TRUNCATED, c->file, "more than %d settings", NI_MAX_CONF);
+        return;
+    }
+    inv->n_conf += at == inv->n_conf;
+    struct ni_conf_entry *e = &inv->conf[at];
+    e->overrides = c->lib->overrides;
+    ni_copyn(e->name, sizeof(e->name), name.p, name.n);
+    ni_copyn(e->value, sizeof(e->value), value.p,
+             value.n < sizeof(e->value) ? value.n : sizeof(e->value) - 1);
+    ni_copy(e->file, sizeof(e->file), c->file);
+}
+
+/* Takes a line of a configuration file, as the library reads it. */
+static void conf_line(struct conf_ctx *c, const char *line)
+{
     struct ni_span name;
     const char *rest;
 
@@ -74,22 +95,7 @@ static void conf_line(struct conf_ctx *c, const char *line)
     if (!ni_is_name(name, NI_DEV_NAME) || !ni_has_prefix(name.p, c->lib->prefix))
         return; /* the library reads this file too late for other variables */
     c->crlf = c->crlf || (crlf && !c->lib->overrides);
-    unsigned at = c->first;
-    while (at < inv->n_conf && !ni_span_is(name, inv->conf[at].name))
-        at++;
-    if (at < inv->n_conf && !c->lib->overrides)
-        return;
-    if (at == NI_MAX_CONF) {
-        ni_report(c->p->f, NI_F_FACT_TRUNCATED, c->file, "more than %d settings", NI_MAX_CONF);
-        return;
-    }
-    inv->n_conf += at == inv->n_conf;
-    struct ni_conf_entry *e = &inv->conf[at];
-    e->overrides = c->lib->overrides;
-    ni_copyn(e->name, sizeof(e->name), name.p, name.n);
-    ni_copyn(e->value, sizeof(e->value), value.p,
-             value.n < sizeof(e->value) ? value.n : sizeof(e->value) - 1);
-    ni_copy(e->file, sizeof(e->file), c->file);
+    keep_conf(c, name, value);
 }
 
 /* Returns where the user's path begins, the root or the working directory, and takes the slashes
@@ -196,6 +202,19 @@ static bool conf_in(const struct library *lib, const char *home, char path[NI_PA
     return whole;
 }
 
+/* Reads the file in a home. If a folder above it is closed to this process, it is so to the library,
+   too, which then reads no file: HOME=/root in a pod of another user is harmless. */
+static void read_conf_in_home(struct ni_probe *p, const struct library *lib, const char *path,
+                              unsigned first)
+{
+    const char *below = path;
+    struct ni_dir dir = named_dir(p, &below, NULL);
+
+    dir.unrecorded = true;
+    if (ni_exists(&dir, "%s", below) != -EACCES)
+        read_conf(p, lib, path, first);
+}
+
 /* Returns the first setting that only one of two files has; NULL: they have the same. */
 static const char *odd_one(const struct ni_conf_entry *e, unsigned n)
 {
@@ -220,12 +239,12 @@ static void read_homes(struct ni_probe *p, const struct library *lib)
     const unsigned first = inv->n_conf;
 
     if (conf_in(lib, ni_env_get(p->env, "HOME"), now))
-        read_conf(p, lib, now, first);
+        read_conf_in_home(p, lib, now, first);
     const char *home = home_of_user(p, buf);
     if (!home || (conf_in(lib, home, before) && strcmp(now, before) == 0))
         return;
     if (before[0])
-        read_conf(p, lib, before, inv->n_conf);
+        read_conf_in_home(p, lib, before, inv->n_conf);
     const char *odd = odd_one(inv->conf + first, inv->n_conf - first);
     if (odd)
         ni_report(p->f, NI_F_CONF_HOME_DIFFERS, odd,
@@ -270,7 +289,7 @@ static void read_library(struct ni_probe *p, const struct library *lib)
     if (ni_format(path, sizeof(path), "/etc/%s", lib->file))
         read_conf(p, lib, path, first);
     if (lib->overrides && conf_in(lib, ni_env_get(p->env, "HOME"), path))
-        read_conf(p, lib, path, first);
+        read_conf_in_home(p, lib, path, first);
     if (lib->overrides && is_named)
         read_conf(p, lib, named, first);
 }

@@ -29,7 +29,24 @@
 #include "sysroot/files.h"
 #include "sysroot/root.h"
 
-/* Adds the interfaces of the HCAs' functions, in the order of the HCAs. */
+/* Adds the first interface of the HCA's function. */
+static void probe_own_netdev(struct ni_probe *p, struct ni_hca *h)
+{
+    const enum ni_known listed =
+        ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "%s/net", h->function);
+
+    h->netdev_known = listed == NI_KNOWN ? NI_ABSENT : listed;
+    for (unsigned k = 0; k < p->names.n; k++) {
+        if (!ni_is_name(ni_span_of(p->names.name[k]), NI_IF_NAME))
+            continue;
+        h->netdev_known = NI_KNOWN;
+        h->netdev = ni_add_netdev(p, p->names.name[k]);
+        return;
+    }
+}
+
+/* Adds the interfaces of the HCAs' functions, in the order of the HCAs. An HCA without an ACTIVE port
+   needs none, but people see it. */
 static void probe_own_netdevs(struct ni_probe *p)
 {
     p->inv->n_netdev = 0;
@@ -39,17 +56,8 @@ static void probe_own_netdevs(struct ni_probe *p)
 
         for (unsigned k = 0; k < h->n_port; k++)
             used = used || ni_is_active(&p->inv->port[h->first_port + (int)k]);
-        if (!used || !ni_is_allocated(h) || !h->function[0])
-            continue;
-        h->netdev_known = ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "%s/net", h->function);
-        if (h->netdev_known == NI_KNOWN)
-            h->netdev_known = NI_ABSENT;
-        for (unsigned k = 0; k < p->names.n && h->netdev_known == NI_ABSENT; k++) {
-            if (!ni_is_name(ni_span_of(p->names.name[k]), NI_IF_NAME))
-                continue;
-            h->netdev_known = NI_KNOWN;
-            h->netdev = ni_add_netdev(p, p->names.name[k]);
-        }
+        if (used && ni_is_allocated(h) && h->function[0])
+            probe_own_netdev(p, h);
     }
 }
 
@@ -107,6 +115,26 @@ static void probe_physical(struct ni_probe *p)
     }
 }
 
+/* Adds the interfaces that the user's NCCL_SOCKET_IFNAME matches, with the numbers by which NCCL
+   orders them. */
+static void probe_users_netdevs(struct ni_probe *p)
+{
+    struct ni_inventory *inv = p->inv;
+    const char *list = ni_find_user_value(p->env, inv, "NCCL_SOCKET_IFNAME", NULL);
+
+    if (!list)
+        return;
+    ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/class/net");
+    for (unsigned i = 0; i < p->names.n; i++) {
+        const char *its = p->names.name[i];
+        const int at = ni_nccl_match(list, its, -1) ? ni_add_netdev(p, its) : -1;
+
+        if (at >= 0)
+            inv->netdev[at].ifindex = ni_read_num(p, p->root, NI_OPTIONAL, ni_parse_number,
+                                                  "sys/class/net/%s/ifindex", its);
+    }
+}
+
 /* Adds the other interfaces that the socket rule may name. */
 static void probe_netdevs(struct ni_probe *p)
 {
@@ -131,18 +159,8 @@ static void probe_netdevs(struct ni_probe *p)
         for (unsigned i = 0; i < inv->net.n_addr; i++)
             ni_add_netdev(p, inv->net.addr[i].ifname);
     }
-    list = ni_find_user_value(p->env, inv, "NCCL_SOCKET_IFNAME", NULL);
-    if (!list || !(inv->read & NI_NEED_USERS_NETDEVS))
-        return;
-    ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "sys/class/net");
-    for (unsigned i = 0; i < p->names.n; i++) {
-        const char *its = p->names.name[i];
-        const int at = ni_nccl_match(list, its, -1) ? ni_add_netdev(p, its) : -1;
-
-        if (at >= 0)
-            inv->netdev[at].ifindex = ni_read_num(p, p->root, NI_OPTIONAL, ni_parse_number,
-                                                  "sys/class/net/%s/ifindex", its);
-    }
+    if (inv->read & NI_NEED_USERS_NETDEVS)
+        probe_users_netdevs(p);
 }
 
 /* Reports a file system that is not mounted, for then an absent file says nothing about the node. A

@@ -162,6 +162,31 @@ static void probe_iommu(struct ni_probe *p, struct ni_bdf at, struct ni_iommu *r
 
 /* ---- drivers. Kernel symbols cannot be read from a pod; module directories can ---- */
 
+/* Reads whether GPUs may write into other devices' registers, as IBGDA does: a word of the NVIDIA
+   driver's parameters. */
+static void probe_peer_mapping(struct ni_probe *p)
+{
+    struct ni_drivers *d = &p->inv->drivers;
+    const enum ni_known known = ni_read_text(p, NI_OPTIONAL, "proc/driver/nvidia/params");
+
+    if (known != NI_ABSENT)
+        d->peer_mapping = known == NI_KNOWN ? NI_ABSENT : NI_DENIED;
+    for (char *rest = p->text, *line; ni_line(&rest, &line);) {
+        if (ni_has_prefix(line, "RegistryDwords:") && strstr(line, "PeerMappingOverride=1"))
+            d->peer_mapping = NI_KNOWN;
+    }
+}
+
+/* Reads whether the pod has a channel for NVLink between nodes. */
+static void probe_imex(struct ni_probe *p)
+{
+    struct ni_drivers *d = &p->inv->drivers;
+
+    d->imex = ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "dev/nvidia-caps-imex-channels");
+    if (d->imex == NI_KNOWN && p->names.n == 0)
+        d->imex = NI_ABSENT;
+}
+
 /* Reads which drivers and modules are there: of the GPUs, of GPUDirect, of the HCAs, of NVLink
    between nodes. */
 static void probe_drivers(struct ni_probe *p)
@@ -192,18 +217,9 @@ static void probe_drivers(struct ni_probe *p)
     if (p->inv->n_gpu == 0 || p->inv->gpu[0].amd)
         return;
     d->gdrdrv = ni_known_of(ni_openable(p->root, "dev/gdrdrv"));
-    const enum ni_known known = ni_read_text(p, NI_OPTIONAL, "proc/driver/nvidia/params");
-    if (known != NI_ABSENT)
-        d->peer_mapping = known == NI_KNOWN ? NI_ABSENT : NI_DENIED;
-    for (char *rest = p->text, *line; ni_line(&rest, &line);) {
-        if (ni_has_prefix(line, "RegistryDwords:") && strstr(line, "PeerMappingOverride=1"))
-            d->peer_mapping = NI_KNOWN;
-    }
-    if (!p->inv->gdr.c2c)
-        return;
-    d->imex = ni_read_names(p, p->root, NI_OPTIONAL, &p->names, "dev/nvidia-caps-imex-channels");
-    if (d->imex == NI_KNOWN && p->names.n == 0)
-        d->imex = NI_ABSENT;
+    probe_peer_mapping(p);
+    if (p->inv->gdr.c2c)
+        probe_imex(p);
 }
 
 /* ---- the container ---- */
@@ -305,11 +321,24 @@ static void probe_host(struct ni_probe *p)
     }
 }
 
-void ni_probe_health(struct ni_probe *p)
+/* Reads whether RDMA devices belong to network namespaces. */
+static void probe_netns_mode(struct ni_probe *p)
+{
+    char mode[16];
+
+    ni_read_file(p, p->root, NI_OPTIONAL, mode, sizeof(mode),
+                 "sys/module/ib_core/parameters/netns_mode");
+    p->inv->netns_mode = NI_NETNS_UNKNOWN;
+    if (strcmp(mode, "Y") == 0)
+        p->inv->netns_mode = NI_NETNS_SHARED;
+    else if (strcmp(mode, "N") == 0)
+        p->inv->netns_mode = NI_NETNS_EXCLUSIVE;
+}
+
+/* Reads the state of each HCA of the pod, and the PCIe links of HCAs and GPUs. */
+static void probe_devices(struct ni_probe *p)
 {
     struct ni_inventory *inv = p->inv;
-    struct ni_self *self = &inv->self;
-    char mode[16];
 
     for (unsigned i = 0; i < inv->n_hca; i++) {
         struct ni_hca *h = &inv->hca[i];
@@ -324,14 +353,15 @@ void ni_probe_health(struct ni_probe *p)
     }
     for (unsigned i = 0; i < inv->n_gpu; i++)
         probe_link(p, inv->gpu[i].bdf, &inv->gpu[i].pci, &inv->gpu[i].link);
+}
+
+void ni_probe_health(struct ni_probe *p)
+{
+    struct ni_self *self = &p->inv->self;
+
+    probe_devices(p);
     probe_cgroup(p);
-    ni_read_file(p, p->root, NI_OPTIONAL, mode, sizeof(mode),
-                 "sys/module/ib_core/parameters/netns_mode");
-    inv->netns_mode = NI_NETNS_UNKNOWN;
-    if (strcmp(mode, "Y") == 0)
-        inv->netns_mode = NI_NETNS_SHARED;
-    else if (strcmp(mode, "N") == 0)
-        inv->netns_mode = NI_NETNS_EXCLUSIVE;
+    probe_netns_mode(p);
     probe_drivers(p);
     if (!self->kernel[0])
         ni_probe_kernel(p);

@@ -278,12 +278,25 @@ static void address6_line(struct table *t, const char *line)
         ni_copyn(a->ifname, sizeof(a->ifname), w[5].p, w[5].n);
 }
 
+/* Keeps the route, and its interface if it is the default route with the lowest metric. */
+static void keep_route6(struct table *t, const struct ni_route *r, uint64_t metric)
+{
+    struct ni_net *net = &t->p->inv->net;
+
+    if (r->bits == 0 && (!net->default_if[0] || (t->has_default && metric < t->metric))) {
+        ni_copy(net->default_if, sizeof(net->default_if), r->ifname);
+        t->has_default = true;
+        t->metric = metric;
+    }
+    if (net->n_route6 < NI_MAX_ROUTE6)
+        net->route6[net->n_route6++] = *r;
+}
+
 /* Adds the route of a line of proc/net/ipv6_route: dest len src len nexthop metric refcnt use flags
    iface (net/ipv6/route.c ipv6_route_seq_show). A route may have no iface. */
 static void route6_line(struct table *t, const char *line)
 {
     const uint64_t local = 0x80000000; /* RTF_LOCAL: to an address of ours */
-    struct ni_net *net = &t->p->inv->net;
     struct ni_route r = {.bits = 0};
     struct ni_span w[9], ifname;
     uint64_t len, flags, metric;
@@ -302,13 +315,7 @@ static void route6_line(struct table *t, const char *line)
     r.bits = (uint8_t)len;
     r.gateway = !ni_ip_is_zero(gateway);
     ni_copyn(r.ifname, sizeof(r.ifname), ifname.p, ifname.n);
-    if (r.bits == 0 && (!net->default_if[0] || (t->has_default && metric < t->metric))) {
-        ni_copy(net->default_if, sizeof(net->default_if), r.ifname);
-        t->has_default = true;
-        t->metric = metric;
-    }
-    if (net->n_route6 < NI_MAX_ROUTE6)
-        net->route6[net->n_route6++] = r;
+    keep_route6(t, &r, metric);
 }
 
 void ni_probe_routes6(struct ni_probe *p)

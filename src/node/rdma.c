@@ -105,6 +105,15 @@ static enum ni_at what_is_at(struct ni_probe *p, const struct ni_hca *h, struct 
     return NI_AT_UNREAD;
 }
 
+/* Finds what NCCL meets where it looks for the HCA on the PCI tree. */
+static void probe_nccl_place(struct ni_probe *p, struct ni_hca *h)
+{
+    if (h->aux[0] || h->pci.none)
+        h->place = (struct ni_nccl_place){NI_AT_NOTHING, NI_AT_NOTHING};
+    else if (h->has_bdf && h->allocation >= 0)
+        h->place.merged = what_is_at(p, h, (struct ni_bdf){h->bdf.domain, h->bdf.bus, 0, 0});
+}
+
 /* Finds the HCA's place on the PCI tree. function: the one by which the HCA was found; NULL: it was
    found by name, and the link in its class shows its function. */
 static void place(struct ni_probe *p, struct ni_hca *h, const struct ni_dir *function)
@@ -129,10 +138,7 @@ static void place(struct ni_probe *p, struct ni_hca *h, const struct ni_dir *fun
     else if (!function && h->has_bdf)
         (void)ni_format(h->function, sizeof(h->function), "sys/bus/pci/devices/%s",
                         ni_bdf_text(h->bdf, bdf));
-    if (h->aux[0] || h->pci.none)
-        h->place = (struct ni_nccl_place){NI_AT_NOTHING, NI_AT_NOTHING};
-    else if (h->has_bdf && h->allocation >= 0)
-        h->place.merged = what_is_at(p, h, (struct ni_bdf){h->bdf.domain, h->bdf.bus, 0, 0});
+    probe_nccl_place(p, h);
 }
 
 /* ---- the device node ---- */
@@ -159,6 +165,22 @@ bool ni_is_uverbs(const char *node)
            ni_parse_u64(ni_span_of(node + strlen("uverbs")), UINT32_MAX, &n) == 0;
 }
 
+/* Returns NI_KNOWN if the listed node is the HCA's, NI_ABSENT if it is not, NI_BAD if nothing shows
+   it. only: no other device can have it. */
+static enum ni_known is_node_of(struct ni_probe *p, const struct ni_hca *h, const char *node,
+                                bool only)
+{
+    char ibdev[NI_DEV_NAME];
+
+    if (!ni_is_uverbs(node)) /* the class also has a file abi_version */
+        return h->function[0] ? ni_note_odd(p, node) : NI_ABSENT;
+    if (only)
+        return NI_KNOWN;
+    if (ni_read_ibdev(p, NI_REQUIRED, node, ibdev) != NI_KNOWN)
+        return NI_BAD;
+    return strcmp(ibdev, h->name) == 0 ? NI_KNOWN : NI_ABSENT;
+}
+
 /* Finds the HCA's uverbs node: below its function if that is known, for the class lists those of
    the whole host. sole: the function has no other HCA, so its only node belongs to this one. */
 static void probe_node(struct ni_probe *p, struct ni_hca *h, const struct ni_dir *function,
@@ -181,20 +203,8 @@ static void probe_node(struct ni_probe *p, struct ni_hca *h, const struct ni_dir
     h->uverbs.known = listed == NI_KNOWN ? NI_ABSENT : listed;
     for (unsigned i = 0; i < p->inner.n; i++) {
         const char *node = p->inner.name[i];
-        enum ni_known its = NI_KNOWN;
+        const enum ni_known its = is_node_of(p, h, node, sole && p->inner.n == 1);
 
-        if (!ni_is_uverbs(node)) {
-            /* the class also has a file abi_version */
-            its = h->function[0] ? ni_note_odd(p, node) : NI_ABSENT;
-        } else if (!sole || p->inner.n > 1) {
-            char ibdev[NI_DEV_NAME];
-
-            its = ni_read_ibdev(p, NI_REQUIRED, node, ibdev);
-            if (its != NI_KNOWN)
-                its = NI_BAD; /* nothing shows to which device the node belongs */
-            else if (strcmp(ibdev, h->name) != 0)
-                its = NI_ABSENT; /* the node belongs to another device */
-        }
         if (its == NI_BAD)
             h->uverbs.known = NI_BAD;
         if (its != NI_KNOWN)

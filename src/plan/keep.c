@@ -397,6 +397,22 @@ static void keep_self(const struct ni_keep_facts *k, struct ni_mask *m, struct n
     }
 }
 
+/* Puts the size of a tmpfs, ",size=8388608k"; nothing if its options do not have one. */
+static void put_tmpfs_size(struct ni_span options, struct ni_text *ret)
+{
+    static const char key[] = "size=";
+    const char *at = memmem(options.p, options.n, key, strlen(key)), *end = options.p + options.n;
+    size_t digits = 0;
+
+    if (!at)
+        return;
+    at += strlen(key);
+    while (at + digits < end && digits < 20 && ni_is_digit(at[digits]))
+        digits++;
+    const bool good = digits > 0 && at + digits < end && at[digits] == 'k';
+    ni_putf(ret, ",size=%.*sk", good ? (int)digits : 1, good ? at : "?");
+}
+
 /* Keeps the mounts of this program and of /dev/shm: the mount point, nosuid, a tmpfs and its size.
    */
 static void keep_mounts(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
@@ -413,8 +429,6 @@ static void keep_mounts(const struct ni_keep_facts *k, struct ni_mask *m, struct
             strncmp(k->exe, point.p, point.n) == 0 && (point.n == 1 || k->exe[point.n] == '/');
         const char *rest = options.p + options.n, *end = line.p + line.n;
         const char *hyphen = memmem(rest, (size_t)(end - rest), " - ", 3);
-        const char *size = memmem(rest, (size_t)(end - rest), "size=", 5);
-        size_t digits = 0;
         if (!shm && !ours)
             continue;
         ni_put(ret, "0 0 0:0 / ");
@@ -426,15 +440,31 @@ static void keep_mounts(const struct ni_keep_facts *k, struct ni_mask *m, struct
 
             ni_put(ret, tmpfs ? " - tmpfs tmpfs rw" : " - other other rw");
         }
-        while (shm && size && size + 5 + digits < end && digits < 20 &&
-               ni_is_digit(size[5 + digits]))
-            digits++;
-        if (shm && size) {
-            const bool good = digits > 0 && size + 5 + digits < end && size[5 + digits] == 'k';
-
-            ni_putf(ret, ",size=%.*sk", good ? (int)digits : 1, good ? size + 5 : "?");
-        }
+        if (shm)
+            put_tmpfs_size((struct ni_span){rest, (size_t)(end - rest)}, ret);
         ni_put(ret, "\n");
+    }
+}
+
+/* Puts the values of such a word, "=on,sm_on"; "?" for one that is not known. */
+static void put_iommu_values(struct ni_span list, struct ni_text *ret)
+{
+    static const char values[] =
+        "|0|1|on|off|pt|nopt|y|n|sm_on|sm_off|igfx_off|strict|nostrict|forcedac|nobounce|tboot_"
+        "noforce|"
+        "force|noforce|soft|allowdac|noallowdac|merge|nomerge|biomerge|panic|nopanic|usedac|noagp|"
+        "fullflush|force_isolation|force_enable|pgtbl_v1|pgtbl_v2|irtcachedis|legacy|vapic|memaper";
+    const char *before = "=";
+
+    for (size_t at = 0, len = 0; at <= list.n; at += len + 1) {
+        const struct ni_span rest = skip_bytes(list, at);
+        const char *comma = memchr(rest.p, ',', rest.n);
+
+        len = comma ? (size_t)(comma - rest.p) : rest.n;
+        const bool good = is_one_of((struct ni_span){rest.p, len}, values);
+        ni_put(ret, before);
+        before = ",";
+        ni_putn(ret, good ? rest.p : "?", good ? len : 1);
     }
 }
 
@@ -445,11 +475,6 @@ static void keep_cmdline(const struct ni_keep_facts *k, struct ni_mask *m, struc
     static const char names[] =
         "iommu|intel_iommu|amd_iommu|amd_iommu_intr|iommu.passthrough|iommu.strict|iommu.forcedac|"
         "arm-smmu.disable_bypass|arm-smmu-v3.disable_bypass|arm-smmu-v3.disable_msipolling";
-    static const char values[] =
-        "|0|1|on|off|pt|nopt|y|n|sm_on|sm_off|igfx_off|strict|nostrict|forcedac|nobounce|tboot_"
-        "noforce|"
-        "force|noforce|soft|allowdac|noallowdac|merge|nomerge|biomerge|panic|nopanic|usedac|noagp|"
-        "fullflush|force_isolation|force_enable|pgtbl_v1|pgtbl_v2|irtcachedis|legacy|vapic|memaper";
     struct ni_span word;
     bool any = false;
 
@@ -469,14 +494,8 @@ static void keep_cmdline(const struct ni_keep_facts *k, struct ni_mask *m, struc
         ni_put(ret, any ? " " : "");
         any = true;
         ni_putn(ret, known ? word.p : "iommu.?", known ? n : 7);
-        for (size_t at = n + 1, len = 0; known && equals && at <= word.n; at += len + 1) {
-            const char *comma = memchr(word.p + at, ',', word.n - at);
-
-            len = comma ? (size_t)(comma - word.p) - at : word.n - at;
-            const bool good = is_one_of((struct ni_span){word.p + at, len}, values);
-            ni_put(ret, at == n + 1 ? "=" : ",");
-            ni_putn(ret, good ? word.p + at : "?", good ? len : 1);
-        }
+        if (known && equals)
+            put_iommu_values(skip_bytes(word, n + 1), ret);
     }
 }
 

@@ -22,7 +22,8 @@
 
 /* ---- lists ---- */
 
-/* Puts a word or a number as it is, of another text the number at its begin, which NCCL reads. */
+/* Puts a known word or a number as it is. Of any other text it keeps the number at its beginning,
+   because NCCL reads that much, and replaces the whole. */
 static void put_word(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                      struct ni_text *ret)
 {
@@ -30,12 +31,12 @@ static void put_word(const struct ni_keep_facts *k, struct ni_mask *m, struct ni
     size_t digits = s.n > 0 && *s.p == '-';
 
     (void)k;
-    while (digits < s.n && ni_is_digit(s.p[digits]))
-        digits++;
     if (ni_keeps_word(s) || ni_is_number(s)) {
         ni_putn(ret, s.p, s.n);
         return;
     }
+    while (digits < s.n && ni_is_digit(s.p[digits]))
+        digits++;
     if (digits <= MOST && ni_is_number((struct ni_span){s.p, digits}))
         ni_putn(ret, s.p, digits);
     ni_keep_unknown(m, s, ret);
@@ -78,6 +79,7 @@ static void keep_words(const struct ni_keep_facts *k, struct ni_mask *m, struct 
     ni_keep_items(k, m, s, ",;=^@|()[] \t\r", put_masked_value, ret);
 }
 
+/* Keeps a list of HCAs, ports or interfaces, with its separators. */
 static void keep_devices(const struct ni_keep_facts *k, struct ni_mask *m, struct ni_span s,
                          struct ni_text *ret)
 {

@@ -40,8 +40,8 @@ static const struct ni_option plan_options[] = {
         .verbs = NI_VERB_PLAN,
         .take = ni_take_switch,
         .at = offsetof(struct ni_plan_options, gids),
-        .help = "also list the GID tables of the pod's ports, as show_gids does, and whose each "
-                "entry is",
+        .help = "also list the GID tables of the pod's ports, as show_gids does, and the "
+                "owner of each entry",
     },
     {
         .name = "mask",

@@ -114,10 +114,14 @@ void ni_put_summary(struct ni_text *out, const struct ni_view *view, int64_t mem
 
 void ni_put_plan_heading(struct ni_text *out, const char *title, const struct ni_view *view)
 {
-    ni_putf(out, "%s: ", title);
-    ni_put_transport(out, view);
-    ni_put(out, "; ");
-    ni_put_origin(out, view);
+    struct ni_text whole = ni_long_text();
+
+    ni_putf(&whole, "%s: ", title);
+    ni_put_transport(&whole, view);
+    ni_put(&whole, "; ");
+    ni_put_origin(&whole, view);
+    ni_put_line(out, whole.buf);
+    ni_free_text(&whole);
     if (view->plan->refuse) {
         char line[sizeof(view->plan->refuse_why) + 64];
 
@@ -289,11 +293,29 @@ static void put_sources(struct ni_text *out, const struct ni_inventory *inv)
 
 /* ---- GPUs, GIDs ---- */
 
-static const char *loaded(enum ni_known known)
+/* "the peer memory module is loaded" */
+static void put_loaded(struct ni_text *t, const char *what, const char *verb, enum ni_known known)
 {
     if (known == NI_KNOWN)
-        return "loaded";
-    return known == NI_ABSENT ? "not loaded" : "unknown";
+        ni_putf(t, "%s %s loaded", what, verb);
+    else if (known == NI_ABSENT)
+        ni_putf(t, "%s %s not loaded", what, verb);
+    else
+        ni_putf(t, "%s: not known whether loaded", what);
+}
+
+/* Puts what GPUDirect RDMA needs of the node's drivers. */
+static void put_gdr_line(struct ni_text *out, const struct ni_inventory *inv)
+{
+    struct ni_text t = NI_TEXT(256);
+
+    put_loaded(&t, "the peer memory module", "is", inv->gdr.peermem);
+    if (!inv->gpu[0].amd) {
+        ni_put(&t, "; ");
+        put_loaded(&t, "the open GPU kernel modules", "are", inv->gdr.open_driver);
+    }
+    ni_put(&t, inv->gdr.c2c ? "; GPUs and CPUs are linked by NVLink-C2C" : "");
+    ni_put_item(out, "For GPUDirect RDMA", t.buf);
 }
 
 /* Puts the row of one GPU: where it is, the nearest HCA, the ports that it is to use. */
@@ -341,10 +363,7 @@ void ni_put_gpu_table(struct ni_text *out, const struct ni_view *view)
         put_gpu_row(&table, view, i);
     ni_put(out, "\nGPUs\n");
     ni_table_write(out, &table, view->colour);
-    ni_putf(out, "  GPUDirect RDMA: peer memory module %s", loaded(inv->gdr.peermem));
-    if (!inv->gpu[0].amd)
-        ni_putf(out, ", open kernel modules %s", loaded(inv->gdr.open_driver));
-    ni_put(out, inv->gdr.c2c ? ", NVLink-C2C\n" : "\n");
+    put_gdr_line(out, inv);
 }
 
 /* Puts the whole GID tables, for --gids. */
@@ -431,10 +450,9 @@ static bool are_unset_alike(const struct ni_setting *a, const struct ni_setting 
 /* Puts one more name of a list. *width: the width of its last line; 0 before the first name. */
 static void put_setting_name(struct ni_text *out, size_t *width, const char *name)
 {
-    enum { COLUMNS = 100 };
     const size_t n = strlen(", ") + strlen(name);
 
-    if (*width == 0 || *width + n > COLUMNS) {
+    if (*width == 0 || *width + n > ni_columns(100)) {
         ni_put(out, *width == 0 ? "  " : ",\n  ");
         *width = 0;
     } else {
@@ -507,7 +525,7 @@ static void put_limit(struct ni_text *out, const char *which, struct ni_num now,
     else
         ni_put_num(out, now);
     if (more.known == NI_KNOWN) {
-        ni_put(out, ", raised to ");
+        ni_put(out, ", would be raised to ");
         ni_put_bytes(out, more.v);
     }
 }
@@ -516,6 +534,7 @@ static void put_plan(struct ni_text *out, const struct ni_view *view, bool gids)
 {
     const struct ni_limit *limit = &view->plan->memlock;
     const struct ni_self *self = &view->inv->self;
+    struct ni_text memlock = NI_TEXT(256);
 
     ni_put_plan_heading(out, "Plan", view);
     ni_put_findings(out, view, NI_INFO);
@@ -525,11 +544,12 @@ static void put_plan(struct ni_text *out, const struct ni_view *view, bool gids)
         ni_put(out, "\nMore about a finding: nccl-init explain ID\n");
     put_set(out, view);
     put_left_unset(out, view);
-    put_limit(out, "\nLocked memory: soft limit ", self->memlock_soft, limit->soft);
-    put_limit(out, "; hard limit ", self->memlock_hard, limit->hard);
+    put_limit(&memlock, "Locked memory: soft limit ", self->memlock_soft, limit->soft);
+    put_limit(&memlock, "; hard limit ", self->memlock_hard, limit->hard);
     if (limit->harmless)
-        ni_put(out, "; harmless: the command will have CAP_IPC_LOCK");
+        ni_put(&memlock, "; harmless: the command will have CAP_IPC_LOCK");
     ni_put(out, "\n");
+    ni_put_line(out, memlock.buf);
     put_hca_tables(out, view);
     put_sources(out, view->inv);
     ni_put_gpu_table(out, view);

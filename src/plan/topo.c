@@ -93,6 +93,7 @@ void ni_put_topo(struct ni_text *out, const struct ni_view *view)
 {
     const struct ni_inventory *inv = view->inv;
     const int flat = ni_flat_gpu(inv);
+    struct ni_text note = NI_TEXT(160);
 
     ni_put_plan_heading(out, "Topology", view);
     ni_put_gpu_table(out, view);
@@ -102,11 +103,14 @@ void ni_put_topo(struct ni_text *out, const struct ni_view *view)
         put_gpu_matrix(out, view);
     if (inv->n_gpu > 1 || (inv->n_gpu > 0 && inv->n_hca > 0))
         put_distance_legend(out);
-    if (flat >= 0)
-        ni_putf(out,
-                "\nGPU%d is on the root bus: the PCI tree is flattened, as in a virtual machine, "
-                "and distances mean nothing.\n",
+    if (flat >= 0) {
+        ni_putf(&note,
+                "GPU%d is on the root bus: the PCI tree is flattened, as in a virtual machine, "
+                "and distances mean nothing.",
                 flat);
+        ni_put(out, "\n");
+        ni_put_line(out, note.buf);
+    }
 }
 
 /* ---- the picture: the PCI tree from the host bridges down to GPUs and HCAs, one box for each NUMA

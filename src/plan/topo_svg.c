@@ -27,8 +27,9 @@ enum {
     HIGH = 22, /* of a row's box */
     NUMA_WIDE = 74,
     BRIDGE_WIDE = 84,
-    STEP = 18, /* of one function on the way down */
-    BOX_WIDE = 470,
+    STEP = 18,       /* of one function on the way down */
+    NARROWEST = 470, /* of the boxes */
+    LETTER = 6,      /* width, on average */
     FARTHEST = 172,  /* a line goes to the right */
     TIES_WIDE = 230, /* lines and distances */
     MAX_ROWS = NI_MAX_GPU + NI_MAX_HCA
@@ -42,7 +43,7 @@ struct row {
 struct picture {
     struct row row[MAX_ROWS];
     unsigned n, deepest;
-    unsigned box; /* where the boxes begin */
+    unsigned box, box_wide; /* where the boxes begin, and how wide they are */
 };
 
 /* ---- rows, in the order of the tree ---- */
@@ -164,64 +165,106 @@ static void put_tree(struct ni_text *out, const struct picture *p)
 
 /* ---- GPUs and HCAs ---- */
 
-static bool is_chosen(const struct ni_view *view, const struct ni_hca *hca)
+static unsigned count_chosen(const struct ni_view *view, const struct ni_hca *hca)
 {
-    bool ret = false;
+    unsigned n = 0;
 
     for (unsigned k = 0; k < hca->n_port; k++)
-        ret = ret || view->plan->port[hca->first_port + (int)k].chosen;
-    return ret;
+        n += view->plan->port[hca->first_port + (int)k].chosen;
+    return n;
 }
 
-/* Puts "mlx5_6 port 1: 400G RoCE net1  0000:03:00.2  chosen". */
+/* Puts "1: 400G RoCE net1". */
+static void put_port_words(struct ni_text *t, const struct ni_view *view, const struct ni_hca *hca,
+                           int at)
+{
+    const struct ni_port *port = &view->inv->port[at];
+    struct ni_text netdev = NI_TEXT(80);
+
+    ni_putf(t, "%u:", port->num);
+    if (port->mbps.known == NI_KNOWN)
+        ni_putf(t, " %gG", (double)port->mbps.v / 1000);
+    ni_putf(t, " %s", ni_link_words[port->link].text);
+    ni_put_port_netdev(&netdev, view, hca, at);
+    if (netdev.len > 0)
+        ni_putf(t, " %s", netdev.buf);
+}
+
+/* Puts "mlx5_6 port 1: 400G RoCE net1, 0000:03:00.2, chosen". If only some of its ports are chosen,
+   the word stands beside each port. */
 static void put_hca_words(struct ni_text *t, const struct ni_view *view, const struct ni_hca *hca)
 {
-    const bool chosen = is_chosen(view, hca);
+    const unsigned chosen = count_chosen(view, hca);
+    const bool mixed = chosen > 0 && chosen < hca->n_port;
 
     ni_quote(t, hca->name);
     for (unsigned k = 0; k < hca->n_port; k++) {
         const int at = hca->first_port + (int)k;
-        const struct ni_port *port = &view->inv->port[at];
 
-        ni_putf(t, "%s%u: ", k > 0 ? ", " : " port ", port->num);
-        if (port->mbps.known == NI_KNOWN)
-            ni_putf(t, "%gG ", (double)port->mbps.v / 1000);
-        ni_putf(t, "%s ", ni_link_words[port->link].text);
-        ni_put_port_netdev(t, view, hca, at);
+        ni_put(t, k > 0 ? ", " : " port ");
+        put_port_words(t, view, hca, at);
+        if (mixed)
+            ni_put(t, view->plan->port[at].chosen ? " (chosen)" : " (left out)");
     }
-    ni_put(t, "  ");
+    ni_put(t, ", ");
     ni_put_hca_address(t, hca);
-    ni_put(t, ni_is_allocated(hca) ? "" : "  not the pod's");
-    ni_put(t, ni_is_allocated(hca) && !chosen ? "  left out" : "");
-    ni_put(t, chosen ? "  chosen" : "");
+    if (!ni_is_allocated(hca))
+        ni_put(t, ", not the pod's");
+    else if (!mixed)
+        ni_put(t, chosen > 0 ? ", chosen" : ", left out");
+}
+
+static void put_gpu_words(struct ni_text *t, const struct ni_gpu *gpu, int number)
+{
+    ni_putf(t, "GPU%d, ", number);
+    ni_put_bdf(t, &gpu->bdf);
+    ni_put(t, gpu->cpus[0] ? ", CPUs " : "");
+    ni_quote(t, gpu->cpus);
+}
+
+static void put_row_words(struct ni_text *t, const struct ni_view *view, const struct row *row)
+{
+    if (row->hca >= 0)
+        put_hca_words(t, view, &view->inv->hca[row->hca]);
+    else
+        put_gpu_words(t, &view->inv->gpu[row->gpu], row->gpu);
+}
+
+/* Makes the boxes as wide as the longest words need. */
+static void fit_boxes(struct picture *p, const struct ni_view *view)
+{
+    p->box_wide = NARROWEST;
+    for (unsigned i = 0; i < p->n; i++) {
+        struct ni_text words = NI_TEXT(400);
+
+        put_row_words(&words, view, &p->row[i]);
+        const unsigned wide = (unsigned)words.len * LETTER + 2 * 8;
+        if (wide > p->box_wide)
+            p->box_wide = wide;
+    }
+}
+
+/* Returns the colours of a row's box. */
+static const char *box_style(const struct ni_view *view, const struct row *row)
+{
+    if (row->hca < 0)
+        return "fill=\"#d5e8c8\" stroke=\"#6a9a4a\"";
+    if (count_chosen(view, &view->inv->hca[row->hca]) > 0)
+        return "fill=\"#9ed2f3\" stroke=\"#2b7bb0\"";
+    if (ni_is_allocated(&view->inv->hca[row->hca]))
+        return "fill=\"#fff\" stroke=\"#2b7bb0\"";
+    return "fill=\"#fff\" stroke=\"#888\" stroke-dasharray=\"4 3\"";
 }
 
 static void put_boxes(struct ni_text *out, const struct picture *p, const struct ni_view *view)
 {
     for (unsigned i = 0; i < p->n; i++) {
         const struct row *row = &p->row[i];
-        const char *style = "fill=\"#d5e8c8\" stroke=\"#6a9a4a\"";
         struct ni_text words = NI_TEXT(400);
 
-        if (row->hca >= 0) {
-            const struct ni_hca *hca = &view->inv->hca[row->hca];
-
-            style = "fill=\"#fff\" stroke=\"#888\" stroke-dasharray=\"4 3\"";
-            if (is_chosen(view, hca))
-                style = "fill=\"#9ed2f3\" stroke=\"#2b7bb0\"";
-            else if (ni_is_allocated(hca))
-                style = "fill=\"#fff\" stroke=\"#2b7bb0\"";
-            put_hca_words(&words, view, hca);
-        } else {
-            const struct ni_gpu *gpu = &view->inv->gpu[row->gpu];
-
-            ni_putf(&words, "GPU%d  ", row->gpu);
-            ni_put_bdf(&words, &gpu->bdf);
-            ni_put(&words, gpu->cpus[0] ? "  CPUs " : "");
-            ni_quote(&words, gpu->cpus);
-        }
-        ni_putf(out, "<rect x=\"%u\" y=\"%u\" width=\"%d\" height=\"%d\" rx=\"3\" %s/>\n", p->box,
-                TOP + i * ROW, BOX_WIDE, HIGH, style);
+        put_row_words(&words, view, row);
+        ni_putf(out, "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%d\" rx=\"3\" %s/>\n", p->box,
+                TOP + i * ROW, p->box_wide, HIGH, box_style(view, row));
         ni_put_svg_text(out, p->box + 8, TOP + i * ROW + 15, words.buf);
     }
 }
@@ -258,7 +301,7 @@ static int reach(int from, int to)
 
 static void put_tie(struct ni_text *out, const struct picture *p, int from, int to)
 {
-    const int x = (int)p->box + BOX_WIDE, y1 = TOP + from * ROW + HIGH / 2,
+    const int x = (int)(p->box + p->box_wide), y1 = TOP + from * ROW + HIGH / 2,
               y2 = TOP + to * ROW + HIGH / 2;
     /* a curve goes three quarters of the way to its control points */
     const int control = x + reach(from, to) * 4 / 3;
@@ -307,7 +350,7 @@ static void put_ties(struct ni_text *out, const struct picture *p, const struct 
         }
     }
     for (unsigned i = 0; i < p->n; i++)
-        put_ties_of(out, p, view, i, p->box + BOX_WIDE + (unsigned)far + 8);
+        put_ties_of(out, p, view, i, p->box + p->box_wide + (unsigned)far + 8);
 }
 
 /* ---- the whole ---- */
@@ -332,8 +375,8 @@ static void put_picture_legend(struct ni_text *out, bool flat)
                     flat ? "The PCI tree is flattened, as in a virtual machine: distances mean "
                            "nothing, and no lines are drawn."
                          : "Green: GPUs. Blue: chosen HCAs. White: HCAs that are left out; dashed: "
-                           "not the pod's. Lines: the ports for each GPU; right of them, in its "
-                           "row: how far they are.");
+                           "not the pod's. Grey: PCI bridges. Lines: each GPU's ports and how far "
+                           "they are.");
 }
 
 void ni_put_topo_svg(struct ni_text *out, const struct ni_view *view)
@@ -343,7 +386,8 @@ void ni_put_topo_svg(struct ni_text *out, const struct ni_view *view)
     struct picture p;
 
     build(&p, view);
-    const unsigned wide = p.box + BOX_WIDE + TIES_WIDE + LEFT, high = TOP + p.n * ROW + LEFT;
+    fit_boxes(&p, view);
+    const unsigned wide = p.box + p.box_wide + TIES_WIDE + LEFT, high = TOP + p.n * ROW + LEFT;
     ni_put_transport(&head, view);
     ni_putf(&head, "; %s", ni_source_words[view->inv->source].text);
     put_where(&where, view);

@@ -15,7 +15,7 @@
 #include "print/json_write.h"
 #include "print/words.h"
 
-/* Its PCI address, NULL for a sub-function. */
+/* Returns the PCI address of the HCA's function; NULL for a sub-function, which has none. */
 const struct ni_bdf *ni_function_bdf(const struct ni_hca *hca)
 {
     return hca->has_bdf && !hca->aux[0] ? &hca->bdf : NULL;

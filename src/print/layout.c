@@ -2,6 +2,7 @@
 /* Texts of any length, lines that are wrapped, tables. */
 #include "print/layout.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +95,12 @@ void ni_put_paragraph(struct ni_text *out, size_t indent, const char *s)
     ni_put(out, "\n");
 }
 
+void ni_put_line(struct ni_text *out, const char *s)
+{
+    wrap_words(out, ni_columns(SIZE_MAX), 0, INDENT, s);
+    ni_put(out, "\n");
+}
+
 void ni_put_below(struct ni_text *out, const char *s)
 {
     ni_putf(out, "%*s", INDENT, "");
@@ -164,11 +171,71 @@ struct ni_text *ni_cell(struct ni_text *table)
     return table;
 }
 
+/* The columns of a table: how many, and the widest cell of each. */
+struct shape {
+    unsigned n;
+    size_t width[NI_COLUMNS];
+};
+
+enum {
+    MARGIN = 2, /* blanks before a row, and between two cells */
+    ROOM = 24   /* letters in which the last cell of a row can be wrapped */
+};
+
+/* Cuts the next cell off a row; *p then stands at the '\t' or '\n' behind it. */
+static struct ni_span next_cell(const char **p)
+{
+    const size_t n = strcspn(*p, "\t\n");
+    const struct ni_span cell = n > 0 ? (struct ni_span){*p, n} : ni_span_of("-");
+
+    *p += n;
+    return cell;
+}
+
+static struct shape measure_table(const struct ni_text *table)
+{
+    struct shape shape = {.n = 0};
+
+    for (const char *p = table->buf; *p; p++) {
+        unsigned column = 0;
+
+        do {
+            p++; /* the tint, or the '\t' */
+            const size_t n = next_cell(&p).n;
+
+            if (n > shape.width[column])
+                shape.width[column] = n;
+            column++;
+        } while (*p == '\t');
+        if (column > shape.n)
+            shape.n = column;
+    }
+    return shape;
+}
+
+/* Returns the end of the columns that fit into a line beside each other, from `first` on: at least
+   one. Column 0, which says what a row is about, stands in front of them. */
+static unsigned fitting_columns(const struct shape *shape, unsigned first)
+{
+    size_t at = MARGIN + (first > 0 ? shape->width[0] + MARGIN : 0);
+    unsigned end = first;
+
+    while (end < shape->n) {
+        const bool last = end == shape->n - 1;
+        const size_t width = last && shape->width[end] > ROOM ? ROOM : shape->width[end];
+
+        if (columns_known > 0 && end > first && at + width > columns_known)
+            break;
+        at += shape->width[end] + MARGIN;
+        end++;
+    }
+    return end;
+}
+
 /* Puts a cell that begins in column `at`. The last one of a row is wrapped below itself, where the
    width of a line is known and leaves room for that. */
 static void put_cell(struct ni_text *out, struct ni_span cell, size_t at, bool last)
 {
-    enum { ROOM = 24 };
     const size_t columns = columns_known;
     char text[1024];
 
@@ -180,41 +247,49 @@ static void put_cell(struct ni_text *out, struct ni_span cell, size_t at, bool l
     wrap_words(out, columns, at, at, text);
 }
 
-/* It goes through the rows twice, the first time to find the widths. */
+/* Puts column 0 and the columns from `first` up to `end` of the row at p. Returns the row's end. */
+static const char *put_row(struct ni_text *out, const struct shape *shape, const char *p,
+                           unsigned first, unsigned end)
+{
+    size_t at = MARGIN, pad = 0;
+    unsigned column = 0;
+
+    do {
+        p++; /* the tint, or the '\t' */
+        const struct ni_span cell = next_cell(&p);
+
+        if (column == 0 || (column >= first && column < end)) {
+            ni_putf(out, "%*s", (int)pad, "");
+            put_cell(out, cell, at, *p == '\n');
+            at += shape->width[column] + MARGIN;
+            pad = shape->width[column] - cell.n + MARGIN;
+        }
+        column++;
+    } while (*p == '\t');
+    return p;
+}
+
+/* A table that is wider than a line is written in parts below each other. */
 void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour)
 {
-    size_t width[NI_COLUMNS] = {0};
+    unsigned first = 0;
 
     ni_put(table, "\n");
-    for (int writes = 0; writes <= 1; writes++) {
+    const struct shape shape = measure_table(table);
+    while (first < shape.n) {
+        const unsigned end = fitting_columns(&shape, first);
+
+        ni_put(out, first > 0 ? "\n" : "");
         for (const char *p = table->buf; *p; p++) {
             const enum ni_tint tint = (enum ni_tint) * p;
-            size_t column = 0, pad = 0, at = 2;
 
-            if (writes) {
-                ni_put(out, "  ");
-                begin_tint(out, colour, tint);
-            }
-            do {
-                p++;
-                const size_t n = strcspn(p, "\t\n");
-                const struct ni_span cell = n > 0 ? (struct ni_span){p, n} : ni_span_of("-");
-
-                if (writes) {
-                    ni_putf(out, "%*s", (int)pad, "");
-                    put_cell(out, cell, at, p[n] == '\n');
-                } else if (cell.n > width[column]) {
-                    width[column] = cell.n;
-                }
-                at += width[column] + 2;
-                pad = width[column++] - cell.n + 2;
-                p += n;
-            } while (*p == '\t');
-            if (writes) {
-                end_tint(out, colour, tint);
-                ni_put(out, "\n");
-            }
+            ni_putf(out, "%*s", MARGIN, "");
+            begin_tint(out, colour, tint);
+            p = put_row(out, &shape, p, first, end);
+            end_tint(out, colour, tint);
+            ni_put(out, "\n");
         }
+        first = end;
     }
     out->cut = out->cut || table->cut;
     ni_free_text(table);

@@ -18,6 +18,9 @@ void ni_set_columns(size_t columns);
 /* Returns that number; `usual`, if it was not set. */
 size_t ni_columns(size_t usual);
 
+/* Puts a line of untrusted text; where the width of a line is known it is wrapped, and goes on
+   indented. */
+void ni_put_line(struct ni_text *out, const char *s);
 /* Puts such lines, of untrusted text, indented below the text that they explain;
    " title: text", or nothing for an empty text. */
 void ni_put_below(struct ni_text *out, const char *s);
@@ -35,8 +38,9 @@ struct ni_text ni_table_on(const char *head);
    empty cell shows as "-". */
 struct ni_text *ni_row(struct ni_text *table, enum ni_tint tint);
 struct ni_text *ni_cell(struct ni_text *table);
-/* Writes the table, indented by two, columns two blanks apart, without blanks at a line's end.
-   Frees the rows. */
+/* Writes the table, indented by two, columns two blanks apart, without blanks at a line's end. If it
+   is wider than a line, the columns that do not fit follow below, beside the first one. Frees the
+   rows. */
 void ni_table_write(struct ni_text *out, struct ni_text *table, bool colour);
 
 /* Puts lines of at most so many columns, broken at blanks, of untrusted text, as ni_quote; the

@@ -47,7 +47,6 @@ void ni_put_origin(struct ni_text *t, const struct ni_view *view)
         ni_put(t, "; root ");
         ni_quote(t, view->root);
     }
-    ni_put(t, "\n");
 }
 
 /* ---- in JSON ---- */

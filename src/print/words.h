@@ -45,7 +45,7 @@ extern const struct ni_words ni_link_words[];   /* "roce", "RoCE"; NULL, "unknow
 const char *ni_plural(unsigned n);
 /* Puts the time of now, in UTC: "2026-11-23 08:30Z". Nothing if there is no clock. */
 void ni_put_now(struct ni_text *t);
-/* Puts the source of a report's facts: "HCAs given by ...; root node.tree" and a newline. */
+/* Puts the source of a report's facts: "HCAs given by ...; root node.tree". */
 void ni_put_origin(struct ni_text *t, const struct ni_view *view);
 
 /* Begins a report: the object and its "schema". */

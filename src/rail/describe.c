@@ -16,24 +16,34 @@
 #include "rail/step.h"
 #include "rules/decide.h"
 
-/* Finds the network of the GID, then the others to which its interface has a route: a queue pair's
-   packets leave through that interface only (drivers/infiniband/core/addr.c, Linux 6.1). /proc does
-   not show routes of other tables than the main one. */
-static void find_subnets(const struct ni_net *net, struct ni_rail *rail)
+/* Adds the networks to which the rail's interface has a route. own: only that of its GID; otherwise
+   only the others. */
+static void add_subnets(const struct ni_net *net, struct ni_rail *rail, bool own)
 {
     const bool v4 = ni_ip_is_v4(rail->gid);
     const struct ni_route *all = v4 ? net->route : net->route6;
     const unsigned n = v4 ? net->n_route : net->n_route6;
 
-    for (unsigned i = 0; i < 2 * n && rail->n_subnet < NI_MAX_SUBNETS; i++) {
-        const struct ni_route *route = &all[i < n ? i : i - n];
+    for (unsigned i = 0; i < n && rail->n_subnet < NI_MAX_SUBNETS; i++) {
+        const struct ni_route *route = &all[i];
         struct ni_subnet s = {.bits = (uint8_t)((v4 ? 96 : 0) + route->bits)};
 
+        if (strcmp(route->ifname, rail->netdev) != 0)
+            continue;
         memcpy(s.ip, route->dest, NI_GID_BYTES);
-        const bool own = !route->gateway && ni_ip_same_prefix(s.ip, rail->gid, s.bits);
-        if (own == (i < n) && strcmp(route->ifname, rail->netdev) == 0)
+        const bool has_gid = !route->gateway && ni_ip_same_prefix(s.ip, rail->gid, s.bits);
+        if (has_gid == own)
             rail->subnet[rail->n_subnet++] = s;
     }
+}
+
+/* Finds the network of the GID, then the others to which its interface has a route: a queue pair's
+   packets leave through that interface only (drivers/infiniband/core/addr.c, Linux 6.1). /proc does
+   not show routes of other tables than the main one. */
+static void find_subnets(const struct ni_net *net, struct ni_rail *rail)
+{
+    add_subnets(net, rail, true);
+    add_subnets(net, rail, false);
 }
 
 void ni_describe_rail(const struct ni_work *w, int at, struct ni_rail *rail)

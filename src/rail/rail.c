@@ -250,25 +250,13 @@ static void drop_queues(struct rail *r)
     r->cq = NULL;
 }
 
-/* Makes the queue pair of this role, and writes down what the peer has to know of it. 0 or an
-   errno. */
-static int make_queue(struct rail *r)
+/* Writes down what the peer has to know of this role's queue pair. */
+static void describe_queue(struct rail *r)
 {
     struct ni_rail_task *task = r->task;
     const enum ni_role role = r->role;
     const struct identity it = {task->session, task->rank, task->partner[role], task->number};
-    struct ibv_qp_init_attr attr = {
-        .cap = {.max_send_wr = DEPTH, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
-        .qp_type = IBV_QPT_RC,
-        .sq_sig_all = 1,
-    };
 
-    if (!r->cq)
-        r->cq = ibv_create_cq(r->context, 2 * DEPTH, NULL, NULL, 0);
-    attr.send_cq = attr.recv_cq = r->cq;
-    r->qp[role] = r->cq ? ibv_create_qp(r->pd, &attr) : NULL;
-    if (!r->qp[role])
-        return verbs_error(NULL);
     task->own[role] = (struct ni_rail_end){
         .qpn = r->qp[role]->qp_num,
         .psn = (uint32_t)now_ns() & 0xffffff, /* packets of an earlier queue pair do not fit */
@@ -285,6 +273,24 @@ static int make_queue(struct rail *r)
     task->peer[NI_ROLES - 1 - role] = task->own[role];
     if (role == NI_ROLE_TARGET)
         memcpy(r->memory, &it, sizeof(it));
+}
+
+/* Makes the queue pair of this role. 0 or an errno. */
+static int make_queue(struct rail *r)
+{
+    struct ibv_qp_init_attr attr = {
+        .cap = {.max_send_wr = DEPTH, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
+        .qp_type = IBV_QPT_RC,
+        .sq_sig_all = 1,
+    };
+
+    if (!r->cq)
+        r->cq = ibv_create_cq(r->context, 2 * DEPTH, NULL, NULL, 0);
+    attr.send_cq = attr.recv_cq = r->cq;
+    r->qp[r->role] = r->cq ? ibv_create_qp(r->pd, &attr) : NULL;
+    if (!r->qp[r->role])
+        return verbs_error(NULL);
+    describe_queue(r);
     return 0;
 }
 
@@ -402,49 +408,72 @@ static int complete(struct rail *r, bool naps)
     return FAILED;
 }
 
+/* One transfer of stream. */
+struct stream {
+    enum ibv_wr_opcode opcode;
+    const uint8_t *own;
+    uint64_t remote; /* the peer's memory, from which on it is read or written */
+    size_t window;
+    int64_t bytes, chunk;
+    unsigned flying, depth; /* requests that are posted, and may be */
+};
+
+/* Posts requests until as many fly as may, or all bytes are asked for. 0 or an errno. */
+static int post_requests(struct rail *r, struct stream *s)
+{
+    struct ibv_sge sge = {.lkey = r->own->lkey};
+    struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = s->opcode}, *bad;
+
+    wr.wr.rdma.rkey = r->task->peer[r->role].rkey;
+    while (r->moved < s->bytes && s->flying < s->depth) {
+        const size_t offset = (size_t)r->moved % s->window;
+        const int64_t room = least((int64_t)(s->window - offset), s->bytes - r->moved);
+
+        sge.addr = (uintptr_t)s->own + offset;
+        sge.length = (uint32_t)least(s->chunk, room);
+        wr.wr.rdma.remote_addr = s->remote + offset;
+        const int err = ibv_post_send(r->qp[r->role], &wr, &bad);
+        if (err != 0)
+            return err;
+        r->moved += sge.length;
+        s->flying++;
+    }
+    return 0;
+}
+
 /* Moves `bytes`, or what it can in limit_ns, between the pod's own window and the peer's memory
    from `at` on: over `window` bytes again and again. */
 static int stream(struct rail *r, enum ibv_wr_opcode opcode, size_t at, size_t window,
                   int64_t bytes, int64_t limit_ns)
 {
-    const struct ni_rail_end *peer = &r->task->peer[r->role];
-    const uint8_t *own = opcode == IBV_WR_RDMA_READ ? r->back : r->out;
+    struct stream s = {.opcode = opcode,
+                       .own = opcode == IBV_WR_RDMA_READ ? r->back : r->out,
+                       .remote = r->task->peer[r->role].address + at,
+                       .window = window,
+                       .bytes = bytes,
+                       .chunk = CHUNK_FIRST,
+                       .depth = 1};
+    const bool naps = bytes > PAGE;
     const int64_t begin = now_ns();
-    struct ibv_sge sge = {.lkey = r->own->lkey};
-    struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = opcode}, *bad;
-    int64_t chunk = CHUNK_FIRST;
-    unsigned flying = 0, depth = 1;
     int err;
 
     r->moved = 0;
     do {
-        while (r->moved < bytes && flying < depth) {
-            const size_t offset = (size_t)r->moved % window;
-
-            sge.addr = (uintptr_t)own + offset;
-            sge.length =
-                (uint32_t)least(chunk, least((int64_t)(window - offset), bytes - r->moved));
-            wr.wr.rdma.remote_addr = peer->address + at + offset;
-            wr.wr.rdma.rkey = peer->rkey;
-            err = ibv_post_send(r->qp[r->role], &wr, &bad);
-            if (err != 0)
-                return err;
-            r->moved += sge.length;
-            flying++;
-        }
-        err = complete(r, bytes > PAGE);
+        err = post_requests(r, &s);
+        if (err == 0)
+            err = complete(r, naps);
         if (err != 0)
             return err;
-        flying--;
+        s.flying--;
         r->took_ns = now_ns() - begin + 1;
-        if (depth == 1) { /* the first request shows how fast the rail is */
-            depth = DEPTH;
-            chunk = r->moved * FLIGHT_NS / r->took_ns / DEPTH / CHUNK_MIN * CHUNK_MIN;
-            chunk = chunk < CHUNK_MIN ? CHUNK_MIN : least(chunk, CHUNK_MAX);
+        if (s.depth == 1) { /* the first request shows how fast the rail is */
+            s.depth = DEPTH;
+            s.chunk = r->moved * FLIGHT_NS / r->took_ns / DEPTH / CHUNK_MIN * CHUNK_MIN;
+            s.chunk = s.chunk < CHUNK_MIN ? CHUNK_MIN : least(s.chunk, CHUNK_MAX);
         }
         if (r->took_ns >= limit_ns)
-            bytes = r->moved;
-    } while (r->moved < bytes || flying > 0);
+            s.bytes = r->moved;
+    } while (r->moved < s.bytes || s.flying > 0);
     return 0;
 }
 

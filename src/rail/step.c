@@ -21,6 +21,17 @@ const char *ni_pair_step_text(enum ni_pair_step step)
     return (unsigned)step < NI_COUNT(text) ? text[step] : "?";
 }
 
+const char *ni_wc_name(int wc)
+{
+    static const char *const name[] = {
+        [NI_WC_LOC_QP_OP] = "IBV_WC_LOC_QP_OP_ERR", [NI_WC_LOC_PROT] = "IBV_WC_LOC_PROT_ERR",
+        [NI_WC_WR_FLUSH] = "IBV_WC_WR_FLUSH_ERR",   [NI_WC_REM_ACCESS] = "IBV_WC_REM_ACCESS_ERR",
+        [NI_WC_RETRY_EXC] = "IBV_WC_RETRY_EXC_ERR",
+    };
+
+    return (unsigned)wc < NI_COUNT(name) ? name[wc] : NULL;
+}
+
 void ni_put_speed(struct ni_text *t, int64_t mbps)
 {
     if (mbps > 0 && mbps < 1000)

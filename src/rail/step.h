@@ -97,6 +97,8 @@ enum {
     NI_WC_RETRY_EXC = 12
 };
 
+/* Returns the name of such a number, "IBV_WC_RETRY_EXC_ERR"; NULL: it has none here. */
+const char *ni_wc_name(int wc);
 /* Returns the name of a step, such as "small writes", for people and programs. */
 const char *ni_pair_step_text(enum ni_pair_step step);
 

@@ -58,6 +58,13 @@ int ni_best_gid(const struct ni_inventory *inv, const struct ni_port *port, bool
     return best;
 }
 
+bool ni_has_routable_gid(const struct ni_inventory *inv, const struct ni_port *port)
+{
+    const int best = ni_best_gid(inv, port, false);
+
+    return best >= 0 && ni_gid_is_routable_v2(&inv->gid[best]);
+}
+
 /* Reports a port whose best entry is worse than routable RoCE v2, or leaves it out. best: the worth
    of the best entry of all ports. */
 static void judge_weak(const struct ni_work *w, unsigned at, enum worth worth, enum worth best)

@@ -131,7 +131,7 @@ static const char *obstacle(const struct ni_work *w, const struct ni_local *l,
     const char *order = ni_env_get(w->env, "CUDA_DEVICE_ORDER");
     uint64_t ranks = 0;
 
-    if (!size && strcmp(l->rank, "SLURM_LOCALID") == 0)
+    if (!size && l->rank == ni_slurm_rank)
         /* a batch script, since each step has the variable (Slurm common/env.c
            env_array_for_step) */
         size = "1";
@@ -148,7 +148,7 @@ static const char *obstacle(const struct ni_work *w, const struct ni_local *l,
     /* Slurm counts from 0 what a device cgroup leaves (common/gres.c gres_use_local_device_index)
        */
     const bool some = v->counted && v->n < w->inv->n_gpu && v->gpu[0] == 0;
-    if (v->gpu[*rank] < 0 || (some && ni_env_get(w->env, "SLURM_LOCALID")) ||
+    if (v->gpu[*rank] < 0 || (some && ni_env_get(w->env, ni_slurm_rank)) ||
         (v->counted && w->inv->gdr.gpus_unordered && w->inv->n_gpu > 1 &&
          (w->inv->gpu[0].amd || !order || strcmp(order, "PCI_BUS_ID") != 0)))
         return "is set, but the address of that GPU is not known";
@@ -179,6 +179,10 @@ int ni_rank_gpu(const struct ni_work *w, struct ni_text *why)
     const char *no = obstacle(w, l, &v, &rank);
     ni_putf(why, "%s=", l->rank);
     ni_put_quoted(why, ni_env_get(w->env, l->rank), strlen(ni_env_get(w->env, l->rank)), 16);
-    ni_putf(why, no ? " %s" : ", GPU %s", no ? no : ni_bdf_text(w->inv->gpu[v.gpu[rank]].bdf, bdf));
-    return no ? -1 : v.gpu[rank];
+    if (no) {
+        ni_putf(why, " %s", no);
+        return -1;
+    }
+    ni_putf(why, ", GPU %s", ni_bdf_text(w->inv->gpu[v.gpu[rank]].bdf, bdf));
+    return v.gpu[rank];
 }

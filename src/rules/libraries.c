@@ -313,6 +313,41 @@ static void check_override(const struct ni_work *w, const char *name)
               "%s sets it to `%s`, and NVSHMEM 3.6.5 and later takes that", e->file, theirs.buf);
 }
 
+/* Finds the ports of this process: those of its GPU, if a launcher gave it one; else all. */
+static void find_rank_ports(struct asked *a)
+{
+    const struct ni_plan *plan = a->w->plan;
+
+    a->all = plan->n_chosen ? UINT32_MAX >> (32 - plan->n_chosen) : 0;
+    a->rank = a->all;
+    if (!a->all || !(a->w->policy->targets & NI_FOR_BY_GPU))
+        return;
+    const int gpu = ni_rank_gpu(a->w, &a->rank_why);
+    a->is_rank = gpu >= 0 && plan->gpu_ports[gpu];
+    if (a->is_rank)
+        a->rank = plan->gpu_ports[gpu];
+    else if (gpu >= 0)
+        ni_put(&a->rank_why, ": which HCA is the nearest is not known");
+}
+
+static void decide_variable(struct asked *a, const struct variable *v)
+{
+    struct ni_text value = NI_TEXT(NI_VALUE), why = NI_TEXT(NI_REASON);
+    const char *users = v->unless ? ni_user_value(a->w, v->unless) : NULL;
+
+    a->ports = v->whose & NI_FOR_BY_GPU ? a->rank : a->all;
+    if (users && *users)
+        ni_putf(&why, "%s is set", v->unless);
+    else if (strstr(a->by_vllm.buf, v->name))
+        ni_put(&why, "vLLM sets it in each worker, in front of what is there");
+    else
+        v->put(a, &value, &why);
+    if (why.len)
+        ni_decide_value(a->w, v->name, value.len ? value.buf : NULL, "%s", why.buf);
+    if (v->whose == NI_FOR_NVSHMEM)
+        check_override(a->w, v->name);
+}
+
 void ni_rule_libraries(const struct ni_work *w)
 {
     const unsigned targets = w->policy->targets;
@@ -320,35 +355,11 @@ void ni_rule_libraries(const struct ni_work *w)
     if (!(targets & ~(unsigned)NI_FOR_NCCL))
         return; /* the next structure costs some KiB to clear */
     struct asked a = {.w = w, .rank_why = NI_TEXT(NI_REASON / 2), .by_vllm = NI_TEXT(NI_VALUE)};
-    a.all = w->plan->n_chosen ? UINT32_MAX >> (32 - w->plan->n_chosen) : 0;
-    a.rank = a.all;
-    if (a.all && targets & NI_FOR_BY_GPU) {
-        const int gpu = ni_rank_gpu(w, &a.rank_why);
-
-        a.is_rank = gpu >= 0 && w->plan->gpu_ports[gpu];
-        if (a.is_rank)
-            a.rank = w->plan->gpu_ports[gpu];
-        else if (gpu >= 0)
-            ni_put(&a.rank_why, ": which HCA is the nearest is not known");
-    }
+    find_rank_ports(&a);
     if (targets & NI_FOR_VLLM)
         decide_vllm(&a);
     for (const struct variable *v = variables; v < variables + NI_COUNT(variables); v++) {
-        struct ni_text value = NI_TEXT(NI_VALUE), why = NI_TEXT(NI_REASON);
-
-        if (!(v->whose & targets))
-            continue;
-        a.ports = v->whose & NI_FOR_BY_GPU ? a.rank : a.all;
-        const char *users = v->unless ? ni_user_value(w, v->unless) : NULL;
-        if (users && *users)
-            ni_putf(&why, "%s is set", v->unless);
-        else if (strstr(a.by_vllm.buf, v->name))
-            ni_put(&why, "vLLM sets it in each worker, in front of what is there");
-        else
-            v->put(&a, &value, &why);
-        if (why.len)
-            ni_decide_value(w, v->name, value.len ? value.buf : NULL, "%s", why.buf);
-        if (v->whose == NI_FOR_NVSHMEM)
-            check_override(w, v->name);
+        if (v->whose & targets)
+            decide_variable(&a, v);
     }
 }

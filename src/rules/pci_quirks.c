@@ -25,7 +25,8 @@ static bool is_wrong(enum ni_at at)
     return at == NI_AT_OTHER || at == NI_AT_NOTHING;
 }
 
-/* Returns the switch in force: the rule's, which is 0, or the user's; NCCL's own is 1. */
+/* Returns true if NCCL will take the VFs of a card for one place (NCCL_IB_MERGE_VFS): that is its
+   default, unless the rule sets 0 or the user says otherwise. */
 static bool merges_vfs(const struct ni_work *w)
 {
     const struct ni_setting *s = ni_plan_get(w->plan, merge_vfs);
@@ -35,11 +36,11 @@ static bool merges_vfs(const struct ni_work *w)
 
 /* ---- vf.merge ---- */
 
-/* Writes 0 where that gives each chosen HCA its place and takes it from none; else says why it does
-   not. */
+/* Sets NCCL_IB_MERGE_VFS=0 if NCCL then finds the place of an HCA that it would not find otherwise,
+   and loses that of no other; if not, says why the variable stays unset. */
 static void decide_merge_vfs(const struct ni_work *w)
 {
-    const struct ni_hca *mended = NULL, *harmed = NULL;
+    const struct ni_hca *helped = NULL, *harmed = NULL;
 
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_hca *h = ni_chosen(w, i).hca;
@@ -48,20 +49,20 @@ static void decide_merge_vfs(const struct ni_work *w)
         if (is_wrong(h->place.merged))
             w->plan->needs |= NI_NEED_UNMERGED;
         if (is_wrong(h->place.merged) && good)
-            mended = h;
+            helped = h;
         if (!is_wrong(h->place.merged) && !good)
             harmed = h;
     }
-    if (mended && !harmed) {
+    if (helped && !harmed) {
         char bdf[NI_BDF_TEXT];
 
         ni_decide_value(w, merge_vfs, "0",
-                        "NCCL would look for %s (%s) at %02x:00.0, where there is %s", mended->name,
-                        ni_bdf_text(mended->bdf, bdf), mended->bdf.bus,
-                        mended->place.merged == NI_AT_OTHER ? "another device" : "no device");
-    } else if (mended) {
+                        "NCCL would look for %s (%s) at %02x:00.0, where there is %s", helped->name,
+                        ni_bdf_text(helped->bdf, bdf), helped->bdf.bus,
+                        helped->place.merged == NI_AT_OTHER ? "another device" : "no device");
+    } else if (helped) {
         ni_decide_value(w, merge_vfs, NULL, "0 would help %s, but lose the place of %s",
-                        mended->name, harmed->name);
+                        helped->name, harmed->name);
     } else if (w->plan->n_chosen > 0) {
         ni_decide_value(w, merge_vfs, NULL, "0 would help none of the chosen HCAs");
     }
@@ -287,6 +288,32 @@ static bool is_fusing_wrong(const struct ni_work *w, const struct taken *t, stru
     return false;
 }
 
+/* Returns true if the user's level asks for fused NICs. */
+static bool asks_to_fuse(const struct ni_work *w)
+{
+    const char *level = ni_user_value(w, merge_level);
+
+    return level && *level && !ni_has_prefix(level, "LOC");
+}
+
+/* Reports values of the user that fuse what must stay apart, or contradict each other. apart: why
+   the HCAs must not be fused; NULL: they may. */
+static void check_fusing(const struct ni_work *w, const struct taken *t, const char *apart)
+{
+    const char *nics = ni_user_value(w, merge_nics), *level = ni_user_value(w, merge_level);
+    const char *force = ni_user_value(w, force_merge);
+    const bool off = ni_user_int(w, merge_nics, 1) == 0, asks = asks_to_fuse(w);
+
+    if (asks && !off)
+        check_wide_level(w, level, t);
+    if (off && ((force && *force) || (asks && t->n > 1)))
+        ni_report(w->f, NI_F_USER_NICS_FUSED, merge_nics,
+                  "0 forbids what your %s asks for: the job may die",
+                  asks ? merge_level : force_merge);
+    else if (apart && (asks || (nics && !level && !off)))
+        ni_report(w->f, NI_F_USER_NICS_FUSED, asks ? merge_level : merge_nics, "%s", apart);
+}
+
 /* Decides both variables, because NCCL before 2.24.3 knows the first only. The first alone ends a
    job with 2.24.3 and 2.25.1 if it forbids what the level asks for (transport/net_ib.cc
    ncclIbMakeVDeviceInternal, graph/topo.cc ncclTopoMakeVnic), and 2.26.2 to 2.26.6 lose the first
@@ -297,21 +324,14 @@ void ni_rule_nic_merge(const struct ni_work *w)
     const char *nics = ni_user_value(w, merge_nics), *level = ni_user_value(w, merge_level);
     const char *force = ni_user_value(w, force_merge);
     const bool off = ni_user_int(w, merge_nics, 1) == 0;
-    const bool asks = level && *level && !ni_has_prefix(level, "LOC");
+    const bool asks = asks_to_fuse(w);
     struct ni_text why = NI_TEXT(NI_REASON);
     struct taken t;
 
     list_taken(w, &t);
     const bool several = t.n > 1;
     const bool apart = is_fusing_wrong(w, &t, &why);
-    if (asks && !off)
-        check_wide_level(w, level, &t);
-    if (off && ((force && *force) || (asks && several)))
-        ni_report(w->f, NI_F_USER_NICS_FUSED, merge_nics,
-                  "0 forbids what your %s asks for: the job may die",
-                  asks ? merge_level : force_merge);
-    else if (apart && (asks || (nics && !level && !off)))
-        ni_report(w->f, NI_F_USER_NICS_FUSED, asks ? merge_level : merge_nics, "%s", why.buf);
+    check_fusing(w, &t, apart ? why.buf : NULL);
     if (!apart && !(off && several)) {
         leave_fusing(w, &t);
         return;

@@ -51,11 +51,10 @@ bool ni_is_taken(const struct ni_work *w, int port)
 {
     const struct ni_port *p = &w->inv->port[port];
     const struct ni_hca *h = &w->inv->hca[p->hca];
-    const bool down = p->state.known == NI_KNOWN && !ni_is_active(p);
 
     if (w->plan->transport != NI_NET_RDMA || !ni_user_value(w, variable))
         return w->plan->port[port].chosen;
-    return ni_is_allocated(h) && !h->efa && !down && is_in_users_list(w, port);
+    return ni_is_allocated(h) && !h->efa && !ni_is_down(p) && is_in_users_list(w, port);
 }
 
 /* Returns the kernel's word for it (drivers/infiniband/core/sysfs.c phys_state_show); read for
@@ -176,7 +175,7 @@ static void keep_one_link_layer(const struct ni_work *w)
     const bool roce = mbps[NI_LINK_ROCE] > mbps[NI_LINK_IB];
     for (unsigned i = 0; i < w->inv->n_port; i++) {
         if (w->plan->port[i].chosen && (w->inv->port[i].link == NI_LINK_ROCE) != roce)
-            ni_leave_out(w, i, NI_F_HCA_LINK_MIXED, "%s, while the faster ports are %s",
+            ni_leave_out(w, i, NI_F_HCA_LINK_MIXED, "%s, while the ports that stay are %s",
                          roce ? "InfiniBand" : "RoCE", roce ? "RoCE" : "InfiniBand");
     }
 }
@@ -186,15 +185,32 @@ static void keep_one_link_layer(const struct ni_work *w)
    ncclIbGetPciPath, ncclIbFindMatchingDev). No variable helps. */
 const char ni_softroce_mixed[] = "SoftRoCE together with PCI HCAs may crash NCCL before 2.29.7";
 
+bool ni_is_softroce_beside(const struct ni_hca *hca, const struct ni_hca *other)
+{
+    return hca->pci.none && !other->pci.none;
+}
+
+/* Finds a chosen HCA on PCI; NULL. */
+static const struct ni_hca *find_chosen_on_pci(const struct ni_work *w)
+{
+    for (unsigned i = 0; i < w->inv->n_port; i++) {
+        const struct ni_hca *hca = &w->inv->hca[w->inv->port[i].hca];
+
+        if (w->plan->port[i].chosen && !hca->pci.none)
+            return hca;
+    }
+    return NULL;
+}
+
 static void leave_out_softroce(const struct ni_work *w)
 {
     const struct ni_inventory *inv = w->inv;
-    bool pci = false;
+    const struct ni_hca *other = find_chosen_on_pci(w);
 
-    for (unsigned i = 0; i < inv->n_port; i++)
-        pci = pci || (w->plan->port[i].chosen && !inv->hca[inv->port[i].hca].pci.none);
-    for (unsigned i = 0; pci && i < inv->n_port; i++) {
-        if (!w->plan->port[i].chosen || !inv->hca[inv->port[i].hca].pci.none)
+    if (!other)
+        return;
+    for (unsigned i = 0; i < inv->n_port; i++) {
+        if (!w->plan->port[i].chosen || !ni_is_softroce_beside(&inv->hca[inv->port[i].hca], other))
             continue;
         if (is_named(w, (int)i))
             ni_report(w->f, NI_F_HCA_SOFTROCE_MIXED, ni_port_name(inv, (int)i).text, "%s",

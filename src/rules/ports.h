@@ -17,5 +17,7 @@ bool ni_is_taken(const struct ni_work *w, int port);
 
 /* Harm of SoftRoCE beside other HCAs, as a sentence. */
 extern const char ni_softroce_mixed[];
+/* Returns true if that harm threatens: the HCA is SoftRoCE, and the other one is on PCI. */
+bool ni_is_softroce_beside(const struct ni_hca *hca, const struct ni_hca *other);
 
 #endif

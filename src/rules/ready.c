@@ -10,15 +10,6 @@
 #include "nccl_init/text.h"
 #include "rules/gid_pick.h"
 
-/* Returns true if the port has a routable GID. Its owner may never be known, which is no reason to
-   wait. */
-static bool has_routable_gid(const struct ni_inventory *inv, const struct ni_port *port)
-{
-    const int best = ni_best_gid(inv, port, false);
-
-    return best >= 0 && ni_gid_is_routable_v2(&inv->gid[best]);
-}
-
 bool ni_is_ready(const struct ni_inventory *inv, struct ni_text *missing)
 {
     bool ready = !inv->pending[0];
@@ -34,7 +25,8 @@ bool ni_is_ready(const struct ni_inventory *inv, struct ni_text *missing)
             continue;
         if (!ni_is_active(port))
             lacks = "link";
-        else if (port->link == NI_LINK_ROCE && !has_routable_gid(inv, port))
+        /* the owner of a GID may never be known, which is no reason to wait */
+        else if (port->link == NI_LINK_ROCE && !ni_has_routable_gid(inv, port))
             lacks = "address and GID";
         else if (h->netdev >= 0 && !inv->netdev[h->netdev].running)
             lacks = "interface";

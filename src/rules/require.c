@@ -28,15 +28,15 @@
 
 /* ---- each demand holds, or says on `why` what is missing; those after rdma hold only if it does ---- */
 
-/* Returns true if NCCL will use RDMA. *why: the first finding of a rule that says it will not. */
-static bool has_rdma(const struct ni_work *w, struct ni_text *why)
+/* Puts the first finding of a rule that says that NCCL will not use RDMA as planned. false: there is
+   none. */
+static bool put_finding_against(const struct ni_work *w, struct ni_text *why)
 {
     static const enum ni_finding_id against[] = {
         NI_F_USER_NET_OTHER,  NI_F_NET_EFA,          NI_F_USER_NET_NONE,     NI_F_HCA_NONE,
         NI_F_HCA_NONE_USABLE, NI_F_USER_HCA_NONE,    NI_F_USER_HCA_LEFT_OUT, NI_F_GID_OWNER_UNKNOWN,
         NI_F_USER_GID_WRONG,  NI_F_GID_SEARCH_WRONG, NI_F_USER_SOCKET_NONE,
     };
-    const char *tcp = ni_tcp_cause(w);
 
     for (unsigned i = 0; i < w->f->n; i++) {
         const struct ni_finding *f = &w->f->at[i];
@@ -47,9 +47,15 @@ static bool has_rdma(const struct ni_work *w, struct ni_text *why)
             ni_put(why, f->message);
             if (f->id != NI_F_HCA_NONE && f->id != NI_F_HCA_NONE_USABLE)
                 ni_putf(why, " (%s)", f->subject);
-            return false;
+            return true;
         }
     }
+    return false;
+}
+
+/* Puts the first chosen HCA whose device node does not open, or may not. false: there is none. */
+static bool put_closed_node(const struct ni_work *w, struct ni_text *why)
+{
     for (unsigned i = 0; i < w->plan->n_chosen; i++) {
         const struct ni_chosen c = ni_chosen(w, i);
         const enum ni_known known = c.hca->uverbs.known;
@@ -60,8 +66,18 @@ static bool has_rdma(const struct ni_work *w, struct ni_text *why)
         if (node.len == 0 && !ni_put_node(&c.hca->uverbs, &node))
             continue;
         ni_putf(why, "%s: %s", c.hca->name, node.buf);
-        return false;
+        return true;
     }
+    return false;
+}
+
+/* Returns true if NCCL will use RDMA. *why: the reason why not. */
+static bool has_rdma(const struct ni_work *w, struct ni_text *why)
+{
+    const char *tcp = ni_tcp_cause(w);
+
+    if (put_finding_against(w, why) || put_closed_node(w, why))
+        return false;
     if (tcp)
         ni_putf(why, "%s chooses sockets", tcp);
     else if ((w->plan->needs & NI_NEED_UVERBS) && w->inv->uverbs_unread)

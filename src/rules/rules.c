@@ -35,8 +35,8 @@ static const struct {
 } rules[] = {
     {"net.transport", "mode, NCCL_NET, NCCL_NET_PLUGIN, NCCL_IB_DISABLE, EFA devices",
      "which transport", ni_rule_transport, true},
-    {"hca.ports", "claims, port states, link layers, rates, --hcas, NCCL_IB_HCA", "which ports",
-     ni_rule_ports, false},
+    {"hca.ports", "allocations, port states, link layers, rates, --hcas, NCCL_IB_HCA",
+     "which ports", ni_rule_ports, false},
     {"gid.pick", "GID tables, local addresses", "each port's best GID", ni_rule_gids, false},
     {"ib.disable", "chosen ports",
      "TCP if no port is left; NCCL_IB_DISABLE, or NCCL_IB_HCA if you hold that at 0",
@@ -64,15 +64,26 @@ static const struct {
      true},
 };
 
+const char *ni_rule_id(unsigned at)
+{
+    return at < NI_COUNT(rules) ? rules[at].id : NULL;
+}
+
+void ni_put_rule(struct ni_text *t, unsigned at)
+{
+    ni_putf(t, "%s\n    reads  %s\n    sets   ", rules[at].id, rules[at].reads);
+    if (rules[at].sets)
+        ni_put(t, rules[at].sets);
+    else
+        ni_put_library_variables(t);
+    ni_put(t, "\n");
+}
+
 void ni_put_rules(struct ni_text *t)
 {
     for (unsigned i = 0; i < NI_COUNT(rules); i++) {
-        ni_putf(t, "%s%s\n    reads  %s\n    sets   ", i ? "\n" : "", rules[i].id, rules[i].reads);
-        if (rules[i].sets)
-            ni_put(t, rules[i].sets);
-        else
-            ni_put_library_variables(t);
-        ni_put(t, "\n");
+        ni_put(t, i > 0 ? "\n" : "");
+        ni_put_rule(t, i);
     }
 }
 

@@ -27,6 +27,24 @@ static bool is_near(const struct ni_work *w, int hca)
     return false;
 }
 
+/* Finds the chosen port with the highest rate; .at is -1 if no rate is known. like: only among those
+   of the same kind of HCA and link as this port; NULL: among all. */
+static struct ni_chosen find_fastest(const struct ni_work *w, const struct ni_port *like)
+{
+    struct ni_chosen fastest = {.at = -1};
+
+    for (unsigned i = 0; i < w->plan->n_chosen; i++) {
+        const struct ni_chosen c = ni_chosen(w, i);
+
+        if (like && (c.hca->kind != w->inv->hca[like->hca].kind || c.port->link != like->link))
+            continue;
+        if (c.port->mbps.known == NI_KNOWN &&
+            (fastest.at < 0 || c.port->mbps.v > fastest.port->mbps.v))
+            fastest = c;
+    }
+    return fastest;
+}
+
 void ni_note_slow_rails(const struct ni_work *w)
 {
     const struct ni_inventory *inv = w->inv;
@@ -35,19 +53,11 @@ void ni_note_slow_rails(const struct ni_work *w)
         const struct ni_port *port = &inv->port[at];
         const struct ni_hca *hca = &inv->hca[port->hca];
         const bool chosen = w->plan->port[at].chosen;
-        /* it was left out as slow, but is no management port */
+        /* it was left out as slow, but is not a management port */
         const bool rail = ni_is_allocated(hca) && ni_is_listed(w, at) && ni_is_active(port) &&
                           hca->kind != 0 && is_near(w, port->hca);
-        struct ni_chosen fastest = {.at = -1};
+        const struct ni_chosen fastest = find_fastest(w, chosen ? NULL : port);
 
-        for (unsigned i = 0; i < w->plan->n_chosen; i++) {
-            const struct ni_chosen r = ni_chosen(w, i);
-            const bool sister = r.hca->kind == hca->kind && r.port->link == port->link;
-
-            if ((chosen || sister) && r.port->mbps.known == NI_KNOWN &&
-                (fastest.at < 0 || r.port->mbps.v > fastest.port->mbps.v))
-                fastest = r;
-        }
         if (!(chosen || rail) || port->mbps.known != NI_KNOWN || fastest.at < 0 ||
             port->mbps.v * (chosen ? 1 : 2) >= fastest.port->mbps.v)
             continue;

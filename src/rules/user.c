@@ -409,7 +409,7 @@ static void tell_taken(const struct ni_work *w, int at)
     const struct ni_port *other = w->plan->n_chosen > 0 ? ni_chosen(w, 0).port : NULL;
     const int best = ni_best_gid(inv, port, false);
     const struct ni_gid *g = best < 0 ? NULL : &inv->gid[best];
-    const bool good = port->link == NI_LINK_IB || (g && ni_gid_is_routable_v2(g));
+    const bool good = port->link == NI_LINK_IB || ni_has_routable_gid(inv, port);
     const struct ni_gid_end end = ni_gid_end(inv, port, &w->plan->gid_selection);
     const char *harm = NULL;
 
@@ -423,7 +423,7 @@ static void tell_taken(const struct ni_work *w, int at)
         harm = "InfiniBand and RoCE together end the job";
     else if (port->link == NI_LINK_ROCE && !end.unproven && !ni_is_as_good(end.gid, g, true))
         harm = "the GID that NCCL takes there is wrong";
-    else if (inv->hca[port->hca].pci.none && !inv->hca[other->hca].pci.none)
+    else if (ni_is_softroce_beside(&inv->hca[port->hca], &inv->hca[other->hca]))
         harm = ni_softroce_mixed;
     ni_report(w->f, harm ? NI_F_USER_HCA_LEFT_OUT : NI_F_USER_HCA_EXTRA, ni_port_name(inv, at).text,
               "NCCL_IB_HCA takes this port, which the plan leaves out (%s): %s",

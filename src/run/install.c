@@ -101,7 +101,7 @@ static const struct {
     {ENOSPC, "make room, or raise the volume's sizeLimit"},
     {EDQUOT, "make room, or raise the volume's sizeLimit"},
     {EISDIR, "a directory stands there: remove it, or name a file"},
-    {ELOOP, "a link to a directory is followed only with a slash behind it"},
+    {ELOOP, "a link to a directory is followed only if the path ends in a slash"},
     {ENOTBLK, "name another"},
 };
 
@@ -119,12 +119,30 @@ static int fail_to_install(struct ni_context *ctx, int err, const char *path, co
     return NI_EXIT_FAILED;
 }
 
+/* Warns of a mount that keeps the copy from being executed, or takes its file capabilities. */
+static void warn_of_mount(struct ni_context *ctx, const char *path, bool capable)
+{
+    struct statvfs fs;
+
+    if (statvfs(path, &fs) < 0)
+        return;
+    const bool noexec = (fs.f_flag & ST_NOEXEC) != 0;
+    const bool nosuid = (fs.f_flag & ST_NOSUID) != 0 && capable;
+    const char *how = noexec ? "noexec" : "nosuid";
+    if (noexec && nosuid)
+        how = "noexec,nosuid";
+    if (noexec || nosuid)
+        ni_say(ctx, NI_LOG_WARN,
+               "%s: the file system is mounted %s here: in a container that also mounts it so the "
+               "file %s",
+               path, how, noexec ? "cannot be executed" : "has no capabilities");
+}
+
 int ni_cmd_install(struct ni_context *ctx)
 {
     char *const *operands = ctx->operands;
     struct capabilities caps = {.there = false};
     char path[PATH_MAX];
-    struct statvfs fs;
     struct stat st;
 
     if (!operands[0] || operands[0][0] == '\0')
@@ -150,17 +168,6 @@ int ni_cmd_install(struct ni_context *ctx)
                "%s: without the file capabilities of this program: %s; install as root with "
                "CAP_SETFCAP, on a volume that can keep them",
                path, NI_ERRNO(caps.err));
-    if (statvfs(path, &fs) < 0)
-        return 0;
-    const bool noexec = (fs.f_flag & ST_NOEXEC) != 0;
-    const bool nosuid = (fs.f_flag & ST_NOSUID) != 0 && capable;
-    const char *how = noexec ? "noexec" : "nosuid";
-    if (noexec && nosuid)
-        how = "noexec,nosuid";
-    if (noexec || nosuid)
-        ni_say(ctx, NI_LOG_WARN,
-               "%s: the file system is mounted %s here: in a container that also mounts it so the "
-               "file %s",
-               path, how, noexec ? "cannot be executed" : "has no capabilities");
+    warn_of_mount(ctx, path, capable);
     return 0;
 }

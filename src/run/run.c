@@ -97,22 +97,26 @@ static void say_plan(struct ni_context *ctx)
     }
 }
 
-static bool makes_settings(const struct ni_plan *plan)
+/* Returns true if the command gets a variable that it would not have without this program. */
+static bool has_own_settings(const struct ni_plan *plan)
 {
-    for (unsigned i = 0; i < plan->n_setting; i++)
+    for (unsigned i = 0; i < plan->n_setting; i++) {
         if (plan->setting[i].origin == NI_FROM_RULE)
             return true;
+    }
     return false;
 }
 
 /* Says why a demand or --strict stops the command; NULL: neither does. */
-static const char *refusal_of(const struct ni_context *ctx)
+static const char *refusal_of(const struct ni_context *ctx, bool preflight_failed)
 {
     if (ctx->plan.refuse)
         return ctx->plan.refuse_why;
-    if (ctx->options.strict && ni_exit_status(ctx) != 0)
-        return "--strict, and there are warnings or errors";
-    return NULL;
+    if (!ctx->options.strict)
+        return NULL;
+    if (preflight_failed)
+        return "--strict, and the preflight is bad";
+    return ni_exit_status(ctx) != 0 ? "--strict, and there are warnings or errors" : NULL;
 }
 
 /* Starts the command with the settings. If memory or the kernel's bound on arguments and
@@ -128,11 +132,11 @@ static int start(struct ni_context *ctx, const char **refusal)
 
     if (envp)
         status = ni_exec(ctx->operands, envp, &why, &too_big);
-    if (!envp || (too_big && makes_settings(&ctx->plan))) {
+    if (!envp || (too_big && has_own_settings(&ctx->plan))) {
         ni_putf(&lost, "%s (%s)", no_room, ni_errno_name(envp ? E2BIG : ENOMEM));
         ni_report(&ctx->findings, NI_F_EXEC_NO_ROOM, ctx->operands[0], "%s", lost.buf);
         ni_refuse_demand(&ctx->work, ~0U, lost.buf);
-        *refusal = refusal_of(ctx);
+        *refusal = refusal_of(ctx, false);
         ni_say_findings(ctx);
         if (*refusal)
             return 0;
@@ -166,7 +170,7 @@ int ni_cmd_run(struct ni_context *ctx)
         trials =
             ni_selftest_first(ctx); /* with limits and capabilities as the command will have them */
     ni_say_findings(ctx);
-    refusal = refusal_of(ctx);
+    refusal = refusal_of(ctx, false);
     const bool allowed = !refusal && (ctx->options.policy.preflight == NI_DEMAND_OFF ||
                                       ni_preflight_allows(ctx, trials));
     if (allowed) {
@@ -176,7 +180,7 @@ int ni_cmd_run(struct ni_context *ctx)
     }
     /* a demand for a good verdict has reported it already */
     if (!refusal && (policy->require & NI_REQUIRE_PREFLIGHT) == 0)
-        refusal = "--strict, and the preflight is bad";
+        refusal = refusal_of(ctx, true);
     if (refusal)
         (void)ni_refuse(ctx, refusal, true);
     ni_leave_snapshot(ctx, ni_run_options.refusal_snapshot);

@@ -84,6 +84,7 @@ void ni_put_selftest(struct ni_text *out, const struct ni_view *view, const stru
 
     ni_putf(out, "Self-test: %u port%s to try; ", all->n, ni_plural(all->n));
     ni_put_origin(out, view);
+    ni_put(out, "\n");
     if (all->n > 0) {
         ni_put(out, "  each port registers ");
         ni_put_bytes(out, all->size);

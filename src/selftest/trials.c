@@ -49,8 +49,7 @@ static bool is_missed(const struct ni_work *w, int at)
         !ni_is_listed(w, at) ||
         ni_is_chosen(w, port->hca)) /* of two ports one may be without a cable */
         return false;
-    return (port->state.known == NI_KNOWN && port->state.v != NI_PORT_ACTIVE) ||
-           (port->link == NI_LINK_ROCE && ni_best_gid(inv, port, false) < 0);
+    return ni_is_down(port) || (port->link == NI_LINK_ROCE && ni_best_gid(inv, port, false) < 0);
 }
 
 void ni_plan_trials(const struct ni_work *w, struct ni_trials *ret)
@@ -109,18 +108,16 @@ static const struct {
     {NI_F_VERBS_TRANSFER, ETIMEDOUT, 0, "the device returns no completion"},
     {NI_F_VERBS_TRANSFER, 0, 0, "what was read back differs from what was written"},
     {NI_F_VERBS_TRANSFER, 0, NI_WC_LOC_QP_OP,
-     "IBV_WC_LOC_QP_OP_ERR: the device cannot send here, like SoftRoCE outside its network "
-     "namespace"},
+     "the device cannot send here, like SoftRoCE outside its network namespace"},
     {NI_F_VERBS_PROTECTION, 0, NI_WC_LOC_PROT,
-     "IBV_WC_LOC_PROT_ERR: the HCA cannot access memory that was just registered, as happens with "
-     "IOMMU translation; see iommu.translated"},
-    {NI_F_VERBS_TRANSFER, 0, NI_WC_WR_FLUSH,
-     "IBV_WC_WR_FLUSH_ERR: the queue pair was already in error"},
-    {NI_F_VERBS_TRANSFER, 0, NI_WC_REM_ACCESS,
-     "IBV_WC_REM_ACCESS_ERR: the memory key was not accepted"},
+     "the HCA cannot access memory that was just registered, as happens with IOMMU translation; "
+     "see "
+     "iommu.translated"},
+    {NI_F_VERBS_TRANSFER, 0, NI_WC_WR_FLUSH, "the queue pair was already in error"},
+    {NI_F_VERBS_TRANSFER, 0, NI_WC_REM_ACCESS, "the memory key was not accepted"},
     {NI_F_VERBS_TRANSFER, 0, NI_WC_RETRY_EXC,
-     "IBV_WC_RETRY_EXC_ERR: nothing was acknowledged: there is no path from this GID to itself, or "
-     "the packets are dropped"},
+     "nothing was acknowledged: there is no path from this GID to itself, or the packets are "
+     "dropped"},
 };
 
 /* Pinned memory counts per process against RLIMIT_MEMLOCK, unless CAP_IPC_LOCK is there in the
@@ -137,6 +134,27 @@ static bool is_limited(const struct ni_work *w, const struct ni_trials *all,
            all->memlock < all->size + QUEUES && !ni_command_may_lock(w);
 }
 
+static enum ni_finding_id finding_of_failure(const struct ni_pair_result *x)
+{
+    if (x->wc == NI_WC_LOC_PROT)
+        return NI_F_VERBS_PROTECTION;
+    return x->step <= NI_PAIR_DONE ? steps[x->step] : NI_F_VERBS_PROCESS;
+}
+
+/* Puts the name of the completion's status, and the reason that stands in the table. */
+static void put_reason(struct ni_text *m, enum ni_finding_id id, const struct ni_pair_result *x)
+{
+    const char *status = ni_wc_name(x->wc), *text = "the device or its driver refuses";
+
+    for (size_t i = 0; i < NI_COUNT(reasons); i++) {
+        if (reasons[i].id == id && reasons[i].err == x->err && reasons[i].wc == x->wc)
+            text = reasons[i].why;
+    }
+    if (status)
+        ni_putf(m, "%s: ", status);
+    ni_put(m, text);
+}
+
 /* Puts the step that failed, its errno or completion, and the meaning of that. Returns the finding.
    */
 static enum ni_finding_id explain_trial(const struct ni_work *w, const struct ni_trials *all,
@@ -144,14 +162,10 @@ static enum ni_finding_id explain_trial(const struct ni_work *w, const struct ni
                                         struct ni_text *m)
 {
     const struct ni_pair_result *x = &task->result[NI_ROLE_INITIATOR];
-    enum ni_finding_id id = NI_F_VERBS_PROCESS;
-    const char *name = ni_errno_name(x->err), *text = NULL;
+    const enum ni_finding_id id = finding_of_failure(x);
+    const char *name = ni_errno_name(x->err);
     char ip[NI_IP_TEXT];
 
-    if (x->wc == NI_WC_LOC_PROT)
-        id = NI_F_VERBS_PROTECTION;
-    else if (x->step <= NI_PAIR_DONE)
-        id = steps[x->step];
     ni_putf(m, "step `%s`: ", ni_pair_step_text(x->step));
     if (x->silent) {
         ni_put(m, "its process died, or hung until the time was over");
@@ -177,11 +191,7 @@ static enum ni_finding_id explain_trial(const struct ni_work *w, const struct ni
         ni_memlock_why(w, m);
         return NI_F_VERBS_MEMLOCK;
     }
-    for (size_t i = 0; i < NI_COUNT(reasons); i++) {
-        if (reasons[i].id == id && reasons[i].err == x->err && reasons[i].wc == x->wc)
-            text = reasons[i].why;
-    }
-    ni_put(m, text ? text : "the device or its driver refuses");
+    put_reason(m, id, x);
     if (x->step == NI_PAIR_CONNECT && task->rail.link == NI_LINK_ROCE)
         ni_putf(m, "; index %d holds %s, RoCE %s", task->rail.index,
                 ni_ip_text(task->own[NI_ROLE_INITIATOR].gid, ip), task->rail.v2 ? "v2" : "v1");
@@ -212,8 +222,9 @@ void ni_judge_trials(const struct ni_work *w, struct ni_trials *all)
             memcmp(sysfs, seen, NI_GID_BYTES) != 0) {
             char device_ip[NI_IP_TEXT], sysfs_ip[NI_IP_TEXT];
 
-            ni_report(w->f, NI_F_VERBS_GID, name.text, "index %d holds %s, in sysfs %s",
-                      task->rail.index, ni_ip_text(seen, device_ip), ni_ip_text(sysfs, sysfs_ip));
+            ni_report(w->f, NI_F_VERBS_GID, name.text,
+                      "index %d has %s on the device, but %s in sysfs", task->rail.index,
+                      ni_ip_text(seen, device_ip), ni_ip_text(sysfs, sysfs_ip));
         }
         if (task->dmabuf == NI_ABSENT && inv->n_gpu > 0 && inv->gdr.peermem != NI_KNOWN &&
             ni_has_dmabuf(inv))

@@ -339,7 +339,8 @@ static int add_path(struct parser *ps, const struct ni_entry *e)
     return ni_tree_set(t, at, e);
 }
 
-/* Adds an entry for each number of the range, or one. */
+/* Adds an entry for each number of the range in the path, "gids/{2..255}"; one entry if there is no
+   range. */
 static int add_paths(struct parser *ps, const struct ni_entry *e)
 {
     const char *raw = ps->raw;

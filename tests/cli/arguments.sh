@@ -7,7 +7,7 @@ set -u
 bin=$(program)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-mkdir "$dir/empty"
+mkdir -p "$dir/empty/proc" "$dir/nothing"
 export NCCLINIT_LOG_LEVEL=error
 unset COLUMNS NO_COLOR
 
@@ -34,6 +34,11 @@ usage "run without a command" "no command*" run
 usage "run -- without a command" "no command*" run --
 usage "-- without a command" "no command*" --
 usage "an operand of plan" "*takes no operands*nccl-init -- plan*" plan extra
+usage "a recorded node as an operand" "?plan? takes no operands; *nccl-init plan --root=x.tree" plan x.tree
+usage "a folder as an operand" "?topo? takes no operands; *nccl-init topo --root=$dir" topo "$dir"
+usage "a finding as an operand" "?doctor? takes no operands; *nccl-init explain iommu.translated" doctor iommu.translated
+usage "-v" "?-v? is not an option of ?run?; ?nccl-init -V? shows the version, ?--log-level=debug? says more" -v
+usage "-v of a verb" "?-v? is not an option of ?plan?; ?nccl-init -V? *" plan -v
 usage "an operand of env" "*takes no operands*" env FOO=bar true
 gives "run without --" "hi" run echo hi
 gives "run --" "hi" run -- echo hi
@@ -157,8 +162,12 @@ rail.slow (warning)
 *Cluster admin: *" "$status $out"
 same "explain: lines are not long" 0 "$(echo "$out" | grep -c '.\{101\}')"
 matches "explain: all" "*  iommu.translated *error*  shm.small *" "$("$bin" explain)"
-usage "explain: no such id" "no finding has the id ?iommu.translate?; did you mean ?iommu.translated?[?]" explain iommu.translate
-usage "explain: nothing near" "no finding has the id ?frobnicate?; ?nccl-init explain? lists all" explain rail.slow frobnicate
+same "explain: ids that begin so" "  iommu.slow        warning
+  iommu.translated  error" "$("$bin" explain iommu | tail -n +3)"
+matches "explain: a group with rules" "*gid.pick *rule*gid.index *rule*gid.index.differs *info*" "$("$bin" explain gid)"
+matches "explain: a rule" "rule hca.list*reads*sets   NCCL_IB_HCA*docs/rules.md*" "$("$bin" explain hca.list)"
+usage "explain: no such id" "no finding or rule has the id ?iommu.translatd?; did you mean ?iommu.translated?[?]" explain iommu.translatd
+usage "explain: nothing near" "no finding or rule has the id ?frobnicate?; ?nccl-init explain? lists all" explain rail.slow frobnicate
 same "help: as --help" "$("$bin" --help)" "$("$bin" help)"
 same "help is no output: stdout" "Usage: nccl-init env [OPTION...]" "$("$bin" env -o "$dir/no-output" --help | head -n 1)"
 same "help is no output: no file" no "$([ -e "$dir/no-output" ] && echo yes || echo no)"
@@ -200,9 +209,23 @@ if command -v script >/dev/null; then
     same "a terminal, --color=never" 0 "$(on_terminal "plan --color=never --root='$node'" | grep -c "$escape")"
     same "a terminal's width" 0 "$(on_terminal "explain rail.slow" | grep -c '^.\{65\}')"
     same "a terminal's width: lines use it" yes "$(on_terminal "explain rail.slow" | grep -q '^.\{58\}' && echo yes || echo no)"
+    matches "a terminal as the log" "nccl-init: reading standard input*" "$(on_terminal "log --log-level=info")"
 else
     skip "a terminal" "script is not installed"
 fi
+
+# Tables, too, are no wider than the line; only a path or a value, which has no blank, may be. Nothing is lost.
+node=$(nodes)/hgx-ib.tree
+for verb in plan topo doctor; do
+    words() { tr -s '[:space:]' '\n' | sort -u; }
+    COLUMNS=80 "$bin" $verb --root="$node" >"$dir/narrow"
+    "$bin" $verb --root="$node" >"$dir/wide"
+    same "$verb in 80 columns" "" "$(grep '^.\{81\}' "$dir/narrow" | grep -v '^  NCCL_IB_HCA  *[^ ]*$')"
+    same "$verb in 80 columns: all words" "$(words <"$dir/wide")" "$(words <"$dir/narrow")"
+done
+matches "a table in parts: the first column again" "*
+  PORT       GPU4  GPU5  GPU6  GPU7
+  mlx5_0/1   SYS   SYS   SYS   SYS*" "$(COLUMNS=80 "$bin" topo --root="$node")"
 
 # ---- --root (C6) -----------------------------------------------------------------------------
 
@@ -210,6 +233,7 @@ usage "run with a root" "*uses this machine*plan --root*" --root "$dir/empty" --
 with=NCCLINIT_ROOT=$dir/empty
 usage "run with NCCLINIT_ROOT" "*uses this machine*NCCLINIT_ROOT*" -- echo hi
 gives "run with root /" "hi" --root=/ -- echo hi
+usage "a root that is no node's" "--root: $dir/nothing: it has neither proc nor sys*" plan --root "$dir/nothing"
 usage "a root that is not there" "--root: */none: ENOENT*" plan --root "$dir/none"
 printf 'x nonsense\n' >"$dir/bad.tree"
 usage "a root that is no tree" "--root: *bad.tree:1: *" plan --root "$dir/bad.tree"

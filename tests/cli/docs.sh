@@ -79,7 +79,7 @@ headings() {
 sed -n 's/^ *NI_\(MAX_HCA\|MAX_NETDEV\|MAX_PORT\|MAX_GID\|GID_TABLE\|MAX_ROUTE\|MAX_GPU\|MAX_CONF\|MAX_ADDR\) = \([0-9]*\).*/\2/p' \
 	include/nccl_init/inventory.h include/nccl_init/gpu.h include/nccl_init/net.h include/nccl_init/rdma.h | sort >"$tmp/bounds"
 # shellcheck disable=SC2016 # the backquotes are Markdown's
-sed -n '/^## `fact.truncated`/,/What lies beyond/p' docs/findings.md | grep -ow '[0-9][0-9,]*' | tr -d , | sort >"$tmp/told"
+sed -n '/^## `fact.truncated`/,/The rest is ignored/p' docs/findings.md | grep -ow '[0-9][0-9,]*' | tr -d , | sort >"$tmp/told"
 same "bounds in findings.md" bounds told
 
 # ---- findings and rules have a heading each, and only they ---------------------------------------
@@ -245,11 +245,46 @@ tr '\n' ' ' <docs/tour.md | sed 's/  */ /g; s/\[src\//\n[src\//g' >"$tmp/tour"
 sed -n 's/^\[\(src[^]]*\)\][^:]*: \(`[^.]*`\)\..*/\1 \2/p' "$tmp/tour" |
 	awk '{ gsub(/[`,]/, ""); for (i = 2; i <= NF; i++) print $1, $i }' >"$tmp/stops"
 [ -s "$tmp/stops" ] || complain "docs/tour.md: no stop found"
+
+# The table's names: "`NAME`, `NAME` in FILE", "`NAME` there" or alone, of the FILE before it. A FILE is below src/ or not.
+awk -F '|' '
+	function flush() { if (file != "") print file names; names = "" }
+	/^## What is wrong/ { on = 1 }
+	!on || !/^\|/ || /^\| (what|---)/ { next }
+	{
+		names = file = ""
+		n = split($3, word, " ")
+		for (i = 1; i <= n; i++) {
+			w = word[i]
+			sub(/[;:,.]*$/, "", w)
+			if (w ~ /^`[A-Za-z_][A-Za-z0-9_]*`$/)
+				names = names " " substr(w, 2, length(w) - 2)
+			else if (w ~ /^[a-z0-9_]+(\/[a-z0-9_.]+)+$/) {
+				if (word[i - 1] != "in" && file != "" && names != "") flush()
+				file = w
+				flush()
+			}
+		}
+		flush()
+	}' docs/tour.md >"$tmp/places"
+[ "$(wc -l <"$tmp/places")" -gt 60 ] || complain "docs/tour.md: the table of what is wrong is not understood"
+while read -r file names; do
+	[ ! -e "src/$file" ] || file=src/$file
+	[ -e "$file" ] || complain "docs/tour.md: the table names $file, which does not exist"
+	for name in $names; do
+		echo "$file $name" >>"$tmp/stops"
+	done
+done <"$tmp/places"
 while read -r file name; do
-	# a function or a table begins a line with its name
-	awk -v name="$name" '
-		/^[a-z}]/ && !/\);$/ && $0 ~ ("(^|[ *])" name "[[(]") { found = 1 }
-		END { exit !found }' "$file" || complain "docs/tour.md: $file has no $name"
+	case $file in
+	src/* | include/*)
+		# a function or a table begins a line with its name
+		awk -v name="$name" '
+			/^[a-z}]/ && !/\);$/ && $0 ~ ("(^|[ *])" name "[[(]") { found = 1 }
+			END { exit !found }' "$file" 2>/dev/null || complain "docs/tour.md: $file has no $name"
+		;;
+	*) grep -qw "$name" "$file" 2>/dev/null || complain "docs/tour.md: $file has no $name" ;;
+	esac
 done <"$tmp/stops"
 
 # ---- the lab's scenarios are those of its document -----------------------------------------------

@@ -8,7 +8,7 @@ bin=$(program)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
-mkdir node
+mkdir -p node/proc
 export NCCLINIT_ROOT="$dir/node" NCCLINIT_MODE=tcp NCCLINIT_LOG_LEVEL=error
 unset NCCL_IB_DISABLE NCCL_SOCKET_IFNAME 2>/dev/null || :
 
@@ -45,7 +45,7 @@ same "mode 0644 under any umask" 644 "$(stat -c %a private)"
 NCCLINIT_OUTPUT=byenv "$bin" env --format=docker 2>/dev/null
 same "NCCLINIT_OUTPUT" "$(cat expected)" "$(cat byenv)"
 same "no temporary file is left" "./byenv ./expected ./file ./node ./private" \
-    "$(find . -mindepth 1 | sort | xargs)"
+    "$(find . -maxdepth 1 -mindepth 1 | sort | xargs)"
 
 # ---- an nccl.conf of our own is no administrator's ------------------------------------------------------------------
 

@@ -135,7 +135,7 @@ chmod +x "$tmp/bin/kubectl"
 cp "$program" "$tmp/pod/nccl-init"
 blocks sh docs/migrate.md | sed -n "\\|/tmp/nccl-init|s|/tmp/|$tmp/|gp" >"$tmp/into"
 (cd "$tmp/pod" && PATH=$tmp/bin:$PATH sh -e "$tmp/into") >"$tmp/out" 2>"$tmp/err"
-matches "docs/migrate.md: the program in a pod of today" "*Plan: *READY: *" "$(cat "$tmp/out" "$tmp/err")"
+matches "docs/migrate.md: the program in a pod of today" "*Plan: *READY*: *" "$(cat "$tmp/out" "$tmp/err")"
 [ -s "$tmp/pod/node.tree" ] || fail "docs/migrate.md: snapshot" "no recording"
 
 # ---- ids ---------------------------------------------------------------------------------------------

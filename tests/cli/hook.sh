@@ -120,11 +120,11 @@ state creating 43 >told
 says "a pid of nobody" WRONG "/proc/43 cannot be read"
 for bundle in bundle ../bundle ""; do
     state creating 42 "$bundle" >told
-    says "bundle '$bundle'" WRONG "bundle in the state is no absolute path"
+    says "bundle '$bundle'" WRONG "bundle in the state is not an absolute path"
 done
 printf '{"id": "\\u001b[31m%s", "status": "creating", "pid": 42, "bundle": "/%s"}' "$(printf 'a%.0s' {1..300})" "$(printf 'b%.0s' {1..5000})" >told
 out=$("$hook" --root=node <told)
-matches "a long id and bundle" 'container \\x1b\[31maaa*: locked memory stays as it is: bundle in the state is no absolute path' "$out"
+matches "a long id and bundle" 'container \\x1b\[31maaa*: locked memory stays as it is: bundle in the state is not an absolute path' "$out"
 
 state >told
 process 42 30 /usr/bin/crun 2
@@ -163,7 +163,7 @@ fed() {
     rm -f written
 }
 fed "1 GiB" 0 "" <told
-fed "1 GiB, --strict" 1 "nccl-init-hook: standard input is no state" --strict <told
+fed "1 GiB, --strict" 1 "nccl-init-hook: standard input is not a state" --strict <told
 fed "1 GiB, wrong arguments" 0 "" --memlok=1 <told
 fed "1 GiB, wrong arguments, --dry-run" 1 "nccl-init-hook: error: wrong arguments: --memlok=1; did you mean ?--memlock?[?]" \
     --dry-run --memlok=1 <told
@@ -182,13 +182,13 @@ for arguments in "--memlock=-1" "--memlock=" "--memlock" "--root" "--strict=yes"
     esac
 done
 "$hook" --strict <&- >out 2>&1 && status=0 || status=$?
-matches "no standard input" "1 nccl-init-hook: standard input is no state" "$status $(cat out)"
+matches "no standard input" "1 nccl-init-hook: standard input is not a state" "$status $(cat out)"
 mkfifo never
 sleep 20 >never &
 writer=$!
 start=$SECONDS
 "$hook" --strict <never >out 2>&1 && status=0 || status=$?
-matches "a standard input without end" "1 nccl-init-hook: standard input is no state" "$status $(cat out)"
+matches "a standard input without end" "1 nccl-init-hook: standard input is not a state" "$status $(cat out)"
 # crun gives a container's limits to the hook; with sanitizers there is no program within these
 for limit in --as=33554432 --data=33554432 --as=1048576 --data=262144 --nofile=8 --stack=131072; do
     { prlimit "$limit" "$hook" --version >out 2>&1; } 2>/dev/null || continue

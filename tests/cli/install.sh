@@ -142,7 +142,7 @@ mkdir -p taken/nccl-init
 fails "a directory of that name" "taken/nccl-init: EISDIR (*); a directory stands there*" taken
 mkdir elsewhere
 ln -sfn elsewhere link
-fails "a link to a directory of that name" "link: *link*; a link to a directory is followed only with a slash behind it" link
+fails "a link to a directory of that name" "link: *link*; a link to a directory is followed only if the path ends in a slash" link
 same "a link to a directory: nothing is there, the link stays" "no symbolic link" "$([ -e elsewhere/nccl-init ] || echo no) $(stat -c %F link)"
 fails "a pipe of that name" "pipe: ENOTBLK (*); name another" pipe
 long=$(printf '%5000s' '' | tr ' ' x)

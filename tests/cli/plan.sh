@@ -41,7 +41,7 @@ matches "full disk: message" "nccl-init: error: standard output: ENOSPC (*)" "$(
 
 # Held up in a full pipe, it shows its descriptors: none of its files took the place of a closed one.
 if [ -d /proc/self/fd ]; then
-    mkdir "$dir/node"
+    mkdir -p "$dir/node/proc"
     # shellcheck disable=SC2094 # opened for both, so that nothing blocks
     exec 4<>"$dir/pipe"
     timeout 1 sh -c 'while :; do echo 0123456789012345678901234567890123456789; done' >&4 2>/dev/null
@@ -69,6 +69,24 @@ if command -v script >/dev/null; then
     same "TERM=dumb" 0 "$(on_tty TERM=dumb)"
 else
     skip "colour" "script (bsdutils) is not installed"
+fi
+
+# ---- HOME ------------------------------------------------------------------------------------------
+
+# A home that is closed to this user holds no file for NCCL either; a file that is closed is reported.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    mkdir -p "$dir/closed" "$dir/open"
+    : >"$dir/closed/.nccl.conf"
+    : >"$dir/open/.nccl.conf"
+    cp "$bin" "$dir/program"
+    chmod 755 "$dir" "$dir/open"
+    chmod 700 "$dir/closed" "$dir/open/.nccl.conf"
+    as_user() { HOME=$dir/$1 setpriv --reuid=12345 --regid=12345 --clear-groups "$dir/program" plan 2>&1; }
+    same "a closed HOME" 0 "$(as_user closed | grep -c conf.unreadable)"
+    matches "a closed file" "*conf.unreadable: $dir/open/.nccl.conf*" "$(as_user open)"
+    matches "a closed HOME: the plan" "*Settings*" "$(as_user closed)"
+else
+    skip "HOME" "not root, or setpriv (util-linux) is not installed"
 fi
 
 # ---- --gids ----------------------------------------------------------------------------------------

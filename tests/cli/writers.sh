@@ -18,7 +18,7 @@ refuse=$(tool refuse)
 dir=$(mktemp -d)
 trap 'umount "$dir/small" 2>/dev/null; rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
-mkdir node small outside
+mkdir -p node/proc small outside
 cp "$bin" nccl-init && chmod 755 . nccl-init || exit 1 # where every user reaches it
 bin=$dir/nccl-init
 export NCCLINIT_LOG_LEVEL=error NCCLINIT_TERMINATION_LOG="$dir/none"

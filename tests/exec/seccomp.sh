@@ -16,7 +16,7 @@ tree=$(nodes)/h100-12dev.tree
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
-mkdir root
+mkdir -p root/proc
 export RAN=yes
 "$refuse" EPERM openat2 "$bin" --version >/dev/null 2>err || skip_all "$(cat err)"
 

@@ -88,17 +88,17 @@ static void test_layout(void **state)
     const char *out = written(put_doctor);
     assert_true(ni_has_prefix(out, "nccl-init "));
     assert_non_null(strstr(out, "  node gpu-7  pod trainer-0  2026-11-23 08:30Z\n"
-                                "NOT READY: 1 error, 1 warning, 1 note (3 HCAs, "));
-    const char *error = strstr(out, "\n  error /dev/shm       ");
-    const char *warning = strstr(out, "\n  warn  links          ");
+                                "NOT READY: 1 error, 1 warning, 1 info (3 HCAs, "));
+    const char *error = strstr(out, "\n  error   /dev/shm       ");
+    const char *warning = strstr(out, "\n  warning links          ");
     assert_non_null(error);
     assert_non_null(
         strstr(error, "  shm.default  /dev/shm\n      Why: 64 MiB\n      Fix (user): "));
     assert_non_null(strstr(error, "\n      More: nccl-init explain shm.default\n"));
     assert_true(warning > error);
     assert_non_null(strstr(warning, "\n      Fix (cluster admin): "));
-    assert_non_null(strstr(warning, "\n  ok    device nodes   "));
-    assert_non_null(strstr(warning, "\n  -     not visible from inside the pod: RDMA cgroup\n"));
+    assert_non_null(strstr(warning, "\n  ok      device nodes   "));
+    assert_non_null(strstr(warning, "\n  -       not visible from inside the pod: RDMA cgroup\n"));
     for (const char *c = out; *c; c++)
         assert_true(*c == '\n' || (*c >= ' ' && *c <= '~'));
     node.view.utf8 = true;
@@ -114,12 +114,20 @@ static void test_counts(void **state)
     (void)state;
     ni_report(&node.findings, NI_F_SHM_DEFAULT, "/dev/shm2", "64 MiB");
     const char *out = written(put_brief);
-    assert_true(ni_has_prefix(out, "NOT READY: 1 error, 1 warning, 1 note\n"
+    assert_true(ni_has_prefix(out, "NOT READY: 1 error, 1 warning, 1 info\n"
                                    "error: shm.default: /dev/shm, /dev/shm2: 64 MiB\n"
                                    "warning: hca.port.down: mlx5_8/1: port"));
     who.ready = true;
     node.findings.n = 0;
+    node.plan.transport = NI_NET_RDMA;
+    node.plan.n_chosen = 1;
     assert_string_equal(written(put_brief), "READY: no findings\n");
+    node.plan.n_chosen = 0;
+    assert_string_equal(written(put_brief), "READY for TCP only: no findings\n");
+    node.plan.transport = NI_NET_TCP;
+    assert_string_equal(written(put_brief), "READY for TCP only: no findings\n");
+    who.ready = false;
+    assert_string_equal(written(put_brief), "NOT READY: no findings\n");
 }
 
 static json_t *parse(void)

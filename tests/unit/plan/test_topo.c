@@ -204,10 +204,15 @@ static void test_svg(void **state)
     assert_non_null(strstr(text, ">a&#60;b&#38;c&#34;d port 1: "));
     assert_non_null(strstr(text, ">recording two.tree</text>"));
     assert_int_equal(count(text, "<path "), 2);
-    assert_int_equal(count(text, "  chosen</text>"), 2);
-    assert_int_equal(count(text, "  left out</text>"), 1);
+    assert_int_equal(count(text, ", chosen</text>"), 2);
+    assert_int_equal(count(text, ", left out</text>"), 1);
     assert_int_equal(count(text, "not the pod&#39;s</text>"), 2);
     assert_int_equal(count(text, ">NUMA 0</text>"), 1);
+    assert_int_equal(count(text, "width=\"470\""), node.inv.n_gpu + node.inv.n_hca);
+    /* the boxes are as wide as the longest words */
+    ni_copy(node.inv.hca[0].name, sizeof(node.inv.hca[0].name),
+            "a_name_of_sixty_letters_that_some_udev_rule_gave_to_a_device");
+    assert_int_equal(count(written(ni_put_topo_svg), "width=\"470\""), 0);
     /* one word beside a GPU, also if it has two ports; one for each distance */
     node.plan.gpu_ports[0] = 3;
     text = written(ni_put_topo_svg);

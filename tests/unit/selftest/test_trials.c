@@ -451,7 +451,7 @@ static void test_gid_differs(void **state)
     struct ni_rail_task *task = tried();
     (void)state;
     task->own[NI_ROLE_INITIATOR].gid[15] ^= 1;
-    assert_means(NI_F_VERBS_GID, "index 3 holds 10.0.1.4, in sysfs 10.0.1.5");
+    assert_means(NI_F_VERBS_GID, "index 3 has 10.0.1.4 on the device, but 10.0.1.5 in sysfs");
     memset(task->own[NI_ROLE_INITIATOR].gid, 0, NI_GID_BYTES); /* it did not come so far */
     judge();
     assert_int_equal(node.findings.n, 0);
