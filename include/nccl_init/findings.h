@@ -157,7 +157,7 @@ enum ni_severity { NI_INFO, NI_WARNING, NI_ERROR };
       "for containerd.")                                                                          \
     X(MEMLOCK_TOO_LOW, "memlock.too-low", NI_ERROR,                                               \
       "Cluster admin: for all pods, set memlock=-1:-1 in CRI-O's default_ulimits, or "            \
-      "LimitMEMLOCK=infinity for containerd. User: set ulimits in securityContext (KEP-5758).")   \
+      "LimitMEMLOCK=infinity for containerd.")                                                    \
     X(NET_EFA, "net.efa", NI_INFO,                                                                \
       "Nothing to do if the image has the OFI plugin (aws-ofi-nccl); without it NCCL uses TCP.")  \
     X(NICS_NOT_FUSED, "nics.not-fused", NI_INFO,                                                  \
