@@ -79,4 +79,16 @@ sys.exit(bad > 0)'
 works "each has as many ready pods as it asks for" wait_for 400 wanting
 cp "$tmp/waited" "$tmp/wanting" && cat "$tmp/wanting"
 echo "workloads: $count, pods: $(kubectl get pods --all-namespaces --no-headers | wc -l)"
+
+# ---- without their pods: each is named ----------------------------------------------------------------------------------
+
+mapfile -t spaces < <(kubectl get jobs,statefulsets,daemonsets --all-namespaces --no-headers --output custom-columns=N:.metadata.namespace | sort -u)
+for own in "${spaces[@]}"; do
+    kubectl --namespace "$own" create quota none --hard=pods=0 >"$tmp/said" 2>&1 || fail "$own: a quota" "$(cat "$tmp/said")"
+done
+counted() { [ "$(kubectl get quota --all-namespaces --output jsonpath='{range .items[*]}{.status.hard.pods}{"\n"}{end}' | grep -c '^0$')" -eq ${#spaces[@]} ]; }
+works "quotas of no pod" wait_for 180 counted
+kubectl delete pods --all --all-namespaces --force --grace-period=0 >"$tmp/said" 2>&1 || fail "pods are deleted" "$(tail -n 1 "$tmp/said")"
+all_named() { [ "$(wanting | cut -d: -f1 | sort -u | wc -l)" -eq ${#spaces[@]} ]; }
+works "without pods each of these ${#spaces[@]} is named" wait_for 300 all_named
 finish
