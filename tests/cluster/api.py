@@ -12,6 +12,9 @@ usage: api.py apply FILE...   each object of each file. A line each:
        api.py webhooks NAME PORT AUTHORITY FILE...
                               the webhooks in each file, by URL on this machine, as YAML; AUTHORITY signed who answers
                               there. Asks nobody
+       api.py strip FILE...   the definitions of kinds in each file, without their descriptions, as a List in JSON. They are four
+                              fifths of the text, and the server takes as much longer for it. Asks nobody
+       api.py define FILE...  give the server the definitions in such files, and wait until it serves them
        api.py pods FILE...    each pod in each file as a Pod of its own, as YAML; FILE/KIND/WHERE is its name. Asks nobody
 Namespaces that objects name are made, and stay.
 """
@@ -40,7 +43,7 @@ class Server:
         cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
         context = ssl.create_default_context(cafile=cluster["certificate-authority"])
         context.load_cert_chain(user["client-certificate"], user["client-key"])
-        self.line = http.client.HTTPSConnection(urlsplit(cluster["server"]).netloc, context=context, timeout=60)
+        self.line = http.client.HTTPSConnection(urlsplit(cluster["server"]).netloc, context=context, timeout=180)
         self.groups = {}
         self.namespaces = set()
 
@@ -66,6 +69,10 @@ class Server:
             self.groups[root] = {r["kind"]: r for r in found if "/" not in r["name"]}
         resource = self.groups[root].get(obj.get("kind"))
         return resource and (root, resource["name"], resource["namespaced"])
+
+    def serves(self, group, version, resource):
+        status, said, _ = self.ask("GET", f"/apis/{group}/{version}")
+        return status == 200 and any(r["name"] == resource for r in said["resources"])
 
     def need_namespace(self, name, labels=None):
         if name in self.namespaces:
@@ -100,7 +107,7 @@ class Server:
 
 def objects_of(path):
     with open(path, encoding="utf-8") as file:
-        for obj in yaml.safe_load_all(file):
+        for obj in yaml.load_all(file, yaml.CSafeLoader):
             if obj and obj.get("kind") == "List":
                 yield from obj["items"]
             elif obj:
@@ -210,6 +217,7 @@ def webhooks(name, port, authority, *files):
                 continue
             obj["metadata"] = {"name": f"{name}-{obj['kind'].lower()}"}
             for hook in obj["webhooks"]:
+                hook["name"] = f"{name}.{hook['name']}"  # some are in several projects
                 where = hook["clientConfig"]["service"]["path"]
                 hook["clientConfig"] = {"url": f"https://127.0.0.1:{port}{where}", "caBundle": bundle}
                 hook["timeoutSeconds"] = 30
@@ -217,14 +225,59 @@ def webhooks(name, port, authority, *files):
             print(yaml.safe_dump(obj), end="")
 
 
+def strip_schema(part):
+    if isinstance(part, list):
+        return [strip_schema(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    kept = {}
+    for key, value in part.items():
+        if key == "properties":
+            kept[key] = {name: strip_schema(one) for name, one in value.items()}
+        elif key in ("items", "additionalProperties", "allOf", "anyOf", "oneOf", "not"):
+            kept[key] = strip_schema(value)
+        elif key != "description":
+            kept[key] = value
+    return kept
+
+
+def strip(files):
+    items = [obj for path in files for obj in objects_of(path)]
+    for obj in items:
+        obj.pop("status", None)
+        for version in obj["spec"]["versions"]:
+            version["schema"]["openAPIV3Schema"] = strip_schema(version["schema"]["openAPIV3Schema"])
+    json.dump({"apiVersion": "v1", "kind": "List", "items": items}, sys.stdout)
+
+
+def define(server, files):
+    root = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    items = []
+    for path in files:
+        with open(path, encoding="utf-8") as file:
+            items += json.load(file)["items"]
+    for obj in items:
+        status, said, _ = server.ask("POST", root, obj)
+        if status != 201:
+            sys.exit(f"api.py: {obj['metadata']['name']}: {said.get('message')}")
+    until = time.monotonic() + 300
+    for obj in items:
+        spec = obj["spec"]
+        for version in [v["name"] for v in spec["versions"] if v["served"]]:
+            while not server.serves(spec["group"], version, spec["names"]["plural"]):
+                if time.monotonic() > until:
+                    sys.exit(f"api.py: {obj['metadata']['name']} {version} is not served")
+                time.sleep(0.1)
+
+
 def main():
-    verbs = {"apply": apply, "twins": twins, "levels": levels}
-    if len(sys.argv) < 3 or sys.argv[1] not in (*verbs, "pods", "webhooks"):
+    verbs = {"apply": apply, "twins": twins, "levels": levels, "define": define}
+    if len(sys.argv) < 3 or sys.argv[1] not in (*verbs, "pods", "strip", "webhooks"):
         sys.exit(__doc__)
     if sys.argv[1] == "webhooks":
         return webhooks(*sys.argv[2:])
-    if sys.argv[1] == "pods":
-        return pods(sys.argv[2:])
+    if sys.argv[1] in ("pods", "strip"):
+        return {"pods": pods, "strip": strip}[sys.argv[1]](sys.argv[2:])
     server = Server(os.environ["KUBECONFIG"])
     verbs[sys.argv[1]](server, sys.argv[2:])
 

@@ -7,12 +7,12 @@
 # shellcheck source=/dev/null
 . "$(dirname -- "$0")/../lib"
 
-foreign_kinds
+foreign_kinds jobset lws multus sriov-network-operator
 if ! .dev/k8s render-all "$tmp/all" >"$tmp/said" 2>&1; then
     skip_all "the manifests cannot be rendered here: $(tail -n 1 "$tmp/said")"
 fi
-controller jobset config.jobset.x-k8s.io
-controller lws config.lws.x-k8s.io
+controller jobset
+controller lws
 
 /usr/bin/python3 tests/cluster/api.py pods "$tmp"/all/*.yaml >"$tmp/pods.yaml" || fail "pods" "they cannot be read"
 mapfile -t resources < <(sed -n "s/^ *\([a-z0-9.-]*\/[A-Za-z0-9_.-]*\): '[0-9]*'\$/\1/p" "$tmp/pods.yaml" | sort -u)
@@ -45,7 +45,7 @@ matches "leaderworkerset: its webhook tells each pod the leader's address" "*-0.
 
 # ---- each webhook was asked, and refuses a broken twin --------------------------------------------------------------------
 
-for hook in mjobset vjobset mleaderworkerset vleaderworkerset; do
+for hook in jobset.mjobset jobset.vjobset lws.mleaderworkerset lws.vleaderworkerset; do
     matches "$hook is called" "[1-9]*" "$(called $hook.kb.io)"
 done
 twin() { # KIND SED

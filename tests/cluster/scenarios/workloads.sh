@@ -7,7 +7,7 @@
 # shellcheck source=/dev/null
 . "$(dirname -- "$0")/../lib"
 
-foreign_kinds
+foreign_kinds multus sriov-network-operator openshift
 if ! .dev/k8s render-all "$tmp/all" >"$tmp/said" 2>&1; then
     skip_all "the manifests cannot be rendered here: $(tail -n 1 "$tmp/said")"
 fi
@@ -79,4 +79,16 @@ sys.exit(bad > 0)'
 works "each has as many ready pods as it asks for" wait_for 400 wanting
 cp "$tmp/waited" "$tmp/wanting" && cat "$tmp/wanting"
 echo "workloads: $count, pods: $(kubectl get pods --all-namespaces --no-headers | wc -l)"
+
+# ---- without their pods: each is named ----------------------------------------------------------------------------------
+
+mapfile -t spaces < <(kubectl get jobs,statefulsets,daemonsets --all-namespaces --no-headers --output custom-columns=N:.metadata.namespace | sort -u)
+for own in "${spaces[@]}"; do
+    kubectl --namespace "$own" create quota none --hard=pods=0 >"$tmp/said" 2>&1 || fail "$own: a quota" "$(cat "$tmp/said")"
+done
+counted() { [ "$(kubectl get quota --all-namespaces --output jsonpath='{range .items[*]}{.status.hard.pods}{"\n"}{end}' | grep -c '^0$')" -eq ${#spaces[@]} ]; }
+works "quotas of no pod" wait_for 180 counted
+kubectl delete pods --all --all-namespaces --force --grace-period=0 >"$tmp/said" 2>&1 || fail "pods are deleted" "$(tail -n 1 "$tmp/said")"
+all_named() { [ "$(wanting | cut -d: -f1 | sort -u | wc -l)" -eq ${#spaces[@]} ]; }
+works "without pods each of these ${#spaces[@]} is named" wait_for 300 all_named
 finish

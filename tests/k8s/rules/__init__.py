@@ -191,29 +191,3 @@ def form_rule(name, on, path, form, change, source):
                 yield at, fault
 
     return Rule(name, on, check, source, change)
-
-
-def choice_rule(name, on, path, keys, least, most, change, source):
-    """Each mapping at PATH has LEAST to MOST of KEYS; of all but `name` where KEYS is None."""
-
-    def check(part, _):
-        for at, value in find(part, path):
-            has = sorted(key for key in value if value[key] is not None and (key in keys if keys else key != "name"))
-            if not least <= len(has) <= most:
-                yield at, f"has {', '.join(has) or 'none'}, where {most} of them can be"
-
-    return Rule(name, on, check, source, change)
-
-
-def unique_rule(name, on, path, keys, change, source):
-    """No two mappings at PATH have the same values of KEYS; those that have none do not count."""
-
-    def check(part, _):
-        seen = set()
-        for at, value in find(part, path):
-            mark = tuple(value.get(key) for key in keys)
-            if mark in seen and any(mark):
-                yield at, f"{' '.join(str(v) for v in mark if v)} stands twice"
-            seen.add(mark)
-
-    return Rule(name, on, check, source, change)

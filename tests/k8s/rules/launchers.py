@@ -163,7 +163,7 @@ RUNTIME = "spec.template.spec.replicatedJobs[0].template.spec.template.spec."
 RULES = [
     Rule("launcher.children", "object", children,
         "names and label values of at most 63 characters: apps, batch, webhooks",
-        Change("Job", "metadata.name", "x" * 62)),
+        Change("MPIJob", "metadata.name", "x" * 62)),
     Rule("launcher.name", "object", names, "webhooks", Change("MPIJob", "metadata.name", "1st")),
     Rule("launcher.master", "object", one_master, "validateLauncherReplicaSpec, validatePyTorchReplicaSpecs",
         Change("MPIJob", "spec.mpiReplicaSpecs.Launcher.replicas", 2)),

@@ -51,7 +51,6 @@ SAFE_SYSCTLS = {
     "net.ipv4.tcp_slow_start_after_idle",
     "net.ipv4.tcp_notsent_lowat",
 }
-LEVELS = ("privileged", "baseline", "restricted")
 
 # What every account may use on OpenShift 4.11 and later (openshift/cluster-kube-apiserver-operator,
 # bindata/bootkube/scc-manifests).
@@ -128,14 +127,6 @@ def in_effect(container, at):
         yield (), "its capabilities are not effective: neither uid 0 nor allowPrivilegeEscalation"
 
 
-def no_escalation(container, _):
-    own = security(container)
-    if own.get("allowPrivilegeEscalation") is False and (
-        own.get("privileged") or capabilities(container) & {"SYS_ADMIN", "CAP_SYS_ADMIN"}
-    ):
-        yield (), "allowPrivilegeEscalation cannot be false for a privileged container or one with SYS_ADMIN"
-
-
 def privileged(container, _):
     if security(container).get("privileged"):
         yield (), "is privileged"
@@ -161,12 +152,6 @@ def host_path(spec, at):
 def profile(container, at):
     if not at.pod.partial and seccomp(at.pod, container) != "RuntimeDefault":
         yield (), "without seccompProfile RuntimeDefault"
-
-
-def local_profile(container, at):
-    own = security(container).get("seccompProfile") or {}
-    if (own.get("type") == "Localhost") != ("localhostProfile" in own):
-        yield ("securityContext", "seccompProfile"), "localhostProfile goes with Localhost, and only with it"
 
 
 def root(container, at):
@@ -402,14 +387,10 @@ RULES = [
         in_container("securityContext.allowPrivilegeEscalation", None)),
     Rule("security.in-effect", "container", in_effect, "capabilities(7): execve by another uid clears them",
         in_container("securityContext.runAsUser", 1000)),
-    Rule("security.sys-admin", "container", no_escalation, "core ValidateSecurityContext",
-        in_container("securityContext.privileged", True)),
     Rule("security.privileged", "container", privileged, OURS, in_container("securityContext.privileged", True)),
     Rule("security.host", "pod", host, OURS, in_pod("hostNetwork", True)),
     Rule("security.host-path", "pod", host_path, OURS, in_pod("volumes[+]", {"name": "h", "hostPath": {"path": "/"}})),
     Rule("security.seccomp", "container", profile, OURS, in_pod("securityContext.seccompProfile.type", "Unconfined")),
-    Rule("security.localhost", "container", local_profile, "core validateSeccompProfileField",
-        in_container("securityContext.seccompProfile", {"type": "Localhost"})),
     Rule("security.root", "container", root, "kubelet",
         [in_container("securityContext.runAsUser", 0), in_pod("securityContext.runAsNonRoot", True)]),
     Rule("security.level", "pod", security_level, PSA, in_container("ports[0].hostPort", 29500)),

@@ -1,7 +1,5 @@
 # Rules about workloads, and about what objects name in each other.
 # SPDX-License-Identifier: Apache-2.0
-import re
-
 from . import Change, Rule, find, in_container, in_pod
 
 CLUSTER_WIDE = {"ClusterQueue", "ClusterRole", "ClusterRoleBinding", "DeviceClass", "MachineConfig", "Namespace",
@@ -54,58 +52,6 @@ def status(obj, _):
 # ---- workloads -----------------------------------------------------------------------------------------
 
 
-def restart_policy(spec, at):
-    """By the kind that makes the pods; JobSet's webhook sets one where there is none."""
-    policy, kind = spec.get("restartPolicy"), at.obj["kind"]
-    if kind in ("StatefulSet", "Deployment", "DaemonSet", "LeaderWorkerSet") and policy not in (None, "Always"):
-        yield ("restartPolicy",), f"{kind} has Always"
-    if kind in ("Job", "CronJob") and policy not in ("Never", "OnFailure"):
-        yield ("restartPolicy",), f"{kind} needs Never or OnFailure"
-    if kind in ("JobSet", "TrainingRuntime") and policy == "Always":
-        yield ("restartPolicy",), "a Job's pods have Never or OnFailure"
-
-
-def deadline(spec, at):
-    if at.obj["kind"] in ("StatefulSet", "Deployment", "DaemonSet") and "activeDeadlineSeconds" in spec:
-        yield ("activeDeadlineSeconds",), f"a {at.obj['kind']} has none"
-
-
-def own_selector(obj, _):
-    labels = (obj["spec"]["template"].get("metadata") or {}).get("labels") or {}
-    wanted = obj["spec"]["selector"].get("matchLabels") or {}
-    if not wanted:
-        yield ("spec", "selector"), "is empty"
-    if not set(wanted.items()) <= set(labels.items()):
-        yield ("spec", "selector"), "selects other labels than its pods have"
-
-
-def indexed(spec, _):
-    if spec.get("completionMode") == "Indexed" and spec.get("completions") is None:
-        yield (), "Indexed needs completions"
-    for key in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
-        if key in spec and spec.get("completionMode") != "Indexed":
-            yield (key,), "is for Indexed"
-    if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
-        yield ("maxFailedIndexes",), "needs backoffLimitPerIndex"
-
-
-def failure_policy(spec, _):
-    if "podFailurePolicy" in spec and spec["template"]["spec"].get("restartPolicy") != "Never":
-        yield ("podFailurePolicy",), "needs restartPolicy Never"
-
-
-def job_selector(spec, _):
-    if "selector" in spec and not spec.get("manualSelector"):
-        yield ("selector",), "is made by the server"
-
-
-def schedule(obj, _):
-    field = r"(\*|[0-9]+(-[0-9]+)?|[A-Za-z]{3}(-[A-Za-z]{3})?)(/[0-9]+)?"
-    text = obj["spec"]["schedule"]
-    if not re.fullmatch(rf"@[a-z]+|{field}(,{field})*( {field}(,{field})*){{4}}", text):
-        yield ("spec", "schedule"), f"{text!r} is no time of five fields; a zone stands in timeZone"
-
-
 # ---- what names what ---------------------------------------------------------------------------------------
 
 
@@ -146,11 +92,6 @@ def service_ports(obj, at):
             yield path, f"{target} is no port of its pods"
 
 
-def service_port_names(obj, _):
-    if len(obj["spec"].get("ports") or []) > 1 and any(not p.get("name") for p in obj["spec"]["ports"]):
-        yield ("spec", "ports"), "several ports need names"
-
-
 def policy_pods(obj, at):
     for pod in at.file.pods:
         if not selects(obj["spec"]["podSelector"].get("matchLabels"), pod):
@@ -174,14 +115,6 @@ def subjects(obj, at):
             yield path, f"the account {subject['name']} is not there"
         if subject["kind"] in ("User", "Group") and subject.get("apiGroup") != "rbac.authorization.k8s.io":
             yield path, "apiGroup is rbac.authorization.k8s.io"
-
-
-def role_rules(obj, _):
-    for path, rule in find(obj, "rules[*]"):
-        if not rule.get("verbs"):
-            yield path, "has no verb"
-        if not rule.get("nonResourceURLs") and not (rule.get("apiGroups") and rule.get("resources")):
-            yield path, "names no group or no resource"
 
 
 def role_scc(obj, at):
@@ -223,23 +156,10 @@ def config_faults(at, name, optional, keys):
             yield f"the ConfigMap {name} has no key {key}"
 
 
-def config_once(obj, _):
-    for key in set(obj.get("data") or {}) & set(obj.get("binaryData") or {}):
-        yield ("data", key), "stands in binaryData too"
-
-
 def claim_templates(spec, at):
     for path, name in find(spec, "resourceClaims[*].resourceClaimTemplateName"):
         if not at.file.get("ResourceClaimTemplate", name):
             yield path, f"claims {name}, which is not there"
-
-
-def claim_requests(obj, _):
-    known = {n for _, n in find(obj, "spec.spec.devices.requests[*].name")}
-    for part in ("config", "constraints"):
-        for path, name in find(obj, f"spec.spec.devices.{part}[*].requests[*]"):
-            if name.split("/")[0] not in known:
-                yield path, f"{name} is no request of this claim"
 
 
 STS, TEMPLATE = "StatefulSet", "spec.template."
@@ -251,44 +171,23 @@ RULES = [
     Rule("object.namespaces", "file", one_namespace, "ours: one job, one namespace",
         Change("Service", "metadata.namespace", "x")),
     Rule("meta.server", "meta", server_fields, "ours: what was read from a cluster is not written to one",
-        Change("Service", "metadata.uid", "x")),
+        Change("Service", "metadata.generation", 2)),
     Rule("object.status", "object", status, "ours: what was read from a cluster is not written to one",
         Change(STS, "status", {"replicas": 2})),
-    Rule("pod.restart", "pod", restart_policy, "apps ValidateStatefulSetSpec, batch validateJobSpec",
-        Change("Job", TEMPLATE + "spec.restartPolicy", "Always")),
-    Rule("statefulset.deadline", "pod", deadline, "apps ValidateStatefulSetSpec",
-        Change(STS, TEMPLATE + "spec.activeDeadlineSeconds", 9)),
-    Rule("statefulset.selector", STS, own_selector, "apps ValidatePodTemplateSpecForStatefulSet",
-        Change(STS, "spec.selector.matchLabels['x']", "y")),
-    Rule("daemonset.selector", "DaemonSet", own_selector, "apps ValidateDaemonSetSpec",
-        Change("DaemonSet", "spec.selector.matchLabels['x']", "y")),
     Rule("statefulset.service", STS, governing, "a headless Service gives pods their names",
         Change(STS, "spec.serviceName", "x")),
-    Rule("job.indexed", "job", indexed, "batch validateJobSpec", Change("Job", "spec.completionMode", "NonIndexed")),
-    Rule("job.failure-policy", "job", failure_policy, "batch validatePodFailurePolicy", [
-            Change("Job", "spec.podFailurePolicy", {"rules": []}),
-            Change("Job", TEMPLATE + "spec.restartPolicy", "OnFailure"),
-        ]),
-    Rule("job.selector", "job", job_selector, "batch ValidateGeneratedSelector",
-        Change("Job", "spec.selector", {"matchLabels": {"a": "b"}})),
-    Rule("cronjob.schedule", "CronJob", schedule, "batch validateScheduleFormat",
-        Change("CronJob", "spec.schedule", "TZ=UTC 0 6 * * *")),
     Rule("pod.subdomain-service", "pod", subdomain, "pkg/kubelet: the name is in DNS only then",
         Change("Job", TEMPLATE + "spec.subdomain", "x")),
     Rule("service.pods", "Service", service_pods, "ours: a Service of no pod",
         Change("Service", "spec.selector['app.kubernetes.io/name']", "x")),
     Rule("service.pod-port", "Service", service_ports, "pkg/api/v1/pod FindPort",
         Change("Service", "spec.ports[0].targetPort", "x")),
-    Rule("service.port-names", "Service", service_port_names, "core ValidateService",
-        Change("Service", "spec.ports", [{"port": 1}, {"port": 2}])),
     Rule("policy.pods", "NetworkPolicy", policy_pods, "ours: it is about the pods beside it",
         Change("NetworkPolicy", "spec.podSelector.matchLabels['x']", "y")),
     Rule("binding.role", "RoleBinding", binding, "rbac ValidateRoleBinding; pkg/registry/rbac/rolebinding/policybased",
         Change("RoleBinding", "roleRef.name", "x")),
     Rule("binding.subject", "RoleBinding", subjects, "rbac ValidateRoleBindingSubject",
         Change("RoleBinding", "subjects[0].namespace", None)),
-    Rule("role.rule", "ClusterRole", role_rules, "rbac ValidatePolicyRule",
-        Change("ClusterRole", "rules[0].apiGroups", [])),
     Rule("role.scc", "ClusterRole", role_scc, "ours: names what is there",
         Change("ClusterRole", "rules[0].resourceNames", ["x"])),
     Rule("pod.account", "pod", account, "plugin/pkg/admission/serviceaccount", in_pod("serviceAccountName", "x")),
@@ -296,10 +195,6 @@ RULES = [
         in_pod("volumes[configMap].configMap.name", "x")),
     Rule("env.config", "container", config_variables, "pkg/kubelet: CreateContainerConfigError",
         in_container("env[+]", {"name": "X", "valueFrom": {"configMapKeyRef": {"name": "x", "key": "y"}}})),
-    Rule("config.once", "ConfigMap", config_once, "core ValidateConfigMap",
-        Change("ConfigMap", "binaryData", {"config.json": ""})),
     Rule("pod.claim", "pod", claim_templates, "pkg/controller/resourceclaim: the pod waits for it",
         in_pod("resourceClaims[0].resourceClaimTemplateName", "x")),
-    Rule("claim.requests", "ResourceClaimTemplate", claim_requests, "resource validateRequestNameRef",
-        Change("ResourceClaimTemplate", "spec.spec.devices.config[0].requests[0]", "x")),
 ]
