@@ -1,18 +1,24 @@
 #!/bin/bash
-# What the controllers of JobSet and LeaderWorkerSet make of our workloads, behind their own webhooks: as many pods as each
-# asks for, admitted, scheduled and ready, as far as kwok pretends it. What a webhook refuses is refused.
-# seconds: 40
+# What other projects' controllers make of our workloads, behind their own webhooks: as many pods as each asks for, admitted,
+# scheduled and ready, as far as kwok pretends it. What a webhook or a controller refuses is refused.
+# seconds: 60
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # tmp comes from lib
 # shellcheck source=/dev/null
 . "$(dirname -- "$0")/../lib"
 
-foreign_kinds jobset lws multus sriov-network-operator
+foreign_kinds jobset lws trainer training-operator mpi-operator kuberay kueue multus sriov-network-operator
 if ! .dev/k8s render-all "$tmp/all" >"$tmp/said" 2>&1; then
     skip_all "the manifests cannot be rendered here: $(tail -n 1 "$tmp/said")"
 fi
 controller jobset
 controller lws
+controller trainer
+controller training-operator --port=PORT
+controller mpi-operator
+controller kuberay --port=PORT
+controller kueue
+finish || exit # each object would wait for a webhook that does not answer
 
 /usr/bin/python3 tests/cluster/api.py pods "$tmp"/all/*.yaml >"$tmp/pods.yaml" || fail "pods" "they cannot be read"
 mapfile -t resources < <(sed -n "s/^ *\([a-z0-9.-]*\/[A-Za-z0-9_.-]*\): '[0-9]*'\$/\1/p" "$tmp/pods.yaml" | sort -u)
@@ -27,31 +33,105 @@ ready_pods() { # NAMESPACE COUNT: so many pods are there, and all of them are re
     [ "$(echo "$said" | grep -c '^True$')" -eq "$2" ] && [ "$(echo "$said" | wc -l)" -eq "$2" ]
 }
 
-for kind in jobset leaderworkerset; do
-    sed "s/^\( *namespace: \)training$/\1$kind/" "$tmp/all/workload-$kind.yaml" >"$tmp/$kind.own"
+# run CONTROLLER KIND PODS FILE: nothing where that controller is not there
+run() {
+    local controller=$1 kind=$2 pods=$3
+    have "$controller" || return
+    sed "s/^\( *namespace: \)training$/\1$kind/" "$4" >"$tmp/$kind.own"
     works "$kind: a namespace" kubectl create namespace "$kind"
+    # twice, where a webhook wants what stands below: a TrainJob, its runtime
+    kubectl apply --server-side --filename "$tmp/$kind.own" >"$tmp/said" 2>&1 || tail -n 1 "$tmp/said"
     works "$kind: is applied" kubectl apply --server-side --filename "$tmp/$kind.own"
-    works "$kind: two pods are ready" wait_for 300 ready_pods $kind 2
-    ready_pods $kind 2 || kubectl --namespace $kind get events,pods
-done
+    works "$kind: all its pods are ready, $pods" wait_for 300 ready_pods "$kind" "$pods"
+    ready_pods "$kind" "$pods" || kubectl --namespace "$kind" get events,pods
+}
+run jobset jobset 2 "$tmp/all/workload-jobset.yaml"
+run lws leaderworkerset 2 "$tmp/all/workload-leaderworkerset.yaml"
+run trainer trainjob 2 "$tmp/all/workload-trainjob.yaml"
+run training-operator pytorchjob 2 "$tmp/all/workload-pytorchjob.yaml"
+run mpi-operator mpijob 3 "$tmp/all/workload-mpijob.yaml" # two workers, and when these are ready, the launcher
 
 # ---- what the pods are told ---------------------------------------------------------------------------------------------
 
-variable() { # NAMESPACE NAME: its values in the pods' first containers, in one line
-    kubectl --namespace "$1" get pods --output "jsonpath={range .items[*]}{.spec.containers[0].env[?(@.name==\"$2\")].value}{\"\n\"}{end}" |
-        sort -u | paste -sd ' '
+pods() { # NAMESPACE JSONPATH: of each, the different ones, in one line
+    kubectl --namespace "$1" get pods --output "jsonpath={range .items[*]}$2{\"\n\"}{end}" | sort -u | paste -sd ' '
 }
-matches "leaderworkerset: its webhook tells each pod the leader's address" "*-0.*" "$(variable leaderworkerset LWS_LEADER_ADDRESS)"
+variable() { # NAMESPACE NAME: its values in the pods' first containers
+    pods "$1" "{.spec.containers[0].env[?(@.name==\"$2\")].value}"
+}
+if have lws; then
+    matches "leaderworkerset: its webhook tells each pod the leader's address" "*-0.*" "$(variable leaderworkerset LWS_LEADER_ADDRESS)"
+fi
+if have trainer; then
+    same "trainjob: its command is ours" '["/shared/nccl-init","--"]' "$(pods trainjob '{.spec.containers[0].command}')"
+    same "trainjob: the trainer tells how many nodes" 2 "$(variable trainjob PET_NNODES)"
+fi
+if have training-operator; then
+    same "pytorchjob: the operator tells the number of pods" 2 "$(variable pytorchjob PET_NNODES)"
+fi
+
+# ---- a queue --------------------------------------------------------------------------------------------------------------
+
+if have kueue; then
+    for part in enough small; do
+        k8s/new --set queue=research --set namespace="$part" k8s/cluster.yaml "$tmp/queue" 2>"$tmp/said" || fail "a queue" "$(cat "$tmp/said")"
+        works "$part: a namespace" kubectl create namespace "$part"
+        for folder in "$tmp/queue/queue" "$tmp/queue"; do
+            build/k8s/kustomize build "$folder"
+            echo ---
+        done | sed "s/^  name: research\$/  name: research-$part/; s/clusterQueue: research\$/&-$part/; s/queue-name: research\$/&-$part/" >"$tmp/$part.own"
+        [ "$part" = enough ] || sed -i "/name: nvidia.com.gpu/{n;s/nominalQuota: .*/nominalQuota: 1/}" "$tmp/$part.own"
+        works "$part: is applied" wait_for 60 kubectl apply --server-side --filename "$tmp/$part.own"
+    done
+    works "a queue with room: all pods are ready" wait_for 300 ready_pods enough 2
+    without_room() { kubectl --namespace small get workloads --output jsonpath='{.items[*].status.conditions[*].message}' | grep 'insufficient quota for nvidia.com/gpu'; }
+    works "a queue without room says so" wait_for 300 without_room
+    same "... and makes no pod" "" "$(kubectl --namespace small get pods --output name)"
+fi
 
 # ---- each webhook was asked, and refuses a broken twin --------------------------------------------------------------------
 
-for hook in jobset.mjobset jobset.vjobset lws.mleaderworkerset lws.vleaderworkerset; do
-    matches "$hook is called" "[1-9]*" "$(called $hook.kb.io)"
-done
-twin() { # KIND SED
-    sed "$2" "$tmp/$1.own" >"$tmp/twin.yaml"
-    kubectl apply --server-side --dry-run=server --filename "$tmp/twin.yaml"
+# asked CONTROLLER HOOK...
+asked() {
+    local controller=$1 hook
+    shift
+    have "$controller" || return
+    for hook; do
+        matches "$controller: $hook is called" "[1-9]*" "$(called "$controller.$hook")"
+    done
+}
+asked jobset mjobset.kb.io vjobset.kb.io
+asked lws mleaderworkerset.kb.io vleaderworkerset.kb.io mpod.kb.io
+asked trainer validator.trainjob.trainer.kubeflow.org validator.trainingruntime.trainer.kubeflow.org
+asked training-operator validator.pytorchjob.training-operator.kubeflow.org
+asked kueue mjob.kb.io vjob.kb.io mclusterqueue.kb.io vclusterqueue.kb.io vworkload.kb.io
+
+# twin CONTROLLER KIND WHAT PATTERN SED
+twin() {
+    have "$1" || return
+    sed "$5" "$tmp/$2.own" >"$tmp/twin.yaml"
+    same "$2: $3: differs" 1 "$(cmp -s "$tmp/$2.own" "$tmp/twin.yaml" && echo 0 || echo 1)"
+    refused "$2: $3" "$4" kubectl apply --server-side --dry-run=server --force-conflicts --filename "$tmp/twin.yaml"
 }
 long=$(printf 'x%.0s' {1..60})
-refused "jobset: names too long for its pods" '*vjobset.kb.io*denied*' twin jobset "/^kind: JobSet/,/^spec:/s/^  name: .*/  name: $long/"
+twin jobset jobset "names too long for its pods" '*JobSet name is too long*' "/^kind: JobSet/,/^spec:/s/^  name: .*/  name: $long/"
+twin lws leaderworkerset "groups of no pod" '*vleaderworkerset.kb.io*denied*' 's/^    size: .*/    size: 0/'
+kubectl --namespace trainjob delete trainjob trainer >"$tmp/said" 2>&1 || ! have trainer || fail "trainjob: deleted" "$(cat "$tmp/said")"
+twin trainer trainjob "a runtime that is not there" '*validator.trainjob.trainer.kubeflow.org*denied*' \
+    '/^  runtimeRef:/,/name:/s/name: .*/name: other/'
+twin trainer trainjob "a variable that is the trainer's" '*validator.trainjob.trainer.kubeflow.org*denied*' \
+    '/^kind: TrainJob$/,/^---/s/^    numNodes: 2$/&\n    env: [{name: PET_NNODES, value: "2"}]/'
+twin training-operator pytorchjob "no container called pytorch" '*validator.pytorchjob.training-operator.kubeflow.org*denied*' \
+    's/^\( *\)name: pytorch$/\1name: other/'
+twin kueue small "less than nothing" '*vclusterqueue.kb.io*denied*' 's/nominalQuota: 1$/nominalQuota: -1/'
+
+# The MPI operator has no webhook: it says so by an event, and makes no pod.
+if have mpi-operator; then
+    kubectl create namespace twin >"$tmp/said" 2>&1 || fail "mpijob: twin" "$(cat "$tmp/said")"
+    sed 's/^\( *namespace: \)mpijob$/\1twin/; /^    Launcher:/,/^    Worker:/s/replicas: 1/replicas: 2/' "$tmp/mpijob.own" >"$tmp/twin.yaml"
+    works "mpijob: two launchers are applied" kubectl apply --server-side --filename "$tmp/twin.yaml"
+    says_why() { kubectl --namespace twin get events --output jsonpath='{.items[*].message}' | grep 'must be 1'; }
+    works "... refused" wait_for 180 says_why
+    same "... and make no pod" "" "$(kubectl --namespace twin get pods --output name)"
+fi
 finish

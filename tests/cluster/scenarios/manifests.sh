@@ -92,6 +92,10 @@ api levels "$tmp"/all/*.yaml >"$tmp/levels" || fail "levels" "they cannot be jud
 table() { sed 's/^\([^ ]*\) \([^ ]*\) [^ ]*: \([a-z]*\): .*/\1 \2 \3/' "$tmp/levels"; }
 same "pods that are baseline or restricted" "$expected" "$(table | grep -v ' privileged$')"
 same "each other is privileged" 0 "$(table | grep -vc ' \(privileged\|baseline\|restricted\)$')"
+ours='^non-default capabilities (containers\? .* must not include "IPC_LOCK", "SYS_RESOURCE" in securityContext.capabilities.add)$'
+same "only the capabilities for locked memory keep them from it, but where the hook is put on a node" "" \
+    "$(grep ': privileged: ' "$tmp/levels" | grep -v '^node-hook-' | sed 's/.* | //' | grep -v "$ours")"
+matches "... as they do" "[1-9]*" "$(sed 's/.* | //' "$tmp/levels" | grep -c "$ours")"
 echo "pods: $(wc -l <"$tmp/levels"); why none is restricted:"
 sed -n 's/^\([^ ]*\) .*: \(baseline\|privileged\): \([^|]*\).*/  \1: \3/p' "$tmp/levels"
 
