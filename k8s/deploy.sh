@@ -89,7 +89,7 @@ idle)
     NEW_SETTINGS="name=idle${new_line}workload=statefulset$new_line$NEW_SETTINGS"
     ;;
 allreduce) # NCCL says which network it chose, and which channels have GDRDMA
-    NEW_SETTINGS="name=nccl-allreduce${new_line}workload=job${new_line}script=$here/bench/allreduce.py${new_line}env.NCCL_DEBUG=INFO\
+    NEW_SETTINGS="name=nccl-allreduce${new_line}workload=job${new_line}script=$here/charts/job/allreduce.py${new_line}env.NCCL_DEBUG=INFO\
 ${new_line}env.NCCL_DEBUG_SUBSYS=INIT,NET$new_line$NEW_SETTINGS"
     ;;
 doctor | preflight) key workload=job ;;
